@@ -1,0 +1,335 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The mechanism floor of libperfmodes: thin, exact, without choices.
+ *
+ * What is here: the raw system call, ring mapping and walking, record decoding, sysfs and
+ * tracefs reading, the environment, clocks. What is not: fallbacks, caches, JSON, printing.
+ * Probes use this floor and nothing above it, so that a verdict is about the kernel and never
+ * about a work-around of ours.
+ *
+ * Conventions
+ *   - every call returns >= 0 on success and -errno on failure; errno itself is not a channel;
+ *   - out-values come last, are named `ret`, and are untouched on failure;
+ *   - nothing allocates unless its comment says so; nothing prints; nothing exits;
+ *   - everything runs on Linux 3.10 and later: a newer system call or flag is used only to
+ *     find out whether it is there.
+ */
+#ifndef PM_SYS_H
+#define PM_SYS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "pm_abi.h"
+
+/* ------------------------------------------------------------------ the system call: sys.c */
+
+/*
+ * perf_event_open(2) exactly as given: attr->size is passed on, no flag is added.
+ * Returns the descriptor or -errno. attr->size may be written by the kernel (E2BIG).
+ */
+int pm_open_raw(struct perf_event_attr *attr, pid_t pid, int cpu, int group_fd,
+		unsigned long flags);
+
+/*
+ * perf_event_open(2) with attr->size negotiated: the smallest published size that still holds
+ * every non-zero field, so that an older kernel answers E2BIG only when it really lacks a field
+ * that was asked for. The descriptor is made close-on-exec with fcntl(2), because
+ * PERF_FLAG_FD_CLOEXEC is newer (v3.14) than the oldest kernel served.
+ * The caller's attr is not modified. Returns the descriptor or -errno.
+ */
+int pm_open(const struct perf_event_attr *attr, pid_t pid, int cpu, int group_fd,
+	    unsigned long flags);
+
+/* The smallest published attr size (PERF_ATTR_SIZE_VER0...) that holds every non-zero byte. */
+uint32_t pm_attr_size_needed(const struct perf_event_attr *attr);
+
+/*
+ * sizeof(struct perf_event_attr) of the running kernel in bytes, from the E2BIG write-back of
+ * a call with an impossible size (64 on the oldest kernels, 144 since v6.19).
+ * Returns the size or -errno: -ENOSYS without perf events, -EPERM under a system call filter,
+ * -EACCES where policy refuses before the attr is read, -EPROTO when no kernel said it.
+ */
+int pm_attr_size_kernel(void);
+
+/* ioctl(2) on an event. `arg` is unsigned long: SET_OUTPUT wants a sign-extended -1. */
+int pm_ioctl(int fd, unsigned long request, unsigned long arg);
+
+/* read(2) of a plain (ungrouped) counter with read_format 0. Returns 0 or -errno; -ENODATA when
+ * the kernel reports end-of-file, that is, a pinned event in error state. */
+int pm_read_count(int fd, uint64_t *ret);
+
+/* The counters of one event or group as read_format lays them out. */
+struct pm_counts {
+	uint64_t nr;			/* members present, <= PM_COUNTS_MAX */
+	uint64_t dropped;		/* members of the group that had no room below */
+	uint64_t time_enabled;		/* ns, 0 unless asked for */
+	uint64_t time_running;		/* ns, 0 unless asked for */
+	struct {
+		uint64_t value;
+		uint64_t id;		/* 0 unless PERF_FORMAT_ID */
+		uint64_t lost;		/* 0 unless PERF_FORMAT_LOST (v6.0) */
+	} member[32];
+};
+#define PM_COUNTS_MAX 32
+
+/*
+ * read(2) and decode by read_format. -EBADMSG when the size does not match the format, -ENOSPC
+ * from the kernel for a group of more than PM_COUNTS_MAX, -ENODATA as above.
+ */
+int pm_read_counts(int fd, uint64_t read_format, struct pm_counts *ret);
+
+/*
+ * Decode a read(2) buffer or a PERF_SAMPLE_READ body of `size` bytes. Returns bytes consumed;
+ * -EBADMSG when the bytes end too early; -ENOTSUP for a read_format bit without a known place.
+ */
+int pm_counts_decode(const void *data, size_t size, uint64_t read_format, struct pm_counts *ret);
+
+pid_t pm_gettid(void);
+
+/* --------------------------------------------------------------------- ring buffers: ring.c */
+
+struct pm_ring {
+	void *base;			/* the user page, NULL when closed */
+	size_t map_size;		/* bytes mapped, header page included */
+	size_t data_offset;		/* bytes from base to the data area */
+	size_t data_size;		/* bytes, a power of two */
+	uint64_t tail;			/* our read position, published by pm_ring_release */
+	bool writable;			/* mapped PROT_WRITE: the kernel honours the tail */
+	bool borrowed;			/* the memory belongs to somebody else (tests) */
+	unsigned char *scratch;		/* joins a record that wraps; 64 KiB, allocated on first use */
+};
+
+/*
+ * Map `fd` with 2^n data pages (data_pages may be 0: header only). prot is PROT_READ or
+ * PROT_READ|PROT_WRITE; read-only makes the kernel overwrite old records.
+ * Returns 0 or -errno from mmap(2); -EINVAL for a page count that is no power of two.
+ */
+int pm_ring_open(int fd, size_t data_pages, int prot, struct pm_ring *ret);
+void pm_ring_close(struct pm_ring *ring);
+
+/* A ring over memory that the caller owns: a user page followed by data. For tests and replay. */
+int pm_ring_borrow(void *base, size_t size, struct pm_ring *ret);
+
+/* data_head with acquire semantics: everything before it is complete. */
+uint64_t pm_ring_head(const struct pm_ring *ring);
+
+/* Bytes written by the kernel and not yet released by us. */
+uint64_t pm_ring_pending(const struct pm_ring *ring);
+
+/*
+ * The next unread record. Returns 1 and the record, 0 when the ring is empty, -EBADMSG when the
+ * header cannot be true (size below 8, beyond head, or larger than the ring); after -EBADMSG
+ * nothing in the ring can be trusted up to head: pm_ring_skip_all resynchronises.
+ * The pointer is valid until the next call of pm_ring_next, _release or _close.
+ */
+int pm_ring_next(struct pm_ring *ring, const struct perf_event_header **ret);
+
+/* Publish the read position (release semantics): the kernel may reuse the space. */
+void pm_ring_release(struct pm_ring *ring);
+
+/* Drop everything unread. Returns the number of bytes dropped. */
+uint64_t pm_ring_skip_all(struct pm_ring *ring);
+
+/*
+ * Walk a ring written backward (attr.write_backward): call with *cursor = pm_ring_head() while
+ * output is paused; newest record first. Same returns as pm_ring_next.
+ */
+int pm_ring_next_backward(struct pm_ring *ring, uint64_t *cursor,
+			  const struct perf_event_header **ret);
+
+/* -------------------------------------------------------------------------- records: record.c */
+
+/* How an event was opened, as far as its records depend on it. */
+struct pm_format {
+	uint64_t sample_type;
+	uint64_t read_format;
+	uint64_t branch_sample_type;
+	uint64_t sample_regs_user;
+	uint64_t sample_regs_intr;
+	bool sample_id_all;
+};
+
+void pm_format_of(const struct perf_event_attr *attr, struct pm_format *ret);
+
+/* The sample_id trailer of non-sample records, and the same fields of samples. 0 when absent. */
+struct pm_sample_id {
+	uint32_t pid, tid;
+	uint64_t time;			/* ns of the event's clock */
+	uint64_t id, stream_id;
+	uint32_t cpu, cpu_reserved;
+};
+
+/* A decoded PERF_RECORD_SAMPLE. Pointers lead into the record and live as long as it does. */
+struct pm_sample {
+	struct pm_sample_id sid;
+	uint64_t ip, addr, period;
+	struct pm_counts read;			/* PERF_SAMPLE_READ */
+	const uint64_t *callchain;  uint64_t callchain_nr;
+	const void *raw;            uint32_t raw_size;		/* bytes, padding included */
+	const void *branches;       uint64_t branch_nr;		/* 24-byte entries */
+	uint64_t branch_hw_idx;
+	const uint64_t *branch_counters;
+	uint64_t regs_user_abi;     const uint64_t *regs_user;  unsigned int regs_user_nr;
+	const void *stack_user;     uint64_t stack_user_size, stack_user_dyn_size;
+	uint64_t weight;			/* or the three packed parts of WEIGHT_STRUCT */
+	uint64_t data_src, transaction;
+	uint64_t regs_intr_abi;     const uint64_t *regs_intr;  unsigned int regs_intr_nr;
+	uint64_t phys_addr;
+	const void *aux;            uint64_t aux_size;
+	uint64_t cgroup, data_page_size, code_page_size;
+};
+
+/* Any record, decoded. `type`, `misc` and `size` are the header's. */
+struct pm_record {
+	uint32_t type;
+	uint16_t misc, size;
+	struct pm_sample_id sid;		/* every type but SAMPLE, when sample_id_all is set */
+	union {
+		struct pm_sample sample;
+		struct { uint32_t pid, tid; uint64_t addr, len, pgoff;
+			 uint32_t maj, min; uint64_t ino, ino_generation; uint32_t prot, flags;
+			 const uint8_t *build_id; uint8_t build_id_size;
+			 const char *filename; } mmap;		/* MMAP and MMAP2 */
+		struct { uint64_t id, lost; } lost;
+		struct { uint32_t pid, tid; const char *comm; } comm;
+		struct { uint32_t pid, ppid, tid, ptid; uint64_t time; } task; /* FORK and EXIT */
+		struct { uint64_t time, id, stream_id; } throttle;	/* and UNTHROTTLE */
+		struct { uint32_t pid, tid; struct pm_counts counts; } read;
+		struct { uint64_t offset, size, flags; } aux;
+		struct { uint32_t pid, tid; } itrace_start;
+		struct { uint64_t lost; } lost_samples;
+		struct { uint32_t next_prev_pid, next_prev_tid; } switch_cpu_wide;
+		struct { uint32_t pid, tid; uint64_t nr; const void *entries; } namespaces;
+		struct { uint64_t addr; uint32_t len; uint16_t ksym_type, flags;
+			 const char *name; } ksymbol;
+		struct { uint16_t bpf_type, flags; uint32_t id; const uint8_t *tag; } bpf_event;
+		struct { uint64_t id; const char *path; } cgroup;
+		struct { uint64_t addr; uint16_t old_len, new_len; const uint8_t *bytes; } text_poke;
+		struct { uint32_t pid, tid; uint64_t hw_id; } aux_output_hw_id;
+		struct { uint64_t cookie, nr; const uint64_t *ips; } callchain_deferred;
+	};
+};
+
+/*
+ * Decode one record of `format`. The record is hostile input: every length is held against
+ * header->size, every string against its terminator.
+ * Returns 0; -EBADMSG when the bytes do not fit the format; -ENOTSUP for a type this library does
+ * not know, with type, misc, size and (when possible) the trailer still filled in.
+ */
+int pm_record_decode(const struct perf_event_header *record, const struct pm_format *format,
+		     struct pm_record *ret);
+
+/*
+ * The event id of a record from a ring that several events share, without knowing its format:
+ * needs PERF_SAMPLE_IDENTIFIER on all of them (first word of a sample, last of any other record).
+ */
+int pm_record_identifier(const struct perf_event_header *record, uint64_t *ret);
+
+/* ----------------------------------------------------------------- sysfs and tracefs: pmu.c */
+
+/* Read a small text file into buf (always terminated, trailing newline cut). Returns its length. */
+int pm_read_text(const char *path, char *buf, size_t size);
+
+/* Read a decimal (or, with 0x, hexadecimal) number from a file. */
+int pm_read_number(const char *path, int64_t *ret);
+
+/* perf type of a PMU by its sysfs name ("breakpoint", "armv8_pmuv3"). -ENOENT when missing. */
+int pm_pmu_type(const char *name);
+
+/* Call `each` for the name of each PMU in /sys/bus/event_source/devices, until it returns != 0. */
+int pm_pmu_each(int (*each)(const char *name, void *context), void *context);
+
+/* The name of the core CPU's hardware PMU, if any. Returns 0 or -ENOENT. */
+int pm_pmu_core(char *buf, size_t size);
+
+/*
+ * Parse a sysfs format specification ("config:0-7,32-35", "config1:0") and place `value` into
+ * attr. Returns 0, -EINVAL for a malformed specification, -ERANGE when the value does not fit.
+ */
+int pm_pmu_place(const char *format, uint64_t value, struct perf_event_attr *attr);
+
+/* Where tracefs is mounted and readable: one of its two customary roots. Returns 0 or -ENOENT
+ * (not mounted), -EACCES (mounted, not readable by us). */
+int pm_tracefs_root(char *buf, size_t size);
+
+/* Id of a tracepoint, for perf_event_attr.config. -ENOENT, -EACCES. */
+int pm_tracepoint_id(const char *system, const char *event);
+
+/* One field of a tracepoint's format file. */
+struct pm_trace_field { uint32_t offset, size; bool is_signed; };
+int pm_tracepoint_field(const char *format_text, const char *name, struct pm_trace_field *ret);
+
+/* CPU list syntax of sysfs ("0-3,8"). Calls back for each number; returns how many. */
+int pm_cpulist_each(const char *list, void (*each)(unsigned int cpu, void *context), void *context);
+int pm_cpus_online(void);
+
+/* ------------------------------------------------------------------------- environment: env.c */
+
+/* Capabilities this project asks about, with their numbers. */
+enum pm_cap { PM_CAP_IPC_LOCK = 14, PM_CAP_SYS_PTRACE = 19, PM_CAP_SYS_ADMIN = 21,
+	      PM_CAP_SYSLOG = 34, PM_CAP_BPF = 39, PM_CAP_PERFMON = 38 };
+
+/* What decides between "no", "blocked" and "absent". Filled once, no allocation. */
+struct pm_env {
+	bool paranoid_present;		/* the file that is the official sign of perf events */
+	int paranoid;			/* its value; INT_MIN when absent or unreadable */
+	int kptr_restrict;		/* INT_MIN when unreadable */
+	int64_t mlock_kb;		/* /proc/sys/kernel/perf_event_mlock_kb, -1 when unreadable */
+	int64_t max_sample_rate;	/* Hz, -1 when unreadable */
+	uint64_t caps_effective;
+	int cap_last;			/* highest capability the kernel knows, -1 unknown */
+	unsigned int uid, euid;
+	int seccomp_mode;		/* 0 none, 1 strict, 2 filter, -1 unknown */
+	bool no_new_privs;
+	uint64_t memlock_bytes;		/* RLIMIT_MEMLOCK, soft; UINT64_MAX unlimited */
+	uint64_t nofile;		/* RLIMIT_NOFILE, soft */
+	int cpus_online, cpus_possible, cpus_allowed;
+	size_t page_size;
+	char lockdown[24];		/* "none", "integrity", "confidentiality", "" unknown */
+	char lsm[96];			/* active list, "" unknown */
+};
+int pm_env_read(struct pm_env *ret);
+bool pm_env_has_cap(const struct pm_env *env, enum pm_cap cap);
+
+/*
+ * How the kernel answers an impossible call, which tells a filter in front of the system call
+ * from the system call itself: perf checks unknown flags first (EINVAL) and reads the attr next
+ * (EFAULT). Any other errno was not said by perf.
+ */
+enum pm_gate { PM_GATE_OPEN, PM_GATE_FILTERED, PM_GATE_NOT_BUILT };
+/* Returns the gate; *ret_errno gets the errno that decided (0 for OPEN). */
+enum pm_gate pm_perf_gate(const struct pm_env *env, int *ret_errno);
+
+/*
+ * Identity of kernel and machine: calls `each` with key and value pairs ("arch", "release",
+ * "version", "build_id", "cpu_model", "cpu_midr", "board", "fingerprint", "hypervisor", "lsm",
+ * "page_size", "cpus_online", "cpus_possible", ...). Keys may repeat. Values hold no host name,
+ * no serial number, no path. Unreadable facts are left out.
+ */
+int pm_identity_each(void (*each)(const char *key, const char *value, void *context),
+		     void *context);
+
+/* ----------------------------------------------------------------------------- clocks: clock.c */
+
+/* clock_gettime as nanoseconds; -errno when the kernel does not know the clock. */
+int pm_clock_ns(int clock_id, uint64_t *ret);
+
+/* An instant of another clock caught between two readings of a reference clock. */
+struct pm_clock_bracket { uint64_t before, at, after; };
+
+/*
+ * Offset of the caught clock against the reference from `count` brackets: the tightest one wins.
+ * ret->offset = at - middle, ret->half_width = (after - before) / 2; both ns.
+ * -EINVAL for count 0 or a bracket that runs backward.
+ */
+struct pm_clock_offset { int64_t offset; uint64_t half_width; };
+int pm_clock_offset(const struct pm_clock_bracket *brackets, size_t count,
+		    struct pm_clock_offset *ret);
+
+/* Convert a CPU time stamp counter value with a user page's mult, shift and zero (v3.12). */
+uint64_t pm_clock_from_tsc(uint64_t tsc, uint64_t zero, uint32_t mult, uint16_t shift);
+
+#endif
