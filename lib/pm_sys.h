@@ -99,7 +99,7 @@ struct pm_ring {
 	uint64_t tail;			/* our read position, published by pm_ring_release */
 	bool writable;			/* mapped PROT_WRITE: the kernel honours the tail */
 	bool borrowed;			/* the memory belongs to somebody else (tests) */
-	unsigned char *scratch;		/* joins a record that wraps; 64 KiB, allocated on first use */
+	unsigned char *scratch;		/* 64 KiB for a record that wraps, allocated on first use */
 };
 
 /*
@@ -186,7 +186,7 @@ struct pm_sample {
 struct pm_record {
 	uint32_t type;
 	uint16_t misc, size;
-	struct pm_sample_id sid;		/* every type but SAMPLE, when sample_id_all is set */
+	struct pm_sample_id sid;	/* every type but SAMPLE, when sample_id_all is set */
 	union {
 		struct pm_sample sample;
 		struct { uint32_t pid, tid; uint64_t addr, len, pgoff;
@@ -207,7 +207,8 @@ struct pm_record {
 			 const char *name; } ksymbol;
 		struct { uint16_t bpf_type, flags; uint32_t id; const uint8_t *tag; } bpf_event;
 		struct { uint64_t id; const char *path; } cgroup;
-		struct { uint64_t addr; uint16_t old_len, new_len; const uint8_t *bytes; } text_poke;
+		struct { uint64_t addr; uint16_t old_len, new_len;
+			 const uint8_t *bytes; } text_poke;
 		struct { uint32_t pid, tid; uint64_t hw_id; } aux_output_hw_id;
 		struct { uint64_t cookie, nr; const uint64_t *ips; } callchain_deferred;
 	};
@@ -230,19 +231,28 @@ int pm_record_identifier(const struct perf_event_header *record, uint64_t *ret);
 
 /* ----------------------------------------------------------------- sysfs and tracefs: pmu.c */
 
-/* Read a small text file into buf (always terminated, trailing newline cut). Returns its length. */
+/*
+ * Read a small text file into buf (always terminated, trailing newline cut). Returns its length;
+ * -EFBIG when there is more than fits, with the beginning in buf.
+ */
 int pm_read_text(const char *path, char *buf, size_t size);
 
-/* Read a decimal (or, with 0x, hexadecimal) number from a file. */
+/* Read a decimal (or, with 0x, hexadecimal) number that is all a file holds. -EINVAL, -ERANGE. */
 int pm_read_number(const char *path, int64_t *ret);
 
 /* perf type of a PMU by its sysfs name ("breakpoint", "armv8_pmuv3"). -ENOENT when missing. */
 int pm_pmu_type(const char *name);
 
-/* Call `each` for the name of each PMU in /sys/bus/event_source/devices, until it returns != 0. */
+/*
+ * Call `each` for the name of each PMU in /sys/bus/event_source/devices, in no order, until it
+ * returns != 0. Returns what `each` returned last, or -errno. Allocates while it runs.
+ */
 int pm_pmu_each(int (*each)(const char *name, void *context), void *context);
 
-/* The name of the core CPU's hardware PMU, if any. Returns 0 or -ENOENT. */
+/*
+ * The name of the core CPU's hardware PMU, if any; the first by alphabet where cores differ.
+ * Returns 0 or -ENOENT.
+ */
 int pm_pmu_core(char *buf, size_t size);
 
 /*
@@ -258,12 +268,17 @@ int pm_tracefs_root(char *buf, size_t size);
 /* Id of a tracepoint, for perf_event_attr.config. -ENOENT, -EACCES. */
 int pm_tracepoint_id(const char *system, const char *event);
 
-/* One field of a tracepoint's format file. */
+/* One field of a tracepoint's format file, found in the text of that file. -ENOENT, -EINVAL. */
 struct pm_trace_field { uint32_t offset, size; bool is_signed; };
 int pm_tracepoint_field(const char *format_text, const char *name, struct pm_trace_field *ret);
 
-/* CPU list syntax of sysfs ("0-3,8"). Calls back for each number; returns how many. */
+/*
+ * CPU list syntax of sysfs ("0-3,8"). Calls back for each number (`each` may be NULL); returns how
+ * many, or -EINVAL before the first call.
+ */
 int pm_cpulist_each(const char *list, void (*each)(unsigned int cpu, void *context), void *context);
+
+/* How many CPUs are online, from sysfs. */
 int pm_cpus_online(void);
 
 /* ------------------------------------------------------------------------- environment: env.c */
@@ -277,7 +292,7 @@ struct pm_env {
 	bool paranoid_present;		/* the file that is the official sign of perf events */
 	int paranoid;			/* its value; INT_MIN when absent or unreadable */
 	int kptr_restrict;		/* INT_MIN when unreadable */
-	int64_t mlock_kb;		/* /proc/sys/kernel/perf_event_mlock_kb, -1 when unreadable */
+	int64_t mlock_kb;		/* perf_event_mlock_kb, -1 when unreadable */
 	int64_t max_sample_rate;	/* Hz, -1 when unreadable */
 	uint64_t caps_effective;
 	int cap_last;			/* highest capability the kernel knows, -1 unknown */

@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The privileges, limits and policies that this thread meets: what tells "blocked" from "no".
+ */
+#include "pm_sys.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#ifndef PR_GET_NO_NEW_PRIVS
+#define PR_GET_NO_NEW_PRIVS 39
+#endif
+
+/* ------------------------------------------------------------------------------ /proc and /sys */
+
+static int64_t number_or(const char *path, int64_t otherwise)
+{
+	int64_t value;
+
+	return pm_read_number(path, &value) == 0 ? value : otherwise;
+}
+
+static void read_sysctls(struct pm_env *env)
+{
+	int64_t value;
+	int err = pm_read_number("/proc/sys/kernel/perf_event_paranoid", &value);
+
+	env->paranoid_present = err == 0 || err == -EACCES || err == -EPERM;
+	env->paranoid = err == 0 ? (int)value : INT_MIN;
+	env->kptr_restrict = (int)number_or("/proc/sys/kernel/kptr_restrict", INT_MIN);
+	env->mlock_kb = number_or("/proc/sys/kernel/perf_event_mlock_kb", -1);
+	env->max_sample_rate = number_or("/proc/sys/kernel/perf_event_max_sample_rate", -1);
+	env->cap_last = (int)number_or("/proc/sys/kernel/cap_last_cap", -1);
+}
+
+static int count_cpus(const char *path)
+{
+	char list[4096];
+	int err = pm_read_text(path, list, sizeof(list));
+
+	return err < 0 ? -1 : pm_cpulist_each(list, NULL, NULL);
+}
+
+/* "none [integrity] confidentiality": the word in brackets is in force. */
+static void read_lockdown(char *ret, size_t size)
+{
+	char text[128], *end;
+	const char *begin;
+
+	ret[0] = '\0';
+	if (pm_read_text("/sys/kernel/security/lockdown", text, sizeof(text)) < 0)
+		return;
+	begin = strchr(text, '[');
+	end = begin ? strchr(begin, ']') : NULL;
+	if (end == NULL)
+		return;
+	*end = '\0';
+	if (strlen(begin + 1) < size)
+		strcpy(ret, begin + 1);
+}
+
+static void read_lsm(char *ret, size_t size)
+{
+	if (pm_read_text("/sys/kernel/security/lsm", ret, size) < 0)
+		ret[0] = '\0';
+}
+
+/* The number behind "\nSeccomp:"; older kernels (before v3.8) have no such line. */
+static int read_seccomp_mode(void)
+{
+	char path[64], text[8192];
+	const char *line;
+	int err;
+
+	/* Privileges belong to threads, so not /proc/self/status. */
+	snprintf(path, sizeof(path), "/proc/self/task/%d/status", (int)pm_gettid());
+	err = pm_read_text(path, text, sizeof(text));
+	if (err < 0 && err != -EFBIG)
+		return -1;
+	line = strstr(text, "\nSeccomp:");
+	return line ? (int)strtol(line + strlen("\nSeccomp:"), NULL, 10) : -1;
+}
+
+/* ------------------------------------------------------------------------------- system calls */
+
+static uint64_t effective_caps(void)
+{
+	/* Version 3 of the interface: two 32-bit halves of each set. Own names for old headers. */
+	struct { uint32_t version; int pid; } header = { 0x20080522, 0 };
+	struct { uint32_t effective, permitted, inheritable; } data[2];
+
+	memset(data, 0, sizeof(data));
+	if (syscall(SYS_capget, &header, data) != 0)
+		return 0;
+	return data[0].effective | (uint64_t)data[1].effective << 32;
+}
+
+static uint64_t soft_limit(int resource)
+{
+	struct rlimit limit;
+
+	if (getrlimit(resource, &limit) != 0)
+		return 0;
+	return limit.rlim_cur == RLIM_INFINITY ? UINT64_MAX : (uint64_t)limit.rlim_cur;
+}
+
+static int count_allowed_cpus(void)
+{
+	unsigned long mask[65536 / (8 * sizeof(unsigned long))];
+	long bytes = syscall(SYS_sched_getaffinity, 0, sizeof(mask), mask);
+	int count = 0;
+
+	if (bytes < 0)
+		return -1;
+	for (size_t i = 0; i < (size_t)bytes / sizeof(mask[0]); i++)
+		count += __builtin_popcountl(mask[i]);
+	return count;
+}
+
+int pm_env_read(struct pm_env *ret)
+{
+	struct pm_env env = { .uid = getuid(), .euid = geteuid() };
+
+	read_sysctls(&env);
+	env.caps_effective = effective_caps();
+	env.seccomp_mode = read_seccomp_mode();
+	env.no_new_privs = prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) == 1;
+	env.memlock_bytes = soft_limit(RLIMIT_MEMLOCK);
+	env.nofile = soft_limit(RLIMIT_NOFILE);
+	env.cpus_online = count_cpus("/sys/devices/system/cpu/online");
+	env.cpus_possible = count_cpus("/sys/devices/system/cpu/possible");
+	env.cpus_allowed = count_allowed_cpus();
+	env.page_size = (size_t)sysconf(_SC_PAGESIZE);
+	read_lockdown(env.lockdown, sizeof(env.lockdown));
+	read_lsm(env.lsm, sizeof(env.lsm));
+	*ret = env;
+	return 0;
+}
+
+bool pm_env_has_cap(const struct pm_env *env, enum pm_cap cap)
+{
+	return env->caps_effective >> cap & 1;
+}
+
+/* --------------------------------------------------------------------------------- the gate */
+
+/* A flag that no kernel has. Below bit 32, because above it older kernels (< v3.15) look away. */
+#define IMPOSSIBLE_FLAG (1UL << 30)
+
+enum pm_gate pm_perf_gate(const struct pm_env *env, int *ret_errno)
+{
+	struct perf_event_attr attr = { .type = PERF_TYPE_SOFTWARE, .size = PERF_ATTR_SIZE_VER0 };
+	int flags_err = pm_open_raw(&attr, 0, -1, -1, IMPOSSIBLE_FLAG);
+	int attr_err;
+
+	if (flags_err == -ENOSYS && !env->paranoid_present) {
+		*ret_errno = ENOSYS;
+		return PM_GATE_NOT_BUILT;
+	}
+	if (flags_err != -EINVAL) {
+		if (flags_err >= 0)
+			close(flags_err);
+		*ret_errno = flags_err < 0 ? -flags_err : EPROTO;
+		return PM_GATE_FILTERED;
+	}
+	/*
+	 * EINVAL was perf's, unless a filter answers EINVAL to everything. A null attr is read
+	 * after the permission check, so EACCES and EPERM come from the kernel here, too.
+	 */
+	attr_err = pm_open_raw(NULL, 0, -1, -1, 0);
+	if (attr_err == -EFAULT || attr_err == -EACCES || attr_err == -EPERM) {
+		*ret_errno = 0;
+		return PM_GATE_OPEN;
+	}
+	if (attr_err >= 0)
+		close(attr_err);
+	*ret_errno = attr_err < 0 ? -attr_err : EPROTO;
+	return PM_GATE_FILTERED;
+}
