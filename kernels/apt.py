@@ -1,0 +1,226 @@
+# SPDX-License-Identifier: MIT
+"""A private apt: the system's mirrors and keyrings, other suites, its own state; nothing installed.
+
+One state folder per suite and architecture, so that one broken suite never spoils another. apt checks
+the signature of the Release file and through it the hash of the index; what it does not call trusted
+is not read. Valid-Until is not enforced: suites that are no longer updated are what old kernels live in.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import re
+import subprocess
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from kernels.errors import Missing, Refused
+from kernels.packages import Package, read_index
+
+HELPER = "/usr/lib/apt/apt-helper"
+KEYRING = Path("/usr/share/keyrings/debian-archive-keyring.gpg")
+DAY = 24 * 3600
+PREFIXES = ("linux-image-", "linux-binary-", "user-mode-linux", "busybox-static")
+UNTRUSTED = re.compile(r"GPG error|is not signed|signatures? (?:were|was|couldn't)|BADSIG|NO_PUBKEY"
+                       r"|Clearsigned file|Hash Sum mismatch|[Hh]ashes of expected file", re.IGNORECASE)
+CONFIG = """\
+#clear APT::Update::Pre-Invoke;
+#clear APT::Update::Post-Invoke;
+#clear APT::Update::Post-Invoke-Success;
+#clear DPkg::Post-Invoke;
+#clear APT::Architectures;
+Dir::State "{state}";
+Dir::State::lists "{state}/lists";
+Dir::State::status "{state}/status";
+Dir::Cache "{state}/cache";
+Dir::Etc::sourcelist "{state}/suite.sources";
+Dir::Etc::sourceparts "/dev/null";
+Dir::Etc::preferences "/dev/null";
+Dir::Etc::preferencesparts "/dev/null";
+APT::Architecture "{architecture}";
+APT::Architectures {{ "{architecture}"; }};
+APT::Sandbox::User "root";
+APT::Get::AllowUnauthenticated "false";
+Acquire::AllowInsecureRepositories "false";
+Acquire::AllowWeakRepositories "false";
+Acquire::AllowDowngradeToInsecureRepositories "false";
+Acquire::Check-Valid-Until "false";
+Acquire::Languages "none";
+Acquire::GzipIndexes "true";
+Acquire::PDiffs "false";
+Acquire::Retries "2";
+Acquire::http::Timeout "30";
+Acquire::https::Timeout "30";
+"""
+
+
+@dataclass(frozen=True)
+class Source:
+    """One `deb` line of the system's apt configuration."""
+
+    uris: tuple[str, ...]
+    suites: tuple[str, ...]
+    signed_by: str = ""
+
+
+def _deb822(text: str) -> Iterator[Source]:
+    for stanza in re.split(r"\n\s*\n", text):
+        lines = [line for line in stanza.splitlines() if not line.startswith("#")]
+        fields = dict(re.findall(r"^([\w-]+):[ \t]*(.*(?:\n[ \t].*)*)", "\n".join(lines), re.MULTILINE))
+        keys = {key.lower(): value for key, value in fields.items()}
+        if "deb" in keys.get("types", "").split() and keys.get("enabled", "yes").lower() != "no":
+            signed = keys.get("signed-by", "").strip()
+            yield Source(tuple(keys.get("uris", "").split()), tuple(keys.get("suites", "").split()),
+                         signed if signed.startswith("/") else "")
+
+
+def _one_line(text: str) -> Iterator[Source]:
+    for line in text.splitlines():
+        match = re.match(r"\s*deb\s+(?:\[([^]]*)\]\s+)?(\S+)\s+(\S+)", line)
+        if match:
+            signed = re.search(r"signed-by=(/\S+)", match[1] or "")
+            yield Source((match[2],), (match[3],), signed[1] if signed else "")
+
+
+def system_sources(root: Path = Path("/etc/apt")) -> list[Source]:
+    """Every `deb` source the system's apt reads, in its two spellings."""
+    found: list[Source] = []
+    for path in [root / "sources.list", *sorted((root / "sources.list.d").glob("*"))]:
+        if path.is_file() and path.suffix in (".list", ".sources"):
+            text = path.read_text(encoding="utf-8", errors="replace")
+            found += _deb822(text) if path.suffix == ".sources" else _one_line(text)
+    return found
+
+
+@dataclass(frozen=True)
+class Mirror:
+    """Where Debian is for this machine, and which keyring vouches for it."""
+
+    main: str
+    security: str
+    signed_by: str
+
+    def base(self, suite: str) -> str:
+        return self.security if suite.endswith("-security") else self.main
+
+
+def _keyring(sources: list[Source], uri: str) -> str:
+    for source in sources:
+        if uri in source.uris and source.signed_by:
+            return source.signed_by
+    return str(KEYRING)
+
+
+def find_mirror(codename: str, sources: list[Source], override: str = "") -> Mirror:
+    """The mirror of the system's own Debian suites, or the one the user names."""
+    uris = {suite: source.uris[0] for source in sources for suite in source.suites if source.uris}
+    main = override or uris.get(codename, "")
+    if not main:
+        raise Missing("the system's apt has no Debian source to learn a mirror from; name one with --mirror URI")
+    derived = f"{main.rstrip('/')}-security"
+    security = derived if override else uris.get(f"{codename}-security", derived)
+    keyring = _keyring(sources, main)
+    if not Path(keyring).exists():
+        raise Missing(f"no keyring {keyring}: apt-get install debian-archive-keyring")
+    return Mirror(main, security, keyring)
+
+
+def codename(path: Path = Path("/etc/os-release")) -> str:
+    match = re.search(r"^VERSION_CODENAME=\"?([\w-]+)", path.read_text() if path.exists() else "", re.MULTILINE)
+    return match[1] if match else ""
+
+
+@contextmanager
+def locked(folder: Path) -> Iterator[None]:
+    """Two runs never work in one state folder at a time."""
+    folder.mkdir(parents=True, exist_ok=True)
+    with open(folder / "lock", "w", encoding="ascii") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
+def _run(argv: list[str], timeout: int = 600) -> subprocess.CompletedProcess[str]:
+    try:
+        return subprocess.run(argv, capture_output=True, text=True, errors="replace", timeout=timeout,
+                              stdin=subprocess.DEVNULL, env={**os.environ, "LC_ALL": "C"}, check=False)
+    except FileNotFoundError:
+        raise Missing(f"no {argv[0]}: kernels come through apt, from Debian or a derivative") from None
+    except subprocess.TimeoutExpired:
+        raise Missing(f"{argv[0]} did not finish in {timeout} s") from None
+
+
+def _reason(result: subprocess.CompletedProcess[str]) -> str:
+    lines = [line for line in result.stderr.splitlines() if re.match(r"[EW]:|Err", line)]
+    return (lines or result.stderr.splitlines() or [f"exit status {result.returncode}"])[0][:300]
+
+
+@dataclass
+class Suite:
+    """One suite of one architecture in a private state folder."""
+
+    name: str
+    architecture: str
+    mirror: Mirror
+    folder: Path
+    notes: list[str] = field(default_factory=list)
+
+    @property
+    def config(self) -> Path:
+        return self.folder / "apt.conf"
+
+    def _prepare(self) -> None:
+        for part in ("lists/partial", "cache/archives/partial"):
+            (self.folder / part).mkdir(parents=True, exist_ok=True)
+        (self.folder / "status").touch()
+        self.config.write_text(CONFIG.format(state=self.folder, architecture=self.architecture))
+        (self.folder / "suite.sources").write_text(
+            f"Types: deb\nURIs: {self.mirror.base(self.name)}\nSuites: {self.name}\nComponents: main\n"
+            f"Architectures: {self.architecture}\nTargets: Packages\nSigned-By: {self.mirror.signed_by}\n")
+
+    def _fresh(self) -> bool:
+        stamp = self.folder / "updated"
+        said = stamp.read_text() if stamp.exists() else ""
+        return said == self.mirror.base(self.name) and time.time() - stamp.stat().st_mtime < DAY
+
+    def update(self, refresh: bool = False) -> None:
+        """apt-get update, at most once a day. An unreachable mirror leaves a note if an index is there."""
+        if self._fresh() and not refresh:
+            return
+        self._prepare()
+        result = _run(["apt-get", "-c", str(self.config), "update"])
+        if UNTRUSTED.search(result.stderr):
+            (self.folder / "updated").unlink(missing_ok=True)
+            raise Refused(f"suite {self.name}: apt does not trust it: {_reason(result)}")
+        if result.returncode == 0 and not re.search(r"^[EW]: .*(?:fetch|Release file)", result.stderr, re.MULTILINE):
+            (self.folder / "updated").write_text(self.mirror.base(self.name))
+        elif (self.folder / "updated").exists():
+            self.notes.append(f"suite {self.name}: using yesterday's index: {_reason(result)}")
+        else:
+            raise Missing(f"suite {self.name}: {_reason(result)}")
+
+    def _index_files(self) -> Iterator[tuple[Path, str]]:
+        layout = "$(TRUSTED)\t$(REPO_URI)\t$(FILENAME)"
+        listing = _run(["apt-get", "-c", str(self.config), "indextargets", "--format", layout, "Created-By: Packages"])
+        for line in listing.stdout.splitlines():
+            trusted, uri, path = line.split("\t", 2)
+            if trusted != "yes":
+                raise Refused(f"suite {self.name}: apt does not trust its index")
+            yield Path(path), uri
+
+    def packages(self) -> list[Package]:
+        """What the signed index has of the packages that matter here."""
+        found: list[Package] = []
+        for path, uri in self._index_files():
+            text = _run([HELPER, "cat-file", str(path)]).stdout
+            found += read_index(text, PREFIXES, uri, self.name)
+        return found
+
+    def download(self, package: Package, target: Path) -> str:
+        """Fetch through apt, which checks the hash. Empty string, or why not."""
+        result = _run([HELPER, "-c", str(self.config), "download-file", package.uri, str(target),
+                       f"SHA256:{package.sha256}"])
+        return "" if result.returncode == 0 and target.exists() else _reason(result)

@@ -1,0 +1,171 @@
+# SPDX-License-Identifier: MIT
+"""The reader of the results line. What comes in was written by a guest and is taken as hostile.
+
+    @@init RELEASE              the guest is up
+    @@file PATH BYTES CRC       followed by exactly BYTES bytes and a newline; CRC as of POSIX cksum
+    @@end FILES                 run.sh is done and has sent that many
+    @@exit STATUS               run.sh's exit status
+
+Anything between frames is noise: skipped, counted, bounded. After a frame that fails its checksum reading
+goes on behind its bytes, so that a file's content is never taken for a frame.
+"""
+
+from __future__ import annotations
+
+import re
+import zlib
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+PART = r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,119}"
+PATH = re.compile(rf"{PART}(?:/{PART}){{0,2}}")
+FILE = re.compile(rb"@@file (\S{1,400}) (\d{1,10}) (\d{1,10})")
+HOST_FILES = frozenset({"console.log", "boot.json", "result.json", "profile.json"})
+REVERSED = bytes(int(f"{byte:08b}"[::-1], 2) for byte in range(256))
+LINE = 1024
+
+
+def cksum(data: bytes) -> int:
+    """POSIX cksum. Its CRC is zlib's with the bits of every byte, and of the result, the other way round."""
+    length = len(data)
+    tail = length.to_bytes((length.bit_length() + 7) // 8, "little")
+    crc = zlib.crc32((data + tail).translate(REVERSED), 0xFFFFFFFF)
+    return int(f"{crc:032b}"[::-1], 2)
+
+
+def safe_path(name: str) -> bool:
+    """A relative path of at most three plain parts that is not one of the host's own files."""
+    return bool(PATH.fullmatch(name)) and name not in HOST_FILES
+
+
+@dataclass(frozen=True)
+class Limits:
+    file: int = 5 << 20
+    total: int = 96 << 20
+    files: int = 20_000
+    noise: int = 1 << 20
+
+
+@dataclass
+class Channel:
+    """Feed it bytes; it writes whole, checked files below `target` and remembers how the stream went."""
+
+    target: Path
+    limits: Limits = Limits()
+    on_file: Callable[[str], None] = lambda name: None
+    release: str = ""
+    files: dict[str, int] = field(default_factory=dict)
+    refused: list[str] = field(default_factory=list)
+    frames: int = 0
+    received: int = 0
+    noise: int = 0
+    announced: int | None = None
+    exit_status: int | None = None
+    flood: str = ""
+    _buffer: bytearray = field(default_factory=bytearray)
+    _frame: tuple[str, int, int] | None = None
+    _scanned: int = 0
+
+    @property
+    def started(self) -> bool:
+        return bool(self.release)
+
+    @property
+    def complete(self) -> bool:
+        """The end marker came, and every file it announces."""
+        return self.announced is not None and self.announced == self.frames and not self.refused
+
+    def feed(self, data: bytes) -> None:
+        if self.flood:
+            return
+        self.received += len(data)
+        if self.received > self.limits.total:
+            self.flood = f"more than {self.limits.total} bytes on the results line"
+            return
+        self._buffer += data
+        while not self.flood and (self._payload() if self._frame else self._line()):
+            pass
+
+    def _take(self, count: int) -> bytes:
+        taken = bytes(self._buffer[:count])
+        del self._buffer[:count]
+        self._scanned = 0
+        return taken
+
+    def _payload(self) -> bool:
+        name, size, crc = self._frame or ("", 0, 0)
+        if len(self._buffer) < size + 1:
+            return False
+        data = self._take(size)
+        if self._buffer[:1] == b"\n":
+            self._take(1)
+        self._frame = None
+        if cksum(data) != crc:
+            self._refuse(name, "wrong checksum")
+        else:
+            self._store(name, data)
+        return True
+
+    def _line(self) -> bool:
+        end = self._buffer.find(b"\n", self._scanned)
+        if end < 0 and len(self._buffer) <= LINE:
+            self._scanned = len(self._buffer)
+            return False
+        line = self._take(end + 1 if end >= 0 else LINE).rstrip(b"\r\n")
+        if len(line) > LINE or not self._word(line):
+            self._noise(len(line) + 1)
+        return True
+
+    def _word(self, line: bytes) -> bool:
+        """One line outside a frame; False when it means nothing."""
+        frame = FILE.fullmatch(line)
+        if frame:
+            return self._open(frame[1].decode("ascii", "backslashreplace"), int(frame[2]), int(frame[3]))
+        match = re.fullmatch(rb"@@(init|end|exit) ([\w.+~-]{1,100})", line)
+        if not match:
+            return False
+        word, value = match[1], match[2].decode("ascii", "replace")
+        if word == b"init" and not self.release:
+            self.release = value
+        elif word == b"end" and value.isdecimal() and len(value) < 9:
+            self.announced = int(value)
+        elif word == b"exit" and value.isdecimal() and len(value) < 4:
+            self.exit_status = int(value)
+        return True
+
+    def _open(self, name: str, size: int, crc: int) -> bool:
+        if size > self.limits.file:
+            self._refuse(name, f"{size} bytes announced, limit {self.limits.file}")
+            return True
+        self._frame = (name, size, crc)
+        return True
+
+    def _store(self, name: str, data: bytes) -> None:
+        if not safe_path(name):
+            return self._refuse(name, "not an acceptable path")
+        if self.frames >= self.limits.files:
+            self.flood = f"more than {self.limits.files} files on the results line"
+            return None
+        path = self.target / name
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            part = path.with_name(f".{path.name}.part")
+            part.write_bytes(data)
+            part.rename(path)
+        except (FileExistsError, NotADirectoryError, IsADirectoryError) as error:
+            return self._refuse(name, f"{type(error).__name__} among the files received")
+        self.files[name] = len(data)
+        self.frames += 1
+        self.on_file(name)
+        return None
+
+    def _refuse(self, name: str, why: str) -> None:
+        if len(self.refused) < 20:
+            self.refused.append(f"{name[:200]}: {why}")
+        self._noise(0)
+
+    def _noise(self, count: int) -> None:
+        self.noise += count
+        if self.noise > self.limits.noise:
+            self.flood = f"more than {self.limits.noise} bytes of noise on the results line"

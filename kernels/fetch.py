@@ -1,0 +1,139 @@
+# SPDX-License-Identifier: MIT
+"""From a row to a .deb on disk whose hash the archive's signature covers."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from kernels import apt
+from kernels.errors import Missing, Refused, RowError
+from kernels.matrix import Row
+from kernels.packages import Package, candidates
+
+TRIES = 6
+
+
+def cache_home() -> Path:
+    base = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
+    return Path(base) / "perfmodes"
+
+
+def sha256_of(path: Path) -> str:
+    with open(path, "rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+@dataclass(frozen=True)
+class Deb:
+    """A package file that has been checked."""
+
+    path: Path
+    package: Package
+
+
+@dataclass
+class Fetcher:
+    """Resolves and downloads; indexes and files are kept in `cache`."""
+
+    mirror: apt.Mirror
+    cache: Path
+    refresh: bool = False
+    say: Callable[[str], None] = lambda text: None
+    _suites: dict[tuple[str, str], apt.Suite] = field(default_factory=dict)
+    _packages: dict[tuple[str, str], list[Package]] = field(default_factory=dict)
+
+    def index(self, suite: str, architecture: str) -> list[Package]:
+        key = (suite, architecture)
+        if key not in self._packages:
+            place = hashlib.sha256(self.mirror.base(suite).encode()).hexdigest()[:8]
+            folder = self.cache / "apt" / f"{suite}-{architecture}-{place}"
+            with apt.locked(folder):
+                self._suites[key] = apt.Suite(suite, architecture, self.mirror, folder)
+                self.say(f"index of {suite} ({architecture})")
+                self._suites[key].update(self.refresh)
+                self._packages[key] = self._suites[key].packages()
+            for note in self._suites[key].notes:
+                self.say(note)
+        return self._packages[key]
+
+    def _all(self, suites: tuple[str, ...], architecture: str) -> list[Package]:
+        """Packages of all suites that can be read. An untrusted suite is fatal, an unreachable one is not."""
+        found: list[Package] = []
+        for suite in suites:
+            try:
+                found += self.index(suite, architecture)
+            except Missing as error:
+                self.say(str(error))
+        return found
+
+    def resolve(self, row: Row) -> list[Package]:
+        found = candidates(row, self._all(row.suites, row.arch.apt))
+        if not found:
+            what = row.package or f"{row.flavour} kernel of series {row.series}"
+            raise Missing(f"no {what} for {row.arch.apt} in {' '.join(row.suites)}")
+        return found
+
+    def kernel(self, row: Row) -> Deb:
+        """The best candidate the archive still serves."""
+        return self._first(self.resolve(row), row.arch.apt)
+
+    def busybox(self, row: Row) -> Deb:
+        """busybox-static of the guest's architecture, from the first suite that has one."""
+        for suite in row.busybox:
+            try:
+                found = [p for p in self.index(suite, row.arch.apt) if p.name == "busybox-static"]
+            except Missing as error:
+                self.say(str(error))
+                continue
+            if found:
+                return self._first(found, row.arch.apt)
+        raise Missing(f"no busybox-static for {row.arch.apt} in {' '.join(row.busybox)}")
+
+    def _first(self, packages: list[Package], architecture: str) -> Deb:
+        reasons = []
+        for package in packages[:TRIES]:
+            try:
+                return self.download(package, architecture)
+            except Missing as error:
+                reasons.append(str(error))
+                self.say(f"{error}; trying the next candidate")
+        raise Missing(reasons[0] if reasons else "no candidate")
+
+    def download(self, package: Package, architecture: str) -> Deb:
+        path = self.cache / "debs" / package.cache_name
+        with apt.locked(path.parent):
+            if path.exists():
+                if sha256_of(path) == package.sha256:
+                    return Deb(path, package)
+                self.say(f"{path.name}: the cached file is not what the signed index says; fetching it again")
+                path.unlink()
+            self.say(f"download {package.name} {package.version} ({package.size / 1e6:.1f} MB)")
+            self._fetch(package, self._suites[package.suite, architecture], path)
+        return Deb(path, package)
+
+    def _fetch(self, package: Package, suite: apt.Suite, path: Path) -> None:
+        part = path.with_suffix(".part")
+        part.unlink(missing_ok=True)
+        why = suite.download(package, part)
+        if re.search(r"Hash Sum mismatch|unexpected size", why):
+            part.unlink(missing_ok=True)
+            raise Refused(f"{package.name} {package.version}: the mirror's file does not match the signed index")
+        if why:
+            raise Missing(f"{package.name} {package.version}: {why}")
+        if sha256_of(part) != package.sha256:
+            part.unlink()
+            raise Refused(f"{package.name} {package.version}: sha256 differs from the signed index")
+        part.rename(path)
+
+
+def fetcher(mirror: str = "", refresh: bool = False, say: Callable[[str], None] = lambda text: None) -> Fetcher:
+    found = apt.find_mirror(apt.codename(), apt.system_sources(), mirror)
+    return Fetcher(found, cache_home(), refresh, say)
+
+
+__all__ = ["Deb", "Fetcher", "RowError", "cache_home", "fetcher", "sha256_of"]

@@ -1,0 +1,158 @@
+# SPDX-License-Identifier: MIT
+"""What QEMU is given: a kernel image out of a package, and an initramfs around the bundle."""
+
+from __future__ import annotations
+
+import bz2
+import io
+import lzma
+import re
+import struct
+import subprocess
+import tarfile
+import zlib
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from elftools.common.exceptions import ELFError
+from elftools.elf.elffile import ELFFile
+
+from kernels import cpio
+from kernels.errors import Missing, Refused
+
+KERNEL = r"(?:boot/vmlinu[xz]-.*|usr/lib/(?:modules|linux)[^/]*/.*vmlinu[xz](?:\.unsigned)?|usr/bin/linux\.uml)"
+BUSYBOX = r"(?:usr/)?bin/busybox"
+MAX_MEMBER = 512 << 20
+XEN_PHYS32_ENTRY = 18
+
+
+def member(deb: Path, pattern: str) -> bytes:
+    """The first regular file of a .deb whose path matches."""
+    with subprocess.Popen(["dpkg-deb", "--fsys-tarfile", str(deb)], stdout=subprocess.PIPE,
+                          stderr=subprocess.DEVNULL) as process:
+        try:
+            return _member(process.stdout, pattern, deb.name)
+        except (tarfile.TarError, zlib.error, EOFError, OSError) as error:
+            raise Refused(f"{deb.name} is not a readable package: {error}") from None
+        finally:
+            process.kill()
+
+
+def _member(stream: io.BufferedIOBase, pattern: str, name: str) -> bytes:
+    with tarfile.open(fileobj=stream, mode="r|") as tar:
+        for info in tar:
+            if info.isreg() and re.fullmatch(pattern, info.name.removeprefix("./")):
+                if info.size > MAX_MEMBER:
+                    raise Refused(f"{name}: {info.name} is larger than {MAX_MEMBER} bytes")
+                return tar.extractfile(info).read()
+    raise Missing(f"{name} has no file like {pattern}")
+
+
+def _filter(*argv: str) -> Callable[[bytes], bytes]:
+    def run(data: bytes) -> bytes:
+        try:
+            return subprocess.run(argv, input=data, capture_output=True, timeout=120, check=True).stdout
+        except FileNotFoundError:
+            raise Missing(f"no {argv[0]}: apt-get install {argv[0]}") from None
+        except (subprocess.CalledProcessError, subprocess.TimeoutExpired) as error:
+            raise Refused(f"{argv[0]} cannot unpack the kernel: {error}") from None
+    return run
+
+
+DECOMPRESS: dict[bytes, Callable[[bytes], bytes]] = {
+    b"\x1f\x8b\x08": lambda data: zlib.decompressobj(31).decompress(data),
+    b"\xfd7zXZ\x00": lambda data: lzma.LZMADecompressor().decompress(data),
+    b"\x5d\x00\x00": lambda data: lzma.LZMADecompressor(lzma.FORMAT_ALONE).decompress(data),
+    b"BZh": lambda data: bz2.BZ2Decompressor().decompress(data),
+    b"\x28\xb5\x2f\xfd": _filter("zstd", "-dc"),
+    b"\x02\x21\x4c\x18": _filter("lz4", "-dc"),
+}
+
+
+def payload(bzimage: bytes) -> bytes:
+    """The compressed kernel inside a bzImage, by the fields of the x86 boot protocol (2.08 and later)."""
+    if len(bzimage) < 0x250 or bzimage[0x202:0x206] != b"HdrS":
+        raise Refused("not a bzImage: no boot protocol header")
+    setup, version = bzimage[0x1F1] or 4, struct.unpack_from("<H", bzimage, 0x206)[0]
+    offset, length = struct.unpack_from("<II", bzimage, 0x248)
+    start = (setup + 1) * 512 + offset
+    if version < 0x208 or length < 16 or start + length > len(bzimage):
+        raise Refused("bzImage: its header points outside the file")
+    return bzimage[start:start + length]
+
+
+def vmlinux(bzimage: bytes) -> bytes:
+    """The kernel a bzImage would unpack itself to."""
+    packed = payload(bzimage)
+    for magic, unpack in DECOMPRESS.items():
+        if packed.startswith(magic):
+            try:
+                return unpack(packed[:-4])  # the last four bytes are the unpacked size
+            except (zlib.error, lzma.LZMAError, OSError, EOFError) as error:
+                raise Refused(f"bzImage: damaged payload: {error}") from None
+    raise Refused(f"bzImage: unknown compression {packed[:4].hex()}")
+
+
+def has_pvh_entry(elf: bytes) -> bool:
+    """Can QEMU start this ELF directly (Xen note with a 32-bit entry point)?"""
+    try:
+        segments = [s for s in ELFFile(io.BytesIO(elf)).iter_segments() if s["p_type"] == "PT_NOTE"]
+        notes = [note for segment in segments for note in segment.iter_notes()]
+    except (ELFError, UnicodeDecodeError, ValueError):
+        return False
+    return any(note["n_name"] == "Xen" and note["n_type"] == XEN_PHYS32_ENTRY for note in notes)
+
+
+def bootable(kernel: bytes, unpack: str) -> bytes:
+    """The form QEMU starts fastest. What cannot be unpacked is booted as it came."""
+    if unpack != "pvh" or kernel[0x202:0x206] != b"HdrS":
+        return kernel
+    unpacked = vmlinux(kernel)
+    return unpacked if has_pvh_entry(unpacked) else kernel
+
+
+def write_once(path: Path, make: Callable[[], bytes], mode: int = 0o644) -> Path:
+    """A cached file; it appears by rename, so a killed run never leaves half of it."""
+    if not path.exists():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        part = path.with_suffix(f".{id(path):x}.part")
+        part.write_bytes(make())
+        part.chmod(mode)
+        part.rename(path)
+    return path
+
+
+def kernel_file(deb: Path, sha256: str, unpack: str, cache: Path) -> Path:
+    """The bootable kernel of a package, unpacked once."""
+    target = cache / "images" / f"{sha256[:20]}-{unpack or 'plain'}"
+    return write_once(target, lambda: bootable(member(deb, KERNEL), unpack), 0o755)
+
+
+@dataclass(frozen=True)
+class Job:
+    """What init in the guest is told."""
+
+    args: tuple[str, ...]
+    channel: str
+    paranoid: str = ""
+
+    def entries(self) -> list[cpio.Entry]:
+        for text in (*self.args, self.channel, self.paranoid):
+            if "\n" in text:
+                raise Refused("an argument for the guest has a line break in it")
+        lines = "".join(f"{arg}\n" for arg in self.args)
+        return [cpio.file("job/args", lines.encode()), cpio.file("job/channel", f"{self.channel}\n".encode()),
+                cpio.file("job/paranoid", f"{self.paranoid}\n".encode())]
+
+
+def initramfs(busybox: bytes, bundle: Path, job: Job, init: bytes | None = None) -> bytes:
+    """The whole guest: busybox, init, the bundle as a device has it, and the job."""
+    script = init or Path(__file__).with_name("init").read_bytes()
+    skeleton = [cpio.folder(name) for name in ("proc", "sys", "dev", "tmp", "run", "root", "etc", "results")]
+    return cpio.archive([
+        *skeleton, cpio.character("dev/console", 5, 1), cpio.character("dev/null", 1, 3),
+        cpio.file("bin/busybox", busybox, 0o755), cpio.link("bin/sh", "busybox"), cpio.file("init", script, 0o755),
+        cpio.file("etc/passwd", b"root:x:0:0::/root:/bin/sh\nnobody:x:65534:65534::/:/bin/false\n"),
+        cpio.file("etc/group", b"root:x:0:\nnogroup:x:65534:\n"),
+        *cpio.tree(bundle, "perfmodes"), *job.entries()])

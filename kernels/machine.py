@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: MIT
+"""Command lines: QEMU for a row, or user-mode Linux as a plain process."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+
+from kernels.errors import Missing
+from kernels.matrix import Row
+
+
+@dataclass(frozen=True)
+class Wires:
+    """File descriptors the emulator inherits. `qmp` is -1 where there is none."""
+
+    console: int
+    results: int
+    qmp: int = -1
+
+
+def channel_name(row: Row) -> str:
+    """The tty results leave the guest by: its own, or the console with frames among the messages."""
+    return row.arch.results_tty or row.arch.console
+
+
+def emulator(row: Row, kvm: bool) -> str:
+    if row.arch.runner == "uml":
+        return "uml"
+    return "qemu-kvm" if kvm and row.arch.name == "amd64" else "qemu-tcg"
+
+
+def program(row: Row) -> str:
+    """The emulator binary, or what to install."""
+    found = shutil.which(row.arch.qemu)
+    if not found:
+        raise Missing(f"no {row.arch.qemu}: apt-get install {row.arch.qemu_package}")
+    return found
+
+
+def qemu_version(row: Row) -> str:
+    """'7.2.22 (Debian 1:7.2+dfsg-7)' or empty for user-mode Linux."""
+    if row.arch.runner != "qemu":
+        return ""
+    text = subprocess.run([program(row), "--version"], capture_output=True, text=True, timeout=20, check=False).stdout
+    match = re.search(r"version (.*)", text)
+    return match[1].strip() if match else "unknown"
+
+
+def _qemu(row: Row, kernel: Path, initrd: Path, wires: Wires, kvm: bool) -> list[str]:
+    fast = emulator(row, kvm) == "qemu-kvm"
+    argv = [program(row), "-M", row.machine, "-accel", "kvm" if fast else row.accel,
+            "-cpu", "host" if fast else row.cpu, "-smp", str(row.cpus), "-m", str(row.memory),
+            "-nodefaults", "-display", "none", "-no-reboot",
+            "-chardev", f"file,id=console,path=/dev/fd/{wires.console}", "-serial", "chardev:console",
+            "-chardev", f"socket,id=qmp,fd={wires.qmp}", "-mon", "chardev=qmp,mode=control"]
+    if row.arch.results:
+        argv += ["-chardev", f"file,id=results,path=/dev/fd/{wires.results}", *row.arch.results]
+    append = f"console={row.arch.console} quiet panic=-1 {row.append}".strip()
+    return [*argv, *row.qemu_args, "-kernel", str(kernel), "-initrd", str(initrd), "-append", append]
+
+
+def _uml(row: Row, kernel: Path, initrd: Path, wires: Wires, scratch: Path) -> list[str]:
+    return [str(kernel), f"mem={row.memory}M", f"initrd={initrd}", f"uml_dir={scratch}/", "umid=guest",
+            "con=null", f"con0=null,fd:{wires.console}", f"ssl0=null,fd:{wires.results}",
+            f"console={row.arch.console}", "quiet", *row.append.split()]
+
+
+def command(row: Row, kernel: Path, initrd: Path, wires: Wires, scratch: Path, kvm: bool) -> list[str]:
+    """The whole command. setpriv: if this program is killed outright, the kernel takes the guest along."""
+    inner = _uml(row, kernel, initrd, wires, scratch) if row.arch.runner == "uml" \
+        else _qemu(row, kernel, initrd, wires, kvm)
+    return ["setpriv", "--pdeathsig", "KILL", "--", *inner]

@@ -1,0 +1,165 @@
+# SPDX-License-Identifier: MIT
+"""matrix.toml as checked, frozen rows. A misspelt field is an error, not a silently ignored wish."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from dataclasses import dataclass, fields, replace
+from pathlib import Path
+from typing import Any
+
+from kernels.errors import Usage
+
+FILE = Path(__file__).with_name("matrix.toml")
+NAME = re.compile(r"[a-z0-9][a-z0-9.+_-]{0,60}")
+SERIES = re.compile(r"\d+\.\d+|newest")
+
+
+@dataclass(frozen=True)
+class Arch:
+    """What every row of one architecture shares."""
+
+    name: str
+    runner: str
+    apt: str
+    bundle: str
+    console: str
+    append: str = ""
+    qemu: str = ""
+    qemu_package: str = ""
+    machine: str = ""
+    cpu: str = ""
+    accel: str = "tcg"
+    results: tuple[str, ...] = ()
+    results_tty: str = ""
+    unpack: str = ""
+
+
+@dataclass(frozen=True)
+class Row:
+    """One kernel in one emulator. `arch` is filled in with its table."""
+
+    name: str
+    arch: Arch
+    why: str
+    suites: tuple[str, ...] = ()
+    series: str = "newest"
+    flavour: str = ""
+    package: str = ""
+    kernel: str = ""
+    limits: tuple[str, ...] = ()
+    tags: tuple[str, ...] = ()
+    qemu_args: tuple[str, ...] = ()
+    append: str = ""
+    machine: str = ""
+    cpu: str = ""
+    accel: str = ""
+    cpus: int = 2
+    memory: int = 512
+    timeout: int = 420
+    boot_timeout: int = 90
+    stall: int = 150
+    busybox: tuple[str, ...] = ()
+
+    def all_tags(self) -> frozenset[str]:
+        return frozenset(self.tags) | {"all", self.arch.name}
+
+
+@dataclass(frozen=True)
+class Matrix:
+    arches: dict[str, Arch]
+    rows: dict[str, Row]
+    defaults: dict[str, Any]
+
+    def pick(self, names: list[str], tags: list[str]) -> list[Row]:
+        """Rows by name, or by glob, or by tag, each once, in the order of the list."""
+        wanted = {name for pattern in names for name in self._match(pattern)}
+        wanted |= {row.name for row in self.rows.values() for tag in tags if tag in row.all_tags()}
+        for tag in tags:
+            if not any(tag in row.all_tags() for row in self.rows.values()):
+                raise Usage(f"no row has the tag {tag!r}")
+        return [row for row in self.rows.values() if row.name in wanted]
+
+    def _match(self, pattern: str) -> list[str]:
+        glob = re.escape(pattern).replace(r"\*", ".*")
+        found = [name for name in self.rows if re.fullmatch(glob, name)]
+        if not found:
+            raise Usage(f"no kernel {pattern!r} in the matrix; there are: {' '.join(self.rows)}")
+        return found
+
+    def own(self, kernel: Path, arch: str) -> Row:
+        """A row for the user's own kernel file."""
+        if arch not in self.arches:
+            raise Usage(f"no architecture {arch!r}; there are: {' '.join(self.arches)}")
+        stem = re.sub(r"[^a-z0-9.+_-]", "-", kernel.name.lower())[:40].strip("-.") or "kernel"
+        table = {"name": f"own-{stem}", "arch": arch, "why": "your own kernel", "kernel": str(kernel)}
+        return _row(table, self.arches, self.defaults)
+
+
+def _build(kind: type, where: str, table: dict[str, Any]) -> Any:
+    known = {field.name: str(field.type) for field in fields(kind)}
+    for key, value in table.items():
+        if key not in known:
+            raise Usage(f"{where}: unknown field {key!r}")
+        if known[key].startswith("tuple"):
+            if not isinstance(value, (list, tuple)) or not all(isinstance(v, str) for v in value):
+                raise Usage(f"{where}: {key} is not a list of strings")
+        elif known[key] in ("str", "int") and type(value).__name__ != known[key]:
+            raise Usage(f"{where}: {key} is not of type {known[key]}")
+    lists = {key: tuple(value) for key, value in table.items() if isinstance(value, list)}
+    try:
+        return kind(**{**table, **lists})
+    except TypeError as error:
+        raise Usage(f"{where}: {error}") from None
+
+
+def _arch(name: str, table: dict[str, Any]) -> Arch:
+    arch: Arch = _build(Arch, f"[arch.{name}]", {**table, "name": name})
+    if arch.runner not in ("qemu", "uml"):
+        raise Usage(f"[arch.{name}]: runner is qemu or uml")
+    if arch.runner == "qemu" and not (arch.qemu and arch.qemu_package and arch.machine and arch.cpu):
+        raise Usage(f"[arch.{name}]: qemu, qemu_package, machine and cpu are needed")
+    if bool(arch.results) and not arch.results_tty:
+        raise Usage(f"[arch.{name}]: results without results_tty")
+    return arch
+
+
+def _row(table: dict[str, Any], arches: dict[str, Arch], defaults: dict[str, Any]) -> Row:
+    where = f"row {table.get('name', '?')!r}"
+    arch = table.get("arch")
+    if arch not in arches:
+        raise Usage(f"{where}: no [arch.{arch}]")
+    row: Row = _build(Row, where, {**defaults, **table, "arch": arches[arch]})
+    if not NAME.fullmatch(row.name):
+        raise Usage(f"{where}: names are [a-z0-9.+_-]")
+    if not row.kernel and (not row.suites or bool(row.flavour) == bool(row.package)):
+        raise Usage(f"{where}: suites and either flavour or package are needed")
+    if not SERIES.fullmatch(row.series) or not row.why:
+        raise Usage(f"{where}: series is X.Y or newest, and why is needed")
+    base = row.arch
+    return replace(row, machine=row.machine or base.machine, cpu=row.cpu or base.cpu,
+                   accel=row.accel or base.accel, append=f"{base.append} {row.append}".strip())
+
+
+def parse(text: str) -> Matrix:
+    try:
+        data = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise Usage(f"matrix.toml: {error}") from None
+    unknown = set(data) - {"defaults", "arch", "row"}
+    if unknown:
+        raise Usage(f"matrix.toml: unknown table {sorted(unknown)[0]!r}")
+    arches = {name: _arch(name, table) for name, table in data.get("arch", {}).items()}
+    defaults = data.get("defaults", {})
+    rows: dict[str, Row] = {}
+    for table in data.get("row", []):
+        row = _row(table, arches, defaults)
+        if row.name in rows:
+            raise Usage(f"row {row.name!r} is there twice")
+        rows[row.name] = row
+    return Matrix(arches, rows, defaults)
+
+
+def load(path: Path = FILE) -> Matrix:
+    return parse(path.read_text(encoding="utf-8"))
