@@ -99,30 +99,36 @@ struct pm_ring {
 	uint64_t tail;			/* our read position, published by pm_ring_release */
 	bool writable;			/* mapped PROT_WRITE: the kernel honours the tail */
 	bool borrowed;			/* the memory belongs to somebody else (tests) */
+	bool narrow;			/* a 32-bit program: data_head may count modulo 2^32 */
 	unsigned char *scratch;		/* 64 KiB for a record that wraps, allocated on first use */
 };
 
 /*
  * Map `fd` with 2^n data pages (data_pages may be 0: header only). prot is PROT_READ or
  * PROT_READ|PROT_WRITE; read-only makes the kernel overwrite old records.
+ * Reading starts at the tail that the user page holds, or at 0 when mapped read-only.
  * Returns 0 or -errno from mmap(2); -EINVAL for a page count that is no power of two.
  */
 int pm_ring_open(int fd, size_t data_pages, int prot, struct pm_ring *ret);
 void pm_ring_close(struct pm_ring *ring);
 
-/* A ring over memory that the caller owns: a user page followed by data. For tests and replay. */
+/*
+ * A ring over memory that the caller owns: a user page followed by data. For tests and replay.
+ * -EINVAL when base is not aligned to 8 or the data area would be no power of two.
+ */
 int pm_ring_borrow(void *base, size_t size, struct pm_ring *ret);
 
 /* data_head with acquire semantics: everything before it is complete. */
 uint64_t pm_ring_head(const struct pm_ring *ring);
 
-/* Bytes written by the kernel and not yet released by us. */
+/* Bytes written by the kernel and not yet read by us; more than data_size: overwritten. */
 uint64_t pm_ring_pending(const struct pm_ring *ring);
 
 /*
  * The next unread record. Returns 1 and the record, 0 when the ring is empty, -EBADMSG when the
- * header cannot be true (size below 8, beyond head, or larger than the ring); after -EBADMSG
- * nothing in the ring can be trusted up to head: pm_ring_skip_all resynchronises.
+ * header cannot be true (size below 8, no multiple of 8, beyond head) or when unread records
+ * were overwritten; then nothing in the ring can be trusted up to head, and pm_ring_skip_all
+ * resynchronises. -ENOMEM when a record wraps and there is no memory to join it.
  * The pointer is valid until the next call of pm_ring_next, _release or _close.
  */
 int pm_ring_next(struct pm_ring *ring, const struct perf_event_header **ret);
@@ -135,7 +141,8 @@ uint64_t pm_ring_skip_all(struct pm_ring *ring);
 
 /*
  * Walk a ring written backward (attr.write_backward): call with *cursor = pm_ring_head() while
- * output is paused; newest record first. Same returns as pm_ring_next.
+ * output is paused; newest record first. Returns as pm_ring_next; 0 also where the oldest record
+ * was partly overwritten, which is the normal end of a ring that has wrapped.
  */
 int pm_ring_next_backward(struct pm_ring *ring, uint64_t *cursor,
 			  const struct perf_event_header **ret);
@@ -281,7 +288,7 @@ int pm_cpulist_each(const char *list, void (*each)(unsigned int cpu, void *conte
 /* How many CPUs are online, from sysfs. */
 int pm_cpus_online(void);
 
-/* ------------------------------------------------------------------------- environment: env.c */
+/* ------------------------------------------------------------ environment: env.c, identity.c */
 
 /* Capabilities this project asks about, with their numbers. */
 enum pm_cap { PM_CAP_IPC_LOCK = 14, PM_CAP_SYS_PTRACE = 19, PM_CAP_SYS_ADMIN = 21,
@@ -320,9 +327,10 @@ enum pm_gate pm_perf_gate(const struct pm_env *env, int *ret_errno);
 
 /*
  * Identity of kernel and machine: calls `each` with key and value pairs ("arch", "release",
- * "version", "build_id", "cpu_model", "cpu_midr", "board", "fingerprint", "hypervisor", "lsm",
- * "page_size", "cpus_online", "cpus_possible", ...). Keys may repeat. Values hold no host name,
- * no serial number, no path. Unreadable facts are left out.
+ * "version", "build_id", "cpu_model", "cpu_midr", "board", "hypervisor", "lsm", "page_size",
+ * "cpus_online", "cpus_possible"). Keys may repeat. A value is one line without control
+ * characters; it holds no host name, no serial number, no path. Unreadable facts are left out.
+ * Returns 0.
  */
 int pm_identity_each(void (*each)(const char *key, const char *value, void *context),
 		     void *context);
