@@ -1,0 +1,103 @@
+# SPDX-License-Identifier: MIT
+# perfmodes: builds the probes and the library, runs the tests. `make help` lists the targets.
+#
+#   ARCH=x86_64         machine to build for (uname -m); outputs go to build/$(ARCH)/
+#   CROSS_COMPILE=...   tool prefix, as for the kernel: aarch64-linux-gnu-
+#   CC=...              musl-gcc when it is there, for small static programs; else gcc
+#   V=1                 show commands;  WERROR=1  warnings are errors
+#   KSELFTEST_DIR=...   take the kselftest harness from a kernel tree
+#   NO_INSTALL=1        never install packages
+
+ARCH ?= $(shell uname -m)
+B := build/$(ARCH)
+PYTHON ?= /usr/bin/python3
+
+ifeq ($(origin CC),default)
+  ifneq ($(CROSS_COMPILE),)
+    CC := $(CROSS_COMPILE)gcc
+  else
+    CC := $(if $(shell command -v musl-gcc),musl-gcc,gcc)
+  endif
+endif
+OBJCOPY ?= $(CROSS_COMPILE)objcopy
+AR := $(CROSS_COMPILE)ar
+# musl has no kernel headers of its own: the system's come last
+KERNEL_HEADERS := $(if $(findstring musl,$(CC)),-idirafter /usr/include \
+	-idirafter /usr/include/$(shell gcc -print-multiarch))
+
+OPT ?= -O2
+CFLAGS ?= $(OPT) -g
+WARNINGS := -Wall -Wextra -Wshadow -Wmissing-prototypes $(if $(WERROR),-Werror)
+ALL_CFLAGS = -std=gnu11 $(WARNINGS) $(CFLAGS) $(KERNEL_HEADERS) -fno-common -pthread -MMD -MP
+LINK := -static -pthread
+Q := $(if $(V),,@)
+say = $(if $(V),,@printf '  %-7s %s\n' $(1) $(2))
+
+MECHANISM := $(patsubst %.c,$(B)/%.o,$(filter-out lib/test/%,$(wildcard lib/*.c)))
+HELPERS := $(B)/probes/verdict.o $(B)/probes/deed.o
+PROBES := $(patsubst probes/%.c,%,$(wildcard probes/*/*.c))
+PROGRAMS := $(B)/launch $(B)/environ
+HARNESS := build/kselftest/kselftest_harness.h
+
+all: $(PROGRAMS) $(PROBES:%=$(B)/probes/%)	## build the probes for $(ARCH) (the default)
+
+$(HARNESS):
+	$(Q)command -v $(firstword $(CC)) >/dev/null || { echo "make: no $(CC); try .ci/install build" >&2; exit 1; }
+	$(Q)probes/fetch-harness $(@D)
+
+$(B)/lib/%.o: lib/%.c
+	$(call say,CC,$<)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(ALL_CFLAGS) -c -o $@ $<
+
+$(B)/probes/%.o: probes/%.c
+	$(call say,CC,$<)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(ALL_CFLAGS) -c -o $@ $<
+
+$(B)/lib/mechanism.a: $(MECHANISM)
+	$(call say,AR,$@)
+	$(Q)rm -f $@ && $(AR) rcs $@ $^
+
+$(B)/launch: $(B)/probes/launch.o $(B)/probes/persona.o
+$(B)/environ: $(B)/probes/environ.o $(B)/lib/mechanism.a
+$(PROGRAMS):
+	$(call say,LINK,$@)
+	$(Q)$(CC) $(LINK) -o $@ $^
+
+# A probe is refused here when its declaration lacks a title, a since or a point. The harness's
+# fixture macros define functions without prototypes; that one warning is off.
+$(B)/probes/%: probes/%.c $(HELPERS) $(B)/lib/mechanism.a | $(HARNESS)
+	$(call say,PROBE,$(subst /,.,$*))
+	$(Q)mkdir -p $(@D) $(B)/declared/$(dir $*)
+	$(Q)$(CC) $(ALL_CFLAGS) -Wno-missing-prototypes -isystem build/kselftest -I probes \
+		-DPROBE_ID='"$(subst /,.,$*)"' \
+		-MF $(B)/declared/$*.d -MT $@ $(LINK) -o $@.new $< $(HELPERS) $(B)/lib/mechanism.a
+	$(Q)$(OBJCOPY) -O binary --only-section=.probeinfo $@.new $(B)/declared/$*.new
+	$(Q)tr '\0' '\n' <$(B)/declared/$*.new | grep . >$(B)/declared/$*.txt || true
+	$(Q)for key in title since point; do grep -q "^$$key=." $(B)/declared/$*.txt || \
+		{ echo "$<: PROBE() declares no $$key" >&2; exit 1; }; done
+	$(Q)rm $(B)/declared/$*.new && mv $@.new $@
+
+bundle: all	## gather what a device or guest needs in build/$(ARCH)/bundle
+	$(call say,BUNDLE,$(B)/bundle)
+	$(Q)rm -rf $(B)/bundle && mkdir -p $(B)/bundle/bin
+	$(Q)cp -r run.sh suites $(B)/bundle/
+	$(Q)cp $(PROGRAMS) $(B)/bundle/bin/
+	$(Q)cd $(B) && tar -cf - $(PROBES:%=probes/%) | tar -xf - -C bundle/bin
+	$(Q)for program in $(PROGRAMS) $(PROBES:%=$(B)/probes/%); do \
+		$(CROSS_COMPILE)strip -o $(B)/bundle/bin/$${program#$(B)/} $$program; done
+
+# One probe by its name: make probes/ring/write_backward
+$(PROBES:%=probes/%): probes/%: $(B)/probes/%
+
+clean:		## remove build/
+	rm -rf build
+
+help:		## print this
+	@sed -n 's/^\([a-z-]*\):.*## *\(.*\)/  \1	\2/p' Makefile | expand -t 20
+
+.PHONY: all bundle clean help $(PROBES:%=probes/%)
+.DELETE_ON_ERROR:
+.SECONDARY:
+-include $(wildcard $(B)/lib/*.d $(B)/probes/*.d $(B)/declared/*/*.d)

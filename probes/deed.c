@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * What probes do so that the kernel has something to count. See deed.h.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <poll.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "deed.h"
+
+/* --------------------------------------------------------------------------------- opening */
+
+struct perf_event_attr attr_of(uint32_t type, uint64_t config)
+{
+	return (struct perf_event_attr){
+		.type = type,
+		.size = sizeof(struct perf_event_attr),
+		.config = config,
+		.disabled = 1,
+		.exclude_kernel = 1,
+		.exclude_hv = 1,
+	};
+}
+
+struct perf_event_attr attr_software(uint64_t config)
+{
+	return attr_of(PERF_TYPE_SOFTWARE, config);
+}
+
+struct perf_event_attr attr_faults(uint64_t sample_type)
+{
+	struct perf_event_attr attr = attr_software(PERF_COUNT_SW_PAGE_FAULTS);
+
+	attr.sample_period = 1;
+	attr.sample_type = sample_type;
+	return attr;
+}
+
+struct perf_event_attr attr_sideband(void)
+{
+	struct perf_event_attr attr = attr_software(PERF_COUNT_SW_DUMMY);
+	int fd = pm_open(&attr, 0, -1, -1, 0);
+
+	if (fd == -ENOENT || fd == -EINVAL)	/* before v3.12: any counter carries side-band */
+		attr.config = PERF_COUNT_SW_CPU_MIGRATIONS;
+	if (fd >= 0)
+		close(fd);
+	return attr;
+}
+
+/* --------------------------------------------------------------------------------- driving */
+
+/*
+ * Transparent huge pages would make one fault out of 512, so they are refused; MADV_NOHUGEPAGE
+ * fails harmlessly where the kernel has none. Reading maps the shared zero page: one minor fault
+ * a page, whatever the allocator does.
+ */
+int cause_faults(unsigned int count)
+{
+	const size_t page = (size_t)sysconf(_SC_PAGESIZE);
+	volatile char *area;
+
+	area = mmap(NULL, count * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (area == MAP_FAILED)
+		return -errno;
+	madvise((void *)area, count * page, MADV_NOHUGEPAGE);
+	for (unsigned int i = 0; i < count; i++)
+		area[i * page] = 1;
+	munmap((void *)area, count * page);
+	return 0;
+}
+
+uint64_t now_ns(void)
+{
+	uint64_t now = 0;
+
+	pm_clock_ns(CLOCK_MONOTONIC, &now);
+	return now;
+}
+
+void spin_ns(uint64_t ns)
+{
+	const uint64_t end = now_ns() + ns;
+
+	while (now_ns() < end)
+		;
+}
+
+/* glibc's cpu_set_t ends at 1024 CPUs; one large set serves every machine known. */
+struct cpu_mask {
+	unsigned long words[8192 / (8 * sizeof(unsigned long))];
+};
+
+static bool in_mask(const struct cpu_mask *mask, unsigned int cpu)
+{
+	const unsigned int bits = 8 * sizeof(unsigned long);
+
+	return mask->words[cpu / bits] >> (cpu % bits) & 1;
+}
+
+/* The affinity at start-up, so that move_to_nth_cpu() still knows the way back. */
+static const struct cpu_mask *first_affinity(void)
+{
+	static struct cpu_mask mask;
+	static bool filled;
+
+	if (!filled) {
+		if (sched_getaffinity(0, sizeof(mask), (cpu_set_t *)&mask) < 0)
+			mask.words[0] = 1;
+		filled = true;
+	}
+	return &mask;
+}
+
+int count_cpus(void)
+{
+	int count = 0;
+
+	for (unsigned int cpu = 0; cpu < 8192; cpu++)
+		count += in_mask(first_affinity(), cpu);
+	return count;
+}
+
+int move_to_nth_cpu(unsigned int nth)
+{
+	const unsigned int bits = 8 * sizeof(unsigned long);
+
+	for (unsigned int cpu = 0; cpu < 8192; cpu++) {
+		struct cpu_mask one = { { 0 } };
+
+		if (!in_mask(first_affinity(), cpu) || nth-- > 0)
+			continue;
+		one.words[cpu / bits] = 1ul << (cpu % bits);
+		return sched_setaffinity(0, sizeof(one), (cpu_set_t *)&one) < 0 ? -errno : (int)cpu;
+	}
+	return -ENODEV;
+}
+
+int poll_once(int fd, short events, int timeout_ms)
+{
+	struct pollfd entry = { .fd = fd, .events = events };
+	int ready = poll(&entry, 1, timeout_ms);
+
+	return ready < 0 ? -errno : entry.revents;
+}
+
+int in_thread(void *(*function)(void *), void *argument)
+{
+	pthread_t thread;
+	int error = pthread_create(&thread, NULL, function, argument);
+
+	return error ? -error : -pthread_join(thread, NULL);
+}
+
+pid_t start_child(int (*function)(void *), void *argument)
+{
+	const pid_t parent = getpid();
+	pid_t child = fork();
+
+	if (child < 0)
+		return -errno;
+	if (child > 0)
+		return child;
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (getppid() != parent)	/* the test ended before the line above */
+		_exit(125);
+	_exit(function(argument));
+}
+
+int wait_child(pid_t child)
+{
+	int status;
+
+	while (waitpid(child, &status, 0) < 0)
+		if (errno != EINTR)
+			return -errno;
+	return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+int count_records(struct pm_ring *ring, uint32_t type)
+{
+	const struct perf_event_header *header;
+	int count = 0, more;
+
+	while ((more = pm_ring_next(ring, &header)) == 1)
+		count += header->type == type;
+	pm_ring_release(ring);
+	return more < 0 ? more : count;
+}
+
+int next_record(struct pm_ring *ring, const struct pm_format *format, struct pm_record *ret)
+{
+	const struct perf_event_header *header;
+	int more = pm_ring_next(ring, &header);
+
+	if (more != 1)
+		return more;
+	more = pm_record_decode(header, format, ret);
+	return more == 0 || more == -ENOTSUP ? 1 : more;
+}
+
+int gate_init(struct gate *gate)
+{
+	return pipe(gate->fds) < 0 ? -errno : 0;
+}
+
+void gate_open(struct gate *gate)
+{
+	ssize_t written = write(gate->fds[1], "", 1);
+
+	(void)written;
+}
+
+void gate_wait(struct gate *gate)
+{
+	char token;
+
+	while (read(gate->fds[0], &token, 1) < 0 && errno == EINTR)
+		;
+}

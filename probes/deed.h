@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The small deeds that probes let the kernel watch: events to open, page faults to count, threads
+ * and children to follow, records to look through. Knows nothing of the harness; judges nothing.
+ */
+#ifndef DEED_H
+#define DEED_H
+
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "../lib/pm_sys.h"
+
+/* An attr for a task's own user-mode events: disabled, exclude_kernel, exclude_hv. */
+struct perf_event_attr attr_of(uint32_t type, uint64_t config);
+struct perf_event_attr attr_software(uint64_t config);
+/* Period-1 sampling of page faults: the event any process may have, exact to the last count. */
+struct perf_event_attr attr_faults(uint64_t sample_type);
+/* A carrier of side-band records: the dummy event, or before v3.12 a software counter. */
+struct perf_event_attr attr_sideband(void);
+
+/* Cause exactly `count` minor page faults in this thread. Returns 0 or -errno. */
+int cause_faults(unsigned int count);
+/* Keep this thread on a CPU for that long. */
+void spin_ns(uint64_t ns);
+/* Move this thread to the nth CPU it is allowed on (0, 1, ...). Returns the CPU or -errno. */
+int move_to_nth_cpu(unsigned int nth);
+/* How many CPUs this thread may run on. */
+int count_cpus(void);
+uint64_t now_ns(void);
+
+/* Poll once with a time-out; returns revents, 0 on time-out, -errno. */
+int poll_once(int fd, short events, int timeout_ms);
+
+/* Run a function in a new thread and wait for its end. Returns 0 or -errno. */
+int in_thread(void *(*function)(void *), void *argument);
+/* Run a function in a forked child that dies with the test. Returns its pid or -errno. */
+pid_t start_child(int (*function)(void *), void *argument);
+/* Wait for a child. Returns its exit status, 128 + signal, or -errno. */
+int wait_child(pid_t child);
+
+/* Walk all unread records of a ring and count those of a type; others are dropped too. */
+int count_records(struct pm_ring *ring, uint32_t type);
+/* Decode the next record. Returns 1, 0 when empty, -errno when it does not parse. */
+int next_record(struct pm_ring *ring, const struct pm_format *format, struct pm_record *ret);
+
+/* A gate between threads of one process: wait sleeps in the kernel, open lets one waiter go. */
+struct gate {
+	int fds[2];
+};
+int gate_init(struct gate *gate);
+void gate_open(struct gate *gate);
+void gate_wait(struct gate *gate);
+
+#endif

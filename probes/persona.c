@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Taking on a persona: user ids, capabilities, system call filters. See persona.h.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <grp.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <linux/audit.h>
+#include <linux/capability.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+
+#include "persona.h"
+
+#define NOBODY 65534
+#define CAPABILITY_PERFMON 38			/* v5.8 */
+#ifndef PR_CAP_AMBIENT				/* v4.3 */
+#define PR_CAP_AMBIENT 47
+#define PR_CAP_AMBIENT_RAISE 2
+#endif
+
+/*
+ * The newest system call of Linux 3.10, by architecture. Numbers are handed out in order, except
+ * that an architecture may have been late in wiring one up.
+ */
+#if defined(__x86_64__) && !defined(__ILP32__)
+#define ARCHITECTURE AUDIT_ARCH_X86_64
+#define LAST_OF_3_10 313			/* finit_module */
+#elif defined(__i386__)
+#define ARCHITECTURE AUDIT_ARCH_I386
+#define LAST_OF_3_10 350			/* finit_module */
+#elif defined(__aarch64__)
+#define ARCHITECTURE AUDIT_ARCH_AARCH64
+#define LAST_OF_3_10 273			/* finit_module */
+#elif defined(__arm__)
+#define ARCHITECTURE AUDIT_ARCH_ARM
+#define LAST_OF_3_10 379			/* finit_module; arm's own calls lie above 0xf0000 */
+#elif defined(__s390x__)
+#define ARCHITECTURE AUDIT_ARCH_S390X
+#define LAST_OF_3_10 344			/* finit_module */
+#endif
+
+bool persona_known(const char *name)
+{
+	static const char *const names[] = { "root", "perfmon", "user", "seccomp", "same" };
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+		if (!strcmp(name, names[i]))
+			return true;
+	return false;
+}
+
+static int complain(const char *what)
+{
+	const int error = errno;
+
+	dprintf(STDERR_FILENO, "launch: %s: %s\n", what, strerror(error));
+	return -error;
+}
+
+/* Keep the capabilities in `keep` (a bit mask), across execve(2) as well, and drop all others. */
+static int set_capabilities(uint64_t keep)
+{
+	struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
+	struct __user_cap_data_struct data[2];
+
+	for (int half = 0; half < 2; half++) {
+		data[half].effective = keep >> (32 * half);
+		data[half].permitted = keep >> (32 * half);
+		data[half].inheritable = keep >> (32 * half);
+	}
+	if (syscall(SYS_capset, &header, data) < 0)
+		return complain("capset");
+	for (int capability = 0; capability < 64; capability++)
+		if (keep >> capability & 1 &&
+		    prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_RAISE, capability, 0, 0) < 0)
+			return complain("ambient capability");
+	return 0;
+}
+
+static int become_nobody(uint64_t keep)
+{
+	if (geteuid() == 0) {
+		if (prctl(PR_SET_KEEPCAPS, 1, 0, 0, 0) < 0)
+			return complain("PR_SET_KEEPCAPS");
+		if (setgroups(0, NULL) < 0 || setresgid(NOBODY, NOBODY, NOBODY) < 0 ||
+		    setresuid(NOBODY, NOBODY, NOBODY) < 0)
+			return complain("cannot become uid 65534");
+	}
+	return set_capabilities(keep);
+}
+
+/* ------------------------------------------------------------------------------- filtering */
+
+static int install(const struct sock_filter *code, size_t length)
+{
+	const struct sock_fprog program = { .len = length, .filter = (struct sock_filter *)code };
+
+	/* Root may filter without no_new_privs, which would itself be visible to the probe. */
+	if (prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0)
+		return 0;
+	prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+	if (prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) < 0)
+		return complain("seccomp");
+	return 0;
+}
+
+static int filter_perf(void)
+{
+	static const struct sock_filter code[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_perf_event_open, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+
+	return install(code, sizeof(code) / sizeof(*code));
+}
+
+/*
+ * Linux 3.10 as far as a filter can play it: newer system calls do not exist, and
+ * perf_event_open knows no PERF_FLAG_FD_CLOEXEC (v3.14).
+ */
+static int filter_newer_calls(void)
+{
+#ifdef LAST_OF_3_10
+	static const struct sock_filter code[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, arch)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, ARCHITECTURE, 1, 0),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | ENOSYS),
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_perf_event_open, 0, 2),
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS,
+			 offsetof(struct seccomp_data, args[4]) +
+				 (__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__ ? 4 : 0)),
+		BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, 8, 4, 3),
+		BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, 0xf0000, 2, 0),
+		BPF_JUMP(BPF_JMP | BPF_JGT | BPF_K, LAST_OF_3_10, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | ENOSYS),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EINVAL),
+	};
+
+	return install(code, sizeof(code) / sizeof(*code));
+#else
+	errno = ENOTSUP;
+	return complain("--old-kernel is not known for this architecture");
+#endif
+}
+
+int persona_assume(const char *name, bool old_kernel)
+{
+	int error = 0;
+
+	if (old_kernel)
+		error = filter_newer_calls();
+	if (!error && !strcmp(name, "seccomp"))
+		error = filter_perf();
+	if (error)
+		return error;
+	if (!strcmp(name, "root") && geteuid() != 0) {
+		errno = EPERM;
+		return complain("not root");
+	}
+	if (!strcmp(name, "user") || !strcmp(name, "seccomp"))
+		return become_nobody(0);
+	if (!strcmp(name, "perfmon"))
+		return become_nobody(1ull << CAPABILITY_PERFMON);
+	return 0;
+}

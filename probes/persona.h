@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Who a probe runs as: the privileges under which a question is asked.
+ *
+ *   root      as the super-user
+ *   perfmon   uid 65534 with CAP_PERFMON (v5.8) and nothing else
+ *   user      uid 65534 without capabilities; without root: this user, capabilities dropped
+ *   seccomp   user, with perf_event_open answered EPERM as container run-times do
+ *   same      as we are
+ */
+#ifndef PERSONA_H
+#define PERSONA_H
+
+#include <stdbool.h>
+
+
+bool persona_known(const char *name);
+
+/*
+ * Turn this process into the persona, for good. With old_kernel, system calls newer than Linux
+ * 3.10 are answered ENOSYS from here on. Returns 0 or -errno after a line on stderr.
+ */
+int persona_assume(const char *name, bool old_kernel);
+
+#endif

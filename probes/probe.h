@@ -1,0 +1,271 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The only header a probe includes.
+ *
+ * A probe is one file, probes/<area>/<name>.c, with the id <area>.<name>. It declares itself with
+ * PROBE(), asks the kernel its question in kselftest tests (TEST, TEST_F) by doing the thing and
+ * watching the effect, and speaks one verdict a test:
+ *
+ *   yes      the test returns
+ *   no       say_no(), or ask_open() by itself: refused, proven by a pair of calls
+ *   broken   broken(): accepted, but the effect is wrong; the text is the evidence
+ *   blocked  say_blocked(), or must_open() by itself: policy is in the way
+ *   absent   say_absent() or require(): not on this machine
+ *   unknown  cannot_tell(), a failed ASSERT, a crash, a time-out
+ *
+ * Verdict words end the test at once, from the test or any function it calls, a fixture's set-up
+ * included. They work in the test's own thread only: threads and children hand back values.
+ * Neither they nor ASSERT_* belong into FIXTURE_TEARDOWN (the harness would run it for ever).
+ */
+#ifndef PROBE_H
+#define PROBE_H
+
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <poll.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdnoreturn.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <linux/types.h>
+#include <kselftest.h>
+
+/*
+ * The 6.1 generation prints a skipped test as "ok N # SKIP reason" and loses its name. This
+ * prints the newer form; the harness itself stays as it is.
+ */
+#define ksft_test_result_skip(fmt, reason)                                                 \
+	do {                                                                               \
+		ksft_inc_xskip_cnt();                                                      \
+		printf("ok %u %s%s%s.%s # SKIP %s\n", ksft_test_num(), f->name,            \
+		       variant->name[0] ? "." : "", variant->name, t->name, reason);       \
+	} while (0)
+#include <kselftest_harness.h>
+
+/* A test that waits longer than this has hung: the harness kills it, the verdict is unknown. */
+#undef TEST_TIMEOUT_DEFAULT
+#define TEST_TIMEOUT_DEFAULT 10
+
+#include "deed.h"
+#include "verdict.h"
+
+/* --------------------------------------------------------------------------- declaration */
+
+#ifndef PROBE_ID
+#error "PROBE_ID comes from the file's path; build probes with the project's Makefile"
+#endif
+
+/*
+ * PROBE(TITLE("...") SINCE("4.7") COMMIT("...") NEEDS(...) ... POINT(...) FACT(...) ...)
+ * lays the declaration as NUL-separated key=value strings into the section .probeinfo, from where
+ * the catalogue is read without running anything. TITLE, SINCE and one POINT are required.
+ * SINCE, COMMIT and NEEDS right behind a POINT or FACT belong to that one alone.
+ */
+#define PROBE(...)                                                                             \
+	static const char probe_declaration[]                                                  \
+		__attribute__((section(".probeinfo"), used, aligned(1))) =                     \
+			"id=" PROBE_ID "\0" __VA_ARGS__;
+
+#define TITLE(text) "title=" text "\0"		/* a noun phrase */
+#define QUESTION(text) "question=" text "\0"	/* one sentence, optional */
+#define SINCE(version) "since=" version "\0"	/* first upstream release; dates, never decides */
+#define COMMIT(hash) "commit=" hash "\0"	/* 12 hex digits of the Linux commit */
+#define NEEDS(words) "needs=" words "\0"	/* pmu tracefs cpu2 aux arch:<name> root ... */
+#define DISTURBS(what) "disturbs=" what "\0"	/* runs only with --may-disturb */
+#define HAZARD(what) "hazard=" what "\0"	/* runs only with --hazards */
+/* A test: its name without the fixture ("per_cpu.newest_first"), and what "yes" means. */
+#define POINT(name, meaning) "point=" #name " " meaning "\0"
+/* A value: its type is bool, int, string, enum or verdict; unit "-" when it has none. */
+#define FACT(name, type, unit, meaning) "fact=" #name " " #type " " unit " " meaning "\0"
+
+#define PROBE_MAIN                                                                             \
+	static void __attribute__((constructor)) __constructor_order_last(void)                \
+	{                                                                                      \
+		if (!__constructor_order)                                                      \
+			__constructor_order = _CONSTRUCTOR_ORDER_BACKWARD;                     \
+	}                                                                                      \
+	int main(int argc, char **argv)                                                        \
+	{                                                                                      \
+		return probe_main(argc, argv, probe_declaration, sizeof(probe_declaration));   \
+	}
+
+/* ------------------------------------------------------------------------------ verdicts */
+
+#define say_no(...) probe_say(_metadata, NO, __VA_ARGS__)
+#define say_blocked(...) probe_say(_metadata, BLOCKED, __VA_ARGS__)
+#define say_absent(...) probe_say(_metadata, ABSENT, __VA_ARGS__)
+#define broken(...) probe_say(_metadata, BROKEN, __VA_ARGS__)
+#define cannot_tell(...) probe_say(_metadata, UNKNOWN, __VA_ARGS__)
+#define speak(finding) probe_speak(_metadata, finding)
+
+/* ---------------------------------------------------------------------------- requirements */
+
+/* End the test as absent or blocked unless all is there; names everything that is missing. */
+#define require(what)                                                                          \
+	do {                                                                                   \
+		struct finding require_finding;                                                \
+		if (!probe_has(what, &require_finding))                                        \
+			speak(&require_finding);                                               \
+	} while (0)
+/* --------------------------------------------------------------------------------- opening */
+
+/* Open what the test needs but does not ask about. Ends the test when it cannot be had. */
+#define must_open(attr, pid, cpu, group, flags)                                                \
+	probe_must_open(_metadata, attr, pid, cpu, group, flags)
+/* Open what the test asks about: on refusal, `without` decides between no, blocked and absent. */
+#define ask_open(with, without, pid, cpu, what)                                                \
+	probe_ask_open(_metadata, with, without, pid, cpu, what)
+/* Map a ring the test needs. */
+#define must_map(fd, pages, ring) probe_must_map(_metadata, fd, pages, ring)
+/* An ioctl the test needs. */
+#define must_ioctl(fd, request, arg) probe_must_ioctl(_metadata, fd, request, arg)
+/* The value of a counter without read_format. */
+#define must_count(fd) probe_must_count(_metadata, fd)
+
+/* ---------------------------------------------------- what the macros above are made of */
+
+static inline noreturn void probe_speak(struct __test_metadata *_metadata,
+					const struct finding *finding)
+{
+	switch (finding->verdict) {
+	case BROKEN:
+		probe_evidence(finding->reason);
+		_metadata->passed = 0;
+		break;
+	case UNKNOWN:
+		TH_LOG("could not tell: %s", finding->reason);
+		_metadata->passed = 0;
+		break;
+	default:
+		SKIP(, "%s: %s", verdict_word(finding->verdict), finding->reason);
+	}
+	_metadata->setup_completed = false;	/* no teardown: the test's exit cleans up */
+	longjmp(_metadata->env, 1);
+}
+
+static inline noreturn __attribute__((format(printf, 3, 4))) void
+probe_say(struct __test_metadata *_metadata, enum verdict verdict, const char *format, ...)
+{
+	struct finding finding = { .verdict = verdict };
+	va_list arguments;
+
+	va_start(arguments, format);
+	vsnprintf(finding.reason, sizeof(finding.reason), format, arguments);
+	va_end(arguments);
+	probe_speak(_metadata, &finding);
+}
+
+static inline int probe_must_open(struct __test_metadata *_metadata,
+				  const struct perf_event_attr *attr, pid_t pid, int cpu,
+				  int group, unsigned long flags)
+{
+	struct finding finding;
+	int fd = pm_open(attr, pid, cpu, group, flags);
+
+	if (fd >= 0)
+		return fd;
+	classify_setup(-fd, attr, pid, cpu, &finding);
+	probe_speak(_metadata, &finding);
+}
+
+static inline int probe_ask_open(struct __test_metadata *_metadata,
+				 const struct perf_event_attr *with,
+				 const struct perf_event_attr *without, pid_t pid, int cpu,
+				 const char *what)
+{
+	struct finding finding;
+	int fd = pm_open(with, pid, cpu, -1, 0);
+
+	if (fd >= 0)
+		return fd;
+	probe_pair(with, without, pid, cpu, what, &finding);
+	if (finding.verdict == YES)
+		cannot_tell("%s: refused once (%s), then accepted", what, errno_name(fd));
+	probe_speak(_metadata, &finding);
+}
+
+static inline void probe_must_map(struct __test_metadata *_metadata, int fd, size_t pages,
+				  struct pm_ring *ring)
+{
+	int error = pm_ring_open(fd, pages, PROT_READ | PROT_WRITE, ring);
+
+	if (error == -EPERM)
+		say_blocked("mmap of %zu pages: EPERM (perf_event_mlock_kb=%" PRId64
+			    " used up; RLIMIT_MEMLOCK %" PRIu64 " bytes)",
+			    pages, probe_env()->mlock_kb, probe_env()->memlock_bytes);
+	if (error)
+		cannot_tell("mmap of %zu pages: %s", pages, errno_name(error));
+}
+
+static inline void probe_must_ioctl(struct __test_metadata *_metadata, int fd,
+				    unsigned long request, unsigned long arg)
+{
+	int error = pm_ioctl(fd, request, arg);
+
+	if (error < 0)
+		cannot_tell("ioctl %#lx: %s", request, errno_name(error));
+}
+
+static inline uint64_t probe_must_count(struct __test_metadata *_metadata, int fd)
+{
+	uint64_t value = 0;
+	int error = pm_read_count(fd, &value);
+
+	if (error)
+		cannot_tell("read of a counter: %s", errno_name(error));
+	return value;
+}
+
+/* Answer every test of a probe that may not run here with one and the same verdict. */
+static inline int probe_refuse_all(const struct finding *finding)
+{
+	struct __fixture_variant_metadata plain = { .name = "" }, *variant;
+	struct __fixture_metadata *f;
+	struct __test_metadata *t;
+	unsigned int planned = 0;
+
+	for (f = __fixture_list; f; f = f->next)
+		for (variant = f->variant ?: &plain; variant; variant = variant->next)
+			for (t = f->tests; t; t = t->next)
+				planned++;
+	ksft_print_header();
+	ksft_set_plan(planned);
+	for (f = __fixture_list; f; f = f->next)
+		for (variant = f->variant ?: &plain; variant; variant = variant->next)
+			for (t = f->tests; t; t = t->next) {
+				char reason[sizeof(finding->reason) + 16];
+
+				snprintf(reason, sizeof(reason), "%s: %s",
+					 verdict_word(finding->verdict), finding->reason);
+				ksft_test_result_skip("%s\n", reason);
+			}
+	return ksft_exit_pass();
+}
+
+static inline int probe_main(int argc, char **argv, const char *declaration, size_t size)
+{
+	struct finding finding;
+
+	if (argc > 1 && !strcmp(argv[1], "--describe")) {
+		probe_describe(declaration, size);
+		fflush(stdout);
+		_exit(0);
+	}
+	if (!probe_allowed(declaration, size, &finding))
+		return probe_refuse_all(&finding);
+	return test_harness_run(argc, argv);
+}
+
+#endif

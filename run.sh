@@ -1,0 +1,278 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# run.sh - find out which modes of perf_event_open(2) work on this kernel.
+#
+# usage: ./run.sh [options]             probe this machine: build, run, print the table
+#        ./run.sh kernels NAME...       probe kernels in QEMU (./run.sh kernels --help)
+#        ./run.sh report VERB ...       tables, diffs, catalogue (./run.sh report --help)
+#
+#   --suite NAME      which probes: a file in suites/ or a path (default: default)
+#   --probe GLOB      only probes whose id matches; may be repeated
+#   --persona LIST    root,perfmon,user,seccomp (default: the suite's, as far as allowed here)
+#   --list            print the probes of the suite and stop
+#   --out DIR         result directory (default: results/<time>; results/latest points to it)
+#   --resume          go on with the run in --out or results/latest
+#   --may-disturb     let probes change sysctls, CPUs and the like; all of it is put back
+#   --hazards         run probes known to hang or crash some kernels. Never on a machine you need
+#   --no-install      install no packages     --no-build   build nothing
+#   --old-kernel      system calls newer than Linux 3.10 answer ENOSYS to the probes
+#   --env KEY=VALUE   one more line for the result's env     --tee FILE   copy finished files there
+#   --quiet           no progress, no table   --help       this
+#
+# Exit: 0 done and nothing unexpected, 1 broken or unexpected verdicts, 2 usage, 3 could not run,
+# 130 or 143 interrupted (what is finished is kept; --resume goes on).
+set -eu
+LC_ALL=C
+export LC_ALL
+
+here=$(cd "$(dirname "$0")" && pwd)
+newline='
+'
+suite='' only='' personas='' out='' extra_env='' tee_file='' old_kernel='' launcher='' interrupted=''
+list=no resume=no quiet=no build=yes install=yes
+
+say() { [ "$quiet" = yes ] || printf '%s\n' "$*" >&2; }
+die() { printf 'run.sh: %s\n' "$2" >&2; exit "$1"; }
+help() { sed -n '4,/^set -eu/{/^# \{0,1\}/s///p;}' "$here/run.sh"; }
+
+python() {	# hand over to a Python package of this tree
+	[ -d "$here/reports" ] || die 3 "'$1' needs the source tree; this is only a bundle"
+	if [ $install = yes ]; then "$here/.ci/install" reports || exit 3; fi
+	interpreter=/usr/bin/python3
+	[ -x $interpreter ] || interpreter=python3
+	cd "$here"
+	"$interpreter" -m "$@"
+}
+
+case ${1:-} in
+kernels) shift; python kernels run "$@"; exit ;;
+report) shift; python reports "$@"; exit ;;
+esac
+
+want() { [ $# -ge 2 ] || die 2 "$1 needs a value (see --help)"; }
+while [ $# -gt 0 ]; do
+	case $1 in
+	--suite) want "$@"; suite=$2; shift ;;
+	--probe) want "$@"; only="$only$2$newline"; shift ;;
+	--persona) want "$@"; personas="$personas $(echo "$2" | tr , ' ')"; shift ;;
+	--out) want "$@"; out=$2; shift ;;
+	--env) want "$@"; extra_env="$extra_env$2$newline"; shift ;;
+	--tee) want "$@"; tee_file=$2; shift ;;
+	--list) list=yes ;;
+	--resume) resume=yes ;;
+	--may-disturb) PERFMODES_MAY_DISTURB=1; export PERFMODES_MAY_DISTURB ;;
+	--hazards) PERFMODES_HAZARDS=1; export PERFMODES_HAZARDS ;;
+	--no-install) install=no ;;
+	--no-build) build=no ;;
+	--old-kernel) old_kernel=--old-kernel ;;
+	--quiet) quiet=yes ;;
+	-h | --help) help; exit 0 ;;
+	*) die 2 "unknown argument '$1' (see --help)" ;;
+	esac
+	shift
+done
+
+# ------------------------------------------------------------------------------ the probes
+
+if [ -f "$here/Makefile" ]; then
+	bin=$here/build/${ARCH:-$(uname -m)}
+	if [ $build = yes ]; then
+		if [ $install = yes ]; then "$here/.ci/install" build reports || exit 3; fi
+		make -C "$here" --no-print-directory -s -j "$(nproc 2>/dev/null || echo 1)" all >&2 ||
+			die 3 "the build failed; V=1 make shows how"
+	fi
+else
+	bin=$here/bin
+fi
+[ -x "$bin/launch" ] || die 3 "no probes in $bin; run make first"
+scratch=$(mktemp -d 2>/dev/null) || die 3 "no room for temporary files (TMPDIR?)"
+trap 'rm -rf "$scratch"' EXIT
+
+# A suite file: "timeout N", "personas A B", globs to take, !globs to leave out, # comments.
+read_suite() {
+	case $1 in
+	*/*) file=$1 ;;
+	*) file=$here/suites/$1.txt ;;
+	esac
+	[ -r "$file" ] || die 2 "no suite '$1'; there are: $(cd "$here/suites" && echo *.txt | sed 's/\.txt//g')"
+	timeout=60 suite_personas="root perfmon user" take='' leave=''
+	while read -r word rest || [ -n "$word" ]; do
+		case $word in
+		'' | '#'*) ;;
+		timeout) timeout=$rest ;;
+		personas) suite_personas=$rest ;;
+		'!'*) leave="$leave${word#!}$newline" ;;
+		*) take="$take$word$newline" ;;
+		esac
+	done <"$file"
+}
+
+matches() {	# ID GLOBS, one a line
+	while read -r glob; do
+		# shellcheck disable=SC2254 # a glob is meant to match as one
+		case $1 in $glob) return 0 ;; esac
+	done <<GLOBS
+$2
+GLOBS
+	return 1
+}
+
+select_probes() {
+	for file in "$bin"/probes/*/*; do
+		[ -x "$file" ] || continue
+		area=${file%/*}
+		id=${area##*/}.${file##*/}
+		matches "$id" "$take" || continue
+		if [ -n "$only" ]; then
+			matches "$id" "$only" || continue
+		elif matches "$id" "$leave"; then
+			continue
+		fi
+		printf '%s\n' "$id"
+	done
+}
+
+program_of() { printf '%s/probes/%s/%s' "$bin" "${1%%.*}" "${1#*.}"; }
+
+# -------------------------------------------------------------------- the result directory
+
+if [ $resume = yes ]; then
+	out=${out:-$here/results/latest}
+	[ -r "$out/plan" ] || die 2 "nothing to resume in $out"
+	suite=$(sed -n 's/^suite=//p' "$out/env")
+fi
+suite=${suite:-default}
+read_suite "$suite"
+[ -z "$only" ] || take="$take*$newline"
+select_probes >"$scratch/probes"
+[ -s "$scratch/probes" ] || die 2 "suite '$suite' selects no probe here"
+
+if [ $list = yes ]; then
+	while read -r id; do
+		printf '%-32s %s\n' "$id" "$("$(program_of "$id")" --describe | sed -n 's/^title=//p')"
+	done <"$scratch/probes"
+	exit 0
+fi
+
+write() {
+	if ! { cat >"$out/$1.part" && mv "$out/$1.part" "$out/$1"; }; then
+		die 3 "cannot write $out/$1 (disk full?)"
+	fi
+}
+
+describe_kernel() {
+	printf 'format=1\nsuite=%s\nstarted=%s\n' "$suite" "$(date -u +%Y-%m-%dT%H:%M:%SZ)"
+	"$bin/environ"
+	if [ -r /proc/config.gz ] && command -v sha256sum >/dev/null; then
+		printf 'config_sha256=%s\n' "$(gunzip -c /proc/config.gz | sha256sum | cut -d' ' -f1)"
+	elif [ -r "/boot/config-$(uname -r)" ] && command -v sha256sum >/dev/null; then
+		printf 'config_sha256=%s\n' "$(sha256sum <"/boot/config-$(uname -r)" | cut -d' ' -f1)"
+	fi
+	if command -v getprop >/dev/null; then
+		printf 'fingerprint=%s\n' "$(getprop ro.build.fingerprint)"
+	fi
+	printf '%s' "$extra_env"
+}
+
+describe_probes() {
+	while read -r id; do "$(program_of "$id")" --describe; echo; done <"$scratch/probes"
+}
+
+plan_run() {
+	for persona in ${personas:-$suite_personas}; do
+		if why=$("$bin/launch" --check "$persona" 2>&1); then
+			sed "s/^/$persona /" "$scratch/probes"
+		else
+			say "perfmodes: not as persona '$persona': ${why#launch: }"
+		fi
+	done
+}
+
+if [ $resume = no ]; then
+	if [ -z "$out" ]; then
+		latest=$(date -u +%Y%m%dT%H%M%SZ)
+		again=1
+		while [ -e "$here/results/$latest" ]; do again=$((again + 1)) latest=${latest%-*}-$again; done
+		out=$here/results/$latest
+	fi
+	[ ! -e "$out/plan" ] || die 2 "$out holds a run already; --resume goes on with it"
+	mkdir -p "$out" || die 3 "cannot make $out"
+	describe_kernel | write env
+	describe_probes | write catalogue
+	plan_run | write plan
+	[ -s "$out/plan" ] || die 3 "no persona can be assumed here"
+	[ -z "${latest:-}" ] || { rm -f "$here/results/latest" && ln -s "$latest" "$here/results/latest"; }
+fi
+
+# ---------------------------------------------------------------------------------- the run
+
+# shellcheck disable=SC2317 # called by the traps below
+interrupt() {
+	interrupted=$1
+	[ -z "$launcher" ] || kill -TERM "$launcher" 2>/dev/null || true
+}
+trap 'interrupt 130' INT
+trap 'interrupt 143' TERM HUP
+
+launch() {	# FILE PERSONA PROGRAM [ARGUMENT]
+	file=$1 as=$2
+	shift 2
+	"$bin/launch" --persona "$as" --timeout "$timeout" $old_kernel --out "$out/$file" -- "$@" 3<&- &
+	launcher=$!
+	status=0
+	wait "$launcher" || status=$?
+	if [ -n "$interrupted" ]; then wait "$launcher" 2>/dev/null || true; fi
+	launcher=''
+	[ -z "$interrupted" ] || return 0
+	[ $status = 0 ] || die 3 "cannot go on with ${file} (see above); './run.sh --resume' goes on from here"
+	[ -z "$tee_file" ] || send "$file"
+}
+
+send() {	# a finished file, framed, to another channel
+	{
+		# shellcheck disable=SC2046 # cksum prints CRC and size
+		set -- "$1" $(cksum <"$out/$1")
+		printf '@@file %s %s %s\n' "$1" "$3" "$2"
+		cat "$out/$1"
+		echo
+	} >>"$tee_file"
+	sent=$((${sent:-0} + 1))
+}
+
+progress() {
+	if [ "$quiet" = yes ] || [ ! -t 2 ]; then return; fi
+	printf '\r\033[K[%d/%d] %s %s' "$number" "$total" "$1" "$2" >&2
+}
+
+total=$(wc -l <"$out/plan")
+number=0
+[ -z "$tee_file" ] || for file in env catalogue plan; do send $file; done
+say "perfmodes: $(wc -l <"$scratch/probes" | tr -d ' ') probes, results in ${out#"$here/"}"
+while read -r persona id <&3; do
+	number=$((number + 1))
+	[ -z "$interrupted" ] || break
+	if [ ! -e "$out/$persona/env" ]; then
+		mkdir -p "$out/$persona" || die 3 "cannot make $out/$persona"
+		launch "$persona/env" "$persona" "$bin/environ" --persona
+	fi
+	[ ! -e "$out/$persona/$id.ktap" ] || continue
+	progress "$persona" "$id"
+	launch "$persona/$id.ktap" "$persona" "$(program_of "$id")"
+done 3<"$out/plan"
+if [ "$quiet" = no ] && [ -t 2 ]; then printf '\r\033[K' >&2; fi
+[ -z "$tee_file" ] || printf '@@end %d\n' "${sent:-0}" >>"$tee_file"
+
+# ------------------------------------------------------------------------------- the report
+
+status=0
+if [ -d "$here/reports" ] && [ -f "$here/Makefile" ]; then
+	flags=''
+	[ $quiet = no ] || flags=--quiet
+	# shellcheck disable=SC2086 # one flag or none
+	(python reports result $flags "$out") || status=$?
+fi
+if [ -n "$interrupted" ]; then
+	say "perfmodes: interrupted; ./run.sh --resume goes on"
+	exit "$interrupted"
+fi
+exit $status
