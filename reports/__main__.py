@@ -1,0 +1,37 @@
+# SPDX-License-Identifier: MIT
+"""Starts the verbs, with the interpreter that has the packages they need."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+SYSTEM = "/usr/bin/python3"
+PACKAGES = {"rich": "python3-rich", "jsonschema": "python3-jsonschema",
+            "elftools": "python3-pyelftools", "jinja2": "python3-jinja2",
+            "tomllib": "python3 (3.11 or later)"}
+
+
+def _missing() -> str | None:
+    """The first module that is not there. Only looks, so that a start stays fast."""
+    from importlib.util import find_spec
+    return next((name for name in PACKAGES if find_spec(name) is None), None)
+
+
+def main() -> int:
+    missing = _missing()
+    if missing and not os.environ.get("REPORTS_REEXEC") and os.access(SYSTEM, os.X_OK):
+        os.environ["REPORTS_REEXEC"] = "1"
+        os.execv(SYSTEM, [SYSTEM, "-m", "reports", *sys.argv[1:]])
+    if missing:
+        print(f"reports: no Python module '{missing}'; install the package {PACKAGES[missing]}",
+              file=sys.stderr)
+        return 3
+    if hasattr(sys.stdout, "reconfigure"):
+        sys.stdout.reconfigure(errors="backslashreplace")
+    from reports import verbs
+    return verbs.main(sys.argv[1:])
+
+
+if __name__ == "__main__":
+    sys.exit(main())

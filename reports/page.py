@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: MIT
+"""The catalogue for people: a listing on the terminal and a page in Markdown."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from rich import box
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from reports import text
+from reports.catalogue import Catalogue, Probe, counts
+
+
+def _areas(found: Catalogue) -> dict[str, list[Probe]]:
+    areas: dict[str, list[Probe]] = {}
+    for probe_id, probe in sorted(found.probes.items()):
+        areas.setdefault(probe_id.partition(".")[0], []).append(probe)
+    return areas
+
+
+def catalogue(found: Catalogue) -> str:
+    """The page `catalogue --markdown` prints."""
+    loader = FileSystemLoader(Path(__file__).parent / "template")
+    # The output is Markdown, where HTML escaping has no place: every value passes the md filter.
+    engine = Environment(loader=loader, undefined=StrictUndefined, trim_blocks=True,
+                         lstrip_blocks=True, keep_trailing_newline=True)
+    engine.filters["md"] = text.markdown
+    page = engine.get_template("catalogue.md")
+    return page.render(areas=_areas(found), counts=counts(found), digest=found.digest())
+
+
+def listing(found: Catalogue, console: Console) -> None:
+    """One line a probe."""
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
+    table.add_column("probe", overflow="fold")
+    table.add_column("points", justify="right")
+    table.add_column("facts", justify="right")
+    table.add_column("since")
+    table.add_column("title", overflow="fold")
+    for probe_id, probe in sorted(found.probes.items()):
+        points = len(probe.points())
+        marks = "".join(f" [{mark}]" for mark, on in
+                        (("hazard", probe.hazard), ("disturbs", probe.disturbs)) if on)
+        table.add_row(Text(probe_id), str(points), str(len(probe.items) - points),
+                      probe.since, Text(text.clean(probe.title) + marks))
+    console.print(table)
+    numbers = counts(found)
+    console.print(", ".join(f"{count} {name}" for name, count in numbers.items()))

@@ -1,0 +1,101 @@
+# SPDX-License-Identifier: MIT
+"""Text from strangers: bounded reading, escaping, and writing that is whole or not at all."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import stat
+from pathlib import Path
+from typing import Any, NoReturn
+
+# C0, DEL, C1; line and paragraph separators; marks that reorder or hide text; lone surrogates.
+_UNSAFE = re.compile("[\x00-\x1f\x7f-\x9f\xad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f"
+                     "\ufeff\ud800-\udfff\ufff9-\ufffb\U000e0000-\U000e0fff]")
+_MARKDOWN = re.compile(r"([\\`*_{}\[\]<>#|~&])")
+
+JSON_LIMIT = 64 << 20
+
+
+class Unusable(Exception):
+    """The input cannot be worked with at all; the message is one line for a person."""
+
+
+def _escape(match: re.Match[str]) -> str:
+    code = ord(match[0])
+    if code < 0x100:
+        return f"\\x{code:02x}"
+    return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
+
+
+def clean(text: str, limit: int = 4096) -> str:
+    """The text with everything a terminal could obey spelled out, cut to `limit` characters."""
+    cut = text[:limit + 1]
+    safe = _UNSAFE.sub(_escape, cut)
+    return safe if len(cut) <= limit and len(safe) <= 4 * limit else safe[:limit] + "..."
+
+
+def decode(data: bytes) -> tuple[str, bool]:
+    """UTF-8, invalid bytes as backslash escapes; and whether all of it was valid."""
+    try:
+        return data.decode("utf-8"), True
+    except UnicodeDecodeError:
+        return data.decode("utf-8", "backslashreplace"), False
+
+
+def markdown(text: str) -> str:
+    """Plain text for a Markdown table cell: nothing in it is markup."""
+    return _MARKDOWN.sub(r"\\\1", clean(text))
+
+
+def open_regular(path: Path) -> int:
+    """A descriptor of a regular file: no link is followed, no FIFO or device waited for."""
+    fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    if not stat.S_ISREG(os.fstat(fd).st_mode):
+        os.close(fd)
+        raise OSError(f"{path.name}: not a regular file")
+    return fd
+
+
+def read_bounded(path: Path, limit: int) -> tuple[bytes, bool]:
+    """At most `limit` bytes of a regular file, and whether there was more."""
+    with os.fdopen(open_regular(path), "rb") as file:
+        data = file.read(limit + 1)
+    return data[:limit], len(data) > limit
+
+
+def _refuse_constant(name: str) -> NoReturn:
+    raise ValueError(f"{name} is not JSON")
+
+
+def load_json(path: Path) -> Any:
+    """A JSON file from anywhere, or Unusable."""
+    try:
+        data, more = read_bounded(path.resolve(), JSON_LIMIT)
+        if more:
+            raise Unusable(f"{path}: larger than {JSON_LIMIT >> 20} MiB")
+        return json.loads(data.decode("utf-8"), parse_constant=_refuse_constant)
+    except OSError as error:
+        raise Unusable(f"{path}: {error.strerror or error}") from error
+    except (ValueError, RecursionError) as error:
+        raise Unusable(clean(f"{path}: not JSON: {error}", 300)) from error
+
+
+def dump_json(value: Any) -> str:
+    """The one form JSON is written in: sorted, stable, one line a value, newline at the end."""
+    return json.dumps(value, indent=1, sort_keys=True, ensure_ascii=False) + "\n"
+
+
+def write_whole(path: Path, text: str) -> None:
+    """Replace a file so that a reader sees the old one or the new one, never a part."""
+    part = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        with open(part, "x", encoding="utf-8") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(part, path)
+    except BaseException:
+        part.unlink(missing_ok=True)
+        raise

@@ -1,0 +1,237 @@
+# SPDX-License-Identifier: MIT
+"""The verbs of `python3 -m reports`: arguments in, other modules' work, an exit status out."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+
+from reports import catalogue, expect, lint, overview, page, profile, result, schema, table, text
+from reports.text import Unusable
+
+OK, BAD, USAGE, FAILED = 0, 1, 2, 3
+EXPECT = Path("suites/expect")
+
+
+def _console(width: int | None = None) -> Console:
+    """Plain text unless this is a terminal; the width of the terminal, $COLUMNS or 80."""
+    return Console(width=width, highlight=False, markup=False, emoji=False)
+
+
+def _say(line: str) -> None:
+    print(text.clean(line, 2000))
+
+
+def _error(line: str) -> None:
+    print(text.clean(f"reports: {line}", 1000), file=sys.stderr)
+
+
+def _write(path: Path, value: dict[str, Any]) -> None:
+    try:
+        text.write_whole(path, text.dump_json(value))
+    except OSError as error:
+        raise Unusable(f"{path}: cannot be written: {error.strerror}") from error
+
+
+def _expectations(folder: Path) -> expect.Expectations:
+    found = expect.read(folder)
+    for problem in found.problems:
+        _error(f"expectation ignored: {problem}")
+    return found
+
+
+def _result(args: argparse.Namespace) -> int:
+    made = result.build(args.directory, _expectations(args.expect))
+    derived = schema.require("profile", profile.derive(made), "profile")
+    _write(args.directory / "result.json", made)
+    _write(args.directory / "profile.json", derived)
+    if not args.quiet:
+        overview.show(made, _console(args.width))
+    for line in overview.endings(made):
+        _error(f"warning: {line}")
+    return BAD if made["unexpected"] else OK
+
+
+def _table(args: argparse.Namespace) -> int:
+    results = [result.load(path, expect.read(EXPECT)) for path in args.result]
+    console = _console(args.width)
+    single = len(results) == 1 and not args.all and not args.persona
+    made = table.columns(results, args.persona)
+    if not made:
+        raise Unusable(f"no result has a persona '{args.persona}'")
+    if args.markdown:
+        for line in table.as_markdown(made, args.all or len(results) == 1):
+            print(line)
+    elif single:
+        overview.show(results[0], console)
+    else:
+        table.terminal(made, args.all, console)
+        for each in results:
+            console.print(overview.machine(each), soft_wrap=True)
+            overview.summary(each, console)
+    return OK
+
+
+def _profile(args: argparse.Namespace) -> int:
+    made = profile.derive(result.load(args.result, expect.read(EXPECT)))
+    schema.require("profile", made, "profile")
+    if args.output:
+        _write(args.output, made)
+    else:
+        sys.stdout.write(text.dump_json(made))
+    return OK
+
+
+def _validate_one(path: Path) -> list[str]:
+    if path.suffix == ".toml":
+        return expect.check(path)
+    if path.name == "catalogue" or path.suffix == ".probeinfo":
+        return catalogue.gather([path]).problems
+    value = text.load_json(path)
+    return schema.problems(schema.kind_of(value), value)
+
+
+def _validate(args: argparse.Namespace) -> int:
+    bad = False
+    for path in args.file:
+        problems = _validate_one(path)
+        bad = bad or bool(problems)
+        for problem in problems or ["valid"]:
+            _say(f"{path}: {problem}")
+    return BAD if bad else OK
+
+
+def _catalogue(args: argparse.Namespace) -> int:
+    found = catalogue.gather(args.path or [catalogue.newest_build(Path("."))])
+    if args.count:
+        for name, count in catalogue.counts(found).items():
+            print(f"{count:6} {name}")
+    elif args.json:
+        sys.stdout.write(text.dump_json(catalogue.as_json(found)))
+    elif args.markdown:
+        sys.stdout.write(page.catalogue(found))
+    else:
+        page.listing(found, _console(args.width))
+    for problem in found.problems:
+        _error(problem)
+    if not found.probes:
+        raise Unusable("no probe declares anything here")
+    return BAD if found.problems else OK
+
+
+def _lint(args: argparse.Namespace) -> int:
+    findings = list(lint.tree(args.tree)) if args.tree or not args.result else []
+    for path in args.result:
+        findings += lint.result(path, args.tree or Path("."))
+    for finding in findings:
+        _say(str(finding))
+    if not findings:
+        print("lint: nothing found")
+    return BAD if findings else OK
+
+
+def _diff(args: argparse.Namespace) -> int:
+    lines = list(table.difference(result.load(args.a), result.load(args.b)))
+    for line in lines:
+        print(line)
+    return BAD if lines and args.exit_code else OK
+
+
+def _timing(args: argparse.Namespace) -> int:
+    spent = table.timing(result.load(args.result))
+    for ms, persona, probe_id, points in spent[:args.top]:
+        _say(f"{ms:7} ms  {persona:8} {probe_id} ({points} points)")
+    points = sum(row[3] for row in spent)
+    total = sum(row[0] for row in spent)
+    per_point = f", {total / points:.1f} ms a point" if points else ""
+    print(f"{total:7} ms  in all: {len(spent)} probe runs, {points} points{per_point}")
+    return OK
+
+
+def _parser() -> argparse.ArgumentParser:
+    top = argparse.ArgumentParser(
+        prog="reports", description="Results, profiles and tables from what a run leaves behind.",
+        epilog="Exit: 0 good, 1 bad verdicts or findings, 2 usage, 3 could not run.")
+    verbs = top.add_subparsers(dest="verb", metavar="VERB", required=True)
+
+    def verb(name: str, work: Any, about: str) -> argparse.ArgumentParser:
+        made = verbs.add_parser(name, help=about, description=about)
+        made.set_defaults(work=work)
+        return made
+
+    _judging(verb)
+    _showing(verb)
+    return top
+
+
+def _width(value: str) -> int:
+    width = int(value)
+    if not 20 <= width <= 1000:
+        raise argparse.ArgumentTypeError("a width is 20 to 1000 columns")
+    return width
+
+
+def _judging(verb: Any) -> None:
+    """The verbs that judge."""
+    made = verb("result", _result, "make result.json and profile.json in a result directory")
+    made.add_argument("directory", type=Path)
+    made.add_argument("--quiet", action="store_true", help="do not print the table")
+    made.add_argument("--expect", type=Path, default=EXPECT, help="folder of deviations")
+    made.add_argument("--width", type=_width, help="columns to print")
+    made = verb("validate", _validate, "check result, profile, catalogue and expectation files")
+    made.add_argument("file", type=Path, nargs="+")
+    made = verb("lint", _lint, "the house rules, over the tree or over results")
+    made.add_argument("--tree", type=Path, help="root of the tree (default: here)")
+    made.add_argument("--result", type=Path, action="append", default=[], metavar="RESULT",
+                      help="lint this result instead (or as well, with --tree)")
+
+
+def _showing(verb: Any) -> None:
+    """The verbs that show."""
+    made = verb("table", _table, "show one result, or several side by side")
+    made.add_argument("result", type=Path, nargs="+", help="result directory or result.json")
+    made.add_argument("--all", action="store_true", help="every point and fact")
+    made.add_argument("--persona", help="only this persona; 'all' for all of several results")
+    made.add_argument("--markdown", action="store_true", help="as a Markdown table")
+    made.add_argument("--width", type=_width, help="columns to print")
+    made = verb("profile", _profile, "derive the profile of a result")
+    made.add_argument("result", type=Path)
+    made.add_argument("-o", "--output", type=Path, help="write it there")
+    made = verb("catalogue", _catalogue, "what the probes declare of themselves")
+    made.add_argument("path", type=Path, nargs="*", help="program, folder or catalogue text")
+    for option, about in (("--count", "numbers only"), ("--markdown", "a page to read"),
+                          ("--json", "for machines")):
+        made.add_argument(option, action="store_true", help=about)
+    made.add_argument("--width", type=_width, help="columns to print")
+    made = verb("diff", _diff, "points that differ between two results")
+    made.add_argument("a", type=Path)
+    made.add_argument("b", type=Path)
+    made.add_argument("--exit-code", action="store_true", help="exit 1 when any differs")
+    made = verb("timing", _timing, "milliseconds per probe, slowest first")
+    made.add_argument("result", type=Path)
+    made.add_argument("--top", type=int, help="only the slowest N")
+
+
+def main(argv: Sequence[str]) -> int:
+    args = _parser().parse_args(argv)
+    try:
+        code: int = args.work(args)
+        sys.stdout.flush()
+        return code
+    except Unusable as error:
+        _error(str(error))
+        return FAILED
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        return OK
+    except OSError as error:
+        _error(f"{error.filename or ''}: {error.strerror or error}")
+        return FAILED
+    except KeyboardInterrupt:
+        return 130

@@ -1,0 +1,292 @@
+# SPDX-License-Identifier: MIT
+"""From what a probe said, how it ended and what it declared to verdicts one can stand on.
+
+The rule behind every line: when in doubt, unknown. A probe that contradicts itself is not believed
+at all; a probe that was stopped is believed up to where it came.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import Any
+
+from reports import ktap, text
+from reports.catalogue import Item, Probe
+
+WORDS = ("yes", "no", "broken", "blocked", "absent", "hazard", "unknown")
+WORST_FIRST = ("broken", "unknown", "hazard", "no", "blocked", "absent", "yes")
+SKIP_WORDS = ("no", "blocked", "absent", "hazard")
+CONCLUSIVE = ("yes", "no", "broken")
+REASON_LIMIT = 1000
+
+_SPOKEN = re.compile(r"([a-z]+)(?:\s*:\s*(.*))?")
+_TRUE, _FALSE = ("yes", "true", "1"), ("no", "false", "0")
+_ENUM = re.compile(r"[A-Za-z0-9_.+:-]{1,80}")
+_INT = re.compile(r"[+-]?(?:0x[0-9a-fA-F]{1,16}|[0-9]{1,20})", re.ASCII)
+
+
+@dataclass
+class Record:
+    """The answer of one probe for one persona, as it stands in result.json."""
+    status: str = "done"
+    exit: int | None = None
+    signal: int | None = None
+    ms: int | None = None
+    leftover: int | None = None
+    points: dict[str, dict[str, Any]] = field(default_factory=dict)
+    facts: dict[str, bool | int | str] = field(default_factory=dict)
+    warnings: list[str] = field(default_factory=list)
+
+    def as_json(self) -> dict[str, Any]:
+        every = {"status": self.status, "exit": self.exit, "signal": self.signal, "ms": self.ms,
+                 "leftover": self.leftover, "points": self.points, "facts": self.facts,
+                 "warnings": list(dict.fromkeys(self.warnings)) or None}
+        return {key: value for key, value in every.items() if value is not None}
+
+
+def point(verdict: str, reason: str = "", evidence: list[str] | None = None) -> dict[str, Any]:
+    """One point of a result."""
+    made: dict[str, Any] = {"verdict": verdict}
+    if reason:
+        made["reason"] = text.clean(reason, REASON_LIMIT)
+    if evidence:
+        made["evidence"] = [text.clean(line, REASON_LIMIT) for line in evidence]
+    return made
+
+
+def _skip(note: str) -> dict[str, Any]:
+    word, colon, reason = note.partition(":")
+    reason = reason.strip()
+    if word not in SKIP_WORDS or not colon:
+        return point("unknown", f"unknown SKIP word: '{text.clean(note, 200)}'")
+    return point(word, reason) if reason else point("unknown", f"SKIP {word} without a reason")
+
+
+def _of_result(result: ktap.Result, evidence: list[str]) -> dict[str, Any]:
+    """The verdict of one result line, the whole probe's sanity left aside."""
+    if result.directive == "SKIP":
+        return _skip(result.note)
+    if result.directive in ("TODO", "XFAIL", "TIMEOUT", "ERROR"):
+        return point("unknown", f"{result.directive} {result.note or result.blame}".strip())
+    if result.ok and result.directive:
+        return point("unknown", f"unknown directive: '{text.clean(result.note, 200)}'")
+    if result.ok:
+        return point("yes")
+    if evidence:
+        return point("broken", "; ".join(evidence), evidence)
+    return point("unknown", result.blame or result.note or "not ok without evidence")
+
+
+def _of_fact(value: str) -> dict[str, Any]:
+    """The verdict of a fact of type verdict."""
+    match = _SPOKEN.fullmatch(value)
+    word, reason = (match[1], (match[2] or "").strip()) if match else ("", "")
+    if word == "unknown":
+        return point("unknown", reason or "no reason given")
+    if word not in WORDS:
+        return point("unknown", f"not a verdict: '{text.clean(value, 200)}'")
+    if word == "yes":
+        return point("yes", reason)
+    evidence = [reason] if word == "broken" and reason else None
+    return point(word, reason or "no reason given", evidence)
+
+
+def typed(item: Item, value: str) -> bool | int | str | None:
+    """The value of a fact in its declared type; None when the text does not fit the type."""
+    if item.type == "bool":
+        return True if value in _TRUE else False if value in _FALSE else None
+    if item.type == "int":
+        if not _INT.fullmatch(value):
+            return None
+        number = int(value, 16 if "x" in value else 10)
+        return number if -(1 << 63) <= number < 1 << 64 else None
+    if item.type == "enum":
+        known = item.unit.split("|") if "|" in item.unit else None
+        fits = value in known if known else bool(_ENUM.fullmatch(value))
+        return value if fits else None
+    return text.clean(value, REASON_LIMIT) if value else None
+
+
+class _Judge:
+    def __init__(self, said: ktap.Transcript, declared: Probe | None) -> None:
+        self.said = said
+        self.declared = declared
+        self.record = Record(warnings=list(said.warnings))
+        self.footer = said.footer or {}
+        self.flat: list[tuple[str, ktap.Result]] = []
+        self.repeated: set[str] = set()
+
+    def judge(self) -> Record:
+        self._ending()
+        doubt = self._doubt()
+        if doubt and self.record.status == "done":
+            self.record.status = "garbled"
+        self._flatten(self.said.top.results, "")
+        self._points()
+        self._facts()
+        if doubt:
+            self._distrust(doubt)
+        self._missing(doubt)
+        return self.record
+
+    def _ending(self) -> None:
+        record, footer = self.record, self.footer
+        if footer:
+            record.exit, record.signal = footer["exit"], footer["signal"]
+            record.ms, record.leftover = max(footer["ms"], 0), max(footer["leftover"], 0)
+            if record.leftover:
+                record.warnings.append(f"{record.leftover} processes had to be killed after it")
+        if not footer or self.said.oversize or self.said.flooded or footer["truncated"]:
+            record.status = "truncated"
+        elif footer["timeout"]:
+            record.status = "timeout"
+        elif footer["signal"]:
+            record.status = "crashed"
+
+    def _stopped(self) -> bool:
+        """Ended early by others or on its own word, so that missing results are no lie."""
+        return self.record.status in ("timeout", "crashed") or self.said.bail_out is not None
+
+    def _doubt(self) -> str:
+        """Why nothing this probe said is believed, or ''."""
+        if self.said.oversize:
+            return f"output larger than {ktap.FILE_LIMIT >> 20} MiB"
+        if not self.footer:
+            return "no launch footer: the file is truncated"
+        if self.footer["truncated"] or self.said.flooded:
+            return "flood: the output was cut at its limit"
+        return self._lying_plan() or self._lying_exit()
+
+    def _lying_plan(self) -> str:
+        top = self.said.top
+        results = len(top.results)
+        if len(top.plans) > 1:
+            return "lying plan: two plans"
+        if not top.plans:
+            if self._stopped() and not results:
+                return ""
+            return f"no plan (exit={self.footer['exit']})"
+        if results > top.plans[0] or (results < top.plans[0] and not self._stopped()):
+            return f"lying plan: {top.plans[0]} planned, {results} reported"
+        return self._lying_numbers(top.results)
+
+    def _lying_numbers(self, results: list[ktap.Result]) -> str:
+        if [result.number for result in results] != list(range(1, len(results) + 1)):
+            return "lying plan: result numbers out of order"
+        name, times = (Counter(r.name for r in results).most_common(1) or [("", 0)])[0]
+        return f"lying plan: '{text.clean(name, 80)}' reported twice" if times > 1 else ""
+
+    def _lying_exit(self) -> str:
+        if self._stopped():
+            return ""
+        results, code = self.said.top.results, self.footer["exit"]
+        failed = [r for r in results if not r.ok and r.directive not in ("SKIP", "TODO", "XFAIL")]
+        skipped = all(result.directive == "SKIP" for result in results)
+        if failed and code == 0:
+            return "exit status 0 contradicts 'not ok'"
+        soft = any(result.directive in ("TODO", "XFAIL") for result in results)
+        if not failed and code and not (code == 4 and skipped) and not soft:
+            return f"exit status {code} contradicts 'ok'"
+        return ""
+
+    def _flatten(self, results: list[ktap.Result], prefix: str) -> None:
+        """The leaves of nested results; a parent only says again what its children said."""
+        for result in results:
+            name = f"{prefix}.{result.name}" if prefix else result.name
+            if result.children:
+                self._flatten(result.children, name)
+            else:
+                self.flat.append((name, result))
+
+    def _points(self) -> None:
+        for name, result in self.flat:
+            if not ktap.NAME.fullmatch(name) or len(name) > 200:
+                self.record.warnings.append(f"not a point's name: '{text.clean(name, 80)}'")
+                continue
+            evidence = self.said.evidence.get(name, [])
+            self._put(name.partition(".")[2] or name, _of_result(result, evidence))
+
+    def _put(self, name: str, made: dict[str, Any]) -> None:
+        if name in self.record.points or name in self.repeated:
+            self.repeated.add(name)
+            made = point("unknown", "reported twice")
+        self.record.points[name] = made
+
+    def _facts(self) -> None:
+        declared = self.declared.facts() if self.declared else {}
+        values: dict[str, str] = {}
+        for name, value in self.said.facts:
+            if values.setdefault(name, value) != value:
+                self.repeated.add(name)
+        for name, value in values.items():
+            if name not in declared:
+                if not self.declared:
+                    continue
+                shown = text.clean(f"{name}={value}", 120)
+                self.record.warnings.append(f"undeclared fact {shown}")
+            elif declared[name].type == "verdict":
+                self._put(name, _of_fact(value))
+            else:
+                self._fact(declared[name], value)
+
+    def _fact(self, item: Item, value: str) -> None:
+        made = typed(item, value)
+        if item.name in self.repeated:
+            self.record.warnings.append(f"fact {item.name} given twice with different values")
+        elif made is None:
+            shown = text.clean(value, 120)
+            self.record.warnings.append(f"fact {item.name} is no {item.type}: '{shown}'")
+        else:
+            self.record.facts[item.name] = made
+
+    def _distrust(self, doubt: str) -> None:
+        for name in self.record.points:
+            self.record.points[name] = point("unknown", doubt)
+        if self.record.facts:
+            self.record.warnings.append(f"{len(self.record.facts)} facts not believed: {doubt}")
+            self.record.facts = {}
+
+    def _why_missing(self, doubt: str) -> str:
+        if doubt:
+            return doubt
+        if self.record.status == "timeout":
+            return f"not reported: stopped after {self.footer['ms']} ms"
+        if self.record.status == "crashed":
+            return f"not reported: killed by signal {self.footer['signal']}"
+        if self.said.bail_out is not None:
+            return f"not reported: bailed out: {self.said.bail_out}"
+        return "not reported"
+
+    def _missing(self, doubt: str) -> None:
+        declared = {item.name for item in self.declared.points()} if self.declared else set()
+        if not self.declared:
+            self.record.warnings.append("the catalogue does not know this probe")
+        for name in sorted(self.record.points.keys() - declared):
+            self.record.points[name]["undeclared"] = True
+            if self.declared:
+                self.record.warnings.append(f"undeclared point {name}")
+        shared = None if doubt or self._stopped() else self._shared_skip()
+        for name in sorted(declared - self.record.points.keys()):
+            self.record.points[name] = (
+                dict(shared) if shared else point("unknown", self._why_missing(doubt)))
+
+    def _shared_skip(self) -> dict[str, Any] | None:
+        """What kept every test of the probe from running kept its verdict facts from being said."""
+        if self.said.top.skip is not None and not self.flat:
+            return _skip(self.said.top.skip)
+        said = [_of_result(result, []) for _, result in self.flat]
+        words = {made["verdict"] for made in said}
+        return said[0] if len(words) == 1 and words <= {"blocked", "absent", "hazard"} else None
+
+
+def judge(said: ktap.Transcript, declared: Probe | None) -> Record:
+    """The record of one probe from its transcript and its declaration (None: not known)."""
+    return _Judge(said, declared).judge()
+
+
+def not_run(declared: Probe | None, why: str) -> Record:
+    """The record of a probe that was planned and left no file."""
+    items = declared.points() if declared else []
+    return Record("not_run", points={item.name: point("unknown", why) for item in items})
