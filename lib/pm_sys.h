@@ -107,7 +107,8 @@ struct pm_ring {
  * Map `fd` with 2^n data pages (data_pages may be 0: header only). prot is PROT_READ or
  * PROT_READ|PROT_WRITE; read-only makes the kernel overwrite old records.
  * Reading starts at the tail that the user page holds, or at 0 when mapped read-only.
- * Returns 0 or -errno from mmap(2); -EINVAL for a page count that is no power of two.
+ * Returns 0 or -errno from mmap(2); -EINVAL for a page count that is no power of two, or a prot
+ * without PROT_READ.
  */
 int pm_ring_open(int fd, size_t data_pages, int prot, struct pm_ring *ret);
 void pm_ring_close(struct pm_ring *ring);
@@ -169,16 +170,18 @@ struct pm_sample_id {
 	uint32_t cpu, cpu_reserved;
 };
 
-/* A decoded PERF_RECORD_SAMPLE. Pointers lead into the record and live as long as it does. */
+/*
+ * A decoded PERF_RECORD_SAMPLE. Pointers lead into the record and live as long as it does; what
+ * was not asked for is 0.
+ */
 struct pm_sample {
 	struct pm_sample_id sid;
 	uint64_t ip, addr, period;
-	struct pm_counts read;			/* PERF_SAMPLE_READ */
 	const uint64_t *callchain;  uint64_t callchain_nr;
 	const void *raw;            uint32_t raw_size;		/* bytes, padding included */
-	const void *branches;       uint64_t branch_nr;		/* 24-byte entries */
+	const void *branches;       uint64_t branch_nr;		/* struct perf_branch_entry */
 	uint64_t branch_hw_idx;
-	const uint64_t *branch_counters;
+	const uint64_t *branch_counters;			/* branch_nr of them, or NULL */
 	uint64_t regs_user_abi;     const uint64_t *regs_user;  unsigned int regs_user_nr;
 	const void *stack_user;     uint64_t stack_user_size, stack_user_dyn_size;
 	uint64_t weight;			/* or the three packed parts of WEIGHT_STRUCT */
@@ -187,13 +190,15 @@ struct pm_sample {
 	uint64_t phys_addr;
 	const void *aux;            uint64_t aux_size;
 	uint64_t cgroup, data_page_size, code_page_size;
+	struct pm_counts read;			/* PERF_SAMPLE_READ; last, because it is large */
 };
 
 /* Any record, decoded. `type`, `misc` and `size` are the header's. */
 struct pm_record {
 	uint32_t type;
 	uint16_t misc, size;
-	struct pm_sample_id sid;	/* every type but SAMPLE, when sample_id_all is set */
+	uint16_t trailing;		/* bytes behind the last known field: a newer kernel's */
+	struct pm_sample_id sid;	/* of other types than SAMPLE with sample_id_all only */
 	union {
 		struct pm_sample sample;
 		struct { uint32_t pid, tid; uint64_t addr, len, pgoff;
@@ -222,17 +227,19 @@ struct pm_record {
 };
 
 /*
- * Decode one record of `format`. The record is hostile input: every length is held against
- * header->size, every string against its terminator.
- * Returns 0; -EBADMSG when the bytes do not fit the format; -ENOTSUP for a type this library does
- * not know, with type, misc, size and (when possible) the trailer still filled in.
+ * Decode one record of `format`, aligned to 8 as it is in a ring. The record is hostile input:
+ * every length is held against header->size, every string against its terminator.
+ * Returns 0; -EBADMSG when the bytes do not fit the format (*ret then means nothing); -ENOTSUP
+ * for a type this library does not know, with type, misc, size and the trailer still filled in;
+ * -ENOTSUP also for a sample whose sample_type has an unknown bit.
  */
 int pm_record_decode(const struct perf_event_header *record, const struct pm_format *format,
 		     struct pm_record *ret);
 
 /*
  * The event id of a record from a ring that several events share, without knowing its format:
- * needs PERF_SAMPLE_IDENTIFIER on all of them (first word of a sample, last of any other record).
+ * needs PERF_SAMPLE_IDENTIFIER on all of them (first word of a sample, last of any other record)
+ * and sample_id_all. -EBADMSG when there is no room for it.
  */
 int pm_record_identifier(const struct perf_event_header *record, uint64_t *ret);
 

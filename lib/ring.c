@@ -75,7 +75,7 @@ static bool is_power_of_two(uint64_t n)
 }
 
 /*
- * Where the data is. The user page says so since v4.1 (commit e8c6deac69629); it is believed when
+ * Where the data is. The user page says so since v4.1 (commit e8c6deac6962); it is believed when
  * that lies inside the mapping. Before, both fields are 0 and the data follows the first page.
  */
 static int find_data(struct pm_ring *ring, size_t page_size)
@@ -108,7 +108,7 @@ int pm_ring_open(int fd, size_t data_pages, int prot, struct pm_ring *ret)
 	};
 	int err;
 
-	if (data_pages != 0 && !is_power_of_two(data_pages))
+	if (!(prot & PROT_READ) || (data_pages != 0 && !is_power_of_two(data_pages)))
 		return -EINVAL;
 	if (data_pages > SIZE_MAX / page_size - 1)
 		return -EINVAL;
@@ -184,7 +184,7 @@ static int record_at(struct pm_ring *ring, uint64_t position, uint64_t room,
 	/* Multiples of 8 keep a header in one piece; the kernel knows no others. */
 	if (position % 8 != 0 || room < HEADER_SIZE)
 		return -EBADMSG;
-	size = *ret_size = header->size;
+	size = *ret_size = __atomic_load_n(&header->size, __ATOMIC_RELAXED);
 	if (size < HEADER_SIZE || size % 8 != 0 || size > room)
 		return -EBADMSG;
 	if (size > first) {
