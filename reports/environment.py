@@ -53,7 +53,7 @@ def parse(data: bytes, name: str) -> Environment:
     """Key=value lines of any bytes; what does not fit is a warning."""
     source, valid = text.decode(data)
     result = Environment()
-    lines = [line for line in source.split("\n") if line.strip()]
+    lines = [line for line in source.split("\n") if line.strip() and line[0] != "#"]
     wrong = max(len(lines) - LINE_LIMIT, 0)
     for line in lines[:LINE_LIMIT]:
         match = _LINE.fullmatch(line.rstrip("\r"))

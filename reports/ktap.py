@@ -63,7 +63,7 @@ class Transcript:
     bail_out: str | None = None
     oversize: bool = False
     flooded: bool = False
-    cut: bool = False
+    size: int = 0
     warnings: list[str] = field(default_factory=list)
 
 
@@ -83,10 +83,8 @@ class _Reader:
         self.logged: dict[str, str] = {}
         self.count = 0
         self.noise = 0
-        self.last = ""
 
     def line(self, line: str) -> None:
-        self.last = line
         body = line.lstrip(" ")
         depth, odd = divmod(len(line) - len(body), 2)
         if not body:
@@ -184,25 +182,38 @@ class _Reader:
             self.out.warnings.append("subtests without the result of their parent; ignored")
         if self.noise:
             self.out.warnings.append(f"{self.noise} lines that are not KTAP")
-        if self.last.startswith(_FOOTER) and not self.out.cut:
-            self.out.footer = _footer(self.last)
         return self.out
 
 
-def _lines(data: bytes, out: Transcript) -> Iterator[str]:
-    """Whole lines, escaped. What follows the last newline is half a line and is not read."""
-    long = bad = 0
+def _split(data: bytes, out: Transcript) -> list[bytes]:
+    """The whole lines the probe wrote. Half a line could say the opposite of the whole one."""
     lines = data.split(b"\n")
     if lines.pop():
-        out.cut = True
-    for raw in lines:
+        out.warnings.append("the file ends within a line")
+        return lines
+    if lines and lines[-1].startswith(_FOOTER.encode()):
+        last = lines.pop()
+        out.footer = _footer(text.decode(last.rstrip(b"\r"))[0])
+        out.size = len(data) - len(last) - 1
+        # The launcher ends a line that the probe did not: its one byte more tells.
+        if lines and out.footer and out.footer.get("bytes") == out.size - 1:
+            lines.pop()
+            out.warnings.append("the last line of the output was not finished; ignored")
+    return lines
+
+
+def _lines(data: bytes, out: Transcript) -> Iterator[str]:
+    """Whole lines, bounded and escaped."""
+    long = bad = 0
+    for raw in _split(data, out):
         if len(raw) > LINE_LIMIT:
-            long, raw = long + 1, raw[:LINE_LIMIT]
+            long += 1
+            continue
         line, valid = text.decode(raw.rstrip(b"\r"))
         bad += not valid
         yield text.clean(line, 4 * LINE_LIMIT)
     if long:
-        out.warnings.append(f"{long} lines over {LINE_LIMIT} bytes, cut")
+        out.warnings.append(f"{long} lines over {LINE_LIMIT} bytes; not read")
     if bad:
         out.warnings.append(f"{bad} lines are not valid UTF-8")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import textwrap
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from rich.console import Console
@@ -16,8 +16,15 @@ from reports import text, verdict
 STYLES = {"yes": "green", "no": "yellow", "broken": "bold red", "blocked": "cyan",
           "absent": "bright_black", "hazard": "magenta", "unknown": "red"}
 NAMES_SHOWN = 5
+PERSONAS = ("root", "perfmon", "user", "seccomp")
 
 Points = dict[str, dict[str, Any]]
+
+
+def in_order(personas: Iterable[str]) -> list[str]:
+    """From the most to the least privileged; those without a known place last."""
+    return sorted(personas, key=lambda name: (
+        PERSONAS.index(name) if name in PERSONAS else len(PERSONAS), name))
 
 
 def worst(verdicts: list[str]) -> str:
@@ -43,8 +50,8 @@ def _cell(points: Points) -> str:
 def _by_probe(result: dict[str, Any]) -> dict[str, dict[str, Points]]:
     """probe id -> persona -> points."""
     probes: dict[str, dict[str, Points]] = {}
-    for persona, part in result["personas"].items():
-        for probe_id, record in part["probes"].items():
+    for persona in in_order(result["personas"]):
+        for probe_id, record in result["personas"][persona]["probes"].items():
             probes.setdefault(probe_id, {})[persona] = record["points"]
     return dict(sorted(probes.items()))
 
@@ -79,7 +86,7 @@ class _Overview:
     def __init__(self, result: dict[str, Any], console: Console) -> None:
         self.result = result
         self.console = console
-        self.personas = list(result["personas"])
+        self.personas = in_order(result["personas"])
         self.probes = _by_probe(result)
         cells = [_cell(points) for by in self.probes.values() for points in by.values()]
         self.cell_width = max(map(len, [*cells, *self.personas]), default=8) + 2
@@ -116,17 +123,23 @@ class _Overview:
             self.reason(word, reason)
 
     def reason(self, word: str, reason: str) -> None:
-        wrapped = textwrap.wrap(reason, max(self.console.width - 14, 20),
-                                break_on_hyphens=False) or [""]
-        self.line(("    " + word.ljust(9), STYLES.get(word, "")), (wrapped[0], ""))
-        for more in wrapped[1:]:
-            self.line((" " * 13 + more, ""))
+        hanging(self.console, "    " + word.ljust(9), STYLES.get(word, ""), reason)
+
+
+def hanging(console: Console, head: str, style: str, body: str) -> None:
+    """A head and, beside it, as many lines as the body takes."""
+    room = max(console.width - len(head) - 1, 20)
+    lines = textwrap.wrap(body, room, break_on_hyphens=False) or [""]
+    console.print(Text.assemble((head, style), lines[0]), soft_wrap=True)
+    for line in lines[1:]:
+        console.print(Text(" " * len(head) + line), soft_wrap=True)
 
 
 def summary(result: dict[str, Any], console: Console) -> None:
     """One line per persona, then what was not expected, then how to see more."""
     width = max(map(len, result["summary"]), default=0)
-    for persona, counts in result["summary"].items():
+    for persona in in_order(result["summary"]):
+        counts = result["summary"][persona]
         parts: list[tuple[str, str]] = [(f"{persona.ljust(width)}  ", "bold"),
                                         (f"{sum(counts.values())} points", "")]
         for word in verdict.WORDS:
@@ -137,7 +150,7 @@ def summary(result: dict[str, Any], console: Console) -> None:
         for entry, personas in _grouped(result.get(title, [])):
             line = (f"{entry['key']} ({', '.join(personas)}) is {entry['verdict']}, expected "
                     f"{' or '.join(entry['expected'])}: {entry['why']}")
-            console.print(Text.assemble((f"{title}: ", style), text.clean(line, 1500)))
+            hanging(console, f"{title}: ", style, text.clean(line, 1500))
 
 
 def _grouped(entries: list[dict[str, Any]]) -> Iterator[tuple[dict[str, Any], list[str]]]:

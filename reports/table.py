@@ -15,9 +15,6 @@ from rich.text import Text
 
 from reports import expect, overview, text
 
-# Whose view of a kernel stands for it when several are laid side by side.
-FIRST_PERSONA = ("root", "perfmon", "user", "seccomp")
-
 
 @dataclass
 class Column:
@@ -66,11 +63,11 @@ def columns(results: list[dict[str, Any]], persona: str | None) -> list[Column]:
     """One result: a column per persona. Several: one each, or all with persona 'all'."""
     made = []
     for result, title in zip(results, _titles(results)):
-        names = list(result["personas"])
+        names = overview.in_order(result["personas"])
         if persona not in (None, "all"):
             names = [persona] if persona in names else []
         elif len(results) > 1 and persona is None:
-            names = [name for name in FIRST_PERSONA if name in names][:1] or names[:1]
+            names = names[:1]     # the most privileged stands for the kernel
         for name in names:
             made.append(_column(result, name, name if len(results) == 1 else f"{title} {name}"))
     return made

@@ -138,7 +138,8 @@ class _Judge:
             record.ms, record.leftover = max(footer["ms"], 0), max(footer["leftover"], 0)
             if record.leftover:
                 record.warnings.append(f"{record.leftover} processes had to be killed after it")
-        if not footer or self.said.oversize or self.said.flooded or footer["truncated"]:
+        lost = footer.get("bytes", 0) > self.said.size and not self.said.oversize
+        if not footer or self.said.oversize or self.said.flooded or footer["truncated"] or lost:
             record.status = "truncated"
         elif footer["timeout"]:
             record.status = "timeout"
@@ -157,6 +158,9 @@ class _Judge:
             return "no launch footer: the file is truncated"
         if self.footer["truncated"] or self.said.flooded:
             return "flood: the output was cut at its limit"
+        lost = self.footer.get("bytes", 0) - self.said.size
+        if lost > 0:
+            return f"{lost} bytes of the output were lost on the way"
         return self._lying_plan() or self._lying_exit()
 
     def _lying_plan(self) -> str:
@@ -252,7 +256,7 @@ class _Judge:
         if doubt:
             return doubt
         if self.record.status == "timeout":
-            return f"not reported: stopped after {self.footer['ms']} ms"
+            return "not reported: the probe ran into its time-out"
         if self.record.status == "crashed":
             return f"not reported: killed by signal {self.footer['signal']}"
         if self.said.bail_out is not None:
