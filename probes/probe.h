@@ -134,6 +134,19 @@
 /* The value of a counter without read_format. */
 #define must_count(fd) probe_must_count(_metadata, fd)
 
+/* An event with its ring and the format of its records, opened together. */
+struct watch {
+	int fd;
+	struct pm_ring ring;
+	struct pm_format format;
+};
+
+#define must_watch(attr, pid, cpu, pages) probe_must_watch(_metadata, attr, pid, cpu, pages)
+#define ask_watch(with, without, pid, cpu, pages, what)                                        \
+	probe_ask_watch(_metadata, with, without, pid, cpu, pages, what)
+/* The next unread record of a type (0: any), or false. Broken when the ring does not parse. */
+#define seek(watch, type, record) probe_seek(_metadata, watch, type, record)
+
 /* ---------------------------------------------------- what the macros above are made of */
 
 static inline noreturn void probe_speak(struct __test_metadata *_metadata,
@@ -226,6 +239,49 @@ static inline uint64_t probe_must_count(struct __test_metadata *_metadata, int f
 	if (error)
 		cannot_tell("read of a counter: %s", errno_name(error));
 	return value;
+}
+
+static inline struct watch probe_watch(struct __test_metadata *_metadata, int fd,
+				       const struct perf_event_attr *attr, size_t pages)
+{
+	struct watch watch = { .fd = fd };
+
+	pm_format_of(attr, &watch.format);
+	probe_must_map(_metadata, fd, pages, &watch.ring);
+	return watch;
+}
+
+static inline struct watch probe_must_watch(struct __test_metadata *_metadata,
+					    const struct perf_event_attr *attr, pid_t pid, int cpu,
+					    size_t pages)
+{
+	return probe_watch(_metadata, probe_must_open(_metadata, attr, pid, cpu, -1, 0), attr,
+			   pages);
+}
+
+static inline struct watch probe_ask_watch(struct __test_metadata *_metadata,
+					   const struct perf_event_attr *with,
+					   const struct perf_event_attr *without, pid_t pid,
+					   int cpu, size_t pages, const char *what)
+{
+	return probe_watch(_metadata, probe_ask_open(_metadata, with, without, pid, cpu, what),
+			   with, pages);
+}
+
+static inline bool probe_seek(struct __test_metadata *_metadata, struct watch *watch,
+			      uint32_t type, struct pm_record *ret)
+{
+	int more;
+
+	ret->type = ret->size = 0;
+	while ((more = next_record(&watch->ring, &watch->format, ret)) == 1)
+		if (!type || ret->type == type)
+			return true;
+	if (more < 0)
+		broken("a record does not parse (%s): type %u size %u", errno_name(more),
+		       ret->type, ret->size);
+	pm_ring_release(&watch->ring);
+	return false;
 }
 
 /* Answer every test of a probe that may not run here with one and the same verdict. */
