@@ -40,7 +40,8 @@ struct options {
 
 struct ending {
 	int exit, signal;
-	bool timeout, truncated, write_failed, main_gone;
+	bool timeout, truncated, main_gone;
+	int write_error;		/* errno of the write that failed, or 0 */
 	int leftover;			/* processes killed after the probe's own end */
 	long bytes;
 	int64_t ms;
@@ -217,7 +218,7 @@ static bool pass_output(int from, int to, const struct options *options, struct 
 	for (ssize_t done = 0, now; done < got; done += now) {
 		now = write(to, buffer + done, got - done);
 		if (now < 0 && errno != EINTR) {
-			end->write_failed = true;
+			end->write_error = errno;
 			return false;
 		}
 		if (now < 0)
@@ -264,27 +265,28 @@ static void follow(const struct options *options, pid_t probe, int from, int to,
 
 /* ------------------------------------------------------------------------------ the result */
 
+/* The footer, on a line of its own even when the probe did not end its last line. */
+static bool write_footer(int fd, const struct ending *end)
+{
+	char last = '\n';
+
+	if (end->bytes && pread(fd, &last, 1, lseek(fd, 0, SEEK_CUR) - 1) < 0)
+		return false;
+	return dprintf(fd, "%s#:launch: exit=%d signal=%d ms=%lld timeout=%d truncated=%d "
+			   "leftover=%d bytes=%ld\n", last == '\n' ? "" : "\n", end->exit,
+		       end->signal, (long long)end->ms, end->timeout, end->truncated,
+		       end->leftover, end->bytes) > 0;
+}
+
 static int finish(const struct options *options, const char *part, int fd,
 		  const struct ending *end)
 {
-	const char *newline = end->truncated ? "\n" : "";
-
 	if (interrupted) {
 		unlink(part);
 		return 128 + interrupted;
 	}
-	/* "\n" first unless the probe ended its last line: the footer stands on a line of its own. */
-	if (!end->write_failed && end->bytes && !end->truncated) {
-		char last = '\n';
-
-		if (pread(fd, &last, 1, lseek(fd, 0, SEEK_CUR) - 1) == 1 && last != '\n')
-			newline = "\n";
-	}
-	if (end->write_failed ||
-	    dprintf(fd, "%s#:launch: exit=%d signal=%d ms=%lld timeout=%d truncated=%d leftover=%d "
-			"bytes=%ld\n", newline, end->exit, end->signal, (long long)end->ms,
-		    end->timeout, end->truncated, end->leftover, end->bytes) < 0 ||
-	    close(fd) < 0 || rename(part, options->out) < 0) {
+	errno = end->write_error;
+	if (errno || !write_footer(fd, end) || close(fd) < 0 || rename(part, options->out) < 0) {
 		fprintf(stderr, "launch: cannot write %s: %s\n", options->out, strerror(errno));
 		unlink(part);
 		return 3;

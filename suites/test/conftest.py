@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: MIT
+"""What the tests of the house share: the tree, its build, and a way to run things in it."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import subprocess
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+TREE = Path(__file__).resolve().parents[2]
+BUILD = TREE / "build" / platform.machine()
+
+needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="needs root")
+
+
+@pytest.fixture(scope="session")
+def build() -> Path:
+    """The build directory; `make check` has built it."""
+    assert (BUILD / "launch").exists(), "run `make` first"
+    return BUILD
+
+
+def run(*command: str | Path, timeout: float = 60, **options) -> subprocess.CompletedProcess[str]:
+    """Run a command in the tree, captured as text, without a terminal."""
+    return subprocess.run([str(c) for c in command], cwd=options.pop("cwd", TREE), timeout=timeout,
+                          capture_output=True, text=True, errors="backslashreplace",
+                          stdin=subprocess.DEVNULL, check=False, **options)
+
+
+def run_suite(out: Path, *arguments: str, shell: str = "sh", tree: Path = TREE, timeout: float = 120,
+              ) -> subprocess.CompletedProcess[str]:
+    """./run.sh without installing or building anything."""
+    return run(*shell.split(), tree / "run.sh", "--no-install", "--no-build", "--out", out, *arguments,
+               timeout=timeout, cwd=tree)
+
+
+def result_of(out: Path) -> dict:
+    return json.loads((out / "result.json").read_text(encoding="utf-8"))
+
+
+def verdicts(result: dict, persona: str) -> dict[str, str]:
+    """point key -> verdict"""
+    return {f"{probe}.{name}": point["verdict"]
+            for probe, body in result["personas"][persona]["probes"].items()
+            for name, point in body["points"].items()}
+
+
+def processes_of(directory: Path) -> Iterator[int]:
+    """Living processes whose program lies in a directory."""
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
+            try:
+                program = os.readlink(entry / "exe")
+                state = (entry / "stat").read_text().rpartition(")")[2].split()[0]
+            except (OSError, IndexError):
+                continue
+            if program.startswith(str(directory)) and state != "Z":
+                yield int(entry.name)
+
+
+@pytest.fixture
+def compile_c(tmp_path: Path) -> Callable[[str], Path]:
+    """Compile a C text to a static program."""
+    def compile_text(text: str) -> Path:
+        source, program = tmp_path / "program.c", tmp_path / "program"
+        source.write_text(text)
+        subprocess.run(["gcc", "-static", "-o", program, source], check=True)
+        return program
+    return compile_text

@@ -1,0 +1,137 @@
+# SPDX-License-Identifier: MIT
+"""The launcher: bounds, personas, and nothing left behind."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+from conftest import needs_root, processes_of, run
+
+
+def launch(build: Path, out: Path, program: Path | str, *options: str, **more):
+    return run(build / "launch", *options, "--out", out, "--", program, **more)
+
+
+def footer(out: Path) -> dict[str, int]:
+    last = out.read_bytes().rstrip(b"\n").rpartition(b"\n")[2].decode()
+    assert last.startswith("#:launch: "), last
+    return {key: int(value) for key, value in (part.split("=") for part in last.split()[1:])}
+
+
+def test_complete_output_ends_in_a_footer(build: Path, tmp_path: Path) -> None:
+    out = tmp_path / "x.ktap"
+    assert launch(build, out, build / "probes/meta/pass").returncode == 0
+    assert footer(out) | {"ms": 0, "bytes": 0} == {
+        "exit": 0, "signal": 0, "ms": 0, "timeout": 0, "truncated": 0, "leftover": 0, "bytes": 0}
+    assert not list(tmp_path.glob("*.part"))
+
+
+def test_a_probe_that_ignores_sigterm_is_ended_in_time(build: Path, tmp_path: Path) -> None:
+    out, start = tmp_path / "x.ktap", time.monotonic()
+    assert launch(build, out, build / "probes/meta/stubborn", "--timeout", "1").returncode == 0
+    assert time.monotonic() - start < 8
+    assert footer(out)["timeout"] == 1 and footer(out)["signal"] == signal.SIGKILL
+    assert not list(processes_of(build / "probes/meta/stubborn"))
+
+
+def test_a_daemon_that_keeps_the_pipe_is_found_and_killed(build: Path, tmp_path: Path) -> None:
+    out, start = tmp_path / "x.ktap", time.monotonic()
+    assert launch(build, out, build / "probes/meta/daemon", "--timeout", "20").returncode == 0
+    assert time.monotonic() - start < 8, "must not wait for the daemon's end of the pipe"
+    assert footer(out)["leftover"] == 1 and footer(out)["timeout"] == 0
+    assert not list(processes_of(build / "probes/meta/daemon"))
+
+
+def test_endless_output_is_cut_off(build: Path, tmp_path: Path) -> None:
+    out = tmp_path / "x.ktap"
+    assert launch(build, out, build / "probes/meta/flood", "--output-limit", "100000").returncode == 0
+    assert footer(out)["truncated"] == 1
+    assert 100000 <= out.stat().st_size < 100500
+
+
+def test_signal_ends_all_and_leaves_no_file(build: Path, tmp_path: Path) -> None:
+    out = tmp_path / "x.ktap"
+    process = subprocess.Popen([build / "launch", "--out", out, "--", build / "probes/meta/hang"])
+    while not (tmp_path / "x.ktap.part").exists():
+        time.sleep(0.01)
+    process.send_signal(signal.SIGTERM)
+    assert process.wait(10) == 128 + signal.SIGTERM
+    assert not list(tmp_path.iterdir())
+    assert not list(processes_of(build / "probes/meta/hang"))
+
+
+def test_missing_program_and_bad_usage_say_so(build: Path, tmp_path: Path) -> None:
+    missing = launch(build, tmp_path / "x", tmp_path / "nothing")
+    assert missing.returncode == 3 and "No such file" in missing.stderr
+    assert launch(build, tmp_path / "x", "p", "--persona", "king").returncode == 2
+    assert run(build / "launch").returncode == 2
+
+
+@needs_root
+def test_personas_have_exactly_their_privileges(build: Path, tmp_path: Path) -> None:
+    def facts(persona: str) -> dict[str, str]:
+        out = tmp_path / persona
+        assert run(build / "launch", "--persona", persona, "--out", out, "--",
+                   build / "environ", "--persona").returncode == 0
+        return dict(line.split("=", 1) for line in out.read_text().splitlines()
+                    if not line.startswith("#"))
+    assert facts("root")["uid"] == "0"
+    user = facts("user")
+    assert (user["uid"], int(user["caps"], 16), user["seccomp"]) == ("65534", 0, "0")
+    perfmon = facts("perfmon")
+    assert (perfmon["uid"], int(perfmon["caps"], 16)) == ("65534", 1 << 38)
+    seccomp = facts("seccomp")
+    assert (seccomp["seccomp"], seccomp["gate"]) == ("2", "filtered")
+
+
+@needs_root
+def test_a_persona_needs_no_right_to_walk_the_path(build: Path, tmp_path: Path) -> None:
+    closed = tmp_path / "closed"
+    closed.mkdir(mode=0o700)
+    program = closed / "pass"
+    program.write_bytes((build / "probes/meta/pass").read_bytes())
+    program.chmod(0o755)
+    out = tmp_path / "x.ktap"
+    assert launch(build, out, program, "--persona", "user").returncode == 0
+    assert b"\nok 1 global.counts\n" in out.read_bytes()
+
+
+@needs_root
+def test_full_disk_is_an_error_and_leaves_nothing_half(build: Path, tmp_path: Path) -> None:
+    script = (f"mount -t tmpfs -o size=16k t {tmp_path} && "
+              f"{build}/launch --out {tmp_path}/x.ktap -- {build}/probes/meta/flood; "
+              f"echo rc=$?; ls {tmp_path}")
+    done = run("unshare", "-m", "sh", "-c", script)
+    assert done.stdout == "rc=3\n"
+    assert "No space left" in done.stderr
+
+
+NEWER_CALLS = r"""
+#include <errno.h>
+#include <stdio.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+int main(void)
+{
+	char byte;
+	long random = syscall(SYS_getrandom, &byte, 1, 0);	/* v3.17 */
+	printf("getrandom=%ld errno=%d\n", random, random < 0 ? errno : 0);
+	syscall(SYS_perf_event_open, 0, 0, -1, -1, 8);		/* PERF_FLAG_FD_CLOEXEC, v3.14 */
+	printf("cloexec errno=%d\n", errno);
+	return 0;
+}
+"""
+
+
+def test_old_kernel_hides_newer_calls_and_flags(build: Path, tmp_path: Path, compile_c) -> None:
+    out = tmp_path / "x"
+    program = compile_c(NEWER_CALLS)
+    launch(build, out, program)
+    assert "getrandom=1 errno=0\n" in out.read_text()
+    assert "cloexec errno=14\n" in out.read_text()	# EFAULT: the flag is known
+    launch(build, out, program, "--old-kernel")
+    assert "getrandom=-1 errno=38\n" in out.read_text()
+    assert "cloexec errno=22\n" in out.read_text()

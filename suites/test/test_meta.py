@@ -1,0 +1,96 @@
+# SPDX-License-Identifier: MIT
+"""Each way a probe can end, once, from the probe through launcher and run.sh to the verdict."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import pytest
+from conftest import needs_root, processes_of, result_of, run, run_suite, verdicts
+
+# Written down from what each file in probes/meta says it does.
+EXPECTED = {
+    "meta.pass.counts": "yes",
+    "meta.no.refused": "no",
+    "meta.blocked.blocked": "blocked",
+    "meta.absent.absent": "absent",
+    "meta.broken.evidence": "broken",
+    "meta.broken.assertion": "unknown",
+    "meta.crash.dies": "unknown",
+    "meta.crash.survives": "yes",
+    "meta.crash_all.first": "yes",
+    "meta.crash_all.second": "unknown",
+    "meta.hang.hangs": "unknown",
+    "meta.hang.after": "yes",
+    "meta.stubborn.spins": "unknown",
+    "meta.daemon.leaves": "yes",
+    "meta.garbage.writes": "unknown",
+    "meta.lie.lies": "unknown",
+    "meta.two_plans.plans": "unknown",
+    "meta.flood.floods": "unknown",
+    "meta.exit_one.says_ok": "unknown",
+    "meta.hazard.dangerous": "hazard",
+    "meta.disturb.disturbs": "blocked",
+}
+
+
+@pytest.fixture(scope="module")
+def outcome(build: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, object, float]:
+    out, start = tmp_path_factory.mktemp("meta") / "run", time.monotonic()
+    done = run_suite(out, "--suite", "meta", "--persona", "user,seccomp")
+    return out, done, time.monotonic() - start
+
+
+def test_every_meta_probe_is_expected_here(build: Path) -> None:
+    there = {f"meta.{path.name}" for path in (build / "probes/meta").iterdir()}
+    assert there == {key.rpartition(".")[0] for key in EXPECTED}
+
+
+def test_each_way_to_end_has_its_verdict(outcome) -> None:
+    found = verdicts(result_of(outcome[0]), "user")
+    assert {key: found.get(key) for key in EXPECTED} == EXPECTED
+
+
+def test_the_run_is_bounded_and_leaves_no_process(outcome, build: Path) -> None:
+    assert outcome[2] < 60
+    assert not list(processes_of(build / "probes/meta"))
+
+
+def test_broken_and_unexpected_verdicts_exit_1(outcome) -> None:
+    assert outcome[1].returncode == 1
+    assert "Traceback" not in outcome[1].stderr + outcome[1].stdout
+
+
+def test_the_same_probe_is_blocked_under_a_filter(outcome) -> None:
+    found = verdicts(result_of(outcome[0]), "seccomp")
+    assert found["meta.pass.counts"] == found["meta.no.refused"] == "blocked"
+    assert "no" not in {found["meta.pass.counts"], found["meta.no.refused"]}
+
+
+def test_evidence_and_reasons_reach_the_result(outcome) -> None:
+    probes = result_of(outcome[0])["personas"]["user"]["probes"]
+    assert probes["meta.broken"]["points"]["evidence"]["evidence"] == ["counted=3 want=9"]
+    assert "perf_event_paranoid=9" in probes["meta.blocked"]["points"]["blocked"]["reason"]
+    assert probes["meta.pass"]["facts"]["faults"] == 64
+
+
+def test_garbage_reaches_no_terminal(outcome) -> None:
+    shown = outcome[1].stdout + outcome[1].stderr
+    assert "\x1b" not in shown and "\x07" not in shown
+    assert (outcome[0] / "user/meta.garbage.ktap").read_bytes().count(b"\x1b") == 2
+
+
+@needs_root
+def test_hazards_and_disturbances_need_leave(build: Path, tmp_path: Path) -> None:
+    done = run_suite(tmp_path / "run", "--suite", "meta", "--persona", "root", "--probe", "meta.[hd][ai][zs]*",
+                     "--hazards", "--may-disturb")
+    assert done.returncode == 0, done.stderr
+    assert verdicts(result_of(tmp_path / "run"), "root") == {
+        "meta.hazard.dangerous": "yes", "meta.disturb.disturbs": "yes"}
+
+
+def test_result_and_profile_are_valid(outcome) -> None:
+    out = outcome[0]
+    assert run("/usr/bin/python3", "-m", "reports", "validate",
+               out / "result.json", out / "profile.json").returncode == 0

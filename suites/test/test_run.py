@@ -1,0 +1,185 @@
+# SPDX-License-Identifier: MIT
+"""run.sh: shells, options, interruption, resumption, full disks, and adding a probe."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+from conftest import BUILD, TREE, needs_root, processes_of, result_of, run, run_suite, verdicts
+
+SHELLS = ["dash", "busybox sh", "mksh", "bash --posix"]
+COUNTS = {"meta.pass.counts": "yes"}
+
+
+@pytest.mark.parametrize("shell", SHELLS)
+def test_every_posix_shell_gives_the_same_run(shell: str, build: Path, tmp_path: Path) -> None:
+    out = tmp_path / "run"
+    done = run_suite(out, "--suite", "meta", "--probe", "meta.pass", "--persona", "user", shell=shell)
+    assert done.returncode == 0, done.stderr
+    assert verdicts(result_of(out), "user") == COUNTS
+    assert sorted(p.name for p in out.iterdir()) == [
+        "catalogue", "env", "plan", "profile.json", "result.json", "user"]
+
+
+@pytest.mark.parametrize("arguments, message", [
+    (["--nonsense"], "unknown argument"),
+    (["--suite", "nowhere"], "no suite 'nowhere'"),
+    (["--probe", "no.such"], "selects no probe"),
+    (["--suite"], "needs a value"),
+    (["--resume"], "nothing to resume"),
+])
+def test_usage_errors_exit_2_and_say_what_to_do(arguments: list[str], message: str, build: Path,
+                                                tmp_path: Path) -> None:
+    done = run_suite(tmp_path / "run", *arguments)
+    assert done.returncode == 2 and message in done.stderr
+    assert not (tmp_path / "run" / "plan").exists()
+
+
+def test_help_names_every_option(build: Path) -> None:
+    shown = run(TREE / "run.sh", "--help").stdout
+    parsed = {line.split(")")[0].strip() for line in (TREE / "run.sh").read_text().splitlines()
+              if line.startswith("\t--")}
+    assert parsed and all(option in shown for option in parsed)
+
+
+def test_list_names_the_probes_and_runs_none(build: Path, tmp_path: Path) -> None:
+    done = run_suite(tmp_path / "run", "--suite", "meta", "--list")
+    assert done.returncode == 0 and not (tmp_path / "run").exists()
+    assert "meta.pass                        a counter that counts\n" in done.stdout
+    assert len(done.stdout.splitlines()) == len(list((build / "probes/meta").iterdir()))
+
+
+def start(out: Path, *arguments: str) -> subprocess.Popen[str]:
+    """A run of three meta probes, of which the middle one hangs until it is timed out."""
+    return subprocess.Popen(
+        [TREE / "run.sh", "--no-install", "--no-build", "--out", out, "--suite", "meta",
+         "--probe", "meta.daemon", "--probe", "meta.hang", "--probe", "meta.pass", "--persona", "user",
+         *arguments], stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL,
+        text=True, start_new_session=True)
+
+
+def wait_for(path: Path) -> None:
+    end = time.monotonic() + 20
+    while not path.exists():
+        assert time.monotonic() < end, f"{path} never came"
+        time.sleep(0.01)
+
+
+@pytest.mark.parametrize("number, group", [(signal.SIGINT, True), (signal.SIGTERM, False)])
+def test_interrupted_run_is_valid_and_resumes(number: int, group: bool, build: Path,
+                                              tmp_path: Path) -> None:
+    out = tmp_path / "run"
+    process = start(out)
+    wait_for(out / "user/meta.hang.ktap.part")
+    (os.killpg if group else os.kill)(process.pid, number)
+    assert process.wait(20) == 128 + number
+    assert "--resume goes on" in process.stderr.read()
+    assert not list(processes_of(build / "probes")) and not list(out.rglob("*.part"))
+    partial = result_of(out)["personas"]["user"]["probes"]
+    assert partial["meta.pass"]["status"] == partial["meta.hang"]["status"] == "not_run"
+    assert partial["meta.pass"]["points"]["counts"]["verdict"] == "unknown"
+
+    before = (out / "user/meta.daemon.ktap").stat().st_mtime_ns
+    assert run_suite(out, "--resume").returncode in (0, 1)
+    assert (out / "user/meta.daemon.ktap").stat().st_mtime_ns == before, "what is done is not redone"
+    assert verdicts(result_of(out), "user")["meta.pass.counts"] == "yes"
+
+
+def test_killed_runner_takes_its_probe_along(build: Path, tmp_path: Path) -> None:
+    process = start(tmp_path / "run")
+    wait_for(tmp_path / "run/user/meta.hang.ktap.part")
+    process.kill()
+    process.wait(10)
+    end = time.monotonic() + 10
+    while list(processes_of(BUILD)) and time.monotonic() < end:
+        time.sleep(0.05)
+    assert not list(processes_of(BUILD))
+
+
+@needs_root
+def test_full_disk_stops_with_a_word_and_can_be_resumed(build: Path, tmp_path: Path) -> None:
+    run_it = f"{TREE}/run.sh --no-install --no-build --suite meta --persona user --out {tmp_path}/run"
+    done = run("unshare", "-m", "sh", "-c", f"""
+        mount -t tmpfs -o size=64k t {tmp_path}
+        {run_it} --probe 'meta.*o*'; echo rc=$?
+        ls {tmp_path}/run/user | grep -c part
+        mount -o remount,size=8m {tmp_path}
+        {TREE}/run.sh --no-install --no-build --quiet --resume --out {tmp_path}/run; echo rc=$?
+        cat {tmp_path}/run/result.json | grep -c says_ok""")
+    assert done.stdout.endswith("rc=3\n0\nrc=1\n1\n"), done
+    assert "No space left" in done.stderr and "--resume" in done.stderr
+
+
+def test_finished_files_are_framed_on_the_side_channel(build: Path, tmp_path: Path) -> None:
+    done = run_suite(tmp_path / "run", "--suite", "meta", "--probe", "meta.pass", "--persona", "user",
+                     "--tee", str(tmp_path / "tee"), "--env", "emulator=none")
+    assert done.returncode == 0
+    stream = (tmp_path / "tee").read_bytes()
+    content = (tmp_path / "run/user/meta.pass.ktap").read_bytes()
+    cksum = subprocess.run(["cksum"], input=content, capture_output=True, check=True).stdout.split()[0]
+    frame = b"@@file user/meta.pass.ktap %d %s\n" % (len(content), cksum)
+    assert frame + content + b"\n" in stream
+    assert stream.endswith(b"@@end 5\n")
+    assert "emulator=none\n" in (tmp_path / "run/env").read_text()
+
+
+PROBE = """/* SPDX-License-Identifier: GPL-2.0-only */
+/* Does dropping in one file make a probe? Observed: it is listed, catalogued, run and shown. */
+#include "probe.h"
+PROBE(TITLE("a probe dropped in") SINCE("2.6.31") POINT(works, "it ran"))
+TEST(works)
+{
+}
+PROBE_MAIN
+"""
+
+
+@pytest.fixture
+def copy(tmp_path: Path) -> Path:
+    """A copy of the tree, built files included so that only what is new gets built."""
+    copy = tmp_path / "tree"
+    shutil.copytree(TREE, copy, ignore=shutil.ignore_patterns(".git", "results", "__pycache__"),
+                    copy_function=shutil.copy2)
+    return copy
+
+
+def test_adding_one_file_is_enough(copy: Path, tmp_path: Path) -> None:
+    (copy / "probes/dropped").mkdir()
+    (copy / "probes/dropped/here.c").write_text(PROBE)
+    assert run("make", "-s", cwd=copy, timeout=300).returncode == 0
+    shown = run_suite(tmp_path / "run", "--list", tree=copy).stdout
+    assert "dropped.here                     a probe dropped in\n" in shown
+    page = run("/usr/bin/python3", "-m", "reports", "catalogue", "--markdown", cwd=copy).stdout
+    assert "a probe dropped in" in page
+    done = run_suite(tmp_path / "run", "--probe", "dropped.here", "--persona", "user", tree=copy)
+    assert done.returncode == 0 and "dropped" in done.stdout
+    assert verdicts(result_of(tmp_path / "run"), "user") == {"dropped.here.works": "yes"}
+
+
+@pytest.mark.parametrize("lost", ["TITLE", "SINCE", "POINT"])
+def test_the_build_refuses_an_undeclared_probe(lost: str, copy: Path) -> None:
+    text = "".join(line for line in PROBE.splitlines(True) if not line.startswith("PROBE("))
+    parts = {"TITLE": 'TITLE("t")', "SINCE": 'SINCE("2.6.31")', "POINT": 'POINT(works, "it ran")'}
+    del parts[lost]
+    text = text.replace("TEST(", f"PROBE({' '.join(parts.values())})\nTEST(", 1)
+    (copy / "probes/meta/mute.c").write_text(text)
+    done = run("make", "-s", "probes/meta/mute", cwd=copy, timeout=300)
+    assert done.returncode != 0 and f"declares no {lost.lower()}" in done.stderr
+    assert not (copy / "build" / BUILD.name / "probes/meta/mute").exists()
+
+
+@needs_root
+def test_a_result_names_no_path_and_no_host(build: Path, tmp_path: Path) -> None:
+    done = run("unshare", "-u", "sh", "-c", f"""
+        hostname tell-tale-host
+        {TREE}/run.sh --no-install --no-build --suite meta --probe 'meta.*a*' --out {tmp_path}/run""")
+    assert done.returncode == 1, done.stderr
+    for name in ("result.json", "profile.json", "env", "plan", "user/env"):
+        text = (tmp_path / "run" / name).read_text()
+        assert str(TREE) not in text and str(tmp_path) not in text and "tell-tale-host" not in text
