@@ -9,13 +9,14 @@ is not read. Valid-Until is not enforced: suites that are no longer updated are 
 from __future__ import annotations
 
 import fcntl
+import json
 import os
 import re
 import subprocess
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 from kernels.errors import Missing, Refused
@@ -155,7 +156,8 @@ def _run(argv: list[str], timeout: int = 600) -> subprocess.CompletedProcess[str
 
 def _reason(result: subprocess.CompletedProcess[str]) -> str:
     lines = [line for line in result.stderr.splitlines() if re.match(r"[EW]:|Err", line)]
-    return (lines or result.stderr.splitlines() or [f"exit status {result.returncode}"])[0][:300]
+    said = (lines or result.stderr.splitlines() or [f"exit status {result.returncode}"])[0]
+    return re.sub(r"^[EW]: |\s*\[IP: [^]]*\]", "", said)[:300]
 
 
 @dataclass
@@ -212,11 +214,14 @@ class Suite:
             yield Path(path), uri
 
     def packages(self) -> list[Package]:
-        """What the signed index has of the packages that matter here."""
+        """What the signed index has of the packages that matter here; kept beside it, for the next run."""
+        kept, stamp = self.folder / "packages.json", self.folder / "updated"
+        if kept.exists() and stamp.exists() and kept.stat().st_mtime >= stamp.stat().st_mtime:
+            return [Package(**fields) for fields in json.loads(kept.read_text())]
         found: list[Package] = []
         for path, uri in self._index_files():
-            text = _run([HELPER, "cat-file", str(path)]).stdout
-            found += read_index(text, PREFIXES, uri, self.name)
+            found += read_index(_run([HELPER, "cat-file", str(path)]).stdout, PREFIXES, uri, self.name)
+        kept.write_text(json.dumps([asdict(package) for package in found]))
         return found
 
     def download(self, package: Package, target: Path) -> str:

@@ -12,7 +12,7 @@ import subprocess
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -226,6 +226,24 @@ def _pipes() -> Iterator[tuple[list[int], list[int], socket.socket, socket.socke
         other.close()
 
 
+def _place(memory: int) -> str | None:
+    """Memory for a guest's memory file, where there is enough of it; else the usual place."""
+    try:
+        room = os.statvfs("/dev/shm")
+    except OSError:
+        return None
+    enough = room.f_bavail * room.f_frsize > (memory + 64) << 20
+    return "/dev/shm" if enough and os.access("/dev/shm", os.W_OK) else None
+
+
+def _anonymous(console: Path, *places: str) -> None:
+    """This machine's folders have no business in a result."""
+    text = console.read_bytes()
+    for place in places:
+        text = text.replace(place.encode(), b"")
+    console.write_bytes(text)
+
+
 def _start(guest: Guest, argv: list[str], wires: Wires, scratch: str) -> None:
     passed = tuple(fd for fd in (wires.console, wires.results, wires.qmp) if fd >= 0)
     try:
@@ -238,11 +256,10 @@ def _start(guest: Guest, argv: list[str], wires: Wires, scratch: str) -> None:
 
 
 def boot(row: Row, kernel: Path, initrd: bytes, channel: Channel, console: Path, *,
-         kvm: bool = False, stop: threading.Event | None = None,
-         place: Callable[[], str] = tempfile.gettempdir) -> Outcome:
+         kvm: bool = False, stop: threading.Event | None = None) -> Outcome:
     """Boot `kernel` with `initrd`; files arrive below channel.target, the console's text in `console`."""
     guest = Guest(row, channel, console, stop or threading.Event())
-    with tempfile.TemporaryDirectory(prefix="pm-guest-", dir=place()) as scratch, _pipes() as (ours, theirs, mine, other):
+    with tempfile.TemporaryDirectory(prefix="pm-guest-", dir=_place(row.memory)) as scratch, _pipes() as (ours, theirs, mine, other):
         image = Path(scratch) / "initrd"
         image.write_bytes(initrd)
         wires = Wires(theirs[0], theirs[1], other.fileno() if row.arch.runner == "qemu" else -1)
@@ -259,4 +276,6 @@ def boot(row: Row, kernel: Path, initrd: bytes, channel: Channel, console: Path,
             guest.watch()
         finally:
             guest.close()
+            _anonymous(console, scratch, str(kernel.parent))
+            guest.outcome.reason = guest.outcome.reason.replace(scratch, "").replace(str(kernel.parent), "")
     return guest.outcome

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import hashlib
+import itertools
 import os
 import re
 from collections.abc import Callable
@@ -80,7 +81,13 @@ class Fetcher:
 
     def kernel(self, row: Row) -> Deb:
         """The best candidate the archive still serves."""
-        return self._first(self.resolve(row), row.arch.apt)
+        return self._first(self._cached_first(self.resolve(row)), row.arch.apt)
+
+    def _cached_first(self, packages: list[Package]) -> list[Package]:
+        """Among packages of one version take the one that is here: another may be listed but not served."""
+        groups = itertools.groupby(packages, key=lambda package: package.version)
+        return [package for _, group in groups
+                for package in sorted(group, key=lambda p: not (self.cache / "debs" / p.cache_name).exists())]
 
     def busybox(self, row: Row) -> Deb:
         """busybox-static of the guest's architecture, from the first suite that has one."""

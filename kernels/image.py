@@ -19,6 +19,7 @@ from elftools.common.exceptions import ELFError
 from elftools.elf.elffile import ELFFile
 
 from kernels import cpio
+from kernels.channel import REVERSED
 from kernels.errors import Missing, Refused
 
 KERNEL = r"(?:boot/vmlinu[xz]-.*|usr/lib/(?:modules|linux)[^/]*/.*vmlinu[xz](?:\.unsigned)?|usr/bin/linux\.uml)"
@@ -142,17 +143,20 @@ class Job:
             if "\n" in text:
                 raise Refused("an argument for the guest has a line break in it")
         lines = "".join(f"{arg}\n" for arg in self.args)
-        return [cpio.file("job/args", lines.encode()), cpio.file("job/channel", f"{self.channel}\n".encode()),
+        mirror = "".join(f"\\{byte:03o}" for byte in REVERSED)
+        return [cpio.file("job/mirror", f"{mirror}\n".encode()), cpio.file("job/args", lines.encode()), cpio.file("job/channel", f"{self.channel}\n".encode()),
                 cpio.file("job/paranoid", f"{self.paranoid}\n".encode())]
 
 
 def initramfs(busybox: bytes, bundle: Path, job: Job, init: bytes | None = None) -> bytes:
     """The whole guest: busybox, init, the bundle as a device has it, and the job."""
-    script = init or Path(__file__).with_name("init").read_bytes()
+    here = Path(__file__).parent
+    script = init or (here / "init").read_bytes()
     skeleton = [cpio.folder(name) for name in ("proc", "sys", "dev", "tmp", "run", "root", "etc", "results")]
     return cpio.archive([
         *skeleton, cpio.character("dev/console", 5, 1), cpio.character("dev/null", 1, 3),
-        cpio.file("bin/busybox", busybox, 0o755), cpio.link("bin/sh", "busybox"), cpio.file("init", script, 0o755),
+        cpio.file("bin/busybox", busybox, 0o755), cpio.link("bin/sh", "busybox"),
+        cpio.file("bin/cksum", (here / "cksum").read_bytes(), 0o755), cpio.file("init", script, 0o755),
         cpio.file("etc/passwd", b"root:x:0:0::/root:/bin/sh\nnobody:x:65534:65534::/:/bin/false\n"),
         cpio.file("etc/group", b"root:x:0:\nnogroup:x:65534:\n"),
         *cpio.tree(bundle, "perfmodes"), *job.entries()])

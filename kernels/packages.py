@@ -23,6 +23,8 @@ apt_pkg.init_system()
 ABI = r"\d[0-9A-Za-z.+~]*(?:-\d[0-9A-Za-z.+~]*)*"
 SERIES = re.compile(r"(?:\d+:)?(\d+\.\d+)")
 SHA256 = re.compile(r"[0-9a-f]{64}")
+PLAIN = re.compile(r"[a-z0-9][a-z0-9.+-]*")
+VERSION = re.compile(r"[0-9A-Za-z.+~:-]+")
 # Below this a linux-image is the empty shell that only depends on a linux-binary.
 SHELL_SIZE = 2 << 20
 
@@ -68,18 +70,34 @@ def _stanza(text: str) -> dict[str, str]:
     return {key: value for key, value in pairs}
 
 
+def _stanzas(text: str, prefix: str) -> Iterator[str]:
+    """Found by searching, not by parsing everything: an index has sixty thousand stanzas."""
+    text = f"\n{text}"
+    start = text.find(f"\nPackage: {prefix}")
+    while start >= 0:
+        end = text.find("\n\n", start + 1)
+        end = len(text) if end < 0 else end
+        yield text[start + 1:end]
+        start = text.find(f"\nPackage: {prefix}", end)
+
+
+def _package(fields: dict[str, str], base_uri: str, suite: str) -> Package | None:
+    filename, sha256, size = fields.get("Filename", ""), fields.get("SHA256", ""), fields.get("Size", "")
+    if not SHA256.fullmatch(sha256) or not size.isdecimal() or not VERSION.fullmatch(fields.get("Version", "")):
+        return None
+    if not PLAIN.fullmatch(fields["Package"]) or not filename or filename.startswith("/") or ".." in filename.split("/"):
+        return None
+    return Package(fields["Package"], fields["Version"], fields.get("Architecture", ""), filename,
+                   int(size), sha256, base_uri, suite)
+
+
 def read_index(text: str, names: Iterable[str], base_uri: str, suite: str) -> Iterator[Package]:
     """Packages whose name starts with one of `names`; a stanza that lies about itself is passed over."""
-    prefixes = "|".join(re.escape(name) for name in names)
-    for match in re.finditer(rf"^Package: (?:{prefixes}).*(?:\n(?!\n).*)*", text, re.MULTILINE):
-        fields = _stanza(match[0])
-        filename, sha256, size = fields.get("Filename", ""), fields.get("SHA256", ""), fields.get("Size", "")
-        if not SHA256.fullmatch(sha256) or not size.isdigit() or not fields.get("Version"):
-            continue
-        if not filename or filename.startswith("/") or ".." in filename.split("/"):
-            continue
-        yield Package(fields["Package"], fields["Version"], fields.get("Architecture", ""), filename,
-                      int(size), sha256, base_uri, suite)
+    for prefix in names:
+        for stanza in _stanzas(text, prefix):
+            package = _package(_stanza(stanza), base_uri, suite)
+            if package:
+                yield package
 
 
 def _order(one: Package, two: Package) -> int:

@@ -1,0 +1,28 @@
+# SPDX-License-Identifier: MIT
+"""Starts the command line, with the interpreter that has the packages it needs."""
+
+from __future__ import annotations
+
+import os
+import sys
+from importlib.util import find_spec
+
+SYSTEM = "/usr/bin/python3"
+PACKAGES = {"apt_pkg": "python3-apt", "elftools": "python3-pyelftools", "rich": "python3-rich",
+            "tomllib": "python3 (3.11 or later)"}
+
+
+def main() -> int:
+    missing = next((name for name in PACKAGES if find_spec(name) is None), None)
+    if missing and not os.environ.get("KERNELS_REEXEC") and os.access(SYSTEM, os.X_OK):
+        os.environ["KERNELS_REEXEC"] = "1"
+        os.execv(SYSTEM, [SYSTEM, "-m", "kernels", *sys.argv[1:]])
+    if missing:
+        print(f"kernels: no Python module '{missing}'; install the package {PACKAGES[missing]}", file=sys.stderr)
+        return 3
+    from kernels import cli
+    return cli.main(sys.argv[1:])
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,184 @@
+# SPDX-License-Identifier: MIT
+"""The command line: rows in, result directories out."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import platform
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from concurrent.futures import Future, ThreadPoolExecutor, as_completed
+from pathlib import Path
+from types import FrameType
+
+from kernels import fetch, kvm, matrix, show
+from kernels.errors import RowError, Usage
+from kernels.matrix import Row
+from kernels.run import ROOT, Report, Runner, Wishes, find_bundle, resumable
+
+EPILOG = """exit status: 0 done and nothing unexpected, 1 broken or unexpected verdicts, or a guest that
+ended badly among its probes, 2 usage, 3 at least one kernel could not run; 130 or 143 interrupted"""
+
+
+def parser() -> argparse.ArgumentParser:
+    top = argparse.ArgumentParser(prog="kernels", description="probe kernels in an emulator", epilog=EPILOG)
+    verbs = top.add_subparsers(dest="verb", required=True)
+    run = verbs.add_parser("run", prog="run.sh kernels", help="boot kernels and run a suite in each", epilog=EPILOG)
+    run.add_argument("name", nargs="*", help="row of the matrix, * matches any part")
+    run.add_argument("--tag", action="append", default=[], help="all rows with this tag: ci, core, all, an architecture")
+    run.add_argument("--list", action="store_true", help="print the rows and stop")
+    run.add_argument("--suite", default="default", help="suite to run in the guest (default: default)")
+    run.add_argument("--probe", action="append", default=[], help="only probes whose id matches this glob")
+    run.add_argument("--persona", help="only these personas: root,perfmon,user,seccomp")
+    run.add_argument("--paranoid", default="2", help="perf_event_paranoid in the guest, or `kernel` for its own")
+    run.add_argument("--may-disturb", action="store_true", help="let probes change CPUs and sysctls of the guest")
+    run.add_argument("--hazards", action="store_true", help="run probes known to hang or crash some kernels")
+    run.add_argument("--jobs", type=int, default=1, help="guests at a time (default: 1)")
+    run.add_argument("--timeout", type=int, default=0, help="seconds for one boot with its suite")
+    run.add_argument("--out", type=Path, help="directory for the results (default: results/kernels/TIME)")
+    run.add_argument("--resume", action="store_true", help="skip what --out or results/kernels/latest already has")
+    run.add_argument("--keep", action="store_true", help="leave kernel and initramfs in the result, to boot by hand")
+    run.add_argument("--kernel", type=Path, help="a kernel image or .deb of your own, with --arch")
+    run.add_argument("--arch", default="amd64", help="architecture of --kernel: a table of matrix.toml")
+    run.add_argument("--mirror", default="", help="Debian mirror instead of the one the system's apt uses")
+    run.add_argument("--refresh", action="store_true", help="fetch package indexes even if they are of today")
+    run.add_argument("--no-build", action="store_true", help="take the bundle as it is")
+    run.add_argument("--no-install", action="store_true", help="install no packages")
+    return top
+
+
+def chosen(args: argparse.Namespace, listed: matrix.Matrix) -> list[Row]:
+    rows = listed.pick(args.name, args.tag)
+    if args.kernel:
+        rows.append(listed.own(args.kernel, args.arch))
+    if not rows and not args.list:
+        raise Usage(f"which kernel? {' '.join(listed.rows)}; or --tag, or --kernel FILE")
+    return rows
+
+
+def wishes(args: argparse.Namespace) -> Wishes:
+    if not re.fullmatch(r"-1|[0-4]|kernel", args.paranoid):
+        raise Usage("--paranoid is -1 to 4, or `kernel`")
+    if args.jobs < 1 or args.timeout < 0:
+        raise Usage("--jobs and --timeout are positive numbers")
+    if not re.fullmatch(r"[\w.-]+", args.suite) or not (ROOT / "suites" / f"{args.suite}.txt").exists():
+        raise Usage(f"no suite {args.suite!r} in suites/")
+    words = [word for glob in args.probe for word in ("--probe", glob)]
+    words += ["--persona", args.persona] if args.persona else []
+    words += ["--may-disturb"] if args.may_disturb else []
+    words += ["--hazards"] if args.hazards else []
+    return Wishes(args.suite, tuple(words), "" if args.paranoid == "kernel" else args.paranoid,
+                  args.timeout, args.keep, kvm.usable(), not args.no_build)
+
+
+def results_folder(args: argparse.Namespace) -> Path:
+    """results/kernels/<time>, with `latest` pointing to it; or where the user says."""
+    base = ROOT / "results" / "kernels"
+    if args.out:
+        folder: Path = args.out
+    elif args.resume:
+        folder = (base / "latest").resolve()
+        if not folder.is_dir():
+            raise Usage("nothing to resume: no results/kernels/latest")
+    else:
+        stamp = again = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime())
+        number = 1
+        while (base / again).exists():
+            number += 1
+            again = f"{stamp}-{number}"
+        folder = base / again
+    folder.mkdir(parents=True, exist_ok=True)
+    if folder.parent == base:
+        (base / ".latest").unlink(missing_ok=True)
+        (base / ".latest").symlink_to(folder.name)
+        (base / ".latest").rename(base / "latest")
+    return folder
+
+
+def install(args: argparse.Namespace) -> None:
+    """The packages this part needs, unless the user installs them otherwise."""
+    script = ROOT / ".ci" / "install"
+    if not args.no_install and script.exists() and shutil.which("apt-get"):
+        groups = ["kernels"] if args.no_build else ["kernels", "build"]
+        subprocess.run([str(script), *groups], check=False)
+
+
+def bundles(rows: list[Row], build: bool) -> dict[str, Path | str]:
+    """The bundle per architecture, or why there is none."""
+    found: dict[str, Path | str] = {}
+    for name in dict.fromkeys(row.arch.bundle for row in rows):
+        try:
+            found[name] = find_bundle(name, platform.machine(), build)
+        except RowError as error:
+            found[name] = str(error)
+    return found
+
+
+def run_rows(runner: Runner, rows: list[Row], jobs: int, progress: show.Progress) -> list[Report]:
+    """All rows, `jobs` at a time; a line as each ends. An interrupt stops the guests and comes back out."""
+    reports: list[Report] = []
+    with progress.live(), ThreadPoolExecutor(jobs) as pool:
+        futures: list[Future[Report]] = [pool.submit(runner.run, row) for row in rows]
+        try:
+            for future in as_completed(futures):
+                report = future.result()
+                reports.append(report)
+                progress.done(report.row)
+                print(show.line(report), flush=True)
+        except BaseException:
+            runner.stop.set()
+            pool.shutdown(wait=True, cancel_futures=True)
+            raise
+    return reports
+
+
+def run(args: argparse.Namespace) -> int:
+    listed = matrix.load()
+    rows = chosen(args, listed)
+    if args.list:
+        show.listing(listed, rows, show.console())
+        return 0
+    wanted = wishes(args)
+    install(args)
+    progress = show.Progress(rows, show.console(stderr=True))
+    fetcher = fetch.fetcher(args.mirror, args.refresh, progress.note)
+    folder = results_folder(args)
+    earlier = {row.name: resumable(folder, row) for row in rows} if args.resume else {}
+    reports = [report for report in earlier.values() if report]
+    for report in reports:
+        print(show.line(report), flush=True)
+        progress.done(report.row)
+    todo = [row for row in rows if not earlier.get(row.name)]
+    runner = Runner(folder, fetcher, wanted, bundles(todo, wanted.build), on_state=progress.set)
+    reports += run_rows(runner, todo, args.jobs, progress)
+    print(f"{len(reports)} kernels in {os.path.relpath(folder)}")
+    return max((report.status for report in reports), default=0)
+
+
+def _terminated(signum: int, frame: FrameType | None) -> None:
+    raise SystemExit(128 + signum)
+
+
+def main(argv: Sequence[str]) -> int:
+    args = parser().parse_args(argv)
+    signal.signal(signal.SIGTERM, _terminated)
+    signal.signal(signal.SIGHUP, _terminated)
+    try:
+        return run(args)
+    except Usage as error:
+        print(f"kernels: {error}", file=sys.stderr)
+        return 2
+    except RowError as error:
+        print(f"kernels: {error}", file=sys.stderr)
+        return 3
+    except KeyboardInterrupt:
+        print("kernels: interrupted; finished kernels are kept, --resume goes on", file=sys.stderr)
+        return 130
+
+

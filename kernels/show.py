@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: MIT
+"""What a person sees: a live line per kernel on a terminal, and one plain line per kernel at its end."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from rich.console import Console
+from rich.live import Live
+from rich.table import Table
+from rich.text import Text
+
+from kernels.matrix import Matrix, Row
+from kernels.run import Report
+
+ORDER = ("yes", "no", "broken", "blocked", "absent", "hazard", "unknown")
+
+
+def console(stderr: bool = False) -> Console:
+    return Console(stderr=stderr, highlight=False, markup=False, emoji=False)
+
+
+def listing(matrix: Matrix, rows: list[Row], out: Console) -> None:
+    """--list: every row with its reason, its limits and its tags."""
+    for row in rows or list(matrix.rows.values()):
+        what = row.package or f"{row.series} {row.flavour}"
+        out.print(f"{row.name:<22} {what} ({', '.join(row.suites)}); tags: {', '.join(sorted(row.all_tags()))}",
+                  soft_wrap=True)
+        out.print(f"{'':<22} {row.why}", soft_wrap=True)
+        for limit in row.limits:
+            out.print(f"{'':<22} not to be read from it: {limit}", soft_wrap=True)
+
+
+def counts(verdicts: dict[str, int]) -> str:
+    return " ".join(f"{verdicts[word]} {word}" for word in ORDER if verdicts.get(word))
+
+
+def line(report: Report) -> str:
+    """One kernel, one line."""
+    name, outcome = f"{report.row.name:<20}", report.outcome
+    if report.error:
+        return f"{name} no result: {report.error}"
+    ended = outcome.ended if outcome.ended == "done" else f"{outcome.ended} ({outcome.reason})"
+    again = ", from the earlier run" if report.resumed else f", {report.attempts} attempts" if report.attempts > 1 else ""
+    verdicts = "; ".join(f"{persona}: {counts(count)}" for persona, count in report.verdicts.items())
+    marks = ", unexpected verdicts" if report.unexpected else ""
+    return (f"{name} {report.release}: {ended}{marks}; {verdicts}; "
+            f"{outcome.wall:.1f} s wall, {outcome.cpu:.1f} s cpu{again}")
+
+
+class Progress:
+    """State per kernel; silent unless standard error is a terminal."""
+
+    def __init__(self, rows: list[Row], out: Console) -> None:
+        self.out = out
+        self.began = {row.name: 0.0 for row in rows}
+        self.state = {row.name: "waiting" for row in rows}
+
+    def set(self, row: Row, state: str) -> None:
+        if not self.began.get(row.name):
+            self.began[row.name] = time.monotonic()
+        self.state[row.name] = state
+
+    def done(self, row: Row) -> None:
+        self.state.pop(row.name, None)
+
+    def note(self, text: str) -> None:
+        if self.out.is_terminal:
+            self.out.print(Text(text, style="dim"), soft_wrap=True)
+
+    def __rich__(self) -> Table:
+        table = Table.grid(padding=(0, 2))
+        for name, state in list(self.state.items()):
+            began = self.began[name]
+            spent = f"{time.monotonic() - began:.0f} s" if began else ""
+            table.add_row(Text(name, style="bold"), Text(spent), Text(state, no_wrap=True, overflow="ellipsis"))
+        return table
+
+    @contextmanager
+    def live(self) -> Iterator[None]:
+        if not self.out.is_terminal:
+            yield
+            return
+        with Live(self, console=self.out, refresh_per_second=4, transient=True):
+            yield
