@@ -344,7 +344,14 @@ _Static_assert(sizeof(union perf_mem_data_src) == 8, "perf_mem_data_src");
 #define PERF_MEM_REGION_O_SHARE		0x05
 #define PERF_MEM_REGION_O_NON_SHARE	0x06
 #define PERF_MEM_REGION_MMIO		0x07
-#define PERF_MEM_REGION_MEM0		0x08	/* to MEM7 = 0x0f */
+#define PERF_MEM_REGION_MEM0		0x08
+#define PERF_MEM_REGION_MEM1		0x09
+#define PERF_MEM_REGION_MEM2		0x0a
+#define PERF_MEM_REGION_MEM3		0x0b
+#define PERF_MEM_REGION_MEM4		0x0c
+#define PERF_MEM_REGION_MEM5		0x0d
+#define PERF_MEM_REGION_MEM6		0x0e
+#define PERF_MEM_REGION_MEM7		0x0f
 #define PERF_MEM_REGION_SHIFT		46
 
 #define PERF_MEM_S(field, value) \

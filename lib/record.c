@@ -251,7 +251,7 @@ int pm_record_decode(const struct perf_event_header *record, const struct pm_for
 	if (record->size < sizeof(*record))
 		return -EBADMSG;
 	r.left = record->size - sizeof(*record);
-	/* All but the large array of counters, which pm_counts_decode fills as far as it is used. */
+	/* All but the array of counters, which pm_counts_decode fills as far as it is used. */
 	memset(ret, 0, offsetof(struct pm_record, sample.read.member));
 	ret->type = record->type;
 	ret->misc = record->misc;
