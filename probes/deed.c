@@ -4,13 +4,19 @@
  */
 #define _GNU_SOURCE
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -226,4 +232,292 @@ void gate_wait(struct gate *gate)
 
 	while (read(gate->fds[0], &token, 1) < 0 && errno == EINTR)
 		;
+}
+
+/* --------------------------------------------------------------------------------- workers */
+
+#define WORKER_VARIABLE "PERFMODES_WORKER"
+
+/* Exactly one of these is set; none of them ends the worker. */
+struct order {
+	int (*function)(void *);
+	void *argument;
+	unsigned int faults;
+	char path[128];			/* of a program to execute, by value: memory is not shared */
+};
+
+static bool receive(int fd, void *data, size_t size)
+{
+	struct pollfd entry = { .fd = fd, .events = POLLIN };
+
+	return poll(&entry, 1, 5000) == 1 && read(fd, data, size) == (ssize_t)size;
+}
+
+static int await_answer(struct worker *worker)
+{
+	int answer;
+
+	return receive(worker->answers[0], &answer, sizeof(answer)) ? answer : -ETIMEDOUT;
+}
+
+static int execute_as_worker(const char *path, int orders, int answers)
+{
+	char *const words[] = { (char *)"worker", NULL };
+	char variable[64];
+	char *const environment[] = { variable, NULL };
+
+	snprintf(variable, sizeof(variable), WORKER_VARIABLE "=%d,%d", orders, answers);
+	execve(path, words, environment);
+	return -errno;
+}
+
+/* Everything a deed needs is touched before the worker says that it is ready. */
+static void serve(int orders, int answers)
+{
+	int answer = (int)pm_gettid();
+	struct order order;
+
+	cause_faults(1);
+	while (write(answers, &answer, sizeof(answer)) == sizeof(answer)) {
+		while (read(orders, &order, sizeof(order)) < 0 && errno == EINTR)
+			;
+		if (order.function)
+			answer = order.function(order.argument);
+		else if (order.faults)
+			answer = cause_faults(order.faults);
+		else if (order.path[0])
+			answer = execute_as_worker(order.path, orders, answers);
+		else
+			return;
+	}
+}
+
+/* After worker_exec(): the new image serves before main() is reached. */
+static void __attribute__((constructor)) serve_after_exec(void)
+{
+	const char *text = getenv(WORKER_VARIABLE);
+	int orders, answers;
+
+	if (!text || sscanf(text, "%d,%d", &orders, &answers) != 2)
+		return;
+	serve(orders, answers);
+	_exit(0);
+}
+
+static void *serve_thread(void *worker)
+{
+	serve(((struct worker *)worker)->orders[0], ((struct worker *)worker)->answers[1]);
+	return NULL;
+}
+
+static int serve_child(void *worker)
+{
+	serve_thread(worker);
+	return 0;
+}
+
+int worker_prepare(struct worker *worker, enum worker_kind kind)
+{
+	worker->kind = kind;
+	if (pipe(worker->orders) < 0)
+		return -errno;
+	return pipe(worker->answers) < 0 ? -errno : 0;
+}
+
+int worker_launch(void *argument)
+{
+	struct worker *worker = argument;
+	pid_t child;
+	int answer;
+
+	if (worker->kind == WORKER_THREAD) {
+		answer = pthread_create(&worker->thread, NULL, serve_thread, worker);
+		if (answer)
+			return -answer;
+	} else {
+		child = start_child(serve_child, worker);
+		if (child < 0)
+			return (int)child;
+	}
+	answer = await_answer(worker);
+	if (answer < 0)
+		return answer;
+	worker->tid = answer;
+	return worker_faults(worker, 1);
+}
+
+int worker_start(struct worker *worker, enum worker_kind kind)
+{
+	int error = worker_prepare(worker, kind);
+
+	return error ? error : worker_launch(worker);
+}
+
+static int send_order(struct worker *worker, const struct order *order)
+{
+	return write(worker->orders[1], order, sizeof(*order)) == sizeof(*order) ? 0 : -EPIPE;
+}
+
+int worker_do(struct worker *worker, int (*function)(void *), void *argument)
+{
+	const struct order order = { .function = function, .argument = argument };
+	int error = send_order(worker, &order);
+
+	return error ? error : await_answer(worker);
+}
+
+int worker_faults(struct worker *worker, unsigned int faults)
+{
+	const struct order order = { .faults = faults };
+	int error = send_order(worker, &order);
+
+	return error ? error : await_answer(worker);
+}
+
+int worker_exec(struct worker *worker, const char *path)
+{
+	struct order order = { .faults = 0 };
+	int answer;
+
+	snprintf(order.path, sizeof(order.path), "%s", path ? path : "/proc/self/exe");
+	answer = send_order(worker, &order);
+	if (!answer)
+		answer = await_answer(worker);
+	if (answer < 0)
+		return answer;
+	worker->tid = answer;
+	return worker_faults(worker, 1);
+}
+
+void worker_dismiss(struct worker *worker)
+{
+	const struct order end = { .faults = 0 };
+	int error = send_order(worker, &end);
+
+	(void)error;	/* it may be gone already */
+}
+
+/* A joined thread may still be on its way out; it is gone when it has no id any more. */
+static int await_gone(pid_t tid)
+{
+	const struct timespec moment = { .tv_nsec = 50000 };
+
+	for (int i = 0; i < 40000; i++) {
+		if (syscall(SYS_tgkill, getpid(), tid, 0) < 0)
+			return 0;
+		nanosleep(&moment, NULL);
+	}
+	return -ETIMEDOUT;
+}
+
+int worker_stop(struct worker *worker)
+{
+	int error;
+
+	worker_dismiss(worker);
+	if (worker->kind == WORKER_CHILD) {
+		error = wait_child(worker->tid);
+	} else {
+		error = -pthread_join(worker->thread, NULL);
+		if (!error)
+			error = await_gone(worker->tid);
+	}
+	for (int end = 0; end < 2; end++) {
+		close(worker->orders[end]);
+		close(worker->answers[end]);
+	}
+	return error;
+}
+
+/* -------------------------------------------------------------------------- putting back */
+
+static struct kept {
+	const char *path;
+	char value[64];
+} kept[4];
+static unsigned int kept_count;
+static pid_t keeper, guard;
+static int guard_pipe[2];
+
+int write_file(const char *path, const char *text)
+{
+	const size_t length = strlen(text);
+	int fd = open(path, O_WRONLY | O_CLOEXEC);
+	int error = 0;
+
+	if (fd < 0)
+		return -errno;
+	if (write(fd, text, length) != (ssize_t)length)
+		error = errno ? -errno : -EIO;
+	close(fd);
+	return error;
+}
+
+/* Also a signal handler's work: system calls and nothing else. */
+static void put_back(void)
+{
+	for (unsigned int i = 0; i < kept_count; i++)
+		write_file(kept[i].path, kept[i].value);
+}
+
+static void put_back_at_exit(void)
+{
+	if (getpid() != keeper)
+		return;
+	put_back();
+	kill(guard, SIGKILL);
+	waitpid(guard, NULL, 0);
+}
+
+static void put_back_on_signal(int number)
+{
+	if (getpid() == keeper)
+		put_back();
+	_exit(128 + number);
+}
+
+/* The guard sleeps until the last writer of its pipe is gone: the program and all its tests. */
+static void start_guard(void)
+{
+	char token;
+
+	if (pipe(guard_pipe) < 0)
+		return;
+	guard = fork();
+	if (guard != 0) {
+		fcntl(guard_pipe[1], F_SETFD, FD_CLOEXEC);
+		close(guard_pipe[0]);
+		return;
+	}
+	setsid();
+	signal(SIGTERM, SIG_IGN);
+	close(guard_pipe[1]);
+	close(STDOUT_FILENO);
+	while (read(guard_pipe[0], &token, 1) < 0)
+		;
+	put_back();
+	_exit(0);
+}
+
+void keep_file(const char *path)
+{
+	struct kept *entry = &kept[kept_count];
+
+	if (!getenv("PERFMODES_MAY_DISTURB") || kept_count == sizeof(kept) / sizeof(*kept) ||
+	    access(path, W_OK) < 0 ||
+	    pm_read_text(path, entry->value, sizeof(entry->value)) <= 0)
+		return;
+	entry->path = path;
+	kept_count++;
+	if (keeper) {			/* the guard knows only what came before it: a new one */
+		kill(guard, SIGKILL);
+		waitpid(guard, NULL, 0);
+		close(guard_pipe[1]);
+	} else {
+		keeper = getpid();
+		atexit(put_back_at_exit);
+		signal(SIGTERM, put_back_on_signal);
+		signal(SIGINT, put_back_on_signal);
+	}
+	start_guard();
 }

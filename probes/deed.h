@@ -6,6 +6,7 @@
 #ifndef DEED_H
 #define DEED_H
 
+#include <pthread.h>
 #include <stdint.h>
 #include <sys/types.h>
 
@@ -44,6 +45,15 @@ int count_records(struct pm_ring *ring, uint32_t type);
 /* Decode the next record. Returns 1, 0 when empty, -errno when it does not parse. */
 int next_record(struct pm_ring *ring, const struct pm_format *format, struct pm_record *ret);
 
+/*
+ * Put a small file of /proc/sys or /sys back to what it holds now when this program ends: at its
+ * exit, on SIGTERM and SIGINT, and by a guard process where it is killed. For probes that DISTURB:
+ * call it from a constructor, once a file. Does nothing without leave to disturb.
+ */
+void keep_file(const char *path);
+/* Write a text to a file. Returns 0 or -errno. */
+int write_file(const char *path, const char *text);
+
 /* A gate between threads of one process: wait sleeps in the kernel, open lets one waiter go. */
 struct gate {
 	int fds[2];
@@ -51,5 +61,33 @@ struct gate {
 int gate_init(struct gate *gate);
 void gate_open(struct gate *gate);
 void gate_wait(struct gate *gate);
+
+/*
+ * A thread or a child process that sits still until it is ordered to do something, so that a test
+ * decides what happens when. Ready when it waits; its start-up is behind it.
+ */
+enum worker_kind { WORKER_THREAD, WORKER_CHILD };
+struct worker {
+	enum worker_kind kind;
+	pid_t tid;
+	pthread_t thread;
+	int orders[2], answers[2];
+};
+/* Start one. Returns 0 or -errno. In two steps where a worker is to start another worker:
+ * worker_prepare() here, then worker_do(&other, worker_launch, &worker). */
+int worker_start(struct worker *worker, enum worker_kind kind);
+int worker_prepare(struct worker *worker, enum worker_kind kind);
+int worker_launch(void *worker);
+/* Let it call a function and wait for the result, which is returned (-ETIMEDOUT after 5 s). */
+int worker_do(struct worker *worker, int (*function)(void *), void *argument);
+/* Let it cause exactly that many page faults. Returns 0 or -errno. */
+int worker_faults(struct worker *worker, unsigned int faults);
+/* Let it execute this very program (path NULL) or a copy of it; it goes on as a worker that only
+ * knows worker_faults() and worker_stop(). Returns 0 or -errno. */
+int worker_exec(struct worker *worker, const char *path);
+/* End it and wait until the kernel has taken it apart. Not for a worker of another worker. */
+int worker_stop(struct worker *worker);
+/* End it without waiting. */
+void worker_dismiss(struct worker *worker);
 
 #endif

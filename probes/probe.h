@@ -127,12 +127,18 @@
 /* Open what the test asks about: on refusal, `without` decides between no, blocked and absent. */
 #define ask_open(with, without, pid, cpu, what)                                                \
 	probe_ask_open(_metadata, with, without, pid, cpu, what)
+/* End the test unless `got` keeps the rule "refused with `want`" (probe_rule()). */
+#define hold_rule(got, want, accepted, what) probe_hold_rule(_metadata, got, want, accepted, what)
 /* Map a ring the test needs. */
 #define must_map(fd, pages, ring) probe_must_map(_metadata, fd, pages, ring)
 /* An ioctl the test needs. */
 #define must_ioctl(fd, request, arg) probe_must_ioctl(_metadata, fd, request, arg)
 /* The value of a counter without read_format. */
 #define must_count(fd) probe_must_count(_metadata, fd)
+/* How much that counter gains while a worker (NULL: this thread) causes page faults. */
+#define gain_of_faults(fd, worker, faults) probe_gain_of_faults(_metadata, fd, worker, faults)
+/* A worker the test needs. */
+#define must_start(worker, kind) probe_must_start(_metadata, worker, kind)
 
 /* An event with its ring and the format of its records, opened together. */
 struct watch {
@@ -209,6 +215,16 @@ static inline int probe_ask_open(struct __test_metadata *_metadata,
 	probe_speak(_metadata, &finding);
 }
 
+static inline void probe_hold_rule(struct __test_metadata *_metadata, int got, int want,
+				   enum verdict accepted, const char *what)
+{
+	struct finding finding;
+
+	probe_rule(got, want, accepted, what, &finding);
+	if (finding.verdict != YES)
+		probe_speak(_metadata, &finding);
+}
+
 static inline void probe_must_map(struct __test_metadata *_metadata, int fd, size_t pages,
 				  struct pm_ring *ring)
 {
@@ -282,6 +298,30 @@ static inline bool probe_seek(struct __test_metadata *_metadata, struct watch *w
 		       ret->type, ret->size);
 	pm_ring_release(&watch->ring);
 	return false;
+}
+
+static inline uint64_t probe_gain_of_faults(struct __test_metadata *_metadata, int fd,
+					    struct worker *worker, unsigned int faults)
+{
+	uint64_t before;
+	int error = worker ? 0 : cause_faults(1);
+
+	before = must_count(fd);
+	if (!error)
+		error = worker ? worker_faults(worker, faults) : cause_faults(faults);
+	if (error)
+		cannot_tell("page faults could not be caused: %s", errno_name(error));
+	return must_count(fd) - before;
+}
+
+static inline void probe_must_start(struct __test_metadata *_metadata, struct worker *worker,
+				    enum worker_kind kind)
+{
+	int error = worker_start(worker, kind);
+
+	if (error)
+		cannot_tell("no %s: %s", kind == WORKER_THREAD ? "thread" : "child",
+			    errno_name(error));
 }
 
 /* Answer every test of a probe that may not run here with one and the same verdict. */
