@@ -290,6 +290,23 @@ void probe_pair(const struct perf_event_attr *with, const struct perf_event_attr
 		close(control);
 }
 
+void probe_rule(int got, int want, enum verdict accepted, const char *what, struct finding *ret)
+{
+	if (got == -want)
+		finding_set(ret, YES, "%s", "");
+	else if (got >= 0)
+		finding_set(ret, accepted, "%s: accepted, not %s", what, errno_name(want));
+	else if (got == -EACCES || got == -EPERM)
+		explain_refusal(-got, NULL, 0, -1, ret);
+	else if (got == -EMFILE || got == -ENFILE || got == -ENOMEM || got == -EINTR)
+		classify_setup(-got, NULL, 0, -1, ret);
+	else
+		finding_set(ret, BROKEN, "%s: errno=%s want=%s", what, errno_name(got),
+			    errno_name(want));
+	if (got >= 0)
+		close(got);
+}
+
 /* ----------------------------------------------------------------------------- requirements */
 
 /* Add one missing thing to the list; "absent" outweighs "blocked" as the verdict of all. */

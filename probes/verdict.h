@@ -46,6 +46,13 @@ void classify_asked(int error, const char *what, const struct perf_event_attr *a
 void probe_pair(const struct perf_event_attr *with, const struct perf_event_attr *without,
 		pid_t pid, int cpu, const char *what, struct finding *ret);
 
+/*
+ * What the answer `got` (a descriptor, closed here, or -errno) says about the rule "this is
+ * refused with `want`"; its allowed twin has been accepted before. YES: that errno and no other.
+ * Accepted is `accepted`: BROKEN for a rule as old as what it rules, NO for one that came later.
+ */
+void probe_rule(int got, int want, enum verdict accepted, const char *what, struct finding *ret);
+
 /* ---------------------------------------------------------------------------- requirements */
 
 enum require {
