@@ -1,5 +1,222 @@
 # SPDX-License-Identifier: MIT
-"""The house rules."""
-from pathlib import Path
-def tree(top): return []
-def result(path, top): return []
+"""The house rules over a tree, and the rules of what may stand in a result.
+
+A line that must break a rule says so: `lint: allow RULE: reason` on it or on the line before.
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+from reports import catalogue, expect, ktap, rules, schema, text
+from reports.result import load, name_of
+from reports.text import Unusable
+
+FILE_LIMIT = 1 << 20
+SKIPPED_FOLDERS = {".git", "build", "results", "__pycache__", ".hypothesis", ".pytest_cache"}
+
+_ALLOW = re.compile(r"lint: allow ([a-z-]+): \S")
+_PATH = re.compile(r"(?<![\w.:/$-])/(?!(?:proc|sys|dev)\b)[A-Za-z][\w.-]*(?:/[\w.-]+)+"
+                   r"|(?<![\w.:/$-])/(?:tmp|root|home|usr|etc|var|opt|data|mnt)\b")
+_SERIAL_KEY = re.compile(r"serial|host_?name|nodename|machine_id|mac_addr|imei|android_id")
+_SERIAL = re.compile(r"\b(?:[0-9a-fA-F]{2}:){5}[0-9a-fA-F]{2}\b"
+                     r"|\b(?:serialno|serial number|hostname|nodename|imei)\s*[=:]", re.IGNORECASE)
+# A host called like one of these tells nothing, and the word stands in results for other reasons.
+_COMMON_HOSTS = {"localhost", "localdomain", "debian", "ubuntu", "fedora", "linux", "kernel",
+                 "qemu", "root", "user", "guest", "default", "test", "perf", "none"}
+
+
+@dataclass(frozen=True, order=True)
+class Finding:
+    """A rule and the place where it is broken."""
+    where: str
+    line: int
+    rule: str
+    message: str
+
+    def __str__(self) -> str:
+        place = f"{self.where}:{self.line}" if self.line else self.where
+        return f"{place}: {self.rule}: {self.message}"
+
+
+def _files(top: Path) -> Iterator[Path]:
+    for folder, folders, names in os.walk(top):
+        folders[:] = sorted(name for name in folders if name not in SKIPPED_FOLDERS)
+        for name in sorted(names):
+            path = Path(folder, name)
+            if path.is_file() and not path.is_symlink() and path.suffix != ".part":
+                yield path
+
+
+def _source(path: Path, top: Path) -> rules.Source | None:
+    """A text file of the tree; None for what is no text."""
+    data, more = text.read_bounded(path, FILE_LIMIT)
+    if more or b"\0" in data:
+        return None
+    return rules.Source(PurePosixPath(path.relative_to(top).as_posix()), text.decode(data)[0])
+
+
+def _allowed(source: rules.Source, rule: str, line: int) -> bool:
+    return any(match[1] == rule for number in (line - 2, line - 1)
+               if 0 <= number < len(source.lines)
+               for match in _ALLOW.finditer(source.lines[number]))
+
+
+def source(file: rules.Source) -> Iterator[Finding]:
+    """What one file breaks."""
+    for rule, check in rules.RULES.items():
+        for line, message in check(file):
+            if not _allowed(file, rule, line):
+                yield Finding(str(file.path), line, rule, message)
+
+
+def tree(top: Path | None) -> Iterator[Finding]:
+    """What a whole tree breaks."""
+    top = top or Path(".")
+    if not top.is_dir():
+        raise Unusable(f"{top}: no such folder")
+    for path in _files(top):
+        file = _source(path, top)
+        if file is not None:
+            yield from source(file)
+    yield from _built(top)
+    yield from _expectations(top)
+
+
+def _built(top: Path) -> Iterator[Finding]:
+    """The declarations of what is built, when something is."""
+    try:
+        newest = catalogue.newest_build(top)
+    except Unusable:
+        return
+    for problem in _build_catalogue(newest, top).problems:
+        yield Finding("catalogue", 0, "declaration", problem)
+
+
+def _build_catalogue(folder: Path, top: Path) -> catalogue.Catalogue:
+    """The built probes that still have a source."""
+    built = [path for path in folder.glob("*/*") if path.is_file() and "." not in path.name
+             and (top / "probes" / path.parent.name / f"{path.name}.c").is_file()]
+    return catalogue.gather(sorted(built))
+
+
+def _expectations(top: Path) -> Iterator[Finding]:
+    """Deviations that are ill-formed, or of probes and points that are not there."""
+    found = expect.read(top / "suites" / "expect")
+    for problem in found.problems:
+        yield Finding("suites/expect", 0, "expectation", problem)
+    for deviation in found.deviations:
+        area, _, name = deviation.probe.partition(".")
+        if not (top / "probes" / area / f"{name}.c").is_file():
+            yield Finding(f"suites/expect/{deviation.probe}.toml", 0, "expectation",
+                          "stale: there is no such probe")
+
+
+def _strings(value: Any) -> Iterator[str]:
+    """Every string in a JSON value, keys too."""
+    stack = [value]
+    while stack:
+        item = stack.pop()
+        if isinstance(item, str):
+            yield item
+        elif isinstance(item, dict):
+            stack.extend(item)
+            stack.extend(item.values())
+        elif isinstance(item, list):
+            stack.extend(item)
+
+
+def _host_names() -> list[str]:
+    full = platform.node()
+    names = {full, full.partition(".")[0]}
+    return sorted(name for name in names if len(name) > 3 and name.lower() not in _COMMON_HOSTS)
+
+
+def _private(line: str, hosts: list[str]) -> str | None:
+    """What a line tells of one machine and its owner, or None."""
+    if match := _PATH.search(line):
+        return f"absolute path {match[0]}"
+    if match := _SERIAL.search(line):
+        return f"serial number or host name: {match[0]}"
+    if any(re.search(rf"(?<![\w-]){re.escape(host)}(?![\w-])", line) for host in hosts):
+        return "the name of this machine"
+    return None
+
+
+def _result_lines(path: Path) -> Iterator[tuple[str, int, str]]:
+    """(file, line number, line) of everything textual in a result directory."""
+    names = [path / name for name in ("env", "plan", "catalogue", "profile.json")]
+    for file in [*names, *sorted(path.glob("*/env")), *sorted(path.glob("*/*.ktap"))]:
+        try:
+            data, _ = text.read_bounded(file, ktap.FILE_LIMIT)
+        except OSError:
+            continue
+        for number, line in enumerate(text.decode(data)[0].split("\n"), 1):
+            yield str(file.relative_to(path)), number, line
+
+
+def _privacy(path: Path, value: dict[str, Any], hosts: list[str]) -> Iterator[Finding]:
+    for line in _strings(value):
+        if said := _private(line, hosts):
+            yield Finding(name_of(path), 0, "privacy", f"{said}: {text.clean(line, 120)}")
+    if path.is_dir():
+        for file, number, line in _result_lines(path):
+            if said := _private(line, hosts):
+                yield Finding(f"{name_of(path)}/{file}", number, "privacy", said)
+
+
+def _keys(path: Path, value: dict[str, Any]) -> Iterator[Finding]:
+    parts = [value["identity"], value["environment"],
+             *(part["environment"] for part in value["personas"].values())]
+    for key in sorted({key for part in parts for key in part if _SERIAL_KEY.search(key)}):
+        yield Finding(name_of(path), 0, "privacy", f"env key {key} names one machine")
+
+
+def _declared(path: Path, value: dict[str, Any]) -> Iterator[Finding]:
+    """Declared against emitted, both ways."""
+    declared = catalogue.read_text(path / "catalogue") if path.is_dir() else catalogue.Catalogue()
+    for problem in declared.problems:
+        yield Finding(f"{name_of(path)}/catalogue", 0, "declaration", problem)
+    for persona, part in value["personas"].items():
+        for probe_id, record in part["probes"].items():
+            for message in _record(record, declared.probes.get(probe_id)):
+                yield Finding(name_of(path), 0, "declaration", f"{persona} {probe_id}: {message}")
+
+
+def _record(record: dict[str, Any], probe: catalogue.Probe | None) -> Iterator[str]:
+    yield from (line for line in record.get("warnings", [])
+                if line.startswith(("undeclared", "fact ", "the catalogue does not know")))
+    if record["status"] != "done":
+        return
+    for name, point in record["points"].items():
+        if point.get("reason") == "not reported":
+            yield f"{name} is declared and not reported"
+    # A probe all of whose points are yes has no excuse for a fact it did not state.
+    if probe and all(point["verdict"] == "yes" for point in record["points"].values()):
+        missing = {name for name, item in probe.facts().items() if item.type != "verdict"}
+        for name in sorted(missing - record["facts"].keys()):
+            yield f"fact {name} is declared and not given"
+
+
+def result(path: Path, top: Path, hosts: list[str] | None = None) -> list[Finding]:
+    """What a result may not say, what it says without having declared it, what is stale."""
+    expected = expect.read(top / "suites" / "expect")
+    value = load(path, expected)
+    found = {*_privacy(path, value, _host_names() if hosts is None else hosts),
+             *_keys(path, value)}
+    try:
+        found |= set(_declared(path, value))
+    except OSError:
+        found.add(Finding(name_of(path), 0, "declaration", "no catalogue beside the result"))
+    found |= {Finding(name_of(path), 0, "expectation", line)
+              for line in expect.stale(value, expected)}
+    if path.is_dir() and (path / "profile.json").exists():
+        for line in schema.problems("profile", text.load_json(path / "profile.json")):
+            found.add(Finding(f"{name_of(path)}/profile.json", 0, "schema", line))
+    return sorted(found)

@@ -17,6 +17,7 @@ from reports.text import Unusable
 
 OK, BAD, USAGE, FAILED = 0, 1, 2, 3
 EXPECT = Path("suites/expect")
+WARNINGS_SHOWN = 20
 
 
 def _console(width: int | None = None) -> Console:
@@ -53,8 +54,11 @@ def _result(args: argparse.Namespace) -> int:
     _write(args.directory / "profile.json", derived)
     if not args.quiet:
         overview.show(made, _console(args.width))
-    for line in overview.endings(made):
+    warnings = list(overview.endings(made))
+    for line in warnings[:WARNINGS_SHOWN]:
         _error(f"warning: {line}")
+    if len(warnings) > WARNINGS_SHOWN:
+        _error(f"warning: {len(warnings) - WARNINGS_SHOWN} more in result.json")
     return BAD if made["unexpected"] else OK
 
 

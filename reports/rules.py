@@ -1,0 +1,222 @@
+# SPDX-License-Identifier: MIT
+"""The house rules that one file can break, each a generator of (line, message)."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import PurePosixPath
+
+from reports import csource
+
+Break = tuple[int, str]
+
+FILE_LINES = 500
+PROBE_LINES = 250
+FUNCTION_LINES = 60
+C_COLUMNS = 100
+README_LINES, SUB_README_LINES, MAKEFILE_LINES = 120, 80, 150
+
+_INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*[<"]([^>"]+)[>"]', re.MULTILINE)
+_SPDX = re.compile(r"SPDX-License-Identifier: ([\w.+ -]+?)\s*(?:\*/|-->|$)")
+_SHELL_FUNCTION = re.compile(r"^(\w+)\(\)\s*\{.*?^\}", re.MULTILINE | re.DOTALL)
+_C_PATH = re.compile(r"\b(?:lib|probes)/[\w/*.-]*\.[ch]\b")
+_VERSION = re.compile(r"\bKERNEL_VERSION\b|\bLINUX_VERSION_CODE\b|\bstrverscmp\s*\("
+                      r"|\bsscanf\s*\([^;]*\brelease\b")
+_ERRNO = re.compile(r"\bswitch\s*\(\s*-?\s*errno\b|\bcase\s+-?E[A-Z0-9]{2,}\s*:")
+_SLEEP = re.compile(r"\b(?:sleep|usleep|nanosleep|clock_nanosleep)\s*\(")
+_SYNC = re.compile(r"\bkeep\b.{0,24}\bin sync\b", re.IGNORECASE)
+# Folders of one person's or one service's machine.
+_PLACE = re.compile(r"(?<![\w.:/$}-])/(?:home|Users|work|workspace|workspaces|builds)/\w")
+_HOST = re.compile(r"https?://(?:localhost|127\.|10\.|192\.168\.|[\w.-]+\.(?:local|lan|internal|"
+                   r"corp)\b)")
+
+
+@dataclass(frozen=True)
+class Source:
+    """One file of the tree; the path is relative to its root."""
+    path: PurePosixPath
+    text: str
+
+    @cached_property
+    def lines(self) -> list[str]:
+        return self.text.splitlines()
+
+    @cached_property
+    def code(self) -> str:
+        return csource.code(self.text)
+
+    @property
+    def top(self) -> str:
+        return self.path.parts[0] if len(self.path.parts) > 1 else ""
+
+    @property
+    def is_c(self) -> bool:
+        return self.path.suffix in (".c", ".h")
+
+    @property
+    def is_probe(self) -> bool:
+        return self.top == "probes" and len(self.path.parts) == 3 and self.path.suffix == ".c"
+
+    @property
+    def is_shell(self) -> bool:
+        return bool(self.lines) and self.lines[0].startswith("#!") and "sh" in self.lines[0]
+
+    @property
+    def is_source(self) -> bool:
+        return (self.is_c or self.is_shell or self.path.suffix in (".py", ".sh", ".toml", ".S")
+                or self.path.name == "Makefile")
+
+    def find(self, pattern: re.Pattern[str], text: str | None = None) -> Iterator[tuple[int, str]]:
+        """(line number, match) of a pattern in the text or in a blanked form of it."""
+        searched = self.text if text is None else text
+        for match in pattern.finditer(searched):
+            yield searched.count("\n", 0, match.start()) + 1, match[0].strip()
+
+
+def licence(source: Source) -> Iterator[Break]:
+    """GPL-2.0-only in probes/, MIT everywhere else."""
+    if not source.is_source or not source.text.strip():
+        return
+    wanted = "GPL-2.0-only" if source.top == "probes" else "MIT"
+    found = next((match[1] for match in map(_SPDX.search, source.lines[:3]) if match), None)
+    if found is None:
+        yield 1, "no SPDX-License-Identifier in the first lines"
+    elif found != wanted:
+        yield 1, f"licence {found}, here it is {wanted}"
+
+
+def file_size(source: Source) -> Iterator[Break]:
+    """How long each kind of file may be."""
+    name, count = source.path.name, len(source.lines)
+    limit = FILE_LINES if source.is_source else 0
+    if source.is_probe:
+        limit = PROBE_LINES
+    elif name == "Makefile":
+        limit = MAKEFILE_LINES
+    elif name == "README.md":
+        limit = SUB_README_LINES if source.top else README_LINES
+    if limit and count > limit:
+        yield limit + 1, f"{count} lines, at most {limit}"
+
+
+def function_size(source: Source) -> Iterator[Break]:
+    """No function over 60 lines, in any language."""
+    found: Iterator[tuple[str, int, int]] = iter(())
+    if source.is_c:
+        found = csource.functions(source.text)
+    elif source.path.suffix == ".py":
+        found = _python_functions(source.text)
+    elif source.is_shell:
+        found = ((match[1], source.text.count("\n", 0, match.start()) + 1,
+                  match[0].count("\n") + 1) for match in _SHELL_FUNCTION.finditer(source.text))
+    for name, line, count in found:
+        if count > FUNCTION_LINES:
+            yield line, f"{name}: {count} lines, at most {FUNCTION_LINES}"
+
+
+def _python_functions(text: str) -> Iterator[tuple[str, int, int]]:
+    try:
+        tree = ast.parse(text)
+    except (SyntaxError, ValueError, RecursionError):
+        return
+    for node in ast.walk(tree):
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            yield node.name, node.lineno, (node.end_lineno or node.lineno) - node.lineno + 1
+
+
+def columns(source: Source) -> Iterator[Break]:
+    """C lines end at column 100, tabs being 8."""
+    for number, line in enumerate(source.lines if source.is_c else [], 1):
+        if len(line.expandtabs(8)) > C_COLUMNS:
+            yield number, f"{len(line.expandtabs(8))} columns, at most {C_COLUMNS}"
+
+
+def arrows(source: Source) -> Iterator[Break]:
+    """Who may look at whom: arrows point down the floors only."""
+    if source.is_c and source.top in ("probes", "lib"):
+        yield from _includes(source)
+    runner = source.path.name == "run.sh" or source.top in ("kernels", "reports")
+    if runner and "test" not in source.path.parts and (source.is_shell or source.path.suffix == ".py"):
+        uncommented = re.sub(r"(?m)^\s*#.*$", "", source.text)
+        for line, path in source.find(_C_PATH, uncommented):
+            yield line, f"{path}: the ground floor reads text, never C sources"
+
+
+def _includes(source: Source) -> Iterator[Break]:
+    forbidden = {"probes": ("perfmodes.h", "pm_int.h"),
+                 "lib": ("kselftest.h", "kselftest_harness.h", "probe.h")}[source.top]
+    text = csource.without_comments(source.text)
+    for match in _INCLUDE.finditer(text):
+        name = PurePosixPath(match[1])
+        if name.name in forbidden or (source.top == "lib" and "probes" in name.parts):
+            line = text.count("\n", 0, match.start()) + 1
+            yield line, f"{source.top} includes {name.name}, which is another floor's"
+
+
+def version_compare(source: Source) -> Iterator[Break]:
+    """Version numbers decide nothing in C."""
+    if source.is_c:
+        for line, what in source.find(_VERSION, source.code):
+            yield line, f"{what}: a version number decides nothing here; ask the kernel"
+
+
+def errno_switch(source: Source) -> Iterator[Break]:
+    """One classifier turns errno into a verdict."""
+    if source.is_probe:
+        for line, what in source.find(_ERRNO, source.code):
+            yield line, f"{what}: probes leave errno to the one classifier"
+
+
+def sleeping(source: Source) -> Iterator[Break]:
+    """Waiting is done on the thing waited for."""
+    if source.is_probe:
+        for line, what in source.find(_SLEEP, source.code):
+            yield line, f"{what}...): wait for the thing itself (poll, gate, waitpid)"
+
+
+def by_hand(source: Source) -> Iterator[Break]:
+    """Nothing asks a person to do what a generator does."""
+    for line, what in source.find(_SYNC):
+        yield line, f"'{what}': derive it, or check it"
+
+
+def file_name(source: Source) -> Iterator[Break]:
+    """A file is named after what is in it."""
+    if source.path.stem.lower() in ("util", "utils", "misc", "helper", "helpers"):
+        yield 1, f"{source.path.name} does not say what is in it"
+
+
+def place(source: Source) -> Iterator[Break]:
+    """The tree is nobody's in particular: no folder of a machine, no private host."""
+    for pattern in (_PLACE, _HOST):
+        for line, what in source.find(pattern):
+            yield line, f"{what}: names a place of one machine or network"
+
+
+def declaration(source: Source) -> Iterator[Break]:
+    """Every test has its POINT and every POINT its test."""
+    if not source.is_probe:
+        return
+    if "PROBE(" not in source.code:
+        yield 1, "no PROBE() declaration"
+        return
+    names = csource.tests(source.text)
+    points = csource.declared(source.text)
+    if names is None:
+        return
+    for name in sorted(names - set(points)):
+        yield 1, f"test {name} is not declared with POINT()"
+    for name in sorted(set(points) - names):
+        yield 1, f"POINT({name}) has no test of that name"
+
+
+RULES: dict[str, Callable[[Source], Iterator[Break]]] = {
+    "licence": licence, "file-size": file_size, "function-size": function_size,
+    "columns": columns, "arrow": arrows, "version-compare": version_compare,
+    "errno-switch": errno_switch, "sleep": sleeping, "by-hand": by_hand,
+    "file-name": file_name, "place": place, "declaration": declaration,
+}
