@@ -1,0 +1,17 @@
+# SPDX-License-Identifier: MIT
+"""Tests that boot a real kernel are marked slow and run only when asked for: pytest -m slow."""
+
+from __future__ import annotations
+
+import pytest
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line("markers", "slow: boots a real kernel, fetched through apt")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if "slow" in (config.option.markexpr or ""):
+        return
+    config.hook.pytest_deselected(items=[item for item in items if item.get_closest_marker("slow")])
+    items[:] = [item for item in items if not item.get_closest_marker("slow")]

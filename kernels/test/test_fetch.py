@@ -1,0 +1,209 @@
+# SPDX-License-Identifier: MIT
+"""A small signed archive on a local port, and every way it can lie."""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import http.server
+import os
+import shutil
+import subprocess
+import threading
+import time
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from kernels import apt, matrix
+from kernels.errors import Missing, Refused
+from kernels.fetch import Fetcher
+
+pytestmark = pytest.mark.skipif(not shutil.which("gpg") or not shutil.which("apt-get"), reason="no gpg or apt-get")
+ROW = replace(matrix.load().rows["amd64-newest"], suites=("test",))
+NEW, OLD = "linux-binary-7.3.4-cloud-amd64", "linux-image-7.3-cloud-amd64"
+
+
+class Archive:
+    """A Debian archive with one suite and two kernels."""
+
+    def __init__(self, root: Path, home: Path) -> None:
+        self.root, self.home, self.signed = root, home, time.time() - 1000
+        self.debs = {NEW: ("7.3.4-1", b"new" * 800_000), OLD: ("7.3~rc1-1", b"old" * 800_000)}
+        self.suite = root / "dists" / "test"
+        self.packages = self.suite / "main" / "binary-amd64" / "Packages"
+        self.packages.parent.mkdir(parents=True)
+        (root / "pool").mkdir()
+        for name, (_, data) in self.debs.items():
+            self.deb(name).write_bytes(data)
+        self.packages.write_text("\n".join(self._stanza(name) for name in self.debs))
+        self.sign()
+
+    def deb(self, name: str) -> Path:
+        return self.root / "pool" / f"{name}.deb"
+
+    def _stanza(self, name: str) -> str:
+        version, data = self.debs[name]
+        return (f"Package: {name}\nVersion: {version}\nArchitecture: amd64\nFilename: pool/{name}.deb\n"
+                f"Size: {len(data)}\nSHA256: {hashlib.sha256(data).hexdigest()}\n")
+
+    def gpg(self, *args: str) -> None:
+        subprocess.run(["gpg", "--batch", "--yes", "--quiet", "--pinentry-mode", "loopback", "--passphrase", "",
+                        *args], env={**os.environ, "GNUPGHOME": str(self.home)}, check=True, capture_output=True)
+
+    def sign(self, user: str = "good") -> None:
+        data = self.packages.read_bytes()
+        (self.suite / "Release").write_text(
+            "Suite: test\nCodename: test\nDate: Sat, 01 Jan 2022 00:00:00 UTC\n"
+            "Valid-Until: Sat, 08 Jan 2022 00:00:00 UTC\nArchitectures: amd64\nComponents: main\nSHA256:\n"
+            f" {hashlib.sha256(data).hexdigest()} {len(data)} main/binary-amd64/Packages\n")
+        self.gpg("--local-user", user, "--clearsign", "-o", str(self.suite / "InRelease"), str(self.suite / "Release"))
+        self.signed += 10  # HTTP dates have seconds: a second signature within one would look unchanged
+        os.utime(self.suite / "InRelease", (self.signed, self.signed))
+
+
+@pytest.fixture(scope="module")
+def keys(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """A key ring with a good key and another one; only the good one is exported for apt."""
+    home = tmp_path_factory.mktemp("gpg")
+    home.chmod(0o700)
+    run = functools.partial(subprocess.run, env={**os.environ, "GNUPGHOME": str(home)}, check=True, capture_output=True)
+    for user in ("good", "other"):
+        run(["gpg", "--batch", "--passphrase", "", "--quick-gen-key", user, "rsa2048", "sign", "never"])
+    run(["gpg", "--batch", "-o", str(home / "good.gpg"), "--export", "good"])
+    yield home
+    subprocess.run(["gpgconf", "--homedir", str(home), "--kill", "gpg-agent"], check=False, capture_output=True)
+
+
+@pytest.fixture
+def archive(tmp_path: Path, keys: Path) -> Archive:
+    return Archive(tmp_path / "archive", keys)
+
+
+class Quiet(http.server.SimpleHTTPRequestHandler):
+    def log_message(self, format: str, *args: object) -> None:
+        pass
+
+
+@pytest.fixture
+def fetcher(archive: Archive, tmp_path: Path) -> Iterator[Fetcher]:
+    handler = functools.partial(Quiet, directory=str(archive.root))
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True).start()
+        uri = f"http://127.0.0.1:{server.server_port}"
+        yield Fetcher(apt.Mirror(uri, uri, str(archive.home / "good.gpg")), tmp_path / "cache")
+        server.shutdown()
+
+
+def again(fetcher: Fetcher, refresh: bool = False) -> Fetcher:
+    """A later run on the same cache."""
+    return Fetcher(fetcher.mirror, fetcher.cache, refresh)
+
+
+def test_signed_and_whole_is_taken_even_if_the_suite_is_old(fetcher: Fetcher, archive: Archive) -> None:
+    deb = fetcher.kernel(ROW)
+    assert deb.package.name == NEW and deb.path.read_bytes() == archive.debs[NEW][1]
+
+
+def test_a_cached_file_that_changed_is_fetched_again(fetcher: Fetcher, archive: Archive) -> None:
+    said: list[str] = []
+    path = fetcher.kernel(ROW).path
+    path.write_bytes(b"evil" * 600_000)
+    later = again(fetcher)
+    later.say = said.append
+    assert later.kernel(ROW).path.read_bytes() == archive.debs[NEW][1]
+    assert any("not what the signed index says" in line for line in said)
+
+
+def test_a_package_that_differs_from_the_index_is_refused(fetcher: Fetcher, archive: Archive) -> None:
+    data = archive.deb(NEW).read_bytes()
+    archive.deb(NEW).write_bytes(b"X" + data[1:])
+    with pytest.raises(Refused, match="does not match the signed index"):
+        fetcher.kernel(ROW)
+    assert not list((fetcher.cache / "debs").glob("*.deb"))
+
+
+def test_a_package_that_is_not_served_gives_way_to_the_next(fetcher: Fetcher, archive: Archive) -> None:
+    archive.deb(NEW).unlink()
+    assert fetcher.kernel(ROW).package.name == OLD
+    archive.deb(OLD).unlink()
+    assert again(fetcher).kernel(ROW).package.name == OLD, "it is in the cache"
+
+
+def test_a_release_that_changed_after_signing_is_refused(fetcher: Fetcher, archive: Archive) -> None:
+    release = archive.suite / "InRelease"
+    release.write_text(release.read_text().replace("Components: main", "Components: mair"))
+    with pytest.raises(Refused, match="does not trust"):
+        fetcher.kernel(ROW)
+
+
+def test_an_unsigned_release_is_refused(fetcher: Fetcher, archive: Archive) -> None:
+    (archive.suite / "InRelease").unlink()
+    with pytest.raises(Refused, match="not signed"):
+        fetcher.kernel(ROW)
+
+
+def test_a_foreign_signature_is_refused(fetcher: Fetcher, archive: Archive) -> None:
+    archive.sign("other")
+    with pytest.raises(Refused, match="does not trust"):
+        fetcher.kernel(ROW)
+
+
+def test_a_foreign_signature_is_refused_even_when_an_older_index_is_here(fetcher: Fetcher, archive: Archive) -> None:
+    fetcher.kernel(ROW)
+    archive.sign("other")
+    with pytest.raises(Refused, match="does not trust"):
+        again(fetcher, refresh=True).kernel(ROW)
+    with pytest.raises(Refused):
+        again(fetcher).kernel(ROW)
+
+
+def test_an_index_that_differs_from_the_release_is_refused(fetcher: Fetcher, archive: Archive) -> None:
+    archive.packages.write_text(archive.packages.read_text().replace("7.3.4-1", "9.9.9-1"))
+    with pytest.raises(Refused):
+        fetcher.kernel(ROW)
+
+
+def test_an_index_is_asked_for_once_a_day(fetcher: Fetcher, archive: Archive) -> None:
+    fetcher.kernel(ROW)
+    shutil.rmtree(archive.suite)
+    assert again(fetcher).kernel(ROW).package.name == NEW
+    stamp = next(fetcher.cache.glob("apt/*/updated"))
+    os.utime(stamp, (time.time() - 2 * apt.DAY,) * 2)
+    later, said = again(fetcher), []
+    later.say = said.append
+    assert later.kernel(ROW).package.name == NEW
+    assert any("using yesterday's index" in line for line in said)
+
+
+def test_a_suite_the_mirror_lacks_is_passed_over(fetcher: Fetcher) -> None:
+    assert fetcher.kernel(replace(ROW, suites=("nowhere", "test"))).package.name == NEW
+    with pytest.raises(Missing, match="no cloud-amd64 kernel of series newest"):
+        fetcher.kernel(replace(ROW, suites=("nowhere",)))
+
+
+def test_sources_are_read_in_both_spellings(tmp_path: Path) -> None:
+    (tmp_path / "sources.list.d").mkdir()
+    (tmp_path / "sources.list").write_text("# deb http://no x main\ndeb [arch=amd64 signed-by=/k.gpg] http://a/d bookworm main\n"
+                                           "deb-src http://src/d bookworm main\n")
+    (tmp_path / "sources.list.d" / "x.sources").write_text(
+        "Types: deb\nURIs: http://b/d\n# note\nSuites: sid\n experimental\nSigned-By:\n -----BEGIN\n\n"
+        "Types: deb\nEnabled: no\nURIs: http://c/d\nSuites: off\n")
+    found = apt.system_sources(tmp_path)
+    assert [(s.uris, s.suites, s.signed_by) for s in found] == [
+        (("http://a/d",), ("bookworm",), "/k.gpg"), (("http://b/d",), ("sid", "experimental"), "")]
+
+
+def test_the_mirror_is_the_one_of_the_systems_own_suite(tmp_path: Path) -> None:
+    key = tmp_path / "k.gpg"
+    key.touch()
+    sources = [apt.Source(("http://other",), ("tool-bookworm",)), apt.Source(("http://deb/d",), ("bookworm",), str(key)),
+               apt.Source(("http://sec/s",), ("bookworm-security",))]
+    assert apt.find_mirror("bookworm", sources) == apt.Mirror("http://deb/d", "http://sec/s", str(key))
+    assert apt.find_mirror("bookworm", sources[:2]).base("x-security") == "http://deb/d-security"
+    with pytest.raises(Missing, match="--mirror"):
+        apt.find_mirror("noble", sources)
+    with pytest.raises(Missing, match="debian-archive-keyring"):
+        apt.find_mirror("bookworm", [replace(sources[1], signed_by=str(tmp_path / "none"))])
