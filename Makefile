@@ -28,10 +28,10 @@ KERNEL_HEADERS := $(if $(findstring musl,$(CC)),-idirafter /usr/include \
 OPT ?= -O2
 CFLAGS ?= $(OPT) -g
 WARNINGS := -Wall -Wextra -Wshadow -Wmissing-prototypes $(if $(WERROR),-Werror)
-ALL_CFLAGS = -std=gnu11 $(WARNINGS) $(CFLAGS) $(KERNEL_HEADERS) -fno-common -pthread -MMD -MP
-LINK := -static -pthread
+ALL_CFLAGS = -std=gnu11 $(WARNINGS) $(CFLAGS) $(KERNEL_HEADERS) -fno-common -ffunction-sections -fdata-sections -pthread -MMD -MP
+LINK := -static -pthread -Wl,--gc-sections
 Q := $(if $(V),,@)
-say = $(if $(V),,@printf '  %-7s %s\n' $(1) $(2))
+say = $(if $(V)$(findstring s,$(filter-out -%,$(firstword $(MAKEFLAGS)))),,@printf '  %-7s %s\n' $(1) $(2))
 
 MECHANISM := $(patsubst %.c,$(B)/%.o,$(filter-out lib/test/%,$(wildcard lib/*.c)))
 HELPERS := $(B)/probes/verdict.o $(B)/probes/deed.o
@@ -59,7 +59,7 @@ $(B)/lib/mechanism.a: $(MECHANISM)
 	$(call say,AR,$@)
 	$(Q)rm -f $@ && $(AR) rcs $@ $^
 
-$(B)/launch: $(B)/probes/launch.o $(B)/probes/persona.o
+$(B)/launch: $(B)/probes/launch.o $(B)/probes/persona.o $(B)/probes/fault.o
 $(B)/environ: $(B)/probes/environ.o $(B)/lib/mechanism.a
 $(PROGRAMS):
 	$(call say,LINK,$@)
@@ -114,13 +114,16 @@ check: check-deps	## run the tests (installs what they need; NO_INSTALL=1 does n
 compare-builds:	## the same verdicts from gcc and clang at -O0, -O2, -O3
 	$(Q)suites/compare_builds.py
 
+falsify: all	## show every probe kernels that lie: each point must be able to fail
+	$(Q)suites/falsify.py --markdown build/falsify.md
+
 clean:		## remove build/
 	rm -rf build
 
 help:		## print this
 	@sed -n 's/^\([a-z-]*\):.*## *\(.*\)/  \1	\2/p' Makefile | expand -t 20
 
-.PHONY: all bundle check check-deps compare-builds clean help $(PROBES:%=probes/%)
+.PHONY: all bundle check check-deps compare-builds falsify clean help $(PROBES:%=probes/%)
 .DELETE_ON_ERROR:
 .SECONDARY:
 -include $(wildcard $(B)/lib/*.d $(B)/probes/*.d $(B)/declared/*/*.d)

@@ -16,6 +16,7 @@
 #   --hazards         run probes known to hang or crash some kernels. Never on a machine you need
 #   --no-install      install no packages     --no-build   build nothing
 #   --old-kernel      system calls newer than Linux 3.10 answer ENOSYS to the probes
+#   --fault NAME      let the kernel lie to the probes (launch --fault list)
 #   --env KEY=VALUE   one more line for the result's env     --tee FILE   copy finished files there
 #   --quiet           no progress, no table   --help       this
 #
@@ -28,7 +29,7 @@ export LC_ALL
 here=$(cd "$(dirname "$0")" && pwd)
 newline='
 '
-suite='' only='' personas='' out='' extra_env='' tee_file='' old_kernel='' launcher='' interrupted=''
+suite='' only='' personas='' out='' extra_env='' tee_file='' lies='' launcher='' interrupted=''
 list=no resume=no quiet=no build=yes install=yes
 
 say() { [ "$quiet" = yes ] || printf '%s\n' "$*" >&2; }
@@ -64,7 +65,8 @@ while [ $# -gt 0 ]; do
 	--hazards) PERFMODES_HAZARDS=1; export PERFMODES_HAZARDS ;;
 	--no-install) install=no ;;
 	--no-build) build=no ;;
-	--old-kernel) old_kernel=--old-kernel ;;
+	--old-kernel) lies="$lies --old-kernel" ;;
+	--fault) want "$@"; lies="$lies --fault $2"; shift ;;
 	--quiet) quiet=yes ;;
 	-h | --help) help; exit 0 ;;
 	*) die 2 "unknown argument '$1' (see --help)" ;;
@@ -171,11 +173,15 @@ describe_kernel() {
 	if command -v getprop >/dev/null; then
 		printf 'fingerprint=%s\n' "$(getprop ro.build.fingerprint)"
 	fi
+	[ -z "$lies" ] || printf 'launch_flags=%s\n' "${lies# }"
 	printf '%s' "$extra_env"
 }
 
 describe_probes() {
-	while read -r id; do "$(program_of "$id")" --describe; echo; done <"$scratch/probes"
+	while read -r id; do
+		"$(program_of "$id")" --describe 2>/dev/null || printf 'id=%s\n' "$id"	# a broken binary
+		echo
+	done <"$scratch/probes"
 }
 
 plan_run() {
@@ -217,7 +223,8 @@ trap 'interrupt 143' TERM HUP
 launch() {	# FILE PERSONA PROGRAM [ARGUMENT]
 	file=$1 as=$2
 	shift 2
-	"$bin/launch" --persona "$as" --timeout "$timeout" $old_kernel --out "$out/$file" -- "$@" 3<&- &
+	# shellcheck disable=SC2086 # flags, split on purpose
+	"$bin/launch" --persona "$as" --timeout "$timeout" $lies --out "$out/$file" -- "$@" 3<&- &
 	launcher=$!
 	status=0
 	wait "$launcher" || status=$?

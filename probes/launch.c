@@ -27,11 +27,13 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "fault.h"
 #include "persona.h"
 
 struct options {
 	const char *persona;
 	const char *out;
+	const char *fault;		/* or NULL */
 	double timeout;			/* seconds */
 	long output_limit;		/* bytes */
 	bool old_kernel;
@@ -195,6 +197,8 @@ static noreturn void become_probe(const struct options *options, int program, in
 	setrlimit(RLIMIT_CORE, &none);
 	if (persona_assume(options->persona, options->old_kernel) < 0)
 		_exit(126);
+	if (options->fault && fault_inject(options->fault) < 0)
+		_exit(126);
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	/* By descriptor: the persona need not be able to walk the path, say through /root. */
 	fexecve(program, options->program, environ);
@@ -256,7 +260,7 @@ static void follow(const struct options *options, pid_t probe, int from, int to,
 		if (ppoll(&entry, 1, end->main_gone ? &(struct timespec){ 0 } : &wait, &none) > 0)
 			open = pass_output(from, to, options, end);
 		else if (end->main_gone)
-			break;	/* it ended, all it wrote is read; who still holds the pipe is left over */
+			break;	/* ended, and all read: who still holds the pipe is left over */
 		reap(probe, end);
 	}
 	kill_all(probe, end);
@@ -333,6 +337,7 @@ static const char usage[] =
 	"  --timeout SECONDS      end the probe and all it started after this long (default 60)\n"
 	"  --output-limit BYTES   cut its output off there (default 1048576)\n"
 	"  --old-kernel           answer ENOSYS to system calls newer than Linux 3.10\n"
+	"  --fault NAME           let the kernel lie to the probe (--fault list)\n"
 	"  --check PERSONA        exit 0 if this process could assume the persona, else say why\n"
 	"Exit: 0 FILE is complete, 2 usage, 3 could not run or write, 128+N ended by signal N.\n";
 
@@ -357,6 +362,7 @@ static int parse(int argc, char **argv, struct options *ret)
 		{ "old-kernel", no_argument, NULL, 'k' },
 		{ "out", required_argument, NULL, 'o' },
 		{ "check", required_argument, NULL, 'c' },
+		{ "fault", required_argument, NULL, 'f' },
 		{ "help", no_argument, NULL, 'h' },
 		{ 0 },
 	};
@@ -370,11 +376,16 @@ static int parse(int argc, char **argv, struct options *ret)
 		case 'k': ret->old_kernel = true; break;
 		case 'o': ret->out = optarg; break;
 		case 'c': exit(check_persona(optarg));
+		case 'f': ret->fault = optarg; break;
 		case 'h': fputs(usage, stdout); exit(0);
 		default: return -1;
 		}
 	}
 	ret->program = argv + optind;
+	if (ret->fault && !strcmp(ret->fault, "list")) {
+		fault_list(stdout);
+		exit(0);
+	}
 	return ret->out && optind < argc && ret->timeout > 0 && ret->output_limit > 0 ? 0 : -1;
 }
 

@@ -42,7 +42,7 @@
 #define LAST_OF_3_10 273			/* finit_module */
 #elif defined(__arm__)
 #define ARCHITECTURE AUDIT_ARCH_ARM
-#define LAST_OF_3_10 379			/* finit_module; arm's own calls lie above 0xf0000 */
+#define LAST_OF_3_10 379			/* finit_module; arm's own lie above 0xf0000 */
 #elif defined(__s390x__)
 #define ARCHITECTURE AUDIT_ARCH_S390X
 #define LAST_OF_3_10 344			/* finit_module */

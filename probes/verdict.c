@@ -325,7 +325,8 @@ static void check_tracefs(struct finding *ret)
 	int error = pm_tracefs_root(root, sizeof(root));
 
 	if (error == -EACCES)
-		missing(ret, BLOCKED, "tracefs is mounted but not readable (root, or its gid= option)");
+		missing(ret, BLOCKED,
+			"tracefs is mounted but not readable (root, or its gid= option)");
 	else if (error)
 		missing(ret, ABSENT, "tracefs is not mounted (/sys/kernel/tracing)");
 }
@@ -375,7 +376,8 @@ bool probe_allowed(const char *declaration, size_t size, struct finding *ret)
 		return false;
 	}
 	if (disturbs && !getenv("PERFMODES_MAY_DISTURB")) {
-		finding_set(ret, BLOCKED, "would disturb %s; runs only with --may-disturb", disturbs);
+		finding_set(ret, BLOCKED, "would disturb %s; runs only with --may-disturb",
+			    disturbs);
 		return false;
 	}
 	return true;

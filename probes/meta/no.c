@@ -5,7 +5,9 @@
  */
 #include "probe.h"
 
-PROBE(TITLE("a refusal proven by a pair") SINCE("2.6.31") POINT(refused, "never: the bit is reserved"))
+PROBE(TITLE("a refusal proven by a pair")
+      SINCE("2.6.31")
+      POINT(refused, "never: the bit is reserved"))
 
 TEST(refused)
 {
