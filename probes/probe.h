@@ -133,10 +133,14 @@
 #define must_map(fd, pages, ring) probe_must_map(_metadata, fd, pages, ring)
 /* An ioctl the test needs. */
 #define must_ioctl(fd, request, arg) probe_must_ioctl(_metadata, fd, request, arg)
+/* An ioctl the test asks about: refused while RESET works on the same event, it is a "no". */
+#define ask_ioctl(fd, request, arg, what) probe_ask_ioctl(_metadata, fd, request, arg, what)
 /* The value of a counter without read_format. */
 #define must_count(fd) probe_must_count(_metadata, fd)
 /* How much that counter gains while a worker (NULL: this thread) causes page faults. */
 #define gain_of_faults(fd, worker, faults) probe_gain_of_faults(_metadata, fd, worker, faults)
+/* Enable an event, cause page faults, disable it. Returns how many of them it counted. */
+#define sample_faults(fd, faults) probe_sample_faults(_metadata, fd, faults)
 /* A worker the test needs. */
 #define must_start(worker, kind) probe_must_start(_metadata, worker, kind)
 
@@ -247,6 +251,19 @@ static inline void probe_must_ioctl(struct __test_metadata *_metadata, int fd,
 		cannot_tell("ioctl %#lx: %s", request, errno_name(error));
 }
 
+static inline void probe_ask_ioctl(struct __test_metadata *_metadata, int fd,
+				   unsigned long request, unsigned long arg, const char *what)
+{
+	struct finding finding;
+	int error = pm_ioctl(fd, request, arg);
+
+	if (error >= 0)
+		return;
+	probe_must_ioctl(_metadata, fd, PERF_EVENT_IOC_RESET, 0);
+	classify_asked(-error, what, NULL, 0, -1, &finding);
+	probe_speak(_metadata, &finding);
+}
+
 static inline uint64_t probe_must_count(struct __test_metadata *_metadata, int fd)
 {
 	uint64_t value = 0;
@@ -312,6 +329,21 @@ static inline uint64_t probe_gain_of_faults(struct __test_metadata *_metadata, i
 	if (error)
 		cannot_tell("page faults could not be caused: %s", errno_name(error));
 	return must_count(fd) - before;
+}
+
+static inline uint64_t probe_sample_faults(struct __test_metadata *_metadata, int fd,
+					   unsigned int faults)
+{
+	const uint64_t before = probe_must_count(_metadata, fd);
+	int error = cause_faults(1);
+
+	probe_must_ioctl(_metadata, fd, PERF_EVENT_IOC_ENABLE, 0);
+	if (!error)
+		error = cause_faults(faults);
+	probe_must_ioctl(_metadata, fd, PERF_EVENT_IOC_DISABLE, 0);
+	if (error)
+		cannot_tell("page faults could not be caused: %s", errno_name(error));
+	return probe_must_count(_metadata, fd) - before;
 }
 
 static inline void probe_must_start(struct __test_metadata *_metadata, struct worker *worker,
