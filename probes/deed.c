@@ -4,6 +4,8 @@
  */
 #define _GNU_SOURCE
 #include <errno.h>
+#include <grp.h>
+#include <linux/capability.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
@@ -180,6 +182,17 @@ pid_t start_child(int (*function)(void *), void *argument)
 	if (getppid() != parent)	/* the test ended before the line above */
 		_exit(125);
 	_exit(function(argument));
+}
+
+int drop_privileges(unsigned int uid)
+{
+	struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
+	struct __user_cap_data_struct none[2] = { { 0 } };
+
+	if (geteuid() == 0 && (setgroups(0, NULL) < 0 || setresgid(uid, uid, uid) < 0 ||
+			       setresuid(uid, uid, uid) < 0))
+		return -errno;
+	return syscall(SYS_capset, &header, none) < 0 ? -errno : 0;
 }
 
 int wait_child(pid_t child)

@@ -37,6 +37,8 @@ int poll_once(int fd, short events, int timeout_ms);
 int in_thread(void *(*function)(void *), void *argument);
 /* Run a function in a forked child that dies with the test. Returns its pid or -errno. */
 pid_t start_child(int (*function)(void *), void *argument);
+/* Make this process a stranger: that uid if it is root's, no capabilities. Returns 0 or -errno. */
+int drop_privileges(unsigned int uid);
 /* Wait for a child. Returns its exit status, 128 + signal, or -errno. */
 int wait_child(pid_t child);
 
