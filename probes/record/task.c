@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Who writes FORK and EXIT: the task that is born, its parent, or the one that ends?
+ * A profiler that follows threads must know whether an event on the parent is enough.
+ * Observed: a thread and a child come and go; their records are looked up by pid and tid, with and
+ * without inheritance.
+ */
+#include "probe.h"
+
+PROBE(TITLE("births and deaths in the ring")
+      SINCE("2.6.31")
+      POINT(fork_thread, "a new thread gives one FORK with pid, tid, ppid, ptid of its creator")
+      POINT(fork_process, "a new process gives one FORK with its pid and the parent's")
+      POINT(exit_is_the_tasks_own, "without inherit, a parent's event sees no EXIT of a child")
+      POINT(exit_with_inherit, "with inherit on each CPU, EXIT of thread and child arrive once")
+      POINT(exit_watched, "an event on the child itself gets exactly one EXIT")
+      POINT(fork_time, "FORK carries a time between clock readings around it (attr.use_clockid)")
+      SINCE("4.1"))
+
+static void *thread_tid(void *ret)
+{
+	*(pid_t *)ret = pm_gettid();
+	return NULL;
+}
+
+static int end_child(void *unused)
+{
+	(void)unused;
+	return 0;
+}
+
+static struct perf_event_attr attr_tasks(void)
+{
+	struct perf_event_attr attr = attr_sideband();
+
+	attr.task = 1;
+	return attr;
+}
+
+static struct watch watch_tasks(struct __test_metadata *_metadata)
+{
+	struct perf_event_attr attr = attr_tasks();
+	struct watch watch = must_watch(&attr, 0, -1, 2);
+
+	must_ioctl(watch.fd, PERF_EVENT_IOC_ENABLE, 0);
+	return watch;
+}
+
+static void must_be_born(struct __test_metadata *_metadata, struct watch *watch, pid_t pid,
+			 pid_t tid)
+{
+	struct pm_record record;
+	int found = 0;
+
+	while (seek(watch, PERF_RECORD_FORK, &record)) {
+		if (record.task.tid != (uint32_t)tid)
+			broken("FORK of tid %u, of which nobody knows", record.task.tid);
+		if (record.task.pid != (uint32_t)pid || record.task.ppid != (uint32_t)getpid() ||
+		    record.task.ptid != (uint32_t)pm_gettid())
+			broken("pid=%u tid=%u ppid=%u ptid=%u want=%d,%d,%d,%d", record.task.pid,
+			       record.task.tid, record.task.ppid, record.task.ptid, pid, tid,
+			       getpid(), pm_gettid());
+		found++;
+	}
+	if (found != 1)
+		broken("FORK records=%d want=1", found);
+}
+
+TEST(fork_thread)
+{
+	struct watch watch = watch_tasks(_metadata);
+	pid_t tid = 0;
+
+	ASSERT_EQ(0, in_thread(thread_tid, &tid));
+	must_be_born(_metadata, &watch, getpid(), tid);
+}
+
+TEST(fork_process)
+{
+	struct watch watch = watch_tasks(_metadata);
+	pid_t child = start_child(end_child, NULL);
+
+	ASSERT_EQ(0, wait_child(child));
+	must_be_born(_metadata, &watch, child, child);
+}
+
+TEST(exit_is_the_tasks_own)
+{
+	struct watch watch = watch_tasks(_metadata);
+	struct pm_record record;
+	int births = 0;
+
+	ASSERT_EQ(0, wait_child(start_child(end_child, NULL)));
+	while (seek(&watch, 0, &record)) {
+		if (record.type == PERF_RECORD_EXIT)
+			broken("EXIT of pid %u in the ring of its parent", record.task.pid);
+		births += record.type == PERF_RECORD_FORK;
+	}
+	if (births != 1)
+		broken("FORK records=%d want=1", births);
+}
+
+/* Count EXITs of one task in all rings. */
+static int count_exits(struct __test_metadata *_metadata, struct watch *watches, int count,
+		       pid_t thread, pid_t child, int *ret_children)
+{
+	struct pm_record record;
+	int threads = 0;
+
+	for (int i = 0; i < count; i++)
+		while (seek(&watches[i], PERF_RECORD_EXIT, &record)) {
+			threads += record.task.tid == (uint32_t)thread;
+			*ret_children += record.task.tid == (uint32_t)child;
+		}
+	return threads;
+}
+
+TEST(exit_with_inherit)
+{
+	struct perf_event_attr attr = attr_tasks();
+	struct watch watches[64];
+	int cpus = count_cpus(), children = 0, threads;
+	pid_t thread = 0, child;
+
+	if (cpus > 64)
+		cpus = 64;
+	attr.inherit = 1;
+	for (int i = cpus - 1; i >= 0; i--) {
+		int cpu = move_to_nth_cpu(i);
+
+		ASSERT_LE(0, cpu);
+		watches[i] = must_watch(&attr, 0, cpu, 1);
+		must_ioctl(watches[i].fd, PERF_EVENT_IOC_ENABLE, 0);
+	}
+	ASSERT_EQ(0, in_thread(thread_tid, &thread));
+	child = start_child(end_child, NULL);
+	ASSERT_EQ(0, wait_child(child));
+	/* pthread_join returns while the thread is still on its way out of the kernel. */
+	for (uint64_t end = now_ns() + 1000000000; now_ns() < end; sched_yield()) {
+		threads = count_exits(_metadata, watches, cpus, thread, child, &children);
+		if (threads)
+			break;
+	}
+	if (threads != 1 || children != 1)
+		broken("EXITs of thread=%d of child=%d want=1,1", threads, children);
+}
+
+static int wait_and_end(void *gate)
+{
+	gate_wait(gate);
+	return 0;
+}
+
+TEST(exit_watched)
+{
+	struct perf_event_attr attr = attr_tasks();
+	struct pm_record record;
+	struct watch watch;
+	struct gate gate;
+	pid_t child;
+
+	ASSERT_EQ(0, gate_init(&gate));
+	child = start_child(wait_and_end, &gate);
+	ASSERT_LT(0, child);
+	watch = must_watch(&attr, child, -1, 1);
+	must_ioctl(watch.fd, PERF_EVENT_IOC_ENABLE, 0);
+	gate_open(&gate);
+	ASSERT_EQ(0, wait_child(child));
+	if (!seek(&watch, PERF_RECORD_EXIT, &record))
+		broken("no EXIT from an event on the task itself");
+	if (record.task.pid != (uint32_t)child || record.task.tid != (uint32_t)child)
+		broken("pid=%u tid=%u want=%d", record.task.pid, record.task.tid, child);
+	if (seek(&watch, PERF_RECORD_EXIT, &record))
+		broken("a second EXIT");
+}
+
+TEST(fork_time)
+{
+	struct perf_event_attr attr = attr_tasks(), without = attr;
+	struct pm_record record;
+	struct watch watch;
+	uint64_t before, after;
+
+	attr.use_clockid = 1;
+	attr.clockid = CLOCK_MONOTONIC;
+	watch = ask_watch(&attr, &without, 0, -1, 1, "use_clockid");
+	must_ioctl(watch.fd, PERF_EVENT_IOC_ENABLE, 0);
+	before = now_ns();
+	ASSERT_EQ(0, wait_child(start_child(end_child, NULL)));
+	after = now_ns();
+	if (!seek(&watch, PERF_RECORD_FORK, &record))
+		broken("no FORK");
+	if (record.task.time < before || record.task.time > after)
+		broken("time=%" PRIu64 " not within %" PRIu64 "..%" PRIu64, record.task.time,
+		       before, after);
+}
+
+PROBE_MAIN
