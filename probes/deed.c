@@ -192,7 +192,10 @@ int drop_privileges(unsigned int uid)
 	if (geteuid() == 0 && (setgroups(0, NULL) < 0 || setresgid(uid, uid, uid) < 0 ||
 			       setresuid(uid, uid, uid) < 0))
 		return -errno;
-	return syscall(SYS_capset, &header, none) < 0 ? -errno : 0;
+	if (syscall(SYS_capset, &header, none) < 0)
+		return -errno;
+	prctl(PR_SET_PDEATHSIG, SIGKILL);	/* changing ids has cleared it */
+	return 0;
 }
 
 int wait_child(pid_t child)
