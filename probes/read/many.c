@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Do hundreds of events on one task all count, each exactly? A tracer opens threads times events,
+ * and several libraries in one process watch the same thread without knowing of each other.
+ * Observed: every one of them gains the same exact number of page faults; one prctl(2) or the
+ * descriptors' ioctls start them.
+ */
+#include <sys/prctl.h>
+#include <sys/resource.h>
+
+#include "probe.h"
+
+PROBE(TITLE("many events on one task")
+      SINCE("2.6.31")
+      POINT(each_exact, "hundreds of events on one task each count every fault")
+      POINT(prctl_starts_all, "PR_TASK_PERF_EVENTS_ENABLE starts all that the task opened")
+      POINT(prctl_stops_all, "PR_TASK_PERF_EVENTS_DISABLE stops them")
+      POINT(independent_groups, "groups of one task start, stop and count by themselves")
+      FACT(opened, int, "events", "how many were opened at once (bounded by us at 500)"))
+
+#define MANY 500
+#define FAULTS 9
+
+static int open_many(struct __test_metadata *_metadata, bool disabled, int *fds)
+{
+	struct perf_event_attr attr = attr_software(PERF_COUNT_SW_PAGE_FAULTS);
+	struct rlimit limit;
+	int count = 1, fd;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) == 0) {
+		limit.rlim_cur = limit.rlim_max;
+		setrlimit(RLIMIT_NOFILE, &limit);
+	}
+	attr.disabled = disabled;
+	fds[0] = must_open(&attr, 0, -1, -1, 0);
+	while (count < MANY && (fd = pm_open(&attr, 0, -1, -1, 0)) >= 0)
+		fds[count++] = fd;
+	if (count < 100)
+		cannot_tell("only %d events could be opened: %s", count, errno_name(fd));
+	return count;
+}
+
+TEST(each_exact)
+{
+	int fds[MANY], count = open_many(_metadata, false, fds);
+	uint64_t value;
+
+	fact_int("opened", count);
+	for (int i = 0; i < count; i++)
+		must_ioctl(fds[i], PERF_EVENT_IOC_RESET, 0);
+	ASSERT_EQ(0, cause_faults(FAULTS));
+	for (int i = 0; i < count; i++) {
+		value = must_count(fds[i]);
+		if (value != FAULTS)
+			broken("event %d of %d: counted=%" PRIu64 " want=%d", i, count, value,
+			       FAULTS);
+	}
+}
+
+TEST(prctl_starts_all)
+{
+	int fds[MANY], count = open_many(_metadata, true, fds);
+	uint64_t value;
+
+	ASSERT_EQ(0, cause_faults(1));
+	ASSERT_EQ(0, must_count(fds[count - 1]));
+	ASSERT_EQ(0, prctl(PR_TASK_PERF_EVENTS_ENABLE, 0, 0, 0, 0));
+	ASSERT_EQ(0, cause_faults(FAULTS));
+	for (int i = 0; i < count; i++) {
+		value = must_count(fds[i]);
+		if (value != FAULTS)
+			broken("event %d of %d: counted=%" PRIu64 " want=%d", i, count, value,
+			       FAULTS);
+	}
+}
+
+TEST(prctl_stops_all)
+{
+	int fds[MANY], count = open_many(_metadata, false, fds);
+
+	ASSERT_EQ(0, cause_faults(1));
+	ASSERT_EQ(0, prctl(PR_TASK_PERF_EVENTS_DISABLE, 0, 0, 0, 0));
+	for (int i = 0; i < count; i++)
+		must_ioctl(fds[i], PERF_EVENT_IOC_RESET, 0);
+	ASSERT_EQ(0, cause_faults(FAULTS));
+	for (int i = 0; i < count; i++)
+		if (must_count(fds[i]))
+			broken("event %d of %d counts after PR_TASK_PERF_EVENTS_DISABLE", i, count);
+}
+
+TEST(independent_groups)
+{
+	const struct perf_event_attr attr = attr_software(PERF_COUNT_SW_PAGE_FAULTS);
+	int leader[3], sibling[3];
+
+	for (int i = 0; i < 3; i++) {
+		leader[i] = must_open(&attr, 0, -1, -1, 0);
+		sibling[i] = must_open(&attr, 0, -1, leader[i], 0);
+		must_ioctl(sibling[i], PERF_EVENT_IOC_ENABLE, 0);
+	}
+	ASSERT_EQ(0, cause_faults(1));
+	/* Group 0 counts nothing, group 1 the second half, group 2 everything. */
+	must_ioctl(leader[2], PERF_EVENT_IOC_ENABLE, 0);
+	ASSERT_EQ(0, cause_faults(FAULTS));
+	must_ioctl(leader[1], PERF_EVENT_IOC_ENABLE, 0);
+	ASSERT_EQ(0, cause_faults(FAULTS));
+	for (unsigned int i = 0; i < 3; i++)
+		if (must_count(leader[i]) != i * FAULTS || must_count(sibling[i]) != i * FAULTS)
+			broken("group %u: leader=%" PRIu64 " sibling=%" PRIu64 " want=%u", i,
+			       must_count(leader[i]), must_count(sibling[i]), i * FAULTS);
+}
+
+PROBE_MAIN
