@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * What does attaching to a task say that is not there, or no longer? A profiler that walks /proc
+ * meets all of these. Observed: ESRCH for ids that never were, for zombies, for a main thread that
+ * has ended before its process; and neither hang nor other answer while a task is just ending.
+ */
+#include "probe.h"
+#include <stdio.h>
+#include <sys/wait.h>
+
+PROBE(TITLE("a target that is gone")
+      SINCE("2.6.31")
+      POINT(never_was, "ESRCH for an id that no task has")
+      POINT(negative, "ESRCH for pid -2")
+      POINT(zombie, "ESRCH for a child that has ended and is not waited for")
+      POINT(ended_main_thread, "ESRCH for an ended main thread whose process lives on")
+      POINT(ending, "attaching to tasks that end just now gives an event or ESRCH, 40 times")
+      FACT(caught, int, "opens", "opens that succeeded while 40 tasks were ending"))
+
+static const struct perf_event_attr *faults(struct __test_metadata *_metadata)
+{
+	static struct perf_event_attr attr;
+
+	attr = attr_software(PERF_COUNT_SW_PAGE_FAULTS);
+	close(must_open(&attr, 0, -1, -1, 0));
+	return &attr;
+}
+
+TEST(never_was)
+{
+	hold_rule(pm_open(faults(_metadata), INT32_MAX, -1, -1, 0), ESRCH, BROKEN, "no such task");
+}
+
+TEST(negative)
+{
+	hold_rule(pm_open(faults(_metadata), -2, -1, -1, 0), ESRCH, BROKEN, "pid -2");
+}
+
+static int end_at_once(void *unused)
+{
+	(void)unused;
+	return 0;
+}
+
+TEST(zombie)
+{
+	const struct perf_event_attr *attr = faults(_metadata);
+	pid_t child = start_child(end_at_once, NULL);
+	siginfo_t info;
+
+	ASSERT_LT(0, child);
+	ASSERT_EQ(0, waitid(P_PID, child, &info, WEXITED | WNOWAIT));
+	hold_rule(pm_open(attr, child, -1, -1, 0), ESRCH, BROKEN, "a zombie");
+}
+
+static int survivor[2];
+
+static void *survive(void *unused)
+{
+	pid_t tid = pm_gettid();
+
+	if (write(survivor[1], &tid, sizeof(tid)) == sizeof(tid))
+		for (;;)
+			pause();
+	return unused;
+}
+
+static int end_main_thread(void *unused)
+{
+	pthread_t thread;
+
+	if (pthread_create(&thread, NULL, survive, NULL))
+		return 1;
+	pthread_exit(unused);
+}
+
+static bool is_zombie(pid_t tid)
+{
+	char path[64], text[64];
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", tid);
+	pm_read_text(path, text, sizeof(text));
+	return strstr(text, ") Z ");
+}
+
+TEST(ended_main_thread)
+{
+	const struct perf_event_attr *attr = faults(_metadata);
+	const uint64_t end = now_ns() + 2000000000;
+	pid_t child, tid;
+	int fd;
+
+	ASSERT_EQ(0, pipe(survivor));
+	child = start_child(end_main_thread, NULL);
+	ASSERT_LT(0, child);
+	ASSERT_EQ((ssize_t)sizeof(tid), read(survivor[0], &tid, sizeof(tid)));
+	while (!is_zombie(child) && now_ns() < end)
+		sched_yield();
+	if (!is_zombie(child))
+		cannot_tell("the main thread did not end");
+	fd = pm_open(attr, tid, -1, -1, 0);
+	if (fd < 0)
+		cannot_tell("the thread that lives on: %s", errno_name(fd));
+	fd = pm_open(attr, child, -1, -1, 0);
+	kill(child, SIGKILL);
+	hold_rule(fd, ESRCH, BROKEN, "an ended main thread");
+}
+
+TEST(ending)
+{
+	const struct perf_event_attr *attr = faults(_metadata);
+	int fd, caught = 0;
+
+	for (int i = 0; i < 40; i++) {
+		pid_t child = start_child(end_at_once, NULL);
+		const uint64_t end = now_ns() + 2000000000;
+
+		ASSERT_LT(0, child);
+		while ((fd = pm_open(attr, child, -1, -1, 0)) >= 0 && now_ns() < end) {
+			close(fd);
+			caught++;
+		}
+		if (fd != -ESRCH)
+			broken("errno=%s want=ESRCH after %d opens",
+			       errno_name(fd < 0 ? fd : 0), caught);
+		wait_child(child);
+	}
+	fact_int("caught", caught);
+}
+
+PROBE_MAIN

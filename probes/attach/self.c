@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The plainest way to attach: a thread watches itself, on every CPU or on one. Every profiler that
+ * needs no privilege starts here. Observed: page faults, which are counted to the last one, caused
+ * on the right and on the wrong CPU; and the one combination of arguments that means nothing.
+ */
+#include "probe.h"
+
+PROBE(TITLE("a thread watches itself")
+      SINCE("2.6.31")
+      POINT(any_cpu, "pid 0, cpu -1: 16 faults are 16 counts")
+      POINT(own_tid, "pid = own thread id, cpu -1: the same as pid 0")
+      POINT(one_cpu, "pid 0, cpu N: counts while on N, and nothing while elsewhere")
+      NEEDS("cpu2")
+      POINT(back_on_cpu, "pid 0, cpu N: counts again after the way back to N")
+      NEEDS("cpu2")
+      POINT(nothing_at_all, "pid -1, cpu -1 is refused with EINVAL"))
+
+static int open_running(struct __test_metadata *_metadata, pid_t pid, int cpu)
+{
+	struct perf_event_attr attr = attr_software(PERF_COUNT_SW_PAGE_FAULTS);
+
+	attr.disabled = 0;
+	return must_open(&attr, pid, cpu, -1, 0);
+}
+
+TEST(any_cpu)
+{
+	uint64_t gain = gain_of_faults(open_running(_metadata, 0, -1), NULL, 16);
+
+	if (gain != 16)
+		broken("counted=%" PRIu64 " want=16", gain);
+}
+
+TEST(own_tid)
+{
+	uint64_t gain = gain_of_faults(open_running(_metadata, pm_gettid(), -1), NULL, 16);
+
+	if (gain != 16)
+		broken("counted=%" PRIu64 " want=16", gain);
+}
+
+TEST(one_cpu)
+{
+	uint64_t here, elsewhere;
+	int fd;
+
+	require(REQUIRE_CPU2);
+	fd = open_running(_metadata, 0, move_to_nth_cpu(0));
+	here = gain_of_faults(fd, NULL, 16);
+	ASSERT_LE(0, move_to_nth_cpu(1));
+	elsewhere = gain_of_faults(fd, NULL, 16);
+	if (here != 16 || elsewhere != 0)
+		broken("on the CPU=%" PRIu64 " want=16, elsewhere=%" PRIu64 " want=0", here,
+		       elsewhere);
+}
+
+TEST(back_on_cpu)
+{
+	uint64_t gain;
+	int fd;
+
+	require(REQUIRE_CPU2);
+	fd = open_running(_metadata, 0, move_to_nth_cpu(0));
+	ASSERT_LE(0, move_to_nth_cpu(1));
+	ASSERT_EQ(0, cause_faults(16));
+	ASSERT_LE(0, move_to_nth_cpu(0));
+	gain = gain_of_faults(fd, NULL, 16);
+	if (gain != 16)
+		broken("counted after the way back=%" PRIu64 " want=16", gain);
+}
+
+TEST(nothing_at_all)
+{
+	struct perf_event_attr attr = attr_software(PERF_COUNT_SW_PAGE_FAULTS);
+
+	close(must_open(&attr, 0, -1, -1, 0));
+	hold_rule(pm_open(&attr, -1, -1, -1, 0), EINVAL, BROKEN, "pid -1 with cpu -1");
+}
+
+PROBE_MAIN
