@@ -20,6 +20,10 @@ struct perf_event_attr attr_faults(uint64_t sample_type);
 /* A carrier of side-band records: the dummy event, or before v3.12 a software counter. */
 struct perf_event_attr attr_sideband(void);
 
+/* A breakpoint on data (HW_BREAKPOINT_R, _W, _RW), and one on a function's first instruction. */
+struct perf_event_attr attr_access(uint32_t bp_type, const volatile void *address, uint64_t length);
+struct perf_event_attr attr_call(void (*function)(void));
+
 /* Cause exactly `count` minor page faults in this thread. Returns 0 or -errno. */
 int cause_faults(unsigned int count);
 /* Keep this thread on a CPU for that long. */
