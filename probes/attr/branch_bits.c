@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Which branch filters (branch_sample_type) does this kernel know, with or without hardware?
+ *
+ * The bits are looked at before any PMU is asked, so a software event tells them apart: a known
+ * filter gets as far as the PMU and is EOPNOTSUPP there, an unknown one is EINVAL before. Whether
+ * some PMU can really record branches is asked elsewhere.
+ */
+#include "probe.h"
+
+/* bit, name, release */
+#define FILTERS(X)                                                                             \
+	X(0, user, "3.4") X(1, kernel, "3.4") X(2, hv, "3.4") X(3, any, "3.4")                 \
+	X(4, any_call, "3.4") X(5, any_return, "3.4") X(6, ind_call, "3.4")                    \
+	X(7, abort_tx, "3.11") X(8, in_tx, "3.11") X(9, no_tx, "3.11") X(10, cond, "3.16")     \
+	X(11, call_stack, "4.1") X(12, ind_jump, "4.2") X(13, call, "4.4")                     \
+	X(14, no_flags, "4.5") X(15, no_cycles, "4.5") X(16, type_save, "4.14")                \
+	X(17, hw_index, "5.7") X(18, priv_save, "6.1") X(19, counters, "6.8")
+
+#define DECLARE(bit, name, since)                                                              \
+	FACT(name, verdict, "-", "branch filter " #name " (bit " #bit ") is known") SINCE(since)
+PROBE(TITLE("the branch filters, one by one")
+      SINCE("3.4")
+      FILTERS(DECLARE)
+      FACT(top, int, "bit", "highest bit that is known")
+      POINT(known, "every filter has been asked, and those of the first release are there")
+      POINT(level_alone_is_refused, "privilege levels without a kind of branch are EINVAL")
+      POINT(unknown_bits, "bits 20 to 63 are refused with EINVAL"))
+
+static const struct filter {
+	unsigned int bit;
+	const char *name;
+} filters[] = {
+#define ROW(bit, name, since) { bit, #name },
+	FILTERS(ROW)
+};
+#define COUNT (sizeof(filters) / sizeof(*filters))
+#define ANY_OF_USER (PERF_SAMPLE_BRANCH_USER | PERF_SAMPLE_BRANCH_ANY)
+
+/* The answer to a sampling event with that filter: 0 or -errno. */
+static int answer(uint64_t filter)
+{
+	struct perf_event_attr attr = attr_faults(PERF_SAMPLE_BRANCH_STACK);
+	int fd;
+
+	attr.branch_sample_type = filter;
+	fd = pm_open(&attr, 0, -1, -1, 0);
+	if (fd >= 0)
+		close(fd);
+	return fd < 0 ? fd : 0;
+}
+
+/* The plainest filter reaches the PMU. */
+static void plain(struct __test_metadata *_metadata, bool report)
+{
+	struct perf_event_attr attr = attr_faults(0), with = attr;
+	struct finding finding;
+	int error = answer(ANY_OF_USER);
+
+	if (error == -EOPNOTSUPP || error == 0)
+		return;
+	with.sample_type = PERF_SAMPLE_BRANCH_STACK;
+	with.branch_sample_type = ANY_OF_USER;
+	probe_pair(&with, &attr, 0, -1, "PERF_SAMPLE_BRANCH_STACK", &finding);
+	for (size_t i = 0; report && i < COUNT; i++)
+		fact_verdict(filters[i].name, finding.verdict, finding.reason);
+	if (finding.verdict == YES)
+		cannot_tell("first %s, then accepted", errno_name(error));
+	speak(&finding);
+}
+
+TEST(known)
+{
+	struct perf_event_attr attr = attr_faults(PERF_SAMPLE_BRANCH_STACK);
+	const char *lost = NULL;
+	struct finding finding;
+	int top = 0;
+
+	plain(_metadata, true);
+	for (size_t i = 0; i < COUNT; i++) {
+		int error = answer(ANY_OF_USER | 1ull << filters[i].bit);
+
+		if (error == -EOPNOTSUPP || error == 0)
+			finding_set(&finding, YES, "%s", "");
+		else
+			classify_asked(-error, filters[i].name, &attr, 0, -1, &finding);
+		fact_verdict(filters[i].name, finding.verdict, finding.reason);
+		if (finding.verdict == YES)
+			top = filters[i].bit;
+		if (filters[i].bit <= 6 && finding.verdict == NO)
+			lost = filters[i].name;
+	}
+	fact_int("top", top);
+	if (lost)
+		broken("%s is as old as branch stacks, and refused", lost);
+}
+
+TEST(level_alone_is_refused)
+{
+	plain(_metadata, false);
+	if (answer(PERF_SAMPLE_BRANCH_USER) != -EINVAL)
+		broken("only a privilege level: errno=%s want=EINVAL",
+		       errno_name(answer(PERF_SAMPLE_BRANCH_USER)));
+	if (answer(0) != -EINVAL)
+		broken("no filter at all: errno=%s want=EINVAL", errno_name(answer(0)));
+}
+
+TEST(unknown_bits)
+{
+	uint64_t taken = 0;
+
+	plain(_metadata, false);
+	for (unsigned int bit = COUNT; bit < 64; bit++) {
+		int error = answer(ANY_OF_USER | 1ull << bit);
+
+		if (error == 0 || error == -EOPNOTSUPP)
+			taken |= 1ull << bit;
+		else if (error != -EINVAL)
+			broken("bit=%u errno=%s want=EINVAL", bit, errno_name(error));
+	}
+	if (taken >> 32)		/* nothing grows that fast: bits are not looked at */
+		broken("unknown bits accepted: %#" PRIx64, taken);
+	if (taken)
+		say_no("a newer kernel's filters: %#" PRIx64, taken);
+}
+
+PROBE_MAIN

@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Which fields of a sample does this kernel know, each asked by itself?
+ *
+ * A reader that asks for one field too many gets no event at all. Unknown bits are EINVAL while
+ * the twin without opens. Fields that need something beside them (which registers, how much
+ * stack, which branches) are given it; a known field that no software event can deliver answers
+ * EOPNOTSUPP. What the fields hold is asked elsewhere.
+ */
+#include "probe.h"
+
+/* bit, name, release */
+#define FIELDS(X)                                                                              \
+	X(0, ip, "2.6.31") X(1, tid, "2.6.31") X(2, time, "2.6.31") X(3, addr, "2.6.31")       \
+	X(4, read, "2.6.31") X(5, callchain, "2.6.31") X(6, id, "2.6.31") X(7, cpu, "2.6.31")  \
+	X(8, period, "2.6.31") X(9, stream_id, "2.6.31") X(10, raw, "2.6.32")                  \
+	X(11, branch_stack, "3.4") X(12, regs_user, "3.7") X(13, stack_user, "3.7")            \
+	X(14, weight, "3.10") X(15, data_src, "3.10") X(16, identifier, "3.12")                \
+	X(17, transaction, "3.13") X(18, regs_intr, "3.19") X(19, phys_addr, "4.14")           \
+	X(20, aux, "5.5") X(21, cgroup, "5.7") X(22, data_page_size, "5.11")                   \
+	X(23, code_page_size, "5.11") X(24, weight_struct, "5.12")
+
+#define DECLARE(bit, name, since)                                                              \
+	FACT(name, verdict, "-", "sample field " #name " (bit " #bit ") is known") SINCE(since)
+PROBE(TITLE("the fields of a sample, one by one")
+      SINCE("2.6.31")
+      FIELDS(DECLARE)
+      FACT(accepted_alone, string, "-", "bit map of the fields that open with nothing beside them")
+      FACT(top, int, "bit", "highest bit that is known")
+      POINT(known, "all fields have been asked, and those of the first release are there")
+      POINT(unknown_bits, "bits 25 to 63 are refused with EINVAL"))
+
+static const struct field {
+	unsigned int bit;
+	const char *name;
+} fields[] = {
+#define ROW(bit, name, since) { bit, #name },
+	FIELDS(ROW)
+};
+#define COUNT (sizeof(fields) / sizeof(*fields))
+
+/* A sampling event with one field and, if wanted, what that field needs. */
+static struct perf_event_attr with_field(unsigned int bit, bool company)
+{
+	struct perf_event_attr attr = attr_faults(1ull << bit);
+
+	if (!company)
+		return attr;
+	if (attr.sample_type == PERF_SAMPLE_CALLCHAIN)
+		attr.exclude_callchain_kernel = 1;
+	if (attr.sample_type == PERF_SAMPLE_BRANCH_STACK)
+		attr.branch_sample_type = PERF_SAMPLE_BRANCH_USER | PERF_SAMPLE_BRANCH_ANY;
+	if (attr.sample_type == PERF_SAMPLE_REGS_USER)
+		attr.sample_regs_user = 1;
+	if (attr.sample_type == PERF_SAMPLE_STACK_USER)
+		attr.sample_stack_user = 64;
+	if (attr.sample_type == PERF_SAMPLE_REGS_INTR)
+		attr.sample_regs_intr = 1;
+	return attr;
+}
+
+static void ask(const struct field *field, struct finding *ret)
+{
+	struct perf_event_attr with = with_field(field->bit, true), without = with;
+	int fd;
+
+	without.sample_type = 0;
+	fd = pm_open(&with, 0, -1, -1, 0);
+	if (fd == -EOPNOTSUPP) {
+		finding_set(ret, YES, "known, not for software events (EOPNOTSUPP)");
+		return;
+	}
+	if (fd >= 0)
+		close(fd);
+	probe_pair(&with, &without, 0, -1, field->name, ret);
+}
+
+TEST(known)
+{
+	struct perf_event_attr plain = attr_faults(0);
+	struct finding first = { .verdict = YES }, finding;
+	uint64_t accepted = 0;
+	const char *lost = NULL;
+	int fd = pm_open(&plain, 0, -1, -1, 0), top = -1;
+
+	if (fd < 0)
+		classify_setup(-fd, &plain, 0, -1, &first);
+	for (size_t i = 0; i < COUNT; i++) {
+		struct perf_event_attr alone = with_field(fields[i].bit, false);
+		int single = pm_open(&alone, 0, -1, -1, 0);
+
+		finding = first;
+		if (fd >= 0)
+			ask(&fields[i], &finding);
+		fact_verdict(fields[i].name, finding.verdict, finding.reason);
+		if (single >= 0)
+			accepted |= 1ull << fields[i].bit;
+		close(single);
+		if (finding.verdict == YES || finding.verdict == BLOCKED)
+			top = fields[i].bit;
+		if (fields[i].bit <= 9 && finding.verdict == NO)
+			lost = fields[i].name;
+	}
+	if (fd < 0)
+		speak(&first);
+	fact_str("accepted_alone", "%#" PRIx64, accepted);
+	fact_int("top", top);
+	if (lost)
+		broken("%s is as old as the system call, and refused", lost);
+}
+
+TEST(unknown_bits)
+{
+	struct perf_event_attr attr = attr_faults(0);
+	uint64_t accepted = 0;
+
+	close(must_open(&attr, 0, -1, -1, 0));
+	for (unsigned int bit = COUNT; bit < 64; bit++) {
+		int fd;
+
+		attr.sample_type = 1ull << bit;
+		fd = pm_open(&attr, 0, -1, -1, 0);
+		if (fd == -EINVAL)
+			continue;
+		if (fd < 0)
+			broken("bit=%u errno=%s want=EINVAL", bit, errno_name(fd));
+		accepted |= attr.sample_type;
+		close(fd);
+	}
+	if (accepted >> 32)		/* nothing grows that fast: bits are not looked at */
+		broken("unknown bits accepted: %#" PRIx64, accepted);
+	if (accepted)
+		say_no("a newer kernel's fields: %#" PRIx64, accepted);
+}
+
+PROBE_MAIN
