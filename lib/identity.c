@@ -34,7 +34,7 @@ static void tell(const struct identity *id, const char *key, const char *value)
 	char clean[VALUE_MAX];
 	size_t len = 0;
 
-	while (*value == ' ' || *value == '\t')
+	while (*value != '\0' && ((unsigned char)*value <= 0x20 || *value == 0x7f))
 		value++;
 	for (; *value != '\0' && len < sizeof(clean) - 1; value++)
 		clean[len++] = (unsigned char)*value < 0x20 || *value == 0x7f ? ' ' : *value;

@@ -3,6 +3,10 @@
 #ifndef TEST_H
 #define TEST_H
 
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
+
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
