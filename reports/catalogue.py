@@ -295,11 +295,13 @@ def as_json(catalogue: Catalogue) -> dict[str, Any]:
 
 
 def counts(catalogue: Catalogue) -> dict[str, int]:
-    pairs = [(probe, item) for probe in catalogue.probes.values() for item in probe.points()]
+    """The numbers of a catalogue; probes about the house itself (meta.*) are not counted."""
+    probes = [probe for probe in catalogue.probes.values() if not probe.id.startswith("meta.")]
+    pairs = [(probe, item) for probe in probes for item in probe.points()]
     return {
-        "probes": len(catalogue.probes),
+        "probes": len(probes),
         "points": len(pairs),
         "points without a PMU": sum(runs_without_pmu(*pair) for pair in pairs),
-        "facts": sum(item.type != "verdict" for probe in catalogue.probes.values()
-                     for item in probe.items),
+        "facts": sum(item.type != "verdict" for probe in probes for item in probe.items),
+        "undocumented or ill-formed": len(catalogue.problems),
     }

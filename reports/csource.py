@@ -27,9 +27,14 @@ def without_comments(source: str) -> str:
     return _TOKEN.sub(lambda m: _blank(m) if m[0][0] == "/" else m[0], source)
 
 
+def bare(source: str) -> str:
+    """Comments and literals blanked; line numbers stay."""
+    return _TOKEN.sub(_blank, source)
+
+
 def code(source: str) -> str:
-    """Comments, literals and preprocessor lines blanked; line numbers stay."""
-    return _DIRECTIVE.sub(_blank, _TOKEN.sub(_blank, source))
+    """Comments, literals and preprocessor lines blanked."""
+    return _DIRECTIVE.sub(_blank, bare(source))
 
 
 def functions(source: str) -> Iterator[tuple[str, int, int]]:

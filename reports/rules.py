@@ -46,8 +46,8 @@ class Source:
         return self.text.splitlines()
 
     @cached_property
-    def code(self) -> str:
-        return csource.code(self.text)
+    def bare(self) -> str:
+        return csource.bare(self.text)
 
     @property
     def top(self) -> str:
@@ -160,21 +160,21 @@ def _includes(source: Source) -> Iterator[Break]:
 def version_compare(source: Source) -> Iterator[Break]:
     """Version numbers decide nothing in C."""
     if source.is_c:
-        for line, what in source.find(_VERSION, source.code):
+        for line, what in source.find(_VERSION, source.bare):
             yield line, f"{what}: a version number decides nothing here; ask the kernel"
 
 
 def errno_switch(source: Source) -> Iterator[Break]:
     """One classifier turns errno into a verdict."""
     if source.is_probe:
-        for line, what in source.find(_ERRNO, source.code):
+        for line, what in source.find(_ERRNO, source.bare):
             yield line, f"{what}: probes leave errno to the one classifier"
 
 
 def sleeping(source: Source) -> Iterator[Break]:
     """Waiting is done on the thing waited for."""
     if source.is_probe:
-        for line, what in source.find(_SLEEP, source.code):
+        for line, what in source.find(_SLEEP, source.bare):
             yield line, f"{what}...): wait for the thing itself (poll, gate, waitpid)"
 
 
@@ -201,7 +201,7 @@ def declaration(source: Source) -> Iterator[Break]:
     """Every test has its POINT and every POINT its test."""
     if not source.is_probe:
         return
-    if "PROBE(" not in source.code:
+    if "PROBE(" not in source.bare:
         yield 1, "no PROBE() declaration"
         return
     names = csource.tests(source.text)

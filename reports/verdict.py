@@ -20,6 +20,8 @@ WORST_FIRST = ("broken", "unknown", "hazard", "no", "blocked", "absent", "yes")
 SKIP_WORDS = ("no", "blocked", "absent", "hazard")
 CONCLUSIVE = ("yes", "no", "broken")
 REASON_LIMIT = 1000
+UNDECLARED_LIMIT = 200      # so that a flood of names stays out of results
+WARNING_LIMIT = 50
 
 _SPOKEN = re.compile(r"([a-z]+)(?:\s*:\s*(.*))?")
 _TRUE, _FALSE = ("yes", "true", "1"), ("no", "false", "0")
@@ -40,9 +42,12 @@ class Record:
     warnings: list[str] = field(default_factory=list)
 
     def as_json(self) -> dict[str, Any]:
+        warnings = list(dict.fromkeys(self.warnings))
+        if len(warnings) > WARNING_LIMIT:
+            warnings[WARNING_LIMIT:] = [f"{len(warnings) - WARNING_LIMIT} more warnings"]
         every = {"status": self.status, "exit": self.exit, "signal": self.signal, "ms": self.ms,
                  "leftover": self.leftover, "points": self.points, "facts": self.facts,
-                 "warnings": list(dict.fromkeys(self.warnings)) or None}
+                 "warnings": warnings or None}
         return {key: value for key, value in every.items() if value is not None}
 
 
@@ -267,7 +272,10 @@ class _Judge:
         declared = {item.name for item in self.declared.points()} if self.declared else set()
         if not self.declared:
             self.record.warnings.append("the catalogue does not know this probe")
-        for name in sorted(self.record.points.keys() - declared):
+        extra = sorted(self.record.points.keys() - declared)
+        for name in extra[UNDECLARED_LIMIT:]:
+            del self.record.points[name]
+        for name in extra[:UNDECLARED_LIMIT]:
             self.record.points[name]["undeclared"] = True
             if self.declared:
                 self.record.warnings.append(f"undeclared point {name}")

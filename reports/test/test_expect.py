@@ -1,0 +1,114 @@
+# SPDX-License-Identifier: MIT
+"""Expectations: derived from `since`, and the deviations that are written down."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from conftest import CLOCK, GOOD, MakeRun, ktap
+
+from reports import expect, result
+
+NO = GOOD.replace("ok 2 global.plain", "ok 2 global.plain # SKIP no: EINVAL")
+BROKEN = GOOD.replace("ok 2 global.plain", "#:perfmodes: observed=0\nnot ok 2 global.plain")
+
+
+def entry(when: str, verdict: str = '"broken"', point: str = "plain") -> str:
+    return (f'format = 1\n[[deviation]]\npoint = "{point}"\nwhen = {when}\nverdict = {verdict}\n'
+            'reason = "known to lie there"\nlink = "https://example.org/1"\n')
+
+
+def judge(run: Path, folder: Path, said: str = "") -> dict[str, Any]:
+    folder.mkdir(exist_ok=True)
+    if said:
+        (folder / "ring.write_backward.toml").write_text(said)
+    read = expect.read(folder)
+    assert read.problems == []
+    return result.build(run, read)
+
+
+@pytest.mark.parametrize("said,code,release,keys", [
+    (GOOD, 0, "6.1.0", []),
+    (NO, 0, "6.1.0", ["ring.write_backward.plain"]),
+    (NO, 0, "4.7", ["ring.write_backward.plain"]),
+    (NO, 0, "4.6.7", []),
+    (NO, 0, "no number", []),
+    (BROKEN, 1, "6.1.0", ["ring.write_backward.plain"]),
+    (BROKEN, 1, "3.10.0", ["ring.write_backward.plain"]),
+])
+def test_since_says_what_is_unexpected(make_run: MakeRun, tmp_path: Path, said: str, code: int,
+                                       release: str, keys: list[str]) -> None:
+    run = make_run({"root": {"ring.write_backward": ktap(said, code)}}, release=release)
+    assert [entry["key"] for entry in judge(run, tmp_path / "e")["unexpected"]] == keys
+
+
+def test_yes_before_its_time_is_news(make_run: MakeRun, tmp_path: Path) -> None:
+    run = make_run({"root": {"ring.write_backward": ktap(GOOD)}}, release="4.6.0-vendor")
+    made = judge(run, tmp_path / "e")
+    assert made["unexpected"] == [] and len(made["news"]) == 2
+
+
+@pytest.mark.parametrize("when,covered", [
+    ('{arch = "x86_64"}', True), ('{arch = "arm*"}', False), ('{arch = ["arm*", "x86*"]}', True),
+    ('{release = ">=6.1,<6.2"}', True), ('{release = "<6.1"}', False),
+    ('{release = "==6.1.0"}', True), ('{release = "6.1.*"}', True),
+    ('{emulator = "qemu-tcg"}', False), ('{emulator = "!qemu-*"}', True),
+    ('{arch = "!x86*"}', False), ('{persona = "root"}', True), ('{persona = "user"}', False),
+    ('{uid = "0"}', True), ('{paranoid = "2", arch = "x86_64"}', True),
+    ('{paranoid = "3", arch = "x86_64"}', False), ('{cpu_model = "*CPU"}', True),
+])
+def test_conditions_ask_the_environment(make_run: MakeRun, tmp_path: Path, when: str,
+                                        covered: bool) -> None:
+    run = make_run({"root": {"ring.write_backward": ktap(BROKEN, 1)}})
+    assert (judge(run, tmp_path / "e", entry(when))["unexpected"] == []) is covered
+
+
+def test_a_flaky_point_may_be_either(make_run: MakeRun, tmp_path: Path) -> None:
+    either = entry('{arch = "*"}', '["broken", "yes"]')
+    for name, said, code in (("one", GOOD, 0), ("two", BROKEN, 1)):
+        run = make_run({"root": {"ring.write_backward": ktap(said, code)}}, name)
+        made = judge(run, tmp_path / "e", either)
+        assert made["unexpected"] == [] and "news" not in made
+
+
+def test_better_than_written_down_is_news_worse_is_unexpected(make_run: MakeRun,
+                                                              tmp_path: Path) -> None:
+    run = make_run({"root": {"ring.write_backward": ktap(GOOD)}})
+    made = judge(run, tmp_path / "e", entry('{arch = "*"}'))
+    assert made["unexpected"] == []
+    assert made["news"][0]["expected"] == ["broken"]
+    worse = make_run({"root": {"ring.write_backward": ktap(BROKEN, 1)}}, "worse")
+    made = judge(worse, tmp_path / "e", entry('{arch = "*"}', '"no"'))
+    assert made["unexpected"][0]["verdict"] == "broken"
+
+
+def test_what_could_not_be_told_is_never_unexpected(make_run: MakeRun, tmp_path: Path) -> None:
+    for word in ("blocked", "absent", "hazard", "no such word"):
+        said = CLOCK.replace("global.counts\n", f"global.counts # SKIP {word}: x\n", 2)
+        run = make_run({"root": {"sw.clock": ktap(said)}}, word.replace(" ", "_"))
+        assert judge(run, tmp_path / "e")["unexpected"] == []
+
+
+@pytest.mark.parametrize("bad", [
+    "", "format = 1\n", "format = 2\n" + entry('{arch = "x"}')[11:], "[[[", "format = \xff",
+    entry("{}"), entry('{arch = "x"}', '"blocked"'), entry('{arch = "x"}', '["no"]'),
+    entry('{arch = 3}'), entry('{release = ">=six"}'), entry('{release = "<6.1,>"}'),
+    entry('{arch = "x"}').replace("https", "ftp"), entry('{arch = "x"}').replace("reason", "why"),
+    entry('{arch = "x"}').replace("known to lie there", "flaky"),
+    entry('{arch = "x"}') + "colour = 1\n",
+])
+def test_bad_entries_are_named_and_the_good_still_count(tmp_path: Path, bad: str) -> None:
+    (tmp_path / "a.bad.toml").write_text(bad, encoding="latin-1")
+    (tmp_path / "b.good.toml").write_text(entry('{arch = "x"}'))
+    found = expect.read(tmp_path)
+    assert len(found.problems) == 1 and found.problems[0].startswith("a.bad.toml")
+    assert [deviation.probe for deviation in found.deviations] == ["b.good"]
+
+
+def test_releases_are_compared_as_numbers() -> None:
+    assert expect.release_of("6.10.3-amd64") == (6, 10, 3)
+    assert expect.release_of("4.9-rc1") == (4, 9, 0)
+    assert expect.release_of("next") is None
+    assert (expect.release_of("6.10") or ()) > (expect.release_of("6.9.9") or ())
