@@ -8,7 +8,7 @@ import sys
 from importlib.util import find_spec
 
 SYSTEM = "/usr/bin/python3"
-PACKAGES = {"apt_pkg": "python3-apt", "elftools": "python3-pyelftools", "rich": "python3-rich",
+PACKAGES = {"apt_pkg": "python3-apt", "rich": "python3-rich",
             "tomllib": "python3 (3.11 or later)"}
 
 

@@ -65,7 +65,7 @@ class Guest:
         self.outcome = Outcome()
         self.qmp: Qmp | None = None
         self.selector = selectors.DefaultSelector()
-        self.began = self.last_file = time.monotonic()
+        self.began = self.last_sign = time.monotonic()
         self.process: subprocess.Popen[bytes] | None = None
 
     # -- lines ---------------------------------------------------------------------------------
@@ -79,14 +79,14 @@ class Guest:
             self.on_results(data)
 
     def on_results(self, data: bytes) -> None:
-        before = len(self.channel.files)
+        before = self.channel.frames, self.channel.started
         self.channel.feed(data)
+        if before != (self.channel.frames, self.channel.started):
+            self.last_sign = time.monotonic()
         if self.channel.started:
             self._mark("init")
-        if len(self.channel.files) > before:
-            self.last_file = time.monotonic()
-            if any(name.endswith(".ktap") for name in self.channel.files):
-                self._mark("probes")
+        if any(name.endswith(".ktap") for name in self.channel.files):
+            self._mark("probes")
         if self.channel.announced is not None:
             self.outcome.times.setdefault("end", self._now())
 
@@ -178,7 +178,7 @@ class Guest:
             return self._end("hang", f"init did not speak within {row.boot_timeout} s")
         if now > row.timeout:
             return self._end("hang", f"not done after {row.timeout} s")
-        if self.outcome.stage != "boot" and time.monotonic() - self.last_file > row.stall:
+        if self.outcome.stage != "boot" and time.monotonic() - self.last_sign > row.stall:
             last = next(reversed(self.channel.files), "none")
             return self._end("hang", f"no file for {row.stall} s, last one: {last}")
         return False

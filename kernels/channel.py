@@ -44,7 +44,7 @@ class Limits:
     file: int = 5 << 20
     total: int = 96 << 20
     files: int = 20_000
-    noise: int = 1 << 20
+    noise: int = 256 << 10
 
 
 @dataclass

@@ -4,19 +4,16 @@
 from __future__ import annotations
 
 import bz2
-import io
 import lzma
 import re
 import struct
 import subprocess
 import tarfile
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-
-from elftools.common.exceptions import ELFError
-from elftools.elf.elffile import ELFFile
+from typing import IO, Any
 
 from kernels import cpio
 from kernels.channel import REVERSED
@@ -25,7 +22,7 @@ from kernels.errors import Missing, Refused
 KERNEL = r"(?:boot/vmlinu[xz]-.*|usr/lib/(?:modules|linux)[^/]*/.*vmlinu[xz](?:\.unsigned)?|usr/bin/linux\.uml)"
 BUSYBOX = r"(?:usr/)?bin/busybox"
 MAX_MEMBER = 512 << 20
-XEN_PHYS32_ENTRY = 18
+PT_NOTE, XEN_PHYS32_ENTRY = 4, 18
 
 
 def member(deb: Path, pattern: str) -> bytes:
@@ -40,7 +37,7 @@ def member(deb: Path, pattern: str) -> bytes:
             process.kill()
 
 
-def _member(stream: io.BufferedIOBase, pattern: str, name: str) -> bytes:
+def _member(stream: IO[bytes], pattern: str, name: str) -> bytes:
     with tarfile.open(fileobj=stream, mode="r|") as tar:
         for info in tar:
             if info.isreg() and re.fullmatch(pattern, info.name.removeprefix("./")):
@@ -61,11 +58,21 @@ def _filter(*argv: str) -> Callable[[bytes], bytes]:
     return run
 
 
+def _stream(make: Callable[[], Any]) -> Callable[[bytes], bytes]:
+    def run(data: bytes) -> bytes:
+        decoder = make()
+        unpacked: bytes = decoder.decompress(data)
+        if not decoder.eof:
+            raise EOFError("it ends too early")
+        return unpacked
+    return run
+
+
 DECOMPRESS: dict[bytes, Callable[[bytes], bytes]] = {
-    b"\x1f\x8b\x08": lambda data: zlib.decompressobj(31).decompress(data),
-    b"\xfd7zXZ\x00": lambda data: lzma.LZMADecompressor().decompress(data),
-    b"\x5d\x00\x00": lambda data: lzma.LZMADecompressor(lzma.FORMAT_ALONE).decompress(data),
-    b"BZh": lambda data: bz2.BZ2Decompressor().decompress(data),
+    b"\x1f\x8b\x08": _stream(lambda: zlib.decompressobj(31)),
+    b"\xfd7zXZ\x00": _stream(lzma.LZMADecompressor),
+    b"\x5d\x00\x00": _stream(lambda: lzma.LZMADecompressor(lzma.FORMAT_ALONE)),
+    b"BZh": _stream(bz2.BZ2Decompressor),
     b"\x28\xb5\x2f\xfd": _filter("zstd", "-dc"),
     b"\x02\x21\x4c\x18": _filter("lz4", "-dc"),
 }
@@ -95,14 +102,30 @@ def vmlinux(bzimage: bytes) -> bytes:
     raise Refused(f"bzImage: unknown compression {packed[:4].hex()}")
 
 
+def _note_segments(elf: bytes) -> Iterator[bytes]:
+    """The PT_NOTE segments of a 64-bit little-endian ELF."""
+    if elf[:6] != b"\x7fELF\x02\x01" or len(elf) < 64:
+        return
+    table, = struct.unpack_from("<Q", elf, 32)
+    size, count = struct.unpack_from("<HH", elf, 54)
+    for number in range(count):
+        head = elf[table + number * size:table + number * size + 56]
+        if len(head) == 56 and struct.unpack_from("<I", head)[0] == PT_NOTE:
+            offset, = struct.unpack_from("<Q", head, 8)
+            length, = struct.unpack_from("<Q", head, 32)
+            yield elf[offset:offset + length]
+
+
 def has_pvh_entry(elf: bytes) -> bool:
     """Can QEMU start this ELF directly (Xen note with a 32-bit entry point)?"""
-    try:
-        segments = [s for s in ELFFile(io.BytesIO(elf)).iter_segments() if s["p_type"] == "PT_NOTE"]
-        notes = [note for segment in segments for note in segment.iter_notes()]
-    except (ELFError, UnicodeDecodeError, ValueError):
-        return False
-    return any(note["n_name"] == "Xen" and note["n_type"] == XEN_PHYS32_ENTRY for note in notes)
+    for notes in _note_segments(elf):
+        at = 0
+        while at + 12 <= len(notes):
+            name, data, kind = struct.unpack_from("<III", notes, at)
+            if kind == XEN_PHYS32_ENTRY and notes[at + 12:at + 12 + name] == b"Xen\0":
+                return True
+            at += 12 + -(-name // 4) * 4 + -(-data // 4) * 4
+    return False
 
 
 def bootable(kernel: bytes, unpack: str) -> bytes:
@@ -144,8 +167,8 @@ class Job:
                 raise Refused("an argument for the guest has a line break in it")
         lines = "".join(f"{arg}\n" for arg in self.args)
         mirror = "".join(f"\\{byte:03o}" for byte in REVERSED)
-        return [cpio.file("job/mirror", f"{mirror}\n".encode()), cpio.file("job/args", lines.encode()), cpio.file("job/channel", f"{self.channel}\n".encode()),
-                cpio.file("job/paranoid", f"{self.paranoid}\n".encode())]
+        texts = {"args": lines, "channel": f"{self.channel}\n", "paranoid": f"{self.paranoid}\n", "mirror": f"{mirror}\n"}
+        return [cpio.file(f"job/{name}", text.encode()) for name, text in texts.items()]
 
 
 def initramfs(busybox: bytes, bundle: Path, job: Job, init: bytes | None = None) -> bytes:

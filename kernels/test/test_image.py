@@ -1,0 +1,140 @@
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+import gzip
+import lzma
+import shutil
+import stat
+import struct
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from kernels import cpio, image
+from kernels.errors import Missing, Refused
+
+
+def elf(note: bytes) -> bytes:
+    """The smallest ELF with one note segment."""
+    head = b"\x7fELF\x02\x01\x01" + bytes(9) + struct.pack("<HHIQQQIHHHHHH", 2, 62, 1, 0, 64, 0, 0, 64, 56, 1, 64, 0, 0)
+    return head + struct.pack("<IIQQQQQQ", 4, 4, 120, 0, 0, len(note), len(note), 4) + note
+
+
+XEN = struct.pack("<III", 4, 4, 18) + b"Xen\0" + bytes(4)
+GNU = struct.pack("<III", 4, 4, 1) + b"GNU\0" + bytes(4)
+
+
+def bzimage(packed: bytes, version: int = 0x20F, length: int | None = None) -> bytes:
+    data = bytearray(4 * 512)
+    data[0x1F1] = 3
+    data[0x202:0x206] = b"HdrS"
+    struct.pack_into("<H", data, 0x206, version)
+    struct.pack_into("<II", data, 0x248, 16, len(packed) if length is None else length)
+    return bytes(data) + bytes(16) + packed + bytes(100)
+
+
+def sized(packed: bytes) -> bytes:
+    return packed + b"size"
+
+
+@pytest.mark.parametrize("packed", [gzip.compress(elf(XEN)), lzma.compress(elf(XEN)), lzma.compress(elf(XEN), lzma.FORMAT_ALONE)],
+                         ids=["gzip", "xz", "lzma"])
+def test_a_bzimage_becomes_its_vmlinux(packed: bytes) -> None:
+    assert image.bootable(bzimage(sized(packed)), "pvh") == elf(XEN)
+
+
+@pytest.mark.parametrize("tool", [["lz4", "-lc"], ["zstd", "-c"]])
+def test_external_compressors(tool: list[str]) -> None:
+    if not shutil.which(tool[0]):
+        pytest.skip(f"no {tool[0]}")
+    packed = subprocess.run(tool, input=elf(XEN) * 50, capture_output=True, check=True).stdout
+    assert image.vmlinux(bzimage(sized(packed))) == elf(XEN) * 50
+
+
+def test_without_a_pvh_entry_the_bzimage_stays() -> None:
+    kernel = bzimage(sized(gzip.compress(elf(GNU))))
+    assert image.bootable(kernel, "pvh") == kernel
+    assert image.bootable(kernel, "") == kernel
+    assert image.bootable(b"MZ anything else", "pvh") == b"MZ anything else"
+
+
+@pytest.mark.parametrize("kernel", [
+    bzimage(b"no known magic, surely"), bzimage(sized(gzip.compress(bytes(999))[:15])), bzimage(b"x" * 99, version=0x207),
+    bzimage(b"x" * 99, length=1 << 30), b"", b"short"],
+                         ids=["magic", "cut", "protocol", "outside", "empty", "short"])
+def test_a_damaged_bzimage_is_refused(kernel: bytes) -> None:
+    with pytest.raises(Refused):
+        image.vmlinux(kernel)
+
+
+@pytest.mark.parametrize("data", [b"", b"\x7fELF", b"\x7fELF\x02\x01\x01" + bytes(60), elf(XEN)[:100], elf(b"\xff" * 20)],
+                         ids=["empty", "magic", "zeros", "cut", "note"])
+def test_a_damaged_elf_has_no_entry(data: bytes) -> None:
+    assert not image.has_pvh_entry(data)
+
+
+def make_deb(folder: Path, files: dict[str, bytes]) -> Path:
+    tree = folder / "tree"
+    for name, data in files.items():
+        (tree / name).parent.mkdir(parents=True, exist_ok=True)
+        (tree / name).write_bytes(data)
+    (tree / "DEBIAN").mkdir()
+    (tree / "DEBIAN" / "control").write_text("Package: x\nVersion: 1\nArchitecture: all\nMaintainer: x <x@x>\nDescription: x\n")
+    subprocess.run(["dpkg-deb", "--build", "--root-owner-group", str(tree), str(folder / "x.deb")], check=True, capture_output=True)
+    return folder / "x.deb"
+
+
+@pytest.mark.parametrize("name", [
+    "boot/vmlinuz-5.10.0-46-cloud-amd64", "usr/lib/modules/7.3.4/vmlinuz.unsigned", "usr/lib/modules/7.2/vmlinuz",
+    "usr/bin/linux.uml", "boot/vmlinux-6.12"])
+def test_the_kernel_is_found_in_a_package(tmp_path: Path, name: str) -> None:
+    deb = make_deb(tmp_path, {"usr/share/doc/vmlinuz-x": b"no", name: b"kernel"})
+    path = image.kernel_file(deb, "0" * 64, "pvh", tmp_path / "cache")
+    assert path.read_bytes() == b"kernel" and path.stat().st_mode & stat.S_IXUSR
+    assert not list(path.parent.glob("*.part"))
+
+
+def test_a_package_without_kernel_or_no_package_at_all(tmp_path: Path) -> None:
+    with pytest.raises(Missing):
+        image.member(make_deb(tmp_path, {"usr/share/x": b""}), image.KERNEL)
+    (tmp_path / "y.deb").write_bytes(b"not a package")
+    with pytest.raises(Refused):
+        image.member(tmp_path / "y.deb", image.KERNEL)
+
+
+def test_the_archive_is_what_cpio_reads(tmp_path: Path) -> None:
+    if not shutil.which("cpio"):
+        pytest.skip("no cpio")
+    data = cpio.archive([cpio.file("a/b/run", b"hello", 0o755), cpio.link("a/sh", "b/run"), cpio.character("dev/console", 5, 1)])
+    listed = subprocess.run(["cpio", "-itv", "--quiet"], input=data, capture_output=True, check=True).stdout.decode()
+    kinds = [line[:10] for line in listed.splitlines()]
+    assert kinds == ["drwxr-xr-x", "drwxr-xr-x", "-rwxr-xr-x", "lrwxrwxrwx", "drwxr-xr-x", "crw-------"]
+    subprocess.run(["cpio", "-id", "--quiet", "a/b/run"], input=data, cwd=tmp_path, check=True)
+    assert (tmp_path / "a" / "b" / "run").read_bytes() == b"hello"
+    assert data == cpio.archive([cpio.file("a/b/run", b"hello", 0o755), cpio.link("a/sh", "b/run"), cpio.character("dev/console", 5, 1)])
+
+
+def test_the_initramfs_has_the_bundle_as_a_device_has_it(tmp_path: Path) -> None:
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin" / "launch").write_bytes(b"x")
+    (tmp_path / "bin" / "launch").chmod(0o755)
+    data = image.initramfs(b"busybox", tmp_path, image.Job(("--suite", "a b"), "ttyS1", "-1"))
+    for text in (b"perfmodes/bin/launch\0", b"init\0", b"job/args\0", b"--suite\na b\n", b"bin/cksum\0", b"TRAILER!!!\0"):
+        assert text in data
+    with pytest.raises(Refused):
+        image.Job(("--env", "a=b\nc"), "ttyS1").entries()
+
+
+def test_the_guests_cksum_agrees(tmp_path: Path) -> None:
+    """The shell script for guests against the real one, with busybox doing the work as it will there."""
+    if not shutil.which("busybox"):
+        pytest.skip("no busybox")
+    (tmp_path / "bin").mkdir()
+    subprocess.run(["busybox", "--install", "-s", str(tmp_path / "bin")], check=True)
+    (tmp_path / "mirror").write_bytes(next(e.data for e in image.Job((), "x").entries() if e.name == "job/mirror"))
+    script = Path(image.__file__).with_name("cksum").read_text().replace("/job/mirror", str(tmp_path / "mirror"))
+    for data in (b"", b"hello\n", bytes(range(256)) * 3, b"x" * 70_000):
+        said = [subprocess.run(argv, input=data, capture_output=True, check=True, env=env).stdout.split() for argv, env in (
+            (["busybox", "sh", "-c", script], {"PATH": str(tmp_path / "bin")}), (["cksum"], None))]
+        assert said[0] == said[1]
