@@ -80,6 +80,7 @@ if [ -f "$here/Makefile" ]; then
 	bin=$here/build/${ARCH:-$(uname -m)}
 	if [ $build = yes ]; then
 		if [ $install = yes ]; then "$here/.ci/install" build reports || exit 3; fi
+		make -C "$here" -q all >/dev/null 2>&1 || say "perfmodes: building (a minute or so the first time)"
 		make -C "$here" --no-print-directory -s -j "$(nproc 2>/dev/null || echo 1)" all >&2 ||
 			die 3 "the build failed; V=1 make shows how"
 	fi

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * A kernel that lies, played by a system call filter: calls that answer an error, or answer
- * success and do nothing. With it the project shows for every point that its probe can say
- * something other than yes; a check that cannot fail is no check.
+ * A kernel that lies, played by a system call filter: calls that answer an error, calls that
+ * answer success and do nothing, and a perf_event_open that takes a field of the attr and ignores
+ * it. With it the project shows for every point that its probe can say something other than yes;
+ * a check that cannot fail is no check.
  */
 #ifndef FAULT_H
 #define FAULT_H
@@ -12,8 +13,20 @@
 /* Print the names of all faults, one a line. */
 void fault_list(FILE *to);
 
-/* Let this process and all it starts see a kernel with that fault. Returns 0, -ENOENT for an
- * unknown name, or -errno. */
-int fault_inject(const char *name);
+/* By name; NULL when there is none of that name. */
+const struct fault *fault_find(const char *name);
+
+/*
+ * Let this process and all it starts see a kernel with that fault. Faults of the attr need a liar
+ * beside it: their listener is sent over `socket` to whoever calls fault_listener().
+ * Returns 0 or -errno.
+ */
+int fault_inject(const struct fault *fault, int socket);
+
+/* The listener from the other end of the socket, or -1 when this fault needs none. */
+int fault_listener(const struct fault *fault, int socket);
+
+/* Answer one perf_event_open: strip the attr of the field, let the call go on (v5.5). */
+void fault_answer(const struct fault *fault, int listener);
 
 #endif

@@ -23,6 +23,7 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -33,7 +34,7 @@
 struct options {
 	const char *persona;
 	const char *out;
-	const char *fault;		/* or NULL */
+	const struct fault *fault;	/* or NULL */
 	double timeout;			/* seconds */
 	long output_limit;		/* bytes */
 	bool old_kernel;
@@ -181,7 +182,8 @@ static void kill_all(pid_t probe, struct ending *end)
 
 /* ------------------------------------------------------------------------------- the probe */
 
-static noreturn void become_probe(const struct options *options, int program, int output)
+static noreturn void become_probe(const struct options *options, int program, int output,
+				  int socket)
 {
 	const struct rlimit none = { 0, 0 };
 	sigset_t empty;
@@ -197,7 +199,7 @@ static noreturn void become_probe(const struct options *options, int program, in
 	setrlimit(RLIMIT_CORE, &none);
 	if (persona_assume(options->persona, options->old_kernel) < 0)
 		_exit(126);
-	if (options->fault && fault_inject(options->fault) < 0)
+	if (options->fault && fault_inject(options->fault, socket) < 0)
 		_exit(126);
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	/* By descriptor: the persona need not be able to walk the path, say through /root. */
@@ -235,12 +237,13 @@ static bool pass_output(int from, int to, const struct options *options, struct 
  * Follow the probe until it has ended and its output is read, or a bound is reached. On time-out
  * it gets SIGTERM first, so that what it changed on the machine can be put back.
  */
-static void follow(const struct options *options, pid_t probe, int from, int to,
+static void follow(const struct options *options, pid_t probe, int from, int to, int liar,
 		   struct ending *end)
 {
 	const int64_t start = now_ms();
 	int64_t deadline = start + (int64_t)(options->timeout * 1000);
-	struct pollfd entry = { .fd = from, .events = POLLIN };
+	struct pollfd entries[] = { { .fd = from, .events = POLLIN },
+				    { .fd = liar, .events = POLLIN } };
 	sigset_t none;
 	bool open = true;
 
@@ -257,10 +260,16 @@ static void follow(const struct options *options, pid_t probe, int from, int to,
 			deadline = now_ms() + 500;
 			continue;
 		}
-		if (ppoll(&entry, 1, end->main_gone ? &(struct timespec){ 0 } : &wait, &none) > 0)
+		if (ppoll(entries, 2, end->main_gone ? &(struct timespec){ 0 } : &wait, &none) <= 0) {
+			if (end->main_gone)
+				break;	/* all is read: who still holds the pipe is left over */
+		} else if (entries[1].revents & POLLIN) {
+			fault_answer(options->fault, liar);
+		} else if (entries[0].revents) {
 			open = pass_output(from, to, options, end);
-		else if (end->main_gone)
-			break;	/* ended, and all read: who still holds the pipe is left over */
+		} else {
+			entries[1].fd = -1;	/* nobody is left who could ask the liar */
+		}
 		reap(probe, end);
 	}
 	kill_all(probe, end);
@@ -302,7 +311,7 @@ static int launch(const struct options *options)
 {
 	struct ending end = { 0 };
 	char part[4096];
-	int program, file, pipes[2];
+	int program, file, pipes[2], sockets[2], liar = -1;
 	pid_t probe;
 
 	snprintf(part, sizeof(part), "%s.part", options->out);
@@ -312,20 +321,24 @@ static int launch(const struct options *options)
 		return 3;
 	}
 	file = open(part, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
-	if (file < 0 || pipe2(pipes, O_CLOEXEC) < 0) {
+	if (file < 0 || pipe2(pipes, O_CLOEXEC) < 0 ||
+	    socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sockets) < 0) {
 		fprintf(stderr, "launch: %s: %s\n", part, strerror(errno));
 		return 3;
 	}
 	probe = fork();
 	if (probe == 0)
-		become_probe(options, program, pipes[1]);
+		become_probe(options, program, pipes[1], sockets[1]);
 	close(pipes[1]);
+	close(sockets[1]);
+	if (probe > 0 && options->fault)
+		liar = fault_listener(options->fault, sockets[0]);
 	if (probe < 0) {
 		fprintf(stderr, "launch: fork: %s\n", strerror(errno));
 		unlink(part);
 		return 3;
 	}
-	follow(options, probe, pipes[0], file, &end);
+	follow(options, probe, pipes[0], file, liar, &end);
 	return finish(options, part, file, &end);
 }
 
@@ -353,6 +366,19 @@ static int check_persona(const char *persona)
 	return WIFEXITED(status) ? WEXITSTATUS(status) : 3;
 }
 
+static const struct fault *take_fault(const char *name)
+{
+	const struct fault *fault = fault_find(name);
+
+	if (!strcmp(name, "list"))
+		fault_list(stdout);
+	else if (!fault)
+		fprintf(stderr, "launch: no fault called '%s' (--fault list)\n", name);
+	if (!fault)
+		exit(strcmp(name, "list") ? 2 : 0);
+	return fault;
+}
+
 static int parse(int argc, char **argv, struct options *ret)
 {
 	static const struct option known[] = {
@@ -376,16 +402,12 @@ static int parse(int argc, char **argv, struct options *ret)
 		case 'k': ret->old_kernel = true; break;
 		case 'o': ret->out = optarg; break;
 		case 'c': exit(check_persona(optarg));
-		case 'f': ret->fault = optarg; break;
+		case 'f': ret->fault = take_fault(optarg); break;
 		case 'h': fputs(usage, stdout); exit(0);
 		default: return -1;
 		}
 	}
 	ret->program = argv + optind;
-	if (ret->fault && !strcmp(ret->fault, "list")) {
-		fault_list(stdout);
-		exit(0);
-	}
 	return ret->out && optind < argc && ret->timeout > 0 && ret->output_limit > 0 ? 0 : -1;
 }
 

@@ -1,0 +1,37 @@
+# SPDX-License-Identifier: MIT
+"""The lying kernels: each lie is told, and a probe that believes it would be seen."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from conftest import result_of, run, run_suite, verdicts
+
+
+def judged(out: Path, probe: str, fault: str) -> dict[str, str]:
+    run_suite(out, "--suite", "meta" if probe.startswith("meta.") else "default", "--probe", probe,
+              "--persona", "user", "--fault", fault)
+    assert f"launch_flags=--fault {fault}\n" in (out / "env").read_text(), "a lie is marked as one"
+    return verdicts(result_of(out), "user")
+
+
+@pytest.mark.parametrize("fault, verdict", [
+    ("open-einval", "blocked"),		# perf would have said EFAULT to the gate's second question
+    ("enable-nothing", "broken"),	# accepted, and not one page fault is counted
+    ("ioctl-einval", "unknown"),	# a failed set-up is nobody's fault
+    ("disable-nothing", "yes"),		# a lie that this probe never hears
+])
+def test_lies_of_calls(fault: str, verdict: str, build: Path, tmp_path: Path) -> None:
+    assert judged(tmp_path / "run", "meta.pass", fault) == {"meta.pass.counts": verdict}
+
+
+def test_lies_of_the_attr(build: Path, tmp_path: Path) -> None:
+    """inherit taken and ignored: the points that need a child's counts see it."""
+    found = judged(tmp_path / "run", "inherit.follow", "attr-inherit")
+    assert "broken" in found.values() and "no" not in found.values()
+
+
+def test_unknown_faults_are_refused(build: Path, tmp_path: Path) -> None:
+    done = run(build / "launch", "--fault", "nonsense", "--out", tmp_path / "x", "--", "true")
+    assert done.returncode == 2 and "--fault list" in done.stderr
