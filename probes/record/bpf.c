@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Does the ring report BPF programs as they come and go: KSYMBOL for the compiled code, BPF_EVENT
+ * for the program? Without them samples in compiled BPF code have no name.
+ * Observed: the smallest program is loaded and closed; its tag links the two kinds of record.
+ * Linux 76193a94522f ("perf, bpf: Introduce PERF_RECORD_KSYMBOL") (v5.1)
+ * Linux 6ee52e2a3fe4 ("perf, bpf: Introduce PERF_RECORD_BPF_EVENT") (v5.1)
+ */
+#include "probe.h"
+#include <stdio.h>
+#include <sys/syscall.h>
+
+PROBE(TITLE("BPF programs in the ring")
+      SINCE("5.1")
+      NEEDS("bpf")
+      POINT(load, "loading gives one BPF_EVENT of type load, with id and tag")
+      COMMIT("6ee52e2a3fe4")
+      POINT(unload, "the last close gives one BPF_EVENT of type unload with the same tag")
+      POINT(ksymbol, "compiled code is reported by KSYMBOL, named bpf_prog_ and the tag")
+      COMMIT("76193a94522f")
+      POINT(ksymbol_unregister, "and taken back by KSYMBOL marked UNREGISTER"))
+
+struct instruction {
+	uint8_t code, registers;
+	int16_t offset;
+	int32_t immediate;
+};
+
+/* The part of union bpf_attr that BPF_PROG_LOAD has had from the beginning. */
+struct load_order {
+	uint32_t prog_type, insn_cnt;
+	uint64_t insns, license;
+	uint32_t log_level, log_size;
+	uint64_t log_buf;
+	uint32_t kern_version, prog_flags;
+};
+
+/* r0 = 0; exit. A socket filter that drops everything and is attached to nothing. */
+static int load_program(void)
+{
+	static const struct instruction code[] = { { .code = 0xb7 }, { .code = 0x95 } };
+	struct load_order order = {
+		.prog_type = 1,
+		.insn_cnt = 2,
+		.insns = (uintptr_t)code,
+		.license = (uintptr_t)"GPL",
+	};
+	int fd = syscall(SYS_bpf, 5, &order, sizeof(order));
+
+	return fd < 0 ? -errno : fd;
+}
+
+static int must_load(struct __test_metadata *_metadata)
+{
+	int fd = load_program();
+
+	if (fd == -ENOSYS)
+		say_absent("this kernel has no bpf(2)");
+	if (fd == -EPERM || fd == -EACCES)
+		say_blocked("bpf(2): %s, needs CAP_BPF or CAP_SYS_ADMIN", errno_name(fd));
+	if (fd < 0)
+		cannot_tell("bpf(2): %s", errno_name(fd));
+	return fd;
+}
+
+static struct watch watch_bpf(struct __test_metadata *_metadata, bool ksymbol, bool bpf_event)
+{
+	struct perf_event_attr attr = attr_sideband(), without = attr;
+	struct watch watch;
+
+	attr.ksymbol = ksymbol;
+	attr.bpf_event = bpf_event;
+	watch = ask_watch(&attr, &without, 0, -1, 4, ksymbol ? "ksymbol" : "bpf_event");
+	must_ioctl(watch.fd, PERF_EVENT_IOC_ENABLE, 0);
+	return watch;
+}
+
+/* Load, and find the record of it. */
+static int load_seen(struct __test_metadata *_metadata, struct watch *watch,
+		     struct pm_record *ret)
+{
+	int fd = must_load(_metadata);
+
+	if (!seek(watch, PERF_RECORD_BPF_EVENT, ret))
+		broken("no BPF_EVENT after loading a program");
+	if (ret->bpf_event.bpf_type != PERF_BPF_EVENT_PROG_LOAD || !ret->bpf_event.id)
+		broken("type=%u id=%u want=1 and an id", ret->bpf_event.bpf_type,
+		       ret->bpf_event.id);
+	return fd;
+}
+
+TEST(load)
+{
+	struct watch watch = watch_bpf(_metadata, false, true);
+	struct pm_record record;
+	char path[64], line[512], want[32];
+	int fd = load_seen(_metadata, &watch, &record);
+
+	snprintf(want, sizeof(want), "%02x%02x%02x%02x%02x%02x%02x%02x", record.bpf_event.tag[0],
+		 record.bpf_event.tag[1], record.bpf_event.tag[2], record.bpf_event.tag[3],
+		 record.bpf_event.tag[4], record.bpf_event.tag[5], record.bpf_event.tag[6],
+		 record.bpf_event.tag[7]);
+	snprintf(path, sizeof(path), "/proc/self/fdinfo/%d", fd);
+	if (pm_read_text(path, line, sizeof(line)) > 0 && strstr(line, "prog_tag:") &&
+	    !strstr(line, want))
+		broken("tag=%s is not the program's", want);
+}
+
+TEST(unload)
+{
+	struct watch watch = watch_bpf(_metadata, false, true);
+	struct pm_record record;
+	int fd = load_seen(_metadata, &watch, &record);
+	uint8_t tag[8];
+
+	memcpy(tag, record.bpf_event.tag, 8);
+	close(fd);
+	if (!seek(&watch, PERF_RECORD_BPF_EVENT, &record))
+		broken("no BPF_EVENT after the last close");
+	if (record.bpf_event.bpf_type != PERF_BPF_EVENT_PROG_UNLOAD ||
+	    memcmp(tag, record.bpf_event.tag, 8))
+		broken("type=%u want=2 with the same tag", record.bpf_event.bpf_type);
+}
+
+static int must_see_symbol(struct __test_metadata *_metadata, struct watch *watch)
+{
+	struct pm_record record;
+	char jit[8] = "";
+	int fd = must_load(_metadata);
+
+	if (!seek(watch, PERF_RECORD_KSYMBOL, &record)) {
+		pm_read_text("/proc/sys/net/core/bpf_jit_enable", jit, sizeof(jit));
+		if (!strcmp(jit, "0"))
+			say_absent("BPF is interpreted here (bpf_jit_enable=0)");
+		broken("no KSYMBOL (bpf_jit_enable=%s)", jit);
+	}
+	if (record.ksymbol.ksym_type != PERF_RECORD_KSYMBOL_TYPE_BPF || !record.ksymbol.addr ||
+	    !record.ksymbol.len || record.ksymbol.flags)
+		broken("type=%u addr=%#" PRIx64 " len=%u flags=%u", record.ksymbol.ksym_type,
+		       record.ksymbol.addr, record.ksymbol.len, record.ksymbol.flags);
+	if (strncmp(record.ksymbol.name, "bpf_prog_", 9))
+		broken("name=%.80s", record.ksymbol.name);
+	return fd;
+}
+
+TEST(ksymbol)
+{
+	struct watch watch = watch_bpf(_metadata, true, false);
+
+	must_see_symbol(_metadata, &watch);
+}
+
+TEST(ksymbol_unregister)
+{
+	struct watch watch = watch_bpf(_metadata, true, false);
+	struct pm_record record;
+
+	close(must_see_symbol(_metadata, &watch));
+	if (!seek(&watch, PERF_RECORD_KSYMBOL, &record))
+		broken("no KSYMBOL after the last close");
+	if (!(record.ksymbol.flags & PERF_RECORD_KSYMBOL_FLAGS_UNREGISTER))
+		broken("flags=%u want=1", record.ksymbol.flags);
+}
+
+PROBE_MAIN

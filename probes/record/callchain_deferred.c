@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Can the kernel put off the user part of a call chain until it returns to user mode, and are the
+ * two halves tied by a cookie? It lets profilers unwind where page faults are allowed.
+ * Observed: one page fault a sample; the sample ends in a cookie, the record has the same.
+ */
+#include "probe.h"
+
+PROBE(TITLE("user call chains put off to the return to user mode")
+      SINCE("6.19")
+      POINT(cookie, "the sample's chain ends in USER_DEFERRED and a cookie")
+      POINT(record, "CALLCHAIN_DEFERRED follows with the same cookie and user addresses")
+      POINT(other_event, "defer_output alone carries the record for an event of its own"))
+
+static struct perf_event_attr attr_deferred(void)
+{
+	struct perf_event_attr attr = attr_faults(PERF_SAMPLE_CALLCHAIN | PERF_SAMPLE_TID);
+
+	attr.exclude_callchain_kernel = 1;
+	attr.sample_id_all = 1;
+	return attr;
+}
+
+static struct watch ask_deferred(struct __test_metadata *_metadata, bool output)
+{
+	struct perf_event_attr attr = attr_deferred(), without = attr;
+	struct watch watch;
+
+	attr.defer_callchain = 1;
+	attr.defer_output = output;
+	watch = ask_watch(&attr, &without, 0, -1, 4, "defer_callchain");
+	must_ioctl(watch.fd, PERF_EVENT_IOC_ENABLE, 0);
+	ASSERT_EQ(0, cause_faults(1));
+	must_ioctl(watch.fd, PERF_EVENT_IOC_DISABLE, 0);
+	return watch;
+}
+
+/* The cookie at the end of a sample's chain, or 0. */
+static uint64_t cookie_of(const struct pm_record *record)
+{
+	const uint64_t nr = record->sample.callchain_nr;
+
+	if (nr < 2 || record->sample.callchain[nr - 2] != PERF_CONTEXT_USER_DEFERRED)
+		return 0;
+	return record->sample.callchain[nr - 1];
+}
+
+TEST(cookie)
+{
+	struct watch watch = ask_deferred(_metadata, true);
+	struct pm_record record;
+
+	if (!seek(&watch, PERF_RECORD_SAMPLE, &record))
+		broken("no sample of a page fault");
+	if (!cookie_of(&record))
+		broken("a chain of %" PRIu64 " words without a cookie", record.sample.callchain_nr);
+}
+
+TEST(record)
+{
+	struct watch watch = ask_deferred(_metadata, true);
+	struct pm_record record;
+	uint64_t cookie = 0;
+
+	if (seek(&watch, PERF_RECORD_SAMPLE, &record))
+		cookie = cookie_of(&record);
+	if (!cookie)
+		broken("no sample with a cookie");
+	if (!seek(&watch, PERF_RECORD_CALLCHAIN_DEFERRED, &record))
+		broken("no CALLCHAIN_DEFERRED after the sample");
+	if (record.callchain_deferred.cookie != cookie || !record.callchain_deferred.nr)
+		broken("cookie=%#" PRIx64 " want=%#" PRIx64 " addresses=%" PRIu64,
+		       record.callchain_deferred.cookie, cookie, record.callchain_deferred.nr);
+}
+
+TEST(other_event)
+{
+	struct perf_event_attr attr = attr_sideband(), without = attr;
+	struct pm_record record;
+	struct watch watch;
+
+	attr.defer_output = 1;
+	watch = ask_watch(&attr, &without, 0, -1, 4, "defer_output");
+	must_ioctl(watch.fd, PERF_EVENT_IOC_ENABLE, 0);
+	ask_deferred(_metadata, false);
+	if (!seek(&watch, PERF_RECORD_CALLCHAIN_DEFERRED, &record))
+		broken("no CALLCHAIN_DEFERRED in the ring of the other event");
+}
+
+PROBE_MAIN

@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Does the ring report a new control group, so that PERF_SAMPLE_CGROUP ids get a name?
+ * Observed: in a mount namespace of its own the test makes a group and removes it again; the
+ * record's id is held against the directory's inode, the path against its name.
+ * Linux 96aaab686505 ("perf/core: Add PERF_RECORD_CGROUP event") (v5.7)
+ */
+#include "probe.h"
+#include <stdio.h>
+#include <sys/mount.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+
+PROBE(TITLE("new control groups in the ring")
+      SINCE("5.7")
+      COMMIT("96aaab686505")
+      NEEDS("root")
+      NEEDS("cgroup")
+      POINT(created, "mkdir in a cgroup file system gives one CGROUP record")
+      POINT(id_is_inode, "the record's id is the inode number of the group's directory")
+      POINT(path, "the record's path ends in the group's name")
+      POINT(needs_its_bit, "without attr.cgroup there is no record"))
+
+FIXTURE(group)
+{
+	char path[128], name[64];
+	struct stat directory;
+	struct pm_record record;
+	struct watch watch;
+};
+
+/* Where groups that perf knows live: the v1 perf_event hierarchy if there is one, else v2. */
+static int mount_groups(const char *where)
+{
+	char own[2048] = "";
+
+	pm_read_text("/proc/self/cgroup", own, sizeof(own));
+	if (unshare(CLONE_NEWNS) || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL))
+		return -errno;
+	if (strstr(own, "perf_event"))
+		return mount("perfmodes", where, "cgroup", 0, "perf_event") ? -errno : 0;
+	return mount("perfmodes", where, "cgroup2", 0, NULL) ? -errno : 0;
+}
+
+static void watch_groups(struct __test_metadata *_metadata, FIXTURE_DATA(group) *self, bool cgroup)
+{
+	struct perf_event_attr attr = attr_sideband(), without = attr;
+
+	attr.cgroup = cgroup;
+	attr.comm = without.comm = 1;
+	self->watch = ask_watch(&attr, &without, 0, -1, 2, "cgroup");
+	must_ioctl(self->watch.fd, PERF_EVENT_IOC_ENABLE, 0);
+	if (mkdir(self->path, 0700))
+		say_blocked("mkdir of a group: %s", errno_name(errno));
+	ASSERT_EQ(0, stat(self->path, &self->directory));
+	rmdir(self->path);
+}
+
+FIXTURE_SETUP(group)
+{
+	int error;
+
+	require(REQUIRE_ROOT);
+	error = mount_groups("/tmp");
+	if (error == -EPERM || error == -EACCES)
+		say_blocked("a private cgroup mount: %s", errno_name(error));
+	if (error)
+		say_absent("no cgroup file system (%s)", errno_name(error));
+	snprintf(self->name, sizeof(self->name), "perfmodes-%d", getpid());
+	snprintf(self->path, sizeof(self->path), "/tmp/%s", self->name);
+}
+
+FIXTURE_TEARDOWN(group)
+{
+}
+
+static void must_see(struct __test_metadata *_metadata, FIXTURE_DATA(group) *self)
+{
+	watch_groups(_metadata, self, true);
+	if (!seek(&self->watch, PERF_RECORD_CGROUP, &self->record))
+		broken("no CGROUP record of a new group");
+}
+
+TEST_F(group, created)
+{
+	struct pm_record second;
+
+	must_see(_metadata, self);
+	if (seek(&self->watch, PERF_RECORD_CGROUP, &second))
+		broken("a second record of one new group");
+}
+
+TEST_F(group, id_is_inode)
+{
+	must_see(_metadata, self);
+	if ((ino_t)self->record.cgroup.id != self->directory.st_ino)
+		broken("id=%" PRIu64 " inode=%ju", self->record.cgroup.id,
+		       (uintmax_t)self->directory.st_ino);
+}
+
+TEST_F(group, path)
+{
+	const char *path;
+	size_t skip;
+
+	must_see(_metadata, self);
+	path = self->record.cgroup.path;
+	skip = strlen(path) - strlen(self->name);
+	if (strlen(path) < strlen(self->name) || strcmp(path + skip, self->name))
+		broken("path=%.120s want=.../%s", path, self->name);
+}
+
+TEST_F(group, needs_its_bit)
+{
+	watch_groups(_metadata, self, false);
+	if (seek(&self->watch, PERF_RECORD_CGROUP, &self->record))
+		broken("a CGROUP record although attr.cgroup is clear");
+	prctl(PR_SET_NAME, "alive");
+	if (!seek(&self->watch, PERF_RECORD_COMM, &self->record))
+		broken("not even the COMM that attr.comm asks for came");
+}
+
+PROBE_MAIN

@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Does the ring say which namespaces a task lives in? It is how samples get attributed to
+ * containers.
+ * Observed: a child is made, a namespace is left; each entry of the record is held against
+ * /proc/PID/ns.
+ * Linux e422267322cd ("perf: Add PERF_RECORD_NAMESPACES ...") (v4.12)
+ */
+#include "probe.h"
+#include <stdio.h>
+#include <sys/stat.h>
+
+PROBE(TITLE("namespaces in the ring")
+      SINCE("4.12")
+      POINT(on_fork, "a new task gives one NAMESPACES record with its pid and tid")
+      POINT(inodes, "each entry is the inode of the task's own /proc/PID/ns link")
+      POINT(on_unshare, "unshare(CLONE_NEWUTS) gives a record with the new UTS namespace")
+      NEEDS("root")
+      FACT(entries, int, "-", "namespaces named in a record"))
+
+static const char *const ns_names[NR_NAMESPACES] = {
+	[NET_NS_INDEX] = "net",	  [UTS_NS_INDEX] = "uts", [IPC_NS_INDEX] = "ipc",
+	[PID_NS_INDEX] = "pid",	  [USER_NS_INDEX] = "user", [MNT_NS_INDEX] = "mnt",
+	[CGROUP_NS_INDEX] = "cgroup",
+};
+
+static struct watch watch_namespaces(struct __test_metadata *_metadata)
+{
+	struct perf_event_attr attr = attr_sideband(), without = attr;
+	struct watch watch;
+
+	attr.namespaces = 1;
+	watch = ask_watch(&attr, &without, 0, -1, 4, "namespaces");
+	must_ioctl(watch.fd, PERF_EVENT_IOC_ENABLE, 0);
+	return watch;
+}
+
+static int wait_and_end(void *gate)
+{
+	gate_wait(gate);
+	return 0;
+}
+
+static ino_t ns_inode(pid_t pid, const char *name)
+{
+	char path[64];
+	struct stat link = { 0 };
+
+	snprintf(path, sizeof(path), "/proc/%d/ns/%s", pid, name);
+	return stat(path, &link) ? 0 : link.st_ino;
+}
+
+static void compare(struct __test_metadata *_metadata, const struct pm_record *record, pid_t pid)
+{
+	const struct perf_ns_link_info *entries = record->namespaces.entries;
+
+	if (record->namespaces.nr > NR_NAMESPACES || record->namespaces.nr < CGROUP_NS_INDEX)
+		broken("nr=%" PRIu64 " want=%d", record->namespaces.nr, NR_NAMESPACES);
+	for (unsigned int i = 0; i < record->namespaces.nr; i++) {
+		ino_t want = ns_inode(pid, ns_names[i]);
+
+		if (want && entries[i].ino != want)
+			broken("%s: ino=%" PRIu64 " want=%ju", ns_names[i], entries[i].ino,
+			       (uintmax_t)want);
+		if (!want && entries[i].ino)
+			broken("%s: ino=%" PRIu64 " of what /proc does not have", ns_names[i],
+			       entries[i].ino);
+	}
+}
+
+TEST(on_fork)
+{
+	struct watch watch = watch_namespaces(_metadata);
+	struct pm_record record;
+	struct gate gate;
+	pid_t child;
+
+	ASSERT_EQ(0, gate_init(&gate));
+	child = start_child(wait_and_end, &gate);
+	gate_open(&gate);
+	if (!seek(&watch, PERF_RECORD_NAMESPACES, &record))
+		broken("no record of a new task");
+	if (record.namespaces.pid != (uint32_t)child || record.namespaces.tid != (uint32_t)child)
+		broken("pid=%u tid=%u want=%d", record.namespaces.pid, record.namespaces.tid,
+		       child);
+	if (seek(&watch, PERF_RECORD_NAMESPACES, &record))
+		broken("a second record of one new task");
+	wait_child(child);
+}
+
+TEST(inodes)
+{
+	struct watch watch = watch_namespaces(_metadata);
+	struct pm_record record;
+	struct gate gate;
+	pid_t child;
+
+	ASSERT_EQ(0, gate_init(&gate));
+	child = start_child(wait_and_end, &gate);
+	if (!seek(&watch, PERF_RECORD_NAMESPACES, &record))
+		broken("no record of a new task");
+	fact_int("entries", record.namespaces.nr);
+	if (!ns_inode(child, "uts"))
+		cannot_tell("/proc/PID/ns is not readable");
+	compare(_metadata, &record, child);
+	gate_open(&gate);
+	wait_child(child);
+}
+
+TEST(on_unshare)
+{
+	struct watch watch = watch_namespaces(_metadata);
+	const struct perf_ns_link_info *entries;
+	struct pm_record record;
+	ino_t before = ns_inode(getpid(), "uts");
+
+	require(REQUIRE_ROOT);
+	if (unshare(CLONE_NEWUTS))
+		say_blocked("unshare(CLONE_NEWUTS): %s", errno_name(errno));
+	if (!seek(&watch, PERF_RECORD_NAMESPACES, &record))
+		broken("no record of unshare");
+	entries = record.namespaces.entries;
+	if (record.namespaces.nr <= UTS_NS_INDEX || entries[UTS_NS_INDEX].ino == before)
+		broken("the record does not name the new namespace");
+	compare(_metadata, &record, getpid());
+}
+
+PROBE_MAIN
