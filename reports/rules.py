@@ -31,8 +31,7 @@ _SLEEP = re.compile(r"\b(?:sleep|usleep|nanosleep|clock_nanosleep)\s*\(")
 _SYNC = re.compile(r"\bkeep\b.{0,24}\bin sync\b", re.IGNORECASE)
 # Folders of one person's or one service's machine.
 _PLACE = re.compile(r"(?<![\w.:/$}-])/(?:home|Users|work|workspace|workspaces|builds)/\w")
-_HOST = re.compile(r"https?://(?:localhost|127\.|10\.|192\.168\.|[\w.-]+\.(?:local|lan|internal|"
-                   r"corp)\b)")
+_HOST = re.compile(r"https?://(?:10\.|192\.168\.|[\w.-]+\.(?:local|lan|internal|corp)\b)")
 
 
 @dataclass(frozen=True)

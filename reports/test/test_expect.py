@@ -112,3 +112,11 @@ def test_releases_are_compared_as_numbers() -> None:
     assert expect.release_of("4.9-rc1") == (4, 9, 0)
     assert expect.release_of("next") is None
     assert (expect.release_of("6.10") or ()) > (expect.release_of("6.9.9") or ())
+
+
+def test_the_example_in_the_readme_is_valid(tmp_path: Path) -> None:
+    readme = Path(__file__).resolve().parents[2] / "suites" / "expect" / "README.md"
+    example = readme.read_text(encoding="utf-8").partition("```toml\n")[2].partition("```")[0]
+    (tmp_path / "ring.write_backward.toml").write_text(example)
+    assert expect.check(tmp_path / "ring.write_backward.toml") == []
+    assert len(expect.read(tmp_path).deviations) == 1
