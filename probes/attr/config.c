@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * What does the kernel answer for an event type or number that does not exist?
+ *
+ * A library falls back by this answer, so it must be ENOENT and not something that looks like a
+ * bug of the caller. The number has 64 bits and all of them must be looked at: a kernel that
+ * drops the upper half counts another event than was asked for (before v3.10).
+ */
+#include "probe.h"
+
+PROBE(TITLE("events that do not exist")
+      SINCE("2.6.31")
+      POINT(unknown_type, "a type that no PMU has is ENOENT")
+      POINT(software_out_of_range, "a software event of a number too high is ENOENT")
+      FACT(software_events, int, "events", "software events from 0 on that open")
+      POINT(software_upper_half, "a software event with bit 32 of its number set is ENOENT")
+      SINCE("3.10")
+      POINT(tracepoint_unknown, "a tracepoint of a number too high is EINVAL or ENOENT")
+      FACT(tracepoint_errno, string, "-", "errno of a tracepoint that does not exist")
+      POINT(hardware_out_of_range, "a hardware event of a number too high is EINVAL or ENOENT")
+      NEEDS("pmu")
+      POINT(cache_out_of_range, "a cache event of an unknown level is EINVAL or ENOENT")
+      NEEDS("pmu")
+      POINT(breakpoint_kind, "a breakpoint of no kind is EINVAL")
+      NEEDS("breakpoint")
+      POINT(breakpoint_length, "a breakpoint 100 bytes long is EINVAL")
+      NEEDS("breakpoint"))
+
+static int open_event(uint32_t type, uint64_t config)
+{
+	struct perf_event_attr attr = attr_of(type, config);
+
+	return pm_open(&attr, 0, -1, -1, 0);
+}
+
+static void plain(struct __test_metadata *_metadata)
+{
+	struct perf_event_attr attr = attr_software(PERF_COUNT_SW_PAGE_FAULTS);
+
+	close(must_open(&attr, 0, -1, -1, 0));
+}
+
+TEST(unknown_type)
+{
+	plain(_metadata);
+	hold_rule(open_event(0x7fffff00, 0), ENOENT, BROKEN, "type 0x7fffff00");
+	hold_rule(open_event(0x7fffff01, 1), ENOENT, BROKEN, "type 0x7fffff01");
+}
+
+TEST(software_out_of_range)
+{
+	int count = 0, fd;
+
+	plain(_metadata);
+	while ((fd = open_event(PERF_TYPE_SOFTWARE, count)) >= 0 && count < 1000) {
+		close(fd);
+		count++;
+	}
+	fact_int("software_events", count);
+	hold_rule(open_event(PERF_TYPE_SOFTWARE, 1000), ENOENT, BROKEN, "software event 1000");
+	hold_rule(open_event(PERF_TYPE_SOFTWARE, 0x7fffffff), ENOENT, BROKEN,
+		  "software event 0x7fffffff");
+}
+
+TEST(software_upper_half)
+{
+	plain(_metadata);
+	hold_rule(open_event(PERF_TYPE_SOFTWARE, 1ull << 32 | PERF_COUNT_SW_PAGE_FAULTS), ENOENT,
+		  BROKEN, "software event 0x100000002 counts as event 2");
+}
+
+/* Of these two errnos kernels and PMUs differ; only another one or acceptance is wrong. */
+static void neither(struct __test_metadata *_metadata, int error, const char *what)
+{
+	struct finding finding;
+
+	if (error == -EINVAL || error == -ENOENT)
+		return;
+	probe_rule(error, ENOENT, BROKEN, what, &finding);
+	speak(&finding);
+}
+
+TEST(tracepoint_unknown)
+{
+	int error;
+
+	plain(_metadata);
+	if (pm_pmu_type("tracepoint") < 0)
+		say_absent("no tracepoint PMU");
+	error = open_event(PERF_TYPE_TRACEPOINT, 0xffff);
+	if (error < 0)
+		fact_str("tracepoint_errno", "%s", errno_name(error));
+	neither(_metadata, error, "tracepoint 65535");
+}
+
+TEST(hardware_out_of_range)
+{
+	require(REQUIRE_CPU_PMU);
+	plain(_metadata);
+	neither(_metadata, open_event(PERF_TYPE_HARDWARE, 1000), "hardware event 1000");
+}
+
+TEST(cache_out_of_range)
+{
+	require(REQUIRE_CPU_PMU);
+	plain(_metadata);
+	neither(_metadata, open_event(PERF_TYPE_HW_CACHE, 0xff), "cache level 255");
+	neither(_metadata, open_event(PERF_TYPE_HW_CACHE, 0xff00), "cache operation 255");
+	neither(_metadata, open_event(PERF_TYPE_HW_CACHE, 0xff0000), "cache result 255");
+}
+
+static struct perf_event_attr watch(void *where)
+{
+	struct perf_event_attr attr = attr_of(PERF_TYPE_BREAKPOINT, 0);
+
+	attr.bp_type = HW_BREAKPOINT_W;
+	attr.bp_addr = (uintptr_t)where;
+	attr.bp_len = HW_BREAKPOINT_LEN_4;
+	return attr;
+}
+
+TEST(breakpoint_kind)
+{
+	static uint64_t watched;
+	struct perf_event_attr attr = watch(&watched);
+
+	require(REQUIRE_BREAKPOINT);
+	close(must_open(&attr, 0, -1, -1, 0));
+	attr.bp_type = 0;
+	hold_rule(pm_open(&attr, 0, -1, -1, 0), EINVAL, BROKEN, "a breakpoint of no kind");
+}
+
+TEST(breakpoint_length)
+{
+	static uint64_t watched;
+	struct perf_event_attr attr = watch(&watched);
+
+	require(REQUIRE_BREAKPOINT);
+	close(must_open(&attr, 0, -1, -1, 0));
+	attr.bp_len = 100;
+	hold_rule(pm_open(&attr, 0, -1, -1, 0), EINVAL, BROKEN, "a breakpoint of 100 bytes");
+}
+
+PROBE_MAIN

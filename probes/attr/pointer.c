@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * How does the kernel read the attr from memory, and does it leave it alone?
+ *
+ * A library passes attrs out of constant tables and frames: memory that cannot be written must
+ * do, nothing but the size after E2BIG may change, and not one byte beyond the size may be read.
+ */
+#include "probe.h"
+
+PROBE(TITLE("an attr in memory")
+      SINCE("2.6.31")
+      POINT(null, "a null pointer is EFAULT")
+      POINT(unmapped, "an attr in unmapped memory is EFAULT")
+      POINT(read_only, "an attr in read-only memory is accepted")
+      POINT(read_only_e2big, "a bad size in read-only memory is E2BIG, and the size stays")
+      POINT(ends_at_page, "an attr that ends with its page is accepted: nothing more is read")
+      POINT(cut_off, "an attr whose last byte is in unmapped memory is EFAULT")
+      POINT(unchanged, "a successful open changes no byte of the attr")
+      POINT(unaligned, "an attr at an odd address is accepted"))
+
+static size_t page_size;
+
+/* Three pages: the middle one is to be used, the others are out of reach. */
+static char *three_pages(void)
+{
+	char *pages;
+
+	page_size = sysconf(_SC_PAGESIZE);
+	pages = mmap(NULL, 3 * page_size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	mprotect(pages + page_size, page_size, PROT_READ | PROT_WRITE);
+	return pages + page_size;
+}
+
+static struct perf_event_attr small(void)
+{
+	struct perf_event_attr attr = attr_software(PERF_COUNT_SW_PAGE_FAULTS);
+
+	attr.size = PERF_ATTR_SIZE_VER0;
+	return attr;
+}
+
+static int open_at(void *where)
+{
+	return pm_open_raw(where, 0, -1, -1, 0);
+}
+
+static void plain(struct __test_metadata *_metadata)
+{
+	struct perf_event_attr attr = small();
+
+	close(must_open(&attr, 0, -1, -1, 0));
+}
+
+/* Put an attr there and open it: it must be taken. */
+static void taken(struct __test_metadata *_metadata, void *where, const char *what)
+{
+	struct perf_event_attr attr = small();
+	int fd;
+
+	plain(_metadata);
+	memcpy(where, &attr, PERF_ATTR_SIZE_VER0);
+	fd = open_at(where);
+	if (fd < 0)
+		broken("%s: errno=%s", what, errno_name(fd));
+	close(fd);
+}
+
+TEST(null)
+{
+	plain(_metadata);
+	hold_rule(open_at(NULL), EFAULT, BROKEN, "a null pointer");
+}
+
+TEST(unmapped)
+{
+	plain(_metadata);
+	hold_rule(open_at(three_pages() - 128), EFAULT, BROKEN, "unmapped memory");
+}
+
+TEST(read_only)
+{
+	struct perf_event_attr attr = small();
+	char *page = three_pages();
+	int fd;
+
+	plain(_metadata);
+	memcpy(page, &attr, PERF_ATTR_SIZE_VER0);
+	mprotect(page, page_size, PROT_READ);
+	fd = open_at(page);
+	if (fd < 0)
+		broken("read-only memory: errno=%s", errno_name(fd));
+}
+
+TEST(read_only_e2big)
+{
+	struct perf_event_attr attr = small();
+	struct perf_event_attr *page = (void *)three_pages();
+
+	plain(_metadata);
+	attr.size = 63;
+	memcpy(page, &attr, PERF_ATTR_SIZE_VER0);
+	mprotect(page, page_size, PROT_READ);
+	hold_rule(open_at(page), E2BIG, BROKEN, "a bad size in read-only memory");
+	if (page->size != 63)
+		broken("size=%u want=63", page->size);
+}
+
+TEST(ends_at_page)
+{
+	char *page = three_pages();
+
+	taken(_metadata, page + page_size - PERF_ATTR_SIZE_VER0, "an attr at the page's end");
+}
+
+TEST(cut_off)
+{
+	struct perf_event_attr attr = small();
+	char *page = three_pages();
+	char *where = page + page_size - PERF_ATTR_SIZE_VER0 + 1;
+
+	plain(_metadata);
+	memcpy(where, &attr, PERF_ATTR_SIZE_VER0 - 1);
+	hold_rule(open_at(where), EFAULT, BROKEN, "63 of 64 bytes readable");
+}
+
+TEST(unchanged)
+{
+	struct perf_event_attr attr = small(), before;
+	int fd;
+
+	plain(_metadata);
+	attr.sample_period = 1;
+	attr.sample_type = PERF_SAMPLE_IP | PERF_SAMPLE_CALLCHAIN;
+	attr.exclude_callchain_kernel = 1;
+	memset(&before, 0, sizeof(before));
+	memcpy(&before, &attr, sizeof(attr));
+	fd = open_at(&attr);
+	if (fd < 0)
+		cannot_tell("a sampling event: %s", errno_name(fd));
+	if (memcmp(&attr, &before, sizeof(attr)))
+		broken("the attr has changed: size=%u sample_max_stack=%u", attr.size,
+		       attr.sample_max_stack);
+}
+
+TEST(unaligned)
+{
+	char *page = three_pages();
+
+	taken(_metadata, page + 3, "an attr at an odd address");
+}
+
+PROBE_MAIN
