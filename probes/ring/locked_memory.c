@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * How much ring memory may a user have? perf_event_mlock_kb for each CPU, shared by all processes
+ * of the user, then RLIMIT_MEMLOCK of the process; beyond that EPERM, unless CAP_IPC_LOCK is held
+ * or perf_event_paranoid is -1. This is what silently limits a profiler on a phone.
+ * Observed with rings of a tenth of the budget or so. As root the test becomes a user id of its
+ * own, so that nobody else's rings are counted; as a user, others of that id may take a part.
+ */
+#include <sys/resource.h>
+
+#include "probe.h"
+
+#define MOST_RINGS 24
+
+PROBE(TITLE("budget of locked memory for rings")
+      SINCE("2.6.31")
+      POINT(limit_is_kept, "EPERM once the user's budget is used up, not before and not never")
+      POINT(rlimit_adds, "a larger RLIMIT_MEMLOCK lets the refused ring in")
+      POINT(budget_is_per_user, "rings of one process take from what another of that user has")
+      POINT(capability_lifts, "with CAP_IPC_LOCK there is no limit")
+      FACT(budget_pages, int, "pages", "perf_event_mlock_kb for all online CPUs")
+      FACT(accepted_pages, int, "pages", "header and data pages mapped before EPERM"))
+
+static struct {
+	int fds[MOST_RINGS];
+	struct pm_ring rings[MOST_RINGS];
+	size_t budget, step, used;	/* pages */
+	bool own_uid;
+} user;
+
+static void limit_memory(rlim_t soft)
+{
+	struct rlimit limit;
+
+	getrlimit(RLIMIT_MEMLOCK, &limit);
+	limit.rlim_cur = soft;
+	setrlimit(RLIMIT_MEMLOCK, &limit);
+}
+
+/* Events are opened with the rights there are; only their rings belong to the stranger. */
+static void prepare(struct __test_metadata *_metadata, bool keep_rights)
+{
+	const struct pm_env *env = probe_env();
+	struct perf_event_attr attr = attr_faults(0);
+
+	require(REQUIRE_PERF);
+	if (env->paranoid == -1)
+		say_absent("perf_event_paranoid=-1: rings are not limited");
+	if (env->mlock_kb < 0)
+		cannot_tell("perf_event_mlock_kb cannot be read");
+	user.budget = env->mlock_kb * 1024 / env->page_size * env->cpus_online;
+	for (user.step = 1; 16 * user.step <= user.budget; user.step *= 2)
+		;
+	for (int i = 0; i < MOST_RINGS; i++)
+		user.fds[i] = must_open(&attr, 0, -1, -1, 0);
+	user.own_uid = env->euid == 0;
+	if (!keep_rights && drop_privileges(2000000 + getpid()))
+		cannot_tell("rights cannot be dropped: %s", errno_name(errno));
+	limit_memory(0);
+}
+
+static int map_next(int *mapped)
+{
+	int error = pm_ring_open(user.fds[*mapped], user.step, PROT_READ | PROT_WRITE,
+				 &user.rings[*mapped]);
+
+	*mapped += !error;
+	return error;
+}
+
+/* Map until the kernel refuses. Returns how many rings there are. */
+static int use_up(struct __test_metadata *_metadata)
+{
+	int error = 0, mapped = 0;
+
+	while (!error && mapped < MOST_RINGS)
+		error = map_next(&mapped);
+	user.used = mapped * (user.step + 1);
+	if (error && error != -EPERM)
+		cannot_tell("mmap: %s after %zu pages", errno_name(error), user.used);
+	if (!error)
+		broken("accepted=%zu pages, budget=%zu, RLIMIT_MEMLOCK=0", user.used, user.budget);
+	return mapped;
+}
+
+TEST(limit_is_kept)
+{
+	prepare(_metadata, false);
+	use_up(_metadata);
+	fact_int("budget_pages", user.budget);
+	fact_int("accepted_pages", user.used);
+	if (user.used > user.budget + user.step + 1)
+		broken("accepted=%zu pages, budget=%zu", user.used, user.budget);
+	if (user.own_uid && user.used + user.step + 1 <= user.budget)
+		broken("refused after %zu pages of %zu", user.used, user.budget);
+}
+
+TEST(rlimit_adds)
+{
+	struct rlimit limit;
+	int error, mapped;
+
+	getrlimit(RLIMIT_MEMLOCK, &limit);
+	prepare(_metadata, false);
+	mapped = use_up(_metadata);
+	if (mapped == MOST_RINGS)
+		cannot_tell("no event left to map");
+	if (limit.rlim_max < 2 * (user.step + 1) * probe_env()->page_size)
+		say_blocked("hard RLIMIT_MEMLOCK of %" PRIu64 " bytes", (uint64_t)limit.rlim_max);
+	limit_memory(2 * (user.step + 1) * probe_env()->page_size);
+	error = map_next(&mapped);
+	if (error)
+		broken("with RLIMIT_MEMLOCK=%zu pages: %s", 2 * (user.step + 1), errno_name(error));
+	if (map_next(&mapped) == 0 && map_next(&mapped) == 0)
+		broken("RLIMIT_MEMLOCK=%zu pages lets in %zu", 2 * (user.step + 1),
+		       3 * (user.step + 1));
+}
+
+static int map_in_child(void *context)
+{
+	int mapped = *(int *)context;
+
+	return -map_next(&mapped);
+}
+
+TEST(budget_is_per_user)
+{
+	int mapped, first, second = -1;
+
+	prepare(_metadata, false);
+	mapped = use_up(_metadata);
+	if (mapped == 0)
+		cannot_tell("others of this user hold the whole budget");
+	first = wait_child(start_child(map_in_child, &mapped));
+	if (first != EPERM)
+		broken("budget used up by the parent, child's ring: %s", errno_name(first));
+	for (int i = 0; i < mapped; i++)
+		pm_ring_close(&user.rings[i]);
+	second = wait_child(start_child(map_in_child, &mapped));
+	if (second)
+		broken("parent has released all, child's ring: %s", errno_name(second));
+}
+
+TEST(capability_lifts)
+{
+	int error = 0, mapped = 0;
+
+	if (!pm_env_has_cap(probe_env(), PM_CAP_IPC_LOCK))
+		say_blocked("needs CAP_IPC_LOCK");
+	prepare(_metadata, true);
+	while (!error && mapped < MOST_RINGS)
+		error = map_next(&mapped);
+	if (error)
+		broken("CAP_IPC_LOCK held, yet %s after %zu pages of %zu", errno_name(error),
+		       mapped * (user.step + 1), user.budget);
+}
+
+PROBE_MAIN

@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Does the kernel say so when it holds back an event that samples too fast? THROTTLE and
+ * UNTHROTTLE records bracket the gap, so that a profile does not mistake it for idleness.
+ * The limit is lowered to 1000 a second, a few samples a tick, so that throttling is certain on
+ * any machine. Observed with the CPU clock at a period of 20 us. The old limit is put back
+ * whatever happens.
+ */
+#include "probe.h"
+
+#define LIMIT "/proc/sys/kernel/perf_event_max_sample_rate"
+#define BUSY_NS 60000000ull
+
+PROBE(TITLE("throttling above a lowered limit of the sample rate")
+      SINCE("2.6.31")
+      NEEDS("root")
+      DISTURBS("kernel.perf_event_max_sample_rate")
+      POINT(throttled_and_released, "above the limit the event is throttled, and goes on later")
+      POINT(records_come_in_turn, "THROTTLE and UNTHROTTLE records alternate, throttled first")
+      POINT(records_carry_ids, "both name the event by its id")
+      POINT(frequency_is_refused, "a frequency above the limit is EINVAL")
+      FACT(samples, int, "samples", "samples in 60 ms at a limit of 1000 a second"))
+
+struct tally {
+	uint64_t samples, throttles, unthrottles, turns_missed, wrong_ids;
+};
+
+static void __attribute__((constructor)) keep_limit(void)
+{
+	keep_file(LIMIT);
+}
+
+static void lower_limit(struct __test_metadata *_metadata)
+{
+	int error;
+
+	require(REQUIRE_PERF | REQUIRE_ROOT);
+	error = write_file(LIMIT, "1000");
+	if (error)
+		say_blocked("%s cannot be written: %s", LIMIT, errno_name(error));
+}
+
+static struct tally sample_fast(struct __test_metadata *_metadata)
+{
+	struct perf_event_attr attr = attr_software(PERF_COUNT_SW_CPU_CLOCK);
+	struct tally tally = { 0 };
+	struct pm_record record;
+	struct pm_counts counts;
+	struct watch watch;
+	bool throttled = false;
+
+	attr.sample_period = 20000;
+	attr.sample_type = PERF_SAMPLE_TID;
+	attr.read_format = PERF_FORMAT_ID;
+	watch = must_watch(&attr, 0, -1, 16);
+	must_ioctl(watch.fd, PERF_EVENT_IOC_ENABLE, 0);
+	spin_ns(BUSY_NS);
+	must_ioctl(watch.fd, PERF_EVENT_IOC_DISABLE, 0);
+	if (pm_read_counts(watch.fd, attr.read_format, &counts))
+		cannot_tell("the counter cannot be read");
+	while (seek(&watch, 0, &record)) {
+		const bool starts = record.type == PERF_RECORD_THROTTLE;
+
+		tally.samples += record.type == PERF_RECORD_SAMPLE;
+		if (!starts && record.type != PERF_RECORD_UNTHROTTLE)
+			continue;
+		tally.throttles += starts;
+		tally.unthrottles += !starts;
+		tally.turns_missed += starts == throttled;
+		tally.wrong_ids += record.throttle.id != counts.member[0].id;
+		throttled = starts;
+	}
+	return tally;
+}
+
+TEST(throttled_and_released)
+{
+	struct tally tally;
+
+	lower_limit(_metadata);
+	tally = sample_fast(_metadata);
+	fact_int("samples", tally.samples);
+	if (!tally.samples || !tally.throttles || !tally.unthrottles)
+		broken("samples=%" PRIu64 " throttles=%" PRIu64 " unthrottles=%" PRIu64,
+		       tally.samples, tally.throttles, tally.unthrottles);
+}
+
+TEST(records_come_in_turn)
+{
+	struct tally tally;
+
+	lower_limit(_metadata);
+	tally = sample_fast(_metadata);
+	if (!tally.throttles || tally.turns_missed)
+		broken("%" PRIu64 " records out of turn, of %" PRIu64 " throttles",
+		       tally.turns_missed, tally.throttles);
+}
+
+TEST(records_carry_ids)
+{
+	struct tally tally;
+
+	lower_limit(_metadata);
+	tally = sample_fast(_metadata);
+	if (!tally.throttles || tally.wrong_ids)
+		broken("%" PRIu64 " records with another id, of %" PRIu64 " throttles",
+		       tally.wrong_ids, tally.throttles);
+}
+
+TEST(frequency_is_refused)
+{
+	struct perf_event_attr attr = attr_software(PERF_COUNT_SW_CPU_CLOCK);
+
+	lower_limit(_metadata);
+	attr.freq = 1;
+	attr.sample_freq = 900;
+	close(must_open(&attr, 0, -1, -1, 0));
+	attr.sample_freq = 1001;
+	hold_rule(pm_open(&attr, 0, -1, -1, 0), EINVAL, BROKEN, "a frequency above the limit");
+}
+
+PROBE_MAIN

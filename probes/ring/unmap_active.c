@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * What happens to an event that is running when its ring goes away? It must go on counting, say
+ * so to a poller (POLLHUP: no ring), and take a new ring. Early kernels crashed here.
+ * Observed by count, poll and the records of the second ring.
+ */
+#include "probe.h"
+
+PROBE(TITLE("unmapping the ring of a running event")
+      SINCE("2.6.31")
+      POINT(counts_on, "the event counts each fault after munmap")
+      POINT(polls_hup, "poll reports POLLHUP once there is no ring")
+      SINCE("3.18")
+      POINT(takes_a_new_ring, "a ring mapped again starts empty and receives each record"))
+
+FIXTURE(event)
+{
+	struct watch watch;
+};
+
+FIXTURE_SETUP(event)
+{
+	struct perf_event_attr attr = attr_faults(PERF_SAMPLE_ADDR);
+
+	self->watch = must_watch(&attr, 0, -1, 1);
+	if (sample_faults(self->watch.fd, 5) != 5 ||
+	    count_records(&self->watch.ring, PERF_RECORD_SAMPLE) != 5)
+		cannot_tell("the ring does not work before munmap");
+	must_ioctl(self->watch.fd, PERF_EVENT_IOC_ENABLE, 0);
+}
+
+FIXTURE_TEARDOWN(event)
+{
+	close(self->watch.fd);
+}
+
+TEST_F(event, counts_on)
+{
+	uint64_t gain;
+
+	pm_ring_close(&self->watch.ring);
+	gain = gain_of_faults(self->watch.fd, NULL, 20);
+	if (gain != 20)
+		broken("counted=%" PRIu64 " want=20 after munmap", gain);
+}
+
+TEST_F(event, polls_hup)
+{
+	int before = poll_once(self->watch.fd, POLLIN, 0), after;
+
+	pm_ring_close(&self->watch.ring);
+	after = poll_once(self->watch.fd, POLLIN, 0);
+	if (!before && !after)
+		say_no("poll tells no difference between a ring that is idle and none");
+	if (before || after != POLLHUP)
+		broken("revents=%#x mapped, %#x unmapped, want 0 and POLLHUP", before, after);
+}
+
+TEST_F(event, takes_a_new_ring)
+{
+	uint64_t head;
+	int found;
+
+	pm_ring_close(&self->watch.ring);
+	must_ioctl(self->watch.fd, PERF_EVENT_IOC_DISABLE, 0);
+	must_map(self->watch.fd, 2, &self->watch.ring);
+	head = pm_ring_head(&self->watch.ring);
+	sample_faults(self->watch.fd, 20);
+	found = count_records(&self->watch.ring, PERF_RECORD_SAMPLE);
+	if (head || found != 20)
+		broken("second ring: data_head=%" PRIu64 " at first, records=%d want=20", head, found);
+}
+
+PROBE_MAIN

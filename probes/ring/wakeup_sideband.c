@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * When does a ring call its reader if only side-band records (names, mappings, forks) arrive?
+ * wakeup_events counts samples alone, so a leader that carries nothing else must use a watermark,
+ * or its reader sleeps until half of the ring is full: a trap for profilers with a dummy leader.
+ * Observed with changes of this thread's name, one COMM record each.
+ */
+#include <sys/prctl.h>
+
+#include "probe.h"
+
+PROBE(TITLE("wake-ups by side-band records")
+      SINCE("2.6.31")
+      POINT(default_is_half_ring, "without a threshold, POLLIN once half of the ring is written")
+      POINT(events_do_not_count, "wakeup_events=1 is not reached by side-band records")
+      POINT(watermark_counts, "wakeup_watermark=1: POLLIN with the first record")
+      FACT(default_bytes, int, "bytes", "written at the first POLLIN without a threshold"))
+
+static struct watch carrier(struct __test_metadata *_metadata, unsigned int watermark,
+			    unsigned int wakeup)
+{
+	struct perf_event_attr attr = attr_sideband();
+	struct watch watch;
+
+	attr.comm = 1;
+	attr.watermark = watermark;
+	attr.wakeup_events = wakeup;	/* shares its place with wakeup_watermark */
+	watch = must_watch(&attr, 0, -1, 1);
+	must_ioctl(watch.fd, PERF_EVENT_IOC_ENABLE, 0);
+	return watch;
+}
+
+/* One COMM record. Returns its size. */
+static uint64_t change_name(struct __test_metadata *_metadata, struct watch *watch)
+{
+	const uint64_t before = pm_ring_head(&watch->ring);
+
+	prctl(PR_SET_NAME, "perfmodes", 0, 0, 0);
+	if (pm_ring_head(&watch->ring) == before)
+		broken("a change of name left no record, data_head=%" PRIu64, before);
+	return pm_ring_head(&watch->ring) - before;
+}
+
+TEST(default_is_half_ring)
+{
+	struct watch watch = carrier(_metadata, 0, 0);
+	const uint64_t half = watch.ring.data_size / 2;
+	uint64_t record = 0;
+	int ready = 0;
+
+	while (!ready && pm_ring_head(&watch.ring) < half + 2 * record) {
+		record = change_name(_metadata, &watch);
+		ready = poll_once(watch.fd, POLLIN, 0);
+	}
+	fact_int("default_bytes", pm_ring_head(&watch.ring));
+	if (ready != POLLIN || pm_ring_head(&watch.ring) < half)
+		broken("revents=%#x after %" PRIu64 " bytes of %zu", ready,
+		       pm_ring_head(&watch.ring), watch.ring.data_size);
+}
+
+TEST(events_do_not_count)
+{
+	struct watch watch = carrier(_metadata, 0, 1);
+	int ready = 0;
+
+	for (int i = 0; i < 5 && !ready; i++) {
+		change_name(_metadata, &watch);
+		ready = poll_once(watch.fd, POLLIN, 0);
+	}
+	if (ready)
+		broken("revents=%#x after %" PRIu64 " bytes of side-band", ready,
+		       pm_ring_head(&watch.ring));
+}
+
+TEST(watermark_counts)
+{
+	struct watch watch = carrier(_metadata, 1, 1);
+	int ready = poll_once(watch.fd, POLLIN, 0);
+
+	if (ready)
+		broken("ready before the first record: revents=%#x", ready);
+	change_name(_metadata, &watch);
+	ready = poll_once(watch.fd, POLLIN, 0);
+	if (ready != POLLIN)
+		broken("revents=%#x after the first record, want POLLIN", ready);
+}
+
+PROBE_MAIN
