@@ -16,9 +16,9 @@ PROBE(TITLE("many events on one task")
       POINT(prctl_starts_all, "PR_TASK_PERF_EVENTS_ENABLE starts all that the task opened")
       POINT(prctl_stops_all, "PR_TASK_PERF_EVENTS_DISABLE stops them")
       POINT(independent_groups, "groups of one task start, stop and count by themselves")
-      FACT(opened, int, "events", "how many were opened at once (bounded by us at 500)"))
+      FACT(opened, int, "events", "how many were opened at once (bounded by us at 300)"))
 
-#define MANY 500
+#define MANY 300
 #define FAULTS 9
 
 static int open_many(struct __test_metadata *_metadata, bool disabled, int *fds)

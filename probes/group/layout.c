@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * In which order does a group read, and from which of its descriptors? A reader that maps values
+ * to events by position or by id needs both to be right.
+ * Observed: each member counts a different, exact number of page faults and tells its own id, so
+ * that any mix-up of the members shows.
+ */
+#include "probe.h"
+
+PROBE(TITLE("order and ids of a group read")
+      SINCE("2.6.32")
+      POINT(order, "leader first, then siblings in the order of opening, each with its own value")
+      POINT(ids, "each value carries the id that its own event reports")
+      POINT(ioc_id, "PERF_EVENT_IOC_ID tells the same ids")
+      SINCE("3.12")
+      POINT(sibling_reads_group, "a sibling with PERF_FORMAT_GROUP reads the whole group")
+      POINT(by_own_format, "a member without PERF_FORMAT_GROUP reads itself alone"))
+
+#define MEMBERS 4
+#define GROUP_FORMAT (PERF_FORMAT_GROUP | PERF_FORMAT_ID)
+
+FIXTURE(layout)
+{
+	int fds[MEMBERS];
+	struct pm_counts alone[MEMBERS];
+	struct pm_counts group, by_sibling;
+};
+
+/* Members 0 and 3 read the group, 1 and 2 themselves. Member i counts 1 + ... + i faults less. */
+FIXTURE_SETUP(layout)
+{
+	struct perf_event_attr attr = attr_software(PERF_COUNT_SW_PAGE_FAULTS);
+	int error = 0;
+
+	for (int i = 0; i < MEMBERS; i++) {
+		attr.disabled = i > 0;
+		attr.read_format = i == 0 || i == 3 ? GROUP_FORMAT : PERF_FORMAT_ID;
+		self->fds[i] = must_open(&attr, 0, -1, i ? self->fds[0] : -1, 0);
+	}
+	if (cause_faults(1))
+		cannot_tell("no page faults");
+	must_ioctl(self->fds[0], PERF_EVENT_IOC_RESET, 0);
+	for (int i = 0; i < MEMBERS; i++) {
+		must_ioctl(self->fds[i], PERF_EVENT_IOC_ENABLE, 0);
+		if (cause_faults(i + 3))
+			cannot_tell("no page faults");
+	}
+	must_ioctl(self->fds[0], PERF_EVENT_IOC_DISABLE, 0);
+	error = error ?: pm_read_counts(self->fds[0], GROUP_FORMAT, &self->group);
+	error = error ?: pm_read_counts(self->fds[1], PERF_FORMAT_ID, &self->alone[1]);
+	error = error ?: pm_read_counts(self->fds[2], PERF_FORMAT_ID, &self->alone[2]);
+	error = error ?: pm_read_counts(self->fds[3], GROUP_FORMAT, &self->by_sibling);
+	if (error)
+		cannot_tell("read: %s", errno_name(error));
+}
+
+FIXTURE_TEARDOWN(layout)
+{
+}
+
+TEST_F(layout, order)
+{
+	static const uint64_t want[MEMBERS] = { 3 + 4 + 5 + 6, 4 + 5 + 6, 5 + 6, 6 };
+
+	if (self->group.nr != MEMBERS)
+		broken("nr=%" PRIu64 " want=%d", self->group.nr, MEMBERS);
+	for (int i = 0; i < MEMBERS; i++)
+		if (self->group.member[i].value != want[i])
+			broken("member %d: value=%" PRIu64 " want=%" PRIu64, i,
+			       self->group.member[i].value, want[i]);
+}
+
+TEST_F(layout, ids)
+{
+	for (int i = 0; i < MEMBERS; i++)
+		for (int j = 0; j < i; j++)
+			if (self->group.member[i].id == self->group.member[j].id)
+				broken("members %d and %d share id %" PRIu64, j, i,
+				       self->group.member[i].id);
+	for (int i = 1; i < 3; i++)
+		if (self->group.member[i].id != self->alone[i].member[0].id)
+			broken("member %d: id=%" PRIu64 " in the group, %" PRIu64 " alone", i,
+			       self->group.member[i].id, self->alone[i].member[0].id);
+}
+
+TEST_F(layout, ioc_id)
+{
+	for (int i = 0; i < MEMBERS; i++) {
+		uint64_t id = 0;
+		int error = pm_ioctl(self->fds[i], PERF_EVENT_IOC_ID, (unsigned long)&id);
+
+		if (error == -ENOTTY)
+			say_no("ENOTTY for PERF_EVENT_IOC_ID; other ioctls of the event work");
+		if (error)
+			cannot_tell("PERF_EVENT_IOC_ID: %s", errno_name(error));
+		if (id != self->group.member[i].id)
+			broken("member %d: id=%" PRIu64 " by ioctl, %" PRIu64 " by read", i, id,
+			       self->group.member[i].id);
+	}
+}
+
+TEST_F(layout, sibling_reads_group)
+{
+	if (self->by_sibling.nr != MEMBERS)
+		broken("nr=%" PRIu64 " want=%d", self->by_sibling.nr, MEMBERS);
+	for (int i = 0; i < MEMBERS; i++)
+		if (self->by_sibling.member[i].id != self->group.member[i].id ||
+		    self->by_sibling.member[i].value != self->group.member[i].value)
+			broken("member %d: id=%" PRIu64 " value=%" PRIu64 " by the sibling", i,
+			       self->by_sibling.member[i].id, self->by_sibling.member[i].value);
+}
+
+TEST_F(layout, by_own_format)
+{
+	for (int i = 1; i < 3; i++)
+		if (self->alone[i].nr != 1 ||
+		    self->alone[i].member[0].value != self->group.member[i].value)
+			broken("member %d: alone=%" PRIu64 " in the group=%" PRIu64, i,
+			       self->alone[i].member[0].value, self->group.member[i].value);
+}
+
+PROBE_MAIN

@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Is a group refused that has become too large to be read? The size of a group read once
+ * overflowed 16 bits (closed in v4.3, and in v6.7 by a limit of 16 KiB), so a kernel without the
+ * check is a kernel with a hole.
+ * Observed: siblings with ids join one by one until E2BIG; the group as it then is reads whole.
+ */
+#include <sys/resource.h>
+
+#include "probe.h"
+
+PROBE(TITLE("largest group that can be read")
+      SINCE("4.3")
+      POINT(refused, "E2BIG for the sibling that would make the read too large")
+      POINT(reads_whole, "and the group without it reads every member")
+      FACT(members, int, "events", "members of the largest group with PERF_FORMAT_ID"))
+
+/* With a value and an id each, 16 KiB end at 1022 members; the limit of old is beyond reach. */
+#define ENOUGH 1200
+#define FORMAT (PERF_FORMAT_GROUP | PERF_FORMAT_ID)
+
+struct limit {
+	int leader, members, error;
+};
+
+static struct limit grow(struct __test_metadata *_metadata)
+{
+	struct perf_event_attr attr = attr_software(PERF_COUNT_SW_DUMMY);
+	struct limit limit = { .members = 1 };
+	struct rlimit files;
+	int fd;
+
+	if (getrlimit(RLIMIT_NOFILE, &files) == 0) {
+		files.rlim_cur = files.rlim_max;
+		setrlimit(RLIMIT_NOFILE, &files);
+	}
+	attr.config = attr_sideband().config;
+	attr.read_format = FORMAT;
+	limit.leader = must_open(&attr, 0, -1, -1, 0);
+	while (limit.members < ENOUGH) {
+		fd = pm_open(&attr, 0, -1, limit.leader, 0);
+		if (fd < 0) {
+			limit.error = -fd;
+			break;
+		}
+		limit.members++;
+	}
+	return limit;
+}
+
+TEST(refused)
+{
+	struct limit limit = grow(_metadata);
+	struct finding finding;
+
+	fact_int("members", limit.members);
+	if (limit.error == E2BIG)
+		return;
+	if (!limit.error)
+		say_no("%d members joined, a read of %zu bytes, without E2BIG", limit.members,
+		       sizeof(uint64_t) * (1 + 2 * (size_t)limit.members));
+	classify_setup(limit.error, NULL, 0, -1, &finding);
+	speak(&finding);
+}
+
+TEST(reads_whole)
+{
+	static uint64_t buffer[2 + 2 * ENOUGH];
+	struct limit limit = grow(_metadata);
+	const ssize_t want = sizeof(uint64_t) * (1 + 2 * limit.members);
+	ssize_t got = read(limit.leader, buffer, sizeof(buffer));
+
+	if (limit.error && limit.error != E2BIG)
+		cannot_tell("growing ended with %s", errno_name(limit.error));
+	if (got != want || buffer[0] != (uint64_t)limit.members)
+		broken("bytes=%zd want=%zd, nr=%" PRIu64 " want=%d", got, want, buffer[0],
+		       limit.members);
+}
+
+PROBE_MAIN
