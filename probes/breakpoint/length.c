@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Which lengths can a breakpoint watch, and does it cover all the bytes and no more? Debuggers ask
+ * for the size of a variable; x86 has 1, 2, 4 and 8, arm64 each from 1 to 8, POWER ranges.
+ * Observed: single bytes written inside and right behind the range. A matrix: each length is a
+ * verdict of its own; what the debug registers cannot do is absent.
+ */
+#include "probe.h"
+#include <stdio.h>
+
+#define LENGTH(n, version)                                                                     \
+	FACT(w.n, verdict, "-", "a write breakpoint of " #n " bytes covers these and no others")  \
+	SINCE(version)
+
+PROBE(TITLE("lengths of breakpoints")
+      SINCE("2.6.33")
+      NEEDS("breakpoint")
+      POINT(exact, "each length that is accepted covers just its bytes")
+      POINT(wraps, "a range that would wrap around the address space is refused with EINVAL")
+      LENGTH(1, "2.6.33")
+      LENGTH(2, "2.6.33")
+      LENGTH(3, "4.10")
+      LENGTH(4, "2.6.33")
+      LENGTH(5, "4.10")
+      LENGTH(6, "4.10")
+      LENGTH(7, "4.10")
+      LENGTH(8, "2.6.33")
+      FACT(x.lengths, string, "bytes", "lengths accepted for a breakpoint on execution")
+      FACT(w.longest, int, "bytes", "longest power of two accepted for a write breakpoint"))
+
+static volatile uint8_t bytes[8192] __attribute__((aligned(4096)));
+
+static void function(void)
+{
+	bytes[64]++;
+}
+
+/* Write each byte from 8 in front to 8 behind once; a breakpoint of `length` must see its own. */
+static void measure(struct __test_metadata *_metadata, unsigned int length, struct finding *ret)
+{
+	volatile uint8_t *start = bytes + 128;
+	struct perf_event_attr attr = attr_access(HW_BREAKPOINT_W, start, length);
+	struct perf_event_attr control = attr_access(HW_BREAKPOINT_W, start, 4);
+	uint64_t inside, outside;
+	int fd = pm_open(&attr, 0, -1, -1, 0);
+
+	if (fd < 0) {
+		probe_pair(&attr, &control, 0, -1, "this length", ret);
+		if (ret->verdict == NO)
+			ret->verdict = ABSENT;
+		return;
+	}
+	must_ioctl(fd, PERF_EVENT_IOC_ENABLE, 0);
+	for (unsigned int i = 0; i < length; i++)
+		start[i] = i;
+	inside = must_count(fd);
+	for (int i = -8; i < 0; i++)
+		start[i] = i;
+	for (unsigned int i = length; i < length + 8; i++)
+		start[i] = i;
+	outside = must_count(fd) - inside;
+	finding_set(ret, inside == length && !outside ? YES : BROKEN,
+		    "inside=%" PRIu64 " want=%u, outside=%" PRIu64 " want=0", inside, length,
+		    outside);
+	close(fd);
+}
+
+static void list_code_lengths(void)
+{
+	struct perf_event_attr attr = attr_call(function);
+	char text[64] = "";
+
+	for (unsigned int length = 1; length <= 8; length++) {
+		int fd;
+
+		attr.bp_len = length;
+		fd = pm_open(&attr, 0, -1, -1, 0);
+		if (fd < 0)
+			continue;
+		snprintf(text + strlen(text), sizeof(text) - strlen(text), "%s%u",
+			 text[0] ? "," : "", length);
+		close(fd);
+	}
+	fact_str("x.lengths", "%s", text[0] ? text : "none");
+}
+
+static void find_longest(void)
+{
+	unsigned int longest = 0;
+
+	for (unsigned int length = 1; length <= 4096; length *= 2) {
+		struct perf_event_attr attr = attr_access(HW_BREAKPOINT_W, bytes, length);
+		int fd = pm_open(&attr, 0, -1, -1, 0);
+
+		if (fd >= 0) {
+			longest = length;
+			close(fd);
+		}
+	}
+	fact_int("w.longest", longest);
+}
+
+TEST(exact)
+{
+	struct perf_event_attr control = attr_access(HW_BREAKPOINT_W, bytes, 4);
+	struct finding finding, worst = { .verdict = YES };
+	char name[8];
+
+	close(must_open(&control, 0, -1, -1, 0));
+	for (unsigned int length = 1; length <= 8; length++) {
+		measure(_metadata, length, &finding);
+		snprintf(name, sizeof(name), "w.%u", length);
+		fact_verdict(name, finding.verdict, finding.verdict == YES ? NULL : finding.reason);
+		if (finding.verdict == BROKEN)
+			worst = finding;
+	}
+	list_code_lengths();
+	find_longest();
+	if (worst.verdict != YES)
+		speak(&worst);
+}
+
+TEST(wraps)
+{
+	struct perf_event_attr attr = attr_access(HW_BREAKPOINT_W, bytes, 4);
+
+	close(must_open(&attr, 0, -1, -1, 0));
+	attr.bp_len = ~0ull - attr.bp_addr + 2;
+	hold_rule(pm_open(&attr, 0, -1, -1, 0), EINVAL, BROKEN, "a range that wraps");
+}
+
+PROBE_MAIN

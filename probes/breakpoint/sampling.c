@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Does each hit of a breakpoint give a sample and a signal, where it happened? This is how a
+ * program can be told of the very instruction that writes a variable, without a debugger.
+ * Observed: records in the ring against writes done, their addresses, signals against writes.
+ */
+#include "probe.h"
+
+PROBE(TITLE("samples and signals of breakpoints")
+      SINCE("2.6.33")
+      NEEDS("breakpoint")
+      POINT(every_hit, "period 1: 21 writes are 21 samples, none lost")
+      POINT(every_third_hit, "period 3: 21 writes are 7 samples")
+      POINT(address, "each sample's addr is the watched address")
+      POINT(instruction, "an execution breakpoint's sample has the function's address as ip")
+      POINT(signals_arrive, "with O_ASYNC each write gives a signal before the next instructions run"))
+
+static volatile int32_t cell __attribute__((aligned(8)));
+
+static void __attribute__((noinline)) watched_function(void)
+{
+	cell += 1;
+	__asm__ volatile("" ::: "memory");
+}
+
+static struct watch watch_writes(struct __test_metadata *_metadata, uint64_t period)
+{
+	struct perf_event_attr attr = attr_access(HW_BREAKPOINT_W, &cell, 4);
+
+	attr.sample_period = period;
+	attr.sample_type = PERF_SAMPLE_IP | PERF_SAMPLE_ADDR;
+	attr.disabled = 0;
+	return must_watch(&attr, 0, -1, 4);
+}
+
+static void count_samples(struct __test_metadata *_metadata, uint64_t period, int want)
+{
+	struct watch watch = watch_writes(_metadata, period);
+	struct pm_record record;
+	int samples = 0;
+
+	for (int i = 0; i < 21; i++)
+		cell = i;
+	while (seek(&watch, 0, &record)) {
+		if (record.type == PERF_RECORD_THROTTLE)
+			cannot_tell("throttled after %d samples", samples);
+		samples += record.type == PERF_RECORD_SAMPLE;
+	}
+	if (samples != want)
+		broken("samples=%d want=%d", samples, want);
+}
+
+TEST(every_hit)
+{
+	count_samples(_metadata, 1, 21);
+}
+
+TEST(every_third_hit)
+{
+	count_samples(_metadata, 3, 7);
+}
+
+TEST(address)
+{
+	struct watch watch = watch_writes(_metadata, 1);
+	struct pm_record record;
+
+	cell = 1;
+	if (!seek(&watch, PERF_RECORD_SAMPLE, &record))
+		broken("no sample for a write");
+	if (record.sample.addr != (uintptr_t)&cell)
+		broken("addr=cell%+" PRId64 " want=cell",
+		       (int64_t)(record.sample.addr - (uintptr_t)&cell));
+}
+
+TEST(instruction)
+{
+	struct perf_event_attr attr = attr_call(watched_function);
+	struct pm_record record;
+	struct watch watch;
+
+	attr.sample_period = 1;
+	attr.sample_type = PERF_SAMPLE_IP;
+	attr.disabled = 0;
+	watch = must_watch(&attr, 0, -1, 4);
+	watched_function();
+	if (!seek(&watch, PERF_RECORD_SAMPLE, &record))
+		broken("no sample for a call");
+	if (record.sample.ip != attr.bp_addr)
+		broken("ip=function%+" PRId64 " want=function",
+		       (int64_t)(record.sample.ip - attr.bp_addr));
+}
+
+static volatile sig_atomic_t signals;
+
+static void count_signal(int number)
+{
+	(void)number;
+	signals++;
+}
+
+TEST(signals_arrive)
+{
+	struct watch watch = watch_writes(_metadata, 1);
+	struct sigaction action = { .sa_handler = count_signal };
+	int done = 0, late = 0;
+
+	ASSERT_EQ(0, sigaction(SIGIO, &action, NULL));
+	ASSERT_EQ(0, fcntl(watch.fd, F_SETOWN, getpid()));
+	ASSERT_EQ(0, fcntl(watch.fd, F_SETFL, O_ASYNC));
+	for (; done < 9; done++) {
+		const uint64_t end = now_ns() + 100000000;
+
+		cell = done;
+		late += signals != done + 1;
+		while (signals != done + 1 && now_ns() < end)
+			sched_yield();
+		if (signals != done + 1)
+			break;
+	}
+	if (done != 9)
+		broken("signals=%d after %d writes", (int)signals, done + 1);
+	if (late == 9)
+		TH_LOG("all signals came late");
+}
+
+PROBE_MAIN
