@@ -123,14 +123,14 @@ class _Overview:
             self.reason(word, reason)
 
     def reason(self, word: str, reason: str) -> None:
-        hanging(self.console, "    " + word.ljust(9), STYLES.get(word, ""), reason)
+        hanging(self.console, Text("    " + word.ljust(9), STYLES.get(word, "")), reason)
 
 
-def hanging(console: Console, head: str, style: str, body: str) -> None:
+def hanging(console: Console, head: Text, body: str) -> None:
     """A head and, beside it, as many lines as the body takes."""
     room = max(console.width - len(head) - 1, 20)
     lines = textwrap.wrap(body, room, break_on_hyphens=False) or [""]
-    console.print(Text.assemble((head, style), lines[0]), soft_wrap=True)
+    console.print(Text.assemble(head, lines[0]), soft_wrap=True)
     for line in lines[1:]:
         console.print(Text(" " * len(head) + line), soft_wrap=True)
 
@@ -150,7 +150,7 @@ def summary(result: dict[str, Any], console: Console) -> None:
         for entry, personas in _grouped(result.get(title, [])):
             line = (f"{entry['key']} ({', '.join(personas)}) is {entry['verdict']}, expected "
                     f"{' or '.join(entry['expected'])}: {entry['why']}")
-            hanging(console, f"{title}: ", style, text.clean(line, 1500))
+            hanging(console, Text(f"{title}: ", style), text.clean(line, 1500))
 
 
 def _grouped(entries: list[dict[str, Any]]) -> Iterator[tuple[dict[str, Any], list[str]]]:

@@ -47,6 +47,9 @@ def listing(found: Catalogue, console: Console) -> None:
                         (("hazard", probe.hazard), ("disturbs", probe.disturbs)) if on)
         table.add_row(Text(probe_id), str(points), str(len(probe.items) - points),
                       probe.since, Text(text.clean(probe.title) + marks))
-    console.print(table)
+    with console.capture() as captured:
+        console.print(table)
+    for line in captured.get().splitlines():
+        console.file.write(line.rstrip() + "\n")
     numbers = counts(found)
     console.print(", ".join(f"{count} {name}" for name, count in numbers.items()))

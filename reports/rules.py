@@ -96,8 +96,10 @@ def file_size(source: Source) -> Iterator[Break]:
         limit = PROBE_LINES
     elif name == "Makefile":
         limit = MAKEFILE_LINES
+    elif name == "CONTRIBUTING.md" or (name == "README.md" and not source.top):
+        limit = README_LINES
     elif name == "README.md":
-        limit = SUB_README_LINES if source.top else README_LINES
+        limit = SUB_README_LINES
     if limit and count > limit:
         yield limit + 1, f"{count} lines, at most {limit}"
 

@@ -8,12 +8,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from rich import box
 from rich.console import Console
-from rich.table import Table
 from rich.text import Text
 
 from reports import expect, overview, text
+CELL_LIMIT = 20
+REASON_ROOM = 40
 
 
 @dataclass
@@ -47,9 +47,9 @@ def _column(result: dict[str, Any], persona: str, title: str) -> Column:
 
 
 def _titles(results: list[dict[str, Any]]) -> list[str]:
-    """A title per result: its release, and the architecture or a number where that is not one."""
+    """A title per result: its release, the architecture where they differ, a number for twins."""
     titles = [result["identity"]["release"] for result in results]
-    if len(set(titles)) < len(titles):
+    if len({result["identity"]["arch"] for result in results}) > 1:
         titles = [f"{result['identity']['arch']} {title}"
                   for result, title in zip(results, titles)]
     times, seen, made = Counter(titles), Counter[str](), []
@@ -78,8 +78,8 @@ def rows(made: list[Column], every: bool) -> list[str]:
     keys = sorted({key for column in made for key in (*column.points, *column.facts)})
     if every:
         return keys
-    points = [key for key in keys if any(key in column.points for column in made)]
-    return [key for key in points if any(column.word(key) != "yes" for column in made)]
+    return [key for key in keys if any(
+        column.points.get(key, {"verdict": "yes"})["verdict"] != "yes" for column in made)]
 
 
 def _reasons(made: list[Column], key: str) -> str:
@@ -87,32 +87,68 @@ def _reasons(made: list[Column], key: str) -> str:
     return "; ".join(dict.fromkeys(filter(None, (column.reason(key) for column in made))))
 
 
+class _Grid:
+    """Rows as wide as they need to be; the reason beside them where there is room, else below."""
+
+    def __init__(self, made: list[Column], keys: list[str], console: Console) -> None:
+        self.made, self.console = made, console
+        self.heads = [column.title.split() for column in made]
+        limit = max(CELL_LIMIT, (console.width - 60) // len(made))
+        self.widths = [min(limit, max(map(len, [*head, *map(column.word, keys)]), default=1))
+                       + 2 for column, head in zip(made, self.heads)]
+        room = max(console.width - sum(self.widths), 24)
+        self.name_width = min(max(map(len, ["point", *keys])) + 2, room)
+        used = self.name_width + sum(self.widths)
+        self.reason_beside = console.width - used >= REASON_ROOM
+
+    def line(self, name: str, words: list[str]) -> Text:
+        """One line of cells; a name that is too long stands on a line above them."""
+        if len(name) + 2 > self.name_width:
+            self.console.print(Text(name), soft_wrap=True)
+            name = ""
+        line = Text(name.ljust(self.name_width))
+        for word, width in zip(words, self.widths):
+            cell = word if len(word) + 2 <= width else word[:width - 4] + ".."
+            line.append(cell.ljust(width), overview.STYLES.get(word, ""))
+        return line
+
+    def put(self, line: Text) -> None:
+        line.rstrip()
+        self.console.print(line, soft_wrap=True)
+
+    def header(self) -> None:
+        height = max(map(len, self.heads))
+        for level in range(height):
+            words = [([""] * (height - len(head)) + head)[level] for head in self.heads]
+            line = self.line("point" if level == height - 1 else "", words)
+            line.stylize("bold")
+            self.put(line)
+
+    def row(self, key: str) -> None:
+        line = self.line(key, [text.clean(column.word(key), 200) for column in self.made])
+        reason = text.clean(_reasons(self.made, key), 600)
+        if reason and self.reason_beside:
+            overview.hanging(self.console, line, reason)
+            return
+        self.put(line)
+        if reason:
+            overview.hanging(self.console, Text("    "), reason)
+
+
 def terminal(made: list[Column], every: bool, console: Console) -> None:
-    """A table as wide as the terminal; the reasons stand below their row where it is narrow."""
-    wide = console.width >= 120
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
-    table.add_column("point", overflow="fold")
-    for column in made:
-        table.add_column(Text(column.title), overflow="fold")
-    if wide:
-        table.add_column("reason", overflow="fold", ratio=1)
+    """The table of several columns, an empty line between areas."""
+    keys = rows(made, every)
+    if not keys:
+        console.print("every point is yes (--all shows them)")
+        return
+    grid = _Grid(made, keys, console)
+    grid.header()
     area = ""
-    for key in rows(made, every):
-        if area and area != key.partition(".")[0]:
-            table.add_section()
-        area = key.partition(".")[0]
-        _row(table, made, key, wide)
-    console.print(table)
-
-
-def _row(table: Table, made: list[Column], key: str, wide: bool) -> None:
-    reason = text.clean(_reasons(made, key), 600)
-    first = Text(key)
-    if reason and not wide:
-        first.append(f"\n  {reason}", style="bright_black")
-    cells = [Text(text.clean(word, 120), style=overview.STYLES.get(word, ""))
-             for word in (column.word(key) for column in made)]
-    table.add_row(first, *cells, *([Text(reason)] if wide else []))
+    for key in keys:
+        if area != (area := key.partition(".")[0]):
+            console.print()
+        grid.row(key)
+    console.print()
 
 
 def _markdown_row(cells: list[str]) -> str:

@@ -24,6 +24,7 @@ BAD = [
     ("file-size", "lib/a.c", MIT + "int a;\n" * 500),
     ("file-size", "probes/ring/a.c", PROBE + "\n" * 250),
     ("file-size", "README.md", "x\n" * 121),
+    ("file-size", ".github/CONTRIBUTING.md", "x\n" * 121),
     ("file-size", "lib/README.md", "x\n" * 81),
     ("file-size", "Makefile", "# SPDX-License-Identifier: MIT\n" + "all:\n" * 150),
     ("function-size", "lib/a.c", MIT + LONG_C),

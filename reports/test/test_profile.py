@@ -79,7 +79,7 @@ POINTS = st.dictionaries(st.sampled_from(PERSONAS),
                          min_size=1)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300, deadline=None, derandomize=True)
 @given(POINTS)
 def test_a_profile_never_says_more_than_its_evidence(points: dict[str, dict[str, str]]) -> None:
     made = profile.derive(result_of(points))
