@@ -242,13 +242,18 @@ void classify_setup(int error, const struct perf_event_attr *attr, pid_t pid, in
  *   ENOSYS               the architecture or configuration lacks it: conclusive
  *   ENOTTY               unknown ioctl: conclusive
  *   EOPNOTSUPP           known to the kernel, but not to this event's PMU
- *   ENOENT ENODEV ENXIO  the event or device is not there
+ *   ENOENT ENODEV ENXIO  the event or device is not there; of software events the kernel has all
+ *                        it knows, so ENOENT is conclusive for them
  *   EACCES EPERM         policy
  *   the rest             resources or races: nothing learned
  */
 void classify_asked(int error, const char *what, const struct perf_event_attr *attr, pid_t pid,
 		    int cpu, struct finding *ret)
 {
+	if (error == ENOENT && attr && attr->type == PERF_TYPE_SOFTWARE) {
+		finding_set(ret, NO, "ENOENT: this kernel has no %s, others work", what);
+		return;
+	}
 	switch (error) {
 	case EINVAL:
 	case E2BIG:
