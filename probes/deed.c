@@ -459,10 +459,13 @@ static int await_gone(pid_t tid)
 	return -ETIMEDOUT;
 }
 
-int worker_stop(struct worker *worker)
+int worker_stop(void *argument)
 {
+	struct worker *worker = argument;
 	int error;
 
+	if (!worker->tid)
+		return 0;
 	worker_dismiss(worker);
 	if (worker->kind == WORKER_CHILD) {
 		error = wait_child(worker->tid);
@@ -471,11 +474,33 @@ int worker_stop(struct worker *worker)
 		if (!error)
 			error = await_gone(worker->tid);
 	}
+	worker->tid = 0;
 	for (int end = 0; end < 2; end++) {
 		close(worker->orders[end]);
 		close(worker->answers[end]);
 	}
 	return error;
+}
+
+/* ------------------------------------------------------------------------------ privilege */
+
+int drop_to(uint64_t keep)
+{
+	struct {
+		uint32_t version;
+		int pid;
+	} header = { 0x20080522, 0 };		/* the third version: two words of 32 bits each */
+	struct {
+		uint32_t effective, permitted, inheritable;
+	} data[2] = { { keep, keep, 0 }, { keep >> 32, keep >> 32, 0 } };
+
+	if (geteuid() == 0 && (prctl(PR_SET_KEEPCAPS, 1, 0, 0, 0) < 0 ||
+			       setresgid(65534, 65534, 65534) < 0 ||
+			       setresuid(65534, 65534, 65534) < 0))
+		return -errno;
+	if (syscall(SYS_capset, &header, data) < 0)
+		return -errno;
+	return 0;
 }
 
 /* -------------------------------------------------------------------------- putting back */

@@ -52,6 +52,12 @@ int count_records(struct pm_ring *ring, uint32_t type);
 int next_record(struct pm_ring *ring, const struct pm_format *format, struct pm_record *ret);
 
 /*
+ * Give up all capabilities but those in `keep` (1 << PM_CAP_...), and root's uid as well, for the
+ * rest of this test. What probe_env() says was read before. Returns 0 or -errno.
+ */
+int drop_to(uint64_t keep);
+
+/*
  * Put a small file of /proc/sys or /sys back to what it holds now when this program ends: at its
  * exit, on SIGTERM and SIGINT, and by a guard process where it is killed. For probes that DISTURB:
  * call it from a constructor, once a file. Does nothing without leave to disturb.
@@ -91,8 +97,9 @@ int worker_faults(struct worker *worker, unsigned int faults);
 /* Let it execute this very program (path NULL) or a copy of it; it goes on as a worker that only
  * knows worker_faults() and worker_stop(). Returns 0 or -errno. */
 int worker_exec(struct worker *worker, const char *path);
-/* End it and wait until the kernel has taken it apart. Not for a worker of another worker. */
-int worker_stop(struct worker *worker);
+/* End it and wait until the kernel has taken it apart. For a worker of another worker, whoever
+ * launched it has to: worker_do(&other, worker_stop, &worker). Harmless when it is not running. */
+int worker_stop(void *worker);
 /* End it without waiting. */
 void worker_dismiss(struct worker *worker);
 

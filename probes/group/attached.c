@@ -56,6 +56,7 @@ FIXTURE_SETUP(attached)
 
 FIXTURE_TEARDOWN(attached)
 {
+	worker_stop(&self->worker);
 }
 
 static void judge(struct __test_metadata *_metadata, int leader)

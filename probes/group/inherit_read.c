@@ -46,6 +46,7 @@ FIXTURE_SETUP(inherit_read)
 
 FIXTURE_TEARDOWN(inherit_read)
 {
+	worker_stop(&self->worker);
 }
 
 static struct pm_counts sums(struct __test_metadata *_metadata, int leader)

@@ -66,6 +66,7 @@ FIXTURE_SETUP(follow)
 
 FIXTURE_TEARDOWN(follow)
 {
+	worker_stop(&self->worker);
 }
 
 TEST_F(follow, counts_alive)
@@ -116,6 +117,7 @@ TEST_F(follow, second_generation)
 	ASSERT_EQ(0, worker_do(&self->worker, worker_launch, &second));
 	gain = gain_of_faults(self->fd, &second, FAULTS);
 	want_gain(gain, FAULTS);
+	ASSERT_EQ(0, worker_do(&self->worker, worker_stop, &second));
 }
 
 struct shared {

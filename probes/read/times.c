@@ -142,6 +142,7 @@ TEST(stops_asleep)
 		after = times_of(_metadata, fd);
 	} while (after.time_enabled != before.time_enabled && tries++ < 200);
 	want_still(_metadata, &before, &after);
+	worker_stop(&child);
 }
 
 TEST(stops_dead)

@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Whom does an inherit event not cover? It is handed on at clone(2) by a task that has it, so
+ * tasks that existed before, and all that they create later, are never counted: a tracer that
+ * attaches late must open one event for each thread.
+ * Observed: exact gains of one counter while each kind of task causes page faults.
+ */
+#include "probe.h"
+
+PROBE(TITLE("tasks that an inherit event does not cover")
+      SINCE("2.6.31")
+      POINT(thread.existing, "a thread older than the event is not counted")
+      POINT(thread.of_existing, "nor is a thread made by that one afterwards")
+      POINT(thread.of_target, "while one made by the target is")
+      POINT(child.existing, "a child older than the event is not counted")
+      POINT(child.of_existing, "nor is a child made by that one afterwards")
+      POINT(child.of_target, "while one made by the target is"))
+
+#define FAULTS 19
+
+FIXTURE(scope)
+{
+	struct worker older, newer;
+	int fd;
+};
+
+FIXTURE_VARIANT(scope)
+{
+	enum worker_kind kind;
+};
+FIXTURE_VARIANT_ADD(scope, thread)
+{
+	.kind = WORKER_THREAD,
+};
+FIXTURE_VARIANT_ADD(scope, child)
+{
+	.kind = WORKER_CHILD,
+};
+
+FIXTURE_SETUP(scope)
+{
+	struct perf_event_attr attr = attr_software(PERF_COUNT_SW_PAGE_FAULTS);
+
+	if (worker_prepare(&self->newer, variant->kind))
+		cannot_tell("no pipes");
+	must_start(&self->older, variant->kind);
+	attr.disabled = 0;
+	attr.inherit = 1;
+	self->fd = must_open(&attr, 0, -1, -1, 0);
+}
+
+FIXTURE_TEARDOWN(scope)
+{
+	worker_stop(&self->newer);
+	worker_stop(&self->older);
+}
+
+static void want(struct __test_metadata *_metadata, int fd, struct worker *worker, int faults)
+{
+	uint64_t gain = gain_of_faults(fd, worker, FAULTS);
+
+	if (gain != (uint64_t)faults)
+		broken("gained=%" PRIu64 " want=%d", gain, faults);
+	gain = gain_of_faults(fd, NULL, FAULTS);	/* the event itself is alive */
+	if (gain != FAULTS)
+		broken("own gain=%" PRIu64 " want=%d", gain, FAULTS);
+}
+
+TEST_F(scope, existing)
+{
+	want(_metadata, self->fd, &self->older, 0);
+}
+
+/* The newer one is not ours to stop, and this copy of it knows so. */
+TEST_F(scope, of_existing)
+{
+	ASSERT_EQ(0, worker_do(&self->older, worker_launch, &self->newer));
+	want(_metadata, self->fd, &self->newer, 0);
+	ASSERT_EQ(0, worker_do(&self->older, worker_stop, &self->newer));
+}
+
+TEST_F(scope, of_target)
+{
+	ASSERT_EQ(0, worker_launch(&self->newer));
+	want(_metadata, self->fd, &self->newer, FAULTS);
+}
+
+PROBE_MAIN

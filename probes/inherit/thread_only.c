@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * attr.inherit_thread: handed on to threads, but not to processes. A library inside a program can
+ * follow its own process without paying for what it forks.
+ * Observed: faults of a new thread are in the sum, those of a forked child are not.
+ * Linux 2b26f0aa0048 ("perf: Support only inheriting events if cloned with CLONE_THREAD") (v5.13)
+ */
+#include "probe.h"
+
+PROBE(TITLE("inheritance by threads alone")
+      SINCE("5.13")
+      COMMIT("2b26f0aa0048")
+      POINT(thread, "a new thread is counted")
+      POINT(not_child, "a forked child is not")
+      POINT(not_thread_of_child, "nor is a thread of that child")
+      POINT(child_of_thread, "nor is a child forked by an inherited thread")
+      POINT(needs_inherit, "EINVAL without attr.inherit"))
+
+#define FAULTS 21
+
+static struct perf_event_attr counting(bool inherit_thread)
+{
+	struct perf_event_attr attr = attr_software(PERF_COUNT_SW_PAGE_FAULTS);
+
+	attr.disabled = 0;
+	attr.inherit = 1;
+	attr.inherit_thread = inherit_thread;
+	return attr;
+}
+
+FIXTURE(thread_only)
+{
+	struct worker first, second;
+	int fd;
+};
+
+FIXTURE_SETUP(thread_only)
+{
+	const struct perf_event_attr attr = counting(true), without = counting(false);
+
+	self->fd = ask_open(&attr, &without, 0, -1, "inherit_thread");
+}
+
+FIXTURE_TEARDOWN(thread_only)
+{
+	worker_stop(&self->first);
+}
+
+static void want(struct __test_metadata *_metadata, int fd, struct worker *worker, int faults)
+{
+	uint64_t gain = gain_of_faults(fd, worker, FAULTS);
+
+	if (gain != (uint64_t)faults)
+		broken("gained=%" PRIu64 " want=%d", gain, faults);
+	gain = gain_of_faults(fd, NULL, FAULTS);
+	if (gain != FAULTS)
+		broken("own gain=%" PRIu64 " want=%d", gain, FAULTS);
+}
+
+TEST_F(thread_only, thread)
+{
+	must_start(&self->first, WORKER_THREAD);
+	want(_metadata, self->fd, &self->first, FAULTS);
+}
+
+TEST_F(thread_only, not_child)
+{
+	must_start(&self->first, WORKER_CHILD);
+	want(_metadata, self->fd, &self->first, 0);
+}
+
+TEST_F(thread_only, not_thread_of_child)
+{
+	ASSERT_EQ(0, worker_prepare(&self->second, WORKER_THREAD));
+	must_start(&self->first, WORKER_CHILD);
+	ASSERT_EQ(0, worker_do(&self->first, worker_launch, &self->second));
+	want(_metadata, self->fd, &self->second, 0);
+	ASSERT_EQ(0, worker_do(&self->first, worker_stop, &self->second));
+}
+
+TEST_F(thread_only, child_of_thread)
+{
+	ASSERT_EQ(0, worker_prepare(&self->second, WORKER_CHILD));
+	must_start(&self->first, WORKER_THREAD);
+	ASSERT_EQ(0, worker_do(&self->first, worker_launch, &self->second));
+	want(_metadata, self->fd, &self->second, 0);
+	ASSERT_EQ(0, worker_do(&self->first, worker_stop, &self->second));
+}
+
+TEST_F(thread_only, needs_inherit)
+{
+	struct perf_event_attr attr = counting(true);
+
+	attr.inherit = 0;
+	hold_rule(pm_open(&attr, 0, -1, -1, 0), EINVAL, BROKEN, "inherit_thread without inherit");
+}
+
+PROBE_MAIN
