@@ -16,7 +16,7 @@ PROBE(TITLE("reading a ring while it is written")
       FACT(laps, int, "laps", "times the ring was lapped while it was read")
       FACT(read_while_written, int, "records", "records read before the writer had ended"))
 
-#define FAULTS 3000
+#define FAULTS 1500
 
 struct writer {
 	volatile bool *done;

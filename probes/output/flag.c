@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Does PERF_FLAG_FD_OUTPUT redirect an event as it is opened? Manuals call it broken since
+ * v2.6.35; it asks for a target that is mapped already.
+ * Observed by the records in the target's ring, and by the error without a ring.
+ */
+#include "probe.h"
+
+PROBE(TITLE("redirecting output while opening")
+      SINCE("2.6.35")
+      POINT(reaches_mapped_target, "with FD_OUTPUT and FD_NO_GROUP records land in the target")
+      POINT(flag_alone, "FD_OUTPUT alone redirects, and makes the target the group's leader")
+      POINT(unmapped_target_is_refused, "EINVAL for a target without a ring")
+      POINT(other_task_is_refused, "EINVAL for a target of another task"))
+
+static struct perf_event_attr plain;
+
+FIXTURE(target)
+{
+	struct watch watch;
+};
+
+FIXTURE_SETUP(target)
+{
+	plain = attr_faults(PERF_SAMPLE_TID);
+	self->watch = must_watch(&plain, 0, -1, 1);
+}
+
+FIXTURE_TEARDOWN(target)
+{
+	close(self->watch.fd);
+}
+
+static int open_into(int target, pid_t task)
+{
+	return pm_open(&plain, task, -1, target, PERF_FLAG_FD_OUTPUT | PERF_FLAG_FD_NO_GROUP);
+}
+
+TEST_F(target, reaches_mapped_target)
+{
+	int found, source = open_into(self->watch.fd, 0);
+
+	if (source < 0)
+		hold_rule(source, 0, BROKEN, "a mapped target");
+	sample_faults(source, 9);
+	found = count_records(&self->watch.ring, PERF_RECORD_SAMPLE);
+	if (found != 9)
+		broken("records=%d want=9", found);
+}
+
+TEST_F(target, flag_alone)
+{
+	struct perf_event_attr member = plain;
+	int found, source;
+
+	member.disabled = 0;
+	source = pm_open(&member, 0, -1, self->watch.fd, PERF_FLAG_FD_OUTPUT);
+	if (source < 0)
+		hold_rule(source, 0, BROKEN, "a mapped target");
+	if (gain_of_faults(source, NULL, 9))
+		broken("counts while its leader is disabled: no member of the group");
+	sample_faults(self->watch.fd, 9);	/* the leader's enable lets the member count */
+	found = count_records(&self->watch.ring, PERF_RECORD_SAMPLE);
+	if (found != 18)
+		broken("records=%d want=9 of the leader and 9 of the member", found);
+}
+
+TEST_F(target, unmapped_target_is_refused)
+{
+	int source = open_into(self->watch.fd, 0);
+
+	if (source < 0)
+		hold_rule(source, 0, BROKEN, "a mapped target");
+	hold_rule(open_into(must_open(&plain, 0, -1, -1, 0), 0), EINVAL, BROKEN,
+		  "a target without a ring");
+}
+
+TEST_F(target, other_task_is_refused)
+{
+	int source = open_into(self->watch.fd, 0);
+	struct worker other;
+
+	if (source < 0)
+		hold_rule(source, 0, BROKEN, "a mapped target");
+	must_start(&other, WORKER_THREAD);
+	close(must_open(&plain, other.tid, -1, -1, 0));
+	hold_rule(open_into(self->watch.fd, other.tid), EINVAL, BROKEN, "a target of another task");
+	worker_dismiss(&other);
+}
+
+PROBE_MAIN
