@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Which software events does this kernel have, and where do they end? New ones come at the end of
+ * the list; a tool must learn that from an errno it can trust. Observed: which ids open, what is
+ * said beyond them, and that high bits of config do not alias a known event.
+ */
+#include "probe.h"
+#include <stdio.h>
+
+#define EVENT(name, version)                                                                   \
+	FACT(opens.name, verdict, "-", "a software event " #name " of one's own task opens")      \
+	SINCE(version)
+
+PROBE(TITLE("the list of software events")
+      SINCE("2.6.31")
+      POINT(unknown_id, "an id beyond the list is refused with ENOENT")
+      POINT(no_alias, "config with bit 32 set is no alias of the event in the low bits")
+      POINT(user_only_zero, "events of the scheduler that open with exclude_kernel read 0")
+      SINCE("2.6.34")
+      EVENT(cpu_clock, "2.6.31")
+      EVENT(task_clock, "2.6.31")
+      EVENT(page_faults, "2.6.31")
+      EVENT(context_switches, "2.6.31")
+      EVENT(cpu_migrations, "2.6.31")
+      EVENT(page_faults_min, "2.6.31")
+      EVENT(page_faults_maj, "2.6.31")
+      EVENT(alignment_faults, "2.6.33")
+      EVENT(emulation_faults, "2.6.33")
+      EVENT(dummy, "3.12")
+      EVENT(bpf_output, "4.4")
+      EVENT(cgroup_switches, "5.13")
+      FACT(known, int, "events", "how many ids in a row this kernel opens")
+      FACT(zero_set, string, "-", "events that open with exclude_kernel and read 0 after work"))
+
+static const char *const names[] = {
+	"cpu_clock",       "task_clock",      "page_faults",      "context_switches",
+	"cpu_migrations",  "page_faults_min", "page_faults_maj",  "alignment_faults",
+	"emulation_faults", "dummy",          "bpf_output",       "cgroup_switches",
+};
+#define NAMES (sizeof(names) / sizeof(*names))
+
+static const struct perf_event_attr *known(struct __test_metadata *_metadata)
+{
+	static struct perf_event_attr attr;
+
+	attr = attr_software(PERF_COUNT_SW_PAGE_FAULTS);
+	close(must_open(&attr, 0, -1, -1, 0));
+	return &attr;
+}
+
+TEST(unknown_id)
+{
+	struct perf_event_attr attr, control = *known(_metadata);
+	struct finding finding;
+	char name[64];
+	int fd, count = 0;
+
+	for (size_t i = 0; i < NAMES; i++) {
+		attr = attr_software(i);
+		probe_pair(&attr, &control, 0, -1, "such event", &finding);
+		snprintf(name, sizeof(name), "opens.%s", names[i]);
+		fact_verdict(name, finding.verdict,
+			     finding.verdict == YES ? NULL : finding.reason);
+	}
+	while (attr.config = count, (fd = pm_open(&attr, 0, -1, -1, 0)) >= 0 && count < 1000) {
+		close(fd);
+		count++;
+	}
+	fact_int("known", count);
+	attr.config = 1 << 20;
+	hold_rule(pm_open(&attr, 0, -1, -1, 0), ENOENT, BROKEN, "software event 1048576");
+}
+
+TEST(no_alias)
+{
+	struct perf_event_attr attr = *known(_metadata);
+	uint64_t gain;
+	int fd;
+
+	attr.config |= UINT64_C(1) << 32;
+	fd = pm_open(&attr, 0, -1, -1, 0);
+	if (fd >= 0) {
+		must_ioctl(fd, PERF_EVENT_IOC_ENABLE, 0);
+		gain = gain_of_faults(fd, NULL, 16);
+		broken("config 0x100000002 is accepted and counted=%" PRIu64 " of 16 faults", gain);
+	}
+	if (fd != -ENOENT && fd != -EINVAL)
+		broken("errno=%s want=ENOENT or EINVAL", errno_name(fd));
+}
+
+/* Work that every scheduler event sees: 5 sleeps, and as many moves where there are two CPUs. */
+static void work(void)
+{
+	cause_faults(4);
+	for (unsigned int i = 0; i < 5; i++) {
+		poll(NULL, 0, 1);
+		move_to_nth_cpu(count_cpus() > 1 ? i % 2 : 0);
+	}
+}
+
+TEST(user_only_zero)
+{
+	uint64_t counts[NAMES] = { 0 };
+	char zero[256] = "";
+	int fds[NAMES];
+
+	known(_metadata);
+	for (size_t i = 0; i < NAMES; i++) {
+		struct perf_event_attr attr = attr_software(i);
+
+		attr.disabled = 0;
+		fds[i] = pm_open(&attr, 0, -1, -1, 0);
+	}
+	work();
+	for (size_t i = 0; i < NAMES; i++) {
+		if (fds[i] < 0)
+			continue;
+		counts[i] = must_count(fds[i]);
+		if (!counts[i])
+			snprintf(zero + strlen(zero), sizeof(zero) - strlen(zero), "%s%s",
+				 zero[0] ? "," : "", names[i]);
+	}
+	fact_str("zero_set", "%s", zero);
+	if (!counts[PERF_COUNT_SW_PAGE_FAULTS])
+		broken("page faults read 0, too");
+	if (counts[PERF_COUNT_SW_CONTEXT_SWITCHES] || counts[PERF_COUNT_SW_CPU_MIGRATIONS] ||
+	    counts[PERF_COUNT_SW_CGROUP_SWITCHES])
+		say_no("switches=%" PRIu64 " migrations=%" PRIu64 " cgroup switches=%" PRIu64,
+		       counts[PERF_COUNT_SW_CONTEXT_SWITCHES], counts[PERF_COUNT_SW_CPU_MIGRATIONS],
+		       counts[PERF_COUNT_SW_CGROUP_SWITCHES]);
+}
+
+PROBE_MAIN
