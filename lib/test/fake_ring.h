@@ -55,14 +55,15 @@ static inline void put_record(struct fake *fake, uint32_t type, uint16_t size)
 	struct perf_event_header header = { type, 0, size };
 	unsigned char body[65536];
 
-	for (size_t i = 0; i < sizeof(body); i++)
+	for (size_t i = 0; i < size; i++)
 		body[i] = (unsigned char)(type + i);
 	put(fake, &header, sizeof(header));
 	put(fake, body, size - sizeof(header));
 	fake->page->data_head = fake->head;
 }
 
-static inline void expect_record(const struct perf_event_header *record, uint32_t type, uint16_t size)
+static inline void expect_record(const struct perf_event_header *record, uint32_t type,
+				 uint16_t size)
 {
 	const unsigned char *body = (const unsigned char *)(record + 1);
 

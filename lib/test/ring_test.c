@@ -151,7 +151,9 @@ static void record_may_end_at_head_but_not_behind(void **state)
 static void head_that_cannot_be(void **state)
 {
 	struct fake *fake = *state;
-	const uint64_t heads[] = { 0, 90, 99, 101, 107, 100 + DATA_SIZE + 8, UINT64_MAX, 1ull << 63 };
+	const uint64_t heads[] = {
+		0, 90, 99, 101, 107, 100 + DATA_SIZE + 8, UINT64_MAX, 1ull << 63,
+	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(heads); i++) {
 		const struct perf_event_header *record = NULL;
@@ -243,7 +245,7 @@ static void header_page_alone(void **state)
 	assert_int_equal(pm_ring_next_backward(&ring, &cursor, &record), 0);
 }
 
-/* -------------------------------------------------------------------------------- 32-bit kernels */
+/* ------------------------------------------------------------------------------ 32-bit kernels */
 
 static void narrow_positions_wrap(void **state)
 {

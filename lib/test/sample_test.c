@@ -84,12 +84,8 @@ static void put_stack(const struct spec *spec)
 	put64(&b, spec->stack_used);
 }
 
-/* The order of the manual page, with AUX behind the page sizes as kernels write it. */
-static void build(const struct spec *spec)
+static void put_head(uint64_t type)
 {
-	const uint64_t type = spec->format.sample_type;
-
-	begin(&b, PERF_RECORD_SAMPLE, PERF_RECORD_MISC_USER);
 	if (type & PERF_SAMPLE_IDENTIFIER)
 		put64(&b, 107);
 	if (type & PERF_SAMPLE_IP)
@@ -110,6 +106,10 @@ static void build(const struct spec *spec)
 	}
 	if (type & PERF_SAMPLE_PERIOD)
 		put64(&b, 111);
+}
+
+static void put_middle(const struct spec *spec, uint64_t type)
+{
 	if (type & PERF_SAMPLE_READ)
 		put_read(spec);
 	if (type & PERF_SAMPLE_CALLCHAIN) {
@@ -126,6 +126,10 @@ static void build(const struct spec *spec)
 		put_regs(spec, 700, 4);
 	if (type & PERF_SAMPLE_STACK_USER)
 		put_stack(spec);
+}
+
+static void put_tail(const struct spec *spec, uint64_t type)
+{
 	if (type & (PERF_SAMPLE_WEIGHT | PERF_SAMPLE_WEIGHT_STRUCT))
 		put64(&b, 112);
 	if (type & PERF_SAMPLE_DATA_SRC)
@@ -146,6 +150,15 @@ static void build(const struct spec *spec)
 		put64(&b, spec->aux_size);
 		put_fill(0xcc, spec->aux_size);
 	}
+}
+
+/* The order of the manual page, with AUX behind the page sizes as kernels write it. */
+static void build(const struct spec *spec)
+{
+	begin(&b, PERF_RECORD_SAMPLE, PERF_RECORD_MISC_USER);
+	put_head(spec->format.sample_type);
+	put_middle(spec, spec->format.sample_type);
+	put_tail(spec, spec->format.sample_type);
 	end(&b);
 }
 
