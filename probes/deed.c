@@ -186,6 +186,30 @@ int move_to_nth_cpu(unsigned int nth)
 	return -ENODEV;
 }
 
+void touch_ring(const struct pm_ring *ring)
+{
+	const volatile char *base = ring->base;
+
+	for (size_t at = 0; at < ring->map_size; at += 4096)
+		(void)base[at];
+}
+
+int free_breakpoints(pid_t tid)
+{
+	static int watched;
+	struct perf_event_attr attr = attr_of(PERF_TYPE_BREAKPOINT, 0);
+	int fds[32], count = 0;
+
+	attr.bp_type = HW_BREAKPOINT_W;
+	attr.bp_addr = (uintptr_t)&watched;
+	attr.bp_len = HW_BREAKPOINT_LEN_4;
+	while (count < 32 && (fds[count] = pm_open(&attr, tid, -1, -1, 0)) >= 0)
+		count++;
+	for (int i = 0; i < count; i++)
+		close(fds[i]);
+	return count;
+}
+
 int poll_once(int fd, short events, int timeout_ms)
 {
 	struct pollfd entry = { .fd = fd, .events = events };

@@ -34,6 +34,11 @@ int move_to_nth_cpu(unsigned int nth);
 int count_cpus(void);
 uint64_t now_ns(void);
 
+/* Touch each page of a ring, so that reading it later is no page fault of ours. */
+void touch_ring(const struct pm_ring *ring);
+/* How many more breakpoints a task can have: shows that an event really is gone. */
+int free_breakpoints(pid_t tid);
+
 /* Poll once with a time-out; returns revents, 0 on time-out, -errno. */
 int poll_once(int fd, short events, int timeout_ms);
 

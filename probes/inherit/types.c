@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Which types of event can be inherited? Each type lives in a part of the kernel of its own.
+ * Observed: a forked child does exactly what the event counts, and the parent's counter gains it.
+ */
+#include "probe.h"
+
+PROBE(TITLE("inheritance by type of event")
+      SINCE("2.6.33")
+      POINT(faults, "a child's page faults are counted")
+      POINT(task_clock, "a child's time on a CPU is counted")
+      POINT(breakpoint, "a child's writes to a watched variable are counted, exactly")
+      NEEDS("breakpoint")
+      POINT(tracepoint, "a child's hits of a tracepoint are counted, exactly")
+      NEEDS("tracefs")
+      POINT(hardware, "a child's instructions are counted")
+      NEEDS("pmu")
+      POINT(cpu_wide, "attr.inherit means nothing to an event of all tasks: each hit counts once"))
+
+#define TIMES 12
+
+static volatile int watched;
+
+static int write_watched(void *unused)
+{
+	(void)unused;
+	for (int i = 0; i < TIMES; i++)
+		watched = i;
+	return 0;
+}
+
+static int spin(void *unused)
+{
+	(void)unused;
+	spin_ns(2000000);
+	return 0;
+}
+
+static int fault(void *unused)
+{
+	(void)unused;
+	return cause_faults(TIMES);
+}
+
+/* kill(0) of a process that cannot be: the system call is all that is wanted. */
+static int call_kill(void *unused)
+{
+	(void)unused;
+	for (int i = 0; i < TIMES; i++)
+		kill(0x7ffffff0, 0);
+	return 0;
+}
+
+/* What the counter gains while a child, made after it, calls a function. */
+static uint64_t gain_of(struct __test_metadata *_metadata, struct perf_event_attr attr,
+			int (*function)(void *))
+{
+	struct worker child;
+	uint64_t before, gain = 0;
+	int fd;
+
+	attr.inherit = 1;
+	attr.disabled = 0;
+	fd = must_open(&attr, 0, -1, -1, 0);
+	must_start(&child, WORKER_CHILD);
+	/* Its first run is a rehearsal; a clock may tick late, so more runs are granted. */
+	ASSERT_EQ(0, worker_do(&child, function, NULL));
+	before = must_count(fd);
+	for (int tries = 0; tries < 20 && !gain; tries++) {
+		ASSERT_EQ(0, worker_do(&child, function, NULL));
+		gain = must_count(fd) - before;
+	}
+	worker_stop(&child);
+	return gain;
+}
+
+static void want(struct __test_metadata *_metadata, uint64_t gain)
+{
+	if (gain != TIMES)
+		broken("gained=%" PRIu64 " want=%d", gain, TIMES);
+}
+
+TEST(faults)
+{
+	want(_metadata, gain_of(_metadata, attr_software(PERF_COUNT_SW_PAGE_FAULTS), fault));
+}
+
+TEST(task_clock)
+{
+	uint64_t gain = gain_of(_metadata, attr_software(PERF_COUNT_SW_TASK_CLOCK), spin);
+
+	if (!gain)
+		broken("gained=0 while the child ran");
+}
+
+TEST(breakpoint)
+{
+	struct perf_event_attr attr = attr_of(PERF_TYPE_BREAKPOINT, 0);
+
+	require(REQUIRE_PERF | REQUIRE_BREAKPOINT);
+	attr.bp_type = HW_BREAKPOINT_W;
+	attr.bp_addr = (uintptr_t)&watched;
+	attr.bp_len = HW_BREAKPOINT_LEN_4;
+	want(_metadata, gain_of(_metadata, attr, write_watched));
+}
+
+TEST(tracepoint)
+{
+	struct perf_event_attr attr = attr_of(PERF_TYPE_TRACEPOINT, 0);
+	int id;
+
+	require(REQUIRE_PERF | REQUIRE_TRACEFS);
+	id = pm_tracepoint_id("syscalls", "sys_enter_kill");
+	if (id < 0)
+		say_absent("no tracepoint syscalls:sys_enter_kill (%s)", errno_name(id));
+	attr.config = id;
+	attr.exclude_kernel = 0;
+	want(_metadata, gain_of(_metadata, attr, call_kill));
+}
+
+TEST(hardware)
+{
+	require(REQUIRE_PERF | REQUIRE_CPU_PMU);
+	if (!gain_of(_metadata, attr_of(PERF_TYPE_HARDWARE, PERF_COUNT_HW_INSTRUCTIONS), spin))
+		broken("gained=0 while the child ran");
+}
+
+/* The breakpoint of one CPU counts that CPU's writes; a copy would count them twice. */
+TEST(cpu_wide)
+{
+	struct perf_event_attr attr = attr_of(PERF_TYPE_BREAKPOINT, 0);
+	struct worker child;
+	uint64_t before;
+	int fd, cpu = move_to_nth_cpu(0);
+
+	require(REQUIRE_PERF | REQUIRE_PERFMON | REQUIRE_BREAKPOINT);
+	ASSERT_LE(0, cpu);
+	attr.bp_type = HW_BREAKPOINT_W;
+	attr.bp_addr = (uintptr_t)&watched;
+	attr.bp_len = HW_BREAKPOINT_LEN_4;
+	attr.inherit = 1;
+	attr.disabled = 0;
+	fd = must_open(&attr, -1, cpu, -1, 0);
+	must_start(&child, WORKER_CHILD);
+	before = must_count(fd);
+	ASSERT_EQ(0, worker_do(&child, write_watched, NULL));
+	want(_metadata, must_count(fd) - before);
+	worker_stop(&child);
+}
+
+PROBE_MAIN
