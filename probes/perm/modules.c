@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Do security modules and lockdown leave an open event alone?
+ *
+ * The hooks of v5.5 sit before open, read, ioctl and mmap, so an event may open and then refuse
+ * to be read: whoever opened it must be told which of them said no. Lockdown for confidentiality
+ * takes the registers of interrupted code away, from root as well.
+ */
+#include "probe.h"
+
+PROBE(TITLE("security modules in front of perf")
+      SINCE("2.6.31")
+      FACT(modules, string, "-", "active security modules, as the kernel lists them")
+      FACT(lockdown, string, "-", "none, integrity or confidentiality")
+      POINT(readable, "an event that was opened can be read")
+      POINT(controllable, "an event that was opened can be controlled by ioctl")
+      POINT(mappable, "an event that was opened can be mapped")
+      POINT(selinux, "SELinux lets this task have events: open, cpu, kernel, read, write")
+      SINCE("5.5")
+      COMMIT("da97e18458fb")
+      POINT(lockdown_regs, "under lockdown for confidentiality REGS_INTR is EPERM")
+      SINCE("5.4"))
+
+/* What a refusal after the open means: only a security module stands there. */
+static void refused(struct __test_metadata *_metadata, int error, const char *what)
+{
+	if (error == -EACCES || error == -EPERM)
+		say_blocked("%s after a successful open: %s (modules: %s)", errno_name(error),
+			    what, probe_env()->lsm[0] ? probe_env()->lsm : "unknown");
+	if (error < 0)
+		broken("%s after a successful open: errno=%s", what, errno_name(error));
+}
+
+static int own(struct __test_metadata *_metadata)
+{
+	struct perf_event_attr attr = attr_faults(PERF_SAMPLE_IP);
+
+	return must_open(&attr, 0, -1, -1, 0);
+}
+
+TEST(readable)
+{
+	uint64_t value;
+
+	fact_str("modules", "%s", probe_env()->lsm[0] ? probe_env()->lsm : "unknown");
+	fact_str("lockdown", "%s", probe_env()->lockdown[0] ? probe_env()->lockdown : "unknown");
+	refused(_metadata, pm_read_count(own(_metadata), &value), "read");
+}
+
+TEST(controllable)
+{
+	int fd = own(_metadata);
+	uint64_t before;
+
+	refused(_metadata, pm_ioctl(fd, PERF_EVENT_IOC_ENABLE, 0), "ioctl");
+	before = must_count(fd);
+	cause_faults(4);
+	if (must_count(fd) - before != 4)
+		broken("enabled, but not 4 faults counted");
+}
+
+TEST(mappable)
+{
+	struct pm_ring ring;
+
+	refused(_metadata,
+		pm_ring_open(own(_metadata), 1, PROT_READ | PROT_WRITE, &ring), "mmap");
+	if (((volatile struct perf_event_mmap_page *)ring.base)->data_tail != 0)
+		broken("a fresh ring has a tail");
+}
+
+TEST(selinux)
+{
+	struct perf_event_attr attr = attr_software(PERF_COUNT_SW_PAGE_FAULTS);
+	uint64_t value;
+	int answer;
+
+	own(_metadata);
+	if (!strstr(probe_env()->lsm, "selinux") && access("/sys/fs/selinux/enforce", F_OK) < 0)
+		say_absent("no SELinux");
+	if (access("/sys/fs/selinux/class/perf_event", F_OK) < 0)
+		say_no("the policy knows no class perf_event");
+	answer = must_open(&attr, 0, -1, -1, 0);
+	refused(_metadata, pm_read_count(answer, &value), "read");
+	refused(_metadata, pm_ioctl(answer, PERF_EVENT_IOC_RESET, 0), "write");
+}
+
+TEST(lockdown_regs)
+{
+	struct perf_event_attr attr = attr_faults(PERF_SAMPLE_REGS_INTR), plain = attr_faults(0);
+
+	own(_metadata);
+	attr.sample_regs_intr = 1;
+	if (strcmp(probe_env()->lockdown, "confidentiality"))
+		say_absent("no lockdown for confidentiality (%s)",
+			   probe_env()->lockdown[0] ? probe_env()->lockdown : "unknown");
+	close(must_open(&plain, 0, -1, -1, 0));
+	hold_rule(pm_open(&attr, 0, -1, -1, 0), EPERM, BROKEN, "REGS_INTR under lockdown");
+}
+
+PROBE_MAIN
