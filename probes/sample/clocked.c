@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Are samples of cpu-clock, the profiler's last resort without a PMU, in order and in place: times
+ * that grow, addresses inside the loop that ran, periods that follow the asked frequency?
+ * Observed: this thread runs a loop in one known function until enough samples came.
+ */
+#include "probe.h"
+
+PROBE(TITLE("samples taken by time")
+      SINCE("2.6.31")
+      POINT(time_monotone, "times in one ring never run backward")
+      POINT(ip_in_loop, "nearly all addresses lie in the loop or the little it calls")
+      POINT(ip_user_only, "with exclude_kernel no address is in the kernel's half")
+      POINT(period_fixed, "every sample of a fixed period carries that period")
+      POINT(period_follows_frequency, "at 2000 Hz samples carry about 500 us as their period")
+      FACT(samples, int, "samples", "taken in the loop")
+      FACT(in_loop, int, "%", "of the addresses in the loop's own function"))
+
+static volatile uint64_t work;
+
+static __attribute__((noinline)) void loop(unsigned int rounds)
+{
+	while (rounds--)
+		work = work * 3 + 1;
+}
+
+static struct watch sample_loop(struct __test_metadata *_metadata, bool freq, int want)
+{
+	struct perf_event_attr attr = attr_software(PERF_COUNT_SW_CPU_CLOCK);
+	const uint64_t end = now_ns() + 2000000000;
+	struct watch watch;
+
+	attr.sample_type = PERF_SAMPLE_IP | PERF_SAMPLE_TIME | PERF_SAMPLE_PERIOD;
+	attr.freq = freq;
+	attr.sample_period = freq ? 2000 : 200000;
+	watch = must_watch(&attr, 0, -1, 16);
+	must_ioctl(watch.fd, PERF_EVENT_IOC_ENABLE, 0);
+	while (pm_ring_pending(&watch.ring) < (uint64_t)want * 32 && now_ns() < end)
+		loop(20000);
+	must_ioctl(watch.fd, PERF_EVENT_IOC_DISABLE, 0);
+	if (!pm_ring_pending(&watch.ring))
+		broken("no sample in two seconds");
+	return watch;
+}
+
+TEST(time_monotone)
+{
+	struct watch watch = sample_loop(_metadata, false, 20);
+	struct pm_record record;
+	uint64_t last = 0;
+
+	while (seek(&watch, PERF_RECORD_SAMPLE, &record)) {
+		if (record.sample.sid.time < last)
+			broken("time=%" PRIu64 " after %" PRIu64, record.sample.sid.time, last);
+		last = record.sample.sid.time;
+	}
+	if (!last)
+		broken("no sample with a time");
+}
+
+TEST(ip_in_loop)
+{
+	struct watch watch = sample_loop(_metadata, false, 40);
+	const uint64_t start = (uintptr_t)loop & ~(uintptr_t)1;
+	struct pm_record record;
+	int seen = 0, inside = 0;
+
+	for (; seek(&watch, PERF_RECORD_SAMPLE, &record); seen++)
+		inside += record.sample.ip - start < 256;
+	fact_int("samples", seen);
+	fact_int("in_loop", seen ? 100 * inside / seen : 0);
+	if (inside * 2 < seen || !seen)
+		broken("samples=%d in the loop=%d", seen, inside);
+}
+
+TEST(ip_user_only)
+{
+	struct watch watch = sample_loop(_metadata, false, 20);
+	struct pm_record record;
+	int seen = 0;
+
+	for (; seek(&watch, PERF_RECORD_SAMPLE, &record); seen++)
+		if ((record.misc & PERF_RECORD_MISC_CPUMODE_MASK) != PERF_RECORD_MISC_USER ||
+		    (sizeof(long) == 8 && record.sample.ip >> 63))
+			broken("ip=%#" PRIx64 " misc=%#x", record.sample.ip, record.misc);
+	if (!seen)
+		broken("no sample");
+}
+
+TEST(period_fixed)
+{
+	struct watch watch = sample_loop(_metadata, false, 20);
+	struct pm_record record;
+	int seen = 0;
+
+	for (; seek(&watch, PERF_RECORD_SAMPLE, &record); seen++)
+		if (record.sample.period != 200000)
+			broken("period=%" PRIu64 " want=200000", record.sample.period);
+	if (!seen)
+		broken("no sample");
+}
+
+TEST(period_follows_frequency)
+{
+	struct watch watch = sample_loop(_metadata, true, 20);
+	struct pm_record record;
+	uint64_t last = 0;
+
+	while (seek(&watch, PERF_RECORD_SAMPLE, &record))
+		last = record.sample.period;
+	if (last < 100000 || last > 2500000)
+		broken("last period=%" PRIu64 " ns want about 500000", last);
+}
+
+PROBE_MAIN

@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The nine words that say when and where a sample was taken: is each at its documented place, and
+ * does it say the truth?
+ * Observed: one page is touched at a known address by a known function on a known CPU; each field
+ * is asked for alone, where it must be the first word, and among the other eight.
+ */
+#include "probe.h"
+
+PROBE(TITLE("identity fields of samples")
+      SINCE("2.6.31")
+      POINT(identifier.alone, "IDENTIFIER alone: the id that read(2) gives")
+      SINCE("3.12")
+      POINT(identifier.among, "IDENTIFIER among all: the first word")
+      SINCE("3.12")
+      POINT(ip.alone, "IP alone: an address inside the function that touched the page")
+      POINT(ip.among, "IP among all: after IDENTIFIER")
+      POINT(tid.alone, "TID alone: pid and tid of this thread")
+      POINT(tid.among, "TID among all: after IP")
+      POINT(time.alone, "TIME alone: grows from sample to sample")
+      POINT(time.among, "TIME among all: after TID")
+      POINT(addr.alone, "ADDR alone: exactly the address that was touched")
+      POINT(addr.among, "ADDR among all: after TIME")
+      POINT(id.alone, "ID alone: the id that read(2) gives")
+      POINT(id.among, "ID among all: after ADDR")
+      POINT(stream_id.alone, "STREAM_ID alone: the same id, for an event not inherited")
+      POINT(stream_id.among, "STREAM_ID among all: after ID")
+      POINT(cpu.alone, "CPU alone: the CPU this thread is pinned to, and a zero")
+      POINT(cpu.among, "CPU among all: after STREAM_ID")
+      POINT(period.alone, "PERIOD alone: the 1 that was asked for")
+      POINT(period.among, "PERIOD among all: the last of these"))
+
+static const uint64_t order[] = {
+	PERF_SAMPLE_IDENTIFIER, PERF_SAMPLE_IP,	       PERF_SAMPLE_TID,
+	PERF_SAMPLE_TIME,	PERF_SAMPLE_ADDR,      PERF_SAMPLE_ID,
+	PERF_SAMPLE_CPU,	PERF_SAMPLE_STREAM_ID, PERF_SAMPLE_PERIOD,
+};
+/* STREAM_ID has a higher bit than CPU but comes before it in the record. */
+static const unsigned int place[] = { 0, 1, 2, 3, 4, 5, 7, 6, 8 };
+#define FIELDS (sizeof(order) / sizeof(*order))
+
+static __attribute__((noinline)) void touch(volatile char *page)
+{
+	page[40] = 1;
+}
+
+struct truth {
+	uint64_t id, address;
+	int cpu;
+	uint64_t time_before;
+};
+
+static bool true_pair(uint64_t word, uint32_t first, uint32_t second)
+{
+	uint32_t pair[2];
+
+	memcpy(pair, &word, sizeof(pair));
+	return pair[0] == first && pair[1] == second;
+}
+
+static bool is_true(uint64_t field, uint64_t word, const struct truth *truth)
+{
+	switch (field) {
+	case PERF_SAMPLE_IP:
+		return word - ((uintptr_t)touch & ~(uintptr_t)1) < 512;
+	case PERF_SAMPLE_TID:
+		return true_pair(word, getpid(), pm_gettid());
+	case PERF_SAMPLE_TIME:
+		return word > truth->time_before;
+	case PERF_SAMPLE_ADDR:
+		return word == truth->address;
+	case PERF_SAMPLE_CPU:
+		return true_pair(word, truth->cpu, 0);
+	case PERF_SAMPLE_PERIOD:
+		return word == 1;
+	default:
+		return truth->id && word == truth->id;
+	}
+}
+
+FIXTURE(field)
+{
+	struct truth truth;
+	struct watch watch;
+};
+
+FIXTURE_VARIANT(field)
+{
+	unsigned int index;
+};
+
+FIXTURE_VARIANT_ADD(field, identifier) { .index = 0, };
+FIXTURE_VARIANT_ADD(field, ip) { .index = 1, };
+FIXTURE_VARIANT_ADD(field, tid) { .index = 2, };
+FIXTURE_VARIANT_ADD(field, time) { .index = 3, };
+FIXTURE_VARIANT_ADD(field, addr) { .index = 4, };
+FIXTURE_VARIANT_ADD(field, id) { .index = 5, };
+FIXTURE_VARIANT_ADD(field, cpu) { .index = 6, };
+FIXTURE_VARIANT_ADD(field, stream_id) { .index = 7, };
+FIXTURE_VARIANT_ADD(field, period) { .index = 8, };
+
+FIXTURE_SETUP(field)
+{
+	self->truth.cpu = move_to_nth_cpu(count_cpus() - 1);
+	ASSERT_LE(0, self->truth.cpu);
+}
+
+FIXTURE_TEARDOWN(field)
+{
+}
+
+static void watch_faults(struct __test_metadata *_metadata, FIXTURE_DATA(field) *self,
+			 uint64_t base, uint64_t asked)
+{
+	struct perf_event_attr attr = attr_faults(base | asked), without = attr;
+	struct pm_counts counts;
+
+	attr.read_format = without.read_format = PERF_FORMAT_ID;
+	without.sample_type = base & ~asked;
+	self->watch = ask_watch(&attr, &without, 0, -1, 1, "the field");
+	ASSERT_EQ(0, pm_read_counts(self->watch.fd, PERF_FORMAT_ID, &counts));
+	self->truth.id = counts.member[0].id;
+}
+
+/* Touch a fresh page; the words of the one sample it must give. */
+static void sample_words(struct __test_metadata *_metadata, FIXTURE_DATA(field) *self,
+			 uint64_t *ret, unsigned int count)
+{
+	const size_t page = probe_env()->page_size;
+	const struct perf_event_header *header;
+	char *area = mmap(NULL, page, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+
+	ASSERT_NE(MAP_FAILED, (void *)area);
+	self->truth.address = (uintptr_t)area + 40;
+	must_ioctl(self->watch.fd, PERF_EVENT_IOC_ENABLE, 0);
+	touch(area);
+	must_ioctl(self->watch.fd, PERF_EVENT_IOC_DISABLE, 0);
+	if (pm_ring_next(&self->watch.ring, &header) != 1 || header->type != PERF_RECORD_SAMPLE)
+		broken("no sample of one page fault");
+	if (header->size != sizeof(*header) + 8 * count)
+		broken("size=%u want=%zu", header->size, sizeof(*header) + 8 * count);
+	memcpy(ret, header + 1, 8 * count);
+}
+
+TEST_F(field, alone)
+{
+	uint64_t word;
+
+	watch_faults(_metadata, self, 0, order[variant->index]);
+	for (int i = 0; i < 2; i++) {
+		sample_words(_metadata, self, &word, 1);
+		if (!is_true(order[variant->index], word, &self->truth))
+			broken("word=%#" PRIx64 " address=%#" PRIx64 " id=%" PRIu64 " cpu=%d", word,
+			       self->truth.address, self->truth.id, self->truth.cpu);
+		self->truth.time_before = word;
+	}
+}
+
+TEST_F(field, among)
+{
+	uint64_t words[FIELDS], all = 0;
+	unsigned int count = 0, at = 0;
+
+	for (unsigned int i = 0; i < FIELDS; i++)
+		if (i != 0 || variant->index == 0)	/* IDENTIFIER is younger than the rest */
+			all |= order[i];
+	for (unsigned int i = 0; i < FIELDS; i++) {
+		const bool present = all & order[i];
+
+		count += present;
+		at += present && place[i] < place[variant->index];
+	}
+	watch_faults(_metadata, self, all, order[variant->index]);
+	sample_words(_metadata, self, words, count);
+	if (!is_true(order[variant->index], words[at], &self->truth))
+		broken("word %u=%#" PRIx64 " address=%#" PRIx64 " id=%" PRIu64 " cpu=%d", at,
+		       words[at], self->truth.address, self->truth.id, self->truth.cpu);
+}
+
+PROBE_MAIN

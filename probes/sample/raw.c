@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * What is the raw part of a sample: empty for software events, the tracepoint's fields for
+ * tracepoints, padded to the next 8 bytes? Tools parse it with the tracepoint's format file.
+ * Observed: this thread's own system call, by its number.
+ */
+#include "probe.h"
+#include <stdio.h>
+#include <sys/syscall.h>
+
+PROBE(TITLE("raw data of samples")
+      SINCE("2.6.31")
+      POINT(software, "a software event has the 4 bytes of padding and nothing else")
+      POINT(tracepoint, "a tracepoint's payload holds the fields where its format file says")
+      NEEDS("tracefs")
+      POINT(padding, "size word and payload together are a multiple of 8 bytes")
+      NEEDS("tracefs"))
+
+TEST(software)
+{
+	struct perf_event_attr attr = attr_faults(PERF_SAMPLE_RAW);
+	struct watch watch = must_watch(&attr, 0, -1, 1);
+	struct pm_record record;
+
+	must_ioctl(watch.fd, PERF_EVENT_IOC_ENABLE, 0);
+	ASSERT_EQ(0, cause_faults(1));
+	if (!seek(&watch, PERF_RECORD_SAMPLE, &record))
+		broken("no sample of a page fault");
+	if (record.sample.raw_size != 4 || memcmp(record.sample.raw, "\0\0\0", 4))
+		broken("size=%u want=4 zero bytes", record.sample.raw_size);
+}
+
+/* The sample of getppid(2) by this thread. */
+static struct pm_sample sample_call(struct __test_metadata *_metadata, struct watch *watch)
+{
+	struct perf_event_attr attr = attr_of(PERF_TYPE_TRACEPOINT, 0);
+	struct pm_record record;
+	int id;
+
+	require(REQUIRE_TRACEFS);
+	id = pm_tracepoint_id("syscalls", "sys_enter_getppid");
+	if (id < 0)
+		say_absent("no syscalls:sys_enter_getppid (%s)", errno_name(id));
+	attr.config = id;
+	attr.sample_period = 1;
+	attr.sample_type = PERF_SAMPLE_RAW;
+	attr.exclude_kernel = 0;
+	*watch = must_watch(&attr, 0, -1, 1);
+	must_ioctl(watch->fd, PERF_EVENT_IOC_ENABLE, 0);
+	syscall(SYS_getppid);
+	must_ioctl(watch->fd, PERF_EVENT_IOC_DISABLE, 0);
+	if (!seek(watch, PERF_RECORD_SAMPLE, &record))
+		broken("no sample of a system call");
+	return record.sample;
+}
+
+/* A field of up to 8 bytes, found by the format file. */
+static int64_t field(struct __test_metadata *_metadata, const struct pm_sample *sample,
+		     const char *text, const char *name)
+{
+	struct pm_trace_field place;
+	uint32_t word;
+
+	if (pm_tracepoint_field(text, name, &place) < 0 || place.offset + 4 > sample->raw_size)
+		broken("field %s is not inside %u bytes", name, sample->raw_size);
+	memcpy(&word, (const char *)sample->raw + place.offset, 4);
+	return (int32_t)word;
+}
+
+TEST(tracepoint)
+{
+	char root[128], path[256], text[4096];
+	struct watch watch;
+	struct pm_sample sample = sample_call(_metadata, &watch);
+	int64_t pid, number;
+
+	ASSERT_LE(0, pm_tracefs_root(root, sizeof(root)));
+	snprintf(path, sizeof(path), "%s/events/syscalls/sys_enter_getppid/format", root);
+	ASSERT_LT(0, pm_read_text(path, text, sizeof(text)));
+	pid = field(_metadata, &sample, text, "common_pid");
+	number = field(_metadata, &sample, text, "__syscall_nr");
+	if (pid != pm_gettid() || number != SYS_getppid)
+		broken("common_pid=%" PRId64 " want=%d, __syscall_nr=%" PRId64 " want=%d", pid,
+		       pm_gettid(), number, (int)SYS_getppid);
+}
+
+TEST(padding)
+{
+	struct watch watch;
+	struct pm_sample sample = sample_call(_metadata, &watch);
+
+	if ((sample.raw_size + sizeof(uint32_t)) % 8)
+		broken("raw size=%u: with the size word no multiple of 8", sample.raw_size);
+}
+
+PROBE_MAIN

@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Does PERF_SAMPLE_READ put into each sample what read(2) would have said at that moment? It is
+ * how one event samples while others are counted along.
+ * Observed: page faults one by one; the value must grow by one a sample, members must be those
+ * that read(2) lists.
+ */
+#include "probe.h"
+
+PROBE(TITLE("counter values in samples")
+      SINCE("2.6.31")
+      POINT(value, "the n-th sample of a period-1 event carries the count n")
+      POINT(id, "with PERF_FORMAT_ID the sample carries the id that read(2) gives")
+      POINT(times, "with both times, enabled >= running > 0, and growing")
+      POINT(group, "with PERF_FORMAT_GROUP the sample lists leader and sibling as read(2) does"))
+
+#define TIMES (PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING)
+
+static struct watch watch_reads(struct __test_metadata *_metadata, uint64_t read_format)
+{
+	struct perf_event_attr attr = attr_faults(PERF_SAMPLE_READ);
+
+	attr.read_format = read_format;
+	return must_watch(&attr, 0, -1, 4);
+}
+
+static void fault(struct __test_metadata *_metadata, int fd, unsigned int count)
+{
+	must_ioctl(fd, PERF_EVENT_IOC_ENABLE, 0);
+	ASSERT_EQ(0, cause_faults(count));
+	must_ioctl(fd, PERF_EVENT_IOC_DISABLE, 0);
+}
+
+TEST(value)
+{
+	struct watch watch = watch_reads(_metadata, 0);
+	struct pm_record record;
+	uint64_t want = 0;
+
+	fault(_metadata, watch.fd, 10);
+	while (seek(&watch, PERF_RECORD_SAMPLE, &record))
+		if (record.sample.read.member[0].value != ++want)
+			broken("sample %" PRIu64 " carries %" PRIu64, want,
+			       record.sample.read.member[0].value);
+	if (want < 10 || want != must_count(watch.fd))
+		broken("samples=%" PRIu64 " read(2)=%" PRIu64 " want>=10", want,
+		       must_count(watch.fd));
+}
+
+TEST(id)
+{
+	struct watch watch = watch_reads(_metadata, PERF_FORMAT_ID);
+	struct pm_counts counts;
+	struct pm_record record;
+
+	fault(_metadata, watch.fd, 1);
+	ASSERT_EQ(0, pm_read_counts(watch.fd, PERF_FORMAT_ID, &counts));
+	if (!seek(&watch, PERF_RECORD_SAMPLE, &record))
+		broken("no sample");
+	if (!counts.member[0].id || record.sample.read.member[0].id != counts.member[0].id)
+		broken("id=%" PRIu64 " read(2)=%" PRIu64, record.sample.read.member[0].id,
+		       counts.member[0].id);
+}
+
+TEST(times)
+{
+	struct watch watch = watch_reads(_metadata, TIMES);
+	struct pm_record record;
+	uint64_t last = 0;
+	int seen = 0;
+
+	fault(_metadata, watch.fd, 5);
+	for (; seek(&watch, PERF_RECORD_SAMPLE, &record); seen++) {
+		const struct pm_counts *read = &record.sample.read;
+
+		if (!read->time_running || read->time_running > read->time_enabled ||
+		    read->time_enabled < last)
+			broken("enabled=%" PRIu64 " running=%" PRIu64 " enabled before=%" PRIu64,
+			       read->time_enabled, read->time_running, last);
+		last = read->time_enabled;
+	}
+	if (seen < 5)
+		broken("samples=%d want>=5", seen);
+}
+
+TEST(group)
+{
+	const uint64_t format = PERF_FORMAT_GROUP | PERF_FORMAT_ID;
+	struct perf_event_attr sibling = attr_software(PERF_COUNT_SW_PAGE_FAULTS_MIN);
+	struct watch watch = watch_reads(_metadata, format);
+	struct pm_counts counts;
+	struct pm_record record;
+	int seen = 0;
+
+	sibling.disabled = 0;
+	sibling.read_format = format;
+	must_open(&sibling, 0, -1, watch.fd, 0);
+	fault(_metadata, watch.fd, 10);
+	ASSERT_EQ(0, pm_read_counts(watch.fd, format, &counts));
+	for (; seek(&watch, PERF_RECORD_SAMPLE, &record); seen++) {
+		const struct pm_counts *read = &record.sample.read;
+
+		if (read->nr != 2 || counts.nr != 2 || read->member[0].id != counts.member[0].id ||
+		    read->member[1].id != counts.member[1].id)
+			broken("nr=%" PRIu64 " ids=%" PRIu64 ",%" PRIu64 " read(2)=%" PRIu64
+			       ",%" PRIu64, read->nr, read->member[0].id, read->member[1].id,
+			       counts.member[0].id, counts.member[1].id);
+	}
+	if (seen < 10 || record.sample.read.member[1].value + 1 < 10)
+		broken("samples=%d sibling's last count=%" PRIu64 " want>=10,>=9", seen,
+		       record.sample.read.member[1].value);
+}
+
+PROBE_MAIN

@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Is the copy of the user stack in a sample the stack? Unwinding by DWARF reads nothing else.
+ * Observed: a fault is caused below a function that holds a known pattern on its stack; the copy
+ * must contain it. Sizes that are documented as wrong are tried too.
+ */
+#include "probe.h"
+
+PROBE(TITLE("user stack in samples")
+      SINCE("3.7")
+      POINT(content, "the copy holds what lies on the stack")
+      POINT(dyn_size, "the used size is at most the size asked for, and not 0")
+      POINT(largest, "65528 bytes, the largest size, are accepted and the sample still fits 64 KiB")
+      POINT(too_large, "65536 bytes are EINVAL")
+      POINT(unaligned, "9 bytes, no multiple of 8, are EINVAL")
+      FACT(largest_used, int, "bytes", "stack copied when 65528 bytes are asked for"))
+
+#define PATTERN 256
+
+static struct watch ask_stack(struct __test_metadata *_metadata, uint32_t size, size_t pages)
+{
+	struct perf_event_attr attr = attr_faults(PERF_SAMPLE_TID | PERF_SAMPLE_STACK_USER);
+	struct perf_event_attr without = attr_faults(PERF_SAMPLE_TID);
+	struct watch watch;
+
+	attr.sample_stack_user = size;
+	watch = ask_watch(&attr, &without, 0, -1, pages, "STACK_USER");
+	must_ioctl(watch.fd, PERF_EVENT_IOC_ENABLE, 0);
+	return watch;
+}
+
+static __attribute__((noinline)) void fault_above_pattern(unsigned char seed)
+{
+	volatile unsigned char pattern[PATTERN];
+
+	for (unsigned int i = 0; i < PATTERN; i++)
+		pattern[i] = (unsigned char)(seed + 7 * i);
+	cause_faults(1);
+	pattern[0] = pattern[PATTERN - 1];
+}
+
+TEST(content)
+{
+	struct watch watch = ask_stack(_metadata, 4096, 8);
+	unsigned char want[PATTERN];
+	struct pm_record record;
+
+	for (unsigned int i = 0; i < PATTERN; i++)
+		want[i] = (unsigned char)(101 + 7 * i);
+	fault_above_pattern(101);
+	if (!seek(&watch, PERF_RECORD_SAMPLE, &record))
+		broken("no sample of a page fault");
+	/* The first sample may be of the stack itself growing; the pattern is in one of them. */
+	do
+		if (record.sample.stack_user_dyn_size >= PATTERN &&
+		    memmem(record.sample.stack_user, record.sample.stack_user_dyn_size, want,
+			   PATTERN))
+			return;
+	while (seek(&watch, PERF_RECORD_SAMPLE, &record));
+	broken("the pattern on the stack is in no copy");
+}
+
+TEST(dyn_size)
+{
+	struct watch watch = ask_stack(_metadata, 1024, 4);
+	struct pm_record record;
+
+	ASSERT_EQ(0, cause_faults(1));
+	if (!seek(&watch, PERF_RECORD_SAMPLE, &record))
+		broken("no sample of a page fault");
+	if (record.sample.stack_user_size != 1024 || !record.sample.stack_user_dyn_size ||
+	    record.sample.stack_user_dyn_size > 1024)
+		broken("size=%" PRIu64 " dyn_size=%" PRIu64 " want=1024",
+		       record.sample.stack_user_size, record.sample.stack_user_dyn_size);
+}
+
+TEST(largest)
+{
+	struct watch watch = ask_stack(_metadata, 65528, 32);
+	struct pm_record record;
+
+	ASSERT_EQ(0, cause_faults(1));
+	if (!seek(&watch, PERF_RECORD_SAMPLE, &record))
+		broken("no sample although the ring has room for 128 KiB");
+	fact_int("largest_used", record.sample.stack_user_dyn_size);
+	if (record.sample.stack_user_dyn_size > 65528)
+		broken("dyn_size=%" PRIu64, record.sample.stack_user_dyn_size);
+}
+
+static int open_size(uint32_t size)
+{
+	struct perf_event_attr attr = attr_faults(PERF_SAMPLE_TID | PERF_SAMPLE_STACK_USER);
+
+	attr.sample_stack_user = size;
+	return pm_open(&attr, 0, -1, -1, 0);
+}
+
+TEST(too_large)
+{
+	ask_stack(_metadata, 64, 1);
+	hold_rule(open_size(65536), EINVAL, BROKEN, "a stack copy of 65536 bytes");
+}
+
+TEST(unaligned)
+{
+	ask_stack(_metadata, 64, 1);
+	hold_rule(open_size(9), EINVAL, BROKEN, "a stack copy of 9 bytes");
+}
+
+PROBE_MAIN

@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Can samples of inherited events be told apart? ID names the event that was opened, STREAM_ID the
+ * copy that the kernel made for one child.
+ * Observed: a thread born after the open causes page faults into the same ring. When two tasks of
+ * one parent switch directly the kernel may swap their contexts, so STREAM_ID may go with either:
+ * whether it differs is a fact, never a key.
+ */
+#include "probe.h"
+
+PROBE(TITLE("ids of inherited events")
+      SINCE("2.6.31")
+      POINT(id_is_parents, "every sample of an inherited thread carries the parent's id")
+      POINT(own_stream_id, "samples of this thread itself carry an id that is not 0")
+      FACT(stream_id_differs, bool, "-", "an inherited thread's STREAM_ID is not the parent's id"))
+
+static void *fault_ten(void *ret)
+{
+	*(pid_t *)ret = pm_gettid();
+	cause_faults(10);
+	return NULL;
+}
+
+static struct watch watch_inherited(struct __test_metadata *_metadata, pid_t *ret_tid)
+{
+	struct perf_event_attr attr = attr_faults(PERF_SAMPLE_TID | PERF_SAMPLE_ID |
+						  PERF_SAMPLE_STREAM_ID);
+	int cpu = move_to_nth_cpu(0);
+	struct watch watch;
+
+	ASSERT_LE(0, cpu);
+	attr.inherit = 1;
+	attr.read_format = PERF_FORMAT_ID;
+	watch = must_watch(&attr, 0, cpu, 4);
+	must_ioctl(watch.fd, PERF_EVENT_IOC_ENABLE, 0);
+	ASSERT_EQ(0, in_thread(fault_ten, ret_tid));
+	ASSERT_EQ(0, cause_faults(10));
+	return watch;
+}
+
+TEST(id_is_parents)
+{
+	pid_t tid = 0;
+	struct watch watch = watch_inherited(_metadata, &tid);
+	struct pm_counts counts;
+	struct pm_record record;
+	int seen = 0, differ = 0;
+
+	ASSERT_EQ(0, pm_read_counts(watch.fd, PERF_FORMAT_ID, &counts));
+	while (seek(&watch, PERF_RECORD_SAMPLE, &record)) {
+		if (record.sample.sid.tid != (uint32_t)tid)
+			continue;
+		if (record.sample.sid.id != counts.member[0].id)
+			broken("id=%" PRIu64 " want=%" PRIu64, record.sample.sid.id,
+			       counts.member[0].id);
+		differ += record.sample.sid.stream_id != counts.member[0].id;
+		seen++;
+	}
+	fact_bool("stream_id_differs", differ > 0);
+	if (seen < 10)
+		broken("samples of the inherited thread=%d want>=10", seen);
+}
+
+TEST(own_stream_id)
+{
+	pid_t tid = 0;
+	struct watch watch = watch_inherited(_metadata, &tid);
+	struct pm_record record;
+	int seen = 0;
+
+	while (seek(&watch, PERF_RECORD_SAMPLE, &record)) {
+		if (record.sample.sid.tid != (uint32_t)pm_gettid())
+			continue;
+		seen++;
+		if (!record.sample.sid.stream_id)
+			broken("a stream id of 0");
+	}
+	if (seen < 10)
+		broken("samples of this thread=%d want>=10", seen);
+}
+
+PROBE_MAIN
