@@ -130,14 +130,15 @@ def _record(found: Directory, persona: str, probe_id: str) -> verdict.Record:
 
 
 def _persona(found: Directory, persona: str) -> dict[str, Any]:
+    own = environment.Environment()
     try:
-        own = environment.read(found.path / persona / "env", f"{persona}/env")
+        if not (found.path / persona).is_symlink():
+            own = environment.read(found.path / persona / "env", f"{persona}/env")
     except OSError:
-        own = environment.Environment()
+        pass    # a run that was stopped early has none
     found.warnings += own.warnings
-    known = {*environment.RUN}
     values = {key: value[0] if len(value) == 1 else value
-              for key, value in own.values.items() if key not in known}
+              for key, value in own.values.items() if key not in environment.RUN}
     probes = {probe_id: _record(found, persona, probe_id).as_json()
               for probe_id in found.planned[persona]}
     return {"environment": values, "probes": probes}

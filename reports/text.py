@@ -90,6 +90,7 @@ def dump_json(value: Any) -> str:
 def write_whole(path: Path, text: str) -> None:
     """Replace a file so that a reader sees the old one or the new one, never a part."""
     part = path.with_name(f".{path.name}.{os.getpid()}")
+    part.unlink(missing_ok=True)    # of a process of that number that was killed
     try:
         with open(part, "x", encoding="utf-8") as file:
             file.write(text)

@@ -92,6 +92,14 @@ def _profile(args: argparse.Namespace) -> int:
     return OK
 
 
+def _files(path: Path) -> list[Path]:
+    """A file itself; of a result directory, what reports put there and read from there."""
+    if not path.is_dir():
+        return [path]
+    found = [path / name for name in ("result.json", "profile.json", "catalogue")]
+    return [file for file in found if file.exists()] or found[:1]
+
+
 def _validate_one(path: Path) -> list[str]:
     if path.suffix == ".toml":
         return expect.check(path)
@@ -103,7 +111,8 @@ def _validate_one(path: Path) -> list[str]:
 
 def _validate(args: argparse.Namespace) -> int:
     bad = False
-    for path in args.file:
+    files = [inner for path in args.file for inner in _files(path)]
+    for path in files:
         problems = _validate_one(path)
         bad = bad or bool(problems)
         for problem in problems or ["valid"]:
@@ -189,7 +198,7 @@ def _judging(verb: Any) -> None:
     made.add_argument("--expect", type=Path, default=EXPECT, help="folder of deviations")
     made.add_argument("--width", type=_width, help="columns to print")
     made = verb("validate", _validate, "check result, profile, catalogue and expectation files")
-    made.add_argument("file", type=Path, nargs="+")
+    made.add_argument("file", type=Path, nargs="+", help="file or result directory")
     made = verb("lint", _lint, "the house rules, over the tree or over results")
     made.add_argument("--tree", type=Path, help="root of the tree (default: here)")
     made.add_argument("--result", type=Path, action="append", default=[], metavar="RESULT",

@@ -162,6 +162,14 @@ def test_links_devices_and_fifos_are_not_followed(make_run: MakeRun, tmp_path: P
         made = load(top / "result.json")["personas"]["root"]["probes"]["sw.clock"]
         assert made["status"] == "not_run" and made["points"]["counts"]["verdict"] == "unknown"
         clock.rmdir() if clock.is_dir() and not clock.is_symlink() else clock.unlink()
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "elsewhere" / "env").write_text("secret=1\n")
+    (tmp_path / "elsewhere" / "sw.clock.ktap").write_text(ktap(CLOCK))
+    (top / "user").symlink_to(tmp_path / "elsewhere")
+    (top / "plan").write_text("user sw.clock\n")
+    assert run("result", "--quiet", top) == 0
+    user = load(top / "result.json")["personas"]["user"]
+    assert user["environment"] == {} and user["probes"]["sw.clock"]["status"] == "not_run"
 
 
 def test_hostile_names_in_plan_and_folders_are_ignored(make_run: MakeRun, capsys) -> None:
@@ -244,6 +252,7 @@ def test_validate(make_run: MakeRun, capsys, tmp_path: Path) -> None:
     run("result", "--quiet", top)
     files = [top / name for name in ("result.json", "profile.json", "catalogue")]
     assert run("validate", *files) == 0
+    assert run("validate", top) == 0 and capsys.readouterr().out.count(": valid\n") == 6
     profile = load(top / "profile.json")
     profile["kernel"]["a.b"] = None
     (tmp_path / "bad.json").write_text(json.dumps(profile))
