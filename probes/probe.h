@@ -141,6 +141,8 @@
 #define gain_of_faults(fd, worker, faults) probe_gain_of_faults(_metadata, fd, worker, faults)
 /* Enable an event, cause page faults, disable it. Returns how many of them it counted. */
 #define sample_faults(fd, faults) probe_sample_faults(_metadata, fd, faults)
+/* An attr for a tracepoint's user-mode hits; ends the test where its id cannot be had. */
+#define must_tracepoint(system, event) probe_must_tracepoint(_metadata, system, event)
 /* A worker the test needs. */
 #define must_start(worker, kind) probe_must_start(_metadata, worker, kind)
 
@@ -344,6 +346,21 @@ static inline uint64_t probe_sample_faults(struct __test_metadata *_metadata, in
 	if (error)
 		cannot_tell("page faults could not be caused: %s", errno_name(error));
 	return probe_must_count(_metadata, fd) - before;
+}
+
+static inline struct perf_event_attr probe_must_tracepoint(struct __test_metadata *_metadata,
+							     const char *system,
+							     const char *event)
+{
+	int id = pm_tracepoint_id(system, event);
+
+	if (id < 0)
+		require(REQUIRE_PERF | REQUIRE_TRACEFS);
+	if (id == -EACCES)
+		say_blocked("the id of %s:%s is not readable for this user", system, event);
+	if (id < 0)
+		say_absent("no tracepoint %s:%s (%s)", system, event, errno_name(id));
+	return attr_of(PERF_TYPE_TRACEPOINT, id);
 }
 
 static inline void probe_must_start(struct __test_metadata *_metadata, struct worker *worker,
