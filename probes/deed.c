@@ -186,12 +186,14 @@ int move_to_nth_cpu(unsigned int nth)
 	return -ENODEV;
 }
 
-void touch_ring(const struct pm_ring *ring)
+void touch_ring(struct pm_ring *ring)
 {
 	const volatile char *base = ring->base;
 
 	for (size_t at = 0; at < ring->map_size; at += 4096)
 		(void)base[at];
+	if (ring->writable)
+		pm_ring_release(ring);
 }
 
 int free_breakpoints(pid_t tid)
@@ -618,4 +620,62 @@ void keep_file(const char *path)
 		signal(SIGINT, put_back_on_signal);
 	}
 	start_guard();
+}
+
+/* --------------------------------------------------------------------------------- waiters */
+
+static void *wait_in_poll(void *argument)
+{
+	struct waiter *waiter = argument;
+	ssize_t written;
+	int revents;
+
+	waiter->tid = pm_gettid();
+	revents = poll_once(waiter->fd, POLLIN, waiter->time_out_ms);
+	written = write(waiter->woken[1], &revents, sizeof(revents));
+	(void)written;
+	return NULL;
+}
+
+/* The letter of /proc/<pid>/task/<tid>/stat: 'S' for a thread that sleeps; 0 when unreadable. */
+static char state_of(pid_t tid)
+{
+	char path[64], text[128], *bracket;
+
+	snprintf(path, sizeof(path), "/proc/self/task/%d/stat", (int)tid);
+	if (pm_read_text(path, text, sizeof(text)) <= 0 && !text[0])
+		return 0;
+	bracket = strrchr(text, ')');
+	return bracket && bracket[1] ? bracket[2] : 0;
+}
+
+int waiter_start(struct waiter *waiter, int fd, int time_out_ms)
+{
+	const uint64_t end = now_ns() + 5000000000ull;
+	int error;
+
+	*waiter = (struct waiter){ .fd = fd, .time_out_ms = time_out_ms };
+	if (pipe(waiter->woken) < 0)
+		return -errno;
+	error = pthread_create(&waiter->thread, NULL, wait_in_poll, waiter);
+	if (error)
+		return -error;
+	while (!waiter->tid || state_of(waiter->tid) != 'S') {
+		if (poll_once(waiter->woken[0], POLLIN, 0) == POLLIN)
+			return 0;
+		if (now_ns() > end)
+			return -ETIMEDOUT;
+		sched_yield();
+	}
+	return 0;
+}
+
+int waiter_woke(struct waiter *waiter, int within_ms)
+{
+	int revents;
+
+	if (poll_once(waiter->woken[0], POLLIN, within_ms) != POLLIN ||
+	    read(waiter->woken[0], &revents, sizeof(revents)) != sizeof(revents))
+		return -EAGAIN;
+	return revents;
 }

@@ -34,8 +34,8 @@ int move_to_nth_cpu(unsigned int nth);
 int count_cpus(void);
 uint64_t now_ns(void);
 
-/* Touch each page of a ring, so that reading it later is no page fault of ours. */
-void touch_ring(const struct pm_ring *ring);
+/* Touch each page of a ring, and its tail for writing: using it later is no page fault of ours. */
+void touch_ring(struct pm_ring *ring);
 /* How many more breakpoints a task can have: shows that an event really is gone. */
 int free_breakpoints(pid_t tid);
 
@@ -107,5 +107,20 @@ int worker_exec(struct worker *worker, const char *path);
 int worker_stop(void *worker);
 /* End it without waiting. */
 void worker_dismiss(struct worker *worker);
+
+/*
+ * A thread that waits in poll(2) for POLLIN of a descriptor. Ready when the kernel has put it to
+ * sleep there, or when poll has returned. It ends with the test.
+ */
+struct waiter {
+	int fd, time_out_ms;
+	pthread_t thread;
+	volatile pid_t tid;
+	int woken[2];
+};
+/* Start one; time_out_ms as for poll. Returns 0 or -errno. */
+int waiter_start(struct waiter *waiter, int fd, int time_out_ms);
+/* What its poll reported, once; -EAGAIN when it still sleeps after that many milliseconds. */
+int waiter_woke(struct waiter *waiter, int within_ms);
 
 #endif
