@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Can the interval be set in which the counters of a PMU are handed on from event to event?
+ *
+ * With more events than counters each counts part of the time, and the interval decides how
+ * short a phase of a program is still seen. The file is there for each PMU, also for the software
+ * events, which share no counters. Written is the value that is there, and one to be refused.
+ */
+#include "probe.h"
+
+PROBE(TITLE("the interval of multiplexing")
+      SINCE("3.11")
+      COMMIT("62b856397927")
+      POINT(readable, "a PMU shows an interval of at least 1 ms")
+      FACT(interval, int, "ms", "perf_event_mux_interval_ms")
+      FACT(pmu, string, "-", "the PMU asked: the core's, or software where there is none")
+      POINT(writable, "the value that is there can be written")
+      NEEDS("root")
+      POINT(zero_refused, "0 ms is refused with EINVAL")
+      NEEDS("root"))
+
+static int64_t interval_of(struct __test_metadata *_metadata, char *path, size_t size)
+{
+	char name[64];
+	int64_t value;
+	int error;
+
+	if (pm_pmu_core(name, sizeof(name)) < 0)
+		strcpy(name, "software");
+	fact_str("pmu", "%s", name);
+	snprintf(path, size, "/sys/bus/event_source/devices/%s/perf_event_mux_interval_ms", name);
+	error = pm_read_number(path, &value);
+	if (error == -ENOENT)
+		say_absent("no perf_event_mux_interval_ms of PMU %s", name);
+	if (error)
+		broken("no number: %s", errno_name(error));
+	return value;
+}
+
+TEST(readable)
+{
+	char path[160];
+	int64_t value = interval_of(_metadata, path, sizeof(path));
+
+	fact_int("interval", value);
+	if (value < 1)
+		broken("interval=%" PRId64 " want>=1", value);
+}
+
+TEST(writable)
+{
+	char path[160], text[24];
+	int64_t value = interval_of(_metadata, path, sizeof(path)), after = -1;
+	int error;
+
+	if (access(path, W_OK) < 0)
+		say_blocked("the interval is not writable: needs root");
+	snprintf(text, sizeof(text), "%" PRId64, value);
+	error = write_file(path, text);
+	pm_read_number(path, &after);
+	if (error || after != value)
+		broken("errno=%s value=%" PRId64 " want=%" PRId64, errno_name(error), after,
+		       value);
+}
+
+TEST(zero_refused)
+{
+	char path[160];
+	int error;
+
+	interval_of(_metadata, path, sizeof(path));
+	if (access(path, W_OK) < 0)
+		say_blocked("the interval is not writable: needs root");
+	error = write_file(path, "0");
+	if (error != -EINVAL)
+		broken("0 ms: errno=%s want=EINVAL", errno_name(error));
+}
+
+PROBE_MAIN

@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Does perf_event_max_sample_rate bound the frequency of an event, for whom?
+ *
+ * The kernel lowers the rate by itself when sampling takes too much time, so the value may change
+ * between two looks at it; every comparison is made again when it did.
+ */
+#include "probe.h"
+
+PROBE(TITLE("the sampling rate")
+      SINCE("2.6.32")
+      POINT(up_to_limit, "a frequency of the limit is accepted")
+      POINT(beyond_limit, "a frequency of one more is EINVAL")
+      POINT(period_unbounded, "the limit is for frequencies: a period of 1 is accepted")
+      POINT(nonsense_refused, "a word instead of a number cannot be set: EINVAL")
+      NEEDS("root")
+      FACT(limit, int, "Hz", "perf_event_max_sample_rate")
+      FACT(lowered, bool, "-", "the kernel has lowered the limit from its default of 100000"))
+
+#define RATE "/proc/sys/kernel/perf_event_max_sample_rate"
+#define PERCENT "/proc/sys/kernel/perf_cpu_time_max_percent"
+
+/* The answer to a frequency that far above the limit, while the limit did not move: 0 or -errno */
+static int answer(struct __test_metadata *_metadata, int above, int64_t *ret_limit)
+{
+	struct perf_event_attr attr = attr_software(PERF_COUNT_SW_PAGE_FAULTS);
+	int64_t before, after;
+	int fd;
+
+	close(must_open(&attr, 0, -1, -1, 0));
+	for (int round = 0; round < 100; round++) {
+		if (pm_read_number(RATE, &before) < 0)
+			say_absent("perf_event_max_sample_rate is not there or not readable");
+		attr.freq = 1;
+		attr.sample_freq = before + above;
+		fd = pm_open(&attr, 0, -1, -1, 0);
+		if (fd >= 0)
+			close(fd);
+		pm_read_number(RATE, &after);
+		if (before == after) {
+			*ret_limit = before;
+			return fd < 0 ? fd : 0;
+		}
+	}
+	cannot_tell("the limit does not stand still");
+}
+
+TEST(up_to_limit)
+{
+	int64_t limit;
+	int error = answer(_metadata, 0, &limit);
+
+	fact_int("limit", limit);
+	fact_bool("lowered", limit < 100000);
+	if (error)
+		broken("frequency=%" PRId64 " errno=%s", limit, errno_name(error));
+}
+
+TEST(beyond_limit)
+{
+	int64_t limit;
+	int error = answer(_metadata, 1, &limit);
+
+	if (error != -EINVAL)
+		broken("limit=%" PRId64 ": one more is %s", limit, errno_name(error));
+}
+
+TEST(period_unbounded)
+{
+	struct perf_event_attr plain = attr_software(PERF_COUNT_SW_PAGE_FAULTS), attr = plain;
+
+	attr.sample_period = 1;
+	close(ask_open(&attr, &plain, 0, -1, "a period of 1"));
+}
+
+TEST(nonsense_refused)
+{
+	int64_t before, after;
+	int error;
+
+	before = after = -1;
+	if (pm_read_number(RATE, &before) < 0)
+		say_absent("perf_event_max_sample_rate is not there or not readable");
+	if (access(RATE, W_OK) < 0)
+		say_blocked("perf_event_max_sample_rate is not writable: needs root");
+	error = write_file(RATE, "often");
+	pm_read_number(RATE, &after);
+	if (error != -EINVAL || after > before)
+		broken("writing a word: errno=%s value=%" PRId64, errno_name(error), after);
+}
+
+PROBE_MAIN
