@@ -2,6 +2,7 @@
 /*
  * What the kernel tells as text: sysfs PMU descriptions, tracefs event descriptions, CPU lists.
  */
+#define _FILE_OFFSET_BITS 64	/* a 32-bit readdir(3) gives up on a large inode number */
 #include "pm_sys.h"
 
 #include <ctype.h>
@@ -107,9 +108,11 @@ int pm_pmu_each(int (*each)(const char *name, void *context), void *context)
 		close(fd);
 		return ret;
 	}
-	while (ret == 0 && (entry = readdir(dir)) != NULL)
+	while (ret == 0 && (errno = 0, entry = readdir(dir)) != NULL)
 		if (entry->d_name[0] != '.')
 			ret = each(entry->d_name, context);
+	if (ret == 0)
+		ret = -errno;
 	closedir(dir);
 	return ret;
 }

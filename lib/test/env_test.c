@@ -94,6 +94,10 @@ static void lockdown_in_other_words(void **state)
 		fake_file("/sys/kernel/security/lockdown", odd[i]);
 		assert_string_equal(read_env().lockdown, "");
 	}
+	fake_file("/sys/kernel/security/lockdown", "[abcdefghijklmnopqrstuvwx]");
+	assert_string_equal(read_env().lockdown, "");
+	fake_file("/sys/kernel/security/lockdown", "[abcdefghijklmnopqrstuvw]");
+	assert_string_equal(read_env().lockdown, "abcdefghijklmnopqrstuvw");
 	fake_file("/sys/kernel/security/lockdown", "[none] integrity confidentiality");
 	assert_string_equal(read_env().lockdown, "none");
 }

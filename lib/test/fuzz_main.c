@@ -3,6 +3,7 @@
  * Runs a fuzz target over files, for compilers without libFuzzer: each argument is a file or a
  * directory of files. Exit 0 when all ran, 2 when there was nothing to run.
  */
+#define _FILE_OFFSET_BITS 64
 #include <dirent.h>
 #include <limits.h>
 #include <stddef.h>

@@ -191,6 +191,9 @@ static void model_of_s390_without_its_serial_number(void **state)
 	identify();
 	assert_int_equal(times("cpu_model=s390 machine = 2964"), 1);
 	assert_null(strstr(told, "0133E8"));
+	fake_file("/proc/cpuinfo", "processor 0: version = FF\nother: machine = 2964\n");
+	identify();
+	assert_false(told_key("cpu_model"));
 }
 
 static void models_of_other_machines(void **state)

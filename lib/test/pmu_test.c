@@ -94,6 +94,8 @@ static void pmu_types(void **state)
 	fake_file("/sys/bus/event_source/type", "7\n");
 	assert_int_equal(pm_pmu_type("breakpoint"), 5);
 	assert_int_equal(pm_pmu_type("odd"), -ERANGE);
+	fake_file(DEVICES "/first/type", "0\n");
+	assert_int_equal(pm_pmu_type("first"), 0);
 	assert_int_equal(pm_pmu_type("cpu"), -ENOENT);
 	assert_int_equal(pm_pmu_type(".."), -ENOENT);
 	assert_int_equal(pm_pmu_type("odd/../breakpoint"), -ENOENT);
@@ -276,6 +278,10 @@ static void tracepoint_ids(void **state)
 	assert_int_equal(pm_tracepoint_id("sched", "sched_switch"), 317);
 	fake_file(TRACING "/events/sched/bad/id", "-5\n");
 	assert_int_equal(pm_tracepoint_id("sched", "bad"), -ERANGE);
+	fake_file(TRACING "/events/sched/first/id", "0\n");
+	assert_int_equal(pm_tracepoint_id("sched", "first"), 0);
+	fake_file(TRACING "/events/sched/large/id", "2147483648\n");
+	assert_int_equal(pm_tracepoint_id("sched", "large"), -ERANGE);
 	fake_file(TRACING "/events/sched/word/id", "word\n");
 	assert_int_equal(pm_tracepoint_id("sched", "word"), -EINVAL);
 	assert_int_equal(pm_tracepoint_id("sched", "none"), -ENOENT);

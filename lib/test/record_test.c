@@ -153,6 +153,13 @@ static void fields_of_a_newer_kernel_are_left_over(void **state)
 	assert_int_equal(rec.trailing, 16);
 	check_lost();
 	expect_trailer(full_trailer.sample_type);
+	/* padding is not news, a whole word is */
+	begin(&b, PERF_RECORD_TEXT_POKE, 0);
+	body_text_poke();
+	put64(&b, 4711);
+	end(&b);
+	assert_int_equal(decode_bytes(&b, &plain, &rec), 0);
+	assert_int_equal(rec.trailing, 13);
 }
 
 static void unknown_types_keep_their_trailer(void **state)

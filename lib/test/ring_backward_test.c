@@ -35,27 +35,31 @@ static void backward_newest_first(void **state)
 	assert_int_equal(cursor, 0);
 }
 
+/* 100 records of `old` bytes, then one of `newest`: what is still whole comes out. */
+static void fill_and_walk(struct fake *fake, uint16_t old, uint16_t newest)
+{
+	const struct perf_event_header *record;
+	uint64_t cursor;
+	uint32_t type = 100;
+
+	fake->head = 0;
+	for (uint32_t i = 0; i < 100; i++)
+		put_backward(fake, i, old);
+	put_backward(fake, type, newest);
+	cursor = pm_ring_head(&fake->ring);
+	assert_int_equal(pm_ring_next_backward(&fake->ring, &cursor, &record), 1);
+	expect_record(record, type, newest);
+	while (pm_ring_next_backward(&fake->ring, &cursor, &record) == 1)
+		expect_record(record, --type, old);
+	assert_int_equal(pm_ring_next_backward(&fake->ring, &cursor, &record), 0);
+	assert_int_equal(type, 100 - (DATA_SIZE - newest) / old);
+}
+
 static void backward_full_ring_ends_at_the_half_overwritten_record(void **state)
 {
-	struct fake *fake = *state;
-
-	for (uint16_t newest = 8; newest <= 48; newest += 8) {
-		const struct perf_event_header *record;
-		uint64_t cursor;
-		uint32_t type = 100;
-
-		fake->head = 0;
-		for (uint32_t i = 0; i < 100; i++)
-			put_backward(fake, i, 48);
-		put_backward(fake, type, newest);
-		cursor = pm_ring_head(&fake->ring);
-		assert_int_equal(pm_ring_next_backward(&fake->ring, &cursor, &record), 1);
-		expect_record(record, type, newest);
-		while (pm_ring_next_backward(&fake->ring, &cursor, &record) == 1)
-			expect_record(record, --type, 48);
-		assert_int_equal(pm_ring_next_backward(&fake->ring, &cursor, &record), 0);
-		assert_int_equal(type, 100 - (DATA_SIZE - newest) / 48);
-	}
+	for (uint16_t old = 16; old <= 88; old += 8)
+		for (uint16_t newest = 8; newest <= 48; newest += 8)
+			fill_and_walk(*state, old, newest);
 }
 
 static void backward_empty(void **state)

@@ -217,6 +217,14 @@ static void lying_user_page(void **state)
 	assert_int_equal(pm_ring_borrow(fake->memory, map, &ring), 0);
 	assert_int_equal(ring.data_offset, page + DATA_SIZE / 2);
 	assert_int_equal(ring.data_size, DATA_SIZE / 2);
+	fake->page->data_offset = sizeof(struct perf_event_mmap_page);
+	fake->page->data_size = 8;
+	assert_int_equal(pm_ring_borrow(fake->memory, map, &ring), 0);
+	assert_int_equal(ring.data_offset, sizeof(struct perf_event_mmap_page));
+	assert_int_equal(ring.data_size, 8);
+	fake->page->data_size = 0;
+	assert_int_equal(pm_ring_borrow(fake->memory, page + 8, &ring), 0);
+	assert_int_equal(ring.data_size, 8);
 }
 
 static void memory_that_is_no_ring(void **state)

@@ -100,6 +100,10 @@ static void kernel_size_is_what_it_writes_back(void **state)
 	for (size_t i = 0; i < ARRAY_SIZE(sizes); i++) {
 		fake_kernel.attr_size = sizes[i];
 		assert_int_equal(pm_attr_size_kernel(), sizes[i]);
+		assert_int_equal(fake_kernel.pid, 0);
+		assert_int_equal(fake_kernel.cpu, -1);
+		assert_int_equal(fake_kernel.group_fd, -1);
+		assert_int_equal(fake_kernel.flags, 0);
 	}
 }
 
