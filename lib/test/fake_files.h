@@ -46,6 +46,11 @@ int open(const char *path, int flags, ...)
 	return (int)syscall(SYS_openat, AT_FDCWD, path, flags, mode);
 }
 
+#ifdef __GLIBC__
+/* What open() is called where _FILE_OFFSET_BITS is 64. */
+int open64(const char *path, int flags, ...) __attribute__((alias("open")));
+#endif
+
 static inline void fake_write(const char *path, const void *data, size_t size)
 {
 	char below[PATH_MAX];
