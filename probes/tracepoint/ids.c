@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Can tracepoints be found at all? Their ids come from tracefs, which most systems show to root
+ * alone; without the id no other question about tracepoints can be asked.
+ * Observed: where tracefs is, whether ids and formats can be read and are consistent, and what the
+ * kernel says to ids that are none.
+ */
+#include "probe.h"
+#include <stdio.h>
+
+PROBE(TITLE("tracepoint ids and formats")
+      SINCE("2.6.31")
+      POINT(readable, "the id of sched:sched_switch can be read")
+      NEEDS("tracefs")
+      POINT(opens, "an event with that id opens")
+      NEEDS("tracefs")
+      POINT(format, "its format file names the same id and places next_pid as a 4-byte integer")
+      NEEDS("tracefs")
+      POINT(unknown_id, "an id that no tracepoint has is refused with ENOENT or EINVAL")
+      POINT(no_alias, "an id with bit 32 set is refused and no alias of the low bits")
+      NEEDS("tracefs")
+      SINCE("3.13")
+      FACT(root, string, "-", "where tracefs is mounted")
+      FACT(closed, bool, "-", "tracefs is there and this task cannot read it"))
+
+TEST(readable)
+{
+	char root[128];
+	int error = pm_tracefs_root(root, sizeof(root));
+
+	fact_bool("closed", error == -EACCES);
+	if (!error)
+		fact_str("root", "%s", root);
+	if (must_tracepoint("sched", "sched_switch").config == 0)
+		broken("id=0");
+}
+
+TEST(opens)
+{
+	struct perf_event_attr attr = must_tracepoint("sched", "sched_switch");
+
+	close(must_open(&attr, 0, -1, -1, 0));
+}
+
+TEST(format)
+{
+	char path[256], root[128], text[8192], want[32];
+	struct pm_trace_field field;
+	int id = must_tracepoint("sched", "sched_switch").config;
+
+	ASSERT_EQ(0, pm_tracefs_root(root, sizeof(root)));
+	snprintf(path, sizeof(path), "%s/events/sched/sched_switch/format", root);
+	ASSERT_LT(0, pm_read_text(path, text, sizeof(text)));
+	snprintf(want, sizeof(want), "\nID: %d\n", id);
+	if (!strstr(text, want))
+		broken("the format names another id than %d", id);
+	if (pm_tracepoint_field(text, "next_pid", &field) < 0)
+		broken("the format has no field next_pid");
+	if (field.size != 4 || !field.is_signed || field.offset < 8 || field.offset % 4)
+		broken("next_pid: offset=%u size=%u signed=%d", field.offset, field.size,
+		       field.is_signed);
+}
+
+TEST(unknown_id)
+{
+	struct perf_event_attr attr = attr_software(PERF_COUNT_SW_PAGE_FAULTS);
+	int fd;
+
+	close(must_open(&attr, 0, -1, -1, 0));
+	attr = attr_of(PERF_TYPE_TRACEPOINT, 0xfffff);
+	fd = pm_open(&attr, 0, -1, -1, 0);
+	if (fd >= 0)
+		broken("tracepoint 1048575 is accepted");
+	if (fd != -ENOENT && fd != -EINVAL)
+		broken("errno=%s want=ENOENT or EINVAL", errno_name(fd));
+}
+
+TEST(no_alias)
+{
+	struct perf_event_attr attr = must_tracepoint("sched", "sched_switch");
+	int fd;
+
+	close(must_open(&attr, 0, -1, -1, 0));
+	attr.config |= UINT64_C(1) << 32;
+	fd = pm_open(&attr, 0, -1, -1, 0);
+	if (fd >= 0)
+		broken("config %#" PRIx64 " is accepted", attr.config);
+	if (fd != -ENOENT && fd != -EINVAL)
+		broken("errno=%s want=ENOENT or EINVAL", errno_name(fd));
+}
+
+PROBE_MAIN
