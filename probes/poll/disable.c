@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Does disabling an event wake a reader that waits for it? No: disabling sets no flag and wakes
+ * nobody, so a profiler that stops needs another channel (an eventfd) to its reader.
+ * Observed with a thread that sleeps in poll(2): 30 ms after the disable it must still sleep, and
+ * then one sample must wake it, which shows that it could be woken.
+ */
+#include <sys/prctl.h>
+
+#include "probe.h"
+
+PROBE(TITLE("disabling an event while a reader waits")
+      SINCE("2.6.31")
+      POINT(idle.ioctl_does_not_wake, "IOC_DISABLE wakes nobody, the ring being empty")
+      POINT(idle.prctl_does_not_wake, "neither does PR_TASK_PERF_EVENTS_DISABLE")
+      POINT(unread.ioctl_does_not_wake, "IOC_DISABLE wakes nobody, the ring holding records")
+      POINT(unread.prctl_does_not_wake, "neither does PR_TASK_PERF_EVENTS_DISABLE")
+      POINT(counting.ioctl_does_not_wake, "IOC_DISABLE of a mapped counter wakes nobody")
+      POINT(counting.prctl_does_not_wake, "neither does PR_TASK_PERF_EVENTS_DISABLE"))
+
+FIXTURE(ring)
+{
+	struct watch watch;
+	struct waiter waiter;
+	int control;			/* an event whose sample must wake the reader */
+};
+
+FIXTURE_VARIANT(ring)
+{
+	unsigned int unread;
+	bool counting;
+};
+
+FIXTURE_VARIANT_ADD(ring, idle)
+{
+	.unread = 0,
+};
+
+FIXTURE_VARIANT_ADD(ring, unread)
+{
+	.unread = 20,
+};
+
+FIXTURE_VARIANT_ADD(ring, counting)
+{
+	.counting = true,
+};
+
+FIXTURE_SETUP(ring)
+{
+	struct perf_event_attr attr = attr_faults(PERF_SAMPLE_IP), control = attr;
+	int error;
+
+	if (variant->counting)
+		attr.sample_period = attr.sample_type = 0;
+	self->watch = must_watch(&attr, 0, -1, 1);
+	control.wakeup_events = 1;
+	self->control = must_open(&control, 0, -1, -1, 0);
+	must_ioctl(self->control, PERF_EVENT_IOC_SET_OUTPUT, self->watch.fd);
+	must_ioctl(self->watch.fd, PERF_EVENT_IOC_ENABLE, 0);
+	ASSERT_EQ(0, cause_faults(1 + variant->unread));
+	error = waiter_start(&self->waiter, self->watch.fd, 5000);
+	if (error)
+		cannot_tell("no waiting thread: %s", errno_name(error));
+}
+
+FIXTURE_TEARDOWN(ring)
+{
+	close(self->control);
+}
+
+/* Still asleep after the disable, and awake after a sample. */
+static void must_sleep_on(struct __test_metadata *_metadata, struct waiter *waiter, int control,
+			  struct watch *watch)
+{
+	uint64_t counted = must_count(watch->fd);
+	int revents;
+
+	ASSERT_EQ(0, cause_faults(1));
+	if (must_count(watch->fd) != counted)
+		broken("the event counts on: it was not disabled");
+	revents = waiter_woke(waiter, 30);
+	if (revents != -EAGAIN)
+		broken("woken by the disable: revents=%#x", revents);
+	sample_faults(control, 1);
+	revents = waiter_woke(waiter, 1000);
+	if (revents != POLLIN)
+		broken("a sample after the disable: revents=%#x want=%#x", revents, POLLIN);
+}
+
+TEST_F(ring, ioctl_does_not_wake)
+{
+	must_ioctl(self->watch.fd, PERF_EVENT_IOC_DISABLE, 0);
+	must_sleep_on(_metadata, &self->waiter, self->control, &self->watch);
+}
+
+TEST_F(ring, prctl_does_not_wake)
+{
+	ASSERT_EQ(0, prctl(PR_TASK_PERF_EVENTS_DISABLE, 0, 0, 0, 0));
+	must_sleep_on(_metadata, &self->waiter, self->control, &self->watch);
+}
+
+PROBE_MAIN

@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Does epoll tell of a ring that is not drained as long as it is not drained? For pipes and
+ * sockets level-triggered epoll does; an event's readiness is taken by whoever polls first, so
+ * here level and edge are the same, and an event loop that relies on the level hangs.
+ * Observed with epoll_wait(2) that does not wait.
+ */
+#include <sys/epoll.h>
+#include <sys/select.h>
+
+#include "probe.h"
+
+PROBE(TITLE("epoll and select on a ring")
+      SINCE("2.6.31")
+      POINT(level.reports_in, "level-triggered epoll reports EPOLLIN after a wake-up")
+      POINT(edge.reports_in, "edge-triggered epoll reports EPOLLIN after a wake-up")
+      POINT(level.tells_once, "level-triggered epoll does not report an undrained ring again")
+      POINT(edge.tells_once, "neither does edge-triggered epoll")
+      POINT(level.unmapped_hangs_up, "level-triggered epoll reports EPOLLHUP without a ring")
+      SINCE("3.18")
+      POINT(edge.unmapped_hangs_up, "edge-triggered epoll reports EPOLLHUP without a ring")
+      SINCE("3.18")
+      POINT(select_reports_in, "select reports a wake-up as readable, once"))
+
+FIXTURE(set)
+{
+	struct watch watch;
+	int epoll;
+};
+
+FIXTURE_VARIANT(set)
+{
+	uint32_t mode;
+};
+
+FIXTURE_VARIANT_ADD(set, level)
+{
+	.mode = 0,
+};
+
+FIXTURE_VARIANT_ADD(set, edge)
+{
+	.mode = EPOLLET,
+};
+
+static struct watch sampler(struct __test_metadata *_metadata)
+{
+	struct perf_event_attr attr = attr_faults(PERF_SAMPLE_IP);
+
+	attr.wakeup_events = 1;
+	return must_watch(&attr, 0, -1, 1);
+}
+
+FIXTURE_SETUP(set)
+{
+	struct epoll_event event = { .events = EPOLLIN | variant->mode };
+
+	self->watch = sampler(_metadata);
+	self->epoll = epoll_create1(EPOLL_CLOEXEC);
+	ASSERT_EQ(0, epoll_ctl(self->epoll, EPOLL_CTL_ADD, self->watch.fd, &event));
+}
+
+FIXTURE_TEARDOWN(set)
+{
+	close(self->epoll);
+}
+
+/* What epoll reports now; 0 for nothing. */
+static uint32_t ask(int epoll)
+{
+	struct epoll_event event = { 0 };
+
+	return epoll_wait(epoll, &event, 1, 0) == 1 ? event.events : 0;
+}
+
+TEST_F(set, reports_in)
+{
+	uint32_t before = ask(self->epoll), after;
+
+	sample_faults(self->watch.fd, 1);
+	after = ask(self->epoll);
+	if (before || after != EPOLLIN)
+		broken("events=%#x idle, %#x after a sample, want 0,%#x", before, after, EPOLLIN);
+}
+
+TEST_F(set, tells_once)
+{
+	uint32_t first, second, third;
+
+	sample_faults(self->watch.fd, 3);
+	first = ask(self->epoll);
+	second = ask(self->epoll);
+	sample_faults(self->watch.fd, 1);
+	third = ask(self->epoll);
+	if (first != EPOLLIN || second || third != EPOLLIN)
+		broken("events=%#x, again %#x, after the next sample %#x, want 1,0,1", first, second,
+		       third);
+}
+
+TEST_F(set, unmapped_hangs_up)
+{
+	uint32_t events;
+
+	sample_faults(self->watch.fd, 1);
+	if (ask(self->epoll) != EPOLLIN)
+		broken("a mapped event reports nothing");
+	pm_ring_close(&self->watch.ring);
+	if (variant->mode & EPOLLET) {
+		struct epoll_event event = { .events = EPOLLIN | variant->mode };
+
+		/* An edge is looked for when somebody is woken, or when the event is new here. */
+		ASSERT_EQ(0, epoll_ctl(self->epoll, EPOLL_CTL_MOD, self->watch.fd, &event));
+	}
+	events = ask(self->epoll);
+	if (!events)
+		say_no("nothing is reported, as for a ring that is idle");
+	if (!(events & EPOLLHUP))
+		broken("events=%#x want=%#x", events, EPOLLHUP);
+}
+
+TEST(select_reports_in)
+{
+	struct watch watch = sampler(_metadata);
+	int ready[3];
+
+	for (int i = 0; i < 3; i++) {
+		struct timeval none = { 0 };
+		fd_set set;
+
+		if (i == 1)
+			sample_faults(watch.fd, 3);
+		FD_ZERO(&set);
+		FD_SET(watch.fd, &set);
+		ready[i] = select(watch.fd + 1, &set, NULL, NULL, &none);
+	}
+	if (ready[0] || ready[1] != 1 || ready[2])
+		broken("select=%d idle, %d after samples, %d again, want 0,1,0", ready[0], ready[1],
+		       ready[2]);
+}
+
+PROBE_MAIN

@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * What does poll(2) of an event report, and how often? Readiness is a flag that a wake-up sets and
+ * a poll takes: a second poll finds nothing though the ring is full, until the next threshold.
+ * Whoever does not drain everything at each POLLIN waits for ever.
+ * Observed with polls that do not wait, one page fault a wake-up.
+ */
+#include "probe.h"
+
+PROBE(TITLE("what poll reports, and how often")
+      SINCE("2.6.31")
+      POINT(unmapped_hangs_up, "POLLHUP at once for an event without a ring")
+      SINCE("3.18")
+      POINT(idle_is_silent, "nothing for a ring without records")
+      POINT(wakeup_is_in, "POLLIN after a wake-up")
+      POINT(told_once, "a second poll of a ring that is not drained reports nothing")
+      POINT(told_again, "the next wake-up is reported again, drained or not")
+      POINT(draining_is_not_asked, "a drained ring still reports the wake-up that came before")
+      FACT(in_mask, int, "-", "revents when POLLIN and POLLRDNORM were asked for"))
+
+FIXTURE(ring)
+{
+	struct watch watch;
+};
+
+FIXTURE_SETUP(ring)
+{
+	struct perf_event_attr attr = attr_faults(PERF_SAMPLE_IP);
+
+	attr.wakeup_events = 1;
+	self->watch = must_watch(&attr, 0, -1, 1);
+}
+
+FIXTURE_TEARDOWN(ring)
+{
+	pm_ring_close(&self->watch.ring);
+}
+
+static void expect(struct __test_metadata *_metadata, int fd, int want, const char *when)
+{
+	const int revents = poll_once(fd, POLLIN, 0);
+
+	if (revents != want)
+		broken("%s: revents=%#x want=%#x", when, revents, want);
+}
+
+TEST_F(ring, unmapped_hangs_up)
+{
+	struct perf_event_attr attr = attr_faults(PERF_SAMPLE_IP);
+	const int fd = must_open(&attr, 0, -1, -1, 0), revents = poll_once(fd, POLLIN, 0);
+
+	if (!revents)
+		say_no("nothing is reported, as for a ring that is idle");
+	if (revents != POLLHUP)
+		broken("revents=%#x want=%#x", revents, POLLHUP);
+}
+
+TEST_F(ring, idle_is_silent)
+{
+	expect(_metadata, self->watch.fd, 0, "idle");
+	sample_faults(self->watch.fd, 1);
+	expect(_metadata, self->watch.fd, POLLIN, "after a sample");
+}
+
+TEST_F(ring, wakeup_is_in)
+{
+	int revents;
+
+	expect(_metadata, self->watch.fd, 0, "idle");
+	sample_faults(self->watch.fd, 1);
+	revents = poll_once(self->watch.fd, POLLIN | POLLRDNORM, 0);
+	fact_int("in_mask", revents);
+	if (!(revents & POLLIN) || revents & ~(POLLIN | POLLRDNORM))
+		broken("revents=%#x want POLLIN", revents);
+}
+
+TEST_F(ring, told_once)
+{
+	sample_faults(self->watch.fd, 3);
+	expect(_metadata, self->watch.fd, POLLIN, "after three samples");
+	if (!pm_ring_pending(&self->watch.ring))
+		cannot_tell("the ring holds nothing to report again");
+	expect(_metadata, self->watch.fd, 0, "second poll, nothing drained");
+}
+
+TEST_F(ring, told_again)
+{
+	for (int i = 0; i < 3; i++) {
+		sample_faults(self->watch.fd, 1);
+		expect(_metadata, self->watch.fd, POLLIN, "next sample, nothing drained");
+	}
+	count_records(&self->watch.ring, 0);
+	sample_faults(self->watch.fd, 1);
+	expect(_metadata, self->watch.fd, POLLIN, "next sample, drained");
+}
+
+TEST_F(ring, draining_is_not_asked)
+{
+	sample_faults(self->watch.fd, 3);
+	if (count_records(&self->watch.ring, PERF_RECORD_SAMPLE) != 3)
+		cannot_tell("three faults are not three records");
+	expect(_metadata, self->watch.fd, POLLIN, "drained before the poll");
+	expect(_metadata, self->watch.fd, 0, "second poll");
+}
+
+PROBE_MAIN

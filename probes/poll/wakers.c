@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * What else wakes a reader, and what does not? The end of a REFRESH limit is no POLLHUP, and
+ * nothing at all unless a threshold is reached; a change of the ring by SET_OUTPUT wakes whoever
+ * waits; closing the descriptor in another thread does not, for poll holds the event.
+ * Observed with a thread asleep in poll(2). Page faults only: timers with REFRESH hang some
+ * kernels.
+ */
+#include "probe.h"
+
+PROBE(TITLE("other things that may wake a reader")
+      SINCE("2.6.31")
+      POINT(refresh_end_is_in, "the last sample of a REFRESH limit is a POLLIN, never a POLLHUP")
+      SINCE("2.6.37")
+      FACT(refresh_end_alone, int, "-", "revents at the end of a limit when no threshold is reached")
+      POINT(redirection_wakes, "a sleeper wakes when SET_OUTPUT gives its event a ring or takes it")
+      SINCE("3.18")
+      POINT(close_does_not_wake, "closing the descriptor in another thread does not wake a sleeper"))
+
+static struct perf_event_attr plain;
+
+static struct watch sampler(struct __test_metadata *_metadata)
+{
+	plain = attr_faults(PERF_SAMPLE_IP);
+	return must_watch(&plain, 0, -1, 1);
+}
+
+static void must_sleep(struct __test_metadata *_metadata, struct waiter *waiter, int fd)
+{
+	int error = waiter_start(waiter, fd, 3000);
+
+	if (error)
+		cannot_tell("no waiting thread: %s", errno_name(error));
+	error = waiter_woke(waiter, 0);
+	if (error != -EAGAIN)
+		broken("poll of an idle ring does not wait: revents=%#x", error);
+}
+
+TEST(refresh_end_is_in)
+{
+	struct watch watch = sampler(_metadata), silent = sampler(_metadata);
+	int found, revents, after;
+	struct waiter waiter;
+
+	plain.wakeup_events = 3;
+	watch = must_watch(&plain, 0, -1, 1);
+	must_sleep(_metadata, &waiter, watch.fd);
+	ASSERT_EQ(0, cause_faults(1));
+	must_ioctl(watch.fd, PERF_EVENT_IOC_REFRESH, 3);
+	must_ioctl(silent.fd, PERF_EVENT_IOC_REFRESH, 3);
+	ASSERT_EQ(0, cause_faults(10));
+	revents = waiter_woke(&waiter, 1000);
+	found = count_records(&watch.ring, PERF_RECORD_SAMPLE);
+	after = poll_once(watch.fd, POLLIN, 0);
+	fact_int("refresh_end_alone", poll_once(silent.fd, POLLIN, 0));
+	if (revents != POLLIN || found != 3 || after)
+		broken("revents=%#x want=%#x then %#x want=0; records=%d want=3", revents, POLLIN,
+		       after, found);
+}
+
+TEST(redirection_wakes)
+{
+	struct watch watch = sampler(_metadata);
+	int revents, source = must_open(&plain, 0, -1, -1, 0);
+	struct waiter waiter;
+
+	must_ioctl(source, PERF_EVENT_IOC_SET_OUTPUT, watch.fd);
+	must_sleep(_metadata, &waiter, source);
+	must_ioctl(source, PERF_EVENT_IOC_SET_OUTPUT, -1ul);
+	revents = waiter_woke(&waiter, 200);
+	if (revents == -EAGAIN)
+		say_no("a sleeper sleeps on when its ring is taken away");
+	if (revents != POLLHUP)
+		broken("revents=%#x want=%#x", revents, POLLHUP);
+}
+
+TEST(close_does_not_wake)
+{
+	struct watch watch = sampler(_metadata);
+	int revents, number = dup(watch.fd), left = dup(watch.fd);
+	struct waiter waiter;
+
+	must_sleep(_metadata, &waiter, number);
+	ASSERT_EQ(0, close(number));
+	revents = waiter_woke(&waiter, 30);
+	if (revents != -EAGAIN)
+		broken("woken by close: revents=%#x", revents);
+	sample_faults(left, watch.ring.data_size / 2 / 16 + 1);
+	revents = waiter_woke(&waiter, 1000);
+	if (revents != POLLIN && revents != POLLNVAL)
+		broken("a wake-up after close: revents=%#x want POLLIN or POLLNVAL", revents);
+}
+
+PROBE_MAIN
