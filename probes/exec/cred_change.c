@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Is a watcher cut off when its target executes a program the target may not read? Counters and
+ * samples would tell about a program that is meant to be closed, a set-user-id one for instance.
+ * Observed: a child executes a copy of this program, readable or not; its faults are counted or
+ * not. Root's child becomes nobody first, for nothing is unreadable to root.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+
+#include "probe.h"
+
+PROBE(TITLE("execve of a program the target may not read")
+      SINCE("2.6.31")
+      POINT(readable, "a program that the target may read is counted on")
+      POINT(unreadable, "a program that it may only execute is not counted")
+      POINT(hangs_up, "and poll says POLLHUP to the watcher")
+      POINT(value_kept, "what was counted before stays readable"))
+
+#define FAULTS 14
+
+static int become_nobody(void *unused)
+{
+	(void)unused;
+	return geteuid() || setresuid(65534, 65534, 65534) == 0 ? 0 : -errno;
+}
+
+static int copy_to(int to)
+{
+	char buffer[65536];
+	int from = open("/proc/self/exe", O_RDONLY | O_CLOEXEC), error = 0;
+	ssize_t got;
+
+	if (from < 0)
+		return -errno;
+	while (!error && (got = read(from, buffer, sizeof(buffer))) > 0)
+		if (write(to, buffer, got) != got)
+			error = -ENOSPC;
+	close(from);
+	return error;
+}
+
+/* A copy of this program with that mode, in the first folder that takes it. */
+static int make_copy(mode_t mode, char *path, size_t size)
+{
+	static const char *const folders[] = { "/tmp", "/dev/shm", "/var/tmp",
+					       "/data/local/tmp", "." };
+	int fd, error = -ENOENT;
+
+	for (size_t i = 0; i < sizeof(folders) / sizeof(*folders); i++) {
+		snprintf(path, size, "%s/perfmodes.XXXXXX", folders[i]);
+		fd = mkstemp(path);
+		if (fd < 0)
+			continue;
+		error = copy_to(fd) ?: fchmod(fd, mode);
+		close(fd);
+		if (!error && (access(path, X_OK) == 0 || errno != EACCES))
+			return 0;
+		unlink(path);
+	}
+	return error ?: -EACCES;
+}
+
+FIXTURE(exec)
+{
+	struct worker child;
+	struct watch watch;
+	uint64_t before;
+};
+
+FIXTURE_SETUP(exec)
+{
+	struct perf_event_attr attr = attr_faults(PERF_SAMPLE_TID);
+
+	attr.disabled = 0;
+	must_start(&self->child, WORKER_CHILD);
+	self->watch = must_watch(&attr, self->child.tid, -1, 4);
+	if (worker_do(&self->child, become_nobody, NULL))
+		cannot_tell("the child could not become nobody");
+	self->before = gain_of_faults(self->watch.fd, &self->child, FAULTS);
+}
+
+FIXTURE_TEARDOWN(exec)
+{
+	worker_stop(&self->child);
+}
+
+static void exec_copy(struct __test_metadata *_metadata, struct worker *child, mode_t mode)
+{
+	char path[64];
+	int error = make_copy(mode, path, sizeof(path));
+
+	if (error)
+		say_absent("no folder for a program to execute: %s", errno_name(error));
+	error = worker_exec(child, path);
+	unlink(path);
+	if (error)
+		say_absent("a copy of this program could not be executed: %s", errno_name(error));
+}
+
+TEST_F(exec, readable)
+{
+	uint64_t gain;
+
+	exec_copy(_metadata, &self->child, 0755);
+	gain = gain_of_faults(self->watch.fd, &self->child, FAULTS);
+	if (gain != FAULTS)
+		broken("gained=%" PRIu64 " want=%d", gain, FAULTS);
+}
+
+TEST_F(exec, unreadable)
+{
+	uint64_t gain;
+
+	if (self->before != FAULTS)
+		cannot_tell("counted=%" PRIu64 " want=%d before", self->before, FAULTS);
+	exec_copy(_metadata, &self->child, 0111);
+	gain = gain_of_faults(self->watch.fd, &self->child, FAULTS);
+	if (gain)
+		broken("gained=%" PRIu64 " in a program that may not be read", gain);
+}
+
+TEST_F(exec, hangs_up)
+{
+	int before = poll_once(self->watch.fd, POLLIN, 0), after;
+
+	exec_copy(_metadata, &self->child, 0111);
+	after = poll_once(self->watch.fd, POLLIN, 1000);
+	if (before >= 0 && !(before & POLLHUP) && !after)
+		say_no("no POLLHUP within a second of the execve");
+	if (before & POLLHUP || !(after & POLLHUP))
+		broken("revents before=%#x after=%#x want POLLHUP", before, after);
+}
+
+TEST_F(exec, value_kept)
+{
+	uint64_t before = must_count(self->watch.fd), after;
+
+	exec_copy(_metadata, &self->child, 0111);
+	after = must_count(self->watch.fd);
+	if (before < FAULTS || after < before)
+		broken("before=%" PRIu64 " after=%" PRIu64, before, after);
+}
+
+PROBE_MAIN

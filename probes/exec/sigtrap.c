@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * attr.sigtrap across execve(2): the new program knows nothing of the traps its predecessor asked
+ * for and would die of them. So the kernel demands remove_on_exec with it.
+ * Observed: a child with such an event dies of SIGTRAP when it has caused enough page faults; one
+ * that executes this program anew before does not.
+ * Linux 97ba62b27867 ("perf: Add support for SIGTRAP on perf events") (v5.13)
+ */
+#include "probe.h"
+
+PROBE(TITLE("traps and execve")
+      SINCE("5.13")
+      COMMIT("97ba62b27867")
+      POINT(needs_remove_on_exec, "EINVAL for sigtrap without remove_on_exec")
+      POINT(traps_before, "the task dies of SIGTRAP at the counted event")
+      POINT(not_after, "but not once it has executed another program"))
+
+/* More faults than the way into another program can cost, and then surely enough of them. */
+#define PERIOD 400
+#define FAULTS 600
+
+static struct perf_event_attr trapping(bool sigtrap)
+{
+	struct perf_event_attr attr = attr_faults(0);
+
+	attr.disabled = 0;
+	attr.sample_period = PERIOD;
+	attr.remove_on_exec = 1;
+	attr.sigtrap = sigtrap;
+	return attr;
+}
+
+static void must_trap(struct __test_metadata *_metadata, pid_t pid)
+{
+	const struct perf_event_attr attr = trapping(true), without = trapping(false);
+
+	ask_open(&attr, &without, pid, -1, "sigtrap");
+}
+
+TEST(needs_remove_on_exec)
+{
+	struct perf_event_attr attr = trapping(true);
+	struct worker child;
+
+	must_start(&child, WORKER_CHILD);
+	must_trap(_metadata, child.tid);
+	attr.remove_on_exec = 0;
+	hold_rule(pm_open(&attr, child.tid, -1, -1, 0), EINVAL, BROKEN,
+		  "sigtrap without remove_on_exec");
+	worker_stop(&child);
+}
+
+TEST(traps_before)
+{
+	struct worker child;
+	int status;
+
+	must_start(&child, WORKER_CHILD);
+	must_trap(_metadata, child.tid);
+	close(child.answers[1]);	/* or its death would go unnoticed */
+	worker_faults(&child, FAULTS);
+	status = wait_child(child.tid);
+	if (status != 128 + SIGTRAP)
+		broken("status=%d want=%d (SIGTRAP)", status, 128 + SIGTRAP);
+}
+
+TEST(not_after)
+{
+	struct worker child;
+	int error, status;
+
+	must_start(&child, WORKER_CHILD);
+	error = worker_exec(&child, NULL);
+	if (error)
+		cannot_tell("the child could not execute this program: %s", errno_name(error));
+	must_trap(_metadata, child.tid);
+	error = worker_exec(&child, NULL);	/* now with the event */
+	if (!error)
+		error = worker_faults(&child, FAULTS);
+	worker_dismiss(&child);
+	status = wait_child(child.tid);
+	if (error || status)
+		broken("faults: %s, status=%d want=0", errno_name(error), status);
+}
+
+PROBE_MAIN
