@@ -283,6 +283,10 @@ static inline struct watch probe_watch(struct __test_metadata *_metadata, int fd
 
 	pm_format_of(attr, &watch.format);
 	probe_must_map(_metadata, fd, pages, &watch.ring);
+	/* Touch the mapping now, or reading it would cause the very page faults to be counted. */
+	pm_ring_release(&watch.ring);
+	for (size_t at = 0; at < watch.ring.map_size; at += 4096)
+		(void)*((volatile char *)watch.ring.base + at);
 	return watch;
 }
 
