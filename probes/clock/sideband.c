@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Do all records of an event use the clock it chose, side-band and tracepoints as well as samples?
+ * Observed: a name change and a system call between two readings of CLOCK_MONOTONIC_RAW, a clock
+ * that no record would use by accident.
+ */
+#include "probe.h"
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+
+PROBE(TITLE("the chosen clock on every kind of record")
+      SINCE("4.1")
+      POINT(comm, "COMM bears the chosen clock's time in its trailer")
+      POINT(task, "FORK bears it in its trailer and in its own time field")
+      POINT(tracepoint, "a tracepoint's sample bears it")
+      NEEDS("tracefs"))
+
+static struct watch watch_chosen(struct __test_metadata *_metadata, struct perf_event_attr attr)
+{
+	struct perf_event_attr without;
+	struct watch watch;
+
+	attr.sample_id_all = 1;
+	attr.sample_type = PERF_SAMPLE_TIME;
+	without = attr;
+	attr.use_clockid = 1;
+	attr.clockid = CLOCK_MONOTONIC_RAW;
+	watch = ask_watch(&attr, &without, 0, -1, 2, "use_clockid");
+	must_ioctl(watch.fd, PERF_EVENT_IOC_ENABLE, 0);
+	return watch;
+}
+
+static uint64_t raw_now(void)
+{
+	uint64_t now = 0;
+
+	pm_clock_ns(CLOCK_MONOTONIC_RAW, &now);
+	return now;
+}
+
+static void must_bracket(struct __test_metadata *_metadata, uint64_t before, uint64_t time)
+{
+	const uint64_t after = raw_now();
+
+	if (time < before || time > after)
+		broken("time=%" PRIu64 " not within %" PRIu64 "..%" PRIu64, time, before, after);
+}
+
+TEST(comm)
+{
+	struct perf_event_attr attr = attr_sideband();
+	struct pm_record record;
+	struct watch watch;
+	uint64_t before;
+
+	attr.comm = 1;
+	watch = watch_chosen(_metadata, attr);
+	before = raw_now();
+	prctl(PR_SET_NAME, "stamped");
+	if (!seek(&watch, PERF_RECORD_COMM, &record))
+		broken("no COMM");
+	must_bracket(_metadata, before, record.sid.time);
+}
+
+static void *nothing(void *unused)
+{
+	return unused;
+}
+
+TEST(task)
+{
+	struct perf_event_attr attr = attr_sideband();
+	struct pm_record record;
+	struct watch watch;
+	uint64_t before;
+
+	attr.task = 1;
+	watch = watch_chosen(_metadata, attr);
+	before = raw_now();
+	ASSERT_EQ(0, in_thread(nothing, NULL));
+	if (!seek(&watch, PERF_RECORD_FORK, &record))
+		broken("no FORK");
+	must_bracket(_metadata, before, record.sid.time);
+	must_bracket(_metadata, before, record.task.time);
+}
+
+TEST(tracepoint)
+{
+	struct perf_event_attr attr = attr_of(PERF_TYPE_TRACEPOINT, 0);
+	struct pm_record record;
+	struct watch watch;
+	uint64_t before;
+	int id;
+
+	require(REQUIRE_TRACEFS);
+	id = pm_tracepoint_id("syscalls", "sys_enter_getppid");
+	if (id < 0)
+		say_absent("no syscalls:sys_enter_getppid (%s)", errno_name(id));
+	attr.config = id;
+	attr.sample_period = 1;
+	attr.exclude_kernel = 0;
+	watch = watch_chosen(_metadata, attr);
+	before = raw_now();
+	syscall(SYS_getppid);
+	if (!seek(&watch, PERF_RECORD_SAMPLE, &record))
+		broken("no sample of a system call");
+	must_bracket(_metadata, before, record.sample.sid.time);
+}
+
+PROBE_MAIN
