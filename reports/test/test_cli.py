@@ -151,6 +151,23 @@ def test_full_files_and_long_lines_are_read_in_time(make_run: MakeRun) -> None:
         assert time.monotonic() - before < 3, name
 
 
+def test_more_than_10000_results_are_a_flood(make_run: MakeRun) -> None:
+    for count, status in ((10_000, "done"), (10_001, "truncated")):
+        body = f"TAP version 13\n1..{count}\n" + "".join(
+            f"ok {number} f.p{number}\n" for number in range(1, count + 1))
+        top = make_run({"root": {"sw.clock": ktap(body)}}, f"run{count}")
+        assert run("result", "--quiet", top) == 0
+        probe = load(top / "result.json")["personas"]["root"]["probes"]["sw.clock"]
+        assert probe["status"] == status and len(probe["points"]) == 201
+        assert probe["points"]["counts"]["verdict"] == "unknown"
+
+
+def test_an_env_of_many_megabytes_is_cut_and_said(make_run: MakeRun, capsys) -> None:
+    top = make_run(env="x" * (2 << 20) + "\n")
+    assert run("result", "--quiet", top) == 0
+    assert "env: larger than 1 MiB; cut" in capsys.readouterr().err
+
+
 def test_links_devices_and_fifos_are_not_followed(make_run: MakeRun, tmp_path: Path) -> None:
     secret = tmp_path / "secret"
     secret.write_text(ktap(CLOCK))

@@ -84,6 +84,14 @@ def test_better_than_written_down_is_news_worse_is_unexpected(make_run: MakeRun,
     assert made["unexpected"][0]["verdict"] == "broken"
 
 
+def test_a_deviation_asks_nothing_of_what_could_not_be_told(make_run: MakeRun,
+                                                            tmp_path: Path) -> None:
+    said = GOOD.replace("ok 2 global.plain", "ok 2 global.plain # SKIP blocked: paranoid=3")
+    run = make_run({"root": {"ring.write_backward": ktap(said)}})
+    made = judge(run, tmp_path / "e", entry('{arch = "*"}'))
+    assert made["unexpected"] == [] and "news" not in made
+
+
 def test_what_could_not_be_told_is_never_unexpected(make_run: MakeRun, tmp_path: Path) -> None:
     for word in ("blocked", "absent", "hazard", "no such word"):
         said = CLOCK.replace("global.counts\n", f"global.counts # SKIP {word}: x\n", 2)

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from reports import catalogue, environment, ktap, schema, text, verdict
 
-QUICK = settings(max_examples=300, deadline=None, derandomize=True,
+QUICK = settings(max_examples=200, deadline=None, derandomize=True,
                  suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 
 DECLARED = catalogue.parse(
