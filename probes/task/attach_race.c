@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Can a tracer attach to every thread of a process that makes and ends threads all the time, by
+ * listing /proc/self/task until nothing new appears? And does an inherit event opened on each
+ * thread close the gap between two listings?
+ * Observed: after the listing has converged, every thread that lives has an event; an attach to a
+ * thread that is just ending answers ESRCH and never hangs; with inherit, a thread made by a
+ * watched one is covered without being listed.
+ */
+#include <dirent.h>
+#include <stdlib.h>
+
+#include "probe.h"
+
+PROBE(TITLE("attaching to threads that come and go")
+      SINCE("2.6.31")
+      POINT(converges, "listing and attaching ends, with every long-lived thread attached once")
+      POINT(ending_thread, "attaching to a thread that may be ending opens, or says ESRCH")
+      POINT(ended_thread, "attaching to a thread that has ended says ESRCH")
+      POINT(heirs, "with inherit, threads made after the listing are covered by their maker")
+      FACT(rounds, int, "listings", "listings until nothing new appeared")
+      FACT(missed, int, "threads", "threads gone between listing and attaching (ESRCH)"))
+
+#define STEADY 6
+#define MOST 256
+
+static volatile bool stop;
+
+static void *live_shortly(void *unused)
+{
+	(void)unused;
+	cause_faults(1);
+	return NULL;
+}
+
+/* Makes threads one after the other, so that one of them is always being born or dying. */
+static void *churn(void *unused)
+{
+	while (!stop)
+		if (in_thread(live_shortly, unused))
+			break;
+	return NULL;
+}
+
+struct attached {
+	pid_t tids[MOST];
+	int fds[MOST], count, missed, error;
+};
+
+static bool known(const struct attached *attached, pid_t tid)
+{
+	for (int i = 0; i < attached->count; i++)
+		if (attached->tids[i] == tid)
+			return true;
+	return false;
+}
+
+/* Attach to every thread listed that has no event yet; returns how many were new. */
+static int list_and_attach(struct attached *attached, bool inherit)
+{
+	struct perf_event_attr attr = attr_software(PERF_COUNT_SW_PAGE_FAULTS);
+	DIR *folder = opendir("/proc/self/task");
+	struct dirent *entry;
+	int found = 0;
+
+	attr.disabled = 0;
+	attr.inherit = inherit;
+	while (folder && (entry = readdir(folder)) && attached->count < MOST) {
+		pid_t tid = atoi(entry->d_name);
+		int fd;
+
+		if (tid <= 0 || known(attached, tid))
+			continue;
+		fd = pm_open(&attr, tid, -1, -1, 0);
+		attached->missed += fd == -ESRCH;
+		if (fd < 0 && fd != -ESRCH)
+			attached->error = fd;
+		if (fd < 0)
+			continue;
+		attached->tids[attached->count] = tid;
+		attached->fds[attached->count++] = fd;
+		found++;
+	}
+	if (!folder)
+		attached->error = -ENOENT;
+	else
+		closedir(folder);
+	return found;
+}
+
+static int attach_all(struct __test_metadata *_metadata, struct attached *attached, bool inherit)
+{
+	int rounds = 1;
+
+	memset(attached, 0, sizeof(*attached));
+	close(must_open(&(struct perf_event_attr){ .type = PERF_TYPE_SOFTWARE, .config =
+			PERF_COUNT_SW_PAGE_FAULTS, .exclude_kernel = 1, .disabled = 1 }, 0, -1, -1, 0));
+	while (list_and_attach(attached, inherit) && rounds < 100)
+		rounds++;
+	if (attached->error == -ENOENT)
+		say_absent("no /proc/self/task to list threads from");
+	if (attached->error)
+		broken("attaching to a listed thread: %s", errno_name(attached->error));
+	return rounds;
+}
+
+TEST(converges)
+{
+	static struct attached attached;
+	struct worker steady[STEADY];
+	pthread_t thread;
+	int rounds;
+
+	for (int i = 0; i < STEADY; i++)
+		must_start(&steady[i], WORKER_THREAD);
+	ASSERT_EQ(0, pthread_create(&thread, NULL, churn, NULL));
+	rounds = attach_all(_metadata, &attached, true);
+	stop = true;
+	ASSERT_EQ(0, pthread_join(thread, NULL));
+	fact_int("rounds", rounds);
+	fact_int("missed", attached.missed);
+	for (int i = 0; i < STEADY; i++) {
+		int fd = -1;
+
+		for (int j = 0; j < attached.count; j++)
+			if (attached.tids[j] == steady[i].tid)
+				fd = attached.fds[j];
+		if (fd < 0)
+			broken("thread %d of %d was not listed in %d rounds", i, STEADY, rounds);
+		if (gain_of_faults(fd, &steady[i], 9) != 9)
+			broken("thread %d of %d: its 9 faults were not counted", i, STEADY);
+	}
+}
+
+static void *end_at_once(void *tid)
+{
+	__atomic_store_n((pid_t *)tid, pm_gettid(), __ATOMIC_RELEASE);
+	return NULL;
+}
+
+TEST(ending_thread)
+{
+	const struct perf_event_attr attr = attr_software(PERF_COUNT_SW_PAGE_FAULTS);
+
+	close(must_open(&attr, 0, -1, -1, 0));
+	for (int i = 0; i < 200; i++) {
+		pid_t tid = 0, seen;
+		pthread_t thread;
+		int fd;
+
+		ASSERT_EQ(0, pthread_create(&thread, NULL, end_at_once, &tid));
+		while (!(seen = __atomic_load_n(&tid, __ATOMIC_ACQUIRE)))
+			sched_yield();
+		fd = pm_open(&attr, seen, -1, -1, 0);
+		ASSERT_EQ(0, pthread_join(thread, NULL));
+		if (fd < 0 && fd != -ESRCH)
+			broken("try %d: errno=%s, want an event or ESRCH", i, errno_name(fd));
+		if (fd >= 0)
+			close(fd);
+	}
+}
+
+TEST(ended_thread)
+{
+	const struct perf_event_attr attr = attr_software(PERF_COUNT_SW_PAGE_FAULTS);
+	struct worker worker;
+	pid_t tid;
+
+	must_start(&worker, WORKER_THREAD);
+	tid = worker.tid;
+	close(must_open(&attr, tid, -1, -1, 0));
+	ASSERT_EQ(0, worker_stop(&worker));
+	hold_rule(pm_open(&attr, tid, -1, -1, 0), ESRCH, BROKEN, "a thread that has ended");
+}
+
+/* The new thread is made by one that was listed: that one's event has to see its faults. */
+TEST(heirs)
+{
+	static struct attached attached;
+	struct worker maker, heir;
+	uint64_t gain;
+	int fd = -1;
+
+	ASSERT_EQ(0, worker_prepare(&heir, WORKER_THREAD));
+	must_start(&maker, WORKER_THREAD);
+	attach_all(_metadata, &attached, true);
+	for (int i = 0; i < attached.count; i++)
+		if (attached.tids[i] == maker.tid)
+			fd = attached.fds[i];
+	ASSERT_LE(0, fd);
+	ASSERT_EQ(0, worker_do(&maker, worker_launch, &heir));
+	gain = gain_of_faults(fd, &heir, 11);
+	if (gain != 11)
+		broken("gained=%" PRIu64 " want=11 from a thread never listed", gain);
+}
+
+PROBE_MAIN

@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * When does poll say that a watched task has ended? For an inherit event only when the target and
+ * every task that inherited it are gone; a reader that closes earlier loses their records.
+ * Observed: poll of a mapped event on a thread that has made another one, while the first, then
+ * the second ends; and the same without inherit.
+ */
+#include "probe.h"
+
+PROBE(TITLE("POLLHUP at the end of tasks")
+      SINCE("2.6.31")
+      POINT(plain.at_end, "POLLHUP once the target of a plain event has ended")
+      POINT(plain.wakes, "and a poll that was already waiting returns")
+      POINT(inherit.at_end, "no POLLHUP while an heir of the target lives, POLLHUP after its end")
+      POINT(inherit.wakes, "and a poll that was already waiting returns")
+      POINT(plain.not_before, "no POLLHUP while the target lives")
+      POINT(inherit.not_before, "no POLLHUP while target and heir live"))
+
+FIXTURE(hang_up)
+{
+	struct worker target, heir;
+	struct watch watch;
+};
+
+FIXTURE_VARIANT(hang_up)
+{
+	bool inherit;
+};
+FIXTURE_VARIANT_ADD(hang_up, plain)
+{
+	.inherit = false,
+};
+FIXTURE_VARIANT_ADD(hang_up, inherit)
+{
+	.inherit = true,
+};
+
+FIXTURE_SETUP(hang_up)
+{
+	const struct perf_event_attr plain = attr_sideband();
+	struct perf_event_attr attr = plain;
+	int cpu = move_to_nth_cpu(0);
+
+	if (cpu < 0)
+		cannot_tell("no CPU to stay on");
+	if (worker_prepare(&self->heir, WORKER_THREAD))
+		cannot_tell("no pipes");
+	must_start(&self->target, WORKER_THREAD);
+	attr.inherit = variant->inherit;
+	attr.disabled = 0;
+	self->watch = must_watch(&attr, self->target.tid, cpu, 1);
+	if (variant->inherit && worker_do(&self->target, worker_launch, &self->heir))
+		cannot_tell("no second thread");
+}
+
+FIXTURE_TEARDOWN(hang_up)
+{
+	worker_stop(&self->heir);
+	worker_stop(&self->target);
+}
+
+static int hung_up(struct watch *watch, int timeout_ms)
+{
+	int revents = poll_once(watch->fd, POLLIN, timeout_ms);
+
+	return revents < 0 ? revents : !!(revents & POLLHUP);
+}
+
+TEST_F(hang_up, not_before)
+{
+	int early = hung_up(&self->watch, 20), late;
+
+	if (early)
+		broken("POLLHUP while the target lives");
+	ASSERT_EQ(0, worker_stop(&self->target));
+	ASSERT_EQ(0, worker_stop(&self->heir));
+	late = hung_up(&self->watch, 1000);	/* the control: it can come */
+	if (!late)
+		say_no("no POLLHUP within a second of the end either");
+}
+
+TEST_F(hang_up, at_end)
+{
+	int early;
+
+	ASSERT_EQ(0, worker_stop(&self->target));
+	early = hung_up(&self->watch, variant->inherit ? 20 : 0);
+	if (variant->inherit && early)
+		broken("POLLHUP although a thread that inherited the event lives");
+	ASSERT_EQ(0, worker_stop(&self->heir));
+	if (!hung_up(&self->watch, 0))
+		say_no("no POLLHUP although every task of the event has ended");
+}
+
+TEST_F(hang_up, wakes)
+{
+	struct waiter waiter;
+	int woke;
+
+	ASSERT_EQ(0, waiter_start(&waiter, self->watch.fd, -1));
+	ASSERT_EQ(0, worker_stop(&self->target));
+	ASSERT_EQ(0, worker_stop(&self->heir));
+	woke = waiter_woke(&waiter, 1000);
+	if (woke >= 0 && woke & POLLHUP)
+		return;
+	if (woke >= 0)
+		broken("poll returned revents=%#x want POLLHUP", woke);
+	if (hung_up(&self->watch, 0))
+		broken("poll slept a second past the end, although POLLHUP is there");
+	say_no("no POLLHUP within a second, neither waiting nor asked for after it");
+}
+
+PROBE_MAIN
