@@ -57,7 +57,7 @@ class Row:
     accel: str = ""
     cpus: int = 2
     memory: int = 512
-    timeout: int = 420
+    timeout: int = 900
     boot_timeout: int = 90
     stall: int = 150
     busybox: tuple[str, ...] = ()

@@ -204,7 +204,8 @@ def judge(report: Report, folder: Path) -> None:
     result = subprocess.run(argv, cwd=ROOT, capture_output=True, text=True, errors="replace", check=False)
     if result.returncode not in (0, 1):
         said = (result.stderr.strip() or f"exit status {result.returncode}").splitlines()[-1]
-        report.error = f"reports result: {said[:300]}"
+        why = report.outcome.reason and f"{report.outcome.ended}: {report.outcome.reason}; "
+        report.error = f"{why}{said[:300]}"
         return
     report.unexpected = result.returncode == 1
     report.verdicts = json.loads((folder / "result.json").read_text())["summary"]
