@@ -112,6 +112,7 @@ static size_t find_build_id(const unsigned char *notes, size_t size, const unsig
 	return 0;
 }
 
+/* The notes of vmlinux; a build id is among them when it was linked with --build-id. */
 static void tell_build_id(const struct identity *id)
 {
 	unsigned char notes[8192];
@@ -235,6 +236,7 @@ static void tell_cpu_models(struct identity *id)
 	close(fd);
 }
 
+/* Main ID register (arm64): which core, to the revision. */
 static void tell_midr(unsigned int cpu, void *context)
 {
 	char path[96], text[32];
@@ -247,6 +249,7 @@ static void tell_midr(unsigned int cpu, void *context)
 
 /* --------------------------------------------------------------------------------- the machine */
 
+/* A model name. DMI has serial numbers too, in files of their own, which are left alone. */
 static void tell_board(const struct identity *id)
 {
 	char vendor[64], product[64], text[VALUE_MAX];

@@ -117,6 +117,7 @@ int pm_pmu_each(int (*each)(const char *name, void *context), void *context)
 	return ret;
 }
 
+/* Whether it can be read is not the question, only whether it is there. */
 static bool has_file(const char *pmu, const char *file)
 {
 	char path[PATH_MAX], unused[8];
@@ -229,6 +230,10 @@ static uint64_t low_bits(unsigned int count)
 	return count >= 64 ? UINT64_MAX : ((uint64_t)1 << count) - 1;
 }
 
+/*
+ * The value's low bits go into the ranges in the order in which they are written. Nothing is
+ * changed before everything is known to fit.
+ */
 int pm_pmu_place(const char *format, uint64_t value, struct perf_event_attr *attr)
 {
 	size_t name_len = strcspn(format, ":");
@@ -297,6 +302,7 @@ int pm_tracefs_root(char *buf, size_t size)
 	return err;
 }
 
+/* Both roots are asked even when one refuses: debugfs is often closed where tracefs is open. */
 int pm_tracepoint_id(const char *system, const char *event)
 {
 	int ret = -ENOENT;
@@ -346,6 +352,11 @@ static bool line_number(const char *line, size_t len, const char *key, unsigned 
 	return false;
 }
 
+/*
+ * Lines of a format file look like this, with tabs between the parts; the oldest kernels leave
+ * "signed" out:
+ *	field:pid_t prev_pid;	offset:24;	size:4;	signed:1;
+ */
 int pm_tracepoint_field(const char *format_text, const char *name, struct pm_trace_field *ret)
 {
 	for (const char *line = format_text; *line != '\0';) {
@@ -387,6 +398,7 @@ static int check_cpulist(const char *list)
 	return count;
 }
 
+/* Twice over the list, so that a caller never acts on half of a bad one. */
 int pm_cpulist_each(const char *list, void (*each)(unsigned int cpu, void *context), void *context)
 {
 	int count = check_cpulist(list);

@@ -71,44 +71,70 @@ struct field {
 	{ offsetof(struct pm_record, member), sizeof(((struct pm_record *)NULL)->member) }
 #define END { 0, 0 }
 
+/*
+ * A mapping was made, executable unless misc says MMAP_DATA. A file name follows; MMAP2 has
+ * the inode, protection and flags in front of it.
+ */
 static const struct field mmap_fields[] = {
 	FIELD(mmap.pid), FIELD(mmap.tid), FIELD(mmap.addr), FIELD(mmap.len), FIELD(mmap.pgoff), END,
 };
+/* The ring was full: so many records of that event did not get in before this one. */
 static const struct field lost_fields[] = { FIELD(lost.id), FIELD(lost.lost), END };
+/* A thread has a new name, by exec when misc says COMM_EXEC. The name follows. */
 static const struct field comm_fields[] = { FIELD(comm.pid), FIELD(comm.tid), END };
+/* FORK and EXIT. A new thread is a FORK whose pid is its ppid. */
 static const struct field task_fields[] = {
 	FIELD(task.pid), FIELD(task.ppid), FIELD(task.tid), FIELD(task.ptid), FIELD(task.time), END,
 };
+/* The event came too often and was held up until the next tick, or goes on again. */
 static const struct field throttle_fields[] = {
 	FIELD(throttle.time), FIELD(throttle.id), FIELD(throttle.stream_id), END,
 };
+/* The counters of a task that ends (attr.inherit_stat), in read_format, follow. */
 static const struct field read_fields[] = { FIELD(read.pid), FIELD(read.tid), END };
+/* New data of so many bytes lies at this offset of the AUX area. */
 static const struct field aux_fields[] = {
 	FIELD(aux.offset), FIELD(aux.size), FIELD(aux.flags), END,
 };
 static const struct field itrace_start_fields[] = {
 	FIELD(itrace_start.pid), FIELD(itrace_start.tid), END,
 };
+/* Samples that the hardware dropped, or a BPF program, before they reached the ring. */
 static const struct field lost_samples_fields[] = { FIELD(lost_samples.lost), END };
+/* This thread went off the CPU when misc says SWITCH_OUT, came onto it otherwise. */
 static const struct field switch_fields[] = { END };
+/* The same seen from the CPU, with the thread at the other end of the switch. */
 static const struct field switch_cpu_wide_fields[] = {
 	FIELD(switch_cpu_wide.next_prev_pid), FIELD(switch_cpu_wide.next_prev_tid), END,
 };
+/* A task has entered namespaces: device and inode of each follow, in the order of *_NS_INDEX. */
 static const struct field namespaces_fields[] = {
 	FIELD(namespaces.pid), FIELD(namespaces.tid), FIELD(namespaces.nr), END,
 };
+/*
+ * Kernel code came, or went when flags say UNREGISTER: a BPF program, a trampoline. Its name
+ * follows.
+ */
 static const struct field ksymbol_fields[] = {
 	FIELD(ksymbol.addr), FIELD(ksymbol.len), FIELD(ksymbol.ksym_type), FIELD(ksymbol.flags),
 	END,
 };
+/* A BPF program was loaded or unloaded. Its tag of 8 bytes follows. */
 static const struct field bpf_event_fields[] = {
 	FIELD(bpf_event.bpf_type), FIELD(bpf_event.flags), FIELD(bpf_event.id), END,
 };
+/* A cgroup was made; id is what PERF_SAMPLE_CGROUP gives. Its path follows. */
 static const struct field cgroup_fields[] = { FIELD(cgroup.id), END };
+/* Kernel code was changed: the old bytes and the new bytes follow, padded to 8. */
 static const struct field text_poke_fields[] = {
 	FIELD(text_poke.addr), FIELD(text_poke.old_len), FIELD(text_poke.new_len), END,
 };
+/* Which hardware counter writes for this event into the AUX area. */
 static const struct field hw_id_fields[] = { FIELD(aux_output_hw_id.hw_id), END };
+/*
+ * User call chain taken on the way out of the kernel; a sample with the same cookie behind its
+ * PERF_CONTEXT_USER_DEFERRED waits for it.
+ */
 static const struct field deferred_fields[] = {
 	FIELD(callchain_deferred.cookie), FIELD(callchain_deferred.nr), END,
 };

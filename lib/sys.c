@@ -27,6 +27,10 @@ int pm_open_raw(struct perf_event_attr *attr, pid_t pid, int cpu, int group_fd,
 	return fd < 0 ? -errno : (int)fd;
 }
 
+/*
+ * A size that cuts a field in two would work as well; the published ones keep what other tools
+ * show of a call familiar.
+ */
 uint32_t pm_attr_size_needed(const struct perf_event_attr *attr)
 {
 	const unsigned char *bytes = (const unsigned char *)attr;
@@ -47,6 +51,7 @@ int pm_open(const struct perf_event_attr *attr, pid_t pid, int cpu, int group_fd
 	int fd;
 
 	copy.size = pm_attr_size_needed(attr);
+	/* No second try without a field: what was asked for is opened, or the reason is told. */
 	fd = pm_open_raw(&copy, pid, cpu, group_fd, flags);
 	if (fd >= 0)
 		(void)fcntl(fd, F_SETFD, FD_CLOEXEC);
@@ -78,7 +83,10 @@ int pm_ioctl(int fd, unsigned long request, unsigned long arg)
 	return ret < 0 ? -errno : ret;
 }
 
-/* read(2) for events: bytes, never 0. */
+/*
+ * read(2) for events: bytes, never 0. End-of-file is how the kernel says that a pinned event lost
+ * its place on the PMU and counts no longer.
+ */
 static ssize_t read_event(int fd, void *buf, size_t size)
 {
 	ssize_t n = read(fd, buf, size);
@@ -176,6 +184,7 @@ int pm_counts_decode(const void *data, size_t size, uint64_t read_format, struct
 		return -EBADMSG;
 	if (has.group)
 		nr = take(&at);
+	/* In this order nothing overflows: the division bounds nr before it is multiplied. */
 	if (nr > (size - fixed) / each || fixed + nr * each > INT32_MAX)
 		return -EBADMSG;
 	if (has.group) {
