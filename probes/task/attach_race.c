@@ -90,11 +90,11 @@ static int list_and_attach(struct attached *attached, bool inherit)
 
 static int attach_all(struct __test_metadata *_metadata, struct attached *attached, bool inherit)
 {
+	const struct perf_event_attr attr = attr_software(PERF_COUNT_SW_PAGE_FAULTS);
 	int rounds = 1;
 
 	memset(attached, 0, sizeof(*attached));
-	close(must_open(&(struct perf_event_attr){ .type = PERF_TYPE_SOFTWARE, .config =
-			PERF_COUNT_SW_PAGE_FAULTS, .exclude_kernel = 1, .disabled = 1 }, 0, -1, -1, 0));
+	close(must_open(&attr, 0, -1, -1, 0));
 	while (list_and_attach(attached, inherit) && rounds < 100)
 		rounds++;
 	if (attached->error == -ENOENT)
