@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Which of the ten generic hardware events are there, and do they count? A virtual PMU may open
+ * them all and count zero for ever, or never be given a counter: worse than none, for nothing says
+ * so. Observed: a loop with branches and memory traffic, the value, and how long it was counted.
+ * A matrix: each event is a verdict of its own.
+ */
+#include "probe.h"
+#include <stdio.h>
+
+#define EVENT(name, version)                                                                   \
+	FACT(name, verdict, "-", "hardware event " #name " opens, runs, and counts in a busy loop") \
+	SINCE(version)
+
+PROBE(TITLE("generic hardware events")
+      SINCE("2.6.31")
+      NEEDS("pmu")
+      POINT(no_lies, "every event that opens also runs; what must count in a loop does")
+      POINT(unknown_id, "hardware event 1000 is refused with ENOENT or EINVAL")
+      EVENT(cycles, "2.6.31")
+      EVENT(instructions, "2.6.31")
+      EVENT(cache_references, "2.6.31")
+      EVENT(cache_misses, "2.6.31")
+      EVENT(branches, "2.6.31")
+      EVENT(branch_misses, "2.6.31")
+      EVENT(bus_cycles, "2.6.31")
+      EVENT(stalled_frontend, "3.0")
+      EVENT(stalled_backend, "3.0")
+      EVENT(ref_cycles, "3.3")
+      FACT(pmu, string, "-", "name of the core PMU in sysfs")
+      FACT(open, string, "-", "events that open")
+      FACT(values, string, "-", "event=count of those that opened, for about 1 ms"))
+
+/* What a loop cannot do without, on any machine. The rest may honestly be 0. */
+static const struct {
+	const char *name;
+	bool must_count;
+} events[] = {
+	{ "cycles", true },	   { "instructions", true },  { "cache_references", false },
+	{ "cache_misses", false }, { "branches", true },      { "branch_misses", false },
+	{ "bus_cycles", true },	   { "stalled_frontend", false }, { "stalled_backend", false },
+	{ "ref_cycles", true },
+};
+#define EVENTS (sizeof(events) / sizeof(*events))
+
+static const struct perf_event_attr *hardware(uint64_t config)
+{
+	static struct perf_event_attr attr;
+
+	attr = attr_of(PERF_TYPE_HARDWARE, config);
+	attr.read_format = PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING;
+	return &attr;
+}
+
+static void work(void)
+{
+	static volatile uint32_t area[16384];
+
+	for (uint32_t i = 0, odd = 1; i < 100000; i++) {
+		odd = odd * 1103515245u + 12345u;
+		if (odd & 0x10000)
+			area[odd % 16384] += i;
+	}
+}
+
+/* Count work until the event has a value, for at most a tenth of a second. */
+static int measure(int fd, struct pm_counts *counts)
+{
+	const uint64_t end = now_ns() + 100000000;
+	int error = pm_ioctl(fd, PERF_EVENT_IOC_ENABLE, 0);
+
+	do {
+		work();
+		if (error >= 0)
+			error = pm_read_counts(fd, PERF_FORMAT_TOTAL_TIME_ENABLED |
+					       PERF_FORMAT_TOTAL_TIME_RUNNING, counts);
+	} while (error >= 0 && !counts->member[0].value && now_ns() < end);
+	return error;
+}
+
+static void judge(size_t i, int fd, struct pm_counts *counts, struct finding *ret)
+{
+	int error = measure(fd, counts);
+
+	finding_set(ret, YES, "%s", "");
+	if (error < 0)
+		finding_set(ret, UNKNOWN, "reading: %s", errno_name(error));
+	else if (!counts->time_running)
+		finding_set(ret, BROKEN, "opens but never runs: enabled=%" PRIu64 " ns, running=0",
+			    counts->time_enabled);
+	else if (!counts->member[0].value && events[i].must_count)
+		finding_set(ret, BROKEN, "opens but counts 0 in %" PRIu64 " ns of work",
+			    counts->time_running);
+}
+
+/* Why an event does not open: all of them (no PMU, policy), or this one alone. */
+static void explain(uint64_t config, struct finding *ret)
+{
+	struct perf_event_attr asked = *hardware(config), control = *hardware(0);
+	int fd = pm_open(&control, 0, -1, -1, 0);
+
+	if (fd < 0)
+		control = *hardware(PERF_COUNT_HW_INSTRUCTIONS);
+	else
+		close(fd);
+	probe_pair(&asked, &control, 0, -1, "this event", ret);
+	if (ret->verdict == NO)		/* the kernel knows it, this PMU has none */
+		ret->verdict = ABSENT;
+}
+
+TEST(no_lies)
+{
+	struct finding finding, worst = { .verdict = YES };
+	char open[256] = "", values[512] = "", name[128];
+	struct pm_counts counts;
+	int opened = 0;
+
+	require(REQUIRE_PERF);
+	if (pm_pmu_core(name, sizeof(name)) == 0)
+		fact_str("pmu", "%s", name);
+	for (size_t i = 0; i < EVENTS; i++) {
+		int fd = pm_open(hardware(i), 0, -1, -1, 0);
+
+		if (fd < 0) {
+			explain(i, &finding);
+		} else {
+			judge(i, fd, &counts, &finding);
+			close(fd);
+			snprintf(open + strlen(open), sizeof(open) - strlen(open), "%s%s",
+				 opened ? "," : "", events[i].name);
+			snprintf(values + strlen(values), sizeof(values) - strlen(values),
+				 "%s%s=%" PRIu64, opened++ ? " " : "", events[i].name,
+				 counts.member[0].value);
+		}
+		fact_verdict(events[i].name, finding.verdict, finding.reason);
+		if (finding.verdict == BROKEN || worst.verdict == YES)
+			worst = finding;
+	}
+	fact_str("open", "%s", opened ? open : "none");
+	if (opened)
+		fact_str("values", "%s", values);
+	if (worst.verdict == BROKEN || !opened)
+		speak(&worst);
+}
+
+TEST(unknown_id)
+{
+	struct perf_event_attr attr = attr_software(PERF_COUNT_SW_PAGE_FAULTS);
+	int fd;
+
+	close(must_open(&attr, 0, -1, -1, 0));
+	fd = pm_open(hardware(1000), 0, -1, -1, 0);
+	if (fd >= 0)
+		broken("hardware event 1000 is accepted");
+	if (fd != -ENOENT && fd != -EINVAL)
+		broken("errno=%s want=ENOENT or EINVAL", errno_name(fd));
+}
+
+PROBE_MAIN

@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Can the PMU's own event numbers be used? sysfs describes them as terms and bit ranges; tools put
+ * the numbers together. Observed: an event that sysfs names, opened by the PMU's type and, where
+ * that is the core PMU, by PERF_TYPE_RAW; and numbers that no PMU can have.
+ */
+#include "probe.h"
+#include <stdio.h>
+#include <stdlib.h>
+
+PROBE(TITLE("raw events of the core PMU")
+      SINCE("2.6.31")
+      NEEDS("pmu")
+      POINT(named, "an event from the PMU's events folder opens and counts")
+      POINT(raw_type, "the same number opens and counts as PERF_TYPE_RAW")
+      POINT(all_bits, "config with all bits set is refused")
+      FACT(term, string, "-", "the event that was tried"))
+
+static const char *const candidates[] = { "instructions", "inst_retired", "cpu-cycles",
+					  "cpu_cycles", "cycles", "CPU_CYCLES" };
+
+static void read_pmu_file(const char *pmu, const char *folder, const char *name, char *text,
+			  size_t size)
+{
+	char path[256];
+
+	snprintf(path, sizeof(path), "/sys/bus/event_source/devices/%s/%s/%s", pmu, folder, name);
+	text[0] = '\0';
+	pm_read_text(path, text, size);
+}
+
+/* Put terms such as "event=0xc0,umask=0x01" into an attr by the PMU's format files. */
+static int place_terms(const char *pmu, char *terms, struct perf_event_attr *attr)
+{
+	char *rest = NULL;
+
+	for (char *term = strtok_r(terms, ",", &rest); term; term = strtok_r(NULL, ",", &rest)) {
+		char format[64], *value = strchr(term, '=');
+		int error;
+
+		if (value)
+			*value++ = '\0';
+		read_pmu_file(pmu, "format", term, format, sizeof(format));
+		error = pm_pmu_place(format, value ? strtoull(value, NULL, 0) : 1, attr);
+		if (error < 0)
+			return error;
+	}
+	return 0;
+}
+
+static struct perf_event_attr named_event(struct __test_metadata *_metadata)
+{
+	struct perf_event_attr attr = attr_of(PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES);
+	char pmu[64], terms[128];
+
+	close(must_open(&attr, 0, -1, -1, 0));
+	require(REQUIRE_CPU_PMU);
+	ASSERT_EQ(0, pm_pmu_core(pmu, sizeof(pmu)));
+	for (size_t i = 0; i < sizeof(candidates) / sizeof(*candidates); i++) {
+		attr = attr_of(pm_pmu_type(pmu), 0);
+		read_pmu_file(pmu, "events", candidates[i], terms, sizeof(terms));
+		if (!terms[0] || place_terms(pmu, terms, &attr) < 0)
+			continue;
+		fact_str("term", "%s/%s config=%#" PRIx64, pmu, candidates[i], attr.config);
+		return attr;
+	}
+	say_absent("%s names none of the events every PMU has", pmu);
+}
+
+static void must_grow(struct __test_metadata *_metadata, int fd)
+{
+	const uint64_t end = now_ns() + 100000000;
+
+	must_ioctl(fd, PERF_EVENT_IOC_ENABLE, 0);
+	do
+		spin_ns(1000000);
+	while (!must_count(fd) && now_ns() < end);
+	if (!must_count(fd))
+		broken("opens but counts 0 in 100 ms");
+}
+
+TEST(named)
+{
+	struct perf_event_attr attr = named_event(_metadata);
+
+	must_grow(_metadata, must_open(&attr, 0, -1, -1, 0));
+}
+
+TEST(raw_type)
+{
+	struct perf_event_attr attr = named_event(_metadata), raw = attr;
+
+	raw.type = PERF_TYPE_RAW;
+	must_grow(_metadata, ask_open(&raw, &attr, 0, -1, "PERF_TYPE_RAW"));
+}
+
+TEST(all_bits)
+{
+	struct perf_event_attr attr = named_event(_metadata);
+	int fd;
+
+	attr.config = ~UINT64_C(0);
+	fd = pm_open(&attr, 0, -1, -1, 0);
+	if (fd >= 0)
+		broken("config with all bits set is accepted");
+	if (fd == -EMFILE || fd == -ENOMEM)
+		cannot_tell("%s", errno_name(fd));
+}
+
+PROBE_MAIN

@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Are hardware counts to be believed? An emulator may return noise, a hypervisor may count the
+ * host, a counter may freeze. Observed: the same loop run once and four times: instructions and
+ * branches must grow with it, must not stand still, and must not count another thread.
+ */
+#include "probe.h"
+
+PROBE(TITLE("values of hardware counters")
+      SINCE("2.6.31")
+      NEEDS("pmu")
+      POINT(instructions_grow, "four times the loop is about four times the instructions")
+      POINT(branches_grow, "four times the loop is about four times the branches")
+      POINT(cycles_grow, "cycles of four times the loop are more than of one")
+      POINT(asleep, "instructions in user mode stand still while the thread sleeps")
+      POINT(monotonic, "a running counter never goes back, over 1000 readings")
+      FACT(per_loop, int, "instructions", "user-mode instructions of a pass of the loop")
+      FACT(branches_per_loop, int, "branches", "user-mode branches of a pass of the loop"))
+
+#define PASSES 100000
+
+static volatile uint32_t sink;
+
+static void loop(int times)
+{
+	for (int i = 0; i < times * PASSES; i++)
+		sink += i;
+}
+
+static int open_hardware(struct __test_metadata *_metadata, uint64_t config)
+{
+	struct perf_event_attr attr = attr_of(PERF_TYPE_HARDWARE, config);
+
+	attr.pinned = 1;	/* a counter all the time, or an honest error */
+	attr.disabled = 0;
+	return must_open(&attr, 0, -1, -1, 0);
+}
+
+static uint64_t cost_of(struct __test_metadata *_metadata, int fd, int times)
+{
+	uint64_t before = must_count(fd);
+
+	loop(times);
+	return must_count(fd) - before;
+}
+
+/* Interrupts that a PMU counts as user code spoil a run; the best of five tells. */
+static void grow(struct __test_metadata *_metadata, int fd, uint64_t *one)
+{
+	uint64_t four = 0;
+
+	for (int attempt = 0; attempt < 5; attempt++) {
+		*one = cost_of(_metadata, fd, 1);
+		four = cost_of(_metadata, fd, 4);
+		if (*one >= PASSES && four > 3 * *one && four < 5 * *one)
+			return;
+	}
+	broken("one=%" PRIu64 " four=%" PRIu64 " want one>=%d and four between 3 and 5 times it",
+	       *one, four, PASSES);
+}
+
+TEST(instructions_grow)
+{
+	uint64_t one;
+
+	grow(_metadata, open_hardware(_metadata, PERF_COUNT_HW_INSTRUCTIONS), &one);
+	fact_int("per_loop", one / PASSES);
+}
+
+TEST(branches_grow)
+{
+	uint64_t one;
+
+	grow(_metadata, open_hardware(_metadata, PERF_COUNT_HW_BRANCH_INSTRUCTIONS), &one);
+	fact_int("branches_per_loop", one / PASSES);
+}
+
+TEST(cycles_grow)
+{
+	int fd = open_hardware(_metadata, PERF_COUNT_HW_CPU_CYCLES);
+	uint64_t one = 0, four = 0;
+
+	for (int attempt = 0; attempt < 5; attempt++) {
+		one = cost_of(_metadata, fd, 1);
+		four = cost_of(_metadata, fd, 4);
+		if (one && four > one)
+			return;
+	}
+	broken("one=%" PRIu64 " four=%" PRIu64, one, four);
+}
+
+TEST(asleep)
+{
+	int fd = open_hardware(_metadata, PERF_COUNT_HW_INSTRUCTIONS);
+	uint64_t awake = cost_of(_metadata, fd, 1), before = must_count(fd), count;
+
+	poll(NULL, 0, 20);
+	count = must_count(fd) - before;
+	if (!awake || count > awake / 2)
+		broken("asleep=%" PRIu64 " awake=%" PRIu64, count, awake);
+}
+
+TEST(monotonic)
+{
+	int fd = open_hardware(_metadata, PERF_COUNT_HW_INSTRUCTIONS);
+	uint64_t first = must_count(fd), last = first, next;
+
+	for (int i = 0; i < 1000; i++, last = next) {
+		next = must_count(fd);
+		if (next < last)
+			broken("reading %d: %" PRIu64 " after %" PRIu64, i, next, last);
+	}
+	if (last == first)
+		broken("frozen at %" PRIu64, first);
+}
+
+PROBE_MAIN
