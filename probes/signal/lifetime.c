@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * How long do signals of an event go on? Beyond close(2) while a ring is mapped, and beyond an
+ * exec of the watched task: a handler must be ready for a signal of a descriptor it has closed.
+ * Observed with a blocked real-time signal, one page fault at a time.
+ */
+#include "probe.h"
+
+PROBE(TITLE("signals after close and exec")
+      SINCE("2.6.31")
+      POINT(closed_mapped_signals_on, "with a ring mapped, samples after close are still signals")
+      POINT(closed_unmapped_stops, "without a ring, close ends the signals")
+      SINCE("3.0")
+      POINT(exec_signals_on, "samples of a task after its exec are still signals")
+      SINCE("3.0"))
+
+static int prepare(struct __test_metadata *_metadata, pid_t task, struct pm_ring *ring)
+{
+	struct perf_event_attr attr = attr_faults(PERF_SAMPLE_IP);
+	struct f_owner_ex owner = { F_OWNER_TID, pm_gettid() };
+	int fd = must_open(&attr, task, -1, -1, 0);
+	sigset_t set;
+
+	if (ring)
+		must_map(fd, 1, ring);
+	sigemptyset(&set);
+	sigaddset(&set, SIGRTMIN + 3);
+	pthread_sigmask(SIG_BLOCK, &set, NULL);
+	if (fcntl(fd, F_SETOWN_EX, &owner) || fcntl(fd, F_SETSIG, SIGRTMIN + 3) ||
+	    fcntl(fd, F_SETFL, O_ASYNC))
+		cannot_tell("F_SETOWN_EX, F_SETSIG or O_ASYNC: %s", errno_name(errno));
+	must_ioctl(fd, PERF_EVENT_IOC_ENABLE, 0);
+	return fd;
+}
+
+/* Take all signals; wait for the first that long. Returns how many. */
+static int take_signals(int first_ms)
+{
+	struct timespec time = { first_ms / 1000, first_ms % 1000 * 1000000l };
+	int count = 0;
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGRTMIN + 3);
+	while (sigtimedwait(&set, NULL, &time) > 0) {
+		count++;
+		time = (struct timespec){ 0 };
+	}
+	return count;
+}
+
+static void must_signal(struct __test_metadata *_metadata, int signals)
+{
+	if (!signals)
+		cannot_tell("no signal to begin with");
+}
+
+TEST(closed_mapped_signals_on)
+{
+	struct pm_ring ring;
+	int fd = prepare(_metadata, 0, &ring), signals;
+
+	ASSERT_EQ(0, cause_faults(3));
+	must_signal(_metadata, take_signals(1000));
+	ASSERT_EQ(0, close(fd));
+	take_signals(0);
+	ASSERT_EQ(0, cause_faults(3));
+	signals = take_signals(200);
+	if (!signals && !count_records(&ring, PERF_RECORD_SAMPLE))
+		say_no("the event itself has ended with close");
+	if (!signals)
+		broken("samples after close go on, signals do not");
+}
+
+TEST(closed_unmapped_stops)
+{
+	int fd = prepare(_metadata, 0, NULL), signals;
+
+	ASSERT_EQ(0, cause_faults(3));
+	must_signal(_metadata, take_signals(1000));
+	ASSERT_EQ(0, close(fd));
+	take_signals(0);
+	ASSERT_EQ(0, cause_faults(3));
+	signals = take_signals(20);
+	if (signals)
+		broken("signals=%d of an event that is closed", signals);
+}
+
+TEST(exec_signals_on)
+{
+	struct worker task;
+	int fd, signals;
+
+	must_start(&task, WORKER_CHILD);
+	fd = prepare(_metadata, task.tid, NULL);
+	worker_faults(&task, 3);
+	must_signal(_metadata, take_signals(1000));
+	if (worker_exec(&task, NULL))
+		cannot_tell("the child cannot execute this program");
+	take_signals(0);
+	worker_faults(&task, 3);
+	signals = take_signals(1000);
+	worker_stop(&task);
+	close(fd);
+	if (!signals)
+		say_no("no signal of samples after the exec");
+}
+
+PROBE_MAIN

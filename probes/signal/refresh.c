@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Does IOC_REFRESH let through exactly as many samples as asked for? The last of them is told
+ * apart by POLL_HUP and disables the event, so a handler decides when to go on.
+ * Observed with page faults, one at a time, never with timers: those hang some kernels.
+ */
+#include "probe.h"
+
+PROBE(TITLE("a limited number of samples")
+      SINCE("2.6.31")
+      POINT(limit_is_exact, "after REFRESH(3) three faults are samples, and no fourth")
+      POINT(last_is_hup, "the first signals are POLL_IN, the last is POLL_HUP")
+      POINT(adds_up, "REFRESH(2) twice lets four samples through")
+      POINT(starts_again, "REFRESH after the end lets samples through again")
+      POINT(counting_is_refused, "EINVAL for an event that does not sample")
+      SINCE("2.6.37")
+      POINT(inherited_is_refused, "EINVAL for an inherited event")
+      POINT(zero_has_no_limit, "REFRESH(0) enables without a limit")
+      FACT(negative_samples, int, "samples", "of 11 faults after REFRESH(-1); -1: refused"))
+
+static struct watch sampler(struct __test_metadata *_metadata)
+{
+	struct perf_event_attr attr = attr_faults(PERF_SAMPLE_IP);
+
+	return must_watch(&attr, 0, -1, 1);
+}
+
+/* Samples among so many faults after a REFRESH. */
+static int refreshed(struct __test_metadata *_metadata, struct watch *watch, int limit, int faults)
+{
+	int found = cause_faults(1);
+
+	must_ioctl(watch->fd, PERF_EVENT_IOC_REFRESH, limit);
+	found = found ?: cause_faults(faults);
+	if (found)
+		cannot_tell("page faults could not be caused: %s", errno_name(found));
+	found = count_records(&watch->ring, PERF_RECORD_SAMPLE);
+	return found;
+}
+
+TEST(limit_is_exact)
+{
+	struct watch watch = sampler(_metadata);
+	int found = refreshed(_metadata, &watch, 3, 10);
+	uint64_t counted = must_count(watch.fd);
+
+	if (found != 3 || counted != 3)
+		broken("samples=%d count=%" PRIu64 " want=3 of 10 faults", found, counted);
+}
+
+TEST(last_is_hup)
+{
+	const struct timespec second = { .tv_sec = 1 };
+	struct watch watch = sampler(_metadata);
+	struct f_owner_ex owner = { F_OWNER_TID, pm_gettid() };
+	int codes[3] = { 0 };
+	siginfo_t info;
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGRTMIN + 3);
+	pthread_sigmask(SIG_BLOCK, &set, NULL);
+	if (fcntl(watch.fd, F_SETOWN_EX, &owner) || fcntl(watch.fd, F_SETSIG, SIGRTMIN + 3) ||
+	    fcntl(watch.fd, F_SETFL, O_ASYNC))
+		cannot_tell("F_SETOWN_EX, F_SETSIG or O_ASYNC: %s", errno_name(errno));
+	ASSERT_EQ(0, cause_faults(1));
+	must_ioctl(watch.fd, PERF_EVENT_IOC_REFRESH, 3);
+	for (int i = 0; i < 3; i++) {
+		ASSERT_EQ(0, cause_faults(1));
+		if (sigtimedwait(&set, &info, &second) < 0)
+			broken("no signal of sample %d", i);
+		codes[i] = info.si_code;
+	}
+	if (codes[0] != POLL_IN || codes[1] != POLL_IN || codes[2] != POLL_HUP)
+		broken("si_code=%d,%d,%d want=%d,%d,%d", codes[0], codes[1], codes[2], POLL_IN,
+		       POLL_IN, POLL_HUP);
+}
+
+TEST(adds_up)
+{
+	struct watch watch = sampler(_metadata);
+	int found;
+
+	ASSERT_EQ(0, cause_faults(1));
+	must_ioctl(watch.fd, PERF_EVENT_IOC_REFRESH, 2);
+	found = refreshed(_metadata, &watch, 2, 10);
+	if (found != 4)
+		broken("samples=%d want=4 after REFRESH(2) twice", found);
+}
+
+TEST(starts_again)
+{
+	struct watch watch = sampler(_metadata);
+	int first = refreshed(_metadata, &watch, 1, 5);
+	int second = refreshed(_metadata, &watch, 2, 5);
+
+	if (first != 1 || second != 2)
+		broken("samples=%d,%d want=1,2", first, second);
+}
+
+TEST(counting_is_refused)
+{
+	struct perf_event_attr attr = attr_software(PERF_COUNT_SW_PAGE_FAULTS);
+	struct watch watch = sampler(_metadata);
+	int error, fd = must_open(&attr, 0, -1, -1, 0);
+
+	must_ioctl(watch.fd, PERF_EVENT_IOC_REFRESH, 1);
+	error = pm_ioctl(fd, PERF_EVENT_IOC_REFRESH, 1);
+	hold_rule(error, EINVAL, NO, "REFRESH of an event that does not sample");
+}
+
+TEST(inherited_is_refused)
+{
+	struct perf_event_attr attr = attr_faults(PERF_SAMPLE_IP);
+	struct watch watch = sampler(_metadata);
+	int error, fd;
+
+	attr.inherit = 1;
+	fd = must_open(&attr, 0, -1, -1, 0);
+	must_ioctl(watch.fd, PERF_EVENT_IOC_REFRESH, 1);
+	error = pm_ioctl(fd, PERF_EVENT_IOC_REFRESH, 1);
+	hold_rule(error, EINVAL, BROKEN, "REFRESH of an inherited event");
+}
+
+TEST(zero_has_no_limit)
+{
+	struct watch watch = sampler(_metadata), other = sampler(_metadata);
+	int found = refreshed(_metadata, &watch, 0, 10);
+
+	fact_int("negative_samples", pm_ioctl(other.fd, PERF_EVENT_IOC_REFRESH, -1) < 0 ? -1 :
+		 refreshed(_metadata, &other, 0, 10));
+	if (found == 0)
+		say_no("no sample of 10 faults after REFRESH(0)");
+	if (found != 10)
+		broken("samples=%d want=10 after REFRESH(0)", found);
+}
+
+PROBE_MAIN

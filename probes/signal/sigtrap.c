@@ -1,0 +1,245 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Can a sample be a synchronous SIGTRAP in the very task that caused it? Then a program can watch
+ * itself, and sig_data tells which of its events it was. The siginfo fields are newer than C
+ * libraries, so they are read by their place.
+ * Observed in a handler: code, type, data, address; and what becomes of a blocked SIGTRAP.
+ * Linux commit 97ba62b27867 ("perf: Add support for SIGTRAP on perf events") (v5.13)
+ */
+#include "probe.h"
+
+PROBE(TITLE("SIGTRAP on samples")
+      SINCE("5.13")
+      COMMIT("97ba62b27867")
+      POINT(breakpoint.each_sample, "each write to a watched variable is one SIGTRAP")
+      NEEDS("breakpoint")
+      POINT(software.each_sample, "each page fault is one SIGTRAP")
+      POINT(breakpoint.fields_are_right, "code TRAP_PERF, the event's type and its sig_data")
+      NEEDS("breakpoint")
+      POINT(software.fields_are_right, "code TRAP_PERF, the event's type and its sig_data")
+      POINT(breakpoint.address_is_right, "si_addr is the address of the watched variable")
+      NEEDS("breakpoint")
+      POINT(software.address_is_right, "si_addr is the page that was touched, or 0")
+      POINT(breakpoint.blocked_is_kept, "blocked, it is delivered when unblocked, marked ASYNC")
+      SINCE("5.18")
+      NEEDS("breakpoint")
+      POINT(software.blocked_is_kept, "blocked, it is delivered when unblocked, marked ASYNC")
+      SINCE("5.18")
+      POINT(needs_remove_on_exec, "EINVAL for sigtrap without remove_on_exec")
+      POINT(needs_a_task, "EINVAL for sigtrap on a whole CPU")
+      FACT(breakpoint_flags, int, "-", "si_perf_flags of an unblocked breakpoint SIGTRAP")
+      FACT(software_flags, int, "-", "si_perf_flags of an unblocked page fault SIGTRAP"))
+
+#define TRAP_PERF_CODE 6
+#define FLAG_ASYNC 1
+#define SIG_DATA 0x12345678ul
+#define WORD sizeof(void *)
+
+/* The kernel's siginfo behind si_signo, si_errno and si_code. */
+static volatile struct {
+	unsigned int count;
+	int code;
+	uintptr_t address;
+	unsigned long data;
+	uint32_t type, flags;
+} seen;
+
+static volatile uint64_t watched;
+static volatile char *area;
+
+static void on_trap(int number, siginfo_t *info, void *context)
+{
+	const char *at = (const char *)info + (WORD == 8 ? 16 : 12);
+	uint32_t type, flags;
+	unsigned long data;
+	uintptr_t address;
+
+	(void)number;
+	(void)context;
+	memcpy(&address, at, WORD);
+	memcpy(&data, at + WORD, sizeof(data));
+	memcpy(&type, at + 2 * WORD, sizeof(type));
+	memcpy(&flags, at + 2 * WORD + 4, sizeof(flags));
+	seen.code = info->si_code;
+	seen.address = address;
+	seen.data = data;
+	seen.type = type;
+	seen.flags = flags;
+	seen.count++;
+}
+
+static void block_trap(int how)
+{
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGTRAP);
+	pthread_sigmask(how, &set, NULL);
+}
+
+FIXTURE(event)
+{
+	int fd;
+	uint32_t type;
+	int next;
+};
+
+FIXTURE_VARIANT(event)
+{
+	bool software;
+};
+
+FIXTURE_VARIANT_ADD(event, breakpoint)
+{
+	.software = false,
+};
+
+FIXTURE_VARIANT_ADD(event, software)
+{
+	.software = true,
+};
+
+static struct perf_event_attr trap_attr(bool software)
+{
+	struct perf_event_attr attr = attr_faults(PERF_SAMPLE_ADDR);
+
+	if (!software) {
+		attr.type = PERF_TYPE_BREAKPOINT;
+		attr.config = 0;
+		attr.bp_type = HW_BREAKPOINT_W;
+		attr.bp_addr = (uintptr_t)&watched;
+		attr.bp_len = HW_BREAKPOINT_LEN_4;
+	}
+	attr.remove_on_exec = 1;
+	attr.sigtrap = 1;
+	attr.sig_data = SIG_DATA;
+	return attr;
+}
+
+FIXTURE_SETUP(event)
+{
+	struct sigaction action = { .sa_sigaction = on_trap, .sa_flags = SA_SIGINFO };
+	struct perf_event_attr with = trap_attr(variant->software), without = with;
+
+	without.remove_on_exec = without.sigtrap = 0;
+	without.sig_data = 0;
+	self->fd = ask_open(&with, &without, 0, -1, "sigtrap");
+	self->type = with.type;
+	area = mmap(NULL, 64 * probe_env()->page_size, PROT_READ | PROT_WRITE,
+		    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	ASSERT_NE(MAP_FAILED, (void *)area);
+	madvise((void *)area, 64 * probe_env()->page_size, MADV_NOHUGEPAGE);
+	sigaction(SIGTRAP, &action, NULL);
+	raise(SIGTRAP);		/* the handler's own page faults are behind us */
+	watched = 1;
+	seen.count = 0;
+}
+
+FIXTURE_TEARDOWN(event)
+{
+	close(self->fd);
+}
+
+/* Cause so many samples and nothing else. Returns the address of the last. */
+static uintptr_t cause(bool software, int fd, int *next, int samples)
+{
+	const size_t page = probe_env()->page_size;
+
+	pm_ioctl(fd, PERF_EVENT_IOC_ENABLE, 0);
+	for (int i = 0; i < samples; i++)
+		if (software)
+			area[(*next)++ * page] = 1;
+		else
+			watched = i;
+	pm_ioctl(fd, PERF_EVENT_IOC_DISABLE, 0);
+	return software ? (uintptr_t)&area[(*next - 1) * page] : (uintptr_t)&watched;
+}
+
+TEST_F(event, each_sample)
+{
+	cause(variant->software, self->fd, &self->next, 5);
+	if (seen.count != 5)
+		broken("SIGTRAPs=%u want=5", seen.count);
+}
+
+TEST_F(event, fields_are_right)
+{
+	cause(variant->software, self->fd, &self->next, 1);
+	if (!seen.count)
+		broken("no SIGTRAP");
+	fact_int(variant->software ? "software_flags" : "breakpoint_flags", seen.flags);
+	if (seen.code != TRAP_PERF_CODE || seen.type != self->type || seen.data != SIG_DATA)
+		broken("code=%d type=%u data=%#lx want=%d,%u,%#lx", seen.code, seen.type, seen.data,
+		       TRAP_PERF_CODE, self->type, SIG_DATA);
+}
+
+TEST_F(event, address_is_right)
+{
+	uintptr_t address = cause(variant->software, self->fd, &self->next, 1);
+
+	if (!seen.count)
+		broken("no SIGTRAP");
+	if (seen.address != address && !(variant->software && !seen.address))
+		broken("si_addr=%#" PRIxPTR " want=%#" PRIxPTR, seen.address, address);
+}
+
+/* Before v5.18 a blocked SIGTRAP killed the task: so a child is asked. */
+static int blocked_in_child(void *argument)
+{
+	void **both = argument;
+	const bool software = *(const bool *)both[0];
+	struct perf_event_attr attr = trap_attr(software);
+	int fd = pm_open(&attr, 0, -1, -1, 0), next = 32;
+
+	if (fd < 0)
+		return 99;
+	watched = 1;
+	seen.count = 0;
+	block_trap(SIG_BLOCK);
+	cause(software, fd, &next, 1);
+	if (seen.count)
+		return 1;
+	block_trap(SIG_UNBLOCK);
+	if (!seen.count)
+		return 2;
+	return seen.code != TRAP_PERF_CODE ? 3 : seen.flags & FLAG_ASYNC ? 0 : 4;
+}
+
+TEST_F(event, blocked_is_kept)
+{
+	bool software = variant->software;
+	void *both[] = { &software, self };
+	int status = wait_child(start_child(blocked_in_child, both));
+
+	if (status == 128 + SIGTRAP)
+		say_no("a blocked SIGTRAP kills the task");
+	if (status == 99)
+		cannot_tell("the child cannot open the event");
+	if (status)
+		broken("a blocked SIGTRAP is %s", status == 1 ? "delivered at once" :
+		       status == 2 ? "lost" : status == 4 ? "not marked ASYNC" : "changed");
+}
+
+TEST(needs_remove_on_exec)
+{
+	struct perf_event_attr with = trap_attr(true), without = with;
+
+	without.sigtrap = without.remove_on_exec = 0;
+	without.sig_data = 0;
+	close(ask_open(&with, &without, 0, -1, "sigtrap"));
+	with.remove_on_exec = 0;
+	hold_rule(pm_open(&with, 0, -1, -1, 0), EINVAL, BROKEN, "sigtrap without remove_on_exec");
+}
+
+TEST(needs_a_task)
+{
+	struct perf_event_attr with = trap_attr(true), without = with;
+
+	without.sigtrap = without.remove_on_exec = 0;
+	without.sig_data = 0;
+	close(ask_open(&with, &without, 0, -1, "sigtrap"));
+	close(must_open(&without, -1, 0, -1, 0));
+	hold_rule(pm_open(&with, -1, 0, -1, 0), EINVAL, BROKEN, "sigtrap on a whole CPU");
+}
+
+PROBE_MAIN

@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Is a wake-up by watermark also a signal? A sample signals by itself; a side-band record does so
+ * only where the kernel passes the ring's wake-up on, which it learned around v6.9.
+ * Observed with changes of this thread's name and a blocked real-time signal; poll shows that
+ * the wake-up itself took place.
+ */
+#include <sys/prctl.h>
+
+#include "probe.h"
+
+PROBE(TITLE("signals of side-band records at a watermark")
+      SINCE("6.9")
+      POINT(watermark_signals, "a side-band record that passes the watermark is a signal")
+      POINT(code_is_in, "its si_code is POLL_IN and si_fd the descriptor")
+      POINT(below_it_does_not, "one that stays below the watermark is none")
+      SINCE("2.6.31"))
+
+static struct watch carrier(struct __test_metadata *_metadata, unsigned int watermark)
+{
+	struct perf_event_attr attr = attr_sideband();
+	struct f_owner_ex owner = { F_OWNER_TID, pm_gettid() };
+	struct watch watch;
+	sigset_t set;
+
+	attr.comm = 1;
+	attr.sample_period = 1;
+	attr.watermark = 1;
+	attr.wakeup_watermark = watermark;
+	watch = must_watch(&attr, 0, -1, 1);
+	sigemptyset(&set);
+	sigaddset(&set, SIGRTMIN + 3);
+	pthread_sigmask(SIG_BLOCK, &set, NULL);
+	if (fcntl(watch.fd, F_SETOWN_EX, &owner) || fcntl(watch.fd, F_SETSIG, SIGRTMIN + 3) ||
+	    fcntl(watch.fd, F_SETFL, O_ASYNC))
+		cannot_tell("F_SETOWN_EX, F_SETSIG or O_ASYNC: %s", errno_name(errno));
+	must_ioctl(watch.fd, PERF_EVENT_IOC_ENABLE, 0);
+	return watch;
+}
+
+/* One COMM record; the signal that follows it, if any. */
+static bool name_and_take(struct __test_metadata *_metadata, struct watch *watch, siginfo_t *info,
+			  int within_ms)
+{
+	const struct timespec time = { .tv_nsec = within_ms * 1000000l };
+	sigset_t set;
+
+	memset(info, 0, sizeof(*info));
+	ASSERT_EQ(0, prctl(PR_SET_NAME, "perfmodes", 0, 0, 0));
+	if (!pm_ring_pending(&watch->ring))
+		broken("a change of name left no record");
+	sigemptyset(&set);
+	sigaddset(&set, SIGRTMIN + 3);
+	return sigtimedwait(&set, info, &time) > 0;
+}
+
+/* With a watermark of one byte: the poll flag proves the wake-up that should have signalled. */
+static int signalled(struct __test_metadata *_metadata, siginfo_t *info)
+{
+	struct watch watch = carrier(_metadata, 1);
+	bool taken = name_and_take(_metadata, &watch, info, 50);
+	int revents = poll_once(watch.fd, POLLIN, 0);
+
+	if (revents != POLLIN)
+		broken("no wake-up at all: revents=%#x signal=%d", revents, taken);
+	if (!taken)
+		say_no("the wake-up is seen by poll, but it is no signal");
+	return watch.fd;
+}
+
+TEST(watermark_signals)
+{
+	siginfo_t info;
+
+	signalled(_metadata, &info);
+}
+
+TEST(code_is_in)
+{
+	siginfo_t info;
+	int fd = signalled(_metadata, &info);
+
+	if (info.si_code != POLL_IN || info.si_fd != fd)
+		broken("si_code=%d si_fd=%d want=%d,%d", info.si_code, info.si_fd, POLL_IN, fd);
+}
+
+TEST(below_it_does_not)
+{
+	struct watch watch = carrier(_metadata, 2000);
+	siginfo_t info;
+
+	if (name_and_take(_metadata, &watch, &info, 20))
+		broken("a signal after %" PRIu64 " of 2000 bytes", pm_ring_pending(&watch.ring));
+}
+
+PROBE_MAIN
