@@ -143,7 +143,7 @@ TEST(ending_thread)
 	const struct perf_event_attr attr = attr_software(PERF_COUNT_SW_PAGE_FAULTS);
 
 	close(must_open(&attr, 0, -1, -1, 0));
-	for (int i = 0; i < 200; i++) {
+	for (int i = 0; i < 50; i++) {
 		pid_t tid = 0, seen;
 		pthread_t thread;
 		int fd;

@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Do more hardware events than counters share the time fairly enough to be scaled? Every tool
+ * that asks for many events multiplies counts by time_enabled / time_running.
+ * Observed: many instruction counters, in groups of one, over a busy stretch: each gets time, none
+ * more than all of it, and the scaled counts agree.
+ */
+#include "probe.h"
+
+PROBE(TITLE("more events than counters")
+      SINCE("2.6.31")
+      NEEDS("pmu")
+      POINT(each_runs, "each of twice too many events gets time to run")
+      SINCE("3.11")
+      POINT(less_than_all, "running is less than enabled for events that had to share")
+      POINT(scaling, "counts scaled by enabled / running agree within a quarter")
+      FACT(counters, int, "events", "instruction counters that run at once")
+      FACT(least_share, int, "%", "smallest part of its enabled time that an event ran"))
+
+#define MOST 32
+#define FORMAT (PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING)
+
+FIXTURE(multiplex)
+{
+	struct pm_counts counts[MOST];
+	int count;
+};
+
+/* Opens `count` events, keeps busy, reads them. */
+static int run(int count, uint64_t ns, struct pm_counts *counts)
+{
+	struct perf_event_attr attr = attr_of(PERF_TYPE_HARDWARE, PERF_COUNT_HW_INSTRUCTIONS);
+	int fds[MOST], error = 0;
+
+	attr.read_format = FORMAT;
+	attr.disabled = 0;
+	for (int i = 0; i < count; i++) {
+		fds[i] = pm_open(&attr, 0, -1, -1, 0);
+		if (fds[i] < 0)
+			return fds[i];
+	}
+	spin_ns(ns);
+	for (int i = 0; i < count; i++) {
+		error = error ?: pm_ioctl(fds[i], PERF_EVENT_IOC_DISABLE, 0);
+		error = error ?: pm_read_counts(fds[i], FORMAT, &counts[i]);
+		close(fds[i]);
+	}
+	return error;
+}
+
+static bool shared(const struct pm_counts *counts)
+{
+	return counts->time_running < counts->time_enabled - counts->time_enabled / 20;
+}
+
+FIXTURE_SETUP(multiplex)
+{
+	struct perf_event_attr attr = attr_of(PERF_TYPE_HARDWARE, PERF_COUNT_HW_INSTRUCTIONS);
+	int error = 0, free = 0;
+
+	require(REQUIRE_PERF | REQUIRE_CPU_PMU);
+	close(must_open(&attr, 0, -1, -1, 0));
+	for (int count = 1; count <= MOST / 2 && !error; count++) {
+		error = run(count, 500000, self->counts);
+		if (!error && shared(&self->counts[count - 1]))
+			break;
+		free = count;
+	}
+	if (!error && free == MOST / 2)
+		say_absent("%d instruction counters run at once here", free);
+	self->count = 2 * free;
+	fact_int("counters", free);
+	error = error ?: run(self->count, 60000000, self->counts);
+	if (error)
+		cannot_tell("%d events: %s", self->count, errno_name(error));
+}
+
+FIXTURE_TEARDOWN(multiplex)
+{
+}
+
+TEST_F(multiplex, each_runs)
+{
+	uint64_t least = 100;
+
+	for (int i = 0; i < self->count; i++) {
+		const struct pm_counts *counts = &self->counts[i];
+		uint64_t share = 100 * counts->time_running / (counts->time_enabled | 1);
+
+		if (!counts->time_running || !counts->member[0].value)
+			broken("event %d of %d: running=%" PRIu64 " of %" PRIu64, i, self->count,
+			       counts->time_running, counts->time_enabled);
+		least = share < least ? share : least;
+	}
+	fact_int("least_share", least);
+}
+
+TEST_F(multiplex, less_than_all)
+{
+	int sharing = 0;
+
+	for (int i = 0; i < self->count; i++) {
+		if (self->counts[i].time_running > self->counts[i].time_enabled)
+			broken("event %d: running=%" PRIu64 " enabled=%" PRIu64, i,
+			       self->counts[i].time_running, self->counts[i].time_enabled);
+		sharing += shared(&self->counts[i]);
+	}
+	if (!sharing)
+		broken("%d events and not one had to share", self->count);
+}
+
+TEST_F(multiplex, scaling)
+{
+	double low = 0, high = 0;
+
+	for (int i = 0; i < self->count; i++) {
+		const struct pm_counts *counts = &self->counts[i];
+		double rate;
+
+		if (!counts->time_running)
+			cannot_tell("event %d never ran", i);
+		rate = (double)counts->member[0].value / counts->time_running;
+		low = !i || rate < low ? rate : low;
+		high = rate > high ? rate : high;
+	}
+	if (high > low * 1.25)
+		broken("instructions a ns: lowest %.3f, highest %.3f", low, high);
+}
+
+PROBE_MAIN

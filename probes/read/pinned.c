@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * What does a pinned event say that finds no counter? It must not pretend: it goes into an error
+ * state in which read(2) gives end-of-file, until it is enabled again and finds one.
+ * Observed: pinned hardware events are opened until one reads as end-of-file; when the others are
+ * closed and it is enabled again, it counts.
+ */
+#include "probe.h"
+
+PROBE(TITLE("pinned events without a counter")
+      SINCE("2.6.31")
+      NEEDS("pmu")
+      POINT(end_of_file, "read gives 0 bytes for a pinned event that found no counter")
+      POINT(others_count, "and the pinned events before it count on")
+      POINT(recovers, "enabled again with counters free, it counts")
+      FACT(pinned, int, "events", "pinned instruction counters that ran at once"))
+
+#define MOST 40
+
+FIXTURE(pinned)
+{
+	int fds[MOST], count, error;	/* the last one is in error, if error is -ENODATA */
+};
+
+FIXTURE_SETUP(pinned)
+{
+	struct perf_event_attr attr = attr_of(PERF_TYPE_HARDWARE, PERF_COUNT_HW_INSTRUCTIONS);
+	uint64_t value;
+
+	require(REQUIRE_PERF | REQUIRE_CPU_PMU);
+	attr.pinned = 1;
+	attr.disabled = 0;
+	while (self->count < MOST && !self->error) {
+		self->fds[self->count] = must_open(&attr, 0, -1, -1, 0);
+		spin_ns(200000);
+		self->error = pm_read_count(self->fds[self->count++], &value);
+	}
+	if (!self->error)
+		say_absent("%d pinned instruction counters run at once here", MOST);
+	if (self->count == 1)
+		say_absent("not even one instruction counter is free: %s",
+			   errno_name(self->error));
+}
+
+FIXTURE_TEARDOWN(pinned)
+{
+}
+
+TEST_F(pinned, end_of_file)
+{
+	fact_int("pinned", self->count - 1);
+	if (self->error != -ENODATA)
+		broken("errno=%s want end of file", errno_name(self->error));
+}
+
+TEST_F(pinned, others_count)
+{
+	uint64_t before, after;
+
+	for (int i = 0; i < self->count - 1; i++) {
+		before = must_count(self->fds[i]);
+		spin_ns(100000);
+		after = must_count(self->fds[i]);
+		if (after <= before)
+			broken("event %d of %d: %" PRIu64 " then %" PRIu64, i, self->count - 1,
+			       before, after);
+	}
+}
+
+TEST_F(pinned, recovers)
+{
+	int last = self->fds[self->count - 1];
+	uint64_t value = 0;
+	int error;
+
+	for (int i = 0; i < self->count - 1; i++)
+		close(self->fds[i]);
+	must_ioctl(last, PERF_EVENT_IOC_ENABLE, 0);
+	spin_ns(200000);
+	error = pm_read_count(last, &value);
+	if (error || !value)
+		broken("read: %s, value=%" PRIu64, errno_name(error), value);
+}
+
+PROBE_MAIN
