@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * What does perf_event_open answer when something has run out, and does it recover?
+ *
+ * EMFILE and ENOSPC are no refusals: a library must raise its limit or give something back, not
+ * conclude that a feature is missing. Observed by running out, and by opening again after one has
+ * been closed.
+ */
+#include "probe.h"
+
+#include <sys/resource.h>
+
+PROBE(TITLE("errnos of exhaustion")
+      SINCE("2.6.31")
+      POINT(emfile, "EMFILE: no descriptor left; opens again when one is closed")
+      POINT(emfile_first, "EMFILE comes before a task that is none: a descriptor is taken first")
+      POINT(enospc_breakpoints, "ENOSPC: no breakpoint left; opens again when one is closed")
+      SINCE("2.6.33")
+      NEEDS("breakpoint")
+      FACT(breakpoints, int, "events", "write breakpoints of 4 bytes that one task can have"))
+
+#define LIMIT 64
+
+static void limit_files(struct __test_metadata *_metadata)
+{
+	struct rlimit limit = { LIMIT, LIMIT };
+
+	ASSERT_EQ(0, setrlimit(RLIMIT_NOFILE, &limit));
+}
+
+/* Open as many as there can be. Returns the last answer, which is no descriptor. */
+static int open_all(const struct perf_event_attr *attr, int max, int *ret_last)
+{
+	int fd = -1, last = -1;
+
+	for (int i = 0; i < max; i++) {
+		fd = pm_open(attr, 0, -1, -1, 0);
+		if (fd < 0)
+			break;
+		last = fd;
+	}
+	*ret_last = last;
+	return fd;
+}
+
+TEST(emfile)
+{
+	struct perf_event_attr attr = attr_software(PERF_COUNT_SW_PAGE_FAULTS);
+	int last, answer;
+
+	close(must_open(&attr, 0, -1, -1, 0));
+	limit_files(_metadata);
+	hold_rule(open_all(&attr, LIMIT + 1, &last), EMFILE, BROKEN, "no descriptor left");
+	close(last);
+	answer = pm_open(&attr, 0, -1, -1, 0);
+	if (answer < 0)
+		broken("one closed, but errno=%s", errno_name(answer));
+}
+
+TEST(emfile_first)
+{
+	struct perf_event_attr attr = attr_software(PERF_COUNT_SW_PAGE_FAULTS);
+	int last;
+
+	close(must_open(&attr, 0, -1, -1, 0));
+	limit_files(_metadata);
+	open_all(&attr, LIMIT + 1, &last);
+	hold_rule(pm_open(&attr, 0x3fffffff, -1, -1, 0), EMFILE, BROKEN, "no task, no descriptor");
+	close(last);
+	hold_rule(pm_open(&attr, 0x3fffffff, -1, -1, 0), ESRCH, BROKEN, "no task");
+}
+
+TEST(enospc_breakpoints)
+{
+	static uint32_t watched[LIMIT] __attribute__((aligned(8)));
+	struct perf_event_attr attr = attr_of(PERF_TYPE_BREAKPOINT, 0);
+	int last = -1, count = 0, fd;
+
+	require(REQUIRE_BREAKPOINT);
+	attr.bp_type = HW_BREAKPOINT_W;
+	attr.bp_len = HW_BREAKPOINT_LEN_4;
+	attr.bp_addr = (uintptr_t)watched;
+	close(must_open(&attr, 0, -1, -1, 0));
+	while (count < LIMIT) {
+		attr.bp_addr = (uintptr_t)&watched[count];
+		fd = pm_open(&attr, 0, -1, -1, 0);
+		if (fd < 0)
+			break;
+		last = fd;
+		count++;
+	}
+	fact_int("breakpoints", count);
+	if (count == LIMIT)
+		say_absent("%d breakpoints and no end", LIMIT);
+	hold_rule(fd, ENOSPC, BROKEN, "no breakpoint left");
+	close(last);
+	fd = pm_open(&attr, 0, -1, -1, 0);
+	if (fd < 0)
+		broken("one closed, but errno=%s", errno_name(fd));
+}
+
+PROBE_MAIN
