@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Which places and sizes of an AUX area does the kernel refuse? The reader writes aux_offset and
+ * aux_size into the user page and maps at that offset. The rules are checked before the event is
+ * asked whether it has AUX data at all, so any machine can answer: a software event that keeps
+ * all rules gets EOPNOTSUPP, one that breaks a rule EINVAL.
+ * Linux commit 45bfb2e50471 ("perf: Add AUX area to ring buffer for raw data streams") (v4.1)
+ */
+#include "probe.h"
+
+PROBE(TITLE("rules for mapping an AUX area")
+      SINCE("4.1")
+      COMMIT("45bfb2e50471")
+      POINT(software_has_none, "EOPNOTSUPP for a software event when all rules are kept")
+      POINT(without_setup_is_refused, "EINVAL while aux_offset and aux_size are 0")
+      SINCE("2.6.31")
+      POINT(below_data_is_refused, "EINVAL for an aux_offset inside the data area")
+      POINT(other_offset_is_refused, "EINVAL when mapped elsewhere than at aux_offset")
+      POINT(other_size_is_refused, "EINVAL for a length that is not aux_size")
+      POINT(odd_size_is_refused, "EINVAL for a number of pages that is no power of two")
+      POINT(without_ring_is_refused, "EINVAL for an event whose data area is not mapped")
+      SINCE("2.6.31"))
+
+#define DATA_PAGES 2
+
+FIXTURE(ring)
+{
+	volatile struct perf_event_mmap_page *page;
+	struct watch watch;
+	uint64_t unit;
+};
+
+FIXTURE_SETUP(ring)
+{
+	struct perf_event_attr attr = attr_faults(PERF_SAMPLE_IP);
+
+	self->watch = must_watch(&attr, 0, -1, DATA_PAGES);
+	self->page = self->watch.ring.base;
+	self->unit = probe_env()->page_size;
+}
+
+FIXTURE_TEARDOWN(ring)
+{
+	pm_ring_close(&self->watch.ring);
+}
+
+/* Announce an AUX area and map one; all in pages. Returns 0 or -errno. */
+static int map_aux(FIXTURE_DATA(ring) *self, uint64_t offset, uint64_t size, uint64_t at,
+		   uint64_t length)
+{
+	void *base;
+
+	self->page->aux_offset = offset * self->unit;
+	self->page->aux_size = size * self->unit;
+	base = mmap(NULL, length * self->unit, PROT_READ | PROT_WRITE, MAP_SHARED, self->watch.fd,
+		    at * self->unit);
+	if (base == MAP_FAILED)
+		return -errno;
+	munmap(base, length * self->unit);
+	return 0;
+}
+
+/* All rules kept: an answer other than EINVAL shows that this kernel knows AUX areas. */
+static void must_know_aux(struct __test_metadata *_metadata, FIXTURE_DATA(ring) *self)
+{
+	int error = map_aux(self, 4, 4, 4, 4);
+
+	if (error == -EINVAL)
+		say_no("EINVAL for an AUX area that keeps all rules");
+	hold_rule(error, EOPNOTSUPP, BROKEN, "an AUX area of a software event");
+}
+
+TEST_F(ring, software_has_none)
+{
+	must_know_aux(_metadata, self);
+}
+
+TEST_F(ring, without_setup_is_refused)
+{
+	hold_rule(map_aux(self, 0, 0, 4, 4), EINVAL, BROKEN, "an AUX area nobody announced");
+	if (sample_faults(self->watch.fd, 5) != 5 ||
+	    count_records(&self->watch.ring, PERF_RECORD_SAMPLE) != 5)
+		broken("the ring does not work after the refusal");
+}
+
+TEST_F(ring, below_data_is_refused)
+{
+	must_know_aux(_metadata, self);
+	hold_rule(map_aux(self, DATA_PAGES, 2, DATA_PAGES, 2), EINVAL, BROKEN,
+		  "an AUX area inside the data area");
+}
+
+TEST_F(ring, other_offset_is_refused)
+{
+	must_know_aux(_metadata, self);
+	hold_rule(map_aux(self, 4, 4, 8, 4), EINVAL, BROKEN, "an AUX area at another offset");
+}
+
+TEST_F(ring, other_size_is_refused)
+{
+	must_know_aux(_metadata, self);
+	hold_rule(map_aux(self, 4, 4, 4, 2), EINVAL, BROKEN, "an AUX area of another size");
+}
+
+TEST_F(ring, odd_size_is_refused)
+{
+	must_know_aux(_metadata, self);
+	hold_rule(map_aux(self, 4, 3, 4, 3), EINVAL, BROKEN, "an AUX area of three pages");
+}
+
+TEST_F(ring, without_ring_is_refused)
+{
+	struct perf_event_attr attr = attr_faults(PERF_SAMPLE_IP);
+	int fd = must_open(&attr, 0, -1, -1, 0);
+	void *base;
+
+	if (sample_faults(fd, 5) != 5)
+		cannot_tell("an event without a ring does not count");
+	base = mmap(NULL, 4 * self->unit, PROT_READ, MAP_SHARED, fd, 4 * self->unit);
+	hold_rule(base == MAP_FAILED ? -errno : 0, EINVAL, BROKEN, "an AUX area without a ring");
+}
+
+PROBE_MAIN
