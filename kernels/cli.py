@@ -56,6 +56,8 @@ def parser() -> argparse.ArgumentParser:
 def chosen(args: argparse.Namespace, listed: matrix.Matrix) -> list[Row]:
     rows = listed.pick(args.name, args.tag)
     if args.kernel:
+        if not args.kernel.is_file():
+            raise Usage(f"no kernel file {args.kernel}")
         rows.append(listed.own(args.kernel, args.arch))
     if not rows and not args.list:
         raise Usage(f"which kernel? {' '.join(listed.rows)}; or --tag, or --kernel FILE")
@@ -130,7 +132,7 @@ def run_rows(runner: Runner, rows: list[Row], jobs: int, progress: show.Progress
                 report = future.result()
                 reports.append(report)
                 progress.done(report.row)
-                print(show.line(report), flush=True)
+                progress.result(show.line(report))
         except BaseException:
             runner.stop.set()
             pool.shutdown(wait=True, cancel_futures=True)
@@ -152,7 +154,7 @@ def run(args: argparse.Namespace) -> int:
     earlier = {row.name: resumable(folder, row) for row in rows} if args.resume else {}
     reports = [report for report in earlier.values() if report]
     for report in reports:
-        print(show.line(report), flush=True)
+        progress.result(show.line(report))
         progress.done(report.row)
     todo = [row for row in rows if not earlier.get(row.name)]
     runner = Runner(folder, fetcher, wanted, bundles(todo, wanted.build), on_state=progress.set)

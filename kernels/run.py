@@ -16,7 +16,7 @@ from typing import Any
 from kernels import image, machine
 from kernels.boot import Outcome, boot
 from kernels.channel import Channel
-from kernels.errors import Missing, RowError, Usage
+from kernels.errors import Missing, RowError
 from kernels.fetch import Fetcher, sha256_of
 from kernels.matrix import Row
 
@@ -90,8 +90,6 @@ def _kernel(row: Row, fetcher: Fetcher) -> Kernel:
 
 def _own_kernel(row: Row, fetcher: Fetcher) -> Kernel:
     path = Path(row.kernel)
-    if not path.is_file():
-        raise Usage(f"no kernel file {row.kernel}")
     sha256 = sha256_of(path)
     facts = {"kernel_package": "none", "kernel_file_sha256": sha256}
     if path.suffix == ".deb":

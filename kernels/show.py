@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -70,6 +71,13 @@ class Progress:
         if self.out.is_terminal:
             self.out.print(Text(text, style="dim"), soft_wrap=True)
 
+    def result(self, text: str) -> None:
+        """A finished line goes to standard output, above the live ones where they share a terminal."""
+        if self.out.is_terminal and sys.stdout.isatty():
+            self.out.print(Text(text), soft_wrap=True)
+        else:
+            print(text, flush=True)
+
     def __rich__(self) -> Table:
         table = Table.grid(padding=(0, 2))
         for name, state in list(self.state.items()):
@@ -83,5 +91,6 @@ class Progress:
         if not self.out.is_terminal:
             yield
             return
-        with Live(self, console=self.out, refresh_per_second=4, transient=True):
+        with Live(self, console=self.out, refresh_per_second=4, transient=True,
+                  redirect_stdout=False, redirect_stderr=False):
             yield
