@@ -60,6 +60,7 @@ TEST(lasts)
 	int seen;
 
 	ASSERT_EQ(0, set_period(watch.fd, 10));
+	ASSERT_EQ(0, cause_faults(20));		/* the period under way may end as the old one */
 	count_records(&watch.ring, PERF_RECORD_SAMPLE);
 	ASSERT_EQ(0, cause_faults(100));
 	must_ioctl(watch.fd, PERF_EVENT_IOC_DISABLE, 0);

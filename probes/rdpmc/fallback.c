@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Where a counter cannot be read from user space, does the user page say so by index 0? Reading a
+ * counter that belongs to somebody else would give a number without meaning.
+ * Observed: the index in the page of software, disabled, and elsewhere attached events.
+ */
+#include "probe.h"
+
+PROBE(TITLE("when user space must not read a counter")
+      SINCE("3.4")
+      POINT(software, "index is 0 for each of five software events, while read(2) counts")
+      POINT(software_no_rdpmc, "cap_user_rdpmc is 0 for a software event")
+      SINCE("3.12")
+      POINT(disabled, "index of a hardware event is 0 while it is disabled")
+      NEEDS("pmu")
+      POINT(other_process, "index of a hardware event on another task is 0 in our page")
+      NEEDS("pmu")
+      POINT(other_cpu, "index of a hardware event bound to another CPU is 0 here")
+      NEEDS("pmu")
+      NEEDS("cpu2"))
+
+static uint32_t index_of(const struct watch *watch)
+{
+	return ((const volatile struct perf_event_mmap_page *)watch->ring.base)->index;
+}
+
+static struct perf_event_attr attr_cycles(void)
+{
+	struct perf_event_attr attr = attr_of(PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES);
+
+#ifdef __aarch64__
+	attr.config1 = 2;	/* the wish to read it from user space; without it no index at all */
+#endif
+	return attr;
+}
+
+TEST(software)
+{
+	static const uint64_t kinds[] = { PERF_COUNT_SW_PAGE_FAULTS, PERF_COUNT_SW_TASK_CLOCK,
+					  PERF_COUNT_SW_CPU_CLOCK, PERF_COUNT_SW_PAGE_FAULTS_MIN,
+					  PERF_COUNT_SW_CONTEXT_SWITCHES };
+	uint64_t counted = 0;
+
+	for (int i = 0; i < 5; i++) {
+		struct perf_event_attr attr = attr_software(kinds[i]);
+		struct watch watch = must_watch(&attr, 0, -1, 0);
+
+		must_ioctl(watch.fd, PERF_EVENT_IOC_ENABLE, 0);
+		ASSERT_EQ(0, cause_faults(10));
+		counted += must_count(watch.fd);
+		if (index_of(&watch))
+			broken("software event %d: index=%u", (int)kinds[i], index_of(&watch));
+	}
+	if (!counted)
+		broken("none of the events counts by read(2) either");
+}
+
+TEST(software_no_rdpmc)
+{
+	struct perf_event_attr attr = attr_software(PERF_COUNT_SW_PAGE_FAULTS);
+	struct watch watch = must_watch(&attr, 0, -1, 0);
+	const volatile struct perf_event_mmap_page *page = watch.ring.base;
+
+	must_ioctl(watch.fd, PERF_EVENT_IOC_ENABLE, 0);
+	ASSERT_EQ(0, cause_faults(10));
+	if (must_count(watch.fd) < 10)
+		broken("count=%" PRIu64 " of 10 faults", must_count(watch.fd));
+	if (!page->cap_bit0_is_deprecated)
+		say_no("the capability bits are those of before v3.12");
+	if (page->cap_user_rdpmc)
+		broken("cap_user_rdpmc=1 for a software event");
+}
+
+static struct watch watch_cycles(struct __test_metadata *_metadata, pid_t pid, int cpu)
+{
+	struct perf_event_attr attr = attr_cycles();
+
+	require(REQUIRE_CPU_PMU);
+	return must_watch(&attr, pid, cpu, 0);
+}
+
+TEST(disabled)
+{
+	struct watch watch = watch_cycles(_metadata, 0, -1);
+
+	must_ioctl(watch.fd, PERF_EVENT_IOC_ENABLE, 0);
+	spin_ns(1000000);
+	if (!must_count(watch.fd))
+		cannot_tell("the hardware event does not count");
+	must_ioctl(watch.fd, PERF_EVENT_IOC_DISABLE, 0);
+	if (index_of(&watch))
+		broken("index=%u of a disabled event", index_of(&watch));
+}
+
+static int sleep_for_ever(void *gate)
+{
+	gate_wait(gate);
+	return 0;
+}
+
+TEST(other_process)
+{
+	struct watch watch;
+	struct gate gate;
+	pid_t child;
+
+	require(REQUIRE_CPU_PMU);
+	ASSERT_EQ(0, gate_init(&gate));
+	child = start_child(sleep_for_ever, &gate);
+	watch = watch_cycles(_metadata, child, -1);
+	must_ioctl(watch.fd, PERF_EVENT_IOC_ENABLE, 0);
+	/* Until the child sleeps its event may be on a counter: wait for the effect. */
+	for (uint64_t end = now_ns() + 200000000; index_of(&watch) && now_ns() < end; sched_yield())
+		;
+	if (index_of(&watch))
+		broken("index=%u of an event of a sleeping task", index_of(&watch));
+	gate_open(&gate);
+	wait_child(child);
+}
+
+TEST(other_cpu)
+{
+	struct watch watch;
+	int cpu;
+
+	require(REQUIRE_CPU2 | REQUIRE_CPU_PMU);
+	cpu = move_to_nth_cpu(1);
+	watch = watch_cycles(_metadata, 0, cpu);
+	must_ioctl(watch.fd, PERF_EVENT_IOC_ENABLE, 0);
+	spin_ns(1000000);
+	if (!must_count(watch.fd))
+		cannot_tell("the event does not count even on its CPU");
+	ASSERT_LE(0, move_to_nth_cpu(0));
+	if (index_of(&watch))
+		broken("index=%u of an event bound to CPU %d", index_of(&watch), cpu);
+}
+
+PROBE_MAIN
