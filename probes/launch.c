@@ -197,6 +197,7 @@ static noreturn void become_probe(const struct options *options, int program, in
 	dup2(output, STDOUT_FILENO);
 	dup2(output, STDERR_FILENO);
 	setrlimit(RLIMIT_CORE, &none);
+	persona_see_tracefs();
 	if (persona_assume(options->persona, options->old_kernel) < 0)
 		_exit(126);
 	if (options->fault && fault_inject(options->fault, socket) < 0)

@@ -22,4 +22,7 @@ bool persona_known(const char *name);
  */
 int persona_assume(const char *name, bool old_kernel);
 
+/* Before that, as root: give this process a view of tracefs when the machine has none mounted. */
+void persona_see_tracefs(void);
+
 #endif
