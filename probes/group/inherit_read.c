@@ -35,12 +35,18 @@ FIXTURE(inherit_read)
 	int leader;
 };
 
+/*
+ * An event that is not inherited stands beside: if all were, the kernel could exchange the contexts
+ * of this task and its thread, and the leader would no longer be one of this task (EINVAL).
+ */
 FIXTURE_SETUP(inherit_read)
 {
+	const struct perf_event_attr alone = attr_software(PERF_COUNT_SW_PAGE_FAULTS);
 	const struct perf_event_attr attr = member(true), without = member(false);
 
 	self->leader = ask_open(&attr, &without, 0, -1, "inherit with PERF_FORMAT_GROUP");
 	must_open(&attr, 0, -1, self->leader, 0);
+	must_open(&alone, 0, -1, -1, 0);
 	must_start(&self->worker, WORKER_THREAD);
 }
 

@@ -39,11 +39,11 @@ TEST(with_tid)
 
 TEST(without_tid)
 {
-	struct perf_event_attr attr = sampling(true, PERF_SAMPLE_READ, 0);
+	struct perf_event_attr attr = sampling(false, PERF_SAMPLE_READ, 0);
 
-	hold_rule(pm_open(&attr, 0, -1, -1, 0), EINVAL, NO, "PERF_SAMPLE_READ without the tid");
-	attr.inherit = 0;
 	must_open(&attr, 0, -1, -1, 0);
+	attr.inherit = 1;
+	hold_rule(pm_open(&attr, 0, -1, -1, 0), EINVAL, NO, "PERF_SAMPLE_READ without the tid");
 }
 
 /*
