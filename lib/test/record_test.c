@@ -249,6 +249,7 @@ static void numbers_of_elements_are_not_believed(void **state)
 
 static void identifier_without_a_format(void **state)
 {
+	struct perf_event_header *header = (void *)b.bytes;
 	uint64_t id = 5;
 
 	(void)state;
@@ -257,18 +258,18 @@ static void identifier_without_a_format(void **state)
 	put64(&b, 222);
 	put64(&b, 333);
 	end(&b);
-	assert_int_equal(pm_record_identifier((const void *)b.bytes, &id), 0);
+	assert_int_equal(pm_record_identifier(header, &id), 0);
 	assert_int_equal(id, 111);
-	b.bytes[0] = PERF_RECORD_COMM;
-	assert_int_equal(pm_record_identifier((const void *)b.bytes, &id), 0);
+	header->type = PERF_RECORD_COMM;
+	assert_int_equal(pm_record_identifier(header, &id), 0);
 	assert_int_equal(id, 333);
-	b.bytes[6] = 16;
-	assert_int_equal(pm_record_identifier((const void *)b.bytes, &id), 0);
+	header->size = 16;
+	assert_int_equal(pm_record_identifier(header, &id), 0);
 	assert_int_equal(id, 111);
-	b.bytes[6] = 15;
-	assert_int_equal(pm_record_identifier((const void *)b.bytes, &id), -EBADMSG);
-	b.bytes[6] = 0;
-	assert_int_equal(pm_record_identifier((const void *)b.bytes, &id), -EBADMSG);
+	header->size = 15;
+	assert_int_equal(pm_record_identifier(header, &id), -EBADMSG);
+	header->size = 0;
+	assert_int_equal(pm_record_identifier(header, &id), -EBADMSG);
 	assert_int_equal(id, 111);
 }
 
