@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Can threads of the kernel be watched? They have no user side, so nobody without privilege may,
+ * and what a sample tells about user mode must be empty. Observed: RCU's thread, which this probe
+ * keeps busy by closing events, and the thread that makes the others.
+ */
+#include "probe.h"
+#include <stdio.h>
+#include <stdlib.h>
+
+PROBE(TITLE("watching threads of the kernel")
+      SINCE("2.6.31")
+      POINT(counts, "context switches of a kernel thread are counted")
+      POINT(no_user_side, "its page faults in user mode are 0")
+      POINT(no_user_registers, "its samples carry no user registers")
+      SINCE("3.7")
+      POINT(unprivileged, "without privilege it is refused with EACCES")
+      FACT(thread, string, "-", "the kernel thread that was watched"))
+
+#define KERNEL_THREAD 0x00200000	/* in the flags of /proc/PID/stat */
+
+/* A kernel thread whose name starts so, or 0. Kernel threads come first. */
+static pid_t find(const char *start)
+{
+	char path[64], text[512], *after;
+	unsigned long flags;
+
+	for (pid_t pid = 2; pid < 200; pid++) {
+		snprintf(path, sizeof(path), "/proc/%d/stat", pid);
+		if (pm_read_text(path, text, sizeof(text)) < 0)
+			continue;
+		after = strrchr(text, ')');
+		if (!after || sscanf(after, ") %*c %*d %*d %*d %*d %*d %lu", &flags) != 1)
+			continue;
+		if ((flags & KERNEL_THREAD) && !strncmp(strchr(text, '(') + 1, start, strlen(start)))
+			return pid;
+	}
+	return 0;
+}
+
+static pid_t rcu_thread(struct __test_metadata *_metadata)
+{
+	static const char *const names[] = { "rcu_preempt", "rcu_sched", "rcu_bh", "kthreadd" };
+
+	require(REQUIRE_PERF);
+	for (int i = 0; i < 4; i++) {
+		pid_t pid = find(names[i]);
+
+		if (!pid)
+			continue;
+		fact_str("thread", "%s", names[i]);
+		return pid;
+	}
+	say_absent("no kernel thread is to be seen from here (a PID namespace?)");
+}
+
+/* Give RCU something to do until the event has counted, for at most a fifth of a second. */
+static uint64_t provoke(struct __test_metadata *_metadata, int fd)
+{
+	struct perf_event_attr attr = attr_software(PERF_COUNT_SW_PAGE_FAULTS);
+	const uint64_t end = now_ns() + 200000000;
+
+	while (!must_count(fd) && now_ns() < end) {
+		close(must_open(&attr, 0, -1, -1, 0));
+		poll(NULL, 0, 1);
+	}
+	return must_count(fd);
+}
+
+static struct perf_event_attr switches(void)
+{
+	struct perf_event_attr attr = attr_software(PERF_COUNT_SW_CONTEXT_SWITCHES);
+
+	attr.exclude_kernel = attr.disabled = 0;
+	return attr;
+}
+
+TEST(counts)
+{
+	struct perf_event_attr attr = switches();
+	int fd = must_open(&attr, rcu_thread(_metadata), -1, -1, 0);
+
+	if (!provoke(_metadata, fd))
+		cannot_tell("the thread did not run in 200 ms");
+}
+
+TEST(no_user_side)
+{
+	struct perf_event_attr attr = switches(), user = attr_software(PERF_COUNT_SW_PAGE_FAULTS);
+	pid_t pid = rcu_thread(_metadata);
+	int fd = must_open(&attr, pid, -1, -1, 0), faults;
+
+	user.disabled = 0;
+	faults = must_open(&user, pid, -1, -1, 0);
+	if (!provoke(_metadata, fd))
+		cannot_tell("the thread did not run in 200 ms");
+	if (must_count(faults))
+		broken("user page faults=%" PRIu64, must_count(faults));
+}
+
+TEST(no_user_registers)
+{
+	struct perf_event_attr attr = switches(), plain;
+	struct pm_record record;
+	struct watch watch;
+
+	attr.sample_period = 1;
+	plain = attr;
+	attr.sample_type = PERF_SAMPLE_TID | PERF_SAMPLE_REGS_USER;
+	attr.sample_regs_user = 1;
+	watch = ask_watch(&attr, &plain, rcu_thread(_metadata), -1, 4, "PERF_SAMPLE_REGS_USER");
+	if (!provoke(_metadata, watch.fd))
+		cannot_tell("the thread did not run in 200 ms");
+	if (!seek(&watch, PERF_RECORD_SAMPLE, &record))
+		broken("counted=%" PRIu64 " and no sample", must_count(watch.fd));
+	if (record.sample.regs_user_abi != PERF_SAMPLE_REGS_ABI_NONE)
+		broken("abi=%" PRIu64 " want=0", record.sample.regs_user_abi);
+}
+
+static pid_t target;
+
+static int open_as_stranger(void *unused)
+{
+	struct perf_event_attr attr = attr_software(PERF_COUNT_SW_PAGE_FAULTS);
+	int fd;
+
+	(void)unused;
+	if (drop_privileges(65531) || pm_open(&attr, 0, -1, -1, 0) < 0)
+		return 201;
+	fd = pm_open(&attr, target, -1, -1, 0);
+	return fd < 0 ? -fd : 200;
+}
+
+TEST(unprivileged)
+{
+	int answer;
+
+	target = rcu_thread(_metadata);
+	answer = wait_child(start_child(open_as_stranger, NULL));
+	if (answer == 201)
+		say_blocked("without privilege there are no events at all");
+	if (answer != EACCES)
+		broken("answer=%s want=EACCES", answer == 200 ? "ok" : errno_name(answer));
+}
+
+PROBE_MAIN
