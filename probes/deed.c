@@ -220,6 +220,28 @@ int poll_once(int fd, short events, int timeout_ms)
 	return ready < 0 ? -errno : entry.revents;
 }
 
+int ask_for_signals(int fd, int number, pid_t tid)
+{
+	struct f_owner_ex owner = { F_OWNER_TID, tid };
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, number);
+	pthread_sigmask(SIG_BLOCK, &set, NULL);
+	return fcntl(fd, F_SETOWN_EX, &owner) < 0 || fcntl(fd, F_SETSIG, number) < 0 ||
+	       fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_ASYNC) < 0 ? -errno : 0;
+}
+
+bool take_signal(int number, int within_ms, siginfo_t *ret)
+{
+	const struct timespec time = { within_ms / 1000, within_ms % 1000 * 1000000l };
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, number);
+	return sigtimedwait(&set, ret, &time) == number;
+}
+
 int in_thread(void *(*function)(void *), void *argument)
 {
 	pthread_t thread;

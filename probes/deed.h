@@ -7,6 +7,8 @@
 #define DEED_H
 
 #include <pthread.h>
+#include <signal.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 
@@ -41,6 +43,12 @@ int free_breakpoints(pid_t tid);
 
 /* Poll once with a time-out; returns revents, 0 on time-out, -errno. */
 int poll_once(int fd, short events, int timeout_ms);
+
+/* Let an event signal that thread with a real-time signal, which is blocked here and from now on
+ * in new threads. Returns 0 or -errno. */
+int ask_for_signals(int fd, int number, pid_t tid);
+/* Take one such signal; false when none comes within that time. `ret` may be NULL. */
+bool take_signal(int number, int within_ms, siginfo_t *ret);
 
 /* Run a function in a new thread and wait for its end. Returns 0 or -errno. */
 int in_thread(void *(*function)(void *), void *argument);

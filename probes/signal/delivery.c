@@ -24,35 +24,14 @@ PROBE(TITLE("signals of samples")
       POINT(target_keeps_quiet, "its target, though asked to, does not signal for it")
       SINCE("2.6.35"))
 
-static int signal_number(void)
+#define NUMBER (SIGRTMIN + 3)
+
+static void must_ask(struct __test_metadata *_metadata, int fd, pid_t tid)
 {
-	return SIGRTMIN + 3;
-}
+	int error = ask_for_signals(fd, NUMBER, tid);
 
-/* Have an event's signal sent to a thread, blocked here. */
-static void ask_for_signals(struct __test_metadata *_metadata, int fd, pid_t tid)
-{
-	struct f_owner_ex owner = { F_OWNER_TID, tid };
-	sigset_t set;
-
-	sigemptyset(&set);
-	sigaddset(&set, signal_number());
-	pthread_sigmask(SIG_BLOCK, &set, NULL);
-	if (fcntl(fd, F_SETOWN_EX, &owner) || fcntl(fd, F_SETSIG, signal_number()) ||
-	    fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_ASYNC))
-		cannot_tell("F_SETOWN_EX, F_SETSIG or O_ASYNC: %s", errno_name(errno));
-}
-
-/* Take one signal within a time. Returns whether there was one. */
-static bool take_signal(siginfo_t *info, int within_ms)
-{
-	const struct timespec time = { within_ms / 1000, within_ms % 1000 * 1000000l };
-	sigset_t set;
-
-	sigemptyset(&set);
-	sigaddset(&set, signal_number());
-	memset(info, 0, sizeof(*info));
-	return sigtimedwait(&set, info, &time) == signal_number();
+	if (error)
+		cannot_tell("F_SETOWN_EX, F_SETSIG or O_ASYNC: %s", errno_name(error));
 }
 
 FIXTURE(event)
@@ -84,7 +63,7 @@ FIXTURE_SETUP(event)
 	self->fd = must_open(&attr, 0, -1, -1, 0);
 	if (variant->mapped)
 		must_map(self->fd, 1, &self->ring);
-	ask_for_signals(_metadata, self->fd, pm_gettid());
+	must_ask(_metadata, self->fd, pm_gettid());
 }
 
 FIXTURE_TEARDOWN(event)
@@ -95,10 +74,10 @@ FIXTURE_TEARDOWN(event)
 TEST_F(event, each_sample)
 {
 	for (int i = 0; i < 5; i++) {
-		if (take_signal(&self->info, 0))
+		if (take_signal(NUMBER, 0, &self->info))
 			broken("a signal before sample %d", i);
 		sample_faults(self->fd, 1);
-		if (take_signal(&self->info, 1000))
+		if (take_signal(NUMBER, 1000, &self->info))
 			continue;
 		if (i == 0 && !variant->mapped)
 			say_no("no signal of a sample without a ring");
@@ -109,7 +88,7 @@ TEST_F(event, each_sample)
 TEST_F(event, tells_descriptor)
 {
 	sample_faults(self->fd, 1);
-	if (!take_signal(&self->info, 1000))
+	if (!take_signal(NUMBER, 1000, &self->info))
 		cannot_tell("no signal");
 	if (self->info.si_code != POLL_IN || self->info.si_fd != self->fd)
 		broken("si_code=%d si_fd=%d want=%d,%d", self->info.si_code, self->info.si_fd,
@@ -119,16 +98,16 @@ TEST_F(event, tells_descriptor)
 TEST_F(event, none_after_disable)
 {
 	sample_faults(self->fd, 1);
-	if (!take_signal(&self->info, 1000))
+	if (!take_signal(NUMBER, 1000, &self->info))
 		cannot_tell("no signal before the disable");
 	ASSERT_EQ(0, cause_faults(10));
-	if (take_signal(&self->info, 20))
+	if (take_signal(NUMBER, 20, &self->info))
 		broken("a signal after IOC_DISABLE: si_code=%d", self->info.si_code);
 }
 
 static int take_in_worker(void *info)
 {
-	return take_signal(info, 1000);
+	return take_signal(NUMBER, 1000, info);
 }
 
 TEST(owner_is_a_thread)
@@ -136,14 +115,14 @@ TEST(owner_is_a_thread)
 	struct perf_event_attr attr = attr_faults(PERF_SAMPLE_IP);
 	int fd = must_open(&attr, 0, -1, -1, 0), theirs;
 	struct worker other;
-	siginfo_t info;
+	siginfo_t info = { 0 };
 
-	ask_for_signals(_metadata, fd, pm_gettid());	/* blocked before the thread is made */
+	must_ask(_metadata, fd, pm_gettid());	/* blocked before the thread is made */
 	must_start(&other, WORKER_THREAD);
-	ask_for_signals(_metadata, fd, other.tid);
+	must_ask(_metadata, fd, other.tid);
 	sample_faults(fd, 1);
 	theirs = worker_do(&other, take_in_worker, &info);
-	if (theirs != 1 || info.si_fd != fd || take_signal(&info, 0))
+	if (theirs != 1 || info.si_fd != fd || take_signal(NUMBER, 0, &info))
 		broken("signals=%d of the owning thread, si_fd=%d", theirs, info.si_fd);
 }
 
@@ -156,9 +135,9 @@ static int redirected(struct __test_metadata *_metadata, bool target_asks, bool 
 
 	must_ioctl(source, PERF_EVENT_IOC_SET_OUTPUT, watch.fd);
 	if (target_asks)
-		ask_for_signals(_metadata, watch.fd, pm_gettid());
+		must_ask(_metadata, watch.fd, pm_gettid());
 	if (source_asks)
-		ask_for_signals(_metadata, source, pm_gettid());
+		must_ask(_metadata, source, pm_gettid());
 	*target = watch.fd;
 	return source;
 }
@@ -169,20 +148,20 @@ TEST(source_signals_itself)
 	siginfo_t info, more;
 
 	sample_faults(source, 1);
-	if (!take_signal(&info, 1000) || info.si_fd != source || take_signal(&more, 10))
+	if (!take_signal(NUMBER, 1000, &info) || info.si_fd != source || take_signal(NUMBER, 10, &more))
 		broken("si_fd=%d want=%d (the target is %d)", info.si_fd, source, target);
 }
 
 TEST(target_keeps_quiet)
 {
 	int target, source = redirected(_metadata, true, false, &target);
-	siginfo_t info;
+	siginfo_t info = { 0 };
 
 	sample_faults(source, 1);
-	if (take_signal(&info, 20))
+	if (take_signal(NUMBER, 20, &info))
 		broken("the target signals for its source: si_fd=%d", info.si_fd);
 	sample_faults(target, 1);
-	if (!take_signal(&info, 1000) || info.si_fd != target)
+	if (!take_signal(NUMBER, 1000, &info) || info.si_fd != target)
 		broken("the target does not signal for itself: si_fd=%d want=%d", info.si_fd, target);
 }
 

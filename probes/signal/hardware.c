@@ -48,11 +48,7 @@ static struct perf_event_attr counter(uint64_t config)
 
 FIXTURE_SETUP(pair)
 {
-	struct f_owner_ex owner = { F_OWNER_TID, pm_gettid() };
-	sigset_t set;
-
 	require(REQUIRE_PERF | REQUIRE_CPU_PMU);
-	sigemptyset(&set);
 	for (int i = 0; i < 2; i++) {
 		struct perf_event_attr attr = counter(i ? PERF_COUNT_HW_INSTRUCTIONS :
 						      PERF_COUNT_HW_CPU_CYCLES);
@@ -60,13 +56,9 @@ FIXTURE_SETUP(pair)
 
 		attr.disabled = !member;
 		self->fds[i] = must_open(&attr, 0, -1, member ? self->fds[0] : -1, 0);
-		sigaddset(&set, SIGRTMIN + 3 + i);
-		if (fcntl(self->fds[i], F_SETOWN_EX, &owner) ||
-		    fcntl(self->fds[i], F_SETSIG, SIGRTMIN + 3 + i) ||
-		    fcntl(self->fds[i], F_SETFL, O_ASYNC))
+		if (ask_for_signals(self->fds[i], SIGRTMIN + 3 + i, pm_gettid()))
 			cannot_tell("F_SETOWN_EX, F_SETSIG or O_ASYNC: %s", errno_name(errno));
 	}
-	pthread_sigmask(SIG_BLOCK, &set, NULL);
 }
 
 FIXTURE_TEARDOWN(pair)
@@ -77,17 +69,10 @@ FIXTURE_TEARDOWN(pair)
 /* How many signals of either event there are after so much work. */
 static void work_and_take(int taken[2], uint64_t ns)
 {
-	const struct timespec none = { 0 };
-
 	spin_ns(ns);
-	for (int i = 0; i < 2; i++) {
-		sigset_t set;
-
-		sigemptyset(&set);
-		sigaddset(&set, SIGRTMIN + 3 + i);
-		for (taken[i] = 0; sigtimedwait(&set, NULL, &none) > 0; taken[i]++)
+	for (int i = 0; i < 2; i++)
+		for (taken[i] = 0; take_signal(SIGRTMIN + 3 + i, 0, NULL); taken[i]++)
 			;
-	}
 }
 
 TEST_F(pair, both_signal)

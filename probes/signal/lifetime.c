@@ -17,18 +17,13 @@ PROBE(TITLE("signals after close and exec")
 static int prepare(struct __test_metadata *_metadata, pid_t task, struct pm_ring *ring)
 {
 	struct perf_event_attr attr = attr_faults(PERF_SAMPLE_IP);
-	struct f_owner_ex owner = { F_OWNER_TID, pm_gettid() };
-	int fd = must_open(&attr, task, -1, -1, 0);
-	sigset_t set;
+	int error, fd = must_open(&attr, task, -1, -1, 0);
 
 	if (ring)
 		must_map(fd, 1, ring);
-	sigemptyset(&set);
-	sigaddset(&set, SIGRTMIN + 3);
-	pthread_sigmask(SIG_BLOCK, &set, NULL);
-	if (fcntl(fd, F_SETOWN_EX, &owner) || fcntl(fd, F_SETSIG, SIGRTMIN + 3) ||
-	    fcntl(fd, F_SETFL, O_ASYNC))
-		cannot_tell("F_SETOWN_EX, F_SETSIG or O_ASYNC: %s", errno_name(errno));
+	error = ask_for_signals(fd, SIGRTMIN + 3, pm_gettid());
+	if (error)
+		cannot_tell("F_SETOWN_EX, F_SETSIG or O_ASYNC: %s", errno_name(error));
 	must_ioctl(fd, PERF_EVENT_IOC_ENABLE, 0);
 	return fd;
 }
@@ -36,16 +31,10 @@ static int prepare(struct __test_metadata *_metadata, pid_t task, struct pm_ring
 /* Take all signals; wait for the first that long. Returns how many. */
 static int take_signals(int first_ms)
 {
-	struct timespec time = { first_ms / 1000, first_ms % 1000 * 1000000l };
 	int count = 0;
-	sigset_t set;
 
-	sigemptyset(&set);
-	sigaddset(&set, SIGRTMIN + 3);
-	while (sigtimedwait(&set, NULL, &time) > 0) {
+	while (take_signal(SIGRTMIN + 3, count ? 0 : first_ms, NULL))
 		count++;
-		time = (struct timespec){ 0 };
-	}
 	return count;
 }
 

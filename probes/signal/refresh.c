@@ -50,24 +50,17 @@ TEST(limit_is_exact)
 
 TEST(last_is_hup)
 {
-	const struct timespec second = { .tv_sec = 1 };
 	struct watch watch = sampler(_metadata);
-	struct f_owner_ex owner = { F_OWNER_TID, pm_gettid() };
-	int codes[3] = { 0 };
-	siginfo_t info;
-	sigset_t set;
+	int codes[3] = { 0 }, error = ask_for_signals(watch.fd, SIGRTMIN + 3, pm_gettid());
+	siginfo_t info = { 0 };
 
-	sigemptyset(&set);
-	sigaddset(&set, SIGRTMIN + 3);
-	pthread_sigmask(SIG_BLOCK, &set, NULL);
-	if (fcntl(watch.fd, F_SETOWN_EX, &owner) || fcntl(watch.fd, F_SETSIG, SIGRTMIN + 3) ||
-	    fcntl(watch.fd, F_SETFL, O_ASYNC))
-		cannot_tell("F_SETOWN_EX, F_SETSIG or O_ASYNC: %s", errno_name(errno));
+	if (error)
+		cannot_tell("F_SETOWN_EX, F_SETSIG or O_ASYNC: %s", errno_name(error));
 	ASSERT_EQ(0, cause_faults(1));
 	must_ioctl(watch.fd, PERF_EVENT_IOC_REFRESH, 3);
 	for (int i = 0; i < 3; i++) {
 		ASSERT_EQ(0, cause_faults(1));
-		if (sigtimedwait(&set, &info, &second) < 0)
+		if (!take_signal(SIGRTMIN + 3, 1000, &info))
 			broken("no signal of sample %d", i);
 		codes[i] = info.si_code;
 	}

@@ -19,21 +19,17 @@ PROBE(TITLE("signals of side-band records at a watermark")
 static struct watch carrier(struct __test_metadata *_metadata, unsigned int watermark)
 {
 	struct perf_event_attr attr = attr_sideband();
-	struct f_owner_ex owner = { F_OWNER_TID, pm_gettid() };
 	struct watch watch;
-	sigset_t set;
+	int error;
 
 	attr.comm = 1;
 	attr.sample_period = 1;
 	attr.watermark = 1;
 	attr.wakeup_watermark = watermark;
 	watch = must_watch(&attr, 0, -1, 1);
-	sigemptyset(&set);
-	sigaddset(&set, SIGRTMIN + 3);
-	pthread_sigmask(SIG_BLOCK, &set, NULL);
-	if (fcntl(watch.fd, F_SETOWN_EX, &owner) || fcntl(watch.fd, F_SETSIG, SIGRTMIN + 3) ||
-	    fcntl(watch.fd, F_SETFL, O_ASYNC))
-		cannot_tell("F_SETOWN_EX, F_SETSIG or O_ASYNC: %s", errno_name(errno));
+	error = ask_for_signals(watch.fd, SIGRTMIN + 3, pm_gettid());
+	if (error)
+		cannot_tell("F_SETOWN_EX, F_SETSIG or O_ASYNC: %s", errno_name(error));
 	must_ioctl(watch.fd, PERF_EVENT_IOC_ENABLE, 0);
 	return watch;
 }
@@ -42,16 +38,11 @@ static struct watch carrier(struct __test_metadata *_metadata, unsigned int wate
 static bool name_and_take(struct __test_metadata *_metadata, struct watch *watch, siginfo_t *info,
 			  int within_ms)
 {
-	const struct timespec time = { .tv_nsec = within_ms * 1000000l };
-	sigset_t set;
-
 	memset(info, 0, sizeof(*info));
 	ASSERT_EQ(0, prctl(PR_SET_NAME, "perfmodes", 0, 0, 0));
 	if (!pm_ring_pending(&watch->ring))
 		broken("a change of name left no record");
-	sigemptyset(&set);
-	sigaddset(&set, SIGRTMIN + 3);
-	return sigtimedwait(&set, info, &time) > 0;
+	return take_signal(SIGRTMIN + 3, within_ms, info);
 }
 
 /* With a watermark of one byte: the poll flag proves the wake-up that should have signalled. */
