@@ -8,8 +8,7 @@ import sys
 from importlib.util import find_spec
 
 SYSTEM = "/usr/bin/python3"
-PACKAGES = {"apt_pkg": "python3-apt", "rich": "python3-rich",
-            "tomllib": "python3 (3.11 or later)"}
+PACKAGES = {"apt_pkg": "python3-apt", "rich": "python3-rich", "tomllib": "python3 (3.11 or later)"}
 
 
 def main() -> int:
@@ -18,9 +17,13 @@ def main() -> int:
         os.environ["KERNELS_REEXEC"] = "1"
         os.execv(SYSTEM, [SYSTEM, "-m", "kernels", *sys.argv[1:]])
     if missing:
-        print(f"kernels: no Python module '{missing}'; install the package {PACKAGES[missing]}", file=sys.stderr)
+        print(
+            f"kernels: no Python module '{missing}'; install the package {PACKAGES[missing]}",
+            file=sys.stderr,
+        )
         return 3
     from kernels import cli
+
     return cli.main(sys.argv[1:])
 
 

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: MIT
 """A private apt: the system's mirrors and keyrings, other suites, its own state; nothing installed.
 
-One state folder per suite and architecture, so that one broken suite never spoils another. apt checks
-the signature of the Release file and through it the hash of the index; what it does not call trusted
-is not read. Valid-Until is not enforced: suites that are no longer updated are what old kernels live in.
+One state folder per suite and architecture, so that one broken suite never spoils another. apt
+checks the signature of the Release file and through it the hash of the index; what it does not
+call trusted is not read. Valid-Until is not enforced: old kernels live in suites that are no
+longer updated.
 """
 
 from __future__ import annotations
@@ -26,8 +27,11 @@ HELPER = "/usr/lib/apt/apt-helper"
 KEYRING = Path("/usr/share/keyrings/debian-archive-keyring.gpg")
 DAY = 24 * 3600
 PREFIXES = ("linux-image-", "linux-binary-", "user-mode-linux", "busybox-static")
-UNTRUSTED = re.compile(r"GPG error|is not signed|signatures? (?:were|was|couldn't)|BADSIG|NO_PUBKEY"
-                       r"|Clearsigned file|Hash Sum mismatch|[Hh]ashes of expected file", re.IGNORECASE)
+UNTRUSTED = re.compile(
+    r"GPG error|is not signed|signatures? (?:were|was|couldn't)|BADSIG|NO_PUBKEY"
+    r"|Clearsigned file|Hash Sum mismatch|[Hh]ashes of expected file",
+    re.IGNORECASE,
+)
 CONFIG = """\
 #clear APT::Update::Pre-Invoke;
 #clear APT::Update::Post-Invoke;
@@ -71,12 +75,17 @@ class Source:
 def _deb822(text: str) -> Iterator[Source]:
     for stanza in re.split(r"\n\s*\n", text):
         lines = [line for line in stanza.splitlines() if not line.startswith("#")]
-        fields = dict(re.findall(r"^([\w-]+):[ \t]*(.*(?:\n[ \t].*)*)", "\n".join(lines), re.MULTILINE))
+        fields = dict(
+            re.findall(r"^([\w-]+):[ \t]*(.*(?:\n[ \t].*)*)", "\n".join(lines), re.MULTILINE)
+        )
         keys = {key.lower(): value for key, value in fields.items()}
         if "deb" in keys.get("types", "").split() and keys.get("enabled", "yes").lower() != "no":
             signed = keys.get("signed-by", "").strip()
-            yield Source(tuple(keys.get("uris", "").split()), tuple(keys.get("suites", "").split()),
-                         signed if signed.startswith("/") else "")
+            yield Source(
+                tuple(keys.get("uris", "").split()),
+                tuple(keys.get("suites", "").split()),
+                signed if signed.startswith("/") else "",
+            )
 
 
 def _one_line(text: str) -> Iterator[Source]:
@@ -121,7 +130,9 @@ def find_mirror(codename: str, sources: list[Source], override: str = "") -> Mir
     uris = {suite: source.uris[0] for source in sources for suite in source.suites if source.uris}
     main = override or uris.get(codename, "")
     if not main:
-        raise Missing("the system's apt has no Debian source to learn a mirror from; name one with --mirror URI")
+        raise Missing(
+            "the system's apt has no Debian source to learn a mirror from: use --mirror URI"
+        )
     derived = f"{main.rstrip('/')}-security"
     security = derived if override else uris.get(f"{codename}-security", derived)
     keyring = _keyring(sources, main)
@@ -131,7 +142,9 @@ def find_mirror(codename: str, sources: list[Source], override: str = "") -> Mir
 
 
 def codename(path: Path = Path("/etc/os-release")) -> str:
-    match = re.search(r"^VERSION_CODENAME=\"?([\w-]+)", path.read_text() if path.exists() else "", re.MULTILINE)
+    match = re.search(
+        r"^VERSION_CODENAME=\"?([\w-]+)", path.read_text() if path.exists() else "", re.MULTILINE
+    )
     return match[1] if match else ""
 
 
@@ -146,10 +159,20 @@ def locked(folder: Path) -> Iterator[None]:
 
 def _run(argv: list[str], timeout: int = 600) -> subprocess.CompletedProcess[str]:
     try:
-        return subprocess.run(argv, capture_output=True, text=True, errors="replace", timeout=timeout,
-                              stdin=subprocess.DEVNULL, env={**os.environ, "LC_ALL": "C"}, check=False)
+        return subprocess.run(
+            argv,
+            capture_output=True,
+            text=True,
+            errors="replace",
+            timeout=timeout,
+            stdin=subprocess.DEVNULL,
+            env={**os.environ, "LC_ALL": "C"},
+            check=False,
+        )
     except FileNotFoundError:
-        raise Missing(f"no {argv[0]}: kernels come through apt, from Debian or a derivative") from None
+        raise Missing(
+            f"no {argv[0]}: kernels come through apt, from Debian or a derivative"
+        ) from None
     except subprocess.TimeoutExpired:
         raise Missing(f"{argv[0]} did not finish in {timeout} s") from None
 
@@ -180,8 +203,10 @@ class Suite:
         (self.folder / "status").touch()
         self.config.write_text(CONFIG.format(state=self.folder, architecture=self.architecture))
         (self.folder / "suite.sources").write_text(
-            f"Types: deb\nURIs: {self.mirror.base(self.name)}\nSuites: {self.name}\nComponents: main\n"
-            f"Architectures: {self.architecture}\nTargets: Packages\nSigned-By: {self.mirror.signed_by}\n")
+            f"Types: deb\nURIs: {self.mirror.base(self.name)}\nSuites: {self.name}\n"
+            f"Components: main\nArchitectures: {self.architecture}\nTargets: Packages\n"
+            f"Signed-By: {self.mirror.signed_by}\n"
+        )
 
     def _fresh(self) -> bool:
         stamp = self.folder / "updated"
@@ -189,7 +214,7 @@ class Suite:
         return said == self.mirror.base(self.name) and time.time() - stamp.stat().st_mtime < DAY
 
     def update(self, refresh: bool = False) -> None:
-        """apt-get update, at most once a day. An unreachable mirror leaves a note if an index is there."""
+        """apt-get update, once a day. An unreachable mirror is a note if an index is here."""
         if self._fresh() and not refresh:
             return
         self._prepare()
@@ -197,7 +222,9 @@ class Suite:
         if UNTRUSTED.search(result.stderr):
             (self.folder / "updated").unlink(missing_ok=True)
             raise Refused(f"suite {self.name}: apt does not trust it: {_reason(result)}")
-        if result.returncode == 0 and not re.search(r"^[EW]: .*(?:fetch|Release file)", result.stderr, re.MULTILINE):
+        if result.returncode == 0 and not re.search(
+            r"^[EW]: .*(?:fetch|Release file)", result.stderr, re.MULTILINE
+        ):
             (self.folder / "updated").write_text(self.mirror.base(self.name))
         elif (self.folder / "updated").exists():
             self.notes.append(f"suite {self.name}: using yesterday's index: {_reason(result)}")
@@ -206,7 +233,17 @@ class Suite:
 
     def _index_files(self) -> Iterator[tuple[Path, str]]:
         layout = "$(TRUSTED)\t$(REPO_URI)\t$(FILENAME)"
-        listing = _run(["apt-get", "-c", str(self.config), "indextargets", "--format", layout, "Created-By: Packages"])
+        listing = _run(
+            [
+                "apt-get",
+                "-c",
+                str(self.config),
+                "indextargets",
+                "--format",
+                layout,
+                "Created-By: Packages",
+            ]
+        )
         for line in listing.stdout.splitlines():
             trusted, uri, path = line.split("\t", 2)
             if trusted != "yes":
@@ -214,18 +251,29 @@ class Suite:
             yield Path(path), uri
 
     def packages(self) -> list[Package]:
-        """What the signed index has of the packages that matter here; kept beside it, for the next run."""
+        """What the signed index has of the packages that matter; kept for the next run."""
         kept, stamp = self.folder / "packages.json", self.folder / "updated"
         if kept.exists() and stamp.exists() and kept.stat().st_mtime >= stamp.stat().st_mtime:
             return [Package(**fields) for fields in json.loads(kept.read_text())]
         found: list[Package] = []
         for path, uri in self._index_files():
-            found += read_index(_run([HELPER, "cat-file", str(path)]).stdout, PREFIXES, uri, self.name)
+            found += read_index(
+                _run([HELPER, "cat-file", str(path)]).stdout, PREFIXES, uri, self.name
+            )
         kept.write_text(json.dumps([asdict(package) for package in found]))
         return found
 
     def download(self, package: Package, target: Path) -> str:
         """Fetch through apt, which checks the hash. Empty string, or why not."""
-        result = _run([HELPER, "-c", str(self.config), "download-file", package.uri, str(target),
-                       f"SHA256:{package.sha256}"])
+        result = _run(
+            [
+                HELPER,
+                "-c",
+                str(self.config),
+                "download-file",
+                package.uri,
+                str(target),
+                f"SHA256:{package.sha256}",
+            ]
+        )
         return "" if result.returncode == 0 and target.exists() else _reason(result)

@@ -132,7 +132,9 @@ class Guest:
         if self.stop.is_set():
             raise KeyboardInterrupt
         if channel.flood or self.console_bytes > CONSOLE_LIMIT:
-            return self._end("flood", channel.flood or f"more than {CONSOLE_LIMIT} bytes on the console")
+            return self._end(
+                "flood", channel.flood or f"more than {CONSOLE_LIMIT} bytes on the console"
+            )
         if channel.exit_status is not None:
             return self._finished(channel.exit_status)
         if "end" in self.outcome.times and self._now() - self.outcome.times["end"] > GRACE:
@@ -146,7 +148,9 @@ class Guest:
         if channel.announced is None:
             return self._end("incomplete", f"run.sh ended with status {status} and no end marker")
         refused = f"; refused: {channel.refused[0]}" if channel.refused else ""
-        return self._end("incomplete", f"{channel.frames} of {channel.announced} files arrived{refused}")
+        return self._end(
+            "incomplete", f"{channel.frames} of {channel.announced} files arrived{refused}"
+        )
 
     def _guest_ended(self) -> bool:
         """The monitor's word, or the emulator's death."""
@@ -157,7 +161,11 @@ class Guest:
         word = self.qmp.ended if self.qmp else ""
         panic = PANIC.search(self.tail)
         if panic or word in ("panic", "reset"):
-            said = panic[1].decode("ascii", "backslashreplace") if panic else "reset without a panic message"
+            said = (
+                panic[1].decode("ascii", "backslashreplace")
+                if panic
+                else "reset without a panic message"
+            )
             return self._end("panic", said)
         if word == "shutdown" or (self.row.arch.runner == "uml" and self.channel.started):
             return self._end("shutdown", "the guest powered off before its end marker")
@@ -248,18 +256,37 @@ def _start(guest: Guest, argv: list[str], wires: Wires, scratch: str) -> None:
     passed = tuple(fd for fd in (wires.console, wires.results, wires.qmp) if fd >= 0)
     try:
         guest.process = subprocess.Popen(
-            argv, stdin=subprocess.DEVNULL, stdout=wires.console, stderr=wires.console, pass_fds=passed,
-            start_new_session=True, env={"PATH": os.environ.get("PATH", "/usr/bin:/bin"), "TMPDIR": scratch,
-                                         "HOME": scratch})
+            argv,
+            stdin=subprocess.DEVNULL,
+            stdout=wires.console,
+            stderr=wires.console,
+            pass_fds=passed,
+            start_new_session=True,
+            env={
+                "PATH": os.environ.get("PATH", "/usr/bin:/bin"),
+                "TMPDIR": scratch,
+                "HOME": scratch,
+            },
+        )
     except FileNotFoundError:
         raise Missing("no setpriv: apt-get install util-linux") from None
 
 
-def boot(row: Row, kernel: Path, initrd: bytes, channel: Channel, console: Path, *,
-         kvm: bool = False, stop: threading.Event | None = None) -> Outcome:
-    """Boot `kernel` with `initrd`; files arrive below channel.target, the console's text in `console`."""
+def boot(
+    row: Row,
+    kernel: Path,
+    initrd: bytes,
+    channel: Channel,
+    console: Path,
+    *,
+    kvm: bool = False,
+    stop: threading.Event | None = None,
+) -> Outcome:
+    """Boot `kernel` with `initrd`; files arrive below channel.target, the console in `console`."""
     guest = Guest(row, channel, console, stop or threading.Event())
-    with tempfile.TemporaryDirectory(prefix="pm-guest-", dir=_place(row.memory)) as scratch, _pipes() as (ours, theirs, mine, other):
+    with tempfile.TemporaryDirectory(
+        prefix="pm-guest-", dir=_place(row.memory)
+    ) as scratch, _pipes() as (ours, theirs, mine, other):
         image = Path(scratch) / "initrd"
         image.write_bytes(initrd)
         wires = Wires(theirs[0], theirs[1], other.fileno() if row.arch.runner == "qemu" else -1)
@@ -277,5 +304,7 @@ def boot(row: Row, kernel: Path, initrd: bytes, channel: Channel, console: Path,
         finally:
             guest.close()
             _anonymous(console, scratch, str(kernel.parent))
-            guest.outcome.reason = guest.outcome.reason.replace(scratch, "").replace(str(kernel.parent), "")
+            guest.outcome.reason = guest.outcome.reason.replace(scratch, "").replace(
+                str(kernel.parent), ""
+            )
     return guest.outcome

@@ -6,8 +6,8 @@
     @@end FILES                 run.sh is done and has sent that many
     @@exit STATUS               run.sh's exit status
 
-Anything between frames is noise: skipped, counted, bounded. After a frame that fails its checksum reading
-goes on behind its bytes, so that a file's content is never taken for a frame.
+Anything between frames is noise: skipped, counted, bounded. After a frame that fails its checksum
+reading goes on behind its bytes, so that a file's content is never taken for a frame.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ LINE = 1024
 
 
 def cksum(data: bytes) -> int:
-    """POSIX cksum. Its CRC is zlib's with the bits of every byte, and of the result, the other way round."""
+    """POSIX cksum. Its CRC is zlib's with the bits of every byte and of the result mirrored."""
     length = len(data)
     tail = length.to_bytes((length.bit_length() + 7) // 8, "little")
     crc = zlib.crc32((data + tail).translate(REVERSED), 0xFFFFFFFF)
@@ -49,7 +49,7 @@ class Limits:
 
 @dataclass
 class Channel:
-    """Feed it bytes; it writes whole, checked files below `target` and remembers how the stream went."""
+    """Feed it bytes; it writes whole, checked files below `target` and knows how it went."""
 
     target: Path
     limits: Limits = Limits()
@@ -121,7 +121,9 @@ class Channel:
         """One line outside a frame; False when it means nothing."""
         frame = FILE.fullmatch(line)
         if frame:
-            return self._open(frame[1].decode("ascii", "backslashreplace"), int(frame[2]), int(frame[3]))
+            return self._open(
+                frame[1].decode("ascii", "backslashreplace"), int(frame[2]), int(frame[3])
+            )
         match = re.fullmatch(rb"@@(init|end|exit) ([\w.+~-]{1,100})", line)
         if not match:
             return False

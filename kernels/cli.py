@@ -22,32 +22,68 @@ from kernels.errors import RowError, Usage
 from kernels.matrix import Row
 from kernels.run import ROOT, Report, Runner, Wishes, find_bundle, resumable
 
-EPILOG = """exit status: 0 done and nothing unexpected, 1 broken or unexpected verdicts, or a guest that
-ended badly among its probes, 2 usage, 3 at least one kernel could not run; 130 or 143 interrupted"""
+EPILOG = """exit status: 0 done and nothing unexpected, 1 broken or unexpected verdicts, or a guest
+that ended badly among its probes, 2 usage, 3 at least one kernel could not run, 130 or 143
+interrupted"""
 
 
 def parser() -> argparse.ArgumentParser:
-    top = argparse.ArgumentParser(prog="kernels", description="probe kernels in an emulator", epilog=EPILOG)
+    top = argparse.ArgumentParser(
+        prog="kernels", description="probe kernels in an emulator", epilog=EPILOG
+    )
     verbs = top.add_subparsers(dest="verb", required=True)
-    run = verbs.add_parser("run", prog="run.sh kernels", help="boot kernels and run a suite in each", epilog=EPILOG)
+    run = verbs.add_parser(
+        "run", prog="run.sh kernels", help="boot kernels and run a suite in each", epilog=EPILOG
+    )
     run.add_argument("name", nargs="*", help="row of the matrix, * matches any part")
-    run.add_argument("--tag", action="append", default=[], help="all rows with this tag: ci, core, all, an architecture")
+    run.add_argument(
+        "--tag",
+        action="append",
+        default=[],
+        help="all rows with this tag: ci, core, all, an architecture",
+    )
     run.add_argument("--list", action="store_true", help="print the rows and stop")
-    run.add_argument("--suite", default="default", help="suite to run in the guest (default: default)")
-    run.add_argument("--probe", action="append", default=[], help="only probes whose id matches this glob")
+    run.add_argument(
+        "--suite", default="default", help="suite to run in the guest (default: default)"
+    )
+    run.add_argument(
+        "--probe", action="append", default=[], help="only probes whose id matches this glob"
+    )
     run.add_argument("--persona", help="only these personas: root,perfmon,user,seccomp")
-    run.add_argument("--paranoid", default="2", help="perf_event_paranoid in the guest, or `kernel` for its own")
-    run.add_argument("--may-disturb", action="store_true", help="let probes change CPUs and sysctls of the guest")
-    run.add_argument("--hazards", action="store_true", help="run probes known to hang or crash some kernels")
+    run.add_argument(
+        "--paranoid", default="2", help="perf_event_paranoid in the guest, or `kernel` for its own"
+    )
+    run.add_argument(
+        "--may-disturb", action="store_true", help="let probes change CPUs and sysctls of the guest"
+    )
+    run.add_argument(
+        "--hazards", action="store_true", help="run probes known to hang or crash some kernels"
+    )
     run.add_argument("--jobs", type=int, default=1, help="guests at a time (default: 1)")
     run.add_argument("--timeout", type=int, default=0, help="seconds for one boot with its suite")
-    run.add_argument("--out", type=Path, help="directory for the results (default: results/kernels/TIME)")
-    run.add_argument("--resume", action="store_true", help="skip what --out or results/kernels/latest already has")
-    run.add_argument("--keep", action="store_true", help="leave kernel and initramfs in the result, to boot by hand")
+    run.add_argument(
+        "--out", type=Path, help="directory for the results (default: results/kernels/TIME)"
+    )
+    run.add_argument(
+        "--resume",
+        action="store_true",
+        help="skip what --out or results/kernels/latest already has",
+    )
+    run.add_argument(
+        "--keep",
+        action="store_true",
+        help="leave kernel and initramfs in the result, to boot by hand",
+    )
     run.add_argument("--kernel", type=Path, help="a kernel image or .deb of your own, with --arch")
-    run.add_argument("--arch", default="amd64", help="architecture of --kernel: a table of matrix.toml")
-    run.add_argument("--mirror", default="", help="Debian mirror instead of the one the system's apt uses")
-    run.add_argument("--refresh", action="store_true", help="fetch package indexes even if they are of today")
+    run.add_argument(
+        "--arch", default="amd64", help="architecture of --kernel: a table of matrix.toml"
+    )
+    run.add_argument(
+        "--mirror", default="", help="Debian mirror instead of the one the system's apt uses"
+    )
+    run.add_argument(
+        "--refresh", action="store_true", help="fetch package indexes even if they are of today"
+    )
     run.add_argument("--no-build", action="store_true", help="take the bundle as it is")
     run.add_argument("--no-install", action="store_true", help="install no packages")
     return top
@@ -69,14 +105,24 @@ def wishes(args: argparse.Namespace) -> Wishes:
         raise Usage("--paranoid is -1 to 4, or `kernel`")
     if args.jobs < 1 or args.timeout < 0:
         raise Usage("--jobs and --timeout are positive numbers")
-    if not re.fullmatch(r"[\w.-]+", args.suite) or not (ROOT / "suites" / f"{args.suite}.txt").exists():
+    if (
+        not re.fullmatch(r"[\w.-]+", args.suite)
+        or not (ROOT / "suites" / f"{args.suite}.txt").exists()
+    ):
         raise Usage(f"no suite {args.suite!r} in suites/")
     words = [word for glob in args.probe for word in ("--probe", glob)]
     words += ["--persona", args.persona] if args.persona else []
     words += ["--may-disturb"] if args.may_disturb else []
     words += ["--hazards"] if args.hazards else []
-    return Wishes(args.suite, tuple(words), "" if args.paranoid == "kernel" else args.paranoid,
-                  args.timeout, args.keep, kvm.usable(), not args.no_build)
+    return Wishes(
+        args.suite,
+        tuple(words),
+        "" if args.paranoid == "kernel" else args.paranoid,
+        args.timeout,
+        args.keep,
+        kvm.usable(),
+        not args.no_build,
+    )
 
 
 def results_folder(args: argparse.Namespace) -> Path:
@@ -123,7 +169,7 @@ def bundles(rows: list[Row], build: bool) -> dict[str, Path | str]:
 
 
 def run_rows(runner: Runner, rows: list[Row], jobs: int, progress: show.Progress) -> list[Report]:
-    """All rows, `jobs` at a time; a line as each ends. An interrupt stops the guests and comes back out."""
+    """All rows, `jobs` at a time; a line as each ends. An interrupt stops the guests first."""
     reports: list[Report] = []
     with progress.live(), ThreadPoolExecutor(jobs) as pool:
         futures: list[Future[Report]] = [pool.submit(runner.run, row) for row in rows]
@@ -182,5 +228,3 @@ def main(argv: Sequence[str]) -> int:
     except KeyboardInterrupt:
         print("kernels: interrupted; finished kernels are kept, --resume goes on", file=sys.stderr)
         return 130
-
-

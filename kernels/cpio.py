@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """A writer for the `newc` archive an initramfs is.
 
-Ours rather than cpio(1): device nodes without being root, no staging folder, the same bytes for the same
-input (times and inode numbers are ours), and one package fewer to install.
+Ours rather than cpio(1): device nodes without being root, no staging folder, the same bytes for
+the same input (times and inode numbers are ours), and one package fewer to install.
 """
 
 from __future__ import annotations
@@ -42,8 +42,14 @@ def character(name: str, major: int, minor: int) -> Entry:
 def tree(source: Path, under: str) -> list[Entry]:
     """Every regular file below `source`, links followed, as `under/...`."""
     paths = sorted(path for path in source.rglob("*") if path.is_file())
-    return [file(f"{under}/{path.relative_to(source)}", path.read_bytes(),
-                 0o755 if path.stat().st_mode & 0o100 else 0o644) for path in paths]
+    return [
+        file(
+            f"{under}/{path.relative_to(source)}",
+            path.read_bytes(),
+            0o755 if path.stat().st_mode & 0o100 else 0o644,
+        )
+        for path in paths
+    ]
 
 
 def _padded(data: bytes) -> bytes:
@@ -53,7 +59,20 @@ def _padded(data: bytes) -> bytes:
 def _member(number: int, entry: Entry) -> bytes:
     name = entry.name.encode() + b"\0"
     links = 2 if stat.S_ISDIR(entry.mode) else 1
-    numbers = (number, entry.mode, 0, 0, links, 0, len(entry.data), 0, 0, *entry.device, len(name), 0)
+    numbers = (
+        number,
+        entry.mode,
+        0,
+        0,
+        links,
+        0,
+        len(entry.data),
+        0,
+        0,
+        *entry.device,
+        len(name),
+        0,
+    )
     head = b"070701" + b"".join(b"%08X" % value for value in numbers)
     return _padded(head + name) + _padded(entry.data)
 

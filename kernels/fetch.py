@@ -63,7 +63,7 @@ class Fetcher:
         return self._packages[key]
 
     def _all(self, suites: tuple[str, ...], architecture: str) -> list[Package]:
-        """Packages of all suites that can be read. An untrusted suite is fatal, an unreachable one is not."""
+        """Packages of all suites that can be read. Untrusted is fatal, unreachable is not."""
         found: list[Package] = []
         for suite in suites:
             try:
@@ -84,10 +84,15 @@ class Fetcher:
         return self._first(self._cached_first(self.resolve(row)), row.arch.apt)
 
     def _cached_first(self, packages: list[Package]) -> list[Package]:
-        """Among packages of one version take the one that is here: another may be listed but not served."""
+        """Of one version, the package that is here first: another may be listed but not served."""
         groups = itertools.groupby(packages, key=lambda package: package.version)
-        return [package for _, group in groups
-                for package in sorted(group, key=lambda p: not (self.cache / "debs" / p.cache_name).exists())]
+        return [
+            package
+            for _, group in groups
+            for package in sorted(
+                group, key=lambda p: not (self.cache / "debs" / p.cache_name).exists()
+            )
+        ]
 
     def busybox(self, row: Row) -> Deb:
         """busybox-static of the guest's architecture, from the first suite that has one."""
@@ -117,7 +122,7 @@ class Fetcher:
             if path.exists():
                 if sha256_of(path) == package.sha256:
                     return Deb(path, package)
-                self.say(f"{path.name}: the cached file is not what the signed index says; fetching it again")
+                self.say(f"{path.name}: not what the signed index says; fetching it again")
                 path.unlink()
             self.say(f"download {package.name} {package.version} ({package.size / 1e6:.1f} MB)")
             self._fetch(package, self._suites[package.suite, architecture], path)
@@ -129,7 +134,9 @@ class Fetcher:
         why = suite.download(package, part)
         if re.search(r"Hash Sum mismatch|unexpected size", why):
             part.unlink(missing_ok=True)
-            raise Refused(f"{package.name} {package.version}: the mirror's file does not match the signed index")
+            raise Refused(
+                f"{package.name} {package.version}: the file does not match the signed index"
+            )
         if why:
             raise Missing(f"{package.name} {package.version}: {why}")
         if sha256_of(part) != package.sha256:
@@ -138,7 +145,9 @@ class Fetcher:
         part.rename(path)
 
 
-def fetcher(mirror: str = "", refresh: bool = False, say: Callable[[str], None] = lambda text: None) -> Fetcher:
+def fetcher(
+    mirror: str = "", refresh: bool = False, say: Callable[[str], None] = lambda text: None
+) -> Fetcher:
     found = apt.find_mirror(apt.codename(), apt.system_sources(), mirror)
     return Fetcher(found, cache_home(), refresh, say)
 

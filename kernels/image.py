@@ -19,7 +19,10 @@ from kernels import cpio
 from kernels.channel import REVERSED
 from kernels.errors import Missing, Refused
 
-KERNEL = r"(?:boot/vmlinu[xz]-.*|usr/lib/(?:modules|linux)[^/]*/.*vmlinu[xz](?:\.unsigned)?|usr/bin/linux\.uml)"
+KERNEL = (
+    r"boot/vmlinu[xz]-.*|usr/bin/linux\.uml"
+    r"|usr/lib/(?:modules|linux)[^/]*/.*vmlinu[xz](?:\.unsigned)?"
+)
 BUSYBOX = r"(?:usr/)?bin/busybox"
 MAX_MEMBER = 512 << 20
 PT_NOTE, XEN_PHYS32_ENTRY = 4, 18
@@ -27,8 +30,9 @@ PT_NOTE, XEN_PHYS32_ENTRY = 4, 18
 
 def member(deb: Path, pattern: str) -> bytes:
     """The first regular file of a .deb whose path matches."""
-    with subprocess.Popen(["dpkg-deb", "--fsys-tarfile", str(deb)], stdout=subprocess.PIPE,
-                          stderr=subprocess.DEVNULL) as process:
+    with subprocess.Popen(
+        ["dpkg-deb", "--fsys-tarfile", str(deb)], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+    ) as process:
         try:
             return _member(process.stdout, pattern, deb.name)
         except (tarfile.TarError, zlib.error, EOFError, OSError) as error:
@@ -50,11 +54,14 @@ def _member(stream: IO[bytes], pattern: str, name: str) -> bytes:
 def _filter(*argv: str) -> Callable[[bytes], bytes]:
     def run(data: bytes) -> bytes:
         try:
-            return subprocess.run(argv, input=data, capture_output=True, timeout=120, check=True).stdout
+            return subprocess.run(
+                argv, input=data, capture_output=True, timeout=120, check=True
+            ).stdout
         except FileNotFoundError:
             raise Missing(f"no {argv[0]}: apt-get install {argv[0]}") from None
         except (subprocess.CalledProcessError, subprocess.TimeoutExpired) as error:
             raise Refused(f"{argv[0]} cannot unpack the kernel: {error}") from None
+
     return run
 
 
@@ -65,6 +72,7 @@ def _stream(make: Callable[[], Any]) -> Callable[[bytes], bytes]:
         if not decoder.eof:
             raise EOFError("it ends too early")
         return unpacked
+
     return run
 
 
@@ -79,7 +87,7 @@ DECOMPRESS: dict[bytes, Callable[[bytes], bytes]] = {
 
 
 def payload(bzimage: bytes) -> bytes:
-    """The compressed kernel inside a bzImage, by the fields of the x86 boot protocol (2.08 and later)."""
+    """The compressed kernel inside a bzImage, by the x86 boot protocol (2.08 and later)."""
     if len(bzimage) < 0x250 or bzimage[0x202:0x206] != b"HdrS":
         raise Refused("not a bzImage: no boot protocol header")
     setup, version = bzimage[0x1F1] or 4, struct.unpack_from("<H", bzimage, 0x206)[0]
@@ -87,7 +95,7 @@ def payload(bzimage: bytes) -> bytes:
     start = (setup + 1) * 512 + offset
     if version < 0x208 or length < 16 or start + length > len(bzimage):
         raise Refused("bzImage: its header points outside the file")
-    return bzimage[start:start + length]
+    return bzimage[start : start + length]
 
 
 def vmlinux(bzimage: bytes) -> bytes:
@@ -106,14 +114,14 @@ def _note_segments(elf: bytes) -> Iterator[bytes]:
     """The PT_NOTE segments of a 64-bit little-endian ELF."""
     if elf[:6] != b"\x7fELF\x02\x01" or len(elf) < 64:
         return
-    table, = struct.unpack_from("<Q", elf, 32)
+    (table,) = struct.unpack_from("<Q", elf, 32)
     size, count = struct.unpack_from("<HH", elf, 54)
     for number in range(count):
-        head = elf[table + number * size:table + number * size + 56]
+        head = elf[table + number * size : table + number * size + 56]
         if len(head) == 56 and struct.unpack_from("<I", head)[0] == PT_NOTE:
-            offset, = struct.unpack_from("<Q", head, 8)
-            length, = struct.unpack_from("<Q", head, 32)
-            yield elf[offset:offset + length]
+            (offset,) = struct.unpack_from("<Q", head, 8)
+            (length,) = struct.unpack_from("<Q", head, 32)
+            yield elf[offset : offset + length]
 
 
 def has_pvh_entry(elf: bytes) -> bool:
@@ -122,7 +130,7 @@ def has_pvh_entry(elf: bytes) -> bool:
         at = 0
         while at + 12 <= len(notes):
             name, data, kind = struct.unpack_from("<III", notes, at)
-            if kind == XEN_PHYS32_ENTRY and notes[at + 12:at + 12 + name] == b"Xen\0":
+            if kind == XEN_PHYS32_ENTRY and notes[at + 12 : at + 12 + name] == b"Xen\0":
                 return True
             at += 12 + -(-name // 4) * 4 + -(-data // 4) * 4
     return False
@@ -167,7 +175,12 @@ class Job:
                 raise Refused("an argument for the guest has a line break in it")
         lines = "".join(f"{arg}\n" for arg in self.args)
         mirror = "".join(f"\\{byte:03o}" for byte in REVERSED)
-        texts = {"args": lines, "channel": f"{self.channel}\n", "paranoid": f"{self.paranoid}\n", "mirror": f"{mirror}\n"}
+        texts = {
+            "args": lines,
+            "channel": f"{self.channel}\n",
+            "paranoid": f"{self.paranoid}\n",
+            "mirror": f"{mirror}\n",
+        }
         return [cpio.file(f"job/{name}", text.encode()) for name, text in texts.items()]
 
 
@@ -175,11 +188,23 @@ def initramfs(busybox: bytes, bundle: Path, job: Job, init: bytes | None = None)
     """The whole guest: busybox, init, the bundle as a device has it, and the job."""
     here = Path(__file__).parent
     script = init or (here / "init").read_bytes()
-    skeleton = [cpio.folder(name) for name in ("proc", "sys", "dev", "tmp", "run", "root", "etc", "results")]
-    return cpio.archive([
-        *skeleton, cpio.character("dev/console", 5, 1), cpio.character("dev/null", 1, 3),
-        cpio.file("bin/busybox", busybox, 0o755), cpio.link("bin/sh", "busybox"),
-        cpio.file("bin/cksum", (here / "cksum").read_bytes(), 0o755), cpio.file("init", script, 0o755),
-        cpio.file("etc/passwd", b"root:x:0:0::/root:/bin/sh\nnobody:x:65534:65534::/:/bin/false\n"),
-        cpio.file("etc/group", b"root:x:0:\nnogroup:x:65534:\n"),
-        *cpio.tree(bundle, "perfmodes"), *job.entries()])
+    skeleton = [
+        cpio.folder(name) for name in ("proc", "sys", "dev", "tmp", "run", "root", "etc", "results")
+    ]
+    return cpio.archive(
+        [
+            *skeleton,
+            cpio.character("dev/console", 5, 1),
+            cpio.character("dev/null", 1, 3),
+            cpio.file("bin/busybox", busybox, 0o755),
+            cpio.link("bin/sh", "busybox"),
+            cpio.file("bin/cksum", (here / "cksum").read_bytes(), 0o755),
+            cpio.file("init", script, 0o755),
+            cpio.file(
+                "etc/passwd", b"root:x:0:0::/root:/bin/sh\nnobody:x:65534:65534::/:/bin/false\n"
+            ),
+            cpio.file("etc/group", b"root:x:0:\nnogroup:x:65534:\n"),
+            *cpio.tree(bundle, "perfmodes"),
+            *job.entries(),
+        ]
+    )

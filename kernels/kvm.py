@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: MIT
 """May KVM be used here? Found out by running a million loop turns in it, under an alarm.
 
-/dev/kvm alone says little: a nested host may run a guest through an instruction emulator, a thousand
-times too slow for a kernel to boot, while every ioctl succeeds. Seen: 1.4 s for this loop on such a host,
-and 17 ms for a hundredth of it, so a shorter loop would not tell. Real hardware needs about a millisecond.
+/dev/kvm alone says little: a nested host may run a guest through an instruction emulator, a
+thousand times too slow for a kernel to boot, while every ioctl succeeds. Seen: 1.4 s for this loop
+on such a host, and 17 ms for a hundredth of it, so a shorter loop would not tell. Real hardware
+needs about a millisecond.
 """
 
 from __future__ import annotations
@@ -37,9 +38,11 @@ def _trial(device: str) -> bool:
         return False
     vm = fcntl.ioctl(kvm, KVM_CREATE_VM, 0)
     memory = mmap.mmap(-1, 0x1000, mmap.MAP_SHARED | mmap.MAP_ANONYMOUS)
-    memory[:len(LOOP)] = LOOP
+    memory[: len(LOOP)] = LOOP
     address = ctypes.addressof(ctypes.c_char.from_buffer(memory))
-    fcntl.ioctl(vm, KVM_SET_USER_MEMORY_REGION, struct.pack("=IIQQQ", 0, 0, 0x1000, 0x1000, address))
+    fcntl.ioctl(
+        vm, KVM_SET_USER_MEMORY_REGION, struct.pack("=IIQQQ", 0, 0, 0x1000, 0x1000, address)
+    )
     vcpu = fcntl.ioctl(vm, KVM_CREATE_VCPU, 0)
     run = mmap.mmap(vcpu, fcntl.ioctl(kvm, KVM_GET_VCPU_MMAP_SIZE, 0))
     sregs = bytearray(SREGS_SIZE)

@@ -23,7 +23,7 @@ class Wires:
 
 
 def channel_name(row: Row) -> str:
-    """The tty results leave the guest by: its own, or the console with frames among the messages."""
+    """The tty results leave by: one of their own, or the console, frames among messages."""
     return row.arch.results_tty or row.arch.console
 
 
@@ -45,32 +45,78 @@ def qemu_version(row: Row) -> str:
     """'7.2.22 (Debian 1:7.2+dfsg-7)' or empty for user-mode Linux."""
     if row.arch.runner != "qemu":
         return ""
-    text = subprocess.run([program(row), "--version"], capture_output=True, text=True, timeout=20, check=False).stdout
+    text = subprocess.run(
+        [program(row), "--version"], capture_output=True, text=True, timeout=20, check=False
+    ).stdout
     match = re.search(r"version (.*)", text)
     return match[1].strip() if match else "unknown"
 
 
 def _qemu(row: Row, kernel: Path, initrd: Path, wires: Wires, kvm: bool) -> list[str]:
     fast = emulator(row, kvm) == "qemu-kvm"
-    argv = [program(row), "-M", row.machine, "-accel", "kvm" if fast else row.accel,
-            "-cpu", "host" if fast else row.cpu, "-smp", str(row.cpus), "-m", str(row.memory),
-            "-nodefaults", "-display", "none", "-no-reboot",
-            "-chardev", f"file,id=console,path=/dev/fd/{wires.console}", "-serial", "chardev:console",
-            "-chardev", f"socket,id=qmp,fd={wires.qmp}", "-mon", "chardev=qmp,mode=control"]
+    argv = [
+        program(row),
+        "-M",
+        row.machine,
+        "-accel",
+        "kvm" if fast else row.accel,
+        "-cpu",
+        "host" if fast else row.cpu,
+        "-smp",
+        str(row.cpus),
+        "-m",
+        str(row.memory),
+        "-nodefaults",
+        "-display",
+        "none",
+        "-no-reboot",
+        "-chardev",
+        f"file,id=console,path=/dev/fd/{wires.console}",
+        "-serial",
+        "chardev:console",
+        "-chardev",
+        f"socket,id=qmp,fd={wires.qmp}",
+        "-mon",
+        "chardev=qmp,mode=control",
+    ]
     if row.arch.results:
         argv += ["-chardev", f"file,id=results,path=/dev/fd/{wires.results}", *row.arch.results]
     append = f"console={row.arch.console} quiet panic=-1 {row.append}".strip()
-    return [*argv, *row.qemu_args, "-kernel", str(kernel), "-initrd", str(initrd), "-append", append]
+    return [
+        *argv,
+        *row.qemu_args,
+        "-kernel",
+        str(kernel),
+        "-initrd",
+        str(initrd),
+        "-append",
+        append,
+    ]
 
 
 def _uml(row: Row, kernel: Path, initrd: Path, wires: Wires, scratch: Path) -> list[str]:
-    return [str(kernel), f"mem={row.memory}M", f"initrd={initrd}", f"uml_dir={scratch}/", "umid=guest",
-            "con=null", f"con0=null,fd:{wires.console}", f"ssl0=null,fd:{wires.results}",
-            f"console={row.arch.console}", "quiet", *row.append.split()]
+    return [
+        str(kernel),
+        f"mem={row.memory}M",
+        f"initrd={initrd}",
+        f"uml_dir={scratch}/",
+        "umid=guest",
+        "con=null",
+        f"con0=null,fd:{wires.console}",
+        f"ssl0=null,fd:{wires.results}",
+        f"console={row.arch.console}",
+        "quiet",
+        *row.append.split(),
+    ]
 
 
-def command(row: Row, kernel: Path, initrd: Path, wires: Wires, scratch: Path, kvm: bool) -> list[str]:
-    """The whole command. setpriv: if this program is killed outright, the kernel takes the guest along."""
-    inner = _uml(row, kernel, initrd, wires, scratch) if row.arch.runner == "uml" \
+def command(
+    row: Row, kernel: Path, initrd: Path, wires: Wires, scratch: Path, kvm: bool
+) -> list[str]:
+    """The whole command. setpriv: when this program is killed outright, its guest goes too."""
+    inner = (
+        _uml(row, kernel, initrd, wires, scratch)
+        if row.arch.runner == "uml"
         else _qemu(row, kernel, initrd, wires, kvm)
+    )
     return ["setpriv", "--pdeathsig", "KILL", "--", *inner]

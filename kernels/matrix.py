@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""matrix.toml as checked, frozen rows. A misspelt field is an error, not a silently ignored wish."""
+"""matrix.toml as checked, frozen rows. A misspelt field is an error, not an ignored wish."""
 
 from __future__ import annotations
 
@@ -93,7 +93,12 @@ class Matrix:
         if arch not in self.arches:
             raise Usage(f"no architecture {arch!r}; there are: {' '.join(self.arches)}")
         stem = re.sub(r"[^a-z0-9.+_-]", "-", kernel.name.lower())[:40].strip("-.") or "kernel"
-        table = {"name": f"own-{stem}", "arch": arch, "why": "your own kernel", "kernel": str(kernel)}
+        table = {
+            "name": f"own-{stem}",
+            "arch": arch,
+            "why": "your own kernel",
+            "kernel": str(kernel),
+        }
         return _row(table, self.arches, self.defaults)
 
 
@@ -118,7 +123,9 @@ def _arch(name: str, table: dict[str, Any]) -> Arch:
     arch: Arch = _build(Arch, f"[arch.{name}]", {**table, "name": name})
     if arch.runner not in ("qemu", "uml"):
         raise Usage(f"[arch.{name}]: runner is qemu or uml")
-    if arch.runner == "qemu" and not (arch.qemu and arch.qemu_package and arch.machine and arch.cpu):
+    if arch.runner == "qemu" and not (
+        arch.qemu and arch.qemu_package and arch.machine and arch.cpu
+    ):
         raise Usage(f"[arch.{name}]: qemu, qemu_package, machine and cpu are needed")
     if bool(arch.results) and not arch.results_tty:
         raise Usage(f"[arch.{name}]: results without results_tty")
@@ -138,8 +145,13 @@ def _row(table: dict[str, Any], arches: dict[str, Arch], defaults: dict[str, Any
     if not SERIES.fullmatch(row.series) or not row.why:
         raise Usage(f"{where}: series is X.Y or newest, and why is needed")
     base = row.arch
-    return replace(row, machine=row.machine or base.machine, cpu=row.cpu or base.cpu,
-                   accel=row.accel or base.accel, append=f"{base.append} {row.append}".strip())
+    return replace(
+        row,
+        machine=row.machine or base.machine,
+        cpu=row.cpu or base.cpu,
+        accel=row.accel or base.accel,
+        append=f"{base.append} {row.append}".strip(),
+    )
 
 
 def parse(text: str) -> Matrix:

@@ -56,7 +56,9 @@ def wanted(row: Row, name: str) -> bool:
     if row.package:
         return name == row.package
     flavour = re.escape(row.flavour)
-    return bool(re.fullmatch(rf"linux-(?:image|binary)-(?:unsigned-)?{ABI}-{flavour}(?:-unsigned)?", name))
+    return bool(
+        re.fullmatch(rf"linux-(?:image|binary)-(?:unsigned-)?{ABI}-{flavour}(?:-unsigned)?", name)
+    )
 
 
 def series(version: str) -> str:
@@ -66,7 +68,9 @@ def series(version: str) -> str:
 
 
 def _stanza(text: str) -> dict[str, str]:
-    pairs = (line.split(": ", 1) for line in text.splitlines() if line[:1].isalpha() and ": " in line)
+    pairs = (
+        line.split(": ", 1) for line in text.splitlines() if line[:1].isalpha() and ": " in line
+    )
     return {key: value for key, value in pairs}
 
 
@@ -77,22 +81,43 @@ def _stanzas(text: str, prefix: str) -> Iterator[str]:
     while start >= 0:
         end = text.find("\n\n", start + 1)
         end = len(text) if end < 0 else end
-        yield text[start + 1:end]
+        yield text[start + 1 : end]
         start = text.find(f"\nPackage: {prefix}", end)
 
 
 def _package(fields: dict[str, str], base_uri: str, suite: str) -> Package | None:
-    filename, sha256, size = fields.get("Filename", ""), fields.get("SHA256", ""), fields.get("Size", "")
-    if not SHA256.fullmatch(sha256) or not size.isdecimal() or not VERSION.fullmatch(fields.get("Version", "")):
+    filename, sha256, size = (
+        fields.get("Filename", ""),
+        fields.get("SHA256", ""),
+        fields.get("Size", ""),
+    )
+    if (
+        not SHA256.fullmatch(sha256)
+        or not size.isdecimal()
+        or not VERSION.fullmatch(fields.get("Version", ""))
+    ):
         return None
-    if not PLAIN.fullmatch(fields["Package"]) or not filename or filename.startswith("/") or ".." in filename.split("/"):
+    if (
+        not PLAIN.fullmatch(fields["Package"])
+        or not filename
+        or filename.startswith("/")
+        or ".." in filename.split("/")
+    ):
         return None
-    return Package(fields["Package"], fields["Version"], fields.get("Architecture", ""), filename,
-                   int(size), sha256, base_uri, suite)
+    return Package(
+        fields["Package"],
+        fields["Version"],
+        fields.get("Architecture", ""),
+        filename,
+        int(size),
+        sha256,
+        base_uri,
+        suite,
+    )
 
 
 def read_index(text: str, names: Iterable[str], base_uri: str, suite: str) -> Iterator[Package]:
-    """Packages whose name starts with one of `names`; a stanza that lies about itself is passed over."""
+    """Packages whose name starts with one of `names`; a stanza that lies is passed over."""
     for prefix in names:
         for stanza in _stanzas(text, prefix):
             package = _package(_stanza(stanza), base_uri, suite)
@@ -107,7 +132,11 @@ def _order(one: Package, two: Package) -> int:
 
 def candidates(row: Row, packages: Iterable[Package]) -> list[Package]:
     """Newest version first; of one version the smallest file (vmlinuz without modules) first."""
-    fitting = {package.sha256: package for package in packages
-               if wanted(row, package.name) and package.size >= SHELL_SIZE
-               and (row.package or row.series in ("newest", series(package.version)))}
+    fitting = {
+        package.sha256: package
+        for package in packages
+        if wanted(row, package.name)
+        and package.size >= SHELL_SIZE
+        and (row.package or row.series in ("newest", series(package.version)))
+    }
     return sorted(fitting.values(), key=functools.cmp_to_key(_order))

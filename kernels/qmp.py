@@ -11,7 +11,7 @@ REASONS = {"guest-shutdown": "shutdown", "guest-reset": "reset", "guest-panic": 
 
 
 class Qmp:
-    """Reads events from a connected socket; `ended` becomes shutdown, reset, panic or another reason."""
+    """Reads events from a connected socket; `ended` becomes shutdown, reset, panic or a reason."""
 
     def __init__(self, connection: socket.socket) -> None:
         self.connection = connection

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The life of one row: kernel and bundle fetched, booted, result directory finished and reported on."""
+"""The life of one row: fetched, booted, its result directory finished and reported on."""
 
 from __future__ import annotations
 
@@ -69,8 +69,13 @@ def find_bundle(arch: str, host: str, build: bool) -> Path:
     """build/<arch>/bundle, made afresh when this machine can."""
     bundle = ROOT / "build" / arch / "bundle"
     if build and arch == host:
-        result = subprocess.run(["make", "-C", str(ROOT), "--no-print-directory", "-s", f"ARCH={arch}", "bundle"],
-                                capture_output=True, text=True, errors="replace", check=False)
+        result = subprocess.run(
+            ["make", "-C", str(ROOT), "--no-print-directory", "-s", f"ARCH={arch}", "bundle"],
+            capture_output=True,
+            text=True,
+            errors="replace",
+            check=False,
+        )
         if result.returncode:
             said = (result.stderr.strip() or "no message").splitlines()[-1]
             raise Missing(f"make bundle failed: {said[:200]}")
@@ -83,9 +88,14 @@ def _kernel(row: Row, fetcher: Fetcher) -> Kernel:
     if row.kernel:
         return _own_kernel(row, fetcher)
     deb = fetcher.kernel(row)
-    facts = {"kernel_package": deb.package.name, "kernel_package_version": deb.package.version,
-             "kernel_package_sha256": deb.package.sha256}
-    return Kernel(image.kernel_file(deb.path, deb.package.sha256, row.arch.unpack, fetcher.cache), facts)
+    facts = {
+        "kernel_package": deb.package.name,
+        "kernel_package_version": deb.package.version,
+        "kernel_package_sha256": deb.package.sha256,
+    }
+    return Kernel(
+        image.kernel_file(deb.path, deb.package.sha256, row.arch.unpack, fetcher.cache), facts
+    )
 
 
 def _own_kernel(row: Row, fetcher: Fetcher) -> Kernel:
@@ -101,9 +111,20 @@ def _own_kernel(row: Row, fetcher: Fetcher) -> Kernel:
 
 def _guest_args(row: Row, wishes: Wishes, facts: dict[str, str]) -> tuple[str, ...]:
     env = {"emulator": machine.emulator(row, wishes.kvm), "kernel_row": row.name, **facts}
-    lines = [f"{key}={value}" for key, value in env.items()] + [f"limit={limit}" for limit in row.limits]
+    lines = [f"{key}={value}" for key, value in env.items()] + [
+        f"limit={limit}" for limit in row.limits
+    ]
     pairs = [word for line in lines for word in ("--env", line)]
-    return ("--suite", wishes.suite, *wishes.guest_args, "--out", "/results/run", "--no-install", "--quiet", *pairs)
+    return (
+        "--suite",
+        wishes.suite,
+        *wishes.guest_args,
+        "--out",
+        "/results/run",
+        "--no-install",
+        "--quiet",
+        *pairs,
+    )
 
 
 @dataclass
@@ -140,7 +161,11 @@ class Runner:
         self.on_state(row, "fetching")
         kernel = _kernel(row, self.fetcher)
         busybox = image.member(self.fetcher.busybox(row).path, image.BUSYBOX)
-        job = image.Job(_guest_args(row, self.wishes, kernel.facts), machine.channel_name(row), self.wishes.paranoid)
+        job = image.Job(
+            _guest_args(row, self.wishes, kernel.facts),
+            machine.channel_name(row),
+            self.wishes.paranoid,
+        )
         initrd = image.initramfs(busybox, bundle, job)
         for report.attempts in range(1, ATTEMPTS + 1):
             self._attempt(report, kernel, initrd)
@@ -156,26 +181,48 @@ class Runner:
         channel.on_file = lambda name: self.on_state(row, f"{len(channel.files)} files, {name}")
         self.on_state(row, "booting")
         try:
-            report.outcome = boot(row, kernel.path, initrd, channel, part / "console.log",
-                                  kvm=self.wishes.kvm, stop=self.stop)
+            report.outcome = boot(
+                row,
+                kernel.path,
+                initrd,
+                channel,
+                part / "console.log",
+                kvm=self.wishes.kvm,
+                stop=self.stop,
+            )
         except KeyboardInterrupt:
             shutil.rmtree(part, ignore_errors=True)
             raise
         report.release = channel.release
-        (part / "boot.json").write_text(json.dumps(self._facts(report, channel, kernel, part), indent=1) + "\n")
+        (part / "boot.json").write_text(
+            json.dumps(self._facts(report, channel, kernel, part), indent=1) + "\n"
+        )
         if self.wishes.keep:
             (part / "initrd").write_bytes(initrd)
             shutil.copyfile(kernel.path, part / "kernel")
         shutil.rmtree(self.results / row.name, ignore_errors=True)
         part.rename(self.results / row.name)
 
-    def _facts(self, report: Report, channel: Channel, kernel: Kernel, part: Path) -> dict[str, Any]:
+    def _facts(
+        self, report: Report, channel: Channel, kernel: Kernel, part: Path
+    ) -> dict[str, Any]:
         row = report.row
-        facts = {"format": 1, "row": row.name, "arch": row.arch.name, "release": report.release,
-                 **asdict(report.outcome), "infra": report.outcome.infra, "attempts": report.attempts,
-                 "emulator": machine.emulator(row, self.wishes.kvm), "qemu_version": machine.qemu_version(row),
-                 **kernel.facts, "limits": list(row.limits), "files": channel.frames,
-                 "noise_bytes": channel.noise, "refused": channel.refused}
+        facts = {
+            "format": 1,
+            "row": row.name,
+            "arch": row.arch.name,
+            "release": report.release,
+            **asdict(report.outcome),
+            "infra": report.outcome.infra,
+            "attempts": report.attempts,
+            "emulator": machine.emulator(row, self.wishes.kvm),
+            "qemu_version": machine.qemu_version(row),
+            **kernel.facts,
+            "limits": list(row.limits),
+            "files": channel.frames,
+            "noise_bytes": channel.noise,
+            "refused": channel.refused,
+        }
         if report.outcome.ended != "done":
             facts["console_tail"] = console_tail(part / "console.log")
         return facts
@@ -184,7 +231,9 @@ class Runner:
         """Verdicts are reports' business; here they are only counted."""
         folder = self.results / report.row.name
         if report.outcome.infra:
-            report.error = f"{report.outcome.ended}: {report.outcome.reason} ({report.attempts} attempts)"
+            report.error = (
+                f"{report.outcome.ended}: {report.outcome.reason} ({report.attempts} attempts)"
+            )
             return
         self.on_state(report.row, "reporting")
         judge(report, folder)
@@ -199,7 +248,9 @@ def console_tail(path: Path) -> str:
 def judge(report: Report, folder: Path) -> None:
     """`reports result` on a finished directory, then the counts it wrote down."""
     argv = [sys.executable, "-m", "reports", "result", str(folder), "--quiet"]
-    result = subprocess.run(argv, cwd=ROOT, capture_output=True, text=True, errors="replace", check=False)
+    result = subprocess.run(
+        argv, cwd=ROOT, capture_output=True, text=True, errors="replace", check=False
+    )
     if result.returncode not in (0, 1):
         said = (result.stderr.strip() or f"exit status {result.returncode}").splitlines()[-1]
         why = report.outcome.reason and f"{report.outcome.ended}: {report.outcome.reason}; "
@@ -214,11 +265,19 @@ def resumable(results: Path, row: Row) -> Report | None:
     folder = results / row.name
     try:
         facts = json.loads((folder / "boot.json").read_text())
-        outcome = Outcome(**{key: facts[key] for key in ("ended", "reason", "stage", "wall", "cpu", "times")})
+        outcome = Outcome(
+            **{key: facts[key] for key in ("ended", "reason", "stage", "wall", "cpu", "times")}
+        )
     except (OSError, ValueError, KeyError):
         return None
     if outcome.infra:
         return None
-    report = Report(row, outcome, release=facts.get("release", ""), attempts=facts.get("attempts", 1), resumed=True)
+    report = Report(
+        row,
+        outcome,
+        release=facts.get("release", ""),
+        attempts=facts.get("attempts", 1),
+        resumed=True,
+    )
     judge(report, folder)
     return report

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What a person sees: a live line per kernel on a terminal, and one plain line per kernel at its end."""
+"""What a person sees: a live line per kernel on a terminal, one plain line at its end."""
 
 from __future__ import annotations
 
@@ -27,8 +27,11 @@ def listing(matrix: Matrix, rows: list[Row], out: Console) -> None:
     """--list: every row with its reason, its limits and its tags."""
     for row in rows or list(matrix.rows.values()):
         what = row.package or f"{row.series} {row.flavour}"
-        out.print(f"{row.name:<22} {what} ({', '.join(row.suites)}); tags: {', '.join(sorted(row.all_tags()))}",
-                  soft_wrap=True)
+        out.print(
+            f"{row.name:<22} {what} ({', '.join(row.suites)}); "
+            f"tags: {', '.join(sorted(row.all_tags()))}",
+            soft_wrap=True,
+        )
         out.print(f"{'':<22} {row.why}", soft_wrap=True)
         for limit in row.limits:
             out.print(f"{'':<22} not to be read from it: {limit}", soft_wrap=True)
@@ -44,11 +47,21 @@ def line(report: Report) -> str:
     if report.error:
         return f"{name} no result: {report.error}"
     ended = outcome.ended if outcome.ended == "done" else f"{outcome.ended} ({outcome.reason})"
-    again = ", from the earlier run" if report.resumed else f", {report.attempts} attempts" if report.attempts > 1 else ""
-    verdicts = "; ".join(f"{persona}: {counts(count)}" for persona, count in report.verdicts.items())
+    again = (
+        ", from the earlier run"
+        if report.resumed
+        else f", {report.attempts} attempts"
+        if report.attempts > 1
+        else ""
+    )
+    verdicts = "; ".join(
+        f"{persona}: {counts(count)}" for persona, count in report.verdicts.items()
+    )
     marks = ", unexpected verdicts" if report.unexpected else ""
-    return (f"{name} {report.release}: {ended}{marks}; {verdicts}; "
-            f"{outcome.wall:.1f} s wall, {outcome.cpu:.1f} s cpu{again}")
+    return (
+        f"{name} {report.release}: {ended}{marks}; {verdicts}; "
+        f"{outcome.wall:.1f} s wall, {outcome.cpu:.1f} s cpu{again}"
+    )
 
 
 class Progress:
@@ -72,7 +85,7 @@ class Progress:
             self.out.print(Text(text, style="dim"), soft_wrap=True)
 
     def result(self, text: str) -> None:
-        """A finished line goes to standard output, above the live ones where they share a terminal."""
+        """A finished line goes to standard output; above the live ones on a shared terminal."""
         if self.out.is_terminal and sys.stdout.isatty():
             self.out.print(Text(text), soft_wrap=True)
         else:
@@ -83,7 +96,11 @@ class Progress:
         for name, state in list(self.state.items()):
             began = self.began[name]
             spent = f"{time.monotonic() - began:.0f} s" if began else ""
-            table.add_row(Text(name, style="bold"), Text(spent), Text(state, no_wrap=True, overflow="ellipsis"))
+            table.add_row(
+                Text(name, style="bold"),
+                Text(spent),
+                Text(state, no_wrap=True, overflow="ellipsis"),
+            )
         return table
 
     @contextmanager
@@ -91,6 +108,12 @@ class Progress:
         if not self.out.is_terminal:
             yield
             return
-        with Live(self, console=self.out, refresh_per_second=4, transient=True,
-                  redirect_stdout=False, redirect_stderr=False):
+        with Live(
+            self,
+            console=self.out,
+            refresh_per_second=4,
+            transient=True,
+            redirect_stdout=False,
+            redirect_stderr=False,
+        ):
             yield

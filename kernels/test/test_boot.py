@@ -9,6 +9,7 @@ import threading
 import time
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -22,10 +23,18 @@ from kernels.qmp import Qmp
 from kernels.run import Kernel, Report, Runner, Wishes, resumable
 
 UML = replace(matrix.load().rows["uml"], boot_timeout=1, timeout=2, stall=1)
-KTAP = b"TAP version 13\n1..0\n#:launch: exit=0 signal=0 ms=1 timeout=0 truncated=0 leftover=0 bytes=20\n"
+KTAP = (
+    b"TAP version 13\n1..0\n"
+    b"#:launch: exit=0 signal=0 ms=1 timeout=0 truncated=0 leftover=0 bytes=20\n"
+)
 ENV = b"format=1\narch=x86_64\nrelease=6.1.0\n"
 HEAD = """#!/bin/sh
-for word; do case $word in con0=*) console=/dev/fd/${word##*:} ;; ssl0=*) results=/dev/fd/${word##*:} ;; esac; done
+for word; do
+	case $word in
+	con0=*) console=/dev/fd/${word##*:} ;;
+	ssl0=*) results=/dev/fd/${word##*:} ;;
+	esac
+done
 init() { echo '@@init 6.1.0' > $results; }
 ktap() { cat "$0.ktap" > $results; }
 """
@@ -43,40 +52,72 @@ def guest(folder: Path, body: str) -> Path:
     return kernel
 
 
-def play(folder: Path, body: str, row: Row = UML, limits: Limits = Limits()) -> tuple[Outcome, Channel]:
+def play(
+    folder: Path, body: str, row: Row = UML, limits: Limits = Limits()
+) -> tuple[Outcome, Channel]:
     (folder / "out").mkdir()
     booting.GRACE = 0.5
     channel = Channel(folder / "out", limits)
     return boot(row, guest(folder, body), b"initrd", channel, folder / "console.log"), channel
 
 
-@pytest.mark.parametrize(("body", "ended", "stage", "said"), [
-    ("init; ktap; echo '@@end 2' > $results; echo '@@exit 0' > $results; sleep 60", "done", "probes", ""),
-    ("init; ktap; echo '@@end 2' > $results", "done", "probes", ""),
-    ("init; ktap; echo '@@end 3' > $results; echo '@@exit 0' > $results; sleep 60", "incomplete", "probes", "2 of 3 files"),
-    ("init; echo '@@exit 2' > $results; sleep 60", "incomplete", "init", "status 2 and no end marker"),
-    ("init; sleep 0.8; ktap; sleep 0.8; echo '@@end 2' > $results", "done", "probes", ""),
-    ("init; ktap", "shutdown", "probes", "powered off before its end marker"),
-    ("init; ktap; echo 'Kernel panic - not syncing: oh dear' > $console", "panic", "probes", "oh dear"),
-    ("init; ktap; sleep 60", "hang", "probes", "no file for 1 s, last one: root/a.b.ktap"),
-    ("sleep 60", "hang", "boot", "init did not speak within 1 s"),
-    ("echo cannot start: $0 > $console; exit 1", "died", "boot", "cannot start"),
-    ("init; ktap; yes > $results", "flood", "probes", "bytes of noise"),
-    ("init; ktap; yes 0123456789abcdef > $console", "flood", "probes", "bytes on the console"),
-    ("init; while :; do ktap; sleep 0.1; done", "hang", "probes", "not done after 2 s"),
-])
+@pytest.mark.parametrize(
+    ("body", "ended", "stage", "said"),
+    [
+        (
+            "init; ktap; echo '@@end 2' > $results; echo '@@exit 0' > $results; sleep 60",
+            "done",
+            "probes",
+            "",
+        ),
+        ("init; ktap; echo '@@end 2' > $results", "done", "probes", ""),
+        (
+            "init; ktap; echo '@@end 3' > $results; echo '@@exit 0' > $results; sleep 60",
+            "incomplete",
+            "probes",
+            "2 of 3 files",
+        ),
+        (
+            "init; echo '@@exit 2' > $results; sleep 60",
+            "incomplete",
+            "init",
+            "status 2 and no end marker",
+        ),
+        ("init; sleep 0.8; ktap; sleep 0.8; echo '@@end 2' > $results", "done", "probes", ""),
+        ("init; ktap", "shutdown", "probes", "powered off before its end marker"),
+        (
+            "init; ktap; echo 'Kernel panic - not syncing: oh dear' > $console",
+            "panic",
+            "probes",
+            "oh dear",
+        ),
+        ("init; ktap; sleep 60", "hang", "probes", "no file for 1 s, last one: root/a.b.ktap"),
+        ("sleep 60", "hang", "boot", "init did not speak within 1 s"),
+        ("echo cannot start: $0 > $console; exit 1", "died", "boot", "cannot start"),
+        ("init; ktap; yes > $results", "flood", "probes", "bytes of noise"),
+        ("init; ktap; yes 0123456789abcdef > $console", "flood", "probes", "bytes on the console"),
+        ("init; while :; do ktap; sleep 0.1; done", "hang", "probes", "not done after 2 s"),
+    ],
+)
 def test_how_a_guest_ends(tmp_path: Path, body: str, ended: str, stage: str, said: str) -> None:
     start = time.monotonic()
     outcome, _ = play(tmp_path, body)
     assert (outcome.ended, outcome.stage) == (ended, stage) and said in outcome.reason
     assert time.monotonic() - start < 8
     assert outcome.infra == (ended not in ("done", "flood") and stage != "probes")
-    assert str(tmp_path) not in outcome.reason and str(tmp_path).encode() not in (tmp_path / "console.log").read_bytes()
+    assert (
+        str(tmp_path) not in outcome.reason
+        and str(tmp_path).encode() not in (tmp_path / "console.log").read_bytes()
+    )
 
 
 def alive(group: int) -> list[str]:
     """Processes of a group that still run; dead ones may wait for a slow process 1."""
-    stats = [path.read_text().rpartition(")")[2].split() for path in Path("/proc").glob("[0-9]*/stat") if path.exists()]
+    stats = [
+        path.read_text().rpartition(")")[2].split()
+        for path in Path("/proc").glob("[0-9]*/stat")
+        if path.exists()
+    ]
     return [fields[0] for fields in stats if int(fields[2]) == group and fields[0] not in "ZX"]
 
 
@@ -91,24 +132,37 @@ def test_nothing_is_left_behind(tmp_path: Path) -> None:
 
 def test_a_console_without_a_second_line_carries_frames(tmp_path: Path) -> None:
     row = replace(UML, arch=replace(UML.arch, results_tty=""))
-    outcome, channel = play(tmp_path, "results=$console; echo 'Linux version' > $console; init; ktap; "
-                            "echo 'audit: noise' > $console; echo '@@end 2' > $results; echo '@@exit 0' > $results", row)
+    outcome, channel = play(
+        tmp_path,
+        "results=$console; echo 'Linux version' > $console; init; ktap; "
+        "echo 'audit: noise' > $console; echo '@@end 2' > $results; echo '@@exit 0' > $results",
+        row,
+    )
     assert outcome.ended == "done" and len(channel.files) == 2
     assert machine.channel_name(row) == "tty0"
 
 
-@pytest.mark.parametrize(("lines", "ended"), [
-    ([{"event": "SHUTDOWN", "data": {"guest": True, "reason": "guest-shutdown"}}], "shutdown"),
-    ([{"event": "SHUTDOWN", "data": {"guest": True, "reason": "guest-reset"}}], "reset"),
-    ([{"event": "GUEST_PANICKED"}, {"event": "SHUTDOWN", "data": {"reason": "guest-panic"}}], "panic"),
-    ([{"event": "RESUME"}, [], "x"], "")])
+@pytest.mark.parametrize(
+    ("lines", "ended"),
+    [
+        ([{"event": "SHUTDOWN", "data": {"guest": True, "reason": "guest-shutdown"}}], "shutdown"),
+        ([{"event": "SHUTDOWN", "data": {"guest": True, "reason": "guest-reset"}}], "reset"),
+        (
+            [{"event": "GUEST_PANICKED"}, {"event": "SHUTDOWN", "data": {"reason": "guest-panic"}}],
+            "panic",
+        ),
+        ([{"event": "RESUME"}, [], "x"], ""),
+    ],
+)
 def test_the_monitors_word(lines: list[object], ended: str) -> None:
     ours, theirs = socket.socketpair()
     with ours, theirs:
         qmp = Qmp(ours)
-        stream = b'{"QMP": {}}\nnonsense\n' + b"".join(json.dumps(line).encode() + b"\n" for line in lines)
+        stream = b'{"QMP": {}}\nnonsense\n' + b"".join(
+            json.dumps(line).encode() + b"\n" for line in lines
+        )
         for at in range(0, len(stream), 5):
-            qmp.feed(stream[at:at + 5])
+            qmp.feed(stream[at : at + 5])
         assert qmp.ended == ended and b"qmp_capabilities" in theirs.recv(100)
 
 
@@ -119,18 +173,28 @@ def test_command_lines() -> None:
         argv = machine.command(row, Path("/k"), Path("/i"), wires, Path("/s"), kvm=False)
     except Missing:
         pytest.skip("no qemu")
-    assert argv[:4] == ["setpriv", "--pdeathsig", "KILL", "--"] and "-no-reboot" in argv and "-nodefaults" in argv
+    assert (
+        argv[:4] == ["setpriv", "--pdeathsig", "KILL", "--"]
+        and "-no-reboot" in argv
+        and "-nodefaults" in argv
+    )
     assert argv[argv.index("-append") + 1].startswith("console=ttyS0 quiet panic=-1")
     assert "kvm" in machine.command(row, Path("/k"), Path("/i"), wires, Path("/s"), kvm=True)
     with pytest.raises(Missing, match="apt-get install qemu-system-vax"):
-        machine.program(replace(row, arch=replace(row.arch, qemu="qemu-none", qemu_package="qemu-system-vax")))
+        machine.program(
+            replace(row, arch=replace(row.arch, qemu="qemu-none", qemu_package="qemu-system-vax"))
+        )
 
 
 class Stub(Runner):
     """A runner whose kernels are scripts and need no network."""
 
-    def __init__(self, folder: Path, bodies: dict[str, str], stop: threading.Event | None = None) -> None:
-        super().__init__(folder / "results", None, Wishes(), {"x86_64": folder}, stop or threading.Event())  # type: ignore[arg-type]
+    def __init__(
+        self, folder: Path, bodies: dict[str, str], stop: threading.Event | None = None
+    ) -> None:
+        fetcher: Any = None
+        stop = stop or threading.Event()
+        super().__init__(folder / "results", fetcher, Wishes(), {"x86_64": folder}, stop)
         self.folder, self.bodies = folder, bodies
 
     def _run(self, report: Report) -> None:
@@ -154,7 +218,12 @@ def rows(*names: str) -> list[Row]:
 def test_a_row_ends_in_a_result_directory(tmp_path: Path) -> None:
     report = Stub(tmp_path, {"a": GOOD}).run(rows("a")[0])
     facts = json.loads((tmp_path / "results" / "a" / "boot.json").read_text())
-    assert report.error == "" and report.status == 0 and facts["ended"] == "done" and facts["attempts"] == 1
+    assert (
+        report.error == ""
+        and report.status == 0
+        and facts["ended"] == "done"
+        and facts["attempts"] == 1
+    )
     assert (tmp_path / "results" / "a" / "root" / "a.b.ktap").read_bytes() == KTAP
     assert str(tmp_path) not in json.dumps(facts)
     assert "done" in show.line(report) and "s wall" in show.line(report)
@@ -163,10 +232,17 @@ def test_a_row_ends_in_a_result_directory(tmp_path: Path) -> None:
 
 
 def test_infra_is_retried_once_and_is_no_verdict(tmp_path: Path) -> None:
-    report = Stub(tmp_path, {"a": f"[ -e {tmp_path}/second ] || {{ : > {tmp_path}/second; exit 1; }}; {GOOD}"}).run(rows("a")[0])
+    report = Stub(
+        tmp_path, {"a": f"[ -e {tmp_path}/second ] || {{ : > {tmp_path}/second; exit 1; }}; {GOOD}"}
+    ).run(rows("a")[0])
     assert report.attempts == 2 and report.status == 0
     report = Stub(tmp_path, {"b": "exit 1"}).run(rows("b")[0])
-    assert report.attempts == 2 and report.status == 3 and not report.verdicts and "no result: died" in show.line(report)
+    assert (
+        report.attempts == 2
+        and report.status == 3
+        and not report.verdicts
+        and "no result: died" in show.line(report)
+    )
     assert resumable(tmp_path / "results", rows("b")[0]) is None
 
 
@@ -174,12 +250,18 @@ def test_a_panic_among_the_probes_is_a_result_with_the_console_tail(tmp_path: Pa
     body = "init; ktap; printf 'last words\\033\\nKernel panic - not syncing: x\\n' > $console"
     report = Stub(tmp_path, {"a": body}).run(rows("a")[0])
     facts = json.loads((tmp_path / "results" / "a" / "boot.json").read_text())
-    assert report.status == 1 and report.attempts == 1 and facts["console_tail"].startswith("last words?\nKernel panic")
+    assert (
+        report.status == 1
+        and report.attempts == 1
+        and facts["console_tail"].startswith("last words?\nKernel panic")
+    )
 
 
 def test_an_interrupt_keeps_what_is_finished(tmp_path: Path) -> None:
     stop = threading.Event()
-    runner = Stub(tmp_path, {"a": GOOD, "b": f"init; ktap; echo $$ > {tmp_path}/pid; sleep 60"}, stop)
+    runner = Stub(
+        tmp_path, {"a": GOOD, "b": f"init; ktap; echo $$ > {tmp_path}/pid; sleep 60"}, stop
+    )
     first, second = rows("a", "b")
     runner.run(first)
     threading.Timer(0.7, stop.set).start()
@@ -190,7 +272,8 @@ def test_an_interrupt_keeps_what_is_finished(tmp_path: Path) -> None:
 
 
 def test_a_row_without_a_bundle_states_the_reason(tmp_path: Path) -> None:
-    runner = Runner(tmp_path, None, Wishes(), {"aarch64": "no bundle for aarch64: make ..."})  # type: ignore[arg-type]
+    fetcher: Any = None
+    runner = Runner(tmp_path, fetcher, Wishes(), {"aarch64": "no bundle for aarch64: make"})
     report = runner.run(matrix.load().rows["arm64-6.1"])
     assert report.status == 3 and "no bundle for aarch64" in show.line(report)
 

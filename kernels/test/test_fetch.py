@@ -21,7 +21,9 @@ from kernels import apt, matrix
 from kernels.errors import Missing, Refused
 from kernels.fetch import Fetcher
 
-pytestmark = pytest.mark.skipif(not shutil.which("gpg") or not shutil.which("apt-get"), reason="no gpg or apt-get")
+pytestmark = pytest.mark.skipif(
+    not shutil.which("gpg") or not shutil.which("apt-get"), reason="no gpg or apt-get"
+)
 ROW = replace(matrix.load().rows["amd64-newest"], suites=("test",))
 NEW, OLD = "linux-binary-7.3.4-cloud-amd64", "linux-image-7.3-cloud-amd64"
 
@@ -46,21 +48,48 @@ class Archive:
 
     def _stanza(self, name: str) -> str:
         version, data = self.debs[name]
-        return (f"Package: {name}\nVersion: {version}\nArchitecture: amd64\nFilename: pool/{name}.deb\n"
-                f"Size: {len(data)}\nSHA256: {hashlib.sha256(data).hexdigest()}\n")
+        return (
+            f"Package: {name}\nVersion: {version}\nArchitecture: amd64\nFilename: pool/{name}.deb\n"
+            f"Size: {len(data)}\nSHA256: {hashlib.sha256(data).hexdigest()}\n"
+        )
 
     def gpg(self, *args: str) -> None:
-        subprocess.run(["gpg", "--batch", "--yes", "--quiet", "--pinentry-mode", "loopback", "--passphrase", "",
-                        *args], env={**os.environ, "GNUPGHOME": str(self.home)}, check=True, capture_output=True)
+        subprocess.run(
+            [
+                "gpg",
+                "--batch",
+                "--yes",
+                "--quiet",
+                "--pinentry-mode",
+                "loopback",
+                "--passphrase",
+                "",
+                *args,
+            ],
+            env={**os.environ, "GNUPGHOME": str(self.home)},
+            check=True,
+            capture_output=True,
+        )
 
     def sign(self, user: str = "good") -> None:
         data = self.packages.read_bytes()
         (self.suite / "Release").write_text(
             "Suite: test\nCodename: test\nDate: Sat, 01 Jan 2022 00:00:00 UTC\n"
-            "Valid-Until: Sat, 08 Jan 2022 00:00:00 UTC\nArchitectures: amd64\nComponents: main\nSHA256:\n"
-            f" {hashlib.sha256(data).hexdigest()} {len(data)} main/binary-amd64/Packages\n")
-        self.gpg("--local-user", user, "--clearsign", "-o", str(self.suite / "InRelease"), str(self.suite / "Release"))
-        self.signed += 10  # HTTP dates have seconds: a second signature within one would look unchanged
+            "Valid-Until: Sat, 08 Jan 2022 00:00:00 UTC\nArchitectures: amd64\n"
+            "Components: main\nSHA256:\n"
+            f" {hashlib.sha256(data).hexdigest()} {len(data)} main/binary-amd64/Packages\n"
+        )
+        self.gpg(
+            "--local-user",
+            user,
+            "--clearsign",
+            "-o",
+            str(self.suite / "InRelease"),
+            str(self.suite / "Release"),
+        )
+        self.signed += (
+            10  # HTTP dates have seconds: a second signature within one would look unchanged
+        )
         os.utime(self.suite / "InRelease", (self.signed, self.signed))
 
 
@@ -69,12 +98,28 @@ def keys(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """A key ring with a good key and another one; only the good one is exported for apt."""
     home = tmp_path_factory.mktemp("gpg")
     home.chmod(0o700)
-    run = functools.partial(subprocess.run, env={**os.environ, "GNUPGHOME": str(home)}, check=True, capture_output=True)
+    run = functools.partial(
+        subprocess.run, env={**os.environ, "GNUPGHOME": str(home)}, check=True, capture_output=True
+    )
     for user in ("good", "other"):
-        run(["gpg", "--batch", "--passphrase", "", "--quick-gen-key", user, "rsa2048", "sign", "never"])
+        run(
+            [
+                "gpg",
+                "--batch",
+                "--passphrase",
+                "",
+                "--quick-gen-key",
+                user,
+                "rsa2048",
+                "sign",
+                "never",
+            ]
+        )
     run(["gpg", "--batch", "-o", str(home / "good.gpg"), "--export", "good"])
     yield home
-    subprocess.run(["gpgconf", "--homedir", str(home), "--kill", "gpg-agent"], check=False, capture_output=True)
+    subprocess.run(
+        ["gpgconf", "--homedir", str(home), "--kill", "gpg-agent"], check=False, capture_output=True
+    )
 
 
 @pytest.fixture
@@ -102,7 +147,9 @@ def again(fetcher: Fetcher, refresh: bool = False) -> Fetcher:
     return Fetcher(fetcher.mirror, fetcher.cache, refresh)
 
 
-def test_signed_and_whole_is_taken_even_if_the_suite_is_old(fetcher: Fetcher, archive: Archive) -> None:
+def test_signed_and_whole_is_taken_even_if_the_suite_is_old(
+    fetcher: Fetcher, archive: Archive
+) -> None:
     deb = fetcher.kernel(ROW)
     assert deb.package.name == NEW and deb.path.read_bytes() == archive.debs[NEW][1]
 
@@ -117,7 +164,9 @@ def test_a_cached_file_that_changed_is_fetched_again(fetcher: Fetcher, archive: 
     assert any("not what the signed index says" in line for line in said)
 
 
-def test_a_package_that_differs_from_the_index_is_refused(fetcher: Fetcher, archive: Archive) -> None:
+def test_a_package_that_differs_from_the_index_is_refused(
+    fetcher: Fetcher, archive: Archive
+) -> None:
     data = archive.deb(NEW).read_bytes()
     archive.deb(NEW).write_bytes(b"X" + data[1:])
     with pytest.raises(Refused, match="does not match the signed index"):
@@ -125,14 +174,18 @@ def test_a_package_that_differs_from_the_index_is_refused(fetcher: Fetcher, arch
     assert not list((fetcher.cache / "debs").glob("*.deb"))
 
 
-def test_a_package_that_is_not_served_gives_way_to_the_next(fetcher: Fetcher, archive: Archive) -> None:
+def test_a_package_that_is_not_served_gives_way_to_the_next(
+    fetcher: Fetcher, archive: Archive
+) -> None:
     archive.deb(NEW).unlink()
     assert fetcher.kernel(ROW).package.name == OLD
     archive.deb(OLD).unlink()
     assert again(fetcher).kernel(ROW).package.name == OLD, "it is in the cache"
 
 
-def test_a_release_that_changed_after_signing_is_refused(fetcher: Fetcher, archive: Archive) -> None:
+def test_a_release_that_changed_after_signing_is_refused(
+    fetcher: Fetcher, archive: Archive
+) -> None:
     release = archive.suite / "InRelease"
     release.write_text(release.read_text().replace("Components: main", "Components: mair"))
     with pytest.raises(Refused, match="does not trust"):
@@ -151,7 +204,9 @@ def test_a_foreign_signature_is_refused(fetcher: Fetcher, archive: Archive) -> N
         fetcher.kernel(ROW)
 
 
-def test_a_foreign_signature_is_refused_even_when_an_older_index_is_here(fetcher: Fetcher, archive: Archive) -> None:
+def test_a_foreign_signature_is_refused_even_when_an_older_index_is_here(
+    fetcher: Fetcher, archive: Archive
+) -> None:
     fetcher.kernel(ROW)
     archive.sign("other")
     with pytest.raises(Refused, match="does not trust"):
@@ -160,7 +215,9 @@ def test_a_foreign_signature_is_refused_even_when_an_older_index_is_here(fetcher
         again(fetcher).kernel(ROW)
 
 
-def test_an_index_that_differs_from_the_release_is_refused(fetcher: Fetcher, archive: Archive) -> None:
+def test_an_index_that_differs_from_the_release_is_refused(
+    fetcher: Fetcher, archive: Archive
+) -> None:
     archive.packages.write_text(archive.packages.read_text().replace("7.3.4-1", "9.9.9-1"))
     with pytest.raises(Refused):
         fetcher.kernel(ROW)
@@ -186,22 +243,33 @@ def test_a_suite_the_mirror_lacks_is_passed_over(fetcher: Fetcher) -> None:
 
 def test_sources_are_read_in_both_spellings(tmp_path: Path) -> None:
     (tmp_path / "sources.list.d").mkdir()
-    (tmp_path / "sources.list").write_text("# deb http://no x main\ndeb [arch=amd64 signed-by=/k.gpg] http://a/d bookworm main\n"
-                                           "deb-src http://src/d bookworm main\n")
+    (tmp_path / "sources.list").write_text(
+        "# deb http://no x main\ndeb [arch=amd64 signed-by=/k.gpg] http://a/d bookworm main\n"
+        "deb-src http://src/d bookworm main\n"
+    )
     (tmp_path / "sources.list.d" / "x.sources").write_text(
-        "Types: deb\nURIs: http://b/d\n# note\nSuites: sid\n experimental\nSigned-By:\n -----BEGIN\n\n"
-        "Types: deb\nEnabled: no\nURIs: http://c/d\nSuites: off\n")
+        "Types: deb\nURIs: http://b/d\n# note\nSuites: sid\n experimental\n"
+        "Signed-By:\n -----BEGIN\n\n"
+        "Types: deb\nEnabled: no\nURIs: http://c/d\nSuites: off\n"
+    )
     found = apt.system_sources(tmp_path)
     assert [(s.uris, s.suites, s.signed_by) for s in found] == [
-        (("http://a/d",), ("bookworm",), "/k.gpg"), (("http://b/d",), ("sid", "experimental"), "")]
+        (("http://a/d",), ("bookworm",), "/k.gpg"),
+        (("http://b/d",), ("sid", "experimental"), ""),
+    ]
 
 
 def test_the_mirror_is_the_one_of_the_systems_own_suite(tmp_path: Path) -> None:
     key = tmp_path / "k.gpg"
     key.touch()
-    sources = [apt.Source(("http://other",), ("tool-bookworm",)), apt.Source(("http://deb/d",), ("bookworm",), str(key)),
-               apt.Source(("http://sec/s",), ("bookworm-security",))]
-    assert apt.find_mirror("bookworm", sources) == apt.Mirror("http://deb/d", "http://sec/s", str(key))
+    sources = [
+        apt.Source(("http://other",), ("tool-bookworm",)),
+        apt.Source(("http://deb/d",), ("bookworm",), str(key)),
+        apt.Source(("http://sec/s",), ("bookworm-security",)),
+    ]
+    assert apt.find_mirror("bookworm", sources) == apt.Mirror(
+        "http://deb/d", "http://sec/s", str(key)
+    )
     assert apt.find_mirror("bookworm", sources[:2]).base("x-security") == "http://deb/d-security"
     with pytest.raises(Missing, match="--mirror"):
         apt.find_mirror("noble", sources)

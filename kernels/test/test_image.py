@@ -17,7 +17,11 @@ from kernels.errors import Missing, Refused
 
 def elf(note: bytes) -> bytes:
     """The smallest ELF with one note segment."""
-    head = b"\x7fELF\x02\x01\x01" + bytes(9) + struct.pack("<HHIQQQIHHHHHH", 2, 62, 1, 0, 64, 0, 0, 64, 56, 1, 64, 0, 0)
+    head = (
+        b"\x7fELF\x02\x01\x01"
+        + bytes(9)
+        + struct.pack("<HHIQQQIHHHHHH", 2, 62, 1, 0, 64, 0, 0, 64, 56, 1, 64, 0, 0)
+    )
     return head + struct.pack("<IIQQQQQQ", 4, 4, 120, 0, 0, len(note), len(note), 4) + note
 
 
@@ -38,8 +42,11 @@ def sized(packed: bytes) -> bytes:
     return packed + b"size"
 
 
-@pytest.mark.parametrize("packed", [gzip.compress(elf(XEN)), lzma.compress(elf(XEN)), lzma.compress(elf(XEN), lzma.FORMAT_ALONE)],
-                         ids=["gzip", "xz", "lzma"])
+@pytest.mark.parametrize(
+    "packed",
+    [gzip.compress(elf(XEN)), lzma.compress(elf(XEN)), lzma.compress(elf(XEN), lzma.FORMAT_ALONE)],
+    ids=["gzip", "xz", "lzma"],
+)
 def test_a_bzimage_becomes_its_vmlinux(packed: bytes) -> None:
     assert image.bootable(bzimage(sized(packed)), "pvh") == elf(XEN)
 
@@ -59,17 +66,28 @@ def test_without_a_pvh_entry_the_bzimage_stays() -> None:
     assert image.bootable(b"MZ anything else", "pvh") == b"MZ anything else"
 
 
-@pytest.mark.parametrize("kernel", [
-    bzimage(b"no known magic, surely"), bzimage(sized(gzip.compress(bytes(999))[:15])), bzimage(b"x" * 99, version=0x207),
-    bzimage(b"x" * 99, length=1 << 30), b"", b"short"],
-                         ids=["magic", "cut", "protocol", "outside", "empty", "short"])
+@pytest.mark.parametrize(
+    "kernel",
+    [
+        bzimage(b"no known magic, surely"),
+        bzimage(sized(gzip.compress(bytes(999))[:15])),
+        bzimage(b"x" * 99, version=0x207),
+        bzimage(b"x" * 99, length=1 << 30),
+        b"",
+        b"short",
+    ],
+    ids=["magic", "cut", "protocol", "outside", "empty", "short"],
+)
 def test_a_damaged_bzimage_is_refused(kernel: bytes) -> None:
     with pytest.raises(Refused):
         image.vmlinux(kernel)
 
 
-@pytest.mark.parametrize("data", [b"", b"\x7fELF", b"\x7fELF\x02\x01\x01" + bytes(60), elf(XEN)[:100], elf(b"\xff" * 20)],
-                         ids=["empty", "magic", "zeros", "cut", "note"])
+@pytest.mark.parametrize(
+    "data",
+    [b"", b"\x7fELF", b"\x7fELF\x02\x01\x01" + bytes(60), elf(XEN)[:100], elf(b"\xff" * 20)],
+    ids=["empty", "magic", "zeros", "cut", "note"],
+)
 def test_a_damaged_elf_has_no_entry(data: bytes) -> None:
     assert not image.has_pvh_entry(data)
 
@@ -80,14 +98,27 @@ def make_deb(folder: Path, files: dict[str, bytes]) -> Path:
         (tree / name).parent.mkdir(parents=True, exist_ok=True)
         (tree / name).write_bytes(data)
     (tree / "DEBIAN").mkdir()
-    (tree / "DEBIAN" / "control").write_text("Package: x\nVersion: 1\nArchitecture: all\nMaintainer: x <x@x>\nDescription: x\n")
-    subprocess.run(["dpkg-deb", "--build", "--root-owner-group", str(tree), str(folder / "x.deb")], check=True, capture_output=True)
+    (tree / "DEBIAN" / "control").write_text(
+        "Package: x\nVersion: 1\nArchitecture: all\nMaintainer: x <x@x>\nDescription: x\n"
+    )
+    subprocess.run(
+        ["dpkg-deb", "--build", "--root-owner-group", str(tree), str(folder / "x.deb")],
+        check=True,
+        capture_output=True,
+    )
     return folder / "x.deb"
 
 
-@pytest.mark.parametrize("name", [
-    "boot/vmlinuz-5.10.0-46-cloud-amd64", "usr/lib/modules/7.3.4/vmlinuz.unsigned", "usr/lib/modules/7.2/vmlinuz",
-    "usr/bin/linux.uml", "boot/vmlinux-6.12"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "boot/vmlinuz-5.10.0-46-cloud-amd64",
+        "usr/lib/modules/7.3.4/vmlinuz.unsigned",
+        "usr/lib/modules/7.2/vmlinuz",
+        "usr/bin/linux.uml",
+        "boot/vmlinux-6.12",
+    ],
+)
 def test_the_kernel_is_found_in_a_package(tmp_path: Path, name: str) -> None:
     deb = make_deb(tmp_path, {"usr/share/doc/vmlinuz-x": b"no", name: b"kernel"})
     path = image.kernel_file(deb, "0" * 64, "pvh", tmp_path / "cache")
@@ -106,13 +137,34 @@ def test_a_package_without_kernel_or_no_package_at_all(tmp_path: Path) -> None:
 def test_the_archive_is_what_cpio_reads(tmp_path: Path) -> None:
     if not shutil.which("cpio"):
         pytest.skip("no cpio")
-    data = cpio.archive([cpio.file("a/b/run", b"hello", 0o755), cpio.link("a/sh", "b/run"), cpio.character("dev/console", 5, 1)])
-    listed = subprocess.run(["cpio", "-itv", "--quiet"], input=data, capture_output=True, check=True).stdout.decode()
+    data = cpio.archive(
+        [
+            cpio.file("a/b/run", b"hello", 0o755),
+            cpio.link("a/sh", "b/run"),
+            cpio.character("dev/console", 5, 1),
+        ]
+    )
+    listed = subprocess.run(
+        ["cpio", "-itv", "--quiet"], input=data, capture_output=True, check=True
+    ).stdout.decode()
     kinds = [line[:10] for line in listed.splitlines()]
-    assert kinds == ["drwxr-xr-x", "drwxr-xr-x", "-rwxr-xr-x", "lrwxrwxrwx", "drwxr-xr-x", "crw-------"]
+    assert kinds == [
+        "drwxr-xr-x",
+        "drwxr-xr-x",
+        "-rwxr-xr-x",
+        "lrwxrwxrwx",
+        "drwxr-xr-x",
+        "crw-------",
+    ]
     subprocess.run(["cpio", "-id", "--quiet", "a/b/run"], input=data, cwd=tmp_path, check=True)
     assert (tmp_path / "a" / "b" / "run").read_bytes() == b"hello"
-    assert data == cpio.archive([cpio.file("a/b/run", b"hello", 0o755), cpio.link("a/sh", "b/run"), cpio.character("dev/console", 5, 1)])
+    assert data == cpio.archive(
+        [
+            cpio.file("a/b/run", b"hello", 0o755),
+            cpio.link("a/sh", "b/run"),
+            cpio.character("dev/console", 5, 1),
+        ]
+    )
 
 
 def test_the_initramfs_has_the_bundle_as_a_device_has_it(tmp_path: Path) -> None:
@@ -120,23 +172,45 @@ def test_the_initramfs_has_the_bundle_as_a_device_has_it(tmp_path: Path) -> None
     (tmp_path / "bin" / "launch").write_bytes(b"x")
     (tmp_path / "bin" / "launch").chmod(0o755)
     data = image.initramfs(b"busybox", tmp_path, image.Job(("--suite", "a b"), "ttyS1", "-1"))
-    for text in (b"perfmodes/bin/launch\0", b"init\0", b"job/args\0", b"--suite\na b\n", b"bin/cksum\0", b"TRAILER!!!\0"):
+    for text in (
+        b"perfmodes/bin/launch\0",
+        b"init\0",
+        b"job/args\0",
+        b"--suite\na b\n",
+        b"bin/cksum\0",
+        b"TRAILER!!!\0",
+    ):
         assert text in data
     with pytest.raises(Refused):
         image.Job(("--env", "a=b\nc"), "ttyS1").entries()
 
 
 def test_the_guests_cksum_agrees(tmp_path: Path) -> None:
-    """The shell script for guests against the real one, with busybox doing the work as it will there."""
+    """The shell script for guests against the real one, run by busybox as it will be there."""
     if not shutil.which("busybox"):
         pytest.skip("no busybox")
     (tmp_path / "bin").mkdir()
     subprocess.run(["busybox", "--install", "-s", str(tmp_path / "bin")], check=True)
-    (tmp_path / "mirror").write_bytes(next(e.data for e in image.Job((), "x").entries() if e.name == "job/mirror"))
-    script = Path(image.__file__).with_name("cksum").read_text().replace("/job/mirror", str(tmp_path / "mirror"))
+    (tmp_path / "mirror").write_bytes(
+        next(e.data for e in image.Job((), "x").entries() if e.name == "job/mirror")
+    )
+    script = (
+        Path(image.__file__)
+        .with_name("cksum")
+        .read_text()
+        .replace("/job/mirror", str(tmp_path / "mirror"))
+    )
     for number, data in enumerate((b"", b"hello\n", bytes(range(256)) * 3, b"x" * 70_000)):
         (tmp_path / str(number)).write_bytes(data)
         with open(tmp_path / str(number), "rb") as file:
-            said = subprocess.run(["busybox", "sh", "-c", script], stdin=file, capture_output=True, check=True,
-                                  env={"PATH": str(tmp_path / "bin")}).stdout.split()
-        assert said == subprocess.run(["cksum"], input=data, capture_output=True, check=True).stdout.split()
+            said = subprocess.run(
+                ["busybox", "sh", "-c", script],
+                stdin=file,
+                capture_output=True,
+                check=True,
+                env={"PATH": str(tmp_path / "bin")},
+            ).stdout.split()
+        assert (
+            said
+            == subprocess.run(["cksum"], input=data, capture_output=True, check=True).stdout.split()
+        )

@@ -22,7 +22,7 @@ def test_the_trial_on_this_machine_is_bounded() -> None:
 
 def test_what_is_no_kvm_is_not_usable(tmp_path: Path) -> None:
     assert not kvm.usable(str(tmp_path / "none"))
-    assert timed("/dev/null") [0] is False
+    assert timed("/dev/null")[0] is False
     fifo = tmp_path / "fifo"
     os.mkfifo(fifo)
     assert timed(str(fifo))[0] is False

@@ -29,7 +29,9 @@ def test_the_list_itself_is_valid() -> None:
     listed = matrix.load()
     assert {"amd64-5.10", "amd64-newest", "uml"} <= set(listed.rows)
     assert all(row.why for row in listed.rows.values())
-    assert listed.rows["amd64-newest"].cpu == "max" and "nokaslr" in listed.rows["amd64-5.10"].append
+    assert (
+        listed.rows["amd64-newest"].cpu == "max" and "nokaslr" in listed.rows["amd64-5.10"].append
+    )
 
 
 def test_a_row_is_enough() -> None:
@@ -39,24 +41,27 @@ def test_a_row_is_enough() -> None:
     assert [row.name for row in listed.pick([], ["uml"])] == ["one", "two"]
 
 
-@pytest.mark.parametrize(("text", "said"), [
-    (ROW, "no [arch.uml]"),
-    (ARCH + ROW + ROW, "there twice"),
-    (ARCH + ROW + 'colour = "red"\n', "unknown field 'colour'"),
-    (ARCH + ROW + 'cpus = "2"\n', "cpus is not of type int"),
-    (ARCH + ROW + "cpus = true\n", "cpus is not of type int"),
-    (ARCH + ROW + "tags = [1]\n", "tags is not a list of strings"),
-    (ARCH + ROW + 'flavour = "cloud"\n', "either flavour or package"),
-    (ARCH + ROW + 'series = "new"\n', "series is X.Y or newest"),
-    (ARCH + ROW.replace('"one"', '"../one"'), "names are"),
-    (ARCH + ROW.replace("because", ""), "why is needed"),
-    (ARCH.replace('"uml"\napt', '"bochs"\napt'), "runner is qemu or uml"),
-    (ARCH.replace('runner = "uml"', 'runner = "qemu"'), "qemu, qemu_package"),
-    (ARCH + 'results = ["-serial", "x"]\n', "results without results_tty"),
-    ("[rows]\n", "unknown table 'rows'"),
-    ("[[row]\n", "matrix.toml"),
-    (ARCH + '[[row]]\nname = "one"\narch = "uml"\n', "missing"),
-])
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (ROW, "no [arch.uml]"),
+        (ARCH + ROW + ROW, "there twice"),
+        (ARCH + ROW + 'colour = "red"\n', "unknown field 'colour'"),
+        (ARCH + ROW + 'cpus = "2"\n', "cpus is not of type int"),
+        (ARCH + ROW + "cpus = true\n", "cpus is not of type int"),
+        (ARCH + ROW + "tags = [1]\n", "tags is not a list of strings"),
+        (ARCH + ROW + 'flavour = "cloud"\n', "either flavour or package"),
+        (ARCH + ROW + 'series = "new"\n', "series is X.Y or newest"),
+        (ARCH + ROW.replace('"one"', '"../one"'), "names are"),
+        (ARCH + ROW.replace("because", ""), "why is needed"),
+        (ARCH.replace('"uml"\napt', '"bochs"\napt'), "runner is qemu or uml"),
+        (ARCH.replace('runner = "uml"', 'runner = "qemu"'), "qemu, qemu_package"),
+        (ARCH + 'results = ["-serial", "x"]\n', "results without results_tty"),
+        ("[rows]\n", "unknown table 'rows'"),
+        ("[[row]\n", "matrix.toml"),
+        (ARCH + '[[row]]\nname = "one"\narch = "uml"\n', "missing"),
+    ],
+)
 def test_a_wrong_list_is_refused(text: str, said: str) -> None:
     with pytest.raises(Usage, match=said.replace("[", r"\[").replace(".", r"\.")):
         matrix.parse(text)

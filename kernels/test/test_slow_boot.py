@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A real kernel, a real emulator, a tiny suite in the place of run.sh. `pytest -m slow kernels/test`."""
+"""A real kernel in a real emulator, a tiny script for run.sh. `pytest -m slow kernels/test`."""
 
 from __future__ import annotations
 
@@ -22,7 +22,12 @@ cat /tmp/env >> "$1"
 echo >> "$1"
 """
 END = "echo '@@end 1' >> \"$1\"\n"
-ENDS = {"done": END, "panic": "echo c > /proc/sysrq-trigger\n", "shutdown": "poweroff -f\n", "hang": "exec sleep 1000\n"}
+ENDS = {
+    "done": END,
+    "panic": "echo c > /proc/sysrq-trigger\n",
+    "shutdown": "poweroff -f\n",
+    "hang": "exec sleep 1000\n",
+}
 
 
 def go(name: str, how: str, folder: Path) -> tuple[boot.Outcome, Channel]:
@@ -34,17 +39,31 @@ def go(name: str, how: str, folder: Path) -> tuple[boot.Outcome, Channel]:
     (folder / "bundle" / "run.sh").write_text(RUN + ENDS[how])
     (folder / "bundle" / "run.sh").chmod(0o755)
     busybox = image.member(fetcher.busybox(row).path, image.BUSYBOX)
-    initrd = image.initramfs(busybox, folder / "bundle", image.Job((), machine.channel_name(row), "-1"))
+    initrd = image.initramfs(
+        busybox, folder / "bundle", image.Job((), machine.channel_name(row), "-1")
+    )
     channel = Channel(folder / "out")
     return boot.boot(row, kernel, initrd, channel, folder / "console.log"), channel
 
 
-@pytest.mark.parametrize(("name", "how"), [
-    ("amd64-5.10", "done"), ("amd64-5.10", "panic"), ("amd64-5.10", "shutdown"), ("amd64-5.10", "hang"),
-    ("amd64-newest", "done"), ("uml", "done"), ("uml", "panic")])
+@pytest.mark.parametrize(
+    ("name", "how"),
+    [
+        ("amd64-5.10", "done"),
+        ("amd64-5.10", "panic"),
+        ("amd64-5.10", "shutdown"),
+        ("amd64-5.10", "hang"),
+        ("amd64-newest", "done"),
+        ("uml", "done"),
+        ("uml", "panic"),
+    ],
+)
 def test_a_guest_that_ends_so_is_reported_so(name: str, how: str, tmp_path: Path) -> None:
     if name.startswith("amd64"):
         machine.program(matrix.load().rows[name])
     outcome, channel = go(name, how, tmp_path)
-    assert (outcome.ended, outcome.stage) == (how, "probes"), (outcome, (tmp_path / "console.log").read_text())
+    assert (outcome.ended, outcome.stage) == (how, "probes"), (
+        outcome,
+        (tmp_path / "console.log").read_text(),
+    )
     assert (tmp_path / "out" / "root" / "x.ktap").read_text() == f"release={channel.release}\n"
