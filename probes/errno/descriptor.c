@@ -31,6 +31,7 @@ static int event(struct __test_metadata *_metadata)
 
 	must_ioctl(fd, PERF_EVENT_IOC_ENABLE, 0);
 	must_count(fd);
+	cause_faults(1);		/* the pages of this very code are there from now on */
 	return fd;
 }
 
@@ -70,6 +71,8 @@ static long try_read_at(int fd)
 
 	return pread(fd, &word, sizeof(word), 0);
 }
+
+static void *volatile nowhere = (void *)8;
 
 #define UNASSIGNED _IO('$', 200)
 #define GET_TERMINAL 0x5401		/* TCGETS on most architectures */
@@ -120,7 +123,7 @@ TEST(ioctl_on_pipe)
 
 TEST(read_bad_pointer)
 {
-	must_fail(_metadata, try_read(event(_metadata), (void *)8, 64), EFAULT);
+	must_fail(_metadata, try_read(event(_metadata), nowhere, 64), EFAULT);
 }
 
 TEST(read_short)
@@ -155,7 +158,7 @@ TEST(counts_on)
 	try_write(fd);
 	try_ioctl(fd, UNASSIGNED);
 	try_ioctl(fd, GET_TERMINAL);
-	try_read(fd, (void *)8, 64);
+	try_read(fd, nowhere, 64);
 	before = must_count(fd);
 	cause_faults(8);
 	after = must_count(fd);

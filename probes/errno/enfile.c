@@ -50,6 +50,8 @@ FIXTURE_SETUP(files)
 	self->attr = attr_software(PERF_COUNT_SW_PAGE_FAULTS);
 	self->fd = must_open(&self->attr, 0, -1, -1, 0);
 	must_ioctl(self->fd, PERF_EVENT_IOC_ENABLE, 0);
+	must_count(self->fd);
+	cause_faults(1);		/* the pages of this very code are there from now on */
 	if (wait_child(start_child(as_nobody, &self->attr)) != 0)
 		say_blocked("nobody may not open an event at this level");
 	if (write_file(FILE_MAX, "1") < 0)

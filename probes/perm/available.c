@@ -56,6 +56,8 @@ TEST(opens)
 	int fd = must_open(&attr, 0, -1, -1, 0);
 
 	must_ioctl(fd, PERF_EVENT_IOC_ENABLE, 0);
+	must_count(fd);
+	cause_faults(1);		/* the pages of this very code are there from now on */
 	before = must_count(fd);
 	cause_faults(8);
 	after = must_count(fd);

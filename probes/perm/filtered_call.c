@@ -77,6 +77,8 @@ FIXTURE_SETUP(filter)
 
 	self->old_event = must_open(&attr, 0, -1, -1, 0);
 	must_ioctl(self->old_event, PERF_EVENT_IOC_ENABLE, 0);
+	must_count(self->old_event);
+	cause_faults(1);		/* the pages of this very code are there from now on */
 	error = put_filter(variant->error);
 	if (error)
 		say_absent("no system call filters here (%s)", errno_name(error));

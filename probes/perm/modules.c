@@ -53,6 +53,8 @@ TEST(controllable)
 	uint64_t before;
 
 	refused(_metadata, pm_ioctl(fd, PERF_EVENT_IOC_ENABLE, 0), "ioctl");
+	must_count(fd);
+	cause_faults(1);		/* the pages of this very code are there from now on */
 	before = must_count(fd);
 	cause_faults(4);
 	if (must_count(fd) - before != 4)

@@ -87,8 +87,8 @@ static void check_format(struct look *look, const char *file, const char *text)
 	int error = pm_pmu_place(text, 0, &attr);
 
 	if (error)
-		snprintf(look->wrong, sizeof(look->wrong), "%.60s: format %.60s is %.60s", look->pmu,
-			 file, text);
+		snprintf(look->wrong, sizeof(look->wrong), "%.60s: format %.60s is %.60s",
+			 look->pmu, file, text);
 }
 
 /* Each term, "name" or "name=value", must have a format file of its name. */
