@@ -1,0 +1,43 @@
+# SPDX-License-Identifier: MIT
+"""Runs the library's unit tests and fuzz targets, which `make check` has built into build/test."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+TREE = Path(__file__).resolve().parents[2]
+HERE = TREE / "lib" / "test"
+BUILT = TREE / "build" / "test"
+FUZZ_SECONDS = int(os.environ.get("FUZZ_SECONDS", "3"))
+
+
+def names(pattern: str) -> list[str]:
+    return sorted(path.stem for path in HERE.glob(pattern))
+
+
+def run(*command: str | Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([str(c) for c in command], cwd=BUILT, capture_output=True, text=True,
+                          errors="backslashreplace", timeout=120, check=False)
+
+
+@pytest.mark.parametrize("name", names("*_test.c"))
+def test_unit(name: str) -> None:
+    """Under ASan and UBSan; cmocka counts its failures in the exit status."""
+    done = run(BUILT / name)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "[  PASSED  ]" in done.stderr + done.stdout and "test(s)" in done.stderr + done.stdout
+
+
+@pytest.mark.parametrize("name", names("*_fuzz.c"))
+def test_fuzz(name: str, tmp_path: Path) -> None:
+    """The committed corpus, then a few seconds beyond it; `make fuzz` looks longer."""
+    corpus = HERE / "data" / name
+    assert list(corpus.iterdir()), "no corpus"
+    done = run(BUILT / name, f"-max_total_time={FUZZ_SECONDS}", f"-artifact_prefix={tmp_path}/",
+               tmp_path, corpus)
+    assert done.returncode == 0, done.stderr[-4000:]
+    assert "DONE" in done.stderr
