@@ -5,11 +5,11 @@
  * Observed: a child executes a copy of this program, readable or not; its faults are counted or
  * not. Root's child becomes nobody first, for nothing is unreadable to root.
  */
+#include "probe.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
-
-#include "probe.h"
 
 PROBE(TITLE("execve of a program the target may not read")
       SINCE("2.6.31")

@@ -6,9 +6,9 @@
  * Observed: the answer to a sibling of a leader on a child that is gone, on a child that is a
  * zombie, and to the same sibling while the child lived.
  */
-#include <sys/wait.h>
-
 #include "probe.h"
+
+#include <sys/wait.h>
 
 PROBE(TITLE("joining a group whose task has ended")
       SINCE("2.6.31")

@@ -5,9 +5,9 @@
  * check is a kernel with a hole.
  * Observed: siblings with ids join one by one until E2BIG; the group as it then is reads whole.
  */
-#include <sys/resource.h>
-
 #include "probe.h"
+
+#include <sys/resource.h>
 
 PROBE(TITLE("largest group that can be read")
       SINCE("4.3")

@@ -5,9 +5,9 @@
  * Observed: the parent's sum gains the faults of a plain child, and not those of such a child.
  * Linux 97ba62b27867 ("perf: Add support for SIGTRAP on perf events") (v5.13)
  */
-#include <sys/syscall.h>
-
 #include "probe.h"
+
+#include <sys/syscall.h>
 
 PROBE(TITLE("sigtrap events and cleared signal handlers")
       SINCE("5.13")

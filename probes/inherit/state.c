@@ -5,9 +5,9 @@
  * Observed: exact gains while a thread, existing or new, causes page faults; records of samples
  * for the period.
  */
-#include <sys/prctl.h>
-
 #include "probe.h"
+
+#include <sys/prctl.h>
 
 PROBE(TITLE("state of inherited events")
       SINCE("2.6.31")

@@ -29,8 +29,7 @@ static struct perf_event_attr sampling(uint64_t format)
 {
 	struct perf_event_attr attr = attr_faults(PERF_SAMPLE_TID);
 
-	attr.disabled = 0;
-	attr.read_format = format;
+	attr.read_format = format;	/* disabled until there is a ring: or a fault gets lost unseen */
 	return attr;
 }
 
@@ -51,6 +50,7 @@ TEST(nothing_lost)
 	struct pm_counts counts;
 	int samples;
 
+	must_ioctl(watch.fd, PERF_EVENT_IOC_ENABLE, 0);
 	ASSERT_EQ(0, cause_faults(20));
 	must_ioctl(watch.fd, PERF_EVENT_IOC_DISABLE, 0);
 	counts = counts_of(_metadata, watch.fd, PERF_FORMAT_LOST);
@@ -67,6 +67,7 @@ TEST(exact)
 	struct pm_counts counts;
 	int samples;
 
+	must_ioctl(watch.fd, PERF_EVENT_IOC_ENABLE, 0);
 	ASSERT_EQ(0, overflow_one_page());
 	must_ioctl(watch.fd, PERF_EVENT_IOC_DISABLE, 0);
 	counts = counts_of(_metadata, watch.fd, PERF_FORMAT_LOST);
@@ -88,6 +89,7 @@ TEST(own_member)
 
 	sibling = must_open(&attr, 0, -1, leader, 0);
 	must_map(sibling, 1, &ring);
+	must_ioctl(leader, PERF_EVENT_IOC_ENABLE, PERF_IOC_FLAG_GROUP);
 	ASSERT_EQ(0, overflow_one_page());
 	must_ioctl(leader, PERF_EVENT_IOC_DISABLE, PERF_IOC_FLAG_GROUP);
 	counts = counts_of(_metadata, leader, format);

@@ -5,10 +5,10 @@
  * Observed: every one of them gains the same exact number of page faults; one prctl(2) or the
  * descriptors' ioctls start them.
  */
+#include "probe.h"
+
 #include <sys/prctl.h>
 #include <sys/resource.h>
-
-#include "probe.h"
 
 PROBE(TITLE("many events on one task")
       SINCE("2.6.31")

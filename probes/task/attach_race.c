@@ -7,10 +7,10 @@
  * thread that is just ending answers ESRCH and never hangs; with inherit, a thread made by a
  * watched one is covered without being listed.
  */
+#include "probe.h"
+
 #include <dirent.h>
 #include <stdlib.h>
-
-#include "probe.h"
 
 PROBE(TITLE("attaching to threads that come and go")
       SINCE("2.6.31")

@@ -5,9 +5,9 @@
  * Observed: events are opened until RLIMIT_NOFILE, lowered for that, is reached; every event up
  * to then counts, and closing one makes room for one.
  */
-#include <sys/resource.h>
-
 #include "probe.h"
+
+#include <sys/resource.h>
 
 PROBE(TITLE("descriptors that watching threads costs")
       SINCE("2.6.31")
