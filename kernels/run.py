@@ -65,6 +65,12 @@ class Kernel:
     facts: dict[str, str]
 
 
+def _telling(text: str) -> str:
+    """The line of a build's messages that says most."""
+    lines = text.strip().splitlines() or ["no message"]
+    return next((line for line in lines if "rror" in line), lines[-1])[:200]
+
+
 def find_bundle(arch: str, host: str, build: bool) -> Path:
     """build/<arch>/bundle, made afresh when this machine can."""
     bundle = ROOT / "build" / arch / "bundle"
@@ -77,8 +83,7 @@ def find_bundle(arch: str, host: str, build: bool) -> Path:
             check=False,
         )
         if result.returncode:
-            said = (result.stderr.strip() or "no message").splitlines()[-1]
-            raise Missing(f"make bundle failed: {said[:200]}")
+            raise Missing(f"make bundle failed: {_telling(result.stderr)}")
     if not (bundle / "run.sh").exists():
         raise Missing(f"no bundle for {arch}: make ARCH={arch} CROSS_COMPILE=... bundle")
     return bundle
