@@ -88,14 +88,14 @@ TEST(id_unique)
 		if (answer)
 			must_answer(_metadata, answer, 0, "ID");
 		must_ioctl(watches[i].fd, PERF_EVENT_IOC_ENABLE, 0);
-	}
-	ASSERT_EQ(0, cause_faults(1));
-	if (!ids[0] || ids[0] == ids[1])
-		broken("ids=%" PRIu64 ",%" PRIu64, ids[0], ids[1]);
-	for (int i = 0; i < 2; i++)
+		ASSERT_EQ(0, cause_faults(1));
+		must_ioctl(watches[i].fd, PERF_EVENT_IOC_DISABLE, 0);
 		if (!seek(&watches[i], PERF_RECORD_SAMPLE, &record) ||
 		    record.sample.sid.id != ids[i])
 			broken("event %d: id in its sample is not %" PRIu64, i, ids[i]);
+	}
+	if (!ids[0] || ids[0] == ids[1])
+		broken("ids=%" PRIu64 ",%" PRIu64, ids[0], ids[1]);
 }
 
 TEST(id_pointer)

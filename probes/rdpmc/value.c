@@ -15,7 +15,7 @@ PROBE(TITLE("counters read from user space")
       POINT(between_reads, "the user-space value lies between two read(2) around it")
       POINT(grows, "two user-space readings around a loop grow")
       POINT(reset, "after RESET the user-space value is again between two read(2)")
-      POINT(in_thread, "a thread reads its own event in user space too")
+      POINT(own_thread, "a thread reads its own event in user space too")
       POINT(group, "leader and sibling have different indices, and both values agree")
       POINT(after_disable, "after DISABLE the index goes away and read(2) keeps the value")
       FACT(width, int, "bits", "pmc_width"))
@@ -172,7 +172,7 @@ static void *thread_value(void *ret)
 	return NULL;
 }
 
-TEST(in_thread)
+TEST(own_thread)
 {
 	uint64_t value = 0;
 

@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Power: which attrs may ask for event-based branches (config bit 63)? The kernel hands such an
+ * event's counter to user space, so it must be alone, pinned, of one task, and never sampled.
+ * Observed: each rule broken by itself, against the event that keeps them all.
+ * A PMU without the facility ignores bit 63: an open that must fail and does not tells it.
+ */
+#include "probe.h"
+#include <sys/auxv.h>
+
+PROBE(TITLE("attrs of event-based branches")
+      SINCE("3.10")
+      NEEDS("arch:powerpc")
+      POINT(accepted, "pinned, exclusive, on a task, with a counter in its code: accepted")
+      POINT(not_pinned.refused, "EINVAL for an event that is not pinned")
+      POINT(not_exclusive.refused, "EINVAL for an event that is not exclusive")
+      POINT(inherit.refused, "EINVAL for an inheriting event")
+      POINT(period.refused, "EINVAL for a sampling event")
+      POINT(freq.refused, "EINVAL for a sampling event with a frequency")
+      POINT(enable_on_exec.refused, "EINVAL with enable_on_exec")
+      POINT(sample_type.refused, "EINVAL with a sample_type")
+      POINT(no_counter.refused, "EINVAL for an event code that names no counter")
+      POINT(counter_7.refused, "EINVAL for an event code that names counter 7")
+      POINT(bhrb_alone, "EINVAL for the branch history bit (62) without bit 63")
+      POINT(cpu_wide, "EINVAL for an event on a CPU")
+      NEEDS("root")
+      POINT(sibling, "a sibling on another counter, with bit 63, is accepted")
+      POINT(sibling_without, "EINVAL for a hardware sibling without bit 63")
+      POINT(leader_without, "EINVAL for a sibling with bit 63 under a leader without")
+      POINT(sibling_pinned, "EINVAL for a pinned sibling")
+      POINT(sibling_period, "EINVAL for a sampling sibling")
+      POINT(on_child, "an event on another task of ours is accepted"))
+
+#define EBB (1ull << 63)
+#define BHRB (1ull << 62)
+#define CYCLES_1 0x1001e
+#define CYCLES_2 0x2001e
+
+static struct perf_event_attr attr_ebb(uint64_t code)
+{
+	struct perf_event_attr attr = attr_of(PERF_TYPE_RAW, code | EBB);
+
+	attr.pinned = 1;
+	attr.exclusive = 1;
+	attr.exclude_idle = 1;
+	return attr;
+}
+
+static struct perf_event_attr attr_sibling(uint64_t code)
+{
+	struct perf_event_attr attr = attr_ebb(code);
+
+	attr.pinned = attr.exclusive = attr.disabled = 0;
+	return attr;
+}
+
+static void require_ebb(struct __test_metadata *_metadata)
+{
+	struct perf_event_attr wrong = attr_ebb(0x1e);
+	int fd;
+
+#ifdef __powerpc__
+	if (!(getauxval(AT_HWCAP2) & 0x10000000))
+		say_absent("this CPU or its PMU driver has no event-based branches");
+#else
+	say_absent("not a Power machine");
+#endif
+	require(REQUIRE_CPU_PMU);
+	fd = pm_open(&wrong, 0, -1, -1, 0);
+	if (fd >= 0)
+		say_absent("this PMU ignores bit 63");
+}
+
+static int must_lead(struct __test_metadata *_metadata)
+{
+	struct perf_event_attr attr = attr_ebb(CYCLES_1);
+
+	require_ebb(_metadata);
+	return must_open(&attr, 0, -1, -1, 0);
+}
+
+static void refuse(struct __test_metadata *_metadata, const struct perf_event_attr *attr,
+		   int group, const char *what)
+{
+	hold_rule(pm_open(attr, 0, -1, group, 0), EINVAL, BROKEN, what);
+}
+
+TEST(accepted)
+{
+	close(must_lead(_metadata));
+}
+
+FIXTURE(rule)
+{
+	struct perf_event_attr attr;
+};
+
+FIXTURE_VARIANT(rule)
+{
+	const char *what;
+	uint64_t code, period, sample_type, clear, set;
+};
+
+/* Flag bits as they lie in the attr's flag word, taken from the attr itself. */
+enum { NOTHING, PINNED, EXCLUSIVE, INHERIT, FREQ, ON_EXEC };
+
+FIXTURE_VARIANT_ADD(rule, not_pinned) { .what = "not pinned", .clear = PINNED, };
+FIXTURE_VARIANT_ADD(rule, not_exclusive) { .what = "not exclusive", .clear = EXCLUSIVE, };
+FIXTURE_VARIANT_ADD(rule, inherit) { .what = "inherit", .set = INHERIT, };
+FIXTURE_VARIANT_ADD(rule, period) { .what = "a period", .period = 100000, };
+FIXTURE_VARIANT_ADD(rule, freq) { .what = "a frequency", .period = 100, .set = FREQ, };
+FIXTURE_VARIANT_ADD(rule, enable_on_exec) { .what = "enable_on_exec", .set = ON_EXEC, };
+FIXTURE_VARIANT_ADD(rule, sample_type) { .what = "a sample_type", .sample_type = 1, };
+FIXTURE_VARIANT_ADD(rule, no_counter) { .what = "no counter", .code = 0x1e, };
+FIXTURE_VARIANT_ADD(rule, counter_7) { .what = "counter 7", .code = 0x7001e, };
+
+FIXTURE_SETUP(rule)
+{
+	close(must_lead(_metadata));
+	self->attr = attr_ebb(variant->code ? variant->code : CYCLES_1);
+	self->attr.pinned = variant->clear != PINNED;
+	self->attr.exclusive = variant->clear != EXCLUSIVE;
+	self->attr.inherit = variant->set == INHERIT;
+	self->attr.freq = variant->set == FREQ;
+	self->attr.enable_on_exec = variant->set == ON_EXEC;
+	self->attr.sample_period = variant->period;
+	self->attr.sample_type = variant->sample_type;
+}
+
+FIXTURE_TEARDOWN(rule)
+{
+}
+
+TEST_F(rule, refused)
+{
+	refuse(_metadata, &self->attr, -1, variant->what);
+}
+
+TEST(bhrb_alone)
+{
+	struct perf_event_attr attr = attr_ebb(CYCLES_1);
+
+	close(must_lead(_metadata));
+	attr.config = CYCLES_1 | BHRB;
+	refuse(_metadata, &attr, -1, "the branch history bit alone");
+}
+
+TEST(cpu_wide)
+{
+	struct perf_event_attr attr = attr_ebb(CYCLES_1);
+
+	close(must_lead(_metadata));
+	require(REQUIRE_PERFMON);
+	hold_rule(pm_open(&attr, -1, move_to_nth_cpu(0), -1, 0), EINVAL, BROKEN, "on a CPU");
+}
+
+TEST(sibling)
+{
+	struct perf_event_attr attr = attr_sibling(CYCLES_2);
+	int leader = must_lead(_metadata);
+
+	must_open(&attr, 0, -1, leader, 0);
+}
+
+TEST(sibling_without)
+{
+	struct perf_event_attr attr = attr_sibling(CYCLES_2);
+	int leader = must_lead(_metadata);
+
+	attr.config = CYCLES_2;
+	refuse(_metadata, &attr, leader, "a sibling without bit 63");
+}
+
+TEST(leader_without)
+{
+	struct perf_event_attr plain = attr_of(PERF_TYPE_RAW, CYCLES_1);
+	struct perf_event_attr attr = attr_sibling(CYCLES_2);
+
+	close(must_lead(_metadata));
+	refuse(_metadata, &attr, must_open(&plain, 0, -1, -1, 0), "a leader without bit 63");
+}
+
+TEST(sibling_pinned)
+{
+	struct perf_event_attr attr = attr_sibling(CYCLES_2);
+	int leader = must_lead(_metadata);
+
+	attr.pinned = 1;
+	refuse(_metadata, &attr, leader, "a pinned sibling");
+}
+
+TEST(sibling_period)
+{
+	struct perf_event_attr attr = attr_sibling(CYCLES_2);
+	int leader = must_lead(_metadata);
+
+	attr.sample_period = 100000;
+	refuse(_metadata, &attr, leader, "a sampling sibling");
+}
+
+static int wait_and_end(void *gate)
+{
+	gate_wait(gate);
+	return 0;
+}
+
+TEST(on_child)
+{
+	struct perf_event_attr attr = attr_ebb(CYCLES_1);
+	struct gate gate;
+	pid_t child;
+
+	close(must_lead(_metadata));
+	ASSERT_EQ(0, gate_init(&gate));
+	child = start_child(wait_and_end, &gate);
+	must_open(&attr, child, -1, -1, 0);
+	gate_open(&gate);
+	wait_child(child);
+}
+
+PROBE_MAIN

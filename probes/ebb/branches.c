@@ -1,0 +1,290 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Power: do event-based branches arrive in the program's own handler, and does the kernel take the
+ * facility back when the event is closed or the task forks?
+ * Observed: the handler, in assembly, counts itself; counter and control registers are used from
+ * user mode; an access that must fault is tried in a child.
+ * Power ISA 2.07, Book II, Event-Based Branch Facility.
+ */
+#include "probe.h"
+#include <sys/auxv.h>
+#include <sys/prctl.h>
+
+PROBE(TITLE("event-based branches")
+      SINCE("3.10")
+      NEEDS("arch:powerpc")
+      POINT(registers, "BESCR and EBBHR keep what user mode writes")
+      POINT(scheduled, "after ENABLE read(2) gives 8 bytes: the event is on its counter")
+      POINT(prctl_enable, "PR_TASK_PERF_EVENTS_ENABLE schedules it as well")
+      POINT(cycles, "cycles overflowing 10 times give 10 branches to the handler")
+      POINT(no_handler, "with BESCR disabled an overflow does not branch")
+      POINT(close_takes_back, "after the last close a write to a counter is SIGILL")
+      POINT(other_event_keeps, "while one of two events is open, counters stay writable")
+      POINT(fork_clears, "a child starts with BESCR and EBBHR 0, and may not write a counter")
+      FACT(branches, int, "branches", "taken of 10 overflows; emulators lose some"))
+
+#if defined(__powerpc64__)
+
+#define READ_SPR(n) ({ unsigned long v_; __asm__ volatile("mfspr %0," #n : "=r"(v_)); v_; })
+#define WRITE_SPR(n, v) __asm__ volatile("mtspr " #n ",%0" : : "r"((unsigned long)(v)) : "memory")
+/* EBBHR 804, BESCR 806, MMCR0 (user) 779, PMC1 771 */
+#define BESCR_ON 0x8000000100000000ul
+#define MMCR0_FC 0x80000000ul
+#define MMCR0_PMAE 0x04000000ul
+#define PERIOD 0x100000ul
+
+/* Read by the handler: how often it ran, and what it writes into PMC1. */
+struct { unsigned long count, reload; } ebb_state
+	__attribute__((visibility("hidden"))) = { 0, 0x80000000ul - PERIOD };
+extern char ebb_handler[];
+
+/*
+ * Counts itself, reloads PMC1, lets the counter run again (MMCR0: PMAE on, FC and PMAO off), clears
+ * BESCR[PMEO], sets BESCR[PME], returns with rfebb 1. Uses r3 to r5 and LR, saved below the red
+ * zone; finds its data relative to itself, so that it may lie anywhere.
+ */
+__asm__(".pushsection .text\n"
+	".hidden ebb_handler\n"
+	".globl ebb_handler\n"
+	"ebb_handler:\n"
+	"	stdu 1, -640(1)\n"
+	"	std 3, 560(1)\n"
+	"	std 4, 568(1)\n"
+	"	std 5, 576(1)\n"
+	"	mflr 3\n"
+	"	std 3, 584(1)\n"
+	"	bcl 20, 31, 1f\n"
+	"1:	mflr 5\n"
+	"	addis 5, 5, (ebb_state - 1b)@ha\n"
+	"	addi 5, 5, (ebb_state - 1b)@l\n"
+	"	ld 3, 0(5)\n"
+	"	addi 3, 3, 1\n"
+	"	std 3, 0(5)\n"
+	"	ld 3, 8(5)\n"
+	"	mtspr 771, 3\n"
+	"	ld 3, 584(1)\n"
+	"	mtlr 3\n"
+	"	mfspr 3, 779\n"
+	"	oris 3, 3, 0x0400\n"
+	"	li 4, 0x80\n"
+	"	andc 3, 3, 4\n"
+	"	lis 4, 0x4000\n"
+	"	sldi 4, 4, 1\n"
+	"	andc 3, 3, 4\n"
+	"	mtspr 779, 3\n"
+	"	li 4, 1\n"
+	"	mtspr 802, 4\n"			/* BESCRR: PMEO */
+	"	sldi 5, 4, 32\n"
+	"	mtspr 800, 5\n"			/* BESCRS: PME */
+	"	mfspr 3, 806\n"			/* emulators keep BESCRS and BESCRR apart */
+	"	andc 3, 3, 4\n"
+	"	or 3, 3, 5\n"
+	"	mtspr 806, 3\n"
+	"	ld 3, 560(1)\n"
+	"	ld 4, 568(1)\n"
+	"	ld 5, 576(1)\n"
+	"	addi 1, 1, 640\n"
+	"	.long 0x4c000924\n"		/* rfebb 1 */
+	".popsection\n");
+
+static int open_cycles(unsigned int counter)
+{
+	struct perf_event_attr attr = attr_of(PERF_TYPE_RAW, 0x1e | counter << 16 | 1ull << 63);
+
+	attr.pinned = attr.exclusive = attr.exclude_idle = 1;
+	return pm_open(&attr, 0, -1, -1, 0);
+}
+
+static void require_ebb(struct __test_metadata *_metadata)
+{
+	if (!(getauxval(AT_HWCAP2) & 0x10000000))
+		say_absent("this CPU or its PMU driver has no event-based branches");
+	require(REQUIRE_CPU_PMU);
+	if (open_cycles(0) >= 0)
+		say_absent("this PMU ignores bit 63");
+}
+
+static int must_schedule(struct __test_metadata *_metadata)
+{
+	struct perf_event_attr attr = attr_of(PERF_TYPE_RAW, 0x1001e | 1ull << 63);
+	uint64_t value;
+	int fd;
+
+	require_ebb(_metadata);
+	attr.pinned = attr.exclusive = attr.exclude_idle = 1;
+	fd = must_open(&attr, 0, -1, -1, 0);
+	must_ioctl(fd, PERF_EVENT_IOC_ENABLE, 0);
+	if (read(fd, &value, 8) != 8)
+		cannot_tell("the event is not scheduled: another has the counters");
+	return fd;
+}
+
+static void arm(void)
+{
+	ebb_state.count = 0;
+	WRITE_SPR(804, ebb_handler);
+	WRITE_SPR(806, BESCR_ON);
+	WRITE_SPR(771, ebb_state.reload);
+	WRITE_SPR(779, MMCR0_PMAE);
+}
+
+static int write_counter(void *unused)
+{
+	(void)unused;
+	WRITE_SPR(771, 0);
+	return 0;
+}
+
+/* Emulators lose branches unless their clock is the instruction counter. */
+static bool emulated(void)
+{
+	char text[4096] = "";
+
+	pm_read_text("/proc/cpuinfo", text, sizeof(text));
+	return strstr(text, "emulated by qemu") || strstr(text, "IBM pSeries (emulated");
+}
+
+TEST(registers)
+{
+	require_ebb(_metadata);
+	WRITE_SPR(806, 0x8000000100000000ul);
+	WRITE_SPR(804, 0x0100000000000000ul);
+	if (READ_SPR(806) != 0x8000000100000000ul || READ_SPR(804) != 0x0100000000000000ul)
+		broken("BESCR=%#lx EBBHR=%#lx", READ_SPR(806), READ_SPR(804));
+	WRITE_SPR(806, 0);
+}
+
+TEST(scheduled)
+{
+	must_schedule(_metadata);
+	if (READ_SPR(771) > 0xffffffff)
+		broken("PMC1=%#lx", READ_SPR(771));
+}
+
+TEST(prctl_enable)
+{
+	uint64_t value;
+	int fd;
+
+	require_ebb(_metadata);
+	fd = open_cycles(1);
+	ASSERT_LE(0, fd);
+	ASSERT_EQ(0, prctl(PR_TASK_PERF_EVENTS_ENABLE));
+	if (read(fd, &value, 8) != 8)
+		broken("read(2) gives no value after PR_TASK_PERF_EVENTS_ENABLE");
+}
+
+TEST(cycles)
+{
+	volatile unsigned long *count = &ebb_state.count;
+	const uint64_t end = now_ns() + 3000000000;
+
+	must_schedule(_metadata);
+	arm();
+	while (*count < 10 && now_ns() < end)
+		;
+	WRITE_SPR(779, MMCR0_FC);
+	WRITE_SPR(806, 0);
+	fact_int("branches", *count);
+	if (*count < 10 && emulated())
+		say_absent("an emulator lost %lu of 10 branches", 10 - *count);
+	if (*count < 10)
+		broken("branches=%lu in three seconds, want 10", *count);
+}
+
+TEST(no_handler)
+{
+	must_schedule(_metadata);
+	arm();
+	WRITE_SPR(806, 0);
+	spin_ns(20000000);
+	WRITE_SPR(779, MMCR0_FC);
+	if (ebb_state.count)
+		broken("branches=%lu with BESCR 0", ebb_state.count);
+}
+
+/* Writes a counter while the event is open, says so, and writes it again after the close. */
+static int write_around_close(void *wrote)
+{
+	struct perf_event_attr attr = attr_of(PERF_TYPE_RAW, 0x1001e | 1ull << 63);
+	int fd;
+
+	attr.pinned = attr.exclusive = attr.exclude_idle = 1;
+	fd = pm_open(&attr, 0, -1, -1, 0);
+	if (fd < 0 || pm_ioctl(fd, PERF_EVENT_IOC_ENABLE, 0))
+		return 1;
+	write_counter(NULL);
+	gate_open(wrote);
+	close(fd);
+	return write_counter(NULL);
+}
+
+TEST(close_takes_back)
+{
+	struct gate wrote;
+	int status;
+
+	require_ebb(_metadata);
+	ASSERT_EQ(0, gate_init(&wrote));
+	status = wait_child(start_child(write_around_close, &wrote));
+	if (status == 1 || poll_once(wrote.fds[0], POLLIN, 0) != POLLIN)
+		cannot_tell("a counter could not be written while the event was open (%d)", status);
+	if (status != 128 + SIGILL)
+		broken("a write to PMC1 after close ended with %d, want SIGILL", status);
+}
+
+TEST(other_event_keeps)
+{
+	struct perf_event_attr attr = attr_of(PERF_TYPE_RAW, 0x2001e | 1ull << 63);
+	int leader = must_schedule(_metadata);
+	int sibling;
+
+	attr.disabled = 0;
+	sibling = must_open(&attr, 0, -1, leader, 0);
+	close(sibling);
+	write_counter(NULL);		/* SIGILL here would end the test */
+}
+
+static int look_after_fork(void *unused)
+{
+	(void)unused;
+	if (READ_SPR(806) || READ_SPR(804))
+		return 1;
+	return write_counter(NULL);
+}
+
+TEST(fork_clears)
+{
+	int status;
+
+	must_schedule(_metadata);
+	arm();
+	status = wait_child(start_child(look_after_fork, NULL));
+	WRITE_SPR(779, MMCR0_FC);
+	WRITE_SPR(806, 0);
+	if (status == 1)
+		broken("the child has its parent's BESCR or EBBHR");
+	if (status != 128 + SIGILL)
+		broken("the child's write to PMC1 ended with %d, want SIGILL", status);
+}
+
+#else
+
+#define NOT_POWER(name)                                                                        \
+	TEST(name)                                                                             \
+	{                                                                                      \
+		say_absent("not a 64-bit Power machine");                                      \
+	}
+
+NOT_POWER(registers)
+NOT_POWER(scheduled)
+NOT_POWER(prctl_enable)
+NOT_POWER(cycles)
+NOT_POWER(no_handler)
+NOT_POWER(close_takes_back)
+NOT_POWER(other_event_keeps)
+NOT_POWER(fork_clears)
+
+#endif
+
+PROBE_MAIN

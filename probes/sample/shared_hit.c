@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * If two events sample the same hit, does each sample speak for its own event? A kernel that
+ * prepares the sample once and reuses it (6.18 does, for software events) writes the first event's
+ * id and lays out its fields for both.
+ * Observed: one page fault, one breakpoint hit, two events with different fields on each.
+ */
+#include "probe.h"
+
+PROBE(TITLE("two events on one hit")
+      SINCE("2.6.31")
+      POINT(faults_own_id, "each of two events' samples of one page fault carries its own id")
+      POINT(faults_own_period, "each carries its own period when their fields differ")
+      POINT(breakpoint_own_id, "each of two events' samples of one breakpoint hit has its own id"))
+
+static volatile uint64_t watched;
+
+struct pair {
+	struct watch watches[2];
+	uint64_t ids[2];
+};
+
+static struct pair watch_pair(struct __test_metadata *_metadata, struct perf_event_attr attr,
+			      uint64_t second_type)
+{
+	struct pair pair;
+
+	for (int i = 0; i < 2; i++) {
+		struct pm_counts counts;
+
+		attr.read_format = PERF_FORMAT_ID;
+		pair.watches[i] = must_watch(&attr, 0, -1, 2);
+		ASSERT_EQ(0, pm_read_counts(pair.watches[i].fd, PERF_FORMAT_ID, &counts));
+		pair.ids[i] = counts.member[0].id;
+		attr.sample_type |= second_type;
+	}
+	for (int i = 0; i < 2; i++)
+		must_ioctl(pair.watches[i].fd, PERF_EVENT_IOC_ENABLE, 0);
+	return pair;
+}
+
+static void must_own(struct __test_metadata *_metadata, struct pair *pair)
+{
+	for (int i = 0; i < 2; i++) {
+		struct pm_record record;
+		int seen = 0;
+
+		for (; seek(&pair->watches[i], PERF_RECORD_SAMPLE, &record); seen++)
+			if (record.sample.sid.id != pair->ids[i])
+				broken("event %d: id=%" PRIu64 " want=%" PRIu64 " (other event's=%"
+				       PRIu64 ")", i, record.sample.sid.id, pair->ids[i],
+				       pair->ids[!i]);
+		if (!seen)
+			broken("event %d: no sample", i);
+	}
+}
+
+TEST(faults_own_id)
+{
+	struct pair pair = watch_pair(_metadata, attr_faults(PERF_SAMPLE_ID | PERF_SAMPLE_TID), 0);
+
+	ASSERT_EQ(0, cause_faults(5));
+	must_own(_metadata, &pair);
+}
+
+TEST(faults_own_period)
+{
+	struct pair pair = watch_pair(_metadata, attr_faults(PERF_SAMPLE_ID | PERF_SAMPLE_TID),
+				      PERF_SAMPLE_PERIOD);
+	struct pm_record record;
+	int seen = 0;
+
+	ASSERT_EQ(0, cause_faults(5));
+	for (; seek(&pair.watches[1], PERF_RECORD_SAMPLE, &record); seen++)
+		if (record.size != 32 || record.sample.period != 1)
+			broken("size=%u period=%" PRIu64 " want=32,1", record.size,
+			       record.sample.period);
+	if (!seen)
+		broken("no sample");
+}
+
+TEST(breakpoint_own_id)
+{
+	struct perf_event_attr attr = attr_of(PERF_TYPE_BREAKPOINT, 0);
+	struct pair pair;
+
+	require(REQUIRE_BREAKPOINT);
+	attr.bp_type = HW_BREAKPOINT_W;
+	attr.bp_addr = (uintptr_t)&watched;
+	attr.bp_len = HW_BREAKPOINT_LEN_4;
+	attr.sample_period = 1;
+	attr.sample_type = PERF_SAMPLE_ID | PERF_SAMPLE_TID;
+	pair = watch_pair(_metadata, attr, 0);
+	watched = 1;
+	must_own(_metadata, &pair);
+}
+
+PROBE_MAIN

@@ -1,0 +1,269 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Does the per-core design work as a whole: an inheriting event for each thread and CPU, all
+ * forwarded to one leader ring a CPU, only leaders mapped and polled?
+ * Observed: threads come and go on all CPUs, each causing an exact number of page faults; every
+ * thread's samples must be in the rings once, whether older or younger than the session.
+ */
+#include "probe.h"
+
+PROBE(TITLE("the per-core design, end to end")
+      SINCE("2.6.35")
+      POINT(every_sample_once, "each of 8 threads' faults is in the rings, none lost, none twice")
+      POINT(old_and_new_threads, "threads older than the session and children of theirs are seen")
+      POINT(poll_leaders, "polling the leaders alone wakes for a source's sample")
+      POINT(close_leaders, "leaders' descriptors closed, rings mapped: samples go on arriving")
+      POINT(close_sources, "sources' descriptors closed: their samples go on arriving")
+      POINT(time_based, "reading the rings from time to time, without poll, finds every sample")
+      POINT(identifiers, "IDENTIFIER tells which source a sample in a shared ring is of")
+      SINCE("3.12")
+      FACT(descriptors, int, "descriptors", "used for 2 threads and one event on all CPUs"))
+
+#define CPUS 16
+#define FAULTS 20
+
+struct session {
+	int cpus, sources[2][CPUS];
+	struct watch leaders[CPUS];
+};
+
+static struct perf_event_attr attr_source(void)
+{
+	struct perf_event_attr attr = attr_faults(PERF_SAMPLE_TID | PERF_SAMPLE_ID |
+						  PERF_SAMPLE_ADDR);
+
+	attr.inherit = 1;
+	attr.wakeup_events = 1;
+	attr.read_format = PERF_FORMAT_ID;
+	return attr;
+}
+
+static void attach(struct __test_metadata *_metadata, struct session *session, int slot,
+		   pid_t tid)
+{
+	struct perf_event_attr attr = attr_source();
+	int home = count_cpus() < CPUS ? count_cpus() : CPUS;
+
+	session->cpus = home;
+	for (int i = 0; i < home; i++) {
+		int cpu = move_to_nth_cpu(i);
+
+		ASSERT_LE(0, cpu);
+		if (slot == 0)
+			session->leaders[i] = must_watch(&attr, tid, cpu, 8);
+		session->sources[slot][i] = must_open(&attr, tid, cpu, -1, 0);
+		must_ioctl(session->sources[slot][i], PERF_EVENT_IOC_SET_OUTPUT,
+			   session->leaders[i].fd);
+		must_ioctl(session->sources[slot][i], PERF_EVENT_IOC_ENABLE, 0);
+	}
+}
+
+struct job {
+	struct gate go;
+	int nth_cpu;
+	pid_t tid;
+	uintptr_t first, last;
+	struct job *child;
+};
+
+/* Touch FAULTS pages at addresses that nobody else touches. */
+static void *work(void *argument)
+{
+	struct job *job = argument;
+	const size_t page = probe_env()->page_size;
+	volatile char *area;
+
+	job->tid = pm_gettid();
+	move_to_nth_cpu(job->nth_cpu);
+	area = mmap(NULL, FAULTS * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (area == MAP_FAILED)
+		return NULL;
+	madvise((void *)area, FAULTS * page, MADV_NOHUGEPAGE);
+	job->first = (uintptr_t)area;
+	job->last = (uintptr_t)area + (FAULTS - 1) * page;
+	for (int i = 0; i < FAULTS; i++)
+		area[i * page] = 1;
+	if (job->child)
+		in_thread(work, job->child);
+	return NULL;
+}
+
+static void *wait_then_work(void *argument)
+{
+	struct job *job = argument;
+
+	__atomic_store_n(&job->tid, pm_gettid(), __ATOMIC_RELEASE);
+	gate_wait(&job->go);
+	return work(job);
+}
+
+/* How many samples of one job's pages are in all rings; what is read is kept for the next job. */
+static int samples_of(struct __test_metadata *_metadata, struct session *session, struct job *jobs,
+		      int *ret, int count)
+{
+	struct pm_record record;
+	int all = 0;
+
+	for (int cpu = 0; cpu < session->cpus; cpu++)
+		while (seek(&session->leaders[cpu], PERF_RECORD_SAMPLE, &record))
+			for (int i = 0; i < count; i++)
+				if (record.sample.sid.tid == (uint32_t)jobs[i].tid &&
+				    record.sample.addr >= jobs[i].first &&
+				    record.sample.addr <= jobs[i].last) {
+					ret[i]++;
+					all++;
+				}
+	return all;
+}
+
+TEST(every_sample_once)
+{
+	struct session session;
+	struct job jobs[8] = { { .nth_cpu = 0 } };
+	pthread_t threads[8];
+	int seen[8] = { 0 };
+
+	attach(_metadata, &session, 0, 0);
+	for (int i = 0; i < 8; i++) {
+		jobs[i].nth_cpu = i % session.cpus;
+		ASSERT_EQ(0, pthread_create(&threads[i], NULL, work, &jobs[i]));
+	}
+	for (int i = 0; i < 8; i++)
+		pthread_join(threads[i], NULL);
+	samples_of(_metadata, &session, jobs, seen, 8);
+	for (int i = 0; i < 8; i++)
+		if (seen[i] != FAULTS)
+			broken("thread %d: samples=%d want=%d", i, seen[i], FAULTS);
+}
+
+TEST(old_and_new_threads)
+{
+	struct session session;
+	struct job jobs[2] = { { .child = &jobs[1] }, { .nth_cpu = count_cpus() - 1 } };
+	pthread_t thread;
+	int seen[2] = { 0 };
+
+	ASSERT_EQ(0, gate_init(&jobs[0].go));
+	ASSERT_EQ(0, pthread_create(&thread, NULL, wait_then_work, &jobs[0]));
+	while (!__atomic_load_n(&jobs[0].tid, __ATOMIC_ACQUIRE))
+		sched_yield();
+	attach(_metadata, &session, 0, 0);
+	attach(_metadata, &session, 1, jobs[0].tid);
+	fact_int("descriptors", 3 * session.cpus);
+	gate_open(&jobs[0].go);
+	pthread_join(thread, NULL);
+	samples_of(_metadata, &session, jobs, seen, 2);
+	if (seen[0] != FAULTS || seen[1] != FAULTS)
+		broken("old thread's samples=%d its child's=%d want=%d each", seen[0], seen[1],
+		       FAULTS);
+}
+
+TEST(poll_leaders)
+{
+	struct session session;
+	struct job job = { .nth_cpu = 0 };
+	int before, after;
+
+	attach(_metadata, &session, 0, 0);
+	ASSERT_LE(0, move_to_nth_cpu(0));
+	while (pm_ring_skip_all(&session.leaders[0].ring) ||
+	       poll_once(session.leaders[0].fd, POLLIN, 0) > 0)
+		;
+	before = poll_once(session.leaders[0].fd, POLLIN, 0);
+	ASSERT_EQ(0, in_thread(work, &job));
+	after = poll_once(session.leaders[0].fd, POLLIN, 1000);
+	if (before || !(after & POLLIN))
+		broken("poll before=%#x after=%#x want=0,POLLIN", before, after);
+}
+
+static int run_job(struct __test_metadata *_metadata, struct session *session)
+{
+	struct job job = { .nth_cpu = session->cpus - 1 };
+	int seen = 0;
+
+	ASSERT_EQ(0, in_thread(work, &job));
+	samples_of(_metadata, session, &job, &seen, 1);
+	return seen;
+}
+
+TEST(close_leaders)
+{
+	struct session session;
+	int seen;
+
+	attach(_metadata, &session, 0, 0);
+	if (run_job(_metadata, &session) != FAULTS)
+		broken("samples are missing even with all descriptors open");
+	for (int i = 0; i < session.cpus; i++)
+		close(session.leaders[i].fd);
+	seen = run_job(_metadata, &session);
+	if (seen != FAULTS)
+		broken("leaders closed: samples=%d want=%d", seen, FAULTS);
+}
+
+TEST(close_sources)
+{
+	struct session session;
+	int seen;
+
+	attach(_metadata, &session, 0, 0);
+	if (run_job(_metadata, &session) != FAULTS)
+		broken("samples are missing even with all descriptors open");
+	for (int i = 0; i < session.cpus; i++)
+		close(session.sources[0][i]);
+	seen = run_job(_metadata, &session);
+	if (seen == 0)
+		say_no("sources closed: no sample arrives any more, while leaders are mapped");
+	if (seen != FAULTS)
+		broken("sources closed: samples=%d want=0 or %d", seen, FAULTS);
+}
+
+TEST(time_based)
+{
+	struct session session;
+	struct job jobs[4] = { { .nth_cpu = 0 } };
+	int seen[4] = { 0 };
+
+	attach(_metadata, &session, 0, 0);
+	for (int i = 0; i < 4; i++) {
+		jobs[i].nth_cpu = i % session.cpus;
+		ASSERT_EQ(0, in_thread(work, &jobs[i]));
+		samples_of(_metadata, &session, jobs, seen, i + 1);
+	}
+	for (int i = 0; i < 4; i++)
+		if (seen[i] != FAULTS)
+			broken("round %d: samples=%d want=%d", i, seen[i], FAULTS);
+}
+
+TEST(identifiers)
+{
+	struct perf_event_attr attr = attr_faults(PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_ADDR);
+	struct perf_event_attr other = attr_faults(PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_TID |
+						   PERF_SAMPLE_PERIOD);
+	struct perf_event_attr without = attr_faults(PERF_SAMPLE_ADDR);
+	const struct perf_event_header *header;
+	uint64_t ids[2] = { 0 }, id;
+	int seen[2] = { 0 }, second;
+	struct watch leader;
+
+	leader = ask_watch(&attr, &without, 0, -1, 8, "IDENTIFIER");
+	other.config = PERF_COUNT_SW_PAGE_FAULTS_MIN;	/* sample.shared_hit tells why another */
+	second = must_open(&other, 0, -1, -1, 0);
+	must_ioctl(second, PERF_EVENT_IOC_SET_OUTPUT, leader.fd);
+	must_ioctl(leader.fd, PERF_EVENT_IOC_ID, (uintptr_t)&ids[0]);
+	must_ioctl(second, PERF_EVENT_IOC_ID, (uintptr_t)&ids[1]);
+	must_ioctl(leader.fd, PERF_EVENT_IOC_ENABLE, 0);
+	must_ioctl(second, PERF_EVENT_IOC_ENABLE, 0);
+	ASSERT_EQ(0, cause_faults(10));
+	while (pm_ring_next(&leader.ring, &header) == 1) {
+		if (pm_record_identifier(header, &id) || (id != ids[0] && id != ids[1]))
+			broken("a record of size %u belongs to nobody", header->size);
+		seen[id == ids[1]]++;
+		if (header->size != (id == ids[1] ? 32 : 24))
+			broken("id %" PRIu64 ": size=%u", id, header->size);
+	}
+	if (seen[0] < 10 || seen[1] < 10)
+		broken("samples of the leader=%d of the source=%d want>=10 each", seen[0], seen[1]);
+}
+
+PROBE_MAIN
