@@ -340,7 +340,7 @@ struct order {
 	int (*function)(void *);
 	void *argument;
 	unsigned int faults;
-	char path[128];			/* of a program to execute, by value: memory is not shared */
+	char path[128];			/* of a program to execute, by value: not shared */
 };
 
 static bool receive(int fd, void *data, size_t size)

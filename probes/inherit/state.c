@@ -11,8 +11,8 @@
 
 PROBE(TITLE("state of inherited events")
       SINCE("2.6.31")
-      POINT(starts_enabled, "a copy of an event that is enabled counts, although attr.disabled is set")
-      POINT(starts_disabled, "a copy of an event that is disabled does not, although attr.disabled is 0")
+      POINT(starts_enabled, "a copy of an enabled event counts, although attr.disabled is set")
+      POINT(starts_disabled, "a copy of a disabled event does not, although attr.disabled is 0")
       POINT(enable_reaches, "ENABLE starts the copies of living threads and children")
       POINT(disable_reaches, "DISABLE stops the copies of living threads and children")
       POINT(prctl_reaches, "PR_TASK_PERF_EVENTS_DISABLE stops the copies as well")

@@ -12,8 +12,8 @@ PROBE(TITLE("what RESET zeroes")
       POINT(disabled, "also while it is disabled")
       POINT(group_flag, "PERF_IOC_FLAG_GROUP on the leader zeroes every member")
       POINT(leader_alone, "without the flag the siblings keep their values")
-      FACT(zeroes_living_child, bool, "-", "RESET of an inherit event clears a living child's count")
-      FACT(zeroes_ended_child, bool, "-", "RESET of an inherit event clears an ended child's count")
+      FACT(zeroes_living_child, bool, "-", "RESET of an inherit event clears a living child")
+      FACT(zeroes_ended_child, bool, "-", "RESET of an inherit event clears an ended child")
       POINT(inherit, "RESET of an inherit event zeroes at least the task's own part"))
 
 static struct perf_event_attr counting(void)
@@ -84,7 +84,8 @@ TEST(leader_alone)
 
 	reset_group(_metadata, 0, value);
 	if (value[0] || value[1] < 7)
-		broken("leader=%" PRIu64 " want=0, sibling=%" PRIu64 " want>=7", value[0], value[1]);
+		broken("leader=%" PRIu64 " want=0, sibling=%" PRIu64 " want>=7", value[0],
+		       value[1]);
 }
 
 /* The ended thread, the living one and this task count 100, 400 and 1000 or a little more. */

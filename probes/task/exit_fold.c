@@ -100,7 +100,7 @@ TEST(monotone_in_churn)
 		for (int reads = 0; reads < 30; reads++) {
 			now = must_count(fd);
 			if (now < last)
-				broken("round %d: read %" PRIu64 " after %" PRIu64, round, now, last);
+				broken("round %d: %" PRIu64 " after %" PRIu64, round, now, last);
 			last = now;
 		}
 		for (int i = 0; i < 3; i++)

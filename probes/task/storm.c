@@ -13,7 +13,7 @@ PROBE(TITLE("storms of inheriting tasks")
       POINT(threads, "no clone fails, and no fault of 200 threads is missing")
       POINT(no_slot_leaked, "breakpoints inherited by 50 children are free afterwards")
       NEEDS("breakpoint")
-      FACT(fork_us, int, "us", "mean time of fork, 10 faults, exit and wait with one inherit event"))
+      FACT(fork_us, int, "us", "mean time of fork, 10 faults, exit and wait, inheriting"))
 
 #define FAULTS 10
 
