@@ -135,6 +135,8 @@
 #define must_ioctl(fd, request, arg) probe_must_ioctl(_metadata, fd, request, arg)
 /* An ioctl the test asks about: refused while RESET works on the same event, it is a "no". */
 #define ask_ioctl(fd, request, arg, what) probe_ask_ioctl(_metadata, fd, request, arg, what)
+/* A close that has happened: the number is free afterwards. */
+#define must_close(fd) probe_must_close(_metadata, fd)
 /* The value of a counter without read_format. */
 #define must_count(fd) probe_must_count(_metadata, fd)
 /* How much that counter gains while a worker (NULL: this thread) causes page faults. */
@@ -264,6 +266,12 @@ static inline void probe_ask_ioctl(struct __test_metadata *_metadata, int fd,
 	probe_must_ioctl(_metadata, fd, PERF_EVENT_IOC_RESET, 0);
 	classify_asked(-error, what, NULL, 0, -1, &finding);
 	probe_speak(_metadata, &finding);
+}
+
+static inline void probe_must_close(struct __test_metadata *_metadata, int fd)
+{
+	if (close(fd) < 0 || fcntl(fd, F_GETFD) >= 0)
+		cannot_tell("descriptor %d is still open after close", fd);
 }
 
 static inline uint64_t probe_must_count(struct __test_metadata *_metadata, int fd)

@@ -49,7 +49,7 @@ TEST_F(pair, closed_source_stops)
 
 	must_ioctl(self->source, PERF_EVENT_IOC_ENABLE, 0);
 	ASSERT_EQ(0, cause_faults(5));
-	ASSERT_EQ(0, close(self->source));
+	must_close(self->source);
 	found[0] = count_records(&self->target.ring, PERF_RECORD_SAMPLE);
 	ASSERT_EQ(0, cause_faults(20));
 	found[0] = count_records(&self->target.ring, PERF_RECORD_SAMPLE) + (found[0] < 5 ? 99 : 0);
@@ -64,7 +64,7 @@ TEST_F(pair, closed_target_continues)
 {
 	int found;
 
-	ASSERT_EQ(0, close(self->target.fd));
+	must_close(self->target.fd);
 	sample_faults(self->source, 20);
 	found = count_records(&self->target.ring, PERF_RECORD_SAMPLE);
 	if (found != 20)
@@ -110,7 +110,7 @@ TEST_F(pair, cut_off_source_returns)
 	int found;
 
 	pm_ring_close(&self->target.ring);
-	must_map(self->target.fd, 1, &self->target.ring);
+	must_map(self->target.fd, 2, &self->target.ring);	/* of a size that shows it is new */
 	hold_rule(pm_ioctl(self->source, PERF_EVENT_IOC_SET_OUTPUT, self->target.fd), 0, BROKEN,
 		  "SET_OUTPUT of a source that was cut off");
 	sample_faults(self->source, 20);

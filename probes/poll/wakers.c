@@ -81,7 +81,7 @@ TEST(close_does_not_wake)
 	struct waiter waiter;
 
 	must_sleep(_metadata, &waiter, number);
-	ASSERT_EQ(0, close(number));
+	must_close(number);
 	revents = waiter_woke(&waiter, 30);
 	if (revents != -EAGAIN)
 		broken("woken by close: revents=%#x", revents);

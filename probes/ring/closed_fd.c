@@ -45,7 +45,7 @@ TEST(event_lives_on)
 	struct watch watch = closed_sampler(_metadata);
 	int before, found;
 
-	ASSERT_EQ(0, close(watch.fd));
+	must_close(watch.fd);
 	before = count_records(&watch.ring, PERF_RECORD_SAMPLE);
 	ASSERT_EQ(0, cause_faults(30));
 	found = count_records(&watch.ring, PERF_RECORD_SAMPLE);
@@ -59,12 +59,15 @@ TEST(two_mappings_hold_it)
 {
 	struct watch watch = closed_sampler(_metadata);
 	void *second = mmap(NULL, watch.ring.map_size, PROT_READ, MAP_SHARED, watch.fd, 0);
+	unsigned char resident;
 	int found;
 
 	if (second == MAP_FAILED)
 		cannot_tell("second mapping: %s", errno_name(errno));
-	ASSERT_EQ(0, close(watch.fd));
-	ASSERT_EQ(0, munmap(second, watch.ring.map_size));
+	must_close(watch.fd);
+	munmap(second, watch.ring.map_size);
+	if (mincore(second, probe_env()->page_size, &resident) == 0)
+		cannot_tell("the second mapping is still there after munmap");
 	count_records(&watch.ring, PERF_RECORD_SAMPLE);
 	ASSERT_EQ(0, cause_faults(30));
 	found = count_records(&watch.ring, PERF_RECORD_SAMPLE);
@@ -102,7 +105,7 @@ TEST(munmap_ends_it)
 		slots++;
 	if (fd != -ENOSPC)
 		cannot_tell("breakpoints do not run out after %d: %s", slots, errno_name(fd));
-	ASSERT_EQ(0, close(first));
+	must_close(first);
 	fd = open_breakpoint();
 	if (fd != -ENOSPC)
 		broken("close gave the slot of a mapped event back: %s", errno_name(fd));

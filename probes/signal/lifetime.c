@@ -51,7 +51,7 @@ TEST(closed_mapped_signals_on)
 
 	ASSERT_EQ(0, cause_faults(3));
 	must_signal(_metadata, take_signals(1000));
-	ASSERT_EQ(0, close(fd));
+	must_close(fd);
 	take_signals(0);
 	ASSERT_EQ(0, cause_faults(3));
 	signals = take_signals(200);
@@ -67,7 +67,7 @@ TEST(closed_unmapped_stops)
 
 	ASSERT_EQ(0, cause_faults(3));
 	must_signal(_metadata, take_signals(1000));
-	ASSERT_EQ(0, close(fd));
+	must_close(fd);
 	take_signals(0);
 	ASSERT_EQ(0, cause_faults(3));
 	signals = take_signals(20);
