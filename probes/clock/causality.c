@@ -53,6 +53,7 @@ static void stamps_of(struct __test_metadata *_metadata, const struct perf_event
 	pthread_t threads[2];
 
 	require(REQUIRE_CPU2);
+	close(must_open(attr, 0, -1, -1, 0));
 	ASSERT_EQ(0, gate_init(&gates[0]));
 	ASSERT_EQ(0, gate_init(&gates[1]));
 	for (int i = 0; i < 2; i++) {
