@@ -122,7 +122,7 @@ TEST(any_cpu_inherited)
 
 	inherited.inherit = 1;
 	redirect(_metadata, must_open(&inherited, 0, -1, -1, 0), &target);
-	/* Telling the kernel the truth: what is no event is not accepted, so the answer was real. */
+	/* A kernel that says yes to everything would accept this as well. */
 	hold_rule(pm_ioctl(target.fd, PERF_EVENT_IOC_SET_OUTPUT, target.fd), EINVAL, BROKEN,
 		  "an event to itself");
 }

@@ -12,7 +12,7 @@
 PROBE(TITLE("records of several events in one ring")
       SINCE("2.6.35")
       POINT(samples_carry_source_id, "each sample has the id of the event that took it")
-      POINT(mixed_types_parse, "with IDENTIFIER different sample types in one ring can be told apart")
+      POINT(mixed_types_parse, "with IDENTIFIER, different sample types can be told apart")
       SINCE("3.12")
       POINT(sideband_of_source, "COMM records of the source land in the target, with its id")
       POINT(loss_is_per_event, "PERF_FORMAT_LOST counts on the event that lost, not the target")

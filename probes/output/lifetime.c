@@ -11,7 +11,7 @@ PROBE(TITLE("the end of a redirection")
       SINCE("2.6.35")
       POINT(closed_source_stops, "a closed source writes no more; the target works on")
       POINT(closed_target_continues, "a target closed but mapped still receives")
-      POINT(unmapped_target_cuts_off, "when the target's ring goes, the source counts on in silence")
+      POINT(unmapped_target_cuts_off, "when the target's ring goes, the source counts on silently")
       POINT(cut_off_source_polls_hup, "then poll of the source reports POLLHUP")
       SINCE("3.18")
       POINT(cut_off_source_returns, "a source that was cut off can be redirected again")
@@ -129,7 +129,8 @@ TEST_F(pair, detach_stops_output)
 	counted = sample_faults(self->source, 20);
 	found = count_records(&self->target.ring, PERF_RECORD_SAMPLE);
 	if (counted != 20 || found)
-		broken("counted=%" PRIu64 " want=20; records=%d want=0 in the target", counted, found);
+		broken("counted=%" PRIu64 " want=20; records=%d want=0 in the target", counted,
+		       found);
 }
 
 TEST_F(pair, detached_source_polls_hup)

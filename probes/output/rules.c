@@ -24,7 +24,7 @@ PROBE(TITLE("redirections of output that are refused")
       POINT(other_file_is_refused, "EBADF for a target that is no perf event")
       POINT(closed_number_is_refused, "EBADF for a target that is no descriptor")
       POINT(detaching_mapped_is_refused, "EINVAL for detaching an event that has its own ring")
-      POINT(narrow_minus_one_is_refused, "an argument of 0xffffffff in 64 bits is EBADF, not a detach"))
+      POINT(narrow_minus_one_is_refused, "0xffffffff in 64 bits is EBADF, not a detach"))
 
 static struct perf_event_attr plain;
 
@@ -108,8 +108,8 @@ TEST_F(target, other_direction_is_refused)
 	struct perf_event_attr with = plain;
 
 	with.write_backward = 1;
-	hold_rule(redirect(ask_open(&with, &plain, 0, -1, "write_backward"), self->watch.fd), EINVAL,
-		  BROKEN, "a source written backward");
+	hold_rule(redirect(ask_open(&with, &plain, 0, -1, "write_backward"), self->watch.fd),
+		  EINVAL, BROKEN, "a source written backward");
 }
 
 TEST_F(target, mapped_source_is_refused)
@@ -129,7 +129,7 @@ TEST_F(target, unmapped_target_is_refused)
 TEST_F(target, once_mapped_target_is_refused)
 {
 	pm_ring_close(&self->watch.ring);
-	hold_rule(redirect(self->source, self->watch.fd), EINVAL, BROKEN, "a target without ring now");
+	hold_rule(redirect(self->source, self->watch.fd), EINVAL, BROKEN, "a target unmapped now");
 }
 
 TEST_F(target, other_file_is_refused)

@@ -93,8 +93,8 @@ TEST_F(set, tells_once)
 	sample_faults(self->watch.fd, 1);
 	third = ask(self->epoll);
 	if (first != EPOLLIN || second || third != EPOLLIN)
-		broken("events=%#x, again %#x, after the next sample %#x, want 1,0,1", first, second,
-		       third);
+		broken("events=%#x, again %#x, after the next sample %#x, want 1,0,1", first,
+		       second, third);
 }
 
 TEST_F(set, unmapped_hangs_up)

@@ -12,10 +12,10 @@ PROBE(TITLE("other things that may wake a reader")
       SINCE("2.6.31")
       POINT(refresh_end_is_in, "the last sample of a REFRESH limit is a POLLIN, never a POLLHUP")
       SINCE("2.6.37")
-      FACT(refresh_end_alone, int, "-", "revents at the end of a limit when no threshold is reached")
+      FACT(refresh_end_alone, int, "-", "revents at the end of a limit without a threshold")
       POINT(redirection_wakes, "a sleeper wakes when SET_OUTPUT gives its event a ring or takes it")
       SINCE("3.18")
-      POINT(close_does_not_wake, "closing the descriptor in another thread does not wake a sleeper"))
+      POINT(close_does_not_wake, "closing its descriptor does not wake a sleeper"))
 
 static struct perf_event_attr plain;
 

@@ -74,7 +74,7 @@ TEST(record_needs_space)
 
 	sample_faults(watch.fd, watch.ring.data_size / 16 + EXTRA);
 	if (drain(_metadata, &watch, &samples, &id))
-		broken("a full ring holds a LOST record already, after %" PRIu64 " samples", samples);
+		broken("a full ring holds a LOST record, after %" PRIu64 " samples", samples);
 	sample_faults(watch.fd, 1);
 	if (!seek(&watch, 0, &record) || record.type != PERF_RECORD_LOST)
 		broken("first record after space was freed: type=%u want=2", record.type);

@@ -103,7 +103,7 @@ TEST_F(ring, fork_leaves_it_out)
 		cannot_tell("a child cannot read its own memory: status %d", control);
 	status = wait_child(start_child(reach_for, self->base));
 	if (status != 128 + SIGSEGV)
-		broken("child read the page of its parent: status=%d want=%d", status, 128 + SIGSEGV);
+		broken("child reads its parent's page: status=%d want=%d", status, 128 + SIGSEGV);
 	must_work(_metadata, "after the child");
 }
 

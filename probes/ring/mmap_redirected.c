@@ -13,7 +13,7 @@ PROBE(TITLE("mapping an event that is redirected")
       POINT(refused, "mmap of a redirected event is EBUSY")
       SINCE("6.18")
       COMMIT("d06bf78e55d5")
-      POINT(redirection_survives, "mapped and unmapped, or refused: output still reaches the target")
+      POINT(redirection_survives, "mapped and unmapped, or refused: output reaches the target")
       FACT(answer, string, "-", "what mmap of a redirected event answers"))
 
 FIXTURE(pair)

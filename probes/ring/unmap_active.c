@@ -70,7 +70,8 @@ TEST_F(event, takes_a_new_ring)
 	sample_faults(self->watch.fd, 20);
 	found = count_records(&self->watch.ring, PERF_RECORD_SAMPLE);
 	if (head || found != 20)
-		broken("second ring: data_head=%" PRIu64 " at first, records=%d want=20", head, found);
+		broken("second ring: data_head=%" PRIu64 " at first, records=%d want=20", head,
+		       found);
 }
 
 PROBE_MAIN

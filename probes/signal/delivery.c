@@ -148,7 +148,8 @@ TEST(source_signals_itself)
 	siginfo_t info, more;
 
 	sample_faults(source, 1);
-	if (!take_signal(NUMBER, 1000, &info) || info.si_fd != source || take_signal(NUMBER, 10, &more))
+	if (!take_signal(NUMBER, 1000, &info) || info.si_fd != source ||
+	    take_signal(NUMBER, 10, &more))
 		broken("si_fd=%d want=%d (the target is %d)", info.si_fd, source, target);
 }
 
@@ -162,7 +163,8 @@ TEST(target_keeps_quiet)
 		broken("the target signals for its source: si_fd=%d", info.si_fd);
 	sample_faults(target, 1);
 	if (!take_signal(NUMBER, 1000, &info) || info.si_fd != target)
-		broken("the target does not signal for itself: si_fd=%d want=%d", info.si_fd, target);
+		broken("the target does not signal for itself: si_fd=%d want=%d", info.si_fd,
+		       target);
 }
 
 PROBE_MAIN

@@ -15,7 +15,7 @@ PROBE(TITLE("signals of several hardware counters")
       POINT(group.refresh_of_leader, "REFRESH of the leader lets member samples through too")
       POINT(apart.refresh_of_leader, "REFRESH of one event leaves the other stopped")
       POINT(system_calls_are_sampled, "a user-only counter samples a loop of system calls")
-      FACT(kernel_samples, int, "samples", "samples of the user-only counter with a kernel address"))
+      FACT(kernel_samples, int, "samples", "samples of that counter with a kernel address"))
 
 FIXTURE(pair)
 {
