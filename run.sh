@@ -91,19 +91,21 @@ fi
 scratch=$(mktemp -d 2>/dev/null) || die 3 "no room for temporary files (TMPDIR?)"
 trap 'rm -rf "$scratch"' EXIT
 
-# A suite file: "timeout N", "personas A B", globs to take, !globs to leave out, # comments.
+# A suite file: "timeout N", "personas A B", "only hazard" for probes that declare one, globs to
+# take, !globs to leave out, # comments.
 read_suite() {
 	case $1 in
 	*/*) file=$1 ;;
 	*) file=$here/suites/$1.txt ;;
 	esac
 	[ -r "$file" ] || die 2 "no suite '$1'; there are: $(cd "$here/suites" && echo *.txt | sed 's/\.txt//g')"
-	timeout=60 suite_personas="root perfmon user" take='' leave=''
+	timeout=60 suite_personas="root perfmon user" declared='' take='' leave=''
 	while read -r word rest || [ -n "$word" ]; do
 		case $word in
 		'' | '#'*) ;;
 		timeout) timeout=$rest ;;
 		personas) suite_personas=$rest ;;
+		only) declared=$rest ;;
 		'!'*) leave="$leave${word#!}$newline" ;;
 		*) take="$take$word$newline" ;;
 		esac
@@ -131,6 +133,7 @@ select_probes() {
 		elif matches "$id" "$leave"; then
 			continue
 		fi
+		if [ -n "$declared" ]; then "$file" --describe | grep -q "^$declared=" || continue; fi
 		printf '%s\n' "$id"
 	done
 }
