@@ -11,7 +11,7 @@
 #include <sys/resource.h>
 
 #define AS(name)                                                                               \
-	POINT(name.any_event, "a user-mode event of one's own: refused only above level 2")    \
+	POINT(name.any_event, "a user-mode event of one's own: EACCES above level 2 only")    \
 	POINT(name.kernel, "an event that counts the kernel: EACCES above level 1")            \
 	SINCE("2.6.32")                                                                        \
 	POINT(name.cpu_wide, "an event on a whole CPU: EACCES above level 0")                  \
@@ -21,6 +21,7 @@
 PROBE(TITLE("the gates of perf_event_paranoid")
       SINCE("2.6.31")
       FACT(level, int, "-", "perf_event_paranoid")
+      FACT(vendor_level, bool, "-", "a level above 2 refuses more than level 2, a vendor's patch")
       AS(held)
       AS(dropped))
 
@@ -86,8 +87,11 @@ TEST_F(as, any_event)
 
 	if (!variant->drop)
 		fact_int("level", self->level);
-	if (answer >= 0 && self->level > 2 && !self->admin)
-		say_no("level %d opens as level 2 does: no level of a vendor here", self->level);
+	if (self->level > 2 && !self->admin) {
+		fact_bool("vendor_level", answer < 0);
+		if (answer >= 0)	/* mainline: all levels above 2 are 2 */
+			return;
+	}
 	judge(_metadata, answer, self->level <= 2 || self->admin, EACCES, "an event of one's own");
 }
 

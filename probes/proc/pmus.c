@@ -29,7 +29,7 @@ PROBE(TITLE("the PMUs in sysfs")
       SINCE("3.4")
       POINT(cpu_masks, "each cpumask or cpus file is a list of CPUs")
       SINCE("3.7")
-      POINT(mux_intervals, "each perf_event_mux_interval_ms is a number above 0")
+      POINT(mux_intervals, "each perf_event_mux_interval_ms is a number; 0 takes no turns")
       SINCE("3.11")
       FIXED(DECLARE_FIXED)
       DYNAMIC(DECLARE_DYNAMIC))
@@ -193,7 +193,7 @@ static int look_interval(const char *pmu, void *context)
 	if (error == -ENOENT)
 		return 0;
 	look->files++;
-	if (error || value <= 0)
+	if (error || value < 0)
 		snprintf(look->wrong, sizeof(look->wrong), "%.100s: %s", pmu, errno_name(error));
 	return 0;
 }
