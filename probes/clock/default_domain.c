@@ -79,7 +79,8 @@ TEST(offset)
 		if (llabs(offsets[i].offset) + 1000000 < llabs(offsets[near].offset))
 			near = i;
 	}
-	fact_str("near", "%s", llabs(offsets[near].offset) < 1000000000 ? clocks[near].name : "none");
+	fact_str("near", "%s",
+		 llabs(offsets[near].offset) < 1000000000 ? clocks[near].name : "none");
 	pm_clock_ns(CLOCK_MONOTONIC, &monotonic);
 	pm_clock_ns(CLOCK_BOOTTIME, &boot);
 	fact_int("suspended", boot - monotonic);

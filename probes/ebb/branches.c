@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Power: do event-based branches arrive in the program's own handler, and does the kernel take the
- * facility back when the event is closed or the task forks?
+ * Power: do event-based branches arrive in the program's own handler?
  * Observed: the handler, in assembly, counts itself; counter and control registers are used from
- * user mode; an access that must fault is tried in a child.
+ * user mode.
  * Power ISA 2.07, Book II, Event-Based Branch Facility.
  */
 #include "probe.h"
@@ -13,14 +12,10 @@
 PROBE(TITLE("event-based branches")
       SINCE("3.10")
       NEEDS("arch:powerpc")
-      POINT(registers, "BESCR and EBBHR keep what user mode writes")
       POINT(scheduled, "after ENABLE read(2) gives 8 bytes: the event is on its counter")
       POINT(prctl_enable, "PR_TASK_PERF_EVENTS_ENABLE schedules it as well")
       POINT(cycles, "cycles overflowing 10 times give 10 branches to the handler")
       POINT(no_handler, "with BESCR disabled an overflow does not branch")
-      POINT(close_takes_back, "after the last close a write to a counter is SIGILL")
-      POINT(other_event_keeps, "while one of two events is open, counters stay writable")
-      POINT(fork_clears, "a child starts with BESCR and EBBHR 0, and may not write a counter")
       FACT(branches, int, "branches", "taken of 10 overflows; emulators lose some"))
 
 #if defined(__powerpc64__)
@@ -128,13 +123,6 @@ static void arm(void)
 	WRITE_SPR(779, MMCR0_PMAE);
 }
 
-static int write_counter(void *unused)
-{
-	(void)unused;
-	WRITE_SPR(771, 0);
-	return 0;
-}
-
 /* Emulators lose branches unless their clock is the instruction counter. */
 static bool emulated(void)
 {
@@ -142,16 +130,6 @@ static bool emulated(void)
 
 	pm_read_text("/proc/cpuinfo", text, sizeof(text));
 	return strstr(text, "emulated by qemu") || strstr(text, "IBM pSeries (emulated");
-}
-
-TEST(registers)
-{
-	require_ebb(_metadata);
-	WRITE_SPR(806, 0x8000000100000000ul);
-	WRITE_SPR(804, 0x0100000000000000ul);
-	if (READ_SPR(806) != 0x8000000100000000ul || READ_SPR(804) != 0x0100000000000000ul)
-		broken("BESCR=%#lx EBBHR=%#lx", READ_SPR(806), READ_SPR(804));
-	WRITE_SPR(806, 0);
 }
 
 TEST(scheduled)
@@ -203,71 +181,6 @@ TEST(no_handler)
 		broken("branches=%lu with BESCR 0", ebb_state.count);
 }
 
-/* Writes a counter while the event is open, says so, and writes it again after the close. */
-static int write_around_close(void *wrote)
-{
-	struct perf_event_attr attr = attr_of(PERF_TYPE_RAW, 0x1001e | 1ull << 63);
-	int fd;
-
-	attr.pinned = attr.exclusive = attr.exclude_idle = 1;
-	fd = pm_open(&attr, 0, -1, -1, 0);
-	if (fd < 0 || pm_ioctl(fd, PERF_EVENT_IOC_ENABLE, 0))
-		return 1;
-	write_counter(NULL);
-	gate_open(wrote);
-	close(fd);
-	return write_counter(NULL);
-}
-
-TEST(close_takes_back)
-{
-	struct gate wrote;
-	int status;
-
-	require_ebb(_metadata);
-	ASSERT_EQ(0, gate_init(&wrote));
-	status = wait_child(start_child(write_around_close, &wrote));
-	if (status == 1 || poll_once(wrote.fds[0], POLLIN, 0) != POLLIN)
-		cannot_tell("a counter could not be written while the event was open (%d)", status);
-	if (status != 128 + SIGILL)
-		broken("a write to PMC1 after close ended with %d, want SIGILL", status);
-}
-
-TEST(other_event_keeps)
-{
-	struct perf_event_attr attr = attr_of(PERF_TYPE_RAW, 0x2001e | 1ull << 63);
-	int leader = must_schedule(_metadata);
-	int sibling;
-
-	attr.disabled = 0;
-	sibling = must_open(&attr, 0, -1, leader, 0);
-	close(sibling);
-	write_counter(NULL);		/* SIGILL here would end the test */
-}
-
-static int look_after_fork(void *unused)
-{
-	(void)unused;
-	if (READ_SPR(806) || READ_SPR(804))
-		return 1;
-	return write_counter(NULL);
-}
-
-TEST(fork_clears)
-{
-	int status;
-
-	must_schedule(_metadata);
-	arm();
-	status = wait_child(start_child(look_after_fork, NULL));
-	WRITE_SPR(779, MMCR0_FC);
-	WRITE_SPR(806, 0);
-	if (status == 1)
-		broken("the child has its parent's BESCR or EBBHR");
-	if (status != 128 + SIGILL)
-		broken("the child's write to PMC1 ended with %d, want SIGILL", status);
-}
-
 #else
 
 #define NOT_POWER(name)                                                                        \
@@ -276,14 +189,10 @@ TEST(fork_clears)
 		say_absent("not a 64-bit Power machine");                                      \
 	}
 
-NOT_POWER(registers)
 NOT_POWER(scheduled)
 NOT_POWER(prctl_enable)
 NOT_POWER(cycles)
 NOT_POWER(no_handler)
-NOT_POWER(close_takes_back)
-NOT_POWER(other_event_keeps)
-NOT_POWER(fork_clears)
 
 #endif
 

@@ -163,7 +163,7 @@ TEST(ring_survives)
 	ASSERT_EQ(0, cause_faults(10));
 	after = count_records(&watch.ring, PERF_RECORD_SAMPLE);
 	if (before < 10 || after < 10)
-		broken("samples read while offline=%d (want 10), after=%d (want 10)", before, after);
+		broken("samples read while offline=%d after=%d want=10,10", before, after);
 }
 
 static void *fault_there(void *unused)

@@ -164,7 +164,8 @@ TEST(not_opened_by_others)
 			ASSERT_EQ(0, prctl(PR_TASK_PERF_EVENTS_DISABLE));
 		before = must_count(own);
 		ASSERT_EQ(0, cause_faults(10));
-		counted = must_count(own) - before;	/* fork made pages fault again: 10 or more */
+		/* fork made pages fault again: 10 or more */
+		counted = must_count(own) - before;
 		if (i ? counted != 0 : counted < 10)
 			broken("round %d: this process's event counted %" PRIu64, i, counted);
 		gate_open(&turns.go);

@@ -29,7 +29,7 @@ static struct perf_event_attr attr_cycles(void)
 	struct perf_event_attr attr = attr_of(PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES);
 
 #ifdef __aarch64__
-	attr.config1 = 2;	/* the wish to read it from user space; without it no index at all */
+	attr.config1 = 2;	/* to be read from user space; without it there is no index */
 #endif
 	return attr;
 }

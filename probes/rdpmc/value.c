@@ -116,8 +116,8 @@ static void must_lie_between(struct __test_metadata *_metadata, const struct wat
 			broken("the index went away between two readings");
 		after = must_count(watch->fd);
 		if (value < before || value > after)
-			broken("user space=%" PRIu64 " read(2)=%" PRIu64 "..%" PRIu64, value, before,
-			       after);
+			broken("user space=%" PRIu64 " read(2)=%" PRIu64 "..%" PRIu64, value,
+			       before, after);
 	}
 }
 

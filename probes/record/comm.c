@@ -105,7 +105,7 @@ TEST(exec)
 		broken("no COMM of the child's prctl");
 	if (!seek(&watch, PERF_RECORD_COMM, &record))
 		broken("no COMM after execve");
-	/* The name is the last part of the path executed: "exe", or the link's target since v6.14 */
+	/* The name is the last part of the path: "exe", or the link's target since v6.14. */
 	if (!strcmp(record.comm.comm, "not yet"))
 		broken("comm=%.40s is the old name", record.comm.comm);
 	if (seek(&watch, PERF_RECORD_COMM, &record))

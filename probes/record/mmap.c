@@ -188,7 +188,8 @@ TEST(no_replay)
 		new += record.mmap.addr == (uintptr_t)after;
 	}
 	if (old || new != 1)
-		broken("records of an older mapping=%d (want 0), of a new one=%d (want 1)", old, new);
+		broken("records of an older mapping=%d want=0, of a new one=%d want=1", old,
+		       new);
 }
 
 PROBE_MAIN

@@ -14,7 +14,7 @@ PROBE(TITLE("mappings from an overlay file system")
       SINCE("4.14")
       NEEDS("root")
       POINT(name, "MMAP2 names the path that was opened")
-      FACT(identity, enum, "-", "whose inode MMAP2 carries: user (what fstat says), backing, other"))
+      FACT(identity, enum, "-", "inode that MMAP2 carries: user (what fstat says), backing, other"))
 
 static const char *const dirs[] = { "/tmp/low", "/tmp/up", "/tmp/work", "/tmp/top" };
 

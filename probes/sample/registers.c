@@ -9,7 +9,7 @@
 
 PROBE(TITLE("registers in samples")
       SINCE("3.7")
-      POINT(user, "REGS_USER: IP and SP, lower bit first, equal to the sample's own and the stack's")
+      POINT(user, "REGS_USER: IP and SP, lower bit first, equal to the sample's and the stack's")
       POINT(user_abi, "REGS_USER says 32 or 64 bit as this program is")
       POINT(user_empty_mask, "a mask of no register is EINVAL")
       POINT(user_unknown_register, "a mask with a register number that is reserved is EINVAL")

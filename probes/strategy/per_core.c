@@ -15,8 +15,6 @@ PROBE(TITLE("the per-core design, end to end")
       POINT(close_leaders, "leaders' descriptors closed, rings mapped: samples go on arriving")
       POINT(close_sources, "sources' descriptors closed: their samples go on arriving")
       POINT(time_based, "reading the rings from time to time, without poll, finds every sample")
-      POINT(identifiers, "IDENTIFIER tells which source a sample in a shared ring is of")
-      SINCE("3.12")
       FACT(descriptors, int, "descriptors", "used for 2 threads and one event on all CPUs"))
 
 #define CPUS 16
@@ -75,7 +73,8 @@ static void *work(void *argument)
 
 	job->tid = pm_gettid();
 	move_to_nth_cpu(job->nth_cpu);
-	area = mmap(NULL, FAULTS * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	area = mmap(NULL, FAULTS * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
+		    0);
 	if (area == MAP_FAILED)
 		return NULL;
 	madvise((void *)area, FAULTS * page, MADV_NOHUGEPAGE);
@@ -233,37 +232,6 @@ TEST(time_based)
 	for (int i = 0; i < 4; i++)
 		if (seen[i] != FAULTS)
 			broken("round %d: samples=%d want=%d", i, seen[i], FAULTS);
-}
-
-TEST(identifiers)
-{
-	struct perf_event_attr attr = attr_faults(PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_ADDR);
-	struct perf_event_attr other = attr_faults(PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_TID |
-						   PERF_SAMPLE_PERIOD);
-	struct perf_event_attr without = attr_faults(PERF_SAMPLE_ADDR);
-	const struct perf_event_header *header;
-	uint64_t ids[2] = { 0 }, id;
-	int seen[2] = { 0 }, second;
-	struct watch leader;
-
-	leader = ask_watch(&attr, &without, 0, -1, 8, "IDENTIFIER");
-	other.config = PERF_COUNT_SW_PAGE_FAULTS_MIN;	/* sample.shared_hit tells why another */
-	second = must_open(&other, 0, -1, -1, 0);
-	must_ioctl(second, PERF_EVENT_IOC_SET_OUTPUT, leader.fd);
-	must_ioctl(leader.fd, PERF_EVENT_IOC_ID, (uintptr_t)&ids[0]);
-	must_ioctl(second, PERF_EVENT_IOC_ID, (uintptr_t)&ids[1]);
-	must_ioctl(leader.fd, PERF_EVENT_IOC_ENABLE, 0);
-	must_ioctl(second, PERF_EVENT_IOC_ENABLE, 0);
-	ASSERT_EQ(0, cause_faults(10));
-	while (pm_ring_next(&leader.ring, &header) == 1) {
-		if (pm_record_identifier(header, &id) || (id != ids[0] && id != ids[1]))
-			broken("a record of size %u belongs to nobody", header->size);
-		seen[id == ids[1]]++;
-		if (header->size != (id == ids[1] ? 32 : 24))
-			broken("id %" PRIu64 ": size=%u", id, header->size);
-	}
-	if (seen[0] < 10 || seen[1] < 10)
-		broken("samples of the leader=%d of the source=%d want>=10 each", seen[0], seen[1]);
 }
 
 PROBE_MAIN

@@ -70,7 +70,7 @@ static struct watch watch_time(struct __test_metadata *_metadata)
 	if (!must_count(watch.fd))
 		cannot_tell("the event does not run");
 	if (!page->cap_user_time_zero)
-		say_absent("cap_user_time_zero=0: the clock behind stamps is no counter one can read");
+		say_absent("cap_user_time_zero=0: stamps are of no counter one can read");
 	if (!read_counter(&now))
 		say_absent("how to read this architecture's counter is not known here");
 	fact_int("mult", page->time_mult);

@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Power: are the registers of event-based branches the program's own while its event is open, and
+ * does the kernel take them back when the last event is closed or the task forks?
+ * Observed: registers are written and read in user mode; an access that must fault is tried in a
+ * child.
+ * Power ISA 2.07, Book II, Event-Based Branch Facility.
+ */
+#include "probe.h"
+#include <sys/auxv.h>
+
+PROBE(TITLE("registers of event-based branches")
+      SINCE("3.10")
+      NEEDS("arch:powerpc")
+      POINT(registers, "BESCR and EBBHR keep what user mode writes")
+      POINT(close_takes_back, "after the last close a write to a counter is SIGILL")
+      POINT(other_event_keeps, "while one of two events is open, counters stay writable")
+      POINT(fork_clears, "a child starts with BESCR and EBBHR 0, and may not write a counter"))
+
+#if defined(__powerpc64__)
+
+#define READ_SPR(n) ({ unsigned long v_; __asm__ volatile("mfspr %0," #n : "=r"(v_)); v_; })
+#define WRITE_SPR(n, v) __asm__ volatile("mtspr " #n ",%0" : : "r"((unsigned long)(v)) : "memory")
+/* EBBHR 804, BESCR 806, MMCR0 (user) 779, PMC1 771 */
+
+static int open_cycles(unsigned int counter)
+{
+	struct perf_event_attr attr = attr_of(PERF_TYPE_RAW, 0x1e | counter << 16 | 1ull << 63);
+
+	attr.pinned = attr.exclusive = attr.exclude_idle = 1;
+	return pm_open(&attr, 0, -1, -1, 0);
+}
+
+static void require_ebb(struct __test_metadata *_metadata)
+{
+	if (!(getauxval(AT_HWCAP2) & 0x10000000))
+		say_absent("this CPU or its PMU driver has no event-based branches");
+	require(REQUIRE_CPU_PMU);
+	if (open_cycles(0) >= 0)
+		say_absent("this PMU ignores bit 63");
+}
+
+static int must_schedule(struct __test_metadata *_metadata)
+{
+	struct perf_event_attr attr = attr_of(PERF_TYPE_RAW, 0x1001e | 1ull << 63);
+	uint64_t value;
+	int fd;
+
+	require_ebb(_metadata);
+	attr.pinned = attr.exclusive = attr.exclude_idle = 1;
+	fd = must_open(&attr, 0, -1, -1, 0);
+	must_ioctl(fd, PERF_EVENT_IOC_ENABLE, 0);
+	if (read(fd, &value, 8) != 8)
+		cannot_tell("the event is not scheduled: another has the counters");
+	return fd;
+}
+
+static int write_counter(void *unused)
+{
+	(void)unused;
+	WRITE_SPR(771, 0);
+	return 0;
+}
+
+TEST(registers)
+{
+	require_ebb(_metadata);
+	WRITE_SPR(806, 0x8000000100000000ul);
+	WRITE_SPR(804, 0x0100000000000000ul);
+	if (READ_SPR(806) != 0x8000000100000000ul || READ_SPR(804) != 0x0100000000000000ul)
+		broken("BESCR=%#lx EBBHR=%#lx", READ_SPR(806), READ_SPR(804));
+	WRITE_SPR(806, 0);
+}
+
+/* Writes a counter while the event is open, says so, and writes it again after the close. */
+static int write_around_close(void *wrote)
+{
+	struct perf_event_attr attr = attr_of(PERF_TYPE_RAW, 0x1001e | 1ull << 63);
+	int fd;
+
+	attr.pinned = attr.exclusive = attr.exclude_idle = 1;
+	fd = pm_open(&attr, 0, -1, -1, 0);
+	if (fd < 0 || pm_ioctl(fd, PERF_EVENT_IOC_ENABLE, 0))
+		return 1;
+	write_counter(NULL);
+	gate_open(wrote);
+	close(fd);
+	return write_counter(NULL);
+}
+
+TEST(close_takes_back)
+{
+	struct gate wrote;
+	int status;
+
+	require_ebb(_metadata);
+	ASSERT_EQ(0, gate_init(&wrote));
+	status = wait_child(start_child(write_around_close, &wrote));
+	if (status == 1 || poll_once(wrote.fds[0], POLLIN, 0) != POLLIN)
+		cannot_tell("a counter could not be written while the event was open (%d)", status);
+	if (status != 128 + SIGILL)
+		broken("a write to PMC1 after close ended with %d, want SIGILL", status);
+}
+
+TEST(other_event_keeps)
+{
+	struct perf_event_attr attr = attr_of(PERF_TYPE_RAW, 0x2001e | 1ull << 63);
+	int leader = must_schedule(_metadata);
+	int sibling;
+
+	attr.disabled = 0;
+	sibling = must_open(&attr, 0, -1, leader, 0);
+	close(sibling);
+	write_counter(NULL);		/* SIGILL here would end the test */
+}
+
+static int look_after_fork(void *unused)
+{
+	(void)unused;
+	if (READ_SPR(806) || READ_SPR(804))
+		return 1;
+	return write_counter(NULL);
+}
+
+TEST(fork_clears)
+{
+	int status;
+
+	must_schedule(_metadata);
+	WRITE_SPR(804, 0x0100000000000000ul);
+	WRITE_SPR(806, 0x0000000100000000ul);
+	status = wait_child(start_child(look_after_fork, NULL));
+	WRITE_SPR(779, 0x80000000ul);
+	WRITE_SPR(806, 0);
+	if (status == 1)
+		broken("the child has its parent's BESCR or EBBHR");
+	if (status != 128 + SIGILL)
+		broken("the child's write to PMC1 ended with %d, want SIGILL", status);
+}
+
+#else
+
+#define NOT_POWER(name)                                                                        \
+	TEST(name)                                                                             \
+	{                                                                                      \
+		say_absent("not a 64-bit Power machine");                                      \
+	}
+
+NOT_POWER(registers)
+NOT_POWER(close_takes_back)
+NOT_POWER(other_event_keeps)
+NOT_POWER(fork_clears)
+
+#endif
+
+PROBE_MAIN

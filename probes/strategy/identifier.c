@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Can a reader parse a ring that events of different layout share? IDENTIFIER, at a place that no
+ * layout moves, is the only way.
+ * Observed: two events with other fields, of the same page faults, in one ring.
+ */
+#include "probe.h"
+
+PROBE(TITLE("telling events of a shared ring apart")
+      SINCE("3.12")
+      POINT(identifiers, "IDENTIFIER tells of which event a sample is, and so its layout"))
+
+TEST(identifiers)
+{
+	struct perf_event_attr attr = attr_faults(PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_ADDR);
+	struct perf_event_attr other = attr_faults(PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_TID |
+						   PERF_SAMPLE_PERIOD);
+	struct perf_event_attr without = attr_faults(PERF_SAMPLE_ADDR);
+	const struct perf_event_header *header;
+	uint64_t ids[2] = { 0 }, id;
+	int seen[2] = { 0 }, second;
+	struct watch leader;
+
+	leader = ask_watch(&attr, &without, 0, -1, 8, "IDENTIFIER");
+	other.config = PERF_COUNT_SW_PAGE_FAULTS_MIN;	/* sample.shared_hit tells why another */
+	second = must_open(&other, 0, -1, -1, 0);
+	must_ioctl(second, PERF_EVENT_IOC_SET_OUTPUT, leader.fd);
+	must_ioctl(leader.fd, PERF_EVENT_IOC_ID, (uintptr_t)&ids[0]);
+	must_ioctl(second, PERF_EVENT_IOC_ID, (uintptr_t)&ids[1]);
+	must_ioctl(leader.fd, PERF_EVENT_IOC_ENABLE, 0);
+	must_ioctl(second, PERF_EVENT_IOC_ENABLE, 0);
+	ASSERT_EQ(0, cause_faults(10));
+	while (pm_ring_next(&leader.ring, &header) == 1) {
+		if (pm_record_identifier(header, &id) || (id != ids[0] && id != ids[1]))
+			broken("a record of size %u belongs to nobody", header->size);
+		seen[id == ids[1]]++;
+		if (header->size != (id == ids[1] ? 32 : 24))
+			broken("id %" PRIu64 ": size=%u", id, header->size);
+	}
+	if (seen[0] < 10 || seen[1] < 10)
+		broken("samples of the leader=%d of the source=%d want>=10 each", seen[0], seen[1]);
+}
+
+PROBE_MAIN
