@@ -66,11 +66,11 @@ $(PROGRAMS):
 	$(Q)$(CC) $(LINK) -o $@ $^
 
 # A probe is refused here when its declaration lacks a title, a since or a point. The harness's
-# fixture macros define functions without prototypes; that one warning is off.
+# macros define functions without prototypes and with unused parameters; those warnings are off.
 $(B)/probes/%: probes/%.c $(HELPERS) $(B)/lib/mechanism.a | $(HARNESS)
 	$(call say,PROBE,$(subst /,.,$*))
 	$(Q)mkdir -p $(@D) $(B)/declared/$(dir $*)
-	$(Q)$(CC) $(ALL_CFLAGS) -Wno-missing-prototypes -isystem build/kselftest -I probes \
+	$(Q)$(CC) $(ALL_CFLAGS) -Wno-missing-prototypes -Wno-unused-parameter -isystem build/kselftest -I probes \
 		-DPROBE_ID='"$(subst /,.,$*)"' \
 		-MF $(B)/declared/$*.d -MT $@ $(LINK) -o $@.new $< $(HELPERS) $(B)/lib/mechanism.a
 	$(Q)$(OBJCOPY) -O binary --only-section=.probeinfo $@.new $(B)/declared/$*.new
