@@ -11,8 +11,8 @@ PROBE(TITLE("breakpoints off their alignment")
       SINCE("2.6.33")
       NEEDS("breakpoint")
       POINT(two_bytes, "2 bytes at offset 1: refused with EINVAL, or just these are watched")
-      POINT(four_bytes, "4 bytes at offsets 1 to 3: refused with EINVAL, or just these are watched")
-      POINT(across_words, "4 bytes at offset 6 of 8: refused with EINVAL, or just these are watched")
+      POINT(four_bytes, "4 bytes at offsets 1 to 3: EINVAL, or just these are watched")
+      POINT(across_words, "4 bytes at offset 6 of 8: EINVAL, or just these are watched")
       FACT(accepted, string, "-", "length@offset pairs that are accepted"))
 
 static volatile uint8_t bytes[64] __attribute__((aligned(64)));

@@ -15,7 +15,7 @@ PROBE(TITLE("the end of an event, proven by its slot")
       POINT(unmapped, "unmapping after close destroys it")
       POINT(ended_target, "closing the events of a task that has ended gives its slots back")
       POINT(disabled_keeps, "a disabled event still has its slot")
-      FACT(ended_target_holds, bool, "-", "slots of an ended task are taken until its events close"))
+      FACT(ended_target_holds, bool, "-", "an ended task keeps slots until its events close"))
 
 #define MOST 64
 
