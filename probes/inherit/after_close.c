@@ -27,9 +27,9 @@ PROBE(TITLE("inheritance after the descriptor is closed")
       COMMIT("c6e5b73242d2")
       POINT(redirected.new_alone, "forwarded and closed: a new thread is not followed")
       POINT(redirected.new_child, "forwarded and closed: a forked child is not followed")
-      POINT(unmapped.alone, "not mapped and closed: the event is destroyed")
+      POINT(unmapped_alone, "not mapped and closed: the event is destroyed")
       NEEDS("breakpoint")
-      POINT(unmapped.living, "not mapped and closed: the copy in a living thread is destroyed")
+      POINT(unmapped_living, "not mapped and closed: the copy in a living thread is destroyed")
       SINCE("4.5")
       COMMIT("c6e5b73242d2")
       NEEDS("breakpoint"))
@@ -159,19 +159,6 @@ TEST_F(lives, new_child)
 
 /* ------------------------------------------------------------------------------- unmapped */
 
-FIXTURE(unmapped)
-{
-	int unused;
-};
-
-FIXTURE_SETUP(unmapped)
-{
-}
-
-FIXTURE_TEARDOWN(unmapped)
-{
-}
-
 static volatile int watched;
 
 static int open_breakpoint(struct __test_metadata *_metadata)
@@ -200,14 +187,14 @@ static void want_released(struct __test_metadata *_metadata, int fd, pid_t tid, 
 		broken("breakpoints: %d free before, %d after", free, after);
 }
 
-TEST_F(unmapped, alone)
+TEST(unmapped_alone)
 {
 	int free = free_breakpoints(0);
 
 	want_released(_metadata, open_breakpoint(_metadata), 0, free);
 }
 
-TEST_F(unmapped, living)
+TEST(unmapped_living)
 {
 	int free = free_breakpoints(0), fd = open_breakpoint(_metadata);
 	struct worker worker;
