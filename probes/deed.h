@@ -54,8 +54,6 @@ bool take_signal(int number, int within_ms, siginfo_t *ret);
 int in_thread(void *(*function)(void *), void *argument);
 /* Run a function in a forked child that dies with the test. Returns its pid or -errno. */
 pid_t start_child(int (*function)(void *), void *argument);
-/* Make this process a stranger: that uid if it is root's, no capabilities. Returns 0 or -errno. */
-int drop_privileges(unsigned int uid);
 /* Wait for a child. Returns its exit status, 128 + signal, or -errno. */
 int wait_child(pid_t child);
 
@@ -63,72 +61,5 @@ int wait_child(pid_t child);
 int count_records(struct pm_ring *ring, uint32_t type);
 /* Decode the next record. Returns 1, 0 when empty, -errno when it does not parse. */
 int next_record(struct pm_ring *ring, const struct pm_format *format, struct pm_record *ret);
-
-/*
- * Give up all capabilities but those in `keep` (1 << PM_CAP_...), and root's uid as well, for the
- * rest of this test. What probe_env() says was read before. Returns 0 or -errno.
- */
-int drop_to(uint64_t keep);
-
-/*
- * Put a small file of /proc/sys or /sys back to what it holds now when this program ends: at its
- * exit, on SIGTERM and SIGINT, and by a guard process where it is killed. For probes that DISTURB:
- * call it from a constructor, once a file. Does nothing without leave to disturb.
- */
-void keep_file(const char *path);
-/* Write a text to a file. Returns 0 or -errno. */
-int write_file(const char *path, const char *text);
-
-/* A gate between threads of one process: wait sleeps in the kernel, open lets one waiter go. */
-struct gate {
-	int fds[2];
-};
-int gate_init(struct gate *gate);
-void gate_open(struct gate *gate);
-void gate_wait(struct gate *gate);
-
-/*
- * A thread or a child process that sits still until it is ordered to do something, so that a test
- * decides what happens when. Ready when it waits; its start-up is behind it.
- */
-enum worker_kind { WORKER_THREAD, WORKER_CHILD };
-struct worker {
-	enum worker_kind kind;
-	pid_t tid;
-	pthread_t thread;
-	int orders[2], answers[2];
-};
-/* Start one. Returns 0 or -errno. In two steps where a worker is to start another worker:
- * worker_prepare() here, then worker_do(&other, worker_launch, &worker). */
-int worker_start(struct worker *worker, enum worker_kind kind);
-int worker_prepare(struct worker *worker, enum worker_kind kind);
-int worker_launch(void *worker);
-/* Let it call a function and wait for the result, which is returned (-ETIMEDOUT after 5 s). */
-int worker_do(struct worker *worker, int (*function)(void *), void *argument);
-/* Let it cause exactly that many page faults. Returns 0 or -errno. */
-int worker_faults(struct worker *worker, unsigned int faults);
-/* Let it execute this very program (path NULL) or a copy of it; it goes on as a worker that only
- * knows worker_faults() and worker_stop(). Returns 0 or -errno. */
-int worker_exec(struct worker *worker, const char *path);
-/* End it and wait until the kernel has taken it apart. For a worker of another worker, whoever
- * launched it has to: worker_do(&other, worker_stop, &worker). Harmless when it is not running. */
-int worker_stop(void *worker);
-/* End it without waiting. */
-void worker_dismiss(struct worker *worker);
-
-/*
- * A thread that waits in poll(2) for POLLIN of a descriptor. Ready when the kernel has put it to
- * sleep there, or when poll has returned. It ends with the test.
- */
-struct waiter {
-	int fd, time_out_ms;
-	pthread_t thread;
-	volatile pid_t tid;
-	int woken[2];
-};
-/* Start one; time_out_ms as for poll. Returns 0 or -errno. */
-int waiter_start(struct waiter *waiter, int fd, int time_out_ms);
-/* What its poll reported, once; -EAGAIN when it still sleeps after that many milliseconds. */
-int waiter_woke(struct waiter *waiter, int within_ms);
 
 #endif

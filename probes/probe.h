@@ -59,7 +59,9 @@
 #define TEST_TIMEOUT_DEFAULT 10
 
 #include "deed.h"
+#include "privilege.h"
 #include "verdict.h"
+#include "worker.h"
 
 /* --------------------------------------------------------------------------- declaration */
 

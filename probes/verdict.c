@@ -297,18 +297,20 @@ void probe_pair(const struct perf_event_attr *with, const struct perf_event_attr
 
 void probe_rule(int got, int want, enum verdict accepted, const char *what, struct finding *ret)
 {
-	if (got == -want)
+	if (got == -want) {
 		finding_set(ret, YES, "%s", "");
-	else if (got >= 0)
+	} else if (got >= 0) {
 		finding_set(ret, accepted, "%s: accepted, not %s", what, errno_name(want));
-	else if (got == -EACCES || got == -EPERM)
-		explain_refusal(-got, NULL, 0, -1, ret);
-	else if (got == -EMFILE || got == -ENFILE || got == -ENOMEM || got == -EINTR)
+	} else if (got == -EACCES || got == -EPERM) {
+		if (!explain_gate(ret))
+			explain_refusal(-got, NULL, 0, -1, ret);
+	} else if (got == -EMFILE || got == -ENFILE || got == -ENOMEM || got == -EINTR) {
 		classify_setup(-got, NULL, 0, -1, ret);
-	else
+	} else {
 		finding_set(ret, BROKEN, "%s: errno=%s want=%s", what, errno_name(got),
 			    errno_name(want));
-	if (got >= 0)
+	}
+	if (got > STDERR_FILENO)	/* an open was accepted; an ioctl's 0 is no descriptor */
 		close(got);
 }
 

@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Giving up privileges, and files that are put back. See privilege.h.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <grp.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <linux/capability.h>
+
+#include "../lib/pm_sys.h"
+#include "privilege.h"
+
+int drop_privileges(unsigned int uid)
+{
+	struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
+	struct __user_cap_data_struct none[2] = { { 0 } };
+
+	if (geteuid() == 0 && (setgroups(0, NULL) < 0 || setresgid(uid, uid, uid) < 0 ||
+			       setresuid(uid, uid, uid) < 0))
+		return -errno;
+	if (syscall(SYS_capset, &header, none) < 0)
+		return -errno;
+	prctl(PR_SET_PDEATHSIG, SIGKILL);	/* changing ids has cleared it */
+	return 0;
+}
+
+int drop_to(uint64_t keep)
+{
+	struct {
+		uint32_t version;
+		int pid;
+	} header = { 0x20080522, 0 };		/* the third version: two words of 32 bits each */
+	struct {
+		uint32_t effective, permitted, inheritable;
+	} data[2] = { { keep, keep, 0 }, { keep >> 32, keep >> 32, 0 } };
+
+	if (geteuid() == 0 && (prctl(PR_SET_KEEPCAPS, 1, 0, 0, 0) < 0 ||
+			       setresgid(65534, 65534, 65534) < 0 ||
+			       setresuid(65534, 65534, 65534) < 0))
+		return -errno;
+	if (syscall(SYS_capset, &header, data) < 0)
+		return -errno;
+	return 0;
+}
+
+/* -------------------------------------------------------------------------- putting back */
+
+static struct kept {
+	const char *path;
+	char value[64];
+} kept[4];
+static unsigned int kept_count;
+static pid_t keeper, guard;
+static int guard_pipe[2];
+
+int write_file(const char *path, const char *text)
+{
+	const size_t length = strlen(text);
+	int fd = open(path, O_WRONLY | O_CLOEXEC);
+	int error = 0;
+
+	if (fd < 0)
+		return -errno;
+	if (write(fd, text, length) != (ssize_t)length)
+		error = errno ? -errno : -EIO;
+	close(fd);
+	return error;
+}
+
+/* Also a signal handler's work: system calls and nothing else. */
+static void put_back(void)
+{
+	for (unsigned int i = 0; i < kept_count; i++)
+		write_file(kept[i].path, kept[i].value);
+}
+
+static void put_back_at_exit(void)
+{
+	if (getpid() != keeper)
+		return;
+	put_back();
+	kill(guard, SIGKILL);
+	waitpid(guard, NULL, 0);
+}
+
+static void put_back_on_signal(int number)
+{
+	if (getpid() == keeper)
+		put_back();
+	_exit(128 + number);
+}
+
+/* The guard sleeps until the last writer of its pipe is gone: the program and all its tests. */
+static void start_guard(void)
+{
+	char token;
+
+	if (pipe(guard_pipe) < 0)
+		return;
+	guard = fork();
+	if (guard != 0) {
+		fcntl(guard_pipe[1], F_SETFD, FD_CLOEXEC);
+		close(guard_pipe[0]);
+		return;
+	}
+	setsid();
+	signal(SIGTERM, SIG_IGN);
+	close(guard_pipe[1]);
+	close(STDOUT_FILENO);
+	while (read(guard_pipe[0], &token, 1) < 0)
+		;
+	put_back();
+	_exit(0);
+}
+
+void keep_file(const char *path)
+{
+	struct kept *entry = &kept[kept_count];
+
+	if (!getenv("PERFMODES_MAY_DISTURB") || kept_count == sizeof(kept) / sizeof(*kept) ||
+	    access(path, W_OK) < 0 ||
+	    pm_read_text(path, entry->value, sizeof(entry->value)) <= 0)
+		return;
+	entry->path = path;
+	kept_count++;
+	if (keeper) {			/* the guard knows only what came before it: a new one */
+		kill(guard, SIGKILL);
+		waitpid(guard, NULL, 0);
+		close(guard_pipe[1]);
+	} else {
+		keeper = getpid();
+		atexit(put_back_at_exit);
+		signal(SIGTERM, put_back_on_signal);
+		signal(SIGINT, put_back_on_signal);
+	}
+	start_guard();
+}
+
