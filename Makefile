@@ -59,7 +59,7 @@ $(B)/lib/mechanism.a: $(MECHANISM)
 	$(call say,AR,$@)
 	$(Q)rm -f $@ && $(AR) rcs $@ $^
 
-$(B)/launch: $(B)/probes/launch.o $(B)/probes/persona.o $(B)/probes/fault.o
+$(B)/launch: $(patsubst %,$(B)/probes/%.o,launch persona fault tee)
 $(B)/environ: $(B)/probes/environ.o $(B)/lib/mechanism.a
 $(PROGRAMS):
 	$(call say,LINK,$@)

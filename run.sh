@@ -138,7 +138,7 @@ select_probes() {
 	done
 }
 
-program_of() { printf '%s/probes/%s/%s' "$bin" "${1%%.*}" "${1#*.}"; }
+program_of() { program=$bin/probes/${1%%.*}/${1#*.}; }
 
 # -------------------------------------------------------------------- the result directory
 
@@ -155,7 +155,8 @@ select_probes >"$scratch/probes"
 
 if [ $list = yes ]; then
 	while read -r id; do
-		printf '%-32s %s\n' "$id" "$("$(program_of "$id")" --describe | sed -n 's/^title=//p')"
+		program_of "$id"
+		printf '%-32s %s\n' "$id" "$("$program" --describe | sed -n 's/^title=//p')"
 	done <"$scratch/probes"
 	exit 0
 fi
@@ -183,7 +184,8 @@ describe_kernel() {
 
 describe_probes() {
 	while read -r id; do
-		"$(program_of "$id")" --describe 2>/dev/null || printf 'id=%s\n' "$id"	# a broken binary
+		program_of "$id"
+		"$program" --describe 2>/dev/null || printf 'id=%s\n' "$id"	# a broken binary
 		echo
 	done <"$scratch/probes"
 }
@@ -228,7 +230,8 @@ launch() {	# FILE PERSONA PROGRAM [ARGUMENT]
 	file=$1 as=$2
 	shift 2
 	# shellcheck disable=SC2086 # flags, split on purpose
-	"$bin/launch" --persona "$as" --timeout "$timeout" $lies --out "$out/$file" -- "$@" 3<&- &
+	"$bin/launch" --persona "$as" --timeout "$timeout" $lies ${tee_file:+--tee "$tee_file=$file"} \
+		--out "$out/$file" -- "$@" 3<&- &
 	launcher=$!
 	status=0
 	wait "$launcher" || status=$?
@@ -236,10 +239,10 @@ launch() {	# FILE PERSONA PROGRAM [ARGUMENT]
 	launcher=''
 	[ -z "$interrupted" ] || return 0
 	[ $status = 0 ] || die 3 "cannot go on with ${file} (see above); './run.sh --resume' goes on from here"
-	[ -z "$tee_file" ] || send "$file"
+	sent=$((sent + 1))
 }
 
-send() {	# a finished file, framed, to another channel
+send() {	# a file of run.sh's own, framed, to the side channel; launch sends the others
 	{
 		# shellcheck disable=SC2046 # cksum prints CRC and size
 		set -- "$1" $(cksum <"$out/$1")
@@ -247,7 +250,7 @@ send() {	# a finished file, framed, to another channel
 		cat "$out/$1"
 		echo
 	} >>"$tee_file"
-	sent=$((${sent:-0} + 1))
+	sent=$((sent + 1))
 }
 
 progress() {
@@ -256,7 +259,7 @@ progress() {
 }
 
 total=$(wc -l <"$out/plan")
-number=0
+number=0 sent=0
 [ -z "$tee_file" ] || for file in env catalogue plan; do send $file; done
 say "perfmodes: $(wc -l <"$scratch/probes" | tr -d ' ') probes, results in ${out#"$here/"}"
 while read -r persona id <&3; do
@@ -268,10 +271,11 @@ while read -r persona id <&3; do
 	fi
 	[ ! -e "$out/$persona/$id.ktap" ] || continue
 	progress "$persona" "$id"
-	launch "$persona/$id.ktap" "$persona" "$(program_of "$id")"
+	program_of "$id"
+	launch "$persona/$id.ktap" "$persona" "$program"
 done 3<"$out/plan"
 if [ "$quiet" = no ] && [ -t 2 ]; then printf '\r\033[K' >&2; fi
-[ -z "$tee_file" ] || printf '@@end %d\n' "${sent:-0}" >>"$tee_file"
+[ -z "$tee_file" ] || printf '@@end %d\n' "$sent" >>"$tee_file"
 
 # ------------------------------------------------------------------------------- the report
 

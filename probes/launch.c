@@ -30,10 +30,12 @@
 
 #include "fault.h"
 #include "persona.h"
+#include "tee.h"
 
 struct options {
 	const char *persona;
 	const char *out;
+	const char *tee, *tee_name;	/* side channel and the file's name there, or NULL */
 	const struct fault *fault;	/* or NULL */
 	double timeout;			/* seconds */
 	long output_limit;		/* bytes */
@@ -300,9 +302,13 @@ static int finish(const struct options *options, const char *part, int fd,
 		return 128 + interrupted;
 	}
 	errno = end->write_error;
-	if (errno || !write_footer(fd, end) || close(fd) < 0 || rename(part, options->out) < 0) {
+	if (errno || !write_footer(fd, end) || rename(part, options->out) < 0) {
 		fprintf(stderr, "launch: cannot write %s: %s\n", options->out, strerror(errno));
 		unlink(part);
+		return 3;
+	}
+	if (options->tee && tee_file(fd, options->tee, options->tee_name) < 0) {
+		fprintf(stderr, "launch: cannot write %s: %s\n", options->tee, strerror(errno));
 		return 3;
 	}
 	return 0;
@@ -350,6 +356,7 @@ static const char usage[] =
 	"  --persona NAME         root, perfmon, user, seccomp, or same (default: as we are)\n"
 	"  --timeout SECONDS      end the probe and all it started after this long (default 60)\n"
 	"  --output-limit BYTES   cut its output off there (default 1048576)\n"
+	"  --tee FILE=NAME        append the finished file to FILE, framed under that name\n"
 	"  --old-kernel           answer ENOSYS to system calls newer than Linux 3.10\n"
 	"  --fault NAME           let the kernel lie to the probe (--fault list)\n"
 	"  --check PERSONA        exit 0 if this process could assume the persona, else say why\n"
@@ -388,6 +395,7 @@ static int parse(int argc, char **argv, struct options *ret)
 		{ "output-limit", required_argument, NULL, 'l' },
 		{ "old-kernel", no_argument, NULL, 'k' },
 		{ "out", required_argument, NULL, 'o' },
+		{ "tee", required_argument, NULL, 'e' },
 		{ "check", required_argument, NULL, 'c' },
 		{ "fault", required_argument, NULL, 'f' },
 		{ "help", no_argument, NULL, 'h' },
@@ -403,10 +411,19 @@ static int parse(int argc, char **argv, struct options *ret)
 		case 'k': ret->old_kernel = true; break;
 		case 'o': ret->out = optarg; break;
 		case 'c': exit(check_persona(optarg));
+		case 'e': ret->tee = optarg; break;
 		case 'f': ret->fault = take_fault(optarg); break;
 		case 'h': fputs(usage, stdout); exit(0);
 		default: return -1;
 		}
+	}
+	if (ret->tee) {
+		char *equals = strrchr(ret->tee, '=');
+
+		if (!equals || strlen(equals) > 200)
+			return -1;
+		*equals = '\0';
+		ret->tee_name = equals + 1;
 	}
 	ret->program = argv + optind;
 	return ret->out && optind < argc && ret->timeout > 0 && ret->output_limit > 0 ? 0 : -1;
