@@ -50,7 +50,9 @@ kernels) shift; python kernels run "$@"; exit ;;
 report) shift; python reports "$@"; exit ;;
 esac
 
-want() { [ $# -ge 2 ] || die 2 "$1 needs a value (see --help)"; }
+want() {
+	[ $# -ge 2 ] || die 2 "$1 needs a value (see --help)"
+}
 while [ $# -gt 0 ]; do
 	case $1 in
 	--suite) want "$@"; suite=$2; shift ;;

@@ -57,7 +57,7 @@ struct rule {
 struct fault {
 	const char *name;
 	struct rule rules[4];
-	uint16_t offset, size;		/* of the attr's bytes to clear; size 0: no fault of the attr */
+	uint16_t offset, size;		/* of the attr's bytes to clear; 0: no fault of the attr */
 	uint8_t flag;			/* or, with size 8, the one flag to clear, counted from 1 */
 };
 

@@ -263,7 +263,9 @@ static void follow(const struct options *options, pid_t probe, int from, int to,
 			deadline = now_ms() + 500;
 			continue;
 		}
-		if (ppoll(entries, 2, end->main_gone ? &(struct timespec){ 0 } : &wait, &none) <= 0) {
+		const struct timespec at_once = { 0 };
+
+		if (ppoll(entries, 2, end->main_gone ? &at_once : &wait, &none) <= 0) {
 			if (end->main_gone)
 				break;	/* all is read: who still holds the pipe is left over */
 		} else if (entries[1].revents & POLLIN) {
