@@ -38,6 +38,15 @@ struct perf_event_attr attr_software(uint64_t config)
 	return attr_of(PERF_TYPE_SOFTWARE, config);
 }
 
+struct perf_event_attr attr_counter(bool inherit)
+{
+	struct perf_event_attr attr = attr_software(PERF_COUNT_SW_PAGE_FAULTS);
+
+	attr.disabled = 0;
+	attr.inherit = inherit;
+	return attr;
+}
+
 struct perf_event_attr attr_faults(uint64_t sample_type)
 {
 	struct perf_event_attr attr = attr_software(PERF_COUNT_SW_PAGE_FAULTS);
@@ -128,6 +137,13 @@ void spin_ns(uint64_t ns)
 
 	while (now_ns() < end)
 		;
+}
+
+int spin_two_ms(void *unused)
+{
+	(void)unused;
+	spin_ns(2000000);
+	return 0;
 }
 
 /* glibc's cpu_set_t ends at 1024 CPUs; one large set serves every machine known. */

@@ -17,6 +17,8 @@
 /* An attr for a task's own user-mode events: disabled, exclude_kernel, exclude_hv. */
 struct perf_event_attr attr_of(uint32_t type, uint64_t config);
 struct perf_event_attr attr_software(uint64_t config);
+/* A counter of page faults that runs as soon as it is open. */
+struct perf_event_attr attr_counter(bool inherit);
 /* Period-1 sampling of page faults: the event any process may have, exact to the last count. */
 struct perf_event_attr attr_faults(uint64_t sample_type);
 /* A carrier of side-band records: the dummy event, or before v3.12 a software counter. */
@@ -30,6 +32,8 @@ struct perf_event_attr attr_call(void (*function)(void));
 int cause_faults(unsigned int count);
 /* Keep this thread on a CPU for that long. */
 void spin_ns(uint64_t ns);
+/* The same for 2 ms, as a job for worker_do(). */
+int spin_two_ms(void *unused);
 /* Move this thread to the nth CPU it is allowed on (0, 1, ...). Returns the CPU or -errno. */
 int move_to_nth_cpu(unsigned int nth);
 /* How many CPUs this thread may run on. */

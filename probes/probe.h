@@ -141,14 +141,24 @@
 #define must_close(fd) probe_must_close(_metadata, fd)
 /* The value of a counter without read_format. */
 #define must_count(fd) probe_must_count(_metadata, fd)
-/* How much that counter gains while a worker (NULL: this thread) causes page faults. */
+/* All counters of an event or group, laid out by its read_format. */
+#define must_counts(fd, read_format) probe_must_counts(_metadata, fd, read_format)
+/* How much a counter gains while a worker (NULL: this thread) causes page faults. They cause one
+ * before, so that whatever the way there costs is not in the gain. */
 #define gain_of_faults(fd, worker, faults) probe_gain_of_faults(_metadata, fd, worker, faults)
+/* Broken unless a counter gains exactly that much while a worker (or this thread) faults. */
+#define hold_gain(fd, worker, faults, gain) probe_hold_gain(_metadata, fd, worker, faults, gain)
 /* Enable an event, cause page faults, disable it. Returns how many of them it counted. */
 #define sample_faults(fd, faults) probe_sample_faults(_metadata, fd, faults)
 /* An attr for a tracepoint's user-mode hits; ends the test where its id cannot be had. */
 #define must_tracepoint(system, event) probe_must_tracepoint(_metadata, system, event)
 /* A worker the test needs. */
 #define must_start(worker, kind) probe_must_start(_metadata, worker, kind)
+/* Let a worker, a child, execute this program anew; it goes on as a worker. */
+#define must_exec(worker) probe_must_exec(_metadata, worker)
+/* Let a worker (NULL: this thread) run until time_enabled shows: a scheduler clock may tick every
+ * 10 ms only. Returns what the event then reads; its read_format has both times. */
+#define run_until_timed(fd, worker) probe_run_until_timed(_metadata, fd, worker)
 
 /* An event with its ring and the format of its records, opened together. */
 struct watch {
@@ -162,6 +172,11 @@ struct watch {
 	probe_ask_watch(_metadata, with, without, pid, cpu, pages, what)
 /* The next unread record of a type (0: any), or false. Broken when the ring does not parse. */
 #define seek(watch, type, record) probe_seek(_metadata, watch, type, record)
+/* How many unread samples are of that thread (0: drop all). Everything unread is dropped. */
+#define drain_samples(watch, tid) probe_drain_samples(_metadata, watch, tid)
+/* How many samples of a worker (NULL: this thread) arrive while it causes page faults. */
+#define samples_of_faults(watch, worker, faults)                                               \
+	probe_samples_of_faults(_metadata, watch, worker, faults)
 
 /* ---------------------------------------------------- what the macros above are made of */
 
@@ -333,11 +348,46 @@ static inline bool probe_seek(struct __test_metadata *_metadata, struct watch *w
 	return false;
 }
 
+static inline struct pm_counts probe_must_counts(struct __test_metadata *_metadata, int fd,
+						 uint64_t read_format)
+{
+	struct pm_counts counts = { .nr = 0 };
+	int error = pm_read_counts(fd, read_format, &counts);
+
+	if (error)
+		cannot_tell("read of %#" PRIx64 ": %s", read_format, errno_name(error));
+	return counts;
+}
+
+static inline int probe_drain_samples(struct __test_metadata *_metadata, struct watch *watch,
+				   pid_t tid)
+{
+	struct pm_record record;
+	int count = 0;
+
+	while (probe_seek(_metadata, watch, PERF_RECORD_SAMPLE, &record))
+		count += record.sample.sid.tid == (uint32_t)tid;
+	return count;
+}
+
+static inline int probe_samples_of_faults(struct __test_metadata *_metadata, struct watch *watch,
+					  struct worker *worker, unsigned int faults)
+{
+	int error = worker ? worker_faults(worker, 1) : cause_faults(1);
+
+	probe_drain_samples(_metadata, watch, 0);
+	if (!error)
+		error = worker ? worker_faults(worker, faults) : cause_faults(faults);
+	if (error)
+		cannot_tell("page faults could not be caused: %s", errno_name(error));
+	return probe_drain_samples(_metadata, watch, worker ? worker->tid : pm_gettid());
+}
+
 static inline uint64_t probe_gain_of_faults(struct __test_metadata *_metadata, int fd,
 					    struct worker *worker, unsigned int faults)
 {
 	uint64_t before;
-	int error = worker ? 0 : cause_faults(1);
+	int error = worker ? worker_faults(worker, 1) : cause_faults(1);
 
 	before = must_count(fd);
 	if (!error)
@@ -345,6 +395,15 @@ static inline uint64_t probe_gain_of_faults(struct __test_metadata *_metadata, i
 	if (error)
 		cannot_tell("page faults could not be caused: %s", errno_name(error));
 	return must_count(fd) - before;
+}
+
+static inline void probe_hold_gain(struct __test_metadata *_metadata, int fd,
+				   struct worker *worker, unsigned int faults, uint64_t want)
+{
+	const uint64_t gain = probe_gain_of_faults(_metadata, fd, worker, faults);
+
+	if (gain != want)
+		broken("gained=%" PRIu64 " want=%" PRIu64 " of %u faults", gain, want, faults);
 }
 
 static inline uint64_t probe_sample_faults(struct __test_metadata *_metadata, int fd,
@@ -385,6 +444,30 @@ static inline void probe_must_start(struct __test_metadata *_metadata, struct wo
 	if (error)
 		cannot_tell("no %s: %s", kind == WORKER_THREAD ? "thread" : "child",
 			    errno_name(error));
+}
+
+static inline void probe_must_exec(struct __test_metadata *_metadata, struct worker *worker)
+{
+	int error = worker_exec(worker, NULL);
+
+	if (error)
+		cannot_tell("the child could not execute this program: %s", errno_name(error));
+}
+
+static inline struct pm_counts probe_run_until_timed(struct __test_metadata *_metadata, int fd,
+						     struct worker *worker)
+{
+	const uint64_t format = PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING;
+	struct pm_counts counts = { .nr = 0 };
+
+	for (int tries = 0; tries < 50 && !counts.time_enabled; tries++) {
+		if (worker)
+			worker_do(worker, spin_two_ms, NULL);
+		else
+			spin_two_ms(NULL);
+		counts = probe_must_counts(_metadata, fd, format);
+	}
+	return counts;
 }
 
 /* Answer every test of a probe that may not run here with one and the same verdict. */

@@ -195,6 +195,15 @@ int worker_exec(struct worker *worker, const char *path)
 	return worker_faults(worker, 1);
 }
 
+int worker_come_and_go(void *unused)
+{
+	struct worker other;
+
+	(void)unused;
+	return worker_start(&other, WORKER_THREAD) ?: worker_stop(&other) ?:
+	       worker_start(&other, WORKER_CHILD) ?: worker_stop(&other);
+}
+
 void worker_dismiss(struct worker *worker)
 {
 	const struct order end = { .faults = 0 };

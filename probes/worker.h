@@ -43,6 +43,8 @@ int worker_exec(struct worker *worker, const char *path);
 /* End it and wait until the kernel has taken it apart. For a worker of another worker, whoever
  * launched it has to: worker_do(&other, worker_stop, &worker). Harmless when it is not running. */
 int worker_stop(void *worker);
+/* As a job of another worker: a thread of its own comes and goes, then a child. */
+int worker_come_and_go(void *unused);
 /* End it without waiting. */
 void worker_dismiss(struct worker *worker);
 
