@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from reports import catalogue, expect, ktap, rules, schema, text
+from reports import catalogue, coverage, expect, ktap, rules, schema, text
 from reports.result import load, name_of
 from reports.text import Unusable
 
@@ -87,6 +87,7 @@ def tree(top: Path | None) -> Iterator[Finding]:
             yield from source(file)
     yield from _built(top)
     yield from _expectations(top)
+    yield from _coverage(top)
 
 
 def _built(top: Path) -> Iterator[Finding]:
@@ -116,6 +117,23 @@ def _expectations(top: Path) -> Iterator[Finding]:
         if not (top / "probes" / area / f"{name}.c").is_file():
             yield Finding(f"suites/expect/{deviation.probe}.toml", 0, "expectation",
                           "stale: there is no such probe")
+
+
+def _coverage(top: Path) -> Iterator[Finding]:
+    """The table of other suites: ill-formed, or naming points that are not there."""
+    path = top / coverage.DATA
+    if not path.exists():
+        return
+    problems = coverage.check(path)
+    if not problems:
+        try:
+            declared = _build_catalogue(catalogue.newest_build(top), top)
+        except Unusable:
+            return
+        problems = list(coverage.stale(coverage.read(path), coverage.Points(declared),
+                                       coverage.unbuilt(top, declared)))
+    for problem in problems:
+        yield Finding(str(coverage.DATA), 0, "coverage", problem)
 
 
 def _strings(value: Any) -> Iterator[str]:

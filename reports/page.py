@@ -22,15 +22,20 @@ def _areas(found: Catalogue) -> dict[str, list[Probe]]:
     return areas
 
 
-def catalogue(found: Catalogue) -> str:
-    """The page `catalogue --markdown` prints."""
+def render(template: str, **values: object) -> str:
+    """A page of Markdown from a template."""
     loader = FileSystemLoader(Path(__file__).parent / "template")
     # The output is Markdown, where HTML escaping has no place: every value passes the md filter.
     engine = Environment(loader=loader, undefined=StrictUndefined, trim_blocks=True,
                          lstrip_blocks=True, keep_trailing_newline=True)
     engine.filters["md"] = text.markdown
-    page = engine.get_template("catalogue.md")
-    return page.render(areas=_areas(found), counts=counts(found), digest=found.digest())
+    return engine.get_template(template).render(**values)
+
+
+def catalogue(found: Catalogue) -> str:
+    """The page `catalogue --markdown` prints."""
+    return render("catalogue.md", areas=_areas(found), counts=counts(found),
+                  digest=found.digest())
 
 
 def listing(found: Catalogue, console: Console) -> None:

@@ -12,7 +12,8 @@ from typing import Any
 
 from rich.console import Console
 
-from reports import catalogue, expect, lint, overview, page, profile, result, schema, table, text
+from reports import (catalogue, coverage, expect, lint, overview, page, profile, result, schema,
+                     table, text)
 from reports.text import Unusable
 
 OK, BAD, USAGE, FAILED = 0, 1, 2, 3
@@ -101,6 +102,8 @@ def _files(path: Path) -> list[Path]:
 
 
 def _validate_one(path: Path) -> list[str]:
+    if path.name == coverage.DATA.name:
+        return coverage.check(path)
     if path.suffix == ".toml":
         return expect.check(path)
     if path.name == "catalogue" or path.suffix == ".probeinfo":
@@ -136,6 +139,26 @@ def _catalogue(args: argparse.Namespace) -> int:
     if not found.probes:
         raise Unusable("no probe declares anything here")
     return BAD if found.problems else OK
+
+
+def _coverage(args: argparse.Namespace) -> int:
+    suites = coverage.read(args.data)
+    found = catalogue.gather(args.path or [catalogue.newest_build(Path("."))])
+    points = coverage.Points(found)
+    if args.count:
+        for line in coverage.count_lines(suites):
+            _say(line)
+    elif args.markdown:
+        sys.stdout.write(coverage.markdown(suites, points))
+    else:
+        coverage.show(suites, _console(args.width))
+    waiting = set() if args.path else coverage.unbuilt(Path("."), found)
+    if waiting:
+        _error(f"{len(waiting)} probes are not built: patterns of theirs are not judged")
+    stale = list(coverage.stale(suites, points, waiting))
+    for problem in stale:
+        _error(problem)
+    return BAD if stale else OK
 
 
 def _lint(args: argparse.Namespace) -> int:
@@ -221,6 +244,12 @@ def _showing(verb: Any) -> None:
     for option, about in (("--count", "numbers only"), ("--markdown", "a page to read"),
                           ("--json", "for machines")):
         made.add_argument(option, action="store_true", help=about)
+    made.add_argument("--width", type=_width, help="columns to print")
+    made = verb("coverage", _coverage, "which tests of other suites the probes ask as well")
+    made.add_argument("path", type=Path, nargs="*", help="program, folder or catalogue text")
+    made.add_argument("--count", action="store_true", help="numbers only")
+    made.add_argument("--markdown", action="store_true", help="a page to read")
+    made.add_argument("--data", type=Path, default=coverage.DATA, help="the table to read")
     made.add_argument("--width", type=_width, help="columns to print")
     made = verb("diff", _diff, "points that differ between two results")
     made.add_argument("a", type=Path)

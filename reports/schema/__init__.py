@@ -12,7 +12,7 @@ from typing import Any
 from reports import text
 from reports.text import Unusable
 
-KINDS = ("result", "profile", "expectation", "catalogue")
+KINDS = ("result", "profile", "expectation", "catalogue", "coverage")
 
 
 @lru_cache(maxsize=None)
