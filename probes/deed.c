@@ -101,6 +101,16 @@ struct perf_event_attr attr_call(void (*function)(void))
 	return attr;
 }
 
+int answer_to(const struct perf_event_attr *attr)
+{
+	int fd = pm_open(attr, 0, -1, -1, 0);
+
+	if (fd < 0)
+		return fd;
+	close(fd);
+	return 0;
+}
+
 /* --------------------------------------------------------------------------------- driving */
 
 /*

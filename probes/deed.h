@@ -28,6 +28,9 @@ struct perf_event_attr attr_sideband(void);
 struct perf_event_attr attr_access(uint32_t bp_type, const volatile void *address, uint64_t length);
 struct perf_event_attr attr_call(void (*function)(void));
 
+/* The answer to opening that attr for this task: 0, closed again, or -errno. */
+int answer_to(const struct perf_event_attr *attr);
+
 /* Cause exactly `count` minor page faults in this thread. Returns 0 or -errno. */
 int cause_faults(unsigned int count);
 /* Keep this thread on a CPU for that long. */

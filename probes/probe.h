@@ -126,6 +126,9 @@
 /* Open what the test needs but does not ask about. Ends the test when it cannot be had. */
 #define must_open(attr, pid, cpu, group, flags)                                                \
 	probe_must_open(_metadata, attr, pid, cpu, group, flags)
+/* The plainest event opens, and is closed again: what is refused next is refused for its own sake.
+ * Returns its attr, a disabled counter of user-mode page faults. */
+#define must_plain() probe_must_plain(_metadata)
 /* Open what the test asks about: on refusal, `without` decides between no, blocked and absent. */
 #define ask_open(with, without, pid, cpu, what)                                                \
 	probe_ask_open(_metadata, with, without, pid, cpu, what)
@@ -148,7 +151,9 @@
 #define gain_of_faults(fd, worker, faults) probe_gain_of_faults(_metadata, fd, worker, faults)
 /* Broken unless a counter gains exactly that much while a worker (or this thread) faults. */
 #define hold_gain(fd, worker, faults, gain) probe_hold_gain(_metadata, fd, worker, faults, gain)
-/* Enable an event, cause page faults, disable it. Returns how many of them it counted. */
+/* Enable an event, cause page faults, disable it. */
+#define fault_enabled(fd, faults) probe_fault_enabled(_metadata, fd, faults)
+/* The same, of an event without read_format. Returns how many of them it counted. */
 #define sample_faults(fd, faults) probe_sample_faults(_metadata, fd, faults)
 /* An attr for a tracepoint's user-mode hits; ends the test where its id cannot be had. */
 #define must_tracepoint(system, event) probe_must_tracepoint(_metadata, system, event)
@@ -159,24 +164,6 @@
 /* Let a worker (NULL: this thread) run until time_enabled shows: a scheduler clock may tick every
  * 10 ms only. Returns what the event then reads; its read_format has both times. */
 #define run_until_timed(fd, worker) probe_run_until_timed(_metadata, fd, worker)
-
-/* An event with its ring and the format of its records, opened together. */
-struct watch {
-	int fd;
-	struct pm_ring ring;
-	struct pm_format format;
-};
-
-#define must_watch(attr, pid, cpu, pages) probe_must_watch(_metadata, attr, pid, cpu, pages)
-#define ask_watch(with, without, pid, cpu, pages, what)                                        \
-	probe_ask_watch(_metadata, with, without, pid, cpu, pages, what)
-/* The next unread record of a type (0: any), or false. Broken when the ring does not parse. */
-#define seek(watch, type, record) probe_seek(_metadata, watch, type, record)
-/* How many unread samples are of that thread (0: drop all). Everything unread is dropped. */
-#define drain_samples(watch, tid) probe_drain_samples(_metadata, watch, tid)
-/* How many samples of a worker (NULL: this thread) arrive while it causes page faults. */
-#define samples_of_faults(watch, worker, faults)                                               \
-	probe_samples_of_faults(_metadata, watch, worker, faults)
 
 /* ---------------------------------------------------- what the macros above are made of */
 
@@ -222,6 +209,14 @@ static inline int probe_must_open(struct __test_metadata *_metadata,
 		return fd;
 	classify_setup(-fd, attr, pid, cpu, &finding);
 	probe_speak(_metadata, &finding);
+}
+
+static inline struct perf_event_attr probe_must_plain(struct __test_metadata *_metadata)
+{
+	struct perf_event_attr attr = attr_software(PERF_COUNT_SW_PAGE_FAULTS);
+
+	close(probe_must_open(_metadata, &attr, 0, -1, -1, 0));
+	return attr;
 }
 
 static inline int probe_ask_open(struct __test_metadata *_metadata,
@@ -301,53 +296,6 @@ static inline uint64_t probe_must_count(struct __test_metadata *_metadata, int f
 	return value;
 }
 
-static inline struct watch probe_watch(struct __test_metadata *_metadata, int fd,
-				       const struct perf_event_attr *attr, size_t pages)
-{
-	struct watch watch = { .fd = fd };
-
-	pm_format_of(attr, &watch.format);
-	probe_must_map(_metadata, fd, pages, &watch.ring);
-	/* Touch the mapping now, or reading it would cause the very page faults to be counted. */
-	pm_ring_release(&watch.ring);
-	for (size_t at = 0; at < watch.ring.map_size; at += 4096)
-		(void)*((volatile char *)watch.ring.base + at);
-	return watch;
-}
-
-static inline struct watch probe_must_watch(struct __test_metadata *_metadata,
-					    const struct perf_event_attr *attr, pid_t pid, int cpu,
-					    size_t pages)
-{
-	return probe_watch(_metadata, probe_must_open(_metadata, attr, pid, cpu, -1, 0), attr,
-			   pages);
-}
-
-static inline struct watch probe_ask_watch(struct __test_metadata *_metadata,
-					   const struct perf_event_attr *with,
-					   const struct perf_event_attr *without, pid_t pid,
-					   int cpu, size_t pages, const char *what)
-{
-	return probe_watch(_metadata, probe_ask_open(_metadata, with, without, pid, cpu, what),
-			   with, pages);
-}
-
-static inline bool probe_seek(struct __test_metadata *_metadata, struct watch *watch,
-			      uint32_t type, struct pm_record *ret)
-{
-	int more;
-
-	ret->type = ret->size = 0;
-	while ((more = next_record(&watch->ring, &watch->format, ret)) == 1)
-		if (!type || ret->type == type)
-			return true;
-	if (more < 0)
-		broken("a record does not parse (%s): type %u size %u", errno_name(more),
-		       ret->type, ret->size);
-	pm_ring_release(&watch->ring);
-	return false;
-}
-
 static inline struct pm_counts probe_must_counts(struct __test_metadata *_metadata, int fd,
 						 uint64_t read_format)
 {
@@ -357,30 +305,6 @@ static inline struct pm_counts probe_must_counts(struct __test_metadata *_metada
 	if (error)
 		cannot_tell("read of %#" PRIx64 ": %s", read_format, errno_name(error));
 	return counts;
-}
-
-static inline int probe_drain_samples(struct __test_metadata *_metadata, struct watch *watch,
-				   pid_t tid)
-{
-	struct pm_record record;
-	int count = 0;
-
-	while (probe_seek(_metadata, watch, PERF_RECORD_SAMPLE, &record))
-		count += record.sample.sid.tid == (uint32_t)tid;
-	return count;
-}
-
-static inline int probe_samples_of_faults(struct __test_metadata *_metadata, struct watch *watch,
-					  struct worker *worker, unsigned int faults)
-{
-	int error = worker ? worker_faults(worker, 1) : cause_faults(1);
-
-	probe_drain_samples(_metadata, watch, 0);
-	if (!error)
-		error = worker ? worker_faults(worker, faults) : cause_faults(faults);
-	if (error)
-		cannot_tell("page faults could not be caused: %s", errno_name(error));
-	return probe_drain_samples(_metadata, watch, worker ? worker->tid : pm_gettid());
 }
 
 static inline uint64_t probe_gain_of_faults(struct __test_metadata *_metadata, int fd,
@@ -406,10 +330,9 @@ static inline void probe_hold_gain(struct __test_metadata *_metadata, int fd,
 		broken("gained=%" PRIu64 " want=%" PRIu64 " of %u faults", gain, want, faults);
 }
 
-static inline uint64_t probe_sample_faults(struct __test_metadata *_metadata, int fd,
-					   unsigned int faults)
+static inline void probe_fault_enabled(struct __test_metadata *_metadata, int fd,
+				       unsigned int faults)
 {
-	const uint64_t before = probe_must_count(_metadata, fd);
 	int error = cause_faults(1);
 
 	probe_must_ioctl(_metadata, fd, PERF_EVENT_IOC_ENABLE, 0);
@@ -418,6 +341,14 @@ static inline uint64_t probe_sample_faults(struct __test_metadata *_metadata, in
 	probe_must_ioctl(_metadata, fd, PERF_EVENT_IOC_DISABLE, 0);
 	if (error)
 		cannot_tell("page faults could not be caused: %s", errno_name(error));
+}
+
+static inline uint64_t probe_sample_faults(struct __test_metadata *_metadata, int fd,
+					   unsigned int faults)
+{
+	const uint64_t before = probe_must_count(_metadata, fd);
+
+	probe_fault_enabled(_metadata, fd, faults);
 	return probe_must_count(_metadata, fd) - before;
 }
 
@@ -469,6 +400,10 @@ static inline struct pm_counts probe_run_until_timed(struct __test_metadata *_me
 	}
 	return counts;
 }
+
+#include "watch.h"
+
+#include "watch.h"
 
 /* Answer every test of a probe that may not run here with one and the same verdict. */
 static inline int probe_refuse_all(const struct finding *finding)
