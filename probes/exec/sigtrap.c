@@ -70,9 +70,7 @@ TEST(not_after)
 	int error, status;
 
 	must_start(&child, WORKER_CHILD);
-	error = worker_exec(&child, NULL);
-	if (error)
-		cannot_tell("the child could not execute this program: %s", errno_name(error));
+	must_exec(&child);
 	must_trap(_metadata, child.tid);
 	error = worker_exec(&child, NULL);	/* now with the event */
 	if (!error)

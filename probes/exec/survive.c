@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Does an event live through execve(2) of its task? Attaching before the program of interest is
+ * * Does an event live through execve(2) of its task? Attaching before the program of interest is
  * executed is how every profiler starts one.
  * Observed: a child executes this program anew and then causes an exact number of page faults;
  * the watcher's counter gains them, and the ring has their samples.
@@ -58,38 +58,23 @@ FIXTURE_TEARDOWN(survive)
 	worker_stop(&self->child);
 }
 
-static void must_exec(struct __test_metadata *_metadata, struct worker *child)
-{
-	int error = worker_exec(child, NULL);
-
-	if (error)
-		cannot_tell("the child could not execute this program: %s", errno_name(error));
-}
-
 TEST_F(survive, counts)
 {
-	uint64_t gain;
-
-	must_exec(_metadata, &self->child);
-	gain = gain_of_faults(self->watch.fd, &self->child, FAULTS);
-	if (gain != FAULTS)
-		broken("gained=%" PRIu64 " want=%d after execve", gain, FAULTS);
+	must_exec(&self->child);
+	hold_gain(self->watch.fd, &self->child, FAULTS, FAULTS);
 }
+
 
 TEST_F(survive, samples)
 {
-	struct pm_record record;
-	int samples = 0;
+	int samples;
 
-	must_exec(_metadata, &self->child);
-	while (seek(&self->watch, PERF_RECORD_SAMPLE, &record))
-		;
-	ASSERT_EQ(0, worker_faults(&self->child, FAULTS));
-	while (seek(&self->watch, PERF_RECORD_SAMPLE, &record))
-		samples += record.sample.sid.tid == (uint32_t)self->child.tid;
+	must_exec(&self->child);
+	samples = samples_of_faults(&self->watch, &self->child, FAULTS);
 	if (samples != FAULTS)
 		broken("samples=%d want=%d after execve", samples, FAULTS);
 }
+
 
 TEST_F(survive, sum_kept)
 {
@@ -97,7 +82,7 @@ TEST_F(survive, sum_kept)
 
 	ASSERT_EQ(0, worker_faults(&self->child, 10 * FAULTS));
 	before = must_count(self->watch.fd);
-	must_exec(_metadata, &self->child);
+	must_exec(&self->child);
 	after = must_count(self->watch.fd);
 	if (before < 10 * FAULTS || after < before)
 		broken("before=%" PRIu64 " after execve=%" PRIu64, before, after);

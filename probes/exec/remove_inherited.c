@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Does remove_on_exec hold for each inherited copy by itself? A child that executes another program
+ * must not take the event off its parent.
+ * Observed: exact page-fault counts of the parent's event while a child that has executed this
+ * program anew, then the parent, faults.
+ * Linux 2e498d0a74e5 ("perf: Add support for event removal on exec") (v5.13)
+ */
+#include "probe.h"
+
+PROBE(TITLE("copies that are removed at execve")
+      SINCE("5.13")
+      COMMIT("2e498d0a74e5")
+      POINT(inherited_copy, "the copy in a child is removed by the child's execve")
+      POINT(parent_keeps, "and the parent's own event counts on"))
+
+#define FAULTS 14
+
+FIXTURE(heir)
+{
+	struct worker child;
+	int fd;
+};
+
+FIXTURE_SETUP(heir)
+{
+	const struct perf_event_attr without = attr_counter(true);
+	struct perf_event_attr attr = without;
+
+	attr.remove_on_exec = 1;
+	self->fd = ask_open(&attr, &without, 0, -1, "remove_on_exec");
+	must_start(&self->child, WORKER_CHILD);
+}
+
+FIXTURE_TEARDOWN(heir)
+{
+	worker_stop(&self->child);
+}
+
+TEST_F(heir, inherited_copy)
+{
+	hold_gain(self->fd, &self->child, FAULTS, FAULTS);
+	must_exec(&self->child);
+	hold_gain(self->fd, &self->child, FAULTS, 0);
+}
+
+TEST_F(heir, parent_keeps)
+{
+	must_exec(&self->child);
+	hold_gain(self->fd, NULL, FAULTS, FAULTS);
+}
+
+PROBE_MAIN
