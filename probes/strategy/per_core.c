@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * Does the per-core design work as a whole: an inheriting event for each thread and CPU, all
- * forwarded to one leader ring a CPU, only leaders mapped and polled?
+ * forwarded to one leader ring a CPU, only leaders mapped?
  * Observed: threads come and go on all CPUs, each causing an exact number of page faults; every
  * thread's samples must be in the rings once, whether older or younger than the session.
  */
@@ -11,9 +11,6 @@ PROBE(TITLE("the per-core design, end to end")
       SINCE("2.6.35")
       POINT(every_sample_once, "each of 8 threads' faults is in the rings, none lost, none twice")
       POINT(old_and_new_threads, "threads older than the session and children of theirs are seen")
-      POINT(poll_leaders, "polling the leaders alone wakes for a source's sample")
-      POINT(close_leaders, "leaders' descriptors closed, rings mapped: samples go on arriving")
-      POINT(close_sources, "sources' descriptors closed: their samples go on arriving")
       POINT(time_based, "reading the rings from time to time, without poll, finds every sample")
       FACT(descriptors, int, "descriptors", "used for 2 threads and one event on all CPUs"))
 
@@ -155,66 +152,6 @@ TEST(old_and_new_threads)
 	if (seen[0] != FAULTS || seen[1] != FAULTS)
 		broken("old thread's samples=%d its child's=%d want=%d each", seen[0], seen[1],
 		       FAULTS);
-}
-
-TEST(poll_leaders)
-{
-	struct session session;
-	struct job job = { .nth_cpu = 0 };
-	int before, after;
-
-	attach(_metadata, &session, 0, 0);
-	ASSERT_LE(0, move_to_nth_cpu(0));
-	while (pm_ring_skip_all(&session.leaders[0].ring) ||
-	       poll_once(session.leaders[0].fd, POLLIN, 0) > 0)
-		;
-	before = poll_once(session.leaders[0].fd, POLLIN, 0);
-	ASSERT_EQ(0, in_thread(work, &job));
-	after = poll_once(session.leaders[0].fd, POLLIN, 1000);
-	if (before || !(after & POLLIN))
-		broken("poll before=%#x after=%#x want=0,POLLIN", before, after);
-}
-
-static int run_job(struct __test_metadata *_metadata, struct session *session)
-{
-	struct job job = { .nth_cpu = session->cpus - 1 };
-	int seen = 0;
-
-	ASSERT_EQ(0, in_thread(work, &job));
-	samples_of(_metadata, session, &job, &seen, 1);
-	return seen;
-}
-
-TEST(close_leaders)
-{
-	struct session session;
-	int seen;
-
-	attach(_metadata, &session, 0, 0);
-	if (run_job(_metadata, &session) != FAULTS)
-		broken("samples are missing even with all descriptors open");
-	for (int i = 0; i < session.cpus; i++)
-		close(session.leaders[i].fd);
-	seen = run_job(_metadata, &session);
-	if (seen != FAULTS)
-		broken("leaders closed: samples=%d want=%d", seen, FAULTS);
-}
-
-TEST(close_sources)
-{
-	struct session session;
-	int seen;
-
-	attach(_metadata, &session, 0, 0);
-	if (run_job(_metadata, &session) != FAULTS)
-		broken("samples are missing even with all descriptors open");
-	for (int i = 0; i < session.cpus; i++)
-		close(session.sources[0][i]);
-	seen = run_job(_metadata, &session);
-	if (seen == 0)
-		say_no("sources closed: no sample arrives any more, while leaders are mapped");
-	if (seen != FAULTS)
-		broken("sources closed: samples=%d want=0 or %d", seen, FAULTS);
 }
 
 TEST(time_based)

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Can a program be followed by one inheriting event on any CPU? It is the cheapest way: one
+ * descriptor to count, and one ring more, of a plain event, to sample, for an inheriting event of
+ * any CPU cannot be mapped itself.
+ * Observed: the count grows by the faults of threads made afterwards; their samples are in the
+ * ring.
+ */
+#include "probe.h"
+
+PROBE(TITLE("one inheriting event on any CPU")
+      SINCE("2.6.31")
+      POINT(inherit_any_cpu_count, "one inheriting event on any CPU counts new threads")
+      POINT(inherit_any_cpu_ring, "forwarded to a plain event of the task it gives one ring for all"))
+
+static void *fault_hundred(void *unused)
+{
+	cause_faults(100);
+	return unused;
+}
+
+TEST(inherit_any_cpu_count)
+{
+	const struct perf_event_attr attr = attr_counter(true);
+	int fd = must_open(&attr, 0, -1, -1, 0);
+	uint64_t none = must_count(fd), one, five;
+
+	ASSERT_EQ(0, in_thread(fault_hundred, NULL));
+	one = must_count(fd) - none;
+	for (int i = 0; i < 4; i++)
+		ASSERT_EQ(0, in_thread(fault_hundred, NULL));
+	five = must_count(fd) - none;
+	/* Each thread also faults a little for its own stack. */
+	if (one < 100 || one >= 200 || five - one < 400 || five - one >= 800)
+		broken("one thread=%" PRIu64 " four more=%" PRIu64 " want>=100,>=400", one,
+		       five - one);
+}
+
+TEST(inherit_any_cpu_ring)
+{
+	struct perf_event_attr attr = attr_faults(PERF_SAMPLE_TID);
+	struct watch leader = must_watch(&attr, 0, -1, 32);
+	struct pm_record record;
+	int source, foreign = 0;
+
+	attr.inherit = 1;
+	source = must_open(&attr, 0, -1, -1, 0);
+	must_ioctl(source, PERF_EVENT_IOC_SET_OUTPUT, leader.fd);
+	must_ioctl(source, PERF_EVENT_IOC_ENABLE, 0);
+	ASSERT_EQ(0, in_thread(fault_hundred, NULL));
+	while (seek(&leader, PERF_RECORD_SAMPLE, &record))
+		foreign += record.sample.sid.tid != (uint32_t)pm_gettid();
+	if (foreign < 100)
+		broken("samples of the new thread=%d want>=100", foreign);
+}
+
+PROBE_MAIN

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Can one thread be watched by events on whole CPUs, its samples picked out by tid? A library that
+ * may have few descriptors and many threads wants a ring a CPU and no more.
+ * Observed: page faults of this thread on each CPU, all of them in the rings.
+ */
+#include "probe.h"
+
+PROBE(TITLE("whole CPUs, filtered by thread")
+      SINCE("2.6.31")
+      POINT(cpu_wide_filter, "a ring on each CPU, filtered by tid, has every fault of a thread")
+      NEEDS("root"))
+
+TEST(cpu_wide_filter)
+{
+	struct perf_event_attr attr = attr_faults(PERF_SAMPLE_TID);
+	struct watch watches[64];
+	int cpus = count_cpus() < 64 ? count_cpus() : 64, mine = 0;
+	struct pm_record record;
+
+	for (int i = 0; i < cpus; i++) {
+		watches[i] = must_watch(&attr, -1, move_to_nth_cpu(i), 64);
+		must_ioctl(watches[i].fd, PERF_EVENT_IOC_ENABLE, 0);
+	}
+	for (int i = 0; i < cpus; i++) {
+		ASSERT_LE(0, move_to_nth_cpu(i));
+		ASSERT_EQ(0, cause_faults(20));
+	}
+	for (int i = 0; i < cpus; i++)
+		must_ioctl(watches[i].fd, PERF_EVENT_IOC_DISABLE, 0);
+	for (int i = 0; i < cpus; i++)
+		while (seek(&watches[i], PERF_RECORD_SAMPLE, &record))
+			mine += record.sample.sid.tid == (uint32_t)pm_gettid();
+	if (mine < 20 * cpus)
+		broken("samples of this thread=%d want>=%d", mine, 20 * cpus);
+}
+
+PROBE_MAIN

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * What is left for a library that may not look into the kernel? With exclude_kernel an event counts
+ * only if it is booked on user mode: a system call's entry is, a context switch is not. A library
+ * that counts switches without privilege gets 0, and no error to tell it why.
+ * Observed: the tracepoint of a system call; switches that getrusage(2) has seen, counted by an
+ * event beside one of page faults that shows the group to be alive.
+ */
+#include "probe.h"
+
+#include <sys/resource.h>
+#include <sys/syscall.h>
+
+PROBE(TITLE("events of the kernel without the kernel")
+      SINCE("2.6.31")
+      POINT(tracepoint_user_only, "with exclude_kernel a system call's tracepoint counts")
+      NEEDS("tracefs")
+      POINT(software_zero, "with exclude_kernel no context switch is counted, while page faults are")
+      FACT(switches_with_kernel, int, "switches", "counted of 5 and more with the kernel included"))
+
+TEST(tracepoint_user_only)
+{
+	struct perf_event_attr attr = must_tracepoint("syscalls", "sys_enter_getppid");
+	uint64_t with, without;
+	int fd;
+
+	attr.disabled = 0;
+	fd = must_open(&attr, 0, -1, -1, 0);
+	syscall(SYS_getppid);
+	with = must_count(fd);
+	attr.exclude_kernel = 0;
+	fd = must_open(&attr, 0, -1, -1, 0);
+	syscall(SYS_getppid);
+	without = must_count(fd);
+	if (!without)
+		broken("one system call is not counted with the kernel included either");
+	if (!with)
+		say_no("with exclude_kernel the call is not counted, without it it is");
+}
+
+/* How many switches the scheduler books on this thread while it goes to sleep five times. */
+static long switch_away(struct __test_metadata *_metadata)
+{
+	struct rusage before, after;
+
+	ASSERT_EQ(0, getrusage(RUSAGE_THREAD, &before));
+	for (int i = 0; i < 5; i++)
+		poll(NULL, 0, 1);
+	ASSERT_EQ(0, getrusage(RUSAGE_THREAD, &after));
+	return after.ru_nvcsw - before.ru_nvcsw + after.ru_nivcsw - before.ru_nivcsw;
+}
+
+TEST(software_zero)
+{
+	struct perf_event_attr attr = attr_software(PERF_COUNT_SW_CONTEXT_SWITCHES);
+	const struct perf_event_attr faults = attr_counter(false);
+	int leader, all, fd;
+	uint64_t counted;
+	long switches;
+
+	leader = must_open(&faults, 0, -1, -1, 0);
+	attr.disabled = 0;
+	fd = must_open(&attr, 0, -1, leader, 0);
+	attr.exclude_kernel = 0;
+	all = pm_open(&attr, 0, -1, -1, 0);
+	switches = switch_away(_metadata);
+	counted = must_count(fd);
+	if (switches < 5)
+		cannot_tell("%ld switches of a thread that slept five times", switches);
+	if (all >= 0)
+		fact_int("switches_with_kernel", must_count(all));
+	hold_gain(leader, NULL, 5, 5);
+	if (all >= 0 && must_count(all) < 5)
+		broken("%" PRIu64 " of %ld switches counted with the kernel included",
+		       must_count(all), switches);
+	if (counted)
+		broken("%" PRIu64 " of %ld switches counted in spite of exclude_kernel", counted,
+		       switches);
+}
+
+PROBE_MAIN
