@@ -402,8 +402,7 @@ static inline struct pm_counts probe_run_until_timed(struct __test_metadata *_me
 }
 
 #include "watch.h"
-
-#include "watch.h"
+#include "sampling.h"
 
 /* Answer every test of a probe that may not run here with one and the same verdict. */
 static inline int probe_refuse_all(const struct finding *finding)
