@@ -33,16 +33,6 @@ static struct perf_event_attr sampling(uint64_t format)
 	return attr;
 }
 
-static struct pm_counts counts_of(struct __test_metadata *_metadata, int fd, uint64_t format)
-{
-	struct pm_counts counts = { .nr = 0 };
-	int error = pm_read_counts(fd, format, &counts);
-
-	if (error)
-		cannot_tell("read: %s", errno_name(error));
-	return counts;
-}
-
 TEST(nothing_lost)
 {
 	const struct perf_event_attr attr = sampling(PERF_FORMAT_LOST), without = sampling(0);
@@ -53,7 +43,7 @@ TEST(nothing_lost)
 	must_ioctl(watch.fd, PERF_EVENT_IOC_ENABLE, 0);
 	ASSERT_EQ(0, cause_faults(20));
 	must_ioctl(watch.fd, PERF_EVENT_IOC_DISABLE, 0);
-	counts = counts_of(_metadata, watch.fd, PERF_FORMAT_LOST);
+	counts = must_counts(watch.fd, PERF_FORMAT_LOST);
 	samples = count_records(&watch.ring, PERF_RECORD_SAMPLE);
 	if (counts.member[0].lost || samples < 20)
 		broken("lost=%" PRIu64 " with %d samples in the ring", counts.member[0].lost,
@@ -70,7 +60,7 @@ TEST(exact)
 	must_ioctl(watch.fd, PERF_EVENT_IOC_ENABLE, 0);
 	ASSERT_EQ(0, overflow_one_page());
 	must_ioctl(watch.fd, PERF_EVENT_IOC_DISABLE, 0);
-	counts = counts_of(_metadata, watch.fd, PERF_FORMAT_LOST);
+	counts = must_counts(watch.fd, PERF_FORMAT_LOST);
 	samples = count_records(&watch.ring, PERF_RECORD_SAMPLE);
 	fact_int("in_one_page", samples);
 	if (samples <= 0 || !counts.member[0].lost ||
@@ -93,7 +83,7 @@ TEST(own_member)
 	must_ioctl(leader, PERF_EVENT_IOC_ENABLE, PERF_IOC_FLAG_GROUP);
 	ASSERT_EQ(0, overflow_one_page());
 	must_ioctl(leader, PERF_EVENT_IOC_DISABLE, PERF_IOC_FLAG_GROUP);
-	counts = counts_of(_metadata, leader, format);
+	counts = must_counts(leader, format);
 	/* The leader has no ring: its samples were never meant to be kept. */
 	if (counts.nr != 2 || counts.member[0].lost || !counts.member[1].lost)
 		broken("nr=%" PRIu64 " lost=%" PRIu64 " and %" PRIu64 ", want 0 and more",

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What does PERF_EVENT_IOC_RESET zero? Interval counting with one inherited event depends on
- * whether the counts of children, dead or alive, go as well.
- * Observed: exact page-fault counts of the task, of a living and of an ended child around RESET.
+ * What does PERF_EVENT_IOC_RESET zero? Interval counting sets counters back, one or a group,
+ * running or stopped.
+ * Observed: exact page-fault counts before and after RESET.
  */
 #include "probe.h"
 
@@ -11,22 +11,11 @@ PROBE(TITLE("what RESET zeroes")
       POINT(own_value, "the event's own value is zero and counts on from there")
       POINT(disabled, "also while it is disabled")
       POINT(group_flag, "PERF_IOC_FLAG_GROUP on the leader zeroes every member")
-      POINT(leader_alone, "without the flag the siblings keep their values")
-      FACT(zeroes_living_child, bool, "-", "RESET of an inherit event clears a living child")
-      FACT(zeroes_ended_child, bool, "-", "RESET of an inherit event clears an ended child")
-      POINT(inherit, "RESET of an inherit event zeroes at least the task's own part"))
-
-static struct perf_event_attr counting(void)
-{
-	struct perf_event_attr attr = attr_software(PERF_COUNT_SW_PAGE_FAULTS);
-
-	attr.disabled = 0;
-	return attr;
-}
+      POINT(leader_alone, "without the flag the siblings keep their values"))
 
 TEST(own_value)
 {
-	const struct perf_event_attr attr = counting();
+	const struct perf_event_attr attr = attr_counter(false);
 	int fd = must_open(&attr, 0, -1, -1, 0);
 	uint64_t before, after;
 
@@ -41,7 +30,7 @@ TEST(own_value)
 
 TEST(disabled)
 {
-	const struct perf_event_attr attr = counting();
+	const struct perf_event_attr attr = attr_counter(false);
 	int fd = must_open(&attr, 0, -1, -1, 0);
 	uint64_t before, after;
 
@@ -56,7 +45,7 @@ TEST(disabled)
 
 static void reset_group(struct __test_metadata *_metadata, unsigned long flag, uint64_t *ret)
 {
-	const struct perf_event_attr attr = counting();
+	const struct perf_event_attr attr = attr_counter(false);
 	int leader = must_open(&attr, 0, -1, -1, 0), sibling;
 
 	sibling = must_open(&attr, 0, -1, leader, 0);
@@ -86,32 +75,6 @@ TEST(leader_alone)
 	if (value[0] || value[1] < 7)
 		broken("leader=%" PRIu64 " want=0, sibling=%" PRIu64 " want>=7", value[0],
 		       value[1]);
-}
-
-/* The ended thread, the living one and this task count 100, 400 and 1000 or a little more. */
-TEST(inherit)
-{
-	struct perf_event_attr attr = counting();
-	struct worker living, ended;
-	uint64_t before, after;
-	int fd;
-
-	attr.inherit = 1;
-	fd = must_open(&attr, 0, -1, -1, 0);
-	must_start(&living, WORKER_THREAD);
-	must_start(&ended, WORKER_THREAD);
-	ASSERT_EQ(0, worker_faults(&ended, 100));
-	ASSERT_EQ(0, worker_stop(&ended));
-	ASSERT_EQ(0, worker_faults(&living, 400));
-	ASSERT_EQ(0, cause_faults(1000));
-	must_ioctl(fd, PERF_EVENT_IOC_DISABLE, 0);
-	before = must_count(fd);
-	must_ioctl(fd, PERF_EVENT_IOC_RESET, 0);
-	after = must_count(fd);
-	fact_bool("zeroes_living_child", after < 400);
-	fact_bool("zeroes_ended_child", after % 400 < 100);
-	if (before < 1500 || after >= 1000)
-		broken("before=%" PRIu64 " after=%" PRIu64, before, after);
 }
 
 PROBE_MAIN

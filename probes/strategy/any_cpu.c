@@ -11,7 +11,7 @@
 PROBE(TITLE("one inheriting event on any CPU")
       SINCE("2.6.31")
       POINT(inherit_any_cpu_count, "one inheriting event on any CPU counts new threads")
-      POINT(inherit_any_cpu_ring, "forwarded to a plain event of the task it gives one ring for all"))
+      POINT(inherit_any_cpu_ring, "forwarded to a plain event of the task it gives one ring"))
 
 static void *fault_hundred(void *unused)
 {

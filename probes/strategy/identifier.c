@@ -22,7 +22,8 @@ TEST(identifiers)
 	struct watch leader;
 
 	leader = ask_watch(&attr, &without, 0, -1, 8, "IDENTIFIER");
-	other.config = PERF_COUNT_SW_PAGE_FAULTS_MIN;	/* sample.shared_hit tells why another */
+	/* Another event, for a fault may give the same one only once: see sample.shared_hit. */
+	other.config = PERF_COUNT_SW_PAGE_FAULTS_MIN;
 	second = must_open(&other, 0, -1, -1, 0);
 	must_ioctl(second, PERF_EVENT_IOC_SET_OUTPUT, leader.fd);
 	must_ioctl(leader.fd, PERF_EVENT_IOC_ID, (uintptr_t)&ids[0]);

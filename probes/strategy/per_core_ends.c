@@ -11,7 +11,7 @@
 PROBE(TITLE("descriptors of the per-core design")
       SINCE("2.6.35")
       POINT(poll_leaders, "polling the leader alone wakes for a source's sample")
-      POINT(close_leaders, "the leader's descriptor closed, its ring mapped: samples go on arriving")
+      POINT(close_leaders, "leader's descriptor closed, its ring mapped: samples go on arriving")
       POINT(close_sources, "the source's descriptor closed: it stops delivering"))
 
 #define FAULTS 20

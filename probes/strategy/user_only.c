@@ -15,7 +15,7 @@ PROBE(TITLE("events of the kernel without the kernel")
       SINCE("2.6.31")
       POINT(tracepoint_user_only, "with exclude_kernel a system call's tracepoint counts")
       NEEDS("tracefs")
-      POINT(software_zero, "with exclude_kernel no context switch is counted, while page faults are")
+      POINT(software_zero, "with exclude_kernel no context switch counts, while page faults do")
       FACT(switches_with_kernel, int, "switches", "counted of 5 and more with the kernel included"))
 
 TEST(tracepoint_user_only)

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * How much of a file is a counter to read(2)? A reader in an event loop sets O_NONBLOCK, and one
+ * that polls many counters does not want to seek back each time.
+ * Observed: repeated reads of a stopped counter, and reads with O_NONBLOCK of a running one.
+ */
+#include "probe.h"
+
+PROBE(TITLE("reading a counter like a file")
+      SINCE("2.6.31")
+      POINT(whole_each_time, "each read gives the whole value: there is no file position")
+      POINT(nonblocking, "O_NONBLOCK changes nothing")
+      FACT(pread, enum, "-", "answer to pread(2) at offset 0: success or errno name"))
+
+TEST(whole_each_time)
+{
+	const struct perf_event_attr attr = attr_counter(false);
+	int fd = must_open(&attr, 0, -1, -1, 0);
+	uint64_t first, second, at = 0;
+	ssize_t got;
+
+	ASSERT_EQ(0, cause_faults(7));
+	must_ioctl(fd, PERF_EVENT_IOC_DISABLE, 0);
+	first = must_count(fd);
+	second = must_count(fd);
+	if (first < 7 || first != second)
+		broken("first=%" PRIu64 " second=%" PRIu64, first, second);
+	got = pread(fd, &at, sizeof(at), 0);
+	fact_str("pread", "%s", errno_name(got < 0 ? errno : 0));
+	if (got >= 0 && at != first)
+		broken("pread=%" PRIu64 " read=%" PRIu64, at, first);
+}
+
+TEST(nonblocking)
+{
+	const struct perf_event_attr attr = attr_counter(false);
+	int fd = must_open(&attr, 0, -1, -1, 0);
+
+	ASSERT_EQ(0, fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_NONBLOCK));
+	ASSERT_NE(0, fcntl(fd, F_GETFL) & O_NONBLOCK);
+	hold_gain(fd, NULL, 7, 7);
+}
+
+PROBE_MAIN

@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Do the exclude bits leave out of hardware counts what they name? A counter that silently ignores
+ * exclude_kernel tells of other things than its reader thinks.
+ * Observed: instructions of a loop in user mode and of a stretch of system calls, with each bit.
+ */
+#include "probe.h"
+
+PROBE(TITLE("exclude bits of hardware events")
+      SINCE("2.6.31")
+      NEEDS("pmu")
+      POINT(user, "exclude_user leaves out a loop in user mode")
+      POINT(kernel, "exclude_kernel leaves out system calls")
+      POINT(hv, "exclude_hv is taken, and a loop in user mode still counts")
+      POINT(idle, "exclude_idle is taken, and a loop in user mode still counts"))
+
+#define LOOPS 20000
+
+FIXTURE(exclude)
+{
+	struct perf_event_attr plain;
+};
+
+FIXTURE_SETUP(exclude)
+{
+	require(REQUIRE_PERF | REQUIRE_CPU_PMU);
+	self->plain = attr_of(PERF_TYPE_HARDWARE, PERF_COUNT_HW_INSTRUCTIONS);
+	self->plain.disabled = 0;
+	self->plain.exclude_hv = 0;
+}
+
+FIXTURE_TEARDOWN(exclude)
+{
+}
+
+static void loop(void)
+{
+	for (volatile int i = 0; i < LOOPS; i++)
+		;
+}
+
+static void call(void)
+{
+	for (int i = 0; i < LOOPS / 20; i++)
+		getppid();
+}
+
+static uint64_t gain_of(struct __test_metadata *_metadata, int fd, void (*deed)(void))
+{
+	uint64_t before = must_count(fd);
+
+	deed();
+	return must_count(fd) - before;
+}
+
+TEST_F(exclude, user)
+{
+	struct perf_event_attr with = self->plain;
+	uint64_t gain, plain;
+	int fd, control;
+
+	with.exclude_user = 1;
+	fd = ask_open(&with, &self->plain, 0, -1, "exclude_user");
+	control = must_open(&self->plain, 0, -1, -1, 0);
+	gain = gain_of(_metadata, fd, loop);
+	plain = gain_of(_metadata, control, loop);
+	if (!plain)
+		broken("nothing is counted without the bit either");
+	if (gain > plain / 10)
+		broken("counted=%" PRIu64 " with exclude_user, %" PRIu64 " without", gain, plain);
+}
+
+static void want_loop(struct __test_metadata *_metadata, int fd)
+{
+	uint64_t gain = gain_of(_metadata, fd, loop);
+
+	if (gain < LOOPS)
+		broken("counted=%" PRIu64 " want=%d and more", gain, LOOPS);
+}
+
+/* The same system calls must count for more where the kernel is not left out. */
+TEST_F(exclude, kernel)
+{
+	struct perf_event_attr both = self->plain;
+	int fd = must_open(&self->plain, 0, -1, -1, 0), with_kernel;
+	uint64_t user, all;
+
+	want_loop(_metadata, fd);
+	both.exclude_kernel = 0;
+	with_kernel = must_open(&both, 0, -1, -1, 0);
+	user = gain_of(_metadata, fd, call);
+	all = gain_of(_metadata, with_kernel, call);
+	if (all < user + LOOPS / 20 * 20)
+		broken("system calls: %" PRIu64 " instructions without the kernel, %" PRIu64
+		       " with it", user, all);
+}
+
+TEST_F(exclude, hv)
+{
+	struct perf_event_attr with = self->plain;
+
+	with.exclude_hv = 1;
+	want_loop(_metadata, ask_open(&with, &self->plain, 0, -1, "exclude_hv"));
+}
+
+TEST_F(exclude, idle)
+{
+	struct perf_event_attr with = self->plain;
+
+	with.exclude_idle = 1;
+	want_loop(_metadata, ask_open(&with, &self->plain, 0, -1, "exclude_idle"));
+}
+
+PROBE_MAIN
