@@ -45,10 +45,9 @@ static int open_all(const struct perf_event_attr *attr, int max, int *ret_last)
 
 TEST(emfile)
 {
-	struct perf_event_attr attr = attr_software(PERF_COUNT_SW_PAGE_FAULTS);
+	struct perf_event_attr attr = must_plain();
 	int last, answer;
 
-	close(must_open(&attr, 0, -1, -1, 0));
 	limit_files(_metadata);
 	hold_rule(open_all(&attr, LIMIT + 1, &last), EMFILE, BROKEN, "no descriptor left");
 	close(last);
@@ -59,10 +58,9 @@ TEST(emfile)
 
 TEST(emfile_first)
 {
-	struct perf_event_attr attr = attr_software(PERF_COUNT_SW_PAGE_FAULTS);
+	struct perf_event_attr attr = must_plain();
 	int last;
 
-	close(must_open(&attr, 0, -1, -1, 0));
 	limit_files(_metadata);
 	open_all(&attr, LIMIT + 1, &last);
 	hold_rule(pm_open(&attr, 0x3fffffff, -1, -1, 0), EMFILE, BROKEN, "no task, no descriptor");
