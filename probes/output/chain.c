@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * How far does a redirection reach? Into another event's ring; through an event that is redirected
+ * itself, into the last ring of the chain; and elsewhere when it is asked for again.
+ * Observed by the number of records in each ring.
+ */
+#include "probe.h"
+
+PROBE(TITLE("redirections, chained and changed")
+      SINCE("2.6.35")
+      POINT(one_link, "the records of one event land in the ring of another of the same task")
+      POINT(two_links, "into an event that is itself redirected: the last ring gets the records")
+      POINT(switches_target, "a redirected event may be redirected elsewhere"))
+
+FIXTURE(pair)
+{
+	struct perf_event_attr attr;
+	struct redirection pair;
+};
+
+FIXTURE_SETUP(pair)
+{
+	self->attr = attr_faults(PERF_SAMPLE_TID);
+	self->pair = must_redirect(&self->attr);
+}
+
+FIXTURE_TEARDOWN(pair)
+{
+	close(self->pair.source);
+}
+
+static void redirect(struct __test_metadata *_metadata, int source, int target)
+{
+	hold_rule(pm_ioctl(source, PERF_EVENT_IOC_SET_OUTPUT, target), 0, BROKEN, "SET_OUTPUT");
+}
+
+TEST_F(pair, one_link)
+{
+	hold_samples(self->pair.source, &self->pair.target.ring, 9, "redirected");
+}
+
+TEST_F(pair, two_links)
+{
+	int first = must_open(&self->attr, 0, -1, -1, 0);
+
+	redirect(_metadata, first, self->pair.source);
+	hold_samples(first, &self->pair.target.ring, 9, "redirected twice");
+}
+
+TEST_F(pair, switches_target)
+{
+	struct watch other = must_watch(&self->attr, 0, -1, 1);
+
+	hold_samples(self->pair.source, &self->pair.target.ring, 4, "into the first ring");
+	redirect(_metadata, self->pair.source, other.fd);
+	hold_samples(self->pair.source, &other.ring, 9, "into the second ring");
+	if (count_records(&self->pair.target.ring, 0))
+		broken("the first ring still gets records");
+}
+
+PROBE_MAIN
