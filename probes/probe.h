@@ -58,6 +58,7 @@
 #undef TEST_TIMEOUT_DEFAULT
 #define TEST_TIMEOUT_DEFAULT 10
 
+#include "cgroup.h"
 #include "deed.h"
 #include "privilege.h"
 #include "verdict.h"
@@ -134,6 +135,9 @@
 	probe_ask_open(_metadata, with, without, pid, cpu, what)
 /* End the test unless `got` keeps the rule "refused with `want`" (probe_rule()). */
 #define hold_rule(got, want, accepted, what) probe_hold_rule(_metadata, got, want, accepted, what)
+/* Two events of this task that can be had each, as a group: broken if the second may not join.
+ * Then the leader is enabled; that starts both. */
+#define must_pair(leader, sibling, fds) probe_must_pair(_metadata, leader, sibling, fds)
 /* Map a ring the test needs. */
 #define must_map(fd, pages, ring) probe_must_map(_metadata, fd, pages, ring)
 /* An ioctl the test needs. */
@@ -146,6 +150,8 @@
 #define must_count(fd) probe_must_count(_metadata, fd)
 /* All counters of an event or group, laid out by its read_format. */
 #define must_counts(fd, read_format) probe_must_counts(_metadata, fd, read_format)
+/* Broken unless such a counter reads exactly that. */
+#define hold_count(fd, want) probe_hold_count(_metadata, fd, want)
 /* How much a counter gains while a worker (NULL: this thread) causes page faults. They cause one
  * before, so that whatever the way there costs is not in the gain. */
 #define gain_of_faults(fd, worker, faults) probe_gain_of_faults(_metadata, fd, worker, faults)
@@ -157,6 +163,20 @@
 #define sample_faults(fd, faults) probe_sample_faults(_metadata, fd, faults)
 /* An attr for a tracepoint's user-mode hits; ends the test where its id cannot be had. */
 #define must_tracepoint(system, event) probe_must_tracepoint(_metadata, system, event)
+/* An attr for a PMU that has no number of its own; ends the test where sysfs does not have it. */
+#define must_pmu(name) probe_must_pmu(_metadata, name)
+/* Put a value where sysfs says that a PMU's attr has it ("uprobe", "retprobe"). */
+#define must_place(pmu, field, value, attr) probe_must_place(_metadata, pmu, field, value, attr)
+/* An attr for a function of this very program, by file and offset. */
+#define must_uprobe(function) probe_must_uprobe(_metadata, function)
+/* Open that; ends the test as absent where no code can be probed in this program's file. */
+#define open_uprobe(attr) probe_open_uprobe(_metadata, attr)
+/* Move a breakpoint by MODIFY_ATTRIBUTES. */
+#define must_modify(fd, attr) probe_must_modify(_metadata, fd, attr)
+/* The answer to a task without privilege: 0 or -errno. Blocked where such have no events at all. */
+#define ask_stranger(attr, pid, cpu) probe_ask_stranger(_metadata, attr, pid, cpu)
+/* Where perf takes part in cgroups: the path of that root, found on a CPU (cgroup_root()). */
+#define must_cgroup_root(cpu, path) probe_must_cgroup_root(_metadata, cpu, path, sizeof(path))
 /* A worker the test needs. */
 #define must_start(worker, kind) probe_must_start(_metadata, worker, kind)
 /* Let a worker, a child, execute this program anew; it goes on as a worker. */
@@ -267,6 +287,20 @@ static inline void probe_must_ioctl(struct __test_metadata *_metadata, int fd,
 		cannot_tell("ioctl %#lx: %s", request, errno_name(error));
 }
 
+static inline void probe_must_pair(struct __test_metadata *_metadata,
+				   const struct perf_event_attr *leader,
+				   struct perf_event_attr sibling, int *fds)
+{
+	sibling.disabled = 0;
+	close(probe_must_open(_metadata, &sibling, 0, -1, -1, 0));
+	fds[0] = probe_must_open(_metadata, leader, 0, -1, -1, 0);
+	fds[1] = pm_open(&sibling, 0, -1, fds[0], 0);
+	if (fds[1] < 0)
+		broken("type %u joins no leader of type %u: %s", sibling.type, leader->type,
+		       errno_name(fds[1]));
+	probe_must_ioctl(_metadata, fds[0], PERF_EVENT_IOC_ENABLE, 0);
+}
+
 static inline void probe_ask_ioctl(struct __test_metadata *_metadata, int fd,
 				   unsigned long request, unsigned long arg, const char *what)
 {
@@ -294,6 +328,14 @@ static inline uint64_t probe_must_count(struct __test_metadata *_metadata, int f
 	if (error)
 		cannot_tell("read of a counter: %s", errno_name(error));
 	return value;
+}
+
+static inline void probe_hold_count(struct __test_metadata *_metadata, int fd, uint64_t want)
+{
+	const uint64_t count = probe_must_count(_metadata, fd);
+
+	if (count != want)
+		broken("counted=%" PRIu64 " want=%" PRIu64, count, want);
 }
 
 static inline struct pm_counts probe_must_counts(struct __test_metadata *_metadata, int fd,
@@ -356,7 +398,7 @@ static inline struct perf_event_attr probe_must_tracepoint(struct __test_metadat
 							     const char *system,
 							     const char *event)
 {
-	int id = pm_tracepoint_id(system, event);
+	int id = tracepoint_id(system, event);
 
 	if (id < 0)
 		require(REQUIRE_PERF | REQUIRE_TRACEFS);
@@ -365,6 +407,101 @@ static inline struct perf_event_attr probe_must_tracepoint(struct __test_metadat
 	if (id < 0)
 		say_absent("no tracepoint %s:%s (%s)", system, event, errno_name(id));
 	return attr_of(PERF_TYPE_TRACEPOINT, id);
+}
+
+static inline struct perf_event_attr probe_must_pmu(struct __test_metadata *_metadata,
+						    const char *name)
+{
+	int type = pm_pmu_type(name);
+
+	require(REQUIRE_PERF);
+	if (type < 0)
+		say_absent("no %s PMU (%s)", name, errno_name(type));
+	return attr_of(type, 0);
+}
+
+static inline void probe_must_place(struct __test_metadata *_metadata, const char *pmu,
+				    const char *field, uint64_t value,
+				    struct perf_event_attr *attr)
+{
+	char path[160], text[64];
+	int error;
+
+	snprintf(path, sizeof(path), "/sys/bus/event_source/devices/%s/format/%s", pmu, field);
+	if (pm_read_text(path, text, sizeof(text)) < 0)
+		say_no("sysfs has no format %s for %s", field, pmu);
+	error = pm_pmu_place(text, value, attr);
+	if (error < 0)
+		broken("format %s of %s: \"%s\"", field, pmu, text);
+}
+
+static inline struct perf_event_attr probe_must_uprobe(struct __test_metadata *_metadata,
+						       int (*function)(int))
+{
+	struct perf_event_attr attr = probe_must_pmu(_metadata, "uprobe");
+	static char path[512];
+	uintptr_t address = (uintptr_t)function;
+
+#ifdef __arm__
+	address &= ~1ul;
+#endif
+	if (readlink("/proc/self/exe", path, sizeof(path) - 1) < 0)
+		cannot_tell("readlink: %s", errno_name(errno));
+	attr.uprobe_path = (uintptr_t)path;
+	attr.probe_offset = file_offset((const volatile void *)address);
+	attr.exclude_kernel = attr.disabled = 0;
+	if (!attr.probe_offset)
+		cannot_tell("the function is not in a mapped file");
+	return attr;
+}
+
+static inline int probe_open_uprobe(struct __test_metadata *_metadata,
+				    const struct perf_event_attr *attr)
+{
+	int fd = pm_open(attr, 0, -1, -1, 0);
+
+	if (fd == -EIO || fd == -ENOTSUP)
+		say_absent("no uprobe can be placed in this program (%s)", errno_name(fd));
+	return fd >= 0 ? fd : probe_must_open(_metadata, attr, 0, -1, -1, 0);
+}
+
+static inline void probe_must_cgroup_root(struct __test_metadata *_metadata, int cpu, char *path,
+					  size_t size)
+{
+	const struct perf_event_attr attr = attr_counter(false);
+	int error;
+
+	close(probe_must_open(_metadata, &attr, -1, cpu, -1, 0));
+	error = cgroup_root(cpu, path, size);
+	if (error == -ENOENT)
+		say_absent("no cgroup file system is mounted at a usual place");
+	if (error == -ENODEV)
+		say_absent("no cgroup here takes part in perf (CONFIG_CGROUP_PERF)");
+	if (error)
+		say_blocked("cgroup event: %s", errno_name(error));
+}
+
+static inline void probe_must_modify(struct __test_metadata *_metadata, int fd,
+				     const struct perf_event_attr *attr)
+{
+	int error = modify_breakpoint(fd, attr);
+
+	if (error == -ENOTTY)
+		say_no("ENOTTY: no such ioctl; others work on the same descriptor");
+	if (error < 0)
+		broken("a legal change: errno=%s", errno_name(error));
+}
+
+static inline int probe_ask_stranger(struct __test_metadata *_metadata,
+				     const struct perf_event_attr *attr, pid_t pid, int cpu)
+{
+	int answer = open_as_stranger(attr, pid, cpu);
+
+	require(REQUIRE_PERF);
+	if (answer > 0)
+		say_blocked("without privilege there are no events at all (perf_event_paranoid=%d)",
+			    probe_env()->paranoid);
+	return answer;
 }
 
 static inline void probe_must_start(struct __test_metadata *_metadata, struct worker *worker,

@@ -19,9 +19,7 @@ PROBE(TITLE("enabled and disabled members of a group")
       CELL(off_on_off)
       CELL(off_off_on)
       CELL(off_off_off)
-      POINT(walked, "all eight combinations could be tried")
-      POINT(enable_group, "ENABLE with PERF_IOC_FLAG_GROUP starts every member")
-      POINT(disable_leader, "DISABLE on the leader alone stops every member"))
+      POINT(walked, "all eight combinations could be tried"))
 
 #define FAULTS 6
 
@@ -94,45 +92,6 @@ TEST(walked)
 		fact_verdict(name, finding.verdict, finding.reason);
 	}
 	close(must_open(&attr, 0, -1, -1, 0));
-}
-
-static void must_open_group(struct __test_metadata *_metadata, unsigned int disabled, int *fds)
-{
-	struct finding finding;
-	int error = open_group(disabled, fds);
-
-	if (error) {
-		classify_setup(error, NULL, 0, -1, &finding);
-		speak(&finding);
-	}
-	ASSERT_EQ(0, cause_faults(1));
-}
-
-TEST(enable_group)
-{
-	struct finding finding;
-	int fds[3];
-
-	must_open_group(_metadata, 7, fds);
-	must_ioctl(fds[0], PERF_EVENT_IOC_ENABLE, PERF_IOC_FLAG_GROUP);
-	finding_set(&finding, YES, "%s", "");
-	judge(fds, 7, "group enabled", &finding);
-	if (finding.verdict != YES)
-		speak(&finding);
-}
-
-TEST(disable_leader)
-{
-	struct finding finding;
-	int fds[3];
-
-	must_open_group(_metadata, 0, fds);
-	finding_set(&finding, YES, "%s", "");
-	judge(fds, 7, "as opened", &finding);
-	must_ioctl(fds[0], PERF_EVENT_IOC_DISABLE, 0);
-	judge(fds, 0, "leader disabled", &finding);
-	if (finding.verdict != YES)
-		speak(&finding);
 }
 
 PROBE_MAIN

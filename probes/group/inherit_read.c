@@ -14,17 +14,14 @@ PROBE(TITLE("group read of inherited events")
       POINT(ended, "the sum in each member includes a thread that has ended")
       POINT(grown_group, "ECHILD when the inherited copy of the group lacks a later sibling")
       SINCE("6.6")
-      COMMIT("32671e3799ca")
-      POINT(mixed_formats, "a sibling of another read_format may join an inherit group"))
+      COMMIT("32671e3799ca"))
 
 #define FAULTS 13
 
 static struct perf_event_attr member(bool inherit)
 {
-	struct perf_event_attr attr = attr_software(PERF_COUNT_SW_PAGE_FAULTS);
+	struct perf_event_attr attr = attr_counter(inherit);
 
-	attr.disabled = 0;
-	attr.inherit = inherit;
 	attr.read_format = PERF_FORMAT_GROUP;
 	return attr;
 }
@@ -113,21 +110,6 @@ TEST_F(inherit_read, grown_group)
 	if (error != -ECHILD)
 		broken("errno=%s want=ECHILD", errno_name(error));
 	ASSERT_EQ(0, worker_stop(&self->worker));
-}
-
-TEST(mixed_formats)
-{
-	struct perf_event_attr attr = member(true);
-	int leader = must_open(&attr, 0, -1, -1, 0), fd;
-	struct finding finding;
-
-	must_open(&attr, 0, -1, leader, 0);
-	attr.read_format = PERF_FORMAT_ID;
-	fd = pm_open(&attr, 0, -1, leader, 0);
-	if (fd >= 0)
-		return;
-	classify_asked(-fd, "another read_format", &attr, 0, -1, &finding);
-	speak(&finding);
 }
 
 PROBE_MAIN

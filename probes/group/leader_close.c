@@ -26,31 +26,19 @@ FIXTURE(leader_close)
 
 FIXTURE_SETUP(leader_close)
 {
-	struct perf_event_attr attr = attr_software(PERF_COUNT_SW_PAGE_FAULTS);
-	int error;
+	struct perf_event_attr attr = attr_counter(false);
 
-	attr.disabled = 0;
 	attr.read_format = FORMAT;
 	for (int i = 0; i < 3; i++)
 		self->fds[i] = must_open(&attr, 0, -1, i ? self->fds[0] : -1, 0);
-	error = pm_read_counts(self->fds[0], FORMAT, &self->group);
-	if (error || self->group.nr != 3)
-		cannot_tell("the group does not read: %s", errno_name(error));
+	self->group = must_counts(self->fds[0], FORMAT);
+	if (self->group.nr != 3)
+		cannot_tell("the group reads %" PRIu64 " members", self->group.nr);
 	close(self->fds[0]);
 }
 
 FIXTURE_TEARDOWN(leader_close)
 {
-}
-
-static struct pm_counts counts_of(struct __test_metadata *_metadata, int fd)
-{
-	struct pm_counts counts = { .nr = 0 };
-	int error = pm_read_counts(fd, FORMAT, &counts);
-
-	if (error)
-		broken("read of a sibling: %s", errno_name(error));
-	return counts;
 }
 
 TEST_F(leader_close, siblings_count)
@@ -59,10 +47,10 @@ TEST_F(leader_close, siblings_count)
 
 	ASSERT_EQ(0, cause_faults(1));
 	for (int i = 1; i < 3; i++)
-		before[i] = counts_of(_metadata, self->fds[i]);
+		before[i] = must_counts(self->fds[i], FORMAT);
 	ASSERT_EQ(0, cause_faults(FAULTS));
 	for (int i = 1; i < 3; i++) {
-		after = counts_of(_metadata, self->fds[i]);
+		after = must_counts(self->fds[i], FORMAT);
 		if (after.member[0].value - before[i].member[0].value != FAULTS)
 			broken("sibling %d: gained=%" PRIu64 " want=%d", i,
 			       after.member[0].value - before[i].member[0].value, FAULTS);
@@ -72,7 +60,7 @@ TEST_F(leader_close, siblings_count)
 TEST_F(leader_close, groups_of_one)
 {
 	for (int i = 1; i < 3; i++) {
-		struct pm_counts counts = counts_of(_metadata, self->fds[i]);
+		struct pm_counts counts = must_counts(self->fds[i], FORMAT);
 
 		if (counts.nr != 1 || counts.member[0].id != self->group.member[i].id)
 			broken("sibling %d: nr=%" PRIu64 " id=%" PRIu64 " want=%" PRIu64, i,
@@ -87,10 +75,10 @@ TEST_F(leader_close, own_way)
 	ASSERT_EQ(0, cause_faults(1));
 	must_ioctl(self->fds[1], PERF_EVENT_IOC_DISABLE, 0);
 	for (int i = 1; i < 3; i++)
-		before[i] = counts_of(_metadata, self->fds[i]);
+		before[i] = must_counts(self->fds[i], FORMAT);
 	ASSERT_EQ(0, cause_faults(FAULTS));
 	for (int i = 1; i < 3; i++)
-		after[i] = counts_of(_metadata, self->fds[i]);
+		after[i] = must_counts(self->fds[i], FORMAT);
 	if (after[1].member[0].value != before[1].member[0].value ||
 	    after[2].member[0].value != before[2].member[0].value + FAULTS)
 		broken("disabled +%" PRIu64 " want=0, enabled +%" PRIu64 " want=%d",

@@ -1,23 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Which events may not join a group? The rules keep a group schedulable as one.
- * Observed: each wrong sibling is refused with the documented errno, and the same sibling with
- * the wrong thing put right joins.
+ * Which attrs may not join a group? The rules keep a group schedulable as one.
+ * Observed: each wrong sibling is refused with the documented errno; the same attr is welcome to
+ * lead a group of its own, and the sibling to join when the wrong thing is put right.
  */
 #include "probe.h"
 
-PROBE(TITLE("rules of joining a group")
+PROBE(TITLE("attrs that may not join a group")
       SINCE("2.6.31")
-      POINT(sibling_of_sibling, "EINVAL: only a leader can be joined")
-      POINT(other_cpu, "EINVAL: leader and sibling are for the same CPU, or both for any")
-      POINT(other_task, "EINVAL: leader and sibling watch the same task")
       POINT(other_clock, "EINVAL: leader and sibling take their times from the same clock")
       SINCE("4.1")
       POINT(pinned_sibling, "EINVAL: only a leader may be pinned")
       POINT(exclusive_sibling, "EINVAL: only a leader may be exclusive")
-      POINT(inherit_mismatch, "EINVAL: leader and sibling agree on attr.inherit")
-      POINT(closed_descriptor, "EBADF for a group_fd that is not open")
-      POINT(foreign_descriptor, "EBADF for a group_fd that is no event"))
+      POINT(inherit_mismatch, "EINVAL: leader and sibling agree on attr.inherit"))
 
 FIXTURE(rules)
 {
@@ -41,36 +36,6 @@ static int join(struct __test_metadata *_metadata, FIXTURE_DATA(rules) *self)
 	return must_open(&self->attr, 0, -1, self->leader, 0);
 }
 
-TEST_F(rules, sibling_of_sibling)
-{
-	int sibling = join(_metadata, self);
-
-	hold_rule(pm_open(&self->attr, 0, -1, sibling, 0), EINVAL, BROKEN, "sibling of a sibling");
-	join(_metadata, self);
-}
-
-TEST_F(rules, other_cpu)
-{
-	int cpu = move_to_nth_cpu(0);
-
-	ASSERT_LE(0, cpu);
-	hold_rule(pm_open(&self->attr, 0, cpu, self->leader, 0), EINVAL, BROKEN,
-		  "sibling for one CPU, leader for any");
-	close(must_open(&self->attr, 0, cpu, -1, 0));
-	join(_metadata, self);
-}
-
-TEST_F(rules, other_task)
-{
-	struct worker worker;
-
-	must_start(&worker, WORKER_THREAD);
-	hold_rule(pm_open(&self->attr, worker.tid, -1, self->leader, 0), EINVAL, BROKEN,
-		  "sibling on another thread");
-	close(must_open(&self->attr, worker.tid, -1, -1, 0));
-	join(_metadata, self);
-}
-
 TEST_F(rules, other_clock)
 {
 	struct perf_event_attr attr = self->attr;
@@ -85,14 +50,21 @@ TEST_F(rules, other_clock)
 	join(_metadata, self);
 }
 
+/* A bit that makes a leader, but no sibling. */
+static void for_leaders_only(struct __test_metadata *_metadata, FIXTURE_DATA(rules) *self,
+			     const struct perf_event_attr *attr, const char *what)
+{
+	hold_rule(pm_open(attr, 0, -1, self->leader, 0), EINVAL, BROKEN, what);
+	close(must_open(attr, 0, -1, -1, 0));
+	join(_metadata, self);
+}
+
 TEST_F(rules, pinned_sibling)
 {
 	struct perf_event_attr attr = self->attr;
 
 	attr.pinned = 1;
-	hold_rule(pm_open(&attr, 0, -1, self->leader, 0), EINVAL, BROKEN, "pinned sibling");
-	close(must_open(&attr, 0, -1, -1, 0));
-	join(_metadata, self);
+	for_leaders_only(_metadata, self, &attr, "pinned sibling");
 }
 
 TEST_F(rules, exclusive_sibling)
@@ -100,9 +72,7 @@ TEST_F(rules, exclusive_sibling)
 	struct perf_event_attr attr = self->attr;
 
 	attr.exclusive = 1;
-	hold_rule(pm_open(&attr, 0, -1, self->leader, 0), EINVAL, BROKEN, "exclusive sibling");
-	close(must_open(&attr, 0, -1, -1, 0));
-	join(_metadata, self);
+	for_leaders_only(_metadata, self, &attr, "exclusive sibling");
 }
 
 TEST_F(rules, inherit_mismatch)
@@ -117,24 +87,6 @@ TEST_F(rules, inherit_mismatch)
 	hold_rule(pm_open(&self->attr, 0, -1, fd, 0), EINVAL, NO,
 		  "sibling without inherit of a leader with");
 	close(must_open(&attr, 0, -1, fd, 0));
-	join(_metadata, self);
-}
-
-TEST_F(rules, closed_descriptor)
-{
-	int number = join(_metadata, self);
-
-	close(number);
-	hold_rule(pm_open(&self->attr, 0, -1, number, 0), EBADF, BROKEN, "closed group_fd");
-	join(_metadata, self);
-}
-
-TEST_F(rules, foreign_descriptor)
-{
-	int ends[2];
-
-	ASSERT_EQ(0, pipe(ends));
-	hold_rule(pm_open(&self->attr, 0, -1, ends[0], 0), EBADF, BROKEN, "a pipe as group_fd");
 	join(_metadata, self);
 }
 

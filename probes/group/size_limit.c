@@ -12,6 +12,7 @@
 PROBE(TITLE("largest group that can be read")
       SINCE("4.3")
       POINT(refused, "E2BIG for the sibling that would make the read too large")
+      SINCE("6.7")
       POINT(reads_whole, "and the group without it reads every member")
       FACT(members, int, "events", "members of the largest group with PERF_FORMAT_ID"))
 

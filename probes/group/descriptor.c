@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Which descriptors may be given as group_fd? A leader's, and nothing else.
+ * Observed: a sibling's, a closed one and a pipe are refused with the documented errno, and the
+ * same event joins the leader.
+ */
+#include "probe.h"
+
+PROBE(TITLE("descriptors that lead no group")
+      SINCE("2.6.31")
+      POINT(sibling_of_sibling, "EINVAL: only a leader can be joined")
+      POINT(closed_descriptor, "EBADF for a group_fd that is not open")
+      POINT(foreign_descriptor, "EBADF for a group_fd that is no event"))
+
+TEST(sibling_of_sibling)
+{
+	const struct perf_event_attr attr = attr_software(PERF_COUNT_SW_PAGE_FAULTS);
+	int leader = must_open(&attr, 0, -1, -1, 0);
+	int sibling = must_open(&attr, 0, -1, leader, 0);
+
+	hold_rule(pm_open(&attr, 0, -1, sibling, 0), EINVAL, BROKEN, "sibling of a sibling");
+	must_open(&attr, 0, -1, leader, 0);
+}
+
+TEST(closed_descriptor)
+{
+	const struct perf_event_attr attr = attr_software(PERF_COUNT_SW_PAGE_FAULTS);
+	int leader = must_open(&attr, 0, -1, -1, 0);
+	int number = must_open(&attr, 0, -1, leader, 0);
+
+	close(number);
+	hold_rule(pm_open(&attr, 0, -1, number, 0), EBADF, BROKEN, "closed group_fd");
+	must_open(&attr, 0, -1, leader, 0);
+}
+
+TEST(foreign_descriptor)
+{
+	const struct perf_event_attr attr = attr_software(PERF_COUNT_SW_PAGE_FAULTS);
+	int leader = must_open(&attr, 0, -1, -1, 0);
+	int ends[2];
+
+	ASSERT_EQ(0, pipe(ends));
+	hold_rule(pm_open(&attr, 0, -1, ends[0], 0), EBADF, BROKEN, "a pipe as group_fd");
+	must_open(&attr, 0, -1, leader, 0);
+}
+
+PROBE_MAIN

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Can software and hardware events share a group, whichever leads? Page faults beside instructions
+ * need no counter, but have to be scheduled with those that do; the group as a whole moves to the
+ * hardware's context when a hardware event joins.
+ * Observed: leader and sibling both count over the same deed, enabled by the leader.
+ */
+#include "probe.h"
+
+PROBE(TITLE("software events in hardware groups")
+      SINCE("2.6.31")
+      NEEDS("pmu")
+      POINT(hardware_leader, "a software sibling counts under a hardware leader")
+      NEEDS("pmu")
+      POINT(software_leader, "a hardware sibling joins a software leader, and both count")
+      SINCE("3.8")
+      NEEDS("pmu"))
+
+#define FAULTS 7
+
+static void count_with_hardware(struct __test_metadata *_metadata, bool hardware_leads)
+{
+	const struct perf_event_attr software = attr_software(PERF_COUNT_SW_PAGE_FAULTS);
+	const struct perf_event_attr hardware = attr_of(PERF_TYPE_HARDWARE,
+							PERF_COUNT_HW_INSTRUCTIONS);
+	int fds[2];
+
+	require(REQUIRE_PERF | REQUIRE_CPU_PMU);
+	must_pair(hardware_leads ? &hardware : &software, hardware_leads ? software : hardware,
+		  fds);
+	hold_gain(fds[hardware_leads], NULL, FAULTS, FAULTS);
+	if (!must_count(fds[!hardware_leads]))
+		broken("instructions=0 beside %d faults", FAULTS);
+}
+
+TEST(hardware_leader)
+{
+	count_with_hardware(_metadata, true);
+}
+
+TEST(software_leader)
+{
+	count_with_hardware(_metadata, false);
+}
+
+PROBE_MAIN

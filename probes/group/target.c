@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Must leader and sibling watch the same thing? A group is one unit on one task and CPU.
+ * Observed: a sibling for another CPU or task than the leader's is refused, although the same event
+ * opens alone; one for the leader's joins.
+ */
+#include "probe.h"
+
+PROBE(TITLE("what a sibling may watch")
+      SINCE("2.6.31")
+      POINT(other_cpu, "EINVAL: leader and sibling are for the same CPU, or both for any")
+      POINT(other_task, "EINVAL: leader and sibling watch the same task"))
+
+TEST(other_cpu)
+{
+	const struct perf_event_attr attr = attr_software(PERF_COUNT_SW_PAGE_FAULTS);
+	int leader = must_open(&attr, 0, -1, -1, 0), cpu = move_to_nth_cpu(0);
+
+	ASSERT_LE(0, cpu);
+	hold_rule(pm_open(&attr, 0, cpu, leader, 0), EINVAL, BROKEN,
+		  "sibling for one CPU, leader for any");
+	close(must_open(&attr, 0, cpu, -1, 0));
+	must_open(&attr, 0, -1, leader, 0);
+}
+
+TEST(other_task)
+{
+	const struct perf_event_attr attr = attr_software(PERF_COUNT_SW_PAGE_FAULTS);
+	int leader = must_open(&attr, 0, -1, -1, 0);
+	struct worker worker;
+
+	must_start(&worker, WORKER_THREAD);
+	hold_rule(pm_open(&attr, worker.tid, -1, leader, 0), EINVAL, BROKEN,
+		  "sibling on another thread");
+	close(must_open(&attr, worker.tid, -1, -1, 0));
+	must_open(&attr, 0, -1, leader, 0);
+}
+
+PROBE_MAIN
