@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Which sample fields may be asked of which kind of event? Acceptance only; the other probes of
- * this area look at what then arrives.
+ * Which sample fields may be asked of which kind of event? What they then hold is for the others of
+ * this area look at.
  * Observed: each field is asked for alone, with the companion attributes it needs, of an event
- * that is accepted without it. AUX needs a group leader with an AUX area: sample.aux asks for it.
+ * that is accepted without it. Of cpu-clock and breakpoints a sample is then waited for: with one
+ * field in it, it is longer than a bare header. AUX needs a group leader with an AUX area:
+ * sample.aux asks for it.
  */
 #include "probe.h"
 #include <stdio.h>
@@ -17,9 +19,6 @@
 
 PROBE(TITLE("sample fields by kind of event")
       SINCE("2.6.33")
-      POINT(internal_bit_refused, "bit 63, which the kernel keeps for itself, is EINVAL")
-      POINT(weights_exclude, "WEIGHT and WEIGHT_STRUCT together are EINVAL")
-      SINCE("5.12")
       POINT(matrix, "every cell of the matrix below has an answer")
       EACH_EVENT(ip, "2.6.33")
       EACH_EVENT(tid, "2.6.33")
@@ -54,6 +53,8 @@ static const char *const fields[] = {
 	"code_page_size", "weight_struct",
 };
 
+enum { DUMMY, CPU_CLOCK, BREAKPOINT, TRACEPOINT };
+
 static volatile uint64_t watched;
 
 /* An event of a kind, or a reason why there is none. */
@@ -63,18 +64,15 @@ static bool make_event(unsigned int kind, struct perf_event_attr *ret, struct fi
 
 	*ret = attr_sideband();
 	switch (kind) {
-	case 0:
+	case DUMMY:
 		return true;
-	case 1:
+	case CPU_CLOCK:
 		*ret = attr_software(PERF_COUNT_SW_CPU_CLOCK);
 		return true;
-	case 2:
-		*ret = attr_of(PERF_TYPE_BREAKPOINT, 0);
-		ret->bp_type = HW_BREAKPOINT_W;
-		ret->bp_addr = (uintptr_t)&watched;
-		ret->bp_len = HW_BREAKPOINT_LEN_4;
+	case BREAKPOINT:
+		*ret = attr_access(HW_BREAKPOINT_W, &watched, 4);
 		return true;
-	case 3:
+	case TRACEPOINT:
 		if (!probe_has(REQUIRE_TRACEFS, why))
 			return false;
 		id = pm_tracepoint_id("sched", "sched_switch");
@@ -90,6 +88,32 @@ static bool make_event(unsigned int kind, struct perf_event_attr *ret, struct fi
 	}
 }
 
+/* Whether a sample of an event that was accepted has the field: more than a bare header. */
+static void see_sample(const struct perf_event_attr *attr, unsigned int kind, struct finding *ret)
+{
+	const uint64_t end = now_ns() + 2000000000;
+	const struct perf_event_header *header;
+	int fd = pm_open(attr, 0, -1, -1, 0);
+	struct pm_ring ring;
+
+	if (pm_ring_open(fd, 1, PROT_READ | PROT_WRITE, &ring)) {
+		finding_set(ret, UNKNOWN, "no ring of one page");
+	} else {
+		pm_ioctl(fd, PERF_EVENT_IOC_ENABLE, 0);
+		do
+			watched = kind;
+		while (!pm_ring_pending(&ring) && kind == CPU_CLOCK && now_ns() < end);
+		pm_ioctl(fd, PERF_EVENT_IOC_DISABLE, 0);
+		if (pm_ring_next(&ring, &header) != 1)
+			finding_set(ret, BROKEN, "accepted, but there is no sample");
+		else if (header->size <= sizeof(*header))
+			finding_set(ret, BROKEN, "accepted, but the sample is %u bytes long",
+				    header->size);
+		pm_ring_close(&ring);
+	}
+	close(fd);
+}
+
 static void ask_cell(unsigned int bit, unsigned int kind, const char *event)
 {
 	struct perf_event_attr with, without;
@@ -97,7 +121,7 @@ static void ask_cell(unsigned int bit, unsigned int kind, const char *event)
 	char name[64];
 
 	if (make_event(kind, &with, &finding)) {
-		with.sample_period = 100000;
+		with.sample_period = kind == BREAKPOINT ? 1 : 100000;
 		with.exclude_callchain_kernel = 1;
 		without = with;
 		with.sample_type = 1ull << bit;
@@ -110,6 +134,8 @@ static void ask_cell(unsigned int bit, unsigned int kind, const char *event)
 		if (with.sample_type == PERF_SAMPLE_STACK_USER)
 			with.sample_stack_user = 64;
 		probe_pair(&with, &without, 0, -1, fields[bit], &finding);
+		if (finding.verdict == YES && (kind == CPU_CLOCK || kind == BREAKPOINT))
+			see_sample(&with, kind, &finding);
 	}
 	snprintf(name, sizeof(name), "%s.%s", fields[bit], event);
 	fact_verdict(name, finding.verdict, finding.reason);
@@ -125,25 +151,6 @@ TEST(matrix)
 	for (unsigned int bit = 0; bit < sizeof(fields) / sizeof(*fields); bit++)
 		for (unsigned int kind = 0; kind < 5 && fields[bit]; kind++)
 			ask_cell(bit, kind, events[kind]);
-}
-
-TEST(internal_bit_refused)
-{
-	struct perf_event_attr attr = attr_faults(PERF_SAMPLE_IP);
-
-	close(must_open(&attr, 0, -1, -1, 0));
-	attr.sample_type |= 1ull << 63;
-	hold_rule(pm_open(&attr, 0, -1, -1, 0), EINVAL, BROKEN, "sample_type bit 63");
-}
-
-TEST(weights_exclude)
-{
-	struct perf_event_attr attr = attr_faults(PERF_SAMPLE_IP | PERF_SAMPLE_WEIGHT_STRUCT);
-	struct perf_event_attr without = attr_faults(PERF_SAMPLE_IP);
-
-	close(ask_open(&attr, &without, 0, -1, "WEIGHT_STRUCT"));
-	attr.sample_type |= PERF_SAMPLE_WEIGHT;
-	hold_rule(pm_open(&attr, 0, -1, -1, 0), EINVAL, BROKEN, "WEIGHT with WEIGHT_STRUCT");
 }
 
 PROBE_MAIN

@@ -75,8 +75,7 @@ TEST(branches)
 	without = attr;
 	attr.sample_type |= PERF_SAMPLE_BRANCH_STACK;
 	attr.branch_sample_type = PERF_SAMPLE_BRANCH_USER | PERF_SAMPLE_BRANCH_ANY;
-	watch = ask_watch(&attr, &without, 0, -1, 16, "BRANCH_STACK");
-	must_ioctl(watch.fd, PERF_EVENT_IOC_ENABLE, 0);
+	watch = ask_run(&attr, &without, 0, -1, 16, "BRANCH_STACK");
 	for (int round = 0; round < 50; round++) {
 		spin_ns(5000000);
 		while (seek(&watch, PERF_RECORD_SAMPLE, &record)) {

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Are call chains complete, marked, and cut where they were asked to be?
+ * Are call chains complete and marked: user and kernel frames, this task's and another's?
  * Observed: a recursion of known depth, with frame pointers, touches a page at its bottom.
  */
 #include "probe.h"
+#include "chain.h"
 
 PROBE(TITLE("call chains of samples")
       SINCE("2.6.31")
@@ -11,91 +12,14 @@ PROBE(TITLE("call chains of samples")
       POINT(depth, "a recursion of 20 calls with frame pointers gives at least 20 frames")
       POINT(kernel_first, "with the kernel included, CONTEXT_KERNEL comes before CONTEXT_USER")
       NEEDS("root")
-      POINT(exclude_both, "excluding both halves leaves a chain of nothing")
-      SINCE("3.7")
-      POINT(exclude_user, "exclude_callchain_user leaves no user frame")
-      SINCE("3.7")
-      POINT(max_stack, "sample_max_stack=4 gives at most 4 frames")
-      SINCE("4.8")
       POINT(other_task, "an event on another task has that task's user frames")
       FACT(frames, int, "frames", "user frames of a recursion of 20 calls"))
-
-/* Asking for the frame address keeps the frame pointer, whatever the compiler's options. */
-static __attribute__((noinline)) uintptr_t recurse(volatile char *page, unsigned int depth)
-{
-	volatile uintptr_t frame = (uintptr_t)__builtin_frame_address(0);
-
-	if (depth)
-		frame += recurse(page, depth - 1);
-	else
-		page[0] = 1;
-	return frame;
-}
-
-static char *fresh_page(void)
-{
-	return mmap(NULL, probe_env()->page_size, PROT_READ | PROT_WRITE,
-		    MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-}
-
-static struct perf_event_attr attr_chain(void)
-{
-	struct perf_event_attr attr = attr_faults(PERF_SAMPLE_IP | PERF_SAMPLE_ADDR |
-						  PERF_SAMPLE_CALLCHAIN);
-
-	attr.exclude_callchain_kernel = 1;
-	return attr;
-}
-
-/* The sample of the page touched under the recursion. The watch stays open: it holds the chain. */
-static struct pm_sample sample_of(struct __test_metadata *_metadata, struct watch *watch,
-				  unsigned int depth)
-{
-	char *page = fresh_page();
-	struct pm_record record;
-
-	must_ioctl(watch->fd, PERF_EVENT_IOC_ENABLE, 0);
-	recurse(page, depth);
-	must_ioctl(watch->fd, PERF_EVENT_IOC_DISABLE, 0);
-	while (seek(watch, PERF_RECORD_SAMPLE, &record))
-		if (record.sample.addr == (uintptr_t)page)
-			return record.sample;
-	broken("no sample of the page fault");
-}
-
-struct frames {
-	unsigned int user, kernel, user_at, kernel_at;
-};
-
-/* Count the frames of each context and where its marker stands (0: nowhere). */
-static struct frames count_frames(const struct pm_sample *sample)
-{
-	struct frames ret = { 0 };
-	uint64_t context = 0;
-
-	for (unsigned int i = 0; i < sample->callchain_nr; i++) {
-		const uint64_t word = sample->callchain[i];
-
-		if (word >= PERF_CONTEXT_MAX) {
-			context = word;
-			if (word == PERF_CONTEXT_USER)
-				ret.user_at = i + 1;
-			if (word == PERF_CONTEXT_KERNEL)
-				ret.kernel_at = i + 1;
-		} else if (context == PERF_CONTEXT_USER) {
-			ret.user++;
-		} else {
-			ret.kernel++;
-		}
-	}
-	return ret;
-}
 
 TEST(user)
 {
 	struct perf_event_attr attr = attr_chain();
 	struct watch watch = must_watch(&attr, 0, -1, 2);
-	struct pm_sample sample = sample_of(_metadata, &watch, 0);
+	struct pm_sample sample = sample_chain(_metadata, &watch, 0);
 
 	if (sample.callchain_nr < 2 || sample.callchain[0] != PERF_CONTEXT_USER)
 		broken("words=%" PRIu64 " first=%#" PRIx64 " want CONTEXT_USER",
@@ -108,7 +32,7 @@ TEST(depth)
 {
 	struct perf_event_attr attr = attr_chain();
 	struct watch watch = must_watch(&attr, 0, -1, 2);
-	struct pm_sample sample = sample_of(_metadata, &watch, 20);
+	struct pm_sample sample = sample_chain(_metadata, &watch, 20);
 	struct frames frames = count_frames(&sample);
 
 	fact_int("frames", frames.user);
@@ -143,62 +67,17 @@ TEST(kernel_first)
 		       frames.kernel_at, frames.user, frames.user_at);
 }
 
-TEST(exclude_both)
+struct order {
+	struct gate go;
+	char *page;
+};
+
+static int fault_deep(void *argument)
 {
-	struct perf_event_attr attr = attr_chain();
-	struct watch control = must_watch(&attr, 0, -1, 2), watch;
-	struct pm_sample sample = sample_of(_metadata, &control, 3);
+	struct order *order = argument;
 
-	if (!count_frames(&sample).user)
-		broken("no user frames even when they are asked for");
-	attr.exclude_callchain_user = 1;
-	watch = must_watch(&attr, 0, -1, 2);
-	sample = sample_of(_metadata, &watch, 3);
-	if (sample.callchain_nr)
-		broken("words=%" PRIu64 " want=0", sample.callchain_nr);
-}
-
-TEST(exclude_user)
-{
-	struct perf_event_attr attr = attr_chain();
-	struct watch control = must_watch(&attr, 0, -1, 2), watch;
-	struct pm_sample sample = sample_of(_metadata, &control, 3);
-	struct frames frames = count_frames(&sample);
-
-	if (!frames.user)
-		broken("no user frames even when they are asked for");
-	attr.exclude_callchain_user = 1;
-	attr.exclude_callchain_kernel = 0;
-	watch = must_watch(&attr, 0, -1, 2);
-	sample = sample_of(_metadata, &watch, 3);
-	frames = count_frames(&sample);
-	if (frames.user)
-		broken("user frames=%u want=0", frames.user);
-}
-
-TEST(max_stack)
-{
-	struct perf_event_attr attr = attr_chain(), without = attr;
-	struct pm_sample sample;
-	struct frames frames;
-	struct watch watch;
-
-	watch = must_watch(&without, 0, -1, 2);
-	sample = sample_of(_metadata, &watch, 20);
-	if (count_frames(&sample).user < 5)
-		cannot_tell("chains are no longer than 4 frames anyway");
-	attr.sample_max_stack = 4;
-	watch = ask_watch(&attr, &without, 0, -1, 2, "sample_max_stack");
-	sample = sample_of(_metadata, &watch, 20);
-	frames = count_frames(&sample);
-	if (frames.user < 1 || frames.user > 4)
-		broken("frames=%u want=1..4", frames.user);
-}
-
-static int fault_deep(void *gate)
-{
-	gate_wait(gate);
-	recurse(fresh_page(), 10);
+	gate_wait(&order->go);
+	recurse(order->page, 10);
 	return 0;
 }
 
@@ -207,16 +86,15 @@ TEST(other_task)
 	struct perf_event_attr attr = attr_chain();
 	struct pm_record record;
 	struct watch watch;
-	struct gate gate;
+	struct order order = { .page = fresh_page() };
 	unsigned int deepest = 0;
 	pid_t child;
 
-	ASSERT_EQ(0, gate_init(&gate));
-	child = start_child(fault_deep, &gate);
+	ASSERT_EQ(0, gate_init(&order.go));
+	child = start_child(fault_deep, &order);
 	ASSERT_LT(0, child);
-	watch = must_watch(&attr, child, -1, 16);
-	must_ioctl(watch.fd, PERF_EVENT_IOC_ENABLE, 0);
-	gate_open(&gate);
+	watch = must_run(&attr, child, -1, 16);
+	gate_open(&order.go);
 	ASSERT_EQ(0, wait_child(child));
 	while (seek(&watch, PERF_RECORD_SAMPLE, &record)) {
 		struct frames frames = count_frames(&record.sample);

@@ -13,8 +13,6 @@ PROBE(TITLE("samples taken by time")
       POINT(ip_user_only, "with exclude_kernel no address is in the kernel's half")
       POINT(period_fixed, "every sample of a fixed period carries that period")
       POINT(period_follows_frequency, "at 2000 Hz samples carry about 500 us as their period")
-      POINT(period_field_and_faults,
-	    "asking a fault event of period 10 for PERIOD does not change when it samples")
       FACT(samples, int, "samples", "taken in the loop")
       FACT(in_loop, int, "%", "of the addresses in the loop's own function"))
 
@@ -35,8 +33,7 @@ static struct watch sample_loop(struct __test_metadata *_metadata, bool freq, in
 	attr.sample_type = PERF_SAMPLE_IP | PERF_SAMPLE_TIME | PERF_SAMPLE_PERIOD;
 	attr.freq = freq;
 	attr.sample_period = freq ? 2000 : 200000;
-	watch = must_watch(&attr, 0, -1, 16);
-	must_ioctl(watch.fd, PERF_EVENT_IOC_ENABLE, 0);
+	watch = must_run(&attr, 0, -1, 16);
 	while (pm_ring_pending(&watch.ring) < (uint64_t)want * 32 && now_ns() < end)
 		loop(20000);
 	must_ioctl(watch.fd, PERF_EVENT_IOC_DISABLE, 0);
@@ -112,34 +109,6 @@ TEST(period_follows_frequency)
 		last = record.sample.period;
 	if (last < 100000 || last > 2500000)
 		broken("last period=%" PRIu64 " ns want about 500000", last);
-}
-
-/* How many samples 100 page faults give at a period of 10. */
-static int samples_of_faults(struct __test_metadata *_metadata, uint64_t type)
-{
-	struct perf_event_attr attr = attr_faults(type);
-	struct watch watch;
-
-	attr.sample_period = 10;
-	watch = must_watch(&attr, 0, -1, 4);
-	must_ioctl(watch.fd, PERF_EVENT_IOC_ENABLE, 0);
-	ASSERT_EQ(0, cause_faults(100));
-	must_ioctl(watch.fd, PERF_EVENT_IOC_DISABLE, 0);
-	return count_records(&watch.ring, PERF_RECORD_SAMPLE);
-}
-
-TEST(period_field_and_faults)
-{
-	int without = samples_of_faults(_metadata, PERF_SAMPLE_TID);
-	int with = samples_of_faults(_metadata, PERF_SAMPLE_TID | PERF_SAMPLE_PERIOD);
-
-	if (without < 9 || without > 12)
-		broken("samples of 100 faults at period 10=%d", without);
-	if (with >= 100)
-		say_no("with PERF_SAMPLE_PERIOD each of 100 faults is a sample, without it %d are",
-		       without);
-	if (with < 9 || with > 12)
-		broken("samples with PERF_SAMPLE_PERIOD=%d without=%d", with, without);
 }
 
 PROBE_MAIN

@@ -11,11 +11,8 @@ PROBE(TITLE("registers in samples")
       SINCE("3.7")
       POINT(user, "REGS_USER: IP and SP, lower bit first, equal to the sample's and the stack's")
       POINT(user_abi, "REGS_USER says 32 or 64 bit as this program is")
-      POINT(user_empty_mask, "a mask of no register is EINVAL")
-      POINT(user_unknown_register, "a mask with a register number that is reserved is EINVAL")
       POINT(interrupted, "REGS_INTR of a fault in user mode: the same IP and SP")
-      SINCE("3.19")
-      FACT(mask, string, "bits", "registers that REGS_USER takes, each asked for alone"))
+      SINCE("3.19"))
 
 #if defined(__x86_64__) || defined(__i386__)
 enum { SP = 7, IP = 8 };
@@ -37,30 +34,11 @@ enum { SP = 3, IP = 0 };
 enum { SP = -1, IP = -1 };
 #endif
 
-/* x86 keeps the numbers from 32 on for vector registers, and 24 to 31 for nobody. */
-#if defined(__x86_64__) || defined(__i386__)
-enum { RESERVED = 25 };
-#else
-enum { RESERVED = 63 };
-#endif
-
 static uint64_t both(struct __test_metadata *_metadata)
 {
 	if (SP < 0)
 		say_absent("the numbers of this architecture's registers are not known here");
 	return 1ull << (SP & 63) | 1ull << (IP & 63);
-}
-
-static struct pm_sample sample_fault(struct __test_metadata *_metadata, struct watch *watch)
-{
-	struct pm_record record;
-
-	must_ioctl(watch->fd, PERF_EVENT_IOC_ENABLE, 0);
-	ASSERT_EQ(0, cause_faults(1));
-	must_ioctl(watch->fd, PERF_EVENT_IOC_DISABLE, 0);
-	if (!seek(watch, PERF_RECORD_SAMPLE, &record))
-		broken("no sample of a page fault");
-	return record.sample;
 }
 
 static void must_be_true(struct __test_metadata *_metadata, const uint64_t *registers,
@@ -95,7 +73,7 @@ static struct watch ask_user(struct __test_metadata *_metadata, uint64_t mask)
 TEST(user)
 {
 	struct watch watch = ask_user(_metadata, both(_metadata));
-	struct pm_sample sample = sample_fault(_metadata, &watch);
+	struct pm_sample sample = sample_fault(&watch);
 
 	if (!sample.regs_user_abi)
 		broken("no registers of a task in user mode (abi=0)");
@@ -105,38 +83,11 @@ TEST(user)
 TEST(user_abi)
 {
 	struct watch watch = ask_user(_metadata, both(_metadata));
-	struct pm_sample sample = sample_fault(_metadata, &watch);
+	struct pm_sample sample = sample_fault(&watch);
 	const uint64_t want = sizeof(long) == 8 ? PERF_SAMPLE_REGS_ABI_64 : PERF_SAMPLE_REGS_ABI_32;
 
 	if (sample.regs_user_abi != want)
 		broken("abi=%" PRIu64 " want=%" PRIu64, sample.regs_user_abi, want);
-}
-
-TEST(user_empty_mask)
-{
-	struct perf_event_attr attr = attr_user(0);
-
-	ask_user(_metadata, both(_metadata));
-	hold_rule(pm_open(&attr, 0, -1, -1, 0), EINVAL, BROKEN, "REGS_USER of no register");
-}
-
-TEST(user_unknown_register)
-{
-	struct perf_event_attr attr = attr_user(1ull << RESERVED | both(_metadata));
-	uint64_t taken = 0;
-
-	ask_user(_metadata, both(_metadata));
-	for (unsigned int bit = 0; bit < 64; bit++) {
-		struct perf_event_attr single = attr_user(1ull << bit);
-		int fd = pm_open(&single, 0, -1, -1, 0);
-
-		if (fd >= 0) {
-			taken |= 1ull << bit;
-			close(fd);
-		}
-	}
-	fact_str("mask", "%#" PRIx64, taken);
-	hold_rule(pm_open(&attr, 0, -1, -1, 0), EINVAL, BROKEN, "REGS_USER of a reserved register");
 }
 
 TEST(interrupted)
@@ -148,7 +99,7 @@ TEST(interrupted)
 
 	attr.sample_regs_intr = both(_metadata);
 	watch = ask_watch(&attr, &without, 0, -1, 1, "REGS_INTR");
-	sample = sample_fault(_metadata, &watch);
+	sample = sample_fault(&watch);
 	if (!sample.regs_intr_abi)
 		broken("no registers (abi=0)");
 	must_be_true(_metadata, sample.regs_intr, sample.regs_intr_nr, sample.ip);

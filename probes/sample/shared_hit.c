@@ -3,12 +3,14 @@
  * If two events sample the same hit, does each sample speak for its own event? A kernel that
  * prepares the sample once and reuses it (6.18 does, for software events) writes the first event's
  * id and lays out its fields for both.
- * Observed: one page fault, one breakpoint hit, two events with different fields on each.
+ * Only the id suffers: both events sample each hit, and fields that one alone has are right.
+ * Observed: page faults and a breakpoint hit, with two events on each.
  */
 #include "probe.h"
 
 PROBE(TITLE("two events on one hit")
       SINCE("2.6.31")
+      POINT(faults_both, "one page fault that two events sample is one sample in each ring")
       POINT(faults_own_id, "each of two events' samples of one page fault carries its own id")
       POINT(faults_own_period, "each carries its own period when their fields differ")
       POINT(breakpoint_own_id, "each of two events' samples of one breakpoint hit has its own id"))
@@ -26,12 +28,9 @@ static struct pair watch_pair(struct __test_metadata *_metadata, struct perf_eve
 	struct pair pair;
 
 	for (int i = 0; i < 2; i++) {
-		struct pm_counts counts;
-
 		attr.read_format = PERF_FORMAT_ID;
 		pair.watches[i] = must_watch(&attr, 0, -1, 2);
-		ASSERT_EQ(0, pm_read_counts(pair.watches[i].fd, PERF_FORMAT_ID, &counts));
-		pair.ids[i] = counts.member[0].id;
+		pair.ids[i] = must_id(pair.watches[i].fd);
 		attr.sample_type |= second_type;
 	}
 	for (int i = 0; i < 2; i++)
@@ -53,6 +52,21 @@ static void must_own(struct __test_metadata *_metadata, struct pair *pair)
 		if (!seen)
 			broken("event %d: no sample", i);
 	}
+}
+
+TEST(faults_both)
+{
+	struct pair pair = watch_pair(_metadata, attr_faults(PERF_SAMPLE_ID | PERF_SAMPLE_TID), 0);
+	int samples[2];
+
+	ASSERT_EQ(0, cause_faults(1));
+	drain_samples(&pair.watches[0], 0);
+	drain_samples(&pair.watches[1], 0);
+	ASSERT_EQ(0, cause_faults(5));
+	for (int i = 0; i < 2; i++)
+		samples[i] = drain_samples(&pair.watches[i], pm_gettid());
+	if (samples[0] != 5 || samples[1] != 5)
+		broken("samples of this thread's 5 faults=%d,%d", samples[0], samples[1]);
 }
 
 TEST(faults_own_id)
@@ -81,13 +95,10 @@ TEST(faults_own_period)
 
 TEST(breakpoint_own_id)
 {
-	struct perf_event_attr attr = attr_of(PERF_TYPE_BREAKPOINT, 0);
+	struct perf_event_attr attr = attr_access(HW_BREAKPOINT_W, &watched, 4);
 	struct pair pair;
 
 	require(REQUIRE_BREAKPOINT);
-	attr.bp_type = HW_BREAKPOINT_W;
-	attr.bp_addr = (uintptr_t)&watched;
-	attr.bp_len = HW_BREAKPOINT_LEN_4;
 	attr.sample_period = 1;
 	attr.sample_type = PERF_SAMPLE_ID | PERF_SAMPLE_TID;
 	pair = watch_pair(_metadata, attr, 0);

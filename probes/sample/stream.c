@@ -31,8 +31,7 @@ static struct watch watch_inherited(struct __test_metadata *_metadata, pid_t *re
 	ASSERT_LE(0, cpu);
 	attr.inherit = 1;
 	attr.read_format = PERF_FORMAT_ID;
-	watch = must_watch(&attr, 0, cpu, 4);
-	must_ioctl(watch.fd, PERF_EVENT_IOC_ENABLE, 0);
+	watch = must_run(&attr, 0, cpu, 4);
 	ASSERT_EQ(0, in_thread(fault_ten, ret_tid));
 	ASSERT_EQ(0, cause_faults(10));
 	return watch;

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Can a record's event be told without knowing its layout? IDENTIFIER is made for rings that events
+ * of different sample_type share: first in samples, last in everything else.
+ * Observed: one page fault, one new name; the words, and what the library makes of them.
+ */
+#include "probe.h"
+
+PROBE(TITLE("where the identifier stands")
+      SINCE("3.12")
+      POINT(identifier_first, "IDENTIFIER is the first word of a sample")
+      POINT(identifier_last, "IDENTIFIER is the last word of any other record"))
+
+/* One word of a record, counted from its body or, when negative, from its end. */
+static uint64_t word_of(const struct perf_event_header *header, int index)
+{
+	const char *at = index < 0 ? (const char *)header + header->size + 8 * index
+				   : (const char *)(header + 1) + 8 * index;
+	uint64_t word;
+
+	memcpy(&word, at, 8);
+	return word;
+}
+
+static void find_identifier(struct __test_metadata *_metadata, uint32_t type, int index)
+{
+	struct perf_event_attr attr = attr_faults(PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP |
+						  PERF_SAMPLE_TID | PERF_SAMPLE_CPU);
+	struct perf_event_attr without = attr_faults(PERF_SAMPLE_IP);
+	const struct perf_event_header *header;
+	uint64_t id = 0, own;
+	struct watch watch;
+
+	attr.comm = attr.sample_id_all = 1;
+	attr.read_format = PERF_FORMAT_ID;
+	watch = ask_run(&attr, &without, 0, -1, 8, "IDENTIFIER");
+	own = must_id(watch.fd);
+	pthread_setname_np(pthread_self(), "named");
+	ASSERT_EQ(0, cause_faults(1));
+	must_ioctl(watch.fd, PERF_EVENT_IOC_DISABLE, 0);
+	do
+		if (pm_ring_next(&watch.ring, &header) != 1)
+			broken("no record of type %u", type);
+	while (header->type != type);
+	if (word_of(header, index) != own)
+		broken("word %d=%#" PRIx64 " want=%" PRIu64, index, word_of(header, index),
+		       own);
+	if (pm_record_identifier(header, &id) || id != own)
+		broken("the library finds id %" PRIu64, id);
+}
+
+TEST(identifier_first)
+{
+	find_identifier(_metadata, PERF_RECORD_SAMPLE, 0);
+}
+
+TEST(identifier_last)
+{
+	find_identifier(_metadata, PERF_RECORD_COMM, -1);
+}
+
+PROBE_MAIN

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Which registers may be asked for in samples, and is a mask of others refused?
+ * Observed: register 0, which every architecture has, is accepted; each other is asked for alone.
+ */
+#include "probe.h"
+
+PROBE(TITLE("which registers samples take")
+      SINCE("3.7")
+      POINT(user_empty_mask, "a mask of no register is EINVAL")
+      POINT(user_unknown_register, "a mask with a register number that is reserved is EINVAL")
+      FACT(mask, string, "bits", "registers that REGS_USER takes, each asked for alone"))
+
+/* x86 keeps the numbers from 32 on for vector registers, and 24 to 31 for nobody. */
+#if defined(__x86_64__) || defined(__i386__)
+enum { RESERVED = 25 };
+#else
+enum { RESERVED = 63 };
+#endif
+
+static struct perf_event_attr attr_user(uint64_t mask)
+{
+	struct perf_event_attr attr = attr_faults(PERF_SAMPLE_IP | PERF_SAMPLE_REGS_USER);
+
+	attr.sample_regs_user = mask;
+	return attr;
+}
+
+static struct watch ask_user(struct __test_metadata *_metadata, uint64_t mask)
+{
+	struct perf_event_attr attr = attr_user(mask), without = attr_faults(PERF_SAMPLE_IP);
+
+	return ask_watch(&attr, &without, 0, -1, 1, "REGS_USER");
+}
+
+TEST(user_empty_mask)
+{
+	struct perf_event_attr attr = attr_user(0);
+
+	ask_user(_metadata, 1);
+	hold_rule(pm_open(&attr, 0, -1, -1, 0), EINVAL, BROKEN, "REGS_USER of no register");
+}
+
+TEST(user_unknown_register)
+{
+	struct perf_event_attr attr = attr_user(1ull << RESERVED | 1);
+	uint64_t taken = 0;
+
+	ask_user(_metadata, 1);
+	for (unsigned int bit = 0; bit < 64; bit++) {
+		struct perf_event_attr single = attr_user(1ull << bit);
+		int fd = pm_open(&single, 0, -1, -1, 0);
+
+		if (fd >= 0) {
+			taken |= 1ull << bit;
+			close(fd);
+		}
+	}
+	fact_str("mask", "%#" PRIx64, taken);
+	hold_rule(pm_open(&attr, 0, -1, -1, 0), EINVAL, BROKEN, "REGS_USER of a reserved register");
+}
+
+PROBE_MAIN

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Are stack copies refused whose size is documented as wrong? A sample is at most 64 KiB long.
+ * Observed: a size that is right is taken, and copied, before a wrong one is tried.
+ */
+#include "probe.h"
+
+PROBE(TITLE("sizes of the stack copy")
+      SINCE("3.7")
+      POINT(too_large, "65536 bytes are EINVAL")
+      POINT(unaligned, "9 bytes, no multiple of 8, are EINVAL"))
+
+static struct perf_event_attr attr_stack(uint32_t size)
+{
+	struct perf_event_attr attr = attr_faults(PERF_SAMPLE_TID | PERF_SAMPLE_STACK_USER);
+
+	attr.sample_stack_user = size;
+	return attr;
+}
+
+static void refuse(struct __test_metadata *_metadata, uint32_t size, const char *what)
+{
+	struct perf_event_attr without = attr_faults(PERF_SAMPLE_TID);
+	struct perf_event_attr right = attr_stack(64), wrong = attr_stack(size);
+	struct watch watch = ask_watch(&right, &without, 0, -1, 1, "STACK_USER");
+
+	if (sample_fault(&watch).stack_user_size != 64)
+		broken("a copy of 64 bytes is not 64 bytes long");
+	hold_rule(pm_open(&wrong, 0, -1, -1, 0), EINVAL, BROKEN, what);
+}
+
+TEST(too_large)
+{
+	refuse(_metadata, 65536, "a stack copy of 65536 bytes");
+}
+
+TEST(unaligned)
+{
+	refuse(_metadata, 9, "a stack copy of 9 bytes");
+}
+
+PROBE_MAIN
