@@ -6,11 +6,10 @@
  * Observed with epoll_wait(2) that does not wait.
  */
 #include <sys/epoll.h>
-#include <sys/select.h>
 
 #include "probe.h"
 
-PROBE(TITLE("epoll and select on a ring")
+PROBE(TITLE("epoll on a ring")
       SINCE("2.6.31")
       POINT(level.reports_in, "level-triggered epoll reports EPOLLIN after a wake-up")
       POINT(edge.reports_in, "edge-triggered epoll reports EPOLLIN after a wake-up")
@@ -19,8 +18,7 @@ PROBE(TITLE("epoll and select on a ring")
       POINT(level.unmapped_hangs_up, "level-triggered epoll reports EPOLLHUP without a ring")
       SINCE("3.18")
       POINT(edge.unmapped_hangs_up, "edge-triggered epoll reports EPOLLHUP without a ring")
-      SINCE("3.18")
-      POINT(select_reports_in, "select reports a wake-up as readable, once"))
+      SINCE("3.18"))
 
 FIXTURE(set)
 {
@@ -43,19 +41,13 @@ FIXTURE_VARIANT_ADD(set, edge)
 	.mode = EPOLLET,
 };
 
-static struct watch sampler(struct __test_metadata *_metadata)
-{
-	struct perf_event_attr attr = attr_faults(PERF_SAMPLE_IP);
-
-	attr.wakeup_events = 1;
-	return must_watch(&attr, 0, -1, 1);
-}
-
 FIXTURE_SETUP(set)
 {
 	struct epoll_event event = { .events = EPOLLIN | variant->mode };
+	struct perf_event_attr attr = attr_faults(PERF_SAMPLE_IP);
 
-	self->watch = sampler(_metadata);
+	attr.wakeup_events = 1;
+	self->watch = must_watch(&attr, 0, -1, 1);
 	self->epoll = epoll_create1(EPOLL_CLOEXEC);
 	ASSERT_EQ(0, epoll_ctl(self->epoll, EPOLL_CTL_ADD, self->watch.fd, &event));
 }
@@ -116,26 +108,6 @@ TEST_F(set, unmapped_hangs_up)
 		say_no("nothing is reported, as for a ring that is idle");
 	if (!(events & EPOLLHUP))
 		broken("events=%#x want=%#x", events, EPOLLHUP);
-}
-
-TEST(select_reports_in)
-{
-	struct watch watch = sampler(_metadata);
-	int ready[3];
-
-	for (int i = 0; i < 3; i++) {
-		struct timeval none = { 0 };
-		fd_set set;
-
-		if (i == 1)
-			sample_faults(watch.fd, 3);
-		FD_ZERO(&set);
-		FD_SET(watch.fd, &set);
-		ready[i] = select(watch.fd + 1, &set, NULL, NULL, &none);
-	}
-	if (ready[0] || ready[1] != 1 || ready[2])
-		broken("select=%d idle, %d after samples, %d again, want 0,1,0", ready[0], ready[1],
-		       ready[2]);
 }
 
 PROBE_MAIN

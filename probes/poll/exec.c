@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Does poll tell that the watched task executes another program? Not by itself, for the event goes
+ * on; but remove_on_exec takes the event away, and then the reader must be told that nothing more
+ * will come.
+ * Observed with a child that executes this program and goes on, and polls that do not wait.
+ */
+#include "probe.h"
+
+PROBE(TITLE("poll and an exec of the watched task")
+      SINCE("3.18")
+      COMMIT("179033b3e064")
+      POINT(removal_hangs_up, "POLLHUP when remove_on_exec has removed the event")
+      SINCE("5.13")
+      POINT(exec_alone_does_not, "no POLLHUP after an exec without remove_on_exec"))
+
+FIXTURE(task)
+{
+	struct worker worker;
+	struct watch watch;
+};
+
+FIXTURE_SETUP(task)
+{
+	must_start(&self->worker, WORKER_CHILD);
+}
+
+FIXTURE_TEARDOWN(task)
+{
+	worker_stop(&self->worker);
+}
+
+/* The child's faults are samples; it executes; then this is what poll reports. */
+static int poll_over_exec(struct __test_metadata *_metadata, FIXTURE_DATA(task) *self,
+			  bool remove_on_exec)
+{
+	struct perf_event_attr without = attr_faults(PERF_SAMPLE_TID), with;
+	int found, revents;
+
+	without.disabled = 0;
+	with = without;
+	with.remove_on_exec = remove_on_exec;
+	self->watch = ask_watch(&with, &without, self->worker.tid, -1, 1, "remove_on_exec");
+	found = samples_of_faults(&self->watch, &self->worker, 5);
+	revents = poll_once(self->watch.fd, POLLIN, 0);
+	if (found != 5 || revents)
+		broken("before the exec: samples=%d want=5 revents=%#x", found, revents);
+	must_exec(&self->worker);
+	return poll_once(self->watch.fd, POLLIN, 0);
+}
+
+TEST_F(task, removal_hangs_up)
+{
+	hold_hang_up(poll_over_exec(_metadata, self, true), "removed by exec");
+}
+
+TEST_F(task, exec_alone_does_not)
+{
+	int revents = poll_over_exec(_metadata, self, false);
+	int found = samples_of_faults(&self->watch, &self->worker, 5);
+
+	if (revents & POLLHUP || found != 5)
+		broken("after exec: revents=%#x samples=%d want=5", revents, found);
+}
+
+PROBE_MAIN

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * What if the task of a ring's leader ends while others write into the ring? The leader reports
+ * POLLHUP from then on, so a reader that waits for it can sleep no more; the ring itself works
+ * on. A leader should belong to a task that outlives all others.
+ * Observed with a child that ends, and a follower of this thread.
+ */
+#include "probe.h"
+
+PROBE(TITLE("poll of a shared ring whose leader's task has ended")
+      SINCE("3.18")
+      COMMIT("179033b3e064")
+      POINT(leader_hangs_up_early, "POLLHUP of a leader whose task ended, its followers writing")
+      POINT(followers_still_write, "samples of the followers still land in that leader's ring"))
+
+FIXTURE(ring)
+{
+	struct watch leader;
+	int follower;
+};
+
+FIXTURE_SETUP(ring)
+{
+	struct perf_event_attr attr = attr_faults(PERF_SAMPLE_TID);
+	int cpu = move_to_nth_cpu(0);
+	struct worker task;
+
+	cpu = cpu < 0 ? 0 : cpu;
+	must_start(&task, WORKER_CHILD);	/* on this CPU, as its maker */
+	self->follower = must_open(&attr, 0, cpu, -1, 0);
+	attr.disabled = 0;
+	self->leader = must_watch(&attr, task.tid, cpu, 1);
+	must_ioctl(self->follower, PERF_EVENT_IOC_SET_OUTPUT, self->leader.fd);
+	if (samples_of_faults(&self->leader, &task, 5) != 5)
+		broken("5 page faults of the leader's task left no 5 records");
+	if (poll_once(self->leader.fd, POLLIN, 0))
+		broken("reported before the task has ended");
+	worker_stop(&task);
+	count_records(&self->leader.ring, 0);
+}
+
+FIXTURE_TEARDOWN(ring)
+{
+	close(self->follower);
+}
+
+TEST_F(ring, leader_hangs_up_early)
+{
+	hold_hang_up(poll_once(self->leader.fd, POLLIN, 200), "leader's task has ended");
+	hold_hang_up(poll_once(self->leader.fd, POLLIN, 0), "asked again");
+	if (poll_once(self->follower, POLLIN, 0) & POLLHUP)
+		broken("POLLHUP of the follower, whose task lives");
+}
+
+TEST_F(ring, followers_still_write)
+{
+	hold_samples(self->follower, &self->leader.ring, 20, "into the ring of an ended task");
+}
+
+PROBE_MAIN

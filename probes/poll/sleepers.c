@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Who wakes where several wait for one ring? A sleeper in poll of any event that shares it, be it
+ * target or source. Of two sleepers both are woken, but there is one flag to be had: one may find
+ * nothing and sleep on, so let one thread poll.
+ * Observed with threads asleep in poll(2) and one sample.
+ */
+#include "probe.h"
+
+PROBE(TITLE("threads asleep in poll of a shared ring")
+      SINCE("2.6.35")
+      POINT(target_wakes, "a thread asleep in poll of the target wakes")
+      POINT(source_wakes, "a thread asleep in poll of the source wakes")
+      POINT(one_of_two_wakes, "of two threads asleep in poll of one event at least one wakes")
+      FACT(both_woke, bool, "-", "whether both of the two threads woke (a race for one flag)"))
+
+FIXTURE(pair)
+{
+	int target, source;
+};
+
+FIXTURE_SETUP(pair)
+{
+	struct perf_event_attr attr = attr_faults(PERF_SAMPLE_IP);
+	struct redirection pair;
+
+	attr.wakeup_events = 1;
+	pair = must_redirect(&attr);
+	self->target = pair.target.fd;
+	self->source = pair.source;
+}
+
+FIXTURE_TEARDOWN(pair)
+{
+	close(self->source);
+}
+
+static void wake_sleeper(struct __test_metadata *_metadata, int polled, int source)
+{
+	struct waiter waiter;
+	int revents;
+
+	must_wait(&waiter, polled, 5000);
+	sample_faults(source, 1);
+	revents = waiter_woke(&waiter, 2000);
+	if (revents != POLLIN)
+		broken("a sample of the source: revents=%#x want=%#x", revents, POLLIN);
+}
+
+TEST_F(pair, target_wakes)
+{
+	wake_sleeper(_metadata, self->target, self->source);
+}
+
+TEST_F(pair, source_wakes)
+{
+	wake_sleeper(_metadata, self->source, self->source);
+}
+
+TEST_F(pair, one_of_two_wakes)
+{
+	struct waiter waiters[2];
+	int revents[2] = { -EAGAIN, -EAGAIN };
+
+	must_wait(&waiters[0], self->target, 5000);
+	must_wait(&waiters[1], self->target, 5000);
+	sample_faults(self->source, 1);
+	for (const uint64_t end = now_ns() + 2000000000ull; now_ns() < end; ) {
+		revents[0] = waiter_woke(&waiters[0], 1);
+		revents[1] = waiter_woke(&waiters[1], 1);
+		if (revents[0] != -EAGAIN || revents[1] != -EAGAIN)
+			break;
+	}
+	for (int i = 0; i < 2; i++)
+		if (revents[i] == -EAGAIN)
+			revents[i] = waiter_woke(&waiters[i], 5);
+	fact_bool("both_woke", revents[0] == POLLIN && revents[1] == POLLIN);
+	if (revents[0] != POLLIN && revents[1] != POLLIN)
+		broken("revents=%#x and %#x want=%#x", revents[0], revents[1], POLLIN);
+}
+
+PROBE_MAIN
