@@ -17,13 +17,11 @@ PROBE(TITLE("signals after close and exec")
 static int prepare(struct __test_metadata *_metadata, pid_t task, struct pm_ring *ring)
 {
 	struct perf_event_attr attr = attr_faults(PERF_SAMPLE_IP);
-	int error, fd = must_open(&attr, task, -1, -1, 0);
+	int fd = must_open(&attr, task, -1, -1, 0);
 
 	if (ring)
 		must_map(fd, 1, ring);
-	error = ask_for_signals(fd, SIGRTMIN + 3, pm_gettid());
-	if (error)
-		cannot_tell("F_SETOWN_EX, F_SETSIG or O_ASYNC: %s", errno_name(error));
+	must_ask_for_signals(fd, SIGRTMIN + 3, pm_gettid());
 	must_ioctl(fd, PERF_EVENT_IOC_ENABLE, 0);
 	return fd;
 }
@@ -84,8 +82,7 @@ TEST(exec_signals_on)
 	fd = prepare(_metadata, task.tid, NULL);
 	worker_faults(&task, 3);
 	must_signal(_metadata, take_signals(1000));
-	if (worker_exec(&task, NULL))
-		cannot_tell("the child cannot execute this program");
+	must_exec(&task);
 	take_signals(0);
 	worker_faults(&task, 3);
 	signals = take_signals(1000);

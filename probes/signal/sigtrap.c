@@ -3,7 +3,7 @@
  * Can a sample be a synchronous SIGTRAP in the very task that caused it? Then a program can watch
  * itself, and sig_data tells which of its events it was. The siginfo fields are newer than C
  * libraries, so they are read by their place.
- * Observed in a handler: code, type, data, address; and what becomes of a blocked SIGTRAP.
+ * Observed in a handler: code, type, data, address.
  * Linux commit 97ba62b27867 ("perf: Add support for SIGTRAP on perf events") (v5.13)
  */
 #include "probe.h"
@@ -20,18 +20,10 @@ PROBE(TITLE("SIGTRAP on samples")
       POINT(breakpoint.address_is_right, "si_addr is the address of the watched variable")
       NEEDS("breakpoint")
       POINT(software.address_is_right, "si_addr is the page that was touched, or 0")
-      POINT(breakpoint.blocked_is_kept, "blocked, it is delivered when unblocked, marked ASYNC")
-      SINCE("5.18")
-      NEEDS("breakpoint")
-      POINT(software.blocked_is_kept, "blocked, it is delivered when unblocked, marked ASYNC")
-      SINCE("5.18")
-      POINT(needs_remove_on_exec, "EINVAL for sigtrap without remove_on_exec")
-      POINT(needs_a_task, "EINVAL for sigtrap on a whole CPU")
       FACT(breakpoint_flags, int, "-", "si_perf_flags of an unblocked breakpoint SIGTRAP")
       FACT(software_flags, int, "-", "si_perf_flags of an unblocked page fault SIGTRAP"))
 
 #define TRAP_PERF_CODE 6
-#define FLAG_ASYNC 1
 #define SIG_DATA 0x12345678ul
 #define WORD sizeof(void *)
 
@@ -68,15 +60,6 @@ static void on_trap(int number, siginfo_t *info, void *context)
 	seen.count++;
 }
 
-static void block_trap(int how)
-{
-	sigset_t set;
-
-	sigemptyset(&set);
-	sigaddset(&set, SIGTRAP);
-	pthread_sigmask(how, &set, NULL);
-}
-
 FIXTURE(event)
 {
 	int fd;
@@ -103,13 +86,9 @@ static struct perf_event_attr trap_attr(bool software)
 {
 	struct perf_event_attr attr = attr_faults(PERF_SAMPLE_ADDR);
 
-	if (!software) {
-		attr.type = PERF_TYPE_BREAKPOINT;
-		attr.config = 0;
-		attr.bp_type = HW_BREAKPOINT_W;
-		attr.bp_addr = (uintptr_t)&watched;
-		attr.bp_len = HW_BREAKPOINT_LEN_4;
-	}
+	if (!software)
+		attr = attr_access(HW_BREAKPOINT_W, &watched, HW_BREAKPOINT_LEN_4);
+	attr.sample_period = 1;
 	attr.remove_on_exec = 1;
 	attr.sigtrap = 1;
 	attr.sig_data = SIG_DATA;
@@ -181,65 +160,6 @@ TEST_F(event, address_is_right)
 		broken("no SIGTRAP");
 	if (seen.address != address && !(variant->software && !seen.address))
 		broken("si_addr=%#" PRIxPTR " want=%#" PRIxPTR, seen.address, address);
-}
-
-/* Before v5.18 a blocked SIGTRAP killed the task: so a child is asked. */
-static int blocked_in_child(void *argument)
-{
-	void **both = argument;
-	const bool software = *(const bool *)both[0];
-	struct perf_event_attr attr = trap_attr(software);
-	int fd = pm_open(&attr, 0, -1, -1, 0), next = 32;
-
-	if (fd < 0)
-		return 99;
-	watched = 1;
-	seen.count = 0;
-	block_trap(SIG_BLOCK);
-	cause(software, fd, &next, 1);
-	if (seen.count)
-		return 1;
-	block_trap(SIG_UNBLOCK);
-	if (!seen.count)
-		return 2;
-	return seen.code != TRAP_PERF_CODE ? 3 : seen.flags & FLAG_ASYNC ? 0 : 4;
-}
-
-TEST_F(event, blocked_is_kept)
-{
-	bool software = variant->software;
-	void *both[] = { &software, self };
-	int status = wait_child(start_child(blocked_in_child, both));
-
-	if (status == 128 + SIGTRAP)
-		say_no("a blocked SIGTRAP kills the task");
-	if (status == 99)
-		cannot_tell("the child cannot open the event");
-	if (status)
-		broken("a blocked SIGTRAP is %s", status == 1 ? "delivered at once" :
-		       status == 2 ? "lost" : status == 4 ? "not marked ASYNC" : "changed");
-}
-
-TEST(needs_remove_on_exec)
-{
-	struct perf_event_attr with = trap_attr(true), without = with;
-
-	without.sigtrap = without.remove_on_exec = 0;
-	without.sig_data = 0;
-	close(ask_open(&with, &without, 0, -1, "sigtrap"));
-	with.remove_on_exec = 0;
-	hold_rule(pm_open(&with, 0, -1, -1, 0), EINVAL, BROKEN, "sigtrap without remove_on_exec");
-}
-
-TEST(needs_a_task)
-{
-	struct perf_event_attr with = trap_attr(true), without = with;
-
-	without.sigtrap = without.remove_on_exec = 0;
-	without.sig_data = 0;
-	close(ask_open(&with, &without, 0, -1, "sigtrap"));
-	close(must_open(&without, -1, 0, -1, 0));
-	hold_rule(pm_open(&with, -1, 0, -1, 0), EINVAL, BROKEN, "sigtrap on a whole CPU");
 }
 
 PROBE_MAIN

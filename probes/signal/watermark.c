@@ -20,16 +20,13 @@ static struct watch carrier(struct __test_metadata *_metadata, unsigned int wate
 {
 	struct perf_event_attr attr = attr_sideband();
 	struct watch watch;
-	int error;
 
 	attr.comm = 1;
 	attr.sample_period = 1;
 	attr.watermark = 1;
 	attr.wakeup_watermark = watermark;
 	watch = must_watch(&attr, 0, -1, 1);
-	error = ask_for_signals(watch.fd, SIGRTMIN + 3, pm_gettid());
-	if (error)
-		cannot_tell("F_SETOWN_EX, F_SETSIG or O_ASYNC: %s", errno_name(error));
+	must_ask_for_signals(watch.fd, SIGRTMIN + 3, pm_gettid());
 	must_ioctl(watch.fd, PERF_EVENT_IOC_ENABLE, 0);
 	return watch;
 }

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Whose signal is a sample's? The thread's that the descriptor's owner names, not the one that
+ * sampled; and in a shared ring the source's, which signals with its own descriptor, while the
+ * target that holds the ring keeps quiet.
+ * Observed with a blocked real-time signal taken by sigtimedwait(2), one page fault at a time.
+ */
+#include "probe.h"
+
+PROBE(TITLE("who gets the signal of a sample, and from whom")
+      SINCE("2.6.32")
+      POINT(owner_is_a_thread, "F_OWNER_TID sends it to that thread, whoever sampled")
+      POINT(source_signals_itself, "a redirected event signals with its own descriptor")
+      SINCE("2.6.35")
+      POINT(target_keeps_quiet, "its target, though asked to, does not signal for it")
+      SINCE("2.6.35"))
+
+#define NUMBER (SIGRTMIN + 3)
+
+static int take_in_worker(void *info)
+{
+	return take_signal(NUMBER, 1000, info);
+}
+
+TEST(owner_is_a_thread)
+{
+	struct perf_event_attr attr = attr_faults(PERF_SAMPLE_IP);
+	int fd = must_open(&attr, 0, -1, -1, 0), theirs;
+	struct worker other;
+	siginfo_t info = { 0 };
+
+	must_ask_for_signals(fd, NUMBER, pm_gettid());	/* blocked before the thread is made */
+	must_start(&other, WORKER_THREAD);
+	must_ask_for_signals(fd, NUMBER, other.tid);
+	sample_faults(fd, 1);
+	theirs = worker_do(&other, take_in_worker, &info);
+	if (theirs != 1 || info.si_fd != fd || take_signal(NUMBER, 0, &info))
+		broken("signals=%d of the owning thread, si_fd=%d", theirs, info.si_fd);
+}
+
+TEST(source_signals_itself)
+{
+	struct perf_event_attr attr = attr_faults(PERF_SAMPLE_IP);
+	struct redirection pair = must_redirect(&attr);
+	siginfo_t info = { 0 }, more;
+
+	must_ask_for_signals(pair.target.fd, NUMBER, pm_gettid());
+	must_ask_for_signals(pair.source, NUMBER, pm_gettid());
+	hold_samples(pair.source, &pair.target.ring, 1, "into the target");
+	if (!take_signal(NUMBER, 1000, &info) || info.si_fd != pair.source ||
+	    take_signal(NUMBER, 10, &more))
+		broken("si_fd=%d want=%d (the target is %d)", info.si_fd, pair.source,
+		       pair.target.fd);
+}
+
+/* The target's own signal comes second, and alone: had its source's come, it would be first. */
+TEST(target_keeps_quiet)
+{
+	struct perf_event_attr attr = attr_faults(PERF_SAMPLE_IP);
+	struct redirection pair = must_redirect(&attr);
+	siginfo_t info = { 0 };
+
+	must_ask_for_signals(pair.target.fd, NUMBER, pm_gettid());
+	hold_samples(pair.source, &pair.target.ring, 1, "into the target");
+	if (take_signal(NUMBER, 10, &info))
+		broken("the target signals for its source: si_fd=%d", info.si_fd);
+	sample_faults(pair.target.fd, 1);
+	if (!take_signal(NUMBER, 1000, &info) || info.si_fd != pair.target.fd)
+		broken("the target does not signal for itself: si_fd=%d want=%d", info.si_fd,
+		       pair.target.fd);
+	if (take_signal(NUMBER, 10, &info))
+		broken("a second signal after one sample of the target");
+}
+
+PROBE_MAIN

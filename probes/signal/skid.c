@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Is a sample dropped that was meant for user code but is taken, by skid, in the kernel? v4.12 did
+ * that and was corrected: a user-only profile of a program full of system calls became empty.
+ * Observed with a counter of instructions over a loop of short system calls.
+ */
+#include "probe.h"
+
+PROBE(TITLE("samples of user code taken in the kernel")
+      SINCE("2.6.31")
+      NEEDS("pmu")
+      POINT(system_calls_are_sampled, "a user-only counter samples a loop of system calls")
+      FACT(kernel_samples, int, "samples", "samples of that counter with a kernel address"))
+
+TEST(system_calls_are_sampled)
+{
+	struct perf_event_attr attr = attr_of(PERF_TYPE_HARDWARE, PERF_COUNT_HW_INSTRUCTIONS);
+	const uint64_t end = now_ns() + 100000000;
+	int samples = 0, kernel = 0;
+	struct pm_record record;
+	struct watch watch;
+
+	require(REQUIRE_PERF | REQUIRE_CPU_PMU);
+	attr.sample_period = 1009;
+	attr.sample_type = PERF_SAMPLE_IP;
+	watch = must_watch(&attr, 0, -1, 16);
+	must_ioctl(watch.fd, PERF_EVENT_IOC_ENABLE, 0);
+	while (samples < 20 && now_ns() < end) {
+		for (int i = 0; i < 2000; i++)
+			getppid();
+		while (seek(&watch, PERF_RECORD_SAMPLE, &record)) {
+			samples++;
+			kernel += record.misc % 8 == PERF_RECORD_MISC_KERNEL;
+		}
+	}
+	fact_int("kernel_samples", kernel);
+	if (samples < 20)
+		broken("samples=%d in 100 ms of system calls, count=%" PRIu64, samples,
+		       must_count(watch.fd));
+}
+
+PROBE_MAIN
