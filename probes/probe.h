@@ -133,6 +133,8 @@
 /* Open what the test asks about: on refusal, `without` decides between no, blocked and absent. */
 #define ask_open(with, without, pid, cpu, what)                                                \
 	probe_ask_open(_metadata, with, without, pid, cpu, what)
+/* The legal twin of a rule opens, as one more demand on a sampling of page faults. */
+#define ask_legal(attr, what) probe_ask_legal(_metadata, attr, what)
 /* End the test unless `got` keeps the rule "refused with `want`" (probe_rule()). */
 #define hold_rule(got, want, accepted, what) probe_hold_rule(_metadata, got, want, accepted, what)
 /* Two events of this task that can be had each, as a group: broken if the second may not join.
@@ -179,6 +181,8 @@
 #define must_cgroup_root(cpu, path) probe_must_cgroup_root(_metadata, cpu, path, sizeof(path))
 /* A worker the test needs. */
 #define must_start(worker, kind) probe_must_start(_metadata, worker, kind)
+/* Run a thread that causes page faults from its start to its end. Returns its tid. */
+#define must_run_thread(faults) probe_must_run_thread(_metadata, faults)
 /* Let a worker, a child, execute this program anew; it goes on as a worker. */
 #define must_exec(worker) probe_must_exec(_metadata, worker)
 /* Let a worker (NULL: this thread) run until time_enabled shows: a scheduler clock may tick every
@@ -253,6 +257,14 @@ static inline int probe_ask_open(struct __test_metadata *_metadata,
 	if (finding.verdict == YES)
 		cannot_tell("%s: refused once (%s), then accepted", what, errno_name(fd));
 	probe_speak(_metadata, &finding);
+}
+
+static inline void probe_ask_legal(struct __test_metadata *_metadata,
+				   const struct perf_event_attr *attr, const char *what)
+{
+	struct perf_event_attr plain = attr_faults(0);
+
+	close(probe_ask_open(_metadata, attr, &plain, 0, -1, what));
 }
 
 static inline void probe_hold_rule(struct __test_metadata *_metadata, int got, int want,
@@ -512,6 +524,20 @@ static inline void probe_must_start(struct __test_metadata *_metadata, struct wo
 	if (error)
 		cannot_tell("no %s: %s", kind == WORKER_THREAD ? "thread" : "child",
 			    errno_name(error));
+}
+
+static inline pid_t probe_must_run_thread(struct __test_metadata *_metadata, unsigned int faults)
+{
+	struct worker worker;
+	pid_t tid;
+	int error;
+
+	probe_must_start(_metadata, &worker, WORKER_THREAD);
+	tid = worker.tid;
+	error = worker_faults(&worker, faults) ?: worker_stop(&worker);
+	if (error)
+		cannot_tell("a thread that faults and ends: %s", errno_name(error));
+	return tid;
 }
 
 static inline void probe_must_exec(struct __test_metadata *_metadata, struct worker *worker)

@@ -1,30 +1,20 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Do program and kernel agree on where things are, when their word size or byte order may differ?
+ * Do program and kernel agree on where the flags are, when their byte order or word size differ?
  *
- * The flags are a bit field, whose first bit is the highest one on big-endian machines; the
- * numbers of some ioctls hold the size of a pointer, which the kernel translates for a 32-bit
- * program. Observed by writing the flag word as a number and watching the counter, and by asking
- * those ioctls with this program's own numbers: ENOTTY would mean "never heard of".
+ * The flags are a bit field, whose first bit is the highest one on big-endian machines. Observed
+ * by writing the flag word as a number and watching the counter.
  */
 #include "probe.h"
 
-PROBE(TITLE("the layout of attr and ioctls in this program")
+PROBE(TITLE("the layout of the flags in this program")
       SINCE("2.6.31")
       FACT(word_bits, int, "bits", "size of a pointer in the asking program")
       FACT(byte_order, enum, "-", "little or big")
       POINT(first_bit, "the first bit of the flag word is disabled: nothing is counted")
       POINT(fifth_bit, "the fifth bit is exclude_user: faults of user mode are not counted")
       POINT(last_used_bit, "the nineteenth bit is sample_id_all: a COMM record grows by it")
-      SINCE("2.6.38")
-      POINT(ioctl_id, "IOC_ID is known under this program's number and gives an id")
-      SINCE("3.12")
-      POINT(ioctl_set_filter, "IOC_SET_FILTER is known under this program's number")
-      SINCE("2.6.33")
-      POINT(ioctl_query_bpf, "IOC_QUERY_BPF is known under this program's number")
-      SINCE("4.16")
-      POINT(ioctl_modify_attributes, "IOC_MODIFY_ATTRIBUTES is known under this program's number")
-      SINCE("4.17"))
+      SINCE("2.6.38"))
 
 #define BIG (__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__)
 
@@ -45,14 +35,7 @@ static int open_raw_flags(struct __test_metadata *_metadata, uint64_t sample_typ
 
 static uint64_t faults_with(struct __test_metadata *_metadata, uint64_t more)
 {
-	int fd = open_raw_flags(_metadata, 0, more);
-	uint64_t before;
-
-	must_count(fd);
-	cause_faults(1);		/* the pages of this very code are there from now on */
-	before = must_count(fd);
-	cause_faults(16);
-	return must_count(fd) - before;
+	return gain_of_faults(open_raw_flags(_metadata, 0, more), NULL, 16);
 }
 
 TEST(first_bit)
@@ -102,52 +85,6 @@ TEST(last_used_bit)
 
 	if (without < 24 || with - without != 8)
 		broken("COMM with=%d without=%d bytes, want 8 more", with, without);
-}
-
-/* A refusal other than ENOTTY shows that the number is known: the argument is nonsense. */
-static void known(struct __test_metadata *_metadata, unsigned long request, void *nonsense,
-		  const char *name)
-{
-	struct perf_event_attr attr = attr_software(PERF_COUNT_SW_PAGE_FAULTS);
-	struct finding finding;
-	int fd = must_open(&attr, 0, -1, -1, 0);
-	int answer = pm_ioctl(fd, request, (unsigned long)nonsense);
-
-	if (answer >= 0)
-		broken("%s accepted a nonsensical argument", name);
-	if (answer != -ENOTTY)
-		return;
-	must_ioctl(fd, PERF_EVENT_IOC_RESET, 0);
-	classify_asked(ENOTTY, name, &attr, 0, -1, &finding);
-	speak(&finding);
-}
-
-TEST(ioctl_id)
-{
-	struct perf_event_attr attr = attr_software(PERF_COUNT_SW_PAGE_FAULTS);
-	uint64_t id = 0;
-	int error;
-
-	known(_metadata, PERF_EVENT_IOC_ID, NULL, "PERF_EVENT_IOC_ID");
-	error = pm_ioctl(must_open(&attr, 0, -1, -1, 0), PERF_EVENT_IOC_ID, (unsigned long)&id);
-	if (error || !id)
-		broken("errno=%s id=%" PRIu64, errno_name(error), id);
-}
-
-TEST(ioctl_set_filter)
-{
-	known(_metadata, PERF_EVENT_IOC_SET_FILTER, "x", "PERF_EVENT_IOC_SET_FILTER");
-}
-
-TEST(ioctl_query_bpf)
-{
-	known(_metadata, PERF_EVENT_IOC_QUERY_BPF, NULL, "PERF_EVENT_IOC_QUERY_BPF");
-}
-
-TEST(ioctl_modify_attributes)
-{
-	known(_metadata, PERF_EVENT_IOC_MODIFY_ATTRIBUTES, NULL,
-	      "PERF_EVENT_IOC_MODIFY_ATTRIBUTES");
 }
 
 PROBE_MAIN

@@ -44,20 +44,13 @@ static int open_at(void *where)
 	return pm_open_raw(where, 0, -1, -1, 0);
 }
 
-static void plain(struct __test_metadata *_metadata)
-{
-	struct perf_event_attr attr = small();
-
-	close(must_open(&attr, 0, -1, -1, 0));
-}
-
 /* Put an attr there and open it: it must be taken. */
 static void taken(struct __test_metadata *_metadata, void *where, const char *what)
 {
 	struct perf_event_attr attr = small();
 	int fd;
 
-	plain(_metadata);
+	must_plain();
 	memcpy(where, &attr, PERF_ATTR_SIZE_VER0);
 	fd = open_at(where);
 	if (fd < 0)
@@ -67,13 +60,13 @@ static void taken(struct __test_metadata *_metadata, void *where, const char *wh
 
 TEST(null)
 {
-	plain(_metadata);
+	must_plain();
 	hold_rule(open_at(NULL), EFAULT, BROKEN, "a null pointer");
 }
 
 TEST(unmapped)
 {
-	plain(_metadata);
+	must_plain();
 	hold_rule(open_at(three_pages() - 128), EFAULT, BROKEN, "unmapped memory");
 }
 
@@ -83,7 +76,7 @@ TEST(read_only)
 	char *page = three_pages();
 	int fd;
 
-	plain(_metadata);
+	must_plain();
 	memcpy(page, &attr, PERF_ATTR_SIZE_VER0);
 	mprotect(page, page_size, PROT_READ);
 	fd = open_at(page);
@@ -96,7 +89,7 @@ TEST(read_only_e2big)
 	struct perf_event_attr attr = small();
 	struct perf_event_attr *page = (void *)three_pages();
 
-	plain(_metadata);
+	must_plain();
 	attr.size = 63;
 	memcpy(page, &attr, PERF_ATTR_SIZE_VER0);
 	mprotect(page, page_size, PROT_READ);
@@ -118,7 +111,7 @@ TEST(cut_off)
 	char *page = three_pages();
 	char *where = page + page_size - PERF_ATTR_SIZE_VER0 + 1;
 
-	plain(_metadata);
+	must_plain();
 	memcpy(where, &attr, PERF_ATTR_SIZE_VER0 - 1);
 	hold_rule(open_at(where), EFAULT, BROKEN, "63 of 64 bytes readable");
 }
@@ -128,7 +121,7 @@ TEST(unchanged)
 	struct perf_event_attr attr = small(), before;
 	int fd;
 
-	plain(_metadata);
+	must_plain();
 	attr.sample_period = 1;
 	attr.sample_type = PERF_SAMPLE_IP | PERF_SAMPLE_CALLCHAIN;
 	attr.exclude_callchain_kernel = 1;

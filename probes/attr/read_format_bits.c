@@ -28,8 +28,7 @@ PROBE(TITLE("read formats in every combination")
       SINCE("2.6.31")
       COMBINATIONS(DECLARE)
       WITH_LOST(DECLARE_LOST)
-      POINT(lengths, "every combination that is accepted gives its length, and no less will do")
-      POINT(unknown_bits, "bits 5 to 63 are refused with EINVAL"))
+      POINT(lengths, "every combination that is accepted gives its length, and no less will do"))
 
 static const struct combination {
 	uint64_t bits;
@@ -86,7 +85,6 @@ static void ask(const struct combination *combination, struct finding *ret)
 
 TEST(lengths)
 {
-	struct perf_event_attr plain = attr_software(PERF_COUNT_SW_PAGE_FAULTS);
 	struct finding finding, worst = { .verdict = YES };
 
 	for (size_t i = 0; i < COUNT; i++) {
@@ -95,33 +93,9 @@ TEST(lengths)
 		if (finding.verdict == BROKEN)
 			worst = finding;
 	}
-	close(must_open(&plain, 0, -1, -1, 0));
+	must_plain();
 	if (worst.verdict != YES)
 		speak(&worst);
-}
-
-TEST(unknown_bits)
-{
-	struct perf_event_attr attr = attr_software(PERF_COUNT_SW_PAGE_FAULTS);
-	uint64_t accepted = 0;
-
-	close(must_open(&attr, 0, -1, -1, 0));
-	for (unsigned int bit = 5; bit < 64; bit++) {
-		int fd;
-
-		attr.read_format = 1ull << bit;
-		fd = pm_open(&attr, 0, -1, -1, 0);
-		if (fd == -EINVAL)
-			continue;
-		if (fd < 0)
-			broken("bit=%u errno=%s want=EINVAL", bit, errno_name(fd));
-		accepted |= attr.read_format;
-		close(fd);
-	}
-	if (accepted >> 32)		/* nothing grows that fast: bits are not looked at */
-		broken("unknown bits accepted: %#" PRIx64, accepted);
-	if (accepted)
-		say_no("a newer kernel's formats: %#" PRIx64, accepted);
 }
 
 PROBE_MAIN

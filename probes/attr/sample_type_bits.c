@@ -27,8 +27,7 @@ PROBE(TITLE("the fields of a sample, one by one")
       FIELDS(DECLARE)
       FACT(accepted_alone, string, "-", "bit map of the fields that open with nothing beside them")
       FACT(top, int, "bit", "highest bit that is known")
-      POINT(known, "all fields have been asked, and those of the first release are there")
-      POINT(unknown_bits, "bits 25 to 63 are refused with EINVAL"))
+      POINT(known, "all fields have been asked, and those of the first release are there"))
 
 static const struct field {
 	unsigned int bit;
@@ -107,30 +106,6 @@ TEST(known)
 	fact_int("top", top);
 	if (lost)
 		broken("%s is as old as the system call, and refused", lost);
-}
-
-TEST(unknown_bits)
-{
-	struct perf_event_attr attr = attr_faults(0);
-	uint64_t accepted = 0;
-
-	close(must_open(&attr, 0, -1, -1, 0));
-	for (unsigned int bit = COUNT; bit < 64; bit++) {
-		int fd;
-
-		attr.sample_type = 1ull << bit;
-		fd = pm_open(&attr, 0, -1, -1, 0);
-		if (fd == -EINVAL)
-			continue;
-		if (fd < 0)
-			broken("bit=%u errno=%s want=EINVAL", bit, errno_name(fd));
-		accepted |= attr.sample_type;
-		close(fd);
-	}
-	if (accepted >> 32)		/* nothing grows that fast: bits are not looked at */
-		broken("unknown bits accepted: %#" PRIx64, accepted);
-	if (accepted)
-		say_no("a newer kernel's fields: %#" PRIx64, accepted);
 }
 
 PROBE_MAIN
