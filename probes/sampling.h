@@ -16,6 +16,8 @@
 #define must_live(attr) probe_must_live(_metadata, attr)
 /* A page of this thread's own that nobody has touched. */
 #define fresh_page() probe_fresh_page(_metadata)
+/* Map a page of this program's own file, the one at page offset 1. */
+#define map_program(flags, prot) probe_map_program(_metadata, flags, prot)
 /* Enable a watch of page faults, cause one, disable it: the first sample. */
 #define sample_fault(watch) probe_sample_fault(_metadata, watch)
 /* Page faults of a running watch, each stamped between two readings of a clock. */
@@ -67,6 +69,18 @@ static inline char *probe_fresh_page(struct __test_metadata *_metadata)
 
 	ASSERT_NE(MAP_FAILED, (void *)page);
 	return page;
+}
+
+static inline void *probe_map_program(struct __test_metadata *_metadata, int flags, int prot)
+{
+	const size_t page = probe_env()->page_size;
+	int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+	void *area = mmap(NULL, page, prot, flags, fd, page);
+
+	if (fd < 0 || area == MAP_FAILED)
+		cannot_tell("cannot map /proc/self/exe: %s", errno_name(errno));
+	close(fd);
+	return area;
 }
 
 static inline struct pm_sample probe_sample_fault(struct __test_metadata *_metadata,

@@ -66,13 +66,10 @@ static int must_load(struct __test_metadata *_metadata)
 static struct watch watch_bpf(struct __test_metadata *_metadata, bool ksymbol, bool bpf_event)
 {
 	struct perf_event_attr attr = attr_sideband(), without = attr;
-	struct watch watch;
 
 	attr.ksymbol = ksymbol;
 	attr.bpf_event = bpf_event;
-	watch = ask_watch(&attr, &without, 0, -1, 4, ksymbol ? "ksymbol" : "bpf_event");
-	must_ioctl(watch.fd, PERF_EVENT_IOC_ENABLE, 0);
-	return watch;
+	return ask_run(&attr, &without, 0, -1, 4, ksymbol ? "ksymbol" : "bpf_event");
 }
 
 /* Load, and find the record of it. */

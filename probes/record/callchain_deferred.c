@@ -28,8 +28,7 @@ static struct watch ask_deferred(struct __test_metadata *_metadata, bool output)
 
 	attr.defer_callchain = 1;
 	attr.defer_output = output;
-	watch = ask_watch(&attr, &without, 0, -1, 4, "defer_callchain");
-	must_ioctl(watch.fd, PERF_EVENT_IOC_ENABLE, 0);
+	watch = ask_run(&attr, &without, 0, -1, 4, "defer_callchain");
 	ASSERT_EQ(0, cause_faults(1));
 	must_ioctl(watch.fd, PERF_EVENT_IOC_DISABLE, 0);
 	return watch;
@@ -80,8 +79,7 @@ TEST(other_event)
 	struct watch watch;
 
 	attr.defer_output = 1;
-	watch = ask_watch(&attr, &without, 0, -1, 4, "defer_output");
-	must_ioctl(watch.fd, PERF_EVENT_IOC_ENABLE, 0);
+	watch = ask_run(&attr, &without, 0, -1, 4, "defer_output");
 	ask_deferred(_metadata, false);
 	if (!seek(&watch, PERF_RECORD_CALLCHAIN_DEFERRED, &record))
 		broken("no CALLCHAIN_DEFERRED in the ring of the other event");

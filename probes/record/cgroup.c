@@ -29,17 +29,37 @@ FIXTURE(group)
 	struct watch watch;
 };
 
-/* Where groups that perf knows live: the v1 perf_event hierarchy if there is one, else v2. */
+/* Whether perf's controller is attached to the hierarchy: events can be scoped to its groups. */
+static bool perf_is_in(const char *path)
+{
+	struct perf_event_attr attr = attr_sideband();
+	int group = open(path, O_RDONLY | O_CLOEXEC);
+	int fd = pm_open(&attr, group, move_to_nth_cpu(0), -1, PERF_FLAG_PID_CGROUP);
+
+	close(fd);
+	close(group);
+	return fd >= 0;
+}
+
+/* Mount, for this test alone, the hierarchy whose groups perf knows: version 2, or 1. */
 static int mount_groups(const char *where)
 {
-	char own[2048] = "";
+	static const char *const kinds[][2] = { { "cgroup2", NULL }, { "cgroup", "perf_event" } };
+	int error = -ENODEV;
 
-	pm_read_text("/proc/self/cgroup", own, sizeof(own));
 	if (unshare(CLONE_NEWNS) || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL))
 		return -errno;
-	if (strstr(own, "perf_event"))
-		return mount("perfmodes", where, "cgroup", 0, "perf_event") ? -errno : 0;
-	return mount("perfmodes", where, "cgroup2", 0, NULL) ? -errno : 0;
+	for (unsigned int i = 0; i < 2; i++) {
+		if (mount("perfmodes", where, kinds[i][0], 0, kinds[i][1])) {
+			error = -errno;
+		} else {
+			if (perf_is_in(where))
+				return 0;
+			umount2(where, MNT_DETACH);
+			error = -ENODEV;
+		}
+	}
+	return error;
 }
 
 static void watch_groups(struct __test_metadata *_metadata, FIXTURE_DATA(group) *self, bool cgroup)
@@ -48,8 +68,7 @@ static void watch_groups(struct __test_metadata *_metadata, FIXTURE_DATA(group) 
 
 	attr.cgroup = cgroup;
 	attr.comm = without.comm = 1;
-	self->watch = ask_watch(&attr, &without, 0, -1, 2, "cgroup");
-	must_ioctl(self->watch.fd, PERF_EVENT_IOC_ENABLE, 0);
+	self->watch = ask_run(&attr, &without, 0, -1, 2, "cgroup");
 	if (mkdir(self->path, 0700))
 		say_blocked("mkdir of a group: %s", errno_name(errno));
 	ASSERT_EQ(0, stat(self->path, &self->directory));
@@ -65,7 +84,7 @@ FIXTURE_SETUP(group)
 	if (error == -EPERM || error == -EACCES)
 		say_blocked("a private cgroup mount: %s", errno_name(error));
 	if (error)
-		say_absent("no cgroup file system (%s)", errno_name(error));
+		say_absent("no cgroup file system that perf is in (%s)", errno_name(error));
 	snprintf(self->name, sizeof(self->name), "perfmodes-%d", getpid());
 	snprintf(self->path, sizeof(self->path), "/tmp/%s", self->name);
 }

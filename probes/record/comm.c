@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Does the ring follow a task's name, and can a new name be told from a new program?
- * Observed: names set by prctl(2), by /proc, and by execve(2); each gives exactly one record.
- * Linux 82b897782d10 ("perf: Differentiate exec() and non-exec() comm events") (v3.16)
+ * Does the ring follow a task's name? Threads are told apart by it.
+ * Observed: names set by prctl(2) and by /proc; each gives exactly one record.
  */
 #include "probe.h"
 #include <stdio.h>
@@ -11,31 +10,19 @@
 PROBE(TITLE("task names in the ring")
       SINCE("2.6.31")
       POINT(set_name, "PR_SET_NAME gives one COMM with pid, tid and the new name")
-      POINT(proc, "writing /proc/thread-self/comm gives one COMM")
-      POINT(exec, "execve gives one COMM with the program's name")
-      POINT(exec_flag, "with comm_exec, execve is marked MISC_COMM_EXEC and prctl is not")
-      SINCE("3.16")
-      COMMIT("82b897782d10")
-      POINT(needs_its_bit, "without attr.comm there is no COMM"))
+      POINT(proc, "writing /proc/thread-self/comm gives one COMM"))
 
-static struct watch watch_names(struct __test_metadata *_metadata, pid_t pid, bool comm,
-				bool comm_exec)
+static struct watch watch_names(struct __test_metadata *_metadata)
 {
-	struct perf_event_attr attr = attr_sideband(), without;
-	struct watch watch;
+	struct perf_event_attr attr = attr_sideband();
 
-	attr.comm = comm;
-	attr.task = 1;
-	without = attr;
-	attr.comm_exec = comm_exec;
-	watch = ask_watch(&attr, &without, pid, -1, 2, "comm_exec");
-	must_ioctl(watch.fd, PERF_EVENT_IOC_ENABLE, 0);
-	return watch;
+	attr.comm = 1;
+	return must_run(&attr, 0, -1, 2);
 }
 
 TEST(set_name)
 {
-	struct watch watch = watch_names(_metadata, 0, true, false);
+	struct watch watch = watch_names(_metadata);
 	struct pm_record record;
 
 	prctl(PR_SET_NAME, "name of fifteen");
@@ -51,7 +38,7 @@ TEST(set_name)
 
 TEST(proc)
 {
-	struct watch watch = watch_names(_metadata, 0, true, false);
+	struct watch watch = watch_names(_metadata);
 	struct pm_record record;
 	char path[64];
 	int fd;
@@ -65,81 +52,6 @@ TEST(proc)
 		broken("no COMM after a write to /proc");
 	if (strcmp(record.comm.comm, "by proc"))
 		broken("comm=%.40s want=by proc", record.comm.comm);
-}
-
-/* Waits until it is watched, takes a name, and becomes this program, printing its declaration. */
-static int exec_self(void *context)
-{
-	char *const arguments[] = { "probe", "--describe", NULL };
-	int null = open("/dev/null", O_WRONLY);
-
-	gate_wait(context);
-	prctl(PR_SET_NAME, "not yet");
-	dup2(null, STDOUT_FILENO);
-	execv("/proc/self/exe", arguments);
-	return 126;
-}
-
-static struct watch watch_exec(struct __test_metadata *_metadata, bool comm, bool comm_exec)
-{
-	struct watch watch;
-	struct gate gate;
-	pid_t child;
-
-	ASSERT_EQ(0, gate_init(&gate));
-	child = start_child(exec_self, &gate);
-	ASSERT_LT(0, child);
-	watch = watch_names(_metadata, child, comm, comm_exec);
-	gate_open(&gate);
-	if (wait_child(child) != 0)
-		cannot_tell("the child could not execute /proc/self/exe");
-	return watch;
-}
-
-TEST(exec)
-{
-	struct watch watch = watch_exec(_metadata, true, false);
-	struct pm_record record;
-
-	if (!seek(&watch, PERF_RECORD_COMM, &record) || strcmp(record.comm.comm, "not yet"))
-		broken("no COMM of the child's prctl");
-	if (!seek(&watch, PERF_RECORD_COMM, &record))
-		broken("no COMM after execve");
-	/* The name is the last part of the path: "exe", or the link's target since v6.14. */
-	if (!strcmp(record.comm.comm, "not yet"))
-		broken("comm=%.40s is the old name", record.comm.comm);
-	if (seek(&watch, PERF_RECORD_COMM, &record))
-		broken("a second COMM for one execve");
-}
-
-TEST(exec_flag)
-{
-	struct watch watch = watch_exec(_metadata, true, true);
-	struct pm_record record;
-
-	if (!seek(&watch, PERF_RECORD_COMM, &record))
-		broken("no COMM of the child's prctl");
-	if (record.misc & PERF_RECORD_MISC_COMM_EXEC)
-		broken("prctl is marked as execve: misc=%#x", record.misc);
-	if (!seek(&watch, PERF_RECORD_COMM, &record))
-		broken("no COMM after execve");
-	if (!(record.misc & PERF_RECORD_MISC_COMM_EXEC))
-		broken("execve is not marked: misc=%#x", record.misc);
-}
-
-TEST(needs_its_bit)
-{
-	struct watch watch = watch_exec(_metadata, false, false);
-	struct pm_record record;
-	bool lived = false;
-
-	while (seek(&watch, 0, &record)) {
-		if (record.type == PERF_RECORD_COMM)
-			broken("a COMM although attr.comm is clear");
-		lived |= record.type == PERF_RECORD_EXIT;
-	}
-	if (!lived)
-		broken("not even the EXIT that attr.task asks for came");
 }
 
 PROBE_MAIN

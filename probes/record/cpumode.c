@@ -14,18 +14,7 @@ PROBE(TITLE("the CPU mode in a record's header")
       NEEDS("root")
       POINT(kernel_excluded, "with exclude_kernel the fault inside the system call is no sample")
       POINT(user_excluded, "with exclude_user the fault of user code is no sample")
-      NEEDS("root")
-      POINT(exact_ip, "a precise event's samples are marked MISC_EXACT_IP")
-      NEEDS("pmu"))
-
-static char *fresh_page(struct __test_metadata *_metadata)
-{
-	const size_t page = probe_env()->page_size;
-	char *area = mmap(NULL, page, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-
-	ASSERT_NE(MAP_FAILED, (void *)area);
-	return area;
-}
+      NEEDS("root"))
 
 struct modes {
 	int user, kernel, other;
@@ -35,8 +24,8 @@ struct modes {
 static struct modes fault_twice(struct __test_metadata *_metadata, bool user, bool kernel)
 {
 	struct perf_event_attr attr = attr_faults(PERF_SAMPLE_ADDR);
-	volatile char *mine = fresh_page(_metadata);
-	char *kernels = fresh_page(_metadata);
+	volatile char *mine = fresh_page();
+	char *kernels = fresh_page();
 	struct modes ret = { 0 };
 	struct pm_record record;
 	struct watch watch;
@@ -46,8 +35,7 @@ static struct modes fault_twice(struct __test_metadata *_metadata, bool user, bo
 	ASSERT_EQ(1, write(ends[1], "x", 1));
 	attr.exclude_user = !user;
 	attr.exclude_kernel = !kernel;
-	watch = must_watch(&attr, 0, -1, 2);
-	must_ioctl(watch.fd, PERF_EVENT_IOC_ENABLE, 0);
+	watch = must_run(&attr, 0, -1, 2);
 	mine[0] = 1;
 	if (read(ends[0], kernels, 1) != 1)
 		cannot_tell("read from a pipe: %s", errno_name(errno));
@@ -90,32 +78,6 @@ TEST(kernel_excluded)
 TEST(user_excluded)
 {
 	expect(_metadata, fault_twice(_metadata, false, true), 0, 1);
-}
-
-TEST(exact_ip)
-{
-	struct perf_event_attr attr = attr_of(PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES);
-	struct perf_event_attr without;
-	struct pm_record record;
-	struct watch watch;
-	int exact = 0, seen = 0;
-
-	require(REQUIRE_CPU_PMU);
-	attr.sample_period = 1000000;
-	attr.sample_type = PERF_SAMPLE_IP;
-	without = attr;
-	attr.precise_ip = 2;
-	watch = ask_watch(&attr, &without, 0, -1, 8, "precise_ip=2");
-	must_ioctl(watch.fd, PERF_EVENT_IOC_ENABLE, 0);
-	for (int round = 0; round < 50 && !seen; round++) {
-		spin_ns(5000000);
-		while (seek(&watch, PERF_RECORD_SAMPLE, &record)) {
-			seen++;
-			exact += !!(record.misc & PERF_RECORD_MISC_EXACT_IP);
-		}
-	}
-	if (!exact)
-		broken("samples=%d marked exact=%d", seen, exact);
 }
 
 PROBE_MAIN

@@ -32,8 +32,7 @@ static struct watch run_child(struct __test_metadata *_metadata, unsigned int *f
 	attr.inherit_stat = stat;
 	attr.task = 1;
 	attr.read_format = PERF_FORMAT_ID;
-	watch = must_watch(&attr, 0, cpu, 2);
-	must_ioctl(watch.fd, PERF_EVENT_IOC_ENABLE, 0);
+	watch = must_run(&attr, 0, cpu, 2);
 	child = start_child(fault_and_end, faults);
 	ASSERT_EQ(0, wait_child(child));
 	*faults = child;

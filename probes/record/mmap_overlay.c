@@ -44,8 +44,7 @@ TEST(name)
 	attr.mmap = 1;
 	without = attr;
 	attr.mmap2 = 1;
-	watch = ask_watch(&attr, &without, 0, -1, 4, "mmap2");
-	must_ioctl(watch.fd, PERF_EVENT_IOC_ENABLE, 0);
+	watch = ask_run(&attr, &without, 0, -1, 4, "mmap2");
 	fd = open("/tmp/top/file", O_RDWR | O_CREAT, 0700);
 	ASSERT_EQ(0, ftruncate(fd, probe_env()->page_size));
 	area = mmap(NULL, probe_env()->page_size, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, 0);

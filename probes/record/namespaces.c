@@ -27,12 +27,9 @@ static const char *const ns_names[NR_NAMESPACES] = {
 static struct watch watch_namespaces(struct __test_metadata *_metadata)
 {
 	struct perf_event_attr attr = attr_sideband(), without = attr;
-	struct watch watch;
 
 	attr.namespaces = 1;
-	watch = ask_watch(&attr, &without, 0, -1, 4, "namespaces");
-	must_ioctl(watch.fd, PERF_EVENT_IOC_ENABLE, 0);
-	return watch;
+	return ask_run(&attr, &without, 0, -1, 4, "namespaces");
 }
 
 static int wait_and_end(void *gate)

@@ -22,9 +22,7 @@ PROBE(TITLE("the trailer of records that are no samples")
       SINCE("3.12")
       POINT(order, "all at once: tid, time, id, stream id, cpu, identifier last")
       SINCE("3.12")
-      POINT(absent_without_bit, "without sample_id_all nothing follows the name")
-      POINT(every_type, "COMM, MMAP, FORK, EXIT and SWITCH all carry it, with the right id")
-      SINCE("4.3"))
+      POINT(absent_without_bit, "without sample_id_all nothing follows the name"))
 
 /* A COMM with a name of 7 letters: header, pid, tid, name. */
 #define BARE_COMM (sizeof(struct perf_event_header) + 8 + 8)
@@ -32,16 +30,13 @@ PROBE(TITLE("the trailer of records that are no samples")
 static struct watch watch_names(struct __test_metadata *_metadata, uint64_t type, bool all)
 {
 	struct perf_event_attr attr = attr_sideband(), without;
-	struct watch watch;
 
 	attr.comm = 1;
 	attr.sample_id_all = all;
 	attr.read_format = PERF_FORMAT_ID;
 	without = attr;
 	attr.sample_type = type;
-	watch = ask_watch(&attr, &without, 0, -1, 2, "the field");
-	must_ioctl(watch.fd, PERF_EVENT_IOC_ENABLE, 0);
-	return watch;
+	return ask_run(&attr, &without, 0, -1, 2, "the field");
 }
 
 /* Take a name; the words that follow it in its record, of which there must be `count`. */
@@ -171,53 +166,6 @@ TEST(absent_without_bit)
 	uint64_t none;
 
 	name_trailer(_metadata, &watch, &none, 0);
-}
-
-static int end_at_once(void *unused)
-{
-	(void)unused;
-	return 0;
-}
-
-static int name_and_end(void *unused)
-{
-	(void)unused;
-	mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	mmap(NULL, 4096, PROT_READ, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	prctl(PR_SET_NAME, "seven77");
-	return wait_child(start_child(end_at_once, NULL)) < 0;
-}
-
-TEST(every_type)
-{
-	static const uint32_t want = 1 << PERF_RECORD_COMM | 1 << PERF_RECORD_MMAP |
-				     1 << PERF_RECORD_FORK | 1 << PERF_RECORD_EXIT |
-				     1 << PERF_RECORD_SWITCH;
-	struct perf_event_attr attr = attr_sideband(), without;
-	struct pm_record record;
-	struct watch watch;
-	uint32_t seen = 0;
-	uint64_t id;
-	int cpu = move_to_nth_cpu(0);
-
-	attr.comm = attr.mmap = attr.mmap_data = attr.task = attr.sample_id_all = 1;
-	attr.inherit = 1;
-	attr.sample_type = PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_ID;
-	attr.read_format = PERF_FORMAT_ID;
-	without = attr;
-	attr.context_switch = 1;
-	watch = ask_watch(&attr, &without, 0, cpu, 16, "context_switch");
-	id = own_id(_metadata, &watch);
-	must_ioctl(watch.fd, PERF_EVENT_IOC_ENABLE, 0);
-	ASSERT_EQ(0, wait_child(start_child(name_and_end, NULL)));
-	while (seek(&watch, 0, &record)) {
-		if (record.sid.id != id || !record.sid.time)
-			broken("type %u: id=%" PRIu64 " time=%" PRIu64 " want id=%" PRIu64,
-			       record.type, record.sid.id, record.sid.time, id);
-		seen |= 1u << record.type;
-	}
-	if ((seen & want) != want)
-		broken("types seen=%#x want=%#x", seen, want);
 }
 
 PROBE_MAIN

@@ -116,14 +116,11 @@ TEST(watched_thread)
 static struct watch watch_here(struct __test_metadata *_metadata)
 {
 	struct perf_event_attr attr = attr_names();
-	struct watch watch;
 	int cpu = move_to_nth_cpu(0);
 
 	ASSERT_LE(0, cpu);
 	attr.inherit = 1;
-	watch = must_watch(&attr, 0, cpu, 4);
-	must_ioctl(watch.fd, PERF_EVENT_IOC_ENABLE, 0);
-	return watch;
+	return must_run(&attr, 0, cpu, 4);
 }
 
 TEST(new_thread_inherited)

@@ -11,7 +11,6 @@ PROBE(TITLE("the size of samples")
       SINCE("2.6.31")
       POINT(single, "each fixed-width field alone adds exactly 8 bytes")
       POINT(mixes, "200 mixes of fixed-width fields add exactly 8 bytes a field")
-      POINT(multiple_of_8, "samples with raw data and a call chain are a multiple of 8 bytes long")
       FACT(fields, int, "fields", "fixed-width fields this kernel takes for page faults"))
 
 static const uint64_t fixed_fields[] = {
@@ -92,27 +91,6 @@ TEST(mixes)
 		if (size != want)
 			broken("sample_type=%#" PRIx64 " size=%u want=%u", type, size, want);
 	}
-}
-
-TEST(multiple_of_8)
-{
-	struct perf_event_attr attr = attr_faults(PERF_SAMPLE_RAW | PERF_SAMPLE_CALLCHAIN |
-						  PERF_SAMPLE_TID);
-	const struct perf_event_header *header;
-	struct watch watch;
-	int seen = 0;
-
-	attr.exclude_callchain_kernel = 1;
-	watch = must_watch(&attr, 0, -1, 8);
-	must_ioctl(watch.fd, PERF_EVENT_IOC_ENABLE, 0);
-	ASSERT_EQ(0, cause_faults(16));
-	must_ioctl(watch.fd, PERF_EVENT_IOC_DISABLE, 0);
-	for (; pm_ring_next(&watch.ring, &header) == 1; seen++)
-		if (header->size % 8)
-			broken("size=%u is no multiple of 8", header->size);
-	if (seen < 16 || pm_ring_pending(&watch.ring))
-		broken("samples=%d want=16, left over=%" PRIu64 " bytes", seen,
-		       pm_ring_pending(&watch.ring));
 }
 
 PROBE_MAIN

@@ -20,14 +20,11 @@ PROBE(TITLE("changes of kernel code in the ring")
 static struct watch watch_code(struct __test_metadata *_metadata)
 {
 	struct perf_event_attr attr = attr_sideband(), without;
-	struct watch watch;
 
 	attr.exclude_kernel = 0;
 	without = attr;
 	attr.text_poke = 1;
-	watch = ask_watch(&attr, &without, 0, -1, 32, "text_poke");
-	must_ioctl(watch.fd, PERF_EVENT_IOC_ENABLE, 0);
-	return watch;
+	return ask_run(&attr, &without, 0, -1, 32, "text_poke");
 }
 
 /*

@@ -1,21 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Who writes FORK and EXIT: the task that is born, its parent, or the one that ends?
- * A profiler that follows threads must know whether an event on the parent is enough.
- * Observed: a thread and a child come and go; their records are looked up by pid and tid, with and
- * without inheritance.
+ * Who writes EXIT: the parent's event, or the one of the task that ends? A profiler must know
+ * whether an event on the parent is enough.
+ * Observed: a thread and a child end, with and without inheritance, on every CPU.
  */
 #include "probe.h"
 
-PROBE(TITLE("births and deaths in the ring")
+PROBE(TITLE("deaths in the ring")
       SINCE("2.6.31")
-      POINT(fork_thread, "a new thread gives one FORK with pid, tid, ppid, ptid of its creator")
-      POINT(fork_process, "a new process gives one FORK with its pid and the parent's")
       POINT(exit_is_the_tasks_own, "without inherit, a parent's event sees no EXIT of a child")
       POINT(exit_with_inherit, "with inherit on each CPU, EXIT of thread and child arrive once")
-      POINT(exit_watched, "an event on the child itself gets exactly one EXIT")
-      POINT(fork_time, "FORK carries a time between clock readings around it (attr.use_clockid)")
-      SINCE("4.1"))
+      POINT(exit_watched, "an event on the child itself gets exactly one EXIT"))
 
 static void *thread_tid(void *ret)
 {
@@ -44,44 +39,6 @@ static struct watch watch_tasks(struct __test_metadata *_metadata)
 
 	must_ioctl(watch.fd, PERF_EVENT_IOC_ENABLE, 0);
 	return watch;
-}
-
-static void must_be_born(struct __test_metadata *_metadata, struct watch *watch, pid_t pid,
-			 pid_t tid)
-{
-	struct pm_record record;
-	int found = 0;
-
-	while (seek(watch, PERF_RECORD_FORK, &record)) {
-		if (record.task.tid != (uint32_t)tid)
-			broken("FORK of tid %u, of which nobody knows", record.task.tid);
-		if (record.task.pid != (uint32_t)pid || record.task.ppid != (uint32_t)getpid() ||
-		    record.task.ptid != (uint32_t)pm_gettid())
-			broken("pid=%u tid=%u ppid=%u ptid=%u want=%d,%d,%d,%d", record.task.pid,
-			       record.task.tid, record.task.ppid, record.task.ptid, pid, tid,
-			       getpid(), pm_gettid());
-		found++;
-	}
-	if (found != 1)
-		broken("FORK records=%d want=1", found);
-}
-
-TEST(fork_thread)
-{
-	struct watch watch = watch_tasks(_metadata);
-	pid_t tid = 0;
-
-	ASSERT_EQ(0, in_thread(thread_tid, &tid));
-	must_be_born(_metadata, &watch, getpid(), tid);
-}
-
-TEST(fork_process)
-{
-	struct watch watch = watch_tasks(_metadata);
-	pid_t child = start_child(end_child, NULL);
-
-	ASSERT_EQ(0, wait_child(child));
-	must_be_born(_metadata, &watch, child, child);
 }
 
 TEST(exit_is_the_tasks_own)
@@ -129,8 +86,7 @@ TEST(exit_with_inherit)
 		int cpu = move_to_nth_cpu(i);
 
 		ASSERT_LE(0, cpu);
-		watches[i] = must_watch(&attr, 0, cpu, 1);
-		must_ioctl(watches[i].fd, PERF_EVENT_IOC_ENABLE, 0);
+		watches[i] = must_run(&attr, 0, cpu, 1);
 	}
 	ASSERT_EQ(0, in_thread(thread_tid, &thread));
 	child = start_child(end_child, NULL);
@@ -162,8 +118,7 @@ TEST(exit_watched)
 	ASSERT_EQ(0, gate_init(&gate));
 	child = start_child(wait_and_end, &gate);
 	ASSERT_LT(0, child);
-	watch = must_watch(&attr, child, -1, 1);
-	must_ioctl(watch.fd, PERF_EVENT_IOC_ENABLE, 0);
+	watch = must_run(&attr, child, -1, 1);
 	gate_open(&gate);
 	ASSERT_EQ(0, wait_child(child));
 	if (!seek(&watch, PERF_RECORD_EXIT, &record))
@@ -172,27 +127,6 @@ TEST(exit_watched)
 		broken("pid=%u tid=%u want=%d", record.task.pid, record.task.tid, child);
 	if (seek(&watch, PERF_RECORD_EXIT, &record))
 		broken("a second EXIT");
-}
-
-TEST(fork_time)
-{
-	struct perf_event_attr attr = attr_tasks(), without = attr;
-	struct pm_record record;
-	struct watch watch;
-	uint64_t before, after;
-
-	attr.use_clockid = 1;
-	attr.clockid = CLOCK_MONOTONIC;
-	watch = ask_watch(&attr, &without, 0, -1, 1, "use_clockid");
-	must_ioctl(watch.fd, PERF_EVENT_IOC_ENABLE, 0);
-	before = now_ns();
-	ASSERT_EQ(0, wait_child(start_child(end_child, NULL)));
-	after = now_ns();
-	if (!seek(&watch, PERF_RECORD_FORK, &record))
-		broken("no FORK");
-	if (record.task.time < before || record.task.time > after)
-		broken("time=%" PRIu64 " not within %" PRIu64 "..%" PRIu64, record.task.time,
-		       before, after);
 }
 
 PROBE_MAIN

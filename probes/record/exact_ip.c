@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Are samples of a precise event marked as exact? Only then does the address name the very
+ * instruction.
+ * Observed: cycles with precise_ip=2 in a busy loop.
+ */
+#include "probe.h"
+
+PROBE(TITLE("samples marked as exact")
+      SINCE("2.6.31")
+      POINT(exact_ip, "a precise event's samples are marked MISC_EXACT_IP")
+      NEEDS("pmu"))
+
+TEST(exact_ip)
+{
+	struct perf_event_attr attr = attr_of(PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES);
+	struct perf_event_attr without;
+	struct pm_record record;
+	struct watch watch;
+	int exact = 0, seen = 0;
+
+	require(REQUIRE_CPU_PMU);
+	attr.sample_period = 1000000;
+	attr.sample_type = PERF_SAMPLE_IP;
+	without = attr;
+	attr.precise_ip = 2;
+	watch = ask_run(&attr, &without, 0, -1, 8, "precise_ip=2");
+	for (int round = 0; round < 50 && !seen; round++) {
+		spin_ns(5000000);
+		while (seek(&watch, PERF_RECORD_SAMPLE, &record)) {
+			seen++;
+			exact += !!(record.misc & PERF_RECORD_MISC_EXACT_IP);
+		}
+	}
+	if (!exact)
+		broken("samples=%d marked exact=%d", seen, exact);
+}
+
+PROBE_MAIN

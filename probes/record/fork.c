@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Who writes FORK, and does it name child and parent? Who follows threads starts from it.
+ * Observed: a thread and a child come and go; their records are looked up by pid and tid.
+ */
+#include "probe.h"
+
+PROBE(TITLE("births in the ring")
+      SINCE("2.6.31")
+      POINT(fork_thread, "a new thread gives one FORK with pid, tid, ppid, ptid of its creator")
+      POINT(fork_process, "a new process gives one FORK with its pid and the parent's")
+      POINT(fork_time, "FORK carries a time between clock readings around it (attr.use_clockid)")
+      SINCE("4.1"))
+
+static void *thread_tid(void *ret)
+{
+	*(pid_t *)ret = pm_gettid();
+	return NULL;
+}
+
+static int end_child(void *unused)
+{
+	(void)unused;
+	return 0;
+}
+
+static struct perf_event_attr attr_tasks(void)
+{
+	struct perf_event_attr attr = attr_sideband();
+
+	attr.task = 1;
+	return attr;
+}
+
+static struct watch watch_tasks(struct __test_metadata *_metadata)
+{
+	struct perf_event_attr attr = attr_tasks();
+	struct watch watch = must_watch(&attr, 0, -1, 2);
+
+	must_ioctl(watch.fd, PERF_EVENT_IOC_ENABLE, 0);
+	return watch;
+}
+
+static void must_be_born(struct __test_metadata *_metadata, struct watch *watch, pid_t pid,
+			 pid_t tid)
+{
+	struct pm_record record;
+	int found = 0;
+
+	while (seek(watch, PERF_RECORD_FORK, &record)) {
+		if (record.task.tid != (uint32_t)tid)
+			broken("FORK of tid %u, of which nobody knows", record.task.tid);
+		if (record.task.pid != (uint32_t)pid || record.task.ppid != (uint32_t)getpid() ||
+		    record.task.ptid != (uint32_t)pm_gettid())
+			broken("pid=%u tid=%u ppid=%u ptid=%u want=%d,%d,%d,%d", record.task.pid,
+			       record.task.tid, record.task.ppid, record.task.ptid, pid, tid,
+			       getpid(), pm_gettid());
+		found++;
+	}
+	if (found != 1)
+		broken("FORK records=%d want=1", found);
+}
+
+TEST(fork_thread)
+{
+	struct watch watch = watch_tasks(_metadata);
+	pid_t tid = 0;
+
+	ASSERT_EQ(0, in_thread(thread_tid, &tid));
+	must_be_born(_metadata, &watch, getpid(), tid);
+}
+
+TEST(fork_process)
+{
+	struct watch watch = watch_tasks(_metadata);
+	pid_t child = start_child(end_child, NULL);
+
+	ASSERT_EQ(0, wait_child(child));
+	must_be_born(_metadata, &watch, child, child);
+}
+
+TEST(fork_time)
+{
+	struct perf_event_attr attr = attr_tasks(), without = attr;
+	struct pm_record record;
+	struct watch watch;
+	uint64_t before, after;
+
+	attr.use_clockid = 1;
+	attr.clockid = CLOCK_MONOTONIC;
+	watch = ask_run(&attr, &without, 0, -1, 1, "use_clockid");
+	before = now_ns();
+	ASSERT_EQ(0, wait_child(start_child(end_child, NULL)));
+	after = now_ns();
+	if (!seek(&watch, PERF_RECORD_FORK, &record))
+		broken("no FORK");
+	if (record.task.time < before || record.task.time > after)
+		broken("time=%" PRIu64 " not within %" PRIu64 "..%" PRIu64, record.task.time,
+		       before, after);
+}
+
+PROBE_MAIN

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Does an event on a CPU tell who follows whom there? A system-wide profiler draws the CPU's time
+ * line from it.
+ * Observed: this task and a child hand a token to and fro on one CPU.
+ */
+#include "probe.h"
+
+PROBE(TITLE("hand-overs of a CPU in the ring")
+      SINCE("4.3")
+      NEEDS("root")
+      POINT(cpu_wide, "an event on a CPU gets SWITCH_CPU_WIDE with both tasks' tids"))
+
+static int move_to_first(void *unused)
+{
+	(void)unused;
+	return move_to_nth_cpu(0);
+}
+
+/* Whether the ring holds a hand-over between us and the child, in both directions. */
+static bool saw_both(struct __test_metadata *_metadata, struct watch *watch, uint32_t child)
+{
+	const uint32_t self = pm_gettid();
+	struct pm_record record;
+	bool out = false, in = false;
+
+	while (seek(watch, PERF_RECORD_SWITCH_CPU_WIDE, &record)) {
+		const uint32_t other = record.switch_cpu_wide.next_prev_tid;
+
+		if (record.misc & PERF_RECORD_MISC_SWITCH_OUT)
+			out |= record.sid.tid == self && other == child;
+		else
+			in |= record.sid.tid == self && other == child;
+	}
+	return out && in;
+}
+
+TEST(cpu_wide)
+{
+	struct perf_event_attr attr = attr_sideband(), without;
+	const int cpu = move_to_nth_cpu(0);
+	struct worker worker;
+	struct watch watch;
+
+	ASSERT_LE(0, cpu);
+	attr.sample_id_all = 1;
+	attr.sample_type = PERF_SAMPLE_TID;
+	without = attr;
+	attr.context_switch = 1;
+	watch = ask_run(&attr, &without, -1, cpu, 32, "context_switch");
+	must_start(&worker, WORKER_CHILD);
+	ASSERT_EQ(cpu, worker_do(&worker, move_to_first, NULL));
+	for (int round = 0; round < 50; round++) {
+		ASSERT_EQ(0, worker_faults(&worker, 1));
+		if (saw_both(_metadata, &watch, worker.tid))
+			return;
+	}
+	broken("50 hand-overs on CPU %d and no record names both tasks", cpu);
+}
+
+PROBE_MAIN
