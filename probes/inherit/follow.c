@@ -16,8 +16,7 @@ PROBE(TITLE("inherited counts of threads and processes")
       POINT(fork.counts_alive, "faults of a forked child are in the sum while it lives")
       POINT(fork.counts_after_exit, "the sum is the same after the child's end")
       POINT(fork.only_with_inherit, "without attr.inherit a forked child is not counted")
-      POINT(fork.second_generation, "a process made by an inherited thread is counted")
-      POINT(vforked, "a child that shares memory, as vfork(2) makes it, is counted"))
+      POINT(fork.second_generation, "a process made by an inherited thread is counted"))
 
 #define FAULTS 23
 
@@ -42,24 +41,9 @@ FIXTURE_VARIANT_ADD(follow, fork)
 	.other = WORKER_THREAD,
 };
 
-static struct perf_event_attr counting(bool inherit)
-{
-	struct perf_event_attr attr = attr_software(PERF_COUNT_SW_PAGE_FAULTS);
-
-	attr.disabled = 0;
-	attr.inherit = inherit;
-	return attr;
-}
-
-#define want_gain(got, want)                                                                   \
-	do {                                                                                   \
-		if ((got) != (want))                                                           \
-			broken("gained=%" PRIu64 " want=%d", got, want);                       \
-	} while (0)
-
 FIXTURE_SETUP(follow)
 {
-	const struct perf_event_attr attr = counting(true);
+	const struct perf_event_attr attr = attr_counter(true);
 
 	self->fd = must_open(&attr, 0, -1, -1, 0);
 }
@@ -71,21 +55,18 @@ FIXTURE_TEARDOWN(follow)
 
 TEST_F(follow, counts_alive)
 {
-	uint64_t gain;
-
 	must_start(&self->worker, variant->kind);
-	gain = gain_of_faults(self->fd, &self->worker, FAULTS);
-	want_gain(gain, FAULTS);
+	hold_gain(self->fd, &self->worker, FAULTS, FAULTS);
 }
+
 
 /* Disabled before the end, so that what the exit itself costs is not in the way. */
 TEST_F(follow, counts_after_exit)
 {
-	uint64_t gain, alive, after;
+	uint64_t alive, after;
 
 	must_start(&self->worker, variant->kind);
-	gain = gain_of_faults(self->fd, &self->worker, FAULTS);
-	want_gain(gain, FAULTS);
+	hold_gain(self->fd, &self->worker, FAULTS, FAULTS);
 	must_ioctl(self->fd, PERF_EVENT_IOC_DISABLE, 0);
 	alive = must_count(self->fd);
 	ASSERT_EQ(0, worker_stop(&self->worker));
@@ -96,63 +77,24 @@ TEST_F(follow, counts_after_exit)
 
 TEST_F(follow, only_with_inherit)
 {
-	const struct perf_event_attr attr = counting(false);
+	const struct perf_event_attr attr = attr_counter(false);
 	int fd = must_open(&attr, 0, -1, -1, 0);
-	uint64_t gain;
 
 	must_start(&self->worker, variant->kind);
-	gain = gain_of_faults(fd, &self->worker, FAULTS);
-	want_gain(gain, 0);
-	gain = gain_of_faults(fd, NULL, FAULTS);	/* and yet it counts */
-	want_gain(gain, FAULTS);
+	hold_gain(fd, &self->worker, FAULTS, 0);
+	hold_gain(fd, NULL, FAULTS, FAULTS);	/* and yet it counts */
 }
+
 
 TEST_F(follow, second_generation)
 {
 	struct worker second;
-	uint64_t gain;
 
 	ASSERT_EQ(0, worker_prepare(&second, variant->kind));
 	must_start(&self->worker, variant->other);
 	ASSERT_EQ(0, worker_do(&self->worker, worker_launch, &second));
-	gain = gain_of_faults(self->fd, &second, FAULTS);
-	want_gain(gain, FAULTS);
+	hold_gain(self->fd, &second, FAULTS, FAULTS);
 	ASSERT_EQ(0, worker_do(&self->worker, worker_stop, &second));
-}
-
-struct shared {
-	int fd;
-	uint64_t before, after;
-	int error;
-};
-
-static int fault_in_shared_memory(void *argument)
-{
-	struct shared *shared = argument;
-
-	shared->error = cause_faults(1) ?: pm_read_count(shared->fd, &shared->before);
-	if (!shared->error)
-		shared->error = cause_faults(FAULTS);
-	if (!shared->error)
-		shared->error = pm_read_count(shared->fd, &shared->after);
-	return 0;
-}
-
-TEST(vforked)
-{
-	static char stack[64 * 1024] __attribute__((aligned(16)));
-	const struct perf_event_attr attr = counting(true);
-	struct shared shared = { .fd = must_open(&attr, 0, -1, -1, 0) };
-	pid_t child;
-
-	memset(stack, 1, sizeof(stack));
-	child = clone(fault_in_shared_memory, stack + sizeof(stack), CLONE_VM | CLONE_VFORK |
-		      SIGCHLD, &shared);
-	ASSERT_LT(0, child);
-	ASSERT_EQ(0, wait_child(child));
-	if (shared.error)
-		cannot_tell("in the child: %s", errno_name(shared.error));
-	want_gain(shared.after - shared.before, FAULTS);
 }
 
 PROBE_MAIN

@@ -14,8 +14,7 @@ PROBE(TITLE("inheritance by type of event")
       POINT(tracepoint, "a child's hits of a tracepoint are counted, exactly")
       NEEDS("tracefs")
       POINT(hardware, "a child's instructions are counted")
-      NEEDS("pmu")
-      POINT(cpu_wide, "attr.inherit means nothing to an event of all tasks: each hit counts once"))
+      NEEDS("pmu"))
 
 #define TIMES 12
 
@@ -26,13 +25,6 @@ static int write_watched(void *unused)
 	(void)unused;
 	for (int i = 0; i < TIMES; i++)
 		watched = i;
-	return 0;
-}
-
-static int spin(void *unused)
-{
-	(void)unused;
-	spin_ns(2000000);
 	return 0;
 }
 
@@ -87,7 +79,7 @@ TEST(faults)
 
 TEST(task_clock)
 {
-	uint64_t gain = gain_of(_metadata, attr_software(PERF_COUNT_SW_TASK_CLOCK), spin);
+	uint64_t gain = gain_of(_metadata, attr_software(PERF_COUNT_SW_TASK_CLOCK), spin_two_ms);
 
 	if (!gain)
 		broken("gained=0 while the child ran");
@@ -95,57 +87,28 @@ TEST(task_clock)
 
 TEST(breakpoint)
 {
-	struct perf_event_attr attr = attr_of(PERF_TYPE_BREAKPOINT, 0);
+	struct perf_event_attr attr = attr_access(HW_BREAKPOINT_W, &watched, sizeof(watched));
 
 	require(REQUIRE_PERF | REQUIRE_BREAKPOINT);
-	attr.bp_type = HW_BREAKPOINT_W;
-	attr.bp_addr = (uintptr_t)&watched;
-	attr.bp_len = HW_BREAKPOINT_LEN_4;
 	want(_metadata, gain_of(_metadata, attr, write_watched));
 }
 
 TEST(tracepoint)
 {
-	struct perf_event_attr attr = attr_of(PERF_TYPE_TRACEPOINT, 0);
-	int id;
+	struct perf_event_attr attr = must_tracepoint("syscalls", "sys_enter_kill");
 
-	require(REQUIRE_PERF | REQUIRE_TRACEFS);
-	id = pm_tracepoint_id("syscalls", "sys_enter_kill");
-	if (id < 0)
-		say_absent("no tracepoint syscalls:sys_enter_kill (%s)", errno_name(id));
-	attr.config = id;
 	attr.exclude_kernel = 0;
 	want(_metadata, gain_of(_metadata, attr, call_kill));
 }
 
+
 TEST(hardware)
 {
+	const struct perf_event_attr attr = attr_of(PERF_TYPE_HARDWARE, PERF_COUNT_HW_INSTRUCTIONS);
+
 	require(REQUIRE_PERF | REQUIRE_CPU_PMU);
-	if (!gain_of(_metadata, attr_of(PERF_TYPE_HARDWARE, PERF_COUNT_HW_INSTRUCTIONS), spin))
+	if (!gain_of(_metadata, attr, spin_two_ms))
 		broken("gained=0 while the child ran");
-}
-
-/* The breakpoint of one CPU counts that CPU's writes; a copy would count them twice. */
-TEST(cpu_wide)
-{
-	struct perf_event_attr attr = attr_of(PERF_TYPE_BREAKPOINT, 0);
-	struct worker child;
-	uint64_t before;
-	int fd, cpu = move_to_nth_cpu(0);
-
-	require(REQUIRE_PERF | REQUIRE_PERFMON | REQUIRE_BREAKPOINT);
-	ASSERT_LE(0, cpu);
-	attr.bp_type = HW_BREAKPOINT_W;
-	attr.bp_addr = (uintptr_t)&watched;
-	attr.bp_len = HW_BREAKPOINT_LEN_4;
-	attr.inherit = 1;
-	attr.disabled = 0;
-	fd = must_open(&attr, -1, cpu, -1, 0);
-	must_start(&child, WORKER_CHILD);
-	before = must_count(fd);
-	ASSERT_EQ(0, worker_do(&child, write_watched, NULL));
-	want(_metadata, must_count(fd) - before);
-	worker_stop(&child);
 }
 
 PROBE_MAIN

@@ -1,33 +1,22 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What does it cost to watch many threads in descriptors, and what happens at the limit? A tracer
- * needs threads times CPUs times events of them, or far fewer with inherit.
- * Observed: events are opened until RLIMIT_NOFILE, lowered for that, is reached; every event up
- * to then counts, and closing one makes room for one.
+ * What happens when a tracer runs into the limit of descriptors? It needs threads times CPUs times
+ * events of them, or far fewer with inherit.
+ * Observed: events are opened until RLIMIT_NOFILE, lowered for that, is reached; every event up to
+ * then counts, and closing one makes room for one.
  */
 #include "probe.h"
 
 #include <sys/resource.h>
 
-PROBE(TITLE("descriptors that watching threads costs")
+PROBE(TITLE("events at the limit of descriptors")
       SINCE("2.6.31")
       POINT(emfile, "EMFILE at exactly the limit, and nothing before it")
       POINT(room_again, "closing one event makes room for exactly one")
       POINT(all_count, "events opened up to the limit count")
-      POINT(attach_threads, "one event for each of 24 threads opens, and each counts its own")
-      FACT(opened, int, "events", "opened under a limit of 64 descriptors")
-      FACT(attach_ns, int, "ns", "mean time to open one event on another thread"))
+      FACT(opened, int, "events", "opened under a limit of 64 descriptors"))
 
 #define LIMIT 64
-#define THREADS 24
-
-static struct perf_event_attr counting(void)
-{
-	struct perf_event_attr attr = attr_software(PERF_COUNT_SW_PAGE_FAULTS);
-
-	attr.disabled = 0;
-	return attr;
-}
 
 /* How many descriptors below the limit are free: by opening them. */
 static int free_descriptors(void)
@@ -45,7 +34,7 @@ static int free_descriptors(void)
 static int fill(struct __test_metadata *_metadata, int *fds, int *count)
 {
 	const struct rlimit limit = { .rlim_cur = LIMIT, .rlim_max = LIMIT };
-	const struct perf_event_attr attr = counting();
+	const struct perf_event_attr attr = attr_counter(false);
 	int fd;
 
 	close(must_open(&attr, 0, -1, -1, 0));
@@ -74,7 +63,7 @@ TEST(emfile)
 
 TEST(room_again)
 {
-	const struct perf_event_attr attr = counting();
+	const struct perf_event_attr attr = attr_counter(false);
 	int fds[LIMIT], count, error = fill(_metadata, fds, &count), fd;
 
 	ASSERT_EQ(-EMFILE, error);
@@ -101,27 +90,6 @@ TEST(all_count)
 		gain = must_count(fds[i]) - before[i];
 		if (gain != 7)
 			broken("event %d of %d: counted=%" PRIu64 " want=7", i, count, gain);
-	}
-}
-
-TEST(attach_threads)
-{
-	const struct perf_event_attr attr = counting();
-	struct worker workers[THREADS];
-	uint64_t start, gain;
-	int fds[THREADS];
-
-	for (int i = 0; i < THREADS; i++)
-		must_start(&workers[i], WORKER_THREAD);
-	start = now_ns();
-	for (int i = 0; i < THREADS; i++)
-		fds[i] = must_open(&attr, workers[i].tid, -1, -1, 0);
-	fact_int("attach_ns", (now_ns() - start) / THREADS);
-	for (int i = 0; i < THREADS; i++) {
-		ASSERT_EQ(0, worker_faults(&workers[i], i + 1));
-		gain = must_count(fds[i]);
-		if (gain != (uint64_t)i + 1)
-			broken("thread %d: counted=%" PRIu64 " want=%d", i, gain, i + 1);
 	}
 }
 

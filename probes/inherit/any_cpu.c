@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Where do the samples of an inherit event of any CPU go? The kernel maps no ring for it, for many
+ * CPUs would write it at once; it may be forwarded to an event that is mapped and not inherited.
+ * Observed: the answer to mmap; samples of a new thread in the other event's ring.
+ */
+#include "probe.h"
+
+PROBE(TITLE("inherit events of any CPU")
+      SINCE("2.6.34")
+      POINT(any_cpu_unmappable, "EINVAL for mmap of an inherit event of any CPU")
+      POINT(forwarded_any_cpu, "an inherit event of any CPU, forwarded to an event that is not "
+      	    "inherited, puts a thread's samples into that one's ring"))
+
+#define FAULTS 15
+
+static struct perf_event_attr sampling(bool inherit)
+{
+	struct perf_event_attr attr = attr_faults(PERF_SAMPLE_TID);
+
+	attr.disabled = 0;
+	attr.inherit = inherit;
+	return attr;
+}
+
+TEST(any_cpu_unmappable)
+{
+	struct perf_event_attr attr = sampling(true);
+	int fd = must_open(&attr, 0, -1, -1, 0), error;
+	struct pm_ring ring;
+
+	error = pm_ring_open(fd, 1, PROT_READ | PROT_WRITE, &ring);
+	attr.inherit = 0;
+	must_map(must_open(&attr, 0, -1, -1, 0), 1, &ring);
+	if (!error)
+		say_no("the ring of an inherit event of any CPU can be mapped");
+	if (error != -EINVAL)
+		broken("errno=%s want=EINVAL", errno_name(error));
+}
+
+TEST(forwarded_any_cpu)
+{
+	const struct perf_event_attr plain = attr_faults(PERF_SAMPLE_TID), attr = sampling(true);
+	struct watch target = must_watch(&plain, 0, -1, 8);
+	int source = must_open(&attr, 0, -1, -1, 0), count;
+	struct worker worker;
+
+	must_ioctl(source, PERF_EVENT_IOC_SET_OUTPUT, target.fd);
+	must_start(&worker, WORKER_THREAD);
+	count = samples_of_faults(&target, &worker, FAULTS);
+	if (count != FAULTS)
+		broken("samples=%d want=%d", count, FAULTS);
+}
+
+PROBE_MAIN

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * What keeps an event alive: its descriptor, its mapping, either? A tracer must know what to drop
+ * to be rid of it, and what not to drop to keep it.
+ * Observed: the breakpoint that an event occupies is free again when the last of descriptor and
+ * mapping has gone, in the task and in a thread that inherited it.
+ */
+#include "probe.h"
+
+PROBE(TITLE("the last reference to an event")
+      SINCE("2.6.33")
+      NEEDS("breakpoint")
+      POINT(mapping_keeps, "after close the mapping keeps the event")
+      POINT(last_munmap_destroys, "close and then munmap destroy it")
+      POINT(copies_destroyed, "together with the copy in a living thread")
+      SINCE("4.5"))
+
+static volatile int watched;
+
+/* A breakpoint event with a ring; inherit events with a ring are for one CPU. */
+static struct watch take_breakpoint(struct __test_metadata *_metadata)
+{
+	struct perf_event_attr attr = attr_access(HW_BREAKPOINT_W, &watched, sizeof(watched));
+	int cpu = move_to_nth_cpu(0);
+
+	require(REQUIRE_PERF | REQUIRE_BREAKPOINT);
+	ASSERT_LE(0, cpu);
+	attr.sample_period = 1;
+	attr.sample_type = PERF_SAMPLE_TID;
+	attr.inherit = 1;
+	attr.disabled = 0;
+	return must_watch(&attr, 0, cpu, 1);
+}
+
+TEST(mapping_keeps)
+{
+	int free = free_breakpoints(0), after, samples;
+	struct watch watch = take_breakpoint(_metadata);
+
+	ASSERT_EQ(free - 1, free_breakpoints(0));
+	close(watch.fd);
+	after = free_breakpoints(0);
+	watched = 1;
+	samples = count_records(&watch.ring, PERF_RECORD_SAMPLE);
+	if (after != free - 1 || samples != 1)
+		broken("breakpoints free: %d want=%d, samples=%d want=1", after, free - 1, samples);
+}
+
+TEST(last_munmap_destroys)
+{
+	int free = free_breakpoints(0), after;
+	struct watch watch = take_breakpoint(_metadata);
+
+	ASSERT_EQ(free - 1, free_breakpoints(0));
+	close(watch.fd);
+	pm_ring_close(&watch.ring);
+	after = free_breakpoints(0);
+	if (after != free)
+		broken("breakpoints free: %d want=%d", after, free);
+}
+
+TEST(copies_destroyed)
+{
+	int free = free_breakpoints(0), after;
+	struct watch watch = take_breakpoint(_metadata);
+	struct worker worker;
+
+	must_start(&worker, WORKER_THREAD);
+	ASSERT_EQ(free - 1, free_breakpoints(worker.tid));
+	close(watch.fd);
+	pm_ring_close(&watch.ring);
+	after = free_breakpoints(worker.tid);
+	if (after == free - 1)
+		say_no("the copy in a living thread stays after close and munmap");
+	if (after != free)
+		broken("breakpoints free: %d want=%d", after, free);
+}
+
+PROBE_MAIN

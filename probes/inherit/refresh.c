@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Can an inherit event be told to stop after so many overflows? The kernel refuses, for each copy
+ * would have a count of its own.
+ * Observed: the answer to REFRESH of an inherit event; a plain one stops after one page fault.
+ */
+#include "probe.h"
+
+PROBE(TITLE("REFRESH of an inherit event")
+      SINCE("2.6.31")
+      POINT(refresh, "EINVAL for REFRESH of an inherit event"))
+
+/* Page faults, never a clock: REFRESH of a clock hangs some kernels. */
+TEST(refresh)
+{
+	struct perf_event_attr attr = attr_faults(0);
+	int fd = must_open(&attr, 0, -1, -1, 0), got;
+
+	must_ioctl(fd, PERF_EVENT_IOC_REFRESH, 1);	/* the control, without inherit */
+	ASSERT_EQ(0, cause_faults(5));
+	if (must_count(fd) != 1)
+		broken("counted=%" PRIu64 " want=1, and then a stop", must_count(fd));
+	attr.inherit = 1;
+	fd = must_open(&attr, 0, -1, -1, 0);
+	got = pm_ioctl(fd, PERF_EVENT_IOC_REFRESH, 1);
+	if (got >= 0)
+		say_no("REFRESH of an inherit event is accepted");
+	if (got != -EINVAL)
+		broken("errno=%s want=EINVAL", errno_name(got));
+}
+
+PROBE_MAIN

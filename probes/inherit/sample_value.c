@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Whose counter is in the samples of an inherit event? Each thread's own, not the sum that the
+ * descriptor reads: a profiler that took it for the sum would be wrong.
+ * Observed: the values in the samples of a thread, each counted up by one a sample, while its maker
+ * has counted far more.
+ * Linux 7e8b255650fc ("perf: Support PERF_SAMPLE_READ with inherit") (v6.12)
+ */
+#include "probe.h"
+
+PROBE(TITLE("whose counter is in a sample")
+      SINCE("6.12")
+      COMMIT("7e8b255650fc")
+      POINT(own_value, "the value in a thread's sample is the thread's own count")
+      POINT(group, "a group's values in a thread's sample are the thread's own counts")
+      FACT(first_of_thread, int, "events", "value in the thread's first sample of the deed"))
+
+#define FAULTS 20
+
+static struct perf_event_attr sampling(bool inherit, uint64_t sample_type, uint64_t read_format)
+{
+	struct perf_event_attr attr = attr_faults(sample_type);
+
+	attr.inherit = inherit;
+	attr.read_format = read_format;
+	return attr;
+}
+
+/*
+ * The task faults 100 times and more before its thread comes; the thread's values must start low
+ * all the same, and rise by exactly one a sample.
+ */
+static uint64_t judge(struct __test_metadata *_metadata, uint64_t read_format)
+{
+	const uint64_t type = PERF_SAMPLE_TID | PERF_SAMPLE_READ;
+	struct perf_event_attr attr = sampling(true, type, read_format);
+	struct perf_event_attr without = sampling(false, type, read_format);
+	const int last = read_format & PERF_FORMAT_GROUP ? 1 : 0;
+	uint64_t value, first = 0, previous = 0;
+	struct pm_record record;
+	struct worker worker;
+	struct watch watch;
+	int cpu = move_to_nth_cpu(0), samples = 0;
+
+	ASSERT_LE(0, cpu);
+	watch = ask_watch(&attr, &without, 0, cpu, 16, "inherit, PERF_SAMPLE_READ and TID");
+	touch_ring(&watch.ring);
+	attr.sample_period = 0;
+	attr.disabled = 0;
+	if (last)
+		must_open(&attr, 0, cpu, watch.fd, 0);
+	must_ioctl(watch.fd, PERF_EVENT_IOC_ENABLE, 0);
+	ASSERT_EQ(0, cause_faults(200));
+	must_start(&worker, WORKER_THREAD);
+	while (seek(&watch, PERF_RECORD_SAMPLE, &record))
+		;
+	ASSERT_EQ(0, worker_faults(&worker, FAULTS));
+	while (seek(&watch, PERF_RECORD_SAMPLE, &record)) {
+		if (record.sample.sid.tid != (uint32_t)worker.tid)
+			continue;
+		value = record.sample.read.member[last].value;
+		if (record.sample.read.nr != (uint64_t)last + 1)
+			broken("nr=%" PRIu64 " want=%d", record.sample.read.nr, last + 1);
+		first = samples ? first : value;
+		if (samples++ && value != previous + 1)
+			broken("value=%" PRIu64 " after %" PRIu64, value, previous);
+		previous = value;
+	}
+	if (samples != FAULTS)
+		broken("samples=%d want=%d", samples, FAULTS);
+	if (previous < FAULTS || previous >= 200)
+		broken("last value=%" PRIu64 ", the thread's own count is near %d", previous,
+		       FAULTS);
+	return first;
+}
+
+TEST(own_value)
+{
+	fact_int("first_of_thread", judge(_metadata, 0));
+}
+
+TEST(group)
+{
+	judge(_metadata, PERF_FORMAT_GROUP);
+}
+
+PROBE_MAIN

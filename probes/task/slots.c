@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Do ended children leave something taken behind in the kernel? What an inherited copy occupies has
+ * to be given back at the task's end, or a long-lived program runs out of it.
+ * Observed: the breakpoint that each of 50 children took along is free again at the end.
+ */
+#include "probe.h"
+
+PROBE(TITLE("what ended children give back")
+      SINCE("2.6.33")
+      NEEDS("breakpoint")
+      POINT(no_slot_leaked, "breakpoints inherited by 50 children are free afterwards"))
+
+static volatile int watched;
+
+static int write_watched(void *unused)
+{
+	(void)unused;
+	watched = 1;
+	return 0;
+}
+
+TEST(no_slot_leaked)
+{
+	struct perf_event_attr attr = attr_access(HW_BREAKPOINT_W, &watched, sizeof(watched));
+	const int free = free_breakpoints(0);
+	int fd, after;
+
+	require(REQUIRE_PERF | REQUIRE_BREAKPOINT);
+	attr.inherit = 1;
+	attr.disabled = 0;
+	fd = must_open(&attr, 0, -1, -1, 0);
+	for (int i = 0; i < 50; i++) {
+		pid_t child = start_child(write_watched, NULL);
+
+		if (child < 0)
+			broken("fork %d: %s", i, errno_name(child));
+		ASSERT_EQ(0, wait_child(child));
+	}
+	if (must_count(fd) != 50)
+		broken("writes of 50 children: %" PRIu64, must_count(fd));
+	must_close(fd);
+	after = free_breakpoints(0);
+	if (after != free)
+		broken("breakpoints free: %d before, %d after", free, after);
+}
+
+PROBE_MAIN
