@@ -106,7 +106,7 @@ TEST(rlimit_adds)
 	if (mapped == MOST_RINGS)
 		cannot_tell("no event left to map");
 	if (limit.rlim_max < 2 * (user.step + 1) * probe_env()->page_size)
-		say_blocked("hard RLIMIT_MEMLOCK of %" PRIu64 " bytes", (uint64_t)limit.rlim_max);
+		say_blocked("the hard RLIMIT_MEMLOCK is too small for two rings");
 	limit_memory(2 * (user.step + 1) * probe_env()->page_size);
 	error = map_next(&mapped);
 	if (error)

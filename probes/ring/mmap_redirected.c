@@ -18,28 +18,23 @@ PROBE(TITLE("mapping an event that is redirected")
 
 FIXTURE(pair)
 {
-	struct watch target;
-	int source, error;
-	uint64_t before;
+	struct redirection pair;
 	struct pm_ring alias;
+	int error;
 };
 
 FIXTURE_SETUP(pair)
 {
-	struct perf_event_attr attr = attr_faults(PERF_SAMPLE_ADDR);
+	const struct perf_event_attr attr = attr_faults(PERF_SAMPLE_ADDR);
 
-	self->target = must_watch(&attr, 0, -1, 1);
-	self->source = must_open(&attr, 0, -1, -1, 0);
-	must_ioctl(self->source, PERF_EVENT_IOC_SET_OUTPUT, self->target.fd);
-	self->before = sample_faults(self->source, 10);
-	if (count_records(&self->target.ring, PERF_RECORD_SAMPLE) != 10)
-		cannot_tell("redirection does not work before the mmap");
-	self->error = pm_ring_open(self->source, 1, PROT_READ | PROT_WRITE, &self->alias);
+	self->pair = must_redirect(&attr);
+	must_sample(self->pair.source, &self->pair.target.ring, 10, "before the mmap");
+	self->error = pm_ring_open(self->pair.source, 1, PROT_READ | PROT_WRITE, &self->alias);
 }
 
 FIXTURE_TEARDOWN(pair)
 {
-	close(self->source);
+	close(self->pair.source);
 }
 
 TEST_F(pair, refused)
@@ -50,15 +45,9 @@ TEST_F(pair, refused)
 
 TEST_F(pair, redirection_survives)
 {
-	int found;
-
 	if (!self->error)
 		pm_ring_close(&self->alias);
-	sample_faults(self->source, 10);
-	found = count_records(&self->target.ring, PERF_RECORD_SAMPLE);
-	if (found != 10)
-		broken("mmap: %s; then records=%d want=10 in the target",
-		       self->error ? errno_name(self->error) : "accepted", found);
+	hold_samples(self->pair.source, &self->pair.target.ring, 10, "after the mmap");
 }
 
 PROBE_MAIN

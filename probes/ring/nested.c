@@ -46,15 +46,6 @@ FIXTURE_VARIANT_ADD(ring, nmi)
 	.needs = REQUIRE_CPU_PMU,
 };
 
-static uint64_t id_of(struct __test_metadata *_metadata, int fd)
-{
-	struct pm_counts counts;
-
-	if (pm_read_counts(fd, PERF_FORMAT_ID, &counts))
-		cannot_tell("an event's id cannot be read");
-	return counts.member[0].id;
-}
-
 FIXTURE_SETUP(ring)
 {
 	const uint64_t sample_type = PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_ID;
@@ -69,8 +60,8 @@ FIXTURE_SETUP(ring)
 	self->faults = must_watch(&attr, 0, -1, 16);
 	self->fast = must_open(&fast, 0, -1, -1, 0);
 	must_ioctl(self->fast, PERF_EVENT_IOC_SET_OUTPUT, self->faults.fd);
-	self->ids[0] = id_of(_metadata, self->faults.fd);
-	self->ids[1] = id_of(_metadata, self->fast);
+	self->ids[0] = must_counts(self->faults.fd, PERF_FORMAT_ID).member[0].id;
+	self->ids[1] = must_counts(self->fast, PERF_FORMAT_ID).member[0].id;
 }
 
 FIXTURE_TEARDOWN(ring)
@@ -102,8 +93,7 @@ TEST_F(ring, ring_stays_whole)
 		}
 	}
 	must_ioctl(self->faults.fd, PERF_EVENT_IOC_DISABLE, 0);
-	if (pm_read_counts(self->faults.fd, PERF_FORMAT_ID, &counts))
-		cannot_tell("the counter cannot be read");
+	counts = must_counts(self->faults.fd, PERF_FORMAT_ID);
 	while (seek(&self->faults, PERF_RECORD_SAMPLE, &record))
 		found[record.sample.sid.id == self->ids[1]]++;
 	if (!found[1] || found[0] > counts.member[0].value ||

@@ -48,18 +48,15 @@ TEST_F(ring, pause_stops_output)
 
 TEST_F(ring, resume_continues)
 {
-	uint64_t counted, head;
-	int found;
+	uint64_t head;
 
 	ask_ioctl(self->watch.fd, PERF_EVENT_IOC_PAUSE_OUTPUT, 1, "PAUSE_OUTPUT");
 	sample_faults(self->watch.fd, 20);
 	head = pm_ring_head(&self->watch.ring);
 	must_ioctl(self->watch.fd, PERF_EVENT_IOC_PAUSE_OUTPUT, 0);
-	counted = sample_faults(self->watch.fd, 20);
-	found = count_records(&self->watch.ring, PERF_RECORD_SAMPLE);
-	if (head || counted != 20 || found != 20)
-		broken("data_head=%" PRIu64 " in the pause, then counted=%" PRIu64
-		       " records=%d want=20", head, counted, found);
+	if (head)
+		broken("data_head=%" PRIu64 " in the pause", head);
+	hold_samples(self->watch.fd, &self->watch.ring, 20, "after resuming");
 }
 
 TEST_F(ring, unmapped_is_refused)

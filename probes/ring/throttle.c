@@ -28,8 +28,7 @@ TEST(timer_has_a_floor)
 	must_ioctl(watch.fd, PERF_EVENT_IOC_ENABLE, 0);
 	spin_ns(10000000);
 	must_ioctl(watch.fd, PERF_EVENT_IOC_DISABLE, 0);
-	if (pm_read_counts(watch.fd, attr.read_format, &counts))
-		cannot_tell("the counter cannot be read");
+	counts = must_counts(watch.fd, attr.read_format);
 	while (seek(&watch, 0, &record)) {
 		samples += record.type == PERF_RECORD_SAMPLE;
 		throttles += record.type == PERF_RECORD_THROTTLE;

@@ -56,8 +56,7 @@ static struct tally sample_fast(struct __test_metadata *_metadata)
 	must_ioctl(watch.fd, PERF_EVENT_IOC_ENABLE, 0);
 	spin_ns(BUSY_NS);
 	must_ioctl(watch.fd, PERF_EVENT_IOC_DISABLE, 0);
-	if (pm_read_counts(watch.fd, attr.read_format, &counts))
-		cannot_tell("the counter cannot be read");
+	counts = must_counts(watch.fd, attr.read_format);
 	while (seek(&watch, 0, &record)) {
 		const bool starts = record.type == PERF_RECORD_THROTTLE;
 
@@ -73,38 +72,43 @@ static struct tally sample_fast(struct __test_metadata *_metadata)
 	return tally;
 }
 
-TEST(throttled_and_released)
+FIXTURE(fast)
 {
 	struct tally tally;
+};
 
+FIXTURE_SETUP(fast)
+{
 	lower_limit(_metadata);
-	tally = sample_fast(_metadata);
-	fact_int("samples", tally.samples);
-	if (!tally.samples || !tally.throttles || !tally.unthrottles)
+	self->tally = sample_fast(_metadata);
+}
+
+FIXTURE_TEARDOWN(fast)
+{
+}
+
+TEST_F(fast, throttled_and_released)
+{
+	const struct tally *tally = &self->tally;
+
+	fact_int("samples", tally->samples);
+	if (!tally->samples || !tally->throttles || !tally->unthrottles)
 		broken("samples=%" PRIu64 " throttles=%" PRIu64 " unthrottles=%" PRIu64,
-		       tally.samples, tally.throttles, tally.unthrottles);
+		       tally->samples, tally->throttles, tally->unthrottles);
 }
 
-TEST(records_come_in_turn)
+TEST_F(fast, records_come_in_turn)
 {
-	struct tally tally;
-
-	lower_limit(_metadata);
-	tally = sample_fast(_metadata);
-	if (!tally.throttles || tally.turns_missed)
+	if (!self->tally.throttles || self->tally.turns_missed)
 		broken("%" PRIu64 " records out of turn, of %" PRIu64 " throttles",
-		       tally.turns_missed, tally.throttles);
+		       self->tally.turns_missed, self->tally.throttles);
 }
 
-TEST(records_carry_ids)
+TEST_F(fast, records_carry_ids)
 {
-	struct tally tally;
-
-	lower_limit(_metadata);
-	tally = sample_fast(_metadata);
-	if (!tally.throttles || tally.wrong_ids)
+	if (!self->tally.throttles || self->tally.wrong_ids)
 		broken("%" PRIu64 " records with another id, of %" PRIu64 " throttles",
-		       tally.wrong_ids, tally.throttles);
+		       self->tally.wrong_ids, self->tally.throttles);
 }
 
 TEST(frequency_is_refused)

@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * What if a program writes nonsense into the page it shares with the kernel? The page is writable,
+ * so every process can try: the kernel keeps its own state, and neither event nor ring suffers.
+ * Observed with 16-byte records of page faults, whose number is exact.
+ */
+#include "probe.h"
+
+PROBE(TITLE("garbage in the user page")
+      SINCE("2.6.31")
+      POINT(head_is_corrected, "garbage written over data_head is corrected by the next record")
+      POINT(tail_is_survived, "garbage in data_tail harms neither event nor ring")
+      POINT(other_fields_are_survived, "garbage in the rest of the page harms neither"))
+
+#define RECORD 16			/* a header and an address */
+
+FIXTURE(ring)
+{
+	volatile struct perf_event_mmap_page *page;
+	struct watch watch;
+};
+
+FIXTURE_SETUP(ring)
+{
+	struct perf_event_attr attr = attr_faults(PERF_SAMPLE_ADDR);
+
+	self->watch = must_watch(&attr, 0, -1, 1);
+	self->page = self->watch.ring.base;
+}
+
+FIXTURE_TEARDOWN(ring)
+{
+	pm_ring_close(&self->watch.ring);
+}
+
+TEST_F(ring, head_is_corrected)
+{
+	uint64_t counted = sample_faults(self->watch.fd, 5);
+
+	self->page->data_head = 0x123456789abcdef0;
+	counted += sample_faults(self->watch.fd, 5);
+	if (self->page->data_head != counted * RECORD || counted != 10)
+		broken("data_head=%#" PRIx64 " want=%#" PRIx64, (uint64_t)self->page->data_head,
+		       counted * RECORD);
+}
+
+/* Whatever was written: the event counts, and a reader who starts afresh finds its records. */
+static void must_still_work(struct __test_metadata *_metadata, struct watch *watch,
+			    const char *what)
+{
+	watch->ring.tail = pm_ring_head(&watch->ring);
+	pm_ring_release(&watch->ring);
+	hold_samples(watch->fd, &watch->ring, 7, what);
+}
+
+TEST_F(ring, tail_is_survived)
+{
+	static const uint64_t tails[] = { ~0ull, 1, 0x8000000000000000, 0xfffff001, 123456789 };
+	const uint64_t room = self->watch.ring.data_size / RECORD;
+
+	for (size_t i = 0; i < sizeof(tails) / sizeof(*tails); i++) {
+		self->page->data_tail = tails[i];
+		if (sample_faults(self->watch.fd, room + 1) != room + 1)
+			broken("data_tail=%#" PRIx64 ": the event stopped counting", tails[i]);
+		/* What was written meanwhile is nobody's; only a fresh start is asked for. */
+		sample_faults(self->watch.fd, 1);
+		must_still_work(_metadata, &self->watch, "silly tail");
+	}
+}
+
+TEST_F(ring, other_fields_are_survived)
+{
+	const uint64_t offset = self->page->data_offset, size = self->page->data_size;
+
+	self->page->version = ~0u;
+	self->page->compat_version = ~0u;
+	self->page->data_offset = ~0ull;
+	self->page->data_size = 12345;
+	self->page->aux_head = self->page->aux_tail = self->page->aux_offset = ~0ull;
+	self->page->aux_size = ~0ull;
+	must_still_work(_metadata, &self->watch, "garbage in the page");
+	self->page->data_offset = offset;
+	self->page->data_size = size;
+}
+
+PROBE_MAIN

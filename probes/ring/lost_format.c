@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Can a counter tell how many of its records were dropped? PERF_FORMAT_LOST gives the number at
+ * once, without waiting for space in the ring, and also of what a pause has dropped, of which no
+ * LOST record need tell.
+ * Observed by overfilling and by pausing: samples and losses together must be all that was counted.
+ * Linux commit 119a784c8127 ("perf/core: Add a new read format to get a number of lost samples")
+ * (v6.0)
+ */
+#include "probe.h"
+
+PROBE(TITLE("the read format of lost records")
+      SINCE("6.0")
+      COMMIT("119a784c8127")
+      POINT(is_exact, "PERF_FORMAT_LOST equals what does not stand in the ring")
+      POINT(counts_pause, "PERF_FORMAT_LOST counts what a paused ring drops")
+      FACT(lost_of_pause_record, int, "records", "count of the LOST record after a pause, 0: none"))
+
+#define RECORD 16
+#define EXTRA 37
+
+FIXTURE(ring)
+{
+	struct watch watch;
+};
+
+FIXTURE_SETUP(ring)
+{
+	struct perf_event_attr without = attr_faults(PERF_SAMPLE_TID), with = without;
+
+	with.read_format = PERF_FORMAT_LOST;
+	self->watch = ask_watch(&with, &without, 0, -1, 1, "PERF_FORMAT_LOST");
+}
+
+FIXTURE_TEARDOWN(ring)
+{
+	pm_ring_close(&self->watch.ring);
+}
+
+/* Cause faults and hold the number against the ring, which may take no more than `room`. */
+static void compare(struct __test_metadata *_metadata, struct watch *watch, unsigned int faults,
+		    unsigned int room)
+{
+	struct pm_counts counts;
+	uint64_t samples;
+
+	fault_enabled(watch->fd, faults);
+	samples = count_records(&watch->ring, PERF_RECORD_SAMPLE);
+	counts = must_counts(watch->fd, PERF_FORMAT_LOST);
+	if (counts.member[0].value != faults || samples > room ||
+	    samples + counts.member[0].lost != faults)
+		broken("samples=%" PRIu64 " lost=%" PRIu64 " counted=%" PRIu64 " want=%u, room=%u",
+		       samples, counts.member[0].lost, counts.member[0].value, faults, room);
+}
+
+TEST_F(ring, is_exact)
+{
+	const unsigned int room = self->watch.ring.data_size / RECORD;
+
+	compare(_metadata, &self->watch, room + EXTRA, room);
+}
+
+TEST_F(ring, counts_pause)
+{
+	struct pm_record record;
+
+	ask_ioctl(self->watch.fd, PERF_EVENT_IOC_PAUSE_OUTPUT, 1, "PAUSE_OUTPUT");
+	compare(_metadata, &self->watch, EXTRA, 0);
+	must_ioctl(self->watch.fd, PERF_EVENT_IOC_PAUSE_OUTPUT, 0);
+	fault_enabled(self->watch.fd, 1);
+	fact_int("lost_of_pause_record", seek(&self->watch, PERF_RECORD_LOST, &record) ?
+		 (int64_t)record.lost.lost : 0);
+}
+
+PROBE_MAIN
