@@ -9,59 +9,106 @@
  */
 #include "probe.h"
 
-#define ORDER(name, first, second)                                                             \
-	POINT(name, first " is answered before " second)                                       \
-	FACT(name##_errno, string, "-", "errno of a call with both mistakes")
-PROBE(TITLE("the order of checks")
-      SINCE("2.6.31")
-      ORDER(flags_before_pointer, "unknown flags (EINVAL)", "a bad pointer (EFAULT)")
-      ORDER(flags_before_size, "unknown flags (EINVAL)", "a bad size (E2BIG)")
-      ORDER(size_before_permission, "a bad size (E2BIG)", "a missing right (EACCES)")
-      ORDER(pointer_before_permission, "a bad pointer (EFAULT)", "a missing right (EACCES)")
-      ORDER(bits_before_permission, "a reserved bit (EINVAL)", "a missing right (EACCES)")
-      ORDER(permission_before_period, "a missing right (EACCES)", "a bad period (EINVAL)")
-      ORDER(permission_before_task, "a missing right (EACCES)", "a task that is none (ESRCH)")
-      ORDER(period_before_group, "a bad period (EINVAL)", "a bad group descriptor (EBADF)")
-      ORDER(group_before_task, "a bad group descriptor (EBADF)", "a task that is none (ESRCH)")
-      ORDER(task_before_event, "a task that is none (ESRCH)", "an unknown type (ENOENT)")
-      ORDER(cpu_before_event, "a CPU that is none (EINVAL)", "an unknown type (ENOENT)")
-      ORDER(event_before_cpu_right, "an unknown type (ENOENT)", "no right to a CPU (EACCES)"))
+#include <stdio.h>
 
 #define NO_TASK 0x3fffffff
 #define NO_CPU 1000000
 #define NO_FD 1000000
 #define NO_TYPE 0x7fffff00
 #define NO_FLAG (1ul << 30)
+#define BAD_POINTER ((struct perf_event_attr *)8)
+
+/* The mistakes as C would assign them to a call; forbidden: the test gives up what it may do. */
+#define BAD_PERIOD call.attr.freq = 1, call.attr.sample_freq = 1ull << 62
+#define FORBIDDEN call.attr = forbidden(_metadata)
+#define FORBIDDEN_CPU call = on_forbidden_cpu(_metadata)
+
+/* name, first errno, from what, second errno, from what, the mistakes */
+#define PAIRS(X)                                                                               \
+	X(flags_before_pointer, EINVAL, "unknown flags", EFAULT, "a bad pointer",              \
+	  (call.flags = NO_FLAG, call.where = BAD_POINTER))                                    \
+	X(flags_before_size, EINVAL, "unknown flags", E2BIG, "a bad size",                     \
+	  (call.flags = NO_FLAG, call.attr.size = 8))                                          \
+	X(size_before_permission, E2BIG, "a bad size", EACCES, "a missing right",              \
+	  (FORBIDDEN, call.attr.size = 8))                                                     \
+	X(pointer_before_permission, EFAULT, "a bad pointer", EACCES, "a missing right",       \
+	  (FORBIDDEN, call.where = BAD_POINTER))                                               \
+	X(bits_before_permission, EINVAL, "a reserved bit", EACCES, "a missing right",         \
+	  (FORBIDDEN, call.attr.read_format = 1ull << 63))                                     \
+	X(permission_before_period, EACCES, "a missing right", EINVAL, "a bad period",         \
+	  (FORBIDDEN, BAD_PERIOD))                                                             \
+	X(permission_before_task, EACCES, "a missing right", ESRCH, "a task that is none",     \
+	  (FORBIDDEN, call.pid = NO_TASK))                                                     \
+	X(period_before_group, EINVAL, "a bad period", EBADF, "a bad group descriptor",        \
+	  (BAD_PERIOD, call.group = NO_FD))                                                    \
+	X(group_before_task, EBADF, "a bad group descriptor", ESRCH, "a task that is none",    \
+	  (call.group = NO_FD, call.pid = NO_TASK))                                            \
+	X(task_before_event, ESRCH, "a task that is none", ENOENT, "an unknown type",          \
+	  (call.pid = NO_TASK, call.attr.type = NO_TYPE))                                      \
+	X(cpu_before_event, EINVAL, "a CPU that is none", ENOENT, "an unknown type",           \
+	  (call.cpu = NO_CPU, call.attr.type = NO_TYPE))                                       \
+	X(event_before_cpu_right, ENOENT, "an unknown type", EACCES, "no right to a CPU",      \
+	  (FORBIDDEN_CPU, call.attr.type = NO_TYPE))
+
+#define DECLARE(name, first, from, second, second_from, make)                                  \
+	POINT(name, from " (" #first ") is answered before " second_from " (" #second ")")     \
+	FACT(name##_errno, string, "-", "errno of a call with both mistakes")
+PROBE(TITLE("the order of checks")
+      SINCE("2.6.31")
+      PAIRS(DECLARE))
+
+struct call {
+	struct perf_event_attr attr, *where;
+	pid_t pid;
+	int cpu, group;
+	unsigned long flags;
+};
 
 static struct perf_event_attr plain(struct __test_metadata *_metadata)
 {
-	struct perf_event_attr attr = attr_software(PERF_COUNT_SW_PAGE_FAULTS);
+	struct perf_event_attr attr = must_plain();
 
-	close(must_open(&attr, 0, -1, -1, 0));
 	attr.size = PERF_ATTR_SIZE_VER0;
 	return attr;
 }
 
-/* The same, with something that an unprivileged task may not have: the test drops what it holds. */
-static struct perf_event_attr forbidden(struct __test_metadata *_metadata)
+/* From here on the test has no capability; ends it where even so the call is let through. */
+static void must_be_shut(struct __test_metadata *_metadata, const struct perf_event_attr *attr,
+			 pid_t pid, int cpu, const char *what)
 {
-	struct perf_event_attr attr = plain(_metadata), kernel = attr;
 	int answer;
 
 	if (drop_to(0) < 0)
 		cannot_tell("capabilities cannot be dropped");
-	kernel.exclude_kernel = 0;
-	answer = pm_open(&kernel, 0, -1, -1, 0);
+	answer = pm_open(attr, pid, cpu, -1, 0);
 	if (answer >= 0)
-		say_absent("at this level the kernel may be counted without a capability");
+		say_absent("at this level %s needs no capability", what);
 	if (answer != -EACCES)
-		cannot_tell("counting the kernel: %s", errno_name(answer));
-	return kernel;
+		cannot_tell("%s: %s", what, errno_name(answer));
 }
 
-static void judge(struct __test_metadata *_metadata, const char *name, int answer, int first,
-		  int second)
+static struct perf_event_attr forbidden(struct __test_metadata *_metadata)
 {
+	struct perf_event_attr attr = plain(_metadata);
+
+	attr.exclude_kernel = 0;
+	must_be_shut(_metadata, &attr, 0, -1, "counting the kernel");
+	return attr;
+}
+
+static struct call on_forbidden_cpu(struct __test_metadata *_metadata)
+{
+	struct call call = { plain(_metadata), NULL, -1, 0, -1, 0 };
+
+	must_be_shut(_metadata, &call.attr, -1, 0, "an event on a whole CPU");
+	return call;
+}
+
+static void judge(struct __test_metadata *_metadata, const char *name, struct call *call,
+		  int first, int second)
+{
+	int answer = pm_open_raw(call->where ? call->where : &call->attr, call->pid, call->cpu,
+				 call->group, call->flags);
 	char fact[64];
 
 	snprintf(fact, sizeof(fact), "%s_errno", name);
@@ -74,104 +121,13 @@ static void judge(struct __test_metadata *_metadata, const char *name, int answe
 		cannot_tell("neither of both errnos: %s", errno_name(answer));
 }
 
-#define JUDGE(name, answer, first, second) judge(_metadata, #name, answer, first, second)
-
-TEST(flags_before_pointer)
-{
-	plain(_metadata);
-	JUDGE(flags_before_pointer, pm_open_raw(NULL, 0, -1, -1, NO_FLAG), EINVAL, EFAULT);
-}
-
-TEST(flags_before_size)
-{
-	struct perf_event_attr attr = plain(_metadata);
-
-	attr.size = 8;
-	JUDGE(flags_before_size, pm_open_raw(&attr, 0, -1, -1, NO_FLAG), EINVAL, E2BIG);
-}
-
-TEST(size_before_permission)
-{
-	struct perf_event_attr attr = forbidden(_metadata);
-
-	attr.size = 8;
-	JUDGE(size_before_permission, pm_open_raw(&attr, 0, -1, -1, 0), E2BIG, EACCES);
-}
-
-TEST(pointer_before_permission)
-{
-	forbidden(_metadata);
-	JUDGE(pointer_before_permission, pm_open_raw(NULL, 0, -1, -1, 0), EFAULT, EACCES);
-}
-
-TEST(bits_before_permission)
-{
-	struct perf_event_attr attr = forbidden(_metadata);
-
-	attr.read_format = 1ull << 63;
-	JUDGE(bits_before_permission, pm_open_raw(&attr, 0, -1, -1, 0), EINVAL, EACCES);
-}
-
-TEST(permission_before_period)
-{
-	struct perf_event_attr attr = forbidden(_metadata);
-
-	attr.freq = 1;
-	attr.sample_freq = 1ull << 62;
-	JUDGE(permission_before_period, pm_open_raw(&attr, 0, -1, -1, 0), EACCES, EINVAL);
-}
-
-TEST(permission_before_task)
-{
-	struct perf_event_attr attr = forbidden(_metadata);
-
-	JUDGE(permission_before_task, pm_open_raw(&attr, NO_TASK, -1, -1, 0), EACCES, ESRCH);
-}
-
-TEST(period_before_group)
-{
-	struct perf_event_attr attr = plain(_metadata);
-
-	attr.freq = 1;
-	attr.sample_freq = 1ull << 62;
-	JUDGE(period_before_group, pm_open_raw(&attr, 0, -1, NO_FD, 0), EINVAL, EBADF);
-}
-
-TEST(group_before_task)
-{
-	struct perf_event_attr attr = plain(_metadata);
-
-	JUDGE(group_before_task, pm_open_raw(&attr, NO_TASK, -1, NO_FD, 0), EBADF, ESRCH);
-}
-
-TEST(task_before_event)
-{
-	struct perf_event_attr attr = plain(_metadata);
-
-	attr.type = NO_TYPE;
-	JUDGE(task_before_event, pm_open_raw(&attr, NO_TASK, -1, -1, 0), ESRCH, ENOENT);
-}
-
-TEST(cpu_before_event)
-{
-	struct perf_event_attr attr = plain(_metadata);
-
-	attr.type = NO_TYPE;
-	JUDGE(cpu_before_event, pm_open_raw(&attr, 0, NO_CPU, -1, 0), EINVAL, ENOENT);
-}
-
-TEST(event_before_cpu_right)
-{
-	struct perf_event_attr attr = plain(_metadata);
-	int answer;
-
-	if (drop_to(0) < 0)
-		cannot_tell("capabilities cannot be dropped");
-	answer = pm_open_raw(&attr, -1, 0, -1, 0);
-	if (answer != -EACCES)
-		say_absent("at this level a CPU may be watched without a capability");
-	attr.type = NO_TYPE;
-	JUDGE(event_before_cpu_right, pm_open_raw(&attr, -1, 0, -1, 0), ENOENT, EACCES);
-}
+#define ASK(name, first, from, second, second_from, make)                                      \
+	TEST(name)                                                                             \
+	{                                                                                      \
+		struct call call = { plain(_metadata), NULL, 0, -1, -1, 0 };                   \
+		make;                                                                          \
+		judge(_metadata, #name, &call, first, second);                                 \
+	}
+PAIRS(ASK)
 
 PROBE_MAIN

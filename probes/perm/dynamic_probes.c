@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Who may plant kernel and user probes?
+ *
+ * Each of these lets a task look into the kernel or into programs of others, so each has a gate
+ * besides the level. The gate comes before the request is looked at, so nothing is ever planted:
+ * all requests here are impossible ones. With the right to plant, the answer is another errno.
+ */
+#include "probe.h"
+
+PROBE(TITLE("the gates of dynamic probes")
+      SINCE("4.17")
+      POINT(kprobe, "a kernel probe without capabilities is EACCES")
+      NEEDS("kprobe")
+      POINT(uprobe, "a user probe without capabilities is EACCES")
+      NEEDS("uprobe")
+      FACT(uprobe_with_perfmon, enum, "-", "errno of an impossible user probe, CAP_PERFMON alone"))
+
+static int must_have(struct __test_metadata *_metadata, const char *pmu)
+{
+	int type = pm_pmu_type(pmu);
+
+	must_plain();
+	if (type < 0)
+		say_absent("no PMU named %s", pmu);
+	return type;
+}
+
+/* The probe's name is a null pointer: a request that nobody can get. */
+static int plant(int type)
+{
+	struct perf_event_attr attr = attr_of(type, 0);
+
+	return pm_open(&attr, 0, -1, -1, 0);
+}
+
+TEST(kprobe)
+{
+	int type = must_have(_metadata, "kprobe");
+
+	ASSERT_EQ(0, drop_to(0));
+	hold_rule(plant(type), EACCES, BROKEN, "a kernel probe");
+}
+
+TEST(uprobe)
+{
+	int type = must_have(_metadata, "uprobe");
+
+	if (pm_env_has_cap(probe_env(), PM_CAP_PERFMON)) {
+		ASSERT_EQ(0, drop_to(1ull << PM_CAP_PERFMON));
+		fact_str("uprobe_with_perfmon", "%s", errno_name(plant(type)));
+	}
+	ASSERT_EQ(0, drop_to(0));
+	hold_rule(plant(type), EACCES, BROKEN, "a user probe");
+}
+
+PROBE_MAIN
