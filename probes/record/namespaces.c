@@ -32,12 +32,6 @@ static struct watch watch_namespaces(struct __test_metadata *_metadata)
 	return ask_run(&attr, &without, 0, -1, 4, "namespaces");
 }
 
-static int wait_and_end(void *gate)
-{
-	gate_wait(gate);
-	return 0;
-}
-
 static ino_t ns_inode(pid_t pid, const char *name)
 {
 	char path[64];
@@ -69,39 +63,32 @@ TEST(on_fork)
 {
 	struct watch watch = watch_namespaces(_metadata);
 	struct pm_record record;
-	struct gate gate;
-	pid_t child;
+	struct worker child;
 
-	ASSERT_EQ(0, gate_init(&gate));
-	child = start_child(wait_and_end, &gate);
-	gate_open(&gate);
+	must_start(&child, WORKER_CHILD);
 	if (!seek(&watch, PERF_RECORD_NAMESPACES, &record))
 		broken("no record of a new task");
-	if (record.namespaces.pid != (uint32_t)child || record.namespaces.tid != (uint32_t)child)
+	if (record.namespaces.pid != (uint32_t)child.tid ||
+	    record.namespaces.tid != (uint32_t)child.tid)
 		broken("pid=%u tid=%u want=%d", record.namespaces.pid, record.namespaces.tid,
-		       child);
+		       child.tid);
 	if (seek(&watch, PERF_RECORD_NAMESPACES, &record))
 		broken("a second record of one new task");
-	wait_child(child);
 }
 
 TEST(inodes)
 {
 	struct watch watch = watch_namespaces(_metadata);
 	struct pm_record record;
-	struct gate gate;
-	pid_t child;
+	struct worker child;
 
-	ASSERT_EQ(0, gate_init(&gate));
-	child = start_child(wait_and_end, &gate);
+	must_start(&child, WORKER_CHILD);
 	if (!seek(&watch, PERF_RECORD_NAMESPACES, &record))
 		broken("no record of a new task");
 	fact_int("entries", record.namespaces.nr);
-	if (!ns_inode(child, "uts"))
+	if (!ns_inode(child.tid, "uts"))
 		cannot_tell("/proc/PID/ns is not readable");
-	compare(_metadata, &record, child);
-	gate_open(&gate);
-	wait_child(child);
+	compare(_metadata, &record, child.tid);
 }
 
 TEST(on_unshare)
