@@ -48,6 +48,11 @@ struct redirection {
 /* Broken unless these revents tell POLLHUP; nothing at all is a "no": older kernels do not tell. */
 #define hold_hang_up(revents, when) probe_hold_hang_up(_metadata, revents, when)
 
+/* An attr for this thread of a trace unit, whose name goes into `name`; absent without one. */
+#define must_trace(name) probe_must_trace(_metadata, name)
+/* Map an AUX area behind a watch's ring; refused, while the ring is not, it is a "no". */
+#define ask_aux(watch, pages, prot) probe_ask_aux(_metadata, watch, pages, prot)
+
 /* ---------------------------------------------------- what the macros above are made of */
 
 static inline struct watch probe_watch(struct __test_metadata *_metadata, int fd,
@@ -192,6 +197,52 @@ static inline void probe_hold_hang_up(struct __test_metadata *_metadata, int rev
 		say_no("%s: nothing is reported", when);
 	if (!(revents & POLLHUP))
 		broken("%s: revents=%#x want=%#x", when, revents, POLLHUP);
+}
+
+/* Known names, because opening every PMU there is would meet many that are none of our business. */
+static inline int is_trace_unit(const char *name, void *context)
+{
+	static const char *const names[] = { "intel_pt", "intel_bts", "arm_spe_", "cs_etm",
+					     "hisi_ptt", "arm_trbe" };
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+		if (!strncmp(name, names[i], strlen(names[i]))) {
+			snprintf(context, 64, "%s", name);
+			return 1;
+		}
+	return 0;
+}
+
+static inline struct perf_event_attr probe_must_trace(struct __test_metadata *_metadata,
+						      char name[64])
+{
+	struct perf_event_attr attr;
+
+	require(REQUIRE_PERF);
+	if (pm_pmu_each(is_trace_unit, name) != 1)
+		say_absent("no PMU with AUX data (intel_pt, intel_bts, arm_spe, cs_etm, hisi_ptt)");
+	attr = attr_of(pm_pmu_type(name), 0);
+	attr.sample_type = PERF_SAMPLE_TID;
+	attr.sample_period = 1;
+	attr.sample_id_all = 1;
+	return attr;
+}
+
+static inline void probe_ask_aux(struct __test_metadata *_metadata, struct watch *watch,
+				 size_t pages, int prot)
+{
+	volatile struct perf_event_mmap_page *page = watch->ring.base;
+	const size_t size = pages * probe_env()->page_size;
+
+	page->aux_offset = watch->ring.map_size;
+	page->aux_size = size;
+	if (mmap(NULL, size, prot, MAP_SHARED, watch->fd, watch->ring.map_size) != MAP_FAILED)
+		return;
+	if (errno == EINVAL)
+		say_no("EINVAL for the AUX area of a trace unit");
+	if (errno == EPERM)
+		say_blocked("EPERM: no locked memory left for %zu pages", pages);
+	cannot_tell("mmap of an AUX area: %s", errno_name(errno));
 }
 
 #endif

@@ -17,10 +17,6 @@ PROBE(TITLE("AUX areas and their records")
       POINT(full_area_is_truncated, "a full area is told with the flag TRUNCATED, aux_head stops")
       POINT(read_only_overwrites, "mapped for reading only, records have the flag OVERWRITE")
       POINT(start_is_told, "an ITRACE_START record names the traced task")
-      POINT(samples_hold_trace, "PERF_SAMPLE_AUX puts trace into the samples of a group member")
-      SINCE("5.5")
-      POINT(starts_paused, "aux_start_paused: nothing is traced until it is resumed")
-      SINCE("6.13")
       FACT(pmu, string, "-", "name of the PMU that was used")
       FACT(flags, int, "-", "all flags of AUX records seen, or-ed")
       FACT(hw_ids, int, "records", "AUX_OUTPUT_HW_ID records seen"))
@@ -30,53 +26,20 @@ PROBE(TITLE("AUX areas and their records")
 
 FIXTURE(trace)
 {
-	struct perf_event_attr attr;
 	struct watch watch;
 	volatile struct perf_event_mmap_page *page;
 	uint64_t covered, flags, starts, gaps, hw_ids;
 };
 
-/* Known names, because opening every PMU there is would meet many that are none of our business. */
-static int is_aux_pmu(const char *name, void *context)
-{
-	static const char *const names[] = { "intel_pt", "intel_bts", "arm_spe_", "cs_etm",
-					     "hisi_ptt", "arm_trbe" };
-
-	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
-		if (!strncmp(name, names[i], strlen(names[i]))) {
-			if (strlen(name) < 64)
-				strcpy(context, name);
-			return 1;
-		}
-	return 0;
-}
-
-static int map_aux(FIXTURE_DATA(trace) *self, int prot)
-{
-	const size_t unit = probe_env()->page_size;
-	void *area;
-
-	self->page = self->watch.ring.base;
-	self->page->aux_offset = (1 + DATA_PAGES) * unit;
-	self->page->aux_size = AUX_PAGES * unit;
-	area = mmap(NULL, AUX_PAGES * unit, prot, MAP_SHARED, self->watch.fd,
-		    (1 + DATA_PAGES) * unit);
-	return area == MAP_FAILED ? -errno : 0;
-}
-
 FIXTURE_SETUP(trace)
 {
-	char name[64] = "";
+	struct perf_event_attr attr;
+	char name[64];
 
-	require(REQUIRE_PERF);
-	if (pm_pmu_each(is_aux_pmu, name) != 1)
-		say_absent("no PMU with AUX data (intel_pt, intel_bts, arm_spe, cs_etm, hisi_ptt)");
+	attr = must_trace(name);
 	fact_str("pmu", "%s", name);
-	self->attr = attr_of(pm_pmu_type(name), 0);
-	self->attr.sample_type = PERF_SAMPLE_TID;
-	self->attr.sample_period = 1;
-	self->attr.sample_id_all = 1;
-	self->watch = must_watch(&self->attr, 0, -1, DATA_PAGES);
+	self->watch = must_watch(&attr, 0, -1, DATA_PAGES);
+	self->page = self->watch.ring.base;
 }
 
 FIXTURE_TEARDOWN(trace)
@@ -105,21 +68,9 @@ static void trace(struct __test_metadata *_metadata, FIXTURE_DATA(trace) *self, 
 	fact_int("flags", self->flags);
 }
 
-static void must_map_aux(struct __test_metadata *_metadata, FIXTURE_DATA(trace) *self, int prot)
-{
-	int error = map_aux(self, prot);
-
-	if (error == -EINVAL)
-		say_no("EINVAL for the AUX area of a trace unit");
-	if (error == -EPERM)
-		say_blocked("EPERM: no locked memory left for %d pages", AUX_PAGES);
-	if (error)
-		cannot_tell("mmap of an AUX area: %s", errno_name(error));
-}
-
 TEST_F(trace, area_is_filled)
 {
-	must_map_aux(_metadata, self, PROT_READ | PROT_WRITE);
+	ask_aux(&self->watch, AUX_PAGES, PROT_READ | PROT_WRITE);
 	trace(_metadata, self, 3000000);
 	fact_int("hw_ids", self->hw_ids);
 	if (!self->page->aux_head)
@@ -128,7 +79,7 @@ TEST_F(trace, area_is_filled)
 
 TEST_F(trace, records_cover_the_area)
 {
-	must_map_aux(_metadata, self, PROT_READ | PROT_WRITE);
+	ask_aux(&self->watch, AUX_PAGES, PROT_READ | PROT_WRITE);
 	trace(_metadata, self, 3000000);
 	if (!self->covered || self->gaps || self->covered != self->page->aux_head)
 		broken("records cover %" PRIu64 " bytes with %" PRIu64 " gaps, aux_head=%" PRIu64,
@@ -139,7 +90,7 @@ TEST_F(trace, full_area_is_truncated)
 {
 	const uint64_t room = AUX_PAGES * probe_env()->page_size;
 
-	must_map_aux(_metadata, self, PROT_READ | PROT_WRITE);
+	ask_aux(&self->watch, AUX_PAGES, PROT_READ | PROT_WRITE);
 	for (int round = 0; round < 10 && !(self->flags & PERF_AUX_FLAG_TRUNCATED); round++)
 		trace(_metadata, self, 10000000);
 	if (!(self->flags & PERF_AUX_FLAG_TRUNCATED) || self->page->aux_head > room)
@@ -149,7 +100,7 @@ TEST_F(trace, full_area_is_truncated)
 
 TEST_F(trace, read_only_overwrites)
 {
-	must_map_aux(_metadata, self, PROT_READ);
+	ask_aux(&self->watch, AUX_PAGES, PROT_READ);
 	trace(_metadata, self, 5000000);
 	if (!(self->flags & PERF_AUX_FLAG_OVERWRITE))
 		broken("flags=%#" PRIx64 " want OVERWRITE", self->flags);
@@ -157,58 +108,10 @@ TEST_F(trace, read_only_overwrites)
 
 TEST_F(trace, start_is_told)
 {
-	must_map_aux(_metadata, self, PROT_READ | PROT_WRITE);
+	ask_aux(&self->watch, AUX_PAGES, PROT_READ | PROT_WRITE);
 	trace(_metadata, self, 3000000);
 	if (!self->starts)
 		say_no("no ITRACE_START record of this thread");
-}
-
-TEST_F(trace, samples_hold_trace)
-{
-	struct perf_event_attr without = attr_faults(PERF_SAMPLE_TID), with = without;
-	struct watch member = self->watch;
-	struct pm_record record;
-	uint64_t bytes = 0;
-	int control;
-
-	must_map_aux(_metadata, self, PROT_READ);
-	without.disabled = with.disabled = 0;
-	with.sample_type |= PERF_SAMPLE_AUX;
-	with.aux_sample_size = 256;
-	control = must_open(&without, 0, -1, self->watch.fd, 0);
-	close(control);
-	member.fd = pm_open(&with, 0, -1, self->watch.fd, 0);
-	if (member.fd < 0) {
-		struct finding finding;
-
-		classify_asked(-member.fd, "PERF_SAMPLE_AUX", &with, 0, -1, &finding);
-		speak(&finding);
-	}
-	must_map(member.fd, DATA_PAGES, &member.ring);
-	pm_format_of(&with, &member.format);
-	sample_faults(self->watch.fd, 20);
-	while (seek(&member, PERF_RECORD_SAMPLE, &record))
-		bytes += record.sample.aux_size;
-	if (!bytes)
-		broken("20 samples hold no trace");
-}
-
-TEST_F(trace, starts_paused)
-{
-	struct perf_event_attr with = self->attr;
-
-	must_map_aux(_metadata, self, PROT_READ | PROT_WRITE);
-	trace(_metadata, self, 3000000);
-	if (!self->page->aux_head)
-		broken("aux_head=0 after 3 ms of work without a pause");
-	close(self->watch.fd);
-	with.aux_start_paused = 1;
-	self->watch = ask_watch(&with, &self->attr, 0, -1, DATA_PAGES, "aux_start_paused");
-	must_map_aux(_metadata, self, PROT_READ | PROT_WRITE);
-	trace(_metadata, self, 3000000);
-	if (self->page->aux_head)
-		broken("aux_head=%" PRIu64 " although it starts paused",
-		       (uint64_t)self->page->aux_head);
 }
 
 PROBE_MAIN

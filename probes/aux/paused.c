@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Can a trace start paused? With aux_start_paused the unit is armed but silent until another
+ * event of its group resumes it: tracing that begins at the interesting place.
+ * Observed by aux_head, which moves without the pause and must not with it.
+ */
+#include "probe.h"
+
+PROBE(TITLE("a trace that starts paused")
+      SINCE("6.13")
+      NEEDS("aux")
+      POINT(starts_paused, "aux_start_paused: nothing is traced until it is resumed"))
+
+#define DATA_PAGES 8
+#define AUX_PAGES 16
+
+/* How far an event's trace gets in 3 ms of work. */
+static uint64_t trace(struct __test_metadata *_metadata, struct watch *watch)
+{
+	ask_aux(watch, AUX_PAGES, PROT_READ | PROT_WRITE);
+	must_ioctl(watch->fd, PERF_EVENT_IOC_ENABLE, 0);
+	spin_ns(3000000);
+	must_ioctl(watch->fd, PERF_EVENT_IOC_DISABLE, 0);
+	return ((volatile struct perf_event_mmap_page *)watch->ring.base)->aux_head;
+}
+
+TEST(starts_paused)
+{
+	struct perf_event_attr without, with;
+	struct watch watch;
+	char name[64];
+	uint64_t head;
+
+	without = must_trace(name);
+	watch = must_watch(&without, 0, -1, DATA_PAGES);
+	if (!trace(_metadata, &watch))
+		cannot_tell("aux_head=0 after 3 ms of work without a pause");
+	must_close(watch.fd);
+	with = without;
+	with.aux_start_paused = 1;
+	watch = ask_watch(&with, &without, 0, -1, DATA_PAGES, "aux_start_paused");
+	head = trace(_metadata, &watch);
+	if (head)
+		broken("aux_head=%" PRIu64 " although it starts paused", head);
+}
+
+PROBE_MAIN
