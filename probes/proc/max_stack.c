@@ -11,7 +11,7 @@
 PROBE(TITLE("the depth of call chains")
       SINCE("4.8")
       COMMIT("97c79a38cd45")
-      POINT(up_to_limit, "sample_max_stack of the limit is accepted")
+      POINT(up_to_limit, "sample_max_stack of the limit is accepted, and a chain is sampled")
       POINT(beyond_limit, "sample_max_stack of one more is EOVERFLOW")
       POINT(busy, "the setting cannot be written while a call chain event is open: EBUSY")
       NEEDS("root")
@@ -35,9 +35,15 @@ TEST(up_to_limit)
 {
 	int64_t limit;
 	struct perf_event_attr attr = chain(_metadata, &limit), plain = attr;
+	struct pm_record record;
+	struct watch watch;
 
 	attr.sample_max_stack = limit > UINT16_MAX ? UINT16_MAX : limit;
-	close(ask_open(&attr, &plain, 0, -1, "sample_max_stack"));
+	watch = ask_watch(&attr, &plain, 0, -1, 2, "sample_max_stack");
+	must_ioctl(watch.fd, PERF_EVENT_IOC_ENABLE, 0);
+	ASSERT_EQ(0, cause_faults(1));
+	if (!seek(&watch, PERF_RECORD_SAMPLE, &record) || record.sample.callchain_nr < 2)
+		broken("no sample with a call chain");
 }
 
 TEST(beyond_limit)

@@ -8,16 +8,21 @@
  */
 #include "probe.h"
 
+#include <stdio.h>
+
 PROBE(TITLE("the interval of multiplexing")
       SINCE("3.11")
       COMMIT("62b856397927")
       POINT(readable, "a PMU shows an interval of at least 1 ms")
       FACT(interval, int, "ms", "perf_event_mux_interval_ms")
       FACT(pmu, string, "-", "the PMU asked: the core's, or software where there is none")
+      POINT(all, "the interval of each PMU is a number, and where it is 0, no turns are taken")
       POINT(writable, "the value that is there can be written")
       NEEDS("root")
       POINT(zero_refused, "0 ms is refused with EINVAL")
       NEEDS("root"))
+
+#define DEVICES "/sys/bus/event_source/devices"
 
 static int64_t interval_of(struct __test_metadata *_metadata, char *path, size_t size)
 {
@@ -28,7 +33,7 @@ static int64_t interval_of(struct __test_metadata *_metadata, char *path, size_t
 	if (pm_pmu_core(name, sizeof(name)) < 0)
 		strcpy(name, "software");
 	fact_str("pmu", "%s", name);
-	snprintf(path, size, "/sys/bus/event_source/devices/%s/perf_event_mux_interval_ms", name);
+	snprintf(path, size, DEVICES "/%s/perf_event_mux_interval_ms", name);
 	error = pm_read_number(path, &value);
 	if (error == -ENOENT)
 		say_absent("no perf_event_mux_interval_ms of PMU %s", name);
@@ -47,6 +52,32 @@ TEST(readable)
 	fact_int("interval", value);
 	if (value < 1)
 		broken("interval=%" PRId64 " want>=1", value);
+}
+
+static int look(const char *pmu, void *context)
+{
+	char path[160];
+	int64_t value;
+	int *seen = context, error;
+
+	snprintf(path, sizeof(path), DEVICES "/%.64s/perf_event_mux_interval_ms", pmu);
+	error = pm_read_number(path, &value);
+	if (error == -ENOENT)
+		return 0;
+	++*seen;
+	return error || value < 0 ? -EINVAL : 0;
+}
+
+TEST(all)
+{
+	int seen = 0, error = pm_pmu_each(look, &seen);
+
+	if (error == -EINVAL)
+		broken("PMU %d with an interval shows no number", seen);
+	if (error < 0)
+		say_blocked("%s: " DEVICES " is not to be seen here", errno_name(error));
+	if (!seen)
+		say_absent("no PMU here has an interval");
 }
 
 TEST(writable)

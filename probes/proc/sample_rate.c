@@ -11,7 +11,7 @@ PROBE(TITLE("the sampling rate")
       SINCE("2.6.32")
       POINT(up_to_limit, "a frequency of the limit is accepted")
       POINT(beyond_limit, "a frequency of one more is EINVAL")
-      POINT(period_unbounded, "the limit is for frequencies: a period of 1 is accepted")
+      POINT(period_unbounded, "the limit is for frequencies: a period of 1 is accepted and samples all")
       POINT(nonsense_refused, "a word instead of a number cannot be set: EINVAL")
       NEEDS("root")
       FACT(limit, int, "Hz", "perf_event_max_sample_rate")
@@ -23,23 +23,20 @@ PROBE(TITLE("the sampling rate")
 /* The answer to a frequency that far above the limit, while the limit did not move: 0 or -errno */
 static int answer(struct __test_metadata *_metadata, int above, int64_t *ret_limit)
 {
-	struct perf_event_attr attr = attr_software(PERF_COUNT_SW_PAGE_FAULTS);
+	struct perf_event_attr attr = must_plain();
 	int64_t before, after;
-	int fd;
+	int error;
 
-	close(must_open(&attr, 0, -1, -1, 0));
 	for (int round = 0; round < 100; round++) {
 		if (pm_read_number(RATE, &before) < 0)
 			say_absent("perf_event_max_sample_rate is not there or not readable");
 		attr.freq = 1;
 		attr.sample_freq = before + above;
-		fd = pm_open(&attr, 0, -1, -1, 0);
-		if (fd >= 0)
-			close(fd);
+		error = answer_to(&attr);
 		pm_read_number(RATE, &after);
 		if (before == after) {
 			*ret_limit = before;
-			return fd < 0 ? fd : 0;
+			return error;
 		}
 	}
 	cannot_tell("the limit does not stand still");
@@ -67,10 +64,15 @@ TEST(beyond_limit)
 
 TEST(period_unbounded)
 {
-	struct perf_event_attr plain = attr_software(PERF_COUNT_SW_PAGE_FAULTS), attr = plain;
+	struct perf_event_attr plain = attr_software(PERF_COUNT_SW_PAGE_FAULTS);
+	struct perf_event_attr attr = attr_faults(PERF_SAMPLE_TID);
+	struct watch watch = ask_watch(&attr, &plain, 0, -1, 4, "a period of 1");
+	int samples;
 
-	attr.sample_period = 1;
-	close(ask_open(&attr, &plain, 0, -1, "a period of 1"));
+	must_ioctl(watch.fd, PERF_EVENT_IOC_ENABLE, 0);
+	samples = samples_of_faults(&watch, NULL, 16);
+	if (samples != 16)
+		broken("samples=%d want=16", samples);
 }
 
 TEST(nonsense_refused)
