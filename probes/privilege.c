@@ -11,7 +11,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -19,7 +21,10 @@
 #include <linux/capability.h>
 
 #include "../lib/pm_sys.h"
+#include "deed.h"
+#include "deed.h"
 #include "privilege.h"
+#include "verdict.h"
 
 int drop_privileges(unsigned int uid)
 {
@@ -52,6 +57,89 @@ int drop_to(uint64_t keep)
 	if (syscall(SYS_capset, &header, data) < 0)
 		return -errno;
 	return 0;
+}
+
+struct asked {
+	const struct perf_event_attr *attr;
+	pid_t pid;
+	int cpu;
+};
+
+#define ACCEPTED 200
+#define NOT_EVEN_ITSELF 201
+
+static int open_stripped(void *argument)
+{
+	const struct perf_event_attr faults = attr_software(PERF_COUNT_SW_PAGE_FAULTS);
+	const struct asked *asked = argument;
+	int fd;
+
+	if (drop_privileges(65531) || pm_open(&faults, 0, -1, -1, 0) < 0)
+		return NOT_EVEN_ITSELF;
+	fd = pm_open(asked->attr, asked->pid, asked->cpu, -1, 0);
+	return fd < 0 ? -fd : ACCEPTED;
+}
+
+int open_as_stranger(const struct perf_event_attr *attr, pid_t pid, int cpu)
+{
+	struct asked asked = { attr, pid, cpu };
+	int status = wait_child(start_child(open_stripped, &asked));
+
+	return status == ACCEPTED ? 0 : status == NOT_EVEN_ITSELF ? 1 : status < 0 ? status : -status;
+}
+
+/* --------------------------------------------------------------------------------- gates */
+
+const struct level_rule level_rules[] = {
+	[GATE_EVENT] = { "an event of one's own", 2, EACCES },
+	[GATE_KERNEL] = { "an event that counts the kernel", 1, EACCES },
+	[GATE_CPU] = { "an event on a whole CPU", 0, EACCES },
+	[GATE_PAYLOAD] = { "the payload of a tracepoint", -1, EPERM },
+	[GATE_MLOCK] = { "a ring beyond the budget", -1, EPERM },
+};
+
+/* The budget is that of possible CPUs at most, so a CPU coming online does not matter. */
+size_t pages_beyond_budget(void)
+{
+	const struct pm_env *env = probe_env();
+	size_t pages = 1;
+
+	while (pages * env->page_size <= (uint64_t)env->mlock_kb * 1024 * env->cpus_possible)
+		pages *= 2;
+	return pages;
+}
+
+static int map_beyond_budget(int fd)
+{
+	struct pm_ring ring;
+	int error;
+
+	setrlimit(RLIMIT_MEMLOCK, &(struct rlimit){ 0, 0 });
+	error = pm_ring_open(fd, pages_beyond_budget(), PROT_READ | PROT_WRITE, &ring);
+	if (!error)
+		pm_ring_close(&ring);
+	return error;
+}
+
+int knock(enum level_gate gate, int tracepoint)
+{
+	struct perf_event_attr attr = attr_faults(0);
+	const bool cpu_wide = gate == GATE_CPU;
+	int fd, error;
+
+	if (gate == GATE_KERNEL)
+		attr.exclude_kernel = 0;
+	if (gate == GATE_PAYLOAD) {
+		attr.type = PERF_TYPE_TRACEPOINT;
+		attr.config = tracepoint;
+		attr.sample_type = PERF_SAMPLE_RAW;
+	}
+	fd = pm_open(&attr, cpu_wide ? -1 : 0, cpu_wide ? move_to_nth_cpu(0) : -1, -1, 0);
+	if (fd < 0)
+		return fd;
+	error = gate == GATE_MLOCK ? map_beyond_budget(fd) : 0;
+	close(fd);
+	return error;
 }
 
 /* -------------------------------------------------------------------------- putting back */

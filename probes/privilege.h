@@ -5,7 +5,11 @@
 #ifndef PRIVILEGE_H
 #define PRIVILEGE_H
 
+#include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
+
+struct perf_event_attr;
 
 /* Make this process a stranger: that uid if it is root's, no capabilities. Returns 0 or -errno. */
 int drop_privileges(unsigned int uid);
@@ -15,6 +19,27 @@ int drop_privileges(unsigned int uid);
  * rest of this test. What probe_env() says was read before. Returns 0 or -errno.
  */
 int drop_to(uint64_t keep);
+
+/*
+ * How the kernel answers an open by a task without any privilege, a child of ours: 0 when it
+ * accepts, -errno; 1 when such a task may not even count its own page faults.
+ */
+int open_as_stranger(const struct perf_event_attr *attr, pid_t pid, int cpu);
+
+/*
+ * The gates of perf_event_paranoid: open without a capability up to that level, and shut above it
+ * with that errno. knock() asks for what a gate guards, for this task: 0, closed again, or -errno.
+ */
+enum level_gate { GATE_EVENT, GATE_KERNEL, GATE_CPU, GATE_PAYLOAD, GATE_MLOCK };
+struct level_rule {
+	const char *what;
+	int open_up_to, refusal;
+};
+extern const struct level_rule level_rules[];
+/* `tracepoint` is an id, needed for GATE_PAYLOAD, and read while it may be. */
+int knock(enum level_gate gate, int tracepoint);
+/* The pages of the smallest ring that is beyond the memory budget of any user. */
+size_t pages_beyond_budget(void);
 
 /*
  * Put a small file of /proc/sys or /sys back to what it holds now when this program ends: at its

@@ -9,8 +9,6 @@
  */
 #include "probe.h"
 
-#include <sys/resource.h>
-
 /* name, errno, what is wrong, pages, flags, first page, descriptor */
 #define MISTAKES(X)                                                                            \
 	X(private_mapping, EINVAL, "a private mapping", 2, MAP_PRIVATE, 0, fd)                 \
@@ -64,25 +62,15 @@ static int map(int event, size_t pages, int flags, off_t first)
 	}
 MISTAKES(ASK)
 
-/*
- * Twice the budget of all CPUs cannot fit, whatever else this user has mapped. The budget is that
- * of possible CPUs at most, so a CPU coming online does not matter.
- */
 TEST(budget)
 {
 	const struct pm_env *env = probe_env();
-	struct pm_ring ring;
-	size_t pages = 1;
 
 	prepare(_metadata);
 	if (!env->paranoid_present || env->paranoid < 0 || env->mlock_kb < 0)
 		say_absent("no memory budget at this level");
-	while (pages * env->page_size <= (uint64_t)env->mlock_kb * 1024 * env->cpus_possible)
-		pages *= 2;
 	ASSERT_EQ(0, drop_to(0));
-	setrlimit(RLIMIT_MEMLOCK, &(struct rlimit){ 0, 0 });
-	refused(_metadata, pm_ring_open(fd, pages, PROT_READ | PROT_WRITE, &ring), EPERM,
-		"a ring beyond the budget");
+	refused(_metadata, knock(GATE_MLOCK, 0), EPERM, "a ring beyond the budget");
 }
 
 PROBE_MAIN

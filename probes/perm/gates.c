@@ -8,8 +8,6 @@
  */
 #include "probe.h"
 
-#include <sys/resource.h>
-
 #define AS(name)                                                                               \
 	POINT(name.any_event, "a user-mode event of one's own: EACCES above level 2 only")    \
 	POINT(name.kernel, "an event that counts the kernel: EACCES above level 1")            \
@@ -65,71 +63,61 @@ FIXTURE_TEARDOWN(as)
 {
 }
 
-static void judge(struct __test_metadata *_metadata, int answer, bool allowed, int want,
-		  const char *what)
+/* Where the level or a capability opens the gate, a refusal is policy that is not the level's. */
+static void judge(struct __test_metadata *_metadata, int answer, enum level_gate gate, bool allowed)
 {
+	const struct level_rule *rule = &level_rules[gate];
 	struct finding finding;
 
-	if (allowed && answer >= 0)
-		return;
+	if (!allowed && answer == 0)
+		broken("%s: accepted, want %s", rule->what, errno_name(rule->refusal));
 	if (!allowed)
-		hold_rule(answer, want, BROKEN, what);
-	if (!allowed)
+		hold_rule(answer, rule->refusal, BROKEN, rule->what);
+	if (!allowed || answer == 0)
 		return;
-	classify_setup(-answer, NULL, 0, -1, &finding);	/* policy that is not the level's */
+	classify_setup(-answer, NULL, 0, -1, &finding);
 	speak(&finding);
 }
 
 TEST_F(as, any_event)
 {
-	struct perf_event_attr attr = attr_software(PERF_COUNT_SW_PAGE_FAULTS);
-	int answer = pm_open(&attr, 0, -1, -1, 0);
+	int answer = knock(GATE_EVENT, 0);
 
 	if (!variant->drop)
 		fact_int("level", self->level);
 	if (self->level > 2 && !self->admin) {
 		fact_bool("vendor_level", answer < 0);
-		if (answer >= 0)	/* mainline: all levels above 2 are 2 */
+		if (answer == 0)	/* mainline: all levels above 2 are 2 */
 			return;
 	}
-	judge(_metadata, answer, self->level <= 2 || self->admin, EACCES, "an event of one's own");
+	judge(_metadata, answer, GATE_EVENT, self->level <= 2 || self->admin);
+}
+
+static void ask_gate(struct __test_metadata *_metadata, const FIXTURE_DATA(as) *self,
+		     enum level_gate gate)
+{
+	must_plain();
+	judge(_metadata, knock(gate, self->tracepoint), gate,
+	      self->level <= level_rules[gate].open_up_to || self->perfmon);
 }
 
 TEST_F(as, kernel)
 {
-	struct perf_event_attr attr = attr_software(PERF_COUNT_SW_PAGE_FAULTS);
-
-	close(must_open(&attr, 0, -1, -1, 0));
-	attr.exclude_kernel = 0;
-	judge(_metadata, pm_open(&attr, 0, -1, -1, 0), self->level <= 1 || self->perfmon, EACCES,
-	      "an event that counts the kernel");
+	ask_gate(_metadata, self, GATE_KERNEL);
 }
 
 TEST_F(as, cpu_wide)
 {
-	struct perf_event_attr attr = attr_software(PERF_COUNT_SW_PAGE_FAULTS);
-	int cpu = move_to_nth_cpu(0);
-
-	close(must_open(&attr, 0, -1, -1, 0));
-	judge(_metadata, pm_open(&attr, -1, cpu, -1, 0), self->level <= 0 || self->perfmon,
-	      EACCES, "an event on a whole CPU");
+	ask_gate(_metadata, self, GATE_CPU);
 }
 
 TEST_F(as, raw_tracepoint)
 {
-	struct perf_event_attr attr = attr_faults(PERF_SAMPLE_RAW);
-
 	if (self->tracepoint < 0) {		/* asked for before capabilities were dropped */
 		require(REQUIRE_TRACEFS);
 		say_absent("no tracepoint sched:sched_switch");
 	}
-	attr.type = PERF_TYPE_TRACEPOINT;
-	attr.config = self->tracepoint;
-	attr.sample_type = 0;
-	close(must_open(&attr, 0, -1, -1, 0));
-	attr.sample_type = PERF_SAMPLE_RAW;
-	judge(_metadata, pm_open(&attr, 0, -1, -1, 0), self->level <= -1 || self->perfmon, EPERM,
-	      "the payload of sched_switch");
+	ask_gate(_metadata, self, GATE_PAYLOAD);
 }
 
 TEST_F(as, mlock)
@@ -137,24 +125,15 @@ TEST_F(as, mlock)
 	const struct pm_env *env = probe_env();
 	const bool allowed = self->level <= -1 ||
 			     (!variant->drop && pm_env_has_cap(env, PM_CAP_IPC_LOCK));
-	const uint64_t budget = (uint64_t)env->mlock_kb * 1024 * env->cpus_online;
-	struct perf_event_attr attr = attr_faults(0);
-	struct pm_ring ring;
-	size_t pages = 1;
-	int fd = must_open(&attr, 0, -1, -1, 0), error;
+	size_t bytes;
 
+	must_plain();
 	if (env->mlock_kb < 0)
 		say_absent("perf_event_mlock_kb is not there or not readable");
-	while (pages * env->page_size <= budget)
-		pages *= 2;
-	if (allowed && pages * env->page_size > 16u << 20)
-		say_absent("a ring beyond the budget would take %zu MiB",
-			   pages * env->page_size >> 20);
-	setrlimit(RLIMIT_MEMLOCK, &(struct rlimit){ 0, 0 });
-	error = pm_ring_open(fd, pages, PROT_READ | PROT_WRITE, &ring);
-	if (allowed && error == -ENOMEM)
-		cannot_tell("ENOMEM for a ring of %zu pages", pages);
-	judge(_metadata, error, allowed, EPERM, "a ring beyond the budget");
+	bytes = pages_beyond_budget() * env->page_size;
+	if (allowed && bytes > 16u << 20)
+		say_absent("a ring beyond the budget would take %zu MiB", bytes >> 20);
+	judge(_metadata, knock(GATE_MLOCK, 0), GATE_MLOCK, allowed);
 }
 
 PROBE_MAIN

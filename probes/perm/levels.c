@@ -8,8 +8,6 @@
  */
 #include "probe.h"
 
-#include <sys/resource.h>
-
 #define PARANOID "/proc/sys/kernel/perf_event_paranoid"
 
 #define LEVEL(name)                                                                            \
@@ -76,113 +74,90 @@ FIXTURE_TEARDOWN(level)
 }
 
 /* As nobody, without capabilities: shut means that errno, open means open. */
-static void judge(struct __test_metadata *_metadata, int answer, bool open, int want,
-		  const char *what)
+static void judge(struct __test_metadata *_metadata, int answer, enum level_gate gate, int level)
 {
+	const struct level_rule *rule = &level_rules[gate];
+	const bool open = level <= rule->open_up_to;
+
 	if (open && answer < 0)
-		broken("%s: errno=%s, want open", what, errno_name(answer));
-	if (!open && answer != -want)
-		broken("%s: %s, want %s", what, answer < 0 ? errno_name(answer) : "open",
-		       errno_name(want));
+		broken("%s: errno=%s, want open", rule->what, errno_name(answer));
+	if (!open && answer != -rule->refusal)
+		broken("%s: %s, want %s", rule->what, answer < 0 ? errno_name(answer) : "open",
+		       errno_name(rule->refusal));
 }
 
-static void nobody(struct __test_metadata *_metadata)
+static int knock_as_nobody(struct __test_metadata *_metadata, enum level_gate gate, int tracepoint)
 {
 	if (drop_to(0) < 0)
 		cannot_tell("capabilities cannot be dropped");
-}
-
-static struct perf_event_attr plain(struct __test_metadata *_metadata)
-{
-	struct perf_event_attr attr = attr_faults(0);
-	int answer;
-
-	nobody(_metadata);
-	answer = pm_open(&attr, 0, -1, -1, 0);
-	if (answer == -EACCES)
-		say_blocked("EACCES: this level refuses nobody every event");
-	if (answer < 0)
-		cannot_tell("a user-mode event: %s", errno_name(answer));
-	close(answer);
-	return attr;
+	return knock(gate, tracepoint);
 }
 
 TEST_F(level, any_event)
 {
-	struct perf_event_attr attr = attr_faults(0);
-	int answer;
+	int answer = knock_as_nobody(_metadata, GATE_EVENT, 0);
 
-	nobody(_metadata);
-	answer = pm_open(&attr, 0, -1, -1, 0);
 	if (variant->level > 2) {
 		fact_str(variant->level == 3 ? "nobody_at_3" : "nobody_at_4", "%s",
 			 answer < 0 ? errno_name(answer) : "opens");
-		if (answer >= 0)	/* mainline: all levels above 2 are 2 */
+		if (answer == 0)	/* mainline: all levels above 2 are 2 */
 			return;
 	}
-	judge(_metadata, answer, variant->level <= 2, EACCES, "an event of one's own");
+	judge(_metadata, answer, GATE_EVENT, variant->level);
+}
+
+/* A gate is only asked about where nobody may have an event at all. */
+static void ask_gate(struct __test_metadata *_metadata, enum level_gate gate, int tracepoint,
+		     int level)
+{
+	int answer = knock_as_nobody(_metadata, GATE_EVENT, 0);
+
+	if (answer == -EACCES)
+		say_blocked("EACCES: this level refuses nobody every event");
+	if (answer < 0)
+		cannot_tell("a user-mode event: %s", errno_name(answer));
+	judge(_metadata, knock(gate, tracepoint), gate, level);
 }
 
 TEST_F(level, kernel)
 {
-	struct perf_event_attr attr = plain(_metadata);
-
-	attr.exclude_kernel = 0;
-	judge(_metadata, pm_open(&attr, 0, -1, -1, 0), variant->level <= 1, EACCES, "the kernel");
+	ask_gate(_metadata, GATE_KERNEL, 0, variant->level);
 }
 
 TEST_F(level, cpu_wide)
 {
-	struct perf_event_attr attr = plain(_metadata);
-
-	judge(_metadata, pm_open(&attr, -1, move_to_nth_cpu(0), -1, 0), variant->level <= 0,
-	      EACCES, "a whole CPU");
+	ask_gate(_metadata, GATE_CPU, 0, variant->level);
 }
 
 TEST_F(level, raw_tracepoint)
 {
-	struct perf_event_attr attr;
-
 	require(REQUIRE_TRACEFS);
-	attr = plain(_metadata);
-	attr.type = PERF_TYPE_TRACEPOINT;
-	attr.config = self->tracepoint;
-	attr.sample_type = PERF_SAMPLE_RAW;
-	judge(_metadata, pm_open(&attr, 0, -1, -1, 0), variant->level <= -1, EPERM, "payload");
+	ask_gate(_metadata, GATE_PAYLOAD, self->tracepoint, variant->level);
 }
 
 TEST_F(level, mlock)
 {
-	const struct pm_env *env = probe_env();
-	struct perf_event_attr attr = plain(_metadata);
-	struct pm_ring ring;
-	size_t pages = 1;
+	const size_t bytes = pages_beyond_budget() * probe_env()->page_size;
 
-	while (pages * env->page_size <= (uint64_t)env->mlock_kb * 1024 * env->cpus_online)
-		pages *= 2;
-	if (pages * env->page_size > 16u << 20)
-		say_absent("a ring beyond the budget would take %zu MiB",
-			   pages * env->page_size >> 20);
-	setrlimit(RLIMIT_MEMLOCK, &(struct rlimit){ 0, 0 });
-	judge(_metadata, pm_ring_open(must_open(&attr, 0, -1, -1, 0), pages,
-				      PROT_READ | PROT_WRITE, &ring),
-	      variant->level <= -1, EPERM, "a ring beyond the budget");
+	if (bytes > 16u << 20)
+		say_absent("a ring beyond the budget would take %zu MiB", bytes >> 20);
+	ask_gate(_metadata, GATE_MLOCK, 0, variant->level);
 }
 
 TEST_F(level, perfmon)
 {
-	struct perf_event_attr attr = attr_faults(0);
 	int answer;
 
 	if (drop_to(1ull << PM_CAP_PERFMON) < 0)
 		say_no("this kernel knows no CAP_PERFMON");
-	answer = pm_open(&attr, 0, -1, -1, 0);
+	answer = knock(GATE_EVENT, 0);
 	if (variant->level > 2)
 		fact_str(variant->level == 3 ? "perfmon_at_3" : "perfmon_at_4", "%s",
 			 answer < 0 ? errno_name(answer) : "opens");
 	if (variant->level > 2 && answer == -EACCES)	/* some vendors want CAP_SYS_ADMIN */
 		return;
-	judge(_metadata, answer, true, 0, "an event with CAP_PERFMON");
+	if (answer < 0)
+		broken("an event with CAP_PERFMON: errno=%s, want open", errno_name(answer));
 }
 
 PROBE_MAIN
