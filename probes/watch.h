@@ -38,6 +38,8 @@ struct redirection {
 
 /* Open and redirect such a pair of one attr. */
 #define must_redirect(attr) probe_must_redirect(_metadata, attr)
+/* Open and redirect a pair of samplers of page faults, known to work. */
+#define must_redirect_faults() probe_must_redirect_faults(_metadata)
 /* Let an event signal a thread: ask_for_signals(), which the test needs. */
 #define must_ask_for_signals(fd, number, tid)                                                  \
 	probe_must_ask_for_signals(_metadata, fd, number, tid)
@@ -52,6 +54,15 @@ struct redirection {
 #define must_trace(name) probe_must_trace(_metadata, name)
 /* Map an AUX area behind a watch's ring; refused, while the ring is not, it is a "no". */
 #define ask_aux(watch, pages, prot) probe_ask_aux(_metadata, watch, pages, prot)
+
+/* A sampler of page faults each of which wakes the reader. */
+static inline struct perf_event_attr attr_waking(void)
+{
+	struct perf_event_attr attr = attr_faults(PERF_SAMPLE_IP);
+
+	attr.wakeup_events = 1;
+	return attr;
+}
 
 /* ---------------------------------------------------- what the macros above are made of */
 
@@ -149,6 +160,16 @@ static inline struct redirection probe_must_redirect(struct __test_metadata *_me
 	return pair;
 }
 
+static inline struct redirection
+probe_must_redirect_faults(struct __test_metadata *_metadata)
+{
+	const struct perf_event_attr attr = attr_faults(PERF_SAMPLE_IP);
+	struct redirection pair = probe_must_redirect(_metadata, &attr);
+
+	must_sample(pair.source, &pair.target.ring, 5, "redirected");
+	return pair;
+}
+
 static inline void probe_must_ask_for_signals(struct __test_metadata *_metadata, int fd,
 					      int number, pid_t tid)
 {
@@ -171,12 +192,11 @@ static inline void probe_must_wait(struct __test_metadata *_metadata, struct wai
 static inline void probe_hold_asleep(struct __test_metadata *_metadata, struct waiter *waiter,
 				     const char *when)
 {
-	struct perf_event_attr attr = attr_faults(PERF_SAMPLE_IP);
+	const struct perf_event_attr attr = attr_waking();
 	struct waiter witness;
 	struct watch watch;
 	int revents;
 
-	attr.wakeup_events = 1;
 	watch = probe_must_watch(_metadata, &attr, 0, -1, 1);
 	probe_must_wait(_metadata, &witness, watch.fd, 5000);
 	probe_sample_faults(_metadata, watch.fd, 1);

@@ -13,56 +13,48 @@ PROBE(TITLE("a source whose target loses its ring")
       SINCE("3.18")
       POINT(source_returns, "the source can be redirected again, into the target's new ring"))
 
-FIXTURE(pair)
+/* A pair that worked, its target's ring gone. */
+static struct redirection cut_off(struct __test_metadata *_metadata)
 {
-	struct watch target;
-	int source, before;
-};
+	struct redirection pair = must_redirect_faults();
+	const int revents = poll_once(pair.source, POLLIN, 0);
 
-FIXTURE_SETUP(pair)
-{
-	const struct perf_event_attr attr = attr_faults(PERF_SAMPLE_IP);
-	const struct redirection pair = must_redirect(&attr);
-
-	self->target = pair.target;
-	self->source = pair.source;
-	must_sample(self->source, &self->target.ring, 5, "redirected");
-	self->before = poll_once(self->source, POLLIN, 0);
-	pm_ring_close(&self->target.ring);
+	if (revents)
+		broken("revents=%#x while there was a ring", revents);
+	pm_ring_close(&pair.target.ring);
+	return pair;
 }
 
-FIXTURE_TEARDOWN(pair)
+TEST(counts_on_silently)
 {
-	close(self->target.fd);
-}
+	struct redirection pair = cut_off(_metadata);
+	uint64_t counted = sample_faults(pair.source, 20), head[2];
 
-TEST_F(pair, counts_on_silently)
-{
-	uint64_t counted = sample_faults(self->source, 20), head[2];
-
-	must_map(self->target.fd, 2, &self->target.ring);	/* of a size that shows it is new */
-	head[0] = pm_ring_head(&self->target.ring);
-	counted += sample_faults(self->source, 20);
-	head[1] = pm_ring_head(&self->target.ring);
+	must_map(pair.target.fd, 2, &pair.target.ring);	/* of a size that shows it is new */
+	head[0] = pm_ring_head(&pair.target.ring);
+	counted += sample_faults(pair.source, 20);
+	head[1] = pm_ring_head(&pair.target.ring);
 	if (counted != 40 || head[0] || head[1])
 		broken("counted=%" PRIu64 " want=40; a new ring has data_head=%" PRIu64
 		       " then %" PRIu64 " want=0", counted, head[0], head[1]);
-	hold_samples(self->target.fd, &self->target.ring, 9, "the target into its new ring");
+	hold_samples(pair.target.fd, &pair.target.ring, 9, "the target into its new ring");
 }
 
-TEST_F(pair, source_polls_hup)
+TEST(source_polls_hup)
 {
-	if (self->before)
-		broken("revents=%#x while there was a ring", self->before);
-	hold_hang_up(poll_once(self->source, POLLIN, 0), "a source that is cut off");
+	struct redirection pair = cut_off(_metadata);
+
+	hold_hang_up(poll_once(pair.source, POLLIN, 0), "a source that is cut off");
 }
 
-TEST_F(pair, source_returns)
+TEST(source_returns)
 {
-	must_map(self->target.fd, 2, &self->target.ring);
-	hold_rule(pm_ioctl(self->source, PERF_EVENT_IOC_SET_OUTPUT, self->target.fd), 0, BROKEN,
+	struct redirection pair = cut_off(_metadata);
+
+	must_map(pair.target.fd, 2, &pair.target.ring);
+	hold_rule(pm_ioctl(pair.source, PERF_EVENT_IOC_SET_OUTPUT, pair.target.fd), 0, BROKEN,
 		  "SET_OUTPUT of a source that was cut off");
-	hold_samples(self->source, &self->target.ring, 20, "after the second SET_OUTPUT");
+	hold_samples(pair.source, &pair.target.ring, 20, "after the second SET_OUTPUT");
 }
 
 PROBE_MAIN

@@ -15,67 +15,52 @@ PROBE(TITLE("ending a redirection of output")
       POINT(mapped_is_refused, "EINVAL for detaching an event that has its own ring")
       POINT(narrow_minus_one_is_refused, "0xffffffff in 64 bits is EBADF, not a detach"))
 
-FIXTURE(pair)
-{
-	struct watch target;
-	int source;
-};
-
-FIXTURE_SETUP(pair)
-{
-	const struct perf_event_attr attr = attr_faults(PERF_SAMPLE_IP);
-	const struct redirection pair = must_redirect(&attr);
-
-	self->target = pair.target;
-	self->source = pair.source;
-	must_sample(self->source, &self->target.ring, 5, "redirected");
-}
-
-FIXTURE_TEARDOWN(pair)
-{
-	pm_ring_close(&self->target.ring);
-}
-
 static int detach(int event, unsigned long nothing)
 {
 	return pm_ioctl(event, PERF_EVENT_IOC_SET_OUTPUT, nothing);
 }
 
-TEST_F(pair, stops_output)
+TEST(stops_output)
 {
+	struct redirection pair = must_redirect_faults();
 	uint64_t counted;
 	int found;
 
-	hold_rule(detach(self->source, -1ul), 0, BROKEN, "SET_OUTPUT with a long -1");
-	counted = sample_faults(self->source, 20);
-	found = count_records(&self->target.ring, PERF_RECORD_SAMPLE);
+	hold_rule(detach(pair.source, -1ul), 0, BROKEN, "SET_OUTPUT with a long -1");
+	counted = sample_faults(pair.source, 20);
+	found = count_records(&pair.target.ring, PERF_RECORD_SAMPLE);
 	if (counted != 20 || found)
 		broken("counted=%" PRIu64 " want=20; records=%d want=0 in the target", counted,
 		       found);
 }
 
-TEST_F(pair, source_polls_hup)
+TEST(source_polls_hup)
 {
-	const int before = poll_once(self->source, POLLIN, 0);
+	struct redirection pair = must_redirect_faults();
+	const int before = poll_once(pair.source, POLLIN, 0);
 
 	if (before)
 		broken("revents=%#x while redirected", before);
-	must_ioctl(self->source, PERF_EVENT_IOC_SET_OUTPUT, -1ul);
-	hold_hang_up(poll_once(self->source, POLLIN, 0), "a detached source");
+	must_ioctl(pair.source, PERF_EVENT_IOC_SET_OUTPUT, -1ul);
+	hold_hang_up(poll_once(pair.source, POLLIN, 0), "a detached source");
 }
 
-TEST_F(pair, mapped_is_refused)
+TEST(mapped_is_refused)
 {
-	hold_rule(detach(self->target.fd, -1ul), EINVAL, BROKEN, "detaching an event with a ring");
-	hold_samples(self->target.fd, &self->target.ring, 5, "its own ring after the refusal");
+	struct redirection pair = must_redirect_faults();
+
+	hold_rule(detach(pair.target.fd, -1ul), EINVAL, BROKEN, "detaching an event with a ring");
+	hold_samples(pair.target.fd, &pair.target.ring, 5, "its own ring after the refusal");
 }
 
-TEST_F(pair, narrow_minus_one_is_refused)
+TEST(narrow_minus_one_is_refused)
 {
+	struct redirection pair = must_redirect_faults();
+
 	if (sizeof(long) == 4)
 		say_absent("a long of this program has 32 bits, so both are the same");
-	hold_rule(detach(self->source, 0xffffffff), EBADF, BROKEN, "0xffffffff as target");
-	hold_samples(self->source, &self->target.ring, 5, "the redirection after the refusal");
+	hold_rule(detach(pair.source, 0xffffffff), EBADF, BROKEN, "0xffffffff as target");
+	hold_samples(pair.source, &pair.target.ring, 5, "the redirection after the refusal");
 }
 
 PROBE_MAIN

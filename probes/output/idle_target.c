@@ -12,48 +12,33 @@ PROBE(TITLE("targets that do not run")
       POINT(sideband_receives, "so does a dummy event that counts nothing")
       POINT(does_not_count, "a target does not count what it receives"))
 
-FIXTURE(pair)
+TEST(disabled_receives)
 {
-	struct watch target;
-	int source;
-};
+	struct redirection pair = must_redirect_faults();
 
-FIXTURE_SETUP(pair)
-{
-	const struct perf_event_attr attr = attr_faults(PERF_SAMPLE_IP);
-	const struct redirection pair = must_redirect(&attr);
-
-	self->target = pair.target;
-	self->source = pair.source;
+	must_sample(pair.target.fd, &pair.target.ring, 5, "enabled");
+	must_ioctl(pair.target.fd, PERF_EVENT_IOC_DISABLE, 0);
+	hold_samples(pair.source, &pair.target.ring, 20, "into the ring of a disabled target");
 }
 
-FIXTURE_TEARDOWN(pair)
+TEST(sideband_receives)
 {
-	close(self->source);
-}
-
-TEST_F(pair, disabled_receives)
-{
-	must_sample(self->target.fd, &self->target.ring, 5, "enabled");
-	must_ioctl(self->target.fd, PERF_EVENT_IOC_DISABLE, 0);
-	hold_samples(self->source, &self->target.ring, 20, "into the ring of a disabled target");
-}
-
-TEST_F(pair, sideband_receives)
-{
+	struct redirection pair = must_redirect_faults();
 	struct perf_event_attr attr = attr_sideband();
 	struct watch dummy = must_watch(&attr, 0, -1, 1);
 
-	must_ioctl(self->source, PERF_EVENT_IOC_SET_OUTPUT, dummy.fd);
+	must_ioctl(pair.source, PERF_EVENT_IOC_SET_OUTPUT, dummy.fd);
 	must_ioctl(dummy.fd, PERF_EVENT_IOC_ENABLE, 0);
-	hold_samples(self->source, &dummy.ring, 20, "into the ring of a dummy");
+	hold_samples(pair.source, &dummy.ring, 20, "into the ring of a dummy");
 }
 
-TEST_F(pair, does_not_count)
+TEST(does_not_count)
 {
-	hold_samples(self->source, &self->target.ring, 20, "into the target");
-	if (must_count(self->target.fd))
-		broken("the target counted %" PRIu64 " of 20", must_count(self->target.fd));
+	struct redirection pair = must_redirect_faults();
+
+	hold_samples(pair.source, &pair.target.ring, 20, "into the target");
+	if (must_count(pair.target.fd))
+		broken("the target counted %" PRIu64 " of 20", must_count(pair.target.fd));
 }
 
 PROBE_MAIN

@@ -12,49 +12,31 @@ PROBE(TITLE("closing the ends of a redirection")
       POINT(closed_source_stops, "a closed source writes no more; the target works on")
       POINT(closed_target_continues, "a target closed but mapped still receives"))
 
-FIXTURE(pair)
+TEST(closed_source_stops)
 {
-	struct watch target;
-	int source;
-};
-
-FIXTURE_SETUP(pair)
-{
-	const struct perf_event_attr attr = attr_faults(PERF_SAMPLE_IP);
-	const struct redirection pair = must_redirect(&attr);
-
-	self->target = pair.target;
-	self->source = pair.source;
-	must_sample(self->source, &self->target.ring, 5, "redirected");
-}
-
-FIXTURE_TEARDOWN(pair)
-{
-	pm_ring_close(&self->target.ring);
-}
-
-TEST_F(pair, closed_source_stops)
-{
+	struct redirection pair = must_redirect_faults();
 	int before, after;
 
-	must_ioctl(self->source, PERF_EVENT_IOC_ENABLE, 0);
+	must_ioctl(pair.source, PERF_EVENT_IOC_ENABLE, 0);
 	ASSERT_EQ(0, cause_faults(5));
-	before = count_records(&self->target.ring, PERF_RECORD_SAMPLE);
+	before = count_records(&pair.target.ring, PERF_RECORD_SAMPLE);
 	if (before < 5)
 		cannot_tell("an enabled source wrote %d samples of 5", before);
-	must_close(self->source);
-	count_records(&self->target.ring, PERF_RECORD_SAMPLE);
+	must_close(pair.source);
+	count_records(&pair.target.ring, PERF_RECORD_SAMPLE);
 	ASSERT_EQ(0, cause_faults(20));
-	after = count_records(&self->target.ring, PERF_RECORD_SAMPLE);
+	after = count_records(&pair.target.ring, PERF_RECORD_SAMPLE);
 	if (after)
 		broken("records=%d of a closed source", after);
-	hold_samples(self->target.fd, &self->target.ring, 9, "the target, its source closed");
+	hold_samples(pair.target.fd, &pair.target.ring, 9, "the target, its source closed");
 }
 
-TEST_F(pair, closed_target_continues)
+TEST(closed_target_continues)
 {
-	must_close(self->target.fd);
-	hold_samples(self->source, &self->target.ring, 20, "into the ring of a closed target");
+	struct redirection pair = must_redirect_faults();
+
+	must_close(pair.target.fd);
+	hold_samples(pair.source, &pair.target.ring, 20, "into the ring of a closed target");
 }
 
 PROBE_MAIN

@@ -44,9 +44,8 @@ FIXTURE_VARIANT_ADD(set, edge)
 FIXTURE_SETUP(set)
 {
 	struct epoll_event event = { .events = EPOLLIN | variant->mode };
-	struct perf_event_attr attr = attr_faults(PERF_SAMPLE_IP);
+	const struct perf_event_attr attr = attr_waking();
 
-	attr.wakeup_events = 1;
 	self->watch = must_watch(&attr, 0, -1, 1);
 	self->epoll = epoll_create1(EPOLL_CLOEXEC);
 	ASSERT_EQ(0, epoll_ctl(self->epoll, EPOLL_CTL_ADD, self->watch.fd, &event));

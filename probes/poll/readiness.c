@@ -25,9 +25,8 @@ FIXTURE(ring)
 
 FIXTURE_SETUP(ring)
 {
-	struct perf_event_attr attr = attr_faults(PERF_SAMPLE_IP);
+	const struct perf_event_attr attr = attr_waking();
 
-	attr.wakeup_events = 1;
 	self->watch = must_watch(&attr, 0, -1, 1);
 }
 

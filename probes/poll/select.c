@@ -25,11 +25,10 @@ static int ask(int fd)
 
 TEST(reports_once)
 {
-	struct perf_event_attr attr = attr_faults(PERF_SAMPLE_IP);
+	const struct perf_event_attr attr = attr_waking();
 	struct watch watch;
 	int ready[3];
 
-	attr.wakeup_events = 1;
 	watch = must_watch(&attr, 0, -1, 1);
 	ready[0] = ask(watch.fd);
 	sample_faults(watch.fd, 3);

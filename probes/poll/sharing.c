@@ -12,27 +12,6 @@ PROBE(TITLE("polling a ring that several share")
       POINT(source_reports_too, "poll of the source reports it as well")
       POINT(flag_is_shared, "what one of them has reported the other does not report"))
 
-FIXTURE(pair)
-{
-	int target, source;
-};
-
-FIXTURE_SETUP(pair)
-{
-	struct perf_event_attr attr = attr_faults(PERF_SAMPLE_IP);
-	struct redirection pair;
-
-	attr.wakeup_events = 1;
-	pair = must_redirect(&attr);
-	self->target = pair.target.fd;
-	self->source = pair.source;
-}
-
-FIXTURE_TEARDOWN(pair)
-{
-	close(self->source);
-}
-
 /* A sample of the source: the first poll reports it, the second finds the flag taken. */
 static void first_then_second(struct __test_metadata *_metadata, int source, int first, int second)
 {
@@ -47,20 +26,29 @@ static void first_then_second(struct __test_metadata *_metadata, int source, int
 		       revents[0], revents[1]);
 }
 
-TEST_F(pair, target_reports_source)
+TEST(target_reports_source)
 {
-	first_then_second(_metadata, self->source, self->target, self->target);
+	const struct perf_event_attr attr = attr_waking();
+	const struct redirection pair = must_redirect(&attr);
+
+	first_then_second(_metadata, pair.source, pair.target.fd, pair.target.fd);
 }
 
-TEST_F(pair, source_reports_too)
+TEST(source_reports_too)
 {
-	first_then_second(_metadata, self->source, self->source, self->source);
+	const struct perf_event_attr attr = attr_waking();
+	const struct redirection pair = must_redirect(&attr);
+
+	first_then_second(_metadata, pair.source, pair.source, pair.source);
 }
 
-TEST_F(pair, flag_is_shared)
+TEST(flag_is_shared)
 {
-	first_then_second(_metadata, self->source, self->target, self->source);
-	first_then_second(_metadata, self->source, self->source, self->target);
+	const struct perf_event_attr attr = attr_waking();
+	const struct redirection pair = must_redirect(&attr);
+
+	first_then_second(_metadata, pair.source, pair.target.fd, pair.source);
+	first_then_second(_metadata, pair.source, pair.source, pair.target.fd);
 }
 
 PROBE_MAIN

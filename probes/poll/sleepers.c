@@ -14,27 +14,6 @@ PROBE(TITLE("threads asleep in poll of a shared ring")
       POINT(one_of_two_wakes, "of two threads asleep in poll of one event at least one wakes")
       FACT(both_woke, bool, "-", "whether both of the two threads woke (a race for one flag)"))
 
-FIXTURE(pair)
-{
-	int target, source;
-};
-
-FIXTURE_SETUP(pair)
-{
-	struct perf_event_attr attr = attr_faults(PERF_SAMPLE_IP);
-	struct redirection pair;
-
-	attr.wakeup_events = 1;
-	pair = must_redirect(&attr);
-	self->target = pair.target.fd;
-	self->source = pair.source;
-}
-
-FIXTURE_TEARDOWN(pair)
-{
-	close(self->source);
-}
-
 static void wake_sleeper(struct __test_metadata *_metadata, int polled, int source)
 {
 	struct waiter waiter;
@@ -47,24 +26,32 @@ static void wake_sleeper(struct __test_metadata *_metadata, int polled, int sour
 		broken("a sample of the source: revents=%#x want=%#x", revents, POLLIN);
 }
 
-TEST_F(pair, target_wakes)
+TEST(target_wakes)
 {
-	wake_sleeper(_metadata, self->target, self->source);
+	const struct perf_event_attr attr = attr_waking();
+	const struct redirection pair = must_redirect(&attr);
+
+	wake_sleeper(_metadata, pair.target.fd, pair.source);
 }
 
-TEST_F(pair, source_wakes)
+TEST(source_wakes)
 {
-	wake_sleeper(_metadata, self->source, self->source);
+	const struct perf_event_attr attr = attr_waking();
+	const struct redirection pair = must_redirect(&attr);
+
+	wake_sleeper(_metadata, pair.source, pair.source);
 }
 
-TEST_F(pair, one_of_two_wakes)
+TEST(one_of_two_wakes)
 {
+	const struct perf_event_attr attr = attr_waking();
+	const struct redirection pair = must_redirect(&attr);
 	struct waiter waiters[2];
 	int revents[2] = { -EAGAIN, -EAGAIN };
 
-	must_wait(&waiters[0], self->target, 5000);
-	must_wait(&waiters[1], self->target, 5000);
-	sample_faults(self->source, 1);
+	must_wait(&waiters[0], pair.target.fd, 5000);
+	must_wait(&waiters[1], pair.target.fd, 5000);
+	sample_faults(pair.source, 1);
 	for (const uint64_t end = now_ns() + 2000000000ull; now_ns() < end; ) {
 		revents[0] = waiter_woke(&waiters[0], 1);
 		revents[1] = waiter_woke(&waiters[1], 1);
