@@ -34,7 +34,7 @@ Q := $(if $(V),,@)
 say = $(if $(V)$(findstring s,$(filter-out -%,$(firstword $(MAKEFLAGS)))),,@printf '  %-7s %s\n' $(1) $(2))
 
 MECHANISM := $(patsubst %.c,$(B)/%.o,$(filter-out lib/test/%,$(wildcard lib/*.c)))
-HELPERS := $(patsubst %,$(B)/probes/%.o,verdict deed worker privilege)
+HELPERS := $(patsubst %,$(B)/probes/%.o,verdict deed worker privilege cgroup)
 PROBES := $(patsubst probes/%.c,%,$(wildcard probes/*/*.c))
 PROGRAMS := $(B)/launch $(B)/environ
 HARNESS := build/kselftest/kselftest_harness.h

@@ -10,9 +10,12 @@
 #include <sched.h>
 #include <signal.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -53,6 +56,18 @@ struct perf_event_attr attr_faults(uint64_t sample_type)
 
 	attr.sample_period = 1;
 	attr.sample_type = sample_type;
+	return attr;
+}
+
+struct perf_event_attr attr_hardware(void)
+{
+	struct perf_event_attr attr = attr_of(PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES);
+	int fd = pm_open(&attr, 0, -1, -1, 0);
+
+	if (fd < 0)
+		attr.config = PERF_COUNT_HW_INSTRUCTIONS;
+	else
+		close(fd);
 	return attr;
 }
 
@@ -216,20 +231,84 @@ void touch_ring(struct pm_ring *ring)
 		pm_ring_release(ring);
 }
 
+void slots_fill(struct slots *slots, pid_t tid)
+{
+	slots->count = slots->error = 0;
+	while (slots->count < SLOTS_MOST) {
+		struct perf_event_attr attr =
+			attr_access(HW_BREAKPOINT_W, &slots->words[slots->count], 4);
+		int fd;
+
+		attr.disabled = 0;
+		fd = pm_open(&attr, tid, -1, -1, 0);
+		if (fd < 0) {
+			slots->error = -fd;
+			return;
+		}
+		slots->fds[slots->count++] = fd;
+	}
+}
+
+void slots_close(struct slots *slots)
+{
+	while (slots->count > 0)
+		close(slots->fds[--slots->count]);
+}
+
 int free_breakpoints(pid_t tid)
 {
-	static int watched;
-	struct perf_event_attr attr = attr_of(PERF_TYPE_BREAKPOINT, 0);
-	int fds[32], count = 0;
+	static struct slots slots;
+	int count;
 
-	attr.bp_type = HW_BREAKPOINT_W;
-	attr.bp_addr = (uintptr_t)&watched;
-	attr.bp_len = HW_BREAKPOINT_LEN_4;
-	while (count < 32 && (fds[count] = pm_open(&attr, tid, -1, -1, 0)) >= 0)
-		count++;
-	for (int i = 0; i < count; i++)
-		close(fds[i]);
+	slots_fill(&slots, tid);
+	count = slots.count;
+	slots_close(&slots);
 	return count;
+}
+
+void write_bytes(volatile uint8_t *start, int from, int to)
+{
+	for (int i = from; i < to; i++)
+		start[i] = i;
+}
+
+int modify_breakpoint(int fd, const struct perf_event_attr *attr)
+{
+	struct perf_event_attr sized = *attr;
+
+	sized.size = pm_attr_size_needed(attr);
+	return pm_ioctl(fd, PERF_EVENT_IOC_MODIFY_ATTRIBUTES, (unsigned long)&sized);
+}
+
+void close_nothing(int first, int count)
+{
+	for (int i = 0; i < count; i++)
+		syscall(SYS_close, first + i);
+}
+
+uint64_t switches_so_far(void)
+{
+	struct rusage usage = { .ru_nvcsw = 0 };
+
+	getrusage(RUSAGE_THREAD, &usage);
+	return usage.ru_nvcsw + usage.ru_nivcsw;
+}
+
+uint64_t file_offset(const volatile void *pointer)
+{
+	uintptr_t address = (uintptr_t)pointer;
+	unsigned long from, to, offset;
+	uint64_t found = 0;
+	char line[512];
+	FILE *maps = fopen("/proc/self/maps", "r");
+
+	while (maps && fgets(line, sizeof(line), maps))
+		if (sscanf(line, "%lx-%lx %*s %lx", &from, &to, &offset) == 3 &&
+		    address >= from && address < to && strchr(line, '/'))
+			found = address - from + offset;
+	if (maps)
+		fclose(maps);
+	return found;
 }
 
 int poll_once(int fd, short events, int timeout_ms)
@@ -283,6 +362,20 @@ pid_t start_child(int (*function)(void *), void *argument)
 	if (getppid() != parent)	/* the test ended before the line above */
 		_exit(125);
 	_exit(function(argument));
+}
+
+pid_t start_child_inside(int (*function)(void *), void *argument)
+{
+	pid_t child;
+
+	if (syscall(SYS_unshare, CLONE_NEWPID) < 0)
+		return -errno;
+	child = fork();
+	if (child == 0) {	/* its parent's id is not known inside */
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		_exit(function(argument));
+	}
+	return child < 0 ? -errno : child;
 }
 
 int wait_child(pid_t child)

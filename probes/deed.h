@@ -21,6 +21,8 @@ struct perf_event_attr attr_software(uint64_t config);
 struct perf_event_attr attr_counter(bool inherit);
 /* Period-1 sampling of page faults: the event any process may have, exact to the last count. */
 struct perf_event_attr attr_faults(uint64_t sample_type);
+/* Cycles of the core's PMU, or instructions where it cannot count cycles. */
+struct perf_event_attr attr_hardware(void);
 /* A carrier of side-band records: the dummy event, or before v3.12 a software counter. */
 struct perf_event_attr attr_sideband(void);
 
@@ -47,6 +49,26 @@ uint64_t now_ns(void);
 void touch_ring(struct pm_ring *ring);
 /* How many more breakpoints a task can have: shows that an event really is gone. */
 int free_breakpoints(pid_t tid);
+/* All the write breakpoints that a task can still have, counting, each on a word of its own. */
+#define SLOTS_MOST 64
+struct slots {
+	int count, error;		/* the errno that ended it, 0 when SLOTS_MOST fit */
+	int fds[SLOTS_MOST];
+	volatile int64_t words[SLOTS_MOST];
+};
+void slots_fill(struct slots *slots, pid_t tid);
+void slots_close(struct slots *slots);
+/* Write each byte from start[from] to start[to - 1] once. */
+void write_bytes(volatile uint8_t *start, int from, int to);
+/* MODIFY_ATTRIBUTES of a breakpoint, with the size that pm_open() chose. Returns 0 or -errno. */
+int modify_breakpoint(int fd, const struct perf_event_attr *attr);
+
+/* Close that many numbers that are no descriptors: system calls with known arguments. */
+void close_nothing(int first, int count);
+/* How often this thread has been switched away from so far, by getrusage(2). */
+uint64_t switches_so_far(void);
+/* Where in its file an address of this program lies; 0 when it is in none. */
+uint64_t file_offset(const volatile void *address);
 
 /* Poll once with a time-out; returns revents, 0 on time-out, -errno. */
 int poll_once(int fd, short events, int timeout_ms);
@@ -61,6 +83,8 @@ bool take_signal(int number, int within_ms, siginfo_t *ret);
 int in_thread(void *(*function)(void *), void *argument);
 /* Run a function in a forked child that dies with the test. Returns its pid or -errno. */
 pid_t start_child(int (*function)(void *), void *argument);
+/* The same in a new PID namespace, as its first process. Later children are born there, too. */
+pid_t start_child_inside(int (*function)(void *), void *argument);
 /* Wait for a child. Returns its exit status, 128 + signal, or -errno. */
 int wait_child(pid_t child);
 

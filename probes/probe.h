@@ -152,6 +152,8 @@
 #define must_tracepoint(system, event) probe_must_tracepoint(_metadata, system, event)
 /* An attr for a PMU that has no number of its own; ends the test where sysfs does not have it. */
 #define must_pmu(name) probe_must_pmu(_metadata, name)
+/* Call a function for each PMU of sysfs, as pm_pmu_each() does. */
+#define visit_pmus(each, context) probe_visit_pmus(_metadata, each, context)
 /* Put a value where sysfs says that a PMU's attr has it ("uprobe", "retprobe"). */
 #define must_place(pmu, field, value, attr) probe_must_place(_metadata, pmu, field, value, attr)
 /* An attr for a function of this very program, by file and offset. */
@@ -332,6 +334,17 @@ static inline struct perf_event_attr probe_must_pmu(struct __test_metadata *_met
 	if (type < 0)
 		say_absent("no %s PMU (%s)", name, errno_name(type));
 	return attr_of(type, 0);
+}
+
+static inline void probe_visit_pmus(struct __test_metadata *_metadata,
+				    int (*each)(const char *, void *), void *context)
+{
+	int error = pm_pmu_each(each, context);
+
+	if (error == -ENOENT)
+		say_absent("sysfs has no event_source bus");
+	if (error < 0)
+		say_blocked("sysfs event_source: %s", errno_name(error));
 }
 
 static inline void probe_must_place(struct __test_metadata *_metadata, const char *pmu,

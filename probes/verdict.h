@@ -53,6 +53,27 @@ void probe_pair(const struct perf_event_attr *with, const struct perf_event_attr
  */
 void probe_rule(int got, int want, enum verdict accepted, const char *what, struct finding *ret);
 
+/*
+ * The same for what a machine may simply not have although its kernel knows it (a length of
+ * breakpoints, a hardware event): ABSENT instead of NO.
+ */
+void probe_pair_machine(const struct perf_event_attr *with, const struct perf_event_attr *without,
+			const char *what, struct finding *ret);
+
+/*
+ * Let a counter run over some work and judge it: BROKEN when it never runs, or when it reads 0
+ * although the work `must_count`. Its read_format has both times. ret_value: what it read last.
+ */
+void judge_counter(int fd, void (*work)(void), bool must_count, uint64_t *ret_value,
+		   struct finding *ret);
+
+/*
+ * The id of a tracepoint from tracefs; where that is not to be read, from the environment
+ * (PERFMODES_TRACEPOINTS="sched:sched_switch=312 ..."), which tells what a root persona has read.
+ * Returns the id or pm_tracepoint_id()'s -errno.
+ */
+int tracepoint_id(const char *system, const char *event);
+
 /* ---------------------------------------------------------------------------- requirements */
 
 enum require {

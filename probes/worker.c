@@ -180,6 +180,27 @@ int worker_faults(struct worker *worker, unsigned int faults)
 	return error ? error : await_answer(worker);
 }
 
+static int move(void *nth)
+{
+	return move_to_nth_cpu((unsigned int)(uintptr_t)nth);
+}
+
+int worker_move(struct worker *worker, unsigned int nth)
+{
+	return worker_do(worker, move, (void *)(uintptr_t)nth);
+}
+
+static int do_nothing(void *unused)
+{
+	(void)unused;
+	return 0;
+}
+
+int worker_nudge(struct worker *worker)
+{
+	return worker_do(worker, do_nothing, NULL);
+}
+
 int worker_exec(struct worker *worker, const char *path)
 {
 	struct order order = { .faults = 0 };

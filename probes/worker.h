@@ -35,6 +35,10 @@ int worker_prepare(struct worker *worker, enum worker_kind kind);
 int worker_launch(void *worker);
 /* Let it call a function and wait for the result, which is returned (-ETIMEDOUT after 5 s). */
 int worker_do(struct worker *worker, int (*function)(void *), void *argument);
+/* Let it move to the nth CPU it is allowed on. Returns the CPU or -errno. */
+int worker_move(struct worker *worker, unsigned int nth);
+/* Wake it up for nothing. Returns 0 or -errno. */
+int worker_nudge(struct worker *worker);
 /* Let it cause exactly that many page faults. Returns 0 or -errno. */
 int worker_faults(struct worker *worker, unsigned int faults);
 /* Let it execute this very program (path NULL) or a copy of it; it goes on as a worker that only

@@ -13,11 +13,6 @@ PROBE(TITLE("every task of one CPU")
       POINT(blind_elsewhere, "pid -1, cpu N: faults on another CPU give no sample")
       NEEDS("cpu2"))
 
-static int pin(void *nth)
-{
-	return move_to_nth_cpu(*(unsigned int *)nth);
-}
-
 static const struct perf_event_attr *samples_with_tid(void)
 {
 	static struct perf_event_attr attr;
@@ -51,7 +46,7 @@ static int watch_child(struct __test_metadata *_metadata, unsigned int watched, 
 	must_start(&child, WORKER_CHILD);
 	cpu = move_to_nth_cpu(watched);
 	ASSERT_LE(0, cpu);
-	ASSERT_LE(0, worker_do(&child, pin, &used));
+	ASSERT_LE(0, worker_move(&child, used));
 	watch = must_watch(samples_with_tid(), -1, cpu, 64);
 	ASSERT_EQ(0, worker_faults(&child, 16));
 	return samples_of(_metadata, &watch, child.tid);

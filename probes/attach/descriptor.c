@@ -1,23 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * What kind of file is an event? Tools that look through /proc/PID/fd, and libraries that wrap
- * descriptors, meet it. Observed: its name, what it does not do, what fstat(2) says, and that
- * epoll takes it.
+ * descriptors, meet it. Observed: its name, what fstat(2) says, and that epoll takes it.
  */
 #include "probe.h"
+#include <stdio.h>
 #include <sys/epoll.h>
 #include <sys/stat.h>
-#include <stdio.h>
 
 PROBE(TITLE("the descriptor of an event")
       SINCE("2.6.31")
       POINT(name, "/proc/self/fd tells an anonymous inode named perf_event")
-      POINT(no_seek, "lseek is refused with ESPIPE")
-      POINT(no_write, "write is refused with EINVAL")
-      POINT(short_read, "a read of fewer than 8 bytes is refused with ENOSPC")
       POINT(status, "fstat works and tells no regular file")
       POINT(epoll, "epoll takes the descriptor")
-      POINT(unknown_ioctl, "an ioctl it does not know is refused with ENOTTY")
       FACT(link, string, "-", "what the link in /proc/self/fd says"))
 
 static int open_event(struct __test_metadata *_metadata)
@@ -42,34 +37,6 @@ TEST(name)
 		broken("link=%s", text);
 }
 
-static int answer_of(long result)
-{
-	return result < 0 ? -errno : 0;
-}
-
-static void refused(struct __test_metadata *_metadata, int got, int want)
-{
-	if (got != -want)
-		broken("answer=%s want=%s", errno_name(got), errno_name(want));
-}
-
-TEST(no_seek)
-{
-	refused(_metadata, answer_of(lseek(open_event(_metadata), 0, SEEK_CUR)), ESPIPE);
-}
-
-TEST(no_write)
-{
-	refused(_metadata, answer_of(write(open_event(_metadata), "12345678", 8)), EINVAL);
-}
-
-TEST(short_read)
-{
-	char small[4];
-
-	refused(_metadata, answer_of(read(open_event(_metadata), small, sizeof(small))), ENOSPC);
-}
-
 TEST(status)
 {
 	struct stat entry;
@@ -90,11 +57,6 @@ TEST(epoll)
 		broken("EPOLL_CTL_ADD: %s", errno_name(errno));
 	if (epoll_wait(set, &event, 1, 0) != 1 || !(event.events & EPOLLHUP))
 		broken("an event without a ring is not EPOLLHUP, as poll(2) has it");
-}
-
-TEST(unknown_ioctl)
-{
-	refused(_metadata, pm_ioctl(open_event(_metadata), _IO('$', 250), 0), ENOTTY);
 }
 
 PROBE_MAIN

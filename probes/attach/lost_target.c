@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * What does attaching to a task say that is not there, or no longer? A profiler that walks /proc
- * meets all of these. Observed: ESRCH for ids that never were, for zombies, for a main thread that
- * has ended before its process; and neither hang nor other answer while a task is just ending.
+ * meets all of these. Observed: ESRCH for ids that never were and for zombies; and neither hang nor
+ * other answer while a task is just ending.
  */
 #include "probe.h"
-#include <stdio.h>
 #include <sys/wait.h>
 
 PROBE(TITLE("a target that is gone")
@@ -13,7 +12,6 @@ PROBE(TITLE("a target that is gone")
       POINT(never_was, "ESRCH for an id that no task has")
       POINT(negative, "ESRCH for pid -2")
       POINT(zombie, "ESRCH for a child that has ended and is not waited for")
-      POINT(ended_main_thread, "ESRCH for an ended main thread whose process lives on")
       POINT(ending, "attaching to tasks that end just now gives an event or ESRCH, 40 times")
       FACT(caught, int, "opens", "opens that succeeded while 40 tasks were ending"))
 
@@ -51,59 +49,6 @@ TEST(zombie)
 	ASSERT_LT(0, child);
 	ASSERT_EQ(0, waitid(P_PID, child, &info, WEXITED | WNOWAIT));
 	hold_rule(pm_open(attr, child, -1, -1, 0), ESRCH, BROKEN, "a zombie");
-}
-
-static int survivor[2];
-
-static void *survive(void *unused)
-{
-	pid_t tid = pm_gettid();
-
-	if (write(survivor[1], &tid, sizeof(tid)) == sizeof(tid))
-		for (;;)
-			pause();
-	return unused;
-}
-
-static int end_main_thread(void *unused)
-{
-	pthread_t thread;
-
-	if (pthread_create(&thread, NULL, survive, NULL))
-		return 1;
-	pthread_exit(unused);
-}
-
-static bool is_zombie(pid_t tid)
-{
-	char path[64], text[64];
-
-	snprintf(path, sizeof(path), "/proc/%d/stat", tid);
-	pm_read_text(path, text, sizeof(text));
-	return strstr(text, ") Z ");
-}
-
-TEST(ended_main_thread)
-{
-	const struct perf_event_attr *attr = faults(_metadata);
-	const uint64_t end = now_ns() + 2000000000;
-	pid_t child, tid;
-	int fd;
-
-	ASSERT_EQ(0, pipe(survivor));
-	child = start_child(end_main_thread, NULL);
-	ASSERT_LT(0, child);
-	ASSERT_EQ((ssize_t)sizeof(tid), read(survivor[0], &tid, sizeof(tid)));
-	while (!is_zombie(child) && now_ns() < end)
-		sched_yield();
-	if (!is_zombie(child))
-		cannot_tell("the main thread did not end");
-	fd = pm_open(attr, tid, -1, -1, 0);
-	if (fd < 0)
-		cannot_tell("the thread that lives on: %s", errno_name(fd));
-	fd = pm_open(attr, child, -1, -1, 0);
-	kill(child, SIGKILL);
-	hold_rule(fd, ESRCH, BROKEN, "an ended main thread");
 }
 
 TEST(ending)

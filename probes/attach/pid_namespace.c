@@ -1,62 +1,20 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * In a container, whose process ids are these? pid is read in the caller's namespace, and samples
- * tell ids as the opener's namespace has them, 0 for tasks it cannot see.
- * Observed: a child in a new namespace watches itself as 1, its parent watches it by its own
- * number, and the ids in both rings are compared.
+ * In a container, whose process ids does pid mean? The caller's namespace decides. Observed: the
+ * first process of a new namespace watches itself as 1, and is refused its parent's id, which no
+ * task has inside.
  */
 #include "probe.h"
-#include <sys/syscall.h>
 
 PROBE(TITLE("process ids across namespaces")
       SINCE("2.6.32")
       NEEDS("root")
       POINT(pid_is_local, "inside, pid 1 is the namespace's first process and counts its faults")
-      POINT(samples_inside, "opened inside, samples carry the inner ids")
-      POINT(samples_outside, "opened outside, samples of the same task carry the outer ids")
-      POINT(invisible_is_zero, "opened inside for a whole CPU, tasks outside have id 0")
       POINT(outer_pid_unknown, "inside, an outer id is refused with ESRCH"))
 
-#ifndef CLONE_NEWPID
-#define CLONE_NEWPID 0x20000000
-#endif
-
-enum answer { RIGHT, WRONG, NOT_OPENED, NOT_MAPPED, NO_SAMPLE, REFUSED };
+enum answer { RIGHT, WRONG, NOT_OPENED, REFUSED };
 
 static pid_t outer_tid;
-static struct gate outer_gate, inner_gate;
-
-/* The ids of the first sample after `deed` faults; *tid is ~0 when there is none. */
-static enum answer first_tid(const struct perf_event_attr *attr, pid_t pid, int cpu, bool ourselves,
-			     uint32_t *tid)
-{
-	struct pm_format format;
-	struct pm_record record;
-	struct pm_ring ring;
-	int fd = pm_open(attr, pid, cpu, -1, 0);
-
-	*tid = ~0u;
-	if (fd < 0)
-		return NOT_OPENED;
-	if (pm_ring_open(fd, 16, PROT_READ | PROT_WRITE, &ring) < 0)
-		return NOT_MAPPED;
-	pm_ioctl(fd, PERF_EVENT_IOC_ENABLE, 0);
-	if (ourselves) {
-		cause_faults(4);
-	} else {
-		gate_open(&outer_gate);
-		gate_wait(&inner_gate);
-	}
-	pm_ioctl(fd, PERF_EVENT_IOC_DISABLE, 0);
-	pm_format_of(attr, &format);
-	while (next_record(&ring, &format, &record) == 1)
-		if (record.type == PERF_RECORD_SAMPLE &&
-		    (ourselves || record.sample.sid.tid != (uint32_t)pm_gettid())) {
-			*tid = record.sample.sid.tid;
-			return RIGHT;
-		}
-	return NO_SAMPLE;
-}
 
 static int watch_first(void *unused)
 {
@@ -74,26 +32,6 @@ static int watch_first(void *unused)
 	return count >= 16 && count < 24 ? RIGHT : WRONG;
 }
 
-static int sample_self(void *unused)
-{
-	struct perf_event_attr attr = attr_faults(PERF_SAMPLE_TID);
-	uint32_t tid;
-	enum answer answer = first_tid(&attr, 0, -1, true, &tid);
-
-	(void)unused;
-	return answer == RIGHT && tid != 1 ? WRONG : answer;
-}
-
-static int sample_outside(void *unused)
-{
-	struct perf_event_attr attr = attr_faults(PERF_SAMPLE_TID);
-	uint32_t tid;
-	enum answer answer = first_tid(&attr, -1, move_to_nth_cpu(0), false, &tid);
-
-	(void)unused;
-	return answer == RIGHT && tid != 0 ? WRONG : answer;
-}
-
 static int watch_outer_id(void *unused)
 {
 	struct perf_event_attr attr = attr_faults(PERF_SAMPLE_TID);
@@ -103,29 +41,22 @@ static int watch_outer_id(void *unused)
 	return fd == -ESRCH ? RIGHT : fd >= 0 ? WRONG : REFUSED;
 }
 
-/* Children from here on are born in a new namespace; the first of them is its number 1. */
 static pid_t start_inside(struct __test_metadata *_metadata, int (*function)(void *))
 {
 	struct perf_event_attr attr = attr_faults(PERF_SAMPLE_TID);
 	pid_t child;
 
 	close(must_open(&attr, 0, -1, -1, 0));
-	ASSERT_EQ(0, gate_init(&outer_gate));
-	ASSERT_EQ(0, gate_init(&inner_gate));
 	outer_tid = pm_gettid();
-	if (syscall(SYS_unshare, CLONE_NEWPID) < 0)
-		say_blocked("no new PID namespace: %s", errno_name(errno));
-	child = fork();		/* start_child() would not find its parent's id */
-	if (child == 0)
-		_exit(function(NULL));
-	ASSERT_LT(0, child);
+	child = start_child_inside(function, NULL);
+	if (child < 0)
+		say_blocked("no new PID namespace: %s", errno_name(child));
 	return child;
 }
 
 static void judge(struct __test_metadata *_metadata, int answer)
 {
-	static const char *const words[] = { "right", "wrong", "not opened", "not mapped",
-					     "no sample", "another errno" };
+	static const char *const words[] = { "right", "wrong", "not opened", "another errno" };
 
 	if (answer != RIGHT)
 		broken("inside: %s", answer >= 0 && answer <= REFUSED ? words[answer] : "crash");
@@ -134,48 +65,6 @@ static void judge(struct __test_metadata *_metadata, int answer)
 TEST(pid_is_local)
 {
 	judge(_metadata, wait_child(start_inside(_metadata, watch_first)));
-}
-
-TEST(samples_inside)
-{
-	judge(_metadata, wait_child(start_inside(_metadata, sample_self)));
-}
-
-static int fault_on_order(void *unused)
-{
-	(void)unused;
-	gate_wait(&outer_gate);
-	return -cause_faults(16);
-}
-
-TEST(samples_outside)
-{
-	struct perf_event_attr attr = attr_faults(PERF_SAMPLE_TID);
-	pid_t child = start_inside(_metadata, fault_on_order);
-	struct pm_record record;
-	struct watch watch;
-
-	attr.disabled = 0;
-	watch = must_watch(&attr, child, -1, 4);
-	gate_open(&outer_gate);
-	ASSERT_EQ(0, wait_child(child));
-	if (!seek(&watch, PERF_RECORD_SAMPLE, &record))
-		broken("no sample of the child");
-	if (record.sample.sid.tid != (uint32_t)child)
-		broken("tid=%u want=%d", record.sample.sid.tid, child);
-}
-
-TEST(invisible_is_zero)
-{
-	struct perf_event_attr attr = attr_faults(PERF_SAMPLE_TID);
-	pid_t child;
-
-	close(must_open(&attr, -1, move_to_nth_cpu(0), -1, 0));
-	child = start_inside(_metadata, sample_outside);
-	gate_wait(&outer_gate);
-	cause_faults(16);
-	gate_open(&inner_gate);
-	judge(_metadata, wait_child(child));
 }
 
 TEST(outer_pid_unknown)

@@ -24,17 +24,9 @@ static struct gains gains_of(struct __test_metadata *_metadata, struct worker *w
 	return gains;
 }
 
-static struct perf_event_attr running_faults(void)
-{
-	struct perf_event_attr attr = attr_software(PERF_COUNT_SW_PAGE_FAULTS);
-
-	attr.disabled = 0;
-	return attr;
-}
-
 TEST(process_id_is_main_thread)
 {
-	struct perf_event_attr attr = running_faults();
+	struct perf_event_attr attr = attr_counter(false);
 	struct worker worker;
 	struct gains gains;
 
@@ -47,7 +39,7 @@ TEST(process_id_is_main_thread)
 
 TEST(thread_id_is_that_thread)
 {
-	struct perf_event_attr attr = running_faults();
+	struct perf_event_attr attr = attr_counter(false);
 	struct worker worker;
 	struct gains gains;
 
@@ -62,7 +54,7 @@ static pid_t target;
 
 static int open_target(void *unused)
 {
-	struct perf_event_attr attr = running_faults();
+	struct perf_event_attr attr = attr_counter(false);
 
 	(void)unused;
 	return pm_open(&attr, target, -1, -1, 0);
@@ -70,7 +62,7 @@ static int open_target(void *unused)
 
 TEST(opener_does_not_matter)
 {
-	struct perf_event_attr attr = running_faults();
+	struct perf_event_attr attr = attr_counter(false);
 	struct worker opener;
 	uint64_t gain;
 	int fd;

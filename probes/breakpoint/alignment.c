@@ -34,13 +34,10 @@ static void check(struct __test_metadata *_metadata, unsigned int length, unsign
 		broken("%u bytes at offset %u: errno=%s want=EINVAL", length, offset,
 		       errno_name(fd));
 	must_ioctl(fd, PERF_EVENT_IOC_ENABLE, 0);
-	for (unsigned int i = 0; i < length; i++)
-		start[i] = i;
+	write_bytes(start, 0, length);
 	inside = must_count(fd);
-	for (int i = -8; i < 0; i++)
-		start[i] = i;
-	for (unsigned int i = length; i < length + 8; i++)
-		start[i] = i;
+	write_bytes(start, -8, 0);
+	write_bytes(start, length, length + 8);
 	outside = must_count(fd) - inside;
 	if (inside != length || outside)
 		broken("%u bytes at offset %u: inside=%" PRIu64 " want=%u, outside=%" PRIu64

@@ -18,7 +18,7 @@ PROBE(TITLE("breakpoints of a debugger")
       POINT(refused, "with all slots in perf's hands, ptrace is refused")
       FACT(kept, bool, "-", "a register that ptrace cleared still takes its slot"))
 
-static volatile int64_t cells[16] __attribute__((aligned(8)));
+static volatile int64_t cell __attribute__((aligned(8)));
 
 #if defined(__x86_64__) || defined(__i386__)
 
@@ -33,7 +33,7 @@ static int be_traced(void *unused)
 
 static pid_t start_traced(struct __test_metadata *_metadata)
 {
-	struct perf_event_attr attr = attr_access(HW_BREAKPOINT_W, &cells[0], 4);
+	struct perf_event_attr attr = attr_access(HW_BREAKPOINT_W, &cell, 4);
 	pid_t child;
 	int status;
 
@@ -46,31 +46,6 @@ static pid_t start_traced(struct __test_metadata *_metadata)
 	return child;
 }
 
-/* Fill the child's slots, remember them, and say how many they were. */
-static int fill(pid_t child, int fds[16])
-{
-	int count = 0;
-
-	while (count < 16) {
-		struct perf_event_attr attr = attr_access(HW_BREAKPOINT_W, &cells[count], 4);
-
-		fds[count] = pm_open(&attr, child, -1, -1, 0);
-		if (fds[count] < 0)
-			break;
-		count++;
-	}
-	return count;
-}
-
-static int slots_of(pid_t child)
-{
-	int fds[16], count = fill(child, fds);
-
-	for (int i = 0; i < count; i++)
-		close(fds[i]);
-	return count;
-}
-
 static long set_register(pid_t child, int number, unsigned long value)
 {
 	const size_t offset = offsetof(struct user, u_debugreg) + number * sizeof(long);
@@ -81,7 +56,7 @@ static long set_register(pid_t child, int number, unsigned long value)
 /* Register 0: 4 bytes, writes, enabled for this task. */
 static long watch_by_ptrace(pid_t child)
 {
-	long error = set_register(child, 0, (uintptr_t)&cells[15]);
+	long error = set_register(child, 0, (uintptr_t)&cell);
 
 	return error ? error : set_register(child, 7, 0xd0001);
 }
@@ -89,14 +64,14 @@ static long watch_by_ptrace(pid_t child)
 TEST(takes_slot)
 {
 	pid_t child = start_traced(_metadata);
-	int before = slots_of(child), after;
+	int before = free_breakpoints(child), after;
 	long error = watch_by_ptrace(child);
 
 	if (error)
 		cannot_tell("PTRACE_POKEUSER: %s", errno_name(error));
-	after = slots_of(child);
+	after = free_breakpoints(child);
 	if (!set_register(child, 7, 0) && !set_register(child, 0, 0))
-		fact_bool("kept", slots_of(child) != before);
+		fact_bool("kept", free_breakpoints(child) != before);
 	kill(child, SIGKILL);
 	if (after != before - 1)
 		broken("slots=%d want=%d", after, before - 1);
@@ -105,11 +80,12 @@ TEST(takes_slot)
 TEST(refused)
 {
 	pid_t child = start_traced(_metadata);
-	int fds[16];
+	static struct slots slots;
 	long error;
 
-	if (fill(child, fds) == 16)
-		cannot_tell("the slots cannot be filled");
+	slots_fill(&slots, child);
+	if (slots.error != ENOSPC)
+		cannot_tell("the slots cannot be filled: %s", errno_name(slots.error));
 	error = watch_by_ptrace(child);
 	kill(child, SIGKILL);
 	if (!error)
@@ -120,7 +96,7 @@ TEST(refused)
 
 static void refuse(struct __test_metadata *_metadata)
 {
-	(void)cells;
+	(void)cell;
 	say_absent("this probe knows the debug registers of x86 only");
 }
 

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Does each hit of a breakpoint give a sample and a signal, where it happened? This is how a
- * program can be told of the very instruction that writes a variable, without a debugger.
- * Observed: records in the ring against writes done, their addresses, signals against writes.
+ * Does each hit of a breakpoint give a sample, and of the place where it happened? This is how a
+ * program is told of the very instruction that writes a variable, without a debugger.
+ * Observed: records in the ring against writes done, their addresses, and the address of a called
+ * function.
  */
 #include "probe.h"
 
-PROBE(TITLE("samples and signals of breakpoints")
+PROBE(TITLE("samples of breakpoints")
       SINCE("2.6.33")
       NEEDS("breakpoint")
       POINT(every_hit, "period 1: 21 writes are 21 samples, none lost")
       POINT(every_third_hit, "period 3: 21 writes are 7 samples")
       POINT(address, "each sample's addr is the watched address")
-      POINT(instruction, "an execution breakpoint's sample has the function's address as ip")
-      POINT(signals_arrive, "with O_ASYNC each of 9 writes gives one signal"))
+      POINT(instruction, "an execution breakpoint's sample has the function's address as ip"))
 
 static volatile int32_t cell __attribute__((aligned(8)));
 
@@ -89,36 +89,6 @@ TEST(instruction)
 	if (record.sample.ip != attr.bp_addr)
 		broken("ip=function%+" PRId64 " want=function",
 		       (int64_t)(record.sample.ip - attr.bp_addr));
-}
-
-static volatile sig_atomic_t signals;
-
-static void count_signal(int number)
-{
-	(void)number;
-	signals++;
-}
-
-TEST(signals_arrive)
-{
-	struct watch watch = watch_writes(_metadata, 1);
-	struct sigaction action = { .sa_handler = count_signal };
-	int done = 0;
-
-	ASSERT_EQ(0, sigaction(SIGIO, &action, NULL));
-	ASSERT_EQ(0, fcntl(watch.fd, F_SETOWN, getpid()));
-	ASSERT_EQ(0, fcntl(watch.fd, F_SETFL, O_ASYNC));
-	for (; done < 9; done++) {
-		const uint64_t end = now_ns() + 100000000;
-
-		cell = done;
-		while (signals != done + 1 && now_ns() < end)
-			sched_yield();
-		if (signals != done + 1)
-			break;
-	}
-	if (done != 9)
-		broken("signals=%d after %d writes", (int)signals, done + 1);
 }
 
 PROBE_MAIN

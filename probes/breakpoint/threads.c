@@ -65,25 +65,17 @@ FIXTURE_TEARDOWN(threads)
 	worker_stop(&self->earlier);
 }
 
-static void want(struct __test_metadata *_metadata, int fd, uint64_t wanted)
-{
-	uint64_t count = must_count(fd);
-
-	if (count != wanted)
-		broken("counted=%" PRIu64 " want=%" PRIu64, count, wanted);
-}
-
 TEST_F(threads, opener)
 {
 	write_cell((void *)5);
-	want(_metadata, self->fd, 5);
+	hold_count(self->fd, 5);
 }
 
 TEST_F(threads, earlier_thread)
 {
 	write_cell((void *)5);
 	ASSERT_EQ(0, worker_do(&self->earlier, write_cell, (void *)7));
-	want(_metadata, self->fd, 5);
+	hold_count(self->fd, 5);
 }
 
 static void later(struct __test_metadata *_metadata, int fd, enum worker_kind kind, bool inherit)
@@ -93,9 +85,9 @@ static void later(struct __test_metadata *_metadata, int fd, enum worker_kind ki
 	must_start(&worker, kind);
 	write_cell((void *)5);
 	ASSERT_EQ(0, worker_do(&worker, write_cell, (void *)7));
-	want(_metadata, fd, inherit ? 12 : 5);
+	hold_count(fd, inherit ? 12 : 5);
 	worker_stop(&worker);
-	want(_metadata, fd, inherit ? 12 : 5);	/* what has ended stays counted */
+	hold_count(fd, inherit ? 12 : 5);	/* what has ended stays counted */
 }
 
 TEST_F(threads, later_thread)

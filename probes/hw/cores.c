@@ -1,24 +1,20 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Machines with different cores have a PMU for each kind. A generic event lands on one of them and
- * is silent on the others' CPUs; config[63:32] chooses.
- * Observed: the PMU named in the upper half, counts on CPUs of each kind.
+ * Machines with different cores have a PMU for each kind, and a generic event lands on one of them;
+ * config[63:32] chooses. Observed: the PMU named in the upper half counts, and numbers that are no
+ * core PMU's are refused.
  * Linux 55bcf6ef314a ("perf: Extend PERF_TYPE_HARDWARE and PERF_TYPE_HW_CACHE") (v5.13)
  */
 #include "probe.h"
 #include <stdio.h>
 
-PROBE(TITLE("one PMU for each kind of core")
+PROBE(TITLE("a generic event of a named PMU")
       SINCE("5.13")
       COMMIT("55bcf6ef314a")
       NEEDS("pmu")
       POINT(named_pmu, "an event with the core PMU's type in config[63:32] opens and counts")
       POINT(unknown_pmu, "a type in config[63:32] that no PMU has is refused")
-      POINT(software_pmu, "the software type in config[63:32] is refused")
-      POINT(own_cores, "an event of one kind of core counts on its CPUs and not on others'")
-      NEEDS("cpu2")
-      FACT(kinds, int, "PMUs", "core PMUs in sysfs")
-      FACT(names, string, "-", "their names"))
+      POINT(software_pmu, "the software type in config[63:32] is refused"))
 
 #define MOST 8
 
@@ -95,49 +91,6 @@ TEST(unknown_pmu)
 TEST(software_pmu)
 {
 	refuse(_metadata, PERF_TYPE_SOFTWARE);
-}
-
-struct membership {
-	unsigned int cpu;
-	bool member;
-};
-
-static void compare(unsigned int cpu, void *context)
-{
-	struct membership *membership = context;
-
-	membership->member |= cpu == membership->cpu;
-}
-
-TEST(own_cores)
-{
-	struct perf_event_attr attr;
-	char text[MOST * 64] = "";
-	int fd, cpu;
-
-	require(REQUIRE_PERF);
-	pm_pmu_each(remember_kind, NULL);
-	for (int i = 0; i < kind_count; i++)
-		snprintf(text + strlen(text), sizeof(text) - strlen(text), "%s%.60s", i ? "," : "",
-			 kinds[i].name);
-	fact_int("kinds", kind_count);
-	fact_str("names", "%s", text);
-	if (kind_count < 2)
-		say_absent("all CPUs here have the same PMU");
-	core_type(_metadata);
-	attr = attr_of(PERF_TYPE_HARDWARE, PERF_COUNT_HW_INSTRUCTIONS);
-	attr.disabled = 0;
-	attr.config |= (uint64_t)pm_pmu_type(kinds[0].name) << PERF_PMU_TYPE_SHIFT;
-	fd = must_open(&attr, 0, -1, -1, 0);
-	for (unsigned int nth = 0; (cpu = move_to_nth_cpu(nth)) >= 0; nth++) {
-		struct membership membership = { .cpu = cpu };
-		uint64_t count = count_loop(_metadata, fd);
-
-		pm_cpulist_each(kinds[0].cpus, compare, &membership);
-		if (membership.member != (count != 0))
-			broken("%s on CPU %d (its own: %d): counted=%" PRIu64, kinds[0].name, cpu,
-			       membership.member, count);
-	}
 }
 
 PROBE_MAIN

@@ -16,7 +16,6 @@ PROBE(TITLE("generic hardware events")
       SINCE("2.6.31")
       NEEDS("pmu")
       POINT(no_lies, "every event that opens also runs; what must count in a loop does")
-      POINT(unknown_id, "hardware event 1000 is refused with ENOENT or EINVAL")
       EVENT(cycles, "2.6.31")
       EVENT(instructions, "2.6.31")
       EVENT(cache_references, "2.6.31")
@@ -63,56 +62,19 @@ static void work(void)
 	}
 }
 
-/* Count work until the event has a value, for at most a tenth of a second. */
-static int measure(int fd, struct pm_counts *counts)
-{
-	const uint64_t end = now_ns() + 100000000;
-	int error = pm_ioctl(fd, PERF_EVENT_IOC_ENABLE, 0);
-
-	do {
-		work();
-		if (error >= 0)
-			error = pm_read_counts(fd, PERF_FORMAT_TOTAL_TIME_ENABLED |
-					       PERF_FORMAT_TOTAL_TIME_RUNNING, counts);
-	} while (error >= 0 && !counts->member[0].value && now_ns() < end);
-	return error;
-}
-
-static void judge(size_t i, int fd, struct pm_counts *counts, struct finding *ret)
-{
-	int error = measure(fd, counts);
-
-	finding_set(ret, YES, "%s", "");
-	if (error < 0)
-		finding_set(ret, UNKNOWN, "reading: %s", errno_name(error));
-	else if (!counts->time_running)
-		finding_set(ret, BROKEN, "opens but never runs: enabled=%" PRIu64 " ns, running=0",
-			    counts->time_enabled);
-	else if (!counts->member[0].value && events[i].must_count)
-		finding_set(ret, BROKEN, "opens but counts 0 in %" PRIu64 " ns of work",
-			    counts->time_running);
-}
-
 /* Why an event does not open: all of them (no PMU, policy), or this one alone. */
 static void explain(uint64_t config, struct finding *ret)
 {
-	struct perf_event_attr asked = *hardware(config), control = *hardware(0);
-	int fd = pm_open(&control, 0, -1, -1, 0);
+	struct perf_event_attr asked = *hardware(config), control = attr_hardware();
 
-	if (fd < 0)
-		control = *hardware(PERF_COUNT_HW_INSTRUCTIONS);
-	else
-		close(fd);
-	probe_pair(&asked, &control, 0, -1, "this event", ret);
-	if (ret->verdict == NO)		/* the kernel knows it, this PMU has none */
-		ret->verdict = ABSENT;
+	probe_pair_machine(&asked, &control, "this event", ret);
 }
 
 TEST(no_lies)
 {
 	struct finding finding, worst = { .verdict = YES };
 	char open[256] = "", values[512] = "", name[128];
-	struct pm_counts counts;
+	uint64_t value;
 	int opened = 0;
 
 	require(REQUIRE_PERF);
@@ -124,13 +86,13 @@ TEST(no_lies)
 		if (fd < 0) {
 			explain(i, &finding);
 		} else {
-			judge(i, fd, &counts, &finding);
+			judge_counter(fd, work, events[i].must_count, &value, &finding);
 			close(fd);
 			snprintf(open + strlen(open), sizeof(open) - strlen(open), "%s%s",
 				 opened ? "," : "", events[i].name);
 			snprintf(values + strlen(values), sizeof(values) - strlen(values),
 				 "%s%s=%" PRIu64, opened++ ? " " : "", events[i].name,
-				 counts.member[0].value);
+				 value);
 		}
 		fact_verdict(events[i].name, finding.verdict, finding.reason);
 		if (finding.verdict == BROKEN || worst.verdict == YES)
@@ -141,19 +103,6 @@ TEST(no_lies)
 		fact_str("values", "%s", values);
 	if (worst.verdict == BROKEN || !opened)
 		speak(&worst);
-}
-
-TEST(unknown_id)
-{
-	struct perf_event_attr attr = attr_software(PERF_COUNT_SW_PAGE_FAULTS);
-	int fd;
-
-	close(must_open(&attr, 0, -1, -1, 0));
-	fd = pm_open(hardware(1000), 0, -1, -1, 0);
-	if (fd >= 0)
-		broken("hardware event 1000 is accepted");
-	if (fd != -ENOENT && fd != -EINVAL)
-		broken("errno=%s want=ENOENT or EINVAL", errno_name(fd));
 }
 
 PROBE_MAIN

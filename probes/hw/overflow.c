@@ -2,7 +2,7 @@
 /*
  * Does the PMU interrupt? Counting works on many virtual PMUs that never raise an interrupt, and a
  * profiler then waits for ever. Observed: a busy thread, samples in the ring beside the count, for
- * a fixed period and for a frequency; and a poller that must wake.
+ * a fixed period and for a frequency.
  */
 #include "probe.h"
 
@@ -14,9 +14,7 @@ PROBE(TITLE("interrupts of hardware counters")
       POINT(cycles.period, "cycles: samples are about count / period")
       POINT(instructions.period, "instructions: samples are about count / period")
       POINT(cycles.frequency, "cycles: a frequency instead of a period gives samples, too")
-      POINT(instructions.frequency, "instructions: a frequency gives samples, too")
-      POINT(cycles.wakes, "cycles: a sample wakes a poller")
-      POINT(instructions.wakes, "instructions: a sample wakes a poller"))
+      POINT(instructions.frequency, "instructions: a frequency gives samples, too"))
 
 #define PERIOD 200000
 
@@ -46,7 +44,6 @@ FIXTURE_SETUP(counter)
 	self->attr = self->counting;
 	self->attr.sample_period = PERIOD;
 	self->attr.sample_type = PERF_SAMPLE_TID;
-	self->attr.wakeup_events = 1;
 }
 
 FIXTURE_TEARDOWN(counter)
@@ -98,28 +95,6 @@ TEST_F(counter, frequency)
 	watch = ask_watch(&self->attr, &self->counting, 0, -1, 8, "a frequency");
 	if (!collect(&watch, 1))
 		broken("counted=%" PRIu64 " frequency=500 samples=0", must_count(watch.fd));
-}
-
-static int spin_long(void *unused)
-{
-	(void)unused;
-	spin_ns(250000000);
-	return 0;
-}
-
-TEST_F(counter, wakes)
-{
-	pid_t child = start_child(spin_long, NULL);
-	struct watch watch;
-	int ready;
-
-	ASSERT_LT(0, child);
-	watch = ask_watch(&self->attr, &self->counting, child, -1, 8, "a sample period");
-	must_ioctl(watch.fd, PERF_EVENT_IOC_ENABLE, 0);
-	ready = poll_once(watch.fd, POLLIN, 400);
-	kill(child, SIGKILL);
-	if (!(ready & POLLIN))
-		broken("poll=%#x after 250 ms of work, counted=%" PRIu64, ready, must_count(watch.fd));
 }
 
 PROBE_MAIN

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * Are hardware counts to be believed? An emulator may return noise, a hypervisor may count the
- * host, a counter may freeze. Observed: the same loop run once and four times: instructions and
- * branches must grow with it, must not stand still, and must not count another thread.
+ * host. Observed: the same loop run once and four times: instructions and branches must grow with
+ * it, and cycles must grow.
  */
 #include "probe.h"
 
@@ -12,8 +12,6 @@ PROBE(TITLE("values of hardware counters")
       POINT(instructions_grow, "four times the loop is about four times the instructions")
       POINT(branches_grow, "four times the loop is about four times the branches")
       POINT(cycles_grow, "cycles of four times the loop are more than of one")
-      POINT(asleep, "instructions in user mode stand still while the thread sleeps")
-      POINT(monotonic, "a running counter never goes back, over 1000 readings")
       FACT(per_loop, int, "instructions", "user-mode instructions of a pass of the loop")
       FACT(branches_per_loop, int, "branches", "user-mode branches of a pass of the loop"))
 
@@ -87,31 +85,6 @@ TEST(cycles_grow)
 			return;
 	}
 	broken("one=%" PRIu64 " four=%" PRIu64, one, four);
-}
-
-TEST(asleep)
-{
-	int fd = open_hardware(_metadata, PERF_COUNT_HW_INSTRUCTIONS);
-	uint64_t awake = cost_of(_metadata, fd, 1), before = must_count(fd), count;
-
-	poll(NULL, 0, 20);
-	count = must_count(fd) - before;
-	if (!awake || count > awake / 2)
-		broken("asleep=%" PRIu64 " awake=%" PRIu64, count, awake);
-}
-
-TEST(monotonic)
-{
-	int fd = open_hardware(_metadata, PERF_COUNT_HW_INSTRUCTIONS);
-	uint64_t first = must_count(fd), last = first, next;
-
-	for (int i = 0; i < 1000; i++, last = next) {
-		next = must_count(fd);
-		if (next < last)
-			broken("reading %d: %" PRIu64 " after %" PRIu64, i, next, last);
-	}
-	if (last == first)
-		broken("frozen at %" PRIu64, first);
 }
 
 PROBE_MAIN

@@ -18,13 +18,9 @@ PROBE(TITLE("model-specific registers as events")
 
 static struct perf_event_attr tsc(struct __test_metadata *_metadata)
 {
-	int type = pm_pmu_type("msr");
-	struct perf_event_attr attr = attr_of(type, 0);
+	struct perf_event_attr attr = must_pmu("msr");
 	char text[64];
 
-	require(REQUIRE_PERF);
-	if (type < 0)
-		say_absent("no msr PMU (%s)", errno_name(type));
 	if (pm_read_text("/sys/bus/event_source/devices/msr/events/tsc", text, sizeof(text)) < 0)
 		say_absent("the msr PMU has no tsc");
 	attr.exclude_kernel = attr.exclude_hv = 0;

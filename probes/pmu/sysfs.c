@@ -1,32 +1,26 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Does sysfs describe the PMUs so that a tool can use them? Types above 5 are handed out at boot
- * and have to be looked up. Observed: every PMU there has a type of its own, every format can be
- * parsed, every named event uses terms that have a format, every cpumask is a list of CPUs.
+ * Does sysfs name the PMUs so that a tool can use them? Types above 5 are handed out at boot and
+ * have to be looked up. Observed: every PMU there has a type of its own, every cpumask is a list of
+ * CPUs, and a type of nobody is refused.
  */
 #include "probe.h"
-#include <dirent.h>
 #include <stdio.h>
-#include <stdlib.h>
 
-PROBE(TITLE("PMUs as sysfs describes them")
+PROBE(TITLE("PMUs as sysfs lists them")
       SINCE("2.6.38")
       POINT(listed, "the software PMU is listed with type 1")
       POINT(types, "each PMU has a type, and no two the same")
-      POINT(formats, "each format file is a field of config and bit ranges")
-      SINCE("3.4")
-      POINT(events, "each term of each named event has a format, and its value fits")
-      SINCE("3.4")
       POINT(cpumasks, "each cpumask is a list of CPUs")
       POINT(unused_type, "a type that no PMU has is refused with ENOENT or EINVAL")
-      FACT(pmus, string, "-", "the PMUs with their types")
-      FACT(format_files, int, "files", "formats that were parsed")
-      FACT(event_files, int, "files", "events that were parsed"))
+      FACT(pmus, string, "-", "the PMUs with their types"))
 
 #define DEVICES "/sys/bus/event_source/devices"
 
-static char list[700], wrong[256];
-static int seen[256], type_count, files;
+static char wrong[256];
+
+static char list[700];
+static int seen[256], type_count;
 
 static int note_type(const char *name, void *unused)
 {
@@ -45,81 +39,6 @@ static int note_type(const char *name, void *unused)
 	return 0;
 }
 
-/* Let `check` look at each file of a PMU's folder. */
-static int each_file(const char *pmu, const char *folder,
-		     int (*check)(const char *pmu, const char *name, const char *text))
-{
-	char path[512], text[1024];
-	struct dirent *entry;
-	DIR *dir;
-
-	snprintf(path, sizeof(path), DEVICES "/%.60s/%s", pmu, folder);
-	dir = opendir(path);
-	while (dir && (entry = readdir(dir)) && !wrong[0]) {
-		if (entry->d_name[0] == '.')
-			continue;
-		snprintf(path, sizeof(path), DEVICES "/%.60s/%s/%.200s", pmu, folder, entry->d_name);
-		if (pm_read_text(path, text, sizeof(text)) < 0)
-			continue;
-		files++;
-		if (check(pmu, entry->d_name, text) < 0)
-			snprintf(wrong, sizeof(wrong), "%.40s/%s/%.60s: %.80s", pmu, folder,
-				 entry->d_name, text);
-	}
-	if (dir)
-		closedir(dir);
-	return 0;
-}
-
-static int check_format(const char *pmu, const char *name, const char *text)
-{
-	struct perf_event_attr attr = attr_of(0, 0);
-
-	(void)pmu;
-	(void)name;
-	return pm_pmu_place(text, 0, &attr);
-}
-
-static int check_event(const char *pmu, const char *name, const char *text)
-{
-	struct perf_event_attr attr = attr_of(0, 0);
-	char path[512], format[128], terms[1024], *rest = NULL;
-
-	if (strchr(name, '.'))		/* .unit and .scale describe, they are no events */
-		return 0;
-	snprintf(terms, sizeof(terms), "%s", text);
-	for (char *term = strtok_r(terms, ",", &rest); term; term = strtok_r(NULL, ",", &rest)) {
-		char *value = strchr(term, '=');
-		int error;
-
-		if (value)
-			*value++ = '\0';
-		if (value && strchr(value, '?'))	/* a parameter for the user to give */
-			continue;
-		snprintf(path, sizeof(path), DEVICES "/%.60s/format/%.100s", pmu, term);
-		error = pm_read_text(path, format, sizeof(format));
-		if (error < 0 && !strncmp(term, "config", 6))
-			continue;
-		if (error >= 0)
-			error = pm_pmu_place(format, value ? strtoull(value, NULL, 0) : 1, &attr);
-		if (error < 0)
-			return error;
-	}
-	return 0;
-}
-
-static int visit_formats(const char *pmu, void *unused)
-{
-	(void)unused;
-	return each_file(pmu, "format", check_format);
-}
-
-static int visit_events(const char *pmu, void *unused)
-{
-	(void)unused;
-	return each_file(pmu, "events", check_event);
-}
-
 static int visit_cpumask(const char *pmu, void *masks)
 {
 	char path[256], text[1024];
@@ -136,12 +55,7 @@ static int visit_cpumask(const char *pmu, void *masks)
 static void visit(struct __test_metadata *_metadata, int (*each)(const char *, void *),
 		  void *context)
 {
-	int error = pm_pmu_each(each, context);
-
-	if (error == -ENOENT)
-		say_absent("sysfs has no event_source bus");
-	if (error < 0)
-		say_blocked("sysfs event_source: %s", errno_name(error));
+	visit_pmus(each, context);
 	if (wrong[0])
 		broken("%s", wrong);
 }
@@ -157,22 +71,6 @@ TEST(types)
 {
 	visit(_metadata, note_type, NULL);
 	fact_str("pmus", "%s", list);
-}
-
-TEST(formats)
-{
-	visit(_metadata, visit_formats, NULL);
-	fact_int("format_files", files);
-	if (!files)
-		say_absent("no PMU here has formats");
-}
-
-TEST(events)
-{
-	visit(_metadata, visit_events, NULL);
-	fact_int("event_files", files);
-	if (!files)
-		say_absent("no PMU here names events");
 }
 
 TEST(cpumasks)

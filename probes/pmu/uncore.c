@@ -2,11 +2,10 @@
 /*
  * PMUs that belong to no task: memory controllers, interconnects, energy counters. They name the
  * CPUs to open them on, and cannot follow a thread. Observed for the first one here: opened on such
- * a CPU, read, and refused for a task or for sampling; energy has a scale and grows.
+ * a CPU, read, and refused for a task or for sampling.
  */
 #include "probe.h"
 #include <stdio.h>
-#include <stdlib.h>
 
 PROBE(TITLE("PMUs outside of the cores")
       SINCE("2.6.38")
@@ -16,10 +15,7 @@ PROBE(TITLE("PMUs outside of the cores")
       POINT(no_sampling, "a sample period is refused")
       POINT(scope, "read from another CPU the counter does not go back")
       NEEDS("cpu2")
-      POINT(energy, "a power event has a scale and a unit, and does not go back")
-      SINCE("3.14")
-      FACT(pmu, string, "-", "the PMU that was tried")
-      FACT(unit, string, "-", "unit and scale of the energy event"))
+      FACT(pmu, string, "-", "the PMU that was tried"))
 
 #define DEVICES "/sys/bus/event_source/devices"
 
@@ -114,34 +110,6 @@ TEST(scope)
 			broken("%" PRIu64 " after %" PRIu64, count, last);
 		last = count;
 	}
-}
-
-TEST(energy)
-{
-	struct perf_event_attr attr = uncore(_metadata, "power");
-	char unit[32] = "", scale[64] = "", text[64], path[160];
-	const char *const names[] = { "energy-pkg", "energy-cores", "energy-psys" };
-	uint64_t first;
-	int fd;
-
-	for (int i = 0; i < 3 && !scale[0]; i++) {
-		snprintf(path, sizeof(path), DEVICES "/power/events/%s", names[i]);
-		if (pm_read_text(path, text, sizeof(text)) < 0 || strncmp(text, "event=", 6))
-			continue;
-		attr.config = strtoull(text + 6, NULL, 0);
-		snprintf(path, sizeof(path), DEVICES "/power/events/%s.unit", names[i]);
-		pm_read_text(path, unit, sizeof(unit));
-		snprintf(path, sizeof(path), DEVICES "/power/events/%s.scale", names[i]);
-		pm_read_text(path, scale, sizeof(scale));
-	}
-	if (!scale[0] || !unit[0])
-		broken("scale=%s unit=%s", scale, unit);
-	fact_str("unit", "%s x %s", unit, scale);
-	fd = must_open(&attr, -1, chosen_cpu, -1, 0);
-	first = must_count(fd);
-	spin_ns(5000000);
-	if (must_count(fd) < first)
-		broken("the energy went back");
 }
 
 PROBE_MAIN

@@ -15,8 +15,6 @@ PROBE(TITLE("the list of software events")
       SINCE("2.6.31")
       POINT(unknown_id, "an id beyond the list is refused with ENOENT")
       POINT(no_alias, "config with bit 32 set is no alias of the event in the low bits")
-      POINT(user_only_zero, "events of the scheduler that open with exclude_kernel read 0")
-      SINCE("2.6.34")
       EVENT(cpu_clock, "2.6.31")
       EVENT(task_clock, "2.6.31")
       EVENT(page_faults, "2.6.31")
@@ -29,8 +27,7 @@ PROBE(TITLE("the list of software events")
       EVENT(dummy, "3.12")
       EVENT(bpf_output, "4.4")
       EVENT(cgroup_switches, "5.13")
-      FACT(known, int, "events", "how many ids in a row this kernel opens")
-      FACT(zero_set, string, "-", "events that open with exclude_kernel and read 0 after work"))
+      FACT(known, int, "events", "how many ids in a row this kernel opens"))
 
 static const char *const names[] = {
 	"cpu_clock",       "task_clock",      "page_faults",      "context_switches",
@@ -86,48 +83,6 @@ TEST(no_alias)
 	}
 	if (fd != -ENOENT && fd != -EINVAL)
 		broken("errno=%s want=ENOENT or EINVAL", errno_name(fd));
-}
-
-/* Work that every scheduler event sees: 5 sleeps, and as many moves where there are two CPUs. */
-static void work(void)
-{
-	cause_faults(4);
-	for (unsigned int i = 0; i < 5; i++) {
-		poll(NULL, 0, 1);
-		move_to_nth_cpu(count_cpus() > 1 ? i % 2 : 0);
-	}
-}
-
-TEST(user_only_zero)
-{
-	uint64_t counts[NAMES] = { 0 };
-	char zero[256] = "";
-	int fds[NAMES];
-
-	known(_metadata);
-	for (size_t i = 0; i < NAMES; i++) {
-		struct perf_event_attr attr = attr_software(i);
-
-		attr.disabled = 0;
-		fds[i] = pm_open(&attr, 0, -1, -1, 0);
-	}
-	work();
-	for (size_t i = 0; i < NAMES; i++) {
-		if (fds[i] < 0)
-			continue;
-		counts[i] = must_count(fds[i]);
-		if (!counts[i])
-			snprintf(zero + strlen(zero), sizeof(zero) - strlen(zero), "%s%s",
-				 zero[0] ? "," : "", names[i]);
-	}
-	fact_str("zero_set", "%s", zero);
-	if (!counts[PERF_COUNT_SW_PAGE_FAULTS])
-		broken("page faults read 0, too");
-	if (counts[PERF_COUNT_SW_CONTEXT_SWITCHES] || counts[PERF_COUNT_SW_CPU_MIGRATIONS] ||
-	    counts[PERF_COUNT_SW_CGROUP_SWITCHES])
-		say_no("switches=%" PRIu64 " migrations=%" PRIu64 " cgroup switches=%" PRIu64,
-		       counts[PERF_COUNT_SW_CONTEXT_SWITCHES], counts[PERF_COUNT_SW_CPU_MIGRATIONS],
-		       counts[PERF_COUNT_SW_CGROUP_SWITCHES]);
 }
 
 PROBE_MAIN

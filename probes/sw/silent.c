@@ -2,17 +2,13 @@
 /*
  * The events that are expected to count nothing: dummy, which only carries records; bpf-output,
  * which BPF programs fill; alignment and emulation faults, which most machines never have.
- * Observed: they open, read 0 after work, and dummy carries a mapping's record all the same.
+ * Observed: they open and read 0 after work.
  */
 #include "probe.h"
 
 PROBE(TITLE("events that count nothing")
       SINCE("2.6.33")
       POINT(dummy_zero, "dummy opens and reads 0 after page faults and sleeps")
-      SINCE("3.12")
-      POINT(dummy_carries, "dummy carries the record of a mapping")
-      SINCE("3.12")
-      POINT(dummy_period, "dummy with a period opens and gives no sample")
       SINCE("3.12")
       POINT(bpf_output_zero, "bpf-output opens and reads 0 while no program writes to it")
       SINCE("4.4")
@@ -48,40 +44,6 @@ static void stays_zero(struct __test_metadata *_metadata, uint64_t config, const
 TEST(dummy_zero)
 {
 	stays_zero(_metadata, PERF_COUNT_SW_DUMMY, "dummy event");
-}
-
-TEST(dummy_carries)
-{
-	struct perf_event_attr attr = attr_software(PERF_COUNT_SW_DUMMY), control = attr;
-	struct pm_record record;
-	struct watch watch;
-	void *area;
-
-	control.config = PERF_COUNT_SW_PAGE_FAULTS;
-	attr.mmap_data = attr.mmap = control.mmap_data = control.mmap = 1;
-	watch = ask_watch(&attr, &control, 0, -1, 2, "dummy event");
-	must_ioctl(watch.fd, PERF_EVENT_IOC_ENABLE, 0);
-	area = mmap(NULL, 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	while (seek(&watch, PERF_RECORD_MMAP, &record))
-		if (record.mmap.addr == (uintptr_t)area)
-			return;
-	broken("no record of the mapping");
-}
-
-TEST(dummy_period)
-{
-	struct perf_event_attr attr = attr_software(PERF_COUNT_SW_DUMMY), control = attr;
-	struct watch watch;
-	int samples;
-
-	control.config = PERF_COUNT_SW_PAGE_FAULTS;
-	attr.sample_period = control.sample_period = 1;
-	watch = ask_watch(&attr, &control, 0, -1, 2, "dummy event");
-	must_ioctl(watch.fd, PERF_EVENT_IOC_ENABLE, 0);
-	ASSERT_EQ(0, cause_faults(16));
-	samples = count_records(&watch.ring, PERF_RECORD_SAMPLE);
-	if (samples)
-		broken("samples=%d want=0", samples);
 }
 
 TEST(bpf_output_zero)

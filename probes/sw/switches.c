@@ -1,37 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Are context switches and migrations counted exactly, and what does a task without privilege see?
- * Both happen in the kernel, so an event for user mode alone opens, works and reads 0 for ever: the
- * best known trap of unprivileged perf. Observed: the kernel's own numbers of the thread beside the
- * event's, and moves between two CPUs.
- * Linux e49a5bd38159 ("perf: Use hot regs with software sched switch/migrate events") (v2.6.34)
+ * Are context switches counted exactly? Observed: the kernel's own numbers of this thread beside
+ * the event's, samples beside counts, and another thread that sleeps often.
  */
 #include "probe.h"
-#include <sys/resource.h>
 
-PROBE(TITLE("context switches and migrations")
+PROBE(TITLE("context switches")
       SINCE("2.6.31")
-      POINT(switches_exact, "context-switches equals the thread's own number in getrusage")
-      POINT(switches_user_only, "with exclude_kernel, context-switches reads 0")
-      SINCE("2.6.34")
-      COMMIT("e49a5bd38159")
-      POINT(migrations_exact, "cpu-migrations: 20 moves to another CPU are 20 counts")
-      NEEDS("cpu2")
-      POINT(migrations_user_only, "with exclude_kernel, cpu-migrations reads 0")
-      SINCE("2.6.34")
-      COMMIT("e49a5bd38159")
-      NEEDS("cpu2")
+      POINT(exact, "context-switches equals the thread's own number in getrusage")
       POINT(sampled, "each context switch of period 1 gives a sample")
-      POINT(task_switches_own, "another thread's switches are not counted")
+      POINT(own_thread, "another thread's switches are not counted")
       FACT(switches, int, "counts", "context switches counted over 20 short sleeps"))
-
-static uint64_t switches_so_far(void)
-{
-	struct rusage usage;
-
-	getrusage(RUSAGE_THREAD, &usage);
-	return usage.ru_nvcsw + usage.ru_nivcsw;
-}
 
 static int sleep_often(void *times)
 {
@@ -40,27 +19,17 @@ static int sleep_often(void *times)
 	return 0;
 }
 
-static int move_often(void)
-{
-	int cpu = move_to_nth_cpu(0);
-
-	for (int i = 0; i < 20 && cpu >= 0; i++)
-		cpu = move_to_nth_cpu((i + 1) % 2);
-	return cpu < 0 ? cpu : 0;
-}
-
-static int open_running(struct __test_metadata *_metadata, uint64_t config, bool user_only)
+static int open_running(struct __test_metadata *_metadata, uint64_t config)
 {
 	struct perf_event_attr attr = attr_software(config);
 
-	attr.exclude_kernel = user_only;
-	attr.disabled = 0;
+	attr.exclude_kernel = attr.disabled = 0;
 	return must_open(&attr, 0, -1, -1, 0);
 }
 
-TEST(switches_exact)
+TEST(exact)
 {
-	int fd = open_running(_metadata, PERF_COUNT_SW_CONTEXT_SWITCHES, false);
+	int fd = open_running(_metadata, PERF_COUNT_SW_CONTEXT_SWITCHES);
 	uint64_t start[2], end[2], counted[2];
 
 	for (int attempt = 0; attempt < 10; attempt++) {
@@ -80,48 +49,6 @@ TEST(switches_exact)
 	if (counted[1] - counted[0] != end[0] - start[0] || end[0] - start[0] < 20)
 		broken("counted=%" PRIu64 " getrusage=%" PRIu64, counted[1] - counted[0],
 		       end[0] - start[0]);
-}
-
-TEST(switches_user_only)
-{
-	int fd = open_running(_metadata, PERF_COUNT_SW_CONTEXT_SWITCHES, true);
-	uint64_t before = switches_so_far(), count;
-
-	sleep_often((void *)10);
-	before = switches_so_far() - before;
-	count = must_count(fd);
-	if (before < 10)
-		cannot_tell("only %" PRIu64 " switches", before);
-	if (count)
-		say_no("counted %" PRIu64 " of %" PRIu64 " switches as user mode", count, before);
-}
-
-TEST(migrations_exact)
-{
-	uint64_t before, count;
-	int fd;
-
-	require(REQUIRE_CPU2);
-	fd = open_running(_metadata, PERF_COUNT_SW_CPU_MIGRATIONS, false);
-	ASSERT_LE(0, move_to_nth_cpu(0));
-	before = must_count(fd);
-	ASSERT_EQ(0, move_often());
-	count = must_count(fd) - before;
-	if (count != 20)
-		broken("counted=%" PRIu64 " want=20", count);
-}
-
-TEST(migrations_user_only)
-{
-	uint64_t count;
-	int fd;
-
-	require(REQUIRE_CPU2);
-	fd = open_running(_metadata, PERF_COUNT_SW_CPU_MIGRATIONS, true);
-	ASSERT_EQ(0, move_often());
-	count = must_count(fd);
-	if (count)
-		say_no("counted %" PRIu64 " of 20 migrations as user mode", count);
 }
 
 TEST(sampled)
@@ -144,9 +71,9 @@ TEST(sampled)
 		broken("samples=%d counted=%" PRIu64 " want>=10", samples, count);
 }
 
-TEST(task_switches_own)
+TEST(own_thread)
 {
-	int fd = open_running(_metadata, PERF_COUNT_SW_CONTEXT_SWITCHES, false);
+	int fd = open_running(_metadata, PERF_COUNT_SW_CONTEXT_SWITCHES);
 	uint64_t mine, count;
 	struct worker worker;
 

@@ -6,7 +6,6 @@
  * scheduler, and watching a whole CPU.
  */
 #include "probe.h"
-#include <sys/syscall.h>
 
 PROBE(TITLE("tracepoints without privilege")
       SINCE("2.6.38")
@@ -17,47 +16,16 @@ PROBE(TITLE("tracepoints without privilege")
       POINT(whole_cpu, "a tracepoint for all tasks of a CPU is refused with EACCES")
       FACT(raw_error, enum, "-", "errno for raw data of the scheduler without privilege"))
 
-struct asked {
-	struct perf_event_attr attr;
-	pid_t pid;
-	int cpu;
-};
-
-#define ACCEPTED 200
-#define NOT_EVEN_ITSELF 201
-
-static int open_as_stranger(void *argument)
-{
-	const struct perf_event_attr faults = attr_software(PERF_COUNT_SW_PAGE_FAULTS);
-	struct asked *asked = argument;
-	int fd;
-
-	if (drop_privileges(65531) || pm_open(&faults, 0, -1, -1, 0) < 0)
-		return NOT_EVEN_ITSELF;
-	fd = pm_open(&asked->attr, asked->pid, asked->cpu, -1, 0);
-	return fd < 0 ? -fd : ACCEPTED;
-}
-
-static int answer_to(struct __test_metadata *_metadata, const char *system, const char *event,
+static int stranger_opens(struct __test_metadata *_metadata, const char *system, const char *event,
 		     bool raw, bool whole_cpu)
 {
-	struct asked asked = { .attr = must_tracepoint(system, event), .cpu = -1 };
-	int answer;
+	struct perf_event_attr attr = must_tracepoint(system, event);
 
 	if (raw) {
-		asked.attr.sample_type = PERF_SAMPLE_RAW;
-		asked.attr.sample_period = 1;
+		attr.sample_type = PERF_SAMPLE_RAW;
+		attr.sample_period = 1;
 	}
-	if (whole_cpu) {
-		asked.pid = -1;
-		asked.cpu = move_to_nth_cpu(0);
-	}
-	require(REQUIRE_PERF);
-	answer = wait_child(start_child(open_as_stranger, &asked));
-	if (answer == NOT_EVEN_ITSELF)
-		say_blocked("without privilege there are no events at all (perf_event_paranoid=%d)",
-			    probe_env()->paranoid);
-	return answer;
+	return ask_stranger(&attr, whole_cpu ? -1 : 0, whole_cpu ? move_to_nth_cpu(0) : -1);
 }
 
 /* Levels below 0 let everybody in, as the manual says. */
@@ -69,41 +37,41 @@ static void need_paranoid(struct __test_metadata *_metadata, int level)
 
 TEST(count_opens)
 {
-	int answer = answer_to(_metadata, "sched", "sched_switch", false, false);
+	int answer = stranger_opens(_metadata, "sched", "sched_switch", false, false);
 
-	if (answer != ACCEPTED)
+	if (answer)
 		broken("errno=%s", errno_name(answer));
 }
 
 TEST(raw_system_call)
 {
-	int answer = answer_to(_metadata, "syscalls", "sys_enter_getppid", true, false);
+	int answer = stranger_opens(_metadata, "syscalls", "sys_enter_getppid", true, false);
 
-	if (answer == EPERM || answer == EACCES)
+	if (answer == -EPERM || answer == -EACCES)
 		say_no("%s without privilege, ok with", errno_name(answer));
-	if (answer != ACCEPTED)
+	if (answer)
 		broken("errno=%s", errno_name(answer));
 }
 
 TEST(raw_other)
 {
-	int answer = answer_to(_metadata, "sched", "sched_switch", true, false);
+	int answer = stranger_opens(_metadata, "sched", "sched_switch", true, false);
 
-	fact_str("raw_error", "%s", answer == ACCEPTED ? "none" : errno_name(answer));
-	if (answer == EPERM || answer == EACCES)
+	fact_str("raw_error", "%s", !answer ? "none" : errno_name(answer));
+	if (answer == -EPERM || answer == -EACCES)
 		return;
 	need_paranoid(_metadata, 0);
-	broken("answer=%s want=EPERM or EACCES", answer == ACCEPTED ? "ok" : errno_name(answer));
+	broken("answer=%s want=EPERM or EACCES", !answer ? "ok" : errno_name(answer));
 }
 
 TEST(whole_cpu)
 {
-	int answer = answer_to(_metadata, "sched", "sched_switch", false, true);
+	int answer = stranger_opens(_metadata, "sched", "sched_switch", false, true);
 
-	if (answer == EACCES)
+	if (answer == -EACCES)
 		return;
 	need_paranoid(_metadata, 1);
-	broken("answer=%s want=EACCES", answer == ACCEPTED ? "ok" : errno_name(answer));
+	broken("answer=%s want=EACCES", !answer ? "ok" : errno_name(answer));
 }
 
 PROBE_MAIN

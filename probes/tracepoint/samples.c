@@ -1,31 +1,20 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Do samples of tracepoints carry the fields that the format file promises? This is how a profiler
- * reads the arguments of system calls. Observed: close(2) of numbers that are no descriptors, and
- * the same numbers in the raw data; samples against hits for several periods.
+ * Do tracepoints sample, as often as the period says? Observed: samples against hits, which are
+ * close(2) of numbers that are no descriptors, for several periods; and the size of a sample that
+ * carries no data.
  */
 #include "probe.h"
-#include <stdio.h>
-#include <sys/syscall.h>
 
 PROBE(TITLE("samples of tracepoints")
       SINCE("2.6.31")
       NEEDS("tracefs")
       POINT(every_hit, "period 1: 20 hits are 20 samples")
       POINT(every_fifth_hit, "period 5: 20 hits are 4 samples")
-      POINT(raw_common, "raw data: common_type is the id, common_pid this thread")
-      POINT(raw_argument, "raw data: the fields hold the arguments of each call, in order")
       POINT(no_raw_without_bit, "without PERF_SAMPLE_RAW the sample has no payload")
-      FACT(frequency, bool, "-", "a tracepoint event with freq = 1 opens")
-      FACT(raw_size, int, "bytes", "raw data of sys_enter_close, padding included"))
+      FACT(frequency, bool, "-", "a tracepoint event with freq = 1 opens"))
 
 #define FIRST 1000000	/* no descriptor is that large */
-
-static void close_wrong(int calls)
-{
-	for (int i = 0; i < calls; i++)
-		syscall(SYS_close, FIRST + i);
-}
 
 static struct perf_event_attr sampling(struct __test_metadata *_metadata, uint64_t period,
 				       uint64_t sample_type)
@@ -53,7 +42,7 @@ static void want_samples(struct __test_metadata *_metadata, uint64_t period, int
 	struct watch watch = watch_closes(_metadata, period, PERF_SAMPLE_TID);
 	int samples;
 
-	close_wrong(20);
+	close_nothing(FIRST, 20);
 	samples = count_records(&watch.ring, PERF_RECORD_SAMPLE);
 	if (samples != want)
 		broken("samples=%d want=%d", samples, want);
@@ -76,78 +65,12 @@ TEST(every_fifth_hit)
 	want_samples(_metadata, 5, 4);
 }
 
-/* The value of a field in raw data, of 4 or 8 bytes in the machine's own order. */
-static uint64_t field_of(struct __test_metadata *_metadata, const struct pm_sample *sample,
-			 const char *name)
-{
-	char root[128], path[256], text[8192];
-	struct pm_trace_field field;
-	uint64_t wide;
-	uint32_t narrow;
-	uint16_t half;
-	const char *at;
-
-	ASSERT_EQ(0, pm_tracefs_root(root, sizeof(root)));
-	snprintf(path, sizeof(path), "%s/events/syscalls/sys_enter_close/format", root);
-	ASSERT_LT(0, pm_read_text(path, text, sizeof(text)));
-	if (pm_tracepoint_field(text, name, &field) < 0)
-		broken("the format has no field %s", name);
-	if (!sample->raw || field.offset + field.size > sample->raw_size)
-		broken("raw size=%u, too small for %s at %u", sample->raw_size, name, field.offset);
-	at = (const char *)sample->raw + field.offset;
-	memcpy(&half, at, sizeof(half));
-	if (field.size == sizeof(half))
-		return half;
-	memcpy(&narrow, at, sizeof(narrow));
-	if (field.size == sizeof(narrow))
-		return narrow;
-	memcpy(&wide, at, sizeof(wide));
-	return wide;
-}
-
-TEST(raw_common)
-{
-	uint64_t id = must_tracepoint("syscalls", "sys_enter_close").config, type, pid;
-	struct watch watch = watch_closes(_metadata, 1, PERF_SAMPLE_RAW);
-	struct pm_record record;
-
-	close_wrong(1);
-	if (!seek(&watch, PERF_RECORD_SAMPLE, &record))
-		broken("no sample");
-	fact_int("raw_size", record.sample.raw_size);
-	type = field_of(_metadata, &record.sample, "common_type");
-	pid = field_of(_metadata, &record.sample, "common_pid");
-	if (type != id || pid != (uint64_t)pm_gettid())
-		broken("common_type=%" PRIu64 " want=%" PRIu64 ", common_pid=%" PRIu64 " want=%d",
-		       type, id, pid, pm_gettid());
-}
-
-TEST(raw_argument)
-{
-	struct watch watch = watch_closes(_metadata, 1, PERF_SAMPLE_RAW);
-	struct pm_record record;
-
-	close_wrong(5);
-	must_ioctl(watch.fd, PERF_EVENT_IOC_DISABLE, 0);
-	for (int i = 0; i < 5; i++) {
-		uint64_t argument, number;
-
-		if (!seek(&watch, PERF_RECORD_SAMPLE, &record))
-			broken("samples=%d want=5", i);
-		argument = field_of(_metadata, &record.sample, "fd");
-		number = field_of(_metadata, &record.sample, "__syscall_nr");
-		if (argument != (uint64_t)FIRST + i || number != SYS_close)
-			broken("call %d: fd=%" PRIu64 " want=%d, number=%" PRIu64 " want=%d", i,
-			       argument, FIRST + i, number, (int)SYS_close);
-	}
-}
-
 TEST(no_raw_without_bit)
 {
 	struct watch watch = watch_closes(_metadata, 1, PERF_SAMPLE_TID);
 	struct pm_record record;
 
-	close_wrong(1);
+	close_nothing(FIRST, 1);
 	if (!seek(&watch, PERF_RECORD_SAMPLE, &record))
 		broken("no sample");
 	if (record.size != 16)

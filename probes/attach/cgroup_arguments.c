@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * What is said to wrong arguments of PERF_FLAG_PID_CGROUP? The pid is a descriptor then, and a tool
+ * that mixes the two must be told. Observed: each of the wrong arguments, after the right ones have
+ * been accepted. Nothing is created.
+ */
+#include "probe.h"
+
+PROBE(TITLE("wrong arguments for events of a cgroup")
+      SINCE("2.6.39")
+      COMMIT("e5d1367f17ba")
+      NEEDS("cgroup")
+      POINT(needs_cpu, "without a CPU it is refused with EINVAL")
+      POINT(no_pid, "pid -1 is refused with EINVAL")
+      POINT(bad_descriptor, "a descriptor that is not open is refused with EBADF")
+      POINT(no_cgroup, "a directory that is no cgroup is refused with EBADF"))
+
+static void refuse(struct __test_metadata *_metadata, int directory, int cpu, int want,
+		   const char *what)
+{
+	const struct perf_event_attr attr = attr_counter(false);
+
+	hold_rule(pm_open(&attr, directory, cpu, -1, PERF_FLAG_PID_CGROUP), want, BROKEN, what);
+}
+
+TEST(needs_cpu)
+{
+	char root[96];
+
+	must_cgroup_root(move_to_nth_cpu(0), root);
+	refuse(_metadata, open(root, O_RDONLY | O_DIRECTORY), -1, EINVAL, "a cgroup without a CPU");
+}
+
+static int root_accepted(struct __test_metadata *_metadata)
+{
+	int cpu = move_to_nth_cpu(0);
+	char root[96];
+
+	must_cgroup_root(cpu, root);
+	return cpu;
+}
+
+TEST(no_pid)
+{
+	refuse(_metadata, -1, root_accepted(_metadata), EINVAL, "PID_CGROUP with pid -1");
+}
+
+TEST(bad_descriptor)
+{
+	refuse(_metadata, 999999, root_accepted(_metadata), EBADF, "a descriptor that is not open");
+}
+
+TEST(no_cgroup)
+{
+	int cpu = root_accepted(_metadata);
+
+	refuse(_metadata, open("/proc", O_RDONLY | O_DIRECTORY), cpu, EBADF, "/proc");
+}
+
+PROBE_MAIN

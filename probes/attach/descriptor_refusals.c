@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * What does the descriptor of an event not do? A library that wraps descriptors tries. Observed:
+ * the answers to lseek(2), write(2), to a read that is too short, and to an ioctl(2) of nobody.
+ */
+#include "probe.h"
+
+PROBE(TITLE("what the descriptor of an event refuses")
+      SINCE("2.6.31")
+      POINT(no_seek, "lseek is refused with ESPIPE")
+      POINT(no_write, "write is refused with EINVAL")
+      POINT(short_read, "a read of fewer than 8 bytes is refused with ENOSPC")
+      POINT(unknown_ioctl, "an ioctl it does not know is refused with ENOTTY"))
+
+static int open_event(struct __test_metadata *_metadata)
+{
+	struct perf_event_attr attr = attr_software(PERF_COUNT_SW_PAGE_FAULTS);
+
+	return must_open(&attr, 0, -1, -1, 0);
+}
+
+static int answer_of(long result)
+{
+	return result < 0 ? -errno : 0;
+}
+
+static void refused(struct __test_metadata *_metadata, int got, int want)
+{
+	if (got != -want)
+		broken("answer=%s want=%s", errno_name(got), errno_name(want));
+}
+
+TEST(no_seek)
+{
+	refused(_metadata, answer_of(lseek(open_event(_metadata), 0, SEEK_CUR)), ESPIPE);
+}
+
+TEST(no_write)
+{
+	refused(_metadata, answer_of(write(open_event(_metadata), "12345678", 8)), EINVAL);
+}
+
+TEST(short_read)
+{
+	char small[4];
+
+	refused(_metadata, answer_of(read(open_event(_metadata), small, sizeof(small))), ENOSPC);
+}
+
+TEST(unknown_ioctl)
+{
+	refused(_metadata, pm_ioctl(open_event(_metadata), _IO('$', 250), 0), ENOTTY);
+}
+
+PROBE_MAIN

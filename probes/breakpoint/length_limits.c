@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Where do the lengths of breakpoints end? A debugger that watches an array, or steps over code,
+ * must ask first. Observed: the lengths that open for execution, the longest power of two for
+ * writes, and a range that would wrap around the address space.
+ */
+#include "probe.h"
+#include <stdio.h>
+
+PROBE(TITLE("limits of breakpoint lengths")
+      SINCE("2.6.33")
+      NEEDS("breakpoint")
+      POINT(execution, "a breakpoint on execution takes at least one of the lengths from 1 to 8")
+      POINT(power_of_two, "among powers of two there is a longest length, of 4 bytes or more")
+      POINT(wraps, "a range that would wrap around the address space is refused with EINVAL")
+      FACT(x.lengths, string, "bytes", "lengths accepted for a breakpoint on execution")
+      FACT(w.longest, int, "bytes", "longest power of two accepted for a write breakpoint"))
+
+static volatile uint8_t bytes[8192] __attribute__((aligned(4096)));
+
+static void function(void)
+{
+	bytes[64]++;
+}
+
+TEST(execution)
+{
+	struct perf_event_attr attr = attr_call(function);
+	char text[64] = "";
+
+	close(must_open(&attr, 0, -1, -1, 0));
+	for (unsigned int length = 1; length <= 8; length++) {
+		int fd;
+
+		attr.bp_len = length;
+		fd = pm_open(&attr, 0, -1, -1, 0);
+		if (fd < 0)
+			continue;
+		snprintf(text + strlen(text), sizeof(text) - strlen(text), "%s%u",
+			 text[0] ? "," : "", length);
+		close(fd);
+	}
+	fact_str("x.lengths", "%s", text);
+	if (!text[0])
+		broken("the length that opened before is refused now");
+}
+
+TEST(power_of_two)
+{
+	struct perf_event_attr control = attr_access(HW_BREAKPOINT_W, bytes, 4);
+	unsigned int longest = 0;
+
+	close(must_open(&control, 0, -1, -1, 0));
+	for (unsigned int length = 1; length <= 4096; length *= 2) {
+		struct perf_event_attr attr = attr_access(HW_BREAKPOINT_W, bytes, length);
+		int fd = pm_open(&attr, 0, -1, -1, 0);
+
+		if (fd >= 0) {
+			longest = length;
+			close(fd);
+		}
+	}
+	fact_int("w.longest", longest);
+	if (longest < 4)
+		broken("4 bytes are refused now");
+}
+
+TEST(wraps)
+{
+	struct perf_event_attr attr = attr_access(HW_BREAKPOINT_W, bytes, 4);
+
+	close(must_open(&attr, 0, -1, -1, 0));
+	attr.bp_len = ~0ull - attr.bp_addr + 2;
+	hold_rule(pm_open(&attr, 0, -1, -1, 0), EINVAL, BROKEN, "a range that wraps");
+}
+
+PROBE_MAIN

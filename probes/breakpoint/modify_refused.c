@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Which changes of a breakpoint are refused? A debugger must know what it can change in place, and
+ * that a refused change leaves the breakpoint as it was. Observed: the answer to each wrong change,
+ * after a right one has been accepted here, and hits after a refusal.
+ */
+#include "probe.h"
+
+PROBE(TITLE("changes of a breakpoint that are refused")
+      SINCE("4.17")
+      COMMIT("32ff77e8cc9e")
+      NEEDS("breakpoint")
+      POINT(other_field, "a change of anything but address, type, length, disabled is EINVAL")
+      POINT(other_type, "a change into another type of event is EINVAL")
+      POINT(other_event, "on an event that is no breakpoint it is EOPNOTSUPP")
+      POINT(bad_length, "an impossible length is EINVAL, and the old breakpoint still counts")
+      POINT(bad_pointer, "an unreadable attr is EFAULT"))
+
+static volatile int32_t cells[4] __attribute__((aligned(64)));
+static volatile int32_t sink;
+
+static int open_first(struct __test_metadata *_metadata)
+{
+	struct perf_event_attr attr = attr_access(HW_BREAKPOINT_W, &cells[0], 4);
+
+	attr.disabled = 0;
+	return must_open(&attr, 0, -1, -1, 0);
+}
+
+static struct perf_event_attr second(void)
+{
+	struct perf_event_attr attr = attr_access(HW_BREAKPOINT_W, &cells[2], 4);
+
+	attr.disabled = 0;
+	return attr;
+}
+
+static void write_cell(int index, int times)
+{
+	for (int i = 0; i < times; i++)
+		cells[index] = i;
+}
+
+/* The answer to a wrong change, after a right one has shown that there are changes at all. */
+static void refuse(struct __test_metadata *_metadata, int fd, const struct perf_event_attr *wrong,
+		   int want)
+{
+	struct perf_event_attr right = second();
+	int error;
+
+	must_modify(open_first(_metadata), &right);
+	error = wrong ? modify_breakpoint(fd, wrong)
+		      : pm_ioctl(fd, PERF_EVENT_IOC_MODIFY_ATTRIBUTES, 0);
+	if (error != -want)
+		broken("errno=%s want=%s", errno_name(error), errno_name(want));
+}
+
+TEST(other_field)
+{
+	struct perf_event_attr attr = second();
+
+	attr.sample_period = 12345;
+	refuse(_metadata, open_first(_metadata), &attr, EINVAL);
+}
+
+TEST(other_type)
+{
+	struct perf_event_attr attr = attr_software(PERF_COUNT_SW_PAGE_FAULTS);
+
+	refuse(_metadata, open_first(_metadata), &attr, EINVAL);
+}
+
+TEST(other_event)
+{
+	struct perf_event_attr attr = attr_software(PERF_COUNT_SW_PAGE_FAULTS);
+
+	refuse(_metadata, must_open(&attr, 0, -1, -1, 0), &attr, EOPNOTSUPP);
+}
+
+TEST(bad_length)
+{
+	struct perf_event_attr attr = second();
+	int fd = open_first(_metadata);
+
+	attr.bp_len = 0;
+	refuse(_metadata, fd, &attr, EINVAL);
+	write_cell(0, 5);
+	hold_count(fd, 5);
+}
+
+TEST(bad_pointer)
+{
+	refuse(_metadata, open_first(_metadata), NULL, EFAULT);
+}
+
+PROBE_MAIN

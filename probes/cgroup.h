@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Cgroups for probes: the hierarchy where perf takes part, events of a cgroup, and temporary cgroups
+ * that are gone afterwards whatever happens.
+ */
+#ifndef CGROUP_H
+#define CGROUP_H
+
+#include <stddef.h>
+#include <sys/types.h>
+
+/* A counter of page faults, running, for all tasks of a cgroup on one CPU. An event or -errno. */
+int cgroup_open(const char *path, int cpu, int leader);
+/*
+ * The root cgroup of the hierarchy where perf takes part. Returns 0, or how perf or open(2)
+ * refused; -ENOENT: none is mounted at a usual place; -ENODEV: perf takes part in none that is.
+ */
+int cgroup_root(int cpu, char *buf, size_t size);
+
+/* A cgroup, one below it, and one beside it. */
+struct cgroups {
+	char top[96], below[128], beside[128];
+};
+/* Make the three; a guard process removes them when this program ends somehow. 0 or -errno. */
+int cgroups_make(const char *root, struct cgroups *ret);
+/* Remove them once their tasks have gone. */
+void cgroups_remove(const struct cgroups *cgroups);
+/* Move a task. Returns 0 or -errno. */
+int cgroup_move(const char *path, pid_t task);
+
+#endif

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Does a hardware counter stand still when it should, and only then? A counter may freeze, go back
+ * where it is read across CPUs, or count what others do. Observed: a sleep of the watched thread
+ * beside a loop, and a thousand readings.
+ */
+#include "probe.h"
+
+PROBE(TITLE("hardware counters that stand still")
+      SINCE("2.6.31")
+      NEEDS("pmu")
+      POINT(asleep, "instructions in user mode stand still while the thread sleeps")
+      POINT(monotonic, "a running counter never goes back, over 1000 readings"))
+
+#define PASSES 100000
+
+static volatile uint32_t sink;
+
+static void loop(int times)
+{
+	for (int i = 0; i < times * PASSES; i++)
+		sink += i;
+}
+
+static int open_hardware(struct __test_metadata *_metadata, uint64_t config)
+{
+	struct perf_event_attr attr = attr_of(PERF_TYPE_HARDWARE, config);
+
+	attr.pinned = 1;	/* a counter all the time, or an honest error */
+	attr.disabled = 0;
+	return must_open(&attr, 0, -1, -1, 0);
+}
+
+static uint64_t cost_of(struct __test_metadata *_metadata, int fd, int times)
+{
+	uint64_t before = must_count(fd);
+
+	loop(times);
+	return must_count(fd) - before;
+}
+
+TEST(asleep)
+{
+	int fd = open_hardware(_metadata, PERF_COUNT_HW_INSTRUCTIONS);
+	uint64_t awake = cost_of(_metadata, fd, 1), before = must_count(fd), count;
+
+	poll(NULL, 0, 20);
+	count = must_count(fd) - before;
+	if (!awake || count > awake / 2)
+		broken("asleep=%" PRIu64 " awake=%" PRIu64, count, awake);
+}
+
+TEST(monotonic)
+{
+	int fd = open_hardware(_metadata, PERF_COUNT_HW_INSTRUCTIONS);
+	uint64_t first = must_count(fd), last = first, next;
+
+	for (int i = 0; i < 1000; i++, last = next) {
+		next = must_count(fd);
+		if (next < last)
+			broken("reading %d: %" PRIu64 " after %" PRIu64, i, next, last);
+	}
+	if (last == first)
+		broken("frozen at %" PRIu64, first);
+}
+
+PROBE_MAIN

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * What do ids of generic hardware events say that are none? New ones are added at the end of the
+ * lists; a tool must learn from an errno that it is too new. Observed: ids beyond each of the lists,
+ * the first also where there is no PMU.
+ */
+#include "probe.h"
+
+PROBE(TITLE("ids of no hardware event")
+      SINCE("2.6.31")
+      POINT(event, "hardware event 1000 is refused with ENOENT or EINVAL")
+      POINT(cache, "cache id 7 is refused with EINVAL")
+      NEEDS("pmu")
+      POINT(operation, "cache operation 3 is refused with EINVAL")
+      NEEDS("pmu")
+      POINT(result, "cache result 2 is refused with EINVAL")
+      NEEDS("pmu"))
+
+TEST(event)
+{
+	struct perf_event_attr attr = attr_software(PERF_COUNT_SW_PAGE_FAULTS);
+	int fd;
+
+	close(must_open(&attr, 0, -1, -1, 0));
+	attr = attr_of(PERF_TYPE_HARDWARE, 1000);
+	fd = pm_open(&attr, 0, -1, -1, 0);
+	if (fd >= 0)
+		broken("hardware event 1000 is accepted");
+	if (fd != -ENOENT && fd != -EINVAL)
+		broken("errno=%s want=ENOENT or EINVAL", errno_name(fd));
+}
+
+static void refuse(struct __test_metadata *_metadata, uint64_t config)
+{
+	struct perf_event_attr attr = attr_of(PERF_TYPE_HW_CACHE, config), control = attr_hardware();
+
+	close(must_open(&control, 0, -1, -1, 0));
+	hold_rule(pm_open(&attr, 0, -1, -1, 0), EINVAL, BROKEN, "an id outside of the lists");
+}
+
+TEST(cache)
+{
+	refuse(_metadata, PERF_COUNT_HW_CACHE_MAX);
+}
+
+TEST(operation)
+{
+	refuse(_metadata, PERF_COUNT_HW_CACHE_OP_MAX << 8);
+}
+
+TEST(result)
+{
+	refuse(_metadata, PERF_COUNT_HW_CACHE_RESULT_MAX << 16);
+}
+
+PROBE_MAIN

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Does the PMU's interrupt wake a profiler that waits in poll(2)? It has to from within an interrupt
+ * that must not wake anybody, so the kernel sends another one for that. Observed: a poller, while a
+ * busy child is sampled.
+ */
+#include "probe.h"
+
+PROBE(TITLE("poll and hardware counters")
+      SINCE("2.6.31")
+      NEEDS("pmu")
+      POINT(cycles, "a sample of cycles wakes a poller")
+      POINT(instructions, "a sample of instructions wakes a poller"))
+
+static int spin_long(void *unused)
+{
+	(void)unused;
+	spin_ns(250000000);
+	return 0;
+}
+
+static void wait_for_sample(struct __test_metadata *_metadata, uint64_t config)
+{
+	struct perf_event_attr attr = attr_of(PERF_TYPE_HARDWARE, config), counting = attr;
+	struct watch watch;
+	pid_t child;
+	int ready;
+
+	attr.sample_period = 200000;
+	attr.sample_type = PERF_SAMPLE_TID;
+	attr.wakeup_events = 1;
+	must_close(ask_open(&attr, &counting, 0, -1, "a sample period"));
+	child = start_child(spin_long, NULL);
+	ASSERT_LT(0, child);
+	watch = must_watch(&attr, child, -1, 8);
+	must_ioctl(watch.fd, PERF_EVENT_IOC_ENABLE, 0);
+	ready = poll_once(watch.fd, POLLIN, 400);
+	kill(child, SIGKILL);
+	wait_child(child);
+	if (!(ready & POLLIN))
+		broken("poll=%#x after 250 ms of work, counted=%" PRIu64, ready, must_count(watch.fd));
+}
+
+TEST(cycles)
+{
+	wait_for_sample(_metadata, PERF_COUNT_HW_CPU_CYCLES);
+}
+
+TEST(instructions)
+{
+	wait_for_sample(_metadata, PERF_COUNT_HW_INSTRUCTIONS);
+}
+
+PROBE_MAIN

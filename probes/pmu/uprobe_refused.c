@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Which uprobes are refused as events? A tracer must learn that a file is not there, and nobody
+ * without privilege may place one. Observed: the answers to paths that cannot be, after a right
+ * one, and to a child without privilege.
+ */
+#include "probe.h"
+
+PROBE(TITLE("uprobes that are refused")
+      SINCE("4.17")
+      COMMIT("33ea4b24277b")
+      NEEDS("uprobe")
+      POINT(no_file, "a path that is not there is refused with ENOENT")
+      POINT(no_pointer, "an unreadable path is refused with EFAULT or EINVAL")
+      POINT(unprivileged, "without privilege it is refused with EACCES or EPERM"))
+
+static volatile int32_t sink;
+/* Initialised, so that it has a place in the file. */
+static volatile uint16_t semaphore __attribute__((aligned(8))) = 0x100;
+
+static int __attribute__((noinline)) watched_function(int value)
+{
+	sink += value;
+	__asm__ volatile("" ::: "memory");
+	return sink;
+}
+
+#define NO_FILE "/perfmodes/has/no/such/file"
+
+TEST(no_file)
+{
+	struct perf_event_attr attr = must_uprobe(watched_function);
+
+	close(open_uprobe(&attr));
+	attr.uprobe_path = (uintptr_t)NO_FILE;
+	hold_rule(pm_open(&attr, 0, -1, -1, 0), ENOENT, BROKEN, "a path that is not there");
+}
+
+TEST(no_pointer)
+{
+	struct perf_event_attr attr = must_uprobe(watched_function);
+	int fd;
+
+	attr.uprobe_path = (uintptr_t)NO_FILE;
+	if (pm_open(&attr, 0, -1, -1, 0) != -ENOENT) {	/* cheaper than to place one */
+		attr = must_uprobe(watched_function);
+		close(open_uprobe(&attr));
+		cannot_tell("no path is looked at");
+	}
+	attr.uprobe_path = 8;
+	fd = pm_open(&attr, 0, -1, -1, 0);
+	if (fd != -EFAULT && fd != -EINVAL)
+		broken("answer=%s want=EFAULT or EINVAL", errno_name(fd < 0 ? fd : 0));
+}
+
+TEST(unprivileged)
+{
+	struct perf_event_attr attr = must_uprobe(watched_function);
+	int answer;
+
+	attr.exclude_kernel = 1;
+	answer = ask_stranger(&attr, 0, -1);
+	if (answer != -EACCES && answer != -EPERM)
+		broken("answer=%s want=EACCES or EPERM", answer ? errno_name(answer) : "ok");
+}
+
+PROBE_MAIN

@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Must clock events be attached per thread? They may, and then stand still while that thread sleeps,
+ * also when another one of the process is busy; a whole CPU's clock goes on.
+ * Observed: what is counted during a sleep, beside what the thread's own CPU time and the wall clock
+ * say that it was.
+ */
+#include "probe.h"
+
+PROBE(TITLE("clock events of who sleeps")
+      SINCE("2.6.31")
+      POINT(cpu, "cpu-clock of a sleeping thread stands still")
+      POINT(task, "task-clock of a sleeping thread stands still")
+      POINT(cpu_other_thread, "cpu-clock does not count another thread of the process")
+      POINT(task_other_thread, "task-clock does not count another thread of the process")
+      POINT(cpu_whole_cpu, "cpu-clock of a CPU (pid -1) goes with the wall clock, asleep or not")
+      POINT(task_whole_cpu, "task-clock of a CPU (pid -1) goes with the wall clock, asleep or not"))
+
+#define MS UINT64_C(1000000)
+
+static int open_clock(struct __test_metadata *_metadata, uint64_t config, pid_t pid, int cpu)
+{
+	struct perf_event_attr attr = attr_software(config);
+	int fd = must_open(&attr, pid, cpu, -1, 0);
+
+	must_ioctl(fd, PERF_EVENT_IOC_ENABLE, 0);
+	spin_ns(MS);
+	if (!must_count(fd))
+		broken("counted nothing while awake");
+	return fd;
+}
+
+static void sleep_30_ms(struct __test_metadata *_metadata, uint64_t config)
+{
+	int fd = open_clock(_metadata, config, 0, -1);
+	uint64_t wall = now_ns(), before = must_count(fd), count;
+
+	poll(NULL, 0, 30);
+	count = must_count(fd) - before;
+	wall = now_ns() - wall;
+	if (count > wall / 3)
+		broken("counted asleep=%" PRIu64 " of %" PRIu64 " ns", count, wall);
+}
+
+TEST(cpu)
+{
+	sleep_30_ms(_metadata, PERF_COUNT_SW_CPU_CLOCK);
+}
+
+TEST(task)
+{
+	sleep_30_ms(_metadata, PERF_COUNT_SW_TASK_CLOCK);
+}
+
+static int spin_often(void *unused)
+{
+	for (int i = 0; i < 5; i++)
+		spin_two_ms(unused);
+	return 0;
+}
+
+/* Ordering, sleeping and waking take this thread CPU time, too: on a slow machine most of all. */
+static void let_another_spin(struct __test_metadata *_metadata, uint64_t config)
+{
+	int fd = open_clock(_metadata, config, 0, -1);
+	uint64_t own = 0, own_after = 0, before, count;
+	struct worker worker;
+
+	must_start(&worker, WORKER_THREAD);
+	ASSERT_EQ(0, worker_nudge(&worker));
+	pm_clock_ns(CLOCK_THREAD_CPUTIME_ID, &own);
+	before = must_count(fd);
+	ASSERT_EQ(0, worker_do(&worker, spin_often, NULL));
+	count = must_count(fd) - before;
+	pm_clock_ns(CLOCK_THREAD_CPUTIME_ID, &own_after);
+	own = own_after - own;
+	if (count > 2 * own + 5 * MS)
+		broken("counted=%" PRIu64 ", own CPU time=%" PRIu64 ", 10 ms were another thread's",
+		       count, own);
+}
+
+TEST(cpu_other_thread)
+{
+	let_another_spin(_metadata, PERF_COUNT_SW_CPU_CLOCK);
+}
+
+TEST(task_other_thread)
+{
+	let_another_spin(_metadata, PERF_COUNT_SW_TASK_CLOCK);
+}
+
+static void sleep_beside(struct __test_metadata *_metadata, uint64_t config)
+{
+	int fd = open_clock(_metadata, config, -1, move_to_nth_cpu(0));
+	uint64_t outer = now_ns(), before = must_count(fd), inner = now_ns(), count;
+
+	poll(NULL, 0, 30);
+	inner = now_ns() - inner;
+	count = must_count(fd) - before;
+	outer = now_ns() - outer;
+	if (count + inner / 16 < inner || count > outer + outer / 16)
+		broken("counted=%" PRIu64 " want %" PRIu64 " to %" PRIu64, count, inner, outer);
+}
+
+TEST(cpu_whole_cpu)
+{
+	sleep_beside(_metadata, PERF_COUNT_SW_CPU_CLOCK);
+}
+
+TEST(task_whole_cpu)
+{
+	sleep_beside(_metadata, PERF_COUNT_SW_TASK_CLOCK);
+}
+
+PROBE_MAIN

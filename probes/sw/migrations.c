@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Are moves between CPUs counted exactly? Observed: this thread moves itself 20 times.
+ */
+#include "probe.h"
+
+PROBE(TITLE("migrations")
+      SINCE("2.6.31")
+      POINT(exact, "cpu-migrations: 20 moves to another CPU are 20 counts")
+      NEEDS("cpu2"))
+
+static int move_often(void)
+{
+	int cpu = move_to_nth_cpu(0);
+
+	for (int i = 0; i < 20 && cpu >= 0; i++)
+		cpu = move_to_nth_cpu((i + 1) % 2);
+	return cpu < 0 ? cpu : 0;
+}
+
+static int open_running(struct __test_metadata *_metadata, uint64_t config)
+{
+	struct perf_event_attr attr = attr_software(config);
+
+	attr.exclude_kernel = attr.disabled = 0;
+	return must_open(&attr, 0, -1, -1, 0);
+}
+
+TEST(exact)
+{
+	uint64_t before, count;
+	int fd;
+
+	require(REQUIRE_CPU2);
+	fd = open_running(_metadata, PERF_COUNT_SW_CPU_MIGRATIONS);
+	ASSERT_LE(0, move_to_nth_cpu(0));
+	before = must_count(fd);
+	ASSERT_EQ(0, move_often());
+	count = must_count(fd) - before;
+	if (count != 20)
+		broken("counted=%" PRIu64 " want=20", count);
+}
+
+PROBE_MAIN

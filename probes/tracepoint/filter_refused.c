@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * What is said to filters that make no sense, or to events that have no fields? Observed: the
+ * answer, and that calls are counted as before.
+ */
+#include "probe.h"
+
+PROBE(TITLE("filters that are refused")
+      SINCE("2.6.33")
+      COMMIT("6fb2915df7f0")
+      POINT(second_refused, "a second filter is refused with EEXIST, and the first one holds on")
+      NEEDS("tracefs")
+      POINT(unknown_field, "a field that is not there is refused with EINVAL")
+      NEEDS("tracefs")
+      POINT(bad_syntax, "what is no expression is refused, and nothing is filtered")
+      NEEDS("tracefs")
+      POINT(other_event, "an event that is no tracepoint refuses filters with EINVAL")
+      FACT(bad_syntax_error, enum, "-", "errno for what is no expression"))
+
+static int open_closes(struct __test_metadata *_metadata)
+{
+	struct perf_event_attr attr = must_tracepoint("syscalls", "sys_enter_close");
+
+	attr.exclude_kernel = attr.disabled = 0;
+	return must_open(&attr, 0, -1, -1, 0);
+}
+
+static int set_filter(int fd, const char *text)
+{
+	return pm_ioctl(fd, PERF_EVENT_IOC_SET_FILTER, (unsigned long)text);
+}
+
+static void must_filter(struct __test_metadata *_metadata, int fd, const char *text)
+{
+	int error = set_filter(fd, text);
+
+	if (error == -EACCES || error == -EPERM)
+		say_blocked("SET_FILTER: %s", errno_name(error));
+	if (error < 0)
+		broken("filter \"%s\": errno=%s", text, errno_name(error));
+}
+
+TEST(second_refused)
+{
+	int fd = open_closes(_metadata), error;
+	uint64_t before, count;
+
+	must_filter(_metadata, fd, "fd == 1000003");
+	error = set_filter(fd, "fd < 2000000");
+	before = must_count(fd);
+	close_nothing(1000000, 20);
+	count = must_count(fd) - before;
+	if (error != -EEXIST || count != 1)
+		broken("errno=%s want=EEXIST, counted=%" PRIu64 " want=1", errno_name(error), count);
+}
+
+static void refused(struct __test_metadata *_metadata, int fd, const char *text)
+{
+	int error = set_filter(fd, text);
+
+	if (error != -EINVAL)
+		broken("filter \"%s\": errno=%s want=EINVAL", text, errno_name(error));
+}
+
+TEST(unknown_field)
+{
+	refused(_metadata, open_closes(_metadata), "perfmodes_has_no_such_field == 1");
+}
+
+TEST(bad_syntax)
+{
+	int fd = open_closes(_metadata), error = set_filter(fd, "fd == == ((");
+	uint64_t count;
+
+	fact_str("bad_syntax_error", "%s", errno_name(error));
+	close_nothing(1000000, 20);
+	count = must_count(fd);
+	if (error >= 0 || count != 20)
+		broken("errno=%s, counted=%" PRIu64 " want=20", errno_name(error), count);
+}
+
+TEST(other_event)
+{
+	struct perf_event_attr attr = attr_software(PERF_COUNT_SW_PAGE_FAULTS);
+
+	refused(_metadata, must_open(&attr, 0, -1, -1, 0), "fd == 3");
+}
+
+PROBE_MAIN

@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Do samples of tracepoints carry the fields that the format file promises? This is how a profiler
+ * reads the arguments of system calls. Observed: close(2) of numbers that are no descriptors, and
+ * the same numbers in the raw data.
+ */
+#include "probe.h"
+#include <stdio.h>
+#include <sys/syscall.h>
+
+PROBE(TITLE("raw data of tracepoints")
+      SINCE("2.6.31")
+      NEEDS("tracefs")
+      POINT(common, "raw data: common_type is the id, common_pid this thread")
+      POINT(argument, "raw data: the fields hold the arguments of each call, in order")
+      FACT(raw_size, int, "bytes", "raw data of sys_enter_close, padding included"))
+
+#define FIRST 1000000	/* no descriptor is that large */
+
+static struct perf_event_attr sampling(struct __test_metadata *_metadata, uint64_t period,
+				       uint64_t sample_type)
+{
+	struct perf_event_attr attr = must_tracepoint("syscalls", "sys_enter_close");
+
+	attr.exclude_kernel = 0;
+	attr.sample_period = period;
+	attr.sample_type = sample_type;
+	return attr;
+}
+
+static struct watch watch_closes(struct __test_metadata *_metadata, uint64_t period,
+				 uint64_t sample_type)
+{
+	struct perf_event_attr attr = sampling(_metadata, period, sample_type);
+	struct watch watch = must_watch(&attr, 0, -1, 8);
+
+	must_ioctl(watch.fd, PERF_EVENT_IOC_ENABLE, 0);
+	return watch;
+}
+
+/* The value of a field in raw data, of 4 or 8 bytes in the machine's own order. */
+static uint64_t field_of(struct __test_metadata *_metadata, const struct pm_sample *sample,
+			 const char *name)
+{
+	char root[128], path[256], text[8192];
+	struct pm_trace_field field;
+	uint64_t wide;
+	uint32_t narrow;
+	uint16_t half;
+	const char *at;
+
+	require(REQUIRE_TRACEFS);	/* the id may be known without it, the format is not */
+	ASSERT_EQ(0, pm_tracefs_root(root, sizeof(root)));
+	snprintf(path, sizeof(path), "%s/events/syscalls/sys_enter_close/format", root);
+	ASSERT_LT(0, pm_read_text(path, text, sizeof(text)));
+	if (pm_tracepoint_field(text, name, &field) < 0)
+		broken("the format has no field %s", name);
+	if (!sample->raw || field.offset + field.size > sample->raw_size)
+		broken("raw size=%u, too small for %s at %u", sample->raw_size, name, field.offset);
+	at = (const char *)sample->raw + field.offset;
+	memcpy(&half, at, sizeof(half));
+	if (field.size == sizeof(half))
+		return half;
+	memcpy(&narrow, at, sizeof(narrow));
+	if (field.size == sizeof(narrow))
+		return narrow;
+	memcpy(&wide, at, sizeof(wide));
+	return wide;
+}
+
+TEST(common)
+{
+	uint64_t id = must_tracepoint("syscalls", "sys_enter_close").config, type, pid;
+	struct watch watch = watch_closes(_metadata, 1, PERF_SAMPLE_RAW);
+	struct pm_record record;
+
+	close_nothing(FIRST, 1);
+	if (!seek(&watch, PERF_RECORD_SAMPLE, &record))
+		broken("no sample");
+	fact_int("raw_size", record.sample.raw_size);
+	type = field_of(_metadata, &record.sample, "common_type");
+	pid = field_of(_metadata, &record.sample, "common_pid");
+	if (type != id || pid != (uint64_t)pm_gettid())
+		broken("common_type=%" PRIu64 " want=%" PRIu64 ", common_pid=%" PRIu64 " want=%d",
+		       type, id, pid, pm_gettid());
+}
+
+TEST(argument)
+{
+	struct watch watch = watch_closes(_metadata, 1, PERF_SAMPLE_RAW);
+	struct pm_record record;
+
+	close_nothing(FIRST, 5);
+	must_ioctl(watch.fd, PERF_EVENT_IOC_DISABLE, 0);
+	for (int i = 0; i < 5; i++) {
+		uint64_t argument, number;
+
+		if (!seek(&watch, PERF_RECORD_SAMPLE, &record))
+			broken("samples=%d want=5", i);
+		argument = field_of(_metadata, &record.sample, "fd");
+		number = field_of(_metadata, &record.sample, "__syscall_nr");
+		if (argument != (uint64_t)FIRST + i || number != SYS_close)
+			broken("call %d: fd=%" PRIu64 " want=%d, number=%" PRIu64 " want=%d", i,
+			       argument, FIRST + i, number, (int)SYS_close);
+	}
+}
+
+PROBE_MAIN

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Does a task see its own wake-up? It happens on behalf of somebody else, who is current then: an
+ * event on the task and on a CPU counts it, when it happens there. Observed: a thread that sleeps
+ * and is woken 10 times, watched with a CPU and without one.
+ */
+#include "probe.h"
+
+PROBE(TITLE("being woken, as a hit of one's own")
+      SINCE("3.6")
+      NEEDS("tracefs")
+      POINT(counts, "an event on a task and a CPU also counts that task being woken from there")
+      FACT(any_cpu, int, "counts", "10 wake-ups by another task, counted with cpu -1"))
+
+/* Each order wakes the worker (our doing), and its answer wakes us (the worker's doing). */
+TEST(counts)
+{
+	struct perf_event_attr attr = must_tracepoint("sched", "sched_wakeup");
+	int any_cpu, this_cpu, cpu = move_to_nth_cpu(0);
+	uint64_t any, here;
+	struct worker worker;
+
+	attr.exclude_kernel = 0;
+	must_start(&worker, WORKER_THREAD);
+	ASSERT_LE(0, worker_move(&worker, 0));
+	any_cpu = must_open(&attr, worker.tid, -1, -1, 0);
+	this_cpu = must_open(&attr, worker.tid, cpu, -1, 0);
+	must_ioctl(any_cpu, PERF_EVENT_IOC_ENABLE, 0);
+	must_ioctl(this_cpu, PERF_EVENT_IOC_ENABLE, 0);
+	for (int i = 0; i < 10; i++)
+		ASSERT_EQ(0, worker_nudge(&worker));
+	any = must_count(any_cpu);
+	here = must_count(this_cpu);
+	fact_int("any_cpu", any > 10 ? any - 10 : 0);
+	/* Some orders find the worker still awake. What it does itself is in both. */
+	if (here == any && any < 10)
+		say_no("own wake-ups of others=%" PRIu64 ", and none of the 10 by others", any);
+	if (here < any || here - any > 10)
+		broken("on this CPU=%" PRIu64 " on any CPU=%" PRIu64 " want up to 10 less", here,
+		       any);
+}
+
+PROBE_MAIN
