@@ -2,8 +2,8 @@
 /*
  * If one CPU wakes another, does the cause bear an earlier stamp than the effect? Who merges rings
  * by time shows effects before causes where it does not.
- * Observed: two threads on two CPUs hand a token back and forth; each causes a page fault before
- * it passes it on; all stamps together must grow in the order of the hand-overs.
+ * Observed: two threads on two CPUs take turns, each ordered to cause a page fault when the other
+ * has answered; all stamps together must grow in the order of the hand-overs.
  */
 #include "probe.h"
 
@@ -18,61 +18,35 @@ PROBE(TITLE("cause before effect across CPUs")
 
 #define ROUNDS 100
 
-struct player {
-	struct gate *mine, *other;
-	int fd, nth_cpu;
-	bool ready;
-	const struct perf_event_attr *attr;
-};
-
-static void *play(void *argument)
+static int move_to_first(void *unused)
 {
-	struct player *player = argument;
-
-	if (move_to_nth_cpu(player->nth_cpu) >= 0)
-		player->fd = pm_open(player->attr, 0, -1, -1, 0);
-	else
-		player->fd = -EINVAL;
-	__atomic_store_n(&player->ready, true, __ATOMIC_RELEASE);
-	for (int i = 0; i < ROUNDS; i++) {
-		gate_wait(player->mine);
-		cause_faults(1);
-		gate_open(player->other);
-	}
-	gate_wait(player->mine);
-	return NULL;
+	(void)unused;
+	return move_to_nth_cpu(0);
 }
 
-/* Play; the stamps of both players, ROUNDS each. */
+static int move_to_second(void *unused)
+{
+	(void)unused;
+	return move_to_nth_cpu(1);
+}
+
+/* Let two threads on two CPUs take turns; the stamps of both, ROUNDS each. */
 static void stamps_of(struct __test_metadata *_metadata, const struct perf_event_attr *attr,
 		      uint64_t stamps[2][ROUNDS])
 {
-	struct gate gates[2];
-	struct player players[2];
+	struct worker workers[2];
 	struct watch watches[2];
-	pthread_t threads[2];
 
 	require(REQUIRE_CPU2);
-	close(must_open(attr, 0, -1, -1, 0));
-	ASSERT_EQ(0, gate_init(&gates[0]));
-	ASSERT_EQ(0, gate_init(&gates[1]));
 	for (int i = 0; i < 2; i++) {
-		players[i] = (struct player){ .mine = &gates[i], .other = &gates[!i],
-					      .nth_cpu = i, .attr = attr };
-		ASSERT_EQ(0, pthread_create(&threads[i], NULL, play, &players[i]));
-		while (!__atomic_load_n(&players[i].ready, __ATOMIC_ACQUIRE))
-			sched_yield();
-		ASSERT_LE(0, players[i].fd);
-		watches[i].fd = players[i].fd;
-		pm_format_of(attr, &watches[i].format);
-		must_map(watches[i].fd, 16, &watches[i].ring);
-		must_ioctl(watches[i].fd, PERF_EVENT_IOC_ENABLE, 0);
+		must_start(&workers[i], WORKER_THREAD);
+		ASSERT_LE(0, worker_do(&workers[i], i ? move_to_second : move_to_first, NULL));
+		ASSERT_EQ(0, worker_faults(&workers[i], 1));
+		watches[i] = must_run(attr, workers[i].tid, -1, 16);
 	}
-	gate_open(&gates[0]);
-	/* the last move of player 1 opens gate 0, which lets player 0 end */
-	ASSERT_EQ(0, pthread_join(threads[0], NULL));
-	gate_open(&gates[1]);
-	ASSERT_EQ(0, pthread_join(threads[1], NULL));
+	for (int round = 0; round < ROUNDS; round++)
+		for (int i = 0; i < 2; i++)
+			ASSERT_EQ(0, worker_faults(&workers[i], 1));
 	for (int i = 0; i < 2; i++) {
 		struct pm_record record;
 		int seen = 0;
@@ -80,7 +54,7 @@ static void stamps_of(struct __test_metadata *_metadata, const struct perf_event
 		while (seen < ROUNDS && seek(&watches[i], PERF_RECORD_SAMPLE, &record))
 			stamps[i][seen++] = record.sample.sid.time;
 		if (seen != ROUNDS || seek(&watches[i], PERF_RECORD_SAMPLE, &record))
-			cannot_tell("player %d: %d samples of %d faults", i, seen, ROUNDS);
+			cannot_tell("thread %d: %d samples of %d faults", i, seen, ROUNDS);
 	}
 }
 
@@ -102,16 +76,9 @@ static int64_t worst_step(uint64_t stamps[2][ROUNDS], int *ret_violations)
 	return worst;
 }
 
-static struct perf_event_attr attr_stamps(void)
-{
-	struct perf_event_attr attr = attr_faults(PERF_SAMPLE_TIME | PERF_SAMPLE_ADDR);
-
-	return attr;
-}
-
 TEST(default_clock)
 {
-	struct perf_event_attr attr = attr_stamps();
+	struct perf_event_attr attr = attr_faults(PERF_SAMPLE_TIME);
 	uint64_t stamps[2][ROUNDS];
 	int violations;
 	int64_t worst;
@@ -127,7 +94,7 @@ TEST(default_clock)
 
 TEST(monotonic)
 {
-	struct perf_event_attr attr = attr_stamps(), without = attr;
+	struct perf_event_attr attr = attr_faults(PERF_SAMPLE_TIME), without = attr;
 	uint64_t stamps[2][ROUNDS];
 	int violations;
 	int64_t worst;

@@ -17,8 +17,6 @@ PROBE(TITLE("clocks of an event's choice")
       POINT(boottime.stamps, "CLOCK_BOOTTIME: every stamp lies between readings around it")
       POINT(tai.stamps, "CLOCK_TAI: every stamp lies between readings around it")
       POINT(coarse_and_cpu_clocks, "the other clocks (2, 3, 5, 6, 8, 9, 10) and -1 are EINVAL")
-      POINT(breakpoint_realtime, "a breakpoint, which may hit in an NMI, refuses CLOCK_REALTIME")
-      POINT(breakpoint_monotonic, "a breakpoint takes CLOCK_MONOTONIC and stamps by it")
       POINT(ignored_without_bit, "attr.clockid without use_clockid changes nothing"))
 
 static struct perf_event_attr attr_stamped(int clock)
@@ -28,36 +26,6 @@ static struct perf_event_attr attr_stamped(int clock)
 	attr.use_clockid = 1;
 	attr.clockid = clock;
 	return attr;
-}
-
-/* Causing a fault 20 times, each stamp must lie between two readings. */
-static void must_bracket(struct __test_metadata *_metadata, struct watch *watch, int clock,
-			 volatile uint64_t *watched)
-{
-	struct pm_record record;
-	uint64_t before, after;
-
-	/* What the first reading of a clock faults in must not pass for the deed. */
-	ASSERT_EQ(0, pm_clock_ns(clock, &before));
-	must_ioctl(watch->fd, PERF_EVENT_IOC_ENABLE, 0);
-	ASSERT_EQ(0, cause_faults(1));
-	for (int i = 0; i < 20; i++) {
-		while (seek(watch, PERF_RECORD_SAMPLE, &record))
-			;
-		ASSERT_EQ(0, pm_clock_ns(clock, &before));
-		if (watched)
-			*watched = i;
-		else
-			ASSERT_EQ(0, cause_faults(1));
-		ASSERT_EQ(0, pm_clock_ns(clock, &after));
-		if (!seek(watch, PERF_RECORD_SAMPLE, &record))
-			broken("no sample of deed %d", i);
-		if (after < before)	/* somebody set the clock */
-			continue;
-		if (record.sample.sid.time < before || record.sample.sid.time > after)
-			broken("stamp=%" PRIu64 " not within %" PRIu64 "..%" PRIu64,
-			       record.sample.sid.time, before, after);
-	}
 }
 
 FIXTURE(bracket)
@@ -88,9 +56,19 @@ TEST_F(bracket, stamps)
 {
 	struct perf_event_attr attr = attr_stamped(variant->clock);
 	struct perf_event_attr without = attr_faults(PERF_SAMPLE_TIME);
-	struct watch watch = ask_watch(&attr, &without, 0, -1, 2, "the clock");
+	struct watch watch = ask_run(&attr, &without, 0, -1, 2, "the clock");
+	struct pm_clock_bracket brackets[20];
 
-	must_bracket(_metadata, &watch, variant->clock, NULL);
+	stamp_faults(&watch, variant->clock, brackets, 20);
+	for (int i = 0; i < 20; i++) {
+		const struct pm_clock_bracket *bracket = &brackets[i];
+
+		/* The clock may have been set in between. */
+		if (bracket->after >= bracket->before &&
+		    (bracket->at < bracket->before || bracket->at > bracket->after))
+			broken("stamp=%" PRIu64 " not within %" PRIu64 "..%" PRIu64, bracket->at,
+			       bracket->before, bracket->after);
+	}
 }
 
 static void must_know_clocks(struct __test_metadata *_metadata)
@@ -113,44 +91,6 @@ TEST(coarse_and_cpu_clocks)
 		snprintf(what, sizeof(what), "clock %d", others[i]);
 		hold_rule(pm_open(&attr, 0, -1, -1, 0), EINVAL, BROKEN, what);
 	}
-}
-
-static volatile uint64_t watched;
-
-static struct perf_event_attr attr_breakpoint(int clock)
-{
-	struct perf_event_attr attr = attr_of(PERF_TYPE_BREAKPOINT, 0);
-
-	attr.bp_type = HW_BREAKPOINT_W;
-	attr.bp_addr = (uintptr_t)&watched;
-	attr.bp_len = HW_BREAKPOINT_LEN_4;
-	attr.sample_period = 1;
-	attr.sample_type = PERF_SAMPLE_TIME;
-	attr.use_clockid = 1;
-	attr.clockid = clock;
-	return attr;
-}
-
-TEST(breakpoint_realtime)
-{
-	struct perf_event_attr attr = attr_breakpoint(CLOCK_MONOTONIC);
-
-	require(REQUIRE_BREAKPOINT);
-	must_know_clocks(_metadata);
-	close(must_open(&attr, 0, -1, -1, 0));
-	attr.clockid = CLOCK_REALTIME;
-	hold_rule(pm_open(&attr, 0, -1, -1, 0), EINVAL, BROKEN, "a breakpoint by CLOCK_REALTIME");
-}
-
-TEST(breakpoint_monotonic)
-{
-	struct perf_event_attr attr = attr_breakpoint(CLOCK_MONOTONIC), without = attr;
-	struct watch watch;
-
-	require(REQUIRE_BREAKPOINT);
-	without.use_clockid = without.clockid = 0;
-	watch = ask_watch(&attr, &without, 0, -1, 2, "use_clockid");
-	must_bracket(_metadata, &watch, CLOCK_MONOTONIC, &watched);
 }
 
 TEST(ignored_without_bit)

@@ -28,21 +28,8 @@ static struct pm_clock_offset measure(struct __test_metadata *_metadata, struct 
 {
 	struct pm_clock_bracket brackets[30];
 	struct pm_clock_offset ret = { 0 };
-	struct pm_record record;
 
-	/* What the first reading of a clock faults in must not pass for the deed. */
-	ASSERT_EQ(0, pm_clock_ns(clock, &brackets[0].before));
-	ASSERT_EQ(0, cause_faults(1));
-	for (int i = 0; i < tries; i++) {
-		while (seek(watch, PERF_RECORD_SAMPLE, &record))
-			;
-		ASSERT_EQ(0, pm_clock_ns(clock, &brackets[i].before));
-		ASSERT_EQ(0, cause_faults(1));
-		ASSERT_EQ(0, pm_clock_ns(clock, &brackets[i].after));
-		if (!seek(watch, PERF_RECORD_SAMPLE, &record))
-			broken("no sample of a page fault");
-		brackets[i].at = record.sample.sid.time;
-	}
+	stamp_faults(watch, clock, brackets, tries);
 	ASSERT_EQ(0, pm_clock_offset(brackets, tries, &ret));
 	return ret;
 }

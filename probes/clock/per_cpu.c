@@ -26,21 +26,9 @@ static struct pm_clock_offset measure(struct __test_metadata *_metadata, struct 
 {
 	struct pm_clock_bracket brackets[30];
 	struct pm_clock_offset ret = { 0 };
-	struct pm_record record;
 
-	now_ns();
-	ASSERT_EQ(0, cause_faults(1));
 	for (int round = 0; round < 20; round++) {
-		for (int i = 0; i < 30; i++) {
-			while (seek(watch, PERF_RECORD_SAMPLE, &record))
-				;
-			brackets[i].before = now_ns();
-			ASSERT_EQ(0, cause_faults(1));
-			brackets[i].after = now_ns();
-			if (!seek(watch, PERF_RECORD_SAMPLE, &record))
-				broken("no sample of a page fault");
-			brackets[i].at = record.sample.sid.time;
-		}
+		stamp_faults(watch, CLOCK_MONOTONIC, brackets, 30);
 		ASSERT_EQ(0, pm_clock_offset(brackets, 30, &ret));
 		if (ret.half_width < 1000000)
 			break;
@@ -84,8 +72,7 @@ TEST(measured)
 			 "%s%d:%" PRId64 "+-%" PRIu64, i ? " " : "", cpus[i], offsets[i].offset,
 			 offsets[i].half_width);
 	fact_str("offsets", "%s", text);
-	watch = must_watch(&attr, 0, -1, 2);
-	must_ioctl(watch.fd, PERF_EVENT_IOC_ENABLE, 0);
+	watch = must_run(&attr, 0, -1, 2);
 	ASSERT_LE(0, move_to_nth_cpu(0));
 	spin_ns(20000000);
 	again = measure(_metadata, &watch);

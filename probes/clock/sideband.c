@@ -18,16 +18,13 @@ PROBE(TITLE("the chosen clock on every kind of record")
 static struct watch watch_chosen(struct __test_metadata *_metadata, struct perf_event_attr attr)
 {
 	struct perf_event_attr without;
-	struct watch watch;
 
 	attr.sample_id_all = 1;
 	attr.sample_type = PERF_SAMPLE_TIME;
 	without = attr;
 	attr.use_clockid = 1;
 	attr.clockid = CLOCK_MONOTONIC_RAW;
-	watch = ask_watch(&attr, &without, 0, -1, 2, "use_clockid");
-	must_ioctl(watch.fd, PERF_EVENT_IOC_ENABLE, 0);
-	return watch;
+	return ask_run(&attr, &without, 0, -1, 2, "use_clockid");
 }
 
 static uint64_t raw_now(void)
@@ -86,17 +83,11 @@ TEST(task)
 
 TEST(tracepoint)
 {
-	struct perf_event_attr attr = attr_of(PERF_TYPE_TRACEPOINT, 0);
+	struct perf_event_attr attr = must_tracepoint("syscalls", "sys_enter_getppid");
 	struct pm_record record;
 	struct watch watch;
 	uint64_t before;
-	int id;
 
-	require(REQUIRE_TRACEFS);
-	id = pm_tracepoint_id("syscalls", "sys_enter_getppid");
-	if (id < 0)
-		say_absent("no syscalls:sys_enter_getppid (%s)", errno_name(id));
-	attr.config = id;
 	attr.sample_period = 1;
 	attr.exclude_kernel = 0;
 	watch = watch_chosen(_metadata, attr);

@@ -3,10 +3,10 @@
  * Power: which attrs may ask for event-based branches (config bit 63)? The kernel hands such an
  * event's counter to user space, so it must be alone, pinned, of one task, and never sampled.
  * Observed: each rule broken by itself, against the event that keeps them all.
- * A PMU without the facility ignores bit 63: an open that must fail and does not tells it.
  */
 #include "probe.h"
-#include <sys/auxv.h>
+#include "power.h"
+#include <power.h>
 
 PROBE(TITLE("attrs of event-based branches")
       SINCE("3.10")
@@ -24,66 +24,7 @@ PROBE(TITLE("attrs of event-based branches")
       POINT(bhrb_alone, "EINVAL for the branch history bit (62) without bit 63")
       POINT(cpu_wide, "EINVAL for an event on a CPU")
       NEEDS("root")
-      POINT(sibling, "a sibling on another counter, with bit 63, is accepted")
-      POINT(sibling_without, "EINVAL for a hardware sibling without bit 63")
-      POINT(leader_without, "EINVAL for a sibling with bit 63 under a leader without")
-      POINT(sibling_pinned, "EINVAL for a pinned sibling")
-      POINT(sibling_period, "EINVAL for a sampling sibling")
       POINT(on_child, "an event on another task of ours is accepted"))
-
-#define EBB (1ull << 63)
-#define BHRB (1ull << 62)
-#define CYCLES_1 0x1001e
-#define CYCLES_2 0x2001e
-
-static struct perf_event_attr attr_ebb(uint64_t code)
-{
-	struct perf_event_attr attr = attr_of(PERF_TYPE_RAW, code | EBB);
-
-	attr.pinned = 1;
-	attr.exclusive = 1;
-	attr.exclude_idle = 1;
-	return attr;
-}
-
-static struct perf_event_attr attr_sibling(uint64_t code)
-{
-	struct perf_event_attr attr = attr_ebb(code);
-
-	attr.pinned = attr.exclusive = attr.disabled = 0;
-	return attr;
-}
-
-static void require_ebb(struct __test_metadata *_metadata)
-{
-	struct perf_event_attr wrong = attr_ebb(0x1e);
-	int fd;
-
-#ifdef __powerpc__
-	if (!(getauxval(AT_HWCAP2) & 0x10000000))
-		say_absent("this CPU or its PMU driver has no event-based branches");
-#else
-	say_absent("not a Power machine");
-#endif
-	require(REQUIRE_CPU_PMU);
-	fd = pm_open(&wrong, 0, -1, -1, 0);
-	if (fd >= 0)
-		say_absent("this PMU ignores bit 63");
-}
-
-static int must_lead(struct __test_metadata *_metadata)
-{
-	struct perf_event_attr attr = attr_ebb(CYCLES_1);
-
-	require_ebb(_metadata);
-	return must_open(&attr, 0, -1, -1, 0);
-}
-
-static void refuse(struct __test_metadata *_metadata, const struct perf_event_attr *attr,
-		   int group, const char *what)
-{
-	hold_rule(pm_open(attr, 0, -1, group, 0), EINVAL, BROKEN, what);
-}
 
 TEST(accepted)
 {
@@ -152,50 +93,6 @@ TEST(cpu_wide)
 	close(must_lead(_metadata));
 	require(REQUIRE_PERFMON);
 	hold_rule(pm_open(&attr, -1, move_to_nth_cpu(0), -1, 0), EINVAL, BROKEN, "on a CPU");
-}
-
-TEST(sibling)
-{
-	struct perf_event_attr attr = attr_sibling(CYCLES_2);
-	int leader = must_lead(_metadata);
-
-	must_open(&attr, 0, -1, leader, 0);
-}
-
-TEST(sibling_without)
-{
-	struct perf_event_attr attr = attr_sibling(CYCLES_2);
-	int leader = must_lead(_metadata);
-
-	attr.config = CYCLES_2;
-	refuse(_metadata, &attr, leader, "a sibling without bit 63");
-}
-
-TEST(leader_without)
-{
-	struct perf_event_attr plain = attr_of(PERF_TYPE_RAW, CYCLES_1);
-	struct perf_event_attr attr = attr_sibling(CYCLES_2);
-
-	close(must_lead(_metadata));
-	refuse(_metadata, &attr, must_open(&plain, 0, -1, -1, 0), "a leader without bit 63");
-}
-
-TEST(sibling_pinned)
-{
-	struct perf_event_attr attr = attr_sibling(CYCLES_2);
-	int leader = must_lead(_metadata);
-
-	attr.pinned = 1;
-	refuse(_metadata, &attr, leader, "a pinned sibling");
-}
-
-TEST(sibling_period)
-{
-	struct perf_event_attr attr = attr_sibling(CYCLES_2);
-	int leader = must_lead(_metadata);
-
-	attr.sample_period = 100000;
-	refuse(_metadata, &attr, leader, "a sampling sibling");
 }
 
 static int wait_and_end(void *gate)

@@ -6,7 +6,7 @@
  * Power ISA 2.07, Book II, Event-Based Branch Facility.
  */
 #include "probe.h"
-#include <sys/auxv.h>
+#include "power.h"
 #include <sys/prctl.h>
 
 PROBE(TITLE("event-based branches")
@@ -20,9 +20,6 @@ PROBE(TITLE("event-based branches")
 
 #if defined(__powerpc64__)
 
-#define READ_SPR(n) ({ unsigned long v_; __asm__ volatile("mfspr %0," #n : "=r"(v_)); v_; })
-#define WRITE_SPR(n, v) __asm__ volatile("mtspr " #n ",%0" : : "r"((unsigned long)(v)) : "memory")
-/* EBBHR 804, BESCR 806, MMCR0 (user) 779, PMC1 771 */
 #define BESCR_ON 0x8000000100000000ul
 #define MMCR0_FC 0x80000000ul
 #define MMCR0_PMAE 0x04000000ul
@@ -82,38 +79,6 @@ __asm__(".pushsection .text\n"
 	"	.long 0x4c000924\n"		/* rfebb 1 */
 	".popsection\n");
 
-static int open_cycles(unsigned int counter)
-{
-	struct perf_event_attr attr = attr_of(PERF_TYPE_RAW, 0x1e | counter << 16 | 1ull << 63);
-
-	attr.pinned = attr.exclusive = attr.exclude_idle = 1;
-	return pm_open(&attr, 0, -1, -1, 0);
-}
-
-static void require_ebb(struct __test_metadata *_metadata)
-{
-	if (!(getauxval(AT_HWCAP2) & 0x10000000))
-		say_absent("this CPU or its PMU driver has no event-based branches");
-	require(REQUIRE_CPU_PMU);
-	if (open_cycles(0) >= 0)
-		say_absent("this PMU ignores bit 63");
-}
-
-static int must_schedule(struct __test_metadata *_metadata)
-{
-	struct perf_event_attr attr = attr_of(PERF_TYPE_RAW, 0x1001e | 1ull << 63);
-	uint64_t value;
-	int fd;
-
-	require_ebb(_metadata);
-	attr.pinned = attr.exclusive = attr.exclude_idle = 1;
-	fd = must_open(&attr, 0, -1, -1, 0);
-	must_ioctl(fd, PERF_EVENT_IOC_ENABLE, 0);
-	if (read(fd, &value, 8) != 8)
-		cannot_tell("the event is not scheduled: another has the counters");
-	return fd;
-}
-
 static void arm(void)
 {
 	ebb_state.count = 0;
@@ -144,9 +109,7 @@ TEST(prctl_enable)
 	uint64_t value;
 	int fd;
 
-	require_ebb(_metadata);
-	fd = open_cycles(1);
-	ASSERT_LE(0, fd);
+	fd = must_lead(_metadata);
 	ASSERT_EQ(0, prctl(PR_TASK_PERF_EVENTS_ENABLE));
 	if (read(fd, &value, 8) != 8)
 		broken("read(2) gives no value after PR_TASK_PERF_EVENTS_ENABLE");
@@ -182,12 +145,6 @@ TEST(no_handler)
 }
 
 #else
-
-#define NOT_POWER(name)                                                                        \
-	TEST(name)                                                                             \
-	{                                                                                      \
-		say_absent("not a 64-bit Power machine");                                      \
-	}
 
 NOT_POWER(scheduled)
 NOT_POWER(prctl_enable)

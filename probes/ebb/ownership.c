@@ -7,7 +7,7 @@
  * Power ISA 2.07, Book II, Event-Based Branch Facility.
  */
 #include "probe.h"
-#include <sys/auxv.h>
+#include "power.h"
 
 PROBE(TITLE("registers of event-based branches")
       SINCE("3.10")
@@ -18,42 +18,6 @@ PROBE(TITLE("registers of event-based branches")
       POINT(fork_clears, "a child starts with BESCR and EBBHR 0, and may not write a counter"))
 
 #if defined(__powerpc64__)
-
-#define READ_SPR(n) ({ unsigned long v_; __asm__ volatile("mfspr %0," #n : "=r"(v_)); v_; })
-#define WRITE_SPR(n, v) __asm__ volatile("mtspr " #n ",%0" : : "r"((unsigned long)(v)) : "memory")
-/* EBBHR 804, BESCR 806, MMCR0 (user) 779, PMC1 771 */
-
-static int open_cycles(unsigned int counter)
-{
-	struct perf_event_attr attr = attr_of(PERF_TYPE_RAW, 0x1e | counter << 16 | 1ull << 63);
-
-	attr.pinned = attr.exclusive = attr.exclude_idle = 1;
-	return pm_open(&attr, 0, -1, -1, 0);
-}
-
-static void require_ebb(struct __test_metadata *_metadata)
-{
-	if (!(getauxval(AT_HWCAP2) & 0x10000000))
-		say_absent("this CPU or its PMU driver has no event-based branches");
-	require(REQUIRE_CPU_PMU);
-	if (open_cycles(0) >= 0)
-		say_absent("this PMU ignores bit 63");
-}
-
-static int must_schedule(struct __test_metadata *_metadata)
-{
-	struct perf_event_attr attr = attr_of(PERF_TYPE_RAW, 0x1001e | 1ull << 63);
-	uint64_t value;
-	int fd;
-
-	require_ebb(_metadata);
-	attr.pinned = attr.exclusive = attr.exclude_idle = 1;
-	fd = must_open(&attr, 0, -1, -1, 0);
-	must_ioctl(fd, PERF_EVENT_IOC_ENABLE, 0);
-	if (read(fd, &value, 8) != 8)
-		cannot_tell("the event is not scheduled: another has the counters");
-	return fd;
-}
 
 static int write_counter(void *unused)
 {
@@ -75,11 +39,9 @@ TEST(registers)
 /* Writes a counter while the event is open, says so, and writes it again after the close. */
 static int write_around_close(void *wrote)
 {
-	struct perf_event_attr attr = attr_of(PERF_TYPE_RAW, 0x1001e | 1ull << 63);
-	int fd;
+	struct perf_event_attr attr = attr_ebb(CYCLES_1);
+	int fd = pm_open(&attr, 0, -1, -1, 0);
 
-	attr.pinned = attr.exclusive = attr.exclude_idle = 1;
-	fd = pm_open(&attr, 0, -1, -1, 0);
 	if (fd < 0 || pm_ioctl(fd, PERF_EVENT_IOC_ENABLE, 0))
 		return 1;
 	write_counter(NULL);
@@ -104,7 +66,7 @@ TEST(close_takes_back)
 
 TEST(other_event_keeps)
 {
-	struct perf_event_attr attr = attr_of(PERF_TYPE_RAW, 0x2001e | 1ull << 63);
+	struct perf_event_attr attr = attr_of(PERF_TYPE_RAW, CYCLES_2 | EBB);
 	int leader = must_schedule(_metadata);
 	int sibling;
 
@@ -139,12 +101,6 @@ TEST(fork_clears)
 }
 
 #else
-
-#define NOT_POWER(name)                                                                        \
-	TEST(name)                                                                             \
-	{                                                                                      \
-		say_absent("not a 64-bit Power machine");                                      \
-	}
 
 NOT_POWER(registers)
 NOT_POWER(close_takes_back)

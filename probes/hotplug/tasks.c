@@ -6,59 +6,17 @@
  * during (elsewhere) and after. The CPU is put back whatever happens.
  */
 #include "probe.h"
-#include <stdio.h>
+#include "hotplug.h"
 
-PROBE(TITLE("a task's events and CPUs that come and go")
+PROBE(TITLE("a task's events and a CPU that comes and goes")
       SINCE("2.6.31")
       DISTURBS("CPU hotplug")
       NEEDS("cpu2")
       NEEDS("hotplug")
       POINT(resumes, "an event on this task and that CPU counts before, not during, and after")
       POINT(any_cpu, "an event on this task and any CPU counts before, during and after")
-      POINT(opened_offline, "it can be opened while the CPU is offline and counts when it is back")
       POINT(ring_survives, "its ring holds the samples of before, and those of after follow")
-      POINT(new_thread, "a thread made after the CPU came back is inherited there")
-      POINT(other_cpu_unaffected, "an event of the task on another CPU counts all the time")
-      POINT(possible_cpus, "a task's event opens for every possible CPU, online or not"))
-
-static char switch_path[80];
-static int target = -1, target_nth;
-
-/* The last CPU this task may use, if it has a switch. */
-static void __attribute__((constructor)) choose_cpu(void)
-{
-	cpu_set_t set;
-
-	target_nth = count_cpus() - 1;
-	if (target_nth < 1 || sched_getaffinity(0, sizeof(set), &set))
-		return;
-	for (int cpu = CPU_SETSIZE - 1; cpu > 0 && target < 0; cpu--)
-		if (CPU_ISSET(cpu, &set))
-			target = cpu;
-	snprintf(switch_path, sizeof(switch_path), "/sys/devices/system/cpu/cpu%d/online", target);
-	keep_file(switch_path);
-}
-
-static void must_switch(struct __test_metadata *_metadata, bool on)
-{
-	int error = write_file(switch_path, on ? "1" : "0");
-	int64_t state = -1;
-
-	if (error && on)
-		cannot_tell("CPU %d does not come back: %s", target, errno_name(error));
-	if (error)
-		say_blocked("CPU %d cannot be taken offline: %s", target, errno_name(error));
-	if (pm_read_number(switch_path, &state) || state != on)
-		cannot_tell("CPU %d is %s after the write", target, state ? "online" : "offline");
-}
-
-static void require_hotplug(struct __test_metadata *_metadata)
-{
-	require(REQUIRE_CPU2 | REQUIRE_ROOT);
-	if (target < 0 || access(switch_path, W_OK))
-		say_absent("no CPU here can be switched off");
-	write_file(switch_path, "1");	/* an earlier test may have ended in between */
-}
+      POINT(other_cpu_unaffected, "an event of the task on another CPU counts all the time"))
 
 static int open_faults(struct __test_metadata *_metadata, int cpu)
 {
@@ -129,21 +87,6 @@ TEST(other_cpu_unaffected)
 	expect(_metadata, counts, 10);
 }
 
-TEST(opened_offline)
-{
-	uint64_t after;
-	int fd;
-
-	require_hotplug(_metadata);
-	ASSERT_LE(0, move_to_nth_cpu(0));
-	must_switch(_metadata, false);
-	fd = open_faults(_metadata, target);
-	must_switch(_metadata, true);
-	after = count_ten(_metadata, fd, target_nth);
-	if (after != 10)
-		broken("after=%" PRIu64 " want=10", after);
-}
-
 TEST(ring_survives)
 {
 	struct perf_event_attr attr = attr_faults(PERF_SAMPLE_CPU);
@@ -152,8 +95,7 @@ TEST(ring_survives)
 
 	require_hotplug(_metadata);
 	ASSERT_EQ(target, move_to_nth_cpu(target_nth));
-	watch = must_watch(&attr, 0, target, 4);
-	must_ioctl(watch.fd, PERF_EVENT_IOC_ENABLE, 0);
+	watch = must_run(&attr, 0, target, 4);
 	ASSERT_EQ(0, cause_faults(10));
 	ASSERT_LE(0, move_to_nth_cpu(0));
 	must_switch(_metadata, false);
@@ -164,49 +106,6 @@ TEST(ring_survives)
 	after = count_records(&watch.ring, PERF_RECORD_SAMPLE);
 	if (before < 10 || after < 10)
 		broken("samples read while offline=%d after=%d want=10,10", before, after);
-}
-
-static void *fault_there(void *unused)
-{
-	move_to_nth_cpu(target_nth);
-	cause_faults(10);
-	return unused;
-}
-
-TEST(new_thread)
-{
-	struct perf_event_attr attr = attr_software(PERF_COUNT_SW_PAGE_FAULTS);
-	uint64_t before;
-	int fd;
-
-	require_hotplug(_metadata);
-	attr.inherit = 1;
-	attr.disabled = 0;
-	fd = must_open(&attr, 0, target, -1, 0);
-	ASSERT_LE(0, move_to_nth_cpu(0));
-	must_switch(_metadata, false);
-	must_switch(_metadata, true);
-	before = must_count(fd);
-	ASSERT_EQ(0, in_thread(fault_there, NULL));
-	if (must_count(fd) - before < 10)
-		broken("a new thread's faults=%" PRIu64 " want>=10", must_count(fd) - before);
-}
-
-TEST(possible_cpus)
-{
-	struct perf_event_attr attr = attr_software(PERF_COUNT_SW_PAGE_FAULTS);
-	int possible = probe_env()->cpus_possible;
-
-	require_hotplug(_metadata);
-	must_switch(_metadata, false);
-	for (int cpu = 0; cpu < possible; cpu++) {
-		int fd = pm_open(&attr, 0, cpu, -1, 0);
-
-		if (fd < 0)
-			broken("CPU %d of %d: %s", cpu, possible, errno_name(fd));
-		close(fd);
-	}
-	must_switch(_metadata, true);
 }
 
 PROBE_MAIN

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Power: which siblings may join an event of event-based branches? All of a group or none has it.
+ * Observed: each rule broken by itself, against a leader that keeps them all.
+ */
+#include "probe.h"
+#include "power.h"
+#include <power.h>
+
+PROBE(TITLE("groups of event-based branches")
+      SINCE("3.10")
+      NEEDS("arch:powerpc")
+      POINT(sibling, "a sibling on another counter, with bit 63, is accepted")
+      POINT(sibling_without, "EINVAL for a hardware sibling without bit 63")
+      POINT(leader_without, "EINVAL for a sibling with bit 63 under a leader without")
+      POINT(sibling_pinned, "EINVAL for a pinned sibling")
+      POINT(sibling_period, "EINVAL for a sampling sibling"))
+
+static struct perf_event_attr attr_sibling(uint64_t code)
+{
+	struct perf_event_attr attr = attr_ebb(code);
+
+	attr.pinned = attr.exclusive = attr.disabled = 0;
+	return attr;
+}
+
+TEST(sibling)
+{
+	struct perf_event_attr attr = attr_sibling(CYCLES_2);
+	int leader = must_lead(_metadata);
+
+	must_open(&attr, 0, -1, leader, 0);
+}
+
+TEST(sibling_without)
+{
+	struct perf_event_attr attr = attr_sibling(CYCLES_2);
+	int leader = must_lead(_metadata);
+
+	attr.config = CYCLES_2;
+	refuse(_metadata, &attr, leader, "a sibling without bit 63");
+}
+
+TEST(leader_without)
+{
+	struct perf_event_attr plain = attr_of(PERF_TYPE_RAW, CYCLES_1);
+	struct perf_event_attr attr = attr_sibling(CYCLES_2);
+
+	close(must_lead(_metadata));
+	refuse(_metadata, &attr, must_open(&plain, 0, -1, -1, 0), "a leader without bit 63");
+}
+
+TEST(sibling_pinned)
+{
+	struct perf_event_attr attr = attr_sibling(CYCLES_2);
+	int leader = must_lead(_metadata);
+
+	attr.pinned = 1;
+	refuse(_metadata, &attr, leader, "a pinned sibling");
+}
+
+TEST(sibling_period)
+{
+	struct perf_event_attr attr = attr_sibling(CYCLES_2);
+	int leader = must_lead(_metadata);
+
+	attr.sample_period = 100000;
+	refuse(_metadata, &attr, leader, "a sampling sibling");
+}
+
+PROBE_MAIN

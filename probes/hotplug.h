@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * A CPU that a probe of hotplug may switch off: the last one this task may use. It is put back
+ * when the program ends, whatever happens. Included behind probe.h.
+ */
+#ifndef HOTPLUG_H
+#define HOTPLUG_H
+
+#include <stdio.h>
+
+static char switch_path[80];
+static int target = -1, target_nth;
+
+/* The last CPU this task may use, if it has a switch. */
+static void __attribute__((constructor)) choose_cpu(void)
+{
+	cpu_set_t set;
+
+	target_nth = count_cpus() - 1;
+	if (target_nth < 1 || sched_getaffinity(0, sizeof(set), &set))
+		return;
+	for (int cpu = CPU_SETSIZE - 1; cpu > 0 && target < 0; cpu--)
+		if (CPU_ISSET(cpu, &set))
+			target = cpu;
+	snprintf(switch_path, sizeof(switch_path), "/sys/devices/system/cpu/cpu%d/online", target);
+	keep_file(switch_path);
+}
+
+/* Take the CPU away or bring it back, from the first one. */
+static inline void must_switch(struct __test_metadata *_metadata, bool on)
+{
+	int error = move_to_nth_cpu(0);
+	int64_t state = -1;
+
+	if (error >= 0)
+		error = write_file(switch_path, on ? "1" : "0");
+	if (error && on)
+		cannot_tell("CPU %d does not come back: %s", target, errno_name(error));
+	if (error)
+		say_blocked("CPU %d cannot be taken offline: %s", target, errno_name(error));
+	if (pm_read_number(switch_path, &state) || state != on)
+		cannot_tell("CPU %d is %s after the write", target, state ? "online" : "offline");
+}
+
+static inline void require_hotplug(struct __test_metadata *_metadata)
+{
+	require(REQUIRE_CPU2 | REQUIRE_ROOT);
+	if (target < 0 || access(switch_path, W_OK))
+		say_absent("no CPU here can be switched off");
+	write_file(switch_path, "1");	/* an earlier test may have ended in between */
+}
+
+#endif

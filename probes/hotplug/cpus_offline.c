@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * What can be done with events on a CPU (pid -1) while it is offline? A profiler reads out what is
+ * there, and must not hang.
+ * Observed: page faults on the CPU, counted and sampled before it goes.
+ */
+#include "probe.h"
+#include "hotplug.h"
+
+PROBE(TITLE("events on a CPU that is away")
+      SINCE("2.6.31")
+      DISTURBS("CPU hotplug")
+      NEEDS("cpu2")
+      NEEDS("hotplug")
+      NEEDS("root")
+      POINT(open_offline, "opening one while the CPU is offline is ENODEV")
+      SINCE("4.12")
+      POINT(read_offline, "read(2) while offline returns at once with the last count")
+      POINT(ioctl_offline, "DISABLE, ENABLE and RESET while offline return at once, without error")
+      POINT(ring_readable, "the ring of an offline CPU still holds its samples")
+      POINT(poll_silent, "a poller of the event is not woken by the CPU going offline"))
+
+static struct watch watch_cpu(struct __test_metadata *_metadata)
+{
+	struct perf_event_attr attr = attr_faults(PERF_SAMPLE_TID);
+
+	require(REQUIRE_CPU2 | REQUIRE_ROOT);
+	if (target < 0 || access(switch_path, W_OK))
+		say_absent("no CPU here can be switched off");
+	write_file(switch_path, "1");	/* an earlier test may have ended in between */
+	return must_run(&attr, -1, target, 64);
+}
+
+/* Faults of this task on the CPU; how many of them the event counts, at least. */
+static uint64_t count_there(struct __test_metadata *_metadata, int fd)
+{
+	uint64_t before = must_count(fd);
+
+	ASSERT_EQ(target, move_to_nth_cpu(target_nth));
+	ASSERT_EQ(0, cause_faults(50));
+	return must_count(fd) - before;
+}
+
+TEST(open_offline)
+{
+	struct perf_event_attr attr = attr_software(PERF_COUNT_SW_PAGE_FAULTS);
+	int fd;
+
+	watch_cpu(_metadata);
+	must_switch(_metadata, false);
+	fd = pm_open(&attr, -1, target, -1, 0);
+	must_switch(_metadata, true);
+	hold_rule(fd, ENODEV, NO, "an event on an offline CPU");
+}
+
+TEST(read_offline)
+{
+	struct watch watch = watch_cpu(_metadata);
+	uint64_t before, during;
+
+	count_there(_metadata, watch.fd);
+	must_switch(_metadata, false);
+	during = must_count(watch.fd);
+	before = must_count(watch.fd);
+	must_switch(_metadata, true);
+	if (during < 50 || during != before)
+		broken("counts while offline=%" PRIu64 ",%" PRIu64 " want>=50, the same", during,
+		       before);
+}
+
+TEST(ioctl_offline)
+{
+	static const unsigned long requests[] = { PERF_EVENT_IOC_DISABLE, PERF_EVENT_IOC_ENABLE,
+						  PERF_EVENT_IOC_RESET };
+	struct watch watch = watch_cpu(_metadata);
+	int answers[3];
+	uint64_t count;
+
+	count_there(_metadata, watch.fd);
+	must_switch(_metadata, false);
+	for (int i = 0; i < 3; i++)
+		answers[i] = pm_ioctl(watch.fd, requests[i], 0);
+	count = must_count(watch.fd);
+	must_switch(_metadata, true);
+	if (answers[0] || answers[1] || answers[2] || count)
+		broken("DISABLE=%s ENABLE=%s RESET=%s count=%" PRIu64, errno_name(answers[0]),
+		       errno_name(answers[1]), errno_name(answers[2]), count);
+}
+
+TEST(ring_readable)
+{
+	struct watch watch = watch_cpu(_metadata);
+	int samples;
+
+	count_there(_metadata, watch.fd);
+	must_switch(_metadata, false);
+	samples = count_records(&watch.ring, PERF_RECORD_SAMPLE);
+	must_switch(_metadata, true);
+	if (samples < 50)
+		broken("samples readable while offline=%d want>=50", samples);
+}
+
+TEST(poll_silent)
+{
+	struct watch watch = watch_cpu(_metadata);
+	int quiet, woken;
+
+	poll_once(watch.fd, POLLIN, 0);
+	must_switch(_metadata, false);
+	while (pm_ring_skip_all(&watch.ring) || poll_once(watch.fd, POLLIN, 0) > 0)
+		;
+	quiet = poll_once(watch.fd, POLLIN, 50);
+	must_switch(_metadata, true);
+	woken = poll_once(watch.fd, POLLIN, 0);
+	if (quiet || (woken & POLLHUP))
+		broken("poll while offline=%#x, when back=%#x", quiet, woken);
+}
+
+PROBE_MAIN

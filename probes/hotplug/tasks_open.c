@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Can a task's events be opened for a CPU that is not there, and do new threads inherit for one
+ * that came back? Then a profiler need not watch CPUs at all.
+ * Observed: page faults on the CPU after it came back.
+ */
+#include "probe.h"
+#include "hotplug.h"
+
+PROBE(TITLE("a task's events opened around hotplug")
+      SINCE("2.6.31")
+      DISTURBS("CPU hotplug")
+      NEEDS("cpu2")
+      NEEDS("hotplug")
+      POINT(opened_offline, "it can be opened while the CPU is offline and counts when it is back")
+      POINT(new_thread, "a thread made after the CPU came back is inherited there")
+      POINT(possible_cpus, "a task's event opens for every possible CPU, online or not"))
+
+static int open_faults(struct __test_metadata *_metadata, int cpu)
+{
+	struct perf_event_attr attr = attr_software(PERF_COUNT_SW_PAGE_FAULTS);
+
+	attr.disabled = 0;
+	return must_open(&attr, 0, cpu, -1, 0);
+}
+
+static uint64_t count_ten(struct __test_metadata *_metadata, int fd, int nth)
+{
+	uint64_t before;
+
+	ASSERT_LE(0, move_to_nth_cpu(nth));
+	before = must_count(fd);
+	ASSERT_EQ(0, cause_faults(10));
+	return must_count(fd) - before;
+}
+
+TEST(opened_offline)
+{
+	uint64_t after;
+	int fd;
+
+	require_hotplug(_metadata);
+	ASSERT_LE(0, move_to_nth_cpu(0));
+	must_switch(_metadata, false);
+	fd = open_faults(_metadata, target);
+	must_switch(_metadata, true);
+	after = count_ten(_metadata, fd, target_nth);
+	if (after != 10)
+		broken("after=%" PRIu64 " want=10", after);
+}
+
+static void *fault_there(void *unused)
+{
+	move_to_nth_cpu(target_nth);
+	cause_faults(10);
+	return unused;
+}
+
+TEST(new_thread)
+{
+	struct perf_event_attr attr = attr_software(PERF_COUNT_SW_PAGE_FAULTS);
+	uint64_t before;
+	int fd;
+
+	require_hotplug(_metadata);
+	attr.inherit = 1;
+	attr.disabled = 0;
+	fd = must_open(&attr, 0, target, -1, 0);
+	ASSERT_LE(0, move_to_nth_cpu(0));
+	must_switch(_metadata, false);
+	must_switch(_metadata, true);
+	before = must_count(fd);
+	ASSERT_EQ(0, in_thread(fault_there, NULL));
+	if (must_count(fd) - before < 10)
+		broken("a new thread's faults=%" PRIu64 " want>=10", must_count(fd) - before);
+}
+
+TEST(possible_cpus)
+{
+	struct perf_event_attr attr = attr_software(PERF_COUNT_SW_PAGE_FAULTS);
+	int possible = probe_env()->cpus_possible;
+
+	require_hotplug(_metadata);
+	must_switch(_metadata, false);
+	for (int cpu = 0; cpu < possible; cpu++) {
+		int fd = pm_open(&attr, 0, cpu, -1, 0);
+
+		if (fd < 0)
+			broken("CPU %d of %d: %s", cpu, possible, errno_name(fd));
+		close(fd);
+	}
+	must_switch(_metadata, true);
+}
+
+PROBE_MAIN

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Does PERF_EVENT_IOC_ID tell the id that stands in the event's samples? Readers of a shared ring
+ * find the event by it.
+ * Observed: two events, a page fault on each.
+ */
+#include "probe.h"
+
+PROBE(TITLE("the id of an event")
+      SINCE("3.12")
+      POINT(id_unique, "ID gives two events different ids, the ones in their samples")
+      SINCE("3.12"))
+
+static void must_answer(struct __test_metadata *_metadata, int answer, int want,
+			const char *what)
+{
+	if (answer == -ENOTTY && want != ENOTTY)
+		say_no("%s: ENOTTY, while ENABLE works", what);
+	if (answer != -want)
+		broken("%s: %s want=%s", what, errno_name(answer), errno_name(want));
+}
+
+TEST(id_unique)
+{
+	struct perf_event_attr attr = attr_faults(PERF_SAMPLE_ID);
+	struct watch watches[2];
+	uint64_t ids[2] = { 0 };
+	struct pm_record record;
+
+	for (int i = 0; i < 2; i++) {
+		int answer;
+
+		watches[i] = must_watch(&attr, 0, -1, 1);
+		answer = pm_ioctl(watches[i].fd, PERF_EVENT_IOC_ID, (uintptr_t)&ids[i]);
+		if (answer)
+			must_answer(_metadata, answer, 0, "ID");
+		must_ioctl(watches[i].fd, PERF_EVENT_IOC_ENABLE, 0);
+		ASSERT_EQ(0, cause_faults(1));
+		must_ioctl(watches[i].fd, PERF_EVENT_IOC_DISABLE, 0);
+		if (!seek(&watches[i], PERF_RECORD_SAMPLE, &record) ||
+		    record.sample.sid.id != ids[i])
+			broken("event %d: id in its sample is not %" PRIu64, i, ids[i]);
+	}
+	if (!ids[0] || ids[0] == ids[1])
+		broken("ids=%" PRIu64 ",%" PRIu64, ids[0], ids[1]);
+}
+
+PROBE_MAIN

@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Which new periods does a running event refuse?
+ * Observed: a period that is right is taken by the same event before a wrong one is tried.
+ */
+#include "probe.h"
+
+PROBE(TITLE("periods that are refused")
+      SINCE("2.6.36")
+      POINT(zero, "a period of 0 is EINVAL")
+      POINT(bit_63, "a period with bit 63 set is EINVAL")
+      SINCE("3.15")
+      POINT(counting_event, "on an event that does not sample it is EINVAL")
+      POINT(frequency_too_high, "a frequency above perf_event_max_sample_rate is EINVAL")
+      POINT(bad_pointer, "a bad pointer is EFAULT"))
+
+static struct watch watch_period(struct __test_metadata *_metadata, uint64_t period)
+{
+	struct perf_event_attr attr = attr_faults(PERF_SAMPLE_TID);
+
+	attr.sample_period = period;
+	return must_run(&attr, 0, -1, 4);
+}
+
+static int set_period(int fd, uint64_t period)
+{
+	return pm_ioctl(fd, PERF_EVENT_IOC_PERIOD, (uintptr_t)&period);
+}
+
+static void must_refuse(struct __test_metadata *_metadata, int answer, int want, const char *what)
+{
+	if (answer != -want)
+		broken("%s: %s want=%s", what, errno_name(answer), errno_name(want));
+}
+
+TEST(zero)
+{
+	struct watch watch = watch_period(_metadata, 100);
+
+	ASSERT_EQ(0, set_period(watch.fd, 5));
+	must_refuse(_metadata, set_period(watch.fd, 0), EINVAL, "period 0");
+}
+
+TEST(bit_63)
+{
+	struct watch watch = watch_period(_metadata, 100);
+
+	ASSERT_EQ(0, set_period(watch.fd, 5));
+	must_refuse(_metadata, set_period(watch.fd, 1ull << 63), EINVAL, "period 1 << 63");
+}
+
+TEST(counting_event)
+{
+	struct perf_event_attr attr = attr_software(PERF_COUNT_SW_PAGE_FAULTS);
+	int fd = must_open(&attr, 0, -1, -1, 0);
+
+	must_refuse(_metadata, set_period(fd, 5), EINVAL, "a counting event");
+}
+
+TEST(frequency_too_high)
+{
+	struct perf_event_attr attr = attr_faults(PERF_SAMPLE_TID);
+	int fd;
+
+	/* cpu-clock turns its frequency into a period at open, so it would take any number. */
+	if (probe_env()->max_sample_rate < 1)
+		say_absent("perf_event_max_sample_rate is not readable");
+	attr.freq = 1;
+	attr.sample_freq = 1;
+	fd = must_open(&attr, 0, -1, -1, 0);
+	ASSERT_EQ(0, set_period(fd, 2));
+	/* The limit sinks by itself under load; twice the first reading is above it for sure. */
+	must_refuse(_metadata, set_period(fd, 2 * probe_env()->max_sample_rate), EINVAL,
+		    "a frequency of twice the limit");
+}
+
+TEST(bad_pointer)
+{
+	struct watch watch = watch_period(_metadata, 100);
+
+	ASSERT_EQ(0, set_period(watch.fd, 5));
+	must_refuse(_metadata, pm_ioctl(watch.fd, PERF_EVENT_IOC_PERIOD, 8), EFAULT,
+		    "a bad pointer");
+}
+
+PROBE_MAIN

@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Counters read from user space, by the user page's own protocol and each architecture's own
+ * instruction: what probes of rdpmc share. Included behind probe.h.
+ */
+#ifndef RDPMC_H
+#define RDPMC_H
+
+static inline struct perf_event_attr attr_user_counter(uint64_t config)
+{
+	struct perf_event_attr attr = attr_of(PERF_TYPE_HARDWARE, config);
+
+#ifdef __aarch64__
+	attr.config1 = 3;	/* a 64-bit counter that user space may read */
+#endif
+	return attr;
+}
+
+static inline bool read_counter(uint32_t index, uint64_t *ret)
+{
+#if defined(__x86_64__) || defined(__i386__)
+	uint32_t low, high;
+
+	__asm__ volatile("rdpmc" : "=a"(low), "=d"(high) : "c"(index));
+	*ret = (uint64_t)high << 32 | low;
+	return true;
+#elif defined(__aarch64__)
+	if (index == 31) {
+		__asm__ volatile("mrs %0, pmccntr_el0" : "=r"(*ret));
+		return true;
+	}
+	__asm__ volatile("msr pmselr_el0, %1; isb; mrs %0, pmxevcntr_el0"
+			 : "=r"(*ret) : "r"((uint64_t)index));
+	return true;
+#elif defined(__riscv) && __riscv_xlen == 64
+	if (index == 0)
+		__asm__ volatile("csrr %0, cycle" : "=r"(*ret));
+	else if (index == 2)
+		__asm__ volatile("csrr %0, instret" : "=r"(*ret));
+	else
+		return false;
+	return true;
+#else
+	(void)index;
+	*ret = 0;
+	return false;
+#endif
+}
+
+/* The value by the page's own protocol. False when the page says to use read(2). */
+static inline bool user_value(const volatile struct perf_event_mmap_page *page, uint64_t *ret)
+{
+	uint32_t sequence, index;
+	uint64_t counter = 0;
+
+	do {
+		sequence = page->lock;
+		__atomic_thread_fence(__ATOMIC_ACQUIRE);
+		index = page->index;
+		*ret = page->offset;
+		if (!page->cap_user_rdpmc || !index || !read_counter(index - 1, &counter))
+			return false;
+		if (page->pmc_width < 64)	/* the counter is signed and pmc_width wide */
+			counter = (uint64_t)((int64_t)(counter << (64 - page->pmc_width)) >>
+					     (64 - page->pmc_width));
+		*ret += counter;
+		__atomic_thread_fence(__ATOMIC_ACQUIRE);
+	} while (page->lock != sequence);
+	return true;
+}
+
+static inline struct watch watch_counter(struct __test_metadata *_metadata, uint64_t config,
+					 int group)
+{
+	struct perf_event_attr attr = attr_user_counter(config);
+	struct watch watch = { .fd = -1 };
+
+	require(REQUIRE_CPU_PMU);
+	attr.disabled = group < 0;
+	watch.fd = must_open(&attr, 0, -1, group, 0);
+	must_map(watch.fd, 0, &watch.ring);
+	return watch;
+}
+
+static inline struct watch must_count_here(struct __test_metadata *_metadata)
+{
+	struct watch watch = watch_counter(_metadata, PERF_COUNT_HW_INSTRUCTIONS, -1);
+	uint64_t value;
+
+	must_ioctl(watch.fd, PERF_EVENT_IOC_ENABLE, 0);
+	spin_ns(100000);
+	if (!user_value(watch.ring.base, &value))
+		say_absent("the user page says to use read(2) (rdpmc or perf_user_access is off)");
+	return watch;
+}
+
+static inline void must_lie_between(struct __test_metadata *_metadata,
+				    const struct watch *watch)
+{
+	for (int i = 0; i < 20; i++) {
+		uint64_t before = must_count(watch->fd), after, value;
+
+		if (!user_value(watch->ring.base, &value))
+			broken("the index went away between two readings");
+		after = must_count(watch->fd);
+		if (value < before || value > after)
+			broken("user space=%" PRIu64 " read(2)=%" PRIu64 "..%" PRIu64, value,
+			       before, after);
+	}
+}
+
+#endif
