@@ -155,6 +155,224 @@ int pm_profile_merge(struct pm_profile *into, const struct pm_profile *from, enu
  */
 int pm_profile_save(const struct pm_profile *profile, int fd);
 
+/*
+ * Finds out here and now, by doing it, what of `keys` (ends with NULL; NULL: all that can be found
+ * out quickly) the profile does not know of this very build, and puts in what is conclusive.
+ * Starts no probe after `budget_ns` (0: 5 ms). Opens events on the calling thread only and leaves
+ * nothing behind. Sets the persona when none is in use. Returns the number of facts put in;
+ * -ENOMEM. (0.1)
+ */
+int pm_profile_probe(struct pm_profile *profile, const char *const *keys, uint64_t budget_ns);
+
+/* ------------------------------------------------------------------------ what to observe */
+
+#define PM_ALL_THREADS (-1)	/* every thread of this process, also later ones */
+
+enum pm_spec_flags {
+	PM_SPEC_USER_ONLY = 1,	/* only what happens in user mode */
+	PM_SPEC_EXACT = 2,	/* this very event or none: no substitute, not user mode instead */
+};
+
+enum pm_want {
+	PM_WANT_ADDRESS = 1,	/* the data address, of page faults for example */
+	PM_WANT_CALLCHAIN = 2,	/* return addresses of user mode */
+};
+
+/* One event to observe. Starts as all 0 but for `size`. (0.1) */
+struct pm_event_spec {
+	size_t size;		/* sizeof(struct pm_event_spec) */
+	uint32_t type;		/* as in perf_event_attr: 0 hardware, 1 software, 2 tracepoint... */
+	uint64_t config, config1, config2;
+	uint64_t period;	/* a sample each so many events, or ... */
+	uint64_t frequency;	/* ... so many samples a second; both 0: count, no samples */
+	int tid;		/* PM_ALL_THREADS, 0 the calling thread, or a thread's id */
+	unsigned int flags;	/* enum pm_spec_flags */
+	unsigned int want;	/* enum pm_want */
+};
+
+/* Ways to observe, in the order in which they are considered. (0.1) */
+enum pm_strategy {
+	PM_STRATEGY_PER_CORE,	/* inheriting events on each CPU, all into one ring a CPU */
+	PM_STRATEGY_PER_THREAD,	/* a ring for each thread; new threads as they are noticed */
+	PM_STRATEGY_COUNT,	/* inheriting counters without rings */
+	PM_STRATEGY_TIMERS,	/* a POSIX CPU-time timer for each thread, without perf */
+	PM_STRATEGIES
+};
+
+/* What may be done to get at least something. (0.1) */
+enum pm_allow {
+	PM_ALLOW_RAISE_NOFILE = 1,	/* raise the soft RLIMIT_NOFILE to the hard one */
+	PM_ALLOW_USER_ONLY = 2,		/* user mode only, where the kernel may not be watched */
+	PM_ALLOW_SUBSTITUTE = 4,	/* a CPU clock in place of a missing hardware event */
+	PM_ALLOW_COUNT = 8,		/* counts where samples were asked for */
+	PM_ALLOW_TIMERS = 16,		/* signals (SIGPROF) where perf is refused */
+	PM_ALLOW_ALL = 31,
+};
+
+/* How to go about it. All 0 but for `size`: nothing allowed, default limits. (0.1) */
+struct pm_session_opts {
+	size_t size;		/* sizeof(struct pm_session_opts) */
+	unsigned int allow;	/* enum pm_allow */
+	unsigned int forbid;	/* 1 << strategy for each that is not to be considered */
+	unsigned int rounds;	/* listings of threads before giving up; 0: 8 */
+	unsigned int descriptors_percent;	/* of RLIMIT_NOFILE, others' included; 0: 50 */
+	unsigned int ring_pages;	/* data pages of a ring, at most; a power of two; 0: 128 */
+};
+
+/* ------------------------------------------------------------------------------------ plans */
+
+/* A chosen strategy and the reasons for the choice. (0.1) */
+struct pm_plan;
+
+/* What the chosen strategy takes for the threads and CPUs there are now. (0.1) */
+struct pm_cost {
+	size_t size;		/* sizeof(struct pm_cost) */
+	uint64_t threads, cpus;
+	uint64_t descriptors;	/* also the number of opens */
+	uint64_t rings;
+	uint64_t locked_bytes;	/* of rings */
+};
+
+/*
+ * Chooses the first strategy whose needs hold, after one trial open of each event exactly as it
+ * will be opened. `opts` may be NULL (nothing allowed). `profile` is read and gets what quick
+ * probes find out; it must outlive the plan; NULL: pm_profile_load_default, owned by the plan.
+ * -EINVAL for a senseless spec, -ENOTSUP when no strategy is left (the diagnosis says which gate),
+ * -ENOMEM. (0.1)
+ */
+int pm_plan_make(const struct pm_event_spec *specs, size_t count,
+		 const struct pm_session_opts *opts, struct pm_profile *profile,
+		 struct pm_diag *diag, struct pm_plan **ret);
+
+/* Frees a plan; its sessions must be gone. NULL is allowed. (0.1) */
+void pm_plan_destroy(struct pm_plan *plan);
+
+/* The chosen strategy; after an attach the one in use. (0.1) */
+enum pm_strategy pm_plan_strategy(const struct pm_plan *plan);
+
+/* "per_core", "per_thread", "count", "timers"; NULL for another number. (0.1) */
+const char *pm_strategy_name(enum pm_strategy strategy);
+
+/*
+ * A line for the chosen strategy, for each other with the reason why it was passed over, and for
+ * each event that is not opened as asked for. As snprintf(3): always terminated when size > 0,
+ * returns the length without bound. (0.1)
+ */
+int pm_plan_explain(const struct pm_plan *plan, char *buf, size_t size);
+
+/* Computes the cost; opens nothing. Fills `ret` up to its own ret->size. Returns 0. (0.1) */
+int pm_plan_cost(const struct pm_plan *plan, struct pm_cost *ret);
+
+/*
+ * Diagnoses a refusal of perf_event_open(2) that the caller met: `error` is the errno (positive or
+ * negative), `cpu` the argument of the call. Reads /proc and makes harmless calls. Returns the
+ * cause. (0.1)
+ */
+enum pm_cause pm_diag_open(struct pm_diag *diag, const struct pm_event_spec *spec, int cpu,
+			   int error);
+
+/* --------------------------------------------------------------------------------- sessions */
+
+/* One sample. Texts and arrays are valid during the callback only. (0.1) */
+struct pm_observed {
+	size_t event;			/* index of the spec */
+	uint32_t pid, tid;
+	uint32_t cpu;			/* UINT32_MAX when unknown */
+	uint64_t time;			/* ns; of CLOCK_MONOTONIC if pm_plan_explain says so */
+	uint64_t ip, address;		/* 0 when unknown */
+	uint64_t period;		/* events since the last sample of this kind */
+	const uint64_t *callchain;	/* with PM_WANT_CALLCHAIN, context marks included */
+	size_t callchain_count;
+};
+
+/*
+ * Who gets the records; each may be NULL. Called from the thread in poll, run, attach or detach,
+ * which must not detach or destroy the session from inside; pm_session_stop is allowed. (0.1)
+ */
+struct pm_listener {
+	size_t size;			/* sizeof(struct pm_listener) */
+	void (*sample)(void *context, const struct pm_observed *sample);
+	/* A thread was born (`parent` >= 0) or has ended (-1). */
+	void (*task)(void *context, int tid, int parent, uint64_t time);
+	/* The kernel says that it dropped so many records of one ring. */
+	void (*lost)(void *context, uint64_t count);
+	/* Any other whole record, header first, as the kernel wrote it. */
+	void (*other)(void *context, const void *record, size_t size);
+};
+
+/* What a session did since it was attached. (0.1) */
+struct pm_stats {
+	size_t size;			/* sizeof(struct pm_stats) */
+	uint64_t records, samples;	/* read; delivered */
+	uint64_t lost;			/* records the kernel dropped: the sum of LOST records */
+	uint64_t lost_samples;		/* the sum of LOST_SAMPLES records (hardware buffers) */
+	uint64_t dropped;		/* our own: no room between a timer signal and the reader */
+	uint64_t duplicates;		/* dropped: the same occurrence by an inherited event too */
+	uint64_t foreign;		/* dropped: of child processes that inherited the events */
+	uint64_t unknown;		/* of a type this library does not know; skipped */
+	uint64_t corrupt, corrupt_bytes;	/* rings resynchronised; bytes thrown away */
+	uint64_t throttled;
+	uint64_t late_threads;		/* noticed after they had begun: their beginning is missing */
+	uint64_t leaders_gone;		/* rings read by time because their leader's thread ended */
+};
+
+/* One event's sum over its threads and CPUs. (0.1) */
+struct pm_value {
+	uint64_t value;			/* as counted */
+	uint64_t enabled, running;	/* ns; scale by enabled / running where they differ */
+};
+
+/* Events attached to threads. One thread at a time, but for pm_session_stop. (0.1) */
+struct pm_session;
+
+/*
+ * A session of the plan, which must outlive it and belongs to one session at a time. The listener
+ * is copied and may be NULL; `context` is handed to it. NULL: no memory. (0.1)
+ */
+struct pm_session *pm_session_create(struct pm_plan *plan, const struct pm_listener *listener,
+				     void *context);
+
+/* Detaches if need be and frees. NULL is allowed. (0.1) */
+void pm_session_destroy(struct pm_session *session);
+
+/*
+ * Opens and enables everything or nothing, then makes sure by a deliberate event in each ring that
+ * records arrive; where they do not, the plan's next strategy is tried. Returns the strategy in
+ * use; -EALREADY; -ENOTSUP when no strategy is left; else the errno of the last strategy. (0.1)
+ */
+int pm_session_attach(struct pm_session *session, struct pm_diag *diag);
+
+/*
+ * Waits up to `timeout_ms` (-1: until something comes) and delivers what is there. Returns the
+ * number of records; -ECANCELED once after pm_session_stop; -ENOTCONN when not attached; -ECHILD
+ * in a process forked from the one that attached. (0.1)
+ */
+int pm_session_poll(struct pm_session *session, int timeout_ms);
+
+/* Polls until pm_session_stop, then delivers what is left. Returns 0 or -errno as poll. (0.1) */
+int pm_session_run(struct pm_session *session);
+
+/*
+ * Ends run, or the next poll, from any thread or from a callback; waits until run is out unless
+ * called from it. Calling it before run makes that run return at once. Returns 0. (0.1)
+ */
+int pm_session_stop(struct pm_session *session);
+
+/*
+ * The sums of all events in the order of the specs, `count` at most. Returns how many; -ENOTSUP
+ * with timers; -ENODATA for a pinned event that lost its place; -errno of read(2). (0.1)
+ */
+int pm_session_read(struct pm_session *session, struct pm_value *ret, size_t count);
+
+/* Copies the statistics, up to ret->size. They outlive detach. Returns 0. (0.1) */
+int pm_session_stats(const struct pm_session *session, struct pm_stats *ret);
+
+/*
+ * Disables, delivers what is left, unmaps and closes: nothing stays behind. Returns 0; -ENOTCONN
+ * when not attached. In a forked child it closes the descriptors there and delivers nothing. (0.1)
+ */
+int pm_session_detach(struct pm_session *session);
+
 #ifdef __cplusplus
 }
 #endif

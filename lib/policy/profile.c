@@ -8,8 +8,6 @@
 #include "profile.h"
 
 #include <errno.h>
-#include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -328,20 +326,4 @@ int pm_profile_set(struct pm_profile *profile, const struct pm_fact *fact)
 		return 0;
 	err = pm_profile_answer(profile, entry, fact);
 	return err < 0 ? err : 1;
-}
-
-/* ------------------------------------------------------------------------------- diagnoses */
-
-int pm_diag_say(struct pm_diag *diag, int error, enum pm_cause cause, const char *format, ...)
-{
-	va_list list;
-
-	if (diag == NULL || diag->size < sizeof(*diag))
-		return -error;
-	diag->error = error;
-	diag->cause = cause;
-	va_start(list, format);
-	vsnprintf(diag->text, sizeof(diag->text), format, list);
-	va_end(list);
-	return -error;
 }

@@ -1,0 +1,275 @@
+/* SPDX-License-Identifier: MIT */
+/* What the strategies have in common: limits, opening, mapping, ids, lists of threads. */
+#include "attach.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "diag.h"
+#include "profile.h"
+
+/* ---------------------------------------------------------------------------------- descriptors */
+
+uint64_t pm_attach_limit(const struct pm_plan *plan)
+{
+	struct rlimit limit;
+	uint64_t most;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) != 0)
+		return 0;
+	most = plan->opts.allow & PM_ALLOW_RAISE_NOFILE ? limit.rlim_max : limit.rlim_cur;
+	if (most > INT32_MAX)
+		most = INT32_MAX;
+	return most * plan->opts.descriptors_percent / 100;
+}
+
+void pm_attach_raise(const struct pm_plan *plan, uint64_t need)
+{
+	struct rlimit limit;
+	uint64_t want = (pm_descriptors_open() + need) * 100 / plan->opts.descriptors_percent + 1;
+
+	if (!(plan->opts.allow & PM_ALLOW_RAISE_NOFILE) || getrlimit(RLIMIT_NOFILE, &limit) != 0 ||
+	    limit.rlim_cur >= want)
+		return;
+	limit.rlim_cur = limit.rlim_max;
+	(void)setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+/* --------------------------------------------------------------------------------------- events */
+
+static int add_event(struct pm_session *session, const struct session_event *event)
+{
+	if (session->event_count == session->event_room) {
+		size_t room = session->event_room ? 2 * session->event_room : 64;
+		struct session_event *more = realloc(session->events, room * sizeof(*more));
+
+		if (more == NULL)
+			return -ENOMEM;
+		session->events = more;
+		session->event_room = room;
+	}
+	session->events[session->event_count] = *event;
+	return (int)session->event_count++;
+}
+
+int pm_attach_open(struct pm_session *session, uint32_t spec, pid_t tid, int cpu, bool inherit)
+{
+	struct perf_event_attr attr = session->plan->events[spec].attr;
+	struct session_event event = {
+		.cpu = cpu, .tid = tid ? tid : pm_gettid(), .spec = spec,
+		.round = session->threads.rounds,
+	};
+	int at;
+
+	attr.inherit = inherit;
+	if (session->plan->cloexec) {
+		attr.size = pm_attr_size_needed(&attr);
+		event.fd = pm_open_raw(&attr, tid, cpu, -1, PERF_FLAG_FD_CLOEXEC);
+	} else {
+		event.fd = pm_open(&attr, tid, cpu, -1, 0);
+	}
+	if (event.fd < 0)
+		return event.fd;
+	at = add_event(session, &event);
+	if (at < 0)
+		close(event.fd);
+	return at;
+}
+
+int pm_attach_map(struct pm_session *session, size_t event, size_t pages)
+{
+	struct session_ring ring = {
+		.fd = session->events[event].fd, .cpu = session->events[event].cpu,
+		.tid = session->events[event].tid,
+	};
+	int err;
+
+	if (session->ring_count == session->ring_room) {
+		size_t room = session->ring_room ? 2 * session->ring_room : 16;
+		struct session_ring *more = realloc(session->rings, room * sizeof(*more));
+
+		if (more == NULL)
+			return -ENOMEM;
+		session->rings = more;
+		session->ring_room = room;
+	}
+	err = pm_ring_open(ring.fd, pages, PROT_READ | PROT_WRITE, &ring.ring);
+	if (err < 0)
+		return err;
+	session->rings[session->ring_count++] = ring;
+	return 0;
+}
+
+static size_t id_slot(const struct pm_session *session, uint64_t id)
+{
+	return (size_t)(id * 0x9e3779b97f4a7c15ull >> 32) & (session->by_id_room - 1);
+}
+
+static void enter_id(struct pm_session *session, size_t event)
+{
+	size_t at = id_slot(session, session->events[event].id);
+
+	while (session->by_id[at] != 0)
+		at = (at + 1) & (session->by_id_room - 1);
+	session->by_id[at] = (uint32_t)event + 1;
+}
+
+/* The ioctl came with v3.12; before that only read(2) tells the id. */
+static int ask_id(struct session_event *event)
+{
+	uint64_t id = 0;
+	int err;
+
+	if (event->id != 0)
+		return 0;
+	err = pm_ioctl(event->fd, PERF_EVENT_IOC_ID, (unsigned long)&id);
+	event->id = id;
+	return err < 0 ? err : 0;
+}
+
+int pm_attach_index(struct pm_session *session)
+{
+	size_t room = 64;
+	uint32_t *table;
+
+	while (room < 2 * session->event_count)
+		room *= 2;
+	table = calloc(room, sizeof(*table));
+	if (table == NULL)
+		return -ENOMEM;
+	free(session->by_id);
+	session->by_id = table;
+	session->by_id_room = room;
+	for (size_t i = 0; i < session->event_count; i++) {
+		int err = session->events[i].fd < 0 ? 0 : ask_id(&session->events[i]);
+
+		if (err < 0)
+			return err;
+		enter_id(session, i);
+	}
+	return 0;
+}
+
+int pm_attach_enable(struct pm_session *session)
+{
+	for (size_t i = 0; i < session->event_count; i++) {
+		int err = pm_ioctl(session->events[i].fd, PERF_EVENT_IOC_ENABLE, 0);
+
+		if (err < 0)
+			return err;
+	}
+	return 0;
+}
+
+int pm_attach_refused(const struct pm_session *session, uint32_t spec, int cpu, int err,
+		      struct pm_diag *diag)
+{
+	if (err == -ENOMEM)
+		return pm_diag_say(diag, ENOMEM, PM_CAUSE_NONE, "attach: out of memory");
+	(void)pm_diag_open(diag, &session->plan->events[spec].spec, cpu, err);
+	return err;
+}
+
+/* -------------------------------------------------------------------------------------- threads */
+
+static struct thread_mark *mark_slot(const struct threads *threads, pid_t tid)
+{
+	size_t at = (uint32_t)tid * 2654435769u >> 7 & (threads->room - 1);
+
+	while (threads->marks[at].tid != 0 && threads->marks[at].tid != tid)
+		at = (at + 1) & (threads->room - 1);
+	return &threads->marks[at];
+}
+
+static int grow_marks(struct threads *threads)
+{
+	struct threads bigger = { .room = threads->room ? 2 * threads->room : 256 };
+
+	bigger.marks = calloc(bigger.room, sizeof(*bigger.marks));
+	if (bigger.marks == NULL)
+		return -ENOMEM;
+	for (size_t i = 0; i < threads->room; i++)
+		if (threads->marks[i].tid != 0)
+			*mark_slot(&bigger, threads->marks[i].tid) = threads->marks[i];
+	free(threads->marks);
+	threads->marks = bigger.marks;
+	threads->room = bigger.room;
+	return 0;
+}
+
+struct thread_mark *pm_threads_mark(struct threads *threads, pid_t tid, bool make)
+{
+	struct thread_mark *mark;
+
+	if (make && threads->used >= threads->room / 2 && grow_marks(threads) < 0)
+		return NULL;
+	if (threads->room == 0)
+		return NULL;
+	mark = mark_slot(threads, tid);
+	if (mark->tid == 0 && make) {
+		mark->tid = tid;
+		threads->used++;
+	}
+	return mark->tid == 0 ? NULL : mark;
+}
+
+int pm_attach_list(struct pm_session *session,
+		   int (*each)(struct pm_session *session, pid_t tid, void *context),
+		   void *context)
+{
+	DIR *dir = opendir("/proc/self/task");
+	const struct dirent *entry;
+	int fresh = 0, err = 0;
+
+	if (dir == NULL)
+		return -errno;
+	while (err >= 0 && (entry = readdir(dir)) != NULL) {
+		pid_t tid = (pid_t)strtol(entry->d_name, NULL, 10);
+		struct thread_mark *mark;
+
+		if (tid <= 0)
+			continue;
+		mark = pm_threads_mark(&session->threads, tid, true);
+		if (mark == NULL)
+			err = -ENOMEM;
+		else if (!mark->listed) {
+			mark->listed = true;
+			mark->round = session->threads.rounds;
+			err = each(session, tid, context);
+			fresh++;
+		}
+	}
+	closedir(dir);
+	session->threads.rounds += fresh > 0;
+	return err < 0 ? err : fresh;
+}
+
+/* ----------------------------------------------------------------------------------------- undo */
+
+void pm_attach_undo(struct pm_session *session)
+{
+	pm_timers_undo(session);
+	/* Rings of a forked child were not copied to it: unmapping nothing is harmless. */
+	for (size_t i = 0; i < session->ring_count; i++)
+		if (session->rings[i].ring.base != NULL)
+			pm_ring_close(&session->rings[i].ring);
+	for (size_t i = 0; i < session->event_count; i++)
+		if (session->events[i].fd >= 0)
+			close(session->events[i].fd);
+	free(session->events);
+	free(session->rings);
+	free(session->by_id);
+	free(session->threads.marks);
+	session->events = NULL;
+	session->rings = NULL;
+	session->by_id = NULL;
+	session->event_count = session->event_room = 0;
+	session->ring_count = session->ring_room = session->by_id_room = 0;
+	session->threads = (struct threads){ 0 };
+	session->follows = false;
+}

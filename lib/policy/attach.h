@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: MIT */
+/* A session as its files share it; not installed. */
+#ifndef PM_ATTACH_H
+#define PM_ATTACH_H
+
+#include <pthread.h>
+#include <sys/types.h>
+
+#include "plan.h"
+
+struct session_event {
+	int fd;				/* -1: closed */
+	int cpu;			/* -1: any */
+	pid_t tid;
+	uint32_t spec;
+	uint32_t round;			/* listing of threads in which its target appeared */
+	uint64_t id;			/* 0 until asked for */
+};
+
+struct session_ring {
+	struct pm_ring ring;		/* base NULL: not in use */
+	int fd;				/* of its leader, to be polled; -1: hung up */
+	int cpu;
+	pid_t tid;			/* of its leader */
+	bool canary;			/* the canary's record has come */
+};
+
+/* Threads known from listings, and the best source seen for others: see drain.c. */
+struct thread_mark {
+	pid_t tid;			/* 0: free */
+	bool listed;
+	uint32_t round;
+};
+
+struct threads {
+	struct thread_mark *marks;	/* open addressing, at most half full */
+	size_t room, used;
+	uint32_t rounds;		/* listings that brought something new */
+};
+
+struct timers;
+
+struct pm_session {
+	struct pm_plan *plan;
+	struct pm_listener listener;
+	void *context;
+	struct pm_stats stats;
+	struct pm_format format;
+	struct session_event *events;
+	size_t event_count, event_room;
+	struct session_ring *rings;
+	size_t ring_count, ring_room;
+	uint32_t *by_id;		/* event index + 1, open addressing */
+	size_t by_id_room;
+	struct threads threads;
+	struct pm_value folded[PLAN_EVENTS_MAX];	/* of events already closed */
+	struct timers *timers;
+	bool attached, follows;		/* follows: new threads are looked for while polling */
+	uint64_t followed_at;		/* ns */
+	pid_t pid, self;		/* of the process and thread that attached */
+	int stop_fd;
+	struct {
+		pid_t tid;		/* 0: none is out */
+		bool other;		/* a thread of its own, nothing of it is delivered */
+		uint64_t samples[PLAN_EVENTS_MAX];
+	} canary;
+	pthread_mutex_t lock;		/* of what follows */
+	pthread_cond_t out;
+	bool stopping, running;
+	pthread_t runner;
+};
+
+/* ------------------------------------------------------------------------ attach.c: common parts */
+
+/* Descriptors this process may have by the options, after raising the limit if that is allowed. */
+uint64_t pm_attach_limit(const struct pm_plan *plan);
+
+/* Raises the soft limit as far as `need` more descriptors want it and options allow. */
+void pm_attach_raise(const struct pm_plan *plan, uint64_t need);
+
+/*
+ * Opens spec `spec` on a thread (0: the calling one). Returns the event's index or -errno of the
+ * call; the target's end (-ESRCH) is for the caller to judge.
+ */
+int pm_attach_open(struct pm_session *session, uint32_t spec, pid_t tid, int cpu, bool inherit);
+
+/* Maps the ring of a leader with `pages` data pages. 0 or -errno. */
+int pm_attach_map(struct pm_session *session, size_t event, size_t pages);
+
+/* Asks for the ids of all events and enters them into by_id. 0, -ENOMEM or -errno. */
+int pm_attach_index(struct pm_session *session);
+
+int pm_attach_enable(struct pm_session *session);
+
+/* The calling process's threads that are not marked yet are marked as listed, and `each` is
+ * called with them. Returns how many were new, or -errno (also what `each` returned). */
+int pm_attach_list(struct pm_session *session,
+		   int (*each)(struct pm_session *session, pid_t tid, void *context),
+		   void *context);
+
+/* The diagnosis of an open that failed; returns its error. */
+int pm_attach_refused(const struct pm_session *session, uint32_t spec, int cpu, int err,
+		      struct pm_diag *diag);
+
+/* Unmaps and closes everything that is open. Statistics stay. */
+void pm_attach_undo(struct pm_session *session);
+
+/* The mark of a thread, made when `make`; NULL: not there, or no memory. */
+struct thread_mark *pm_threads_mark(struct threads *threads, pid_t tid, bool make);
+
+/* ------------------------------------------------------------------------------- the strategies */
+
+int pm_attach_per_core(struct pm_session *session, struct pm_diag *diag);
+int pm_attach_per_thread(struct pm_session *session, struct pm_diag *diag);
+int pm_attach_count(struct pm_session *session, struct pm_diag *diag);
+int pm_attach_timers(struct pm_session *session, struct pm_diag *diag);
+
+/* Per thread: attaches to threads that were born meanwhile, and lets go of ended ones. */
+void pm_follow_threads(struct pm_session *session);
+
+/* ------------------------------------------------------------------------------------- the rest */
+
+/* Delivers what is in the rings now, one lap at most. Returns the number of records. */
+int pm_drain(struct pm_session *session);
+
+/* Sends the canary out and drains. 0, or -EIO with the reason. */
+int pm_canary(struct pm_session *session, char *reason, size_t size);
+
+/* A record in each ring, so that LOST records held back come out. */
+void pm_canary_flush(struct pm_session *session);
+
+int pm_timers_drain(struct pm_session *session);
+void pm_timers_follow(struct pm_session *session);
+void pm_timers_undo(struct pm_session *session);
+
+#endif

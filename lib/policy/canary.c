@@ -1,0 +1,242 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The canary: a thread that does something on each CPU which must show in each ring. A kernel, a
+ * filter or a wrong profile may let everything open and deliver nothing; this is where that shows.
+ *
+ * Renaming oneself gives a COMM record in the ring of the CPU one is on, at once, for events of
+ * any kind. The thread is made after the attach, so it has its events by inheritance.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "attach.h"
+
+#define BURN_NS 4000000		/* longest that a clock's period may last to be waited for */
+#define FAULTS 16
+
+struct bird {
+	struct pm_session *session;
+	pid_t tid;
+	bool deeds;		/* not only the name */
+};
+
+/* ----------------------------------------------------------------------------- what it can cause */
+
+static bool is_fault(const struct pm_event_spec *spec)
+{
+	return spec->type == PERF_TYPE_SOFTWARE && (spec->config == PERF_COUNT_SW_PAGE_FAULTS ||
+		spec->config == PERF_COUNT_SW_PAGE_FAULTS_MIN);
+}
+
+/* ns of CPU time after which a clock must have ticked; 0 when that is no clock, or too long. */
+static uint64_t tick(const struct plan_event *event)
+{
+	const struct perf_event_attr *attr = &event->attr;
+	uint64_t period;
+
+	if (attr->type != PERF_TYPE_SOFTWARE || attr->config > PERF_COUNT_SW_TASK_CLOCK)
+		return 0;
+	period = attr->freq ? 1000000000 / attr->sample_freq : attr->sample_period;
+	if (period == 0)	/* counted: every ns tells */
+		return 1000;
+	return period <= BURN_NS ? period : 0;
+}
+
+static bool can_cause(const struct plan_event *event)
+{
+	if (event->spec.tid != PM_ALL_THREADS)
+		return false;
+	if (is_fault(&event->spec))
+		return event->attr.freq == 0 && event->attr.sample_period <= FAULTS;
+	return tick(event) != 0;
+}
+
+static void fault(void)
+{
+	size_t page = (size_t)sysconf(_SC_PAGESIZE);
+	char *area = mmap(NULL, FAULTS * page, PROT_READ | PROT_WRITE,
+			  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (area == MAP_FAILED)
+		return;
+#ifdef MADV_NOHUGEPAGE
+	(void)madvise(area, FAULTS * page, MADV_NOHUGEPAGE);
+#endif
+	for (size_t i = 0; i < FAULTS; i++)
+		((volatile char *)area)[i * page] = 1;
+	(void)munmap(area, FAULTS * page);
+}
+
+static void burn(uint64_t ns)
+{
+	uint64_t begin = 0, now = 0;
+
+	(void)pm_clock_ns(CLOCK_THREAD_CPUTIME_ID, &begin);
+	do
+		(void)pm_clock_ns(CLOCK_THREAD_CPUTIME_ID, &now);
+	while (now - begin < ns);
+}
+
+static void do_deeds(const struct pm_plan *plan)
+{
+	for (size_t i = 0; i < plan->count; i++) {
+		if (!can_cause(&plan->events[i]))
+			continue;
+		if (is_fault(&plan->events[i].spec))
+			fault();
+		else
+			burn(3 * tick(&plan->events[i]));
+	}
+}
+
+/* --------------------------------------------------------------------------------------- the bird */
+
+static void rename_self(void)
+{
+	char name[16];
+
+	if (prctl(PR_GET_NAME, (unsigned long)name, 0, 0, 0) == 0)
+		(void)prctl(PR_SET_NAME, (unsigned long)name, 0, 0, 0);
+}
+
+static bool move_to(int cpu)
+{
+	cpu_set_t set;
+
+	if (cpu >= CPU_SETSIZE)
+		return false;
+	CPU_ZERO(&set);
+	CPU_SET(cpu, &set);
+	return sched_setaffinity(0, sizeof(set), &set) == 0;
+}
+
+static void *fly(void *context)
+{
+	struct bird *bird = context;
+	struct pm_session *session = bird->session;
+
+	bird->tid = pm_gettid();
+	for (size_t i = 0; i < session->ring_count; i++) {
+		/* Where it must not go, no other thread of this process is likely to be, either. */
+		if (!move_to(session->rings[i].cpu))
+			session->rings[i].canary = true;
+		else
+			rename_self();
+	}
+	if (bird->deeds)
+		do_deeds(session->plan);
+	return NULL;
+}
+
+static bool has_heirs(const struct pm_session *session)
+{
+	for (size_t i = 0; i < session->ring_count; i++)
+		if (session->rings[i].cpu < 0)
+			return false;
+	for (size_t i = 0; i < session->plan->count; i++)
+		if (session->plan->events[i].spec.tid == PM_ALL_THREADS)
+			return true;
+	return false;
+}
+
+/* True when a thread went out and came back. */
+static bool send(struct pm_session *session, bool deeds)
+{
+	struct bird bird = { .session = session, .deeds = deeds };
+	pthread_t thread;
+
+	for (size_t i = 0; i < session->ring_count; i++)
+		session->rings[i].canary = false;
+	if (pthread_create(&thread, NULL, fly, &bird) != 0)
+		return false;
+	(void)pthread_join(thread, NULL);
+	session->canary.tid = bird.tid;
+	session->canary.other = true;
+	return true;
+}
+
+static bool is_own_ring(const struct pm_session *session, const struct session_ring *ring)
+{
+	return ring->cpu < 0 && ring->tid == pm_gettid() && session->canary.tid != 0;
+}
+
+static int judge(const struct pm_session *session, char *reason, size_t size)
+{
+	for (size_t i = 0; i < session->ring_count; i++) {
+		const struct session_ring *ring = &session->rings[i];
+
+		if (ring->canary || !(session->canary.other || is_own_ring(session, ring)))
+			continue;
+		snprintf(reason, size, "all opened, but a deliberate event %s %d gave no record",
+			 ring->cpu < 0 ? "of thread" : "on cpu", ring->cpu < 0 ? ring->tid : ring->cpu);
+		return -EIO;
+	}
+	for (size_t i = 0; session->canary.other && i < session->plan->count; i++) {
+		if (!can_cause(&session->plan->events[i]) || session->canary.samples[i] > 0)
+			continue;
+		snprintf(reason, size, "all opened, but event %zu, caused deliberately, gave no "
+			 "sample", i);
+		return -EIO;
+	}
+	return 0;
+}
+
+/* Counters have no ring: what the bird caused must be in the sums. */
+static int judge_counters(struct pm_session *session, char *reason, size_t size)
+{
+	struct pm_value before[PLAN_EVENTS_MAX], after[PLAN_EVENTS_MAX];
+
+	if (!has_heirs(session) || pm_session_read(session, before, PLAN_EVENTS_MAX) < 0 ||
+	    !send(session, true) || pm_session_read(session, after, PLAN_EVENTS_MAX) < 0)
+		return 0;
+	for (size_t i = 0; i < session->plan->count; i++) {
+		if (!can_cause(&session->plan->events[i]) || after[i].value > before[i].value)
+			continue;
+		snprintf(reason, size, "all opened, but event %zu, caused deliberately, was not "
+			 "counted", i);
+		return -EIO;
+	}
+	return 0;
+}
+
+int pm_canary(struct pm_session *session, char *reason, size_t size)
+{
+	int err;
+
+	if (session->timers != NULL)
+		return 0;
+	if (session->ring_count == 0)
+		return judge_counters(session, reason, size);
+	memset(&session->canary, 0, sizeof(session->canary));
+	if (!has_heirs(session) || !send(session, true)) {
+		/* Nobody inherits: this very thread, if it is observed at all. */
+		session->canary.tid = pm_gettid();
+		rename_self();
+	}
+	/* A flood of others' records could hide it for a while, not for ever. */
+	for (int i = 0; i < 64 && pm_drain(session) > 0; i++)
+		;
+	err = judge(session, reason, size);
+	if (!session->canary.other)
+		session->canary.tid = 0;
+	return err;
+}
+
+void pm_canary_flush(struct pm_session *session)
+{
+	if (session->ring_count == 0 || session->stats.records == 0)
+		return;
+	(void)pm_drain(session);
+	if (has_heirs(session))
+		(void)send(session, false);
+	else
+		rename_self();
+}

@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * From rings to the listener, with an account of everything that is not delivered.
+ *
+ * Which source is the right one? A thread T that appeared while we attached has events of its own
+ * and may have inherited those of its maker P, so one occurrence gives two samples. Threads of
+ * listings have complete events of their own: any other source is dropped. A later child of T
+ * inherits from T and, through T, from P: the source listed last is the complete one.
+ */
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "attach.h"
+
+#define CPU_UNKNOWN UINT32_MAX
+
+/* --------------------------------------------------------------------------------------- sources */
+
+static const struct session_event *event_of(const struct pm_session *session, uint64_t id)
+{
+	size_t at;
+
+	if (session->by_id == NULL)
+		return &session->events[0];
+	at = (size_t)(id * 0x9e3779b97f4a7c15ull >> 32) & (session->by_id_room - 1);
+	for (; session->by_id[at] != 0; at = (at + 1) & (session->by_id_room - 1)) {
+		const struct session_event *event = &session->events[session->by_id[at] - 1];
+
+		if (event->id == id)
+			return event;
+	}
+	return NULL;
+}
+
+static bool is_right_source(struct pm_session *session, const struct session_event *event,
+			    pid_t tid)
+{
+	struct thread_mark *mark;
+
+	/* With one listing nobody inherits twice. */
+	if (session->threads.rounds <= 1 || event->tid == tid ||
+	    session->plan->events[event->spec].spec.tid != PM_ALL_THREADS)
+		return true;
+	mark = pm_threads_mark(&session->threads, tid, true);
+	if (mark == NULL)
+		return true;
+	if (mark->listed || event->round < mark->round)
+		return false;
+	mark->round = event->round;
+	return true;
+}
+
+/* --------------------------------------------------------------------------------------- records */
+
+static void on_sample(struct pm_session *session, const struct pm_sample *sample)
+{
+	const struct session_event *event = event_of(session, sample->sid.id);
+	struct pm_observed observed = {
+		.pid = sample->sid.pid, .tid = sample->sid.tid, .cpu = sample->sid.cpu,
+		.time = sample->sid.time, .ip = sample->ip, .address = sample->addr,
+		.period = sample->period, .callchain = sample->callchain,
+		.callchain_count = (size_t)sample->callchain_nr,
+	};
+
+	if (event == NULL) {
+		session->stats.unknown++;
+		return;
+	}
+	observed.event = event->spec;
+	if (session->canary.tid != 0 && (pid_t)observed.tid == session->canary.tid) {
+		session->canary.samples[event->spec]++;
+		if (session->canary.other)
+			return;
+	}
+	if ((pid_t)observed.pid != session->pid &&
+	    session->plan->events[event->spec].spec.tid == PM_ALL_THREADS) {
+		session->stats.foreign++;
+		return;
+	}
+	if (!is_right_source(session, event, (pid_t)observed.tid)) {
+		session->stats.duplicates++;
+		return;
+	}
+	session->stats.samples++;
+	if (session->listener.sample != NULL)
+		session->listener.sample(session->context, &observed);
+}
+
+/* A number that is used again must not be taken for the thread that had it before. */
+static void on_exit_of(struct pm_session *session, pid_t tid)
+{
+	struct thread_mark *mark = pm_threads_mark(&session->threads, tid, false);
+
+	if (mark != NULL && session->threads.rounds > 1) {
+		mark->listed = false;
+		mark->round = 0;
+	}
+}
+
+static void on_task(struct pm_session *session, const struct pm_record *record)
+{
+	bool born = record->type == PERF_RECORD_FORK;
+
+	if ((pid_t)record->task.pid != session->pid)
+		return;
+	if (born)
+		session->followed_at = 0;	/* look for it now */
+	else
+		on_exit_of(session, (pid_t)record->task.tid);
+	if (session->canary.other && (pid_t)record->task.tid == session->canary.tid) {
+		/* Its number may be given to a thread that is to be observed. */
+		if (!born)
+			session->canary.tid = 0;
+		return;
+	}
+	if (session->listener.task != NULL)
+		session->listener.task(session->context, (int)record->task.tid,
+				       born ? (int)record->task.ptid : -1, record->task.time);
+}
+
+static void on_other(struct pm_session *session, struct session_ring *ring,
+		     const struct perf_event_header *header, const struct pm_record *record)
+{
+	if (record->type == PERF_RECORD_COMM && session->canary.tid != 0 &&
+	    (pid_t)record->comm.tid == session->canary.tid) {
+		ring->canary = true;
+		return;
+	}
+	if (session->listener.other != NULL)
+		session->listener.other(session->context, header, header->size);
+}
+
+static void on_lost(struct pm_session *session, uint64_t count)
+{
+	session->stats.lost += count;
+	if (session->listener.lost != NULL)
+		session->listener.lost(session->context, count);
+}
+
+static void dispatch(struct pm_session *session, struct session_ring *ring,
+		     const struct perf_event_header *header, const struct pm_record *record)
+{
+	switch (record->type) {
+	case PERF_RECORD_SAMPLE:
+		on_sample(session, &record->sample);
+		break;
+	case PERF_RECORD_LOST:
+		on_lost(session, record->lost.lost);
+		break;
+	case PERF_RECORD_LOST_SAMPLES:
+		session->stats.lost_samples += record->lost_samples.lost;
+		break;
+	case PERF_RECORD_FORK:
+	case PERF_RECORD_EXIT:
+		on_task(session, record);
+		break;
+	case PERF_RECORD_THROTTLE:
+		session->stats.throttled++;
+		/* fall through */
+	default:
+		on_other(session, ring, header, record);
+	}
+}
+
+/* ----------------------------------------------------------------------------------------- rings */
+
+/* What cannot be true is thrown away together with all that stands behind it, and counted. */
+static void resynchronise(struct pm_session *session, struct session_ring *ring)
+{
+	session->stats.corrupt++;
+	session->stats.corrupt_bytes += pm_ring_skip_all(&ring->ring);
+}
+
+static int take_record(struct pm_session *session, struct session_ring *ring,
+		       const struct perf_event_header *header)
+{
+	struct pm_record record;
+	int err = pm_record_decode(header, &session->format, &record);
+
+	session->stats.records++;
+	if (err == 0)
+		dispatch(session, ring, header, &record);
+	else
+		session->stats.unknown++;
+	return 1;
+}
+
+/*
+ * One lap at most: a thread that writes faster than we read must not keep us from the others, nor
+ * from being stopped.
+ */
+static int drain_ring(struct pm_session *session, struct session_ring *ring)
+{
+	const struct perf_event_header *header;
+	uint64_t left = pm_ring_pending(&ring->ring);
+	int count = 0, state;
+
+	if (left > ring->ring.data_size)
+		left = ring->ring.data_size;
+	while (left > 0) {
+		state = pm_ring_next(&ring->ring, &header);
+		if (state < 0)
+			resynchronise(session, ring);
+		if (state <= 0)
+			break;
+		left -= header->size < left ? header->size : left;
+		count += take_record(session, ring, header);
+	}
+	pm_ring_release(&ring->ring);
+	return count;
+}
+
+int pm_drain(struct pm_session *session)
+{
+	int count = 0;
+
+	if (session->timers != NULL)
+		return pm_timers_drain(session);
+	for (size_t i = 0; i < session->ring_count; i++)
+		if (session->rings[i].ring.base != NULL)
+			count += drain_ring(session, &session->rings[i]);
+	return count;
+}

@@ -1,0 +1,389 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Choosing: what facts, options, limits and refusals do to the plan, and what is said about it;
+ * and a kernel that accepts everything and delivers nothing.
+ */
+#include "../test.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "../../perfmodes.h"
+
+/* ------------------------------------------------------------ a kernel and a filter of our own */
+
+static struct {
+	bool mute;			/* events are never enabled, and nobody is told */
+	int refuse_errno;		/* to every open: a system call filter */
+	int refuse_kernel;		/* to opens without exclude_kernel */
+	int refuse_hardware;
+	uint64_t refuse_sample_type;	/* EINVAL to these bits */
+	bool refuse_clockid;
+} kernel;
+
+int ioctl(int fd, unsigned long request, ...)
+{
+	static int (*real)(int fd, unsigned long request, ...);
+	va_list list;
+	void *argument;
+
+	va_start(list, request);
+	argument = va_arg(list, void *);
+	va_end(list);
+	if (kernel.mute && request == PERF_EVENT_IOC_ENABLE)
+		return 0;
+	if (real == NULL)
+		*(void **)&real = dlsym(RTLD_NEXT, "ioctl");
+	return real(fd, request, argument);
+}
+
+static int refusal(const struct perf_event_attr *attr)
+{
+	if (kernel.refuse_errno)
+		return kernel.refuse_errno;
+	if (attr == NULL)
+		return 0;
+	if (kernel.refuse_kernel && !attr->exclude_kernel)
+		return kernel.refuse_kernel;
+	if (kernel.refuse_hardware && attr->type == PERF_TYPE_HARDWARE)
+		return kernel.refuse_hardware;
+	if ((attr->sample_type & kernel.refuse_sample_type) ||
+	    (kernel.refuse_clockid && attr->use_clockid))
+		return EINVAL;
+	return 0;
+}
+
+long syscall(long number, ...)
+{
+	static long (*real)(long number, ...);
+	long args[5];
+	va_list list;
+
+	va_start(list, number);
+	for (size_t i = 0; i < 5; i++)
+		args[i] = va_arg(list, long);
+	va_end(list);
+	if (number == SYS_perf_event_open) {
+		int err = refusal((const struct perf_event_attr *)args[0]);
+
+		if (err != 0) {
+			errno = err;
+			return -1;
+		}
+	}
+	if (real == NULL)
+		*(void **)&real = dlsym(RTLD_NEXT, "syscall");
+	return real(number, args[0], args[1], args[2], args[3], args[4]);
+}
+
+/* --------------------------------------------------------------------------------------- helpers */
+
+static const struct pm_event_spec faults = {
+	.size = sizeof(faults), .type = PERF_TYPE_SOFTWARE, .config = PERF_COUNT_SW_PAGE_FAULTS,
+	.period = 1, .tid = PM_ALL_THREADS,
+};
+
+static const struct pm_event_spec cycles = {
+	.size = sizeof(cycles), .type = PERF_TYPE_HARDWARE, .config = PERF_COUNT_HW_CPU_CYCLES,
+	.frequency = 1000, .tid = PM_ALL_THREADS,
+};
+
+static const struct pm_session_opts everything = {
+	.size = sizeof(everything), .allow = PM_ALLOW_ALL, .descriptors_percent = 100,
+};
+
+static struct pm_profile *profile;
+static char said[4096];
+
+static int setup(void **state)
+{
+	struct pm_fact fact;
+
+	(void)state;
+	memset(&kernel, 0, sizeof(kernel));
+	profile = pm_profile_create();
+	return pm_profile_probe(profile, NULL, 0) < 0 ||
+		pm_profile_lookup(profile, "perm.available.opens", &fact) < 0;
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	memset(&kernel, 0, sizeof(kernel));
+	pm_profile_destroy(profile);
+	return 0;
+}
+
+static bool perf_is_here(void)
+{
+	struct pm_fact fact;
+
+	return pm_profile_lookup(profile, "perm.available.opens", &fact) == 0 &&
+		fact.verdict == PM_YES;
+}
+
+static void say(const char *key, enum pm_verdict verdict)
+{
+	assert_int_equal(pm_profile_set(profile, &(struct pm_fact){
+		.key = key, .verdict = verdict, .rank = PM_RANK_RUNTIME }), 1);
+}
+
+/* The chosen strategy, or -errno; what there is to say about it in `said`. */
+static int chosen(const struct pm_event_spec *spec, const struct pm_session_opts *opts)
+{
+	struct pm_diag diag = { .size = sizeof(diag) };
+	struct pm_plan *plan;
+	int err = pm_plan_make(spec, 1, opts, profile, &diag, &plan), length;
+
+	if (err < 0) {
+		snprintf(said, sizeof(said), "%s", diag.text);
+		assert_true(diag.cause != PM_CAUSE_NONE);
+		return err;
+	}
+	err = pm_plan_strategy(plan);
+	length = pm_plan_explain(plan, said, sizeof(said));
+	assert_int_equal(length, strlen(said));
+	assert_int_equal(pm_plan_explain(plan, said, 10), length);
+	assert_int_equal(strlen(said), 9);
+	pm_plan_explain(plan, said, sizeof(said));
+	pm_plan_destroy(plan);
+	return err;
+}
+
+static void assert_said(const char *what)
+{
+	if (strstr(said, what) == NULL)
+		fail_msg("\"%s\" not in:\n%s", what, said);
+}
+
+/* ----------------------------------------------------------------------------------------- tests */
+
+static void first_row_that_holds(void **state)
+{
+	(void)state;
+	if (!perf_is_here())
+		skip();
+	assert_int_equal(chosen(&faults, &everything), PM_STRATEGY_PER_CORE);
+	assert_said("chosen: per_core");
+	assert_said("passed over: per_thread: comes after");
+	say("inherit.ring.thread", PM_BROKEN);
+	assert_int_equal(chosen(&faults, &everything), PM_STRATEGY_PER_THREAD);
+	assert_said("passed over: per_core: inherit.ring.thread is broken");
+	say("output.combinations.same_task", PM_NO);
+	assert_int_equal(chosen(&faults, &everything), PM_STRATEGY_COUNT);
+	assert_said("passed over: per_thread: output.combinations.same_task is no");
+	say("inherit.follow.thread.counts_alive", PM_HAZARD);
+	assert_int_equal(chosen(&faults, &everything), -ENOTSUP);
+	assert_said("counts_alive is hazard");
+}
+
+static void without_permission_to_fall_back(void **state)
+{
+	struct pm_session_opts none = { .size = sizeof(none) };
+
+	(void)state;
+	if (!perf_is_here())
+		skip();
+	say("inherit.ring.thread", PM_NO);
+	say("output.combinations.same_task", PM_NO);
+	assert_int_equal(chosen(&faults, &none), -ENOTSUP);
+	assert_said("counts are not allowed");
+	assert_said("timers are not allowed");
+	none.forbid = 3;
+	assert_int_equal(chosen(&faults, &none), -ENOTSUP);
+	assert_said("forbidden by the caller");
+}
+
+static void refused_by_a_filter(void **state)
+{
+	(void)state;
+	for (int i = 0; i < 2; i++) {
+		kernel.refuse_errno = i ? ENOSYS : EPERM;
+		assert_int_equal(chosen(&faults, &everything), -ENOTSUP);
+		assert_said(i ? "" : "filter");
+		assert_said("page-faults");
+		assert_int_equal(chosen(&cycles, &everything), PM_STRATEGY_TIMERS);
+		assert_said("passed over: per_core: perf_event_open(cycles");
+	}
+}
+
+static void user_mode_only(void **state)
+{
+	struct pm_session_opts opts = everything;
+	struct pm_event_spec switches = faults;
+
+	(void)state;
+	if (!perf_is_here())
+		skip();
+	kernel.refuse_kernel = EACCES;
+	assert_int_equal(chosen(&faults, &everything), PM_STRATEGY_PER_CORE);
+	assert_said("event 0, page-faults: user mode only");
+	opts.allow &= ~(unsigned int)PM_ALLOW_USER_ONLY;
+	assert_int_equal(chosen(&faults, &opts), -ENOTSUP);
+	/* They would open, and count nothing. */
+	switches.config = PERF_COUNT_SW_CONTEXT_SWITCHES;
+	assert_int_equal(chosen(&switches, &everything), -ENOTSUP);
+	say("sw.switches.switches_user_only", PM_BROKEN);
+	assert_int_equal(chosen(&switches, &everything), PM_STRATEGY_PER_CORE);
+}
+
+static void a_clock_for_missing_hardware(void **state)
+{
+	static const int errors[] = { ENOENT, ENODEV, ENXIO, EOPNOTSUPP };
+	struct pm_event_spec exact = cycles;
+
+	(void)state;
+	if (!perf_is_here())
+		skip();
+	exact.flags = PM_SPEC_EXACT;
+	for (size_t i = 0; i < ARRAY_SIZE(errors); i++) {
+		kernel.refuse_hardware = errors[i];
+		assert_int_equal(chosen(&cycles, &everything), PM_STRATEGY_PER_CORE);
+		assert_said("event 0, cycles: cpu-clock instead");
+		assert_int_equal(chosen(&exact, &everything), -ENOTSUP);
+		assert_said("no such event");
+	}
+}
+
+static void older_kernels_lack_bits(void **state)
+{
+	(void)state;
+	if (!perf_is_here())
+		skip();
+	assert_int_equal(chosen(&faults, &everything), PM_STRATEGY_PER_CORE);
+	assert_said("clock: CLOCK_MONOTONIC");
+	kernel.refuse_clockid = true;
+	kernel.refuse_sample_type = PERF_SAMPLE_IDENTIFIER;
+	assert_int_equal(chosen(&faults, &everything), PM_STRATEGY_PER_CORE);
+	assert_said("clock: perf's own");
+	kernel.refuse_sample_type = PERF_SAMPLE_IP;
+	assert_int_equal(chosen(&faults, &everything), -ENOTSUP);
+	assert_said("does not know");
+}
+
+static void too_few_descriptors(void **state)
+{
+	struct pm_session_opts opts = everything;
+	struct rlimit limit, low;
+
+	(void)state;
+	if (!perf_is_here())
+		skip();
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &limit), 0);
+	low = limit;
+	low.rlim_cur = 8;
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &low), 0);
+	opts.allow &= ~(unsigned int)PM_ALLOW_RAISE_NOFILE;
+	opts.descriptors_percent = 50;
+	assert_int_equal(chosen(&faults, &opts), -ENOTSUP);
+	assert_said("descriptors");
+	assert_int_equal(chosen(&faults, &everything), PM_STRATEGY_PER_CORE);
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &limit), 0);
+}
+
+static void costs(void **state)
+{
+	struct pm_cost cost = { .size = sizeof(cost) };
+	struct pm_plan *plan;
+
+	(void)state;
+	if (!perf_is_here())
+		skip();
+	assert_int_equal(pm_plan_make(&faults, 1, &everything, profile, NULL, &plan), 0);
+	assert_int_equal(pm_plan_cost(plan, &cost), 0);
+	assert_true(cost.threads >= 1 && cost.cpus >= 1);
+	assert_int_equal(cost.rings, cost.cpus);
+	assert_int_equal(cost.descriptors, cost.threads * cost.cpus + 1);
+	assert_int_equal(cost.locked_bytes,
+			 cost.rings * 129 * (uint64_t)sysconf(_SC_PAGESIZE));
+	pm_plan_destroy(plan);
+}
+
+static void senseless_wishes(void **state)
+{
+	struct pm_event_spec both = faults, negative = faults, sizeless = faults;
+	struct pm_session_opts pages = everything;
+	struct pm_plan *plan;
+
+	(void)state;
+	both.frequency = 1;
+	negative.tid = -2;
+	sizeless.size = 0;
+	pages.ring_pages = 3;
+	assert_int_equal(chosen(&both, &everything), -EINVAL);
+	assert_int_equal(chosen(&negative, &everything), -EINVAL);
+	assert_int_equal(chosen(&sizeless, &everything), -EINVAL);
+	assert_int_equal(chosen(&faults, &pages), -EINVAL);
+	assert_int_equal(pm_plan_make(&faults, 0, NULL, profile, NULL, &plan), -EINVAL);
+	assert_int_equal(pm_plan_make(&faults, 33, NULL, profile, NULL, &plan), -EINVAL);
+}
+
+/* Nothing refuses, nothing comes: each strategy must notice and hand over to the next. */
+static void silence_is_noticed(void **state)
+{
+	struct pm_diag diag = { .size = sizeof(diag) };
+	struct pm_session *session;
+	struct pm_plan *plan;
+
+	(void)state;
+	if (!perf_is_here())
+		skip();
+	assert_int_equal(pm_plan_make(&faults, 1, &everything, profile, NULL, &plan), 0);
+	session = pm_session_create(plan, NULL, NULL);
+	kernel.mute = true;
+	assert_int_equal(pm_session_attach(session, &diag), -EIO);
+	assert_int_equal(diag.cause, PM_CAUSE_SILENCE);
+	assert_int_equal(pm_session_poll(session, 0), -ENOTCONN);
+	pm_session_destroy(session);
+	pm_plan_destroy(plan);
+	kernel.refuse_hardware = ENOENT;
+	assert_int_equal(chosen(&cycles, &everything), PM_STRATEGY_COUNT);
+	assert_said("per_core: strategy.per_core.every_sample_once is broken");
+}
+
+static void silence_ends_in_timers(void **state)
+{
+	struct pm_session *session;
+	struct pm_plan *plan;
+
+	(void)state;
+	if (!perf_is_here())
+		skip();
+	kernel.refuse_hardware = ENOENT;
+	kernel.mute = true;
+	assert_int_equal(pm_plan_make(&cycles, 1, &everything, profile, NULL, &plan), 0);
+	session = pm_session_create(plan, NULL, NULL);
+	assert_int_equal(pm_session_attach(session, NULL), PM_STRATEGY_TIMERS);
+	pm_plan_explain(plan, said, sizeof(said));
+	assert_said("chosen: timers");
+	assert_said("passed over: per_core: per_core: all opened, but");
+	assert_said("passed over: count: count: all opened, but");
+	pm_session_destroy(session);
+	pm_plan_destroy(plan);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(first_row_that_holds, setup, teardown),
+		cmocka_unit_test_setup_teardown(without_permission_to_fall_back, setup, teardown),
+		cmocka_unit_test_setup_teardown(refused_by_a_filter, setup, teardown),
+		cmocka_unit_test_setup_teardown(user_mode_only, setup, teardown),
+		cmocka_unit_test_setup_teardown(a_clock_for_missing_hardware, setup, teardown),
+		cmocka_unit_test_setup_teardown(older_kernels_lack_bits, setup, teardown),
+		cmocka_unit_test_setup_teardown(too_few_descriptors, setup, teardown),
+		cmocka_unit_test_setup_teardown(costs, setup, teardown),
+		cmocka_unit_test_setup_teardown(senseless_wishes, setup, teardown),
+		cmocka_unit_test_setup_teardown(silence_is_noticed, setup, teardown),
+		cmocka_unit_test_setup_teardown(silence_ends_in_timers, setup, teardown),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
