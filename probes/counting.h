@@ -17,6 +17,9 @@
 #define gain_of_faults(fd, worker, faults) probe_gain_of_faults(_metadata, fd, worker, faults)
 /* Broken unless a counter gains exactly that much while a worker (or this thread) faults. */
 #define hold_gain(fd, worker, faults, gain) probe_hold_gain(_metadata, fd, worker, faults, gain)
+/* Broken unless a sibling with that attr joins a leader, is started by it and counts page faults.
+ * Returns the sibling. */
+#define hold_join(attr, leader) probe_hold_join(_metadata, attr, leader)
 /* Enable an event, cause page faults, disable it. */
 #define fault_enabled(fd, faults) probe_fault_enabled(_metadata, fd, faults)
 /* The same, of an event without read_format. Returns how many of them it counted. */
@@ -83,6 +86,18 @@ static inline void probe_hold_gain(struct __test_metadata *_metadata, int fd,
 
 	if (gain != want)
 		broken("gained=%" PRIu64 " want=%" PRIu64 " of %u faults", gain, want, faults);
+}
+
+static inline int probe_hold_join(struct __test_metadata *_metadata, struct perf_event_attr attr,
+				  int leader)
+{
+	int sibling;
+
+	attr.disabled = 0;
+	sibling = probe_must_open(_metadata, &attr, 0, -1, leader, 0);
+	probe_must_ioctl(_metadata, leader, PERF_EVENT_IOC_ENABLE, 0);
+	probe_hold_gain(_metadata, sibling, NULL, 3, 3);
+	return sibling;
 }
 
 static inline void probe_fault_enabled(struct __test_metadata *_metadata, int fd,

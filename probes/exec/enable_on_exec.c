@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * * attr.enable_on_exec: does a disabled event start by itself when its task executes a program?
+ * attr.enable_on_exec: does a disabled event start by itself when its task executes a program?
  * So a profiler counts the program and not its own preparations.
  * Observed: exact page-fault counts of a child before and after it executes this program anew.
  */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * * Does an event live through execve(2) of its task? Attaching before the program of interest is
+ * Does an event live through execve(2) of its task? Attaching before the program of interest is
  * executed is how every profiler starts one.
  * Observed: a child executes this program anew and then causes an exact number of page faults;
  * the watcher's counter gains them, and the ring has their samples.

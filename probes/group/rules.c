@@ -30,12 +30,6 @@ FIXTURE_TEARDOWN(rules)
 {
 }
 
-/* The same sibling without what is wrong about it must be welcome. */
-static int join(struct __test_metadata *_metadata, FIXTURE_DATA(rules) *self)
-{
-	return must_open(&self->attr, 0, -1, self->leader, 0);
-}
-
 TEST_F(rules, other_clock)
 {
 	struct perf_event_attr attr = self->attr;
@@ -47,7 +41,7 @@ TEST_F(rules, other_clock)
 	hold_rule(pm_open(&attr, 0, -1, self->leader, 0), EINVAL, BROKEN,
 		  "sibling with another clock");
 	close(must_open(&attr, 0, -1, fd, 0));
-	join(_metadata, self);
+	hold_join(self->attr, self->leader);
 }
 
 /* A bit that makes a leader, but no sibling. */
@@ -56,7 +50,7 @@ static void for_leaders_only(struct __test_metadata *_metadata, FIXTURE_DATA(rul
 {
 	hold_rule(pm_open(attr, 0, -1, self->leader, 0), EINVAL, BROKEN, what);
 	close(must_open(attr, 0, -1, -1, 0));
-	join(_metadata, self);
+	hold_join(self->attr, self->leader);
 }
 
 TEST_F(rules, pinned_sibling)
@@ -87,7 +81,7 @@ TEST_F(rules, inherit_mismatch)
 	hold_rule(pm_open(&self->attr, 0, -1, fd, 0), EINVAL, NO,
 		  "sibling without inherit of a leader with");
 	close(must_open(&attr, 0, -1, fd, 0));
-	join(_metadata, self);
+	hold_join(self->attr, self->leader);
 }
 
 PROBE_MAIN

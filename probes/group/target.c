@@ -20,7 +20,7 @@ TEST(other_cpu)
 	hold_rule(pm_open(&attr, 0, cpu, leader, 0), EINVAL, BROKEN,
 		  "sibling for one CPU, leader for any");
 	close(must_open(&attr, 0, cpu, -1, 0));
-	must_open(&attr, 0, -1, leader, 0);
+	hold_join(attr, leader);
 }
 
 TEST(other_task)
@@ -33,7 +33,7 @@ TEST(other_task)
 	hold_rule(pm_open(&attr, worker.tid, -1, leader, 0), EINVAL, BROKEN,
 		  "sibling on another thread");
 	close(must_open(&attr, worker.tid, -1, -1, 0));
-	must_open(&attr, 0, -1, leader, 0);
+	hold_join(attr, leader);
 }
 
 PROBE_MAIN

@@ -27,7 +27,11 @@ TEST(with_tid)
 	const struct perf_event_attr attr = reading(true, PERF_SAMPLE_TID);
 	const struct perf_event_attr without = reading(false, PERF_SAMPLE_TID);
 
-	ask_open(&attr, &without, 0, -1, "inherit, PERF_SAMPLE_READ and PERF_SAMPLE_TID");
+	int fd;
+
+	fd = ask_open(&attr, &without, 0, -1, "inherit, PERF_SAMPLE_READ and PERF_SAMPLE_TID");
+	must_ioctl(fd, PERF_EVENT_IOC_ENABLE, 0);
+	hold_gain(fd, NULL, 3, 3);
 }
 
 TEST(without_tid)

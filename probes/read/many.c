@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * * Do hundreds of events on one task all count, each exactly? A tracer opens threads times events,
+ * Do hundreds of events on one task all count, each exactly? A tracer opens threads times events,
  * and several libraries in one process watch the same thread without knowing of each other.
  * Observed: every one of them gains the same exact number of page faults; one prctl(2) or the
  * descriptors' ioctls start them.
