@@ -295,6 +295,15 @@ void probe_pair(const struct perf_event_attr *with, const struct perf_event_attr
 		close(control);
 }
 
+void probe_known(const struct perf_event_attr *with, const struct perf_event_attr *without,
+		 const char *what, struct finding *ret)
+{
+	if (answer_to(with) == -EOPNOTSUPP)
+		finding_set(ret, YES, "known, not for software events (EOPNOTSUPP)");
+	else
+		probe_pair(with, without, 0, -1, what, ret);
+}
+
 void probe_rule(int got, int want, enum verdict accepted, const char *what, struct finding *ret)
 {
 	if (got == -want) {

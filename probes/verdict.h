@@ -46,6 +46,10 @@ void classify_asked(int error, const char *what, const struct perf_event_attr *a
 void probe_pair(const struct perf_event_attr *with, const struct perf_event_attr *without,
 		pid_t pid, int cpu, const char *what, struct finding *ret);
 
+/* The same where EOPNOTSUPP is YES, too: the bit is known, and no software event can deliver it. */
+void probe_known(const struct perf_event_attr *with, const struct perf_event_attr *without,
+		 const char *what, struct finding *ret);
+
 /*
  * What the answer `got` (a descriptor, closed here, or -errno) says about the rule "this is
  * refused with `want`"; its allowed twin has been accepted before. YES: that errno and no other.

@@ -5,8 +5,8 @@
  * Version numbers cannot say it: stable and vendor kernels carry bits of later releases, and
  * chains that try feature after feature assume a history that nobody guarantees. An unknown bit
  * is EINVAL while its twin without it opens; a known one that no software event can use answers
- * EOPNOTSUPP. Bits that are legal only in company are asked in it; reserved ones in attr.reserved. Flags are declared as a bit
- * field, so bit 0 is the highest bit of the word on big-endian machines.
+ * EOPNOTSUPP. Bits that are legal only in company are asked in it; reserved: attr.reserved. Flags
+ * are declared as a bit field, so bit 0 is the highest bit of the word on big-endian machines.
  */
 #include "probe.h"
 
@@ -85,19 +85,11 @@ static void ask(const struct flag *flag, struct finding *ret)
 {
 	struct perf_event_attr with = with_bits(mask(flag->bit) | mask(flag->beside));
 	struct perf_event_attr without = with;
-	int fd;
 
 	if (flag->beside == flag->bit || flag->bit == 37)	/* sigtrap: its company is newer */
 		without = with_bits(0);
 	without.flag_bits &= ~mask(flag->bit);
-	fd = pm_open(&with, 0, -1, -1, 0);
-	if (fd == -EOPNOTSUPP) {
-		finding_set(ret, YES, "known, not for software events (EOPNOTSUPP)");
-		return;
-	}
-	if (fd >= 0)
-		close(fd);
-	probe_pair(&with, &without, 0, -1, flag->name, ret);
+	probe_known(&with, &without, flag->name, ret);
 }
 
 TEST(known)

@@ -61,17 +61,9 @@ static struct perf_event_attr with_field(unsigned int bit, bool company)
 static void ask(const struct field *field, struct finding *ret)
 {
 	struct perf_event_attr with = with_field(field->bit, true), without = with;
-	int fd;
 
 	without.sample_type = 0;
-	fd = pm_open(&with, 0, -1, -1, 0);
-	if (fd == -EOPNOTSUPP) {
-		finding_set(ret, YES, "known, not for software events (EOPNOTSUPP)");
-		return;
-	}
-	if (fd >= 0)
-		close(fd);
-	probe_pair(&with, &without, 0, -1, field->name, ret);
+	probe_known(&with, &without, field->name, ret);
 }
 
 TEST(known)

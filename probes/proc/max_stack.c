@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Does perf_event_max_stack bound what an event may ask for, and is it held while in use?
+ * Does perf_event_max_stack bound how deep a call chain an event may ask for?
  *
- * The buffers of call chains have the size of the setting, so it must not change while an event
- * uses them: the write is EBUSY. Observed by writing the value that is there already, which
- * changes nothing.
+ * A profiler that asks for more gets no event at all. Observed at the limit, where samples must
+ * come, and one above it. Whether the setting may change: proc.max_stack_in_use.
  */
 #include "probe.h"
 
@@ -12,11 +11,7 @@ PROBE(TITLE("the depth of call chains")
       SINCE("4.8")
       COMMIT("97c79a38cd45")
       POINT(up_to_limit, "sample_max_stack of the limit is accepted, and a chain is sampled")
-      POINT(beyond_limit, "sample_max_stack of one more is EOVERFLOW")
-      POINT(busy, "the setting cannot be written while a call chain event is open: EBUSY")
-      NEEDS("root")
-      POINT(idle, "the setting can be written while there is none")
-      NEEDS("root"))
+      POINT(beyond_limit, "sample_max_stack of one more is EOVERFLOW"))
 
 #define MAX_STACK "/proc/sys/kernel/perf_event_max_stack"
 
@@ -55,50 +50,6 @@ TEST(beyond_limit)
 		say_absent("the limit is as large as the field");
 	attr.sample_max_stack = limit + 1;
 	hold_rule(pm_open(&attr, 0, -1, -1, 0), EOVERFLOW, BROKEN, "one frame over the limit");
-}
-
-/* Write the value that is there. */
-static int write_same(int64_t limit)
-{
-	char text[24];
-
-	snprintf(text, sizeof(text), "%" PRId64 "\n", limit);
-	return write_file(MAX_STACK, text);
-}
-
-TEST(busy)
-{
-	int64_t limit;
-	struct perf_event_attr attr = chain(_metadata, &limit);
-	int error;
-
-	if (access(MAX_STACK, W_OK) < 0)
-		say_blocked("perf_event_max_stack is not writable: needs root");
-	must_open(&attr, 0, -1, -1, 0);
-	error = write_same(limit);
-	if (error != -EBUSY)
-		broken("errno=%s want=EBUSY", errno_name(error));
-}
-
-/* Events of others are busy, too, and their buffers are freed late: try for a while. */
-TEST(idle)
-{
-	int64_t limit;
-	uint64_t end;
-	int error;
-
-	chain(_metadata, &limit);
-	if (access(MAX_STACK, W_OK) < 0)
-		say_blocked("perf_event_max_stack is not writable: needs root");
-	end = now_ns() + 200000000;
-	do {
-		error = write_same(limit);
-		sched_yield();
-	} while (error == -EBUSY && now_ns() < end);
-	if (error == -EBUSY)
-		cannot_tell("EBUSY: somebody else records call chains");
-	if (error)
-		broken("errno=%s", errno_name(error));
 }
 
 PROBE_MAIN

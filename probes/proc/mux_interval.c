@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Can the interval be set in which the counters of a PMU are handed on from event to event?
+ * In which interval are the counters of a PMU handed on from event to event?
  *
  * With more events than counters each counts part of the time, and the interval decides how
  * short a phase of a program is still seen. The file is there for each PMU, also for the software
- * events, which share no counters. Written is the value that is there, and one to be refused.
+ * events, which share no counters. Setting it: proc.mux_interval_set.
  */
 #include "probe.h"
 
@@ -16,11 +16,7 @@ PROBE(TITLE("the interval of multiplexing")
       POINT(readable, "a PMU shows an interval of at least 1 ms")
       FACT(interval, int, "ms", "perf_event_mux_interval_ms")
       FACT(pmu, string, "-", "the PMU asked: the core's, or software where there is none")
-      POINT(all, "the interval of each PMU is a number, and where it is 0, no turns are taken")
-      POINT(writable, "the value that is there can be written")
-      NEEDS("root")
-      POINT(zero_refused, "0 ms is refused with EINVAL")
-      NEEDS("root"))
+      POINT(all, "the interval of each PMU is a number, and where it is 0, no turns are taken"))
 
 #define DEVICES "/sys/bus/event_source/devices"
 
@@ -78,35 +74,6 @@ TEST(all)
 		say_blocked("%s: " DEVICES " is not to be seen here", errno_name(error));
 	if (!seen)
 		say_absent("no PMU here has an interval");
-}
-
-TEST(writable)
-{
-	char path[160], text[24];
-	int64_t value = interval_of(_metadata, path, sizeof(path)), after = -1;
-	int error;
-
-	if (access(path, W_OK) < 0)
-		say_blocked("the interval is not writable: needs root");
-	snprintf(text, sizeof(text), "%" PRId64, value);
-	error = write_file(path, text);
-	pm_read_number(path, &after);
-	if (error || after != value)
-		broken("errno=%s value=%" PRId64 " want=%" PRId64, errno_name(error), after,
-		       value);
-}
-
-TEST(zero_refused)
-{
-	char path[160];
-	int error;
-
-	interval_of(_metadata, path, sizeof(path));
-	if (access(path, W_OK) < 0)
-		say_blocked("the interval is not writable: needs root");
-	error = write_file(path, "0");
-	if (error != -EINVAL)
-		broken("0 ms: errno=%s want=EINVAL", errno_name(error));
 }
 
 PROBE_MAIN
