@@ -50,4 +50,45 @@ static inline void require_hotplug(struct __test_metadata *_metadata)
 	write_file(switch_path, "1");	/* an earlier test may have ended in between */
 }
 
+/* For events of this task: open one, and count ten faults on the nth CPU. */
+static inline int open_faults(struct __test_metadata *_metadata, int cpu)
+{
+	struct perf_event_attr attr = attr_software(PERF_COUNT_SW_PAGE_FAULTS);
+
+	attr.disabled = 0;
+	return must_open(&attr, 0, cpu, -1, 0);
+}
+
+static inline uint64_t count_ten(struct __test_metadata *_metadata, int fd, int nth)
+{
+	uint64_t before;
+
+	ASSERT_LE(0, move_to_nth_cpu(nth));
+	before = must_count(fd);
+	ASSERT_EQ(0, cause_faults(10));
+	return must_count(fd) - before;
+}
+
+/* For events on the CPU. */
+static inline struct watch watch_cpu(struct __test_metadata *_metadata)
+{
+	struct perf_event_attr attr = attr_faults(PERF_SAMPLE_TID);
+
+	require(REQUIRE_CPU2 | REQUIRE_ROOT);
+	if (target < 0 || access(switch_path, W_OK))
+		say_absent("no CPU here can be switched off");
+	write_file(switch_path, "1");	/* an earlier test may have ended in between */
+	return must_run(&attr, -1, target, 64);
+}
+
+/* Faults of this task on the CPU; how many of them the event counts, at least. */
+static inline uint64_t count_there(struct __test_metadata *_metadata, int fd)
+{
+	uint64_t before = must_count(fd);
+
+	ASSERT_EQ(target, move_to_nth_cpu(target_nth));
+	ASSERT_EQ(0, cause_faults(50));
+	return must_count(fd) - before;
+}
+
 #endif

@@ -14,6 +14,8 @@
 #define must_id(fd) probe_must_id(_metadata, fd)
 /* An event that was seen to count: only then does an errno of its ioctls say something. */
 #define must_live(attr) probe_must_live(_metadata, attr)
+/* Broken unless an ioctl answered with that errno (0: success); ENOTTY is a "no". */
+#define hold_answer(answer, want, what) probe_hold_answer(_metadata, answer, want, what)
 /* A page of this thread's own that nobody has touched. */
 #define fresh_page() probe_fresh_page(_metadata)
 /* Map a page of this program's own file, the one at page offset 1. */
@@ -60,6 +62,15 @@ static inline int probe_must_live(struct __test_metadata *_metadata,
 	if (!must_count(fd))
 		cannot_tell("ENABLE has no effect: no answer of ioctl can be believed");
 	return fd;
+}
+
+static inline void probe_hold_answer(struct __test_metadata *_metadata, int answer, int want,
+				     const char *what)
+{
+	if (answer == -ENOTTY && want != ENOTTY)
+		say_no("%s: ENOTTY, while ENABLE works", what);
+	if (answer != -want)
+		broken("%s: %s want=%s", what, errno_name(answer), errno_name(want));
 }
 
 static inline char *probe_fresh_page(struct __test_metadata *_metadata)

@@ -20,27 +20,6 @@ PROBE(TITLE("events on a CPU that is away")
       POINT(ring_readable, "the ring of an offline CPU still holds its samples")
       POINT(poll_silent, "a poller of the event is not woken by the CPU going offline"))
 
-static struct watch watch_cpu(struct __test_metadata *_metadata)
-{
-	struct perf_event_attr attr = attr_faults(PERF_SAMPLE_TID);
-
-	require(REQUIRE_CPU2 | REQUIRE_ROOT);
-	if (target < 0 || access(switch_path, W_OK))
-		say_absent("no CPU here can be switched off");
-	write_file(switch_path, "1");	/* an earlier test may have ended in between */
-	return must_run(&attr, -1, target, 64);
-}
-
-/* Faults of this task on the CPU; how many of them the event counts, at least. */
-static uint64_t count_there(struct __test_metadata *_metadata, int fd)
-{
-	uint64_t before = must_count(fd);
-
-	ASSERT_EQ(target, move_to_nth_cpu(target_nth));
-	ASSERT_EQ(0, cause_faults(50));
-	return must_count(fd) - before;
-}
-
 TEST(open_offline)
 {
 	struct perf_event_attr attr = attr_software(PERF_COUNT_SW_PAGE_FAULTS);

@@ -18,24 +18,6 @@ PROBE(TITLE("a task's events and a CPU that comes and goes")
       POINT(ring_survives, "its ring holds the samples of before, and those of after follow")
       POINT(other_cpu_unaffected, "an event of the task on another CPU counts all the time"))
 
-static int open_faults(struct __test_metadata *_metadata, int cpu)
-{
-	struct perf_event_attr attr = attr_software(PERF_COUNT_SW_PAGE_FAULTS);
-
-	attr.disabled = 0;
-	return must_open(&attr, 0, cpu, -1, 0);
-}
-
-static uint64_t count_ten(struct __test_metadata *_metadata, int fd, int nth)
-{
-	uint64_t before;
-
-	ASSERT_LE(0, move_to_nth_cpu(nth));
-	before = must_count(fd);
-	ASSERT_EQ(0, cause_faults(10));
-	return must_count(fd) - before;
-}
-
 /* Count ten faults before on the CPU, during on the first one, and after on the CPU again. */
 static void toggle(struct __test_metadata *_metadata, int fd, uint64_t counts[3])
 {

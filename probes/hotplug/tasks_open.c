@@ -16,24 +16,6 @@ PROBE(TITLE("a task's events opened around hotplug")
       POINT(new_thread, "a thread made after the CPU came back is inherited there")
       POINT(possible_cpus, "a task's event opens for every possible CPU, online or not"))
 
-static int open_faults(struct __test_metadata *_metadata, int cpu)
-{
-	struct perf_event_attr attr = attr_software(PERF_COUNT_SW_PAGE_FAULTS);
-
-	attr.disabled = 0;
-	return must_open(&attr, 0, cpu, -1, 0);
-}
-
-static uint64_t count_ten(struct __test_metadata *_metadata, int fd, int nth)
-{
-	uint64_t before;
-
-	ASSERT_LE(0, move_to_nth_cpu(nth));
-	before = must_count(fd);
-	ASSERT_EQ(0, cause_faults(10));
-	return must_count(fd) - before;
-}
-
 TEST(opened_offline)
 {
 	uint64_t after;

@@ -13,26 +13,11 @@ PROBE(TITLE("filters of events")
       SINCE("2.6.33")
       NEEDS("tracefs"))
 
-/* An errno is only an answer where the event as such works. */
-static int open_alive(struct __test_metadata *_metadata)
+TEST(filter_software)
 {
 	struct perf_event_attr attr = attr_faults(PERF_SAMPLE_ID);
 
-	return must_live(&attr);
-}
-
-static void must_answer(struct __test_metadata *_metadata, int answer, int want,
-			const char *what)
-{
-	if (answer == -ENOTTY && want != ENOTTY)
-		say_no("%s: ENOTTY, while ENABLE works", what);
-	if (answer != -want)
-		broken("%s: %s want=%s", what, errno_name(answer), errno_name(want));
-}
-
-TEST(filter_software)
-{
-	must_answer(_metadata, pm_ioctl(open_alive(_metadata), PERF_EVENT_IOC_SET_FILTER,
+	hold_answer(pm_ioctl(must_live(&attr), PERF_EVENT_IOC_SET_FILTER,
 					(uintptr_t)"common_pid == 1"), EINVAL,
 		    "SET_FILTER on a software event");
 }
@@ -45,7 +30,7 @@ TEST(filter_tracepoint)
 	fd = must_open(&attr, 0, -1, -1, 0);
 	must_ioctl(fd, PERF_EVENT_IOC_SET_FILTER, (uintptr_t)"prev_pid == 1");
 	fd = must_open(&attr, 0, -1, -1, 0);	/* a second filter on one event is EEXIST */
-	must_answer(_metadata, pm_ioctl(fd, PERF_EVENT_IOC_SET_FILTER,
+	hold_answer(pm_ioctl(fd, PERF_EVENT_IOC_SET_FILTER,
 					(uintptr_t)"no_such_field == 1"), EINVAL,
 		    "SET_FILTER on a field that is not there");
 }

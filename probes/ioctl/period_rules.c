@@ -14,17 +14,19 @@ PROBE(TITLE("periods that are refused")
       POINT(frequency_too_high, "a frequency above perf_event_max_sample_rate is EINVAL")
       POINT(bad_pointer, "a bad pointer is EFAULT"))
 
-static struct watch watch_period(struct __test_metadata *_metadata, uint64_t period)
-{
-	struct perf_event_attr attr = attr_faults(PERF_SAMPLE_TID);
-
-	attr.sample_period = period;
-	return must_run(&attr, 0, -1, 4);
-}
-
 static int set_period(int fd, uint64_t period)
 {
 	return pm_ioctl(fd, PERF_EVENT_IOC_PERIOD, (uintptr_t)&period);
+}
+
+/* An event that has just taken a new period. */
+static int must_take_five(struct __test_metadata *_metadata)
+{
+	struct perf_event_attr attr = attr_faults(PERF_SAMPLE_TID);
+	int fd = must_live(&attr);
+
+	ASSERT_EQ(0, set_period(fd, 5));
+	return fd;
 }
 
 static void must_refuse(struct __test_metadata *_metadata, int answer, int want, const char *what)
@@ -35,18 +37,16 @@ static void must_refuse(struct __test_metadata *_metadata, int answer, int want,
 
 TEST(zero)
 {
-	struct watch watch = watch_period(_metadata, 100);
+	int fd = must_take_five(_metadata);
 
-	ASSERT_EQ(0, set_period(watch.fd, 5));
-	must_refuse(_metadata, set_period(watch.fd, 0), EINVAL, "period 0");
+	must_refuse(_metadata, set_period(fd, 0), EINVAL, "period 0");
 }
 
 TEST(bit_63)
 {
-	struct watch watch = watch_period(_metadata, 100);
+	int fd = must_take_five(_metadata);
 
-	ASSERT_EQ(0, set_period(watch.fd, 5));
-	must_refuse(_metadata, set_period(watch.fd, 1ull << 63), EINVAL, "period 1 << 63");
+	must_refuse(_metadata, set_period(fd, 1ull << 63), EINVAL, "period 1 << 63");
 }
 
 TEST(counting_event)
@@ -76,10 +76,9 @@ TEST(frequency_too_high)
 
 TEST(bad_pointer)
 {
-	struct watch watch = watch_period(_metadata, 100);
+	int fd = must_take_five(_metadata);
 
-	ASSERT_EQ(0, set_period(watch.fd, 5));
-	must_refuse(_metadata, pm_ioctl(watch.fd, PERF_EVENT_IOC_PERIOD, 8), EFAULT,
+	must_refuse(_metadata, pm_ioctl(fd, PERF_EVENT_IOC_PERIOD, 8), EFAULT,
 		    "a bad pointer");
 }
 

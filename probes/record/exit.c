@@ -5,41 +5,13 @@
  * Observed: a thread and a child end, with and without inheritance, on every CPU.
  */
 #include "probe.h"
+#include "births.h"
 
 PROBE(TITLE("deaths in the ring")
       SINCE("2.6.31")
       POINT(exit_is_the_tasks_own, "without inherit, a parent's event sees no EXIT of a child")
       POINT(exit_with_inherit, "with inherit on each CPU, EXIT of thread and child arrive once")
       POINT(exit_watched, "an event on the child itself gets exactly one EXIT"))
-
-static void *thread_tid(void *ret)
-{
-	*(pid_t *)ret = pm_gettid();
-	return NULL;
-}
-
-static int end_child(void *unused)
-{
-	(void)unused;
-	return 0;
-}
-
-static struct perf_event_attr attr_tasks(void)
-{
-	struct perf_event_attr attr = attr_sideband();
-
-	attr.task = 1;
-	return attr;
-}
-
-static struct watch watch_tasks(struct __test_metadata *_metadata)
-{
-	struct perf_event_attr attr = attr_tasks();
-	struct watch watch = must_watch(&attr, 0, -1, 2);
-
-	must_ioctl(watch.fd, PERF_EVENT_IOC_ENABLE, 0);
-	return watch;
-}
 
 TEST(exit_is_the_tasks_own)
 {

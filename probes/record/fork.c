@@ -4,6 +4,7 @@
  * Observed: a thread and a child come and go; their records are looked up by pid and tid.
  */
 #include "probe.h"
+#include "births.h"
 
 PROBE(TITLE("births in the ring")
       SINCE("2.6.31")
@@ -11,35 +12,6 @@ PROBE(TITLE("births in the ring")
       POINT(fork_process, "a new process gives one FORK with its pid and the parent's")
       POINT(fork_time, "FORK carries a time between clock readings around it (attr.use_clockid)")
       SINCE("4.1"))
-
-static void *thread_tid(void *ret)
-{
-	*(pid_t *)ret = pm_gettid();
-	return NULL;
-}
-
-static int end_child(void *unused)
-{
-	(void)unused;
-	return 0;
-}
-
-static struct perf_event_attr attr_tasks(void)
-{
-	struct perf_event_attr attr = attr_sideband();
-
-	attr.task = 1;
-	return attr;
-}
-
-static struct watch watch_tasks(struct __test_metadata *_metadata)
-{
-	struct perf_event_attr attr = attr_tasks();
-	struct watch watch = must_watch(&attr, 0, -1, 2);
-
-	must_ioctl(watch.fd, PERF_EVENT_IOC_ENABLE, 0);
-	return watch;
-}
 
 static void must_be_born(struct __test_metadata *_metadata, struct watch *watch, pid_t pid,
 			 pid_t tid)

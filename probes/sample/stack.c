@@ -19,11 +19,9 @@ static struct watch ask_stack(struct __test_metadata *_metadata, uint32_t size, 
 {
 	struct perf_event_attr attr = attr_faults(PERF_SAMPLE_TID | PERF_SAMPLE_STACK_USER);
 	struct perf_event_attr without = attr_faults(PERF_SAMPLE_TID);
-	struct watch watch;
 
 	attr.sample_stack_user = size;
-	watch = ask_run(&attr, &without, 0, -1, pages, "STACK_USER");
-	return watch;
+	return ask_run(&attr, &without, 0, -1, pages, "STACK_USER");
 }
 
 static __attribute__((noinline)) void fault_above_pattern(unsigned char seed)

@@ -7,6 +7,7 @@
  * perf_event_mmap_page'") (v3.12)
  */
 #include "probe.h"
+#include "userpage.h"
 
 PROBE(TITLE("capabilities in the user page")
       SINCE("2.6.31")
@@ -19,21 +20,6 @@ PROBE(TITLE("capabilities in the user page")
       FACT(cap_user_time, bool, "-", "of a software event")
       FACT(cap_user_time_zero, bool, "-", "of a software event")
       FACT(cap_user_time_short, bool, "-", "of a software event"))
-
-#define TIMES (PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING)
-
-static const volatile struct perf_event_mmap_page *page_of(const struct watch *watch)
-{
-	return watch->ring.base;
-}
-
-static struct watch watch_faults(struct __test_metadata *_metadata)
-{
-	struct perf_event_attr attr = attr_software(PERF_COUNT_SW_PAGE_FAULTS);
-
-	attr.read_format = TIMES;
-	return must_run(&attr, 0, -1, 4);
-}
 
 TEST(bit0_deprecated)
 {

@@ -4,6 +4,7 @@
  * Observed: the page of a software event with a ring of four pages.
  */
 #include "probe.h"
+#include "userpage.h"
 
 PROBE(TITLE("layout of the user page")
       SINCE("2.6.31")
@@ -12,21 +13,6 @@ PROBE(TITLE("layout of the user page")
       SINCE("3.12")
       POINT(data_area, "data_offset is one page and data_size the pages that were asked for")
       SINCE("4.1"))
-
-#define TIMES (PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING)
-
-static const volatile struct perf_event_mmap_page *page_of(const struct watch *watch)
-{
-	return watch->ring.base;
-}
-
-static struct watch watch_faults(struct __test_metadata *_metadata)
-{
-	struct perf_event_attr attr = attr_software(PERF_COUNT_SW_PAGE_FAULTS);
-
-	attr.read_format = TIMES;
-	return must_run(&attr, 0, -1, 4);
-}
 
 TEST(versions)
 {

@@ -5,27 +5,13 @@
  * Observed: the page of a software event that is enabled and disabled.
  */
 #include "probe.h"
+#include "userpage.h"
 
 PROBE(TITLE("state in the user page")
       SINCE("2.6.31")
       POINT(software_index, "index is 0 for a software event: it has no hardware counter")
       POINT(lock_even, "lock is even while nobody writes")
       POINT(time_enabled, "times of a disabled event are what read(2) says, after RESET"))
-
-#define TIMES (PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING)
-
-static const volatile struct perf_event_mmap_page *page_of(const struct watch *watch)
-{
-	return watch->ring.base;
-}
-
-static struct watch watch_faults(struct __test_metadata *_metadata)
-{
-	struct perf_event_attr attr = attr_software(PERF_COUNT_SW_PAGE_FAULTS);
-
-	attr.read_format = TIMES;
-	return must_run(&attr, 0, -1, 4);
-}
 
 TEST(software_index)
 {

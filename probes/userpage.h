@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The user page of a running software event: what probes of it share. Included behind probe.h.
+ */
+#ifndef USERPAGE_H
+#define USERPAGE_H
+
+#define TIMES (PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING)
+
+static inline const volatile struct perf_event_mmap_page *page_of(const struct watch *watch)
+{
+	return watch->ring.base;
+}
+
+static inline struct watch watch_faults(struct __test_metadata *_metadata)
+{
+	struct perf_event_attr attr = attr_software(PERF_COUNT_SW_PAGE_FAULTS);
+
+	attr.read_format = TIMES;
+	return must_run(&attr, 0, -1, 4);
+}
+
+#endif
