@@ -85,7 +85,9 @@ int open_as_stranger(const struct perf_event_attr *attr, pid_t pid, int cpu)
 	struct asked asked = { attr, pid, cpu };
 	int status = wait_child(start_child(open_stripped, &asked));
 
-	return status == ACCEPTED ? 0 : status == NOT_EVEN_ITSELF ? 1 : status < 0 ? status : -status;
+	if (status == ACCEPTED || status == NOT_EVEN_ITSELF)
+		return status == NOT_EVEN_ITSELF;
+	return status < 0 ? status : -status;
 }
 
 /* --------------------------------------------------------------------------------- gates */
@@ -121,6 +123,17 @@ static int map_beyond_budget(int fd)
 	return error;
 }
 
+/* The other gates: the event is of use. */
+static int count_through(int fd)
+{
+	uint64_t count = 0;
+	int error = pm_ioctl(fd, PERF_EVENT_IOC_ENABLE, 0);
+
+	if (error || cause_faults(4) || pm_read_count(fd, &count))
+		return -EIO;
+	return count < 4 ? -EIO : 0;
+}
+
 int knock(enum level_gate gate, int tracepoint)
 {
 	struct perf_event_attr attr = attr_faults(0);
@@ -137,7 +150,8 @@ int knock(enum level_gate gate, int tracepoint)
 	fd = pm_open(&attr, cpu_wide ? -1 : 0, cpu_wide ? move_to_nth_cpu(0) : -1, -1, 0);
 	if (fd < 0)
 		return fd;
-	error = gate == GATE_MLOCK ? map_beyond_budget(fd) : 0;
+	error = gate == GATE_MLOCK ? map_beyond_budget(fd) :
+		gate == GATE_PAYLOAD ? 0 : count_through(fd);
 	close(fd);
 	return error;
 }

@@ -28,7 +28,8 @@ int open_as_stranger(const struct perf_event_attr *attr, pid_t pid, int cpu);
 
 /*
  * The gates of perf_event_paranoid: open without a capability up to that level, and shut above it
- * with that errno. knock() asks for what a gate guards, for this task: 0, closed again, or -errno.
+ * with that errno. knock() asks for what a gate guards, for this task: 0, closed again, or -errno;
+ * -EIO from an event that opened and does not count this task's faults.
  */
 enum level_gate { GATE_EVENT, GATE_KERNEL, GATE_CPU, GATE_PAYLOAD, GATE_MLOCK };
 struct level_rule {

@@ -75,6 +75,8 @@ static void judge(struct __test_metadata *_metadata, int answer, enum level_gate
 		hold_rule(answer, rule->refusal, BROKEN, rule->what);
 	if (!allowed || answer == 0)
 		return;
+	if (answer == -EIO)
+		broken("%s: opened, but counts no faults", rule->what);
 	classify_setup(-answer, NULL, 0, -1, &finding);
 	speak(&finding);
 }
