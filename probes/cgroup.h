@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Cgroups for probes: the hierarchy where perf takes part, events of a cgroup, and temporary cgroups
- * that are gone afterwards whatever happens.
+ * Cgroups for probes: the hierarchy where perf takes part, events of a cgroup, and temporary
+ * cgroups that are gone afterwards whatever happens.
  */
 #ifndef CGROUP_H
 #define CGROUP_H

@@ -148,6 +148,27 @@ int cause_faults(unsigned int count)
 	return 0;
 }
 
+volatile char *map_fresh(int fd, unsigned int pages)
+{
+	const size_t size = pages * (size_t)sysconf(_SC_PAGESIZE);
+	const int flags = fd < 0 ? MAP_PRIVATE | MAP_ANONYMOUS : MAP_SHARED;
+	void *area = mmap(NULL, size, PROT_READ | PROT_WRITE, flags, fd, 0);
+
+	if (area == MAP_FAILED)
+		return NULL;
+	madvise(area, size, MADV_NOHUGEPAGE);
+	madvise(area, size, MADV_RANDOM);
+	return area;
+}
+
+void touch_pages(volatile char *area, unsigned int pages)
+{
+	const size_t page = (size_t)sysconf(_SC_PAGESIZE);
+
+	for (volatile char *at = area; at && at < area + pages * page; at += page)
+		*at = 1;
+}
+
 uint64_t now_ns(void)
 {
 	uint64_t now = 0;

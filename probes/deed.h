@@ -35,6 +35,10 @@ int answer_to(const struct perf_event_attr *attr);
 
 /* Cause exactly `count` minor page faults in this thread. Returns 0 or -errno. */
 int cause_faults(unsigned int count);
+/* Map fresh pages, of a file or (fd -1) of none: writing is one fault a page. NULL: no memory. */
+volatile char *map_fresh(int fd, unsigned int pages);
+/* Write to each page once and touch nothing else. Walk the way once before counting exactly. */
+void touch_pages(volatile char *area, unsigned int pages);
 /* Keep this thread on a CPU for that long. */
 void spin_ns(uint64_t ns);
 /* The same for 2 ms, as a job for worker_do(). */

@@ -31,7 +31,8 @@ static pid_t find(const char *start)
 		after = strrchr(text, ')');
 		if (!after || sscanf(after, ") %*c %*d %*d %*d %*d %*d %lu", &flags) != 1)
 			continue;
-		if ((flags & KERNEL_THREAD) && !strncmp(strchr(text, '(') + 1, start, strlen(start)))
+		if ((flags & KERNEL_THREAD) &&
+		    !strncmp(strchr(text, '(') + 1, start, strlen(start)))
 			return pid;
 	}
 	return 0;

@@ -89,7 +89,8 @@ static struct perf_event_attr breakpoint(uint32_t type)
 
 FIXTURE_SETUP(access)
 {
-	struct perf_event_attr attr = breakpoint(variant->type), writes = breakpoint(HW_BREAKPOINT_W);
+	struct perf_event_attr attr = breakpoint(variant->type);
+	struct perf_event_attr writes = breakpoint(HW_BREAKPOINT_W);
 	struct finding finding;
 
 	self->fd = pm_open(&attr, 0, -1, -1, 0);
@@ -132,7 +133,8 @@ TEST_F(access, leaves_neighbours)
 	if (variant->type != HW_BREAKPOINT_W || pipe(pipes) < 0)
 		return;
 	for (int i = 0; i < 4; i++)
-		if (write(pipes[1], "word", 4) != 4 || read(pipes[0], (void *)&cells[WATCHED], 4) != 4)
+		if (write(pipes[1], "word", 4) != 4 ||
+		    read(pipes[0], (void *)&cells[WATCHED], 4) != 4)
 			return;
 	fact_int("kernel_writes", must_count(self->fd) - first);
 }

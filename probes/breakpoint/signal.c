@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Does each hit of a breakpoint give a signal? A program that watches itself is stopped at the write
- * by it, without a debugger. Observed: signals against writes, one by one.
+ * Does each hit of a breakpoint give a signal? So a program that watches itself learns of a write
+ * at once, without a debugger. Observed: signals against writes, one by one.
  */
 #include "probe.h"
 

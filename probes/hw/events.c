@@ -9,7 +9,7 @@
 #include <stdio.h>
 
 #define EVENT(name, version)                                                                   \
-	FACT(name, verdict, "-", "hardware event " #name " opens, runs, and counts in a busy loop") \
+	FACT(name, verdict, "-", "hardware event " #name " opens, runs, counts in a busy loop")  \
 	SINCE(version)
 
 PROBE(TITLE("generic hardware events")

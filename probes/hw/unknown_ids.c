@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * What do ids of generic hardware events say that are none? New ones are added at the end of the
- * lists; a tool must learn from an errno that it is too new. Observed: ids beyond each of the lists,
- * the first also where there is no PMU.
+ * lists; a tool must learn from an errno that it is too new. Observed: ids beyond each list, the
+ * first also where there is no PMU.
  */
 #include "probe.h"
 
@@ -32,7 +32,8 @@ TEST(event)
 
 static void refuse(struct __test_metadata *_metadata, uint64_t config)
 {
-	struct perf_event_attr attr = attr_of(PERF_TYPE_HW_CACHE, config), control = attr_hardware();
+	struct perf_event_attr attr = attr_of(PERF_TYPE_HW_CACHE, config);
+	struct perf_event_attr control = attr_hardware();
 
 	close(must_open(&control, 0, -1, -1, 0));
 	hold_rule(pm_open(&attr, 0, -1, -1, 0), EINVAL, BROKEN, "an id outside of the lists");

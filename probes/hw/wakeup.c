@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Does the PMU's interrupt wake a profiler that waits in poll(2)? It has to from within an interrupt
- * that must not wake anybody, so the kernel sends another one for that. Observed: a poller, while a
- * busy child is sampled.
+ * Does the PMU's interrupt wake a profiler that waits in poll(2)? Often it is one in which nobody
+ * may be woken, and the kernel has to send itself another. Observed: a poller, while a busy child
+ * is sampled.
  */
 #include "probe.h"
 
@@ -38,7 +38,8 @@ static void wait_for_sample(struct __test_metadata *_metadata, uint64_t config)
 	kill(child, SIGKILL);
 	wait_child(child);
 	if (!(ready & POLLIN))
-		broken("poll=%#x after 250 ms of work, counted=%" PRIu64, ready, must_count(watch.fd));
+		broken("poll=%#x after 250 ms of work, counted=%" PRIu64, ready,
+		       must_count(watch.fd));
 }
 
 TEST(cycles)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * Does the energy that a machine takes come with a unit? A power event counts in fractions of a
- * Joule that sysfs tells. Observed: the event's number, scale and unit, and that it never goes back.
+ * Joule that sysfs tells. Observed: the event's scale and unit, and that it never goes back.
  */
 #include "probe.h"
 #include <stdio.h>

@@ -34,7 +34,8 @@ static int each_file(const char *pmu, const char *folder,
 	while (dir && (entry = readdir(dir)) && !wrong[0]) {
 		if (entry->d_name[0] == '.')
 			continue;
-		snprintf(path, sizeof(path), DEVICES "/%.60s/%s/%.200s", pmu, folder, entry->d_name);
+		snprintf(path, sizeof(path), DEVICES "/%.60s/%s/%.200s", pmu, folder,
+			 entry->d_name);
 		if (pm_read_text(path, text, sizeof(text)) < 0)
 			continue;
 		files++;

@@ -94,7 +94,8 @@ TEST(arrives)
 	if (program == -EPERM)
 		say_blocked("loading a program: %s", errno_name(program));
 	if (program < 0)
-		say_no("%s: socket filters may not send, but maps take the event", errno_name(program));
+		say_no("%s: socket filters may not send, but maps take the event",
+		       errno_name(program));
 	ASSERT_EQ(0, socketpair(AF_UNIX, SOCK_DGRAM, 0, pair));
 	ASSERT_EQ(0, setsockopt(pair[0], SOL_SOCKET, 50 /* SO_ATTACH_BPF */, &program, 4));
 	for (int i = 0; i < 5; i++)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Must clock events be attached per thread? They may, and then stand still while that thread sleeps,
- * also when another one of the process is busy; a whole CPU's clock goes on.
- * Observed: what is counted during a sleep, beside what the thread's own CPU time and the wall clock
- * say that it was.
+ * Must clock events be attached per thread? They may, and then stand still while that thread
+ * sleeps, also when another one of the process is busy; a whole CPU's clock goes on.
+ * Observed: what is counted during a sleep, beside what the thread's own CPU time and the wall
+ * clock say that it was.
  */
 #include "probe.h"
 

@@ -11,40 +11,14 @@ PROBE(TITLE("major page faults")
       SINCE("2.6.31")
       POINT(file, "major-faults: pages of a file that is not in memory are counted"))
 
-enum { ALL, MINOR, MAJOR };
 #define PAGES 64
 
-static int open_faults(struct __test_metadata *_metadata, int which)
+static int open_running(struct __test_metadata *_metadata, uint64_t config)
 {
-	static const uint64_t configs[] = { PERF_COUNT_SW_PAGE_FAULTS,
-					    PERF_COUNT_SW_PAGE_FAULTS_MIN,
-					    PERF_COUNT_SW_PAGE_FAULTS_MAJ };
-	struct perf_event_attr attr = attr_software(configs[which]);
+	struct perf_event_attr attr = attr_software(config);
 
 	attr.disabled = 0;
 	return must_open(&attr, 0, -1, -1, 0);
-}
-
-static volatile char *map_pages(int fd)
-{
-	const size_t size = PAGES * probe_env()->page_size;
-	void *area = mmap(NULL, size, PROT_READ | PROT_WRITE, fd < 0 ? MAP_PRIVATE | MAP_ANONYMOUS
-			  : MAP_SHARED, fd, 0);
-
-	if (area == MAP_FAILED)
-		return NULL;
-	madvise(area, size, MADV_NOHUGEPAGE);
-	madvise(area, size, MADV_RANDOM);
-	return area;
-}
-
-/* Nothing but the pages is touched in the loop: no call, no variable that may be on a fresh page. */
-static void touch(volatile char *area)
-{
-	const size_t page = probe_env()->page_size;
-
-	for (volatile char *at = area; at && at < area + PAGES * page; at += page)
-		*at = 1;
 }
 
 /* A mapped file of which no page is in memory, and how many pages that really are. */
@@ -67,7 +41,7 @@ static volatile char *map_cold_file(struct __test_metadata *_metadata, unsigned 
 		unlink(path);
 		if (data && write(fd, data, size) == (ssize_t)size && fdatasync(fd) == 0 &&
 		    posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED) == 0)
-			area = map_pages(fd);
+			area = map_fresh(fd, PAGES);
 		posix_fadvise(fd, 0, 0, POSIX_FADV_RANDOM);
 		if (area && mincore((void *)area, size, resident) == 0)
 			for (int page = 0; page < PAGES; page++)
@@ -80,12 +54,12 @@ static volatile char *map_cold_file(struct __test_metadata *_metadata, unsigned 
 
 TEST(file)
 {
-	int fd = open_faults(_metadata, MAJOR);
+	int fd = open_running(_metadata, PERF_COUNT_SW_PAGE_FAULTS_MAJ);
 	unsigned int cold;
 	volatile char *area = map_cold_file(_metadata, &cold);
 	uint64_t count;
 
-	touch(area);
+	touch_pages(area, PAGES);
 	count = must_count(fd);
 	if (count == 0 || count > PAGES + 8)
 		broken("counted=%" PRIu64 " want 1 to %u for %u cold pages", count, PAGES, cold);

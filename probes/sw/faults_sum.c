@@ -11,37 +11,22 @@ PROBE(TITLE("sums of page faults")
       POINT(sum, "page-faults = minor-faults + major-faults over all of this")
       POINT(kernel_excluded, "faults taken by the kernel for a task are not in its user count"))
 
-enum { ALL, MINOR, MAJOR };
 #define PAGES 64
 
-static int open_faults(struct __test_metadata *_metadata, int which)
+static int open_running(struct __test_metadata *_metadata, uint64_t config)
 {
-	static const uint64_t configs[] = { PERF_COUNT_SW_PAGE_FAULTS,
-					    PERF_COUNT_SW_PAGE_FAULTS_MIN,
-					    PERF_COUNT_SW_PAGE_FAULTS_MAJ };
-	struct perf_event_attr attr = attr_software(configs[which]);
+	struct perf_event_attr attr = attr_software(config);
 
 	attr.disabled = 0;
 	return must_open(&attr, 0, -1, -1, 0);
 }
 
-static volatile char *map_pages(int fd)
-{
-	const size_t size = PAGES * probe_env()->page_size;
-	void *area = mmap(NULL, size, PROT_READ | PROT_WRITE, fd < 0 ? MAP_PRIVATE | MAP_ANONYMOUS
-			  : MAP_SHARED, fd, 0);
-
-	if (area == MAP_FAILED)
-		return NULL;
-	madvise(area, size, MADV_NOHUGEPAGE);
-	madvise(area, size, MADV_RANDOM);
-	return area;
-}
-
 TEST(sum)
 {
-	int fds[] = { open_faults(_metadata, ALL), open_faults(_metadata, MINOR),
-		      open_faults(_metadata, MAJOR) };
+	enum { ALL, MINOR, MAJOR };
+	int fds[] = { open_running(_metadata, PERF_COUNT_SW_PAGE_FAULTS),
+		      open_running(_metadata, PERF_COUNT_SW_PAGE_FAULTS_MIN),
+		      open_running(_metadata, PERF_COUNT_SW_PAGE_FAULTS_MAJ) };
 	uint64_t counts[3];
 
 	ASSERT_EQ(0, cause_faults(PAGES));
@@ -59,8 +44,8 @@ TEST(sum)
 
 TEST(kernel_excluded)
 {
-	int fd = open_faults(_metadata, ALL), pipes[2];
-	volatile char *area = map_pages(-1);
+	int fd = open_running(_metadata, PERF_COUNT_SW_PAGE_FAULTS), pipes[2];
+	volatile char *area = map_fresh(-1, PAGES);
 	uint64_t before, count, user;
 
 	ASSERT_NE(NULL, area);

@@ -51,7 +51,8 @@ TEST(second_refused)
 	close_nothing(1000000, 20);
 	count = must_count(fd) - before;
 	if (error != -EEXIST || count != 1)
-		broken("errno=%s want=EEXIST, counted=%" PRIu64 " want=1", errno_name(error), count);
+		broken("errno=%s want=EEXIST, counted=%" PRIu64 " want=1", errno_name(error),
+		       count);
 }
 
 static void refused(struct __test_metadata *_metadata, int fd, const char *text)
