@@ -50,7 +50,8 @@ TEST(read_only_e2big)
 	attr.size = 63;
 	memcpy(page, &attr, PERF_ATTR_SIZE_VER0);
 	mprotect(page, sysconf(_SC_PAGESIZE), PROT_READ);
-	hold_rule(pm_open_raw((void *)page, 0, -1, -1, 0), E2BIG, BROKEN, "a bad size in read-only memory");
+	hold_rule(pm_open_raw((void *)page, 0, -1, -1, 0),
+		  E2BIG, BROKEN, "a bad size in read-only memory");
 	if (page->size != 63)
 		broken("size=%u want=63", page->size);
 }

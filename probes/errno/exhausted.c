@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What does perf_event_open answer when something has run out, and does it recover?
+ * What does perf_event_open answer when no descriptor is left, and does it recover?
  *
- * EMFILE and ENOSPC are no refusals: a library must raise its limit or give something back, not
- * conclude that a feature is missing. Observed by running out, and by opening again after one has
- * been closed.
+ * EMFILE is no refusal: a library must raise its limit or give something back, not conclude that
+ * a feature is missing. Observed by running out, and by opening again after one has been closed.
+ * No breakpoint left: breakpoint.slots. No file left on the machine: errno.enfile.
  */
 #include "probe.h"
 
@@ -13,11 +13,7 @@
 PROBE(TITLE("errnos of exhaustion")
       SINCE("2.6.31")
       POINT(emfile, "EMFILE: no descriptor left; opens again when one is closed")
-      POINT(emfile_first, "EMFILE comes before a task that is none: a descriptor is taken first")
-      POINT(enospc_breakpoints, "ENOSPC: no breakpoint left; opens again when one is closed")
-      SINCE("2.6.33")
-      NEEDS("breakpoint")
-      FACT(breakpoints, int, "events", "write breakpoints of 4 bytes that one task can have"))
+      POINT(emfile_first, "EMFILE comes before a task that is none: a descriptor is taken first"))
 
 #define LIMIT 64
 
@@ -66,35 +62,6 @@ TEST(emfile_first)
 	hold_rule(pm_open(&attr, 0x3fffffff, -1, -1, 0), EMFILE, BROKEN, "no task, no descriptor");
 	close(last);
 	hold_rule(pm_open(&attr, 0x3fffffff, -1, -1, 0), ESRCH, BROKEN, "no task");
-}
-
-TEST(enospc_breakpoints)
-{
-	static uint32_t watched[LIMIT] __attribute__((aligned(8)));
-	struct perf_event_attr attr = attr_of(PERF_TYPE_BREAKPOINT, 0);
-	int last = -1, count = 0, fd;
-
-	require(REQUIRE_BREAKPOINT);
-	attr.bp_type = HW_BREAKPOINT_W;
-	attr.bp_len = HW_BREAKPOINT_LEN_4;
-	attr.bp_addr = (uintptr_t)watched;
-	close(must_open(&attr, 0, -1, -1, 0));
-	while (count < LIMIT) {
-		attr.bp_addr = (uintptr_t)&watched[count];
-		fd = pm_open(&attr, 0, -1, -1, 0);
-		if (fd < 0)
-			break;
-		last = fd;
-		count++;
-	}
-	fact_int("breakpoints", count);
-	if (count == LIMIT)
-		say_absent("%d breakpoints and no end", LIMIT);
-	hold_rule(fd, ENOSPC, BROKEN, "no breakpoint left");
-	close(last);
-	fd = pm_open(&attr, 0, -1, -1, 0);
-	if (fd < 0)
-		broken("one closed, but errno=%s", errno_name(fd));
 }
 
 PROBE_MAIN

@@ -17,11 +17,11 @@ TEST(all_count)
 	struct perf_event_attr attr = attr_software(PERF_COUNT_SW_PAGE_FAULTS);
 	int fds[400], count = 0;
 
-	attr.disabled = 0;
 	for (; count < 400; count++) {
 		fds[count] = pm_open(&attr, 0, -1, -1, 0);
 		if (fds[count] < 0)
 			break;
+		must_ioctl(fds[count], PERF_EVENT_IOC_ENABLE, 0);
 	}
 	if (count < 200)
 		must_open(&attr, 0, -1, -1, 0);		/* says why not */

@@ -119,8 +119,13 @@ static void ask_gate(struct __test_metadata *_metadata, bool open,
 		say_no("EACCES for %s with the capability, as without it", what);
 	if (open && answer < 0)
 		cannot_tell("%s: %s", what, errno_name(answer));
-	if (!open)
+	if (!open) {
 		hold_rule(answer, EACCES, BROKEN, what);
+		return;
+	}
+	must_ioctl(answer, PERF_EVENT_IOC_ENABLE, 0);
+	if (gain_of_faults(answer, NULL, 4) < 4)
+		broken("%s opened, but counts no faults", what);
 }
 
 TEST_F(cap, namespaces)

@@ -1,25 +1,21 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Do security modules and lockdown leave an open event alone?
+ * Do security modules leave an open event alone?
  *
  * The hooks of v5.5 sit before open, read, ioctl and mmap, so an event may open and then refuse
- * to be read: whoever opened it must be told which of them said no. Lockdown for confidentiality
- * takes the registers of interrupted code away, from root as well.
+ * to be read: whoever opened it must be told which of them said no.
  */
 #include "probe.h"
 
 PROBE(TITLE("security modules in front of perf")
       SINCE("2.6.31")
       FACT(modules, string, "-", "active security modules, as the kernel lists them")
-      FACT(lockdown, string, "-", "none, integrity or confidentiality")
       POINT(readable, "an event that was opened can be read")
       POINT(controllable, "an event that was opened can be controlled by ioctl")
       POINT(mappable, "an event that was opened can be mapped")
       POINT(selinux, "SELinux lets this task have events: open, cpu, kernel, read, write")
       SINCE("5.5")
-      COMMIT("da97e18458fb")
-      POINT(lockdown_regs, "under lockdown for confidentiality REGS_INTR is EPERM")
-      SINCE("5.4"))
+      COMMIT("da97e18458fb"))
 
 /* What a refusal after the open means: only a security module stands there. */
 static void refused(struct __test_metadata *_metadata, int error, const char *what)
@@ -43,7 +39,6 @@ TEST(readable)
 	uint64_t value;
 
 	fact_str("modules", "%s", probe_env()->lsm[0] ? probe_env()->lsm : "unknown");
-	fact_str("lockdown", "%s", probe_env()->lockdown[0] ? probe_env()->lockdown : "unknown");
 	refused(_metadata, pm_read_count(own(_metadata), &value), "read");
 }
 
@@ -79,19 +74,6 @@ TEST(selinux)
 	answer = must_open(&attr, 0, -1, -1, 0);
 	refused(_metadata, pm_read_count(answer, &value), "read");
 	refused(_metadata, pm_ioctl(answer, PERF_EVENT_IOC_RESET, 0), "write");
-}
-
-TEST(lockdown_regs)
-{
-	struct perf_event_attr attr = attr_faults(PERF_SAMPLE_REGS_INTR), plain = attr_faults(0);
-
-	own(_metadata);
-	attr.sample_regs_intr = 1;
-	if (strcmp(probe_env()->lockdown, "confidentiality"))
-		say_absent("no lockdown for confidentiality (%s)",
-			   probe_env()->lockdown[0] ? probe_env()->lockdown : "unknown");
-	close(must_open(&plain, 0, -1, -1, 0));
-	hold_rule(pm_open(&attr, 0, -1, -1, 0), EPERM, BROKEN, "REGS_INTR under lockdown");
 }
 
 PROBE_MAIN

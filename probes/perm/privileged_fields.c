@@ -75,8 +75,11 @@ static void ask_gate(struct __test_metadata *_metadata, const FIXTURE_DATA(as) *
 	int answer = pm_open(attr, 0, -1, -1, 0);
 
 	if (self->privileged || (by_level && probe_env()->paranoid <= 1)) {
-		if (answer >= 0)
+		if (answer >= 0) {
+			must_ioctl(answer, PERF_EVENT_IOC_ENABLE, 0);
+			hold_gain(answer, NULL, 4, 4);
 			return;
+		}
 		classify_asked(-answer, what, attr, 0, -1, &finding);
 		speak(&finding);
 	}

@@ -18,7 +18,6 @@ PROBE(TITLE("the sampling rate")
       FACT(lowered, bool, "-", "the kernel has lowered the limit from its default of 100000"))
 
 #define RATE "/proc/sys/kernel/perf_event_max_sample_rate"
-#define PERCENT "/proc/sys/kernel/perf_cpu_time_max_percent"
 
 /* The answer to a frequency that far above the limit, while the limit did not move: 0 or -errno */
 static int answer(struct __test_metadata *_metadata, int above, int64_t *ret_limit)
