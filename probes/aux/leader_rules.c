@@ -25,11 +25,13 @@ PROBE(TITLE("AUX features without an AUX leader")
 static void must_refuse(struct __test_metadata *_metadata, const struct perf_event_attr *with,
 			const struct perf_event_attr *without, bool group, const char *fact)
 {
-	int leader = group ? must_open(without, 0, -1, -1, 0) : -1, fd;
-	struct perf_event_attr member = *with;
+	int leader = group ? must_open(without, 0, -1, -1, 0) : -1, twin, fd;
 
-	close(must_open(without, 0, -1, leader, 0));
-	fd = pm_open(&member, 0, -1, leader, 0);
+	twin = must_open(without, 0, -1, leader, 0);
+	if (sample_faults(group ? leader : twin, 3) != 3)
+		cannot_tell("the twin without it does not work");
+	must_close(twin);
+	fd = pm_open(with, 0, -1, leader, 0);
 	if (fact && fd < 0)
 		fact_str(fact, "%s", errno_name(fd));
 	if (fd == 0)
