@@ -58,7 +58,7 @@ static void record_lie(struct pm_session *session)
 {
 	static const char *const keys[] = {
 		[PM_STRATEGY_PER_CORE] = "strategy.per_core.every_sample_once",
-		[PM_STRATEGY_PER_THREAD] = "output.combinations.same_task",
+		[PM_STRATEGY_PER_THREAD] = "output.chain.one_link",
 	};
 
 	if (session->plan->chosen <= PM_STRATEGY_PER_THREAD)

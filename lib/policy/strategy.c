@@ -173,7 +173,7 @@ static const struct need needs_per_core[] = {
 	{ "attach.thread.thread_id_is_that_thread", false },
 	{ "attach.self.one_cpu", false },
 	{ "inherit.ring.thread", false },
-	{ "output.combinations.same_cpu_other_thread", false },
+	{ "output.same_cpu.other_thread", false },
 	{ "strategy.per_core.every_sample_once", false },
 	{ "strategy.per_core.old_and_new_threads", false },
 	{ NULL, false },
@@ -182,7 +182,7 @@ static const struct need needs_per_core[] = {
 static const struct need needs_per_thread[] = {
 	{ "perm.available.opens", true },
 	{ "attach.thread.thread_id_is_that_thread", false },
-	{ "output.combinations.same_task", false },
+	{ "output.chain.one_link", false },
 	{ NULL, false },
 };
 
@@ -191,7 +191,7 @@ static const struct need needs_count[] = {
 	{ "attach.thread.thread_id_is_that_thread", false },
 	{ "inherit.follow.thread.counts_alive", false },
 	{ "inherit.follow.thread.counts_after_exit", false },
-	{ "strategy.choices.inherit_any_cpu_count", false },
+	{ "strategy.any_cpu.inherit_any_cpu_count", false },
 	{ NULL, false },
 };
 

@@ -124,7 +124,7 @@ static bool user_only_is_silent(const struct pm_plan *plan, const struct pm_even
 	    (spec->config != PERF_COUNT_SW_CONTEXT_SWITCHES &&
 	     spec->config != PERF_COUNT_SW_CPU_MIGRATIONS))
 		return false;
-	return pm_profile_lookup(plan->profile, "sw.switches.switches_user_only", &fact) < 0 ||
+	return pm_profile_lookup(plan->profile, "strategy.user_only.software_zero", &fact) < 0 ||
 		fact.verdict == PM_YES;
 }
 

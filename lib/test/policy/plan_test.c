@@ -176,9 +176,9 @@ static void first_row_that_holds(void **state)
 	say("inherit.ring.thread", PM_BROKEN);
 	assert_int_equal(chosen(&faults, &everything), PM_STRATEGY_PER_THREAD);
 	assert_said("passed over: per_core: inherit.ring.thread is broken");
-	say("output.combinations.same_task", PM_NO);
+	say("output.chain.one_link", PM_NO);
 	assert_int_equal(chosen(&faults, &everything), PM_STRATEGY_COUNT);
-	assert_said("passed over: per_thread: output.combinations.same_task is no");
+	assert_said("passed over: per_thread: output.chain.one_link is no");
 	say("inherit.follow.thread.counts_alive", PM_HAZARD);
 	assert_int_equal(chosen(&faults, &everything), -ENOTSUP);
 	assert_said("counts_alive is hazard");
@@ -192,7 +192,7 @@ static void without_permission_to_fall_back(void **state)
 	if (!perf_is_here())
 		skip();
 	say("inherit.ring.thread", PM_NO);
-	say("output.combinations.same_task", PM_NO);
+	say("output.chain.one_link", PM_NO);
 	assert_int_equal(chosen(&faults, &none), -ENOTSUP);
 	assert_said("counts are not allowed");
 	assert_said("timers are not allowed");
@@ -230,7 +230,7 @@ static void user_mode_only(void **state)
 	/* They would open, and count nothing. */
 	switches.config = PERF_COUNT_SW_CONTEXT_SWITCHES;
 	assert_int_equal(chosen(&switches, &everything), -ENOTSUP);
-	say("sw.switches.switches_user_only", PM_BROKEN);
+	say("strategy.user_only.software_zero", PM_BROKEN);
 	assert_int_equal(chosen(&switches, &everything), PM_STRATEGY_PER_CORE);
 }
 
