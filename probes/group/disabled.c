@@ -75,6 +75,9 @@ static void judge_combination(unsigned int disabled, struct finding *ret)
 	if (pm_ioctl(fds[0], PERF_EVENT_IOC_ENABLE, 0))
 		finding_set(ret, UNKNOWN, "ENABLE failed");
 	judge(fds, siblings | 1, "leader enabled", ret);
+	if (pm_ioctl(fds[0], PERF_EVENT_IOC_DISABLE, 0))
+		finding_set(ret, UNKNOWN, "DISABLE failed");
+	judge(fds, 0, "leader disabled", ret);
 	for (int i = 2; i >= 0; i--)
 		close(fds[i]);
 }

@@ -151,6 +151,8 @@ static void judge(unsigned int format, int members, struct finding *ret)
 			finding_set(ret, UNKNOWN, "member %d: %s", i, errno_name(fds[i]));
 	}
 	/* All count from the same zero, and the last one opened must not have missed anything. */
+	if (ret->verdict == YES && cause_faults(1))
+		finding_set(ret, UNKNOWN, "page faults could not be caused");
 	for (int i = 0; i < members && ret->verdict == YES; i++)
 		if (pm_ioctl(fds[i], PERF_EVENT_IOC_RESET, 0))
 			finding_set(ret, UNKNOWN, "a counter could not be reset");

@@ -29,10 +29,11 @@ TEST(starts_at_zero)
 
 TEST(monotone)
 {
-	const struct perf_event_attr attr = attr_counter(false);
+	const struct perf_event_attr attr = attr_software(PERF_COUNT_SW_PAGE_FAULTS);
 	int fd = must_open(&attr, 0, -1, -1, 0);
 	uint64_t last = must_count(fd), value, first = last;
 
+	must_ioctl(fd, PERF_EVENT_IOC_ENABLE, 0);
 	for (int i = 0; i < 500; i++) {
 		ASSERT_EQ(0, cause_faults(1));
 		value = must_count(fd);

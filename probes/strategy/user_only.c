@@ -24,12 +24,13 @@ TEST(tracepoint_user_only)
 	uint64_t with, without;
 	int fd;
 
-	attr.disabled = 0;
 	fd = must_open(&attr, 0, -1, -1, 0);
+	must_ioctl(fd, PERF_EVENT_IOC_ENABLE, 0);
 	syscall(SYS_getppid);
 	with = must_count(fd);
 	attr.exclude_kernel = 0;
 	fd = must_open(&attr, 0, -1, -1, 0);
+	must_ioctl(fd, PERF_EVENT_IOC_ENABLE, 0);
 	syscall(SYS_getppid);
 	without = must_count(fd);
 	if (!without)
