@@ -17,7 +17,6 @@ PROBE(TITLE("changes of a breakpoint that are refused")
       POINT(bad_pointer, "an unreadable attr is EFAULT"))
 
 static volatile int32_t cells[4] __attribute__((aligned(64)));
-static volatile int32_t sink;
 
 static int open_first(struct __test_metadata *_metadata)
 {

@@ -16,8 +16,6 @@ PROBE(TITLE("uprobes as events")
       FACT(type, int, "-", "the PMU's type"))
 
 static volatile int32_t sink;
-/* Initialised, so that it has a place in the file. */
-static volatile uint16_t semaphore __attribute__((aligned(8))) = 0x100;
 
 static int __attribute__((noinline)) watched_function(int value)
 {

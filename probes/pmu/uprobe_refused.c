@@ -15,8 +15,6 @@ PROBE(TITLE("uprobes that are refused")
       POINT(unprivileged, "without privilege it is refused with EACCES or EPERM"))
 
 static volatile int32_t sink;
-/* Initialised, so that it has a place in the file. */
-static volatile uint16_t semaphore __attribute__((aligned(8))) = 0x100;
 
 static int __attribute__((noinline)) watched_function(int value)
 {

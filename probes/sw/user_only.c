@@ -21,9 +21,11 @@ PROBE(TITLE("software events with exclude_kernel")
 static int open_running(struct __test_metadata *_metadata, uint64_t config)
 {
 	struct perf_event_attr attr = attr_software(config);
+	int fd;
 
-	attr.disabled = 0;
-	return must_open(&attr, 0, -1, -1, 0);
+	fd = must_open(&attr, 0, -1, -1, 0);
+	must_ioctl(fd, PERF_EVENT_IOC_ENABLE, 0);
+	return fd;
 }
 
 static void sleep_often(void)
