@@ -59,19 +59,27 @@ static void compare(struct __test_metadata *_metadata, const struct pm_record *r
 	}
 }
 
+/* Start a child that waits; its pid, and the record of its birth. */
+static pid_t start_seen(struct __test_metadata *_metadata, struct watch *watch,
+			struct pm_record *ret)
+{
+	static struct worker child;
+
+	must_start(&child, WORKER_CHILD);
+	if (!seek(watch, PERF_RECORD_NAMESPACES, ret))
+		broken("no record of a new task");
+	return child.tid;
+}
+
 TEST(on_fork)
 {
 	struct watch watch = watch_namespaces(_metadata);
 	struct pm_record record;
-	struct worker child;
+	const pid_t child = start_seen(_metadata, &watch, &record);
 
-	must_start(&child, WORKER_CHILD);
-	if (!seek(&watch, PERF_RECORD_NAMESPACES, &record))
-		broken("no record of a new task");
-	if (record.namespaces.pid != (uint32_t)child.tid ||
-	    record.namespaces.tid != (uint32_t)child.tid)
+	if (record.namespaces.pid != (uint32_t)child || record.namespaces.tid != (uint32_t)child)
 		broken("pid=%u tid=%u want=%d", record.namespaces.pid, record.namespaces.tid,
-		       child.tid);
+		       child);
 	if (seek(&watch, PERF_RECORD_NAMESPACES, &record))
 		broken("a second record of one new task");
 }
@@ -80,15 +88,12 @@ TEST(inodes)
 {
 	struct watch watch = watch_namespaces(_metadata);
 	struct pm_record record;
-	struct worker child;
+	const pid_t child = start_seen(_metadata, &watch, &record);
 
-	must_start(&child, WORKER_CHILD);
-	if (!seek(&watch, PERF_RECORD_NAMESPACES, &record))
-		broken("no record of a new task");
 	fact_int("entries", record.namespaces.nr);
-	if (!ns_inode(child.tid, "uts"))
+	if (!ns_inode(child, "uts"))
 		cannot_tell("/proc/PID/ns is not readable");
-	compare(_metadata, &record, child.tid);
+	compare(_metadata, &record, child);
 }
 
 TEST(on_unshare)
