@@ -2,7 +2,7 @@
 /*
  * Which bits of the system call's own flags argument does this kernel know?
  *
- * Each is asked by itself. What the flags do is asked in attach.open_flags and attach.cloexec, the
+ * Each is asked by itself. What the flags do is asked in attach.*_flag and attach.cloexec, the
  * bits without a meaning in attr.unknown_bits.
  */
 #include "probe.h"

@@ -3,7 +3,8 @@
  * Which single capability opens the tasks of other users?
  *
  * The right to watch a task is the right to read it by ptrace(2), of the real user; CAP_PERFMON
- * alone is enough since v5.9. One's own tasks, and those that may not be dumped: attach.other_task.
+ * alone is enough since v5.9. One's own tasks: attach.other_task; undumpable ones:
+ * attach.other_user.
  */
 #include "probe.h"
 
