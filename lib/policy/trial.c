@@ -142,6 +142,14 @@ static bool may_substitute(const struct pm_plan *plan, const struct plan_event *
 		(event->spec.period != 0 || event->spec.frequency != 0);
 }
 
+static void add_why(struct plan_event *event, const char *what, int error)
+{
+	size_t used = strlen(event->why);
+
+	snprintf(event->why + used, sizeof(event->why) - used, "%s%s (%s)", used ? "; " : "",
+		 what, pm_errno_name(error));
+}
+
 /* What else to try after `err`: true when something of the event or the plan was changed. */
 static bool give_way(struct pm_plan *plan, struct plan_event *event, int err)
 {
@@ -150,15 +158,13 @@ static bool give_way(struct pm_plan *plan, struct plan_event *event, int err)
 		if (!may_go_user_only(plan, event))
 			return false;
 		event->user_only = true;
-		snprintf(event->why, sizeof(event->why),
-			 "user mode only: the kernel may not be watched (%s)", pm_errno_name(-err));
+		add_why(event, "user mode only: the kernel may not be watched", -err);
 		return true;
 	case -ENOENT: case -ENODEV: case -ENXIO: case -EOPNOTSUPP:
 		if (!may_substitute(plan, event))
 			return false;
 		event->substituted = true;
-		snprintf(event->why, sizeof(event->why),
-			 "cpu-clock instead: no such hardware event (%s)", pm_errno_name(-err));
+		add_why(event, "cpu-clock instead: no such hardware event", -err);
 		return true;
 	case -EINVAL: case -E2BIG:
 		/* Newest first, the inverse of how kernels learned them. */
