@@ -96,6 +96,7 @@ TEST(faults_own_period)
 TEST(breakpoint_own_id)
 {
 	struct perf_event_attr attr = attr_access(HW_BREAKPOINT_W, &watched, 4);
+	uint64_t hits = 0;
 	struct pair pair;
 
 	require(REQUIRE_BREAKPOINT);
@@ -103,6 +104,10 @@ TEST(breakpoint_own_id)
 	attr.sample_type = PERF_SAMPLE_ID | PERF_SAMPLE_TID;
 	pair = watch_pair(_metadata, attr, 0);
 	watched = 1;
+	for (int i = 0; i < 2; i++)
+		hits += must_counts(pair.watches[i].fd, PERF_FORMAT_ID).member[0].value;
+	if (hits == 1)
+		say_absent("this CPU reports one of two breakpoints at one address, as QEMU does");
 	must_own(_metadata, &pair);
 }
 
