@@ -2,7 +2,7 @@
 # perfmodes: builds the probes and the library, runs the tests. `make help` lists the targets.
 #
 #   ARCH=x86_64         machine to build for (uname -m); outputs go to build/$(ARCH)/
-#   CROSS_COMPILE=...   tool prefix, as for the kernel: aarch64-linux-gnu-
+#   CROSS_COMPILE=...   tool prefix, as for the kernel; without it one is set up for a foreign ARCH
 #   CC=...              musl-gcc when it is there, for small static programs; else gcc
 #   V=1                 show commands;  WERROR=1  warnings are errors
 #   KSELFTEST_DIR=...   take the kselftest harness from a kernel tree
@@ -11,6 +11,15 @@
 ARCH ?= $(shell uname -m)
 B := build/$(ARCH)
 PYTHON ?= /usr/bin/python3
+
+# Another machine of the kernel matrix: Debian's cross gcc with that machine's musl, set up once
+ifneq ($(ARCH),$(shell uname -m))
+  ifeq ($(CROSS_COMPILE)$(filter-out default,$(origin CC)),)
+    ifneq ($(filter "$(ARCH)",$(shell sed -n 's/^bundle = //p' kernels/matrix.toml)),)
+      include $(B)/cross/tools.mk
+    endif
+  endif
+endif
 
 ifeq ($(origin CC),default)
   ifneq ($(CROSS_COMPILE),)
@@ -88,6 +97,13 @@ bundle: all	## gather what a device or guest needs in build/$(ARCH)/bundle
 	$(Q)for program in $(PROGRAMS) $(PROBES:%=$(B)/probes/%); do \
 		$(CROSS_COMPILE)strip -o $(B)/bundle/bin/$${program#$(B)/} $$program; done
 
+bundles:	## a bundle for every machine of the kernel matrix
+	$(Q)for arch in $$($(PYTHON) -m kernels bundles); do $(MAKE) ARCH=$$arch bundle || exit 1; done
+
+$(B)/cross/tools.mk:
+	$(Q)mkdir -p $(@D)
+	$(Q)$(PYTHON) -m kernels cross $(ARCH) $(@D) $(if $(NO_INSTALL),--no-install)
+
 # One probe by its name: make probes/ring/write_backward
 $(PROBES:%=probes/%): probes/%: $(B)/probes/%
 
@@ -126,7 +142,7 @@ clean:		## remove build/
 help:		## print this
 	@sed -n 's/^\([a-z-]*\):.*## *\(.*\)/  \1	\2/p' Makefile | expand -t 20
 
-.PHONY: all bundle check check-deps fuzz compare-builds falsify clean help $(PROBES:%=probes/%)
+.PHONY: all bundle bundles check check-deps fuzz compare-builds falsify clean help $(PROBES:%=probes/%)
 .DELETE_ON_ERROR:
 .SECONDARY:
 -include $(wildcard $(B)/lib/*.d $(B)/probes/*.d $(B)/declared/*/*.d)

@@ -26,7 +26,7 @@ from kernels.packages import Package, read_index
 HELPER = "/usr/lib/apt/apt-helper"
 KEYRING = Path("/usr/share/keyrings/debian-archive-keyring.gpg")
 DAY = 24 * 3600
-PREFIXES = ("linux-image-", "linux-binary-", "user-mode-linux", "busybox-static")
+PREFIXES = ("linux-image-", "linux-binary-", "user-mode-linux", "busybox-static", "musl-dev")
 UNTRUSTED = re.compile(
     r"GPG error|is not signed|signatures? (?:were|was|couldn't)|BADSIG|NO_PUBKEY"
     r"|Clearsigned file|Hash Sum mismatch|[Hh]ashes of expected file",
@@ -254,13 +254,16 @@ class Suite:
         """What the signed index has of the packages that matter; kept for the next run."""
         kept, stamp = self.folder / "packages.json", self.folder / "updated"
         if kept.exists() and stamp.exists() and kept.stat().st_mtime >= stamp.stat().st_mtime:
-            return [Package(**fields) for fields in json.loads(kept.read_text())]
+            data = json.loads(kept.read_text())
+            if isinstance(data, dict) and data["prefixes"] == list(PREFIXES):
+                return [Package(**fields) for fields in data["packages"]]
         found: list[Package] = []
         for path, uri in self._index_files():
             found += read_index(
                 _run([HELPER, "cat-file", str(path)]).stdout, PREFIXES, uri, self.name
             )
-        kept.write_text(json.dumps([asdict(package) for package in found]))
+        data = {"prefixes": PREFIXES, "packages": [asdict(package) for package in found]}
+        kept.write_text(json.dumps(data))
         return found
 
     def download(self, package: Package, target: Path) -> str:

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import argparse
 import os
-import platform
 import re
 import shutil
 import signal
@@ -17,7 +16,7 @@ from concurrent.futures import Future, ThreadPoolExecutor, as_completed
 from pathlib import Path
 from types import FrameType
 
-from kernels import fetch, kvm, matrix, show
+from kernels import cross, fetch, kvm, matrix, show
 from kernels.errors import RowError, Usage
 from kernels.matrix import Row
 from kernels.run import ROOT, Report, Runner, Wishes, find_bundle, resumable
@@ -86,7 +85,23 @@ def parser() -> argparse.ArgumentParser:
     )
     run.add_argument("--no-build", action="store_true", help="take the bundle as it is")
     run.add_argument("--no-install", action="store_true", help="install no packages")
+    _other_verbs(verbs)
     return top
+
+
+def _other_verbs(verbs: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """What make and maintainers call."""
+    tools = verbs.add_parser("cross", help="make the tool chain for another machine")
+    tools.add_argument("machine", help="a folder below build/: aarch64, s390x ...")
+    tools.add_argument("folder", type=Path, help="where to put it")
+    tools.add_argument("--mirror", default="", help="Debian mirror")
+    tools.add_argument("--no-install", action="store_true", help="install no packages")
+    verbs.add_parser("bundles", help="print the machines the matrix has bundles for")
+
+
+def print_bundles(args: argparse.Namespace, listed: matrix.Matrix) -> int:
+    print("\n".join(cross.bundles(listed)))
+    return 0
 
 
 def chosen(args: argparse.Namespace, listed: matrix.Matrix) -> list[Row]:
@@ -149,20 +164,22 @@ def results_folder(args: argparse.Namespace) -> Path:
     return folder
 
 
-def install(args: argparse.Namespace) -> None:
-    """The packages this part needs, unless the user installs them otherwise."""
+def install(args: argparse.Namespace, rows: list[Row]) -> None:
+    """The packages these rows need, unless the user installs them otherwise."""
     script = ROOT / ".ci" / "install"
     if not args.no_install and script.exists() and shutil.which("apt-get"):
         groups = ["kernels"] if args.no_build else ["kernels", "build"]
+        emulators = {row.arch.qemu_package for row in rows} - {""}
+        groups += [f"deb:{name}" for name in sorted(emulators)]
         subprocess.run([str(script), *groups], check=False)
 
 
-def bundles(rows: list[Row], build: bool) -> dict[str, Path | str]:
+def bundles(rows: list[Row], build: bool, install: bool) -> dict[str, Path | str]:
     """The bundle per architecture, or why there is none."""
     found: dict[str, Path | str] = {}
     for name in dict.fromkeys(row.arch.bundle for row in rows):
         try:
-            found[name] = find_bundle(name, platform.machine(), build)
+            found[name] = find_bundle(name, build, install)
         except RowError as error:
             found[name] = str(error)
     return found
@@ -186,14 +203,13 @@ def run_rows(runner: Runner, rows: list[Row], jobs: int, progress: show.Progress
     return reports
 
 
-def run(args: argparse.Namespace) -> int:
-    listed = matrix.load()
+def run(args: argparse.Namespace, listed: matrix.Matrix) -> int:
     rows = chosen(args, listed)
     if args.list:
         show.listing(listed, rows, show.console())
         return 0
     wanted = wishes(args)
-    install(args)
+    install(args, rows)
     progress = show.Progress(rows, show.console(stderr=True))
     fetcher = fetch.fetcher(args.mirror, args.refresh, progress.note)
     folder = results_folder(args)
@@ -203,10 +219,14 @@ def run(args: argparse.Namespace) -> int:
         progress.result(show.line(report))
         progress.done(report.row)
     todo = [row for row in rows if not earlier.get(row.name)]
-    runner = Runner(folder, fetcher, wanted, bundles(todo, wanted.build), on_state=progress.set)
+    made = bundles(todo, wanted.build, not args.no_install)
+    runner = Runner(folder, fetcher, wanted, made, on_state=progress.set)
     reports += run_rows(runner, todo, args.jobs, progress)
     print(f"{len(reports)} kernels in {os.path.relpath(folder)}")
     return max((report.status for report in reports), default=0)
+
+
+VERBS = {"run": run, "cross": cross.verb, "bundles": print_bundles}
 
 
 def _terminated(signum: int, frame: FrameType | None) -> None:
@@ -218,7 +238,7 @@ def main(argv: Sequence[str]) -> int:
     signal.signal(signal.SIGTERM, _terminated)
     signal.signal(signal.SIGHUP, _terminated)
     try:
-        return run(args)
+        return VERBS[args.verb](args, matrix.load())
     except Usage as error:
         print(f"kernels: {error}", file=sys.stderr)
         return 2

@@ -95,16 +95,19 @@ class Fetcher:
         ]
 
     def busybox(self, row: Row) -> Deb:
-        """busybox-static of the guest's architecture, from the first suite that has one."""
-        for suite in row.busybox:
+        return self.tool("busybox-static", row.busybox, row.arch.apt)
+
+    def tool(self, name: str, suites: tuple[str, ...], architecture: str) -> Deb:
+        """A package of this very name, from the first suite that has one."""
+        for suite in suites:
             try:
-                found = [p for p in self.index(suite, row.arch.apt) if p.name == "busybox-static"]
+                found = [p for p in self.index(suite, architecture) if p.name == name]
             except Missing as error:
                 self.say(str(error))
                 continue
             if found:
-                return self._first(found, row.arch.apt)
-        raise Missing(f"no busybox-static for {row.arch.apt} in {' '.join(row.busybox)}")
+                return self._first(found, architecture)
+        raise Missing(f"no {name} for {architecture} in {' '.join(suites)}")
 
     def _first(self, packages: list[Package], architecture: str) -> Deb:
         reasons = []

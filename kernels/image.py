@@ -11,9 +11,10 @@ import subprocess
 import tarfile
 import zlib
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 from kernels import cpio
 from kernels.channel import REVERSED
@@ -28,27 +29,30 @@ MAX_MEMBER = 512 << 20
 PT_NOTE, XEN_PHYS32_ENTRY = 4, 18
 
 
-def member(deb: Path, pattern: str) -> bytes:
-    """The first regular file of a .deb whose path matches."""
+@contextmanager
+def files(deb: Path) -> Iterator[tarfile.TarFile]:
+    """What a .deb would install, to be read once from front to back."""
     with subprocess.Popen(
         ["dpkg-deb", "--fsys-tarfile", str(deb)], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
     ) as process:
         try:
-            return _member(process.stdout, pattern, deb.name)
+            with tarfile.open(fileobj=process.stdout, mode="r|") as tar:
+                yield tar
         except (tarfile.TarError, zlib.error, EOFError, OSError) as error:
             raise Refused(f"{deb.name} is not a readable package: {error}") from None
         finally:
             process.kill()
 
 
-def _member(stream: IO[bytes], pattern: str, name: str) -> bytes:
-    with tarfile.open(fileobj=stream, mode="r|") as tar:
+def member(deb: Path, pattern: str) -> bytes:
+    """The first regular file of a .deb whose path matches."""
+    with files(deb) as tar:
         for info in tar:
             if info.isreg() and re.fullmatch(pattern, info.name.removeprefix("./")):
                 if info.size > MAX_MEMBER:
-                    raise Refused(f"{name}: {info.name} is larger than {MAX_MEMBER} bytes")
+                    raise Refused(f"{deb.name}: {info.name} is larger than {MAX_MEMBER} bytes")
                 return tar.extractfile(info).read()
-    raise Missing(f"{name} has no file like {pattern}")
+    raise Missing(f"{deb.name} has no file like {pattern}")
 
 
 def _filter(*argv: str) -> Callable[[bytes], bytes]:

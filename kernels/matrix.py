@@ -34,6 +34,9 @@ class Arch:
     results: tuple[str, ...] = ()
     results_tty: str = ""
     unpack: str = ""
+    triple: str = ""
+    cflags: str = ""
+    musl: tuple[str, ...] = ("bookworm", "trixie", "sid")
 
 
 @dataclass(frozen=True)

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import subprocess
 import sys
@@ -68,24 +69,25 @@ class Kernel:
 def _telling(text: str) -> str:
     """The line of a build's messages that says most."""
     lines = text.strip().splitlines() or ["no message"]
-    return next((line for line in lines if "rror" in line), lines[-1])[:200]
+    return next((line for line in lines if re.search("rror|kernels: no ", line)), lines[-1])[:200]
 
 
-def find_bundle(arch: str, host: str, build: bool) -> Path:
-    """build/<arch>/bundle, made afresh when this machine can."""
+def find_bundle(arch: str, build: bool, install: bool) -> Path:
+    """build/<arch>/bundle, made afresh; make sets up the tool chain another machine needs."""
     bundle = ROOT / "build" / arch / "bundle"
-    if build and arch == host:
+    if build:
+        words = ["-s", f"ARCH={arch}", *([] if install else ["NO_INSTALL=1"]), "bundle"]
         result = subprocess.run(
-            ["make", "-C", str(ROOT), "--no-print-directory", "-s", f"ARCH={arch}", "bundle"],
+            ["make", "-C", str(ROOT), "--no-print-directory", *words],
             capture_output=True,
             text=True,
             errors="replace",
             check=False,
         )
         if result.returncode:
-            raise Missing(f"make bundle failed: {_telling(result.stderr)}")
+            raise Missing(f"make ARCH={arch} bundle failed: {_telling(result.stderr)}")
     if not (bundle / "run.sh").exists():
-        raise Missing(f"no bundle for {arch}: make ARCH={arch} CROSS_COMPILE=... bundle")
+        raise Missing(f"no bundle for {arch}: make ARCH={arch} bundle")
     return bundle
 
 

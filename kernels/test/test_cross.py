@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+import io
+import subprocess
+import tarfile
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from kernels import cross, matrix
+from kernels.errors import Missing, Usage
+
+LISTED = matrix.load()
+ROOT = Path(cross.__file__).resolve().parent.parent
+
+
+def deb(folder: Path, names: list[str]) -> Path:
+    """A .deb with these files and a link that leads outside."""
+    data = io.BytesIO()
+    with tarfile.open(fileobj=data, mode="w:xz") as tar:
+        for name in names:
+            info = tarfile.TarInfo(f"./{name}")
+            info.size = len(name)
+            tar.addfile(info, io.BytesIO(name.encode()))
+        link = tarfile.TarInfo("./usr/lib/s390x-linux-musl/out")
+        link.type, link.linkname = tarfile.SYMTYPE, "/etc/passwd"
+        tar.addfile(link)
+    (folder / "data.tar.xz").write_bytes(data.getvalue())
+    (folder / "debian-binary").write_text("2.0\n")
+    with tarfile.open(folder / "control.tar.xz", "w:xz"):
+        pass
+    parts = ["debian-binary", "control.tar.xz", "data.tar.xz"]
+    subprocess.run(["ar", "rc", "x.deb", *parts], cwd=folder, check=True)
+    return folder / "x.deb"
+
+
+def test_every_machine_of_the_matrix_can_be_built_for() -> None:
+    assert {"x86_64", "aarch64", "riscv64", "s390x"} <= set(cross.bundles(LISTED))
+    for name in cross.bundles(LISTED):
+        assert cross.target(LISTED, name).bundle == name
+    with pytest.raises(Usage, match="no tool chain for 'vax'; there are: x86_64"):
+        cross.target(LISTED, "vax")
+
+
+def test_the_install_script_knows_what_the_matrix_needs() -> None:
+    argv = [str(ROOT / ".ci" / "install"), "--list", "kernels", "kernels-all"]
+    listed = subprocess.run(argv, capture_output=True, text=True, check=True).stdout.split()
+    for arch in LISTED.arches.values():
+        wanted = {arch.qemu_package} if arch.qemu_package else set()
+        if arch.bundle != "x86_64":
+            wanted |= set(cross.packages(arch))
+        assert wanted <= set(listed), arch.name
+
+
+def test_only_include_and_lib_are_unpacked(tmp_path: Path) -> None:
+    musl = "s390x-linux-musl"
+    names = [f"usr/include/{musl}/sys/time.h", f"usr/lib/{musl}/libc.a", "etc/x"]
+    source = tmp_path / "deb"
+    source.mkdir()
+    path = deb(source, [*names, f"usr/lib/{musl}/../../../evil"])
+    cross.unpack(path, tmp_path / "out")
+    found = sorted(str(p.relative_to(tmp_path / "out")) for p in (tmp_path / "out").rglob("*.*"))
+    assert found == ["include/sys/time.h", "lib/libc.a"]
+    assert not (tmp_path / "out" / "lib" / "out").exists()
+
+
+def test_a_package_without_a_static_library_is_no_musl(tmp_path: Path) -> None:
+    with pytest.raises(Missing, match="no static musl"):
+        cross.unpack(deb(tmp_path, ["usr/lib/s390x-linux-musl/crt1.o"]), tmp_path / "out")
+
+
+def test_what_is_missing_is_named() -> None:
+    arch = replace(LISTED.arches["s390x"], triple="vax-dec-ultrix")
+    with pytest.raises(Missing, match="no vax-dec-ultrix-gcc: apt-get install gcc-vax-dec-ultrix"):
+        cross.require(arch)
+
+
+def test_the_compiler_is_a_shell_script_that_parses(tmp_path: Path) -> None:
+    text = cross.COMPILER.format(triple="s390x-linux-gnu", cflags="-mlong-double-64")
+    assert subprocess.run(["sh", "-n"], input=text, text=True, check=False).returncode == 0
+    assert "${libgcc%.a}_eh.a" in text and text.count("-mlong-double-64") == 2
+
+
+def test_make_leaves_other_names_of_this_machine_alone() -> None:
+    """ARCH=x86_64-mine CC=gcc is somebody's second build folder, not another machine."""
+    argv = ["make", "-n", "ARCH=x86_64-mine", "CC=gcc", "build/x86_64-mine/launch"]
+    said = subprocess.run(argv, cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    assert "kernels cross" not in said and "gcc" in said
