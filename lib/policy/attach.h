@@ -29,6 +29,7 @@ struct session_ring {
 struct thread_mark {
 	pid_t tid;			/* 0: free */
 	bool listed;
+	bool announced;			/* per_thread: its birth was told, it is not attached yet */
 	uint32_t round;
 };
 

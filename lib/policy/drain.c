@@ -98,6 +98,21 @@ static void on_exit_of(struct pm_session *session, pid_t tid)
 	}
 }
 
+/* Where nothing is inherited, it begins unseen, and may have ended before it is found. */
+static void on_birth_of(struct pm_session *session, pid_t tid)
+{
+	struct thread_mark *mark;
+
+	if (!session->follows)
+		return;
+	session->followed_at = 0;
+	mark = pm_threads_mark(&session->threads, tid, true);
+	if (mark == NULL || mark->listed)
+		return;
+	mark->announced = true;
+	session->stats.late_threads++;
+}
+
 static void on_task(struct pm_session *session, const struct pm_record *record)
 {
 	bool born = record->type == PERF_RECORD_FORK;
@@ -105,7 +120,7 @@ static void on_task(struct pm_session *session, const struct pm_record *record)
 	if ((pid_t)record->task.pid != session->pid)
 		return;
 	if (born)
-		session->followed_at = 0;	/* look for it now */
+		on_birth_of(session, (pid_t)record->task.tid);
 	else
 		on_exit_of(session, (pid_t)record->task.tid);
 	if (session->canary.other && (pid_t)record->task.tid == session->canary.tid) {

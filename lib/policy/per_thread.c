@@ -156,12 +156,15 @@ static void let_go(struct pm_session *session, struct session_ring *ring)
 
 static int open_late(struct pm_session *session, pid_t tid, void *context)
 {
+	struct thread_mark *mark = pm_threads_mark(&session->threads, tid, false);
 	size_t before = session->event_count;
 	int err = open_rings(session, tid, context);
 
 	for (size_t i = before; err == 0 && i < session->event_count; i++)
 		err = pm_ioctl(session->events[i].fd, PERF_EVENT_IOC_ENABLE, 0);
-	session->stats.late_threads++;
+	if (!mark->announced)
+		session->stats.late_threads++;
+	mark->announced = false;
 	return 0;
 }
 
