@@ -48,7 +48,12 @@ PROBES := $(patsubst probes/%.c,%,$(wildcard probes/*/*.c))
 PROGRAMS := $(B)/launch $(B)/environ
 HARNESS := build/kselftest/kselftest_harness.h
 
+# What was built from a probe that is no more: it must not be run.
+STALE := $(filter-out $(PROBES:%=$(B)/probes/%),$(wildcard $(B)/probes/*/*)) \
+	$(filter-out $(foreach e,txt d,$(PROBES:%=$(B)/declared/%.$(e))),$(wildcard $(B)/declared/*/*))
+
 all: $(PROGRAMS) $(PROBES:%=$(B)/probes/%)	## build the probes for $(ARCH) (the default)
+	$(if $(strip $(STALE)),$(Q)rm -f $(STALE))
 
 $(HARNESS):
 	$(Q)command -v $(firstword $(CC)) >/dev/null || { echo "make: no $(CC); try .ci/install build" >&2; exit 1; }
@@ -68,7 +73,7 @@ $(B)/lib/mechanism.a: $(MECHANISM)
 	$(call say,AR,$@)
 	$(Q)rm -f $@ && $(AR) rcs $@ $^
 
-$(B)/launch: $(patsubst %,$(B)/probes/%.o,launch persona fault tee)
+$(B)/launch: $(patsubst %,$(B)/probes/%.o,launch persona fault tee) $(B)/lib/mechanism.a
 $(B)/environ: $(B)/probes/environ.o $(B)/lib/mechanism.a
 $(PROGRAMS):
 	$(call say,LINK,$@)

@@ -200,6 +200,7 @@ static noreturn void become_probe(const struct options *options, int program, in
 	dup2(output, STDERR_FILENO);
 	setrlimit(RLIMIT_CORE, &none);
 	persona_see_tracefs();
+	persona_tell_tracepoints();
 	if (persona_assume(options->persona, options->old_kernel) < 0)
 		_exit(126);
 	if (options->fault && fault_inject(options->fault, socket) < 0)

@@ -9,6 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>
@@ -21,6 +22,7 @@
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 
+#include "../lib/pm_sys.h"
 #include "persona.h"
 
 #define NOBODY 65534
@@ -174,6 +176,35 @@ void persona_see_tracefs(void)
 	if (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) == 0)
 		mount("tracefs", "/sys/kernel/tracing", "tracefs", MS_NOSUID | MS_NODEV | MS_NOEXEC,
 		      NULL);
+}
+
+/*
+ * What a privileged helper may tell an unprivileged program: the ids of tracepoints, which stand in
+ * files that only root may read. Whether the tracepoints then work is the kernel's answer.
+ */
+void persona_tell_tracepoints(void)
+{
+	static const char *const names[] = {
+		"sched:sched_switch",	    "sched:sched_wakeup",	 "syscalls:sys_enter_close",
+		"syscalls:sys_enter_getppid", "syscalls:sys_exit_getppid", "syscalls:sys_enter_kill",
+		"raw_syscalls:sys_enter",
+	};
+	char list[512] = "";
+	size_t used = 0;
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
+		char system[32];
+		const char *colon = strchr(names[i], ':');
+		int id;
+
+		snprintf(system, sizeof(system), "%.*s", (int)(colon - names[i]), names[i]);
+		id = pm_tracepoint_id(system, colon + 1);
+		if (id > 0)
+			used += snprintf(list + used, sizeof(list) - used, "%s%s=%d", used ? " " : "",
+					 names[i], id);
+	}
+	if (used)
+		setenv("PERFMODES_TRACEPOINTS", list, 1);
 }
 
 int persona_assume(const char *name, bool old_kernel)

@@ -25,4 +25,7 @@ int persona_assume(const char *name, bool old_kernel);
 /* Before that, as root: give this process a view of tracefs when the machine has none mounted. */
 void persona_see_tracefs(void);
 
+/* And put the ids of the tracepoints that probes ask about into $PERFMODES_TRACEPOINTS. */
+void persona_tell_tracepoints(void);
+
 #endif
