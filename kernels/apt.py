@@ -28,10 +28,12 @@ KEYRING = Path("/usr/share/keyrings/debian-archive-keyring.gpg")
 DAY = 24 * 3600
 PREFIXES = ("linux-image-", "linux-binary-", "user-mode-linux", "busybox-static", "musl-dev")
 UNTRUSTED = re.compile(
-    r"GPG error|is not signed|signatures? (?:were|was|couldn't)|BADSIG|NO_PUBKEY"
-    r"|Clearsigned file|Hash Sum mismatch|[Hh]ashes of expected file",
+    r"GPG error|is not signed|signatures? (?:were|was|couldn't)|BADSIG|NO_PUBKEY|Clearsigned file",
     re.IGNORECASE,
 )
+MISMATCH = re.compile(r"Hash Sum mismatch|[Hh]ashes of expected file", re.IGNORECASE)
+# A mirror that is being brought up to date; what it serves is not read, other suites may be.
+OUT_OF_STEP = re.compile(r"unexpected size .*Mirror sync in progress", re.IGNORECASE)
 CONFIG = """\
 #clear APT::Update::Pre-Invoke;
 #clear APT::Update::Post-Invoke;
@@ -183,6 +185,13 @@ def _reason(result: subprocess.CompletedProcess[str]) -> str:
     return re.sub(r"^[EW]: |\s*\[IP: [^]]*\]", "", said)[:300]
 
 
+def untrusted(said: str) -> bool:
+    """Is what apt complains about a reason to stop, rather than to look elsewhere?"""
+    return bool(
+        UNTRUSTED.search(said) or (MISMATCH.search(said) and not OUT_OF_STEP.search(said))
+    )
+
+
 @dataclass
 class Suite:
     """One suite of one architecture in a private state folder."""
@@ -219,7 +228,7 @@ class Suite:
             return
         self._prepare()
         result = _run(["apt-get", "-c", str(self.config), "update"])
-        if UNTRUSTED.search(result.stderr):
+        if untrusted(result.stderr):
             (self.folder / "updated").unlink(missing_ok=True)
             raise Refused(f"suite {self.name}: apt does not trust it: {_reason(result)}")
         if result.returncode == 0 and not re.search(

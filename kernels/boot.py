@@ -75,7 +75,7 @@ class Guest:
             self.console.write(data[: CONSOLE_LIMIT - self.console_bytes])
         self.console_bytes += len(data)
         self.tail = (self.tail + data)[-CHUNK:]
-        if not self.row.arch.results_tty:
+        if not self.row.results_tty:
             self.on_results(data)
 
     def on_results(self, data: bytes) -> None:

@@ -16,7 +16,7 @@ from concurrent.futures import Future, ThreadPoolExecutor, as_completed
 from pathlib import Path
 from types import FrameType
 
-from kernels import cross, fetch, kvm, matrix, show
+from kernels import compare, cross, fetch, kvm, matrix, show, workflow
 from kernels.errors import RowError, Usage
 from kernels.matrix import Row
 from kernels.run import ROOT, Report, Runner, Wishes, find_bundle, resumable
@@ -42,6 +42,19 @@ def parser() -> argparse.ArgumentParser:
         help="all rows with this tag: ci, core, all, an architecture",
     )
     run.add_argument("--list", action="store_true", help="print the rows and stop")
+    run.add_argument(
+        "--matrix",
+        metavar="RUN",
+        nargs="?",
+        const="latest",
+        help="print the kernels of a run side by side (default: the latest) and stop",
+    )
+    run.add_argument(
+        "--diff",
+        metavar="NAME",
+        nargs="+",
+        help="print what changed between two kernels (NAME NAME [RUN]) and stop",
+    )
     run.add_argument(
         "--suite", default="default", help="suite to run in the guest (default: default)"
     )
@@ -73,7 +86,10 @@ def parser() -> argparse.ArgumentParser:
         action="store_true",
         help="leave kernel and initramfs in the result, to boot by hand",
     )
-    run.add_argument("--kernel", type=Path, help="a kernel image or .deb of your own, with --arch")
+    run.add_argument(
+        "--kernel",
+        help="with --arch: your own kernel image or .deb, or the archive's deb:PACKAGE[=VERSION]",
+    )
     run.add_argument(
         "--arch", default="amd64", help="architecture of --kernel: a table of matrix.toml"
     )
@@ -97,6 +113,8 @@ def _other_verbs(verbs: argparse._SubParsersAction[argparse.ArgumentParser]) -> 
     tools.add_argument("--mirror", default="", help="Debian mirror")
     tools.add_argument("--no-install", action="store_true", help="install no packages")
     verbs.add_parser("bundles", help="print the machines the matrix has bundles for")
+    jobs = verbs.add_parser("workflow", help="print the workflow made of the matrix")
+    jobs.add_argument("--write", action="store_true", help=f"into {workflow.FILE.name}")
 
 
 def print_bundles(args: argparse.Namespace, listed: matrix.Matrix) -> int:
@@ -106,10 +124,12 @@ def print_bundles(args: argparse.Namespace, listed: matrix.Matrix) -> int:
 
 def chosen(args: argparse.Namespace, listed: matrix.Matrix) -> list[Row]:
     rows = listed.pick(args.name, args.tag)
-    if args.kernel:
-        if not args.kernel.is_file():
+    if args.kernel and args.kernel.startswith("deb:"):
+        rows.append(listed.from_archive(args.kernel[4:], args.arch))
+    elif args.kernel:
+        if not Path(args.kernel).is_file():
             raise Usage(f"no kernel file {args.kernel}")
-        rows.append(listed.own(args.kernel, args.arch))
+        rows.append(listed.own(Path(args.kernel), args.arch))
     if not rows and not args.list:
         raise Usage(f"which kernel? {' '.join(listed.rows)}; or --tag, or --kernel FILE")
     return rows
@@ -204,11 +224,15 @@ def run_rows(runner: Runner, rows: list[Row], jobs: int, progress: show.Progress
 
 
 def run(args: argparse.Namespace, listed: matrix.Matrix) -> int:
+    if args.matrix:
+        return compare.table(args.matrix)
+    if args.diff:
+        return compare.diff(args.diff)
     rows = chosen(args, listed)
     if args.list:
         show.listing(listed, rows, show.console())
         return 0
-    wanted = wishes(args)
+    wanted, began = wishes(args), time.monotonic()
     install(args, rows)
     progress = show.Progress(rows, show.console(stderr=True))
     fetcher = fetch.fetcher(args.mirror, args.refresh, progress.note)
@@ -222,11 +246,20 @@ def run(args: argparse.Namespace, listed: matrix.Matrix) -> int:
     made = bundles(todo, wanted.build, not args.no_install)
     runner = Runner(folder, fetcher, wanted, made, on_state=progress.set)
     reports += run_rows(runner, todo, args.jobs, progress)
-    print(f"{len(reports)} kernels in {os.path.relpath(folder)}")
+    print(show.total(reports, time.monotonic() - began, os.path.relpath(folder)))
     return max((report.status for report in reports), default=0)
 
 
-VERBS = {"run": run, "cross": cross.verb, "bundles": print_bundles}
+def print_workflow(args: argparse.Namespace, listed: matrix.Matrix) -> int:
+    if args.write:
+        workflow.FILE.parent.mkdir(parents=True, exist_ok=True)
+        workflow.FILE.write_text(workflow.text(listed), encoding="utf-8")
+    else:
+        print(workflow.text(listed), end="")
+    return 0
+
+
+VERBS = {"run": run, "cross": cross.verb, "bundles": print_bundles, "workflow": print_workflow}
 
 
 def _terminated(signum: int, frame: FrameType | None) -> None:

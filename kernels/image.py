@@ -148,6 +148,12 @@ def bootable(kernel: bytes, unpack: str) -> bytes:
     return unpacked if has_pvh_entry(unpacked) else kernel
 
 
+def device_tree(deb: Path, sha256: str, name: str, cache: Path) -> Path:
+    """The description of a board that lies beside its kernel in a package."""
+    pattern = rf"usr/lib/linux-image-[^/]*/(?:.*/)?{re.escape(name)}"
+    return write_once(cache / "images" / f"{sha256[:20]}-{name}", lambda: member(deb, pattern))
+
+
 def write_once(path: Path, make: Callable[[], bytes], mode: int = 0o644) -> Path:
     """A cached file; it appears by rename, so a killed run never leaves half of it."""
     if not path.exists():

@@ -24,7 +24,7 @@ class Wires:
 
 def channel_name(row: Row) -> str:
     """The tty results leave by: one of their own, or the console, frames among messages."""
-    return row.arch.results_tty or row.arch.console
+    return row.results_tty or row.arch.console
 
 
 def emulator(row: Row, kvm: bool) -> str:
@@ -79,8 +79,8 @@ def _qemu(row: Row, kernel: Path, initrd: Path, wires: Wires, kvm: bool) -> list
         "-mon",
         "chardev=qmp,mode=control",
     ]
-    if row.arch.results:
-        argv += ["-chardev", f"file,id=results,path=/dev/fd/{wires.results}", *row.arch.results]
+    if row.results:
+        argv += ["-chardev", f"file,id=results,path=/dev/fd/{wires.results}", *row.results]
     append = f"console={row.arch.console} quiet panic=-1 {row.append}".strip()
     return [
         *argv,

@@ -50,6 +50,7 @@ class Row:
     series: str = "newest"
     flavour: str = ""
     package: str = ""
+    version: str = ""
     kernel: str = ""
     limits: tuple[str, ...] = ()
     tags: tuple[str, ...] = ()
@@ -60,6 +61,9 @@ class Row:
     accel: str = ""
     cpus: int = 2
     memory: int = 512
+    results: tuple[str, ...] = ()
+    results_tty: str = ""
+    dtb: str = ""
     timeout: int = 900
     boot_timeout: int = 90
     stall: int = 150
@@ -95,14 +99,35 @@ class Matrix:
         """A row for the user's own kernel file."""
         if arch not in self.arches:
             raise Usage(f"no architecture {arch!r}; there are: {' '.join(self.arches)}")
-        stem = re.sub(r"[^a-z0-9.+_-]", "-", kernel.name.lower())[:40].strip("-.") or "kernel"
         table = {
-            "name": f"own-{stem}",
+            "name": f"own-{_stem(kernel.name)}",
             "arch": arch,
             "why": "your own kernel",
             "kernel": str(kernel),
         }
         return _row(table, self.arches, self.defaults)
+
+    def from_archive(self, spec: str, arch: str) -> Row:
+        """A row for PACKAGE or PACKAGE=VERSION, looked for in every suite the list knows."""
+        if arch not in self.arches:
+            raise Usage(f"no architecture {arch!r}; there are: {' '.join(self.arches)}")
+        package, _, version = spec.partition("=")
+        if not package.startswith(("linux-image-", "linux-binary-", "user-mode-linux")):
+            raise Usage(f"{package!r} holds no kernel: linux-image-..., linux-binary-...")
+        alike = [row for row in self.rows.values() if row.arch.apt == self.arches[arch].apt]
+        table = {
+            "name": f"deb-{_stem(spec)}",
+            "arch": arch,
+            "why": "a kernel of the archive",
+            "package": package,
+            "version": version,
+            "suites": list(dict.fromkeys(suite for row in alike for suite in row.suites)),
+        }
+        return _row(table, self.arches, self.defaults)
+
+
+def _stem(name: str) -> str:
+    return re.sub(r"[^a-z0-9.+_-]", "-", name.lower())[:56].strip("-.") or "kernel"
 
 
 def _build(kind: type, where: str, table: dict[str, Any]) -> Any:
@@ -153,6 +178,8 @@ def _row(table: dict[str, Any], arches: dict[str, Arch], defaults: dict[str, Any
         machine=row.machine or base.machine,
         cpu=row.cpu or base.cpu,
         accel=row.accel or base.accel,
+        results=row.results or base.results,
+        results_tty=row.results_tty or base.results_tty,
         append=f"{base.append} {row.append}".strip(),
     )
 

@@ -137,6 +137,7 @@ def candidates(row: Row, packages: Iterable[Package]) -> list[Package]:
         for package in packages
         if wanted(row, package.name)
         and package.size >= SHELL_SIZE
+        and row.version in ("", package.version)
         and (row.package or row.series in ("newest", series(package.version)))
     }
     return sorted(fitting.values(), key=functools.cmp_to_key(_order))

@@ -64,6 +64,7 @@ class Report:
 class Kernel:
     path: Path
     facts: dict[str, str]
+    qemu_args: tuple[str, ...] = ()
 
 
 def _telling(text: str) -> str:
@@ -100,9 +101,12 @@ def _kernel(row: Row, fetcher: Fetcher) -> Kernel:
         "kernel_package_version": deb.package.version,
         "kernel_package_sha256": deb.package.sha256,
     }
-    return Kernel(
-        image.kernel_file(deb.path, deb.package.sha256, row.arch.unpack, fetcher.cache), facts
-    )
+    sha256 = deb.package.sha256
+    path = image.kernel_file(deb.path, sha256, row.arch.unpack, fetcher.cache)
+    if not row.dtb:
+        return Kernel(path, facts)
+    board = image.device_tree(deb.path, sha256, row.dtb, fetcher.cache)
+    return Kernel(path, facts, ("-dtb", str(board)))
 
 
 def _own_kernel(row: Row, fetcher: Fetcher) -> Kernel:
@@ -189,7 +193,7 @@ class Runner:
         self.on_state(row, "booting")
         try:
             report.outcome = boot(
-                row,
+                replace(row, qemu_args=row.qemu_args + kernel.qemu_args),
                 kernel.path,
                 initrd,
                 channel,

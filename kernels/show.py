@@ -64,6 +64,16 @@ def line(report: Report) -> str:
     )
 
 
+def total(reports: list[Report], wall: float, folder: str) -> str:
+    """The last line: how many, how many of them without a result, and what it took."""
+    failed = sum(1 for report in reports if report.error)
+    without = f", {failed} without a result" if failed else ""
+    cpu = sum(report.outcome.cpu for report in reports if not report.resumed)
+    return (
+        f"{len(reports)} kernels{without} in {wall:.0f} s wall, {cpu:.0f} s cpu of guests: {folder}"
+    )
+
+
 class Progress:
     """State per kernel; silent unless standard error is a terminal."""
 

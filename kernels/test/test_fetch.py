@@ -25,6 +25,7 @@ pytestmark = pytest.mark.skipif(
     not shutil.which("gpg") or not shutil.which("apt-get"), reason="no gpg or apt-get"
 )
 ROW = replace(matrix.load().rows["amd64-newest"], suites=("test",))
+SYNC = "E: x File has unexpected size (1 != 2). Mirror sync in progress?"
 NEW, OLD = "linux-binary-7.3.4-cloud-amd64", "linux-image-7.3-cloud-amd64"
 
 
@@ -275,3 +276,26 @@ def test_the_mirror_is_the_one_of_the_systems_own_suite(tmp_path: Path) -> None:
         apt.find_mirror("noble", sources)
     with pytest.raises(Missing, match="debian-archive-keyring"):
         apt.find_mirror("bookworm", [replace(sources[1], signed_by=str(tmp_path / "none"))])
+
+
+def test_a_mirror_in_the_middle_of_an_update_is_unreachable_not_hostile(
+    fetcher: Fetcher, archive: Archive
+) -> None:
+    """An index of another size than the signed one is never read; other suites may serve."""
+    archive.packages.write_text(archive.packages.read_text() + "\nPackage: more\n")
+    with pytest.raises(Missing):
+        fetcher.kernel(ROW)
+    assert not list(fetcher.cache.glob("apt/*/packages.json"))
+
+
+@pytest.mark.parametrize(
+    ("said", "stop"),
+    [
+        (f"{SYNC}\n Hashes of expected file:", False),
+        ("E: x Hash Sum mismatch\n Hashes of expected file:", True),
+        (f"W: GPG error: x\n{SYNC}", True),
+        ("E: x 404  Not Found", False),
+    ],
+)
+def test_when_to_stop(said: str, stop: bool) -> None:
+    assert apt.untrusted(said) == stop

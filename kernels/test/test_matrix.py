@@ -80,3 +80,13 @@ def test_unknown_names_and_tags_are_usage_errors() -> None:
 def test_own_kernel_becomes_a_row() -> None:
     row = matrix.load().own(Path("/tmp/My Kernel_6.1"), "amd64")
     assert row.name == "own-my-kernel_6.1" and row.machine.startswith("q35") and row.cpus == 2
+
+
+def test_a_row_may_have_a_better_results_line_than_its_architecture() -> None:
+    rows = matrix.load().rows
+    assert rows["arm64-6.1"].results_tty == "ttyS0" and rows["arm64-newest"].results_tty == "hvc0"
+    assert rows["s390x-newest"].results == rows["s390x-newest"].arch.results
+
+
+def test_emulator_limits_are_stated() -> None:
+    assert all(row.limits for row in matrix.load().rows.values())

@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: MIT
+"""Results of a run side by side. What a verdict means is reports' business: it is handed over."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+from kernels.errors import Usage
+
+ROOT = Path(__file__).resolve().parent.parent
+RUNS = ROOT / "results" / "kernels"
+
+
+def find_run(name: str) -> Path:
+    """A run by its folder, or by its name below results/kernels."""
+    for folder in (Path(name), RUNS / name):
+        if folder.is_dir() and list(folder.glob("*/result.json")):
+            return folder.resolve()
+    raise Usage(f"no results of kernels in {name!r}; runs are in results/kernels")
+
+
+def finished(folder: Path) -> dict[str, Path]:
+    """The rows of a run that have a result."""
+    return {path.parent.name: path.parent for path in sorted(folder.glob("*/result.json"))}
+
+
+def _reports(verb: str, *results: Path) -> int:
+    argv = [sys.executable, "-m", "reports", verb, *map(str, results)]
+    return subprocess.run(argv, cwd=ROOT, check=False).returncode
+
+
+def table(run: str) -> int:
+    """--matrix: every kernel of a run, one line a point that differs or is not yes."""
+    return _reports("table", *finished(find_run(run)).values())
+
+
+def diff(names: list[str]) -> int:
+    """--diff NAME NAME [RUN]: what changed from one kernel to the other."""
+    if len(names) not in (2, 3):
+        raise Usage("--diff takes two kernels, and the run they are in if it is not the latest")
+    folder = find_run(names[2] if len(names) == 3 else "latest")
+    found = finished(folder)
+    for name in names[:2]:
+        if name not in found:
+            raise Usage(f"no result of {name!r} in {folder.name}; there are: {' '.join(found)}")
+    return _reports("diff", found[names[0]], found[names[1]])

@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: MIT
+""".github/workflows/matrix.yml out of matrix.toml: one job a row, the `ci` rows on every push."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from kernels.matrix import Matrix, Row
+
+FILE = Path(__file__).resolve().parent.parent / ".github" / "workflows" / "matrix.yml"
+HEAD = """\
+# SPDX-License-Identifier: MIT
+# Made by `python3 -m kernels workflow --write` from kernels/matrix.toml; a test regenerates it.
+name: kernels
+on:
+  push:
+  pull_request:
+  schedule:
+    - cron: "23 2 * * 1"
+  workflow_dispatch:
+permissions:
+  contents: read
+jobs:
+"""
+JOB = """\
+  {name}:
+    if: {condition}
+    name: ${{{{ matrix.row }}}}
+    runs-on: ubuntu-latest
+    container: debian:bookworm
+    timeout-minutes: ${{{{ matrix.minutes }}}}
+    env:
+      XDG_CACHE_HOME: ${{{{ github.workspace }}}}/.cache
+    strategy:
+      fail-fast: false
+      matrix:
+        include:
+{rows}
+    steps:
+      - uses: actions/checkout@v4
+      - uses: actions/cache@v4
+        with:
+          path: .cache
+          key: kernels-${{{{ matrix.row }}}}-${{{{ github.run_id }}}}
+          restore-keys: kernels-${{{{ matrix.row }}}}-
+      - run: apt-get update
+      - run: ./run.sh kernels ${{{{ matrix.row }}}}
+      - uses: actions/upload-artifact@v4
+        if: always()
+        with:
+          name: ${{{{ matrix.row }}}}
+          path: results/kernels/
+"""
+SET_UP = 20  # minutes for packages, a cross build and the download of a kernel
+
+
+def _job(name: str, condition: str, rows: list[Row]) -> str:
+    lines = [
+        f"          - {{row: {row.name}, minutes: {SET_UP + 2 * -(-row.timeout // 60)}}}"
+        for row in rows
+    ]
+    return JOB.format(name=name, condition=condition, rows="\n".join(lines))
+
+
+def text(listed: Matrix) -> str:
+    """The whole file."""
+    manual = "github.event_name == 'schedule' || github.event_name == 'workflow_dispatch'"
+    push = "github.event_name == 'push' || github.event_name == 'pull_request'"
+    return (
+        HEAD
+        + _job("ci", push, listed.pick([], ["ci"]))
+        + _job("all", manual, listed.pick([], ["all"]))
+    )
