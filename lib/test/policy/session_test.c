@@ -27,7 +27,7 @@
 static struct worker {
 	pthread_t thread;
 	char *area;
-	uint32_t tid;
+	_Atomic uint32_t tid;
 	int go[2], done[2];
 	unsigned int seen[PAGES];
 } workers[THREADS];
@@ -282,7 +282,7 @@ static void two_events_keep_apart(void **state)
 }
 
 /* Threads that do nothing but be born and end while the session attaches. */
-static volatile int churning;
+static _Atomic int churning;
 
 static void *nothing(void *context)
 {

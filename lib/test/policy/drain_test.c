@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: MIT */
+/* From a crafted ring to the listener: what is delivered, what is counted, what is survived. */
+#include "../test.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "../../policy/attach.h"
+
+#define DATA 4096
+
+static struct pm_plan plan;
+static struct pm_session session;
+static struct session_ring ring;
+static struct session_event events[3];
+static unsigned char *base;
+static unsigned int delivered;
+static struct pm_observed last;
+static uint64_t lost;
+
+static void on_sample(void *context, const struct pm_observed *sample)
+{
+	(void)context;
+	last = *sample;
+	delivered++;
+}
+
+static void on_lost(void *context, uint64_t count)
+{
+	(void)context;
+	lost += count;
+}
+
+static int setup(void **state)
+{
+	size_t page = (size_t)sysconf(_SC_PAGESIZE);
+
+	(void)state;
+	base = aligned_alloc(page, page + DATA);
+	memset(base, 0, page + DATA);
+	memset(&plan, 0, sizeof(plan));
+	memset(&session, 0, sizeof(session));
+	memset(&ring, 0, sizeof(ring));
+	plan.count = 1;
+	plan.events[0].spec.tid = PM_ALL_THREADS;
+	session.plan = &plan;
+	session.listener = (struct pm_listener){ .sample = on_sample, .lost = on_lost };
+	session.pid = 7;
+	session.format.sample_type = PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP | PERF_SAMPLE_TID |
+		PERF_SAMPLE_TIME | PERF_SAMPLE_CPU | PERF_SAMPLE_PERIOD;
+	session.events = events;
+	session.event_count = 1;
+	session.rings = &ring;
+	session.ring_count = 1;
+	delivered = 0;
+	lost = 0;
+	return pm_ring_borrow(base, page + DATA, &ring.ring);
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	pm_ring_close(&ring.ring);
+	free(session.threads.marks);
+	free(base);
+	return 0;
+}
+
+static void put(uint32_t type, uint16_t size, const uint64_t *words, size_t count)
+{
+	struct perf_event_mmap_page *page = (void *)base;
+	struct perf_event_header header = { .type = type, .size = size };
+	unsigned char *data = base + ring.ring.data_offset;
+
+	memcpy(data + page->data_head % DATA, &header, sizeof(header));
+	page->data_head += sizeof(header);
+	for (size_t i = 0; i < count; i++, page->data_head += 8)
+		memcpy(data + page->data_head % DATA, &words[i], 8);
+}
+
+static uint64_t halves(uint32_t first, uint32_t second)
+{
+	uint32_t half[] = { first, second };
+	uint64_t word;
+
+	memcpy(&word, half, sizeof(word));
+	return word;
+}
+
+static void put_sample(uint64_t id, uint32_t pid, uint32_t tid)
+{
+	const uint64_t words[] = { id, 0x1234, halves(pid, tid), 99, halves(3, 0), 5 };
+
+	put(PERF_RECORD_SAMPLE, 56, words, 6);
+}
+
+static void fields_of_a_sample(void **state)
+{
+	(void)state;
+	put_sample(1, 7, 8);
+	assert_int_equal(pm_drain(&session), 1);
+	assert_int_equal(delivered, 1);
+	assert_true(last.ip == 0x1234 && last.pid == 7 && last.tid == 8 && last.time == 99 &&
+		    last.cpu == 3 && last.period == 5 && last.callchain_count == 0);
+}
+
+static void many_laps(void **state)
+{
+	(void)state;
+	for (int i = 0; i < 1000; i++) {
+		put_sample(1, 7, (uint32_t)i);
+		assert_int_equal(pm_drain(&session), 1);
+		assert_int_equal(last.tid, i);
+	}
+	assert_int_equal(session.stats.corrupt, 0);
+}
+
+static void too_short_for_its_layout(void **state)
+{
+	const uint64_t words[] = { 1, 2, 3, 4, 5 };
+
+	(void)state;
+	for (uint16_t n = 0; n <= 5; n++)
+		put(PERF_RECORD_SAMPLE, (uint16_t)(8 + 8 * n), words, n);
+	assert_int_equal(pm_drain(&session), 6);
+	assert_int_equal(delivered, 0);
+	assert_int_equal(session.stats.unknown, 6);
+}
+
+static void a_callchain_longer_than_the_record(void **state)
+{
+	uint64_t words[] = { 1, 2, 3, 4, 5, 6, 1, 0xabc };
+	static const uint64_t lengths[] = { 2, 1ull << 32, 1ull << 61, UINT64_MAX };
+
+	(void)state;
+	session.format.sample_type |= PERF_SAMPLE_CALLCHAIN;
+	words[2] = halves(7, 8);
+	put(PERF_RECORD_SAMPLE, 72, words, 8);
+	assert_int_equal(pm_drain(&session), 1);
+	assert_true(delivered == 1 && last.callchain_count == 1);
+	for (size_t i = 0; i < ARRAY_SIZE(lengths); i++) {
+		words[6] = lengths[i];
+		put(PERF_RECORD_SAMPLE, 72, words, 8);
+	}
+	put(PERF_RECORD_SAMPLE, 56, words, 6);
+	pm_drain(&session);
+	assert_int_equal(delivered, 1);
+	assert_int_equal(session.stats.unknown, ARRAY_SIZE(lengths) + 1);
+}
+
+static void loss_and_the_unknown(void **state)
+{
+	const uint64_t words[] = { 1, 40 };
+
+	(void)state;
+	put(PERF_RECORD_LOST, 24, words, 2);
+	put(9999, 24, words, 2);
+	put_sample(1, 7, 8);
+	assert_int_equal(pm_drain(&session), 3);
+	assert_true(lost == 40 && session.stats.lost == 40);
+	assert_int_equal(session.stats.unknown, 1);
+	assert_int_equal(delivered, 1);
+}
+
+static void impossible_headers(void **state)
+{
+	static const uint16_t sizes[] = { 0, 4, 9, 65528 };
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(sizes); i++) {
+		put_sample(1, 7, 8);
+		put(PERF_RECORD_SAMPLE, sizes[i], NULL, 0);
+		put_sample(1, 7, 8);
+		pm_drain(&session);
+		assert_int_equal(session.stats.corrupt, i + 1);
+		assert_true(session.stats.corrupt_bytes >= 56);
+		assert_int_equal(delivered, i + 1);
+	}
+	put_sample(1, 7, 8);
+	assert_int_equal(pm_drain(&session), 1);
+}
+
+static void other_processes_are_not_told(void **state)
+{
+	(void)state;
+	put_sample(1, 6, 6);
+	pm_drain(&session);
+	assert_int_equal(delivered, 0);
+	assert_int_equal(session.stats.foreign, 1);
+}
+
+/*
+ * Thread 10 was there first (id 1). 20 came in the second listing (id 2), and inherits from 10 as
+ * well. 30 is born later, of 20: it inherits 20's events and through it 10's.
+ */
+static void the_right_source_of_two(void **state)
+{
+	static const struct { uint32_t tid; uint64_t id; unsigned int after; } told[] = {
+		{ 10, 1, 1 }, { 20, 1, 1 }, { 20, 2, 2 }, { 20, 1, 2 }, { 30, 2, 3 }, { 30, 1, 3 },
+		{ 30, 2, 4 }, { 40, 1, 5 }, { 40, 1, 6 }, { 50, 9, 6 },
+	};
+
+	(void)state;
+	events[0] = (struct session_event){ .tid = 10, .id = 1, .round = 0 };
+	events[1] = (struct session_event){ .tid = 20, .id = 2, .round = 1 };
+	session.event_count = 2;
+	for (pid_t tid = 10; tid <= 20; tid += 10) {
+		struct thread_mark *mark = pm_threads_mark(&session.threads, tid, true);
+
+		mark->listed = true;
+		mark->round = tid == 20;
+	}
+	session.threads.rounds = 2;
+	assert_int_equal(pm_attach_index(&session), 0);
+	for (size_t i = 0; i < ARRAY_SIZE(told); i++) {
+		put_sample(told[i].id, 7, told[i].tid);
+		pm_drain(&session);
+		assert_int_equal(delivered, told[i].after);
+	}
+	assert_int_equal(session.stats.duplicates, 3);
+	assert_int_equal(session.stats.unknown, 1);
+	free(session.by_id);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(fields_of_a_sample, setup, teardown),
+		cmocka_unit_test_setup_teardown(many_laps, setup, teardown),
+		cmocka_unit_test_setup_teardown(too_short_for_its_layout, setup, teardown),
+		cmocka_unit_test_setup_teardown(a_callchain_longer_than_the_record, setup, teardown),
+		cmocka_unit_test_setup_teardown(loss_and_the_unknown, setup, teardown),
+		cmocka_unit_test_setup_teardown(impossible_headers, setup, teardown),
+		cmocka_unit_test_setup_teardown(other_processes_are_not_told, setup, teardown),
+		cmocka_unit_test_setup_teardown(the_right_source_of_two, setup, teardown),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
