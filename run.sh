@@ -82,8 +82,13 @@ if [ -f "$here/Makefile" ]; then
 	bin=$here/build/${ARCH:-$(uname -m)}
 	if [ $build = yes ]; then
 		if [ $install = yes ]; then "$here/.ci/install" build reports || exit 3; fi
-		make -C "$here" -q all >/dev/null 2>&1 || say "perfmodes: building (a minute or so the first time)"
-		make -C "$here" --no-print-directory -s -j "$(nproc 2>/dev/null || echo 1)" all >&2 ||
+		silent=-s
+		if ! make -C "$here" -q all >/dev/null 2>&1; then
+			say "perfmodes: building (a few minutes the first time)"
+			if [ "$quiet" = no ] && [ -t 2 ]; then silent=''; fi
+		fi
+		# shellcheck disable=SC2086 # one flag or none
+		make -C "$here" --no-print-directory $silent -j "$(nproc 2>/dev/null || echo 1)" all >&2 ||
 			die 3 "the build failed; V=1 make shows how"
 	fi
 else

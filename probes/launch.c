@@ -163,20 +163,24 @@ static bool reap(pid_t probe, struct ending *end)
 	return !(child < 0 && errno == ECHILD);
 }
 
-/* SIGKILL everything until nothing is left, for two seconds at most. */
+/*
+ * SIGKILL everything until nothing is left, for two seconds at most. Children that end along with
+ * a probe that ended by itself have 50 ms to do so before they count as left over.
+ */
 static void kill_all(pid_t probe, struct ending *end)
 {
 	const struct timespec pause = { .tv_nsec = 2000000 };
-	const bool was_gone = end->main_gone;
+	const int grace = end->main_gone ? 25 : 0;
 
 	for (int round = 0; round < 1000; round++) {
-		int killed;
-
 		if (!reap(probe, end))
 			return;
-		killed = kill_descendants(SIGKILL);
-		if (was_gone && round == 0)
-			end->leftover = killed;
+		if (round >= grace) {
+			int killed = kill_descendants(SIGKILL);
+
+			if (grace && round == grace)
+				end->leftover = killed;
+		}
 		nanosleep(&pause, NULL);
 	}
 	fprintf(stderr, "launch: a process of the probe cannot be killed (in the kernel?)\n");
