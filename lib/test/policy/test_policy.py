@@ -89,3 +89,23 @@ def test_keys_are_of_the_catalogue() -> None:
 def test_keys_of_no_probe_are_found() -> None:
     assert unknown({"no.such.probe"}, {}) == ["no.such.probe"]
     assert unknown({"strategy.per_core.nonsense"}, {"strategy.per_core": {"identifiers"}})
+
+
+def declared() -> set[str]:
+    header = (TREE / "lib" / "perfmodes.h").read_text(encoding="utf-8")
+    return set(re.findall(r"\b(pm_[a-z_]+)\(", re.sub(r"/\*.*?\*/", "", header, flags=re.S)))
+
+
+def test_map_exports_what_is_declared() -> None:
+    """A function missing in the map would be there in the static library only."""
+    exported = re.findall(r"^\t(pm_[a-z_]+);$",
+                          (TREE / "lib" / "perfmodes.map").read_text(encoding="utf-8"), re.M)
+    assert set(exported) == declared() and exported == sorted(exported)
+    assert len(exported) >= 30
+
+
+def test_everything_declared_is_defined() -> None:
+    sources = "\n".join(path.read_text(encoding="utf-8")
+                        for path in (TREE / "lib" / "policy").glob("*.c"))
+    for name in declared():
+        assert re.search(rf"^(?!\t)[a-z].*\b{name}\(", sources, re.M), name
