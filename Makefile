@@ -34,8 +34,8 @@ AR := $(CROSS_COMPILE)ar
 KERNEL_HEADERS := $(if $(findstring musl,$(CC)),-idirafter /usr/include \
 	-idirafter /usr/include/$(shell gcc -print-multiarch))
 
-OPT ?= -O2
-CFLAGS ?= $(OPT) -g
+OPT ?= -O1
+CFLAGS ?= $(OPT)
 WARNINGS := -Wall -Wextra -Wshadow -Wmissing-prototypes $(if $(WERROR),-Werror)
 ALL_CFLAGS = -std=gnu11 $(WARNINGS) $(CFLAGS) $(KERNEL_HEADERS) -fno-common -ffunction-sections -fdata-sections -pthread -MMD -MP
 LINK := -static -pthread -Wl,--gc-sections
