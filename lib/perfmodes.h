@@ -312,7 +312,7 @@ struct pm_stats {
 	uint64_t unknown;		/* of a type this library does not know; skipped */
 	uint64_t corrupt, corrupt_bytes;	/* rings resynchronised; bytes thrown away */
 	uint64_t throttled;
-	uint64_t late_threads;		/* noticed after they had begun: their beginning is missing */
+	uint64_t late_threads;		/* noticed after they had begun: that part is missing */
 	uint64_t leaders_gone;		/* rings read by time because their leader's thread ended */
 };
 

@@ -71,7 +71,7 @@ struct pm_session {
 	pthread_t runner;
 };
 
-/* ------------------------------------------------------------------------ attach.c: common parts */
+/* ----------------------------------------------------------------------- attach.c: common parts */
 
 /* Descriptors this process may have by the options, after raising the limit if that is allowed. */
 uint64_t pm_attach_limit(const struct pm_plan *plan);

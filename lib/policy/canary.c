@@ -28,7 +28,7 @@ struct bird {
 	bool deeds;		/* not only the name */
 };
 
-/* ----------------------------------------------------------------------------- what it can cause */
+/* ---------------------------------------------------------------------------- what it can cause */
 
 static bool is_fault(const struct pm_event_spec *spec)
 {
@@ -101,7 +101,7 @@ static void do_deeds(const struct pm_plan *plan)
 	}
 }
 
-/* --------------------------------------------------------------------------------------- the bird */
+/* ------------------------------------------------------------------------------------- the bird */
 
 static void rename_self(void)
 {
@@ -180,7 +180,8 @@ static int judge(const struct pm_session *session, char *reason, size_t size)
 		if (ring->canary || !(session->canary.other || is_own_ring(session, ring)))
 			continue;
 		snprintf(reason, size, "all opened, but a deliberate event %s %d gave no record",
-			 ring->cpu < 0 ? "of thread" : "on cpu", ring->cpu < 0 ? ring->tid : ring->cpu);
+			 ring->cpu < 0 ? "of thread" : "on cpu",
+			 ring->cpu < 0 ? ring->tid : ring->cpu);
 		return -EIO;
 	}
 	for (size_t i = 0; session->canary.other && i < session->plan->count; i++) {

@@ -15,7 +15,7 @@
 
 #define CPU_UNKNOWN UINT32_MAX
 
-/* --------------------------------------------------------------------------------------- sources */
+/* -------------------------------------------------------------------------------------- sources */
 
 static const struct session_event *event_of(const struct pm_session *session, uint64_t id)
 {
@@ -51,7 +51,7 @@ static bool is_right_source(struct pm_session *session, const struct session_eve
 	return true;
 }
 
-/* --------------------------------------------------------------------------------------- records */
+/* -------------------------------------------------------------------------------------- records */
 
 /* Two 32-bit halves as they lie in memory. */
 static void split(uint64_t word, uint32_t *first, uint32_t *second)
@@ -224,7 +224,7 @@ static void dispatch(struct pm_session *session, struct session_ring *ring,
 	}
 }
 
-/* ----------------------------------------------------------------------------------------- rings */
+/* ---------------------------------------------------------------------------------------- rings */
 
 /* What cannot be true is thrown away together with all that stands behind it, and counted. */
 static void resynchronise(struct pm_session *session, struct session_ring *ring)

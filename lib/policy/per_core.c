@@ -193,9 +193,9 @@ static int forward_all(struct pm_session *session, struct pm_diag *diag)
 		err = pm_ioctl(event->fd, PERF_EVENT_IOC_SET_OUTPUT,
 			       (unsigned long)session->rings[at].fd);
 		if (err < 0)
-			return pm_diag_say(diag, -err, PM_CAUSE_UNSUPPORTED, "PERF_EVENT_IOC_SET_OUTPUT "
-					   "between threads on cpu %d: %s", event->cpu,
-					   pm_errno_name(-err));
+			return pm_diag_say(diag, -err, PM_CAUSE_UNSUPPORTED,
+					   "PERF_EVENT_IOC_SET_OUTPUT between threads on cpu %d: "
+					   "%s", event->cpu, pm_errno_name(-err));
 	}
 	return 0;
 }

@@ -19,7 +19,7 @@ struct opening {
 	bool map_failed;
 };
 
-/* ------------------------------------------------------------------------------------ per_thread */
+/* ----------------------------------------------------------------------------------- per_thread */
 
 static int map_or_forward(struct pm_session *session, int at, int *leader)
 {
@@ -189,7 +189,7 @@ void pm_follow_threads(struct pm_session *session)
 		(void)pm_attach_index(session);
 }
 
-/* ----------------------------------------------------------------------------------------- count */
+/* ---------------------------------------------------------------------------------------- count */
 
 static int open_counters(struct pm_session *session, pid_t tid, void *context)
 {

@@ -316,7 +316,7 @@ int pm_profile_set(struct pm_profile *profile, const struct pm_fact *fact)
 	if (!is_fact(fact) || (blocked && own == SCOPE_KERNEL))
 		return -EINVAL;
 	size = strlen(fact->key);
-	/* What the persona in use has of its own hides the kernel's, so it is what gets replaced. */
+	/* What the persona in use has of its own hides the kernel's, so that is replaced. */
 	entry = own != SCOPE_KERNEL ? pm_profile_find(profile, own, fact->key, size) : NULL;
 	if (entry == NULL)
 		entry = pm_profile_place(profile, blocked ? own : SCOPE_KERNEL, fact->key, size);

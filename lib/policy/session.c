@@ -44,7 +44,7 @@ void pm_session_destroy(struct pm_session *session)
 	free(session);
 }
 
-/* ---------------------------------------------------------------------------------------- attach */
+/* --------------------------------------------------------------------------------------- attach */
 
 static void close_stop(struct pm_session *session)
 {
@@ -120,7 +120,7 @@ int pm_session_attach(struct pm_session *session, struct pm_diag *diag)
 	return err;
 }
 
-/* ------------------------------------------------------------------------------------------ wait */
+/* ----------------------------------------------------------------------------------------- wait */
 
 /* Leaders that can still wake us, and the stop channel first. Returns how many. */
 static nfds_t poll_set(const struct pm_session *session, struct pollfd *ret)
@@ -220,7 +220,7 @@ int pm_session_poll(struct pm_session *session, int timeout_ms)
 	}
 }
 
-/* ----------------------------------------------------------------------------------- run and stop */
+/* --------------------------------------------------------------------------------- run and stop */
 
 int pm_session_run(struct pm_session *session)
 {
@@ -258,7 +258,7 @@ int pm_session_stop(struct pm_session *session)
 	return 0;
 }
 
-/* --------------------------------------------------------------------------------- read and detach */
+/* ------------------------------------------------------------------------------ read and detach */
 
 static int add_value(const struct pm_session *session, const struct session_event *event,
 		     struct pm_value *sum)

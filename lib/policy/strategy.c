@@ -146,7 +146,7 @@ static int fits_count(const struct pm_plan *plan, char *reason, size_t size)
 	if (err < 0)
 		return err;
 	if (plan->samples && !(plan->opts.allow & PM_ALLOW_COUNT)) {
-		snprintf(reason, size, "samples were asked for, and counts are not allowed instead");
+		snprintf(reason, size, "samples were asked for, and counts are not allowed");
 		return -EINVAL;
 	}
 	return within_descriptors(plan, PM_STRATEGY_COUNT, reason, size);
@@ -160,7 +160,7 @@ static int fits_timers(const struct pm_plan *plan, char *reason, size_t size)
 	}
 	if (plan->count != 1 || !pm_is_time(&plan->events[0].spec) || !plan->samples ||
 	    (plan->events[0].spec.flags & PM_SPEC_EXACT)) {
-		snprintf(reason, size, "a timer stands in for one sampled clock or cycle event only");
+		snprintf(reason, size, "a timer stands in for one sampled clock or cycles only");
 		return -EINVAL;
 	}
 	return 0;

@@ -54,7 +54,7 @@ struct timers {
 static struct timers *active;	/* atomic */
 static unsigned int inside;	/* atomic: handlers at work */
 
-/* --------------------------------------------------------------------------------------- handler */
+/* -------------------------------------------------------------------------------------- handler */
 
 static uint64_t instruction(const void *context)
 {
@@ -131,7 +131,7 @@ static void on_signal(int number, siginfo_t *info, void *context)
 	errno = saved;
 }
 
-/* ---------------------------------------------------------------------------------------- timers */
+/* --------------------------------------------------------------------------------------- timers */
 
 /* The kernel's name for the CPU clock of a thread: its id inverted, over three bits of kind. */
 static clockid_t thread_clock(pid_t tid)
@@ -236,8 +236,9 @@ int pm_attach_timers(struct pm_session *session, struct pm_diag *diag)
 
 	if (err < 0) {
 		free(timers);
-		return pm_diag_say(diag, -err, PM_CAUSE_UNKNOWN, "timers: SIGPROF: %s", err == -EBUSY ?
-				   "already in use in this process" : pm_errno_name(-err));
+		return pm_diag_say(diag, -err, PM_CAUSE_UNKNOWN, "timers: SIGPROF: %s",
+				   err == -EBUSY ? "already in use in this process" :
+				   pm_errno_name(-err));
 	}
 	session->timers = timers;
 	err = spec->tid == PM_ALL_THREADS ? pm_attach_list(session, watch, NULL) :
@@ -250,7 +251,7 @@ int pm_attach_timers(struct pm_session *session, struct pm_diag *diag)
 				     pm_errno_name(-err)) : 0;
 }
 
-/* ----------------------------------------------------------------------------------------- polling */
+/* -------------------------------------------------------------------------------------- polling */
 
 int pm_timers_drain(struct pm_session *session)
 {

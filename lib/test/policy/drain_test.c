@@ -197,8 +197,8 @@ static void other_processes_are_not_told(void **state)
 static void the_right_source_of_two(void **state)
 {
 	static const struct { uint32_t tid; uint64_t id; unsigned int after; } told[] = {
-		{ 10, 1, 1 }, { 20, 1, 1 }, { 20, 2, 2 }, { 20, 1, 2 }, { 30, 2, 3 }, { 30, 1, 3 },
-		{ 30, 2, 4 }, { 40, 1, 5 }, { 40, 1, 6 }, { 50, 9, 6 },
+		{ 10, 1, 1 }, { 20, 1, 1 }, { 20, 2, 2 }, { 20, 1, 2 },
+		{ 30, 2, 3 }, { 30, 1, 3 }, { 30, 2, 4 }, { 40, 1, 5 }, { 40, 1, 6 }, { 50, 9, 6 },
 	};
 
 	(void)state;

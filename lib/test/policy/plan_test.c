@@ -83,7 +83,7 @@ long syscall(long number, ...)
 	return real(number, args[0], args[1], args[2], args[3], args[4]);
 }
 
-/* --------------------------------------------------------------------------------------- helpers */
+/* -------------------------------------------------------------------------------------- helpers */
 
 static const struct pm_event_spec faults = {
 	.size = sizeof(faults), .type = PERF_TYPE_SOFTWARE, .config = PERF_COUNT_SW_PAGE_FAULTS,
@@ -163,7 +163,7 @@ static void assert_said(const char *what)
 		fail_msg("\"%s\" not in:\n%s", what, said);
 }
 
-/* ----------------------------------------------------------------------------------------- tests */
+/* ---------------------------------------------------------------------------------------- tests */
 
 static void first_row_that_holds(void **state)
 {

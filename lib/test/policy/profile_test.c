@@ -12,7 +12,8 @@
 
 #include "../../perfmodes.h"
 
-#define HEAD "{\n \"catalogue\": \"0123456789ab\",\n \"evidence\": [\n  \"00000000000000aa\"\n ],\n" \
+#define HEAD "{\n \"catalogue\": \"0123456789ab\",\n" \
+	" \"evidence\": [\n  \"00000000000000aa\"\n ],\n" \
 	" \"format\": 1,\n \"identity\": {\n  \"arch\": \"x86_64\",\n" \
 	"  \"cpu_model\": [\n   \"One\",\n   \"Two \\\"x\\\"\"\n  ],\n" \
 	"  \"release\": \"4.9.1-test\"\n },\n"

@@ -428,7 +428,7 @@ static void timers_respect_another_profiler(void **state)
 	pm_plan_destroy(plan);
 }
 
-/* ------------------------------------------------------------------------------- stop, fork, exit */
+/* ----------------------------------------------------------------------------- stop, fork, exit */
 
 static void *run(void *context)
 {
