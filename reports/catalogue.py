@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass, field
@@ -269,8 +270,11 @@ def gather(paths: Iterable[Path]) -> Catalogue:
     return result
 
 
-def newest_build(tree: Path) -> Path:
-    """The probes folder built last."""
+def built(tree: Path) -> Path:
+    """The probes folder of this machine, else the one built last: cross builds may be partial."""
+    own = tree / "build" / os.uname().machine / "probes"
+    if own.is_dir():
+        return own
     found = sorted(tree.glob("build/*/probes"), key=lambda path: path.stat().st_mtime)
     if not found:
         raise Unusable("no build/*/probes here; run make first, or name a folder")

@@ -93,10 +93,10 @@ def tree(top: Path | None) -> Iterator[Finding]:
 def _built(top: Path) -> Iterator[Finding]:
     """The declarations of what is built, when something is."""
     try:
-        newest = catalogue.newest_build(top)
+        folder = catalogue.built(top)
     except Unusable:
         return
-    for problem in _build_catalogue(newest, top).problems:
+    for problem in _build_catalogue(folder, top).problems:
         yield Finding("catalogue", 0, "declaration", problem)
 
 
@@ -127,7 +127,7 @@ def _coverage(top: Path) -> Iterator[Finding]:
     problems = coverage.check(path)
     if not problems:
         try:
-            declared = _build_catalogue(catalogue.newest_build(top), top)
+            declared = _build_catalogue(catalogue.built(top), top)
         except Unusable:
             return
         problems = list(coverage.stale(coverage.read(path), coverage.Points(declared),

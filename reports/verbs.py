@@ -124,7 +124,7 @@ def _validate(args: argparse.Namespace) -> int:
 
 
 def _catalogue(args: argparse.Namespace) -> int:
-    found = catalogue.gather(args.path or [catalogue.newest_build(Path("."))])
+    found = catalogue.gather(args.path or [catalogue.built(Path("."))])
     if args.count:
         for name, count in catalogue.counts(found).items():
             print(f"{count:6} {name}")
@@ -143,7 +143,7 @@ def _catalogue(args: argparse.Namespace) -> int:
 
 def _coverage(args: argparse.Namespace) -> int:
     suites = coverage.read(args.data)
-    found = catalogue.gather(args.path or [catalogue.newest_build(Path("."))])
+    found = catalogue.gather(args.path or [catalogue.built(Path("."))])
     points = coverage.Points(found)
     if args.count:
         for line in coverage.count_lines(suites):

@@ -3,8 +3,10 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from conftest import CATALOGUE
@@ -87,7 +89,19 @@ def test_damaged_and_foreign_files_are_problems_not_errors(make_elf: MakeElf,
     with pytest.raises(Unusable):
         catalogue.section(tmp_path / "cut")
     with pytest.raises(Unusable):
-        catalogue.newest_build(tmp_path)
+        catalogue.built(tmp_path)
+
+
+def test_the_build_of_this_machine_comes_first(tmp_path: Path,
+                                               monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "uname", lambda: SimpleNamespace(machine="here"))
+    for age, name in enumerate(("older", "newer", "here")):
+        folder = tmp_path / "build" / name / "probes"
+        folder.mkdir(parents=True)
+        os.utime(folder, (1000 - 100 * (name == "here") + age,) * 2)
+    assert catalogue.built(tmp_path) == tmp_path / "build" / "here" / "probes"
+    (tmp_path / "build" / "here" / "probes").rmdir()
+    assert catalogue.built(tmp_path) == tmp_path / "build" / "newer" / "probes"
 
 
 def test_counts_points_and_those_that_need_no_pmu() -> None:
