@@ -34,6 +34,14 @@ def parser() -> argparse.ArgumentParser:
     run = verbs.add_parser(
         "run", prog="run.sh kernels", help="boot kernels and run a suite in each", epilog=EPILOG
     )
+    _rows(run)
+    _in_the_guest(run)
+    _machinery(run)
+    _other_verbs(verbs)
+    return top
+
+
+def _rows(run: argparse.ArgumentParser) -> None:
     run.add_argument("name", nargs="*", help="row of the matrix, * matches any part")
     run.add_argument(
         "--tag",
@@ -56,6 +64,16 @@ def parser() -> argparse.ArgumentParser:
         help="print what changed between two kernels (NAME NAME [RUN]) and stop",
     )
     run.add_argument(
+        "--kernel",
+        help="with --arch: your own kernel image or .deb, or the archive's deb:PACKAGE[=VERSION]",
+    )
+    run.add_argument(
+        "--arch", default="amd64", help="architecture of --kernel: a table of matrix.toml"
+    )
+
+
+def _in_the_guest(run: argparse.ArgumentParser) -> None:
+    run.add_argument(
         "--suite", default="default", help="suite to run in the guest (default: default)"
     )
     run.add_argument(
@@ -71,6 +89,9 @@ def parser() -> argparse.ArgumentParser:
     run.add_argument(
         "--hazards", action="store_true", help="run probes known to hang or crash some kernels"
     )
+
+
+def _machinery(run: argparse.ArgumentParser) -> None:
     run.add_argument("--jobs", type=int, default=1, help="guests at a time (default: 1)")
     run.add_argument("--timeout", type=int, default=0, help="seconds for one boot with its suite")
     run.add_argument(
@@ -87,13 +108,6 @@ def parser() -> argparse.ArgumentParser:
         help="leave kernel and initramfs in the result, to boot by hand",
     )
     run.add_argument(
-        "--kernel",
-        help="with --arch: your own kernel image or .deb, or the archive's deb:PACKAGE[=VERSION]",
-    )
-    run.add_argument(
-        "--arch", default="amd64", help="architecture of --kernel: a table of matrix.toml"
-    )
-    run.add_argument(
         "--mirror", default="", help="Debian mirror instead of the one the system's apt uses"
     )
     run.add_argument(
@@ -101,8 +115,6 @@ def parser() -> argparse.ArgumentParser:
     )
     run.add_argument("--no-build", action="store_true", help="take the bundle as it is")
     run.add_argument("--no-install", action="store_true", help="install no packages")
-    _other_verbs(verbs)
-    return top
 
 
 def _other_verbs(verbs: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
