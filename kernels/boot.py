@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import re
 import selectors
@@ -217,10 +218,19 @@ def _exited(process: subprocess.Popen[bytes]) -> bool:
     return os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
 
 
+def _widen(pipe: int) -> None:
+    """A virtio console drops what its full pipe does not take: make that a megabyte, if we may."""
+    try:
+        fcntl.fcntl(pipe, fcntl.F_SETPIPE_SZ, 1 << 20)
+    except OSError:
+        pass
+
+
 @contextmanager
 def _pipes() -> Iterator[tuple[list[int], list[int], socket.socket, socket.socket]]:
     """Two pipes and a socket pair: (our ends), (the guest's ends), our monitor, its monitor."""
     ours, theirs = zip(os.pipe(), os.pipe())
+    _widen(theirs[1])
     mine, other = socket.socketpair()
     try:
         yield list(ours), list(theirs), mine, other
