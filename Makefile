@@ -112,28 +112,14 @@ $(B)/cross/tools.mk:
 # One probe by its name: make probes/ring/write_backward
 $(PROBES:%=probes/%): probes/%: $(B)/probes/%
 
-# Unit tests of the library: one program a file, with the sanitizers. Fuzz targets: libFuzzer.
-TEST_FLAGS := -std=gnu11 -g -O1 $(WARNINGS) -fsanitize=address,undefined -fno-sanitize-recover=all \
-	-fno-omit-frame-pointer -pthread
-LIB_TESTS := $(patsubst lib/test/%.c,build/test/%,$(wildcard lib/test/*_test.c))
-LIB_FUZZ := $(patsubst lib/test/%.c,build/test/%,$(wildcard lib/test/*_fuzz.c))
-LIB_TEST_SOURCES := $(wildcard lib/*.[ch] lib/test/*.h lib/test/data/*.inc)
-build/test/%_test: lib/test/%_test.c $(LIB_TEST_SOURCES)
-	$(call say,TEST,$@)
-	$(Q)mkdir -p $(@D) && gcc $(TEST_FLAGS) -o $@ $< $(wildcard lib/*.c) -lcmocka
-build/test/%_fuzz: lib/test/%_fuzz.c $(LIB_TEST_SOURCES)
-	$(call say,FUZZ,$@)
-	$(Q)mkdir -p $(@D) && clang $(TEST_FLAGS) -fsanitize=fuzzer -o $@ $< $(wildcard lib/*.c)
+include lib/build.mk
 
 check-deps:
 	$(Q)$(if $(NO_INSTALL),:,.ci/install build reports check)
 
 check: check-deps	## run the tests (installs what they need; NO_INSTALL=1 does not)
-	$(Q)$(MAKE) --no-print-directory WERROR=1 all bundle $(LIB_TESTS) $(LIB_FUZZ)
+	$(Q)$(MAKE) --no-print-directory WERROR=1 all bundle library library-tests
 	$(PYTHON) -m pytest -q -p no:cacheprovider $(PYTEST_FLAGS) lib/test reports/test kernels/test suites/test
-
-fuzz: $(LIB_FUZZ)	## look for a minute with each fuzz target
-	FUZZ_SECONDS=60 $(PYTHON) -m pytest -q -p no:cacheprovider lib/test -k fuzz
 
 compare-builds:	## the same verdicts from gcc and clang at -O0, -O2, -O3
 	$(Q)suites/compare_builds.py
@@ -145,9 +131,9 @@ clean:		## remove build/
 	rm -rf build
 
 help:		## print this
-	@sed -n 's/^\([a-z-]*\):.*## *\(.*\)/  \1	\2/p' Makefile | expand -t 20
+	@sed -n 's/^\([a-z-]*\):.*## *\(.*\)/  \1	\2/p' Makefile lib/build.mk | expand -t 20
 
-.PHONY: all bundle bundles check check-deps fuzz compare-builds falsify clean help $(PROBES:%=probes/%)
+.PHONY: all bundle bundles check check-deps compare-builds falsify clean help $(PROBES:%=probes/%)
 .DELETE_ON_ERROR:
 .SECONDARY:
 -include $(wildcard $(B)/lib/*.d $(B)/probes/*.d $(B)/declared/*/*.d)

@@ -45,6 +45,7 @@ static void on_sample(void *context, const struct pm_observed *sample)
 	printf(" 1\n");
 }
 
+void *busy(void *unused);	/* global, so that -rdynamic names it */
 void *busy(void *unused)
 {
 	struct timespec now;

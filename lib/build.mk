@@ -1,0 +1,62 @@
+# SPDX-License-Identifier: MIT
+# The library: libperfmodes, its examples, its unit tests and fuzz targets. Part of ../Makefile.
+# Built with gcc against the C library of the system, whose JSON reader (yajl) it links statically.
+
+LIB_SOURCES := $(wildcard lib/*.c lib/policy/*.c)
+LIB_CC := $(CROSS_COMPILE)gcc
+LIB_FLAGS := -std=gnu11 $(WARNINGS) -pthread -MMD -MP
+YAJL := -l:libyajl_s.a
+
+library: $(B)/libperfmodes.a $(B)/libperfmodes.so.0 examples	## build libperfmodes and its examples
+examples: $(patsubst lib/%.c,$(B)/%,$(wildcard lib/examples/*.c))
+
+$(B)/pic/%.o: lib/%.c
+	$(call say,CC,$<)
+	$(Q)mkdir -p $(@D) && $(LIB_CC) $(LIB_FLAGS) -O2 -fPIC -c -o $@ $<
+$(B)/libperfmodes.a: $(patsubst lib/%.c,$(B)/pic/%.o,$(LIB_SOURCES))
+	$(call say,AR,$@)
+	$(Q)rm -f $@ && $(AR) rcs $@ $^
+$(B)/libperfmodes.so.0: $(B)/libperfmodes.a lib/perfmodes.map
+	$(call say,LINK,$@)
+	$(Q)$(LIB_CC) -shared -pthread -Wl,--version-script=lib/perfmodes.map -Wl,-soname,$(@F) -Wl,-z,defs \
+		-o $@ -Wl,--whole-archive $< -Wl,--no-whole-archive -lyajl
+$(B)/examples/%: lib/examples/%.c $(B)/libperfmodes.a
+	$(call say,LINK,$@)
+	$(Q)mkdir -p $(@D) && $(LIB_CC) -std=gnu11 -O2 $(WARNINGS) -Ilib -rdynamic -o $@ $< \
+		$(B)/libperfmodes.a $(YAJL) -pthread -ldl
+
+# Unit tests: one program a file, with the sanitizers. Fuzz targets: libFuzzer.
+TEST_FLAGS := $(LIB_FLAGS) -g -O1 -fsanitize=address,undefined -fno-sanitize-recover=all \
+	-fno-omit-frame-pointer
+LIB_TESTS := $(patsubst lib/test/%.c,build/test/%,$(wildcard lib/test/*_test.c lib/test/policy/*_test.c))
+LIB_FUZZ := $(patsubst lib/test/%.c,build/test/%,$(wildcard lib/test/*_fuzz.c lib/test/policy/*_fuzz.c))
+library-tests: $(LIB_TESTS) $(LIB_FUZZ)
+
+build/test/object/%.o: lib/%.c
+	$(Q)mkdir -p $(@D) && gcc $(TEST_FLAGS) -c -o $@ $<
+build/test/lib.a: $(patsubst lib/%.c,build/test/object/%.o,$(LIB_SOURCES))
+	$(Q)rm -f $@ && ar rcs $@ $^
+build/test/%_test: lib/test/%_test.c build/test/lib.a $(wildcard lib/test/*.h lib/test/data/*.inc)
+	$(call say,TEST,$@)
+	$(Q)mkdir -p $(@D) && gcc $(TEST_FLAGS) -o $@ $< build/test/lib.a -lcmocka $(YAJL)
+build/test/%_fuzz: lib/test/%_fuzz.c $(LIB_SOURCES) $(wildcard lib/*.h lib/policy/*.h)
+	$(call say,FUZZ,$@)
+	$(Q)mkdir -p $(@D) && clang $(filter-out -MMD -MP,$(TEST_FLAGS)) -fsanitize=fuzzer -o $@ $< \
+		$(LIB_SOURCES) $(YAJL)
+fuzz: $(LIB_FUZZ)	## look for a minute with each fuzz target
+	FUZZ_SECONDS=60 $(PYTHON) -m pytest -q -p no:cacheprovider lib/test -k fuzz
+
+# make install PREFIX=/usr DESTDIR=...
+PREFIX ?= /usr/local
+LIBDIR ?= $(PREFIX)/lib
+install: library	## install the library under $(DESTDIR)$(PREFIX)
+	$(Q)install -d $(DESTDIR)$(PREFIX)/include $(DESTDIR)$(LIBDIR)/pkgconfig
+	$(Q)install -m 644 lib/perfmodes.h $(DESTDIR)$(PREFIX)/include/
+	$(Q)install -m 644 $(B)/libperfmodes.a $(DESTDIR)$(LIBDIR)/
+	$(Q)install -m 755 $(B)/libperfmodes.so.0 $(DESTDIR)$(LIBDIR)/
+	$(Q)ln -sf libperfmodes.so.0 $(DESTDIR)$(LIBDIR)/libperfmodes.so
+	$(Q)sed 's|@PREFIX@|$(PREFIX)|; s|@LIBDIR@|$(LIBDIR)|' lib/perfmodes.pc.in \
+		>$(DESTDIR)$(LIBDIR)/pkgconfig/perfmodes.pc
+
+.PHONY: library examples library-tests fuzz install
+-include $(wildcard $(B)/pic/*.d $(B)/pic/*/*.d build/test/object/*.d build/test/object/*/*.d build/test/*.d)
