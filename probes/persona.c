@@ -185,8 +185,9 @@ void persona_see_tracefs(void)
 void persona_tell_tracepoints(void)
 {
 	static const char *const names[] = {
-		"sched:sched_switch",	    "sched:sched_wakeup",	 "syscalls:sys_enter_close",
-		"syscalls:sys_enter_getppid", "syscalls:sys_exit_getppid", "syscalls:sys_enter_kill",
+		"sched:sched_switch",	      "sched:sched_wakeup",
+		"syscalls:sys_enter_close",   "syscalls:sys_enter_kill",
+		"syscalls:sys_enter_getppid", "syscalls:sys_exit_getppid",
 		"raw_syscalls:sys_enter",
 	};
 	char list[512] = "";
@@ -200,8 +201,8 @@ void persona_tell_tracepoints(void)
 		snprintf(system, sizeof(system), "%.*s", (int)(colon - names[i]), names[i]);
 		id = pm_tracepoint_id(system, colon + 1);
 		if (id > 0)
-			used += snprintf(list + used, sizeof(list) - used, "%s%s=%d", used ? " " : "",
-					 names[i], id);
+			used += snprintf(list + used, sizeof(list) - used, "%s%s=%d",
+					 used ? " " : "", names[i], id);
 	}
 	if (used)
 		setenv("PERFMODES_TRACEPOINTS", list, 1);

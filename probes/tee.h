@@ -6,8 +6,8 @@
 #define TEE_H
 
 /*
- * Append an open file to `to` as a line "@@file NAME BYTES CRC" (the CRC of cksum(1)), its bytes
- * and a newline. Done here because forking cksum and cat for each probe costs an emulated guest more
+ * Append an open file to `to`: a line "@@file NAME BYTES CRC" (the CRC of cksum(1)), its bytes, a
+ * newline. Done here because forking cksum and cat for each probe costs an emulated guest more
  * than the probe does. Returns 0 or -1 with errno.
  */
 int tee_file(int fd, const char *to, const char *name);

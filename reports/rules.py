@@ -91,7 +91,7 @@ def licence(source: Source) -> Iterator[Break]:
 def file_size(source: Source) -> Iterator[Break]:
     """How long each kind of file may be."""
     name, count = source.path.name, len(source.lines)
-    limit = FILE_LINES if source.is_source else 0
+    limit = FILE_LINES if source.is_source and source.path.suffix != ".toml" else 0
     if source.is_probe:
         limit = PROBE_LINES
     elif name == "Makefile":

@@ -1,0 +1,38 @@
+# SPDX-License-Identifier: MIT
+"""The house rules over this very tree, and its shell scripts under shellcheck."""
+
+from __future__ import annotations
+
+import subprocess
+
+import pytest
+from conftest import TREE, run
+
+
+def scripts() -> list[str]:
+    """Every file of the tree that a shell is to run."""
+    listed = subprocess.run(["git", "ls-files"], cwd=TREE, capture_output=True, text=True, check=False)
+    names = listed.stdout.split() or ["run.sh", ".ci/run", ".ci/install", "probes/fetch-harness", "kernels/init"]
+    return [name for name in names
+            if (TREE / name).is_file() and (TREE / name).read_bytes()[:12].startswith(b"#!/bin/sh")]
+
+
+def test_the_tree_keeps_the_house_rules() -> None:
+    done = run("/usr/bin/python3", "-m", "reports", "lint")
+    assert done.returncode == 0, done.stdout
+
+
+@pytest.mark.parametrize("name", scripts())
+def test_shell_scripts_are_clean(name: str) -> None:
+    done = run("shellcheck", "-s", "sh", name)
+    assert done.returncode == 0, done.stdout
+
+
+def test_python_is_clean() -> None:
+    done = run("/usr/bin/python3", "-m", "pyflakes", "reports", "kernels", "suites", "lib", ".ci/summary")
+    assert done.returncode == 0, done.stdout
+
+
+def test_make_help_names_the_targets() -> None:
+    shown = run("make", "-s", "help").stdout
+    assert all(f"\n  {target} " in "\n" + shown for target in ("all", "check", "bundle", "install", "help"))
