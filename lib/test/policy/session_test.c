@@ -497,7 +497,7 @@ static void a_forked_child_delivers_nothing(void **state)
 	pm_session_destroy(session);
 	pm_plan_destroy(plan);
 }
-
+/* lint: allow file-size: one fixture of threads serves all of these tests */
 /* The leaders' thread ends: polling them on would return at once for ever. */
 static void leaders_that_end_do_not_spin(void **state)
 {
