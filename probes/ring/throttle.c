@@ -3,7 +3,8 @@
  * How fast can a software timer sample? The kernel does not let a period of less than 10 us
  * through, whoever asks for 1 us gets at most 100000 samples a second, and may be throttled
  * besides; that part needs a lowered limit to be certain (ring.throttle_limit).
- * Observed with the CPU clock at a period of 1 us over 10 ms of work.
+ * Observed with the CPU clock at a period of 1 us over 10 ms of work, which is done again while it
+ * gave no sample at all: a slow machine can spend that time on the timer's interrupts alone.
  */
 #include "probe.h"
 
@@ -16,27 +17,31 @@ PROBE(TITLE("fastest sampling of a software timer")
 TEST(timer_has_a_floor)
 {
 	struct perf_event_attr attr = attr_software(PERF_COUNT_SW_CPU_CLOCK);
-	uint64_t samples = 0, throttles = 0;
+	uint64_t samples = 0, throttles = 0, began = 0, ran = 0;
 	struct pm_record record;
-	struct pm_counts counts;
 	struct watch watch;
 
 	attr.sample_period = 1000;
 	attr.sample_type = PERF_SAMPLE_TID;
 	attr.read_format = PERF_FORMAT_TOTAL_TIME_RUNNING;
 	watch = must_watch(&attr, 0, -1, 16);
-	must_ioctl(watch.fd, PERF_EVENT_IOC_ENABLE, 0);
-	spin_ns(10000000);
-	must_ioctl(watch.fd, PERF_EVENT_IOC_DISABLE, 0);
-	counts = must_counts(watch.fd, attr.read_format);
-	while (seek(&watch, 0, &record)) {
-		samples += record.type == PERF_RECORD_SAMPLE;
-		throttles += record.type == PERF_RECORD_THROTTLE;
+	for (int tries = 0; tries < 30 && !samples; tries++) {
+		must_ioctl(watch.fd, PERF_EVENT_IOC_ENABLE, 0);
+		spin_ns(10000000);
+		must_ioctl(watch.fd, PERF_EVENT_IOC_DISABLE, 0);
+		began = ran;
+		ran = must_counts(watch.fd, attr.read_format).time_running;
+		while (seek(&watch, 0, &record)) {
+			samples += record.type == PERF_RECORD_SAMPLE;
+			throttles += record.type == PERF_RECORD_THROTTLE;
+		}
 	}
 	fact_int("samples_per_10ms", samples);
 	fact_int("throttles", throttles);
-	if (samples == 0 || samples > counts.time_running / 5000 + 2)
-		broken("samples=%" PRIu64 " in %" PRIu64 " ns", samples, counts.time_running);
+	if (!samples)
+		broken("no sample in %" PRIu64 " ns", ran);
+	if (samples > (ran - began) / 5000 + 2)
+		broken("samples=%" PRIu64 " in %" PRIu64 " ns", samples, ran - began);
 }
 
 PROBE_MAIN
