@@ -104,11 +104,12 @@ TEST(no_user_registers)
 	struct pm_record record;
 	struct watch watch;
 
-	attr.sample_period = 1;
+	attr.sample_period = attr.disabled = 1;	/* a switch before the ring is there has no sample */
 	plain = attr;
 	attr.sample_type = PERF_SAMPLE_TID | PERF_SAMPLE_REGS_USER;
 	attr.sample_regs_user = 1;
 	watch = ask_watch(&attr, &plain, rcu_thread(_metadata), -1, 4, "PERF_SAMPLE_REGS_USER");
+	must_ioctl(watch.fd, PERF_EVENT_IOC_ENABLE, 0);
 	if (!provoke(_metadata, watch.fd))
 		cannot_tell("the thread did not run in 200 ms");
 	if (!seek(&watch, PERF_RECORD_SAMPLE, &record))
