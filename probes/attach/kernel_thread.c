@@ -104,7 +104,7 @@ TEST(no_user_registers)
 	struct pm_record record;
 	struct watch watch;
 
-	attr.sample_period = attr.disabled = 1;	/* a switch before the ring is there has no sample */
+	attr.sample_period = attr.disabled = 1;	/* a switch without a ring has no sample */
 	plain = attr;
 	attr.sample_type = PERF_SAMPLE_TID | PERF_SAMPLE_REGS_USER;
 	attr.sample_regs_user = 1;
