@@ -88,7 +88,7 @@ $(B)/probes/%: probes/%.c $(HELPERS) $(B)/lib/mechanism.a | $(HARNESS)
 		-DPROBE_ID='"$(subst /,.,$*)"' \
 		-MF $(B)/declared/$*.d -MT $@ $(LINK) -o $@.new $< $(HELPERS) $(B)/lib/mechanism.a
 	$(Q)$(OBJCOPY) -O binary --only-section=.probeinfo $@.new $(B)/declared/$*.new
-	$(Q)tr '\0' '\n' <$(B)/declared/$*.new | grep . >$(B)/declared/$*.txt || true
+	$(Q)(tr '\0' '\n' <$(B)/declared/$*.new | grep .; echo) >$(B)/declared/$*.txt
 	$(Q)for key in title since point; do grep -q "^$$key=." $(B)/declared/$*.txt || \
 		{ echo "$<: PROBE() declares no $$key" >&2; exit 1; }; done
 	$(Q)rm $(B)/declared/$*.new && mv $@.new $@
@@ -97,7 +97,7 @@ bundle: all	## gather what a device or guest needs in build/$(ARCH)/bundle
 	$(call say,BUNDLE,$(B)/bundle)
 	$(Q)rm -rf $(B)/bundle && mkdir -p $(B)/bundle/bin
 	$(Q)cp -r run.sh suites $(B)/bundle/
-	$(Q)cp $(PROGRAMS) $(B)/bundle/bin/
+	$(Q)cp -r $(PROGRAMS) $(B)/declared $(B)/bundle/bin/ && rm -f $(B)/bundle/bin/declared/*/*.d
 	$(Q)cd $(B) && tar -cf - $(PROBES:%=probes/%) | tar -xf - -C bundle/bin
 	$(Q)for program in $(PROGRAMS) $(PROBES:%=$(B)/probes/%); do \
 		$(CROSS_COMPILE)strip -o $(B)/bundle/bin/$${program#$(B)/} $$program; done
@@ -119,7 +119,9 @@ check-deps:
 
 check: check-deps	## run the tests (installs what they need; NO_INSTALL=1 does not)
 	$(Q)$(MAKE) --no-print-directory WERROR=1 all bundle library library-tests
-	$(PYTHON) -m pytest -q -p no:cacheprovider $(PYTEST_FLAGS) lib/test reports/test kernels/test suites/test
+	$(Q)status=0; for part in lib reports kernels suites; do echo "== $$part"; \
+		$(PYTHON) -m pytest -q -p no:cacheprovider $(if $(JUNIT),--junitxml=$(JUNIT)/$$part.xml) \
+			$$part/test || status=1; done; exit $$status
 
 compare-builds:	## the same verdicts from gcc and clang at -O0, -O2, -O3
 	$(Q)suites/compare_builds.py
