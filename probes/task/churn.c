@@ -7,7 +7,7 @@
  * off the list of copies later, and only the latter keeps readers out.
  * Observed: the sum is read as fast as can be while three threads at a time are born and die, each
  * with the same page faults. The evidence is how often it fell, and the first fall beside what one
- * thread adds: a fall by as much is a thread that was counted twice.
+ * thread adds: counting a thread twice makes a fall of that, less what others added meanwhile.
  */
 #include "probe.h"
 
