@@ -27,13 +27,24 @@ BUILDS = [(compiler, level) for compiler in ("musl-gcc", "gcc", "clang") for lev
 Answers = dict[str, object]
 
 
-def build(compiler: str, level: str) -> str:
-    """Build everything under a machine name of its own and return that name."""
+def chosen(suite: str) -> list[str]:
+    """The probes of the suite, as paths below probes/."""
+    done = subprocess.run([TREE / "run.sh", "--no-install", "--no-build", "--suite", suite, "--list"],
+                          capture_output=True, text=True, check=False)
+    if done.returncode:
+        sys.exit(f"compare_builds: {done.stderr.strip()}; run make first")
+    return [line.split()[0].replace(".", "/", 1) for line in done.stdout.splitlines()]
+
+
+def build(compiler: str, level: str, suite: str) -> str:
+    """Build the suite's probes under a machine name of its own and return that name."""
     name = f"{platform.machine()}-{compiler}{level}"
-    command = ["make", "-s", "-C", TREE, f"ARCH={name}", f"CC={compiler}", f"OPT={level}", "-j2"]
+    wanted = ["launch", "environ", *(f"probes/{path}" for path in chosen(suite))]
+    command = ["make", "-s", "-C", TREE, f"ARCH={name}", f"CC={compiler}", f"OPT={level}", "-j2",
+               *(f"build/{name}/{path}" for path in wanted)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:
-        sys.exit(f"compare_builds: {compiler} {level} does not build:\n{done.stderr}") or 3
+        sys.exit(f"compare_builds: {compiler} {level} does not build:\n{done.stderr}")
     return name
 
 
@@ -58,7 +69,7 @@ def differences(first: Answers, second: Answers) -> list[str]:
 
 
 def compare(suite: str, scratch: Path) -> int:
-    reference_name = build(*BUILDS[1])
+    reference_name = build(*BUILDS[1], suite)
     reference = answers(reference_name, suite, scratch / "reference")
     again = answers(reference_name, suite, scratch / "again")
     moving = {key for key in differences(reference, again) if "#" in key}
@@ -67,7 +78,7 @@ def compare(suite: str, scratch: Path) -> int:
         print(f"unstable  {key}: {reference.get(key)}, then {again.get(key)}, with one build")
     bad = len(unstable)
     for compiler, level in BUILDS:
-        found = answers(build(compiler, level), suite, scratch / f"{compiler}{level}")
+        found = answers(build(compiler, level, suite), suite, scratch / f"{compiler}{level}")
         differ = [key for key in differences(reference, found) if key not in moving]
         bad += len(differ)
         print(f"{compiler} {level}: {len(found)} answers, {len(differ)} differ")
