@@ -25,7 +25,7 @@ static struct perf_event_attr trapping(bool sigtrap)
 
 	attr.disabled = 0;
 	attr.sample_period = PERIOD;
-	attr.remove_on_exec = 1;
+	attr.remove_on_exec = sigtrap;	/* both are of one release, and sigtrap needs it */
 	attr.sigtrap = sigtrap;
 	return attr;
 }

@@ -14,7 +14,9 @@ PROBE(TITLE("sigtrap events and cleared signal handlers")
       COMMIT("97ba62b27867")
       POINT(plain_child, "a sigtrap event is inherited by a plain clone3 child")
       POINT(cleared_child, "and not by a child whose signal handlers are cleared")
-      POINT(without_sigtrap, "an event without sigtrap is inherited by such a child"))
+      POINT(without_sigtrap, "an event without sigtrap is inherited by such a child")
+      SINCE("5.5")
+      COMMIT("b612e5df4587"))
 
 #define FAULTS 400
 #define CLONE3 435			/* the same number on every architecture but alpha */
@@ -30,7 +32,7 @@ static struct perf_event_attr counting(bool sigtrap)
 
 	attr.disabled = 0;
 	attr.inherit = 1;
-	attr.remove_on_exec = 1;
+	attr.remove_on_exec = sigtrap;	/* both are of one release, and sigtrap needs it */
 	attr.sigtrap = sigtrap;
 	return attr;
 }

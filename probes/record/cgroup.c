@@ -41,7 +41,10 @@ static bool perf_is_in(const char *path)
 	return fd >= 0;
 }
 
-/* Mount, for this test alone, the hierarchy whose groups perf knows: version 2, or 1. */
+/*
+ * Mount, for this test alone, the hierarchy whose groups perf knows: version 2, or 1. Never 1 where
+ * perf is in 2: that would take its controller away from there.
+ */
 static int mount_groups(const char *where)
 {
 	static const char *const kinds[][2] = { { "cgroup2", NULL }, { "cgroup", "perf_event" } };
@@ -65,6 +68,7 @@ static int mount_groups(const char *where)
 static void watch_groups(struct __test_metadata *_metadata, FIXTURE_DATA(group) *self, bool cgroup)
 {
 	struct perf_event_attr attr = attr_sideband(), without = attr;
+	bool known;
 
 	attr.cgroup = cgroup;
 	attr.comm = without.comm = 1;
@@ -72,7 +76,11 @@ static void watch_groups(struct __test_metadata *_metadata, FIXTURE_DATA(group) 
 	if (mkdir(self->path, 0700))
 		say_blocked("mkdir of a group: %s", errno_name(errno));
 	ASSERT_EQ(0, stat(self->path, &self->directory));
+	/* A root of version 2 that was never given a controller hands perf's down to no group. */
+	known = perf_is_in(self->path);
 	rmdir(self->path);
+	if (!known)
+		say_absent("perf's controller is in the root cgroup only, no other is delegated");
 }
 
 FIXTURE_SETUP(group)
