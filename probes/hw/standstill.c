@@ -5,39 +5,13 @@
  * beside a loop, and a thousand readings.
  */
 #include "probe.h"
+#include "instructions.h"
 
 PROBE(TITLE("hardware counters that stand still")
       SINCE("2.6.31")
       NEEDS("pmu")
       POINT(asleep, "instructions in user mode stand still while the thread sleeps")
       POINT(monotonic, "a running counter never goes back, over 1000 readings"))
-
-#define PASSES 100000
-
-static volatile uint32_t sink;
-
-static void loop(int times)
-{
-	for (int i = 0; i < times * PASSES; i++)
-		sink += i;
-}
-
-static int open_hardware(struct __test_metadata *_metadata, uint64_t config)
-{
-	struct perf_event_attr attr = attr_of(PERF_TYPE_HARDWARE, config);
-
-	attr.pinned = 1;	/* a counter all the time, or an honest error */
-	attr.disabled = 0;
-	return must_open(&attr, 0, -1, -1, 0);
-}
-
-static uint64_t cost_of(struct __test_metadata *_metadata, int fd, int times)
-{
-	uint64_t before = must_count(fd);
-
-	loop(times);
-	return must_count(fd) - before;
-}
 
 TEST(asleep)
 {

@@ -5,6 +5,7 @@
  * it, and cycles must grow.
  */
 #include "probe.h"
+#include "instructions.h"
 
 PROBE(TITLE("values of hardware counters")
       SINCE("2.6.31")
@@ -14,33 +15,6 @@ PROBE(TITLE("values of hardware counters")
       POINT(cycles_grow, "cycles of four times the loop are more than of one")
       FACT(per_loop, int, "instructions", "user-mode instructions of a pass of the loop")
       FACT(branches_per_loop, int, "branches", "user-mode branches of a pass of the loop"))
-
-#define PASSES 100000
-
-static volatile uint32_t sink;
-
-static void loop(int times)
-{
-	for (int i = 0; i < times * PASSES; i++)
-		sink += i;
-}
-
-static int open_hardware(struct __test_metadata *_metadata, uint64_t config)
-{
-	struct perf_event_attr attr = attr_of(PERF_TYPE_HARDWARE, config);
-
-	attr.pinned = 1;	/* a counter all the time, or an honest error */
-	attr.disabled = 0;
-	return must_open(&attr, 0, -1, -1, 0);
-}
-
-static uint64_t cost_of(struct __test_metadata *_metadata, int fd, int times)
-{
-	uint64_t before = must_count(fd);
-
-	loop(times);
-	return must_count(fd) - before;
-}
 
 /* Interrupts that a PMU counts as user code spoil a run; the best of five tells. */
 static void grow(struct __test_metadata *_metadata, int fd, uint64_t *one)

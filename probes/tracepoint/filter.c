@@ -6,6 +6,7 @@
  * Linux 6fb2915df7f0 ("tracing/profile: Add filter support") (v2.6.33)
  */
 #include "probe.h"
+#include "filtering.h"
 
 PROBE(TITLE("filters of tracepoints")
       SINCE("2.6.33")
@@ -18,29 +19,6 @@ PROBE(TITLE("filters of tracepoints")
       NEEDS("tracefs")
       POINT(samples, "a filter holds for samples, too")
       NEEDS("tracefs"))
-
-static int open_closes(struct __test_metadata *_metadata)
-{
-	struct perf_event_attr attr = must_tracepoint("syscalls", "sys_enter_close");
-
-	attr.exclude_kernel = attr.disabled = 0;
-	return must_open(&attr, 0, -1, -1, 0);
-}
-
-static int set_filter(int fd, const char *text)
-{
-	return pm_ioctl(fd, PERF_EVENT_IOC_SET_FILTER, (unsigned long)text);
-}
-
-static void must_filter(struct __test_metadata *_metadata, int fd, const char *text)
-{
-	int error = set_filter(fd, text);
-
-	if (error == -EACCES || error == -EPERM)
-		say_blocked("SET_FILTER: %s", errno_name(error));
-	if (error < 0)
-		broken("filter \"%s\": errno=%s", text, errno_name(error));
-}
 
 static void want(struct __test_metadata *_metadata, int fd, const char *filter, uint64_t wanted)
 {

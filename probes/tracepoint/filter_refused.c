@@ -4,6 +4,7 @@
  * answer, and that calls are counted as before.
  */
 #include "probe.h"
+#include "filtering.h"
 
 PROBE(TITLE("filters that are refused")
       SINCE("2.6.33")
@@ -16,29 +17,6 @@ PROBE(TITLE("filters that are refused")
       NEEDS("tracefs")
       POINT(other_event, "an event that is no tracepoint refuses filters with EINVAL")
       FACT(bad_syntax_error, enum, "-", "errno for what is no expression"))
-
-static int open_closes(struct __test_metadata *_metadata)
-{
-	struct perf_event_attr attr = must_tracepoint("syscalls", "sys_enter_close");
-
-	attr.exclude_kernel = attr.disabled = 0;
-	return must_open(&attr, 0, -1, -1, 0);
-}
-
-static int set_filter(int fd, const char *text)
-{
-	return pm_ioctl(fd, PERF_EVENT_IOC_SET_FILTER, (unsigned long)text);
-}
-
-static void must_filter(struct __test_metadata *_metadata, int fd, const char *text)
-{
-	int error = set_filter(fd, text);
-
-	if (error == -EACCES || error == -EPERM)
-		say_blocked("SET_FILTER: %s", errno_name(error));
-	if (error < 0)
-		broken("filter \"%s\": errno=%s", text, errno_name(error));
-}
 
 TEST(second_refused)
 {

@@ -5,6 +5,7 @@
  * the same numbers in the raw data.
  */
 #include "probe.h"
+#include "closing.h"
 #include <stdio.h>
 #include <sys/syscall.h>
 
@@ -14,29 +15,6 @@ PROBE(TITLE("raw data of tracepoints")
       POINT(common, "raw data: common_type is the id, common_pid this thread")
       POINT(argument, "raw data: the fields hold the arguments of each call, in order")
       FACT(raw_size, int, "bytes", "raw data of sys_enter_close, padding included"))
-
-#define FIRST 1000000	/* no descriptor is that large */
-
-static struct perf_event_attr sampling(struct __test_metadata *_metadata, uint64_t period,
-				       uint64_t sample_type)
-{
-	struct perf_event_attr attr = must_tracepoint("syscalls", "sys_enter_close");
-
-	attr.exclude_kernel = 0;
-	attr.sample_period = period;
-	attr.sample_type = sample_type;
-	return attr;
-}
-
-static struct watch watch_closes(struct __test_metadata *_metadata, uint64_t period,
-				 uint64_t sample_type)
-{
-	struct perf_event_attr attr = sampling(_metadata, period, sample_type);
-	struct watch watch = must_watch(&attr, 0, -1, 8);
-
-	must_ioctl(watch.fd, PERF_EVENT_IOC_ENABLE, 0);
-	return watch;
-}
 
 /* The value of a field in raw data, of 4 or 8 bytes in the machine's own order. */
 static uint64_t field_of(struct __test_metadata *_metadata, const struct pm_sample *sample,

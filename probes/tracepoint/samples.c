@@ -5,6 +5,7 @@
  * carries no data.
  */
 #include "probe.h"
+#include "closing.h"
 
 PROBE(TITLE("samples of tracepoints")
       SINCE("2.6.31")
@@ -13,29 +14,6 @@ PROBE(TITLE("samples of tracepoints")
       POINT(every_fifth_hit, "period 5: 20 hits are 4 samples")
       POINT(no_raw_without_bit, "without PERF_SAMPLE_RAW the sample has no payload")
       FACT(frequency, bool, "-", "a tracepoint event with freq = 1 opens"))
-
-#define FIRST 1000000	/* no descriptor is that large */
-
-static struct perf_event_attr sampling(struct __test_metadata *_metadata, uint64_t period,
-				       uint64_t sample_type)
-{
-	struct perf_event_attr attr = must_tracepoint("syscalls", "sys_enter_close");
-
-	attr.exclude_kernel = 0;
-	attr.sample_period = period;
-	attr.sample_type = sample_type;
-	return attr;
-}
-
-static struct watch watch_closes(struct __test_metadata *_metadata, uint64_t period,
-				 uint64_t sample_type)
-{
-	struct perf_event_attr attr = sampling(_metadata, period, sample_type);
-	struct watch watch = must_watch(&attr, 0, -1, 8);
-
-	must_ioctl(watch.fd, PERF_EVENT_IOC_ENABLE, 0);
-	return watch;
-}
 
 static void want_samples(struct __test_metadata *_metadata, uint64_t period, int want)
 {
