@@ -7,6 +7,7 @@
  * _IOC_MODIFY_ATTRIBUTES") (v4.17)
  */
 #include "probe.h"
+#include "modifying.h"
 
 PROBE(TITLE("breakpoints that move")
       SINCE("4.17")
@@ -18,30 +19,7 @@ PROBE(TITLE("breakpoints that move")
       POINT(stops, "attr.disabled set in the change stops the breakpoint")
       FACT(size_must_match, bool, "-", "another attr.size than at open is refused with EINVAL"))
 
-static volatile int32_t cells[4] __attribute__((aligned(64)));
 static volatile int32_t sink;
-
-static int open_first(struct __test_metadata *_metadata)
-{
-	struct perf_event_attr attr = attr_access(HW_BREAKPOINT_W, &cells[0], 4);
-
-	attr.disabled = 0;
-	return must_open(&attr, 0, -1, -1, 0);
-}
-
-static struct perf_event_attr second(void)
-{
-	struct perf_event_attr attr = attr_access(HW_BREAKPOINT_W, &cells[2], 4);
-
-	attr.disabled = 0;
-	return attr;
-}
-
-static void write_cell(int index, int times)
-{
-	for (int i = 0; i < times; i++)
-		cells[index] = i;
-}
 
 static void try_other_size(int fd)
 {

@@ -5,6 +5,7 @@
  * after a right one has been accepted here, and hits after a refusal.
  */
 #include "probe.h"
+#include "modifying.h"
 
 PROBE(TITLE("changes of a breakpoint that are refused")
       SINCE("4.17")
@@ -15,30 +16,6 @@ PROBE(TITLE("changes of a breakpoint that are refused")
       POINT(other_event, "on an event that is no breakpoint it is EOPNOTSUPP")
       POINT(bad_length, "an impossible length is EINVAL, and the old breakpoint still counts")
       POINT(bad_pointer, "an unreadable attr is EFAULT"))
-
-static volatile int32_t cells[4] __attribute__((aligned(64)));
-
-static int open_first(struct __test_metadata *_metadata)
-{
-	struct perf_event_attr attr = attr_access(HW_BREAKPOINT_W, &cells[0], 4);
-
-	attr.disabled = 0;
-	return must_open(&attr, 0, -1, -1, 0);
-}
-
-static struct perf_event_attr second(void)
-{
-	struct perf_event_attr attr = attr_access(HW_BREAKPOINT_W, &cells[2], 4);
-
-	attr.disabled = 0;
-	return attr;
-}
-
-static void write_cell(int index, int times)
-{
-	for (int i = 0; i < times; i++)
-		cells[index] = i;
-}
 
 /* The answer to a wrong change, after a right one has shown that there are changes at all. */
 static void refuse(struct __test_metadata *_metadata, int fd, const struct perf_event_attr *wrong,
