@@ -46,6 +46,15 @@ build/test/%_fuzz: lib/test/%_fuzz.c $(LIB_SOURCES) $(wildcard lib/*.h lib/polic
 fuzz: $(LIB_FUZZ)	## look for a minute with each fuzz target
 	FUZZ_SECONDS=60 $(PYTHON) -m pytest -q -p no:cacheprovider lib/test -k fuzz
 
+# Benchmarks, side by side with others; nothing is judged. BENCH=attach runs one of them.
+BENCH ?= $(patsubst lib/bench/%.c,%,$(wildcard lib/bench/*.c))
+bench: $(BENCH:%=$(B)/bench/%)	## measure the library beside others, as a table and JSON in build/
+	$(Q)$(PYTHON) lib/bench/bench.py --json $(B)/bench.json $(if $(ROUNDS),--rounds $(ROUNDS)) $^
+$(B)/bench/%: lib/bench/%.c lib/bench/bench.h $(B)/libperfmodes.a
+	$(call say,BENCH,$@)
+	$(Q)mkdir -p $(@D) && $(LIB_CC) -std=gnu11 -O2 $(WARNINGS) -Ilib -o $@ $< \
+		$(B)/libperfmodes.a $(YAJL) $(BENCH_LIBS) -pthread
+
 # make install PREFIX=/usr DESTDIR=...
 PREFIX ?= /usr/local
 LIBDIR ?= $(PREFIX)/lib
@@ -58,5 +67,5 @@ install: library	## install the library under $(DESTDIR)$(PREFIX)
 	$(Q)sed 's|@PREFIX@|$(PREFIX)|; s|@LIBDIR@|$(LIBDIR)|' lib/perfmodes.pc.in \
 		>$(DESTDIR)$(LIBDIR)/pkgconfig/perfmodes.pc
 
-.PHONY: library examples library-tests fuzz install
+.PHONY: library examples library-tests fuzz bench install
 -include $(wildcard $(B)/pic/*.d $(B)/pic/*/*.d build/test/object/*.d build/test/object/*/*.d build/test/*.d)

@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Attaching to all threads of a process: the session against the bare system calls that lead to
+ * the same set of events: list threads, open each event on each CPU, map a ring a CPU, forward,
+ * ask for ids where there is more than one event, enable.
+ *
+ *   attach [rounds [threads...]]
+ */
+#define _GNU_SOURCE
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <semaphore.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "../policy/plan.h"
+#include "bench.h"
+
+#define THREADS_MAX 1024
+#define CPUS_MAX 64
+#define EVENTS_MAX 2
+#define RING_PAGES 128
+
+static sem_t begun;
+static pthread_mutex_t gate = PTHREAD_MUTEX_INITIALIZER;
+
+static void *wait_for_end(void *unused)
+{
+	sem_post(&begun);
+	pthread_mutex_lock(&gate);
+	pthread_mutex_unlock(&gate);
+	return unused;
+}
+
+/* ------------------------------------------------------------------------------ the system calls */
+
+struct raw {
+	int fds[THREADS_MAX * CPUS_MAX * EVENTS_MAX];
+	size_t count;
+	void *rings[CPUS_MAX];
+	int cpus;
+	uint64_t ids;		/* their sum, so that nothing is optimised away */
+};
+
+static struct raw raw;
+
+static void raw_open(const struct pm_plan *plan, pid_t tid)
+{
+	for (size_t i = 0; i < plan->count; i++)
+		for (int cpu = 0; cpu < raw.cpus; cpu++) {
+			struct perf_event_attr attr = plan->events[i].attr;
+			long fd;
+
+			attr.size = sizeof(attr);
+			attr.inherit = 1;
+			fd = syscall(SYS_perf_event_open, &attr, tid, cpu, -1, PERF_FLAG_FD_CLOEXEC);
+			if (fd < 0)
+				bench_fail("perf_event_open", errno);
+			raw.fds[raw.count++] = (int)fd;
+		}
+}
+
+static void raw_map(void)
+{
+	size_t size = (RING_PAGES + 1) * (size_t)sysconf(_SC_PAGESIZE);
+
+	for (int cpu = 0; cpu < raw.cpus; cpu++) {
+		raw.rings[cpu] = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED,
+				      raw.fds[cpu], 0);
+		if (raw.rings[cpu] == MAP_FAILED)
+			bench_fail("mmap", errno);
+	}
+}
+
+/* Opened by event and then by CPU, so the CPU of event i is i modulo their number. */
+static void raw_connect(const struct pm_plan *plan)
+{
+	uint64_t id;
+
+	for (size_t i = (size_t)raw.cpus; i < raw.count; i++)
+		if (ioctl(raw.fds[i], PERF_EVENT_IOC_SET_OUTPUT,
+			  (unsigned long)raw.fds[i % (size_t)raw.cpus]) != 0)
+			bench_fail("SET_OUTPUT", errno);
+	for (size_t i = 0; plan->count > 1 && i < raw.count; i++)
+		if (ioctl(raw.fds[i], PERF_EVENT_IOC_ID, &id) == 0)
+			raw.ids += id;
+	for (size_t i = 0; i < raw.count; i++)
+		if (ioctl(raw.fds[i], PERF_EVENT_IOC_ENABLE, 0) != 0)
+			bench_fail("ENABLE", errno);
+}
+
+static void raw_attach(const struct pm_plan *plan)
+{
+	const struct dirent *entry;
+	DIR *dir = opendir("/proc/self/task");
+
+	raw.count = 0;
+	raw.cpus = pm_cpus_online();
+	while ((entry = readdir(dir)) != NULL)
+		if (entry->d_name[0] != '.')
+			raw_open(plan, (pid_t)atoi(entry->d_name));
+	closedir(dir);
+	raw_map();
+	raw_connect(plan);
+}
+
+static void raw_detach(void)
+{
+	for (int cpu = 0; cpu < raw.cpus; cpu++)
+		munmap(raw.rings[cpu], (RING_PAGES + 1) * (size_t)sysconf(_SC_PAGESIZE));
+	for (size_t i = 0; i < raw.count; i++)
+		close(raw.fds[i]);
+}
+
+/* ------------------------------------------------------------------------------------- measuring */
+
+struct watch { uint64_t wall, cpu; };
+
+static struct watch start(void)
+{
+	return (struct watch){ bench_clock(CLOCK_MONOTONIC), bench_clock(CLOCK_THREAD_CPUTIME_ID) };
+}
+
+static void stop(struct watch since, const char *what, const char *name, const char *subject)
+{
+	uint64_t cpu = bench_clock(CLOCK_THREAD_CPUTIME_ID) - since.cpu;
+	uint64_t wall = bench_clock(CLOCK_MONOTONIC) - since.wall;
+	char text[96];
+
+	snprintf(text, sizeof(text), "%s, CPU time, %s", what, name);
+	bench_say(text, subject, "us", (double)cpu / 1e3);
+	snprintf(text, sizeof(text), "%s, %s", what, name);
+	bench_say(text, subject, "us", (double)wall / 1e3);
+}
+
+static void measure_raw(const struct pm_plan *plan, const char *name)
+{
+	struct watch since = start();
+
+	raw_attach(plan);
+	stop(since, "attach", name, "system calls");
+	since = start();
+	raw_detach();
+	stop(since, "detach", name, "system calls");
+}
+
+static void measure_ours(struct pm_plan *plan, const char *name)
+{
+	struct pm_diag diag = { .size = sizeof(diag) };
+	struct pm_session *session = pm_session_create(plan, NULL, NULL);
+	struct watch since = start();
+	int err = session ? pm_session_attach(session, &diag) : -ENOMEM;
+
+	stop(since, "attach", name, "perfmodes");
+	if (err != PM_STRATEGY_PER_CORE)
+		bench_fail(diag.text, err < 0 ? err : ENOTSUP);
+	since = start();
+	pm_session_detach(session);
+	stop(since, "detach", name, "perfmodes");
+	pm_session_destroy(session);
+}
+
+static void measure(unsigned int threads, unsigned int events, unsigned int rounds)
+{
+	const struct pm_session_opts opts = {
+		.size = sizeof(opts), .allow = PM_ALLOW_RAISE_NOFILE, .descriptors_percent = 100,
+		.ring_pages = RING_PAGES,
+	};
+	const struct pm_event_spec specs[EVENTS_MAX] = {
+		{ .size = sizeof(specs[0]), .type = 1, .config = 2, .period = 1, .tid = PM_ALL_THREADS },
+		{ .size = sizeof(specs[0]), .type = 1, .config = 3, .period = 1, .tid = PM_ALL_THREADS },
+	};
+	struct pm_diag diag = { .size = sizeof(diag) };
+	struct pm_profile *empty = pm_profile_create();
+	struct pm_plan *plan;
+	char name[64];
+
+	if (pm_plan_make(specs, events, &opts, empty, &diag, &plan) < 0)
+		bench_fail(diag.text, ENOTSUP);
+	snprintf(name, sizeof(name), "%u threads x %d cpus x %u events", threads, pm_cpus_online(),
+		 events);
+	for (unsigned int i = 0; i < rounds; i++) {
+		if (i % 2 == 0)
+			measure_raw(plan, name);
+		measure_ours(plan, name);
+		if (i % 2 == 1)
+			measure_raw(plan, name);
+	}
+	pm_plan_destroy(plan);
+	pm_profile_destroy(empty);
+}
+
+int main(int argc, char **argv)
+{
+	static const unsigned int usual[] = { 1, 8, 64, 256 };
+	unsigned int rounds = bench_argument(argc, argv, 1, 31), alive = 1;
+	pthread_attr_t small;
+	struct rlimit limit;
+	pthread_t thread;
+
+	getrlimit(RLIMIT_NOFILE, &limit);
+	limit.rlim_cur = limit.rlim_max;
+	setrlimit(RLIMIT_NOFILE, &limit);
+	sem_init(&begun, 0, 0);
+	pthread_mutex_lock(&gate);
+	pthread_attr_init(&small);
+	pthread_attr_setstacksize(&small, 65536);
+	for (int i = 0; i < (argc > 2 ? argc - 2 : 4); i++) {
+		unsigned int threads = bench_argument(argc, argv, i + 2, usual[i & 3]);
+
+		for (; alive < threads && alive < THREADS_MAX; alive++) {
+			if (pthread_create(&thread, &small, wait_for_end, NULL) != 0)
+				bench_fail("pthread_create", EAGAIN);
+			sem_wait(&begun);
+		}
+		measure(alive, 1, rounds);
+		measure(alive, 2, rounds);
+	}
+	return 0;	/* the threads end with the process */
+}

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What the benchmarks share. A benchmark prints measurements and judges nothing:
+ *
+ *   <case> TAB <subject> TAB <unit> TAB <value>
+ *
+ * one line a round. Subjects of a case take turns within a round, so that line n of one and line n
+ * of another were measured under the same conditions; bench.py makes ratios of those.
+ */
+#ifndef BENCH_H
+#define BENCH_H
+
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+static inline uint64_t bench_clock(clockid_t clock)
+{
+	struct timespec now;
+
+	clock_gettime(clock, &now);
+	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+static inline void bench_say(const char *name, const char *subject, const char *unit, double value)
+{
+	printf("%s\t%s\t%s\t%.9g\n", name, subject, unit, value);
+	fflush(stdout);
+}
+
+static inline __attribute__((noreturn)) void bench_fail(const char *what, int err)
+{
+	fprintf(stderr, "bench: %s: %s\n", what, strerror(err < 0 ? -err : err));
+	exit(2);
+}
+
+/* A number from the command line, or the default: rounds, and how much of everything. */
+static inline unsigned int bench_argument(int argc, char **argv, int at, unsigned int otherwise)
+{
+	return argc > at ? (unsigned int)strtoul(argv[at], NULL, 10) : otherwise;
+}
+
+#endif
