@@ -201,7 +201,7 @@ def install(args: argparse.Namespace, rows: list[Row]) -> None:
     script = ROOT / ".ci" / "install"
     if not args.no_install and script.exists() and shutil.which("apt-get"):
         groups = ["kernels"] if args.no_build else ["kernels", "build"]
-        emulators = {row.arch.qemu_package for row in rows} - {""}
+        emulators = {row.arch.qemu_package for row in rows if not row.unavailable} - {""}
         groups += [f"deb:{name}" for name in sorted(emulators)]
         subprocess.run([str(script), *groups], check=False)
 
@@ -251,10 +251,11 @@ def run(args: argparse.Namespace, listed: matrix.Matrix) -> int:
     folder = results_folder(args)
     earlier = {row.name: resumable(folder, row) for row in rows} if args.resume else {}
     reports = [report for report in earlier.values() if report]
+    reports += [Report(row) for row in rows if row.unavailable]
     for report in reports:
         progress.result(show.line(report))
         progress.done(report.row)
-    todo = [row for row in rows if not earlier.get(row.name)]
+    todo = [row for row in rows if not earlier.get(row.name) and not row.unavailable]
     made = bundles(todo, wanted.build, not args.no_install)
     runner = Runner(folder, fetcher, wanted, made, on_state=progress.set)
     reports += run_rows(runner, todo, args.jobs, progress)

@@ -57,7 +57,7 @@ def target(listed: Matrix, bundle: str) -> Arch:
 
 def bundles(listed: Matrix) -> list[str]:
     """Every machine the matrix builds for, each once."""
-    return list(dict.fromkeys(arch.bundle for arch in listed.arches.values()))
+    return list(dict.fromkeys(arch.bundle for arch in listed.arches.values() if arch.triple))
 
 
 def install(names: Iterable[str]) -> None:

@@ -68,6 +68,7 @@ class Row:
     boot_timeout: int = 90
     stall: int = 150
     busybox: tuple[str, ...] = ()
+    unavailable: str = ""
 
     def all_tags(self) -> frozenset[str]:
         return frozenset(self.tags) | {"all", self.arch.name}

@@ -55,6 +55,8 @@ class Report:
     @property
     def status(self) -> int:
         """0 fine, 1 something to look at, 3 could not run."""
+        if self.row.unavailable:
+            return 0
         if self.error or self.outcome.infra:
             return 3
         return 1 if self.unexpected or self.outcome.ended != "done" else 0

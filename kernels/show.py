@@ -33,6 +33,8 @@ def listing(matrix: Matrix, rows: list[Row], out: Console) -> None:
             soft_wrap=True,
         )
         out.print(f"{'':<22} {row.why}", soft_wrap=True)
+        if row.unavailable:
+            out.print(f"{'':<22} not to be had: {row.unavailable}", soft_wrap=True)
         for limit in row.limits:
             out.print(f"{'':<22} not to be read from it: {limit}", soft_wrap=True)
 
@@ -44,6 +46,8 @@ def counts(verdicts: dict[str, int]) -> str:
 def line(report: Report) -> str:
     """One kernel, one line."""
     name, outcome = f"{report.row.name:<20}", report.outcome
+    if report.row.unavailable:
+        return f"{name} not run: {report.row.unavailable}"
     if report.error:
         return f"{name} no result: {report.error}"
     ended = outcome.ended if outcome.ended == "done" else f"{outcome.ended} ({outcome.reason})"
@@ -68,6 +72,8 @@ def total(reports: list[Report], wall: float, folder: str) -> str:
     """The last line: how many, how many of them without a result, and what it took."""
     failed = sum(1 for report in reports if report.error)
     without = f", {failed} without a result" if failed else ""
+    missing = sum(1 for report in reports if report.row.unavailable)
+    without += f", {missing} not to be had" if missing else ""
     cpu = sum(report.outcome.cpu for report in reports if not report.resumed)
     return (
         f"{len(reports)} kernels{without} in {wall:.0f} s wall, {cpu:.0f} s cpu of guests: {folder}"

@@ -55,9 +55,11 @@ SET_UP = 20  # minutes for packages, a cross build and the download of a kernel
 
 
 def _job(name: str, condition: str, rows: list[Row]) -> str:
+    """A row that is not to be had is told by the list; it has no job."""
     lines = [
         f"          - {{row: {row.name}, minutes: {SET_UP + 2 * -(-row.timeout // 60)}}}"
         for row in rows
+        if not row.unavailable
     ]
     return JOB.format(name=name, condition=condition, rows="\n".join(lines))
 

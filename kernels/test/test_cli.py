@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,7 @@ from kernels.run import Report
 
 ROOT = Path(cli.__file__).parent.parent
 ROW = matrix.load().rows["uml"]
+GONE = replace(ROW, name="gone", unavailable="no archive has it")
 
 
 def test_the_list_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
@@ -55,10 +57,25 @@ def test_any_interpreter_will_do() -> None:
         (Report(ROW, Outcome("panic", "oh", stage="probes")), 1, "panic (oh)"),
         (Report(ROW, Outcome("hang", "late", stage="init")), 3, "hang (late)"),
         (Report(ROW, error="no network"), 3, "no result: no network"),
+        (Report(GONE), 0, "gone                 not run: no archive has it"),
     ],
 )
 def test_exit_status_and_line_of_a_row(report: Report, status: int, said: str) -> None:
     assert report.status == status and said in show.line(report)
+
+
+def test_a_row_that_is_not_to_be_had_is_told_and_not_booted(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Neither silence nor a boot: the reason, on the list and in the run, without emulator or bundle."""
+    reason = matrix.load().rows["amd64-6.5"].unavailable
+    assert cli.main(["run", "--list", "amd64-6.5"]) == 0
+    assert f"not to be had: {reason}" in capsys.readouterr().out
+    args = ["run", "amd64-6.5", "loong64-newest", "--no-install", "--out", str(tmp_path)]
+    assert cli.main(args) == 0
+    said = capsys.readouterr().out
+    assert f"not run: {reason}" in said and "2 kernels, 2 not to be had" in said
+    assert not list(tmp_path.iterdir())
 
 
 def test_counts_leave_out_what_is_not_there() -> None:

@@ -74,5 +74,6 @@ def test_the_workflow_is_the_one_the_matrix_makes() -> None:
 
 def test_every_row_has_its_job() -> None:
     text = workflow.text(LISTED)
-    assert all(f"{{row: {name}, " in text for name in LISTED.rows)
-    assert text.count("{row: ") == len(LISTED.rows) + len(LISTED.pick([], ["ci"]))
+    there = {name for name, row in LISTED.rows.items() if not row.unavailable}
+    assert all((f"{{row: {name}, " in text) == (name in there) for name in LISTED.rows)
+    assert text.count("{row: ") == len(there) + len(LISTED.pick([], ["ci"]))
