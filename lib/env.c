@@ -158,7 +158,7 @@ enum pm_gate pm_perf_gate(const struct pm_env *env, int *ret_errno)
 {
 	struct perf_event_attr attr = { .type = PERF_TYPE_SOFTWARE, .size = PERF_ATTR_SIZE_VER0 };
 	int flags_err = pm_open_raw(&attr, 0, -1, -1, IMPOSSIBLE_FLAG);
-	int attr_err;
+	int size_err;
 
 	if (flags_err == -ENOSYS && !env->paranoid_present) {
 		*ret_errno = ENOSYS;
@@ -171,16 +171,15 @@ enum pm_gate pm_perf_gate(const struct pm_env *env, int *ret_errno)
 		return PM_GATE_FILTERED;
 	}
 	/*
-	 * EINVAL was perf's, unless a filter answers EINVAL to everything. A null attr is read
-	 * after the permission check, so EACCES and EPERM come from the kernel here, too.
+	 * EINVAL was perf's, unless a filter answers EINVAL to everything. No filter can write the
+	 * size of the kernel's attr into ours. (A null attr would be told by EFAULT, but Valgrind
+	 * looks into it.) Permission comes first, so EACCES and EPERM come from the kernel here, too.
 	 */
-	attr_err = pm_open_raw(NULL, 0, -1, -1, 0);
-	if (attr_err == -EFAULT || attr_err == -EACCES || attr_err == -EPERM) {
+	size_err = pm_attr_size_kernel();
+	if (size_err >= 0 || size_err == -EACCES || size_err == -EPERM) {
 		*ret_errno = 0;
 		return PM_GATE_OPEN;
 	}
-	if (attr_err >= 0)
-		close(attr_err);
-	*ret_errno = attr_err < 0 ? -attr_err : EPROTO;
+	*ret_errno = -size_err;
 	return PM_GATE_FILTERED;
 }

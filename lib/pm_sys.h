@@ -325,8 +325,8 @@ bool pm_env_has_cap(const struct pm_env *env, enum pm_cap cap);
 
 /*
  * How the kernel answers an impossible call, which tells a filter in front of the system call
- * from the system call itself: perf checks unknown flags first (EINVAL) and reads the attr next
- * (EFAULT). Any other errno was not said by perf.
+ * from the system call itself: perf checks unknown flags first (EINVAL) and the attr's size next
+ * (E2BIG, and writes its own there). Any other errno was not said by perf.
  */
 enum pm_gate { PM_GATE_OPEN, PM_GATE_FILTERED, PM_GATE_NOT_BUILT };
 /* Returns the gate; *ret_errno gets the errno that decided (0 for OPEN). */

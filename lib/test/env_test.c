@@ -277,6 +277,18 @@ static void gate_filtered(void **state)
 	}
 }
 
+/* It can say what perf says, but it cannot write into our memory. */
+static void gate_where_nobody_writes_the_size(void **state)
+{
+	const struct pm_env env = { .paranoid_present = true, .seccomp_mode = 2 };
+	int decided = -1;
+
+	(void)state;
+	fake_kernel.silent = true;
+	assert_int_equal(pm_perf_gate(&env, &decided), PM_GATE_FILTERED);
+	assert_int_equal(decided, EPROTO);
+}
+
 static void gate_not_built(void **state)
 {
 	struct pm_env env = { .paranoid_present = false };
@@ -324,6 +336,7 @@ int main(void)
 		cmocka_unit_test_setup(gate_open, fake_kernel_setup),
 		cmocka_unit_test_setup(gate_open_though_policy_refuses, fake_kernel_setup),
 		cmocka_unit_test_setup(gate_filtered, fake_kernel_setup),
+		cmocka_unit_test_setup(gate_where_nobody_writes_the_size, fake_kernel_setup),
 		cmocka_unit_test_setup(gate_not_built, fake_kernel_setup),
 		cmocka_unit_test_setup(gate_where_something_opens, fake_kernel_setup),
 	};
