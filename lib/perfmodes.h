@@ -63,6 +63,7 @@ enum pm_fact_type { PM_FACT_VERDICT, PM_FACT_BOOL, PM_FACT_INT, PM_FACT_TEXT };
 /* How near the machine of a profile, or of one fact, is to the running one; more is nearer. */
 enum pm_rank {
 	PM_RANK_NONE,		/* another architecture or series */
+	PM_RANK_BUILTIN,	/* same architecture and series, from the library's own table */
 	PM_RANK_HINT,		/* same architecture and series (x.y) */
 	PM_RANK_RELEASE,	/* same release and version text */
 	PM_RANK_BUILD,		/* same kernel build-id */
@@ -104,7 +105,8 @@ int pm_profile_load_dir(const char *directory, struct pm_diag *diag, struct pm_p
 
 /*
  * The profile of this machine: $PERFMODES_PROFILE (a file or a directory), else the best of
- * /etc/perfmodes and /usr/share/perfmodes; without any an empty one. A variable that names
+ * /etc/perfmodes and /usr/share/perfmodes (the prefix of the installation); without any, what the
+ * library was built with of kernels of this series, at PM_RANK_BUILTIN. A variable that names
  * something unreadable is an error and not ignored, except in set-user-id programs, where it is
  * not looked at. The persona is set to the caller's. (0.1)
  */
@@ -314,6 +316,11 @@ struct pm_stats {
 	uint64_t throttled;
 	uint64_t late_threads;		/* noticed after they had begun: that part is missing */
 	uint64_t leaders_gone;		/* rings read by time because their leader's thread ended */
+	/*
+	 * What the events themselves counted of lost records (PERF_FORMAT_LOST, v6.0), read when
+	 * they are closed and only where a ring has been full; another account of `lost`.
+	 */
+	uint64_t lost_counted;
 };
 
 /* One event's sum over its threads and CPUs. (0.1) */

@@ -13,7 +13,7 @@ from typing import Any
 from rich.console import Console
 
 from reports import (catalogue, coverage, expect, lint, overview, page, profile, result, schema,
-                     table, text)
+                     shipped, table, text)
 from reports.text import Unusable
 
 OK, BAD, USAGE, FAILED = 0, 1, 2, 3
@@ -172,6 +172,22 @@ def _lint(args: argparse.Namespace) -> int:
     return BAD if findings else OK
 
 
+def _ship(args: argparse.Namespace) -> int:
+    if args.check:
+        profiles = shipped.load()
+        found = list(shipped.differences(profiles, shipped.derive(args.run))) if args.run else []
+        if shipped.table(profiles) != shipped.TABLE.read_text(encoding="utf-8"):
+            found.append(f"{shipped.TABLE}: not what {shipped.FOLDER} says; run the verb ship")
+        for line in found:
+            _say(line)
+        return BAD if found else OK
+    made = shipped.derive(args.run) if args.run else {}
+    shipped.write(made)
+    for name, each in made.items():
+        _say(f"{shipped.FOLDER / name}.json: {len(each['kernel'])} facts")
+    return OK
+
+
 def _diff(args: argparse.Namespace) -> int:
     lines = list(table.difference(result.load(args.a), result.load(args.b)))
     for line in lines:
@@ -255,6 +271,10 @@ def _showing(verb: Any) -> None:
     made.add_argument("a", type=Path)
     made.add_argument("b", type=Path)
     made.add_argument("--exit-code", action="store_true", help="exit 1 when any differs")
+    made = verb("ship", _ship, "put what the library asks of each kernel of a run into lib/profiles")
+    made.add_argument("run", type=Path, nargs="?",
+                      help="finished run of the kernel matrix; without: the compiled table alone")
+    made.add_argument("--check", action="store_true", help="write nothing; exit 1 on differences")
     made = verb("timing", _timing, "milliseconds per probe, slowest first")
     made.add_argument("result", type=Path)
     made.add_argument("--top", type=int, help="only the slowest N")

@@ -74,6 +74,13 @@ int pm_profile_add_line(struct pm_profile *profile, const char *key, const char 
 void pm_profile_judge(struct pm_profile *profile);
 enum pm_rank pm_profile_judge_identity(const struct pm_profile *profile);
 
+/* Whether both texts are of one series, as "6.12.94-amd64" and "6.12". */
+bool pm_same_series(const char *a, const char *b);
+
+/* Puts in what the library was built with of this kernel, or another. How many, -ENOMEM. */
+int pm_profile_builtin(struct pm_profile *profile);
+int pm_profile_builtin_of(struct pm_profile *profile, const char *arch, const char *release);
+
 /* As load_text; stops with -ENOENT when the identity ranks below `least`. */
 int pm_profile_parse(const char *text, size_t size, enum pm_rank least, struct pm_diag *diag,
 		     struct pm_profile **ret);

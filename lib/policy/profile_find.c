@@ -15,6 +15,9 @@
 #include "../pm_sys.h"
 
 #define DIRECTORY_MAX 4096
+#ifndef PERFMODES_DATADIR		/* where `make install` puts the profiles that ship */
+#define PERFMODES_DATADIR "/usr/share/perfmodes"
+#endif
 
 /* -------------------------------------------------------------------------------- identity */
 
@@ -34,7 +37,7 @@ static const char *said(const struct pm_profile *profile, const char *key)
 }
 
 /* "6.12.94-amd64" and "6.12.7" are of one series: the same text up to the second dot. */
-static bool same_series(const char *a, const char *b)
+bool pm_same_series(const char *a, const char *b)
 {
 	size_t first = strcspn(a, "."), size = first;
 
@@ -53,7 +56,7 @@ static void compare(const char *key, const char *value, void *context)
 		c->arch = same;
 	} else if (strcmp(key, "release") == 0) {
 		c->release = same;
-		c->series = own != NULL && same_series(own, value);
+		c->series = own != NULL && pm_same_series(own, value);
 	} else if (strcmp(key, "version") == 0) {
 		c->version = same;
 	} else if (strcmp(key, "build_id") == 0) {
@@ -194,13 +197,23 @@ static int load_path(const char *path, struct pm_diag *diag, struct pm_profile *
 
 static int load_installed(struct pm_profile **ret)
 {
-	static const char *const places[] = { "/etc/perfmodes", "/usr/share/perfmodes" };
+	static const char *const places[] = { "/etc/perfmodes", PERFMODES_DATADIR };
+	struct pm_profile *profile;
+	int err;
 
 	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++)
 		if (pm_profile_load_dir(places[i], NULL, ret) == 0)
 			return 0;
-	*ret = pm_profile_create();
-	return *ret ? 0 : -ENOMEM;
+	profile = pm_profile_create();
+	if (profile == NULL)
+		return -ENOMEM;
+	err = pm_profile_builtin(profile);
+	if (err < 0) {
+		pm_profile_destroy(profile);
+		return err;
+	}
+	*ret = profile;
+	return 0;
 }
 
 int pm_profile_load_default(struct pm_diag *diag, struct pm_profile **ret)

@@ -11,10 +11,11 @@ from pathlib import Path
 
 import pytest
 
+from reports import shipped
+
 TREE = Path(__file__).resolve().parents[3]
 HERE = Path(__file__).resolve().parent
 BUILT = TREE / "build" / "test" / "policy"
-KEY = re.compile(r'"([a-z](?:[a-z0-9_]+\.){2,}[a-z0-9_]+)"')
 FUZZ_SECONDS = int(os.environ.get("FUZZ_SECONDS", "3"))
 
 
@@ -49,14 +50,6 @@ def test_fuzz(name: str, tmp_path: Path) -> None:
     assert "DONE" in done.stderr
 
 
-def keys_used() -> set[str]:
-    """Every text in the policy floor that has the shape of a fact's key."""
-    found: set[str] = set()
-    for source in (TREE / "lib" / "policy").glob("*.c"):
-        found |= set(KEY.findall(source.read_text(encoding="utf-8")))
-    return found
-
-
 def catalogue() -> dict[str, set[str]]:
     """The facts and points of each probe that is built."""
     done = subprocess.run(["/usr/bin/python3", "-m", "reports", "catalogue", "--json"], cwd=TREE,
@@ -81,7 +74,7 @@ def unknown(keys: set[str], probes: dict[str, set[str]]) -> list[str]:
 
 def test_keys_are_of_the_catalogue() -> None:
     """A need whose key nobody answers would never hold, or always."""
-    keys = keys_used()
+    keys = set(shipped.keys(TREE / shipped.SOURCES))
     assert len(keys) > 15
     assert unknown(keys, catalogue()) == []
 

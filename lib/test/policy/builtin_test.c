@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: MIT */
+/* The table of kernels that is compiled in: chosen by architecture and series, weaker than files. */
+#include "../test.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/utsname.h>
+
+#include "../../policy/profile.h"
+
+static struct pm_profile *filled(const char *arch, const char *release, int *count)
+{
+	struct pm_profile *profile = pm_profile_create();
+
+	assert_non_null(profile);
+	*count = pm_profile_builtin_of(profile, arch, release);
+	return profile;
+}
+
+static enum pm_verdict of(const char *arch, const char *release, const char *key)
+{
+	struct pm_fact fact = { .verdict = PM_UNKNOWN, .rank = PM_RANK_BUILTIN };
+	int count;
+	struct pm_profile *profile = filled(arch, release, &count);
+
+	(void)pm_profile_lookup(profile, key, &fact);
+	assert_int_equal(fact.rank, PM_RANK_BUILTIN);
+	pm_profile_destroy(profile);
+	return fact.verdict;
+}
+
+/* PERF_SAMPLE_READ of inherited events came with commit 7e8b255650fc, after 6.1. */
+static void test_series_differ(void **state)
+{
+	(void)state;
+	assert_int_equal(of("x86_64", "6.1.0-18-amd64", "inherit.sample_read.with_tid"), PM_NO);
+	assert_int_equal(of("x86_64", "6.12.94", "inherit.sample_read.with_tid"), PM_YES);
+	assert_int_equal(of("x86_64", "6.12", "inherit.sample_read.with_tid"), PM_YES);
+}
+
+static void test_strangers_get_nothing(void **state)
+{
+	static const char *const strangers[][2] = {
+		{ "z80", "6.12.94" }, { "x86_64", "1.2.3" }, { "x86_64", "6.120" },
+		{ "x86_64", "" }, { "", "6.12" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(strangers) / sizeof(strangers[0]); i++) {
+		int count;
+		struct pm_profile *profile = filled(strangers[i][0], strangers[i][1], &count);
+
+		assert_int_equal(count, 0);
+		assert_int_equal(pm_profile_count(profile), 0);
+		assert_int_equal(pm_profile_rank(profile), PM_RANK_NONE);
+		pm_profile_destroy(profile);
+	}
+}
+
+static void test_gives_way_to_what_is_known_better(void **state)
+{
+	const char *key = "inherit.sample_read.with_tid";
+	int count;
+	struct pm_profile *profile = filled("x86_64", "6.12.94", &count);
+	struct pm_fact fact = { .key = key, .verdict = PM_NO, .rank = PM_RANK_RUNTIME };
+
+	(void)state;
+	assert_true(count > 0);
+	assert_int_equal(pm_profile_rank(profile), PM_RANK_BUILTIN);
+	assert_int_equal(pm_profile_set(profile, &fact), 1);
+	assert_int_equal(pm_profile_lookup(profile, key, &fact), 0);
+	assert_int_equal(fact.verdict, PM_NO);
+	assert_int_equal(fact.rank, PM_RANK_RUNTIME);
+	pm_profile_destroy(profile);
+}
+
+static void test_default_uses_it_for_this_kernel_or_is_empty(void **state)
+{
+	struct pm_profile *profile, *builtin;
+	struct utsname names;
+	int count;
+
+	(void)state;
+	unsetenv("PERFMODES_PROFILE");
+	assert_int_equal(uname(&names), 0);
+	assert_int_equal(pm_profile_load_default(NULL, &profile), 0);
+	builtin = filled(names.machine, names.release, &count);
+	if (pm_profile_rank(profile) > PM_RANK_BUILTIN)
+		skip();		/* this machine has a profile installed */
+	assert_int_equal(pm_profile_count(profile), count);
+	assert_int_equal(pm_profile_rank(profile), pm_profile_rank(builtin));
+	pm_profile_destroy(builtin);
+	pm_profile_destroy(profile);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_series_differ),
+		cmocka_unit_test(test_strangers_get_nothing),
+		cmocka_unit_test(test_gives_way_to_what_is_known_better),
+		cmocka_unit_test(test_default_uses_it_for_this_kernel_or_is_empty),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

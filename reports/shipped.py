@@ -1,0 +1,144 @@
+# SPDX-License-Identifier: MIT
+"""Profiles that come with the library: of each kernel of the matrix, what the library looks at.
+
+A shipped profile is cut down from a full one. It holds only keys that the library's policy floor
+reads, only what holds whoever asks, nothing of policy, and nothing of hardware, because an
+emulator's PMU says nothing of the machine it will be read on. Out of all of them comes the table compiled into the library: one
+letter a fact, for each architecture and series.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from reports import catalogue, schema, text
+from reports.text import Unusable
+
+FOLDER = Path("lib/profiles")
+TABLE = Path("lib/policy/builtin.inc")
+SOURCES = Path("lib/policy")
+HARDWARE = {"pmu", "aux", "breakpoint"}
+POLICY = "perm."
+IDENTITY = ("arch", "release", "version", "build_id", "config_sha256", "page_size")
+LETTERS = {"yes": "y", "no": "n", "broken": "b", "hazard": "h"}
+UNKNOWN = "."
+
+_KEY = re.compile(r'"([a-z](?:[a-z0-9_]+\.){2,}[a-z0-9_]+)"')
+_NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}")
+_SERIES = re.compile(r"\d{1,3}\.\d{1,4}", re.ASCII)
+
+
+def keys(sources: Path = SOURCES) -> list[str]:
+    """Every text in the policy floor that has the shape of a fact's key."""
+    found: set[str] = set()
+    for source in sources.glob("*.c"):
+        found |= set(_KEY.findall(source.read_text(encoding="utf-8")))
+    return sorted(found)
+
+
+def _of_hardware(found: catalogue.Catalogue) -> set[str]:
+    """Keys of points and facts that need hardware of the right kind."""
+    return {f"{probe.id}.{item.name}" for probe in found.probes.values() for item in probe.items
+            if any(need in HARDWARE or need.startswith("arch:") for need in probe.needs_of(item))}
+
+
+def cut(profile: dict[str, Any], wanted: list[str], hardware: set[str]) -> dict[str, Any]:
+    """The part of a profile that ships; `evidence` still names the result it came from."""
+    kept = {key: value for key, value in profile["kernel"].items()
+            if key in wanted and key not in hardware and not key.startswith(POLICY)}
+    identity = {key: profile["identity"][key] for key in IDENTITY if key in profile["identity"]}
+    return profile | {"identity": identity, "kernel": kept, "personas": {}}
+
+
+def _rows(run: Path) -> Iterator[tuple[str, dict[str, Any], set[str]]]:
+    """name, profile and hardware keys of each kernel of a run that has answered."""
+    for path in sorted(run.glob("*/profile.json")):
+        name = path.parent.name
+        if not _NAME.fullmatch(name):
+            raise Unusable(f"{text.clean(name, 80)}: not the name of a kernel")
+        profile = schema.require("profile", text.load_json(path), str(path))
+        yield name, profile, _of_hardware(catalogue.gather([path.parent / "catalogue"]))
+
+
+def derive(run: Path, sources: Path = SOURCES) -> dict[str, dict[str, Any]]:
+    """What would ship of a finished run of the kernel matrix; kernels that said nothing do not."""
+    wanted = keys(sources)
+    made = {name: cut(profile, wanted, hardware) for name, profile, hardware in _rows(run)}
+    made = {name: profile for name, profile in made.items() if profile["kernel"]}
+    if not made:
+        raise Unusable(f"{run}: no kernel there has answered what the library asks")
+    return made
+
+
+def load(folder: Path = FOLDER) -> dict[str, dict[str, Any]]:
+    """The profiles that ship."""
+    return {path.stem: schema.require("profile", text.load_json(path), str(path))
+            for path in sorted(folder.glob("*.json"))}
+
+
+def differences(shipped: dict[str, dict[str, Any]],
+                derived: dict[str, dict[str, Any]]) -> Iterator[str]:
+    """Facts that a run answers otherwise than what ships. What a run did not ask is no difference,
+    and neither is a kernel that does not ship."""
+    for name in sorted(shipped.keys() & derived.keys()):
+        said, now = shipped[name]["kernel"], derived[name]["kernel"]
+        for key in sorted(now):
+            if now[key] != said.get(key):
+                yield f"{name}: {key}: ships as {said.get(key, 'unknown')}, now {now[key]}"
+
+
+# ------------------------------------------------------------------------- the compiled-in table
+
+def _series(release: str) -> str:
+    match = _SERIES.match(release)
+    if match is None:
+        raise Unusable(f"{text.clean(release, 80)}: no release of a kernel")
+    return match[0]
+
+
+def _merge(answers: list[str]) -> str:
+    """One letter for several kernels of a series: hazard sticks, disagreement is unknown."""
+    said = {answer for answer in answers if answer != UNKNOWN}
+    if "h" in said:
+        return "h"
+    return said.pop() if len(said) == 1 else UNKNOWN
+
+
+def _lines(profiles: dict[str, dict[str, Any]], wanted: list[str]) -> Iterator[tuple[str, ...]]:
+    """architecture, series and letters."""
+    kernels: dict[tuple[str, tuple[int, ...]], list[str]] = {}
+    for profile in profiles.values():
+        release = _series(profile["identity"]["release"])
+        place = profile["identity"]["arch"], tuple(int(part) for part in release.split("."))
+        kernels.setdefault(place, []).append("".join(
+            LETTERS.get(str(profile["kernel"].get(key)), UNKNOWN) for key in wanted))
+    for (arch, series), said in sorted(kernels.items()):
+        letters = "".join(_merge(list(column)) for column in zip(*said, strict=True))
+        yield arch, ".".join(str(part) for part in series), letters
+
+
+def table(profiles: dict[str, dict[str, Any]]) -> str:
+    """The C text of the table: keys that anything is known of, and a line a kernel."""
+    wanted = sorted({key for profile in profiles.values()
+                     for key, value in profile["kernel"].items() if str(value) in LETTERS})
+    lines = ["/* SPDX-License-Identifier: MIT */",
+             "/* Made from lib/profiles by `python3 -m reports ship`; do not edit. */",
+             "static const char *const builtin_keys[] = {"]
+    lines += [f'\t"{key}",' for key in wanted]
+    lines += ["};", "", "static const struct builtin builtin_kernels[] = {"]
+    for arch, series, letters in _lines(profiles, wanted):
+        if not _NAME.fullmatch(arch):
+            raise Unusable(f"{text.clean(arch, 80)}: not the name of an architecture")
+        lines.append(f'\t{{ "{arch}", "{series}", "{letters}" }},')
+    return "\n".join([*lines, "};", ""])
+
+
+def write(derived: dict[str, dict[str, Any]], folder: Path = FOLDER, inc: Path = TABLE) -> None:
+    """Puts the profiles beside those of other kernels, and makes the table anew."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, profile in derived.items():
+        text.write_whole(folder / f"{name}.json", text.dump_json(profile))
+    text.write_whole(inc, table(load(folder)))

@@ -1,0 +1,122 @@
+# SPDX-License-Identifier: MIT
+"""What ships with the library: cut down from full profiles, and compiled into a table."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from reports import shipped, text
+from reports.test.conftest import MakeRun
+from reports.verbs import main
+
+TREE = Path(__file__).resolve().parents[2]
+
+
+def profile_of(release: str, arch: str = "x86_64", **kernel: Any) -> dict[str, Any]:
+    facts = {key.replace("__", "."): value for key, value in kernel.items()}
+    return {"format": 1, "kind": "profile", "tool": {"name": "perfmodes", "version": "0.1.0"},
+            "identity": {"arch": arch, "release": release, "cpu_model": ["QEMU"],
+                         "emulator": "qemu-tcg"},
+            "evidence": ["0" * 16], "catalogue": "0" * 12, "kernel": facts,
+            "personas": {"user": {"a.b.c": "blocked"}}}
+
+
+def letters(*profiles: dict[str, Any]) -> list[str]:
+    made = shipped.table({str(n): each for n, each in enumerate(profiles)})
+    return [line.strip() for line in made.splitlines() if line.startswith("\t{")]
+
+
+def test_only_what_is_asked_and_holds_for_everybody_ships() -> None:
+    full = profile_of("6.1.0-18", a__b__c="yes", a__b__d="no", hw__x__y="yes",
+                      perm__x__y="yes")
+    made = shipped.cut(full, ["a.b.c", "hw.x.y", "perm.x.y"], {"hw.x.y"})
+    assert made["kernel"] == {"a.b.c": "yes"}
+    assert made["personas"] == {}
+    assert made["identity"] == {"arch": "x86_64", "release": "6.1.0-18"}
+
+
+def test_a_letter_a_fact() -> None:
+    assert letters(profile_of("6.1.0", a__b__1="yes", a__b__2="no", a__b__3="broken",
+                              a__b__4="hazard", a__b__5=7)) == ['{ "x86_64", "6.1", "ynbh" },']
+
+
+def test_kernels_of_a_series_share_a_line() -> None:
+    one = profile_of("6.1.0-1", a__b__1="yes", a__b__2="no", a__b__3="yes")
+    other = profile_of("6.1.0-2", a__b__1="no", a__b__2="hazard", a__b__4="yes")
+    assert letters(one, other) == ['{ "x86_64", "6.1", ".hyy" },']
+
+
+def test_lines_are_in_order_of_versions() -> None:
+    facts = {"a__b__1": "yes"}
+    assert letters(profile_of("6.12.1", **facts), profile_of("6.1.9", **facts),
+                   profile_of("5.10.0", "aarch64", **facts)) == [
+        '{ "aarch64", "5.10", "y" },', '{ "x86_64", "6.1", "y" },', '{ "x86_64", "6.12", "y" },']
+
+
+@pytest.mark.parametrize("release", ["", "six", "6", 'x"'])
+def test_a_release_that_is_none_is_refused(release: str) -> None:
+    with pytest.raises(text.Unusable):
+        shipped.table({"row": profile_of(release, a__b__1="yes")})
+
+
+def test_an_architecture_that_is_none_is_refused() -> None:
+    with pytest.raises(text.Unusable):
+        shipped.table({"row": profile_of("6.1.0", 'x", "', a__b__1="yes")})
+
+
+def test_differences_are_what_was_asked_and_came_out_otherwise() -> None:
+    said = {"row": profile_of("6.1.0", a__b__1="yes", a__b__2="yes"), "old": profile_of("5.1.0")}
+    now = {"row": profile_of("6.1.0", a__b__1="no", a__b__3="yes"), "new": profile_of("7.1.0")}
+    assert list(shipped.differences(said, now)) == [
+        "row: a.b.1: ships as yes, now no", "row: a.b.3: ships as unknown, now yes"]
+    assert not list(shipped.differences(said, said))
+
+
+def test_keys_are_found_in_the_sources(tmp_path: Path) -> None:
+    (tmp_path / "a.c").write_text('x("ring.write_backward.newest"); "a.b"; "/a.b.c"; "a.b.c d";')
+    assert shipped.keys(tmp_path) == ["ring.write_backward.newest"]
+
+
+def test_from_a_run_to_files_and_back(make_run: MakeRun, tmp_path: Path) -> None:
+    run = tmp_path / "matrix"
+    run.mkdir()
+    made = make_run()
+    made.rename(run / "amd64-6.1")
+    assert main(["result", "--quiet", str(run / "amd64-6.1")]) == 0
+    sources = tmp_path / "sources"
+    sources.mkdir()
+    (sources / "a.c").write_text('"ring.write_backward.newest" "sw.clock.counts"')
+    derived = shipped.derive(run, sources)
+    # sw.clock declares that it needs a PMU
+    assert derived["amd64-6.1"]["kernel"] == {"ring.write_backward.newest": "yes"}
+    shipped.write(derived, tmp_path / "profiles", tmp_path / "builtin.inc")
+    assert shipped.load(tmp_path / "profiles") == derived
+    assert '{ "x86_64", "6.1", "y" },' in (tmp_path / "builtin.inc").read_text()
+    (sources / "a.c").write_text("nothing")
+    with pytest.raises(text.Unusable):
+        shipped.derive(run, sources)
+
+
+def test_the_compiled_table_is_that_of_the_profiles() -> None:
+    profiles = shipped.load(TREE / shipped.FOLDER)
+    assert profiles, "nothing ships"
+    assert (TREE / shipped.TABLE).read_text(encoding="utf-8") == shipped.table(profiles)
+
+
+def test_what_ships_is_asked_by_the_library() -> None:
+    asked = set(shipped.keys(TREE / shipped.SOURCES))
+    for name, profile in shipped.load(TREE / shipped.FOLDER).items():
+        assert set(profile["kernel"]) <= asked, f"{name}: the library asks this no longer"
+        assert not profile["personas"] and "hypervisor" not in profile["identity"]
+
+
+def test_what_the_library_asks_is_in_the_quick_suite() -> None:
+    """Every row of the matrix runs at least that one, so each of them can ship."""
+    lines = (TREE / "suites" / "quick.txt").read_text(encoding="utf-8").splitlines()
+    quick = {line for line in lines if "." in line and not line.startswith("#")}
+    missing = {key for key in shipped.keys(TREE / shipped.SOURCES)
+               if ".".join(key.split(".")[:2]) not in quick}
+    assert not missing
