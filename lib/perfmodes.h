@@ -105,8 +105,8 @@ int pm_profile_load_dir(const char *directory, struct pm_diag *diag, struct pm_p
 
 /*
  * The profile of this machine: $PERFMODES_PROFILE (a file or a directory), else the best of
- * /etc/perfmodes and /usr/share/perfmodes (the prefix of the installation); without any, what the
- * library was built with of kernels of this series, at PM_RANK_BUILTIN. A variable that names
+ * /etc/perfmodes, /usr/local/share/perfmodes, /usr/share/perfmodes; without any, what the library
+ * was built with of kernels of this series, at PM_RANK_BUILTIN. A variable that names
  * something unreadable is an error and not ignored, except in set-user-id programs, where it is
  * not looked at. The persona is set to the caller's. (0.1)
  */

@@ -15,9 +15,6 @@
 #include "../pm_sys.h"
 
 #define DIRECTORY_MAX 4096
-#ifndef PERFMODES_DATADIR		/* where `make install` puts the profiles that ship */
-#define PERFMODES_DATADIR "/usr/share/perfmodes"
-#endif
 
 /* -------------------------------------------------------------------------------- identity */
 
@@ -197,7 +194,9 @@ static int load_path(const char *path, struct pm_diag *diag, struct pm_profile *
 
 static int load_installed(struct pm_profile **ret)
 {
-	static const char *const places[] = { "/etc/perfmodes", PERFMODES_DATADIR };
+	static const char *const places[] = {
+		"/etc/perfmodes", "/usr/local/share/perfmodes", "/usr/share/perfmodes",
+	};
 	struct pm_profile *profile;
 	int err;
 
