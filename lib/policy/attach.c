@@ -12,6 +12,7 @@
 
 #include "diag.h"
 #include "profile.h"
+#include "ticks.h"
 
 /* ---------------------------------------------------------------------------------- descriptors */
 
@@ -253,7 +254,8 @@ int pm_attach_list(struct pm_session *session,
 
 void pm_attach_undo(struct pm_session *session)
 {
-	pm_timers_undo(session);
+	if (session->ticks != NULL)
+		session->ticks->undo(session);
 	/* Rings of a forked child were not copied to it: unmapping nothing is harmless. */
 	for (size_t i = 0; i < session->ring_count; i++)
 		if (session->rings[i].ring.base != NULL)

@@ -39,7 +39,7 @@ struct threads {
 	uint32_t rounds;		/* listings that brought something new */
 };
 
-struct timers;
+struct ticks;
 
 struct pm_session {
 	struct pm_plan *plan;
@@ -55,7 +55,7 @@ struct pm_session {
 	size_t by_id_room;
 	struct threads threads;
 	struct pm_value folded[PLAN_EVENTS_MAX];	/* of events already closed */
-	struct timers *timers;
+	struct ticks *ticks;	/* of strategies whose samples come by signals */
 	bool attached, follows;		/* follows: new threads are looked for while polling */
 	uint64_t followed_at;		/* ns */
 	pid_t pid, self;		/* of the process and thread that attached */
@@ -99,6 +99,19 @@ int pm_attach_list(struct pm_session *session,
 		   int (*each)(struct pm_session *session, pid_t tid, void *context),
 		   void *context);
 
+struct pm_cpus {
+	int *list;
+	size_t count;
+};
+
+/* The online ones; a CPU that comes later is not observed, and one that goes is no loss. The list
+ * is to be freed, also on failure. -ENOMEM, -ENODEV. */
+int pm_cpus_list(struct pm_cpus *ret);
+
+/* All events are open, each on one CPU: a ring on each CPU, forwarding, ids; enables. */
+int pm_attach_share_rings(struct pm_session *session, const struct pm_cpus *cpus,
+			  struct pm_diag *diag);
+
 /* The diagnosis of an open that failed; returns its error. */
 int pm_attach_refused(const struct pm_session *session, uint32_t spec, int cpu, int err,
 		      struct pm_diag *diag);
@@ -130,8 +143,6 @@ int pm_canary(struct pm_session *session, char *reason, size_t size);
 /* A record in each ring, so that LOST records held back come out. */
 void pm_canary_flush(struct pm_session *session);
 
-int pm_timers_drain(struct pm_session *session);
-void pm_timers_follow(struct pm_session *session);
-void pm_timers_undo(struct pm_session *session);
+int pm_ticks_drain(struct pm_session *session);
 
 #endif

@@ -216,7 +216,7 @@ int pm_canary(struct pm_session *session, char *reason, size_t size)
 {
 	int err;
 
-	if (session->timers != NULL)
+	if (session->ticks != NULL)
 		return 0;
 	if (session->ring_count == 0)
 		return judge_counters(session, reason, size);

@@ -277,8 +277,8 @@ int pm_drain(struct pm_session *session)
 {
 	int count = 0;
 
-	if (session->timers != NULL)
-		return pm_timers_drain(session);
+	if (session->ticks != NULL)
+		return pm_ticks_drain(session);
 	for (size_t i = 0; i < session->ring_count; i++)
 		if (session->rings[i].ring.base != NULL)
 			count += drain_ring(session, &session->rings[i]);

@@ -22,13 +22,8 @@
 
 #define CPUS_MAX 4096
 
-struct cpus {
-	int *list;
-	size_t count;
-};
-
 struct round {
-	const struct cpus *cpus;
+	const struct pm_cpus *cpus;
 	uint32_t spec;		/* of a failure */
 	int cpu;
 	bool first;
@@ -36,14 +31,13 @@ struct round {
 
 static void add_cpu(unsigned int cpu, void *context)
 {
-	struct cpus *cpus = context;
+	struct pm_cpus *cpus = context;
 
 	if (cpus->count < CPUS_MAX)
 		cpus->list[cpus->count++] = (int)cpu;
 }
 
-/* Online ones; a CPU that comes later is not observed, and one that goes is no loss. */
-static int list_cpus(struct cpus *ret)
+int pm_cpus_list(struct pm_cpus *ret)
 {
 	char text[4096];
 	long configured;
@@ -117,7 +111,7 @@ static bool watches_all(const struct pm_plan *plan)
 	return false;
 }
 
-static int open_all(struct pm_session *session, const struct cpus *cpus, struct pm_diag *diag)
+static int open_all(struct pm_session *session, const struct pm_cpus *cpus, struct pm_diag *diag)
 {
 	struct round round = { .cpus = cpus, .cpu = -1 };
 	int err = open_single(session, &round);
@@ -137,12 +131,20 @@ static int open_all(struct pm_session *session, const struct cpus *cpus, struct 
 			   "listing %u", session->plan->opts.rounds);
 }
 
+/* The main thread's event if it has one: when a leader's thread ends, nothing wakes us any more. */
 static int find_leader(const struct pm_session *session, int cpu)
 {
-	for (size_t i = 0; i < session->event_count; i++)
-		if (session->events[i].cpu == cpu)
+	int leader = -ESRCH;
+
+	for (size_t i = 0; i < session->event_count; i++) {
+		if (session->events[i].cpu != cpu)
+			continue;
+		if (session->events[i].tid == session->pid)
 			return (int)i;
-	return -ESRCH;
+		if (leader < 0)
+			leader = (int)i;
+	}
+	return leader;
 }
 
 static void unmap_all(struct pm_session *session)
@@ -152,7 +154,7 @@ static void unmap_all(struct pm_session *session)
 	session->ring_count = 0;
 }
 
-static int map_with(struct pm_session *session, const struct cpus *cpus, size_t pages)
+static int map_with(struct pm_session *session, const struct pm_cpus *cpus, size_t pages)
 {
 	for (size_t i = 0; i < cpus->count; i++) {
 		int leader = find_leader(session, cpus->list[i]);
@@ -167,7 +169,7 @@ static int map_with(struct pm_session *session, const struct cpus *cpus, size_t 
 }
 
 /* The locked memory is shared with others of this user, so its limit shows only by trying. */
-static int map_all(struct pm_session *session, const struct cpus *cpus, struct pm_diag *diag)
+static int map_all(struct pm_session *session, const struct pm_cpus *cpus, struct pm_diag *diag)
 {
 	size_t pages = session->plan->opts.ring_pages;
 	int err;
@@ -200,12 +202,11 @@ static int forward_all(struct pm_session *session, struct pm_diag *diag)
 	return 0;
 }
 
-static int attach(struct pm_session *session, const struct cpus *cpus, struct pm_diag *diag)
+int pm_attach_share_rings(struct pm_session *session, const struct pm_cpus *cpus,
+			  struct pm_diag *diag)
 {
-	int err = open_all(session, cpus, diag);
+	int err = map_all(session, cpus, diag);
 
-	if (err == 0)
-		err = map_all(session, cpus, diag);
 	if (err == 0)
 		err = forward_all(session, diag);
 	if (err < 0)
@@ -222,13 +223,15 @@ static int attach(struct pm_session *session, const struct cpus *cpus, struct pm
 int pm_attach_per_core(struct pm_session *session, struct pm_diag *diag)
 {
 	struct pm_cost cost = { .size = sizeof(cost) };
-	struct cpus cpus;
-	int err = list_cpus(&cpus);
+	struct pm_cpus cpus;
+	int err = pm_cpus_list(&cpus);
 
 	(void)pm_plan_cost(session->plan, &cost);
 	pm_attach_raise(session->plan, cost.descriptors);
 	if (err == 0)
-		err = attach(session, &cpus, diag);
+		err = open_all(session, &cpus, diag);
+	if (err == 0)
+		err = pm_attach_share_rings(session, &cpus, diag);
 	free(cpus.list);
 	return err;
 }

@@ -12,6 +12,7 @@
 #include "attach.h"
 #include "diag.h"
 #include "profile.h"
+#include "ticks.h"
 
 #define TICK_MS 100		/* rings are looked at that often, wake-up or not */
 #define FAST_TICK_MS 20		/* where nobody would wake us */
@@ -153,7 +154,7 @@ static void drop_hung_up(struct pm_session *session, const struct pollfd *polled
 
 static bool is_timed(const struct pm_session *session)
 {
-	if (session->timers != NULL || session->follows)
+	if (session->ticks != NULL || session->follows)
 		return true;
 	for (size_t i = 0; i < session->ring_count; i++)
 		if (session->rings[i].fd < 0 && session->rings[i].ring.base != NULL)
@@ -204,8 +205,8 @@ int pm_session_poll(struct pm_session *session, int timeout_ms)
 	if (err < 0)
 		return err;
 	for (;;) {
-		if (session->timers != NULL)
-			pm_timers_follow(session);
+		if (session->ticks != NULL)
+			session->ticks->follow(session);
 		count = pm_drain(session);
 		pm_follow_threads(session);
 		if (take_stop(session) < 0)
@@ -283,7 +284,7 @@ int pm_session_read(struct pm_session *session, struct pm_value *ret, size_t cou
 	struct pm_value values[PLAN_EVENTS_MAX];
 	int err = check(session);
 
-	if (err == 0 && session->timers != NULL)
+	if (err == 0 && session->ticks != NULL && !session->ticks->counts)
 		err = -ENOTSUP;
 	if (err < 0)
 		return err;
