@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Faults as a table of system calls, arguments and false answers. See fault.h.
+ * Faults as a table of system calls, arguments and false answers. See fault.h and liar.h.
  */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
-#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
@@ -21,6 +22,7 @@
 
 #include "../lib/pm_abi.h"
 #include "fault.h"
+#include "liar.h"
 
 #ifdef SYS_mmap2
 #define CALL_MMAP SYS_mmap2
@@ -43,43 +45,45 @@
 #define CALL_FCNTL SYS_fcntl
 #endif
 
-/* A call with (argument & mask) == value answers `error`; 0 is success without a deed. */
-struct rule {
-	int call;
-	int argument;
-	uint32_t mask, value;
-	int error;
-};
-
 #define ANY 0, 0, 0				/* whatever the arguments are */
 #define PERF_IOCTL 1, 0xff00, '$' << 8		/* the commands of perf events */
 
-struct fault {
-	const char *name;
-	struct rule rules[4];
-	uint16_t offset, size;		/* of the attr's bytes to clear; 0: no fault of the attr */
-	uint8_t flag;			/* or, with size 8, the one flag to clear, counted from 1 */
-};
-
 #define RULES(...) .rules = { __VA_ARGS__ }
-#define FIELD(member) .offset = offsetof(struct perf_event_attr, member), \
-		      .size = sizeof(((struct perf_event_attr *)0)->member)
-/* The flags follow read_format; a bit field has no offset of its own. */
-#define FLAGS_OFFSET (offsetof(struct perf_event_attr, read_format) + 8)
-#define FLAG(number) .offset = FLAGS_OFFSET, .size = 8, .flag = (number) + 1
+/* One command of an event answers success, and nothing happens. */
+#define COMMAND(title, number) { title, RULES({ SYS_ioctl, 1, 0xffff, '$' << 8 | (number), 0 }) }
+#define LET(number) { SYS_ioctl, 1, 0xffff, '$' << 8 | (number), RULE_ALLOW }
 
 static const struct fault faults[] = {
-	{ "open-einval", RULES({ SYS_perf_event_open, ANY, EINVAL }) },
-	{ "open-enosys", RULES({ SYS_perf_event_open, ANY, ENOSYS }) },
-	{ "open-eacces", RULES({ SYS_perf_event_open, ANY, EACCES }) },
-	{ "open-enoent", RULES({ SYS_perf_event_open, ANY, ENOENT }) },
-	{ "open-emfile", RULES({ SYS_perf_event_open, ANY, EMFILE }) },
+	COMMAND("enable-nothing", 0),
 	{ "ioctl-nothing", RULES({ SYS_ioctl, PERF_IOCTL, 0 }) },
-	{ "ioctl-einval", RULES({ SYS_ioctl, PERF_IOCTL, EINVAL }) },
-	{ "enable-nothing", RULES({ SYS_ioctl, 1, 0xffff, '$' << 8 | 0, 0 }) },
-	{ "disable-nothing", RULES({ SYS_ioctl, 1, 0xffff, '$' << 8 | 1, 0 }) },
+	{ "ioctl-rest-nothing", RULES(LET(0), LET(1), LET(7), { SYS_ioctl, PERF_IOCTL, 0 }) },
+	{ "open-accepts", .lie = LIE_ACCEPT },
+	{ "open-entrusts", .lie = LIE_ENTRUST },
+	{ "open-enomsg", .lie = LIE_ERRNO },
+	{ "read-zeros", .lie = LIE_READ },
+	{ "mmap-accepts", .lie = LIE_MAP },
 	{ "mmap-einval",
 	  RULES({ CALL_MMAP, 3, MAP_SHARED | MAP_ANONYMOUS, MAP_SHARED, EINVAL }) },
+	{ "sysctls-missing", .lie = LIE_MISSING, .path = "/proc/sys/kernel/perf_" },
+	{ "sysctls-garbage", .lie = LIE_GARBAGE, .path = "/proc/sys/kernel/perf_" },
+	{ "sysctls-copied", .lie = LIE_COPY, .path = "/proc/sys/kernel/perf_" },
+	{ "pmus-missing", .lie = LIE_MISSING, .path = "/sys/bus/event_source/devices" },
+	{ "pmus-garbage", .lie = LIE_GARBAGE, .path = "/sys/bus/event_source/devices/" },
+	{ "pmus-copied", .lie = LIE_COPY, .path = "/sys/bus/event_source/devices/" },
+	{ "pmus-locked", .lie = LIE_LOCK, .path = "/sys/bus/event_source/devices/" },
+	{ "tracefs-garbage", .lie = LIE_GARBAGE, .path = "/sys/kernel/tracing/" },
+	COMMAND("disable-nothing", 1),
+	COMMAND("refresh-nothing", 2),
+	COMMAND("reset-nothing", 3),
+	COMMAND("period-nothing", 4),
+	COMMAND("set_output-nothing", 5),
+	COMMAND("set_filter-nothing", 6),
+	COMMAND("id-nothing", 7),
+	COMMAND("set_bpf-nothing", 8),
+	COMMAND("pause_output-nothing", 9),
+	COMMAND("query_bpf-nothing", 10),
+	COMMAND("modify-nothing", 11),
+	{ "ioctl-einval", RULES({ SYS_ioctl, PERF_IOCTL, EINVAL }) },
 	{ "munmap-nothing", RULES({ SYS_munmap, ANY, 0 }) },
 	{ "close-nothing", RULES({ SYS_close, ANY, 0 }) },
 	{ "poll-nothing", RULES({ CALL_POLL, ANY, 0 },
@@ -94,46 +98,87 @@ static const struct fault faults[] = {
 				   { SYS_prctl, 0, ~0u, PR_SET_NAME, 0 }) },
 	{ "affinity-nothing", RULES({ SYS_sched_setaffinity, ANY, 0 }) },
 	{ "exec-eacces", RULES({ SYS_execve, ANY, EACCES }, { SYS_mprotect, ANY, EACCES }) },
-	{ "attr-config1", FIELD(config1) },
-	{ "attr-sample_period", FIELD(sample_period) },
-	{ "attr-sample_type", FIELD(sample_type) },
-	{ "attr-read_format", FIELD(read_format) },
-	{ "attr-wakeup", FIELD(wakeup_events) },
-	{ "attr-clockid", FIELD(clockid) },
-	{ "attr-sample_max_stack", FIELD(sample_max_stack) },
-	{ "attr-sig_data", FIELD(sig_data) },
-	{ "attr-disabled", FLAG(0) },
-	{ "attr-inherit", FLAG(1) },
-	{ "attr-pinned", FLAG(2) },
-	{ "attr-exclude_user", FLAG(4) },
-	{ "attr-exclude_kernel", FLAG(5) },
-	{ "attr-mmap", FLAG(8) },
-	{ "attr-comm", FLAG(9) },
-	{ "attr-freq", FLAG(10) },
-	{ "attr-inherit_stat", FLAG(11) },
-	{ "attr-enable_on_exec", FLAG(12) },
-	{ "attr-task", FLAG(13) },
-	{ "attr-watermark", FLAG(14) },
-	{ "attr-mmap_data", FLAG(17) },
-	{ "attr-sample_id_all", FLAG(18) },
-	{ "attr-exclude_callchain_kernel", FLAG(21) },
-	{ "attr-exclude_callchain_user", FLAG(22) },
-	{ "attr-mmap2", FLAG(23) },
-	{ "attr-comm_exec", FLAG(24) },
-	{ "attr-use_clockid", FLAG(25) },
-	{ "attr-context_switch", FLAG(26) },
-	{ "attr-write_backward", FLAG(27) },
-	{ "attr-namespaces", FLAG(28) },
-	{ "attr-build_id", FLAG(34) },
-	{ "attr-inherit_thread", FLAG(35) },
-	{ "attr-remove_on_exec", FLAG(36) },
-	{ "attr-sigtrap", FLAG(37) },
+	{ "open-einval", RULES({ SYS_perf_event_open, ANY, EINVAL }) },
+	{ "open-enosys", RULES({ SYS_perf_event_open, ANY, ENOSYS }) },
+	{ "open-eacces", RULES({ SYS_perf_event_open, ANY, EACCES }) },
+	{ "open-enoent", RULES({ SYS_perf_event_open, ANY, ENOENT }) },
+	{ "open-emfile", RULES({ SYS_perf_event_open, ANY, EMFILE }) },
 };
+
+#define FIELD(member) { #member, .offset = offsetof(struct perf_event_attr, member), \
+			.size = sizeof(((struct perf_event_attr *)0)->member) }
+/* The flags follow read_format; a bit field has no offset of its own. */
+#define FLAGS_OFFSET (offsetof(struct perf_event_attr, read_format) + 8)
+#define FLAG(title, number) { title, .offset = FLAGS_OFFSET, .size = 8, .flag = (number) + 1 }
+/* disabled, exclude_kernel, exclude_hv: what the events of any probe have. */
+#define PLAIN_FLAGS (1ull << 0 | 1ull << 5 | 1ull << 6)
+
+/* Each is a fault in two ways: attr-... takes and ignores it, refuse-... does not take it. */
+static const struct fault fields[] = {
+	{ "flags", .offset = FLAGS_OFFSET, .size = 8, .plain = PLAIN_FLAGS },
+	FIELD(sample_type),
+	FIELD(read_format),
+	FIELD(branch_sample_type),
+	FIELD(config),
+	FIELD(config1),
+	FIELD(config2),
+	FIELD(sample_period),
+	{ "wakeup", .offset = offsetof(struct perf_event_attr, wakeup_events), .size = 4 },
+	FIELD(bp_type),
+	FIELD(sample_regs_user),
+	FIELD(sample_stack_user),
+	FIELD(clockid),
+	FIELD(sample_regs_intr),
+	FIELD(aux_watermark),
+	FIELD(sample_max_stack),
+	FIELD(aux_sample_size),
+	FIELD(sig_data),
+	FLAG("disabled", 0),
+	FLAG("inherit", 1),
+	FLAG("pinned", 2),
+	FLAG("exclusive", 3),
+	FLAG("exclude_user", 4),
+	FLAG("exclude_kernel", 5),
+	FLAG("exclude_hv", 6),
+	FLAG("exclude_idle", 7),
+	FLAG("mmap", 8),
+	FLAG("comm", 9),
+	FLAG("freq", 10),
+	FLAG("inherit_stat", 11),
+	FLAG("enable_on_exec", 12),
+	FLAG("task", 13),
+	FLAG("watermark", 14),
+	FLAG("mmap_data", 17),
+	FLAG("sample_id_all", 18),
+	FLAG("exclude_host", 19),
+	FLAG("exclude_guest", 20),
+	FLAG("exclude_callchain_kernel", 21),
+	FLAG("exclude_callchain_user", 22),
+	FLAG("mmap2", 23),
+	FLAG("comm_exec", 24),
+	FLAG("use_clockid", 25),
+	FLAG("context_switch", 26),
+	FLAG("write_backward", 27),
+	FLAG("namespaces", 28),
+	FLAG("ksymbol", 29),
+	FLAG("bpf_event", 30),
+	FLAG("aux_output", 31),
+	FLAG("cgroup", 32),
+	FLAG("text_poke", 33),
+	FLAG("build_id", 34),
+	FLAG("inherit_thread", 35),
+	FLAG("remove_on_exec", 36),
+	FLAG("sigtrap", 37),
+};
+
+#define COUNT(table) (sizeof(table) / sizeof(*(table)))
 
 void fault_list(FILE *to)
 {
-	for (size_t i = 0; i < sizeof(faults) / sizeof(*faults); i++)
+	for (size_t i = 0; i < COUNT(faults); i++)
 		fprintf(to, "%s\n", faults[i].name);
+	for (size_t i = 0; i < COUNT(fields); i++)
+		fprintf(to, "attr-%s\nrefuse-%s\n", fields[i].name, fields[i].name);
 }
 
 /* Offset of the low half of an argument. */
@@ -151,7 +196,8 @@ static size_t compile(const struct rule *rule, struct sock_filter *code)
 		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, argument_offset(rule->argument)),
 		BPF_STMT(BPF_ALU | BPF_AND | BPF_K, rule->mask),
 		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, rule->value, 0, 1),
-		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | rule->error),
+		BPF_STMT(BPF_RET | BPF_K, rule->error == RULE_ALLOW ? SECCOMP_RET_ALLOW :
+			 SECCOMP_RET_ERRNO | (uint32_t)rule->error),
 	};
 
 	memcpy(code, steps, sizeof(steps));
@@ -160,9 +206,19 @@ static size_t compile(const struct rule *rule, struct sock_filter *code)
 
 const struct fault *fault_find(const char *name)
 {
-	for (size_t i = 0; i < sizeof(faults) / sizeof(*faults); i++)
+	static struct fault found;
+	const bool ignored = !strncmp(name, "attr-", 5), refused = !strncmp(name, "refuse-", 7);
+
+	for (size_t i = 0; i < COUNT(faults); i++)
 		if (!strcmp(name, faults[i].name))
 			return &faults[i];
+	for (size_t i = 0; i < COUNT(fields) && (ignored || refused); i++) {
+		if (strcmp(strchr(name, '-') + 1, fields[i].name))
+			continue;
+		found = fields[i];
+		found.lie = ignored ? LIE_IGNORE : LIE_REFUSE;
+		return &found;
+	}
 	return NULL;
 }
 
@@ -196,68 +252,22 @@ int fault_listener(const struct fault *fault, int socket)
 				  .msg_controllen = sizeof(control) };
 	int descriptor = -1;
 
-	if (fault->size && recvmsg(socket, &message, MSG_CMSG_CLOEXEC) == 1 &&
+	if (fault->lie && recvmsg(socket, &message, MSG_CMSG_CLOEXEC) == 1 &&
 	    control.header.cmsg_type == SCM_RIGHTS)
 		memcpy(&descriptor, CMSG_DATA(&control.header), sizeof(int));
 	return descriptor;
 }
 
-/* Without the fault's field. Nothing beyond attr->size is touched: it is not the caller's. */
-static void strip(const struct fault *fault, struct perf_event_attr *attr)
-{
-	uint64_t flags;
-
-	if (!fault->flag) {
-		memset((char *)attr + fault->offset, 0, fault->size);
-		return;
-	}
-	memcpy(&flags, (char *)attr + fault->offset, sizeof(flags));
-#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
-	flags &= ~(1ull << (64 - fault->flag));
-#else
-	flags &= ~(1ull << (fault->flag - 1));
-#endif
-	memcpy((char *)attr + fault->offset, &flags, sizeof(flags));
-}
-
 void fault_answer(const struct fault *fault, int listener)
 {
-	struct perf_event_attr attr = { 0 };
-	struct seccomp_notif call = { 0 };
-	struct seccomp_notif_resp answer = { .flags = SECCOMP_USER_NOTIF_FLAG_CONTINUE };
-	struct iovec here = { .iov_base = &attr, .iov_len = PERF_ATTR_SIZE_VER0 };
-	struct iovec there = here;
-
-	if (ioctl(listener, SECCOMP_IOCTL_NOTIF_RECV, &call) < 0)
-		return;
-	there.iov_base = (void *)(uintptr_t)call.data.args[0];
-	if (process_vm_readv(call.pid, &here, 1, &there, 1, 0) == PERF_ATTR_SIZE_VER0) {
-		if (attr.size > PERF_ATTR_SIZE_VER0 && attr.size <= sizeof(attr))
-			here.iov_len = there.iov_len = attr.size;
-		if (process_vm_readv(call.pid, &here, 1, &there, 1, 0) > 0 &&
-		    fault->offset + fault->size <= here.iov_len) {
-			strip(fault, &attr);
-			process_vm_writev(call.pid, &here, 1, &there, 1, 0);
-		}
-	}
-	answer.id = call.id;
-	ioctl(listener, SECCOMP_IOCTL_NOTIF_SEND, &answer);
+	liar_answer(fault, listener);
 }
 
-/* Stop at each perf_event_open and ask the listener's holder. */
-static int inject_liar(int socket)
+/* Stop at each call the lie is about, and ask the listener's holder. */
+static int inject_liar(const struct fault *fault, int socket)
 {
-	static const struct sock_filter code[] = {
-		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
-		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_perf_event_open, 0, 1),
-		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_USER_NOTIF),
-		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
-	};
-	const struct sock_fprog program = { .len = sizeof(code) / sizeof(*code),
-					    .filter = (struct sock_filter *)code };
-	int listener = syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER,
-			       SECCOMP_FILTER_FLAG_NEW_LISTENER, &program);
-	int error = listener < 0 ? -errno : send_descriptor(socket, listener);
+	int listener = liar_listen(fault->lie);
+	int error = listener < 0 ? listener : send_descriptor(socket, listener);
 
 	if (listener >= 0)
 		close(listener);
@@ -271,8 +281,8 @@ int fault_inject(const struct fault *fault, int socket)
 	size_t length = 0;
 
 	prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
-	if (fault->size)
-		return inject_liar(socket);
+	if (fault->lie)
+		return inject_liar(fault, socket);
 	for (size_t j = 0; j < 4 && fault->rules[j].call; j++)
 		length += compile(&fault->rules[j], code + length);
 	code[length++] = allow;

@@ -1,0 +1,456 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The liar's answers. It stands outside the probe, with the privileges the launcher has, asks the
+ * kernel itself where the lie hangs on what that would say, and leaves alone what it is not about.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+
+#include "../lib/pm_abi.h"
+#include "liar.h"
+
+#ifdef SYS_mmap2
+#define CALL_MMAP SYS_mmap2
+#define MMAP_UNIT 4096
+#else
+#define CALL_MMAP SYS_mmap
+#define MMAP_UNIT 1
+#endif
+/* One number everywhere, younger than some C library's headers (v5.3, v5.6, v5.8). */
+#define CALL_PIDFD_OPEN 434
+#define CALL_PIDFD_GETFD 438
+#define CALL_FACCESSAT2 439
+
+#define ATTR_MOST 4096			/* no kernel takes a larger attr than a page */
+
+/* A call that waits for its answer. */
+struct question {
+	const struct fault *fault;
+	int listener;
+	struct seccomp_notif call;
+};
+
+static const uint64_t *arguments(const struct question *question)
+{
+	return (const uint64_t *)question->call.data.args;
+}
+
+/* ------------------------------------------------------------------------------ answering */
+
+static void answer(const struct question *question, int64_t value, int error)
+{
+	struct seccomp_notif_resp response = { .id = question->call.id, .val = value,
+					       .error = -error };
+
+	ioctl(question->listener, SECCOMP_IOCTL_NOTIF_SEND, &response);
+}
+
+/* Let the kernel do what it would. */
+static void leave_alone(const struct question *question)
+{
+	struct seccomp_notif_resp response = { .id = question->call.id,
+					       .flags = SECCOMP_USER_NOTIF_FLAG_CONTINUE };
+
+	ioctl(question->listener, SECCOMP_IOCTL_NOTIF_SEND, &response);
+}
+
+/* Let the call return a descriptor of ours, which is closed here. */
+static void give(const struct question *question, int fd)
+{
+	struct seccomp_notif_addfd gift = { .id = question->call.id, .srcfd = fd };
+	int number = ioctl(question->listener, SECCOMP_IOCTL_NOTIF_ADDFD, &gift);
+
+	answer(question, number < 0 ? 0 : number, number < 0 ? errno : 0);
+	close(fd);
+}
+
+/* ------------------------------------------------------------------ looking into the asker */
+
+static bool peek(const struct question *question, uint64_t address, void *to, size_t size)
+{
+	struct iovec here = { .iov_base = to, .iov_len = size };
+	struct iovec there = { .iov_base = (void *)(uintptr_t)address, .iov_len = size };
+
+	return process_vm_readv(question->call.pid, &here, 1, &there, 1, 0) == (ssize_t)size;
+}
+
+static bool poke(const struct question *question, uint64_t address, void *from, size_t size)
+{
+	struct iovec here = { .iov_base = from, .iov_len = size };
+	struct iovec there = { .iov_base = (void *)(uintptr_t)address, .iov_len = size };
+
+	return process_vm_writev(question->call.pid, &here, 1, &there, 1, 0) == (ssize_t)size;
+}
+
+/* The process of a thread: only of those are there pidfds everywhere. */
+static int process_of(int thread)
+{
+	char path[48], line[128];
+	int process = -1;
+	FILE *file;
+
+	snprintf(path, sizeof(path), "/proc/%d/status", thread);
+	file = fopen(path, "re");
+	while (file && process < 0 && fgets(line, sizeof(line), file))
+		sscanf(line, "Tgid: %d", &process);
+	if (file)
+		fclose(file);
+	return process;
+}
+
+/* The asker's descriptor as one of ours, or -1. */
+static int take(const struct question *question, int number)
+{
+	int process = syscall(CALL_PIDFD_OPEN, process_of(question->call.pid), 0);
+	int fd = process < 0 ? -1 : syscall(CALL_PIDFD_GETFD, process, number, 0);
+
+	if (process >= 0)
+		close(process);
+	return fd;
+}
+
+static bool is_event(const struct question *question, int number)
+{
+	char path[64], target[64] = "";
+
+	snprintf(path, sizeof(path), "/proc/%u/fd/%d", question->call.pid, number);
+	return readlink(path, target, sizeof(target) - 1) > 0 && strstr(target, "[perf_event]");
+}
+
+/* --------------------------------------------------------------------- fields of the attr */
+
+/* The attr's bytes as far as its own size says. Returns how many, or 0. */
+static size_t peek_attr(const struct question *question, unsigned char *attr)
+{
+	const uint64_t address = arguments(question)[0];
+	const size_t offset = offsetof(struct perf_event_attr, size);
+	uint32_t size;
+
+	if (!peek(question, address, attr, PERF_ATTR_SIZE_VER0))
+		return 0;
+	memcpy(&size, attr + offset, sizeof(size));
+	if (size <= PERF_ATTR_SIZE_VER0 || size > ATTR_MOST)
+		return PERF_ATTR_SIZE_VER0;
+	return peek(question, address, attr, size) ? size : 0;
+}
+
+/* Of a bit field of eight bytes; the first flag is the highest bit of a big-endian machine. */
+static uint64_t bits(uint64_t from_first)
+{
+#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+	uint64_t turned = 0;
+
+	for (int i = 0; i < 64; i++)
+		turned |= (from_first >> i & 1) << (63 - i);
+	return turned;
+#else
+	return from_first;
+#endif
+}
+
+/* Clear what the lie is about. Returns whether any of it was set. */
+static bool clear_field(const struct fault *fault, unsigned char *attr)
+{
+	const uint64_t kept = fault->flag ? ~(1ull << (fault->flag - 1)) : fault->plain;
+	unsigned char before[8];
+
+	memcpy(before, attr + fault->offset, fault->size);
+	if (fault->flag || fault->plain) {
+		uint64_t value;
+
+		memcpy(&value, attr + fault->offset, sizeof(value));
+		value &= bits(kept);
+		memcpy(attr + fault->offset, &value, sizeof(value));
+	} else {
+		memset(attr + fault->offset, 0, fault->size);
+	}
+	return memcmp(before, attr + fault->offset, fault->size) != 0;
+}
+
+/* Nothing beyond the attr's size is touched: it is not the caller's. */
+static void answer_field(const struct question *question)
+{
+	const struct fault *fault = question->fault;
+	unsigned char attr[ATTR_MOST];
+	const size_t size = peek_attr(question, attr);
+
+	if (fault->offset + fault->size > (int)size || !clear_field(fault, attr)) {
+		leave_alone(question);
+	} else if (fault->lie == LIE_REFUSE) {
+		answer(question, 0, EINVAL);
+	} else {
+		poke(question, arguments(question)[0], attr, size);
+		leave_alone(question);
+	}
+}
+
+/* ------------------------------------------------------------- what the kernel would say */
+
+/* A descriptor among the arguments as one of ours: -1 stays, and what is none is none here. */
+static int take_argument(const struct question *question, uint64_t argument)
+{
+	const int number = (int)argument;
+	int fd = number < 0 ? number : take(question, number);
+
+	return number >= 0 && fd < 0 ? -2 : fd;
+}
+
+/* The open that was asked for, by the liar itself. Returns an event or -errno. */
+static int try_open(const struct question *question)
+{
+	const uint64_t *asked = arguments(question);
+	const bool cgroup = asked[4] & PERF_FLAG_PID_CGROUP;
+	unsigned char attr[ATTR_MOST];
+	int group = take_argument(question, asked[3]);
+	int pid = cgroup ? take_argument(question, asked[1]) : (int)asked[1];
+	int fd = -EFAULT;
+
+	if (pid == 0 && !cgroup)
+		pid = question->call.pid;
+	if (peek_attr(question, attr)) {
+		fd = syscall(SYS_perf_event_open, attr, pid, (int)asked[2], group,
+			     (unsigned long)asked[4] | PERF_FLAG_FD_CLOEXEC);
+		fd = fd < 0 ? -errno : fd;
+	}
+	if (group >= 0)
+		close(group);
+	if (cgroup && pid >= 0)
+		close(pid);
+	return fd;
+}
+
+/* A counter that nobody asked for, of the liar, which never runs. */
+static int any_event(void)
+{
+	struct perf_event_attr attr = { .type = PERF_TYPE_SOFTWARE, .size = PERF_ATTR_SIZE_VER0,
+					.config = PERF_COUNT_SW_PAGE_FAULTS, .disabled = 1,
+					.exclude_kernel = 1, .exclude_hv = 1 };
+
+	return syscall(SYS_perf_event_open, &attr, 0, -1, -1, 0ul);
+}
+
+static void answer_open(const struct question *question)
+{
+	const enum lie lie = question->fault->lie;
+	int fd = try_open(question);
+	const bool refused = fd < 0;
+
+	if (refused && lie == LIE_ACCEPT)
+		fd = any_event();
+	if (fd >= 0 && (lie == LIE_ENTRUST || (refused && lie == LIE_ACCEPT))) {
+		give(question, fd);
+		return;
+	}
+	if (fd >= 0)
+		close(fd);
+	if (refused && lie == LIE_ERRNO)
+		answer(question, 0, ENOMSG);
+	else
+		leave_alone(question);
+}
+
+static void answer_map(const struct question *question)
+{
+	const uint64_t *asked = arguments(question);
+	const int flags = (int)asked[3];
+	int fd = -1;
+	void *area;
+
+	if ((flags & MAP_SHARED) && !(flags & MAP_ANONYMOUS) && is_event(question, (int)asked[4]))
+		fd = take(question, (int)asked[4]);
+	if (fd < 0) {
+		leave_alone(question);
+		return;
+	}
+	area = mmap(NULL, asked[1], (int)asked[2], MAP_SHARED, fd, (off_t)asked[5] * MMAP_UNIT);
+	close(fd);
+	if (area != MAP_FAILED) {
+		munmap(area, asked[1]);
+		leave_alone(question);
+	} else {
+		answer(question, sysconf(_SC_PAGESIZE), 0);
+	}
+}
+
+/* As many zeros as the kernel would have read. */
+static void answer_read(const struct question *question)
+{
+	const uint64_t *asked = arguments(question);
+	static char zeros[65536];
+	ssize_t length = -1;
+	int fd = -1;
+
+	if (is_event(question, (int)asked[0]))
+		fd = take(question, (int)asked[0]);
+	if (fd >= 0) {
+		length = read(fd, zeros, asked[2] < sizeof(zeros) ? asked[2] : sizeof(zeros));
+		close(fd);
+		memset(zeros, 0, sizeof(zeros));
+	}
+	if (length > 0 && poke(question, asked[1], zeros, length))
+		answer(question, length, 0);
+	else
+		leave_alone(question);
+}
+
+/* ------------------------------------------------------------------------------------ files */
+
+static bool takes_place(int call)
+{
+	return call == SYS_openat || call == SYS_faccessat || call == CALL_FACCESSAT2;
+}
+
+static bool opens(int call)
+{
+#ifdef SYS_open
+	if (call == SYS_open)
+		return true;
+#endif
+	return call == SYS_openat;
+}
+
+/* The path that is asked for, as far as it fits; it may lie before the end of all memory. */
+static bool peek_path(const struct question *question, char *path, size_t size)
+{
+	const uint64_t address = arguments(question)[takes_place(question->call.data.nr)];
+	const size_t to_page_end = 4096 - address % 4096;
+	const size_t first = to_page_end < size - 1 ? to_page_end : size - 1;
+
+	memset(path, 0, size);
+	return peek(question, address, path, first) &&
+	       (memchr(path, '\0', first) ||
+		peek(question, address + first, path + first, size - 1 - first));
+}
+
+/* A file of nobody's with that text, or with that of a file. Returns a descriptor or -1. */
+static int make_file(const char *path, const char *text)
+{
+	int from = path ? open(path, O_RDONLY | O_CLOEXEC) : -1;
+	int to = memfd_create("copy", MFD_CLOEXEC);
+	char buffer[4096];
+	ssize_t length = strlen(text);
+
+	memcpy(buffer, text, length);
+	if (from >= 0) {
+		length = read(from, buffer, sizeof(buffer));
+		close(from);
+	}
+	if (to >= 0 && length > 0 && pwrite(to, buffer, length, 0) == length)
+		return to;
+	close(to);
+	return -1;
+}
+
+static void answer_file(const struct question *question)
+{
+	const enum lie lie = question->fault->lie;
+	const int call = question->call.data.nr;
+	const int flags = (int)arguments(question)[1 + takes_place(call)];
+	char path[160];
+	int fd = -1;
+
+	if (!peek_path(question, path, sizeof(path)) ||
+	    strncmp(path, question->fault->path, strlen(question->fault->path))) {
+		leave_alone(question);
+	} else if (lie == LIE_MISSING) {
+		answer(question, 0, ENOENT);
+	} else if (lie == LIE_LOCK && opens(call) && (flags & O_ACCMODE) != O_RDONLY) {
+		answer(question, 0, EACCES);
+	} else if (lie == LIE_LOCK || (opens(call) && (flags & O_DIRECTORY))) {
+		leave_alone(question);
+	} else if (!opens(call)) {
+		answer(question, 0, 0);
+	} else {
+		fd = make_file(lie == LIE_COPY ? path : NULL, "garbage\n");
+		if (fd < 0)
+			leave_alone(question);
+		else
+			give(question, fd);
+	}
+}
+
+/* -------------------------------------------------------------------------------- the liar */
+
+void liar_answer(const struct fault *fault, int listener)
+{
+	struct question question = { .fault = fault, .listener = listener };
+
+	if (ioctl(listener, SECCOMP_IOCTL_NOTIF_RECV, &question.call) < 0)
+		return;
+	switch (fault->lie) {
+	case LIE_IGNORE:
+	case LIE_REFUSE: answer_field(&question); break;
+	case LIE_ACCEPT:
+	case LIE_ERRNO:
+	case LIE_ENTRUST: answer_open(&question); break;
+	case LIE_MAP: answer_map(&question); break;
+	case LIE_READ: answer_read(&question); break;
+	case LIE_MISSING:
+	case LIE_GARBAGE:
+	case LIE_COPY:
+	case LIE_LOCK: answer_file(&question); break;
+	case LIE_NONE: leave_alone(&question); break;
+	}
+}
+
+static size_t calls_of(enum lie lie, int calls[8])
+{
+	size_t count = 0;
+
+	switch (lie) {
+	case LIE_MAP: calls[count++] = CALL_MMAP; break;
+	case LIE_READ: calls[count++] = SYS_read; break;
+	case LIE_MISSING:
+	case LIE_GARBAGE:
+	case LIE_COPY:
+	case LIE_LOCK:
+#ifdef SYS_open
+		calls[count++] = SYS_open;
+		calls[count++] = SYS_access;
+#endif
+		calls[count++] = SYS_openat;
+		calls[count++] = SYS_faccessat;
+		calls[count++] = CALL_FACCESSAT2;
+		break;
+	default: calls[count++] = SYS_perf_event_open; break;
+	}
+	return count;
+}
+
+int liar_listen(enum lie lie)
+{
+	static const struct sock_filter allow = BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
+	struct sock_filter code[32] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+	};
+	int calls[8];
+	const size_t count = calls_of(lie, calls);
+	size_t length = 1;
+	int listener;
+
+	for (size_t i = 0; i < count; i++) {
+		const struct sock_filter steps[] = {
+			BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (uint32_t)calls[i], 0, 1),
+			BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_USER_NOTIF),
+		};
+
+		memcpy(code + length, steps, sizeof(steps));
+		length += 2;
+	}
+	code[length++] = allow;
+	listener = syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_NEW_LISTENER,
+			   &(struct sock_fprog){ .len = length, .filter = code });
+	return listener < 0 ? -errno : listener;
+}
