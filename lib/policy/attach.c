@@ -29,13 +29,22 @@ uint64_t pm_attach_limit(const struct pm_plan *plan)
 	return most * plan->opts.descriptors_percent / 100;
 }
 
-void pm_attach_raise(const struct pm_plan *plan, uint64_t need)
+/*
+ * Descriptors are given out lowest first, so the number of a new one tells that as many are open:
+ * no list of them is needed to notice that the share of the soft limit is used up.
+ */
+static void raise_when_short(struct pm_session *session, int fd)
 {
+	const struct pm_session_opts *opts = &session->plan->opts;
 	struct rlimit limit;
-	uint64_t want = (pm_descriptors_open() + need) * 100 / plan->opts.descriptors_percent + 1;
 
-	if (!(plan->opts.allow & PM_ALLOW_RAISE_NOFILE) || getrlimit(RLIMIT_NOFILE, &limit) != 0 ||
-	    limit.rlim_cur >= want)
+	if (session->nofile == 0 && getrlimit(RLIMIT_NOFILE, &limit) == 0)
+		session->nofile = limit.rlim_cur;
+	if (!(opts->allow & PM_ALLOW_RAISE_NOFILE) ||
+	    (uint64_t)fd < session->nofile * opts->descriptors_percent / 100)
+		return;
+	session->nofile = UINT64_MAX / 100;	/* once is enough */
+	if (getrlimit(RLIMIT_NOFILE, &limit) != 0)
 		return;
 	limit.rlim_cur = limit.rlim_max;
 	(void)setrlimit(RLIMIT_NOFILE, &limit);
@@ -58,6 +67,15 @@ static int add_event(struct pm_session *session, const struct session_event *eve
 	return (int)session->event_count++;
 }
 
+static int open_one(const struct pm_session *session, struct perf_event_attr *attr, pid_t tid,
+		    int cpu)
+{
+	if (!session->plan->cloexec)
+		return pm_open(attr, tid, cpu, -1, 0);
+	attr->size = pm_attr_size_needed(attr);
+	return pm_open_raw(attr, tid, cpu, -1, PERF_FLAG_FD_CLOEXEC);
+}
+
 int pm_attach_open(struct pm_session *session, uint32_t spec, pid_t tid, int cpu, bool inherit)
 {
 	struct perf_event_attr attr = session->plan->events[spec].attr;
@@ -68,14 +86,15 @@ int pm_attach_open(struct pm_session *session, uint32_t spec, pid_t tid, int cpu
 	int at;
 
 	attr.inherit = inherit;
-	if (session->plan->cloexec) {
-		attr.size = pm_attr_size_needed(&attr);
-		event.fd = pm_open_raw(&attr, tid, cpu, -1, PERF_FLAG_FD_CLOEXEC);
-	} else {
-		event.fd = pm_open(&attr, tid, cpu, -1, 0);
+	attr.disabled = !session->open_enabled;
+	event.fd = open_one(session, &attr, tid, cpu);
+	if (event.fd == -EMFILE && (session->plan->opts.allow & PM_ALLOW_RAISE_NOFILE)) {
+		raise_when_short(session, INT32_MAX);
+		event.fd = open_one(session, &attr, tid, cpu);
 	}
 	if (event.fd < 0)
 		return event.fd;
+	raise_when_short(session, event.fd);
 	at = add_event(session, &event);
 	if (at < 0)
 		close(event.fd);
@@ -106,6 +125,8 @@ int pm_attach_map(struct pm_session *session, size_t event, size_t pages)
 	return 0;
 }
 
+/* ------------------------------------------------------------------------------------------ ids */
+
 static size_t id_slot(const struct pm_session *session, uint64_t id)
 {
 	return (size_t)(id * 0x9e3779b97f4a7c15ull >> 32) & (session->by_id_room - 1);
@@ -115,21 +136,27 @@ static void enter_id(struct pm_session *session, size_t event)
 {
 	size_t at = id_slot(session, session->events[event].id);
 
-	while (session->by_id[at] != 0)
+	while (session->by_id[at] != 0 && session->by_id[at] != event + 1)
 		at = (at + 1) & (session->by_id_room - 1);
 	session->by_id[at] = (uint32_t)event + 1;
 }
 
-/* The ioctl came with v3.12; before that only read(2) tells the id. */
-static int ask_id(struct session_event *event)
+/* The ioctl came with v3.12; before that only read(2) tells the id, where it was asked for. */
+int pm_attach_id(const struct pm_session *session, struct session_event *event)
 {
-	uint64_t id = 0;
+	const uint64_t format = session->plan->events[event->spec].attr.read_format;
+	struct pm_counts counts;
 	int err;
 
 	if (event->id != 0)
 		return 0;
-	err = pm_ioctl(event->fd, PERF_EVENT_IOC_ID, (unsigned long)&id);
-	event->id = id;
+	if (event->fd < 0)
+		return -EBADF;
+	err = pm_ioctl(event->fd, PERF_EVENT_IOC_ID, (unsigned long)&event->id);
+	if (err == -ENOTTY && (format & PERF_FORMAT_ID)) {
+		err = pm_read_counts(event->fd, format, &counts);
+		event->id = err < 0 ? 0 : counts.member[0].id;
+	}
 	return err < 0 ? err : 0;
 }
 
@@ -146,18 +173,67 @@ int pm_attach_index(struct pm_session *session)
 	free(session->by_id);
 	session->by_id = table;
 	session->by_id_room = room;
-	for (size_t i = 0; i < session->event_count; i++) {
-		int err = session->events[i].fd < 0 ? 0 : ask_id(&session->events[i]);
-
-		if (err < 0)
-			return err;
-		enter_id(session, i);
-	}
+	for (size_t i = 0; i < session->event_count; i++)
+		if (session->events[i].id != 0)
+			enter_id(session, i);
+	session->asked_all = false;
 	return 0;
 }
 
+static const struct session_event *known_id(const struct pm_session *session, uint64_t id)
+{
+	size_t at = id_slot(session, id);
+
+	for (; session->by_id[at] != 0; at = (at + 1) & (session->by_id_room - 1))
+		if (session->events[session->by_id[at] - 1].id == id)
+			return &session->events[session->by_id[at] - 1];
+	return NULL;
+}
+
+/* The kernel numbers events in the order of their opening, so a few questions find one of many. */
+static bool guess_id(struct pm_session *session, uint64_t id)
+{
+	size_t low = 0, high = session->event_count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		struct session_event *event = &session->events[middle];
+
+		if (pm_attach_id(session, event) < 0)
+			return false;
+		enter_id(session, middle);
+		if (event->id == id)
+			return true;
+		if (event->id < id)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return false;
+}
+
+const struct session_event *pm_attach_find(struct pm_session *session, uint64_t id)
+{
+	const struct session_event *event = known_id(session, id);
+
+	if (event != NULL || session->asked_all || session->pid != getpid())
+		return event;
+	if (!guess_id(session, id)) {
+		/* Nothing rests on the order: where it did not help, all are asked, once. */
+		session->asked_all = true;
+		for (size_t i = 0; i < session->event_count; i++)
+			if (pm_attach_id(session, &session->events[i]) == 0)
+				enter_id(session, i);
+	}
+	return known_id(session, id);
+}
+
+/* ------------------------------------------------------------------------------ enable, refusal */
+
 int pm_attach_enable(struct pm_session *session)
 {
+	if (session->open_enabled)
+		return 0;
 	for (size_t i = 0; i < session->event_count; i++) {
 		int err = pm_ioctl(session->events[i].fd, PERF_EVENT_IOC_ENABLE, 0);
 
@@ -165,6 +241,20 @@ int pm_attach_enable(struct pm_session *session)
 			return err;
 	}
 	return 0;
+}
+
+void pm_attach_fold(struct pm_session *session, const struct session_event *event)
+{
+	const uint64_t format = session->plan->events[event->spec].attr.read_format;
+	struct pm_value *sum = &session->folded[event->spec];
+	struct pm_counts counts;
+
+	if (event->fd < 0 || pm_read_counts(event->fd, format, &counts) < 0)
+		return;
+	sum->value += counts.member[0].value;
+	sum->enabled += counts.time_enabled;
+	sum->running += counts.time_running;
+	session->stats.lost_counted += counts.member[0].lost;
 }
 
 int pm_attach_refused(const struct pm_session *session, uint32_t spec, int cpu, int err,
@@ -273,5 +363,5 @@ void pm_attach_undo(struct pm_session *session)
 	session->event_count = session->event_room = 0;
 	session->ring_count = session->ring_room = session->by_id_room = 0;
 	session->threads = (struct threads){ 0 };
-	session->follows = false;
+	session->follows = session->open_enabled = false;
 }

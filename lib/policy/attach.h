@@ -14,7 +14,7 @@ struct session_event {
 	pid_t tid;
 	uint32_t spec;
 	uint32_t round;			/* listing of threads in which its target appeared */
-	uint64_t id;			/* 0 until asked for */
+	uint64_t id;			/* 0 until asked for: see pm_attach_find */
 };
 
 struct session_ring {
@@ -53,16 +53,21 @@ struct pm_session {
 	size_t ring_count, ring_room;
 	uint32_t *by_id;		/* event index + 1, open addressing */
 	size_t by_id_room;
+	bool asked_all;			/* no event is left whose id is not known */
+	uint64_t nofile;		/* the soft limit, once read */
 	struct threads threads;
 	struct pm_value folded[PLAN_EVENTS_MAX];	/* of events already closed */
 	struct ticks *ticks;	/* of strategies whose samples come by signals */
 	bool attached, follows;		/* follows: new threads are looked for while polling */
+	bool open_enabled;		/* events are opened so: no ioctl(2) for each is needed */
+	bool was_full;			/* a ring was, so records may have been lost */
 	uint64_t followed_at;		/* ns */
 	pid_t pid, self;		/* of the process and thread that attached */
 	int stop_fd;
 	struct {
 		pid_t tid;		/* 0: none is out */
 		bool other;		/* a thread of its own, nothing of it is delivered */
+		uint64_t ended;		/* when, of perf's clock; 0: not told yet */
 		uint64_t samples[PLAN_EVENTS_MAX];
 	} canary;
 	pthread_mutex_t lock;		/* of what follows */
@@ -76,9 +81,6 @@ struct pm_session {
 /* Descriptors this process may have by the options, after raising the limit if that is allowed. */
 uint64_t pm_attach_limit(const struct pm_plan *plan);
 
-/* Raises the soft limit as far as `need` more descriptors want it and options allow. */
-void pm_attach_raise(const struct pm_plan *plan, uint64_t need);
-
 /*
  * Opens spec `spec` on a thread (0: the calling one). Returns the event's index or -errno of the
  * call; the target's end (-ESRCH) is for the caller to judge.
@@ -88,10 +90,19 @@ int pm_attach_open(struct pm_session *session, uint32_t spec, pid_t tid, int cpu
 /* Maps the ring of a leader with `pages` data pages. 0 or -errno. */
 int pm_attach_map(struct pm_session *session, size_t event, size_t pages);
 
-/* Asks for the ids of all events and enters them into by_id. 0, -ENOMEM or -errno. */
+/* From now on samples are told apart by their ids, which are asked for as they turn up. -ENOMEM. */
 int pm_attach_index(struct pm_session *session);
 
+/* The event of that id; NULL: none of this session. Only after pm_attach_index. */
+const struct session_event *pm_attach_find(struct pm_session *session, uint64_t id);
+
+/* Asks for the id of one event, to be called before its descriptor goes. 0 or -errno. */
+int pm_attach_id(const struct pm_session *session, struct session_event *event);
+
 int pm_attach_enable(struct pm_session *session);
+
+/* Adds what an event counted to the sums of its spec, before its descriptor goes. */
+void pm_attach_fold(struct pm_session *session, const struct session_event *event);
 
 /* The calling process's threads that are not marked yet are marked as listed, and `each` is
  * called with them. Returns how many were new, or -errno (also what `each` returned). */

@@ -14,24 +14,9 @@
 #include "attach.h"
 
 #define CPU_UNKNOWN UINT32_MAX
+#define RECORD_LARGE 4096	/* longer than any but samples with very long call chains */
 
 /* -------------------------------------------------------------------------------------- sources */
-
-static const struct session_event *event_of(const struct pm_session *session, uint64_t id)
-{
-	size_t at;
-
-	if (session->by_id == NULL)
-		return &session->events[0];
-	at = (size_t)(id * 0x9e3779b97f4a7c15ull >> 32) & (session->by_id_room - 1);
-	for (; session->by_id[at] != 0; at = (at + 1) & (session->by_id_room - 1)) {
-		const struct session_event *event = &session->events[session->by_id[at] - 1];
-
-		if (event->id == id)
-			return event;
-	}
-	return NULL;
-}
 
 static bool is_right_source(struct pm_session *session, const struct session_event *event,
 			    pid_t tid)
@@ -101,6 +86,13 @@ static bool take_sample(const struct perf_event_header *header, uint64_t type,
 	return !(type & PERF_SAMPLE_CALLCHAIN) || take_callchain(at, end, ret);
 }
 
+/* Its number may be given to another thread after its end, which another ring may tell first. */
+static bool is_canary(const struct pm_session *session, pid_t tid, uint64_t time)
+{
+	return session->canary.tid != 0 && tid == session->canary.tid &&
+		(session->canary.ended == 0 || time <= session->canary.ended);
+}
+
 static void on_sample(struct pm_session *session, const struct perf_event_header *header)
 {
 	const struct session_event *event;
@@ -111,13 +103,13 @@ static void on_sample(struct pm_session *session, const struct perf_event_header
 		session->stats.unknown++;
 		return;
 	}
-	event = event_of(session, id);
+	event = session->by_id ? pm_attach_find(session, id) : &session->events[0];
 	if (event == NULL) {
 		session->stats.unknown++;
 		return;
 	}
 	observed.event = event->spec;
-	if (session->canary.tid != 0 && (pid_t)observed.tid == session->canary.tid) {
+	if (is_canary(session, (pid_t)observed.tid, observed.time)) {
 		session->canary.samples[event->spec]++;
 		if (session->canary.other)
 			return;
@@ -172,10 +164,10 @@ static void on_task(struct pm_session *session, const struct pm_record *record)
 		on_birth_of(session, (pid_t)record->task.tid);
 	else
 		on_exit_of(session, (pid_t)record->task.tid);
-	if (session->canary.other && (pid_t)record->task.tid == session->canary.tid) {
-		/* Its number may be given to a thread that is to be observed. */
+	if (session->canary.other &&
+	    is_canary(session, (pid_t)record->task.tid, record->task.time)) {
 		if (!born)
-			session->canary.tid = 0;
+			session->canary.ended = record->task.time;
 		return;
 	}
 	if (session->listener.task != NULL)
@@ -186,8 +178,8 @@ static void on_task(struct pm_session *session, const struct pm_record *record)
 static void on_other(struct pm_session *session, struct session_ring *ring,
 		     const struct perf_event_header *header, const struct pm_record *record)
 {
-	if (record->type == PERF_RECORD_COMM && session->canary.tid != 0 &&
-	    (pid_t)record->comm.tid == session->canary.tid) {
+	if (record->type == PERF_RECORD_COMM &&
+	    is_canary(session, (pid_t)record->comm.tid, record->sid.time)) {
 		ring->canary = true;
 		return;
 	}
@@ -249,13 +241,27 @@ static int take_record(struct pm_session *session, struct session_ring *ring,
 }
 
 /*
+ * The kernel drops a record only when the ring is as good as full, and it is never fuller than
+ * just before the tail is moved. While that has not been, nothing can be missing.
+ */
+static void release(struct pm_session *session, struct session_ring *ring, uint64_t before)
+{
+	uint64_t room = ring->ring.data_size, after;
+
+	pm_ring_release(&ring->ring);
+	after = pm_ring_pending(&ring->ring) + (ring->ring.tail - before);
+	if (after > room || room - after < RECORD_LARGE)
+		session->was_full = true;
+}
+
+/*
  * One lap at most: a thread that writes faster than we read must not keep us from the others, nor
  * from being stopped.
  */
 static int drain_ring(struct pm_session *session, struct session_ring *ring)
 {
 	const struct perf_event_header *header;
-	uint64_t left = pm_ring_pending(&ring->ring);
+	uint64_t left = pm_ring_pending(&ring->ring), before = ring->ring.tail;
 	int count = 0, state;
 
 	if (left > ring->ring.data_size)
@@ -269,7 +275,7 @@ static int drain_ring(struct pm_session *session, struct session_ring *ring)
 		left -= header->size < left ? header->size : left;
 		count += take_record(session, ring, header);
 	}
-	pm_ring_release(&ring->ring);
+	release(session, ring, before);
 	return count;
 }
 

@@ -4,8 +4,8 @@
  * to one ring, only its leader mapped and polled.
  *
  * Threads come while we attach. One that appears in a later listing gets events of its own, and
- * may have inherited its maker's as well; drain.c tells the two apart. Everything is opened
- * disabled and enabled at the end.
+ * may have inherited its maker's as well; drain.c tells the two apart. Events are opened enabled,
+ * which saves a call for each: what comes before there is a ring was not to be observed yet.
  *
  * Never one ring for inheriting events of any CPU, though kernels take it: inherited copies on
  * several CPUs would write into it at once, and a ring is made for one writing CPU at a time.
@@ -183,13 +183,13 @@ static int map_all(struct pm_session *session, const struct pm_cpus *cpus, struc
 
 static int forward_all(struct pm_session *session, struct pm_diag *diag)
 {
-	for (size_t i = 0; i < session->event_count; i++) {
+	for (size_t i = 0, at = 0; i < session->event_count; i++) {
 		const struct session_event *event = &session->events[i];
-		size_t at = 0;
 		int err;
 
+		/* In the order of CPUs over and over: the next ring, as a rule. */
 		while (session->rings[at].cpu != event->cpu)
-			at++;
+			at = (at + 1) % session->ring_count;
 		if (session->rings[at].fd == event->fd)
 			continue;
 		err = pm_ioctl(event->fd, PERF_EVENT_IOC_SET_OUTPUT,
@@ -222,12 +222,10 @@ int pm_attach_share_rings(struct pm_session *session, const struct pm_cpus *cpus
 
 int pm_attach_per_core(struct pm_session *session, struct pm_diag *diag)
 {
-	struct pm_cost cost = { .size = sizeof(cost) };
 	struct pm_cpus cpus;
 	int err = pm_cpus_list(&cpus);
 
-	(void)pm_plan_cost(session->plan, &cost);
-	pm_attach_raise(session->plan, cost.descriptors);
+	session->open_enabled = true;
 	if (err == 0)
 		err = open_all(session, &cpus, diag);
 	if (err == 0)

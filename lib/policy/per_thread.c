@@ -98,11 +98,8 @@ static bool follows_threads(const struct pm_plan *plan)
 int pm_attach_per_thread(struct pm_session *session, struct pm_diag *diag)
 {
 	struct opening opening = { 0 };
-	struct pm_cost cost = { .size = sizeof(cost) };
 	int err;
 
-	(void)pm_plan_cost(session->plan, &cost);
-	pm_attach_raise(session->plan, cost.descriptors);
 	err = open_until_none_is_new(session, &opening);
 	if (err < 0 && opening.map_failed)
 		return pm_diag_map(diag, 1, (size_t)sysconf(_SC_PAGESIZE), -err);
@@ -122,19 +119,6 @@ int pm_attach_per_thread(struct pm_session *session, struct pm_diag *diag)
 				     pm_errno_name(-err)) : 0;
 }
 
-static void fold(struct pm_session *session, const struct session_event *event)
-{
-	const uint64_t format = session->plan->events[event->spec].attr.read_format;
-	struct pm_value *sum = &session->folded[event->spec];
-	struct pm_counts counts;
-
-	if (pm_read_counts(event->fd, format, &counts) < 0)
-		return;
-	sum->value += counts.member[0].value;
-	sum->enabled += counts.time_enabled;
-	sum->running += counts.time_running;
-}
-
 /* The ring of an ended thread has been drained: its events and memory go. */
 static void let_go(struct pm_session *session, struct session_ring *ring)
 {
@@ -145,7 +129,9 @@ static void let_go(struct pm_session *session, struct session_ring *ring)
 
 		if (event->tid != ring->tid || event->fd < 0)
 			continue;
-		fold(session, event);
+		pm_attach_fold(session, event);
+		if (session->by_id != NULL)
+			(void)pm_attach_id(session, event);
 		close(event->fd);
 		event->fd = -1;
 	}
@@ -260,11 +246,8 @@ static int open_clean(struct pm_session *session, struct opening *opening)
 int pm_attach_count(struct pm_session *session, struct pm_diag *diag)
 {
 	struct opening opening = { 0 };
-	struct pm_cost cost = { .size = sizeof(cost) };
 	int err;
 
-	(void)pm_plan_cost(session->plan, &cost);
-	pm_attach_raise(session->plan, cost.descriptors);
 	/* No records: nobody would read them, and frequencies need a ring to make sense. */
 	for (size_t i = 0; i < session->plan->count; i++) {
 		struct perf_event_attr *attr = &session->plan->events[i].attr;

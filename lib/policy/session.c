@@ -88,6 +88,8 @@ static void begin(struct pm_session *session)
 	memset(&session->stats, 0, sizeof(session->stats));
 	memset(&session->canary, 0, sizeof(session->canary));
 	memset(session->folded, 0, sizeof(session->folded));
+	session->was_full = false;
+	session->nofile = 0;
 	session->pid = getpid();
 	session->self = pm_gettid();
 	pm_format_of(&session->plan->events[0].attr, &session->format);
@@ -310,18 +312,27 @@ int pm_session_stats(const struct pm_session *session, struct pm_stats *ret)
 	return 0;
 }
 
+/*
+ * All that happened before lies within one lap; closing is what ends it. A loss that no record has
+ * told of yet comes out with the next record, for which there is room only after a lap.
+ */
+static void take_leave(struct pm_session *session)
+{
+	(void)pm_drain(session);
+	if (!session->was_full || session->ticks != NULL)
+		return;
+	pm_canary_flush(session);
+	(void)pm_drain(session);
+	for (size_t i = 0; i < session->event_count; i++)
+		pm_attach_fold(session, &session->events[i]);
+}
+
 int pm_session_detach(struct pm_session *session)
 {
 	if (!session->attached)
 		return -ENOTCONN;
-	if (session->pid == getpid()) {
-		pm_canary_flush(session);
-		for (size_t i = 0; i < session->event_count; i++)
-			if (session->events[i].fd >= 0)
-				(void)pm_ioctl(session->events[i].fd, PERF_EVENT_IOC_DISABLE, 0);
-		while (pm_drain(session) > 0)
-			;
-	}
+	if (session->pid == getpid())
+		take_leave(session);
 	pm_attach_undo(session);
 	close_stop(session);
 	session->attached = false;

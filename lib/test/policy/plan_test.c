@@ -71,8 +71,11 @@ long syscall(long number, ...)
 		args[i] = va_arg(list, long);
 	va_end(list);
 	if (number == SYS_perf_event_open) {
-		int err = refusal((const struct perf_event_attr *)args[0]);
+		struct perf_event_attr *attr = (struct perf_event_attr *)args[0];
+		int err = refusal(attr);
 
+		if (kernel.mute && attr != NULL && attr->inherit)
+			attr->disabled = 1;
 		if (err != 0) {
 			errno = err;
 			return -1;
