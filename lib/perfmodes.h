@@ -380,6 +380,8 @@ int pm_session_stats(const struct pm_session *session, struct pm_stats *ret);
  */
 int pm_session_detach(struct pm_session *session);
 
+#include "perfmodes_count.h"	/* counters of one thread, clocks */
+
 #ifdef __cplusplus
 }
 #endif

@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -23,6 +24,10 @@ static struct {
 	bool silent;			/* E2BIG without writing its size back */
 	int policy_errno;		/* said after the flags, before the attr is read */
 	bool accepts_anything;
+	bool mappable;			/* what it opens can be mapped, and is a page of zeros */
+	int sibling_errno;		/* of every open that names a group */
+	uint64_t refused_format;	/* EINVAL for inherit with these bits of read_format */
+	int kernel_errno;		/* unless exclude_kernel is set */
 	/* the last call */
 	struct perf_event_attr attr;
 	pid_t pid;
@@ -31,12 +36,29 @@ static struct {
 	unsigned int calls;
 } fake_kernel;
 
+/* An event that can be mapped, or the refusals of one that is almost taken. */
+static inline int fake_event(const struct perf_event_attr *attr)
+{
+	int fd;
+
+	if (fake_kernel.sibling_errno && fake_kernel.group_fd >= 0)
+		return -fake_kernel.sibling_errno;
+	if (fake_kernel.kernel_errno && !attr->exclude_kernel)
+		return -fake_kernel.kernel_errno;
+	if (attr->inherit && (attr->read_format & fake_kernel.refused_format))
+		return -EINVAL;
+	fd = memfd_create("event", 0);
+	return fd >= 0 && ftruncate(fd, sysconf(_SC_PAGESIZE)) == 0 ? fd : -ENOMEM;
+}
+
 static inline int fake_perf_event_open(struct perf_event_attr *attr)
 {
 	const unsigned char *bytes = (const unsigned char *)attr;
 
 	if (fake_kernel.always_errno)
 		return -fake_kernel.always_errno;
+	if (fake_kernel.mappable)
+		return fake_event(attr);
 	if (fake_kernel.accepts_anything)
 		return open("/dev/null", O_RDONLY);
 	if (fake_kernel.flags & ~0xful)

@@ -85,7 +85,8 @@ def test_keys_of_no_probe_are_found() -> None:
 
 
 def declared() -> set[str]:
-    header = (TREE / "lib" / "perfmodes.h").read_text(encoding="utf-8")
+    header = "\n".join((TREE / "lib" / name).read_text(encoding="utf-8")
+                       for name in ("perfmodes.h", "perfmodes_count.h"))
     return set(re.findall(r"\b(pm_[a-z_]+)\(", re.sub(r"/\*.*?\*/", "", header, flags=re.S)))
 
 

@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Counters of one thread, and the times of records. Part of perfmodes.h, which includes it and
+ * tells the conventions.
+ */
+#ifndef PERFMODES_COUNT_H
+#define PERFMODES_COUNT_H
+
+#ifndef PERFMODES_H
+#error "include perfmodes.h"
+#endif
+
+/* -------------------------------------------------------------------------------- counters */
+
+/* Events counted together on one thread. One thread at a time may use it. (0.1) */
+struct pm_counters;
+
+enum pm_counters_flags {
+	PM_COUNTERS_PINNED = 1,		/* always on the PMU, or -ENODATA; never multiplexed */
+	PM_COUNTERS_INHERIT = 2,	/* also what the thread begets from now on, processes too */
+	PM_COUNTERS_TOGETHER = 4,	/* one group or none: all run at the same time */
+	PM_COUNTERS_SYSTEM_CALL = 8,	/* never read a counter register in user space */
+	PM_COUNTERS_MAY_USER_ONLY = 16,	/* user mode only, where the kernel may not be watched */
+};
+
+/* How the values came. (0.1) */
+struct pm_counters_stats {
+	size_t size;			/* sizeof(struct pm_counters_stats) */
+	uint64_t system_calls;		/* read(2) */
+	uint64_t user_reads;		/* of a register, without a system call */
+	uint64_t fallbacks;		/* of pm_counters_read_one to read(2) */
+	uint64_t groups;		/* read(2) that a reading takes, 1 when all are together */
+};
+
+/*
+ * Opens `count` events (1 to 32), stopped. All specs name the same `tid`; period and frequency
+ * are 0; for type 5, breakpoints, config is bp_type, config1 the address, config2 the length.
+ * PM_ALL_THREADS is the calling thread and every one born later, for a process that has no other
+ * yet: with others it is -EBUSY, and a session counts them.
+ *
+ * Events that the kernel does not take into the first group (-EINVAL, -ENOSPC, -E2BIG: other
+ * PMUs, too many) form further ones, unless PM_COUNTERS_TOGETHER forbids it. Where an inheriting
+ * group cannot be read at once (kernels before v4.13, ba5213ae6b88, or by the profile's facts of
+ * group.*), each event is read by itself.
+ *
+ * `profile` as in pm_plan_make, needed during the call only. Returns 0; 1 when everything is of
+ * user mode only, as PM_COUNTERS_MAY_USER_ONLY allows for events that do happen there; -EINVAL for
+ * senseless specs; -ENOMEM; or -errno of perf_event_open(2), whose gate the diagnosis names. (0.1)
+ */
+int pm_counters_open(const struct pm_event_spec *specs, size_t count, unsigned int flags,
+		     struct pm_profile *profile, struct pm_diag *diag,
+		     struct pm_counters **ret);
+
+/* Closes and unmaps everything. NULL is allowed. (0.1) */
+void pm_counters_close(struct pm_counters *counters);
+
+/*
+ * Starts all groups. The times count from here, too; between two groups lies a system call. Also
+ * the way to try again after -ENODATA. Returns 0 or -errno of ioctl(2). (0.1)
+ */
+int pm_counters_start(struct pm_counters *counters);
+
+/* Stops all groups; the values stay. Returns 0 or -errno of ioctl(2). (0.1) */
+int pm_counters_stop(struct pm_counters *counters);
+
+/*
+ * The values since open or the last reset, in the order of the specs, `count` at most. A group is
+ * read by one read(2), so its values are of one instant. Returns how many; -ENODATA when a pinned
+ * event lost its place on the PMU: read(2) then gives 0 bytes, as perf_event_open(2) says, and the
+ * event is out of action until it is started again; -ECHILD from kernels that found an inherited
+ * group incomplete; -errno of read(2); -EBADMSG for an answer of another shape. (0.1)
+ */
+int pm_counters_read(struct pm_counters *counters, struct pm_value *ret, size_t count);
+
+/*
+ * One value as above, in user space where that is possible: on x86, arm64 and riscv, for events of
+ * the calling thread that opened them without inheritance, when the event's user page permits it
+ * at that moment (a non-zero index), since v4.14, and no fact of rdpmc.* in the profile speaks against it. The
+ * page is read again when a migration or an interrupt changed it meanwhile. Any other reading is a
+ * read(2), counted as a fallback. Where the page cannot tell the time, `enabled` and `running` are
+ * 0 for an event that was never multiplexed; one that was is read by read(2).
+ * Not to be used while somebody writes 0 to /sys/bus/event_source/devices/cpu/rdpmc: the page of x86
+ * does not learn of it, and the instruction then raises SIGSEGV. Returns 0; -EINVAL for an index
+ * that is none; otherwise as above. (0.1)
+ */
+int pm_counters_read_one(struct pm_counters *counters, size_t index, struct pm_value *ret);
+
+/*
+ * From now on values and times count from 0. The kernel's counters go on: PERF_EVENT_IOC_RESET
+ * would leave the times and what ended threads have counted. Errors as pm_counters_read. (0.1)
+ */
+int pm_counters_reset(struct pm_counters *counters);
+
+/*
+ * Adds to `sums` what pm_counters_read would give, and resets by that same reading: nothing is
+ * counted twice or left out. Returns and fails as pm_counters_read; then nothing is changed. All
+ * events are reset, also those beyond `count`. (0.1)
+ */
+int pm_counters_accumulate(struct pm_counters *counters, struct pm_value *sums, size_t count);
+
+/* Copies the statistics, up to ret->size. Returns 0. (0.1) */
+int pm_counters_stats(const struct pm_counters *counters, struct pm_counters_stats *ret);
+
+/* What an error of a reading means and what to change. Returns the cause. (0.1) */
+enum pm_cause pm_counters_diagnose(const struct pm_counters *counters, int error,
+				   struct pm_diag *diag);
+
+/*
+ * The estimate for the whole time: value * enabled / running, exact in 128 bits and rounded.
+ * running / enabled is the share of the time in which the event was on the PMU: 1 is an exact
+ * count, and the smaller it is the more is guessed. Both 0: the value itself. -ENODATA when it
+ * never ran although it was enabled: there is nothing to guess from. -EOVERFLOW beyond 64 bits.
+ * (0.1)
+ */
+int pm_value_scale(const struct pm_value *value, uint64_t *ret);
+
+#endif

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: MIT */
+/* Counters as their files share them; not installed. */
+#ifndef PM_COUNTER_H
+#define PM_COUNTER_H
+
+#include "user_page.h"
+
+#define COUNTERS_MAX 32
+
+struct counter {
+	int fd;				/* -1: not open */
+	uint32_t leader;		/* index of the first of its group, its own for a leader */
+	const struct perf_event_mmap_page *page;	/* NULL: not to be read in user space */
+	struct pm_value base;		/* what a reset takes off */
+};
+
+struct pm_counters {
+	struct counter counters[COUNTERS_MAX];
+	struct pm_event_spec specs[COUNTERS_MAX];
+	size_t count;
+	unsigned int flags;		/* enum pm_counters_flags */
+	bool at_once;			/* the leader's read_format has PERF_FORMAT_GROUP */
+	bool inherit, inherit_thread, user_only;
+	const struct pm_registers *registers;
+	const void *owner;		/* an address that only the opening thread has */
+	const volatile uint32_t *parent;	/* 0 in a forked process, where no page is mapped */
+	struct pm_counters_stats stats;
+};
+
+/* An address that differs between living threads. */
+const void *pm_counters_thread(void);
+
+#endif
