@@ -62,7 +62,7 @@ install: library	## install the library under $(DESTDIR)$(PREFIX)
 	$(Q)install -d $(DESTDIR)$(PREFIX)/include $(DESTDIR)$(LIBDIR)/pkgconfig \
 		$(DESTDIR)$(PREFIX)/share/perfmodes
 	$(Q)install -m 644 lib/profiles/*.json $(DESTDIR)$(PREFIX)/share/perfmodes/
-	$(Q)install -m 644 lib/perfmodes.h $(DESTDIR)$(PREFIX)/include/
+	$(Q)install -m 644 lib/perfmodes.h lib/perfmodes_count.h $(DESTDIR)$(PREFIX)/include/
 	$(Q)install -m 644 $(B)/libperfmodes.a $(DESTDIR)$(LIBDIR)/
 	$(Q)install -m 755 $(B)/libperfmodes.so.0 $(DESTDIR)$(LIBDIR)/
 	$(Q)ln -sf libperfmodes.so.0 $(DESTDIR)$(LIBDIR)/libperfmodes.so
