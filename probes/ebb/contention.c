@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Power: who gets the counters, when an event of event-based branches, which wants them all, meets
+ * an ordinary event of the task or of the CPU? A program that is told nothing waits for ever.
+ * Observed: read(2) of the former, which gives 8 bytes on the counters and none off them; the
+ * latter's time_running.
+ */
+#include "probe.h"
+#include "power.h"
+
+PROBE(TITLE("event-based branches and ordinary events")
+      SINCE("3.10")
+      NEEDS("arch:powerpc")
+      POINT(task_event_yields, "an ordinary event of the task stops while it has the counters")
+      POINT(task_pinned_first, "it stays off where a pinned event of the task is enabled first")
+      POINT(cpu_event_yields, "an ordinary event of the CPU stops while it has the counters")
+      NEEDS("root")
+      POINT(cpu_pinned_first, "it stays off where a pinned event of the CPU is enabled first")
+      NEEDS("root")
+      POINT(cpu_event_later, "an ordinary event of the CPU enabled later does not take them away")
+      NEEDS("root")
+      POINT(again, "off the counters, ENABLE brings it there once they are free")
+      POINT(two_leaders, "of two in one task exactly one has the counters")
+      FACT(winner, enum, "-", "of two in one task: first or second to be opened"))
+
+#define TIMES (PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING)
+
+/* An ordinary event on counter 1, running: of this task, or (cpu >= 0) of that CPU. */
+static int open_ordinary(struct __test_metadata *_metadata, int cpu, bool pinned)
+{
+	struct perf_event_attr attr = attr_of(PERF_TYPE_RAW, CYCLES_1);
+
+	attr.disabled = 0;
+	attr.pinned = pinned;
+	attr.read_format = TIMES;
+	return must_open(&attr, cpu < 0 ? 0 : -1, cpu, -1, 0);
+}
+
+/* Enabled, is it on the counters? */
+static bool gets_counters(struct __test_metadata *_metadata, int fd)
+{
+	uint64_t value;
+
+	must_ioctl(fd, PERF_EVENT_IOC_ENABLE, 0);
+	return read(fd, &value, 8) == 8;
+}
+
+static uint64_t running(struct __test_metadata *_metadata, int fd)
+{
+	return must_counts(fd, TIMES).time_running;
+}
+
+/* The ordinary one runs, stands still beside ours, and runs again when ours is closed. */
+static void hold_yielding(struct __test_metadata *_metadata, int ordinary)
+{
+	int ours = must_lead(_metadata);
+	uint64_t before, during, after;
+
+	spin_ns(1000000);
+	if (!running(_metadata, ordinary))
+		cannot_tell("the ordinary event does not run even alone");
+	if (!gets_counters(_metadata, ours))
+		broken("an event that is not pinned keeps ours off the counters");
+	before = running(_metadata, ordinary);
+	spin_ns(5000000);
+	during = running(_metadata, ordinary);
+	must_close(ours);
+	spin_ns(5000000);
+	after = running(_metadata, ordinary);
+	if (during != before || after <= during)
+		broken("time_running before=%" PRIu64 " during=%" PRIu64 " after=%" PRIu64, before,
+		       during, after);
+}
+
+static int first_cpu(struct __test_metadata *_metadata)
+{
+	int cpu;
+
+	require_ebb(_metadata);
+	require(REQUIRE_PERFMON);
+	cpu = move_to_nth_cpu(0);
+	ASSERT_LE(0, cpu);
+	return cpu;
+}
+
+TEST(task_event_yields)
+{
+	require_ebb(_metadata);
+	hold_yielding(_metadata, open_ordinary(_metadata, -1, false));
+}
+
+TEST(cpu_event_yields)
+{
+	hold_yielding(_metadata, open_ordinary(_metadata, first_cpu(_metadata), false));
+}
+
+static void hold_off(struct __test_metadata *_metadata, int pinned)
+{
+	spin_ns(1000000);
+	if (!running(_metadata, pinned))
+		cannot_tell("the pinned event does not run even alone");
+	if (gets_counters(_metadata, must_lead(_metadata)))
+		broken("both are on the counters, by what read(2) says");
+}
+
+TEST(task_pinned_first)
+{
+	require_ebb(_metadata);
+	hold_off(_metadata, open_ordinary(_metadata, -1, true));
+}
+
+TEST(cpu_pinned_first)
+{
+	hold_off(_metadata, open_ordinary(_metadata, first_cpu(_metadata), true));
+}
+
+TEST(cpu_event_later)
+{
+	int cpu = first_cpu(_metadata), ours = must_lead(_metadata), ordinary;
+	uint64_t value;
+
+	if (!gets_counters(_metadata, ours))
+		cannot_tell("not even alone is it on the counters");
+	ordinary = open_ordinary(_metadata, cpu, false);
+	spin_ns(5000000);
+	if (read(ours, &value, 8) != 8)
+		broken("an event of the CPU that is not pinned took the counters away");
+	if (running(_metadata, ordinary))
+		broken("time_running=%" PRIu64 " of an event that cannot be on a counter",
+		       running(_metadata, ordinary));
+}
+
+TEST(again)
+{
+	int pinned, ours;
+
+	require_ebb(_metadata);
+	pinned = open_ordinary(_metadata, -1, true);
+	ours = must_lead(_metadata);
+	if (gets_counters(_metadata, ours))
+		cannot_tell("the pinned event did not keep it off");
+	must_close(pinned);
+	if (!gets_counters(_metadata, ours))
+		broken("the counters are free, and ENABLE does not bring it there");
+}
+
+TEST(two_leaders)
+{
+	int first = must_lead(_metadata), second = must_lead(_metadata);
+	uint64_t value;
+	bool one, two;
+
+	must_ioctl(first, PERF_EVENT_IOC_ENABLE, 0);
+	must_ioctl(second, PERF_EVENT_IOC_ENABLE, 0);
+	one = read(first, &value, 8) == 8;
+	two = read(second, &value, 8) == 8;
+	if (one == two)
+		broken("read(2) gives a value of %s of them", one ? "both" : "none");
+	fact_str("winner", "%s", one ? "first" : "second");
+}
+
+PROBE_MAIN

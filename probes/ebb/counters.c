@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Power: do several counters of one group take event-based branches side by side, and does the
+ * rest of the PMU stay as user mode set it?
+ * Observed: the handler notes which counter overflowed; control registers and unused counters are
+ * read back.
+ * Power ISA 2.07, Book II, Event-Based Branch Facility.
+ */
+#include "probe.h"
+#include "power.h"
+
+PROBE(TITLE("event-based branches of several counters")
+      SINCE("3.10")
+      NEEDS("arch:powerpc")
+      POINT(group, "each of PMC1 to PMC4 in one group branches when it overflows")
+      POINT(reload_of_one, "a counter that is never reloaded branches once, the others go on")
+      POINT(mmcr2_kept, "what user mode wrote into MMCR2 is there after ten branches")
+      POINT(unused_stand_still, "PMC5 and PMC6 stand still in a group without them")
+      FACT(overflows, string, "-", "overflows the handler found, PMC1 to PMC4"))
+
+#if defined(__powerpc64__)
+
+#include "handler.h"
+
+/* PMC1 leads, PMC2 to PMC4 follow; all scheduled. */
+static void must_schedule_four(struct __test_metadata *_metadata)
+{
+	struct perf_event_attr attr = attr_of(PERF_TYPE_RAW, 0);
+	int leader = must_lead(_metadata);
+	uint64_t value;
+
+	attr.disabled = 0;
+	for (uint64_t counter = 2; counter <= 4; counter++) {
+		attr.config = counter << 16 | 0x1e | EBB;
+		must_open(&attr, 0, -1, leader, 0);
+	}
+	must_ioctl(leader, PERF_EVENT_IOC_ENABLE, 0);
+	if (read(leader, &value, 8) != 8)
+		cannot_tell("the group is not scheduled");
+}
+
+static bool all_four(unsigned long want)
+{
+	for (int i = 0; i < 4; i++)
+		if (((volatile unsigned long *)ebb_state.overflows)[i] < want)
+			return false;
+	return true;
+}
+
+/* Periods of their own, so that they do not always overflow together. */
+static void arm_four(void)
+{
+	arm(PERIOD);
+	for (unsigned long i = 1; i < 4; i++)
+		ebb_state.reload[i] = OVERFLOWN - PERIOD - i * 0x13579;
+	WRITE_SPR(772, ebb_state.reload[1]);
+	WRITE_SPR(773, ebb_state.reload[2]);
+	WRITE_SPR(774, ebb_state.reload[3]);
+}
+
+static void tell_overflows(void)
+{
+	fact_str("overflows", "%lu,%lu,%lu,%lu", ebb_state.overflows[0], ebb_state.overflows[1],
+		 ebb_state.overflows[2], ebb_state.overflows[3]);
+}
+
+TEST(group)
+{
+	const uint64_t end = now_ns() + 3000000000;
+
+	must_schedule_four(_metadata);
+	arm_four();
+	while (!all_four(5) && now_ns() < end)
+		;
+	disarm();
+	tell_overflows();
+	if (!all_four(5) && !facility_is_whole())
+		say_absent("emulator: BESCRS and BESCRR do nothing, and it lost branches");
+	if (!all_four(5))
+		broken("overflows=%lu,%lu,%lu,%lu want 5 of each", ebb_state.overflows[0],
+		       ebb_state.overflows[1], ebb_state.overflows[2], ebb_state.overflows[3]);
+}
+
+TEST(reload_of_one)
+{
+	unsigned long taken;
+
+	must_schedule_four(_metadata);
+	arm_four();
+	ebb_state.reload[1] = 0;	/* PMC2: half its range, seconds at any clock */
+	taken = take_branches(10);
+	disarm();
+	hold_branches(taken, 10);
+	if (ebb_state.overflows[1] > 1 || ebb_state.overflows[0] < 2)
+		broken("overflows=%lu of PMC1, %lu of PMC2, which was to have one",
+		       ebb_state.overflows[0], ebb_state.overflows[1]);
+}
+
+TEST(mmcr2_kept)
+{
+	const unsigned long freeze = 0x0020100804020000ul;	/* PMC2 to PMC6, in user mode */
+	unsigned long taken, kept;
+
+	must_schedule(_metadata);
+	WRITE_SPR(769, freeze);
+	arm(PERIOD);
+	taken = take_branches(10);
+	disarm();
+	kept = READ_SPR(769);
+	WRITE_SPR(769, 0);
+	hold_branches(taken, 10);
+	if (kept != freeze)
+		broken("MMCR2=%#lx want=%#lx", kept, freeze);
+}
+
+TEST(unused_stand_still)
+{
+	unsigned long fifth, sixth, taken;
+
+	must_schedule(_metadata);
+	WRITE_SPR(775, 0);
+	WRITE_SPR(776, 0);
+	arm(PERIOD);
+	taken = take_branches(10);
+	disarm();
+	fifth = READ_SPR(775);
+	sixth = READ_SPR(776);
+	hold_branches(taken, 10);
+	if (fifth || sixth)
+		broken("PMC5=%#lx PMC6=%#lx want=0", fifth, sixth);
+}
+
+#else
+
+NOT_POWER(group)
+NOT_POWER(reload_of_one)
+NOT_POWER(mmcr2_kept)
+NOT_POWER(unused_stand_still)
+
+#endif
+
+PROBE_MAIN

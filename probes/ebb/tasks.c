@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Power: do event-based branches follow their task: across system calls in the handler, beside
+ * other tasks with branches of their own, and where somebody else opened the event?
+ * Observed: each task's handler counts its branches.
+ * Power ISA 2.07, Book II, Event-Based Branch Facility.
+ */
+#include "probe.h"
+#include "power.h"
+
+PROBE(TITLE("event-based branches of several tasks")
+      SINCE("3.10")
+      NEEDS("arch:powerpc")
+      POINT(call_in_handler, "a handler that gives up the CPU by a system call goes on after it")
+      POINT(several, "four tasks with branches of their own on one CPU each take all of theirs")
+      POINT(willing_child, "a child takes the branches of an event that its parent opened on it")
+      POINT(unaware_child, "a child without a handler may use the counters and takes no branch"))
+
+#if defined(__powerpc64__)
+
+#include "handler.h"
+
+#define TASKS 4
+
+static int spin_and_yield(void *unused)
+{
+	(void)unused;
+	move_to_nth_cpu(0);
+	for (;;)
+		sched_yield();
+	return 0;
+}
+
+TEST(call_in_handler)
+{
+	unsigned long taken;
+	pid_t other;
+
+	must_schedule(_metadata);
+	ASSERT_LE(0, move_to_nth_cpu(0));
+	other = start_child(spin_and_yield, NULL);
+	ASSERT_LT(0, other);
+	arm(PERIOD);
+	ebb_state.yield = 1;
+	taken = take_branches(20);
+	disarm();
+	kill(other, SIGKILL);
+	wait_child(other);
+	hold_branches(taken, 20);
+}
+
+/* Exit status of a task that takes ten branches: 0 when it did, 1 when not, 2 without an event. */
+static int take_ten(void *unused)
+{
+	struct perf_event_attr attr = attr_ebb(CYCLES_1);
+	unsigned long taken;
+	uint64_t value;
+	int fd;
+
+	(void)unused;
+	move_to_nth_cpu(0);
+	fd = pm_open(&attr, 0, -1, -1, 0);
+	if (fd < 0 || pm_ioctl(fd, PERF_EVENT_IOC_ENABLE, 0) || read(fd, &value, 8) != 8)
+		return 2;
+	arm(PERIOD);
+	taken = take_branches(10);
+	disarm();
+	return taken < 10;
+}
+
+TEST(several)
+{
+	pid_t children[TASKS];
+	int whole = 0, status;
+
+	close(must_lead(_metadata));
+	for (int i = 0; i < TASKS; i++) {
+		children[i] = start_child(take_ten, NULL);
+		ASSERT_LT(0, children[i]);
+	}
+	for (int i = 0; i < TASKS; i++) {
+		status = wait_child(children[i]);
+		if (status == 2)
+			broken("task %d of %d could not have its event scheduled", i, TASKS);
+		whole += status == 0;
+	}
+	if (whole < TASKS && !facility_is_whole())
+		say_absent("emulator: BESCRS and BESCRR do nothing, and it lost branches");
+	if (whole < TASKS)
+		broken("%d of %d tasks took their ten branches", whole, TASKS);
+}
+
+struct child {
+	struct gate ready, opened;
+	bool willing;
+};
+
+/* Exit status: branches taken, 100 when the counter could be written and none was wanted. */
+static int be_watched(void *context)
+{
+	struct child *child = context;
+	unsigned long taken = 100;
+
+	gate_open(&child->ready);
+	gate_wait(&child->opened);
+	if (child->willing) {
+		arm(PERIOD);
+		taken = take_branches(10);
+	} else {
+		WRITE_SPR(771, OVERFLOWN - PERIOD);
+		spin_ns(5000000);
+	}
+	disarm();
+	return taken > 100 ? 99 : taken;
+}
+
+static int watch_child(struct __test_metadata *_metadata, bool willing)
+{
+	struct perf_event_attr attr = attr_ebb(CYCLES_1);
+	struct child child = { .willing = willing };
+	pid_t pid;
+	int fd;
+
+	close(must_lead(_metadata));
+	ASSERT_EQ(0, gate_init(&child.ready));
+	ASSERT_EQ(0, gate_init(&child.opened));
+	pid = start_child(be_watched, &child);
+	ASSERT_LT(0, pid);
+	gate_wait(&child.ready);
+	fd = must_open(&attr, pid, -1, -1, 0);
+	must_ioctl(fd, PERF_EVENT_IOC_ENABLE, 0);
+	gate_open(&child.opened);
+	return wait_child(pid);
+}
+
+TEST(willing_child)
+{
+	int status = watch_child(_metadata, true);
+
+	if (status >= 128)
+		broken("the child ended with %d, want its count of branches", status);
+	hold_branches(status, 10);
+}
+
+TEST(unaware_child)
+{
+	int status = watch_child(_metadata, false);
+
+	if (status != 100)
+		broken("the child ended with %d, want 100", status);
+}
+
+#else
+
+NOT_POWER(call_in_handler)
+NOT_POWER(several)
+NOT_POWER(willing_child)
+NOT_POWER(unaware_child)
+
+#endif
+
+PROBE_MAIN
