@@ -73,7 +73,7 @@ $(B)/lib/mechanism.a: $(MECHANISM)
 	$(call say,AR,$@)
 	$(Q)rm -f $@ && $(AR) rcs $@ $^
 
-$(B)/launch: $(patsubst %,$(B)/probes/%.o,launch persona fault liar tee) $(B)/lib/mechanism.a
+$(B)/launch: $(patsubst %,$(B)/probes/%.o,launch bounded queue persona fault liar tee) $(B)/lib/mechanism.a
 $(B)/environ: $(B)/probes/environ.o $(B)/lib/mechanism.a
 $(PROGRAMS):
 	$(call say,LINK,$@)

@@ -4,6 +4,7 @@
 #
 # usage: ./run.sh [options]             probe this machine: build, run, print the table
 #        ./run.sh kernels NAME...       probe kernels in QEMU (./run.sh kernels --help)
+#        ./run.sh doctor [--json]       what works here, and who refuses the rest (doctor --help)
 #        ./run.sh report VERB ...       tables, diffs, catalogue (./run.sh report --help)
 #
 #   --suite NAME      which probes: a file in suites/ or a path (default: default)
@@ -12,6 +13,7 @@
 #   --list            print the probes of the suite and stop
 #   --out DIR         result directory (default: results/<time>; results/latest points to it)
 #   --resume          go on with the run in --out or results/latest
+#   --jobs N          probes side by side (default: the CPUs there are; 1: one after another)
 #   --may-disturb     let probes change sysctls, CPUs and the like; all of it is put back
 #   --hazards         run probes known to hang or crash some kernels. Never on a machine you need
 #   --no-install      install no packages     --no-build   build nothing
@@ -29,7 +31,7 @@ export LC_ALL
 here=$(cd "$(dirname "$0")" && pwd)
 newline='
 '
-suite='' only='' personas='' out='' extra_env='' tee_file='' lies='' launcher='' interrupted=''
+suite='' only='' personas='' out='' extra_env='' tee_file='' lies='' jobs='' interrupted=''
 list=no resume=no quiet=no build=yes install=yes
 
 say() { [ "$quiet" = yes ] || printf '%s\n' "$*" >&2; }
@@ -45,7 +47,18 @@ python() {	# hand over to a Python package of this tree
 	"$interpreter" -m "$@"
 }
 
+doctor() {	# from the tree or from a bundle; in a tree of somebody else's as it was built last
+	doctor=$here/bin/doctor
+	if [ -f "$here/Makefile" ]; then
+		doctor=$here/build/${ARCH:-$(uname -m)}/doctor
+		{ "$here/.ci/install" build && make -s --no-print-directory -C "$here" "${doctor#"$here/"}" \
+			>&2; } || [ -x "$doctor" ] || exit 3
+	fi
+	exec "$doctor" "$@"
+}
+
 case ${1:-} in
+doctor) shift; doctor "$@" ;;
 kernels) shift; python kernels run "$@"; exit ;;
 report) shift; python reports "$@"; exit ;;
 esac
@@ -63,6 +76,7 @@ while [ $# -gt 0 ]; do
 	--tee) want "$@"; tee_file=$2; shift ;;
 	--list) list=yes ;;
 	--resume) resume=yes ;;
+	--jobs) want "$@"; jobs=$2; shift ;;
 	--may-disturb) PERFMODES_MAY_DISTURB=1; export PERFMODES_MAY_DISTURB ;;
 	--hazards) PERFMODES_HAZARDS=1; export PERFMODES_HAZARDS ;;
 	--no-install) install=no ;;
@@ -75,6 +89,7 @@ while [ $# -gt 0 ]; do
 	esac
 	shift
 done
+case $jobs in *[!0-9]*) die 2 "--jobs needs a number, not '$jobs'" ;; esac
 
 # ------------------------------------------------------------------------------ the probes
 
@@ -119,18 +134,18 @@ read_suite() {
 	done <"$file"
 }
 
-matches() {	# ID GLOBS, one a line
-	while read -r glob; do
+matches() {	# ID GLOBS, one a line; the caller has set -f
+	for glob in $2; do
 		# shellcheck disable=SC2254 # a glob is meant to match as one
 		case $1 in $glob) return 0 ;; esac
-	done <<GLOBS
-$2
-GLOBS
+	done
 	return 1
 }
 
 select_probes() {
-	for file in "$bin"/probes/*/*; do
+	set -- "$bin"/probes/*/*
+	set -f
+	for file; do
 		[ -x "$file" ] || continue
 		area=${file%/*}
 		id=${area##*/}.${file##*/}
@@ -143,6 +158,7 @@ select_probes() {
 		if [ -n "$declared" ]; then "$file" --describe | grep -q "^$declared=" || continue; fi
 		printf '%s\n' "$id"
 	done
+	set +f
 }
 
 program_of() { program=$bin/probes/${1%%.*}/${1#*.}; }
@@ -232,6 +248,9 @@ fi
 
 # ---------------------------------------------------------------------------------- the run
 
+# launch does it, in one process for all; here is only what a signal needs. It must not end this
+# shell before what is finished has become a report.
+launcher=''
 # shellcheck disable=SC2317 # called by the traps below
 interrupt() {
 	interrupted=$1
@@ -239,22 +258,6 @@ interrupt() {
 }
 trap 'interrupt 130' INT
 trap 'interrupt 143' TERM HUP
-
-launch() {	# FILE PERSONA PROGRAM [ARGUMENT]
-	file=$1 as=$2
-	shift 2
-	# shellcheck disable=SC2086 # flags, split on purpose
-	"$bin/launch" --persona "$as" --timeout "$timeout" $lies ${tee_file:+--tee "$tee_file=$file"} \
-		--out "$out/$file" -- "$@" 3<&- &
-	launcher=$!
-	status=0
-	wait "$launcher" || status=$?
-	if [ -n "$interrupted" ]; then wait "$launcher" 2>/dev/null || true; fi
-	launcher=''
-	[ -z "$interrupted" ] || return 0
-	[ $status = 0 ] || die 3 "cannot go on with ${file} (see above); './run.sh --resume' goes on from here"
-	sent=$((sent + 1))
-}
 
 send() {	# a file of run.sh's own, framed, to the side channel; launch sends the others
 	{
@@ -264,32 +267,31 @@ send() {	# a file of run.sh's own, framed, to the side channel; launch sends the
 		cat "$out/$1"
 		echo
 	} >>"$tee_file"
-	sent=$((sent + 1))
 }
 
-progress() {
-	if [ "$quiet" = yes ] || [ ! -t 2 ]; then return; fi
-	printf '\r\033[K[%d/%d] %s %s' "$number" "$total" "$1" "$2" >&2
-}
-
-total=$(wc -l <"$out/plan")
-number=0 sent=0
 [ -z "$tee_file" ] || for file in env catalogue plan; do send $file; done
 say "perfmodes: $(wc -l <"$scratch/probes" | tr -d ' ') probes, results in ${out#"$here/"}"
-while read -r persona id <&3; do
-	number=$((number + 1))
-	[ -z "$interrupted" ] || break
-	if [ ! -e "$out/$persona/env" ]; then
-		mkdir -p "$out/$persona" || die 3 "cannot make $out/$persona"
-		launch "$persona/env" "$persona" "$bin/environ" --persona
+progress=''
+if [ "$quiet" = no ] && [ -t 2 ]; then progress=--progress; fi
+status=0
+if [ -z "$interrupted" ]; then
+	# shellcheck disable=SC2086 # flags, split on purpose
+	"$bin/launch" --queue "$out" --programs "$bin" --timeout "$timeout" $lies $progress \
+		${jobs:+--jobs "$jobs"} ${tee_file:+--tee "$tee_file"} >"$scratch/finished" &
+	launcher=$!
+	# A signal ends the first wait; the second one then hears how launch took it.
+	wait "$launcher" || status=$?
+	if [ -n "$interrupted" ]; then
+		kill -TERM "$launcher" 2>/dev/null || true
+		wait "$launcher" 2>/dev/null || true
+	elif [ $status != 0 ]; then
+		die 3 "cannot go on (see above); './run.sh --resume' goes on from here"
 	fi
-	[ ! -e "$out/$persona/$id.ktap" ] || continue
-	progress "$persona" "$id"
-	program_of "$id"
-	launch "$persona/$id.ktap" "$persona" "$program"
-done 3<"$out/plan"
-if [ "$quiet" = no ] && [ -t 2 ]; then printf '\r\033[K' >&2; fi
-[ -z "$tee_file" ] || printf '@@end %d\n' "$sent" >>"$tee_file"
+fi
+if [ -n "$tee_file" ]; then
+	read -r finished <"$scratch/finished" || finished=0
+	printf '@@end %d\n' $((finished + 3)) >>"$tee_file"
+fi
 
 # ------------------------------------------------------------------------------- the report
 

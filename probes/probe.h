@@ -87,6 +87,7 @@
 #define COMMIT(hash) "commit=" hash "\0"	/* 12 hex digits of the Linux commit */
 #define NEEDS(words) "needs=" words "\0"	/* pmu tracefs cpu2 aux arch:<name> root ... */
 #define DISTURBS(what) "disturbs=" what "\0"	/* runs only with --may-disturb */
+#define ALONE(why) "alone=" why "\0"		/* nothing else is probed beside it */
 #define HAZARD(what) "hazard=" what "\0"	/* runs only with --hazards */
 /* A test: its name without the fixture ("per_cpu.newest_first"), and what "yes" means. */
 #define POINT(name, meaning) "point=" #name " " meaning "\0"

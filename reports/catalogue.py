@@ -49,6 +49,7 @@ class Probe:
     question: str = ""
     since: str = ""
     disturbs: str = ""
+    alone: str = ""
     hazard: str = ""
     commits: list[str] = field(default_factory=list)
     needs: list[str] = field(default_factory=list)
@@ -123,6 +124,9 @@ class _Declaration:
 
     def _read_disturbs(self, value: str) -> None:
         self._once("disturbs", value)
+
+    def _read_alone(self, value: str) -> None:
+        self._once("alone", value)
 
     def _read_hazard(self, value: str) -> None:
         self._once("hazard", value)

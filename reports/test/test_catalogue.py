@@ -16,7 +16,7 @@ from reports.text import Unusable
 
 MakeElf = Callable[[str, str], Path]
 WHOLE = ("id=ring.a\ntitle=a title\nquestion=does it\nsince=4.7\ncommit=9ecda41acb97\n"
-         "needs=pmu arch:arm64\ndisturbs=cpu hotplug\nhazard=hangs\n"
+         "needs=pmu arch:arm64\ndisturbs=cpu hotplug\nalone=counts all\nhazard=hangs\n"
          "point=v.one first meaning\nsince=5.1\ncommit=0123456789ab\nneeds=tracefs\n"
          "fact=n int pages how many\nfact=bit.x verdict - accepted\nneeds=cpu2\n")
 
@@ -26,7 +26,7 @@ def test_a_whole_declaration_is_read_from_an_elf_file(make_elf: MakeElf) -> None
     assert found.problems == []
     probe = found.probes["ring.a"]
     assert (probe.title, probe.question, probe.since) == ("a title", "does it", "4.7")
-    assert (probe.disturbs, probe.hazard) == ("cpu hotplug", "hangs")
+    assert (probe.disturbs, probe.alone, probe.hazard) == ("cpu hotplug", "counts all", "hangs")
     assert probe.needs == ["pmu", "arch:arm64"] and probe.commits == ["9ecda41acb97"]
     one, number, bit = probe.items
     assert (one.name, one.meaning, one.since, one.commits, one.tested) == (
@@ -63,6 +63,7 @@ def test_elf_text_and_folder_give_the_same(make_elf: MakeElf, tmp_path: Path) ->
     ("fact=n int", "fact=observed int", "declared twice (or reserved)"),
     ("fact=n int", "fact=n float", "no type 'float'"),
     ("fact=n int pages how many", "fact=n int", "is not: name type unit meaning"),
+    ("alone=counts all", "alone=", "alone is empty"),
     ("hazard=hangs", "colour=red", "unknown line"),
     ("hazard=hangs", "hazard", "unknown line"),
 ])
@@ -118,4 +119,5 @@ def test_json_follows_its_schema_and_markdown_escapes() -> None:
     assert schema.problems("catalogue", catalogue.as_json(found)) == []
     shown = page.catalogue(found)
     assert "a\\|b \\<script\\> \\`x\\` \\*y\\*" in shown
+    assert "Runs alone: counts all." in shown
     assert "hazard" in shown.lower() and "v4.7" in shown

@@ -60,7 +60,7 @@ def start(out: Path, *arguments: str) -> subprocess.Popen[str]:
     return subprocess.Popen(
         [TREE / "run.sh", "--no-install", "--no-build", "--out", out, "--suite", "meta",
          "--probe", "meta.daemon", "--probe", "meta.hang", "--probe", "meta.pass", "--persona", "user",
-         *arguments], stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL,
+         "--jobs", "1", *arguments], stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL,
         text=True, start_new_session=True)
 
 

@@ -1,0 +1,137 @@
+# SPDX-License-Identifier: MIT
+"""launch --queue: a plan carried out by several workers, and what must not run beside what."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from conftest import processes_of, run
+from test_launch import footer
+
+# Says in $LOG when it begins and ends. One called left leaves a child behind.
+PROBE = r"""
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+int main(int argc, char **argv)
+{
+	const char *name = strrchr(argv[0], '/') + 1;
+	int log = open(getenv("LOG"), O_WRONLY | O_APPEND | O_CREAT, 0644);
+	dprintf(log, "begin %s\n", name);
+	usleep(argc > 1 ? 0 : 300000);
+	dprintf(log, "end %s\n", name);
+	printf("I am %s\n", name);
+	fflush(stdout);
+	if (!strcmp(name, "left") && fork() == 0)
+		pause();
+	return 0;
+}
+"""
+
+
+@pytest.fixture
+def queue(build: Path, tmp_path: Path, compile_c: Callable[[str], Path]) -> Callable[..., list[str]]:
+    """Run these ids (with what each declares besides its id) and return what happened in order."""
+    program = compile_c(PROBE)
+    (tmp_path / "bin/probes/x").mkdir(parents=True)
+    (tmp_path / "bin/environ").hardlink_to(program)
+
+    def carry_out(declared: dict[str, str], *options: str, **env: str) -> list[str]:
+        for name in declared:
+            (tmp_path / "bin/probes/x" / name).hardlink_to(program)
+        out, log = tmp_path / "out", tmp_path / "log"
+        out.mkdir()
+        (out / "plan").write_text("".join(f"same x.{name}\n" for name in declared))
+        (out / "catalogue").write_text("".join(f"id=x.{name}\n{more}\n\n" for name, more in declared.items()))
+        done = run(build / "launch", "--queue", out, "--programs", tmp_path / "bin", *options,
+                   env={**os.environ, "LOG": str(log), **env})
+        assert (done.returncode, done.stdout) == (0, f"{len(declared) + 1}\n"), done.stderr
+        assert not list(out.rglob("*.part"))
+        return [line for line in log.read_text().splitlines() if not line.endswith("environ")]
+    return carry_out
+
+
+def in_turn(*names: str) -> list[str]:
+    return [f"{word} {name}" for name in names for word in ("begin", "end")]
+
+
+def test_two_run_side_by_side(queue, tmp_path: Path) -> None:
+    happened = queue({"a": "", "b": ""}, "--jobs", "2")
+    assert sorted(happened[:2]) == ["begin a", "begin b"]
+    assert "I am b\n" in (tmp_path / "out/same/x.b.ktap").read_text()
+
+
+def test_one_job_keeps_to_the_plan(queue) -> None:
+    assert queue({"a": "alone=why not", "b": "", "c": ""}, "--jobs", "1") == in_turn("a", "b", "c")
+
+
+def test_who_must_be_alone_is_alone(queue) -> None:
+    happened = queue({"a": "alone=it counts all", "b": "", "c": "", "d": "alone=so does it"}, "--jobs", "3")
+    assert sorted(happened[:2]) == ["begin b", "begin c"]
+    assert happened[4:] == in_turn("a", "d")
+
+
+def test_who_disturbs_is_alone_when_it_may(queue) -> None:
+    happened = queue({"a": "disturbs=CPUs", "b": "", "c": ""}, "--jobs", "3", PERFMODES_MAY_DISTURB="1")
+    assert happened[4:] == in_turn("a")
+
+
+def test_hazards_come_one_by_one_in_order(queue) -> None:
+    assert queue({"a": "hazard=panic", "b": "", "c": "hazard=hang"}, "--jobs", "3",
+                 PERFMODES_HAZARDS="1") == in_turn("a", "b", "c")
+
+
+def test_what_is_left_over_is_laid_at_the_right_door(queue, tmp_path: Path) -> None:
+    queue({"a": "", "b": "", "left": "", "z": ""}, "--jobs", "4")
+    found = {path.stem: footer(path)["leftover"] for path in (tmp_path / "out/same").glob("*.ktap")}
+    assert found == {"x.a": 0, "x.b": 0, "x.left": 1, "x.z": 0}
+
+
+@pytest.mark.parametrize("line", ["same ../../etc/passwd", "same x/../../y.z", "king x.a", "same x.a more",
+                                  "same", "same x." + "a" * 200])
+def test_a_plan_that_leads_elsewhere_is_refused(line: str, build: Path, tmp_path: Path) -> None:
+    (tmp_path / "plan").write_text(f"same x.a\n{line}\n")
+    done = run(build / "launch", "--queue", tmp_path, "--programs", build)
+    assert done.returncode == 3 and "not 'persona probe' in the plan" in done.stderr
+    assert not list(tmp_path.rglob("*.ktap"))
+
+
+def children(pid: int) -> list[int]:
+    return [int(word) for word in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+
+
+def start(build: Path, out: Path) -> subprocess.Popen[str]:
+    """A worker hangs, the other one has its probe done; both are there."""
+    out.mkdir()
+    (out / "plan").write_text("same meta.hang\nsame meta.pass\n")
+    process = subprocess.Popen([build / "launch", "--queue", out, "--programs", build, "--jobs", "2"], text=True,
+                               stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    end = time.monotonic() + 20
+    while not (out / "same/meta.pass.ktap").exists() or not (out / "same/meta.hang.ktap.part").exists():
+        assert time.monotonic() < end
+        time.sleep(0.01)
+    return process
+
+
+def test_interruption_keeps_what_is_finished(build: Path, tmp_path: Path) -> None:
+    process = start(build, tmp_path / "run")
+    process.send_signal(signal.SIGTERM)
+    assert process.communicate(timeout=20)[0] == "2\n" and process.returncode == 128 + signal.SIGTERM
+    assert sorted(path.name for path in (tmp_path / "run/same").iterdir()) == ["env", "meta.pass.ktap"]
+
+
+def test_a_worker_that_is_killed_stops_the_run_with_a_word(build: Path, tmp_path: Path) -> None:
+    process = start(build, tmp_path / "run")
+    busy = next(pid for pid in children(process.pid) if children(pid))
+    os.kill(busy, signal.SIGKILL)
+    shown = process.communicate(timeout=20)[1]
+    assert process.returncode == 3 and "the worker ended while it ran meta.hang as same" in shown
+    assert not list(processes_of(build / "probes/meta")), "what it had running is ended"
