@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * BPF programs of a few instructions, made by hand: what the probes of programs on events share.
+ * Included behind probe.h. One map of one number tells how often a program has run.
+ */
+#ifndef BPF_H
+#define BPF_H
+
+#include <sys/syscall.h>
+
+#include <linux/bpf.h>
+
+#define BPF_ORDER_SIZE 48		/* of union bpf_attr in v4.1: all that is used of it here */
+
+/* One instruction; the two registers share a byte, in an order of the machine's. */
+#define INSN(c, d, s, o, i) ((struct bpf_insn){ .code = (c), .dst_reg = (d), .src_reg = (s), \
+						.off = (o), .imm = (i) })
+
+static inline int bpf_order(int command, union bpf_attr *order)
+{
+	int fd = syscall(SYS_bpf, command, order, BPF_ORDER_SIZE);
+
+	return fd < 0 ? -errno : fd;
+}
+
+/* What a call of bpf(2) that the test needs has answered. */
+static inline int bpf_needed(struct __test_metadata *_metadata, int answer, const char *what)
+{
+	if (answer == -ENOSYS)
+		say_absent("this kernel has no bpf(2)");
+	if (answer == -EPERM || answer == -EACCES)
+		say_blocked("%s: %s, needs CAP_BPF or CAP_SYS_ADMIN", what, errno_name(answer));
+	if (answer < 0)
+		cannot_tell("%s: %s", what, errno_name(answer));
+	return answer;
+}
+
+/* Load a program. EINVAL for a type that is younger than the kernel's bpf(2). */
+static inline int bpf_load(uint32_t type, const struct bpf_insn *code, uint32_t length)
+{
+	union bpf_attr order = { .prog_type = type, .insn_cnt = length };
+	order.insns = (uintptr_t)code;
+	order.license = (uintptr_t)"GPL";
+	return bpf_order(BPF_PROG_LOAD, &order);
+}
+
+/* r0 = 0; exit. As a socket filter it drops everything, attached to nothing. */
+static inline int must_load_empty(struct __test_metadata *_metadata, uint32_t type)
+{
+	const struct bpf_insn code[] = { INSN(0xb7, 0, 0, 0, 0), INSN(0x95, 0, 0, 0, 0) };
+
+	return bpf_needed(_metadata, bpf_load(type, code, 2), "BPF_PROG_LOAD");
+}
+
+/* A number that programs count up, and that is read here. */
+static inline int must_counter(struct __test_metadata *_metadata)
+{
+	union bpf_attr order = { .map_type = BPF_MAP_TYPE_ARRAY, .key_size = 4, .value_size = 8,
+				 .max_entries = 1 };
+
+	return bpf_needed(_metadata, bpf_order(BPF_MAP_CREATE, &order), "BPF_MAP_CREATE");
+}
+
+static inline uint64_t counter_read(struct __test_metadata *_metadata, int map)
+{
+	uint64_t value = 0;
+	uint32_t key = 0;
+	union bpf_attr order = { .map_fd = map };
+
+	order.key = (uintptr_t)&key;
+	order.value = (uintptr_t)&value;
+	bpf_needed(_metadata, bpf_order(BPF_MAP_LOOKUP_ELEM, &order), "BPF_MAP_LOOKUP_ELEM");
+	return value;
+}
+
+/*
+ * A program that counts up the map's number and returns `answer`: 0 keeps the event from what it
+ * would do. With `first`, at the tracepoint of close(2): only for the 64 descriptors from there on,
+ * so that whoever else closes something does not count.
+ */
+static inline int load_counting(uint32_t type, int map, int first, int answer)
+{
+	const bool wide = sizeof(long) == 8;	/* the argument lies behind the call's number */
+	const struct bpf_insn code[] = {
+		wide && first ? INSN(0x79, 2, 1, 16, 0) :
+			first ? INSN(0x61, 2, 1, 12, 0) : INSN(0xb7, 2, 0, 0, 0),
+		INSN(0x17, 2, 0, 0, first),		/* r2 -= first */
+		INSN(0x25, 2, 0, 9, 63),		/* if r2 > 63: out */
+		INSN(0x18, 1, 1, 0, map),		/* r1 = map */
+		INSN(0x00, 0, 0, 0, 0),
+		INSN(0xbf, 2, 10, 0, 0),		/* r2 = frame - 4 */
+		INSN(0x07, 2, 0, 0, -4),
+		INSN(0x62, 2, 0, 0, 0),			/* the key 0 */
+		INSN(0x85, 0, 0, 0, BPF_FUNC_map_lookup_elem),
+		INSN(0x15, 0, 0, 2, 0),			/* none: out */
+		INSN(0xb7, 1, 0, 0, 1),
+		INSN(0xdb, 0, 1, 0, 0),			/* count up */
+		INSN(0xb7, 0, 0, 0, answer),		/* out */
+		INSN(0x95, 0, 0, 0, 0),
+	};
+
+	return bpf_load(type, code, sizeof(code) / sizeof(*code));
+}
+
+/* Descriptors that are none: 64 numbers that no other process closes at this time. */
+static inline int own_numbers(void)
+{
+	return 0x40000000 + (getpid() & 0xfffff) * 64;
+}
+
+/*
+ * Hold the tracepoint of close(2) from before the first test to the end: the first event of a
+ * system call and the last cost the kernel a tenth of a second each.
+ */
+#define HOLD_CLOSE_TRACEPOINT                                                                  \
+	static void __attribute__((constructor)) hold_close_tracepoint(void)                   \
+	{                                                                                      \
+		const struct perf_event_attr attr =                                            \
+			attr_of(PERF_TYPE_TRACEPOINT, tracepoint_id("syscalls", "sys_enter_close")); \
+									                       \
+		if ((int64_t)attr.config > 0)                                                  \
+			pm_open(&attr, 0, -1, -1, 0);                                          \
+	}
+
+/* An event of the entry into close(2), not running. */
+#define must_close_event() probe_must_close_event(_metadata)
+static inline int probe_must_close_event(struct __test_metadata *_metadata)
+{
+	struct perf_event_attr attr = must_tracepoint("syscalls", "sys_enter_close");
+
+	attr.exclude_kernel = 0;
+	return must_open(&attr, 0, -1, -1, 0);
+}
+
+/* Load a counting program for tracepoints and put it on an event. */
+#define must_attach(fd, map, answer) probe_must_attach(_metadata, fd, map, answer)
+static inline int probe_must_attach(struct __test_metadata *_metadata, int fd, int map, int answer)
+{
+	int program = load_counting(BPF_PROG_TYPE_TRACEPOINT, map, own_numbers(), answer);
+
+	if (program == -EINVAL && close(must_load_empty(_metadata, BPF_PROG_TYPE_SOCKET_FILTER)) == 0)
+		say_no("no BPF programs of type tracepoint: EINVAL, while socket filters load");
+	bpf_needed(_metadata, program, "BPF_PROG_LOAD");
+	ask_ioctl(fd, PERF_EVENT_IOC_SET_BPF, program, "SET_BPF");
+	return program;
+}
+
+#endif

@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Does a BPF program run at each overflow of a sampling event it is put on, and can it hold
+ * samples back? Profilers that sum up in the kernel live by it. Observed: page faults, a sample
+ * each, and a program that counts in a map.
+ * Linux aa6a5f3cb2b2 ("perf, bpf: add perf events core support for BPF_PROG_TYPE_PERF_EVENT
+ * programs") (v4.9)
+ */
+#include "probe.h"
+#include "bpf.h"
+
+PROBE(TITLE("a BPF program on a sampling event")
+      SINCE("4.9")
+      COMMIT("aa6a5f3cb2b2")
+      NEEDS("bpf")
+      POINT(runs, "it runs once for each of 16 overflows")
+      POINT(lets_pass, "it answers 1: 16 samples are written")
+      POINT(holds_back, "it answers 0: no sample is written, and the event counts on")
+      POINT(own_overflows, "it does not run for another event's overflows")
+      POINT(second_refused, "a second program on the same event is EEXIST")
+      POINT(tracepoint_refused, "a program for tracepoints is EINVAL"))
+
+#define FAULTS 16
+
+/* An event that samples page faults with a counting program on it, not running. */
+static struct watch watch_with_program(struct __test_metadata *_metadata, int answer, int *map)
+{
+	const struct perf_event_attr attr = attr_faults(PERF_SAMPLE_TID);
+	struct watch watch = must_watch(&attr, 0, -1, 4);
+	int program;
+
+	*map = must_counter(_metadata);
+	program = load_counting(BPF_PROG_TYPE_PERF_EVENT, *map, 0, answer);
+	if (program == -EINVAL && close(must_load_empty(_metadata, BPF_PROG_TYPE_SOCKET_FILTER)) == 0)
+		say_no("no BPF programs of type event: EINVAL, while socket filters load");
+	bpf_needed(_metadata, program, "BPF_PROG_LOAD");
+	ask_ioctl(watch.fd, PERF_EVENT_IOC_SET_BPF, program, "SET_BPF");
+	return watch;
+}
+
+TEST(runs)
+{
+	int map;
+	struct watch watch = watch_with_program(_metadata, 1, &map);
+	const uint64_t counted = sample_faults(watch.fd, FAULTS);
+	const uint64_t ran = counter_read(_metadata, map);
+
+	if (ran != FAULTS || counted != FAULTS)
+		broken("ran=%" PRIu64 " counted=%" PRIu64 " want=%d", ran, counted, FAULTS);
+}
+
+TEST(lets_pass)
+{
+	int map;
+	struct watch watch = watch_with_program(_metadata, 1, &map);
+
+	hold_samples(watch.fd, &watch.ring, FAULTS, "with a program that answers 1");
+	if (counter_read(_metadata, map) != FAULTS)
+		broken("the program did not run for each of them");
+}
+
+TEST(holds_back)
+{
+	int map;
+	struct watch watch = watch_with_program(_metadata, 0, &map);
+	const uint64_t counted = sample_faults(watch.fd, FAULTS);
+	const uint64_t ran = counter_read(_metadata, map);
+	const int samples = count_records(&watch.ring, PERF_RECORD_SAMPLE);
+
+	if (samples || ran != FAULTS || counted != FAULTS)
+		broken("samples=%d want=0, ran=%" PRIu64 " counted=%" PRIu64 " want=%d", samples,
+		       ran, counted, FAULTS);
+}
+
+TEST(own_overflows)
+{
+	int map;
+	struct watch watch = watch_with_program(_metadata, 1, &map);
+	const struct perf_event_attr attr = attr_faults(PERF_SAMPLE_TID);
+	struct watch other = must_watch(&attr, 0, -1, 4);
+
+	must_sample(other.fd, &other.ring, FAULTS, "an event without a program");
+	if (counter_read(_metadata, map))
+		broken("it ran while its own event was disabled");
+	if (sample_faults(watch.fd, FAULTS) != FAULTS || counter_read(_metadata, map) != FAULTS)
+		broken("it does not run for its own event");
+}
+
+TEST(second_refused)
+{
+	int map;
+	struct watch watch = watch_with_program(_metadata, 1, &map);
+	int program = load_counting(BPF_PROG_TYPE_PERF_EVENT, map, 0, 1);
+
+	hold_answer(pm_ioctl(watch.fd, PERF_EVENT_IOC_SET_BPF, program), EEXIST, "second SET_BPF");
+}
+
+TEST(tracepoint_refused)
+{
+	int map;
+	struct watch watch = watch_with_program(_metadata, 1, &map);
+	const struct perf_event_attr attr = attr_faults(0);
+	int program = must_load_empty(_metadata, BPF_PROG_TYPE_TRACEPOINT);
+
+	hold_answer(pm_ioctl(must_open(&attr, 0, -1, -1, 0), PERF_EVENT_IOC_SET_BPF, program), EINVAL,
+		    "SET_BPF of a program for tracepoints");
+	hold_samples(watch.fd, &watch.ring, FAULTS, "beside it");
+}
+
+PROBE_MAIN

@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Does a BPF program run at each hit of a tracepoint it is put on by SET_BPF, and does its answer
+ * count? Filters of perf and whole tracers are built on it. Observed: a program that counts in a
+ * map, for 23 calls of close(2) with numbers that nobody else closes.
+ * The program belongs to the tracepoint: other tasks run into it as well, whatever the event's
+ * scope, and an event that is not enabled has it run, too. That is so, not wrong, thus facts.
+ * Linux 98b5c2c65c29 ("perf, bpf: allow bpf programs attach to tracepoints") (v4.7)
+ */
+#include "probe.h"
+#include "bpf.h"
+
+PROBE(TITLE("a BPF program on a tracepoint")
+      SINCE("4.7")
+      COMMIT("98b5c2c65c29")
+      NEEDS("bpf tracefs")
+      POINT(runs, "it runs once for each of 23 hits, with the call's argument before it")
+      POINT(lets_pass, "it answers 1: the event counts the 23 hits as well")
+      POINT(holds_back, "it answers 0: the event counts none of them")
+      POINT(gone_with_event, "the event closed, it runs no more, though its descriptor is open")
+      FACT(other_tasks, int, "hits", "of 5 hits of a child, how many it ran for")
+      FACT(while_disabled, int, "hits", "of 5 hits while the event is disabled"))
+
+HOLD_CLOSE_TRACEPOINT
+
+static void run(struct __test_metadata *_metadata, int answer, uint64_t *ret_ran,
+		uint64_t *ret_counted)
+{
+	int fd = must_close_event(), map = must_counter(_metadata);
+
+	must_attach(fd, map, answer);
+	must_ioctl(fd, PERF_EVENT_IOC_ENABLE, 0);
+	close_nothing(own_numbers(), 23);
+	must_ioctl(fd, PERF_EVENT_IOC_DISABLE, 0);
+	*ret_ran = counter_read(_metadata, map);
+	*ret_counted = must_count(fd);
+}
+
+TEST(runs)
+{
+	uint64_t ran, counted;
+
+	run(_metadata, 1, &ran, &counted);
+	if (ran != 23)
+		broken("ran=%" PRIu64 " want=23", ran);
+}
+
+TEST(lets_pass)
+{
+	uint64_t ran, counted;
+
+	run(_metadata, 1, &ran, &counted);
+	if (counted != 23)
+		broken("counted=%" PRIu64 " want=23, ran=%" PRIu64, counted, ran);
+}
+
+TEST(holds_back)
+{
+	uint64_t ran, counted;
+
+	run(_metadata, 0, &ran, &counted);
+	if (counted || ran != 23)
+		broken("counted=%" PRIu64 " want=0, ran=%" PRIu64 " want=23", counted, ran);
+}
+
+/* Not the parent's numbers, which are made of its process id: those of its first. */
+static int close_five(void *first)
+{
+	close_nothing(*(int *)first, 5);
+	return 0;
+}
+
+TEST(gone_with_event)
+{
+	int fd = must_close_event(), map = must_counter(_metadata), first = own_numbers();
+	uint64_t disabled, children, closed;
+
+	must_attach(fd, map, 1);
+	close_nothing(first, 5);
+	disabled = counter_read(_metadata, map);
+	must_ioctl(fd, PERF_EVENT_IOC_ENABLE, 0);
+	ASSERT_EQ(0, wait_child(start_child(close_five, &first)));
+	children = counter_read(_metadata, map) - disabled;
+	fact_int("while_disabled", disabled);
+	fact_int("other_tasks", children);
+	close_nothing(first, 5);
+	if (counter_read(_metadata, map) != disabled + children + 5)
+		broken("it did not run before the event was closed");
+	must_close(fd);
+	close_nothing(first, 5);
+	closed = counter_read(_metadata, map) - disabled - children - 5;
+	if (closed)
+		broken("ran=%" PRIu64 " of 5 hits after the event was closed", closed);
+}
+
+PROBE_MAIN
