@@ -344,12 +344,18 @@ int pm_attach_list(struct pm_session *session,
 
 void pm_attach_undo(struct pm_session *session)
 {
+	bool forked = session->pid != getpid();
+
 	if (session->ticks != NULL)
 		session->ticks->undo(session);
-	/* Rings of a forked child were not copied to it: unmapping nothing is harmless. */
-	for (size_t i = 0; i < session->ring_count; i++)
-		if (session->rings[i].ring.base != NULL)
-			pm_ring_close(&session->rings[i].ring);
+	for (size_t i = 0; i < session->ring_count; i++) {
+		struct pm_ring *ring = &session->rings[i].ring;
+
+		/* Rings are not copied to a child: what is at that address there is its own. */
+		ring->borrowed |= forked;
+		if (ring->base != NULL)
+			pm_ring_close(ring);
+	}
 	for (size_t i = 0; i < session->event_count; i++)
 		if (session->events[i].fd >= 0)
 			close(session->events[i].fd);

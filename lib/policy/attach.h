@@ -72,7 +72,7 @@ struct pm_session {
 	} canary;
 	pthread_mutex_t lock;		/* of what follows */
 	pthread_cond_t out;
-	bool stopping, running;
+	bool running;
 	pthread_t runner;
 };
 

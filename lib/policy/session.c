@@ -30,6 +30,7 @@ struct pm_session *pm_session_create(struct pm_plan *plan, const struct pm_liste
 		       listener->size : sizeof(*listener));
 	session->context = context;
 	session->stop_fd = -1;
+	session->pid = getpid();
 	(void)pthread_mutex_init(&session->lock, NULL);
 	(void)pthread_cond_init(&session->out, NULL);
 	return session;
@@ -40,18 +41,28 @@ void pm_session_destroy(struct pm_session *session)
 	if (session == NULL)
 		return;
 	(void)pm_session_detach(session);
-	(void)pthread_cond_destroy(&session->out);
-	(void)pthread_mutex_destroy(&session->lock);
+	/* In a forked child a waiter may have been left behind, for whom this would wait for ever. */
+	if (session->pid == getpid()) {
+		(void)pthread_cond_destroy(&session->out);
+		(void)pthread_mutex_destroy(&session->lock);
+	}
 	free(session);
 }
 
 /* --------------------------------------------------------------------------------------- attach */
 
-static void close_stop(struct pm_session *session)
+/* Another thread may be about to write to it; in a forked child there is none, and no lock. */
+static void set_stop(struct pm_session *session, int fd)
 {
+	bool here = session->pid == getpid();
+
+	if (here)
+		(void)pthread_mutex_lock(&session->lock);
 	if (session->stop_fd >= 0)
 		close(session->stop_fd);
-	session->stop_fd = -1;
+	session->stop_fd = fd;
+	if (here)
+		(void)pthread_mutex_unlock(&session->lock);
 }
 
 /* What the canary found out is worth more than what the profile said. */
@@ -90,9 +101,24 @@ static void begin(struct pm_session *session)
 	memset(session->folded, 0, sizeof(session->folded));
 	session->was_full = false;
 	session->nofile = 0;
-	session->pid = getpid();
 	session->self = pm_gettid();
 	pm_format_of(&session->plan->events[0].attr, &session->format);
+}
+
+/* The session may have been made before a fork. */
+static int take_process(struct pm_session *session)
+{
+	int fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+
+	if (fd < 0)
+		return -errno;
+	if (session->pid != getpid()) {
+		session->pid = getpid();
+		(void)pthread_mutex_init(&session->lock, NULL);
+		(void)pthread_cond_init(&session->out, NULL);
+	}
+	set_stop(session, fd);
+	return 0;
 }
 
 int pm_session_attach(struct pm_session *session, struct pm_diag *diag)
@@ -102,10 +128,10 @@ int pm_session_attach(struct pm_session *session, struct pm_diag *diag)
 
 	if (session->attached)
 		return -EALREADY;
-	session->stop_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	if (session->stop_fd < 0)
-		return pm_diag_say(diag, errno, PM_CAUSE_DESCRIPTORS, "eventfd: %s",
-				   pm_errno_name(errno));
+	err = take_process(session);
+	if (err < 0)
+		return pm_diag_say(diag, -err, PM_CAUSE_DESCRIPTORS, "eventfd: %s",
+				   pm_errno_name(-err));
 	for (;;) {
 		begin(session);
 		err = attach_chosen(session, &own);
@@ -119,7 +145,7 @@ int pm_session_attach(struct pm_session *session, struct pm_diag *diag)
 			break;
 		pm_plan_trial(session->plan);
 	}
-	close_stop(session);
+	set_stop(session, -1);
 	return err;
 }
 
@@ -250,11 +276,12 @@ int pm_session_stop(struct pm_session *session)
 {
 	const uint64_t one = 1;
 
-	if (session->stop_fd < 0)
+	if (session->pid != getpid())
 		return 0;
-	/* The channel keeps the word until somebody polls, so a stop cannot come too early. */
-	(void)!write(session->stop_fd, &one, sizeof(one));
 	(void)pthread_mutex_lock(&session->lock);
+	/* The channel keeps the word until somebody polls, so a stop cannot come too early. */
+	if (session->stop_fd >= 0)
+		(void)!write(session->stop_fd, &one, sizeof(one));
 	while (session->running && !pthread_equal(session->runner, pthread_self()))
 		(void)pthread_cond_wait(&session->out, &session->lock);
 	(void)pthread_mutex_unlock(&session->lock);
@@ -334,7 +361,7 @@ int pm_session_detach(struct pm_session *session)
 	if (session->pid == getpid())
 		take_leave(session);
 	pm_attach_undo(session);
-	close_stop(session);
+	set_stop(session, -1);
 	session->attached = false;
 	return 0;
 }

@@ -15,6 +15,7 @@
 #include <string.h>
 #include <time.h>
 #include <ucontext.h>
+#include <unistd.h>
 
 static struct ticks *active;	/* atomic */
 static unsigned int inside;	/* atomic: handlers at work */
@@ -108,14 +109,26 @@ void *pm_ticks_create(size_t size)
 	return ticks;
 }
 
+/* In a forked child: the handler was copied, the threads that ran it were not. */
+static void forget_parent(struct ticks *ticks)
+{
+	(void)sigaction(ticks->number, &ticks->before, NULL);
+	__atomic_store_n(&active, NULL, __ATOMIC_SEQ_CST);
+	__atomic_store_n(&inside, 0, __ATOMIC_SEQ_CST);
+}
+
 int pm_ticks_install(struct ticks *ticks, int number)
 {
 	struct sigaction action = { .sa_flags = SA_SIGINFO | SA_RESTART | SA_ONSTACK };
-	struct ticks *none = NULL;
+	struct ticks *none = __atomic_load_n(&active, __ATOMIC_SEQ_CST);
 
 	action.sa_sigaction = on_signal;
 	sigemptyset(&action.sa_mask);
 	ticks->number = number;
+	ticks->pid = getpid();
+	if (none != NULL && none->pid != ticks->pid)
+		forget_parent(none);
+	none = NULL;
 	if (!__atomic_compare_exchange_n(&active, &none, ticks, false, __ATOMIC_SEQ_CST,
 					 __ATOMIC_SEQ_CST))
 		return -EBUSY;
@@ -131,6 +144,11 @@ void pm_ticks_remove(struct ticks *ticks)
 {
 	struct sigaction ignore = { .sa_flags = 0 };
 
+	if (ticks->pid != getpid()) {
+		if (__atomic_load_n(&active, __ATOMIC_SEQ_CST) == ticks)
+			forget_parent(ticks);
+		return;
+	}
 	/* Ignoring a signal throws away what is pending of it, in every thread. */
 	ignore.sa_handler = SIG_IGN;
 	(void)sigaction(ticks->number, &ignore, NULL);

@@ -126,6 +126,16 @@ static int watch_late(struct pm_session *session, pid_t tid, void *context)
 	return 0;
 }
 
+/* Another thread may have got the number; a timer whose own thread has ended stands still at 0. */
+static bool is_alive(const struct pm_session *session, const struct timer *timer)
+{
+	struct itimerspec left;
+
+	return syscall(SYS_tgkill, session->pid, timer->tid, 0) == 0 &&
+		timer_gettime(timer->id, &left) == 0 &&
+		(left.it_value.tv_sec != 0 || left.it_value.tv_nsec != 0);
+}
+
 /* A timer outlives its thread, and counts against RLIMIT_SIGPENDING. */
 static void let_go_of_ended(struct pm_session *session)
 {
@@ -134,7 +144,7 @@ static void let_go_of_ended(struct pm_session *session)
 	for (size_t i = 0; i < timers->count;) {
 		struct thread_mark *mark;
 
-		if (syscall(SYS_tgkill, session->pid, timers->list[i].tid, 0) == 0) {
+		if (is_alive(session, &timers->list[i])) {
 			i++;
 			continue;
 		}
@@ -158,7 +168,8 @@ static void undo(struct pm_session *session)
 {
 	struct timers *timers = timers_of(session);
 
-	for (size_t i = 0; i < timers->count; i++)
+	/* A forked child has no copies of them, and may have given their numbers to its own. */
+	for (size_t i = 0; session->pid == getpid() && i < timers->count; i++)
 		(void)timer_delete(timers->list[i].id);
 	pm_ticks_remove(&timers->ticks);
 	session->ticks = NULL;

@@ -5,21 +5,11 @@
  */
 #include "../test.h"
 
-#include <dirent.h>
-#include <errno.h>
-#include <poll.h>
-#include <pthread.h>
 #include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/mman.h>
-#include <sys/resource.h>
 #include <sys/wait.h>
 #include <time.h>
-#include <unistd.h>
 
-#include "../../perfmodes.h"
+#include "sessions.h"
 
 #define THREADS 6
 #define PAGES 40
@@ -116,63 +106,6 @@ static const struct pm_listener listener = {
 	.size = sizeof(listener), .sample = on_sample, .task = on_task,
 };
 
-static const struct pm_event_spec faults = {
-	.size = sizeof(faults), .type = PERF_TYPE_SOFTWARE, .config = PERF_COUNT_SW_PAGE_FAULTS,
-	.period = 1, .tid = PM_ALL_THREADS, .want = PM_WANT_ADDRESS,
-};
-
-static const struct pm_event_spec clock_of_all = {
-	.size = sizeof(clock_of_all), .type = PERF_TYPE_SOFTWARE,
-	.config = PERF_COUNT_SW_TASK_CLOCK, .period = 1000000, .tid = PM_ALL_THREADS,
-};
-
-static unsigned int all_but(enum pm_strategy strategy)
-{
-	return ((1u << PM_STRATEGIES) - 1) & ~(1u << strategy);
-}
-
-/* NULL: this machine refuses perf events. */
-static struct pm_plan *plan_of(const struct pm_event_spec *specs, size_t count,
-			       enum pm_strategy strategy, struct pm_profile *profile)
-{
-	struct pm_session_opts opts = { .size = sizeof(opts), .allow = PM_ALLOW_ALL,
-					.forbid = all_but(strategy), .descriptors_percent = 100 };
-	struct pm_diag diag = { .size = sizeof(diag) };
-	struct pm_plan *plan;
-	int err = pm_plan_make(specs, count, &opts, profile, &diag, &plan);
-
-	if (err == -ENOTSUP && diag.cause != PM_CAUSE_UNSUPPORTED) {
-		print_message("%s\n", diag.text);
-		return NULL;
-	}
-	if (err < 0)
-		fail_msg("%s", diag.text);
-	return plan;
-}
-
-static int count_descriptors(void)
-{
-	DIR *dir = opendir("/proc/self/fd");
-	int count = 0;
-
-	while (readdir(dir) != NULL)
-		count++;
-	closedir(dir);
-	return count;
-}
-
-static int count_maps(void)
-{
-	FILE *file = fopen("/proc/self/maps", "r");
-	char line[4096];
-	int count = 0;
-
-	while (fgets(line, sizeof(line), file) != NULL)
-		count += strstr(line, "perf_event") != NULL;
-	fclose(file);
-	return count;
-}
-
 static struct pm_session *attached(struct pm_plan *plan, enum pm_strategy want)
 {
 	struct pm_session *session = pm_session_create(plan, &listener, workers);
@@ -229,7 +162,7 @@ static void census(enum pm_strategy strategy)
 	assert_int_equal(pm_session_detach(session), 0);
 	assert_int_equal(pm_session_stats(session, &stats), 0);
 	assert_int_equal(pm_session_poll(session, 0), -ENOTCONN);
-	assert_int_equal(count_maps(), 0);
+	assert_int_equal(count_maps(NULL), 0);
 	check_seen(&stats);
 	for (int i = 1; i < THREADS; i += 2)
 		end_worker(&workers[i]);
@@ -497,50 +430,6 @@ static void a_forked_child_delivers_nothing(void **state)
 	pm_session_destroy(session);
 	pm_plan_destroy(plan);
 }
-/* lint: allow file-size: one fixture of threads serves all of these tests */
-/* The leaders' thread ends: polling them on would return at once for ever. */
-static void leaders_that_end_do_not_spin(void **state)
-{
-	struct pm_event_spec spec = faults;
-	struct rusage before, after;
-	struct pm_session *session;
-	struct pm_plan *plan;
-
-	(void)state;
-	start_worker(&workers[0]);
-	let_work(&workers[0]);
-	spec.tid = 0;
-	for (const char *name = "x"; name != NULL; name = NULL) {
-		char path[64];
-		DIR *dir = opendir("/proc/self/task");
-		struct dirent *entry;
-
-		snprintf(path, sizeof(path), "%d", (int)getpid());
-		while ((entry = readdir(dir)) != NULL)
-			if (atoi(entry->d_name) > 0 && strcmp(entry->d_name, path) != 0)
-				spec.tid = atoi(entry->d_name);
-		closedir(dir);
-	}
-	plan = plan_of(&spec, 1, PM_STRATEGY_PER_CORE, NULL);
-	if (plan == NULL) {
-		end_worker(&workers[0]);
-		skip();
-	}
-	session = attached(plan, PM_STRATEGY_PER_CORE);
-	end_worker(&workers[0]);
-	pm_session_poll(session, 20);
-	getrusage(RUSAGE_THREAD, &before);
-	for (int i = 0; i < 3; i++)
-		pm_session_poll(session, 100);
-	getrusage(RUSAGE_THREAD, &after);
-	assert_true(after.ru_utime.tv_sec * 1000000 + after.ru_utime.tv_usec +
-		    after.ru_stime.tv_sec * 1000000 + after.ru_stime.tv_usec -
-		    before.ru_utime.tv_sec * 1000000 - before.ru_utime.tv_usec -
-		    before.ru_stime.tv_sec * 1000000 - before.ru_stime.tv_usec < 60000);
-	pm_session_destroy(session);
-	pm_plan_destroy(plan);
-}
-
 static int setup(void **state)
 {
 	(void)state;
@@ -560,7 +449,6 @@ int main(void)
 		cmocka_unit_test(timers_respect_another_profiler),
 		cmocka_unit_test(stops_at_once),
 		cmocka_unit_test(a_forked_child_delivers_nothing),
-		cmocka_unit_test(leaders_that_end_do_not_spin),
 	};
 
 	return cmocka_run_group_tests(tests, setup, NULL);

@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: MIT */
+/* What tests of whole sessions share: one event, a plan of a certain strategy, what is left. */
+#ifndef SESSIONS_H
+#define SESSIONS_H
+
+#include <dirent.h>
+#include <errno.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "../../perfmodes.h"
+
+static const struct pm_event_spec faults = {
+	.size = sizeof(faults), .type = PERF_TYPE_SOFTWARE, .config = PERF_COUNT_SW_PAGE_FAULTS,
+	.period = 1, .tid = PM_ALL_THREADS, .want = PM_WANT_ADDRESS,
+};
+
+static const struct pm_event_spec clock_of_all = {
+	.size = sizeof(clock_of_all), .type = PERF_TYPE_SOFTWARE,
+	.config = PERF_COUNT_SW_TASK_CLOCK, .period = 1000000, .tid = PM_ALL_THREADS,
+};
+
+/* NULL: this machine refuses perf events. */
+static inline struct pm_plan *plan_of(const struct pm_event_spec *specs, size_t count,
+				      enum pm_strategy strategy, struct pm_profile *profile)
+{
+	struct pm_session_opts opts = { .size = sizeof(opts), .allow = PM_ALLOW_ALL,
+					.descriptors_percent = 100 };
+	struct pm_diag diag = { .size = sizeof(diag) };
+	struct pm_plan *plan;
+	int err;
+
+	opts.forbid = ((1u << PM_STRATEGIES) - 1) & ~(1u << strategy);
+	err = pm_plan_make(specs, count, &opts, profile, &diag, &plan);
+	if (err == -ENOTSUP && diag.cause != PM_CAUSE_UNSUPPORTED) {
+		print_message("%s\n", diag.text);
+		return NULL;
+	}
+	if (err < 0)
+		fail_msg("%s", diag.text);
+	return plan;
+}
+
+static inline int count_descriptors(void)
+{
+	DIR *dir = opendir("/proc/self/fd");
+	int count = 0;
+
+	while (readdir(dir) != NULL)
+		count++;
+	closedir(dir);
+	return count;
+}
+
+/* Mappings of rings; the address of the first. */
+static inline int count_maps(void **ret_first)
+{
+	FILE *file = fopen("/proc/self/maps", "r");
+	char line[4096];
+	int count = 0;
+
+	while (fgets(line, sizeof(line), file) != NULL) {
+		if (strstr(line, "perf_event") == NULL)
+			continue;
+		if (count++ == 0 && ret_first != NULL)
+			*ret_first = (void *)(uintptr_t)strtoull(line, NULL, 16);
+	}
+	fclose(file);
+	return count;
+}
+
+/* That many page faults of the calling thread, whatever the size of a huge page. */
+static inline void cause_faults(size_t count)
+{
+	size_t page = (size_t)sysconf(_SC_PAGESIZE);
+	char *area = mmap(NULL, count * page, PROT_READ | PROT_WRITE,
+			  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	assert_true(area != MAP_FAILED);
+	(void)madvise(area, count * page, MADV_NOHUGEPAGE);
+	for (size_t i = 0; i < count; i++)
+		((volatile char *)area)[i * page] = 1;
+	munmap(area, count * page);
+}
+
+#endif
