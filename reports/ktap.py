@@ -29,6 +29,8 @@ _RUN = re.compile(r"#\s+RUN\s+(\S+) \.\.\.")
 _FACT = re.compile(r"#:perfmodes:\s*([^=\s]+)=(.*)")
 _ENDED = re.compile(r"#\s*\S+: (Test (?:terminated|exited|ended|failed)\b.*)")
 _LOG = re.compile(r"#\s*(?:[^\s:]*/)?([^\s:/]+):([0-9]+):[^\s:]+:(.*)")
+_GUEST = re.compile(r"#:guest: ended=(panic|hang|shutdown) times=([1-9]) of=([1-9])")
+_CONSOLE = "#:guest: console "
 _FOOTER = "#:launch:"
 _FOOTER_KEYS = ("exit", "signal", "ms", "timeout", "truncated", "leftover")
 
@@ -54,12 +56,22 @@ class Block:
 
 
 @dataclass
+class Fallen:
+    """What stands in the place of an answer whose guest went down before it came."""
+    ended: str
+    times: int
+    of: int
+    console: list[str] = field(default_factory=list)
+
+
+@dataclass
 class Transcript:
     """All a file said, in the file's own words but escaped."""
     top: Block = field(default_factory=Block)
     facts: list[tuple[str, str]] = field(default_factory=list)
     evidence: dict[str, list[str]] = field(default_factory=dict)
     footer: dict[str, int] | None = None
+    fallen: Fallen | None = None
     bail_out: str | None = None
     oversize: bool = False
     flooded: bool = False
@@ -147,6 +159,11 @@ class _Reader:
     def _comment(self, body: str) -> None:
         if match := _FACT.fullmatch(body):
             self._fact(match[1], match[2].strip())
+        elif match := _GUEST.fullmatch(body):
+            self._fallen(match)
+        elif body.startswith(_CONSOLE) and self.out.fallen:
+            if len(self.out.fallen.console) < EVIDENCE_LIMIT:
+                self.out.fallen.console.append(body[len(_CONSOLE):])
         elif match := _RUN.fullmatch(body):
             self.running, self.logged = match[1], {}
         elif match := _LOG.fullmatch(body):
@@ -154,6 +171,11 @@ class _Reader:
         elif match := _ENDED.fullmatch(body):
             timed_out = match[1].endswith("terminated by timeout")
             self.logged["ended by timeout" if timed_out else "ended"] = match[1]
+
+    def _fallen(self, match: re.Match[str]) -> None:
+        """Whoever runs guests writes this; a probe that says so wrote more than no byte."""
+        if self.out.footer and self.out.footer.get("bytes") == 0 and not self.out.fallen:
+            self.out.fallen = Fallen(match[1], int(match[2]), int(match[3]))
 
     def _log(self, match: re.Match[str]) -> None:
         said = match[3].strip()

@@ -293,8 +293,23 @@ class _Judge:
         return said[0] if len(words) == 1 and words <= {"blocked", "absent", "hazard"} else None
 
 
+def _guest_down(said: ktap.Fallen, declared: Probe | None) -> Record:
+    """A guest that goes down whenever a probe runs alone in it is evidence against its kernel; one
+    that does so now and then may be the emulator's doing."""
+    what = {"panic": "panicked", "hang": "hung", "shutdown": "powered off"}[said.ended]
+    always = said.times == said.of and said.of > 1
+    reason = f"{said.times} of {said.of} guests {what} while this ran"
+    last = next((line for line in said.console if "panic" in line), "")
+    made = point("broken" if always else "unknown", f"{reason}: {last}" if last else reason,
+                 [reason, *said.console])
+    items = declared.points() if declared else []
+    return Record("guest_down", points={item.name: dict(made) for item in items})
+
+
 def judge(said: ktap.Transcript, declared: Probe | None) -> Record:
     """The record of one probe from its transcript and its declaration (None: not known)."""
+    if said.fallen:
+        return _guest_down(said.fallen, declared)
     return _Judge(said, declared).judge()
 
 
