@@ -8,6 +8,7 @@
 
 PROBE(TITLE("every task of one CPU")
       SINCE("2.6.31")
+      ALONE("what others do on the CPU fills the ring, too")
       POINT(sees_other_tasks, "pid -1, cpu N: 16 faults of a task on N are 16 samples")
       POINT(sees_opener, "pid -1, cpu N: the opener is a task as any other")
       POINT(blind_elsewhere, "pid -1, cpu N: faults on another CPU give no sample")

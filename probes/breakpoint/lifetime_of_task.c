@@ -9,6 +9,7 @@
 PROBE(TITLE("slots of a task that has ended")
       SINCE("2.6.33")
       NEEDS("breakpoint")
+      ALONE("takes a slot from every task of a CPU")
       POINT(gives_back, "closing the events of a task that has ended gives its slots back")
       FACT(holds, bool, "-", "an ended task keeps slots until its events close"))
 

@@ -9,6 +9,7 @@
 PROBE(TITLE("breakpoint slots of a CPU")
       SINCE("2.6.33")
       NEEDS("breakpoint")
+      ALONE("takes a slot from every task of a CPU")
       POINT(takes, "a breakpoint for all tasks of a CPU takes one slot from a task")
       POINT(full_task, "with a full task no breakpoint for all tasks of a CPU fits"))
 

@@ -9,6 +9,7 @@
 PROBE(TITLE("attr.inherit of a CPU-wide event")
       SINCE("2.6.33")
       NEEDS("breakpoint")
+      ALONE("takes a slot from every task of a CPU")
       POINT(cpu_wide, "attr.inherit means nothing to an event of all tasks: each hit counts once"))
 
 #define TIMES 12

@@ -8,6 +8,7 @@
 
 PROBE(TITLE("sharing the ring of a CPU")
       SINCE("2.6.35")
+      ALONE("what others do on the CPU fills the ring, too")
       POINT(other_thread, "events of two threads on the same CPU")
       POINT(other_process, "events of two processes on the same CPU")
       POINT(inherited, "an inherited source into a target that is not; children too")

@@ -13,6 +13,7 @@
 PROBE(TITLE("BPF programs in the ring")
       SINCE("5.1")
       NEEDS("bpf")
+      ALONE("programs that others load are reported, too")
       POINT(load, "loading gives one BPF_EVENT of type load, with id and tag")
       COMMIT("6ee52e2a3fe4")
       POINT(unload, "the last close gives one BPF_EVENT of type unload with the same tag")

@@ -14,6 +14,7 @@
 
 PROBE(TITLE("budget of locked memory for rings")
       SINCE("2.6.31")
+      ALONE("takes all the memory that the user may lock")
       POINT(limit_is_kept, "EPERM once the user's budget is used up, not before and not never")
       POINT(rlimit_adds, "a larger RLIMIT_MEMLOCK lets the refused ring in")
       POINT(budget_is_per_user, "rings of one process take from what another of that user has")

@@ -8,6 +8,7 @@
 
 PROBE(TITLE("whole CPUs, filtered by thread")
       SINCE("2.6.31")
+      ALONE("what others do on the CPUs fills the rings, too")
       POINT(cpu_wide_filter, "a ring on each CPU, filtered by tid, has every fault of a thread")
       NEEDS("root"))
 

@@ -9,6 +9,7 @@
 PROBE(TITLE("tracepoints of a whole CPU")
       SINCE("2.6.31")
       NEEDS("tracefs")
+      ALONE("counts the calls of all that run on a CPU")
       POINT(counts, "for all tasks of a CPU, 7 calls of a child there are counted")
       POINT(elsewhere, "for all tasks of a CPU, calls on another CPU are not counted")
       NEEDS("cpu2"))
