@@ -114,4 +114,86 @@ enum pm_cause pm_counters_diagnose(const struct pm_counters *counters, int error
  */
 int pm_value_scale(const struct pm_value *value, uint64_t *ret);
 
+/* ---------------------------------------------------------------------------------- clocks */
+
+#define PM_CLOCK_DEFAULT (-1)	/* what stamps records without attr.use_clockid: perf's own */
+#define PM_CLOCK_ANY_CPU UINT32_MAX
+
+/* How stamps of one clock become times of another. One thread at a time. (0.1) */
+struct pm_clock_map;
+
+/* Where a map comes from. (0.1) */
+enum pm_clock_source {
+	PM_CLOCK_SAME,		/* nothing to convert */
+	PM_CLOCK_READ,		/* both can be read by clock_gettime(2) */
+	PM_CLOCK_PAGE,		/* the user page tells perf's clock (cap_user_time_zero, v3.12) */
+	PM_CLOCK_RECORDS,	/* records of events caused between two readings, CPU by CPU */
+};
+
+/* An instant: the truth lies within ns - error and ns + error. (0.1) */
+struct pm_instant {
+	uint64_t ns, error;
+};
+
+/* What is known of one CPU. (0.1) */
+struct pm_clock_state {
+	size_t size;			/* sizeof(struct pm_clock_state) */
+	enum pm_clock_source source;
+	int64_t offset;			/* time - stamp at the latest measurement, ns */
+	uint64_t half_width;		/* of that measurement, ns */
+	uint64_t measured;		/* its stamp */
+	double drift;			/* by how much the time is faster: 1e-6 is 1 us a second */
+	bool drift_known;		/* after two measurements at least 10 ms apart */
+	uint64_t jumps;			/* measurements that contradicted the one before */
+};
+
+/*
+ * Which clock to stamp records of this event with (attr.clockid, v4.1): `wanted` if the kernel
+ * takes it, else CLOCK_MONOTONIC, CLOCK_MONOTONIC_RAW or PM_CLOCK_DEFAULT, in this order. The
+ * event is opened and closed for each; clocks against which the profile's facts of clock.clockid.*
+ * speak are not tried. Events that hit in an NMI refuse all but the two. Returns 0, or -errno of
+ * an event that does not even open without. (0.1)
+ */
+int pm_clock_choose(const struct pm_event_spec *spec, int wanted,
+		    const struct pm_profile *profile, struct pm_diag *diag, int *ret);
+
+/*
+ * Measures how stamps of clock `records` (PM_CLOCK_DEFAULT or a clockid_t) become times of clock
+ * `wanted`, on each CPU that the calling thread may run on; takes well below a millisecond a CPU.
+ * Perf's own clock is read from the user page where it and the profile (may be NULL) let that be
+ * trusted, after a test; otherwise page faults of a short-lived thread are caught between two
+ * readings. -EINVAL for an unknown clock; -ENOMEM; -EAGAIN when nothing was caught; or -errno of
+ * perf_event_open(2) and mmap(2), with the diagnosis. (0.1)
+ */
+int pm_clock_map_make(int records, int wanted, const struct pm_profile *profile,
+		      struct pm_diag *diag, struct pm_clock_map **ret);
+
+/* Frees it. NULL is allowed. (0.1) */
+void pm_clock_map_destroy(struct pm_clock_map *map);
+
+/*
+ * Measures again: from now on the drift is known, too. Returns 0; 1 when a CPU's clocks have moved
+ * against each other by more than their drift explains, as over a suspend or when somebody sets
+ * CLOCK_REALTIME: stamps of before are then no longer converted rightly. Fails as make does; what
+ * was known is kept. (0.1)
+ */
+int pm_clock_map_update(struct pm_clock_map *map, struct pm_diag *diag);
+
+/*
+ * Converts a stamp of a record of that CPU. Between two measurements, and beyond them by their
+ * drift: the error grows with the distance to the nearest by 20 ppm and the drift's own
+ * uncertainty; while no drift is known by 600 ppm, more than NTP may ever slew (500 ppm). An update
+ * each second keeps it below 20 us. PM_CLOCK_ANY_CPU, for records without one, leaves all CPUs open.
+ * -ENOENT for a CPU that was not measured. (0.1)
+ */
+int pm_clock_map_time(const struct pm_clock_map *map, uint32_t cpu, uint64_t stamp,
+		      struct pm_instant *ret);
+
+/* The other way: the stamp that a record of that CPU would have had at that time. (0.1) */
+int pm_clock_map_stamp(const struct pm_clock_map *map, uint32_t cpu, uint64_t time,
+		       struct pm_instant *ret);
+
+/* What is known of a CPU, up to ret->size. -ENOENT as above. (0.1) */
+int pm_clock_map_state(const struct pm_clock_map *map, uint32_t cpu, struct pm_clock_state *ret);
+
 #endif

@@ -12,6 +12,7 @@
 #include "diag.h"
 #include "plan.h"
 #include "profile.h"
+#include "refute.h"
 
 #ifndef MADV_WIPEONFORK
 #define MADV_WIPEONFORK 18	/* v4.14 */
@@ -203,14 +204,10 @@ const void *pm_counters_thread(void)
 	return &here;
 }
 
-static bool speaks_against(const struct pm_profile *profile, const char *const *keys)
+static bool any_refuted(const struct pm_profile *profile, const char *const *keys)
 {
-	struct pm_fact fact;
-
 	for (; *keys != NULL; keys++)
-		if (pm_profile_lookup(profile, *keys, &fact) == 0 &&
-		    (fact.verdict == PM_NO || fact.verdict == PM_BROKEN ||
-		     fact.verdict == PM_HAZARD))
+		if (pm_refutes(profile, *keys))
 			return true;
 	return false;
 }
@@ -227,7 +224,7 @@ static bool may_read_registers(const struct pm_counters *counters,
 
 	/* The page of an inheriting event knows its own thread's part only. */
 	return !(counters->flags & PM_COUNTERS_SYSTEM_CALL) && !counters->inherit &&
-		(tid == 0 || tid == pm_gettid()) && !speaks_against(profile, keys);
+		(tid == 0 || tid == pm_gettid()) && !any_refuted(profile, keys);
 }
 
 /* A word that is 1 here and 0 in a forked process; where the kernel cannot do that: NULL. */
@@ -306,7 +303,7 @@ static int settle(struct pm_counters *counters, struct pm_profile *profile, stru
 	};
 	int err;
 
-	counters->at_once = !counters->inherit || !speaks_against(profile, sums);
+	counters->at_once = !counters->inherit || !any_refuted(profile, sums);
 	err = open_somehow(counters, diag);
 	if (err >= 0 && may_read_registers(counters, profile))
 		map_pages(counters);

@@ -27,6 +27,7 @@ static struct {
 	bool mappable;			/* what it opens can be mapped, and is a page of zeros */
 	int sibling_errno;		/* of every open that names a group */
 	uint64_t refused_format;	/* EINVAL for inherit with these bits of read_format */
+	bool refuses_clockid;		/* as before v4.1 */
 	int kernel_errno;		/* unless exclude_kernel is set */
 	/* the last call */
 	struct perf_event_attr attr;
@@ -69,6 +70,8 @@ static inline int fake_perf_event_open(struct perf_event_attr *attr)
 		return -EFAULT;
 	if (attr->size < PERF_ATTR_SIZE_VER0)
 		goto too_big;
+	if (fake_kernel.refuses_clockid && attr->use_clockid)
+		return -EINVAL;
 	for (uint32_t i = fake_kernel.attr_size; i < attr->size; i++)
 		if (bytes[i])
 			goto too_big;
