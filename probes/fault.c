@@ -45,6 +45,15 @@
 #define CALL_FCNTL SYS_fcntl
 #endif
 
+#ifdef SYS_ftruncate64
+#undef SYS_ftruncate
+#define SYS_ftruncate SYS_ftruncate64
+#endif
+#ifdef SYS__llseek
+#undef SYS_lseek
+#define SYS_lseek SYS__llseek
+#endif
+
 #define ANY 0, 0, 0				/* whatever the arguments are */
 #define PERF_IOCTL 1, 0xff00, '$' << 8		/* the commands of perf events */
 
@@ -61,6 +70,8 @@ static const struct fault faults[] = {
 	{ "open-entrusts", .lie = LIE_ENTRUST },
 	{ "open-enomsg", .lie = LIE_ERRNO },
 	{ "read-zeros", .lie = LIE_READ },
+	{ "read-more", .lie = LIE_READ_MORE },
+	{ "ioctl-accepts", .lie = LIE_ORDER },
 	{ "mmap-accepts", .lie = LIE_MAP },
 	{ "mmap-einval",
 	  RULES({ CALL_MMAP, 3, MAP_SHARED | MAP_ANONYMOUS, MAP_SHARED, EINVAL }) },
@@ -85,6 +96,9 @@ static const struct fault faults[] = {
 	COMMAND("modify-nothing", 11),
 	{ "ioctl-einval", RULES({ SYS_ioctl, PERF_IOCTL, EINVAL }) },
 	{ "munmap-nothing", RULES({ SYS_munmap, ANY, 0 }) },
+	{ "remap-nothing", RULES({ SYS_mremap, ANY, 0 }, { SYS_mprotect, ANY, 0 }) },
+	{ "file-nothing", RULES({ SYS_lseek, ANY, 0 }, { SYS_pread64, ANY, 0 },
+				   { SYS_ftruncate, ANY, 0 }, { SYS_fsync, ANY, 0 }) },
 	{ "close-nothing", RULES({ SYS_close, ANY, 0 }) },
 	{ "poll-nothing", RULES({ CALL_POLL, ANY, 0 },
 				   { CALL_EPOLL, ANY, 0 },

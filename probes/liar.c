@@ -284,22 +284,60 @@ static void answer_map(const struct question *question)
 	}
 }
 
-/* As many zeros as the kernel would have read. */
+static bool by_value(uint32_t command)
+{
+	return command == PERF_EVENT_IOC_ENABLE || command == PERF_EVENT_IOC_DISABLE ||
+	       command == PERF_EVENT_IOC_REFRESH || command == PERF_EVENT_IOC_RESET ||
+	       command == PERF_EVENT_IOC_PAUSE_OUTPUT;
+}
+
+/*
+ * The liar gives the order in the asker's place, for only so it knows what the kernel says. Orders
+ * that point to memory are left alone: that is not the liar's.
+ */
+static void answer_order(const struct question *question)
+{
+	const uint64_t *asked = arguments(question);
+	const uint32_t command = (uint32_t)asked[1];
+	const bool names_fd = command == PERF_EVENT_IOC_SET_OUTPUT ||
+			      command == PERF_EVENT_IOC_SET_BPF;
+	int fd = -1, other = -1, result = 0;
+
+	if ((names_fd || by_value(command)) && is_event(question, (int)asked[0]))
+		fd = take(question, (int)asked[0]);
+	if (fd < 0) {
+		leave_alone(question);
+		return;
+	}
+	if (names_fd)
+		other = take_argument(question, asked[2]);
+	result = ioctl(fd, command, names_fd ? (uint64_t)(int64_t)other : asked[2]);
+	answer(question, result < 0 ? 0 : result, 0);
+	close(fd);
+	if (other >= 0)
+		close(other);
+}
+
+/* As many bytes as the kernel would have read: zeros, or what it counts and something more. */
 static void answer_read(const struct question *question)
 {
 	const uint64_t *asked = arguments(question);
-	static char zeros[65536];
+	static uint64_t words[8192];
+	const uint64_t more = question->fault->lie == LIE_READ_MORE ? 1000000 : 0;
 	ssize_t length = -1;
 	int fd = -1;
 
 	if (is_event(question, (int)asked[0]))
 		fd = take(question, (int)asked[0]);
 	if (fd >= 0) {
-		length = read(fd, zeros, asked[2] < sizeof(zeros) ? asked[2] : sizeof(zeros));
+		length = read(fd, words, asked[2] < sizeof(words) ? asked[2] : sizeof(words));
 		close(fd);
-		memset(zeros, 0, sizeof(zeros));
 	}
-	if (length > 0 && poke(question, asked[1], zeros, length))
+	if (more)
+		words[0] += more;
+	else
+		memset(words, 0, sizeof(words));
+	if (length > 0 && poke(question, asked[1], words, length))
 		answer(question, length, 0);
 	else
 		leave_alone(question);
@@ -396,7 +434,9 @@ void liar_answer(const struct fault *fault, int listener)
 	case LIE_ERRNO:
 	case LIE_ENTRUST: answer_open(&question); break;
 	case LIE_MAP: answer_map(&question); break;
-	case LIE_READ: answer_read(&question); break;
+	case LIE_ORDER: answer_order(&question); break;
+	case LIE_READ:
+	case LIE_READ_MORE: answer_read(&question); break;
 	case LIE_MISSING:
 	case LIE_GARBAGE:
 	case LIE_COPY:
@@ -411,7 +451,9 @@ static size_t calls_of(enum lie lie, int calls[8])
 
 	switch (lie) {
 	case LIE_MAP: calls[count++] = CALL_MMAP; break;
-	case LIE_READ: calls[count++] = SYS_read; break;
+	case LIE_ORDER: calls[count++] = SYS_ioctl; break;
+	case LIE_READ:
+	case LIE_READ_MORE: calls[count++] = SYS_read; break;
 	case LIE_MISSING:
 	case LIE_GARBAGE:
 	case LIE_COPY:

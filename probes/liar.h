@@ -27,7 +27,9 @@ enum lie {
 	LIE_ERRNO,			/* an open that is refused says another errno */
 	LIE_ENTRUST,			/* whoever asks gets what root may have */
 	LIE_MAP,			/* an mmap that is refused succeeds, without any memory */
+	LIE_ORDER,			/* an ioctl that is refused succeeds, and changes nothing */
 	LIE_READ,			/* an event reads as zeros */
+	LIE_READ_MORE,			/* an event reads as much more than it counted */
 	LIE_MISSING,			/* files of that path are not there */
 	LIE_GARBAGE,			/* they hold garbage, and everybody may write them */
 	LIE_COPY,			/* anything can be written to them, to no effect */

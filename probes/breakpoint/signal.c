@@ -1,17 +1,21 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * Does each hit of a breakpoint give a signal? So a program that watches itself learns of a write
- * at once, without a debugger. Observed: signals against writes, one by one.
+ * at once, without a debugger. A handler may itself run into another breakpoint.
+ * Observed: signals against writes, one by one, from outside and from within a handler.
  */
 #include "probe.h"
 
 PROBE(TITLE("signals of breakpoints")
       SINCE("2.6.33")
       NEEDS("breakpoint")
-      POINT(arrive, "with O_ASYNC each of 9 writes gives one signal"))
+      POINT(arrive, "with O_ASYNC each of 9 writes gives one signal")
+      POINT(nested, "a breakpoint hit in the handler of another gives its own signal")
+      FACT(inner_first, bool, "-", "the inner handler had run when the outer one ended"))
 
 static volatile int32_t cell __attribute__((aligned(8)));
-static volatile sig_atomic_t signals;
+static volatile int32_t other __attribute__((aligned(8)));
+static volatile sig_atomic_t signals, inner, inner_first;
 
 static void count_signal(int number)
 {
@@ -50,6 +54,59 @@ TEST(arrive)
 	}
 	if (done != 9)
 		broken("signals=%d after %d writes", (int)signals, done + 1);
+}
+
+static void on_inner(int number)
+{
+	(void)number;
+	inner++;
+}
+
+/* The write is what the other breakpoint waits for. */
+static void on_outer(int number)
+{
+	(void)number;
+	other = ++signals;
+	inner_first = inner;
+}
+
+/* A thread's breakpoint, with a real-time signal of its own. */
+static int must_signal(struct __test_metadata *_metadata, volatile int32_t *where, int number,
+		       void (*handler)(int))
+{
+	struct perf_event_attr attr = attr_access(HW_BREAKPOINT_W, where, 4);
+	const struct sigaction action = { .sa_handler = handler };
+	struct watch watch;
+
+	attr.sample_period = 1;
+	watch = must_watch(&attr, 0, -1, 1);
+	ASSERT_EQ(0, sigaction(number, &action, NULL));
+	must_ask_for_signals(watch.fd, number, pm_gettid());
+	must_ioctl(watch.fd, PERF_EVENT_IOC_ENABLE, 0);
+	return watch.fd;
+}
+
+TEST(nested)
+{
+	const int outer_fd = must_signal(_metadata, &cell, SIGRTMIN + 1, on_outer);
+	const int inner_fd = must_signal(_metadata, &other, SIGRTMIN + 2, on_inner);
+	const uint64_t end = now_ns() + 1000000000;
+	sigset_t both;
+
+	sigemptyset(&both);
+	sigaddset(&both, SIGRTMIN + 1);
+	sigaddset(&both, SIGRTMIN + 2);
+	ASSERT_EQ(0, pthread_sigmask(SIG_UNBLOCK, &both, NULL));
+	cell = 1;
+	while ((!signals || !inner) && now_ns() < end)
+		sched_yield();
+	if (signals != 1 || inner != 1)
+		broken("signals=%d of one write, %d of the one in the handler", (int)signals,
+		       (int)inner);
+	if (must_count(outer_fd) != 1 || must_count(inner_fd) != 1)
+		broken("counted=%" PRIu64 ",%" PRIu64 " want=1,1", must_count(outer_fd),
+		       must_count(inner_fd));
+	fact_bool("inner_first", inner_first);
 }
 
 PROBE_MAIN

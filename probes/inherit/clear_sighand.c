@@ -4,6 +4,7 @@
  * no handler for the trap any more and would die of it.
  * Observed: the parent's sum gains the faults of a plain child, and not those of such a child.
  * Linux 97ba62b27867 ("perf: Add support for SIGTRAP on perf events") (v5.13)
+ * Linux b612e5df4587 ("clone3: add CLONE_CLEAR_SIGHAND") (v5.5), the flag itself
  */
 #include "probe.h"
 

@@ -12,6 +12,7 @@ PROBE(TITLE("a limited number of samples")
       POINT(last_is_hup, "the first signals are POLL_IN, the last is POLL_HUP")
       POINT(adds_up, "REFRESH(2) twice lets four samples through")
       POINT(starts_again, "REFRESH after the end lets samples through again")
+      POINT(enable_has_no_limit, "ENABLE after the end lets all samples through, without a limit")
       POINT(zero_has_no_limit, "REFRESH(0) enables without a limit")
       FACT(negative_samples, int, "samples", "of 11 faults after REFRESH(-1); -1: refused"))
 
@@ -85,6 +86,19 @@ TEST(starts_again)
 
 	if (first != 1 || second != 2)
 		broken("samples=%d,%d want=1,2", first, second);
+}
+
+TEST(enable_has_no_limit)
+{
+	struct watch watch = sampler(_metadata);
+	int found = refreshed(_metadata, &watch, 1, 5), again;
+
+	ASSERT_EQ(0, cause_faults(1));
+	must_ioctl(watch.fd, PERF_EVENT_IOC_ENABLE, 0);
+	ASSERT_EQ(0, cause_faults(7));
+	again = count_records(&watch.ring, PERF_RECORD_SAMPLE);
+	if (found != 1 || again != 7)
+		broken("samples=%d want=1 after REFRESH(1), %d want=7 after ENABLE", found, again);
 }
 
 TEST(zero_has_no_limit)

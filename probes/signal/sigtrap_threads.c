@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Do synchronous SIGTRAPs hold out when many threads run into one watched variable at once? A
+ * checker of memory accesses lives by it. Observed: each thread's own count of traps against its
+ * own writes, and the event switched off and on in the midst of them.
+ * Linux 97ba62b27867 ("perf: Add support for SIGTRAP on perf events") (v5.13)
+ */
+#include "probe.h"
+#include "trapping.h"
+
+PROBE(TITLE("storms of SIGTRAPs in threads")
+      SINCE("5.13")
+      COMMIT("97ba62b27867")
+      NEEDS("breakpoint")
+      POINT(each_write, "5 threads write 300 times each at once: each is trapped 300 times")
+      POINT(switched, "switched 20 times while they write: no trap after the last DISABLE")
+      FACT(traps, int, "traps", "in the storm, of 1500"))
+
+#define WRITES 300
+
+/* Threads that start together, write and end; those of a storm without end until told. */
+static struct storm {
+	pthread_barrier_t start;
+	pthread_t threads[THREADS];
+	int traps[THREADS];
+	volatile bool over, off;
+	bool endless;
+} storm;
+
+static void *write_often(void *slot)
+{
+	int *mine = slot, after;
+
+	traps = 0;
+	pthread_barrier_wait(&storm.start);
+	for (int i = 0; storm.endless ? !storm.over : i < WRITES; i++)
+		cells[0] = i;
+	after = traps;
+	for (int i = 0; storm.off && i < 100; i++)
+		cells[0] = i;
+	*mine = storm.endless ? traps - after : traps;
+	return NULL;
+}
+
+static void storm_begin(struct __test_metadata *_metadata, bool endless)
+{
+	storm.endless = endless;
+	ASSERT_EQ(0, pthread_barrier_init(&storm.start, NULL, THREADS + 1));
+	for (int i = 0; i < THREADS; i++)
+		ASSERT_EQ(0, pthread_create(&storm.threads[i], NULL, write_often, &storm.traps[i]));
+	pthread_barrier_wait(&storm.start);
+}
+
+static int storm_end(void)
+{
+	int sum = 0;
+
+	for (int i = 0; i < THREADS; i++) {
+		pthread_join(storm.threads[i], NULL);
+		sum += storm.traps[i];
+	}
+	return sum;
+}
+
+TEST(each_write)
+{
+	struct worker workers[THREADS];
+	int fd = must_trap(_metadata, workers), sum;
+
+	must_ioctl(fd, PERF_EVENT_IOC_ENABLE, 0);
+	storm_begin(_metadata, false);
+	sum = storm_end();
+	fact_int("traps", sum);
+	for (int i = 0; i < THREADS; i++)
+		if (storm.traps[i] != WRITES)
+			broken("thread %d: traps=%d want=%d", i, storm.traps[i], WRITES);
+}
+
+TEST(switched)
+{
+	struct worker workers[THREADS];
+	int fd = must_trap(_metadata, workers), before, late;
+
+	must_ioctl(fd, PERF_EVENT_IOC_ENABLE, 0);
+	before = trapped(workers, 0);
+	storm_begin(_metadata, true);
+	for (int i = 0; i < 20; i++) {
+		must_ioctl(fd, PERF_EVENT_IOC_DISABLE, 0);
+		must_ioctl(fd, PERF_EVENT_IOC_ENABLE, 0);
+	}
+	must_ioctl(fd, PERF_EVENT_IOC_DISABLE, 0);
+	storm.off = true;
+	storm.over = true;
+	late = storm_end();
+	if (late || before != THREADS)
+		broken("traps after the last DISABLE=%d want=0, before=%d want=%d", late, before,
+		       THREADS);
+}
+
+PROBE_MAIN

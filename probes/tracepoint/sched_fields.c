@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Do the scheduler's tracepoints have the fields that every tracer of latencies takes for granted,
+ * and do samples carry what they promise? Observed: the format of each field, and the raw data of
+ * switches away from this thread, whose name and id it knows.
+ */
+#include "probe.h"
+
+#include <stdio.h>
+#include <sys/prctl.h>
+
+PROBE(TITLE("fields of the scheduler's tracepoints")
+      SINCE("2.6.31")
+      NEEDS("tracefs")
+      POINT(switch_format, "sched_switch: comm, pid, prio of both tasks and prev_state, as known")
+      POINT(wakeup_format, "sched_wakeup: comm, pid, prio and target_cpu, as known")
+      POINT(switch_data, "a switch away tells this thread's name and id, and another task's")
+      FACT(prev_state, int, "-", "prev_state of a thread that waits in poll(2)")
+      FACT(prev_prio, int, "-", "prev_prio of this thread")
+      FACT(comm_size, int, "bytes", "prev_comm"))
+
+static char format[8192];
+
+static const char *read_format(struct __test_metadata *_metadata, const char *event)
+{
+	char root[128], path[256];
+
+	require(REQUIRE_PERF | REQUIRE_TRACEFS);
+	ASSERT_EQ(0, pm_tracefs_root(root, sizeof(root)));
+	snprintf(path, sizeof(path), "%s/events/sched/%s/format", root, event);
+	if (pm_read_text(path, format, sizeof(format)) <= 0)
+		say_blocked("the format of %s is not readable for this user", event);
+	return format;
+}
+
+static struct pm_trace_field field_of(struct __test_metadata *_metadata, const char *name)
+{
+	struct pm_trace_field field = { .size = 0 };
+
+	if (pm_tracepoint_field(format, name, &field) < 0)
+		broken("the format has no field %s", name);
+	return field;
+}
+
+static void hold_field(struct __test_metadata *_metadata, const char *name, uint32_t size,
+		       bool is_signed)
+{
+	const struct pm_trace_field field = field_of(_metadata, name);
+
+	if (field.size != size || (field.is_signed && !is_signed))
+		broken("%s: size=%u signed=%d want=%u,%d", name, field.size, field.is_signed, size,
+		       is_signed);
+}
+
+/* A name is of characters, whose sign differs between machines. */
+static void hold_task(struct __test_metadata *_metadata, const char *prefix)
+{
+	char name[32];
+
+	snprintf(name, sizeof(name), "%scomm", prefix);
+	hold_field(_metadata, name, 16, true);
+	snprintf(name, sizeof(name), "%spid", prefix);
+	hold_field(_metadata, name, 4, true);
+	snprintf(name, sizeof(name), "%sprio", prefix);
+	hold_field(_metadata, name, 4, true);
+}
+
+TEST(switch_format)
+{
+	read_format(_metadata, "sched_switch");
+	hold_task(_metadata, "prev_");
+	hold_task(_metadata, "next_");
+	hold_field(_metadata, "prev_state", sizeof(long), true);
+	fact_int("comm_size", field_of(_metadata, "prev_comm").size);
+}
+
+TEST(wakeup_format)
+{
+	read_format(_metadata, "sched_wakeup");
+	hold_task(_metadata, "");
+	hold_field(_metadata, "target_cpu", 4, true);
+}
+
+static int64_t number_in(struct __test_metadata *_metadata, const struct pm_sample *sample,
+			 const char *name)
+{
+	const struct pm_trace_field field = field_of(_metadata, name);
+	int32_t narrow = 0;
+	int64_t wide = 0;
+
+	if (!sample->raw || field.offset + field.size > sample->raw_size)
+		broken("raw size=%u, too small for %s at %u", sample->raw_size, name, field.offset);
+	if (field.size == sizeof(narrow)) {
+		memcpy(&narrow, (const char *)sample->raw + field.offset, sizeof(narrow));
+		return narrow;
+	}
+	memcpy(&wide, (const char *)sample->raw + field.offset, sizeof(wide));
+	return wide;
+}
+
+TEST(switch_data)
+{
+	struct perf_event_attr attr = must_tracepoint("sched", "sched_switch");
+	const uint64_t before = switches_so_far();
+	struct pm_record record;
+	struct watch watch;
+	int64_t self, prev, next;
+
+	attr.exclude_kernel = 0;
+	attr.sample_period = 1;
+	attr.sample_type = PERF_SAMPLE_RAW;
+	ASSERT_EQ(0, prctl(PR_SET_NAME, "switched-away"));
+	read_format(_metadata, "sched_switch");
+	watch = must_run(&attr, 0, -1, 8);
+	for (int i = 0; i < 1000 && switches_so_far() < before + 3; i++)
+		poll(NULL, 0, 1);
+	must_ioctl(watch.fd, PERF_EVENT_IOC_DISABLE, 0);
+	if (!seek(&watch, PERF_RECORD_SAMPLE, &record))
+		broken("no sample of %" PRIu64 " switches", switches_so_far() - before);
+	/* Not gettid(2): in a PID namespace that is another number. */
+	self = number_in(_metadata, &record.sample, "common_pid");
+	prev = number_in(_metadata, &record.sample, "prev_pid");
+	next = number_in(_metadata, &record.sample, "next_pid");
+	fact_int("prev_state", number_in(_metadata, &record.sample, "prev_state"));
+	fact_int("prev_prio", number_in(_metadata, &record.sample, "prev_prio"));
+	if (prev != self || next == prev || next < 0)
+		broken("prev_pid=%" PRId64 " want=%" PRId64 ", next_pid=%" PRId64, prev, self, next);
+	if (memcmp((const char *)record.sample.raw + field_of(_metadata, "prev_comm").offset,
+		   "switched-away", 14))
+		broken("prev_comm is not this thread's name");
+}
+
+PROBE_MAIN
