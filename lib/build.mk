@@ -7,7 +7,7 @@ LIB_CC := $(CROSS_COMPILE)gcc
 LIB_FLAGS := -std=gnu11 $(WARNINGS) -pthread -MMD -MP
 YAJL := -l:libyajl_s.a
 
-library: $(B)/libperfmodes.a $(B)/libperfmodes.so.0 examples	## build libperfmodes and its examples
+library: $(B)/libperfmodes.a $(B)/libperfmodes.so.0 $(B)/perfmodes-doctor examples	## build libperfmodes and its examples
 examples: $(patsubst lib/%.c,$(B)/%,$(wildcard lib/examples/*.c))
 
 $(B)/pic/%.o: lib/%.c
@@ -24,6 +24,19 @@ $(B)/examples/%: lib/examples/%.c $(B)/libperfmodes.a
 	$(call say,LINK,$@)
 	$(Q)mkdir -p $(@D) && $(LIB_CC) -std=gnu11 -O2 $(WARNINGS) -Ilib -rdynamic -o $@ $< \
 		$(B)/libperfmodes.a $(YAJL) -pthread -ldl
+
+# The doctor runs where the probes run, so it is built as they are, static and without yajl. What is
+# installed reads profiles as every other program does.
+DOCTOR := $(patsubst lib/%.c,$(B)/lib/%.o,$(filter-out lib/policy/json.c,$(LIB_SOURCES)) \
+	$(wildcard lib/doctor/*.c))
+$(B)/doctor: $(DOCTOR)
+	$(call say,LINK,$@)
+	$(Q)$(CC) $(LINK) -o $@ $^
+doctor: $(B)/doctor	## build what ./run.sh doctor runs
+$(B)/perfmodes-doctor: $(patsubst lib/%.c,$(B)/pic/%.o,$(filter-out %/no_json.c,$(wildcard lib/doctor/*.c))) \
+		$(B)/libperfmodes.a
+	$(call say,LINK,$@)
+	$(Q)$(LIB_CC) -o $@ $^ $(YAJL) -pthread
 
 # Unit tests: one program a file, with the sanitizers. Fuzz targets: libFuzzer.
 TEST_FLAGS := $(LIB_FLAGS) -g -O1 -fsanitize=address,undefined -fno-sanitize-recover=all \
@@ -69,5 +82,5 @@ install: library	## install the library under $(DESTDIR)$(PREFIX)
 	$(Q)sed 's|@PREFIX@|$(PREFIX)|; s|@LIBDIR@|$(LIBDIR)|' lib/perfmodes.pc.in \
 		>$(DESTDIR)$(LIBDIR)/pkgconfig/perfmodes.pc
 
-.PHONY: library examples library-tests fuzz bench install
--include $(wildcard $(B)/pic/*.d $(B)/pic/*/*.d build/test/object/*.d build/test/object/*/*.d build/test/*.d)
+.PHONY: library examples library-tests fuzz bench doctor install
+-include $(wildcard $(B)/pic/*.d $(B)/pic/*/*.d $(B)/lib/policy/*.d $(B)/lib/doctor/*.d build/test/object/*.d build/test/object/*/*.d build/test/*.d)

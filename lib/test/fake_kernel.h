@@ -23,6 +23,8 @@ static struct {
 	int always_errno;		/* a filter in front of it */
 	bool silent;			/* E2BIG without writing its size back */
 	int policy_errno;		/* said after the flags, before the attr is read */
+	int level;			/* of perf_event_paranoid, for a caller without capability */
+	bool vendor;			/* refuses everything from level 3 on, as Debian does */
 	bool accepts_anything;
 	bool mappable;			/* what it opens can be mapped, and is a page of zeros */
 	int sibling_errno;		/* of every open that names a group */
@@ -52,6 +54,14 @@ static inline int fake_event(const struct perf_event_attr *attr)
 	return fd >= 0 && ftruncate(fd, sysconf(_SC_PAGESIZE)) == 0 ? fd : -ENOMEM;
 }
 
+/* perf_allow_kernel and perf_allow_cpu of mainline, and what vendors add. */
+static inline bool fake_level_refuses(const struct perf_event_attr *attr)
+{
+	return (fake_kernel.vendor && fake_kernel.level > 2) ||
+		(fake_kernel.level > 1 && !attr->exclude_kernel) ||
+		(fake_kernel.level > 0 && fake_kernel.pid == -1);
+}
+
 static inline int fake_perf_event_open(struct perf_event_attr *attr)
 {
 	const unsigned char *bytes = (const unsigned char *)attr;
@@ -68,6 +78,8 @@ static inline int fake_perf_event_open(struct perf_event_attr *attr)
 		return -fake_kernel.policy_errno;
 	if (attr == NULL)
 		return -EFAULT;
+	if (attr->size >= PERF_ATTR_SIZE_VER0 && fake_level_refuses(attr))
+		return -EACCES;
 	if (attr->size < PERF_ATTR_SIZE_VER0)
 		goto too_big;
 	if (fake_kernel.refuses_clockid && attr->use_clockid)

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: MIT */
+/* perfmodes-doctor: what one usually wants of perf events, tried here and now. */
+#ifndef DOCTOR_H
+#define DOCTOR_H
+
+#include <sys/types.h>
+
+#include "../policy/gate.h"
+
+#define ATTEMPTS 4
+#define HOW_SIZE 1200
+
+struct attempt {
+	const char *what;
+	/*
+	 * Does it and looks for the effect. 0: it works, and `how` may say by which means (a line;
+	 * more lines are remarks). Else -errno and the refusal.
+	 */
+	int (*go)(const struct attempt *attempt, struct pm_refusal *refusal, char *how);
+	struct pm_event_spec spec;
+	unsigned int allow;		/* enum pm_allow */
+	bool kernel;			/* for attempts without a spec */
+};
+
+/* The first attempt is the wish itself; the others are what is used instead, best first. */
+struct wish {
+	const char *name, *title;
+	struct attempt attempts[ATTEMPTS];
+};
+
+struct outcome {
+	int worked;			/* the attempt, or ATTEMPTS for none */
+	struct pm_refusal refusals[ATTEMPTS];	/* of the attempts before it */
+	char how[HOW_SIZE];
+};
+
+extern const struct wish doctor_wishes[];
+extern const size_t doctor_wish_count;
+
+/* The process to be watched: --pid, else a child of ours. */
+extern pid_t doctor_target;
+
+/* ----------------------------------------------------------------------- attempts, by file */
+
+/* session.c: through a plan and a session, as a program would. */
+int go_session(const struct attempt *attempt, struct pm_refusal *refusal, char *how);
+
+/* reach.c: bare calls. */
+int go_kernel_chain(const struct attempt *attempt, struct pm_refusal *refusal, char *how);
+int go_process(const struct attempt *attempt, struct pm_refusal *refusal, char *how);
+int go_system(const struct attempt *attempt, struct pm_refusal *refusal, char *how);
+int go_tracepoint(const struct attempt *attempt, struct pm_refusal *refusal, char *how);
+int go_switch_records(const struct attempt *attempt, struct pm_refusal *refusal, char *how);
+int go_rdpmc(const struct attempt *attempt, struct pm_refusal *refusal, char *how);
+int go_read(const struct attempt *attempt, struct pm_refusal *refusal, char *how);
+int go_rings(const struct attempt *attempt, struct pm_refusal *refusal, char *how);
+
+/* proc.c: without perf. */
+int go_rusage(const struct attempt *attempt, struct pm_refusal *refusal, char *how);
+int go_process_stat(const struct attempt *attempt, struct pm_refusal *refusal, char *how);
+int go_system_stat(const struct attempt *attempt, struct pm_refusal *refusal, char *how);
+
+/* ------------------------------------------------------------------------------ what they share */
+
+/* Something that runs in both modes for about so long, faults and goes to sleep now and then. */
+void doctor_work(uint64_t ns);
+
+/* Opens, or fills the refusal for an event of that name and reach. */
+int doctor_open(const struct perf_event_attr *attr, pid_t pid, int cpu, enum pm_reach reach,
+		const char *event, struct pm_refusal *refusal);
+
+/* Everything was accepted and nothing came. Returns -ENODATA. */
+int doctor_silence(struct pm_refusal *refusal, const char *what);
+
+#endif

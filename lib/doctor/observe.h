@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: MIT */
+/* Opening one event and looking for one kind of record. */
+#ifndef OBSERVE_H
+#define OBSERVE_H
+
+#include "doctor.h"
+
+struct observation {
+	const struct perf_event_attr *attr;
+	pid_t pid;			/* 0: the calling thread */
+	int cpu;
+	enum pm_reach reach;
+	const char *event;
+	bool (*is_it)(const struct pm_record *record);
+	uint64_t ns;			/* to work meanwhile */
+};
+
+/* 0 when such a record came; else -errno and the refusal. */
+int doctor_observe(const struct observation *see, struct pm_refusal *refusal);
+
+/* Maps a ring of so many data pages, or fills the refusal. */
+int doctor_map(int fd, size_t pages, struct pm_refusal *refusal, struct pm_ring *ret);
+
+#endif

@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: MIT */
+/* Attempts through the library, as a program would make them. */
+#include <errno.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "../policy/diag.h"
+#include "doctor.h"
+
+#define WORK_NS 20000000
+#define TRIES 5
+
+static void on_sample(void *context, const struct pm_observed *sample)
+{
+	(void)sample;
+	++*(uint64_t *)context;
+}
+
+static void *work(void *done)
+{
+	doctor_work(WORK_NS);
+	__atomic_store_n((bool *)done, true, __ATOMIC_RELEASE);
+	return NULL;
+}
+
+/* A thread born after the attach works, while this one polls, because some strategies follow so. */
+static bool delivers_once(struct pm_session *session, const uint64_t *samples)
+{
+	struct pm_value value = { 0, 0, 0 };
+	bool done = false;
+	pthread_t thread;
+
+	if (pthread_create(&thread, NULL, work, &done) != 0)
+		return false;
+	while (!__atomic_load_n(&done, __ATOMIC_ACQUIRE))
+		if (pm_session_poll(session, 2) < 0)
+			break;
+	pthread_join(thread, NULL);
+	(void)pm_session_poll(session, 0);
+	return *samples > 0 || (pm_session_read(session, &value, 1) == 1 && value.value > 0);
+}
+
+/* A timer notices a thread late and ticks in jiffies: a busy machine may need more than one. */
+static bool delivers(struct pm_session *session, const uint64_t *samples)
+{
+	for (int i = 0; i < TRIES; i++)
+		if (delivers_once(session, samples))
+			return true;
+	return false;
+}
+
+/* What the library says on the way: its own line is the whole answer. */
+static int take_diag(const struct pm_diag *diag, const char *call, struct pm_refusal *ret)
+{
+	snprintf(ret->call, sizeof(ret->call), "%s", call);
+	ret->error = diag->error;
+	ret->cause = diag->cause;
+	snprintf(ret->gate, sizeof(ret->gate), "%.*s", (int)sizeof(ret->gate) - 1, diag->text);
+	ret->change[0] = '\0';
+	return -diag->error;
+}
+
+/* The bare event first: what the kernel says to it is the most exact answer. */
+static int try_event(const struct attempt *attempt, struct pm_refusal *refusal)
+{
+	const struct pm_event_spec *spec = &attempt->spec;
+	const struct perf_event_attr attr = {
+		.type = spec->type, .config = spec->config, .disabled = 1,
+		.freq = spec->frequency != 0,
+		.sample_period = spec->frequency ? spec->frequency : spec->period,
+	};
+	char name[64];
+	int fd;
+
+	pm_event_name(spec, name, sizeof(name));
+	fd = doctor_open(&attr, 0, -1, REACH_OWN, name, refusal);
+	if (fd < 0)
+		return fd;
+	close(fd);
+	return 0;
+}
+
+/* The strategy, what became of the event, and what was passed over on the way to it. */
+static void describe(const struct pm_plan *plan, bool samples, char *how)
+{
+	char text[4000], *line, *next;
+	int used = snprintf(how, HOW_SIZE, "%s", pm_strategy_name(pm_plan_strategy(plan)));
+
+	(void)pm_plan_explain(plan, text, sizeof(text));
+	for (line = text; *line != '\0' && used < HOW_SIZE; line = next) {
+		next = line + strcspn(line, "\n");
+		if (*next != '\0')
+			*next++ = '\0';
+		if (strncmp(line, "event ", 6) == 0 && strchr(line, ':') != NULL)
+			used += snprintf(how + used, (size_t)(HOW_SIZE - used), ", %s",
+					 strchr(line, ':') + 2);
+	}
+	/* For counting, that samples come first in the table is no news. */
+	(void)pm_plan_explain(plan, text, sizeof(text));
+	for (int row = 0; samples && row < (int)pm_plan_strategy(plan) && used < HOW_SIZE; row++) {
+		char start[64];
+
+		snprintf(start, sizeof(start), "passed over: %s: ", pm_strategy_name(row));
+		line = strstr(text, start);
+		if (line != NULL)
+			used += snprintf(how + used, (size_t)(HOW_SIZE - used), "\n%.*s",
+					 (int)strcspn(line, "\n"), line);
+	}
+}
+
+static int attach(struct pm_plan *plan, bool samples_asked, struct pm_refusal *refusal, char *how)
+{
+	const struct pm_listener listener = { .size = sizeof(listener), .sample = on_sample };
+	struct pm_diag diag = { .size = sizeof(diag) };
+	uint64_t samples = 0;
+	struct pm_session *session = pm_session_create(plan, &listener, &samples);
+	int err = session ? pm_session_attach(session, &diag) : -ENOMEM;
+
+	if (err < 0)
+		err = take_diag(&diag, "attach", refusal);
+	else if (!delivers(session, &samples))
+		err = doctor_silence(refusal, pm_strategy_name(pm_plan_strategy(plan)));
+	else
+		describe(plan, samples_asked, how);
+	pm_session_destroy(session);
+	return err < 0 ? err : 0;
+}
+
+static int open_profile(struct pm_profile **ret)
+{
+	struct pm_diag diag = { .size = sizeof(diag) };
+
+	if (pm_profile_load_default(&diag, ret) == 0)
+		return 0;
+	*ret = pm_profile_create();
+	return *ret != NULL ? 0 : -ENOMEM;
+}
+
+int go_session(const struct attempt *attempt, struct pm_refusal *refusal, char *how)
+{
+	const struct pm_session_opts opts = { .size = sizeof(opts), .allow = attempt->allow };
+	struct pm_diag diag = { .size = sizeof(diag) };
+	struct pm_profile *profile;
+	struct pm_plan *plan;
+	int err = attempt->allow ? 0 : try_event(attempt, refusal);
+
+	if (err == 0)
+		err = open_profile(&profile);
+	if (err < 0)
+		return err;
+	err = pm_plan_make(&attempt->spec, 1, &opts, profile, &diag, &plan);
+	if (err < 0) {
+		err = take_diag(&diag, "plan", refusal);
+	} else {
+		err = attach(plan, attempt->spec.period || attempt->spec.frequency, refusal, how);
+		pm_plan_destroy(plan);
+	}
+	pm_profile_destroy(profile);
+	return err;
+}

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: MIT */
+/* The table of wishes. */
+#include "doctor.h"
+
+#define SPEC(...) .spec = { .size = sizeof(struct pm_event_spec), .tid = PM_ALL_THREADS, __VA_ARGS__ }
+#define CPU_CLOCK .type = PERF_TYPE_SOFTWARE, .config = PERF_COUNT_SW_CPU_CLOCK
+#define TASK_CLOCK .type = PERF_TYPE_SOFTWARE, .config = PERF_COUNT_SW_TASK_CLOCK
+#define INSTRUCTIONS .type = PERF_TYPE_HARDWARE, .config = PERF_COUNT_HW_INSTRUCTIONS
+#define FAULTS .type = PERF_TYPE_SOFTWARE, .config = PERF_COUNT_SW_PAGE_FAULTS
+#define SWITCHES .type = PERF_TYPE_SOFTWARE, .config = PERF_COUNT_SW_CONTEXT_SWITCHES
+
+const struct wish doctor_wishes[] = {
+	{ "own-time", "sample my threads by CPU time", {
+		{ .what = "cpu-clock samples", .go = go_session, SPEC(CPU_CLOCK, .frequency = 1000) },
+		{ .what = "what the library makes of it", .go = go_session, SPEC(CPU_CLOCK, .frequency = 1000), .allow = PM_ALLOW_ALL },
+		{ .what = "getrusage(2): a sum", .go = go_rusage },
+	} },
+	{ "own-instructions", "count my instructions", {
+		{ .what = "instructions", .go = go_session, SPEC(INSTRUCTIONS) },
+		{ .what = "instructions of user mode", .go = go_session, SPEC(INSTRUCTIONS),
+		  .allow = PM_ALLOW_USER_ONLY },
+		{ .what = "CPU time (task-clock)", .go = go_session, SPEC(TASK_CLOCK), .allow = PM_ALLOW_ALL },
+		{ .what = "CPU time (getrusage(2))", .go = go_rusage },
+	} },
+	{ "own-faults", "sample my page faults with addresses", {
+		{ .what = "page-faults samples", .go = go_session,
+		  SPEC(FAULTS, .period = 1, .want = PM_WANT_ADDRESS) },
+		{ .what = "page faults of user mode", .go = go_session,
+		  SPEC(FAULTS, .period = 1, .want = PM_WANT_ADDRESS), .allow = PM_ALLOW_USER_ONLY },
+		{ .what = "a count", .go = go_session, SPEC(FAULTS), .allow = PM_ALLOW_ALL },
+		{ .what = "a count (getrusage(2))", .go = go_rusage },
+	} },
+	{ "own-switches", "count my context switches", {
+		{ .what = "context-switches", .go = go_session, SPEC(SWITCHES) },
+		{ .what = "switch records", .go = go_switch_records },
+		{ .what = "getrusage(2)", .go = go_rusage },
+	} },
+	{ "kernel-chains", "call chains with the kernel's part", {
+		{ .what = "call chains with kernel addresses", .go = go_kernel_chain, .kernel = true },
+		{ .what = "call chains of user mode", .go = go_kernel_chain },
+		{ .what = "what the library makes of it", .go = go_session, SPEC(CPU_CLOCK, .frequency = 1000, .want = PM_WANT_CALLCHAIN),
+		  .allow = PM_ALLOW_ALL },
+	} },
+	{ "other-process", "watch another process", {
+		{ .what = "task-clock of it", .go = go_process, .kernel = true },
+		{ .what = "task-clock of its user mode", .go = go_process },
+		{ .what = "/proc/PID/stat: a sum of CPU time", .go = go_process_stat },
+	} },
+	{ "system", "watch the whole system", {
+		{ .what = "cpu-clock samples of a CPU", .go = go_system, .kernel = true },
+		{ .what = "each process by itself", .go = go_process },
+		{ .what = "/proc/stat: sums of CPU time", .go = go_system_stat },
+	} },
+	{ "tracepoints", "tracepoints of my threads, with their data", {
+		{ .what = "sched:sched_switch samples", .go = go_tracepoint, .kernel = true },
+		{ .what = "switch records (attr.context_switch), no other tracepoint", .go = go_switch_records },
+		{ .what = "getrusage(2): a count of switches", .go = go_rusage },
+	} },
+	{ "rdpmc", "read counters without system calls", {
+		{ .what = "rdpmc", .go = go_rdpmc },
+		{ .what = "read(2) of instructions", .go = go_read, SPEC(INSTRUCTIONS) },
+		{ .what = "read(2) of task-clock", .go = go_read, SPEC(TASK_CLOCK) },
+		{ .what = "CPU time (getrusage(2))", .go = go_rusage },
+	} },
+	{ "rings", "rings of 1 MiB a CPU, for floods of records", {
+		{ .what = "1 MiB a CPU", .go = go_rings, .kernel = true },
+		{ .what = "smaller rings", .go = go_rings },
+	} },
+};
+
+const size_t doctor_wish_count = sizeof(doctor_wishes) / sizeof(doctor_wishes[0]);

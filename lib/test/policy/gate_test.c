@@ -1,0 +1,258 @@
+/* SPDX-License-Identifier: MIT */
+/* Gates in positions that this machine does not have: vendors' levels, lockdown, modules. */
+#define _GNU_SOURCE
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/resource.h>
+
+#include <cmocka.h>
+
+#include "../../policy/gate.h"
+#include "../fake_files.h"
+#include "../fake_kernel.h"
+
+int capset(void *header, const void *data);
+
+static const struct pm_event_spec user = {
+	.size = sizeof(user), .type = PERF_TYPE_SOFTWARE, .flags = PM_SPEC_USER_ONLY,
+}, all = {
+	.size = sizeof(all), .type = PERF_TYPE_SOFTWARE,
+};
+
+/* A machine with that level, whose file says so, and a caller without capabilities. */
+static void level(int met, bool vendor, const char *text)
+{
+	fake_kernel.level = met;
+	fake_kernel.vendor = vendor;
+	if (text != NULL)
+		fake_file("/proc/sys/kernel/perf_event_paranoid", text);
+	fake_file("/proc/self/uid_map", "         0          0 4294967295\n");
+}
+
+static int setup(void **state)
+{
+	return fake_setup(state) || fake_kernel_setup(state);
+}
+
+static void assert_says(const char *text, const char *part)
+{
+	if (strstr(text, part) == NULL)
+		fail_msg("\"%s\" does not say \"%s\"", text, part);
+}
+
+/* ----------------------------------------------------------------------------------- levels */
+
+static void mainline_levels(void **state)
+{
+	static const struct {
+		const struct pm_event_spec *spec;
+		enum pm_reach reach;
+		int met;
+		const char *file, *change;
+	} cases[] = {
+		{ &all, REACH_OWN, 2, "2\n", "perf_event_paranoid=1" },
+		{ &all, REACH_CPU, 1, "1\n", "perf_event_paranoid=0" },
+		{ &all, REACH_CPU, 2, "2\n", "perf_event_paranoid=0" },
+		{ &all, REACH_TRACE, 0, "0\n", "perf_event_paranoid=-1" },
+		{ &all, REACH_OTHER, 2, "2\n", "perf_event_paranoid=1" },
+	};
+	struct pm_refusal refusal;
+	char said[64];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		level(cases[i].met, false, cases[i].file);
+		pm_gate_open(cases[i].spec, cases[i].reach, EACCES, &refusal);
+		assert_int_equal(refusal.cause, PM_CAUSE_PARANOID);
+		assert_int_equal(refusal.error, EACCES);
+		snprintf(said, sizeof(said), "kernel.perf_event_paranoid=%d,", cases[i].met);
+		assert_says(refusal.gate, said);
+		assert_says(refusal.change, cases[i].change);
+	}
+}
+
+/* Debian's and Android's 3, Ubuntu's 4: user mode is refused as well. */
+static void vendors_levels(void **state)
+{
+	static const char *const files[] = { "3\n", "4\n" };
+	struct pm_refusal refusal;
+
+	(void)state;
+	for (int i = 0; i < 2; i++) {
+		level(3 + i, true, files[i]);
+		pm_gate_open(&user, REACH_OWN, EACCES, &refusal);
+		assert_int_equal(refusal.cause, PM_CAUSE_PARANOID);
+		assert_says(refusal.gate, i ? "paranoid=4, a vendor" : "paranoid=3, a vendor");
+		assert_says(refusal.change, "perf_event_paranoid=2");
+	}
+}
+
+/* Mainline takes 3 for 2: what refuses user mode there is another gate. */
+static void a_three_that_is_no_vendors(void **state)
+{
+	struct pm_refusal refusal;
+
+	(void)state;
+	level(3, false, "3\n");
+	pm_gate_open(&user, REACH_OWN, EACCES, &refusal);
+	assert_int_not_equal(refusal.cause, PM_CAUSE_PARANOID);
+	pm_gate_open(&all, REACH_OWN, EACCES, &refusal);
+	assert_int_equal(refusal.cause, PM_CAUSE_PARANOID);
+	assert_null(strstr(refusal.gate, "vendor"));
+}
+
+static void a_level_that_cannot_be_read(void **state)
+{
+	struct pm_refusal refusal;
+
+	(void)state;
+	level(2, false, NULL);
+	pm_gate_open(&all, REACH_OWN, EACCES, &refusal);
+	assert_int_equal(refusal.cause, PM_CAUSE_PARANOID);
+	assert_says(refusal.gate, "(not readable here) acts as 2");
+	level(3, true, NULL);
+	pm_gate_open(&user, REACH_OWN, EACCES, &refusal);
+	assert_says(refusal.gate, "acts as a vendor's level 3");
+}
+
+/* Before v5.8 there was no CAP_PERFMON to be given. */
+static void the_capability_of_older_kernels(void **state)
+{
+	struct pm_refusal refusal;
+
+	(void)state;
+	level(2, false, "2\n");
+	fake_file("/proc/sys/kernel/cap_last_cap", "37\n");
+	pm_gate_open(&all, REACH_OWN, EACCES, &refusal);
+	assert_says(refusal.gate, "CAP_SYS_ADMIN is missing");
+	assert_null(strstr(refusal.change, "PERFMON"));
+}
+
+/* --------------------------------------------------------------------------- not the level */
+
+static void modules(void **state)
+{
+	struct pm_refusal refusal;
+
+	(void)state;
+	level(1, false, "1\n");
+	pm_gate_open(&all, REACH_OWN, EACCES, &refusal);
+	assert_int_equal(refusal.cause, PM_CAUSE_UNKNOWN);
+	fake_file("/sys/kernel/security/lsm", "capability,yama,selinux\n");
+	pm_gate_open(&all, REACH_OWN, EACCES, &refusal);
+	assert_int_equal(refusal.cause, PM_CAUSE_LSM);
+	assert_says(refusal.gate, "SELinux");
+	fake_file("/sys/kernel/security/lockdown", "none integrity [confidentiality]\n");
+	pm_gate_open(&all, REACH_OWN, EPERM, &refusal);
+	assert_says(refusal.gate, "lockdown");
+	pm_gate_open(&all, REACH_OTHER, EACCES, &refusal);
+	assert_says(refusal.gate, "not ours");
+}
+
+static void filters_and_no_perf(void **state)
+{
+	struct pm_refusal refusal;
+
+	(void)state;
+	level(2, false, "2\n");
+	fake_kernel.always_errno = EACCES;
+	pm_gate_open(&all, REACH_OWN, EACCES, &refusal);
+	assert_int_equal(refusal.cause, PM_CAUSE_FILTER);
+	assert_says(refusal.gate, "EACCES");
+	assert_says(refusal.change, "seccomp");
+	fake_teardown(state);
+	fake_setup(state);
+	fake_kernel.always_errno = ENOSYS;
+	pm_gate_open(&all, REACH_OWN, ENOSYS, &refusal);
+	assert_int_equal(refusal.cause, PM_CAUSE_NOT_BUILT);
+	assert_says(refusal.change, "CONFIG_PERF_EVENTS");
+}
+
+static void errors_that_say_it_all(void **state)
+{
+	static const struct { int error; enum pm_cause cause; } cases[] = {
+		{ EMFILE, PM_CAUSE_DESCRIPTORS }, { ENFILE, PM_CAUSE_DESCRIPTORS },
+		{ EINVAL, PM_CAUSE_UNSUPPORTED }, { E2BIG, PM_CAUSE_UNSUPPORTED },
+		{ ESRCH, PM_CAUSE_NO_TARGET }, { ENOENT, PM_CAUSE_NO_EVENT },
+		{ EOPNOTSUPP, PM_CAUSE_NO_EVENT }, { EBUSY, PM_CAUSE_NO_EVENT },
+		{ EIO, PM_CAUSE_UNKNOWN },
+	};
+	struct pm_refusal refusal;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		pm_gate_open(&all, REACH_OWN, cases[i].error, &refusal);
+		assert_int_equal(refusal.cause, cases[i].cause);
+		assert_int_not_equal(refusal.gate[0], '\0');
+	}
+	assert_int_equal(fake_kernel.calls, 0);		/* nothing had to be tried */
+}
+
+/* ------------------------------------------------------------------------ memory and tracefs */
+
+static void locked_memory(void **state)
+{
+	struct rlimit limit;
+	struct pm_refusal refusal;
+	char said[64];
+
+	(void)state;
+	fake_file("/proc/sys/kernel/perf_event_mlock_kb", "0\n");
+	pm_gate_map(4, 528384, EPERM, &refusal);
+	assert_int_equal(refusal.cause, PM_CAUSE_LOCKED_MEMORY);
+	assert_says(refusal.gate, "kernel.perf_event_mlock_kb=0 ");
+	assert_int_equal(getrlimit(RLIMIT_MEMLOCK, &limit), 0);
+	if (limit.rlim_cur != RLIM_INFINITY) {
+		snprintf(said, sizeof(said), "RLIMIT_MEMLOCK=%llu kB",
+			 (unsigned long long)limit.rlim_cur / 1024);
+		assert_says(refusal.gate, said);
+	}
+	assert_says(refusal.change, "ulimit -l 2064");
+	pm_gate_map(4, 528384, EINVAL, &refusal);
+	assert_int_equal(refusal.cause, PM_CAUSE_UNKNOWN);
+}
+
+static void tracefs(void **state)
+{
+	struct pm_refusal refusal;
+
+	(void)state;
+	fake_file("/proc/filesystems", "nodev\tsysfs\nnodev\ttracefs\n");
+	pm_gate_tracefs(ENOENT, &refusal);
+	assert_says(refusal.gate, "not mounted");
+	pm_gate_tracefs(EACCES, &refusal);
+	assert_says(refusal.gate, "not readable");
+	fake_file("/sys/kernel/security/lockdown", "none [integrity] confidentiality\n");
+	pm_gate_tracefs(EPERM, &refusal);
+	assert_says(refusal.gate, "lockdown is at integrity");
+	fake_file("/proc/filesystems", "nodev\tsysfs\n");
+	pm_gate_tracefs(ENOENT, &refusal);
+	assert_int_equal(refusal.cause, PM_CAUSE_NOT_BUILT);
+}
+
+#define TEST(test) cmocka_unit_test_setup_teardown(test, setup, fake_teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(mainline_levels),
+		TEST(vendors_levels),
+		TEST(a_three_that_is_no_vendors),
+		TEST(a_level_that_cannot_be_read),
+		TEST(the_capability_of_older_kernels),
+		TEST(modules),
+		TEST(filters_and_no_perf),
+		TEST(errors_that_say_it_all),
+		TEST(locked_memory),
+		TEST(tracefs),
+	};
+	struct { uint32_t version; int pid; } header = { 0x20080522, 0 };
+	uint32_t none[6] = { 0 };
+
+	/* What is asked about is a caller without capabilities. */
+	if (capset(&header, none) != 0)
+		return 1;
+	return cmocka_run_group_tests_name("gate", tests, NULL, NULL);
+}

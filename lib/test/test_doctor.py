@@ -1,0 +1,312 @@
+# SPDX-License-Identifier: MIT
+"""The doctor before gates whose position the test itself sets or reads.
+
+What is expected is said here, from the setting, and never taken from the doctor's words: the level
+of perf_event_paranoid at which mainline refuses what (kernel/events/core.c, perf_allow_kernel,
+perf_allow_cpu, perf_allow_tracepoint), limits that the test lowers, filters it installs, and mounts
+it hides.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import os
+import platform
+import resource
+import shutil
+import struct
+import subprocess
+from pathlib import Path
+from typing import Any, Callable
+
+import pytest
+
+TREE = Path(__file__).resolve().parents[2]
+ARCH = os.environ.get("ARCH", platform.machine())
+STRANGER = 64321                    # a user without other processes, whose memory counts for us
+NEEDED = {"own-time": 1, "own-faults": 1, "own-switches": 1, "kernel-chains": 1,
+          "other-process": 1, "system": 0}      # level that still allows it, unprivileged
+PERF = {"x86_64": 298, "aarch64": 241}          # number of perf_event_open
+
+Wishes = dict[str, dict[str, Any]]
+as_root = pytest.mark.skipif(os.geteuid() != 0, reason="sets user ids and mounts")
+
+
+@pytest.fixture(scope="session", name="doctor")
+def _doctor(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A copy that every user can run."""
+    subprocess.run(["make", "-s", "--no-print-directory", f"ARCH={ARCH}", "doctor"], cwd=TREE,
+                   check=True, capture_output=True, timeout=300)
+    place = tmp_path_factory.mktemp("doctor")
+    for part in (place, place.parent, place.parent.parent):
+        part.chmod(0o755)
+    return Path(shutil.copy(TREE / "build" / ARCH / "doctor", place / "doctor"))
+
+
+def setting(name: str) -> int:
+    return int(Path("/proc/sys/kernel", name).read_text(encoding="utf-8"))
+
+
+def examine(doctor: Path, *wishes: str, uid: int = -1, before: str = "",
+            limit: Callable[[], None] | None = None) -> Wishes:
+    """What the doctor finds as that user, after a shell command in a mount namespace of its own."""
+    command = [str(doctor), "--json", *wishes]
+    if uid >= 0:
+        command = ["setpriv", f"--reuid={uid}", f"--regid={uid}", "--clear-groups", *command]
+    if before:
+        command = ["unshare", "-m", "sh", "-ec", f'{before}\nexec "$@"', "sh", *command]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False,
+                          preexec_fn=limit)
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    assert found["format"] == 1
+    return {wish["wish"]: wish for wish in found["wishes"]}
+
+
+def refuse_perf(errno: int) -> None:
+    """A filter that answers perf_event_open with that errno, as containers have."""
+    def code(operation: int, yes: int, no: int, value: int) -> bytes:
+        return struct.pack("HBBI", operation, yes, no, value)
+
+    text = (code(0x20, 0, 0, 0) + code(0x15, 0, 1, PERF[platform.machine()]) +
+            code(0x06, 0, 0, 0x00050000 | errno) + code(0x06, 0, 0, 0x7fff0000))
+    held = ctypes.create_string_buffer(text)
+    program = struct.pack("HP", 4, ctypes.addressof(held))
+    libc = ctypes.CDLL(None, use_errno=True)
+    libc.prctl(38, 1, 0, 0, 0)
+    if libc.prctl(22, 2, program, 0, 0) != 0:
+        raise OSError(ctypes.get_errno(), "seccomp")
+
+
+def lower(which: int, value: int) -> Callable[[], None]:
+    return lambda: resource.setrlimit(which, (value, value))
+
+
+# ------------------------------------------------------------------------------------ privileged
+
+@as_root
+def test_what_root_wishes_works(doctor: Path) -> None:
+    found = examine(doctor)
+    for wish in NEEDED:
+        assert found[wish]["verdict"] == "works", found[wish]
+        assert found[wish]["refusals"] == []
+    assert found["rings"]["verdict"] == "works"
+
+
+@pytest.mark.skipif(any(Path("/sys/bus/event_source/devices").glob("*cpu*")) or
+                    any(Path("/sys/bus/event_source/devices").glob("*pmu*")),
+                    reason="this machine has a PMU")
+@as_root
+def test_without_a_pmu(doctor: Path) -> None:
+    found = examine(doctor, "own-instructions", "rdpmc")
+    for wish in found.values():
+        first = wish["refusals"][0]
+        assert (wish["verdict"], first["errno"], first["cause"]) == ("instead", "ENOENT", "no event")
+        assert "PMU" in first["gate"] and "pmu=on" in first["change"]
+        assert "task-clock" in wish["used"]
+
+
+# ---------------------------------------------------------------------------------- the level
+
+@as_root
+@pytest.mark.skipif(not 0 < setting("perf_event_paranoid"), reason="nothing is refused at 0")
+def test_the_level_refuses_a_stranger(doctor: Path) -> None:
+    level = setting("perf_event_paranoid")
+    found = examine(doctor, *NEEDED, uid=STRANGER)
+    for wish, needed in NEEDED.items():
+        if level <= needed:
+            assert found[wish]["verdict"] == "works"
+            continue
+        first = found[wish]["refusals"][0]
+        assert found[wish]["verdict"] == "instead"
+        assert (first["errno"], first["cause"]) == ("EACCES", "paranoid")
+        assert f"kernel.perf_event_paranoid={level}" in first["gate"]
+        assert f"kernel.perf_event_paranoid={needed}" in first["change"]
+
+
+@as_root
+@pytest.mark.skipif(setting("perf_event_paranoid") != 2, reason="says what happens at 2")
+def test_user_mode_is_used_instead(doctor: Path) -> None:
+    found = examine(doctor, "own-time", "own-switches", "kernel-chains", "other-process",
+                    uid=STRANGER)
+    assert "user mode only" in found["own-time"]["how"]
+    # exclude_kernel makes this event count nothing, so it must not be what is used
+    assert "switch" in found["own-switches"]["used"]
+    assert "user mode" in found["kernel-chains"]["used"]
+    assert "user mode" in found["other-process"]["used"]
+
+
+@as_root
+@pytest.mark.skipif(setting("perf_event_paranoid") < 2, reason="own time is not refused")
+def test_a_hidden_level_is_found_by_trying(doctor: Path) -> None:
+    found = examine(doctor, "own-time", uid=STRANGER, before="mount -t tmpfs none /proc/sys")
+    first = found["own-time"]["refusals"][0]
+    assert (first["errno"], first["cause"]) == ("EACCES", "paranoid")
+    assert "not readable" in first["gate"]
+
+
+@as_root
+@pytest.mark.skipif(setting("perf_event_paranoid") < 2, reason="own time is not refused")
+def test_capabilities_of_a_user_namespace_do_not_count(doctor: Path) -> None:
+    command = ["setpriv", f"--reuid={STRANGER}", f"--regid={STRANGER}", "--clear-groups",
+               "unshare", "-Ur", str(doctor), "--json", "own-time"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    if done.returncode == 1 and "unshare" in done.stderr:
+        pytest.skip("no user namespaces for strangers")
+    first = json.loads(done.stdout)["wishes"][0]["refusals"][0]
+    assert first["cause"] == "paranoid" and "user namespace" in first["gate"]
+
+
+@as_root
+@pytest.mark.skipif(setting("perf_event_paranoid") > 2, reason="the level refuses all")
+def test_a_target_of_somebody_else(doctor: Path) -> None:
+    done = subprocess.run(["setpriv", f"--reuid={STRANGER}", f"--regid={STRANGER}",
+                           "--clear-groups", str(doctor), "--json", "--pid", str(os.getpid()),
+                           "other-process"], capture_output=True, text=True, timeout=60, check=True)
+    wish = json.loads(done.stdout)["wishes"][0]
+    last = wish["refusals"][-1]
+    assert last["errno"] == "EACCES" and "not ours" in last["gate"]
+    assert "/proc" in wish["used"]
+
+
+# ------------------------------------------------------------------------------------ a filter
+
+@pytest.mark.skipif(platform.machine() not in PERF, reason="its number is not known here")
+@pytest.mark.parametrize("errno, name", [(1, "EPERM"), (13, "EACCES"), (38, "ENOSYS")])
+def test_a_filter_is_told_from_the_kernel(doctor: Path, errno: int, name: str) -> None:
+    found = examine(doctor, limit=lambda: refuse_perf(errno))
+    for wish in (*NEEDED, "rings", "own-instructions"):
+        first = found[wish]["refusals"][0]
+        assert (first["errno"], first["cause"]) == (name, "filter"), first
+        assert "seccomp" in first["change"]
+        assert found[wish]["verdict"] == ("refused" if wish == "rings" else "instead")
+    assert found["own-time"]["how"].startswith("timers")
+
+
+# ------------------------------------------------------------------------------------ limits
+
+def test_no_descriptor_left(doctor: Path) -> None:
+    found = examine(doctor, "system", "rings", limit=lower(resource.RLIMIT_NOFILE, 3))
+    for wish in found.values():
+        first = wish["refusals"][0]
+        assert (first["errno"], first["cause"]) == ("EMFILE", "descriptors")
+        assert "RLIMIT_NOFILE=3 " in first["gate"] and "ulimit -n" in first["change"]
+
+
+@as_root
+def test_few_descriptors_for_threads(doctor: Path) -> None:
+    """2 + 1 threads x CPUs do not fit beside 3 open ones into half of 8."""
+    found = examine(doctor, "own-time", limit=lower(resource.RLIMIT_NOFILE, 8))
+    said = json.dumps(found["own-time"])
+    assert "RLIMIT_NOFILE" in said and found["own-time"]["verdict"] != "refused"
+
+
+@as_root
+def test_locked_memory(doctor: Path) -> None:
+    """Two rings of 1 MiB + a page against perf_event_mlock_kb for each CPU and 64 kB on top."""
+    cpus = os.cpu_count() or 1
+    if cpus * 1028 <= cpus * setting("perf_event_mlock_kb") + 64:
+        pytest.skip("perf_event_mlock_kb is large enough")
+    found = examine(doctor, "rings", uid=STRANGER, limit=lower(resource.RLIMIT_MEMLOCK, 65536))
+    first = found["rings"]["refusals"][0]
+    assert (first["errno"], first["cause"]) == ("EPERM", "locked memory")
+    assert f"perf_event_mlock_kb={setting('perf_event_mlock_kb')}" in first["gate"]
+    assert "RLIMIT_MEMLOCK=64 kB" in first["gate"] and "ulimit -l" in first["change"]
+    assert int(found["rings"]["how"].split()[0]) < 1024
+    enough = cpus * 1028 * 1024
+    if resource.getrlimit(resource.RLIMIT_MEMLOCK)[1] >= enough:
+        more = examine(doctor, "rings", uid=STRANGER, limit=lower(resource.RLIMIT_MEMLOCK, enough))
+        assert more["rings"]["verdict"] == "works"
+
+
+# ------------------------------------------------------------------------------------ tracefs
+
+HIDE = "mount -t tmpfs none /sys/kernel/tracing\nmount -t tmpfs none /sys/kernel/debug"
+SHOW = HIDE + "\nmount -t tracefs tracefs /sys/kernel/tracing"
+# What an administrator may open or close, without changing tracefs, which all namespaces share:
+# the id copied to a place of our own.
+COPY = SHOW + """
+id=$(cat /sys/kernel/tracing/events/sched/sched_switch/id)
+mount -t tmpfs -o mode={} none /sys/kernel/tracing
+mkdir -p /sys/kernel/tracing/events/sched/sched_switch
+echo $id >/sys/kernel/tracing/events/sched/sched_switch/id"""
+traceable = pytest.mark.skipif(
+    not Path("/sys/kernel/tracing").is_dir(), reason="this kernel has no tracefs")
+
+
+@as_root
+@traceable
+def test_tracefs_not_there(doctor: Path) -> None:
+    first = examine(doctor, "tracepoints", before=HIDE)["tracepoints"]["refusals"][0]
+    assert (first["errno"], first["cause"]) == ("ENOENT", "no event")
+    assert "not mounted" in first["gate"] and "mount -t tracefs" in first["change"]
+
+
+@as_root
+@traceable
+def test_tracefs_for_root(doctor: Path) -> None:
+    assert examine(doctor, "tracepoints", before=SHOW)["tracepoints"]["verdict"] == "works"
+
+
+@as_root
+@traceable
+def test_tracefs_closed_to_a_stranger(doctor: Path) -> None:
+    found = examine(doctor, "tracepoints", uid=STRANGER, before=COPY.format(700))
+    first = found["tracepoints"]["refusals"][0]
+    assert first["errno"] == "EACCES" and f"uid {STRANGER}" in first["gate"]
+    assert "gid=" in first["change"]
+
+
+@as_root
+@traceable
+@pytest.mark.skipif(setting("perf_event_paranoid") < 0, reason="nothing is refused at -1")
+def test_tracepoint_data_take_the_lowest_level(doctor: Path) -> None:
+    found = examine(doctor, "tracepoints", uid=STRANGER, before=COPY.format(755))
+    first = found["tracepoints"]["refusals"][0]
+    assert first["errno"] in ("EACCES", "EPERM") and first["cause"] == "paranoid"
+    assert "kernel.perf_event_paranoid=-1" in first["change"]
+
+
+# --------------------------------------------------------------------------------- the program
+
+def test_people_get_the_same(doctor: Path) -> None:
+    done = subprocess.run([str(doctor), "system", "rings"], capture_output=True, text=True,
+                          timeout=60, check=True, preexec_fn=lambda: refuse_perf(1)
+                          if platform.machine() in PERF else None)
+    lines = done.stdout.splitlines()
+    assert lines[0].startswith("Linux ") and len(lines) > 6
+    assert any(line.startswith("instead ") and "(system)" in line for line in lines)
+    assert any("by: a system call filter answers EPERM" in line for line in lines)
+    assert any("change: allow perf_event_open" in line for line in lines)
+
+
+@pytest.mark.parametrize("arguments", [["--pid", "no"], ["--nonsense"], ["no-such-wish"],
+                                       ["--pid", "0"]])
+def test_usage(doctor: Path, arguments: list[str]) -> None:
+    done = subprocess.run([str(doctor), *arguments], capture_output=True, text=True, timeout=60,
+                          check=False)
+    assert done.returncode == 2 and done.stderr and not done.stdout
+
+
+def test_run_sh_has_the_verb(doctor: Path, tmp_path: Path) -> None:
+    """As it lies on a device: run.sh beside bin/."""
+    shutil.copy(TREE / "run.sh", tmp_path)
+    (tmp_path / "bin").mkdir()
+    shutil.copy(doctor, tmp_path / "bin" / "doctor")
+    done = subprocess.run([tmp_path / "run.sh", "doctor", "--list"], capture_output=True, text=True,
+                          timeout=60, check=True)
+    assert {line.split()[0] for line in done.stdout.splitlines()} >= set(NEEDED)
+
+
+@pytest.mark.skipif(shutil.which("valgrind") is None, reason="no valgrind")
+def test_valgrind_finds_nothing(tmp_path: Path) -> None:
+    """Also that the gate is looked at without a call that crashes Valgrind 3.19."""
+    program = f"build/{ARCH}/perfmodes-doctor"
+    subprocess.run(["make", "-s", "--no-print-directory", f"ARCH={ARCH}", program], cwd=TREE,
+                   check=True, capture_output=True, timeout=300)
+    log = tmp_path / "log"
+    done = subprocess.run(["valgrind", "-q", "--leak-check=full", "--error-exitcode=99",
+                           f"--log-file={log}", program, "own-switches", "system", "tracepoints"],
+                          cwd=TREE, capture_output=True, text=True, timeout=200, check=False)
+    assert done.returncode == 0, log.read_text(encoding="utf-8")
