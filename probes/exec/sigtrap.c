@@ -13,7 +13,8 @@ PROBE(TITLE("traps and execve")
       COMMIT("97ba62b27867")
       POINT(needs_remove_on_exec, "EINVAL for sigtrap without remove_on_exec")
       POINT(traps_before, "the task dies of SIGTRAP at the counted event")
-      POINT(not_after, "but not once it has executed another program"))
+      POINT(not_after, "but not once it has executed another program")
+      POINT(many_at_once, "nor do 8 such tasks that execute at the same time"))
 
 /* More faults than the way into another program can cost, and then surely enough of them. */
 #define PERIOD 400
@@ -79,6 +80,38 @@ TEST(not_after)
 	status = wait_child(child.tid);
 	if (error || status)
 		broken("faults: %s, status=%d want=0", errno_name(error), status);
+}
+
+static void *exec_and_fault(void *worker)
+{
+	return (void *)(intptr_t)(worker_exec(worker, NULL) ?: worker_faults(worker, FAULTS));
+}
+
+TEST(many_at_once)
+{
+	struct worker children[8];
+	pthread_t threads[8];
+	int failed = 0, died = 0;
+
+	for (int i = 0; i < 8; i++) {
+		must_start(&children[i], WORKER_CHILD);
+		must_exec(&children[i]);
+		must_trap(_metadata, children[i].tid);
+	}
+	for (int i = 0; i < 8; i++)
+		ASSERT_EQ(0, pthread_create(&threads[i], NULL, exec_and_fault, &children[i]));
+	for (int i = 0; i < 8; i++) {
+		void *error;
+
+		pthread_join(threads[i], &error);
+		failed += error != NULL;
+	}
+	for (int i = 0; i < 8; i++) {
+		worker_dismiss(&children[i]);
+		died += wait_child(children[i].tid) != 0;
+	}
+	if (failed || died)
+		broken("of 8 tasks %d did not go on, %d died", failed, died);
 }
 
 PROBE_MAIN

@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Can the code at a sampled address be read from the file that the mapping's record names?
+ * Disassemblers of profiles live by it: the address, less the mapping's start, plus its offset.
+ * Observed: a child that executes this program anew and faults. The file's bytes at the places
+ * that records and samples give are held against the child's own memory.
+ */
+#include "probe.h"
+
+#include <sys/uio.h>
+
+PROBE(TITLE("code at sampled addresses")
+      SINCE("2.6.31")
+      POINT(mapped, "each sampled address lies in an executable mapping that was reported before")
+      POINT(in_file, "the file's bytes at a sampled address are those in the task's memory")
+      FACT(samples, int, "samples", "of 20 page faults and those of the start-up, in user mode")
+      FACT(places, int, "-", "different addresses among those in this program's file"))
+
+#define BYTES 8
+#define MAPS_MOST 32
+
+/* The mappings of a task, as they were reported. */
+struct maps {
+	int count;
+	struct map {
+		uint64_t start, size, offset;
+		bool ours;		/* of this program's file */
+	} list[MAPS_MOST];
+};
+
+static void note_map(struct maps *maps, const struct pm_record *record)
+{
+	char path[512] = "";
+
+	if (maps->count == MAPS_MOST)
+		return;
+	readlink("/proc/self/exe", path, sizeof(path) - 1);
+	maps->list[maps->count++] = (struct map){
+		.start = record->mmap.addr, .size = record->mmap.len,
+		.offset = record->mmap.pgoff, .ours = !strcmp(path, record->mmap.filename),
+	};
+}
+
+static const struct map *find_map(const struct maps *maps, uint64_t address)
+{
+	for (int i = maps->count - 1; i >= 0; i--)
+		if (address - maps->list[i].start < maps->list[i].size)
+			return &maps->list[i];
+	return NULL;
+}
+
+/* A child that has executed this program under an event's eyes, and waits. */
+static struct watch watch_child(struct __test_metadata *_metadata, struct worker *child)
+{
+	struct perf_event_attr attr = attr_faults(PERF_SAMPLE_IP | PERF_SAMPLE_TID);
+	struct watch watch;
+
+	attr.mmap = 1;
+	attr.enable_on_exec = 1;
+	must_start(child, WORKER_CHILD);
+	watch = must_watch(&attr, child->tid, -1, 16);
+	must_exec(child);
+	ASSERT_EQ(0, worker_faults(child, 20));
+	must_ioctl(watch.fd, PERF_EVENT_IOC_DISABLE, 0);
+	return watch;
+}
+
+TEST(mapped)
+{
+	struct worker child;
+	struct watch watch = watch_child(_metadata, &child);
+	struct maps maps = { .count = 0 };
+	struct pm_record record;
+	int samples = 0;
+
+	while (seek(&watch, 0, &record)) {
+		if (record.type == PERF_RECORD_MMAP)
+			note_map(&maps, &record);
+		if (record.type != PERF_RECORD_SAMPLE)
+			continue;
+		samples++;
+		if (!find_map(&maps, record.sample.ip))
+			broken("sample %d at %#" PRIx64 " is in none of %d mappings", samples,
+			       record.sample.ip, maps.count);
+	}
+	fact_int("samples", samples);
+	if (samples < 20)
+		broken("samples=%d want at least 20", samples);
+}
+
+/* Hold the child's memory at an address against a place of the file. */
+static void hold_same(struct __test_metadata *_metadata, pid_t child, uint64_t address, int file,
+		      uint64_t offset)
+{
+	unsigned char memory[BYTES], text[BYTES];
+	struct iovec here = { memory, BYTES }, there = { (void *)(uintptr_t)address, BYTES };
+
+	if (process_vm_readv(child, &here, 1, &there, 1, 0) != BYTES)
+		say_blocked("this process may not read its child's memory (%s)", errno_name(errno));
+	if (pread(file, text, BYTES, offset) != BYTES)
+		broken("the file ends before offset %#" PRIx64 " of a sampled address", offset);
+	if (memcmp(memory, text, BYTES))
+		broken("at %#" PRIx64 ": memory %02x %02x %02x %02x, file at %#" PRIx64
+		       " %02x %02x %02x %02x", address, memory[0], memory[1], memory[2], memory[3],
+		       offset, text[0], text[1], text[2], text[3]);
+}
+
+TEST(in_file)
+{
+	int file = open("/proc/self/exe", O_RDONLY | O_CLOEXEC), places = 0;
+	struct worker child;
+	struct watch watch = watch_child(_metadata, &child);
+	struct maps maps = { .count = 0 };
+	struct pm_record record;
+	uint64_t last = 0;
+
+	ASSERT_LE(0, file);
+	while (seek(&watch, 0, &record)) {
+		const struct map *map = NULL;
+
+		if (record.type == PERF_RECORD_MMAP)
+			note_map(&maps, &record);
+		if (record.type == PERF_RECORD_SAMPLE && record.sample.ip != last)
+			map = find_map(&maps, record.sample.ip);
+		if (!map || !map->ours)
+			continue;
+		last = record.sample.ip;
+		hold_same(_metadata, child.tid, last, file, last - map->start + map->offset);
+		places++;
+	}
+	fact_int("places", places);
+	if (!places)
+		broken("no sample lies in a mapping of this program's file");
+}
+
+PROBE_MAIN
