@@ -14,6 +14,7 @@ PROBE(TITLE("a limited number of samples")
       POINT(starts_again, "REFRESH after the end lets samples through again")
       POINT(enable_has_no_limit, "ENABLE after the end lets all samples through, without a limit")
       POINT(zero_has_no_limit, "REFRESH(0) enables without a limit")
+      POINT(member, "REFRESH of a sampling member of a group is a limit for it alone")
       FACT(negative_samples, int, "samples", "of 11 faults after REFRESH(-1); -1: refused"))
 
 static struct watch sampler(struct __test_metadata *_metadata)
@@ -99,6 +100,26 @@ TEST(enable_has_no_limit)
 	again = count_records(&watch.ring, PERF_RECORD_SAMPLE);
 	if (found != 1 || again != 7)
 		broken("samples=%d want=1 after REFRESH(1), %d want=7 after ENABLE", found, again);
+}
+
+TEST(member)
+{
+	const struct perf_event_attr attr = attr_faults(PERF_SAMPLE_IP);
+	struct watch watch = { .fd = must_open(&attr, 0, -1, -1, 0) };
+	const int leader = watch.fd;
+	uint64_t counted;
+	int found;
+
+	pm_format_of(&attr, &watch.format);
+	watch.fd = must_open(&attr, 0, -1, leader, 0);
+	must_map(watch.fd, 1, &watch.ring);
+	touch_ring(&watch.ring);
+	must_ioctl(leader, PERF_EVENT_IOC_ENABLE, 0);
+	found = refreshed(_metadata, &watch, 3, 10);
+	counted = must_count(leader);
+	if (found != 3 || counted < 10)
+		broken("samples of the member=%d want=3, leader=%" PRIu64 " want>=10", found,
+		       counted);
 }
 
 TEST(zero_has_no_limit)
