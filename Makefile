@@ -73,7 +73,7 @@ $(B)/lib/mechanism.a: $(MECHANISM)
 	$(call say,AR,$@)
 	$(Q)rm -f $@ && $(AR) rcs $@ $^
 
-$(B)/launch: $(patsubst %,$(B)/probes/%.o,launch bounded queue persona fault liar tee) $(B)/lib/mechanism.a
+$(B)/launch: $(patsubst %,$(B)/probes/%.o,launch bounded queue persona fault liar liar_open tee) $(B)/lib/mechanism.a
 $(B)/environ: $(B)/probes/environ.o $(B)/lib/mechanism.a
 $(PROGRAMS):
 	$(call say,LINK,$@)
@@ -127,7 +127,7 @@ compare-builds:	## the same verdicts from gcc and clang at -O0, -O2, -O3
 	$(Q)suites/compare_builds.py
 
 falsify: all	## show every probe kernels that lie: each point must be able to fail
-	$(Q)suites/falsify.py --markdown build/falsify.md
+	$(Q)ARCH=$(ARCH) suites/falsify.py
 
 clean:		## remove build/
 	rm -rf build

@@ -69,6 +69,8 @@ static const struct fault faults[] = {
 	{ "open-accepts", .lie = LIE_ACCEPT },
 	{ "open-entrusts", .lie = LIE_ENTRUST },
 	{ "open-enomsg", .lie = LIE_ERRNO },
+	{ "open-old", .lie = LIE_OLD },
+	{ "open-pointer", .lie = LIE_POINTER },
 	{ "read-zeros", .lie = LIE_READ },
 	{ "read-more", .lie = LIE_READ_MORE },
 	{ "ioctl-accepts", .lie = LIE_ORDER },
@@ -97,6 +99,7 @@ static const struct fault faults[] = {
 	{ "ioctl-einval", RULES({ SYS_ioctl, PERF_IOCTL, EINVAL }) },
 	{ "munmap-nothing", RULES({ SYS_munmap, ANY, 0 }) },
 	{ "remap-nothing", RULES({ SYS_mremap, ANY, 0 }, { SYS_mprotect, ANY, 0 }) },
+	{ "ioctl-any-nothing", RULES(LET(0), LET(1), LET(3), { SYS_ioctl, ANY, 0 }) },
 	{ "file-nothing", RULES({ SYS_lseek, ANY, 0 }, { SYS_pread64, ANY, 0 },
 				   { SYS_ftruncate, ANY, 0 }, { SYS_fsync, ANY, 0 }) },
 	{ "close-nothing", RULES({ SYS_close, ANY, 0 }) },
@@ -121,19 +124,18 @@ static const struct fault faults[] = {
 
 #define FIELD(member) { #member, .offset = offsetof(struct perf_event_attr, member), \
 			.size = sizeof(((struct perf_event_attr *)0)->member) }
-/* The flags follow read_format; a bit field has no offset of its own. */
-#define FLAGS_OFFSET (offsetof(struct perf_event_attr, read_format) + 8)
-#define FLAG(title, number) { title, .offset = FLAGS_OFFSET, .size = 8, .flag = (number) + 1 }
+#define FLAG(title, number) { title, .offset = LIAR_FLAGS_OFFSET, .size = 8, .flag = (number) + 1 }
 /* disabled, exclude_kernel, exclude_hv: what the events of any probe have. */
 #define PLAIN_FLAGS (1ull << 0 | 1ull << 5 | 1ull << 6)
 
 /* Each is a fault in two ways: attr-... takes and ignores it, refuse-... does not take it. */
 static const struct fault fields[] = {
-	{ "flags", .offset = FLAGS_OFFSET, .size = 8, .plain = PLAIN_FLAGS },
+	{ "flags", .offset = LIAR_FLAGS_OFFSET, .size = 8, .plain = PLAIN_FLAGS },
 	FIELD(sample_type),
 	FIELD(read_format),
 	FIELD(branch_sample_type),
-	FIELD(config),
+	{ "config", .offset = offsetof(struct perf_event_attr, config), .size = 8,
+	  .plain = PERF_COUNT_SW_PAGE_FAULTS },	/* nothing special among probes */
 	FIELD(config1),
 	FIELD(config2),
 	FIELD(sample_period),
@@ -146,6 +148,7 @@ static const struct fault fields[] = {
 	FIELD(aux_watermark),
 	FIELD(sample_max_stack),
 	FIELD(aux_sample_size),
+	FIELD(aux_action),
 	FIELD(sig_data),
 	FLAG("disabled", 0),
 	FLAG("inherit", 1),

@@ -33,23 +33,14 @@
 #define CALL_PIDFD_GETFD 438
 #define CALL_FACCESSAT2 439
 
-#define ATTR_MOST 4096			/* no kernel takes a larger attr than a page */
-
-/* A call that waits for its answer. */
-struct question {
-	const struct fault *fault;
-	int listener;
-	struct seccomp_notif call;
-};
-
-static const uint64_t *arguments(const struct question *question)
+const uint64_t *liar_arguments(const struct question *question)
 {
 	return (const uint64_t *)question->call.data.args;
 }
 
 /* ------------------------------------------------------------------------------ answering */
 
-static void answer(const struct question *question, int64_t value, int error)
+void liar_say(const struct question *question, int64_t value, int error)
 {
 	struct seccomp_notif_resp response = { .id = question->call.id, .val = value,
 					       .error = -error };
@@ -58,7 +49,7 @@ static void answer(const struct question *question, int64_t value, int error)
 }
 
 /* Let the kernel do what it would. */
-static void leave_alone(const struct question *question)
+void liar_leave(const struct question *question)
 {
 	struct seccomp_notif_resp response = { .id = question->call.id,
 					       .flags = SECCOMP_USER_NOTIF_FLAG_CONTINUE };
@@ -67,18 +58,18 @@ static void leave_alone(const struct question *question)
 }
 
 /* Let the call return a descriptor of ours, which is closed here. */
-static void give(const struct question *question, int fd)
+void liar_give(const struct question *question, int fd)
 {
 	struct seccomp_notif_addfd gift = { .id = question->call.id, .srcfd = fd };
 	int number = ioctl(question->listener, SECCOMP_IOCTL_NOTIF_ADDFD, &gift);
 
-	answer(question, number < 0 ? 0 : number, number < 0 ? errno : 0);
+	liar_say(question, number < 0 ? 0 : number, number < 0 ? errno : 0);
 	close(fd);
 }
 
 /* ------------------------------------------------------------------ looking into the asker */
 
-static bool peek(const struct question *question, uint64_t address, void *to, size_t size)
+bool liar_peek(const struct question *question, uint64_t address, void *to, size_t size)
 {
 	struct iovec here = { .iov_base = to, .iov_len = size };
 	struct iovec there = { .iov_base = (void *)(uintptr_t)address, .iov_len = size };
@@ -86,7 +77,7 @@ static bool peek(const struct question *question, uint64_t address, void *to, si
 	return process_vm_readv(question->call.pid, &here, 1, &there, 1, 0) == (ssize_t)size;
 }
 
-static bool poke(const struct question *question, uint64_t address, void *from, size_t size)
+bool liar_poke(const struct question *question, uint64_t address, void *from, size_t size)
 {
 	struct iovec here = { .iov_base = from, .iov_len = size };
 	struct iovec there = { .iov_base = (void *)(uintptr_t)address, .iov_len = size };
@@ -129,77 +120,8 @@ static bool is_event(const struct question *question, int number)
 	return readlink(path, target, sizeof(target) - 1) > 0 && strstr(target, "[perf_event]");
 }
 
-/* --------------------------------------------------------------------- fields of the attr */
-
-/* The attr's bytes as far as its own size says. Returns how many, or 0. */
-static size_t peek_attr(const struct question *question, unsigned char *attr)
-{
-	const uint64_t address = arguments(question)[0];
-	const size_t offset = offsetof(struct perf_event_attr, size);
-	uint32_t size;
-
-	if (!peek(question, address, attr, PERF_ATTR_SIZE_VER0))
-		return 0;
-	memcpy(&size, attr + offset, sizeof(size));
-	if (size <= PERF_ATTR_SIZE_VER0 || size > ATTR_MOST)
-		return PERF_ATTR_SIZE_VER0;
-	return peek(question, address, attr, size) ? size : 0;
-}
-
-/* Of a bit field of eight bytes; the first flag is the highest bit of a big-endian machine. */
-static uint64_t bits(uint64_t from_first)
-{
-#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
-	uint64_t turned = 0;
-
-	for (int i = 0; i < 64; i++)
-		turned |= (from_first >> i & 1) << (63 - i);
-	return turned;
-#else
-	return from_first;
-#endif
-}
-
-/* Clear what the lie is about. Returns whether any of it was set. */
-static bool clear_field(const struct fault *fault, unsigned char *attr)
-{
-	const uint64_t kept = fault->flag ? ~(1ull << (fault->flag - 1)) : fault->plain;
-	unsigned char before[8];
-
-	memcpy(before, attr + fault->offset, fault->size);
-	if (fault->flag || fault->plain) {
-		uint64_t value;
-
-		memcpy(&value, attr + fault->offset, sizeof(value));
-		value &= bits(kept);
-		memcpy(attr + fault->offset, &value, sizeof(value));
-	} else {
-		memset(attr + fault->offset, 0, fault->size);
-	}
-	return memcmp(before, attr + fault->offset, fault->size) != 0;
-}
-
-/* Nothing beyond the attr's size is touched: it is not the caller's. */
-static void answer_field(const struct question *question)
-{
-	const struct fault *fault = question->fault;
-	unsigned char attr[ATTR_MOST];
-	const size_t size = peek_attr(question, attr);
-
-	if (fault->offset + fault->size > (int)size || !clear_field(fault, attr)) {
-		leave_alone(question);
-	} else if (fault->lie == LIE_REFUSE) {
-		answer(question, 0, EINVAL);
-	} else {
-		poke(question, arguments(question)[0], attr, size);
-		leave_alone(question);
-	}
-}
-
-/* ------------------------------------------------------------- what the kernel would say */
-
 /* A descriptor among the arguments as one of ours: -1 stays, and what is none is none here. */
-static int take_argument(const struct question *question, uint64_t argument)
+int liar_take(const struct question *question, uint64_t argument)
 {
 	const int number = (int)argument;
 	int fd = number < 0 ? number : take(question, number);
@@ -207,81 +129,28 @@ static int take_argument(const struct question *question, uint64_t argument)
 	return number >= 0 && fd < 0 ? -2 : fd;
 }
 
-/* The open that was asked for, by the liar itself. Returns an event or -errno. */
-static int try_open(const struct question *question)
+static void answer_map(const struct question *question)
 {
-	const uint64_t *asked = arguments(question);
-	const bool cgroup = asked[4] & PERF_FLAG_PID_CGROUP;
-	unsigned char attr[ATTR_MOST];
-	int group = take_argument(question, asked[3]);
-	int pid = cgroup ? take_argument(question, asked[1]) : (int)asked[1];
-	int fd = -EFAULT;
+	const uint64_t *asked = liar_arguments(question);
+	const int flags = (int)asked[3];
+	const int number = (int)asked[4];
+	int fd = flags & MAP_ANONYMOUS ? -1 : take(question, number);
+	void *area;
 
-	if (pid == 0 && !cgroup)
-		pid = question->call.pid;
-	if (peek_attr(question, attr)) {
-		fd = syscall(SYS_perf_event_open, attr, pid, (int)asked[2], group,
-			     (unsigned long)asked[4] | PERF_FLAG_FD_CLOEXEC);
-		fd = fd < 0 ? -errno : fd;
-	}
-	if (group >= 0)
-		close(group);
-	if (cgroup && pid >= 0)
-		close(pid);
-	return fd;
-}
-
-/* A counter that nobody asked for, of the liar, which never runs. */
-static int any_event(void)
-{
-	struct perf_event_attr attr = { .type = PERF_TYPE_SOFTWARE, .size = PERF_ATTR_SIZE_VER0,
-					.config = PERF_COUNT_SW_PAGE_FAULTS, .disabled = 1,
-					.exclude_kernel = 1, .exclude_hv = 1 };
-
-	return syscall(SYS_perf_event_open, &attr, 0, -1, -1, 0ul);
-}
-
-static void answer_open(const struct question *question)
-{
-	const enum lie lie = question->fault->lie;
-	int fd = try_open(question);
-	const bool refused = fd < 0;
-
-	if (refused && lie == LIE_ACCEPT)
-		fd = any_event();
-	if (fd >= 0 && (lie == LIE_ENTRUST || (refused && lie == LIE_ACCEPT))) {
-		give(question, fd);
+	if ((flags & MAP_ANONYMOUS) || (fd >= 0 && !is_event(question, number))) {
+		liar_leave(question);
 		return;
+	}
+	area = mmap(NULL, asked[1], (int)asked[2], flags & MAP_TYPE, fd,
+		    (off_t)asked[5] * MMAP_UNIT);
+	if (area != MAP_FAILED) {
+		munmap(area, asked[1]);
+		liar_leave(question);
+	} else {
+		liar_say(question, sysconf(_SC_PAGESIZE), 0);
 	}
 	if (fd >= 0)
 		close(fd);
-	if (refused && lie == LIE_ERRNO)
-		answer(question, 0, ENOMSG);
-	else
-		leave_alone(question);
-}
-
-static void answer_map(const struct question *question)
-{
-	const uint64_t *asked = arguments(question);
-	const int flags = (int)asked[3];
-	int fd = -1;
-	void *area;
-
-	if ((flags & MAP_SHARED) && !(flags & MAP_ANONYMOUS) && is_event(question, (int)asked[4]))
-		fd = take(question, (int)asked[4]);
-	if (fd < 0) {
-		leave_alone(question);
-		return;
-	}
-	area = mmap(NULL, asked[1], (int)asked[2], MAP_SHARED, fd, (off_t)asked[5] * MMAP_UNIT);
-	close(fd);
-	if (area != MAP_FAILED) {
-		munmap(area, asked[1]);
-		leave_alone(question);
-	} else {
-		answer(question, sysconf(_SC_PAGESIZE), 0);
-	}
 }
 
 static bool by_value(uint32_t command)
@@ -297,7 +166,7 @@ static bool by_value(uint32_t command)
  */
 static void answer_order(const struct question *question)
 {
-	const uint64_t *asked = arguments(question);
+	const uint64_t *asked = liar_arguments(question);
 	const uint32_t command = (uint32_t)asked[1];
 	const bool names_fd = command == PERF_EVENT_IOC_SET_OUTPUT ||
 			      command == PERF_EVENT_IOC_SET_BPF;
@@ -306,13 +175,13 @@ static void answer_order(const struct question *question)
 	if ((names_fd || by_value(command)) && is_event(question, (int)asked[0]))
 		fd = take(question, (int)asked[0]);
 	if (fd < 0) {
-		leave_alone(question);
+		liar_leave(question);
 		return;
 	}
 	if (names_fd)
-		other = take_argument(question, asked[2]);
+		other = liar_take(question, asked[2]);
 	result = ioctl(fd, command, names_fd ? (uint64_t)(int64_t)other : asked[2]);
-	answer(question, result < 0 ? 0 : result, 0);
+	liar_say(question, result < 0 ? 0 : result, 0);
 	close(fd);
 	if (other >= 0)
 		close(other);
@@ -321,7 +190,7 @@ static void answer_order(const struct question *question)
 /* As many bytes as the kernel would have read: zeros, or what it counts and something more. */
 static void answer_read(const struct question *question)
 {
-	const uint64_t *asked = arguments(question);
+	const uint64_t *asked = liar_arguments(question);
 	static uint64_t words[8192];
 	const uint64_t more = question->fault->lie == LIE_READ_MORE ? 1000000 : 0;
 	ssize_t length = -1;
@@ -337,10 +206,12 @@ static void answer_read(const struct question *question)
 		words[0] += more;
 	else
 		memset(words, 0, sizeof(words));
-	if (length > 0 && poke(question, asked[1], words, length))
-		answer(question, length, 0);
+	if (length > 0 && liar_poke(question, asked[1], words, length))
+		liar_say(question, length, 0);
+	else if (more && fd >= 0)
+		liar_say(question, sizeof(*words), 0);
 	else
-		leave_alone(question);
+		liar_leave(question);
 }
 
 /* ------------------------------------------------------------------------------------ files */
@@ -362,14 +233,14 @@ static bool opens(int call)
 /* The path that is asked for, as far as it fits; it may lie before the end of all memory. */
 static bool peek_path(const struct question *question, char *path, size_t size)
 {
-	const uint64_t address = arguments(question)[takes_place(question->call.data.nr)];
+	const uint64_t address = liar_arguments(question)[takes_place(question->call.data.nr)];
 	const size_t to_page_end = 4096 - address % 4096;
 	const size_t first = to_page_end < size - 1 ? to_page_end : size - 1;
 
 	memset(path, 0, size);
-	return peek(question, address, path, first) &&
+	return liar_peek(question, address, path, first) &&
 	       (memchr(path, '\0', first) ||
-		peek(question, address + first, path + first, size - 1 - first));
+		liar_peek(question, address + first, path + first, size - 1 - first));
 }
 
 /* A file of nobody's with that text, or with that of a file. Returns a descriptor or -1. */
@@ -395,27 +266,27 @@ static void answer_file(const struct question *question)
 {
 	const enum lie lie = question->fault->lie;
 	const int call = question->call.data.nr;
-	const int flags = (int)arguments(question)[1 + takes_place(call)];
+	const int flags = (int)liar_arguments(question)[1 + takes_place(call)];
 	char path[160];
 	int fd = -1;
 
 	if (!peek_path(question, path, sizeof(path)) ||
 	    strncmp(path, question->fault->path, strlen(question->fault->path))) {
-		leave_alone(question);
+		liar_leave(question);
 	} else if (lie == LIE_MISSING) {
-		answer(question, 0, ENOENT);
+		liar_say(question, 0, ENOENT);
 	} else if (lie == LIE_LOCK && opens(call) && (flags & O_ACCMODE) != O_RDONLY) {
-		answer(question, 0, EACCES);
+		liar_say(question, 0, EACCES);
 	} else if (lie == LIE_LOCK || (opens(call) && (flags & O_DIRECTORY))) {
-		leave_alone(question);
+		liar_leave(question);
 	} else if (!opens(call)) {
-		answer(question, 0, 0);
+		liar_say(question, 0, 0);
 	} else {
 		fd = make_file(lie == LIE_COPY ? path : NULL, "garbage\n");
 		if (fd < 0)
-			leave_alone(question);
+			liar_leave(question);
 		else
-			give(question, fd);
+			liar_give(question, fd);
 	}
 }
 
@@ -428,11 +299,6 @@ void liar_answer(const struct fault *fault, int listener)
 	if (ioctl(listener, SECCOMP_IOCTL_NOTIF_RECV, &question.call) < 0)
 		return;
 	switch (fault->lie) {
-	case LIE_IGNORE:
-	case LIE_REFUSE: answer_field(&question); break;
-	case LIE_ACCEPT:
-	case LIE_ERRNO:
-	case LIE_ENTRUST: answer_open(&question); break;
 	case LIE_MAP: answer_map(&question); break;
 	case LIE_ORDER: answer_order(&question); break;
 	case LIE_READ:
@@ -441,7 +307,7 @@ void liar_answer(const struct fault *fault, int listener)
 	case LIE_GARBAGE:
 	case LIE_COPY:
 	case LIE_LOCK: answer_file(&question); break;
-	case LIE_NONE: leave_alone(&question); break;
+	default: liar_answer_open(&question); break;
 	}
 }
 
