@@ -169,6 +169,8 @@ int pm_profile_probe(struct pm_profile *profile, const char *const *keys, uint64
 /* ------------------------------------------------------------------------ what to observe */
 
 #define PM_ALL_THREADS (-1)	/* every thread of this process, also later ones */
+#define PM_SYSTEM (-2)		/* every thread of the machine */
+#define PM_CGROUP (-3)		/* every thread of a cgroup and of those below it */
 
 enum pm_spec_flags {
 	PM_SPEC_USER_ONLY = 1,	/* only what happens in user mode */
@@ -178,6 +180,7 @@ enum pm_spec_flags {
 enum pm_want {
 	PM_WANT_ADDRESS = 1,	/* the data address, of page faults for example */
 	PM_WANT_CALLCHAIN = 2,	/* return addresses of user mode */
+	PM_WANT_CPU = 4,	/* of counts: on which CPU, for pm_session_read_parts */
 };
 
 /* One event to observe. Starts as all 0 but for `size`. (0.1) */
@@ -187,17 +190,25 @@ struct pm_event_spec {
 	uint64_t config, config1, config2;
 	uint64_t period;	/* a sample each so many events, or ... */
 	uint64_t frequency;	/* ... so many samples a second; both 0: count, no samples */
-	int tid;		/* PM_ALL_THREADS, 0 the calling thread, or a thread's id */
+	int tid;		/* PM_ALL_THREADS..., 0 the calling thread, or a thread's id */
 	unsigned int flags;	/* enum pm_spec_flags */
 	unsigned int want;	/* enum pm_want */
+	const char *filter;	/* of a tracepoint's fields, as tracefs takes it; up to 511 bytes */
 };
 
 /* Ways to observe, in the order in which they are considered. (0.1) */
 enum pm_strategy {
 	PM_STRATEGY_PER_CORE,	/* inheriting events on each CPU, all into one ring a CPU */
+	PM_STRATEGY_OWN_RINGS,	/* the same, each with its own ring and its descriptor closed */
 	PM_STRATEGY_PER_THREAD,	/* a ring for each thread; new threads as they are noticed */
+	PM_STRATEGY_CPU_WIDE,	/* all that runs on the CPUs; what was not asked for is dropped */
+	PM_STRATEGY_CGROUP,	/* all that runs on the CPUs in a cgroup */
+	PM_STRATEGY_BROKER,	/* events that a privileged process opens for this one */
+	PM_STRATEGY_SIGNALS,	/* a signal for each sample, without rings */
 	PM_STRATEGY_COUNT,	/* inheriting counters without rings */
+	PM_STRATEGY_COUNT_PER_CPU,	/* such counters for each thread and CPU */
 	PM_STRATEGY_TIMERS,	/* a POSIX CPU-time timer for each thread, without perf */
+	PM_STRATEGY_PROCESS_TIMER,	/* one ITIMER_PROF for the process, without perf */
 	PM_STRATEGIES
 };
 
@@ -208,7 +219,8 @@ enum pm_allow {
 	PM_ALLOW_SUBSTITUTE = 4,	/* a CPU clock in place of a missing hardware event */
 	PM_ALLOW_COUNT = 8,		/* counts where samples were asked for */
 	PM_ALLOW_TIMERS = 16,		/* signals (SIGPROF) where perf is refused */
-	PM_ALLOW_ALL = 31,
+	PM_ALLOW_SIGNALS = 32,		/* a real-time signal for each sample where rings fail */
+	PM_ALLOW_ALL = 63,
 };
 
 /* How to go about it. All 0 but for `size`: nothing allowed, default limits. (0.1) */
@@ -219,6 +231,11 @@ struct pm_session_opts {
 	unsigned int rounds;	/* listings of threads before giving up; 0: 8 */
 	unsigned int descriptors_percent;	/* of RLIMIT_NOFILE, others' included; 0: 50 */
 	unsigned int ring_pages;	/* data pages of a ring, at most; a power of two; 0: 128 */
+	unsigned int wakeup;	/* samples after which poll returns; 0: a quarter of a ring */
+	int clock;		/* 1 + the clockid_t that is to stamp records; 0: the best */
+	int cgroup;		/* a descriptor of the directory of PM_CGROUP */
+	int broker;		/* a socket connected to pm_broker_serve; 0: there is none */
+	const char *cpus;	/* observe these only, as "0-3,8", up to 255 bytes; NULL: all */
 };
 
 /* ------------------------------------------------------------------------------------ plans */
@@ -230,9 +247,10 @@ struct pm_plan;
 struct pm_cost {
 	size_t size;		/* sizeof(struct pm_cost) */
 	uint64_t threads, cpus;
-	uint64_t descriptors;	/* also the number of opens */
+	uint64_t descriptors;	/* held at a time */
 	uint64_t rings;
 	uint64_t locked_bytes;	/* of rings */
+	uint64_t opens;		/* calls of perf_event_open(2) */
 };
 
 /*
@@ -252,7 +270,7 @@ void pm_plan_destroy(struct pm_plan *plan);
 /* The chosen strategy; after an attach the one in use. (0.1) */
 enum pm_strategy pm_plan_strategy(const struct pm_plan *plan);
 
-/* "per_core", "per_thread", "count", "timers"; NULL for another number. (0.1) */
+/* "per_core", "own_rings"... as the constants are named; NULL for another number. (0.1) */
 const char *pm_strategy_name(enum pm_strategy strategy);
 
 /*
@@ -272,6 +290,29 @@ int pm_plan_cost(const struct pm_plan *plan, struct pm_cost *ret);
  */
 enum pm_cause pm_diag_open(struct pm_diag *diag, const struct pm_event_spec *spec, int cpu,
 			   int error);
+
+/* ----------------------------------------------------------------------------------- broker */
+
+enum pm_broker_allow {
+	PM_BROKER_KERNEL = 1,	/* what happens in kernel mode, too */
+	PM_BROKER_ANY_PMU = 2,	/* events of other types than hardware, software and cache */
+};
+
+/* What a process that may open events gives to one that may not. All 0 but for `size`. (0.1) */
+struct pm_broker_opts {
+	size_t size;		/* sizeof(struct pm_broker_opts) */
+	unsigned int allow;	/* enum pm_broker_allow */
+	unsigned int events;	/* in all; 0: 4096 */
+};
+
+/*
+ * Serves the process at the other end of a connected SOCK_SEQPACKET socket (session option
+ * `broker`) until it hangs up: events on its own threads, of the PID namespace of this process,
+ * with harmless fields only. Whether that process is to be served at all (SO_PEERCRED) is for the
+ * caller to decide. Nothing the peer sends does more than end this call. Returns the number of
+ * events given; -EBADMSG after nonsense; -ESRCH, -EPERM when the peer cannot be found out. (0.1)
+ */
+int pm_broker_serve(int socket, const struct pm_broker_opts *opts);
 
 /* --------------------------------------------------------------------------------- sessions */
 
@@ -367,9 +408,25 @@ int pm_session_stop(struct pm_session *session);
 
 /*
  * The sums of all events in the order of the specs, `count` at most. Returns how many; -ENOTSUP
- * with timers; -ENODATA for a pinned event that lost its place; -errno of read(2). (0.1)
+ * where the strategy has no counters that could be read, or they hold more than was asked for;
+ * -ENODATA for a pinned event that lost its place; -errno of read(2). (0.1)
  */
 int pm_session_read(struct pm_session *session, struct pm_value *ret, size_t count);
+
+/* A part of an event's sum. (0.1) */
+struct pm_part {
+	size_t event;			/* index of the spec */
+	int tid;			/* of the thread it was opened for; -1: of all */
+	int cpu;			/* -1: of any CPU */
+	struct pm_value value;
+};
+
+/*
+ * The sums kept apart, in no order, `count` at most. What threads born after the attach did
+ * belongs to the one that they descend from. Returns how many parts there are; errors as
+ * pm_session_read. (0.1)
+ */
+int pm_session_read_parts(struct pm_session *session, struct pm_part *ret, size_t count);
 
 /* Copies the statistics, up to ret->size. They outlive detach. Returns 0. (0.1) */
 int pm_session_stats(const struct pm_session *session, struct pm_stats *ret);
@@ -381,6 +438,7 @@ int pm_session_stats(const struct pm_session *session, struct pm_stats *ret);
 int pm_session_detach(struct pm_session *session);
 
 #include "perfmodes_count.h"	/* counters of one thread, clocks */
+#include "perfmodes_trace.h"	/* tracepoints */
 
 #ifdef __cplusplus
 }

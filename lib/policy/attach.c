@@ -67,18 +67,10 @@ static int add_event(struct pm_session *session, const struct session_event *eve
 	return (int)session->event_count++;
 }
 
-static int open_one(const struct pm_session *session, struct perf_event_attr *attr, pid_t tid,
-		    int cpu)
-{
-	if (!session->plan->cloexec)
-		return pm_open(attr, tid, cpu, -1, 0);
-	attr->size = pm_attr_size_needed(attr);
-	return pm_open_raw(attr, tid, cpu, -1, PERF_FLAG_FD_CLOEXEC);
-}
-
 int pm_attach_open(struct pm_session *session, uint32_t spec, pid_t tid, int cpu, bool inherit)
 {
-	struct perf_event_attr attr = session->plan->events[spec].attr;
+	const struct plan_event *wanted = &session->plan->events[spec];
+	struct perf_event_attr attr = wanted->attr;
 	struct session_event event = {
 		.cpu = cpu, .tid = tid ? tid : pm_gettid(), .spec = spec,
 		.round = session->threads.rounds,
@@ -87,10 +79,10 @@ int pm_attach_open(struct pm_session *session, uint32_t spec, pid_t tid, int cpu
 
 	attr.inherit = inherit;
 	attr.disabled = !session->open_enabled;
-	event.fd = open_one(session, &attr, tid, cpu);
+	event.fd = pm_plan_open(session->plan, wanted, &attr, tid, cpu);
 	if (event.fd == -EMFILE && (session->plan->opts.allow & PM_ALLOW_RAISE_NOFILE)) {
 		raise_when_short(session, INT32_MAX);
-		event.fd = open_one(session, &attr, tid, cpu);
+		event.fd = pm_plan_open(session->plan, wanted, &attr, tid, cpu);
 	}
 	if (event.fd < 0)
 		return event.fd;

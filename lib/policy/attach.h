@@ -115,13 +115,23 @@ struct pm_cpus {
 	size_t count;
 };
 
-/* The online ones; a CPU that comes later is not observed, and one that goes is no loss. The list
- * is to be freed, also on failure. -ENOMEM, -ENODEV. */
-int pm_cpus_list(struct pm_cpus *ret);
+/* The online ones that are to be observed; a CPU that comes later is not, and one that goes is no
+ * loss. The list is to be freed, also on failure. -ENOMEM, -ENODEV, -EINVAL for a bad set. */
+int pm_cpus_list(const struct pm_plan *plan, struct pm_cpus *ret);
+
+/*
+ * Opens each event on each CPU, for all threads with inherit and until a listing brings no new
+ * one. `each` (may be NULL) is called with each event; what it returns < 0 is of mmap(2).
+ */
+int pm_attach_on_cpus(struct pm_session *session, const struct pm_cpus *cpus,
+		      int (*each)(struct pm_session *session, size_t event), struct pm_diag *diag);
 
 /* All events are open, each on one CPU: a ring on each CPU, forwarding, ids; enables. */
 int pm_attach_share_rings(struct pm_session *session, const struct pm_cpus *cpus,
 			  struct pm_diag *diag);
+
+/* Makes counters of the plan's events: no records, no ring, and no period that needs one. */
+void pm_attach_as_counters(struct pm_session *session);
 
 /* The diagnosis of an open that failed; returns its error. */
 int pm_attach_refused(const struct pm_session *session, uint32_t spec, int cpu, int err,
@@ -139,9 +149,19 @@ int pm_attach_per_core(struct pm_session *session, struct pm_diag *diag);
 int pm_attach_per_thread(struct pm_session *session, struct pm_diag *diag);
 int pm_attach_count(struct pm_session *session, struct pm_diag *diag);
 int pm_attach_timers(struct pm_session *session, struct pm_diag *diag);
+int pm_attach_own_rings(struct pm_session *session, struct pm_diag *diag);
+int pm_attach_cpu_wide(struct pm_session *session, struct pm_diag *diag);
+int pm_attach_cgroup(struct pm_session *session, struct pm_diag *diag);
+int pm_attach_broker(struct pm_session *session, struct pm_diag *diag);
+int pm_attach_signals(struct pm_session *session, struct pm_diag *diag);
+int pm_attach_count_per_cpu(struct pm_session *session, struct pm_diag *diag);
+int pm_attach_process_timer(struct pm_session *session, struct pm_diag *diag);
 
 /* Per thread: attaches to threads that were born meanwhile, and lets go of ended ones. */
 void pm_follow_threads(struct pm_session *session);
+
+/* Whether this process is in the cgroup that is to be observed itself. */
+bool pm_cgroup_holds_us(const struct pm_plan *plan);
 
 /* ------------------------------------------------------------------------------------- the rest */
 

@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "attach.h"
+#include "ticks.h"
 
 #define BURN_NS 4000000		/* longest that a clock's period may last to be waited for */
 #define FAULTS 16
@@ -54,7 +55,7 @@ static uint64_t tick(const struct plan_event *event)
 
 static bool can_cause(const struct plan_event *event)
 {
-	if (event->spec.tid != PM_ALL_THREADS)
+	if (event->spec.tid != PM_ALL_THREADS && event->spec.tid != PM_SYSTEM)
 		return false;
 	if (is_fault(&event->spec))
 		return event->attr.freq == 0 && event->attr.sample_period <= FAULTS;
@@ -133,12 +134,14 @@ static void visit(struct pm_session *session, bool patient)
 	size_t first = 0, count = session->ring_count;
 
 	for (size_t i = 0; i < count; i++)
-		if (session->rings[i].cpu == here)
+		if (session->rings[i].cpu == here && !session->rings[i].canary)
 			first = i;
 	for (size_t i = 0; i < count; i++) {
 		struct session_ring *ring = &session->rings[(first + i) % count];
 		bool stay = ring->cpu == here && i == 0 && !patient;
 
+		if (ring->canary)
+			continue;
 		/* Where it must not go, no other thread of this process is likely to be, either. */
 		if (!stay && !move_to(ring->cpu))
 			ring->canary = true;
@@ -164,9 +167,10 @@ static bool has_heirs(const struct pm_session *session)
 		if (session->rings[i].cpu < 0)
 			return false;
 	for (size_t i = 0; i < session->plan->count; i++)
-		if (session->plan->events[i].spec.tid == PM_ALL_THREADS)
+		if (session->plan->events[i].spec.tid == PM_ALL_THREADS ||
+		    session->plan->events[i].spec.tid == PM_SYSTEM)
 			return true;
-	return false;
+	return session->plan->chosen == PM_STRATEGY_CGROUP && pm_cgroup_holds_us(session->plan);
 }
 
 /* A small stack is made faster; a program with much thread-local data may need the usual one. */
@@ -189,8 +193,10 @@ static bool send(struct pm_session *session, bool deeds, bool patient)
 	struct bird bird = { .session = session, .deeds = deeds, .patient = patient };
 	pthread_t thread;
 
+	/* Where each thread has rings of its own, it shows in those of the one that sends it. */
 	for (size_t i = 0; i < session->ring_count; i++)
-		session->rings[i].canary = false;
+		session->rings[i].canary = session->plan->chosen == PM_STRATEGY_OWN_RINGS &&
+			session->rings[i].tid != pm_gettid();
 	if (let_out(&bird, &thread) != 0)
 		return false;
 	(void)pthread_join(thread, NULL);
@@ -264,16 +270,31 @@ static int judge_rings(struct pm_session *session, bool patient, char *reason, s
 	return err;
 }
 
+/* Nothing is inherited, but this thread has events of its own. */
+static int judge_signals(struct pm_session *session, bool patient, char *reason, size_t size)
+{
+	int err;
+
+	session->canary.tid = pm_gettid();
+	session->canary.other = true;
+	do_deeds(session->plan, patient);
+	(void)pm_drain(session);
+	err = judge(session, reason, size);
+	session->canary.tid = 0;
+	return err;
+}
+
 int pm_canary(struct pm_session *session, char *reason, size_t size)
 {
 	int err = 0;
 
-	if (session->ticks != NULL)
+	if (session->ticks != NULL && !session->ticks->proves)
 		return 0;
 	memset(&session->canary, 0, sizeof(session->canary));
 	/* On a busy machine one may be moved or delayed: only the second failure counts. */
 	for (int again = 0; again < 2; again++) {
-		err = session->ring_count == 0 ?
+		err = session->ticks != NULL ? judge_signals(session, again, reason, size) :
+			session->ring_count == 0 ?
 			judge_counters(session, again, reason, size) :
 			judge_rings(session, again, reason, size);
 		if (err == 0)

@@ -81,6 +81,8 @@ static enum pm_reach reach_of(const struct pm_event_spec *spec)
 {
 	char path[64];
 
+	if (spec->tid < PM_ALL_THREADS)
+		return REACH_CPU;
 	if (spec->tid <= 0)
 		return REACH_OWN;
 	snprintf(path, sizeof(path), "/proc/self/task/%d", spec->tid);

@@ -93,6 +93,19 @@ static bool is_canary(const struct pm_session *session, pid_t tid, uint64_t time
 		(session->canary.ended == 0 || time <= session->canary.ended);
 }
 
+/* Of a child process that inherited the event, or of whoever else was on the CPU. */
+static bool is_foreign(const struct pm_session *session, const struct session_event *event,
+		       const struct pm_observed *observed)
+{
+	int wanted = session->plan->events[event->spec].spec.tid;
+
+	if (wanted == PM_ALL_THREADS)
+		return (pid_t)observed->pid != session->pid;
+	if (wanted < 0 || event->tid >= 0)
+		return false;
+	return (pid_t)observed->tid != (wanted ? wanted : session->self);
+}
+
 static void on_sample(struct pm_session *session, const struct perf_event_header *header)
 {
 	const struct session_event *event;
@@ -114,8 +127,7 @@ static void on_sample(struct pm_session *session, const struct perf_event_header
 		if (session->canary.other)
 			return;
 	}
-	if ((pid_t)observed.pid != session->pid &&
-	    session->plan->events[event->spec].spec.tid == PM_ALL_THREADS) {
+	if (is_foreign(session, event, &observed)) {
 		session->stats.foreign++;
 		return;
 	}

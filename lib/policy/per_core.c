@@ -24,9 +24,10 @@
 
 struct round {
 	const struct pm_cpus *cpus;
+	int (*each)(struct pm_session *session, size_t event);
 	uint32_t spec;		/* of a failure */
 	int cpu;
-	bool first;
+	bool each_failed;
 };
 
 static void add_cpu(unsigned int cpu, void *context)
@@ -37,7 +38,33 @@ static void add_cpu(unsigned int cpu, void *context)
 		cpus->list[cpus->count++] = (int)cpu;
 }
 
-int pm_cpus_list(struct pm_cpus *ret)
+static void keep_cpu(unsigned int cpu, void *context)
+{
+	struct pm_cpus *cpus = context;
+
+	/* Sets its sign: cpu c becomes -1 - c. */
+	for (size_t i = 0; i < cpus->count; i++)
+		if (cpus->list[i] == (int)cpu)
+			cpus->list[i] = -1 - (int)cpu;
+}
+
+/* Those of `set` only. */
+static int limit_cpus(struct pm_cpus *cpus, const char *set)
+{
+	size_t kept = 0;
+
+	if (set[0] == '\0')
+		return 0;
+	if (pm_cpulist_each(set, keep_cpu, cpus) < 0)
+		return -EINVAL;
+	for (size_t i = 0; i < cpus->count; i++)
+		if (cpus->list[i] < 0)
+			cpus->list[kept++] = -1 - cpus->list[i];
+	cpus->count = kept;
+	return kept > 0 ? 0 : -ENODEV;
+}
+
+int pm_cpus_list(const struct pm_plan *plan, struct pm_cpus *ret)
 {
 	char text[4096];
 	long configured;
@@ -48,11 +75,11 @@ int pm_cpus_list(struct pm_cpus *ret)
 		return -ENOMEM;
 	if (pm_read_text("/sys/devices/system/cpu/online", text, sizeof(text)) > 0 &&
 	    pm_cpulist_each(text, add_cpu, ret) > 0)
-		return 0;
+		return limit_cpus(ret, plan->cpus);
 	configured = sysconf(_SC_NPROCESSORS_CONF);
 	for (long i = 0; i < configured; i++)
 		add_cpu((unsigned int)i, ret);
-	return ret->count > 0 ? 0 : -ENODEV;
+	return ret->count > 0 ? limit_cpus(ret, plan->cpus) : -ENODEV;
 }
 
 static int open_on_cpus(struct pm_session *session, struct round *round, uint32_t spec, pid_t tid,
@@ -64,6 +91,11 @@ static int open_on_cpus(struct pm_session *session, struct round *round, uint32_
 		if (at < 0) {
 			round->spec = spec;
 			round->cpu = round->cpus->list[i];
+			return at;
+		}
+		at = round->each ? round->each(session, (size_t)at) : 0;
+		if (at < 0) {
+			round->each_failed = true;
 			return at;
 		}
 	}
@@ -111,19 +143,30 @@ static bool watches_all(const struct pm_plan *plan)
 	return false;
 }
 
-static int open_all(struct pm_session *session, const struct pm_cpus *cpus, struct pm_diag *diag)
+static int refused(const struct pm_session *session, const struct round *round, int err,
+		   struct pm_diag *diag)
 {
-	struct round round = { .cpus = cpus, .cpu = -1 };
+	if (round->each_failed)
+		return pm_diag_map(diag, session->ring_count + 1,
+				   (session->plan->ring_pages + 1) * (size_t)sysconf(_SC_PAGESIZE),
+				   -err);
+	return pm_attach_refused(session, round->spec, round->cpu, err, diag);
+}
+
+int pm_attach_on_cpus(struct pm_session *session, const struct pm_cpus *cpus,
+		      int (*each)(struct pm_session *session, size_t event), struct pm_diag *diag)
+{
+	struct round round = { .cpus = cpus, .each = each, .cpu = -1 };
 	int err = open_single(session, &round);
 
 	if (err < 0)
-		return pm_attach_refused(session, round.spec, round.cpu, err, diag);
+		return refused(session, &round, err, diag);
 	if (!watches_all(session->plan))
 		return 0;
 	for (unsigned int i = 0; i < session->plan->opts.rounds; i++) {
 		err = pm_attach_list(session, open_for_thread, &round);
 		if (err < 0)
-			return pm_attach_refused(session, round.spec, round.cpu, err, diag);
+			return refused(session, &round, err, diag);
 		if (err == 0)
 			return 0;
 	}
@@ -171,7 +214,7 @@ static int map_with(struct pm_session *session, const struct pm_cpus *cpus, size
 /* The locked memory is shared with others of this user, so its limit shows only by trying. */
 static int map_all(struct pm_session *session, const struct pm_cpus *cpus, struct pm_diag *diag)
 {
-	size_t pages = session->plan->opts.ring_pages;
+	size_t pages = session->plan->ring_pages;
 	int err;
 
 	do {
@@ -223,11 +266,11 @@ int pm_attach_share_rings(struct pm_session *session, const struct pm_cpus *cpus
 int pm_attach_per_core(struct pm_session *session, struct pm_diag *diag)
 {
 	struct pm_cpus cpus;
-	int err = pm_cpus_list(&cpus);
+	int err = pm_cpus_list(session->plan, &cpus);
 
 	session->open_enabled = true;
 	if (err == 0)
-		err = open_all(session, &cpus, diag);
+		err = pm_attach_on_cpus(session, &cpus, NULL, diag);
 	if (err == 0)
 		err = pm_attach_share_rings(session, &cpus, diag);
 	free(cpus.list);

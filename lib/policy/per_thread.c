@@ -23,7 +23,7 @@ struct opening {
 
 static int map_or_forward(struct pm_session *session, int at, int *leader)
 {
-	size_t pages = session->plan->opts.ring_pages;
+	size_t pages = session->plan->ring_pages;
 	int err;
 
 	if (*leader >= 0)
@@ -243,18 +243,23 @@ static int open_clean(struct pm_session *session, struct opening *opening)
 	return 0;
 }
 
-int pm_attach_count(struct pm_session *session, struct pm_diag *diag)
+void pm_attach_as_counters(struct pm_session *session)
 {
-	struct opening opening = { 0 };
-	int err;
-
-	/* No records: nobody would read them, and frequencies need a ring to make sense. */
 	for (size_t i = 0; i < session->plan->count; i++) {
 		struct perf_event_attr *attr = &session->plan->events[i].attr;
 
 		attr->sample_period = attr->sample_type = 0;
 		attr->freq = attr->comm = attr->task = attr->sample_id_all = 0;
+		attr->watermark = attr->wakeup_events = 0;
 	}
+}
+
+int pm_attach_count(struct pm_session *session, struct pm_diag *diag)
+{
+	struct opening opening = { 0 };
+	int err;
+
+	pm_attach_as_counters(session);
 	err = open_clean(session, &opening);
 	if (err == 0)
 		err = pm_attach_enable(session);

@@ -16,60 +16,78 @@
 #define RING_PAGES 128
 #define RING_PAGES_MAX 65536
 
-/* ----------------------------------------------------------------------------------- what holds */
-
-/* True when the need holds; else the reason. */
-static bool holds(const struct pm_profile *profile, const struct need *need, char *reason)
+/* The rings of the strategy that is now the chosen one. */
+static void size_rings(struct pm_plan *plan)
 {
-	enum pm_verdict verdict = PM_UNKNOWN;
-	struct pm_fact fact;
+	struct pm_cost cost = { .threads = pm_thread_count(), .cpus = pm_cpu_count(plan) };
+	unsigned int pages;
 
-	if (pm_profile_lookup(profile, need->key, &fact) == 0)
-		verdict = fact.verdict;
-	if (verdict == PM_YES || (verdict == PM_UNKNOWN && !need->certain))
-		return true;
-	snprintf(reason, REASON_SIZE, "%s is %s", need->key, pm_verdict_word(verdict));
-	return false;
+	pm_strategies[plan->chosen].cost(plan, &cost);
+	pages = pm_limit_pages(plan, cost.rings);
+	plan->ring_pages = pages > 0 ? pages : 1;
 }
 
-static void weigh(struct pm_plan *plan, int row)
+/*
+ * Whose fault it is that nothing is left: a limit, if some strategy would have done but for it;
+ * else what the first one met that was not ruled out by the wish itself.
+ */
+static enum pm_cause overall_cause(const struct pm_plan *plan)
 {
-	const struct strategy *strategy = &pm_strategies[row];
-	char *reason = plan->reason[row];
+	enum pm_cause cause = PM_CAUSE_INPUT;
 
-	if (plan->opts.forbid & 1u << row) {
-		snprintf(reason, REASON_SIZE, "forbidden by the caller");
-		return;
+	for (int row = PM_STRATEGIES - 1; row >= 0; row--)
+		if (plan->cause[row] != PM_CAUSE_INPUT)
+			cause = plan->cause[row];
+	for (int row = PM_STRATEGIES - 1; row >= 0; row--)
+		if (plan->cause[row] == PM_CAUSE_DESCRIPTORS ||
+		    plan->cause[row] == PM_CAUSE_LOCKED_MEMORY)
+			cause = plan->cause[row];
+	return cause;
+}
+
+/* "a, b: reason; " of the row and of all others with the same reason. Returns the length. */
+static size_t list_reason(const struct pm_plan *plan, int row, char *buf, size_t size)
+{
+	size_t used = 0;
+
+	for (int other = 0; other < PM_STRATEGIES && used < size; other++) {
+		if (strcmp(plan->reason[other], plan->reason[row]) != 0)
+			continue;
+		if (other < row)
+			return 0;
+		used += (size_t)snprintf(buf + used, size - used, "%s%s", used ? ", " : "",
+					 pm_strategies[other].name);
 	}
-	/* The refusal of the very event says more than a fact about events in general. */
-	if (strategy->fits(plan, reason, REASON_SIZE) < 0)
-		return;
-	for (const struct need *need = strategy->needs; need->key != NULL; need++)
-		if (!holds(plan->profile, need, reason))
-			return;
-	plan->fits[row] = true;
+	if (used < size)
+		used += (size_t)snprintf(buf + used, size - used, ": %.120s; ", plan->reason[row]);
+	return used < size ? used : size - 1;
 }
 
 static int choose(struct pm_plan *plan, struct pm_diag *diag)
 {
 	size_t used = 0;
-	char all[400] = "";
+	char all[440] = "";
 
 	plan->chosen = PM_STRATEGIES;
 	for (int row = PM_STRATEGIES - 1; row >= 0; row--) {
-		weigh(plan, row);
+		plan->fits[row] = pm_plan_weigh(plan, row) == 0;
 		if (plan->fits[row])
 			plan->chosen = row;
 	}
-	if (plan->chosen < PM_STRATEGIES)
+	if (plan->chosen < PM_STRATEGIES) {
+		size_rings(plan);
 		return 0;
+	}
 	if (plan->refusal.error != 0)
 		return pm_diag_say(diag, ENOTSUP, plan->refusal.cause, "%s", plan->refusal.text);
-	for (int row = 0; row < PM_STRATEGIES && used < sizeof(all); row++)
-		used += (size_t)snprintf(all + used, sizeof(all) - used, "%s%s: %.80s",
-					 row ? "; " : "", pm_strategies[row].name,
-					 plan->reason[row]);
-	return pm_diag_say(diag, ENOTSUP, PM_CAUSE_UNSUPPORTED, "no strategy: %s", all);
+	/* Those that the wish did not rule out first: there is not room for all. */
+	for (int turn = 0; turn < 2; turn++)
+		for (int row = 0; row < PM_STRATEGIES; row++)
+			if ((plan->cause[row] == PM_CAUSE_INPUT) == turn)
+				used += list_reason(plan, row, all + used, sizeof(all) - used);
+	if (used >= 2 && all[used - 2] == ';')
+		all[used - 2] = '\0';
+	return pm_diag_say(diag, ENOTSUP, overall_cause(plan), "no strategy: %s", all);
 }
 
 int pm_plan_next(struct pm_plan *plan, const char *why)
@@ -79,6 +97,7 @@ int pm_plan_next(struct pm_plan *plan, const char *why)
 	for (int row = plan->chosen + 1; row < PM_STRATEGIES; row++)
 		if (plan->fits[row]) {
 			plan->chosen = row;
+			size_rings(plan);
 			return 0;
 		}
 	return -ENOTSUP;
@@ -86,53 +105,78 @@ int pm_plan_next(struct pm_plan *plan, const char *why)
 
 /* ---------------------------------------------------------------------------------------- make */
 
+/* A structure that may be of an older or newer caller: what we do not know has to be 0. */
+static bool take(void *to, size_t have, const void *from, size_t least)
+{
+	const unsigned char *bytes = from;
+	size_t size;
+
+	memcpy(&size, from, sizeof(size));
+	if (size < least || size > 4096)
+		return false;
+	for (size_t i = have; i < size; i++)
+		if (bytes[i] != 0)
+			return false;
+	memset(to, 0, have);
+	memcpy(to, from, size < have ? size : have);
+	return true;
+}
+
+static int take_spec(struct pm_plan *plan, struct plan_event *event,
+		     const struct pm_event_spec *from)
+{
+	struct pm_event_spec *spec = &event->spec;
+
+	if (!take(spec, sizeof(*spec), from, offsetof(struct pm_event_spec, filter)) ||
+	    spec->tid < PM_CGROUP || (spec->period != 0 && spec->frequency != 0) ||
+	    (spec->tid == PM_CGROUP && plan->opts.cgroup < 0))
+		return -EINVAL;
+	if (spec->filter != NULL) {
+		if (spec->type != PERF_TYPE_TRACEPOINT || strlen(spec->filter) >= FILTER_SIZE)
+			return -EINVAL;
+		spec->filter = strcpy(event->filter, spec->filter);
+	}
+	plan->samples |= spec->period != 0 || spec->frequency != 0;
+	return 0;
+}
+
 static int take_specs(struct pm_plan *plan, const struct pm_event_spec *specs, size_t count)
 {
-	if (count == 0 || count > PLAN_EVENTS_MAX)
-		return -EINVAL;
-	for (size_t i = 0; i < count; i++) {
-		if (specs[i].size != sizeof(specs[i]) || specs[i].tid < PM_ALL_THREADS ||
-		    (specs[i].period != 0 && specs[i].frequency != 0))
-			return -EINVAL;
-		plan->events[i].spec = specs[i];
-		plan->samples |= specs[i].period != 0 || specs[i].frequency != 0;
+	const char *at = (const char *)specs;
+	int err = count == 0 || count > PLAN_EVENTS_MAX ? -EINVAL : 0;
+
+	/* An array of an older caller has its own stride. */
+	for (size_t i = 0; err == 0 && i < count; i++) {
+		err = specs->size < sizeof(size_t) ? -EINVAL :
+			take_spec(plan, &plan->events[i], (const void *)(at + i * specs->size));
+		plan->count = i + 1;
 	}
-	plan->count = count;
-	return 0;
+	return err;
 }
 
-static int take_opts(struct pm_plan *plan, const struct pm_session_opts *opts)
+static int take_opts(struct pm_plan *plan, const struct pm_session_opts *from)
 {
-	if (opts != NULL && opts->size != sizeof(*opts))
+	struct pm_session_opts *opts = &plan->opts;
+
+	if (from != NULL && !take(opts, sizeof(*opts), from,
+				  offsetof(struct pm_session_opts, wakeup)))
 		return -EINVAL;
-	if (opts != NULL)
-		plan->opts = *opts;
-	if (plan->opts.rounds == 0)
-		plan->opts.rounds = ROUNDS;
-	if (plan->opts.descriptors_percent == 0)
-		plan->opts.descriptors_percent = DESCRIPTORS_PERCENT;
-	if (plan->opts.ring_pages == 0)
-		plan->opts.ring_pages = RING_PAGES;
-	if (plan->opts.descriptors_percent > 100 || plan->opts.ring_pages > RING_PAGES_MAX ||
-	    (plan->opts.ring_pages & (plan->opts.ring_pages - 1)))
+	if (opts->cpus != NULL) {
+		if (strlen(opts->cpus) >= CPUS_SIZE ||
+		    pm_cpulist_each(opts->cpus, NULL, NULL) <= 0)
+			return -EINVAL;
+		opts->cpus = strcpy(plan->cpus, opts->cpus);
+	}
+	if (opts->rounds == 0)
+		opts->rounds = ROUNDS;
+	if (opts->descriptors_percent == 0)
+		opts->descriptors_percent = DESCRIPTORS_PERCENT;
+	if (opts->ring_pages == 0)
+		opts->ring_pages = RING_PAGES;
+	if (opts->descriptors_percent > 100 || opts->ring_pages > RING_PAGES_MAX ||
+	    (opts->ring_pages & (opts->ring_pages - 1)))
 		return -EINVAL;
 	return 0;
-}
-
-static bool is_not_refuted(const struct pm_profile *profile, const char *key)
-{
-	struct pm_fact fact;
-
-	return pm_profile_lookup(profile, key, &fact) < 0 || fact.verdict == PM_YES;
-}
-
-static void take_modifiers(struct pm_plan *plan)
-{
-	plan->cloexec = is_not_refuted(plan->profile, "attach.cloexec.sets_flag");
-	plan->identifier = is_not_refuted(plan->profile, "attr.sample_type_bits.identifier");
-	plan->lost = is_not_refuted(plan->profile, "attr.read_format_bits.lost");
-	plan->clockid = is_not_refuted(plan->profile, "attr.flag_bits.use_clockid") &&
-		is_not_refuted(plan->profile, "clock.clockid.monotonic.stamps");
 }
 
 static int make(struct pm_plan *plan, struct pm_diag *diag)
@@ -147,7 +191,7 @@ static int make(struct pm_plan *plan, struct pm_diag *diag)
 		err = pm_profile_probe(plan->profile, NULL, 0);
 	if (err < 0)
 		return err;
-	take_modifiers(plan);
+	pm_modify_begin(plan);
 	plan->refusal.size = sizeof(plan->refusal);
 	pm_plan_trial(plan);
 	return choose(plan, diag);
@@ -163,9 +207,9 @@ int pm_plan_make(const struct pm_event_spec *specs, size_t count,
 	if (plan == NULL)
 		return -ENOMEM;
 	plan->profile = profile;
-	err = take_specs(plan, specs, count);
+	err = take_opts(plan, opts);
 	if (err == 0)
-		err = take_opts(plan, opts);
+		err = take_specs(plan, specs, count);
 	if (err < 0)
 		(void)pm_diag_say(diag, -err, PM_CAUSE_INPUT, "plan: a spec or option that makes "
 				  "no sense");
@@ -229,32 +273,49 @@ static void put_events(struct text *text, const struct pm_plan *plan)
 	}
 }
 
+static void put_rings(struct text *text, const struct pm_plan *plan)
+{
+	char limits[160];
+
+	put(text, "rings: %u data pages each", plan->ring_pages);
+	if (plan->ring_pages < plan->opts.ring_pages) {
+		pm_limit_locked_text(limits, sizeof(limits));
+		put(text, " of the %u that were asked for: %s", plan->opts.ring_pages, limits);
+	}
+	put(text, "\n");
+}
+
+/* What is done without, each in the line where its effect is told. */
+static void put_modifiers(struct text *text, const struct pm_plan *plan)
+{
+	const char *no_clock = plan->without[MODIFIER_CLOCK], *no_lost = plan->without[MODIFIER_LOST];
+
+	if (plan->samples) {
+		put(text, "clock: %s%s%s%s\n", pm_modify_clock(plan), no_clock[0] ? " (" : "",
+		    no_clock, no_clock[0] ? ")" : "");
+		put(text, "loss: %s%s%s%s\n",
+		    plan->lost ? "records and PERF_FORMAT_LOST" : "records",
+		    no_lost[0] ? " (" : "", no_lost, no_lost[0] ? ")" : "");
+	}
+	for (int i = 0; i < MODIFIERS; i++)
+		if (plan->without[i][0] && i != MODIFIER_CLOCK && i != MODIFIER_LOST)
+			put(text, "without %s: %s\n", pm_modify_name(i), plan->without[i]);
+}
+
 int pm_plan_explain(const struct pm_plan *plan, char *buf, size_t size)
 {
+	const struct strategy *chosen = &pm_strategies[plan->chosen];
 	struct text text = { buf, size, 0 };
 
-	put(&text, "chosen: %s (%s)\n", pm_strategies[plan->chosen].name,
-	    pm_strategies[plan->chosen].what);
+	put(&text, "chosen: %s (%s)\n", chosen->name, chosen->what);
 	for (int row = 0; row < PM_STRATEGIES; row++)
 		if (row != plan->chosen)
 			put(&text, "passed over: %s: %s\n", pm_strategies[row].name,
 			    plan->fits[row] ? "comes after the chosen one" : plan->reason[row]);
 	put_events(&text, plan);
-	if (plan->chosen != PM_STRATEGY_TIMERS && plan->samples)
-		put(&text, "clock: %s; loss: %s\n",
-		    plan->clockid ? "CLOCK_MONOTONIC" : "perf's own",
-		    plan->lost ? "records and PERF_FORMAT_LOST" : "records");
+	if ((chosen->able & USES_RINGS) && plan->samples)
+		put_rings(&text, plan);
+	if ((chosen->able & (USES_RINGS | USES_PERF)))
+		put_modifiers(&text, plan);
 	return text.length;
-}
-
-int pm_plan_cost(const struct pm_plan *plan, struct pm_cost *ret)
-{
-	struct pm_cost cost = { .size = ret->size };
-	int cpus = pm_cpus_online();
-
-	cost.threads = pm_thread_count();
-	cost.cpus = cpus > 0 ? (uint64_t)cpus : 1;
-	pm_strategies[plan->chosen].cost(plan, &cost);
-	memcpy(ret, &cost, ret->size < sizeof(cost) ? ret->size : sizeof(cost));
-	return 0;
 }

@@ -68,15 +68,11 @@ static void set_stop(struct pm_session *session, int fd)
 /* What the canary found out is worth more than what the profile said. */
 static void record_lie(struct pm_session *session)
 {
-	static const char *const keys[] = {
-		[PM_STRATEGY_PER_CORE] = "strategy.per_core.every_sample_once",
-		[PM_STRATEGY_PER_THREAD] = "output.chain.one_link",
-	};
+	const char *proof = pm_strategies[session->plan->chosen].proof;
 
-	if (session->plan->chosen <= PM_STRATEGY_PER_THREAD)
+	if (proof != NULL)
 		(void)pm_profile_set(session->plan->profile, &(struct pm_fact){
-			.key = keys[session->plan->chosen], .verdict = PM_BROKEN,
-			.rank = PM_RANK_RUNTIME });
+			.key = proof, .verdict = PM_BROKEN, .rank = PM_RANK_RUNTIME });
 }
 
 static int attach_chosen(struct pm_session *session, struct pm_diag *diag)
@@ -313,7 +309,7 @@ int pm_session_read(struct pm_session *session, struct pm_value *ret, size_t cou
 	struct pm_value values[PLAN_EVENTS_MAX];
 	int err = check(session);
 
-	if (err == 0 && session->ticks != NULL && !session->ticks->counts)
+	if (err == 0 && !pm_plan_sums(session->plan))
 		err = -ENOTSUP;
 	if (err < 0)
 		return err;

@@ -31,8 +31,8 @@ struct ticks {
 	uint64_t dropped;
 	int number;			/* of the signal */
 	pid_t pid;			/* whose they are: a forked child gets no signals of ours */
-	bool counts;			/* there are counters to read as well */
 	struct sigaction before;
+	bool proves;			/* a deed of the calling thread must give a sample */
 	/* In the handler: false for a signal of somebody else; else fills count and source. */
 	bool (*accept)(struct ticks *ticks, const siginfo_t *info, struct tick *ret);
 	/* In the reader: false for one that is not to be delivered. Sets event and period. */

@@ -5,12 +5,12 @@
  */
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "attach.h"
 #include "diag.h"
-#include "plan.h"
 
 #define NS_PER_S 1000000000ull
 #define CLOCK_PERIOD_LEAST 100000	/* ns: a clock that samples faster does nothing else */
@@ -65,6 +65,18 @@ static void substitute(struct perf_event_attr *attr, const struct pm_event_spec 
 		attr->sample_period = CLOCK_PERIOD_LEAST;
 }
 
+/* By default a ring wakes its reader when it is half full, which is late for a busy one. */
+static void set_wakeup(const struct pm_plan *plan, struct perf_event_attr *attr)
+{
+	if (plan->opts.wakeup != 0) {
+		attr->wakeup_events = plan->opts.wakeup;
+	} else if (plan->watermark) {
+		attr->watermark = 1;
+		attr->wakeup_watermark = plan->opts.ring_pages *
+			(uint32_t)sysconf(_SC_PAGESIZE) / 4;
+	}
+}
+
 /* One event a thread tells of its name, birth and end; from each it would be told again. */
 static bool is_first_of_target(const struct pm_plan *plan, const struct plan_event *event)
 {
@@ -82,7 +94,8 @@ static void build(const struct pm_plan *plan, struct plan_event *event)
 	*attr = (struct perf_event_attr){
 		.type = spec->type, .config = spec->config,
 		.sample_type = sample_type(plan), .sample_id_all = 1, .disabled = 1,
-		.exclude_callchain_kernel = !!(spec->want & PM_WANT_CALLCHAIN),
+		.exclude_callchain_kernel = plan->user_chain &&
+			(spec->want & PM_WANT_CALLCHAIN),
 	};
 	attr->comm = attr->task = is_first_of_target(plan, event);
 	attr->config1 = spec->config1;
@@ -91,7 +104,7 @@ static void build(const struct pm_plan *plan, struct plan_event *event)
 		event->user_only || (spec->flags & PM_SPEC_USER_ONLY);
 	if (plan->clockid) {
 		attr->use_clockid = 1;
-		attr->clockid = CLOCK_MONOTONIC;
+		attr->clockid = plan->clocks[plan->clock];
 	}
 	attr->read_format = PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING;
 	if (plan->lost)
@@ -99,13 +112,32 @@ static void build(const struct pm_plan *plan, struct plan_event *event)
 	set_rate(attr, spec);
 	if (event->substituted)
 		substitute(attr, spec);
+	if (attr->sample_period != 0)
+		set_wakeup(plan, attr);
 }
 
-static int try_event(const struct plan_event *event)
+/* A CPU for what is opened on CPUs. */
+static int first_cpu(const struct pm_plan *plan)
 {
-	const struct pm_event_spec *spec = &event->spec;
-	int fd = pm_open(&event->attr, spec->tid == PM_ALL_THREADS ? 0 : spec->tid, -1, -1, 0);
+	struct pm_cpus cpus;
+	int cpu = pm_cpus_list(plan, &cpus) == 0 ? cpus.list[0] : 0;
 
+	free(cpus.list);
+	return cpu;
+}
+
+static int try_event(struct pm_plan *plan, struct plan_event *event, bool inherit)
+{
+	struct perf_event_attr attr;
+	int tid = event->spec.tid, fd;
+
+	build(plan, event);
+	attr = event->attr;
+	attr.inherit = inherit;
+	/* A broker serves named threads only. */
+	if (tid == PM_ALL_THREADS || tid == 0)
+		tid = plan->via_broker ? pm_gettid() : 0;
+	fd = pm_plan_open(plan, event, &attr, tid, tid < 0 ? first_cpu(plan) : -1);
 	if (fd < 0)
 		return fd;
 	close(fd);
@@ -166,17 +198,6 @@ static bool give_way(struct pm_plan *plan, struct plan_event *event, int err)
 		event->substituted = true;
 		add_why(event, "cpu-clock instead: no such hardware event", -err);
 		return true;
-	case -EINVAL: case -E2BIG:
-		/* Newest first, the inverse of how kernels learned them. */
-		if (plan->lost)
-			plan->lost = false;
-		else if (plan->clockid)
-			plan->clockid = false;
-		else if (plan->identifier)
-			plan->identifier = false;
-		else
-			return false;
-		return true;
 	default:
 		return false;
 	}
@@ -186,33 +207,70 @@ static void try_until_settled(struct pm_plan *plan, struct plan_event *event)
 {
 	int err;
 
+	event->user_only = event->substituted = false;
+	event->why[0] = '\0';
 	do {
-		build(plan, event);
-		err = try_event(event);
+		err = try_event(plan, event, false);
+		if (err < 0 && pm_modify_less(plan, event, try_event))
+			err = 0;
 	} while (err < 0 && give_way(plan, event, err));
 	event->error = err;
+	event->inherit_error = err;
+	if (err == 0 && event->spec.tid == PM_ALL_THREADS)
+		event->inherit_error = try_event(plan, event, true);
 }
 
-void pm_plan_trial(struct pm_plan *plan)
+static void try_all(struct pm_plan *plan, struct pm_diag *refusal)
 {
-	bool lost = plan->lost, clockid = plan->clockid, identifier = plan->identifier;
-
-	plan->refusal.error = 0;
+	refusal->error = 0;
 	for (size_t i = 0; i < plan->count; i++) {
 		struct plan_event *event = &plan->events[i];
 
 		try_until_settled(plan, event);
 		if (event->error == 0)
 			continue;
-		/* Not the modifiers' fault: they go on for the others. */
-		plan->lost = lost;
-		plan->clockid = clockid;
-		plan->identifier = identifier;
-		if (plan->refusal.error == 0)
-			(void)pm_diag_open(&plan->refusal, &event->spec, -1, event->error);
+		if (refusal->error == 0)
+			(void)pm_diag_open(refusal, &event->spec,
+					   event->spec.tid < PM_ALL_THREADS ? first_cpu(plan) : -1,
+					   event->error);
 		snprintf(event->why, sizeof(event->why), "refused (%s)",
 			 pm_errno_name(-event->error));
 	}
+}
+
+static bool is_for_broker(const struct pm_plan *plan)
+{
+	for (size_t i = 0; i < plan->count; i++)
+		if (plan->events[i].spec.tid < PM_ALL_THREADS || plan->events[i].spec.filter)
+			return false;
+	return plan->opts.broker != 0;
+}
+
+/* What is refused to us, a broker may be able to open. */
+static void try_broker(struct pm_plan *plan)
+{
+	struct pm_diag refusal = { .size = sizeof(refusal) };
+
+	plan->brokered = false;
+	plan->broker_says[0] = '\0';
+	if (plan->refusal.error == 0 || !is_for_broker(plan))
+		return;
+	plan->via_broker = true;
+	try_all(plan, &refusal);
+	plan->via_broker = false;
+	plan->brokered = refusal.error == 0;
+	if (plan->brokered)
+		return;
+	snprintf(plan->broker_says, sizeof(plan->broker_says), "the broker says %s",
+		 pm_errno_name(refusal.error));
+	try_all(plan, &plan->refusal);
+}
+
+void pm_plan_trial(struct pm_plan *plan)
+{
+	plan->via_broker = false;
+	try_all(plan, &plan->refusal);
+	try_broker(plan);
 	for (size_t i = 0; i < plan->count; i++)
 		build(plan, &plan->events[i]);
 }
