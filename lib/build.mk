@@ -71,16 +71,38 @@ $(B)/bench/%: lib/bench/%.c lib/bench/bench.h $(B)/libperfmodes.a
 # make install PREFIX=/usr DESTDIR=...
 PREFIX ?= /usr/local
 LIBDIR ?= $(PREFIX)/lib
-install: library	## install the library under $(DESTDIR)$(PREFIX)
-	$(Q)install -d $(DESTDIR)$(PREFIX)/include $(DESTDIR)$(LIBDIR)/pkgconfig \
-		$(DESTDIR)$(PREFIX)/share/perfmodes
-	$(Q)install -m 644 lib/profiles/*.json $(DESTDIR)$(PREFIX)/share/perfmodes/
-	$(Q)install -m 644 lib/perfmodes.h lib/perfmodes_count.h $(DESTDIR)$(PREFIX)/include/
-	$(Q)install -m 644 $(B)/libperfmodes.a $(DESTDIR)$(LIBDIR)/
-	$(Q)install -m 755 $(B)/libperfmodes.so.0 $(DESTDIR)$(LIBDIR)/
-	$(Q)ln -sf libperfmodes.so.0 $(DESTDIR)$(LIBDIR)/libperfmodes.so
-	$(Q)sed 's|@PREFIX@|$(PREFIX)|; s|@LIBDIR@|$(LIBDIR)|' lib/perfmodes.pc.in \
-		>$(DESTDIR)$(LIBDIR)/pkgconfig/perfmodes.pc
+MANDIR ?= $(PREFIX)/share/man
+DATADIR := $(PREFIX)/share/perfmodes
+HEADERS := perfmodes.h perfmodes_count.h
+put = install -d $(DESTDIR)$(2) && install -m $(1) $(3) $(DESTDIR)$(2)/
+# The functions that a page describes: the names that stand in its NAME section.
+names_in = sed -n '/^.Sh NAME/,/^.Nd/s/^.Nm \([a-z_]*\).*/\1/p'
 
-.PHONY: library examples library-tests fuzz bench doctor install
+$(B)/man/done: lib/man/pages.py $(wildcard lib/man/*.in) $(HEADERS:%=lib/%)
+	$(call say,MAN,$(@D))
+	$(Q)rm -rf $(@D) && $(PYTHON) lib/man/pages.py $(@D) $(HEADERS:%=lib/%) -- $(filter %.in,$^)
+	$(Q)cp lib/man/*.[17] $(@D)/ && touch $@
+
+install: library $(B)/man/done	## install library, doctor and man pages under $(DESTDIR)$(PREFIX)
+	$(Q)$(call put,644,$(PREFIX)/include,$(HEADERS:%=lib/%))
+	$(Q)$(call put,644,$(LIBDIR),$(B)/libperfmodes.a)
+	$(Q)$(call put,755,$(LIBDIR),$(B)/libperfmodes.so.0)
+	$(Q)ln -sf libperfmodes.so.0 $(DESTDIR)$(LIBDIR)/libperfmodes.so
+	$(Q)$(call put,755,$(PREFIX)/bin,$(B)/perfmodes-doctor)
+	$(Q)$(call put,644,$(DATADIR),lib/profiles/*.json)
+	$(Q)$(foreach n,1 3 7,$(call put,644,$(MANDIR)/man$(n),$(B)/man/*.$(n)) &&) true
+	$(Q)cd $(B)/man && for page in *.3; do for name in $$($(names_in) $$page); do [ $$name.3 = $$page ] || \
+		echo ".so man3/$$page" >$(abspath $(DESTDIR)$(MANDIR))/man3/$$name.3; done; done
+	$(Q)install -d $(DESTDIR)$(LIBDIR)/pkgconfig && sed 's|@PREFIX@|$(PREFIX)|; s|@LIBDIR@|$(LIBDIR)|' \
+		lib/perfmodes.pc.in >$(DESTDIR)$(LIBDIR)/pkgconfig/perfmodes.pc
+
+uninstall: $(B)/man/done	## remove what install put there
+	$(Q)cd $(DESTDIR)/ && rm -f $(patsubst /%,%,$(HEADERS:%=$(PREFIX)/include/%) $(PREFIX)/bin/perfmodes-doctor \
+		$(foreach f,libperfmodes.a libperfmodes.so.0 libperfmodes.so pkgconfig/perfmodes.pc,$(LIBDIR)/$(f)) \
+		$(patsubst lib/profiles/%,$(DATADIR)/%,$(wildcard lib/profiles/*.json)) \
+		$(foreach n,1 7,$(patsubst lib/man/%,$(MANDIR)/man$(n)/%,$(wildcard lib/man/*.$(n)))))
+	$(Q)for name in $$($(names_in) $(B)/man/*.3); do rm -f $(DESTDIR)$(MANDIR)/man3/$$name.3; done
+	$(Q)rmdir $(DESTDIR)$(DATADIR) 2>/dev/null || true
+
+.PHONY: library examples library-tests fuzz bench doctor install uninstall
 -include $(wildcard $(B)/pic/*.d $(B)/pic/*/*.d $(B)/lib/policy/*.d $(B)/lib/doctor/*.d build/test/object/*.d build/test/object/*/*.d build/test/*.d)
