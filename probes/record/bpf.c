@@ -7,8 +7,9 @@
  * Linux 6ee52e2a3fe4 ("perf, bpf: Introduce PERF_RECORD_BPF_EVENT") (v5.1)
  */
 #include "probe.h"
+#include "bpf.h"
+
 #include <stdio.h>
-#include <sys/syscall.h>
 
 PROBE(TITLE("BPF programs in the ring")
       SINCE("5.1")
@@ -21,47 +22,10 @@ PROBE(TITLE("BPF programs in the ring")
       COMMIT("76193a94522f")
       POINT(ksymbol_unregister, "and taken back by KSYMBOL marked UNREGISTER"))
 
-struct instruction {
-	uint8_t code, registers;
-	int16_t offset;
-	int32_t immediate;
-};
-
-/* The part of union bpf_attr that BPF_PROG_LOAD has had from the beginning. */
-struct load_order {
-	uint32_t prog_type, insn_cnt;
-	uint64_t insns, license;
-	uint32_t log_level, log_size;
-	uint64_t log_buf;
-	uint32_t kern_version, prog_flags;
-};
-
-/* r0 = 0; exit. A socket filter that drops everything and is attached to nothing. */
-static int load_program(void)
-{
-	static const struct instruction code[] = { { .code = 0xb7 }, { .code = 0x95 } };
-	struct load_order order = {
-		.prog_type = 1,
-		.insn_cnt = 2,
-		.insns = (uintptr_t)code,
-		.license = (uintptr_t)"GPL",
-	};
-	int fd = syscall(SYS_bpf, 5, &order, sizeof(order));
-
-	return fd < 0 ? -errno : fd;
-}
-
+/* A program that is attached to nothing. */
 static int must_load(struct __test_metadata *_metadata)
 {
-	int fd = load_program();
-
-	if (fd == -ENOSYS)
-		say_absent("this kernel has no bpf(2)");
-	if (fd == -EPERM || fd == -EACCES)
-		say_blocked("bpf(2): %s, needs CAP_BPF or CAP_SYS_ADMIN", errno_name(fd));
-	if (fd < 0)
-		cannot_tell("bpf(2): %s", errno_name(fd));
-	return fd;
+	return must_load_empty(_metadata, BPF_PROG_TYPE_SOCKET_FILTER);
 }
 
 static struct watch watch_bpf(struct __test_metadata *_metadata, bool ksymbol, bool bpf_event)
