@@ -51,7 +51,8 @@ build/test/lib.a: $(patsubst lib/%.c,build/test/object/%.o,$(LIB_SOURCES))
 	$(Q)rm -f $@ && ar rcs $@ $^
 build/test/%_test: lib/test/%_test.c build/test/lib.a $(wildcard lib/test/*.h lib/test/data/*.inc)
 	$(call say,TEST,$@)
-	$(Q)mkdir -p $(@D) && gcc $(TEST_FLAGS) -o $@ $< build/test/lib.a -lcmocka $(YAJL)
+	$(Q)mkdir -p $(@D) && gcc $(TEST_FLAGS) -o $@ $< build/test/lib.a -lcmocka $(YAJL) $(TEST_LIBS)
+build/test/policy/tracepoint_test: TEST_LIBS := -l:libtraceevent.a -ldl
 build/test/%_fuzz: lib/test/%_fuzz.c $(LIB_SOURCES) $(wildcard lib/*.h lib/policy/*.h)
 	$(call say,FUZZ,$@)
 	$(Q)mkdir -p $(@D) && clang $(filter-out -MMD -MP,$(TEST_FLAGS)) -fsanitize=fuzzer -o $@ $< \

@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Tracepoints by name, and the fields of their records by name. Part of perfmodes.h, which includes
+ * it and tells the conventions.
+ */
+#ifndef PERFMODES_TRACE_H
+#define PERFMODES_TRACE_H
+
+#ifndef PERFMODES_H
+#error "include perfmodes.h"
+#endif
+
+/* What a format file says of one event. Not changed once made, and so safe to share. (0.1) */
+struct pm_trace_event;
+
+enum pm_trace_flags {
+	PM_TRACE_SIGNED = 1,
+	PM_TRACE_ARRAY = 2,	/* `count` elements of `element_size` bytes */
+	PM_TRACE_TEXT = 4,	/* an array of char, which a zero ends if there is one */
+	PM_TRACE_DYNAMIC = 8,	/* elsewhere in the record: __data_loc or __rel_loc */
+	PM_TRACE_COMMON = 16,	/* one of the common_* fields that every event has */
+};
+
+/* A field. Texts live as long as the event. What is not understood is left out. (0.1) */
+struct pm_trace_member {
+	size_t size;		/* sizeof(struct pm_trace_member) */
+	const char *name;	/* "prev_comm" */
+	const char *type;	/* "char", "pid_t"; as declared, without the array */
+	unsigned int flags;	/* enum pm_trace_flags */
+	uint32_t offset, bytes;	/* in the record; of a dynamic field: of the word that locates it */
+	uint32_t element_size;	/* 1, 2, 4 or 8 for numbers */
+	uint32_t count;		/* elements, 1 for a plain number; 0 for a dynamic field */
+};
+
+/*
+ * The event as the running kernel describes it in tracefs, which is looked for at
+ * /sys/kernel/tracing (v4.1) and /sys/kernel/debug/tracing. -ENOENT without tracefs or without such
+ * an event, -EACCES where it may not be read (it is root's unless mounted otherwise); the diagnosis
+ * tells the two apart. Else as pm_trace_event_parse. (0.1)
+ */
+int pm_trace_event_load(const char *system, const char *name, struct pm_diag *diag,
+			struct pm_trace_event **ret);
+
+/*
+ * The event from the text of a format file, carried over from wherever it may be read. The text is
+ * not trusted: at most 64 KiB, 512 fields, 64 KiB of record; the "print fmt" is not looked at.
+ * -EBADMSG for what is no format, -E2BIG beyond those bounds, -ENOMEM. (0.1)
+ */
+int pm_trace_event_parse(const char *text, size_t size, struct pm_diag *diag,
+			 struct pm_trace_event **ret);
+
+/* Frees the event. NULL is allowed. (0.1) */
+void pm_trace_event_destroy(struct pm_trace_event *event);
+
+/* Its id, which is the config of an event of type 2 (tracepoint), until the next boot. (0.1) */
+uint32_t pm_trace_event_id(const struct pm_trace_event *event);
+
+/* Its name, "sched_switch". (0.1) */
+const char *pm_trace_event_name(const struct pm_trace_event *event);
+
+/* How many fields it has. (0.1) */
+size_t pm_trace_event_count(const struct pm_trace_event *event);
+
+/* Index of the field of that name, or -ENOENT. (0.1) */
+int pm_trace_event_find(const struct pm_trace_event *event, const char *name);
+
+/* Describes a field, up to ret->size. -EINVAL for an index that is none. (0.1) */
+int pm_trace_event_member(const struct pm_trace_event *event, size_t index,
+			  struct pm_trace_member *ret);
+
+/* Whether raw data (PERF_SAMPLE_RAW) is of this event, by its common_type. (0.1) */
+bool pm_trace_event_is(const struct pm_trace_event *event, const void *raw, size_t raw_size);
+
+/*
+ * Element `element` (0 for a plain number) of a field as a number, sign-extended where the field is
+ * signed; an unsigned one of 8 bytes is to be cast back. -EINVAL for an index that is none, or
+ * elements of another size than 1, 2, 4, 8; -ERANGE beyond the last element; -EBADMSG when the raw
+ * data ends before the field or locates it outside itself. (0.1)
+ */
+int pm_trace_number(const struct pm_trace_event *event, size_t index, size_t element,
+		    const void *raw, size_t raw_size, int64_t *ret);
+
+/*
+ * The bytes of a field, wherever they lie; they belong to the raw data and are not aligned. Returns
+ * how many; -EINVAL and -EBADMSG as above. (0.1)
+ */
+int pm_trace_bytes(const struct pm_trace_event *event, size_t index, const void *raw,
+		   size_t raw_size, const void **ret);
+
+/*
+ * The characters of a field, not terminated: up to the first zero or the field's end. Returns how
+ * many; -EINVAL for fields whose elements are no bytes; -EBADMSG as above. They are the kernel's or
+ * a program's own: escape them before showing. (0.1)
+ */
+int pm_trace_text(const struct pm_trace_event *event, size_t index, const void *raw,
+		  size_t raw_size, const char **ret);
+
+#endif
