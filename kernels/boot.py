@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import fcntl
 import os
 import re
 import selectors
@@ -13,19 +12,20 @@ import subprocess
 import tempfile
 import threading
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from kernels.channel import Channel
 from kernels.errors import Missing
+from kernels.image import work_archive
 from kernels.machine import Wires, command
 from kernels.matrix import Row
 from kernels.qmp import Qmp
+from kernels.snapshot import Snapshot
 
 CONSOLE_LIMIT = 4 << 20
 GRACE = 5.0
+ANSWER = 60.0  # seconds from being given work to the first word
 CHUNK = 1 << 16
 PANIC = re.compile(rb"Kernel panic - not syncing: *([^\r\n]{0,200})")
 
@@ -49,6 +49,8 @@ class Outcome:
     wall: float = 0.0
     cpu: float = 0.0
     times: dict[str, float] = field(default_factory=dict)
+    cpu_times: dict[str, float] = field(default_factory=dict)
+    start: str = "cold"
 
     @property
     def infra(self) -> bool:
@@ -56,15 +58,33 @@ class Outcome:
         return self.ended not in ("done", "flood") and self.stage != "probes"
 
 
-class Guest:
-    """A running emulator and the three lines to it."""
+@dataclass
+class Task:
+    """What is to be done: work, and for a guest that waits for it, the snapshot it is saved in."""
 
-    def __init__(self, row: Row, channel: Channel, console: Path, stop: threading.Event) -> None:
-        self.row, self.channel, self.stop = row, channel, stop
+    work: bytes = b""
+    snapshot: Snapshot | None = None
+    step: str = ""
+
+    def begin(self) -> bool:
+        """Does it start from a snapshot?"""
+        self.step = "wait" if self.snapshot else ""
+        return self.snapshot is not None and self.snapshot.exists
+
+
+class Guest:
+    """A running emulator and the lines to it."""
+
+    def __init__(
+        self, row: Row, channel: Channel, console: Path, task: Task, stop: threading.Event
+    ) -> None:
+        self.row, self.channel, self.task, self.stop = row, channel, task, stop
         self.console = open(console, "wb")
         self.console_bytes, self.tail = 0, b""
         self.outcome = Outcome()
         self.qmp: Qmp | None = None
+        self.results = -1  # of a file; a pipe is among what is selected
+        self.line = -1
         self.selector = selectors.DefaultSelector()
         self.began = self.last_sign = time.monotonic()
         self.process: subprocess.Popen[bytes] | None = None
@@ -86,14 +106,17 @@ class Guest:
             self.last_sign = time.monotonic()
         if self.channel.started:
             self._mark("init")
-        if any(name.endswith(".ktap") for name in self.channel.files):
+        if self.channel.probing:
             self._mark("probes")
         if self.channel.announced is not None:
             self.outcome.times.setdefault("end", self._now())
+        else:
+            self.outcome.times.pop("end", None)
 
     def _mark(self, stage: str) -> None:
         if stage not in self.outcome.times:
             self.outcome.times[stage] = self._now()
+            self.outcome.cpu_times[stage] = _spent(self.process)
             self.outcome.stage = stage
 
     def _now(self) -> float:
@@ -104,9 +127,12 @@ class Guest:
     def watch(self) -> None:
         """Until one of the ends is reached; then what is still in the pipes is read."""
         while not self._ended():
-            self._pump(0.2)
+            self._pump(0.05 if self.results >= 0 else 0.2)
+            self._hand_over()
         self._kill()
         while self.selector.get_map() and self._pump(0.1):
+            pass
+        while self._tail():
             pass
         if self.outcome.ended in ("shutdown", "died", "hang") and self.channel.complete:
             self._end("done", "")
@@ -122,7 +148,33 @@ class Guest:
                 key.data(data)
             else:
                 self.selector.unregister(key.fileobj)
-        return bool(ready)
+        return self._tail() or bool(ready)
+
+    def _tail(self) -> bool:
+        """What is new in the file of results."""
+        data = os.read(self.results, CHUNK) if self.results >= 0 else b""
+        if data:
+            self.on_results(data)
+        return bool(data)
+
+    def _hand_over(self) -> None:
+        """A guest that waits is saved, where there is no snapshot of it yet, and gets its work."""
+        task, qmp = self.task, self.qmp
+        if not task.step or not qmp or not task.snapshot:
+            return
+        resumed = self.outcome.start == "snapshot"
+        if task.step == "wait" and (qmp.running if resumed else self.channel.ready):
+            self._mark("ready")
+            task.step = "go" if resumed else "save"
+            if not resumed:
+                qmp.save(task.snapshot.part)
+        elif task.step == "save" and qmp.saved:
+            task.snapshot.settle(qmp.saved)
+            qmp.go_on()
+            task.step = "go"
+        elif task.step == "go" and qmp.running:
+            task.work = task.work[os.write(self.line, task.work) :]
+            task.step = "go" if task.work else ""
 
     def _end(self, ended: str, reason: str) -> bool:
         self.outcome.ended, self.outcome.reason = ended, reason
@@ -185,6 +237,8 @@ class Guest:
         row, now = self.row, self._now()
         if self.outcome.stage == "boot" and now > row.boot_timeout:
             return self._end("hang", f"init did not speak within {row.boot_timeout} s")
+        if self.outcome.stage == "ready" and now > self.outcome.times["ready"] + ANSWER:
+            return self._end("hang", f"given work, init said nothing for {ANSWER:.0f} s")
         if now > row.timeout:
             return self._end("hang", f"not done after {row.timeout} s")
         if self.outcome.stage != "boot" and time.monotonic() - self.last_sign > row.stall:
@@ -213,35 +267,52 @@ class Guest:
         self.console.close()
 
 
+def _spent(process: subprocess.Popen[bytes] | None) -> float:
+    """Processor seconds of a running emulator so far."""
+    try:
+        stat = Path(f"/proc/{process.pid if process else 0}/stat").read_text()
+    except OSError:
+        return 0.0
+    user, system = stat.rpartition(")")[2].split()[11:13]
+    return round((int(user) + int(system)) / os.sysconf("SC_CLK_TCK"), 2)
+
+
 def _exited(process: subprocess.Popen[bytes]) -> bool:
     """Has it ended? It is left to be reaped with its processor time."""
     return os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
 
 
-def _widen(pipe: int) -> None:
-    """A virtio console drops what its full pipe does not take: make that a megabyte, if we may."""
-    try:
-        fcntl.fcntl(pipe, fcntl.F_SETPIPE_SZ, 1 << 20)
-    except OSError:
-        pass
+class Lines:
+    """Both ends of all there is between us and the emulator, until closed."""
 
+    def __init__(self, row: Row, scratch: Path) -> None:
+        self.console, self.guest_console = os.pipe()
+        self.guest_work, self.work = os.pipe()
+        self.monitor, self.guest_monitor = socket.socketpair()
+        os.set_blocking(self.work, False)
+        if row.arch.runner == "qemu":
+            self.guest_results = os.open(scratch / "results", os.O_CREAT | os.O_WRONLY, 0o600)
+            self.results = os.open(scratch / "results", os.O_RDONLY)
+            self.wires = Wires(self.guest_console, qmp=self.guest_monitor.fileno())
+        else:
+            self.results, self.guest_results = os.pipe()
+            self.wires = Wires(self.guest_console, self.guest_results)
 
-@contextmanager
-def _pipes() -> Iterator[tuple[list[int], list[int], socket.socket, socket.socket]]:
-    """Two pipes and a socket pair: (our ends), (the guest's ends), our monitor, its monitor."""
-    ours, theirs = zip(os.pipe(), os.pipe())
-    _widen(theirs[1])
-    mine, other = socket.socketpair()
-    try:
-        yield list(ours), list(theirs), mine, other
-    finally:
-        for fd in (*ours, *theirs):
-            try:
-                os.close(fd)
-            except OSError:
-                pass
-        mine.close()
-        other.close()
+    def leave(self) -> None:
+        """The emulator has its own copies: let go of ours, or an end of file never comes."""
+        self._close("guest_console", "guest_results", "guest_work")
+        self.guest_monitor.close()
+
+    def _close(self, *names: str) -> None:
+        for name in names:
+            if getattr(self, name) >= 0:
+                os.close(getattr(self, name))
+                setattr(self, name, -1)
+
+    def close(self) -> None:
+        self.leave()
+        self._close("console", "results", "work")
+        self.monitor.close()
 
 
 def _place(memory: int) -> str | None:
@@ -262,14 +333,16 @@ def _anonymous(console: Path, *places: str) -> None:
     console.write_bytes(text)
 
 
-def _start(guest: Guest, argv: list[str], wires: Wires, scratch: str) -> None:
+def _start(guest: Guest, argv: list[str], lines: Lines, scratch: str) -> None:
+    wires = lines.wires
     passed = tuple(fd for fd in (wires.console, wires.results, wires.qmp) if fd >= 0)
+    uml = guest.row.arch.runner == "uml"
     try:
         guest.process = subprocess.Popen(
             argv,
-            stdin=subprocess.DEVNULL,
-            stdout=wires.console,
-            stderr=wires.console,
+            stdin=subprocess.DEVNULL if uml else lines.guest_work,
+            stdout=lines.guest_console if uml else lines.guest_results,
+            stderr=lines.guest_console,
             pass_fds=passed,
             start_new_session=True,
             env={
@@ -282,37 +355,45 @@ def _start(guest: Guest, argv: list[str], wires: Wires, scratch: str) -> None:
         raise Missing("no setpriv: apt-get install util-linux") from None
 
 
+def _listen(guest: Guest, lines: Lines) -> None:
+    guest.selector.register(lines.console, selectors.EVENT_READ, guest.on_console)
+    guest.line = lines.work
+    if lines.wires.qmp >= 0:
+        guest.results = lines.results
+        guest.qmp = Qmp(lines.monitor)
+        guest.selector.register(lines.monitor, selectors.EVENT_READ, guest.qmp.feed)
+    else:
+        guest.selector.register(lines.results, selectors.EVENT_READ, guest.on_results)
+    lines.leave()
+
+
 def boot(
     row: Row,
     kernel: Path,
     initrd: bytes,
     channel: Channel,
     console: Path,
+    task: Task,
     *,
     kvm: bool = False,
     stop: threading.Event | None = None,
 ) -> Outcome:
     """Boot `kernel` with `initrd`; files arrive below channel.target, the console in `console`."""
-    guest = Guest(row, channel, console, stop or threading.Event())
-    with tempfile.TemporaryDirectory(
-        prefix="pm-guest-", dir=_place(row.memory)
-    ) as scratch, _pipes() as (ours, theirs, mine, other):
-        image = Path(scratch) / "initrd"
-        image.write_bytes(initrd)
-        wires = Wires(theirs[0], theirs[1], other.fileno() if row.arch.runner == "qemu" else -1)
+    guest = Guest(row, channel, console, task, stop or threading.Event())
+    state = task.snapshot.take() if task.begin() and task.snapshot else None
+    guest.outcome.start = "snapshot" if state else "cold"
+    with tempfile.TemporaryDirectory(prefix="pm-guest-", dir=_place(row.memory)) as scratch:
+        place, lines = Path(scratch), Lines(row, Path(scratch))
+        image = place / "initrd"
+        image.write_bytes(initrd if task.snapshot else initrd + work_archive(task.work))
         try:
-            _start(guest, command(row, kernel, image, wires, Path(scratch), kvm), wires, scratch)
-            guest.selector.register(ours[0], selectors.EVENT_READ, guest.on_console)
-            guest.selector.register(ours[1], selectors.EVENT_READ, guest.on_results)
-            if wires.qmp >= 0:
-                guest.qmp = Qmp(mine)
-                guest.selector.register(mine, selectors.EVENT_READ, guest.qmp.feed)
-            for fd in theirs:
-                os.close(fd)
-            other.close()
+            argv = command(row, kernel, image, lines.wires, place, kvm, state)
+            _start(guest, argv, lines, scratch)
+            _listen(guest, lines)
             guest.watch()
         finally:
             guest.close()
+            lines.close()
             _anonymous(console, scratch, str(kernel.parent))
             guest.outcome.reason = guest.outcome.reason.replace(scratch, "").replace(
                 str(kernel.parent), ""

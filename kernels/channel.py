@@ -1,10 +1,13 @@
 # SPDX-License-Identifier: MIT
 """The reader of the results line. What comes in was written by a guest and is taken as hostile.
 
-    @@init RELEASE              the guest is up
+    @@ready RELEASE             the guest is up and waits for work
+    @@init RELEASE              it has its work
+    @@run NAME                  from here on files belong below NAME
+    @@refused NAME              there is no such run on this kernel
     @@file PATH BYTES CRC       followed by exactly BYTES bytes and a newline; CRC as of POSIX cksum
-    @@end FILES                 run.sh is done and has sent that many
-    @@exit STATUS               run.sh's exit status
+    @@end FILES                 run.sh is done and has sent that many, in this run
+    @@exit STATUS               the last run.sh's exit status: that was all
 
 Anything between frames is noise: skipped, counted, bounded. After a frame that fails its checksum
 reading goes on behind its bytes, so that a file's content is never taken for a frame.
@@ -34,9 +37,15 @@ def cksum(data: bytes) -> int:
     return int(f"{crc:032b}"[::-1], 2)
 
 
+def printable(data: bytes) -> str:
+    """What a guest said, fit for a terminal."""
+    text = data.decode("utf-8", "backslashreplace")
+    return "".join(char if char.isprintable() or char == "\n" else "?" for char in text)
+
+
 def safe_path(name: str) -> bool:
     """A relative path of at most three plain parts that is not one of the host's own files."""
-    return bool(PATH.fullmatch(name)) and name not in HOST_FILES
+    return bool(PATH.fullmatch(name)) and name.rpartition("/")[2] not in HOST_FILES
 
 
 @dataclass(frozen=True)
@@ -48,19 +57,29 @@ class Limits:
 
 
 @dataclass
+class Run:
+    """One run.sh of a guest: how many files came, how many it says there are."""
+
+    frames: int = 0
+    announced: int | None = None
+
+
+@dataclass
 class Channel:
     """Feed it bytes; it writes whole, checked files below `target` and knows how it went."""
 
     target: Path
     limits: Limits = Limits()
     on_file: Callable[[str], None] = lambda name: None
+    ready: bool = False
+    probing: bool = False
     release: str = ""
+    runs: dict[str, Run] = field(default_factory=lambda: {"": Run()})
+    missing_runs: list[str] = field(default_factory=list)
     files: dict[str, int] = field(default_factory=dict)
     refused: list[str] = field(default_factory=list)
-    frames: int = 0
     received: int = 0
     noise: int = 0
-    announced: int | None = None
     exit_status: int | None = None
     flood: str = ""
     _buffer: bytearray = field(default_factory=bytearray)
@@ -73,8 +92,28 @@ class Channel:
 
     @property
     def complete(self) -> bool:
-        """The end marker came, and every file it announces."""
-        return self.announced is not None and self.announced == self.frames and not self.refused
+        """The end marker of every run came, and every file they announce."""
+        whole = all(run.announced == run.frames for run in self.runs.values())
+        return whole and not self.refused
+
+    @property
+    def frames(self) -> int:
+        return sum(run.frames for run in self.runs.values())
+
+    @property
+    def announced(self) -> int | None:
+        """How many files there are in all; None as long as the run in hand has not said."""
+        said = [run.announced for run in self.runs.values()]
+        return None if None in said else sum(count or 0 for count in said)
+
+    def _run(self, name: str) -> None:
+        if list(self.runs) == [""] and not self.runs[""].frames:
+            del self.runs[""]
+        self.runs.setdefault(name, Run())
+
+    @property
+    def _here(self) -> str:
+        return next(reversed(self.runs), "")
 
     def feed(self, data: bytes) -> None:
         if self.flood:
@@ -124,17 +163,25 @@ class Channel:
             return self._open(
                 frame[1].decode("ascii", "backslashreplace"), int(frame[2]), int(frame[3])
             )
-        match = re.fullmatch(rb"@@(init|end|exit) ([\w.+~-]{1,100})", line)
+        match = re.fullmatch(rb"@@(ready|init|run|refused|end|exit) ([\w.+~-]{1,100})", line)
         if not match:
             return False
-        word, value = match[1], match[2].decode("ascii", "replace")
-        if word == b"init" and not self.release:
+        self._means(match[1], match[2].decode("ascii", "replace"))
+        return True
+
+    def _means(self, word: bytes, value: str) -> None:
+        if word == b"ready":
+            self.ready = True
+        elif word == b"init" and not self.release:
             self.release = value
+        elif word == b"run" and len(self.runs) < 20 and re.fullmatch(PART, value):
+            self._run(value)
+        elif word == b"refused" and len(self.missing_runs) < 20:
+            self.missing_runs.append(value)
         elif word == b"end" and value.isdecimal() and len(value) < 9:
-            self.announced = int(value)
+            self.runs[self._here].announced = int(value)
         elif word == b"exit" and value.isdecimal() and len(value) < 4:
             self.exit_status = int(value)
-        return True
 
     def _open(self, name: str, size: int, crc: int) -> bool:
         if size > self.limits.file:
@@ -146,6 +193,8 @@ class Channel:
     def _store(self, name: str, data: bytes) -> None:
         if not safe_path(name):
             return self._refuse(name, "not an acceptable path")
+        self.probing = self.probing or "/" in name  # a persona's: the launcher is at work
+        name = f"{self._here}/{name}".lstrip("/")
         if self.frames >= self.limits.files:
             self.flood = f"more than {self.limits.files} files on the results line"
             return None
@@ -158,7 +207,7 @@ class Channel:
         except (FileExistsError, NotADirectoryError, IsADirectoryError) as error:
             return self._refuse(name, f"{type(error).__name__} among the files received")
         self.files[name] = len(data)
-        self.frames += 1
+        self.runs[self._here].frames += 1
         self.on_file(name)
         return None
 

@@ -19,7 +19,9 @@ from types import FrameType
 from kernels import compare, cross, fetch, kvm, matrix, show, workflow
 from kernels.errors import RowError, Usage
 from kernels.matrix import Row
-from kernels.run import ROOT, Report, Runner, Wishes, find_bundle, resumable
+from kernels.report import Report, Wishes
+from kernels.run import ROOT, Runner, find_bundle, resumable
+from kernels.work import LEVELS
 
 EPILOG = """exit status: 0 done and nothing unexpected, 1 broken or unexpected verdicts, or a guest
 that ended badly among its probes, 2 usage, 3 at least one kernel could not run, 130 or 143
@@ -74,14 +76,18 @@ def _rows(run: argparse.ArgumentParser) -> None:
 
 def _in_the_guest(run: argparse.ArgumentParser) -> None:
     run.add_argument(
-        "--suite", default="default", help="suite to run in the guest (default: default)"
+        "--suite", help="suite to run in the guest (default: default; quick for several levels)"
     )
     run.add_argument(
         "--probe", action="append", default=[], help="only probes whose id matches this glob"
     )
     run.add_argument("--persona", help="only these personas: root,perfmon,user,seccomp")
     run.add_argument(
-        "--paranoid", default="2", help="perf_event_paranoid in the guest, or `kernel` for its own"
+        "--paranoid",
+        default="2",
+        metavar="LEVEL",
+        help="perf_event_paranoid in the guest, or `kernel` for its own (default: 2); several, "
+        "as in -1,0,1,2,3, are asked one after the other in one guest, a result each",
     )
     run.add_argument(
         "--may-disturb", action="store_true", help="let probes change CPUs and sysctls of the guest"
@@ -107,6 +113,10 @@ def _machinery(run: argparse.ArgumentParser) -> None:
         action="store_true",
         help="leave kernel and initramfs in the result, to boot by hand",
     )
+    run.add_argument(
+        "--cold", action="store_true", help="boot every guest, start none from a snapshot"
+    )
+    run.add_argument("--junit", type=Path, help="write a JUnit file, one test case a kernel")
     run.add_argument(
         "--mirror", default="", help="Debian mirror instead of the one the system's apt uses"
     )
@@ -147,28 +157,40 @@ def chosen(args: argparse.Namespace, listed: matrix.Matrix) -> list[Row]:
     return rows
 
 
+def levels(args: argparse.Namespace) -> tuple[str, ...]:
+    """The values of --paranoid; none leaves the kernel's own."""
+    if args.paranoid == "kernel":
+        return ()
+    found = tuple(dict.fromkeys(args.paranoid.split(",")))
+    if not set(found) <= set(LEVELS):
+        raise Usage(f"--paranoid is of {' '.join(LEVELS)}, or `kernel`")
+    if len(found) > 1 and (args.hazards or args.may_disturb):
+        raise Usage("--hazards and --may-disturb go with one level of --paranoid")
+    return found
+
+
 def wishes(args: argparse.Namespace) -> Wishes:
-    if not re.fullmatch(r"-1|[0-4]|kernel", args.paranoid):
-        raise Usage("--paranoid is -1 to 4, or `kernel`")
+    wanted = levels(args)
+    suite = args.suite or ("quick" if len(wanted) > 1 else "default")
     if args.jobs < 1 or args.timeout < 0:
         raise Usage("--jobs and --timeout are positive numbers")
-    if (
-        not re.fullmatch(r"[\w.-]+", args.suite)
-        or not (ROOT / "suites" / f"{args.suite}.txt").exists()
-    ):
-        raise Usage(f"no suite {args.suite!r} in suites/")
+    if not re.fullmatch(r"[\w.-]+", suite) or not (ROOT / "suites" / f"{suite}.txt").exists():
+        raise Usage(f"no suite {suite!r} in suites/")
     words = [word for glob in args.probe for word in ("--probe", glob)]
-    words += ["--persona", args.persona] if args.persona else []
-    words += ["--may-disturb"] if args.may_disturb else []
-    words += ["--hazards"] if args.hazards else []
+    persona = args.persona or ("root,perfmon,user,seccomp" if len(wanted) > 1 else "")
+    words += ["--persona", persona] if persona else []
     return Wishes(
-        args.suite,
+        suite,
         tuple(words),
-        "" if args.paranoid == "kernel" else args.paranoid,
-        args.timeout,
-        args.keep,
-        kvm.usable(),
-        not args.no_build,
+        wanted,
+        may_disturb=args.may_disturb,
+        hazards=args.hazards,
+        narrowed=bool(args.probe),
+        cold=args.cold,
+        timeout=args.timeout,
+        keep=args.keep,
+        kvm=kvm.usable(),
+        build=not args.no_build,
     )
 
 
@@ -259,7 +281,10 @@ def run(args: argparse.Namespace, listed: matrix.Matrix) -> int:
     made = bundles(todo, wanted.build, not args.no_install)
     runner = Runner(folder, fetcher, wanted, made, on_state=progress.set)
     reports += run_rows(runner, todo, args.jobs, progress)
+    print("\n".join(show.times(reports)))
     print(show.total(reports, time.monotonic() - began, os.path.relpath(folder)))
+    if args.junit:
+        args.junit.write_text(show.junit(reports), encoding="utf-8")
     return max((report.status for report in reports), default=0)
 
 

@@ -16,14 +16,15 @@ RUNS = ROOT / "results" / "kernels"
 def find_run(name: str) -> Path:
     """A run by its folder, or by its name below results/kernels."""
     for folder in (Path(name), RUNS / name):
-        if folder.is_dir() and list(folder.glob("*/result.json")):
+        if folder.is_dir() and finished(folder):
             return folder.resolve()
     raise Usage(f"no results of kernels in {name!r}; runs are in results/kernels")
 
 
 def finished(folder: Path) -> dict[str, Path]:
-    """The rows of a run that have a result."""
-    return {path.parent.name: path.parent for path in sorted(folder.glob("*/result.json"))}
+    """The rows of a run that have a result, `row/paranoid-2` where a row was asked at levels."""
+    found = [*folder.glob("*/result.json"), *folder.glob("*/paranoid-*/result.json")]
+    return {str(path.parent.relative_to(folder)): path.parent for path in sorted(found)}
 
 
 def _reports(verb: str, *results: Path) -> int:

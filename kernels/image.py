@@ -12,7 +12,6 @@ import tarfile
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -171,32 +170,15 @@ def kernel_file(deb: Path, sha256: str, unpack: str, cache: Path) -> Path:
     return write_once(target, lambda: bootable(member(deb, KERNEL), unpack), 0o755)
 
 
-@dataclass(frozen=True)
-class Job:
-    """What init in the guest is told."""
-
-    args: tuple[str, ...]
-    channel: str
-    paranoid: str = ""
-
-    def entries(self) -> list[cpio.Entry]:
-        for text in (*self.args, self.channel, self.paranoid):
-            if "\n" in text:
-                raise Refused("an argument for the guest has a line break in it")
-        lines = "".join(f"{arg}\n" for arg in self.args)
-        mirror = "".join(f"\\{byte:03o}" for byte in REVERSED)
-        texts = {
-            "args": lines,
-            "channel": f"{self.channel}\n",
-            "paranoid": f"{self.paranoid}\n",
-            "mirror": f"{mirror}\n",
-        }
-        return [cpio.file(f"job/{name}", text.encode()) for name, text in texts.items()]
+def work_archive(work: bytes) -> bytes:
+    """The rest of an initramfs whose guest shall not wait for its work: goes behind the first."""
+    return cpio.archive([cpio.file("job/work", work)])
 
 
-def initramfs(busybox: bytes, bundle: Path, job: Job, init: bytes | None = None) -> bytes:
-    """The whole guest: busybox, init, the bundle as a device has it, and the job."""
+def initramfs(busybox: bytes, bundle: Path, channel: str, init: bytes | None = None) -> bytes:
+    """The whole guest: busybox, init, and the bundle as a device has it."""
     here = Path(__file__).parent
+    mirror = "".join(f"\\{byte:03o}" for byte in REVERSED)
     script = init or (here / "init").read_bytes()
     skeleton = [
         cpio.folder(name) for name in ("proc", "sys", "dev", "tmp", "run", "root", "etc", "results")
@@ -215,6 +197,7 @@ def initramfs(busybox: bytes, bundle: Path, job: Job, init: bytes | None = None)
             ),
             cpio.file("etc/group", b"root:x:0:\nnogroup:x:65534:\n"),
             *cpio.tree(bundle, "perfmodes"),
-            *job.entries(),
+            cpio.file("job/channel", f"{channel}\n".encode()),
+            cpio.file("job/mirror", f"{mirror}\n".encode()),
         ]
     )

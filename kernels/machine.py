@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 import shutil
 import subprocess
 from dataclasses import dataclass
@@ -13,12 +14,21 @@ from kernels.errors import Missing
 from kernels.matrix import Row
 
 
+TOKEN = "perfmodes.guest"
+FILE_LIMIT = 256 << 20
+
+
 @dataclass(frozen=True)
 class Wires:
-    """File descriptors the emulator inherits. `qmp` is -1 where there is none."""
+    """File descriptors the emulator inherits; -1 where there is none.
+
+    QEMU's results line is its standard input and output: work comes in by a pipe, results go to a
+    file. QEMU drops what a full pipe or socket behind a virtio console does not take; a file takes
+    everything, and FILE_LIMIT bounds it.
+    """
 
     console: int
-    results: int
+    results: int = -1
     qmp: int = -1
 
 
@@ -52,6 +62,11 @@ def qemu_version(row: Row) -> str:
     return match[1].strip() if match else "unknown"
 
 
+def _cmdline(row: Row) -> str:
+    """The token tells probes that may end a machine that this one is thrown away."""
+    return f"console={row.arch.console} quiet panic=-1 {TOKEN} {row.append}".strip()
+
+
 def _qemu(row: Row, kernel: Path, initrd: Path, wires: Wires, kvm: bool) -> list[str]:
     fast = emulator(row, kvm) == "qemu-kvm"
     argv = [
@@ -80,8 +95,7 @@ def _qemu(row: Row, kernel: Path, initrd: Path, wires: Wires, kvm: bool) -> list
         "chardev=qmp,mode=control",
     ]
     if row.results:
-        argv += ["-chardev", f"file,id=results,path=/dev/fd/{wires.results}", *row.results]
-    append = f"console={row.arch.console} quiet panic=-1 {row.append}".strip()
+        argv += ["-chardev", "stdio,id=results,signal=off", *row.results]
     return [
         *argv,
         *row.qemu_args,
@@ -90,7 +104,7 @@ def _qemu(row: Row, kernel: Path, initrd: Path, wires: Wires, kvm: bool) -> list
         "-initrd",
         str(initrd),
         "-append",
-        append,
+        _cmdline(row),
     ]
 
 
@@ -106,17 +120,24 @@ def _uml(row: Row, kernel: Path, initrd: Path, wires: Wires, scratch: Path) -> l
         f"ssl0=null,fd:{wires.results}",
         f"console={row.arch.console}",
         "quiet",
+        TOKEN,
         *row.append.split(),
     ]
 
 
 def command(
-    row: Row, kernel: Path, initrd: Path, wires: Wires, scratch: Path, kvm: bool
+    row: Row,
+    kernel: Path,
+    initrd: Path,
+    wires: Wires,
+    scratch: Path,
+    kvm: bool,
+    state: Path | None = None,
 ) -> list[str]:
     """The whole command. setpriv: when this program is killed outright, its guest goes too."""
-    inner = (
-        _uml(row, kernel, initrd, wires, scratch)
-        if row.arch.runner == "uml"
-        else _qemu(row, kernel, initrd, wires, kvm)
-    )
-    return ["setpriv", "--pdeathsig", "KILL", "--", *inner]
+    guard = ["setpriv", "--pdeathsig", "KILL", "--"]
+    if row.arch.runner == "uml":
+        return [*guard, *_uml(row, kernel, initrd, wires, scratch)]
+    bound = ["prlimit", f"--fsize={FILE_LIMIT}", "--"]
+    resume = ["-incoming", f"exec:cat {shlex.quote(str(state))}"] if state else []
+    return [*guard, *bound, *_qemu(row, kernel, initrd, wires, kvm), *resume]

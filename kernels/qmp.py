@@ -1,22 +1,47 @@
 # SPDX-License-Identifier: MIT
-"""As much of the QEMU monitor protocol as it takes to learn how a guest ended."""
+"""As much of the QEMU monitor protocol as it takes to save a guest and to learn how it ended."""
 
 from __future__ import annotations
 
 import json
+import shlex
 import socket
+from pathlib import Path
+from typing import Any
 
 MAX_LINE = 1 << 20
 REASONS = {"guest-shutdown": "shutdown", "guest-reset": "reset", "guest-panic": "panic"}
 
 
 class Qmp:
-    """Reads events from a connected socket; `ended` becomes shutdown, reset, panic or a reason."""
+    """Reads events from a connected socket.
+
+    ended      becomes shutdown, reset, panic or QEMU's own word for why it stops
+    running    the guest's CPUs run: after a cold start at once, else when its state is loaded
+    saved      becomes "done", or why the guest could not be saved
+    """
 
     def __init__(self, connection: socket.socket) -> None:
         self.connection = connection
         self.ended = ""
+        self.running = False
+        self.saved = ""
         self._buffer = b""
+
+    def save(self, state: Path) -> None:
+        """Write the guest's state to a file; `saved` tells when. Then it stands until go_on()."""
+        self._say("migrate-set-parameters", {"max-bandwidth": 1 << 34})
+        self._say("migrate", {"uri": f"exec:cat > {shlex.quote(str(state))}"})
+
+    def go_on(self) -> None:
+        self._say("cont")
+
+    def _say(self, command: str, arguments: dict[str, Any] | None = None) -> None:
+        message = {"execute": command, "id": command, "arguments": arguments or {}}
+        try:
+            self.connection.sendall(json.dumps(message).encode() + b"\n")
+        except OSError:
+            self.ended = self.ended or "no monitor"
 
     def feed(self, data: bytes) -> None:
         self._buffer += data
@@ -33,10 +58,32 @@ class Qmp:
         if not isinstance(message, dict):
             return
         if "QMP" in message:
-            self.connection.sendall(b'{"execute": "qmp_capabilities"}\n')
+            self._greeted()
+        data = message.get("data")
+        data = data if isinstance(data, dict) else {}
         event = message.get("event")
         if event == "GUEST_PANICKED":
             self.ended = "panic"
         elif event == "SHUTDOWN" and not self.ended:
-            reason = str(message.get("data", {}).get("reason", ""))
+            reason = str(data.get("reason", ""))
             self.ended = REASONS.get(reason, reason or "unknown")
+        elif event in ("RESUME", "STOP"):
+            self.running = event == "RESUME"
+        elif event == "MIGRATION" and data.get("status") in ("completed", "failed"):
+            self.saved = "done" if data["status"] == "completed" else "migration failed"
+        else:
+            self._answer(message)
+
+    def _greeted(self) -> None:
+        self._say("qmp_capabilities")
+        events = [{"capability": "events", "state": True}]
+        self._say("migrate-set-capabilities", {"capabilities": events})
+        self._say("query-status")
+
+    def _answer(self, message: dict[str, Any]) -> None:
+        """What a command of ours came to."""
+        asked, error = message.get("id"), message.get("error")
+        if asked == "query-status" and isinstance(message.get("return"), dict):
+            self.running = bool(message["return"].get("running"))
+        elif asked == "migrate" and isinstance(error, dict):
+            self.saved = str(error.get("desc", "migrate was refused"))[:200]

@@ -10,63 +10,19 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
 
-from kernels import image, machine
-from kernels.boot import Outcome, boot
-from kernels.channel import Channel
+from kernels import image, machine, snapshot
+from kernels.boot import Outcome
 from kernels.errors import Missing, RowError
 from kernels.fetch import Fetcher, sha256_of
+from kernels.guests import Guests
 from kernels.matrix import Row
+from kernels.report import Kernel, Report, Seat, Wishes
+from kernels.work import Work
 
 ROOT = Path(__file__).resolve().parent.parent
-ATTEMPTS = 2
-TAIL = 2000
-
-
-@dataclass(frozen=True)
-class Wishes:
-    """What the user asked for, the same for every row."""
-
-    suite: str = "default"
-    guest_args: tuple[str, ...] = ()
-    paranoid: str = "2"
-    timeout: int = 0
-    keep: bool = False
-    kvm: bool = False
-    build: bool = True
-
-
-@dataclass
-class Report:
-    """What became of a row; `error` says why there is no result."""
-
-    row: Row
-    outcome: Outcome = field(default_factory=Outcome)
-    error: str = ""
-    release: str = ""
-    attempts: int = 0
-    verdicts: dict[str, dict[str, int]] = field(default_factory=dict)
-    unexpected: bool = False
-    resumed: bool = False
-
-    @property
-    def status(self) -> int:
-        """0 fine, 1 something to look at, 3 could not run."""
-        if self.row.unavailable:
-            return 0
-        if self.error or self.outcome.infra:
-            return 3
-        return 1 if self.unexpected or self.outcome.ended != "done" else 0
-
-
-@dataclass(frozen=True)
-class Kernel:
-    path: Path
-    facts: dict[str, str]
-    qemu_args: tuple[str, ...] = ()
 
 
 def _telling(text: str) -> str:
@@ -122,22 +78,14 @@ def _own_kernel(row: Row, fetcher: Fetcher) -> Kernel:
     return Kernel(image.write_once(target, make, 0o755), facts)
 
 
-def _guest_args(row: Row, wishes: Wishes, facts: dict[str, str]) -> tuple[str, ...]:
+def _work(row: Row, wishes: Wishes, facts: dict[str, str]) -> Work:
     env = {"emulator": machine.emulator(row, wishes.kvm), "kernel_row": row.name, **facts}
     lines = [f"{key}={value}" for key, value in env.items()] + [
         f"limit={limit}" for limit in row.limits
     ]
     pairs = [word for line in lines for word in ("--env", line)]
-    return (
-        "--suite",
-        wishes.suite,
-        *wishes.guest_args,
-        "--out",
-        "/results/run",
-        "--no-install",
-        "--quiet",
-        *pairs,
-    )
+    args = (*wishes.guest_args, "--no-install", "--quiet", *pairs)
+    return Work(wishes.suite, args, wishes.levels)
 
 
 @dataclass
@@ -174,71 +122,34 @@ class Runner:
         self.on_state(row, "fetching")
         kernel = _kernel(row, self.fetcher)
         busybox = image.member(self.fetcher.busybox(row).path, image.BUSYBOX)
-        job = image.Job(
-            _guest_args(row, self.wishes, kernel.facts),
-            machine.channel_name(row),
-            self.wishes.paranoid,
-        )
-        initrd = image.initramfs(busybox, bundle, job)
-        for report.attempts in range(1, ATTEMPTS + 1):
-            self._attempt(report, kernel, initrd)
-            if not report.outcome.infra:
-                break
-        self._judge(report)
+        initrd = image.initramfs(busybox, bundle, machine.channel_name(row))
+        self._all(report, kernel, initrd, _work(row, self.wishes, kernel.facts))
 
-    def _attempt(self, report: Report, kernel: Kernel, initrd: bytes) -> None:
+    def _all(self, report: Report, kernel: Kernel, initrd: bytes, work: Work) -> None:
+        """Its guests, then the finished directory, then what reports make of it."""
         row, part = report.row, self.results / f"{report.row.name}.part"
-        shutil.rmtree(part, ignore_errors=True)
-        part.mkdir(parents=True)
-        channel = Channel(part)
-        channel.on_file = lambda name: self.on_state(row, f"{len(channel.files)} files, {name}")
-        self.on_state(row, "booting")
+        seat = self._seat(row, kernel, initrd)
+        guests = Guests(report, seat, work, self.wishes, part, self.stop, self.on_state)
         try:
-            report.outcome = boot(
-                replace(row, qemu_args=row.qemu_args + kernel.qemu_args),
-                kernel.path,
-                initrd,
-                channel,
-                part / "console.log",
-                kvm=self.wishes.kvm,
-                stop=self.stop,
-            )
+            facts = guests.run()
         except KeyboardInterrupt:
             shutil.rmtree(part, ignore_errors=True)
             raise
-        report.release = channel.release
-        (part / "boot.json").write_text(
-            json.dumps(self._facts(report, channel, kernel, part), indent=1) + "\n"
-        )
+        (part / "boot.json").write_text(json.dumps(facts, indent=1) + "\n")
         if self.wishes.keep:
-            (part / "initrd").write_bytes(initrd)
+            (part / "initrd").write_bytes(initrd + image.work_archive(work.text()))
             shutil.copyfile(kernel.path, part / "kernel")
         shutil.rmtree(self.results / row.name, ignore_errors=True)
         part.rename(self.results / row.name)
+        self._judge(report)
 
-    def _facts(
-        self, report: Report, channel: Channel, kernel: Kernel, part: Path
-    ) -> dict[str, Any]:
-        row = report.row
-        facts = {
-            "format": 1,
-            "row": row.name,
-            "arch": row.arch.name,
-            "release": report.release,
-            **asdict(report.outcome),
-            "infra": report.outcome.infra,
-            "attempts": report.attempts,
-            "emulator": machine.emulator(row, self.wishes.kvm),
-            "qemu_version": machine.qemu_version(row),
-            **kernel.facts,
-            "limits": list(row.limits),
-            "files": channel.frames,
-            "noise_bytes": channel.noise,
-            "refused": channel.refused,
-        }
-        if report.outcome.ended != "done":
-            facts["console_tail"] = console_tail(part / "console.log")
-        return facts
+    def _seat(self, row: Row, kernel: Kernel, initrd: bytes) -> Seat:
+        wired = replace(row, qemu_args=row.qemu_args + kernel.qemu_args)
+        why = "asked to start cold" if self.wishes.cold else snapshot.cannot(row)
+        if why:
+            return Seat(wired, kernel, initrd, None, why)
+        cache, kvm = self.fetcher.cache, self.wishes.kvm
+        return Seat(wired, kernel, initrd, snapshot.place(wired, kernel.path, initrd, kvm, cache))
 
     def _judge(self, report: Report) -> None:
         """Verdicts are reports' business; here they are only counted."""
@@ -252,25 +163,28 @@ class Runner:
         judge(report, folder)
 
 
-def console_tail(path: Path) -> str:
-    """The last of what the guest said, printable."""
-    text = path.read_bytes()[-TAIL:].decode("utf-8", "backslashreplace")
-    return "".join(char if char.isprintable() or char == "\n" else "?" for char in text)
+def runs_of(folder: Path) -> dict[str, Path]:
+    """The result directories of a row: itself, or one for each level."""
+    if (folder / "env").exists():
+        return {"": folder}
+    return {path.parent.name: path.parent for path in sorted(folder.glob("*/env"))}
 
 
 def judge(report: Report, folder: Path) -> None:
-    """`reports result` on a finished directory, then the counts it wrote down."""
-    argv = [sys.executable, "-m", "reports", "result", str(folder), "--quiet"]
-    result = subprocess.run(
-        argv, cwd=ROOT, capture_output=True, text=True, errors="replace", check=False
-    )
-    if result.returncode not in (0, 1):
-        said = (result.stderr.strip() or f"exit status {result.returncode}").splitlines()[-1]
-        why = report.outcome.reason and f"{report.outcome.ended}: {report.outcome.reason}; "
-        report.error = f"{why}{said[:300]}"
-        return
-    report.unexpected = result.returncode == 1
-    report.verdicts = json.loads((folder / "result.json").read_text())["summary"]
+    """`reports result` on each finished directory, then the counts it wrote down."""
+    for name, run in (runs_of(folder) or {"": folder}).items():
+        argv = [sys.executable, "-m", "reports", "result", str(run), "--quiet"]
+        result = subprocess.run(
+            argv, cwd=ROOT, capture_output=True, text=True, errors="replace", check=False
+        )
+        if result.returncode not in (0, 1):
+            said = (result.stderr.strip() or f"exit status {result.returncode}").splitlines()[-1]
+            why = report.outcome.reason and f"{report.outcome.ended}: {report.outcome.reason}; "
+            report.error = f"{why}{said[:300]}"
+            return
+        report.unexpected = report.unexpected or result.returncode == 1
+        summary = json.loads((run / "result.json").read_text())["summary"]
+        report.verdicts |= {f"{name} {who}".strip(): counts for who, counts in summary.items()}
 
 
 def resumable(results: Path, row: Row) -> Report | None:
@@ -281,7 +195,9 @@ def resumable(results: Path, row: Row) -> Report | None:
         outcome = Outcome(
             **{key: facts[key] for key in ("ended", "reason", "stage", "wall", "cpu", "times")}
         )
-    except (OSError, ValueError, KeyError):
+        down, lost = list(facts["went_down"]), list(facts["unanswered"])
+        wall, cpu = float(facts["total_wall"]), float(facts["total_cpu"])
+    except (OSError, ValueError, KeyError, TypeError):
         return None
     if outcome.infra:
         return None
@@ -290,6 +206,11 @@ def resumable(results: Path, row: Row) -> Report | None:
         outcome,
         release=facts.get("release", ""),
         attempts=facts.get("attempts", 1),
+        downs=down,
+        lost=lost,
+        guests=facts.get("guests", []),
+        wall=wall,
+        cpu=cpu,
         resumed=True,
     )
     judge(report, folder)

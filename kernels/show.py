@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import sys
 import time
+import xml.etree.ElementTree as ElementTree
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -14,7 +15,7 @@ from rich.table import Table
 from rich.text import Text
 
 from kernels.matrix import Matrix, Row
-from kernels.run import Report
+from kernels.report import Report
 
 ORDER = ("yes", "no", "broken", "blocked", "absent", "hazard", "unknown")
 
@@ -58,14 +59,57 @@ def line(report: Report) -> str:
         if report.attempts > 1
         else ""
     )
-    verdicts = "; ".join(
-        f"{persona}: {counts(count)}" for persona, count in report.verdicts.items()
-    )
+    verdicts = [f"{persona}: {counts(count)}" for persona, count in report.verdicts.items()]
+    apart = "\n  " if len(verdicts) > 4 else "; "
     marks = ", unexpected verdicts" if report.unexpected else ""
-    return (
-        f"{name} {report.release}: {ended}{marks}; {verdicts}; "
-        f"{outcome.wall:.1f} s wall, {outcome.cpu:.1f} s cpu{again}"
+    marks += "".join(f", went down: {down}" for down in report.downs)
+    marks += "".join(f", unanswered: {what}" for what in report.lost)
+    return apart.join(
+        [
+            f"{name} {report.release}: {ended}{marks}",
+            *verdicts,
+            f"{report.wall:.1f} s wall, {report.cpu:.1f} s cpu{again}",
+        ]
     )
+
+
+def _timing(report: Report) -> str:
+    """What the guests of a row took, and how much of it a bare boot of the same kernel is."""
+    first = report.guests[0] if report.guests else {}
+    stage = "ready" if first.get("start") == "snapshot" else "init"
+    up, up_cpu = (first.get(key, {}).get(stage, 0.0) for key in ("times", "cpu_times"))
+    how = "resumed" if first.get("start") == "snapshot" else "booted"
+    text = f"{how} in {up:.1f} s wall, {up_cpu:.1f} s cpu"
+    if up and up_cpu and first.get("wall"):
+        text += (
+            f"; with its probes {first['wall']:.1f} s wall, {first['cpu']:.1f} s cpu "
+            f"({first['wall'] / up:.1f} and {first['cpu'] / up_cpu:.1f} times that)"
+        )
+    if len(report.guests) > 1:
+        others = sorted(guest["wall"] for guest in report.guests[1:])
+        saved = sum(guest["start"] == "snapshot" for guest in report.guests[1:])
+        text += (
+            f"; {len(others)} more guests, {saved} from a snapshot, "
+            f"{others[len(others) // 2]:.1f} s each in the middle"
+        )
+    return text
+
+
+def times(reports: list[Report]) -> list[str]:
+    """The time per row, for a person who wonders where it went."""
+    return [f"{report.row.name:<20} {_timing(report)}" for report in reports if report.guests]
+
+
+def junit(reports: list[Report]) -> str:
+    """A test case a kernel: failed when there is something to look at or no result."""
+    suite = ElementTree.Element("testsuite", name="kernels", tests=str(len(reports)))
+    for report in reports:
+        case = ElementTree.SubElement(
+            suite, "testcase", classname="kernels", name=report.row.name, time=f"{report.wall:.1f}"
+        )
+        if report.status:
+            ElementTree.SubElement(case, "failure", message=line(report))
+    return ElementTree.tostring(suite, encoding="unicode") + "\n"
 
 
 def total(reports: list[Report], wall: float, folder: str) -> str:
@@ -74,7 +118,7 @@ def total(reports: list[Report], wall: float, folder: str) -> str:
     without = f", {failed} without a result" if failed else ""
     missing = sum(1 for report in reports if report.row.unavailable)
     without += f", {missing} not to be had" if missing else ""
-    cpu = sum(report.outcome.cpu for report in reports if not report.resumed)
+    cpu = sum(report.cpu for report in reports if not report.resumed)
     return (
         f"{len(reports)} kernels{without} in {wall:.0f} s wall, {cpu:.0f} s cpu of guests: {folder}"
     )

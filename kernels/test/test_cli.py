@@ -10,7 +10,7 @@ import pytest
 
 from kernels import cli, matrix, show
 from kernels.boot import Outcome
-from kernels.run import Report
+from kernels.report import Report
 
 ROOT = Path(cli.__file__).parent.parent
 ROW = matrix.load().rows["uml"]
@@ -30,6 +30,8 @@ def test_the_list_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
         (["vax-4.3"], "no kernel 'vax-4.3'"),
         (["--tag", "nightly"], "no row has the tag"),
         (["uml", "--paranoid", "9"], "--paranoid is"),
+        (["uml", "--paranoid=-1,5"], "--paranoid is"),
+        (["uml", "--paranoid=-1,2", "--hazards"], "go with one level"),
         (["uml", "--jobs", "0"], "positive"),
         (["uml", "--suite", "../x"], "no suite"),
         (["--kernel", "/nowhere"], "no kernel file"),

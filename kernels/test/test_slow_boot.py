@@ -10,6 +10,7 @@ import pytest
 
 from kernels import boot, fetch, image, machine, matrix
 from kernels.channel import Channel
+from kernels.work import Work
 
 pytestmark = pytest.mark.slow
 RUN = """#!/bin/sh
@@ -39,11 +40,9 @@ def go(name: str, how: str, folder: Path) -> tuple[boot.Outcome, Channel]:
     (folder / "bundle" / "run.sh").write_text(RUN + ENDS[how])
     (folder / "bundle" / "run.sh").chmod(0o755)
     busybox = image.member(fetcher.busybox(row).path, image.BUSYBOX)
-    initrd = image.initramfs(
-        busybox, folder / "bundle", image.Job((), machine.channel_name(row), "-1")
-    )
-    channel = Channel(folder / "out")
-    return boot.boot(row, kernel, initrd, channel, folder / "console.log"), channel
+    initrd = image.initramfs(busybox, folder / "bundle", machine.channel_name(row))
+    channel, task = Channel(folder / "out"), boot.Task(Work("default", levels=("-1",)).text())
+    return boot.boot(row, kernel, initrd, channel, folder / "console.log", task), channel
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: MIT
+"""Saved guests: up, and waiting for work. Kept in the cache, one for each way to start a guest.
+
+The name of a snapshot is a hash of everything the emulator is given: its version, its arguments,
+the kernel and the initramfs with all probes in it. What is not the same to the byte is not resumed.
+A machine that cannot be saved, or does not come back to life, leaves its reason beside; it is booted
+cold from then on, and says so.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+from kernels import machine
+from kernels.fetch import sha256_of
+from kernels.matrix import Row
+
+ROOM = 2 << 30  # bytes of snapshots that are kept; the longest unused go first
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """One saved guest, or the place for it."""
+
+    state: Path
+
+    @property
+    def exists(self) -> bool:
+        return self.state.exists()
+
+    @property
+    def part(self) -> Path:
+        return self.state.with_suffix(f".{os.getpid()}-{id(self):x}.part")
+
+    @property
+    def refused(self) -> str:
+        """Why there is none and will not be, or empty."""
+        try:
+            return self.state.with_suffix(".no").read_text(encoding="utf-8")
+        except FileNotFoundError:
+            return ""
+
+    def take(self) -> Path:
+        os.utime(self.state)
+        return self.state
+
+    def settle(self, saved: str) -> None:
+        """Saving has ended: with "done", or with a reason."""
+        if saved != "done":
+            return self.refuse(saved)
+        self.part.rename(self.state)
+        return make_room(self.state.parent)
+
+    def refuse(self, why: str) -> None:
+        self.part.unlink(missing_ok=True)
+        self.state.unlink(missing_ok=True)
+        self.state.with_suffix(".no").write_text(why, encoding="utf-8")
+
+
+def make_room(folder: Path, room: int = ROOM) -> None:
+    """Remove the longest unused until the rest fits."""
+    states = sorted(folder.glob("*.state"), key=lambda path: path.stat().st_mtime, reverse=True)
+    for path in states:
+        room -= path.stat().st_size
+        if room < 0:
+            path.unlink(missing_ok=True)
+
+
+def cannot(row: Row) -> str:
+    """Why a row's machine cannot be saved at all, or empty."""
+    if row.arch.runner != "qemu":
+        return "a user-mode kernel is a process and has no state to save"
+    if not row.results:
+        return "work would have to come in by the console"
+    return ""
+
+
+def place(row: Row, kernel: Path, initrd: bytes, kvm: bool, cache: Path) -> Snapshot:
+    """Where the guest that these make is saved."""
+    wires = machine.Wires(0, -1, 0)
+    argv = machine.command(row, Path("kernel"), Path("initrd"), wires, Path("scratch"), kvm)
+    digest = hashlib.sha256("\0".join([*argv, machine.qemu_version(row)]).encode())
+    digest.update(sha256_of(kernel).encode())
+    digest.update(hashlib.sha256(initrd).digest())
+    folder = cache / "snapshots"
+    folder.mkdir(parents=True, exist_ok=True)
+    return Snapshot(folder / f"{row.name}-{digest.hexdigest()[:20]}.state")
