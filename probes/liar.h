@@ -32,6 +32,7 @@ enum lie {
 	LIE_ERRNO,			/* an open that is refused says another errno */
 	LIE_ENTRUST,			/* whoever asks gets what root may have */
 	LIE_OLD,			/* knows the first two versions of the attr alone: E2BIG */
+	LIE_SIZE,			/* takes what is too small, refuses zero and odd sizes */
 	LIE_POINTER,			/* EFAULT for an attr that lies oddly or ends a page */
 	LIE_MAP,			/* an mmap that is refused succeeds, without any memory */
 	LIE_ORDER,			/* an ioctl that is refused succeeds, and changes nothing */

@@ -169,6 +169,21 @@ static void answer_pointer(const struct question *question)
 		liar_leave(question);
 }
 
+/* Has a taste in sizes: none at all and odd ones are refused, those that are too small taken. */
+static void answer_size(const struct question *question)
+{
+	const uint64_t at = liar_arguments(question)[0] + offsetof(struct perf_event_attr, size);
+	uint32_t size = PERF_ATTR_SIZE_VER0;
+	const bool known = liar_peek(question, at, &size, sizeof(size));
+
+	if (known && (size == 0 || (size % 8 && size > PERF_ATTR_SIZE_VER0 && size < 128)))
+		liar_say(question, 0, EINVAL);
+	else if (known && size > 32 && size < PERF_ATTR_SIZE_VER0)
+		liar_give(question, any_event());
+	else
+		liar_leave(question);
+}
+
 void liar_answer_open(const struct question *question)
 {
 	switch (question->fault->lie) {
@@ -176,6 +191,7 @@ void liar_answer_open(const struct question *question)
 	case LIE_REFUSE: answer_field(question); break;
 	case LIE_OLD: answer_old(question); break;
 	case LIE_POINTER: answer_pointer(question); break;
+	case LIE_SIZE: answer_size(question); break;
 	default: answer_outcome(question); break;
 	}
 }
