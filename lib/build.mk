@@ -60,6 +60,46 @@ build/test/%_fuzz: lib/test/%_fuzz.c $(LIB_SOURCES) $(wildcard lib/*.h lib/polic
 fuzz: $(LIB_FUZZ)	## look for a minute with each fuzz target
 	FUZZ_SECONDS=60 $(PYTHON) -m pytest -q -p no:cacheprovider lib/test -k fuzz
 
+# The census (test/census): with the sanitizers of memory and of threads, and static for guests.
+# The sanitizer of threads also sees the tests that have several, and Valgrind the one of endings.
+CENSUS := $(wildcard lib/test/census/*.c)
+TSAN_FLAGS := $(LIB_FLAGS) -g -O1 -fsanitize=thread -Wno-tsan
+TSAN := $(patsubst %,build/tsan/%,policy/lifecycle_test policy/session_test census \
+	$(patsubst lib/%.c,%,$(wildcard lib/examples/*.c)))
+library-tests: build/test/census build/plain/lifecycle_test $(TSAN)
+build/test/census: $(CENSUS) build/test/lib.a $(wildcard lib/test/census/*.h)
+	$(call say,TEST,$@)
+	$(Q)gcc $(filter-out -MMD -MP,$(TEST_FLAGS)) -o $@ $(CENSUS) build/test/lib.a $(YAJL)
+build/tsan/object/%.o: lib/%.c
+	$(Q)mkdir -p $(@D) && gcc $(TSAN_FLAGS) -c -o $@ $<
+build/tsan/lib.a: $(patsubst lib/%.c,build/tsan/object/%.o,$(LIB_SOURCES))
+	$(Q)rm -f $@ && ar rcs $@ $^
+define link_tsan
+	$(call say,TSAN,$@)
+	$(Q)mkdir -p $(@D) && gcc $(TSAN_FLAGS) -Ilib -rdynamic -o $@ $(filter-out %.h,$^) -lcmocka $(YAJL) -ldl
+endef
+build/tsan/%_test: lib/test/%_test.c build/tsan/lib.a $(wildcard lib/test/*.h lib/test/policy/*.h)
+	$(link_tsan)
+build/tsan/census: $(CENSUS) build/tsan/lib.a $(wildcard lib/test/census/*.h)
+	$(link_tsan)
+build/tsan/examples/%: lib/examples/%.c build/tsan/lib.a
+	$(link_tsan)
+build/plain/%_test: lib/test/policy/%_test.c $(LIB_SOURCES) $(wildcard lib/*.h lib/*/*.h lib/test/*/*.h)
+	$(call say,TEST,$@)
+	$(Q)mkdir -p $(@D) && gcc -std=gnu11 -g -O1 -pthread -o $@ $< $(LIB_SOURCES) -lcmocka $(YAJL)
+soak: library-tests	## a minute of census with each sanitizer, 1000 attaches under Valgrind
+	$(Q)PM_SOAK=1 $(PYTHON) -m pytest -q -p no:cacheprovider lib/test/policy/test_soak.py
+$(B)/census: $(patsubst lib/%.c,$(B)/lib/%.o,$(CENSUS) lib/doctor/no_json.c \
+		$(filter-out lib/policy/json.c,$(LIB_SOURCES)))
+	$(call say,LINK,$@)
+	$(Q)$(CC) $(LINK) -o $@ $^
+library-bundle: bundle $(B)/census	## the bundle with the census: ./run.sh kernels --no-build --suite library
+	$(Q)mkdir -p $(B)/bundle/bin/probes/library
+	$(Q)$(CROSS_COMPILE)strip -o $(B)/bundle/bin/probes/library/census $(B)/census
+	$(Q)cp lib/test/census/library.txt $(B)/bundle/suites/
+.PHONY: library-bundle soak
+-include $(wildcard build/tsan/object/*.d build/tsan/object/*/*.d $(B)/lib/test/census/*.d)
+
 # Benchmarks, side by side with others; nothing is judged. BENCH=attach runs one of them.
 BENCH ?= $(patsubst lib/bench/%.c,%,$(wildcard lib/bench/*.c))
 bench: $(BENCH:%=$(B)/bench/%)	## measure the library beside others, as a table and JSON in build/

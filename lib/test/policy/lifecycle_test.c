@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Sessions begun and ended: from several threads, over forks, a thousand times, in a flood, and
- * after the thread that led them has gone. PM_ROUNDS says how often to attach (50).
+ * after the thread that led them has gone. PM_ROUNDS says how often to attach (50), PM_TEST which
+ * test to run.
  */
 #include "../test.h"
 
@@ -338,9 +339,9 @@ static void losses_are_told_exactly(void **state)
 		      (unsigned long long)(stats.samples - early.samples),
 		      (unsigned long long)stats.lost, (unsigned long long)stats.lost_counted);
 	assert_true(after.value - before.value >= 60000 && stats.lost > 0);
-	/* A few faults of this very test happen around the two readings. */
+	/* Some faults of this very test, or of a sanitizer's, happen around the two readings. */
 	assert_in_range(stats.samples - early.samples + stats.lost, after.value - before.value,
-			after.value - before.value + 300);
+			after.value - before.value + 300 + (after.value - before.value) / 50);
 	if (stats.lost_counted > 0)
 		assert_int_equal(stats.lost_counted, stats.lost);
 	pm_session_destroy(session);
@@ -450,5 +451,6 @@ int main(void)
 		cmocka_unit_test(a_leader_that_ends_does_not_spin),
 	};
 
+	cmocka_set_test_filter(getenv("PM_TEST"));
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

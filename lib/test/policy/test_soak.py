@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: MIT
+"""
+Sessions at length: the census (lib/test/census) under the sanitizers of memory and of threads, the
+examples under the latter, and many attaches under Valgrind. Shortly as a part of `make check`; with
+PM_SOAK set, as `make soak` does, for minutes.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+BUILD = Path(__file__).resolve().parents[3] / "build"
+SOAK = "PM_SOAK" in os.environ
+SECONDS = "20" if SOAK else "1"  # of each of the three crowds
+ROUNDS = "1000" if SOAK else "12"
+
+
+def run(*command: str | Path, **environment: str) -> subprocess.CompletedProcess[str]:
+    """Without randomised addresses, which older sanitizers of threads cannot live with."""
+    words = ["setarch", "-R", *map(str, command)]
+    return subprocess.run(words, capture_output=True, text=True, errors="backslashreplace",
+                          env={**os.environ, **environment}, timeout=1800, check=False)
+
+
+def built(name: str) -> Path:
+    program = BUILD / name
+    if not program.exists():
+        pytest.skip(f"not built: make library-tests (build/{name})")
+    return program
+
+
+def points(text: str) -> dict[str, str]:
+    """The result line of each point: "ok", "not ok", "no", "blocked"."""
+    found = {}
+    for line in text.splitlines():
+        match = re.match(r"((?:not )?ok) \d+ (\S+)(?: # SKIP (\w+):)?", line)
+        if match:
+            found[match[2]] = match[3] or match[1]
+    return found
+
+
+@pytest.mark.parametrize("sanitizer", ["test", "tsan"])
+def test_census(sanitizer: str) -> None:
+    """Everything is told, or its loss, or who refuses; only the fixed recipe may fail."""
+    done = run(built(f"{sanitizer}/census"), SECONDS)
+    assert done.returncode == 0, done.stdout + done.stderr
+    said = points(done.stdout)
+    assert set(said) == {"session.complete", "per_thread.complete", "count.complete",
+                         "busy.delivers", "seed.complete", "seed.sleeps"}
+    assert all(said[name] in ("ok", "blocked", "no") for name in said)
+    assert said["busy.delivers"] == "ok"
+    assert "Sanitizer" not in done.stderr, done.stderr
+    if said["session.complete"] == "ok":
+        assert said["per_thread.complete"] == said["count.complete"] == "ok"
+        assert said["seed.sleeps"] != "ok", "a dead leader's poll is said to sleep"
+
+
+@pytest.mark.parametrize("name", ["policy/lifecycle_test", "policy/session_test",
+                                  "examples/census", "examples/count", "examples/self_profile"])
+def test_threads(name: str) -> None:
+    """The sanitizer of threads ends a program with 66 for a race."""
+    done = run(built(f"tsan/{name}"), PM_ROUNDS=ROUNDS, TSAN_OPTIONS="exitcode=66")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "ThreadSanitizer" not in done.stderr, done.stderr
+
+
+def test_leaks() -> None:
+    """Valgrind finds nothing lost after the last of many attaches, in whatever order they end."""
+    if shutil.which("valgrind") is None:
+        pytest.skip("no valgrind")
+    done = run("valgrind", "-q", "--leak-check=full", "--show-leak-kinds=all",
+               "--errors-for-leak-kinds=all", "--error-exitcode=9", "--child-silent-after-fork=yes",
+               built("plain/lifecycle_test"), PM_ROUNDS=ROUNDS, PM_TEST="nothing_stays_behind")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "[  PASSED  ] 1 test(s)" in done.stdout + done.stderr
