@@ -227,7 +227,7 @@ int pm_broker_serve(int socket, const struct pm_broker_opts *from)
 	if (err < 0)
 		return err;
 	/* Refusals are bounded as well: a peer that only asks for what it cannot have is sent off. */
-	for (uint64_t requests = 0; err == 0 && requests < 2ull * opts.events; requests++)
+	for (uint64_t requests = 0; err == 0 && requests < 64 + 2ull * opts.events; requests++)
 		err = serve_one(socket, &peer, &opts, &opened);
 	close(peer.proc);
 	return err == -EBADMSG ? err : (int)opened;

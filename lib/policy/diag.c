@@ -32,6 +32,7 @@ static const struct { int error; const char *name; } names[] = {
 	{ EBUSY, "EBUSY" }, { ENODEV, "ENODEV" }, { EINVAL, "EINVAL" }, { ENFILE, "ENFILE" },
 	{ EMFILE, "EMFILE" }, { ENOSPC, "ENOSPC" }, { ENOSYS, "ENOSYS" }, { ENXIO, "ENXIO" },
 	{ EOPNOTSUPP, "EOPNOTSUPP" }, { EOVERFLOW, "EOVERFLOW" }, { ENODATA, "ENODATA" },
+	{ EPIPE, "EPIPE" }, { EPROTO, "EPROTO" },
 };
 
 const char *pm_errno_name(int error)

@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: MIT
+"""The example broker, as strangers meet it: it survives them and goes on serving others."""
+
+from __future__ import annotations
+
+import os
+import platform
+import socket
+import struct
+import subprocess
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+TREE = Path(__file__).resolve().parents[3]
+PROGRAM = TREE / "build" / platform.machine() / "examples" / "perfmodes-broker"
+MAGIC = 0x706D4252
+EXCLUDED = 1 << 5 | 1 << 6      # kernel and hypervisor
+
+
+def request(tid: int, flags: int = EXCLUDED) -> bytes:
+    """A software event (dummy) in the smallest published attr."""
+    attr = struct.pack("<IIQQQQQ", 1, 64, 9, 0, 0, 0, flags) + bytes(16)
+    return struct.pack("<IIiiII", MAGIC, 1, tid, -1, len(attr), 0) + attr
+
+
+@pytest.fixture(name="place")
+def fixture_place(tmp_path: Path) -> Iterator[Path]:
+    if not PROGRAM.exists():
+        pytest.skip("not built: make examples")
+    place = tmp_path / "socket"
+    with subprocess.Popen([str(PROGRAM), str(place)]) as broker:
+        for _ in range(200):
+            if place.exists():
+                break
+            time.sleep(0.01)
+        yield place
+        broker.terminate()
+    assert broker.returncode == 0 and not place.exists()
+
+
+def connect(place: Path) -> socket.socket:
+    client = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    client.settimeout(10)
+    client.connect(str(place))
+    return client
+
+
+def ask(client: socket.socket, packet: bytes) -> tuple[int, list[int]]:
+    """The errno that the broker says, and the descriptors that it sends."""
+    client.send(packet)
+    reply, fds, _, _ = socket.recv_fds(client, 64, 4)
+    magic, version, error, zero = struct.unpack("<IIiI", reply)
+    assert (magic, version, zero) == (MAGIC, 1, 0)
+    return error, fds
+
+
+def test_serves_its_peer(place: Path) -> None:
+    with connect(place) as client:
+        error, fds = ask(client, request(os.getpid()))
+        if error:
+            pytest.skip(f"the broker itself is refused: {os.strerror(error)}")
+        assert os.readlink(f"/proc/self/fd/{fds[0]}") == "anon_inode:[perf_event]"
+        os.close(fds[0])
+        assert ask(client, request(1)) == (3, [])
+        assert ask(client, request(os.getpid(), 0)) == (13, [])
+
+
+def test_survives_nonsense(place: Path) -> None:
+    for packet in (b"x", b"\0" * 24, request(5)[:-8], b"y" * 70000):
+        with connect(place) as client:
+            client.send(packet)
+            assert client.recv(64) == b""
+    with connect(place) as client:
+        assert ask(client, request(2**30))[0] == 3
+
+
+def test_serves_one_user_only(tmp_path: Path) -> None:
+    if not PROGRAM.exists():
+        pytest.skip("not built: make examples")
+    place = tmp_path / "socket"
+    arguments = [str(PROGRAM), str(place), "--uid", str(os.getuid() + 1)]
+    with subprocess.Popen(arguments) as broker:
+        while not place.exists():
+            time.sleep(0.01)
+        with connect(place) as client:
+            assert client.recv(64) == b""
+        broker.terminate()
+
+
+def test_says_its_usage() -> None:
+    if not PROGRAM.exists():
+        pytest.skip("not built: make examples")
+    done = subprocess.run([str(PROGRAM)], capture_output=True, text=True, check=False)
+    assert done.returncode == 2 and done.stderr.startswith("usage: ")
