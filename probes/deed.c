@@ -24,16 +24,37 @@
 
 /* --------------------------------------------------------------------------------- opening */
 
-struct perf_event_attr attr_of(uint32_t type, uint64_t config)
+static struct perf_event_attr attr_excluding(uint32_t type, uint64_t config, bool exclude)
 {
 	return (struct perf_event_attr){
 		.type = type,
 		.size = sizeof(struct perf_event_attr),
 		.config = config,
 		.disabled = 1,
-		.exclude_kernel = 1,
-		.exclude_hv = 1,
+		.exclude_kernel = exclude,
+		.exclude_hv = exclude,
 	};
+}
+
+/* A PMU that counts whatever runs says EINVAL to the wish to leave something out. */
+static bool core_can_exclude(void)
+{
+	static int answer = -1;
+	struct perf_event_attr attr;
+
+	if (answer < 0) {
+		attr = attr_excluding(PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES, true);
+		answer = answer_to(&attr) != -EINVAL;
+	}
+	return answer;
+}
+
+struct perf_event_attr attr_of(uint32_t type, uint64_t config)
+{
+	const bool core = type == PERF_TYPE_HARDWARE || type == PERF_TYPE_HW_CACHE ||
+			  type == PERF_TYPE_RAW;
+
+	return attr_excluding(type, config, !core || core_can_exclude());
 }
 
 struct perf_event_attr attr_software(uint64_t config)

@@ -14,7 +14,8 @@
 
 #include "../lib/pm_sys.h"
 
-/* An attr for a task's own user-mode events: disabled, exclude_kernel, exclude_hv. */
+/* An attr for a task's own user-mode events: disabled, exclude_kernel, exclude_hv. For the core's
+ * PMU without the last two where it cannot exclude, and so counts the kernel's work as well. */
 struct perf_event_attr attr_of(uint32_t type, uint64_t config);
 struct perf_event_attr attr_software(uint64_t config);
 /* A counter of page faults that runs as soon as it is open. */

@@ -6,6 +6,7 @@
  */
 #include "probe.h"
 #include "instructions.h"
+#include <stdlib.h>
 
 PROBE(TITLE("values of hardware counters")
       SINCE("2.6.31")
@@ -13,6 +14,8 @@ PROBE(TITLE("values of hardware counters")
       POINT(instructions_grow, "four times the loop is about four times the instructions")
       POINT(branches_grow, "four times the loop is about four times the branches")
       POINT(cycles_grow, "cycles of four times the loop are more than of one")
+      POINT(repeatable, "the middle half of 20 runs of the loop differ by less than a hundredth")
+      FACT(spread, int, "instructions", "dearest less cheapest run of that middle half")
       FACT(per_loop, int, "instructions", "user-mode instructions of a pass of the loop")
       FACT(branches_per_loop, int, "branches", "user-mode branches of a pass of the loop"))
 
@@ -59,6 +62,28 @@ TEST(cycles_grow)
 			return;
 	}
 	broken("one=%" PRIu64 " four=%" PRIu64, one, four);
+}
+
+static int compare(const void *one, const void *two)
+{
+	const uint64_t a = *(const uint64_t *)one, b = *(const uint64_t *)two;
+
+	return (a > b) - (a < b);
+}
+
+TEST(repeatable)
+{
+	int fd = open_hardware(_metadata, PERF_COUNT_HW_INSTRUCTIONS);
+	uint64_t runs[20], spread;
+
+	for (int i = 0; i < 20; i++)
+		runs[i] = cost_of(_metadata, fd, 1);
+	qsort(runs, 20, sizeof(*runs), compare);
+	spread = runs[14] - runs[5];
+	fact_int("spread", spread);
+	if (runs[5] < PASSES || spread > runs[5] / 100)
+		broken("runs cost %" PRIu64 " to %" PRIu64 ", the middle half differs by %" PRIu64,
+		       runs[0], runs[19], spread);
 }
 
 PROBE_MAIN

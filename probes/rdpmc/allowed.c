@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Does the administrator's switch over reading counters from user space do what it says? arm64 and
+ * riscv have kernel.perf_user_access, x86 a file `rdpmc` of its PMU. A library that reads counters
+ * itself must see the answer in the user page, or it dies by a signal.
+ * Observed: the switch is set to 1 and to 0; index, value and the bare instruction are tried.
+ */
+#include "probe.h"
+#include "rdpmc.h"
+
+PROBE(TITLE("the switch over counters read from user space")
+      SINCE("3.4")
+      DISTURBS("perf_user_access or rdpmc for all tasks")
+      NEEDS("pmu")
+      NEEDS("root")
+      POINT(on_reads, "switched on, the user-space value lies between two read(2) around it")
+      POINT(off_says_so, "switched off, the user page's index is 0 while read(2) counts")
+      POINT(off_faults, "switched off, the bare instruction ends a task with a signal")
+      FACT(file, string, "-", "the switch of this machine"))
+
+static const char *path;
+
+static void __attribute__((constructor)) choose_switch(void)
+{
+	for (int i = 0; i < 2 && !path; i++)
+		if (!access(user_access[i], W_OK))
+			path = user_access[i];
+	if (path)
+		keep_file(path);
+}
+
+static void must_set(struct __test_metadata *_metadata, const char *value)
+{
+	int error;
+
+	require(REQUIRE_CPU_PMU | REQUIRE_ROOT);
+	if (!path)
+		say_absent("no switch over user-space reading on this machine");
+	fact_str("file", "%s", path);
+	error = write_file(path, value);
+	if (error)
+		say_blocked("%s cannot be set to %s: %s", path, value, errno_name(error));
+}
+
+/* Counting here; instructions, or cycles where there are none. */
+static struct watch must_count_something(struct __test_metadata *_metadata)
+{
+	struct perf_event_attr attr = attr_user_counter(PERF_COUNT_HW_INSTRUCTIONS);
+	const bool known = !answer_to(&attr);
+	struct watch watch = watch_counter(_metadata, known ? PERF_COUNT_HW_INSTRUCTIONS :
+					   PERF_COUNT_HW_CPU_CYCLES, -1);
+
+	must_ioctl(watch.fd, PERF_EVENT_IOC_ENABLE, 0);
+	spin_ns(1000000);
+	if (!must_count(watch.fd))
+		cannot_tell("the event does not count");
+	return watch;
+}
+
+TEST(on_reads)
+{
+	struct watch watch;
+	uint64_t value;
+
+	must_set(_metadata, "1");
+	watch = must_count_something(_metadata);
+	if (!user_value(watch.ring.base, &value))
+		say_absent("this PMU lends no counter to user space, although the switch is on");
+	must_lie_between(_metadata, &watch);
+}
+
+TEST(off_says_so)
+{
+	struct watch watch;
+	uint64_t value;
+
+	must_set(_metadata, "0");
+	watch = must_count_something(_metadata);
+	if (user_value(watch.ring.base, &value))
+		broken("the user page offers a counter to read although the switch is off");
+}
+
+static int read_bare(void *unused)
+{
+	uint64_t value;
+
+	(void)unused;
+#ifdef __aarch64__
+	return read_counter(31, &value) ? 0 : 1;
+#else
+	return read_counter(0, &value) ? 0 : 1;
+#endif
+}
+
+TEST(off_faults)
+{
+	int status;
+
+	must_set(_metadata, "0");
+	must_count_something(_metadata);
+	status = wait_child(start_child(read_bare, NULL));
+	if (status == 1)
+		say_absent("no such instruction on this machine");
+	if (status < 128)
+		broken("a task read a counter although the switch is off");
+}
+
+PROBE_MAIN
