@@ -32,6 +32,9 @@ EXPECTED = {
     "meta.exit_one.says_ok": "unknown",
     "meta.hazard.dangerous": "hazard",
     "meta.disturb.disturbs": "blocked",
+    "meta.panic.panics": "hazard",
+    "meta.panic.never_reached": "hazard",
+    "meta.freeze.freezes": "hazard",
 }
 
 
@@ -88,6 +91,15 @@ def test_hazards_and_disturbances_need_leave(build: Path, tmp_path: Path) -> Non
     assert done.returncode == 0, done.stderr
     assert verdicts(result_of(tmp_path / "run"), "root") == {
         "meta.hazard.dangerous": "yes", "meta.disturb.disturbs": "yes"}
+
+
+def test_what_ends_a_guest_wants_more_than_leave(build: Path, tmp_path: Path) -> None:
+    """The user persona could do no harm; the reason is the one root would get second."""
+    run_suite(tmp_path / "run", "--suite", "meta", "--persona", "user", "--probe", "meta.[pf]*[ce]",
+              "--hazards")
+    found = verdicts(result_of(tmp_path / "run"), "user")
+    assert set(found.values()) == {"blocked"} and len(found) == 3
+    assert "perfmodes.guest" not in Path("/proc/cmdline").read_text(encoding="ascii")
 
 
 def test_result_and_profile_are_valid(outcome) -> None:
