@@ -10,6 +10,7 @@ from pathlib import Path
 from kernels.errors import Usage
 
 ROOT = Path(__file__).resolve().parent.parent
+PERSONAS = ("root", "perfmon", "user", "seccomp")
 RUNS = ROOT / "results" / "kernels"
 
 
@@ -27,14 +28,26 @@ def finished(folder: Path) -> dict[str, Path]:
     return {str(path.parent.relative_to(folder)): path.parent for path in sorted(found)}
 
 
-def _reports(verb: str, *results: Path) -> int:
-    argv = [sys.executable, "-m", "reports", verb, *map(str, results)]
+def _reports(verb: str, *words: Path | str) -> int:
+    argv = [sys.executable, "-m", "reports", verb, *map(str, words)]
     return subprocess.run(argv, cwd=ROOT, check=False).returncode
 
 
 def table(run: str) -> int:
-    """--matrix: every kernel of a run, one line a point that differs or is not yes."""
-    return _reports("table", *finished(find_run(run)).values())
+    """--matrix: every kernel of a run, one line a point that differs or is not yes.
+
+    Where levels of perf_event_paranoid were asked, they matter to each persona: a table for each.
+    """
+    found = finished(find_run(run))
+    if not any("/" in name for name in found):
+        return _reports("table", *found.values())
+    status = 0
+    for persona in PERSONAS:
+        asked = [path for path in found.values() if (path / persona).is_dir()]
+        if asked:
+            print(f"\n{persona}: {len(asked)} results, from left to right", flush=True)
+            status = max(status, _reports("table", "--persona", persona, *asked))
+    return status
 
 
 def diff(names: list[str]) -> int:

@@ -107,7 +107,9 @@ def junit(reports: list[Report]) -> str:
         case = ElementTree.SubElement(
             suite, "testcase", classname="kernels", name=report.row.name, time=f"{report.wall:.1f}"
         )
-        if report.status:
+        if report.row.unavailable:
+            ElementTree.SubElement(case, "skipped", message=report.row.unavailable)
+        elif report.status:
             ElementTree.SubElement(case, "failure", message=line(report))
     return ElementTree.tostring(suite, encoding="unicode") + "\n"
 

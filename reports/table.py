@@ -47,11 +47,14 @@ def _column(result: dict[str, Any], persona: str, title: str) -> Column:
 
 
 def _titles(results: list[dict[str, Any]]) -> list[str]:
-    """A title per result: its release, the architecture where they differ, a number for twins."""
+    """A title per result: its release, what else they differ in, a number for twins."""
     titles = [result["identity"]["release"] for result in results]
     if len({result["identity"]["arch"] for result in results}) > 1:
         titles = [f"{result['identity']['arch']} {title}"
                   for result, title in zip(results, titles)]
+    levels = [str(result["environment"].get("paranoid", "none")) for result in results]
+    if len(set(titles)) < len(titles) and len(set(levels)) > 1:
+        titles = [f"{title} paranoid {level}" for title, level in zip(titles, levels)]
     times, seen, made = Counter(titles), Counter[str](), []
     for title in titles:
         seen[title] += 1

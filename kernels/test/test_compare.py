@@ -23,7 +23,9 @@ def calls(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
     said: list[list[str]] = []
     monkeypatch.setattr(compare, "RUNS", tmp_path)
     monkeypatch.setattr(
-        compare, "_reports", lambda verb, *paths: said.append([verb, *(p.name for p in paths)]) or 1
+        compare,
+        "_reports",
+        lambda verb, *words: said.append([verb, *(Path(word).name for word in words)]) or 1,
     )
     return said
 
@@ -32,6 +34,20 @@ def test_tables_are_handed_over(calls: list[list[str]]) -> None:
     assert cli.main(["run", "--matrix", "one"]) == 1
     assert cli.main(["run", "--diff", "uml", "amd64-5.10", "one"]) == 1
     assert calls == [["table", "amd64-5.10", "uml"], ["diff", "uml", "amd64-5.10"]]
+
+
+def test_levels_are_compared_for_each_persona(calls: list[list[str]], tmp_path: Path) -> None:
+    for level, persona in (("-1", "root"), ("-1", "user"), ("3", "user")):
+        folder = tmp_path / "one" / "arm64-6.1" / f"paranoid-{level}"
+        (folder / persona).mkdir(parents=True)
+        (folder / "result.json").write_text("{}")
+    assert cli.main(["run", "--matrix", "one"]) == 1
+    assert cli.main(["run", "--diff", "arm64-6.1/paranoid--1", "arm64-6.1/paranoid-3", "one"]) == 1
+    assert calls == [
+        ["table", "--persona", "root", "paranoid--1"],
+        ["table", "--persona", "user", "paranoid--1", "paranoid-3"],
+        ["diff", "paranoid--1", "paranoid-3"],
+    ]
 
 
 @pytest.mark.parametrize(

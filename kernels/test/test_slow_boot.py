@@ -10,8 +10,10 @@ import pytest
 
 from kernels import boot, fetch, image, machine, matrix
 from kernels.channel import Channel
+from kernels.matrix import Row
 from kernels.work import Work
 
+TREE = Path(__file__).resolve().parents[2]
 pytestmark = pytest.mark.slow
 RUN = """#!/bin/sh
 while [ "$1" != --tee ]; do shift; done
@@ -28,10 +30,13 @@ ENDS = {
     "panic": "echo c > /proc/sysrq-trigger\n",
     "shutdown": "poweroff -f\n",
     "hang": "exec sleep 1000\n",
+    "flood": "while :; do echo 0123456789abcdef0123456789abcdef; done >> \"$1\"\n",
+    "garbage": "cat /dev/urandom >> \"$1\"\n",
 }
 
 
-def go(name: str, how: str, folder: Path) -> tuple[boot.Outcome, Channel]:
+def prepared(name: str, how: str, folder: Path) -> tuple[Row, Path, bytes]:
+    """A row of the list, its kernel, and an initramfs whose run.sh ends so."""
     row = replace(matrix.load().rows[name], timeout=60, stall=4)
     fetcher = fetch.fetcher()
     deb = fetcher.kernel(row)
@@ -41,6 +46,11 @@ def go(name: str, how: str, folder: Path) -> tuple[boot.Outcome, Channel]:
     (folder / "bundle" / "run.sh").chmod(0o755)
     busybox = image.member(fetcher.busybox(row).path, image.BUSYBOX)
     initrd = image.initramfs(busybox, folder / "bundle", machine.channel_name(row))
+    return row, kernel, initrd
+
+
+def go(name: str, how: str, folder: Path) -> tuple[boot.Outcome, Channel]:
+    row, kernel, initrd = prepared(name, how, folder)
     channel, task = Channel(folder / "out"), boot.Task(Work("default", levels=("-1",)).text())
     return boot.boot(row, kernel, initrd, channel, folder / "console.log", task), channel
 
@@ -52,6 +62,8 @@ def go(name: str, how: str, folder: Path) -> tuple[boot.Outcome, Channel]:
         ("amd64-5.10", "panic"),
         ("amd64-5.10", "shutdown"),
         ("amd64-5.10", "hang"),
+        ("amd64-5.10", "flood"),
+        ("amd64-5.10", "garbage"),
         ("amd64-newest", "done"),
         ("uml", "done"),
         ("uml", "panic"),
@@ -61,7 +73,8 @@ def test_a_guest_that_ends_so_is_reported_so(name: str, how: str, tmp_path: Path
     if name.startswith("amd64"):
         machine.program(matrix.load().rows[name])
     outcome, channel = go(name, how, tmp_path)
-    assert (outcome.ended, outcome.stage) == (how, "probes"), (
+    ended = "flood" if how == "garbage" else how
+    assert (outcome.ended, outcome.stage) == (ended, "probes"), (
         outcome,
         (tmp_path / "console.log").read_text(),
     )

@@ -1,0 +1,112 @@
+# SPDX-License-Identifier: MIT
+"""Real guests that are saved, resumed, ended by their probes, asked at levels, or not in the list."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from pathlib import Path
+
+import pytest
+from test_slow_boot import TREE, prepared
+
+from kernels import boot, fetch, matrix, snapshot
+from kernels.channel import Channel
+from kernels.work import Work
+
+pytestmark = pytest.mark.slow
+NAME = "amd64-5.10"
+
+
+def kernels(out: Path, *args: object, status: tuple[int, ...] = (0,)) -> str:
+    command = [TREE / "run.sh", "kernels", *args, "--no-build", "--no-install", "--out", out]
+    done = subprocess.run(
+        command, cwd=TREE, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=400,
+        check=False,
+    )
+    assert done.returncode in status, done.stdout + done.stderr
+    return done.stdout
+
+
+def points(folder: Path, persona: str = "root") -> dict[str, dict]:
+    probes = json.loads((folder / "result.json").read_text())["personas"][persona]["probes"]
+    return {
+        f"{probe}.{name}": point
+        for probe, record in probes.items()
+        for name, point in record["points"].items()
+    }
+
+
+def test_a_saved_guest_is_resumed_and_a_spoilt_one_is_given_up(tmp_path: Path) -> None:
+    row, kernel, initrd = prepared(NAME, "done", tmp_path)
+    saved = snapshot.place(row, kernel, initrd, False, tmp_path)
+
+    def start() -> tuple[boot.Outcome, Channel]:
+        task = boot.Task(Work("x", levels=("-1",)).text(), saved)
+        channel = Channel(tmp_path / "out")
+        return boot.boot(row, kernel, initrd, channel, tmp_path / "log", task), channel
+
+    cold, first = start()
+    assert (cold.ended, cold.start) == ("done", "cold") and saved.exists, saved.refused
+    warm, second = start()
+    assert (warm.ended, warm.start) == ("done", "snapshot") and second.files == first.files
+    assert warm.times["ready"] < cold.times["ready"] / 2 and warm.cpu < cold.cpu
+    saved.state.write_bytes(saved.state.read_bytes()[: 20 << 20])
+    spoilt, _ = start()
+    assert spoilt.infra and spoilt.ended == "died", "a broken snapshot is no statement"
+
+
+def test_guests_that_panic_and_hang_are_told_and_the_next_probe_runs(tmp_path: Path) -> None:
+    said = kernels(
+        tmp_path / "run", NAME, "--suite", "meta", "--probe", "meta.[pf][ar][ens]*",
+        "--persona", "root", "--hazards", "--timeout", "40", status=(1,),
+    )  # fmt: skip
+    assert "went down: root meta.freeze: hang, 2 of 2 guests" in said
+    assert "went down: root meta.panic: panic, 2 of 2 guests" in said
+    folder = tmp_path / "run" / NAME
+    found = points(folder)
+    assert {key: point["verdict"] for key, point in found.items()} == {
+        "meta.freeze.freezes": "broken",
+        "meta.panic.panics": "broken",
+        "meta.panic.never_reached": "broken",
+        "meta.pass.counts": "yes",
+    }
+    assert "Kernel panic - not syncing: sysrq triggered crash" in found["meta.panic.panics"]["reason"]
+    assert any("sysrq" in line for line in found["meta.panic.panics"]["evidence"])
+    assert "2 of 2 guests hung" in found["meta.freeze.freezes"]["reason"]
+    tail = (folder / "down" / "root.meta.panic.console.log").read_text(errors="replace")
+    assert "Kernel panic" in tail and (folder / "down" / "root.meta.freeze.console.log").exists()
+
+
+def test_levels_of_one_boot_have_a_result_each(tmp_path: Path) -> None:
+    kernels(tmp_path / "run", NAME, "--paranoid=-1,2,3", "--probe", "perm.available", status=(0, 1))
+    folder = tmp_path / "run" / NAME
+    said = {
+        level: {
+            persona: points(folder / f"paranoid-{level}", persona) for persona in ("root", "user")
+        }
+        for level in (-1, 2, 3)
+    }
+    for level, personas in said.items():
+        env = (folder / f"paranoid-{level}" / "env").read_text()
+        assert f"\nparanoid={level}\n" in env
+        blocked = {point["verdict"] for point in personas["user"].values()} >= {"blocked"}
+        assert blocked == (level == 3), "Debian's kernels shut all users out at 3"
+    assert json.loads((folder / "boot.json").read_text())["ended"] == "done"
+    table = kernels(tmp_path / "x", "--matrix", tmp_path / "run", status=(0, 1))
+    assert "user: 3 results" in table and table.count("perm.available") >= 3
+
+
+@pytest.mark.parametrize("how", ["archive", "file"])
+def test_a_kernel_that_is_not_in_the_list(how: str, tmp_path: Path) -> None:
+    deb = fetch.fetcher().kernel(matrix.load().rows[NAME])
+    name = f"deb:{deb.package.name}={deb.package.version}" if how == "archive" else deb.path
+    kernels(
+        tmp_path / "run", "--kernel", name, "--arch", "amd64", "--probe", "sw.dummy",
+        "--persona", "root", "--suite", "quick", status=(0, 1),
+    )  # fmt: skip
+    (folder,) = (tmp_path / "run").iterdir()
+    facts = json.loads((folder / "boot.json").read_text())
+    assert facts["ended"] == "done" and facts["release"].startswith("5.10.")
+    assert folder.name.startswith("deb-" if how == "archive" else "own-")
+    assert {point["verdict"] for point in points(folder).values()} <= {"yes", "no"}
