@@ -181,6 +181,7 @@ enum pm_want {
 	PM_WANT_ADDRESS = 1,	/* the data address, of page faults for example */
 	PM_WANT_CALLCHAIN = 2,	/* return addresses of user mode */
 	PM_WANT_CPU = 4,	/* of counts: on which CPU, for pm_session_read_parts */
+	PM_WANT_RAW = 8,	/* raw data, of tracepoints: pm_trace_number knows its fields */
 };
 
 /* One event to observe. Starts as all 0 but for `size`. (0.1) */
@@ -326,6 +327,8 @@ struct pm_observed {
 	uint64_t period;		/* events since the last sample of this kind */
 	const uint64_t *callchain;	/* with PM_WANT_CALLCHAIN, context marks included */
 	size_t callchain_count;
+	const void *raw;		/* with PM_WANT_RAW; not of timers and signals */
+	size_t raw_size;		/* with the padding that the kernel adds */
 };
 
 /*

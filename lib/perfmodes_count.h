@@ -34,7 +34,8 @@ struct pm_counters_stats {
 
 /*
  * Opens `count` events (1 to 32), stopped. All specs name the same `tid`; period and frequency
- * are 0; for type 5, breakpoints, config is bp_type, config1 the address, config2 the length.
+ * are 0, and nothing is wanted. For type 5, breakpoints, config is bp_type, config1 the address and
+ * config2 the length.
  * PM_ALL_THREADS is the calling thread and every one born later, for a process that has no other
  * yet: with others it is -EBUSY, and a session counts them.
  *

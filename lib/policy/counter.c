@@ -62,7 +62,7 @@ static pid_t target(const struct pm_event_spec *spec)
 	return spec->tid == PM_ALL_THREADS ? 0 : spec->tid;
 }
 
-static int open_event(struct pm_counters *counters, size_t index, int group_fd)
+static int open_plain(struct pm_counters *counters, size_t index, int group_fd)
 {
 	const struct pm_event_spec *spec = &counters->specs[index];
 	struct perf_event_attr attr = attr_of(counters, index, group_fd < 0);
@@ -83,6 +83,20 @@ static int open_event(struct pm_counters *counters, size_t index, int group_fd)
 	attr.config1 = spec->config1;
 #endif
 	return pm_open(&attr, target(spec), -1, group_fd, 0);
+}
+
+static int open_event(struct pm_counters *counters, size_t index, int group_fd)
+{
+	const char *filter = counters->specs[index].filter;
+	int fd = open_plain(counters, index, group_fd), err;
+
+	if (fd < 0 || filter == NULL)
+		return fd;
+	err = pm_ioctl(fd, PERF_EVENT_IOC_SET_FILTER, (unsigned long)(uintptr_t)filter);
+	if (err == 0)
+		return fd;
+	close(fd);
+	return err;
 }
 
 static void undo(struct pm_counters *counters)
@@ -270,7 +284,8 @@ static void map_pages(struct pm_counters *counters)
 static bool is_counter(const struct pm_event_spec *spec, int tid)
 {
 	return spec->size == sizeof(*spec) && spec->period == 0 && spec->frequency == 0 &&
-		spec->want == 0 && spec->tid >= PM_ALL_THREADS && spec->tid == tid;
+		spec->want == 0 && spec->tid >= PM_ALL_THREADS && spec->tid == tid &&
+		(spec->filter == NULL || spec->type == PERF_TYPE_TRACEPOINT);
 }
 
 static int take_specs(struct pm_counters *counters, const struct pm_event_spec *specs,

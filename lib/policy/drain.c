@@ -48,18 +48,37 @@ static void split(uint64_t word, uint32_t *first, uint32_t *second)
 	*second = half[1];
 }
 
-static bool take_callchain(const uint64_t *at, const uint64_t *end, struct pm_observed *ret)
+#define LONG_PARTS ((uint64_t)(PERF_SAMPLE_CALLCHAIN | PERF_SAMPLE_RAW))
+
+static bool take_callchain(const uint64_t **at, const uint64_t *end, struct pm_observed *ret)
 {
-	if (at == end || *at > (uint64_t)(end - at - 1))
+	if (*at == end || **at > (uint64_t)(end - *at - 1))
 		return false;
-	ret->callchain_count = (size_t)*at;
-	ret->callchain = at + 1;
+	ret->callchain_count = (size_t)**at;
+	ret->callchain = *at + 1;
+	*at += 1 + ret->callchain_count;
+	return true;
+}
+
+/* A size of 32 bits and so many bytes, filled up to a multiple of 8. */
+static bool take_raw(const uint64_t *at, const uint64_t *end, struct pm_observed *ret)
+{
+	size_t room = (size_t)(end - at) * sizeof(*at);
+	uint32_t size;
+
+	if (room < sizeof(size))
+		return false;
+	memcpy(&size, at, sizeof(size));
+	if (size > room - sizeof(size))
+		return false;
+	ret->raw = (const char *)at + sizeof(size);
+	ret->raw_size = size;
 	return true;
 }
 
 /*
  * The samples of a session, whose layout is known: sample_type() in trial.c chose the bits, and
- * each is one word in this order, but for the call chain at the end. A fifth of the time that
+ * each is one word in this order, but for what has a length, at the end. A fifth of the time that
  * pm_record_decode takes for any layout. False: the bytes do not fit.
  */
 static bool take_sample(const struct perf_event_header *header, uint64_t type,
@@ -69,7 +88,7 @@ static bool take_sample(const struct perf_event_header *header, uint64_t type,
 	const uint64_t *end = (const uint64_t *)((const char *)header + header->size);
 	uint32_t unused;
 
-	if (end - at < __builtin_popcountll(type & ~(uint64_t)PERF_SAMPLE_CALLCHAIN))
+	if (end - at < __builtin_popcountll(type & ~LONG_PARTS))
 		return false;
 	*ret = (struct pm_observed){ .cpu = CPU_UNKNOWN };
 	if (type & PERF_SAMPLE_IDENTIFIER)
@@ -83,7 +102,9 @@ static bool take_sample(const struct perf_event_header *header, uint64_t type,
 		*ret_id = *at++;
 	split(*at++, &ret->cpu, &unused);
 	ret->period = *at++;
-	return !(type & PERF_SAMPLE_CALLCHAIN) || take_callchain(at, end, ret);
+	if ((type & PERF_SAMPLE_CALLCHAIN) && !take_callchain(&at, end, ret))
+		return false;
+	return !(type & PERF_SAMPLE_RAW) || take_raw(at, end, ret);
 }
 
 /* Its number may be given to another thread after its end, which another ring may tell first. */

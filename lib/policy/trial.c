@@ -41,6 +41,8 @@ static uint64_t sample_type(const struct pm_plan *plan)
 			type |= PERF_SAMPLE_ADDR;
 		if (plan->events[i].spec.want & PM_WANT_CALLCHAIN)
 			type |= PERF_SAMPLE_CALLCHAIN;
+		if (plan->events[i].spec.want & PM_WANT_RAW)
+			type |= PERF_SAMPLE_RAW;
 	}
 	return type;
 }
@@ -203,6 +205,17 @@ static bool give_way(struct pm_plan *plan, struct plan_event *event, int err)
 	}
 }
 
+/* It opens by its number; whether that is the number that was meant, only tracefs tells. */
+static void look_for_tracefs(struct plan_event *event)
+{
+	char root[256];
+	int err = pm_tracefs_root(root, sizeof(root));
+
+	if (err < 0)
+		add_why(event, "tracefs is not readable here, which alone could tell what it is",
+			-err);
+}
+
 static void try_until_settled(struct pm_plan *plan, struct plan_event *event)
 {
 	int err;
@@ -216,6 +229,8 @@ static void try_until_settled(struct pm_plan *plan, struct plan_event *event)
 	} while (err < 0 && give_way(plan, event, err));
 	event->error = err;
 	event->inherit_error = err;
+	if (err == 0 && event->spec.type == PERF_TYPE_TRACEPOINT)
+		look_for_tracefs(event);
 	if (err == 0 && event->spec.tid == PM_ALL_THREADS)
 		event->inherit_error = try_event(plan, event, true);
 }

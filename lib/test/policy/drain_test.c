@@ -105,6 +105,35 @@ static void fields_of_a_sample(void **state)
 		    last.cpu == 3 && last.period == 5 && last.callchain_count == 0);
 }
 
+/* Behind a call chain of two: the size, the bytes, and what fills them up. */
+static void raw_data(void **state)
+{
+	uint64_t words[] = { 1, 0x1234, halves(7, 8), 99, halves(3, 0), 5, 2, 10, 11, 0, 0 };
+	static const unsigned char bytes[12] = "hello, raw!";
+	uint32_t size = sizeof(bytes);
+
+	(void)state;
+	session.format.sample_type |= PERF_SAMPLE_CALLCHAIN | PERF_SAMPLE_RAW;
+	memcpy(&words[9], &size, sizeof(size));
+	memcpy((char *)&words[9] + sizeof(size), bytes, sizeof(bytes));
+	put(PERF_RECORD_SAMPLE, 96, words, 11);
+	assert_int_equal(pm_drain(&session), 1);
+	assert_int_equal(delivered, 1);
+	assert_int_equal(last.callchain_count, 2);
+	assert_int_equal(last.raw_size, sizeof(bytes));
+	assert_memory_equal(last.raw, bytes, sizeof(bytes));
+	size++;		/* more than the record holds */
+	memcpy(&words[9], &size, sizeof(size));
+	put(PERF_RECORD_SAMPLE, 96, words, 11);
+	(void)pm_drain(&session);
+	/* A call chain that leaves no room for the size. */
+	words[6] = 4;
+	put(PERF_RECORD_SAMPLE, 96, words, 11);
+	(void)pm_drain(&session);
+	assert_int_equal(delivered, 1);
+	assert_int_equal(session.stats.unknown, 2);
+}
+
 static void many_laps(void **state)
 {
 	(void)state;
@@ -227,6 +256,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(fields_of_a_sample, setup, teardown),
+		cmocka_unit_test_setup_teardown(raw_data, setup, teardown),
 		cmocka_unit_test_setup_teardown(many_laps, setup, teardown),
 		cmocka_unit_test_setup_teardown(too_short_for_its_layout, setup, teardown),
 		cmocka_unit_test_setup_teardown(a_callchain_longer_than_the_record, setup,
