@@ -96,7 +96,6 @@ $(B)/census: $(patsubst lib/%.c,$(B)/lib/%.o,$(CENSUS) lib/doctor/no_json.c \
 library-bundle: bundle $(B)/census	## the bundle with the census: ./run.sh kernels --no-build --suite library
 	$(Q)mkdir -p $(B)/bundle/bin/probes/library
 	$(Q)$(CROSS_COMPILE)strip -o $(B)/bundle/bin/probes/library/census $(B)/census
-	$(Q)cp lib/test/census/library.txt $(B)/bundle/suites/
 .PHONY: library-bundle soak
 -include $(wildcard build/tsan/object/*.d build/tsan/object/*/*.d $(B)/lib/test/census/*.d)
 

@@ -210,6 +210,55 @@ static void impossible_headers(void **state)
 	assert_int_equal(pm_drain(&session), 1);
 }
 
+/* Wherever the head is put: nothing outside is read, and what comes after is delivered again. */
+static void impossible_heads(void **state)
+{
+	static const int64_t moves[] = { -8, -56, -4096, 4097, 8192, 4, 57, INT64_MAX, INT64_MIN };
+	struct perf_event_mmap_page *page = (void *)base;
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(moves); i++) {
+		put_sample(1, 7, 8);
+		assert_int_equal(pm_drain(&session), 1);
+		page->data_head += (uint64_t)moves[i];
+		assert_true(pm_drain(&session) <= 73);
+		assert_true(session.stats.corrupt > i);
+		assert_int_equal(pm_drain(&session), 0);
+		page->data_head = ring.ring.tail = (page->data_head + 7) / 8 * 8;
+	}
+	delivered = 0;
+	put_sample(1, 7, 8);
+	assert_int_equal(pm_drain(&session), 1);
+	assert_int_equal(delivered, 1);
+}
+
+/* The body of a record goes over the end of the ring; its header cannot. */
+static void records_over_the_end(void **state)
+{
+	const uint64_t words[] = { 1, 2, halves(7, 8), 4, halves(5, 0), 6, 2, 0xa, 0xb };
+
+	(void)state;
+	session.format.sample_type |= PERF_SAMPLE_CALLCHAIN;
+	for (int i = 0; i < 1000; i++) {
+		put(PERF_RECORD_SAMPLE, 80, words, 9);
+		assert_int_equal(pm_drain(&session), 1);
+		assert_true(last.callchain_count == 2 && last.callchain[1] == 0xb);
+	}
+	assert_int_equal(delivered, 1000);
+	assert_int_equal(session.stats.corrupt + session.stats.unknown, 0);
+}
+
+/* A ring that was never nearly full has lost nothing; one that was may have. */
+static void fullness_is_noticed(void **state)
+{
+	(void)state;
+	session.was_full = false;
+	put_sample(1, 7, 8);
+	pm_drain(&session);
+	/* This ring has one page, so nothing is far from its end. */
+	assert_true(session.was_full);
+}
+
 static void other_processes_are_not_told(void **state)
 {
 	(void)state;
@@ -263,6 +312,9 @@ int main(void)
 						teardown),
 		cmocka_unit_test_setup_teardown(loss_and_the_unknown, setup, teardown),
 		cmocka_unit_test_setup_teardown(impossible_headers, setup, teardown),
+		cmocka_unit_test_setup_teardown(impossible_heads, setup, teardown),
+		cmocka_unit_test_setup_teardown(records_over_the_end, setup, teardown),
+		cmocka_unit_test_setup_teardown(fullness_is_noticed, setup, teardown),
 		cmocka_unit_test_setup_teardown(other_processes_are_not_told, setup, teardown),
 		cmocka_unit_test_setup_teardown(the_right_source_of_two, setup, teardown),
 	};
