@@ -36,7 +36,8 @@ def find_bundle(arch: str, build: bool, install: bool) -> Path:
     """build/<arch>/bundle, made afresh; make sets up the tool chain another machine needs."""
     bundle = ROOT / "build" / arch / "bundle"
     if build:
-        words = ["-s", f"-j{os.cpu_count() or 1}", f"ARCH={arch}", *([] if install else ["NO_INSTALL=1"]), "bundle"]
+        words = ["-s", f"-j{os.cpu_count() or 1}", f"ARCH={arch}", "bundle"]
+        words += [] if install else ["NO_INSTALL=1"]
         result = subprocess.run(
             ["make", "-C", str(ROOT), "--no-print-directory", *words],
             capture_output=True,

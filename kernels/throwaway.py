@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MIT
 """Guests that may go down: probes that could end one get a fresh one each, and the rest goes on.
 
-A guest that goes down among several probes accuses the one that was running; that one is asked again
-alone. Alone, a probe whose guest goes down is asked once more, for emulators fail too: a file in the
-probe's place says how many of the two went down, and with which last words. What that means for a
-verdict is for reports to say.
+A guest that goes down among several probes accuses the one that was running; that one is asked
+again alone. Alone, a probe whose guest goes down is asked once more, for emulators fail too: a file
+in the probe's place says how many of the two went down, and with which last words. What that means
+for a verdict is for reports to say.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ DOWN = ("panic", "hang", "shutdown")
 TRIES = 2
 MOST = 12  # guests of one row that may go down; what is left then stays unanswered
 LINES, WIDTH = 24, 300
-TELLING = re.compile(r"BUG:|Oops|[Pp]anic|Unable to handle|general protection|lockup|detected stall")
+TELLING = re.compile(r"BUG:|Oops|[Pp]anic|Unable to handle|general protection|lockup|stall")
 
 
 @dataclass
