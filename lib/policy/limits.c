@@ -29,12 +29,7 @@ size_t pm_thread_count(void)
 	return count_entries("/proc/self/task");
 }
 
-size_t pm_descriptors_open(void)
-{
-	return count_entries("/proc/self/fd");
-}
-
-size_t pm_cpu_count(const struct pm_plan *plan)
+static size_t cpu_count(const struct pm_plan *plan)
 {
 	int cpus = plan->cpus[0] ? pm_cpulist_each(plan->cpus, NULL, NULL) : pm_cpus_online();
 
@@ -113,7 +108,8 @@ void pm_cost_none(const struct pm_plan *plan, struct pm_cost *ret)
 int pm_plan_cost(const struct pm_plan *plan, struct pm_cost *ret)
 {
 	struct pm_cost cost = {
-		.size = ret->size, .threads = pm_thread_count(), .cpus = pm_cpu_count(plan),
+		.size = ret->size, .threads = pm_thread_count(),
+		.cpus = cpu_count(plan),
 	};
 
 	pm_strategies[plan->chosen].cost(plan, &cost);
@@ -126,31 +122,42 @@ int pm_plan_cost(const struct pm_plan *plan, struct pm_cost *ret)
 
 int pm_limit_descriptors(const struct pm_plan *plan, int row, char *reason, size_t size)
 {
-	struct pm_cost cost = { .threads = pm_thread_count(), .cpus = pm_cpu_count(plan) };
-	uint64_t limit = pm_attach_limit(plan), open = pm_descriptors_open();
+	struct pm_cost cost = { .threads = plan->now.threads, .cpus = plan->now.cpus };
+	uint64_t limit = pm_attach_limit(plan);
 
 	pm_strategies[row].cost(plan, &cost);
-	if (open + cost.descriptors <= limit)
+	if (plan->now.descriptors + cost.descriptors <= limit)
 		return 0;
-	snprintf(reason, size, "needs %llu descriptors beside %llu open ones; %u %% of "
+	snprintf(reason, size, "needs %llu descriptors beside %zu open ones; %u %% of "
 		 "RLIMIT_NOFILE are %llu", (unsigned long long)cost.descriptors,
-		 (unsigned long long)open, plan->opts.descriptors_percent,
+		 plan->now.descriptors, plan->opts.descriptors_percent,
 		 (unsigned long long)limit);
 	return -EMFILE;
 }
 
 /* ------------------------------------------------------------------------------- locked memory */
 
+/* Of another one than the first, where capabilities mean nothing to perf. */
+static bool in_user_namespace(void)
+{
+	unsigned long long inside, outside, count;
+	char text[128];
+
+	return pm_read_text("/proc/self/uid_map", text, sizeof(text)) > 0 &&
+		sscanf(text, "%llu %llu %llu", &inside, &outside, &count) == 3 &&
+		(inside != 0 || outside != 0 || count != UINT32_MAX);
+}
+
 /* Others of this user draw on it as well, so this is the most that there can be. */
-static uint64_t locked_budget(void)
+static uint64_t lockable(void)
 {
 	struct pm_env env;
 	uint64_t kb;
 	int cpus = pm_cpus_online();
 
 	(void)pm_env_read(&env);
-	if (pm_env_has_cap(&env, PM_CAP_IPC_LOCK) || env.paranoid == -1 ||
-	    env.memlock_bytes > UINT64_MAX / 2)
+	if ((pm_env_has_cap(&env, PM_CAP_IPC_LOCK) && !in_user_namespace()) ||
+	    env.paranoid == -1 || env.memlock_bytes > UINT64_MAX / 2)
 		return UINT64_MAX;
 	kb = env.mlock_kb >= 0 ? (uint64_t)env.mlock_kb : MLOCK_KB_DEFAULT;
 	return kb * 1024 * (cpus > 0 ? (uint64_t)cpus : 1) + env.memlock_bytes;
@@ -158,12 +165,20 @@ static uint64_t locked_budget(void)
 
 unsigned int pm_limit_pages(const struct pm_plan *plan, uint64_t rings)
 {
-	uint64_t budget = locked_budget(), page = (uint64_t)sysconf(_SC_PAGESIZE);
+	uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
 	unsigned int pages = plan->opts.ring_pages;
 
-	while (pages > 0 && rings * (pages + 1) * page > budget)
+	while (pages > 0 && rings * (pages + 1) * page > plan->now.lockable)
 		pages /= 2;
 	return pages;
+}
+
+void pm_limit_look(struct pm_plan *plan)
+{
+	plan->now.threads = pm_thread_count();
+	plan->now.descriptors = count_entries("/proc/self/fd");
+	plan->now.cpus = cpu_count(plan);
+	plan->now.lockable = lockable();
 }
 
 void pm_limit_locked_text(char *buf, size_t size)

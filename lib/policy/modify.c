@@ -77,12 +77,13 @@ const char *pm_modify_clock(const struct pm_plan *plan)
 
 /* ----------------------------------------------------------------------------- what facts leave */
 
+/* What was blocked once, the trial finds out for whoever asks now. */
 static bool is_refuted(struct pm_plan *plan, enum modifier modifier, const char *key)
 {
 	struct pm_fact fact;
 
 	if (pm_profile_lookup(plan->profile, key, &fact) < 0 || fact.verdict == PM_YES ||
-	    fact.verdict == PM_UNKNOWN)
+	    fact.verdict == PM_UNKNOWN || fact.verdict == PM_BLOCKED)
 		return false;
 	snprintf(plan->without[modifier], sizeof(plan->without[modifier]), "%s is %s", key,
 		 pm_verdict_word(fact.verdict));
@@ -159,22 +160,24 @@ static void put_back(struct pm_plan *plan, struct plan_event *event, enum modifi
 	note(plan, modifier, "it", err);
 }
 
-bool pm_modify_less(struct pm_plan *plan, struct plan_event *event, try_function *try)
+int pm_modify_less(struct pm_plan *plan, struct plan_event *event, try_function *try)
 {
 	bool before[MODIFIERS];
+	int err;
 
 	for (int i = 0; i < MODIFIERS; i++) {
 		before[i] = *flag_of(plan, i);
 		*flag_of(plan, i) = false;
 	}
-	if (try(plan, event, false) < 0) {
+	err = try(plan, event, false);
+	if (err < 0) {
 		for (int i = 0; i < MODIFIERS; i++)
 			*flag_of(plan, i) = before[i];
-		return false;
+		return err;
 	}
 	for (int i = 0; i < MODIFIERS; i++)
 		if (before[i])
 			put_back(plan, event, i, try);
 	/* As it is to be: the last trial may have been of something that was refused. */
-	return try(plan, event, false) == 0;
+	return try(plan, event, false);
 }

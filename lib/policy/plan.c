@@ -19,7 +19,7 @@
 /* The rings of the strategy that is now the chosen one. */
 static void size_rings(struct pm_plan *plan)
 {
-	struct pm_cost cost = { .threads = pm_thread_count(), .cpus = pm_cpu_count(plan) };
+	struct pm_cost cost = { .threads = plan->now.threads, .cpus = plan->now.cpus };
 	unsigned int pages;
 
 	pm_strategies[plan->chosen].cost(plan, &cost);
@@ -191,6 +191,7 @@ static int make(struct pm_plan *plan, struct pm_diag *diag)
 		err = pm_profile_probe(plan->profile, NULL, 0);
 	if (err < 0)
 		return err;
+	pm_limit_look(plan);
 	pm_modify_begin(plan);
 	plan->refusal.size = sizeof(plan->refusal);
 	pm_plan_trial(plan);

@@ -81,6 +81,10 @@ struct pm_plan {
 	char without[MODIFIERS][80];	/* why it is done without; "" else */
 	int clocks[CLOCKS_MAX];		/* clockid_t to be tried, best first */
 	size_t clock_count, clock;	/* the one in use */
+	struct {			/* when the plan was made */
+		size_t threads, cpus, descriptors;
+		uint64_t lockable;	/* bytes */
+	} now;
 	bool brokered;			/* the broker opens what the kernel refuses to us */
 	char broker_says[REASON_SIZE];	/* why it does not */
 	bool via_broker;		/* the chosen strategy's events are opened by it */
@@ -113,9 +117,9 @@ void pm_modify_begin(struct pm_plan *plan);
 
 /*
  * The event was refused with all modifiers there are. Finds those at which it was, and does
- * without: true when it opens then, and nothing is changed otherwise.
+ * without: 0 when it opens then. Else nothing is changed, and the errno is that of the bare event.
  */
-bool pm_modify_less(struct pm_plan *plan, struct plan_event *event,
+int pm_modify_less(struct pm_plan *plan, struct plan_event *event,
 		    int (*try)(struct pm_plan *plan, struct plan_event *event, bool inherit));
 
 /* "CLOCK_MONOTONIC", "perf's own". */
@@ -139,10 +143,9 @@ int pm_plan_open(const struct pm_plan *plan, const struct plan_event *event,
 /* Events that one may replace by timers of CPU time. */
 bool pm_is_time(const struct pm_event_spec *spec);
 
-/* Threads of this process, its descriptors, CPUs that are to be observed: for budgets. */
+/* Threads and descriptors of this process, CPUs, memory that it may lock: fills plan->now. */
+void pm_limit_look(struct pm_plan *plan);
 size_t pm_thread_count(void);
-size_t pm_descriptors_open(void);
-size_t pm_cpu_count(const struct pm_plan *plan);
 
 /* 0, or -EMFILE and the reason. */
 int pm_limit_descriptors(const struct pm_plan *plan, int row, char *reason, size_t size);

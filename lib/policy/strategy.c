@@ -75,7 +75,7 @@ static int opens(const struct pm_plan *plan, unsigned int able, char *reason, si
 
 static int limits(const struct pm_plan *plan, int row, char *reason, size_t size)
 {
-	struct pm_cost cost = { .threads = pm_thread_count(), .cpus = pm_cpu_count(plan) };
+	struct pm_cost cost = { .threads = plan->now.threads, .cpus = plan->now.cpus };
 	char text[160];
 
 	if (!(pm_strategies[row].able & USES_RINGS) || !plan->samples)

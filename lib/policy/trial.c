@@ -224,8 +224,8 @@ static void try_until_settled(struct pm_plan *plan, struct plan_event *event)
 	event->why[0] = '\0';
 	do {
 		err = try_event(plan, event, false);
-		if (err < 0 && pm_modify_less(plan, event, try_event))
-			err = 0;
+		if (err < 0)
+			err = pm_modify_less(plan, event, try_event);
 	} while (err < 0 && give_way(plan, event, err));
 	event->error = err;
 	event->inherit_error = err;
