@@ -195,3 +195,31 @@ def test_mutated_streams_give_only_whole_files(tmp_path: Path) -> None:
         for name in channel.files:
             if name in sent:
                 assert (tmp_path / str(seed) / name).read_bytes() == sent[name]
+
+
+def test_runs_of_one_guest_are_told_apart(tmp_path: Path) -> None:
+    stream = (
+        b"@@ready 6.1\n@@init 6.1\n@@refused paranoid-4\n@@run paranoid--1\n"
+        + frame("env", b"a")
+        + frame("root/x.ktap", b"b")
+        + b"@@end 2\n@@run paranoid-2\n"
+        + frame("env", b"c")
+        + b"@@end 1\n@@exit 0\n"
+    )
+    channel = read(tmp_path, stream, 7)
+    assert channel.ready and channel.complete and (channel.frames, channel.announced) == (3, 3)
+    assert (tmp_path / "paranoid--1" / "env").read_bytes() == b"a"
+    assert (tmp_path / "paranoid-2" / "env").read_bytes() == b"c"
+    assert channel.missing_runs == ["paranoid-4"] and channel.probing
+
+
+def test_a_run_that_lacks_a_file_spoils_the_whole(tmp_path: Path) -> None:
+    stream = b"@@run a\n" + frame("env", b"a") + b"@@end 2\n@@run b\n" + frame("env", b"b") + b"@@end 0\n"
+    channel = read(tmp_path, stream)
+    assert channel.announced == channel.frames == 2 and not channel.complete
+
+
+@pytest.mark.parametrize("name", ["..", "a/b", "-x", "x" * 150, "a\x00"])
+def test_a_run_has_a_plain_name(tmp_path: Path, name: str) -> None:
+    channel = read(tmp_path / "in", f"@@run {name}\n".encode() + frame("env", b"a") + b"@@end 1\n")
+    assert list(channel.files) == ["env"] and (tmp_path / "in" / "env").exists()
