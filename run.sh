@@ -176,11 +176,25 @@ read_suite "$suite"
 select_probes >"$scratch/probes"
 [ -s "$scratch/probes" ] || die 2 "suite '$suite' selects no probe here"
 
-if [ $list = yes ]; then
+# The declarations, one after the other. The build has laid them out as text, which saves starting
+# every probe; where that is missing, each probe tells its own.
+describe_probes() {
+	if (cd "$bin/declared" && sed 's|\.|/|; s|$|.txt|' "$scratch/probes" | xargs cat) \
+		>"$scratch/declared" 2>/dev/null; then
+		cat "$scratch/declared"
+		return
+	fi
 	while read -r id; do
 		program_of "$id"
-		printf '%-32s %s\n' "$id" "$("$program" --describe | sed -n 's/^title=//p')"
+		"$program" --describe 2>/dev/null || printf 'id=%s\n' "$id"	# a broken binary
+		echo
 	done <"$scratch/probes"
+}
+
+if [ $list = yes ]; then
+	describe_probes | sed -n 's/^id=//p; s/^title=//p' | while read -r id && read -r title; do
+		printf '%-32s %s\n' "$id" "$title"
+	done
 	exit 0
 fi
 
@@ -203,21 +217,6 @@ describe_kernel() {
 	fi
 	[ -z "$lies" ] || printf 'launch_flags=%s\n' "${lies# }"
 	printf '%s' "$extra_env"
-}
-
-# The declarations, one after the other. The build has laid them out as text, which saves starting
-# every probe; where that is missing, each probe tells its own.
-describe_probes() {
-	if (cd "$bin/declared" && sed 's|\.|/|; s|$|.txt|' "$scratch/probes" | xargs cat) \
-		>"$scratch/declared" 2>/dev/null; then
-		cat "$scratch/declared"
-		return
-	fi
-	while read -r id; do
-		program_of "$id"
-		"$program" --describe 2>/dev/null || printf 'id=%s\n' "$id"	# a broken binary
-		echo
-	done <"$scratch/probes"
 }
 
 plan_run() {

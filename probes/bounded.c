@@ -294,7 +294,8 @@ static void follow(struct running *run)
 			deadline = now + 500;
 		}
 		entries[0].fd = now < watch ? -1 : run->from;
-		go_on = attend(run, entries, (now < watch && watch < deadline ? watch : deadline) - now);
+		go_on = attend(run, entries,
+			       (now < watch && watch < deadline ? watch : deadline) - now);
 		reap(run);
 		now = now_ms();
 	}

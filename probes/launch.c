@@ -32,7 +32,7 @@ static const char usage[] =
 	"       launch --queue DIR --programs DIR [options]\n"
 	"  --persona NAME         root, perfmon, user, seccomp, or same (default: as we are)\n"
 	"  --tee FILE=NAME        append the finished file to FILE, framed under that name\n"
-	"  --queue DIR            all of DIR/plan that DIR lacks; print how many files were finished\n"
+	"  --queue DIR            all of DIR/plan that DIR lacks; print how many were finished\n"
 	"  --programs DIR         where environ and probes/ are\n"
 	"  --tee FILE             append each finished file to FILE\n"
 	"  --jobs N               so many side by side (default: the CPUs there are, 8 at most)\n"

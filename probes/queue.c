@@ -198,7 +198,8 @@ static int do_job(const struct queue *queue, const struct job *job)
 	file_of(job, file, sizeof(file));
 	path_of(queue, file, out, sizeof(out));
 	if (job->id[0]) {
-		snprintf(program, sizeof(program), "%s/probes/%s", queue->options->programs, job->id);
+		snprintf(program, sizeof(program), "%s/probes/%s", queue->options->programs,
+			 job->id);
 		dot = strrchr(program, '.');
 		*dot = '/';
 	} else {
@@ -233,7 +234,7 @@ static bool start_worker(struct queue *queue, int number)
 	worker->pid = fork();
 	if (worker->pid == 0) {
 		for (int i = 0; i < number; i++)
-			close(queue->workers[i].socket);	/* or they would never see its end */
+			close(queue->workers[i].socket);	/* or none would see its end */
 		close(sockets[0]);
 		work(queue, self, sockets[1]);
 	}
@@ -282,7 +283,8 @@ static int send_file(const struct queue *queue, const struct job *job)
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	error = fd < 0 ? -1 : tee_file(fd, queue->options->tee, file);
 	if (error < 0)
-		fprintf(stderr, "launch: cannot write %s: %s\n", queue->options->tee, strerror(errno));
+		fprintf(stderr, "launch: cannot write %s: %s\n", queue->options->tee,
+			strerror(errno));
 	if (fd >= 0)
 		close(fd);
 	return error < 0 ? 3 : 0;

@@ -142,8 +142,8 @@ static void ask_cell(unsigned int bit, unsigned int kind, const char *event)
 }
 
 /*
- * Keeps the tracepoint in use: the kernel waits tens of milliseconds for a grace period whenever the
- * last event of one goes. Whether it opens at all is asked later.
+ * Keeps the tracepoint in use: the kernel waits tens of milliseconds for a grace period whenever
+ * the last event of one goes. Whether it opens at all is asked later.
  */
 static void hold_tracepoint(void)
 {
