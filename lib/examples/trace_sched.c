@@ -36,9 +36,7 @@ static void print_text(const struct pm_observed *sample, const char *name)
 static void on_sample(void *context, const struct pm_observed *sample)
 {
 	(void)context;
-	if (!pm_trace_event_is(event, sample->raw, sample->raw_size))
-		return;
-	seen++;
+	seen += pm_trace_event_is(event, sample->raw, sample->raw_size);
 	printf("%llu.%06llu cpu %u: ", (unsigned long long)sample->time / 1000000000,
 	       (unsigned long long)sample->time / 1000 % 1000000, sample->cpu);
 	print_text(sample, "prev_comm");

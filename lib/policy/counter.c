@@ -232,7 +232,7 @@ static bool may_read_registers(const struct pm_counters *counters,
 	static const char *const keys[] = {
 		"rdpmc.value.supported", "rdpmc.value.between_reads", "rdpmc.value.grows",
 		"rdpmc.value_scope.own_thread", "rdpmc.value_scope.after_disable",
-		"rdpmc.software.disabled", NULL,
+		"rdpmc.fallback.disabled", NULL,
 	};
 	pid_t tid = target(&counters->specs[0]);
 
