@@ -115,10 +115,10 @@ static inline int own_numbers(void)
 #define HOLD_CLOSE_TRACEPOINT                                                                  \
 	static void __attribute__((constructor)) hold_close_tracepoint(void)                   \
 	{                                                                                      \
-		const struct perf_event_attr attr =                                            \
-			attr_of(PERF_TYPE_TRACEPOINT, tracepoint_id("syscalls", "sys_enter_close")); \
-									                       \
-		if ((int64_t)attr.config > 0)                                                  \
+		const int id = tracepoint_id("syscalls", "sys_enter_close");                   \
+		const struct perf_event_attr attr = attr_of(PERF_TYPE_TRACEPOINT, id);         \
+                                                                                               \
+		if (id > 0)                                                                    \
 			pm_open(&attr, 0, -1, -1, 0);                                          \
 	}
 
@@ -138,7 +138,7 @@ static inline int probe_must_attach(struct __test_metadata *_metadata, int fd, i
 {
 	int program = load_counting(BPF_PROG_TYPE_TRACEPOINT, map, own_numbers(), answer);
 
-	if (program == -EINVAL && close(must_load_empty(_metadata, BPF_PROG_TYPE_SOCKET_FILTER)) == 0)
+	if (program == -EINVAL && must_load_empty(_metadata, BPF_PROG_TYPE_SOCKET_FILTER) >= 0)
 		say_no("no BPF programs of type tracepoint: EINVAL, while socket filters load");
 	bpf_needed(_metadata, program, "BPF_PROG_LOAD");
 	ask_ioctl(fd, PERF_EVENT_IOC_SET_BPF, program, "SET_BPF");

@@ -37,7 +37,7 @@ enum lie {
 	LIE_MAP,			/* an mmap that is refused succeeds, without any memory */
 	LIE_ORDER,			/* an ioctl that is refused succeeds, and changes nothing */
 	LIE_READ,			/* an event reads as zeros */
-	LIE_READ_MORE,			/* much more than it counted, or than could be read at all */
+	LIE_READ_MORE,			/* more than it counted, or than there is to read */
 	LIE_MISSING,			/* files of that path are not there */
 	LIE_GARBAGE,			/* they hold garbage, and everybody may write them */
 	LIE_COPY,			/* anything can be written to them, to no effect */
@@ -69,7 +69,7 @@ struct question {
 };
 
 const uint64_t *liar_arguments(const struct question *question);
-/* The three kinds of answers: of the liar, of the kernel, and a descriptor, which is closed here. */
+/* Three kinds of answers: the liar's, the kernel's, and a descriptor, which is closed here. */
 void liar_say(const struct question *question, int64_t value, int error);
 void liar_leave(const struct question *question);
 void liar_give(const struct question *question, int fd);

@@ -31,7 +31,7 @@ static struct watch watch_with_program(struct __test_metadata *_metadata, int an
 
 	*map = must_counter(_metadata);
 	program = load_counting(BPF_PROG_TYPE_PERF_EVENT, *map, 0, answer);
-	if (program == -EINVAL && close(must_load_empty(_metadata, BPF_PROG_TYPE_SOCKET_FILTER)) == 0)
+	if (program == -EINVAL && must_load_empty(_metadata, BPF_PROG_TYPE_SOCKET_FILTER) >= 0)
 		say_no("no BPF programs of type event: EINVAL, while socket filters load");
 	bpf_needed(_metadata, program, "BPF_PROG_LOAD");
 	ask_ioctl(watch.fd, PERF_EVENT_IOC_SET_BPF, program, "SET_BPF");
@@ -100,9 +100,10 @@ TEST(tracepoint_refused)
 	int map;
 	struct watch watch = watch_with_program(_metadata, 1, &map);
 	const struct perf_event_attr attr = attr_faults(0);
+	int fd = must_open(&attr, 0, -1, -1, 0);
 	int program = must_load_empty(_metadata, BPF_PROG_TYPE_TRACEPOINT);
 
-	hold_answer(pm_ioctl(must_open(&attr, 0, -1, -1, 0), PERF_EVENT_IOC_SET_BPF, program), EINVAL,
+	hold_answer(pm_ioctl(fd, PERF_EVENT_IOC_SET_BPF, program), EINVAL,
 		    "SET_BPF of a program for tracepoints");
 	hold_samples(watch.fd, &watch.ring, FAULTS, "beside it");
 }

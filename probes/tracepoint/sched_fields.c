@@ -124,7 +124,8 @@ TEST(switch_data)
 	fact_int("prev_state", number_in(_metadata, &record.sample, "prev_state"));
 	fact_int("prev_prio", number_in(_metadata, &record.sample, "prev_prio"));
 	if (prev != self || next == prev || next < 0)
-		broken("prev_pid=%" PRId64 " want=%" PRId64 ", next_pid=%" PRId64, prev, self, next);
+		broken("prev_pid=%" PRId64 " want=%" PRId64 ", next_pid=%" PRId64, prev, self,
+		       next);
 	if (memcmp((const char *)record.sample.raw + field_of(_metadata, "prev_comm").offset,
 		   "switched-away", 14))
 		broken("prev_comm is not this thread's name");
