@@ -8,10 +8,10 @@ what must be refused, read zeros, hide files. A point is convicted once it said 
 what made it `unknown`, `blocked` or `absent` is kept as second best, and a refusal of every
 perf_event_open as third.
 
-The list is suites/falsified.txt: point, verdict, persona, fault (`-`: none; `not-here`: it never
+The list is suites/falsified.list: point, verdict, persona, fault (`-`: none; `not-here`: it never
 says yes on this kernel, so that nothing is to be shown), kernel. A probe is told the lies of its
 list first; all the others only when the list lacks a point of it or is no longer true. Probes that
---probe leaves out keep their lines. What no lie can be told about stands in unfalsified.txt.
+--probe leaves out keep their lines. What no lie can be told about stands in unfalsified.list.
 
 usage: suites/falsify.py [--probe GLOB] [--search] [--result RESULT]... [--check]  (or: make falsify)
 --search tells all lies for a conviction of what is only shaken, --result takes verdicts of a run on
@@ -41,8 +41,8 @@ from reports import catalogue, ktap, verdict  # noqa: E402
 from reports.result import load  # noqa: E402
 
 BUILD = TREE / "build" / os.environ.get("ARCH", platform.machine())
-LIST = TREE / "suites" / "falsified.txt"
-EXCUSES = TREE / "suites" / "unfalsified.txt"
+LIST = TREE / "suites" / "falsified.list"
+EXCUSES = TREE / "suites" / "unfalsified.list"
 KERNEL = f"{'.'.join(platform.release().split('.')[:2])}/{platform.machine()}"
 NATURE = "-"		# no fault
 NOT_HERE = "not-here"	# no fault, and the point said yes to nobody on this kernel
@@ -80,6 +80,7 @@ class Ledger:
     points: dict[str, list[str]]
     known: dict[str, Seen]
     scratch: Path
+    search: bool = False
     best: dict[str, Seen] = field(default_factory=dict)
     yes: set[str] = field(default_factory=set)
 
@@ -94,8 +95,10 @@ class Ledger:
 
     def open(self, probe: str) -> bool:
         """Whether a point that says yes here has not been shaken as well as it is known to be."""
-        return any(self.weight(point) < (self.known[point].weight or 3 if point in self.known else 3)
-                   for point in self.points[probe] if point in self.yes)
+        return any(self.weight(point) < self.wanted(point) for point in self.points[probe] if point in self.yes)
+
+    def wanted(self, point: str) -> int:
+        return 3 if self.search or point not in self.known else self.known[point].weight or 3
 
     def ways(self, probe: str) -> list[tuple[str, str]]:
         """(fault, persona) of the list that was, for a probe."""
@@ -250,7 +253,7 @@ def main() -> int:
         chosen = [probe for id, probe in sorted(found.items()) if fnmatch.fnmatchcase(id, options.probe)]
         kept = read_list()
         with tempfile.TemporaryDirectory(prefix="falsify.", dir=TREE / "build") as scratch:
-            ledger = Ledger(points, {} if options.search else kept, Path(scratch))
+            ledger = Ledger(points, kept, Path(scratch), options.search)
             shake_all(ledger, chosen)
         take_results(ledger, options.result)
         fresh = {point for probe in chosen for point in points[probe.id]}
