@@ -66,10 +66,10 @@ class Task:
     snapshot: Snapshot | None = None
     step: str = ""
 
-    def begin(self) -> bool:
-        """Does it start from a snapshot?"""
+    def begin(self) -> Path | None:
+        """The state it starts from, if there is one."""
         self.step = "wait" if self.snapshot else ""
-        return self.snapshot is not None and self.snapshot.exists
+        return self.snapshot.take() if self.snapshot else None
 
 
 class Guest:
@@ -173,7 +173,7 @@ class Guest:
             qmp.go_on()
             task.step = "go"
         elif task.step == "go" and qmp.running:
-            task.work = task.work[os.write(self.line, task.work) :]
+            task.work = task.work[_write(self.line, task.work) :]
             task.step = "go" if task.work else ""
 
     def _end(self, ended: str, reason: str) -> bool:
@@ -275,6 +275,14 @@ def _spent(process: subprocess.Popen[bytes] | None) -> float:
         return 0.0
     user, system = stat.rpartition(")")[2].split()[11:13]
     return round((int(user) + int(system)) / os.sysconf("SC_CLK_TCK"), 2)
+
+
+def _write(line: int, data: bytes) -> int:
+    """As much as the line takes now. A guest that is gone takes nothing; its end is noticed."""
+    try:
+        return os.write(line, data)
+    except (BlockingIOError, BrokenPipeError):
+        return 0
 
 
 def _exited(process: subprocess.Popen[bytes]) -> bool:
@@ -380,7 +388,7 @@ def boot(
 ) -> Outcome:
     """Boot `kernel` with `initrd`; files arrive below channel.target, the console in `console`."""
     guest = Guest(row, channel, console, task, stop or threading.Event())
-    state = task.snapshot.take() if task.begin() and task.snapshot else None
+    state = task.begin()
     guest.outcome.start = "snapshot" if state else "cold"
     with tempfile.TemporaryDirectory(prefix="pm-guest-", dir=_place(row.memory)) as scratch:
         place, lines = Path(scratch), Lines(row, Path(scratch))

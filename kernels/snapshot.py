@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import time
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -18,6 +19,7 @@ from kernels import machine
 from kernels.fetch import sha256_of
 from kernels.matrix import Row
 
+HOUR = 3600
 ROOM = 2 << 30  # bytes of snapshots that are kept; the longest unused go first
 
 
@@ -43,8 +45,12 @@ class Snapshot:
         except FileNotFoundError:
             return ""
 
-    def take(self) -> Path:
-        os.utime(self.state)
+    def take(self) -> Path | None:
+        """The state to start from, marked as used; None where there is none."""
+        try:
+            os.utime(self.state)
+        except FileNotFoundError:
+            return None
         return self.state
 
     def settle(self, saved: str) -> None:
@@ -63,6 +69,9 @@ class Snapshot:
 def make_room(folder: Path, room: int = ROOM) -> None:
     """Remove the longest unused until the rest fits."""
     states = sorted(folder.glob("*.state"), key=lambda path: path.stat().st_mtime, reverse=True)
+    for path in folder.glob("*.part"):
+        if time.time() - path.stat().st_mtime > HOUR:
+            path.unlink(missing_ok=True)  # a run that was killed
     for path in states:
         room -= path.stat().st_size
         if room < 0:

@@ -52,7 +52,11 @@ def test_a_saved_guest_appears_whole(tmp_path: Path) -> None:
     saved.part.write_bytes(b"state")
     assert not saved.exists
     saved.settle("done")
-    assert saved.exists and saved.take().read_bytes() == b"state" and not saved.part.exists()
+    assert saved.exists and not saved.part.exists()
+    taken = saved.take()
+    assert taken and taken.read_bytes() == b"state"
+    taken.unlink()
+    assert saved.take() is None, "another run made room"
 
 
 def test_one_that_fails_leaves_its_reason_and_is_not_tried_again(tmp_path: Path) -> None:
@@ -70,6 +74,8 @@ def test_only_so_much_is_kept(tmp_path: Path) -> None:
         (tmp_path / f"{name}.state").write_bytes(bytes(100))
         os.utime(tmp_path / f"{name}.state", (1000 - age, 1000 - age))
     (tmp_path / "used.no").write_text("why")
+    (tmp_path / "x.1-2.part").write_bytes(b"half")
+    os.utime(tmp_path / "x.1-2.part", (1000, 1000))
     snapshot.make_room(tmp_path, 250)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["new.state", "used.no", "used.state"]
 
