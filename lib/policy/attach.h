@@ -68,6 +68,8 @@ struct pm_session {
 		pid_t tid;		/* 0: none is out */
 		bool other;		/* a thread of its own, nothing of it is delivered */
 		uint64_t ended;		/* when, of perf's clock; 0: not told yet */
+		uint64_t forwarded;	/* the id of an event of its own; 0: there was none */
+		bool forwarding;	/* a record of that event has come */
 		uint64_t samples[PLAN_EVENTS_MAX];
 	} canary;
 	pthread_mutex_t lock;		/* of what follows */

@@ -150,12 +150,47 @@ static void visit(struct pm_session *session, bool patient)
 	}
 }
 
+/*
+ * The bird inherits from the thread that attaches, whose events may be the very leaders. So it
+ * opens one of its own, forwards it as others' are, and is renamed once more: that record has the
+ * id of this event. A kernel without dummy events (v3.12) is not asked.
+ */
+static void try_forwarding(struct pm_session *session, const struct session_ring *ring)
+{
+	struct perf_event_attr attr = session->plan->events[0].attr;
+	uint64_t id = 0;
+	int fd;
+
+	if (session->event_count == session->ring_count || ring->fd < 0)
+		return;
+	attr.type = PERF_TYPE_SOFTWARE;
+	attr.config = PERF_COUNT_SW_DUMMY;
+	attr.config1 = attr.config2 = 0;
+	attr.freq = attr.task = attr.inherit = attr.disabled = 0;
+	attr.sample_period = 1;
+	attr.comm = 1;
+	fd = pm_open(&attr, 0, ring->cpu, -1, 0);
+	if (fd < 0)
+		return;
+	if (pm_ioctl(fd, PERF_EVENT_IOC_ID, (unsigned long)&id) == 0 &&
+	    pm_ioctl(fd, PERF_EVENT_IOC_SET_OUTPUT, (unsigned long)ring->fd) == 0) {
+		session->canary.forwarded = id;
+		rename_self();
+	}
+	close(fd);
+}
+
 static void *fly(void *context)
 {
 	struct bird *bird = context;
+	struct pm_session *session = bird->session;
 
 	bird->tid = pm_gettid();
-	visit(bird->session, bird->patient);
+	visit(session, bird->patient);
+	/* The last one is where it is held. */
+	for (size_t i = 0; bird->deeds && i < session->ring_count; i++)
+		if (session->rings[i].cpu == sched_getcpu() && session->canary.forwarded == 0)
+			try_forwarding(session, &session->rings[i]);
 	if (bird->deeds)
 		do_deeds(bird->session->plan, bird->patient);
 	return NULL;
@@ -197,6 +232,7 @@ static bool send(struct pm_session *session, bool deeds, bool patient)
 	for (size_t i = 0; i < session->ring_count; i++)
 		session->rings[i].canary = session->plan->chosen == PM_STRATEGY_OWN_RINGS &&
 			session->rings[i].tid != pm_gettid();
+	session->canary.forwarded = 0;
 	if (let_out(&bird, &thread) != 0)
 		return false;
 	(void)pthread_join(thread, NULL);
@@ -221,6 +257,11 @@ static int judge(const struct pm_session *session, char *reason, size_t size)
 		snprintf(reason, size, "all opened, but a deliberate event %s %d gave no record",
 			 ring->cpu < 0 ? "of thread" : "on cpu",
 			 ring->cpu < 0 ? ring->tid : ring->cpu);
+		return -EIO;
+	}
+	if (session->canary.forwarded != 0 && !session->canary.forwarding) {
+		snprintf(reason, size, "all opened, but PERF_EVENT_IOC_SET_OUTPUT is taken and "
+			 "forwards nothing");
 		return -EIO;
 	}
 	for (size_t i = 0; session->canary.other && i < session->plan->count; i++) {

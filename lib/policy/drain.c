@@ -213,7 +213,10 @@ static void on_other(struct pm_session *session, struct session_ring *ring,
 {
 	if (record->type == PERF_RECORD_COMM &&
 	    is_canary(session, (pid_t)record->comm.tid, record->sid.time)) {
-		ring->canary = true;
+		if (session->canary.forwarded != 0 && record->sid.id == session->canary.forwarded)
+			session->canary.forwarding = true;
+		else
+			ring->canary = true;
 		return;
 	}
 	if (session->listener.other != NULL)
