@@ -105,8 +105,17 @@ bench: $(BENCH:%=$(B)/bench/%)	## measure the library beside others, as a table 
 	$(Q)$(PYTHON) lib/bench/bench.py --json $(B)/bench.json $(if $(ROUNDS),--rounds $(ROUNDS)) $^
 $(B)/bench/%: lib/bench/%.c lib/bench/bench.h $(B)/libperfmodes.a
 	$(call say,BENCH,$@)
-	$(Q)mkdir -p $(@D) && $(LIB_CC) -std=gnu11 -O2 $(WARNINGS) -Ilib -o $@ $< \
-		$(B)/libperfmodes.a $(YAJL) $(BENCH_LIBS) -pthread
+	$(Q)$(if $(NO_INSTALL),:,.ci/install bench)
+	$(Q)mkdir -p $(@D) && $(LIB_CC) -std=gnu11 -O2 $(WARNINGS) -Ilib -o $@ $(filter-out %.h,$^) \
+		$(YAJL) $(PEERS_$*) -pthread
+PEERS_counter := -lpapi
+PEERS_profile := -ljansson -lcjson
+PEERS_drain := $(B)/libperf/libperf.a $(B)/libperf/libapi.a
+$(B)/bench/drain: $(B)/bench/peer/libperf.o
+$(B)/bench/peer/libperf.o: lib/bench/peer/libperf.c lib/bench/peer/peer.h lib/bench/fetch-libperf
+	$(Q)lib/bench/fetch-libperf $(B)/libperf
+	$(Q)mkdir -p $(@D) && $(LIB_CC) -std=gnu11 -O2 -I$(B)/libperf/include -I$(B)/libperf/tools/include \
+		-I$(B)/libperf/tools/host -c -o $@ $<
 
 # make install PREFIX=/usr DESTDIR=...
 PREFIX ?= /usr/local
