@@ -367,10 +367,13 @@ struct pm_stats {
 	uint64_t lost_counted;
 };
 
-/* One event's sum over its threads and CPUs. (0.1) */
+/*
+ * One event's sum over its threads and CPUs. running / enabled is the share of the time in which it
+ * was on the PMU, below 1 where events had to take turns; pm_value_scale estimates the whole. (0.1)
+ */
 struct pm_value {
 	uint64_t value;			/* as counted */
-	uint64_t enabled, running;	/* ns; scale by enabled / running where they differ */
+	uint64_t enabled, running;	/* ns, PERF_FORMAT_TOTAL_TIME_* of perf_event_open(2) */
 };
 
 /* Events attached to threads. One thread at a time, but for pm_session_stop. (0.1) */

@@ -232,7 +232,8 @@ static bool may_read_registers(const struct pm_counters *counters,
 	static const char *const keys[] = {
 		"rdpmc.value.supported", "rdpmc.value.between_reads", "rdpmc.value.grows",
 		"rdpmc.value_scope.own_thread", "rdpmc.value_scope.after_disable",
-		"rdpmc.fallback.disabled", NULL,
+		"rdpmc.fallback.disabled", "rdpmc.allowed.on_reads",
+		"rdpmc.allowed.off_says_so", NULL,
 	};
 	pid_t tid = target(&counters->specs[0]);
 
