@@ -108,7 +108,9 @@ int pm_profile_load_dir(const char *directory, struct pm_diag *diag, struct pm_p
  * /etc/perfmodes, /usr/local/share/perfmodes, /usr/share/perfmodes; without any, what the library
  * was built with of kernels of this series, at PM_RANK_BUILTIN. A variable that names
  * something unreadable is an error and not ignored, except in set-user-id programs, where it is
- * not looked at. The persona is set to the caller's. (0.1)
+ * not looked at. Where it names a file that can be read and holds no profile, `diag` tells why, and
+ * 1 is returned with what there would be without the variable. The persona is set to the caller's.
+ * (0.1)
  */
 int pm_profile_load_default(struct pm_diag *diag, struct pm_profile **ret);
 

@@ -132,7 +132,7 @@ static int open_profile(struct pm_profile **ret)
 {
 	struct pm_diag diag = { .size = sizeof(diag) };
 
-	if (pm_profile_load_default(&diag, ret) == 0)
+	if (pm_profile_load_default(&diag, ret) >= 0)
 		return 0;
 	*ret = pm_profile_create();
 	return *ret != NULL ? 0 : -ENOMEM;

@@ -356,7 +356,7 @@ int pm_counters_open(const struct pm_event_spec *specs, size_t count, unsigned i
 		err = pm_profile_load_default(diag, &own);
 		profile = own;
 	}
-	if (err == 0)
+	if (err >= 0)
 		err = settle(counters, profile, diag);
 	pm_profile_destroy(own);
 	if (err < 0) {

@@ -179,14 +179,23 @@ static int take_opts(struct pm_plan *plan, const struct pm_session_opts *from)
 	return 0;
 }
 
+static int load_profile(struct pm_plan *plan, struct pm_diag *diag)
+{
+	struct pm_diag said = { .size = sizeof(said) };
+	int err = pm_profile_load_default(&said, &plan->profile);
+
+	plan->owns_profile = true;
+	if (err < 0)
+		return pm_diag_say(diag, -err, said.cause, "%s", said.text);
+	if (err > 0)
+		snprintf(plan->profile_says, sizeof(plan->profile_says), "%s", said.text);
+	return 0;
+}
+
 static int make(struct pm_plan *plan, struct pm_diag *diag)
 {
-	int err = 0;
+	int err = plan->profile ? 0 : load_profile(plan, diag);
 
-	if (plan->profile == NULL) {
-		plan->owns_profile = true;
-		err = pm_profile_load_default(diag, &plan->profile);
-	}
 	if (err == 0)
 		err = pm_profile_probe(plan->profile, NULL, 0);
 	if (err < 0)
@@ -313,6 +322,8 @@ int pm_plan_explain(const struct pm_plan *plan, char *buf, size_t size)
 		if (row != plan->chosen)
 			put(&text, "passed over: %s: %s\n", pm_strategies[row].name,
 			    plan->fits[row] ? "comes after the chosen one" : plan->reason[row]);
+	if (plan->profile_says[0] != '\0')
+		put(&text, "%s; what is installed or built in instead\n", plan->profile_says);
 	put_events(&text, plan);
 	if ((chosen->able & USES_RINGS) && plan->samples)
 		put_rings(&text, plan);

@@ -76,6 +76,7 @@ struct pm_plan {
 	char cpus[CPUS_SIZE];		/* "": all */
 	struct pm_profile *profile;
 	bool owns_profile;
+	char profile_says[REASON_SIZE];	/* why it is another than the one that was named */
 	bool samples;			/* some event is sampled */
 	bool cloexec, identifier, clockid, lost, watermark, user_chain;	/* modifiers */
 	char without[MODIFIERS][80];	/* why it is done without; "" else */

@@ -219,12 +219,16 @@ int pm_profile_load_default(struct pm_diag *diag, struct pm_profile **ret)
 {
 	const char *path = getauxval(AT_SECURE) ? NULL : getenv("PERFMODES_PROFILE");
 	struct pm_profile *profile;
-	int err;
+	int err, instead = 0;
 
 	if (path != NULL && path[0] != '\0')
 		err = load_path(path, diag, &profile);
 	else
 		err = load_installed(&profile);
+	if (err == -EBADMSG || err == -E2BIG) {
+		instead = 1;
+		err = load_installed(&profile);
+	}
 	if (err < 0)
 		return err;
 	err = pm_profile_use_persona(profile, NULL);
@@ -233,5 +237,5 @@ int pm_profile_load_default(struct pm_diag *diag, struct pm_profile **ret)
 		return err;
 	}
 	*ret = profile;
-	return 0;
+	return instead;
 }

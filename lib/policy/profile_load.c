@@ -130,6 +130,24 @@ static int take_word(struct loader *l, const struct json_token *token, const cha
 	return *ret == NULL ? no_memory(l) : 0;
 }
 
+static const struct {
+	const char *key;
+	enum section section;
+	enum json_kind opened_by;
+} sections[] = {
+	{ "tool", TOOL, JSON_MAP }, { "identity", IDENTITY, JSON_MAP },
+	{ "evidence", EVIDENCE, JSON_LIST }, { "kernel", KERNEL, JSON_MAP },
+	{ "personas", PERSONAS, JSON_MAP },
+};
+
+static bool is_section(const char *key)
+{
+	for (size_t i = 0; i < sizeof(sections) / sizeof(sections[0]); i++)
+		if (strcmp(key, sections[i].key) == 0)
+			return true;
+	return false;
+}
+
 static int take_top(struct loader *l, const struct json_token *token)
 {
 	if (strcmp(l->key, "format") == 0) {
@@ -142,6 +160,8 @@ static int take_top(struct loader *l, const struct json_token *token)
 		l->has_kind = true;
 	} else if (strcmp(l->key, "catalogue") == 0) {
 		return take_word(l, token, &l->profile->catalogue);
+	} else if (is_section(l->key)) {
+		return refuse(l, "a value where an object or list belongs");
 	}
 	/* What a later release adds is passed over. */
 	return 0;
@@ -168,16 +188,6 @@ static int take_value(struct loader *l, const struct json_token *token)
 }
 
 /* -------------------------------------------------------------------------------- structure */
-
-static const struct {
-	const char *key;
-	enum section section;
-	enum json_kind opened_by;
-} sections[] = {
-	{ "tool", TOOL, JSON_MAP }, { "identity", IDENTITY, JSON_MAP },
-	{ "evidence", EVIDENCE, JSON_LIST }, { "kernel", KERNEL, JSON_MAP },
-	{ "personas", PERSONAS, JSON_MAP },
-};
 
 static int enter_section(struct loader *l, enum json_kind kind)
 {

@@ -305,6 +305,50 @@ static void all_facts_at_once(void **state)
 	}
 }
 
+/* A file that is no profile is told of, and what the library has of its own is taken. */
+static void expect_instead(const char *path, const char *bytes, size_t size, size_t times)
+{
+	struct pm_diag diag = { .size = sizeof(diag) };
+	FILE *file = fopen(path, "w");
+	struct pm_plan *plan;
+	char text[12000];
+
+	for (size_t i = 0; i < times; i++)
+		assert_int_equal(fwrite(bytes, 1, size, file), size);
+	assert_int_equal(fclose(file), 0);
+	assert_int_equal(pm_plan_make(&clock_of_all, 1, &(struct pm_session_opts){
+		.size = sizeof(struct pm_session_opts), .allow = PM_ALLOW_ALL }, NULL, &diag,
+		&plan), 0);
+	pm_plan_explain(plan, text, sizeof(text));
+	if (strstr(text, "profile") == NULL || strstr(text, "built in instead") == NULL)
+		fail_msg("%.40s: %s", bytes, text);
+	pm_plan_destroy(plan);
+}
+
+static void hostile_profiles(void **state)
+{
+#define FACTS(text) "{\"format\": 1, \"kind\": \"profile\", \"kernel\": {" text "}}"
+	static const char *const texts[] = {
+		"", "[", FACTS("\"a.b\": NaN"), FACTS("\"a.b\": \"\xff\xfe\""),
+		FACTS("\"a.b\": \"yes\", \"a.b\": \"no\""), FACTS("\"a.b\": [1]"),
+		"{\"format\": 1, \"kind\": \"profile\", \"kernel\": 3}",
+	};
+	char path[] = "/tmp/perfmodes-lies-XXXXXX";
+	int fd = mkstemp(path);
+
+	(void)state;
+	assert_true(fd >= 0);
+	close(fd);
+	setenv("PERFMODES_PROFILE", path, 1);
+	for (size_t i = 0; i < ARRAY_SIZE(texts); i++)
+		expect_instead(path, texts[i], strlen(texts[i]), 1);
+	expect_instead(path, "[", 1, 1000000);
+	expect_instead(path, "{\"a\":", 5, 100000);
+	expect_instead(path, "                    ", 20, 10 << 20 >> 4);
+	unsetenv("PERFMODES_PROFILE");
+	unlink(path);
+}
+
 /* ------------------------------------------------------------------------------------- kernels */
 
 static int setup(void **state)
@@ -386,6 +430,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup(each_fact_each_way, setup),
 		cmocka_unit_test_setup(all_facts_at_once, setup),
+		cmocka_unit_test_setup(hostile_profiles, setup),
 		cmocka_unit_test_setup(a_mute_kernel, setup),
 		cmocka_unit_test_setup(refusals_lead_on, setup),
 		cmocka_unit_test_setup(no_wakeups, setup),

@@ -370,6 +370,8 @@ static const struct { const char *text; const char *says; } refused[] = {
 	{ KERNEL("\"a.b\": \"yes\", \"a.b\": \"no\""), "second answer" },
 	{ KERNEL("\"\": \"yes\""), "empty" },
 	{ "{\"kernel\": [\"yes\"]}", "other way" },
+	{ "{\"kernel\": 3}", "belongs" },
+	{ "{\"personas\": \"root\"}", "belongs" },
 	{ "{\"identity\": {\"arch\": [[\"x\"]]}}", "no list" },
 	{ "{\"identity\": {\"arch\": 3}}", "one line" },
 	{ "{\"evidence\": {}}", "other way" },
