@@ -37,7 +37,7 @@ static void *wait_for_end(void *unused)
 	return unused;
 }
 
-/* ------------------------------------------------------------------------------ the system calls */
+/* ----------------------------------------------------------------------------- the system calls */
 
 struct raw {
 	int fds[THREADS_MAX * CPUS_MAX * EVENTS_MAX];
@@ -117,7 +117,7 @@ static void raw_detach(void)
 		close(raw.fds[i]);
 }
 
-/* ------------------------------------------------------------------------------------- measuring */
+/* ------------------------------------------------------------------------------------ measuring */
 
 struct watch { uint64_t wall, cpu; };
 

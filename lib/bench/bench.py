@@ -19,6 +19,7 @@ import statistics
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 OURS = "perfmodes"
 Cases = dict[str, dict[str, list[float]]]
@@ -53,13 +54,13 @@ def ratios(ours: list[float], theirs: list[float]) -> list[float]:
     return [a / b for a, b in zip(ours, theirs) if b > 0]
 
 
-def summarise(cases: Cases, units: dict[str, str]) -> list[dict[str, object]]:
+def summarise(cases: Cases, units: dict[str, str]) -> list[dict[str, Any]]:
     """One row a case and subject."""
-    rows: list[dict[str, object]] = []
+    rows: list[dict[str, Any]] = []
     for case, subjects in cases.items():
         for subject, values in subjects.items():
             low, middle, high = quartiles(values)
-            row: dict[str, object] = {
+            row: dict[str, Any] = {
                 "case": case, "subject": subject, "unit": units[case], "rounds": len(values),
                 "median": middle, "quartiles": [low, high], "least": min(values)}
             paired = ratios(subjects.get(OURS, []), values)
@@ -71,16 +72,16 @@ def summarise(cases: Cases, units: dict[str, str]) -> list[dict[str, object]]:
     return rows
 
 
-def markdown(rows: list[dict[str, object]]) -> str:
+def markdown(rows: list[dict[str, Any]]) -> str:
     lines = ["| case | subject | median | quartiles | unit | perfmodes / subject |",
              "|---|---|---:|---|---|---|"]
     for row in rows:
-        low, high = row["quartiles"]  # type: ignore[misc]
+        low, high = row["quartiles"]
         ratio = ""
         if "ratio" in row:
-            least, most = row["ratio_quartiles"]  # type: ignore[misc]
-            ratio = f"**{short(row['ratio'])}** ({short(least)}-{short(most)})"  # type: ignore[arg-type]
-        lines.append(f"| {row['case']} | {row['subject']} | {short(row['median'])} | "  # type: ignore[arg-type]
+            least, most = row["ratio_quartiles"]
+            ratio = f"**{short(row['ratio'])}** ({short(least)}-{short(most)})"
+        lines.append(f"| {row['case']} | {row['subject']} | {short(row['median'])} | "
                      f"{short(low)}-{short(high)} | {row['unit']} | {ratio} |")
     return "\n".join(lines)
 

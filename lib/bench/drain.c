@@ -33,7 +33,7 @@ static void on_sample(void *context, const struct pm_observed *sample)
 	*(uint64_t *)context += sample->ip + sample->time;
 }
 
-/* ----------------------------------------------------------------------------------- the contents */
+/* --------------------------------------------------------------------------------- the contents */
 
 static void cause_faults(size_t count)
 {
@@ -100,7 +100,7 @@ static void rewind_to(struct pm_ring *ring)
 		bench_fail("borrow", EINVAL);
 }
 
-/* ----------------------------------------------------------------------------------- the readers */
+/* ---------------------------------------------------------------------------------- the readers */
 
 static size_t walk(struct pm_ring *ring)
 {

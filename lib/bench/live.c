@@ -91,7 +91,7 @@ static void measure_ours(void)
 	pm_plan_destroy(plan);
 }
 
-/* ----------------------------------------------------------------------------------- perf record */
+/* ---------------------------------------------------------------------------------- perf record */
 
 /* "wall cpu", in ns, and whatever else the program itself needed. */
 static int work(bool faults)
@@ -129,8 +129,8 @@ static void run_perf(const char *self, const char *verb, const char *file, int o
 {
 	dup2(out, 1);
 	(void)!freopen("/dev/null", "w", stderr);
-	execlp("perf", "perf", "record", "-q", "-B", "-N", "-e", "minor-faults", "-c", "1", "-d", "-m", "128",
-	       "-o", file, self, verb, (char *)NULL);
+	execlp("perf", "perf", "record", "-q", "-B", "-N", "-e", "minor-faults", "-c", "1", "-d",
+	       "-m", "128", "-o", file, self, verb, (char *)NULL);
 	_exit(127);
 }
 

@@ -116,7 +116,7 @@ static void measure_perf(const char *name)
 		  (double)(bench_clock(CLOCK_MONOTONIC) - begin) / 1e3);
 }
 
-/* ------------------------------------------------------------------------ after the leader's end */
+/* ----------------------------------------------------------------------- after the leader's end */
 
 static void *end_soon(void *tid)
 {

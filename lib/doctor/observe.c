@@ -13,7 +13,7 @@
 #define PAGES 64
 #define RING_BYTES (1u << 20)
 
-/* --------------------------------------------------------------------------------- something to do */
+/* ------------------------------------------------------------------------------ something to do */
 
 static void fault(void)
 {
@@ -46,7 +46,7 @@ void doctor_work(uint64_t ns)
 	} while (now - begin < ns);
 }
 
-/* ------------------------------------------------------------------------------------ open and map */
+/* --------------------------------------------------------------------------------- open and map */
 
 int doctor_open(const struct perf_event_attr *attr, pid_t pid, int cpu, enum pm_reach reach,
 		const char *event, struct pm_refusal *refusal)

@@ -69,7 +69,7 @@ int go_kernel_chain(const struct attempt *attempt, struct pm_refusal *refusal, c
 	return err;
 }
 
-/* ------------------------------------------------------------------------------- others' threads */
+/* ------------------------------------------------------------------------------ others' threads */
 
 int go_process(const struct attempt *attempt, struct pm_refusal *refusal, char *how)
 {

@@ -2,7 +2,8 @@
 /* The table of wishes. */
 #include "doctor.h"
 
-#define SPEC(...) .spec = { .size = sizeof(struct pm_event_spec), .tid = PM_ALL_THREADS, __VA_ARGS__ }
+#define SPEC(...) \
+	.spec = { .size = sizeof(struct pm_event_spec), .tid = PM_ALL_THREADS, __VA_ARGS__ }
 #define CPU_CLOCK .type = PERF_TYPE_SOFTWARE, .config = PERF_COUNT_SW_CPU_CLOCK
 #define TASK_CLOCK .type = PERF_TYPE_SOFTWARE, .config = PERF_COUNT_SW_TASK_CLOCK
 #define INSTRUCTIONS .type = PERF_TYPE_HARDWARE, .config = PERF_COUNT_HW_INSTRUCTIONS
@@ -12,7 +13,8 @@
 const struct wish doctor_wishes[] = {
 	{ "own-time", "sample my threads by CPU time", {
 		{ .what = "cpu-clock samples", .go = go_session, SPEC(CPU_CLOCK, .frequency = 1000) },
-		{ .what = "what the library makes of it", .go = go_session, SPEC(CPU_CLOCK, .frequency = 1000), .allow = PM_ALLOW_ALL },
+		{ .what = "what the library makes of it", .go = go_session,
+		  SPEC(CPU_CLOCK, .frequency = 1000), .allow = PM_ALLOW_ALL },
 		{ .what = "getrusage(2): a sum", .go = go_rusage },
 	} },
 	{ "own-instructions", "count my instructions", {
@@ -38,7 +40,8 @@ const struct wish doctor_wishes[] = {
 	{ "kernel-chains", "call chains with the kernel's part", {
 		{ .what = "call chains with kernel addresses", .go = go_kernel_chain, .kernel = true },
 		{ .what = "call chains of user mode", .go = go_kernel_chain },
-		{ .what = "what the library makes of it", .go = go_session, SPEC(CPU_CLOCK, .frequency = 1000, .want = PM_WANT_CALLCHAIN),
+		{ .what = "what the library makes of it", .go = go_session,
+		  SPEC(CPU_CLOCK, .frequency = 1000, .want = PM_WANT_CALLCHAIN),
 		  .allow = PM_ALLOW_ALL },
 	} },
 	{ "other-process", "watch another process", {

@@ -84,6 +84,8 @@ static enum pm_reach reach_of(const struct pm_event_spec *spec)
 
 	if (spec->tid < PM_ALL_THREADS)
 		return REACH_CPU;
+	if (spec->tid == PM_SYSTEM || spec->tid == PM_CGROUP)
+		return REACH_CPU;
 	if (spec->tid <= 0)
 		return REACH_OWN;
 	snprintf(path, sizeof(path), "/proc/self/task/%d", spec->tid);

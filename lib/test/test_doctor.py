@@ -102,7 +102,8 @@ def test_without_a_pmu(doctor: Path) -> None:
     found = examine(doctor, "own-instructions", "rdpmc")
     for wish in found.values():
         first = wish["refusals"][0]
-        assert (wish["verdict"], first["errno"], first["cause"]) == ("instead", "ENOENT", "no event")
+        assert wish["verdict"] == "instead"
+        assert (first["errno"], first["cause"]) == ("ENOENT", "no event")
         assert "PMU" in first["gate"] and "pmu=on" in first["change"]
         assert "task-clock" in wish["used"]
 
