@@ -244,17 +244,24 @@ static void undo(struct pm_session *session)
 	free(signals);
 }
 
+static bool is_counter(const struct perf_event_attr *attr)
+{
+	return attr->type == PERF_TYPE_HARDWARE || attr->type == PERF_TYPE_HW_CACHE ||
+		attr->type == PERF_TYPE_RAW;
+}
+
 /*
  * REFRESH stops an event at each sample until the handler asks for the next, so that the handler
- * is not sampled itself. With clocks it has hung kernels, and what happens between two REFRESH is
- * lost: only for events that could flood us, and only where it is known to work.
+ * is not sampled itself. What happens in between is lost, with clocks it has hung kernels, and a
+ * breakpoint that it stopped never hits again (seen on 6.18): only for hardware counters, which
+ * could flood us, and only where it is known to work.
  */
 static bool may_refresh(const struct pm_plan *plan)
 {
 	struct pm_fact fact;
 
 	for (size_t i = 0; i < plan->count; i++)
-		if (plan->events[i].attr.type == PERF_TYPE_SOFTWARE)
+		if (!is_counter(&plan->events[i].attr))
 			return false;
 	return pm_profile_lookup(plan->profile, "signal.refresh.limit_is_exact", &fact) == 0 &&
 		fact.verdict == PM_YES;

@@ -133,9 +133,10 @@ static int fits_signals(struct pm_plan *plan, char *reason, size_t size)
 	if (!(plan->opts.allow & PM_ALLOW_SIGNALS))
 		return NO(reason, size, EINVAL, "signals are not allowed");
 	for (size_t i = 0; i < plan->count; i++)
-		if (plan->events[i].spec.want & (PM_WANT_ADDRESS | PM_WANT_CALLCHAIN))
-			return NO(reason, size, EINVAL, "a signal tells no address and no call "
-				  "chain of event %zu", i);
+		if (plan->events[i].spec.want &
+		    (PM_WANT_ADDRESS | PM_WANT_CALLCHAIN | PM_WANT_RAW))
+			return NO(reason, size, EINVAL, "a signal tells no address, call chain "
+				  "or raw data of event %zu", i);
 	return 0;
 }
 

@@ -102,6 +102,10 @@ static void build(const struct pm_plan *plan, struct plan_event *event)
 	attr->comm = attr->task = is_first_of_target(plan, event);
 	attr->config1 = spec->config1;
 	attr->config2 = spec->config2;
+	if (spec->type == PERF_TYPE_BREAKPOINT) {
+		attr->config = 0;
+		attr->bp_type = (uint32_t)spec->config;
+	}
 	attr->exclude_kernel = attr->exclude_hv =
 		event->user_only || (spec->flags & PM_SPEC_USER_ONLY);
 	if (plan->clockid) {
