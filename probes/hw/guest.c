@@ -30,6 +30,8 @@ static int open_with(struct __test_metadata *_metadata, bool no_host, bool no_gu
 	struct perf_event_attr plain = attr_of(PERF_TYPE_HARDWARE, PERF_COUNT_HW_INSTRUCTIONS);
 	struct perf_event_attr attr = plain;
 
+	if (!plain.exclude_kernel && answer_to(&plain) == 0)
+		say_absent("this PMU cannot leave anything out");
 	attr.exclude_host = no_host;
 	attr.exclude_guest = no_guest;
 	return ask_open(&attr, &plain, 0, -1, what);
