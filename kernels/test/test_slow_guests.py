@@ -59,7 +59,7 @@ def test_a_saved_guest_is_resumed_and_a_spoilt_one_is_given_up(tmp_path: Path) -
 def test_guests_that_panic_and_hang_are_told_and_the_next_probe_runs(tmp_path: Path) -> None:
     said = kernels(
         tmp_path / "run", NAME, "--suite", "meta", "--probe", "meta.[pf][ar][ens]*",
-        "--persona", "root", "--hazards", "--timeout", "40", status=(1,),
+        "--persona", "root", "--hazards", "--timeout", "30", status=(1,),
     )  # fmt: skip
     assert "went down: root meta.freeze: hang, 2 of 2 guests" in said
     assert "went down: root meta.panic: panic, 2 of 2 guests" in said
