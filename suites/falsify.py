@@ -201,8 +201,9 @@ def settle(ledger: Ledger) -> dict[str, Seen]:
 
 
 def better(how: Seen, before: Seen | None) -> Seen:
-    """What another kernel has shown stays when this one shows less."""
-    return before if before and before.kernel != KERNEL and before.weight > how.weight else how
+    """What another kernel has shown, or a lie about what is not here, stays when this run shows less."""
+    lasting = before and (before.kernel != KERNEL or how.fault == NOT_HERE)
+    return before if before and lasting and before.weight > how.weight else how
 
 
 def write_list(seen: dict[str, Seen]) -> None:
