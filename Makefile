@@ -45,7 +45,7 @@ say = $(if $(V)$(findstring s,$(filter-out -%,$(firstword $(MAKEFLAGS)))),,@prin
 MECHANISM := $(patsubst %.c,$(B)/%.o,$(filter-out lib/test/%,$(wildcard lib/*.c)))
 HELPERS := $(patsubst %,$(B)/probes/%.o,verdict deed worker privilege cgroup)
 PROBES := $(patsubst probes/%.c,%,$(wildcard probes/*/*.c))
-PROGRAMS := $(B)/launch $(B)/environ
+PROGRAMS := $(B)/launch $(B)/environ $(B)/doctor
 HARNESS := build/kselftest/kselftest_harness.h
 
 # What was built from a probe that is no more: it must not be run.

@@ -30,8 +30,6 @@ $(B)/examples/%: lib/examples/%.c $(B)/libperfmodes.a
 DOCTOR := $(patsubst lib/%.c,$(B)/lib/%.o,$(filter-out lib/policy/json.c,$(LIB_SOURCES)) \
 	$(wildcard lib/doctor/*.c))
 $(B)/doctor: $(DOCTOR)
-	$(call say,LINK,$@)
-	$(Q)$(CC) $(LINK) -o $@ $^
 doctor: $(B)/doctor	## build what ./run.sh doctor runs
 $(B)/perfmodes-doctor: $(patsubst lib/%.c,$(B)/pic/%.o,$(filter-out %/no_json.c,$(wildcard lib/doctor/*.c))) \
 		$(B)/libperfmodes.a
