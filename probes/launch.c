@@ -35,7 +35,7 @@ static const char usage[] =
 	"  --queue DIR            all of DIR/plan that DIR lacks; print how many were finished\n"
 	"  --programs DIR         where environ and probes/ are\n"
 	"  --tee FILE             append each finished file to FILE\n"
-	"  --jobs N               so many side by side (default: the CPUs there are, 8 at most)\n"
+	"  --jobs N               so many side by side (default: two for each CPU, 8 at most)\n"
 	"  --progress             say on stderr what is run\n"
 	"with both:\n"
 	"  --timeout SECONDS      end a probe and all it started after this long (default 60)\n"

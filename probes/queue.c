@@ -360,7 +360,7 @@ static int how_many(int wanted, int jobs)
 	if (getenv("PERFMODES_HAZARDS"))
 		return 1;
 	if (!workers)
-		workers = sched_getaffinity(0, sizeof(cpus), &cpus) < 0 ? 1 : CPU_COUNT(&cpus);
+		workers = sched_getaffinity(0, sizeof(cpus), &cpus) < 0 ? 1 : 2 * CPU_COUNT(&cpus);
 	if (workers > WORKERS_MAX)
 		workers = WORKERS_MAX;
 	return workers < jobs ? workers : jobs > 0 ? jobs : 1;

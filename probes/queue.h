@@ -17,7 +17,7 @@ struct queue_options {
 	const char *results;		/* DIR: plan and catalogue are read there */
 	const char *programs;		/* environ and probes/ are there */
 	const char *tee;		/* side channel for finished files, or NULL */
-	int jobs;			/* side by side; 0: as many as there are CPUs */
+	int jobs;			/* side by side; 0: two for each CPU, as most wait */
 	bool progress;			/* on stderr */
 };
 
