@@ -238,6 +238,7 @@ struct pm_session_opts {
 	int clock;		/* 1 + the clockid_t that is to stamp records; 0: the best */
 	int cgroup;		/* a descriptor of the directory of PM_CGROUP */
 	int broker;		/* a socket connected to pm_broker_serve; 0: there is none */
+	uint64_t thread_tax;	/* ns by which making a thread may become slower; 0: any */
 	const char *cpus;	/* observe these only, as "0-3,8", up to 255 bytes; NULL: all */
 };
 
@@ -285,6 +286,13 @@ int pm_plan_explain(const struct pm_plan *plan, char *buf, size_t size);
 
 /* Computes the cost; opens nothing. Fills `ret` up to its own ret->size. Returns 0. (0.1) */
 int pm_plan_cost(const struct pm_plan *plan, struct pm_cost *ret);
+
+/*
+ * Measures by how many ns the chosen strategy's inherited events slow down the making of a thread:
+ * opens them on the calling thread and makes some dozens of threads, which takes milliseconds. 0
+ * where nothing is inherited. Returns 0; -EAGAIN without threads; -errno of the open. (0.1)
+ */
+int pm_plan_thread_tax(const struct pm_plan *plan, uint64_t *ret);
 
 /*
  * Diagnoses a refusal of perf_event_open(2) that the caller met: `error` is the errno (positive or

@@ -114,6 +114,9 @@ int pm_attach_map(struct pm_session *session, size_t event, size_t pages)
 	if (err < 0)
 		return err;
 	session->rings[session->ring_count++] = ring;
+	/* For the explanation: the smallest there is. */
+	if (pages < session->plan->ring_pages)
+		session->plan->ring_pages = (unsigned int)pages;
 	return 0;
 }
 

@@ -101,7 +101,7 @@ static void add_clock(struct pm_plan *plan, int clock)
 	plan->clocks[plan->clock_count++] = clock;
 }
 
-/* The one that is wished for; then those that programs can read and no interrupt has to wait for. */
+/* The one that is wished for; then those that no interrupt has to wait for. */
 static void add_clocks(struct pm_plan *plan)
 {
 	plan->clock = plan->clock_count = 0;
@@ -119,7 +119,7 @@ void pm_modify_begin(struct pm_plan *plan)
 	plan->clockid = plan->clockid && plan->clock_count > 0;
 }
 
-/* ------------------------------------------------------------------------------ what trials leave */
+/* ----------------------------------------------------------------------------- what trials leave */
 
 typedef int try_function(struct pm_plan *plan, struct plan_event *event, bool inherit);
 

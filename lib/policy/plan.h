@@ -148,6 +148,9 @@ bool pm_is_time(const struct pm_event_spec *spec);
 void pm_limit_look(struct pm_plan *plan);
 size_t pm_thread_count(void);
 
+/* ns that making a thread takes longer with what a strategy inherits; measured. 0 or -errno. */
+int pm_tax_of(const struct pm_plan *plan, int row, uint64_t *ret);
+
 /* 0, or -EMFILE and the reason. */
 int pm_limit_descriptors(const struct pm_plan *plan, int row, char *reason, size_t size);
 

@@ -91,7 +91,7 @@ static bool describe(struct pm_session *session, const struct tick *tick, struct
 	return false;
 }
 
-/* ------------------------------------------------------------------------------------- attaching */
+/* ------------------------------------------------------------------------------------ attaching */
 
 static int aim(const struct signals *signals, int fd, pid_t tid)
 {

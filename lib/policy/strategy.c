@@ -88,6 +88,17 @@ static int limits(const struct pm_plan *plan, int row, char *reason, size_t size
 		  (unsigned long long)cost.rings, text);
 }
 
+static int taxes(const struct pm_plan *plan, int row, char *reason, size_t size)
+{
+	uint64_t tax = 0;
+
+	if (pm_tax_of(plan, row, &tax) < 0 || tax <= plan->opts.thread_tax)
+		return 0;
+	return NO(reason, size, EINVAL, "making a thread takes %llu ns longer, and no more than "
+		  "%llu are allowed", (unsigned long long)tax,
+		  (unsigned long long)plan->opts.thread_tax);
+}
+
 /* Whoever may watch itself may not watch a CPU: that takes a trial of its own. */
 static int fits_cpu_wide(struct pm_plan *plan, char *reason, size_t size)
 {
@@ -348,6 +359,8 @@ static int check(struct pm_plan *plan, int row, char *reason, size_t size)
 		err = pm_limit_descriptors(plan, row, reason, size);
 	if (err == 0)
 		err = limits(plan, row, reason, size);
+	if (err == 0 && plan->opts.thread_tax != 0)
+		err = taxes(plan, row, reason, size);
 	return err;
 }
 

@@ -454,6 +454,34 @@ static void clocks_are_never_refreshed(void **state)
 	assert_int_equal(kernel.refreshes, 0);
 }
 
+/* ------------------------------------------------------------------------------ tax of threads */
+
+static uint64_t tax_by(enum pm_strategy strategy)
+{
+	uint64_t tax = UINT64_MAX;
+
+	(void)attr_by(&faults, (struct pm_session_opts){
+		.forbid = ((1u << PM_STRATEGIES) - 1) & ~(1u << strategy) });
+	assert_int_equal(pm_plan_thread_tax(plan, &tax), 0);
+	return tax;
+}
+
+static void inheriting_slows_threads_down(void **state)
+{
+	int before = count_descriptors();
+
+	(void)state;
+	/* Opening an event takes microseconds; a machine that is busy hides a part of it. */
+	assert_in_range(tax_by(PM_STRATEGY_PER_CORE), 200, 100000000);
+	assert_int_equal(tax_by(PM_STRATEGY_PER_THREAD), 0);
+	assert_int_equal(count_descriptors(), before);
+	(void)attr_by(&faults, (struct pm_session_opts){ .thread_tax = 1 });
+	assert_int_equal(pm_plan_strategy(plan), PM_STRATEGY_PER_THREAD);
+	assert_explained("passed over: per_core: making a thread takes ");
+	(void)attr_by(&faults, (struct pm_session_opts){ .thread_tax = 1000000000 });
+	assert_int_equal(pm_plan_strategy(plan), PM_STRATEGY_PER_CORE);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void)
@@ -471,6 +499,7 @@ int main(void)
 		TEST(breakpoints_are_never_refreshed),
 		TEST(counters_are_refreshed_where_it_works),
 		TEST(clocks_are_never_refreshed),
+		TEST(inheriting_slows_threads_down),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

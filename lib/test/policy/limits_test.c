@@ -35,7 +35,7 @@ struct wish {
 	bool as_nobody;
 };
 
-/* --------------------------------------------------------------------------- in the child's life */
+/* -------------------------------------------------------------------------- in the child's life */
 
 static void *wait_for_ever(void *context)
 {
@@ -213,6 +213,47 @@ static void little_locked_memory(void **state)
 		ONLY("rings: "));
 }
 
+/* Two sessions of one user: the second finds less than the limits promise, and says so. */
+static void attach_twice(void)
+{
+	struct pm_event_spec spec = faults;
+	struct pm_session_opts opts = { .size = sizeof(opts), .allow = PM_ALLOW_ALL };
+	struct pm_plan *plans[2];
+	char text[8000];
+
+	lock_little();
+	drop_privileges();
+	opts.forbid = ((1u << PM_STRATEGIES) - 1) & ~(1u << PM_STRATEGY_PER_CORE);
+	for (int i = 0; i < 2; i++) {
+		struct pm_session *session;
+
+		if (pm_plan_make(&spec, 1, &opts, NULL, NULL, &plans[i]) < 0)
+			_exit(NOT_HERE);
+		session = pm_session_create(plans[i], NULL, NULL);
+		if (pm_session_attach(session, NULL) < 0)
+			_exit(1);
+	}
+	pm_plan_explain(plans[0], text, sizeof(text));
+	if (strstr(text, "rings: 128 data pages each\n") == NULL)
+		_exit(2);
+	pm_plan_explain(plans[1], text, sizeof(text));
+	_exit(strstr(text, " of the 128 that were asked for: ") != NULL ? 0 : 3);
+}
+
+static void memory_that_others_have_locked(void **state)
+{
+	int status;
+	pid_t child = fork();
+
+	(void)state;
+	if (child == 0)
+		attach_twice();
+	assert_int_equal(waitpid(child, &status, 0), child);
+	if (WIFEXITED(status) && WEXITSTATUS(status) == NOT_HERE)
+		skip();
+	assert_int_equal(status, 0);
+}
+
 static void open_few(void)
 {
 	const struct rlimit limit = { 64, 64 };
@@ -270,7 +311,7 @@ static void no_strategy_but_for_limits(void **state)
 		fail_msg("%s", said.text);
 }
 
-/* ---------------------------------------------------------------------------------- hidden files */
+/* --------------------------------------------------------------------------------- hidden files */
 
 static void own_mounts(void)
 {
@@ -550,6 +591,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(little_locked_memory),
+		cmocka_unit_test(memory_that_others_have_locked),
 		cmocka_unit_test(few_descriptors),
 		cmocka_unit_test(few_descriptors_that_may_be_raised),
 		cmocka_unit_test(no_strategy_but_for_limits),

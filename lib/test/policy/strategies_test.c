@@ -289,7 +289,7 @@ static void a_cgroup_and_nobody_else(void **state)
 	assert_int_equal(rmdir(group), 0);
 }
 
-/* --------------------------------------------------------------------------------- count per cpu */
+/* -------------------------------------------------------------------------------- count per cpu */
 
 static void *fault_on_each_cpu(void *context)
 {
