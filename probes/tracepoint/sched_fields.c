@@ -101,9 +101,9 @@ static int64_t number_in(struct __test_metadata *_metadata, const struct pm_samp
 TEST(switch_data)
 {
 	struct perf_event_attr attr = must_tracepoint("sched", "sched_switch");
-	const uint64_t before = switches_so_far();
 	struct pm_record record;
 	struct watch watch;
+	uint64_t before;
 	int64_t self, prev, next;
 
 	attr.exclude_kernel = 0;
@@ -112,6 +112,7 @@ TEST(switch_data)
 	ASSERT_EQ(0, prctl(PR_SET_NAME, "switched-away"));
 	read_format(_metadata, "sched_switch");
 	watch = must_run(&attr, 0, -1, 8);
+	before = switches_so_far();	/* starting it may have taken some */
 	for (int i = 0; i < 1000 && switches_so_far() < before + 3; i++)
 		poll(NULL, 0, 1);
 	must_ioctl(watch.fd, PERF_EVENT_IOC_DISABLE, 0);
