@@ -201,9 +201,13 @@ def settle(ledger: Ledger) -> dict[str, Seen]:
 
 
 def better(how: Seen, before: Seen | None) -> Seen:
-    """What another kernel has shown, or a lie about what is not here, stays when this run shows less."""
-    lasting = before and (before.kernel != KERNEL or how.fault == NOT_HERE)
-    return before if before and lasting and before.weight > how.weight else how
+    """What was seen here, unless that shows less than another kernel did, or than a lie about what is not here."""
+    if before is None:
+        return how
+    if how.kernel != KERNEL:
+        return how if how.weight > before.weight else before
+    lasting = before.kernel != KERNEL or how.fault == NOT_HERE
+    return before if lasting and before.weight > how.weight else how
 
 
 def write_list(seen: dict[str, Seen]) -> None:
