@@ -133,6 +133,25 @@ static void drift_is_told(void **state)
 	assert_int_equal(known.source, PM_CLOCK_RECORDS);
 }
 
+/* NTP changes its mind by 15 ppm, right after a perfect measurement. */
+static void a_drift_that_changes(void **state)
+{
+	struct clock_cpu cpu = { .points = 0 };
+	struct pm_clock_map map = one_cpu(&cpu);
+	const struct pm_clock_bracket first = { S, S, S }, second = { 2 * S, 2 * S, 2 * S };
+	struct pm_instant time;
+
+	(void)state;
+	assert_int_equal(pm_clock_learn(&cpu, &first, 1), 0);
+	assert_int_equal(pm_clock_learn(&cpu, &second, 1), 0);
+	assert_int_equal(pm_clock_map_time(&map, 0, 3 * S, &time), 0);
+	assert_true(gap(time.ns, 3 * S + 15000) <= time.error);
+	assert_in_range(time.error, 15000, 25000);
+	/* An hour later nobody knows better than 72 ms. */
+	assert_int_equal(pm_clock_map_time(&map, 0, 3602 * S, &time), 0);
+	assert_in_range(time.error, 70 * MS, 75 * MS);
+}
+
 static void a_jump_is_noticed(void **state)
 {
 	struct truth truth = { .offset = 5 };
@@ -457,6 +476,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup(truth_lies_within, setup),
 		cmocka_unit_test_setup(drift_is_told, setup),
+		cmocka_unit_test_setup(a_drift_that_changes, setup),
 		cmocka_unit_test_setup(a_jump_is_noticed, setup),
 		cmocka_unit_test_setup(nothing_caught, setup),
 		cmocka_unit_test_setup(near_points_make_no_slope, setup),
