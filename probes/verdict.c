@@ -331,6 +331,9 @@ void probe_pair_machine(const struct perf_event_attr *with, const struct perf_ev
 		ret->verdict = ABSENT;
 }
 
+/* No core does more of anything in a nanosecond: some 6 GHz times ten. */
+#define MOST_A_NS 64
+
 void judge_counter(int fd, void (*work)(void), bool must_count, uint64_t *ret_value,
 		   struct finding *ret)
 {
@@ -355,6 +358,9 @@ void judge_counter(int fd, void (*work)(void), bool must_count, uint64_t *ret_va
 	else if (must_count && !*ret_value)
 		finding_set(ret, BROKEN, "opens but counts 0 in %" PRIu64 " ns of work",
 			    counts.time_running);
+	else if (*ret_value / MOST_A_NS > counts.time_running)
+		finding_set(ret, BROKEN, "counts %" PRIu64 " in %" PRIu64 " ns: no machine can",
+			    *ret_value, counts.time_running);
 }
 
 /* What the environment says about a tracepoint: a word "system:event=id" of it. */

@@ -65,8 +65,9 @@ void probe_pair_machine(const struct perf_event_attr *with, const struct perf_ev
 			const char *what, struct finding *ret);
 
 /*
- * Let a counter run over some work and judge it: BROKEN when it never runs, or when it reads 0
- * although the work `must_count`. Its read_format has both times. ret_value: what it read last.
+ * Let a counter run over some work and judge it: BROKEN when it never runs, when it reads 0
+ * although the work `must_count`, or more than any machine could do. Its read_format has both
+ * times. ret_value: what it read last.
  */
 void judge_counter(int fd, void (*work)(void), bool must_count, uint64_t *ret_value,
 		   struct finding *ret);

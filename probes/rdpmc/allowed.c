@@ -14,6 +14,7 @@ PROBE(TITLE("the switch over counters read from user space")
       NEEDS("pmu")
       NEEDS("root")
       POINT(on_reads, "switched on, the user-space value lies between two read(2) around it")
+      POINT(on_unmapped_faults, "switched on, a task without an event dies of the bare instruction")
       POINT(off_says_so, "switched off, the user page's index is 0 while read(2) counts")
       POINT(off_faults, "switched off, the bare instruction ends a task with a signal")
       FACT(file, string, "-", "the switch of this machine"))
@@ -69,17 +70,6 @@ TEST(on_reads)
 	must_lie_between(_metadata, &watch);
 }
 
-TEST(off_says_so)
-{
-	struct watch watch;
-	uint64_t value;
-
-	must_set(_metadata, "0");
-	watch = must_count_something(_metadata);
-	if (user_value(watch.ring.base, &value))
-		broken("the user page offers a counter to read although the switch is off");
-}
-
 static int read_bare(void *unused)
 {
 	uint64_t value;
@@ -92,17 +82,38 @@ static int read_bare(void *unused)
 #endif
 }
 
-TEST(off_faults)
+static void hold_fault(struct __test_metadata *_metadata, const char *why)
 {
-	int status;
+	int status = wait_child(start_child(read_bare, NULL));
 
-	must_set(_metadata, "0");
-	must_count_something(_metadata);
-	status = wait_child(start_child(read_bare, NULL));
 	if (status == 1)
 		say_absent("no such instruction on this machine");
 	if (status < 128)
-		broken("a task read a counter although the switch is off");
+		broken("a task read a counter although %s", why);
+}
+
+TEST(on_unmapped_faults)
+{
+	must_set(_metadata, "1");
+	hold_fault(_metadata, "it has no event");
+}
+
+TEST(off_says_so)
+{
+	struct watch watch;
+	uint64_t value;
+
+	must_set(_metadata, "0");
+	watch = must_count_something(_metadata);
+	if (user_value(watch.ring.base, &value))
+		broken("the user page offers a counter to read although the switch is off");
+}
+
+TEST(off_faults)
+{
+	must_set(_metadata, "0");
+	must_count_something(_metadata);
+	hold_fault(_metadata, "the switch is off");
 }
 
 PROBE_MAIN
