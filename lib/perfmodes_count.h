@@ -74,15 +74,16 @@ int pm_counters_stop(struct pm_counters *counters);
 int pm_counters_read(struct pm_counters *counters, struct pm_value *ret, size_t count);
 
 /*
- * One value as above, in user space where that is possible: on x86, arm64 and riscv, for events of
- * the calling thread that opened them without inheritance, when the event's user page permits it
- * at that moment (a non-zero index), since v4.14, and no fact of rdpmc.* in the profile speaks against it. The
- * page is read again when a migration or an interrupt changed it meanwhile. Any other reading is a
- * read(2), counted as a fallback. Where the page cannot tell the time, `enabled` and `running` are
- * 0 for an event that was never multiplexed; one that was is read by read(2).
- * Not to be used while somebody writes 0 to /sys/bus/event_source/devices/cpu/rdpmc: the page of x86
- * does not learn of it, and the instruction then raises SIGSEGV. Returns 0; -EINVAL for an index
- * that is none; otherwise as above. (0.1)
+ * One value as above, in user space where that is possible: on x86, arm64 and riscv, since v4.14,
+ * for events of the calling thread that opened them without inheritance, when the event's user page
+ * permits it at that moment (a non-zero index) and no fact of rdpmc.* in the profile speaks against
+ * it. The page is read again when a migration or an interrupt changed it meanwhile. Any other
+ * reading is a read(2), counted as a fallback. Where the page cannot tell the time, `enabled` and
+ * `running` are 0 for an event that was never multiplexed; one that was is read by read(2).
+ *
+ * Not to be used while somebody writes 0 to /sys/bus/event_source/devices/cpu/rdpmc: the page of
+ * an event that is open does not learn of it on x86, and the instruction raises SIGSEGV. Returns 0;
+ * -EINVAL for an index that is none; otherwise as above. (0.1)
  */
 int pm_counters_read_one(struct pm_counters *counters, size_t index, struct pm_value *ret);
 
@@ -184,7 +185,8 @@ int pm_clock_map_update(struct pm_clock_map *map, struct pm_diag *diag);
  * Converts a stamp of a record of that CPU. Between two measurements, and beyond them by their
  * drift: the error grows with the distance to the nearest by 20 ppm and the drift's own
  * uncertainty; while no drift is known by 600 ppm, more than NTP may ever slew (500 ppm). An update
- * each second keeps it below 20 us. PM_CLOCK_ANY_CPU, for records without one, leaves all CPUs open.
+ * each second keeps it below 20 us. PM_CLOCK_ANY_CPU, for records without one, leaves all CPUs
+ * open.
  * -ENOENT for a CPU that was not measured. (0.1)
  */
 int pm_clock_map_time(const struct pm_clock_map *map, uint32_t cpu, uint64_t stamp,

@@ -73,8 +73,8 @@ static int open_snare(struct snare *snare, struct pm_diag *diag)
 		snare->area = area;
 	if (err < 0) {
 		close_snare(snare);
-		return pm_diag_say(diag, -err, PM_CAUSE_LOCKED_MEMORY, "mmap of a ring of one page: "
-				   "%s", strerror(-err));
+		return pm_diag_say(diag, -err, PM_CAUSE_LOCKED_MEMORY, "mmap of a ring of one "
+				   "page: %s", strerror(-err));
 	}
 	return 0;
 }
@@ -282,7 +282,7 @@ int pm_clock_catch(struct pm_clock_map *map, struct clock_cpu *cpus, struct pm_d
 	return err;
 }
 
-/* ------------------------------------------------------------------------ which clock to ask for */
+/* ----------------------------------------------------------------------- which clock to ask for */
 
 static const char *stamps_key(int clock_id)
 {

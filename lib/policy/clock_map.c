@@ -225,7 +225,7 @@ int pm_clock_map_update(struct pm_clock_map *map, struct pm_diag *diag)
 	return err;
 }
 
-/* ------------------------------------------------------------------------------------ converting */
+/* ----------------------------------------------------------------------------------- converting */
 
 /* What all measured CPUs agree in. */
 static bool hull(const struct pm_clock_map *map,

@@ -21,7 +21,7 @@
 #define FLAGS_ALL (PM_COUNTERS_PINNED | PM_COUNTERS_INHERIT | PM_COUNTERS_TOGETHER | \
 		   PM_COUNTERS_SYSTEM_CALL | PM_COUNTERS_MAY_USER_ONLY)
 
-/* ------------------------------------------------------------------------------------- the events */
+/* ----------------------------------------------------------------------------------- the events */
 
 static bool is_user_only(const struct pm_counters *counters, const struct pm_event_spec *spec)
 {
@@ -377,7 +377,7 @@ void pm_counters_close(struct pm_counters *counters)
 	free(counters);
 }
 
-/* -------------------------------------------------------------------------------- start and stop */
+/* ------------------------------------------------------------------------------- start and stop */
 
 /* Leaders only: their siblings are never disabled themselves, and run when the leader does. */
 static int switch_all(struct pm_counters *counters, unsigned long request)

@@ -42,7 +42,7 @@ static uint32_t size_of(const char *type)
 	return 0;
 }
 
-/* ------------------------------------------------------------------------------------- its parts */
+/* ------------------------------------------------------------------------------------ its parts */
 
 struct part {
 	const char *at;
@@ -134,7 +134,7 @@ static bool take_parts(struct part text, struct parts *ret)
 	return text.size > 0 && memchr(text.at, '[', text.size) == NULL;
 }
 
-/* ------------------------------------------------------------------------------------- its shape */
+/* ------------------------------------------------------------------------------------ its shape */
 
 static uint32_t number_of(const struct part *part)
 {

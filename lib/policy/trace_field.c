@@ -48,7 +48,7 @@ int pm_trace_event_member(const struct pm_trace_event *event, size_t index,
 	return 0;
 }
 
-/* ------------------------------------------------------------------------------------- the bytes */
+/* ------------------------------------------------------------------------------------ the bytes */
 
 /*
  * A dynamic field's word holds the offset in its lower half and the length in its upper one;
@@ -101,7 +101,7 @@ int pm_trace_text(const struct pm_trace_event *event, size_t index, const void *
 	return (int)strnlen(bytes, (size_t)size);
 }
 
-/* ------------------------------------------------------------------------------------ the numbers */
+/* ---------------------------------------------------------------------------------- the numbers */
 
 /* As the kernel of this machine wrote it. */
 static int64_t number_at(const unsigned char *at, uint32_t size, bool is_signed)

@@ -70,7 +70,7 @@ static bool take_value(struct text *text, const char *key, uint32_t most, uint32
 	return take_word(text, key) && take_number(text, most, ret) && take_word(text, ";");
 }
 
-/* ------------------------------------------------------------------------------------- the frame */
+/* ------------------------------------------------------------------------------------ the frame */
 
 static void note_type(struct pm_trace_event *event, const struct field *field)
 {
@@ -208,9 +208,10 @@ static int say_missing(struct pm_diag *diag, const char *system, const char *nam
 				   "-t tracefs tracefs /sys/kernel/tracing, or hand in the "
 				   "format's text", system, name);
 	if (err == -EACCES || err == -EPERM)
-		return pm_diag_say(diag, EACCES, PM_CAUSE_LSM, "tracepoint %s:%s: tracefs may not be "
-				   "read; it is root's (remount it with gid= or mode=), or lockdown "
-				   "is at confidentiality; the format's text can be handed in",
+		return pm_diag_say(diag, EACCES, PM_CAUSE_LSM, "tracepoint %s:%s: tracefs may not "
+				   "be read; it is root's (remount it with gid= or mode=), or "
+				   "lockdown is at confidentiality; the format's text can be "
+				   "handed in",
 				   system, name);
 	return pm_diag_say(diag, -err, PM_CAUSE_NO_EVENT, "tracepoint %s:%s: %s", system, name,
 			   err == -ENOENT ? "this kernel has none of that name" : strerror(-err));

@@ -11,7 +11,7 @@
 
 #include "user_page.h"
 
-#define TRIES 64	/* each change of the page takes an interrupt or a switch: this never lasts */
+#define TRIES 64	/* each change takes an interrupt or a switch: it never lasts */
 
 /* ------------------------------------------------------------------------------------ registers */
 
@@ -102,7 +102,7 @@ static bool read_cycles(uint64_t *ret)
 
 const struct pm_registers pm_registers = { read_counter, read_cycles };
 
-/* ----------------------------------------------------------------------------------- the protocol */
+/* --------------------------------------------------------------------------------- the protocol */
 
 static uint32_t lock_of(const volatile struct perf_event_mmap_page *page)
 {

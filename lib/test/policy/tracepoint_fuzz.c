@@ -18,7 +18,7 @@ static void touch(const void *bytes, int size, const unsigned char *raw, size_t 
 
 	if (size < 0)
 		return;
-	if (at < raw || (size_t)(at - raw) > raw_size || (size_t)size > raw_size - (size_t)(at - raw))
+	if (at < raw || at > raw + raw_size || size > raw + raw_size - at)
 		abort();
 	for (int i = 0; i < size; i++)
 		sink ^= at[i];

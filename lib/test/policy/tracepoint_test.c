@@ -43,7 +43,7 @@ static struct pm_trace_member member_of(const struct pm_trace_event *event, cons
 	return member;
 }
 
-/* ---------------------------------------------------------------------------------- differential */
+/* --------------------------------------------------------------------------------- differential */
 
 static void same_field(const struct pm_trace_event *event, const struct tep_format_field *theirs)
 {
@@ -178,14 +178,17 @@ static void fields_of_a_switch(void **state)
 	pm_trace_event_destroy(event);
 }
 
+#define FIELD(declaration, size, is_signed) \
+	"\tfield:" declaration ";\toffset:0;\tsize:" size ";\tsigned:" is_signed ";\n"
+
 static void sizes_and_signs(void **state)
 {
 	static const uint64_t raw[2] = { UINT64_MAX, UINT64_MAX };
 	struct pm_trace_event *event = parse(HEAD
-		"\tfield:u8 a;\toffset:0;\tsize:1;\tsigned:0;\n\tfield:s8 b;\toffset:0;\tsize:1;\tsigned:1;\n"
-		"\tfield:u16 c;\toffset:0;\tsize:2;\tsigned:0;\n\tfield:s16 d;\toffset:0;\tsize:2;\tsigned:1;\n"
-		"\tfield:u32 e;\toffset:0;\tsize:4;\tsigned:0;\n\tfield:int f;\toffset:0;\tsize:4;\tsigned:1;\n"
-		"\tfield:u64 g;\toffset:0;\tsize:8;\tsigned:0;\n\tfield:struct x h;\toffset:0;\tsize:3;\tsigned:0;\n");
+		FIELD("u8 a", "1", "0") FIELD("s8 b", "1", "1")
+		FIELD("u16 c", "2", "0") FIELD("s16 d", "2", "1")
+		FIELD("u32 e", "4", "0") FIELD("int f", "4", "1")
+		FIELD("u64 g", "8", "0") FIELD("struct x h", "3", "0"));
 	int64_t value;
 
 	(void)state;
@@ -295,7 +298,7 @@ static void unsigned_ints(void **state)
 	pm_trace_event_destroy(event);
 }
 
-/* ------------------------------------------------------------------------------- other format texts */
+/* --------------------------------------------------------------------------- other format texts */
 
 /* Kernels before v3.0 say nothing of signs, and constants may stay names. */
 static void old_format(void **state)
@@ -362,11 +365,11 @@ static void too_much(void **state)
 	assert_int_equal(pm_trace_event_parse(text, sizeof(text), NULL, &event), -E2BIG);
 	used = (size_t)sprintf(text, HEAD);
 	for (int i = 0; i < 600; i++)
-		used += (size_t)sprintf(text + used, "field:int x%d;offset:0;size:4;signed:1;\n", i);
+		used += (size_t)sprintf(text + used, "field:int x%d;offset:0;size:4;\n", i);
 	assert_int_equal(pm_trace_event_parse(text, used, NULL, &event), -E2BIG);
 }
 
-/* ---------------------------------------------------------------------------------------- tracefs */
+/* -------------------------------------------------------------------------------------- tracefs */
 
 #define SWITCH "/events/sched/sched_switch/"
 
