@@ -37,7 +37,8 @@ struct pm_counters_stats {
  * are 0, and nothing is wanted. For type 5, breakpoints, config is bp_type, config1 the address and
  * config2 the length.
  * PM_ALL_THREADS is the calling thread and every one born later, for a process that has no other
- * yet: with others it is -EBUSY, and a session counts them.
+ * yet: with others it is -EBUSY, and a session counts them. Before v5.13 (attr.inherit_thread)
+ * processes that it forks are counted, too.
  *
  * Events that the kernel does not take into the first group (-EINVAL, -ENOSPC, -E2BIG: other
  * PMUs, too many) form further ones, unless PM_COUNTERS_TOGETHER forbids it. Where an inheriting
