@@ -194,6 +194,24 @@ static bool explain_gate(struct finding *ret)
 	}
 }
 
+/* Where one on both opens, a breakpoint on reads or on writes alone is not to be had: ARMv7's debug
+ * unit does not report which of the two it was. */
+static bool lacks_single_access(const struct perf_event_attr *attr, pid_t pid, int cpu)
+{
+	struct perf_event_attr both;
+	int fd;
+
+	if (!attr || attr->type != PERF_TYPE_BREAKPOINT ||
+	    (attr->bp_type != HW_BREAKPOINT_R && attr->bp_type != HW_BREAKPOINT_W))
+		return false;
+	both = *attr;
+	both.bp_type = HW_BREAKPOINT_RW;
+	fd = pm_open(&both, pid, cpu, -1, 0);
+	if (fd >= 0)
+		close(fd);
+	return fd >= 0;
+}
+
 /*
  * What an errno means when the call was not the question. EINVAL never ends as a NO here: a
  * set-up that the kernel refuses tells nothing about what was to be asked.
@@ -231,8 +249,11 @@ void classify_setup(int error, const struct perf_event_attr *attr, pid_t pid, in
 			    errno_name(error));
 		return;
 	default:
-		finding_set(ret, UNKNOWN, "set-up refused: type %u config %#llx: %s", type, config,
-			    errno_name(error));
+		if (error == EINVAL && lacks_single_access(attr, pid, cpu))
+			finding_set(ret, ABSENT, "breakpoints on reads or on writes alone");
+		else
+			finding_set(ret, UNKNOWN, "set-up refused: type %u config %#llx: %s", type,
+				    config, errno_name(error));
 	}
 }
 
