@@ -12,7 +12,7 @@ examples: $(patsubst lib/%.c,$(B)/%,$(wildcard lib/examples/*.c))
 
 $(B)/pic/%.o: lib/%.c
 	$(call say,CC,$<)
-	$(Q)mkdir -p $(@D) && $(LIB_CC) $(LIB_FLAGS) -O2 -fPIC -c -o $@ $<
+	$(Q)mkdir -p $(@D) && $(LIB_CC) $(LIB_FLAGS) -O2 -fPIC -fvisibility=hidden -c -o $@ $<
 $(B)/libperfmodes.a: $(patsubst lib/%.c,$(B)/pic/%.o,$(LIB_SOURCES))
 	$(call say,AR,$@)
 	$(Q)rm -f $@ && $(AR) rcs $@ $^

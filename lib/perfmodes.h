@@ -23,6 +23,9 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
+#ifdef __GNUC__
+#pragma GCC visibility push(default)	/* the library is built with all else hidden */
+#endif
 
 /* ------------------------------------------------------------------------------- diagnoses */
 
@@ -456,6 +459,9 @@ int pm_session_detach(struct pm_session *session);
 #include "perfmodes_count.h"	/* counters of one thread, clocks */
 #include "perfmodes_trace.h"	/* tracepoints */
 
+#ifdef __GNUC__
+#pragma GCC visibility pop
+#endif
 #ifdef __cplusplus
 }
 #endif

@@ -5,7 +5,8 @@
  *   <case> TAB <subject> TAB <unit> TAB <value>
  *
  * one line a round. Subjects of a case take turns within a round, so that line n of one and line n
- * of another were measured under the same conditions; bench.py makes ratios of those.
+ * of another were measured under the same conditions; bench.py makes ratios of those. What one
+ * thread does by itself is measured in its CPU time, which a busy machine disturbs less.
  */
 #ifndef BENCH_H
 #define BENCH_H

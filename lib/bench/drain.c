@@ -166,9 +166,9 @@ static void measure(const char *name, const char *subject, size_t (*reader)(stru
 	size_t count;
 
 	rewind_to(&ring);
-	begin = bench_clock(CLOCK_MONOTONIC);
+	begin = bench_clock(CLOCK_THREAD_CPUTIME_ID);
 	count = reader(&ring);
-	end = bench_clock(CLOCK_MONOTONIC);
+	end = bench_clock(CLOCK_THREAD_CPUTIME_ID);
 	if (count < RECORDS || caught.copy->data_tail != caught.head)
 		bench_fail(subject, EBADMSG);
 	caught.records = count;
