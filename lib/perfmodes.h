@@ -378,6 +378,7 @@ struct pm_stats {
 	 * they are closed and only where a ring has been full; another account of `lost`.
 	 */
 	uint64_t lost_counted;
+	uint64_t unwatched_threads;	/* new ones for which limits left nothing: tried again */
 };
 
 /*

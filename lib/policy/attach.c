@@ -272,19 +272,31 @@ static struct thread_mark *mark_slot(const struct threads *threads, pid_t tid)
 	return &threads->marks[at];
 }
 
+static bool is_in_use(const struct thread_mark *mark)
+{
+	return mark->tid != 0 && (mark->listed || mark->announced || mark->refused || mark->round);
+}
+
+/* Room for twice those in use; numbers of threads that have ended are forgotten. */
 static int grow_marks(struct threads *threads)
 {
-	struct threads bigger = { .room = threads->room ? 2 * threads->room : 256 };
+	struct threads bigger = { .room = 256, .rounds = threads->rounds };
+	size_t in_use = 0;
 
+	for (size_t i = 0; i < threads->room; i++)
+		in_use += is_in_use(&threads->marks[i]);
+	while (bigger.room < 4 * in_use)
+		bigger.room *= 2;
 	bigger.marks = calloc(bigger.room, sizeof(*bigger.marks));
 	if (bigger.marks == NULL)
 		return -ENOMEM;
 	for (size_t i = 0; i < threads->room; i++)
-		if (threads->marks[i].tid != 0)
+		if (is_in_use(&threads->marks[i])) {
 			*mark_slot(&bigger, threads->marks[i].tid) = threads->marks[i];
+			bigger.used++;
+		}
 	free(threads->marks);
-	threads->marks = bigger.marks;
-	threads->room = bigger.room;
+	*threads = bigger;
 	return 0;
 }
 

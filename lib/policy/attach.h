@@ -30,6 +30,7 @@ struct thread_mark {
 	pid_t tid;			/* 0: free */
 	bool listed;
 	bool announced;			/* per_thread: its birth was told, it is not attached yet */
+	bool refused;			/* per_thread: it could not be attached */
 	uint32_t round;
 };
 

@@ -135,41 +135,91 @@ static void let_go(struct pm_session *session, struct session_ring *ring)
 		close(event->fd);
 		event->fd = -1;
 	}
-	if (mark != NULL)
+	if (mark != NULL) {
 		mark->listed = false;
+		mark->round = 0;
+	}
 	pm_ring_close(&ring->ring);
 }
 
+/* Threads come and go for as long as the session lasts; what is left of them must not pile up. */
+static void forget_ended(struct pm_session *session)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < session->event_count; i++)
+		if (session->events[i].fd >= 0)
+			session->events[kept++] = session->events[i];
+	session->event_count = kept;
+	kept = 0;
+	for (size_t i = 0; i < session->ring_count; i++)
+		if (session->rings[i].ring.base != NULL)
+			session->rings[kept++] = session->rings[i];
+	session->ring_count = kept;
+	if (session->by_id != NULL)
+		(void)pm_attach_index(session);
+}
+
+static void close_since(struct pm_session *session, size_t events, size_t rings)
+{
+	while (session->ring_count > rings)
+		pm_ring_close(&session->rings[--session->ring_count].ring);
+	while (session->event_count > events)
+		close(session->events[--session->event_count].fd);
+}
+
+/* One for which there is no descriptor or memory now is tried again with every listing. */
 static int open_late(struct pm_session *session, pid_t tid, void *context)
 {
 	struct thread_mark *mark = pm_threads_mark(&session->threads, tid, false);
-	size_t before = session->event_count;
+	size_t before = session->event_count, rings = session->ring_count;
 	int err = open_rings(session, tid, context);
 
 	for (size_t i = before; err == 0 && i < session->event_count; i++)
 		err = pm_ioctl(session->events[i].fd, PERF_EVENT_IOC_ENABLE, 0);
+	if (err < 0) {
+		close_since(session, before, rings);
+		session->stats.unwatched_threads += !mark->refused;
+		mark->refused = true;
+		mark->listed = false;
+		return 0;
+	}
 	if (!mark->announced)
 		session->stats.late_threads++;
-	mark->announced = false;
+	mark->announced = mark->refused = false;
 	return 0;
+}
+
+/* Who was announced and is not in the listing has ended already. */
+static void forget_unseen(struct pm_session *session)
+{
+	for (size_t i = 0; i < session->threads.room; i++)
+		if (!session->threads.marks[i].listed)
+			session->threads.marks[i].announced = false;
 }
 
 void pm_follow_threads(struct pm_session *session)
 {
 	struct opening opening = { 0 };
 	uint64_t now = 0;
-	size_t before = session->event_count;
+	size_t before, ended = 0;
 
 	if (!session->follows)
 		return;
 	for (size_t i = 0; i < session->ring_count; i++)
-		if (session->rings[i].fd < 0 && session->rings[i].ring.base != NULL)
+		if (session->rings[i].fd < 0 && session->rings[i].ring.base != NULL) {
 			let_go(session, &session->rings[i]);
+			ended++;
+		}
+	if (ended > 0)
+		forget_ended(session);
+	before = session->event_count;
 	(void)pm_clock_ns(CLOCK_MONOTONIC, &now);
 	if (session->followed_at != 0 && now - session->followed_at < FOLLOW_NS)
 		return;
 	session->followed_at = now;
-	(void)pm_attach_list(session, open_late, &opening);
+	if (pm_attach_list(session, open_late, &opening) >= 0)
+		forget_unseen(session);
 	session->threads.rounds = 1;
 	if (session->by_id != NULL && session->event_count > before)
 		(void)pm_attach_index(session);

@@ -41,7 +41,7 @@ void pm_session_destroy(struct pm_session *session)
 	if (session == NULL)
 		return;
 	(void)pm_session_detach(session);
-	/* In a forked child a waiter may have been left behind, for whom this would wait for ever. */
+	/* In a forked child a waiter may have been left behind, who is never seen to leave. */
 	if (session->pid == getpid()) {
 		(void)pthread_cond_destroy(&session->out);
 		(void)pthread_mutex_destroy(&session->lock);
@@ -228,6 +228,9 @@ int pm_session_poll(struct pm_session *session, int timeout_ms)
 
 	if (err < 0)
 		return err;
+	/* Where there is always something to deliver, nobody would ever wait and see who has gone. */
+	if (session->follows && session->ticks == NULL)
+		(void)wait_once(session, 0);
 	for (;;) {
 		if (session->ticks != NULL)
 			session->ticks->follow(session);

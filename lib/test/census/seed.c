@@ -96,7 +96,8 @@ static int connect_rings(struct seed *seed, const char **ret_refused)
 		int leader = seed->leaders[seed->cpu_of[i]], err = 0;
 
 		if (seed->fds[i] != leader)
-			err = pm_ioctl(seed->fds[i], PERF_EVENT_IOC_SET_OUTPUT, (unsigned long)leader);
+			err = pm_ioctl(seed->fds[i], PERF_EVENT_IOC_SET_OUTPUT,
+				       (unsigned long)leader);
 		if (err == 0)
 			err = pm_ioctl(seed->fds[i], PERF_EVENT_IOC_ENABLE, 0);
 		if (err < 0) {

@@ -18,7 +18,7 @@
 
 #define PAGES 50
 
-/* -------------------------------------------------------------------- what the kernel may do to us */
+/* -------------------------------------------------------------- what the kernel may do to us */
 
 static struct {
 	bool mute;			/* inheriting events are opened and never enabled */
@@ -81,7 +81,7 @@ long syscall(long number, ...)
 	return real(number, args[0], args[1], args[2], args[3], args[4]);
 }
 
-/* ------------------------------------------------------------------------- two threads, known deeds */
+/* ------------------------------------------------------------- two threads, known deeds */
 
 static char *areas[2];
 static unsigned int told[2][PAGES];
@@ -165,10 +165,9 @@ static void end(struct outcome *ret)
 	}
 }
 
-static struct outcome observe_with(struct pm_profile *profile, unsigned int allow, unsigned int forbid)
+static struct outcome observe_with(struct pm_profile *profile, unsigned int allow)
 {
-	const struct pm_session_opts opts = { .size = sizeof(opts), .allow = allow,
-					      .forbid = forbid };
+	const struct pm_session_opts opts = { .size = sizeof(opts), .allow = allow };
 	struct pm_diag diag = { .size = sizeof(diag) };
 	struct outcome outcome = { .strategy = "none" };
 	struct pm_session *session = NULL;
@@ -241,7 +240,7 @@ static void turn(const char *key)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(ways); i++) {
 		struct pm_profile *profile = profile_with(key, ways[i].verdict);
-		struct outcome outcome = observe_with(profile, PM_ALLOW_ALL, 0);
+		struct outcome outcome = observe_with(profile, PM_ALLOW_ALL);
 
 		expect_no_silence(&outcome, key, ways[i].name);
 		pm_profile_destroy(profile);
@@ -264,7 +263,7 @@ static void each_fact_each_way(void **state)
 	if (!perf_is_here())
 		skip();
 	for (size_t row = 0; row < PM_STRATEGIES; row++)
-		for (const struct need *need = pm_strategies[row].needs; need->key != NULL; need++) {
+		for (const struct need *need = pm_strategies[row].needs; need->key; need++) {
 			turn(need->key);
 			turned++;
 		}
@@ -280,7 +279,7 @@ static struct pm_profile *profile_of_all(enum pm_verdict verdict)
 
 	assert_true(pm_profile_use_persona(profile, NULL) >= 0);
 	for (size_t row = 0; row < PM_STRATEGIES; row++)
-		for (const struct need *need = pm_strategies[row].needs; need->key != NULL; need++) {
+		for (const struct need *need = pm_strategies[row].needs; need->key; need++) {
 			fact.key = need->key;
 			(void)pm_profile_set(profile, &fact);
 		}
@@ -298,7 +297,7 @@ static void all_facts_at_once(void **state)
 		skip();
 	for (size_t i = 0; i < ARRAY_SIZE(ways); i++) {
 		struct pm_profile *profile = profile_of_all(ways[i].verdict);
-		struct outcome outcome = observe_with(profile, PM_ALLOW_ALL, 0);
+		struct outcome outcome = observe_with(profile, PM_ALLOW_ALL);
 
 		expect_no_silence(&outcome, "everything", ways[i].name);
 		pm_profile_destroy(profile);
@@ -370,7 +369,7 @@ static void a_mute_kernel(void **state)
 		skip();
 	profile = profile_of_all(PM_YES);
 	kernel.mute = true;
-	outcome = observe_with(profile, PM_ALLOW_ALL, 0);
+	outcome = observe_with(profile, PM_ALLOW_ALL);
 	expect_no_silence(&outcome, "all is well", "mute");
 	assert_string_not_equal(outcome.strategy, "per_core");
 	pm_profile_destroy(profile);
@@ -386,12 +385,12 @@ static void refusals_lead_on(void **state)
 		skip();
 	profile = profile_of_all(PM_YES);
 	kernel.refuse_redirect = EINVAL;
-	outcome = observe_with(profile, PM_ALLOW_ALL, 0);
+	outcome = observe_with(profile, PM_ALLOW_ALL);
 	expect_no_silence(&outcome, "all is well", "SET_OUTPUT refused");
 	assert_string_not_equal(outcome.strategy, "per_core");
 	kernel.refuse_redirect = 0;
 	kernel.refuse_cpu = EACCES;
-	outcome = observe_with(profile, PM_ALLOW_ALL, 0);
+	outcome = observe_with(profile, PM_ALLOW_ALL);
 	expect_no_silence(&outcome, "all is well", "events of one CPU refused");
 	assert_true(outcome.err >= 0);
 	pm_profile_destroy(profile);
@@ -406,7 +405,7 @@ static void no_wakeups(void **state)
 	if (!perf_is_here())
 		skip();
 	kernel.no_wakeup = true;
-	outcome = observe_with(NULL, PM_ALLOW_ALL, 0);
+	outcome = observe_with(NULL, PM_ALLOW_ALL);
 	expect_no_silence(&outcome, "nothing", "no wake-ups");
 	assert_int_equal(outcome.once, 2 * PAGES);
 }
@@ -420,7 +419,7 @@ static void redirecting_does_nothing(void **state)
 	if (!perf_is_here())
 		skip();
 	kernel.no_redirect = true;
-	outcome = observe_with(NULL, PM_ALLOW_ALL, 0);
+	outcome = observe_with(NULL, PM_ALLOW_ALL);
 	expect_no_silence(&outcome, "nothing", "SET_OUTPUT does nothing");
 	assert_string_not_equal(outcome.strategy, "per_core");
 }

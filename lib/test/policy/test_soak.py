@@ -39,7 +39,7 @@ def points(text: str) -> dict[str, str]:
     """The result line of each point: "ok", "not ok", "no", "blocked"."""
     found = {}
     for line in text.splitlines():
-        match = re.match(r"((?:not )?ok) \d+ (\S+)(?: # SKIP (\w+):)?", line)
+        match = re.match(r"((?:not )?ok) \d+ census\.(\S+)(?: # SKIP (\w+):)?", line)
         if match:
             found[match[2]] = match[3] or match[1]
     return found
@@ -59,6 +59,31 @@ def test_census(sanitizer: str) -> None:
     if said["session.complete"] == "ok":
         assert said["per_thread.complete"] == said["count.complete"] == "ok"
         assert said["seed.sleeps"] != "ok", "a dead leader's poll is said to sleep"
+
+
+LIMITS = {
+    "descriptors": ["prlimit", "--nofile=64:64"],
+    "locked memory of a user": ["setpriv", "--reuid=65534", "--clear-groups", "--inh-caps=-all",
+                                "prlimit", "--memlock=65536:65536"],
+    "no /proc/sys": ["unshare", "-m", "sh", "-c",
+                     'mount -t tmpfs none /proc/sys && exec "$@"', "sh"],
+    "no tracefs": ["unshare", "-m", "sh", "-c",
+                   'mount -t tmpfs none /sys/kernel/tracing && exec "$@"', "sh"],
+    "no /sys": ["unshare", "-m", "sh", "-c", 'mount -t tmpfs none /sys && exec "$@"', "sh"],
+}
+
+
+@pytest.mark.parametrize("limit", list(LIMITS) if SOAK else list(LIMITS)[:2])
+def test_census_within(limit: str) -> None:
+    """What is taken away changes how it is told, not whether: all, or the loss, or the reason."""
+    if os.geteuid() != 0:
+        pytest.skip("only root can take away what is taken away here")
+    done = run(*LIMITS[limit], built("test/census"), "1", ASAN_OPTIONS="detect_leaks=0")
+    if done.returncode != 0 and "TAP" not in done.stdout:
+        pytest.skip(f"cannot be taken away here: {done.stderr.strip()}")
+    assert done.returncode == 0, done.stdout + done.stderr
+    said = points(done.stdout)
+    assert said["busy.delivers"] == "ok" and len(said) == 6, done.stdout
 
 
 @pytest.mark.parametrize("name", ["policy/lifecycle_test", "policy/session_test",
