@@ -6,7 +6,9 @@
 #ifndef CGROUP_H
 #define CGROUP_H
 
+#include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 /* A counter of page faults, running, for all tasks of a cgroup on one CPU. An event or -errno. */
@@ -16,6 +18,13 @@ int cgroup_open(const char *path, int cpu, int leader);
  * refused; -ENOENT: none is mounted at a usual place; -ENODEV: perf takes part in none that is.
  */
 int cgroup_root(int cpu, char *buf, size_t size);
+
+/* Whether perf's id of a cgroup names the directory with that inode. A kernel of 32 bits has the
+ * inode in the lower half of the id, and a generation in the upper one. */
+static inline bool cgroup_id_is(uint64_t id, uint64_t inode)
+{
+	return id == inode || (sizeof(long) == 4 && (uint32_t)id == inode);
+}
 
 /* A cgroup, one below it, and one beside it. */
 struct cgroups {

@@ -120,7 +120,7 @@ TEST_F(group, created)
 TEST_F(group, id_is_inode)
 {
 	must_see(_metadata, self);
-	if ((ino_t)self->record.cgroup.id != self->directory.st_ino)
+	if (!cgroup_id_is(self->record.cgroup.id, self->directory.st_ino))
 		broken("id=%" PRIu64 " inode=%ju", self->record.cgroup.id,
 		       (uintmax_t)self->directory.st_ino);
 }
