@@ -86,9 +86,15 @@ static bool is_android(void)
 	return access("/system/build.prop", F_OK) == 0 || access("/system/bin/app_process", F_OK) == 0;
 }
 
+/* A vendor's level asks for CAP_SYS_ADMIN, as Debian's 3 does to this day (seen on 5.10 to 7.x). */
+static const char *capability_at(const struct pm_env *env, int met)
+{
+	return met >= 3 ? "CAP_SYS_ADMIN" : capability(env);
+}
+
 static void change_level(const struct pm_env *env, int needed, int met, struct pm_refusal *ret)
 {
-	const char *cap = capability(env);
+	const char *cap = capability_at(env, met);
 
 	if (is_android())
 		CHANGE(ret, "adb shell setprop security.perf_harden 0, or as root: "
@@ -105,7 +111,8 @@ static void gate_level(const struct pm_env *env, int needed, int met, struct pm_
 	char without[80];
 
 	snprintf(without, sizeof(without), has_capability(env) ?
-		 "%s of a user namespace does not count" : "%s is missing", capability(env));
+		 "%s of a user namespace does not count" : "%s is missing",
+		 capability_at(env, met));
 	if (env->paranoid == INT_MIN)
 		GATE(ret, PM_CAUSE_PARANOID, "kernel.perf_event_paranoid (not readable here) acts "
 		     "as %s%d, needed is %d or less, and %s", met == 3 ? "a vendor's level " : "",
@@ -134,6 +141,15 @@ static void gate_module(const struct pm_env *env, struct pm_refusal *ret)
 	}
 }
 
+/* CAP_PERFMON, which is enough for all that mainline asks for, does not count there. */
+static void gate_vendor(const struct pm_env *env, struct pm_refusal *ret)
+{
+	GATE(ret, PM_CAUSE_PARANOID, "kernel.perf_event_paranoid=%d, a vendor's level that refuses "
+	     "every event without CAP_SYS_ADMIN; CAP_PERFMON does not count", env->paranoid);
+	CHANGE(ret, "as root: sysctl -w kernel.perf_event_paranoid=2, where CAP_PERFMON counts; or "
+	       "give the program CAP_SYS_ADMIN");
+}
+
 static void gate_target(const struct pm_env *env, struct pm_refusal *ret)
 {
 	GATE(ret, PM_CAUSE_LSM, "the target is not ours to trace: another user's, or one that "
@@ -150,7 +166,9 @@ static void gate_policy(const struct pm_event_spec *spec, enum pm_reach reach,
 	/* From 0 downward nothing of the kind can be tried here; the file has the word. */
 	if (met <= 0 && !privileged && env->paranoid != INT_MIN)
 		met = env->paranoid;
-	if (!privileged && met > needed)
+	if (privileged && met == 3 && env->paranoid >= 3 && !pm_env_has_cap(env, PM_CAP_SYS_ADMIN))
+		gate_vendor(env, ret);
+	else if (!privileged && met > needed)
 		gate_level(env, needed, met, ret);
 	else if (!privileged && reach == REACH_OTHER)
 		gate_target(env, ret);

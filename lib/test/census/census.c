@@ -220,7 +220,7 @@ static void judge_busy(const char *point, const struct pm_plan *plan)
 		named |= strstr(line, gates[i]) != NULL;
 	if (line != NULL && strchr(line, '\n') != NULL)
 		*strchr(line, '\n') = '\0';
-	verdict(point, busy_samples > 3 && named ? YES : BROKEN, "%s: %" PRIu64 " samples; %s",
+	verdict(point, busy_samples > 1 && named ? YES : BROKEN, "%s: %" PRIu64 " samples; %s",
 		pm_strategy_name(pm_plan_strategy(plan)), busy_samples, line ? line : "");
 }
 
