@@ -207,9 +207,7 @@ static bool lacks_single_access(const struct perf_event_attr *attr, pid_t pid, i
 	both = *attr;
 	both.bp_type = HW_BREAKPOINT_RW;
 	fd = pm_open(&both, pid, cpu, -1, 0);
-	if (fd >= 0)
-		close(fd);
-	return fd >= 0;
+	return fd >= 0 && !close(fd);
 }
 
 /*

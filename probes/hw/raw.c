@@ -14,7 +14,7 @@ PROBE(TITLE("raw events of the core PMU")
       POINT(named, "an event from the PMU's events folder opens and counts")
       POINT(raw_type, "the same number opens and counts as PERF_TYPE_RAW")
       FACT(term, string, "-", "the event that was tried")
-      FACT(all_bits, enum, "-", "config with all bits set: the errno, or `accepted` (bits ignored)"))
+      FACT(all_bits, enum, "-", "config with all bits set: the errno, or `accepted`"))
 
 static const char *const candidates[] = { "instructions", "inst_retired", "cpu-cycles",
 					  "cpu_cycles", "cycles", "CPU_CYCLES" };
