@@ -173,7 +173,8 @@ enum pm_gate pm_perf_gate(const struct pm_env *env, int *ret_errno)
 	/*
 	 * EINVAL was perf's, unless a filter answers EINVAL to everything. No filter can write the
 	 * size of the kernel's attr into ours. (A null attr would be told by EFAULT, but Valgrind
-	 * looks into it.) Permission comes first, so EACCES and EPERM come from the kernel here, too.
+	 * looks into it.) Permission comes first, so EACCES and EPERM come from the kernel here,
+	 * too.
 	 */
 	size_err = pm_attr_size_kernel();
 	if (size_err >= 0 || size_err == -EACCES || size_err == -EPERM) {

@@ -58,7 +58,8 @@ static void raw_open(const struct pm_plan *plan, pid_t tid)
 
 			attr.size = sizeof(attr);
 			attr.inherit = 1;
-			fd = syscall(SYS_perf_event_open, &attr, tid, cpu, -1, PERF_FLAG_FD_CLOEXEC);
+			fd = syscall(SYS_perf_event_open, &attr, tid, cpu, -1,
+				     PERF_FLAG_FD_CLOEXEC);
 			if (fd < 0)
 				bench_fail("perf_event_open", errno);
 			raw.fds[raw.count++] = (int)fd;
@@ -172,8 +173,10 @@ static void measure(unsigned int threads, unsigned int events, unsigned int roun
 		.ring_pages = RING_PAGES,
 	};
 	const struct pm_event_spec specs[EVENTS_MAX] = {
-		{ .size = sizeof(specs[0]), .type = 1, .config = 2, .period = 1, .tid = PM_ALL_THREADS },
-		{ .size = sizeof(specs[0]), .type = 1, .config = 3, .period = 1, .tid = PM_ALL_THREADS },
+		{ .size = sizeof(specs[0]), .type = 1, .config = 2, .period = 1,
+		  .tid = PM_ALL_THREADS },
+		{ .size = sizeof(specs[0]), .type = 1, .config = 3, .period = 1,
+		  .tid = PM_ALL_THREADS },
 	};
 	struct pm_diag diag = { .size = sizeof(diag) };
 	struct pm_profile *empty = pm_profile_create();

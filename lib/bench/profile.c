@@ -97,7 +97,8 @@ static void measure(const char *name, const char *subject, void (*deed)(void))
 	uint64_t begin = bench_clock(CLOCK_THREAD_CPUTIME_ID);
 
 	deed();
-	bench_say(name, subject, "us", (double)(bench_clock(CLOCK_THREAD_CPUTIME_ID) - begin) / 1e3);
+	bench_say(name, subject, "us",
+		  (double)(bench_clock(CLOCK_THREAD_CPUTIME_ID) - begin) / 1e3);
 }
 
 static void measure_lookup(const struct pm_profile *profile)

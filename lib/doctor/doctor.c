@@ -23,7 +23,7 @@ static const char usage[] =
 	"usage: perfmodes-doctor [--json] [--pid PID] [WISH...]\n"
 	"Tries what one usually wants of perf_event_open(2) here and now, and tells what works,\n"
 	"what is used instead, and who refused what, and why. Changes nothing.\n"
-	"  --json      for programs     --pid PID   the process to watch (default: one of its own)\n"
+	"  --json      for programs     --pid PID   the process to watch (default: its own)\n"
 	"  --list      the wishes there are\n";
 
 /* Runs a third of the time, and ends with us. */

@@ -18,7 +18,8 @@
 static void fault(void)
 {
 	size_t page = (size_t)sysconf(_SC_PAGESIZE);
-	char *area = mmap(NULL, 16 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	char *area = mmap(NULL, 16 * page, PROT_READ | PROT_WRITE,
+			  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
 	if (area == MAP_FAILED)
 		return;

@@ -12,7 +12,8 @@
 
 const struct wish doctor_wishes[] = {
 	{ "own-time", "sample my threads by CPU time", {
-		{ .what = "cpu-clock samples", .go = go_session, SPEC(CPU_CLOCK, .frequency = 1000) },
+		{ .what = "cpu-clock samples", .go = go_session,
+		  SPEC(CPU_CLOCK, .frequency = 1000) },
 		{ .what = "what the library makes of it", .go = go_session,
 		  SPEC(CPU_CLOCK, .frequency = 1000), .allow = PM_ALLOW_ALL },
 		{ .what = "getrusage(2): a sum", .go = go_rusage },
@@ -21,7 +22,8 @@ const struct wish doctor_wishes[] = {
 		{ .what = "instructions", .go = go_session, SPEC(INSTRUCTIONS) },
 		{ .what = "instructions of user mode", .go = go_session, SPEC(INSTRUCTIONS),
 		  .allow = PM_ALLOW_USER_ONLY },
-		{ .what = "CPU time (task-clock)", .go = go_session, SPEC(TASK_CLOCK), .allow = PM_ALLOW_ALL },
+		{ .what = "CPU time (task-clock)", .go = go_session, SPEC(TASK_CLOCK),
+		  .allow = PM_ALLOW_ALL },
 		{ .what = "CPU time (getrusage(2))", .go = go_rusage },
 	} },
 	{ "own-faults", "sample my page faults with addresses", {
@@ -38,7 +40,8 @@ const struct wish doctor_wishes[] = {
 		{ .what = "getrusage(2)", .go = go_rusage },
 	} },
 	{ "kernel-chains", "call chains with the kernel's part", {
-		{ .what = "call chains with kernel addresses", .go = go_kernel_chain, .kernel = true },
+		{ .what = "call chains with kernel addresses", .go = go_kernel_chain,
+		  .kernel = true },
 		{ .what = "call chains of user mode", .go = go_kernel_chain },
 		{ .what = "what the library makes of it", .go = go_session,
 		  SPEC(CPU_CLOCK, .frequency = 1000, .want = PM_WANT_CALLCHAIN),
@@ -56,7 +59,8 @@ const struct wish doctor_wishes[] = {
 	} },
 	{ "tracepoints", "tracepoints of my threads, with their data", {
 		{ .what = "sched:sched_switch samples", .go = go_tracepoint, .kernel = true },
-		{ .what = "switch records (attr.context_switch), no other tracepoint", .go = go_switch_records },
+		{ .what = "switch records (attr.context_switch), no other tracepoint",
+		  .go = go_switch_records },
 		{ .what = "getrusage(2): a count of switches", .go = go_rusage },
 	} },
 	{ "rdpmc", "read counters without system calls", {

@@ -83,7 +83,8 @@ static bool has_capability(const struct pm_env *env)
 
 static bool is_android(void)
 {
-	return access("/system/build.prop", F_OK) == 0 || access("/system/bin/app_process", F_OK) == 0;
+	return access("/system/build.prop", F_OK) == 0 ||
+		access("/system/bin/app_process", F_OK) == 0;
 }
 
 /* A vendor's level asks for CAP_SYS_ADMIN, as Debian's 3 does to this day (seen on 5.10 to 7.x). */
@@ -137,7 +138,8 @@ static void gate_module(const struct pm_env *env, struct pm_refusal *ret)
 		GATE(ret, PM_CAUSE_LSM, "a security module (%.80s)", env->lsm);
 	} else {
 		GATE(ret, PM_CAUSE_UNKNOWN, "not kernel.perf_event_paranoid, not a missing "
-		     "capability; a security module perhaps (/sys/kernel/security is not readable)");
+		     "capability; a security module perhaps (/sys/kernel/security is not "
+		     "readable)");
 	}
 }
 
@@ -252,7 +254,8 @@ static void gate_descriptors(int error, struct pm_refusal *ret)
 static void gate_busy(struct pm_refusal *ret)
 {
 	GATE(ret, PM_CAUSE_NO_EVENT, "somebody else has the counters or breakpoints");
-	CHANGE(ret, "end other profilers; as root: sysctl -w kernel.nmi_watchdog=0 frees a counter");
+	CHANGE(ret, "end other profilers; as root: sysctl -w kernel.nmi_watchdog=0 frees a "
+	       "counter");
 }
 
 void pm_gate_open(const struct pm_event_spec *spec, enum pm_reach reach, int error,

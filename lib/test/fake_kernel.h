@@ -23,7 +23,7 @@ static struct {
 	int always_errno;		/* a filter in front of it */
 	bool silent;			/* E2BIG without writing its size back */
 	int policy_errno;		/* said after the flags, before the attr is read */
-	int level;			/* of perf_event_paranoid, for a caller without capability */
+	int level;			/* of perf_event_paranoid, for those without capability */
 	bool vendor;			/* refuses everything from level 3 on, as Debian does */
 	bool accepts_anything;
 	bool mappable;			/* what it opens can be mapped, and is a page of zeros */
