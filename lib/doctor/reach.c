@@ -200,6 +200,29 @@ static int judge_page(const struct perf_event_mmap_page *page, struct pm_refusal
 	return -EOPNOTSUPP;
 }
 
+/* A page may permit what then does not work: one reading has to come without a system call. */
+static int read_without_call(struct pm_refusal *refusal)
+{
+	const struct pm_event_spec spec = {
+		.size = sizeof(spec), .type = PERF_TYPE_HARDWARE,
+		.config = PERF_COUNT_HW_INSTRUCTIONS, .flags = PM_SPEC_USER_ONLY,
+	};
+	struct pm_counters_stats stats = { .size = sizeof(stats) };
+	struct pm_value value = { 0, 0, 0 };
+	struct pm_counters *counters;
+	int err = pm_counters_open(&spec, 1, 0, NULL, NULL, &counters);
+
+	if (err < 0)
+		return doctor_silence(refusal, "pm_counters_open");
+	(void)pm_counters_start(counters);
+	doctor_work(1000000);
+	err = pm_counters_read_one(counters, 0, &value);
+	(void)pm_counters_stats(counters, &stats);
+	pm_counters_close(counters);
+	return err == 0 && value.value > 0 && stats.user_reads > 0 ? 0 :
+		doctor_silence(refusal, "pm_counters_read_one");
+}
+
 int go_rdpmc(const struct attempt *attempt, struct pm_refusal *refusal, char *how)
 {
 	int fd = doctor_open(&instructions, 0, -1, REACH_OWN, "instructions:u", refusal), err;
@@ -215,7 +238,7 @@ int go_rdpmc(const struct attempt *attempt, struct pm_refusal *refusal, char *ho
 		pm_ring_close(&page);
 	}
 	close(fd);
-	return err;
+	return err < 0 ? err : read_without_call(refusal);
 }
 
 int go_read(const struct attempt *attempt, struct pm_refusal *refusal, char *how)
