@@ -6,6 +6,7 @@
 #ifndef BPF_H
 #define BPF_H
 
+#include <sys/resource.h>
 #include <sys/syscall.h>
 
 #include <linux/bpf.h>
@@ -16,9 +17,17 @@
 #define INSN(c, d, s, o, i) ((struct bpf_insn){ .code = (c), .dst_reg = (d), .src_reg = (s), \
 						.off = (o), .imm = (i) })
 
+/*
+ * Up to v5.10 programs and maps are memory locked by the user, and what is gone is only given back
+ * after a while; so whoever may has no limit.
+ */
 static inline int bpf_order(int command, union bpf_attr *order)
 {
-	int fd = syscall(SYS_bpf, command, order, BPF_ORDER_SIZE);
+	const struct rlimit none = { RLIM_INFINITY, RLIM_INFINITY };
+	int fd;
+
+	setrlimit(RLIMIT_MEMLOCK, &none);
+	fd = syscall(SYS_bpf, command, order, BPF_ORDER_SIZE);
 
 	return fd < 0 ? -errno : fd;
 }

@@ -17,9 +17,13 @@ import falsify  # noqa: E402
 
 
 @pytest.fixture(scope="module")
-def points(build: Path) -> list[str]:
-    return [f"{probe.id}.{item.name}" for probe in falsify.declared().probes.values()
-            if not probe.id.startswith("meta.") for item in probe.points()]
+def probes(build: Path) -> dict[str, falsify.catalogue.Probe]:
+    return {id: probe for id, probe in falsify.declared().probes.items() if not id.startswith("meta.")}
+
+
+@pytest.fixture(scope="module")
+def points(probes: dict[str, falsify.catalogue.Probe]) -> list[str]:
+    return [f"{id}.{item.name}" for id, probe in probes.items() for item in probe.points()]
 
 
 def test_every_point_is_on_the_list_or_excused(points: list[str], capsys: pytest.CaptureFixture[str]) -> None:
@@ -56,7 +60,7 @@ def sample() -> list[tuple[str, falsify.Seen]]:
 
 
 @pytest.mark.parametrize("point, how", sample(), ids=lambda value: value.fault if dataclasses.is_dataclass(value) else "")
-def test_the_list_is_true(point: str, how: falsify.Seen, build: Path, tmp_path: Path) -> None:
-    catalogue = falsify.declared().probes
-    probe = catalogue[next(id for id in catalogue if point.startswith(f"{id}."))]
+def test_the_list_is_true(point: str, how: falsify.Seen, probes: dict[str, falsify.catalogue.Probe],
+                          tmp_path: Path) -> None:
+    probe = probes[next(id for id in probes if point.startswith(f"{id}."))]
     assert falsify.run(probe, how.persona, how.fault, tmp_path)[point] == how.verdict
