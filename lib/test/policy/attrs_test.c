@@ -261,21 +261,6 @@ static void sizes_of_callers(void **state)
 	assert_null(plan->events[1].spec.filter);
 }
 
-static void filters_are_for_tracepoints(void **state)
-{
-	struct pm_event_spec spec = faults;
-	char longest[600];
-
-	(void)state;
-	spec.filter = "common_pid == 1";
-	assert_int_equal(pm_plan_make(&spec, 1, NULL, profile, NULL, &plan), -EINVAL);
-	memset(longest, '1', sizeof(longest) - 1);
-	longest[sizeof(longest) - 1] = '\0';
-	spec.type = PERF_TYPE_TRACEPOINT;
-	spec.filter = longest;
-	assert_int_equal(pm_plan_make(&spec, 1, NULL, profile, NULL, &plan), -EINVAL);
-}
-
 /* ------------------------------------------------------------------------------- every strategy */
 
 static int attach_by(enum pm_strategy strategy, const struct pm_event_spec *spec,
@@ -492,7 +477,6 @@ int main(void)
 		TEST(identifiers),
 		TEST(refused_though_known),
 		TEST(sizes_of_callers),
-		TEST(filters_are_for_tracepoints),
 		TEST(inherited_events_of_any_cpu_are_never_forwarded),
 		TEST(forwarding_is_seen),
 		TEST(each_notices_silence),

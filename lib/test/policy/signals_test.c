@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Strategies whose samples come by signals, on the running kernel: each sample, a busy thread, a
+ * queue that is full, and the signals and timers of somebody else.
+ */
+#define _GNU_SOURCE
+#include "../test.h"
+
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/time.h>
+#include <sys/wait.h>
+
+#include "sessions.h"
+
+static _Atomic int stop_spinning;
+static uint32_t spinner;
+static unsigned int by_spinner;
+
+static void *spin(void *context)
+{
+	spinner = (uint32_t)pm_gettid();
+	while (!stop_spinning)
+		;
+	return context;
+}
+
+static void note_spinner(void *context, const struct pm_observed *sample)
+{
+	(void)context;
+	assert_true(sample->pid == (uint32_t)getpid() && sample->time != 0);
+	by_spinner += sample->tid == spinner && sample->ip != 0;
+}
+
+/* Polls a session of a clock for 300 ms of a busy thread. */
+static void watch_a_spinner(enum pm_strategy strategy)
+{
+	const struct pm_listener ticks = { .size = sizeof(ticks), .sample = note_spinner };
+	struct pm_plan *plan = plan_of(&clock_of_all, 1, strategy, NULL);
+	struct pm_diag diag = { .size = sizeof(diag) };
+	struct pm_session *session;
+	pthread_t thread;
+	int err;
+
+	if (plan == NULL)
+		skip();
+	stop_spinning = 0;
+	by_spinner = 0;
+	assert_int_equal(pthread_create(&thread, NULL, spin, NULL), 0);
+	session = pm_session_create(plan, &ticks, NULL);
+	err = pm_session_attach(session, &diag);
+	if (err < 0)
+		fail_msg("%s", diag.text);
+	for (int i = 0; i < 30; i++)
+		assert_true(pm_session_poll(session, 10) >= 0);
+	stop_spinning = 1;
+	pthread_join(thread, NULL);
+	assert_int_equal(pm_session_detach(session), 0);
+	pm_session_destroy(session);
+	pm_plan_destroy(plan);
+	/* Others run here, too; a tick may last 10 ms. */
+	assert_in_range(by_spinner, 4, 400);
+}
+
+static void signals_see_a_busy_thread(void **state)
+{
+	(void)state;
+	watch_a_spinner(PM_STRATEGY_SIGNALS);
+}
+
+static unsigned int counted_faults;
+
+static void count_fault(void *context, const struct pm_observed *sample)
+{
+	(void)context;
+	counted_faults += sample->tid == (uint32_t)getpid();
+}
+
+static void signals_tell_every_sample(void **state)
+{
+	const struct pm_listener each = { .size = sizeof(each), .sample = count_fault };
+	struct pm_event_spec spec = faults;
+	struct pm_session *session;
+	struct sigaction action;
+	struct pm_value value, after;
+	struct pm_plan *plan;
+
+	(void)state;
+	spec.want = 0;
+	plan = plan_of(&spec, 1, PM_STRATEGY_SIGNALS, NULL);
+	if (plan == NULL)
+		skip();
+	session = pm_session_create(plan, &each, NULL);
+	assert_int_equal(pm_session_attach(session, NULL), PM_STRATEGY_SIGNALS);
+	assert_int_equal(count_maps(NULL), 0);
+	while (pm_session_poll(session, 0) > 0)
+		;
+	counted_faults = 0;
+	assert_int_equal(pm_session_read(session, &value, 1), 1);
+	cause_faults(2000);
+	assert_int_equal(pm_session_read(session, &after, 1), 1);
+	assert_int_equal(pm_session_detach(session), 0);
+	assert_in_range(after.value - value.value, 2000, 2500);
+	assert_int_equal(counted_faults, after.value - value.value);
+	for (int number = SIGRTMIN; number <= SIGRTMAX; number++) {
+		assert_int_equal(sigaction(number, NULL, &action), 0);
+		assert_true(action.sa_handler == SIG_DFL);
+	}
+	assert_int_equal(sigaction(SIGIO, NULL, &action), 0);
+	assert_true(action.sa_handler == SIG_DFL);
+	pm_session_destroy(session);
+	pm_plan_destroy(plan);
+}
+
+/* With no room for queued signals the kernel sends SIGIO, which would end the process. */
+static void survive_a_full_queue(void)
+{
+	struct pm_event_spec spec = faults;
+	struct pm_stats stats = { .size = sizeof(stats) };
+	const struct rlimit none = { 0, 0 };
+	struct pm_session *session;
+	struct pm_plan *plan;
+	sigset_t all;
+	int err;
+
+	spec.want = 0;
+	plan = plan_of(&spec, 1, PM_STRATEGY_SIGNALS, NULL);
+	session = pm_session_create(plan, NULL, NULL);
+	err = pm_session_attach(session, NULL);
+	setrlimit(RLIMIT_SIGPENDING, &none);
+	sigfillset(&all);
+	sigprocmask(SIG_BLOCK, &all, NULL);
+	cause_faults(100);
+	sigprocmask(SIG_UNBLOCK, &all, NULL);
+	while (pm_session_poll(session, 0) > 0)
+		;
+	pm_session_poll(session, 0);
+	pm_session_stats(session, &stats);
+	pm_session_destroy(session);
+	_exit(err == PM_STRATEGY_SIGNALS && stats.dropped > 0 ? 0 : 1);
+}
+
+static void a_full_queue_of_signals(void **state)
+{
+	struct pm_plan *plan = plan_of(&clock_of_all, 1, PM_STRATEGY_SIGNALS, NULL);
+	int status;
+	pid_t child;
+
+	(void)state;
+	if (plan == NULL)
+		skip();
+	pm_plan_destroy(plan);
+	child = fork();
+	if (child == 0)
+		survive_a_full_queue();
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_int_equal(status, 0);
+}
+
+/* -------------------------------------------------------------------------------- process timer */
+
+static void the_process_timer_sees_a_busy_thread(void **state)
+{
+	struct itimerval timer;
+
+	(void)state;
+	watch_a_spinner(PM_STRATEGY_PROCESS_TIMER);
+	assert_int_equal(getitimer(ITIMER_PROF, &timer), 0);
+	assert_true(timer.it_value.tv_sec == 0 && timer.it_value.tv_usec == 0);
+}
+
+static void a_timer_of_somebody_else(void **state)
+{
+	const struct itimerval hour = { .it_value = { .tv_sec = 3600 } };
+	const struct itimerval off = { { 0, 0 }, { 0, 0 } };
+	struct pm_plan *plan = plan_of(&clock_of_all, 1, PM_STRATEGY_PROCESS_TIMER, NULL);
+	struct pm_session *session = pm_session_create(plan, NULL, NULL);
+	struct itimerval timer;
+
+	(void)state;
+	assert_int_equal(setitimer(ITIMER_PROF, &hour, NULL), 0);
+	assert_int_equal(pm_session_attach(session, NULL), -EBUSY);
+	assert_int_equal(getitimer(ITIMER_PROF, &timer), 0);
+	assert_true(timer.it_value.tv_sec > 3000);
+	assert_int_equal(setitimer(ITIMER_PROF, &off, NULL), 0);
+	pm_session_destroy(session);
+	pm_plan_destroy(plan);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(signals_see_a_busy_thread),
+		cmocka_unit_test(signals_tell_every_sample),
+		cmocka_unit_test(a_full_queue_of_signals),
+		cmocka_unit_test(the_process_timer_sees_a_busy_thread),
+		cmocka_unit_test(a_timer_of_somebody_else),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
