@@ -175,6 +175,7 @@ class Guest:
         elif task.step == "go" and qmp.running:
             task.work = task.work[_write(self.line, task.work) :]
             task.step = "go" if task.work else ""
+            self.outcome.times["given"] = self._now()
 
     def _end(self, ended: str, reason: str) -> bool:
         self.outcome.ended, self.outcome.reason = ended, reason
@@ -237,8 +238,10 @@ class Guest:
         row, now = self.row, self._now()
         if self.outcome.stage == "boot" and now > row.boot_timeout:
             return self._end("hang", f"init did not speak within {row.boot_timeout} s")
-        if self.outcome.stage == "ready" and now > self.outcome.times["ready"] + ANSWER:
-            return self._end("hang", f"given work, init said nothing for {ANSWER:.0f} s")
+        times = self.outcome.times
+        if self.outcome.stage == "ready" and now > times.get("given", times["ready"]) + ANSWER:
+            what = "it had its work" if "given" in times else "it was to be saved"
+            return self._end("hang", f"init said nothing for {ANSWER:.0f} s after {what}")
         if now > row.timeout:
             return self._end("hang", f"not done after {row.timeout} s")
         if self.outcome.stage != "boot" and time.monotonic() - self.last_sign > row.stall:
