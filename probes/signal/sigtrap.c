@@ -7,6 +7,7 @@
  * Linux commit 97ba62b27867 ("perf: Add support for SIGTRAP on perf events") (v5.13)
  */
 #include "probe.h"
+#include <sys/prctl.h>
 
 PROBE(TITLE("SIGTRAP on samples")
       SINCE("5.13")
@@ -26,6 +27,7 @@ PROBE(TITLE("SIGTRAP on samples")
 #define TRAP_PERF_CODE 6
 #define SIG_DATA 0x12345678ul
 #define WORD sizeof(void *)
+#define MANY 100
 
 /* The kernel's siginfo behind si_signo, si_errno and si_code. */
 static volatile struct {
@@ -57,7 +59,9 @@ static void on_trap(int number, siginfo_t *info, void *context)
 	seen.data = data;
 	seen.type = type;
 	seen.flags = flags;
-	seen.count++;
+	/* Some kernels return to the write that trapped, and trap again, for ever. */
+	if (++seen.count == MANY)
+		prctl(PR_TASK_PERF_EVENTS_DISABLE);
 }
 
 FIXTURE(event)
@@ -146,6 +150,8 @@ TEST_F(event, fields_are_right)
 	cause(variant->software, self->fd, &self->next, 1);
 	if (!seen.count)
 		broken("no SIGTRAP");
+	if (seen.count == MANY)
+		broken("SIGTRAPs of one sample without end");
 	fact_int(variant->software ? "software_flags" : "breakpoint_flags", seen.flags);
 	if (seen.code != TRAP_PERF_CODE || seen.type != self->type || seen.data != SIG_DATA)
 		broken("code=%d type=%u data=%#lx want=%d,%u,%#lx", seen.code, seen.type, seen.data,
