@@ -87,9 +87,7 @@ class Guests:
         missing = [step for step in steps if not (self.part / _file(step)).exists()]
         apart = {*hazards, *disturbing}
         rest = Throwaway(self.part, lambda some: self._some(some, apart.issuperset(some)))
-        together = [tuple(disturbing)] if disturbing and not self.seat.snapshot else None
-        rest.left += [(step,) for step in hazards]
-        rest.left += together or [(step,) for step in disturbing]
+        rest.left += [(step,) for step in (*hazards, *disturbing)]
         if outcome.ended in DOWN:
             rest.accuse([step for step in missing if step not in apart])
         rest.finish()
