@@ -62,7 +62,7 @@ fuzz: $(LIB_FUZZ)	## look for a minute with each fuzz target
 # The sanitizer of threads also sees the tests that have several, and Valgrind the one of endings.
 CENSUS := $(wildcard lib/test/census/*.c)
 TSAN_FLAGS := $(LIB_FLAGS) -g -O1 -fsanitize=thread -Wno-tsan
-TSAN := $(patsubst %,build/tsan/%,policy/lifecycle_test policy/session_test census \
+TSAN := $(patsubst %,build/tsan/%,policy/lifecycle_test policy/follow_test policy/session_test census \
 	$(patsubst lib/%.c,%,$(wildcard lib/examples/*.c)))
 library-tests: build/test/census build/plain/lifecycle_test $(TSAN)
 build/test/census: $(CENSUS) build/test/lib.a $(wildcard lib/test/census/*.h)

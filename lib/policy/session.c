@@ -228,7 +228,7 @@ int pm_session_poll(struct pm_session *session, int timeout_ms)
 
 	if (err < 0)
 		return err;
-	/* Where there is always something to deliver, nobody would ever wait and see who has gone. */
+	/* Where there is always something to deliver, nobody would wait and see who has gone. */
 	if (session->follows && session->ticks == NULL)
 		(void)wait_once(session, 0);
 	for (;;) {

@@ -130,10 +130,11 @@ static void judge(const char *point, const struct pm_session *session, const str
 	verdict(point, complete ? YES : BROKEN,
 		"%s: %" PRIu64 " page faults in %" PRIu64 " deeds, %" PRIu64 " told once, %" PRIu64
 		" more often; lost %" PRIu64 ", counted %" PRIu64 ", late threads %" PRIu64
-		", unwatched %" PRIu64 ", duplicates %" PRIu64 ", corrupt %" PRIu64 ", missing of old threads %" PRIu64,
+		", unwatched %" PRIu64 ", duplicates %" PRIu64 ", corrupt %" PRIu64
+		", missing of old threads %" PRIu64,
 		pm_strategy_name(pm_plan_strategy(plan)), tally->caused, tally->deeds, tally->told,
-		tally->more, lost, counted, s.late_threads, s.unwatched_threads, s.duplicates, s.corrupt,
-		tally->old_missing);
+		tally->more, lost, counted, s.late_threads, s.unwatched_threads, s.duplicates,
+		s.corrupt, tally->old_missing);
 }
 
 /* No session: then the refusal must name who it was. */

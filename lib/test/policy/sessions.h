@@ -87,4 +87,21 @@ static inline void cause_faults(size_t count)
 	munmap(area, count * page);
 }
 
+/* How often to do what is to be done often. */
+static inline unsigned int rounds(void)
+{
+	const char *text = getenv("PM_ROUNDS");
+
+	return text != NULL ? (unsigned int)atoi(text) : 50;
+}
+
+/* Waits for a thread that found nothing wrong. */
+static inline void expect_null(pthread_t thread)
+{
+	void *result;
+
+	assert_int_equal(pthread_join(thread, &result), 0);
+	assert_null(result);
+}
+
 #endif

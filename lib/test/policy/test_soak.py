@@ -86,7 +86,7 @@ def test_census_within(limit: str) -> None:
     assert said["busy.delivers"] == "ok" and len(said) == 6, done.stdout
 
 
-@pytest.mark.parametrize("name", ["policy/lifecycle_test", "policy/session_test",
+@pytest.mark.parametrize("name", ["policy/lifecycle_test", "policy/follow_test", "policy/session_test",
                                   "examples/census", "examples/count", "examples/self_profile"])
 def test_threads(name: str) -> None:
     """The sanitizer of threads ends a program with 66 for a race."""
