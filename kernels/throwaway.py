@@ -109,7 +109,7 @@ def _names(steps: tuple[Step, ...]) -> str:
 
 def last_words(console: Path) -> list[str]:
     """From the first line that tells of trouble on; else the end."""
-    text = printable(console.read_bytes()[-(64 << 10) :])
+    text = printable(console.read_bytes()[-(64 << 10) :].replace(b"\r", b""))
     lines = [line.strip()[:WIDTH] for line in text.splitlines() if line.strip()]
     first = next((at for at, line in enumerate(lines) if TELLING.search(line)), len(lines) - LINES)
     return lines[max(first, 0) :][:LINES]
