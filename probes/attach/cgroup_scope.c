@@ -48,12 +48,14 @@ FIXTURE_TEARDOWN(scope)
 	cgroups_remove(&self->cgroups);
 }
 
+/* A cgroup with a cpuset gives a task that moves in all of its CPUs: back to the one it had. */
 static void must_be_in(struct __test_metadata *_metadata, struct worker *child, const char *cgroup)
 {
 	int error = cgroup_move(cgroup, child->tid);
 
 	if (error)
 		say_blocked("a task cannot be moved into a cgroup: %s", errno_name(error));
+	ASSERT_EQ(move_to_nth_cpu(0), worker_move(child, 0));
 }
 
 TEST_F(scope, member)

@@ -22,12 +22,12 @@ static void start_in_cgroup(struct __test_metadata *_metadata, struct worker *ch
 
 	must_cgroup_root(cpu, root);
 	must_start(child, WORKER_CHILD);
-	ASSERT_EQ(cpu, worker_move(child, 0));
 	error = cgroups_make(root, &cgroups);
 	if (!error)
 		error = cgroup_move(cgroups.top, child->tid);
 	if (error)
 		say_blocked("a task in a cgroup of its own: %s", errno_name(error));
+	ASSERT_EQ(cpu, worker_move(child, 0));	/* now: a cpuset's cgroup gives it all CPUs */
 }
 
 TEST(counts)
