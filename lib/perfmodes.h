@@ -165,7 +165,7 @@ int pm_profile_save(const struct pm_profile *profile, int fd);
 /*
  * Finds out here and now, by doing it, what of `keys` (ends with NULL; NULL: all that can be found
  * out quickly) the profile does not know of this very build, and puts in what is conclusive.
- * Starts no probe after `budget_ns` (0: 5 ms). Opens events on the calling thread only and leaves
+ * Starts none but the first after `budget_ns` (0: 5 ms). Opens events on the calling thread only and leaves
  * nothing behind. Sets the persona when none is in use. Returns the number of facts put in;
  * -ENOMEM. (0.1)
  */

@@ -304,6 +304,21 @@ static void all_facts_at_once(void **state)
 	}
 }
 
+/* On a machine so busy that all of the time is gone before anything was tried. */
+static void no_time_to_find_out(void **state)
+{
+	struct pm_profile *profile = pm_profile_create();
+	struct pm_fact fact;
+
+	(void)state;
+	if (!perf_is_here())
+		skip();
+	assert_int_equal(pm_profile_probe(profile, NULL, 1), 1);
+	assert_int_equal(pm_profile_lookup(profile, "perm.available.opens", &fact), 0);
+	assert_int_equal(fact.verdict, PM_YES);
+	pm_profile_destroy(profile);
+}
+
 /* A file that is no profile is told of, and what the library has of its own is taken. */
 static void expect_instead(const char *path, const char *bytes, size_t size, size_t times)
 {
@@ -429,6 +444,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup(each_fact_each_way, setup),
 		cmocka_unit_test_setup(all_facts_at_once, setup),
+		cmocka_unit_test_setup(no_time_to_find_out, setup),
 		cmocka_unit_test_setup(hostile_profiles, setup),
 		cmocka_unit_test_setup(a_mute_kernel, setup),
 		cmocka_unit_test_setup(refusals_lead_on, setup),
