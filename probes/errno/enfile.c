@@ -52,7 +52,7 @@ FIXTURE_SETUP(files)
 	must_ioctl(self->fd, PERF_EVENT_IOC_ENABLE, 0);
 	if (wait_child(start_child(as_nobody, &self->attr)) != 0)
 		say_blocked("nobody may not open an event at this level");
-	/* Not 1: the kernel looks closer only when its rough count, 0 on a small machine, is there. */
+	/* Not 1: the kernel looks closer only when its rough count, often 0, is there. */
 	if (write_file(FILE_MAX, "0") < 0)
 		say_blocked("/proc/sys/fs/file-max cannot be written");
 }
