@@ -165,9 +165,9 @@ int pm_profile_save(const struct pm_profile *profile, int fd);
 /*
  * Finds out here and now, by doing it, what of `keys` (ends with NULL; NULL: all that can be found
  * out quickly) the profile does not know of this very build, and puts in what is conclusive.
- * Starts none but the first after `budget_ns` (0: 5 ms). Opens events on the calling thread only and leaves
- * nothing behind. Sets the persona when none is in use. Returns the number of facts put in;
- * -ENOMEM. (0.1)
+ * Starts none but the first after `budget_ns` (0: 5 ms). Opens events on the calling thread only
+ * and leaves nothing behind. Sets the persona when none is in use. Returns the number of facts put
+ * in; -ENOMEM. (0.1)
  */
 int pm_profile_probe(struct pm_profile *profile, const char *const *keys, uint64_t budget_ns);
 
@@ -371,7 +371,8 @@ struct pm_stats {
 	uint64_t unknown;		/* of a type this library does not know; skipped */
 	uint64_t corrupt, corrupt_bytes;	/* rings resynchronised; bytes thrown away */
 	uint64_t throttled;
-	uint64_t late_threads;		/* noticed after they had begun: that part is missing */
+	/* Noticed after they had begun: that part is missing, with threads they made meanwhile. */
+	uint64_t late_threads;
 	uint64_t leaders_gone;		/* rings read by time because their leader's thread ended */
 	/*
 	 * What the events themselves counted of lost records (PERF_FORMAT_LOST, v6.0), read when
