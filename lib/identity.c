@@ -116,7 +116,7 @@ static size_t find_build_id(const unsigned char *notes, size_t size, const unsig
 static void tell_build_id(const struct identity *id)
 {
 	unsigned char notes[8192];
-	const unsigned char *build_id;
+	const unsigned char *build_id = NULL;
 	char hex[VALUE_MAX];
 	int fd = open("/sys/kernel/notes", O_RDONLY | O_CLOEXEC);
 	ssize_t size;
