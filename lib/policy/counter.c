@@ -48,7 +48,7 @@ static struct perf_event_attr attr_of(const struct pm_counters *counters, size_t
 
 	attr.exclude_kernel = attr.exclude_hv = is_user_only(counters, spec);
 	attr.read_format = PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING;
-	if (counters->at_once)
+	if (leads ? pm_counters_lead_group(counters, index) : counters->at_once)
 		attr.read_format |= PERF_FORMAT_GROUP;
 	if (spec->type == PERF_TYPE_BREAKPOINT) {
 		attr.config = 0;

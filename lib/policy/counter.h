@@ -19,13 +19,22 @@ struct pm_counters {
 	struct pm_event_spec specs[COUNTERS_MAX];
 	size_t count;
 	unsigned int flags;		/* enum pm_counters_flags */
-	bool at_once;			/* the leader's read_format has PERF_FORMAT_GROUP */
+	bool at_once;			/* groups are read by one call: PERF_FORMAT_GROUP */
 	bool inherit, inherit_thread, user_only;
 	const struct pm_registers *registers;
 	const void *owner;		/* an address that only the opening thread has */
 	const volatile uint32_t *parent;	/* 0 in a forked process, where no page is mapped */
 	struct pm_counters_stats stats;
 };
+
+/*
+ * Whether what the event `leader` leads is read as a group. The last event never gets followers,
+ * and is read by itself: of a group, even of one, the kernel takes half as long again.
+ */
+static inline bool pm_counters_lead_group(const struct pm_counters *counters, size_t leader)
+{
+	return counters->at_once && leader + 1 < counters->count;
+}
 
 /* An address that differs between living threads. */
 const void *pm_counters_thread(void);

@@ -67,7 +67,7 @@ static int read_all(struct pm_counters *counters, struct pm_value *ret)
 	int err = 0;
 
 	for (size_t i = 0; i < counters->count && err == 0; i++) {
-		if (!counters->at_once) {
+		if (!pm_counters_lead_group(counters, i)) {
 			err = read_alone(counters, i, &ret[i]);
 		} else {
 			size_t last = last_of_group(counters, i);
@@ -156,7 +156,7 @@ static int read_one_by_call(struct pm_counters *counters, size_t index, struct p
 	int err;
 
 	counters->stats.fallbacks++;
-	if (!counters->at_once)
+	if (!pm_counters_lead_group(counters, counter->leader))
 		err = read_alone(counters, index, &now[index]);
 	else
 		err = read_group(counters, counter->leader,

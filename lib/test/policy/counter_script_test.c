@@ -79,7 +79,7 @@ static void answers_of_another_shape(void **state)
 
 static void groups_where_one_is_too_small(void **state)
 {
-	const uint64_t words[3][4] = { { 1, 100, 50, 7 }, { 1, 100, 25, 8 }, { 1, 100, 100, 9 } };
+	const uint64_t words[3][4] = { { 1, 100, 50, 7 }, { 1, 100, 25, 8 }, { 9, 100, 100 } };
 	struct pm_value values[3];
 	uint64_t scaled;
 
@@ -89,10 +89,15 @@ static void groups_where_one_is_too_small(void **state)
 	assert_int_equal(open_specs(hardware, 3, PM_COUNTERS_TOGETHER), -EINVAL);
 	assert_int_equal(open_specs(hardware, 3, 0), 0);
 	assert_int_equal(counters->stats.groups, 3);
+	/* The last one leads nobody, and is asked for by itself. */
+	assert_false(fake_kernel.attr.read_format & PERF_FORMAT_GROUP);
 	for (size_t i = 0; i < 3; i++)
-		answer(i, words[i], 4);
+		answer(i, words[i], i < 2 ? 4 : 3);
 	assert_int_equal(pm_counters_read(counters, values, 3), 3);
 	assert_true(values[0].value == 7 && values[1].value == 8 && values[2].value == 9);
+	answer(2, words[2], 3);
+	assert_int_equal(pm_counters_read_one(counters, 2, values), 0);
+	assert_true(values[0].value == 9 && values[0].running == 100);
 	assert_int_equal(pm_value_scale(&values[1], &scaled), 0);
 	assert_int_equal(scaled, 32);
 	fake_kernel.sibling_errno = EMFILE;	/* no reason to open even more */
@@ -189,7 +194,7 @@ static void open_with_page(void)
 	assert_int_equal(munmap(mapped, (size_t)sysconf(_SC_PAGESIZE)), 0);
 }
 
-static const uint64_t by_call[] = { 1, 900, 900, 1030 };
+static const uint64_t by_call[] = { 1030, 900, 900 };
 
 static void read_in_user_space(void **state)
 {
@@ -201,7 +206,7 @@ static void read_in_user_space(void **state)
 	assert_int_equal(value.value, 1023);
 	assert_int_equal(counters->stats.user_reads, 1);
 	assert_int_equal(counters->stats.system_calls, 0);
-	answer(0, by_call, 4);
+	answer(0, by_call, 3);
 	assert_int_equal(pm_counters_reset(counters), 0);
 	counters->counters[0].base.value = 1000;
 	assert_int_equal(pm_counters_read_one(counters, 0, &value), 0);
@@ -216,7 +221,7 @@ static void index_goes_away(void **state)
 	user_page.index = 0;
 	open_with_page();
 	user_page.index = 1;
-	answer(0, by_call, 4);
+	answer(0, by_call, 3);
 	assert_int_equal(pm_counters_read_one(counters, 0, &value), 0);
 	assert_true(value.value == 1030 && value.running == 900);
 	assert_int_equal(counters->stats.fallbacks, 1);
@@ -236,7 +241,7 @@ static void other_thread(void **state)
 
 	(void)state;
 	open_with_page();
-	answer(0, by_call, 4);
+	answer(0, by_call, 3);
 	assert_int_equal(pthread_create(&thread, NULL, read_elsewhere, &value), 0);
 	assert_int_equal(pthread_join(thread, NULL), 0);
 	assert_int_equal(value.value, 1030);
@@ -252,7 +257,7 @@ static void forked_process(void **state)
 
 	(void)state;
 	open_with_page();
-	answer(0, by_call, 4);
+	answer(0, by_call, 3);
 	child = fork();
 	assert_true(child >= 0);
 	if (child == 0)
