@@ -79,7 +79,7 @@ def test_hazards_have_leave_and_a_guest_each(tmp_path: Path) -> None:
     report, _ = go(
         tmp_path,
         "if grep -qa '^arg=--hazards' $initrd; then exit; fi; send a.b; send c.d; send e.f; "
-        f"echo '@@end 7' > $results; echo '@@exit 0' > $results; sleep 9",
+        "echo '@@end 7' > $results; echo '@@exit 0' > $results; sleep 9",
         f"*) {leave}; send ${{plan#*root }}; {done} ;;",
     )
     assert report.outcome.ended == "done" and not report.downs and not report.lost

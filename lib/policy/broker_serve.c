@@ -96,7 +96,7 @@ int pm_broker_permit(const struct perf_event_attr *asked, unsigned int allow,
 /* ----------------------------------------------------------------------------------------- peer */
 
 struct peer {
-	int proc;		/* /proc/PID: of this very process, also when its number is reused */
+	int proc;		/* /proc/PID: this very process, even when its number is reused */
 	struct ucred cred;
 };
 
@@ -226,7 +226,7 @@ int pm_broker_serve(int socket, const struct pm_broker_opts *from)
 	err = open_peer(socket, &peer);
 	if (err < 0)
 		return err;
-	/* Refusals are bounded as well: a peer that only asks for what it cannot have is sent off. */
+	/* Refusals are bounded too: a peer that only asks for what it cannot have is sent off. */
 	for (uint64_t requests = 0; err == 0 && requests < 64 + 2ull * opts.events; requests++)
 		err = serve_one(socket, &peer, &opts, &opened);
 	close(peer.proc);

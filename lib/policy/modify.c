@@ -119,7 +119,7 @@ void pm_modify_begin(struct pm_plan *plan)
 	plan->clockid = plan->clockid && plan->clock_count > 0;
 }
 
-/* ----------------------------------------------------------------------------- what trials leave */
+/* ---------------------------------------------------------------------------- what trials leave */
 
 typedef int try_function(struct pm_plan *plan, struct plan_event *event, bool inherit);
 

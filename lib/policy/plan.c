@@ -298,7 +298,8 @@ static void put_rings(struct text *text, const struct pm_plan *plan)
 /* What is done without, each in the line where its effect is told. */
 static void put_modifiers(struct text *text, const struct pm_plan *plan)
 {
-	const char *no_clock = plan->without[MODIFIER_CLOCK], *no_lost = plan->without[MODIFIER_LOST];
+	const char *no_clock = plan->without[MODIFIER_CLOCK];
+	const char *no_lost = plan->without[MODIFIER_LOST];
 
 	if (plan->samples) {
 		put(text, "clock: %s%s%s%s\n", pm_modify_clock(plan), no_clock[0] ? " (" : "",

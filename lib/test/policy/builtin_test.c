@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The table of kernels that is compiled in: chosen by architecture and series, weaker than files. */
+/* The compiled-in table of kernels: chosen by architecture and series, weaker than files. */
 #include "../test.h"
 
 #include <stdlib.h>
