@@ -13,7 +13,6 @@
 
 #include "attach.h"
 
-#define CPU_UNKNOWN UINT32_MAX
 #define RECORD_LARGE 4096	/* longer than any but samples with very long call chains */
 
 /* -------------------------------------------------------------------------------------- sources */
@@ -21,13 +20,14 @@
 static bool is_right_source(struct pm_session *session, const struct session_event *event,
 			    pid_t tid)
 {
+	struct threads *threads = pm_threads_of(session, event);
 	struct thread_mark *mark;
 
 	/* With one listing nobody inherits twice. */
-	if (session->threads.rounds <= 1 || event->tid == tid ||
+	if (threads->rounds <= 1 || event->tid == tid ||
 	    session->plan->events[event->spec].spec.tid != PM_ALL_THREADS)
 		return true;
-	mark = pm_threads_mark(&session->threads, tid, true);
+	mark = pm_threads_mark(threads, tid, true);
 	if (mark == NULL)
 		return true;
 	if (mark->listed || event->round < mark->round)
@@ -47,8 +47,6 @@ static void split(uint64_t word, uint32_t *first, uint32_t *second)
 	*first = half[0];
 	*second = half[1];
 }
-
-#define LONG_PARTS ((uint64_t)(PERF_SAMPLE_CALLCHAIN | PERF_SAMPLE_RAW))
 
 static bool take_callchain(const uint64_t **at, const uint64_t *end, struct pm_observed *ret)
 {
@@ -76,10 +74,26 @@ static bool take_raw(const uint64_t *at, const uint64_t *end, struct pm_observed
 	return true;
 }
 
+/* What has a length, at the end; most sessions ask for nothing of it. */
+static bool take_long_parts(const uint64_t *at, const uint64_t *end, uint64_t type,
+			    struct pm_observed *ret)
+{
+	if ((type & PERF_SAMPLE_CALLCHAIN) && !take_callchain(&at, end, ret))
+		return false;
+	return !(type & PERF_SAMPLE_RAW) || take_raw(at, end, ret);
+}
+
+/* Words that each sample has: sample_type() in trial.c chose the bits. */
+static ptrdiff_t words_of(uint64_t type)
+{
+	return 5 + !!(type & PERF_SAMPLE_IDENTIFIER) + !!(type & PERF_SAMPLE_ADDR) +
+		!!(type & PERF_SAMPLE_ID);
+}
+
 /*
- * The samples of a session, whose layout is known: sample_type() in trial.c chose the bits, and
- * each is one word in this order, but for what has a length, at the end. A fifth of the time that
- * pm_record_decode takes for any layout. False: the bytes do not fit.
+ * The samples of a session, whose layout is known: one word each in this order, but for what has a
+ * length. A fifth of the time that pm_record_decode takes for any layout. Each field is set by
+ * itself, for clearing them together takes as long as all else. False: the bytes do not fit.
  */
 static bool take_sample(const struct perf_event_header *header, uint64_t type,
 			struct pm_observed *ret, uint64_t *ret_id)
@@ -88,23 +102,24 @@ static bool take_sample(const struct perf_event_header *header, uint64_t type,
 	const uint64_t *end = (const uint64_t *)((const char *)header + header->size);
 	uint32_t unused;
 
-	if (end - at < __builtin_popcountll(type & ~LONG_PARTS))
+	if (end - at < words_of(type))
 		return false;
-	*ret = (struct pm_observed){ .cpu = CPU_UNKNOWN };
 	if (type & PERF_SAMPLE_IDENTIFIER)
 		*ret_id = *at++;
 	ret->ip = *at++;
 	split(*at++, &ret->pid, &ret->tid);
 	ret->time = *at++;
-	if (type & PERF_SAMPLE_ADDR)
-		ret->address = *at++;
+	ret->address = type & PERF_SAMPLE_ADDR ? *at++ : 0;
 	if (type & PERF_SAMPLE_ID)
 		*ret_id = *at++;
 	split(*at++, &ret->cpu, &unused);
 	ret->period = *at++;
-	if ((type & PERF_SAMPLE_CALLCHAIN) && !take_callchain(&at, end, ret))
-		return false;
-	return !(type & PERF_SAMPLE_RAW) || take_raw(at, end, ret);
+	ret->callchain = NULL;
+	ret->callchain_count = 0;
+	ret->raw = NULL;
+	ret->raw_size = 0;
+	return !(type & (PERF_SAMPLE_CALLCHAIN | PERF_SAMPLE_RAW)) ||
+		take_long_parts(at, end, type, ret);
 }
 
 /* Its number may be given to another thread after its end, which another ring may tell first. */
@@ -162,14 +177,21 @@ static void on_sample(struct pm_session *session, const struct perf_event_header
 }
 
 /* A number that is used again must not be taken for the thread that had it before. */
-static void on_exit_of(struct pm_session *session, pid_t tid)
+static void forget_mark(struct threads *threads, pid_t tid)
 {
-	struct thread_mark *mark = pm_threads_mark(&session->threads, tid, false);
+	struct thread_mark *mark = pm_threads_mark(threads, tid, false);
 
-	if (mark != NULL && session->threads.rounds > 1) {
+	if (mark != NULL && threads->rounds > 1) {
 		mark->listed = false;
 		mark->round = 0;
 	}
+}
+
+static void on_exit_of(struct pm_session *session, pid_t tid)
+{
+	forget_mark(&session->threads, tid);
+	for (size_t i = 0; i < session->cpu_count; i++)
+		forget_mark(&session->cpus[i].threads, tid);
 }
 
 /* Where nothing is inherited, it begins unseen, and may have ended before it is found. */
@@ -261,19 +283,27 @@ static void resynchronise(struct pm_session *session, struct session_ring *ring)
 	session->stats.corrupt_bytes += pm_ring_skip_all(&ring->ring);
 }
 
-static int take_record(struct pm_session *session, struct session_ring *ring,
-		       const struct perf_event_header *header)
+/* Apart from the samples, whose way is to have a small frame. */
+static __attribute__((noinline)) void on_record(struct pm_session *session,
+						struct session_ring *ring,
+						const struct perf_event_header *header)
 {
 	struct pm_record record;
 
-	session->stats.records++;
-	if (header->type == PERF_RECORD_SAMPLE)
-		on_sample(session, header);
-	else if (pm_record_decode(header, &session->format, &record) == 0)
+	if (pm_record_decode(header, &session->format, &record) == 0)
 		dispatch(session, ring, header, &record);
 	else
 		session->stats.unknown++;
-	return 1;
+}
+
+static void take_record(struct pm_session *session, struct session_ring *ring,
+			const struct perf_event_header *header)
+{
+	session->stats.records++;
+	if (header->type == PERF_RECORD_SAMPLE)
+		on_sample(session, header);
+	else
+		on_record(session, ring, header);
 }
 
 /*
@@ -309,7 +339,8 @@ static int drain_ring(struct pm_session *session, struct session_ring *ring)
 		if (state <= 0)
 			break;
 		left -= header->size < left ? header->size : left;
-		count += take_record(session, ring, header);
+		take_record(session, ring, header);
+		count++;
 	}
 	release(session, ring, before);
 	return count;

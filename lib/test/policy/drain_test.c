@@ -105,6 +105,26 @@ static void fields_of_a_sample(void **state)
 		    last.cpu == 3 && last.period == 5 && last.callchain_count == 0);
 }
 
+/* Fields that are not asked for are 0, whatever the one before had. */
+static void fields_not_asked_for(void **state)
+{
+	const uint64_t words[] = { 1, 0x1234, halves(7, 8), 99, 0xadd, halves(3, 0), 5, 1, 0xa,
+				   halves(4, 0x61626364) };
+	const uint64_t plain = session.format.sample_type;
+
+	(void)state;
+	session.format.sample_type |= PERF_SAMPLE_ADDR | PERF_SAMPLE_CALLCHAIN | PERF_SAMPLE_RAW;
+	put(PERF_RECORD_SAMPLE, 88, words, 10);
+	assert_int_equal(pm_drain(&session), 1);
+	assert_true(last.address == 0xadd && last.callchain_count == 1 && last.raw_size == 4);
+	session.format.sample_type = plain;
+	put_sample(1, 7, 8);
+	assert_int_equal(pm_drain(&session), 1);
+	assert_int_equal(delivered, 2);
+	assert_true(last.address == 0 && last.callchain == NULL && last.callchain_count == 0 &&
+		    last.raw == NULL && last.raw_size == 0 && last.event == 0);
+}
+
 /* Behind a call chain of two: the size, the bytes, and what fills them up. */
 static void raw_data(void **state)
 {
@@ -305,6 +325,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(fields_of_a_sample, setup, teardown),
+		cmocka_unit_test_setup_teardown(fields_not_asked_for, setup, teardown),
 		cmocka_unit_test_setup_teardown(raw_data, setup, teardown),
 		cmocka_unit_test_setup_teardown(many_laps, setup, teardown),
 		cmocka_unit_test_setup_teardown(too_short_for_its_layout, setup, teardown),
