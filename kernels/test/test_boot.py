@@ -25,7 +25,7 @@ from kernels.report import Kernel, Report, Wishes
 from kernels.run import Runner, resumable
 from kernels.work import Work
 
-UML = replace(matrix.load().rows["uml"], boot_timeout=1, timeout=4, stall=1)
+UML = replace(matrix.load().rows["uml"], boot_timeout=2, timeout=6, stall=2)
 KTAP = (
     b"TAP version 13\n1..0\n"
     b"#:launch: exit=0 signal=0 ms=1 timeout=0 truncated=0 leftover=0 bytes=20\n"
@@ -88,7 +88,7 @@ def play(
             "init",
             "status 2 and no end marker",
         ),
-        ("init; sleep 0.8; ktap; sleep 0.8; echo '@@end 2' > $results", "done", "probes", ""),
+        ("init; sleep 1.2; ktap; sleep 1.2; echo '@@end 2' > $results", "done", "probes", ""),
         ("init; ktap", "shutdown", "probes", "powered off before its end marker"),
         (
             "init; ktap; echo 'Kernel panic - not syncing: oh dear' > $console",
@@ -96,12 +96,12 @@ def play(
             "probes",
             "oh dear",
         ),
-        ("init; ktap; sleep 60", "hang", "probes", "no file for 1 s, last one: root/a.b.ktap"),
-        ("sleep 60", "hang", "boot", "init did not speak within 1 s"),
+        ("init; ktap; sleep 60", "hang", "probes", "no file for 2 s, last one: root/a.b.ktap"),
+        ("sleep 60", "hang", "boot", "init did not speak within 2 s"),
         ("echo cannot start: $0 > $console; exit 1", "died", "boot", "cannot start"),
-        ("init; ktap; yes > $results", "flood", "probes", "bytes of noise"),
+        ("init; ktap; yes 0123456789abcdef > $results", "flood", "probes", "bytes of noise"),
         ("init; ktap; yes 0123456789abcdef > $console", "flood", "probes", "bytes on the console"),
-        ("init; while :; do ktap; sleep 0.1; done", "hang", "probes", "not done after 4 s"),
+        ("init; while :; do ktap; sleep 0.1; done", "hang", "probes", "not done after 6 s"),
     ],
 )
 def test_how_a_guest_ends(tmp_path: Path, body: str, ended: str, stage: str, said: str) -> None:
