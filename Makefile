@@ -118,7 +118,8 @@ check-deps:
 	$(Q)$(if $(NO_INSTALL),:,.ci/install build reports check)
 
 check: check-deps	## run the tests (installs what they need; NO_INSTALL=1 does not)
-	$(Q)$(MAKE) --no-print-directory WERROR=1 all bundle library library-tests
+	$(Q)$(MAKE) --no-print-directory $(if $(findstring -j,$(MAKEFLAGS)),,-j$$(nproc)) WERROR=1 \
+		all bundle library library-tests
 	$(Q)status=0; for part in lib reports kernels suites; do echo "== $$part"; \
 		$(PYTHON) -m pytest -q -p no:cacheprovider $(if $(JUNIT),--junitxml=$(JUNIT)/$$part.xml) \
 			$$part/test || status=1; done; exit $$status
