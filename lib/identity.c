@@ -336,6 +336,13 @@ static void tell_hypervisor(const struct identity *id)
 		}
 }
 
+int pm_identity_kernel(void (*each)(const char *key, const char *value, void *context),
+		       void *context)
+{
+	tell_kernel(&(struct identity){ .each = each, .context = context });
+	return 0;
+}
+
 int pm_identity_each(void (*each)(const char *key, const char *value, void *context),
 		     void *context)
 {

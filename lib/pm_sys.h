@@ -342,6 +342,10 @@ enum pm_gate pm_perf_gate(const struct pm_env *env, int *ret_errno);
 int pm_identity_each(void (*each)(const char *key, const char *value, void *context),
 		     void *context);
 
+/* The first four of them, which tell one kernel from another; a tenth of the time. Returns 0. */
+int pm_identity_kernel(void (*each)(const char *key, const char *value, void *context),
+		       void *context);
+
 /* ----------------------------------------------------------------------------- clocks: clock.c */
 
 /* clock_gettime as nanoseconds; -errno when the kernel does not know the clock. */

@@ -74,6 +74,6 @@ int pm_profile_builtin(struct pm_profile *profile)
 {
 	struct running running = { .arch = "" };
 
-	(void)pm_identity_each(take, &running);
+	(void)pm_identity_kernel(take, &running);
 	return pm_profile_builtin_of(profile, running.arch, running.release);
 }

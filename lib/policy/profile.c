@@ -147,6 +147,9 @@ static int grow(struct pm_profile *profile)
 {
 	struct pm_profile bigger = { .room = profile->room ? 2 * profile->room : 256 };
 
+	/* A loader knows how many there may be: then nothing moves. */
+	while (bigger.room / 2 < profile->expected)
+		bigger.room *= 2;
 	bigger.entries = calloc(bigger.room, sizeof(*bigger.entries));
 	if (bigger.entries == NULL)
 		return -ENOMEM;

@@ -38,6 +38,7 @@ struct pm_profile {
 	struct arena arena;
 	struct entry *entries;		/* open addressing, at most half full */
 	size_t room, used, count;	/* a power of two; keys; facts that are not gone */
+	size_t expected;		/* keys, as far as is known */
 	const char *personas[PROFILE_PERSONAS_MAX];
 	size_t persona_count;
 	int persona;			/* in use, -1 none */

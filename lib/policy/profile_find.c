@@ -68,7 +68,7 @@ enum pm_rank pm_profile_judge_identity(const struct pm_profile *profile)
 
 	if (profile->line_count == 0)
 		return PM_RANK_NONE;
-	(void)pm_identity_each(compare, &c);
+	(void)pm_identity_kernel(compare, &c);
 	if (!c.arch)
 		return PM_RANK_NONE;
 	if (c.build_id)

@@ -12,6 +12,7 @@
 #include "json.h"
 
 #define DEPTH_MAX 16
+#define FACT_BYTES 48	/* of text, as a rule; should it be more facts, their table grows */
 
 /* The part of a profile that the parser is in. */
 enum section { TOP, TOOL, IDENTITY, EVIDENCE, KERNEL, PERSONAS, PERSONA, OTHER };
@@ -309,6 +310,7 @@ int pm_profile_parse(const char *text, size_t size, enum pm_rank least, struct p
 	loader.profile = pm_profile_create();
 	if (loader.profile == NULL)
 		return no_memory(&loader);
+	loader.profile->expected = size / FACT_BYTES;
 	/* The reader's own refusal comes last, so that ours is not overwritten. */
 	(void)pm_diag_say(diag, EBADMSG, PM_CAUSE_INPUT, "profile: not JSON");
 	err = pm_json_parse(text, size, take_token, &loader);

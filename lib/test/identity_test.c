@@ -99,6 +99,25 @@ static void build_id_among_other_notes(void **state)
 	assert_int_equal(times("build_id=001fa0ff12"), 1);
 }
 
+/* What tells one kernel from another comes first, and alone where no more is asked for. */
+static void the_kernel_alone(void **state)
+{
+	static const unsigned char id[] = { 0xab, 0xcd };
+	unsigned char notes[64];
+	size_t lines = 0;
+
+	(void)state;
+	fake_write("/sys/kernel/notes", notes, put_note(notes, "GNU", 4, 3, id, sizeof(id)));
+	told[0] = '\n';
+	told[1] = '\0';
+	assert_int_equal(pm_identity_kernel(tell, told), 0);
+	assert_true(told_key("arch") && told_key("release") && told_key("version"));
+	assert_int_equal(times("build_id=abcd"), 1);
+	for (const char *at = told + 1; (at = strchr(at, '\n')) != NULL; at++)
+		lines++;
+	assert_int_equal(lines, 4);
+}
+
 static void notes_cut_short_or_lying(void **state)
 {
 	unsigned char notes[256];
@@ -335,6 +354,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		FAKED(a_machine_without_files),
 		FAKED(build_id_among_other_notes),
+		FAKED(the_kernel_alone),
 		FAKED(notes_cut_short_or_lying),
 		FAKED(build_id_of_no_length_or_too_long),
 		FAKED(models_of_x86_told_once),
