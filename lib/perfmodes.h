@@ -193,6 +193,7 @@ enum pm_want {
 struct pm_event_spec {
 	size_t size;		/* sizeof(struct pm_event_spec) */
 	uint32_t type;		/* as in perf_event_attr: 0 hardware, 1 software, 2 tracepoint... */
+	/* For type 5, breakpoints: config is bp_type, config1 the address, config2 the length. */
 	uint64_t config, config1, config2;
 	uint64_t period;	/* a sample each so many events, or ... */
 	uint64_t frequency;	/* ... so many samples a second; both 0: count, no samples */
@@ -380,6 +381,13 @@ struct pm_stats {
 	 */
 	uint64_t lost_counted;
 	uint64_t unwatched_threads;	/* new ones for which limits left nothing: tried again */
+	/*
+	 * Times that events were opened on a CPU which came online while the session ran: it was
+	 * offline before, or took its events with it (PM_STRATEGY_CPU_WIDE, PM_STRATEGY_CGROUP).
+	 * What ran there before that is missing: a second at most while somebody polls or reads.
+	 */
+	uint64_t late_cpus;
+	uint64_t unwatched_cpus;	/* such CPUs that limits left nothing for: tried again */
 };
 
 /*

@@ -14,6 +14,7 @@ struct session_event {
 	pid_t tid;
 	uint32_t spec;
 	uint32_t round;			/* listing of threads in which its target appeared */
+	uint32_t late;			/* 1 + index of the CPU that came later; 0: none */
 	uint64_t id;			/* 0 until asked for: see pm_attach_find */
 };
 
@@ -40,7 +41,19 @@ struct threads {
 	uint32_t rounds;		/* listings that brought something new */
 };
 
+/* A CPU that came after the attach, and each one whose events die with it: see late_cpus.c. */
+struct session_cpu {
+	int cpu;
+	bool refused;			/* it could not be attached; that is told once */
+	bool ended;			/* events on it died, and counted this: */
+	struct pm_value folded[PLAN_EVENTS_MAX];
+	int pulse;			/* a descriptor of its own to tell by; -1: none */
+	uint64_t enabled, asked_at;	/* ns: how long its events have counted when last asked */
+	struct threads threads;		/* of listings for this CPU */
+};
+
 struct ticks;
+struct pm_cpus;
 
 struct pm_session {
 	struct pm_plan *plan;
@@ -62,6 +75,12 @@ struct pm_session {
 	bool attached, follows;		/* follows: new threads are looked for while polling */
 	bool open_enabled;		/* events are opened so: no ioctl(2) for each is needed */
 	bool was_full;			/* a ring was, so records may have been lost */
+	/* Attaches to CPUs more, as to the first ones; NULL: CPUs make no difference. */
+	int (*attach_cpus)(struct pm_session *session, struct pm_cpus *cpus, struct pm_diag *diag);
+	bool die_with_cpu;		/* events do, for good, even if the CPU comes back */
+	struct session_cpu *cpus;
+	size_t cpu_count;
+	uint64_t cpus_seen_at;		/* ns */
 	uint64_t followed_at;		/* ns */
 	pid_t pid, self;		/* of the process and thread that attached */
 	int stop_fd;
@@ -118,8 +137,8 @@ struct pm_cpus {
 	size_t count;
 };
 
-/* The online ones that are to be observed; a CPU that comes later is not, and one that goes is no
- * loss. The list is to be freed, also on failure. -ENOMEM, -ENODEV, -EINVAL for a bad set. */
+/* The online ones that are to be observed. The list is to be freed, also on failure. -ENOMEM,
+ * -ENODEV, -EINVAL for a bad set. */
 int pm_cpus_list(const struct pm_plan *plan, struct pm_cpus *ret);
 
 /*
@@ -129,9 +148,12 @@ int pm_cpus_list(const struct pm_plan *plan, struct pm_cpus *ret);
 int pm_attach_on_cpus(struct pm_session *session, const struct pm_cpus *cpus,
 		      int (*each)(struct pm_session *session, size_t event), struct pm_diag *diag);
 
-/* All events are open, each on one CPU: a ring on each CPU, forwarding, ids; enables. */
-int pm_attach_share_rings(struct pm_session *session, const struct pm_cpus *cpus,
+/* Events from `first` on are open, each on one CPU: a ring on each, forwarding, ids; enables. */
+int pm_attach_share_rings(struct pm_session *session, const struct pm_cpus *cpus, size_t first,
 			  struct pm_diag *diag);
+
+/* Closes what was opened and mapped since there were so many, and forgets the listings. */
+void pm_attach_back_to(struct pm_session *session, size_t events, size_t rings);
 
 /* Makes counters of the plan's events: no records, no ring, and no period that needs one. */
 void pm_attach_as_counters(struct pm_session *session);
@@ -162,6 +184,22 @@ int pm_attach_process_timer(struct pm_session *session, struct pm_diag *diag);
 
 /* Per thread: attaches to threads that were born meanwhile, and lets go of ended ones. */
 void pm_follow_threads(struct pm_session *session);
+
+/*
+ * Once a second, or now: attaches to CPUs that came online, lets go of events that died with
+ * their CPU, and keeps account of both.
+ */
+void pm_follow_cpus(struct pm_session *session, bool now);
+
+/* Frees what is known of such CPUs, before anything else is undone. */
+void pm_forget_cpus(struct pm_session *session);
+
+/* Whose listings tell which source of an event is the right one. */
+static inline struct threads *pm_threads_of(struct pm_session *session,
+					    const struct session_event *event)
+{
+	return event->late == 0 ? &session->threads : &session->cpus[event->late - 1].threads;
+}
 
 /* Whether this process is in the cgroup that is to be observed itself. */
 bool pm_cgroup_holds_us(const struct pm_plan *plan);

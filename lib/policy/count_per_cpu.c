@@ -23,23 +23,23 @@ static int count_new(struct pm_session *session, pid_t tid, void *context)
  * As with counters of any CPU: what a thread inherited while we listed cannot be told from what it
  * has of its own, so a listing has to stand still or all is begun again.
  */
-static int open_clean(struct pm_session *session, const struct pm_cpus *cpus,
-		      struct pm_diag *diag)
+static int open_clean(struct pm_session *session, struct pm_cpus *cpus, struct pm_diag *diag)
 {
+	const size_t before = session->event_count;
 	int fresh = 0, err;
 
 	for (unsigned int i = 0; i < session->plan->opts.rounds; i++) {
-		pm_attach_undo(session);
+		pm_attach_back_to(session, before, 0);
 		err = pm_attach_on_cpus(session, cpus, NULL, diag);
 		if (err < 0)
 			return err;
 		/* 1: everything is of the first listing. */
-		if (session->threads.rounds <= 1)
-			fresh = pm_attach_list(session, count_new, NULL);
+		fresh = session->threads.rounds > 1 ? (int)session->threads.rounds - 1 :
+			pm_attach_list(session, count_new, NULL);
 		if (fresh <= 0)
 			return fresh;
 	}
-	session->stats.late_threads = (uint64_t)fresh;
+	session->stats.late_threads += (uint64_t)fresh;
 	return 0;
 }
 
@@ -49,6 +49,7 @@ int pm_attach_count_per_cpu(struct pm_session *session, struct pm_diag *diag)
 	int err = pm_cpus_list(session->plan, &cpus);
 
 	pm_attach_as_counters(session);
+	session->attach_cpus = open_clean;
 	if (err == 0)
 		err = open_clean(session, &cpus, diag);
 	free(cpus.list);
@@ -82,10 +83,22 @@ static int read_part(const struct pm_session *session, const struct session_even
 	return 0;
 }
 
+/* What events counted that went with their CPU. Returns the new count. */
+static size_t add_ended(const struct pm_session *session, const struct session_cpu *cpu,
+			size_t have, struct pm_part *ret, size_t count)
+{
+	for (size_t i = 0; i < session->plan->count; i++, have++)
+		if (have < count)
+			ret[have] = (struct pm_part){ .event = i, .tid = -1, .cpu = cpu->cpu,
+						      .value = cpu->folded[i] };
+	return have;
+}
+
 int pm_session_read_parts(struct pm_session *session, struct pm_part *ret, size_t count)
 {
 	struct pm_value unused;
 	int err = pm_session_read(session, &unused, 0);
+	size_t have;
 
 	if (err < 0)
 		return err;
@@ -94,5 +107,9 @@ int pm_session_read_parts(struct pm_session *session, struct pm_part *ret, size_
 		if (err < 0)
 			return err;
 	}
-	return (int)session->event_count;
+	have = session->event_count;
+	for (size_t i = 0; i < session->cpu_count; i++)
+		if (session->cpus[i].ended)
+			have = add_ended(session, &session->cpus[i], have, ret, count);
+	return (int)have;
 }

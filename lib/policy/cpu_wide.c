@@ -2,6 +2,8 @@
 /*
  * Strategy cpu_wide: one event and one ring a CPU, whatever runs there. drain.c drops what was not
  * asked for. It takes a privilege, and few descriptors however many threads there are.
+ *
+ * When the CPU goes offline its events die, and stay dead when it comes back: late_cpus.c.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -42,16 +44,24 @@ static int open_all(struct pm_session *session, struct pm_cpus *cpus, struct pm_
 					  "online");
 }
 
-static int connect_all(struct pm_session *session, const struct pm_cpus *cpus,
+static int connect_all(struct pm_session *session, const struct pm_cpus *cpus, size_t first,
 		       struct pm_diag *diag)
 {
 	int err;
 
 	if (session->plan->samples)
-		return pm_attach_share_rings(session, cpus, diag);
+		return pm_attach_share_rings(session, cpus, first, diag);
 	err = pm_attach_enable(session);
 	return err < 0 ? pm_diag_say(diag, -err, PM_CAUSE_UNKNOWN, "attach: enabling: %s",
 				     pm_errno_name(-err)) : 0;
+}
+
+static int attach(struct pm_session *session, struct pm_cpus *cpus, struct pm_diag *diag)
+{
+	const size_t first = session->event_count;
+	int err = open_all(session, cpus, diag);
+
+	return err < 0 ? err : connect_all(session, cpus, first, diag);
 }
 
 int pm_attach_cpu_wide(struct pm_session *session, struct pm_diag *diag)
@@ -61,10 +71,10 @@ int pm_attach_cpu_wide(struct pm_session *session, struct pm_diag *diag)
 
 	if (!session->plan->samples)
 		pm_attach_as_counters(session);
+	session->attach_cpus = attach;
+	session->die_with_cpu = true;
 	if (err == 0)
-		err = open_all(session, &cpus, diag);
-	if (err == 0)
-		err = connect_all(session, &cpus, diag);
+		err = attach(session, &cpus, diag);
 	free(cpus.list);
 	return err;
 }

@@ -36,22 +36,25 @@ static int map_and_close(struct pm_session *session, size_t at)
  * came before is thrown away, so that all begin together, also in threads whose maker's events
  * told of them before they had their own.
  */
-static void begin_together(struct pm_session *session)
+static void begin_together(struct pm_session *session, size_t first)
 {
-	for (size_t i = 0; i < session->ring_count; i++) {
+	for (size_t i = first; i < session->ring_count; i++) {
 		(void)pm_ring_skip_all(&session->rings[i].ring);
 		pm_ring_release(&session->rings[i].ring);
 	}
 }
 
-static int attach(struct pm_session *session, const struct pm_cpus *cpus, struct pm_diag *diag)
+static int attach(struct pm_session *session, struct pm_cpus *cpus, struct pm_diag *diag)
 {
+	const size_t first = session->ring_count;
 	int err;
 
 	session->open_enabled = true;
 	err = pm_attach_on_cpus(session, cpus, map_and_close, diag);
 	if (err == 0 && pm_attach_index(session) < 0)
 		err = pm_diag_say(diag, ENOMEM, PM_CAUSE_NONE, "attach: out of memory");
+	if (err == 0)
+		begin_together(session, first);
 	return err;
 }
 
@@ -60,6 +63,7 @@ int pm_attach_own_rings(struct pm_session *session, struct pm_diag *diag)
 	struct pm_cpus cpus;
 	int err = pm_cpus_list(session->plan, &cpus);
 
+	session->attach_cpus = attach;
 	if (err == 0)
 		err = attach(session, &cpus, diag);
 	/* Others of this user lock memory as well: what is left shows only by trying. */
@@ -68,8 +72,6 @@ int pm_attach_own_rings(struct pm_session *session, struct pm_diag *diag)
 		session->plan->ring_pages /= 2;
 		err = attach(session, &cpus, diag);
 	}
-	if (err == 0)
-		begin_together(session);
 	free(cpus.list);
 	return err;
 }

@@ -128,6 +128,9 @@ static int open_single(struct pm_session *session, struct round *round)
 
 		if (tid == PM_ALL_THREADS)
 			continue;
+		/* Of CPUs that come later it is another thread that may come to know. */
+		if (tid == 0 && pm_gettid() != session->self)
+			tid = session->self;
 		err = open_on_cpus(session, round, spec, tid, false);
 		if (err < 0)
 			return err;
@@ -190,21 +193,17 @@ static int find_leader(const struct pm_session *session, int cpu)
 	return leader;
 }
 
-static void unmap_all(struct pm_session *session)
-{
-	for (size_t i = 0; i < session->ring_count; i++)
-		pm_ring_close(&session->rings[i].ring);
-	session->ring_count = 0;
-}
-
 static int map_with(struct pm_session *session, const struct pm_cpus *cpus, size_t pages)
 {
+	const size_t before = session->ring_count;
+
 	for (size_t i = 0; i < cpus->count; i++) {
 		int leader = find_leader(session, cpus->list[i]);
 		int err = leader < 0 ? leader : pm_attach_map(session, (size_t)leader, pages);
 
 		if (err < 0) {
-			unmap_all(session);
+			while (session->ring_count > before)
+				pm_ring_close(&session->rings[--session->ring_count].ring);
 			return err;
 		}
 	}
@@ -224,9 +223,9 @@ static int map_all(struct pm_session *session, const struct pm_cpus *cpus, struc
 	return err < 0 ? pm_diag_map(diag, cpus->count, (size_t)sysconf(_SC_PAGESIZE), -err) : 0;
 }
 
-static int forward_all(struct pm_session *session, struct pm_diag *diag)
+static int forward_all(struct pm_session *session, size_t first, struct pm_diag *diag)
 {
-	for (size_t i = 0, at = 0; i < session->event_count; i++) {
+	for (size_t i = first, at = 0; i < session->event_count; i++) {
 		const struct session_event *event = &session->events[i];
 		int err;
 
@@ -245,22 +244,30 @@ static int forward_all(struct pm_session *session, struct pm_diag *diag)
 	return 0;
 }
 
-int pm_attach_share_rings(struct pm_session *session, const struct pm_cpus *cpus,
+int pm_attach_share_rings(struct pm_session *session, const struct pm_cpus *cpus, size_t first,
 			  struct pm_diag *diag)
 {
 	int err = map_all(session, cpus, diag);
 
 	if (err == 0)
-		err = forward_all(session, diag);
+		err = forward_all(session, first, diag);
 	if (err < 0)
 		return err;
 	/* One event of one listing needs no names. */
-	if (session->plan->count > 1 || session->threads.rounds > 1)
+	if (session->plan->count > 1 || session->threads.rounds > 1 || session->by_id != NULL)
 		err = pm_attach_index(session);
 	if (err == 0)
 		err = pm_attach_enable(session);
 	return err < 0 ? pm_diag_say(diag, -err, PM_CAUSE_UNKNOWN, "attach: enabling: %s",
 				     pm_errno_name(-err)) : 0;
+}
+
+static int attach(struct pm_session *session, struct pm_cpus *cpus, struct pm_diag *diag)
+{
+	const size_t first = session->event_count;
+	int err = pm_attach_on_cpus(session, cpus, NULL, diag);
+
+	return err < 0 ? err : pm_attach_share_rings(session, cpus, first, diag);
 }
 
 int pm_attach_per_core(struct pm_session *session, struct pm_diag *diag)
@@ -269,10 +276,9 @@ int pm_attach_per_core(struct pm_session *session, struct pm_diag *diag)
 	int err = pm_cpus_list(session->plan, &cpus);
 
 	session->open_enabled = true;
+	session->attach_cpus = attach;
 	if (err == 0)
-		err = pm_attach_on_cpus(session, &cpus, NULL, diag);
-	if (err == 0)
-		err = pm_attach_share_rings(session, &cpus, diag);
+		err = attach(session, &cpus, diag);
 	free(cpus.list);
 	return err;
 }

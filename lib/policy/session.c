@@ -94,6 +94,7 @@ static void begin(struct pm_session *session)
 {
 	memset(&session->stats, 0, sizeof(session->stats));
 	memset(&session->canary, 0, sizeof(session->canary));
+	pm_forget_cpus(session);
 	memset(session->folded, 0, sizeof(session->folded));
 	session->was_full = false;
 	session->nofile = 0;
@@ -162,7 +163,8 @@ static nfds_t poll_set(const struct pm_session *session, struct pollfd *ret)
 
 /*
  * The leader's thread has ended: poll says so for ever, while others still write to the ring. So
- * the descriptor is polled no longer, and the ring is read by time.
+ * the descriptor is polled no longer, and the ring is read by time. Of an event on a CPU it means
+ * that the CPU is away, and whoever looks after CPUs takes the ring out.
  */
 static void drop_hung_up(struct pm_session *session, const struct pollfd *polled, nfds_t count)
 {
@@ -172,7 +174,10 @@ static void drop_hung_up(struct pm_session *session, const struct pollfd *polled
 		for (size_t k = 0; k < session->ring_count; k++)
 			if (session->rings[k].fd == polled[i].fd)
 				session->rings[k].fd = -1;
-		session->stats.leaders_gone++;
+		if (session->die_with_cpu)
+			session->cpus_seen_at = 0;
+		else
+			session->stats.leaders_gone++;
 	}
 }
 
@@ -236,6 +241,7 @@ int pm_session_poll(struct pm_session *session, int timeout_ms)
 			session->ticks->follow(session);
 		count = pm_drain(session);
 		pm_follow_threads(session);
+		pm_follow_cpus(session, false);
 		if (take_stop(session) < 0)
 			return -ECANCELED;
 		if (count > 0 || (timeout_ms >= 0 && waited >= timeout_ms))
@@ -316,6 +322,7 @@ int pm_session_read(struct pm_session *session, struct pm_value *ret, size_t cou
 		err = -ENOTSUP;
 	if (err < 0)
 		return err;
+	pm_follow_cpus(session, false);
 	if (count > session->plan->count)
 		count = session->plan->count;
 	memcpy(values, session->folded, sizeof(values));
@@ -344,6 +351,7 @@ int pm_session_stats(const struct pm_session *session, struct pm_stats *ret)
  */
 static void take_leave(struct pm_session *session)
 {
+	pm_follow_cpus(session, true);
 	(void)pm_drain(session);
 	if (!session->was_full || session->ticks != NULL)
 		return;
@@ -359,6 +367,7 @@ int pm_session_detach(struct pm_session *session)
 		return -ENOTCONN;
 	if (session->pid == getpid())
 		take_leave(session);
+	pm_forget_cpus(session);
 	pm_attach_undo(session);
 	set_stop(session, -1);
 	session->attached = false;
