@@ -51,10 +51,14 @@ build/test/%_test: lib/test/%_test.c build/test/lib.a $(wildcard lib/test/*.h li
 	$(call say,TEST,$@)
 	$(Q)mkdir -p $(@D) && gcc $(TEST_FLAGS) -o $@ $< build/test/lib.a -lcmocka $(YAJL) $(TEST_LIBS)
 build/test/policy/tracepoint_test: TEST_LIBS := -l:libtraceevent.a -ldl
-build/test/%_fuzz: lib/test/%_fuzz.c $(LIB_SOURCES) $(wildcard lib/*.h lib/policy/*.h)
+build/fuzz/object/%.o: lib/%.c
+	$(Q)mkdir -p $(@D) && clang $(TEST_FLAGS) -fsanitize=fuzzer-no-link -c -o $@ $<
+build/fuzz/lib.a: $(patsubst lib/%.c,build/fuzz/object/%.o,$(LIB_SOURCES))
+	$(Q)rm -f $@ && ar rcs $@ $^
+build/test/%_fuzz: lib/test/%_fuzz.c build/fuzz/lib.a $(wildcard lib/test/*.h lib/test/policy/*.h)
 	$(call say,FUZZ,$@)
 	$(Q)mkdir -p $(@D) && clang $(filter-out -MMD -MP,$(TEST_FLAGS)) -fsanitize=fuzzer -o $@ $< \
-		$(LIB_SOURCES) $(YAJL)
+		build/fuzz/lib.a $(YAJL)
 fuzz: $(LIB_FUZZ)	## look for a minute with each fuzz target
 	FUZZ_SECONDS=60 $(PYTHON) -m pytest -q -p no:cacheprovider lib/test -k fuzz
 
@@ -95,7 +99,8 @@ library-bundle: bundle $(B)/census	## the bundle with the census: ./run.sh kerne
 	$(Q)mkdir -p $(B)/bundle/bin/probes/library
 	$(Q)$(CROSS_COMPILE)strip -o $(B)/bundle/bin/probes/library/census $(B)/census
 .PHONY: library-bundle soak
--include $(wildcard build/tsan/object/*.d build/tsan/object/*/*.d $(B)/lib/test/census/*.d)
+-include $(wildcard build/tsan/object/*.d build/tsan/object/*/*.d build/fuzz/object/*.d \
+	build/fuzz/object/*/*.d $(B)/lib/test/census/*.d)
 
 # Benchmarks, side by side with others; nothing is judged. BENCH=attach runs one of them.
 BENCH ?= $(patsubst lib/bench/%.c,%,$(wildcard lib/bench/*.c))
