@@ -176,7 +176,11 @@ fi
 suite=${suite:-default}
 read_suite "$suite"
 [ -z "$only" ] || take="$take*$newline"
-select_probes >"$scratch/probes"
+if [ $resume = yes ]; then
+	sed 's/^[^ ]* //' "$out/plan" | sort -u >"$scratch/probes"	# selecting takes an emulator seconds
+else
+	select_probes >"$scratch/probes"
+fi
 [ -s "$scratch/probes" ] || die 2 "suite '$suite' selects no probe here"
 
 # The declarations, one after the other. The build has laid them out as text, which saves starting
