@@ -12,18 +12,17 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <pthread.h>
-#include <stdarg.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "../../perfmodes.h"
 #include "../../pm_sys.h"
 #include "crowd.h"
 #include "seed.h"
+#include "verdict.h"
 
 static const char declaration[] =
 	"id=library.census\n"
@@ -31,7 +30,10 @@ static const char declaration[] =
 	"since=2.6.31\n"
 	"point=session.complete 99.9 % told once, or the loss, or who refuses\n"
 	"point=per_thread.complete the same of a ring a thread, later threads counted as late\n"
+	"point=own_rings.complete the same of a ring for each thread and CPU, descriptors closed\n"
+	"point=cpu_wide.complete the same of all that runs on each CPU, the crowd picked out\n"
 	"point=count.complete the same of counters: all are counted\n"
+	"point=count_per_cpu.complete the same of a counter for each thread and CPU\n"
 	"point=busy.delivers a busy thread is sampled by perf or by timers, and a gate is named\n"
 	"point=seed.complete the fixed recipe tells 99.9 % once\n"
 	"point=seed.sleeps polling by the fixed recipe sleeps when a leader's thread has ended\n"
@@ -42,48 +44,9 @@ static const char declaration[] =
 	"fact=seed_more int events told more than once by the fixed recipe\n"
 	"fact=seed_spins int polls of 20 that came back at once after a leader's end\n";
 
-static unsigned int seconds = 2, number, failed;
+const char verdict_of[] = "census";
 
-/* ------------------------------------------------------------------------------------- verdicts */
-
-enum kind { YES, NO, BLOCKED, BROKEN };
-
-static void __attribute__((format(printf, 3, 4)))
-verdict(const char *point, enum kind kind, const char *format, ...)
-{
-	static const char *const words[] = { "", "no", "blocked", "" };
-	char text[900];
-	va_list list;
-
-	va_start(list, format);
-	vsnprintf(text, sizeof(text), format, list);
-	va_end(list);
-	for (char *at = text; *at != '\0'; at++)
-		if (*at == '\n' || *at == '#')
-			*at = ' ';
-	if (kind == BROKEN) {
-		printf("# broken: %s\nnot ok %u census.%s\n", text, ++number, point);
-		failed++;
-	} else if (kind == YES) {
-		printf("# %s\nok %u census.%s\n", text, ++number, point);
-	} else {
-		printf("ok %u census.%s # SKIP %s: %s\n", ++number, point, words[kind], text);
-	}
-}
-
-static bool is_gate(enum pm_cause cause)
-{
-	return cause == PM_CAUSE_NOT_BUILT || cause == PM_CAUSE_FILTER ||
-		cause == PM_CAUSE_PARANOID || cause == PM_CAUSE_LSM;
-}
-
-static uint64_t now_ns(void)
-{
-	uint64_t now = 0;
-
-	(void)pm_clock_ns(CLOCK_MONOTONIC, &now);
-	return now;
-}
+static unsigned int seconds = 2;
 
 /* -------------------------------------------------------------------------------- by a session */
 
@@ -116,7 +79,8 @@ static void judge(const char *point, const struct pm_session *session, const str
 {
 	struct pm_stats s = { .size = sizeof(s) };
 	uint64_t lost, missing = tally->caused - tally->told;
-	bool complete, accounted, counts = pm_plan_strategy(plan) == PM_STRATEGY_COUNT;
+	bool complete, accounted, counts = pm_plan_strategy(plan) == PM_STRATEGY_COUNT ||
+		pm_plan_strategy(plan) == PM_STRATEGY_COUNT_PER_CPU;
 
 	(void)pm_session_stats(session, &s);
 	lost = (s.lost > s.lost_counted ? s.lost : s.lost_counted) + s.lost_samples;
@@ -137,17 +101,25 @@ static void judge(const char *point, const struct pm_session *session, const str
 		s.corrupt, tally->old_missing);
 }
 
-/* No session: then the refusal must name who it was. */
-static void judge_refusal(const char *point, int err, const struct pm_diag *diag)
+/* Of one strategy: limits and this kernel may refuse it, too, where another would have done. */
+static bool is_own_gate(enum pm_cause cause)
 {
+	return cause == PM_CAUSE_DESCRIPTORS || cause == PM_CAUSE_LOCKED_MEMORY ||
+		cause == PM_CAUSE_UNSUPPORTED;
+}
+
+/* No session: then the refusal must name who it was. */
+static void judge_refusal(const char *point, bool alone, int err, const struct pm_diag *diag)
+{
+	bool no = diag->cause == PM_CAUSE_NOT_BUILT || diag->cause == PM_CAUSE_UNSUPPORTED;
 	struct tally none;
 
 	crowd_go();
 	while (!crowd_is_over())
 		usleep(1000);
 	crowd_end(&none);
-	if (is_gate(diag->cause))
-		verdict(point, diag->cause == PM_CAUSE_NOT_BUILT ? NO : BLOCKED, "%s", diag->text);
+	if (is_gate(diag->cause) || (alone && is_own_gate(diag->cause)))
+		verdict(point, no ? NO : BLOCKED, "%s", diag->text);
 	else
 		verdict(point, BROKEN, "error %d names no gate: %s", err, diag->text);
 }
@@ -175,7 +147,7 @@ static void by_session(const char *point, unsigned int forbid)
 	if (err == 0)
 		err = pm_session_attach(session, &diag);
 	if (err < 0) {
-		judge_refusal(point, err, &diag);
+		judge_refusal(point, forbid != 0, err, &diag);
 	} else {
 		err = observe(session, &tally, &counted);
 		printf("#:perfmodes: strategy=%s\n#:perfmodes: caused=%" PRIu64 "\n"
@@ -325,19 +297,26 @@ static void seed_sleeps(const char *point)
 
 int main(int argc, char **argv)
 {
-	const unsigned int all = (1u << PM_STRATEGIES) - 1;
+	static const enum pm_strategy alone[] = {
+		PM_STRATEGY_PER_THREAD, PM_STRATEGY_OWN_RINGS, PM_STRATEGY_CPU_WIDE,
+		PM_STRATEGY_COUNT, PM_STRATEGY_COUNT_PER_CPU,
+	};
 
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	if (argc > 1 && strcmp(argv[1], "--describe") == 0)
 		return fputs(declaration, stdout) < 0;
 	if (argc > 1 && atoi(argv[1]) > 0)
 		seconds = (unsigned int)atoi(argv[1]);
-	printf("TAP version 13\n1..6\n");
+	printf("TAP version 13\n1..9\n");
 	by_session("session.complete", 0);
-	by_session("per_thread.complete", all & ~(1u << PM_STRATEGY_PER_THREAD));
-	by_session("count.complete", all & ~(1u << PM_STRATEGY_COUNT));
+	for (size_t i = 0; i < sizeof(alone) / sizeof(alone[0]); i++) {
+		char point[64];
+
+		snprintf(point, sizeof(point), "%s.complete", pm_strategy_name(alone[i]));
+		by_session(point, ((1u << PM_STRATEGIES) - 1) & ~(1u << alone[i]));
+	}
 	by_whatever_works("busy.delivers");
 	by_seed("seed.complete");
 	seed_sleeps("seed.sleeps");
-	return failed ? 1 : 0;
+	return verdicts_failed > 0;
 }
