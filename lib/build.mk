@@ -91,16 +91,21 @@ build/plain/%_test: lib/test/policy/%_test.c $(LIB_SOURCES) $(wildcard lib/*.h l
 	$(Q)mkdir -p $(@D) && gcc -std=gnu11 -g -O1 -pthread -o $@ $< $(LIB_SOURCES) -lcmocka $(YAJL)
 soak: library-tests	## a minute of census with each sanitizer, 1000 attaches under Valgrind
 	$(Q)PM_SOAK=1 $(PYTHON) -m pytest -q -p no:cacheprovider lib/test/policy/test_soak.py
-$(B)/census: $(patsubst lib/%.c,$(B)/lib/%.o,$(CENSUS) lib/doctor/no_json.c \
-		$(filter-out lib/policy/json.c,$(LIB_SOURCES)))
+# Static and without yajl, to be run in guests; hotplug shares the crowd and how verdicts are told.
+GUESTS := $(B)/census $(B)/hotplug
+LIB_STATIC := $(patsubst lib/%.c,$(B)/lib/%.o,lib/doctor/no_json.c $(filter-out lib/policy/json.c,$(LIB_SOURCES)))
+$(B)/census: $(patsubst lib/%.c,$(B)/lib/%.o,$(CENSUS)) $(LIB_STATIC)
+$(B)/hotplug: $(patsubst %,$(B)/lib/test/census/%.o,hotplug/hotplug crowd verdict) $(LIB_STATIC)
+$(GUESTS):
 	$(call say,LINK,$@)
 	$(Q)$(CC) $(LINK) -o $@ $^
-library-bundle: bundle $(B)/census	## the bundle with the census: ./run.sh kernels --no-build --suite library
+library-bundle: bundle $(GUESTS)	## the bundle with the census: ./run.sh kernels --no-build --suite library
 	$(Q)mkdir -p $(B)/bundle/bin/probes/library
-	$(Q)$(CROSS_COMPILE)strip -o $(B)/bundle/bin/probes/library/census $(B)/census
+	$(Q)for name in census hotplug; do \
+		$(CROSS_COMPILE)strip -o $(B)/bundle/bin/probes/library/$$name $(B)/$$name || exit 1; done
 .PHONY: library-bundle soak
 -include $(wildcard build/tsan/object/*.d build/tsan/object/*/*.d build/fuzz/object/*.d \
-	build/fuzz/object/*/*.d $(B)/lib/test/census/*.d)
+	build/fuzz/object/*/*.d $(B)/lib/test/census/*.d $(B)/lib/test/census/hotplug/*.d)
 
 # Benchmarks, side by side with others; nothing is judged. BENCH=attach runs one of them.
 BENCH ?= $(patsubst lib/bench/%.c,%,$(wildcard lib/bench/*.c))

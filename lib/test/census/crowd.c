@@ -15,7 +15,8 @@ enum { OLD = 8, YOUNG = 8, MAKERS = 2, PEOPLE = OLD + YOUNG + MAKERS, SLOTS = PE
 /* Memory of one thread at a time, whose pages it touches and gives back. */
 struct slot {
 	char *pages;
-	uint64_t caused, told;		/* told: of the reader alone */
+	_Atomic uint64_t caused;
+	uint64_t told;			/* of the reader alone */
 };
 
 static struct slot slots[SLOTS];
@@ -93,9 +94,10 @@ int crowd_begin(void)
 	if (area == MAP_FAILED)
 		return -errno;
 	(void)madvise(area, SLOTS * DEED * page_size, MADV_NOHUGEPAGE);
-	memset(slots, 0, sizeof(slots));
-	for (size_t i = 0; i < SLOTS; i++)
+	for (size_t i = 0; i < SLOTS; i++) {
 		slots[i].pages = area + i * DEED * page_size;
+		slots[i].caused = slots[i].told = 0;
+	}
 	going = ending = false;
 	at_work = 0;
 	started = 0;
@@ -119,6 +121,16 @@ void crowd_tell(uint64_t address)
 		slots[at / (DEED * page_size)].told++;
 }
 
+uint64_t crowd_caused(uint64_t *ret_under_way)
+{
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < SLOTS; i++)
+		sum += slots[i].caused;
+	*ret_under_way = SLOTS * DEED;
+	return sum;
+}
+
 bool crowd_is_over(void)
 {
 	ending = true;
@@ -133,12 +145,13 @@ void crowd_end(struct tally *ret)
 		pthread_join(people[i], NULL);
 	for (size_t i = 0; i < SLOTS; i++) {
 		const struct slot *slot = &slots[i];
-		uint64_t once = slot->told < slot->caused ? slot->told : slot->caused;
+		const uint64_t caused = slot->caused;
+		uint64_t once = slot->told < caused ? slot->told : caused;
 
-		ret->caused += slot->caused;
+		ret->caused += caused;
 		ret->told += once;
 		ret->more += slot->told - once;
-		ret->old_missing += i < OLD ? slot->caused - once : 0;
+		ret->old_missing += i < OLD ? caused - once : 0;
 	}
 	ret->deeds = ret->caused / DEED;
 	munmap(area, SLOTS * DEED * page_size);

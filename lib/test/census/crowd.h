@@ -30,6 +30,9 @@ void crowd_go(void);
 /* A page fault at that address was told; others are not ours. By one thread at a time. */
 void crowd_tell(uint64_t address);
 
+/* Page faults of deeds that have ended; there may be so many more of others. */
+uint64_t crowd_caused(uint64_t *ret_under_way);
+
 /* From now on nobody begins a deed; true when all have ended theirs. To be called until it is. */
 bool crowd_is_over(void);
 
