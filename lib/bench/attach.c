@@ -18,7 +18,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "../policy/plan.h"
+#include "../policy/attach.h"
 #include "bench.h"
 
 #define THREADS_MAX 1024
@@ -160,6 +160,11 @@ static void measure_ours(struct pm_plan *plan, const char *name)
 	stop(since, "attach", name, "perfmodes");
 	if (err != PM_STRATEGY_PER_CORE)
 		bench_fail(diag.text, err < 0 ? err : ENOTSUP);
+	/* Sent out once more: what of it is the proof that anything arrives. */
+	since = start();
+	if (pm_canary(session, diag.text, sizeof(diag.text)) < 0)
+		bench_fail(diag.text, EIO);
+	stop(since, "of that the canary", name, "perfmodes");
 	since = start();
 	pm_session_detach(session);
 	stop(since, "detach", name, "perfmodes");
