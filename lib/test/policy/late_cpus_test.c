@@ -15,7 +15,7 @@
 #include "census.h"
 
 #define ONLINE "/sys/devices/system/cpu/online"
-#define LOOK_MS 1300		/* the library looks once a second */
+#define LOOK_MS 1050		/* the library looks once a second */
 
 static struct pm_session *session;
 static struct pm_plan *plan;
