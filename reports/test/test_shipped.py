@@ -75,6 +75,12 @@ def test_differences_are_what_was_asked_and_came_out_otherwise() -> None:
     assert not list(shipped.differences(said, said))
 
 
+def test_a_row_that_became_another_kernel_is_no_difference() -> None:
+    said = {"newest": profile_of("7.3.4", a__b__1="yes")}
+    assert not list(shipped.differences(said, {"newest": profile_of("7.4.1", a__b__1="no")}))
+    assert list(shipped.differences(said, {"newest": profile_of("7.3.9", a__b__1="no")}))
+
+
 def test_keys_are_found_in_the_sources(tmp_path: Path) -> None:
     (tmp_path / "a.c").write_text('x("ring.write_backward.newest"); "a.b"; "/a.b.c"; "a.b.c d";')
     assert shipped.keys(tmp_path) == ["ring.write_backward.newest"]
