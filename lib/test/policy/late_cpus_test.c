@@ -294,6 +294,41 @@ static void noticed_at_the_end(void **state)
 	assert_int_equal(count_maps(NULL), 0);
 }
 
+/* An event of a cgroup stands still while nobody of it runs: that is no sign that its CPU went. */
+static void idle_cgroup(void **state)
+{
+	struct pm_session_opts opts = { .size = sizeof(opts),
+					.forbid = ~(1u << PM_STRATEGY_CGROUP) };
+	struct pm_event_spec spec = faults;
+	struct pm_diag diag = { .size = sizeof(diag) };
+	char group[80];
+
+	(void)state;
+	snprintf(group, sizeof(group), "/sys/fs/cgroup%s/perfmodes-late-%d",
+		 access("/sys/fs/cgroup/unified", F_OK) == 0 ? "/unified" : "", (int)getpid());
+	if (mkdir(group, 0755) != 0)
+		skip();
+	opts.cgroup = open(group, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	spec.tid = PM_CGROUP;
+	if (!find_cpus() || pm_plan_make(&spec, 1, &opts, NULL, &diag, &plan) < 0) {
+		close(opts.cgroup);
+		rmdir(group);
+		skip();
+	}
+	assert_int_equal(fake_setup(NULL), 0);
+	say_online(true);
+	session = attached(plan, PM_STRATEGY_CGROUP);
+	poll_for(2 * LOOK_MS);
+	assert_int_equal(count_maps(NULL), 2);
+	say_online(false);
+	poll_for(LOOK_MS);
+	assert_int_equal(count_maps(NULL), 1);
+	assert_int_equal(stats_now().late_cpus, 0);
+	end();
+	close(opts.cgroup);
+	assert_int_equal(rmdir(group), 0);
+}
+
 /* Threads come and go while the CPU is attached: nothing of them is told twice. */
 static _Atomic bool enough;
 static void *areas[2];
@@ -398,6 +433,7 @@ int main(void)
 		cmocka_unit_test(counted_on_late_cpu),
 		cmocka_unit_test(short_of_descriptors),
 		cmocka_unit_test(noticed_at_the_end),
+		cmocka_unit_test(idle_cgroup),
 		cmocka_unit_test(churned_per_core),
 		cmocka_unit_test(churned_own_rings),
 	};
