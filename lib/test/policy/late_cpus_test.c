@@ -9,6 +9,7 @@
 
 #include <sched.h>
 #include <sys/resource.h>
+#include <sys/wait.h>
 #include <time.h>
 
 #include "../fake_files.h"
@@ -294,6 +295,25 @@ static void noticed_at_the_end(void **state)
 	assert_int_equal(count_maps(NULL), 0);
 }
 
+static void work_in(const char *group)
+{
+	char procs[96];
+	pid_t child = fork();
+	FILE *file;
+
+	if (child != 0) {
+		assert_int_equal(waitpid(child, NULL, 0), child);
+		return;
+	}
+	snprintf(procs, sizeof(procs), "%s/cgroup.procs", group);
+	file = fopen(procs, "w");
+	if (file == NULL || fputs("0\n", file) < 0 || fclose(file) != 0)
+		_exit(1);
+	hold(pthread_self(), cpu[0]);
+	cause_faults(100);
+	_exit(0);
+}
+
 /* An event of a cgroup stands still while nobody of it runs: that is no sign that its CPU went. */
 static void idle_cgroup(void **state)
 {
@@ -317,8 +337,11 @@ static void idle_cgroup(void **state)
 	}
 	assert_int_equal(fake_setup(NULL), 0);
 	say_online(true);
-	session = attached(plan, PM_STRATEGY_CGROUP);
-	poll_for(2 * LOOK_MS);
+	session = pm_session_create(plan, NULL, NULL);
+	assert_int_equal(pm_session_attach(session, &diag), PM_STRATEGY_CGROUP);
+	work_in(group);
+	poll_for(3 * LOOK_MS);
+	assert_int_equal(stats_now().late_cpus, 0);
 	assert_int_equal(count_maps(NULL), 2);
 	say_online(false);
 	poll_for(LOOK_MS);
