@@ -25,14 +25,14 @@ def build() -> Path:
     return BUILD
 
 
-def run(*command: str | Path, timeout: float = 60, **options) -> subprocess.CompletedProcess[str]:
+def run(*command: str | Path, timeout: float = 120, **options) -> subprocess.CompletedProcess[str]:
     """Run a command in the tree, captured as text, without a terminal."""
     return subprocess.run([str(c) for c in command], cwd=options.pop("cwd", TREE), timeout=timeout,
                           capture_output=True, text=True, errors="backslashreplace",
                           stdin=subprocess.DEVNULL, check=False, **options)
 
 
-def run_suite(out: Path, *arguments: str, shell: str = "sh", tree: Path = TREE, timeout: float = 120,
+def run_suite(out: Path, *arguments: str, shell: str = "sh", tree: Path = TREE, timeout: float = 240,
               ) -> subprocess.CompletedProcess[str]:
     """./run.sh without installing or building anything."""
     return run(*shell.split(), tree / "run.sh", "--no-install", "--no-build", "--out", out, *arguments,
