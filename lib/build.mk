@@ -2,7 +2,7 @@
 # The library: libperfmodes, its examples, its unit tests and fuzz targets. Part of ../Makefile.
 # Built with gcc against the C library of the system, whose JSON reader (yajl) it links statically.
 
-LIB_SOURCES := $(wildcard lib/*.c lib/policy/*.c)
+LIB_SOURCES := $(wildcard lib/*.c lib/policy/*/*.c)
 LIB_CC := $(CROSS_COMPILE)gcc
 LIB_FLAGS := -std=gnu11 $(WARNINGS) -pthread -MMD -MP
 YAJL := -l:libyajl_s.a
@@ -27,7 +27,7 @@ $(B)/examples/%: lib/examples/%.c $(B)/libperfmodes.a
 
 # The doctor runs where the probes run, so it is built as they are, static and without yajl. What is
 # installed reads profiles as every other program does.
-DOCTOR := $(patsubst lib/%.c,$(B)/lib/%.o,$(filter-out lib/policy/json.c,$(LIB_SOURCES)) \
+DOCTOR := $(patsubst lib/%.c,$(B)/lib/%.o,$(filter-out lib/policy/profile/json.c,$(LIB_SOURCES)) \
 	$(wildcard lib/doctor/*.c))
 $(B)/doctor: $(DOCTOR)
 doctor: $(B)/doctor	## build what ./run.sh doctor runs
@@ -86,14 +86,14 @@ build/tsan/census: $(CENSUS) build/tsan/lib.a $(wildcard lib/test/census/*.h)
 	$(link_tsan)
 build/tsan/examples/%: lib/examples/%.c build/tsan/lib.a
 	$(link_tsan)
-build/plain/%_test: lib/test/policy/%_test.c $(LIB_SOURCES) $(wildcard lib/*.h lib/*/*.h lib/test/*/*.h)
+build/plain/%_test: lib/test/policy/%_test.c $(LIB_SOURCES) $(wildcard lib/*.h lib/*/*.h lib/policy/*/*.h lib/test/*/*.h)
 	$(call say,TEST,$@)
 	$(Q)mkdir -p $(@D) && gcc -std=gnu11 -g -O1 -pthread -o $@ $< $(LIB_SOURCES) -lcmocka $(YAJL)
 soak: library-tests	## a minute of census with each sanitizer, 1000 attaches under Valgrind
 	$(Q)PM_SOAK=1 $(PYTHON) -m pytest -q -p no:cacheprovider lib/test/policy/test_soak.py
 # Static and without yajl, to be run in guests; hotplug shares the crowd and how verdicts are told.
 GUESTS := $(B)/census $(B)/hotplug
-LIB_STATIC := $(patsubst lib/%.c,$(B)/lib/%.o,lib/doctor/no_json.c $(filter-out lib/policy/json.c,$(LIB_SOURCES)))
+LIB_STATIC := $(patsubst lib/%.c,$(B)/lib/%.o,lib/doctor/no_json.c $(filter-out lib/policy/profile/json.c,$(LIB_SOURCES)))
 $(B)/census: $(patsubst lib/%.c,$(B)/lib/%.o,$(CENSUS)) $(LIB_STATIC)
 $(B)/hotplug: $(patsubst %,$(B)/lib/test/census/%.o,hotplug/hotplug crowd verdict) $(LIB_STATIC)
 $(GUESTS):
@@ -162,4 +162,4 @@ uninstall: $(B)/man/done	## remove what install put there
 	$(Q)rmdir $(DESTDIR)$(DATADIR) 2>/dev/null || true
 
 .PHONY: library examples library-tests fuzz bench doctor install uninstall
--include $(wildcard $(B)/pic/*.d $(B)/pic/*/*.d $(B)/lib/policy/*.d $(B)/lib/doctor/*.d build/test/object/*.d build/test/object/*/*.d build/test/*.d)
+-include $(wildcard $(B)/pic/*.d $(B)/pic/policy/*/*.d $(B)/lib/policy/*/*.d $(B)/lib/doctor/*.d build/test/object/*.d build/test/object/policy/*/*.d build/test/*.d)

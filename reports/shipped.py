@@ -18,7 +18,7 @@ from reports import catalogue, schema, text
 from reports.text import Unusable
 
 FOLDER = Path("lib/profiles")
-TABLE = Path("lib/policy/builtin.inc")
+TABLE = Path("lib/policy/profile/builtin.inc")
 SOURCES = Path("lib/policy")
 HARDWARE = {"pmu", "aux", "breakpoint"}
 POLICY = "perm."
@@ -34,7 +34,7 @@ _SERIES = re.compile(r"\d{1,3}\.\d{1,4}", re.ASCII)
 def keys(sources: Path = SOURCES) -> list[str]:
     """Every text in the policy floor that has the shape of a fact's key."""
     found: set[str] = set()
-    for source in sources.glob("*.c"):
+    for source in sources.rglob("*.c"):
         found |= set(_KEY.findall(source.read_text(encoding="utf-8")))
     return sorted(found)
 

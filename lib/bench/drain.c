@@ -11,7 +11,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "../policy/attach.h"
+#include "../policy/session/attach.h"
 #include "bench.h"
 #include "peer/peer.h"
 

@@ -5,7 +5,7 @@
 
 #include <sys/types.h>
 
-#include "../policy/gate.h"
+#include "../policy/diagnosis/gate.h"
 
 #define ATTEMPTS 4
 #define HOW_SIZE 1200

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "../policy/diag.h"
+#include "../policy/diagnosis/diag.h"
 #include "doctor.h"
 
 #define WORK_NS 20000000

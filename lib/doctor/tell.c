@@ -7,7 +7,7 @@
 #include <string.h>
 #include <sys/utsname.h>
 
-#include "../policy/diag.h"
+#include "../policy/diagnosis/diag.h"
 
 /* Words for enum pm_cause, in its order. */
 static const char *const causes[] = {

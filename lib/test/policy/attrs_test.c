@@ -14,7 +14,7 @@
 #include <sys/syscall.h>
 #include <time.h>
 
-#include "../../policy/plan.h"
+#include "../../policy/plan/plan.h"
 #include "sessions.h"
 
 #define FDS 4096

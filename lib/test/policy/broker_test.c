@@ -15,7 +15,7 @@
 #include <sys/un.h>
 #include <sys/wait.h>
 
-#include "../../policy/broker.h"
+#include "../../policy/strategy/broker.h"
 #include "sessions.h"
 
 static int refuse;		/* the errno of every perf_event_open(2) of this process */

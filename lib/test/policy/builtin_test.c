@@ -6,7 +6,7 @@
 #include <string.h>
 #include <sys/utsname.h>
 
-#include "../../policy/profile.h"
+#include "../../policy/profile/profile.h"
 
 static struct pm_profile *filled(const char *arch, const char *release, int *count)
 {

@@ -6,7 +6,7 @@
 #include <sched.h>
 #include <time.h>
 
-#include "../../policy/clock_map.h"
+#include "../../policy/count/clock_map.h"
 
 #define S 1000000000ull
 #define MS 1000000ull

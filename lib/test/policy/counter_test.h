@@ -6,7 +6,7 @@
 #include "../test.h"
 #include "../fake_kernel.h"
 
-#include "../../policy/counter.h"
+#include "../../policy/count/counter.h"
 
 #define SPEC(t, c) { .size = sizeof(struct pm_event_spec), .type = (t), .config = (c) }
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)

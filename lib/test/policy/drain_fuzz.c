@@ -13,7 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "../../policy/attach.h"
+#include "../../policy/session/attach.h"
 
 #define DATA 4096
 #define IDS 4

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "../../policy/attach.h"
+#include "../../policy/session/attach.h"
 
 #define DATA 4096
 

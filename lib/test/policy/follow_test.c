@@ -4,7 +4,7 @@
 
 #include <sys/resource.h>
 
-#include "../../policy/attach.h"
+#include "../../policy/session/attach.h"
 #include "sessions.h"
 
 static int gate[2];

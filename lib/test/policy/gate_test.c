@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "../../policy/gate.h"
+#include "../../policy/diagnosis/gate.h"
 #include "../fake_files.h"
 #include "../fake_kernel.h"
 

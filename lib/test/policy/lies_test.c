@@ -13,7 +13,7 @@
 #include <sys/ioctl.h>
 #include <sys/syscall.h>
 
-#include "../../policy/plan.h"
+#include "../../policy/plan/plan.h"
 #include "sessions.h"
 
 #define PAGES 50

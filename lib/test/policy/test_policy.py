@@ -100,6 +100,6 @@ def test_map_exports_what_is_declared() -> None:
 
 def test_everything_declared_is_defined() -> None:
     sources = "\n".join(path.read_text(encoding="utf-8")
-                        for path in (TREE / "lib" / "policy").glob("*.c"))
+                        for path in (TREE / "lib" / "policy").rglob("*.c"))
     for name in declared():
         assert re.search(rf"^(?!\t)[a-z].*\b{name}\(", sources, re.M), name

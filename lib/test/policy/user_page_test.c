@@ -5,7 +5,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "../../policy/user_page.h"
+#include "../../policy/count/user_page.h"
 
 #define WIDTH 48
 

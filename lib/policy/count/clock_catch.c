@@ -1,0 +1,336 @@
+/* SPDX-License-Identifier: MIT */
+/* Catching instants of perf's clock: in the user page, or in records of page faults. */
+#define _GNU_SOURCE
+#include "clock_map.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <pthread.h>
+#include <sched.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "../profile/profile.h"
+#include "../plan/refute.h"
+
+/* The faults are of user mode, which is all that paranoid=2 lets a program watch. */
+static const struct pm_event_spec faults = {
+	.size = sizeof(faults), .type = PERF_TYPE_SOFTWARE,
+	.config = PERF_COUNT_SW_PAGE_FAULTS_MIN, .flags = PM_SPEC_USER_ONLY,
+};
+
+#define FAULT_SAMPLE (PERF_SAMPLE_TIME | PERF_SAMPLE_ADDR | PERF_SAMPLE_CPU)
+
+static struct perf_event_attr faults_attr(void)
+{
+	struct perf_event_attr attr = {
+		.type = faults.type, .config = faults.config, .exclude_kernel = 1,
+		.exclude_hv = 1, .sample_period = 1, .sample_id_all = 1,
+		.sample_type = FAULT_SAMPLE,
+	};
+
+	return attr;
+}
+
+/* --------------------------------------------------------------------------- a fault of our own */
+
+struct snare {
+	int fd;
+	struct pm_ring ring;
+	volatile char *area;
+	size_t page;
+};
+
+static void close_snare(struct snare *snare)
+{
+	if (snare->area != NULL)
+		(void)munmap((void *)(uintptr_t)snare->area, snare->page);
+	pm_ring_close(&snare->ring);
+	if (snare->fd >= 0)
+		close(snare->fd);
+}
+
+/* Watches the calling thread. On failure nothing stays open. */
+static int open_snare(struct snare *snare, struct pm_diag *diag)
+{
+	const struct perf_event_attr attr = faults_attr();
+	void *area;
+	int err;
+
+	*snare = (struct snare){ .page = (size_t)sysconf(_SC_PAGESIZE) };
+	snare->fd = pm_open(&attr, 0, -1, -1, 0);
+	if (snare->fd < 0) {
+		(void)pm_diag_open(diag, &faults, -1, snare->fd);
+		return snare->fd;
+	}
+	err = pm_ring_open(snare->fd, 1, PROT_READ | PROT_WRITE, &snare->ring);
+	area = mmap(NULL, snare->page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (area == MAP_FAILED)
+		err = err < 0 ? err : -errno;
+	else
+		snare->area = area;
+	if (err < 0) {
+		close_snare(snare);
+		return pm_diag_say(diag, -err, PM_CAUSE_LOCKED_MEMORY, "mmap of a ring of one "
+				   "page: %s", strerror(-err));
+	}
+	return 0;
+}
+
+/* Our own fault among what is in the ring, if it was on that CPU (-1: any). Empties the ring. */
+static bool take_stamp(struct snare *snare, int cpu, uint64_t *ret)
+{
+	const struct pm_format format = { .sample_type = FAULT_SAMPLE, .sample_id_all = true };
+	const struct perf_event_header *header;
+	struct pm_record record;
+	bool found = false;
+
+	while (!found && pm_ring_next(&snare->ring, &header) == 1)
+		found = header->type == PERF_RECORD_SAMPLE &&
+			pm_record_decode(header, &format, &record) == 0 &&
+			record.sample.addr == (uintptr_t)snare->area &&
+			(cpu < 0 || record.sample.sid.cpu == (uint32_t)cpu);
+	(void)pm_ring_skip_all(&snare->ring);
+	pm_ring_release(&snare->ring);
+	if (found)
+		*ret = record.sample.sid.time;
+	return found;
+}
+
+static bool read_clock(const void *context, uint64_t *ret)
+{
+	return pm_clock_ns(*(const int *)context, ret) == 0;
+}
+
+/* One fault between two readings of a clock. */
+static bool catch_fault(struct snare *snare, int cpu,
+			bool (*now)(const void *context, uint64_t *ret), const void *context,
+			struct pm_clock_bracket *ret)
+{
+	/* The page is given back, so that writing to it is a fault again. */
+	if (madvise((void *)(uintptr_t)snare->area, snare->page, MADV_DONTNEED) != 0)
+		return false;
+	(void)pm_ring_skip_all(&snare->ring);
+	pm_ring_release(&snare->ring);
+	if (!now(context, &ret->before))
+		return false;
+	*snare->area = 1;
+	return now(context, &ret->after) && take_stamp(snare, cpu, &ret->at);
+}
+
+/* ------------------------------------------------------------------------------- CPU by CPU */
+
+struct tour {
+	const struct pm_clock_map *map;
+	struct clock_cpu *cpus;
+	struct pm_diag *diag;
+	int err;
+};
+
+static int catch_here(struct snare *snare, int cpu, const struct tour *tour)
+{
+	struct pm_clock_bracket caught[CLOCK_ROUNDS];
+	size_t count = 0;
+
+	for (int i = 0; i < CLOCK_ROUNDS; i++)
+		count += catch_fault(snare, cpu, read_clock, &tour->map->wanted, &caught[count]);
+	return pm_clock_learn(&tour->cpus[cpu], caught, count);
+}
+
+/* In a thread of its own, so that nobody's affinity changes. CPUs that refuse us are left out. */
+static void *visit_cpus(void *context)
+{
+	struct tour *tour = context;
+	struct snare snare;
+	int result = -EAGAIN;
+
+	tour->err = open_snare(&snare, tour->diag);
+	if (tour->err < 0)
+		return NULL;
+	for (size_t cpu = 0; cpu < tour->map->cpu_count; cpu++) {
+		size_t size = CPU_ALLOC_SIZE(tour->map->cpu_count);
+		cpu_set_t *set = CPU_ALLOC(tour->map->cpu_count);
+		int err = -ENOMEM;
+
+		if (set != NULL) {
+			CPU_ZERO_S(size, set);
+			CPU_SET_S(cpu, size, set);
+			err = sched_setaffinity(0, size, set);
+			CPU_FREE(set);
+		}
+		if (err == 0)
+			err = catch_here(&snare, (int)cpu, tour);
+		if (err > result)
+			result = err;
+	}
+	close_snare(&snare);
+	tour->err = result < 0 ?
+		pm_diag_say(tour->diag, EAGAIN, PM_CAUSE_SILENCE, "no page fault was recorded on "
+			    "any CPU") : result;
+	return NULL;
+}
+
+static int catch_records(struct pm_clock_map *map, struct clock_cpu *cpus, struct pm_diag *diag)
+{
+	struct tour tour = { map, cpus, diag, 0 };
+	pthread_t thread;
+	int err = pthread_create(&thread, NULL, visit_cpus, &tour);
+
+	if (err != 0)
+		return pm_diag_say(diag, err, PM_CAUSE_UNKNOWN, "no thread to measure clocks: %s",
+				   strerror(err));
+	(void)pthread_join(thread, NULL);
+	return tour.err;
+}
+
+/* ------------------------------------------------------------------------------- the user page */
+
+struct page_clock {
+	const struct perf_event_mmap_page *page;
+	const struct pm_registers *registers;
+};
+
+/* The page is looked at each time: the kernel changes the conversion with the CPU's frequency. */
+static bool read_page(const void *context, uint64_t *ret)
+{
+	const struct page_clock *clock = context;
+	struct pm_user_time time;
+	uint64_t cycles;
+
+	if (pm_user_time(clock->page, &time) < 0 || !clock->registers->cycles(&cycles))
+		return false;
+	*ret = pm_user_time_at(&time, cycles);
+	return true;
+}
+
+/* Stamps have to lie between two conversions: hypervisors get this wrong, too. */
+static int test_page(const struct page_clock *clock)
+{
+	struct snare snare;
+	int err = open_snare(&snare, NULL);
+
+	if (err < 0)
+		return err;
+	for (int i = 0; i < CLOCK_ROUNDS && err == 0; i++) {
+		struct pm_clock_bracket caught;
+
+		if (!catch_fault(&snare, -1, read_page, clock, &caught))
+			err = -EAGAIN;
+		else if (caught.at < caught.before || caught.at > caught.after)
+			err = -EPROTO;
+	}
+	close_snare(&snare);
+	return err;
+}
+
+int pm_clock_open_page(struct pm_clock_map *map)
+{
+	const struct perf_event_attr attr = faults_attr();
+	struct page_clock clock = { NULL, map->registers };
+	int err;
+
+	map->fd = pm_open(&attr, 0, -1, -1, 0);
+	if (map->fd < 0)
+		return map->fd;
+	err = pm_ring_open(map->fd, 0, PROT_READ, &map->ring);
+	if (err == 0) {
+		clock.page = map->ring.base;
+		err = test_page(&clock);
+		if (err < 0)
+			pm_ring_close(&map->ring);
+	}
+	if (err < 0) {
+		close(map->fd);
+		map->fd = -1;
+	}
+	return err;
+}
+
+/* --------------------------------------------------------------------------------- all sources */
+
+/* A clock that can be read, between two readings of the other. */
+static int catch_read(bool (*now)(const void *context, uint64_t *ret), const void *context,
+		      int wanted, struct clock_cpu *cpu)
+{
+	struct pm_clock_bracket caught[CLOCK_ROUNDS];
+	size_t count = 0;
+
+	for (int i = 0; i < CLOCK_ROUNDS; i++) {
+		struct pm_clock_bracket *one = &caught[count];
+
+		count += pm_clock_ns(wanted, &one->before) == 0 && now(context, &one->at) &&
+			pm_clock_ns(wanted, &one->after) == 0;
+	}
+	return pm_clock_learn(cpu, caught, count);
+}
+
+int pm_clock_catch(struct pm_clock_map *map, struct clock_cpu *cpus, struct pm_diag *diag)
+{
+	const struct page_clock clock = { map->ring.base, map->registers };
+	int err;
+
+	if (map->source == PM_CLOCK_RECORDS)
+		return catch_records(map, cpus, diag);
+	if (map->source == PM_CLOCK_PAGE)
+		err = catch_read(read_page, &clock, map->wanted, cpus);
+	else
+		err = catch_read(read_clock, &map->records, map->wanted, cpus);
+	if (err < 0)
+		return pm_diag_say(diag, -err, PM_CAUSE_SILENCE, "the clock could not be read");
+	return err;
+}
+
+/* ----------------------------------------------------------------------- which clock to ask for */
+
+static const char *stamps_key(int clock_id)
+{
+	switch (clock_id) {
+	case CLOCK_REALTIME: return "clock.clockid.realtime.stamps";
+	case CLOCK_MONOTONIC: return "clock.clockid.monotonic.stamps";
+	case CLOCK_MONOTONIC_RAW: return "clock.clockid.monotonic_raw.stamps";
+	case CLOCK_BOOTTIME: return "clock.clockid.boottime.stamps";
+	case CLOCK_TAI: return "clock.clockid.tai.stamps";
+	default: return "attr.flag_bits.use_clockid";
+	}
+}
+
+static int try_clock(const struct pm_event_spec *spec, int clock_id)
+{
+	struct perf_event_attr attr = {
+		.type = spec->type, .config = spec->config, .config1 = spec->config1,
+		.config2 = spec->config2, .disabled = 1,
+		.use_clockid = clock_id != PM_CLOCK_DEFAULT,
+		.clockid = clock_id == PM_CLOCK_DEFAULT ? 0 : clock_id,
+	};
+	int fd;
+
+	attr.exclude_kernel = attr.exclude_hv = !!(spec->flags & PM_SPEC_USER_ONLY);
+	if (spec->type == PERF_TYPE_BREAKPOINT) {
+		attr.config = 0;
+		attr.bp_type = (uint32_t)spec->config;
+	}
+	fd = pm_open(&attr, spec->tid < 0 ? 0 : spec->tid, -1, -1, 0);
+	if (fd >= 0)
+		close(fd);
+	return fd < 0 ? fd : 0;
+}
+
+int pm_clock_choose(const struct pm_event_spec *spec, int wanted,
+		    const struct pm_profile *profile, struct pm_diag *diag, int *ret)
+{
+	const int ladder[] = { wanted, CLOCK_MONOTONIC, CLOCK_MONOTONIC_RAW };
+	int err = try_clock(spec, PM_CLOCK_DEFAULT);
+
+	if (err < 0) {
+		(void)pm_diag_open(diag, spec, -1, err);
+		return err;
+	}
+	*ret = PM_CLOCK_DEFAULT;
+	for (size_t i = 0; i < 3 && *ret == PM_CLOCK_DEFAULT; i++)
+		if (ladder[i] >= 0 && !pm_refutes(profile, stamps_key(ladder[i])) &&
+		    try_clock(spec, ladder[i]) == 0)
+			*ret = ladder[i];
+	return 0;
+}

@@ -1,0 +1,306 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * From stamps to times. Each CPU has two points, each an instant of both clocks with a half-width;
+ * the line through them is the estimate, and the distance to the nearer one widens the error.
+ */
+#include "clock_map.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "../profile/profile.h"
+#include "../plan/refute.h"
+
+#define SPAN_LEAST 10000000	/* ns between points, for their slope to say something */
+#define WANDER 20e-6		/* how much a known drift may change */
+#define SLEW_MOST 600e-6	/* how far an unknown drift may be from 0 */
+
+/* ------------------------------------------------------------------------------------- the line */
+
+static int64_t distance(uint64_t from, uint64_t to)
+{
+	return (int64_t)(to - from);
+}
+
+static int64_t offset_of(const struct clock_point *point)
+{
+	return distance(point->stamp, point->time);
+}
+
+static double drift_of(const struct clock_cpu *cpu, double *slack)
+{
+	double span;
+
+	*slack = SLEW_MOST;
+	if (cpu->points < 2)
+		return 0;
+	span = (double)distance(cpu->first.stamp, cpu->last.stamp);
+	*slack = WANDER + (double)(cpu->first.half_width + cpu->last.half_width) / span;
+	return (double)(offset_of(&cpu->last) - offset_of(&cpu->first)) / span;
+}
+
+static int64_t rounded(double ns)
+{
+	return (int64_t)(ns < 0 ? ns - 0.5 : ns + 0.5);
+}
+
+/* The offset that a stamp is to be moved by, and how far the truth may be from that. */
+static int64_t offset_at(const struct clock_cpu *cpu, uint64_t stamp, uint64_t *error)
+{
+	const struct clock_point *nearest = &cpu->last;
+	double slack, drift = drift_of(cpu, &slack), far;
+
+	if (cpu->points == 2 && llabs(distance(cpu->first.stamp, stamp)) <
+				llabs(distance(cpu->last.stamp, stamp)))
+		nearest = &cpu->first;
+	far = (double)distance(nearest->stamp, stamp);
+	/* The rounding of the product and of the half-width are the last nanosecond. */
+	*error = nearest->half_width + (uint64_t)((far < 0 ? -far : far) * slack) + 1;
+	return offset_of(nearest) + rounded(far * drift);
+}
+
+static struct pm_instant time_of(const struct clock_cpu *cpu, uint64_t stamp)
+{
+	struct pm_instant instant;
+
+	instant.ns = stamp + (uint64_t)offset_at(cpu, stamp, &instant.error);
+	return instant;
+}
+
+/* Each step leaves the drift's share of the error before: 1e-3, 1e-6, 1e-9 of a distance. */
+static struct pm_instant stamp_of(const struct clock_cpu *cpu, uint64_t time)
+{
+	struct pm_instant instant = { time - (uint64_t)offset_of(&cpu->last), 0 };
+
+	for (int i = 0; i < 3; i++)
+		instant.ns = time - (uint64_t)offset_at(cpu, instant.ns, &instant.error);
+	instant.error += instant.error / 512 + 1;
+	return instant;
+}
+
+/* ------------------------------------------------------------------------------------- learning */
+
+static bool contradicts(const struct clock_cpu *cpu, const struct clock_point *point)
+{
+	struct pm_instant expected = time_of(cpu, point->stamp);
+
+	return (uint64_t)llabs(distance(expected.ns, point->time)) >
+		expected.error + point->half_width;
+}
+
+static bool tightest(const struct pm_clock_bracket *caught, size_t count, struct clock_point *ret)
+{
+	const struct pm_clock_bracket *best = NULL;
+	struct pm_clock_offset offset;
+
+	for (size_t i = 0; i < count; i++)
+		if (caught[i].after >= caught[i].before &&
+		    (best == NULL ||
+		     caught[i].after - caught[i].before < best->after - best->before))
+			best = &caught[i];
+	if (best == NULL || pm_clock_offset(best, 1, &offset) < 0)
+		return false;
+	*ret = (struct clock_point){ best->at, best->at - (uint64_t)offset.offset,
+				     offset.half_width };
+	return true;
+}
+
+int pm_clock_learn(struct clock_cpu *cpu, const struct pm_clock_bracket *caught, size_t count)
+{
+	struct clock_point point;
+
+	if (!tightest(caught, count, &point))
+		return -EAGAIN;
+	if (cpu->points > 0 && contradicts(cpu, &point)) {
+		cpu->last = point;
+		cpu->points = 1;
+		cpu->jumps++;
+		return 1;
+	}
+	if (cpu->points > 0 && distance(cpu->last.stamp, point.stamp) < SPAN_LEAST) {
+		/* Too near for a slope: the better of the two. */
+		if (point.half_width < cpu->last.half_width &&
+		    (cpu->points < 2 || distance(cpu->first.stamp, point.stamp) >= SPAN_LEAST))
+			cpu->last = point;
+		return 0;
+	}
+	if (cpu->points > 0) {
+		cpu->first = cpu->last;
+		cpu->points = 2;
+	} else {
+		cpu->points = 1;
+	}
+	cpu->last = point;
+	return 0;
+}
+
+/* ----------------------------------------------------------------------------------- the map */
+
+static int choose_source(struct pm_clock_map *map, const struct pm_profile *profile)
+{
+	uint64_t unused;
+
+	if (pm_clock_ns(map->wanted, &unused) < 0)
+		return -EINVAL;
+	if (map->records == map->wanted)
+		return PM_CLOCK_SAME;
+	if (map->records != PM_CLOCK_DEFAULT)
+		return pm_clock_ns(map->records, &unused) < 0 ? -EINVAL : PM_CLOCK_READ;
+	if (!pm_refutes(profile, "userpage.time_conversion.brackets") &&
+	    !pm_refutes(profile, "userpage.time_conversion.advances") &&
+	    pm_clock_open_page(map) == 0)
+		return PM_CLOCK_PAGE;
+	return PM_CLOCK_RECORDS;
+}
+
+static int fill(struct pm_clock_map *map, const struct pm_profile *profile, struct pm_diag *diag)
+{
+	int source = choose_source(map, profile);
+
+	if (source < 0)
+		return pm_diag_say(diag, EINVAL, PM_CAUSE_INPUT, "clock %d or %d is unknown here",
+				   map->records, map->wanted);
+	map->source = (enum pm_clock_source)source;
+	map->cpu_count = 1;
+	if (map->source == PM_CLOCK_RECORDS)
+		map->cpu_count = (size_t)sysconf(_SC_NPROCESSORS_CONF);
+	map->cpus = calloc(map->cpu_count, sizeof(*map->cpus));
+	if (map->cpus == NULL)
+		return pm_diag_say(diag, ENOMEM, PM_CAUSE_UNKNOWN, "no memory");
+	return pm_clock_map_update(map, diag);
+}
+
+int pm_clock_map_make(int records, int wanted, const struct pm_profile *profile,
+		      struct pm_diag *diag, struct pm_clock_map **ret)
+{
+	struct pm_clock_map *map = calloc(1, sizeof(*map));
+	int err;
+
+	if (map == NULL)
+		return pm_diag_say(diag, ENOMEM, PM_CAUSE_UNKNOWN, "no memory");
+	map->records = records;
+	map->wanted = wanted;
+	map->fd = -1;
+	map->registers = &pm_registers;
+	err = fill(map, profile, diag);
+	if (err < 0) {
+		pm_clock_map_destroy(map);
+		return err;
+	}
+	*ret = map;
+	return 0;
+}
+
+void pm_clock_map_destroy(struct pm_clock_map *map)
+{
+	if (map == NULL)
+		return;
+	if (map->fd >= 0) {
+		pm_ring_close(&map->ring);
+		close(map->fd);
+	}
+	free(map->cpus);
+	free(map);
+}
+
+int pm_clock_map_update(struct pm_clock_map *map, struct pm_diag *diag)
+{
+	const size_t size = map->cpu_count * sizeof(*map->cpus);
+	struct clock_cpu *cpus;
+	int err;
+
+	if (map->source == PM_CLOCK_SAME)
+		return 0;
+	cpus = malloc(size);
+	if (cpus == NULL)
+		return pm_diag_say(diag, ENOMEM, PM_CAUSE_UNKNOWN, "no memory");
+	memcpy(cpus, map->cpus, size);
+	err = pm_clock_catch(map, cpus, diag);
+	if (err >= 0)
+		memcpy(map->cpus, cpus, size);
+	free(cpus);
+	return err;
+}
+
+/* ----------------------------------------------------------------------------------- converting */
+
+/* What all measured CPUs agree in. */
+static bool hull(const struct pm_clock_map *map,
+		 struct pm_instant (*convert)(const struct clock_cpu *, uint64_t), uint64_t ns,
+		 struct pm_instant *ret)
+{
+	int64_t low = INT64_MAX, high = INT64_MIN;
+
+	for (size_t i = 0; i < map->cpu_count; i++) {
+		struct pm_instant one;
+		int64_t middle;
+
+		if (map->cpus[i].points == 0)
+			continue;
+		one = convert(&map->cpus[i], ns);
+		middle = distance(ns, one.ns);
+		low = middle - (int64_t)one.error < low ? middle - (int64_t)one.error : low;
+		high = middle + (int64_t)one.error > high ? middle + (int64_t)one.error : high;
+	}
+	if (low > high)
+		return false;
+	ret->error = ((uint64_t)high - (uint64_t)low + 1) / 2;
+	ret->ns = ns + (uint64_t)low + ret->error;
+	return true;
+}
+
+static int convert_by(const struct pm_clock_map *map, uint32_t cpu, uint64_t ns,
+		      struct pm_instant (*convert)(const struct clock_cpu *, uint64_t),
+		      struct pm_instant *ret)
+{
+	if (map->source == PM_CLOCK_SAME) {
+		*ret = (struct pm_instant){ ns, 0 };
+		return 0;
+	}
+	if (map->source != PM_CLOCK_RECORDS)
+		cpu = 0;
+	if (cpu == PM_CLOCK_ANY_CPU)
+		return hull(map, convert, ns, ret) ? 0 : -ENOENT;
+	if (cpu >= map->cpu_count || map->cpus[cpu].points == 0)
+		return -ENOENT;
+	*ret = convert(&map->cpus[cpu], ns);
+	return 0;
+}
+
+int pm_clock_map_time(const struct pm_clock_map *map, uint32_t cpu, uint64_t stamp,
+		      struct pm_instant *ret)
+{
+	return convert_by(map, cpu, stamp, time_of, ret);
+}
+
+int pm_clock_map_stamp(const struct pm_clock_map *map, uint32_t cpu, uint64_t time,
+		       struct pm_instant *ret)
+{
+	return convert_by(map, cpu, time, stamp_of, ret);
+}
+
+int pm_clock_map_state(const struct pm_clock_map *map, uint32_t cpu, struct pm_clock_state *ret)
+{
+	struct pm_clock_state state = { .size = ret->size, .source = map->source };
+	const struct clock_cpu *known;
+	double slack;
+
+	if (map->source == PM_CLOCK_PAGE || map->source == PM_CLOCK_READ)
+		cpu = 0;
+	if (map->source != PM_CLOCK_SAME) {
+		if (cpu >= map->cpu_count || map->cpus[cpu].points == 0)
+			return -ENOENT;
+		known = &map->cpus[cpu];
+		state.offset = offset_of(&known->last);
+		state.half_width = known->last.half_width;
+		state.measured = known->last.stamp;
+		state.drift = drift_of(known, &slack);
+		state.drift_known = known->points == 2;
+		state.jumps = known->jumps;
+	}
+	memcpy(ret, &state, ret->size < sizeof(state) ? ret->size : sizeof(state));
+	return 0;
+}

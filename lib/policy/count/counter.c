@@ -1,0 +1,406 @@
+/* SPDX-License-Identifier: MIT */
+/* Opening, starting and stopping counters of one thread, as few groups as the kernel takes. */
+#define _GNU_SOURCE
+#include "counter.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "../diagnosis/diag.h"
+#include "../plan/plan.h"
+#include "../profile/profile.h"
+#include "../plan/refute.h"
+
+#ifndef MADV_WIPEONFORK
+#define MADV_WIPEONFORK 18	/* v4.14 */
+#endif
+
+#define FLAGS_ALL (PM_COUNTERS_PINNED | PM_COUNTERS_INHERIT | PM_COUNTERS_TOGETHER | \
+		   PM_COUNTERS_SYSTEM_CALL | PM_COUNTERS_MAY_USER_ONLY)
+
+/* ----------------------------------------------------------------------------------- the events */
+
+static bool is_user_only(const struct pm_counters *counters, const struct pm_event_spec *spec)
+{
+	return counters->user_only || (spec->flags & PM_SPEC_USER_ONLY);
+}
+
+static bool is_hardware(const struct pm_event_spec *spec)
+{
+	return spec->type == PERF_TYPE_HARDWARE || spec->type == PERF_TYPE_HW_CACHE ||
+		spec->type == PERF_TYPE_RAW;
+}
+
+static struct perf_event_attr attr_of(const struct pm_counters *counters, size_t index,
+				      bool leads)
+{
+	const struct pm_event_spec *spec = &counters->specs[index];
+	struct perf_event_attr attr = {
+		.type = spec->type, .config = spec->config, .config1 = spec->config1,
+		.config2 = spec->config2, .disabled = leads, .inherit = counters->inherit,
+		.inherit_thread = counters->inherit_thread,
+		/* Only a leader may be pinned, and its siblings go where it goes. */
+		.pinned = leads && (counters->flags & PM_COUNTERS_PINNED),
+	};
+
+	attr.exclude_kernel = attr.exclude_hv = is_user_only(counters, spec);
+	attr.read_format = PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING;
+	if (leads ? pm_counters_lead_group(counters, index) : counters->at_once)
+		attr.read_format |= PERF_FORMAT_GROUP;
+	if (spec->type == PERF_TYPE_BREAKPOINT) {
+		attr.config = 0;
+		attr.bp_type = (uint32_t)spec->config;
+	}
+	return attr;
+}
+
+static pid_t target(const struct pm_event_spec *spec)
+{
+	return spec->tid == PM_ALL_THREADS ? 0 : spec->tid;
+}
+
+static int open_plain(struct pm_counters *counters, size_t index, int group_fd)
+{
+	const struct pm_event_spec *spec = &counters->specs[index];
+	struct perf_event_attr attr = attr_of(counters, index, group_fd < 0);
+
+#ifdef __aarch64__
+	/*
+	 * Only an event that asks for it may be read in user space: bit 1 of config1, and bit 0
+	 * makes the counter 64 bits wide (83a7a4d643d3, v5.17).
+	 */
+	if (is_hardware(spec) && spec->config1 == 0 && !counters->inherit &&
+	    !(counters->flags & PM_COUNTERS_SYSTEM_CALL))
+		for (attr.config1 = 3; attr.config1 >= 2; attr.config1--) {
+			int fd = pm_open(&attr, target(spec), -1, group_fd, 0);
+
+			if (fd >= 0)
+				return fd;
+		}
+	attr.config1 = spec->config1;
+#endif
+	return pm_open(&attr, target(spec), -1, group_fd, 0);
+}
+
+static int open_event(struct pm_counters *counters, size_t index, int group_fd)
+{
+	const char *filter = counters->specs[index].filter;
+	int fd = open_plain(counters, index, group_fd), err;
+
+	if (fd < 0 || filter == NULL)
+		return fd;
+	err = pm_ioctl(fd, PERF_EVENT_IOC_SET_FILTER, (unsigned long)(uintptr_t)filter);
+	if (err == 0)
+		return fd;
+	close(fd);
+	return err;
+}
+
+static void undo(struct pm_counters *counters)
+{
+	for (size_t i = counters->count; i-- > 0;) {
+		struct counter *counter = &counters->counters[i];
+
+		if (counter->page != NULL)
+			(void)munmap((void *)(uintptr_t)counter->page,
+				     (size_t)sysconf(_SC_PAGESIZE));
+		if (counter->fd >= 0)
+			close(counter->fd);
+		*counter = (struct counter){ .fd = -1 };
+	}
+}
+
+static bool may_lead_another(const struct pm_counters *counters, int err)
+{
+	return !(counters->flags & PM_COUNTERS_TOGETHER) &&
+		(err == -EINVAL || err == -ENOSPC || err == -E2BIG);
+}
+
+/* Everything or nothing. On failure *failed is the event that was refused. */
+static int open_all(struct pm_counters *counters, size_t *failed)
+{
+	uint32_t leader = 0;
+
+	counters->stats.groups = 0;
+	for (size_t i = 0; i < counters->count; i++) {
+		struct counter *counter = &counters->counters[i];
+
+		counter->fd = -EINVAL;
+		if (i > 0)
+			counter->fd = open_event(counters, i, counters->counters[leader].fd);
+		if (i == 0 || (counter->fd < 0 && may_lead_another(counters, counter->fd))) {
+			leader = (uint32_t)i;
+			counter->fd = open_event(counters, i, -1);
+			counters->stats.groups++;
+		}
+		if (counter->fd < 0) {
+			int err = counter->fd;
+
+			counter->fd = -1;
+			*failed = i;
+			undo(counters);
+			return err;
+		}
+		counter->leader = leader;
+	}
+	if (!counters->at_once)
+		counters->stats.groups = counters->count;
+	return 0;
+}
+
+/* With exclude_kernel these open and count nothing for ever. */
+static bool happens_in_kernel(const struct pm_event_spec *spec)
+{
+	return spec->type == PERF_TYPE_TRACEPOINT ||
+		(spec->type == PERF_TYPE_SOFTWARE &&
+		 (spec->config == PERF_COUNT_SW_CONTEXT_SWITCHES ||
+		  spec->config == PERF_COUNT_SW_CPU_MIGRATIONS));
+}
+
+static bool may_user_only(const struct pm_counters *counters)
+{
+	if (!(counters->flags & PM_COUNTERS_MAY_USER_ONLY) || counters->user_only)
+		return false;
+	for (size_t i = 0; i < counters->count; i++)
+		if ((counters->specs[i].flags & PM_SPEC_EXACT) ||
+		    happens_in_kernel(&counters->specs[i]))
+			return false;
+	return true;
+}
+
+/* What else to try: true when something was changed. */
+static bool give_way(struct pm_counters *counters, int err)
+{
+	if (err == -EACCES || err == -EPERM) {
+		if (!may_user_only(counters))
+			return false;
+		return counters->user_only = true;
+	}
+	if ((err != -EINVAL && err != -E2BIG) || !counters->inherit)
+		return false;
+	/* Newest first: v5.13, v4.13. */
+	if (counters->inherit_thread)
+		counters->inherit_thread = false;
+	else if (counters->at_once)
+		counters->at_once = false;
+	else
+		return false;
+	return true;
+}
+
+static int open_somehow(struct pm_counters *counters, struct pm_diag *diag)
+{
+	bool inherit_thread = counters->inherit_thread, at_once = counters->at_once;
+	size_t failed = 0;
+	int err;
+
+	do
+		err = open_all(counters, &failed);
+	while (err < 0 && give_way(counters, err));
+	if (err == 0)
+		return counters->user_only;
+	/* The event itself: the last try says so, and changed nothing but that. */
+	counters->inherit_thread = inherit_thread;
+	counters->at_once = at_once;
+	(void)pm_diag_open(diag, &counters->specs[failed], -1, err);
+	return err;
+}
+
+/* ------------------------------------------------------------------------------- the user pages */
+
+const void *pm_counters_thread(void)
+{
+	static __thread char here;
+
+	return &here;
+}
+
+static bool any_refuted(const struct pm_profile *profile, const char *const *keys)
+{
+	for (; *keys != NULL; keys++)
+		if (pm_refutes(profile, *keys))
+			return true;
+	return false;
+}
+
+static bool may_read_registers(const struct pm_counters *counters,
+			       const struct pm_profile *profile)
+{
+	static const char *const keys[] = {
+		"rdpmc.value.supported", "rdpmc.value.between_reads", "rdpmc.value.grows",
+		"rdpmc.value_scope.own_thread", "rdpmc.value_scope.after_disable",
+		"rdpmc.fallback.disabled", "rdpmc.allowed.on_reads",
+		"rdpmc.allowed.off_says_so", NULL,
+	};
+	pid_t tid = target(&counters->specs[0]);
+
+	/* The page of an inheriting event knows its own thread's part only. */
+	return !(counters->flags & PM_COUNTERS_SYSTEM_CALL) && !counters->inherit &&
+		(tid == 0 || tid == pm_gettid()) && !any_refuted(profile, keys);
+}
+
+/* A word that is 1 here and 0 in a forked process; where the kernel cannot do that: NULL. */
+static const volatile uint32_t *map_parent(void)
+{
+	const size_t size = (size_t)sysconf(_SC_PAGESIZE);
+	uint32_t *word = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
+			      -1, 0);
+
+	if (word == MAP_FAILED)
+		return NULL;
+	if (madvise(word, size, MADV_WIPEONFORK) != 0) {
+		(void)munmap(word, size);
+		return NULL;
+	}
+	*word = 1;
+	return word;
+}
+
+/* Without a page, or without room for it, an event is read by read(2). */
+static void map_pages(struct pm_counters *counters)
+{
+	const size_t size = (size_t)sysconf(_SC_PAGESIZE);
+
+	for (size_t i = 0; i < counters->count; i++) {
+		struct counter *counter = &counters->counters[i];
+		void *page;
+
+		if (!is_hardware(&counters->specs[i]) &&
+		    counters->specs[i].type <= PERF_TYPE_BREAKPOINT)
+			continue;
+		if (counters->parent == NULL)
+			counters->parent = map_parent();
+		if (counters->parent == NULL)
+			return;
+		page = mmap(NULL, size, PROT_READ, MAP_SHARED, counter->fd, 0);
+		counter->page = page == MAP_FAILED ? NULL : page;
+	}
+}
+
+/* -------------------------------------------------------------------------------------- open */
+
+static bool is_counter(const struct pm_event_spec *spec, int tid)
+{
+	return spec->size == sizeof(*spec) && spec->period == 0 && spec->frequency == 0 &&
+		spec->want == 0 && spec->tid >= PM_ALL_THREADS && spec->tid == tid &&
+		(spec->filter == NULL || spec->type == PERF_TYPE_TRACEPOINT);
+}
+
+static int take_specs(struct pm_counters *counters, const struct pm_event_spec *specs,
+		      size_t count, struct pm_diag *diag)
+{
+	if (count == 0 || count > COUNTERS_MAX || (counters->flags & ~(unsigned int)FLAGS_ALL))
+		return pm_diag_say(diag, EINVAL, PM_CAUSE_INPUT,
+				   "1 to %d events and known flags, please", COUNTERS_MAX);
+	for (size_t i = 0; i < count; i++) {
+		if (!is_counter(&specs[i], specs[0].tid))
+			return pm_diag_say(diag, EINVAL, PM_CAUSE_INPUT, "event %zu: counters have "
+					   "a size, one thread in common, and no period, "
+					   "frequency or wants", i);
+		counters->specs[i] = specs[i];
+	}
+	counters->count = count;
+	if (counters->specs[0].tid != PM_ALL_THREADS)
+		return 0;
+	if (pm_thread_count() != 1)
+		return pm_diag_say(diag, EBUSY, PM_CAUSE_INPUT, "other threads run already, and "
+				   "only later ones inherit counters; use a session");
+	counters->inherit = counters->inherit_thread = true;
+	return 0;
+}
+
+static int settle(struct pm_counters *counters, struct pm_profile *profile, struct pm_diag *diag)
+{
+	static const char *const sums[] = {
+		"group.inherit_read.alive", "group.inherit_read.ended", NULL,
+	};
+	int err;
+
+	counters->at_once = !counters->inherit || !any_refuted(profile, sums);
+	err = open_somehow(counters, diag);
+	if (err >= 0 && may_read_registers(counters, profile))
+		map_pages(counters);
+	return err;
+}
+
+static struct pm_counters *create(unsigned int flags)
+{
+	struct pm_counters *counters = calloc(1, sizeof(*counters));
+
+	if (counters == NULL)
+		return NULL;
+	counters->flags = flags;
+	counters->inherit = !!(flags & PM_COUNTERS_INHERIT);
+	counters->registers = &pm_registers;
+	counters->owner = pm_counters_thread();
+	for (size_t i = 0; i < COUNTERS_MAX; i++)
+		counters->counters[i].fd = -1;
+	return counters;
+}
+
+int pm_counters_open(const struct pm_event_spec *specs, size_t count, unsigned int flags,
+		     struct pm_profile *profile, struct pm_diag *diag,
+		     struct pm_counters **ret)
+{
+	struct pm_counters *counters = create(flags);
+	struct pm_profile *own = NULL;
+	int err;
+
+	if (counters == NULL)
+		return pm_diag_say(diag, ENOMEM, PM_CAUSE_UNKNOWN, "no memory");
+	err = take_specs(counters, specs, count, diag);
+	if (err == 0 && profile == NULL) {
+		err = pm_profile_load_default(diag, &own);
+		profile = own;
+	}
+	if (err >= 0)
+		err = settle(counters, profile, diag);
+	pm_profile_destroy(own);
+	if (err < 0) {
+		pm_counters_close(counters);
+		return err;
+	}
+	*ret = counters;
+	return err;
+}
+
+void pm_counters_close(struct pm_counters *counters)
+{
+	if (counters == NULL)
+		return;
+	undo(counters);
+	if (counters->parent != NULL)
+		(void)munmap((void *)(uintptr_t)counters->parent, (size_t)sysconf(_SC_PAGESIZE));
+	free(counters);
+}
+
+/* ------------------------------------------------------------------------------- start and stop */
+
+/* Leaders only: their siblings are never disabled themselves, and run when the leader does. */
+static int switch_all(struct pm_counters *counters, unsigned long request)
+{
+	for (size_t i = 0; i < counters->count; i++) {
+		const struct counter *counter = &counters->counters[i];
+		int err;
+
+		if (counter->leader != i)
+			continue;
+		err = pm_ioctl(counter->fd, request, 0);
+		if (err < 0)
+			return err;
+	}
+	return 0;
+}
+
+int pm_counters_start(struct pm_counters *counters)
+{
+	return switch_all(counters, PERF_EVENT_IOC_ENABLE);
+}
+
+int pm_counters_stop(struct pm_counters *counters)
+{
+	return switch_all(counters, PERF_EVENT_IOC_DISABLE);
+}

@@ -1,0 +1,268 @@
+/* SPDX-License-Identifier: MIT */
+/* Reading counters: a group by one system call, one event in user space, scaling. */
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "counter.h"
+#include "../diagnosis/diag.h"
+#include "../profile/profile.h"
+
+/* ---------------------------------------------------------------------------------- by read(2) */
+
+/*
+ * read(2) into `words`, which is exactly as large as the answer has to be. End-of-file is how the
+ * kernel says that a pinned event is in error state.
+ */
+static int read_words(struct pm_counters *counters, int fd, uint64_t *words, size_t count)
+{
+	ssize_t n = read(fd, words, count * sizeof(*words));
+
+	counters->stats.system_calls++;
+	if (n < 0)
+		return -errno;
+	if (n == 0)
+		return -ENODATA;
+	return (size_t)n == count * sizeof(*words) ? 0 : -EBADMSG;
+}
+
+static int read_alone(struct pm_counters *counters, size_t index, struct pm_value *ret)
+{
+	uint64_t words[3];
+	int err = read_words(counters, counters->counters[index].fd, words, 3);
+
+	if (err == 0)
+		*ret = (struct pm_value){ words[0], words[1], words[2] };
+	return err;
+}
+
+/* The group of the events first to last, whose words are: members, enabled, running, values. */
+static int read_group(struct pm_counters *counters, size_t first, size_t last,
+		      struct pm_value *ret)
+{
+	uint64_t words[3 + COUNTERS_MAX];
+	size_t members = last - first + 1;
+	int err = read_words(counters, counters->counters[first].fd, words, 3 + members);
+
+	if (err < 0)
+		return err;
+	if (words[0] != members)
+		return -EBADMSG;
+	for (size_t i = 0; i < members; i++)
+		ret[first + i] = (struct pm_value){ words[3 + i], words[1], words[2] };
+	return 0;
+}
+
+static size_t last_of_group(const struct pm_counters *counters, size_t first)
+{
+	size_t last = first;
+
+	while (last + 1 < counters->count && counters->counters[last + 1].leader == first)
+		last++;
+	return last;
+}
+
+static int read_all(struct pm_counters *counters, struct pm_value *ret)
+{
+	int err = 0;
+
+	for (size_t i = 0; i < counters->count && err == 0; i++) {
+		if (!pm_counters_lead_group(counters, i)) {
+			err = read_alone(counters, i, &ret[i]);
+		} else {
+			size_t last = last_of_group(counters, i);
+
+			err = read_group(counters, i, last, ret);
+			i = last;
+		}
+	}
+	return err;
+}
+
+static struct pm_value since(const struct pm_value *now, const struct pm_value *base)
+{
+	return (struct pm_value){ now->value - base->value, now->enabled - base->enabled,
+				  now->running - base->running };
+}
+
+int pm_counters_read(struct pm_counters *counters, struct pm_value *ret, size_t count)
+{
+	struct pm_value now[COUNTERS_MAX];
+	int err = read_all(counters, now);
+
+	if (err < 0)
+		return err;
+	if (count > counters->count)
+		count = counters->count;
+	for (size_t i = 0; i < count; i++)
+		ret[i] = since(&now[i], &counters->counters[i].base);
+	return (int)count;
+}
+
+int pm_counters_accumulate(struct pm_counters *counters, struct pm_value *sums, size_t count)
+{
+	struct pm_value now[COUNTERS_MAX];
+	int err = read_all(counters, now);
+
+	if (err < 0)
+		return err;
+	if (count > counters->count)
+		count = counters->count;
+	for (size_t i = 0; i < count; i++) {
+		struct pm_value more = since(&now[i], &counters->counters[i].base);
+
+		sums[i].value += more.value;
+		sums[i].enabled += more.enabled;
+		sums[i].running += more.running;
+	}
+	for (size_t i = 0; i < counters->count; i++)
+		counters->counters[i].base = now[i];
+	return (int)count;
+}
+
+int pm_counters_reset(struct pm_counters *counters)
+{
+	int err = pm_counters_accumulate(counters, NULL, 0);
+
+	return err < 0 ? err : 0;
+}
+
+/* ------------------------------------------------------------------------------- in user space */
+
+/*
+ * The index of another thread's page may well be non-zero, but it means a counter of the CPU on
+ * which that thread runs. A forked process does not even have the pages (VM_DONTCOPY).
+ */
+static bool is_ours(const struct pm_counters *counters)
+{
+	return counters->owner == pm_counters_thread() &&
+		counters->parent != NULL && *counters->parent != 0;
+}
+
+/* A time that the page does not know is 0, whatever there is to be taken off. */
+static struct pm_value user_since(const struct pm_value *now, const struct pm_value *base)
+{
+	struct pm_value value = since(now, base);
+
+	if (now->enabled == 0 && now->running == 0)
+		value.enabled = value.running = 0;
+	return value;
+}
+
+static int read_one_by_call(struct pm_counters *counters, size_t index, struct pm_value *ret)
+{
+	const struct counter *counter = &counters->counters[index];
+	struct pm_value now[COUNTERS_MAX];
+	int err;
+
+	counters->stats.fallbacks++;
+	if (!pm_counters_lead_group(counters, counter->leader))
+		err = read_alone(counters, index, &now[index]);
+	else
+		err = read_group(counters, counter->leader,
+				 last_of_group(counters, counter->leader), now);
+	if (err == 0)
+		*ret = since(&now[index], &counter->base);
+	return err;
+}
+
+int pm_counters_read_one(struct pm_counters *counters, size_t index, struct pm_value *ret)
+{
+	struct pm_value now;
+
+	if (index >= counters->count)
+		return -EINVAL;
+	if (counters->counters[index].page == NULL || !is_ours(counters) ||
+	    pm_user_value(counters->counters[index].page, counters->registers, &now) < 0)
+		return read_one_by_call(counters, index, ret);
+	counters->stats.user_reads++;
+	*ret = user_since(&now, &counters->counters[index].base);
+	return 0;
+}
+
+int pm_counters_stats(const struct pm_counters *counters, struct pm_counters_stats *ret)
+{
+	struct pm_counters_stats stats = counters->stats;
+
+	stats.size = ret->size;
+	memcpy(ret, &stats, ret->size < sizeof(stats) ? ret->size : sizeof(stats));
+	return 0;
+}
+
+/* -------------------------------------------------------------------------------------- meaning */
+
+enum pm_cause pm_counters_diagnose(const struct pm_counters *counters, int error,
+				   struct pm_diag *diag)
+{
+	char event[64];
+
+	error = error < 0 ? -error : error;
+	pm_event_name(&counters->specs[0], event, sizeof(event));
+	switch (error) {
+	case 0:
+		(void)pm_diag_say(diag, 0, PM_CAUSE_NONE, "read(%s): nothing failed", event);
+		return PM_CAUSE_NONE;
+	case ENODATA:
+		(void)pm_diag_say(diag, error, PM_CAUSE_SILENCE, "read(%s and others): end of "
+				  "file: a pinned event has no place on the PMU (other pinned "
+				  "events or the NMI watchdog hold it); count fewer, end the "
+				  "others and start again, or leave PM_COUNTERS_PINNED out", event);
+		return PM_CAUSE_SILENCE;
+	case ECHILD:
+		(void)pm_diag_say(diag, error, PM_CAUSE_UNSUPPORTED, "read(%s and others): the "
+				  "inherited copy of the group is incomplete; leave "
+				  "PM_COUNTERS_INHERIT out, or count each event by itself", event);
+		return PM_CAUSE_UNSUPPORTED;
+	default:
+		(void)pm_diag_say(diag, error, PM_CAUSE_UNKNOWN, "read(%s and others): %s", event,
+				  strerror(error));
+		return PM_CAUSE_UNKNOWN;
+	}
+}
+
+/* a * b as two words. */
+static void multiply(uint64_t a, uint64_t b, uint64_t *high, uint64_t *low)
+{
+	uint64_t a0 = (uint32_t)a, a1 = a >> 32, b0 = (uint32_t)b, b1 = b >> 32;
+	uint64_t middle = a1 * b0 + (a0 * b0 >> 32);
+	uint64_t other = a0 * b1 + (uint32_t)middle;
+
+	*low = other << 32 | (uint32_t)(a0 * b0);
+	*high = a1 * b1 + (middle >> 32) + (other >> 32);
+}
+
+/* high:low / divisor, which fits a word because high < divisor. */
+static uint64_t divide(uint64_t high, uint64_t low, uint64_t divisor)
+{
+	uint64_t quotient = 0;
+
+	for (int bit = 63; bit >= 0; bit--) {
+		bool carry = high >> 63;
+
+		high = high << 1 | (low >> bit & 1);
+		if (carry || high >= divisor) {
+			high -= divisor;
+			quotient |= (uint64_t)1 << bit;
+		}
+	}
+	return quotient;
+}
+
+int pm_value_scale(const struct pm_value *value, uint64_t *ret)
+{
+	uint64_t high, low;
+
+	if (value->enabled == value->running) {
+		*ret = value->value;
+		return 0;
+	}
+	if (value->running == 0)
+		return -ENODATA;
+	multiply(value->value, value->enabled, &high, &low);
+	low += value->running / 2;
+	high += low < value->running / 2;
+	if (high >= value->running)
+		return -EOVERFLOW;
+	*ret = divide(high, low, value->running);
+	return 0;
+}

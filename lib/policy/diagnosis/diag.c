@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: MIT */
+/* Diagnoses: one line for a refusal. gate.c finds out whose it was. */
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include "../../pm_sys.h"
+#include "diag.h"
+#include "gate.h"
+#include "../profile/profile.h"
+
+int pm_diag_say(struct pm_diag *diag, int error, enum pm_cause cause, const char *format, ...)
+{
+	va_list list;
+
+	if (diag == NULL || diag->size < sizeof(*diag))
+		return -error;
+	diag->error = error;
+	diag->cause = cause;
+	va_start(list, format);
+	vsnprintf(diag->text, sizeof(diag->text), format, list);
+	va_end(list);
+	return -error;
+}
+
+/* ----------------------------------------------------------------------------- names of things */
+
+static const struct { int error; const char *name; } names[] = {
+	{ EPERM, "EPERM" }, { ENOENT, "ENOENT" }, { ESRCH, "ESRCH" }, { E2BIG, "E2BIG" },
+	{ EBADF, "EBADF" }, { EAGAIN, "EAGAIN" }, { ENOMEM, "ENOMEM" }, { EACCES, "EACCES" },
+	{ EBUSY, "EBUSY" }, { ENODEV, "ENODEV" }, { EINVAL, "EINVAL" }, { ENFILE, "ENFILE" },
+	{ EMFILE, "EMFILE" }, { ENOSPC, "ENOSPC" }, { ENOSYS, "ENOSYS" }, { ENXIO, "ENXIO" },
+	{ EOPNOTSUPP, "EOPNOTSUPP" }, { EOVERFLOW, "EOVERFLOW" }, { ENODATA, "ENODATA" },
+	{ EPIPE, "EPIPE" }, { EPROTO, "EPROTO" },
+};
+
+const char *pm_errno_name(int error)
+{
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (names[i].error == error)
+			return names[i].name;
+	return "an unusual errno";
+}
+
+static const char *const software[] = {
+	"cpu-clock", "task-clock", "page-faults", "context-switches", "cpu-migrations",
+	"minor-faults", "major-faults", "alignment-faults", "emulation-faults", "dummy",
+	"bpf-output", "cgroup-switches",
+};
+
+static const char *const hardware[] = {
+	"cycles", "instructions", "cache-references", "cache-misses", "branches",
+	"branch-misses", "bus-cycles", "stalled-cycles-frontend", "stalled-cycles-backend",
+	"ref-cycles",
+};
+
+void pm_event_name(const struct pm_event_spec *spec, char *buf, size_t size)
+{
+	if (spec->type == PERF_TYPE_SOFTWARE &&
+	    spec->config < sizeof(software) / sizeof(software[0]))
+		snprintf(buf, size, "%s", software[spec->config]);
+	else if (spec->type == PERF_TYPE_HARDWARE &&
+		 spec->config < sizeof(hardware) / sizeof(hardware[0]))
+		snprintf(buf, size, "%s", hardware[spec->config]);
+	else
+		snprintf(buf, size, "event %u:0x%llx", spec->type,
+			 (unsigned long long)spec->config);
+}
+
+/* --------------------------------------------------------------------------------- refusals */
+
+void pm_diag_refusal(struct pm_diag *diag, const struct pm_refusal *refusal)
+{
+	(void)pm_diag_say(diag, refusal->error, refusal->cause, "%s: %s: %s%s%s", refusal->call,
+			  pm_errno_name(refusal->error), refusal->gate,
+			  refusal->change[0] ? "; " : "", refusal->change);
+}
+
+/* A thread id beside ours may be of another process; this process's own are listed in /proc. */
+static enum pm_reach reach_of(const struct pm_event_spec *spec)
+{
+	char path[64];
+
+	if (spec->tid < PM_ALL_THREADS)
+		return REACH_CPU;
+	if (spec->tid == PM_SYSTEM || spec->tid == PM_CGROUP)
+		return REACH_CPU;
+	if (spec->tid <= 0)
+		return REACH_OWN;
+	snprintf(path, sizeof(path), "/proc/self/task/%d", spec->tid);
+	return access(path, F_OK) == 0 ? REACH_OWN : REACH_OTHER;
+}
+
+enum pm_cause pm_diag_open(struct pm_diag *diag, const struct pm_event_spec *spec, int cpu,
+			   int error)
+{
+	struct pm_refusal refusal = { .cause = PM_CAUSE_NONE };
+	char event[64];
+
+	error = error < 0 ? -error : error;
+	pm_event_name(spec, event, sizeof(event));
+	pm_gate_open(spec, reach_of(spec), error, &refusal);
+	snprintf(refusal.call, sizeof(refusal.call), "perf_event_open(%s%s, tid %d, cpu %d)",
+		 event, spec->flags & PM_SPEC_USER_ONLY ? ":u" : "", spec->tid, cpu);
+	pm_diag_refusal(diag, &refusal);
+	return refusal.cause;
+}
+
+int pm_diag_map(struct pm_diag *diag, size_t rings, size_t bytes, int error)
+{
+	struct pm_refusal refusal = { .cause = PM_CAUSE_NONE };
+
+	snprintf(refusal.call, sizeof(refusal.call), "mmap(%zu rings of %zu bytes)", rings, bytes);
+	pm_gate_map(rings, bytes, error, &refusal);
+	pm_diag_refusal(diag, &refusal);
+	return -error;
+}

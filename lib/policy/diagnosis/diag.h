@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: MIT */
+/* Naming what failed; not installed. */
+#ifndef PM_DIAG_H
+#define PM_DIAG_H
+
+#include "../../perfmodes.h"
+
+const char *pm_errno_name(int error);
+
+/* "page-faults", or type and config for what has no name here. */
+void pm_event_name(const struct pm_event_spec *spec, char *buf, size_t size);
+
+struct pm_refusal;
+
+/* The line of a refusal. */
+void pm_diag_refusal(struct pm_diag *diag, const struct pm_refusal *refusal);
+
+/* Rings that could not be mapped. Returns -error. */
+int pm_diag_map(struct pm_diag *diag, size_t rings, size_t bytes, int error);
+
+#endif

@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: MIT */
+/* What strategies take for the threads and CPUs there are, and what the limits leave them. */
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "../session/attach.h"
+
+#define MLOCK_KB_DEFAULT 516	/* kernel.perf_event_mlock_kb since v2.6.32, where it is hidden */
+
+static size_t count_entries(const char *path)
+{
+	const struct dirent *entry;
+	DIR *dir = opendir(path);
+	size_t count = 0;
+
+	if (dir == NULL)
+		return 1;
+	while ((entry = readdir(dir)) != NULL)
+		count += entry->d_name[0] != '.';
+	closedir(dir);
+	return count;
+}
+
+size_t pm_thread_count(void)
+{
+	return count_entries("/proc/self/task");
+}
+
+static size_t cpu_count(const struct pm_plan *plan)
+{
+	int cpus = plan->cpus[0] ? pm_cpulist_each(plan->cpus, NULL, NULL) : pm_cpus_online();
+
+	if (cpus <= 0)
+		cpus = (int)sysconf(_SC_NPROCESSORS_CONF);
+	return cpus > 0 ? (size_t)cpus : 1;
+}
+
+/* --------------------------------------------------------------------------------------- costs */
+
+/* Threads that the events have in sum: all for one, one for another. */
+static size_t targets(const struct pm_plan *plan, size_t threads)
+{
+	size_t sum = 0;
+
+	for (size_t i = 0; i < plan->count; i++)
+		sum += plan->events[i].spec.tid == PM_ALL_THREADS ? threads : 1;
+	return sum;
+}
+
+/* One descriptor is the stop channel's. */
+static void hold(struct pm_cost *ret, uint64_t events)
+{
+	ret->opens = events;
+	ret->descriptors = events + 1;
+}
+
+void pm_cost_per_core(const struct pm_plan *plan, struct pm_cost *ret)
+{
+	hold(ret, targets(plan, ret->threads) * ret->cpus);
+	ret->rings = ret->cpus;
+}
+
+void pm_cost_own_rings(const struct pm_plan *plan, struct pm_cost *ret)
+{
+	ret->opens = ret->rings = targets(plan, ret->threads) * ret->cpus;
+	ret->descriptors = 2;
+}
+
+void pm_cost_per_thread(const struct pm_plan *plan, struct pm_cost *ret)
+{
+	hold(ret, targets(plan, ret->threads));
+	ret->rings = ret->threads;
+}
+
+void pm_cost_cpu_wide(const struct pm_plan *plan, struct pm_cost *ret)
+{
+	hold(ret, plan->count * ret->cpus);
+	ret->rings = ret->cpus;
+}
+
+void pm_cost_broker(const struct pm_plan *plan, struct pm_cost *ret)
+{
+	if (plan->samples)
+		pm_cost_per_core(plan, ret);
+	else
+		pm_cost_count(plan, ret);
+}
+
+void pm_cost_count(const struct pm_plan *plan, struct pm_cost *ret)
+{
+	hold(ret, targets(plan, ret->threads));
+}
+
+void pm_cost_count_per_cpu(const struct pm_plan *plan, struct pm_cost *ret)
+{
+	hold(ret, targets(plan, ret->threads) * ret->cpus);
+}
+
+void pm_cost_none(const struct pm_plan *plan, struct pm_cost *ret)
+{
+	(void)plan;
+	ret->descriptors = 1;
+}
+
+int pm_plan_cost(const struct pm_plan *plan, struct pm_cost *ret)
+{
+	struct pm_cost cost = {
+		.size = ret->size, .threads = pm_thread_count(),
+		.cpus = cpu_count(plan),
+	};
+
+	pm_strategies[plan->chosen].cost(plan, &cost);
+	cost.locked_bytes = cost.rings * (plan->ring_pages + 1) * (uint64_t)sysconf(_SC_PAGESIZE);
+	memcpy(ret, &cost, ret->size < sizeof(cost) ? ret->size : sizeof(cost));
+	return 0;
+}
+
+/* --------------------------------------------------------------------------------- descriptors */
+
+int pm_limit_descriptors(const struct pm_plan *plan, int row, char *reason, size_t size)
+{
+	struct pm_cost cost = { .threads = plan->now.threads, .cpus = plan->now.cpus };
+	uint64_t limit = pm_attach_limit(plan);
+
+	pm_strategies[row].cost(plan, &cost);
+	if (plan->now.descriptors + cost.descriptors <= limit)
+		return 0;
+	snprintf(reason, size, "needs %llu descriptors beside %zu open ones; %u %% of "
+		 "RLIMIT_NOFILE are %llu", (unsigned long long)cost.descriptors,
+		 plan->now.descriptors, plan->opts.descriptors_percent,
+		 (unsigned long long)limit);
+	return -EMFILE;
+}
+
+/* ------------------------------------------------------------------------------- locked memory */
+
+/* Of another one than the first, where capabilities mean nothing to perf. */
+static bool in_user_namespace(void)
+{
+	unsigned long long inside, outside, count;
+	char text[128];
+
+	return pm_read_text("/proc/self/uid_map", text, sizeof(text)) > 0 &&
+		sscanf(text, "%llu %llu %llu", &inside, &outside, &count) == 3 &&
+		(inside != 0 || outside != 0 || count != UINT32_MAX);
+}
+
+/* Others of this user draw on it as well, so this is the most that there can be. */
+static uint64_t lockable(void)
+{
+	struct pm_env env;
+	uint64_t kb;
+	int cpus = pm_cpus_online();
+
+	(void)pm_env_read(&env);
+	if ((pm_env_has_cap(&env, PM_CAP_IPC_LOCK) && !in_user_namespace()) ||
+	    env.paranoid == -1 || env.memlock_bytes > UINT64_MAX / 2)
+		return UINT64_MAX;
+	kb = env.mlock_kb >= 0 ? (uint64_t)env.mlock_kb : MLOCK_KB_DEFAULT;
+	return kb * 1024 * (cpus > 0 ? (uint64_t)cpus : 1) + env.memlock_bytes;
+}
+
+unsigned int pm_limit_pages(const struct pm_plan *plan, uint64_t rings)
+{
+	uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
+	unsigned int pages = plan->opts.ring_pages;
+
+	while (pages > 0 && rings * (pages + 1) * page > plan->now.lockable)
+		pages /= 2;
+	return pages;
+}
+
+void pm_limit_look(struct pm_plan *plan)
+{
+	plan->now.threads = pm_thread_count();
+	plan->now.descriptors = count_entries("/proc/self/fd");
+	plan->now.cpus = cpu_count(plan);
+	plan->now.lockable = lockable();
+}
+
+void pm_limit_locked_text(char *buf, size_t size)
+{
+	struct pm_env env;
+	int used;
+
+	(void)pm_env_read(&env);
+	if (env.mlock_kb >= 0)
+		used = snprintf(buf, size, "kernel.perf_event_mlock_kb=%lld a CPU",
+				(long long)env.mlock_kb);
+	else
+		used = snprintf(buf, size, "kernel.perf_event_mlock_kb is hidden, %d a CPU taken "
+				"for it", MLOCK_KB_DEFAULT);
+	snprintf(buf + used, size - (size_t)used, " and RLIMIT_MEMLOCK=%llu kB",
+		 (unsigned long long)env.memlock_bytes / 1024);
+}

@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Modifiers: what makes events better where the kernel takes it, and what is done without where a
+ * fact, the kernel or a filter speaks against it. One by one: that the newest is refused says
+ * nothing of the others, because stable kernels and filters take them in no order.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "../diagnosis/diag.h"
+#include "plan.h"
+#include "../profile/profile.h"
+
+static const struct {
+	const char *name, *key;
+} modifiers[MODIFIERS] = {
+	[MODIFIER_WATERMARK] = {
+		"wake-ups by bytes", "ring.wakeup.watermark_counts_bytes",
+	},
+	[MODIFIER_IDENTIFIER] = {
+		"PERF_SAMPLE_IDENTIFIER", "attr.sample_type_bits.identifier",
+	},
+	[MODIFIER_CLOEXEC] = {
+		"close-on-exec from the start", "attach.cloexec.sets_flag",
+	},
+	[MODIFIER_CALLCHAIN] = {
+		"exclude_callchain_kernel", "attr.flag_bits.exclude_callchain_kernel",
+	},
+	[MODIFIER_CLOCK] = { "a chosen clock", "attr.flag_bits.use_clockid" },
+	[MODIFIER_LOST] = { "PERF_FORMAT_LOST", "attr.read_format_bits.lost" },
+};
+
+static const struct {
+	int clock;
+	const char *name, *key;
+} clocks[] = {
+	{ CLOCK_MONOTONIC, "CLOCK_MONOTONIC", "clock.clockid.monotonic.stamps" },
+	{ CLOCK_MONOTONIC_RAW, "CLOCK_MONOTONIC_RAW", "clock.clockid.monotonic_raw.stamps" },
+	{ CLOCK_REALTIME, "CLOCK_REALTIME", "clock.clockid.realtime.stamps" },
+	{ CLOCK_BOOTTIME, "CLOCK_BOOTTIME", "clock.clockid.boottime.stamps" },
+	{ CLOCK_TAI, "CLOCK_TAI", "clock.clockid.tai.stamps" },
+};
+
+const char *pm_modify_name(enum modifier modifier)
+{
+	return modifiers[modifier].name;
+}
+
+static bool *flag_of(struct pm_plan *plan, enum modifier modifier)
+{
+	bool *const flags[MODIFIERS] = {
+		[MODIFIER_WATERMARK] = &plan->watermark,
+		[MODIFIER_IDENTIFIER] = &plan->identifier,
+		[MODIFIER_CLOEXEC] = &plan->cloexec,
+		[MODIFIER_CALLCHAIN] = &plan->user_chain,
+		[MODIFIER_CLOCK] = &plan->clockid,
+		[MODIFIER_LOST] = &plan->lost,
+	};
+
+	return flags[modifier];
+}
+
+static const char *clock_name(int clock)
+{
+	for (size_t i = 0; i < sizeof(clocks) / sizeof(clocks[0]); i++)
+		if (clocks[i].clock == clock)
+			return clocks[i].name;
+	return "a clock without a name";
+}
+
+const char *pm_modify_clock(const struct pm_plan *plan)
+{
+	return plan->clockid ? clock_name(plan->clocks[plan->clock]) : "perf's own";
+}
+
+/* ----------------------------------------------------------------------------- what facts leave */
+
+/* What was blocked once, the trial finds out for whoever asks now. */
+static bool is_refuted(struct pm_plan *plan, enum modifier modifier, const char *key)
+{
+	struct pm_fact fact;
+
+	if (pm_profile_lookup(plan->profile, key, &fact) < 0 || fact.verdict == PM_YES ||
+	    fact.verdict == PM_UNKNOWN || fact.verdict == PM_BLOCKED)
+		return false;
+	snprintf(plan->without[modifier], sizeof(plan->without[modifier]), "%s is %s", key,
+		 pm_verdict_word(fact.verdict));
+	return true;
+}
+
+static void add_clock(struct pm_plan *plan, int clock)
+{
+	for (size_t i = 0; i < plan->clock_count; i++)
+		if (plan->clocks[i] == clock)
+			return;
+	for (size_t i = 0; i < sizeof(clocks) / sizeof(clocks[0]); i++)
+		if (clocks[i].clock == clock && is_refuted(plan, MODIFIER_CLOCK, clocks[i].key))
+			return;
+	plan->clocks[plan->clock_count++] = clock;
+}
+
+/* The one that is wished for; then those that no interrupt has to wait for. */
+static void add_clocks(struct pm_plan *plan)
+{
+	plan->clock = plan->clock_count = 0;
+	if (plan->opts.clock > 0)
+		add_clock(plan, plan->opts.clock - 1);
+	add_clock(plan, CLOCK_MONOTONIC);
+	add_clock(plan, CLOCK_MONOTONIC_RAW);
+}
+
+void pm_modify_begin(struct pm_plan *plan)
+{
+	add_clocks(plan);
+	for (int i = 0; i < MODIFIERS; i++)
+		*flag_of(plan, i) = !is_refuted(plan, i, modifiers[i].key);
+	plan->clockid = plan->clockid && plan->clock_count > 0;
+}
+
+/* ---------------------------------------------------------------------------- what trials leave */
+
+typedef int try_function(struct pm_plan *plan, struct plan_event *event, bool inherit);
+
+static void note(struct pm_plan *plan, enum modifier modifier, const char *what, int err)
+{
+	snprintf(plan->without[modifier], sizeof(plan->without[modifier]), "%s is refused (%s)",
+		 what, pm_errno_name(-err));
+}
+
+static void put_back_clock(struct pm_plan *plan, struct plan_event *event, try_function *try)
+{
+	plan->clockid = true;
+	for (; plan->clock < plan->clock_count; plan->clock++) {
+		int err = try(plan, event, false);
+
+		if (err == 0)
+			return;
+		note(plan, MODIFIER_CLOCK, clock_name(plan->clocks[plan->clock]), err);
+	}
+	plan->clock = 0;
+	plan->clockid = false;
+}
+
+static void put_back(struct pm_plan *plan, struct plan_event *event, enum modifier modifier,
+		     try_function *try)
+{
+	int err;
+
+	if (modifier == MODIFIER_CLOCK) {
+		put_back_clock(plan, event, try);
+		return;
+	}
+	*flag_of(plan, modifier) = true;
+	err = try(plan, event, false);
+	if (err == 0)
+		return;
+	*flag_of(plan, modifier) = false;
+	note(plan, modifier, "it", err);
+}
+
+int pm_modify_less(struct pm_plan *plan, struct plan_event *event, try_function *try)
+{
+	bool before[MODIFIERS];
+	int err;
+
+	for (int i = 0; i < MODIFIERS; i++) {
+		before[i] = *flag_of(plan, i);
+		*flag_of(plan, i) = false;
+	}
+	err = try(plan, event, false);
+	if (err < 0) {
+		for (int i = 0; i < MODIFIERS; i++)
+			*flag_of(plan, i) = before[i];
+		return err;
+	}
+	for (int i = 0; i < MODIFIERS; i++)
+		if (before[i])
+			put_back(plan, event, i, try);
+	/* As it is to be: the last trial may have been of something that was refused. */
+	return try(plan, event, false);
+}

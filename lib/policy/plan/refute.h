@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: MIT */
+/* Whether a profile knows better; not installed. */
+#ifndef PM_REFUTE_H
+#define PM_REFUTE_H
+
+#include "../../perfmodes.h"
+
+/* True when the profile (NULL: none) says that this does not work. Unknown is no refutation. */
+static inline bool pm_refutes(const struct pm_profile *profile, const char *key)
+{
+	struct pm_fact fact;
+
+	return profile != NULL && pm_profile_lookup(profile, key, &fact) == 0 &&
+		(fact.verdict == PM_NO || fact.verdict == PM_BROKEN ||
+		 fact.verdict == PM_HAZARD);
+}
+
+#endif

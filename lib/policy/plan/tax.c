@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The tax on making threads: each inherited event is opened again for each new thread, which a
+ * program that makes many of them pays for. It is measured, because it depends on everything.
+ */
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "../session/attach.h"
+
+#define THREADS 24		/* of which the fastest counts: the others were disturbed */
+
+static void *nothing(void *context)
+{
+	return context;
+}
+
+/* ns that a thread takes to be made and joined, at best. 0: none could be made. */
+static uint64_t fastest(void)
+{
+	uint64_t least = 0, begin = 0, end = 0;
+	pthread_t thread;
+
+	for (int i = 0; i < THREADS; i++) {
+		(void)pm_clock_ns(CLOCK_MONOTONIC, &begin);
+		if (pthread_create(&thread, NULL, nothing, NULL) != 0)
+			return 0;
+		(void)pthread_join(thread, NULL);
+		(void)pm_clock_ns(CLOCK_MONOTONIC, &end);
+		if (least == 0 || end - begin < least)
+			least = end - begin;
+	}
+	return least;
+}
+
+struct opened {
+	int *fds;
+	size_t count;
+};
+
+/* What each thread inherits from its maker, here from this one. */
+static int open_heirs(const struct pm_plan *plan, const struct pm_cpus *cpus, struct opened *ret)
+{
+	for (size_t i = 0; i < plan->count; i++) {
+		const struct plan_event *event = &plan->events[i];
+
+		for (size_t k = 0; event->spec.tid == PM_ALL_THREADS && k < cpus->count; k++) {
+			struct perf_event_attr attr = event->attr;
+			int fd;
+
+			attr.inherit = 1;
+			attr.disabled = 0;
+			fd = pm_plan_open(plan, event, &attr, 0, cpus->list[k]);
+			if (fd < 0)
+				return fd;
+			ret->fds[ret->count++] = fd;
+		}
+	}
+	return 0;
+}
+
+static int measure(const struct pm_plan *plan, const struct pm_cpus *cpus, uint64_t *ret)
+{
+	struct opened opened = { calloc(plan->count * cpus->count, sizeof(int)), 0 };
+	uint64_t before = fastest(), after = 0;
+	int err = opened.fds ? open_heirs(plan, cpus, &opened) : -ENOMEM;
+
+	if (err == 0)
+		after = fastest();
+	for (size_t i = 0; i < opened.count; i++)
+		close(opened.fds[i]);
+	free(opened.fds);
+	if (err < 0)
+		return err;
+	*ret = after > before ? after - before : 0;
+	return before == 0 || after == 0 ? -EAGAIN : 0;
+}
+
+int pm_tax_of(const struct pm_plan *plan, int row, uint64_t *ret)
+{
+	int any = -1, err = 0;
+	struct pm_cpus cpus = { &any, 1 };
+
+	if (!(pm_strategies[row].able & INHERITS)) {
+		*ret = 0;
+		return 0;
+	}
+	if (!(pm_strategies[row].able & BY_CPU))
+		return measure(plan, &cpus, ret);
+	err = pm_cpus_list(plan, &cpus);
+	if (err == 0)
+		err = measure(plan, &cpus, ret);
+	free(cpus.list);
+	return err;
+}
+
+int pm_plan_thread_tax(const struct pm_plan *plan, uint64_t *ret)
+{
+	return pm_tax_of(plan, plan->chosen, ret);
+}

@@ -1,0 +1,295 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * From what was asked for to a perf_event_attr that this kernel takes: every event is opened once
+ * exactly as it will be, because kernels refuse combinations whose parts they accept.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "../session/attach.h"
+#include "../diagnosis/diag.h"
+
+#define NS_PER_S 1000000000ull
+#define CLOCK_PERIOD_LEAST 100000	/* ns: a clock that samples faster does nothing else */
+
+bool pm_is_time(const struct pm_event_spec *spec)
+{
+	if (spec->type == PERF_TYPE_SOFTWARE)
+		return spec->config == PERF_COUNT_SW_CPU_CLOCK ||
+			spec->config == PERF_COUNT_SW_TASK_CLOCK;
+	return spec->type == PERF_TYPE_HARDWARE && spec->config == PERF_COUNT_HW_CPU_CYCLES;
+}
+
+static bool is_hardware(const struct pm_event_spec *spec)
+{
+	return spec->type == PERF_TYPE_HARDWARE || spec->type == PERF_TYPE_HW_CACHE ||
+		spec->type == PERF_TYPE_RAW;
+}
+
+/* Samples of all events of a session have one layout, because they share rings. */
+static uint64_t sample_type(const struct pm_plan *plan)
+{
+	uint64_t type = PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU | PERF_SAMPLE_IP |
+		PERF_SAMPLE_PERIOD;
+
+	type |= plan->identifier ? PERF_SAMPLE_IDENTIFIER : PERF_SAMPLE_ID;
+	for (size_t i = 0; i < plan->count; i++) {
+		if (plan->events[i].spec.want & PM_WANT_ADDRESS)
+			type |= PERF_SAMPLE_ADDR;
+		if (plan->events[i].spec.want & PM_WANT_CALLCHAIN)
+			type |= PERF_SAMPLE_CALLCHAIN;
+		if (plan->events[i].spec.want & PM_WANT_RAW)
+			type |= PERF_SAMPLE_RAW;
+	}
+	return type;
+}
+
+static void set_rate(struct perf_event_attr *attr, const struct pm_event_spec *spec)
+{
+	if (spec->frequency != 0) {
+		attr->freq = 1;
+		attr->sample_freq = spec->frequency;
+	} else {
+		attr->sample_period = spec->period;
+	}
+}
+
+/* Cycles become ns, which is about right at a few GHz and never too fast. */
+static void substitute(struct perf_event_attr *attr, const struct pm_event_spec *spec)
+{
+	attr->type = PERF_TYPE_SOFTWARE;
+	attr->config = PERF_COUNT_SW_CPU_CLOCK;
+	attr->config1 = attr->config2 = 0;
+	if (spec->frequency == 0 && spec->period < CLOCK_PERIOD_LEAST)
+		attr->sample_period = CLOCK_PERIOD_LEAST;
+}
+
+/* By default a ring wakes its reader when it is half full, which is late for a busy one. */
+static void set_wakeup(const struct pm_plan *plan, struct perf_event_attr *attr)
+{
+	if (plan->opts.wakeup != 0) {
+		attr->wakeup_events = plan->opts.wakeup;
+	} else if (plan->watermark) {
+		attr->watermark = 1;
+		attr->wakeup_watermark = plan->opts.ring_pages *
+			(uint32_t)sysconf(_SC_PAGESIZE) / 4;
+	}
+}
+
+/* One event a thread tells of its name, birth and end; from each it would be told again. */
+static bool is_first_of_target(const struct pm_plan *plan, const struct plan_event *event)
+{
+	for (const struct plan_event *other = plan->events; other < event; other++)
+		if (other->spec.tid == event->spec.tid)
+			return false;
+	return true;
+}
+
+static void build(const struct pm_plan *plan, struct plan_event *event)
+{
+	const struct pm_event_spec *spec = &event->spec;
+	struct perf_event_attr *attr = &event->attr;
+
+	*attr = (struct perf_event_attr){
+		.type = spec->type, .config = spec->config,
+		.sample_type = sample_type(plan), .sample_id_all = 1, .disabled = 1,
+		.exclude_callchain_kernel = plan->user_chain &&
+			(spec->want & PM_WANT_CALLCHAIN),
+	};
+	attr->comm = attr->task = is_first_of_target(plan, event);
+	attr->config1 = spec->config1;
+	attr->config2 = spec->config2;
+	if (spec->type == PERF_TYPE_BREAKPOINT) {
+		attr->config = 0;
+		attr->bp_type = (uint32_t)spec->config;
+	}
+	attr->exclude_kernel = attr->exclude_hv =
+		event->user_only || (spec->flags & PM_SPEC_USER_ONLY);
+	if (plan->clockid) {
+		attr->use_clockid = 1;
+		attr->clockid = plan->clocks[plan->clock];
+	}
+	attr->read_format = PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING;
+	if (plan->lost)
+		attr->read_format |= PERF_FORMAT_LOST;
+	set_rate(attr, spec);
+	if (event->substituted)
+		substitute(attr, spec);
+	if (attr->sample_period != 0)
+		set_wakeup(plan, attr);
+}
+
+/* A CPU for what is opened on CPUs. */
+static int first_cpu(const struct pm_plan *plan)
+{
+	struct pm_cpus cpus;
+	int cpu = pm_cpus_list(plan, &cpus) == 0 ? cpus.list[0] : 0;
+
+	free(cpus.list);
+	return cpu;
+}
+
+static int try_event(struct pm_plan *plan, struct plan_event *event, bool inherit)
+{
+	struct perf_event_attr attr;
+	int tid = event->spec.tid, fd;
+
+	build(plan, event);
+	attr = event->attr;
+	attr.inherit = inherit;
+	/* A broker serves named threads only. */
+	if (tid == PM_ALL_THREADS || tid == 0)
+		tid = plan->via_broker ? pm_gettid() : 0;
+	fd = pm_plan_open(plan, event, &attr, tid, tid < 0 ? first_cpu(plan) : -1);
+	if (fd < 0)
+		return fd;
+	close(fd);
+	return 0;
+}
+
+/*
+ * Scheduler events happen in the kernel: with exclude_kernel they open and read 0 for ever, which
+ * is worse than a refusal. A profile may know a kernel where it is otherwise.
+ */
+static bool user_only_is_silent(const struct pm_plan *plan, const struct pm_event_spec *spec)
+{
+	struct pm_fact fact;
+
+	if (spec->type != PERF_TYPE_SOFTWARE ||
+	    (spec->config != PERF_COUNT_SW_CONTEXT_SWITCHES &&
+	     spec->config != PERF_COUNT_SW_CPU_MIGRATIONS))
+		return false;
+	return pm_profile_lookup(plan->profile, "strategy.user_only.software_zero", &fact) < 0 ||
+		fact.verdict == PM_YES;
+}
+
+static bool may_go_user_only(const struct pm_plan *plan, const struct plan_event *event)
+{
+	return (plan->opts.allow & PM_ALLOW_USER_ONLY) && !event->user_only &&
+		!(event->spec.flags & (PM_SPEC_USER_ONLY | PM_SPEC_EXACT)) &&
+		!user_only_is_silent(plan, &event->spec);
+}
+
+static bool may_substitute(const struct pm_plan *plan, const struct plan_event *event)
+{
+	return (plan->opts.allow & PM_ALLOW_SUBSTITUTE) && !event->substituted &&
+		!(event->spec.flags & PM_SPEC_EXACT) && is_hardware(&event->spec) &&
+		(event->spec.period != 0 || event->spec.frequency != 0);
+}
+
+static void add_why(struct plan_event *event, const char *what, int error)
+{
+	size_t used = strlen(event->why);
+
+	snprintf(event->why + used, sizeof(event->why) - used, "%s%s (%s)", used ? "; " : "",
+		 what, pm_errno_name(error));
+}
+
+/* What else to try after `err`: true when something of the event or the plan was changed. */
+static bool give_way(struct pm_plan *plan, struct plan_event *event, int err)
+{
+	switch (err) {
+	case -EACCES: case -EPERM:
+		if (!may_go_user_only(plan, event))
+			return false;
+		event->user_only = true;
+		add_why(event, "user mode only: the kernel may not be watched", -err);
+		return true;
+	case -ENOENT: case -ENODEV: case -ENXIO: case -EOPNOTSUPP:
+		if (!may_substitute(plan, event))
+			return false;
+		event->substituted = true;
+		add_why(event, "cpu-clock instead: no such hardware event", -err);
+		return true;
+	default:
+		return false;
+	}
+}
+
+/* It opens by its number; whether that is the number that was meant, only tracefs tells. */
+static void look_for_tracefs(struct plan_event *event)
+{
+	char root[256];
+	int err = pm_tracefs_root(root, sizeof(root));
+
+	if (err < 0)
+		add_why(event, "tracefs is not readable here, which alone could tell what it is",
+			-err);
+}
+
+static void try_until_settled(struct pm_plan *plan, struct plan_event *event)
+{
+	int err;
+
+	event->user_only = event->substituted = false;
+	event->why[0] = '\0';
+	do {
+		err = try_event(plan, event, false);
+		if (err < 0)
+			err = pm_modify_less(plan, event, try_event);
+	} while (err < 0 && give_way(plan, event, err));
+	event->error = err;
+	event->inherit_error = err;
+	if (err == 0 && event->spec.type == PERF_TYPE_TRACEPOINT)
+		look_for_tracefs(event);
+	if (err == 0 && event->spec.tid == PM_ALL_THREADS)
+		event->inherit_error = try_event(plan, event, true);
+}
+
+static void try_all(struct pm_plan *plan, struct pm_diag *refusal)
+{
+	refusal->error = 0;
+	for (size_t i = 0; i < plan->count; i++) {
+		struct plan_event *event = &plan->events[i];
+
+		try_until_settled(plan, event);
+		if (event->error == 0)
+			continue;
+		if (refusal->error == 0)
+			(void)pm_diag_open(refusal, &event->spec,
+					   event->spec.tid < PM_ALL_THREADS ? first_cpu(plan) : -1,
+					   event->error);
+		snprintf(event->why, sizeof(event->why), "refused (%s)",
+			 pm_errno_name(-event->error));
+	}
+}
+
+static bool is_for_broker(const struct pm_plan *plan)
+{
+	for (size_t i = 0; i < plan->count; i++)
+		if (plan->events[i].spec.tid < PM_ALL_THREADS || plan->events[i].spec.filter)
+			return false;
+	return plan->opts.broker != 0;
+}
+
+/* What is refused to us, a broker may be able to open. */
+static void try_broker(struct pm_plan *plan)
+{
+	struct pm_diag refusal = { .size = sizeof(refusal) };
+
+	plan->brokered = false;
+	plan->broker_says[0] = '\0';
+	if (plan->refusal.error == 0 || !is_for_broker(plan))
+		return;
+	plan->via_broker = true;
+	try_all(plan, &refusal);
+	plan->via_broker = false;
+	plan->brokered = refusal.error == 0;
+	if (plan->brokered)
+		return;
+	snprintf(plan->broker_says, sizeof(plan->broker_says), "the broker says %s",
+		 pm_errno_name(refusal.error));
+	try_all(plan, &plan->refusal);
+}
+
+void pm_plan_trial(struct pm_plan *plan)
+{
+	plan->via_broker = false;
+	try_all(plan, &plan->refusal);
+	try_broker(plan);
+	for (size_t i = 0; i < plan->count; i++)
+		build(plan, &plan->events[i]);
+}

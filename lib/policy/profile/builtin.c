@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What is known of kernels without any file: one letter a fact for each architecture and series of
+ * the kernel matrix. It is the faintest knowledge there is, used where nothing is installed.
+ */
+#include <string.h>
+
+#include "../../pm_sys.h"
+#include "profile.h"
+
+struct builtin {
+	const char *arch, *series, *letters;	/* a letter for each key: y n b h, . unknown */
+};
+
+#include "builtin.inc"
+
+struct running {
+	const struct builtin *kernel;
+	char arch[32], release[64];
+};
+
+static void take(const char *key, const char *value, void *context)
+{
+	struct running *running = context;
+
+	if (strcmp(key, "arch") == 0 && strlen(value) < sizeof(running->arch))
+		strcpy(running->arch, value);
+	else if (strcmp(key, "release") == 0 && strlen(value) < sizeof(running->release))
+		strcpy(running->release, value);
+}
+
+static const struct builtin *kernel_of(const char *arch, const char *release)
+{
+	for (size_t i = 0; i < sizeof(builtin_kernels) / sizeof(builtin_kernels[0]); i++)
+		if (strcmp(builtin_kernels[i].arch, arch) == 0 &&
+		    pm_same_series(builtin_kernels[i].series, release))
+			return &builtin_kernels[i];
+	return NULL;
+}
+
+static enum pm_verdict verdict_of(char letter)
+{
+	switch (letter) {
+	case 'y': return PM_YES;
+	case 'n': return PM_NO;
+	case 'b': return PM_BROKEN;
+	case 'h': return PM_HAZARD;
+	default: return PM_UNKNOWN;
+	}
+}
+
+int pm_profile_builtin_of(struct pm_profile *profile, const char *arch, const char *release)
+{
+	const struct builtin *kernel = kernel_of(arch, release);
+	int err, count = 0;
+
+	for (size_t i = 0; kernel != NULL && kernel->letters[i] != '\0'; i++) {
+		struct pm_fact fact = { .key = builtin_keys[i], .rank = PM_RANK_BUILTIN,
+					.verdict = verdict_of(kernel->letters[i]) };
+
+		if (fact.verdict == PM_UNKNOWN)
+			continue;
+		err = pm_profile_set(profile, &fact);
+		if (err < 0)
+			return err;
+		count += err;
+	}
+	if (count > 0 && profile->rank < PM_RANK_BUILTIN)
+		profile->rank = PM_RANK_BUILTIN;
+	return count;
+}
+
+int pm_profile_builtin(struct pm_profile *profile)
+{
+	struct running running = { .arch = "" };
+
+	(void)pm_identity_kernel(take, &running);
+	return pm_profile_builtin_of(profile, running.arch, running.release);
+}

@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: MIT */
+/* Whether a profile is about this machine, and where to find the one that is. */
+#include "profile.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "../../pm_sys.h"
+
+#define DIRECTORY_MAX 4096
+
+/* -------------------------------------------------------------------------------- identity */
+
+/* What a profile and the running kernel have to say about each other. */
+struct comparison {
+	const struct pm_profile *profile;
+	bool arch, release, series, version, build_id;	/* said by both, and the same */
+	bool other_build;				/* said by both, and not the same */
+};
+
+static const char *said(const struct pm_profile *profile, const char *key)
+{
+	for (size_t i = 0; i < profile->line_count; i++)
+		if (strcmp(profile->lines[i].key, key) == 0)
+			return profile->lines[i].value;
+	return NULL;
+}
+
+/* "6.12.94-amd64" and "6.12.7" are of one series: the same text up to the second dot. */
+bool pm_same_series(const char *a, const char *b)
+{
+	size_t first = strcspn(a, "."), size = first;
+
+	if (a[first] == '.')
+		size += 1 + strspn(a + first + 1, "0123456789");
+	return size > 0 && strncmp(a, b, size) == 0 && strspn(b + size, "0123456789") == 0;
+}
+
+static void compare(const char *key, const char *value, void *context)
+{
+	struct comparison *c = context;
+	const char *own = said(c->profile, key);
+	bool same = own != NULL && strcmp(own, value) == 0;
+
+	if (strcmp(key, "arch") == 0) {
+		c->arch = same;
+	} else if (strcmp(key, "release") == 0) {
+		c->release = same;
+		c->series = own != NULL && pm_same_series(own, value);
+	} else if (strcmp(key, "version") == 0) {
+		c->version = same;
+	} else if (strcmp(key, "build_id") == 0) {
+		c->build_id = same;
+		c->other_build = own != NULL && !same;
+	}
+}
+
+enum pm_rank pm_profile_judge_identity(const struct pm_profile *profile)
+{
+	struct comparison c = { .profile = profile };
+
+	if (profile->line_count == 0)
+		return PM_RANK_NONE;
+	(void)pm_identity_kernel(compare, &c);
+	if (!c.arch)
+		return PM_RANK_NONE;
+	if (c.build_id)
+		return PM_RANK_BUILD;
+	if (c.release && c.version && !c.other_build)
+		return PM_RANK_RELEASE;
+	return c.series ? PM_RANK_HINT : PM_RANK_NONE;
+}
+
+void pm_profile_judge(struct pm_profile *profile)
+{
+	profile->rank = pm_profile_judge_identity(profile);
+	for (size_t i = 0; i < profile->room; i++)
+		profile->entries[i].rank = (uint8_t)profile->rank;
+}
+
+/* ----------------------------------------------------------------------------------- files */
+
+static int read_all(int fd, char *buf, size_t size)
+{
+	size_t used = 0;
+
+	while (used < size) {
+		ssize_t n = read(fd, buf + used, size - used);
+
+		if (n < 0 && errno != EINTR)
+			return -errno;
+		if (n == 0)
+			break;
+		used += n > 0 ? (size_t)n : 0;
+	}
+	return (int)used;
+}
+
+static int load_descriptor(int fd, enum pm_rank least, struct pm_diag *diag,
+			   struct pm_profile **ret)
+{
+	struct stat info;
+	size_t room = PROFILE_BYTES_MAX + 1;
+	char *text;
+	int err;
+
+	/* Room for one byte more, which tells a file that is too large from one that fits. */
+	if (fstat(fd, &info) == 0 && S_ISREG(info.st_mode) && info.st_size < PROFILE_BYTES_MAX)
+		room = (size_t)info.st_size + 1;
+	text = malloc(room);
+	if (text == NULL)
+		return -ENOMEM;
+	err = read_all(fd, text, room);
+	if (err >= 0)
+		err = pm_profile_parse(text, (size_t)err, least, diag, ret);
+	free(text);
+	return err;
+}
+
+/* Not blocked by a FIFO that somebody put there. */
+static int load_at(int directory, const char *path, enum pm_rank least, struct pm_diag *diag,
+		   struct pm_profile **ret)
+{
+	int fd = openat(directory, path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	int err = fd < 0 ? -errno : load_descriptor(fd, least, diag, ret);
+
+	if (fd < 0)
+		(void)pm_diag_say(diag, -err, PM_CAUSE_INPUT, "profile: %.300s: %s", path,
+				  strerror(-err));
+	else
+		close(fd);
+	return err;
+}
+
+int pm_profile_load_file(const char *path, struct pm_diag *diag, struct pm_profile **ret)
+{
+	return load_at(AT_FDCWD, path, PM_RANK_NONE, diag, ret);
+}
+
+static bool ends_in_json(const char *name)
+{
+	size_t size = strlen(name);
+
+	return size > 5 && name[0] != '.' && strcmp(name + size - 5, ".json") == 0;
+}
+
+int pm_profile_load_dir(const char *directory, struct pm_diag *diag, struct pm_profile **ret)
+{
+	struct pm_profile *best = NULL, *next;
+	const struct dirent *entry;
+	DIR *dir = opendir(directory);
+
+	if (dir == NULL)
+		return pm_diag_say(diag, errno, PM_CAUSE_INPUT, "profile: %.300s: %s", directory,
+				   strerror(errno));
+	for (int i = 0; i < DIRECTORY_MAX && (entry = readdir(dir)) != NULL; i++) {
+		enum pm_rank least = best ? best->rank + 1 : PM_RANK_HINT;
+
+		if (least > PM_RANK_BUILD)
+			break;
+		if (!ends_in_json(entry->d_name) ||
+		    load_at(dirfd(dir), entry->d_name, least, NULL, &next) < 0)
+			continue;
+		if (next->rank < least) {
+			pm_profile_destroy(next);
+			continue;
+		}
+		pm_profile_destroy(best);
+		best = next;
+	}
+	closedir(dir);
+	if (best == NULL)
+		return pm_diag_say(diag, ENOENT, PM_CAUSE_INPUT,
+				   "profile: none in %.300s is about this kernel", directory);
+	*ret = best;
+	return 0;
+}
+
+static int load_path(const char *path, struct pm_diag *diag, struct pm_profile **ret)
+{
+	struct stat info;
+
+	if (stat(path, &info) == 0 && S_ISDIR(info.st_mode))
+		return pm_profile_load_dir(path, diag, ret);
+	return pm_profile_load_file(path, diag, ret);
+}
+
+static int load_installed(struct pm_profile **ret)
+{
+	static const char *const places[] = {
+		"/etc/perfmodes", "/usr/local/share/perfmodes", "/usr/share/perfmodes",
+	};
+	struct pm_profile *profile;
+	int err;
+
+	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++)
+		if (pm_profile_load_dir(places[i], NULL, ret) == 0)
+			return 0;
+	profile = pm_profile_create();
+	if (profile == NULL)
+		return -ENOMEM;
+	err = pm_profile_builtin(profile);
+	if (err < 0) {
+		pm_profile_destroy(profile);
+		return err;
+	}
+	*ret = profile;
+	return 0;
+}
+
+int pm_profile_load_default(struct pm_diag *diag, struct pm_profile **ret)
+{
+	const char *path = getauxval(AT_SECURE) ? NULL : getenv("PERFMODES_PROFILE");
+	struct pm_profile *profile;
+	int err, instead = 0;
+
+	if (path != NULL && path[0] != '\0')
+		err = load_path(path, diag, &profile);
+	else
+		err = load_installed(&profile);
+	if (err == -EBADMSG || err == -E2BIG) {
+		instead = 1;
+		err = load_installed(&profile);
+	}
+	if (err < 0)
+		return err;
+	err = pm_profile_use_persona(profile, NULL);
+	if (err < 0) {
+		pm_profile_destroy(profile);
+		return err;
+	}
+	*ret = profile;
+	return instead;
+}

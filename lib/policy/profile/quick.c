@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Quick probes: facts that decide a plan and can be found out in the program itself in a few
+ * microseconds each. A refusal counts as "no" only when the same call without the asked bit is
+ * taken; anything less certain stays unknown.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "../../pm_sys.h"
+#include "profile.h"
+
+#define BUDGET_NS 5000000
+#define FAULTS 16
+
+static const struct perf_event_attr dummy = {
+	.type = PERF_TYPE_SOFTWARE, .config = PERF_COUNT_SW_DUMMY, .exclude_kernel = 1,
+	.exclude_hv = 1, .disabled = 1,
+};
+
+static bool is_policy(int err)
+{
+	return err == -EACCES || err == -EPERM || err == -ENOSYS;
+}
+
+static int try_open(const struct perf_event_attr *attr)
+{
+	int fd = pm_open(attr, 0, -1, -1, 0);
+
+	if (fd >= 0)
+		close(fd);
+	return fd < 0 ? fd : 0;
+}
+
+/* With the bit and, where that is refused, without it. */
+static enum pm_verdict pair(const struct perf_event_attr *with, const struct perf_event_attr *base)
+{
+	int err = try_open(with);
+
+	if (err == 0)
+		return PM_YES;
+	if ((err == -EINVAL || err == -E2BIG) && try_open(base) == 0)
+		return PM_NO;
+	return is_policy(err) ? PM_BLOCKED : PM_UNKNOWN;
+}
+
+/* Exactly FAULTS page faults, whatever the size of a huge page. */
+static int cause_faults(void)
+{
+	size_t page = (size_t)sysconf(_SC_PAGESIZE);
+	char *area = mmap(NULL, FAULTS * page, PROT_READ | PROT_WRITE,
+			  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (area == MAP_FAILED)
+		return -errno;
+#ifdef MADV_NOHUGEPAGE
+	(void)madvise(area, FAULTS * page, MADV_NOHUGEPAGE);
+#endif
+	for (size_t i = 0; i < FAULTS; i++)
+		((volatile char *)area)[i * page] = 1;
+	return munmap(area, FAULTS * page) ? -errno : 0;
+}
+
+static enum pm_verdict counts_faults(void)
+{
+	struct perf_event_attr attr = dummy;
+	uint64_t before = 0, after = 0;
+	enum pm_verdict verdict = PM_UNKNOWN;
+	int fd;
+
+	attr.config = PERF_COUNT_SW_PAGE_FAULTS;
+	attr.disabled = 0;
+	fd = pm_open(&attr, 0, -1, -1, 0);
+	if (fd < 0)
+		return is_policy(fd) ? PM_BLOCKED : PM_UNKNOWN;
+	if (pm_read_count(fd, &before) == 0 && cause_faults() == 0 &&
+	    pm_read_count(fd, &after) == 0)
+		/* More than was caused is not proof of a wrong count: a signal handler, say. */
+		verdict = after - before >= FAULTS ? PM_YES : PM_BROKEN;
+	close(fd);
+	return verdict;
+}
+
+static enum pm_verdict flag_cloexec(void)
+{
+	struct perf_event_attr attr = dummy;
+	enum pm_verdict verdict;
+	int fd;
+
+	attr.size = pm_attr_size_needed(&attr);
+	fd = pm_open_raw(&attr, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
+	if (fd == -EINVAL)
+		return try_open(&dummy) == 0 ? PM_NO : PM_UNKNOWN;
+	if (fd < 0)
+		return is_policy(fd) ? PM_BLOCKED : PM_UNKNOWN;
+	verdict = fcntl(fd, F_GETFD) & FD_CLOEXEC ? PM_YES : PM_BROKEN;
+	close(fd);
+	return verdict;
+}
+
+static enum pm_verdict sample_identifier(void)
+{
+	struct perf_event_attr with = dummy;
+
+	with.sample_type = PERF_SAMPLE_IDENTIFIER;
+	return pair(&with, &dummy);
+}
+
+static enum pm_verdict format_lost(void)
+{
+	struct perf_event_attr with = dummy;
+
+	with.read_format = PERF_FORMAT_LOST;
+	return pair(&with, &dummy);
+}
+
+static enum pm_verdict inherit_sample_read(void)
+{
+	struct perf_event_attr with = dummy, base;
+
+	with.inherit = 1;
+	with.sample_type = PERF_SAMPLE_TID;
+	base = with;
+	with.sample_type |= PERF_SAMPLE_READ;
+	return pair(&with, &base);
+}
+
+static enum pm_verdict flag_use_clockid(void)
+{
+	struct perf_event_attr with = dummy;
+
+	with.use_clockid = 1;
+	with.clockid = CLOCK_MONOTONIC;
+	return pair(&with, &dummy);
+}
+
+static const struct quick {
+	const char *key;
+	enum pm_verdict (*find_out)(void);
+} table[] = {
+	{ "perm.available.opens", counts_faults },
+	{ "attach.cloexec.sets_flag", flag_cloexec },
+	{ "attr.sample_type_bits.identifier", sample_identifier },
+	{ "attr.flag_bits.use_clockid", flag_use_clockid },
+	{ "attr.read_format_bits.lost", format_lost },
+	{ "inherit.sample_read.with_tid", inherit_sample_read },
+};
+
+static bool is_asked(const char *const *keys, const char *key)
+{
+	if (keys == NULL)
+		return true;
+	for (; *keys != NULL; keys++)
+		if (strcmp(*keys, key) == 0)
+			return true;
+	return false;
+}
+
+static bool is_known(const struct pm_profile *profile, const char *key)
+{
+	struct pm_fact fact;
+
+	/* What policy blocked elsewhere, or earlier, it may allow here and now. */
+	return pm_profile_lookup(profile, key, &fact) == 0 && fact.rank >= PM_RANK_BUILD &&
+		fact.verdict != PM_BLOCKED;
+}
+
+static int find_out(struct pm_profile *profile, const struct quick *quick)
+{
+	enum pm_verdict verdict = quick->find_out();
+
+	if (verdict == PM_UNKNOWN)
+		return 0;
+	return pm_profile_set(profile, &(struct pm_fact){
+		.key = quick->key, .verdict = verdict, .rank = PM_RANK_RUNTIME });
+}
+
+int pm_profile_probe(struct pm_profile *profile, const char *const *keys, uint64_t budget_ns)
+{
+	uint64_t begin = 0, now = 0;
+	int found = 0, err;
+	bool tried = false;
+
+	if (profile->persona < 0) {
+		err = pm_profile_use_persona(profile, NULL);
+		if (err < 0)
+			return err;
+	}
+	(void)pm_clock_ns(CLOCK_MONOTONIC, &begin);
+	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
+		if (!is_asked(keys, table[i].key) || is_known(profile, table[i].key))
+			continue;
+		/* The first decides whether there is anything at all: being delayed must not. */
+		(void)pm_clock_ns(CLOCK_MONOTONIC, &now);
+		if (tried && now - begin > (budget_ns ? budget_ns : BUDGET_NS))
+			break;
+		tried = true;
+		err = find_out(profile, &table[i]);
+		if (err < 0)
+			return err;
+		found += err;
+	}
+	return found;
+}

@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Strategy broker: a process that may open events opens them for this one and hands them over a
+ * socket; from then on they are like any others. Rings are mapped here and count as ours.
+ */
+#define _GNU_SOURCE
+#include "broker.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include "../session/attach.h"
+
+#define PATIENCE_MS 2000	/* for one answer */
+#define STRAYS 8		/* descriptors that a wrong answer may bring, to be closed */
+
+union control {
+	struct cmsghdr header;
+	char bytes[CMSG_SPACE(STRAYS * sizeof(int))];
+};
+
+static int ask(int socket, const struct perf_event_attr *attr, pid_t tid, int cpu)
+{
+	struct broker_request request = {
+		.magic = BROKER_MAGIC, .version = BROKER_VERSION, .tid = tid, .cpu = cpu,
+		.attr_size = pm_attr_size_needed(attr),
+	};
+	size_t size = offsetof(struct broker_request, attr) + request.attr_size;
+	struct perf_event_attr sized = *attr;
+	ssize_t sent;
+
+	sized.size = request.attr_size;
+	memcpy(request.attr, &sized, request.attr_size);
+	do
+		sent = send(socket, &request, size, MSG_NOSIGNAL);
+	while (sent < 0 && errno == EINTR);
+	return sent == (ssize_t)size ? 0 : -EPIPE;
+}
+
+/* All descriptors that came, of which only the first is kept and only if `wanted`. -1: none. */
+static int take_descriptors(struct msghdr *message, bool wanted)
+{
+	int kept = -1;
+
+	for (struct cmsghdr *at = CMSG_FIRSTHDR(message); at; at = CMSG_NXTHDR(message, at)) {
+		size_t count = (at->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+
+		if (at->cmsg_level != SOL_SOCKET || at->cmsg_type != SCM_RIGHTS)
+			continue;
+		for (size_t i = 0; i < count; i++) {
+			int fd;
+
+			memcpy(&fd, CMSG_DATA(at) + i * sizeof(fd), sizeof(fd));
+			if (wanted && kept < 0)
+				kept = fd;
+			else
+				close(fd);
+		}
+	}
+	return kept;
+}
+
+static int hear(int socket)
+{
+	struct broker_reply reply = { .error = 0 };
+	struct iovec part = { &reply, sizeof(reply) };
+	union control control;
+	struct msghdr message = {
+		.msg_iov = &part, .msg_iovlen = 1,
+		.msg_control = control.bytes, .msg_controllen = sizeof(control.bytes),
+	};
+	struct pollfd ready = { .fd = socket, .events = POLLIN };
+	ssize_t size;
+	bool right;
+	int fd;
+
+	if (poll(&ready, 1, PATIENCE_MS) <= 0)
+		return -EPIPE;
+	size = recvmsg(socket, &message, MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
+	if (size <= 0)
+		return -EPIPE;
+	right = size == sizeof(reply) && reply.magic == BROKER_MAGIC &&
+		reply.version == BROKER_VERSION && reply.error >= 0 && reply.error < 4096 &&
+		!(message.msg_flags & (MSG_TRUNC | MSG_CTRUNC));
+	fd = take_descriptors(&message, right && reply.error == 0);
+	if (!right)
+		return -EPROTO;
+	if (reply.error != 0)
+		return -reply.error;
+	return fd >= 0 ? fd : -EPROTO;
+}
+
+int pm_broker_open(int socket, const struct perf_event_attr *attr, pid_t tid, int cpu)
+{
+	int err = ask(socket, attr, tid, cpu);
+
+	return err < 0 ? err : hear(socket);
+}
+
+int pm_attach_broker(struct pm_session *session, struct pm_diag *diag)
+{
+	session->plan->via_broker = true;
+	return session->plan->samples ? pm_attach_per_core(session, diag) :
+		pm_attach_count(session, diag);
+}

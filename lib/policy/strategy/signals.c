@@ -1,0 +1,320 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Strategy signals: where rings cannot be mapped, an event sends its thread a real-time signal for
+ * each sample (F_SETSIG, F_SETOWN_EX), and the handler notes where the thread was. Nothing is
+ * inherited, because the copies would signal the thread that they were copied from.
+ *
+ * When the queue of such signals is full (RLIMIT_SIGPENDING), the kernel sends a plain SIGIO
+ * instead, which ends a process that does not expect it. So SIGIO is taken, too, and counted.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "../diagnosis/diag.h"
+#include "../profile/profile.h"
+#include "ticks.h"
+
+#ifndef F_SETSIG
+#define F_SETSIG 10
+#endif
+#ifndef F_SETOWN_EX
+#define F_SETOWN_EX 15
+#define F_OWNER_TID 0
+struct f_owner_ex {
+	int type;
+	pid_t pid;
+};
+#endif
+
+#define DESCRIPTORS 65536	/* that the table below can tell apart */
+
+struct signals {
+	struct ticks ticks;
+	bool refresh;			/* one at a time, so that handlers are not sampled */
+	uint32_t *by_fd;		/* event index + 1 */
+	bool took_overflow;		/* SIGIO is ours */
+};
+
+static struct signals *signals_of(const struct pm_session *session)
+{
+	return (struct signals *)session->ticks;
+}
+
+/* ------------------------------------------------------------------------------------- handlers */
+
+static unsigned int overflows;		/* atomic: not yet accounted for */
+
+static void on_overflow(int number)
+{
+	(void)number;
+	__atomic_fetch_add(&overflows, 1, __ATOMIC_RELAXED);
+}
+
+static bool accept_sample(struct ticks *ticks, const siginfo_t *info, struct tick *ret)
+{
+	struct signals *signals = (struct signals *)ticks;
+
+	if (info->si_code != POLL_IN && info->si_code != POLL_HUP)
+		return false;
+	if (signals->refresh)
+		(void)pm_ioctl(info->si_fd, PERF_EVENT_IOC_REFRESH, 1);
+	ret->source = info->si_fd;
+	return true;
+}
+
+/* --------------------------------------------------------------------------------------- reader */
+
+static bool describe(struct pm_session *session, const struct tick *tick, struct pm_observed *ret)
+{
+	const struct signals *signals = signals_of(session);
+	const struct session_event *event;
+	uint32_t at = 0;
+
+	if (tick->source >= 0 && tick->source < DESCRIPTORS)
+		at = signals->by_fd[tick->source];
+	if (at == 0) {
+		session->stats.unknown++;
+		return false;
+	}
+	event = &session->events[at - 1];
+	ret->event = event->spec;
+	ret->period = session->plan->events[event->spec].spec.period;
+	if ((pid_t)tick->tid != session->canary.tid)
+		return true;
+	session->canary.samples[event->spec]++;
+	return false;
+}
+
+/* ------------------------------------------------------------------------------------ attaching */
+
+static int aim(const struct signals *signals, int fd, pid_t tid)
+{
+	const struct f_owner_ex owner = { .type = F_OWNER_TID, .pid = tid };
+	int flags = fcntl(fd, F_GETFL);
+
+	if (flags < 0 || fcntl(fd, F_SETSIG, signals->ticks.number) != 0 ||
+	    fcntl(fd, F_SETOWN_EX, &owner) != 0 || fcntl(fd, F_SETFL, flags | O_ASYNC) != 0)
+		return -errno;
+	return 0;
+}
+
+static int open_one(struct pm_session *session, uint32_t spec, pid_t tid)
+{
+	struct signals *signals = signals_of(session);
+	int at = pm_attach_open(session, spec, tid, -1, false), fd, err;
+
+	if (at < 0)
+		return at;
+	fd = session->events[at].fd;
+	if (fd >= DESCRIPTORS)
+		return -EMFILE;
+	signals->by_fd[fd] = (uint32_t)at + 1;
+	err = aim(signals, fd, session->events[at].tid);
+	if (err < 0)
+		return err;
+	return signals->refresh ? pm_ioctl(fd, PERF_EVENT_IOC_REFRESH, 1) :
+		pm_ioctl(fd, PERF_EVENT_IOC_ENABLE, 0);
+}
+
+static int open_for_thread(struct pm_session *session, pid_t tid, void *context)
+{
+	uint32_t *failed = context;
+
+	for (uint32_t spec = 0; spec < session->plan->count; spec++) {
+		int err;
+
+		if (session->plan->events[spec].spec.tid != PM_ALL_THREADS)
+			continue;
+		err = open_one(session, spec, tid);
+		*failed = spec;
+		if (err < 0)
+			return err == -ESRCH ? 0 : err;
+	}
+	return 0;
+}
+
+static int open_all(struct pm_session *session, uint32_t *failed)
+{
+	int err = 0;
+
+	for (uint32_t spec = 0; err >= 0 && spec < session->plan->count; spec++) {
+		int tid = session->plan->events[spec].spec.tid;
+
+		*failed = spec;
+		if (tid != PM_ALL_THREADS)
+			err = open_one(session, spec, tid);
+	}
+	if (err >= 0)
+		err = pm_attach_list(session, open_for_thread, failed);
+	return err < 0 ? err : 0;
+}
+
+/* --------------------------------------------------------------------------------------- follow */
+
+static int open_late(struct pm_session *session, pid_t tid, void *context)
+{
+	session->stats.late_threads++;
+	(void)open_for_thread(session, tid, context);
+	return 0;
+}
+
+static void let_go(struct pm_session *session, struct session_event *event)
+{
+	struct thread_mark *mark = pm_threads_mark(&session->threads, event->tid, false);
+
+	pm_attach_fold(session, event);
+	if (event->fd < DESCRIPTORS)
+		signals_of(session)->by_fd[event->fd] = 0;
+	close(event->fd);
+	event->fd = -1;
+	if (mark != NULL)
+		mark->listed = false;
+}
+
+static void follow(struct pm_session *session)
+{
+	struct ticks *ticks = session->ticks;
+	uint32_t failed;
+
+	__atomic_fetch_add(&ticks->dropped, __atomic_exchange_n(&overflows, 0, __ATOMIC_RELAXED),
+			   __ATOMIC_RELAXED);
+	if (!pm_ticks_is_due(session))
+		return;
+	/* Signals that were under way when their thread ended have been noted by now. */
+	(void)pm_ticks_drain(session);
+	for (size_t i = 0; i < session->event_count; i++) {
+		struct session_event *event = &session->events[i];
+
+		if (event->fd >= 0 && syscall(SYS_tgkill, session->pid, event->tid, 0) != 0 &&
+		    session->plan->events[event->spec].spec.tid == PM_ALL_THREADS)
+			let_go(session, event);
+	}
+	(void)pm_attach_list(session, open_late, &failed);
+}
+
+/* ----------------------------------------------------------------------------------------- life */
+
+/* A signal that nobody uses. */
+static int install(struct signals *signals)
+{
+	for (int number = SIGRTMAX - 1; number >= SIGRTMIN; number--) {
+		int err = pm_ticks_install(&signals->ticks, number);
+
+		if (err == 0)
+			return 0;
+	}
+	return -EBUSY;
+}
+
+static void take_overflow(struct signals *signals)
+{
+	struct sigaction action = { .sa_flags = SA_RESTART }, before;
+
+	action.sa_handler = on_overflow;
+	sigemptyset(&action.sa_mask);
+	if (sigaction(SIGIO, NULL, &before) == 0 && before.sa_handler == SIG_DFL)
+		signals->took_overflow = sigaction(SIGIO, &action, NULL) == 0;
+}
+
+static void undo(struct pm_session *session)
+{
+	struct signals *signals = signals_of(session);
+
+	for (size_t i = 0; i < session->event_count; i++) {
+		int fd = session->events[i].fd;
+
+		if (fd < 0)
+			continue;
+		(void)pm_ioctl(fd, PERF_EVENT_IOC_DISABLE, 0);
+		(void)fcntl(fd, F_SETFL, 0);
+	}
+	pm_ticks_remove(&signals->ticks);
+	if (signals->took_overflow)
+		(void)signal(SIGIO, SIG_IGN);	/* throws away what is pending */
+	if (signals->took_overflow)
+		(void)signal(SIGIO, SIG_DFL);
+	session->ticks = NULL;
+	free(signals->by_fd);
+	free(signals);
+}
+
+static bool is_counter(const struct perf_event_attr *attr)
+{
+	return attr->type == PERF_TYPE_HARDWARE || attr->type == PERF_TYPE_HW_CACHE ||
+		attr->type == PERF_TYPE_RAW;
+}
+
+/*
+ * REFRESH stops an event at each sample until the handler asks for the next, so that the handler
+ * is not sampled itself. What happens in between is lost, with clocks it has hung kernels, and a
+ * breakpoint that it stopped never hits again (seen on 6.18): only for hardware counters, which
+ * could flood us, and only where it is known to work.
+ */
+static bool may_refresh(const struct pm_plan *plan)
+{
+	struct pm_fact fact;
+
+	for (size_t i = 0; i < plan->count; i++)
+		if (!is_counter(&plan->events[i].attr))
+			return false;
+	return pm_profile_lookup(plan->profile, "signal.refresh.limit_is_exact", &fact) == 0 &&
+		fact.verdict == PM_YES;
+}
+
+static struct signals *make(const struct pm_plan *plan)
+{
+	struct signals *signals = pm_ticks_create(sizeof(*signals));
+
+	if (signals == NULL)
+		return NULL;
+	signals->by_fd = calloc(DESCRIPTORS, sizeof(*signals->by_fd));
+	if (signals->by_fd == NULL) {
+		free(signals);
+		return NULL;
+	}
+	signals->refresh = may_refresh(plan);
+	signals->ticks.accept = accept_sample;
+	signals->ticks.describe = describe;
+	signals->ticks.follow = follow;
+	signals->ticks.undo = undo;
+	signals->ticks.proves = true;
+	return signals;
+}
+
+static bool follows_threads(const struct pm_plan *plan)
+{
+	for (size_t i = 0; i < plan->count; i++)
+		if (plan->events[i].spec.tid == PM_ALL_THREADS)
+			return true;
+	return false;
+}
+
+int pm_attach_signals(struct pm_session *session, struct pm_diag *diag)
+{
+	struct signals *signals = make(session->plan);
+	uint32_t failed = 0;
+	int err = signals ? install(signals) : -ENOMEM;
+
+	if (err < 0) {
+		if (signals != NULL)
+			free(signals->by_fd);
+		free(signals);
+		return pm_diag_say(diag, -err, PM_CAUSE_UNKNOWN, "signals: %s", err == -EBUSY ?
+				   "no real-time signal is free, or another session uses one" :
+				   pm_errno_name(-err));
+	}
+	session->ticks = &signals->ticks;
+	take_overflow(signals);
+	err = open_all(session, &failed);
+	if (err == 0 && session->event_count == 0)
+		err = -ESRCH;
+	session->follows = follows_threads(session->plan);
+	(void)pm_clock_ns(CLOCK_MONOTONIC, &session->followed_at);
+	return err < 0 ? pm_attach_refused(session, failed, -1, err, diag) : 0;
+}

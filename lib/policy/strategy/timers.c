@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Strategy timers: where perf is refused, a POSIX timer on each thread's CPU clock sends SIGPROF
+ * to that very thread, and its handler notes where the thread was.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "../diagnosis/diag.h"
+#include "../profile/profile.h"
+#include "ticks.h"
+
+#ifndef sigev_notify_thread_id
+#define sigev_notify_thread_id _sigev_un._tid
+#endif
+
+#define PERIOD_LEAST 1000000	/* ns; CPU timers tick with the scheduler anyway */
+
+struct timer {
+	pid_t tid;
+	timer_t id;
+};
+
+struct timers {
+	struct ticks ticks;
+	uint64_t period;
+	struct timer *list;
+	size_t count, room;
+};
+
+static struct timers *timers_of(const struct pm_session *session)
+{
+	return (struct timers *)session->ticks;
+}
+
+/* --------------------------------------------------------------------------------------- timers */
+
+/* The kernel's name for the CPU clock of a thread: its id inverted, over three bits of kind. */
+static clockid_t thread_clock(pid_t tid)
+{
+	return (clockid_t)(~(unsigned int)tid << 3 | 6);
+}
+
+static int start(struct timers *timers, pid_t tid)
+{
+	const struct timespec period = {
+		.tv_sec = (time_t)(timers->period / 1000000000),
+		.tv_nsec = (long)(timers->period % 1000000000),
+	};
+	const struct itimerspec each = { period, period };
+	struct sigevent event;
+	timer_t id;
+
+	memset(&event, 0, sizeof(event));
+	event.sigev_notify = SIGEV_THREAD_ID;
+	event.sigev_signo = SIGPROF;
+	event.sigev_value.sival_ptr = timers;
+	event.sigev_notify_thread_id = tid;
+	if (timer_create(thread_clock(tid), &event, &id) != 0)
+		return -errno;
+	if (timer_settime(id, 0, &each, NULL) != 0) {
+		int err = -errno;
+
+		(void)timer_delete(id);
+		return err;
+	}
+	timers->list[timers->count++] = (struct timer){ tid, id };
+	return 0;
+}
+
+static int watch(struct pm_session *session, pid_t tid, void *context)
+{
+	struct timers *timers = timers_of(session);
+	int err;
+
+	(void)context;
+	if (timers->count == timers->room) {
+		size_t room = timers->room ? 2 * timers->room : 64;
+		struct timer *more = realloc(timers->list, room * sizeof(*more));
+
+		if (more == NULL)
+			return -ENOMEM;
+		timers->list = more;
+		timers->room = room;
+	}
+	err = start(timers, tid);
+	/* EINVAL: a clock of a thread that has ended. */
+	return err == -EINVAL || err == -ESRCH ? 0 : err;
+}
+
+static int watch_one(struct pm_session *session, pid_t tid)
+{
+	return watch(session, tid ? tid : pm_gettid(), NULL);
+}
+
+static uint64_t period_of(const struct pm_event_spec *spec)
+{
+	uint64_t period = spec->frequency ? 1000000000 / spec->frequency : spec->period;
+
+	return period < PERIOD_LEAST ? PERIOD_LEAST : period;
+}
+
+/* In the handler. */
+static bool accept_tick(struct ticks *ticks, const siginfo_t *info, struct tick *ret)
+{
+	ret->count = 1 + (uint64_t)info->si_overrun;
+	return info->si_code == SI_TIMER && info->si_value.sival_ptr == ticks;
+}
+
+static bool describe(struct pm_session *session, const struct tick *tick, struct pm_observed *ret)
+{
+	ret->period = tick->count * timers_of(session)->period;
+	return true;
+}
+
+static int watch_late(struct pm_session *session, pid_t tid, void *context)
+{
+	session->stats.late_threads++;
+	(void)watch(session, tid, context);
+	return 0;
+}
+
+/* Another thread may have got the number; a timer whose own thread has ended stands still at 0. */
+static bool is_alive(const struct pm_session *session, const struct timer *timer)
+{
+	struct itimerspec left;
+
+	return syscall(SYS_tgkill, session->pid, timer->tid, 0) == 0 &&
+		timer_gettime(timer->id, &left) == 0 &&
+		(left.it_value.tv_sec != 0 || left.it_value.tv_nsec != 0);
+}
+
+/* A timer outlives its thread, and counts against RLIMIT_SIGPENDING. */
+static void let_go_of_ended(struct pm_session *session)
+{
+	struct timers *timers = timers_of(session);
+
+	for (size_t i = 0; i < timers->count;) {
+		struct thread_mark *mark;
+
+		if (is_alive(session, &timers->list[i])) {
+			i++;
+			continue;
+		}
+		mark = pm_threads_mark(&session->threads, timers->list[i].tid, false);
+		if (mark != NULL)
+			mark->listed = false;
+		(void)timer_delete(timers->list[i].id);
+		timers->list[i] = timers->list[--timers->count];
+	}
+}
+
+static void follow(struct pm_session *session)
+{
+	if (!pm_ticks_is_due(session))
+		return;
+	let_go_of_ended(session);
+	(void)pm_attach_list(session, watch_late, NULL);
+}
+
+static void undo(struct pm_session *session)
+{
+	struct timers *timers = timers_of(session);
+
+	/* A forked child has no copies of them, and may have given their numbers to its own. */
+	for (size_t i = 0; session->pid == getpid() && i < timers->count; i++)
+		(void)timer_delete(timers->list[i].id);
+	pm_ticks_remove(&timers->ticks);
+	session->ticks = NULL;
+	free(timers->list);
+	free(timers);
+}
+
+/* --------------------------------------------------------------------------------------- attach */
+
+static struct timers *make(const struct pm_event_spec *spec)
+{
+	struct timers *timers = pm_ticks_create(sizeof(*timers));
+
+	if (timers == NULL)
+		return NULL;
+	timers->period = period_of(spec);
+	timers->ticks.accept = accept_tick;
+	timers->ticks.describe = describe;
+	timers->ticks.follow = follow;
+	timers->ticks.undo = undo;
+	return timers;
+}
+
+int pm_attach_timers(struct pm_session *session, struct pm_diag *diag)
+{
+	const struct pm_event_spec *spec = &session->plan->events[0].spec;
+	struct timers *timers = make(spec);
+	int err = timers ? pm_ticks_install(&timers->ticks, SIGPROF) : -ENOMEM;
+
+	if (err < 0) {
+		free(timers);
+		return pm_diag_say(diag, -err, PM_CAUSE_UNKNOWN, "timers: SIGPROF: %s",
+				   err == -EBUSY ? "already in use in this process" :
+				   pm_errno_name(-err));
+	}
+	session->ticks = &timers->ticks;
+	err = spec->tid == PM_ALL_THREADS ? pm_attach_list(session, watch, NULL) :
+		watch_one(session, spec->tid);
+	if (err >= 0 && timers->count == 0)
+		err = -ESRCH;
+	session->follows = spec->tid == PM_ALL_THREADS;
+	(void)pm_clock_ns(CLOCK_MONOTONIC, &session->followed_at);
+	return err < 0 ? pm_diag_say(diag, -err, PM_CAUSE_UNKNOWN, "timers: timer_create: %s",
+				     pm_errno_name(-err)) : 0;
+}
