@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * In place of ../policy/profile/json.c where a program has to run on machines whose C library has no JSON
- * reader: a profile in a file cannot be read, what is built in and what is found out here can.
+ * In place of ../policy/profile/json.c where a program has to run on machines whose C library has
+ * no JSON reader: a profile in a file cannot be read, what is built in and found out here can.
  */
 #include "../policy/profile/json.h"
 
