@@ -66,7 +66,7 @@ TEST_F(ring, wakeup_is_in)
 
 	expect(_metadata, self->watch.fd, 0, "idle");
 	sample_faults(self->watch.fd, 1);
-	revents = poll_once(self->watch.fd, POLLIN | POLLRDNORM, 0);
+	revents = poll_once(self->watch.fd, POLLIN | POLLRDNORM, 100);
 	fact_int("in_mask", revents);
 	if (!(revents & POLLIN) || revents & ~(POLLIN | POLLRDNORM))
 		broken("revents=%#x want POLLIN", revents);
