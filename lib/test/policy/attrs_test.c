@@ -7,14 +7,13 @@
 #define _GNU_SOURCE
 #include "../test.h"
 
-#include <dlfcn.h>
 #include <fcntl.h>
 #include <signal.h>
-#include <sys/ioctl.h>
-#include <sys/syscall.h>
 #include <time.h>
 
+#define BETWEEN_IOCTL
 #include "../../policy/plan/plan.h"
+#include "between.h"
 #include "sessions.h"
 
 #define FDS 4096
@@ -35,23 +34,14 @@ static bool is_enabling(unsigned long request)
 	return request == PERF_EVENT_IOC_ENABLE || request == PERF_EVENT_IOC_REFRESH;
 }
 
-int ioctl(int fd, unsigned long request, ...)
+static int on_ioctl(ioctl_fn real, int fd, unsigned long request, void *argument)
 {
-	static int (*real)(int fd, unsigned long request, ...);
-	va_list list;
-	void *argument;
-
-	va_start(list, request);
-	argument = va_arg(list, void *);
-	va_end(list);
 	kernel.refreshes += request == PERF_EVENT_IOC_REFRESH;
 	if (request == PERF_EVENT_IOC_SET_OUTPUT && fd < FDS && kernel.of[fd].inherit &&
 	    kernel.of[fd].cpu < 0)
 		kernel.wrong_outputs++;
 	if (kernel.mute && is_enabling(request))
 		return 0;
-	if (real == NULL)
-		*(void **)&real = dlsym(RTLD_NEXT, "ioctl");
 	return real(fd, request, argument);
 }
 
@@ -61,21 +51,19 @@ static bool is_refused(const struct perf_event_attr *attr)
 		(attr->use_clockid && attr->clockid == kernel.refuse_clock);
 }
 
-static long open_event(long (*real)(long number, ...), struct perf_event_attr *attr, long *args)
+static long on_open(syscall_fn real, struct perf_event_attr *attr, const long *args)
 {
 	long fd;
 
-	if (attr != NULL && is_refused(attr)) {
-		errno = EINVAL;
-		return -1;
-	}
+	if (attr != NULL && is_refused(attr))
+		return refuse_with(EINVAL);
 	if (attr != NULL && kernel.mute && attr->disabled == 0)
 		attr->disabled = 1;
 	if (attr != NULL && kernel.faults_for_cycles && attr->type == PERF_TYPE_HARDWARE) {
 		attr->type = PERF_TYPE_SOFTWARE;
 		attr->config = PERF_COUNT_SW_PAGE_FAULTS;
 	}
-	fd = real(SYS_perf_event_open, args[0], args[1], args[2], args[3], args[4]);
+	fd = open_really(real, args);
 	if (fd < 0 || attr == NULL)
 		return fd;
 	kernel.opens++;
@@ -85,23 +73,6 @@ static long open_event(long (*real)(long number, ...), struct perf_event_attr *a
 		kernel.of[fd].cpu = (int)args[2];
 	}
 	return fd;
-}
-
-long syscall(long number, ...)
-{
-	static long (*real)(long number, ...);
-	long args[5];
-	va_list list;
-
-	va_start(list, number);
-	for (size_t i = 0; i < 5; i++)
-		args[i] = va_arg(list, long);
-	va_end(list);
-	if (real == NULL)
-		*(void **)&real = dlsym(RTLD_NEXT, "syscall");
-	if (number == SYS_perf_event_open)
-		return open_event(real, (void *)args[0], args);
-	return real(number, args[0], args[1], args[2], args[3], args[4]);
 }
 
 /* -------------------------------------------------------------------------------------- fixture */

@@ -6,37 +6,23 @@
 #define _GNU_SOURCE
 #include "../test.h"
 
-#include <dlfcn.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
-#include <sys/syscall.h>
 #include <sys/un.h>
 #include <sys/wait.h>
 
 #include "../../policy/strategy/broker.h"
+#include "between.h"
 #include "sessions.h"
 
 static int refuse;		/* the errno of every perf_event_open(2) of this process */
 
-long syscall(long number, ...)
+static long on_open(syscall_fn real, struct perf_event_attr *attr, const long *args)
 {
-	static long (*real)(long number, ...);
-	long args[5];
-	va_list list;
-
-	va_start(list, number);
-	for (size_t i = 0; i < 5; i++)
-		args[i] = va_arg(list, long);
-	va_end(list);
-	if (number == SYS_perf_event_open && refuse != 0) {
-		errno = refuse;
-		return -1;
-	}
-	if (real == NULL)
-		*(void **)&real = dlsym(RTLD_NEXT, "syscall");
-	return real(number, args[0], args[1], args[2], args[3], args[4]);
+	(void)attr;
+	return refuse != 0 ? refuse_with(refuse) : open_really(real, args);
 }
 
 /* -------------------------------------------------------------------------------------- packets */

@@ -7,13 +7,12 @@
 #define _GNU_SOURCE
 #include "../test.h"
 
-#include <dlfcn.h>
 #include <poll.h>
 #include <stdatomic.h>
-#include <sys/ioctl.h>
-#include <sys/syscall.h>
 
+#define BETWEEN_IOCTL
 #include "../../policy/plan/plan.h"
+#include "between.h"
 #include "sessions.h"
 
 #define PAGES 50
@@ -28,24 +27,13 @@ static struct {
 	int refuse_cpu;			/* errno, to events of one CPU */
 } kernel;
 
-int ioctl(int fd, unsigned long request, ...)
+static int on_ioctl(ioctl_fn real, int fd, unsigned long request, void *argument)
 {
-	static int (*real)(int fd, unsigned long request, ...);
-	va_list list;
-	void *argument;
-
-	va_start(list, request);
-	argument = va_arg(list, void *);
-	va_end(list);
-	if (request == PERF_EVENT_IOC_SET_OUTPUT && kernel.refuse_redirect) {
-		errno = kernel.refuse_redirect;
-		return -1;
-	}
+	if (request == PERF_EVENT_IOC_SET_OUTPUT && kernel.refuse_redirect)
+		return (int)refuse_with(kernel.refuse_redirect);
 	if ((request == PERF_EVENT_IOC_SET_OUTPUT && kernel.no_redirect) ||
 	    (request == PERF_EVENT_IOC_ENABLE && kernel.mute))
 		return 0;
-	if (real == NULL)
-		*(void **)&real = dlsym(RTLD_NEXT, "ioctl");
 	return real(fd, request, argument);
 }
 
@@ -58,27 +46,13 @@ int poll(struct pollfd *polled, nfds_t count, int timeout)
 	return real(polled, kernel.no_wakeup && count > 1 ? 1 : count, timeout);
 }
 
-long syscall(long number, ...)
+static long on_open(syscall_fn real, struct perf_event_attr *attr, const long *args)
 {
-	static long (*real)(long number, ...);
-	struct perf_event_attr *attr;
-	long args[5];
-	va_list list;
-
-	va_start(list, number);
-	for (size_t i = 0; i < 5; i++)
-		args[i] = va_arg(list, long);
-	va_end(list);
-	if (real == NULL)
-		*(void **)&real = dlsym(RTLD_NEXT, "syscall");
-	attr = (struct perf_event_attr *)args[0];
-	if (number == SYS_perf_event_open && kernel.refuse_cpu && (int)args[2] >= 0) {
-		errno = kernel.refuse_cpu;
-		return -1;
-	}
-	if (number == SYS_perf_event_open && kernel.mute && attr != NULL && attr->inherit)
+	if (kernel.refuse_cpu && (int)args[2] >= 0)
+		return refuse_with(kernel.refuse_cpu);
+	if (kernel.mute && attr != NULL && attr->inherit)
 		attr->disabled = 1;
-	return real(number, args[0], args[1], args[2], args[3], args[4]);
+	return open_really(real, args);
 }
 
 /* ------------------------------------------------------------- two threads, known deeds */

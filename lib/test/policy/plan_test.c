@@ -5,17 +5,14 @@
  */
 #include "../test.h"
 
-#include <dlfcn.h>
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <sys/resource.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
+#define BETWEEN_IOCTL
 #include "../../perfmodes.h"
+#include "between.h"
 
 /* ------------------------------------------------------------ a kernel and a filter of our own */
 
@@ -28,19 +25,10 @@ static struct {
 	bool refuse_clockid;
 } kernel;
 
-int ioctl(int fd, unsigned long request, ...)
+static int on_ioctl(ioctl_fn real, int fd, unsigned long request, void *argument)
 {
-	static int (*real)(int fd, unsigned long request, ...);
-	va_list list;
-	void *argument;
-
-	va_start(list, request);
-	argument = va_arg(list, void *);
-	va_end(list);
 	if (kernel.mute && request == PERF_EVENT_IOC_ENABLE)
 		return 0;
-	if (real == NULL)
-		*(void **)&real = dlsym(RTLD_NEXT, "ioctl");
 	return real(fd, request, argument);
 }
 
@@ -60,30 +48,13 @@ static int refusal(const struct perf_event_attr *attr)
 	return 0;
 }
 
-long syscall(long number, ...)
+static long on_open(syscall_fn real, struct perf_event_attr *attr, const long *args)
 {
-	static long (*real)(long number, ...);
-	long args[5];
-	va_list list;
+	int err = refusal(attr);
 
-	va_start(list, number);
-	for (size_t i = 0; i < 5; i++)
-		args[i] = va_arg(list, long);
-	va_end(list);
-	if (number == SYS_perf_event_open) {
-		struct perf_event_attr *attr = (struct perf_event_attr *)args[0];
-		int err = refusal(attr);
-
-		if (kernel.mute && attr != NULL && attr->inherit)
-			attr->disabled = 1;
-		if (err != 0) {
-			errno = err;
-			return -1;
-		}
-	}
-	if (real == NULL)
-		*(void **)&real = dlsym(RTLD_NEXT, "syscall");
-	return real(number, args[0], args[1], args[2], args[3], args[4]);
+	if (kernel.mute && attr != NULL && attr->inherit)
+		attr->disabled = 1;
+	return err != 0 ? refuse_with(err) : open_really(real, args);
 }
 
 /* -------------------------------------------------------------------------------------- helpers */
