@@ -83,20 +83,25 @@ TEST(ticks)
 {
 	struct watch watch = watch_times(_metadata);
 	struct pm_clock_offset first, last;
-	uint64_t begin = now_ns(), elapsed;
+	uint64_t begin = now_ns(), elapsed, moved;
 
 	ASSERT_LE(0, move_to_nth_cpu(0));
 	first = measure(_metadata, &watch, CLOCK_MONOTONIC, 30);
-	/* The longer it takes to get a tight bracket, the longer the span gets that it is for. */
+	/*
+	 * The longer it takes to get a tight bracket, the longer the span gets that it is for. And
+	 * where the TSC is unstable the clock may jump by a part of a tick: a speed shows in the end.
+	 */
 	do {
 		spin_ns(10000000);
 		last = measure(_metadata, &watch, CLOCK_MONOTONIC, 30);
 		elapsed = now_ns() - begin;
-	} while (first.half_width + last.half_width > elapsed / 200 && elapsed < 3000000000);
+		moved = llabs(last.offset - first.offset);
+	} while ((first.half_width + last.half_width > elapsed / 200 && elapsed < 3000000000) ||
+		 (moved > elapsed / 100 && elapsed < 500000000));
 	if (first.half_width + last.half_width > elapsed / 200)
 		cannot_tell("brackets too wide: %" PRIu64 "+%" PRIu64 " ns in %" PRIu64,
 			    first.half_width, last.half_width, elapsed);
-	if ((uint64_t)llabs(last.offset - first.offset) > elapsed / 100)
+	if (moved > elapsed / 100)
 		broken("offset moved by %" PRId64 " ns in %" PRIu64 " ns",
 		       last.offset - first.offset, elapsed);
 }
