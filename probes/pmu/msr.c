@@ -44,37 +44,54 @@ TEST(tsc_counts)
 		broken("counts=%" PRIu64 " %" PRIu64 " %" PRIu64, counts[0], counts[1], counts[2]);
 }
 
-/* How fast it counts over 20 ms of sleep, in per mille of how fast it does over 1 ms awake. */
-static uint64_t asleep(struct __test_metadata *_metadata, pid_t pid, int cpu)
+/* Counts a ns while awake: the best of some tries, as others may have had the CPU in between. */
+static double awake(struct __test_metadata *_metadata, int fd)
 {
-	struct perf_event_attr attr = tsc(_metadata);
-	int fd = must_open(&attr, pid, cpu, -1, 0);
-	uint64_t time[3] = { now_ns() }, count[3] = { must_count(fd) };
+	double best = 0;
 
-	do {
-		count[1] = must_count(fd);
-		time[1] = now_ns();
-	} while (time[1] - time[0] < 1000000);
-	if (count[1] <= count[0])
+	for (int i = 0; i < 5; i++) {
+		uint64_t begin = now_ns(), before = must_count(fd), now, count;
+
+		do {
+			count = must_count(fd) - before;
+			now = now_ns();
+		} while (now - begin < 1000000);
+		if (count > best * (now - begin))
+			best = (double)count / (now - begin);
+	}
+	if (best <= 0)
 		broken("counts nothing while awake");
+	return best;
+}
+
+/* How fast it counts over 20 ms of sleep, in per mille of how fast it does awake. */
+static uint64_t asleep(struct __test_metadata *_metadata, int fd, double speed)
+{
+	uint64_t begin = now_ns(), before = must_count(fd);
+
 	poll(NULL, 0, 20);
-	count[2] = must_count(fd);
-	time[2] = now_ns();
-	return (double)(count[2] - count[1]) / (time[2] - time[1]) /
-		((double)(count[1] - count[0]) / (time[1] - time[0])) * 1000;
+	return (must_count(fd) - before) / speed / (now_ns() - begin) * 1000;
 }
 
 TEST(tsc_sleeps)
 {
-	uint64_t speed = asleep(_metadata, 0, -1);
+	struct perf_event_attr attr = tsc(_metadata);
+	int fd = must_open(&attr, 0, -1, -1, 0);
+	double speed = awake(_metadata, fd);
+	uint64_t least = asleep(_metadata, fd, speed);
 
-	if (speed > 500)
-		broken("asleep it counts at %" PRIu64 "/1000 of its speed awake", speed);
+	/* Going to sleep and waking up may take long, too, on a machine that is emulated. */
+	for (int i = 0; i < 5 && least > 500; i++)
+		least = asleep(_metadata, fd, speed);
+	if (least > 500)
+		broken("asleep it counts at %" PRIu64 "/1000 of its speed awake", least);
 }
 
 TEST(tsc_whole_cpu)
 {
-	uint64_t speed = asleep(_metadata, -1, move_to_nth_cpu(0));
+	struct perf_event_attr attr = tsc(_metadata);
+	int fd = must_open(&attr, -1, move_to_nth_cpu(0), -1, 0);
+	uint64_t speed = asleep(_metadata, fd, awake(_metadata, fd));
 
 	if (speed < 500)
 		broken("asleep it counts at %" PRIu64 "/1000 of its speed awake", speed);
