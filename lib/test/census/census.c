@@ -182,8 +182,8 @@ static void on_busy_sample(void *context, const struct pm_observed *sample)
 /* Perf or not, the plan says so: a gate by name, where timers stand in for it. */
 static void judge_busy(const char *point, const struct pm_plan *plan)
 {
-	static const char *const gates[] = { "perf_event_paranoid", "seccomp", "filter", "built",
-					     "LSM", "lockdown", "security" };
+	static const char *const gates[] = { "perf_event_paranoid", "seccomp", "filter",
+					     "no perf events", "LSM", "lockdown", "security" };
 	bool perf = pm_plan_strategy(plan) < PM_STRATEGY_TIMERS, named = perf;
 	char text[4000], *line;
 
