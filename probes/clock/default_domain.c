@@ -89,14 +89,15 @@ TEST(ticks)
 	first = measure(_metadata, &watch, CLOCK_MONOTONIC, 30);
 	/*
 	 * The longer it takes to get a tight bracket, the longer the span gets that it is for. And
-	 * where the TSC is unstable the clock may jump by a part of a tick: a speed shows in the end.
+	 * where the TSC is unstable the clock may jump by a part of a tick: speed shows in the end.
 	 */
 	do {
 		spin_ns(10000000);
 		last = measure(_metadata, &watch, CLOCK_MONOTONIC, 30);
 		elapsed = now_ns() - begin;
 		moved = llabs(last.offset - first.offset);
-	} while ((first.half_width + last.half_width > elapsed / 200 && elapsed < 3000000000) ||
+	} while ((first.half_width + last.half_width > elapsed / 200 &&
+		  elapsed < 3000000000) ||
 		 (moved > elapsed / 100 && elapsed < 500000000));
 	if (first.half_width + last.half_width > elapsed / 200)
 		cannot_tell("brackets too wide: %" PRIu64 "+%" PRIu64 " ns in %" PRIu64,
