@@ -18,23 +18,30 @@ static void on_sample(void *context, const struct pm_observed *sample)
 	++*(uint64_t *)context;
 }
 
-static void *work(void *done)
+struct job {
+	uint64_t ns;
+	bool done;
+};
+
+static void *work(void *context)
 {
-	doctor_work(WORK_NS);
-	__atomic_store_n((bool *)done, true, __ATOMIC_RELEASE);
+	struct job *job = context;
+
+	doctor_work(job->ns);
+	__atomic_store_n(&job->done, true, __ATOMIC_RELEASE);
 	return NULL;
 }
 
 /* A thread born after the attach works, while this one polls, because some strategies follow so. */
-static bool delivers_once(struct pm_session *session, const uint64_t *samples)
+static bool delivers_once(struct pm_session *session, const uint64_t *samples, uint64_t ns)
 {
 	struct pm_value value = { 0, 0, 0 };
-	bool done = false;
+	struct job job = { .ns = ns };
 	pthread_t thread;
 
-	if (pthread_create(&thread, NULL, work, &done) != 0)
+	if (pthread_create(&thread, NULL, work, &job) != 0)
 		return false;
-	while (!__atomic_load_n(&done, __ATOMIC_ACQUIRE))
+	while (!__atomic_load_n(&job.done, __ATOMIC_ACQUIRE))
 		if (pm_session_poll(session, 2) < 0)
 			break;
 	pthread_join(thread, NULL);
@@ -46,7 +53,7 @@ static bool delivers_once(struct pm_session *session, const uint64_t *samples)
 static bool delivers(struct pm_session *session, const uint64_t *samples)
 {
 	for (int i = 0; i < TRIES; i++)
-		if (delivers_once(session, samples))
+		if (delivers_once(session, samples, (uint64_t)WORK_NS << i))
 			return true;
 	return false;
 }
