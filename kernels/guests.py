@@ -12,11 +12,11 @@ from typing import Any
 
 from kernels import machine
 from kernels.boot import Outcome, Task, boot
-from kernels.channel import Channel, printable, safe_path
+from kernels.channel import Channel, printable
 from kernels.matrix import Row
 from kernels.report import Report, Seat, Wishes
 from kernels.throwaway import DOWN, TRIES, Ended, Throwaway
-from kernels.work import Step, Work, declared, read_plan
+from kernels.work import Step, Work, answer, declared, read_plan
 
 ATTEMPTS = 2
 TAIL = 2000
@@ -84,7 +84,7 @@ class Guests:
             return
         steps = read_plan(_text(self.part / "plan"))
         hazards, disturbing = self._apart(steps)
-        missing = [step for step in steps if not (self.part / _file(step)).exists()]
+        missing = [step for step in steps if not (self.part / answer(step)).exists()]
         apart = {*hazards, *disturbing}
         rest = Throwaway(self.part, lambda some: self._some(some, apart.issuperset(some)))
         rest.left += [(step,) for step in (*hazards, *disturbing)]
@@ -168,14 +168,10 @@ def _text(path: Path) -> str:
         return ""
 
 
-def _file(step: Step) -> str:
-    return f"{step[0]}/{step[1]}.ktap"
-
-
 def _move(source: Path, target: Path, step: Step) -> bool:
     """The answer to a step, from a guest's files to its place. False: there is none."""
-    name = _file(step)
-    if not safe_path(name) or not (source / name).is_file():
+    name = answer(step)
+    if not (source / name).is_file():
         return False
     (target / step[0]).mkdir(exist_ok=True)
     (source / name).replace(target / name)

@@ -17,7 +17,7 @@ from pathlib import Path
 
 from kernels.boot import Outcome
 from kernels.channel import printable
-from kernels.work import Step
+from kernels.work import Step, answer
 
 DOWN = ("panic", "hang", "shutdown")
 TRIES = 2
@@ -97,7 +97,7 @@ class Throwaway:
         lines.append(
             "#:launch: exit=0 signal=0 ms=0 timeout=0 truncated=0 leftover=0 bytes=0"
         )
-        path = self.folder / step[0] / f"{step[1]}.ktap"
+        path = self.folder / answer(step)
         path.parent.mkdir(exist_ok=True)
         path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
 

@@ -14,6 +14,7 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass, replace
 
+from kernels.channel import safe_path
 from kernels.errors import Refused
 
 Step = tuple[str, str]
@@ -42,10 +43,17 @@ class Work:
         return "".join(f"{line}\n" for line in (*lines, f"@@go {len(lines)}")).encode()
 
 
+def answer(step: Step) -> str:
+    """Where in a result the answer to a step is."""
+    return f"{step[0]}/{step[1]}.ktap"
+
+
 def read_plan(text: str) -> list[Step]:
-    """A plan as run.sh in a guest sent it: two words a line, no more than a guest may send."""
+    """A plan as run.sh in a guest sent it: two words a line that name a place among the results,
+    each once, no more than a guest may send."""
     lines = (line.split() for line in text.splitlines()[:50_000])
-    return [(words[0], words[1]) for words in lines if len(words) == 2]
+    steps = ((words[0], words[1]) for words in lines if len(words) == 2 and "/" not in words[0] + words[1])
+    return list(dict.fromkeys(step for step in steps if safe_path(answer(step))))
 
 
 def declared(catalogue: str, key: str) -> set[str]:

@@ -149,4 +149,13 @@ def test_what_a_guest_is_told() -> None:
 
 def test_plans_and_declarations_of_guests_are_read_with_care() -> None:
     assert read_plan("root a.b\nnonsense\na b c\n\nuser c.d\n") == [A, ("user", "c.d")]
+    assert read_plan("root a.b\nroot a.b\n") == [A]
     assert declared(CATALOGUE, "hazard") == {"c.d"} and declared("hazard=x\n", "id") == set()
+
+
+@pytest.mark.parametrize(
+    "line", ["/etc a.b", "../.. a.b", "root ../../a.b", "root /a.b", ".guest a.b", "a/b c", "a\0 b"]
+)
+def test_a_plan_names_no_place_outside_the_results(line: str) -> None:
+    """What a guest calls a step becomes the name of a file when the guest goes down."""
+    assert read_plan(f"{line}\nroot a.b\n") == [A]
