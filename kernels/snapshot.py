@@ -12,6 +12,7 @@ from __future__ import annotations
 import hashlib
 import os
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -68,14 +69,23 @@ class Snapshot:
 
 def make_room(folder: Path, room: int = ROOM) -> None:
     """Remove the longest unused until the rest fits."""
-    states = sorted(folder.glob("*.state"), key=lambda path: path.stat().st_mtime, reverse=True)
-    for path in folder.glob("*.part"):
-        if time.time() - path.stat().st_mtime > HOUR:
+    for path, used, _ in _kept(folder, "*.part"):
+        if time.time() - used > HOUR:
             path.unlink(missing_ok=True)  # a run that was killed
-    for path in states:
-        room -= path.stat().st_size
+    for path, _, size in sorted(_kept(folder, "*.state"), key=lambda kept: kept[1], reverse=True):
+        room -= size
         if room < 0:
             path.unlink(missing_ok=True)
+
+
+def _kept(folder: Path, what: str) -> Iterator[tuple[Path, float, int]]:
+    """Files, when they were used, their size. Other rows and runs rename and remove some meanwhile."""
+    for path in folder.glob(what):
+        try:
+            stat = path.stat()
+        except FileNotFoundError:
+            continue
+        yield path, stat.st_mtime, stat.st_size
 
 
 def cannot(row: Row) -> str:

@@ -80,6 +80,15 @@ def test_only_so_much_is_kept(tmp_path: Path) -> None:
     assert sorted(path.name for path in tmp_path.iterdir()) == ["new.state", "used.no", "used.state"]
 
 
+def test_what_another_run_has_just_taken_away_is_no_failure(tmp_path: Path) -> None:
+    """Listed, and gone when it is looked at: what a dangling link looks like all the time."""
+    (tmp_path / "a.state").symlink_to("gone")
+    (tmp_path / "a.1-2.part").symlink_to("gone")
+    (tmp_path / "b.state").write_bytes(bytes(100))
+    snapshot.make_room(tmp_path, 50)
+    assert not (tmp_path / "b.state").exists()
+
+
 def test_where_nothing_can_be_saved_the_reason_is_stated() -> None:
     assert "no state to save" in snapshot.cannot(LISTED.rows["uml"])
     assert snapshot.cannot(LISTED.rows["amd64-5.10"]) == ""
