@@ -15,7 +15,7 @@ import time
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from kernels.channel import Channel
+from kernels.channel import Channel, printable
 from kernels.errors import Missing
 from kernels.image import work_archive
 from kernels.machine import Wires, command
@@ -215,11 +215,7 @@ class Guest:
         word = self.qmp.ended if self.qmp else ""
         panic = PANIC.search(self.tail)
         if panic or word in ("panic", "reset"):
-            said = (
-                panic[1].decode("ascii", "backslashreplace")
-                if panic
-                else "reset without a panic message"
-            )
+            said = printable(panic[1]) if panic else "reset without a panic message"
             return self._end("panic", said)
         if word == "shutdown" or (self.row.arch.runner == "uml" and self.channel.started):
             return self._end("shutdown", "the guest powered off before its end marker")
@@ -231,7 +227,7 @@ class Guest:
                 return
 
     def _last_line(self) -> str:
-        lines = self.tail.decode("ascii", "backslashreplace").split("\n")
+        lines = printable(self.tail.replace(b"\r", b"")).split("\n")
         return next((line.strip()[:200] for line in reversed(lines) if line.strip()), "no output")
 
     def _too_late(self) -> bool:

@@ -160,9 +160,7 @@ class Channel:
         """One line outside a frame; False when it means nothing."""
         frame = FILE.fullmatch(line)
         if frame:
-            return self._open(
-                frame[1].decode("ascii", "backslashreplace"), int(frame[2]), int(frame[3])
-            )
+            return self._open(printable(frame[1]), int(frame[2]), int(frame[3]))
         match = re.fullmatch(rb"@@(ready|init|run|refused|end|exit) ([\w.+~-]{1,100})", line)
         if not match:
             return False

@@ -51,8 +51,8 @@ def answer(step: Step) -> str:
 def read_plan(text: str) -> list[Step]:
     """A plan as run.sh in a guest sent it: two words a line that name a place among the results,
     each once, no more than a guest may send."""
-    lines = (line.split() for line in text.splitlines()[:50_000])
-    steps = ((words[0], words[1]) for words in lines if len(words) == 2 and "/" not in words[0] + words[1])
+    lines = (line.split() for line in text.splitlines()[:50_000] if "/" not in line)
+    steps = ((words[0], words[1]) for words in lines if len(words) == 2)
     return list(dict.fromkeys(step for step in steps if safe_path(answer(step))))
 
 

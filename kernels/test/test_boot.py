@@ -116,6 +116,21 @@ def test_how_a_guest_ends(tmp_path: Path, body: str, ended: str, stage: str, sai
     )
 
 
+@pytest.mark.parametrize(
+    "body",
+    [
+        "init; ktap; printf 'Kernel panic - not syncing: a\\033]0;b\\007c\\n' > $console",
+        "printf 'BIOS \\033[2J says\\r\\n' > $console; exit 1",
+        "init; printf '@@file x\\033[2J 9999999 1\\n@@end 1\\n@@exit 0\\n' > $results; sleep 60",
+    ],
+)
+def test_no_words_of_a_guest_steer_a_terminal(tmp_path: Path, body: str) -> None:
+    """Reasons are printed, and are attributes of a JUnit file, where XML knows no such characters."""
+    outcome, channel = play(tmp_path, body)
+    assert "?" in outcome.reason and outcome.reason.isprintable(), outcome.reason
+    assert all(line.isprintable() for line in channel.refused)
+
+
 def alive(group: int) -> list[str]:
     """Processes of a group that still run; dead ones may wait for a slow process 1."""
     stats = [
