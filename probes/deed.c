@@ -336,6 +336,15 @@ uint64_t switches_so_far(void)
 	return usage.ru_nvcsw + usage.ru_nivcsw;
 }
 
+uint64_t switch_away(unsigned int times)
+{
+	const uint64_t before = switches_so_far();
+
+	for (int i = 0; i < 1000 && switches_so_far() < before + times; i++)
+		poll(NULL, 0, 1);
+	return switches_so_far() - before;
+}
+
 uint64_t file_offset(const volatile void *pointer)
 {
 	uintptr_t address = (uintptr_t)pointer;

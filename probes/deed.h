@@ -72,6 +72,9 @@ int modify_breakpoint(int fd, const struct perf_event_attr *attr);
 void close_nothing(int first, int count);
 /* How often this thread has been switched away from so far, by getrusage(2). */
 uint64_t switches_so_far(void);
+/* Sleep shortly until this thread was switched away from so many times more: a sleep that is over
+ * at once is no switch. Gives up after a thousand. Returns how many switches there were. */
+uint64_t switch_away(unsigned int times);
 /* Where in its file an address of this program lies; 0 when it is in none. */
 uint64_t file_offset(const volatile void *address);
 

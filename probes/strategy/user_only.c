@@ -38,17 +38,6 @@ TEST(tracepoint_user_only)
 		say_no("with exclude_kernel the call is not counted, without it it is");
 }
 
-/* Sleep until the scheduler has booked five switches on this thread: a sleep that is over at once
- * is none. Returns how many. */
-static uint64_t switch_away(void)
-{
-	const uint64_t before = switches_so_far();
-
-	for (int i = 0; i < 1000 && switches_so_far() < before + 5; i++)
-		poll(NULL, 0, 1);
-	return switches_so_far() - before;
-}
-
 TEST(software_zero)
 {
 	struct perf_event_attr attr = attr_software(PERF_COUNT_SW_CONTEXT_SWITCHES);
@@ -61,7 +50,7 @@ TEST(software_zero)
 	fd = must_open(&attr, 0, -1, leader, 0);
 	attr.exclude_kernel = 0;
 	all = pm_open(&attr, 0, -1, -1, 0);
-	switches = switch_away();
+	switches = switch_away(5);
 	counted = must_count(fd);
 	if (switches < 5)
 		cannot_tell("%" PRIu64 " switches of a thread that slept 1000 times", switches);

@@ -12,14 +12,10 @@ PROBE(TITLE("context switches")
       POINT(own_thread, "another thread's switches are not counted")
       FACT(switches, int, "counts", "context switches counted over 20 and more short sleeps"))
 
-/* Sleep until that many switches happened: a sleep that is over at once is none. */
+/* switch_away(), as a job for worker_do(). */
 static int sleep_often(void *times)
 {
-	const uint64_t enough = switches_so_far() + (intptr_t)times;
-
-	for (int i = 0; i < 1000 && switches_so_far() < enough; i++)
-		poll(NULL, 0, 1);
-	return switches_so_far() < enough ? -EAGAIN : 0;
+	return switch_away((intptr_t)times) < (uintptr_t)times ? -EAGAIN : 0;
 }
 
 static int open_running(struct __test_metadata *_metadata, uint64_t config)

@@ -29,12 +29,6 @@ static int open_running(struct __test_metadata *_metadata, uint64_t config)
 	return fd;
 }
 
-static void sleep_often(void)
-{
-	for (int i = 0; i < 10; i++)
-		poll(NULL, 0, 1);
-}
-
 /* Move 20 times. Returns how often this thread then was on another CPU, or -errno. */
 static int move_often(void)
 {
@@ -79,7 +73,7 @@ TEST(faults_count)
 		fds[i] = pm_open(&attr, 0, -1, -1, 0);
 	}
 	hold_gain(open_running(_metadata, PERF_COUNT_SW_PAGE_FAULTS), NULL, 16, 16);
-	sleep_often();
+	switch_away(10);
 	if (count_cpus() > 1)
 		ASSERT_LE(0, move_often());
 	for (int i = 0; i < 16; i++)
