@@ -263,7 +263,8 @@ struct pm_cost {
 
 /*
  * Chooses the first strategy whose needs hold, after one trial open of each event exactly as it
- * will be opened. `opts` may be NULL (nothing allowed). `profile` is read and gets what quick
+ * will be opened. Facts below PM_RANK_RELEASE rule out nothing but hazards: what they speak against
+ * comes after all else. `opts` may be NULL (nothing allowed). `profile` is read and gets what quick
  * probes find out; it must outlive the plan; NULL: pm_profile_load_default, owned by the plan.
  * -EINVAL for a senseless spec, -ENOTSUP when no strategy is left (the diagnosis says which gate),
  * -ENOMEM. (0.1)

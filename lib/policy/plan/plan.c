@@ -63,21 +63,28 @@ static size_t list_reason(const struct pm_plan *plan, int row, char *buf, size_t
 	return used < size ? used : size - 1;
 }
 
+/* The first that fits and is not doubted becomes the chosen one, else the first that fits. */
+static int take_first(struct pm_plan *plan)
+{
+	for (int doubted = 0; doubted < 2; doubted++)
+		for (int row = 0; row < PM_STRATEGIES; row++)
+			if (plan->fits[row] && plan->doubted[row] == doubted) {
+				plan->chosen = row;
+				size_rings(plan);
+				return 0;
+			}
+	return -ENOTSUP;
+}
+
 static int choose(struct pm_plan *plan, struct pm_diag *diag)
 {
 	size_t used = 0;
 	char all[440] = "";
 
-	plan->chosen = PM_STRATEGIES;
-	for (int row = PM_STRATEGIES - 1; row >= 0; row--) {
+	for (int row = PM_STRATEGIES - 1; row >= 0; row--)
 		plan->fits[row] = pm_plan_weigh(plan, row) == 0;
-		if (plan->fits[row])
-			plan->chosen = row;
-	}
-	if (plan->chosen < PM_STRATEGIES) {
-		size_rings(plan);
+	if (take_first(plan) == 0)
 		return 0;
-	}
 	if (plan->refusal.error != 0)
 		return pm_diag_say(diag, ENOTSUP, plan->refusal.cause, "%s", plan->refusal.text);
 	/* Those that the wish did not rule out first: there is not room for all. */
@@ -94,13 +101,7 @@ int pm_plan_next(struct pm_plan *plan, const char *why)
 {
 	snprintf(plan->reason[plan->chosen], REASON_SIZE, "%s", why);
 	plan->fits[plan->chosen] = false;
-	for (int row = plan->chosen + 1; row < PM_STRATEGIES; row++)
-		if (plan->fits[row]) {
-			plan->chosen = row;
-			size_rings(plan);
-			return 0;
-		}
-	return -ENOTSUP;
+	return take_first(plan);
 }
 
 /* ---------------------------------------------------------------------------------------- make */
@@ -322,7 +323,10 @@ int pm_plan_explain(const struct pm_plan *plan, char *buf, size_t size)
 	for (int row = 0; row < PM_STRATEGIES; row++)
 		if (row != plan->chosen)
 			put(&text, "passed over: %s: %s\n", pm_strategies[row].name,
-			    plan->fits[row] ? "comes after the chosen one" : plan->reason[row]);
+			    plan->fits[row] && !plan->doubted[row] ?
+			    "comes after the chosen one" : plan->reason[row]);
+	if (plan->fits[plan->chosen] && plan->doubted[plan->chosen])
+		put(&text, "nothing better is left: %s\n", plan->reason[plan->chosen]);
 	if (plan->profile_says[0] != '\0')
 		put(&text, "%s; what is installed or built in instead\n", plan->profile_says);
 	put_events(&text, plan);

@@ -92,7 +92,8 @@ struct pm_plan {
 	int chosen;
 	unsigned int ring_pages;	/* of the chosen strategy, by the limits; then as mapped */
 	bool fits[PM_STRATEGIES];
-	char reason[PM_STRATEGIES][REASON_SIZE];	/* why it does not fit */
+	bool doubted[PM_STRATEGIES];	/* it fits, but something was wrong on another build */
+	char reason[PM_STRATEGIES][REASON_SIZE];	/* why it does not fit, or is doubted */
 	enum pm_cause cause[PM_STRATEGIES];
 	struct pm_diag refusal;		/* of the first event that does not open */
 };

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The table of strategies. The first row is taken whose needs hold and which fits; nothing else
- * decides. A need is the key of a point in the catalogue of probes.
+ * The table of strategies. The first row is taken whose needs hold and which fits, one that facts
+ * of another build speak against only after all others; nothing else decides. A need is the key of
+ * a point in the catalogue of probes.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -364,11 +365,35 @@ static int check(struct pm_plan *plan, int row, char *reason, size_t size)
 	return err;
 }
 
+/*
+ * Facts of this build decide. What was seen on another one raises a doubt, because stable kernels
+ * are mended within a series; only a hazard counts wherever it was met. What was blocked once the
+ * trial has found out for whoever asks now.
+ */
+static int holds(struct pm_plan *plan, int row, const struct need *need)
+{
+	struct pm_fact fact = { .verdict = PM_UNKNOWN };
+	bool elsewhere;
+
+	(void)pm_profile_lookup(plan->profile, need->key, &fact);
+	if (fact.verdict == PM_YES)
+		return 0;
+	if (!need->certain && (fact.verdict == PM_UNKNOWN || fact.verdict == PM_BLOCKED))
+		return 0;
+	elsewhere = !need->certain && fact.verdict != PM_HAZARD && fact.rank < PM_RANK_RELEASE;
+	snprintf(plan->reason[row], REASON_SIZE, "%s %s %s%s", need->key,
+		 elsewhere ? "was" : "is", pm_verdict_word(fact.verdict),
+		 elsewhere ? " on another build" : "");
+	plan->doubted[row] |= elsewhere;
+	return elsewhere ? 0 : -ENOTSUP;
+}
+
 int pm_plan_weigh(struct pm_plan *plan, int row)
 {
 	char *reason = plan->reason[row];
 	int err;
 
+	plan->doubted[row] = false;
 	if (plan->opts.forbid & 1u << row) {
 		plan->cause[row] = PM_CAUSE_INPUT;
 		return NO(reason, REASON_SIZE, EINVAL, "forbidden by the caller");
@@ -380,16 +405,11 @@ int pm_plan_weigh(struct pm_plan *plan, int row)
 	if (err < 0)
 		return err;
 	for (const struct need *need = pm_strategies[row].needs; need->key != NULL; need++) {
-		enum pm_verdict verdict = PM_UNKNOWN;
-		struct pm_fact fact;
-
-		if (pm_profile_lookup(plan->profile, need->key, &fact) == 0)
-			verdict = fact.verdict;
-		if (verdict == PM_YES || (verdict == PM_UNKNOWN && !need->certain))
-			continue;
-		plan->cause[row] = PM_CAUSE_UNSUPPORTED;
-		return NO(reason, REASON_SIZE, ENOTSUP, "%s is %s", need->key,
-			  pm_verdict_word(verdict));
+		err = holds(plan, row, need);
+		if (err < 0) {
+			plan->cause[row] = PM_CAUSE_UNSUPPORTED;
+			return err;
+		}
 	}
 	return 0;
 }

@@ -110,10 +110,15 @@ static bool perf_is_here(void)
 		fact.verdict == PM_YES;
 }
 
-static void say(const char *key, enum pm_verdict verdict)
+static void say_of(const char *key, enum pm_verdict verdict, enum pm_rank rank)
 {
 	assert_int_equal(pm_profile_set(profile, &(struct pm_fact){
-		.key = key, .verdict = verdict, .rank = PM_RANK_RUNTIME }), 1);
+		.key = key, .verdict = verdict, .rank = rank }), 1);
+}
+
+static void say(const char *key, enum pm_verdict verdict)
+{
+	say_of(key, verdict, PM_RANK_RUNTIME);
 }
 
 /* The chosen strategy, or -errno; what there is to say about it in `said`. */
@@ -163,6 +168,43 @@ static void first_row_that_holds(void **state)
 	say("inherit.follow.thread.counts_alive", PM_HAZARD);
 	assert_int_equal(chosen(&faults, &everything), -ENOTSUP);
 	assert_said("counts_alive is hazard");
+}
+
+/* Another build of the series may have been mended, or not yet broken. */
+static void another_build_rules_out_nothing(void **state)
+{
+	static const enum pm_rank ranks[] = { PM_RANK_NONE, PM_RANK_BUILTIN, PM_RANK_HINT };
+
+	(void)state;
+	if (!perf_is_here())
+		skip();
+	for (size_t i = 0; i < ARRAY_SIZE(ranks); i++) {
+		say_of("inherit.ring.thread", PM_BROKEN, ranks[i]);
+		say_of("output.chain.one_link", PM_YES, ranks[i]);
+		say_of("inherit.follow.thread.counts_alive", PM_YES, ranks[i]);
+		assert_int_equal(chosen(&faults, &everything), PM_STRATEGY_PER_THREAD);
+		assert_said("per_core: inherit.ring.thread was broken on another build");
+		say_of("output.chain.one_link", PM_NO, ranks[i]);
+		assert_int_equal(chosen(&faults, &everything), PM_STRATEGY_COUNT);
+		say_of("inherit.follow.thread.counts_alive", PM_NO, ranks[i]);
+		assert_int_equal(chosen(&faults, &everything), PM_STRATEGY_PER_CORE);
+		assert_said("nothing better is left: inherit.ring.thread was broken");
+	}
+	say_of("inherit.ring.thread", PM_BROKEN, PM_RANK_RELEASE);
+	assert_int_equal(chosen(&faults, &everything), PM_STRATEGY_PER_THREAD);
+	say_of("output.chain.one_link", PM_HAZARD, PM_RANK_BUILTIN);
+	assert_int_equal(chosen(&faults, &everything), PM_STRATEGY_COUNT);
+	assert_said("passed over: per_thread: output.chain.one_link is hazard");
+}
+
+/* Nor does what policy blocked when the profile was made: this time everything opens. */
+static void blocked_once_is_no_reason(void **state)
+{
+	(void)state;
+	if (!perf_is_here())
+		skip();
+	say_of("inherit.ring.thread", PM_BLOCKED, PM_RANK_BUILD);
+	assert_int_equal(chosen(&faults, &everything), PM_STRATEGY_PER_CORE);
 }
 
 static void without_permission_to_fall_back(void **state)
@@ -357,6 +399,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(first_row_that_holds, setup, teardown),
+		cmocka_unit_test_setup_teardown(another_build_rules_out_nothing, setup, teardown),
+		cmocka_unit_test_setup_teardown(blocked_once_is_no_reason, setup, teardown),
 		cmocka_unit_test_setup_teardown(without_permission_to_fall_back, setup, teardown),
 		cmocka_unit_test_setup_teardown(refused_by_a_filter, setup, teardown),
 		cmocka_unit_test_setup_teardown(user_mode_only, setup, teardown),
