@@ -1,42 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * What is left for a library that may not look into the kernel? With exclude_kernel an event counts
- * only if it is booked on user mode: a system call's entry is, a context switch is not. A library
- * that counts switches without privilege gets 0, and no error to tell it why.
- * Observed: the tracepoint of a system call; switches that getrusage(2) has seen, counted by an
- * event beside one of page faults that shows the group to be alive.
+ * only if it is booked on user mode: a system call's entry is (tracepoint.count), a context switch
+ * is not. A library that counts switches without privilege gets 0, and no error to tell it why.
+ * Observed: switches that getrusage(2) has seen, counted by an event beside one of page faults that
+ * shows the group to be alive.
  */
 #include "probe.h"
 
-#include <sys/syscall.h>
-
 PROBE(TITLE("events of the kernel without the kernel")
       SINCE("2.6.31")
-      POINT(tracepoint_user_only, "with exclude_kernel a system call's tracepoint counts")
-      NEEDS("tracefs")
       POINT(software_zero, "with exclude_kernel no context switch counts, while page faults do")
       FACT(switches_with_kernel, int, "switches", "counted of 5 and more with the kernel included"))
-
-TEST(tracepoint_user_only)
-{
-	struct perf_event_attr attr = must_tracepoint("syscalls", "sys_enter_getppid");
-	uint64_t with, without;
-	int fd;
-
-	fd = must_open(&attr, 0, -1, -1, 0);
-	must_ioctl(fd, PERF_EVENT_IOC_ENABLE, 0);
-	syscall(SYS_getppid);
-	with = must_count(fd);
-	attr.exclude_kernel = 0;
-	fd = must_open(&attr, 0, -1, -1, 0);
-	must_ioctl(fd, PERF_EVENT_IOC_ENABLE, 0);
-	syscall(SYS_getppid);
-	without = must_count(fd);
-	if (!without)
-		broken("one system call is not counted with the kernel included either");
-	if (!with)
-		say_no("with exclude_kernel the call is not counted, without it it is");
-}
 
 TEST(software_zero)
 {
