@@ -2,7 +2,7 @@
 /*
  * Does QUERY_BPF tell which programs are on a tracepoint? Whoever debugs a tracer asks it.
  * Observed: two programs of known ids on two events of one tracepoint, among those of others.
- * Linux f371b304f12e ("bpf/tracing: allow user space to query prog array on the same tp") (v4.15)
+ * Linux f371b304f12e ("bpf/tracing: allow user space to query prog array on the same tp") (v4.16)
  */
 #include "probe.h"
 #include "bpf.h"
@@ -11,7 +11,7 @@
 #include <stdlib.h>
 
 PROBE(TITLE("the list of BPF programs on a tracepoint")
-      SINCE("4.15")
+      SINCE("4.16")
       COMMIT("f371b304f12e")
       NEEDS("bpf tracefs")
       POINT(lists, "two attached programs are on the list, by the ids their fdinfo tells")
