@@ -82,16 +82,19 @@ static inline struct watch watch_counter(struct __test_metadata *_metadata, uint
 	return watch;
 }
 
-/* What an administrator may switch such reading off with: arm64 and riscv, then x86. */
+/* What an administrator may switch such reading off with: arm64 and riscv, then x86, where a
+ * machine with several kinds of cores has one switch under the name of each. */
 static const char *const user_access[] = { "/proc/sys/kernel/perf_user_access",
-					   "/sys/bus/event_source/devices/cpu/rdpmc" };
+					   "/sys/bus/event_source/devices/cpu/rdpmc",
+					   "/sys/bus/event_source/devices/cpu_core/rdpmc" };
+#define ACCESS_FILES (sizeof(user_access) / sizeof(*user_access))
 
 /* Why the page has no index: a switch that is off, or nothing to read at all. */
 static noreturn inline void say_no_index(struct __test_metadata *_metadata)
 {
 	int64_t value;
 
-	for (int i = 0; i < 2; i++)
+	for (unsigned int i = 0; i < ACCESS_FILES; i++)
 		if (!pm_read_number(user_access[i], &value) && !value)
 			say_blocked("%s is 0", user_access[i]);
 	say_absent("the user page says to use read(2)");
