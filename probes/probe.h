@@ -155,6 +155,8 @@
 #define must_pmu(name) probe_must_pmu(_metadata, name)
 /* Call a function for each PMU of sysfs, as pm_pmu_each() does. */
 #define visit_pmus(each, context) probe_visit_pmus(_metadata, each, context)
+/* That file of /proc/sys/kernel is there. Missing while others are to be seen it is a "no". */
+#define ask_setting(path) probe_ask_setting(_metadata, path)
 /* Put a value where sysfs says that a PMU's attr has it ("uprobe", "retprobe"). */
 #define must_place(pmu, field, value, attr) probe_must_place(_metadata, pmu, field, value, attr)
 /* An attr for a function of this very program, by file and offset. */
@@ -348,6 +350,15 @@ static inline void probe_visit_pmus(struct __test_metadata *_metadata,
 		say_blocked("sysfs event_source: %s", errno_name(error));
 }
 
+static inline void probe_ask_setting(struct __test_metadata *_metadata, const char *path)
+{
+	if (access(path, F_OK) == 0)
+		return;
+	if (errno == ENOENT && access("/proc/sys/kernel/ostype", F_OK) == 0)
+		say_no("no %s, while other files of /proc/sys/kernel are there", path);
+	say_blocked("%s is not to be seen here", path);
+}
+
 static inline void probe_must_place(struct __test_metadata *_metadata, const char *pmu,
 				    const char *field, uint64_t value,
 				    struct perf_event_attr *attr)
@@ -356,8 +367,11 @@ static inline void probe_must_place(struct __test_metadata *_metadata, const cha
 	int error;
 
 	snprintf(path, sizeof(path), "/sys/bus/event_source/devices/%s/format/%s", pmu, field);
-	if (pm_read_text(path, text, sizeof(text)) < 0)
+	error = pm_read_text(path, text, sizeof(text));
+	if (error == -ENOENT)
 		say_no("sysfs has no format %s for %s", field, pmu);
+	if (error < 0)
+		say_blocked("format %s of %s: %s", field, pmu, errno_name(error));
 	error = pm_pmu_place(text, value, attr);
 	if (error < 0)
 		broken("format %s of %s: \"%s\"", field, pmu, text);

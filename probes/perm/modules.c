@@ -69,6 +69,8 @@ TEST(selinux)
 	own(_metadata);
 	if (!strstr(probe_env()->lsm, "selinux") && access("/sys/fs/selinux/enforce", F_OK) < 0)
 		say_absent("no SELinux");
+	if (access("/sys/fs/selinux/class", F_OK) < 0)
+		say_blocked("the classes of the policy are not to be seen here");
 	if (access("/sys/fs/selinux/class/perf_event", F_OK) < 0)
 		say_no("the policy knows no class perf_event");
 	answer = must_open(&attr, 0, -1, -1, 0);

@@ -58,8 +58,7 @@ FIXTURE(limits)
 FIXTURE_SETUP(limits)
 {
 	require(REQUIRE_PERF | REQUIRE_ROOT);
-	if (access(PERCENT, F_OK) < 0)
-		say_no("no perf_cpu_time_max_percent");
+	ask_setting(PERCENT);
 	set(_metadata, PERCENT, "25");
 }
 
