@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <sys/time.h>
+#include <unistd.h>
 
 #include "../diagnosis/diag.h"
 #include "../profile/profile.h"
@@ -43,7 +44,9 @@ static void undo(struct pm_session *session)
 {
 	const struct itimerval off = { { 0, 0 }, { 0, 0 } };
 
-	(void)setitimer(ITIMER_PROF, &off, NULL);
+	/* A forked child has no copy of it, and may have set its own. */
+	if (session->pid == getpid())
+		(void)setitimer(ITIMER_PROF, &off, NULL);
 	pm_ticks_remove(session->ticks);
 	free(session->ticks);
 	session->ticks = NULL;

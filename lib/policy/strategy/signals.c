@@ -38,7 +38,6 @@ struct signals {
 	struct ticks ticks;
 	bool refresh;			/* one at a time, so that handlers are not sampled */
 	uint32_t *by_fd;		/* event index + 1 */
-	bool took_overflow;		/* SIGIO is ours */
 };
 
 static struct signals *signals_of(const struct pm_session *session)
@@ -49,6 +48,7 @@ static struct signals *signals_of(const struct pm_session *session)
 /* ------------------------------------------------------------------------------------- handlers */
 
 static unsigned int overflows;		/* atomic: not yet accounted for */
+static const struct signals *overflows_of;	/* who took SIGIO */
 
 static void on_overflow(int number)
 {
@@ -212,21 +212,34 @@ static int install(struct signals *signals)
 	return -EBUSY;
 }
 
-static void take_overflow(struct signals *signals)
+/* The handler may be there already, in a process forked from one with a session. */
+static void take_overflow(const struct signals *signals)
 {
 	struct sigaction action = { .sa_flags = SA_RESTART }, before;
 
 	action.sa_handler = on_overflow;
 	sigemptyset(&action.sa_mask);
-	if (sigaction(SIGIO, NULL, &before) == 0 && before.sa_handler == SIG_DFL)
-		signals->took_overflow = sigaction(SIGIO, &action, NULL) == 0;
+	if (sigaction(SIGIO, NULL, &before) == 0 &&
+	    (before.sa_handler == SIG_DFL || before.sa_handler == on_overflow) &&
+	    sigaction(SIGIO, &action, NULL) == 0)
+		overflows_of = signals;
+}
+
+static void give_overflow_back(const struct signals *signals)
+{
+	if (overflows_of != signals)
+		return;
+	(void)signal(SIGIO, SIG_IGN);	/* throws away what is pending */
+	(void)signal(SIGIO, SIG_DFL);
+	overflows_of = NULL;
 }
 
 static void undo(struct pm_session *session)
 {
 	struct signals *signals = signals_of(session);
 
-	for (size_t i = 0; i < session->event_count; i++) {
+	/* A forked child shares the events: switched off there, they would be off here as well. */
+	for (size_t i = 0; session->pid == getpid() && i < session->event_count; i++) {
 		int fd = session->events[i].fd;
 
 		if (fd < 0)
@@ -235,10 +248,7 @@ static void undo(struct pm_session *session)
 		(void)fcntl(fd, F_SETFL, 0);
 	}
 	pm_ticks_remove(&signals->ticks);
-	if (signals->took_overflow)
-		(void)signal(SIGIO, SIG_IGN);	/* throws away what is pending */
-	if (signals->took_overflow)
-		(void)signal(SIGIO, SIG_DFL);
+	give_overflow_back(signals);
 	session->ticks = NULL;
 	free(signals->by_fd);
 	free(signals);

@@ -140,10 +140,17 @@ static void survive_a_full_queue(void)
 	_exit(err == PM_STRATEGY_SIGNALS && stats.dropped > 0 ? 0 : 1);
 }
 
+static void expect_zero(pid_t child)
+{
+	int status = -1;
+
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_int_equal(status, 0);
+}
+
 static void a_full_queue_of_signals(void **state)
 {
 	struct pm_plan *plan = plan_of(&clock_of_all, 1, PM_STRATEGY_SIGNALS, NULL);
-	int status;
 	pid_t child;
 
 	(void)state;
@@ -153,8 +160,69 @@ static void a_full_queue_of_signals(void **state)
 	child = fork();
 	if (child == 0)
 		survive_a_full_queue();
-	assert_int_equal(waitpid(child, &status, 0), child);
-	assert_int_equal(status, 0);
+	expect_zero(child);
+}
+
+/* ----------------------------------------------------------------------------------------- fork */
+
+static bool overflow_is_taken(void)
+{
+	struct sigaction action;
+
+	assert_int_equal(sigaction(SIGIO, NULL, &action), 0);
+	return action.sa_handler != SIG_DFL;
+}
+
+/* In the child: a session of its own outlives the parent's. */
+static int child_with_signals(struct pm_session *session)
+{
+	struct pm_plan *plan = plan_of(&clock_of_all, 1, PM_STRATEGY_SIGNALS, NULL);
+	struct pm_session *own = pm_session_create(plan, NULL, NULL);
+
+	if (pm_session_attach(own, NULL) != PM_STRATEGY_SIGNALS)
+		return 2;
+	pm_session_destroy(session);
+	if (!overflow_is_taken())
+		return 3;
+	pm_session_destroy(own);
+	pm_plan_destroy(plan);
+	return overflow_is_taken() ? 4 : 0;
+}
+
+static int child_without(struct pm_session *session)
+{
+	pm_session_destroy(session);
+	return overflow_is_taken() ? 5 : 0;
+}
+
+/* Descriptors of events are shared with a child: what it closes must not be switched off here. */
+static void a_child_leaves_the_signals(void **state)
+{
+	const struct pm_listener each = { .size = sizeof(each), .sample = count_fault };
+	struct pm_event_spec spec = faults;
+	struct pm_session *session;
+	struct pm_plan *plan;
+	pid_t child;
+
+	(void)state;
+	spec.want = 0;
+	plan = plan_of(&spec, 1, PM_STRATEGY_SIGNALS, NULL);
+	if (plan == NULL)
+		skip();
+	session = pm_session_create(plan, &each, NULL);
+	assert_int_equal(pm_session_attach(session, NULL), PM_STRATEGY_SIGNALS);
+	for (int with = 0; with < 2; with++) {
+		child = fork();
+		if (child == 0)
+			_exit(with ? child_with_signals(session) : child_without(session));
+		expect_zero(child);
+	}
+	counted_faults = 0;
+	cause_faults(500);
+	assert_int_equal(pm_session_detach(session), 0);
+	assert_true(counted_faults >= 500);
+	pm_session_destroy(session);
+	pm_plan_destroy(plan);
 }
 
 /* -------------------------------------------------------------------------------- process timer */
@@ -187,14 +255,44 @@ static void a_timer_of_somebody_else(void **state)
 	pm_plan_destroy(plan);
 }
 
+/* In the child: a timer that it set itself. */
+static int child_with_a_timer(struct pm_session *session)
+{
+	const struct itimerval hour = { .it_value = { .tv_sec = 3600 } };
+	struct itimerval timer;
+
+	if (setitimer(ITIMER_PROF, &hour, NULL) != 0)
+		return 2;
+	pm_session_destroy(session);
+	return getitimer(ITIMER_PROF, &timer) == 0 && timer.it_value.tv_sec > 3000 ? 0 : 3;
+}
+
+static void a_child_keeps_its_process_timer(void **state)
+{
+	struct pm_plan *plan = plan_of(&clock_of_all, 1, PM_STRATEGY_PROCESS_TIMER, NULL);
+	struct pm_session *session = pm_session_create(plan, NULL, NULL);
+	pid_t child;
+
+	(void)state;
+	assert_int_equal(pm_session_attach(session, NULL), PM_STRATEGY_PROCESS_TIMER);
+	child = fork();
+	if (child == 0)
+		_exit(child_with_a_timer(session));
+	expect_zero(child);
+	pm_session_destroy(session);
+	pm_plan_destroy(plan);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(signals_see_a_busy_thread),
 		cmocka_unit_test(signals_tell_every_sample),
 		cmocka_unit_test(a_full_queue_of_signals),
+		cmocka_unit_test(a_child_leaves_the_signals),
 		cmocka_unit_test(the_process_timer_sees_a_busy_thread),
 		cmocka_unit_test(a_timer_of_somebody_else),
+		cmocka_unit_test(a_child_keeps_its_process_timer),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
