@@ -29,6 +29,7 @@ struct bird {
 	pid_t tid;
 	bool deeds;		/* not only the name */
 	bool patient;		/* the second one, when the first seemed not to come back */
+	bool astray;		/* it could go nowhere where it shows */
 };
 
 /* ---------------------------------------------------------------------------- what it can cause */
@@ -150,6 +151,15 @@ static void visit(struct pm_session *session, bool patient)
 	}
 }
 
+/* Counters of CPUs tell of these alone, which may be others than those that one may run on. */
+static bool go_where_counted(const struct pm_session *session)
+{
+	for (size_t i = 0; i < session->event_count; i++)
+		if (session->events[i].cpu < 0 || move_to(session->events[i].cpu))
+			return true;
+	return false;
+}
+
 /*
  * The bird inherits from the thread that attaches, whose events may be the very leaders. So it
  * opens one of its own, forwards it as others' are, and is renamed once more: that record has the
@@ -187,6 +197,7 @@ static void *fly(void *context)
 
 	bird->tid = pm_gettid();
 	visit(session, bird->patient);
+	bird->astray = session->ring_count == 0 && !go_where_counted(session);
 	/* The last one is where it is held. */
 	for (size_t i = 0; bird->deeds && i < session->ring_count; i++)
 		if (session->rings[i].cpu == sched_getcpu() && session->canary.forwarded == 0)
@@ -222,7 +233,7 @@ static int let_out(struct bird *bird, pthread_t *ret)
 	return err == 0 ? 0 : pthread_create(ret, NULL, fly, bird);
 }
 
-/* True when a thread went out and came back. */
+/* True when a thread went out, did it where it shows, and came back. */
 static bool send(struct pm_session *session, bool deeds, bool patient)
 {
 	struct bird bird = { .session = session, .deeds = deeds, .patient = patient };
@@ -239,7 +250,7 @@ static bool send(struct pm_session *session, bool deeds, bool patient)
 	session->canary.tid = bird.tid;
 	session->canary.ended = 0;
 	session->canary.other = true;
-	return true;
+	return !bird.astray;
 }
 
 static bool is_own_ring(const struct pm_session *session, const struct session_ring *ring)

@@ -203,6 +203,45 @@ static void counts_of_the_machine(void **state)
 	assert_null(plan_with(&spec, PM_STRATEGY_CPU_WIDE, (struct pm_session_opts){ 0 }));
 }
 
+/*
+ * Whether a strategy counts on one CPU is asked on that CPU, wherever the scheduler or the owner of
+ * this process would have the asking thread. What cannot be asked is not taken for a lie.
+ */
+static void counts_of_a_cpu_elsewhere(void **state)
+{
+	static const struct { enum pm_strategy strategy; int tid; } kinds[] = {
+		{ PM_STRATEGY_COUNT_PER_CPU, PM_ALL_THREADS }, { PM_STRATEGY_CPU_WIDE, PM_SYSTEM },
+	};
+	struct pm_event_spec spec = faults;
+	cpu_set_t before;
+	int seen = 0;
+
+	(void)state;
+	assert_int_equal(sched_getaffinity(0, sizeof(before), &before), 0);
+	if (!CPU_ISSET(0, &before) || !CPU_ISSET(1, &before))
+		skip();
+	spec.period = 0;
+	for (int i = 0; i < 12; i++) {
+		const struct pm_session_opts opts = { .cpus = i / 2 % 2 ? "1" : "0" };
+		struct pm_session *session;
+		struct pm_plan *plan;
+
+		spec.tid = kinds[i % 2].tid;
+		plan = plan_with(&spec, kinds[i % 2].strategy, opts);
+		if (plan == NULL)
+			continue;
+		if (i >= 8)
+			set_cpu(i / 2 % 2 ? 0 : 1);
+		session = attached(plan, kinds[i % 2].strategy);
+		seen++;
+		assert_int_equal(sched_setaffinity(0, sizeof(before), &before), 0);
+		pm_session_destroy(session);
+		pm_plan_destroy(plan);
+	}
+	if (seen == 0)
+		skip();
+}
+
 /* --------------------------------------------------------------------------------------- cgroup */
 
 static const char *const roots[] = { "/sys/fs/cgroup", "/sys/fs/cgroup/unified",
@@ -350,6 +389,7 @@ int main(void)
 		cmocka_unit_test(the_whole_machine),
 		cmocka_unit_test(some_cpus_only),
 		cmocka_unit_test(counts_of_the_machine),
+		cmocka_unit_test(counts_of_a_cpu_elsewhere),
 		cmocka_unit_test(a_cgroup_and_nobody_else),
 		cmocka_unit_test(counts_by_thread_and_cpu),
 	};
