@@ -6,9 +6,9 @@
  * Linux 7c4b90d79d0f ("bpf: Allow bpf_skb_event_output for a few prog types") (v5.6)
  */
 #include "probe.h"
-#include <linux/bpf.h>
+#include "bpf.h"
+
 #include <sys/socket.h>
-#include <sys/syscall.h>
 
 PROBE(TITLE("what BPF programs write")
       SINCE("4.4")
@@ -20,54 +20,56 @@ PROBE(TITLE("what BPF programs write")
 #define EVENT_OUTPUT 25		/* the helper's number, v4.4 */
 #define VALUE 0x11223344
 
-static long bpf(int command, union bpf_attr *attr, size_t size)
-{
-	long result = syscall(SYS_bpf, command, attr, size);
-
-	return result < 0 ? -errno : result;
-}
-
-static struct bpf_insn insn(uint8_t code, uint8_t dst, uint8_t src, int16_t off, int32_t imm)
-{
-	return (struct bpf_insn){ .code = code, .dst_reg = dst, .src_reg = src, .off = off,
-				  .imm = imm };
-}
-
-/* send(context, map, this CPU, &VALUE as 8 bytes, 8); accept the packet */
-static long load_program(int map)
+/* send(context, map, element 0, &VALUE as 8 bytes, 8); accept the packet */
+static int load_sender(int map)
 {
 	const struct bpf_insn code[] = {
-		insn(BPF_ST | BPF_DW | BPF_MEM, BPF_REG_10, 0, -8, VALUE),
-		insn(BPF_LD | BPF_DW | BPF_IMM, BPF_REG_2, BPF_PSEUDO_MAP_FD, 0, map),
-		insn(0, 0, 0, 0, 0),
-		insn(BPF_ALU64 | BPF_MOV | BPF_K, BPF_REG_3, 0, 0, 0),
-		insn(BPF_ALU64 | BPF_MOV | BPF_X, BPF_REG_4, BPF_REG_10, 0, 0),
-		insn(BPF_ALU64 | BPF_ADD | BPF_K, BPF_REG_4, 0, 0, -8),
-		insn(BPF_ALU64 | BPF_MOV | BPF_K, BPF_REG_5, 0, 0, 8),
-		insn(BPF_JMP | BPF_CALL, 0, 0, 0, EVENT_OUTPUT),
-		insn(BPF_ALU64 | BPF_MOV | BPF_K, BPF_REG_0, 0, 0, 1),
-		insn(BPF_JMP | BPF_EXIT, 0, 0, 0, 0),
+		INSN(BPF_ST | BPF_DW | BPF_MEM, BPF_REG_10, 0, -8, VALUE),
+		INSN(BPF_LD | BPF_DW | BPF_IMM, BPF_REG_2, BPF_PSEUDO_MAP_FD, 0, map),
+		INSN(0, 0, 0, 0, 0),
+		INSN(BPF_ALU64 | BPF_MOV | BPF_K, BPF_REG_3, 0, 0, 0),
+		INSN(BPF_ALU64 | BPF_MOV | BPF_X, BPF_REG_4, BPF_REG_10, 0, 0),
+		INSN(BPF_ALU64 | BPF_ADD | BPF_K, BPF_REG_4, 0, 0, -8),
+		INSN(BPF_ALU64 | BPF_MOV | BPF_K, BPF_REG_5, 0, 0, 8),
+		INSN(BPF_JMP | BPF_CALL, 0, 0, 0, EVENT_OUTPUT),
+		INSN(BPF_ALU64 | BPF_MOV | BPF_K, BPF_REG_0, 0, 0, 1),
+		INSN(BPF_JMP | BPF_EXIT, 0, 0, 0, 0),
 	};
-	union bpf_attr attr = { .prog_type = BPF_PROG_TYPE_SOCKET_FILTER };
 
-	attr.insns = (uintptr_t)code;
-	attr.insn_cnt = sizeof(code) / sizeof(*code);
-	attr.license = (uintptr_t)"GPL";
-	return bpf(BPF_PROG_LOAD, &attr, sizeof(attr));
+	return bpf_load(BPF_PROG_TYPE_SOCKET_FILTER, code, sizeof(code) / sizeof(*code));
 }
 
-static long make_map(int event)
+/* A map with that event as its only element. */
+static int must_hold_event(struct __test_metadata *_metadata, int event)
 {
 	union bpf_attr make = { .map_type = BPF_MAP_TYPE_PERF_EVENT_ARRAY, .key_size = 4,
 				.value_size = 4, .max_entries = 1 };
-	long map = bpf(BPF_MAP_CREATE, &make, sizeof(make)), error;
+	int map = bpf_order(BPF_MAP_CREATE, &make), error;
 	union bpf_attr put = { .map_fd = map };
 	uint32_t key = 0, value = event;
 
+	if (map == -EINVAL && must_counter(_metadata) >= 0)
+		say_no("no maps of events: EINVAL, while others can be made");
+	bpf_needed(_metadata, map, "BPF_MAP_CREATE");
 	put.key = (uintptr_t)&key;
 	put.value = (uintptr_t)&value;
-	error = map < 0 ? map : bpf(BPF_MAP_UPDATE_ELEM, &put, sizeof(put));
-	return error < 0 ? error : map;
+	error = bpf_order(BPF_MAP_UPDATE_ELEM, &put);
+	if (error == -EINVAL)
+		broken("an event cannot be put into a map of events: EINVAL");
+	bpf_needed(_metadata, error, "BPF_MAP_UPDATE_ELEM");
+	return map;
+}
+
+/* A filter that sends. Refused, while one that does not is taken, it is a "no". */
+static int ask_sender(struct __test_metadata *_metadata, int map)
+{
+	int program = load_sender(map);
+
+	if ((program == -EINVAL || program == -EACCES) &&
+	    must_load_empty(_metadata, BPF_PROG_TYPE_SOCKET_FILTER) >= 0)
+		say_no("%s: socket filters may not send, but maps take the event",
+		       errno_name(program));
+	return bpf_needed(_metadata, program, "BPF_PROG_LOAD");
 }
 
 TEST(arrives)
@@ -76,8 +78,8 @@ TEST(arrives)
 	int cpu = move_to_nth_cpu(0), pair[2], samples = 0;
 	struct pm_record record;
 	struct watch watch;
-	long map, program;
 	uint64_t value;
+	int program;
 
 	attr.sample_period = 1;
 	attr.sample_type = PERF_SAMPLE_RAW;
@@ -85,17 +87,7 @@ TEST(arrives)
 	control.config = PERF_COUNT_SW_PAGE_FAULTS;
 	watch = ask_watch(&attr, &control, -1, cpu, 2, "bpf-output event");
 	must_ioctl(watch.fd, PERF_EVENT_IOC_ENABLE, 0);
-	map = make_map(watch.fd);
-	if (map == -EPERM || map == -ENOSYS)
-		say_blocked("bpf(2): %s", errno_name(map));
-	if (map < 0)
-		broken("an event cannot be put into a map: %s", errno_name(map));
-	program = load_program(map);
-	if (program == -EPERM)
-		say_blocked("loading a program: %s", errno_name(program));
-	if (program < 0)
-		say_no("%s: socket filters may not send, but maps take the event",
-		       errno_name(program));
+	program = ask_sender(_metadata, must_hold_event(_metadata, watch.fd));
 	ASSERT_EQ(0, socketpair(AF_UNIX, SOCK_DGRAM, 0, pair));
 	ASSERT_EQ(0, setsockopt(pair[0], SOL_SOCKET, 50 /* SO_ATTACH_BPF */, &program, 4));
 	for (int i = 0; i < 5; i++)
