@@ -8,7 +8,6 @@
  * Linux 45ac1403f564 ("perf: Add PERF_RECORD_SWITCH to indicate context switches") (v4.3)
  */
 #include "probe.h"
-#include <sys/resource.h>
 
 PROBE(TITLE("context switches in the ring")
       SINCE("4.3")
@@ -16,14 +15,6 @@ PROBE(TITLE("context switches in the ring")
       NEEDS("cpu2")
       POINT(out_exact, "as many SWITCH records of leaving as getrusage counts switches")
       POINT(alternate, "out and in alternate, beginning with out"))
-
-static long switches(void)
-{
-	struct rusage usage = { 0 };
-
-	getrusage(RUSAGE_THREAD, &usage);
-	return usage.ru_nvcsw + usage.ru_nivcsw;
-}
 
 /* Twenty round trips to a child; how often this task was switched away from, at least and most. */
 static struct watch trip(struct __test_metadata *_metadata, long *ret_least, long *ret_most)
@@ -39,14 +30,14 @@ static struct watch trip(struct __test_metadata *_metadata, long *ret_least, lon
 	attr.context_switch = 1;
 	watch = ask_watch(&attr, &without, 0, -1, 8, "context_switch");
 	must_start(&worker, WORKER_CHILD);
-	outer = switches();
+	outer = switches_so_far();
 	must_ioctl(watch.fd, PERF_EVENT_IOC_ENABLE, 0);
-	inner = switches();
+	inner = switches_so_far();
 	for (int i = 0; i < 20; i++)
 		ASSERT_EQ(0, worker_faults(&worker, 1));
-	*ret_least = switches() - inner;
+	*ret_least = switches_so_far() - inner;
 	must_ioctl(watch.fd, PERF_EVENT_IOC_DISABLE, 0);
-	*ret_most = switches() - outer;
+	*ret_most = switches_so_far() - outer;
 	worker_stop(&worker);
 	if (!*ret_most)
 		cannot_tell("20 round trips without a single switch");
