@@ -20,12 +20,17 @@ static volatile int32_t cell __attribute__((aligned(8)));
 static volatile int32_t other __attribute__((aligned(8)));
 static volatile sig_atomic_t signals, inner, inner_first;
 
+/* Some kernels return to the write that was hit, and hit it again, for ever. */
+static void count_bounded(volatile sig_atomic_t *count)
+{
+	if (++*count == MANY)
+		prctl(PR_TASK_PERF_EVENTS_DISABLE);
+}
+
 static void count_signal(int number)
 {
 	(void)number;
-	/* Some kernels return to the write that was hit, and hit it again, for ever. */
-	if (++signals == MANY)
-		prctl(PR_TASK_PERF_EVENTS_DISABLE);
+	count_bounded(&signals);
 }
 
 /* O_ASYNC has no effect without a ring. */
@@ -64,14 +69,15 @@ TEST(arrive)
 static void on_inner(int number)
 {
 	(void)number;
-	inner++;
+	count_bounded(&inner);
 }
 
 /* The write is what the other breakpoint waits for. */
 static void on_outer(int number)
 {
 	(void)number;
-	other = ++signals;
+	count_bounded(&signals);
+	other = signals;
 	inner_first = inner;
 }
 
