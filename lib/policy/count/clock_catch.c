@@ -14,6 +14,7 @@
 
 #include "../profile/profile.h"
 #include "../plan/refute.h"
+#include "../plan/spec.h"
 
 /* The faults are of user mode, which is all that paranoid=2 lets a program watch. */
 static const struct pm_event_spec faults = {
@@ -298,19 +299,12 @@ static const char *stamps_key(int clock_id)
 
 static int try_clock(const struct pm_event_spec *spec, int clock_id)
 {
-	struct perf_event_attr attr = {
-		.type = spec->type, .config = spec->config, .config1 = spec->config1,
-		.config2 = spec->config2, .disabled = 1,
-		.use_clockid = clock_id != PM_CLOCK_DEFAULT,
-		.clockid = clock_id == PM_CLOCK_DEFAULT ? 0 : clock_id,
-	};
+	struct perf_event_attr attr = pm_spec_attr(spec, false);
 	int fd;
 
-	attr.exclude_kernel = attr.exclude_hv = !!(spec->flags & PM_SPEC_USER_ONLY);
-	if (spec->type == PERF_TYPE_BREAKPOINT) {
-		attr.config = 0;
-		attr.bp_type = (uint32_t)spec->config;
-	}
+	attr.disabled = 1;
+	attr.use_clockid = clock_id != PM_CLOCK_DEFAULT;
+	attr.clockid = clock_id == PM_CLOCK_DEFAULT ? 0 : clock_id;
 	fd = pm_open(&attr, spec->tid < 0 ? 0 : spec->tid, -1, -1, 0);
 	if (fd >= 0)
 		close(fd);

@@ -23,37 +23,19 @@
 
 /* ----------------------------------------------------------------------------------- the events */
 
-static bool is_user_only(const struct pm_counters *counters, const struct pm_event_spec *spec)
-{
-	return counters->user_only || (spec->flags & PM_SPEC_USER_ONLY);
-}
-
-static bool is_hardware(const struct pm_event_spec *spec)
-{
-	return spec->type == PERF_TYPE_HARDWARE || spec->type == PERF_TYPE_HW_CACHE ||
-		spec->type == PERF_TYPE_RAW;
-}
-
 static struct perf_event_attr attr_of(const struct pm_counters *counters, size_t index,
 				      bool leads)
 {
-	const struct pm_event_spec *spec = &counters->specs[index];
-	struct perf_event_attr attr = {
-		.type = spec->type, .config = spec->config, .config1 = spec->config1,
-		.config2 = spec->config2, .disabled = leads, .inherit = counters->inherit,
-		.inherit_thread = counters->inherit_thread,
-		/* Only a leader may be pinned, and its siblings go where it goes. */
-		.pinned = leads && (counters->flags & PM_COUNTERS_PINNED),
-	};
+	struct perf_event_attr attr = pm_spec_attr(&counters->specs[index], counters->user_only);
 
-	attr.exclude_kernel = attr.exclude_hv = is_user_only(counters, spec);
+	attr.disabled = leads;
+	attr.inherit = counters->inherit;
+	attr.inherit_thread = counters->inherit_thread;
+	/* Only a leader may be pinned, and its siblings go where it goes. */
+	attr.pinned = leads && (counters->flags & PM_COUNTERS_PINNED);
 	attr.read_format = PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING;
 	if (leads ? pm_counters_lead_group(counters, index) : counters->at_once)
 		attr.read_format |= PERF_FORMAT_GROUP;
-	if (spec->type == PERF_TYPE_BREAKPOINT) {
-		attr.config = 0;
-		attr.bp_type = (uint32_t)spec->config;
-	}
 	return attr;
 }
 
@@ -72,7 +54,7 @@ static int open_plain(struct pm_counters *counters, size_t index, int group_fd)
 	 * Only an event that asks for it may be read in user space: bit 1 of config1, and bit 0
 	 * makes the counter 64 bits wide (83a7a4d643d3, v5.17).
 	 */
-	if (is_hardware(spec) && spec->config1 == 0 && !counters->inherit &&
+	if (pm_is_hardware(spec) && spec->config1 == 0 && !counters->inherit &&
 	    !(counters->flags & PM_COUNTERS_SYSTEM_CALL))
 		for (attr.config1 = 3; attr.config1 >= 2; attr.config1--) {
 			int fd = pm_open(&attr, target(spec), -1, group_fd, 0);
@@ -151,22 +133,13 @@ static int open_all(struct pm_counters *counters, size_t *failed)
 	return 0;
 }
 
-/* With exclude_kernel these open and count nothing for ever. */
-static bool happens_in_kernel(const struct pm_event_spec *spec)
-{
-	return spec->type == PERF_TYPE_TRACEPOINT ||
-		(spec->type == PERF_TYPE_SOFTWARE &&
-		 (spec->config == PERF_COUNT_SW_CONTEXT_SWITCHES ||
-		  spec->config == PERF_COUNT_SW_CPU_MIGRATIONS));
-}
-
 static bool may_user_only(const struct pm_counters *counters)
 {
 	if (!(counters->flags & PM_COUNTERS_MAY_USER_ONLY) || counters->user_only)
 		return false;
 	for (size_t i = 0; i < counters->count; i++)
 		if ((counters->specs[i].flags & PM_SPEC_EXACT) ||
-		    happens_in_kernel(&counters->specs[i]))
+		    pm_happens_in_kernel(&counters->specs[i]))
 			return false;
 	return true;
 }
@@ -268,7 +241,7 @@ static void map_pages(struct pm_counters *counters)
 		struct counter *counter = &counters->counters[i];
 		void *page;
 
-		if (!is_hardware(&counters->specs[i]) &&
+		if (!pm_is_hardware(&counters->specs[i]) &&
 		    counters->specs[i].type <= PERF_TYPE_BREAKPOINT)
 			continue;
 		if (counters->parent == NULL)

@@ -15,6 +15,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "../plan/spec.h"
 #include "diag.h"
 
 #define GATE(refusal, who, ...) do { \
@@ -204,12 +205,6 @@ static void gate_permission(const struct pm_event_spec *spec, enum pm_reach reac
 
 /* ---------------------------------------------------------------------------- what is not there */
 
-static bool is_hardware(const struct pm_event_spec *spec)
-{
-	return spec->type == PERF_TYPE_HARDWARE || spec->type == PERF_TYPE_HW_CACHE ||
-		spec->type == PERF_TYPE_RAW;
-}
-
 static void gate_missing(const struct pm_event_spec *spec, struct pm_refusal *ret)
 {
 	char pmu[64];
@@ -218,13 +213,13 @@ static void gate_missing(const struct pm_event_spec *spec, struct pm_refusal *re
 		GATE(ret, PM_CAUSE_NO_EVENT, "no tracepoint has that id");
 		CHANGE(ret, "read the id anew from events/SYSTEM/NAME/id in tracefs: it differs "
 		       "from boot to boot");
-	} else if (is_hardware(spec) && pm_pmu_core(pmu, sizeof(pmu)) < 0) {
+	} else if (pm_is_hardware(spec) && pm_pmu_core(pmu, sizeof(pmu)) < 0) {
 		GATE(ret, PM_CAUSE_NO_EVENT, "no such event: no CPU PMU in "
 		     "/sys/bus/event_source/devices%s",
 		     access("/sys/bus/event_source/devices", F_OK) == 0 ? "" : " (hidden here)");
 		CHANGE(ret, "in a virtual machine the host has to pass its PMU on (QEMU: -cpu "
 		       "host,pmu=on); else the driver of the PMU is not loaded");
-	} else if (is_hardware(spec)) {
+	} else if (pm_is_hardware(spec)) {
 		GATE(ret, PM_CAUSE_NO_EVENT, "the PMU %s has no such event, or cannot sample it",
 		     pmu);
 		CHANGE(ret, "count it instead of sampling, or take an event that perf list shows");

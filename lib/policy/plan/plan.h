@@ -3,8 +3,7 @@
 #ifndef PM_PLAN_H
 #define PM_PLAN_H
 
-#include "../../perfmodes.h"
-#include "../../pm_sys.h"
+#include "spec.h"
 
 #define PLAN_EVENTS_MAX 32
 #define REASON_SIZE 480
@@ -141,9 +140,6 @@ int pm_plan_open(const struct pm_plan *plan, const struct plan_event *event,
 		 struct perf_event_attr *attr, pid_t tid, int cpu);
 
 /* ----------------------------------------------------------------------------------- limits.c */
-
-/* Events that one may replace by timers of CPU time. */
-bool pm_is_time(const struct pm_event_spec *spec);
 
 /* Threads and descriptors of this process, CPUs, memory that it may lock: fills plan->now. */
 void pm_limit_look(struct pm_plan *plan);

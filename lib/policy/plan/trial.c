@@ -15,20 +15,6 @@
 #define NS_PER_S 1000000000ull
 #define CLOCK_PERIOD_LEAST 100000	/* ns: a clock that samples faster does nothing else */
 
-bool pm_is_time(const struct pm_event_spec *spec)
-{
-	if (spec->type == PERF_TYPE_SOFTWARE)
-		return spec->config == PERF_COUNT_SW_CPU_CLOCK ||
-			spec->config == PERF_COUNT_SW_TASK_CLOCK;
-	return spec->type == PERF_TYPE_HARDWARE && spec->config == PERF_COUNT_HW_CPU_CYCLES;
-}
-
-static bool is_hardware(const struct pm_event_spec *spec)
-{
-	return spec->type == PERF_TYPE_HARDWARE || spec->type == PERF_TYPE_HW_CACHE ||
-		spec->type == PERF_TYPE_RAW;
-}
-
 /* Samples of all events of a session have one layout, because they share rings. */
 static uint64_t sample_type(const struct pm_plan *plan)
 {
@@ -93,21 +79,11 @@ static void build(const struct pm_plan *plan, struct plan_event *event)
 	const struct pm_event_spec *spec = &event->spec;
 	struct perf_event_attr *attr = &event->attr;
 
-	*attr = (struct perf_event_attr){
-		.type = spec->type, .config = spec->config,
-		.sample_type = sample_type(plan), .sample_id_all = 1, .disabled = 1,
-		.exclude_callchain_kernel = plan->user_chain &&
-			(spec->want & PM_WANT_CALLCHAIN),
-	};
+	*attr = pm_spec_attr(spec, event->user_only);
+	attr->sample_type = sample_type(plan);
+	attr->sample_id_all = attr->disabled = 1;
+	attr->exclude_callchain_kernel = plan->user_chain && (spec->want & PM_WANT_CALLCHAIN);
 	attr->comm = attr->task = is_first_of_target(plan, event);
-	attr->config1 = spec->config1;
-	attr->config2 = spec->config2;
-	if (spec->type == PERF_TYPE_BREAKPOINT) {
-		attr->config = 0;
-		attr->bp_type = (uint32_t)spec->config;
-	}
-	attr->exclude_kernel = attr->exclude_hv =
-		event->user_only || (spec->flags & PM_SPEC_USER_ONLY);
 	if (plan->clockid) {
 		attr->use_clockid = 1;
 		attr->clockid = plan->clocks[plan->clock];
@@ -151,18 +127,17 @@ static int try_event(struct pm_plan *plan, struct plan_event *event, bool inheri
 }
 
 /*
- * Scheduler events happen in the kernel: with exclude_kernel they open and read 0 for ever, which
- * is worse than a refusal. A profile may know a kernel where it is otherwise.
+ * To count nothing is worse than a refusal. Of scheduler events a profile may know a kernel where it
+ * is otherwise.
  */
 static bool user_only_is_silent(const struct pm_plan *plan, const struct pm_event_spec *spec)
 {
 	struct pm_fact fact;
 
-	if (spec->type != PERF_TYPE_SOFTWARE ||
-	    (spec->config != PERF_COUNT_SW_CONTEXT_SWITCHES &&
-	     spec->config != PERF_COUNT_SW_CPU_MIGRATIONS))
+	if (!pm_happens_in_kernel(spec))
 		return false;
-	return pm_profile_lookup(plan->profile, "strategy.user_only.software_zero", &fact) < 0 ||
+	return spec->type != PERF_TYPE_SOFTWARE ||
+		pm_profile_lookup(plan->profile, "strategy.user_only.software_zero", &fact) < 0 ||
 		fact.verdict == PM_YES;
 }
 
@@ -176,7 +151,7 @@ static bool may_go_user_only(const struct pm_plan *plan, const struct plan_event
 static bool may_substitute(const struct pm_plan *plan, const struct plan_event *event)
 {
 	return (plan->opts.allow & PM_ALLOW_SUBSTITUTE) && !event->substituted &&
-		!(event->spec.flags & PM_SPEC_EXACT) && is_hardware(&event->spec) &&
+		!(event->spec.flags & PM_SPEC_EXACT) && pm_is_hardware(&event->spec) &&
 		(event->spec.period != 0 || event->spec.frequency != 0);
 }
 

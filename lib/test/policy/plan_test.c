@@ -232,7 +232,7 @@ static void refused_by_a_filter(void **state)
 	for (int i = 0; i < 2; i++) {
 		kernel.refuse_errno = i ? ENOSYS : EPERM;
 		assert_int_equal(chosen(&faults, &everything), -ENOTSUP);
-		assert_said(i ? "" : "filter");
+		assert_said(i ? "ENOSYS" : "filter");
 		assert_said("page-faults");
 		assert_int_equal(chosen(&cycles, &everything), PM_STRATEGY_TIMERS);
 		assert_said("passed over: per_core: perf_event_open(cycles");
@@ -242,7 +242,7 @@ static void refused_by_a_filter(void **state)
 static void user_mode_only(void **state)
 {
 	struct pm_session_opts opts = everything;
-	struct pm_event_spec switches = faults;
+	struct pm_event_spec switches = faults, tracepoint = faults;
 
 	(void)state;
 	if (!perf_is_here())
@@ -253,10 +253,16 @@ static void user_mode_only(void **state)
 	opts.allow &= ~(unsigned int)PM_ALLOW_USER_ONLY;
 	assert_int_equal(chosen(&faults, &opts), -ENOTSUP);
 	/* They would open, and count nothing. */
+	switches.config = PERF_COUNT_SW_CGROUP_SWITCHES;
+	assert_int_equal(chosen(&switches, &everything), -ENOTSUP);
+	assert_said("EACCES");
 	switches.config = PERF_COUNT_SW_CONTEXT_SWITCHES;
 	assert_int_equal(chosen(&switches, &everything), -ENOTSUP);
 	say("strategy.user_only.software_zero", PM_BROKEN);
 	assert_int_equal(chosen(&switches, &everything), PM_STRATEGY_PER_CORE);
+	tracepoint.type = PERF_TYPE_TRACEPOINT;
+	assert_int_equal(chosen(&tracepoint, &everything), -ENOTSUP);
+	assert_said("EACCES");
 }
 
 static void a_clock_for_missing_hardware(void **state)

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: MIT */
+/* What a spec asks for, whoever is to do it; not installed. */
+#ifndef PM_SPEC_H
+#define PM_SPEC_H
+
+#include "../../perfmodes.h"
+#include "../../pm_sys.h"
+
+/* Events that one may replace by timers of CPU time. */
+bool pm_is_time(const struct pm_event_spec *spec);
+
+/* Events of the CPU's own PMU. */
+bool pm_is_hardware(const struct pm_event_spec *spec);
+
+/*
+ * Events that happen in the kernel: with exclude_kernel they open and count nothing for ever. Of
+ * tracepoints those of uprobes and system calls are an exception since v5.3 (9fd2e48b9ae1), which
+ * the id does not tell.
+ */
+bool pm_happens_in_kernel(const struct pm_event_spec *spec);
+
+/* Which event, and whether of user mode only; all else is 0. */
+struct perf_event_attr pm_spec_attr(const struct pm_event_spec *spec, bool user_only);
+
+#endif
