@@ -82,9 +82,9 @@ static enum pm_reach reach_of(const struct pm_event_spec *spec)
 {
 	char path[64];
 
-	if (spec->tid < PM_ALL_THREADS)
-		return REACH_CPU;
-	if (spec->tid == PM_SYSTEM || spec->tid == PM_CGROUP)
+	if (spec->type == PERF_TYPE_TRACEPOINT && (spec->want & PM_WANT_RAW))
+		return REACH_TRACE;
+	if (spec->tid < PM_ALL_THREADS)		/* PM_SYSTEM, PM_CGROUP */
 		return REACH_CPU;
 	if (spec->tid <= 0)
 		return REACH_OWN;

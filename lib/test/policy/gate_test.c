@@ -73,6 +73,27 @@ static void mainline_levels(void **state)
 	}
 }
 
+/* The data of a tracepoint takes more than its count, which the session's own line has to know. */
+static void data_of_a_tracepoint(void **state)
+{
+	struct pm_event_spec spec = { .size = sizeof(spec), .type = PERF_TYPE_TRACEPOINT };
+	struct pm_diag diag = { .size = sizeof(diag) };
+
+	(void)state;
+	level(1, false, "1\n");
+	assert_int_not_equal(pm_diag_open(&diag, &spec, -1, EACCES), PM_CAUSE_PARANOID);
+	spec.want = PM_WANT_RAW;
+	assert_int_equal(pm_diag_open(&diag, &spec, -1, EPERM), PM_CAUSE_PARANOID);
+	assert_says(diag.text, "needed is -1 or less");
+	assert_says(diag.text, "perf_event_open(event 2:0x0, tid 0, cpu -1): EPERM");
+	spec.tid = PM_SYSTEM;
+	assert_int_equal(pm_diag_open(&diag, &spec, 0, EPERM), PM_CAUSE_PARANOID);
+	assert_says(diag.text, "needed is -1 or less");
+	spec.want = 0;
+	assert_int_equal(pm_diag_open(&diag, &spec, 0, EACCES), PM_CAUSE_PARANOID);
+	assert_says(diag.text, "needed is 0 or less");
+}
+
 /* Debian's and Android's 3, Ubuntu's 4: user mode is refused as well. */
 static void vendors_levels(void **state)
 {
@@ -270,6 +291,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(mainline_levels),
+		TEST(data_of_a_tracepoint),
 		TEST(vendors_levels),
 		TEST(a_vendors_level_and_perfmon),
 		TEST(a_three_that_is_no_vendors),
