@@ -141,6 +141,9 @@ struct pm_cpus {
  * -ENODEV, -EINVAL for a bad set. */
 int pm_cpus_list(const struct pm_plan *plan, struct pm_cpus *ret);
 
+/* The same for a strategy that attaches: with a diagnosis, and nothing to be freed on failure. */
+int pm_attach_cpus(const struct pm_session *session, struct pm_cpus *ret, struct pm_diag *diag);
+
 /*
  * Opens each event on each CPU, for all threads with inherit and until a listing brings no new
  * one. `each` (may be NULL) is called with each event; what it returns < 0 is of mmap(2).

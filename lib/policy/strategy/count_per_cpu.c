@@ -46,12 +46,13 @@ static int open_clean(struct pm_session *session, struct pm_cpus *cpus, struct p
 int pm_attach_count_per_cpu(struct pm_session *session, struct pm_diag *diag)
 {
 	struct pm_cpus cpus;
-	int err = pm_cpus_list(session->plan, &cpus);
+	int err = pm_attach_cpus(session, &cpus, diag);
 
+	if (err < 0)
+		return err;
 	pm_attach_as_counters(session);
 	session->attach_cpus = open_clean;
-	if (err == 0)
-		err = open_clean(session, &cpus, diag);
+	err = open_clean(session, &cpus, diag);
 	free(cpus.list);
 	if (err < 0)
 		return err;

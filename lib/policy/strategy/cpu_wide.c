@@ -67,14 +67,15 @@ static int attach(struct pm_session *session, struct pm_cpus *cpus, struct pm_di
 int pm_attach_cpu_wide(struct pm_session *session, struct pm_diag *diag)
 {
 	struct pm_cpus cpus;
-	int err = pm_cpus_list(session->plan, &cpus);
+	int err = pm_attach_cpus(session, &cpus, diag);
 
+	if (err < 0)
+		return err;
 	if (!session->plan->samples)
 		pm_attach_as_counters(session);
 	session->attach_cpus = attach;
 	session->die_with_cpu = true;
-	if (err == 0)
-		err = attach(session, &cpus, diag);
+	err = attach(session, &cpus, diag);
 	free(cpus.list);
 	return err;
 }

@@ -61,11 +61,12 @@ static int attach(struct pm_session *session, struct pm_cpus *cpus, struct pm_di
 int pm_attach_own_rings(struct pm_session *session, struct pm_diag *diag)
 {
 	struct pm_cpus cpus;
-	int err = pm_cpus_list(session->plan, &cpus);
+	int err = pm_attach_cpus(session, &cpus, diag);
 
+	if (err < 0)
+		return err;
 	session->attach_cpus = attach;
-	if (err == 0)
-		err = attach(session, &cpus, diag);
+	err = attach(session, &cpus, diag);
 	/* Others of this user lock memory as well: what is left shows only by trying. */
 	while ((err == -EPERM || err == -ENOMEM) && session->plan->ring_pages > 1) {
 		pm_attach_undo(session);

@@ -82,6 +82,20 @@ int pm_cpus_list(const struct pm_plan *plan, struct pm_cpus *ret)
 	return ret->count > 0 ? limit_cpus(ret, plan->cpus) : -ENODEV;
 }
 
+int pm_attach_cpus(const struct pm_session *session, struct pm_cpus *ret, struct pm_diag *diag)
+{
+	const char *only = session->plan->cpus;
+	int err = pm_cpus_list(session->plan, ret);
+
+	if (err == 0)
+		return 0;
+	free(ret->list);
+	if (err == -ENOMEM)
+		return pm_diag_say(diag, ENOMEM, PM_CAUSE_NONE, "attach: out of memory");
+	return pm_diag_say(diag, -err, PM_CAUSE_NO_TARGET, "attach: no CPU%s%.100s is online",
+			   only[0] ? " of " : "", only);
+}
+
 static int open_on_cpus(struct pm_session *session, struct round *round, uint32_t spec, pid_t tid,
 			bool inherit)
 {
@@ -273,12 +287,13 @@ static int attach(struct pm_session *session, struct pm_cpus *cpus, struct pm_di
 int pm_attach_per_core(struct pm_session *session, struct pm_diag *diag)
 {
 	struct pm_cpus cpus;
-	int err = pm_cpus_list(session->plan, &cpus);
+	int err = pm_attach_cpus(session, &cpus, diag);
 
+	if (err < 0)
+		return err;
 	session->open_enabled = true;
 	session->attach_cpus = attach;
-	if (err == 0)
-		err = attach(session, &cpus, diag);
+	err = attach(session, &cpus, diag);
 	free(cpus.list);
 	return err;
 }

@@ -295,6 +295,44 @@ static void noticed_at_the_end(void **state)
 	assert_int_equal(count_maps(NULL), 0);
 }
 
+/* Of two CPUs that the plan found online, the one that is to be observed goes before the attach. */
+static void none_to_attach_to(void **state)
+{
+	static const enum pm_strategy kinds[] = {
+		PM_STRATEGY_PER_CORE, PM_STRATEGY_OWN_RINGS, PM_STRATEGY_CPU_WIDE,
+		PM_STRATEGY_COUNT_PER_CPU,
+	};
+	char only[16], expected[64];
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(kinds); i++) {
+		struct pm_session_opts opts = { .size = sizeof(opts), .cpus = only,
+						.allow = PM_ALLOW_COUNT,
+						.forbid = ~(1u << kinds[i]) };
+		struct pm_diag diag = { .size = sizeof(diag) };
+		int err;
+
+		begin(&faults, PM_STRATEGY_PER_CORE, true);
+		pm_plan_destroy(plan);
+		snprintf(only, sizeof(only), "%d", cpu[1]);
+		snprintf(expected, sizeof(expected), "no CPU of %d is online", cpu[1]);
+		err = pm_plan_make(&faults, 1, &opts, NULL, &diag, &plan);
+		if (err == 0) {
+			say_online(false);
+			session = pm_session_create(plan, NULL, NULL);
+			assert_int_equal(pm_session_attach(session, &diag), -ENODEV);
+			assert_int_equal(diag.error, ENODEV);
+			assert_non_null(strstr(diag.text, expected));
+			pm_session_destroy(session);
+			pm_plan_destroy(plan);
+		}
+		fake_teardown(NULL);
+		/* Whoever may watch itself may not watch a CPU. */
+		if (err < 0 && kinds[i] != PM_STRATEGY_CPU_WIDE)
+			fail_msg("%s", diag.text);
+	}
+}
+
 static void work_in(const char *group)
 {
 	char procs[96];
@@ -456,6 +494,7 @@ int main(void)
 		cmocka_unit_test(counted_on_late_cpu),
 		cmocka_unit_test(short_of_descriptors),
 		cmocka_unit_test(noticed_at_the_end),
+		cmocka_unit_test(none_to_attach_to),
 		cmocka_unit_test(idle_cgroup),
 		cmocka_unit_test(churned_per_core),
 		cmocka_unit_test(churned_own_rings),
