@@ -61,16 +61,22 @@ static int suits(const struct pm_plan *plan, unsigned int able, char *reason, si
 	return 0;
 }
 
-/* All events open, as the trial found. */
-static int opens(const struct pm_plan *plan, unsigned int able, char *reason, size_t size)
+/* All events open, as the trial found. The errno is the kernel's, whatever it is for us. */
+static int opens(struct pm_plan *plan, int row, char *reason, size_t size)
 {
-	if (plan->refusal.error != 0)
+	if (plan->refusal.error != 0) {
+		plan->cause[row] = plan->refusal.cause;
 		return NO(reason, size, plan->refusal.error, "%s", plan->refusal.text);
-	for (size_t i = 0; i < plan->count && (able & INHERITS); i++)
-		if (plan->events[i].inherit_error < 0)
-			return NO(reason, size, -plan->events[i].inherit_error,
-				  "event %zu opens, but not with attr.inherit (%s)", i,
-				  pm_errno_name(-plan->events[i].inherit_error));
+	}
+	for (size_t i = 0; i < plan->count && (pm_strategies[row].able & INHERITS); i++) {
+		int err = plan->events[i].inherit_error;
+
+		if (err == 0)
+			continue;
+		plan->cause[row] = PM_CAUSE_UNSUPPORTED;
+		return NO(reason, size, -err, "event %zu opens, but not with attr.inherit (%s)", i,
+			  pm_errno_name(-err));
+	}
 	return 0;
 }
 
@@ -353,7 +359,7 @@ static int check(struct pm_plan *plan, int row, char *reason, size_t size)
 
 	/* The refusal of the very event says more than a fact about events in general. */
 	if (err == 0 && (strategy->able & USES_PERF))
-		err = opens(plan, strategy->able, reason, size);
+		err = opens(plan, row, reason, size);
 	if (err == 0 && strategy->fits != NULL)
 		err = strategy->fits(plan, reason, size);
 	if (err == 0)

@@ -21,6 +21,7 @@ static struct {
 	int refuse_errno;		/* to every open: a system call filter */
 	int refuse_kernel;		/* to opens without exclude_kernel */
 	int refuse_hardware;
+	int refuse_inherit;
 	uint64_t refuse_sample_type;	/* EINVAL to these bits */
 	bool refuse_clockid;
 } kernel;
@@ -42,6 +43,8 @@ static int refusal(const struct perf_event_attr *attr)
 		return kernel.refuse_kernel;
 	if (kernel.refuse_hardware && attr->type == PERF_TYPE_HARDWARE)
 		return kernel.refuse_hardware;
+	if (kernel.refuse_inherit && attr->inherit)
+		return kernel.refuse_inherit;
 	if ((attr->sample_type & kernel.refuse_sample_type) ||
 	    (kernel.refuse_clockid && attr->use_clockid))
 		return EINVAL;
@@ -299,6 +302,25 @@ static void older_kernels_lack_bits(void **state)
 	assert_said("does not know");
 }
 
+/* The errno is that of a wish that makes no sense, but it is the kernel that cannot do it. */
+static void inheritance_that_is_refused(void **state)
+{
+	struct pm_session_opts opts = everything;
+	struct pm_diag diag = { .size = sizeof(diag) };
+	struct pm_plan *plan;
+
+	(void)state;
+	if (!perf_is_here())
+		skip();
+	kernel.refuse_inherit = EINVAL;
+	assert_int_equal(chosen(&faults, &everything), PM_STRATEGY_PER_THREAD);
+	assert_said("passed over: per_core: event 0 opens, but not with attr.inherit (EINVAL)");
+	opts.forbid = (1u << PM_STRATEGIES) - 1 - BIT(PER_CORE);
+	assert_int_equal(pm_plan_make(&faults, 1, &opts, profile, &diag, &plan), -ENOTSUP);
+	assert_int_equal(diag.cause, PM_CAUSE_UNSUPPORTED);
+	assert_non_null(strstr(diag.text, "attr.inherit"));
+}
+
 static void too_few_descriptors(void **state)
 {
 	struct pm_session_opts opts = everything;
@@ -412,6 +434,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(user_mode_only, setup, teardown),
 		cmocka_unit_test_setup_teardown(a_clock_for_missing_hardware, setup, teardown),
 		cmocka_unit_test_setup_teardown(older_kernels_lack_bits, setup, teardown),
+		cmocka_unit_test_setup_teardown(inheritance_that_is_refused, setup, teardown),
 		cmocka_unit_test_setup_teardown(too_few_descriptors, setup, teardown),
 		cmocka_unit_test_setup_teardown(costs, setup, teardown),
 		cmocka_unit_test_setup_teardown(senseless_wishes, setup, teardown),
