@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import re
 from functools import lru_cache
 from itertools import islice
 from pathlib import Path
@@ -15,11 +16,18 @@ from reports.text import Unusable
 KINDS = ("result", "profile", "expectation", "catalogue", "coverage")
 
 
+def _anchored(part: dict[str, Any]) -> dict[str, Any]:
+    """Patterns as JSON Schema means them: to Python's `$`, a line break may follow."""
+    if isinstance(part.get("pattern"), str):
+        part["pattern"] = re.sub(r"\$$", r"\\Z", part["pattern"])
+    return part
+
+
 @lru_cache(maxsize=None)
 def _validator(kind: str) -> Any:
     from jsonschema import Draft202012Validator
-    schema = json.loads((Path(__file__).parent / f"{kind}.json").read_text(encoding="utf-8"))
-    return Draft202012Validator(schema)
+    source = (Path(__file__).parent / f"{kind}.json").read_text(encoding="utf-8")
+    return Draft202012Validator(json.loads(source, object_hook=_anchored))
 
 
 def _say(error: Any) -> str:

@@ -127,9 +127,9 @@ def test_a_file_of_100_mb_is_read_to_its_bound_only(make_run: MakeRun) -> None:
         file.truncate(100 << 20)
         file.seek(0, os.SEEK_END)
         file.write(b"\n#:launch: exit=0 signal=9 ms=7 timeout=0 truncated=1 leftover=0 bytes=1\n")
-    before = time.monotonic()
+    before = time.process_time()
     assert run("result", "--quiet", top) == 0
-    assert time.monotonic() - before < 3
+    assert time.process_time() - before < 3
     probe = load(top / "result.json")["personas"]["root"]["probes"]["sw.clock"]
     assert (probe["status"], probe["signal"]) == ("truncated", 9)
     assert probe["points"]["counts"]["reason"] == "output larger than 4 MiB"
@@ -146,9 +146,21 @@ def test_full_files_and_long_lines_are_read_in_time(make_run: MakeRun) -> None:
     for name, body in bodies.items():
         top = make_run({"root": {"sw.clock": "x\n"}}, name)
         (top / "root" / "sw.clock.ktap").write_bytes(body[:(4 << 20) - 100] + b"\n")
-        before = time.monotonic()
+        before = time.process_time()
         assert run("result", "--quiet", top) == 0, name
-        assert time.monotonic() - before < 3, name
+        assert time.process_time() - before < 3, name
+
+
+def test_a_short_plan_of_a_long_declaration_is_refused(make_run: MakeRun, capsys) -> None:
+    """Two files of two megabytes would make ten thousand million points."""
+    points = "".join(f"point=p{number} x\n" for number in range(5_000))
+    top = make_run(catalogue=f"id=sw.clock\ntitle=t\nsince=4.7\n{points}")
+    plan = [f"p{number} sw.clock\n" for number in range(40)]
+    (top / "plan").write_text("".join(plan))
+    assert run("result", "--quiet", top) == 3
+    assert "205000 points, at most 200000" in capsys.readouterr().err
+    (top / "plan").write_text("".join(plan[:2]))
+    assert run("result", "--quiet", top) == 0
 
 
 def test_more_than_10000_results_are_a_flood(make_run: MakeRun) -> None:
@@ -289,6 +301,26 @@ def test_a_strangers_result_is_refused_in_one_line(tmp_path: Path, capsys,
     said = capsys.readouterr()
     assert "\x1b" not in said.out + said.err and "Traceback" not in said.err
     assert said.err.count("\n") <= 2
+
+
+@pytest.mark.parametrize("spoil", [
+    lambda made: made["identity"].update(release="6.1\n"),
+    lambda made: made.update(suite="default\n"),
+    lambda made: made["personas"].update({"user\n": made["personas"]["root"]}),
+    lambda made: made["personas"]["root"]["probes"].update({"a.b\n": {
+        "status": "done", "points": {}, "facts": {}}}),
+    lambda made: made["personas"]["root"]["probes"]["sw.clock"]["points"].update(
+        {"x\n": {"verdict": "yes"}})])
+def test_no_line_break_hides_at_the_end_of_a_word(make_run: MakeRun, tmp_path: Path, capsys,
+                                                  spoil) -> None:
+    """Python's `$` lets one pass; a table would have a line that no cell is known to end."""
+    top = make_run()
+    run("result", "--quiet", top)
+    made = load(top / "result.json")
+    spoil(made)
+    (tmp_path / "r.json").write_text(json.dumps(made))
+    assert run("table", tmp_path / "r.json") == 3
+    assert "not a result" in capsys.readouterr().err
 
 
 def test_a_strangers_valid_result_is_escaped(make_run: MakeRun, tmp_path: Path, capsys) -> None:
