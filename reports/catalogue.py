@@ -14,8 +14,9 @@ from typing import Any
 from reports import text
 from reports.text import Unusable
 
-TEXT_LIMIT = 8 << 20
+TEXT_LIMIT = 2 << 20
 PROBE_LIMIT = 10_000
+PROBLEM_LIMIT = 1000
 TYPES = ("bool", "int", "string", "enum", "verdict")
 NEEDS = ("pmu", "tracefs", "cpu2", "aux", "root", "cgroup", "hotplug", "kprobe", "uprobe",
          "breakpoint", "bpf")
@@ -100,7 +101,8 @@ class _Declaration:
         return self.probe
 
     def _wrong(self, what: str) -> None:
-        self.problems.append(f"{self.probe.id or 'a declaration'}: {what}")
+        if len(self.problems) < PROBLEM_LIMIT:
+            self.problems.append(f"{self.probe.id or 'a declaration'}: {what}")
 
     def _once(self, key: str, value: str) -> None:
         if getattr(self.probe, key):

@@ -18,6 +18,7 @@ from reports.text import Unusable
 PLAN_LIMIT = 4 << 20
 PLAN_LINES = 50_000
 FILES_LIMIT = 20_000
+POINTS_LIMIT = 200_000
 
 PERSONA = re.compile(r"[a-z][a-z0-9_.-]{0,31}")
 _WORD = re.compile(r"[A-Za-z0-9_.+~-]{1,64}")
@@ -111,7 +112,11 @@ def _contents(found: Directory) -> Directory:
         found.warnings.append("no plan: what was to run and did not is not known")
     found.planned = _merge(planned, _present(found.path), found.warnings)
     if not any(found.planned.values()):
-        raise Unusable(f"{found.path.name}: no plan and no output of any probe")
+        raise Unusable(text.clean(f"{found.path.name}: no plan and no output of any probe", 300))
+    counts = {probe_id: len(probe.points()) for probe_id, probe in found.catalogue.probes.items()}
+    asked = sum(counts.get(probe_id, 0) for ids in found.planned.values() for probe_id in ids)
+    if asked > POINTS_LIMIT:    # a short plan times a long declaration
+        raise Unusable(text.clean(f"{found.path.name}: {asked} points, at most {POINTS_LIMIT}", 300))
     return found
 
 

@@ -121,3 +121,8 @@ def test_json_follows_its_schema_and_markdown_escapes() -> None:
     assert "a\\|b \\<script\\> \\`x\\` \\*y\\*" in shown
     assert "Runs alone: counts all." in shown
     assert "hazard" in shown.lower() and "v4.7" in shown
+
+
+def test_mistakes_without_end_are_named_up_to_a_bound() -> None:
+    found = catalogue.parse("id=a.b\n" + "x\n" * 200_000)
+    assert len(found.problems) == catalogue.PROBLEM_LIMIT and "unknown line 'x'" in found.problems[0]
