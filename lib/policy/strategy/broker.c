@@ -11,11 +11,12 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "../session/attach.h"
 
-#define PATIENCE_MS 2000	/* for one answer */
+#define PATIENCE_NS 2000000000ull	/* for one answer */
 #define STRAYS 8		/* descriptors that a wrong answer may bring, to be closed */
 
 union control {
@@ -64,6 +65,24 @@ static int take_descriptors(struct msghdr *message, bool wanted)
 	return kept;
 }
 
+/* Signals interrupt the waiting, and do not end it. */
+static bool has_answer(int socket)
+{
+	struct pollfd ready = { .fd = socket, .events = POLLIN };
+	uint64_t now = 0, end;
+	int count;
+
+	(void)pm_clock_ns(CLOCK_MONOTONIC, &now);
+	end = now + PATIENCE_NS;
+	do {
+		count = poll(&ready, 1, (int)((end - now) / 1000000));
+		if (count >= 0 || errno != EINTR)
+			break;
+		(void)pm_clock_ns(CLOCK_MONOTONIC, &now);
+	} while (now < end);
+	return count > 0;
+}
+
 static int hear(int socket)
 {
 	struct broker_reply reply = { .error = 0 };
@@ -73,25 +92,29 @@ static int hear(int socket)
 		.msg_iov = &part, .msg_iovlen = 1,
 		.msg_control = control.bytes, .msg_controllen = sizeof(control.bytes),
 	};
-	struct pollfd ready = { .fd = socket, .events = POLLIN };
 	ssize_t size;
 	bool right;
 	int fd;
 
-	if (poll(&ready, 1, PATIENCE_MS) <= 0)
+	if (!has_answer(socket)) {
+		(void)shutdown(socket, SHUT_RDWR);
 		return -EPIPE;
+	}
 	size = recvmsg(socket, &message, MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
 	if (size <= 0)
 		return -EPIPE;
 	right = size == sizeof(reply) && reply.magic == BROKER_MAGIC &&
 		reply.version == BROKER_VERSION && reply.error >= 0 && reply.error < 4096 &&
-		!(message.msg_flags & (MSG_TRUNC | MSG_CTRUNC));
+		!(message.msg_flags & MSG_TRUNC);
 	fd = take_descriptors(&message, right && reply.error == 0);
 	if (!right)
 		return -EPROTO;
 	if (reply.error != 0)
 		return -reply.error;
-	return fd >= 0 ? fd : -EPROTO;
+	if (fd >= 0)
+		return fd;
+	/* It was sent, and the limit on descriptors left no room to put it. */
+	return message.msg_flags & MSG_CTRUNC ? -EMFILE : -EPROTO;
 }
 
 int pm_broker_open(int socket, const struct perf_event_attr *attr, pid_t tid, int cpu)

@@ -162,6 +162,7 @@ static int answer(int socket, int result)
 	} control;
 	struct iovec part = { &reply, sizeof(reply) };
 	struct msghdr message = { .msg_iov = &part, .msg_iovlen = 1 };
+	ssize_t sent;
 
 	if (result >= 0) {
 		memset(&control, 0, sizeof(control));
@@ -172,7 +173,10 @@ static int answer(int socket, int result)
 		control.header.cmsg_len = CMSG_LEN(sizeof(result));
 		memcpy(CMSG_DATA(&control.header), &result, sizeof(result));
 	}
-	return sendmsg(socket, &message, MSG_NOSIGNAL) == sizeof(reply) ? 0 : -errno;
+	do
+		sent = sendmsg(socket, &message, MSG_NOSIGNAL);
+	while (sent < 0 && errno == EINTR);
+	return sent == sizeof(reply) ? 0 : -errno;
 }
 
 /* A packet of whatever length; descriptors that come with it are not taken by the kernel. */

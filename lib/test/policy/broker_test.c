@@ -222,70 +222,6 @@ static void nonsense_ends_it(void **state)
 	assert_int_equal(end_broker(&served), 100);
 }
 
-/* Somebody who says a reply of our making, with two descriptors. */
-static void tell(int socket, const void *reply, size_t size)
-{
-	int fds[2] = { 0, 1 };
-	union {
-		struct cmsghdr header;
-		char bytes[CMSG_SPACE(sizeof(fds))];
-	} control = { .header = { .cmsg_len = CMSG_LEN(sizeof(fds)), .cmsg_level = SOL_SOCKET,
-				  .cmsg_type = SCM_RIGHTS } };
-	struct iovec part = { (void *)reply, size };
-	struct msghdr message = { .msg_iov = &part, .msg_iovlen = 1,
-				  .msg_control = control.bytes,
-				  .msg_controllen = sizeof(control.bytes) };
-
-	memcpy(CMSG_DATA(&control.header), fds, sizeof(fds));
-	assert_int_equal(sendmsg(socket, &message, 0), size);
-}
-
-static void answers_that_are_refused(void **state)
-{
-	struct broker_reply reply = { .magic = BROKER_MAGIC, .version = BROKER_VERSION };
-	int pair[2], before, fd;
-
-	(void)state;
-	assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET, 0, pair), 0);
-	before = count_descriptors();
-	tell(pair[1], &reply, 7);
-	assert_int_equal(pm_broker_open(pair[0], &harmless, 1, -1), -EPROTO);
-	reply.magic++;
-	tell(pair[1], &reply, sizeof(reply));
-	assert_int_equal(pm_broker_open(pair[0], &harmless, 1, -1), -EPROTO);
-	reply.magic--;
-	reply.error = -5;
-	tell(pair[1], &reply, sizeof(reply));
-	assert_int_equal(pm_broker_open(pair[0], &harmless, 1, -1), -EPROTO);
-	reply.error = EBUSY;
-	tell(pair[1], &reply, sizeof(reply));
-	assert_int_equal(pm_broker_open(pair[0], &harmless, 1, -1), -EBUSY);
-	reply.error = 0;
-	assert_int_equal(send(pair[1], &reply, sizeof(reply), 0), sizeof(reply));
-	assert_int_equal(pm_broker_open(pair[0], &harmless, 1, -1), -EPROTO);
-	assert_int_equal(count_descriptors(), before);
-	/* Two came where one was due: one is kept. */
-	tell(pair[1], &reply, sizeof(reply));
-	fd = pm_broker_open(pair[0], &harmless, 1, -1);
-	assert_true(fd >= 0);
-	assert_int_equal(count_descriptors(), before + 1);
-	close(fd);
-	close(pair[1]);
-	assert_int_equal(pm_broker_open(pair[0], &harmless, 1, -1), -EPIPE);
-	close(pair[0]);
-}
-
-static void a_silent_broker(void **state)
-{
-	int pair[2];
-
-	(void)state;
-	assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET, 0, pair), 0);
-	assert_int_equal(pm_broker_open(pair[0], &harmless, 1, -1), -EPIPE);
-	close(pair[0]);
-	close(pair[1]);
-}
-
 /* ------------------------------------------------------------------------------------- sessions */
 
 static unsigned int told;
@@ -472,8 +408,6 @@ int main(void)
 		cmocka_unit_test(what_strangers_may_have),
 		cmocka_unit_test(own_threads_and_no_others),
 		cmocka_unit_test(nonsense_ends_it),
-		cmocka_unit_test(answers_that_are_refused),
-		cmocka_unit_test(a_silent_broker),
 		cmocka_unit_test(samples_for_the_refused),
 		cmocka_unit_test(counts_for_the_refused),
 		cmocka_unit_test(not_asked_without_need),
