@@ -151,17 +151,17 @@ static bool ends_in_json(const char *name)
 	return size > 5 && name[0] != '.' && strcmp(name + size - 5, ".json") == 0;
 }
 
-int pm_profile_load_dir(const char *directory, struct pm_diag *diag, struct pm_profile **ret)
+/* What ranks higher in the directory takes the place of *best, NULL where there is none yet. */
+static int search(const char *directory, struct pm_profile **best)
 {
-	struct pm_profile *best = NULL, *next;
 	const struct dirent *entry;
+	struct pm_profile *next;
 	DIR *dir = opendir(directory);
 
 	if (dir == NULL)
-		return pm_diag_say(diag, errno, PM_CAUSE_INPUT, "profile: %.300s: %s", directory,
-				   strerror(errno));
+		return -errno;
 	for (int i = 0; i < DIRECTORY_MAX && (entry = readdir(dir)) != NULL; i++) {
-		enum pm_rank least = best ? best->rank + 1 : PM_RANK_HINT;
+		enum pm_rank least = *best ? (*best)->rank + 1 : PM_RANK_HINT;
 
 		if (least > PM_RANK_BUILD)
 			break;
@@ -172,10 +172,21 @@ int pm_profile_load_dir(const char *directory, struct pm_diag *diag, struct pm_p
 			pm_profile_destroy(next);
 			continue;
 		}
-		pm_profile_destroy(best);
-		best = next;
+		pm_profile_destroy(*best);
+		*best = next;
 	}
 	closedir(dir);
+	return 0;
+}
+
+int pm_profile_load_dir(const char *directory, struct pm_diag *diag, struct pm_profile **ret)
+{
+	struct pm_profile *best = NULL;
+	int err = search(directory, &best);
+
+	if (err < 0)
+		return pm_diag_say(diag, -err, PM_CAUSE_INPUT, "profile: %.300s: %s", directory,
+				   strerror(-err));
 	if (best == NULL)
 		return pm_diag_say(diag, ENOENT, PM_CAUSE_INPUT,
 				   "profile: none in %.300s is about this kernel", directory);
@@ -192,17 +203,21 @@ static int load_path(const char *path, struct pm_diag *diag, struct pm_profile *
 	return pm_profile_load_file(path, diag, ret);
 }
 
+/* Of equal rank the first counts, so an administrator's is before what came with the library. */
 static int load_installed(struct pm_profile **ret)
 {
 	static const char *const places[] = {
 		"/etc/perfmodes", "/usr/local/share/perfmodes", "/usr/share/perfmodes",
 	};
-	struct pm_profile *profile;
+	struct pm_profile *profile = NULL;
 	int err;
 
 	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++)
-		if (pm_profile_load_dir(places[i], NULL, ret) == 0)
-			return 0;
+		(void)search(places[i], &profile);
+	if (profile != NULL) {
+		*ret = profile;
+		return 0;
+	}
 	profile = pm_profile_create();
 	if (profile == NULL)
 		return -ENOMEM;
