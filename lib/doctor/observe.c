@@ -66,7 +66,7 @@ int doctor_open(const struct perf_event_attr *attr, pid_t pid, int cpu, enum pm_
 	return fd;
 }
 
-int doctor_map(int fd, size_t pages, struct pm_refusal *refusal, struct pm_ring *ret)
+int doctor_map(int fd, size_t rings, size_t pages, struct pm_refusal *refusal, struct pm_ring *ret)
 {
 	int err = pm_ring_open(fd, pages, PROT_READ | PROT_WRITE, ret);
 	size_t bytes = (pages + 1) * (size_t)sysconf(_SC_PAGESIZE);
@@ -74,7 +74,7 @@ int doctor_map(int fd, size_t pages, struct pm_refusal *refusal, struct pm_ring 
 	if (err == 0)
 		return 0;
 	snprintf(refusal->call, sizeof(refusal->call), "mmap(ring of %zu kB)", bytes / 1024);
-	pm_gate_map(1, bytes, -err, refusal);
+	pm_gate_map(rings, bytes, -err, refusal);
 	return err;
 }
 
@@ -108,7 +108,7 @@ int doctor_observe(const struct observation *see, struct pm_refusal *refusal)
 
 	if (fd < 0)
 		return fd;
-	err = doctor_map(fd, PAGES, refusal, &ring);
+	err = doctor_map(fd, 1, PAGES, refusal, &ring);
 	if (err == 0) {
 		(void)pm_ioctl(fd, PERF_EVENT_IOC_ENABLE, 0);
 		doctor_work(see->ns);
@@ -143,7 +143,8 @@ static void add_ring(unsigned int cpu, void *context)
 		return;
 	fd = doctor_open(&attr, 0, (int)cpu, REACH_OWN, "dummy:u", rings->refusal);
 	rings->err = fd < 0 ? fd :
-		doctor_map(fd, rings->pages, rings->refusal, &rings->list[rings->count]);
+		doctor_map(fd, rings->room, rings->pages, rings->refusal,
+			   &rings->list[rings->count]);
 	if (fd >= 0)
 		close(fd);
 	if (rings->err == 0)
@@ -167,7 +168,7 @@ static int map_rings(struct rings *rings)
 
 int go_rings(const struct attempt *attempt, struct pm_refusal *refusal, char *how)
 {
-	long cpus = sysconf(_SC_NPROCESSORS_CONF);
+	int cpus = pm_cpus_online();
 	struct rings rings = {
 		.room = cpus > 0 ? (size_t)cpus : 1, .refusal = refusal,
 		.pages = RING_BYTES / (size_t)sysconf(_SC_PAGESIZE),

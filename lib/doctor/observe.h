@@ -18,7 +18,8 @@ struct observation {
 /* 0 when such a record came; else -errno and the refusal. */
 int doctor_observe(const struct observation *see, struct pm_refusal *refusal);
 
-/* Maps a ring of so many data pages, or fills the refusal. */
-int doctor_map(int fd, size_t pages, struct pm_refusal *refusal, struct pm_ring *ret);
+/* Maps one of so many rings of so many data pages, or fills the refusal. */
+int doctor_map(int fd, size_t rings, size_t pages, struct pm_refusal *refusal,
+	       struct pm_ring *ret);
 
 #endif

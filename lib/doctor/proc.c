@@ -28,6 +28,12 @@ static int read_proc(const char *path, const char *start, struct pm_refusal *ref
 	if (err > 0 || err == -EFBIG)
 		return strncmp(text, start, strlen(start)) == 0 ? 0 : doctor_silence(refusal, path);
 	snprintf(refusal->call, sizeof(refusal->call), "open(%s)", path);
+	if (err == -EMFILE || err == -ENFILE) {
+		static const struct pm_event_spec none = { .size = sizeof(none) };
+
+		pm_gate_open(&none, REACH_OWN, -err, refusal);
+		return err;
+	}
 	refusal->error = -err;
 	refusal->cause = PM_CAUSE_UNKNOWN;
 	snprintf(refusal->gate, sizeof(refusal->gate), "/proc is hidden, mounted with hidepid, or "

@@ -180,12 +180,13 @@ static const struct perf_event_attr instructions = {
 	.exclude_hv = 1,
 };
 
-static int judge_page(const struct perf_event_mmap_page *page, struct pm_refusal *refusal)
+/* Why it may not be read, if the page tells. */
+static void judge_page(const struct perf_event_mmap_page *page, struct pm_refusal *refusal)
 {
-	int64_t arm = -1;
+	int64_t arm = -1, x86 = -1;
 
 	if (page->cap_user_rdpmc && page->index != 0)
-		return 0;
+		return;
 	snprintf(refusal->call, sizeof(refusal->call), "mmap(instructions:u)");
 	refusal->error = EOPNOTSUPP;
 	refusal->cause = PM_CAUSE_UNSUPPORTED;
@@ -194,10 +195,9 @@ static int judge_page(const struct perf_event_mmap_page *page, struct pm_refusal
 	if (pm_read_number("/proc/sys/kernel/perf_user_access", &arm) == 0 && arm == 0)
 		snprintf(refusal->change, sizeof(refusal->change), "as root: sysctl -w "
 			 "kernel.perf_user_access=1, and config1=3 in the event");
-	else
+	else if (pm_read_number("/sys/bus/event_source/devices/cpu/rdpmc", &x86) == 0 && x86 == 0)
 		snprintf(refusal->change, sizeof(refusal->change), "as root: echo 1 "
 			 ">/sys/bus/event_source/devices/cpu/rdpmc");
-	return -EOPNOTSUPP;
 }
 
 /* A page may permit what then does not work: one reading has to come without a system call. */
@@ -232,13 +232,15 @@ int go_rdpmc(const struct attempt *attempt, struct pm_refusal *refusal, char *ho
 	(void)how;
 	if (fd < 0)
 		return fd;
-	err = doctor_map(fd, 0, refusal, &page);
+	err = doctor_map(fd, 1, 0, refusal, &page);
 	if (err == 0) {
-		err = judge_page(page.base, refusal);
+		err = read_without_call(refusal);
+		if (err < 0)
+			judge_page(page.base, refusal);
 		pm_ring_close(&page);
 	}
 	close(fd);
-	return err < 0 ? err : read_without_call(refusal);
+	return err;
 }
 
 int go_read(const struct attempt *attempt, struct pm_refusal *refusal, char *how)
