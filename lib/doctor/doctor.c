@@ -5,6 +5,7 @@
  */
 #include "doctor.h"
 
+#include <errno.h>
 #include <getopt.h>
 #include <signal.h>
 #include <stdio.h>
@@ -43,20 +44,37 @@ static pid_t start_target(void)
 	_exit(0);
 }
 
+/* Nothing is told without a reason: what failed on the way, memory for example, is one. */
+static void complete(const struct attempt *attempt, int err, struct pm_refusal *refusal)
+{
+	if (refusal->gate[0] != '\0')
+		return;
+	refusal->error = -err;
+	refusal->cause = PM_CAUSE_UNKNOWN;
+	snprintf(refusal->call, sizeof(refusal->call), "%s", attempt->what);
+	snprintf(refusal->gate, sizeof(refusal->gate), "%s", strerror(-err));
+}
+
 static void try_wish(const struct wish *wish, struct outcome *ret)
 {
-	memset(ret, 0, sizeof(*ret));
-	for (ret->worked = 0; ret->worked < ATTEMPTS; ret->worked++) {
-		const struct attempt *attempt = &wish->attempts[ret->worked];
+	int at = 0;
 
-		if (attempt->go == NULL) {
-			ret->worked = ATTEMPTS;
+	ret->wish = wish;
+	for (; at < ATTEMPTS && wish->attempts[at].go != NULL; at++) {
+		const struct attempt *attempt = &wish->attempts[at];
+		int err = attempt->go(attempt, &ret->refusals[at], ret->how);
+
+		if (err == 0) {
+			ret->worked = ret->refused = at;
+			ret->verdict = at == 0 ? "works" : "instead";
 			return;
 		}
+		complete(attempt, err, &ret->refusals[at]);
 		ret->how[0] = '\0';
-		if (attempt->go(attempt, &ret->refusals[ret->worked], ret->how) == 0)
-			return;
 	}
+	ret->worked = ATTEMPTS;
+	ret->refused = at;
+	ret->verdict = "refused";
 }
 
 static bool is_asked(const char *name, char **names)
@@ -84,20 +102,19 @@ static bool all_known(char **names)
 	return true;
 }
 
-static void examine(char **names, const struct teller *teller)
+static int examine(char **names, void (*tell)(const struct outcome *outcomes, size_t count))
 {
-	struct outcome outcome;
-	bool first = true;
+	struct outcome *outcomes = calloc(doctor_wish_count, sizeof(*outcomes));
+	size_t count = 0;
 
-	teller->begin();
-	for (size_t i = 0; i < doctor_wish_count; i++) {
-		if (!is_asked(doctor_wishes[i].name, names))
-			continue;
-		try_wish(&doctor_wishes[i], &outcome);
-		teller->wish(&doctor_wishes[i], &outcome, first);
-		first = false;
-	}
-	teller->end();
+	if (outcomes == NULL)
+		return -ENOMEM;
+	for (size_t i = 0; i < doctor_wish_count; i++)
+		if (is_asked(doctor_wishes[i].name, names))
+			try_wish(&doctor_wishes[i], &outcomes[count++]);
+	tell(outcomes, count);
+	free(outcomes);
+	return fflush(stdout) == 0 && !ferror(stdout) ? 0 : -EIO;
 }
 
 static int list(void)
@@ -125,13 +142,13 @@ int main(int argc, char **argv)
 		{ "list", no_argument, NULL, 'l' }, { "help", no_argument, NULL, 'h' },
 		{ NULL, 0, NULL, 0 },
 	};
-	const struct teller *teller = &tell_text;
+	void (*tell)(const struct outcome *outcomes, size_t count) = tell_text;
 	pid_t child = 0;
-	int option;
+	int option, err;
 
 	while ((option = getopt_long(argc, argv, "h", options, NULL)) != -1)
 		switch (option) {
-		case 'j': teller = &tell_json; break;
+		case 'j': tell = tell_json; break;
 		case 'p': doctor_target = pid_argument(optarg); break;
 		case 'l': return list();
 		case 'h': fputs(usage, stdout); return 0;
@@ -141,8 +158,12 @@ int main(int argc, char **argv)
 		return 2;
 	if (doctor_target == 0)
 		doctor_target = child = start_target();
-	examine(argv + optind, teller);
+	if (child < 0) {
+		perror("perfmodes-doctor: a process to watch");
+		return 3;
+	}
+	err = examine(argv + optind, tell);
 	if (child > 0 && kill(child, SIGKILL) == 0)
 		waitpid(child, NULL, 0);
-	return fflush(stdout) == 0 ? 0 : 3;
+	return err < 0 ? 3 : 0;
 }

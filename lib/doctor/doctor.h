@@ -8,7 +8,7 @@
 #include "../policy/diagnosis/gate.h"
 
 #define ATTEMPTS 4
-#define HOW_SIZE 1200
+#define HOW_SIZE 4096		/* a reason (plan.h) for each strategy that was passed over */
 
 struct attempt {
 	const char *what;
@@ -29,8 +29,11 @@ struct wish {
 };
 
 struct outcome {
+	const struct wish *wish;
+	const char *verdict;		/* "works", "instead", "refused" */
 	int worked;			/* the attempt, or ATTEMPTS for none */
-	struct pm_refusal refusals[ATTEMPTS];	/* of the attempts before it */
+	int refused;			/* how many were, before it */
+	struct pm_refusal refusals[ATTEMPTS];
 	char how[HOW_SIZE];
 };
 

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "../policy/diagnosis/diag.h"
+#include "../policy/plan/plan.h"
 #include "doctor.h"
 
 #define WORK_NS 20000000
@@ -58,30 +59,50 @@ static bool delivers(struct pm_session *session, const uint64_t *samples)
 	return false;
 }
 
-/* What the library says on the way: its own line is the whole answer. */
-static int take_diag(const struct pm_diag *diag, const char *call, struct pm_refusal *ret)
+/* As many whole words as there is room for. */
+static void put_words(const char *text, char *buf, size_t size)
 {
-	snprintf(ret->call, sizeof(ret->call), "%s", call);
-	ret->error = diag->error;
-	ret->cause = diag->cause;
-	snprintf(ret->gate, sizeof(ret->gate), "%.*s", (int)sizeof(ret->gate) - 1, diag->text);
-	ret->change[0] = '\0';
-	return -diag->error;
+	size_t length = strlen(text), most = size - sizeof(" ...");
+
+	if (length > most)
+		for (length = most; length > 0 && text[length] != ' ';)
+			length--;
+	snprintf(buf, size, "%.*s%s", (int)length, text, text[length] ? " ..." : "");
 }
 
-/* The bare event first: what the kernel says to it is the most exact answer. */
+/* What the library says on the way: its own line is the whole answer, but for what to change. */
+static int take_diag(const struct pm_diag *diag, int err, const char *call, struct pm_refusal *ret)
+{
+	static const struct pm_event_spec spec = { .size = sizeof(spec) };
+
+	ret->gate[0] = ret->change[0] = '\0';
+	if (diag->error == 0)
+		return err;
+	if (diag->cause == PM_CAUSE_DESCRIPTORS)
+		pm_gate_open(&spec, REACH_OWN, EMFILE, ret);
+	ret->error = diag->error;
+	ret->cause = diag->cause;
+	snprintf(ret->call, sizeof(ret->call), "%s", call);
+	put_words(diag->text, ret->gate, sizeof(ret->gate));
+	return err;
+}
+
+/* The bare event: what the kernel says to it is the most exact answer. */
 static int try_event(const struct attempt *attempt, struct pm_refusal *refusal)
 {
 	const struct pm_event_spec *spec = &attempt->spec;
+	const bool user_only = attempt->allow & PM_ALLOW_USER_ONLY;
 	const struct perf_event_attr attr = {
 		.type = spec->type, .config = spec->config, .disabled = 1,
-		.freq = spec->frequency != 0,
+		.freq = spec->frequency != 0, .exclude_kernel = user_only, .exclude_hv = user_only,
 		.sample_period = spec->frequency ? spec->frequency : spec->period,
 	};
 	char name[64];
 	int fd;
 
-	pm_event_name(spec, name, sizeof(name));
+	pm_event_name(spec, name, sizeof(name) - strlen(":u"));
+	if (user_only)
+		strcat(name, ":u");
 	fd = doctor_open(&attr, 0, -1, REACH_OWN, name, refusal);
 	if (fd < 0)
 		return fd;
@@ -89,32 +110,41 @@ static int try_event(const struct attempt *attempt, struct pm_refusal *refusal)
 	return 0;
 }
 
+/* Rows that could have done it, had they not been refused. */
+static bool could_sample(int row)
+{
+	const unsigned int able = FOR_SELF | CAN_SAMPLE;
+
+	return (pm_strategies[row].able & able) == able && row != PM_STRATEGY_BROKER;
+}
+
+static int add_passed_over(const struct pm_plan *plan, int row, char *how, int used)
+{
+	for (int other = 0; other < row; other++)
+		if (could_sample(other) && strcmp(plan->reason[other], plan->reason[row]) == 0)
+			return used;
+	used += snprintf(how + used, (size_t)(HOW_SIZE - used), "\npassed over: ");
+	for (int other = row; other < plan->chosen && used < HOW_SIZE; other++)
+		if (could_sample(other) && strcmp(plan->reason[other], plan->reason[row]) == 0)
+			used += snprintf(how + used, (size_t)(HOW_SIZE - used), "%s%s",
+					 other > row ? ", " : "", pm_strategies[other].name);
+	if (used < HOW_SIZE)
+		used += snprintf(how + used, (size_t)(HOW_SIZE - used), ": %s", plan->reason[row]);
+	return used;
+}
+
 /* The strategy, what became of the event, and what was passed over on the way to it. */
 static void describe(const struct pm_plan *plan, bool samples, char *how)
 {
-	char text[4000], *line, *next;
-	int used = snprintf(how, HOW_SIZE, "%s", pm_strategy_name(pm_plan_strategy(plan)));
+	const struct strategy *chosen = &pm_strategies[plan->chosen];
+	const char *became = chosen->able & USES_PERF ? plan->events[0].why : "";
+	int used = snprintf(how, HOW_SIZE, "%s (%s)%s%s", chosen->name, chosen->what,
+			    became[0] ? ", " : "", became);
 
-	(void)pm_plan_explain(plan, text, sizeof(text));
-	for (line = text; *line != '\0' && used < HOW_SIZE; line = next) {
-		next = line + strcspn(line, "\n");
-		if (*next != '\0')
-			*next++ = '\0';
-		if (strncmp(line, "event ", 6) == 0 && strchr(line, ':') != NULL)
-			used += snprintf(how + used, (size_t)(HOW_SIZE - used), ", %s",
-					 strchr(line, ':') + 2);
-	}
 	/* For counting, that samples come first in the table is no news. */
-	(void)pm_plan_explain(plan, text, sizeof(text));
-	for (int row = 0; samples && row < (int)pm_plan_strategy(plan) && used < HOW_SIZE; row++) {
-		char start[64];
-
-		snprintf(start, sizeof(start), "passed over: %s: ", pm_strategy_name(row));
-		line = strstr(text, start);
-		if (line != NULL)
-			used += snprintf(how + used, (size_t)(HOW_SIZE - used), "\n%.*s",
-					 (int)strcspn(line, "\n"), line);
-	}
+	for (int row = 0; samples && row < plan->chosen && used < HOW_SIZE; row++)
+		if (could_sample(row))
+			used = add_passed_over(plan, row, how, used);
 }
 
 static int attach(struct pm_plan *plan, bool samples_asked, struct pm_refusal *refusal, char *how)
@@ -126,7 +156,7 @@ static int attach(struct pm_plan *plan, bool samples_asked, struct pm_refusal *r
 	int err = session ? pm_session_attach(session, &diag) : -ENOMEM;
 
 	if (err < 0)
-		err = take_diag(&diag, "attach", refusal);
+		err = take_diag(&diag, err, "attach", refusal);
 	else if (!delivers(session, &samples))
 		err = doctor_silence(refusal, pm_strategy_name(pm_plan_strategy(plan)));
 	else
@@ -159,7 +189,8 @@ int go_session(const struct attempt *attempt, struct pm_refusal *refusal, char *
 		return err;
 	err = pm_plan_make(&attempt->spec, 1, &opts, profile, &diag, &plan);
 	if (err < 0) {
-		err = take_diag(&diag, "plan", refusal);
+		if (attempt->allow == 0 || try_event(attempt, refusal) == 0)
+			(void)take_diag(&diag, err, "plan", refusal);
 	} else {
 		err = attach(plan, attempt->spec.period || attempt->spec.frequency, refusal, how);
 		pm_plan_destroy(plan);

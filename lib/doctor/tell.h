@@ -5,12 +5,12 @@
 
 #include "doctor.h"
 
-struct teller {
-	void (*begin)(void);
-	void (*wish)(const struct wish *wish, const struct outcome *outcome, bool first);
-	void (*end)(void);
-};
+void tell_text(const struct outcome *outcomes, size_t count);
+void tell_json(const struct outcome *outcomes, size_t count);
 
-extern const struct teller tell_text, tell_json;
+static inline bool is_privileged(const struct pm_env *env)
+{
+	return pm_env_has_cap(env, PM_CAP_PERFMON) || pm_env_has_cap(env, PM_CAP_SYS_ADMIN);
+}
 
 #endif

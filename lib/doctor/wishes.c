@@ -14,7 +14,7 @@ const struct wish doctor_wishes[] = {
 	{ "own-time", "sample my threads by CPU time", {
 		{ .what = "cpu-clock samples", .go = go_session,
 		  SPEC(CPU_CLOCK, .frequency = 1000) },
-		{ .what = "what the library makes of it", .go = go_session,
+		{ .what = "samples in another way", .go = go_session,
 		  SPEC(CPU_CLOCK, .frequency = 1000), .allow = PM_ALLOW_ALL },
 		{ .what = "getrusage(2): a sum", .go = go_rusage },
 	} },
@@ -43,7 +43,7 @@ const struct wish doctor_wishes[] = {
 		{ .what = "call chains with kernel addresses", .go = go_kernel_chain,
 		  .kernel = true },
 		{ .what = "call chains of user mode", .go = go_kernel_chain },
-		{ .what = "what the library makes of it", .go = go_session,
+		{ .what = "samples in another way", .go = go_session,
 		  SPEC(CPU_CLOCK, .frequency = 1000, .want = PM_WANT_CALLCHAIN),
 		  .allow = PM_ALLOW_ALL },
 	} },

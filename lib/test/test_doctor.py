@@ -10,13 +10,17 @@ it hides.
 from __future__ import annotations
 
 import ctypes
+import fcntl
 import json
 import os
 import platform
+import pty
+import re
 import resource
 import shutil
 import struct
 import subprocess
+import termios
 from pathlib import Path
 from typing import Any, Callable
 
@@ -213,7 +217,11 @@ def test_locked_memory(doctor: Path) -> None:
     first = found["rings"]["refusals"][0]
     assert (first["errno"], first["cause"]) == ("EPERM", "locked memory")
     assert f"perf_event_mlock_kb={setting('perf_event_mlock_kb')}" in first["gate"]
-    assert "RLIMIT_MEMLOCK=64 kB" in first["gate"] and "ulimit -l" in first["change"]
+    assert "RLIMIT_MEMLOCK=64 kB" in first["gate"]
+    # what it says to be enough has to be enough for the rings of all CPUs
+    said = re.search(r"ulimit -l (\d+)", first["change"])
+    assert said and int(said.group(1)) >= cpus * (1028 - setting("perf_event_mlock_kb"))
+    assert f" {cpus} rings of 1028 kB" in first["gate"]
     assert int(found["rings"]["how"].split()[0]) < 1024
     enough = cpus * 1028 * 1024
     if resource.getrlimit(resource.RLIMIT_MEMLOCK)[1] >= enough:
@@ -271,15 +279,114 @@ def test_tracepoint_data_take_the_lowest_level(doctor: Path) -> None:
 
 # --------------------------------------------------------------------------------- the program
 
-def test_people_get_the_same(doctor: Path) -> None:
-    done = subprocess.run([str(doctor), "system", "rings"], capture_output=True, text=True,
-                          timeout=60, check=True, preexec_fn=lambda: refuse_perf(1)
-                          if platform.machine() in PERF else None)
-    lines = done.stdout.splitlines()
-    assert lines[0].startswith("Linux ") and len(lines) > 6
-    assert any(line.startswith("instead ") and "(system)" in line for line in lines)
-    assert any("by: a system call filter answers EPERM" in line for line in lines)
-    assert any("change: allow perf_event_open" in line for line in lines)
+def stranger(doctor: Path, *options: str) -> list[str]:
+    return ["setpriv", f"--reuid={STRANGER}", f"--regid={STRANGER}", "--clear-groups", str(doctor),
+            *options]
+
+
+def piped(doctor: Path, columns: str, filtered: bool, *wishes: str) -> str:
+    command = [str(doctor), *wishes] if filtered else stranger(doctor, *wishes)
+    return subprocess.run(command, capture_output=True, text=True, timeout=60, check=True,
+                          env={**os.environ, "COLUMNS": columns},
+                          preexec_fn=(lambda: refuse_perf(1)) if filtered else None).stdout
+
+
+def on_terminal(doctor: Path, columns: int, *wishes: str) -> str:
+    """As on a terminal of that width, whatever COLUMNS says."""
+    master, slave = pty.openpty()
+    fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
+    parts: list[bytes] = []
+    with subprocess.Popen(stranger(doctor, *wishes), stdout=slave,
+                          env={**os.environ, "COLUMNS": "60"}) as program:
+        os.close(slave)
+        try:
+            while part := os.read(master, 65536):
+                parts.append(part)
+        except OSError:         # how Linux says that nobody holds the other end
+            pass
+    os.close(master)
+    assert program.returncode == 0
+    return b"".join(parts).decode("ascii").replace("\r\n", "\n")
+
+
+def joined(text: str) -> str:
+    return " ".join(text.split())
+
+
+def joined_lines(text: str) -> str:
+    """With what was wrapped after a verdict on one line again."""
+    return re.sub(r"\n {9}", " ", text)
+
+
+@as_root
+@pytest.mark.parametrize("filtered", [False, True])
+def test_people_get_the_same(doctor: Path, filtered: bool) -> None:
+    """What JSON says of each gate stands there once, whole; the verdict comes first."""
+    if filtered and platform.machine() not in PERF:
+        pytest.skip("the number of perf_event_open is not known here")
+    found = examine(doctor, limit=lambda: refuse_perf(1)) if filtered else \
+        examine(doctor, uid=STRANGER)
+    text = piped(doctor, "80", filtered)
+    first = joined(text.split("\nLinux ")[0])
+    count = {word: sum(wish["verdict"] == word for wish in found.values())
+             for word in ("works", "instead", "refused")}
+    assert first.startswith(f"Perf events do not work here: "
+                            f"{found['own-time']['refusals'][0]['gate']}. "
+                            if filtered else "Perf events work here: ")
+    for word, phrase in (("works", "as asked"), ("instead", "in another way"),
+                         ("refused", "in no way")):
+        told = re.findall(rf"(\d+)(?: of {len(found)} wishes can be met)? {phrase}", first)
+        assert [int(number) for number in told] == ([count[word]] if count[word] else [])
+    below = joined(text.split("\nWho refuses")[1])
+    for wish in found.values():
+        assert re.search(rf"^{wish['verdict']:<8} .*\({wish['wish']}\)", joined_lines(text), re.M)
+        for refusal in wish["refusals"]:
+            assert below.count(refusal["gate"] + " costs") == 1
+            assert refusal["change"] in below
+
+
+@as_root
+@pytest.mark.parametrize("columns", [80, 200])
+def test_lines_fit(doctor: Path, columns: int) -> None:
+    for filtered in {False, platform.machine() in PERF}:
+        text = piped(doctor, str(columns), filtered)
+        assert all(len(line) <= columns for line in text.splitlines())
+        # as far as there is room: at twice the width nobody needs as many lines
+        assert len(text.splitlines()) <= len(piped(doctor, "80", filtered).splitlines())
+    text = on_terminal(doctor, columns)
+    assert columns * 3 // 4 < max(len(line) for line in text.splitlines()) <= columns
+    # the words are those of a pipe, but for the number of the process that was watched
+    assert re.sub(r"pid \d+", "", joined(text)) == \
+        re.sub(r"pid \d+", "", joined(piped(doctor, "60", False)))
+
+
+@pytest.mark.skipif(platform.machine() not in PERF, reason="its number is not known here")
+@as_root
+def test_a_gate_is_told_once(doctor: Path) -> None:
+    """However many strategies it stands in the way of."""
+    text = joined(piped(doctor, "80", True))
+    assert text.count("a system call filter answers EPERM") == 2     # the verdict and the gate
+    how = examine(doctor, "own-time", limit=lambda: refuse_perf(1))["own-time"]["how"]
+    lines = how.splitlines()
+    assert lines[0].startswith("timers (") and len(lines) == len(set(
+        line.split(": ", 2)[-1] for line in lines))
+    assert any(line.startswith("passed over: per_core, ") and line.endswith("SystemCallFilter=")
+               for line in lines)
+
+
+@as_root
+def test_no_process_to_watch(doctor: Path) -> None:
+    """A user who may have one process has no child that could be watched."""
+    done = subprocess.run(stranger(doctor, "other-process"), capture_output=True, text=True,
+                          timeout=60, check=False, preexec_fn=lower(resource.RLIMIT_NPROC, 1))
+    assert done.returncode == 3 and "a process to watch" in done.stderr and not done.stdout
+
+
+@pytest.mark.parametrize("option", ["--json", "--"])
+def test_an_answer_that_cannot_be_written(doctor: Path, option: str) -> None:
+    with open("/dev/full", "wb") as full:
+        done = subprocess.run([str(doctor), option], stdout=full, timeout=60, check=False)
+    assert done.returncode == 3
 
 
 @pytest.mark.parametrize("arguments", [["--pid", "no"], ["--nonsense"], ["no-such-wish"],

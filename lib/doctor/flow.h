@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: MIT */
+/* Paragraphs on stdout, as wide as the terminal, with whole words only. */
+#ifndef FLOW_H
+#define FLOW_H
+
+#include <stddef.h>
+
+struct flow {
+	const char *label;	/* NULL once it is printed */
+	size_t width, indent, column, length;
+	char word[512];		/* the one that is not complete; what is longer is broken */
+};
+
+/* Begins a paragraph with a label; its text and all further lines stand at the indent. */
+void flow_begin(struct flow *flow, const char *label, size_t indent);
+
+/* Goes on with the paragraph. What a terminal would not print becomes '?'. */
+void __attribute__((format(printf, 2, 3))) flow_put(struct flow *flow, const char *format, ...);
+
+/* Ends it; without any text since its beginning, nothing is printed. */
+void flow_end(struct flow *flow);
+
+#endif

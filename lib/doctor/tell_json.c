@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: MIT */
+/* The doctor's findings for programs. */
+#include <limits.h>
+#include <stdio.h>
+#include <sys/utsname.h>
+
+#include "../policy/diagnosis/diag.h"
+#include "tell.h"
+
+/* Words for enum pm_cause, in its order. */
+static const char *const causes[] = {
+	"none", "unknown", "not built", "filter", "paranoid", "security module", "descriptors",
+	"locked memory", "no event", "unsupported", "no target", "input", "silence",
+};
+
+static const char *cause_of(const struct pm_refusal *refusal)
+{
+	size_t at = (size_t)refusal->cause;
+
+	return at < sizeof(causes) / sizeof(causes[0]) ? causes[at] : "unknown";
+}
+
+/* Names of kernels and the like are not ours: everything that is not plain is escaped. */
+static void put_string(const char *text)
+{
+	putchar('"');
+	for (; *text != '\0'; text++) {
+		unsigned char c = (unsigned char)*text;
+
+		if (c == '"' || c == '\\')
+			printf("\\%c", c);
+		else if (c < 0x20 || c >= 0x7f)
+			printf("\\u%04x", c);
+		else
+			putchar(c);
+	}
+	putchar('"');
+}
+
+static void put_member(const char *key, const char *value, const char *end)
+{
+	put_string(key);
+	printf(": ");
+	put_string(value);
+	printf("%s", end);
+}
+
+static void put_caller(void)
+{
+	struct utsname name = { .release = "" };
+	struct pm_env env;
+
+	(void)pm_env_read(&env);
+	(void)uname(&name);
+	printf("{\"format\": 1,\n \"caller\": {");
+	put_member("release", name.release, ", ");
+	put_member("machine", name.machine, ", ");
+	printf("\"uid\": %u, \"privileged\": %s, \"seccomp\": %d, ", env.euid,
+	       is_privileged(&env) ? "true" : "false",
+	       env.seccomp_mode);
+	if (env.paranoid != INT_MIN)
+		printf("\"paranoid\": %d, ", env.paranoid);
+	printf("\"memlock_kb\": %llu, \"nofile\": %llu},\n \"wishes\": [",
+	       (unsigned long long)(env.memlock_bytes / 1024), (unsigned long long)env.nofile);
+}
+
+static void put_refusal(const struct outcome *outcome, int at)
+{
+	const struct pm_refusal *refusal = &outcome->refusals[at];
+
+	printf("%s\n   {", at ? "," : "");
+	put_member("attempt", outcome->wish->attempts[at].what, ", ");
+	put_member("call", refusal->call, ", ");
+	put_member("errno", pm_errno_name(refusal->error), ", ");
+	put_member("cause", cause_of(refusal), ",\n    ");
+	put_member("gate", refusal->gate, ",\n    ");
+	put_member("change", refusal->change, "}");
+}
+
+static void put_wish(const struct outcome *outcome)
+{
+	put_member("wish", outcome->wish->name, ", ");
+	put_member("title", outcome->wish->title, ", ");
+	put_member("verdict", outcome->verdict, ",\n   ");
+	if (outcome->worked < ATTEMPTS) {
+		put_member("used", outcome->wish->attempts[outcome->worked].what, ", ");
+		put_member("how", outcome->how, ",\n   ");
+	}
+	printf("\"refusals\": [");
+	for (int i = 0; i < outcome->refused; i++)
+		put_refusal(outcome, i);
+	printf("]}");
+}
+
+void tell_json(const struct outcome *outcomes, size_t count)
+{
+	put_caller();
+	for (size_t i = 0; i < count; i++) {
+		printf("%s\n  {", i ? "," : "");
+		put_wish(&outcomes[i]);
+	}
+	printf("]}\n");
+}
