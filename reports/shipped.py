@@ -3,13 +3,14 @@
 
 A shipped profile is cut down from a full one. It holds only keys that the library's policy floor
 reads, only what holds whoever asks, nothing of policy, and nothing of hardware, because an
-emulator's PMU says nothing of the machine it will be read on. Out of all of them comes the table compiled into the library: one
-letter a fact, for each architecture and series.
+emulator's PMU says nothing of the machine it will be read on. Out of all of them comes the table
+compiled into the library: one letter a fact, for each architecture and series.
 """
 
 from __future__ import annotations
 
 import re
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,8 @@ from reports.text import Unusable
 FOLDER = Path("lib/profiles")
 TABLE = Path("lib/policy/profile/builtin.inc")
 SOURCES = Path("lib/policy")
+MATRIX = Path("kernels/matrix.toml")
+NEWEST = "newest"
 HARDWARE = {"pmu", "aux", "breakpoint"}
 POLICY = "perm."
 IDENTITY = ("arch", "release", "version", "build_id", "config_sha256", "page_size")
@@ -79,23 +82,67 @@ def load(folder: Path = FOLDER) -> dict[str, dict[str, Any]]:
             for path in sorted(folder.glob("*.json"))}
 
 
+def row_series(matrix: Path = MATRIX) -> dict[str, str]:
+    """The rows of the matrix a profile ships of, and their series. User-mode Linux has no perf
+    events of its own, and what cannot be run has no profile."""
+    try:
+        listed = tomllib.loads(matrix.read_text(encoding="utf-8"))
+        runners = {name: arch["runner"] for name, arch in listed["arch"].items()}
+        return {row["name"]: row.get("series", NEWEST) for row in listed["row"]
+                if runners[row["arch"]] != "uml" and "unavailable" not in row}
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
+        raise Unusable(text.clean(f"{matrix}: no list of kernels: {error}", 300)) from error
+
+
+def misplaced(shipped: dict[str, dict[str, Any]], wanted: dict[str, str]) -> Iterator[str]:
+    """Rows without a profile, profiles without a row, and those of another series than their row
+    stands for. Rows that stand for the newest kernel move on."""
+    for name in sorted(wanted.keys() | shipped.keys()):
+        series = _series_of(shipped[name]) if name in shipped else ""
+        if not series:
+            yield f"{name}: no profile of this row; run it, then the verb ship"
+        elif name not in wanted:
+            yield f"{name}: a profile of no row of {MATRIX}"
+        elif wanted[name] not in (NEWEST, series):
+            yield f"{name}: ships as {series}, the row is {wanted[name]}"
+
+
+def moved(shipped: dict[str, dict[str, Any]], derived: dict[str, dict[str, Any]]) -> dict[str, str]:
+    """Rows of a run that are of another series than what ships, and so not to be compared."""
+    both = sorted(shipped.keys() & derived.keys())
+    series = {name: (_series_of(shipped[name]), _series_of(derived[name])) for name in both}
+    return {name: f"{name}: ships as {old}, is {new} now: not compared; the verb ship takes it in"
+            for name, (old, new) in series.items() if old != new}
+
+
 def differences(shipped: dict[str, dict[str, Any]],
                 derived: dict[str, dict[str, Any]]) -> Iterator[str]:
     """Facts that a run answers otherwise than what ships. What a run did not ask is no difference,
-    and neither is a kernel that does not ship, or a row that has moved on to another series."""
-    for name in sorted(shipped.keys() & derived.keys()):
-        releases = {_series(profile[name]["identity"]["release"]) for profile in (shipped, derived)}
-        if len(releases) > 1:
-            continue
-        said, now = shipped[name]["kernel"], derived[name]["kernel"]
+    and neither is a kernel that does not ship; but something must have been compared."""
+    same = (shipped.keys() & derived.keys()) - moved(shipped, derived).keys()
+    if not same:
+        yield "nothing to compare: the run has no kernel of a series that ships"
+    for name in sorted(same):
+        said, now = ({"arch": profile[name]["identity"]["arch"], **profile[name]["kernel"]}
+                     for profile in (shipped, derived))
         for key in sorted(now):
             if now[key] != said.get(key):
                 yield f"{name}: {key}: ships as {said.get(key, 'unknown')}, now {now[key]}"
 
 
+def problems(shipped: dict[str, dict[str, Any]], run: dict[str, dict[str, Any]]) -> Iterator[str]:
+    """What is wrong with the profiles and their table, by themselves and beside a run, if any."""
+    yield from misplaced(shipped, row_series())
+    if run:
+        yield from differences(shipped, run)
+    if table(shipped) != TABLE.read_text(encoding="utf-8"):
+        yield f"{TABLE}: not what {FOLDER} says; run the verb ship"
+
+
 # ------------------------------------------------------------------------- the compiled-in table
 
-def _series(release: str) -> str:
+def _series_of(profile: dict[str, Any]) -> str:
+    release = profile["identity"]["release"]
     match = _SERIES.match(release)
     if match is None:
         raise Unusable(f"{text.clean(release, 80)}: no release of a kernel")
@@ -114,8 +161,8 @@ def _lines(profiles: dict[str, dict[str, Any]], wanted: list[str]) -> Iterator[t
     """architecture, series and letters."""
     kernels: dict[tuple[str, tuple[int, ...]], list[str]] = {}
     for profile in profiles.values():
-        release = _series(profile["identity"]["release"])
-        place = profile["identity"]["arch"], tuple(int(part) for part in release.split("."))
+        series = tuple(int(part) for part in _series_of(profile).split("."))
+        place = profile["identity"]["arch"], series
         kernels.setdefault(place, []).append("".join(
             LETTERS.get(str(profile["kernel"].get(key)), UNKNOWN) for key in wanted))
     for (arch, series), said in sorted(kernels.items()):

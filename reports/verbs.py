@@ -173,15 +173,15 @@ def _lint(args: argparse.Namespace) -> int:
 
 
 def _ship(args: argparse.Namespace) -> int:
+    made = shipped.derive(args.run) if args.run else {}
     if args.check:
         profiles = shipped.load()
-        found = list(shipped.differences(profiles, shipped.derive(args.run))) if args.run else []
-        if shipped.table(profiles) != shipped.TABLE.read_text(encoding="utf-8"):
-            found.append(f"{shipped.TABLE}: not what {shipped.FOLDER} says; run the verb ship")
+        for line in shipped.moved(profiles, made).values():
+            _error(line)
+        found = list(shipped.problems(profiles, made))
         for line in found:
             _say(line)
         return BAD if found else OK
-    made = shipped.derive(args.run) if args.run else {}
     shipped.write(made)
     for name, each in made.items():
         _say(f"{shipped.FOLDER / name}.json: {len(each['kernel'])} facts")

@@ -367,7 +367,8 @@ def test_usage_is_exit_2() -> None:
 
 
 def test_every_verb_has_help(capsys) -> None:
-    for verb in ("result", "table", "profile", "validate", "catalogue", "lint", "diff", "timing"):
+    for verb in ("result", "table", "profile", "validate", "catalogue", "coverage", "lint", "diff",
+                 "ship", "timing"):
         with pytest.raises(SystemExit) as stop:
             run(verb, "--help")
         assert stop.value.code == 0 and len(capsys.readouterr().out) > 100

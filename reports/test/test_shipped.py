@@ -3,13 +3,15 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from reports import shipped, text
-from reports.test.conftest import MakeRun
+from reports.test.conftest import GOOD, MakeRun, ktap
 from reports.verbs import main
 
 TREE = Path(__file__).resolve().parents[2]
@@ -77,8 +79,12 @@ def test_differences_are_what_was_asked_and_came_out_otherwise() -> None:
 
 def test_a_row_that_became_another_kernel_is_no_difference() -> None:
     said = {"newest": profile_of("7.3.4", a__b__1="yes")}
-    assert not list(shipped.differences(said, {"newest": profile_of("7.4.1", a__b__1="no")}))
-    assert list(shipped.differences(said, {"newest": profile_of("7.3.9", a__b__1="no")}))
+    later, same = profile_of("7.4.1", a__b__1="no"), profile_of("7.3.9", a__b__1="no")
+    assert list(shipped.moved(said, {"newest": later})) == ["newest"]
+    assert not shipped.moved(said, {"newest": same})
+    beside = {"row": profile_of("6.1.0")}
+    assert not list(shipped.differences(said | beside, {"newest": later} | beside))
+    assert list(shipped.differences(said | beside, {"newest": same} | beside))
 
 
 def test_keys_are_found_in_the_sources(tmp_path: Path) -> None:
@@ -106,10 +112,134 @@ def test_from_a_run_to_files_and_back(make_run: MakeRun, tmp_path: Path) -> None
         shipped.derive(run, sources)
 
 
+MATRIX = """
+[arch.amd64]
+runner = "qemu"
+[arch.uml]
+runner = "uml"
+""" + "".join(f'[[row]]\nname = "{name}"\narch = "{arch}"\n{more}\n' for name, arch, more in (
+    ("amd64-6.1", "amd64", 'series = "6.1"'), ("amd64-newest", "amd64", ""), ("uml", "uml", ""),
+    ("vax-newest", "amd64", 'unavailable = "no archive has it"')))
+KEY = "ring.write_backward.newest"
+
+
+@pytest.fixture
+def tree(make_run: MakeRun, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A tree that ships what its run `matrix` measured: two kernels."""
+    (tmp_path / "kernels").mkdir()
+    (tmp_path / "kernels" / "matrix.toml").write_text(MATRIX)
+    (tmp_path / shipped.SOURCES / "profile").mkdir(parents=True)
+    (tmp_path / shipped.SOURCES / "a.c").write_text(f'"{KEY}" "ring.write_backward.plain"')
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "matrix").mkdir()
+    for name, release in (("amd64-6.1", "6.1.0-18"), ("amd64-newest", "7.3.4")):
+        make_run({"root": {"ring.write_backward": ktap(GOOD)}}, f"matrix/{name}", release)
+        assert main(["result", "--quiet", f"matrix/{name}"]) == 0
+    assert main(["ship", "matrix"]) == 0
+    return tmp_path
+
+
+def change(name: str, work: Callable[[dict[str, Any]], Any]) -> None:
+    path = shipped.FOLDER / f"{name}.json"
+    profile = json.loads(path.read_text())
+    work(profile)
+    path.write_text(json.dumps(profile))
+
+
+def gone(name: str) -> None:
+    (shipped.FOLDER / f"{name}.json").unlink()
+
+
+def told(capsys: pytest.CaptureFixture[str], *args: str) -> tuple[int, str, str]:
+    capsys.readouterr()
+    status = main(["ship", "--check", *args])
+    said = capsys.readouterr()
+    return status, said.out, said.err
+
+
+STALE = "lib/policy/profile/builtin.inc: not what lib/profiles says; run the verb ship\n"
+MISTAKES: list[tuple[Callable[[], Any], str]] = [
+    (lambda: change("amd64-6.1", lambda made: made["kernel"].update({KEY: "no"})),
+     f"amd64-6.1: {KEY}: ships as no, now yes\n"),
+    (lambda: change("amd64-newest", lambda made: made["kernel"].pop(KEY)),
+     f"amd64-newest: {KEY}: ships as unknown, now yes\n"),
+    (lambda: change("amd64-6.1", lambda made: made["identity"].update(arch="aarch64")),
+     "amd64-6.1: arch: ships as aarch64, now x86_64\n"),
+    (lambda: change("amd64-6.1", lambda made: made["identity"].update(release="6.2.0")),
+     "amd64-6.1: ships as 6.2, the row is 6.1\n"),
+    (lambda: gone("amd64-6.1"), "amd64-6.1: no profile of this row; run it, then the verb ship\n"),
+    (lambda: (shipped.FOLDER / "amd64-newest.json").rename(shipped.FOLDER / "vax-newest.json"),
+     "amd64-newest: no profile of this row; run it, then the verb ship\n"
+     "vax-newest: a profile of no row of kernels/matrix.toml\n")]
+
+
+@pytest.mark.parametrize(("mistake", "said"), MISTAKES)
+def test_a_mistake_is_found_with_and_without_a_table_of_it(
+        tree: Path, capsys: pytest.CaptureFixture[str], mistake: Callable[[], Any],
+        said: str) -> None:
+    assert told(capsys, "matrix") == (0, "", "") == told(capsys)
+    mistake()
+    renamed = "vax" in said     # the table does not tell the names of rows
+    assert told(capsys, "matrix")[:2] == (1, said if renamed else said + STALE)
+    assert main(["ship"]) == 0
+    assert told(capsys, "matrix")[:2] == (1, said)
+
+
+def test_a_table_changed_by_hand_is_found(tree: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    was = shipped.TABLE.read_text()
+    shipped.TABLE.write_text(was.replace('"yy"', '"yn"', 1))
+    assert shipped.TABLE.read_text() != was
+    assert told(capsys) == (1, STALE, "") == told(capsys, "matrix")
+    assert main(["ship"]) == 0 and shipped.TABLE.read_text() == was
+    shipped.TABLE.unlink()
+    assert told(capsys)[0] == 3
+
+
+def test_a_key_the_library_asks_anew_is_found(tree: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for name in ("amd64-6.1", "amd64-newest"):      # shipped before plain was asked
+        change(name, lambda made: made["kernel"].pop("ring.write_backward.plain"))
+    assert main(["ship"]) == 0
+    status, out, _ = told(capsys, "matrix")
+    assert status == 1 and out.count("ring.write_backward.plain: ships as unknown, now yes") == 2
+
+
+def test_a_row_that_has_moved_on_is_told_and_the_others_are_compared(
+        tree: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    change("amd64-newest", lambda made: made["identity"].update(release="7.2.1"))
+    assert main(["ship"]) == 0
+    moved = "reports: amd64-newest: ships as 7.2, is 7.3 now: not compared; the verb ship takes it in\n"
+    assert told(capsys, "matrix") == (0, "", moved)
+    change("amd64-6.1", lambda made: made["kernel"].update({KEY: "no"}))
+    status, out, err = told(capsys, "matrix")
+    assert (status, err) == (1, moved) and f"amd64-6.1: {KEY}: ships as no" in out
+
+
+def test_a_run_that_compares_nothing_shows_nothing(tree: Path,
+                                                   capsys: pytest.CaptureFixture[str]) -> None:
+    change("amd64-newest", lambda made: made["identity"].update(release="7.2.1"))
+    assert main(["ship"]) == 0
+    (tree / "matrix" / "amd64-6.1").rename(tree / "elsewhere")
+    status, out, _ = told(capsys, "matrix")
+    assert status == 1 and out.startswith("nothing to compare")
+
+
+@pytest.mark.parametrize("spoilt", ["", "[[row]]", "[arch]\nrow = 3", "=", '[arch]\n[[row]]\nname="a"'])
+def test_without_a_list_of_kernels_nothing_is_fine(
+        tree: Path, capsys: pytest.CaptureFixture[str], spoilt: str) -> None:
+    shipped.MATRIX.write_text(spoilt)
+    status, out, err = told(capsys)
+    assert status == 3 and "no list of kernels" in err and not out
+
+
 def test_the_compiled_table_is_that_of_the_profiles() -> None:
     profiles = shipped.load(TREE / shipped.FOLDER)
     assert profiles, "nothing ships"
     assert (TREE / shipped.TABLE).read_text(encoding="utf-8") == shipped.table(profiles)
+
+
+def test_every_row_of_the_matrix_ships() -> None:
+    wanted = shipped.row_series(TREE / shipped.MATRIX)
+    assert not list(shipped.misplaced(shipped.load(TREE / shipped.FOLDER), wanted))
 
 
 def test_what_ships_is_asked_by_the_library() -> None:
