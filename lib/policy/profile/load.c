@@ -40,15 +40,9 @@ static int no_memory(const struct loader *l)
 	return pm_diag_say(l->diag, ENOMEM, PM_CAUSE_NONE, "profile: out of memory");
 }
 
-/* One line of bounded size. Then text may be printed and compared without a second thought. */
 static bool is_line(const struct json_token *token)
 {
-	if (token->size == 0 || token->size > PROFILE_TEXT_MAX)
-		return false;
-	for (size_t i = 0; i < token->size; i++)
-		if ((unsigned char)token->text[i] < ' ' || token->text[i] == 0x7f)
-			return false;
-	return true;
+	return pm_profile_is_line(token->text, token->size);
 }
 
 static bool is(const struct json_token *token, const char *word)

@@ -33,6 +33,16 @@ enum pm_verdict pm_verdict_of(const char *word, size_t size)
 	return PM_UNKNOWN;
 }
 
+bool pm_profile_is_line(const char *text, size_t size)
+{
+	if (size == 0 || size > PROFILE_TEXT_MAX)
+		return false;
+	for (size_t i = 0; i < size; i++)
+		if ((unsigned char)text[i] < ' ' || text[i] == 0x7f)
+			return false;
+	return true;
+}
+
 /* --------------------------------------------------------------------------------- memory */
 
 const char *pm_profile_copy(struct pm_profile *profile, const char *text, size_t size)
@@ -235,6 +245,13 @@ int pm_profile_persona(struct pm_profile *profile, const char *name, size_t size
 	return (int)profile->persona_count++;
 }
 
+static bool is_key(const char *text)
+{
+	size_t size = strlen(text);
+
+	return size <= PROFILE_KEY_MAX && pm_profile_is_line(text, size);
+}
+
 static const char *own_persona(void)
 {
 	struct pm_env env;
@@ -254,6 +271,8 @@ int pm_profile_use_persona(struct pm_profile *profile, const char *persona)
 
 	if (persona == NULL)
 		persona = own_persona();
+	if (!is_key(persona))
+		return -EINVAL;
 	at = pm_profile_persona(profile, persona, strlen(persona));
 	if (at < 0)
 		return at;
@@ -297,15 +316,27 @@ static bool may_replace(const struct entry *old, const struct pm_fact *fact)
 	return old->verdict == PM_BLOCKED || fact->verdict != PM_BLOCKED;
 }
 
+/* What would be written as something else than it is, and read back as that, is no text. */
+static bool is_text(const char *text)
+{
+	size_t size = text ? strlen(text) : 0;
+
+	return pm_profile_is_line(text, size) && pm_verdict_of(text, size) == PM_UNKNOWN &&
+		strcmp(text, "unknown") != 0 && strcmp(text, "absent") != 0;
+}
+
 static bool is_fact(const struct pm_fact *fact)
 {
-	size_t size = fact->key ? strlen(fact->key) : 0;
-
-	if (size == 0 || size > PROFILE_KEY_MAX || fact->rank > PM_RANK_RUNTIME)
+	if (fact->key == NULL || !is_key(fact->key) || fact->rank > PM_RANK_RUNTIME)
 		return false;
-	if (fact->type == PM_FACT_VERDICT)
+	switch (fact->type) {
+	case PM_FACT_VERDICT:
 		return fact->verdict > PM_UNKNOWN && fact->verdict <= PM_BLOCKED;
-	return fact->type != PM_FACT_TEXT || fact->text != NULL;
+	case PM_FACT_TEXT:
+		return is_text(fact->text);
+	default:
+		return fact->type == PM_FACT_BOOL || fact->type == PM_FACT_INT;
+	}
 }
 
 int pm_profile_set(struct pm_profile *profile, const struct pm_fact *fact)

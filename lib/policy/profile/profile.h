@@ -48,6 +48,9 @@ struct pm_profile {
 	enum pm_rank rank;
 };
 
+/* One line of bounded size. Then text may be printed and compared without a second thought. */
+bool pm_profile_is_line(const char *text, size_t size);
+
 /* A terminated copy that lives as long as the profile; NULL: no memory. */
 const char *pm_profile_copy(struct pm_profile *profile, const char *text, size_t size);
 

@@ -150,6 +150,37 @@ static void who_replaces_whom(void **state)
 	pm_profile_destroy(profile);
 }
 
+/* What is put in can be written and read again, and then is the same. */
+static void no_facts(void **state)
+{
+	static const struct pm_fact none[] = {
+		{ .key = "two\nlines", .verdict = PM_YES }, { .key = NULL, .verdict = PM_YES },
+		{ .key = "a.b", .type = PM_FACT_TEXT }, { .key = "a.b", .type = PM_FACT_TEXT + 1 },
+		{ .key = "a.b", .type = PM_FACT_TEXT, .text = "" },
+		{ .key = "a.b", .type = PM_FACT_TEXT, .text = "yes" },
+		{ .key = "a.b", .type = PM_FACT_TEXT, .text = "absent" },
+		{ .key = "a.b", .type = PM_FACT_TEXT, .text = "a\tb" },
+		{ .key = "a.b", .verdict = PM_YES, .rank = PM_RANK_RUNTIME + 1 },
+	};
+	struct pm_profile *profile = pm_profile_create();
+	struct pm_fact text = { .key = "a.\"b", .type = PM_FACT_TEXT, .text = "yes \\" };
+	char saved_text[4096];
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(none); i++)
+		assert_int_equal(pm_profile_set(profile, &none[i]), -EINVAL);
+	assert_int_equal(pm_profile_use_persona(profile, ""), -EINVAL);
+	assert_int_equal(pm_profile_use_persona(profile, "a\nb"), -EINVAL);
+	assert_int_equal(pm_profile_count(profile), 0);
+	assert_int_equal(pm_profile_set(profile, &text), 1);
+	saved(profile, saved_text, sizeof(saved_text));
+	pm_profile_destroy(profile);
+	profile = load(saved_text);
+	assert_int_equal(pm_profile_lookup(profile, "a.\"b", &text), 0);
+	assert_string_equal(text.text, "yes \\");
+	pm_profile_destroy(profile);
+}
+
 static void many_facts(void **state)
 {
 	struct pm_profile *profile = pm_profile_create();
@@ -443,6 +474,7 @@ int main(void)
 		cmocka_unit_test(saved_as_it_was),
 		cmocka_unit_test(a_full_pipe_is_told),
 		cmocka_unit_test(who_replaces_whom),
+		cmocka_unit_test(no_facts),
 		cmocka_unit_test(many_facts),
 		cmocka_unit_test(union_of_two),
 		cmocka_unit_test(intersection_of_two),
