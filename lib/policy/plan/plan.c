@@ -129,7 +129,8 @@ static int take_spec(struct pm_plan *plan, struct plan_event *event,
 	struct pm_event_spec *spec = &event->spec;
 
 	if (!take(spec, sizeof(*spec), from, offsetof(struct pm_event_spec, filter)) ||
-	    spec->tid < PM_CGROUP || (spec->period != 0 && spec->frequency != 0) ||
+	    !pm_spec_is_known(spec) || spec->tid < PM_CGROUP ||
+	    (spec->period != 0 && spec->frequency != 0) ||
 	    (spec->tid == PM_CGROUP && plan->opts.cgroup < 0))
 		return -EINVAL;
 	if (spec->filter != NULL) {

@@ -2,6 +2,14 @@
 /* What a spec asks for, whoever is to do it. */
 #include "spec.h"
 
+#define FLAGS_ALL ((unsigned int)(PM_SPEC_USER_ONLY | PM_SPEC_EXACT))
+#define WANTS_ALL ((unsigned int)(PM_WANT_ADDRESS | PM_WANT_CALLCHAIN | PM_WANT_CPU | PM_WANT_RAW))
+
+bool pm_spec_is_known(const struct pm_event_spec *spec)
+{
+	return !(spec->flags & ~FLAGS_ALL) && !(spec->want & ~WANTS_ALL);
+}
+
 bool pm_is_time(const struct pm_event_spec *spec)
 {
 	if (spec->type == PERF_TYPE_SOFTWARE)

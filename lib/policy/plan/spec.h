@@ -6,6 +6,9 @@
 #include "../../perfmodes.h"
 #include "../../pm_sys.h"
 
+/* Neither a flag nor a want of a later release, which would be passed over in silence. */
+bool pm_spec_is_known(const struct pm_event_spec *spec);
+
 /* Events that one may replace by timers of CPU time. */
 bool pm_is_time(const struct pm_event_spec *spec);
 

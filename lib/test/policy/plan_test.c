@@ -362,6 +362,7 @@ static void costs(void **state)
 static void senseless_wishes(void **state)
 {
 	struct pm_event_spec both = faults, negative = faults, sizeless = faults;
+	struct pm_event_spec flagged = faults, wanting = faults;
 	struct pm_session_opts pages = everything;
 	struct pm_plan *plan;
 
@@ -369,10 +370,14 @@ static void senseless_wishes(void **state)
 	both.frequency = 1;
 	negative.tid = PM_CGROUP - 1;
 	sizeless.size = 0;
+	flagged.flags = PM_SPEC_EXACT << 1;	/* of a later release */
+	wanting.want = PM_WANT_RAW << 1;
 	pages.ring_pages = 3;
 	assert_int_equal(chosen(&both, &everything), -EINVAL);
 	assert_int_equal(chosen(&negative, &everything), -EINVAL);
 	assert_int_equal(chosen(&sizeless, &everything), -EINVAL);
+	assert_int_equal(chosen(&flagged, &everything), -EINVAL);
+	assert_int_equal(chosen(&wanting, &everything), -EINVAL);
 	assert_int_equal(chosen(&faults, &pages), -EINVAL);
 	assert_int_equal(pm_plan_make(&faults, 0, NULL, profile, NULL, &plan), -EINVAL);
 	assert_int_equal(pm_plan_make(&faults, 33, NULL, profile, NULL, &plan), -EINVAL);
