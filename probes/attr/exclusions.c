@@ -54,11 +54,13 @@ TEST(sigtrap_demands_remove_on_exec)
 
 TEST(sigtrap_demands_task)
 {
-	struct perf_event_attr attr = attr_faults(0);
+	struct perf_event_attr attr = attr_faults(0), plain = attr;
+	int cpu = move_to_nth_cpu(0);
 
 	attr.remove_on_exec = attr.sigtrap = 1;
 	ask_legal(&attr, "sigtrap");
-	hold_rule(pm_open(&attr, -1, 0, -1, 0), EINVAL, BROKEN, "sigtrap on a whole CPU");
+	close(must_open(&plain, -1, cpu, -1, 0));
+	hold_rule(pm_open(&attr, -1, cpu, -1, 0), EINVAL, BROKEN, "sigtrap on a whole CPU");
 }
 
 TEST(weight_excludes_weight_struct)

@@ -14,8 +14,7 @@ PROBE(TITLE("events that are removed at execve")
       POINT(counts_before, "counts exactly before execve")
       POINT(silent_after, "counts nothing after execve, and the last value stays readable")
       POINT(not_by_fork, "a fork or a thread of the task does not remove it")
-      POINT(others_stay, "an event without the bit on the same task counts on")
-      POINT(not_with_enable, "EINVAL together with enable_on_exec"))
+      POINT(others_stay, "an event without the bit on the same task counts on"))
 
 #define FAULTS 14
 
@@ -77,17 +76,6 @@ TEST_F(remove, others_stay)
 	must_exec(&self->child);
 	hold_gain(other, &self->child, FAULTS, FAULTS);
 	hold_gain(self->fd, &self->child, FAULTS, 0);
-}
-
-TEST_F(remove, not_with_enable)
-{
-	struct perf_event_attr attr = removed();
-
-	attr.enable_on_exec = 1;
-	hold_rule(pm_open(&attr, 0, -1, -1, 0), EINVAL, BROKEN,
-		  "remove_on_exec with enable_on_exec");
-	attr.remove_on_exec = 0;
-	must_open(&attr, 0, -1, -1, 0);
 }
 
 PROBE_MAIN

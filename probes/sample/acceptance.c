@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * Which sample fields may be asked of which kind of event? What they then hold is for the others of
- * this area look at.
+ * this area to look at.
  * Observed: each field is asked for alone, with the companion attributes it needs, of an event
  * that is accepted without it. Of cpu-clock and breakpoints a sample is then waited for: with one
  * field in it, it is longer than a bare header. AUX needs a group leader with an AUX area:
- * sample.aux asks for it.
+ * aux.leader_rules asks for it.
  */
 #include "probe.h"
 #include <stdio.h>

@@ -58,13 +58,14 @@ TEST(system_call)
 /* 0 is an answer about exclude_kernel only where the call is counted without it. */
 TEST(system_call_user_only)
 {
-	int fd = open_counting(_metadata, "syscalls", "sys_enter_getppid", true);
+	static const char event[] = "sys_enter_getppid";
+	int fd = open_counting(_metadata, "syscalls", event, true);
 	uint64_t count;
 
 	call(23);
 	count = must_count(fd);
 	if (count == 0) {
-		want_23(_metadata, open_counting(_metadata, "syscalls", "sys_enter_getppid", false));
+		want_23(_metadata, open_counting(_metadata, "syscalls", event, false));
 		say_no("counted 0 of 23 calls with exclude_kernel, 23 without");
 	}
 	if (count != 23)
