@@ -22,7 +22,6 @@
 
 #include "../lib/pm_sys.h"
 #include "deed.h"
-#include "deed.h"
 #include "privilege.h"
 #include "verdict.h"
 
@@ -187,13 +186,23 @@ static void put_back(void)
 		write_file(kept[i].path, kept[i].value);
 }
 
+/* There may be none: -1 and 0 are everybody to kill(2). */
+static void dismiss_guard(void)
+{
+	if (guard <= 0)
+		return;
+	kill(guard, SIGKILL);
+	waitpid(guard, NULL, 0);
+	close(guard_pipe[1]);
+	guard = 0;
+}
+
 static void put_back_at_exit(void)
 {
 	if (getpid() != keeper)
 		return;
 	put_back();
-	kill(guard, SIGKILL);
-	waitpid(guard, NULL, 0);
+	dismiss_guard();
 }
 
 static void put_back_on_signal(int number)
@@ -212,8 +221,11 @@ static void start_guard(void)
 		return;
 	guard = fork();
 	if (guard != 0) {
-		fcntl(guard_pipe[1], F_SETFD, FD_CLOEXEC);
 		close(guard_pipe[0]);
+		if (guard < 0)
+			close(guard_pipe[1]);
+		else
+			fcntl(guard_pipe[1], F_SETFD, FD_CLOEXEC);
 		return;
 	}
 	setsid();
@@ -237,9 +249,7 @@ void keep_file(const char *path)
 	entry->path = path;
 	kept_count++;
 	if (keeper) {			/* the guard knows only what came before it: a new one */
-		kill(guard, SIGKILL);
-		waitpid(guard, NULL, 0);
-		close(guard_pipe[1]);
+		dismiss_guard();
 	} else {
 		keeper = getpid();
 		atexit(put_back_at_exit);
@@ -248,4 +258,3 @@ void keep_file(const char *path)
 	}
 	start_guard();
 }
-
