@@ -28,6 +28,7 @@
  */
 #define UNWATCHED_MS 100
 #define GRACE_MS 200			/* for children that end along with their probe */
+#define LAST_MS 500			/* between SIGTERM and SIGKILL, to put things back */
 
 struct ending {
 	int exit, signal;
@@ -168,22 +169,29 @@ static int wait_for(struct pollfd *entries, nfds_t count, int64_t ms)
 	return ppoll(entries, count, &wait, &none);
 }
 
+/* Give all that is left so long to end. */
+static void let_end(struct running *run, int64_t ms)
+{
+	int64_t now = now_ms(), end = now + ms;
+
+	while (now < end && reap(run)) {
+		wait_for(NULL, 0, end - now);
+		now = now_ms();
+	}
+}
+
 /*
  * SIGKILL everything until nothing is left, for two seconds at most. Children that end along with
- * a probe that ended by itself have a moment to do so before they count as left over.
+ * a probe that has ended have a moment to do so before they count as left over.
  */
 static void kill_all(struct running *run)
 {
 	const bool by_itself = run->end.main_gone;
-	const int64_t start = now_ms();
-	int64_t now = start;
+	int64_t start;
 
-	while (by_itself && now < start + GRACE_MS) {
-		if (!reap(run))
-			return;
-		wait_for(NULL, 0, start + GRACE_MS - now);
-		now = now_ms();
-	}
+	if (by_itself)
+		let_end(run, GRACE_MS);
+	start = now_ms();
 	for (bool first = true; reap(run); first = false) {
 		int killed = kill_descendants(SIGKILL);
 
@@ -202,6 +210,8 @@ void bounded_kill_all(void)
 {
 	struct running none = { .probe = -1 };
 
+	kill_descendants(SIGTERM);
+	let_end(&none, LAST_MS);
 	kill_all(&none);
 }
 
@@ -274,8 +284,9 @@ static bool attend(struct running *run, struct pollfd *entries, int64_t ms)
 }
 
 /*
- * Follow the probe until it has ended and its output is read, or a bound is reached. On time-out
- * it gets SIGTERM first, so that what it changed on the machine can be put back.
+ * Follow the probe until it has ended and its output is read, or it is cut off: for its time, for
+ * its output, by a signal. It gets SIGTERM first then, so that what it changed on the machine can
+ * be put back.
  */
 static void follow(struct running *run)
 {
@@ -283,15 +294,14 @@ static void follow(struct running *run)
 	int64_t now = start, deadline = start + (int64_t)(run->bounds->timeout * 1000);
 	struct pollfd entries[] = { { .fd = -1, .events = POLLIN },
 				    { .fd = run->liar, .events = POLLIN } };
-	bool go_on = true;
+	bool go_on = true, told = false;
 
-	while (go_on && !bounded_interrupted && !run->end.main_gone) {
-		if (now >= deadline && run->end.timeout)
-			break;
-		if (now >= deadline) {
-			run->end.timeout = true;
+	while (!run->end.main_gone && !(told && now >= deadline)) {
+		if (!told && (!go_on || bounded_interrupted || now >= deadline)) {
+			run->end.timeout = go_on && !bounded_interrupted;
 			kill_descendants(SIGTERM);
-			deadline = now + 500;
+			deadline = now + LAST_MS;
+			told = true;
 		}
 		entries[0].fd = now < watch ? -1 : run->from;
 		go_on = attend(run, entries,

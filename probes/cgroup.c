@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <signal.h>
 #include <stdio.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -55,11 +56,16 @@ static int start_guard(const struct cgroups *cgroups)
 {
 	int pipes[2];
 	char token;
+	pid_t guard;
 
 	if (pipe(pipes) < 0)
 		return -errno;
-	if (fork() == 0) {
+	guard = fork();
+	if (guard < 0)
+		return -errno;
+	if (guard == 0) {
 		setsid();
+		signal(SIGTERM, SIG_IGN);	/* who ends a test may end all that it has started */
 		close(pipes[1]);
 		while (read(pipes[0], &token, 1) > 0)
 			;

@@ -8,7 +8,8 @@ import subprocess
 import time
 from pathlib import Path
 
-from conftest import needs_root, processes_of, run
+import pytest
+from conftest import TREE, needs_root, processes_of, run
 
 
 def launch(build: Path, out: Path, program: Path | str, *options: str, **more):
@@ -97,6 +98,69 @@ def test_a_persona_needs_no_right_to_walk_the_path(build: Path, tmp_path: Path) 
     out = tmp_path / "x.ktap"
     assert launch(build, out, program, "--persona", "user").returncode == 0
     assert b"\nok 1 global.counts\n" in out.read_bytes()
+
+
+# Changes a file that is kept, and makes cgroups in a folder that is as good as theirs; then it hangs,
+# and where it is told to writes without end.
+DISTURBER = r"""
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+#include "cgroup.h"
+#include "privilege.h"
+int main(int argc, char **argv)
+{
+	struct cgroups cgroups;
+	keep_file(argv[1]);
+	if (cgroups_make(argv[2], &cgroups) || write_file(argv[1], "gone"))
+		return 1;
+	if (fork() == 0)
+		for (;;)
+			pause();
+	while (argc > 3)
+		puts("more");
+	for (;;)
+		pause();
+}
+"""
+
+
+@pytest.fixture
+def disturber(tmp_path: Path) -> list[str]:
+    """The command line, below tmp_path, of a program that disturbs."""
+    (tmp_path / "d.c").write_text(DISTURBER)
+    sources = [*(TREE / "probes" / f"{name}.c" for name in ("cgroup", "deed", "privilege", "verdict")),
+               *(TREE / "lib").glob("*.c")]
+    subprocess.run(["gcc", "-static", "-pthread", "-I", TREE / "probes", "-o", tmp_path / "disturber",
+                    tmp_path / "d.c", *sources], check=True)
+    (tmp_path / "kept").write_text("kept")
+    (tmp_path / "groups").mkdir()
+    return ["./disturber", "kept", "groups"]
+
+
+def interrupted(process: subprocess.Popen, kept: Path) -> None:
+    end = time.monotonic() + 10
+    while kept.read_text() != "gone":
+        assert time.monotonic() < end
+        time.sleep(0.01)
+    process.send_signal(signal.SIGINT)
+
+
+@pytest.mark.parametrize("why", ["time", "output", "signal"])
+def test_who_is_cut_off_can_put_back_what_it_changed(why: str, build: Path, disturber: list[str],
+                                                     tmp_path: Path) -> None:
+    more = ["more"] if why == "output" else []
+    process = subprocess.Popen([build / "launch", "--timeout", "1" if why == "time" else "20", "--output-limit", "1000",
+                                "--out", "x", "--", *disturber, *more],
+                               env={"PERFMODES_MAY_DISTURB": "1"}, cwd=tmp_path)
+    if why == "signal":
+        interrupted(process, tmp_path / "kept")
+    assert process.wait(10) == (128 + signal.SIGINT if why == "signal" else 0)
+    if why != "signal":
+        assert footer(tmp_path / "x")["timeout" if why == "time" else "truncated"] == 1
+    assert (tmp_path / "kept").read_text() == "kept"
+    assert not list((tmp_path / "groups").iterdir())
+    assert not list(processes_of(tmp_path / "disturber"))
 
 
 @needs_root
