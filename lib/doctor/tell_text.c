@@ -79,13 +79,13 @@ static void put_whether(struct flow *flow)
 	if (fd >= 0)
 		flow_put(flow, "Perf events work here: ");
 	else
-		flow_put(flow, "Perf events do not work here: %s. ", refusal.gate);
+		flow_put(flow, "Perf events do not work here: %s; ", refusal.gate);
 }
 
 static void say_verdict(const struct outcome *outcomes, size_t count)
 {
 	static const struct { const char *verdict, *how; } parts[] = {
-		{ "works", "as asked" }, { "instead", "in another way" }, { "refused", "in no way" },
+		{ "works", "as asked" }, { "instead", "in another way" }, { "refused", "not at all" },
 	};
 	bool first = true;
 	struct flow flow;
@@ -97,7 +97,9 @@ static void say_verdict(const struct outcome *outcomes, size_t count)
 
 		if (found == 0)
 			continue;
-		if (first)
+		if (found == count && i == 2)
+			flow_put(&flow, "none of %zu wishes can be met", count);
+		else if (first)
 			flow_put(&flow, "%zu of %zu wishes can be met %s", found, count,
 				 parts[i].how);
 		else

@@ -331,10 +331,10 @@ def test_people_get_the_same(doctor: Path, filtered: bool) -> None:
     count = {word: sum(wish["verdict"] == word for wish in found.values())
              for word in ("works", "instead", "refused")}
     assert first.startswith(f"Perf events do not work here: "
-                            f"{found['own-time']['refusals'][0]['gate']}. "
+                            f"{found['own-time']['refusals'][0]['gate']}; "
                             if filtered else "Perf events work here: ")
     for word, phrase in (("works", "as asked"), ("instead", "in another way"),
-                         ("refused", "in no way")):
+                         ("refused", "not at all")):
         told = re.findall(rf"(\d+)(?: of {len(found)} wishes can be met)? {phrase}", first)
         assert [int(number) for number in told] == ([count[word]] if count[word] else [])
     below = joined(text.split("\nWho refuses")[1])
@@ -364,6 +364,7 @@ def test_lines_fit(doctor: Path, columns: int) -> None:
 @as_root
 def test_a_gate_is_told_once(doctor: Path) -> None:
     """However many strategies it stands in the way of."""
+    assert "; none of 1 wishes can be met." in joined(piped(doctor, "80", True, "rings"))
     text = joined(piped(doctor, "80", True))
     assert text.count("a system call filter answers EPERM") == 2     # the verdict and the gate
     how = examine(doctor, "own-time", limit=lambda: refuse_perf(1))["own-time"]["how"]
