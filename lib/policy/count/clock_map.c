@@ -156,6 +156,26 @@ static int choose_source(struct pm_clock_map *map, const struct pm_profile *prof
 	return PM_CLOCK_RECORDS;
 }
 
+static void make_room(unsigned int cpu, void *context)
+{
+	size_t *room = context;
+
+	if (cpu >= *room)
+		*room = cpu + 1;
+}
+
+/* For every number that a CPU may have. (musl's sysconf(3) counts those that this thread may use.) */
+static size_t cpu_room(void)
+{
+	long configured = sysconf(_SC_NPROCESSORS_CONF);
+	size_t room = configured > 0 ? (size_t)configured : 1;
+	char possible[4096];
+
+	if (pm_read_text("/sys/devices/system/cpu/possible", possible, sizeof(possible)) > 0)
+		(void)pm_cpulist_each(possible, make_room, &room);
+	return room;
+}
+
 static int fill(struct pm_clock_map *map, const struct pm_profile *profile, struct pm_diag *diag)
 {
 	int source = choose_source(map, profile);
@@ -166,7 +186,7 @@ static int fill(struct pm_clock_map *map, const struct pm_profile *profile, stru
 	map->source = (enum pm_clock_source)source;
 	map->cpu_count = 1;
 	if (map->source == PM_CLOCK_RECORDS)
-		map->cpu_count = (size_t)sysconf(_SC_NPROCESSORS_CONF);
+		map->cpu_count = cpu_room();
 	map->cpus = calloc(map->cpu_count, sizeof(*map->cpus));
 	if (map->cpus == NULL)
 		return pm_diag_say(diag, ENOMEM, PM_CAUSE_UNKNOWN, "no memory");

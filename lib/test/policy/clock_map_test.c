@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Clock maps: with clocks of our own, whose truth is known, and with this kernel's. */
 #include "../test.h"
+#include "../fake_files.h"
 #include "../fake_kernel.h"
 
 #include <sched.h>
@@ -351,6 +352,30 @@ static void stamps_lie_in_their_brackets(void **state)
 	pm_clock_map_destroy(map);
 }
 
+/* Numbers of CPUs may have gaps, and be above any count. */
+static void every_cpu_there_may_be(void **state)
+{
+	const struct pm_fact no_page = { .key = "userpage.time_conversion.brackets",
+					 .verdict = PM_BROKEN, .rank = PM_RANK_BUILD };
+	struct pm_profile *profile = pm_profile_create();
+	struct pm_clock_map *map;
+	int err;
+
+	(void)state;
+	assert_int_equal(pm_profile_set(profile, &no_page), 1);
+	assert_int_equal(fake_setup(NULL), 0);
+	fake_file("/sys/devices/system/cpu/possible", "0-5,700\n");
+	err = pm_clock_map_make(PM_CLOCK_DEFAULT, CLOCK_MONOTONIC, profile, NULL, &map);
+	(void)fake_teardown(NULL);
+	pm_profile_destroy(profile);
+	if (err < 0)
+		skip();
+	assert_int_equal(map->source, PM_CLOCK_RECORDS);
+	assert_int_equal(map->cpu_count, 701);
+	assert_int_equal(map->cpus[700].points, 0);
+	pm_clock_map_destroy(map);
+}
+
 static void update_knows_the_drift(void **state)
 {
 	struct pm_clock_map *map = must_make(PM_CLOCK_DEFAULT, CLOCK_MONOTONIC);
@@ -424,53 +449,6 @@ static void refused(void **state)
 	assert_true(pm_clock_map_make(PM_CLOCK_DEFAULT, CLOCK_MONOTONIC, NULL, &diag, &map) < 0);
 }
 
-/* --------------------------------------------------------------------------------- the ladder */
-
-static void ladder_of_clocks(void **state)
-{
-	const struct pm_event_spec dummy = { .size = sizeof(dummy), .type = 1, .config = 9 };
-	struct pm_profile *profile = pm_profile_create();
-	const struct pm_fact fact = { .key = "clock.clockid.realtime.stamps",
-				      .verdict = PM_BROKEN, .rank = PM_RANK_BUILD };
-	struct pm_diag diag = { .size = sizeof(diag) };
-	int chosen = 77;
-
-	(void)state;
-	fake_kernel.on = true;
-	assert_int_equal(pm_clock_choose(&dummy, CLOCK_REALTIME, profile, NULL, &chosen), 0);
-	assert_int_equal(chosen, CLOCK_REALTIME);
-	assert_int_equal(pm_profile_set(profile, &fact), 1);
-	assert_int_equal(pm_clock_choose(&dummy, CLOCK_REALTIME, profile, NULL, &chosen), 0);
-	assert_int_equal(chosen, CLOCK_MONOTONIC);
-	fake_kernel.refuses_clockid = true;
-	assert_int_equal(pm_clock_choose(&dummy, CLOCK_MONOTONIC, profile, NULL, &chosen), 0);
-	assert_int_equal(chosen, PM_CLOCK_DEFAULT);
-	fake_kernel.policy_errno = EACCES;
-	chosen = 77;
-	assert_int_equal(pm_clock_choose(&dummy, CLOCK_MONOTONIC, profile, &diag, &chosen),
-			 -EACCES);
-	assert_int_equal(chosen, 77);
-	assert_int_equal(diag.error, EACCES);
-	pm_profile_destroy(profile);
-}
-
-/* This kernel's own answer for an event that hits in an NMI. */
-static void ladder_of_a_breakpoint(void **state)
-{
-	static uint64_t watched;
-	const struct pm_event_spec spec = {
-		.size = sizeof(spec), .type = 5, .config = HW_BREAKPOINT_W,
-		.config1 = (uintptr_t)&watched, .config2 = sizeof(watched),
-		.flags = PM_SPEC_USER_ONLY,
-	};
-	int chosen;
-
-	(void)state;
-	if (pm_clock_choose(&spec, CLOCK_REALTIME, NULL, NULL, &chosen) < 0)
-		skip();
-	assert_true(chosen == CLOCK_MONOTONIC || chosen == PM_CLOCK_DEFAULT);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -483,12 +461,11 @@ int main(void)
 		cmocka_unit_test_setup(each_cpu_its_own, setup),
 		cmocka_unit_test_setup(from_the_page, setup),
 		cmocka_unit_test_setup(stamps_lie_in_their_brackets, setup),
+		cmocka_unit_test_setup(every_cpu_there_may_be, setup),
 		cmocka_unit_test_setup(update_knows_the_drift, setup),
 		cmocka_unit_test_setup(clocks_that_can_be_read, setup),
 		cmocka_unit_test_setup(nothing_to_convert, setup),
 		cmocka_unit_test_setup(refused, setup),
-		cmocka_unit_test_setup(ladder_of_clocks, setup),
-		cmocka_unit_test_setup(ladder_of_a_breakpoint, setup),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
