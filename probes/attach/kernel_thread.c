@@ -6,6 +6,7 @@
  */
 #include "probe.h"
 #include <stdio.h>
+#include <stdlib.h>
 
 PROBE(TITLE("watching threads of the kernel")
       SINCE("2.6.31")
@@ -67,6 +68,25 @@ static uint64_t provoke(struct __test_metadata *_metadata, int fd)
 	return must_count(fd);
 }
 
+/* How often the scheduler says that a task was switched away from; 0 where that is not shown. */
+static uint64_t switches_of(pid_t pid)
+{
+	static const char *const names[] = { "\nvoluntary_ctxt_switches:",
+					     "\nnonvoluntary_ctxt_switches:" };
+	char path[64], text[4096];
+	uint64_t sum = 0;
+
+	snprintf(path, sizeof(path), "/proc/%d/status", pid);
+	if (pm_read_text(path, text, sizeof(text)) < 0)
+		return 0;
+	for (int i = 0; i < 2; i++) {
+		const char *at = strstr(text, names[i]);
+
+		sum += at ? strtoull(at + strlen(names[i]), NULL, 10) : 0;
+	}
+	return sum;
+}
+
 static struct perf_event_attr switches(void)
 {
 	struct perf_event_attr attr = attr_software(PERF_COUNT_SW_CONTEXT_SWITCHES);
@@ -77,11 +97,17 @@ static struct perf_event_attr switches(void)
 
 TEST(counts)
 {
-	struct perf_event_attr attr = switches();
-	int fd = must_open(&attr, rcu_thread(_metadata), -1, -1, 0);
+	const struct perf_event_attr attr = switches();
+	const pid_t pid = rcu_thread(_metadata);
+	int fd = must_open(&attr, pid, -1, -1, 0);
+	uint64_t before = switches_of(pid), after;
 
-	if (!provoke(_metadata, fd))
-		cannot_tell("the thread did not run in 200 ms");
+	if (provoke(_metadata, fd))
+		return;
+	after = switches_of(pid);
+	if (after > before + 1)		/* one may have come before the reading */
+		broken("counted=0 of %" PRIu64 " switches", after - before);
+	cannot_tell("the thread did not run in 200 ms");
 }
 
 TEST(no_user_side)
