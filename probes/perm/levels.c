@@ -132,6 +132,8 @@ TEST_F(level, cpu_wide)
 TEST_F(level, raw_tracepoint)
 {
 	require(REQUIRE_TRACEFS);
+	if (self->tracepoint < 0)
+		say_absent("no tracepoint sched:sched_switch");
 	ask_gate(_metadata, GATE_PAYLOAD, self->tracepoint, variant->level);
 }
 
