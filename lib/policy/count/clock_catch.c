@@ -13,8 +13,8 @@
 #include <unistd.h>
 
 #include "../profile/profile.h"
+#include "../plan/plan.h"
 #include "../plan/refute.h"
-#include "../plan/spec.h"
 
 /* The faults are of user mode, which is all that paranoid=2 lets a program watch. */
 static const struct pm_event_spec faults = {
@@ -285,18 +285,6 @@ int pm_clock_catch(struct pm_clock_map *map, struct clock_cpu *cpus, struct pm_d
 
 /* ----------------------------------------------------------------------- which clock to ask for */
 
-static const char *stamps_key(int clock_id)
-{
-	switch (clock_id) {
-	case CLOCK_REALTIME: return "clock.clockid.realtime.stamps";
-	case CLOCK_MONOTONIC: return "clock.clockid.monotonic.stamps";
-	case CLOCK_MONOTONIC_RAW: return "clock.clockid.monotonic_raw.stamps";
-	case CLOCK_BOOTTIME: return "clock.clockid.boottime.stamps";
-	case CLOCK_TAI: return "clock.clockid.tai.stamps";
-	default: return "attr.flag_bits.use_clockid";
-	}
-}
-
 static int try_clock(const struct pm_event_spec *spec, int clock_id)
 {
 	struct perf_event_attr attr = pm_spec_attr(spec, false);
@@ -323,7 +311,7 @@ int pm_clock_choose(const struct pm_event_spec *spec, int wanted,
 	}
 	*ret = PM_CLOCK_DEFAULT;
 	for (size_t i = 0; i < 3 && *ret == PM_CLOCK_DEFAULT; i++)
-		if (ladder[i] >= 0 && !pm_refutes(profile, stamps_key(ladder[i])) &&
+		if (ladder[i] >= 0 && !pm_refutes(profile, pm_modify_clock_key(ladder[i])) &&
 		    try_clock(spec, ladder[i]) == 0)
 			*ret = ladder[i];
 	return 0;

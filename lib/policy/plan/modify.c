@@ -32,7 +32,7 @@ static const struct {
 	[MODIFIER_LOST] = { "PERF_FORMAT_LOST", "attr.read_format_bits.lost" },
 };
 
-static const struct {
+static const struct clock {
 	int clock;
 	const char *name, *key;
 } clocks[] = {
@@ -62,12 +62,26 @@ static bool *flag_of(struct pm_plan *plan, enum modifier modifier)
 	return flags[modifier];
 }
 
-static const char *clock_name(int clock)
+static const struct clock *find_clock(int clock)
 {
 	for (size_t i = 0; i < sizeof(clocks) / sizeof(clocks[0]); i++)
 		if (clocks[i].clock == clock)
-			return clocks[i].name;
-	return "a clock without a name";
+			return &clocks[i];
+	return NULL;
+}
+
+static const char *clock_name(int clock)
+{
+	const struct clock *known = find_clock(clock);
+
+	return known ? known->name : "a clock without a name";
+}
+
+const char *pm_modify_clock_key(int clock)
+{
+	const struct clock *known = find_clock(clock);
+
+	return known ? known->key : modifiers[MODIFIER_CLOCK].key;
 }
 
 const char *pm_modify_clock(const struct pm_plan *plan)
@@ -95,10 +109,8 @@ static void add_clock(struct pm_plan *plan, int clock)
 	for (size_t i = 0; i < plan->clock_count; i++)
 		if (plan->clocks[i] == clock)
 			return;
-	for (size_t i = 0; i < sizeof(clocks) / sizeof(clocks[0]); i++)
-		if (clocks[i].clock == clock && is_refuted(plan, MODIFIER_CLOCK, clocks[i].key))
-			return;
-	plan->clocks[plan->clock_count++] = clock;
+	if (!is_refuted(plan, MODIFIER_CLOCK, pm_modify_clock_key(clock)))
+		plan->clocks[plan->clock_count++] = clock;
 }
 
 /* The one that is wished for; then those that no interrupt has to wait for. */

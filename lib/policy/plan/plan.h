@@ -126,6 +126,9 @@ int pm_modify_less(struct pm_plan *plan, struct plan_event *event,
 /* "CLOCK_MONOTONIC", "perf's own". */
 const char *pm_modify_clock(const struct pm_plan *plan);
 
+/* The fact that tells whether that clock (a clockid_t) stamps records. */
+const char *pm_modify_clock_key(int clock);
+
 /* What is done without: "close-on-exec from the start"; and what that means for the reader. */
 const char *pm_modify_name(enum modifier modifier);
 
