@@ -389,7 +389,8 @@ int bounded_run(const struct bounds *bounds, const char *persona, const char *ou
 		return 3;
 	}
 	snprintf(part, sizeof(part), "%s.part", out);
-	run.to = open(part, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+	unlink(part);			/* of a run that was killed, or a link to somewhere else */
+	run.to = open(part, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
 	error = run.to < 0 ? -errno : start(&run, persona, program, arguments);
 	if (error) {
 		fprintf(stderr, "launch: %s: %s\n", part, strerror(-error));

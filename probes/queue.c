@@ -67,12 +67,22 @@ static void path_of(const struct queue *queue, const char *file, char *path, siz
 	snprintf(path, size, "%s/%s", queue->options->results, file);
 }
 
-/* Add a job unless its file is there. */
+static bool planned(const struct queue *queue, const char *persona, const char *id)
+{
+	for (int i = 0; i < queue->count; i++)
+		if (!strcmp(queue->jobs[i].id, id) && !strcmp(queue->jobs[i].persona, persona))
+			return true;
+	return false;
+}
+
+/* Add a job unless its file is there, or will be: two workers must not write the same one. */
 static void add_job(struct queue *queue, const char *persona, const char *id)
 {
 	struct job *job = &queue->jobs[queue->count];
 	char file[160], path[4096];
 
+	if (planned(queue, persona, id))
+		return;
 	snprintf(job->persona, sizeof(job->persona), "%s", persona);
 	snprintf(job->id, sizeof(job->id), "%s", id);
 	job->alone = false;
@@ -96,24 +106,39 @@ static bool good_id(const char *id)
 static bool make_folder(const struct queue *queue, const char *persona)
 {
 	char path[4096];
+	struct stat there;
 
 	path_of(queue, persona, path, sizeof(path));
-	if (mkdir(path, 0755) == 0 || errno == EEXIST)
+	if (mkdir(path, 0755) == 0)
 		return true;
+	if (errno == EEXIST && lstat(path, &there) == 0) {
+		if (S_ISDIR(there.st_mode))
+			return true;
+		errno = ENOTDIR;	/* a link would lead out of the results */
+	}
 	fprintf(stderr, "launch: %s: %s\n", path, strerror(errno));
 	return false;
 }
 
+/* Tell what is wrong with a line, without what it would tell a terminal. */
+static bool refuse_line(char *line)
+{
+	line[strcspn(line, "\n")] = '\0';
+	for (char *at = line; *at; at++)
+		if (*at < ' ' || *at > '~')
+			*at = '?';
+	fprintf(stderr, "launch: not 'persona probe' in the plan: %.80s\n", line);
+	return false;
+}
+
 /* One line of the plan. Before the first probe of a persona comes the persona itself. */
-static bool plan_line(struct queue *queue, const char *line, char *last)
+static bool plan_line(struct queue *queue, char *line, char *last)
 {
 	char persona[16], id[NAME_MAX_LENGTH + 1], excess;
 
 	if (sscanf(line, "%15s %100s %c", persona, id, &excess) != 2 ||
-	    !persona_known(persona) || !good_id(id)) {
-		fprintf(stderr, "launch: not 'persona probe' in the plan: %.80s", line);
-		return false;
-	}
+	    !persona_known(persona) || !good_id(id))
+		return refuse_line(line);
 	if (strcmp(persona, last)) {
 		strcpy(last, persona);
 		if (!make_folder(queue, persona))
@@ -138,9 +163,16 @@ static bool read_plan(struct queue *queue)
 		return false;
 	}
 	while (good && fgets(line, sizeof(line), plan)) {
-		good = queue->count < JOBS_MAX && plan_line(queue, line, last);
-		if (queue->count == JOBS_MAX)
-			fprintf(stderr, "launch: %s: more than %d lines\n", path, JOBS_MAX);
+		if (queue->count < JOBS_MAX) {
+			good = plan_line(queue, line, last);
+		} else {
+			fprintf(stderr, "launch: %s: more than %d probes\n", path, JOBS_MAX);
+			good = false;
+		}
+	}
+	if (good && ferror(plan)) {
+		fprintf(stderr, "launch: %s: %s\n", path, strerror(errno));
+		good = false;
 	}
 	fclose(plan);
 	return good;
@@ -266,11 +298,10 @@ static void hand_out(struct queue *queue, struct worker *worker)
 		    (job->alone || queue->jobs[queue->workers[i].job].alone))
 			return;
 	worker->job = queue->order[queue->next++];
+	queue->busy++;
 	show_progress(queue, job);
-	if (write(worker->socket, &worker->job, sizeof(int)) == sizeof(int))
-		queue->busy++;
-	else
-		queue->status = 3;
+	/* Of a worker that is gone take_back() hears. */
+	send(worker->socket, &worker->job, sizeof(int), MSG_NOSIGNAL);
 }
 
 static int send_file(const struct queue *queue, const struct job *job)

@@ -104,6 +104,44 @@ def test_a_plan_that_leads_elsewhere_is_refused(line: str, build: Path, tmp_path
     assert not list(tmp_path.rglob("*.ktap"))
 
 
+def test_a_plan_steers_no_terminal(build: Path, tmp_path: Path) -> None:
+    (tmp_path / "plan").write_bytes(b"same \x1b]0;owned\x07 \xff\n")
+    done = run(build / "launch", "--queue", tmp_path, "--programs", build)
+    assert done.returncode == 3 and done.stderr == "launch: not 'persona probe' in the plan: same ?]0;owned? ?\n"
+
+
+def test_a_plan_that_cannot_be_read_is_not_done(build: Path, tmp_path: Path) -> None:
+    (tmp_path / "plan").mkdir()
+    done = run(build / "launch", "--queue", tmp_path, "--programs", build)
+    assert done.returncode == 3 and "Is a directory" in done.stderr
+
+
+def test_a_plan_that_is_too_long_is_refused(build: Path, tmp_path: Path) -> None:
+    (tmp_path / "plan").write_text("".join(f"same x.p{i}\n" for i in range(10001)))
+    done = run(build / "launch", "--queue", tmp_path, "--programs", build)
+    assert done.returncode == 3 and "more than 10000 probes" in done.stderr
+
+
+def test_what_is_planned_twice_is_done_once(build: Path, tmp_path: Path) -> None:
+    (tmp_path / "plan").write_text("same meta.pass\nsame meta.no\n" * 4)
+    done = run(build / "launch", "--queue", tmp_path, "--programs", build, "--jobs", "4")
+    assert (done.returncode, done.stdout) == (0, "3\n"), done.stderr
+
+
+def test_links_lead_nowhere(build: Path, tmp_path: Path) -> None:
+    out, victim = tmp_path / "run", tmp_path / "victim"
+    (out / "same").mkdir(parents=True)
+    victim.write_text("precious")
+    (out / "plan").write_text("same meta.pass\n")
+    (out / "same/meta.pass.ktap.part").symlink_to(victim)
+    assert run(build / "launch", "--queue", out, "--programs", build).returncode == 0
+    assert victim.read_text() == "precious" and footer(out / "same/meta.pass.ktap")["exit"] == 0
+    (out / "same").rename(tmp_path / "elsewhere")
+    (out / "same").symlink_to(tmp_path / "elsewhere")
+    done = run(build / "launch", "--queue", out, "--programs", build)
+    assert done.returncode == 3 and "Not a directory" in done.stderr
+
+
 def children(pid: int) -> list[int]:
     return [int(word) for word in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
 
@@ -135,3 +173,21 @@ def test_a_worker_that_is_killed_stops_the_run_with_a_word(build: Path, tmp_path
     shown = process.communicate(timeout=20)[1]
     assert process.returncode == 3 and "the worker ended while it ran meta.hang as same" in shown
     assert not list(processes_of(build / "probes/meta")), "what it had running is ended"
+
+
+def test_a_worker_that_is_killed_while_it_waits_is_missed(build: Path, tmp_path: Path) -> None:
+    out = tmp_path / "run"
+    out.mkdir()
+    (out / "plan").write_text("same meta.hang\nsame meta.pass\n")
+    (out / "catalogue").write_text("id=meta.pass\nalone=the other worker waits\n")
+    process = subprocess.Popen([build / "launch", "--queue", out, "--programs", build, "--jobs", "2", "--timeout", "2"],
+                               text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    end = time.monotonic() + 20
+    while not (out / "same/meta.hang.ktap.part").exists() or not (out / "same/env").exists():
+        assert time.monotonic() < end
+        time.sleep(0.01)
+    idle = next(pid for pid in children(process.pid) if not children(pid))
+    os.kill(idle, signal.SIGKILL)
+    shown = process.communicate(timeout=20)
+    assert (process.returncode, shown[0]) == (3, "2\n")
+    assert "the worker ended while it ran meta.pass as same" in shown[1]
