@@ -265,11 +265,11 @@ struct pm_cost {
 
 /*
  * Chooses the first strategy whose needs hold, after one trial open of each event exactly as it
- * will be opened. Facts below PM_RANK_RELEASE rule out nothing but hazards: what they speak against
- * comes after all else. `opts` may be NULL (nothing allowed). `profile` is read and gets what quick
- * probes find out; it must outlive the plan; NULL: pm_profile_load_default, owned by the plan.
- * -EINVAL for a senseless spec, -ENOTSUP when no strategy is left (the diagnosis says which gate),
- * -ENOMEM. (0.1)
+ * will be opened. Of facts below PM_RANK_RELEASE only a hazard rules a strategy out; what another
+ * speaks against comes after all else. `opts` may be NULL (nothing allowed). `profile` is read and
+ * gets what quick probes find out; it must outlive the plan; NULL: pm_profile_load_default, owned by
+ * the plan. -EINVAL for a senseless spec, -ENOTSUP when no strategy is left (the diagnosis says which
+ * gate), -ENOMEM. (0.1)
  */
 int pm_plan_make(const struct pm_event_spec *specs, size_t count,
 		 const struct pm_session_opts *opts, struct pm_profile *profile,

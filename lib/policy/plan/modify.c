@@ -91,7 +91,10 @@ const char *pm_modify_clock(const struct pm_plan *plan)
 
 /* ----------------------------------------------------------------------------- what facts leave */
 
-/* What was blocked once, the trial finds out for whoever asks now. */
+/*
+ * What was blocked once, the trial finds out for whoever asks now. What was wrong on another build no
+ * trial finds, and it is better done without than wrong: so that counts here.
+ */
 static bool is_refuted(struct pm_plan *plan, enum modifier modifier, const char *key)
 {
 	struct pm_fact fact;
@@ -99,8 +102,7 @@ static bool is_refuted(struct pm_plan *plan, enum modifier modifier, const char 
 	if (pm_profile_lookup(plan->profile, key, &fact) < 0 || fact.verdict == PM_YES ||
 	    fact.verdict == PM_UNKNOWN || fact.verdict == PM_BLOCKED)
 		return false;
-	snprintf(plan->without[modifier], sizeof(plan->without[modifier]), "%s is %s", key,
-		 pm_verdict_word(fact.verdict));
+	pm_fact_text(key, &fact, plan->without[modifier], sizeof(plan->without[modifier]));
 	return true;
 }
 

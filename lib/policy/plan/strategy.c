@@ -379,19 +379,17 @@ static int check(struct pm_plan *plan, int row, char *reason, size_t size)
 static int holds(struct pm_plan *plan, int row, const struct need *need)
 {
 	struct pm_fact fact = { .verdict = PM_UNKNOWN };
-	bool elsewhere;
 
 	(void)pm_profile_lookup(plan->profile, need->key, &fact);
 	if (fact.verdict == PM_YES)
 		return 0;
 	if (!need->certain && (fact.verdict == PM_UNKNOWN || fact.verdict == PM_BLOCKED))
 		return 0;
-	elsewhere = !need->certain && fact.verdict != PM_HAZARD && fact.rank < PM_RANK_RELEASE;
-	snprintf(plan->reason[row], REASON_SIZE, "%s %s %s%s", need->key,
-		 elsewhere ? "was" : "is", pm_verdict_word(fact.verdict),
-		 elsewhere ? " on another build" : "");
-	plan->doubted[row] |= elsewhere;
-	return elsewhere ? 0 : -ENOTSUP;
+	pm_fact_text(need->key, &fact, plan->reason[row], REASON_SIZE);
+	if (need->certain || fact.verdict == PM_HAZARD || !pm_fact_is_elsewhere(&fact))
+		return -ENOTSUP;
+	plan->doubted[row] = true;
+	return 0;
 }
 
 int pm_plan_weigh(struct pm_plan *plan, int row)

@@ -8,6 +8,7 @@
 #include "profile.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -31,6 +32,19 @@ enum pm_verdict pm_verdict_of(const char *word, size_t size)
 		if (strlen(words[i]) == size && memcmp(words[i], word, size) == 0)
 			return (enum pm_verdict)i;
 	return PM_UNKNOWN;
+}
+
+bool pm_fact_is_elsewhere(const struct pm_fact *fact)
+{
+	return fact->verdict != PM_UNKNOWN && fact->rank < PM_RANK_RELEASE;
+}
+
+void pm_fact_text(const char *key, const struct pm_fact *fact, char *buf, size_t size)
+{
+	const bool elsewhere = pm_fact_is_elsewhere(fact);
+
+	snprintf(buf, size, "%s %s %s%s", key, elsewhere ? "was" : "is", words[fact->verdict],
+		 elsewhere ? " on another build" : "");
 }
 
 bool pm_profile_is_line(const char *text, size_t size)
