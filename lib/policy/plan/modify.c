@@ -12,6 +12,7 @@
 #include "../diagnosis/diag.h"
 #include "plan.h"
 #include "../profile/profile.h"
+#include "refute.h"
 
 static const struct {
 	const char *name, *key;
@@ -111,7 +112,9 @@ static void add_clock(struct pm_plan *plan, int clock)
 	for (size_t i = 0; i < plan->clock_count; i++)
 		if (plan->clocks[i] == clock)
 			return;
-	if (!is_refuted(plan, MODIFIER_CLOCK, pm_modify_clock_key(clock)))
+	/* That a clock is missing behind a better one is nothing to be told. */
+	if (plan->clock_count > 0 ? !pm_refutes(plan->profile, pm_modify_clock_key(clock)) :
+	    !is_refuted(plan, MODIFIER_CLOCK, pm_modify_clock_key(clock)))
 		plan->clocks[plan->clock_count++] = clock;
 }
 

@@ -172,7 +172,11 @@ static void clocks(void **state)
 	know("clock.clockid.monotonic.stamps", PM_BROKEN);
 	attr = attr_by(&faults, (struct pm_session_opts){ 0 });
 	assert_true(attr->use_clockid && attr->clockid == CLOCK_MONOTONIC_RAW);
+	know("clock.clockid.monotonic.stamps", PM_YES);
 	know("clock.clockid.monotonic_raw.stamps", PM_NO);
+	attr = attr_by(&faults, (struct pm_session_opts){ 0 });
+	assert_explained("clock: CLOCK_MONOTONIC\n");
+	know("clock.clockid.monotonic.stamps", PM_BROKEN);
 	attr = attr_by(&faults, (struct pm_session_opts){ 0 });
 	assert_false(attr->use_clockid);
 	assert_explained("clock: perf's own (");
