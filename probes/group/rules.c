@@ -8,8 +8,6 @@
 
 PROBE(TITLE("attrs that may not join a group")
       SINCE("2.6.31")
-      POINT(other_clock, "EINVAL: leader and sibling take their times from the same clock")
-      SINCE("4.1")
       POINT(pinned_sibling, "EINVAL: only a leader may be pinned")
       POINT(exclusive_sibling, "EINVAL: only a leader may be exclusive")
       POINT(inherit_mismatch, "EINVAL: leader and sibling agree on attr.inherit"))
@@ -28,20 +26,6 @@ FIXTURE_SETUP(rules)
 
 FIXTURE_TEARDOWN(rules)
 {
-}
-
-TEST_F(rules, other_clock)
-{
-	struct perf_event_attr attr = self->attr;
-	int fd;
-
-	attr.use_clockid = 1;
-	attr.clockid = CLOCK_MONOTONIC;
-	fd = ask_open(&attr, &self->attr, 0, -1, "use_clockid");
-	hold_rule(pm_open(&attr, 0, -1, self->leader, 0), EINVAL, BROKEN,
-		  "sibling with another clock");
-	close(must_open(&attr, 0, -1, fd, 0));
-	hold_join(self->attr, self->leader);
 }
 
 /* A bit that makes a leader, but no sibling. */

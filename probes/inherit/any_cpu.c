@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * Where do the samples of an inherit event of any CPU go? The kernel maps no ring for it, for many
- * CPUs would write it at once; it may be forwarded to an event that is mapped and not inherited.
- * Observed: the answer to mmap; samples of a new thread in the other event's ring.
+ * CPUs would write it at once (ring.mappings); it may be forwarded to an event that is mapped and
+ * not inherited. Observed: samples of a new thread in the other event's ring.
  */
 #include "probe.h"
 
 PROBE(TITLE("inherit events of any CPU")
       SINCE("2.6.34")
-      POINT(any_cpu_unmappable, "EINVAL for mmap of an inherit event of any CPU")
       POINT(forwarded_any_cpu, "an inherit event of any CPU, forwarded to an event that is not "
       	    "inherited, puts a thread's samples into that one's ring"))
 
@@ -21,21 +20,6 @@ static struct perf_event_attr sampling(bool inherit)
 	attr.disabled = 0;
 	attr.inherit = inherit;
 	return attr;
-}
-
-TEST(any_cpu_unmappable)
-{
-	struct perf_event_attr attr = sampling(true);
-	int fd = must_open(&attr, 0, -1, -1, 0), error;
-	struct pm_ring ring;
-
-	error = pm_ring_open(fd, 1, PROT_READ | PROT_WRITE, &ring);
-	attr.inherit = 0;
-	must_map(must_open(&attr, 0, -1, -1, 0), 1, &ring);
-	if (!error)
-		say_no("the ring of an inherit event of any CPU can be mapped");
-	if (error != -EINVAL)
-		broken("errno=%s want=EINVAL", errno_name(error));
 }
 
 TEST(forwarded_any_cpu)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * Which events cannot share a ring? Each rule keeps a ring from being written by two CPUs at once,
- * from two ends, or with times of two clocks; a program that redirects thousands of events must
- * know them beforehand. What the target must be is asked by output.targets.
+ * from two ends, or with times of two clocks (clock.mixed); a program that redirects thousands of
+ * events must know them beforehand. What the target must be is asked by output.targets.
  * Observed: a twin that breaks no rule is accepted before each refusal.
  */
 #include "probe.h"
@@ -14,8 +14,6 @@ PROBE(TITLE("pairs of events that cannot share a ring")
       NEEDS("cpu2")
       POINT(cpu_to_any_is_refused, "EINVAL for an event of one CPU into one of any CPU")
       POINT(other_task_is_refused, "EINVAL for events of two tasks on any CPU")
-      POINT(other_clock_is_refused, "EINVAL for events with different clocks")
-      SINCE("4.1")
       POINT(other_direction_is_refused, "EINVAL for a ring written backward and an event forward")
       SINCE("4.7"))
 
@@ -82,17 +80,6 @@ TEST_F(target, other_task_is_refused)
 	source = must_open(&plain, other.tid, -1, -1, 0);
 	hold_rule(redirect(source, &self->pair.target), EINVAL, BROKEN, "a source of another task");
 	worker_dismiss(&other);
-}
-
-TEST_F(target, other_clock_is_refused)
-{
-	struct perf_event_attr with = plain;
-	int source;
-
-	with.use_clockid = 1;
-	with.clockid = CLOCK_MONOTONIC;
-	source = ask_open(&with, &plain, 0, -1, "use_clockid");
-	hold_rule(redirect(source, &self->pair.target), EINVAL, BROKEN, "another clock");
 }
 
 TEST_F(target, other_direction_is_refused)
