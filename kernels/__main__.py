@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import sys
 from importlib.util import find_spec
@@ -22,6 +23,9 @@ def main() -> int:
             file=sys.stderr,
         )
         return 3
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
     from kernels import cli
 
     return cli.main(sys.argv[1:])

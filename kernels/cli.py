@@ -257,6 +257,17 @@ def run_rows(runner: Runner, rows: list[Row], jobs: int, progress: show.Progress
     return reports
 
 
+def closing(reports: list[Report], rows: list[Row], wall: float, folder: Path) -> None:
+    """The table, in the order of the matrix; every count goes into a file."""
+    place = {row.name: number for number, row in enumerate(rows)}
+    reports.sort(key=lambda report: place[report.row.name])
+    file = folder / "rows.txt"
+    file.write_text("".join(f"{show.full(report)}\n" for report in reports), encoding="utf-8")
+    show.picture(reports, show.console())
+    print(show.total(reports, wall))
+    print(f"in full: {os.path.relpath(file)}")
+
+
 def run(args: argparse.Namespace, listed: matrix.Matrix) -> int:
     if args.matrix:
         return compare.table(args.matrix)
@@ -281,8 +292,7 @@ def run(args: argparse.Namespace, listed: matrix.Matrix) -> int:
     made = bundles(todo, wanted.build, not args.no_install)
     runner = Runner(folder, fetcher, wanted, made, on_state=progress.set)
     reports += run_rows(runner, todo, args.jobs, progress)
-    print("\n".join(show.times(reports)))
-    print(show.total(reports, time.monotonic() - began, os.path.relpath(folder)))
+    closing(reports, rows, time.monotonic() - began, folder)
     if args.junit:
         args.junit.write_text(show.junit(reports), encoding="utf-8")
     return max((report.status for report in reports), default=0)

@@ -44,7 +44,7 @@ class Report:
     guests: list[dict[str, Any]] = field(default_factory=list)
     wall: float = 0.0
     cpu: float = 0.0
-    unexpected: bool = False
+    unexpected: dict[str, int] = field(default_factory=dict)
     resumed: bool = False
 
     @property

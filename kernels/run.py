@@ -10,6 +10,7 @@ import shutil
 import subprocess
 import sys
 import threading
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -184,9 +185,11 @@ def judge(report: Report, folder: Path) -> None:
             why = report.outcome.reason and f"{report.outcome.ended}: {report.outcome.reason}; "
             report.error = f"{why}{said[:300]}"
             return
-        report.unexpected = report.unexpected or result.returncode == 1
-        summary = json.loads((run / "result.json").read_text())["summary"]
-        report.verdicts |= {f"{name} {who}".strip(): counts for who, counts in summary.items()}
+        made = json.loads((run / "result.json").read_text())
+        for who, counts in made["summary"].items():
+            report.verdicts[f"{name} {who}".strip()] = counts
+        for who, count in Counter(entry["persona"] for entry in made["unexpected"]).items():
+            report.unexpected[f"{name} {who}".strip()] = count
 
 
 def resumable(results: Path, row: Row) -> Report | None:

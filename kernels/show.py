@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What a person sees: a live line per kernel on a terminal, one plain line at its end."""
+"""What a person sees: a live line per kernel on a terminal, a plain one at its end, then a table."""
 
 from __future__ import annotations
 
@@ -16,7 +16,9 @@ from rich.text import Text
 
 from kernels.matrix import Matrix, Row
 from kernels.report import Report
+from reports import overview, table, text
 
+LIMIT = 2000
 ORDER = ("yes", "no", "broken", "blocked", "absent", "hazard", "unknown")
 
 
@@ -44,14 +46,30 @@ def counts(verdicts: dict[str, int]) -> str:
     return " ".join(f"{verdicts[word]} {word}" for word in ORDER if verdicts.get(word))
 
 
-def line(report: Report) -> str:
-    """One kernel, one line."""
-    name, outcome = f"{report.row.name:<20}", report.outcome
+def _ended(report: Report) -> str:
+    """In a word or two; the reason is told beside it."""
     if report.row.unavailable:
-        return f"{name} not run: {report.row.unavailable}"
-    if report.error:
-        return f"{name} no result: {report.error}"
-    ended = outcome.ended if outcome.ended == "done" else f"{outcome.ended} ({outcome.reason})"
+        return "not run"
+    return "no result" if report.error else report.outcome.ended
+
+
+def troubles(report: Report) -> list[str]:
+    """Why a row is not done, and what is not whole in one that is."""
+    if report.row.unavailable or report.error:
+        return [f"{_ended(report)}: {report.row.unavailable or report.error}"]
+    why = [] if report.outcome.ended == "done" else [_ended(report), report.outcome.reason]
+    return [
+        *([f"{why[0]} ({why[1]})"] if why else []),
+        *(f"went down: {down}" for down in report.downs),
+        *(f"unanswered: {what}" for what in report.lost),
+    ]
+
+
+def line(report: Report) -> str:
+    """One kernel, one line, as it ends."""
+    name, said = f"{report.row.name:<20}", troubles(report)
+    if report.row.unavailable or report.error:
+        return text.clean(f"{name} {said[0]}", LIMIT)
     again = (
         ", from the earlier run"
         if report.resumed
@@ -59,18 +77,61 @@ def line(report: Report) -> str:
         if report.attempts > 1
         else ""
     )
+    if report.outcome.ended == "done":
+        said.insert(0, "done")
+    if report.unexpected:
+        said.append(f"{sum(report.unexpected.values())} unexpected")
+    marks = ", ".join(said)
+    return text.clean(f"{name} {report.release}: {marks}; {report.wall:.1f} s wall{again}", LIMIT)
+
+
+def full(report: Report) -> str:
+    """All there is to say of one kernel: how it ended, every count, where the time went."""
     verdicts = [f"{persona}: {counts(count)}" for persona, count in report.verdicts.items()]
-    apart = "\n  " if len(verdicts) > 4 else "; "
-    marks = ", unexpected verdicts" if report.unexpected else ""
-    marks += "".join(f", went down: {down}" for down in report.downs)
-    marks += "".join(f", unanswered: {what}" for what in report.lost)
-    return apart.join(
+    spent = [f"{report.wall:.1f} s wall, {report.cpu:.1f} s cpu", _timing(report)]
+    more = [text.clean(what, LIMIT) for what in verdicts + (spent if report.guests else [])]
+    return "\n  ".join([line(report), *more])
+
+
+def _cell(report: Report, persona: str) -> Text:
+    """unexpected/broken/unknown verdicts of a persona, at all levels it was asked at."""
+    asked = [key for key in report.verdicts if key.split()[-1] == persona]
+    if not asked:
+        return Text("")
+    found = [sum(report.unexpected.get(key, 0) for key in asked)] + [
+        sum(report.verdicts[key].get(word, 0) for key in asked) for word in ("broken", "unknown")
+    ]
+    if not any(found):
+        return Text("ok", overview.STYLES["yes"])
+    worst = "broken" if found[0] or found[1] else "unknown"
+    return Text("/".join(map(str, found)), overview.STYLES[worst])
+
+
+def picture(reports: list[Report], out: Console) -> None:
+    """What a run came to: a line a kernel, and below them what is not whole."""
+    asked = {key.split()[-1] for report in reports for key in report.verdicts}
+    personas = overview.in_order(asked)
+    heads = {"kernel": "left", "release": "cut", "ended": "left"}
+    heads |= dict.fromkeys(personas, "left") | {"wall": "right"}
+    lines = [
         [
-            f"{name} {report.release}: {ended}{marks}",
-            *verdicts,
-            f"{report.wall:.1f} s wall, {report.cpu:.1f} s cpu{again}",
+            Text(report.row.name),
+            Text(text.clean(report.release, 80)),
+            Text(_ended(report)),
+            *(_cell(report, persona) for persona in personas),
+            Text(f"{report.wall:.0f} s" if report.guests else ""),
         ]
-    )
+        for report in reports
+    ]
+    out.print()
+    table.listing(heads, lines, out)
+    out.print()
+    if personas:
+        who = Text(f"{', '.join(personas)}: ")
+        overview.hanging(out, who, "unexpected/broken/unknown verdicts, ok when there are none")
+    for report in reports:
+        for trouble in troubles(report):
+            overview.hanging(out, Text(f"{report.row.name}: "), text.clean(trouble, LIMIT))
 
 
 def _timing(report: Report) -> str:
@@ -79,25 +140,20 @@ def _timing(report: Report) -> str:
     stage = "ready" if first.get("start") == "snapshot" else "init"
     up, up_cpu = (first.get(key, {}).get(stage, 0.0) for key in ("times", "cpu_times"))
     how = "resumed" if first.get("start") == "snapshot" else "booted"
-    text = f"{how} in {up:.1f} s wall, {up_cpu:.1f} s cpu"
+    said = f"{how} in {up:.1f} s wall, {up_cpu:.1f} s cpu"
     if up and up_cpu and first.get("wall"):
-        text += (
+        said += (
             f"; with its probes {first['wall']:.1f} s wall, {first['cpu']:.1f} s cpu "
             f"({first['wall'] / up:.1f} and {first['cpu'] / up_cpu:.1f} times that)"
         )
     if len(report.guests) > 1:
         others = sorted(guest["wall"] for guest in report.guests[1:])
         saved = sum(guest["start"] == "snapshot" for guest in report.guests[1:])
-        text += (
+        said += (
             f"; {len(others)} more guests, {saved} from a snapshot, "
             f"{others[len(others) // 2]:.1f} s each in the middle"
         )
-    return text
-
-
-def times(reports: list[Report]) -> list[str]:
-    """The time per row, for a person who wonders where it went."""
-    return [f"{report.row.name:<20} {_timing(report)}" for report in reports if report.guests]
+    return said
 
 
 def junit(reports: list[Report]) -> str:
@@ -110,19 +166,19 @@ def junit(reports: list[Report]) -> str:
         if report.row.unavailable:
             ElementTree.SubElement(case, "skipped", message=report.row.unavailable)
         elif report.status:
-            ElementTree.SubElement(case, "failure", message=line(report))
+            ElementTree.SubElement(case, "failure", message=full(report))
     return ElementTree.tostring(suite, encoding="unicode") + "\n"
 
 
-def total(reports: list[Report], wall: float, folder: str) -> str:
-    """The last line: how many, how many of them without a result, and what it took."""
+def total(reports: list[Report], wall: float) -> str:
+    """How many, how many of them without a result, and what it took."""
     failed = sum(1 for report in reports if report.error)
     without = f", {failed} without a result" if failed else ""
     missing = sum(1 for report in reports if report.row.unavailable)
     without += f", {missing} not to be had" if missing else ""
     cpu = sum(report.cpu for report in reports if not report.resumed)
     return (
-        f"{len(reports)} kernels{without} in {wall:.0f} s wall, {cpu:.0f} s cpu of guests: {folder}"
+        f"{len(reports)} kernels{without} in {wall:.0f} s wall, {cpu:.0f} s cpu of guests"
     )
 
 
@@ -142,28 +198,28 @@ class Progress:
     def done(self, row: Row) -> None:
         self.state.pop(row.name, None)
 
-    def note(self, text: str) -> None:
+    def note(self, said: str) -> None:
         if self.out.is_terminal:
-            self.out.print(Text(text, style="dim"), soft_wrap=True)
+            self.out.print(Text(text.clean(said, LIMIT), style="dim"), soft_wrap=True)
 
-    def result(self, text: str) -> None:
+    def result(self, said: str) -> None:
         """A finished line goes to standard output; above the live ones on a shared terminal."""
         if self.out.is_terminal and sys.stdout.isatty():
-            self.out.print(Text(text), soft_wrap=True)
+            self.out.print(Text(said), soft_wrap=True)
         else:
-            print(text, flush=True)
+            print(said, flush=True)
 
     def __rich__(self) -> Table:
-        table = Table.grid(padding=(0, 2))
+        live = Table.grid(padding=(0, 2))
         for name, state in list(self.state.items()):
             began = self.began[name]
             spent = f"{time.monotonic() - began:.0f} s" if began else ""
-            table.add_row(
+            live.add_row(
                 Text(name, style="bold"),
                 Text(spent),
                 Text(state, no_wrap=True, overflow="ellipsis"),
             )
-        return table
+        return live
 
     @contextmanager
     def live(self) -> Iterator[None]:

@@ -6,12 +6,10 @@ from __future__ import annotations
 from pathlib import Path
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
-from rich import box
 from rich.console import Console
-from rich.table import Table
 from rich.text import Text
 
-from reports import text
+from reports import table, text
 from reports.catalogue import Catalogue, Probe, counts
 
 
@@ -40,21 +38,15 @@ def catalogue(found: Catalogue) -> str:
 
 def listing(found: Catalogue, console: Console) -> None:
     """One line a probe."""
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
-    table.add_column("probe", overflow="fold")
-    table.add_column("points", justify="right")
-    table.add_column("facts", justify="right")
-    table.add_column("since")
-    table.add_column("title", overflow="fold")
+    lines: list[list[Text]] = []
     for probe_id, probe in sorted(found.probes.items()):
         points = len(probe.points())
         marks = "".join(f" [{mark}]" for mark, on in
                         (("hazard", probe.hazard), ("disturbs", probe.disturbs)) if on)
-        table.add_row(Text(probe_id), str(points), str(len(probe.items) - points),
-                      probe.since, Text(text.clean(probe.title) + marks))
-    with console.capture() as captured:
-        console.print(table)
-    for line in captured.get().splitlines():
-        console.file.write(line.rstrip() + "\n")
+        cells = (probe_id, str(points), str(len(probe.items) - points), probe.since,
+                 text.clean(probe.title) + marks)
+        lines.append([Text(cell) for cell in cells])
+    heads = {"probe": "fold", "points": "right", "facts": "right", "since": "left", "title": "fold"}
+    table.listing(heads, lines, console)
     numbers = counts(found)
     console.print(", ".join(f"{count} {name}" for name, count in numbers.items()))

@@ -4,14 +4,17 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from rich import box
 from rich.console import Console
+from rich.table import Table
 from rich.text import Text
 
 from reports import expect, overview, text
+
 CELL_LIMIT = 20
 REASON_ROOM = 40
 
@@ -136,6 +139,21 @@ class _Grid:
         self.put(line)
         if reason:
             overview.hanging(self.console, Text("    "), reason)
+
+
+def listing(heads: dict[str, str], lines: Iterable[list[Text]], console: Console) -> None:
+    """Plain columns by heads: `left` and `right` keep their width, `fold` and `cut` give way."""
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
+    for head, how in heads.items():
+        table.add_column(head, justify="right" if how == "right" else "left",
+                         no_wrap=how in ("left", "right"),
+                         overflow="ellipsis" if how == "cut" else "fold")
+    for cells in lines:
+        table.add_row(*cells)
+    with console.capture() as captured:
+        console.print(table)
+    for line in captured.get().splitlines():
+        console.file.write(line.rstrip() + "\n")
 
 
 def terminal(made: list[Column], every: bool, console: Console) -> None:

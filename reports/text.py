@@ -10,9 +10,10 @@ import stat
 from pathlib import Path
 from typing import Any, NoReturn
 
-# C0, DEL, C1; line and paragraph separators; marks that reorder or hide text; lone surrogates.
+# C0, DEL, C1; line and paragraph separators; marks that reorder or hide text; lone surrogates;
+# what is no character at all, which XML does not take.
 _UNSAFE = re.compile("[\x00-\x1f\x7f-\x9f\xad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f"
-                     "\ufeff\ud800-\udfff\ufff9-\ufffb\U000e0000-\U000e0fff]")
+                     "\ufeff\ud800-\udfff\ufff9-\ufffb\ufffe\uffff\U000e0000-\U000e0fff]")
 _MARKDOWN = re.compile(r"([\\`*_{}\[\]<>#|~&])")
 
 JSON_LIMIT = 64 << 20

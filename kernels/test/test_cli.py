@@ -3,8 +3,10 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import xml.etree.ElementTree as ElementTree
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -55,7 +57,7 @@ def test_any_interpreter_will_do() -> None:
     ("report", "status", "said"),
     [
         (Report(ROW, Outcome("done", stage="probes"), release="6.1"), 0, "uml"),
-        (Report(ROW, Outcome("done", stage="probes"), unexpected=True), 1, "unexpected verdicts"),
+        (Report(ROW, Outcome("done", stage="probes"), unexpected={"root": 2, "user": 1}), 1, "3 unexpected"),
         (Report(ROW, Outcome("panic", "oh", stage="probes")), 1, "panic (oh)"),
         (Report(ROW, Outcome("hang", "late", stage="init")), 3, "hang (late)"),
         (Report(ROW, error="no network"), 3, "no result: no network"),
@@ -77,7 +79,98 @@ def test_a_row_that_is_not_to_be_had_is_told_and_not_booted(
     assert cli.main(args) == 0
     said = capsys.readouterr().out
     assert f"not run: {reason}" in said and "2 kernels, 2 not to be had" in said
-    assert not list(tmp_path.iterdir())
+    assert [path.name for path in tmp_path.iterdir()] == ["rows.txt"]
+    assert reason in (tmp_path / "rows.txt").read_text()
+
+
+def of(name: str, ended: str = "done", **more: Any) -> Report:
+    guest = {"start": "cold", "wall": 21.4, "cpu": 13.0, "times": {"init": 7.6},
+             "cpu_times": {"init": 4.5}}
+    outcome = Outcome(ended, "" if ended == "done" else "no word", stage="probes")
+    return Report(replace(ROW, name=name), outcome, release="6.12.117+deb13-cloud-amd64",
+                  guests=[guest], wall=21.4, cpu=13.0, **more)
+
+
+def pictured(reports: list[Report], capsys: pytest.CaptureFixture[str]) -> list[str]:
+    show.picture(reports, show.console())
+    return capsys.readouterr().out.splitlines()
+
+
+def test_the_closing_picture_says_how_each_kernel_came_out(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    said = pictured(
+        [
+            of("fine", verdicts={"root": {"yes": 9, "absent": 3}, "user": {"yes": 4, "no": 1}}),
+            of("odd", verdicts={"root": {"broken": 2, "yes": 1}, "user": {"unknown": 3}},
+               unexpected={"root": 4}),
+            of("stuck", "hang", verdicts={"root": {"unknown": 12}}, downs=["root a.b: hang"]),
+            Report(replace(ROW, name="none"), error="no network"),
+            Report(GONE),
+        ],
+        capsys,
+    )  # fmt: skip
+    assert [line.split() for line in said[1:]] == [
+        ["kernel", "release", "ended", "root", "user", "wall"],
+        ["─" * len(said[2])],
+        ["fine", "6.12.117+deb13-cloud-amd64", "done", "ok", "ok", "21", "s"],
+        ["odd", "6.12.117+deb13-cloud-amd64", "done", "4/2/0", "0/0/3", "21", "s"],
+        ["stuck", "6.12.117+deb13-cloud-amd64", "hang", "0/0/12", "21", "s"],
+        ["none", "no", "result"],
+        ["gone", "not", "run"],
+        [],
+        *(line.split() for line in (
+            "root, user: unexpected/broken/unknown verdicts, ok when there are none",
+            "stuck: hang (no word)",
+            "stuck: went down: root a.b: hang",
+            "none: no result: no network",
+            "gone: not run: no archive has it")),
+    ]  # fmt: skip
+
+
+def test_levels_are_added_up_by_persona(capsys: pytest.CaptureFixture[str]) -> None:
+    verdicts = {"paranoid-1 user": {"broken": 1}, "paranoid-2 user": {"broken": 2, "unknown": 1}}
+    said = pictured([of("a", verdicts=verdicts, unexpected={"paranoid-2 user": 1})], capsys)
+    assert "1/3/1" in said[3] and "paranoid" not in "".join(said)
+
+
+def test_the_closing_picture_fits_80_columns(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The longest row of the matrix, three personas, and a reason as long as they come."""
+    monkeypatch.setenv("COLUMNS", "80")
+    name = max(matrix.load().rows, key=len)
+    everyone = {who: {"broken": 12, "unknown": 345} for who in ("root", "perfmon", "user")}
+    lost = ["root a.b and 3 more: 12 guests went down before " * 9]
+    reports = [of(name, verdicts=everyone, lost=lost), Report(replace(GONE, unavailable="x " * 99))]
+    said = pictured(reports, capsys)
+    assert any(line.startswith(f"{name} ") and "0/12/345" in line for line in said)
+    assert max(map(len, said)) <= 80
+    assert all(len(show.line(report)) <= 80 for report in (of(name), of("a", unexpected={"a": 9})))
+
+
+def test_the_file_of_a_run_has_every_count(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    one, two = of("one", verdicts={"root": {"yes": 288, "no": 11}, "user": {"yes": 275}}), of("two")
+    cli.closing([two, one], [one.row, two.row], 30.0, tmp_path)
+    kept = (tmp_path / "rows.txt").read_text()
+    assert kept.index("one ") < kept.index("root: 288 yes 11 no") < kept.index("two ")
+    assert "21.4 s wall, 13.0 s cpu" in kept and "booted in 7.6 s wall" in kept
+    said = capsys.readouterr().out
+    assert said.index("one ") < said.index("two ") and "288" not in said and "rows.txt" in said
+
+
+def test_nothing_a_row_says_steers_a_terminal_or_spoils_junit(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """Reasons of a mirror, of an emulator, of a results folder somebody sent."""
+    evil = "\x1b]0;t\x07 \u202e <&> \ufffe"
+    report = Report(ROW, Outcome("hang", evil, stage="probes"), release=evil, downs=[evil])
+    said = "\n".join([*pictured([report, Report(GONE, error=evil)], capsys), show.line(report),
+                      show.full(report)])  # fmt: skip
+    assert all(char.isprintable() or char == "\n" for char in said)
+    (failure,) = ElementTree.fromstring(show.junit([report])).iter("failure")
+    assert "\\x1b" in failure.get("message", "") and "<&>" in failure.get("message", "")
 
 
 def test_counts_leave_out_what_is_not_there() -> None:
