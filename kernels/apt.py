@@ -22,6 +22,7 @@ from pathlib import Path
 
 from kernels.errors import Missing, Refused
 from kernels.packages import Package, read_index
+from reports.text import write_whole
 
 HELPER = "/usr/lib/apt/apt-helper"
 KEYRING = Path("/usr/share/keyrings/debian-archive-keyring.gpg")
@@ -261,19 +262,29 @@ class Suite:
 
     def packages(self) -> list[Package]:
         """What the signed index has of the packages that matter; kept for the next run."""
-        kept, stamp = self.folder / "packages.json", self.folder / "updated"
-        if kept.exists() and stamp.exists() and kept.stat().st_mtime >= stamp.stat().st_mtime:
-            data = json.loads(kept.read_text())
-            if isinstance(data, dict) and data["prefixes"] == list(PREFIXES):
-                return [Package(**fields) for fields in data["packages"]]
-        found: list[Package] = []
+        kept, found = self.folder / "packages.json", self._kept()
+        if found:
+            return found
         for path, uri in self._index_files():
             found += read_index(
                 _run([HELPER, "cat-file", str(path)]).stdout, PREFIXES, uri, self.name
             )
         data = {"prefixes": PREFIXES, "packages": [asdict(package) for package in found]}
-        kept.write_text(json.dumps(data))
+        write_whole(kept, json.dumps(data))
         return found
+
+    def _kept(self) -> list[Package]:
+        """What an earlier run kept; nothing where that was of another index, or of another release
+        of this program."""
+        kept, stamp = self.folder / "packages.json", self.folder / "updated"
+        try:
+            if kept.stat().st_mtime < stamp.stat().st_mtime:
+                return []
+            data = json.loads(kept.read_text())
+            same = data["prefixes"] == list(PREFIXES)
+            return [Package(**fields) for fields in data["packages"]] if same else []
+        except (OSError, ValueError, KeyError, TypeError):
+            return []
 
     def download(self, package: Package, target: Path) -> str:
         """Fetch through apt, which checks the hash. Empty string, or why not."""

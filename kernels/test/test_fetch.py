@@ -278,6 +278,23 @@ def test_the_mirror_is_the_one_of_the_systems_own_suite(tmp_path: Path) -> None:
         apt.find_mirror("bookworm", [replace(sources[1], signed_by=str(tmp_path / "none"))])
 
 
+@pytest.mark.parametrize(
+    "spoilt", ["", "{", "[]", '{"prefixes": [], "packages": []}', "null", '{"packages": 1}', "old"]
+)
+def test_what_an_earlier_run_kept_is_used_or_made_anew(
+    fetcher: Fetcher, spoilt: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A run that was killed while writing, or a program with other fields, must not stop the next."""
+    found = fetcher.resolve(ROW)
+    (kept,) = fetcher.cache.glob("apt/*/packages.json")
+    whole = kept.read_text()
+    kept.write_text(whole.replace('"sha256"', '"md5"') if spoilt == "old" else spoilt)
+    assert Fetcher(fetcher.mirror, fetcher.cache).resolve(ROW) == found
+    assert kept.read_text() == whole
+    monkeypatch.setattr(apt, "read_index", lambda *_: pytest.fail("it was kept"))
+    assert Fetcher(fetcher.mirror, fetcher.cache).resolve(ROW) == found
+
+
 def test_a_mirror_in_the_middle_of_an_update_is_unreachable_not_hostile(
     fetcher: Fetcher, archive: Archive
 ) -> None:
