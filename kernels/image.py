@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import bz2
 import lzma
+import os
 import re
 import struct
 import subprocess
@@ -157,7 +158,7 @@ def write_once(path: Path, make: Callable[[], bytes], mode: int = 0o644) -> Path
     """A cached file; it appears by rename, so a killed run never leaves half of it."""
     if not path.exists():
         path.parent.mkdir(parents=True, exist_ok=True)
-        part = path.with_suffix(f".{id(path):x}.part")
+        part = path.with_suffix(f".{os.getpid()}-{id(path):x}.part")
         part.write_bytes(make())
         part.chmod(mode)
         part.rename(path)

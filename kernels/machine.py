@@ -55,9 +55,12 @@ def qemu_version(row: Row) -> str:
     """'7.2.22 (Debian 1:7.2+dfsg-7)' or empty for user-mode Linux."""
     if row.arch.runner != "qemu":
         return ""
-    text = subprocess.run(
-        [program(row), "--version"], capture_output=True, text=True, timeout=20, check=False
-    ).stdout
+    try:
+        text = subprocess.run(
+            [program(row), "--version"], capture_output=True, text=True, timeout=60, check=False
+        ).stdout
+    except subprocess.TimeoutExpired:
+        raise Missing(f"{row.arch.qemu} --version does not answer") from None
     match = re.search(r"version (.*)", text)
     return match[1].strip() if match else "unknown"
 

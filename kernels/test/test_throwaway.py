@@ -135,6 +135,15 @@ def test_a_kernel_that_always_falls_comes_to_an_end(tmp_path: Path) -> None:
     assert rest.fallen == throwaway.MOST and "guests went down before" in rest.lost[-1]
 
 
+def test_a_plan_without_end_comes_to_one(tmp_path: Path) -> None:
+    """A guest names as many hazards as it likes; each would be a guest of its own."""
+    rest = Throwaway(tmp_path, run_of(lambda some: "incomplete", tmp_path))
+    rest.left += [(("root", f"a.p{number}"),) for number in range(50_000)]
+    rest.finish()
+    assert len(rest.lost) == throwaway.GUESTS + 1 and not rest.left
+    assert rest.lost[-1].endswith("and 49797 more: 200 guests ran before")
+
+
 def test_what_a_guest_is_told() -> None:
     work = Work("quick", ("--env", "a b=c"), ("2",)).only((A, B), "--hazards")
     lines = work.text().decode().splitlines()
