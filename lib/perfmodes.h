@@ -149,10 +149,11 @@ enum pm_merge {
 };
 
 /*
- * Merges `from` into `into`. Of two different answers the one of higher rank is kept; of equal
- * rank neither, and `conflict` (may be NULL) is told. A hazard in either stays; blocked gives way
- * to any other answer; identity and evidence become what is true of both. Returns the number of
- * conflicts; -ENOSPC, -ENOMEM (then `into` is partly merged). (0.1)
+ * Merges `from` into `into`. Of two different answers a union keeps the one of higher rank; of equal
+ * rank, or in an intersection, neither is kept, and `conflict` (may be NULL) is told. A hazard in
+ * either stays; blocked gives way to any other answer. What both say of the identity stays, and the
+ * evidence of either. Returns the number of conflicts; -ENOSPC, -ENOMEM (then `into` is partly
+ * merged). (0.1)
  */
 int pm_profile_merge(struct pm_profile *into, const struct pm_profile *from, enum pm_merge how,
 		     void (*conflict)(const struct pm_fact *into, const struct pm_fact *from,

@@ -86,7 +86,9 @@ static int bring(struct merge *m, const struct entry *theirs)
 	if (m->how == PM_MERGE_INTERSECTION && !is_verdict(theirs, PM_HAZARD))
 		return 0;
 	ours = pm_profile_place(m->into, (unsigned int)scope, theirs->key, size);
-	return ours == NULL ? -ENOMEM : take(m, ours, theirs);
+	if (ours == NULL)
+		return m->into->used < PROFILE_FACTS_MAX ? -ENOMEM : -ENOSPC;
+	return take(m, ours, theirs);
 }
 
 static bool lacks(const struct pm_profile *profile, const struct pm_profile *other,
@@ -131,7 +133,11 @@ static int merge_lines(struct merge *m)
 		if (strcmp(into->lines[i].key, "evidence") == 0 ||
 		    has_line(m->from, &into->lines[i]))
 			into->lines[kept++] = into->lines[i];
-	into->line_count = kept;
+	/* What is no longer said of the identity may have been what fitted this kernel. */
+	if (kept < into->line_count) {
+		into->line_count = kept;
+		into->rank = pm_profile_judge_identity(into);
+	}
 	for (size_t i = 0; i < m->from->line_count; i++) {
 		const struct line *line = &m->from->lines[i];
 		int err;
@@ -154,8 +160,11 @@ static int adopt(struct pm_profile *into, const struct pm_profile *from)
 		if (err < 0)
 			return err;
 	}
-	if (into->catalogue == NULL && from->catalogue != NULL)
+	if (into->catalogue == NULL && from->catalogue != NULL) {
 		into->catalogue = pm_profile_copy(into, from->catalogue, strlen(from->catalogue));
+		if (into->catalogue == NULL)
+			return -ENOMEM;
+	}
 	into->rank = from->rank;
 	return 0;
 }

@@ -290,7 +290,7 @@ static void remember(const char *key, const char *value, void *context)
 static enum pm_rank rank_of(const char *arch, const char *release, const char *version,
 			    const char *build)
 {
-	struct pm_profile *profile;
+	struct pm_profile *profile, *other = load(sample);
 	char text[2048];
 	enum pm_rank rank;
 
@@ -300,6 +300,11 @@ static enum pm_rank rank_of(const char *arch, const char *release, const char *v
 		 *build ? "\"" : "");
 	profile = load(text);
 	rank = pm_profile_rank(profile);
+	assert_int_equal(merged(profile, load(text), PM_MERGE_UNION), 0);
+	assert_int_equal(pm_profile_rank(profile), rank);
+	/* What is left of the identity is true of another kernel, too. */
+	assert_int_equal(merged(profile, other, PM_MERGE_INTERSECTION), 0);
+	assert_int_equal(pm_profile_rank(profile), PM_RANK_NONE);
 	pm_profile_destroy(profile);
 	return rank;
 }
