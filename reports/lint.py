@@ -11,6 +11,7 @@ import platform
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -85,51 +86,49 @@ def tree(top: Path | None) -> Iterator[Finding]:
         file = _source(path, top)
         if file is not None:
             yield from source(file)
-    yield from _built(top)
-    yield from _expectations(top)
-    yield from _coverage(top)
+    declared = _built(top)
+    for problem in declared.problems if declared else []:
+        yield Finding("catalogue", 0, "declaration", problem)
+    yield from _expectations(top, declared)
+    yield from _coverage(top, declared)
 
 
-def _built(top: Path) -> Iterator[Finding]:
-    """The declarations of what is built, when something is."""
+def _built(top: Path) -> catalogue.Catalogue | None:
+    """The built probes that still have a source; None when nothing is built."""
     try:
         folder = catalogue.built(top)
     except Unusable:
-        return
-    for problem in _build_catalogue(folder, top).problems:
-        yield Finding("catalogue", 0, "declaration", problem)
-
-
-def _build_catalogue(folder: Path, top: Path) -> catalogue.Catalogue:
-    """The built probes that still have a source."""
+        return None
     built = [path for path in folder.glob("*/*") if path.is_file() and "." not in path.name
              and (top / "probes" / path.parent.name / f"{path.name}.c").is_file()]
     return catalogue.gather(sorted(built))
 
 
-def _expectations(top: Path) -> Iterator[Finding]:
-    """Deviations that are ill-formed, or of probes and points that are not there."""
+def _expectations(top: Path, declared: catalogue.Catalogue | None) -> Iterator[Finding]:
+    """Deviations that are ill-formed, or of probes and points that are not there. Which points a
+    probe has is only known when it is built."""
     found = expect.read(top / "suites" / "expect")
     for problem in found.problems:
         yield Finding("suites/expect", 0, "expectation", problem)
     for deviation in found.deviations:
+        where = f"suites/expect/{deviation.probe}.toml"
         area, _, name = deviation.probe.partition(".")
         if not (top / "probes" / area / f"{name}.c").is_file():
-            yield Finding(f"suites/expect/{deviation.probe}.toml", 0, "expectation",
-                          "stale: there is no such probe")
+            yield Finding(where, 0, "expectation", "stale: there is no such probe")
+            continue
+        probe = declared.probes.get(deviation.probe) if declared else None
+        if probe and not any(fnmatchcase(point.name, deviation.point) for point in probe.points()):
+            yield Finding(where, 0, "expectation",
+                          f"stale: {deviation.point} matches no point of the probe")
 
 
-def _coverage(top: Path) -> Iterator[Finding]:
+def _coverage(top: Path, declared: catalogue.Catalogue | None) -> Iterator[Finding]:
     """The table of other suites: ill-formed, or naming points that are not there."""
     path = top / coverage.DATA
     if not path.exists():
         return
     problems = coverage.check(path)
-    if not problems:
-        try:
-            declared = _build_catalogue(catalogue.built(top), top)
-        except Unusable:
-            return
+    if not problems and declared:
         problems = list(coverage.stale(coverage.read(path), coverage.Points(declared),
                                        coverage.unbuilt(top, declared)))
     for problem in problems:

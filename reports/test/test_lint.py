@@ -187,3 +187,17 @@ def test_a_result_without_its_directory_can_be_linted(make_run: MakeRun, tmp_pat
     made = result.load(make_run(env="board=on somehost\n"))
     (tmp_path / "alone.json").write_text(json.dumps(made))
     assert rules_of(lint.result(tmp_path / "alone.json", tmp_path, ["somehost"])) == ["privacy"]
+
+
+def test_a_deviation_of_a_point_that_is_not_there_is_stale(tmp_path: Path, make_elf) -> None:
+    (good_tree(tmp_path) / "build" / "x" / "probes" / "ring").mkdir(parents=True)
+    program = tmp_path / "build" / "x" / "probes" / "ring" / "a"
+    program.write_bytes(make_elf("a", "id=ring.a\ntitle=t\nsince=4.7\npoint=a x\n"
+                                 "point=one.b y").read_bytes())
+    assert list(lint.tree(tmp_path)) == []
+    path = tmp_path / "suites" / "expect" / "ring.a.toml"
+    path.write_text(path.read_text().replace('point = "a"', 'point = "a.*"'))
+    assert [finding.message for finding in lint.tree(tmp_path)] == [
+        "stale: a.* matches no point of the probe"]
+    program.unlink()		# not built: what points it has is not known
+    assert list(lint.tree(tmp_path)) == []
