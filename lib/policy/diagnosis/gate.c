@@ -60,13 +60,13 @@ static int level_needed(const struct pm_event_spec *spec, enum pm_reach reach)
 	return spec->flags & PM_SPEC_USER_ONLY ? 2 : 1;
 }
 
-/* Capabilities that a user namespace handed out do not count for perf. */
-static bool in_user_namespace(void)
+bool pm_in_user_namespace(void)
 {
 	char text[256];
 	unsigned long inside, outside, count;
+	int err = pm_read_text("/proc/self/uid_map", text, sizeof(text));
 
-	return pm_read_text("/proc/self/uid_map", text, sizeof(text)) > 0 &&
+	return (err > 0 || err == -EFBIG) &&
 		sscanf(text, "%lu %lu %lu", &inside, &outside, &count) == 3 &&
 		!(inside == 0 && outside == 0 && count == UINT32_MAX);
 }
@@ -163,7 +163,7 @@ static void gate_target(const struct pm_env *env, struct pm_refusal *ret)
 static void gate_policy(const struct pm_event_spec *spec, enum pm_reach reach,
 			const struct pm_env *env, struct pm_refusal *ret)
 {
-	bool privileged = has_capability(env) && !in_user_namespace();
+	bool privileged = has_capability(env) && !pm_in_user_namespace();
 	int needed = level_needed(spec, reach), met = level_met();
 
 	/* From 0 downward nothing of the kind can be tried here; the file has the word. */

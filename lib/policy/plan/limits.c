@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "../diagnosis/gate.h"
 #include "../session/attach.h"
 
 #define MLOCK_KB_DEFAULT 516	/* kernel.perf_event_mlock_kb since v2.6.32, where it is hidden */
@@ -137,17 +138,6 @@ int pm_limit_descriptors(const struct pm_plan *plan, int row, char *reason, size
 
 /* ------------------------------------------------------------------------------- locked memory */
 
-/* Of another one than the first, where capabilities mean nothing to perf. */
-static bool in_user_namespace(void)
-{
-	unsigned long long inside, outside, count;
-	char text[128];
-
-	return pm_read_text("/proc/self/uid_map", text, sizeof(text)) > 0 &&
-		sscanf(text, "%llu %llu %llu", &inside, &outside, &count) == 3 &&
-		(inside != 0 || outside != 0 || count != UINT32_MAX);
-}
-
 /* Others of this user draw on it as well, so this is the most that there can be. */
 static uint64_t lockable(void)
 {
@@ -156,7 +146,7 @@ static uint64_t lockable(void)
 	int cpus = pm_cpus_online();
 
 	(void)pm_env_read(&env);
-	if ((pm_env_has_cap(&env, PM_CAP_IPC_LOCK) && !in_user_namespace()) ||
+	if ((pm_env_has_cap(&env, PM_CAP_IPC_LOCK) && !pm_in_user_namespace()) ||
 	    env.paranoid == -1 || env.memlock_bytes > UINT64_MAX / 2)
 		return UINT64_MAX;
 	kb = env.mlock_kb >= 0 ? (uint64_t)env.mlock_kb : MLOCK_KB_DEFAULT;

@@ -142,6 +142,27 @@ static void a_vendors_level_and_perfmon(void **state)
 	assert_says(refusal.gate, "CAP_SYS_ADMIN is missing");
 }
 
+/* Containers without root map a line for each range, more than anybody has room for. */
+static void a_capability_of_a_user_namespace(void **state)
+{
+	struct pm_refusal refusal;
+	char map[1024];
+	int used = 0;
+
+	(void)state;
+	if (!use_perfmon(true))
+		skip();
+	level(2, false, "2\n");
+	for (int i = 0; i < 20; i++)
+		used += snprintf(map + used, sizeof(map) - (size_t)used, "%10d %10d %10d\n", i,
+				 100000 + i, 1);
+	fake_file("/proc/self/uid_map", map);
+	pm_gate_open(&all, REACH_OWN, EACCES, &refusal);
+	assert_true(use_perfmon(false));
+	assert_int_equal(refusal.cause, PM_CAUSE_PARANOID);
+	assert_says(refusal.gate, "CAP_PERFMON of a user namespace does not count");
+}
+
 /* Mainline takes 3 for 2: what refuses user mode there is another gate. */
 static void a_three_that_is_no_vendors(void **state)
 {
@@ -294,6 +315,7 @@ int main(void)
 		TEST(data_of_a_tracepoint),
 		TEST(vendors_levels),
 		TEST(a_vendors_level_and_perfmon),
+		TEST(a_capability_of_a_user_namespace),
 		TEST(a_three_that_is_no_vendors),
 		TEST(a_level_that_cannot_be_read),
 		TEST(the_capability_of_older_kernels),
