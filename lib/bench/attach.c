@@ -100,6 +100,8 @@ static void raw_attach(const struct pm_plan *plan)
 	const struct dirent *entry;
 	DIR *dir = opendir("/proc/self/task");
 
+	if (dir == NULL)
+		bench_fail("/proc/self/task", errno);
 	raw.count = 0;
 	raw.cpus = pm_cpus_online();
 	while ((entry = readdir(dir)) != NULL)
@@ -214,6 +216,8 @@ int main(int argc, char **argv)
 	getrlimit(RLIMIT_NOFILE, &limit);
 	limit.rlim_cur = limit.rlim_max;
 	setrlimit(RLIMIT_NOFILE, &limit);
+	if (pm_cpus_online() < 1 || pm_cpus_online() > CPUS_MAX)
+		bench_fail("more CPUs than there is room for", E2BIG);
 	sem_init(&begun, 0, 0);
 	pthread_mutex_lock(&gate);
 	pthread_attr_init(&small);

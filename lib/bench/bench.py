@@ -105,7 +105,11 @@ def machine() -> dict[str, object]:
 
 def run(program: str, rounds: int | None) -> str:
     command = [program] + ([str(rounds)] if rounds else [])
-    done = subprocess.run(command, capture_output=True, text=True, timeout=900, check=False)
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=900, check=False)
+    except (OSError, subprocess.TimeoutExpired) as problem:
+        print(f"{program}: {problem}", file=sys.stderr)
+        raise SystemExit(2) from problem
     if done.returncode != 0:
         print(f"{program}: exit {done.returncode}: {done.stderr.strip()}", file=sys.stderr)
         raise SystemExit(2)

@@ -147,6 +147,8 @@ static uint64_t time_perf(const char *self, const char *verb, const char *file, 
 	if (pipe(ends) != 0)
 		bench_fail("pipe", errno);
 	pid = fork();
+	if (pid < 0)
+		bench_fail("fork", errno);
 	if (pid == 0)
 		run_perf(self, verb, file, ends[1]);
 	close(ends[1]);

@@ -53,6 +53,12 @@ def test_a_program_that_cannot_run(tmp_path: Path, body: str) -> None:
     assert done.returncode == 2 and "exit" in done.stderr
 
 
+def test_a_program_that_is_not_there(tmp_path: Path) -> None:
+    done = subprocess.run([sys.executable, str(BENCH), str(tmp_path / "nothing")], text=True,
+                          capture_output=True, timeout=60, check=False)
+    assert done.returncode == 2 and "nothing: " in done.stderr and not done.stdout
+
+
 def test_rounds_are_handed_on(tmp_path: Path) -> None:
     done = run(tmp_path, 'printf "case\\tperfmodes\\tns\\t$1\\n"', "--rounds", "7")
     assert "| case | perfmodes | 7 |" in done.stdout
