@@ -22,6 +22,7 @@ from kernels.matrix import Row
 from kernels.report import Report, Wishes
 from kernels.run import ROOT, Runner, find_bundle, resumable
 from kernels.work import LEVELS
+from reports import text
 
 EPILOG = """exit status: 0 done and nothing unexpected, 1 broken or unexpected verdicts, or a guest
 that ended badly among its probes, 2 usage, 3 at least one kernel could not run, 130 or 143
@@ -320,12 +321,9 @@ def main(argv: Sequence[str]) -> int:
     signal.signal(signal.SIGHUP, _terminated)
     try:
         return VERBS[args.verb](args, matrix.load())
-    except Usage as error:
-        print(f"kernels: {error}", file=sys.stderr)
-        return 2
-    except RowError as error:
-        print(f"kernels: {error}", file=sys.stderr)
-        return 3
+    except (RowError, OSError) as error:
+        print(f"kernels: {text.clean(str(error), show.LIMIT)}", file=sys.stderr)
+        return 2 if isinstance(error, Usage) else 3
     except KeyboardInterrupt:
         print("kernels: interrupted; finished kernels are kept, --resume goes on", file=sys.stderr)
         return 130

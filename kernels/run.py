@@ -12,17 +12,19 @@ import sys
 import threading
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 from kernels import image, machine, snapshot
 from kernels.boot import Outcome
-from kernels.errors import Missing, RowError
+from kernels.errors import Missing, Refused, RowError
 from kernels.fetch import Fetcher, sha256_of
 from kernels.guests import Guests
 from kernels.matrix import Row
 from kernels.report import Kernel, Report, Seat, Wishes
 from kernels.work import Work
+from reports.text import Unusable, load_json
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -173,50 +175,73 @@ def runs_of(folder: Path) -> dict[str, Path]:
     return {path.parent.name: path.parent for path in sorted(folder.glob("*/env"))}
 
 
+def _reported(run: Path) -> dict[str, Any]:
+    """The result.json that `reports result` makes of a directory; its last words if it does not."""
+    made = run / "result.json"
+    made.unlink(missing_ok=True)  # of an earlier run: a traceback exits with 1 as well
+    argv = [sys.executable, "-m", "reports", "result", str(run), "--quiet"]
+    done = subprocess.run(
+        argv, cwd=ROOT, capture_output=True, text=True, errors="replace", check=False
+    )
+    try:
+        if done.returncode not in (0, 1):
+            raise Unusable(f"exit status {done.returncode}")
+        told: dict[str, Any] = load_json(made)
+        return told
+    except Unusable as error:
+        raise Refused((done.stderr.strip() or str(error)).splitlines()[-1][:300]) from None
+
+
 def judge(report: Report, folder: Path) -> None:
     """`reports result` on each finished directory, then the counts it wrote down."""
     for name, run in (runs_of(folder) or {"": folder}).items():
-        argv = [sys.executable, "-m", "reports", "result", str(run), "--quiet"]
-        result = subprocess.run(
-            argv, cwd=ROOT, capture_output=True, text=True, errors="replace", check=False
-        )
-        if result.returncode not in (0, 1):
-            said = (result.stderr.strip() or f"exit status {result.returncode}").splitlines()[-1]
+        try:
+            told = _reported(run)
+        except Refused as error:
             why = report.outcome.reason and f"{report.outcome.ended}: {report.outcome.reason}; "
-            report.error = f"{why}{said[:300]}"
+            report.error = f"{why}{error}"
             return
-        made = json.loads((run / "result.json").read_text())
-        for who, counts in made["summary"].items():
+        for who, counts in told["summary"].items():
             report.verdicts[f"{name} {who}".strip()] = counts
-        for who, count in Counter(entry["persona"] for entry in made["unexpected"]).items():
+        for who, count in Counter(entry["persona"] for entry in told["unexpected"]).items():
             report.unexpected[f"{name} {who}".strip()] = count
 
 
-def resumable(results: Path, row: Row) -> Report | None:
-    """The report of a row that an earlier run has finished."""
-    folder = results / row.name
-    try:
-        facts = json.loads((folder / "boot.json").read_text())
-        outcome = Outcome(
-            **{key: facts[key] for key in ("ended", "reason", "stage", "wall", "cpu", "times")}
-        )
-        down, lost = list(facts["went_down"]), list(facts["unanswered"])
-        wall, cpu = float(facts["total_wall"]), float(facts["total_cpu"])
-    except (OSError, ValueError, KeyError, TypeError):
-        return None
-    if outcome.infra:
-        return None
-    report = Report(
+def _outcome(facts: dict[str, Any]) -> Outcome:
+    """One guest of boot.json; an exception when it is not one."""
+    times, cpu_times = (
+        {str(stage): float(at) for stage, at in facts[key].items()} for key in ("times", "cpu_times")
+    )
+    ended, reason, stage, start = (str(facts[key]) for key in ("ended", "reason", "stage", "start"))
+    wall, cpu = float(facts["wall"]), float(facts["cpu"])
+    return Outcome(ended, reason, stage, wall, cpu, times, cpu_times, start)
+
+
+def _told(row: Row, facts: dict[str, Any]) -> Report:
+    """What boot.json says. A folder of results may come from anywhere: nothing is taken on trust."""
+    guests = [{"of": str(one["of"]), **asdict(_outcome(one))} for one in facts["guests"]]
+    return Report(
         row,
-        outcome,
-        release=facts.get("release", ""),
-        attempts=facts.get("attempts", 1),
-        downs=down,
-        lost=lost,
-        guests=facts.get("guests", []),
-        wall=wall,
-        cpu=cpu,
+        _outcome(facts),
+        release=str(facts["release"]),
+        attempts=int(facts["attempts"]),
+        downs=[str(down) for down in facts["went_down"]],
+        lost=[str(what) for what in facts["unanswered"]],
+        guests=guests,
+        wall=float(facts["total_wall"]),
+        cpu=float(facts["total_cpu"]),
         resumed=True,
     )
-    judge(report, folder)
+
+
+def resumable(results: Path, row: Row) -> Report | None:
+    """The report of a row that an earlier run has finished; None where it is to be run again."""
+    folder = results / row.name
+    try:
+        report = _told(row, load_json(folder / "boot.json"))
+        if report.outcome.infra:
+            return None
+        judge(report, folder)
+    except (Unusable, OSError, ArithmeticError, AttributeError, KeyError, TypeError, ValueError):
+        return None
     return report

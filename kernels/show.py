@@ -18,7 +18,7 @@ from kernels.matrix import Matrix, Row
 from kernels.report import Report
 from reports import overview, table, text
 
-LIMIT = 2000
+LIMIT, SHOWN = 2000, 15
 ORDER = ("yes", "no", "broken", "blocked", "absent", "hazard", "unknown")
 
 
@@ -130,7 +130,9 @@ def picture(reports: list[Report], out: Console) -> None:
         who = Text(f"{', '.join(personas)}: ")
         overview.hanging(out, who, "unexpected/broken/unknown verdicts, ok when there are none")
     for report in reports:
-        for trouble in troubles(report):
+        said = troubles(report)
+        more = [f"{len(said) - SHOWN} more, see below"] if len(said) > SHOWN else []
+        for trouble in said[:SHOWN] + more:
             overview.hanging(out, Text(f"{report.row.name}: "), text.clean(trouble, LIMIT))
 
 

@@ -16,6 +16,7 @@ import pytest
 
 from kernels import boot as booting
 from kernels import machine, matrix, show
+from kernels import run as running
 from kernels.boot import Lines, Outcome, Task, boot
 from kernels.channel import Channel, Limits, cksum
 from kernels.errors import Missing
@@ -245,6 +246,45 @@ def test_a_row_ends_in_a_result_directory(tmp_path: Path) -> None:
     assert "done" in show.line(report) and "s wall" in show.line(report)
     again = resumable(tmp_path / "results", rows("a")[0])
     assert again and again.resumed and again.verdicts == report.verdicts
+
+
+@pytest.mark.parametrize(
+    "spoil",
+    [
+        lambda facts: [],
+        lambda facts: {**facts, "guests": 3},
+        lambda facts: {**facts, "guests": [{"of": "all"}]},
+        lambda facts: {**facts, "times": [1]},
+        lambda facts: {**facts, "total_wall": "long"},
+        lambda facts: {**facts, "total_cpu": 10**400},
+        lambda facts: {**facts, "attempts": None},
+        lambda facts: {**facts, "went_down": 7},
+        lambda facts: {key: value for key, value in facts.items() if key != "release"},
+    ],
+)
+def test_a_row_whose_boot_json_is_not_one_is_run_again(tmp_path: Path, spoil: Any) -> None:
+    Stub(tmp_path, {"a": GOOD}).run(rows("a")[0])
+    file = tmp_path / "results" / "a" / "boot.json"
+    whole = file.read_text()
+    file.write_text(json.dumps(spoil(json.loads(whole))))
+    assert resumable(tmp_path / "results", rows("a")[0]) is None
+    file.write_text(whole)
+    assert resumable(tmp_path / "results", rows("a")[0])
+    file.unlink()
+    os.mkfifo(file)
+    assert resumable(tmp_path / "results", rows("a")[0]) is None, "and nobody waits for it"
+
+
+def test_counts_are_of_this_report_and_no_earlier_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A program that ends in a traceback exits with 1, as one that found something."""
+    first = Stub(tmp_path, {"a": GOOD}).run(rows("a")[0])
+    assert first.verdicts and not first.unexpected and first.status == 0
+    monkeypatch.setattr(running, "ROOT", tmp_path)  # where there is no module of that name
+    again = resumable(tmp_path / "results", rows("a")[0])
+    assert again and again.status == 3 and "No module named reports" in again.error
+    assert not again.verdicts and not again.unexpected
 
 
 def test_infra_is_retried_once_and_is_no_verdict(tmp_path: Path) -> None:
