@@ -320,15 +320,16 @@ void pm_gate_tracefs(int error, struct pm_refusal *ret)
 
 	ret->error = error;
 	(void)pm_env_read(&env);
-	if (error == EACCES) {
+	/* EPERM, which pm_tracefs_root and pm_tracepoint_id do not tell from EACCES. */
+	if (error == EPERM || (error == EACCES && strcmp(env.lockdown, "confidentiality") == 0)) {
+		GATE(ret, PM_CAUSE_LSM, "kernel lockdown is at %s and closes tracefs",
+		     env.lockdown[0] ? env.lockdown : "an unknown level");
+		CHANGE(ret, "boot without lockdown=confidentiality");
+	} else if (error == EACCES) {
 		GATE(ret, PM_CAUSE_LSM, "tracefs is mounted, but its files are not readable for "
 		     "uid %u", env.euid);
 		CHANGE(ret, "as root: mount -o remount,gid=GROUP,mode=750 /sys/kernel/tracing; or "
 		       "have the id handed over by a privileged program");
-	} else if (error == EPERM) {
-		GATE(ret, PM_CAUSE_LSM, "kernel lockdown is at %s and closes tracefs",
-		     env.lockdown[0] ? env.lockdown : "an unknown level");
-		CHANGE(ret, "boot without lockdown=confidentiality");
 	} else if (!knows_tracefs()) {
 		GATE(ret, PM_CAUSE_NOT_BUILT, "this kernel has no tracefs");
 		CHANGE(ret, "a kernel with CONFIG_FTRACE=y");

@@ -13,6 +13,8 @@
 #include <string.h>
 
 #include "../../pm_sys.h"
+#include "../diagnosis/diag.h"
+#include "../diagnosis/gate.h"
 #include "../profile/profile.h"
 
 struct text {
@@ -202,19 +204,16 @@ int pm_trace_event_parse(const char *text, size_t size, struct pm_diag *diag,
 static int say_missing(struct pm_diag *diag, const char *system, const char *name, int err,
 		       bool mounted)
 {
-	if (!mounted && err == -ENOENT)
-		return pm_diag_say(diag, ENOENT, PM_CAUSE_NO_EVENT, "tracepoint %s:%s: tracefs is "
-				   "mounted neither at /sys/kernel/tracing nor in debugfs; mount "
-				   "-t tracefs tracefs /sys/kernel/tracing, or hand in the "
-				   "format's text", system, name);
-	if (err == -EACCES || err == -EPERM)
-		return pm_diag_say(diag, EACCES, PM_CAUSE_LSM, "tracepoint %s:%s: tracefs may not "
-				   "be read; it is root's (remount it with gid= or mode=), or "
-				   "lockdown is at confidentiality; the format's text can be "
-				   "handed in",
-				   system, name);
-	return pm_diag_say(diag, -err, PM_CAUSE_NO_EVENT, "tracepoint %s:%s: %s", system, name,
-			   err == -ENOENT ? "this kernel has none of that name" : strerror(-err));
+	struct pm_refusal refusal;
+
+	if (mounted && err != -EACCES && err != -EPERM)
+		return pm_diag_say(diag, -err, PM_CAUSE_NO_EVENT, "tracepoint %s:%s: %s", system,
+				   name, err == -ENOENT ? "this kernel has none of that name" :
+				   strerror(-err));
+	snprintf(refusal.call, sizeof(refusal.call), "tracepoint %.60s:%.60s", system, name);
+	pm_gate_tracefs(-err, &refusal);
+	pm_diag_refusal(diag, &refusal);
+	return err == -EPERM ? -EACCES : err;
 }
 
 int pm_trace_event_load(const char *system, const char *name, struct pm_diag *diag,

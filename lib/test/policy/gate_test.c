@@ -301,6 +301,11 @@ static void tracefs(void **state)
 	fake_file("/sys/kernel/security/lockdown", "none [integrity] confidentiality\n");
 	pm_gate_tracefs(EPERM, &refusal);
 	assert_says(refusal.gate, "lockdown is at integrity");
+	pm_gate_tracefs(EACCES, &refusal);
+	assert_says(refusal.gate, "not readable");
+	fake_file("/sys/kernel/security/lockdown", "none integrity [confidentiality]\n");
+	pm_gate_tracefs(EACCES, &refusal);
+	assert_says(refusal.gate, "lockdown is at confidentiality");
 	fake_file("/proc/filesystems", "nodev\tsysfs\n");
 	pm_gate_tracefs(ENOENT, &refusal);
 	assert_int_equal(refusal.cause, PM_CAUSE_NOT_BUILT);

@@ -394,7 +394,11 @@ static void both_roots(void **state)
 
 	(void)state;
 	assert_int_equal(load("sched", "sched_switch", &diag), -ENOENT);
-	assert_non_null(strstr(diag.text, "mount"));
+	assert_non_null(strstr(diag.text, "tracepoint sched:sched_switch: ENOENT: tracefs is not "
+			       "mounted"));
+	fake_file("/proc/filesystems", "nodev\tsysfs\n");
+	assert_int_equal(load("sched", "sched_switch", &diag), -ENOENT);
+	assert_int_equal(diag.cause, PM_CAUSE_NOT_BUILT);
 	for (size_t i = 0; i < 2; i++) {
 		char path[128];
 
@@ -426,7 +430,9 @@ static void closed_tracefs(void **state)
 	assert_int_equal(load("sched", "sched_switch", &diag), -EACCES);
 	fake_denied_path = "/sys/kernel/tracing" SWITCH "id";
 	fake_denied_errno = EPERM;	/* as lockdown says */
+	fake_file("/sys/kernel/security/lockdown", "none integrity [confidentiality]\n");
 	assert_int_equal(load("sched", "sched_switch", &diag), -EACCES);
+	assert_non_null(strstr(diag.text, "lockdown is at confidentiality"));
 }
 
 #define FILES(test) cmocka_unit_test_setup_teardown(test, fake_setup, fake_teardown)
