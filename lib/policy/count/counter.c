@@ -166,7 +166,6 @@ static bool give_way(struct pm_counters *counters, int err)
 
 static int open_somehow(struct pm_counters *counters, struct pm_diag *diag)
 {
-	bool inherit_thread = counters->inherit_thread, at_once = counters->at_once;
 	size_t failed = 0;
 	int err;
 
@@ -175,9 +174,6 @@ static int open_somehow(struct pm_counters *counters, struct pm_diag *diag)
 	while (err < 0 && give_way(counters, err));
 	if (err == 0)
 		return counters->user_only;
-	/* The event itself: the last try says so, and changed nothing but that. */
-	counters->inherit_thread = inherit_thread;
-	counters->at_once = at_once;
 	(void)pm_diag_open(diag, &counters->specs[failed], -1, err);
 	return err;
 }
