@@ -33,9 +33,12 @@ static int try_group(int members, struct pm_counts *counts)
 	}
 	if (!error) {
 		error = -pm_ioctl(fds[0], PERF_EVENT_IOC_ENABLE, 0);
-		spin_ns(1000000);
-		pm_ioctl(fds[0], PERF_EVENT_IOC_DISABLE, 0);
-		error = error ?: -pm_read_counts(fds[0], FORMAT, counts);
+		counts->time_running = 0;
+		/* A scheduler clock may tick every 10 ms only. */
+		for (int tries = 0; tries < 20 && !error && !counts->time_running; tries++) {
+			spin_ns(1000000);
+			error = -pm_read_counts(fds[0], FORMAT, counts);
+		}
 		if (!error && !counts->time_running)
 			error = EAGAIN;
 	}

@@ -69,6 +69,9 @@ TEST(times)
 	uint64_t last = 0;
 	int seen = 0;
 
+	must_ioctl(watch.fd, PERF_EVENT_IOC_ENABLE, 0);
+	run_until_timed(watch.fd, NULL);
+	count_records(&watch.ring, 0);
 	fault(_metadata, watch.fd, 5);
 	for (; seek(&watch, PERF_RECORD_SAMPLE, &record); seen++) {
 		const struct pm_counts *read = &record.sample.read;

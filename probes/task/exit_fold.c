@@ -68,6 +68,7 @@ TEST(times)
 
 	must_start(&worker, WORKER_THREAD);
 	ASSERT_EQ(0, worker_faults(&worker, FAULTS));
+	run_until_timed(fd, &worker);
 	must_ioctl(fd, PERF_EVENT_IOC_DISABLE, 0);
 	ASSERT_EQ(0, pm_read_counts(fd, TIMES, &alive));
 	ASSERT_EQ(0, worker_stop(&worker));
