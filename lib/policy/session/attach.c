@@ -316,6 +316,28 @@ struct thread_mark *pm_threads_mark(struct threads *threads, pid_t tid, bool mak
 	return mark->tid == 0 ? NULL : mark;
 }
 
+/* 1 when it was new, or -errno. */
+static int list_one(struct pm_session *session, pid_t tid,
+		    int (*each)(struct pm_session *session, pid_t tid, void *context),
+		    void *context)
+{
+	struct thread_mark *mark = pm_threads_mark(&session->threads, tid, true);
+	int err;
+
+	if (mark == NULL)
+		return -ENOMEM;
+	if (mark->listed)
+		return 0;
+	mark->listed = true;
+	mark->round = session->threads.rounds;
+	err = each(session, tid, context);
+	if (err != -ESRCH)
+		return err < 0 ? err : 1;
+	mark->listed = false;
+	mark->round = 0;
+	return 0;
+}
+
 int pm_attach_list(struct pm_session *session,
 		   int (*each)(struct pm_session *session, pid_t tid, void *context),
 		   void *context)
@@ -328,26 +350,49 @@ int pm_attach_list(struct pm_session *session,
 		return -errno;
 	while (err >= 0 && (entry = readdir(dir)) != NULL) {
 		pid_t tid = (pid_t)strtol(entry->d_name, NULL, 10);
-		struct thread_mark *mark;
 
 		if (tid <= 0)
 			continue;
-		mark = pm_threads_mark(&session->threads, tid, true);
-		if (mark == NULL)
-			err = -ENOMEM;
-		else if (!mark->listed) {
-			mark->listed = true;
-			mark->round = session->threads.rounds;
-			err = each(session, tid, context);
-			fresh++;
-		}
+		err = list_one(session, tid, each, context);
+		fresh += err > 0;
 	}
 	closedir(dir);
 	session->threads.rounds += fresh > 0;
 	return err < 0 ? err : fresh;
 }
 
+int pm_attach_late(struct pm_session *session, pid_t tid, int err)
+{
+	struct thread_mark *mark = pm_threads_mark(&session->threads, tid, false);
+
+	if (mark == NULL || err == -ESRCH)
+		return err;
+	session->stats.late_threads += !mark->announced && !mark->refused;
+	session->stats.unwatched_threads += err < 0 && !mark->refused;
+	mark->announced = false;
+	mark->refused = err < 0;
+	mark->listed = err >= 0;
+	return 0;
+}
+
 /* ----------------------------------------------------------------------------------------- undo */
+
+void pm_attach_forget_ended(struct pm_session *session)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < session->event_count; i++)
+		if (session->events[i].fd >= 0)
+			session->events[kept++] = session->events[i];
+	session->event_count = kept;
+	kept = 0;
+	for (size_t i = 0; i < session->ring_count; i++)
+		if (session->rings[i].ring.base != NULL)
+			session->rings[kept++] = session->rings[i];
+	session->ring_count = kept;
+	if (session->by_id != NULL)
+		(void)pm_attach_index(session);
+}
 
 void pm_attach_undo(struct pm_session *session)
 {

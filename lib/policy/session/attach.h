@@ -31,7 +31,7 @@ struct thread_mark {
 	pid_t tid;			/* 0: free */
 	bool listed;
 	bool announced;			/* per_thread: its birth was told, it is not attached yet */
-	bool refused;			/* per_thread: it could not be attached */
+	bool refused;			/* it came late and could not be attached */
 	uint32_t round;
 };
 
@@ -126,11 +126,20 @@ int pm_attach_enable(struct pm_session *session);
 /* Adds what an event counted to the sums of its spec, before its descriptor goes. */
 void pm_attach_fold(struct pm_session *session, const struct session_event *event);
 
-/* The calling process's threads that are not marked yet are marked as listed, and `each` is
- * called with them. Returns how many were new, or -errno (also what `each` returned). */
+/*
+ * The calling process's threads that are not marked yet are marked as listed, and `each` is
+ * called with them; -ESRCH from it says that the thread has ended, which is no failure: its number
+ * may come again. Returns how many were new, or -errno (also what `each` returned).
+ */
 int pm_attach_list(struct pm_session *session,
 		   int (*each)(struct pm_session *session, pid_t tid, void *context),
 		   void *context);
+
+/*
+ * Keeps account of a thread found while polling, with `err` from the attempt to attach to it: where
+ * limits left nothing that is told once, and tried again with each listing. For `each` to return.
+ */
+int pm_attach_late(struct pm_session *session, pid_t tid, int err);
 
 struct pm_cpus {
 	int *list;
@@ -164,6 +173,9 @@ void pm_attach_as_counters(struct pm_session *session);
 /* The diagnosis of an open that failed; returns its error. */
 int pm_attach_refused(const struct pm_session *session, uint32_t spec, int cpu, int err,
 		      struct pm_diag *diag);
+
+/* Of events and rings that are closed nothing must pile up: the others get new places. */
+void pm_attach_forget_ended(struct pm_session *session);
 
 /* Unmaps and closes everything that is open. Statistics stay. */
 void pm_attach_undo(struct pm_session *session);

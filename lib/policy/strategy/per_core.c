@@ -125,10 +125,8 @@ static int open_for_thread(struct pm_session *session, pid_t tid, void *context)
 
 		if (session->plan->events[spec].spec.tid != PM_ALL_THREADS)
 			continue;
+		/* When it ended meanwhile, what was opened for it stays and does no harm. */
 		err = open_on_cpus(session, round, spec, tid, true);
-		/* It ended meanwhile; what it was opened for so far stays and does no harm. */
-		if (err == -ESRCH)
-			return 0;
 		if (err < 0)
 			return err;
 	}

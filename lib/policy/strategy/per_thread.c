@@ -49,8 +49,6 @@ static int open_rings(struct pm_session *session, pid_t tid, void *context)
 			continue;
 		opening->spec = spec;
 		at = pm_attach_open(session, spec, tid, -1, false);
-		if (at == -ESRCH)
-			return 0;
 		if (at < 0)
 			return at;
 		err = map_or_forward(session, at, &leader);
@@ -130,8 +128,6 @@ static void let_go(struct pm_session *session, struct session_ring *ring)
 		if (event->tid != ring->tid || event->fd < 0)
 			continue;
 		pm_attach_fold(session, event);
-		if (session->by_id != NULL)
-			(void)pm_attach_id(session, event);
 		close(event->fd);
 		event->fd = -1;
 	}
@@ -142,24 +138,6 @@ static void let_go(struct pm_session *session, struct session_ring *ring)
 	pm_ring_close(&ring->ring);
 }
 
-/* Threads come and go for as long as the session lasts; what is left of them must not pile up. */
-static void forget_ended(struct pm_session *session)
-{
-	size_t kept = 0;
-
-	for (size_t i = 0; i < session->event_count; i++)
-		if (session->events[i].fd >= 0)
-			session->events[kept++] = session->events[i];
-	session->event_count = kept;
-	kept = 0;
-	for (size_t i = 0; i < session->ring_count; i++)
-		if (session->rings[i].ring.base != NULL)
-			session->rings[kept++] = session->rings[i];
-	session->ring_count = kept;
-	if (session->by_id != NULL)
-		(void)pm_attach_index(session);
-}
-
 static void close_since(struct pm_session *session, size_t events, size_t rings)
 {
 	while (session->ring_count > rings)
@@ -168,26 +146,16 @@ static void close_since(struct pm_session *session, size_t events, size_t rings)
 		close(session->events[--session->event_count].fd);
 }
 
-/* One for which there is no descriptor or memory now is tried again with every listing. */
 static int open_late(struct pm_session *session, pid_t tid, void *context)
 {
-	struct thread_mark *mark = pm_threads_mark(&session->threads, tid, false);
 	size_t before = session->event_count, rings = session->ring_count;
 	int err = open_rings(session, tid, context);
 
 	for (size_t i = before; err == 0 && i < session->event_count; i++)
 		err = pm_ioctl(session->events[i].fd, PERF_EVENT_IOC_ENABLE, 0);
-	if (err < 0) {
+	if (err < 0)
 		close_since(session, before, rings);
-		session->stats.unwatched_threads += !mark->refused;
-		mark->refused = true;
-		mark->listed = false;
-		return 0;
-	}
-	if (!mark->announced)
-		session->stats.late_threads++;
-	mark->announced = mark->refused = false;
-	return 0;
+	return pm_attach_late(session, tid, err);
 }
 
 /* Who was announced and is not in the listing has ended already. */
@@ -212,7 +180,7 @@ void pm_follow_threads(struct pm_session *session)
 			ended++;
 		}
 	if (ended > 0)
-		forget_ended(session);
+		pm_attach_forget_ended(session);
 	before = session->event_count;
 	(void)pm_clock_ns(CLOCK_MONOTONIC, &now);
 	if (session->followed_at != 0 && now - session->followed_at < FOLLOW_NS)
@@ -238,8 +206,6 @@ static int open_counters(struct pm_session *session, pid_t tid, void *context)
 			continue;
 		opening->spec = spec;
 		at = pm_attach_open(session, spec, tid, -1, true);
-		if (at == -ESRCH)
-			return 0;
 		if (at < 0)
 			return at;
 	}

@@ -134,7 +134,7 @@ static int open_for_thread(struct pm_session *session, pid_t tid, void *context)
 		err = open_one(session, spec, tid);
 		*failed = spec;
 		if (err < 0)
-			return err == -ESRCH ? 0 : err;
+			return err;
 	}
 	return 0;
 }
@@ -157,11 +157,22 @@ static int open_all(struct pm_session *session, uint32_t *failed)
 
 /* --------------------------------------------------------------------------------------- follow */
 
+static void close_event(struct pm_session *session, struct session_event *event)
+{
+	if (event->fd < DESCRIPTORS)
+		signals_of(session)->by_fd[event->fd] = 0;
+	close(event->fd);
+	event->fd = -1;
+}
+
 static int open_late(struct pm_session *session, pid_t tid, void *context)
 {
-	session->stats.late_threads++;
-	(void)open_for_thread(session, tid, context);
-	return 0;
+	const size_t before = session->event_count;
+	int err = open_for_thread(session, tid, context);
+
+	while (err < 0 && session->event_count > before)
+		close_event(session, &session->events[--session->event_count]);
+	return pm_attach_late(session, tid, err);
 }
 
 static void let_go(struct pm_session *session, struct session_event *event)
@@ -169,12 +180,20 @@ static void let_go(struct pm_session *session, struct session_event *event)
 	struct thread_mark *mark = pm_threads_mark(&session->threads, event->tid, false);
 
 	pm_attach_fold(session, event);
-	if (event->fd < DESCRIPTORS)
-		signals_of(session)->by_fd[event->fd] = 0;
-	close(event->fd);
-	event->fd = -1;
+	close_event(session, event);
 	if (mark != NULL)
 		mark->listed = false;
+}
+
+/* Signals of those that are gone have been delivered; the others' find new places. */
+static void forget_ended(struct pm_session *session)
+{
+	uint32_t *by_fd = signals_of(session)->by_fd;
+
+	pm_attach_forget_ended(session);
+	for (size_t i = 0; i < session->event_count; i++)
+		if (session->events[i].fd < DESCRIPTORS)
+			by_fd[session->events[i].fd] = (uint32_t)i + 1;
 }
 
 static void follow(struct pm_session *session)
@@ -195,6 +214,7 @@ static void follow(struct pm_session *session)
 		    session->plan->events[event->spec].spec.tid == PM_ALL_THREADS)
 			let_go(session, event);
 	}
+	forget_ended(session);
 	(void)pm_attach_list(session, open_late, &failed);
 }
 

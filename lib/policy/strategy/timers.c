@@ -91,7 +91,7 @@ static int watch(struct pm_session *session, pid_t tid, void *context)
 	}
 	err = start(timers, tid);
 	/* EINVAL: a clock of a thread that has ended. */
-	return err == -EINVAL || err == -ESRCH ? 0 : err;
+	return err == -EINVAL ? -ESRCH : err;
 }
 
 static int watch_one(struct pm_session *session, pid_t tid)
@@ -121,9 +121,7 @@ static bool describe(struct pm_session *session, const struct tick *tick, struct
 
 static int watch_late(struct pm_session *session, pid_t tid, void *context)
 {
-	session->stats.late_threads++;
-	(void)watch(session, tid, context);
-	return 0;
+	return pm_attach_late(session, tid, watch(session, tid, context));
 }
 
 /* Another thread may have got the number; a timer whose own thread has ended stands still at 0. */
