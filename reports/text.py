@@ -14,7 +14,7 @@ from typing import Any, NoReturn
 # what is no character at all, which XML does not take.
 _UNSAFE = re.compile("[\x00-\x1f\x7f-\x9f\xad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f"
                      "\ufeff\ud800-\udfff\ufff9-\ufffb\ufffe\uffff\U000e0000-\U000e0fff]")
-_MARKDOWN = re.compile(r"([\\`*_{}\[\]<>#|~&])")
+_MARKDOWN = re.compile(r"([\\`*_{}\[\]<>#|~&]|:(?=//)|(?<=www)\.)")
 
 JSON_LIMIT = 64 << 20
 
@@ -84,8 +84,11 @@ def load_json(path: Path) -> Any:
 
 
 def dump_json(value: Any) -> str:
-    """The one form JSON is written in: sorted, stable, one line a value, newline at the end."""
-    return json.dumps(value, indent=1, sort_keys=True, ensure_ascii=False) + "\n"
+    """The one form JSON is written in: sorted, stable, one line a value, newline at the end; and
+    nothing in it for a terminal to obey, or that no UTF-8 can say."""
+    plain = json.dumps(value, indent=1, sort_keys=True, ensure_ascii=False)
+    return _UNSAFE.sub(lambda char: char[0] if char[0] == "\n" else json.dumps(char[0])[1:-1],
+                       plain) + "\n"
 
 
 def write_whole(path: Path, text: str) -> None:

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import json
+
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -100,9 +102,18 @@ def test_any_catalogue_is_read_or_its_mistakes_named(parts: list[bytes]) -> None
 
 
 @QUICK
-@given(st.text(max_size=200))
+@given(st.text(st.one_of(st.characters(), st.characters(
+    whitelist_categories=["Cc", "Cf", "Cs", "Zl"])), max_size=200))
 def test_cleaned_text_is_harmless_and_stays_so(said: str) -> None:
     cleaned = text.clean(said)
     assert not text._UNSAFE.search(cleaned) and text.clean(cleaned) == cleaned
     row = text.markdown(said)
     assert "\n" not in row and "|" not in row.replace("\\|", "")
+    written = text.dump_json({said: [said]})
+    assert json.loads(written) == json.loads(json.dumps({said: [said]}))
+    assert not text._UNSAFE.search(written.replace("\n", "")) and written.encode()
+
+
+def test_an_address_in_a_markdown_cell_is_no_link() -> None:
+    said = text.markdown("see https://x.y/ or www.x.y: a:b")
+    assert said == "see https\\://x.y/ or www\\.x.y: a:b"
