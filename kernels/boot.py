@@ -392,8 +392,8 @@ def boot(
     with tempfile.TemporaryDirectory(prefix="pm-guest-", dir=_place(row.memory)) as scratch:
         place, lines = Path(scratch), Lines(row, Path(scratch))
         image = place / "initrd"
-        image.write_bytes(initrd if task.snapshot else initrd + work_archive(task.work))
         try:
+            image.write_bytes(initrd if task.snapshot else initrd + work_archive(task.work))
             argv = command(row, kernel, image, lines.wires, place, kvm, state)
             _start(guest, argv, lines, scratch)
             _listen(guest, lines)
