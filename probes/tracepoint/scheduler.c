@@ -50,9 +50,16 @@ TEST(exact)
 
 TEST(user_only_zero)
 {
-	int fd = open_counting(_metadata, "sched", "sched_switch", true);
-	uint64_t real[2], count = count_sleeps(_metadata, fd, real);
+	struct perf_event_attr attr = must_tracepoint("sched", "sched_switch");
+	int fd = open_counting(_metadata, "sched", "sched_switch", true), all;
+	uint64_t real[2], count;
 
+	attr.exclude_kernel = attr.disabled = 0;
+	all = pm_open(&attr, 0, -1, -1, 0);	/* where privileges allow it */
+	count = count_sleeps(_metadata, fd, real);
+	if (all >= 0 && must_count(all) < real[0])
+		broken("%" PRIu64 " of %" PRIu64 " with the kernel included", must_count(all),
+		       real[0]);
 	if (count)
 		say_no("counted %" PRIu64 " of %" PRIu64 " in user mode", count, real[0]);
 }
