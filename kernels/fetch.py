@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from kernels import apt
-from kernels.errors import Missing, Refused, RowError
+from kernels.errors import Missing, Refused
 from kernels.matrix import Row
 from kernels.packages import Package, candidates
 
@@ -153,6 +153,3 @@ def fetcher(
 ) -> Fetcher:
     found = apt.find_mirror(apt.codename(), apt.system_sources(), mirror)
     return Fetcher(found, cache_home(), refresh, say)
-
-
-__all__ = ["Deb", "Fetcher", "RowError", "cache_home", "fetcher", "sha256_of"]
