@@ -309,6 +309,8 @@ static void follow(struct running *run)
 		reap(run);
 		now = now_ms();
 	}
+	if (told)
+		kill_descendants(SIGTERM);	/* again, for who was being born then */
 	/* Who still holds the pipe after the probe's end is left over. */
 	while (run->end.main_gone && run->from >= 0 && pass_output(run) > 0)
 		;

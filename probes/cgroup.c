@@ -6,7 +6,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
-#include <signal.h>
 #include <stdio.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -60,12 +59,10 @@ static int start_guard(const struct cgroups *cgroups)
 
 	if (pipe(pipes) < 0)
 		return -errno;
-	guard = fork();
+	guard = fork_guard();
 	if (guard < 0)
-		return -errno;
+		return guard;
 	if (guard == 0) {
-		setsid();
-		signal(SIGTERM, SIG_IGN);	/* who ends a test may end all that it has started */
 		close(pipes[1]);
 		while (read(pipes[0], &token, 1) > 0)
 			;

@@ -186,7 +186,7 @@ static void put_back(void)
 		write_file(kept[i].path, kept[i].value);
 }
 
-/* There may be none: -1 and 0 are everybody to kill(2). */
+/* There may be none: what is not above 0 means many to kill(2). */
 static void dismiss_guard(void)
 {
 	if (guard <= 0)
@@ -212,6 +212,22 @@ static void put_back_on_signal(int number)
 	_exit(128 + number);
 }
 
+pid_t fork_guard(void)
+{
+	sigset_t term, before;
+	pid_t child;
+
+	sigemptyset(&term);
+	sigaddset(&term, SIGTERM);
+	sigprocmask(SIG_BLOCK, &term, &before);
+	child = fork();
+	if (child == 0)
+		setsid();
+	else
+		sigprocmask(SIG_SETMASK, &before, NULL);
+	return child < 0 ? -errno : child;
+}
+
 /* The guard sleeps until the last writer of its pipe is gone: the program and all its tests. */
 static void start_guard(void)
 {
@@ -219,7 +235,7 @@ static void start_guard(void)
 
 	if (pipe(guard_pipe) < 0)
 		return;
-	guard = fork();
+	guard = fork_guard();
 	if (guard != 0) {
 		close(guard_pipe[0]);
 		if (guard < 0)
@@ -228,8 +244,6 @@ static void start_guard(void)
 			fcntl(guard_pipe[1], F_SETFD, FD_CLOEXEC);
 		return;
 	}
-	setsid();
-	signal(SIGTERM, SIG_IGN);
 	close(guard_pipe[1]);
 	close(STDOUT_FILENO);
 	while (read(guard_pipe[0], &token, 1) < 0)

@@ -48,6 +48,9 @@ size_t pages_beyond_budget(void);
  * call it from a constructor, once a file. Does nothing without leave to disturb.
  */
 void keep_file(const char *path);
+/* Fork a process that puts things back: SIGTERM, which tells a whole probe to end, leaves it alone
+ * from its birth on. Returns its pid, 0 in it, or -errno. */
+pid_t fork_guard(void);
 /* Write a text to a file. Returns 0 or -errno. */
 int write_file(const char *path, const char *text);
 
