@@ -42,14 +42,25 @@ static const char usage[] =
 	"  --output-limit BYTES   cut its output off there (default 1048576)\n"
 	"  --old-kernel           answer ENOSYS to system calls newer than Linux 3.10\n"
 	"  --fault NAME           let the kernel lie to the probe (--fault list)\n"
-	"or  --check PERSONA      exit 0 if this process could assume the persona, else say why\n"
+	"or  --check PERSONA      exit 0 if this process could assume the persona, else 1 and why\n"
 	"Exit: 0 FILE is complete, 2 usage, 3 could not run or write, 128+N ended by signal N.\n";
+
+static bool known(const char *persona)
+{
+	if (persona_known(persona))
+		return true;
+	fprintf(stderr, "launch: no persona called '%s'\n", persona);
+	return false;
+}
 
 static int check_persona(const char *persona)
 {
 	int status;
-	pid_t child = fork();
+	pid_t child;
 
+	if (!known(persona))
+		return 2;
+	child = fork();
 	if (child == 0)
 		_exit(persona_assume(persona, false) < 0 ? 1 : 0);
 	if (child < 0 || waitpid(child, &status, 0) < 0)
@@ -86,7 +97,9 @@ static bool usable(struct options *ret, bool program)
 {
 	const struct bounds *bounds = &ret->queue.bounds;
 
-	if (bounds->timeout <= 0 || bounds->output_limit <= 0 || ret->queue.jobs < 0)
+	/* A million seconds; "nan" is in no order with anything. */
+	if (!(bounds->timeout > 0 && bounds->timeout <= 1e6) || bounds->output_limit <= 0 ||
+	    ret->queue.jobs < 0)
 		return false;
 	if (ret->queue.results)
 		return ret->queue.programs && !ret->out && !program;
@@ -172,9 +185,7 @@ int main(int argc, char **argv)
 		fputs(usage, stderr);
 		return 2;
 	}
-	if (!persona_known(options.persona)) {
-		fprintf(stderr, "launch: no persona called '%s'\n", options.persona);
+	if (!known(options.persona))
 		return 2;
-	}
 	return options.queue.results ? queue_run(&options.queue) : run_one(&options);
 }

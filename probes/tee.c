@@ -3,6 +3,7 @@
  * Framing a file for a side channel. See tee.h.
  */
 #define _GNU_SOURCE
+#include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -21,11 +22,28 @@ static uint32_t crc_add(uint32_t crc, unsigned char byte)
 	return crc;
 }
 
+/* Returns 0 or -1 with errno. */
+static int append(const char *to, const char *text, off_t size)
+{
+	int channel = open(to, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOCTTY, 0644), error;
+	off_t done = 0;
+	ssize_t now;
+
+	if (channel < 0)
+		return -1;
+	while (done < size && (now = write(channel, text + done, size - done)) >= 0)
+		done += now;
+	error = errno;
+	close(channel);
+	errno = error;
+	return done < size ? -1 : 0;
+}
+
 int tee_file(int fd, const char *to, const char *name)
 {
 	const off_t size = lseek(fd, 0, SEEK_END);
-	char *text = malloc(size + 512);
-	int head, channel, status = -1;
+	char *text = size < 0 ? NULL : malloc(size + 512);
+	int head, status = -1;
 	uint32_t crc = 0;
 
 	if (!text)
@@ -39,14 +57,7 @@ int tee_file(int fd, const char *to, const char *name)
 		head += snprintf(text + head, 512 - head, "%" PRIu32 "\n", ~crc);
 		memmove(text + head, text + 512, size);
 		text[head + size] = '\n';
-		channel = open(to, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOCTTY, 0644);
-		for (off_t at = 0, now = 0; channel >= 0 && at < head + size + 1; at += now) {
-			now = write(channel, text + at, head + size + 1 - at);
-			if (now < 0)
-				break;
-			status = at + now == head + size + 1 ? 0 : -1;
-		}
-		close(channel);
+		status = append(to, text, head + size + 1);
 	}
 	free(text);
 	return status;

@@ -69,6 +69,14 @@ def test_missing_program_and_bad_usage_say_so(build: Path, tmp_path: Path) -> No
     assert missing.returncode == 3 and "No such file" in missing.stderr
     assert launch(build, tmp_path / "x", "p", "--persona", "king").returncode == 2
     assert run(build / "launch").returncode == 2
+    assert launch(build, tmp_path / "x", "p", "--timeout", "nan").returncode == 2
+    king = run(build / "launch", "--check", "king")
+    assert king.returncode == 2 and "no persona called 'king'" in king.stderr
+
+
+def test_a_side_channel_that_is_not_to_be_had_is_named_with_its_reason(build: Path, tmp_path: Path) -> None:
+    done = launch(build, tmp_path / "x", build / "probes/meta/pass", "--tee", f"{tmp_path}/no/where=x")
+    assert done.returncode == 3 and "no/where: No such file" in done.stderr
 
 
 @needs_root
