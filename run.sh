@@ -27,15 +27,18 @@
 set -eu
 LC_ALL=C
 export LC_ALL
+unset CDPATH
 
 here=$(cd "$(dirname "$0")" && pwd)
 newline='
 '
 suite='' only='' personas='' out='' extra_env='' tee_file='' lies='' jobs='' interrupted=''
+faults='' latest=''
 list=no resume=no quiet=no build=yes install=yes
 
 say() { [ "$quiet" = yes ] || printf '%s\n' "$*" >&2; }
 die() { printf 'run.sh: %s\n' "$2" >&2; exit "$1"; }
+absolute() { case $1 in '' | /*) printf '%s' "$1" ;; *) printf '%s/%s' "$PWD" "$1" ;; esac; }
 help() { sed -n '4,/^set -eu/{/^# \{0,1\}/s///p;}' "$here/run.sh"; }
 
 python() {	# hand over to a Python package of this tree
@@ -71,9 +74,9 @@ while [ $# -gt 0 ]; do
 	--suite) want "$@"; suite=$2; shift ;;
 	--probe) want "$@"; only="$only$2$newline"; shift ;;
 	--persona) want "$@"; personas="$personas $(echo "$2" | tr , ' ')"; shift ;;
-	--out) want "$@"; out=$2; shift ;;
+	--out) want "$@"; out=$(absolute "$2"); shift ;;
 	--env) want "$@"; extra_env="$extra_env$2$newline"; shift ;;
-	--tee) want "$@"; tee_file=$2; shift ;;
+	--tee) want "$@"; tee_file=$(absolute "$2"); shift ;;
 	--list) list=yes ;;
 	--resume) resume=yes ;;
 	--jobs) want "$@"; jobs=$2; shift ;;
@@ -82,7 +85,7 @@ while [ $# -gt 0 ]; do
 	--no-install) install=no ;;
 	--no-build) build=no ;;
 	--old-kernel) lies="$lies --old-kernel" ;;
-	--fault) want "$@"; lies="$lies --fault $2"; shift ;;
+	--fault) want "$@"; faults="$faults$2$newline" lies="$lies --fault $2"; shift ;;
 	--quiet) quiet=yes ;;
 	-h | --help) help; exit 0 ;;
 	*) die 2 "unknown argument '$1' (see --help)" ;;
@@ -115,6 +118,11 @@ fi
 [ -x "$bin/launch" ] || die 3 "no probes in $bin; run make first"
 scratch=$(mktemp -d 2>/dev/null) || die 3 "no room for temporary files (TMPDIR?)"
 trap 'rm -rf "$scratch"' EXIT
+trap 'exit 130' INT
+trap 'exit 143' TERM HUP
+[ -z "$faults" ] || printf '%s' "$faults" | while read -r fault; do
+	"$bin/launch" --fault list | grep -qxF -- "$fault" || die 2 "no fault '$fault' ($bin/launch --fault list)"
+done
 
 # A suite file: "timeout N", "personas A B", "only hazard" for probes that declare one, globs to
 # take, !globs to leave out, # comments.
@@ -171,13 +179,20 @@ program_of() { program=$bin/probes/${1%%.*}/${1#*.}; }
 if [ $resume = yes ]; then
 	out=${out:-$here/results/latest}
 	[ -r "$out/plan" ] || die 2 "nothing to resume in $out"
-	suite=$(sed -n 's/^suite=//p' "$out/env")
+	recorded() { sed -n "s/^$1=//p" "$out/env" | tr -cd '[:print:]'; }
+	suite=$(recorded suite)
+	begun=$(recorded launch_flags)
+	if [ "$begun" != "${lies# }" ]; then	# one result must not mix lies and the truth
+		[ -z "$begun" ] || die 2 "the run was begun with $begun: it goes on with that alone"
+		printf 'launch_flags=%s\n' "${lies# }" >>"$out/env"
+	fi
 fi
 suite=${suite:-default}
 read_suite "$suite"
 [ -z "$only" ] || take="$take*$newline"
 if [ $resume = yes ]; then
-	sed 's/^[^ ]* //' "$out/plan" | sort -u >"$scratch/probes"	# selecting takes an emulator seconds
+	# Selecting takes an emulator seconds. What is no id is not to be made a path of.
+	sed -n 's/^[^ ]* \([a-z0-9_]*\.[a-z0-9_]*\)$/\1/p' "$out/plan" | sort -u >"$scratch/probes"
 else
 	select_probes >"$scratch/probes"
 fi
@@ -226,21 +241,36 @@ describe_kernel() {
 	printf '%s' "$extra_env"
 }
 
-plan_run() {
+check_personas() {	# who of those asked for may be assumed here
+	allowed=''
+	set -f
 	for persona in ${personas:-$suite_personas}; do
-		if why=$("$bin/launch" --check "$persona" 2>&1); then
-			sed "s/^/$persona /" "$scratch/probes"
-		else
-			say "perfmodes: not as persona '$persona': ${why#launch: }"
-		fi
+		status=0
+		why=$("$bin/launch" --check "$persona" 2>&1) || status=$?
+		case $status in
+		0) allowed="$allowed $persona" ;;
+		2) die 2 "${why#launch: }; there are: root perfmon user seccomp" ;;
+		*) say "perfmodes: not as persona '$persona': ${why#launch: }" ;;
+		esac
 	done
+	set +f
+	[ -n "$allowed" ] || die 3 "no persona can be assumed here"
+}
+
+plan_run() {
+	for persona in $allowed; do sed "s/^/$persona /" "$scratch/probes"; done
 }
 
 if [ $resume = no ]; then
+	check_personas
 	if [ -z "$out" ]; then
 		latest=$(date -u +%Y%m%dT%H%M%SZ)
 		again=1
-		while [ -e "$here/results/$latest" ]; do again=$((again + 1)) latest=${latest%-*}-$again; done
+		mkdir -p "$here/results" || die 3 "cannot make $here/results"
+		until mkdir "$here/results/$latest" 2>/dev/null; do	# another run's of this second
+			[ -e "$here/results/$latest" ] || die 3 "cannot make $here/results/$latest"
+			again=$((again + 1)) latest=${latest%-*}-$again
+		done
 		out=$here/results/$latest
 	fi
 	[ ! -e "$out/plan" ] || die 2 "$out holds a run already; --resume goes on with it"
@@ -248,8 +278,7 @@ if [ $resume = no ]; then
 	describe_kernel | write env
 	describe_probes | write catalogue
 	plan_run | write plan
-	[ -s "$out/plan" ] || die 3 "no persona can be assumed here"
-	[ -z "${latest:-}" ] || { rm -f "$here/results/latest" && ln -s "$latest" "$here/results/latest"; }
+	[ -z "$latest" ] || { rm -f "$here/results/latest" && ln -s "$latest" "$here/results/latest"; }
 fi
 
 # ---------------------------------------------------------------------------------- the run

@@ -27,12 +27,33 @@ def test_every_posix_shell_gives_the_same_run(shell: str, build: Path, tmp_path:
         "catalogue", "env", "plan", "profile.json", "result.json", "user"]
 
 
+@pytest.mark.parametrize("shell", SHELLS)
+def test_results_may_lie_at_odd_places_below_any_folder(shell: str, build: Path, tmp_path: Path) -> None:
+    for name in ("-o d", "plain"):
+        done = run(*shell.split(), TREE / "run.sh", "--no-install", "--no-build", "--quiet", "--suite", "meta",
+                   "--probe", "meta.pass", "--persona", "user,user", "--out", name, "--tee", "-tee", cwd=tmp_path,
+                   env={**os.environ, "CDPATH": "/:/usr", "latest": "nowhere"})
+        assert done.returncode == 0, done.stderr
+        assert verdicts(result_of(tmp_path / name), "user") == COUNTS
+        assert (tmp_path / "-tee").read_bytes().endswith(b"@@end 5\n")
+
+
+def test_a_relative_way_to_the_runner_heeds_no_cdpath(build: Path, tmp_path: Path) -> None:
+    (tmp_path / TREE.name).mkdir()
+    done = run("sh", f"{TREE.name}/run.sh", "--no-install", "--no-build", "--suite", "meta", "--list",
+               cwd=TREE.parent, env={**os.environ, "CDPATH": str(tmp_path)})
+    assert done.returncode == 0 and "meta.pass " in done.stdout, done.stderr
+
+
 @pytest.mark.parametrize("arguments, message", [
     (["--nonsense"], "unknown argument"),
     (["--suite", "nowhere"], "no suite 'nowhere'"),
     (["--probe", "no.such"], "selects no probe"),
     (["--suite"], "needs a value"),
     (["--resume"], "nothing to resume"),
+    (["--persona", "user,king"], "no persona called 'king'"),
+    (["--fault", "nonsense"], "no fault 'nonsense'"),
+    (["--fault", "list"], "no fault 'list'"),
 ])
 def test_usage_errors_exit_2_and_say_what_to_do(arguments: list[str], message: str, build: Path,
                                                 tmp_path: Path) -> None:
@@ -89,6 +110,39 @@ def test_interrupted_run_is_valid_and_resumes(number: int, group: bool, build: P
     assert run_suite(out, "--resume").returncode in (0, 1)
     assert (out / "user/meta.daemon.ktap").stat().st_mtime_ns == before, "what is done is not redone"
     assert verdicts(result_of(out), "user")["meta.pass.counts"] == "yes"
+
+
+def test_a_run_goes_on_with_the_lies_it_was_begun_with(build: Path, tmp_path: Path) -> None:
+    out, lie = tmp_path / "run", ["--fault", "enable-nothing"]
+    assert run_suite(out, "--suite", "meta", "--probe", "meta.pass", "--persona", "user", *lie).returncode == 1
+    (out / "user/meta.pass.ktap").unlink()
+    mixed = run_suite(out, "--resume")
+    assert mixed.returncode == 2 and "begun with --fault enable-nothing" in mixed.stderr
+    assert not (out / "user/meta.pass.ktap").exists()
+    assert run_suite(out, "--resume", *lie).returncode == 1
+    assert verdicts(result_of(out), "user") == {"meta.pass.counts": "broken"}
+
+
+def test_lies_that_begin_later_are_marked_too(build: Path, tmp_path: Path) -> None:
+    out = tmp_path / "run"
+    out.mkdir()
+    (out / "plan").write_text("user meta.pass\n")
+    (out / "env").write_text("format=1\nsuite=meta\n")
+    run_suite(out, "--resume", "--old-kernel")
+    assert "launch_flags=--old-kernel\n" in (out / "env").read_text()
+
+
+def test_a_hostile_plan_names_no_program(build: Path, tmp_path: Path) -> None:
+    out, mark = tmp_path / "run", tmp_path / "mark"
+    out.mkdir()
+    program = tmp_path / "x"
+    program.write_text(f"#!/bin/sh\ntouch {mark}\n")
+    program.chmod(0o755)
+    up = "../" * len((build / "probes").parts)
+    (out / "plan").write_text(f"user {up}{program}\nuser meta.pass\nuser meta.gone\n")
+    (out / "env").write_text("suite=meta\n")
+    done = run_suite(out, "--resume", "--list")
+    assert done.returncode == 0 and not mark.exists()
 
 
 def test_killed_runner_takes_its_probe_along(build: Path, tmp_path: Path) -> None:
