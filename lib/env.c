@@ -149,6 +149,17 @@ bool pm_env_has_cap(const struct pm_env *env, enum pm_cap cap)
 	return env->caps_effective >> cap & 1;
 }
 
+bool pm_in_user_namespace(void)
+{
+	char text[256];
+	unsigned long inside, outside, count;
+	int err = pm_read_text("/proc/self/uid_map", text, sizeof(text));
+
+	return (err > 0 || err == -EFBIG) &&
+		sscanf(text, "%lu %lu %lu", &inside, &outside, &count) == 3 &&
+		!(inside == 0 && outside == 0 && count == UINT32_MAX);
+}
+
 /* --------------------------------------------------------------------------------- the gate */
 
 /* A flag that no kernel has. Below bit 32, because above it older kernels (< v3.15) look away. */

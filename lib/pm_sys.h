@@ -322,6 +322,8 @@ struct pm_env {
 };
 int pm_env_read(struct pm_env *ret);
 bool pm_env_has_cap(const struct pm_env *env, enum pm_cap cap);
+/* In another one than the first: capabilities that it handed out do not count for perf. */
+bool pm_in_user_namespace(void);
 
 /*
  * How the kernel answers an impossible call, which tells a filter in front of the system call

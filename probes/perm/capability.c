@@ -82,6 +82,8 @@ FIXTURE_SETUP(cap)
 	if (env->cap_last >= 0 && (int)variant->keep > env->cap_last)
 		say_no("capability %d: the highest known here is %d", variant->keep,
 		       env->cap_last);
+	if (pm_in_user_namespace())
+		say_blocked("capabilities of a user namespace do not count");
 	if (!pm_env_has_cap(env, variant->keep))
 		say_blocked("needs to hold capability %d", variant->keep);
 	if (drop_to(1ull << variant->keep) < 0 || !holds(variant->keep))

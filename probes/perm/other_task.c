@@ -28,6 +28,8 @@ static int watch(pid_t task)
 static void foreign(struct __test_metadata *_metadata, uint64_t keep)
 {
 	must_plain();
+	if (keep && pm_in_user_namespace())
+		say_blocked("capabilities of a user namespace do not count");
 	if (kill(1, 0) < 0 && errno != EPERM)
 		say_absent("process 1 is not to be seen here");
 	if (drop_to(keep) < 0)

@@ -60,17 +60,6 @@ static int level_needed(const struct pm_event_spec *spec, enum pm_reach reach)
 	return spec->flags & PM_SPEC_USER_ONLY ? 2 : 1;
 }
 
-bool pm_in_user_namespace(void)
-{
-	char text[256];
-	unsigned long inside, outside, count;
-	int err = pm_read_text("/proc/self/uid_map", text, sizeof(text));
-
-	return (err > 0 || err == -EFBIG) &&
-		sscanf(text, "%lu %lu %lu", &inside, &outside, &count) == 3 &&
-		!(inside == 0 && outside == 0 && count == UINT32_MAX);
-}
-
 static const char *capability(const struct pm_env *env)
 {
 	return env->cap_last >= 0 && env->cap_last < PM_CAP_PERFMON ? "CAP_SYS_ADMIN" :

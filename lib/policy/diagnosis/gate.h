@@ -22,9 +22,6 @@ struct pm_refusal {
 	char change[280];	/* what to do about it; "" when nothing helps */
 };
 
-/* In another one than the first: capabilities that it handed out do not count for perf. */
-bool pm_in_user_namespace(void);
-
 /* Who refused perf_event_open(2) with `error` > 0. Makes harmless calls. Fills all but `call`. */
 void pm_gate_open(const struct pm_event_spec *spec, enum pm_reach reach, int error,
 		  struct pm_refusal *ret);
