@@ -54,8 +54,8 @@ static int may_come(int peer)
 		(only_uid < 0 || cred.uid == (uid_t)only_uid);
 }
 
-/* One process a peer: nothing that happens to one touches the others. */
-static void serve(int peer, const struct pm_broker_opts *opts)
+/* One process a peer: nothing that happens to one touches the others. Returns how many there are. */
+static int serve(int peer, const struct pm_broker_opts *opts)
 {
 	pid_t child = may_come(peer) ? fork() : -1;
 
@@ -65,6 +65,7 @@ static void serve(int peer, const struct pm_broker_opts *opts)
 		_exit(pm_broker_serve(peer, opts) < 0);
 	}
 	close(peer);
+	return child > 0;
 }
 
 int main(int argc, char **argv)
@@ -92,7 +93,7 @@ int main(int argc, char **argv)
 		int peer = accept4(listener, NULL, NULL, SOCK_CLOEXEC);
 
 		if (peer >= 0)
-			serve(peer, &opts), peers++;
+			peers += serve(peer, &opts);
 		while (peers > 0 && waitpid(-1, NULL, peers < PEERS ? WNOHANG : 0) > 0)
 			peers--;
 	}

@@ -8,6 +8,7 @@ import platform
 import socket
 import struct
 import subprocess
+import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -17,6 +18,7 @@ import pytest
 TREE = Path(__file__).resolve().parents[3]
 PROGRAM = TREE / "build" / platform.machine() / "examples" / "perfmodes-broker"
 MAGIC = 0x706D4252
+STRANGER = 64321
 EXCLUDED = 1 << 5 | 1 << 6      # kernel and hypervisor
 
 
@@ -88,6 +90,39 @@ def test_serves_one_user_only(tmp_path: Path) -> None:
         with connect(place) as client:
             assert client.recv(64) == b""
         broker.terminate()
+
+
+def turn_away(place: Path) -> None:
+    """Connects as a stranger, and is hung up on."""
+    os.seteuid(STRANGER)
+    try:
+        client = connect(place)
+    finally:
+        os.seteuid(0)
+    with client:
+        assert client.recv(64) == b""
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="connects as somebody else, too")
+def test_those_it_turns_away_take_no_place() -> None:
+    """More of them than are served at a time; then two at a time still are."""
+    if not PROGRAM.exists():
+        pytest.skip("not built: make examples")
+    with tempfile.TemporaryDirectory() as folder:
+        place = Path(folder, "socket")
+        os.chmod(folder, 0o755)
+        with subprocess.Popen([str(PROGRAM), str(place), "--uid", "0"]) as broker:
+            try:
+                while not place.exists():
+                    time.sleep(0.01)
+                place.chmod(0o777)
+                for _ in range(70):
+                    turn_away(place)
+                with connect(place) as first, connect(place) as second:
+                    assert ask(first, request(2**30))[0] == 3
+                    assert ask(second, request(2**30))[0] == 3
+            finally:
+                broker.terminate()
 
 
 def test_says_its_usage() -> None:
