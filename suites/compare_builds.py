@@ -20,6 +20,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import NoReturn
 
 TREE = Path(__file__).resolve().parents[1]
 BUILDS = [(compiler, level) for compiler in ("musl-gcc", "gcc", "clang") for level in ("-O0", "-O2", "-O3")]
@@ -27,31 +28,44 @@ BUILDS = [(compiler, level) for compiler in ("musl-gcc", "gcc", "clang") for lev
 Answers = dict[str, object]
 
 
+def stop(text: str) -> NoReturn:
+    """Could not run, which is not what 1 says."""
+    print(f"compare_builds: {text}", file=sys.stderr)
+    sys.exit(3)
+
+
 def chosen(suite: str) -> list[str]:
     """The probes of the suite, as paths below probes/."""
     done = subprocess.run([TREE / "run.sh", "--no-install", "--no-build", "--suite", suite, "--list"],
                           capture_output=True, text=True, check=False)
     if done.returncode:
-        sys.exit(f"compare_builds: {done.stderr.strip()}; run make first")
+        stop(f"{done.stderr.strip()}; run make first")
     return [line.split()[0].replace(".", "/", 1) for line in done.stdout.splitlines()]
 
 
+def name_of(compiler: str, level: str) -> str:
+    """The machine name under which a build lies."""
+    return f"{platform.machine()}-{compiler}{level}"
+
+
 def build(compiler: str, level: str, suite: str) -> str:
-    """Build the suite's probes under a machine name of its own and return that name."""
-    name = f"{platform.machine()}-{compiler}{level}"
+    """Build the suite's probes under a machine name of their own and return that name."""
+    name = name_of(compiler, level)
     wanted = ["launch", "environ", *(f"probes/{path}" for path in chosen(suite))]
     command = ["make", "-s", "-C", TREE, f"ARCH={name}", f"CC={compiler}", f"OPT={level}", "-j2",
                *(f"build/{name}/{path}" for path in wanted)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:
-        sys.exit(f"compare_builds: {compiler} {level} does not build:\n{done.stderr}")
+        stop(f"{compiler} {level} does not build:\n{done.stderr}")
     return name
 
 
 def answers(name: str, suite: str, out: Path) -> Answers:
     """One run of a build: verdict of each point and value of each fact, by persona."""
-    subprocess.run([TREE / "run.sh", "--no-install", "--no-build", "--quiet", "--suite", suite, "--out", out],
-                   env={"ARCH": name, "PATH": "/usr/sbin:/usr/bin:/sbin:/bin"}, check=False)
+    done = subprocess.run([TREE / "run.sh", "--no-install", "--no-build", "--quiet", "--suite", suite, "--out", out],
+                          env={"ARCH": name, "PATH": "/usr/sbin:/usr/bin:/sbin:/bin"}, check=False)
+    if done.returncode not in (0, 1):
+        stop(f"{name} does not run")
     return dict(_flatten(json.loads((out / "result.json").read_text())))
 
 
@@ -98,7 +112,7 @@ def main() -> int:
     scratch.mkdir(parents=True)
     status = compare(options.suite, scratch)
     if not options.keep:
-        for path in [scratch, *(TREE / "build").glob(f"{platform.machine()}-*")]:
+        for path in [scratch, *(TREE / "build" / name_of(*how) for how in BUILDS)]:
             shutil.rmtree(path)
     return status
 

@@ -33,6 +33,7 @@ from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import NoReturn
 
 TREE = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(TREE))
@@ -107,6 +108,12 @@ class Ledger:
                        if how.fault not in (NATURE, NOT_HERE) and how.kernel == KERNEL})
 
 
+def stop(text: str) -> NoReturn:
+    """Could not run, which is not what 1 says."""
+    print(f"falsify: {text}", file=sys.stderr)
+    sys.exit(3)
+
+
 def faults() -> list[str]:
     done = subprocess.run([BUILD / "launch", "--fault", "list"], capture_output=True, text=True, check=True)
     return done.stdout.split()
@@ -115,7 +122,7 @@ def faults() -> list[str]:
 def declared() -> catalogue.Catalogue:
     texts = sorted((BUILD / "declared").glob("*/*.txt"))
     if not texts:
-        sys.exit("falsify: nothing is built; run make first")
+        stop("nothing is built; run make first")
     return catalogue.gather(texts)
 
 
@@ -130,7 +137,7 @@ def run(probe: catalogue.Probe, persona: str, fault: str, scratch: Path) -> dict
         record = verdict.judge(ktap.read(out), probe)
         out.unlink()
     except OSError as error:
-        sys.exit(f"falsify: {probe.id} under '{fault}': {error}")
+        stop(f"{probe.id} under '{fault}': {error}")
     return {f"{probe.id}.{name}": point["verdict"] for name, point in record.points.items()}
 
 
