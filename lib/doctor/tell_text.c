@@ -85,7 +85,8 @@ static void put_whether(struct flow *flow)
 static void say_verdict(const struct outcome *outcomes, size_t count)
 {
 	static const struct { const char *verdict, *how; } parts[] = {
-		{ "works", "as asked" }, { "instead", "in another way" }, { "refused", "not at all" },
+		{ "works", "as asked" }, { "instead", "in another way" },
+		{ "refused", "not at all" },
 	};
 	bool first = true;
 	struct flow flow;

@@ -54,7 +54,7 @@ static int may_come(int peer)
 		(only_uid < 0 || cred.uid == (uid_t)only_uid);
 }
 
-/* One process a peer: nothing that happens to one touches the others. Returns how many there are. */
+/* One process a peer: nothing that happens to one touches the others. Returns 1 if there is one. */
 static int serve(int peer, const struct pm_broker_opts *opts)
 {
 	pid_t child = may_come(peer) ? fork() : -1;
