@@ -44,8 +44,8 @@ def printable(data: bytes) -> str:
 
 
 def safe_path(name: str) -> bool:
-    """A relative path of at most three plain parts that is not one of the host's own files."""
-    return bool(PATH.fullmatch(name)) and name.rpartition("/")[2] not in HOST_FILES
+    """A relative path of at most three plain parts, none of them named as a file of the host's."""
+    return bool(PATH.fullmatch(name)) and HOST_FILES.isdisjoint(name.split("/"))
 
 
 @dataclass(frozen=True)
@@ -172,7 +172,7 @@ class Channel:
             self.ready = True
         elif word == b"init" and not self.release:
             self.release = value
-        elif word == b"run" and len(self.runs) < 20 and re.fullmatch(PART, value):
+        elif word == b"run" and len(self.runs) < 20 and safe_path(value):
             self._run(value)
         elif word == b"refused" and len(self.missing_runs) < 20:
             self.missing_runs.append(value)

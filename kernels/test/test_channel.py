@@ -97,6 +97,8 @@ def test_a_cut_stream_is_not_complete(tmp_path: Path) -> None:
         "boot.json",
         "console.log",
         "result.json",
+        "boot.json/x",
+        "root/profile.json/x",
         "a\\b",
         "a\nb",
         "x" * 200,
@@ -219,7 +221,7 @@ def test_a_run_that_lacks_a_file_spoils_the_whole(tmp_path: Path) -> None:
     assert channel.announced == channel.frames == 2 and not channel.complete
 
 
-@pytest.mark.parametrize("name", ["..", "a/b", "-x", "x" * 150, "a\x00"])
+@pytest.mark.parametrize("name", ["..", "a/b", "-x", "x" * 150, "a\x00", "boot.json"])
 def test_a_run_has_a_plain_name(tmp_path: Path, name: str) -> None:
     channel = read(tmp_path / "in", f"@@run {name}\n".encode() + frame("env", b"a") + b"@@end 1\n")
     assert list(channel.files) == ["env"] and (tmp_path / "in" / "env").exists()
