@@ -77,12 +77,25 @@ bool liar_peek(const struct question *question, uint64_t address, void *to, size
 	return process_vm_readv(question->call.pid, &here, 1, &there, 1, 0) == (ssize_t)size;
 }
 
+/*
+ * Whether the asker still waits. If it has been killed its id may be somebody else's by now, who is
+ * not to be touched.
+ */
+static bool still_asks(const struct question *question)
+{
+	uint64_t id = question->call.id;
+
+	return ioctl(question->listener, SECCOMP_IOCTL_NOTIF_ID_VALID, &id) == 0 ||
+	       errno != ENOENT;
+}
+
 bool liar_poke(const struct question *question, uint64_t address, void *from, size_t size)
 {
 	struct iovec here = { .iov_base = from, .iov_len = size };
 	struct iovec there = { .iov_base = (void *)(uintptr_t)address, .iov_len = size };
 
-	return process_vm_writev(question->call.pid, &here, 1, &there, 1, 0) == (ssize_t)size;
+	return still_asks(question) &&
+	       process_vm_writev(question->call.pid, &here, 1, &there, 1, 0) == (ssize_t)size;
 }
 
 /* The process of a thread: only of those are there pidfds everywhere. */
@@ -105,8 +118,10 @@ static int process_of(int thread)
 static int take(const struct question *question, int number)
 {
 	int process = syscall(CALL_PIDFD_OPEN, process_of(question->call.pid), 0);
-	int fd = process < 0 ? -1 : syscall(CALL_PIDFD_GETFD, process, number, 0);
+	int fd = -1;
 
+	if (process >= 0 && still_asks(question))
+		fd = syscall(CALL_PIDFD_GETFD, process, number, 0);
 	if (process >= 0)
 		close(process);
 	return fd;
