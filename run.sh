@@ -179,7 +179,7 @@ program_of() { program=$bin/probes/${1%%.*}/${1#*.}; }
 if [ $resume = yes ]; then
 	out=${out:-$here/results/latest}
 	[ -r "$out/plan" ] || die 2 "nothing to resume in $out"
-	recorded() { sed -n "s/^$1=//p" "$out/env" | tr -cd '[:print:]'; }
+	recorded() { sed -n "s/^$1=//p" "$out/env" | tr -cd ' -~'; }
 	suite=$(recorded suite)
 	begun=$(recorded launch_flags)
 	if [ "$begun" != "${lies# }" ]; then	# one result must not mix lies and the truth

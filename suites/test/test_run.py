@@ -25,6 +25,10 @@ def test_every_posix_shell_gives_the_same_run(shell: str, build: Path, tmp_path:
     assert verdicts(result_of(out), "user") == COUNTS
     assert sorted(p.name for p in out.iterdir()) == [
         "catalogue", "env", "plan", "profile.json", "result.json", "user"]
+    (out / "user/meta.pass.ktap").unlink()
+    done = run_suite(out, "--resume", shell=shell)
+    assert done.returncode == 0, done.stderr
+    assert verdicts(result_of(out), "user") == COUNTS
 
 
 @pytest.mark.parametrize("shell", SHELLS)
