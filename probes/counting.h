@@ -162,9 +162,9 @@ static inline struct pm_counts probe_run_until_timed(struct __test_metadata *_me
 
 	for (int tries = 0; tries < 50 && !counts.time_enabled; tries++) {
 		if (worker)
-			worker_do(worker, spin_two_ms, NULL);
+			worker_do(worker, wake_and_spin, NULL);
 		else
-			spin_two_ms(NULL);
+			wake_and_spin(NULL);
 		counts = probe_must_counts(_metadata, fd, format);
 	}
 	return counts;

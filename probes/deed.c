@@ -151,8 +151,7 @@ int answer_to(const struct perf_event_attr *attr)
 
 /*
  * Transparent huge pages would make one fault out of 512, so they are refused; MADV_NOHUGEPAGE
- * fails harmlessly where the kernel has none. Reading maps the shared zero page: one minor fault
- * a page, whatever the allocator does.
+ * fails harmlessly where the kernel has none. The first write to a page is one minor fault then.
  */
 int cause_faults(unsigned int count)
 {
@@ -211,6 +210,12 @@ int spin_two_ms(void *unused)
 	(void)unused;
 	spin_ns(2000000);
 	return 0;
+}
+
+int wake_and_spin(void *unused)
+{
+	poll(NULL, 0, 1);
+	return spin_two_ms(unused);
 }
 
 /* glibc's cpu_set_t ends at 1024 CPUs; one large set serves every machine known. */
@@ -433,6 +438,8 @@ int wait_child(pid_t child)
 {
 	int status;
 
+	if (child < 0)		/* was never started; to waitpid(2) it would be a group */
+		return (int)child;
 	while (waitpid(child, &status, 0) < 0)
 		if (errno != EINTR)
 			return -errno;

@@ -44,6 +44,9 @@ void touch_pages(volatile char *area, unsigned int pages);
 void spin_ns(uint64_t ns);
 /* The same for 2 ms, as a job for worker_do(). */
 int spin_two_ms(void *unused);
+/* Sleep first: the scheduler clock, which times events, may be held within a tick, and a starved
+ * guest gets its ticks late; whoever wakes up has got one, and the clock goes on for its length. */
+int wake_and_spin(void *unused);
 /* Move this thread to the nth CPU it is allowed on (0, 1, ...). Returns the CPU or -errno. */
 int move_to_nth_cpu(unsigned int nth);
 /* How many CPUs this thread may run on. */
@@ -93,7 +96,7 @@ int in_thread(void *(*function)(void *), void *argument);
 pid_t start_child(int (*function)(void *), void *argument);
 /* The same in a new PID namespace, as its first process. Later children are born there, too. */
 pid_t start_child_inside(int (*function)(void *), void *argument);
-/* Wait for a child. Returns its exit status, 128 + signal, or -errno. */
+/* Wait for a child. Returns its exit status, 128 + signal, or -errno, also that of its start. */
 int wait_child(pid_t child);
 
 /* Walk all unread records of a ring and count those of a type; others are dropped too. */

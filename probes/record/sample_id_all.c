@@ -140,6 +140,7 @@ TEST_F(field, alone)
 			broken("word=%#" PRIx64 " id=%" PRIu64 " cpu=%d before=%" PRIu64, word, id,
 			       self->cpu, before);
 		before = word;
+		wake_and_spin(NULL);	/* so that the next has a later time */
 	}
 }
 
