@@ -235,6 +235,8 @@ int pm_trace_event_load(const char *system, const char *name, struct pm_diag *di
 	if (text == NULL)
 		return pm_diag_say(diag, ENOMEM, PM_CAUSE_UNKNOWN, "no memory");
 	n = pm_read_text(path, text, FORMAT_BYTES_MAX + 1);
+	if (n == -EFBIG)	/* of the "print fmt", which comes last and nobody looks at */
+		n = (int)strlen(text);
 	err = n < 0 ? say_missing(diag, system, name, n, true) :
 		pm_trace_event_parse(text, (size_t)n, diag, ret);
 	free(text);

@@ -415,6 +415,28 @@ static void both_roots(void **state)
 	}
 }
 
+/* A table of names in the "print fmt" may be of any length. */
+static void a_long_format(void **state)
+{
+	const size_t fields = (size_t)(strstr(formats[0].text, "print fmt:") - formats[0].text);
+	char *text = malloc(100001);
+	struct pm_diag diag;
+
+	(void)state;
+	memset(text, 'x', 100000);
+	text[100000] = '\0';
+	memcpy(text, formats[0].text, fields + strlen("print fmt:"));
+	fake_file("/sys/kernel/tracing" SWITCH "format", text);
+	fake_file("/sys/kernel/tracing" SWITCH "id", "372\n");
+	assert_int_equal(load("sched", "sched_switch", &diag), 0);
+	/* What is not the "print fmt" has to fit. */
+	memset(text + fields, ' ', 100000 - fields);
+	memcpy(text + 60000, "field:int", 9);
+	fake_file("/sys/kernel/tracing" SWITCH "format", text);
+	assert_int_equal(load("sched", "sched_switch", &diag), -EBADMSG);
+	free(text);
+}
+
 static void closed_tracefs(void **state)
 {
 	struct pm_diag diag;
@@ -446,7 +468,7 @@ int main(void)
 		cmocka_unit_test(rel_loc), cmocka_unit_test(unsigned_ints),
 		cmocka_unit_test(old_format), cmocka_unit_test(strange_declarations_are_left_out),
 		cmocka_unit_test(no_formats), cmocka_unit_test(too_much),
-		FILES(both_roots), FILES(closed_tracefs),
+		FILES(both_roots), FILES(a_long_format), FILES(closed_tracefs),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
