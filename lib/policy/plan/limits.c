@@ -79,7 +79,7 @@ void pm_cost_per_thread(const struct pm_plan *plan, struct pm_cost *ret)
 void pm_cost_cpu_wide(const struct pm_plan *plan, struct pm_cost *ret)
 {
 	hold(ret, plan->count * ret->cpus);
-	ret->rings = ret->cpus;
+	ret->rings = plan->samples ? ret->cpus : 0;
 }
 
 void pm_cost_broker(const struct pm_plan *plan, struct pm_cost *ret)

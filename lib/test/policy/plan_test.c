@@ -359,6 +359,25 @@ static void costs(void **state)
 	pm_plan_destroy(plan);
 }
 
+/* What only counts on each CPU has no rings to be locked. */
+static void costs_of_counting(void **state)
+{
+	const struct pm_event_spec all = { .size = sizeof(all), .type = PERF_TYPE_SOFTWARE,
+					   .config = PERF_COUNT_SW_PAGE_FAULTS, .tid = PM_SYSTEM };
+	struct pm_cost cost = { .size = sizeof(cost) };
+	struct pm_plan *plan;
+
+	(void)state;
+	if (pm_plan_make(&all, 1, NULL, profile, NULL, &plan) < 0)
+		skip();
+	assert_int_equal(pm_plan_strategy(plan), PM_STRATEGY_CPU_WIDE);
+	assert_int_equal(pm_plan_cost(plan, &cost), 0);
+	assert_int_equal(cost.descriptors, cost.cpus + 1);
+	assert_int_equal(cost.rings, 0);
+	assert_int_equal(cost.locked_bytes, 0);
+	pm_plan_destroy(plan);
+}
+
 static void senseless_wishes(void **state)
 {
 	struct pm_event_spec both = faults, negative = faults, sizeless = faults;
@@ -442,6 +461,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(inheritance_that_is_refused, setup, teardown),
 		cmocka_unit_test_setup_teardown(too_few_descriptors, setup, teardown),
 		cmocka_unit_test_setup_teardown(costs, setup, teardown),
+		cmocka_unit_test_setup_teardown(costs_of_counting, setup, teardown),
 		cmocka_unit_test_setup_teardown(senseless_wishes, setup, teardown),
 		cmocka_unit_test_setup_teardown(silence_is_noticed, setup, teardown),
 		cmocka_unit_test_setup_teardown(silence_ends_in_timers, setup, teardown),
