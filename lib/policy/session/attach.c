@@ -338,27 +338,70 @@ static int list_one(struct pm_session *session, pid_t tid,
 	return 0;
 }
 
+struct tids {
+	pid_t *list;
+	size_t count, room;
+};
+
+static int add_tid(struct tids *tids, pid_t tid)
+{
+	if (tids->count == tids->room) {
+		size_t room = tids->room ? 2 * tids->room : 64;
+		pid_t *more = realloc(tids->list, room * sizeof(*more));
+
+		if (more == NULL)
+			return -ENOMEM;
+		tids->list = more;
+		tids->room = room;
+	}
+	tids->list[tids->count++] = tid;
+	return 0;
+}
+
+static int read_tids(struct tids *ret)
+{
+	DIR *dir = opendir("/proc/self/task");
+	const struct dirent *entry;
+	int err = 0;
+
+	if (dir == NULL)
+		return -errno;
+	while (err == 0 && (entry = readdir(dir)) != NULL) {
+		pid_t tid = (pid_t)strtol(entry->d_name, NULL, 10);
+
+		if (tid > 0)
+			err = add_tid(ret, tid);
+	}
+	closedir(dir);
+	return err;
+}
+
+/*
+ * The listing ends before the first of it is attached to: a thread born meanwhile has inherited
+ * from that one, and in the next listing is known to.
+ */
 int pm_attach_list(struct pm_session *session,
 		   int (*each)(struct pm_session *session, pid_t tid, void *context),
 		   void *context)
 {
-	DIR *dir = opendir("/proc/self/task");
-	const struct dirent *entry;
-	int fresh = 0, err = 0;
+	struct tids tids = { NULL, 0, 0 };
+	int fresh = 0, err = read_tids(&tids);
 
-	if (dir == NULL)
-		return -errno;
-	while (err >= 0 && (entry = readdir(dir)) != NULL) {
-		pid_t tid = (pid_t)strtol(entry->d_name, NULL, 10);
-
-		if (tid <= 0)
-			continue;
-		err = list_one(session, tid, each, context);
+	for (size_t i = 0; err >= 0 && i < tids.count; i++) {
+		err = list_one(session, tids.list[i], each, context);
 		fresh += err > 0;
 	}
-	closedir(dir);
+	free(tids.list);
 	session->threads.rounds += fresh > 0;
 	return err < 0 ? err : fresh;
+}
+
+int pm_attach_nothing(struct pm_session *session, pid_t tid, void *context)
+{
+	(void)session;
+	(void)tid;
+	(void)context;
+	return 0;
 }
 
 int pm_attach_late(struct pm_session *session, pid_t tid, int err)

@@ -135,6 +135,9 @@ int pm_attach_list(struct pm_session *session,
 		   int (*each)(struct pm_session *session, pid_t tid, void *context),
 		   void *context);
 
+/* For `each`: whether there is anybody new. */
+int pm_attach_nothing(struct pm_session *session, pid_t tid, void *context);
+
 /*
  * Keeps account of a thread found while polling, with `err` from the attempt to attach to it: where
  * limits left nothing that is told once, and tried again with each listing. For `each` to return.
@@ -154,8 +157,9 @@ int pm_cpus_list(const struct pm_plan *plan, struct pm_cpus *ret);
 int pm_attach_cpus(const struct pm_session *session, struct pm_cpus *ret, struct pm_diag *diag);
 
 /*
- * Opens each event on each CPU, for all threads with inherit and until a listing brings no new
- * one. `each` (may be NULL) is called with each event; what it returns < 0 is of mmap(2).
+ * Opens each event on each CPU, for all threads with inherit: as often from the beginning as the
+ * option `rounds` says until nobody was born meanwhile, then until a listing brings no new one,
+ * whose threads may have two events of one kind. `each` (may be NULL) is called with each event; what it returns < 0 is of mmap(2).
  */
 int pm_attach_on_cpus(struct pm_session *session, const struct pm_cpus *cpus,
 		      int (*each)(struct pm_session *session, size_t event), struct pm_diag *diag);

@@ -313,6 +313,17 @@ static int add_value(const struct pm_session *session, const struct session_even
 	return 0;
 }
 
+/* Threads of a later listing have events of their own and may have inherited others beside. */
+static bool counts_twice(const struct pm_session *session)
+{
+	bool later = session->threads.rounds > 1;
+
+	for (size_t i = 0; i < session->cpu_count; i++)
+		later |= session->cpus[i].threads.rounds > 1;
+	/* Counters alone were opened until there was none. */
+	return later && session->ring_count > 0;
+}
+
 int pm_session_read(struct pm_session *session, struct pm_value *ret, size_t count)
 {
 	struct pm_value values[PLAN_EVENTS_MAX];
@@ -323,6 +334,8 @@ int pm_session_read(struct pm_session *session, struct pm_value *ret, size_t cou
 	if (err < 0)
 		return err;
 	pm_follow_cpus(session, false);
+	if (counts_twice(session))
+		return -ENOTSUP;
 	if (count > session->plan->count)
 		count = session->plan->count;
 	memcpy(values, session->folded, sizeof(values));

@@ -6,41 +6,42 @@
  */
 #include <errno.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "../session/attach.h"
 #include "../diagnosis/diag.h"
 #include "../profile/profile.h"
 
-static int count_new(struct pm_session *session, pid_t tid, void *context)
+/* Of threads that were not in the first listing. Returns how many threads these are. */
+static uint64_t drop_later(struct pm_session *session, size_t first)
 {
-	(void)session;
-	(void)tid;
-	(void)context;
-	return 0;
+	const struct threads *threads = &session->threads;
+	size_t kept = first;
+	uint64_t late = 0;
+
+	for (size_t i = first; i < session->event_count; i++)
+		if (session->events[i].round == 0)
+			session->events[kept++] = session->events[i];
+		else
+			close(session->events[i].fd);
+	session->event_count = kept;
+	for (size_t i = 0; i < threads->room; i++)
+		late += threads->marks[i].listed && threads->marks[i].round > 0;
+	return late;
 }
 
 /*
  * As with counters of any CPU: what a thread inherited while we listed cannot be told from what it
- * has of its own, so a listing has to stand still or all is begun again.
+ * has of its own, so threads of later listings are taken for heirs and counted as late.
  */
 static int open_clean(struct pm_session *session, struct pm_cpus *cpus, struct pm_diag *diag)
 {
-	const size_t before = session->event_count;
-	int fresh = 0, err;
+	const size_t first = session->event_count;
+	int err = pm_attach_on_cpus(session, cpus, NULL, diag);
 
-	for (unsigned int i = 0; i < session->plan->opts.rounds; i++) {
-		pm_attach_back_to(session, before, 0);
-		err = pm_attach_on_cpus(session, cpus, NULL, diag);
-		if (err < 0)
-			return err;
-		/* 1: everything is of the first listing. */
-		fresh = session->threads.rounds > 1 ? (int)session->threads.rounds - 1 :
-			pm_attach_list(session, count_new, NULL);
-		if (fresh <= 0)
-			return fresh;
-	}
-	session->stats.late_threads += (uint64_t)fresh;
-	return 0;
+	if (err == 0 && session->threads.rounds > 1)
+		session->stats.late_threads += drop_later(session, first);
+	return err;
 }
 
 int pm_attach_count_per_cpu(struct pm_session *session, struct pm_diag *diag)

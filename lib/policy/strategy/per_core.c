@@ -3,8 +3,10 @@
  * Strategy per_core: for each thread and CPU an inheriting event, all events of a CPU forwarded
  * to one ring, only its leader mapped and polled.
  *
- * Threads come while we attach. One that appears in a later listing gets events of its own, and
- * may have inherited its maker's as well; drain.c tells the two apart. Events are opened enabled,
+ * Threads come while we attach, and may have inherited what their makers had by then. So all is
+ * begun again until none came meanwhile. In the end, one that appears in a later listing gets events
+ * of its own beside those; drain.c tells the two apart by their ids, but two software events that
+ * one occurrence hits have the same one in their samples on 6.18. Events are opened enabled,
  * which saves a call for each: what comes before there is a ring was not to be observed yet.
  *
  * Never one ring for inheriting events of any CPU, though kernels take it: inherited copies on
@@ -168,25 +170,50 @@ static int refused(const struct pm_session *session, const struct round *round, 
 	return pm_attach_refused(session, round->spec, round->cpu, err, diag);
 }
 
-int pm_attach_on_cpus(struct pm_session *session, const struct pm_cpus *cpus,
-		      int (*each)(struct pm_session *session, size_t event), struct pm_diag *diag)
+/* 0: nobody was born meanwhile. */
+static int open_one_listing(struct pm_session *session, struct round *round)
 {
-	struct round round = { .cpus = cpus, .each = each, .cpu = -1 };
-	int err = open_single(session, &round);
+	int err = open_single(session, round);
 
-	if (err < 0)
-		return refused(session, &round, err, diag);
-	if (!watches_all(session->plan))
-		return 0;
-	for (unsigned int i = 0; i < session->plan->opts.rounds; i++) {
-		err = pm_attach_list(session, open_for_thread, &round);
-		if (err < 0)
-			return refused(session, &round, err, diag);
+	if (err < 0 || !watches_all(session->plan))
+		return err;
+	err = pm_attach_list(session, open_for_thread, round);
+	return err < 0 ? err : pm_attach_list(session, pm_attach_nothing, NULL);
+}
+
+static int open_all_listings(struct pm_session *session, struct round *round)
+{
+	int err = open_single(session, round);
+
+	for (unsigned int i = 0; err >= 0 && i < session->plan->opts.rounds; i++) {
+		err = pm_attach_list(session, open_for_thread, round);
 		if (err == 0)
 			return 0;
 	}
-	return pm_diag_say(diag, EAGAIN, PM_CAUSE_NONE, "attach: new threads still appeared in "
-			   "listing %u", session->plan->opts.rounds);
+	return err;
+}
+
+int pm_attach_on_cpus(struct pm_session *session, const struct pm_cpus *cpus,
+		      int (*each)(struct pm_session *session, size_t event), struct pm_diag *diag)
+{
+	const size_t events = session->event_count, rings = session->ring_count;
+	struct round round = { .cpus = cpus, .each = each, .cpu = -1 };
+	/* A broker gives so many events in all, whatever becomes of them. */
+	unsigned int undertakings = session->plan->via_broker ? 0 : session->plan->opts.rounds;
+	int err = 1;
+
+	for (unsigned int i = 0; err > 0 && i < undertakings; i++) {
+		pm_attach_back_to(session, events, rings);
+		err = open_one_listing(session, &round);
+	}
+	if (err > 0) {
+		pm_attach_back_to(session, events, rings);
+		err = open_all_listings(session, &round);
+	}
+	if (err < 0)
+		return refused(session, &round, err, diag);
+	return err == 0 ? 0 : pm_diag_say(diag, EAGAIN, PM_CAUSE_NONE, "attach: new threads still "
+					  "appeared in listing %u", session->plan->opts.rounds);
 }
 
 /* The main thread's event if it has one: when a leader's thread ends, nothing wakes us any more. */

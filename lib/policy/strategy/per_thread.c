@@ -227,14 +227,6 @@ static int open_single_counters(struct pm_session *session, struct opening *open
 	return 0;
 }
 
-static int count_new(struct pm_session *session, pid_t tid, void *context)
-{
-	(void)session;
-	(void)tid;
-	(void)context;
-	return 0;
-}
-
 /*
  * Counters cannot tell what a thread inherited from what it has of its own. So the listing must
  * stand still while it is opened; else all is undone and begun again, and in the end threads of
@@ -250,7 +242,7 @@ static int open_clean(struct pm_session *session, struct opening *opening)
 		if (err == 0 && follows_threads(session->plan)) {
 			err = pm_attach_list(session, open_counters, opening);
 			if (err >= 0)
-				err = fresh = pm_attach_list(session, count_new, NULL);
+				err = fresh = pm_attach_list(session, pm_attach_nothing, NULL);
 		}
 		if (err <= 0)
 			return err;

@@ -16,6 +16,7 @@
 #include "sessions.h"
 
 #define FAULTS 50
+#define ROUNDS 3
 
 struct worker {
 	pthread_t thread;
@@ -29,20 +30,17 @@ static struct {
 	unsigned int times;		/* so often */
 } refusal;
 
-static long on_open(syscall_fn real, struct perf_event_attr *attr, const long *args)
-{
-	(void)attr;
-	if (refusal.times > 0 && args[1] == refusal.tid) {
-		refusal.times--;
-		return refuse_with(refusal.error);
-	}
-	return open_really(real, args);
-}
+/* So many threads are born just after an inheriting event was opened on this one. */
+static struct {
+	unsigned int left;
+	int cpu;
+} births;
 
 /* --------------------------------------------------------------------------------------- threads */
 
-static struct worker worker;
-static unsigned int told;		/* samples of its thread */
+static struct worker workers[ROUNDS + 1];
+static size_t worker_count;
+static unsigned int told;		/* samples of the first */
 
 static void *work(void *context)
 {
@@ -60,10 +58,12 @@ static void *work(void *context)
 
 static void start_worker(void)
 {
-	memset(&worker, 0, sizeof(worker));
-	assert_true(pipe(worker.gate) == 0 && pipe(worker.done) == 0);
-	assert_int_equal(pthread_create(&worker.thread, NULL, work, &worker), 0);
-	while (worker.tid == 0)
+	struct worker *worker = &workers[worker_count++];
+
+	worker->tid = 0;
+	assert_true(pipe(worker->gate) == 0 && pipe(worker->done) == 0);
+	assert_int_equal(pthread_create(&worker->thread, NULL, work, worker), 0);
+	while (worker->tid == 0)
 		usleep(200);
 }
 
@@ -71,18 +71,41 @@ static void let_work(void)
 {
 	char byte;
 
-	assert_int_equal(write(worker.gate[1], "x", 1), 1);
-	assert_int_equal(read(worker.done[0], &byte, 1), 1);
+	for (size_t i = 0; i < worker_count; i++) {
+		assert_int_equal(write(workers[i].gate[1], "x", 1), 1);
+		assert_int_equal(read(workers[i].done[0], &byte, 1), 1);
+	}
 }
 
-static void end_worker(void)
+static void end_workers(void)
 {
-	assert_int_equal(write(worker.gate[1], "x", 1), 1);
-	expect_null(worker.thread);
-	for (int i = 0; i < 2; i++) {
-		close(worker.gate[i]);
-		close(worker.done[i]);
+	while (worker_count > 0) {
+		struct worker *worker = &workers[--worker_count];
+
+		assert_int_equal(write(worker->gate[1], "x", 1), 1);
+		expect_null(worker->thread);
+		for (int i = 0; i < 2; i++) {
+			close(worker->gate[i]);
+			close(worker->done[i]);
+		}
 	}
+}
+
+static long on_open(syscall_fn real, struct perf_event_attr *attr, const long *args)
+{
+	long fd;
+
+	if (refusal.times > 0 && args[1] == refusal.tid) {
+		refusal.times--;
+		return refuse_with(refusal.error);
+	}
+	fd = open_really(real, args);
+	if (fd >= 0 && births.left > 0 && attr->inherit && (int)args[2] == births.cpu &&
+	    (pid_t)args[1] == getpid()) {
+		births.left--;
+		start_worker();
+	}
+	return fd;
 }
 
 /* ------------------------------------------------------------------------- found while polling */
@@ -93,7 +116,7 @@ static struct pm_session *session;
 static void on_sample(void *context, const struct pm_observed *sample)
 {
 	(void)context;
-	told += (pid_t)sample->tid == worker.tid;
+	told += (pid_t)sample->tid == workers[0].tid;
 }
 
 static const struct pm_listener listener = { .size = sizeof(listener), .sample = on_sample };
@@ -145,7 +168,7 @@ static void a_number_that_comes_again(void **state)
 		if (!begin(&faults, kinds[i]))
 			skip();
 		start_worker();
-		refusal.tid = worker.tid;
+		refusal.tid = workers[0].tid;
 		refusal.error = ESRCH;
 		refusal.times = 1;
 		poll_listings(4);
@@ -156,7 +179,7 @@ static void a_number_that_comes_again(void **state)
 		let_work();
 		poll_listings(1);
 		assert_true(told >= FAULTS);
-		end_worker();
+		end_workers();
 		end();
 	}
 }
@@ -171,7 +194,7 @@ static void told_and_tried_again(void **state)
 			skip();
 		start_worker();
 		before = count_descriptors();
-		refusal.tid = worker.tid;
+		refusal.tid = workers[0].tid;
 		refusal.error = ENOMEM;
 		refusal.times = 1000;
 		poll_listings(4);
@@ -186,7 +209,7 @@ static void told_and_tried_again(void **state)
 		let_work();
 		poll_listings(1);
 		assert_true(told >= FAULTS);
-		end_worker();
+		end_workers();
 		end();
 	}
 }
@@ -211,7 +234,7 @@ static int no_room_for_timers(void)
 	if (stats_now().unwatched_threads != 1 || stats_now().late_threads != 1)
 		return 4;
 	let_work();
-	end_worker();
+	end_workers();
 	end();
 	return 0;
 }
@@ -238,11 +261,102 @@ static void what_ended_does_not_pile_up(void **state)
 		start_worker();
 		poll_listings(1);
 		let_work();
-		end_worker();
+		end_workers();
 		poll_listings(1);
 		assert_true(session->event_count < 4);
 	}
 	assert_true(stats_now().late_threads >= 15 && stats_now().samples >= 15 * FAULTS);
+	end();
+}
+
+/* ------------------------------------------------------------------------- born while attaching */
+
+static bool begin_with_births(enum pm_strategy strategy, unsigned int count)
+{
+	const struct pm_session_opts opts = { .size = sizeof(opts), .rounds = ROUNDS,
+					      .descriptors_percent = 100,
+					      .forbid = ~(1u << strategy) };
+	struct pm_diag diag = { .size = sizeof(diag) };
+	struct pm_event_spec spec = faults;
+
+	spec.want = 0;
+	if (strategy != PM_STRATEGY_PER_CORE)
+		spec.period = 0;
+	births.cpu = strategy == PM_STRATEGY_COUNT ? -1 : sched_getcpu();
+	if (pm_plan_make(&spec, 1, &opts, NULL, &diag, &plan) < 0) {
+		print_message("%s\n", diag.text);
+		return false;
+	}
+	session = pm_session_create(plan, &listener, NULL);
+	births.left = count;
+	if (pm_session_attach(session, &diag) < 0)
+		fail_msg("%s", diag.text);
+	assert_int_equal(births.left, 0);
+	return true;
+}
+
+/* Each undertaking meets a thread more: what the last one does is counted, and once. */
+static void counted_once(enum pm_strategy strategy, unsigned int undertakings)
+{
+	struct pm_value before, after;
+	cpu_set_t all, here;
+
+	assert_int_equal(sched_getaffinity(0, sizeof(all), &all), 0);
+	CPU_ZERO(&here);
+	CPU_SET(sched_getcpu(), &here);
+	assert_int_equal(sched_setaffinity(0, sizeof(here), &here), 0);
+	if (begin_with_births(strategy, undertakings)) {
+		assert_int_equal(stats_now().late_threads, 1);
+		assert_int_equal(pm_session_read(session, &before, 1), 1);
+		let_work();
+		assert_int_equal(pm_session_read(session, &after, 1), 1);
+		assert_in_range(after.value - before.value, undertakings * FAULTS,
+				undertakings * FAULTS + FAULTS / 2);
+		end_workers();
+		end();
+	}
+	assert_int_equal(sched_setaffinity(0, sizeof(all), &all), 0);
+}
+
+static void counters_count_once(void **state)
+{
+	(void)state;
+	counted_once(PM_STRATEGY_COUNT, ROUNDS);
+	counted_once(PM_STRATEGY_COUNT_PER_CPU, ROUNDS + 1);
+}
+
+/* What it does is told once, and counted once. */
+static void born_at_the_first_undertaking(void **state)
+{
+	struct pm_value before, after;
+
+	(void)state;
+	if (!begin_with_births(PM_STRATEGY_PER_CORE, 1))
+		skip();
+	poll_listings(1);
+	told = 0;	/* What it did to begin with. */
+	assert_int_equal(pm_session_read(session, &before, 1), 1);
+	let_work();
+	assert_int_equal(pm_session_read(session, &after, 1), 1);
+	poll_listings(1);
+	assert_in_range(told, FAULTS, FAULTS + FAULTS / 2);
+	assert_in_range(after.value - before.value, FAULTS, FAULTS + FAULTS / 2);
+	assert_int_equal(stats_now().duplicates, 0);
+	end_workers();
+	end();
+}
+
+/* A thread of a later listing has events of its own beside others': no sum is given out. */
+static void sums_that_hold_more(void **state)
+{
+	struct pm_value value;
+
+	(void)state;
+	if (!begin_with_births(PM_STRATEGY_PER_CORE, ROUNDS + 1))
+		skip();
+	assert_int_equal(pm_session_read(session, &value, 1), -ENOTSUP);
+	let_work();
+	end_workers();
 	end();
 }
 
@@ -253,6 +367,9 @@ int main(void)
 		cmocka_unit_test(told_and_tried_again),
 		cmocka_unit_test(timers_tried_again),
 		cmocka_unit_test(what_ended_does_not_pile_up),
+		cmocka_unit_test(counters_count_once),
+		cmocka_unit_test(born_at_the_first_undertaking),
+		cmocka_unit_test(sums_that_hold_more),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
