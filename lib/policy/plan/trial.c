@@ -11,6 +11,7 @@
 
 #include "../session/attach.h"
 #include "../diagnosis/diag.h"
+#include "../profile/profile.h"
 
 #define NS_PER_S 1000000000ull
 #define CLOCK_PERIOD_LEAST 100000	/* ns: a clock that samples faster does nothing else */
@@ -127,8 +128,8 @@ static int try_event(struct pm_plan *plan, struct plan_event *event, bool inheri
 }
 
 /*
- * To count nothing is worse than a refusal. Of scheduler events a profile may know a kernel where it
- * is otherwise.
+ * To count nothing is worse than a refusal. Of scheduler events a profile may know this very build to
+ * be otherwise; blocked, or seen on another one, is not to know.
  */
 static bool user_only_is_silent(const struct pm_plan *plan, const struct pm_event_spec *spec)
 {
@@ -136,9 +137,11 @@ static bool user_only_is_silent(const struct pm_plan *plan, const struct pm_even
 
 	if (!pm_happens_in_kernel(spec))
 		return false;
-	return spec->type != PERF_TYPE_SOFTWARE ||
-		pm_profile_lookup(plan->profile, "strategy.user_only.software_zero", &fact) < 0 ||
-		fact.verdict == PM_YES;
+	if (spec->type != PERF_TYPE_SOFTWARE ||
+	    pm_profile_lookup(plan->profile, "strategy.user_only.software_zero", &fact) < 0)
+		return true;
+	return pm_fact_is_elsewhere(&fact) ||
+		(fact.verdict != PM_NO && fact.verdict != PM_BROKEN);
 }
 
 static bool may_go_user_only(const struct pm_plan *plan, const struct plan_event *event)

@@ -261,6 +261,10 @@ static void user_mode_only(void **state)
 	assert_said("EACCES");
 	switches.config = PERF_COUNT_SW_CONTEXT_SWITCHES;
 	assert_int_equal(chosen(&switches, &everything), -ENOTSUP);
+	say_of("strategy.user_only.software_zero", PM_BLOCKED, PM_RANK_BUILD);
+	assert_int_equal(chosen(&switches, &everything), -ENOTSUP);
+	say_of("strategy.user_only.software_zero", PM_BROKEN, PM_RANK_HINT);
+	assert_int_equal(chosen(&switches, &everything), -ENOTSUP);
 	say("strategy.user_only.software_zero", PM_BROKEN);
 	assert_int_equal(chosen(&switches, &everything), PM_STRATEGY_PER_CORE);
 	tracepoint.type = PERF_TYPE_TRACEPOINT;
