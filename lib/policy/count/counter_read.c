@@ -85,39 +85,39 @@ static struct pm_value since(const struct pm_value *now, const struct pm_value *
 				  now->running - base->running };
 }
 
+/* Everything into `now`. Returns how many of them the caller has room for. */
+static int read_for(struct pm_counters *counters, struct pm_value *now, size_t room)
+{
+	int err = read_all(counters, now);
+
+	return err < 0 ? err : (int)(room < counters->count ? room : counters->count);
+}
+
 int pm_counters_read(struct pm_counters *counters, struct pm_value *ret, size_t count)
 {
 	struct pm_value now[COUNTERS_MAX];
-	int err = read_all(counters, now);
+	int taken = read_for(counters, now, count);
 
-	if (err < 0)
-		return err;
-	if (count > counters->count)
-		count = counters->count;
-	for (size_t i = 0; i < count; i++)
+	for (int i = 0; i < taken; i++)
 		ret[i] = since(&now[i], &counters->counters[i].base);
-	return (int)count;
+	return taken;
 }
 
 int pm_counters_accumulate(struct pm_counters *counters, struct pm_value *sums, size_t count)
 {
 	struct pm_value now[COUNTERS_MAX];
-	int err = read_all(counters, now);
+	int taken = read_for(counters, now, count);
 
-	if (err < 0)
-		return err;
-	if (count > counters->count)
-		count = counters->count;
-	for (size_t i = 0; i < count; i++) {
+	for (int i = 0; i < taken; i++) {
 		struct pm_value more = since(&now[i], &counters->counters[i].base);
 
 		sums[i].value += more.value;
 		sums[i].enabled += more.enabled;
 		sums[i].running += more.running;
 	}
-	for (size_t i = 0; i < counters->count; i++)
+	for (size_t i = 0; taken >= 0 && i < counters->count; i++)
 		counters->counters[i].base = now[i];
-	return (int)count;
+	return taken;
 }
 
 int pm_counters_reset(struct pm_counters *counters)
