@@ -104,8 +104,6 @@ library-bundle: bundle $(GUESTS)	## the bundle with the census: ./run.sh kernels
 	$(Q)for name in census hotplug; do \
 		$(CROSS_COMPILE)strip -o $(B)/bundle/bin/probes/library/$$name $(B)/$$name || exit 1; done
 .PHONY: library-bundle soak
--include $(wildcard build/tsan/object/*.d build/tsan/object/*/*.d build/fuzz/object/*.d \
-	build/fuzz/object/*/*.d $(B)/lib/test/census/*.d $(B)/lib/test/census/hotplug/*.d)
 
 # Benchmarks, side by side with others; nothing is judged. BENCH=attach runs one of them.
 BENCH ?= $(patsubst lib/bench/%.c,%,$(wildcard lib/bench/*.c))
@@ -162,4 +160,5 @@ uninstall: $(B)/man/done	## remove what install put there
 	$(Q)rmdir $(DESTDIR)$(DATADIR) 2>/dev/null || true
 
 .PHONY: library examples library-tests fuzz bench doctor install uninstall
--include $(wildcard $(B)/pic/*.d $(B)/pic/policy/*/*.d $(B)/lib/policy/*/*.d $(B)/lib/doctor/*.d build/test/object/*.d build/test/object/policy/*/*.d build/test/*.d)
+# However deep its folder is, what was compiled is compiled again when a header of it changes.
+-include $(shell find $(B)/pic $(B)/lib build/test build/fuzz build/tsan -name '*.d' 2>/dev/null)
