@@ -7,6 +7,7 @@ import json
 import os
 import platform
 import subprocess
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -61,6 +62,14 @@ def processes_of(directory: Path) -> Iterator[int]:
                 continue
             if program.startswith(str(directory)) and state != "Z":
                 yield int(entry.name)
+
+
+def wait_for(true: Callable[[], bool]) -> None:
+    """Until that is so; it has 20 seconds to become so."""
+    end = time.monotonic() + 20
+    while not true():
+        assert time.monotonic() < end, "it never came"
+        time.sleep(0.01)
 
 
 @pytest.fixture

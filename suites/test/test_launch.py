@@ -9,7 +9,7 @@ import time
 from pathlib import Path
 
 import pytest
-from conftest import TREE, needs_root, processes_of, run
+from conftest import TREE, needs_root, processes_of, run, wait_for
 
 
 def launch(build: Path, out: Path, program: Path | str, *options: str, **more):
@@ -56,8 +56,7 @@ def test_endless_output_is_cut_off(build: Path, tmp_path: Path) -> None:
 def test_signal_ends_all_and_leaves_no_file(build: Path, tmp_path: Path) -> None:
     out = tmp_path / "x.ktap"
     process = subprocess.Popen([build / "launch", "--out", out, "--", build / "probes/meta/hang"])
-    while not (tmp_path / "x.ktap.part").exists():
-        time.sleep(0.01)
+    wait_for((tmp_path / "x.ktap.part").exists)
     process.send_signal(signal.SIGTERM)
     assert process.wait(10) == 128 + signal.SIGTERM
     assert not list(tmp_path.iterdir())
@@ -146,14 +145,6 @@ def disturber(tmp_path: Path) -> list[str]:
     return ["./disturber", "kept", "groups"]
 
 
-def interrupted(process: subprocess.Popen, kept: Path) -> None:
-    end = time.monotonic() + 10
-    while kept.read_text() != "gone":
-        assert time.monotonic() < end
-        time.sleep(0.01)
-    process.send_signal(signal.SIGINT)
-
-
 @pytest.mark.parametrize("why", ["time", "output", "signal"])
 def test_who_is_cut_off_can_put_back_what_it_changed(why: str, build: Path, disturber: list[str],
                                                      tmp_path: Path) -> None:
@@ -162,7 +153,8 @@ def test_who_is_cut_off_can_put_back_what_it_changed(why: str, build: Path, dist
                                 "--out", "x", "--", *disturber, *more],
                                env={"PERFMODES_MAY_DISTURB": "1"}, cwd=tmp_path)
     if why == "signal":
-        interrupted(process, tmp_path / "kept")
+        wait_for(lambda: (tmp_path / "kept").read_text() == "gone")
+        process.send_signal(signal.SIGINT)
     assert process.wait(10) == (128 + signal.SIGINT if why == "signal" else 0)
     if why != "signal":
         assert footer(tmp_path / "x")["timeout" if why == "time" else "truncated"] == 1

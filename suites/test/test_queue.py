@@ -6,12 +6,11 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
-import time
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from conftest import processes_of, run
+from conftest import processes_of, run, wait_for
 from test_launch import footer
 
 # Says in $LOG when it begins and ends. One called left leaves a child behind.
@@ -152,10 +151,8 @@ def start(build: Path, out: Path) -> subprocess.Popen[str]:
     (out / "plan").write_text("same meta.hang\nsame meta.pass\n")
     process = subprocess.Popen([build / "launch", "--queue", out, "--programs", build, "--jobs", "2"], text=True,
                                stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-    end = time.monotonic() + 20
-    while not (out / "same/meta.pass.ktap").exists() or not (out / "same/meta.hang.ktap.part").exists():
-        assert time.monotonic() < end
-        time.sleep(0.01)
+    wait_for((out / "same/meta.pass.ktap").exists)
+    wait_for((out / "same/meta.hang.ktap.part").exists)
     return process
 
 
@@ -182,10 +179,8 @@ def test_a_worker_that_is_killed_while_it_waits_is_missed(build: Path, tmp_path:
     (out / "catalogue").write_text("id=meta.pass\nalone=the other worker waits\n")
     process = subprocess.Popen([build / "launch", "--queue", out, "--programs", build, "--jobs", "2", "--timeout", "2"],
                                text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-    end = time.monotonic() + 20
-    while not (out / "same/meta.hang.ktap.part").exists() or not (out / "same/env").exists():
-        assert time.monotonic() < end
-        time.sleep(0.01)
+    wait_for((out / "same/env").exists)
+    wait_for((out / "same/meta.hang.ktap.part").exists)
     idle = next(pid for pid in children(process.pid) if not children(pid))
     os.kill(idle, signal.SIGKILL)
     shown = process.communicate(timeout=20)

@@ -7,11 +7,10 @@ import os
 import shutil
 import signal
 import subprocess
-import time
 from pathlib import Path
 
 import pytest
-from conftest import BUILD, TREE, needs_root, processes_of, result_of, run, run_suite, verdicts
+from conftest import BUILD, TREE, needs_root, processes_of, result_of, run, run_suite, verdicts, wait_for
 
 SHELLS = ["dash", "busybox sh", "mksh", "bash --posix"]
 COUNTS = {"meta.pass.counts": "yes"}
@@ -89,11 +88,8 @@ def start(out: Path, *arguments: str) -> subprocess.Popen[str]:
         text=True, start_new_session=True)
 
 
-def wait_for(path: Path) -> None:
-    end = time.monotonic() + 20
-    while not path.exists():
-        assert time.monotonic() < end, f"{path} never came"
-        time.sleep(0.01)
+def left_of_run() -> list[int]:
+    return [*processes_of(BUILD / "launch"), *processes_of(BUILD / "probes/meta")]
 
 
 @pytest.mark.parametrize("number, group", [(signal.SIGINT, True), (signal.SIGTERM, False)])
@@ -101,11 +97,11 @@ def test_interrupted_run_is_valid_and_resumes(number: int, group: bool, build: P
                                               tmp_path: Path) -> None:
     out = tmp_path / "run"
     process = start(out)
-    wait_for(out / "user/meta.hang.ktap.part")
+    wait_for((out / "user/meta.hang.ktap.part").exists)
     (os.killpg if group else os.kill)(process.pid, number)
     assert process.wait(20) == 128 + number
     assert "--resume goes on" in process.stderr.read()
-    assert not list(processes_of(build / "probes")) and not list(out.rglob("*.part"))
+    assert not left_of_run() and not list(out.rglob("*.part"))
     partial = result_of(out)["personas"]["user"]["probes"]
     assert partial["meta.pass"]["status"] == partial["meta.hang"]["status"] == "not_run"
     assert partial["meta.pass"]["points"]["counts"]["verdict"] == "unknown"
@@ -149,19 +145,12 @@ def test_a_hostile_plan_names_no_program(build: Path, tmp_path: Path) -> None:
     assert done.returncode == 0 and not mark.exists()
 
 
-def left_of_run() -> list[int]:
-    return [*processes_of(BUILD / "launch"), *processes_of(BUILD / "probes/meta")]
-
-
 def test_killed_runner_takes_its_probe_along(build: Path, tmp_path: Path) -> None:
     process = start(tmp_path / "run")
-    wait_for(tmp_path / "run/user/meta.hang.ktap.part")
+    wait_for((tmp_path / "run/user/meta.hang.ktap.part").exists)
     process.kill()
     process.wait(10)
-    end = time.monotonic() + 10
-    while left_of_run() and time.monotonic() < end:
-        time.sleep(0.05)
-    assert not left_of_run()
+    wait_for(lambda: not left_of_run())
 
 
 @needs_root
