@@ -253,8 +253,7 @@ static void map_pages(struct pm_counters *counters)
 
 static bool is_counter(const struct pm_event_spec *spec, int tid)
 {
-	return spec->size == sizeof(*spec) && pm_spec_is_known(spec) && spec->period == 0 &&
-		spec->frequency == 0 && spec->want == 0 && spec->tid >= PM_ALL_THREADS && spec->tid == tid &&
+	return spec->period == 0 && spec->frequency == 0 && spec->want == 0 && spec->tid >= PM_ALL_THREADS && spec->tid == tid &&
 		(spec->filter == NULL || spec->type == PERF_TYPE_TRACEPOINT);
 }
 
@@ -265,11 +264,11 @@ static int take_specs(struct pm_counters *counters, const struct pm_event_spec *
 		return pm_diag_say(diag, EINVAL, PM_CAUSE_INPUT,
 				   "1 to %d events and known flags, please", COUNTERS_MAX);
 	for (size_t i = 0; i < count; i++) {
-		if (!is_counter(&specs[i], specs[0].tid))
+		if (!pm_spec_take(specs, i, &counters->specs[i]) ||
+		    !is_counter(&counters->specs[i], counters->specs[0].tid))
 			return pm_diag_say(diag, EINVAL, PM_CAUSE_INPUT, "event %zu: counters have "
 					   "a size, one thread in common, and no period, "
 					   "frequency or wants", i);
-		counters->specs[i] = specs[i];
 	}
 	counters->count = count;
 	if (counters->specs[0].tid != PM_ALL_THREADS)

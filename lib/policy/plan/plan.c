@@ -106,31 +106,11 @@ int pm_plan_next(struct pm_plan *plan, const char *why)
 
 /* ---------------------------------------------------------------------------------------- make */
 
-/* A structure that may be of an older or newer caller: what we do not know has to be 0. */
-static bool take(void *to, size_t have, const void *from, size_t least)
-{
-	const unsigned char *bytes = from;
-	size_t size;
-
-	memcpy(&size, from, sizeof(size));
-	if (size < least || size > 4096)
-		return false;
-	for (size_t i = have; i < size; i++)
-		if (bytes[i] != 0)
-			return false;
-	memset(to, 0, have);
-	memcpy(to, from, size < have ? size : have);
-	return true;
-}
-
-static int take_spec(struct pm_plan *plan, struct plan_event *event,
-		     const struct pm_event_spec *from)
+static int take_spec(struct pm_plan *plan, struct plan_event *event)
 {
 	struct pm_event_spec *spec = &event->spec;
 
-	if (!take(spec, sizeof(*spec), from, offsetof(struct pm_event_spec, filter)) ||
-	    !pm_spec_is_known(spec) || spec->tid < PM_CGROUP ||
-	    (spec->period != 0 && spec->frequency != 0) ||
+	if (spec->tid < PM_CGROUP || (spec->period != 0 && spec->frequency != 0) ||
 	    (spec->tid == PM_CGROUP && plan->opts.cgroup < 0))
 		return -EINVAL;
 	if (spec->filter != NULL) {
@@ -144,13 +124,11 @@ static int take_spec(struct pm_plan *plan, struct plan_event *event,
 
 static int take_specs(struct pm_plan *plan, const struct pm_event_spec *specs, size_t count)
 {
-	const char *at = (const char *)specs;
 	int err = count == 0 || count > PLAN_EVENTS_MAX ? -EINVAL : 0;
 
-	/* An array of an older caller has its own stride. */
 	for (size_t i = 0; err == 0 && i < count; i++) {
-		err = specs->size < sizeof(size_t) ? -EINVAL :
-			take_spec(plan, &plan->events[i], (const void *)(at + i * specs->size));
+		err = pm_spec_take(specs, i, &plan->events[i].spec) ?
+			take_spec(plan, &plan->events[i]) : -EINVAL;
 		plan->count = i + 1;
 	}
 	return err;
@@ -160,8 +138,8 @@ static int take_opts(struct pm_plan *plan, const struct pm_session_opts *from)
 {
 	struct pm_session_opts *opts = &plan->opts;
 
-	if (from != NULL && !take(opts, sizeof(*opts), from,
-				  offsetof(struct pm_session_opts, wakeup)))
+	if (from != NULL && !pm_take(opts, sizeof(*opts), from,
+				     offsetof(struct pm_session_opts, wakeup)))
 		return -EINVAL;
 	if (opts->cpus != NULL) {
 		if (strlen(opts->cpus) >= CPUS_SIZE ||

@@ -2,12 +2,34 @@
 /* What a spec asks for, whoever is to do it. */
 #include "spec.h"
 
+#include <string.h>
+
 #define FLAGS_ALL ((unsigned int)(PM_SPEC_USER_ONLY | PM_SPEC_EXACT))
 #define WANTS_ALL ((unsigned int)(PM_WANT_ADDRESS | PM_WANT_CALLCHAIN | PM_WANT_CPU | PM_WANT_RAW))
 
-bool pm_spec_is_known(const struct pm_event_spec *spec)
+bool pm_take(void *to, size_t have, const void *from, size_t least)
 {
-	return !(spec->flags & ~FLAGS_ALL) && !(spec->want & ~WANTS_ALL);
+	const unsigned char *bytes = from;
+	size_t size;
+
+	memcpy(&size, from, sizeof(size));
+	if (size < least || size > 4096)
+		return false;
+	for (size_t i = have; i < size; i++)
+		if (bytes[i] != 0)
+			return false;
+	memset(to, 0, have);
+	memcpy(to, from, size < have ? size : have);
+	return true;
+}
+
+bool pm_spec_take(const struct pm_event_spec *specs, size_t index, struct pm_event_spec *ret)
+{
+	const char *at = (const char *)specs + index * specs->size;
+
+	return specs->size >= sizeof(size_t) &&
+		pm_take(ret, sizeof(*ret), at, offsetof(struct pm_event_spec, filter)) &&
+		!(ret->flags & ~FLAGS_ALL) && !(ret->want & ~WANTS_ALL);
 }
 
 bool pm_is_time(const struct pm_event_spec *spec)

@@ -6,8 +6,17 @@
 #include "../../perfmodes.h"
 #include "../../pm_sys.h"
 
-/* Neither a flag nor a want of a later release, which would be passed over in silence. */
-bool pm_spec_is_known(const struct pm_event_spec *spec);
+/*
+ * Copies a structure of an older or newer caller: what that does not have reads as 0, and what we do
+ * not know has to be 0. False when it is not, or for a size below `least`.
+ */
+bool pm_take(void *to, size_t have, const void *from, size_t least);
+
+/*
+ * Copies one of an array of specs, whose stride is the caller's. False also for a flag or want of a
+ * later release, which would be passed over in silence.
+ */
+bool pm_spec_take(const struct pm_event_spec *specs, size_t index, struct pm_event_spec *ret);
 
 /* Events that one may replace by timers of CPU time. */
 bool pm_is_time(const struct pm_event_spec *spec);

@@ -208,9 +208,33 @@ static void senseless_specs(void **state)
 	two[1].period = 5;
 	assert_int_equal(pm_counters_open(two, 2, 0, nothing, &diag, &counters), -EINVAL);
 	assert_non_null(strstr(diag.text, "event 1"));
-	two[0].size--;
+	two[0].size = offsetof(struct pm_event_spec, filter) - 1;
 	assert_int_equal(open_specs(two, 1, 0), -EINVAL);
 	assert_null(counters);
+}
+
+/* Two specs of an older release without the last field, and one with a field of a later one. */
+static void sizes_of_callers(void **state)
+{
+	const size_t small = offsetof(struct pm_event_spec, filter);
+	struct { struct pm_event_spec spec; uint64_t later; } newer = { software[0], 1 };
+	struct pm_event_spec older = software[0];
+	_Alignas(struct pm_event_spec) char stride[2 * sizeof(older)];
+
+	(void)state;
+	newer.spec.size = sizeof(newer);
+	assert_int_equal(open_specs(&newer.spec, 1, 0), -EINVAL);
+	older.size = small;
+	memcpy(stride, &older, small);
+	older.config = PERF_COUNT_SW_TASK_CLOCK;
+	memcpy(stride + small, &older, small);
+	must_open((const void *)stride, 2, 0);
+	assert_int_equal(counters->specs[1].config, PERF_COUNT_SW_TASK_CLOCK);
+	assert_null(counters->specs[1].filter);
+	pm_counters_close(counters);
+	counters = NULL;
+	newer.later = 0;
+	must_open(&newer.spec, 1, 0);
 }
 
 static void refusal_is_diagnosed(void **state)
@@ -229,7 +253,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(faults_in_a_group), TEST(exact_writes), TEST(read_one_is_the_same),
-		TEST(inherited), TEST(all_threads), TEST(senseless_specs),
+		TEST(inherited), TEST(all_threads), TEST(senseless_specs), TEST(sizes_of_callers),
 		TEST(refusal_is_diagnosed),
 	};
 
