@@ -129,19 +129,22 @@ struct rings {
 	int err;
 };
 
-/* The ring keeps its event alive, so the descriptor need not stay. */
+/*
+ * The ring keeps its event alive, so the descriptor need not stay. Any event would do; dummy ones
+ * came with v3.12.
+ */
 static void add_ring(unsigned int cpu, void *context)
 {
 	static const struct perf_event_attr attr = {
-		.type = PERF_TYPE_SOFTWARE, .config = PERF_COUNT_SW_DUMMY, .exclude_kernel = 1,
-		.exclude_hv = 1, .disabled = 1,
+		.type = PERF_TYPE_SOFTWARE, .config = PERF_COUNT_SW_TASK_CLOCK,
+		.exclude_kernel = 1, .exclude_hv = 1, .disabled = 1,
 	};
 	struct rings *rings = context;
 	int fd;
 
 	if (rings->err < 0 || rings->count == rings->room)
 		return;
-	fd = doctor_open(&attr, 0, (int)cpu, REACH_OWN, "dummy:u", rings->refusal);
+	fd = doctor_open(&attr, 0, (int)cpu, REACH_OWN, "task-clock:u", rings->refusal);
 	rings->err = fd < 0 ? fd :
 		doctor_map(fd, rings->room, rings->pages, rings->refusal,
 			   &rings->list[rings->count]);

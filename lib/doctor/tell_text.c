@@ -68,11 +68,11 @@ static size_t count_of(const char *verdict, const struct outcome *outcomes, size
 static void put_whether(struct flow *flow)
 {
 	static const struct perf_event_attr least = {
-		.type = PERF_TYPE_SOFTWARE, .config = PERF_COUNT_SW_DUMMY, .exclude_kernel = 1,
-		.exclude_hv = 1, .disabled = 1,
+		.type = PERF_TYPE_SOFTWARE, .config = PERF_COUNT_SW_TASK_CLOCK,
+		.exclude_kernel = 1, .exclude_hv = 1, .disabled = 1,
 	};
 	struct pm_refusal refusal = { .gate = "" };
-	int fd = doctor_open(&least, 0, -1, REACH_OWN, "dummy:u", &refusal);
+	int fd = doctor_open(&least, 0, -1, REACH_OWN, "task-clock:u", &refusal);
 
 	if (fd >= 0)
 		close(fd);

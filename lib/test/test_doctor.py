@@ -360,6 +360,19 @@ def test_lines_fit(doctor: Path, columns: int) -> None:
         re.sub(r"pid \d+", "", joined(piped(doctor, "60", False)))
 
 
+@as_root
+@pytest.mark.skipif(setting("perf_event_paranoid") != 2, reason="the page shows level 2")
+def test_the_page_shows_what_is_said(doctor: Path) -> None:
+    """Word for word, but for the line that tells the kernel and the caller."""
+    page = (TREE / "lib" / "man" / "perfmodes-doctor.1").read_text(encoding="utf-8")
+    shown = page.split(".Bd -literal\n$ perfmodes-doctor ")[1].split("\n.Ed")[0]
+    wishes, shown = shown.split("\n", 1)
+    said = piped(doctor, "80", False, *wishes.split())
+    shown, said = (re.sub(r"^Linux (.*\n)+?\n", "", text, count=1, flags=re.M)
+                   for text in (shown, said))
+    assert shown.strip() == said.strip()
+
+
 @pytest.mark.skipif(platform.machine() not in PERF, reason="its number is not known here")
 @as_root
 def test_a_gate_is_told_once(doctor: Path) -> None:
