@@ -45,6 +45,8 @@ static void compare(struct __test_metadata *_metadata, const struct pm_record *r
 {
 	const struct perf_ns_link_info *entries = record->namespaces.entries;
 
+	if (!ns_inode(pid, "uts"))
+		cannot_tell("/proc/PID/ns is not readable");
 	if (record->namespaces.nr > NR_NAMESPACES || record->namespaces.nr < CGROUP_NS_INDEX)
 		broken("nr=%" PRIu64 " want=%d", record->namespaces.nr, NR_NAMESPACES);
 	for (unsigned int i = 0; i < record->namespaces.nr; i++) {
@@ -91,8 +93,6 @@ TEST(inodes)
 	const pid_t child = start_seen(_metadata, &watch, &record);
 
 	fact_int("entries", record.namespaces.nr);
-	if (!ns_inode(child, "uts"))
-		cannot_tell("/proc/PID/ns is not readable");
 	compare(_metadata, &record, child);
 }
 
