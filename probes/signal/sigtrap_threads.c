@@ -34,10 +34,10 @@ static void *write_often(void *slot)
 	traps = 0;
 	pthread_barrier_wait(&storm.start);
 	for (int i = 0; storm.endless ? !storm.over : i < WRITES; i++)
-		cells[0] = i;
+		write_cell(&cells[0], i);
 	after = traps;
 	for (int i = 0; storm.off && i < 100; i++)
-		cells[0] = i;
+		write_cell(&cells[0], i);
 	*mine = storm.endless ? traps - after : traps;
 	return NULL;
 }
