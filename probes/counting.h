@@ -10,7 +10,7 @@
 #define must_count(fd) probe_must_count(_metadata, fd)
 /* Broken unless such a counter reads exactly that. */
 #define hold_count(fd, want) probe_hold_count(_metadata, fd, want)
-/* All counters of an event or group, laid out by its read_format. */
+/* All counters of an event or group; broken when they are not laid out by its read_format. */
 #define must_counts(fd, read_format) probe_must_counts(_metadata, fd, read_format)
 /* How much a counter gains while a worker (NULL: this thread) causes page faults. They cause one
  * before, so that whatever the way there costs is not in the gain. */
@@ -60,6 +60,8 @@ static inline struct pm_counts probe_must_counts(struct __test_metadata *_metada
 	struct pm_counts counts = { .nr = 0 };
 	int error = pm_read_counts(fd, read_format, &counts);
 
+	if (error == -EBADMSG)
+		broken("read of %#" PRIx64 ": not laid out by it", read_format);
 	if (error)
 		cannot_tell("read of %#" PRIx64 ": %s", read_format, errno_name(error));
 	return counts;
