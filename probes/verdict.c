@@ -332,7 +332,8 @@ void probe_rule(int got, int want, enum verdict accepted, const char *what, stru
 	} else if (got == -EACCES || got == -EPERM) {
 		if (!explain_gate(ret))
 			explain_refusal(-got, NULL, 0, -1, ret);
-	} else if (got == -EMFILE || got == -ENFILE || got == -ENOMEM || got == -EINTR) {
+	} else if (got == -EMFILE || got == -ENFILE || got == -ENOMEM || got == -EINTR ||
+		   got == -EAGAIN || got == -EBUSY || got == -ENOSPC) {
 		classify_setup(-got, NULL, 0, -1, ret);
 	} else {
 		finding_set(ret, BROKEN, "%s: errno=%s want=%s", what, errno_name(got),

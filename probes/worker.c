@@ -55,8 +55,11 @@ struct order {
 static bool receive(int fd, void *data, size_t size)
 {
 	struct pollfd entry = { .fd = fd, .events = POLLIN };
+	int ready;
 
-	return poll(&entry, 1, 5000) == 1 && read(fd, data, size) == (ssize_t)size;
+	while ((ready = poll(&entry, 1, 5000)) < 0 && errno == EINTR)
+		;	/* a signal of the event that is watched */
+	return ready == 1 && read(fd, data, size) == (ssize_t)size;
 }
 
 static int await_answer(struct worker *worker)
@@ -287,7 +290,7 @@ static void *wait_in_poll(void *argument)
 /* The letter of /proc/<pid>/task/<tid>/stat: 'S' for a thread that sleeps; 0 when unreadable. */
 static char state_of(pid_t tid)
 {
-	char path[64], text[128], *bracket;
+	char path[64], text[128] = "", *bracket;
 
 	snprintf(path, sizeof(path), "/proc/self/task/%d/stat", (int)tid);
 	if (pm_read_text(path, text, sizeof(text)) <= 0 && !text[0])
