@@ -78,10 +78,7 @@ static inline struct watch watch_cpu(struct __test_metadata *_metadata)
 {
 	struct perf_event_attr attr = attr_faults(PERF_SAMPLE_TID);
 
-	require(REQUIRE_CPU2 | REQUIRE_ROOT);
-	if (target < 0 || access(switch_path, W_OK))
-		say_absent("no CPU here can be switched off");
-	write_file(switch_path, "1");	/* an earlier test may have ended in between */
+	require_hotplug(_metadata);
 	return must_run(&attr, -1, target, 64);
 }
 
