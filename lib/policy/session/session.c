@@ -94,7 +94,6 @@ static void begin(struct pm_session *session)
 {
 	memset(&session->stats, 0, sizeof(session->stats));
 	memset(&session->canary, 0, sizeof(session->canary));
-	pm_forget_cpus(session);
 	memset(session->folded, 0, sizeof(session->folded));
 	session->was_full = false;
 	session->nofile = 0;
@@ -134,6 +133,7 @@ int pm_session_attach(struct pm_session *session, struct pm_diag *diag)
 		err = attach_chosen(session, &own);
 		if (err == 0)
 			return session->plan->chosen;
+		pm_forget_cpus(session);
 		pm_attach_undo(session);
 		session->attached = false;
 		if (diag != NULL && diag->size >= sizeof(own))

@@ -364,6 +364,32 @@ static void a_mute_kernel(void **state)
 	pm_profile_destroy(profile);
 }
 
+/* Counters of CPUs that count nothing are refused, and nothing of them stays behind. */
+static void mute_counters(void **state)
+{
+	const struct pm_session_opts opts = { .size = sizeof(opts),
+					      .forbid = ~(1u << PM_STRATEGY_CPU_WIDE) };
+	struct pm_diag diag = { .size = sizeof(diag) };
+	struct pm_event_spec spec = faults;
+	struct pm_session *session;
+	struct pm_plan *plan;
+	int before;
+
+	(void)state;
+	spec.tid = PM_SYSTEM;
+	spec.period = 0;
+	if (pm_plan_make(&spec, 1, &opts, NULL, &diag, &plan) < 0)
+		skip();
+	session = pm_session_create(plan, NULL, NULL);
+	before = count_descriptors();
+	kernel.mute = true;
+	assert_int_equal(pm_session_attach(session, &diag), -EIO);
+	assert_non_null(strstr(diag.text, "was not counted"));
+	assert_int_equal(count_descriptors(), before);
+	pm_session_destroy(session);
+	pm_plan_destroy(plan);
+}
+
 static void refusals_lead_on(void **state)
 {
 	struct pm_profile *profile;
@@ -421,6 +447,7 @@ int main(void)
 		cmocka_unit_test_setup(no_time_to_find_out, setup),
 		cmocka_unit_test_setup(hostile_profiles, setup),
 		cmocka_unit_test_setup(a_mute_kernel, setup),
+		cmocka_unit_test_setup(mute_counters, setup),
 		cmocka_unit_test_setup(refusals_lead_on, setup),
 		cmocka_unit_test_setup(no_wakeups, setup),
 		cmocka_unit_test_setup(redirecting_does_nothing, setup),
