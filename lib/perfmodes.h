@@ -350,8 +350,9 @@ struct pm_observed {
 };
 
 /*
- * Who gets the records; each may be NULL. Called from the thread in poll, run, attach or detach,
- * which must not detach or destroy the session from inside; pm_session_stop is allowed. (0.1)
+ * Who gets the records; each may be NULL. Called from the thread in poll, run, attach, read or
+ * detach, which must not poll, detach or destroy the session from inside; pm_session_stop and
+ * pm_session_read are allowed. (0.1)
  */
 struct pm_listener {
 	size_t size;			/* sizeof(struct pm_listener) */

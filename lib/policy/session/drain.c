@@ -352,8 +352,10 @@ int pm_drain(struct pm_session *session)
 
 	if (session->ticks != NULL)
 		return pm_ticks_drain(session);
+	session->draining = true;
 	for (size_t i = 0; i < session->ring_count; i++)
 		if (session->rings[i].ring.base != NULL)
 			count += drain_ring(session, &session->rings[i]);
+	session->draining = false;
 	return count;
 }

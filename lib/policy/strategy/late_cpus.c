@@ -264,7 +264,7 @@ void pm_follow_cpus(struct pm_session *session, bool at_once)
 	uint64_t now = 0;
 	int err;
 
-	if (session->attach_cpus == NULL)
+	if (session->attach_cpus == NULL || session->draining)
 		return;
 	(void)pm_clock_ns(CLOCK_MONOTONIC, &now);
 	if (!at_once && session->cpus_seen_at != 0 && now - session->cpus_seen_at < LOOK_NS)

@@ -1,76 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * CPUs that come and go under a session. None does here: the list of online ones that the library
- * reads is ours, and threads are held on the CPU that is said to be away. An event whose CPU really
- * goes away is for the census in a guest.
- */
+/* CPUs that come and go under a session: what is told of them, and what is left. */
 #define _GNU_SOURCE
 #include "../test.h"
 
-#include <sched.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
-#include <time.h>
 
-#include "../fake_files.h"
-#include "census.h"
-
-#define ONLINE "/sys/devices/system/cpu/online"
-#define LOOK_MS 1050		/* the library looks once a second */
-
-static struct pm_session *session;
-static struct pm_plan *plan;
-static int cpu[2];		/* the first two that this process may use */
-
-static bool find_cpus(void)
-{
-	static int found;
-	cpu_set_t set;
-
-	if (found == 2)
-		return true;
-	assert_int_equal(sched_getaffinity(0, sizeof(set), &set), 0);
-	for (int i = 0; i < CPU_SETSIZE && found < 2; i++)
-		if (CPU_ISSET(i, &set))
-			cpu[found++] = i;
-	return found == 2;
-}
-
-static void say_online(bool both)
-{
-	char text[64];
-
-	snprintf(text, sizeof(text), both ? "%d,%d\n" : "%d\n", cpu[0], cpu[1]);
-	fake_file(ONLINE, text);
-}
-
-static void hold(pthread_t thread, int on)
-{
-	cpu_set_t set;
-
-	CPU_ZERO(&set);
-	CPU_SET(on, &set);
-	assert_int_equal(pthread_setaffinity_np(thread, sizeof(set), &set), 0);
-}
-
-static struct pm_stats stats_now(void)
-{
-	struct pm_stats stats = { .size = sizeof(stats) };
-
-	assert_int_equal(pm_session_stats(session, &stats), 0);
-	return stats;
-}
-
-static void poll_for(int ms)
-{
-	struct timespec begin, now;
-
-	clock_gettime(CLOCK_MONOTONIC, &begin);
-	do {
-		assert_true(pm_session_poll(session, 20) >= 0);
-		clock_gettime(CLOCK_MONOTONIC, &now);
-	} while ((now.tv_sec - begin.tv_sec) * 1000 + (now.tv_nsec - begin.tv_nsec) / 1000000 < ms);
-}
+#include "late_cpus.h"
 
 /* Whether what a thread did on that CPU was told: each once, or nothing of it. */
 static void expect_told(struct worker *worker, int on, bool told)
@@ -83,27 +19,6 @@ static void expect_told(struct worker *worker, int on, bool told)
 			fail_msg("page %d of a thread on cpu %d: %u times, not %d", i, on,
 				 worker->seen[i], told);
 	end_worker(worker);
-}
-
-static void begin(const struct pm_event_spec *spec, enum pm_strategy strategy, bool both)
-{
-	if (!find_cpus())
-		skip();
-	plan = plan_of(spec, 1, strategy, NULL);
-	if (plan == NULL)
-		skip();
-	page_size = (size_t)sysconf(_SC_PAGESIZE);
-	assert_int_equal(fake_setup(NULL), 0);
-	say_online(both);
-}
-
-static void end(void)
-{
-	assert_int_equal(pm_session_detach(session), 0);
-	pm_session_destroy(session);
-	pm_plan_destroy(plan);
-	fake_teardown(NULL);
-	assert_int_equal(count_maps(NULL), 0);
 }
 
 /* A thread older than the session, one older than the CPU, and one born when it had come. */
@@ -161,6 +76,44 @@ static void two_events(void **state)
 	assert_int_equal(count_descriptors(), before + 2);
 	start_worker(&workers[0]);
 	expect_told(&workers[0], cpu[1], true);
+	end();
+}
+
+static unsigned int readings;
+
+static void read_inside(void *context, const struct pm_observed *sample)
+{
+	struct pm_value value;
+
+	(void)context;
+	if ((int)sample->cpu != cpu[1])
+		return;
+	assert_int_equal(pm_session_read(session, &value, 1), 1);
+	readings++;
+}
+
+/* Of the CPU whose ring is just read it turns out that it went: the ring stays until it is read. */
+static void read_by_the_listener(void **state)
+{
+	const struct pm_listener reads = { .size = sizeof(reads), .sample = read_inside };
+	struct pm_event_spec all = faults;
+
+	(void)state;
+	all.tid = PM_SYSTEM;
+	begin(&all, PM_STRATEGY_CPU_WIDE, true);
+	session = pm_session_create(plan, &reads, NULL);
+	assert_int_equal(pm_session_attach(session, NULL), PM_STRATEGY_CPU_WIDE);
+	hold(pthread_self(), cpu[1]);
+	usleep(LOOK_MS * 1000);
+	assert_true(pm_session_poll(session, 0) >= 0);
+	say_online(false);
+	cause_faults(100);
+	readings = 0;
+	usleep(LOOK_MS * 1000);
+	assert_true(pm_session_poll(session, 0) > 0);
+	assert_true(readings >= 100);
+	assert_int_equal(count_maps(NULL), 1);
+	hold(pthread_self(), cpu[0]);
 	end();
 }
 
@@ -390,105 +343,13 @@ static void idle_cgroup(void **state)
 	assert_int_equal(rmdir(group), 0);
 }
 
-/* Threads come and go while the CPU is attached: nothing of them is told twice. */
-static _Atomic bool enough;
-static void *areas[2];
-
-static void *touch_and_end(void *area)
-{
-	hold(pthread_self(), cpu[1]);
-	for (int i = 0; i < PAGES; i++)
-		((volatile char *)area)[(size_t)i * page_size] = 1;
-	(void)madvise(area, PAGES * page_size, MADV_DONTNEED);
-	return NULL;
-}
-
-static _Atomic uint64_t caused[2];
-static uint64_t told[2];
-
-static void *churn(void *context)
-{
-	const size_t which = *(const size_t *)context;
-
-	while (!enough) {
-		pthread_t thread;
-
-		assert_int_equal(pthread_create(&thread, NULL, touch_and_end, areas[which]), 0);
-		expect_null(thread);
-		caused[which] += PAGES;
-	}
-	return NULL;
-}
-
-static void on_churned(void *context, const struct pm_observed *sample)
-{
-	(void)context;
-	for (int i = 0; i < 2; i++)
-		told[i] += sample->address - (uintptr_t)areas[i] < PAGES * page_size;
-}
-
-static void churned(enum pm_strategy strategy)
-{
-	const struct pm_listener tells = { .size = sizeof(tells), .sample = on_churned };
-	static const size_t which[2] = { 0, 1 };
-	uint64_t missing[2];
-	pthread_t makers[2];
-
-	begin(&faults, strategy, false);
-	enough = false;
-	for (int i = 0; i < 2; i++) {
-		areas[i] = mmap(NULL, PAGES * page_size, PROT_READ | PROT_WRITE,
-				MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-		(void)madvise(areas[i], PAGES * page_size, MADV_NOHUGEPAGE);
-		caused[i] = told[i] = 0;
-		assert_int_equal(pthread_create(&makers[i], NULL, churn, (void *)&which[i]), 0);
-	}
-	session = pm_session_create(plan, &tells, NULL);
-	assert_int_equal(pm_session_attach(session, NULL), strategy);
-	say_online(true);
-	do
-		poll_for(LOOK_MS);
-	while (stats_now().late_cpus == 0 && stats_now().unwatched_cpus < 1);
-	assert_int_equal(stats_now().late_cpus, 1);
-	/* What is missing from now on is of one deed that was under way, at most. */
-	for (int i = 0; i < 2; i++)
-		missing[i] = caused[i] - told[i];
-	poll_for(700);
-	enough = true;
-	for (int i = 0; i < 2; i++)
-		expect_null(makers[i]);
-	poll_for(50);
-	assert_int_equal(stats_now().lost, 0);
-	for (int i = 0; i < 2; i++) {
-		uint64_t gap = caused[i] - told[i] - missing[i];
-
-		print_message("%d: %lu caused, %lu told, %lu duplicates\n", i,
-			      (unsigned long)caused[i], (unsigned long)told[i],
-			      (unsigned long)stats_now().duplicates);
-		assert_true(gap <= PAGES || -gap <= PAGES);
-		munmap(areas[i], PAGES * page_size);
-	}
-	end();
-}
-
-static void churned_per_core(void **state)
-{
-	(void)state;
-	churned(PM_STRATEGY_PER_CORE);
-}
-
-static void churned_own_rings(void **state)
-{
-	(void)state;
-	churned(PM_STRATEGY_OWN_RINGS);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(per_core),
 		cmocka_unit_test(own_rings),
 		cmocka_unit_test(two_events),
+		cmocka_unit_test(read_by_the_listener),
 		cmocka_unit_test(cpu_wide),
 		cmocka_unit_test(sums_stay),
 		cmocka_unit_test(counted_on_late_cpu),
@@ -496,8 +357,6 @@ int main(void)
 		cmocka_unit_test(noticed_at_the_end),
 		cmocka_unit_test(none_to_attach_to),
 		cmocka_unit_test(idle_cgroup),
-		cmocka_unit_test(churned_per_core),
-		cmocka_unit_test(churned_own_rings),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
