@@ -1,0 +1,57 @@
+# SPDX-License-Identifier: MIT
+"""What a container withholds is blocked, absent or unknown: never a `no`, and nothing is broken."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+from conftest import TREE, needs_root, run
+
+# Those whose answer hangs on what such places withhold: rights, files of /proc and of /sys.
+PROBES = sorted(f"{path.parent.name}/{path.stem}" for area in ("perm", "proc", "pmu", "userpage")
+                for path in (TREE / "probes" / area).glob("*.c")
+                if "DISTURBS(" not in path.read_text()) + [
+    "attach/other_task", "attach/other_user", "record/namespaces", "record/cgroup",
+    "sample/cgroup_id", "tracepoint/ids"]
+COVERED = {"/proc": "mount -t tmpfs none /proc",
+           "/proc/sys and /sys": "mount -t tmpfs none /proc/sys && mount -t tmpfs none /sys"}
+
+
+def hold(output: str) -> None:
+    """Tests ran, none was refused as by a kernel that lacks something, and no effect was wrong."""
+    assert "\n1.." in output, output
+    assert not [line for line in output.splitlines()
+                if "# SKIP no:" in line or line.startswith("#:perfmodes: observed=")]
+
+
+@needs_root
+@pytest.mark.parametrize("cover", COVERED.values(), ids=COVERED.keys())
+@pytest.mark.parametrize("probe", PROBES)
+def test_files_that_are_covered_are_no_answer(build: Path, probe: str, cover: str) -> None:
+    hold(run("unshare", "--mount", "--propagation", "private", "sh", "-c",
+             f"{cover} && exec {build}/probes/{probe}").stdout)
+
+
+@needs_root
+@pytest.mark.parametrize("probe", PROBES)
+def test_rights_that_a_container_hands_out_are_no_answer(build: Path, probe: str) -> None:
+    """Root of a user namespace with many users, as a container without privilege has: all
+    capabilities are held there, and open nothing of perf's."""
+    command = ["unshare", "--user", "sh", "-c", f"read go && exec {build}/probes/{probe}"]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                          stderr=subprocess.DEVNULL, text=True) as child:
+        own = os.readlink("/proc/self/ns/user")
+        while os.readlink(f"/proc/{child.pid}/ns/user") == own:
+            assert child.poll() is None, "no user namespace here"
+        for name in ("uid_map", "gid_map"):
+            Path(f"/proc/{child.pid}/{name}").write_text("0 0 65536", encoding="ascii")
+        hold(child.communicate("go\n", timeout=60)[0])
+
+
+def test_a_no_and_a_wrong_effect_would_be_seen(build: Path) -> None:
+    for probe in ("meta/no", "meta/broken"):
+        with pytest.raises(AssertionError):
+            hold(run(build / "probes" / probe).stdout)
