@@ -35,14 +35,24 @@ static inline void *wait_for_ever(void *context)
 	return context;
 }
 
+/* Locked memory is the user's account: what others lock as nobody must not be held against us. */
+static inline int become_nobody(void)
+{
+	const uid_t own = 2000000000u + (uid_t)getpid();
+
+	if (setresgid(65534, 65534, 65534) != 0)
+		return -1;
+	/* A user namespace may not have such a one. */
+	return setresuid(own, own, own) == 0 ? 0 : setresuid(65534, 65534, 65534);
+}
+
 /* Also what a user namespace gives. */
 static inline void drop_privileges(void)
 {
 	struct __user_cap_header_struct head = { .version = _LINUX_CAPABILITY_VERSION_3 };
 	struct __user_cap_data_struct none[2] = { { 0, 0, 0 }, { 0, 0, 0 } };
 
-	if (getuid() == 0 && (setresgid(65534, 65534, 65534) != 0 ||
-			      setresuid(65534, 65534, 65534) != 0))
+	if (getuid() == 0 && become_nobody() != 0)
 		_exit(NOT_HERE);
 	if (syscall(SYS_capset, &head, none) != 0)
 		_exit(NOT_HERE);
