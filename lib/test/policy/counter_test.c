@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Counters against this kernel. */
 #include "counter_test.h"
-
-#include <pthread.h>
+#include "sessions.h"
 
 #define FAULTS 37
 #define WRITES 11
@@ -21,19 +20,6 @@ static void must_open(const struct pm_event_spec *specs, size_t count, unsigned 
 	assert_true(err >= 0);
 }
 
-static void cause_faults(unsigned int count)
-{
-	size_t page = (size_t)sysconf(_SC_PAGESIZE);
-	char *area = mmap(NULL, count * page, PROT_READ | PROT_WRITE,
-			  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-
-	assert_true(area != MAP_FAILED);
-	(void)madvise(area, count * page, MADV_NOHUGEPAGE);
-	for (size_t i = 0; i < count; i++)
-		((volatile char *)area)[i * page] = 1;
-	(void)munmap(area, count * page);
-}
-
 static void write_watched(unsigned int count)
 {
 	for (unsigned int i = 0; i < count; i++)
@@ -46,11 +32,11 @@ static void *faults_in_thread(void *count)
 	return NULL;
 }
 
-static void run_thread(unsigned int faults)
+static void run_thread(unsigned int count)
 {
 	pthread_t thread;
 
-	assert_int_equal(pthread_create(&thread, NULL, faults_in_thread, &faults), 0);
+	assert_int_equal(pthread_create(&thread, NULL, faults_in_thread, &count), 0);
 	assert_int_equal(pthread_join(thread, NULL), 0);
 }
 
