@@ -9,6 +9,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 
 PROBE(TITLE("execve of a program the target may not read")
@@ -23,7 +24,10 @@ PROBE(TITLE("execve of a program the target may not read")
 static int become_nobody(void *unused)
 {
 	(void)unused;
-	return geteuid() || setresuid(65534, 65534, 65534) == 0 ? 0 : -errno;
+	if (geteuid() == 0 && setresuid(65534, 65534, 65534) < 0)
+		return -errno;
+	prctl(PR_SET_PDEATHSIG, SIGKILL);	/* changing ids has cleared it */
+	return 0;
 }
 
 static int copy_to(int to)

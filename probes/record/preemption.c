@@ -42,6 +42,7 @@ TEST(preempt)
 	watch = ask_watch(&attr, &without, 0, -1, 8, "context_switch");
 	ASSERT_LE(0, move_to_nth_cpu(0));
 	child = start_child(busy, NULL);
+	ASSERT_LT(0, child);
 	outer = involuntary();
 	must_ioctl(watch.fd, PERF_EVENT_IOC_ENABLE, 0);
 	inner = involuntary();
