@@ -5,7 +5,7 @@
  * Observed: this thread's own system call, by its number.
  */
 #include "probe.h"
-#include <stdio.h>
+#include "formats.h"
 #include <sys/syscall.h>
 
 PROBE(TITLE("raw data of samples")
@@ -33,15 +33,9 @@ TEST(software)
 /* The sample of getppid(2) by this thread. */
 static struct pm_sample sample_call(struct __test_metadata *_metadata, struct watch *watch)
 {
-	struct perf_event_attr attr = attr_of(PERF_TYPE_TRACEPOINT, 0);
+	struct perf_event_attr attr = must_tracepoint("syscalls", "sys_enter_getppid");
 	struct pm_record record;
-	int id;
 
-	require(REQUIRE_TRACEFS);
-	id = pm_tracepoint_id("syscalls", "sys_enter_getppid");
-	if (id < 0)
-		say_absent("no syscalls:sys_enter_getppid (%s)", errno_name(id));
-	attr.config = id;
 	attr.sample_period = 1;
 	attr.sample_type = PERF_SAMPLE_RAW;
 	attr.exclude_kernel = 0;
@@ -69,14 +63,12 @@ static int64_t field(struct __test_metadata *_metadata, const struct pm_sample *
 
 TEST(tracepoint)
 {
-	char root[128], path[256], text[4096];
+	char text[4096];
 	struct watch watch;
 	struct pm_sample sample = sample_call(_metadata, &watch);
 	int64_t pid, number;
 
-	ASSERT_LE(0, pm_tracefs_root(root, sizeof(root)));
-	snprintf(path, sizeof(path), "%s/events/syscalls/sys_enter_getppid/format", root);
-	ASSERT_LT(0, pm_read_text(path, text, sizeof(text)));
+	read_format(_metadata, "syscalls", "sys_enter_getppid", text, sizeof(text));
 	pid = field(_metadata, &sample, text, "common_pid");
 	number = field(_metadata, &sample, text, "__syscall_nr");
 	if (pid != pm_gettid() || number != SYS_getppid)

@@ -7,7 +7,7 @@
  * (PERFMODES_TRACEPOINTS): opens and no_alias then ask all the same.
  */
 #include "probe.h"
-#include <stdio.h>
+#include "formats.h"
 
 PROBE(TITLE("tracepoint ids and formats")
       SINCE("2.6.31")
@@ -46,15 +46,12 @@ TEST(opens)
 
 TEST(format)
 {
-	char path[256], root[128], text[8192], want[32];
+	char text[8192], want[32];
 	struct pm_trace_field field;
 	int id;
 
-	require(REQUIRE_PERF | REQUIRE_TRACEFS);
 	id = must_tracepoint("sched", "sched_switch").config;
-	ASSERT_EQ(0, pm_tracefs_root(root, sizeof(root)));
-	snprintf(path, sizeof(path), "%s/events/sched/sched_switch/format", root);
-	ASSERT_LT(0, pm_read_text(path, text, sizeof(text)));
+	read_format(_metadata, "sched", "sched_switch", text, sizeof(text));
 	snprintf(want, sizeof(want), "\nID: %d\n", id);
 	if (!strstr(text, want))
 		broken("the format names another id than %d", id);

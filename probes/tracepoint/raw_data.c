@@ -6,7 +6,7 @@
  */
 #include "probe.h"
 #include "closing.h"
-#include <stdio.h>
+#include "formats.h"
 #include <sys/syscall.h>
 
 PROBE(TITLE("raw data of tracepoints")
@@ -20,17 +20,14 @@ PROBE(TITLE("raw data of tracepoints")
 static uint64_t field_of(struct __test_metadata *_metadata, const struct pm_sample *sample,
 			 const char *name)
 {
-	char root[128], path[256], text[8192];
+	char text[8192];
 	struct pm_trace_field field;
 	uint64_t wide;
 	uint32_t narrow;
 	uint16_t half;
 	const char *at;
 
-	require(REQUIRE_TRACEFS);	/* the id may be known without it, the format is not */
-	ASSERT_EQ(0, pm_tracefs_root(root, sizeof(root)));
-	snprintf(path, sizeof(path), "%s/events/syscalls/sys_enter_close/format", root);
-	ASSERT_LT(0, pm_read_text(path, text, sizeof(text)));
+	read_format(_metadata, "syscalls", "sys_enter_close", text, sizeof(text));
 	if (pm_tracepoint_field(text, name, &field) < 0)
 		broken("the format has no field %s", name);
 	if (!sample->raw || field.offset + field.size > sample->raw_size)

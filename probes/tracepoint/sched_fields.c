@@ -5,7 +5,7 @@
  * switches away from this thread, whose name and id it knows.
  */
 #include "probe.h"
-
+#include "formats.h"
 #include <stdio.h>
 #include <sys/prctl.h>
 
@@ -20,18 +20,6 @@ PROBE(TITLE("fields of the scheduler's tracepoints")
       FACT(comm_size, int, "bytes", "prev_comm"))
 
 static char format[8192];
-
-static const char *read_format(struct __test_metadata *_metadata, const char *event)
-{
-	char root[128], path[256];
-
-	require(REQUIRE_PERF | REQUIRE_TRACEFS);
-	ASSERT_EQ(0, pm_tracefs_root(root, sizeof(root)));
-	snprintf(path, sizeof(path), "%s/events/sched/%s/format", root, event);
-	if (pm_read_text(path, format, sizeof(format)) <= 0)
-		say_blocked("the format of %s is not readable for this user", event);
-	return format;
-}
 
 static struct pm_trace_field field_of(struct __test_metadata *_metadata, const char *name)
 {
@@ -70,7 +58,7 @@ TEST(switch_format)
 {
 	uint32_t state;
 
-	read_format(_metadata, "sched_switch");
+	read_format(_metadata, "sched", "sched_switch", format, sizeof(format));
 	hold_task(_metadata, "prev_");
 	hold_task(_metadata, "next_");
 	/* The kernel's long: 8 bytes also before a program of 32 bits. */
@@ -81,7 +69,7 @@ TEST(switch_format)
 
 TEST(wakeup_format)
 {
-	read_format(_metadata, "sched_wakeup");
+	read_format(_metadata, "sched", "sched_wakeup", format, sizeof(format));
 	hold_task(_metadata, "");
 	hold_number(_metadata, "target_cpu", 4);
 }
@@ -115,7 +103,7 @@ TEST(switch_data)
 	attr.sample_period = 1;
 	attr.sample_type = PERF_SAMPLE_RAW;
 	ASSERT_EQ(0, prctl(PR_SET_NAME, "switched-away"));
-	read_format(_metadata, "sched_switch");
+	read_format(_metadata, "sched", "sched_switch", format, sizeof(format));
 	watch = must_run(&attr, 0, -1, 8);
 	switches = switch_away(3);
 	must_ioctl(watch.fd, PERF_EVENT_IOC_DISABLE, 0);
