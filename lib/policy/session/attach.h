@@ -160,7 +160,8 @@ int pm_attach_cpus(const struct pm_session *session, struct pm_cpus *ret, struct
 /*
  * Opens each event on each CPU, for all threads with inherit: as often from the beginning as the
  * option `rounds` says until nobody was born meanwhile, then until a listing brings no new one,
- * whose threads may have two events of one kind. `each` (may be NULL) is called with each event; what it returns < 0 is of mmap(2).
+ * whose threads may have two events of one kind. `each` (may be NULL) is called with each event;
+ * what it returns < 0 is of mmap(2).
  */
 int pm_attach_on_cpus(struct pm_session *session, const struct pm_cpus *cpus,
 		      int (*each)(struct pm_session *session, size_t event), struct pm_diag *diag);

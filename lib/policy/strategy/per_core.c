@@ -4,10 +4,11 @@
  * to one ring, only its leader mapped and polled.
  *
  * Threads come while we attach, and may have inherited what their makers had by then. So all is
- * begun again until none came meanwhile. In the end, one that appears in a later listing gets events
- * of its own beside those; drain.c tells the two apart by their ids, but two software events that
- * one occurrence hits have the same one in their samples on 6.18. Events are opened enabled,
- * which saves a call for each: what comes before there is a ring was not to be observed yet.
+ * begun again until none came meanwhile. In the end, one that appears in a later listing gets
+ * events of its own beside those; drain.c tells the two apart by their ids, but two software
+ * events that one occurrence hits have the same one in their samples (seen on 6.18). Events are
+ * opened enabled, which saves a call for each: what comes before there is a ring was not to be
+ * observed yet.
  *
  * Never one ring for inheriting events of any CPU, though kernels take it: inherited copies on
  * several CPUs would write into it at once, and a ring is made for one writing CPU at a time.

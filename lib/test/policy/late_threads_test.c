@@ -36,7 +36,7 @@ static struct {
 	int cpu;
 } births;
 
-/* --------------------------------------------------------------------------------------- threads */
+/* -------------------------------------------------------------------------------------- threads */
 
 static struct worker workers[ROUNDS + 1];
 static size_t worker_count;
