@@ -32,7 +32,7 @@ static void read_sysctls(struct pm_env *env)
 	int64_t value;
 	int err = pm_read_number("/proc/sys/kernel/perf_event_paranoid", &value);
 
-	env->paranoid_present = err == 0 || err == -EACCES || err == -EPERM;
+	env->paranoid_present = err != -ENOENT;	/* else it is only not to be read */
 	env->paranoid = err == 0 ? (int)value : INT_MIN;
 	env->kptr_restrict = (int)number_or("/proc/sys/kernel/kptr_restrict", INT_MIN);
 	env->mlock_kb = number_or("/proc/sys/kernel/perf_event_mlock_kb", -1);

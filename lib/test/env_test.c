@@ -80,6 +80,8 @@ static void paranoid_that_may_not_be_read_is_present(void **state)
 	assert_int_equal(env.paranoid, INT_MIN);
 	fake_denied_errno = EPERM;
 	assert_true(read_env().paranoid_present);
+	fake_denied_errno = EMFILE;	/* of ours: no word about the file */
+	assert_true(read_env().paranoid_present);
 	fake_denied_errno = ENOENT;
 	assert_false(read_env().paranoid_present);
 }

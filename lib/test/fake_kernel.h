@@ -30,6 +30,7 @@ static struct {
 	int sibling_errno;		/* of every open that names a group */
 	uint64_t refused_format;	/* EINVAL for inherit with these bits of read_format */
 	bool refuses_clockid;		/* as before v4.1 */
+	unsigned int software_kinds;	/* how many this kernel knows, 0: all */
 	int kernel_errno;		/* unless exclude_kernel is set */
 	/* the last call */
 	struct perf_event_attr attr;
@@ -82,6 +83,9 @@ static inline int fake_perf_event_open(struct perf_event_attr *attr)
 		return -EACCES;
 	if (attr->size < PERF_ATTR_SIZE_VER0)
 		goto too_big;
+	if (fake_kernel.software_kinds && attr->type == PERF_TYPE_SOFTWARE &&
+	    attr->config >= fake_kernel.software_kinds)
+		return -ENOENT;
 	if (fake_kernel.refuses_clockid && attr->use_clockid)
 		return -EINVAL;
 	for (uint32_t i = fake_kernel.attr_size; i < attr->size; i++)

@@ -27,10 +27,11 @@
 
 /* ------------------------------------------------------------------------------------ policy */
 
+/* A clock, which the oldest kernels have. */
 static bool opens(bool kernel, pid_t tid, int cpu)
 {
 	const struct perf_event_attr attr = {
-		.type = PERF_TYPE_SOFTWARE, .config = PERF_COUNT_SW_DUMMY, .disabled = 1,
+		.type = PERF_TYPE_SOFTWARE, .config = PERF_COUNT_SW_CPU_CLOCK, .disabled = 1,
 		.exclude_kernel = !kernel, .exclude_hv = !kernel,
 	};
 	int fd = pm_open(&attr, tid, cpu, -1, 0);

@@ -294,7 +294,7 @@ static bool may_refresh(const struct pm_plan *plan)
 		if (!is_counter(&plan->events[i].attr))
 			return false;
 	return pm_profile_lookup(plan->profile, "signal.refresh.limit_is_exact", &fact) == 0 &&
-		fact.verdict == PM_YES;
+		fact.verdict == PM_YES && fact.rank >= PM_RANK_RELEASE;
 }
 
 static struct signals *make(const struct pm_plan *plan)

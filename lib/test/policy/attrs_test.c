@@ -99,10 +99,15 @@ static int teardown(void **state)
 	return 0;
 }
 
-static void know(const char *key, enum pm_verdict verdict)
+static void know_of(const char *key, enum pm_verdict verdict, enum pm_rank rank)
 {
 	assert_true(pm_profile_set(profile, &(struct pm_fact){
-		.key = key, .verdict = verdict, .rank = PM_RANK_RUNTIME }) >= 0);
+		.key = key, .verdict = verdict, .rank = rank }) >= 0);
+}
+
+static void know(const char *key, enum pm_verdict verdict)
+{
+	know_of(key, verdict, PM_RANK_RUNTIME);
 }
 
 static const struct perf_event_attr *attr_by(const struct pm_event_spec *spec,
@@ -398,6 +403,9 @@ static void counters_are_refreshed_where_it_works(void **state)
 	(void)state;
 	(void)attr_by(&faults, (struct pm_session_opts){ 0 });
 	kernel.faults_for_cycles = true;
+	assert_in_range(hits_of(&spec, fault_once), 20, 60);
+	assert_int_equal(kernel.refreshes, 0);
+	know_of("signal.refresh.limit_is_exact", PM_YES, PM_RANK_HINT);	/* another build's word */
 	assert_in_range(hits_of(&spec, fault_once), 20, 60);
 	assert_int_equal(kernel.refreshes, 0);
 	know("signal.refresh.limit_is_exact", PM_YES);
