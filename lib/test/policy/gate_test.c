@@ -62,15 +62,14 @@ static void mainline_levels(void **state)
 	char said[64];
 
 	(void)state;
-	for (size_t i = 0; i < 2 * sizeof(cases) / sizeof(cases[0]); i++) {
-		level(cases[i / 2].met, false, cases[i / 2].file);
-		fake_kernel.software_kinds = i % 2 ? 0 : PERF_COUNT_SW_DUMMY;	/* as before v3.12 */
-		pm_gate_open(cases[i / 2].spec, cases[i / 2].reach, EACCES, &refusal);
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		level(cases[i].met, false, cases[i].file);
+		pm_gate_open(cases[i].spec, cases[i].reach, EACCES, &refusal);
 		assert_int_equal(refusal.cause, PM_CAUSE_PARANOID);
 		assert_int_equal(refusal.error, EACCES);
-		snprintf(said, sizeof(said), "kernel.perf_event_paranoid=%d,", cases[i / 2].met);
+		snprintf(said, sizeof(said), "kernel.perf_event_paranoid=%d,", cases[i].met);
 		assert_says(refusal.gate, said);
-		assert_says(refusal.change, cases[i / 2].change);
+		assert_says(refusal.change, cases[i].change);
 	}
 }
 
@@ -184,9 +183,12 @@ static void a_level_that_cannot_be_read(void **state)
 
 	(void)state;
 	level(2, false, NULL);
-	pm_gate_open(&all, REACH_OWN, EACCES, &refusal);
-	assert_int_equal(refusal.cause, PM_CAUSE_PARANOID);
-	assert_says(refusal.gate, "(not readable here) acts as 2");
+	for (int i = 0; i < 2; i++) {
+		fake_kernel.software_kinds = i ? PERF_COUNT_SW_DUMMY : 0;	/* as before v3.12 */
+		pm_gate_open(&all, REACH_OWN, EACCES, &refusal);
+		assert_int_equal(refusal.cause, PM_CAUSE_PARANOID);
+		assert_says(refusal.gate, "(not readable here) acts as 2");
+	}
 	level(3, true, NULL);
 	pm_gate_open(&user, REACH_OWN, EACCES, &refusal);
 	assert_says(refusal.gate, "acts as a vendor's level 3");
