@@ -41,6 +41,7 @@ class Outcome:
     hang        nothing more came within the time allowed
     flood       console or results line went over its bound and was cut off
     died        the emulator itself ended or never started
+    clock       done, but in a time of its own: what it measured is void
     """
 
     ended: str = ""
@@ -54,8 +55,9 @@ class Outcome:
 
     @property
     def infra(self) -> bool:
-        """The machinery failed before any probe was done: no statement about the kernel."""
-        return self.ended not in ("done", "flood") and self.stage != "probes"
+        """The machinery failed: no statement about the kernel."""
+        before = self.ended not in ("done", "flood") and self.stage != "probes"
+        return before or self.ended == "clock"
 
 
 @dataclass
@@ -198,7 +200,8 @@ class Guest:
     def _finished(self, status: int) -> bool:
         channel = self.channel
         if channel.complete:
-            return self._end("done", "")
+            wrong = "" if "-icount" in self.row.qemu_args else wrong_clock(channel.clocks)
+            return self._end("clock" if wrong else "done", wrong)
         if channel.announced is None:
             return self._end("incomplete", f"run.sh ended with status {status} and no end marker")
         refused = f"; refused: {channel.refused[0]}" if channel.refused else ""
@@ -264,6 +267,20 @@ class Guest:
         self.outcome.wall = self._now()
         self.selector.close()
         self.console.close()
+
+
+def wrong_clock(clocks: list[tuple[float, float]]) -> str:
+    """What is wrong with the guest's clock, from readings of ours and its at both ends, or empty.
+
+    A guest measures its clock against others while it boots; on a starved host it may be out by
+    ten times, and every time-out, rate and interval with it. Emulators that count instructions
+    (-icount) have a time of their own."""
+    if len(clocks) < 2:
+        return ""
+    ours, its = (last - first for first, last in zip(*clocks, strict=True))
+    if ours / 2 - 1 <= its <= ours * 1.25 + 1:
+        return ""
+    return f"the guest's clock went {its:.1f} s while {ours:.1f} s passed"
 
 
 def _spent(process: subprocess.Popen[bytes] | None) -> float:

@@ -3,6 +3,7 @@
 
     @@ready RELEASE             the guest is up and waits for work
     @@init RELEASE              it has its work
+    @@clock SECONDS             for how long the guest has been up, by its own clock
     @@run NAME                  from here on files belong below NAME
     @@refused NAME              there is no such run on this kernel
     @@file PATH BYTES CRC       followed by exactly BYTES bytes and a newline; CRC as of POSIX cksum
@@ -16,6 +17,7 @@ reading goes on behind its bytes, so that a file's content is never taken for a 
 from __future__ import annotations
 
 import re
+import time
 import zlib
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -81,6 +83,7 @@ class Channel:
     received: int = 0
     noise: int = 0
     exit_status: int | None = None
+    clocks: list[tuple[float, float]] = field(default_factory=list)  # ours and its, first and last
     flood: str = ""
     _buffer: bytearray = field(default_factory=bytearray)
     _frame: tuple[str, int, int] | None = None
@@ -161,7 +164,7 @@ class Channel:
         frame = FILE.fullmatch(line)
         if frame:
             return self._open(printable(frame[1]), int(frame[2]), int(frame[3]))
-        match = re.fullmatch(rb"@@(ready|init|run|refused|end|exit) ([\w.+~-]{1,100})", line)
+        match = re.fullmatch(rb"@@(ready|init|clock|run|refused|end|exit) ([\w.+~-]{1,100})", line)
         if not match:
             return False
         self._means(match[1], match[2].decode("ascii", "replace"))
@@ -172,6 +175,8 @@ class Channel:
             self.ready = True
         elif word == b"init" and not self.release:
             self.release = value
+        elif word == b"clock" and re.fullmatch(r"\d{1,9}\.\d\d", value):
+            self.clocks = [*self.clocks[:1], (time.monotonic(), float(value))]
         elif word == b"run" and len(self.runs) < 20 and safe_path(value):
             self._run(value)
         elif word == b"refused" and len(self.missing_runs) < 20:

@@ -132,6 +132,35 @@ def test_no_words_of_a_guest_steer_a_terminal(tmp_path: Path, body: str) -> None
     assert all(line.isprintable() for line in channel.refused)
 
 
+CLOCK = """
+clock() { echo "@@clock $1" > $results; }
+end() { printf '@@end 2\\n@@exit 0\\n' > $results; }
+"""
+
+
+@pytest.mark.parametrize(
+    ("body", "said"),
+    [
+        ("init; clock 5.00; ktap; sleep 1.5; clock 6.40; end", ""),
+        ("init; clock 5.00; ktap; sleep 1.5; end", ""),
+        ("init; clock 5.00; ktap; sleep 1.5; clock 9.00; end", "went 4.0 s while 1.5 s passed"),
+        ("init; clock 5.00; sleep 1.5; ktap; sleep 1.5; clock 5.10; end", "went 0.1 s while 3.0 s"),
+        ("init; clock 5.00; ktap; clock 99999999.00; end", "while 0.0 s passed"),
+        ("init; clock 5.00; ktap; clock 1.00; end", "went -4.0 s"),
+    ],
+)
+def test_a_guest_in_a_time_of_its_own_says_nothing(tmp_path: Path, body: str, said: str) -> None:
+    outcome, _ = play(tmp_path, CLOCK + body)
+    assert (outcome.ended, outcome.infra) == (("clock", True) if said else ("done", False))
+    assert said in outcome.reason
+
+
+def test_virtual_time_is_not_held_against_ours(tmp_path: Path) -> None:
+    row = replace(UML, qemu_args=("-icount", "shift=2,sleep=off"))
+    outcome, _ = play(tmp_path, CLOCK + "init; clock 5.00; ktap; clock 500.00; end", row)
+    assert (outcome.ended, outcome.infra) == ("done", False)
+
+
 def alive(group: int) -> list[str]:
     """Processes of a group that still run; dead ones may wait for a slow process 1."""
     stats = [

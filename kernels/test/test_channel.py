@@ -225,3 +225,11 @@ def test_a_run_that_lacks_a_file_spoils_the_whole(tmp_path: Path) -> None:
 def test_a_run_has_a_plain_name(tmp_path: Path, name: str) -> None:
     channel = read(tmp_path / "in", f"@@run {name}\n".encode() + frame("env", b"a") + b"@@end 1\n")
     assert list(channel.files) == ["env"] and (tmp_path / "in" / "env").exists()
+
+
+def test_the_first_and_the_last_clock_are_kept(tmp_path: Path) -> None:
+    stream = b"".join(b"@@clock %d.25\n" % second for second in range(3, 900))
+    odd = b"@@clock 1e9\n@@clock 7\n@@clock -1.00\n@@clock nan\n@@clock 12345678901.00\n"
+    channel = read(tmp_path / "in", odd + stream + odd)
+    assert [its for _, its in channel.clocks] == [3.25, 899.25]
+    assert channel.clocks[0][0] <= channel.clocks[1][0]
