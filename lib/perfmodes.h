@@ -149,11 +149,11 @@ enum pm_merge {
 };
 
 /*
- * Merges `from` into `into`. Of two different answers a union keeps the one of higher rank; of equal
- * rank, or in an intersection, neither is kept, and `conflict` (may be NULL) is told. A hazard in
- * either stays; blocked gives way to any other answer. What both say of the identity stays, and the
- * evidence of either. Returns the number of conflicts; -ENOSPC, -ENOMEM (then `into` is partly
- * merged). (0.1)
+ * Merges `from` into `into`. Of two different answers a union keeps the one of higher rank; of
+ * equal rank, or in an intersection, neither is kept, and `conflict` (may be NULL) is told. A
+ * hazard in either stays; blocked gives way to any other answer. What both say of the identity
+ * stays, and the evidence of either. Returns the number of conflicts; -ENOSPC, -ENOMEM (then
+ * `into` is partly merged). (0.1)
  */
 int pm_profile_merge(struct pm_profile *into, const struct pm_profile *from, enum pm_merge how,
 		     void (*conflict)(const struct pm_fact *into, const struct pm_fact *from,
@@ -268,9 +268,9 @@ struct pm_cost {
  * Chooses the first strategy whose needs hold, after one trial open of each event exactly as it
  * will be opened. Of facts below PM_RANK_RELEASE only a hazard rules a strategy out; what another
  * speaks against comes after all else. `opts` may be NULL (nothing allowed). `profile` is read and
- * gets what quick probes find out; it must outlive the plan; NULL: pm_profile_load_default, owned by
- * the plan. -EINVAL for a senseless spec, -ENOTSUP when no strategy is left (the diagnosis says which
- * gate), -ENOMEM. (0.1)
+ * gets what quick probes find out; it must outlive the plan; NULL: pm_profile_load_default, owned
+ * by the plan. -EINVAL for a senseless spec, -ENOTSUP when no strategy is left (the diagnosis says
+ * which gate), -ENOMEM. (0.1)
  */
 int pm_plan_make(const struct pm_event_spec *specs, size_t count,
 		 const struct pm_session_opts *opts, struct pm_profile *profile,

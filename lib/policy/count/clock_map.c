@@ -164,7 +164,7 @@ static void make_room(unsigned int cpu, void *context)
 		*room = cpu + 1;
 }
 
-/* For every number that a CPU may have. (musl's sysconf(3) counts those that this thread may use.) */
+/* For every number that a CPU may have: musl's sysconf(3) counts those that this thread may use. */
 static size_t cpu_room(void)
 {
 	long configured = sysconf(_SC_NPROCESSORS_CONF);

@@ -253,7 +253,8 @@ static void map_pages(struct pm_counters *counters)
 
 static bool is_counter(const struct pm_event_spec *spec, int tid)
 {
-	return spec->period == 0 && spec->frequency == 0 && spec->want == 0 && spec->tid >= PM_ALL_THREADS && spec->tid == tid &&
+	return spec->period == 0 && spec->frequency == 0 && spec->want == 0 &&
+		spec->tid >= PM_ALL_THREADS && spec->tid == tid &&
 		(spec->filter == NULL || spec->type == PERF_TYPE_TRACEPOINT);
 }
 

@@ -93,8 +93,8 @@ const char *pm_modify_clock(const struct pm_plan *plan)
 /* ----------------------------------------------------------------------------- what facts leave */
 
 /*
- * What was blocked once, the trial finds out for whoever asks now. What was wrong on another build no
- * trial finds, and it is better done without than wrong: so that counts here.
+ * What was blocked once, the trial finds out for whoever asks now. What was wrong on another build
+ * no trial finds, and it is better done without than wrong: so that counts here.
  */
 static bool is_refuted(struct pm_plan *plan, enum modifier modifier, const char *key)
 {

@@ -6,8 +6,8 @@
 #include "../../perfmodes.h"
 
 /*
- * True when the profile (NULL: none) says that this does not work, here or on another build: whoever
- * asks has a slower way that works anywhere. Unknown is no refutation.
+ * True when the profile (NULL: none) says that this does not work, here or on another build:
+ * whoever asks has a slower way that works anywhere. Unknown is no refutation.
  */
 static inline bool pm_refutes(const struct pm_profile *profile, const char *key)
 {

@@ -7,8 +7,8 @@
 #include "../../pm_sys.h"
 
 /*
- * Copies a structure of an older or newer caller: what that does not have reads as 0, and what we do
- * not know has to be 0. False when it is not, or for a size below `least`.
+ * Copies a structure of an older or newer caller: what that does not have reads as 0, and what we
+ * do not know has to be 0. False when it is not, or for a size below `least`.
  */
 bool pm_take(void *to, size_t have, const void *from, size_t least);
 

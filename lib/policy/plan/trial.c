@@ -128,8 +128,8 @@ static int try_event(struct pm_plan *plan, struct plan_event *event, bool inheri
 }
 
 /*
- * To count nothing is worse than a refusal. Of scheduler events a profile may know this very build to
- * be otherwise; blocked, or seen on another one, is not to know.
+ * To count nothing is worse than a refusal. Of scheduler events a profile may know this very build
+ * to be otherwise; blocked, or seen on another one, is not to know.
  */
 static bool user_only_is_silent(const struct pm_plan *plan, const struct pm_event_spec *spec)
 {

@@ -75,7 +75,7 @@ struct pm_session {
 	bool attached, follows;		/* follows: new threads are looked for while polling */
 	bool open_enabled;		/* events are opened so: no ioctl(2) for each is needed */
 	bool was_full;			/* a ring was, so records may have been lost */
-	bool draining;			/* the listener is at work: rings must stay where they are */
+	bool draining;			/* the listener is at work: rings must stay */
 	/* Attaches to CPUs more, as to the first ones; NULL: CPUs make no difference. */
 	int (*attach_cpus)(struct pm_session *session, struct pm_cpus *cpus, struct pm_diag *diag);
 	bool die_with_cpu;		/* events do, for good, even if the CPU comes back */

@@ -152,7 +152,8 @@ static void wake_ups(void **state)
 	know("ring.wakeup.watermark_counts_bytes", PM_BROKEN);
 	attr = attr_by(&faults, (struct pm_session_opts){ 0 });
 	assert_true(!attr->watermark && attr->wakeup_events == 0);
-	assert_explained("without wake-ups by bytes: ring.wakeup.watermark_counts_bytes is broken\n");
+	assert_explained("without wake-ups by bytes: "
+			 "ring.wakeup.watermark_counts_bytes is broken\n");
 }
 
 static void clocks(void **state)

@@ -184,7 +184,7 @@ static void a_level_that_cannot_be_read(void **state)
 	(void)state;
 	level(2, false, NULL);
 	for (int i = 0; i < 2; i++) {
-		fake_kernel.software_kinds = i ? PERF_COUNT_SW_DUMMY : 0;	/* as before v3.12 */
+		fake_kernel.software_kinds = i ? PERF_COUNT_SW_DUMMY : 0;	/* before v3.12 */
 		pm_gate_open(&all, REACH_OWN, EACCES, &refusal);
 		assert_int_equal(refusal.cause, PM_CAUSE_PARANOID);
 		assert_says(refusal.gate, "(not readable here) acts as 2");
