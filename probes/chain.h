@@ -10,8 +10,15 @@ struct frames {
 	unsigned int user, kernel, user_at, kernel_at;
 };
 
+/* s390 has no frame pointers: the kernel follows the back chain, for which one has to ask. */
+#ifdef __s390x__
+#define CHAINED __attribute__((noinline, target("backchain")))
+#else
+#define CHAINED __attribute__((noinline))
+#endif
+
 /* Asking for the frame address keeps the frame pointer, whatever the compiler's options. */
-static __attribute__((noinline)) uintptr_t recurse(volatile char *page, unsigned int depth)
+static CHAINED uintptr_t recurse(volatile char *page, unsigned int depth)
 {
 	volatile uintptr_t frame = (uintptr_t)__builtin_frame_address(0);
 

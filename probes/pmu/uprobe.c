@@ -24,10 +24,13 @@ static int __attribute__((noinline)) watched_function(int value)
 	return sink;
 }
 
+/* Called through memory: direct calls on POWER enter a function behind where a pointer leads. */
+static int (*volatile call_watched)(int) = watched_function;
+
 static void call_nine_times(void)
 {
 	for (int i = 0; i < 9; i++)
-		watched_function(i);
+		call_watched(i);
 }
 
 static void want_nine(struct __test_metadata *_metadata, const struct perf_event_attr *attr)
