@@ -83,13 +83,16 @@ TEST_F(short_buffer, refused)
 
 TEST_F(short_buffer, untouched)
 {
+	uint64_t first;
+
 	ASSERT_EQ(-ENOSPC, try_read(self, self->bytes - 1));
 	ASSERT_EQ(-ENOSPC, try_read(self, 8));
 	for (size_t i = 0; i < sizeof(self->buffer); i++)
 		if (self->buffer[i] != 0xa5)
 			broken("byte %zu was written by a refused read", i);
 	ASSERT_EQ(self->bytes, try_read(self, self->bytes));	/* the control: now it is */
-	ASSERT_EQ(0, self->buffer[7]);
+	memcpy(&first, self->buffer, sizeof(first));
+	ASSERT_GT(1000, first);		/* few faults, or the number of members */
 }
 
 TEST_F(short_buffer, larger)
