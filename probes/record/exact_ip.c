@@ -32,6 +32,8 @@ TEST(exact_ip)
 			exact += !!(record.misc & PERF_RECORD_MISC_EXACT_IP);
 		}
 	}
+	if (!seen)
+		cannot_tell("no sample of cycles in 250 ms of work");
 	if (!exact)
 		broken("samples=%d marked exact=%d", seen, exact);
 }

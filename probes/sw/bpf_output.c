@@ -89,7 +89,8 @@ TEST(arrives)
 	must_ioctl(watch.fd, PERF_EVENT_IOC_ENABLE, 0);
 	program = ask_sender(_metadata, must_hold_event(_metadata, watch.fd));
 	ASSERT_EQ(0, socketpair(AF_UNIX, SOCK_DGRAM, 0, pair));
-	ASSERT_EQ(0, setsockopt(pair[0], SOL_SOCKET, 50 /* SO_ATTACH_BPF */, &program, 4));
+	if (setsockopt(pair[0], SOL_SOCKET, 50 /* SO_ATTACH_BPF */, &program, 4) < 0)
+		cannot_tell("SO_ATTACH_BPF: %s", errno_name(-errno));
 	for (int i = 0; i < 5; i++)
 		ASSERT_EQ(1, write(pair[1], "x", 1));
 	while (seek(&watch, PERF_RECORD_SAMPLE, &record)) {
