@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * What becomes of a breakpoint whose address is not aligned to its length? x86 refuses, arm64
- * shifts a mask of 8 bytes, which may shift some out. Whoever accepts must watch those very bytes.
+ * shifts a mask of 8 bytes, and some kernels forget those shifted out of it. Whoever accepts must
+ * watch those very bytes.
  * Observed: the answer for each offset, and single bytes written around the range.
  */
 #include "probe.h"
