@@ -195,6 +195,13 @@ if [ $resume = yes ]; then
 	sed -n 's/^[^ ]* \([a-z0-9_]*\.[a-z0-9_]*\)$/\1/p' "$out/plan" | sort -u >"$scratch/probes"
 else
 	select_probes >"$scratch/probes"
+	set -f
+	printf '%s' "$only" | while read -r glob; do
+		# shellcheck disable=SC2013 # an id is one word
+		for id in $(cat "$scratch/probes"); do ! matches "$id" "$glob" || continue 2; done
+		die 2 "no probe of suite '$suite' is called '$glob' (--list names them)"
+	done
+	set +f
 fi
 [ -s "$scratch/probes" ] || die 2 "suite '$suite' selects no probe here"
 

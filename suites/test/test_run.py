@@ -51,7 +51,8 @@ def test_a_relative_way_to_the_runner_heeds_no_cdpath(build: Path, tmp_path: Pat
 @pytest.mark.parametrize("arguments, message", [
     (["--nonsense"], "unknown argument"),
     (["--suite", "nowhere"], "no suite 'nowhere'"),
-    (["--probe", "no.such"], "selects no probe"),
+    (["--probe", "no.such"], "is called 'no.such'"),
+    (["--probe", "meta.*", "--probe", "no.such"], "is called 'no.such'"),
     (["--suite"], "needs a value"),
     (["--resume"], "nothing to resume"),
     (["--persona", "user,king"], "no persona called 'king'"),
