@@ -19,7 +19,7 @@ PROBE_LIMIT = 10_000
 PROBLEM_LIMIT = 1000
 TYPES = ("bool", "int", "string", "enum", "verdict")
 NEEDS = ("pmu", "tracefs", "cpu2", "aux", "root", "cgroup", "hotplug", "kprobe", "uprobe",
-         "breakpoint", "bpf")
+         "breakpoint", "counter", "bpf")
 NO_PMU_NEEDS = ("pmu", "aux")
 
 PROBE_ID = re.compile(r"[a-z0-9_]+(?:\.[a-z0-9_]+)+")

@@ -11,6 +11,7 @@
 PROBE(TITLE("time from the user page")
       SINCE("3.12")
       COMMIT("c73deb6aecda")
+      NEEDS("counter")
       POINT(brackets, "stamps of page faults lie between conversions around them")
       POINT(advances, "a conversion advances as fast as CLOCK_MONOTONIC, within 1 %")
       FACT(mult, int, "-", "time_mult")
