@@ -147,6 +147,7 @@ end() { printf '@@end 2\\n@@exit 0\\n' > $results; }
         ("init; clock 5.00; sleep 1.5; ktap; sleep 1.5; clock 5.10; end", "went 0.1 s while 3.0 s"),
         ("init; clock 5.00; ktap; clock 99999999.00; end", "while 0.0 s passed"),
         ("init; clock 5.00; ktap; clock 1.00; end", "went -4.0 s"),
+        ("init; clock 5.00; ktap; clock 35.00; echo '@@end 2' > $results", "went 30.0 s"),
     ],
 )
 def test_a_guest_in_a_time_of_its_own_says_nothing(tmp_path: Path, body: str, said: str) -> None:
