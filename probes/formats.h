@@ -7,6 +7,7 @@
 #define FORMATS_H
 
 #include <stdio.h>
+#include <sys/stat.h>
 
 static void read_format(struct __test_metadata *_metadata, const char *system, const char *event,
 			char *text, size_t size)
@@ -22,6 +23,17 @@ static void read_format(struct __test_metadata *_metadata, const char *system, c
 		say_blocked("the format of %s is not readable for this user", event);
 	if (error <= 0)
 		cannot_tell("the format of %s: %s", event, errno_name(error));
+}
+
+/* Whether the common_pid of a sample may be this thread's. It is the number in the first PID
+ * namespace (whose inode is fixed, PROC_PID_INIT_INO), and in another one nobody tells which. */
+static inline bool is_own_pid(int64_t common_pid)
+{
+	struct stat space;
+
+	if (stat("/proc/self/ns/pid", &space) < 0 || space.st_ino != 0xeffffffc)
+		return common_pid > 0;
+	return common_pid == pm_gettid();
 }
 
 #endif
