@@ -5,6 +5,7 @@
  * Linux 33ea4b24277b ("perf/core: Implement the 'perf_uprobe' PMU") (v4.17)
  */
 #include "probe.h"
+#include "calling.h"
 
 PROBE(TITLE("uprobes as events")
       SINCE("4.17")
@@ -14,24 +15,6 @@ PROBE(TITLE("uprobes as events")
       POINT(user_only, "with exclude_kernel the 9 calls are counted as well")
       POINT(returns, "with the retprobe bit 9 returns are 9 counts")
       FACT(type, int, "-", "the PMU's type"))
-
-static volatile int32_t sink;
-
-static int __attribute__((noinline)) watched_function(int value)
-{
-	sink += value;
-	__asm__ volatile("" ::: "memory");
-	return sink;
-}
-
-/* Called through memory: direct calls on POWER enter a function behind where a pointer leads. */
-static int (*volatile call_watched)(int) = watched_function;
-
-static void call_nine_times(void)
-{
-	for (int i = 0; i < 9; i++)
-		call_watched(i);
-}
 
 static void want_nine(struct __test_metadata *_metadata, const struct perf_event_attr *attr)
 {

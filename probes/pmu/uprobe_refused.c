@@ -5,6 +5,7 @@
  * one, and to a child without privilege.
  */
 #include "probe.h"
+#include "calling.h"
 
 PROBE(TITLE("uprobes that are refused")
       SINCE("4.17")
@@ -13,15 +14,6 @@ PROBE(TITLE("uprobes that are refused")
       POINT(no_file, "a path that is not there is refused with ENOENT")
       POINT(no_pointer, "an unreadable path is refused with EFAULT or EINVAL")
       POINT(unprivileged, "without privilege it is refused with EACCES or EPERM"))
-
-static volatile int32_t sink;
-
-static int __attribute__((noinline)) watched_function(int value)
-{
-	sink += value;
-	__asm__ volatile("" ::: "memory");
-	return sink;
-}
 
 #define NO_FILE "/perfmodes/has/no/such/file"
 

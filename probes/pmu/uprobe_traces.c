@@ -6,6 +6,7 @@
  * counter.
  */
 #include "probe.h"
+#include "calling.h"
 
 PROBE(TITLE("what uprobes leave behind")
       SINCE("4.17")
@@ -15,25 +16,8 @@ PROBE(TITLE("what uprobes leave behind")
       POINT(reference, "a reference counter is 1 while the event is open and 0 after")
       SINCE("4.20"))
 
-static volatile int32_t sink;
 /* Initialised, so that it has a place in the file. */
 static volatile uint16_t semaphore __attribute__((aligned(8))) = 0x100;
-
-static int __attribute__((noinline)) watched_function(int value)
-{
-	sink += value;
-	__asm__ volatile("" ::: "memory");
-	return sink;
-}
-
-/* Called through memory: direct calls on POWER enter a function behind where a pointer leads. */
-static int (*volatile call_watched)(int) = watched_function;
-
-static void call_nine_times(void)
-{
-	for (int i = 0; i < 9; i++)
-		call_watched(i);
-}
 
 TEST(removed)
 {
