@@ -36,7 +36,7 @@ static int try_group(int members, struct pm_counts *counts)
 		counts->time_running = 0;
 		/* A scheduler clock may tick every 10 ms only. */
 		for (int tries = 0; tries < 20 && !error && !counts->time_running; tries++) {
-			spin_ns(1000000);
+			wake_and_spin(NULL);
 			error = -pm_read_counts(fds[0], FORMAT, counts);
 		}
 		if (!error && !counts->time_running)

@@ -30,7 +30,7 @@ TEST(pinned_runs)
 	must_ioctl(fd, PERF_EVENT_IOC_ENABLE, 0);
 	/* A scheduler clock may tick every 10 ms only. */
 	for (int tries = 0; tries < 20 && !counts.time_running; tries++) {
-		spin_two_ms(NULL);
+		wake_and_spin(NULL);
 		if (pm_read_counts(fd, attr.read_format, &counts))
 			broken("one pinned counter does not fit (nmi_watchdog=%" PRId64 ")",
 			       watchdog);

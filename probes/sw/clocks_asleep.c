@@ -26,7 +26,7 @@ static int open_clock(struct __test_metadata *_metadata, uint64_t config, pid_t 
 	must_ioctl(fd, PERF_EVENT_IOC_ENABLE, 0);
 	/* On a machine with an unstable TSC the kernel's clock may stand still within a tick. */
 	for (int i = 0; i < 100 && !must_count(fd); i++)
-		spin_ns(MS);
+		wake_and_spin(NULL);
 	if (!must_count(fd))
 		broken("counted nothing while awake");
 	return fd;
