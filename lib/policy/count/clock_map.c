@@ -11,6 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "../profile/facts.h"
 #include "../profile/profile.h"
 #include "../plan/refute.h"
 
@@ -139,6 +140,9 @@ int pm_clock_learn(struct clock_cpu *cpu, const struct pm_clock_bracket *caught,
 
 /* ----------------------------------------------------------------------------------- the map */
 
+PM_FACT(page_brackets, "userpage.time_conversion.brackets");
+PM_FACT(page_advances, "userpage.time_conversion.advances");
+
 static int choose_source(struct pm_clock_map *map, const struct pm_profile *profile)
 {
 	uint64_t unused;
@@ -149,8 +153,8 @@ static int choose_source(struct pm_clock_map *map, const struct pm_profile *prof
 		return PM_CLOCK_SAME;
 	if (map->records != PM_CLOCK_DEFAULT)
 		return pm_clock_ns(map->records, &unused) < 0 ? -EINVAL : PM_CLOCK_READ;
-	if (!pm_refutes(profile, "userpage.time_conversion.brackets") &&
-	    !pm_refutes(profile, "userpage.time_conversion.advances") &&
+	if (!pm_refutes(profile, page_brackets) &&
+	    !pm_refutes(profile, page_advances) &&
 	    pm_clock_open_page(map) == 0)
 		return PM_CLOCK_PAGE;
 	return PM_CLOCK_RECORDS;

@@ -11,6 +11,7 @@
 
 #include "../diagnosis/diag.h"
 #include "../plan/plan.h"
+#include "../profile/facts.h"
 #include "../profile/profile.h"
 #include "../plan/refute.h"
 
@@ -187,6 +188,22 @@ const void *pm_counters_thread(void)
 	return &here;
 }
 
+#define USER_READ_FACTS(X) \
+	X("rdpmc.value.supported") \
+	X("rdpmc.value.between_reads") \
+	X("rdpmc.value.grows") \
+	X("rdpmc.value_scope.own_thread") \
+	X("rdpmc.value_scope.after_disable") \
+	X("rdpmc.fallback.disabled") \
+	X("rdpmc.allowed.on_reads") \
+	X("rdpmc.allowed.off_says_so")
+PM_FACTS(user_reads, USER_READ_FACTS);
+
+#define GROUP_SUM_FACTS(X) \
+	X("group.inherit_read.alive") \
+	X("group.inherit_read.ended")
+PM_FACTS(group_sums, GROUP_SUM_FACTS);
+
 static bool any_refuted(const struct pm_profile *profile, const char *const *keys)
 {
 	for (; *keys != NULL; keys++)
@@ -198,12 +215,7 @@ static bool any_refuted(const struct pm_profile *profile, const char *const *key
 static bool may_read_registers(const struct pm_counters *counters,
 			       const struct pm_profile *profile)
 {
-	static const char *const keys[] = {
-		"rdpmc.value.supported", "rdpmc.value.between_reads", "rdpmc.value.grows",
-		"rdpmc.value_scope.own_thread", "rdpmc.value_scope.after_disable",
-		"rdpmc.fallback.disabled", "rdpmc.allowed.on_reads",
-		"rdpmc.allowed.off_says_so", NULL,
-	};
+	static const char *const keys[] = { USER_READ_FACTS(PM_FACT_KEY) NULL };
 	pid_t tid = target(&counters->specs[0]);
 
 	/* The page of an inheriting event knows its own thread's part only. */
@@ -283,9 +295,7 @@ static int take_specs(struct pm_counters *counters, const struct pm_event_spec *
 
 static int settle(struct pm_counters *counters, struct pm_profile *profile, struct pm_diag *diag)
 {
-	static const char *const sums[] = {
-		"group.inherit_read.alive", "group.inherit_read.ended", NULL,
-	};
+	static const char *const sums[] = { GROUP_SUM_FACTS(PM_FACT_KEY) NULL };
 	int err;
 
 	counters->at_once = !counters->inherit || !any_refuted(profile, sums);

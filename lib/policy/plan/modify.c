@@ -11,37 +11,40 @@
 
 #include "../diagnosis/diag.h"
 #include "plan.h"
+#include "../profile/facts.h"
 #include "../profile/profile.h"
 #include "refute.h"
+
+#define MODIFIER_FACTS(X) \
+	X("ring.wakeup.watermark_counts_bytes", WATERMARK, "wake-ups by bytes") \
+	X("attr.sample_type_bits.identifier", IDENTIFIER, "PERF_SAMPLE_IDENTIFIER") \
+	X("attach.cloexec.sets_flag", CLOEXEC, "close-on-exec from the start") \
+	X("attr.flag_bits.exclude_callchain_kernel", CALLCHAIN, "exclude_callchain_kernel") \
+	X("attr.flag_bits.use_clockid", CLOCK, "a chosen clock") \
+	X("attr.read_format_bits.lost", LOST, "PERF_FORMAT_LOST")
+PM_FACTS(modifiers, MODIFIER_FACTS);
 
 static const struct {
 	const char *name, *key;
 } modifiers[MODIFIERS] = {
-	[MODIFIER_WATERMARK] = {
-		"wake-ups by bytes", "ring.wakeup.watermark_counts_bytes",
-	},
-	[MODIFIER_IDENTIFIER] = {
-		"PERF_SAMPLE_IDENTIFIER", "attr.sample_type_bits.identifier",
-	},
-	[MODIFIER_CLOEXEC] = {
-		"close-on-exec from the start", "attach.cloexec.sets_flag",
-	},
-	[MODIFIER_CALLCHAIN] = {
-		"exclude_callchain_kernel", "attr.flag_bits.exclude_callchain_kernel",
-	},
-	[MODIFIER_CLOCK] = { "a chosen clock", "attr.flag_bits.use_clockid" },
-	[MODIFIER_LOST] = { "PERF_FORMAT_LOST", "attr.read_format_bits.lost" },
+#define MODIFIER_ROW(key, modifier, name) [MODIFIER_##modifier] = { name, key },
+	MODIFIER_FACTS(MODIFIER_ROW)
 };
+
+#define CLOCK_FACTS(X) \
+	X("clock.clockid.monotonic.stamps", CLOCK_MONOTONIC) \
+	X("clock.clockid.monotonic_raw.stamps", CLOCK_MONOTONIC_RAW) \
+	X("clock.clockid.realtime.stamps", CLOCK_REALTIME) \
+	X("clock.clockid.boottime.stamps", CLOCK_BOOTTIME) \
+	X("clock.clockid.tai.stamps", CLOCK_TAI)
+PM_FACTS(clocks, CLOCK_FACTS);
 
 static const struct clock {
 	int clock;
 	const char *name, *key;
 } clocks[] = {
-	{ CLOCK_MONOTONIC, "CLOCK_MONOTONIC", "clock.clockid.monotonic.stamps" },
-	{ CLOCK_MONOTONIC_RAW, "CLOCK_MONOTONIC_RAW", "clock.clockid.monotonic_raw.stamps" },
-	{ CLOCK_REALTIME, "CLOCK_REALTIME", "clock.clockid.realtime.stamps" },
-	{ CLOCK_BOOTTIME, "CLOCK_BOOTTIME", "clock.clockid.boottime.stamps" },
-	{ CLOCK_TAI, "CLOCK_TAI", "clock.clockid.tai.stamps" },
+#define CLOCK_ROW(key, id) { id, #id, key },
+	CLOCK_FACTS(CLOCK_ROW)
 };
 
 const char *pm_modify_name(enum modifier modifier)

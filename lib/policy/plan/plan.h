@@ -3,6 +3,7 @@
 #ifndef PM_PLAN_H
 #define PM_PLAN_H
 
+#include "../profile/facts.h"
 #include "spec.h"
 
 #define PLAN_EVENTS_MAX 32
@@ -16,6 +17,12 @@ struct need {
 	const char *key;
 	bool certain;		/* must be yes; else it is enough that nothing speaks against it */
 };
+
+/* needs_NAME of a strategy, from a list of X(key, certain). */
+#define PM_NEED(key, certain) { key, certain },
+#define PM_NEEDS(name, list) \
+	PM_FACTS(name, list); \
+	static const struct need needs_##name[] = { list(PM_NEED) { NULL, false } }
 
 struct pm_session;
 

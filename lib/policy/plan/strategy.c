@@ -178,83 +178,80 @@ static int fits_process_timer(struct pm_plan *plan, char *reason, size_t size)
 
 /* -------------------------------------------------------------------------------------- table */
 
-#define NEEDS(name, ...) \
-	static const struct need needs_##name[] = { __VA_ARGS__ { NULL, false } }
+#define PER_CORE_NEEDS(X) \
+	X("perm.available.opens", true) \
+	X("attach.thread.thread_id_is_that_thread", false) \
+	X("attach.self.one_cpu", false) \
+	X("inherit.ring.thread", false) \
+	X("output.same_cpu.other_thread", false) \
+	X("strategy.per_core.every_sample_once", false) \
+	X("strategy.per_core.old_and_new_threads", false)
+PM_NEEDS(per_core, PER_CORE_NEEDS);
 
-NEEDS(per_core,
-	{ "perm.available.opens", true },
-	{ "attach.thread.thread_id_is_that_thread", false },
-	{ "attach.self.one_cpu", false },
-	{ "inherit.ring.thread", false },
-	{ "output.same_cpu.other_thread", false },
-	{ "strategy.per_core.every_sample_once", false },
-	{ "strategy.per_core.old_and_new_threads", false },
-);
+#define OWN_RINGS_NEEDS(X) \
+	X("perm.available.opens", true) \
+	X("attach.thread.thread_id_is_that_thread", false) \
+	X("attach.self.one_cpu", false) \
+	X("inherit.ring.thread", false) \
+	X("inherit.after_close.mapped.self", false) \
+	X("inherit.after_close.mapped.living", false) \
+	X("inherit.after_close.mapped.new_with_living", false) \
+	X("inherit.after_close.mapped.new_alone", false) \
+	X("ring.closed_fd.event_lives_on", false) \
+	X("ring.last_unmap.munmap_ends_it", false)
+PM_NEEDS(own_rings, OWN_RINGS_NEEDS);
 
-NEEDS(own_rings,
-	{ "perm.available.opens", true },
-	{ "attach.thread.thread_id_is_that_thread", false },
-	{ "attach.self.one_cpu", false },
-	{ "inherit.ring.thread", false },
-	{ "inherit.after_close.mapped.self", false },
-	{ "inherit.after_close.mapped.living", false },
-	{ "inherit.after_close.mapped.new_with_living", false },
-	{ "inherit.after_close.mapped.new_alone", false },
-	{ "ring.closed_fd.event_lives_on", false },
-	{ "ring.last_unmap.munmap_ends_it", false },
-);
+#define PER_THREAD_NEEDS(X) \
+	X("perm.available.opens", true) \
+	X("attach.thread.thread_id_is_that_thread", false) \
+	X("output.chain.one_link", false)
+PM_NEEDS(per_thread, PER_THREAD_NEEDS);
 
-NEEDS(per_thread,
-	{ "perm.available.opens", true },
-	{ "attach.thread.thread_id_is_that_thread", false },
-	{ "output.chain.one_link", false },
-);
+#define CPU_WIDE_NEEDS(X) \
+	X("attach.cpu_wide.sees_other_tasks", false) \
+	X("attach.cpu_wide.sees_opener", false) \
+	X("output.same_cpu.cpu_wide", false) \
+	X("strategy.cpu_wide_filter.cpu_wide_filter", false)
+PM_NEEDS(cpu_wide, CPU_WIDE_NEEDS);
 
-NEEDS(cpu_wide,
-	{ "attach.cpu_wide.sees_other_tasks", false },
-	{ "attach.cpu_wide.sees_opener", false },
-	{ "output.same_cpu.cpu_wide", false },
-	{ "strategy.cpu_wide_filter.cpu_wide_filter", false },
-);
+#define CGROUP_NEEDS(X) \
+	X("attach.cgroup.counts", false) \
+	X("attach.cgroup_scope.member", false) \
+	X("attach.cgroup_scope.below", false) \
+	X("output.same_cpu.cpu_wide", false)
+PM_NEEDS(cgroup, CGROUP_NEEDS);
 
-NEEDS(cgroup,
-	{ "attach.cgroup.counts", false },
-	{ "attach.cgroup_scope.member", false },
-	{ "attach.cgroup_scope.below", false },
-	{ "output.same_cpu.cpu_wide", false },
-);
+#define BROKER_NEEDS(X) \
+	X("attach.descriptor_sent.counts", false)
+PM_NEEDS(broker, BROKER_NEEDS);
 
-NEEDS(broker,
-	{ "attach.descriptor_sent.counts", false },
-);
+#define SIGNALS_NEEDS(X) \
+	X("perm.available.opens", true) \
+	X("attach.thread.thread_id_is_that_thread", false) \
+	X("signal.delivery.without_ring.each_sample", false) \
+	X("signal.delivery.without_ring.tells_descriptor", false) \
+	X("signal.delivery.without_ring.none_after_disable", false) \
+	X("signal.recipient.owner_is_a_thread", false)
+PM_NEEDS(signals, SIGNALS_NEEDS);
 
-NEEDS(signals,
-	{ "perm.available.opens", true },
-	{ "attach.thread.thread_id_is_that_thread", false },
-	{ "signal.delivery.without_ring.each_sample", false },
-	{ "signal.delivery.without_ring.tells_descriptor", false },
-	{ "signal.delivery.without_ring.none_after_disable", false },
-	{ "signal.recipient.owner_is_a_thread", false },
-);
+#define COUNT_NEEDS(X) \
+	X("perm.available.opens", true) \
+	X("attach.thread.thread_id_is_that_thread", false) \
+	X("inherit.follow.thread.counts_alive", false) \
+	X("inherit.follow.thread.counts_after_exit", false) \
+	X("strategy.any_cpu.inherit_any_cpu_count", false)
+PM_NEEDS(count, COUNT_NEEDS);
 
-NEEDS(count,
-	{ "perm.available.opens", true },
-	{ "attach.thread.thread_id_is_that_thread", false },
-	{ "inherit.follow.thread.counts_alive", false },
-	{ "inherit.follow.thread.counts_after_exit", false },
-	{ "strategy.any_cpu.inherit_any_cpu_count", false },
-);
+#define COUNT_PER_CPU_NEEDS(X) \
+	X("perm.available.opens", true) \
+	X("attach.thread.thread_id_is_that_thread", false) \
+	X("attach.self.one_cpu", false) \
+	X("attach.self.back_on_cpu", false) \
+	X("inherit.follow.thread.counts_alive", false) \
+	X("inherit.follow.thread.counts_after_exit", false)
+PM_NEEDS(count_per_cpu, COUNT_PER_CPU_NEEDS);
 
-NEEDS(count_per_cpu,
-	{ "perm.available.opens", true },
-	{ "attach.thread.thread_id_is_that_thread", false },
-	{ "attach.self.one_cpu", false },
-	{ "attach.self.back_on_cpu", false },
-	{ "inherit.follow.thread.counts_alive", false },
-	{ "inherit.follow.thread.counts_after_exit", false },
-);
-
-NEEDS(nothing, );
+static const struct need needs_nothing[] = { { NULL, false } };
 
 #define WITH_PERF (FOR_SELF | USES_PERF)
 

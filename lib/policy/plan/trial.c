@@ -11,6 +11,7 @@
 
 #include "../session/attach.h"
 #include "../diagnosis/diag.h"
+#include "../profile/facts.h"
 #include "../profile/profile.h"
 
 #define NS_PER_S 1000000000ull
@@ -127,6 +128,8 @@ static int try_event(struct pm_plan *plan, struct plan_event *event, bool inheri
 	return 0;
 }
 
+PM_FACT(user_only_is_zero, "strategy.user_only.software_zero");
+
 /*
  * To count nothing is worse than a refusal. Of scheduler events a profile may know this very build
  * to be otherwise; blocked, or seen on another one, is not to know.
@@ -138,7 +141,7 @@ static bool user_only_is_silent(const struct pm_plan *plan, const struct pm_even
 	if (!pm_happens_in_kernel(spec))
 		return false;
 	if (spec->type != PERF_TYPE_SOFTWARE ||
-	    pm_profile_lookup(plan->profile, "strategy.user_only.software_zero", &fact) < 0)
+	    pm_profile_lookup(plan->profile, user_only_is_zero, &fact) < 0)
 		return true;
 	return pm_fact_is_elsewhere(&fact) ||
 		(fact.verdict != PM_NO && fact.verdict != PM_BROKEN);

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "../../pm_sys.h"
+#include "facts.h"
 #include "profile.h"
 
 #define BUDGET_NS 5000000
@@ -139,16 +140,21 @@ static enum pm_verdict flag_use_clockid(void)
 	return pair(&with, &dummy);
 }
 
+#define QUICK_FACTS(X) \
+	X("perm.available.opens", counts_faults) \
+	X("attach.cloexec.sets_flag", flag_cloexec) \
+	X("attr.sample_type_bits.identifier", sample_identifier) \
+	X("attr.flag_bits.use_clockid", flag_use_clockid) \
+	X("attr.read_format_bits.lost", format_lost) \
+	X("inherit.sample_read.with_tid", inherit_sample_read)
+PM_FACTS(quick, QUICK_FACTS);
+
 static const struct quick {
 	const char *key;
 	enum pm_verdict (*find_out)(void);
 } table[] = {
-	{ "perm.available.opens", counts_faults },
-	{ "attach.cloexec.sets_flag", flag_cloexec },
-	{ "attr.sample_type_bits.identifier", sample_identifier },
-	{ "attr.flag_bits.use_clockid", flag_use_clockid },
-	{ "attr.read_format_bits.lost", format_lost },
-	{ "inherit.sample_read.with_tid", inherit_sample_read },
+#define QUICK_ROW(key, find_out) { key, find_out },
+	QUICK_FACTS(QUICK_ROW)
 };
 
 static bool is_asked(const char *const *keys, const char *key)

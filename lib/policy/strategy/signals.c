@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "../diagnosis/diag.h"
+#include "../profile/facts.h"
 #include "../profile/profile.h"
 #include "ticks.h"
 
@@ -280,6 +281,8 @@ static bool is_counter(const struct perf_event_attr *attr)
 		attr->type == PERF_TYPE_RAW;
 }
 
+PM_FACT(refresh_is_exact, "signal.refresh.limit_is_exact");
+
 /*
  * REFRESH stops an event at each sample until the handler asks for the next, so that the handler
  * is not sampled itself. What happens in between is lost, with clocks it has hung kernels, and a
@@ -293,7 +296,7 @@ static bool may_refresh(const struct pm_plan *plan)
 	for (size_t i = 0; i < plan->count; i++)
 		if (!is_counter(&plan->events[i].attr))
 			return false;
-	return pm_profile_lookup(plan->profile, "signal.refresh.limit_is_exact", &fact) == 0 &&
+	return pm_profile_lookup(plan->profile, refresh_is_exact, &fact) == 0 &&
 		fact.verdict == PM_YES && fact.rank >= PM_RANK_RELEASE;
 }
 
