@@ -18,6 +18,7 @@ from reports import schema, text
 from reports.catalogue import Catalogue
 from reports.text import Unusable
 
+FOLDER = Path("suites/expect")
 FILE_LIMIT = 1 << 20
 _RELEASE = re.compile(r"([0-9]{1,5})\.([0-9]{1,5})(?:\.([0-9]{1,5}))?", re.ASCII)
 _BOUND = re.compile(r"(>=|<=|<|>|==)\s*([0-9.]+)")

@@ -10,20 +10,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from rich.console import Console
-
-from reports import (catalogue, coverage, expect, lint, overview, page, profile, result, schema,
-                     shipped, table, text)
+from reports import (arguments, catalogue, coverage, expect, lint, overview, page, profile, result,
+                     schema, shipped, table, terminal, text)
 from reports.text import Unusable
 
 OK, BAD, USAGE, FAILED = 0, 1, 2, 3
-EXPECT = Path("suites/expect")
 WARNINGS_SHOWN = 20
-
-
-def _console(width: int | None = None) -> Console:
-    """Plain text unless this is a terminal; the width of the terminal, $COLUMNS or 80."""
-    return Console(width=width, highlight=False, markup=False, emoji=False)
 
 
 def _say(line: str) -> None:
@@ -54,7 +46,7 @@ def _result(args: argparse.Namespace) -> int:
     _write(args.directory / "result.json", made)
     _write(args.directory / "profile.json", derived)
     if not args.quiet:
-        overview.show(made, _console(args.width))
+        overview.show(made, terminal.console(args.width))
     warnings = list(overview.endings(made))
     for line in warnings[:WARNINGS_SHOWN]:
         _error(f"warning: {line}")
@@ -64,8 +56,8 @@ def _result(args: argparse.Namespace) -> int:
 
 
 def _table(args: argparse.Namespace) -> int:
-    results = [result.load(path, expect.read(EXPECT)) for path in args.result]
-    console = _console(args.width)
+    results = [result.load(path, expect.read(expect.FOLDER)) for path in args.result]
+    console = terminal.console(args.width)
     single = len(results) == 1 and not args.all and not args.persona
     made = table.columns(results, args.persona)
     if not made:
@@ -84,7 +76,7 @@ def _table(args: argparse.Namespace) -> int:
 
 
 def _profile(args: argparse.Namespace) -> int:
-    made = profile.derive(result.load(args.result, expect.read(EXPECT)))
+    made = profile.derive(result.load(args.result, expect.read(expect.FOLDER)))
     schema.require("profile", made, "profile")
     if args.output:
         _write(args.output, made)
@@ -133,7 +125,7 @@ def _catalogue(args: argparse.Namespace) -> int:
     elif args.markdown:
         sys.stdout.write(page.catalogue(found))
     else:
-        page.listing(found, _console(args.width))
+        page.listing(found, terminal.console(args.width))
     for problem in found.problems:
         _error(problem)
     if not found.probes:
@@ -151,7 +143,7 @@ def _coverage(args: argparse.Namespace) -> int:
     elif args.markdown:
         sys.stdout.write(coverage.markdown(suites, points))
     else:
-        coverage.show(suites, _console(args.width))
+        coverage.show(suites, terminal.console(args.width))
     waiting = set() if args.path else coverage.unbuilt(Path("."), found)
     if waiting:
         _error(f"{len(waiting)} probes are not built: patterns of theirs are not judged")
@@ -206,82 +198,13 @@ def _timing(args: argparse.Namespace) -> int:
     return OK
 
 
-def _parser() -> argparse.ArgumentParser:
-    top = argparse.ArgumentParser(
-        prog="reports", description="Results, profiles and tables from what a run leaves behind.",
-        epilog="Exit: 0 good, 1 bad verdicts or findings, 2 usage, 3 could not run.")
-    verbs = top.add_subparsers(dest="verb", metavar="VERB", required=True)
-
-    def verb(name: str, work: Any, about: str) -> argparse.ArgumentParser:
-        made = verbs.add_parser(name, help=about, description=about)
-        made.set_defaults(work=work)
-        return made
-
-    _judging(verb)
-    _showing(verb)
-    return top
-
-
-def _width(value: str) -> int:
-    width = int(value)
-    if not 20 <= width <= 1000:
-        raise argparse.ArgumentTypeError("a width is 20 to 1000 columns")
-    return width
-
-
-def _judging(verb: Any) -> None:
-    """The verbs that judge."""
-    made = verb("result", _result, "make result.json and profile.json in a result directory")
-    made.add_argument("directory", type=Path)
-    made.add_argument("--quiet", action="store_true", help="do not print the table")
-    made.add_argument("--expect", type=Path, default=EXPECT, help="folder of deviations")
-    made.add_argument("--width", type=_width, help="columns to print")
-    made = verb("validate", _validate, "check result, profile, catalogue and expectation files")
-    made.add_argument("file", type=Path, nargs="+", help="file or result directory")
-    made = verb("lint", _lint, "the house rules, over the tree or over results")
-    made.add_argument("--tree", type=Path, help="root of the tree (default: here)")
-    made.add_argument("--result", type=Path, action="append", default=[], metavar="RESULT",
-                      help="lint this result instead (or as well, with --tree)")
-
-
-def _showing(verb: Any) -> None:
-    """The verbs that show."""
-    made = verb("table", _table, "show one result, or several side by side")
-    made.add_argument("result", type=Path, nargs="+", help="result directory or result.json")
-    made.add_argument("--all", action="store_true", help="every point and fact")
-    made.add_argument("--persona", help="only this persona; 'all' for all of several results")
-    made.add_argument("--markdown", action="store_true", help="as a Markdown table")
-    made.add_argument("--width", type=_width, help="columns to print")
-    made = verb("profile", _profile, "derive the profile of a result")
-    made.add_argument("result", type=Path)
-    made.add_argument("-o", "--output", type=Path, help="write it there")
-    made = verb("catalogue", _catalogue, "what the probes declare of themselves")
-    made.add_argument("path", type=Path, nargs="*", help="program, folder or catalogue text")
-    for option, about in (("--count", "numbers only"), ("--markdown", "a page to read"),
-                          ("--json", "for machines")):
-        made.add_argument(option, action="store_true", help=about)
-    made.add_argument("--width", type=_width, help="columns to print")
-    made = verb("coverage", _coverage, "which tests of other suites the probes ask as well")
-    made.add_argument("path", type=Path, nargs="*", help="program, folder or catalogue text")
-    made.add_argument("--count", action="store_true", help="numbers only")
-    made.add_argument("--markdown", action="store_true", help="a page to read")
-    made.add_argument("--data", type=Path, default=coverage.DATA, help="the table to read")
-    made.add_argument("--width", type=_width, help="columns to print")
-    made = verb("diff", _diff, "points that differ between two results")
-    made.add_argument("a", type=Path)
-    made.add_argument("b", type=Path)
-    made.add_argument("--exit-code", action="store_true", help="exit 1 when any differs")
-    made = verb("ship", _ship, "put what the library asks of each kernel of a run into lib/profiles")
-    made.add_argument("run", type=Path, nargs="?",
-                      help="finished run of the kernel matrix; without: the compiled table alone")
-    made.add_argument("--check", action="store_true", help="write nothing; exit 1 on differences")
-    made = verb("timing", _timing, "milliseconds per probe, slowest first")
-    made.add_argument("result", type=Path)
-    made.add_argument("--top", type=int, help="only the slowest N")
+WORKS = {"result": _result, "validate": _validate, "lint": _lint, "table": _table,
+         "profile": _profile, "catalogue": _catalogue, "coverage": _coverage, "diff": _diff,
+         "ship": _ship, "timing": _timing}
 
 
 def main(argv: Sequence[str]) -> int:
-    args = _parser().parse_args(argv)
+    args = arguments.parser(WORKS).parse_args(argv)
     try:
         code: int = args.work(args)
         sys.stdout.flush()

@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: MIT
+"""The command line of `python3 -m reports`: verbs and their options."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from reports import coverage, expect
+
+Work = Callable[[argparse.Namespace], int]
+
+
+def parser(works: dict[str, Work]) -> argparse.ArgumentParser:
+    """The command line; `works` says what carries out each verb."""
+    top = argparse.ArgumentParser(
+        prog="reports", description="Results, profiles and tables from what a run leaves behind.",
+        epilog="Exit: 0 good, 1 bad verdicts or findings, 2 usage, 3 could not run.")
+    verbs = top.add_subparsers(dest="verb", metavar="VERB", required=True)
+
+    def verb(name: str, about: str) -> argparse.ArgumentParser:
+        made = verbs.add_parser(name, help=about, description=about)
+        made.set_defaults(work=works[name])
+        return made
+
+    _judging(verb)
+    _showing(verb)
+    return top
+
+
+def _width(value: str) -> int:
+    width = int(value)
+    if not 20 <= width <= 1000:
+        raise argparse.ArgumentTypeError("a width is 20 to 1000 columns")
+    return width
+
+
+def _judging(verb: Any) -> None:
+    """The verbs that judge."""
+    made = verb("result", "make result.json and profile.json in a result directory")
+    made.add_argument("directory", type=Path)
+    made.add_argument("--quiet", action="store_true", help="do not print the table")
+    made.add_argument("--expect", type=Path, default=expect.FOLDER, help="folder of deviations")
+    made.add_argument("--width", type=_width, help="columns to print")
+    made = verb("validate", "check result, profile, catalogue and expectation files")
+    made.add_argument("file", type=Path, nargs="+", help="file or result directory")
+    made = verb("lint", "the house rules, over the tree or over results")
+    made.add_argument("--tree", type=Path, help="root of the tree (default: here)")
+    made.add_argument("--result", type=Path, action="append", default=[], metavar="RESULT",
+                      help="lint this result instead (or as well, with --tree)")
+
+
+def _showing(verb: Any) -> None:
+    """The verbs that show."""
+    made = verb("table", "show one result, or several side by side")
+    made.add_argument("result", type=Path, nargs="+", help="result directory or result.json")
+    made.add_argument("--all", action="store_true", help="every point and fact")
+    made.add_argument("--persona", help="only this persona; 'all' for all of several results")
+    made.add_argument("--markdown", action="store_true", help="as a Markdown table")
+    made.add_argument("--width", type=_width, help="columns to print")
+    made = verb("profile", "derive the profile of a result")
+    made.add_argument("result", type=Path)
+    made.add_argument("-o", "--output", type=Path, help="write it there")
+    made = verb("catalogue", "what the probes declare of themselves")
+    made.add_argument("path", type=Path, nargs="*", help="program, folder or catalogue text")
+    for option, about in (("--count", "numbers only"), ("--markdown", "a page to read"),
+                          ("--json", "for machines")):
+        made.add_argument(option, action="store_true", help=about)
+    made.add_argument("--width", type=_width, help="columns to print")
+    made = verb("coverage", "which tests of other suites the probes ask as well")
+    made.add_argument("path", type=Path, nargs="*", help="program, folder or catalogue text")
+    made.add_argument("--count", action="store_true", help="numbers only")
+    made.add_argument("--markdown", action="store_true", help="a page to read")
+    made.add_argument("--data", type=Path, default=coverage.DATA, help="the table to read")
+    made.add_argument("--width", type=_width, help="columns to print")
+    made = verb("diff", "points that differ between two results")
+    made.add_argument("a", type=Path)
+    made.add_argument("b", type=Path)
+    made.add_argument("--exit-code", action="store_true", help="exit 1 when any differs")
+    made = verb("ship", "put what the library asks of each kernel of a run into lib/profiles")
+    made.add_argument("run", type=Path, nargs="?",
+                      help="finished run of the kernel matrix; without: the compiled table alone")
+    made.add_argument("--check", action="store_true", help="write nothing; exit 1 on differences")
+    made = verb("timing", "milliseconds per probe, slowest first")
+    made.add_argument("result", type=Path)
+    made.add_argument("--top", type=int, help="only the slowest N")
