@@ -105,7 +105,7 @@ bundle: all	## gather what a device or guest needs in build/$(ARCH)/bundle
 bundles:	## a bundle for every machine of the kernel matrix
 	$(Q)for arch in $$($(PYTHON) -m kernels bundles); do $(MAKE) ARCH=$$arch bundle || exit 1; done
 
-$(B)/cross/tools.mk: kernels/cross.py
+$(B)/cross/tools.mk: kernels/source/cross.py
 	$(Q)mkdir -p $(@D)
 	$(Q)$(PYTHON) -m kernels cross $(ARCH) $(@D) $(if $(NO_INSTALL),--no-install)
 

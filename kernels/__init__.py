@@ -1,2 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""The kernel matrix: fetch a kernel, boot it around the bundle, bring the result directory home."""
+"""Where a bundle runs: kernels in an emulator today, and what comes back from there."""
+
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent

@@ -16,12 +16,15 @@ from concurrent.futures import Future, ThreadPoolExecutor, as_completed
 from pathlib import Path
 from types import FrameType
 
-from kernels import compare, cross, fetch, kvm, matrix, show, workflow
+from kernels import ROOT, matrix, workflow
 from kernels.errors import RowError, Usage
+from kernels.guest import kvm
+from kernels.guest.work import LEVELS
 from kernels.matrix import Row
-from kernels.report import Report, Wishes
-from kernels.run import ROOT, Runner, find_bundle, resumable
-from kernels.work import LEVELS
+from kernels.place.report import Report, Wishes
+from kernels.place.run import Runner, find_bundle, resumable
+from kernels.show import compare, summary as show
+from kernels.source import cross, fetch
 from reports import text
 
 EPILOG = """exit status: 0 done and nothing unexpected, 1 broken or unexpected verdicts, or a guest

@@ -3,11 +3,10 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
+from kernels import ROOT
 from kernels.matrix import Matrix, Row
 
-FILE = Path(__file__).resolve().parent.parent / ".github" / "workflows" / "matrix.yml"
+FILE = ROOT / ".github" / "workflows" / "matrix.yml"
 HEAD = """\
 # SPDX-License-Identifier: MIT
 # Made by `python3 -m kernels workflow --write` from kernels/matrix.toml; a test regenerates it.

@@ -14,17 +14,19 @@ from typing import Any
 
 import pytest
 
-from kernels import boot as booting
-from kernels import machine, matrix, show
-from kernels import run as running
-from kernels.boot import Lines, Outcome, Task, boot
-from kernels.channel import Channel, Limits, cksum
+from kernels import matrix
 from kernels.errors import Missing
+from kernels.guest import boot as booting
+from kernels.guest import machine
+from kernels.guest.boot import Lines, Outcome, Task, boot
+from kernels.guest.qmp import Qmp
+from kernels.guest.work import Work
 from kernels.matrix import Row
-from kernels.qmp import Qmp
-from kernels.report import Kernel, Report, Wishes
-from kernels.run import Runner, resumable
-from kernels.work import Work
+from kernels.place import run as running
+from kernels.place.channel import Channel, Limits, cksum
+from kernels.place.report import Kernel, Report, Wishes
+from kernels.place.run import Runner, resumable
+from kernels.show import summary as show
 
 UML = replace(matrix.load().rows["uml"], boot_timeout=2, timeout=6, stall=2)
 KTAP = (

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from kernels.channel import Channel, Limits, cksum, safe_path
+from kernels.place.channel import Channel, Limits, cksum, safe_path
 
 SMALL = Limits(file=4096, total=20_000, files=5, noise=2000)
 

@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 
-from kernels import cli, matrix, show
-from kernels.boot import Outcome
-from kernels.report import Report
+from kernels import ROOT, cli, matrix
+from kernels.guest.boot import Outcome
+from kernels.place.report import Report
+from kernels.show import summary as show
 
-ROOT = Path(cli.__file__).parent.parent
 ROW = matrix.load().rows["uml"]
 GONE = replace(ROW, name="gone", unavailable="no archive has it")
 

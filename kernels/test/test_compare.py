@@ -5,10 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from kernels import cli, compare, matrix, show, workflow
-from kernels.boot import Outcome
+from kernels import cli, matrix, workflow
 from kernels.errors import Usage
-from kernels.report import Report
+from kernels.guest.boot import Outcome
+from kernels.place.report import Report
+from kernels.show import compare, summary as show
 
 LISTED = matrix.load()
 

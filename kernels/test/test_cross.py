@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from kernels import cross, matrix
+from kernels import ROOT, matrix
 from kernels.errors import Missing, Usage
+from kernels.source import cross
 
 LISTED = matrix.load()
-ROOT = Path(cross.__file__).resolve().parent.parent
 
 
 def deb(folder: Path, names: list[str]) -> Path:

@@ -17,9 +17,10 @@ from pathlib import Path
 
 import pytest
 
-from kernels import apt, matrix
+from kernels import matrix
 from kernels.errors import Missing, Refused
-from kernels.fetch import Fetcher
+from kernels.source import apt
+from kernels.source.fetch import Fetcher
 
 pytestmark = pytest.mark.skipif(
     not shutil.which("gpg") or not shutil.which("apt-get"), reason="no gpg or apt-get"

@@ -11,8 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from kernels import cpio, image
 from kernels.errors import Missing, Refused
+from kernels.guest import cpio, initramfs
+from kernels.source import image
 
 
 def elf(note: bytes) -> bytes:
@@ -171,7 +172,7 @@ def test_the_initramfs_has_the_bundle_as_a_device_has_it(tmp_path: Path) -> None
     (tmp_path / "bin").mkdir()
     (tmp_path / "bin" / "launch").write_bytes(b"x")
     (tmp_path / "bin" / "launch").chmod(0o755)
-    data = image.initramfs(b"busybox", tmp_path, "ttyS1")
+    data = initramfs.build(b"busybox", tmp_path, "ttyS1")
     for text in (
         b"perfmodes/bin/launch\0",
         b"init\0",
@@ -191,10 +192,10 @@ def test_the_guests_cksum_agrees(tmp_path: Path) -> None:
     (tmp_path / "bin").mkdir()
     subprocess.run(["busybox", "--install", "-s", str(tmp_path / "bin")], check=True)
     (tmp_path / "mirror").write_bytes(
-        "".join(f"\\{byte:03o}" for byte in image.REVERSED).encode() + b"\n"
+        "".join(f"\\{byte:03o}" for byte in initramfs.REVERSED).encode() + b"\n"
     )
     script = (
-        Path(image.__file__)
+        Path(initramfs.__file__)
         .with_name("cksum")
         .read_text()
         .replace("/job/mirror", str(tmp_path / "mirror"))

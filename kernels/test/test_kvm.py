@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from kernels import kvm
+from kernels.guest import kvm
 
 
 def timed(device: str) -> tuple[bool, float]:

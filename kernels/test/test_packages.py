@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from kernels import matrix
-from kernels.packages import Package, candidates, read_index, series, wanted
+from kernels.source.packages import Package, candidates, read_index, series, wanted
 
 LISTED = matrix.load()
 MB = 1_000_000

@@ -8,10 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from kernels import boot, fetch, image, machine, matrix
-from kernels.channel import Channel
+from kernels import matrix
+from kernels.guest import boot, initramfs, machine
+from kernels.guest.work import Work
 from kernels.matrix import Row
-from kernels.work import Work
+from kernels.place.channel import Channel
+from kernels.source import fetch, image
 
 TREE = Path(__file__).resolve().parents[2]
 pytestmark = pytest.mark.slow
@@ -45,7 +47,7 @@ def prepared(name: str, how: str, folder: Path) -> tuple[Row, Path, bytes]:
     (folder / "bundle" / "run.sh").write_text(RUN + ENDS[how])
     (folder / "bundle" / "run.sh").chmod(0o755)
     busybox = image.member(fetcher.busybox(row).path, image.BUSYBOX)
-    initrd = image.initramfs(busybox, folder / "bundle", machine.channel_name(row))
+    initrd = initramfs.build(busybox, folder / "bundle", machine.channel_name(row))
     return row, kernel, initrd
 
 

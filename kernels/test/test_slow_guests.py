@@ -10,9 +10,11 @@ from pathlib import Path
 import pytest
 from test_slow_boot import TREE, prepared
 
-from kernels import boot, fetch, matrix, snapshot
-from kernels.channel import Channel
-from kernels.work import Work
+from kernels import matrix
+from kernels.guest import boot, snapshot
+from kernels.guest.work import Work
+from kernels.place.channel import Channel
+from kernels.source import fetch
 
 pytestmark = pytest.mark.slow
 NAME = "amd64-5.10"

@@ -11,11 +11,12 @@ from pathlib import Path
 
 import pytest
 
-from kernels import machine, matrix, snapshot
+from kernels import matrix
+from kernels.guest import machine, snapshot
+from kernels.guest.qmp import Qmp
+from kernels.guest.snapshot import Snapshot
 from kernels.matrix import Row
-from kernels.qmp import Qmp
-from kernels.report import Kernel, Seat
-from kernels.snapshot import Snapshot
+from kernels.place.report import Kernel, Seat
 
 LISTED = matrix.load()
 

@@ -11,11 +11,11 @@ from pathlib import Path
 import pytest
 from test_boot import ENV, KTAP, Stub, frame, rows
 
-from kernels import throwaway
-from kernels.boot import Outcome
-from kernels.report import Report
-from kernels.throwaway import Ended, Throwaway
-from kernels.work import Step, Work, declared, read_plan
+from kernels.guest.boot import Outcome
+from kernels.guest.work import Step, Work, declared, read_plan
+from kernels.place import isolate as throwaway
+from kernels.place.isolate import Ended, Throwaway
+from kernels.place.report import Report
 
 A, B, C = ("root", "a.b"), ("root", "c.d"), ("root", "e.f")
 PLAN = "".join(f"{persona} {probe}\n" for persona, probe in (A, B, C))

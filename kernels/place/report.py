@@ -7,9 +7,9 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from kernels.boot import Outcome
+from kernels.guest.boot import Outcome
+from kernels.guest.snapshot import Snapshot
 from kernels.matrix import Row
-from kernels.snapshot import Snapshot
 
 
 @dataclass(frozen=True)

@@ -15,9 +15,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from kernels.boot import Outcome
-from kernels.channel import printable
-from kernels.work import Step, answer
+from kernels.guest.boot import Outcome
+from kernels.guest.work import Step, answer
+from kernels.place.channel import printable
 
 DOWN = ("panic", "hang", "shutdown")
 TRIES = 2

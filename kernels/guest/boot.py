@@ -15,13 +15,13 @@ import time
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from kernels.channel import Channel, printable
 from kernels.errors import Missing
-from kernels.image import work_archive
-from kernels.machine import Wires, command
+from kernels.guest.machine import Wires, command
+from kernels.guest.qmp import Qmp
+from kernels.guest.snapshot import Snapshot
 from kernels.matrix import Row
-from kernels.qmp import Qmp
-from kernels.snapshot import Snapshot
+from kernels.place.channel import Channel, printable
+from kernels.guest.initramfs import work_archive
 
 CONSOLE_LIMIT = 4 << 20
 GRACE = 5.0

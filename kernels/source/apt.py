@@ -21,7 +21,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 from kernels.errors import Missing, Refused
-from kernels.packages import Package, read_index
+from kernels.source.packages import Package, read_index
 from reports.text import write_whole
 
 HELPER = "/usr/lib/apt/apt-helper"

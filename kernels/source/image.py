@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What QEMU is given: a kernel image out of a package, and an initramfs around the bundle."""
+"""A kernel image out of a package, in the form QEMU starts fastest."""
 
 from __future__ import annotations
 
@@ -16,8 +16,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from kernels import cpio
-from kernels.channel import REVERSED
 from kernels.errors import Missing, Refused
 
 KERNEL = (
@@ -169,36 +167,3 @@ def kernel_file(deb: Path, sha256: str, unpack: str, cache: Path) -> Path:
     """The bootable kernel of a package, unpacked once."""
     target = cache / "images" / f"{sha256[:20]}-{unpack or 'plain'}"
     return write_once(target, lambda: bootable(member(deb, KERNEL), unpack), 0o755)
-
-
-def work_archive(work: bytes) -> bytes:
-    """The rest of an initramfs whose guest shall not wait for its work: goes behind the first."""
-    return cpio.archive([cpio.file("job/work", work)])
-
-
-def initramfs(busybox: bytes, bundle: Path, channel: str, init: bytes | None = None) -> bytes:
-    """The whole guest: busybox, init, and the bundle as a device has it."""
-    here = Path(__file__).parent
-    mirror = "".join(f"\\{byte:03o}" for byte in REVERSED)
-    script = init or (here / "init").read_bytes()
-    skeleton = [
-        cpio.folder(name) for name in ("proc", "sys", "dev", "tmp", "run", "root", "etc", "results")
-    ]
-    return cpio.archive(
-        [
-            *skeleton,
-            cpio.character("dev/console", 5, 1),
-            cpio.character("dev/null", 1, 3),
-            cpio.file("bin/busybox", busybox, 0o755),
-            cpio.link("bin/sh", "busybox"),
-            cpio.file("bin/cksum", (here / "cksum").read_bytes(), 0o755),
-            cpio.file("init", script, 0o755),
-            cpio.file(
-                "etc/passwd", b"root:x:0:0::/root:/bin/sh\nnobody:x:65534:65534::/:/bin/false\n"
-            ),
-            cpio.file("etc/group", b"root:x:0:\nnogroup:x:65534:\n"),
-            *cpio.tree(bundle, "perfmodes"),
-            cpio.file("job/channel", f"{channel}\n".encode()),
-            cpio.file("job/mirror", f"{mirror}\n".encode()),
-        ]
-    )

@@ -15,7 +15,7 @@ from rich.table import Table
 from rich.text import Text
 
 from kernels.matrix import Matrix, Row
-from kernels.report import Report
+from kernels.place.report import Report
 from reports import overview, table, text
 
 LIMIT, SHOWN = 2000, 15

@@ -17,12 +17,13 @@ import sys
 from collections.abc import Iterable
 from pathlib import Path
 
-from kernels import fetch, image
+from kernels import ROOT
 from kernels.errors import Missing, Usage
-from kernels.fetch import Fetcher
 from kernels.matrix import Arch, Matrix
+from kernels.source import fetch, image
+from kernels.source.fetch import Fetcher
 
-INSTALL = Path(__file__).resolve().parent.parent / ".ci" / "install"
+INSTALL = ROOT / ".ci" / "install"
 PART = re.compile(r"usr/(include|lib)/[^/]*-linux-musl[^/]*/(.+)")
 COMPILER = """\
 #!/bin/sh

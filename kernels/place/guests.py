@@ -10,13 +10,13 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from kernels import machine
-from kernels.boot import Outcome, Task, boot
-from kernels.channel import Channel, printable
+from kernels.guest import machine
+from kernels.guest.boot import Outcome, Task, boot
+from kernels.guest.work import Step, Work, answer, declared, read_plan
 from kernels.matrix import Row
-from kernels.report import Report, Seat, Wishes
-from kernels.throwaway import DOWN, TRIES, Ended, Throwaway
-from kernels.work import Step, Work, answer, declared, read_plan
+from kernels.place.channel import Channel, printable
+from kernels.place.isolate import DOWN, TRIES, Ended, Throwaway
+from kernels.place.report import Report, Seat, Wishes
 
 ATTEMPTS = 2
 TAIL = 2000

@@ -7,9 +7,9 @@ import subprocess
 import sys
 from pathlib import Path
 
+from kernels import ROOT
 from kernels.errors import Usage
 
-ROOT = Path(__file__).resolve().parent.parent
 PERSONAS = ("root", "perfmon", "user", "seccomp")
 RUNS = ROOT / "results" / "kernels"
 

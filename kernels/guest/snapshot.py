@@ -16,9 +16,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from kernels import machine
-from kernels.fetch import sha256_of
+from kernels.guest import machine
 from kernels.matrix import Row
+from kernels.source.fetch import sha256_of
 
 HOUR = 3600
 ROOM = 2 << 30  # bytes of snapshots that are kept; the longest unused go first

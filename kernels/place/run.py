@@ -16,17 +16,17 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from kernels import image, machine, snapshot
-from kernels.boot import Outcome
+from kernels import ROOT
 from kernels.errors import Missing, Refused, RowError
-from kernels.fetch import Fetcher, sha256_of
-from kernels.guests import Guests
+from kernels.guest import initramfs, machine, snapshot
+from kernels.guest.boot import Outcome
+from kernels.guest.work import Work
 from kernels.matrix import Row
-from kernels.report import Kernel, Report, Seat, Wishes
-from kernels.work import Work
+from kernels.place.guests import Guests
+from kernels.place.report import Kernel, Report, Seat, Wishes
+from kernels.source import image
+from kernels.source.fetch import Fetcher, sha256_of
 from reports.text import Unusable, load_json
-
-ROOT = Path(__file__).resolve().parent.parent
 
 
 def _telling(text: str) -> str:
@@ -127,7 +127,7 @@ class Runner:
         self.on_state(row, "fetching")
         kernel = _kernel(row, self.fetcher)
         busybox = image.member(self.fetcher.busybox(row).path, image.BUSYBOX)
-        initrd = image.initramfs(busybox, bundle, machine.channel_name(row))
+        initrd = initramfs.build(busybox, bundle, machine.channel_name(row))
         self._all(report, kernel, initrd, _work(row, self.wishes, kernel.facts))
 
     def _all(self, report: Report, kernel: Kernel, initrd: bytes, work: Work) -> None:
@@ -142,7 +142,7 @@ class Runner:
             raise
         (part / "boot.json").write_text(json.dumps(facts, indent=1) + "\n")
         if self.wishes.keep:
-            (part / "initrd").write_bytes(initrd + image.work_archive(work.text()))
+            (part / "initrd").write_bytes(initrd + initramfs.work_archive(work.text()))
             shutil.copyfile(kernel.path, part / "kernel")
         shutil.rmtree(self.results / row.name, ignore_errors=True)
         part.rename(self.results / row.name)

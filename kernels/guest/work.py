@@ -14,8 +14,8 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass, replace
 
-from kernels.channel import safe_path
 from kernels.errors import Refused
+from kernels.place.channel import safe_path
 
 Step = tuple[str, str]
 LEVELS = ("-1", "0", "1", "2", "3", "4")

@@ -11,10 +11,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from kernels import apt
 from kernels.errors import Missing, Refused
 from kernels.matrix import Row
-from kernels.packages import Package, candidates
+from kernels.source import apt
+from kernels.source.packages import Package, candidates
 
 TRIES = 16    # a security suite lists every version it had, and serves some of them no more
 

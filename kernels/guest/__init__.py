@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: MIT
+"""How a guest is built, started, watched and saved."""

@@ -1,0 +1,42 @@
+# SPDX-License-Identifier: MIT
+"""The whole guest as one archive: busybox, init, and the bundle as a device has it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from kernels.guest import cpio
+from kernels.place.channel import REVERSED
+
+
+def work_archive(work: bytes) -> bytes:
+    """The rest of an initramfs whose guest shall not wait for its work: goes behind the first."""
+    return cpio.archive([cpio.file("job/work", work)])
+
+
+def build(busybox: bytes, bundle: Path, channel: str, init: bytes | None = None) -> bytes:
+    """What a guest is started from, but for its work."""
+    here = Path(__file__).parent
+    mirror = "".join(f"\\{byte:03o}" for byte in REVERSED)
+    script = init or (here / "init").read_bytes()
+    skeleton = [
+        cpio.folder(name) for name in ("proc", "sys", "dev", "tmp", "run", "root", "etc", "results")
+    ]
+    return cpio.archive(
+        [
+            *skeleton,
+            cpio.character("dev/console", 5, 1),
+            cpio.character("dev/null", 1, 3),
+            cpio.file("bin/busybox", busybox, 0o755),
+            cpio.link("bin/sh", "busybox"),
+            cpio.file("bin/cksum", (here / "cksum").read_bytes(), 0o755),
+            cpio.file("init", script, 0o755),
+            cpio.file(
+                "etc/passwd", b"root:x:0:0::/root:/bin/sh\nnobody:x:65534:65534::/:/bin/false\n"
+            ),
+            cpio.file("etc/group", b"root:x:0:\nnogroup:x:65534:\n"),
+            *cpio.tree(bundle, "perfmodes"),
+            cpio.file("job/channel", f"{channel}\n".encode()),
+            cpio.file("job/mirror", f"{mirror}\n".encode()),
+        ]
+    )
