@@ -95,8 +95,8 @@ $(B)/probes/%: probes/%.c $(HELPERS) $(B)/lib/mechanism.a | $(HARNESS)
 
 bundle: all	## gather what a device or guest needs in build/$(ARCH)/bundle
 	$(call say,BUNDLE,$(B)/bundle)
-	$(Q)rm -rf $(B)/bundle && mkdir -p $(B)/bundle/bin
-	$(Q)cp -r run.sh suites $(B)/bundle/
+	$(Q)rm -rf $(B)/bundle && mkdir -p $(B)/bundle/bin $(B)/bundle/suites
+	$(Q)cp run.sh $(B)/bundle/ && cp suites/*.txt $(B)/bundle/suites/
 	$(Q)cp -r $(PROGRAMS) $(B)/declared $(B)/bundle/bin/ && rm -f $(B)/bundle/bin/declared/*/*.d
 	$(Q)cd $(B) && tar -cf - $(PROBES:%=probes/%) | tar -xf - -C bundle/bin
 	$(Q)for program in $(PROGRAMS) $(PROBES:%=$(B)/probes/%); do \
@@ -127,8 +127,8 @@ check: check-deps	## run the tests (installs what they need; NO_INSTALL=1 does n
 compare-builds:	## the same verdicts from gcc and clang at -O0, -O2, -O3
 	$(Q)suites/compare_builds.py
 
-falsify: all	## show every probe kernels that lie: each point must be able to fail
-	$(Q)ARCH=$(ARCH) suites/falsify.py
+falsify: all	## run probes on kernels that lie: each point must be able to fail; PROBE='ring.*' for a few
+	$(Q)ARCH=$(ARCH) suites/falsify/falsify.py $(if $(PROBE),--probe '$(PROBE)')
 
 clean:		## remove build/
 	rm -rf build

@@ -154,11 +154,12 @@ def _coverage(args: argparse.Namespace) -> int:
 
 
 def _lint(args: argparse.Namespace) -> int:
-    findings = list(lint.tree(args.tree)) if args.tree or not args.result else []
+    over_tree = args.tree or not args.result
+    findings = list(lint.tree(args.tree)) if over_tree else []
     for path in args.result:
         findings += lint.result(path, args.tree or Path("."))
-    for finding in findings:
-        _say(str(finding))
+    for line in [*map(str, findings), *(lint.notes(args.tree) if over_tree else ())]:
+        _say(line)
     if not findings:
         print("lint: nothing found")
     return BAD if findings else OK

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The list of how each point was seen to fail: complete, true of a sample, and able to be wrong itself."""
+"""The records of how each point was seen to fail: true of a sample, and able to be wrong themselves."""
 
 from __future__ import annotations
 
@@ -10,9 +10,12 @@ from pathlib import Path
 import pytest
 from conftest import TREE
 
-sys.path.insert(0, str(TREE / "suites"))
+sys.path.insert(0, str(TREE / "suites" / "falsify"))
 
 import falsify  # noqa: E402
+from falsify import KERNEL, NATURE, NOT_HERE, Ledger, Seen, mutation  # noqa: E402
+
+KILLED, WEAK = Seen("broken", "user", "read-zeros", KERNEL), Seen("unknown", "user", "refuse-flags", KERNEL)
 
 
 @pytest.fixture(scope="module")
@@ -20,54 +23,77 @@ def probes(build: Path) -> dict[str, falsify.catalogue.Probe]:
     return {id: probe for id, probe in falsify.declared().probes.items() if not id.startswith("meta.")}
 
 
-@pytest.fixture(scope="module")
-def points(probes: dict[str, falsify.catalogue.Probe]) -> list[str]:
-    return [f"{id}.{item.name}" for id, probe in probes.items() for item in probe.points()]
+def test_every_recorded_fault_is_known(build: Path) -> None:
+    recorded = {how.fault for how in mutation.read(TREE).values()}
+    assert len(recorded) > 10 and recorded <= {*falsify.faults(), NATURE, NOT_HERE}
 
 
-def test_every_point_is_on_the_list_or_excused(points: list[str], capsys: pytest.CaptureFixture[str]) -> None:
-    wrong = falsify.judge(points, "*")
-    assert not wrong, capsys.readouterr().out + "run make falsify and commit suites/falsified.list"
+def ledger(before: Seen | None, now: Seen | None, tmp_path: Path, yes: bool = True) -> Ledger:
+    """After a run of a probe with one point, which says yes to the kernel as it is."""
+    made = Ledger({"ring.a": ["ring.a.p"]}, {"ring.a.p": before} if before else {}, tmp_path)
+    if yes:
+        made.note("ring.a.p", Seen("yes", "user"))
+    if now:
+        made.note("ring.a.p", now)
+    return made
 
 
-def test_a_point_that_is_missing_is_noticed(points: list[str], capsys: pytest.CaptureFixture[str]) -> None:
-    assert falsify.judge([*points, "ring.new_probe.new_point"], "ring.*") == 1
-    assert "never  ring.new_probe.new_point" in capsys.readouterr().out
+@pytest.mark.parametrize("before, now, said", [
+    (None, KILLED, ""),
+    (None, WEAK, ""),
+    (KILLED, KILLED, ""),
+    (WEAK, KILLED, ""),
+    (WEAK, WEAK, ""),
+    (None, None, "survived  ring.a.p: said yes on every mutant"),
+    (KILLED, None, "no longer killed  ring.a.p: said broken as user on read-zeros"),
+    (KILLED, WEAK, "no longer killed  ring.a.p: said broken as user on read-zeros"),
+    (Seen("broken", "user", NATURE, "5.10/x86_64"), WEAK, ""),
+    (Seen("broken", "nobody-here", "read-zeros", KERNEL), WEAK, ""),
+])
+def test_a_point_that_cannot_fail_is_an_error(before: Seen | None, now: Seen | None, said: str, tmp_path: Path,
+                                              capsys: pytest.CaptureFixture[str]) -> None:
+    made = ledger(before, now, tmp_path)
+    assert falsify.judge(made, falsify.settle(made), ["ring.a"]) == bool(said)
+    assert capsys.readouterr().out.startswith(said) and (said or not capsys.readouterr().out)
 
 
-def test_every_lie_of_the_list_is_known(build: Path) -> None:
-    told = {how.fault for how in falsify.read_list().values()}
-    assert told <= {*falsify.faults(), falsify.NATURE, falsify.NOT_HERE}
+def test_a_kill_that_cannot_be_repeated_where_nothing_says_yes_is_no_error(tmp_path: Path) -> None:
+    made = ledger(KILLED, Seen("absent", "user"), tmp_path, yes=False)
+    assert falsify.judge(made, falsify.settle(made), ["ring.a"]) == 0
 
 
-def test_excuses_excuse_something(points: list[str]) -> None:
-    seen = falsify.read_list()
-    for glob, why in falsify.read_excuses().items():
-        about = [point for point in points if falsify.excuse(point, {glob: why})]
-        assert about and len(why) > 20, glob
-        assert not [p for p in about if p in seen and seen[p].weight > 1], f"{glob}: no excuse is needed"
+@pytest.mark.parametrize("before, now, kept", [(KILLED, WEAK, KILLED), (KILLED, None, KILLED), (WEAK, KILLED, KILLED),
+                                               (None, WEAK, WEAK)])
+def test_a_record_keeps_its_kill_until_another_takes_its_place(before: Seen | None, now: Seen | None, kept: Seen,
+                                                               tmp_path: Path) -> None:
+    (tmp_path / "probes" / "ring").mkdir(parents=True)
+    (tmp_path / "probes" / "ring" / "a.c").touch()
+    made = ledger(before, now, tmp_path)
+    mutation.write(tmp_path, "ring.gone", {"p": KILLED})
+    falsify.record(made, falsify.settle(made), ["ring.a"], tmp_path)
+    assert mutation.read(tmp_path) == {"ring.a.p": kept}, "a probe that is no more keeps no record"
 
 
-Entry = tuple[str, falsify.Seen]
+Entry = tuple[str, Seen]
 
 
 def sample() -> dict[str, list[Entry]]:
-    """Of each fault the first points in the list that it convicts as a persona there is here."""
+    """Of each fault the first points on record that kill it as a persona there is here."""
     allowed = ("root", "user") if os.geteuid() == 0 else ("user",)
     first: dict[str, list[Entry]] = {}
-    for point, how in sorted(falsify.read_list().items()):
-        if how.weight == 3 and how.kernel == falsify.KERNEL and how.fault != falsify.NATURE and how.persona in allowed:
+    for point, how in sorted(mutation.read(TREE).items()):
+        if how.weight == 3 and how.kernel == KERNEL and how.fault != NATURE and how.persona in allowed:
             first.setdefault(how.fault, []).append((point, how))
     return {fault: entries[:4] for fault, entries in first.items()}
 
 
 @pytest.mark.parametrize("fault, entries", sample().items(), ids=str)
-def test_the_list_is_true(fault: str, entries: list[Entry], probes: dict[str, falsify.catalogue.Probe],
-                          tmp_path: Path) -> None:
+def test_the_records_are_true(fault: str, entries: list[Entry], probes: dict[str, falsify.catalogue.Probe],
+                              tmp_path: Path) -> None:
     """Shown with the first that says yes as things are: a container may hide what another needs."""
     for point, how in entries:
         probe = probes[next(id for id in probes if point.startswith(f"{id}."))]
-        if falsify.run(probe, how.persona, falsify.NATURE, tmp_path).get(point) == "yes":
+        if falsify.run(probe, how.persona, NATURE, tmp_path).get(point) == "yes":
             assert falsify.run(probe, how.persona, fault, tmp_path)[point] == how.verdict
             return
     pytest.skip(f"says yes nowhere here: {[point for point, _ in entries]}")

@@ -1,0 +1,107 @@
+# SPDX-License-Identifier: MIT
+"""How each point was seen to fail: the records that `make falsify` writes, one file a probe.
+
+The words are mutation testing's. A mutant is a kernel with one fault (see suites/falsify). A point
+that says no or broken on a mutant has killed it; one that only gets to unknown, blocked or absent is
+weak; one that says yes to every mutant has let all of them survive, and checks nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from reports.catalogue import Catalogue, Probe
+
+RECORDS = Path("suites/falsify/killed")
+NATURE = "-"		# no fault: the kernel as it is
+NOT_HERE = "not-here"	# no fault, and nobody was told yes on that kernel: nothing can be shown there
+VERDICTS = ("no", "broken", "unknown", "blocked", "absent", "hazard")
+HEADER = ("# Written by `make falsify`, not by hand: point, its verdict, persona, fault of the kernel\n"
+          "# (-: none; not-here: it never says yes on that kernel), kernel.\n")
+
+
+@dataclass(frozen=True)
+class Seen:
+    """One way in which a point was other than yes."""
+    verdict: str
+    persona: str
+    fault: str = NATURE
+    kernel: str = ""
+
+    @property
+    def weight(self) -> int:
+        """3: killed; 2: weak; 1: weak, and only where no event opens or for a persona; 0: not to be had."""
+        if self.verdict == "yes" or self.fault == NOT_HERE:
+            return 0
+        if self.verdict in ("no", "broken"):
+            return 2 if self.blunt else 3
+        return 1 if self.blunt or self.fault == NATURE else 2
+
+    @property
+    def blunt(self) -> bool:
+        """Whether the fault refuses every perf_event_open, which says little about one point."""
+        return self.fault.startswith("open-e") and self.fault not in ("open-enomsg", "open-entrusts")
+
+
+def path_of(top: Path, probe: str) -> Path:
+    """Where the record of a probe lies."""
+    area, _, name = probe.partition(".")
+    return top / RECORDS / area / f"{name}.txt"
+
+
+def probe_of(path: Path) -> str:
+    """The probe whose record lies there."""
+    return f"{path.parent.name}.{path.stem}"
+
+
+def paths(top: Path) -> list[Path]:
+    return sorted((top / RECORDS).glob("*/*.txt"))
+
+
+def _lines(path: Path) -> Iterator[tuple[int, list[str]]]:
+    lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
+    return ((number, line.split()) for number, line in enumerate(lines, 1) if line and line[0] != "#")
+
+
+def read(top: Path) -> dict[str, Seen]:
+    """point key -> how it was seen to fail. Ill-formed lines are left out; problems() names them."""
+    return {f"{probe_of(path)}.{words[0]}": Seen(*words[1:])
+            for path in paths(top) for _, words in _lines(path) if len(words) == 5}
+
+
+def write(top: Path, probe: str, seen: dict[str, Seen]) -> None:
+    """The record of one probe, by the names of its points; nothing to say leaves no file."""
+    path = path_of(top, probe)
+    if not seen:
+        path.unlink(missing_ok=True)
+        return
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(HEADER + "".join(f"{name} {how.verdict} {how.persona} {how.fault} {how.kernel}\n"
+                                     for name, how in sorted(seen.items())))
+
+
+def problems(top: Path, declared: Catalogue | None) -> Iterator[tuple[str, int, str]]:
+    """(file, line, what is wrong): ill-formed lines, and records of what is no more."""
+    for path in paths(top):
+        where, probe = str(path.relative_to(top)), probe_of(path)
+        if not (top / "probes" / path.parent.name / f"{path.stem}.c").is_file():
+            yield where, 0, "stale: there is no such probe; remove the file"
+            continue
+        known = declared.probes.get(probe) if declared else None
+        names = {item.name for item in known.points()} if known else None
+        for number, words in _lines(path):
+            if len(words) != 5 or words[1] not in VERDICTS:
+                yield where, number, "not: point verdict persona fault kernel"
+            elif names is not None and words[0] not in names:
+                yield where, number, f"stale: no point {words[0]}; run make falsify PROBE={probe}"
+
+
+def unshown(top: Path, declared: Catalogue) -> Iterator[tuple[Probe, list[str]]]:
+    """Probes with the names of their points that have no record. Those about the house need none."""
+    known = read(top)
+    for probe in declared.probes.values():
+        names = [item.name for item in probe.points() if f"{probe.id}.{item.name}" not in known]
+        if names and not probe.id.startswith("meta."):
+            yield probe, names

@@ -1,0 +1,254 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: MIT
+"""Show that every point of the catalogue can come out other than yes, and record how.
+
+This is mutation testing with kernels. Each probe runs on the kernel as it is, as every persona, and
+then on mutants: kernels with one fault each, played by `launch --fault`. They answer errors, answer
+success and do nothing, ignore or refuse a field, accept what must be refused, read zeros, hide files.
+A point that says `no` or `broken` has killed the mutant; one that only gets to `unknown`, `blocked` or
+`absent` is weak; one that says yes to every mutant checks nothing.
+
+The records are killed/AREA/NAME.txt, one file a probe, written by this program alone. A probe meets the
+mutants of its record first, and all the others only when a point has no record or the record is no
+longer true. Probes that were not chosen keep theirs.
+
+usage: suites/falsify/falsify.py [--probe GLOB]... [--search] [--result RESULT]...
+       make falsify [PROBE='ring.new_probe']
+--search runs weak points on all mutants, to find one that they kill; --result takes verdicts of a run
+on another kernel. ARCH chooses the build.
+Exit: 0 each chosen point was seen to fail, 1 one let all mutants survive or no longer kills its own,
+3 could not run.
+"""
+
+from __future__ import annotations
+
+import argparse
+import fnmatch
+import os
+import platform
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import NoReturn
+
+TREE = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(TREE))
+
+from reports import catalogue, ktap, mutation, verdict  # noqa: E402
+from reports.mutation import NATURE, NOT_HERE, Seen  # noqa: E402
+from reports.result import load  # noqa: E402
+
+BUILD = TREE / "build" / os.environ.get("ARCH", platform.machine())
+KERNEL = f"{'.'.join(platform.release().split('.')[:2])}/{platform.machine()}"
+# Every probe meets these first, in this order: each contradicts many points in its own way.
+STRONG = ["open-accepts", "enable-nothing", "ioctl-rest-nothing", "read-zeros", "open-enomsg", "open-entrusts",
+          "mmap-accepts", "refuse-flags", "refuse-sample_type", "attr-flags", "attr-sample_type",
+          "sysctls-missing", "pmus-garbage"]
+
+
+@dataclass
+class Ledger:
+    """point -> the best that was seen of it; the points of each probe."""
+    points: dict[str, list[str]]
+    known: dict[str, Seen]
+    scratch: Path
+    search: bool = False
+    best: dict[str, Seen] = field(default_factory=dict)
+    yes: set[str] = field(default_factory=set)
+
+    def note(self, point: str, seen: Seen) -> None:
+        if seen.verdict == "yes":
+            self.yes.add(point)
+        elif point not in self.best or seen.weight > self.best[point].weight:
+            self.best[point] = seen
+
+    def weight(self, point: str) -> int:
+        return self.best[point].weight if point in self.best else 0
+
+    def open(self, probe: str) -> bool:
+        """Whether a point that says yes here has not yet failed as clearly as its record says."""
+        return any(self.weight(point) < self.wanted(point) for point in self.points[probe] if point in self.yes)
+
+    def wanted(self, point: str) -> int:
+        return 3 if self.search or point not in self.known else self.known[point].weight or 3
+
+    def recorded(self, probe: str) -> list[tuple[str, str]]:
+        """(fault, persona) of the records of a probe."""
+        known = [self.known[point] for point in self.points[probe] if point in self.known]
+        return sorted({(how.fault, how.persona) for how in known if how.fault not in (NATURE, NOT_HERE)})
+
+
+def stop(text: str) -> NoReturn:
+    """Could not run, which is not what 1 says."""
+    print(f"falsify: {text}", file=sys.stderr)
+    sys.exit(3)
+
+
+def personas() -> list[str]:
+    return ["root", "perfmon", "user"] if os.geteuid() == 0 else ["user"]
+
+
+def faults() -> list[str]:
+    done = subprocess.run([BUILD / "launch", "--fault", "list"], capture_output=True, text=True, check=True)
+    return done.stdout.split()
+
+
+def declared() -> catalogue.Catalogue:
+    texts = sorted((BUILD / "declared").glob("*/*.txt"))
+    if not texts:
+        stop("nothing is built; run make first")
+    return catalogue.gather(texts)
+
+
+def run(probe: catalogue.Probe, persona: str, fault: str, scratch: Path) -> dict[str, str]:
+    """point -> verdict of one probe on one mutant, or on the kernel as it is."""
+    out = scratch / f"{probe.id}.{persona}.{fault}"
+    command = [BUILD / "launch", "--persona", persona, "--timeout", "12", "--out", out,
+               *(["--fault", fault] if fault != NATURE else []),
+               "--", BUILD / "probes" / probe.id.replace(".", "/", 1)]
+    subprocess.run(command, check=False, stderr=subprocess.DEVNULL)
+    try:
+        record = verdict.judge(ktap.read(out), probe)
+        out.unlink()
+    except OSError as error:
+        stop(f"{probe.id} under '{fault}': {error}")
+    return {f"{probe.id}.{name}": point["verdict"] for name, point in record.points.items()}
+
+
+def confront(ledger: Ledger, probe: catalogue.Probe, mutants: Iterable[tuple[str, str]]) -> int:
+    """Run a probe on mutants until every point has failed. Returns how many runs that took."""
+    runs = 0
+    for fault, persona in mutants:
+        if fault != NATURE and not ledger.open(probe.id):
+            break
+        for point, said in run(probe, persona, fault, ledger.scratch).items():
+            ledger.note(point, Seen(said, persona, fault))
+        runs += 1
+    return runs
+
+
+def confront_all(ledger: Ledger, probes: list[catalogue.Probe]) -> None:
+    """Run the probes in three rounds: as it is, on the mutants of their records, on all mutants."""
+    names = [*STRONG, *(name for name in faults() if name not in STRONG)]
+    both = [who for who in ("root", "user") if who in personas()]
+    rounds: list[tuple[str, Callable[[str], list[tuple[str, str]]]]] = [
+        ("kernel as it is", lambda _: [(NATURE, who) for who in personas()]),
+        ("recorded mutants", lambda id: [way for way in ledger.recorded(id) if way[1] in personas()]),
+        ("all mutants", lambda _: [(fault, who) for who in both for fault in names])]
+    for title, mutants in rounds:
+        start, runs = time.monotonic(), 0
+        for alone in (False, True):
+            chosen = [probe for probe in probes if bool(probe.alone) == alone]
+            with ThreadPoolExecutor(max_workers=1 if alone else os.cpu_count()) as pool:
+                runs += sum(pool.map(lambda probe: confront(ledger, probe, mutants(probe.id)), chosen))
+        print(f"falsify: {title}: {runs} runs, {time.monotonic() - start:.0f} s", file=sys.stderr)
+
+
+def settle(ledger: Ledger) -> dict[str, Seen]:
+    """What this run shows of each point. A point that never said yes is marked: nothing can be shown here."""
+    lines = {}
+    for point, how in ledger.best.items():
+        mild = how.verdict not in ("no", "broken")
+        never = point not in ledger.yes and mild and not how.kernel
+        lines[point] = replace(how, fault=NOT_HERE if never else how.fault, kernel=how.kernel or KERNEL)
+    return lines
+
+
+def better(how: Seen, before: Seen | None) -> Seen:
+    """The record of a point from now on: what was seen now, unless an older record shows more and stands.
+
+    A kill stands (lost() tells whether it could be repeated), and so does what another kernel showed.
+    """
+    if before is None:
+        return how
+    if how.kernel != KERNEL:
+        return how if how.weight > before.weight else before
+    stands = before.weight == 3 or before.kernel != KERNEL or how.fault == NOT_HERE
+    return before if stands and before.weight > how.weight else how
+
+
+def lost(ledger: Ledger, point: str, how: Seen | None) -> Seen | None:
+    """The kill on record that a point which says yes here did not repeat, though it met that mutant."""
+    before = ledger.known.get(point)
+    if before is None or before.weight < 3 or before.kernel != KERNEL or before.persona not in personas():
+        return None
+    return before if point in ledger.yes and (how is None or how.weight < 3) else None
+
+
+def take_results(ledger: Ledger, paths: list[Path]) -> None:
+    """What points said on other kernels, where that shows more."""
+    for path in paths:
+        result = load(path)
+        release = ".".join(result["identity"]["release"].split(".")[:2])
+        kernel = f"{release}/{result['identity']['arch']}"
+        for persona, body in result["personas"].items():
+            for probe, outcome in body["probes"].items():
+                for name, answer in outcome["points"].items():
+                    if answer["verdict"] in ("no", "broken"):
+                        ledger.note(f"{probe}.{name}", Seen(answer["verdict"], persona, NATURE, kernel))
+
+
+def judge(ledger: Ledger, now: dict[str, Seen], chosen: Iterable[str]) -> int:
+    """Say which points of the chosen probes cannot fail, or no longer do. Returns how many."""
+    wrong = 0
+    for point in (point for probe in chosen for point in ledger.points[probe]):
+        if before := lost(ledger, point, now.get(point)):
+            print(f"no longer killed  {point}: said {before.verdict} as {before.persona} on {before.fault}")
+            wrong += 1
+        elif point not in now and point not in ledger.known:
+            print(f"survived  {point}: said yes on every mutant, or was never asked")
+            wrong += 1
+    return wrong
+
+
+def record(ledger: Ledger, now: dict[str, Seen], chosen: Iterable[str], top: Path) -> None:
+    """Write what is known from now on of the chosen probes; forget probes that are no more."""
+    for probe in chosen:
+        lines = {point: better(now[point], ledger.known.get(point)) if point in now else ledger.known[point]
+                 for point in ledger.points[probe] if point in now or point in ledger.known}
+        mutation.write(top, probe, {point.removeprefix(f"{probe}."): how for point, how in lines.items()})
+    for path in mutation.paths(top):
+        if not (top / "probes" / path.parent.name / f"{path.stem}.c").is_file():
+            path.unlink()
+
+
+def summary(points: Iterable[str]) -> str:
+    known = mutation.read(TREE)
+    weights = [known[point].weight if point in known else -1 for point in points]
+    return (f"{len(weights)} points: {weights.count(3)} killed, {weights.count(2) + weights.count(1)} weak, "
+            f"{weights.count(0)} never yes here, {weights.count(-1)} not yet shown to fail")
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--probe", action="append", help="which probes, as globs over ids (default: all)")
+    parser.add_argument("--result", type=Path, action="append", default=[], help="a run on another kernel")
+    parser.add_argument("--search", action="store_true", help="run weak points on all mutants")
+    options = parser.parse_args()
+    all_declared = declared()
+    found = {id: probe for id, probe in sorted(all_declared.probes.items()) if not id.startswith("meta.")}
+    globs = [glob for text in options.probe or ["*"] for glob in text.split()]
+    chosen = [id for id in found if any(fnmatch.fnmatchcase(id, glob) for glob in globs)]
+    if not chosen:
+        stop(f"no probe matches {' '.join(globs)}")
+    points = {id: [f"{id}.{item.name}" for item in probe.points()] for id, probe in found.items()}
+    with tempfile.TemporaryDirectory(prefix="falsify.", dir=TREE / "build") as scratch:
+        ledger = Ledger(points, mutation.read(TREE), Path(scratch), options.search)
+        confront_all(ledger, [found[id] for id in chosen])
+    take_results(ledger, options.result)
+    now = settle(ledger)
+    record(ledger, now, chosen, TREE)
+    wrong = judge(ledger, now, chosen)
+    for probe, names in mutation.unshown(TREE, all_declared):
+        print(f"not yet shown to fail: make falsify PROBE={probe.id} ({len(names)} points)")
+    print(summary(point for names in points.values() for point in names))
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
