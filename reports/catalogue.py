@@ -222,19 +222,19 @@ def read_text(path: Path) -> Catalogue:
     return result
 
 
-def section(path: Path) -> bytes:
-    """The bytes of .probeinfo of an ELF file; Unusable when it is none or has none."""
+def section(path: Path, name: str = ".probeinfo") -> bytes:
+    """The bytes of a section of an ELF file; Unusable when it is none or has none."""
     from elftools.elf.elffile import ELFFile
     try:
         with open(path, "rb") as file:
-            found = ELFFile(file).get_section_by_name(".probeinfo")
+            found = ELFFile(file).get_section_by_name(name)
             data = b"" if found is None or found.data_size > TEXT_LIMIT else found.data()
     except OSError as error:
         raise Unusable(f"{path.name}: {error.strerror}") from error
     except Exception as error:  # pyelftools raises whatever its parser met in a damaged file
         raise Unusable(text.clean(f"{path.name}: not an ELF file: {error}", 200)) from error
     if not data:
-        raise Unusable(f"{path.name}: no .probeinfo section")
+        raise Unusable(f"{path.name}: no {name} section")
     return data
 
 

@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Profiles that come with the library: of each kernel of the matrix, what the library looks at.
 
-A shipped profile is cut down from a full one. It holds only keys that the library's policy floor
-reads, only what holds whoever asks, nothing of policy, and nothing of hardware, because an
+A shipped profile is cut down from a full one. It holds only keys that the library decides by, only what holds whoever asks, nothing of policy, and nothing of hardware, because an
 emulator's PMU says nothing of the machine it will be read on. Out of all of them comes the table
 compiled into the library: one letter a fact, for each architecture and series.
 """
@@ -15,12 +14,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from reports import catalogue, schema, text
+from reports import catalogue, facts, schema, text
 from reports.text import Unusable
 
 FOLDER = Path("lib/profiles")
 TABLE = Path("lib/policy/profile/builtin.inc")
-SOURCES = Path("lib/policy")
 MATRIX = Path("kernels/matrix.toml")
 NEWEST = "newest"
 HARDWARE = {"pmu", "aux", "breakpoint", "counter"}
@@ -29,17 +27,8 @@ IDENTITY = ("arch", "release", "version", "build_id", "config_sha256", "page_siz
 LETTERS = {"yes": "y", "no": "n", "broken": "b", "hazard": "h"}
 UNKNOWN = "."
 
-_KEY = re.compile(r'"([a-z](?:[a-z0-9_]+\.){2,}[a-z0-9_]+)"')
 _NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}")
 _SERIES = re.compile(r"\d{1,3}\.\d{1,4}", re.ASCII)
-
-
-def keys(sources: Path = SOURCES) -> list[str]:
-    """Every text in the policy floor that has the shape of a fact's key."""
-    found: set[str] = set()
-    for source in sources.rglob("*.c"):
-        found |= set(_KEY.findall(source.read_text(encoding="utf-8")))
-    return sorted(found)
 
 
 def _of_hardware(found: catalogue.Catalogue) -> set[str]:
@@ -66,9 +55,9 @@ def _rows(run: Path) -> Iterator[tuple[str, dict[str, Any], set[str]]]:
         yield name, profile, _of_hardware(catalogue.gather([path.parent / "catalogue"]))
 
 
-def derive(run: Path, sources: Path = SOURCES) -> dict[str, dict[str, Any]]:
+def derive(run: Path, library: Path = facts.LIBRARY) -> dict[str, dict[str, Any]]:
     """What would ship of a finished run of the kernel matrix; kernels that said nothing do not."""
-    wanted = keys(sources)
+    wanted = facts.keys(library)
     made = {name: cut(profile, wanted, hardware) for name, profile, hardware in _rows(run)}
     made = {name: profile for name, profile in made.items() if profile["kernel"]}
     if not made:

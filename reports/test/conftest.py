@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+TREE = Path(__file__).resolve().parents[2]
+
 CATALOGUE = """id=ring.write_backward
 title=ring written backward
 since=4.7
@@ -46,6 +48,16 @@ def skipped(body: str, why: str) -> str:
     lines = [f"{line} # SKIP {why}" if line.startswith("ok") else line
              for line in body.splitlines() if "perfmodes" not in line]
     return "\n".join(lines) + "\n"
+
+
+def make_library(path: Path, *keys: str, more: str = "") -> Path:
+    """An ELF file that declares facts as the library does, with its own header."""
+    rows = " ".join(f'X("{key}")' for key in keys)
+    source = f'#include "lib/policy/profile/facts.h"\n#define ROWS(X) {rows}\nPM_FACTS(test, ROWS);\n'
+    path.parent.mkdir(parents=True, exist_ok=True)
+    subprocess.run(["gcc", "-c", "-I", str(TREE), "-x", "c", "-", "-o", str(path)],
+                   input=source + more, text=True, check=True)
+    return path
 
 
 Outputs = dict[str, dict[str, str]]

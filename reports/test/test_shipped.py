@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from reports import shipped, text
-from reports.test.conftest import GOOD, MakeRun, ktap
+from reports import facts, shipped, text
+from reports.test.conftest import GOOD, MakeRun, ktap, make_library
 from reports.verbs import main
 
 TREE = Path(__file__).resolve().parents[2]
@@ -87,29 +87,21 @@ def test_a_row_that_became_another_kernel_is_no_difference() -> None:
     assert list(shipped.differences(said | beside, {"newest": same} | beside))
 
 
-def test_keys_are_found_in_the_sources(tmp_path: Path) -> None:
-    (tmp_path / "a.c").write_text('x("ring.write_backward.newest"); "a.b"; "/a.b.c"; "a.b.c d";')
-    assert shipped.keys(tmp_path) == ["ring.write_backward.newest"]
-
-
 def test_from_a_run_to_files_and_back(make_run: MakeRun, tmp_path: Path) -> None:
     run = tmp_path / "matrix"
     run.mkdir()
     made = make_run()
     made.rename(run / "amd64-6.1")
     assert main(["result", "--quiet", str(run / "amd64-6.1")]) == 0
-    sources = tmp_path / "sources"
-    sources.mkdir()
-    (sources / "a.c").write_text('"ring.write_backward.newest" "sw.clock.counts"')
-    derived = shipped.derive(run, sources)
+    library = make_library(tmp_path / "library", "ring.write_backward.newest", "sw.clock.counts")
+    derived = shipped.derive(run, library)
     # sw.clock declares that it needs a PMU
     assert derived["amd64-6.1"]["kernel"] == {"ring.write_backward.newest": "yes"}
     shipped.write(derived, tmp_path / "profiles", tmp_path / "builtin.inc")
     assert shipped.load(tmp_path / "profiles") == derived
     assert '{ "x86_64", "6.1", "y" },' in (tmp_path / "builtin.inc").read_text()
-    (sources / "a.c").write_text("nothing")
     with pytest.raises(text.Unusable):
-        shipped.derive(run, sources)
+        shipped.derive(run, make_library(library, "no.such.key"))
 
 
 MATRIX = """
@@ -128,8 +120,8 @@ def tree(make_run: MakeRun, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     """A tree that ships what its run `matrix` measured: two kernels."""
     (tmp_path / "kernels").mkdir()
     (tmp_path / "kernels" / "matrix.toml").write_text(MATRIX)
-    (tmp_path / shipped.SOURCES / "profile").mkdir(parents=True)
-    (tmp_path / shipped.SOURCES / "a.c").write_text(f'"{KEY}" "ring.write_backward.plain"')
+    (tmp_path / shipped.TABLE).parent.mkdir(parents=True)
+    make_library(tmp_path / facts.LIBRARY, KEY, "ring.write_backward.plain")
     monkeypatch.chdir(tmp_path)
     (tmp_path / "matrix").mkdir()
     for name, release in (("amd64-6.1", "6.1.0-18"), ("amd64-newest", "7.3.4")):
@@ -243,7 +235,7 @@ def test_every_row_of_the_matrix_ships() -> None:
 
 
 def test_what_ships_is_asked_by_the_library() -> None:
-    asked = set(shipped.keys(TREE / shipped.SOURCES))
+    asked = set(facts.keys(TREE / facts.LIBRARY))
     for name, profile in shipped.load(TREE / shipped.FOLDER).items():
         assert set(profile["kernel"]) <= asked, f"{name}: the library asks this no longer"
         assert not profile["personas"] and "hypervisor" not in profile["identity"]
@@ -253,6 +245,6 @@ def test_what_the_library_asks_is_in_the_quick_suite() -> None:
     """Every row of the matrix runs at least that one, so each of them can ship."""
     lines = (TREE / "suites" / "quick.txt").read_text(encoding="utf-8").splitlines()
     quick = {line for line in lines if "." in line and not line.startswith("#")}
-    missing = {key for key in shipped.keys(TREE / shipped.SOURCES)
+    missing = {key for key in facts.keys(TREE / facts.LIBRARY)
                if ".".join(key.split(".")[:2]) not in quick}
     assert not missing

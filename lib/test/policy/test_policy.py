@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from reports import shipped
+from reports import facts
 
 TREE = Path(__file__).resolve().parents[3]
 HERE = Path(__file__).resolve().parent
@@ -74,7 +74,7 @@ def unknown(keys: set[str], probes: dict[str, set[str]]) -> list[str]:
 
 def test_keys_are_of_the_catalogue() -> None:
     """A need whose key nobody answers would never hold, or always."""
-    keys = set(shipped.keys(TREE / shipped.SOURCES))
+    keys = set(facts.keys(TREE / facts.LIBRARY))
     assert len(keys) > 15
     assert unknown(keys, catalogue()) == []
 
