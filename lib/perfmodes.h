@@ -208,15 +208,15 @@ struct pm_event_spec {
 
 /* Ways to observe, in the order in which they are considered. (0.1) */
 enum pm_strategy {
-	PM_STRATEGY_PER_CORE,	/* inheriting events on each CPU, all into one ring a CPU */
+	PM_STRATEGY_PER_CPU,	/* inheriting events on each CPU, all into one ring a CPU */
 	PM_STRATEGY_OWN_RINGS,	/* the same, each with its own ring and its descriptor closed */
 	PM_STRATEGY_PER_THREAD,	/* a ring for each thread; new threads as they are noticed */
 	PM_STRATEGY_CPU_WIDE,	/* all that runs on the CPUs; what was not asked for is dropped */
 	PM_STRATEGY_CGROUP,	/* all that runs on the CPUs in a cgroup */
 	PM_STRATEGY_BROKER,	/* events that a privileged process opens for this one */
 	PM_STRATEGY_SIGNALS,	/* a signal for each sample, without rings */
-	PM_STRATEGY_COUNT,	/* inheriting counters without rings */
-	PM_STRATEGY_COUNT_PER_CPU,	/* such counters for each thread and CPU */
+	PM_STRATEGY_COUNTERS,	/* inheriting counters without rings */
+	PM_STRATEGY_COUNTERS_PER_CPU,	/* such counters for each thread and CPU */
 	PM_STRATEGY_TIMERS,	/* a POSIX CPU-time timer for each thread, without perf */
 	PM_STRATEGY_PROCESS_TIMER,	/* one ITIMER_PROF for the process, without perf */
 	PM_STRATEGIES
@@ -282,7 +282,7 @@ void pm_plan_destroy(struct pm_plan *plan);
 /* The chosen strategy; after an attach the one in use. (0.1) */
 enum pm_strategy pm_plan_strategy(const struct pm_plan *plan);
 
-/* "per_core", "own_rings"... as the constants are named; NULL for another number. (0.1) */
+/* "per_cpu", "own_rings"... as the constants are named; NULL for another number. (0.1) */
 const char *pm_strategy_name(enum pm_strategy strategy);
 
 /*

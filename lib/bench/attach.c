@@ -160,7 +160,7 @@ static void measure_ours(struct pm_plan *plan, const char *name)
 	int err = session ? pm_session_attach(session, &diag) : -ENOMEM;
 
 	stop(since, "attach", name, "perfmodes");
-	if (err != PM_STRATEGY_PER_CORE)
+	if (err != PM_STRATEGY_PER_CPU)
 		bench_fail(diag.text, err < 0 ? err : ENOTSUP);
 	/* Sent out once more: what of it is the proof that anything arrives. */
 	since = start();

@@ -122,7 +122,7 @@ static void measure_first(const char *name, const char *subject, void (*deed)(vo
 static void measure_lookup(const struct pm_profile *profile)
 {
 	static const char *const keys[] = {
-		"attr.flag_bits.use_clockid", "strategy.per_core.every_sample_once",
+		"attr.flag_bits.use_clockid", "strategy.per_cpu.every_sample_once",
 		"output.chain.one_link", "no.such.fact",
 	};
 	uint64_t begin = bench_clock(CLOCK_THREAD_CPUTIME_ID);

@@ -384,7 +384,7 @@ def test_a_gate_is_told_once(doctor: Path) -> None:
     lines = how.splitlines()
     assert lines[0].startswith("timers (") and len(lines) == len(set(
         line.split(": ", 2)[-1] for line in lines))
-    assert any(line.startswith("passed over: per_core, ") and line.endswith("SystemCallFilter=")
+    assert any(line.startswith("passed over: per_cpu, ") and line.endswith("SystemCallFilter=")
                for line in lines)
 
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * What happens to a task's events bound to a CPU, when that CPU goes away and comes back? The
- * per-core design opens one for each thread and CPU and never looks again.
+ * per-CPU design opens one for each thread and CPU and never looks again.
  * Observed: the test pins itself to the CPU that will toggle, and causes page faults before,
  * during (elsewhere) and after. The CPU is put back whatever happens.
  */

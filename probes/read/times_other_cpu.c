@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Do the times of an event of task and CPU run while the task is on another CPU? Per-core tools add
+ * Do the times of an event of task and CPU run while the task is on another CPU? Per-CPU tools add
  * up the times of such events over all CPUs.
  * Observed: times and exact counts on the event's CPU, and on another one.
  */

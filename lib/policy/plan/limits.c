@@ -58,7 +58,7 @@ static void hold(struct pm_cost *ret, uint64_t events)
 	ret->descriptors = events + 1;
 }
 
-void pm_cost_per_core(const struct pm_plan *plan, struct pm_cost *ret)
+void pm_cost_per_cpu(const struct pm_plan *plan, struct pm_cost *ret)
 {
 	hold(ret, targets(plan, ret->threads) * ret->cpus);
 	ret->rings = ret->cpus;
@@ -85,17 +85,17 @@ void pm_cost_cpu_wide(const struct pm_plan *plan, struct pm_cost *ret)
 void pm_cost_broker(const struct pm_plan *plan, struct pm_cost *ret)
 {
 	if (plan->samples)
-		pm_cost_per_core(plan, ret);
+		pm_cost_per_cpu(plan, ret);
 	else
-		pm_cost_count(plan, ret);
+		pm_cost_counters(plan, ret);
 }
 
-void pm_cost_count(const struct pm_plan *plan, struct pm_cost *ret)
+void pm_cost_counters(const struct pm_plan *plan, struct pm_cost *ret)
 {
 	hold(ret, targets(plan, ret->threads));
 }
 
-void pm_cost_count_per_cpu(const struct pm_plan *plan, struct pm_cost *ret)
+void pm_cost_counters_per_cpu(const struct pm_plan *plan, struct pm_cost *ret)
 {
 	hold(ret, targets(plan, ret->threads) * ret->cpus);
 }

@@ -167,13 +167,13 @@ unsigned int pm_limit_pages(const struct pm_plan *plan, uint64_t rings);
 /* The limits in words, "kernel.perf_event_mlock_kb=516 a CPU and RLIMIT_MEMLOCK=64 kB". */
 void pm_limit_locked_text(char *buf, size_t size);
 
-void pm_cost_per_core(const struct pm_plan *plan, struct pm_cost *ret);
+void pm_cost_per_cpu(const struct pm_plan *plan, struct pm_cost *ret);
 void pm_cost_own_rings(const struct pm_plan *plan, struct pm_cost *ret);
 void pm_cost_per_thread(const struct pm_plan *plan, struct pm_cost *ret);
 void pm_cost_cpu_wide(const struct pm_plan *plan, struct pm_cost *ret);
 void pm_cost_broker(const struct pm_plan *plan, struct pm_cost *ret);
-void pm_cost_count(const struct pm_plan *plan, struct pm_cost *ret);
-void pm_cost_count_per_cpu(const struct pm_plan *plan, struct pm_cost *ret);
+void pm_cost_counters(const struct pm_plan *plan, struct pm_cost *ret);
+void pm_cost_counters_per_cpu(const struct pm_plan *plan, struct pm_cost *ret);
 void pm_cost_none(const struct pm_plan *plan, struct pm_cost *ret);
 
 #endif

@@ -178,15 +178,15 @@ static int fits_process_timer(struct pm_plan *plan, char *reason, size_t size)
 
 /* -------------------------------------------------------------------------------------- table */
 
-#define PER_CORE_NEEDS(X) \
+#define PER_CPU_NEEDS(X) \
 	X("perm.available.opens", true) \
 	X("attach.thread.thread_id_is_that_thread", false) \
 	X("attach.self.one_cpu", false) \
 	X("inherit.ring.thread", false) \
 	X("output.same_cpu.other_thread", false) \
-	X("strategy.per_core.every_sample_once", false) \
-	X("strategy.per_core.old_and_new_threads", false)
-PM_NEEDS(per_core, PER_CORE_NEEDS);
+	X("strategy.per_cpu.every_sample_once", false) \
+	X("strategy.per_cpu.old_and_new_threads", false)
+PM_NEEDS(per_cpu, PER_CPU_NEEDS);
 
 #define OWN_RINGS_NEEDS(X) \
 	X("perm.available.opens", true) \
@@ -234,33 +234,33 @@ PM_NEEDS(broker, BROKER_NEEDS);
 	X("signal.recipient.owner_is_a_thread", false)
 PM_NEEDS(signals, SIGNALS_NEEDS);
 
-#define COUNT_NEEDS(X) \
+#define COUNTERS_NEEDS(X) \
 	X("perm.available.opens", true) \
 	X("attach.thread.thread_id_is_that_thread", false) \
 	X("inherit.follow.thread.counts_alive", false) \
 	X("inherit.follow.thread.counts_after_exit", false) \
 	X("strategy.any_cpu.inherit_any_cpu_count", false)
-PM_NEEDS(count, COUNT_NEEDS);
+PM_NEEDS(counters, COUNTERS_NEEDS);
 
-#define COUNT_PER_CPU_NEEDS(X) \
+#define COUNTERS_PER_CPU_NEEDS(X) \
 	X("perm.available.opens", true) \
 	X("attach.thread.thread_id_is_that_thread", false) \
 	X("attach.self.one_cpu", false) \
 	X("attach.self.back_on_cpu", false) \
 	X("inherit.follow.thread.counts_alive", false) \
 	X("inherit.follow.thread.counts_after_exit", false)
-PM_NEEDS(count_per_cpu, COUNT_PER_CPU_NEEDS);
+PM_NEEDS(counters_per_cpu, COUNTERS_PER_CPU_NEEDS);
 
 static const struct need needs_nothing[] = { { NULL, false } };
 
 #define WITH_PERF (FOR_SELF | USES_PERF)
 
 const struct strategy pm_strategies[PM_STRATEGIES] = {
-	[PM_STRATEGY_PER_CORE] = {
-		"per_core", "inheriting events on each CPU, forwarded to one ring a CPU",
+	[PM_STRATEGY_PER_CPU] = {
+		"per_cpu", "inheriting events on each CPU, forwarded to one ring a CPU",
 		WITH_PERF | CAN_SAMPLE | BY_CPU | INHERITS | USES_RINGS | GIVES_SUMS,
-		needs_per_core, "strategy.per_core.every_sample_once", NULL,
-		pm_cost_per_core, pm_attach_per_core,
+		needs_per_cpu, "strategy.per_cpu.every_sample_once", NULL,
+		pm_cost_per_cpu, pm_attach_per_core,
 	},
 	[PM_STRATEGY_OWN_RINGS] = {
 		"own_rings", "inheriting events on each CPU, each with its own ring, descriptors "
@@ -297,19 +297,19 @@ const struct strategy pm_strategies[PM_STRATEGIES] = {
 		"signals", "a real-time signal for each sample, no rings",
 		WITH_PERF | CAN_SAMPLE | GIVES_SUMS,
 		needs_signals, "signal.delivery.without_ring.each_sample", fits_signals,
-		pm_cost_count, pm_attach_signals,
+		pm_cost_counters, pm_attach_signals,
 	},
-	[PM_STRATEGY_COUNT] = {
-		"count", "inheriting counters, read(2)",
+	[PM_STRATEGY_COUNTERS] = {
+		"counters", "inheriting counters, read(2)",
 		WITH_PERF | CAN_COUNT | INHERITS | GIVES_SUMS,
-		needs_count, "strategy.any_cpu.inherit_any_cpu_count", NULL,
-		pm_cost_count, pm_attach_count,
+		needs_counters, "strategy.any_cpu.inherit_any_cpu_count", NULL,
+		pm_cost_counters, pm_attach_count,
 	},
-	[PM_STRATEGY_COUNT_PER_CPU] = {
-		"count_per_cpu", "inheriting counters of each thread on each CPU, read(2)",
+	[PM_STRATEGY_COUNTERS_PER_CPU] = {
+		"counters_per_cpu", "inheriting counters of each thread on each CPU, read(2)",
 		WITH_PERF | CAN_COUNT | BY_CPU | INHERITS | GIVES_SUMS,
-		needs_count_per_cpu, "attach.self.one_cpu", NULL,
-		pm_cost_count_per_cpu, pm_attach_count_per_cpu,
+		needs_counters_per_cpu, "attach.self.one_cpu", NULL,
+		pm_cost_counters_per_cpu, pm_attach_count_per_cpu,
 	},
 	[PM_STRATEGY_TIMERS] = {
 		"timers", "POSIX CPU-time timers, one a thread, without perf",

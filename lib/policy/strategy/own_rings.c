@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Strategy own_rings: as per_core, but each event has a ring of its own and its descriptor is
+ * Strategy own_rings: as per_cpu, but each event has a ring of its own and its descriptor is
  * closed at once. A mapping keeps an event alive and inherited; one that is forwarded would go with
- * its descriptor. So this takes locked memory where per_core takes descriptors.
+ * its descriptor. So this takes locked memory where per_cpu takes descriptors.
  *
  * Without descriptors nobody wakes us, nothing can be disabled and no counter be read: rings are
  * read by time, and unmapping ends the events.

@@ -32,8 +32,8 @@ static const char declaration[] =
 	"point=per_thread.complete the same of a ring a thread, later threads counted as late\n"
 	"point=own_rings.complete the same of a ring for each thread and CPU, descriptors closed\n"
 	"point=cpu_wide.complete the same of all that runs on each CPU, the crowd picked out\n"
-	"point=count.complete the same of counters: all are counted\n"
-	"point=count_per_cpu.complete the same of a counter for each thread and CPU\n"
+	"point=counters.complete the same of counters: all are counted\n"
+	"point=counters_per_cpu.complete the same of a counter for each thread and CPU\n"
 	"point=busy.delivers a busy thread is sampled by perf or by timers, and a gate is named\n"
 	"point=seed.complete the fixed recipe tells 99.9 % once\n"
 	"point=seed.sleeps polling by the fixed recipe sleeps when a leader's thread has ended\n"
@@ -79,8 +79,8 @@ static void judge(const char *point, const struct pm_session *session, const str
 {
 	struct pm_stats s = { .size = sizeof(s) };
 	uint64_t lost, missing = tally->caused - tally->told;
-	bool complete, accounted, counts = pm_plan_strategy(plan) == PM_STRATEGY_COUNT ||
-		pm_plan_strategy(plan) == PM_STRATEGY_COUNT_PER_CPU;
+	bool complete, accounted, counts = pm_plan_strategy(plan) == PM_STRATEGY_COUNTERS ||
+		pm_plan_strategy(plan) == PM_STRATEGY_COUNTERS_PER_CPU;
 
 	(void)pm_session_stats(session, &s);
 	lost = (s.lost > s.lost_counted ? s.lost : s.lost_counted) + s.lost_samples;
@@ -188,7 +188,7 @@ static void judge_busy(const char *point, const struct pm_plan *plan)
 	char text[4000], *line;
 
 	(void)pm_plan_explain(plan, text, sizeof(text));
-	line = strstr(text, "passed over: per_core");
+	line = strstr(text, "passed over: per_cpu");
 	for (size_t i = 0; line != NULL && i < sizeof(gates) / sizeof(gates[0]); i++)
 		named |= strstr(line, gates[i]) != NULL;
 	if (line != NULL && strchr(line, '\n') != NULL)
@@ -299,7 +299,7 @@ int main(int argc, char **argv)
 {
 	static const enum pm_strategy alone[] = {
 		PM_STRATEGY_PER_THREAD, PM_STRATEGY_OWN_RINGS, PM_STRATEGY_CPU_WIDE,
-		PM_STRATEGY_COUNT, PM_STRATEGY_COUNT_PER_CPU,
+		PM_STRATEGY_COUNTERS, PM_STRATEGY_COUNTERS_PER_CPU,
 	};
 
 	setvbuf(stdout, NULL, _IOLBF, 0);

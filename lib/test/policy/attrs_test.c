@@ -450,7 +450,7 @@ static void inheriting_slows_threads_down(void **state)
 
 	(void)state;
 	for (int i = 0; i < TRIES && tax < 200; i++)
-		tax = tax_by(PM_STRATEGY_PER_CORE);
+		tax = tax_by(PM_STRATEGY_PER_CPU);
 	assert_in_range(tax, 200, 100000000);
 	assert_int_equal(tax_by(PM_STRATEGY_PER_THREAD), 0);
 	assert_int_equal(count_descriptors(), before);
@@ -460,9 +460,9 @@ static void inheriting_slows_threads_down(void **state)
 			break;
 	}
 	assert_int_equal(pm_plan_strategy(plan), PM_STRATEGY_PER_THREAD);
-	assert_explained("passed over: per_core: making a thread takes ");
+	assert_explained("passed over: per_cpu: making a thread takes ");
 	(void)attr_by(&faults, (struct pm_session_opts){ .thread_tax = 1000000000 });
-	assert_int_equal(pm_plan_strategy(plan), PM_STRATEGY_PER_CORE);
+	assert_int_equal(pm_plan_strategy(plan), PM_STRATEGY_PER_CPU);
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)

@@ -95,7 +95,7 @@ static void observe_writes(enum pm_strategy strategy)
 static void each_write_to_a_variable(void **state)
 {
 	(void)state;
-	observe_writes(PM_STRATEGY_PER_CORE);
+	observe_writes(PM_STRATEGY_PER_CPU);
 }
 
 static void each_write_into_own_rings(void **state)

@@ -281,7 +281,7 @@ static void samples_for_the_refused(void **state)
 	refuse = 0;
 	assert_in_range(told, 300, 400);
 	assert_non_null(strstr(said, "chosen: broker"));
-	assert_non_null(strstr(said, "passed over: per_core: perf_event_open(page-faults"));
+	assert_non_null(strstr(said, "passed over: per_cpu: perf_event_open(page-faults"));
 	assert_non_null(strstr(said, "user mode only"));
 	pm_session_destroy(session);
 	pm_plan_destroy(plan);

@@ -86,10 +86,10 @@ static void churned(enum pm_strategy strategy)
 	end();
 }
 
-static void churned_per_core(void **state)
+static void churned_per_cpu(void **state)
 {
 	(void)state;
-	churned(PM_STRATEGY_PER_CORE);
+	churned(PM_STRATEGY_PER_CPU);
 }
 
 static void churned_own_rings(void **state)
@@ -101,7 +101,7 @@ static void churned_own_rings(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(churned_per_core),
+		cmocka_unit_test(churned_per_cpu),
 		cmocka_unit_test(churned_own_rings),
 	};
 

@@ -47,10 +47,10 @@ static void told_on_late_cpu(enum pm_strategy strategy)
 	end();
 }
 
-static void per_core(void **state)
+static void per_cpu(void **state)
 {
 	(void)state;
-	told_on_late_cpu(PM_STRATEGY_PER_CORE);
+	told_on_late_cpu(PM_STRATEGY_PER_CPU);
 }
 
 static void own_rings(void **state)
@@ -65,10 +65,10 @@ static void two_events(void **state)
 	int before;
 
 	(void)state;
-	begin(&faults, PM_STRATEGY_PER_CORE, false);
+	begin(&faults, PM_STRATEGY_PER_CPU, false);
 	pm_plan_destroy(plan);
-	plan = plan_of(both, 2, PM_STRATEGY_PER_CORE, NULL);
-	session = attached(plan, PM_STRATEGY_PER_CORE);
+	plan = plan_of(both, 2, PM_STRATEGY_PER_CPU, NULL);
+	session = attached(plan, PM_STRATEGY_PER_CPU);
 	before = count_descriptors();
 	say_online(true);
 	poll_for(LOOK_MS);
@@ -186,8 +186,8 @@ static void counted_on_late_cpu(void **state)
 	(void)state;
 	counted.period = 0;
 	counted.want = PM_WANT_CPU;
-	begin(&counted, PM_STRATEGY_COUNT_PER_CPU, false);
-	session = attached(plan, PM_STRATEGY_COUNT_PER_CPU);
+	begin(&counted, PM_STRATEGY_COUNTERS_PER_CPU, false);
+	session = attached(plan, PM_STRATEGY_COUNTERS_PER_CPU);
 	hold(pthread_self(), cpu[1]);
 	say_online(true);
 	usleep(LOOK_MS * 1000);
@@ -205,14 +205,14 @@ static void short_of_descriptors(void **state)
 {
 	struct rlimit limit, none;
 	struct pm_session_opts opts = { .size = sizeof(opts), .descriptors_percent = 100,
-					.forbid = ~(1u << PM_STRATEGY_PER_CORE) };
+					.forbid = ~(1u << PM_STRATEGY_PER_CPU) };
 	struct pm_diag diag = { .size = sizeof(diag) };
 
 	(void)state;
-	begin(&faults, PM_STRATEGY_PER_CORE, false);
+	begin(&faults, PM_STRATEGY_PER_CPU, false);
 	pm_plan_destroy(plan);
 	assert_int_equal(pm_plan_make(&faults, 1, &opts, NULL, &diag, &plan), 0);
-	session = attached(plan, PM_STRATEGY_PER_CORE);
+	session = attached(plan, PM_STRATEGY_PER_CPU);
 	start_worker(&workers[0]);
 	/* One for the list of threads, none for an event. */
 	assert_int_equal(getrlimit(RLIMIT_NOFILE, &limit), 0);
@@ -236,8 +236,8 @@ static void short_of_descriptors(void **state)
 static void noticed_at_the_end(void **state)
 {
 	(void)state;
-	begin(&faults, PM_STRATEGY_PER_CORE, false);
-	session = attached(plan, PM_STRATEGY_PER_CORE);
+	begin(&faults, PM_STRATEGY_PER_CPU, false);
+	session = attached(plan, PM_STRATEGY_PER_CPU);
 	poll_for(20);
 	say_online(true);
 	assert_int_equal(pm_session_detach(session), 0);
@@ -252,8 +252,8 @@ static void noticed_at_the_end(void **state)
 static void none_to_attach_to(void **state)
 {
 	static const enum pm_strategy kinds[] = {
-		PM_STRATEGY_PER_CORE, PM_STRATEGY_OWN_RINGS, PM_STRATEGY_CPU_WIDE,
-		PM_STRATEGY_COUNT_PER_CPU,
+		PM_STRATEGY_PER_CPU, PM_STRATEGY_OWN_RINGS, PM_STRATEGY_CPU_WIDE,
+		PM_STRATEGY_COUNTERS_PER_CPU,
 	};
 	char only[16], expected[64];
 
@@ -265,7 +265,7 @@ static void none_to_attach_to(void **state)
 		struct pm_diag diag = { .size = sizeof(diag) };
 		int err;
 
-		begin(&faults, PM_STRATEGY_PER_CORE, true);
+		begin(&faults, PM_STRATEGY_PER_CPU, true);
 		pm_plan_destroy(plan);
 		snprintf(only, sizeof(only), "%d", cpu[1]);
 		snprintf(expected, sizeof(expected), "no CPU of %d is online", cpu[1]);
@@ -346,7 +346,7 @@ static void idle_cgroup(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(per_core),
+		cmocka_unit_test(per_cpu),
 		cmocka_unit_test(own_rings),
 		cmocka_unit_test(two_events),
 		cmocka_unit_test(read_by_the_listener),

@@ -280,9 +280,9 @@ static bool begin_with_births(enum pm_strategy strategy, unsigned int count)
 	struct pm_event_spec spec = faults;
 
 	spec.want = 0;
-	if (strategy != PM_STRATEGY_PER_CORE)
+	if (strategy != PM_STRATEGY_PER_CPU)
 		spec.period = 0;
-	births.cpu = strategy == PM_STRATEGY_COUNT ? -1 : sched_getcpu();
+	births.cpu = strategy == PM_STRATEGY_COUNTERS ? -1 : sched_getcpu();
 	if (pm_plan_make(&spec, 1, &opts, NULL, &diag, &plan) < 0) {
 		print_message("%s\n", diag.text);
 		return false;
@@ -321,8 +321,8 @@ static void counted_once(enum pm_strategy strategy, unsigned int undertakings)
 static void counters_count_once(void **state)
 {
 	(void)state;
-	counted_once(PM_STRATEGY_COUNT, ROUNDS);
-	counted_once(PM_STRATEGY_COUNT_PER_CPU, ROUNDS + 1);
+	counted_once(PM_STRATEGY_COUNTERS, ROUNDS);
+	counted_once(PM_STRATEGY_COUNTERS_PER_CPU, ROUNDS + 1);
 }
 
 /* What it does is told once, and counted once. */
@@ -331,7 +331,7 @@ static void born_at_the_first_undertaking(void **state)
 	struct pm_value before, after;
 
 	(void)state;
-	if (!begin_with_births(PM_STRATEGY_PER_CORE, 1))
+	if (!begin_with_births(PM_STRATEGY_PER_CPU, 1))
 		skip();
 	poll_listings(1);
 	told = 0;	/* What it did to begin with. */
@@ -352,7 +352,7 @@ static void sums_that_hold_more(void **state)
 	struct pm_value value;
 
 	(void)state;
-	if (!begin_with_births(PM_STRATEGY_PER_CORE, ROUNDS + 1))
+	if (!begin_with_births(PM_STRATEGY_PER_CPU, ROUNDS + 1))
 		skip();
 	assert_int_equal(pm_session_read(session, &value, 1), -ENOTSUP);
 	let_work();

@@ -223,7 +223,7 @@ static void turn(const char *key)
 
 static bool perf_is_here(void)
 {
-	struct pm_plan *plan = plan_of(&faults, 1, PM_STRATEGY_PER_CORE, NULL);
+	struct pm_plan *plan = plan_of(&faults, 1, PM_STRATEGY_PER_CPU, NULL);
 
 	pm_plan_destroy(plan);
 	return plan != NULL;
@@ -360,7 +360,7 @@ static void a_mute_kernel(void **state)
 	kernel.mute = true;
 	outcome = observe_with(profile, PM_ALLOW_ALL);
 	expect_no_silence(&outcome, "all is well", "mute");
-	assert_string_not_equal(outcome.strategy, "per_core");
+	assert_string_not_equal(outcome.strategy, "per_cpu");
 	pm_profile_destroy(profile);
 }
 
@@ -402,7 +402,7 @@ static void refusals_lead_on(void **state)
 	kernel.refuse_redirect = EINVAL;
 	outcome = observe_with(profile, PM_ALLOW_ALL);
 	expect_no_silence(&outcome, "all is well", "SET_OUTPUT refused");
-	assert_string_not_equal(outcome.strategy, "per_core");
+	assert_string_not_equal(outcome.strategy, "per_cpu");
 	kernel.refuse_redirect = 0;
 	kernel.refuse_cpu = EACCES;
 	outcome = observe_with(profile, PM_ALLOW_ALL);
@@ -436,7 +436,7 @@ static void redirecting_does_nothing(void **state)
 	kernel.no_redirect = true;
 	outcome = observe_with(NULL, PM_ALLOW_ALL);
 	expect_no_silence(&outcome, "nothing", "SET_OUTPUT does nothing");
-	assert_string_not_equal(outcome.strategy, "per_core");
+	assert_string_not_equal(outcome.strategy, "per_cpu");
 }
 
 int main(void)

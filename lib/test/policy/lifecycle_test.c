@@ -40,7 +40,7 @@ static void *stop(void *context)
 static void nothing_stays_behind(void **state)
 {
 	static const enum pm_strategy kinds[] = {
-		PM_STRATEGY_PER_CORE, PM_STRATEGY_PER_THREAD, PM_STRATEGY_COUNT,
+		PM_STRATEGY_PER_CPU, PM_STRATEGY_PER_THREAD, PM_STRATEGY_COUNTERS,
 	};
 	int before = count_descriptors();
 
@@ -67,7 +67,7 @@ static void nothing_stays_behind(void **state)
 
 static void anybody_stops_it(void **state)
 {
-	struct pm_plan *plan = plan_of(&faults, 1, PM_STRATEGY_PER_CORE, NULL);
+	struct pm_plan *plan = plan_of(&faults, 1, PM_STRATEGY_PER_CPU, NULL);
 	struct pm_session *session;
 
 	(void)state;
@@ -77,7 +77,7 @@ static void anybody_stops_it(void **state)
 	for (unsigned int i = 0; i < rounds() / 2; i++) {
 		pthread_t runner, stoppers[3];
 
-		assert_int_equal(pm_session_attach(session, NULL), PM_STRATEGY_PER_CORE);
+		assert_int_equal(pm_session_attach(session, NULL), PM_STRATEGY_PER_CPU);
 		assert_int_equal(pthread_create(&runner, NULL, run, session), 0);
 		for (size_t k = 0; k < ARRAY_SIZE(stoppers); k++)
 			assert_int_equal(pthread_create(&stoppers[k], NULL, stop, session), 0);
@@ -104,11 +104,11 @@ static void *live_alone(void *context)
 
 	spec.tid = 0;
 	for (unsigned int i = 0; i < rounds() / 5; i++) {
-		struct pm_plan *plan = plan_of(&spec, 1, PM_STRATEGY_PER_CORE, NULL);
+		struct pm_plan *plan = plan_of(&spec, 1, PM_STRATEGY_PER_CPU, NULL);
 		struct pm_session *session = pm_session_create(plan, &quiet, NULL);
 		struct pm_stats stats = { .size = sizeof(stats) };
 
-		assert_int_equal(pm_session_attach(session, NULL), PM_STRATEGY_PER_CORE);
+		assert_int_equal(pm_session_attach(session, NULL), PM_STRATEGY_PER_CPU);
 		cause_faults(100);
 		pm_session_detach(session);
 		pm_session_stats(session, &stats);
@@ -122,7 +122,7 @@ static void *live_alone(void *context)
 
 static void two_sessions_in_two_threads(void **state)
 {
-	struct pm_plan *plan = plan_of(&faults, 1, PM_STRATEGY_PER_CORE, NULL);
+	struct pm_plan *plan = plan_of(&faults, 1, PM_STRATEGY_PER_CPU, NULL);
 	atomic_uint seen = 0;
 	pthread_t threads[2];
 
@@ -162,7 +162,7 @@ static int result_of(pid_t child)
 
 static void a_child_keeps_its_memory(void **state)
 {
-	struct pm_plan *plan = plan_of(&faults, 1, PM_STRATEGY_PER_CORE, NULL);
+	struct pm_plan *plan = plan_of(&faults, 1, PM_STRATEGY_PER_CPU, NULL);
 	struct pm_stats stats = { .size = sizeof(stats) };
 	struct pm_session *session;
 	void *ring = NULL;
@@ -172,7 +172,7 @@ static void a_child_keeps_its_memory(void **state)
 	if (plan == NULL)
 		skip();
 	session = pm_session_create(plan, NULL, NULL);
-	assert_int_equal(pm_session_attach(session, NULL), PM_STRATEGY_PER_CORE);
+	assert_int_equal(pm_session_attach(session, NULL), PM_STRATEGY_PER_CPU);
 	assert_true(count_maps(&ring) > 0);
 	child = fork();
 	if (child == 0)
@@ -268,7 +268,7 @@ static uint64_t stop_latency(struct pm_session *session)
 
 static void it_stops_in_a_flood(void **state)
 {
-	struct pm_plan *plan = plan_of(&faults, 1, PM_STRATEGY_PER_CORE, NULL);
+	struct pm_plan *plan = plan_of(&faults, 1, PM_STRATEGY_PER_CPU, NULL);
 	struct pm_stats stats = { .size = sizeof(stats) };
 	struct pm_session *session;
 	uint64_t idle, flooded;
@@ -278,7 +278,7 @@ static void it_stops_in_a_flood(void **state)
 	if (plan == NULL)
 		skip();
 	session = pm_session_create(plan, NULL, NULL);
-	assert_int_equal(pm_session_attach(session, NULL), PM_STRATEGY_PER_CORE);
+	assert_int_equal(pm_session_attach(session, NULL), PM_STRATEGY_PER_CPU);
 	idle = stop_latency(session);
 	flooding = true;
 	for (size_t i = 0; i < ARRAY_SIZE(threads); i++)
@@ -300,7 +300,7 @@ static void it_stops_in_a_flood(void **state)
 /* Nobody reads while two threads flood: what was dropped is told to the last record. */
 static void losses_are_told_exactly(void **state)
 {
-	struct pm_plan *plan = plan_of(&faults, 1, PM_STRATEGY_PER_CORE, NULL);
+	struct pm_plan *plan = plan_of(&faults, 1, PM_STRATEGY_PER_CPU, NULL);
 	struct pm_stats stats = { .size = sizeof(stats) };
 	struct pm_value before, after;
 	struct pm_session *session;
@@ -310,7 +310,7 @@ static void losses_are_told_exactly(void **state)
 	if (plan == NULL)
 		skip();
 	session = pm_session_create(plan, NULL, NULL);
-	assert_int_equal(pm_session_attach(session, NULL), PM_STRATEGY_PER_CORE);
+	assert_int_equal(pm_session_attach(session, NULL), PM_STRATEGY_PER_CPU);
 	pm_session_poll(session, 0);
 	pm_session_stats(session, &early);
 	assert_int_equal(pm_session_read(session, &before, 1), 1);
@@ -398,10 +398,10 @@ static void a_leader_that_ends_does_not_spin(void **state)
 	while (led_tid == 0)
 		usleep(1000);
 	spec.tid = led_tid;
-	plan = plan_of(&spec, 1, PM_STRATEGY_PER_CORE, NULL);
+	plan = plan_of(&spec, 1, PM_STRATEGY_PER_CPU, NULL);
 	if (plan != NULL) {
 		session = pm_session_create(plan, NULL, NULL);
-		assert_int_equal(pm_session_attach(session, NULL), PM_STRATEGY_PER_CORE);
+		assert_int_equal(pm_session_attach(session, NULL), PM_STRATEGY_PER_CPU);
 		fd = pm_open(&attr, led_tid, 0, -1, 0);
 		assert_int_equal(pm_ring_open(fd, 1, PROT_READ | PROT_WRITE, &ring), 0);
 	}

@@ -54,7 +54,7 @@ static void attach_twice(void)
 
 	lock_little();
 	drop_privileges();
-	opts.forbid = ((1u << PM_STRATEGIES) - 1) & ~(1u << PM_STRATEGY_PER_CORE);
+	opts.forbid = ((1u << PM_STRATEGIES) - 1) & ~(1u << PM_STRATEGY_PER_CPU);
 	for (int i = 0; i < 2; i++) {
 		struct pm_session *session;
 
@@ -99,10 +99,10 @@ static void few_descriptors(void **state)
 	(void)state;
 	wish.threads = 40;
 	wish.opts.ring_pages = 1;
-	compare(&wish, open_few, "passed over: per_core: needs ",
-		ONLY("chosen: ", "passed over: per_core:", "passed over: own_rings:",
-		     "passed over: per_thread:", "passed over: signals:", "passed over: count:",
-		     "passed over: count_per_cpu:", "attached: "));
+	compare(&wish, open_few, "passed over: per_cpu: needs ",
+		ONLY("chosen: ", "passed over: per_cpu:", "passed over: own_rings:",
+		     "passed over: per_thread:", "passed over: signals:", "passed over: counters:",
+		     "passed over: counters_per_cpu:", "attached: "));
 }
 
 static void few_at_first(void)

@@ -76,7 +76,7 @@ static const struct pm_event_spec cycles = {
 
 /* What is left are the rows that any machine with perf offers to any user. */
 static const unsigned int usual = (1u << PM_STRATEGIES) - 1 -
-	(BIT(PER_CORE) | BIT(PER_THREAD) | BIT(COUNT) | BIT(TIMERS));
+	(BIT(PER_CPU) | BIT(PER_THREAD) | BIT(COUNTERS) | BIT(TIMERS));
 
 static const struct pm_session_opts everything = {
 	.size = sizeof(everything), .allow = PM_ALLOW_ALL, .descriptors_percent = 100,
@@ -159,14 +159,14 @@ static void first_row_that_holds(void **state)
 	(void)state;
 	if (!perf_is_here())
 		skip();
-	assert_int_equal(chosen(&faults, &everything), PM_STRATEGY_PER_CORE);
-	assert_said("chosen: per_core");
+	assert_int_equal(chosen(&faults, &everything), PM_STRATEGY_PER_CPU);
+	assert_said("chosen: per_cpu");
 	assert_said("passed over: per_thread: comes after");
 	say("inherit.ring.thread", PM_BROKEN);
 	assert_int_equal(chosen(&faults, &everything), PM_STRATEGY_PER_THREAD);
-	assert_said("passed over: per_core: inherit.ring.thread is broken");
+	assert_said("passed over: per_cpu: inherit.ring.thread is broken");
 	say("output.chain.one_link", PM_NO);
-	assert_int_equal(chosen(&faults, &everything), PM_STRATEGY_COUNT);
+	assert_int_equal(chosen(&faults, &everything), PM_STRATEGY_COUNTERS);
 	assert_said("passed over: per_thread: output.chain.one_link is no");
 	say("inherit.follow.thread.counts_alive", PM_HAZARD);
 	assert_int_equal(chosen(&faults, &everything), -ENOTSUP);
@@ -186,17 +186,17 @@ static void another_build_rules_out_nothing(void **state)
 		say_of("output.chain.one_link", PM_YES, ranks[i]);
 		say_of("inherit.follow.thread.counts_alive", PM_YES, ranks[i]);
 		assert_int_equal(chosen(&faults, &everything), PM_STRATEGY_PER_THREAD);
-		assert_said("per_core: inherit.ring.thread was broken on another build");
+		assert_said("per_cpu: inherit.ring.thread was broken on another build");
 		say_of("output.chain.one_link", PM_NO, ranks[i]);
-		assert_int_equal(chosen(&faults, &everything), PM_STRATEGY_COUNT);
+		assert_int_equal(chosen(&faults, &everything), PM_STRATEGY_COUNTERS);
 		say_of("inherit.follow.thread.counts_alive", PM_NO, ranks[i]);
-		assert_int_equal(chosen(&faults, &everything), PM_STRATEGY_PER_CORE);
+		assert_int_equal(chosen(&faults, &everything), PM_STRATEGY_PER_CPU);
 		assert_said("nothing better is left: inherit.ring.thread was broken");
 	}
 	say_of("inherit.ring.thread", PM_BROKEN, PM_RANK_RELEASE);
 	assert_int_equal(chosen(&faults, &everything), PM_STRATEGY_PER_THREAD);
 	say_of("output.chain.one_link", PM_HAZARD, PM_RANK_BUILTIN);
-	assert_int_equal(chosen(&faults, &everything), PM_STRATEGY_COUNT);
+	assert_int_equal(chosen(&faults, &everything), PM_STRATEGY_COUNTERS);
 	assert_said("passed over: per_thread: output.chain.one_link was hazard on another build");
 }
 
@@ -207,7 +207,7 @@ static void blocked_once_is_no_reason(void **state)
 	if (!perf_is_here())
 		skip();
 	say_of("inherit.ring.thread", PM_BLOCKED, PM_RANK_BUILD);
-	assert_int_equal(chosen(&faults, &everything), PM_STRATEGY_PER_CORE);
+	assert_int_equal(chosen(&faults, &everything), PM_STRATEGY_PER_CPU);
 }
 
 static void without_permission_to_fall_back(void **state)
@@ -224,7 +224,7 @@ static void without_permission_to_fall_back(void **state)
 	assert_int_equal(chosen(&own, &none), -ENOTSUP);
 	assert_said("counts are not allowed");
 	assert_said("timers are not allowed");
-	none.forbid |= BIT(PER_CORE);
+	none.forbid |= BIT(PER_CPU);
 	assert_int_equal(chosen(&own, &none), -ENOTSUP);
 	assert_said("forbidden by the caller");
 }
@@ -238,7 +238,7 @@ static void refused_by_a_filter(void **state)
 		assert_said(i ? "ENOSYS" : "filter");
 		assert_said("page-faults");
 		assert_int_equal(chosen(&cycles, &everything), PM_STRATEGY_TIMERS);
-		assert_said("passed over: per_core: perf_event_open(cycles");
+		assert_said("passed over: per_cpu: perf_event_open(cycles");
 	}
 }
 
@@ -251,7 +251,7 @@ static void user_mode_only(void **state)
 	if (!perf_is_here())
 		skip();
 	kernel.refuse_kernel = EACCES;
-	assert_int_equal(chosen(&faults, &everything), PM_STRATEGY_PER_CORE);
+	assert_int_equal(chosen(&faults, &everything), PM_STRATEGY_PER_CPU);
 	assert_said("event 0, page-faults: user mode only");
 	opts.allow &= ~(unsigned int)PM_ALLOW_USER_ONLY;
 	assert_int_equal(chosen(&faults, &opts), -ENOTSUP);
@@ -266,7 +266,7 @@ static void user_mode_only(void **state)
 	say_of("strategy.user_only.software_zero", PM_BROKEN, PM_RANK_HINT);
 	assert_int_equal(chosen(&switches, &everything), -ENOTSUP);
 	say("strategy.user_only.software_zero", PM_BROKEN);
-	assert_int_equal(chosen(&switches, &everything), PM_STRATEGY_PER_CORE);
+	assert_int_equal(chosen(&switches, &everything), PM_STRATEGY_PER_CPU);
 	tracepoint.type = PERF_TYPE_TRACEPOINT;
 	assert_int_equal(chosen(&tracepoint, &everything), -ENOTSUP);
 	assert_said("EACCES");
@@ -283,7 +283,7 @@ static void a_clock_for_missing_hardware(void **state)
 	exact.flags = PM_SPEC_EXACT;
 	for (size_t i = 0; i < ARRAY_SIZE(errors); i++) {
 		kernel.refuse_hardware = errors[i];
-		assert_int_equal(chosen(&cycles, &everything), PM_STRATEGY_PER_CORE);
+		assert_int_equal(chosen(&cycles, &everything), PM_STRATEGY_PER_CPU);
 		assert_said("event 0, cycles: cpu-clock instead");
 		assert_int_equal(chosen(&exact, &everything), -ENOTSUP);
 		assert_said("(cycles,");
@@ -295,11 +295,11 @@ static void older_kernels_lack_bits(void **state)
 	(void)state;
 	if (!perf_is_here())
 		skip();
-	assert_int_equal(chosen(&faults, &everything), PM_STRATEGY_PER_CORE);
+	assert_int_equal(chosen(&faults, &everything), PM_STRATEGY_PER_CPU);
 	assert_said("clock: CLOCK_MONOTONIC");
 	kernel.refuse_clockid = true;
 	kernel.refuse_sample_type = PERF_SAMPLE_IDENTIFIER;
-	assert_int_equal(chosen(&faults, &everything), PM_STRATEGY_PER_CORE);
+	assert_int_equal(chosen(&faults, &everything), PM_STRATEGY_PER_CPU);
 	assert_said("clock: perf's own");
 	kernel.refuse_sample_type = PERF_SAMPLE_IP;
 	assert_int_equal(chosen(&faults, &everything), -ENOTSUP);
@@ -318,8 +318,8 @@ static void inheritance_that_is_refused(void **state)
 		skip();
 	kernel.refuse_inherit = EINVAL;
 	assert_int_equal(chosen(&faults, &everything), PM_STRATEGY_PER_THREAD);
-	assert_said("passed over: per_core: event 0 opens, but not with attr.inherit (EINVAL)");
-	opts.forbid = (1u << PM_STRATEGIES) - 1 - BIT(PER_CORE);
+	assert_said("passed over: per_cpu: event 0 opens, but not with attr.inherit (EINVAL)");
+	opts.forbid = (1u << PM_STRATEGIES) - 1 - BIT(PER_CPU);
 	assert_int_equal(pm_plan_make(&faults, 1, &opts, profile, &diag, &plan), -ENOTSUP);
 	assert_int_equal(diag.cause, PM_CAUSE_UNSUPPORTED);
 	assert_non_null(strstr(diag.text, "attr.inherit"));
@@ -341,7 +341,7 @@ static void too_few_descriptors(void **state)
 	opts.descriptors_percent = 50;
 	assert_int_equal(chosen(&faults, &opts), -ENOTSUP);
 	assert_said("descriptors");
-	assert_int_equal(chosen(&faults, &everything), PM_STRATEGY_PER_CORE);
+	assert_int_equal(chosen(&faults, &everything), PM_STRATEGY_PER_CPU);
 	assert_int_equal(setrlimit(RLIMIT_NOFILE, &limit), 0);
 }
 
@@ -426,8 +426,8 @@ static void silence_is_noticed(void **state)
 	pm_plan_destroy(plan);
 	kernel.refuse_hardware = ENOENT;
 	assert_int_equal(chosen(&cycles, &everything), PM_STRATEGY_TIMERS);
-	assert_said("per_core: strategy.per_core.every_sample_once is broken");
-	assert_said("count: strategy.any_cpu.inherit_any_cpu_count is broken");
+	assert_said("per_cpu: strategy.per_cpu.every_sample_once is broken");
+	assert_said("counters: strategy.any_cpu.inherit_any_cpu_count is broken");
 }
 
 static void silence_ends_in_timers(void **state)
@@ -445,8 +445,8 @@ static void silence_ends_in_timers(void **state)
 	assert_int_equal(pm_session_attach(session, NULL), PM_STRATEGY_TIMERS);
 	pm_plan_explain(plan, said, sizeof(said));
 	assert_said("chosen: timers");
-	assert_said("passed over: per_core: per_core: all opened, but");
-	assert_said("passed over: count: count: all opened, but");
+	assert_said("passed over: per_cpu: per_cpu: all opened, but");
+	assert_said("passed over: counters: counters: all opened, but");
 	pm_session_destroy(session);
 	pm_plan_destroy(plan);
 }

@@ -17,11 +17,11 @@
 #define SANITIZED 0
 #endif
 
-static void census_per_core(void **state)
+static void census_per_cpu(void **state)
 {
 	(void)state;
 	tasks_born = tasks_ended = 0;
-	census(PM_STRATEGY_PER_CORE);
+	census(PM_STRATEGY_PER_CPU);
 	assert_true(tasks_born >= THREADS / 2);
 	assert_true(tasks_ended >= THREADS / 2);
 }
@@ -36,14 +36,14 @@ static void two_events_keep_apart(void **state)
 {
 	const struct pm_event_spec specs[] = { clock_of_all, faults };
 	struct pm_stats stats = { .size = sizeof(stats) };
-	struct pm_plan *plan = plan_of(specs, 2, PM_STRATEGY_PER_CORE, NULL);
+	struct pm_plan *plan = plan_of(specs, 2, PM_STRATEGY_PER_CPU, NULL);
 	struct pm_session *session;
 	struct pm_value values[2];
 
 	(void)state;
 	if (plan == NULL)
 		skip();
-	session = attached(plan, PM_STRATEGY_PER_CORE);
+	session = attached(plan, PM_STRATEGY_PER_CPU);
 	for (int i = 0; i < THREADS; i++)
 		start_worker(&workers[i]);
 	for (int i = 0; i < THREADS; i++)
@@ -86,7 +86,7 @@ static void attach_while_threads_come_and_go(void **state)
 
 	(void)state;
 	for (int round = 0; round < 20; round++) {
-		struct pm_plan *plan = plan_of(&faults, 1, PM_STRATEGY_PER_CORE, NULL);
+		struct pm_plan *plan = plan_of(&faults, 1, PM_STRATEGY_PER_CPU, NULL);
 		struct pm_session *session;
 		int err;
 
@@ -118,7 +118,7 @@ static void attach_while_threads_come_and_go(void **state)
 
 static void counts_are_exact(void **state)
 {
-	struct pm_plan *plan = plan_of(&faults, 1, PM_STRATEGY_COUNT, NULL);
+	struct pm_plan *plan = plan_of(&faults, 1, PM_STRATEGY_COUNTERS, NULL);
 	struct pm_value before, after;
 	struct pm_session *session;
 
@@ -127,7 +127,7 @@ static void counts_are_exact(void **state)
 		skip();
 	for (int i = 0; i < THREADS; i++)
 		start_worker(&workers[i]);
-	session = attached(plan, PM_STRATEGY_COUNT);
+	session = attached(plan, PM_STRATEGY_COUNTERS);
 	assert_int_equal(pm_session_read(session, &before, 1), 1);
 	for (int i = 0; i < THREADS; i++)
 		let_work(&workers[i]);
@@ -224,7 +224,7 @@ static uint64_t now_ns(void)
 
 static void stops_at_once(void **state)
 {
-	struct pm_plan *plan = plan_of(&faults, 1, PM_STRATEGY_PER_CORE, NULL);
+	struct pm_plan *plan = plan_of(&faults, 1, PM_STRATEGY_PER_CPU, NULL);
 	struct pm_session *session;
 	pthread_t thread;
 	void *result;
@@ -233,7 +233,7 @@ static void stops_at_once(void **state)
 	(void)state;
 	if (plan == NULL)
 		skip();
-	session = attached(plan, PM_STRATEGY_PER_CORE);
+	session = attached(plan, PM_STRATEGY_PER_CPU);
 	assert_int_equal(pthread_create(&thread, NULL, run, session), 0);
 	usleep(30000);
 	begin = now_ns();
@@ -250,7 +250,7 @@ static void stops_at_once(void **state)
 
 static void a_forked_child_delivers_nothing(void **state)
 {
-	struct pm_plan *plan = plan_of(&faults, 1, PM_STRATEGY_PER_CORE, NULL);
+	struct pm_plan *plan = plan_of(&faults, 1, PM_STRATEGY_PER_CPU, NULL);
 	struct pm_stats stats = { .size = sizeof(stats) };
 	struct pm_session *session;
 	int status;
@@ -259,7 +259,7 @@ static void a_forked_child_delivers_nothing(void **state)
 	(void)state;
 	if (plan == NULL)
 		skip();
-	session = attached(plan, PM_STRATEGY_PER_CORE);
+	session = attached(plan, PM_STRATEGY_PER_CPU);
 	child = fork();
 	if (child == 0) {
 		int polled = pm_session_poll(session, 0);
@@ -286,7 +286,7 @@ static int setup(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(census_per_core),
+		cmocka_unit_test(census_per_cpu),
 		cmocka_unit_test(census_per_thread),
 		cmocka_unit_test(two_events_keep_apart),
 		cmocka_unit_test(attach_while_threads_come_and_go),

@@ -147,7 +147,7 @@ static void set_cpu(int cpu)
 static void some_cpus_only(void **state)
 {
 	static const enum pm_strategy able[] = {
-		PM_STRATEGY_PER_CORE, PM_STRATEGY_OWN_RINGS, PM_STRATEGY_CPU_WIDE,
+		PM_STRATEGY_PER_CPU, PM_STRATEGY_OWN_RINGS, PM_STRATEGY_CPU_WIDE,
 	};
 	cpu_set_t before;
 	int seen = 0;
@@ -174,7 +174,7 @@ static void some_cpus_only(void **state)
 		skip();
 	assert_null(plan_with(&faults, PM_STRATEGY_PER_THREAD,
 			      (struct pm_session_opts){ .cpus = "0" }));
-	assert_null(plan_with(&faults, PM_STRATEGY_PER_CORE,
+	assert_null(plan_with(&faults, PM_STRATEGY_PER_CPU,
 			      (struct pm_session_opts){ .cpus = "0-" }));
 }
 
@@ -210,7 +210,7 @@ static void counts_of_the_machine(void **state)
 static void counts_of_a_cpu_elsewhere(void **state)
 {
 	static const struct { enum pm_strategy strategy; int tid; } kinds[] = {
-		{ PM_STRATEGY_COUNT_PER_CPU, PM_ALL_THREADS }, { PM_STRATEGY_CPU_WIDE, PM_SYSTEM },
+		{ PM_STRATEGY_COUNTERS_PER_CPU, PM_ALL_THREADS }, { PM_STRATEGY_CPU_WIDE, PM_SYSTEM },
 	};
 	struct pm_event_spec spec = faults;
 	cpu_set_t before;
@@ -349,12 +349,12 @@ static void counts_by_thread_and_cpu(void **state)
 	(void)state;
 	spec.period = 0;
 	spec.want = PM_WANT_CPU;
-	assert_null(plan_with(&spec, PM_STRATEGY_COUNT, (struct pm_session_opts){ 0 }));
-	plan = plan_with(&spec, PM_STRATEGY_COUNT_PER_CPU, (struct pm_session_opts){ 0 });
+	assert_null(plan_with(&spec, PM_STRATEGY_COUNTERS, (struct pm_session_opts){ 0 }));
+	plan = plan_with(&spec, PM_STRATEGY_COUNTERS_PER_CPU, (struct pm_session_opts){ 0 });
 	assert_int_equal(sched_getaffinity(0, sizeof(before), &before), 0);
 	if (plan == NULL || !CPU_ISSET(0, &before) || !CPU_ISSET(1, &before))
 		skip();
-	session = attached(plan, PM_STRATEGY_COUNT_PER_CPU);
+	session = attached(plan, PM_STRATEGY_COUNTERS_PER_CPU);
 	assert_int_equal(pthread_create(&thread, NULL, fault_on_each_cpu, NULL), 0);
 	pthread_join(thread, NULL);
 	n = pm_session_read_parts(session, parts, ARRAY_SIZE(parts));

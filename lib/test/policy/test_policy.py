@@ -81,7 +81,7 @@ def test_keys_are_of_the_catalogue() -> None:
 
 def test_keys_of_no_probe_are_found() -> None:
     assert unknown({"no.such.probe"}, {}) == ["no.such.probe"]
-    assert unknown({"strategy.per_core.nonsense"}, {"strategy.per_core": {"identifiers"}})
+    assert unknown({"strategy.per_cpu.nonsense"}, {"strategy.per_cpu": {"identifiers"}})
 
 
 def declared() -> set[str]:

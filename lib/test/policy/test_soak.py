@@ -28,7 +28,7 @@ def run(*command: str | Path, **environment: str) -> subprocess.CompletedProcess
                           env={**os.environ, **environment}, timeout=1800, check=False)
 
 
-ALONE = ["per_thread", "own_rings", "cpu_wide", "count", "count_per_cpu"]
+ALONE = ["per_thread", "own_rings", "cpu_wide", "counters", "counters_per_cpu"]
 POINTS = {"session.complete", "busy.delivers", "seed.complete", "seed.sleeps",
           *(f"{strategy}.complete" for strategy in ALONE)}
 

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Does the per-core design work as a whole: an inheriting event for each thread and CPU, all
+ * Does the per-CPU design work as a whole: an inheriting event for each thread and CPU, all
  * forwarded to one leader ring a CPU, only leaders mapped?
  * Observed: threads come and go on all CPUs, each causing an exact number of page faults; every
  * thread's samples must be in the rings once, whether older or younger than the session.
  */
 #include "probe.h"
 
-PROBE(TITLE("the per-core design, end to end")
+PROBE(TITLE("the per-CPU design, end to end")
       SINCE("2.6.35")
       POINT(every_sample_once, "each of 8 threads' faults is in the rings, none lost, none twice")
       POINT(old_and_new_threads, "threads older than the session and children of theirs are seen")

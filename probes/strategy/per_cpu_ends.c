@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What may the per-core design close, and what must it poll? It forwards each inheriting event to a
+ * What may the per-CPU design close, and what must it poll? It forwards each inheriting event to a
  * leader ring of its CPU; a library wants to keep few descriptors, and to be rid of an event by
  * closing it. A mapping keeps an event alive on its own; an event that is forwarded has none.
  * Observed: on each CPU in turn, samples of a new thread in the leader's ring before and after the
@@ -8,7 +8,7 @@
  */
 #include "probe.h"
 
-PROBE(TITLE("descriptors of the per-core design")
+PROBE(TITLE("descriptors of the per-CPU design")
       SINCE("2.6.35")
       POINT(poll_leaders, "polling the leader alone wakes for a source's sample")
       POINT(close_leaders, "leader's descriptor closed, its ring mapped: samples go on arriving")
