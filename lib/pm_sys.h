@@ -348,6 +348,14 @@ int pm_identity_each(void (*each)(const char *key, const char *value, void *cont
 int pm_identity_kernel(void (*each)(const char *key, const char *value, void *context),
 		       void *context);
 
+/* ------------------------------------------------------------------------------ names: errno.c */
+
+/*
+ * "EINVAL" of EINVAL or -EINVAL, "success" of 0. A number that errnos.def does not name becomes
+ * "errno 133", in a buffer of the calling thread that the next such number overwrites.
+ */
+const char *pm_errno_name(int error);
+
 /* ----------------------------------------------------------------------------- clocks: clock.c */
 
 /* clock_gettime as nanoseconds; -errno when the kernel does not know the clock. */

@@ -87,29 +87,7 @@ void finding_set(struct finding *ret, enum verdict verdict, const char *format, 
 
 const char *errno_name(int error)
 {
-	static const struct {
-		int number;
-		const char *name;
-	} names[] = {
-		{ E2BIG, "E2BIG" },	{ EACCES, "EACCES" },	{ EAGAIN, "EAGAIN" },
-		{ EBADF, "EBADF" },	{ EBADMSG, "EBADMSG" },	{ EBUSY, "EBUSY" },
-		{ ECHILD, "ECHILD" },	{ EEXIST, "EEXIST" },	{ EFAULT, "EFAULT" },
-		{ EINTR, "EINTR" },	{ EINVAL, "EINVAL" },	{ EIO, "EIO" },
-		{ EMFILE, "EMFILE" },	{ ENFILE, "ENFILE" },	{ ENODATA, "ENODATA" },
-		{ ENODEV, "ENODEV" },	{ ENOENT, "ENOENT" },	{ ENOMEM, "ENOMEM" },
-		{ ENOSPC, "ENOSPC" },	{ ENOSYS, "ENOSYS" },	{ ENOTDIR, "ENOTDIR" },
-		{ ENOTSUP, "EOPNOTSUPP" }, { ENOTTY, "ENOTTY" }, { ENXIO, "ENXIO" },
-		{ EOVERFLOW, "EOVERFLOW" }, { EPERM, "EPERM" },	{ ERANGE, "ERANGE" },
-		{ EROFS, "EROFS" },	{ ESPIPE, "ESPIPE" },	{ ESRCH, "ESRCH" },
-		{ ETIMEDOUT, "ETIMEDOUT" }, { 0, "success" },
-	};
-	static char other[24];
-
-	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
-		if (names[i].number == abs(error))
-			return names[i].name;
-	snprintf(other, sizeof(other), "errno %d", abs(error));
-	return other;
+	return pm_errno_name(error);
 }
 
 /* ------------------------------------------------------------------------------ classifying */

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import PurePosixPath
 
-from reports import csource
+from reports import csource, lists
 
 Break = tuple[int, str]
 
@@ -215,9 +215,16 @@ def declaration(source: Source) -> Iterator[Break]:
         yield 1, f"POINT({name}) has no test of that name"
 
 
+def second_list(source: Source) -> Iterator[Break]:
+    """What has one list is listed nowhere else."""
+    if source.is_source or source.path.suffix == ".def":
+        yield from lists.copies(str(source.path), source.text)
+
+
 RULES: dict[str, Callable[[Source], Iterator[Break]]] = {
     "licence": licence, "file-size": file_size, "function-size": function_size,
     "columns": columns, "arrow": arrows, "version-compare": version_compare,
     "errno-switch": errno_switch, "sleep": sleeping, "by-hand": by_hand,
     "file-name": file_name, "place": place, "declaration": declaration,
+    "second-list": second_list,
 }

@@ -15,6 +15,7 @@ MIT, GPL = "/* SPDX-License-Identifier: MIT */\n", "/* SPDX-License-Identifier: 
 PYTHON = "# SPDX-License-Identifier: MIT\n"
 PROBE = GPL + '#include "probe.h"\nPROBE(TITLE("t") SINCE("4.7") POINT(a, "x"))\nTEST(a)\n{\n}\n'
 LONG_C = "int f(void)\n{\n" + "\tg();\n" * 60 + "}\n"
+ERRNOS = "".join(f'\t{{ {name}, "{name}" }},\n' for name in ("EPERM", "EIO", "EINVAL", "E2BIG"))
 
 BAD = [
     ("licence", "lib/a.c", "int a;\n"),
@@ -50,6 +51,9 @@ BAD = [
     ("declaration", "probes/ring/a.c", GPL + "int main(void) { return 0; }\n"),
     ("declaration", "probes/ring/a.c", PROBE + "TEST(b)\n{\n}\n"),
     ("declaration", "probes/ring/a.c", PROBE.replace("TEST(a)", "TEST(c)")),
+    ("second-list", "lib/a.c", MIT + ERRNOS),
+    ("second-list", "reports/a.py", PYTHON + "NAMES = {" + "".join(
+        f'errno.{name}: "{name}", ' for name in ("EPERM", "EIO", "EINVAL", "E2BIG")) + "}\n"),
     ("expectation", "suites/expect/ring.a.toml", PYTHON + "format = 1\n"),
     ("expectation", "suites/expect/ring.gone.toml", PYTHON + 'format = 1\n[[deviation]]\n'
      'point = "a"\nwhen = {arch = "x86_64"}\nverdict = "no"\nreason = "a long reason"\n'

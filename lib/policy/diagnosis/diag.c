@@ -26,23 +26,6 @@ int pm_diag_say(struct pm_diag *diag, int error, enum pm_cause cause, const char
 
 /* ----------------------------------------------------------------------------- names of things */
 
-static const struct { int error; const char *name; } names[] = {
-	{ EPERM, "EPERM" }, { ENOENT, "ENOENT" }, { ESRCH, "ESRCH" }, { E2BIG, "E2BIG" },
-	{ EBADF, "EBADF" }, { EAGAIN, "EAGAIN" }, { ENOMEM, "ENOMEM" }, { EACCES, "EACCES" },
-	{ EBUSY, "EBUSY" }, { ENODEV, "ENODEV" }, { EINVAL, "EINVAL" }, { ENFILE, "ENFILE" },
-	{ EMFILE, "EMFILE" }, { ENOSPC, "ENOSPC" }, { ENOSYS, "ENOSYS" }, { ENXIO, "ENXIO" },
-	{ EOPNOTSUPP, "EOPNOTSUPP" }, { EOVERFLOW, "EOVERFLOW" }, { ENODATA, "ENODATA" },
-	{ EPIPE, "EPIPE" }, { EPROTO, "EPROTO" },
-};
-
-const char *pm_errno_name(int error)
-{
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-		if (names[i].error == error)
-			return names[i].name;
-	return "an unusual errno";
-}
-
 static const char *const software[] = {
 	"cpu-clock", "task-clock", "page-faults", "context-switches", "cpu-migrations",
 	"minor-faults", "major-faults", "alignment-faults", "emulation-faults", "dummy",

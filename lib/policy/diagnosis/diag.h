@@ -4,8 +4,7 @@
 #define PM_DIAG_H
 
 #include "../../perfmodes.h"
-
-const char *pm_errno_name(int error);
+#include "../../pm_sys.h"
 
 /* "page-faults", or type and config for what has no name here. */
 void pm_event_name(const struct pm_event_spec *spec, char *buf, size_t size);
