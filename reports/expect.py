@@ -14,7 +14,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
-from reports import schema, text
+from reports import schema, text, wordlist
 from reports.catalogue import Catalogue
 from reports.text import Unusable
 
@@ -157,7 +157,7 @@ def _derived(since: str, verdict: str,
 
 def _deviating(deviation: Deviation, verdict: str) -> tuple[str, list[str], str]:
     expected = list(deviation.verdicts)
-    if verdict in expected or verdict in ("blocked", "absent", "hazard", "unknown"):
+    if verdict in expected or verdict not in wordlist.CONCLUSIVE:
         return "", expected, ""
     where = "news" if verdict == "yes" else "unexpected"
     return where, expected, f"{deviation} says otherwise: {deviation.reason}"
@@ -198,7 +198,7 @@ def stale(result: dict[str, Any], expected: Expectations) -> list[str]:
     facts = {persona: facts_of(result, persona) for persona in result["personas"]}
     for persona, probe_id, name, point in points(result):
         deviation = expected.find(probe_id, name, facts[persona])
-        if deviation and point["verdict"] in ("yes", "no", "broken"):
+        if deviation and point["verdict"] in wordlist.CONCLUSIVE:
             holds = point["verdict"] in deviation.verdicts
             seen[deviation] = seen.get(deviation, False) or holds
     return [f"{deviation}: stale, nothing here is {' or '.join(deviation.verdicts)} any more"

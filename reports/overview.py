@@ -11,10 +11,8 @@ from typing import Any
 from rich.console import Console
 from rich.text import Text
 
-from reports import text, verdict
+from reports import text, wordlist
 
-STYLES = {"yes": "green", "no": "yellow", "broken": "bold red", "blocked": "cyan",
-          "absent": "bright_black", "hazard": "magenta", "unknown": "red"}
 NAMES_SHOWN = 5
 PERSONAS = ("root", "perfmon", "user", "seccomp")
 
@@ -28,7 +26,7 @@ def in_order(personas: Iterable[str]) -> list[str]:
 
 
 def worst(verdicts: list[str]) -> str:
-    return min(verdicts, key=verdict.WORST_FIRST.index, default="")
+    return min(verdicts, key=wordlist.WORST_FIRST.index, default="")
 
 
 def machine(result: dict[str, Any]) -> str:
@@ -71,7 +69,7 @@ def reasons(by_persona: dict[str, Points]) -> Iterator[tuple[str, str]]:
                 spot = said.setdefault((point["verdict"], point.get("reason", "")), {})
                 spot.setdefault(name, []).append(persona)
     for (word, reason), names in sorted(
-            said.items(), key=lambda item: verdict.WORST_FIRST.index(item[0][0])):
+            said.items(), key=lambda item: wordlist.WORST_FIRST.index(item[0][0])):
         groups: dict[tuple[str, ...], list[str]] = {}
         for name, personas in names.items():
             groups.setdefault(tuple(personas), []).append(name)
@@ -116,14 +114,14 @@ class _Overview:
             points = by_persona.get(persona)
             word = worst([point["verdict"] for point in points.values()]) if points else ""
             cell = _cell(points) if points else "-"
-            parts.append((cell.ljust(self.cell_width), STYLES.get(word, "")))
+            parts.append((cell.ljust(self.cell_width), wordlist.STYLES.get(word, "")))
         parts[-1] = (parts[-1][0].rstrip(), parts[-1][1])
         self.line(*parts)
         for word, reason in reasons(by_persona):
             self.reason(word, reason)
 
     def reason(self, word: str, reason: str) -> None:
-        hanging(self.console, Text("    " + word.ljust(9), STYLES.get(word, "")), reason)
+        hanging(self.console, Text("    " + word.ljust(9), wordlist.STYLES.get(word, "")), reason)
 
 
 def hanging(console: Console, head: Text, body: str) -> None:
@@ -142,9 +140,9 @@ def summary(result: dict[str, Any], console: Console) -> None:
         counts = result["summary"][persona]
         parts: list[tuple[str, str]] = [(f"{persona.ljust(width)}  ", "bold"),
                                         (f"{sum(counts.values())} points", "")]
-        for word in verdict.WORDS:
+        for word in wordlist.EVERY:
             if counts.get(word):
-                parts.append((f"  {counts[word]} {word}", STYLES[word]))
+                parts.append((f"  {counts[word]} {word}", wordlist.STYLES[word]))
         console.print(Text.assemble(*parts), soft_wrap=True)
     for title, style in (("unexpected", "bold red"), ("news", "green")):
         for entry, personas in _grouped(result.get(title, [])):

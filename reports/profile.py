@@ -7,13 +7,13 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from reports import verdict
+from reports import wordlist
 
 Value = bool | int | str
 
 _KEY = re.compile(r"[a-z0-9_]+(?:\.[A-Za-z0-9_-]+)+")
-# hazard counts as certain: somebody wrote down that this kernel must not be asked.
-_KEPT = (*verdict.CONCLUSIVE, "hazard")
+# A declared hazard counts as certain: somebody wrote down that this kernel must not be asked.
+_KEPT = (*wordlist.OF_KERNEL, "blocked")
 
 
 def _answers(part: dict[str, Any]) -> Iterator[tuple[str, Value]]:
@@ -22,12 +22,12 @@ def _answers(part: dict[str, Any]) -> Iterator[tuple[str, Value]]:
         for name, point in record["points"].items():
             key = f"{probe_id}.{name}"
             if not point.get("undeclared") and _KEY.fullmatch(key):
-                if point["verdict"] in (*_KEPT, "blocked"):
+                if point["verdict"] in _KEPT:
                     yield key, point["verdict"]
         for name, value in record["facts"].items():
             key = f"{probe_id}.{name}"
             # A text that reads like a verdict would be taken for one.
-            if value not in verdict.WORDS and _KEY.fullmatch(key):
+            if value not in wordlist.EVERY and _KEY.fullmatch(key):
                 yield key, value
 
 

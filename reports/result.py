@@ -7,11 +7,12 @@ import hashlib
 import json
 import os
 import re
+from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from reports import __version__, environment, expect, ktap, schema, text, verdict
+from reports import __version__, environment, expect, ktap, schema, text, verdict, wordlist
 from reports.catalogue import PROBE_ID, Catalogue, read_text
 from reports.text import Unusable
 
@@ -150,7 +151,7 @@ def _persona(found: Directory, persona: str) -> dict[str, Any]:
 
 
 def _summary(part: dict[str, Any]) -> dict[str, int]:
-    counts = dict.fromkeys(verdict.WORDS, 0)
+    counts = Counter(dict.fromkeys(wordlist.COUNTED, 0))
     for record in part["probes"].values():
         for point in record["points"].values():
             counts[point["verdict"]] += 1

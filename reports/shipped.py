@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from reports import catalogue, facts, schema, text
+from reports import catalogue, facts, schema, text, wordlist
 from reports.text import Unusable
 
 FOLDER = Path("lib/profiles")
@@ -24,7 +24,6 @@ NEWEST = "newest"
 HARDWARE = {"pmu", "aux", "breakpoint", "counter"}
 POLICY = "perm."
 IDENTITY = ("arch", "release", "version", "build_id", "config_sha256", "page_size")
-LETTERS = {"yes": "y", "no": "n", "broken": "b", "hazard": "h"}
 UNKNOWN = "."
 
 _NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}")
@@ -141,8 +140,8 @@ def _series_of(profile: dict[str, Any]) -> str:
 def _merge(answers: list[str]) -> str:
     """One letter for several kernels of a series: hazard sticks, disagreement is unknown."""
     said = {answer for answer in answers if answer != UNKNOWN}
-    if "h" in said:
-        return "h"
+    if wordlist.LETTERS["hazard"] in said:
+        return wordlist.LETTERS["hazard"]
     return said.pop() if len(said) == 1 else UNKNOWN
 
 
@@ -153,7 +152,7 @@ def _lines(profiles: dict[str, dict[str, Any]], wanted: list[str]) -> Iterator[t
         series = tuple(int(part) for part in _series_of(profile).split("."))
         place = profile["identity"]["arch"], series
         kernels.setdefault(place, []).append("".join(
-            LETTERS.get(str(profile["kernel"].get(key)), UNKNOWN) for key in wanted))
+            wordlist.LETTERS.get(str(profile["kernel"].get(key)), UNKNOWN) for key in wanted))
     for (arch, series), said in sorted(kernels.items()):
         letters = "".join(_merge(list(column)) for column in zip(*said, strict=True))
         yield arch, ".".join(str(part) for part in series), letters
@@ -162,7 +161,7 @@ def _lines(profiles: dict[str, dict[str, Any]], wanted: list[str]) -> Iterator[t
 def table(profiles: dict[str, dict[str, Any]]) -> str:
     """The C text of the table: keys that anything is known of, and a line a kernel."""
     wanted = sorted({key for profile in profiles.values()
-                     for key, value in profile["kernel"].items() if str(value) in LETTERS})
+                     for key, value in profile["kernel"].items() if str(value) in wordlist.LETTERS})
     lines = ["/* SPDX-License-Identifier: MIT */",
              "/* Made from lib/profiles by `python3 -m reports ship`; do not edit. */",
              "static const char *const builtin_keys[] = {"]

@@ -13,7 +13,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from reports import expect, overview, text
+from reports import expect, overview, text, wordlist
 
 CELL_LIMIT = 20
 REASON_ROOM = 40
@@ -115,7 +115,7 @@ class _Grid:
         line = Text(name.ljust(self.name_width))
         for word, width in zip(words, self.widths):
             cell = word if len(word) + 2 <= width else word[:width - 4] + ".."
-            line.append(cell.ljust(width), overview.STYLES.get(word, ""))
+            line.append(cell.ljust(width), wordlist.STYLES.get(word, ""))
         return line
 
     def put(self, line: Text) -> None:

@@ -12,13 +12,9 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any
 
-from reports import ktap, text
+from reports import ktap, text, wordlist
 from reports.catalogue import Item, Probe
 
-WORDS = ("yes", "no", "broken", "blocked", "absent", "hazard", "unknown")
-WORST_FIRST = ("broken", "unknown", "hazard", "no", "blocked", "absent", "yes")
-SKIP_WORDS = ("no", "blocked", "absent", "hazard")
-CONCLUSIVE = ("yes", "no", "broken")
 REASON_LIMIT = 1000
 UNDECLARED_LIMIT = 200      # so that a flood of names stays out of results
 WARNING_LIMIT = 50
@@ -64,7 +60,7 @@ def point(verdict: str, reason: str = "", evidence: list[str] | None = None) -> 
 def _skip(note: str) -> dict[str, Any]:
     word, colon, reason = note.partition(":")
     reason = reason.strip()
-    if word not in SKIP_WORDS or not colon:
+    if word not in wordlist.SKIPPED or not colon:
         return point("unknown", f"unknown SKIP word: '{text.clean(note, 200)}'")
     return point(word, reason) if reason else point("unknown", f"SKIP {word} without a reason")
 
@@ -90,7 +86,7 @@ def _of_fact(value: str) -> dict[str, Any]:
     word, reason = (match[1], (match[2] or "").strip()) if match else ("", "")
     if word == "unknown":
         return point("unknown", reason or "no reason given")
-    if word not in WORDS:
+    if word not in wordlist.EVERY:
         return point("unknown", f"not a verdict: '{text.clean(value, 200)}'")
     if word == "yes":
         return point("yes", reason)
@@ -289,8 +285,9 @@ class _Judge:
         if self.said.top.skip is not None and not self.flat:
             return _skip(self.said.top.skip)
         said = [_of_result(result, []) for _, result in self.flat]
-        words = {made["verdict"] for made in said}
-        return said[0] if len(words) == 1 and words <= {"blocked", "absent", "hazard"} else None
+        same = {made["verdict"] for made in said}
+        mild = set(wordlist.SKIPPED) - set(wordlist.CONCLUSIVE)
+        return said[0] if len(same) == 1 and same <= mild else None
 
 
 def _guest_down(said: ktap.Fallen, declared: Probe | None) -> Record:

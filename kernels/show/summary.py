@@ -16,10 +16,9 @@ from rich.text import Text
 
 from kernels.matrix import Matrix, Row
 from kernels.place.report import Report
-from reports import overview, table, text
+from reports import overview, table, text, wordlist
 
 LIMIT, SHOWN = 2000, 15
-ORDER = ("yes", "no", "broken", "blocked", "absent", "hazard", "unknown")
 
 
 def console(stderr: bool = False) -> Console:
@@ -43,7 +42,7 @@ def listing(matrix: Matrix, rows: list[Row], out: Console) -> None:
 
 
 def counts(verdicts: dict[str, int]) -> str:
-    return " ".join(f"{verdicts[word]} {word}" for word in ORDER if verdicts.get(word))
+    return " ".join(f"{verdicts[word]} {word}" for word in wordlist.EVERY if verdicts.get(word))
 
 
 def _ended(report: Report) -> str:
@@ -102,9 +101,9 @@ def _cell(report: Report, persona: str) -> Text:
         sum(report.verdicts[key].get(word, 0) for key in asked) for word in ("broken", "unknown")
     ]
     if not any(found):
-        return Text("ok", overview.STYLES["yes"])
+        return Text("ok", wordlist.STYLES["yes"])
     worst = "broken" if found[0] or found[1] else "unknown"
-    return Text("/".join(map(str, found)), overview.STYLES[worst])
+    return Text("/".join(map(str, found)), wordlist.STYLES[worst])
 
 
 def picture(reports: list[Report], out: Console) -> None:

@@ -10,16 +10,23 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from reports import text
+from reports import text, wordlist
 from reports.text import Unusable
 
 KINDS = ("result", "profile", "expectation", "catalogue", "coverage")
 
 
-def _anchored(part: dict[str, Any]) -> dict[str, Any]:
-    """Patterns as JSON Schema means them: to Python's `$`, a line break may follow."""
+def _completed(part: dict[str, Any]) -> dict[str, Any]:
+    """Patterns as JSON Schema means them: to Python's `$`, a line break may follow. And words of
+    verdicts where the schema names the list they are on."""
     if isinstance(part.get("pattern"), str):
         part["pattern"] = re.sub(r"\$$", r"\\Z", part["pattern"])
+    if "x-words" in part:
+        part["enum"] = list(wordlist.LISTS[part["x-words"]])
+    if "x-no-words" in part:
+        part["not"] = {"enum": list(wordlist.LISTS[part["x-no-words"]])}
+    if "x-required-words" in part:
+        part["required"] = list(wordlist.LISTS[part["x-required-words"]])
     return part
 
 
@@ -27,7 +34,7 @@ def _anchored(part: dict[str, Any]) -> dict[str, Any]:
 def _validator(kind: str) -> Any:
     from jsonschema import Draft202012Validator
     source = (Path(__file__).parent / f"{kind}.json").read_text(encoding="utf-8")
-    return Draft202012Validator(json.loads(source, object_hook=_anchored))
+    return Draft202012Validator(json.loads(source, object_hook=_completed))
 
 
 def _say(error: Any) -> str:

@@ -8,7 +8,7 @@ import json
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from reports import catalogue, environment, ktap, schema, text, verdict
+from reports import catalogue, environment, ktap, schema, text, verdict, wordlist
 
 QUICK = settings(max_examples=200, deadline=None, derandomize=True,
                  suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
@@ -42,7 +42,7 @@ def outputs(draw: st.DrawFn) -> bytes:
 
 def result_of(record: dict) -> dict:
     """The least result around a record."""
-    empty = dict.fromkeys(verdict.WORDS, 0)
+    empty = dict.fromkeys(wordlist.EVERY, 0)
     return {"format": 1, "kind": "result", "id": "0" * 16, "suite": "s",
             "tool": {"name": "perfmodes", "version": "1", "catalogue": "0" * 12},
             "identity": {"arch": "a", "release": "1"}, "environment": {},

@@ -8,7 +8,7 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from reports import profile, schema, verdict
+from reports import profile, schema, verdict, wordlist
 
 IDENTITY = {"arch": "x86_64", "release": "6.1.0"}
 PERSONAS = ("root", "perfmon", "user", "seccomp")
@@ -75,7 +75,7 @@ def test_undeclared_points_stay_out() -> None:
 
 
 POINTS = st.dictionaries(st.sampled_from(PERSONAS),
-                         st.dictionaries(st.sampled_from("abcd"), st.sampled_from(verdict.WORDS)),
+                         st.dictionaries(st.sampled_from("abcd"), st.sampled_from(wordlist.EVERY)),
                          min_size=1)
 
 
@@ -89,8 +89,8 @@ def test_a_profile_never_says_more_than_its_evidence(points: dict[str, dict[str,
         for name, word in words.items():
             said.setdefault(f"area.case.{name}", set()).add(word)
     for key, value in made["kernel"].items():
-        assert value in said[key] and value in (*verdict.CONCLUSIVE, "hazard")
-        assert value == "hazard" or said[key] & set(verdict.CONCLUSIVE) == {value}
+        assert value in said[key] and value in wordlist.OF_KERNEL
+        assert value == "hazard" or said[key] & set(wordlist.CONCLUSIVE) == {value}
     for persona, part in made["personas"].items():
         for key, value in part.items():
             assert value == points[persona][key.rpartition(".")[2]]
