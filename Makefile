@@ -43,57 +43,63 @@ Q := $(if $(V),,@)
 say = $(if $(V)$(findstring s,$(filter-out -%,$(firstword $(MAKEFLAGS)))),,@printf '  %-7s %s\n' $(1) $(2))
 
 MECHANISM := $(patsubst %.c,$(B)/%.o,$(filter-out lib/test/%,$(wildcard lib/*.c)))
-HELPERS := $(patsubst %,$(B)/probes/%.o,verdict deed worker privilege cgroup)
-PROBES := $(patsubst probes/%.c,%,$(wildcard probes/*/*.c))
-PROGRAMS := $(B)/launch $(B)/environ $(B)/doctor
+KIT := $(patsubst probes/%.c,$(B)/%.o,$(wildcard probes/kit/*.c))
+PROBES := $(patsubst probes/%.c,%,$(filter-out probes/kit/% probes/launcher/%,$(wildcard probes/*/*.c)))
+PROGRAMS := $(B)/launch $(B)/identify $(B)/doctor
+LAUNCHER := $(patsubst probes/%.c,$(B)/%.o,$(filter-out %/main.c %/identify.c,$(wildcard probes/launcher/*.c)))
 HARNESS := build/kselftest/kselftest_harness.h
 
 # What was built from a probe that is no more: it must not be run.
 STALE := $(filter-out $(PROBES:%=$(B)/probes/%),$(wildcard $(B)/probes/*/*)) \
 	$(filter-out $(foreach e,txt d,$(PROBES:%=$(B)/declared/%.$(e))),$(wildcard $(B)/declared/*/*))
 
-all: $(PROGRAMS) $(PROBES:%=$(B)/probes/%)	## build the probes for $(ARCH) (the default)
+all: shipped $(B)/falsify/launch	## build the probes for $(ARCH) (the default)
+shipped: $(PROGRAMS) $(PROBES:%=$(B)/probes/%)
 	$(if $(strip $(STALE)),$(Q)rm -f $(STALE))
 
 $(HARNESS):
 	$(Q)command -v $(firstword $(CC)) >/dev/null || { echo "make: no $(CC); try .ci/install build" >&2; exit 1; }
-	$(Q)probes/fetch-harness $(@D)
+	$(Q)probes/kit/fetch-harness $(@D)
 
+define compile
+	$(call say,CC,$<)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(ALL_CFLAGS) -c -o $@ $<
+endef
 $(B)/lib/%.o: lib/%.c
-	$(call say,CC,$<)
-	$(Q)mkdir -p $(@D)
-	$(Q)$(CC) $(ALL_CFLAGS) -c -o $@ $<
-
-$(B)/probes/%.o: probes/%.c
-	$(call say,CC,$<)
-	$(Q)mkdir -p $(@D)
-	$(Q)$(CC) $(ALL_CFLAGS) -c -o $@ $<
+	$(compile)
+$(B)/%.o: probes/%.c
+	$(compile)
+$(B)/%.o: suites/%.c
+	$(compile)
 
 $(B)/lib/mechanism.a: $(MECHANISM)
 	$(call say,AR,$@)
 	$(Q)rm -f $@ && $(AR) rcs $@ $^
 
-$(B)/launch: $(patsubst %,$(B)/probes/%.o,launch bounded queue persona fault liar liar_open tee) $(B)/lib/mechanism.a
-$(B)/environ: $(B)/probes/environ.o $(B)/lib/mechanism.a
-$(PROGRAMS):
+$(B)/launch: $(LAUNCHER) $(B)/launcher/main.o $(B)/lib/mechanism.a
+$(B)/identify: $(B)/launcher/identify.o $(B)/lib/mechanism.a
+# The same launcher with fake kernels, for the tests alone: it is in no bundle.
+$(B)/falsify/launch: $(patsubst suites/%.c,$(B)/%.o,$(wildcard suites/falsify/*.c)) $(LAUNCHER) $(B)/lib/mechanism.a
+$(PROGRAMS) $(B)/falsify/launch:
 	$(call say,LINK,$@)
 	$(Q)$(CC) $(LINK) -o $@ $^
 
 # A probe is refused here when its declaration lacks a title, a since or a point. The harness's
 # macros define functions without prototypes and with unused parameters; those warnings are off.
-$(B)/probes/%: probes/%.c $(HELPERS) $(B)/lib/mechanism.a | $(HARNESS)
+$(B)/probes/%: probes/%.c $(KIT) $(B)/lib/mechanism.a | $(HARNESS)
 	$(call say,PROBE,$(subst /,.,$*))
 	$(Q)mkdir -p $(@D) $(B)/declared/$(dir $*)
-	$(Q)$(CC) $(ALL_CFLAGS) -Wno-missing-prototypes -Wno-unused-parameter -isystem build/kselftest -I probes \
+	$(Q)$(CC) $(ALL_CFLAGS) -Wno-missing-prototypes -Wno-unused-parameter -isystem build/kselftest -I probes/kit \
 		-DPROBE_ID='"$(subst /,.,$*)"' \
-		-MF $(B)/declared/$*.d -MT $@ $(LINK) -o $@.new $< $(HELPERS) $(B)/lib/mechanism.a
+		-MF $(B)/declared/$*.d -MT $@ $(LINK) -o $@.new $< $(KIT) $(B)/lib/mechanism.a
 	$(Q)$(OBJCOPY) -O binary --only-section=.probeinfo $@.new $(B)/declared/$*.new
 	$(Q)(tr '\0' '\n' <$(B)/declared/$*.new | grep .; echo) >$(B)/declared/$*.txt
 	$(Q)for key in title since point; do grep -q "^$$key=." $(B)/declared/$*.txt || \
 		{ echo "$<: PROBE() declares no $$key" >&2; exit 1; }; done
 	$(Q)rm $(B)/declared/$*.new && mv $@.new $@
 
-bundle: all	## gather what a device or guest needs in build/$(ARCH)/bundle
+bundle: shipped	## gather what a device or guest needs in build/$(ARCH)/bundle
 	$(call say,BUNDLE,$(B)/bundle)
 	$(Q)rm -rf $(B)/bundle && mkdir -p $(B)/bundle/bin $(B)/bundle/suites
 	$(Q)cp run.sh $(B)/bundle/ && cp suites/*.txt $(B)/bundle/suites/
@@ -136,7 +142,7 @@ clean:		## remove build/
 help:		## print this
 	@sed -n 's/^\([a-z-]*\):.*## *\(.*\)/  \1	\2/p' Makefile lib/build.mk | expand -t 20
 
-.PHONY: all bundle bundles check check-deps compare-builds falsify clean help $(PROBES:%=probes/%)
+.PHONY: all shipped bundle bundles check check-deps compare-builds falsify clean help $(PROBES:%=probes/%)
 .DELETE_ON_ERROR:
 .SECONDARY:
--include $(wildcard $(B)/lib/*.d $(B)/probes/*.d $(B)/declared/*/*.d)
+-include $(wildcard $(foreach part,lib kit launcher falsify declared/*,$(B)/$(part)/*.d))

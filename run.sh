@@ -17,8 +17,8 @@
 #   --may-disturb     let probes change sysctls, CPUs and the like; all of it is put back
 #   --hazards         run probes known to hang or crash some kernels. Never on a machine you need
 #   --no-install      install no packages     --no-build   build nothing
-#   --old-kernel      system calls newer than Linux 3.10 answer ENOSYS to the probes
-#   --fault NAME      let the kernel lie to the probes (launch --fault list)
+#   --old-kernel      system calls newer than Linux 3.10 answer ENOSYS to the probes, and
+#   --fault NAME      let the kernel lie to the probes: to test them, in a source tree only
 #   --env KEY=VALUE   one more line for the result's env     --tee FILE   copy finished files there
 #   --quiet           no progress, no table   --help       this
 #
@@ -114,14 +114,17 @@ if [ -f "$here/Makefile" ]; then
 	fi
 else
 	bin=$here/bin
+	[ -z "$lies" ] || die 2 "${lies# }: fake kernels are for the tests of a source tree; this is only a bundle"
 fi
-[ -x "$bin/launch" ] || die 3 "no probes in $bin; run make first"
+launch=$bin/launch
+[ -z "$lies" ] || launch=$bin/falsify/launch
+[ -x "$launch" ] || die 3 "no probes in $bin; run make first"
 scratch=$(mktemp -d 2>/dev/null) || die 3 "no room for temporary files (TMPDIR?)"
 trap 'rm -rf "$scratch"' EXIT
 trap 'exit 130' INT
 trap 'exit 143' TERM HUP
 [ -z "$faults" ] || printf '%s' "$faults" | while read -r fault; do
-	"$bin/launch" --fault list | grep -qxF -- "$fault" || die 2 "no fault '$fault' ($bin/launch --fault list)"
+	"$launch" --fault list | grep -qxF -- "$fault" || die 2 "no fault '$fault' ($launch --fault list)"
 done
 
 # A suite file: "timeout N", "personas A B", "only hazard" for probes that declare one, globs to
@@ -235,7 +238,7 @@ write() {
 
 describe_kernel() {
 	printf 'format=1\nsuite=%s\nstarted=%s\n' "$suite" "$(date -u +%Y-%m-%dT%H:%M:%SZ)"
-	"$bin/environ"
+	"$bin/identify"
 	if [ -r /proc/config.gz ] && command -v sha256sum >/dev/null; then
 		printf 'config_sha256=%s\n' "$(gunzip -c /proc/config.gz | sha256sum | cut -d' ' -f1)"
 	elif [ -r "/boot/config-$(uname -r)" ] && command -v sha256sum >/dev/null; then
@@ -318,7 +321,7 @@ if [ "$quiet" = no ] && [ -t 2 ]; then progress=--progress; fi
 status=0
 if [ -z "$interrupted" ]; then
 	# shellcheck disable=SC2086 # flags, split on purpose
-	"$bin/launch" --queue "$out" --programs "$bin" --timeout "$timeout" $lies $progress \
+	"$launch" --queue "$out" --programs "$bin" --timeout "$timeout" $lies $progress \
 		${jobs:+--jobs "$jobs"} ${tee_file:+--tee "$tee_file"} >"$scratch/finished" &
 	launcher=$!
 	# A signal ends the first wait; the second one then hears how launch took it.

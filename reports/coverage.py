@@ -15,7 +15,7 @@ from typing import Any
 from rich.console import Console
 from rich.text import Text
 
-from reports import overview, page, schema, text
+from reports import overview, page, rules, schema, text
 from reports.catalogue import Catalogue
 from reports.text import Unusable
 
@@ -115,8 +115,8 @@ class Points:
 
 def unbuilt(top: Path, declared: Catalogue) -> set[str]:
     """The probes of a tree that have a source and are not in its catalogue."""
-    sources = {f"{file.parent.name}.{file.stem}" for file in (top / "probes").glob("*/*")
-               if file.suffix == ".c"}
+    sources = {f"{file.parent.name}.{file.stem}" for file in (top / "probes").glob("*/*.c")
+               if file.parent.name not in rules.NO_AREAS}
     return sources - declared.probes.keys()
 
 

@@ -18,6 +18,7 @@ FILE_LINES = 500
 PROBE_LINES = 250
 FUNCTION_LINES = 60
 C_COLUMNS = 100
+NO_AREAS = ("kit", "launcher")  # folders of probes/ that hold no probe
 README_LINES, SUB_README_LINES, MAKEFILE_LINES = 120, 80, 150
 
 _INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*[<"]([^>"]+)[>"]', re.MULTILINE)
@@ -58,7 +59,8 @@ class Source:
 
     @property
     def is_probe(self) -> bool:
-        return self.top == "probes" and len(self.path.parts) == 3 and self.path.suffix == ".c"
+        return (self.top == "probes" and len(self.path.parts) == 3 and self.path.suffix == ".c"
+                and self.path.parts[1] not in NO_AREAS)
 
     @property
     def is_shell(self) -> bool:
@@ -77,10 +79,11 @@ class Source:
 
 
 def licence(source: Source) -> Iterator[Break]:
-    """GPL-2.0-only in probes/, MIT everywhere else."""
+    """GPL-2.0-only in probes/ and for the fake kernels, MIT everywhere else."""
     if not source.is_source or not source.text.strip():
         return
-    wanted = "GPL-2.0-only" if source.top == "probes" else "MIT"
+    launcher = source.is_c and source.path.is_relative_to("suites/falsify")	# linked with it
+    wanted = "GPL-2.0-only" if source.top == "probes" or launcher else "MIT"
     found = next((match[1] for match in map(_SPDX.search, source.lines[:3]) if match), None)
     if found is None:
         yield 1, "no SPDX-License-Identifier in the first lines"

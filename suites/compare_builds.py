@@ -51,7 +51,7 @@ def name_of(compiler: str, level: str) -> str:
 def build(compiler: str, level: str, suite: str) -> str:
     """Build the suite's probes under a machine name of their own and return that name."""
     name = name_of(compiler, level)
-    wanted = ["launch", "environ", *(f"probes/{path}" for path in chosen(suite))]
+    wanted = ["launch", "identify", *(f"probes/{path}" for path in chosen(suite))]
     command = ["make", "-s", "-C", TREE, f"ARCH={name}", f"CC={compiler}", f"OPT={level}", "-j2",
                *(f"build/{name}/{path}" for path in wanted)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)

@@ -7,7 +7,7 @@
  * _IOC_MODIFY_ATTRIBUTES") (v4.17)
  */
 #include "probe.h"
-#include "modifying.h"
+#include "bp_modify.h"
 
 PROBE(TITLE("breakpoints that move")
       SINCE("4.17")

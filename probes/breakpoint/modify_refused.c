@@ -5,7 +5,7 @@
  * after a right one has been accepted here, and hits after a refusal.
  */
 #include "probe.h"
-#include "modifying.h"
+#include "bp_modify.h"
 
 PROBE(TITLE("changes of a breakpoint that are refused")
       SINCE("4.17")

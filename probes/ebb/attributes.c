@@ -5,8 +5,7 @@
  * Observed: each rule broken by itself, against the event that keeps them all.
  */
 #include "probe.h"
-#include "power.h"
-#include <power.h>
+#include "ebb.h"
 
 PROBE(TITLE("attrs of event-based branches")
       SINCE("3.10")

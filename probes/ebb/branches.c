@@ -6,7 +6,7 @@
  * Power ISA 2.07, Book II, Event-Based Branch Facility.
  */
 #include "probe.h"
-#include "power.h"
+#include "ebb.h"
 #include <sys/prctl.h>
 
 PROBE(TITLE("event-based branches")
@@ -22,7 +22,7 @@ PROBE(TITLE("event-based branches")
 
 #if defined(__powerpc64__)
 
-#include "handler.h"
+#include "ebb_handler.h"
 
 TEST(scheduled)
 {

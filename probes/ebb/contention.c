@@ -6,7 +6,7 @@
  * latter's time_running.
  */
 #include "probe.h"
-#include "power.h"
+#include "ebb.h"
 
 PROBE(TITLE("event-based branches and ordinary events")
       SINCE("3.10")

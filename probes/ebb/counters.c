@@ -7,7 +7,7 @@
  * Power ISA 2.07, Book II, Event-Based Branch Facility.
  */
 #include "probe.h"
-#include "power.h"
+#include "ebb.h"
 
 PROBE(TITLE("event-based branches of several counters")
       SINCE("3.10")
@@ -20,7 +20,7 @@ PROBE(TITLE("event-based branches of several counters")
 
 #if defined(__powerpc64__)
 
-#include "handler.h"
+#include "ebb_handler.h"
 
 /* PMC1 leads, PMC2 to PMC4 follow; all scheduled. */
 static void must_schedule_four(struct __test_metadata *_metadata)

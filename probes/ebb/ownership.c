@@ -7,7 +7,7 @@
  * Power ISA 2.07, Book II, Event-Based Branch Facility.
  */
 #include "probe.h"
-#include "power.h"
+#include "ebb.h"
 
 PROBE(TITLE("registers of event-based branches")
       SINCE("3.10")

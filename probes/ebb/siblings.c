@@ -4,8 +4,7 @@
  * Observed: each rule broken by itself, against a leader that keeps them all.
  */
 #include "probe.h"
-#include "power.h"
-#include <power.h>
+#include "ebb.h"
 
 PROBE(TITLE("groups of event-based branches")
       SINCE("3.10")

@@ -6,7 +6,7 @@
  * Power ISA 2.07, Book II, Event-Based Branch Facility.
  */
 #include "probe.h"
-#include "power.h"
+#include "ebb.h"
 
 PROBE(TITLE("event-based branches of several tasks")
       SINCE("3.10")
@@ -18,7 +18,7 @@ PROBE(TITLE("event-based branches of several tasks")
 
 #if defined(__powerpc64__)
 
-#include "handler.h"
+#include "ebb_handler.h"
 
 #define TASKS 4
 

@@ -7,7 +7,7 @@
 #include <signal.h>
 
 #include "probe.h"
-#include "throwaway.h"
+#include "guest.h"
 
 PROBE(TITLE("a probe that freezes its guest")
       SINCE("2.6.31")

@@ -7,7 +7,7 @@
  * the token on the command line of the kernel that our own launcher of guests puts there.
  */
 #include "probe.h"
-#include "throwaway.h"
+#include "guest.h"
 
 PROBE(TITLE("a probe that panics its guest")
       SINCE("2.6.31")

@@ -5,7 +5,7 @@
  * one, and to a child without privilege.
  */
 #include "probe.h"
-#include "calling.h"
+#include "uprobe_target.h"
 
 PROBE(TITLE("uprobes that are refused")
       SINCE("4.17")

@@ -6,7 +6,7 @@
  * counter.
  */
 #include "probe.h"
-#include "calling.h"
+#include "uprobe_target.h"
 
 PROBE(TITLE("what uprobes leave behind")
       SINCE("4.17")

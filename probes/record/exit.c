@@ -5,7 +5,7 @@
  * Observed: a thread and a child end, with and without inheritance, on every CPU.
  */
 #include "probe.h"
-#include "births.h"
+#include "fork_exit.h"
 
 PROBE(TITLE("deaths in the ring")
       SINCE("2.6.31")

@@ -4,7 +4,7 @@
  * Observed: a thread and a child come and go; their records are looked up by pid and tid.
  */
 #include "probe.h"
-#include "births.h"
+#include "fork_exit.h"
 
 PROBE(TITLE("births in the ring")
       SINCE("2.6.31")

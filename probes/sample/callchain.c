@@ -4,7 +4,7 @@
  * Observed: a recursion of known depth, with frame pointers, touches a page at its bottom.
  */
 #include "probe.h"
-#include "chain.h"
+#include "callchain.h"
 
 PROBE(TITLE("call chains of samples")
       SINCE("2.6.31")

@@ -5,7 +5,7 @@
  * was something to cut.
  */
 #include "probe.h"
-#include "chain.h"
+#include "callchain.h"
 
 PROBE(TITLE("call chains cut to size")
       SINCE("2.6.31")

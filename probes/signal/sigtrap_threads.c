@@ -6,7 +6,7 @@
  * Linux 97ba62b27867 ("perf: Add support for SIGTRAP on perf events") (v5.13)
  */
 #include "probe.h"
-#include "trapping.h"
+#include "sigtrap_threads.h"
 
 PROBE(TITLE("storms of SIGTRAPs in threads")
       SINCE("5.13")

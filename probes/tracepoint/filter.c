@@ -6,7 +6,7 @@
  * Linux 6fb2915df7f0 ("tracing/profile: Add filter support") (v2.6.33)
  */
 #include "probe.h"
-#include "filtering.h"
+#include "tp_filter.h"
 
 PROBE(TITLE("filters of tracepoints")
       SINCE("2.6.33")

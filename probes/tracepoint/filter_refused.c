@@ -4,7 +4,7 @@
  * answer, and that calls are counted as before.
  */
 #include "probe.h"
-#include "filtering.h"
+#include "tp_filter.h"
 
 PROBE(TITLE("filters that are refused")
       SINCE("2.6.33")

@@ -5,7 +5,7 @@
  * the same numbers in the raw data.
  */
 #include "probe.h"
-#include "closing.h"
+#include "tp_close.h"
 #include "formats.h"
 #include <sys/syscall.h>
 

@@ -5,7 +5,7 @@
  * carries no data.
  */
 #include "probe.h"
-#include "closing.h"
+#include "tp_close.h"
 
 PROBE(TITLE("samples of tracepoints")
       SINCE("2.6.31")

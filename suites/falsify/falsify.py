@@ -94,7 +94,7 @@ def personas() -> list[str]:
 
 
 def faults() -> list[str]:
-    done = subprocess.run([BUILD / "launch", "--fault", "list"], capture_output=True, text=True, check=True)
+    done = subprocess.run([BUILD / "falsify/launch", "--fault", "list"], capture_output=True, text=True, check=True)
     return done.stdout.split()
 
 
@@ -108,7 +108,7 @@ def declared() -> catalogue.Catalogue:
 def run(probe: catalogue.Probe, persona: str, fault: str, scratch: Path) -> dict[str, str]:
     """point -> verdict of one probe on one mutant, or on the kernel as it is."""
     out = scratch / f"{probe.id}.{persona}.{fault}"
-    command = [BUILD / "launch", "--persona", persona, "--timeout", "12", "--out", out,
+    command = [BUILD / "falsify/launch", "--persona", persona, "--timeout", "12", "--out", out,
                *(["--fault", fault] if fault != NATURE else []),
                "--", BUILD / "probes" / probe.id.replace(".", "/", 1)]
     subprocess.run(command, check=False, stderr=subprocess.DEVNULL)

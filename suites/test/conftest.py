@@ -22,7 +22,7 @@ needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="needs root")
 @pytest.fixture(scope="session")
 def build() -> Path:
     """The build directory; `make check` has built it."""
-    assert (BUILD / "launch").exists(), "run `make` first"
+    assert (BUILD / "falsify/launch").exists(), "run `make` first"
     return BUILD
 
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from conftest import result_of, run, run_suite, verdicts
+from conftest import TREE, result_of, run, run_suite, verdicts
 
 
 def judged(out: Path, probe: str, fault: str) -> dict[str, str]:
@@ -33,5 +33,20 @@ def test_lies_of_the_attr(build: Path, tmp_path: Path) -> None:
 
 
 def test_unknown_faults_are_refused(build: Path, tmp_path: Path) -> None:
-    done = run(build / "launch", "--fault", "nonsense", "--out", tmp_path / "x", "--", "true")
+    done = run(build / "falsify/launch", "--fault", "nonsense", "--out", tmp_path / "x", "--", "true")
     assert done.returncode == 2 and "--fault list" in done.stderr
+
+
+@pytest.mark.parametrize("lie", [["--fault", "open-einval"], ["--old-kernel"]])
+def test_a_bundle_has_no_fake_kernels_and_says_so(lie: list[str], tmp_path: Path) -> None:
+    (tmp_path / "run.sh").write_bytes((TREE / "run.sh").read_bytes())
+    done = run("sh", tmp_path / "run.sh", *lie)
+    assert done.returncode == 2 and "for the tests of a source tree" in done.stderr
+
+
+def test_what_ships_cannot_lie(build: Path, tmp_path: Path) -> None:
+    done = run(build / "launch", "--fault", "open-einval", "--out", tmp_path / "x", "--", "true")
+    assert done.returncode == 2 and "fault" not in done.stdout
+    for program in (build / "launch", build / "identify"):
+        assert b"open-einval" not in program.read_bytes()
+    assert b"open-einval" in (build / "falsify/launch").read_bytes()

@@ -41,7 +41,7 @@ def queue(build: Path, tmp_path: Path, compile_c: Callable[[str], Path]) -> Call
     """Run these ids (with what each declares besides its id) and return what happened in order."""
     program = compile_c(PROBE)
     (tmp_path / "bin/probes/x").mkdir(parents=True)
-    (tmp_path / "bin/environ").hardlink_to(program)
+    (tmp_path / "bin/identify").hardlink_to(program)
 
     def carry_out(declared: dict[str, str], *options: str, **env: str) -> list[str]:
         for name in declared:
@@ -54,7 +54,7 @@ def queue(build: Path, tmp_path: Path, compile_c: Callable[[str], Path]) -> Call
                    env={**os.environ, "LOG": str(log), **env})
         assert (done.returncode, done.stdout) == (0, f"{len(declared) + 1}\n"), done.stderr
         assert not list(out.rglob("*.part"))
-        return [line for line in log.read_text().splitlines() if not line.endswith("environ")]
+        return [line for line in log.read_text().splitlines() if not line.endswith("identify")]
     return carry_out
 
 

@@ -13,7 +13,7 @@ def scripts() -> list[str]:
         listed = run("git", "ls-files").stdout.split()
     except FileNotFoundError:       # a tree that was downloaded, on a machine without git
         listed = []
-    names = listed or ["run.sh", ".ci/run", ".ci/install", "probes/fetch-harness", "kernels/guest/init"]
+    names = listed or ["run.sh", ".ci/run", ".ci/install", "probes/kit/fetch-harness", "kernels/guest/init"]
     return [name for name in names
             if (TREE / name).is_file() and (TREE / name).read_bytes()[:12].startswith(b"#!/bin/sh")]
 

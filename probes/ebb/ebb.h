@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * What probes of Power's event-based branches share: the event that keeps all rules, the registers
+ * it gives to user mode. Included behind probe.h.
+ * Power ISA 2.07, Book II, Event-Based Branch Facility.
+ */
+#ifndef EBB_H
+#define EBB_H
+
+#include <sys/auxv.h>
+
+#define EBB (1ull << 63)
+#define BHRB (1ull << 62)
+#define CYCLES_1 0x1001e
+#define CYCLES_2 0x2001e
+
+#define READ_SPR(n) ({ unsigned long v_; __asm__ volatile("mfspr %0," #n : "=r"(v_)); v_; })
+#define WRITE_SPR(n, v) __asm__ volatile("mtspr " #n ",%0" : : "r"((unsigned long)(v)) : "memory")
+/* EBBHR 804, BESCR 806, MMCR0 (user) 779, PMC1 771 */
+
+/* For machines whose registers the tests of a probe cannot even name. */
+#define NOT_POWER(name)                                                                        \
+	TEST(name)                                                                             \
+	{                                                                                      \
+		say_absent("not a 64-bit Power machine");                                      \
+	}
+
+static inline struct perf_event_attr attr_ebb(uint64_t code)
+{
+	struct perf_event_attr attr = attr_of(PERF_TYPE_RAW, code | EBB);
+
+	attr.pinned = 1;
+	attr.exclusive = 1;
+	attr.exclude_idle = 1;
+	return attr;
+}
+
+/* A PMU without the facility ignores bit 63: an open that must fail and does not tells it. */
+static inline void require_ebb(struct __test_metadata *_metadata)
+{
+	struct perf_event_attr wrong = attr_ebb(0x1e);
+
+#ifdef __powerpc__
+	if (!(getauxval(AT_HWCAP2) & 0x10000000))
+		say_absent("this CPU or its PMU driver has no event-based branches");
+#else
+	say_absent("not a Power machine");
+#endif
+	require(REQUIRE_CPU_PMU);
+	if (pm_open(&wrong, 0, -1, -1, 0) >= 0)
+		say_absent("this PMU ignores bit 63");
+}
+
+static inline int must_lead(struct __test_metadata *_metadata)
+{
+	struct perf_event_attr attr = attr_ebb(CYCLES_1);
+
+	require_ebb(_metadata);
+	return must_open(&attr, 0, -1, -1, 0);
+}
+
+static inline void refuse(struct __test_metadata *_metadata, const struct perf_event_attr *attr,
+		   int group, const char *what)
+{
+	hold_rule(pm_open(attr, 0, -1, group, 0), EINVAL, BROKEN, what);
+}
+
+/* The event, enabled and on its counter. */
+static inline int must_schedule(struct __test_metadata *_metadata)
+{
+	uint64_t value;
+	int fd = must_lead(_metadata);
+
+	must_ioctl(fd, PERF_EVENT_IOC_ENABLE, 0);
+	if (read(fd, &value, 8) != 8)
+		cannot_tell("the event is not scheduled: another has the counters");
+	return fd;
+}
+
+#endif

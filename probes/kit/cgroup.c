@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Cgroups for probes. See cgroup.h.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "attrs.h"
+#include "cgroup.h"
+#include "privilege.h"
+#include "task.h"
+#include "workload.h"
+
+int cgroup_open(const char *path, int cpu, int leader)
+{
+	struct perf_event_attr attr = attr_counter(false);
+	int directory = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC), fd;
+
+	if (directory < 0)
+		return -errno;
+	fd = pm_open(&attr, directory, cpu, leader, PERF_FLAG_PID_CGROUP);
+	close(directory);
+	return fd;
+}
+
+int cgroup_root(int cpu, char *buf, size_t size)
+{
+	static const char *const roots[] = {
+		"/sys/fs/cgroup/perf_event", "/sys/fs/cgroup/perf_event,cpu", "/sys/fs/cgroup",
+		"/sys/fs/cgroup/unified", "/dev/cg2_bpf",
+	};
+	int error = -ENOENT;
+
+	for (size_t i = 0; i < sizeof(roots) / sizeof(*roots); i++) {
+		int fd = cgroup_open(roots[i], cpu, -1);
+
+		if (fd >= 0) {
+			close(fd);
+			snprintf(buf, size, "%s", roots[i]);
+			return 0;
+		}
+		if (fd == -EACCES || fd == -EPERM)
+			error = fd;
+		else if (fd != -ENOENT && error == -ENOENT)
+			error = -ENODEV;
+	}
+	return error;
+}
+
+/* A process that outlives the test and removes what is left when the test has ended somehow. */
+static int start_guard(const struct cgroups *cgroups)
+{
+	int pipes[2];
+	char token;
+	pid_t guard;
+
+	if (pipe(pipes) < 0)
+		return -errno;
+	guard = fork_guard();
+	if (guard < 0)
+		return guard;
+	if (guard == 0) {
+		close(pipes[1]);
+		while (read(pipes[0], &token, 1) > 0)
+			;
+		cgroups_remove(cgroups);
+		_exit(0);
+	}
+	close(pipes[0]);
+	return fcntl(pipes[1], F_SETFD, FD_CLOEXEC) < 0 ? -errno : 0;
+}
+
+int cgroups_make(const char *root, struct cgroups *ret)
+{
+	int error;
+
+	snprintf(ret->top, sizeof(ret->top), "%.60s/perfmodes.%d", root, getpid());
+	snprintf(ret->below, sizeof(ret->below), "%s/below", ret->top);
+	snprintf(ret->beside, sizeof(ret->beside), "%s.beside", ret->top);
+	error = start_guard(ret);
+	if (error)
+		return error;
+	return mkdir(ret->top, 0755) < 0 || mkdir(ret->below, 0755) < 0 ||
+	       mkdir(ret->beside, 0755) < 0 ? -errno : 0;
+}
+
+void cgroups_remove(const struct cgroups *cgroups)
+{
+	const uint64_t end = now_ns() + 1000000000;
+
+	rmdir(cgroups->beside);
+	while (rmdir(cgroups->below) < 0 && errno == EBUSY && now_ns() < end)
+		poll(NULL, 0, 1);
+	rmdir(cgroups->beside);
+	rmdir(cgroups->top);
+}
+
+int cgroup_move(const char *path, pid_t task)
+{
+	char file[160], text[16];
+
+	snprintf(file, sizeof(file), "%.130s/cgroup.procs", path);
+	snprintf(text, sizeof(text), "%d", task);
+	return write_file(file, text);
+}

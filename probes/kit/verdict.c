@@ -1,0 +1,480 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Facts, the one errno classifier, and requirements. See verdict.h.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "attrs.h"
+#include "task.h"
+#include "verdict.h"
+#include "workload.h"
+
+/* ------------------------------------------------------------------------------------ facts */
+
+/* One write(2) a line, so that lines of threads and children never mix. */
+static void put_line(const char *name, const char *value)
+{
+	char line[1024];
+	int length = snprintf(line, sizeof(line), "#:perfmodes: %s=%s", name, value);
+	ssize_t written;
+
+	if (length > (int)sizeof(line) - 2)
+		length = sizeof(line) - 2;
+	for (int i = 0; i < length; i++)
+		if ((unsigned char)line[i] < ' ' || line[i] == 0x7f)
+			line[i] = ' ';
+	line[length++] = '\n';
+	written = write(STDOUT_FILENO, line, length);
+	(void)written;
+}
+
+void fact_int(const char *name, int64_t value)
+{
+	fact_str(name, "%" PRId64, value);
+}
+
+void fact_bool(const char *name, bool value)
+{
+	put_line(name, value ? "true" : "false");
+}
+
+void fact_str(const char *name, const char *format, ...)
+{
+	char value[768];
+	va_list arguments;
+
+	va_start(arguments, format);
+	vsnprintf(value, sizeof(value), format, arguments);
+	va_end(arguments);
+	put_line(name, value);
+}
+
+void fact_verdict(const char *name, enum verdict verdict, const char *reason)
+{
+	if (reason && *reason)
+		fact_str(name, "%s: %s", verdict_word(verdict), reason);
+	else
+		put_line(name, verdict_word(verdict));
+}
+
+void probe_evidence(const char *text)
+{
+	put_line("observed", text);
+}
+
+const char *verdict_word(enum verdict verdict)
+{
+	static const char *const words[] = { "yes",    "no",	 "broken", "blocked",
+					     "absent", "hazard", "unknown" };
+
+	return words[verdict];
+}
+
+void finding_set(struct finding *ret, enum verdict verdict, const char *format, ...)
+{
+	va_list arguments;
+
+	ret->verdict = verdict;
+	va_start(arguments, format);
+	vsnprintf(ret->reason, sizeof(ret->reason), format, arguments);
+	va_end(arguments);
+}
+
+const char *errno_name(int error)
+{
+	return pm_errno_name(error);
+}
+
+/* ------------------------------------------------------------------------------ classifying */
+
+const struct pm_env *probe_env(void)
+{
+	static struct pm_env env;
+	static bool filled;
+
+	if (!filled) {
+		pm_env_read(&env);
+		filled = true;
+	}
+	return &env;
+}
+
+static bool may_perfmon(void)
+{
+	return pm_env_has_cap(probe_env(), PM_CAP_PERFMON) ||
+	       pm_env_has_cap(probe_env(), PM_CAP_SYS_ADMIN);
+}
+
+static const char *paranoid_text(void)
+{
+	static char text[64];
+
+	if (!probe_env()->paranoid_present)
+		return "perf_event_paranoid unreadable";
+	snprintf(text, sizeof(text), "perf_event_paranoid=%d", probe_env()->paranoid);
+	return text;
+}
+
+/* Which gate said EACCES or EPERM, in words that tell what to change. */
+static void explain_refusal(int error, const struct perf_event_attr *attr, pid_t pid, int cpu,
+			    struct finding *ret)
+{
+	const struct pm_env *env = probe_env();
+	const char *wish = NULL;
+	int level = 2;
+
+	if (attr && env->paranoid_present && !may_perfmon()) {
+		if (env->paranoid > 2) {
+			wish = "any event of an unprivileged task";
+		} else if (pid == -1 && env->paranoid > 0) {
+			wish = "a cpu-wide event";
+			level = 0;
+		} else if (!attr->exclude_kernel && env->paranoid > 1) {
+			wish = "an event that counts the kernel";
+			level = 1;
+		}
+	}
+	if (wish)
+		finding_set(ret, BLOCKED, "%s: %s refuses %s; needs <= %d or CAP_PERFMON",
+			    errno_name(error), paranoid_text(), wish, level);
+	else if (pid > 0 && cpu >= -1)
+		finding_set(ret, BLOCKED, "%s: no right to watch that task (%s, %s)",
+			    errno_name(error), paranoid_text(),
+			    may_perfmon() ? "CAP_PERFMON held" : "no CAP_PERFMON");
+	else
+		finding_set(ret, BLOCKED, "%s (%s, %s%s)", errno_name(error), paranoid_text(),
+			    may_perfmon() ? "CAP_PERFMON held" : "no CAP_PERFMON",
+			    env->lockdown[0] && strcmp(env->lockdown, "none") ? ", lockdown" : "");
+}
+
+/* The system call itself is out of reach: not built in, or filtered before perf sees it. */
+static bool explain_gate(struct finding *ret)
+{
+	int error = 0;
+
+	switch (pm_perf_gate(probe_env(), &error)) {
+	case PM_GATE_NOT_BUILT:
+		finding_set(ret, ABSENT, "this kernel has no perf_event_open (%s)",
+			    errno_name(error));
+		return true;
+	case PM_GATE_FILTERED:
+		finding_set(ret, BLOCKED,
+			    "seccomp or container filter answers %s to perf_event_open",
+			    errno_name(error));
+		return true;
+	default:
+		return false;
+	}
+}
+
+/* Where one on both opens, a breakpoint on reads or on writes alone is not to be had: ARMv7's debug
+ * unit does not report which of the two it was. */
+static bool lacks_single_access(const struct perf_event_attr *attr, pid_t pid, int cpu)
+{
+	struct perf_event_attr both;
+	int fd;
+
+	if (!attr || attr->type != PERF_TYPE_BREAKPOINT ||
+	    (attr->bp_type != HW_BREAKPOINT_R && attr->bp_type != HW_BREAKPOINT_W))
+		return false;
+	both = *attr;
+	both.bp_type = HW_BREAKPOINT_RW;
+	fd = pm_open(&both, pid, cpu, -1, 0);
+	return fd >= 0 && !close(fd);
+}
+
+/*
+ * What an errno means when the call was not the question. EINVAL never ends as a NO here: a
+ * set-up that the kernel refuses tells nothing about what was to be asked.
+ */
+void classify_setup(int error, const struct perf_event_attr *attr, pid_t pid, int cpu,
+		    struct finding *ret)
+{
+	const unsigned int type = attr ? attr->type : 0;
+	const unsigned long long config = attr ? attr->config : 0;
+
+	if (explain_gate(ret))
+		return;
+	switch (error) {
+	case EACCES:
+	case EPERM:
+		explain_refusal(error, attr, pid, cpu, ret);
+		return;
+	case EMFILE:
+	case ENFILE:
+		finding_set(ret, BLOCKED, "%s: out of descriptors (RLIMIT_NOFILE %" PRIu64 ")",
+			    errno_name(error), probe_env()->nofile);
+		return;
+	case ENOENT:
+	case EOPNOTSUPP:
+	case ENXIO:
+		finding_set(ret, ABSENT, "no such event here: type %u config %#llx (%s)", type,
+			    config, errno_name(error));
+		return;
+	case ENODEV:
+		finding_set(ret, ABSENT, "CPU %d or its PMU is not there (ENODEV)", cpu);
+		return;
+	case ENOSPC:
+	case EBUSY:
+		finding_set(ret, UNKNOWN, "counters are taken by somebody else (%s)",
+			    errno_name(error));
+		return;
+	default:
+		if (error == EINVAL && lacks_single_access(attr, pid, cpu))
+			finding_set(ret, ABSENT, "breakpoints on reads or on writes alone");
+		else
+			finding_set(ret, UNKNOWN, "set-up refused: type %u config %#llx: %s", type,
+				    config, errno_name(error));
+	}
+}
+
+/*
+ * What an errno means when the call with `what` failed and its twin without succeeded.
+ *   EINVAL, E2BIG        the kernel does not know it: conclusive
+ *   ENOSYS               the architecture or configuration lacks it: conclusive
+ *   ENOTTY               unknown ioctl: conclusive
+ *   EOPNOTSUPP           known to the kernel, but not to this event's PMU
+ *   ENOENT ENODEV ENXIO  the event or device is not there; of software events the kernel has all
+ *                        it knows, so ENOENT is conclusive for them
+ *   EACCES EPERM         policy
+ *   the rest             resources or races: nothing learned
+ */
+void classify_asked(int error, const char *what, const struct perf_event_attr *attr, pid_t pid,
+		    int cpu, struct finding *ret)
+{
+	if (error == ENOENT && attr && attr->type == PERF_TYPE_SOFTWARE) {
+		finding_set(ret, NO, "ENOENT: this kernel has no %s, others work", what);
+		return;
+	}
+	switch (error) {
+	case EINVAL:
+	case E2BIG:
+	case ENOSYS:
+	case ENOTTY:
+		finding_set(ret, NO, "%s with %s, ok without", errno_name(error), what);
+		return;
+	case EOPNOTSUPP:
+	case ENOENT:
+	case ENODEV:
+	case ENXIO:
+		finding_set(ret, ABSENT, "no PMU here offers %s (%s with it, ok without)", what,
+			    errno_name(error));
+		return;
+	case EACCES:
+	case EPERM:
+		explain_refusal(error, attr, pid, cpu, ret);
+		return;
+	default:
+		finding_set(ret, UNKNOWN, "%s with %s, ok without", errno_name(error), what);
+	}
+}
+
+void probe_pair(const struct perf_event_attr *with, const struct perf_event_attr *without,
+		pid_t pid, int cpu, const char *what, struct finding *ret)
+{
+	int asked = pm_open(with, pid, cpu, -1, 0);
+	int control = pm_open(without, pid, cpu, -1, 0);
+
+	if (asked >= 0)
+		finding_set(ret, YES, "%s", "");
+	else if (control < 0)
+		classify_setup(-control, without, pid, cpu, ret);
+	else
+		classify_asked(-asked, what, with, pid, cpu, ret);
+	if (asked >= 0)
+		close(asked);
+	if (control >= 0)
+		close(control);
+}
+
+void probe_known(const struct perf_event_attr *with, const struct perf_event_attr *without,
+		 const char *what, struct finding *ret)
+{
+	if (answer_to(with) == -EOPNOTSUPP)
+		finding_set(ret, YES, "known, not for software events (EOPNOTSUPP)");
+	else
+		probe_pair(with, without, 0, -1, what, ret);
+}
+
+void probe_rule(int got, int want, enum verdict accepted, const char *what, struct finding *ret)
+{
+	if (got == -want) {
+		finding_set(ret, YES, "%s", "");
+	} else if (got >= 0) {
+		finding_set(ret, accepted, "%s: accepted, not %s", what, errno_name(want));
+	} else if (got == -EACCES || got == -EPERM) {
+		if (!explain_gate(ret))
+			explain_refusal(-got, NULL, 0, -1, ret);
+	} else if (got == -EMFILE || got == -ENFILE || got == -ENOMEM || got == -EINTR ||
+		   got == -EAGAIN || got == -EBUSY || got == -ENOSPC) {
+		classify_setup(-got, NULL, 0, -1, ret);
+	} else {
+		finding_set(ret, BROKEN, "%s: errno=%s want=%s", what, errno_name(got),
+			    errno_name(want));
+	}
+	if (got > STDERR_FILENO)	/* an open was accepted; an ioctl's 0 is no descriptor */
+		close(got);
+}
+
+void probe_pair_machine(const struct perf_event_attr *with, const struct perf_event_attr *without,
+			const char *what, struct finding *ret)
+{
+	probe_pair(with, without, 0, -1, what, ret);
+	if (ret->verdict == NO)
+		ret->verdict = ABSENT;
+}
+
+/* No core does more of anything in a nanosecond: some 6 GHz times ten. */
+#define MOST_A_NS 64
+
+void judge_counter(int fd, void (*work)(void), bool must_count, uint64_t *ret_value,
+		   struct finding *ret)
+{
+	const uint64_t format = PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING;
+	const uint64_t end = now_ns() + 50000000;
+	int error = pm_ioctl(fd, PERF_EVENT_IOC_ENABLE, 0);
+	struct pm_counts counts = { 0 };
+
+	do {
+		work();
+		if (error >= 0)
+			error = pm_read_counts(fd, format, &counts);
+	} while (error >= 0 && now_ns() < end &&
+		 (!counts.time_running || (must_count && !counts.member[0].value)));
+	*ret_value = counts.member[0].value;
+	finding_set(ret, YES, "%s", "");
+	if (error < 0)
+		finding_set(ret, UNKNOWN, "reading: %s", errno_name(error));
+	else if (!counts.time_running)
+		finding_set(ret, BROKEN, "opens but never runs: enabled=%" PRIu64 " ns, running=0",
+			    counts.time_enabled);
+	else if (must_count && !*ret_value)
+		finding_set(ret, BROKEN, "opens but counts 0 in %" PRIu64 " ns of work",
+			    counts.time_running);
+	else if (*ret_value / MOST_A_NS > counts.time_running)
+		finding_set(ret, BROKEN, "counts %" PRIu64 " in %" PRIu64 " ns: no machine can",
+			    *ret_value, counts.time_running);
+}
+
+/* What the environment says about a tracepoint: a word "system:event=id" of it. */
+static int told_tracepoint(const char *system, const char *event)
+{
+	const char *at = getenv("PERFMODES_TRACEPOINTS");
+	char key[128];
+	int length = snprintf(key, sizeof(key), "%s:%s=", system, event);
+
+	if (!at || length < 0 || (size_t)length >= sizeof(key))
+		return -ENOENT;
+	for (at += strspn(at, " "); *at; at += strcspn(at, " "), at += strspn(at, " ")) {
+		int id = 0, digits = 0;
+
+		if (strncmp(at, key, length))
+			continue;
+		while (digits < 6 && at[length + digits] >= '0' && at[length + digits] <= '9')
+			id = id * 10 + at[length + digits++] - '0';
+		if (digits && (!at[length + digits] || at[length + digits] == ' '))
+			return id;
+	}
+	return -ENOENT;
+}
+
+int tracepoint_id(const char *system, const char *event)
+{
+	int id = pm_tracepoint_id(system, event), told;
+
+	if (id >= 0)
+		return id;
+	told = told_tracepoint(system, event);
+	return told > 0 ? told : id;
+}
+
+/* ----------------------------------------------------------------------------- requirements */
+
+/* Add one missing thing to the list; "absent" outweighs "blocked" as the verdict of all. */
+static void missing(struct finding *ret, enum verdict verdict, const char *text)
+{
+	size_t used = strlen(ret->reason);
+
+	if (ret->verdict != ABSENT)
+		ret->verdict = verdict;
+	snprintf(ret->reason + used, sizeof(ret->reason) - used, "%s%s", used ? "; " : "", text);
+}
+
+static void check_tracefs(struct finding *ret)
+{
+	char root[128];
+	int error = pm_tracefs_root(root, sizeof(root));
+
+	if (error == -EACCES)
+		missing(ret, BLOCKED,
+			"tracefs is mounted but not readable (root, or its gid= option)");
+	else if (error)
+		missing(ret, ABSENT, "tracefs is not mounted (/sys/kernel/tracing)");
+}
+
+bool probe_has(unsigned int what, struct finding *ret)
+{
+	char name[64];
+	struct finding gate;
+
+	memset(ret, 0, sizeof(*ret));
+	if ((what & REQUIRE_PERF) && explain_gate(&gate))
+		missing(ret, gate.verdict, gate.reason);
+	if ((what & REQUIRE_CPU2) && count_cpus() < 2)
+		missing(ret, ABSENT, "needs two CPUs this task may run on");
+	if (what & REQUIRE_TRACEFS)
+		check_tracefs(ret);
+	if ((what & REQUIRE_PERFMON) && !may_perfmon())
+		missing(ret, BLOCKED, "needs CAP_PERFMON (or CAP_SYS_ADMIN)");
+	if ((what & REQUIRE_ROOT) &&
+	    (probe_env()->euid != 0 || !pm_env_has_cap(probe_env(), PM_CAP_SYS_ADMIN)))
+		missing(ret, BLOCKED, "needs root");
+	if ((what & REQUIRE_CPU_PMU) && pm_pmu_core(name, sizeof(name)) < 0)
+		missing(ret, ABSENT, "no hardware PMU of the CPU");
+	if ((what & REQUIRE_BREAKPOINT) && pm_pmu_type("breakpoint") < 0)
+		missing(ret, ABSENT, "no breakpoint PMU");
+	return !ret->reason[0];
+}
+
+/* The value of a key in a declaration, or NULL. */
+static const char *declared(const char *declaration, size_t size, const char *key)
+{
+	size_t length = strlen(key);
+
+	for (size_t at = 0; at < size; at += strlen(declaration + at) + 1)
+		if (!strncmp(declaration + at, key, length) && declaration[at + length] == '=')
+			return declaration + at + length + 1;
+	return NULL;
+}
+
+bool probe_allowed(const char *declaration, size_t size, struct finding *ret)
+{
+	const char *hazard = declared(declaration, size, "hazard");
+	const char *disturbs = declared(declaration, size, "disturbs");
+
+	if (hazard && !getenv("PERFMODES_HAZARDS")) {
+		finding_set(ret, HAZARDOUS, "%s; runs only with --hazards", hazard);
+		return false;
+	}
+	if (disturbs && !getenv("PERFMODES_MAY_DISTURB")) {
+		finding_set(ret, BLOCKED, "would disturb %s; runs only with --may-disturb",
+			    disturbs);
+		return false;
+	}
+	return true;
+}
+
+void probe_describe(const char *declaration, size_t size)
+{
+	for (size_t at = 0; at < size; at += strlen(declaration + at) + 1)
+		if (declaration[at])
+			puts(declaration + at);
+}
+

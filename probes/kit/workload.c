@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * What probes do so that the kernel has something to count. See workload.h.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <poll.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "workload.h"
+
+/*
+ * Transparent huge pages would make one fault out of 512, so they are refused; MADV_NOHUGEPAGE
+ * fails harmlessly where the kernel has none. The first write to a page is one minor fault then.
+ */
+int cause_faults(unsigned int count)
+{
+	const size_t page = (size_t)sysconf(_SC_PAGESIZE);
+	volatile char *area;
+
+	area = mmap(NULL, count * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (area == MAP_FAILED)
+		return -errno;
+	madvise((void *)area, count * page, MADV_NOHUGEPAGE);
+	for (unsigned int i = 0; i < count; i++)
+		area[i * page] = 1;
+	munmap((void *)area, count * page);
+	return 0;
+}
+
+volatile char *map_fresh(int fd, unsigned int pages)
+{
+	const size_t size = pages * (size_t)sysconf(_SC_PAGESIZE);
+	const int flags = fd < 0 ? MAP_PRIVATE | MAP_ANONYMOUS : MAP_SHARED;
+	void *area = mmap(NULL, size, PROT_READ | PROT_WRITE, flags, fd, 0);
+
+	if (area == MAP_FAILED)
+		return NULL;
+	madvise(area, size, MADV_NOHUGEPAGE);
+	madvise(area, size, MADV_RANDOM);
+	return area;
+}
+
+void touch_pages(volatile char *area, unsigned int pages)
+{
+	const size_t page = (size_t)sysconf(_SC_PAGESIZE);
+
+	for (volatile char *at = area; at && at < area + pages * page; at += page)
+		*at = 1;
+}
+
+uint64_t now_ns(void)
+{
+	uint64_t now = 0;
+
+	pm_clock_ns(CLOCK_MONOTONIC, &now);
+	return now;
+}
+
+void spin_ns(uint64_t ns)
+{
+	const uint64_t end = now_ns() + ns;
+
+	while (now_ns() < end)
+		;
+}
+
+int spin_two_ms(void *unused)
+{
+	(void)unused;
+	spin_ns(2000000);
+	return 0;
+}
+
+int wake_and_spin(void *unused)
+{
+	poll(NULL, 0, 1);
+	return spin_two_ms(unused);
+}
+
+void write_bytes(volatile uint8_t *start, int from, int to)
+{
+	for (int i = from; i < to; i++)
+		start[i] = i;
+}
+
+void close_nothing(int first, int count)
+{
+	for (int i = 0; i < count; i++)
+		syscall(SYS_close, first + i);
+}
+
+uint64_t switches_so_far(void)
+{
+	struct rusage usage = { .ru_nvcsw = 0 };
+
+	getrusage(RUSAGE_THREAD, &usage);
+	return usage.ru_nvcsw + usage.ru_nivcsw;
+}
+
+uint64_t switch_away(unsigned int times)
+{
+	const uint64_t before = switches_so_far();
+
+	for (int i = 0; i < 1000 && switches_so_far() < before + times; i++)
+		poll(NULL, 0, 1);
+	return switches_so_far() - before;
+}

@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * launch: run one probe, or a whole plan of them, as a persona, bounded, leaving no process behind.
+ * How that is done for one is in supervise.c, for many in queue.c. See launch.h.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <getopt.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "frame.h"
+#include "launch.h"
+#include "persona.h"
+#include "queue.h"
+
+struct options {
+	struct queue_options queue;	/* with its bounds */
+	const char *persona;
+	const char *out;
+	const char *tee_name;
+	char **program;
+};
+
+static const char usage[] =
+	"usage: launch --out FILE [options] -- PROBE [ARGUMENT...]\n"
+	"       launch --queue DIR --programs DIR [options]\n"
+	"  --persona NAME         root, perfmon, user, seccomp, or same (default: as we are)\n"
+	"  --tee FILE=NAME        append the finished file to FILE, framed under that name\n"
+	"  --queue DIR            all of DIR/plan that DIR lacks; print how many were finished\n"
+	"  --programs DIR         where identify and probes/ are\n"
+	"  --tee FILE             append each finished file to FILE\n"
+	"  --jobs N               so many side by side (default: two for each CPU, 8 at most)\n"
+	"  --progress             say on stderr what is run\n"
+	"with both:\n"
+	"  --timeout SECONDS      end a probe and all it started after this long (default 60)\n"
+	"  --output-limit BYTES   cut its output off there (default 1048576)\n"
+	"or  --check PERSONA      exit 0 if this process could assume the persona, else 1 and why\n"
+	"Exit: 0 FILE is complete, 2 usage, 3 could not run or write, 128+N ended by signal N.\n";
+
+static bool known(const char *persona)
+{
+	if (persona_known(persona))
+		return true;
+	fprintf(stderr, "launch: no persona called '%s'\n", persona);
+	return false;
+}
+
+static int check_persona(const char *persona)
+{
+	int status;
+	pid_t child;
+
+	if (!known(persona))
+		return 2;
+	child = fork();
+	if (child == 0)
+		_exit(persona_assume(persona) < 0 ? 1 : 0);
+	if (child < 0 || waitpid(child, &status, 0) < 0)
+		return 3;
+	return WIFEXITED(status) ? WEXITSTATUS(status) : 3;
+}
+
+/* Cut FILE=NAME in two. */
+static bool split_tee(struct options *ret)
+{
+	char *equals = strrchr(ret->queue.tee, '=');
+
+	if (!equals || strlen(equals) > 200)
+		return false;
+	*equals = '\0';
+	ret->tee_name = equals + 1;
+	return true;
+}
+
+static bool usable(struct options *ret, bool program)
+{
+	const struct bounds *bounds = &ret->queue.bounds;
+
+	/* A million seconds; "nan" is in no order with anything. */
+	if (!(bounds->timeout > 0 && bounds->timeout <= 1e6) || bounds->output_limit <= 0 ||
+	    ret->queue.jobs < 0)
+		return false;
+	if (ret->queue.results)
+		return ret->queue.programs && !ret->out && !program;
+	return ret->out && program && (!ret->queue.tee || split_tee(ret));
+}
+
+static bool take_option(int option, struct options *ret)
+{
+	struct bounds *bounds = &ret->queue.bounds;
+
+	switch (option) {
+	case 'p': ret->persona = optarg; break;
+	case 't': bounds->timeout = atof(optarg); break;
+	case 'l': bounds->output_limit = atol(optarg); break;
+	case 'o': ret->out = optarg; break;
+	case 'e': ret->queue.tee = optarg; break;
+	case 'q': ret->queue.results = optarg; break;
+	case 'b': ret->queue.programs = optarg; break;
+	case 'j': ret->queue.jobs = atoi(optarg); break;
+	case 's': ret->queue.progress = true; break;
+	case 'c': exit(check_persona(optarg));
+	case 'h': fputs(usage, stdout); exit(0);
+	default: return false;
+	}
+	return true;
+}
+
+static bool parse(int argc, char **argv, struct options *ret)
+{
+	static const struct option known[] = {
+		{ "persona", required_argument, NULL, 'p' },
+		{ "timeout", required_argument, NULL, 't' },
+		{ "output-limit", required_argument, NULL, 'l' },
+		{ "out", required_argument, NULL, 'o' },
+		{ "tee", required_argument, NULL, 'e' },
+		{ "queue", required_argument, NULL, 'q' },
+		{ "programs", required_argument, NULL, 'b' },
+		{ "jobs", required_argument, NULL, 'j' },
+		{ "progress", no_argument, NULL, 's' },
+		{ "check", required_argument, NULL, 'c' },
+		{ "help", no_argument, NULL, 'h' },
+		{ 0 },
+	};
+	int option;
+
+	while ((option = getopt_long(argc, argv, "+", known, NULL)) >= 0)
+		if (!take_option(option, ret))
+			return false;
+	ret->program = argv + optind;
+	return usable(ret, optind < argc);
+}
+
+/* One program; its file, once whole, goes to the side channel too. */
+static int run_one(const struct options *options)
+{
+	const char *tee = options->queue.tee;
+	int status, fd;
+
+	supervise_prepare();
+	status = supervise_run(&options->queue.bounds, options->persona, options->out,
+			     options->program);
+	if (status || !tee)
+		return status;
+	fd = open(options->out, O_RDONLY | O_CLOEXEC);
+	if (fd >= 0 && frame_append(fd, tee, options->tee_name) == 0)
+		return 0;
+	fprintf(stderr, "launch: cannot write %s: %s\n", tee, strerror(errno));
+	return 3;
+}
+
+int launch(int argc, char **argv, const struct interposer *between)
+{
+	struct options options = {
+		.queue.bounds = { .timeout = 60, .output_limit = 1 << 20, .between = between },
+		.persona = "same",
+	};
+
+	if (!parse(argc, argv, &options)) {
+		fputs(usage, stderr);
+		return 2;
+	}
+	if (!known(options.persona))
+		return 2;
+	return options.queue.results ? queue_run(&options.queue) : run_one(&options);
+}

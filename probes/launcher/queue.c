@@ -1,0 +1,445 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * A plan, and workers that carry it out. See queue.h.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <sched.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <stdnoreturn.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "frame.h"
+#include "persona.h"
+#include "queue.h"
+
+#define WORKERS_MAX 8			/* more only wait for each other in the kernel */
+#define JOBS_MAX 10000
+#define NAME_MAX_LENGTH 100
+
+struct job {
+	char persona[16];
+	char id[NAME_MAX_LENGTH + 1];	/* empty: what the persona itself is like */
+	bool alone;
+};
+
+struct worker {
+	pid_t pid;
+	int socket;
+	int job;			/* in hand, or -1 */
+};
+
+struct answer {
+	int job, status;
+};
+
+struct queue {
+	const struct queue_options *options;
+	struct job *jobs;
+	int count, next;		/* jobs, and the first that nobody has taken */
+	int *order;
+	struct worker workers[WORKERS_MAX];
+	int busy, finished, done_before;
+	int status;			/* 0, or why no more is begun */
+};
+
+/* -------------------------------------------------------------------------- what is to be done */
+
+/* Where a job's file is, below the results. */
+static void file_of(const struct job *job, char *file, size_t size)
+{
+	if (job->id[0])
+		snprintf(file, size, "%s/%s.ktap", job->persona, job->id);
+	else
+		snprintf(file, size, "%s/env", job->persona);
+}
+
+static void path_of(const struct queue *queue, const char *file, char *path, size_t size)
+{
+	snprintf(path, size, "%s/%s", queue->options->results, file);
+}
+
+static bool planned(const struct queue *queue, const char *persona, const char *id)
+{
+	for (int i = 0; i < queue->count; i++)
+		if (!strcmp(queue->jobs[i].id, id) && !strcmp(queue->jobs[i].persona, persona))
+			return true;
+	return false;
+}
+
+/* Add a job unless its file is there, or will be: two workers must not write the same one. */
+static void add_job(struct queue *queue, const char *persona, const char *id)
+{
+	struct job *job = &queue->jobs[queue->count];
+	char file[160], path[4096];
+
+	if (planned(queue, persona, id))
+		return;
+	snprintf(job->persona, sizeof(job->persona), "%s", persona);
+	snprintf(job->id, sizeof(job->id), "%s", id);
+	job->alone = false;
+	file_of(job, file, sizeof(file));
+	path_of(queue, file, path, sizeof(path));
+	if (access(path, F_OK) == 0)
+		queue->done_before += id[0] != '\0';
+	else
+		queue->count++;
+}
+
+/* Letters, digits, `_` and one dot: such an id stays below the folder of the probes. */
+static bool good_id(const char *id)
+{
+	const char *dot = strchr(id, '.');
+
+	return dot && dot > id && dot[1] && !strchr(dot + 1, '.') &&
+	       id[strspn(id, "abcdefghijklmnopqrstuvwxyz0123456789_.")] == '\0';
+}
+
+static bool make_folder(const struct queue *queue, const char *persona)
+{
+	char path[4096];
+	struct stat there;
+
+	path_of(queue, persona, path, sizeof(path));
+	if (mkdir(path, 0755) == 0)
+		return true;
+	if (errno == EEXIST && lstat(path, &there) == 0) {
+		if (S_ISDIR(there.st_mode))
+			return true;
+		errno = ENOTDIR;	/* a link would lead out of the results */
+	}
+	fprintf(stderr, "launch: %s: %s\n", path, strerror(errno));
+	return false;
+}
+
+/* Tell what is wrong with a line, without what it would tell a terminal. */
+static bool refuse_line(char *line)
+{
+	line[strcspn(line, "\n")] = '\0';
+	for (char *at = line; *at; at++)
+		if (*at < ' ' || *at > '~')
+			*at = '?';
+	fprintf(stderr, "launch: not 'persona probe' in the plan: %.80s\n", line);
+	return false;
+}
+
+/* One line of the plan. Before the first probe of a persona comes the persona itself. */
+static bool plan_line(struct queue *queue, char *line, char *last)
+{
+	char persona[16], id[NAME_MAX_LENGTH + 1], excess;
+
+	if (sscanf(line, "%15s %100s %c", persona, id, &excess) != 2 ||
+	    !persona_known(persona) || !good_id(id))
+		return refuse_line(line);
+	if (strcmp(persona, last)) {
+		strcpy(last, persona);
+		if (!make_folder(queue, persona))
+			return false;
+		add_job(queue, persona, "");
+	}
+	add_job(queue, persona, id);
+	return true;
+}
+
+static bool read_plan(struct queue *queue)
+{
+	char path[4096], line[256], last[16] = "";
+	bool good = true;
+	FILE *plan;
+
+	path_of(queue, "plan", path, sizeof(path));
+	plan = fopen(path, "re");
+	queue->jobs = calloc(JOBS_MAX + 2, sizeof(*queue->jobs));
+	if (!plan || !queue->jobs) {
+		fprintf(stderr, "launch: %s: %s\n", path, strerror(errno));
+		return false;
+	}
+	while (good && fgets(line, sizeof(line), plan)) {
+		if (queue->count < JOBS_MAX) {
+			good = plan_line(queue, line, last);
+		} else {
+			fprintf(stderr, "launch: %s: more than %d probes\n", path, JOBS_MAX);
+			good = false;
+		}
+	}
+	if (good && ferror(plan)) {
+		fprintf(stderr, "launch: %s: %s\n", path, strerror(errno));
+		good = false;
+	}
+	fclose(plan);
+	return good;
+}
+
+/* Does this line of a declaration mean that the probe must have the machine for itself? */
+static bool means_alone(const char *line)
+{
+	return !strncmp(line, "alone=", 6) ||
+	       (!strncmp(line, "disturbs=", 9) && getenv("PERFMODES_MAY_DISTURB")) ||
+	       (!strncmp(line, "hazard=", 7) && getenv("PERFMODES_HAZARDS"));
+}
+
+static void read_catalogue(struct queue *queue)
+{
+	char path[4096], line[4096], id[NAME_MAX_LENGTH + 1] = "";
+	FILE *catalogue;
+
+	path_of(queue, "catalogue", path, sizeof(path));
+	catalogue = fopen(path, "re");
+	while (catalogue && fgets(line, sizeof(line), catalogue)) {
+		if (!strncmp(line, "id=", 3))
+			sscanf(line, "id=%100s", id);
+		for (int i = 0; means_alone(line) && i < queue->count; i++)
+			if (!strcmp(queue->jobs[i].id, id))
+				queue->jobs[i].alone = true;
+	}
+	if (catalogue)
+		fclose(catalogue);
+}
+
+/*
+ * By the plan; but with several at a time those that must be alone come last, so that the others
+ * wait for them once and not each time.
+ */
+static bool put_in_order(struct queue *queue, int jobs)
+{
+	int at = 0;
+
+	queue->order = calloc(queue->count + 1, sizeof(*queue->order));
+	for (int alone = 0; queue->order && alone < (jobs > 1 ? 2 : 1); alone++)
+		for (int i = 0; i < queue->count; i++)
+			if (jobs == 1 || queue->jobs[i].alone == alone)
+				queue->order[at++] = i;
+	return queue->order;
+}
+
+/* ---------------------------------------------------------------------------------- a worker */
+
+static int do_job(const struct queue *queue, const struct job *job)
+{
+	char file[160], out[4096], program[4096], flag[] = "--persona", *dot;
+	char *arguments[] = { program, job->id[0] ? NULL : flag, NULL };
+
+	file_of(job, file, sizeof(file));
+	path_of(queue, file, out, sizeof(out));
+	if (job->id[0]) {
+		snprintf(program, sizeof(program), "%s/probes/%s", queue->options->programs,
+			 job->id);
+		dot = strrchr(program, '.');
+		*dot = '/';
+	} else {
+		snprintf(program, sizeof(program), "%s/identify", queue->options->programs);
+	}
+	return supervise_run(&queue->options->bounds, job->persona, out, arguments);
+}
+
+static noreturn void work(const struct queue *queue, pid_t master, int socket)
+{
+	struct answer answer = { .status = 0 };
+
+	supervise_prepare();
+	if (getppid() != master)
+		_exit(3);
+	while (!answer.status && read(socket, &answer.job, sizeof(int)) == sizeof(int)) {
+		answer.status = do_job(queue, &queue->jobs[answer.job]);
+		if (write(socket, &answer, sizeof(answer)) != sizeof(answer))
+			break;
+	}
+	_exit(answer.status);
+}
+
+static bool start_worker(struct queue *queue, int number)
+{
+	struct worker *worker = &queue->workers[number];
+	const pid_t self = getpid();
+	int sockets[2];
+
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sockets) < 0)
+		return false;
+	worker->pid = fork();
+	if (worker->pid == 0) {
+		for (int i = 0; i < number; i++)
+			close(queue->workers[i].socket);	/* or none would see its end */
+		close(sockets[0]);
+		work(queue, self, sockets[1]);
+	}
+	close(sockets[1]);
+	worker->socket = sockets[0];
+	worker->job = -1;
+	return worker->pid > 0;
+}
+
+/* ---------------------------------------------------------------------------------- the master */
+
+static void show_progress(const struct queue *queue, const struct job *job)
+{
+	if (queue->options->progress)
+		fprintf(stderr, "\r\033[K[%d/%d] %s %s", queue->done_before + queue->next,
+			queue->done_before + queue->count, job->persona, job->id);
+}
+
+/* Give a worker what is next. Nobody begins anything while somebody has to be alone. */
+static void hand_out(struct queue *queue, struct worker *worker)
+{
+	const struct job *job;
+
+	if (queue->status || queue->next == queue->count || worker->job >= 0)
+		return;
+	job = &queue->jobs[queue->order[queue->next]];
+	for (int i = 0; queue->busy && i < WORKERS_MAX; i++)
+		if (queue->workers[i].pid > 0 && queue->workers[i].job >= 0 &&
+		    (job->alone || queue->jobs[queue->workers[i].job].alone))
+			return;
+	worker->job = queue->order[queue->next++];
+	queue->busy++;
+	show_progress(queue, job);
+	/* Of a worker that is gone take_back() hears. */
+	send(worker->socket, &worker->job, sizeof(int), MSG_NOSIGNAL);
+}
+
+static int send_file(const struct queue *queue, const struct job *job)
+{
+	char file[160], path[4096];
+	int fd, error;
+
+	file_of(job, file, sizeof(file));
+	path_of(queue, file, path, sizeof(path));
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	error = fd < 0 ? -1 : frame_append(fd, queue->options->tee, file);
+	if (error < 0)
+		fprintf(stderr, "launch: cannot write %s: %s\n", queue->options->tee,
+			strerror(errno));
+	if (fd >= 0)
+		close(fd);
+	return error < 0 ? 3 : 0;
+}
+
+/* A worker has come back, with its answer or without. */
+static void take_back(struct queue *queue, struct worker *worker)
+{
+	struct answer answer = { .status = 3 };
+	const struct job *job = &queue->jobs[worker->job];
+	const bool whole = read(worker->socket, &answer, sizeof(answer)) == sizeof(answer);
+
+	worker->job = -1;
+	queue->busy--;
+	if (!whole)
+		fprintf(stderr, "launch: the worker ended while it ran %s as %s\n", job->id,
+			job->persona);
+	if (!answer.status && queue->options->tee)
+		answer.status = send_file(queue, job);
+	if (!answer.status)
+		queue->finished++;
+	else if (!queue->status)
+		queue->status = answer.status;
+}
+
+static void interrupt_workers(const struct queue *queue, int workers)
+{
+	for (int i = 0; i < workers; i++)
+		if (queue->workers[i].job >= 0)
+			kill(queue->workers[i].pid, SIGTERM);
+}
+
+static void wait_for_workers(struct queue *queue, int workers)
+{
+	struct pollfd entries[WORKERS_MAX];
+	sigset_t none;
+
+	for (int i = 0; i < workers; i++)
+		entries[i] = (struct pollfd){ .fd = queue->workers[i].job < 0 ? -1 :
+						queue->workers[i].socket, .events = POLLIN };
+	sigemptyset(&none);
+	if (ppoll(entries, workers, NULL, &none) <= 0)
+		return;
+	for (int i = 0; i < workers; i++)
+		if (entries[i].fd >= 0 && entries[i].revents)
+			take_back(queue, &queue->workers[i]);
+}
+
+static void carry_out(struct queue *queue, int workers)
+{
+	bool told = false;
+
+	for (;;) {
+		if (supervise_interrupted && !told) {
+			queue->status = 128 + supervise_interrupted;
+			interrupt_workers(queue, workers);
+			told = true;
+		}
+		for (int i = 0; i < workers; i++)
+			hand_out(queue, &queue->workers[i]);
+		if (!queue->busy)
+			return;
+		wait_for_workers(queue, workers);
+	}
+}
+
+static int how_many(int wanted, int jobs)
+{
+	cpu_set_t cpus;
+	int workers = wanted;
+
+	/* What may bring the machine down comes one by one and in order: the culprit is known. */
+	if (getenv("PERFMODES_HAZARDS"))
+		return 1;
+	if (!workers)
+		workers = sched_getaffinity(0, sizeof(cpus), &cpus) < 0 ? 1 : 2 * CPU_COUNT(&cpus);
+	if (workers > WORKERS_MAX)
+		workers = WORKERS_MAX;
+	return workers < jobs ? workers : jobs > 0 ? jobs : 1;
+}
+
+static int start_workers(struct queue *queue, int wanted)
+{
+	for (int i = 0; i < wanted; i++)
+		if (!start_worker(queue, i)) {
+			fprintf(stderr, "launch: no worker: %s\n", strerror(errno));
+			queue->status = 3;
+			return i;
+		}
+	return wanted;
+}
+
+/* Without orders a worker ends by itself. What one that was killed left behind is killed. */
+static void dismiss(struct queue *queue, int workers)
+{
+	int status, lost = 0;
+
+	for (int i = 0; i < workers; i++) {
+		close(queue->workers[i].socket);
+		while (waitpid(queue->workers[i].pid, &status, 0) < 0 && errno == EINTR)
+			;
+		lost += WIFSIGNALED(status);
+	}
+	if (lost)
+		supervise_kill_all();
+}
+
+int queue_run(const struct queue_options *options)
+{
+	struct queue queue = { .options = options };
+	int workers;
+
+	if (!read_plan(&queue))
+		return 3;
+	read_catalogue(&queue);
+	workers = how_many(options->jobs, queue.count);
+	if (!put_in_order(&queue, workers))
+		return 3;
+	supervise_begin();
+	workers = start_workers(&queue, workers);
+	carry_out(&queue, workers);
+	dismiss(&queue, workers);
+	if (options->progress)
+		fputs("\r\033[K", stderr);
+	printf("%d\n", queue.finished);
+	return queue.status;
+}

@@ -1,0 +1,432 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Running one program to its end, whatever it does. See supervise.h.
+ */
+#define _GNU_SOURCE
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <stdnoreturn.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "persona.h"
+#include "supervise.h"
+
+/*
+ * For so long nobody looks at what a probe writes: most have ended by then, the pipe holds what
+ * they say, and they are not preempted in the middle of it by who reads it.
+ */
+#define UNWATCHED_MS 100
+#define GRACE_MS 200			/* for children that end along with their probe */
+#define LAST_MS 500			/* between SIGTERM and SIGKILL, to put things back */
+
+struct ending {
+	int exit, signal;
+	bool timeout, truncated, main_gone;
+	int write_error;		/* errno of the write that failed, or 0 */
+	int leftover;			/* processes killed after the probe's own end */
+	long bytes;
+	int64_t ms;
+};
+
+/* What is going on: the probe, its output, and where that goes. */
+struct running {
+	const struct bounds *bounds;
+	pid_t probe;
+	int from, to;
+	int listener;			/* calls wait here for the interposer, or -1 */
+	struct ending end;
+};
+
+volatile sig_atomic_t supervise_interrupted;
+
+static void on_signal(int number)
+{
+	if (number != SIGCHLD)
+		supervise_interrupted = number;
+}
+
+static int64_t now_ms(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+/* ------------------------------------------------------------------ finding and killing all */
+
+struct process {
+	pid_t pid, parent;
+	bool ours;
+};
+
+/*
+ * The parent of a living process from /proc/<pid>/stat; the name in it may hold spaces and
+ * brackets. 0 for what has ended already.
+ */
+static pid_t parent_of(const char *pid)
+{
+	char path[64], text[512], *bracket;
+	ssize_t length;
+	int fd, parent;
+	char state;
+
+	snprintf(path, sizeof(path), "/proc/%.20s/stat", pid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return 0;
+	length = read(fd, text, sizeof(text) - 1);
+	close(fd);
+	if (length <= 0)
+		return 0;
+	text[length] = '\0';
+	bracket = strrchr(text, ')');
+	if (!bracket || sscanf(bracket, ") %c %d", &state, &parent) != 2 || state == 'Z')
+		return 0;
+	return parent;
+}
+
+static size_t list_processes(struct process *list, size_t size)
+{
+	DIR *proc = opendir("/proc");
+	struct dirent *entry;
+	size_t count = 0;
+
+	while (proc && count < size && (entry = readdir(proc))) {
+		if (entry->d_name[0] < '1' || entry->d_name[0] > '9')
+			continue;
+		list[count].pid = atoi(entry->d_name);
+		list[count].parent = parent_of(entry->d_name);
+		list[count++].ours = false;
+	}
+	if (proc)
+		closedir(proc);
+	return count;
+}
+
+/* Kill every descendant. Returns how many were alive. */
+static int kill_descendants(int number)
+{
+	static struct process list[16384];
+	const size_t count = list_processes(list, sizeof(list) / sizeof(*list));
+	const pid_t self = getpid();
+	int killed = 0;
+	bool more = true;
+
+	while (more) {
+		more = false;
+		for (size_t i = 0; i < count; i++) {
+			bool parent_ours = list[i].parent == self;
+
+			for (size_t j = 0; j < count && !parent_ours; j++)
+				parent_ours = list[j].ours && list[j].pid == list[i].parent;
+			if (parent_ours && !list[i].ours)
+				more = list[i].ours = true;
+		}
+	}
+	for (size_t i = 0; i < count; i++)
+		if (list[i].ours)
+			killed += kill(list[i].pid, number) == 0;
+	return killed;
+}
+
+/* Reap what has ended; note how the probe itself did. Returns false when no child is left. */
+static bool reap(struct running *run)
+{
+	int status;
+	pid_t child;
+
+	while ((child = waitpid(-1, &status, WNOHANG)) > 0) {
+		if (child != run->probe)
+			continue;
+		run->end.main_gone = true;
+		if (WIFEXITED(status))
+			run->end.exit = WEXITSTATUS(status);
+		else
+			run->end.signal = WTERMSIG(status);
+	}
+	return !(child < 0 && errno == ECHILD);
+}
+
+/* Until an entry is ready, a child has ended, a signal has come, or that long. */
+static int wait_for(struct pollfd *entries, nfds_t count, int64_t ms)
+{
+	const struct timespec wait = { ms / 1000, ms % 1000 * 1000000 };
+	sigset_t none;
+
+	sigemptyset(&none);
+	return ppoll(entries, count, &wait, &none);
+}
+
+/* Give all that is left so long to end. */
+static void let_end(struct running *run, int64_t ms)
+{
+	int64_t now = now_ms(), end = now + ms;
+
+	while (now < end && reap(run)) {
+		wait_for(NULL, 0, end - now);
+		now = now_ms();
+	}
+}
+
+/*
+ * SIGKILL everything until nothing is left, for two seconds at most. Children that end along with
+ * a probe that has ended have a moment to do so before they count as left over.
+ */
+static void kill_all(struct running *run)
+{
+	const bool by_itself = run->end.main_gone;
+	int64_t start;
+
+	if (by_itself)
+		let_end(run, GRACE_MS);
+	start = now_ms();
+	for (bool first = true; reap(run); first = false) {
+		int killed = kill_descendants(SIGKILL);
+
+		if (by_itself && first)
+			run->end.leftover = killed;
+		wait_for(NULL, 0, 2);
+		if (now_ms() > start + 2000) {
+			fprintf(stderr, "launch: a process of the probe cannot be killed "
+					"(in the kernel?)\n");
+			return;
+		}
+	}
+}
+
+void supervise_kill_all(void)
+{
+	struct running none = { .probe = -1 };
+
+	kill_descendants(SIGTERM);
+	let_end(&none, LAST_MS);
+	kill_all(&none);
+}
+
+/* ------------------------------------------------------------------------------- the probe */
+
+static noreturn void become_probe(const struct bounds *bounds, const char *persona, int program,
+				  char *const *arguments, int output, int socket)
+{
+	const struct rlimit none = { 0, 0 };
+	sigset_t empty;
+	int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
+
+	setsid();
+	sigemptyset(&empty);
+	sigprocmask(SIG_SETMASK, &empty, NULL);
+	if (null >= 0)
+		dup2(null, STDIN_FILENO);
+	dup2(output, STDOUT_FILENO);
+	dup2(output, STDERR_FILENO);
+	setrlimit(RLIMIT_CORE, &none);
+	if (bounds->between && bounds->between->before() < 0)
+		_exit(126);
+	if (persona_assume(persona) < 0)
+		_exit(126);
+	if (bounds->between && bounds->between->inject(socket) < 0)
+		_exit(126);
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	/* By descriptor: the persona need not be able to walk the path, say through /root. */
+	fexecve(program, arguments, environ);
+	dprintf(STDERR_FILENO, "# launch: cannot execute the probe: %s\n", strerror(errno));
+	_exit(127);
+}
+
+/* Pass on what has come in. Returns 1 when something has, 0 when not yet, -1 at the end of it. */
+static int pass_output(struct running *run)
+{
+	struct ending *end = &run->end;
+	char buffer[65536];
+	ssize_t got = read(run->from, buffer, sizeof(buffer));
+
+	if (got <= 0)
+		return got < 0 && (errno == EINTR || errno == EAGAIN) ? 0 : -1;
+	end->bytes += got;
+	if (end->bytes > run->bounds->output_limit) {
+		got -= end->bytes - run->bounds->output_limit;
+		end->truncated = true;
+	}
+	for (ssize_t done = 0, now; done < got; done += now) {
+		now = write(run->to, buffer + done, got - done);
+		if (now < 0 && errno != EINTR) {
+			end->write_error = errno;
+			return -1;
+		}
+		if (now < 0)
+			now = 0;
+	}
+	return end->truncated ? -1 : 1;
+}
+
+/* Wait for whatever comes next, and deal with it. Returns false when it has to be cut off. */
+static bool attend(struct running *run, struct pollfd *entries, int64_t ms)
+{
+	if (wait_for(entries, 2, ms) <= 0)
+		return true;
+	if (entries[1].revents & POLLIN)
+		run->bounds->between->answer(run->listener);
+	else if (entries[1].revents)
+		entries[1].fd = -1;	/* nobody is left who could call */
+	else if (pass_output(run) < 0)
+		entries[0].fd = run->from = -1;
+	return !run->end.truncated && !run->end.write_error;
+}
+
+/*
+ * Follow the probe until it has ended and its output is read, or it is cut off: for its time, for
+ * its output, by a signal. It gets SIGTERM first then, so that what it changed on the machine can
+ * be put back.
+ */
+static void follow(struct running *run)
+{
+	const int64_t start = now_ms(), watch = start + (run->listener < 0 ? UNWATCHED_MS : 0);
+	int64_t now = start, deadline = start + (int64_t)(run->bounds->timeout * 1000);
+	struct pollfd entries[] = { { .fd = -1, .events = POLLIN },
+				    { .fd = run->listener, .events = POLLIN } };
+	bool go_on = true, told = false;
+
+	while (!run->end.main_gone && !(told && now >= deadline)) {
+		if (!told && (!go_on || supervise_interrupted || now >= deadline)) {
+			run->end.timeout = go_on && !supervise_interrupted;
+			kill_descendants(SIGTERM);
+			deadline = now + LAST_MS;
+			told = true;
+		}
+		entries[0].fd = now < watch ? -1 : run->from;
+		go_on = attend(run, entries,
+			       (now < watch && watch < deadline ? watch : deadline) - now);
+		reap(run);
+		now = now_ms();
+	}
+	if (told)
+		kill_descendants(SIGTERM);	/* again, for who was being born then */
+	/* Who still holds the pipe after the probe's end is left over. */
+	while (run->end.main_gone && run->from >= 0 && pass_output(run) > 0)
+		;
+	kill_all(run);
+	run->end.ms = now_ms() - start;
+}
+
+/* ------------------------------------------------------------------------------ the result */
+
+/* The footer, on a line of its own even when the probe did not end its last line. */
+static bool write_footer(int fd, const struct ending *end)
+{
+	char last = '\n';
+
+	if (end->bytes && pread(fd, &last, 1, lseek(fd, 0, SEEK_CUR) - 1) < 0)
+		return false;
+	return dprintf(fd, "%s#:launch: exit=%d signal=%d ms=%lld timeout=%d truncated=%d "
+			   "leftover=%d bytes=%ld\n", last == '\n' ? "" : "\n", end->exit,
+		       end->signal, (long long)end->ms, end->timeout, end->truncated,
+		       end->leftover, end->bytes) > 0;
+}
+
+static int finish(const char *part, const char *out, const struct running *run)
+{
+	if (supervise_interrupted) {
+		unlink(part);
+		return 128 + supervise_interrupted;
+	}
+	errno = run->end.write_error;
+	if (errno || !write_footer(run->to, &run->end) || rename(part, out) < 0) {
+		fprintf(stderr, "launch: cannot write %s: %s\n", out, strerror(errno));
+		unlink(part);
+		return 3;
+	}
+	return 0;
+}
+
+/* Start it and see it through. Returns 0 or -errno when it could not be started. */
+static int start(struct running *run, const char *persona, int program, char *const *arguments)
+{
+	const struct interposer *between = run->bounds->between;
+	int pipes[2], sockets[2] = { -1, -1 };
+
+	if (pipe2(pipes, O_CLOEXEC) < 0)
+		return -errno;
+	run->from = pipes[0];
+	fcntl(pipes[0], F_SETFL, O_NONBLOCK);
+	if (between && socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sockets) < 0)
+		return -errno;
+	run->probe = fork();
+	if (run->probe == 0)
+		become_probe(run->bounds, persona, program, arguments, pipes[1], sockets[1]);
+	if (run->probe < 0)
+		return -errno;
+	close(pipes[1]);
+	if (between) {
+		close(sockets[1]);
+		run->listener = between->listener(sockets[0]);
+	}
+	follow(run);
+	close(pipes[0]);
+	if (between) {
+		close(sockets[0]);
+		close(run->listener);
+	}
+	return 0;
+}
+
+int supervise_run(const struct bounds *bounds, const char *persona, const char *out,
+		char *const *arguments)
+{
+	struct running run = { .bounds = bounds, .listener = -1 };
+	char part[4096];
+	int status = 3, error, program = open(arguments[0], O_RDONLY | O_CLOEXEC);
+
+	if (program < 0) {
+		fprintf(stderr, "launch: %s: %s\n", arguments[0], strerror(errno));
+		return 3;
+	}
+	snprintf(part, sizeof(part), "%s.part", out);
+	unlink(part);			/* of a run that was killed, or a link to somewhere else */
+	run.to = open(part, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
+	error = run.to < 0 ? -errno : start(&run, persona, program, arguments);
+	if (error) {
+		fprintf(stderr, "launch: %s: %s\n", part, strerror(-error));
+		unlink(part);
+	} else {
+		status = finish(part, out, &run);
+	}
+	if (run.to >= 0)
+		close(run.to);
+	close(program);
+	return status;
+}
+
+void supervise_begin(void)
+{
+	static const int numbers[] = { SIGCHLD, SIGINT, SIGTERM, SIGHUP };
+	const struct sigaction action = { .sa_handler = on_signal };
+	sigset_t block;
+
+	sigemptyset(&block);
+	for (size_t i = 0; i < sizeof(numbers) / sizeof(*numbers); i++) {
+		sigaction(numbers[i], &action, NULL);
+		sigaddset(&block, numbers[i]);
+	}
+	sigprocmask(SIG_BLOCK, &block, NULL);
+	prctl(PR_SET_PDEATHSIG, SIGTERM);	/* the runner was killed: end too */
+	prctl(PR_SET_CHILD_SUBREAPER, 1);	/* v3.4; before, groups and sessions must do */
+}
+
+void supervise_prepare(void)
+{
+	supervise_begin();
+	persona_see_tracefs();
+	persona_tell_tracepoints();
+}

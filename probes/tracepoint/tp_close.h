@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * What probes about samples of a tracepoint share: a system call that does nothing else.
+ * Included behind probe.h.
+ */
+#ifndef TP_CLOSE_H
+#define TP_CLOSE_H
+
+#define FIRST 1000000	/* no descriptor is that large */
+
+static struct perf_event_attr sampling(struct __test_metadata *_metadata, uint64_t period,
+				       uint64_t sample_type)
+{
+	struct perf_event_attr attr = must_tracepoint("syscalls", "sys_enter_close");
+
+	attr.exclude_kernel = 0;
+	attr.sample_period = period;
+	attr.sample_type = sample_type;
+	return attr;
+}
+
+static struct watch watch_closes(struct __test_metadata *_metadata, uint64_t period,
+				 uint64_t sample_type)
+{
+	struct perf_event_attr attr = sampling(_metadata, period, sample_type);
+	struct watch watch = must_watch(&attr, 0, -1, 8);
+
+	must_ioctl(watch.fd, PERF_EVENT_IOC_ENABLE, 0);
+	return watch;
+}
+
+#endif

@@ -1,0 +1,314 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Faults as a table of system calls, arguments and false answers. See fault.h and seccomp_notify.h.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+
+#include "../../lib/pm_abi.h"
+#include "fault.h"
+#include "seccomp_notify.h"
+
+#ifdef SYS_mmap2
+#define CALL_MMAP SYS_mmap2
+#else
+#define CALL_MMAP SYS_mmap
+#endif
+#ifdef SYS_poll
+#define CALL_POLL SYS_poll
+#else
+#define CALL_POLL SYS_ppoll
+#endif
+#ifdef SYS_epoll_wait
+#define CALL_EPOLL SYS_epoll_wait
+#else
+#define CALL_EPOLL SYS_epoll_pwait
+#endif
+#ifdef SYS_fcntl64
+#define CALL_FCNTL SYS_fcntl64
+#else
+#define CALL_FCNTL SYS_fcntl
+#endif
+
+#ifdef SYS_ftruncate64
+#undef SYS_ftruncate
+#define SYS_ftruncate SYS_ftruncate64
+#endif
+#ifdef SYS__llseek
+#undef SYS_lseek
+#define SYS_lseek SYS__llseek
+#endif
+
+#define ANY 0, 0, 0				/* whatever the arguments are */
+#define PERF_IOCTL 1, 0xff00, '$' << 8		/* the commands of perf events */
+
+#define RULES(...) .rules = { __VA_ARGS__ }
+/* One command of an event answers success, and nothing happens. */
+#define COMMAND(title, number) { title, RULES({ SYS_ioctl, 1, 0xffff, '$' << 8 | (number), 0 }) }
+#define LET(number) { SYS_ioctl, 1, 0xffff, '$' << 8 | (number), RULE_ALLOW }
+
+static const struct fault faults[] = {
+	COMMAND("enable-nothing", 0),
+	{ "ioctl-nothing", RULES({ SYS_ioctl, PERF_IOCTL, 0 }) },
+	{ "ioctl-rest-nothing", RULES(LET(0), LET(1), LET(7), { SYS_ioctl, PERF_IOCTL, 0 }) },
+	{ "open-accepts", .lie = LIE_ACCEPT },
+	{ "open-entrusts", .lie = LIE_ENTRUST },
+	{ "open-enomsg", .lie = LIE_ERRNO },
+	{ "open-old", .lie = LIE_OLD },
+	{ "open-size", .lie = LIE_SIZE },
+	{ "open-pointer", .lie = LIE_POINTER },
+	{ "read-zeros", .lie = LIE_READ },
+	{ "read-more", .lie = LIE_READ_MORE },
+	{ "ioctl-accepts", .lie = LIE_ORDER },
+	{ "mmap-accepts", .lie = LIE_MAP },
+	{ "mmap-einval",
+	  RULES({ CALL_MMAP, 3, MAP_SHARED | MAP_ANONYMOUS, MAP_SHARED, EINVAL }) },
+	{ "sysctls-missing", .lie = LIE_MISSING, .path = "/proc/sys/kernel/perf_" },
+	{ "sysctls-garbage", .lie = LIE_GARBAGE, .path = "/proc/sys/kernel/perf_" },
+	{ "sysctls-copied", .lie = LIE_COPY, .path = "/proc/sys/kernel/perf_" },
+	{ "pmus-missing", .lie = LIE_MISSING, .path = "/sys/bus/event_source/devices" },
+	{ "pmus-garbage", .lie = LIE_GARBAGE, .path = "/sys/bus/event_source/devices/" },
+	{ "pmus-copied", .lie = LIE_COPY, .path = "/sys/bus/event_source/devices/" },
+	{ "pmus-locked", .lie = LIE_LOCK, .path = "/sys/bus/event_source/devices/" },
+	{ "tracefs-garbage", .lie = LIE_GARBAGE, .path = "/sys/kernel/tracing/" },
+	COMMAND("disable-nothing", 1),
+	COMMAND("refresh-nothing", 2),
+	COMMAND("reset-nothing", 3),
+	COMMAND("period-nothing", 4),
+	COMMAND("set_output-nothing", 5),
+	COMMAND("set_filter-nothing", 6),
+	COMMAND("id-nothing", 7),
+	COMMAND("set_bpf-nothing", 8),
+	COMMAND("pause_output-nothing", 9),
+	COMMAND("query_bpf-nothing", 10),
+	COMMAND("modify-nothing", 11),
+	{ "ioctl-einval", RULES({ SYS_ioctl, PERF_IOCTL, EINVAL }) },
+	{ "munmap-nothing", RULES({ SYS_munmap, ANY, 0 }) },
+	{ "remap-nothing", RULES({ SYS_mremap, ANY, 0 }, { SYS_mprotect, ANY, 0 }) },
+	{ "ioctl-any-nothing", RULES(LET(0), LET(1), LET(3), { SYS_ioctl, ANY, 0 }) },
+	{ "file-nothing", RULES({ SYS_lseek, ANY, 0 }, { SYS_pread64, ANY, 0 },
+				   { SYS_ftruncate, ANY, 0 }, { SYS_fsync, ANY, 0 }) },
+	{ "close-nothing", RULES({ SYS_close, ANY, 0 }) },
+	{ "poll-nothing", RULES({ CALL_POLL, ANY, 0 },
+				   { CALL_EPOLL, ANY, 0 },
+				   { SYS_ppoll, ANY, 0 }) },
+	{ "fcntl-nothing", RULES({ CALL_FCNTL, 1, ~0u, F_SETFL, 0 },
+				   { CALL_FCNTL, 1, ~0u, F_SETSIG, 0 },
+				   { CALL_FCNTL, 1, ~0u, F_SETOWN, 0 },
+				   { CALL_FCNTL, 1, ~0u, F_SETOWN_EX, 0 }) },
+	{ "prctl-nothing", RULES({ SYS_prctl, 0, ~0u, PR_TASK_PERF_EVENTS_DISABLE, 0 },
+				   { SYS_prctl, 0, ~0u, PR_TASK_PERF_EVENTS_ENABLE, 0 },
+				   { SYS_prctl, 0, ~0u, PR_SET_NAME, 0 }) },
+	{ "affinity-nothing", RULES({ SYS_sched_setaffinity, ANY, 0 }) },
+	{ "exec-eacces", RULES({ SYS_execve, ANY, EACCES }, { SYS_mprotect, ANY, EACCES }) },
+	{ "open-einval", RULES({ SYS_perf_event_open, ANY, EINVAL }) },
+	{ "open-enosys", RULES({ SYS_perf_event_open, ANY, ENOSYS }) },
+	{ "open-eacces", RULES({ SYS_perf_event_open, ANY, EACCES }) },
+	{ "open-enoent", RULES({ SYS_perf_event_open, ANY, ENOENT }) },
+	{ "open-emfile", RULES({ SYS_perf_event_open, ANY, EMFILE }) },
+};
+
+#define FIELD(member) { #member, .offset = offsetof(struct perf_event_attr, member), \
+			.size = sizeof(((struct perf_event_attr *)0)->member) }
+#define FLAG(title, number) { title, .offset = LIAR_FLAGS_OFFSET, .size = 8, .flag = (number) + 1 }
+/* disabled, exclude_kernel, exclude_hv: what the events of any probe have. */
+#define PLAIN_FLAGS (1ull << 0 | 1ull << 5 | 1ull << 6)
+
+/* Each is a fault in two ways: attr-... takes and ignores it, refuse-... does not take it. */
+static const struct fault fields[] = {
+	{ "flags", .offset = LIAR_FLAGS_OFFSET, .size = 8, .plain = PLAIN_FLAGS },
+	FIELD(sample_type),
+	FIELD(read_format),
+	FIELD(branch_sample_type),
+	{ "config", .offset = offsetof(struct perf_event_attr, config), .size = 8,
+	  .plain = PERF_COUNT_SW_PAGE_FAULTS },	/* nothing special among probes */
+	FIELD(config1),
+	FIELD(config2),
+	FIELD(sample_period),
+	{ "wakeup", .offset = offsetof(struct perf_event_attr, wakeup_events), .size = 4 },
+	FIELD(bp_type),
+	FIELD(sample_regs_user),
+	FIELD(sample_stack_user),
+	FIELD(clockid),
+	FIELD(sample_regs_intr),
+	FIELD(aux_watermark),
+	FIELD(sample_max_stack),
+	{ "reserved_2", .offset = offsetof(struct perf_event_attr, sample_max_stack) + 2,
+	  .size = 2 },
+	FIELD(aux_sample_size),
+	FIELD(aux_action),
+	FIELD(sig_data),
+	FIELD(config3),
+	FLAG("disabled", 0),
+	FLAG("inherit", 1),
+	FLAG("pinned", 2),
+	FLAG("exclusive", 3),
+	FLAG("exclude_user", 4),
+	FLAG("exclude_kernel", 5),
+	FLAG("exclude_hv", 6),
+	FLAG("exclude_idle", 7),
+	FLAG("mmap", 8),
+	FLAG("comm", 9),
+	FLAG("freq", 10),
+	FLAG("inherit_stat", 11),
+	FLAG("enable_on_exec", 12),
+	FLAG("task", 13),
+	FLAG("watermark", 14),
+	FLAG("mmap_data", 17),
+	FLAG("sample_id_all", 18),
+	FLAG("exclude_host", 19),
+	FLAG("exclude_guest", 20),
+	FLAG("exclude_callchain_kernel", 21),
+	FLAG("exclude_callchain_user", 22),
+	FLAG("mmap2", 23),
+	FLAG("comm_exec", 24),
+	FLAG("use_clockid", 25),
+	FLAG("context_switch", 26),
+	FLAG("write_backward", 27),
+	FLAG("namespaces", 28),
+	FLAG("ksymbol", 29),
+	FLAG("bpf_event", 30),
+	FLAG("aux_output", 31),
+	FLAG("cgroup", 32),
+	FLAG("text_poke", 33),
+	FLAG("build_id", 34),
+	FLAG("inherit_thread", 35),
+	FLAG("remove_on_exec", 36),
+	FLAG("sigtrap", 37),
+};
+
+#define COUNT(table) (sizeof(table) / sizeof(*(table)))
+
+void fault_list(FILE *to)
+{
+	for (size_t i = 0; i < COUNT(faults); i++)
+		fprintf(to, "%s\n", faults[i].name);
+	for (size_t i = 0; i < COUNT(fields); i++)
+		fprintf(to, "attr-%s\nrefuse-%s\n", fields[i].name, fields[i].name);
+}
+
+/* Offset of the low half of an argument. */
+static uint32_t argument_offset(int argument)
+{
+	return offsetof(struct seccomp_data, args[0]) + 8 * argument +
+	       (__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__ ? 4 : 0);
+}
+
+static size_t compile(const struct rule *rule, struct sock_filter *code)
+{
+	const struct sock_filter steps[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (uint32_t)rule->call, 0, 4),
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, argument_offset(rule->argument)),
+		BPF_STMT(BPF_ALU | BPF_AND | BPF_K, rule->mask),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, rule->value, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, rule->error == RULE_ALLOW ? SECCOMP_RET_ALLOW :
+			 SECCOMP_RET_ERRNO | (uint32_t)rule->error),
+	};
+
+	memcpy(code, steps, sizeof(steps));
+	return sizeof(steps) / sizeof(*steps);
+}
+
+const struct fault *fault_find(const char *name)
+{
+	static struct fault found;
+	const bool ignored = !strncmp(name, "attr-", 5), refused = !strncmp(name, "refuse-", 7);
+
+	for (size_t i = 0; i < COUNT(faults); i++)
+		if (!strcmp(name, faults[i].name))
+			return &faults[i];
+	for (size_t i = 0; i < COUNT(fields) && (ignored || refused); i++) {
+		if (strcmp(strchr(name, '-') + 1, fields[i].name))
+			continue;
+		found = fields[i];
+		found.lie = ignored ? LIE_IGNORE : LIE_REFUSE;
+		return &found;
+	}
+	return NULL;
+}
+
+/* Hand a descriptor to the process at the other end. */
+static int send_descriptor(int socket, int descriptor)
+{
+	union {
+		struct cmsghdr header;
+		char space[CMSG_SPACE(sizeof(int))];
+	} control = { 0 };
+	struct iovec byte = { .iov_base = "", .iov_len = 1 };
+	struct msghdr message = { .msg_iov = &byte, .msg_iovlen = 1, .msg_control = &control,
+				  .msg_controllen = sizeof(control) };
+
+	control.header.cmsg_level = SOL_SOCKET;
+	control.header.cmsg_type = SCM_RIGHTS;
+	control.header.cmsg_len = CMSG_LEN(sizeof(int));
+	memcpy(CMSG_DATA(&control.header), &descriptor, sizeof(int));
+	return sendmsg(socket, &message, 0) < 0 ? -errno : 0;
+}
+
+int fault_listener(const struct fault *fault, int socket)
+{
+	union {
+		struct cmsghdr header;
+		char space[CMSG_SPACE(sizeof(int))];
+	} control = { 0 };
+	char byte;
+	struct iovec data = { .iov_base = &byte, .iov_len = 1 };
+	struct msghdr message = { .msg_iov = &data, .msg_iovlen = 1, .msg_control = &control,
+				  .msg_controllen = sizeof(control) };
+	int descriptor = -1;
+
+	if (fault->lie && recvmsg(socket, &message, MSG_CMSG_CLOEXEC) == 1 &&
+	    control.header.cmsg_type == SCM_RIGHTS)
+		memcpy(&descriptor, CMSG_DATA(&control.header), sizeof(int));
+	return descriptor;
+}
+
+void fault_answer(const struct fault *fault, int listener)
+{
+	liar_answer(fault, listener);
+}
+
+/* Stop at each call the lie is about, and ask the listener's holder. */
+static int inject_liar(const struct fault *fault, int socket)
+{
+	int listener = liar_listen(fault->lie);
+	int error = listener < 0 ? listener : send_descriptor(socket, listener);
+
+	if (listener >= 0)
+		close(listener);
+	return error;
+}
+
+int fault_inject(const struct fault *fault, int socket)
+{
+	static const struct sock_filter allow = BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
+	struct sock_filter code[32];
+	size_t length = 0;
+
+	prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+	if (fault->lie)
+		return inject_liar(fault, socket);
+	for (size_t j = 0; j < 4 && fault->rules[j].call; j++)
+		length += compile(&fault->rules[j], code + length);
+	code[length++] = allow;
+	if (prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER,
+		  &(struct sock_fprog){ .len = length, .filter = code }) < 0)
+		return -errno;
+	return 0;
+}

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * falsify/launch: the launcher with fake kernels. It takes two more options and hands all others
+ * to launch(). For the tests of this tree; it is in no bundle.
+ */
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../../probes/launcher/launch.h"
+#include "fault.h"
+#include "old_kernel.h"
+
+static const char usage[] =
+	"falsify/launch: launch, and besides:\n"
+	"  --old-kernel           answer ENOSYS to system calls newer than Linux 3.10\n"
+	"  --fault NAME           let the kernel lie to the probe (--fault list)\n";
+
+static const struct fault *fault;
+static bool old_kernel;
+
+static int before(void)
+{
+	return old_kernel ? old_kernel_filter() : 0;
+}
+
+static int inject(int socket)
+{
+	return fault ? fault_inject(fault, socket) : 0;
+}
+
+static int listener(int socket)
+{
+	return fault ? fault_listener(fault, socket) : -1;
+}
+
+static void answer(int from)
+{
+	fault_answer(fault, from);
+}
+
+static void take_fault(const char *name)
+{
+	fault = fault_find(name);
+	if (fault)
+		return;
+	if (!strcmp(name, "list")) {
+		fault_list(stdout);
+		exit(0);
+	}
+	fprintf(stderr, "launch: no fault called '%s' (--fault list)\n", name);
+	exit(2);
+}
+
+int main(int argc, char **argv)
+{
+	static const struct interposer fake = { before, inject, listener, answer };
+	int kept = 1;
+	bool options = true;
+
+	for (int i = 1; i < argc; i++) {
+		options = options && strcmp(argv[i], "--");
+		if (options && !strcmp(argv[i], "--old-kernel"))
+			old_kernel = true;
+		else if (options && !strcmp(argv[i], "--fault") && i + 1 < argc)
+			take_fault(argv[++i]);
+		else
+			argv[kept++] = argv[i];
+		if (options && !strcmp(argv[i], "--help"))
+			fputs(usage, stdout);
+	}
+	argv[kept] = NULL;
+	return launch(kept, argv, &fake);
+}
