@@ -12,9 +12,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "../profile/profile.h"
+#include "../diagnosis/diag.h"
 #include "../plan/plan.h"
-#include "../plan/refute.h"
+#include "../profile/deny.h"
 
 /* The faults are of user mode, which is all that paranoid=2 lets a program watch. */
 static const struct pm_event_spec faults = {
@@ -311,7 +311,7 @@ int pm_clock_choose(const struct pm_event_spec *spec, int wanted,
 	}
 	*ret = PM_CLOCK_DEFAULT;
 	for (size_t i = 0; i < 3 && *ret == PM_CLOCK_DEFAULT; i++)
-		if (ladder[i] >= 0 && !pm_refutes(profile, pm_modify_clock_key(ladder[i])) &&
+		if (ladder[i] >= 0 && !pm_denies(profile, pm_modify_clock_key(ladder[i])) &&
 		    try_clock(spec, ladder[i]) == 0)
 			*ret = ladder[i];
 	return 0;

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * From stamps to times. Each CPU has two points, each an instant of both clocks with a half-width;
- * the line through them is the estimate, and the distance to the nearer one widens the error.
- */
+/* Clock maps: from stamps to times and back, for all CPUs. clock_cpu.c knows the line of each. */
 #include "clock_map.h"
 
 #include <errno.h>
@@ -12,133 +9,8 @@
 #include <unistd.h>
 
 #include "../profile/facts.h"
-#include "../profile/profile.h"
-#include "../plan/refute.h"
-
-#define SPAN_LEAST 10000000	/* ns between points, for their slope to say something */
-#define WANDER 20e-6		/* how much a known drift may change */
-#define SLEW_MOST 600e-6	/* how far an unknown drift may be from 0 */
-
-/* ------------------------------------------------------------------------------------- the line */
-
-static int64_t distance(uint64_t from, uint64_t to)
-{
-	return (int64_t)(to - from);
-}
-
-static int64_t offset_of(const struct clock_point *point)
-{
-	return distance(point->stamp, point->time);
-}
-
-static double drift_of(const struct clock_cpu *cpu, double *slack)
-{
-	double span;
-
-	*slack = SLEW_MOST;
-	if (cpu->points < 2)
-		return 0;
-	span = (double)distance(cpu->first.stamp, cpu->last.stamp);
-	*slack = WANDER + (double)(cpu->first.half_width + cpu->last.half_width) / span;
-	return (double)(offset_of(&cpu->last) - offset_of(&cpu->first)) / span;
-}
-
-static int64_t rounded(double ns)
-{
-	return (int64_t)(ns < 0 ? ns - 0.5 : ns + 0.5);
-}
-
-/* The offset that a stamp is to be moved by, and how far the truth may be from that. */
-static int64_t offset_at(const struct clock_cpu *cpu, uint64_t stamp, uint64_t *error)
-{
-	const struct clock_point *nearest = &cpu->last;
-	double slack, drift = drift_of(cpu, &slack), far;
-
-	if (cpu->points == 2 && llabs(distance(cpu->first.stamp, stamp)) <
-				llabs(distance(cpu->last.stamp, stamp)))
-		nearest = &cpu->first;
-	far = (double)distance(nearest->stamp, stamp);
-	/* The rounding of the product and of the half-width are the last nanosecond. */
-	*error = nearest->half_width + (uint64_t)((far < 0 ? -far : far) * slack) + 1;
-	return offset_of(nearest) + rounded(far * drift);
-}
-
-static struct pm_instant time_of(const struct clock_cpu *cpu, uint64_t stamp)
-{
-	struct pm_instant instant;
-
-	instant.ns = stamp + (uint64_t)offset_at(cpu, stamp, &instant.error);
-	return instant;
-}
-
-/* Each step leaves the drift's share of the error before: 1e-3, 1e-6, 1e-9 of a distance. */
-static struct pm_instant stamp_of(const struct clock_cpu *cpu, uint64_t time)
-{
-	struct pm_instant instant = { time - (uint64_t)offset_of(&cpu->last), 0 };
-
-	for (int i = 0; i < 3; i++)
-		instant.ns = time - (uint64_t)offset_at(cpu, instant.ns, &instant.error);
-	instant.error += instant.error / 512 + 1;
-	return instant;
-}
-
-/* ------------------------------------------------------------------------------------- learning */
-
-static bool contradicts(const struct clock_cpu *cpu, const struct clock_point *point)
-{
-	struct pm_instant expected = time_of(cpu, point->stamp);
-
-	return (uint64_t)llabs(distance(expected.ns, point->time)) >
-		expected.error + point->half_width;
-}
-
-static bool tightest(const struct pm_clock_bracket *caught, size_t count, struct clock_point *ret)
-{
-	const struct pm_clock_bracket *best = NULL;
-	struct pm_clock_offset offset;
-
-	for (size_t i = 0; i < count; i++)
-		if (caught[i].after >= caught[i].before &&
-		    (best == NULL ||
-		     caught[i].after - caught[i].before < best->after - best->before))
-			best = &caught[i];
-	if (best == NULL || pm_clock_offset(best, 1, &offset) < 0)
-		return false;
-	*ret = (struct clock_point){ best->at, best->at - (uint64_t)offset.offset,
-				     offset.half_width };
-	return true;
-}
-
-int pm_clock_learn(struct clock_cpu *cpu, const struct pm_clock_bracket *caught, size_t count)
-{
-	struct clock_point point;
-
-	if (!tightest(caught, count, &point))
-		return -EAGAIN;
-	if (cpu->points > 0 && contradicts(cpu, &point)) {
-		cpu->last = point;
-		cpu->points = 1;
-		cpu->jumps++;
-		return 1;
-	}
-	if (cpu->points > 0 && distance(cpu->last.stamp, point.stamp) < SPAN_LEAST) {
-		/* Too near for a slope: the better of the two. */
-		if (point.half_width < cpu->last.half_width &&
-		    (cpu->points < 2 || distance(cpu->first.stamp, point.stamp) >= SPAN_LEAST))
-			cpu->last = point;
-		return 0;
-	}
-	if (cpu->points > 0) {
-		cpu->first = cpu->last;
-		cpu->points = 2;
-	} else {
-		cpu->points = 1;
-	}
-	cpu->last = point;
-	return 0;
-}
-
-/* ----------------------------------------------------------------------------------- the map */
+#include "../diagnosis/diag.h"
+#include "../profile/deny.h"
 
 PM_FACT(page_brackets, "userpage.time_conversion.brackets");
 PM_FACT(page_advances, "userpage.time_conversion.advances");
@@ -153,8 +25,8 @@ static int choose_source(struct pm_clock_map *map, const struct pm_profile *prof
 		return PM_CLOCK_SAME;
 	if (map->records != PM_CLOCK_DEFAULT)
 		return pm_clock_ns(map->records, &unused) < 0 ? -EINVAL : PM_CLOCK_READ;
-	if (!pm_refutes(profile, page_brackets) &&
-	    !pm_refutes(profile, page_advances) &&
+	if (!pm_denies(profile, page_brackets) &&
+	    !pm_denies(profile, page_advances) &&
 	    pm_clock_open_page(map) == 0)
 		return PM_CLOCK_PAGE;
 	return PM_CLOCK_RECORDS;
@@ -265,7 +137,7 @@ static bool hull(const struct pm_clock_map *map,
 		if (map->cpus[i].points == 0)
 			continue;
 		one = convert(&map->cpus[i], ns);
-		middle = distance(ns, one.ns);
+		middle = (int64_t)(one.ns - ns);
 		low = middle - (int64_t)one.error < low ? middle - (int64_t)one.error : low;
 		high = middle + (int64_t)one.error > high ? middle + (int64_t)one.error : high;
 	}
@@ -297,13 +169,13 @@ static int convert_by(const struct pm_clock_map *map, uint32_t cpu, uint64_t ns,
 int pm_clock_map_time(const struct pm_clock_map *map, uint32_t cpu, uint64_t stamp,
 		      struct pm_instant *ret)
 {
-	return convert_by(map, cpu, stamp, time_of, ret);
+	return convert_by(map, cpu, stamp, pm_clock_cpu_time, ret);
 }
 
 int pm_clock_map_stamp(const struct pm_clock_map *map, uint32_t cpu, uint64_t time,
 		       struct pm_instant *ret)
 {
-	return convert_by(map, cpu, time, stamp_of, ret);
+	return convert_by(map, cpu, time, pm_clock_cpu_stamp, ret);
 }
 
 int pm_clock_map_state(const struct pm_clock_map *map, uint32_t cpu, struct pm_clock_state *ret)
@@ -318,10 +190,10 @@ int pm_clock_map_state(const struct pm_clock_map *map, uint32_t cpu, struct pm_c
 		if (cpu >= map->cpu_count || map->cpus[cpu].points == 0)
 			return -ENOENT;
 		known = &map->cpus[cpu];
-		state.offset = offset_of(&known->last);
+		state.offset = (int64_t)(known->last.time - known->last.stamp);
 		state.half_width = known->last.half_width;
 		state.measured = known->last.stamp;
-		state.drift = drift_of(known, &slack);
+		state.drift = pm_clock_cpu_drift(known, &slack);
 		state.drift_known = known->points == 2;
 		state.jumps = known->jumps;
 	}

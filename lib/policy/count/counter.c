@@ -12,8 +12,7 @@
 #include "../diagnosis/diag.h"
 #include "../plan/plan.h"
 #include "../profile/facts.h"
-#include "../profile/profile.h"
-#include "../plan/refute.h"
+#include "../profile/deny.h"
 
 #ifndef MADV_WIPEONFORK
 #define MADV_WIPEONFORK 18	/* v4.14 */
@@ -204,10 +203,10 @@ PM_FACTS(user_reads, USER_READ_FACTS);
 	X("group.inherit_read.ended")
 PM_FACTS(group_sums, GROUP_SUM_FACTS);
 
-static bool any_refuted(const struct pm_profile *profile, const char *const *keys)
+static bool any_denied(const struct pm_profile *profile, const char *const *keys)
 {
 	for (; *keys != NULL; keys++)
-		if (pm_refutes(profile, *keys))
+		if (pm_denies(profile, *keys))
 			return true;
 	return false;
 }
@@ -220,7 +219,7 @@ static bool may_read_registers(const struct pm_counters *counters,
 
 	/* The page of an inheriting event knows its own thread's part only. */
 	return !(counters->flags & PM_COUNTERS_SYSTEM_CALL) && !counters->inherit &&
-		(tid == 0 || tid == pm_gettid()) && !any_refuted(profile, keys);
+		(tid == 0 || tid == pm_gettid()) && !any_denied(profile, keys);
 }
 
 /* A word that is 1 here and 0 in a forked process; where the kernel cannot do that: NULL. */
@@ -298,7 +297,7 @@ static int settle(struct pm_counters *counters, struct pm_profile *profile, stru
 	static const char *const sums[] = { GROUP_SUM_FACTS(PM_FACT_KEY) NULL };
 	int err;
 
-	counters->at_once = !counters->inherit || !any_refuted(profile, sums);
+	counters->at_once = !counters->inherit || !any_denied(profile, sums);
 	err = open_somehow(counters, diag);
 	if (err >= 0 && may_read_registers(counters, profile))
 		map_pages(counters);

@@ -6,7 +6,6 @@
 
 #include "counter.h"
 #include "../diagnosis/diag.h"
-#include "../profile/profile.h"
 
 /* ---------------------------------------------------------------------------------- by read(2) */
 

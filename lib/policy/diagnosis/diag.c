@@ -8,7 +8,6 @@
 #include "../../pm_sys.h"
 #include "diag.h"
 #include "gate.h"
-#include "../profile/profile.h"
 
 int pm_diag_say(struct pm_diag *diag, int error, enum pm_cause cause, const char *format, ...)
 {

@@ -6,6 +6,11 @@
 #include "../../perfmodes.h"
 #include "../../pm_sys.h"
 
+/* Fills a diagnosis, which may be NULL. Returns -error. */
+int pm_diag_say(struct pm_diag *diag, int error, enum pm_cause cause, const char *format, ...)
+	__attribute__((format(printf, 4, 5)));
+
+
 /* "page-faults", or type and config for what has no name here. */
 void pm_event_name(const struct pm_event_spec *spec, char *buf, size_t size);
 

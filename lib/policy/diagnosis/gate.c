@@ -15,7 +15,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "../plan/spec.h"
+#include "../spec/spec.h"
 #include "diag.h"
 
 #define GATE(refusal, who, ...) do { \

@@ -13,7 +13,7 @@
 #include "plan.h"
 #include "../profile/facts.h"
 #include "../profile/profile.h"
-#include "refute.h"
+#include "../profile/deny.h"
 
 #define MODIFIER_FACTS(X) \
 	X("ring.wakeup.watermark_counts_bytes", WATERMARK, "wake-ups by bytes") \
@@ -99,7 +99,7 @@ const char *pm_modify_clock(const struct pm_plan *plan)
  * What was blocked once, the trial finds out for whoever asks now. What was wrong on another build
  * no trial finds, and it is better done without than wrong: so that counts here.
  */
-static bool is_refuted(struct pm_plan *plan, enum modifier modifier, const char *key)
+static bool is_denied(struct pm_plan *plan, enum modifier modifier, const char *key)
 {
 	struct pm_fact fact;
 
@@ -116,8 +116,8 @@ static void add_clock(struct pm_plan *plan, int clock)
 		if (plan->clocks[i] == clock)
 			return;
 	/* That a clock is missing behind a better one is nothing to be told. */
-	if (plan->clock_count > 0 ? !pm_refutes(plan->profile, pm_modify_clock_key(clock)) :
-	    !is_refuted(plan, MODIFIER_CLOCK, pm_modify_clock_key(clock)))
+	if (plan->clock_count > 0 ? !pm_denies(plan->profile, pm_modify_clock_key(clock)) :
+	    !is_denied(plan, MODIFIER_CLOCK, pm_modify_clock_key(clock)))
 		plan->clocks[plan->clock_count++] = clock;
 }
 
@@ -135,7 +135,7 @@ void pm_modify_begin(struct pm_plan *plan)
 {
 	add_clocks(plan);
 	for (int i = 0; i < MODIFIERS; i++)
-		*flag_of(plan, i) = !is_refuted(plan, i, modifiers[i].key);
+		*flag_of(plan, i) = !is_denied(plan, i, modifiers[i].key);
 	plan->clockid = plan->clockid && plan->clock_count > 0;
 }
 

@@ -3,7 +3,7 @@
 #include <errno.h>
 #include <unistd.h>
 
-#include "../strategy/broker.h"
+#include "../broker/broker.h"
 #include "plan.h"
 
 static int open_here(const struct pm_plan *plan, struct perf_event_attr *attr, pid_t pid, int cpu,

@@ -9,7 +9,6 @@
 #include <string.h>
 
 #include "../diagnosis/diag.h"
-#include "../profile/profile.h"
 
 #define ROUNDS 8
 #define DESCRIPTORS_PERCENT 50
@@ -183,7 +182,7 @@ static int make(struct pm_plan *plan, struct pm_diag *diag)
 	pm_limit_look(plan);
 	pm_modify_begin(plan);
 	plan->refusal.size = sizeof(plan->refusal);
-	pm_plan_trial(plan);
+	pm_plan_negotiate(plan);
 	return choose(plan, diag);
 }
 

@@ -4,7 +4,7 @@
 #define PM_PLAN_H
 
 #include "../profile/facts.h"
-#include "spec.h"
+#include "../spec/spec.h"
 
 #define PLAN_EVENTS_MAX 32
 #define REASON_SIZE 480
@@ -113,10 +113,10 @@ bool pm_plan_sums(const struct pm_plan *plan);
 /* A strategy whose needs and limits hold: 0; else the reason and the cause are filled in. */
 int pm_plan_weigh(struct pm_plan *plan, int row);
 
-/* ---------------------------------------------------------------- trial.c: attrs by what works */
+/* ---------------------------------------------------------------- negotiate.c: attrs by what works */
 
 /* Builds the attr of each event by the modifiers and tries it on its target. */
-void pm_plan_trial(struct pm_plan *plan);
+void pm_plan_negotiate(struct pm_plan *plan);
 
 /* ------------------------------------------------------------------------------------ modify.c */
 

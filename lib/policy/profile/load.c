@@ -4,6 +4,7 @@
  * fit the format is refused with a diagnosis, and nothing of it is kept.
  */
 #include "profile.h"
+#include "../diagnosis/diag.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -99,8 +99,4 @@ bool pm_fact_is_elsewhere(const struct pm_fact *fact);
 /* "KEY is broken"; of such a fact "KEY was broken on another build". */
 void pm_fact_text(const char *key, const struct pm_fact *fact, char *buf, size_t size);
 
-/* Fills a diagnosis that may be NULL; returns -error. */
-int pm_diag_say(struct pm_diag *diag, int error, enum pm_cause cause, const char *format, ...)
-	__attribute__((format(printf, 4, 5)));
-
 #endif

@@ -83,7 +83,7 @@ static bool take_long_parts(const uint64_t *at, const uint64_t *end, uint64_t ty
 	return !(type & PERF_SAMPLE_RAW) || take_raw(at, end, ret);
 }
 
-/* Words that each sample has: sample_type() in trial.c chose the bits. */
+/* Words that each sample has: sample_type() in negotiate.c chose the bits. */
 static ptrdiff_t words_of(uint64_t type)
 {
 	return 5 + !!(type & PERF_SAMPLE_IDENTIFIER) + !!(type & PERF_SAMPLE_ADDR) +

@@ -11,7 +11,6 @@
 
 #include "attach.h"
 #include "../diagnosis/diag.h"
-#include "../profile/profile.h"
 #include "../strategy/ticks.h"
 
 #define TICK_MS 100		/* rings are looked at that often, wake-up or not */
@@ -140,7 +139,7 @@ int pm_session_attach(struct pm_session *session, struct pm_diag *diag)
 			*diag = own;
 		if (pm_plan_next(session->plan, own.text) < 0)
 			break;
-		pm_plan_trial(session->plan);
+		pm_plan_negotiate(session->plan);
 	}
 	set_stop(session, -1);
 	return err;

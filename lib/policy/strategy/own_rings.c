@@ -14,7 +14,6 @@
 
 #include "../session/attach.h"
 #include "../diagnosis/diag.h"
-#include "../profile/profile.h"
 
 static int map_and_close(struct pm_session *session, size_t at)
 {

@@ -11,7 +11,6 @@
 #include <unistd.h>
 
 #include "../diagnosis/diag.h"
-#include "../profile/profile.h"
 #include "ticks.h"
 
 #define PERIOD_LEAST 1000000	/* ns */

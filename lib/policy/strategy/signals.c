@@ -18,7 +18,6 @@
 
 #include "../diagnosis/diag.h"
 #include "../profile/facts.h"
-#include "../profile/profile.h"
 #include "ticks.h"
 
 #ifndef F_SETSIG

@@ -13,7 +13,6 @@
 #include <unistd.h>
 
 #include "../diagnosis/diag.h"
-#include "../profile/profile.h"
 #include "ticks.h"
 
 #ifndef sigev_notify_thread_id

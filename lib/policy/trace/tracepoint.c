@@ -15,7 +15,6 @@
 #include "../../pm_sys.h"
 #include "../diagnosis/diag.h"
 #include "../diagnosis/gate.h"
-#include "../profile/profile.h"
 
 struct text {
 	const char *at, *end;

@@ -8,7 +8,7 @@
 #include <sys/socket.h>
 #include <sys/time.h>
 
-#include "../../policy/strategy/broker.h"
+#include "../../policy/broker/broker.h"
 #include "sessions.h"
 
 static const struct perf_event_attr attr = { .size = PERF_ATTR_SIZE_VER0 };

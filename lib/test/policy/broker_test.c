@@ -13,7 +13,7 @@
 #include <sys/un.h>
 #include <sys/wait.h>
 
-#include "../../policy/strategy/broker.h"
+#include "../../policy/broker/broker.h"
 #include "between.h"
 #include "sessions.h"
 

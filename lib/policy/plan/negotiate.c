@@ -266,7 +266,7 @@ static void try_broker(struct pm_plan *plan)
 	try_all(plan, &plan->refusal);
 }
 
-void pm_plan_trial(struct pm_plan *plan)
+void pm_plan_negotiate(struct pm_plan *plan)
 {
 	plan->via_broker = false;
 	try_all(plan, &plan->refusal);

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /* Whether a profile knows better; not installed. */
-#ifndef PM_REFUTE_H
-#define PM_REFUTE_H
+#ifndef PM_DENY_H
+#define PM_DENY_H
 
 #include "../../perfmodes.h"
 
 /*
  * True when the profile (NULL: none) says that this does not work, here or on another build:
- * whoever asks has a slower way that works anywhere. Unknown is no refutation.
+ * whoever asks has a slower way that works anywhere. Unknown denies nothing.
  */
-static inline bool pm_refutes(const struct pm_profile *profile, const char *key)
+static inline bool pm_denies(const struct pm_profile *profile, const char *key)
 {
 	struct pm_fact fact;
 
