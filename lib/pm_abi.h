@@ -32,6 +32,8 @@
 #include <stdint.h>
 #include <sys/ioctl.h>
 
+#include "abi.def"
+
 /* --------------------------------------------------------------------- attr.type, attr.config */
 
 enum perf_type_id {
@@ -127,32 +129,10 @@ enum {
 /* --------------------------------------------------------- attr.sample_type, attr.read_format */
 
 enum perf_event_sample_format {
-	PERF_SAMPLE_IP			= 1 << 0,
-	PERF_SAMPLE_TID			= 1 << 1,
-	PERF_SAMPLE_TIME		= 1 << 2,
-	PERF_SAMPLE_ADDR		= 1 << 3,
-	PERF_SAMPLE_READ		= 1 << 4,
-	PERF_SAMPLE_CALLCHAIN		= 1 << 5,
-	PERF_SAMPLE_ID			= 1 << 6,
-	PERF_SAMPLE_CPU			= 1 << 7,
-	PERF_SAMPLE_PERIOD		= 1 << 8,
-	PERF_SAMPLE_STREAM_ID		= 1 << 9,
-	PERF_SAMPLE_RAW			= 1 << 10,
-	PERF_SAMPLE_BRANCH_STACK	= 1 << 11,	/* v3.4 */
-	PERF_SAMPLE_REGS_USER		= 1 << 12,	/* v3.7 */
-	PERF_SAMPLE_STACK_USER		= 1 << 13,	/* v3.7 */
-	PERF_SAMPLE_WEIGHT		= 1 << 14,	/* v3.10 */
-	PERF_SAMPLE_DATA_SRC		= 1 << 15,	/* v3.10 */
-	PERF_SAMPLE_IDENTIFIER		= 1 << 16,	/* v3.12 */
-	PERF_SAMPLE_TRANSACTION		= 1 << 17,	/* v3.13 */
-	PERF_SAMPLE_REGS_INTR		= 1 << 18,	/* v3.19 */
-	PERF_SAMPLE_PHYS_ADDR		= 1 << 19,	/* v4.14 */
-	PERF_SAMPLE_AUX			= 1 << 20,	/* v5.5 */
-	PERF_SAMPLE_CGROUP		= 1 << 21,	/* v5.7 */
-	PERF_SAMPLE_DATA_PAGE_SIZE	= 1 << 22,	/* v5.11 */
-	PERF_SAMPLE_CODE_PAGE_SIZE	= 1 << 23,	/* v5.11 */
-	PERF_SAMPLE_WEIGHT_STRUCT	= 1 << 24,	/* v5.12; excludes WEIGHT */
-	PERF_SAMPLE_MAX			= 1 << 25
+#define PM_SAMPLE_BIT(bit, NAME, name, since) PERF_SAMPLE_##NAME = 1 << bit,
+	PM_SAMPLE_FIELDS(PM_SAMPLE_BIT)
+#undef PM_SAMPLE_BIT
+	PERF_SAMPLE_MAX = 1 << PM_SAMPLE_UNUSED
 };
 #define PERF_SAMPLE_WEIGHT_TYPE	(PERF_SAMPLE_WEIGHT | PERF_SAMPLE_WEIGHT_STRUCT)
 
@@ -166,50 +146,16 @@ enum perf_event_read_format {
 };
 
 enum perf_branch_sample_type_shift {
-	PERF_SAMPLE_BRANCH_USER_SHIFT		= 0,
-	PERF_SAMPLE_BRANCH_KERNEL_SHIFT		= 1,
-	PERF_SAMPLE_BRANCH_HV_SHIFT		= 2,
-	PERF_SAMPLE_BRANCH_ANY_SHIFT		= 3,
-	PERF_SAMPLE_BRANCH_ANY_CALL_SHIFT	= 4,
-	PERF_SAMPLE_BRANCH_ANY_RETURN_SHIFT	= 5,
-	PERF_SAMPLE_BRANCH_IND_CALL_SHIFT	= 6,
-	PERF_SAMPLE_BRANCH_ABORT_TX_SHIFT	= 7,	/* v3.11, with the next two */
-	PERF_SAMPLE_BRANCH_IN_TX_SHIFT		= 8,
-	PERF_SAMPLE_BRANCH_NO_TX_SHIFT		= 9,
-	PERF_SAMPLE_BRANCH_COND_SHIFT		= 10,	/* v3.16 */
-	PERF_SAMPLE_BRANCH_CALL_STACK_SHIFT	= 11,	/* v4.1 */
-	PERF_SAMPLE_BRANCH_IND_JUMP_SHIFT	= 12,	/* v4.2 */
-	PERF_SAMPLE_BRANCH_CALL_SHIFT		= 13,	/* v4.4 */
-	PERF_SAMPLE_BRANCH_NO_FLAGS_SHIFT	= 14,	/* v4.5 */
-	PERF_SAMPLE_BRANCH_NO_CYCLES_SHIFT	= 15,	/* v4.5 */
-	PERF_SAMPLE_BRANCH_TYPE_SAVE_SHIFT	= 16,	/* v4.14 */
-	PERF_SAMPLE_BRANCH_HW_INDEX_SHIFT	= 17,	/* v5.7 */
-	PERF_SAMPLE_BRANCH_PRIV_SAVE_SHIFT	= 18,	/* v6.1 */
-	PERF_SAMPLE_BRANCH_COUNTERS_SHIFT	= 19,	/* v6.8 */
-	PERF_SAMPLE_BRANCH_MAX_SHIFT
+#define PM_BRANCH_SHIFT(bit, NAME, name, since) PERF_SAMPLE_BRANCH_##NAME##_SHIFT = bit,
+	PM_BRANCH_FILTERS(PM_BRANCH_SHIFT)
+#undef PM_BRANCH_SHIFT
+	PERF_SAMPLE_BRANCH_MAX_SHIFT = PM_BRANCH_UNUSED
 };
 
 enum perf_branch_sample_type {
-	PERF_SAMPLE_BRANCH_USER		= 1 << PERF_SAMPLE_BRANCH_USER_SHIFT,
-	PERF_SAMPLE_BRANCH_KERNEL	= 1 << PERF_SAMPLE_BRANCH_KERNEL_SHIFT,
-	PERF_SAMPLE_BRANCH_HV		= 1 << PERF_SAMPLE_BRANCH_HV_SHIFT,
-	PERF_SAMPLE_BRANCH_ANY		= 1 << PERF_SAMPLE_BRANCH_ANY_SHIFT,
-	PERF_SAMPLE_BRANCH_ANY_CALL	= 1 << PERF_SAMPLE_BRANCH_ANY_CALL_SHIFT,
-	PERF_SAMPLE_BRANCH_ANY_RETURN	= 1 << PERF_SAMPLE_BRANCH_ANY_RETURN_SHIFT,
-	PERF_SAMPLE_BRANCH_IND_CALL	= 1 << PERF_SAMPLE_BRANCH_IND_CALL_SHIFT,
-	PERF_SAMPLE_BRANCH_ABORT_TX	= 1 << PERF_SAMPLE_BRANCH_ABORT_TX_SHIFT,
-	PERF_SAMPLE_BRANCH_IN_TX	= 1 << PERF_SAMPLE_BRANCH_IN_TX_SHIFT,
-	PERF_SAMPLE_BRANCH_NO_TX	= 1 << PERF_SAMPLE_BRANCH_NO_TX_SHIFT,
-	PERF_SAMPLE_BRANCH_COND		= 1 << PERF_SAMPLE_BRANCH_COND_SHIFT,
-	PERF_SAMPLE_BRANCH_CALL_STACK	= 1 << PERF_SAMPLE_BRANCH_CALL_STACK_SHIFT,
-	PERF_SAMPLE_BRANCH_IND_JUMP	= 1 << PERF_SAMPLE_BRANCH_IND_JUMP_SHIFT,
-	PERF_SAMPLE_BRANCH_CALL		= 1 << PERF_SAMPLE_BRANCH_CALL_SHIFT,
-	PERF_SAMPLE_BRANCH_NO_FLAGS	= 1 << PERF_SAMPLE_BRANCH_NO_FLAGS_SHIFT,
-	PERF_SAMPLE_BRANCH_NO_CYCLES	= 1 << PERF_SAMPLE_BRANCH_NO_CYCLES_SHIFT,
-	PERF_SAMPLE_BRANCH_TYPE_SAVE	= 1 << PERF_SAMPLE_BRANCH_TYPE_SAVE_SHIFT,
-	PERF_SAMPLE_BRANCH_HW_INDEX	= 1 << PERF_SAMPLE_BRANCH_HW_INDEX_SHIFT,
-	PERF_SAMPLE_BRANCH_PRIV_SAVE	= 1 << PERF_SAMPLE_BRANCH_PRIV_SAVE_SHIFT,
-	PERF_SAMPLE_BRANCH_COUNTERS	= 1 << PERF_SAMPLE_BRANCH_COUNTERS_SHIFT,
+#define PM_BRANCH_BIT(bit, NAME, name, since) PERF_SAMPLE_BRANCH_##NAME = 1 << bit,
+	PM_BRANCH_FILTERS(PM_BRANCH_BIT)
+#undef PM_BRANCH_BIT
 	PERF_SAMPLE_BRANCH_MAX		= 1 << PERF_SAMPLE_BRANCH_MAX_SHIFT
 };
 #define PERF_SAMPLE_BRANCH_PLM_ALL \
@@ -224,17 +170,16 @@ enum perf_sample_regs_abi {
 
 /* ---------------------------------------------------------------------- struct perf_event_attr */
 
-#define PERF_ATTR_SIZE_VER0	64	/* v2.6.31 */
-#define PERF_ATTR_SIZE_VER1	72	/* v2.6.33: bp_len, config2 */
-#define PERF_ATTR_SIZE_VER2	80	/* v3.4: branch_sample_type */
-#define PERF_ATTR_SIZE_VER3	96	/* v3.7: sample_regs_user, sample_stack_user */
-#define PERF_ATTR_SIZE_VER4	104	/* v3.19: sample_regs_intr */
-#define PERF_ATTR_SIZE_VER5	112	/* v4.1: aux_watermark; sample_max_stack came in v4.8 */
-#define PERF_ATTR_SIZE_VER6	120	/* v5.5: aux_sample_size; aux_action came in v6.13 */
-#define PERF_ATTR_SIZE_VER7	128	/* v5.13: sig_data */
-#define PERF_ATTR_SIZE_VER8	136	/* v6.3: config3 */
-#define PERF_ATTR_SIZE_VER9	144	/* v6.19: config4 */
+enum {
+#define PM_ATTR_SIZE(number, bytes, brought, since) PERF_ATTR_SIZE_VER##number = bytes,
+	PM_ATTR_VERSIONS(PM_ATTR_SIZE)
+#undef PM_ATTR_SIZE
+	PM_ATTR_SIZE_BEYOND
+};
 
+#define PM_ONE_BIT(bit, name, beside, since) uint64_t name : 1;
+#define PM_TWO_BITS(low, high, name, since) uint64_t name : 2;
+#define PM_COUNT(bit) + 1
 struct perf_event_attr {
 	uint32_t type;
 	uint32_t size;			/* PERF_ATTR_SIZE_VERx; 0 means VER0 */
@@ -249,46 +194,8 @@ struct perf_event_attr {
 		/* all flags as one word, an addition of ours for tests of single bits */
 		uint64_t flag_bits;
 		struct {
-			uint64_t disabled : 1,			/* 0 */
-				 inherit : 1,
-				 pinned : 1,
-				 exclusive : 1,
-				 exclude_user : 1,		/* 4 */
-				 exclude_kernel : 1,
-				 exclude_hv : 1,
-				 exclude_idle : 1,
-				 mmap : 1,			/* 8 */
-				 comm : 1,
-				 freq : 1,
-				 inherit_stat : 1,
-				 enable_on_exec : 1,		/* 12 */
-				 task : 1,
-				 watermark : 1,
-				 precise_ip : 2,		/* 15, 16 */
-				 mmap_data : 1,			/* 17: v2.6.36 */
-				 sample_id_all : 1,		/* 18: v2.6.38 */
-				 exclude_host : 1,		/* 19: v3.2 */
-				 exclude_guest : 1,		/* 20: v3.2 */
-				 exclude_callchain_kernel : 1,	/* 21: v3.7 */
-				 exclude_callchain_user : 1,	/* 22: v3.7 */
-				 mmap2 : 1,			/* 23: v3.16 */
-				 comm_exec : 1,			/* 24: v3.16 */
-				 use_clockid : 1,		/* 25: v4.1 */
-				 context_switch : 1,		/* 26: v4.3 */
-				 write_backward : 1,		/* 27: v4.7 */
-				 namespaces : 1,		/* 28: v4.12 */
-				 ksymbol : 1,			/* 29: v5.1 */
-				 bpf_event : 1,			/* 30: v5.1 */
-				 aux_output : 1,		/* 31: v5.4 */
-				 cgroup : 1,			/* 32: v5.7 */
-				 text_poke : 1,			/* 33: v5.9 */
-				 build_id : 1,			/* 34: v5.12 */
-				 inherit_thread : 1,		/* 35: v5.13 */
-				 remove_on_exec : 1,		/* 36: v5.13 */
-				 sigtrap : 1,			/* 37: v5.13 */
-				 defer_callchain : 1,		/* 38: v6.19 */
-				 defer_output : 1,		/* 39: v6.19 */
-				 __reserved_1 : 24;
+			PM_ATTR_FLAGS(PM_ONE_BIT, PM_TWO_BITS)
+			uint64_t __reserved_1 : PM_ATTR_RESERVED_FLAGS(PM_COUNT);
 		};
 	};
 	union {
@@ -330,6 +237,9 @@ struct perf_event_attr {
 	uint64_t config3;
 	uint64_t config4;
 };
+#undef PM_ONE_BIT
+#undef PM_TWO_BITS
+#undef PM_COUNT
 
 /* -------------------------------------------------------------------- flags, ioctl(2), prctl(2) */
 
@@ -430,35 +340,16 @@ struct perf_event_mmap_page {
 #define PM_AT(type, field, offset) \
 	_Static_assert(offsetof(struct type, field) == (offset), #type "." #field)
 
-PM_AT(perf_event_attr, type, 0);
-PM_AT(perf_event_attr, size, 4);
-PM_AT(perf_event_attr, config, 8);
-PM_AT(perf_event_attr, sample_period, 16);
+#define PM_FIELD_AT(name, member, offset, bytes, since) \
+	PM_AT(perf_event_attr, member, offset); \
+	_Static_assert(sizeof(((struct perf_event_attr *)0)->member) == (bytes), #member);
+PM_ATTR_FIELDS(PM_FIELD_AT)
+#undef PM_FIELD_AT
 PM_AT(perf_event_attr, sample_freq, 16);
-PM_AT(perf_event_attr, sample_type, 24);
-PM_AT(perf_event_attr, read_format, 32);
-PM_AT(perf_event_attr, flag_bits, 40);
-PM_AT(perf_event_attr, wakeup_events, 48);
 PM_AT(perf_event_attr, wakeup_watermark, 48);
-PM_AT(perf_event_attr, bp_type, 52);
 PM_AT(perf_event_attr, bp_addr, 56);
-PM_AT(perf_event_attr, config1, 56);
 PM_AT(perf_event_attr, bp_len, 64);
-PM_AT(perf_event_attr, config2, 64);
-PM_AT(perf_event_attr, branch_sample_type, 72);
-PM_AT(perf_event_attr, sample_regs_user, 80);
-PM_AT(perf_event_attr, sample_stack_user, 88);
-PM_AT(perf_event_attr, clockid, 92);
-PM_AT(perf_event_attr, sample_regs_intr, 96);
-PM_AT(perf_event_attr, aux_watermark, 104);
-PM_AT(perf_event_attr, sample_max_stack, 108);
-PM_AT(perf_event_attr, __reserved_2, 110);
-PM_AT(perf_event_attr, aux_sample_size, 112);
-PM_AT(perf_event_attr, aux_action, 116);
-PM_AT(perf_event_attr, sig_data, 120);
-PM_AT(perf_event_attr, config3, 128);
-PM_AT(perf_event_attr, config4, 136);
-_Static_assert(sizeof(struct perf_event_attr) == PERF_ATTR_SIZE_VER9, "perf_event_attr");
+_Static_assert(sizeof(struct perf_event_attr) + 1 == PM_ATTR_SIZE_BEYOND, "perf_event_attr");
 
 PM_AT(perf_event_mmap_page, compat_version, 4);
 PM_AT(perf_event_mmap_page, lock, 8);

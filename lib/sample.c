@@ -99,36 +99,39 @@ struct sample_field {
 	void (*take)(struct reader *r, struct pm_sample *s);
 };
 
-#define WORD(bit, member) { PERF_SAMPLE_##bit, offsetof(struct pm_sample, member), NULL }
-#define PART(bit, function) { PERF_SAMPLE_##bit, 0, function }
-
 /* The order is perf_output_sample()'s; AUX is last although CGROUP and the page sizes are newer. */
-static const struct sample_field sample_fields[] = {
-	WORD(IDENTIFIER, sid.id),
-	WORD(IP, ip),
-	PART(TID, sample_tid),
-	WORD(TIME, sid.time),
-	WORD(ADDR, addr),
-	WORD(ID, sid.id),
-	WORD(STREAM_ID, sid.stream_id),
-	PART(CPU, sample_cpu),
-	WORD(PERIOD, period),
-	PART(READ, sample_read),
-	PART(CALLCHAIN, sample_callchain),
-	PART(RAW, sample_raw),
-	PART(BRANCH_STACK, sample_branches),
-	PART(REGS_USER, sample_regs_user),
-	PART(STACK_USER, sample_stack),
-	WORD(WEIGHT_TYPE, weight),
-	WORD(DATA_SRC, data_src),
-	WORD(TRANSACTION, transaction),
-	PART(REGS_INTR, sample_regs_intr),
-	WORD(PHYS_ADDR, phys_addr),
-	WORD(CGROUP, cgroup),
-	WORD(DATA_PAGE_SIZE, data_page_size),
-	WORD(CODE_PAGE_SIZE, code_page_size),
-	PART(AUX, sample_aux),
-};
+#define SAMPLE_ORDER(WORD, PART) \
+	WORD(IDENTIFIER, sid.id) \
+	WORD(IP, ip) \
+	PART(TID, sample_tid) \
+	WORD(TIME, sid.time) \
+	WORD(ADDR, addr) \
+	WORD(ID, sid.id) \
+	WORD(STREAM_ID, sid.stream_id) \
+	PART(CPU, sample_cpu) \
+	WORD(PERIOD, period) \
+	PART(READ, sample_read) \
+	PART(CALLCHAIN, sample_callchain) \
+	PART(RAW, sample_raw) \
+	PART(BRANCH_STACK, sample_branches) \
+	PART(REGS_USER, sample_regs_user) \
+	PART(STACK_USER, sample_stack) \
+	WORD(WEIGHT_TYPE, weight) \
+	WORD(DATA_SRC, data_src) \
+	WORD(TRANSACTION, transaction) \
+	PART(REGS_INTR, sample_regs_intr) \
+	WORD(PHYS_ADDR, phys_addr) \
+	WORD(CGROUP, cgroup) \
+	WORD(DATA_PAGE_SIZE, data_page_size) \
+	WORD(CODE_PAGE_SIZE, code_page_size) \
+	PART(AUX, sample_aux)
+
+#define WORD(bit, member) { PERF_SAMPLE_##bit, offsetof(struct pm_sample, member), NULL },
+#define PART(bit, function) { PERF_SAMPLE_##bit, 0, function },
+static const struct sample_field sample_fields[] = { SAMPLE_ORDER(WORD, PART) };
+
+#define BIT(bit, what) | PERF_SAMPLE_##bit
+_Static_assert((0 SAMPLE_ORDER(BIT, BIT)) == PERF_SAMPLE_MAX - 1, "every field has its place");
 
 static void take_sample(struct reader *r, struct pm_sample *s, bool bare_branches,
 			bool no_counters)

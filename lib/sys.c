@@ -13,11 +13,8 @@
 
 #define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
 
-static const uint32_t attr_sizes[] = {
-	PERF_ATTR_SIZE_VER0, PERF_ATTR_SIZE_VER1, PERF_ATTR_SIZE_VER2, PERF_ATTR_SIZE_VER3,
-	PERF_ATTR_SIZE_VER4, PERF_ATTR_SIZE_VER5, PERF_ATTR_SIZE_VER6, PERF_ATTR_SIZE_VER7,
-	PERF_ATTR_SIZE_VER8, PERF_ATTR_SIZE_VER9,
-};
+#define BYTES(number, bytes, brought, since) bytes,
+static const uint32_t attr_sizes[] = { PM_ATTR_VERSIONS(BYTES) };
 
 int pm_open_raw(struct perf_event_attr *attr, pid_t pid, int cpu, int group_fd,
 		unsigned long flags)

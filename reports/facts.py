@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """The facts the library decides by, as the library itself declares them in its section .pm_facts.
 
-Each table of the library that decides by facts lays their keys there (lib/policy/profile/facts.h).
+Each table of the library that decides by facts lays their keys there (facts.h there).
 """
 
 from __future__ import annotations

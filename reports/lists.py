@@ -1,42 +1,67 @@
 # SPDX-License-Identifier: MIT
 """The lists that stand in one place: a second one of the same things, in any language, is found.
 
-Each list is a file of rows that C includes and Python reads as text. A copy is recognised by what
-its rows hold: a name beside what the list says of it, several times in one file.
+Each list is a file of rows that C includes and Python reads as text. A copy is a file that repeats
+several of its rows: an errno name beside itself as text, a flag or field beside its bit.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 TREE = Path(__file__).resolve().parents[1]
+ERRNOS, ABI = "lib/errnos.def", "lib/abi.def"
 COPIED_ROWS = 4     # fewer are examples
+
+_ERRNO_ROW = re.compile(r"""\b(E[A-Z0-9]{2,})\b[^\w\n"']{1,8}(?:return\s+)?["']\1["']""")
+_APART = r"""["']?[ \t]*[,:=(][ \t]*(?:1u?l*[ \t]*<<[ \t]*)?["']?"""
+_NUMBERED = re.compile(rf"\b(\d+){_APART}(\w+)")
+_NAMED = re.compile(rf"\b(\w+){_APART}(\d+)\b")
+
+
+@cache
+def rows(kind: str, path: Path = TREE / ABI) -> frozenset[tuple[str, int]]:
+    """(name, bit) of each row of that kind in the list of the ABI."""
+    found = re.findall(rf"^\t{kind}\((\d+), (\w+)", path.read_text(encoding="utf-8"), re.MULTILINE)
+    return frozenset((name.lower(), int(bit)) for bit, name in found)
+
+
+def _errnos(text: str) -> dict[str, int]:
+    return {match[1]: match.start() for match in _ERRNO_ROW.finditer(text)}
+
+
+def _bits(kind: str, prefix: str) -> Callable[[str], dict[str, int]]:
+    """Finds rows of a kind in a text: the name, perhaps behind a prefix, beside its own bit."""
+    def find(text: str) -> dict[str, int]:
+        pairs = [(match[2], match[1], match.start()) for match in _NUMBERED.finditer(text)]
+        pairs += [(match[1], match[2], match.start()) for match in _NAMED.finditer(text)]
+        named = [(name.lower().removeprefix(prefix), int(bit), at) for name, bit, at in pairs]
+        return {name: at for name, bit, at in named if (name, bit) in rows(kind)}
+    return find
 
 
 @dataclass(frozen=True)
 class OneList:
-    """A list, and how a row of a copy looks; the pattern may name groups of the list's own rows."""
+    """A list, and how to find rows of it in a text: their names, and where."""
     path: str
     of: str
-    copy: re.Pattern[str]
+    find: Callable[[str], dict[str, int]]
 
 
-LISTS = (
-    # { EPERM, "EPERM" }, [EPERM] = "EPERM", case EPERM: return "EPERM", errno.EPERM: "EPERM"
-    OneList("lib/errnos.def", "errno names",
-            re.compile(r"""\b(E[A-Z0-9]{2,})\b[^\w\n"']{1,8}(?:return\s+)?["']\1["']""")),
-)
+LISTS = (OneList(ERRNOS, "errno names", _errnos),
+         OneList(ABI, "flags of the attr", _bits("FLAG", "pm_")),
+         OneList(ABI, "fields of samples", _bits("FIELD", "perf_sample_")),
+         OneList(ABI, "branch filters", _bits("FILTER", "perf_sample_branch_")))
 
 
 def copies(path: str, text: str) -> Iterator[tuple[int, str]]:
     """(line, message) of what a file repeats of a list that is another's."""
     for one in LISTS:
-        if path == one.path:
-            continue
-        found = list(one.copy.finditer(text))
+        found = {} if path == one.path else one.find(text)
         if len(found) >= COPIED_ROWS:
-            yield (text.count("\n", 0, found[0].start()) + 1,
+            yield (text.count("\n", 0, min(found.values())) + 1,
                    f"a second list of {one.of}, {len(found)} rows: the one is {one.path}")

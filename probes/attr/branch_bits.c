@@ -8,20 +8,11 @@
  */
 #include "probe.h"
 
-/* bit, name, release */
-#define FILTERS(X)                                                                             \
-	X(0, user, "3.4") X(1, kernel, "3.4") X(2, hv, "3.4") X(3, any, "3.4")                 \
-	X(4, any_call, "3.4") X(5, any_return, "3.4") X(6, ind_call, "3.4")                    \
-	X(7, abort_tx, "3.11") X(8, in_tx, "3.11") X(9, no_tx, "3.11") X(10, cond, "3.16")     \
-	X(11, call_stack, "4.1") X(12, ind_jump, "4.2") X(13, call, "4.4")                     \
-	X(14, no_flags, "4.5") X(15, no_cycles, "4.5") X(16, type_save, "4.14")                \
-	X(17, hw_index, "5.7") X(18, priv_save, "6.1") X(19, counters, "6.8")
-
-#define DECLARE(bit, name, since)                                                              \
+#define DECLARE(bit, NAME, name, since)                                                        \
 	FACT(name, verdict, "-", "branch filter " #name " (bit " #bit ") is known") SINCE(since)
 PROBE(TITLE("the branch filters, one by one")
       SINCE("3.4")
-      FILTERS(DECLARE)
+      PM_BRANCH_FILTERS(DECLARE)
       FACT(top, int, "bit", "highest bit that is known")
       POINT(known, "every filter has been asked, and those of the first release are there")
       POINT(level_alone_is_refused, "privilege levels without a kind of branch are EINVAL"))
@@ -30,8 +21,8 @@ static const struct filter {
 	unsigned int bit;
 	const char *name;
 } filters[] = {
-#define ROW(bit, name, since) { bit, #name },
-	FILTERS(ROW)
+#define ROW(bit, NAME, name, since) { bit, #name },
+	PM_BRANCH_FILTERS(ROW)
 };
 #define COUNT (sizeof(filters) / sizeof(*filters))
 #define ANY_OF_USER (PERF_SAMPLE_BRANCH_USER | PERF_SAMPLE_BRANCH_ANY)

@@ -10,32 +10,13 @@
  */
 #include "probe.h"
 
-/* bit, name, the bit it needs beside it (or its own number), release */
-#define FLAGS(X)                                                                               \
-	X(0, disabled, 0, "2.6.31") X(1, inherit, 1, "2.6.31") X(2, pinned, 2, "2.6.31")       \
-	X(3, exclusive, 3, "2.6.31") X(4, exclude_user, 4, "2.6.31")                           \
-	X(5, exclude_kernel, 5, "2.6.31") X(6, exclude_hv, 6, "2.6.31")                        \
-	X(7, exclude_idle, 7, "2.6.31") X(8, mmap, 8, "2.6.31") X(9, comm, 9, "2.6.31")        \
-	X(10, freq, 10, "2.6.31") X(11, inherit_stat, 11, "2.6.31")                            \
-	X(12, enable_on_exec, 12, "2.6.31") X(13, task, 13, "2.6.31")                          \
-	X(14, watermark, 14, "2.6.31") X(15, precise_ip_1, 15, "2.6.35")                       \
-	X(16, precise_ip_2, 16, "2.6.35") X(17, mmap_data, 17, "2.6.36")                       \
-	X(18, sample_id_all, 18, "2.6.38") X(19, exclude_host, 19, "3.2")                      \
-	X(20, exclude_guest, 20, "3.2") X(21, exclude_callchain_kernel, 21, "3.7")             \
-	X(22, exclude_callchain_user, 22, "3.7") X(23, mmap2, 23, "3.16")                      \
-	X(24, comm_exec, 24, "3.16") X(25, use_clockid, 25, "4.1")                             \
-	X(26, context_switch, 26, "4.3") X(27, write_backward, 27, "4.7")                      \
-	X(28, namespaces, 28, "4.12") X(29, ksymbol, 29, "5.1") X(30, bpf_event, 30, "5.1")    \
-	X(31, aux_output, 31, "5.4") X(32, cgroup, 32, "5.7") X(33, text_poke, 33, "5.9")      \
-	X(34, build_id, 34, "5.12") X(35, inherit_thread, 1, "5.13")                           \
-	X(36, remove_on_exec, 36, "5.13") X(37, sigtrap, 36, "5.13")                           \
-	X(38, defer_callchain, 38, "6.19") X(39, defer_output, 39, "6.19")
-
 #define DECLARE(bit, name, beside, since)                                                      \
 	FACT(name, verdict, "-", "bit " #bit " is known") SINCE(since)
+#define DECLARE_PAIR(low, high, name, since)                                                   \
+	DECLARE(low, name##_1, low, since) DECLARE(high, name##_2, high, since)
 PROBE(TITLE("the flag bits of an attr, one by one")
       SINCE("2.6.31")
-      FLAGS(DECLARE)
+      PM_ATTR_FLAGS(DECLARE, DECLARE_PAIR)
       FACT(accepted_alone, string, "-", "bit map, bit 0 lowest, of the bits that open alone")
       FACT(refused_alone, string, "-", "bits known by the header that do not open alone: errno")
       POINT(known, "every bit has been asked and the oldest flags are all there"))
@@ -45,7 +26,8 @@ static const struct flag {
 	const char *name;
 } flags[] = {
 #define ROW(bit, name, beside, since) { bit, beside, #name },
-	FLAGS(ROW)
+#define ROW_PAIR(low, high, name, since) { low, low, #name "_1" }, { high, high, #name "_2" },
+	PM_ATTR_FLAGS(ROW, ROW_PAIR)
 };
 #define COUNT (sizeof(flags) / sizeof(*flags))
 #define FIRST_LATER 15		/* bits below are as old as the system call */

@@ -9,22 +9,11 @@
  */
 #include "probe.h"
 
-/* bit, name, release */
-#define FIELDS(X)                                                                              \
-	X(0, ip, "2.6.31") X(1, tid, "2.6.31") X(2, time, "2.6.31") X(3, addr, "2.6.31")       \
-	X(4, read, "2.6.31") X(5, callchain, "2.6.31") X(6, id, "2.6.31") X(7, cpu, "2.6.31")  \
-	X(8, period, "2.6.31") X(9, stream_id, "2.6.31") X(10, raw, "2.6.32")                  \
-	X(11, branch_stack, "3.4") X(12, regs_user, "3.7") X(13, stack_user, "3.7")            \
-	X(14, weight, "3.10") X(15, data_src, "3.10") X(16, identifier, "3.12")                \
-	X(17, transaction, "3.13") X(18, regs_intr, "3.19") X(19, phys_addr, "4.14")           \
-	X(20, aux, "5.5") X(21, cgroup, "5.7") X(22, data_page_size, "5.11")                   \
-	X(23, code_page_size, "5.11") X(24, weight_struct, "5.12")
-
-#define DECLARE(bit, name, since)                                                              \
+#define DECLARE(bit, NAME, name, since)                                                        \
 	FACT(name, verdict, "-", "sample field " #name " (bit " #bit ") is known") SINCE(since)
 PROBE(TITLE("the fields of a sample, one by one")
       SINCE("2.6.31")
-      FIELDS(DECLARE)
+      PM_SAMPLE_FIELDS(DECLARE)
       FACT(accepted_alone, string, "-", "bit map of the fields that open with nothing beside them")
       FACT(top, int, "bit", "highest bit that is known")
       POINT(known, "all fields have been asked, and those of the first release are there"))
@@ -33,8 +22,8 @@ static const struct field {
 	unsigned int bit;
 	const char *name;
 } fields[] = {
-#define ROW(bit, name, since) { bit, #name },
-	FIELDS(ROW)
+#define ROW(bit, NAME, name, since) { bit, #name },
+	PM_SAMPLE_FIELDS(ROW)
 };
 #define COUNT (sizeof(fields) / sizeof(*fields))
 

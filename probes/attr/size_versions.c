@@ -8,24 +8,11 @@
  */
 #include "probe.h"
 
-/* name, size in bytes, what it brought, release */
-#define VERSIONS(X)                                                                            \
-	X(ver0, 64, "config1", "2.6.31")                                                       \
-	X(ver1, 72, "config2", "2.6.33")                                                       \
-	X(ver2, 80, "branch_sample_type", "3.4")                                               \
-	X(ver3, 96, "sample_regs_user, sample_stack_user", "3.7")                              \
-	X(ver4, 104, "sample_regs_intr", "3.19")                                               \
-	X(ver5, 112, "aux_watermark", "4.1")                                                   \
-	X(ver6, 120, "aux_sample_size", "5.5")                                                 \
-	X(ver7, 128, "sig_data", "5.13")                                                       \
-	X(ver8, 136, "config3", "6.3")                                                         \
-	X(ver9, 144, "config4", "6.19")
-
-#define DECLARE(name, size, what, since)                                                       \
-	FACT(name, verdict, "-", "knows " #size " bytes: " what) SINCE(since)
+#define DECLARE(number, size, what, since)                                                     \
+	FACT(ver##number, verdict, "-", "knows " #size " bytes: " what) SINCE(since)
 PROBE(TITLE("the versions of an attr")
       SINCE("2.6.31")
-      VERSIONS(DECLARE)
+      PM_ATTR_VERSIONS(DECLARE)
       POINT(in_order, "a kernel that knows a version knows all before it")
       POINT(agrees_with_oracle, "the versions known end where the written-back size says"))
 
@@ -33,8 +20,8 @@ static const struct {
 	const char *name;
 	uint32_t size;
 } versions[] = {
-#define ROW(name, size, what, since) { #name, size },
-	VERSIONS(ROW)
+#define ROW(number, size, what, since) { "ver" #number, size },
+	PM_ATTR_VERSIONS(ROW)
 };
 #define COUNT (sizeof(versions) / sizeof(*versions))
 

@@ -12,12 +12,13 @@
 /* name, first and last bit, release, what */
 #define WORDS(X)                                                                               \
 	X(read_format, 5, 63, "2.6.31", "attr.read_format")                                    \
-	X(sample_type, 25, 63, "2.6.31", "attr.sample_type")                                   \
-	X(branch_filter, 20, 63, "3.4", "attr.branch_sample_type")                             \
+	X(sample_type, PM_SAMPLE_UNUSED, 63, "2.6.31", "attr.sample_type")                     \
+	X(branch_filter, PM_BRANCH_UNUSED, 63, "3.4", "attr.branch_sample_type")               \
 	X(open_flags_low, 4, 31, "2.6.31", "the system call's flags")                          \
 	X(open_flags_high, 32, 63, "3.15", "the system call's flags")
 
-#define DECLARE(name, first, last, since, what)                                                \
+#define DECLARE(name, first, last, since, what) DECLARE_(name, first, last, since, what)
+#define DECLARE_(name, first, last, since, what)                                               \
 	POINT(name, "bits " #first " to " #last " of " what " are refused with EINVAL")        \
 	SINCE(since)
 PROBE(TITLE("bits without a meaning")

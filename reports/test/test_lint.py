@@ -15,6 +15,8 @@ MIT, GPL = "/* SPDX-License-Identifier: MIT */\n", "/* SPDX-License-Identifier: 
 PYTHON = "# SPDX-License-Identifier: MIT\n"
 PROBE = GPL + '#include "probe.h"\nPROBE(TITLE("t") SINCE("4.7") POINT(a, "x"))\nTEST(a)\n{\n}\n'
 LONG_C = "int f(void)\n{\n" + "\tg();\n" * 60 + "}\n"
+FLAGS = dict(zip(("sigtrap", "mmap2", "ksymbol", "cgroup"), (37, 23, 29, 32)))
+FIELDS = dict(zip(("IDENTIFIER", "REGS_USER", "DATA_SRC", "PHYS_ADDR"), (16, 12, 15, 19)))
 ERRNOS = "".join(f'\t{{ {name}, "{name}" }},\n' for name in ("EPERM", "EIO", "EINVAL", "E2BIG"))
 
 BAD = [
@@ -56,6 +58,11 @@ BAD = [
     ("second-list", "lib/a.c", MIT + ERRNOS),
     ("second-list", "reports/a.py", PYTHON + "NAMES = {" + "".join(
         f'errno.{name}: "{name}", ' for name in ("EPERM", "EIO", "EINVAL", "E2BIG")) + "}\n"),
+    ("second-list", "probes/attr/a.h", GPL + "#define ROWS(X) " + "".join(
+        f"X({bit}, {name}) " for name, bit in FLAGS.items()) + "\n"),
+    ("second-list", "reports/a.py", PYTHON + f"FLAGS = {FLAGS}\n"),
+    ("second-list", "lib/a.h", MIT + "enum {\n" + "".join(
+        f"\tPERF_SAMPLE_{name} = 1 << {bit},\n" for name, bit in FIELDS.items()) + "};\n"),
     ("expectation", "suites/expect/ring.a.toml", PYTHON + "format = 1\n"),
     ("expectation", "suites/expect/ring.gone.toml", PYTHON + 'format = 1\n[[deviation]]\n'
      'point = "a"\nwhen = {arch = "x86_64"}\nverdict = "no"\nreason = "a long reason"\n'
