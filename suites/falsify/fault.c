@@ -123,73 +123,28 @@ static const struct fault faults[] = {
 	{ "open-emfile", RULES({ SYS_perf_event_open, ANY, EMFILE }) },
 };
 
-#define FIELD(member) { #member, .offset = offsetof(struct perf_event_attr, member), \
-			.size = sizeof(((struct perf_event_attr *)0)->member) }
-#define FLAG(title, number) { title, .offset = LIAR_FLAGS_OFFSET, .size = 8, .flag = (number) + 1 }
 /* disabled, exclude_kernel, exclude_hv: what the events of any probe have. */
 #define PLAIN_FLAGS (1ull << 0 | 1ull << 5 | 1ull << 6)
 
-/* Each is a fault in two ways: attr-... takes and ignores it, refuse-... does not take it. */
+#define INDEX(title, member, at, bytes, since) FIELD_##title,
+enum { PM_ATTR_FIELDS(INDEX) FIELDS };
+
+/*
+ * Each is a fault in two ways: attr-... takes and ignores it, refuse-... does not take it. Type and
+ * size come first and say how the rest is to be read: no fault is about them.
+ */
+#define FIELD(title, member, at, bytes, since) \
+	[FIELD_##title] = { .name = #title, .offset = at, .size = bytes },
+#define FLAG(bit, title, beside, since) \
+	{ .name = #title, .offset = LIAR_FLAGS_OFFSET, .size = 8, .flag = (bit) + 1 },
+#define NO_PAIR(low, high, title, since)
+#define FIRST_FIELD FIELD_config
+
 static const struct fault fields[] = {
-	{ "flags", .offset = LIAR_FLAGS_OFFSET, .size = 8, .plain = PLAIN_FLAGS },
-	FIELD(sample_type),
-	FIELD(read_format),
-	FIELD(branch_sample_type),
-	{ "config", .offset = offsetof(struct perf_event_attr, config), .size = 8,
-	  .plain = PERF_COUNT_SW_PAGE_FAULTS },	/* nothing special among probes */
-	FIELD(config1),
-	FIELD(config2),
-	FIELD(sample_period),
-	{ "wakeup", .offset = offsetof(struct perf_event_attr, wakeup_events), .size = 4 },
-	FIELD(bp_type),
-	FIELD(sample_regs_user),
-	FIELD(sample_stack_user),
-	FIELD(clockid),
-	FIELD(sample_regs_intr),
-	FIELD(aux_watermark),
-	FIELD(sample_max_stack),
-	{ "reserved_2", .offset = offsetof(struct perf_event_attr, sample_max_stack) + 2,
-	  .size = 2 },
-	FIELD(aux_sample_size),
-	FIELD(aux_action),
-	FIELD(sig_data),
-	FIELD(config3),
-	FLAG("disabled", 0),
-	FLAG("inherit", 1),
-	FLAG("pinned", 2),
-	FLAG("exclusive", 3),
-	FLAG("exclude_user", 4),
-	FLAG("exclude_kernel", 5),
-	FLAG("exclude_hv", 6),
-	FLAG("exclude_idle", 7),
-	FLAG("mmap", 8),
-	FLAG("comm", 9),
-	FLAG("freq", 10),
-	FLAG("inherit_stat", 11),
-	FLAG("enable_on_exec", 12),
-	FLAG("task", 13),
-	FLAG("watermark", 14),
-	FLAG("mmap_data", 17),
-	FLAG("sample_id_all", 18),
-	FLAG("exclude_host", 19),
-	FLAG("exclude_guest", 20),
-	FLAG("exclude_callchain_kernel", 21),
-	FLAG("exclude_callchain_user", 22),
-	FLAG("mmap2", 23),
-	FLAG("comm_exec", 24),
-	FLAG("use_clockid", 25),
-	FLAG("context_switch", 26),
-	FLAG("write_backward", 27),
-	FLAG("namespaces", 28),
-	FLAG("ksymbol", 29),
-	FLAG("bpf_event", 30),
-	FLAG("aux_output", 31),
-	FLAG("cgroup", 32),
-	FLAG("text_poke", 33),
-	FLAG("build_id", 34),
-	FLAG("inherit_thread", 35),
-	FLAG("remove_on_exec", 36),
-	FLAG("sigtrap", 37),
+	PM_ATTR_FIELDS(FIELD)
+	PM_ATTR_FLAGS(FLAG, NO_PAIR)
+	[FIELD_flags].plain = PLAIN_FLAGS,
+	[FIELD_config].plain = PERF_COUNT_SW_PAGE_FAULTS,	/* nothing special among probes */
 };
 
 #define COUNT(table) (sizeof(table) / sizeof(*(table)))
@@ -198,7 +153,7 @@ void fault_list(FILE *to)
 {
 	for (size_t i = 0; i < COUNT(faults); i++)
 		fprintf(to, "%s\n", faults[i].name);
-	for (size_t i = 0; i < COUNT(fields); i++)
+	for (size_t i = FIRST_FIELD; i < COUNT(fields); i++)
 		fprintf(to, "attr-%s\nrefuse-%s\n", fields[i].name, fields[i].name);
 }
 
@@ -233,7 +188,7 @@ const struct fault *fault_find(const char *name)
 	for (size_t i = 0; i < COUNT(faults); i++)
 		if (!strcmp(name, faults[i].name))
 			return &faults[i];
-	for (size_t i = 0; i < COUNT(fields) && (ignored || refused); i++) {
+	for (size_t i = FIRST_FIELD; i < COUNT(fields) && (ignored || refused); i++) {
 		if (strcmp(strchr(name, '-') + 1, fields[i].name))
 			continue;
 		found = fields[i];
