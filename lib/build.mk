@@ -128,7 +128,7 @@ PREFIX ?= /usr/local
 LIBDIR ?= $(PREFIX)/lib
 MANDIR ?= $(PREFIX)/share/man
 DATADIR := $(PREFIX)/share/perfmodes
-HEADERS := perfmodes.h perfmodes_count.h perfmodes_trace.h
+HEADERS := perfmodes.h perfmodes_count.h perfmodes_trace.h perfmodes_verdicts.def
 put = install -d $(DESTDIR)$(2) && install -m $(1) $(3) $(DESTDIR)$(2)/
 # The functions that a page describes: the names that stand in its NAME section.
 names_in = sed -n '/^.Sh NAME/,/^.Nd/s/^.Nm \([a-z_]*\).*/\1/p'

@@ -59,7 +59,14 @@ struct pm_diag {
 /* What is known of a kernel, a table of facts. Not thread-safe while it is changed. (0.1) */
 struct pm_profile;
 
-enum pm_verdict { PM_UNKNOWN, PM_YES, PM_NO, PM_BROKEN, PM_HAZARD, PM_BLOCKED };
+/*
+ * PM_YES, PM_NO and so on: a constant for each row of the list, which tells what it means.
+ * PM_UNKNOWN is 0. PM_UNKNOWN and PM_ABSENT are never in a profile.
+ */
+enum pm_verdict {
+#define PM_VERDICT(name, number, ...) PM_##name = number,
+#include "perfmodes_verdicts.def"
+};
 
 enum pm_fact_type { PM_FACT_VERDICT, PM_FACT_BOOL, PM_FACT_INT, PM_FACT_TEXT };
 
@@ -136,7 +143,7 @@ size_t pm_profile_count(const struct pm_profile *profile);
 
 /*
  * Puts in a fact with the rank it names; its texts are copied. PM_BLOCKED goes to the persona in
- * use. PM_UNKNOWN never overwrites (-EINVAL), PM_BLOCKED never overwrites another verdict of the
+ * use. PM_UNKNOWN and PM_ABSENT are no answers (-EINVAL), PM_BLOCKED never overwrites another verdict of the
  * same persona, and a hazard stays unless a fact of PM_RANK_BUILD or above says otherwise: then 0
  * is returned and nothing changes. 1 when it was put in. -EINVAL for what a profile cannot hold: a
  * key or text that is not one line, a text that is the name of a verdict. -ENOSPC, -ENOMEM. (0.1)

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import fnmatch
 import re
+import subprocess
 import sys
 from pathlib import Path
 
@@ -42,8 +43,18 @@ def functions(headers: str) -> dict[str, Function]:
             for comment, declaration, name in FUNCTION.findall(headers)}
 
 
-def types(headers: str) -> dict[str, str]:
-    return {found.group(1): found.group(0) for found in TYPE.finditer(headers)}
+def expanded(header: Path, name: str) -> str:
+    """An enum whose constants are listed in a file of their own, as the compiler sees it."""
+    done = subprocess.run(["gcc", "-E", "-P", str(header)], capture_output=True, text=True,
+                          check=True)
+    body = re.search(rf"enum {name} \{{(.*?)\}};", done.stdout, re.S)
+    constants = [part.strip() for part in body[1].split(",")] if body else []
+    return "\n".join([f"enum {name} {{", *(f"\t{one}," for one in constants if one), "};"])
+
+
+def types(headers: list[Path]) -> dict[str, str]:
+    return {found[1]: expanded(header, found[1]) if "#include" in found[0] else found[0]
+            for header in headers for found in TYPE.finditer(header.read_text(encoding="utf-8"))}
 
 
 def escape(text: str) -> str:
@@ -110,9 +121,9 @@ def page(template: str, title: str, known: dict[str, Function], defined: dict[st
 
 def main(arguments: list[str]) -> int:
     out, rest = Path(arguments[0]), arguments[1:]
-    headers = "\n".join(Path(name).read_text(encoding="utf-8")
-                        for name in rest[:rest.index("--")])
-    known, defined = functions(headers), types(headers)
+    headers = [Path(name) for name in rest[:rest.index("--")]]
+    known = functions("\n".join(path.read_text(encoding="utf-8") for path in headers))
+    defined = types(headers)
     seen: list[str] = []
     out.mkdir(parents=True, exist_ok=True)
     for name in rest[rest.index("--") + 1:]:

@@ -51,6 +51,12 @@ def test_a_function_without_a_page_is_found(tmp_path: Path) -> None:
     assert done.returncode == 1 and "pm_undocumented_do" in done.stderr
 
 
+def test_constants_listed_elsewhere_are_on_the_page(pages: dict[str, Path]) -> None:
+    shown = pages["pm_profile_lookup.3"].read_text(encoding="utf-8")
+    assert "enum pm_verdict {\n\tPM_YES = 1,\n" in shown and "\tPM_UNKNOWN = 0,\n};" in shown
+    assert "#include \"" not in shown
+
+
 def test_what_the_header_says_is_on_the_page(pages: dict[str, Path]) -> None:
     """In other words than the generator's: a sentence of the header, as a reader would see it."""
     shown = subprocess.run(["mandoc", "-Tutf8", "-O", "width=400", pages["pm_session_attach.3"]],

@@ -9,7 +9,7 @@
 #include "profile.h"
 
 struct builtin {
-	const char *arch, *series, *letters;	/* a letter for each key: y n b h, . unknown */
+	const char *arch, *series, *letters;	/* a letter for each key */
 };
 
 #include "builtin.inc"
@@ -38,17 +38,6 @@ static const struct builtin *kernel_of(const char *arch, const char *release)
 	return NULL;
 }
 
-static enum pm_verdict verdict_of(char letter)
-{
-	switch (letter) {
-	case 'y': return PM_YES;
-	case 'n': return PM_NO;
-	case 'b': return PM_BROKEN;
-	case 'h': return PM_HAZARD;
-	default: return PM_UNKNOWN;
-	}
-}
-
 int pm_profile_builtin_of(struct pm_profile *profile, const char *arch, const char *release)
 {
 	const struct builtin *kernel = kernel_of(arch, release);
@@ -56,7 +45,7 @@ int pm_profile_builtin_of(struct pm_profile *profile, const char *arch, const ch
 
 	for (size_t i = 0; kernel != NULL && kernel->letters[i] != '\0'; i++) {
 		struct pm_fact fact = { .key = builtin_keys[i], .rank = PM_RANK_BUILTIN,
-					.verdict = verdict_of(kernel->letters[i]) };
+					.verdict = pm_verdict_of_letter(kernel->letters[i]) };
 
 		if (fact.verdict == PM_UNKNOWN)
 			continue;

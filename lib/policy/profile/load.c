@@ -55,6 +55,8 @@ static bool is(const struct json_token *token, const char *word)
 
 static int fact_of(const struct loader *l, const struct json_token *token, struct pm_fact *ret)
 {
+	int verdict;
+
 	*ret = (struct pm_fact){ .key = l->key, .number = token->number };
 	switch (token->kind) {
 	case JSON_BOOL:
@@ -68,10 +70,11 @@ static int fact_of(const struct loader *l, const struct json_token *token, struc
 	default:
 		return refuse(l, "neither a verdict, a number, a truth value nor a text");
 	}
-	if (!is_line(token) || is(token, "unknown") || is(token, "absent"))
+	verdict = pm_verdict_of(token->text, token->size);
+	if (!is_line(token) || (verdict >= 0 && !pm_verdict_is_kept((enum pm_verdict)verdict)))
 		return refuse(l, "a text that no fact can have");
-	ret->verdict = pm_verdict_of(token->text, token->size);
-	ret->type = ret->verdict == PM_UNKNOWN ? PM_FACT_TEXT : PM_FACT_VERDICT;
+	ret->type = verdict < 0 ? PM_FACT_TEXT : PM_FACT_VERDICT;
+	ret->verdict = verdict < 0 ? PM_UNKNOWN : (enum pm_verdict)verdict;
 	return 0;
 }
 

@@ -16,24 +16,6 @@
 
 #define BLOCK_BYTES 16384
 
-static const char *const words[] = {
-	[PM_UNKNOWN] = "unknown", [PM_YES] = "yes", [PM_NO] = "no", [PM_BROKEN] = "broken",
-	[PM_HAZARD] = "hazard", [PM_BLOCKED] = "blocked",
-};
-
-const char *pm_verdict_word(enum pm_verdict verdict)
-{
-	return words[verdict];
-}
-
-enum pm_verdict pm_verdict_of(const char *word, size_t size)
-{
-	for (int i = PM_YES; i <= PM_BLOCKED; i++)
-		if (strlen(words[i]) == size && memcmp(words[i], word, size) == 0)
-			return (enum pm_verdict)i;
-	return PM_UNKNOWN;
-}
-
 bool pm_fact_is_elsewhere(const struct pm_fact *fact)
 {
 	return fact->verdict != PM_UNKNOWN && fact->rank < PM_RANK_RELEASE;
@@ -43,8 +25,8 @@ void pm_fact_text(const char *key, const struct pm_fact *fact, char *buf, size_t
 {
 	const bool elsewhere = pm_fact_is_elsewhere(fact);
 
-	snprintf(buf, size, "%s %s %s%s", key, elsewhere ? "was" : "is", words[fact->verdict],
-		 elsewhere ? " on another build" : "");
+	snprintf(buf, size, "%s %s %s%s", key, elsewhere ? "was" : "is",
+		 pm_verdict_word(fact->verdict), elsewhere ? " on another build" : "");
 }
 
 bool pm_profile_is_line(const char *text, size_t size)
@@ -335,8 +317,7 @@ static bool is_text(const char *text)
 {
 	size_t size = text ? strlen(text) : 0;
 
-	return pm_profile_is_line(text, size) && pm_verdict_of(text, size) == PM_UNKNOWN &&
-		strcmp(text, "unknown") != 0 && strcmp(text, "absent") != 0;
+	return pm_profile_is_line(text, size) && pm_verdict_of(text, size) < 0;
 }
 
 static bool is_fact(const struct pm_fact *fact)
@@ -345,7 +326,7 @@ static bool is_fact(const struct pm_fact *fact)
 		return false;
 	switch (fact->type) {
 	case PM_FACT_VERDICT:
-		return fact->verdict > PM_UNKNOWN && fact->verdict <= PM_BLOCKED;
+		return pm_verdict_is_kept(fact->verdict);
 	case PM_FACT_TEXT:
 		return is_text(fact->text);
 	default:

@@ -89,9 +89,15 @@ int pm_profile_builtin_of(struct pm_profile *profile, const char *arch, const ch
 int pm_profile_parse(const char *text, size_t size, enum pm_rank least, struct pm_diag *diag,
 		     struct pm_profile **ret);
 
-/* Index of a word among the verdicts, or PM_UNKNOWN. The word of a verdict. */
-enum pm_verdict pm_verdict_of(const char *word, size_t size);
+/* The verdict of a word, -ENOENT when it is none. The word of a verdict. */
+int pm_verdict_of(const char *word, size_t size);
 const char *pm_verdict_word(enum pm_verdict verdict);
+
+/* Whether it can be a fact of a profile. */
+bool pm_verdict_is_kept(enum pm_verdict verdict);
+
+/* What a letter of the table compiled into the library says; PM_UNKNOWN for other letters. */
+enum pm_verdict pm_verdict_of_letter(char letter);
 
 /* A fact of another build, which says less of this one. */
 bool pm_fact_is_elsewhere(const struct pm_fact *fact);

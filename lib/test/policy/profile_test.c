@@ -133,6 +133,8 @@ static void who_replaces_whom(void **state)
 
 	(void)state;
 	assert_int_equal(set(profile, "a.b.yes", PM_UNKNOWN, PM_RANK_RUNTIME), -EINVAL);
+	assert_int_equal(set(profile, "a.b.yes", PM_ABSENT, PM_RANK_RUNTIME), -EINVAL);
+	assert_int_equal(set(profile, "a.b.yes", (enum pm_verdict)99, PM_RANK_RUNTIME), -EINVAL);
 	assert_int_equal(set(profile, "", PM_YES, PM_RANK_RUNTIME), -EINVAL);
 	assert_int_equal(set(profile, "a.b.yes", PM_BLOCKED, PM_RANK_RUNTIME), -EINVAL);
 	assert_int_equal(set(profile, "a.b.hazard", PM_YES, PM_RANK_RELEASE), 0);
