@@ -71,8 +71,10 @@ void probe_evidence(const char *text)
 
 const char *verdict_word(enum verdict verdict)
 {
-	static const char *const words[] = { "yes",    "no",	 "broken", "blocked",
-					     "absent", "hazard", "unknown" };
+	static const char *const words[] = {
+#define PM_VERDICT(name, number, word, ...) [name] = word,
+#include "../../lib/perfmodes_verdicts.def"
+	};
 
 	return words[verdict];
 }
@@ -460,7 +462,7 @@ bool probe_allowed(const char *declaration, size_t size, struct finding *ret)
 	const char *disturbs = declared(declaration, size, "disturbs");
 
 	if (hazard && !getenv("PERFMODES_HAZARDS")) {
-		finding_set(ret, HAZARDOUS, "%s; runs only with --hazards", hazard);
+		finding_set(ret, HAZARD, "%s; runs only with --hazards", hazard);
 		return false;
 	}
 	if (disturbs && !getenv("PERFMODES_MAY_DISTURB")) {

@@ -11,7 +11,11 @@
 
 #include "../../lib/pm_sys.h"
 
-enum verdict { YES, NO, BROKEN, BLOCKED, ABSENT, HAZARDOUS, UNKNOWN };
+/* YES, NO and so on, in the order of the list, which tells what each means. */
+enum verdict {
+#define PM_VERDICT(name, ...) name,
+#include "../../lib/perfmodes_verdicts.def"
+};
 
 /* A verdict on its way to being spoken. */
 struct finding {
