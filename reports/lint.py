@@ -15,7 +15,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from reports import catalogue, coverage, expect, ktap, mutation, rules, schema, text
+from reports import catalogue, coverage, expect, floors, ktap, mutation, rules, schema, text
 from reports.result import load, name_of
 from reports.text import Unusable
 
@@ -91,6 +91,8 @@ def tree(top: Path | None) -> Iterator[Finding]:
         yield Finding("catalogue", 0, "declaration", problem)
     yield from _expectations(top, declared)
     yield from _coverage(top, declared)
+    for where, line, message in floors.check(top):
+        yield Finding(where, line, "floor", message)
     for where, line, message in mutation.problems(top, declared):
         yield Finding(where, line, "mutation", message)
 

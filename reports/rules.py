@@ -21,7 +21,6 @@ C_COLUMNS = 100
 NO_AREAS = ("kit", "launcher")  # folders of probes/ that hold no probe
 README_LINES, SUB_README_LINES, MAKEFILE_LINES = 120, 80, 150
 
-_INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*[<"]([^>"]+)[>"]', re.MULTILINE)
 _SPDX = re.compile(r"SPDX-License-Identifier: ([\w.+ -]+?)\s*(?:\*/|-->|$)")
 _SHELL_FUNCTION = re.compile(r"^(\w+)\(\)\s*\{.*?^\}", re.MULTILINE | re.DOTALL)
 _C_PATH = re.compile(r"\b(?:lib|probes)/[\w/*.-]*\.[ch]\b")
@@ -140,25 +139,12 @@ def columns(source: Source) -> Iterator[Break]:
 
 
 def arrows(source: Source) -> Iterator[Break]:
-    """Who may look at whom: arrows point down the floors only."""
-    if source.is_c and source.top in ("probes", "lib"):
-        yield from _includes(source)
+    """The ground floor reads text: no C source, not even by name. Who includes whom: floors.py."""
     runner = source.path.name == "run.sh" or source.top in ("kernels", "reports")
     if runner and "test" not in source.path.parts and (source.is_shell or source.path.suffix == ".py"):
         uncommented = re.sub(r"(?m)^\s*#.*$", "", source.text)
         for line, path in source.find(_C_PATH, uncommented):
             yield line, f"{path}: the ground floor reads text, never C sources"
-
-
-def _includes(source: Source) -> Iterator[Break]:
-    forbidden = {"probes": ("perfmodes.h", "pm_int.h"),
-                 "lib": ("kselftest.h", "kselftest_harness.h", "probe.h")}[source.top]
-    text = csource.without_comments(source.text)
-    for match in _INCLUDE.finditer(text):
-        name = PurePosixPath(match[1])
-        if name.name in forbidden or (source.top == "lib" and "probes" in name.parts):
-            line = text.count("\n", 0, match.start()) + 1
-            yield line, f"{source.top} includes {name.name}, which is another floor's"
 
 
 def version_compare(source: Source) -> Iterator[Break]:
