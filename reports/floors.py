@@ -119,7 +119,8 @@ def imports(path: str, source: str, top: Path) -> Iterator[Arrow]:
         else:
             continue
         for module, name in names:
-            target = _module(os.path.dirname(path), f"{module}.{name}", top) or _module(os.path.dirname(path), module, top)
+            folder = os.path.dirname(path)
+            target = _module(folder, f"{module}.{name}", top) or _module(folder, module, top)
             package = module.partition(".")[0]
             if target or package not in sys.stdlib_module_names:
                 yield node.lineno, target or f"<{package}>"
