@@ -58,6 +58,7 @@ class Plan:
     """The table: rooms from the first to the last, circles with their reasons."""
     rooms: list[Room] = field(default_factory=list)
     circles: dict[tuple[str, str], str] = field(default_factory=dict)
+    common: tuple[str, ...] = ()
 
     def room(self, path: str) -> Room | None:
         return next((room for room in self.rooms if room.holds(path)), None)
@@ -86,6 +87,8 @@ def read(path: Path) -> Plan:
         elif circles:
             source, _, target = name.partition(" -> ")
             plan.circles[source.strip(), target.strip()] = rest.strip()
+        elif name == "*":
+            plan.common = tuple(rest.split())
         else:
             plan.rooms.append(Room(name.strip(), tuple(rest.split()), number))
     return plan
@@ -162,7 +165,8 @@ def _refused(plan: Plan, room: Room, path: str, target: str) -> str:
         return f"{target} is in no room"
     same = other == room and ("*" not in room.name or "**" in room.name
                               or os.path.dirname(path) == os.path.dirname(target))
-    if same or other.name in room.allowed or "*" in room.allowed or (room.name, other.name) in plan.circles:
+    allowed = (*room.allowed, *plan.common)
+    if same or other.name in allowed or "*" in allowed or (room.name, other.name) in plan.circles:
         return ""
     return f"{room.name} may not use {target} ({other.name})"
 
@@ -188,7 +192,7 @@ def _around(plan: Plan) -> Iterator[Finding]:
 def _table(plan: Plan) -> Iterator[Finding]:
     """Names that no row has, and circles."""
     names = {room.name for room in plan.rooms}
-    for room in plan.rooms:
+    for room in (*plan.rooms, Room("*", plan.common, 0)):
         for word in room.allowed:
             if word[0] != "<" and word != "*" and word not in names:
                 yield str(DATA), room.line, f"{word} is no room of the table"
