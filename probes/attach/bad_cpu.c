@@ -13,7 +13,7 @@ PROBE(TITLE("a CPU that is not there")
       POINT(negative_for_task, "EINVAL: pid 0 on cpu -2")
       POINT(negative_for_all, "EINVAL: pid -1 on cpu -2"))
 
-static void refuse(struct __test_metadata *_metadata, pid_t pid, int cpu, const char *what)
+static void refuse(pid_t pid, int cpu, const char *what)
 {
 	struct perf_event_attr attr = attr_software(PERF_COUNT_SW_PAGE_FAULTS);
 
@@ -23,22 +23,22 @@ static void refuse(struct __test_metadata *_metadata, pid_t pid, int cpu, const 
 
 TEST(beyond_for_task)
 {
-	refuse(_metadata, 0, 1 << 20, "pid 0, cpu 1048576");
+	refuse(0, 1 << 20, "pid 0, cpu 1048576");
 }
 
 TEST(beyond_for_all)
 {
-	refuse(_metadata, -1, 1 << 20, "pid -1, cpu 1048576");
+	refuse(-1, 1 << 20, "pid -1, cpu 1048576");
 }
 
 TEST(negative_for_task)
 {
-	refuse(_metadata, 0, -2, "pid 0, cpu -2");
+	refuse(0, -2, "pid 0, cpu -2");
 }
 
 TEST(negative_for_all)
 {
-	refuse(_metadata, -1, -2, "pid -1, cpu -2");
+	refuse(-1, -2, "pid -1, cpu -2");
 }
 
 PROBE_MAIN

@@ -19,7 +19,7 @@ PROBE(TITLE("events of a cgroup")
       POINT(stops, "disabled, the event counts none of them")
       FACT(root, string, "-", "the cgroup file system that was used"))
 
-static int must_scope(struct __test_metadata *_metadata, const char *root, int cpu)
+static int must_scope(const char *root, int cpu)
 {
 	int fd = cgroup_open(root, cpu, -1);
 
@@ -28,21 +28,21 @@ static int must_scope(struct __test_metadata *_metadata, const char *root, int c
 	return fd;
 }
 
-static int open_root(struct __test_metadata *_metadata, bool with_other)
+static int open_root(bool with_other)
 {
 	const struct perf_event_attr beside = attr_counter(false);
 	int cpu = move_to_nth_cpu(0);
 	char root[96];
 
-	must_cgroup_root(cpu, root);
+	must_cgroup_root(cpu, root, sizeof(root));
 	fact_str("root", "%s", root);
 	if (with_other)
 		must_open(&beside, -1, cpu, -1, 0);
-	return must_scope(_metadata, root, cpu);
+	return must_scope(root, cpu);
 }
 
 /* Other tasks of the CPU are members, too. */
-static void hold_counts(struct __test_metadata *_metadata, int fd)
+static void hold_counts(int fd)
 {
 	const uint64_t gain = gain_of_faults(fd, NULL, 16);
 
@@ -52,17 +52,17 @@ static void hold_counts(struct __test_metadata *_metadata, int fd)
 
 TEST(counts)
 {
-	hold_counts(_metadata, open_root(_metadata, true));
+	hold_counts(open_root(true));
 }
 
 TEST(alone)
 {
-	hold_counts(_metadata, open_root(_metadata, false));
+	hold_counts(open_root(false));
 }
 
 TEST(stops)
 {
-	int fd = open_root(_metadata, true);
+	int fd = open_root(true);
 
 	if (gain_of_faults(fd, NULL, 1) < 1)
 		cannot_tell("it does not count");

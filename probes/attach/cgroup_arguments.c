@@ -15,8 +15,7 @@ PROBE(TITLE("wrong arguments for events of a cgroup")
       POINT(bad_descriptor, "a descriptor that is not open is refused with EBADF")
       POINT(no_cgroup, "a directory that is no cgroup is refused with EBADF"))
 
-static void refuse(struct __test_metadata *_metadata, int directory, int cpu, int want,
-		   const char *what)
+static void refuse(int directory, int cpu, int want, const char *what)
 {
 	const struct perf_event_attr attr = attr_counter(false);
 
@@ -27,34 +26,34 @@ TEST(needs_cpu)
 {
 	char root[96];
 
-	must_cgroup_root(move_to_nth_cpu(0), root);
-	refuse(_metadata, open(root, O_RDONLY | O_DIRECTORY), -1, EINVAL, "a cgroup without a CPU");
+	must_cgroup_root(move_to_nth_cpu(0), root, sizeof(root));
+	refuse(open(root, O_RDONLY | O_DIRECTORY), -1, EINVAL, "a cgroup without a CPU");
 }
 
-static int root_accepted(struct __test_metadata *_metadata)
+static int root_accepted(void)
 {
 	int cpu = move_to_nth_cpu(0);
 	char root[96];
 
-	must_cgroup_root(cpu, root);
+	must_cgroup_root(cpu, root, sizeof(root));
 	return cpu;
 }
 
 TEST(no_pid)
 {
-	refuse(_metadata, -1, root_accepted(_metadata), EINVAL, "PID_CGROUP with pid -1");
+	refuse(-1, root_accepted(), EINVAL, "PID_CGROUP with pid -1");
 }
 
 TEST(bad_descriptor)
 {
-	refuse(_metadata, 999999, root_accepted(_metadata), EBADF, "a descriptor that is not open");
+	refuse(999999, root_accepted(), EBADF, "a descriptor that is not open");
 }
 
 TEST(no_cgroup)
 {
-	int cpu = root_accepted(_metadata);
+	int cpu = root_accepted();
 
-	refuse(_metadata, open("/proc", O_RDONLY | O_DIRECTORY), cpu, EBADF, "/proc");
+	refuse(open("/proc", O_RDONLY | O_DIRECTORY), cpu, EBADF, "/proc");
 }
 
 PROBE_MAIN

@@ -14,13 +14,13 @@ PROBE(TITLE("a cgroup removed under its event")
       POINT(no_new, "a new event on the removed cgroup's directory is refused"))
 
 /* An event on a temporary cgroup that is removed at once, and what is left of its directory. */
-static int open_removed(struct __test_metadata *_metadata, int *directory)
+static int open_removed(int *directory)
 {
 	static struct cgroups cgroups;
 	int error, fd, cpu = move_to_nth_cpu(0);
 	char root[96];
 
-	must_cgroup_root(cpu, root);
+	must_cgroup_root(cpu, root, sizeof(root));
 	error = cgroups_make(root, &cgroups);
 	if (error)
 		say_blocked("a cgroup cannot be made: %s", errno_name(error));
@@ -36,7 +36,7 @@ static int open_removed(struct __test_metadata *_metadata, int *directory)
 
 TEST(survives)
 {
-	int directory, fd = open_removed(_metadata, &directory);
+	int directory, fd = open_removed(&directory);
 
 	hold_gain(fd, NULL, 16, 0);
 }
@@ -46,7 +46,7 @@ TEST(no_new)
 	const struct perf_event_attr attr = attr_counter(false);
 	int directory, fd;
 
-	open_removed(_metadata, &directory);
+	open_removed(&directory);
 	fd = pm_open(&attr, directory, move_to_nth_cpu(0), -1, PERF_FLAG_PID_CGROUP);
 	if (fd >= 0)
 		broken("an event on a removed cgroup is accepted");

@@ -32,7 +32,7 @@ FIXTURE_SETUP(scope)
 	int error;
 
 	self->cpu = move_to_nth_cpu(0);
-	must_cgroup_root(self->cpu, root);
+	must_cgroup_root(self->cpu, root, sizeof(root));
 	must_start(&self->child, WORKER_CHILD);
 	ASSERT_EQ(self->cpu, worker_move(&self->child, 0));
 	error = cgroups_make(root, &self->cgroups);
@@ -49,7 +49,7 @@ FIXTURE_TEARDOWN(scope)
 }
 
 /* A cgroup with a cpuset gives a task that moves in all of its CPUs: back to the one it had. */
-static void must_be_in(struct __test_metadata *_metadata, struct worker *child, const char *cgroup)
+static void must_be_in(struct worker *child, const char *cgroup)
 {
 	int error = cgroup_move(cgroup, child->tid);
 
@@ -60,27 +60,27 @@ static void must_be_in(struct __test_metadata *_metadata, struct worker *child, 
 
 TEST_F(scope, member)
 {
-	must_be_in(_metadata, &self->child, self->cgroups.top);
+	must_be_in(&self->child, self->cgroups.top);
 	hold_gain(self->fd, &self->child, 16, 16);
 }
 
 TEST_F(scope, below)
 {
-	must_be_in(_metadata, &self->child, self->cgroups.below);
+	must_be_in(&self->child, self->cgroups.below);
 	hold_gain(self->fd, &self->child, 16, 16);
 }
 
 TEST_F(scope, beside)
 {
-	must_be_in(_metadata, &self->child, self->cgroups.beside);
+	must_be_in(&self->child, self->cgroups.beside);
 	hold_gain(self->fd, &self->child, 16, 0);
 }
 
 TEST_F(scope, moved_out)
 {
-	must_be_in(_metadata, &self->child, self->cgroups.top);
+	must_be_in(&self->child, self->cgroups.top);
 	hold_gain(self->fd, &self->child, 16, 16);
-	must_be_in(_metadata, &self->child, self->cgroups.beside);
+	must_be_in(&self->child, self->cgroups.beside);
 	hold_gain(self->fd, &self->child, 16, 0);
 }
 

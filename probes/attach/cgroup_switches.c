@@ -15,12 +15,12 @@ PROBE(TITLE("switches between cgroups")
 
 static struct cgroups cgroups;
 
-static void start_in_cgroup(struct __test_metadata *_metadata, struct worker *child, int cpu)
+static void start_in_cgroup(struct worker *child, int cpu)
 {
 	char root[96];
 	int error;
 
-	must_cgroup_root(cpu, root);
+	must_cgroup_root(cpu, root, sizeof(root));
 	must_start(child, WORKER_CHILD);
 	error = cgroups_make(root, &cgroups);
 	if (!error)
@@ -37,7 +37,7 @@ TEST(counts)
 	struct worker child;
 	uint64_t count;
 
-	start_in_cgroup(_metadata, &child, cpu);
+	start_in_cgroup(&child, cpu);
 	attr.exclude_kernel = attr.disabled = 0;
 	control = attr;
 	control.config = PERF_COUNT_SW_CONTEXT_SWITCHES;

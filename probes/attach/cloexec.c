@@ -32,7 +32,7 @@ static int open_with(unsigned long flags)
 	return pm_open_raw(&attr, 0, -1, -1, flags);
 }
 
-static int open_cloexec(struct __test_metadata *_metadata)
+static int open_cloexec(void)
 {
 	struct perf_event_attr attr = attr_software(PERF_COUNT_SW_PAGE_FAULTS);
 	int fd = open_with(FD_CLOEXEC_FLAG);
@@ -45,7 +45,7 @@ static int open_cloexec(struct __test_metadata *_metadata)
 	cannot_tell("open with PERF_FLAG_FD_CLOEXEC: %s", errno_name(fd));
 }
 
-static int open_plain(struct __test_metadata *_metadata)
+static int open_plain(void)
 {
 	struct perf_event_attr attr = attr_software(PERF_COUNT_SW_PAGE_FAULTS);
 
@@ -55,7 +55,7 @@ static int open_plain(struct __test_metadata *_metadata)
 
 TEST(sets_flag)
 {
-	int flags = fcntl(open_cloexec(_metadata), F_GETFD);
+	int flags = fcntl(open_cloexec(), F_GETFD);
 
 	if (flags != FD_CLOEXEC)
 		broken("F_GETFD=%d want=%d", flags, FD_CLOEXEC);
@@ -63,7 +63,7 @@ TEST(sets_flag)
 
 TEST(off_by_default)
 {
-	int flags = fcntl(open_plain(_metadata), F_GETFD);
+	int flags = fcntl(open_plain(), F_GETFD);
 
 	if (flags != 0)
 		broken("F_GETFD=%d want=0", flags);
@@ -88,7 +88,7 @@ static int execute(void *fd)
 	return 1;
 }
 
-static int after_exec(struct __test_metadata *_metadata, int fd)
+static int after_exec(int fd)
 {
 	int status = wait_child(start_child(execute, &fd));
 
@@ -99,13 +99,13 @@ static int after_exec(struct __test_metadata *_metadata, int fd)
 
 TEST(gone_after_exec)
 {
-	if (after_exec(_metadata, open_cloexec(_metadata)) != NOT_THERE)
+	if (after_exec(open_cloexec()) != NOT_THERE)
 		broken("the descriptor survived execve");
 }
 
 TEST(stays_after_exec)
 {
-	if (after_exec(_metadata, open_plain(_metadata)) != STILL_THERE)
+	if (after_exec(open_plain()) != STILL_THERE)
 		broken("the descriptor did not survive execve");
 }
 

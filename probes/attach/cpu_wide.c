@@ -23,7 +23,7 @@ static const struct perf_event_attr *samples_with_tid(void)
 	return &attr;
 }
 
-static int samples_of(struct __test_metadata *_metadata, struct watch *watch, pid_t tid)
+static int samples_of(struct watch *watch, pid_t tid)
 {
 	struct pm_record record;
 	int samples = 0;
@@ -38,7 +38,7 @@ static int samples_of(struct __test_metadata *_metadata, struct watch *watch, pi
 }
 
 /* The samples that a child's 16 faults on one CPU leave in the ring of another or the same. */
-static int watch_child(struct __test_metadata *_metadata, unsigned int watched, unsigned int used)
+static int watch_child(unsigned int watched, unsigned int used)
 {
 	struct watch watch;
 	struct worker child;
@@ -50,12 +50,12 @@ static int watch_child(struct __test_metadata *_metadata, unsigned int watched, 
 	ASSERT_LE(0, worker_move(&child, used));
 	watch = must_watch(samples_with_tid(), -1, cpu, 64);
 	ASSERT_EQ(0, worker_faults(&child, 16));
-	return samples_of(_metadata, &watch, child.tid);
+	return samples_of(&watch, child.tid);
 }
 
 TEST(sees_other_tasks)
 {
-	int samples = watch_child(_metadata, 0, 0);
+	int samples = watch_child(0, 0);
 
 	if (samples != 16)
 		broken("samples=%d want=16", samples);
@@ -69,10 +69,10 @@ TEST(sees_opener)
 	/* Reading a page of the ring for the first time is a fault, too. */
 	for (int i = 0; i < 2; i++) {
 		cause_faults(1);
-		samples_of(_metadata, &watch, 0);
+		samples_of(&watch, 0);
 	}
 	ASSERT_EQ(0, cause_faults(16));
-	samples = samples_of(_metadata, &watch, pm_gettid());
+	samples = samples_of(&watch, pm_gettid());
 	if (samples != 16)
 		broken("samples=%d want=16", samples);
 }
@@ -82,8 +82,8 @@ TEST(blind_elsewhere)
 	int samples, control;
 
 	require(REQUIRE_CPU2);
-	control = watch_child(_metadata, 1, 1);
-	samples = watch_child(_metadata, 0, 1);
+	control = watch_child(1, 1);
+	samples = watch_child(0, 1);
 	if (samples != 0 || control != 16)
 		broken("elsewhere=%d want=0, on the CPU=%d want=16", samples, control);
 }

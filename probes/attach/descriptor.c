@@ -15,7 +15,7 @@ PROBE(TITLE("the descriptor of an event")
       POINT(epoll, "epoll takes the descriptor")
       FACT(link, string, "-", "what the link in /proc/self/fd says"))
 
-static int open_event(struct __test_metadata *_metadata)
+static int open_event(void)
 {
 	struct perf_event_attr attr = attr_software(PERF_COUNT_SW_PAGE_FAULTS);
 
@@ -27,7 +27,7 @@ TEST(name)
 	char path[64], text[128];
 	ssize_t length;
 
-	snprintf(path, sizeof(path), "/proc/self/fd/%d", open_event(_metadata));
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", open_event());
 	length = readlink(path, text, sizeof(text) - 1);
 	if (length < 0)
 		cannot_tell("readlink: %s", errno_name(errno));
@@ -41,7 +41,7 @@ TEST(status)
 {
 	struct stat entry;
 
-	if (fstat(open_event(_metadata), &entry) < 0)
+	if (fstat(open_event(), &entry) < 0)
 		broken("fstat: %s", errno_name(errno));
 	if (S_ISREG(entry.st_mode) || S_ISDIR(entry.st_mode))
 		broken("mode=%o", (unsigned int)entry.st_mode);
@@ -50,7 +50,7 @@ TEST(status)
 TEST(epoll)
 {
 	struct epoll_event event = { .events = EPOLLIN };
-	int fd = open_event(_metadata), set = epoll_create1(EPOLL_CLOEXEC);
+	int fd = open_event(), set = epoll_create1(EPOLL_CLOEXEC);
 
 	ASSERT_LE(0, set);
 	if (epoll_ctl(set, EPOLL_CTL_ADD, fd, &event) < 0)

@@ -12,7 +12,7 @@ PROBE(TITLE("what the descriptor of an event refuses")
       POINT(short_read, "a read of fewer than 8 bytes is refused with ENOSPC")
       POINT(unknown_ioctl, "an ioctl it does not know is refused with ENOTTY"))
 
-static int open_event(struct __test_metadata *_metadata)
+static int open_event(void)
 {
 	struct perf_event_attr attr = attr_software(PERF_COUNT_SW_PAGE_FAULTS);
 
@@ -24,7 +24,7 @@ static int answer_of(long result)
 	return result < 0 ? -errno : 0;
 }
 
-static void refused(struct __test_metadata *_metadata, int got, int want)
+static void refused(int got, int want)
 {
 	if (got != -want)
 		broken("answer=%s want=%s", errno_name(got), errno_name(want));
@@ -32,24 +32,24 @@ static void refused(struct __test_metadata *_metadata, int got, int want)
 
 TEST(no_seek)
 {
-	refused(_metadata, answer_of(lseek(open_event(_metadata), 0, SEEK_CUR)), ESPIPE);
+	refused(answer_of(lseek(open_event(), 0, SEEK_CUR)), ESPIPE);
 }
 
 TEST(no_write)
 {
-	refused(_metadata, answer_of(write(open_event(_metadata), "12345678", 8)), EINVAL);
+	refused(answer_of(write(open_event(), "12345678", 8)), EINVAL);
 }
 
 TEST(short_read)
 {
 	char small[4];
 
-	refused(_metadata, answer_of(read(open_event(_metadata), small, sizeof(small))), ENOSPC);
+	refused(answer_of(read(open_event(), small, sizeof(small))), ENOSPC);
 }
 
 TEST(unknown_ioctl)
 {
-	refused(_metadata, pm_ioctl(open_event(_metadata), _IO('$', 250), 0), ENOTTY);
+	refused(pm_ioctl(open_event(), _IO('$', 250), 0), ENOTTY);
 }
 
 PROBE_MAIN

@@ -51,7 +51,7 @@ static int open_and_send(void *unused)
 }
 
 /* An event on this thread, opened by a child and sent here. */
-static int receive_event(struct __test_metadata *_metadata, struct worker *child)
+static int receive_event(struct worker *child)
 {
 	struct perf_event_attr attr = attr_counter(false);
 	int fd;
@@ -73,13 +73,13 @@ TEST(counts)
 {
 	struct worker child;
 
-	hold_gain(receive_event(_metadata, &child), NULL, 16, 16);
+	hold_gain(receive_event(&child), NULL, 16, 16);
 }
 
 TEST(opener_gone)
 {
 	struct worker child;
-	int fd = receive_event(_metadata, &child);
+	int fd = receive_event(&child);
 
 	ASSERT_EQ(0, worker_stop(&child));
 	hold_gain(fd, NULL, 16, 16);

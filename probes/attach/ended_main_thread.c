@@ -11,7 +11,7 @@ PROBE(TITLE("a main thread that ended before its process")
       SINCE("2.6.31")
       POINT(is_gone, "ESRCH for an ended main thread whose process lives on"))
 
-static const struct perf_event_attr *faults(struct __test_metadata *_metadata)
+static const struct perf_event_attr *faults(void)
 {
 	static struct perf_event_attr attr;
 
@@ -52,7 +52,7 @@ static bool is_zombie(pid_t tid)
 
 TEST(is_gone)
 {
-	const struct perf_event_attr *attr = faults(_metadata);
+	const struct perf_event_attr *attr = faults();
 	const uint64_t end = now_ns() + 2000000000;
 	pid_t child, tid;
 	int fd;

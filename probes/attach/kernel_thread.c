@@ -39,7 +39,7 @@ static pid_t find(const char *start)
 	return 0;
 }
 
-static pid_t rcu_thread(struct __test_metadata *_metadata)
+static pid_t rcu_thread(void)
 {
 	static const char *const names[] = { "rcu_preempt", "rcu_sched", "rcu_bh", "kthreadd" };
 
@@ -56,7 +56,7 @@ static pid_t rcu_thread(struct __test_metadata *_metadata)
 }
 
 /* Give RCU something to do until the event has counted, for at most a fifth of a second. */
-static uint64_t provoke(struct __test_metadata *_metadata, int fd)
+static uint64_t provoke(int fd)
 {
 	struct perf_event_attr attr = attr_software(PERF_COUNT_SW_PAGE_FAULTS);
 	const uint64_t end = now_ns() + 200000000;
@@ -98,11 +98,11 @@ static struct perf_event_attr switches(void)
 TEST(counts)
 {
 	const struct perf_event_attr attr = switches();
-	const pid_t pid = rcu_thread(_metadata);
+	const pid_t pid = rcu_thread();
 	int fd = must_open(&attr, pid, -1, -1, 0);
 	uint64_t before = switches_of(pid), after;
 
-	if (provoke(_metadata, fd))
+	if (provoke(fd))
 		return;
 	after = switches_of(pid);
 	if (after > before + 1)		/* one may have come before the reading */
@@ -113,12 +113,12 @@ TEST(counts)
 TEST(no_user_side)
 {
 	struct perf_event_attr attr = switches(), user = attr_software(PERF_COUNT_SW_PAGE_FAULTS);
-	pid_t pid = rcu_thread(_metadata);
+	pid_t pid = rcu_thread();
 	int fd = must_open(&attr, pid, -1, -1, 0), faults;
 
 	user.disabled = 0;
 	faults = must_open(&user, pid, -1, -1, 0);
-	if (!provoke(_metadata, fd))
+	if (!provoke(fd))
 		cannot_tell("the thread did not run in 200 ms");
 	if (must_count(faults))
 		broken("user page faults=%" PRIu64, must_count(faults));
@@ -134,9 +134,9 @@ TEST(no_user_registers)
 	plain = attr;
 	attr.sample_type = PERF_SAMPLE_TID | PERF_SAMPLE_REGS_USER;
 	attr.sample_regs_user = 1;
-	watch = ask_watch(&attr, &plain, rcu_thread(_metadata), -1, 4, "PERF_SAMPLE_REGS_USER");
+	watch = ask_watch(&attr, &plain, rcu_thread(), -1, 4, "PERF_SAMPLE_REGS_USER");
 	must_ioctl(watch.fd, PERF_EVENT_IOC_ENABLE, 0);
-	if (!provoke(_metadata, watch.fd))
+	if (!provoke(watch.fd))
 		cannot_tell("the thread did not run in 200 ms");
 	if (!seek(&watch, PERF_RECORD_SAMPLE, &record))
 		broken("counted=%" PRIu64 " and no sample", must_count(watch.fd));
@@ -147,7 +147,7 @@ TEST(no_user_registers)
 TEST(unprivileged)
 {
 	const struct perf_event_attr attr = attr_software(PERF_COUNT_SW_PAGE_FAULTS);
-	int answer = ask_stranger(&attr, rcu_thread(_metadata), -1);
+	int answer = ask_stranger(&attr, rcu_thread(), -1);
 
 	if (answer != -EACCES)
 		broken("answer=%s want=EACCES", answer ? errno_name(answer) : "ok");

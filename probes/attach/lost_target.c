@@ -15,7 +15,7 @@ PROBE(TITLE("a target that is gone")
       POINT(ending, "attaching to tasks that end just now gives an event or ESRCH, 40 times")
       FACT(caught, int, "opens", "opens that succeeded while 40 tasks were ending"))
 
-static const struct perf_event_attr *faults(struct __test_metadata *_metadata)
+static const struct perf_event_attr *faults(void)
 {
 	static struct perf_event_attr attr;
 
@@ -26,12 +26,12 @@ static const struct perf_event_attr *faults(struct __test_metadata *_metadata)
 
 TEST(never_was)
 {
-	hold_rule(pm_open(faults(_metadata), INT32_MAX, -1, -1, 0), ESRCH, BROKEN, "no such task");
+	hold_rule(pm_open(faults(), INT32_MAX, -1, -1, 0), ESRCH, BROKEN, "no such task");
 }
 
 TEST(negative)
 {
-	hold_rule(pm_open(faults(_metadata), -2, -1, -1, 0), ESRCH, BROKEN, "pid -2");
+	hold_rule(pm_open(faults(), -2, -1, -1, 0), ESRCH, BROKEN, "pid -2");
 }
 
 static int end_at_once(void *unused)
@@ -42,7 +42,7 @@ static int end_at_once(void *unused)
 
 TEST(zombie)
 {
-	const struct perf_event_attr *attr = faults(_metadata);
+	const struct perf_event_attr *attr = faults();
 	pid_t child = start_child(end_at_once, NULL);
 	siginfo_t info;
 
@@ -53,7 +53,7 @@ TEST(zombie)
 
 TEST(ending)
 {
-	const struct perf_event_attr *attr = faults(_metadata);
+	const struct perf_event_attr *attr = faults();
 	int fd, caught = 0;
 
 	for (int i = 0; i < 40; i++) {

@@ -22,7 +22,7 @@ static struct perf_event_attr member_faults(void)
 	return attr;
 }
 
-static uint64_t members_of(struct __test_metadata *_metadata, unsigned long flags)
+static uint64_t members_of(unsigned long flags)
 {
 	struct perf_event_attr attr = member_faults();
 	int leader = must_open(&attr, 0, -1, -1, 0);
@@ -35,7 +35,7 @@ static uint64_t members_of(struct __test_metadata *_metadata, unsigned long flag
 
 TEST(no_group_stays_out)
 {
-	uint64_t members = members_of(_metadata, PERF_FLAG_FD_NO_GROUP);
+	uint64_t members = members_of(PERF_FLAG_FD_NO_GROUP);
 
 	if (members != 1)
 		broken("members=%" PRIu64 " want=1", members);
@@ -43,7 +43,7 @@ TEST(no_group_stays_out)
 
 TEST(group_without_flag)
 {
-	uint64_t members = members_of(_metadata, 0);
+	uint64_t members = members_of(0);
 
 	if (members != 2)
 		broken("members=%" PRIu64 " want=2", members);

@@ -30,7 +30,7 @@ static void pick_offline(unsigned int cpu, void *context)
 		seen_cpu = (int)cpu;
 }
 
-static int find_offline(struct __test_metadata *_metadata)
+static int find_offline(void)
 {
 	static bool online[4096];
 	char text[4096];
@@ -48,7 +48,7 @@ static int find_offline(struct __test_metadata *_metadata)
 TEST(for_all)
 {
 	struct perf_event_attr attr = attr_software(PERF_COUNT_SW_PAGE_FAULTS);
-	int cpu = find_offline(_metadata);
+	int cpu = find_offline();
 
 	close(must_open(&attr, -1, move_to_nth_cpu(0), -1, 0));
 	hold_rule(pm_open(&attr, -1, cpu, -1, 0), ENODEV, BROKEN, "an offline CPU");
@@ -57,7 +57,7 @@ TEST(for_all)
 TEST(for_task)
 {
 	struct perf_event_attr attr = attr_software(PERF_COUNT_SW_PAGE_FAULTS);
-	int cpu = find_offline(_metadata), fd;
+	int cpu = find_offline(), fd;
 	uint64_t gain;
 
 	close(must_open(&attr, 0, move_to_nth_cpu(0), -1, 0));

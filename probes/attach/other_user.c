@@ -51,7 +51,7 @@ static int become_hidden(void *unused)
 }
 
 /* A child without any privilege that may open at least an event on itself, watching `target`. */
-static void start_stranger(struct __test_metadata *_metadata, struct worker *stranger)
+static void start_stranger(struct worker *stranger)
 {
 	struct perf_event_attr attr = attr_counter(false);
 	struct finding finding;
@@ -77,7 +77,7 @@ TEST(same_user)
 	must_start(&watched, WORKER_CHILD);
 	ASSERT_EQ(0, worker_do(&watched, become_stranger, NULL));
 	target = watched.tid;
-	start_stranger(_metadata, &opener);
+	start_stranger(&opener);
 	fd = worker_do(&opener, open_target, NULL);
 	worker_stop(&opener);
 	worker_stop(&watched);
@@ -86,7 +86,7 @@ TEST(same_user)
 }
 
 /* A task of somebody else: a child that stays root, or else the first process. */
-static pid_t somebody_else(struct __test_metadata *_metadata, struct worker *worker)
+static pid_t somebody_else(struct worker *worker)
 {
 	struct stat first;
 
@@ -104,8 +104,8 @@ TEST(other_user)
 	struct worker watched, opener;
 	int fd;
 
-	target = somebody_else(_metadata, &watched);
-	start_stranger(_metadata, &opener);
+	target = somebody_else(&watched);
+	start_stranger(&opener);
 	fd = worker_do(&opener, open_target, NULL);
 	worker_dismiss(&opener);
 	if (fd >= 0)
@@ -121,7 +121,7 @@ TEST(not_dumpable)
 	must_start(&watched, WORKER_CHILD);
 	ASSERT_EQ(0, worker_do(&watched, become_stranger, NULL));
 	target = watched.tid;
-	start_stranger(_metadata, &opener);
+	start_stranger(&opener);
 	before = worker_do(&opener, open_target, NULL);
 	ASSERT_EQ(0, worker_do(&watched, become_hidden, NULL));
 	after = worker_do(&opener, open_target, NULL);

@@ -31,7 +31,7 @@ static struct perf_event_attr member_faults(void)
 #define BOTH (PERF_FLAG_FD_OUTPUT | PERF_FLAG_FD_NO_GROUP)
 
 /* How many of 16 samples of a source, and how many members, its target's ring and group show. */
-static int forwarded(struct __test_metadata *_metadata, unsigned long flags, uint64_t *members)
+static int forwarded(unsigned long flags, uint64_t *members)
 {
 	struct perf_event_attr quiet = member_faults(), attr = member_faults();
 	struct watch target;
@@ -49,7 +49,7 @@ static int forwarded(struct __test_metadata *_metadata, unsigned long flags, uin
 TEST(output_arrives)
 {
 	uint64_t members;
-	int samples = forwarded(_metadata, PERF_FLAG_FD_OUTPUT, &members);
+	int samples = forwarded(PERF_FLAG_FD_OUTPUT, &members);
 
 	if (samples != 16)
 		broken("samples=%d want=16", samples);
@@ -58,7 +58,7 @@ TEST(output_arrives)
 TEST(output_without_group)
 {
 	uint64_t members;
-	int samples = forwarded(_metadata, BOTH, &members);
+	int samples = forwarded(BOTH, &members);
 
 	if (samples != 16 || members != 1)
 		broken("samples=%d want=16, members=%" PRIu64 " want=1", samples, members);

@@ -41,7 +41,7 @@ static int watch_outer_id(void *unused)
 	return fd == -ESRCH ? RIGHT : fd >= 0 ? WRONG : REFUSED;
 }
 
-static pid_t start_inside(struct __test_metadata *_metadata, int (*function)(void *))
+static pid_t start_inside(int (*function)(void *))
 {
 	struct perf_event_attr attr = attr_faults(PERF_SAMPLE_TID);
 	pid_t child;
@@ -54,7 +54,7 @@ static pid_t start_inside(struct __test_metadata *_metadata, int (*function)(voi
 	return child;
 }
 
-static void judge(struct __test_metadata *_metadata, int answer)
+static void judge(int answer)
 {
 	static const char *const words[] = { "right", "wrong", "not opened", "another errno" };
 
@@ -64,14 +64,14 @@ static void judge(struct __test_metadata *_metadata, int answer)
 
 TEST(pid_is_local)
 {
-	judge(_metadata, wait_child(start_inside(_metadata, watch_first)));
+	judge(wait_child(start_inside(watch_first)));
 }
 
 TEST(outer_pid_unknown)
 {
 	if (pm_gettid() < 100)
 		cannot_tell("our own id %d is too small to be unknown inside", pm_gettid());
-	judge(_metadata, wait_child(start_inside(_metadata, watch_outer_id)));
+	judge(wait_child(start_inside(watch_outer_id)));
 }
 
 PROBE_MAIN

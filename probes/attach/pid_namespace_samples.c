@@ -69,7 +69,7 @@ static int sample_outside(void *unused)
 	return answer == RIGHT && tid != 0 ? WRONG : answer;
 }
 
-static pid_t start_inside(struct __test_metadata *_metadata, int (*function)(void *))
+static pid_t start_inside(int (*function)(void *))
 {
 	struct perf_event_attr attr = attr_faults(PERF_SAMPLE_TID);
 	pid_t child;
@@ -83,7 +83,7 @@ static pid_t start_inside(struct __test_metadata *_metadata, int (*function)(voi
 	return child;
 }
 
-static void judge(struct __test_metadata *_metadata, int answer)
+static void judge(int answer)
 {
 	static const char *const words[] = { "right", "wrong", "not opened", "not mapped",
 					     "no sample" };
@@ -94,7 +94,7 @@ static void judge(struct __test_metadata *_metadata, int answer)
 
 TEST(samples_inside)
 {
-	judge(_metadata, wait_child(start_inside(_metadata, sample_self)));
+	judge(wait_child(start_inside(sample_self)));
 }
 
 static int fault_on_order(void *unused)
@@ -107,7 +107,7 @@ static int fault_on_order(void *unused)
 TEST(samples_outside)
 {
 	struct perf_event_attr attr = attr_faults(PERF_SAMPLE_TID);
-	pid_t child = start_inside(_metadata, fault_on_order);
+	pid_t child = start_inside(fault_on_order);
 	struct pm_record record;
 	struct watch watch;
 
@@ -127,11 +127,11 @@ TEST(invisible_is_zero)
 	pid_t child;
 
 	close(must_open(&attr, -1, move_to_nth_cpu(0), -1, 0));
-	child = start_inside(_metadata, sample_outside);
+	child = start_inside(sample_outside);
 	gate_wait(&outer_gate);
 	cause_faults(16);
 	gate_open(&inner_gate);
-	judge(_metadata, wait_child(child));
+	judge(wait_child(child));
 }
 
 PROBE_MAIN

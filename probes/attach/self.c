@@ -16,7 +16,7 @@ PROBE(TITLE("a thread watches itself")
       NEEDS("cpu2")
       POINT(nothing_at_all, "pid -1, cpu -1 is refused with EINVAL"))
 
-static int open_running(struct __test_metadata *_metadata, pid_t pid, int cpu)
+static int open_running(pid_t pid, int cpu)
 {
 	struct perf_event_attr attr = attr_software(PERF_COUNT_SW_PAGE_FAULTS);
 	int fd = must_open(&attr, pid, cpu, -1, 0);
@@ -27,12 +27,12 @@ static int open_running(struct __test_metadata *_metadata, pid_t pid, int cpu)
 
 TEST(any_cpu)
 {
-	hold_gain(open_running(_metadata, 0, -1), NULL, 16, 16);
+	hold_gain(open_running(0, -1), NULL, 16, 16);
 }
 
 TEST(own_tid)
 {
-	hold_gain(open_running(_metadata, pm_gettid(), -1), NULL, 16, 16);
+	hold_gain(open_running(pm_gettid(), -1), NULL, 16, 16);
 }
 
 TEST(one_cpu)
@@ -41,7 +41,7 @@ TEST(one_cpu)
 	int fd;
 
 	require(REQUIRE_CPU2);
-	fd = open_running(_metadata, 0, move_to_nth_cpu(0));
+	fd = open_running(0, move_to_nth_cpu(0));
 	here = gain_of_faults(fd, NULL, 16);
 	ASSERT_LE(0, move_to_nth_cpu(1));
 	elsewhere = gain_of_faults(fd, NULL, 16);
@@ -55,7 +55,7 @@ TEST(back_on_cpu)
 	int fd;
 
 	require(REQUIRE_CPU2);
-	fd = open_running(_metadata, 0, move_to_nth_cpu(0));
+	fd = open_running(0, move_to_nth_cpu(0));
 	ASSERT_LE(0, move_to_nth_cpu(1));
 	ASSERT_EQ(0, cause_faults(16));
 	ASSERT_LE(0, move_to_nth_cpu(0));

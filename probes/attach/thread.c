@@ -16,7 +16,7 @@ struct gains {
 	uint64_t main, other;
 };
 
-static struct gains gains_of(struct __test_metadata *_metadata, struct worker *worker, int fd)
+static struct gains gains_of(struct worker *worker, int fd)
 {
 	struct gains gains = { .main = gain_of_faults(fd, NULL, 16) };
 
@@ -31,7 +31,7 @@ TEST(process_id_is_main_thread)
 	struct gains gains;
 
 	must_start(&worker, WORKER_THREAD);
-	gains = gains_of(_metadata, &worker, must_open(&attr, getpid(), -1, -1, 0));
+	gains = gains_of(&worker, must_open(&attr, getpid(), -1, -1, 0));
 	if (gains.main != 16 || gains.other != 0)
 		broken("main=%" PRIu64 " want=16, other=%" PRIu64 " want=0", gains.main,
 		       gains.other);
@@ -44,7 +44,7 @@ TEST(thread_id_is_that_thread)
 	struct gains gains;
 
 	must_start(&worker, WORKER_THREAD);
-	gains = gains_of(_metadata, &worker, must_open(&attr, worker.tid, -1, -1, 0));
+	gains = gains_of(&worker, must_open(&attr, worker.tid, -1, -1, 0));
 	if (gains.main != 0 || gains.other != 24)
 		broken("main=%" PRIu64 " want=0, other=%" PRIu64 " want=24", gains.main,
 		       gains.other);

@@ -64,7 +64,7 @@ TEST(aux_action)
 	fact_str("aux_action_answers", "%s", answers);
 }
 
-static void not_supported(struct __test_metadata *_metadata, int answer, const char *what)
+static void not_supported(int answer, const char *what)
 {
 	struct perf_event_attr plain = must_plain();
 	struct finding finding;
@@ -81,7 +81,7 @@ TEST(pause_excludes_resume)
 {
 	struct perf_event_attr attr = attr_faults(0);
 
-	not_supported(_metadata, open_action(0), "aux_start_paused");
+	not_supported(open_action(0), "aux_start_paused");
 	attr.aux_pause = attr.aux_resume = 1;
 	hold_rule(pm_open(&attr, 0, -1, -1, 0), EINVAL, BROKEN, "aux_pause with aux_resume");
 }
@@ -91,7 +91,7 @@ TEST(aux_output)
 	struct perf_event_attr attr = attr_faults(0);
 
 	attr.aux_output = 1;
-	not_supported(_metadata, pm_open(&attr, 0, -1, -1, 0), "aux_output");
+	not_supported(pm_open(&attr, 0, -1, -1, 0), "aux_output");
 }
 
 PROBE_MAIN

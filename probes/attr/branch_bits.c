@@ -37,7 +37,7 @@ static int answer(uint64_t filter)
 }
 
 /* The plainest filter reaches the PMU. */
-static void plain(struct __test_metadata *_metadata, bool report)
+static void plain(bool report)
 {
 	struct perf_event_attr attr = attr_faults(0), with = attr;
 	struct finding finding;
@@ -62,7 +62,7 @@ TEST(known)
 	struct finding finding;
 	int top = 0;
 
-	plain(_metadata, true);
+	plain(true);
 	for (size_t i = 0; i < COUNT; i++) {
 		int error = answer(ANY_OF_USER | 1ull << filters[i].bit);
 
@@ -83,7 +83,7 @@ TEST(known)
 
 TEST(level_alone_is_refused)
 {
-	plain(_metadata, false);
+	plain(false);
 	if (answer(PERF_SAMPLE_BRANCH_USER) != -EINVAL)
 		broken("only a privilege level: errno=%s want=EINVAL",
 		       errno_name(answer(PERF_SAMPLE_BRANCH_USER)));

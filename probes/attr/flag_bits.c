@@ -49,7 +49,7 @@ static struct perf_event_attr with_bits(uint64_t bits)
 }
 
 /* The plain event; when it cannot be had, all cells of the test share its reason. */
-static void plain_or_all(struct __test_metadata *_metadata)
+static void plain_or_all(void)
 {
 	struct perf_event_attr attr = with_bits(0);
 	struct finding finding;
@@ -81,7 +81,7 @@ TEST(known)
 	const char *lost = NULL;
 	struct finding finding;
 
-	plain_or_all(_metadata);
+	plain_or_all();
 	for (size_t i = 0; i < COUNT; i++) {
 		struct perf_event_attr alone = with_bits(mask(flags[i].bit));
 		int fd = pm_open(&alone, 0, -1, -1, 0);

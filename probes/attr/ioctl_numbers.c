@@ -18,8 +18,7 @@ PROBE(TITLE("the numbers of ioctls with a pointer")
       SINCE("4.17"))
 
 /* A refusal other than ENOTTY shows that the number is known: the argument is nonsense. */
-static void known(struct __test_metadata *_metadata, unsigned long request, void *nonsense,
-		  const char *name)
+static void known(unsigned long request, void *nonsense, const char *name)
 {
 	struct perf_event_attr attr = attr_software(PERF_COUNT_SW_PAGE_FAULTS);
 	struct finding finding;
@@ -41,7 +40,7 @@ TEST(id)
 	uint64_t id = 0;
 	int error;
 
-	known(_metadata, PERF_EVENT_IOC_ID, NULL, "PERF_EVENT_IOC_ID");
+	known(PERF_EVENT_IOC_ID, NULL, "PERF_EVENT_IOC_ID");
 	error = pm_ioctl(must_open(&attr, 0, -1, -1, 0), PERF_EVENT_IOC_ID, (unsigned long)&id);
 	if (error || !id)
 		broken("errno=%s id=%" PRIu64, errno_name(error), id);
@@ -49,18 +48,17 @@ TEST(id)
 
 TEST(set_filter)
 {
-	known(_metadata, PERF_EVENT_IOC_SET_FILTER, "x", "PERF_EVENT_IOC_SET_FILTER");
+	known(PERF_EVENT_IOC_SET_FILTER, "x", "PERF_EVENT_IOC_SET_FILTER");
 }
 
 TEST(query_bpf)
 {
-	known(_metadata, PERF_EVENT_IOC_QUERY_BPF, NULL, "PERF_EVENT_IOC_QUERY_BPF");
+	known(PERF_EVENT_IOC_QUERY_BPF, NULL, "PERF_EVENT_IOC_QUERY_BPF");
 }
 
 TEST(modify_attributes)
 {
-	known(_metadata, PERF_EVENT_IOC_MODIFY_ATTRIBUTES, NULL,
-	      "PERF_EVENT_IOC_MODIFY_ATTRIBUTES");
+	known(PERF_EVENT_IOC_MODIFY_ATTRIBUTES, NULL, "PERF_EVENT_IOC_MODIFY_ATTRIBUTES");
 }
 
 PROBE_MAIN

@@ -24,7 +24,7 @@ static uint64_t flag(unsigned int bit)
 }
 
 /* An event whose flag word is put together from numbers: exclude_kernel, exclude_hv and more. */
-static int open_raw_flags(struct __test_metadata *_metadata, uint64_t sample_type, uint64_t more)
+static int open_raw_flags(uint64_t sample_type, uint64_t more)
 {
 	struct perf_event_attr attr = attr_faults(sample_type);
 	const uint64_t word = flag(5) | flag(6) | more;
@@ -33,9 +33,9 @@ static int open_raw_flags(struct __test_metadata *_metadata, uint64_t sample_typ
 	return must_open(&attr, 0, -1, -1, 0);
 }
 
-static uint64_t faults_with(struct __test_metadata *_metadata, uint64_t more)
+static uint64_t faults_with(uint64_t more)
 {
-	return gain_of_faults(open_raw_flags(_metadata, 0, more), NULL, 16);
+	return gain_of_faults(open_raw_flags(0, more), NULL, 16);
 }
 
 TEST(first_bit)
@@ -44,8 +44,8 @@ TEST(first_bit)
 
 	fact_int("word_bits", 8 * sizeof(void *));
 	fact_str("byte_order", BIG ? "big" : "little");
-	without = faults_with(_metadata, 0);
-	with = faults_with(_metadata, flag(0));
+	without = faults_with(0);
+	with = faults_with(flag(0));
 	if (with != 0 || without != 16)
 		broken("counted=%" PRIu64 " want=0, without it=%" PRIu64 " want=16", with,
 		       without);
@@ -53,18 +53,18 @@ TEST(first_bit)
 
 TEST(fifth_bit)
 {
-	uint64_t with = faults_with(_metadata, flag(4));
+	uint64_t with = faults_with(flag(4));
 
 	if (with != 0)
 		broken("counted=%" PRIu64 " want=0", with);
-	if (faults_with(_metadata, 0) != 16)
+	if (faults_with(0) != 16)
 		broken("without it not 16 faults are counted");
 }
 
 /* The size of the COMM record that PR_SET_NAME makes. */
-static int comm_size(struct __test_metadata *_metadata, uint64_t more)
+static int comm_size(uint64_t more)
 {
-	int fd = open_raw_flags(_metadata, PERF_SAMPLE_TID, flag(9) | more);
+	int fd = open_raw_flags(PERF_SAMPLE_TID, flag(9) | more);
 	const struct perf_event_header *header;
 	struct pm_ring ring;
 	int size = 0;
@@ -81,7 +81,7 @@ static int comm_size(struct __test_metadata *_metadata, uint64_t more)
 
 TEST(last_used_bit)
 {
-	int with = comm_size(_metadata, flag(18)), without = comm_size(_metadata, 0);
+	int with = comm_size(flag(18)), without = comm_size(0);
 
 	if (without < 24 || with - without != 8)
 		broken("COMM with=%d without=%d bytes, want 8 more", with, without);

@@ -29,7 +29,7 @@ static int open_with(unsigned long flags, int cpu)
 }
 
 /* The plain call works, and so does the one with the flag; otherwise the test ends here. */
-static int ask_flag(struct __test_metadata *_metadata, unsigned long flag, const char *name)
+static int ask_flag(unsigned long flag, const char *name)
 {
 	struct perf_event_attr attr = must_plain();
 	struct finding finding;
@@ -44,12 +44,12 @@ static int ask_flag(struct __test_metadata *_metadata, unsigned long flag, const
 
 TEST(fd_no_group)
 {
-	close(ask_flag(_metadata, PERF_FLAG_FD_NO_GROUP, "PERF_FLAG_FD_NO_GROUP"));
+	close(ask_flag(PERF_FLAG_FD_NO_GROUP, "PERF_FLAG_FD_NO_GROUP"));
 }
 
 TEST(fd_output)
 {
-	close(ask_flag(_metadata, PERF_FLAG_FD_OUTPUT, "PERF_FLAG_FD_OUTPUT"));
+	close(ask_flag(PERF_FLAG_FD_OUTPUT, "PERF_FLAG_FD_OUTPUT"));
 }
 
 TEST(pid_cgroup)
@@ -71,7 +71,7 @@ TEST(pid_cgroup_any_cpu)
 
 TEST(fd_cloexec)
 {
-	int fd = ask_flag(_metadata, PERF_FLAG_FD_CLOEXEC, "PERF_FLAG_FD_CLOEXEC");
+	int fd = ask_flag(PERF_FLAG_FD_CLOEXEC, "PERF_FLAG_FD_CLOEXEC");
 	int plain = open_with(0, -1);
 
 	if (fcntl(fd, F_GETFD) != FD_CLOEXEC || fcntl(plain, F_GETFD) != 0)

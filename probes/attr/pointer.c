@@ -42,7 +42,7 @@ static int open_at(void *where)
 }
 
 /* Put an attr there and open it: it must be taken. */
-static void taken(struct __test_metadata *_metadata, void *where, const char *what)
+static void taken(void *where, const char *what)
 {
 	struct perf_event_attr attr = small();
 	int fd;
@@ -71,7 +71,7 @@ TEST(ends_at_page)
 {
 	char *page = three_pages();
 
-	taken(_metadata, page + page_size - PERF_ATTR_SIZE_VER0, "an attr at the page's end");
+	taken(page + page_size - PERF_ATTR_SIZE_VER0, "an attr at the page's end");
 }
 
 TEST(cut_off)
@@ -89,7 +89,7 @@ TEST(unaligned)
 {
 	char *page = three_pages();
 
-	taken(_metadata, page + 3, "an attr at an odd address");
+	taken(page + 3, "an attr at an odd address");
 }
 
 PROBE_MAIN

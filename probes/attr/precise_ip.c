@@ -19,7 +19,7 @@ PROBE(TITLE("precise_ip")
       POINT(core_3, "sampling cycles takes precise_ip 3")
       NEEDS("pmu"))
 
-static void software(struct __test_metadata *_metadata, unsigned int level)
+static void software(unsigned int level)
 {
 	struct perf_event_attr plain = attr_faults(PERF_SAMPLE_IP), attr = plain;
 
@@ -27,7 +27,7 @@ static void software(struct __test_metadata *_metadata, unsigned int level)
 	close(ask_open(&attr, &plain, 0, -1, "precise_ip"));
 }
 
-static void core(struct __test_metadata *_metadata, unsigned int level)
+static void core(unsigned int level)
 {
 	struct perf_event_attr plain = attr_of(PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES), attr;
 
@@ -40,32 +40,32 @@ static void core(struct __test_metadata *_metadata, unsigned int level)
 
 TEST(software_1)
 {
-	software(_metadata, 1);
+	software(1);
 }
 
 TEST(software_2)
 {
-	software(_metadata, 2);
+	software(2);
 }
 
 TEST(software_3)
 {
-	software(_metadata, 3);
+	software(3);
 }
 
 TEST(core_1)
 {
-	core(_metadata, 1);
+	core(1);
 }
 
 TEST(core_2)
 {
-	core(_metadata, 2);
+	core(2);
 }
 
 TEST(core_3)
 {
-	core(_metadata, 3);
+	core(3);
 }
 
 PROBE_MAIN

@@ -13,7 +13,7 @@ PROBE(TITLE("the reserved fields of an attr")
       POINT(reserved_3, "each bit beside aux_action is refused with EINVAL")
       SINCE("5.5"))
 
-static void must_know_version(struct __test_metadata *_metadata, uint32_t size)
+static void must_know_version(uint32_t size)
 {
 	int kernel;
 
@@ -29,7 +29,7 @@ TEST(reserved_2)
 {
 	struct perf_event_attr attr = attr_software(PERF_COUNT_SW_PAGE_FAULTS);
 
-	must_know_version(_metadata, PERF_ATTR_SIZE_VER5);
+	must_know_version(PERF_ATTR_SIZE_VER5);
 	for (unsigned int bit = 0; bit < 16; bit++) {
 		attr.__reserved_2 = 1u << bit;
 		hold_rule(pm_open(&attr, 0, -1, -1, 0), EINVAL, NO, "__reserved_2");
@@ -38,7 +38,7 @@ TEST(reserved_2)
 
 TEST(reserved_3)
 {
-	must_know_version(_metadata, PERF_ATTR_SIZE_VER6);
+	must_know_version(PERF_ATTR_SIZE_VER6);
 	for (unsigned int bit = 0; bit < 29; bit++) {
 		struct perf_event_attr attr = attr_faults(0);
 

@@ -43,7 +43,7 @@ static int answer(uint32_t size, uint32_t *ret_size)
 }
 
 /* The test needs an event to be had at all; the plainest size decides. */
-static uint32_t kernel_size(struct __test_metadata *_metadata)
+static uint32_t kernel_size(void)
 {
 	int size;
 
@@ -59,7 +59,7 @@ TEST(zero_is_first_version)
 	union sized sized = of_size(0);
 	int error;
 
-	fact_int("kernel", kernel_size(_metadata));
+	fact_int("kernel", kernel_size());
 	error = pm_open_raw(&sized.attr, 0, -1, -1, 0);
 	if (error < 0)
 		broken("size=0 errno=%s", errno_name(error));
@@ -72,7 +72,7 @@ TEST(zero_is_first_version)
 
 TEST(small_is_refused)
 {
-	const uint32_t kernel = kernel_size(_metadata);
+	const uint32_t kernel = kernel_size();
 
 	for (uint32_t size = 1; size < PERF_ATTR_SIZE_VER0; size++) {
 		uint32_t written;
@@ -86,7 +86,7 @@ TEST(small_is_refused)
 
 TEST(oracle_is_constant)
 {
-	const uint32_t kernel = kernel_size(_metadata);
+	const uint32_t kernel = kernel_size();
 	uint32_t small = 0, large = 0;
 
 	answer(PERF_ATTR_SIZE_VER0 - 1, &small);
@@ -97,7 +97,7 @@ TEST(oracle_is_constant)
 
 TEST(any_size_up_to_kernel)
 {
-	const uint32_t kernel = kernel_size(_metadata);
+	const uint32_t kernel = kernel_size();
 
 	for (uint32_t size = PERF_ATTR_SIZE_VER0; size <= kernel; size++) {
 		uint32_t written;

@@ -36,7 +36,7 @@ static int answer(uint32_t size)
 	return fd < 0 ? fd : close(fd);
 }
 
-static uint32_t known(struct __test_metadata *_metadata)
+static uint32_t known(void)
 {
 	int size = pm_attr_size_kernel();
 
@@ -48,7 +48,7 @@ static uint32_t known(struct __test_metadata *_metadata)
 
 TEST(zero_tail_is_accepted)
 {
-	const uint32_t page = sysconf(_SC_PAGESIZE), kernel = known(_metadata);
+	const uint32_t page = sysconf(_SC_PAGESIZE), kernel = known();
 	const uint32_t sizes[] = { kernel + 1, kernel + 8, (kernel + page) / 2, page - 1, page };
 
 	for (size_t i = 0; i < sizeof(sizes) / sizeof(*sizes); i++) {
@@ -61,7 +61,7 @@ TEST(zero_tail_is_accepted)
 
 TEST(set_tail_is_refused)
 {
-	const uint32_t page = sysconf(_SC_PAGESIZE), kernel = known(_metadata);
+	const uint32_t page = sysconf(_SC_PAGESIZE), kernel = known();
 	const uint32_t places[] = { kernel, kernel + 7, page - 1 };
 
 	for (size_t i = 0; i < sizeof(places) / sizeof(*places); i++) {

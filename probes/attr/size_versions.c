@@ -39,7 +39,7 @@ static int answer(size_t version, unsigned char last_byte)
 }
 
 /* Whether the plain event can be had; any published size with zeros in it must do. */
-static void plain(struct __test_metadata *_metadata, bool report)
+static void plain(bool report)
 {
 	struct perf_event_attr attr = attr_software(PERF_COUNT_SW_PAGE_FAULTS);
 	struct finding finding;
@@ -60,7 +60,7 @@ TEST(in_order)
 {
 	const char *unknown = NULL;
 
-	plain(_metadata, true);
+	plain(true);
 	for (size_t i = 0; i < COUNT; i++) {
 		bool known = answer(i, 1) != -E2BIG;
 
@@ -77,7 +77,7 @@ TEST(agrees_with_oracle)
 {
 	int kernel;
 
-	plain(_metadata, false);
+	plain(false);
 	kernel = pm_attr_size_kernel();
 	if (kernel < 0)
 		cannot_tell("no E2BIG with a size: %s", errno_name(kernel));

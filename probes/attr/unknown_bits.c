@@ -60,8 +60,7 @@ static int ask_open_flags(uint64_t bit)
 #define ask_open_flags_high ask_open_flags
 
 /* EOPNOTSUPP comes from the PMU: the bit has been let through. */
-static void refuses(struct __test_metadata *_metadata, int (*ask)(uint64_t), unsigned int first,
-		    unsigned int last, const char *what)
+static void refuses(int (*ask)(uint64_t), unsigned int first, unsigned int last, const char *what)
 {
 	unsigned int count = 0;
 	uint64_t taken = 0;
@@ -88,7 +87,7 @@ static void refuses(struct __test_metadata *_metadata, int (*ask)(uint64_t), uns
 #define ASK(name, first, last, since, what)                                                    \
 	TEST(name)                                                                             \
 	{                                                                                      \
-		refuses(_metadata, ask_##name, first, last, what);                             \
+		refuses(ask_##name, first, last, what);                                        \
 	}
 WORDS(ASK)
 

@@ -22,8 +22,8 @@ PROBE(TITLE("AUX features without an AUX leader")
       FACT(pause_errno, string, "-", "errno of aux_pause without a group"))
 
 /* Refused, and never with descriptor 0, which is open here already. */
-static void must_refuse(struct __test_metadata *_metadata, const struct perf_event_attr *with,
-			const struct perf_event_attr *without, bool group, const char *fact)
+static void must_refuse(const struct perf_event_attr *with, const struct perf_event_attr *without,
+			bool group, const char *fact)
 {
 	int leader = group ? must_open(without, 0, -1, -1, 0) : -1, twin, fd;
 
@@ -68,28 +68,28 @@ TEST(output_alone_is_refused)
 {
 	struct perf_event_attr with = with_output(), without = plain();
 
-	must_refuse(_metadata, &with, &without, false, "output_errno");
+	must_refuse(&with, &without, false, "output_errno");
 }
 
 TEST(output_in_group_is_refused)
 {
 	struct perf_event_attr with = with_output(), without = plain();
 
-	must_refuse(_metadata, &with, &without, true, NULL);
+	must_refuse(&with, &without, true, NULL);
 }
 
 TEST(sample_alone_is_refused)
 {
 	struct perf_event_attr with = with_sample(), without = plain();
 
-	must_refuse(_metadata, &with, &without, false, "sample_errno");
+	must_refuse(&with, &without, false, "sample_errno");
 }
 
 TEST(sample_in_group_is_refused)
 {
 	struct perf_event_attr with = with_sample(), without = plain();
 
-	must_refuse(_metadata, &with, &without, true, NULL);
+	must_refuse(&with, &without, true, NULL);
 }
 
 TEST(pause_alone_is_refused)
@@ -97,7 +97,7 @@ TEST(pause_alone_is_refused)
 	struct perf_event_attr with = plain(), without = plain();
 
 	with.aux_pause = 1;
-	must_refuse(_metadata, &with, &without, false, "pause_errno");
+	must_refuse(&with, &without, false, "pause_errno");
 }
 
 PROBE_MAIN

@@ -61,7 +61,7 @@ static int map_aux(FIXTURE_DATA(ring) *self, uint64_t offset, uint64_t size, uin
 }
 
 /* All rules kept: an answer other than EINVAL shows that this kernel knows AUX areas. */
-static void must_know_aux(struct __test_metadata *_metadata, FIXTURE_DATA(ring) *self)
+static void must_know_aux(FIXTURE_DATA(ring) * self)
 {
 	int error = map_aux(self, 4, 4, 4, 4);
 
@@ -72,7 +72,7 @@ static void must_know_aux(struct __test_metadata *_metadata, FIXTURE_DATA(ring) 
 
 TEST_F(ring, software_has_none)
 {
-	must_know_aux(_metadata, self);
+	must_know_aux(self);
 }
 
 TEST_F(ring, without_setup_is_refused)
@@ -85,26 +85,26 @@ TEST_F(ring, without_setup_is_refused)
 
 TEST_F(ring, below_data_is_refused)
 {
-	must_know_aux(_metadata, self);
+	must_know_aux(self);
 	hold_rule(map_aux(self, DATA_PAGES, 2, DATA_PAGES, 2), EINVAL, BROKEN,
 		  "an AUX area inside the data area");
 }
 
 TEST_F(ring, other_offset_is_refused)
 {
-	must_know_aux(_metadata, self);
+	must_know_aux(self);
 	hold_rule(map_aux(self, 4, 4, 8, 4), EINVAL, BROKEN, "an AUX area at another offset");
 }
 
 TEST_F(ring, other_size_is_refused)
 {
-	must_know_aux(_metadata, self);
+	must_know_aux(self);
 	hold_rule(map_aux(self, 4, 4, 4, 2), EINVAL, BROKEN, "an AUX area of another size");
 }
 
 TEST_F(ring, odd_size_is_refused)
 {
-	must_know_aux(_metadata, self);
+	must_know_aux(self);
 	hold_rule(map_aux(self, 4, 3, 4, 3), EINVAL, BROKEN, "an AUX area of three pages");
 }
 

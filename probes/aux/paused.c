@@ -15,7 +15,7 @@ PROBE(TITLE("a trace that starts paused")
 #define AUX_PAGES 16
 
 /* How far an event's trace gets in 3 ms of work. */
-static uint64_t trace(struct __test_metadata *_metadata, struct watch *watch)
+static uint64_t trace(struct watch *watch)
 {
 	ask_aux(watch, AUX_PAGES, PROT_READ | PROT_WRITE);
 	must_ioctl(watch->fd, PERF_EVENT_IOC_ENABLE, 0);
@@ -33,13 +33,13 @@ TEST(starts_paused)
 
 	without = must_trace(name);
 	watch = must_watch(&without, 0, -1, DATA_PAGES);
-	if (!trace(_metadata, &watch))
+	if (!trace(&watch))
 		cannot_tell("aux_head=0 after 3 ms of work without a pause");
 	must_close(watch.fd);
 	with = without;
 	with.aux_start_paused = 1;
 	watch = ask_watch(&with, &without, 0, -1, DATA_PAGES, "aux_start_paused");
-	head = trace(_metadata, &watch);
+	head = trace(&watch);
 	if (head)
 		broken("aux_head=%" PRIu64 " although it starts paused", head);
 }

@@ -48,7 +48,7 @@ FIXTURE_TEARDOWN(trace)
 }
 
 /* Trace some work, then read all records about it. */
-static void trace(struct __test_metadata *_metadata, FIXTURE_DATA(trace) *self, uint64_t ns)
+static void trace(FIXTURE_DATA(trace) * self, uint64_t ns)
 {
 	struct pm_record record;
 
@@ -71,7 +71,7 @@ static void trace(struct __test_metadata *_metadata, FIXTURE_DATA(trace) *self, 
 TEST_F(trace, area_is_filled)
 {
 	ask_aux(&self->watch, AUX_PAGES, PROT_READ | PROT_WRITE);
-	trace(_metadata, self, 3000000);
+	trace(self, 3000000);
 	fact_int("hw_ids", self->hw_ids);
 	if (!self->page->aux_head)
 		broken("aux_head=0 after 3 ms of work");
@@ -80,7 +80,7 @@ TEST_F(trace, area_is_filled)
 TEST_F(trace, records_cover_the_area)
 {
 	ask_aux(&self->watch, AUX_PAGES, PROT_READ | PROT_WRITE);
-	trace(_metadata, self, 3000000);
+	trace(self, 3000000);
 	if (!self->covered || self->gaps || self->covered != self->page->aux_head)
 		broken("records cover %" PRIu64 " bytes with %" PRIu64 " gaps, aux_head=%" PRIu64,
 		       self->covered, self->gaps, (uint64_t)self->page->aux_head);
@@ -92,7 +92,7 @@ TEST_F(trace, full_area_is_truncated)
 
 	ask_aux(&self->watch, AUX_PAGES, PROT_READ | PROT_WRITE);
 	for (int round = 0; round < 10 && !(self->flags & PERF_AUX_FLAG_TRUNCATED); round++)
-		trace(_metadata, self, 10000000);
+		trace(self, 10000000);
 	if (!(self->flags & PERF_AUX_FLAG_TRUNCATED) || self->page->aux_head > room)
 		broken("flags=%#" PRIx64 " aux_head=%" PRIu64 " of %" PRIu64, self->flags,
 		       (uint64_t)self->page->aux_head, room);
@@ -101,7 +101,7 @@ TEST_F(trace, full_area_is_truncated)
 TEST_F(trace, read_only_overwrites)
 {
 	ask_aux(&self->watch, AUX_PAGES, PROT_READ);
-	trace(_metadata, self, 5000000);
+	trace(self, 5000000);
 	if (!(self->flags & PERF_AUX_FLAG_OVERWRITE))
 		broken("flags=%#" PRIx64 " want OVERWRITE", self->flags);
 }
@@ -109,7 +109,7 @@ TEST_F(trace, read_only_overwrites)
 TEST_F(trace, start_is_told)
 {
 	ask_aux(&self->watch, AUX_PAGES, PROT_READ | PROT_WRITE);
-	trace(_metadata, self, 3000000);
+	trace(self, 3000000);
 	if (!self->starts)
 		say_no("no ITRACE_START record of this thread");
 }

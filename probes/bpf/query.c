@@ -60,10 +60,10 @@ struct pair {
 	int fds[2], programs[2];
 };
 
-static struct pair must_two(struct __test_metadata *_metadata)
+static struct pair must_two(void)
 {
 	struct pair pair;
-	int map = must_counter(_metadata);
+	int map = must_counter();
 
 	for (int i = 0; i < 2; i++) {
 		pair.fds[i] = must_close_event();
@@ -72,7 +72,7 @@ static struct pair must_two(struct __test_metadata *_metadata)
 	return pair;
 }
 
-static void must_list(struct __test_metadata *_metadata, int fd, struct list *list)
+static void must_list(int fd, struct list *list)
 {
 	int answer = ask(fd, MOST, list);
 
@@ -84,10 +84,10 @@ static void must_list(struct __test_metadata *_metadata, int fd, struct list *li
 
 TEST(lists)
 {
-	struct pair pair = must_two(_metadata);
+	struct pair pair = must_two();
 	struct list list;
 
-	must_list(_metadata, pair.fds[0], &list);
+	must_list(pair.fds[0], &list);
 	for (int i = 0; i < 2; i++) {
 		const uint32_t id = id_of(pair.programs[i]);
 
@@ -100,25 +100,25 @@ TEST(lists)
 
 TEST(forgets)
 {
-	struct pair pair = must_two(_metadata);
+	struct pair pair = must_two();
 	const uint32_t id = id_of(pair.programs[1]);
 	struct list before, after;
 
 	if (!id)
 		cannot_tell("fdinfo does not tell a program's id");
-	must_list(_metadata, pair.fds[0], &before);
+	must_list(pair.fds[0], &before);
 	must_close(pair.fds[1]);
-	must_list(_metadata, pair.fds[0], &after);
+	must_list(pair.fds[0], &after);
 	if (!has(&before, id) || has(&after, id))
 		broken("listed before=%d after=%d", has(&before, id), has(&after, id));
 }
 
-static void hold_room(struct __test_metadata *_metadata, uint32_t room, int want, uint32_t least)
+static void hold_room(uint32_t room, int want, uint32_t least)
 {
-	struct pair pair = must_two(_metadata);
+	struct pair pair = must_two();
 	struct list list;
 
-	must_list(_metadata, pair.fds[0], &list);
+	must_list(pair.fds[0], &list);
 	hold_answer(ask(pair.fds[0], room, &list), want, "QUERY_BPF");
 	if (list.head.prog_cnt < least)
 		broken("programs=%u want at least %u", list.head.prog_cnt, least);
@@ -126,17 +126,17 @@ static void hold_room(struct __test_metadata *_metadata, uint32_t room, int want
 
 TEST(counts_without_room)
 {
-	hold_room(_metadata, 0, 0, 2);
+	hold_room(0, 0, 2);
 }
 
 TEST(enospc)
 {
-	hold_room(_metadata, 1, ENOSPC, 2);
+	hold_room(1, ENOSPC, 2);
 }
 
 TEST(too_much_room)
 {
-	hold_room(_metadata, MOST + 1, E2BIG, 0);
+	hold_room(MOST + 1, E2BIG, 0);
 }
 
 PROBE_MAIN

@@ -22,24 +22,23 @@ PROBE(TITLE("BPF programs that an event refuses")
 HOLD_CLOSE_TRACEPOINT
 
 /* An event that takes a counting program: it was put on one like it. */
-static int must_willing(struct __test_metadata *_metadata)
+static int must_willing(void)
 {
 	int willing = must_close_event();
 
-	must_attach(willing, must_counter(_metadata), 1);
+	must_attach(willing, must_counter(), 1);
 	must_close(willing);		/* before v4.15 a tracepoint had one program */
 	return must_close_event();
 }
 
-static void hold_refused(struct __test_metadata *_metadata, int program, int want)
+static void hold_refused(int program, int want)
 {
-	hold_answer(pm_ioctl(must_willing(_metadata), PERF_EVENT_IOC_SET_BPF, program), want,
-		    "SET_BPF");
+	hold_answer(pm_ioctl(must_willing(), PERF_EVENT_IOC_SET_BPF, program), want, "SET_BPF");
 }
 
 TEST(socket_filter)
 {
-	hold_refused(_metadata, must_load_empty(_metadata, BPF_PROG_TYPE_SOCKET_FILTER), EINVAL);
+	hold_refused(must_load_empty(BPF_PROG_TYPE_SOCKET_FILTER), EINVAL);
 }
 
 TEST(other_kind)
@@ -47,14 +46,14 @@ TEST(other_kind)
 	const struct bpf_insn code[] = { INSN(0xb7, 0, 0, 0, 0), INSN(0x95, 0, 0, 0, 0) };
 	int program = bpf_load(BPF_PROG_TYPE_PERF_EVENT, code, 2);
 
-	if (program == -EINVAL && must_willing(_metadata) >= 0)
+	if (program == -EINVAL && must_willing() >= 0)
 		say_no("no BPF programs of type event: EINVAL, while those for tracepoints load");
-	hold_refused(_metadata, bpf_needed(_metadata, program, "BPF_PROG_LOAD"), EINVAL);
+	hold_refused(bpf_needed(program, "BPF_PROG_LOAD"), EINVAL);
 }
 
 TEST(no_program)
 {
-	hold_refused(_metadata, must_counter(_metadata), EINVAL);
+	hold_refused(must_counter(), EINVAL);
 }
 
 /* close(2) has one argument, and the record at its entry ends with it. */
@@ -66,12 +65,12 @@ TEST(beyond_record)
 	};
 	int program = bpf_load(BPF_PROG_TYPE_TRACEPOINT, code, 2);
 
-	hold_refused(_metadata, bpf_needed(_metadata, program, "BPF_PROG_LOAD"), EACCES);
+	hold_refused(bpf_needed(program, "BPF_PROG_LOAD"), EACCES);
 }
 
 TEST(second)
 {
-	int fd = must_close_event(), map = must_counter(_metadata);
+	int fd = must_close_event(), map = must_counter();
 	int program = must_attach(fd, map, 1);
 
 	fact_bool("twice_on_tracepoint",

@@ -23,16 +23,15 @@ PROBE(TITLE("a BPF program on a tracepoint")
 
 HOLD_CLOSE_TRACEPOINT
 
-static void run(struct __test_metadata *_metadata, int answer, uint64_t *ret_ran,
-		uint64_t *ret_counted)
+static void run(int answer, uint64_t *ret_ran, uint64_t *ret_counted)
 {
-	int fd = must_close_event(), map = must_counter(_metadata);
+	int fd = must_close_event(), map = must_counter();
 
 	must_attach(fd, map, answer);
 	must_ioctl(fd, PERF_EVENT_IOC_ENABLE, 0);
 	close_nothing(own_numbers(), 23);
 	must_ioctl(fd, PERF_EVENT_IOC_DISABLE, 0);
-	*ret_ran = counter_read(_metadata, map);
+	*ret_ran = counter_read(map);
 	*ret_counted = must_count(fd);
 }
 
@@ -40,7 +39,7 @@ TEST(runs)
 {
 	uint64_t ran, counted;
 
-	run(_metadata, 1, &ran, &counted);
+	run(1, &ran, &counted);
 	if (ran != 23)
 		broken("ran=%" PRIu64 " want=23", ran);
 }
@@ -49,7 +48,7 @@ TEST(lets_pass)
 {
 	uint64_t ran, counted;
 
-	run(_metadata, 1, &ran, &counted);
+	run(1, &ran, &counted);
 	if (counted != 23)
 		broken("counted=%" PRIu64 " want=23, ran=%" PRIu64, counted, ran);
 }
@@ -58,7 +57,7 @@ TEST(holds_back)
 {
 	uint64_t ran, counted;
 
-	run(_metadata, 0, &ran, &counted);
+	run(0, &ran, &counted);
 	if (counted || ran != 23)
 		broken("counted=%" PRIu64 " want=0, ran=%" PRIu64 " want=23", counted, ran);
 }
@@ -72,23 +71,23 @@ static int close_five(void *first)
 
 TEST(gone_with_event)
 {
-	int fd = must_close_event(), map = must_counter(_metadata), first = own_numbers();
+	int fd = must_close_event(), map = must_counter(), first = own_numbers();
 	uint64_t disabled, children, closed;
 
 	must_attach(fd, map, 1);
 	close_nothing(first, 5);
-	disabled = counter_read(_metadata, map);
+	disabled = counter_read(map);
 	must_ioctl(fd, PERF_EVENT_IOC_ENABLE, 0);
 	ASSERT_EQ(0, wait_child(start_child(close_five, &first)));
-	children = counter_read(_metadata, map) - disabled;
+	children = counter_read(map) - disabled;
 	fact_int("while_disabled", disabled);
 	fact_int("other_tasks", children);
 	close_nothing(first, 5);
-	if (counter_read(_metadata, map) != disabled + children + 5)
+	if (counter_read(map) != disabled + children + 5)
 		broken("it did not run before the event was closed");
 	must_close(fd);
 	close_nothing(first, 5);
-	closed = counter_read(_metadata, map) - disabled - children - 5;
+	closed = counter_read(map) - disabled - children - 5;
 	if (closed)
 		broken("ran=%" PRIu64 " of 5 hits after the event was closed", closed);
 }

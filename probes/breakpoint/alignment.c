@@ -19,7 +19,7 @@ PROBE(TITLE("breakpoints off their alignment")
 static volatile uint8_t bytes[64] __attribute__((aligned(64)));
 static char accepted[128];
 
-static void check(struct __test_metadata *_metadata, unsigned int length, unsigned int offset)
+static void check(unsigned int length, unsigned int offset)
 {
 	struct perf_event_attr attr = attr_access(HW_BREAKPOINT_W, bytes + 16, length);
 	volatile uint8_t *start = bytes + 16 + offset;
@@ -50,19 +50,19 @@ static void check(struct __test_metadata *_metadata, unsigned int length, unsign
 
 TEST(two_bytes)
 {
-	check(_metadata, 2, 1);
+	check(2, 1);
 }
 
 TEST(four_bytes)
 {
 	for (unsigned int offset = 1; offset < 4; offset++)
-		check(_metadata, 4, offset);
+		check(4, offset);
 	fact_str("accepted", "%s", accepted[0] ? accepted : "none");
 }
 
 TEST(across_words)
 {
-	check(_metadata, 4, 6);
+	check(4, 6);
 }
 
 PROBE_MAIN

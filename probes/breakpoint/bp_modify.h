@@ -8,7 +8,7 @@
 
 static volatile int32_t cells[4] __attribute__((aligned(64)));
 
-static int open_first(struct __test_metadata *_metadata)
+static int open_first(void)
 {
 	struct perf_event_attr attr = attr_access(HW_BREAKPOINT_W, &cells[0], 4);
 

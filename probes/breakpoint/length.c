@@ -28,7 +28,7 @@ PROBE(TITLE("lengths of breakpoints")
 static volatile uint8_t bytes[8192] __attribute__((aligned(4096)));
 
 /* Write each byte from 8 in front to 8 behind once; a breakpoint of `length` must see its own. */
-static void measure(struct __test_metadata *_metadata, unsigned int length, struct finding *ret)
+static void measure(unsigned int length, struct finding *ret)
 {
 	volatile uint8_t *start = bytes + 128;
 	struct perf_event_attr attr = attr_access(HW_BREAKPOINT_W, start, length);
@@ -60,7 +60,7 @@ TEST(exact)
 
 	close(must_open(&control, 0, -1, -1, 0));
 	for (unsigned int length = 1; length <= 8; length++) {
-		measure(_metadata, length, &finding);
+		measure(length, &finding);
 		snprintf(name, sizeof(name), "w.%u", length);
 		fact_verdict(name, finding.verdict, finding.verdict == YES ? NULL : finding.reason);
 		if (finding.verdict == BROKEN)

@@ -29,7 +29,7 @@ static struct perf_event_attr watch_cell(void)
 }
 
 /* An event of ours, and all other slots of this thread filled. */
-static int open_and_fill(struct __test_metadata *_metadata)
+static int open_and_fill(void)
 {
 	struct perf_event_attr attr = watch_cell();
 	int fd = must_open(&attr, 0, -1, -1, 0);
@@ -40,7 +40,7 @@ static int open_and_fill(struct __test_metadata *_metadata)
 	return fd;
 }
 
-static void must_be(struct __test_metadata *_metadata, bool free, const char *when)
+static void must_be(bool free, const char *when)
 {
 	if ((free_breakpoints(0) > 0) != free)
 		broken("the slot is %s %s", free ? "taken" : "free", when);
@@ -48,31 +48,31 @@ static void must_be(struct __test_metadata *_metadata, bool free, const char *wh
 
 TEST(closed)
 {
-	int fd = open_and_fill(_metadata);
+	int fd = open_and_fill();
 
-	must_be(_metadata, false, "while all are open");
+	must_be(false, "while all are open");
 	ASSERT_EQ(0, close(fd));
-	must_be(_metadata, true, "after close");
+	must_be(true, "after close");
 }
 
 TEST(duplicate_keeps)
 {
-	int fd = open_and_fill(_metadata), copy = dup(fd);
+	int fd = open_and_fill(), copy = dup(fd);
 
 	close(fd);
-	must_be(_metadata, false, "although a duplicate is open");
+	must_be(false, "although a duplicate is open");
 	close(copy);
-	must_be(_metadata, true, "after both are closed");
+	must_be(true, "after both are closed");
 }
 
 TEST(mapping_keeps)
 {
-	int fd = open_and_fill(_metadata);
+	int fd = open_and_fill();
 	struct pm_ring ring;
 
 	must_map(fd, 1, &ring);
 	close(fd);
-	must_be(_metadata, false, "although the ring is mapped");
+	must_be(false, "although the ring is mapped");
 	cell = 1;
 	if (count_records(&ring, PERF_RECORD_SAMPLE) != 1)
 		broken("a closed and mapped event no longer samples");
@@ -80,24 +80,24 @@ TEST(mapping_keeps)
 
 TEST(unmapped)
 {
-	int fd = open_and_fill(_metadata);
+	int fd = open_and_fill();
 	struct pm_ring ring;
 
 	must_map(fd, 1, &ring);
 	close(fd);
-	must_be(_metadata, false, "although the ring is mapped");
+	must_be(false, "although the ring is mapped");
 	pm_ring_close(&ring);
-	must_be(_metadata, true, "after munmap");
+	must_be(true, "after munmap");
 }
 
 TEST(disabled_keeps)
 {
-	int fd = open_and_fill(_metadata);
+	int fd = open_and_fill();
 
 	must_ioctl(fd, PERF_EVENT_IOC_DISABLE, 0);
-	must_be(_metadata, false, "although the event is only disabled");
+	must_be(false, "although the event is only disabled");
 	close(fd);
-	must_be(_metadata, true, "after close");
+	must_be(true, "after close");
 }
 
 PROBE_MAIN

@@ -27,7 +27,7 @@ static struct perf_event_attr watch_cell(void)
 }
 
 /* Whether a breakpoint for all tasks of a CPU fits: only then is no task at its limit there. */
-static bool whole_cpu_is_free(struct __test_metadata *_metadata, int cpu)
+static bool whole_cpu_is_free(int cpu)
 {
 	struct perf_event_attr attr = watch_cell();
 	int fd = pm_open(&attr, -1, cpu, -1, 0);
@@ -49,12 +49,12 @@ TEST(gives_back)
 	close(must_open(&attr, -1, cpu, -1, 0));
 	must_start(&worker, WORKER_CHILD);
 	slots_fill(&others, worker.tid);
-	if (whole_cpu_is_free(_metadata, cpu))
+	if (whole_cpu_is_free(cpu))
 		broken("a breakpoint for all tasks fits beside a task that has none left");
 	ASSERT_EQ(0, worker_stop(&worker));
-	fact_bool("holds", !whole_cpu_is_free(_metadata, cpu));
+	fact_bool("holds", !whole_cpu_is_free(cpu));
 	slots_close(&others);
-	while (!whole_cpu_is_free(_metadata, cpu))	/* others may use breakpoints, too */
+	while (!whole_cpu_is_free(cpu)) /* others may use breakpoints, too */
 		if (now_ns() > end)
 			broken("slots are still taken after the task and its events are gone");
 }

@@ -33,7 +33,7 @@ static void try_other_size(int fd)
 TEST(address)
 {
 	struct perf_event_attr attr = second();
-	int fd = open_first(_metadata);
+	int fd = open_first();
 	uint64_t old, new;
 
 	must_modify(fd, &attr);
@@ -49,7 +49,7 @@ TEST(address)
 TEST(keeps_count)
 {
 	struct perf_event_attr attr = second();
-	int fd = open_first(_metadata);
+	int fd = open_first();
 
 	write_cell(0, 5);
 	must_modify(fd, &attr);
@@ -60,7 +60,7 @@ TEST(keeps_count)
 TEST(kind)
 {
 	struct perf_event_attr attr = second();
-	int fd = open_first(_metadata);
+	int fd = open_first();
 
 	attr.bp_type = HW_BREAKPOINT_RW;
 	must_modify(fd, &attr);
@@ -73,7 +73,7 @@ TEST(kind)
 TEST(stops)
 {
 	struct perf_event_attr attr = second();
-	int fd = open_first(_metadata);
+	int fd = open_first();
 
 	attr.disabled = 1;
 	must_modify(fd, &attr);

@@ -18,13 +18,12 @@ PROBE(TITLE("changes of a breakpoint that are refused")
       POINT(bad_pointer, "an unreadable attr is EFAULT"))
 
 /* The answer to a wrong change, after a right one has shown that there are changes at all. */
-static void refuse(struct __test_metadata *_metadata, int fd, const struct perf_event_attr *wrong,
-		   int want)
+static void refuse(int fd, const struct perf_event_attr *wrong, int want)
 {
 	struct perf_event_attr right = second();
 	int error;
 
-	must_modify(open_first(_metadata), &right);
+	must_modify(open_first(), &right);
 	error = wrong ? modify_breakpoint(fd, wrong)
 		      : pm_ioctl(fd, PERF_EVENT_IOC_MODIFY_ATTRIBUTES, 0);
 	if (error != -want)
@@ -36,37 +35,37 @@ TEST(other_field)
 	struct perf_event_attr attr = second();
 
 	attr.sample_period = 12345;
-	refuse(_metadata, open_first(_metadata), &attr, EINVAL);
+	refuse(open_first(), &attr, EINVAL);
 }
 
 TEST(other_type)
 {
 	struct perf_event_attr attr = attr_software(PERF_COUNT_SW_PAGE_FAULTS);
 
-	refuse(_metadata, open_first(_metadata), &attr, EINVAL);
+	refuse(open_first(), &attr, EINVAL);
 }
 
 TEST(other_event)
 {
 	struct perf_event_attr attr = attr_software(PERF_COUNT_SW_PAGE_FAULTS);
 
-	refuse(_metadata, must_open(&attr, 0, -1, -1, 0), &attr, EOPNOTSUPP);
+	refuse(must_open(&attr, 0, -1, -1, 0), &attr, EOPNOTSUPP);
 }
 
 TEST(bad_length)
 {
 	struct perf_event_attr attr = second();
-	int fd = open_first(_metadata);
+	int fd = open_first();
 
 	attr.bp_len = 0;
-	refuse(_metadata, fd, &attr, EINVAL);
+	refuse(fd, &attr, EINVAL);
 	write_cell(0, 5);
 	hold_count(fd, 5);
 }
 
 TEST(bad_pointer)
 {
-	refuse(_metadata, open_first(_metadata), NULL, EFAULT);
+	refuse(open_first(), NULL, EFAULT);
 }
 
 PROBE_MAIN

@@ -31,7 +31,7 @@ static int be_traced(void *unused)
 	return 0;
 }
 
-static pid_t start_traced(struct __test_metadata *_metadata)
+static pid_t start_traced(void)
 {
 	struct perf_event_attr attr = attr_access(HW_BREAKPOINT_W, &cell, 4);
 	pid_t child;
@@ -63,7 +63,7 @@ static long watch_by_ptrace(pid_t child)
 
 TEST(takes_slot)
 {
-	pid_t child = start_traced(_metadata);
+	pid_t child = start_traced();
 	int before = free_breakpoints(child), after;
 	long error = watch_by_ptrace(child);
 
@@ -79,7 +79,7 @@ TEST(takes_slot)
 
 TEST(refused)
 {
-	pid_t child = start_traced(_metadata);
+	pid_t child = start_traced();
 	static struct slots slots;
 	long error;
 
@@ -94,7 +94,7 @@ TEST(refused)
 
 #else
 
-static void refuse(struct __test_metadata *_metadata)
+static void refuse(void)
 {
 	(void)cell;
 	say_absent("this probe knows the debug registers of x86 only");
@@ -102,12 +102,12 @@ static void refuse(struct __test_metadata *_metadata)
 
 TEST(takes_slot)
 {
-	refuse(_metadata);
+	refuse();
 }
 
 TEST(refused)
 {
-	refuse(_metadata);
+	refuse();
 }
 
 #endif

@@ -23,7 +23,7 @@ static void __attribute__((noinline)) watched_function(void)
 	__asm__ volatile("" ::: "memory");
 }
 
-static struct watch watch_writes(struct __test_metadata *_metadata, uint64_t period)
+static struct watch watch_writes(uint64_t period)
 {
 	struct perf_event_attr attr = attr_access(HW_BREAKPOINT_W, &cell, 4);
 
@@ -33,9 +33,9 @@ static struct watch watch_writes(struct __test_metadata *_metadata, uint64_t per
 	return must_watch(&attr, 0, -1, 4);
 }
 
-static void count_samples(struct __test_metadata *_metadata, uint64_t period, int want)
+static void count_samples(uint64_t period, int want)
 {
-	struct watch watch = watch_writes(_metadata, period);
+	struct watch watch = watch_writes(period);
 	struct pm_record record;
 	int samples = 0;
 
@@ -52,17 +52,17 @@ static void count_samples(struct __test_metadata *_metadata, uint64_t period, in
 
 TEST(every_hit)
 {
-	count_samples(_metadata, 1, 21);
+	count_samples(1, 21);
 }
 
 TEST(every_third_hit)
 {
-	count_samples(_metadata, 3, 7);
+	count_samples(3, 7);
 }
 
 TEST(address)
 {
-	struct watch watch = watch_writes(_metadata, 1);
+	struct watch watch = watch_writes(1);
 	struct pm_record record;
 
 	cell = 1;

@@ -34,7 +34,7 @@ static void count_signal(int number)
 }
 
 /* O_ASYNC has no effect without a ring. */
-static void watch_and_signal(struct __test_metadata *_metadata)
+static void watch_and_signal(void)
 {
 	struct perf_event_attr attr = attr_access(HW_BREAKPOINT_W, &cell, 4);
 	struct sigaction action = { .sa_handler = count_signal };
@@ -52,7 +52,7 @@ TEST(arrive)
 {
 	int done = 0;
 
-	watch_and_signal(_metadata);
+	watch_and_signal();
 	for (; done < 9; done++) {
 		const uint64_t end = now_ns() + 100000000;
 
@@ -82,8 +82,7 @@ static void on_outer(int number)
 }
 
 /* A thread's breakpoint, with a real-time signal of its own. */
-static int must_signal(struct __test_metadata *_metadata, volatile int32_t *where, int number,
-		       void (*handler)(int))
+static int must_signal(volatile int32_t *where, int number, void (*handler)(int))
 {
 	struct perf_event_attr attr = attr_access(HW_BREAKPOINT_W, where, 4);
 	const struct sigaction action = { .sa_handler = handler };
@@ -99,8 +98,8 @@ static int must_signal(struct __test_metadata *_metadata, volatile int32_t *wher
 
 TEST(nested)
 {
-	const int outer_fd = must_signal(_metadata, &cell, SIGRTMIN + 1, on_outer);
-	const int inner_fd = must_signal(_metadata, &other, SIGRTMIN + 2, on_inner);
+	const int outer_fd = must_signal(&cell, SIGRTMIN + 1, on_outer);
+	const int inner_fd = must_signal(&other, SIGRTMIN + 2, on_inner);
 	const uint64_t end = now_ns() + 1000000000;
 	sigset_t both;
 

@@ -33,7 +33,7 @@ static struct perf_event_attr watch_one_more(void)
 	return attr;
 }
 
-static void must_fill(struct __test_metadata *_metadata, pid_t tid)
+static void must_fill(pid_t tid)
 {
 	struct perf_event_attr attr = watch_one_more();
 
@@ -60,7 +60,7 @@ static void count_code_slots(void)
 
 TEST(full)
 {
-	must_fill(_metadata, 0);
+	must_fill(0);
 	fact_int("data", slots.count);
 	if (slots.error != ENOSPC)
 		broken("errno=%s want=ENOSPC after %d", errno_name(slots.error), slots.count);
@@ -69,7 +69,7 @@ TEST(full)
 
 TEST(all_count)
 {
-	must_fill(_metadata, 0);
+	must_fill(0);
 	for (int i = 0; i < slots.count; i++)
 		for (int write = 0; write <= i; write++)
 			slots.words[i] = write;
@@ -84,7 +84,7 @@ TEST(close_frees)
 	struct perf_event_attr attr = watch_one_more();
 	int fd;
 
-	must_fill(_metadata, 0);
+	must_fill(0);
 	if (slots.error != ENOSPC)
 		cannot_tell("not full: %s", errno_name(slots.error));
 	must_close(slots.fds[0]);
@@ -101,9 +101,9 @@ TEST(per_task)
 	int mine;
 
 	must_start(&worker, WORKER_THREAD);
-	must_fill(_metadata, 0);
+	must_fill(0);
 	mine = slots.count;
-	must_fill(_metadata, worker.tid);
+	must_fill(worker.tid);
 	if (mine != slots.count)
 		broken("slots=%d, of another thread=%d", mine, slots.count);
 }

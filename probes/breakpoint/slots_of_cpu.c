@@ -24,7 +24,7 @@ static struct perf_event_attr watch_one_more(void)
 	return attr;
 }
 
-static void must_fill(struct __test_metadata *_metadata, pid_t tid)
+static void must_fill(pid_t tid)
 {
 	struct perf_event_attr attr = watch_one_more();
 
@@ -33,7 +33,7 @@ static void must_fill(struct __test_metadata *_metadata, pid_t tid)
 }
 
 /* Other processes that have all slots of a task in use are in the way; they will not last. */
-static int open_wide(struct __test_metadata *_metadata)
+static int open_wide(void)
 {
 	struct perf_event_attr attr = watch_one_more();
 	const uint64_t end = now_ns() + 200000000;
@@ -48,12 +48,12 @@ TEST(takes)
 {
 	int before;
 
-	close(open_wide(_metadata));
-	must_fill(_metadata, 0);
+	close(open_wide());
+	must_fill(0);
 	before = slots.count;
 	slots_close(&slots);
-	open_wide(_metadata);
-	must_fill(_metadata, 0);
+	open_wide();
+	must_fill(0);
 	if (slots.count != before - 1 || slots.error != ENOSPC)
 		broken("slots=%d want=%d, errno=%s want=ENOSPC", slots.count, before - 1,
 		       errno_name(slots.error));
@@ -64,8 +64,8 @@ TEST(full_task)
 	struct perf_event_attr attr = watch_one_more();
 	int cpu = move_to_nth_cpu(0);
 
-	close(open_wide(_metadata));
-	must_fill(_metadata, 0);
+	close(open_wide());
+	must_fill(0);
 	if (slots.error != ENOSPC)
 		cannot_tell("not full: %s", errno_name(slots.error));
 	hold_rule(pm_open(&attr, -1, cpu, -1, 0), ENOSPC, BROKEN, "one more for the CPU");

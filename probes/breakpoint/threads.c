@@ -78,7 +78,7 @@ TEST_F(threads, earlier_thread)
 	hold_count(self->fd, 5);
 }
 
-static void later(struct __test_metadata *_metadata, int fd, enum worker_kind kind, bool inherit)
+static void later(int fd, enum worker_kind kind, bool inherit)
 {
 	struct worker worker;
 
@@ -92,12 +92,12 @@ static void later(struct __test_metadata *_metadata, int fd, enum worker_kind ki
 
 TEST_F(threads, later_thread)
 {
-	later(_metadata, self->fd, WORKER_THREAD, variant->inherit);
+	later(self->fd, WORKER_THREAD, variant->inherit);
 }
 
 TEST_F(threads, child)
 {
-	later(_metadata, self->fd, WORKER_CHILD, variant->inherit);
+	later(self->fd, WORKER_CHILD, variant->inherit);
 }
 
 PROBE_MAIN

@@ -18,7 +18,7 @@ PROBE(TITLE("breakpoints that mean nothing")
 
 static volatile int32_t cell __attribute__((aligned(8)));
 
-static void refuse(struct __test_metadata *_metadata, uint32_t type, uint64_t length)
+static void refuse(uint32_t type, uint64_t length)
 {
 	struct perf_event_attr attr = attr_access(HW_BREAKPOINT_W, &cell, 4);
 
@@ -30,32 +30,32 @@ static void refuse(struct __test_metadata *_metadata, uint32_t type, uint64_t le
 
 TEST(no_access)
 {
-	refuse(_metadata, HW_BREAKPOINT_EMPTY, 4);
+	refuse(HW_BREAKPOINT_EMPTY, 4);
 }
 
 TEST(execute_and_read)
 {
-	refuse(_metadata, HW_BREAKPOINT_X | HW_BREAKPOINT_R, 4);
+	refuse(HW_BREAKPOINT_X | HW_BREAKPOINT_R, 4);
 }
 
 TEST(execute_and_write)
 {
-	refuse(_metadata, HW_BREAKPOINT_X | HW_BREAKPOINT_W, 4);
+	refuse(HW_BREAKPOINT_X | HW_BREAKPOINT_W, 4);
 }
 
 TEST(everything)
 {
-	refuse(_metadata, HW_BREAKPOINT_INVALID, 4);
+	refuse(HW_BREAKPOINT_INVALID, 4);
 }
 
 TEST(unknown_bit)
 {
-	refuse(_metadata, 8, 4);
+	refuse(8, 4);
 }
 
 TEST(zero_length)
 {
-	refuse(_metadata, HW_BREAKPOINT_W, 0);
+	refuse(HW_BREAKPOINT_W, 0);
 }
 
 PROBE_MAIN

@@ -31,8 +31,7 @@ static int move_to_second(void *unused)
 }
 
 /* Let two threads on two CPUs take turns; the stamps of both, ROUNDS each. */
-static void stamps_of(struct __test_metadata *_metadata, const struct perf_event_attr *attr,
-		      uint64_t stamps[2][ROUNDS])
+static void stamps_of(const struct perf_event_attr *attr, uint64_t stamps[2][ROUNDS])
 {
 	struct worker workers[2];
 	struct watch watches[2];
@@ -83,7 +82,7 @@ TEST(default_clock)
 	int violations;
 	int64_t worst;
 
-	stamps_of(_metadata, &attr, stamps);
+	stamps_of(&attr, stamps);
 	worst = worst_step(stamps, &violations);
 	fact_int("default_backward", worst);
 	fact_int("default_violations", violations);
@@ -102,7 +101,7 @@ TEST(monotonic)
 	attr.use_clockid = 1;
 	attr.clockid = CLOCK_MONOTONIC;
 	close(ask_open(&attr, &without, 0, -1, "use_clockid"));
-	stamps_of(_metadata, &attr, stamps);
+	stamps_of(&attr, stamps);
 	worst = worst_step(stamps, &violations);
 	if (violations)
 		broken("%d of %d hand-overs run backward, by up to %" PRId64 " ns", violations,

@@ -71,7 +71,7 @@ TEST_F(bracket, stamps)
 	}
 }
 
-static void must_know_clocks(struct __test_metadata *_metadata)
+static void must_know_clocks(void)
 {
 	struct perf_event_attr attr = attr_stamped(CLOCK_MONOTONIC);
 	struct perf_event_attr without = attr_faults(PERF_SAMPLE_TIME);
@@ -83,7 +83,7 @@ TEST(coarse_and_cpu_clocks)
 {
 	static const int others[] = { 2, 3, 5, 6, 8, 9, 10, -1 };
 
-	must_know_clocks(_metadata);
+	must_know_clocks();
 	for (unsigned int i = 0; i < sizeof(others) / sizeof(*others); i++) {
 		struct perf_event_attr attr = attr_stamped(others[i]);
 		char what[32];
@@ -100,7 +100,7 @@ TEST(ignored_without_bit)
 	struct pm_record first, second;
 
 	attr.clockid = 11;
-	must_know_clocks(_metadata);
+	must_know_clocks();
 	plain = must_watch(&without, 0, -1, 2);
 	marked = ask_watch(&attr, &without, 0, -1, 2, "clockid without use_clockid");
 	must_ioctl(plain.fd, PERF_EVENT_IOC_ENABLE, 0);

@@ -23,8 +23,7 @@ PROBE(TITLE("the default clock")
       FACT(counts_suspend, enum, "-",
 	   "whether the default clock includes suspended time: yes, no, never_suspended"))
 
-static struct pm_clock_offset measure(struct __test_metadata *_metadata, struct watch *watch,
-				      int clock, int tries)
+static struct pm_clock_offset measure(struct watch *watch, int clock, int tries)
 {
 	struct pm_clock_bracket brackets[30];
 	struct pm_clock_offset ret = { 0 };
@@ -34,7 +33,7 @@ static struct pm_clock_offset measure(struct __test_metadata *_metadata, struct 
 	return ret;
 }
 
-static struct watch watch_times(struct __test_metadata *_metadata)
+static struct watch watch_times(void)
 {
 	struct perf_event_attr attr = attr_faults(PERF_SAMPLE_TIME);
 	struct watch watch = must_watch(&attr, 0, -1, 2);
@@ -50,7 +49,7 @@ TEST(offset)
 		{ CLOCK_MONOTONIC_RAW, "monotonic_raw" },
 		{ CLOCK_BOOTTIME, "boottime" },
 	};
-	struct watch watch = watch_times(_metadata);
+	struct watch watch = watch_times();
 	struct pm_clock_offset offsets[3];
 	uint64_t boot = 0, monotonic = 0;
 	int near = 0;
@@ -58,7 +57,7 @@ TEST(offset)
 	for (int i = 0; i < 3; i++) {
 		char name[64];
 
-		offsets[i] = measure(_metadata, &watch, clocks[i].clock, 30);
+		offsets[i] = measure(&watch, clocks[i].clock, 30);
 		snprintf(name, sizeof(name), "%s_offset", clocks[i].name);
 		fact_int(name, offsets[i].offset);
 		snprintf(name, sizeof(name), "%s_half_width", clocks[i].name);
@@ -74,26 +73,26 @@ TEST(offset)
 	fact_str("counts_suspend", "%s", boot - monotonic < 10000000 ? "never_suspended" :
 		 llabs(offsets[2].offset) < llabs(offsets[0].offset) ? "yes" : "no");
 	for (int more = 0; more < 20 && offsets[0].half_width > 1000000; more++)
-		offsets[0] = measure(_metadata, &watch, CLOCK_MONOTONIC, 30);
+		offsets[0] = measure(&watch, CLOCK_MONOTONIC, 30);
 	if (offsets[0].half_width > 1000000)
 		cannot_tell("tightest bracket is %" PRIu64 " ns wide", 2 * offsets[0].half_width);
 }
 
 TEST(ticks)
 {
-	struct watch watch = watch_times(_metadata);
+	struct watch watch = watch_times();
 	struct pm_clock_offset first, last;
 	uint64_t begin = now_ns(), elapsed, moved;
 
 	ASSERT_LE(0, move_to_nth_cpu(0));
-	first = measure(_metadata, &watch, CLOCK_MONOTONIC, 30);
+	first = measure(&watch, CLOCK_MONOTONIC, 30);
 	/*
 	 * The longer it takes to get a tight bracket, the longer the span gets that it is for. And
 	 * where the TSC is unstable the clock may jump by a part of a tick: speed shows in the end.
 	 */
 	do {
 		spin_ns(10000000);
-		last = measure(_metadata, &watch, CLOCK_MONOTONIC, 30);
+		last = measure(&watch, CLOCK_MONOTONIC, 30);
 		elapsed = now_ns() - begin;
 		moved = llabs(last.offset - first.offset);
 	} while ((first.half_width + last.half_width > elapsed / 200 &&

@@ -22,7 +22,7 @@ static struct perf_event_attr attr_clock(bool chosen)
 	return attr;
 }
 
-static struct watch watch_chosen(struct __test_metadata *_metadata)
+static struct watch watch_chosen(void)
 {
 	struct perf_event_attr attr = attr_clock(true), without = attr_clock(false);
 
@@ -31,7 +31,7 @@ static struct watch watch_chosen(struct __test_metadata *_metadata)
 
 TEST(group_same)
 {
-	struct watch leader = watch_chosen(_metadata);
+	struct watch leader = watch_chosen();
 	struct perf_event_attr same = attr_clock(true);
 	uint64_t count;
 	int fd;
@@ -48,7 +48,7 @@ TEST(group_same)
 
 TEST(group_refused)
 {
-	struct watch leader = watch_chosen(_metadata);
+	struct watch leader = watch_chosen();
 	struct perf_event_attr other = attr_clock(false), same = attr_clock(true);
 
 	close(must_open(&same, 0, -1, leader.fd, 0));
@@ -58,7 +58,7 @@ TEST(group_refused)
 
 TEST(output_same)
 {
-	struct watch target = watch_chosen(_metadata);
+	struct watch target = watch_chosen();
 	struct perf_event_attr same = attr_clock(true);
 	struct pm_record record;
 	int fd = must_open(&same, 0, -1, -1, 0);
@@ -72,7 +72,7 @@ TEST(output_same)
 
 TEST(output_refused)
 {
-	struct watch target = watch_chosen(_metadata);
+	struct watch target = watch_chosen();
 	struct perf_event_attr other = attr_clock(false), same = attr_clock(true);
 	int fd = must_open(&other, 0, -1, -1, 0), control = must_open(&same, 0, -1, -1, 0);
 	int answer;

@@ -22,7 +22,7 @@ PROBE(TITLE("the default clock of each CPU")
 
 #define MAX_CPUS 16
 
-static struct pm_clock_offset measure(struct __test_metadata *_metadata, struct watch *watch)
+static struct pm_clock_offset measure(struct watch *watch)
 {
 	struct pm_clock_bracket brackets[30];
 	struct pm_clock_offset ret = { 0 };
@@ -36,8 +36,7 @@ static struct pm_clock_offset measure(struct __test_metadata *_metadata, struct 
 	return ret;
 }
 
-static int measure_all(struct __test_metadata *_metadata, struct pm_clock_offset *offsets,
-		       int *cpus)
+static int measure_all(struct pm_clock_offset *offsets, int *cpus)
 {
 	struct perf_event_attr attr = attr_faults(PERF_SAMPLE_TIME);
 	struct watch watch = must_watch(&attr, 0, -1, 2);
@@ -47,7 +46,7 @@ static int measure_all(struct __test_metadata *_metadata, struct pm_clock_offset
 	for (int i = 0; i < count; i++) {
 		cpus[i] = move_to_nth_cpu(i);
 		ASSERT_LE(0, cpus[i]);
-		offsets[i] = measure(_metadata, &watch);
+		offsets[i] = measure(&watch);
 		if (offsets[i].half_width >= 1000000)
 			cannot_tell("CPU %d: tightest bracket is %" PRIu64 " ns wide", cpus[i],
 				    2 * offsets[i].half_width);
@@ -66,7 +65,7 @@ TEST(measured)
 	char text[640] = "";
 
 	require(REQUIRE_CPU2);
-	count = measure_all(_metadata, offsets, cpus);
+	count = measure_all(offsets, cpus);
 	for (int i = 0; i < count; i++)
 		snprintf(text + strlen(text), sizeof(text) - strlen(text),
 			 "%s%d:%" PRId64 "+-%" PRIu64, i ? " " : "", cpus[i], offsets[i].offset,
@@ -75,7 +74,7 @@ TEST(measured)
 	watch = must_run(&attr, 0, -1, 2);
 	ASSERT_LE(0, move_to_nth_cpu(0));
 	spin_ns(20000000);
-	again = measure(_metadata, &watch);
+	again = measure(&watch);
 	elapsed = now_ns() - begin;
 	fact_int("drift", (again.offset - offsets[0].offset) * 1000000000 / (int64_t)elapsed);
 	fact_int("drift_half_width",
@@ -90,7 +89,7 @@ TEST(same)
 
 	require(REQUIRE_CPU2);
 	for (int round = 0; round < 3; round++) {
-		count = measure_all(_metadata, offsets, cpus);
+		count = measure_all(offsets, cpus);
 		low = high = 0;
 		for (int i = 0; i < count; i++) {
 			low = offsets[i].offset < offsets[low].offset ? i : low;

@@ -15,7 +15,7 @@ PROBE(TITLE("the chosen clock on every kind of record")
       POINT(tracepoint, "a tracepoint's sample bears it")
       NEEDS("tracefs"))
 
-static struct watch watch_chosen(struct __test_metadata *_metadata, struct perf_event_attr attr)
+static struct watch watch_chosen(struct perf_event_attr attr)
 {
 	struct perf_event_attr without;
 
@@ -35,7 +35,7 @@ static uint64_t raw_now(void)
 	return now;
 }
 
-static void must_bracket(struct __test_metadata *_metadata, uint64_t before, uint64_t time)
+static void must_bracket(uint64_t before, uint64_t time)
 {
 	const uint64_t after = raw_now();
 
@@ -51,12 +51,12 @@ TEST(comm)
 	uint64_t before;
 
 	attr.comm = 1;
-	watch = watch_chosen(_metadata, attr);
+	watch = watch_chosen(attr);
 	before = raw_now();
 	prctl(PR_SET_NAME, "stamped");
 	if (!seek(&watch, PERF_RECORD_COMM, &record))
 		broken("no COMM");
-	must_bracket(_metadata, before, record.sid.time);
+	must_bracket(before, record.sid.time);
 }
 
 static void *nothing(void *unused)
@@ -72,13 +72,13 @@ TEST(task)
 	uint64_t before;
 
 	attr.task = 1;
-	watch = watch_chosen(_metadata, attr);
+	watch = watch_chosen(attr);
 	before = raw_now();
 	ASSERT_EQ(0, in_thread(nothing, NULL));
 	if (!seek(&watch, PERF_RECORD_FORK, &record))
 		broken("no FORK");
-	must_bracket(_metadata, before, record.sid.time);
-	must_bracket(_metadata, before, record.task.time);
+	must_bracket(before, record.sid.time);
+	must_bracket(before, record.task.time);
 }
 
 TEST(tracepoint)
@@ -90,12 +90,12 @@ TEST(tracepoint)
 
 	attr.sample_period = 1;
 	attr.exclude_kernel = 0;
-	watch = watch_chosen(_metadata, attr);
+	watch = watch_chosen(attr);
 	before = raw_now();
 	syscall(SYS_getppid);
 	if (!seek(&watch, PERF_RECORD_SAMPLE, &record))
 		broken("no sample of a system call");
-	must_bracket(_metadata, before, record.sample.sid.time);
+	must_bracket(before, record.sample.sid.time);
 }
 
 PROBE_MAIN

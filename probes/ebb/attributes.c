@@ -27,7 +27,7 @@ PROBE(TITLE("attrs of event-based branches")
 
 TEST(accepted)
 {
-	close(must_lead(_metadata));
+	close(must_lead());
 }
 
 FIXTURE(rule)
@@ -56,7 +56,7 @@ FIXTURE_VARIANT_ADD(rule, counter_7) { .what = "counter 7", .code = 0x7001e, };
 
 FIXTURE_SETUP(rule)
 {
-	close(must_lead(_metadata));
+	close(must_lead());
 	self->attr = attr_ebb(variant->code ? variant->code : CYCLES_1);
 	self->attr.pinned = variant->clear != PINNED;
 	self->attr.exclusive = variant->clear != EXCLUSIVE;
@@ -73,23 +73,23 @@ FIXTURE_TEARDOWN(rule)
 
 TEST_F(rule, refused)
 {
-	refuse(_metadata, &self->attr, -1, variant->what);
+	refuse(&self->attr, -1, variant->what);
 }
 
 TEST(bhrb_alone)
 {
 	struct perf_event_attr attr = attr_ebb(CYCLES_1);
 
-	close(must_lead(_metadata));
+	close(must_lead());
 	attr.config = CYCLES_1 | BHRB;
-	refuse(_metadata, &attr, -1, "the branch history bit alone");
+	refuse(&attr, -1, "the branch history bit alone");
 }
 
 TEST(cpu_wide)
 {
 	struct perf_event_attr attr = attr_ebb(CYCLES_1);
 
-	close(must_lead(_metadata));
+	close(must_lead());
 	require(REQUIRE_PERFMON);
 	hold_rule(pm_open(&attr, -1, move_to_nth_cpu(0), -1, 0), EINVAL, BROKEN, "on a CPU");
 }
@@ -106,7 +106,7 @@ TEST(on_child)
 	struct gate gate;
 	pid_t child;
 
-	close(must_lead(_metadata));
+	close(must_lead());
 	ASSERT_EQ(0, gate_init(&gate));
 	child = start_child(wait_and_end, &gate);
 	must_open(&attr, child, -1, -1, 0);

@@ -26,7 +26,7 @@ PROBE(TITLE("event-based branches")
 
 TEST(scheduled)
 {
-	must_schedule(_metadata);
+	must_schedule();
 	if (READ_SPR(771) > 0xffffffff)
 		broken("PMC1=%#lx", READ_SPR(771));
 }
@@ -36,7 +36,7 @@ TEST(prctl_enable)
 	uint64_t value;
 	int fd;
 
-	fd = must_lead(_metadata);
+	fd = must_lead();
 	ASSERT_EQ(0, prctl(PR_TASK_PERF_EVENTS_ENABLE));
 	if (read(fd, &value, 8) != 8)
 		broken("read(2) gives no value after PR_TASK_PERF_EVENTS_ENABLE");
@@ -46,7 +46,7 @@ TEST(cycles)
 {
 	unsigned long taken;
 
-	must_schedule(_metadata);
+	must_schedule();
 	arm(PERIOD);
 	taken = take_branches(10);
 	disarm();
@@ -59,7 +59,7 @@ TEST(back_to_back)
 {
 	unsigned long taken;
 
-	must_schedule(_metadata);
+	must_schedule();
 	arm(96);
 	taken = take_branches(1000);
 	disarm();
@@ -73,7 +73,7 @@ TEST(no_handler)
 {
 	unsigned long mmcr0, counter;
 
-	must_schedule(_metadata);
+	must_schedule();
 	arm(PERIOD);
 	WRITE_SPR(806, 0);
 	spin_ns(20000000);
@@ -92,7 +92,7 @@ TEST(frozen)
 {
 	unsigned long before, after, taken;
 
-	must_schedule(_metadata);
+	must_schedule();
 	arm(PERIOD);
 	taken = take_branches(2);
 	WRITE_SPR(779, MMCR0_FC);

@@ -26,7 +26,7 @@ PROBE(TITLE("event-based branches and ordinary events")
 #define TIMES (PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING)
 
 /* An ordinary event on counter 1, running: of this task, or (cpu >= 0) of that CPU. */
-static int open_ordinary(struct __test_metadata *_metadata, int cpu, bool pinned)
+static int open_ordinary(int cpu, bool pinned)
 {
 	struct perf_event_attr attr = attr_of(PERF_TYPE_RAW, CYCLES_1);
 
@@ -37,7 +37,7 @@ static int open_ordinary(struct __test_metadata *_metadata, int cpu, bool pinned
 }
 
 /* Enabled, is it on the counters? */
-static bool gets_counters(struct __test_metadata *_metadata, int fd)
+static bool gets_counters(int fd)
 {
 	uint64_t value;
 
@@ -45,38 +45,38 @@ static bool gets_counters(struct __test_metadata *_metadata, int fd)
 	return read(fd, &value, 8) == 8;
 }
 
-static uint64_t running(struct __test_metadata *_metadata, int fd)
+static uint64_t running(int fd)
 {
 	return must_counts(fd, TIMES).time_running;
 }
 
 /* The ordinary one runs, stands still beside ours, and runs again when ours is closed. */
-static void hold_yielding(struct __test_metadata *_metadata, int ordinary)
+static void hold_yielding(int ordinary)
 {
-	int ours = must_lead(_metadata);
+	int ours = must_lead();
 	uint64_t before, during, after;
 
 	spin_ns(1000000);
-	if (!running(_metadata, ordinary))
+	if (!running(ordinary))
 		cannot_tell("the ordinary event does not run even alone");
-	if (!gets_counters(_metadata, ours))
+	if (!gets_counters(ours))
 		broken("an event that is not pinned keeps ours off the counters");
-	before = running(_metadata, ordinary);
+	before = running(ordinary);
 	spin_ns(5000000);
-	during = running(_metadata, ordinary);
+	during = running(ordinary);
 	must_close(ours);
 	spin_ns(5000000);
-	after = running(_metadata, ordinary);
+	after = running(ordinary);
 	if (during != before || after <= during)
 		broken("time_running before=%" PRIu64 " during=%" PRIu64 " after=%" PRIu64, before,
 		       during, after);
 }
 
-static int first_cpu(struct __test_metadata *_metadata)
+static int first_cpu(void)
 {
 	int cpu;
 
-	require_ebb(_metadata);
+	require_ebb();
 	require(REQUIRE_PERFMON);
 	cpu = move_to_nth_cpu(0);
 	ASSERT_LE(0, cpu);
@@ -85,68 +85,68 @@ static int first_cpu(struct __test_metadata *_metadata)
 
 TEST(task_event_yields)
 {
-	require_ebb(_metadata);
-	hold_yielding(_metadata, open_ordinary(_metadata, -1, false));
+	require_ebb();
+	hold_yielding(open_ordinary(-1, false));
 }
 
 TEST(cpu_event_yields)
 {
-	hold_yielding(_metadata, open_ordinary(_metadata, first_cpu(_metadata), false));
+	hold_yielding(open_ordinary(first_cpu(), false));
 }
 
-static void hold_off(struct __test_metadata *_metadata, int pinned)
+static void hold_off(int pinned)
 {
 	spin_ns(1000000);
-	if (!running(_metadata, pinned))
+	if (!running(pinned))
 		cannot_tell("the pinned event does not run even alone");
-	if (gets_counters(_metadata, must_lead(_metadata)))
+	if (gets_counters(must_lead()))
 		broken("both are on the counters, by what read(2) says");
 }
 
 TEST(task_pinned_first)
 {
-	require_ebb(_metadata);
-	hold_off(_metadata, open_ordinary(_metadata, -1, true));
+	require_ebb();
+	hold_off(open_ordinary(-1, true));
 }
 
 TEST(cpu_pinned_first)
 {
-	hold_off(_metadata, open_ordinary(_metadata, first_cpu(_metadata), true));
+	hold_off(open_ordinary(first_cpu(), true));
 }
 
 TEST(cpu_event_later)
 {
-	int cpu = first_cpu(_metadata), ours = must_lead(_metadata), ordinary;
+	int cpu = first_cpu(), ours = must_lead(), ordinary;
 	uint64_t value;
 
-	if (!gets_counters(_metadata, ours))
+	if (!gets_counters(ours))
 		cannot_tell("not even alone is it on the counters");
-	ordinary = open_ordinary(_metadata, cpu, false);
+	ordinary = open_ordinary(cpu, false);
 	spin_ns(5000000);
 	if (read(ours, &value, 8) != 8)
 		broken("an event of the CPU that is not pinned took the counters away");
-	if (running(_metadata, ordinary))
+	if (running(ordinary))
 		broken("time_running=%" PRIu64 " of an event that cannot be on a counter",
-		       running(_metadata, ordinary));
+		       running(ordinary));
 }
 
 TEST(again)
 {
 	int pinned, ours;
 
-	require_ebb(_metadata);
-	pinned = open_ordinary(_metadata, -1, true);
-	ours = must_lead(_metadata);
-	if (gets_counters(_metadata, ours))
+	require_ebb();
+	pinned = open_ordinary(-1, true);
+	ours = must_lead();
+	if (gets_counters(ours))
 		cannot_tell("the pinned event did not keep it off");
 	must_close(pinned);
-	if (!gets_counters(_metadata, ours))
+	if (!gets_counters(ours))
 		broken("the counters are free, and ENABLE does not bring it there");
 }
 
 TEST(two_leaders)
 {
-	int first = must_lead(_metadata), second = must_lead(_metadata);
+	int first = must_lead(), second = must_lead();
 	uint64_t value;
 	bool one, two;
 

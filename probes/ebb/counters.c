@@ -23,10 +23,10 @@ PROBE(TITLE("event-based branches of several counters")
 #include "ebb_handler.h"
 
 /* PMC1 leads, PMC2 to PMC4 follow; all scheduled. */
-static void must_schedule_four(struct __test_metadata *_metadata)
+static void must_schedule_four(void)
 {
 	struct perf_event_attr attr = attr_of(PERF_TYPE_RAW, 0);
-	int leader = must_lead(_metadata);
+	int leader = must_lead();
 	uint64_t value;
 
 	attr.disabled = 0;
@@ -68,7 +68,7 @@ TEST(group)
 {
 	const uint64_t end = now_ns() + 3000000000;
 
-	must_schedule_four(_metadata);
+	must_schedule_four();
 	arm_four();
 	while (!all_four(5) && now_ns() < end)
 		;
@@ -85,7 +85,7 @@ TEST(reload_of_one)
 {
 	unsigned long taken;
 
-	must_schedule_four(_metadata);
+	must_schedule_four();
 	arm_four();
 	ebb_state.reload[1] = 0;	/* PMC2: half its range, seconds at any clock */
 	taken = take_branches(10);
@@ -101,7 +101,7 @@ TEST(mmcr2_kept)
 	const unsigned long freeze = 0x0020100804020000ul;	/* PMC2 to PMC6, in user mode */
 	unsigned long taken, kept;
 
-	must_schedule(_metadata);
+	must_schedule();
 	WRITE_SPR(769, freeze);
 	arm(PERIOD);
 	taken = take_branches(10);
@@ -117,7 +117,7 @@ TEST(unused_stand_still)
 {
 	unsigned long fifth, sixth, taken;
 
-	must_schedule(_metadata);
+	must_schedule();
 	WRITE_SPR(775, 0);
 	WRITE_SPR(776, 0);
 	arm(PERIOD);

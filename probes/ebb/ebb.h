@@ -36,7 +36,7 @@ static inline struct perf_event_attr attr_ebb(uint64_t code)
 }
 
 /* A PMU without the facility ignores bit 63: an open that must fail and does not tells it. */
-static inline void require_ebb(struct __test_metadata *_metadata)
+static inline void require_ebb(void)
 {
 	struct perf_event_attr wrong = attr_ebb(0x1e);
 
@@ -51,25 +51,24 @@ static inline void require_ebb(struct __test_metadata *_metadata)
 		say_absent("this PMU ignores bit 63");
 }
 
-static inline int must_lead(struct __test_metadata *_metadata)
+static inline int must_lead(void)
 {
 	struct perf_event_attr attr = attr_ebb(CYCLES_1);
 
-	require_ebb(_metadata);
+	require_ebb();
 	return must_open(&attr, 0, -1, -1, 0);
 }
 
-static inline void refuse(struct __test_metadata *_metadata, const struct perf_event_attr *attr,
-		   int group, const char *what)
+static inline void refuse(const struct perf_event_attr *attr, int group, const char *what)
 {
 	hold_rule(pm_open(attr, 0, -1, group, 0), EINVAL, BROKEN, what);
 }
 
 /* The event, enabled and on its counter. */
-static inline int must_schedule(struct __test_metadata *_metadata)
+static inline int must_schedule(void)
 {
 	uint64_t value;
-	int fd = must_lead(_metadata);
+	int fd = must_lead();
 
 	must_ioctl(fd, PERF_EVENT_IOC_ENABLE, 0);
 	if (read(fd, &value, 8) != 8)

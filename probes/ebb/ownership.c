@@ -28,7 +28,7 @@ static int write_counter(void *unused)
 
 TEST(registers)
 {
-	require_ebb(_metadata);
+	require_ebb();
 	WRITE_SPR(806, 0x8000000100000000ul);
 	WRITE_SPR(804, 0x0100000000000000ul);
 	if (READ_SPR(806) != 0x8000000100000000ul || READ_SPR(804) != 0x0100000000000000ul)
@@ -55,7 +55,7 @@ TEST(close_takes_back)
 	struct gate wrote;
 	int status;
 
-	require_ebb(_metadata);
+	require_ebb();
 	ASSERT_EQ(0, gate_init(&wrote));
 	status = wait_child(start_child(write_around_close, &wrote));
 	if (status == 1 || poll_once(wrote.fds[0], POLLIN, 0) != POLLIN)
@@ -67,7 +67,7 @@ TEST(close_takes_back)
 TEST(other_event_keeps)
 {
 	struct perf_event_attr attr = attr_of(PERF_TYPE_RAW, CYCLES_2 | EBB);
-	int leader = must_schedule(_metadata);
+	int leader = must_schedule();
 	int sibling;
 
 	attr.disabled = 0;
@@ -88,7 +88,7 @@ TEST(fork_clears)
 {
 	int status;
 
-	must_schedule(_metadata);
+	must_schedule();
 	WRITE_SPR(804, 0x0100000000000000ul);
 	WRITE_SPR(806, 0x0000000100000000ul);
 	status = wait_child(start_child(look_after_fork, NULL));

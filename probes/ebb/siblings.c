@@ -26,7 +26,7 @@ static struct perf_event_attr attr_sibling(uint64_t code)
 TEST(sibling)
 {
 	struct perf_event_attr attr = attr_sibling(CYCLES_2);
-	int leader = must_lead(_metadata);
+	int leader = must_lead();
 
 	must_open(&attr, 0, -1, leader, 0);
 }
@@ -34,10 +34,10 @@ TEST(sibling)
 TEST(sibling_without)
 {
 	struct perf_event_attr attr = attr_sibling(CYCLES_2);
-	int leader = must_lead(_metadata);
+	int leader = must_lead();
 
 	attr.config = CYCLES_2;
-	refuse(_metadata, &attr, leader, "a sibling without bit 63");
+	refuse(&attr, leader, "a sibling without bit 63");
 }
 
 TEST(leader_without)
@@ -45,26 +45,26 @@ TEST(leader_without)
 	struct perf_event_attr plain = attr_of(PERF_TYPE_RAW, CYCLES_1);
 	struct perf_event_attr attr = attr_sibling(CYCLES_2);
 
-	close(must_lead(_metadata));
-	refuse(_metadata, &attr, must_open(&plain, 0, -1, -1, 0), "a leader without bit 63");
+	close(must_lead());
+	refuse(&attr, must_open(&plain, 0, -1, -1, 0), "a leader without bit 63");
 }
 
 TEST(sibling_pinned)
 {
 	struct perf_event_attr attr = attr_sibling(CYCLES_2);
-	int leader = must_lead(_metadata);
+	int leader = must_lead();
 
 	attr.pinned = 1;
-	refuse(_metadata, &attr, leader, "a pinned sibling");
+	refuse(&attr, leader, "a pinned sibling");
 }
 
 TEST(sibling_period)
 {
 	struct perf_event_attr attr = attr_sibling(CYCLES_2);
-	int leader = must_lead(_metadata);
+	int leader = must_lead();
 
 	attr.sample_period = 100000;
-	refuse(_metadata, &attr, leader, "a sampling sibling");
+	refuse(&attr, leader, "a sampling sibling");
 }
 
 PROBE_MAIN

@@ -36,7 +36,7 @@ TEST(call_in_handler)
 	unsigned long taken;
 	pid_t other;
 
-	must_schedule(_metadata);
+	must_schedule();
 	ASSERT_LE(0, move_to_nth_cpu(0));
 	other = start_child(spin_and_yield, NULL);
 	ASSERT_LT(0, other);
@@ -73,7 +73,7 @@ TEST(several)
 	pid_t children[TASKS];
 	int whole = 0, status;
 
-	close(must_lead(_metadata));
+	close(must_lead());
 	for (int i = 0; i < TASKS; i++) {
 		children[i] = start_child(take_ten, NULL);
 		ASSERT_LT(0, children[i]);
@@ -114,14 +114,14 @@ static int be_watched(void *context)
 	return taken > 100 ? 99 : taken;
 }
 
-static int watch_child(struct __test_metadata *_metadata, bool willing)
+static int watch_child(bool willing)
 {
 	struct perf_event_attr attr = attr_ebb(CYCLES_1);
 	struct child child = { .willing = willing };
 	pid_t pid;
 	int fd;
 
-	close(must_lead(_metadata));
+	close(must_lead());
 	ASSERT_EQ(0, gate_init(&child.ready));
 	ASSERT_EQ(0, gate_init(&child.opened));
 	pid = start_child(be_watched, &child);
@@ -135,7 +135,7 @@ static int watch_child(struct __test_metadata *_metadata, bool willing)
 
 TEST(willing_child)
 {
-	int status = watch_child(_metadata, true);
+	int status = watch_child(true);
 
 	if (status >= 128)
 		broken("the child ended with %d, want its count of branches", status);
@@ -144,7 +144,7 @@ TEST(willing_child)
 
 TEST(unaware_child)
 {
-	int status = watch_child(_metadata, false);
+	int status = watch_child(false);
 
 	if (status != 100)
 		broken("the child ended with %d, want 100", status);

@@ -37,7 +37,7 @@ static void *volatile nowhere = (void *)8;
 static volatile size_t seven = 7;
 static uint64_t words[32];
 
-static int enabled(struct __test_metadata *_metadata)
+static int enabled(void)
 {
 	struct perf_event_attr attr = attr_software(PERF_COUNT_SW_PAGE_FAULTS);
 	int fd = must_open(&attr, 0, -1, -1, 0);
@@ -62,7 +62,7 @@ static int closed_one(int fd)
 }
 
 /* `result` is -1 with errno, as the C library leaves it. */
-static void must_fail(struct __test_metadata *_metadata, long result, int want, const char *what)
+static void must_fail(long result, int want, const char *what)
 {
 	const int error = errno;
 
@@ -75,17 +75,17 @@ static void must_fail(struct __test_metadata *_metadata, long result, int want, 
 #define ASK(name, call, error, what)                                                           \
 	TEST(name)                                                                             \
 	{                                                                                      \
-		int fd = enabled(_metadata);                                                   \
-		must_fail(_metadata, call, error, what);                                       \
+		int fd = enabled();                                                            \
+		must_fail(call, error, what);                                                  \
 		close(fd);                                                                     \
 	}
 CALLS(ASK)
 
 TEST(counts_on)
 {
-	int fd = enabled(_metadata);
+	int fd = enabled();
 
-#define CALL(name, call, error, what) must_fail(_metadata, call, error, what);
+#define CALL(name, call, error, what) must_fail(call, error, what);
 	CALLS(CALL)
 	hold_gain(fd, NULL, 8, 8);
 }

@@ -16,8 +16,7 @@ PROBE(TITLE("parts of perf that an architecture lacks")
       FACT(stack_dump_errno, string, "-", "answer to 64 bytes of user stack")
       FACT(registers_errno, string, "-", "answer to the first register"))
 
-static void lacking(struct __test_metadata *_metadata, const struct perf_event_attr *attr,
-		    const char *fact, const char *what)
+static void lacking(const struct perf_event_attr *attr, const char *fact, const char *what)
 {
 	struct perf_event_attr plain = attr_faults(0);
 	struct finding finding;
@@ -39,7 +38,7 @@ TEST(stack_dump)
 	struct perf_event_attr attr = attr_faults(PERF_SAMPLE_STACK_USER);
 
 	attr.sample_stack_user = 64;
-	lacking(_metadata, &attr, "stack_dump_errno", "dumps of user stacks");
+	lacking(&attr, "stack_dump_errno", "dumps of user stacks");
 }
 
 TEST(registers)
@@ -47,7 +46,7 @@ TEST(registers)
 	struct perf_event_attr attr = attr_faults(PERF_SAMPLE_REGS_USER);
 
 	attr.sample_regs_user = 1;
-	lacking(_metadata, &attr, "registers_errno", "numbers for registers");
+	lacking(&attr, "registers_errno", "numbers for registers");
 }
 
 PROBE_MAIN

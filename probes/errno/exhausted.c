@@ -17,7 +17,7 @@ PROBE(TITLE("errnos of exhaustion")
 
 #define LIMIT 64
 
-static void limit_files(struct __test_metadata *_metadata)
+static void limit_files(void)
 {
 	struct rlimit limit = { LIMIT, LIMIT };
 
@@ -44,7 +44,7 @@ TEST(emfile)
 	struct perf_event_attr attr = must_plain();
 	int last, answer;
 
-	limit_files(_metadata);
+	limit_files();
 	hold_rule(open_all(&attr, LIMIT + 1, &last), EMFILE, BROKEN, "no descriptor left");
 	close(last);
 	answer = pm_open(&attr, 0, -1, -1, 0);
@@ -57,7 +57,7 @@ TEST(emfile_first)
 	struct perf_event_attr attr = must_plain();
 	int last;
 
-	limit_files(_metadata);
+	limit_files();
 	open_all(&attr, LIMIT + 1, &last);
 	hold_rule(pm_open(&attr, 0x3fffffff, -1, -1, 0), EMFILE, BROKEN, "no task, no descriptor");
 	close(last);

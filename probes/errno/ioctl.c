@@ -87,8 +87,7 @@ static unsigned long period_of(uint64_t period)
 }
 
 /* ENOTTY, while RESET works: the ioctl is not known. */
-static void judge(struct __test_metadata *_metadata, int fd, int answer, int want, int lacking,
-		  const char *what)
+static void judge(int fd, int answer, int want, int lacking, const char *what)
 {
 	struct finding finding;
 
@@ -110,7 +109,7 @@ static void judge(struct __test_metadata *_metadata, int fd, int answer, int wan
 		struct perf_event_attr attr = event;                                           \
 		int fd = must_open(&attr, 0, -1, -1, 0);                                       \
 		int answer = pm_ioctl(fd, PERF_EVENT_IOC_##request, argument);                 \
-		judge(_metadata, fd, answer, want, lacking, "IOC_" #request " " what);         \
+		judge(fd, answer, want, lacking, "IOC_" #request " " what);                    \
 	}
 MISTAKES(ASK)
 
@@ -123,7 +122,7 @@ TEST(period_sign)
 
 	if (answer == 0)
 		say_no("a period of 2^63 is accepted");
-	judge(_metadata, fd, answer, EINVAL, 0, "a period of 2^63");
+	judge(fd, answer, EINVAL, 0, "a period of 2^63");
 }
 
 PROBE_MAIN

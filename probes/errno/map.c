@@ -27,7 +27,7 @@ PROBE(TITLE("errnos of mapping an event")
 static int fd, mapped, gone;
 
 /* The right way works. */
-static void prepare(struct __test_metadata *_metadata)
+static void prepare(void)
 {
 	struct perf_event_attr attr = attr_faults(0);
 	struct pm_ring ring;
@@ -39,7 +39,7 @@ static void prepare(struct __test_metadata *_metadata)
 	must_close(gone);
 }
 
-static void refused(struct __test_metadata *_metadata, int answer, int want, const char *what)
+static void refused(int answer, int want, const char *what)
 {
 	if (answer != -want)
 		broken("%s: %s, want %s", what, answer < 0 ? errno_name(answer) : "mapped",
@@ -57,8 +57,8 @@ static int map(int event, size_t pages, int flags, off_t first)
 #define ASK(name, error, what, pages, flags, first, event)                                     \
 	TEST(name)                                                                             \
 	{                                                                                      \
-		prepare(_metadata);                                                            \
-		refused(_metadata, map(event, pages, flags, first), error, what);              \
+		prepare();                                                                     \
+		refused(map(event, pages, flags, first), error, what);                         \
 	}
 MISTAKES(ASK)
 
@@ -66,11 +66,11 @@ TEST(budget)
 {
 	const struct pm_env *env = probe_env();
 
-	prepare(_metadata);
+	prepare();
 	if (!env->paranoid_present || env->paranoid < 0 || env->mlock_kb < 0)
 		say_absent("no memory budget at this level");
 	ASSERT_EQ(0, drop_to(0));
-	refused(_metadata, knock(GATE_MLOCK, 0), EPERM, "a ring beyond the budget");
+	refused(knock(GATE_MLOCK, 0), EPERM, "a ring beyond the budget");
 }
 
 PROBE_MAIN

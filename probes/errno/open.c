@@ -12,32 +12,29 @@
 #include <sys/wait.h>
 
 /* name, what is wrong, since when the rule, what makes it wrong */
-#define MISTAKES(X)                                                                            \
-	X(e2big_size, E2BIG, "an attr smaller than the first version", SINCE("2.6.31"),        \
-	  call.attr.size = 32)                                                                 \
-	X(efault, EFAULT, "a bad pointer", SINCE("2.6.31"), call.where = (void *)8)            \
+#define MISTAKES(X) \
+	X(e2big_size, E2BIG, "an attr smaller than the first version", SINCE("2.6.31"), \
+	  call.attr.size = 32) \
+	X(efault, EFAULT, "a bad pointer", SINCE("2.6.31"), call.where = (void *)8) \
 	X(einval_nobody_nowhere, EINVAL, "no task and no CPU", SINCE("2.6.31"), call.pid = -1) \
-	X(einval_cpu_beyond, EINVAL, "a CPU number beyond all", SINCE("2.6.31"),               \
-	  call.cpu = 1000000)                                                                  \
-	X(einval_cpu_negative, EINVAL, "the CPU number -2", SINCE("2.6.31"), call.cpu = -2)    \
-	X(einval_frequency, EINVAL, "a frequency beyond the limit", SINCE("2.6.31"),           \
-	  (call.attr.freq = 1, call.attr.sample_freq = 1ull << 40))                            \
-	X(enoent, ENOENT, "a type that no PMU has", SINCE("2.6.31"),                           \
-	  call.attr.type = 0x7fffff00)                                                         \
-	X(enodev_offline, ENODEV, "a CPU that is offline", NEEDS("root"),                      \
-	  call.cpu = offline_cpu(_metadata, &call))                                            \
-	X(eopnotsupp, EOPNOTSUPP, "branch records of a software event", SINCE("3.4"),          \
-	  call.attr = of_branches())                                                           \
-	X(eoverflow, EOVERFLOW, "a call chain deeper than the limit", SINCE("4.8"),            \
-	  call.attr = too_deep(_metadata))                                                     \
+	X(einval_cpu_beyond, EINVAL, "a CPU number beyond all", SINCE("2.6.31"), \
+	  call.cpu = 1000000) \
+	X(einval_cpu_negative, EINVAL, "the CPU number -2", SINCE("2.6.31"), call.cpu = -2) \
+	X(einval_frequency, EINVAL, "a frequency beyond the limit", SINCE("2.6.31"), \
+	  (call.attr.freq = 1, call.attr.sample_freq = 1ull << 40)) \
+	X(enoent, ENOENT, "a type that no PMU has", SINCE("2.6.31"), call.attr.type = 0x7fffff00) \
+	X(enodev_offline, ENODEV, "a CPU that is offline", NEEDS("root"), \
+	  call.cpu = offline_cpu(&call)) \
+	X(eopnotsupp, EOPNOTSUPP, "branch records of a software event", SINCE("3.4"), \
+	  call.attr = of_branches()) \
+	X(eoverflow, EOVERFLOW, "a call chain deeper than the limit", SINCE("4.8"), \
+	  call.attr = too_deep()) \
 	X(esrch_never, ESRCH, "a task that never was", SINCE("2.6.31"), call.pid = 0x3fffffff) \
-	X(esrch_zombie, ESRCH, "a task that has exited and is not yet waited for",             \
-	  SINCE("2.6.31"), call.pid = zombie(_metadata))
+	X(esrch_zombie, ESRCH, "a task that has exited and is not yet waited for", \
+	  SINCE("2.6.31"), call.pid = zombie())
 
 #define DECLARE(name, error, what, since, make) POINT(name, #error ": " what) since
-PROBE(TITLE("the errnos of perf_event_open")
-      SINCE("2.6.31")
-      MISTAKES(DECLARE))
+PROBE(TITLE("the errnos of perf_event_open") SINCE("2.6.31") MISTAKES(DECLARE))
 
 struct call {
 	struct perf_event_attr attr, *where;
@@ -53,7 +50,7 @@ static struct perf_event_attr of_branches(void)
 	return attr;
 }
 
-static struct perf_event_attr too_deep(struct __test_metadata *_metadata)
+static struct perf_event_attr too_deep(void)
 {
 	struct perf_event_attr attr = attr_faults(PERF_SAMPLE_CALLCHAIN);
 	int64_t limit;
@@ -74,7 +71,7 @@ static int leave(void *unused)
 }
 
 /* waitid(2) with WNOWAIT sees the exit and leaves the zombie. */
-static pid_t zombie(struct __test_metadata *_metadata)
+static pid_t zombie(void)
 {
 	pid_t child = start_child(leave, NULL);
 	siginfo_t info;
@@ -93,7 +90,7 @@ static void find_first(unsigned int cpu, void *context)
 }
 
 /* It is asked for all tasks, as root, who may have those of a CPU that is online. */
-static int offline_cpu(struct __test_metadata *_metadata, struct call *call)
+static int offline_cpu(struct call *call)
 {
 	char list[256] = "";
 	int offline = -1;

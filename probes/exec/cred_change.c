@@ -90,7 +90,7 @@ FIXTURE_TEARDOWN(exec)
 	worker_stop(&self->child);
 }
 
-static void exec_copy(struct __test_metadata *_metadata, struct worker *child, mode_t mode)
+static void exec_copy(struct worker *child, mode_t mode)
 {
 	char path[64];
 	int error = make_copy(mode, path, sizeof(path));
@@ -107,7 +107,7 @@ TEST_F(exec, readable)
 {
 	uint64_t gain;
 
-	exec_copy(_metadata, &self->child, 0755);
+	exec_copy(&self->child, 0755);
 	gain = gain_of_faults(self->watch.fd, &self->child, FAULTS);
 	if (gain != FAULTS)
 		broken("gained=%" PRIu64 " want=%d", gain, FAULTS);
@@ -119,7 +119,7 @@ TEST_F(exec, unreadable)
 
 	if (self->before != FAULTS)
 		cannot_tell("counted=%" PRIu64 " want=%d before", self->before, FAULTS);
-	exec_copy(_metadata, &self->child, 0111);
+	exec_copy(&self->child, 0111);
 	gain = gain_of_faults(self->watch.fd, &self->child, FAULTS);
 	if (gain)
 		broken("gained=%" PRIu64 " in a program that may not be read", gain);
@@ -129,7 +129,7 @@ TEST_F(exec, hangs_up)
 {
 	int before = poll_once(self->watch.fd, POLLIN, 0), after;
 
-	exec_copy(_metadata, &self->child, 0111);
+	exec_copy(&self->child, 0111);
 	after = poll_once(self->watch.fd, POLLIN, 1000);
 	if (before >= 0 && !(before & POLLHUP) && !after)
 		say_no("no POLLHUP within a second of the execve");
@@ -141,7 +141,7 @@ TEST_F(exec, value_kept)
 {
 	uint64_t before = must_count(self->watch.fd), after;
 
-	exec_copy(_metadata, &self->child, 0111);
+	exec_copy(&self->child, 0111);
 	after = must_count(self->watch.fd);
 	if (before < FAULTS || after < before)
 		broken("before=%" PRIu64 " after=%" PRIu64, before, after);

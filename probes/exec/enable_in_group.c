@@ -36,8 +36,7 @@ FIXTURE_TEARDOWN(enable)
 }
 
 /* Nothing of the sibling before, everything of both members after. */
-static void start_both(struct __test_metadata *_metadata, FIXTURE_DATA(enable) *self,
-		       bool with_bit)
+static void start_both(FIXTURE_DATA(enable) * self, bool with_bit)
 {
 	struct perf_event_attr attr = attr_software(PERF_COUNT_SW_PAGE_FAULTS_MIN);
 	int sibling;
@@ -52,12 +51,12 @@ static void start_both(struct __test_metadata *_metadata, FIXTURE_DATA(enable) *
 
 TEST_F(enable, sibling)
 {
-	start_both(_metadata, self, true);
+	start_both(self, true);
 }
 
 TEST_F(enable, plain_sibling)
 {
-	start_both(_metadata, self, false);
+	start_both(self, false);
 }
 
 PROBE_MAIN

@@ -13,7 +13,7 @@ PROBE(TITLE("copies that start at execve")
 
 #define FAULTS 16
 
-static int open_on_self(struct __test_metadata *_metadata)
+static int open_on_self(void)
 {
 	struct perf_event_attr attr = attr_software(PERF_COUNT_SW_PAGE_FAULTS);
 
@@ -24,7 +24,7 @@ static int open_on_self(struct __test_metadata *_metadata)
 
 TEST(inherited_copy)
 {
-	int fd = open_on_self(_metadata);
+	int fd = open_on_self();
 	struct worker child;
 
 	must_start(&child, WORKER_CHILD);
@@ -36,7 +36,7 @@ TEST(inherited_copy)
 
 TEST(parent_stays_off)
 {
-	int fd = open_on_self(_metadata);
+	int fd = open_on_self();
 	struct worker child;
 
 	must_start(&child, WORKER_CHILD);

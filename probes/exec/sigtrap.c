@@ -30,7 +30,7 @@ static struct perf_event_attr trapping(bool sigtrap)
 	return attr;
 }
 
-static void must_trap(struct __test_metadata *_metadata, pid_t pid)
+static void must_trap(pid_t pid)
 {
 	const struct perf_event_attr attr = trapping(true), without = trapping(false);
 
@@ -43,7 +43,7 @@ TEST(traps_before)
 	int status;
 
 	must_start(&child, WORKER_CHILD);
-	must_trap(_metadata, child.tid);
+	must_trap(child.tid);
 	close(child.answers[1]);	/* or its death would go unnoticed */
 	worker_faults(&child, FAULTS);
 	status = wait_child(child.tid);
@@ -58,7 +58,7 @@ TEST(not_after)
 
 	must_start(&child, WORKER_CHILD);
 	must_exec(&child);
-	must_trap(_metadata, child.tid);
+	must_trap(child.tid);
 	error = worker_exec(&child, NULL);	/* now with the event */
 	if (!error)
 		error = worker_faults(&child, FAULTS);
@@ -82,7 +82,7 @@ TEST(many_at_once)
 	for (int i = 0; i < 8; i++) {
 		must_start(&children[i], WORKER_CHILD);
 		must_exec(&children[i]);
-		must_trap(_metadata, children[i].tid);
+		must_trap(children[i].tid);
 	}
 	for (int i = 0; i < 8; i++)
 		ASSERT_EQ(0, pthread_create(&threads[i], NULL, exec_and_fault, &children[i]));

@@ -59,7 +59,7 @@ FIXTURE_TEARDOWN(attached)
 	worker_stop(&self->worker);
 }
 
-static void judge(struct __test_metadata *_metadata, int leader)
+static void judge(int leader)
 {
 	struct pm_counts counts = { .nr = 0 };
 	int error = pm_read_counts(leader, FORMAT, &counts);
@@ -76,14 +76,14 @@ static void judge(struct __test_metadata *_metadata, int leader)
 
 TEST_F(attached, alive)
 {
-	judge(_metadata, self->leader);
+	judge(self->leader);
 }
 
 TEST_F(attached, ended)
 {
 	must_ioctl(self->leader, PERF_EVENT_IOC_DISABLE, 0);
 	ASSERT_EQ(0, worker_stop(&self->worker));
-	judge(_metadata, self->leader);
+	judge(self->leader);
 }
 
 PROBE_MAIN

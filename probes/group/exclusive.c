@@ -15,7 +15,7 @@ PROBE(TITLE("exclusive and pinned groups")
 
 #define FAULTS 9
 
-static void count(struct __test_metadata *_metadata, bool exclusive, bool pinned)
+static void count(bool exclusive, bool pinned)
 {
 	struct perf_event_attr attr = attr_counter(false);
 	int leader, fds[2];
@@ -36,17 +36,17 @@ static void count(struct __test_metadata *_metadata, bool exclusive, bool pinned
 
 TEST(exclusive_software)
 {
-	count(_metadata, true, false);
+	count(true, false);
 }
 
 TEST(pinned_software)
 {
-	count(_metadata, false, true);
+	count(false, true);
 }
 
 TEST(both_software)
 {
-	count(_metadata, true, true);
+	count(true, true);
 }
 
 TEST(beside_others)

@@ -52,7 +52,7 @@ FIXTURE_TEARDOWN(inherit_read)
 	worker_stop(&self->worker);
 }
 
-static struct pm_counts sums(struct __test_metadata *_metadata, int leader)
+static struct pm_counts sums(int leader)
 {
 	struct pm_counts counts = { .nr = 0 };
 	int error = pm_read_counts(leader, PERF_FORMAT_GROUP, &counts);
@@ -68,10 +68,10 @@ TEST_F(inherit_read, alive)
 {
 	struct pm_counts before, after;
 
-	sums(_metadata, self->leader);	/* every page of the way there has been touched now */
-	before = sums(_metadata, self->leader);
+	sums(self->leader);	/* every page of the way there has been touched now */
+	before = sums(self->leader);
 	ASSERT_EQ(0, worker_faults(&self->worker, FAULTS));
-	after = sums(_metadata, self->leader);
+	after = sums(self->leader);
 	for (int i = 0; i < 2; i++)
 		if (after.member[i].value - before.member[i].value != FAULTS)
 			broken("member %d: gained=%" PRIu64 " want=%d", i,
@@ -80,13 +80,13 @@ TEST_F(inherit_read, alive)
 
 TEST_F(inherit_read, ended)
 {
-	struct pm_counts start = sums(_metadata, self->leader), alive, ended;
+	struct pm_counts start = sums(self->leader), alive, ended;
 
 	ASSERT_EQ(0, worker_faults(&self->worker, FAULTS));
 	must_ioctl(self->leader, PERF_EVENT_IOC_DISABLE, PERF_IOC_FLAG_GROUP);
-	alive = sums(_metadata, self->leader);
+	alive = sums(self->leader);
 	ASSERT_EQ(0, worker_stop(&self->worker));
-	ended = sums(_metadata, self->leader);
+	ended = sums(self->leader);
 	for (int i = 0; i < 2; i++)
 		if (alive.member[i].value < start.member[i].value + FAULTS ||
 		    ended.member[i].value != alive.member[i].value)
@@ -102,7 +102,7 @@ TEST_F(inherit_read, grown_group)
 	struct pm_counts counts;
 	int error;
 
-	sums(_metadata, self->leader);
+	sums(self->leader);
 	must_open(&attr, 0, -1, self->leader, 0);
 	error = pm_read_counts(self->leader, PERF_FORMAT_GROUP, &counts);
 	if (!error)

@@ -22,7 +22,7 @@ PROBE(TITLE("siblings after the leader is closed")
 
 static ssize_t rest;
 
-static struct pm_counts must_read(struct __test_metadata *_metadata, int fd)
+static struct pm_counts must_read(int fd)
 {
 	uint64_t words[1 + 2 * 3] = { 0 };
 	ssize_t size = read(fd, words, sizeof(words));
@@ -40,11 +40,11 @@ static struct pm_counts must_read(struct __test_metadata *_metadata, int fd)
 }
 
 /* Twice, so that the second reading finds all that it needs mapped and adds no fault. */
-static void read_values(struct __test_metadata *_metadata, const int *fds, uint64_t *values)
+static void read_values(const int *fds, uint64_t *values)
 {
 	for (int twice = 0; twice < 2; twice++)
 		for (int i = 1; i < 3; i++)
-			values[i] = must_read(_metadata, fds[i]).member[0].value;
+			values[i] = must_read(fds[i]).member[0].value;
 }
 
 FIXTURE(leader_close)
@@ -75,9 +75,9 @@ TEST_F(leader_close, siblings_count)
 	uint64_t before[3], after[3];
 
 	ASSERT_EQ(0, cause_faults(1));
-	read_values(_metadata, self->fds, before);
+	read_values(self->fds, before);
 	ASSERT_EQ(0, cause_faults(FAULTS));
-	read_values(_metadata, self->fds, after);
+	read_values(self->fds, after);
 	for (int i = 1; i < 3; i++)
 		if (after[i] - before[i] != FAULTS)
 			broken("sibling %d: gained=%" PRIu64 " want=%d", i, after[i] - before[i],
@@ -87,7 +87,7 @@ TEST_F(leader_close, siblings_count)
 TEST_F(leader_close, groups_of_one)
 {
 	for (int i = 1; i < 3; i++) {
-		struct pm_counts counts = must_read(_metadata, self->fds[i]);
+		struct pm_counts counts = must_read(self->fds[i]);
 
 		if (counts.nr != 1 || counts.member[0].id != self->group.member[i].id)
 			broken("sibling %d: nr=%" PRIu64 " id=%" PRIu64 " want=%" PRIu64, i,
@@ -102,9 +102,9 @@ TEST_F(leader_close, own_way)
 
 	ASSERT_EQ(0, cause_faults(1));
 	must_ioctl(self->fds[1], PERF_EVENT_IOC_DISABLE, 0);
-	read_values(_metadata, self->fds, before);
+	read_values(self->fds, before);
 	ASSERT_EQ(0, cause_faults(FAULTS));
-	read_values(_metadata, self->fds, after);
+	read_values(self->fds, after);
 	if (after[1] != before[1] || after[2] != before[2] + FAULTS)
 		broken("disabled +%" PRIu64 " want=0, enabled +%" PRIu64 " want=%d",
 		       after[1] - before[1], after[2] - before[2], FAULTS);

@@ -38,7 +38,7 @@ TEST(software_kinds)
 		       must_count(fds[1]), must_count(third));
 }
 
-static void count_both(struct __test_metadata *_metadata, int faults_fd, int writes_fd)
+static void count_both(int faults_fd, int writes_fd)
 {
 	uint64_t before = must_count(writes_fd), written;
 
@@ -57,7 +57,7 @@ TEST(breakpoint_sibling)
 
 	require(REQUIRE_PERF | REQUIRE_BREAKPOINT);
 	must_pair(&attr, attr_access(HW_BREAKPOINT_W, &watched, sizeof(watched)), fds);
-	count_both(_metadata, fds[0], fds[1]);
+	count_both(fds[0], fds[1]);
 }
 
 TEST(breakpoint_leader)
@@ -67,7 +67,7 @@ TEST(breakpoint_leader)
 
 	require(REQUIRE_PERF | REQUIRE_BREAKPOINT);
 	must_pair(&attr, attr_software(PERF_COUNT_SW_PAGE_FAULTS), fds);
-	count_both(_metadata, fds[1], fds[0]);
+	count_both(fds[1], fds[0]);
 }
 
 TEST(tracepoint_sibling)

@@ -18,7 +18,7 @@ PROBE(TITLE("software events in hardware groups")
 
 #define FAULTS 7
 
-static void count_with_hardware(struct __test_metadata *_metadata, bool hardware_leads)
+static void count_with_hardware(bool hardware_leads)
 {
 	const struct perf_event_attr software = attr_software(PERF_COUNT_SW_PAGE_FAULTS);
 	const struct perf_event_attr hardware = attr_of(PERF_TYPE_HARDWARE,
@@ -35,12 +35,12 @@ static void count_with_hardware(struct __test_metadata *_metadata, bool hardware
 
 TEST(hardware_leader)
 {
-	count_with_hardware(_metadata, true);
+	count_with_hardware(true);
 }
 
 TEST(software_leader)
 {
-	count_with_hardware(_metadata, false);
+	count_with_hardware(false);
 }
 
 PROBE_MAIN

@@ -29,8 +29,8 @@ FIXTURE_TEARDOWN(rules)
 }
 
 /* A bit that makes a leader, but no sibling. */
-static void for_leaders_only(struct __test_metadata *_metadata, FIXTURE_DATA(rules) *self,
-			     const struct perf_event_attr *attr, const char *what)
+static void for_leaders_only(FIXTURE_DATA(rules) * self, const struct perf_event_attr *attr,
+			     const char *what)
 {
 	hold_rule(pm_open(attr, 0, -1, self->leader, 0), EINVAL, BROKEN, what);
 	close(must_open(attr, 0, -1, -1, 0));
@@ -42,7 +42,7 @@ TEST_F(rules, pinned_sibling)
 	struct perf_event_attr attr = self->attr;
 
 	attr.pinned = 1;
-	for_leaders_only(_metadata, self, &attr, "pinned sibling");
+	for_leaders_only(self, &attr, "pinned sibling");
 }
 
 TEST_F(rules, exclusive_sibling)
@@ -50,7 +50,7 @@ TEST_F(rules, exclusive_sibling)
 	struct perf_event_attr attr = self->attr;
 
 	attr.exclusive = 1;
-	for_leaders_only(_metadata, self, &attr, "exclusive sibling");
+	for_leaders_only(self, &attr, "exclusive sibling");
 }
 
 TEST_F(rules, inherit_mismatch)

@@ -24,7 +24,7 @@ struct limit {
 	int leader, members, error;
 };
 
-static struct limit grow(struct __test_metadata *_metadata)
+static struct limit grow(void)
 {
 	struct perf_event_attr attr = attr_software(PERF_COUNT_SW_DUMMY);
 	struct limit limit = { .members = 1 };
@@ -51,7 +51,7 @@ static struct limit grow(struct __test_metadata *_metadata)
 
 TEST(refused)
 {
-	struct limit limit = grow(_metadata);
+	struct limit limit = grow();
 	struct finding finding;
 
 	fact_int("members", limit.members);
@@ -67,7 +67,7 @@ TEST(refused)
 TEST(reads_whole)
 {
 	static uint64_t buffer[2 + 2 * ENOUGH];
-	struct limit limit = grow(_metadata);
+	struct limit limit = grow();
 	const ssize_t want = sizeof(uint64_t) * (1 + 2 * limit.members);
 	ssize_t got = read(limit.leader, buffer, sizeof(buffer));
 

@@ -15,7 +15,7 @@ PROBE(TITLE("switching a group by its leader")
 #define FAULTS 6
 
 /* Every member over the same deed: all of it, or nothing. */
-static void want_all(struct __test_metadata *_metadata, const int *fds, uint64_t want)
+static void want_all(const int *fds, uint64_t want)
 {
 	uint64_t before[3], gain;
 
@@ -30,8 +30,7 @@ static void want_all(struct __test_metadata *_metadata, const int *fds, uint64_t
 	}
 }
 
-static void open_three(struct __test_metadata *_metadata, const struct perf_event_attr *attr,
-		       int *fds)
+static void open_three(const struct perf_event_attr *attr, int *fds)
 {
 	for (int i = 0; i < 3; i++)
 		fds[i] = must_open(attr, 0, -1, i ? fds[0] : -1, 0);
@@ -42,10 +41,10 @@ TEST(enable_group)
 	const struct perf_event_attr attr = attr_software(PERF_COUNT_SW_PAGE_FAULTS);
 	int fds[3];
 
-	open_three(_metadata, &attr, fds);
-	want_all(_metadata, fds, 0);
+	open_three(&attr, fds);
+	want_all(fds, 0);
 	must_ioctl(fds[0], PERF_EVENT_IOC_ENABLE, PERF_IOC_FLAG_GROUP);
-	want_all(_metadata, fds, FAULTS);
+	want_all(fds, FAULTS);
 }
 
 TEST(disable_leader)
@@ -53,10 +52,10 @@ TEST(disable_leader)
 	const struct perf_event_attr attr = attr_counter(false);
 	int fds[3];
 
-	open_three(_metadata, &attr, fds);
-	want_all(_metadata, fds, FAULTS);
+	open_three(&attr, fds);
+	want_all(fds, FAULTS);
 	must_ioctl(fds[0], PERF_EVENT_IOC_DISABLE, 0);
-	want_all(_metadata, fds, 0);
+	want_all(fds, 0);
 }
 
 PROBE_MAIN

@@ -21,21 +21,21 @@ PROBE(TITLE("events on a CPU that comes back")
       FACT(revived, int, "of 50", "faults it counts after ENABLE")
       FACT(old_ring, int, "of 50", "samples of a CPU that came back in the old ring"))
 
-static struct watch toggled(struct __test_metadata *_metadata)
+static struct watch toggled(void)
 {
-	struct watch watch = watch_cpu(_metadata);
+	struct watch watch = watch_cpu();
 
-	if (count_there(_metadata, watch.fd) < 50)
+	if (count_there(watch.fd) < 50)
 		broken("not even before the CPU went offline are its faults counted");
-	must_switch(_metadata, false);
-	must_switch(_metadata, true);
+	must_switch(false);
+	must_switch(true);
 	return watch;
 }
 
 TEST(does_not_resume)
 {
-	struct watch watch = toggled(_metadata);
-	uint64_t after = count_there(_metadata, watch.fd);
+	struct watch watch = toggled();
+	uint64_t after = count_there(watch.fd);
 
 	fact_int("resumed", after);
 	if (after && after < 50)
@@ -46,12 +46,12 @@ TEST(does_not_resume)
 
 TEST(not_revived)
 {
-	struct watch watch = toggled(_metadata);
+	struct watch watch = toggled();
 	uint64_t after;
 
 	must_ioctl(watch.fd, PERF_EVENT_IOC_DISABLE, 0);
 	must_ioctl(watch.fd, PERF_EVENT_IOC_ENABLE, 0);
-	after = count_there(_metadata, watch.fd);
+	after = count_there(watch.fd);
 	fact_int("revived", after);
 	if (after && after < 50)
 		broken("after DISABLE and ENABLE %" PRIu64 " of 50 faults are counted", after);
@@ -64,24 +64,24 @@ TEST(reopened)
 	struct watch again;
 	uint64_t after;
 
-	toggled(_metadata);
-	again = watch_cpu(_metadata);
-	after = count_there(_metadata, again.fd);
+	toggled();
+	again = watch_cpu();
+	after = count_there(again.fd);
 	if (after < 50)
 		broken("a new event counts %" PRIu64 " of 50 faults", after);
 }
 
 TEST(strategy_reopen)
 {
-	struct watch old = toggled(_metadata), new;
+	struct watch old = toggled(), new;
 	int gone_on, samples;
 
 	pm_ring_skip_all(&old.ring);
-	count_there(_metadata, old.fd);
+	count_there(old.fd);
 	gone_on = count_records(&old.ring, PERF_RECORD_SAMPLE);
 	fact_int("old_ring", gone_on);
-	new = watch_cpu(_metadata);
-	count_there(_metadata, new.fd);
+	new = watch_cpu();
+	count_there(new.fd);
 	samples = count_records(&new.ring, PERF_RECORD_SAMPLE);
 	if (samples < 50)
 		broken("a reopened ring has %d samples of 50 faults", samples);

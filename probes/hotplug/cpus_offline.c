@@ -25,23 +25,23 @@ TEST(open_offline)
 	struct perf_event_attr attr = attr_software(PERF_COUNT_SW_PAGE_FAULTS);
 	int fd;
 
-	watch_cpu(_metadata);
-	must_switch(_metadata, false);
+	watch_cpu();
+	must_switch(false);
 	fd = pm_open(&attr, -1, target, -1, 0);
-	must_switch(_metadata, true);
+	must_switch(true);
 	hold_rule(fd, ENODEV, NO, "an event on an offline CPU");
 }
 
 TEST(read_offline)
 {
-	struct watch watch = watch_cpu(_metadata);
+	struct watch watch = watch_cpu();
 	uint64_t before, during;
 
-	count_there(_metadata, watch.fd);
-	must_switch(_metadata, false);
+	count_there(watch.fd);
+	must_switch(false);
 	during = must_count(watch.fd);
 	before = must_count(watch.fd);
-	must_switch(_metadata, true);
+	must_switch(true);
 	if (during < 50 || during != before)
 		broken("counts while offline=%" PRIu64 ",%" PRIu64 " want>=50, the same", during,
 		       before);
@@ -51,16 +51,16 @@ TEST(ioctl_offline)
 {
 	static const unsigned long requests[] = { PERF_EVENT_IOC_DISABLE, PERF_EVENT_IOC_ENABLE,
 						  PERF_EVENT_IOC_RESET };
-	struct watch watch = watch_cpu(_metadata);
+	struct watch watch = watch_cpu();
 	int answers[3];
 	uint64_t count;
 
-	count_there(_metadata, watch.fd);
-	must_switch(_metadata, false);
+	count_there(watch.fd);
+	must_switch(false);
 	for (int i = 0; i < 3; i++)
 		answers[i] = pm_ioctl(watch.fd, requests[i], 0);
 	count = must_count(watch.fd);
-	must_switch(_metadata, true);
+	must_switch(true);
 	if (answers[0] || answers[1] || answers[2] || count)
 		broken("DISABLE=%s ENABLE=%s RESET=%s count=%" PRIu64, errno_name(answers[0]),
 		       errno_name(answers[1]), errno_name(answers[2]), count);
@@ -68,28 +68,28 @@ TEST(ioctl_offline)
 
 TEST(ring_readable)
 {
-	struct watch watch = watch_cpu(_metadata);
+	struct watch watch = watch_cpu();
 	int samples;
 
-	count_there(_metadata, watch.fd);
-	must_switch(_metadata, false);
+	count_there(watch.fd);
+	must_switch(false);
 	samples = count_records(&watch.ring, PERF_RECORD_SAMPLE);
-	must_switch(_metadata, true);
+	must_switch(true);
 	if (samples < 50)
 		broken("samples readable while offline=%d want>=50", samples);
 }
 
 TEST(poll_silent)
 {
-	struct watch watch = watch_cpu(_metadata);
+	struct watch watch = watch_cpu();
 	int quiet, woken;
 
 	poll_once(watch.fd, POLLIN, 0);
-	must_switch(_metadata, false);
+	must_switch(false);
 	while (pm_ring_skip_all(&watch.ring) || poll_once(watch.fd, POLLIN, 0) > 0)
 		;
 	quiet = poll_once(watch.fd, POLLIN, 50);
-	must_switch(_metadata, true);
+	must_switch(true);
 	woken = poll_once(watch.fd, POLLIN, 0);
 	if (quiet || (woken & POLLHUP))
 		broken("poll while offline=%#x, when back=%#x", quiet, woken);

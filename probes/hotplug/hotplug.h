@@ -31,7 +31,7 @@ static void __attribute__((constructor)) choose_cpu(void)
 }
 
 /* Take the CPU away or bring it back, from the first one. */
-static inline void must_switch(struct __test_metadata *_metadata, bool on)
+static inline void must_switch(bool on)
 {
 	int error = move_to_nth_cpu(0);
 	int64_t state = -1;
@@ -46,7 +46,7 @@ static inline void must_switch(struct __test_metadata *_metadata, bool on)
 		cannot_tell("CPU %d is %s after the write", target, state ? "online" : "offline");
 }
 
-static inline void require_hotplug(struct __test_metadata *_metadata)
+static inline void require_hotplug(void)
 {
 	require(REQUIRE_CPU2 | REQUIRE_ROOT);
 	if (target < 0 || access(switch_path, W_OK))
@@ -55,7 +55,7 @@ static inline void require_hotplug(struct __test_metadata *_metadata)
 }
 
 /* For events of this task: open one, and count ten faults on the nth CPU. */
-static inline int open_faults(struct __test_metadata *_metadata, int cpu)
+static inline int open_faults(int cpu)
 {
 	struct perf_event_attr attr = attr_software(PERF_COUNT_SW_PAGE_FAULTS);
 
@@ -63,7 +63,7 @@ static inline int open_faults(struct __test_metadata *_metadata, int cpu)
 	return must_open(&attr, 0, cpu, -1, 0);
 }
 
-static inline uint64_t count_ten(struct __test_metadata *_metadata, int fd, int nth)
+static inline uint64_t count_ten(int fd, int nth)
 {
 	uint64_t before;
 
@@ -74,16 +74,16 @@ static inline uint64_t count_ten(struct __test_metadata *_metadata, int fd, int 
 }
 
 /* For events on the CPU. */
-static inline struct watch watch_cpu(struct __test_metadata *_metadata)
+static inline struct watch watch_cpu(void)
 {
 	struct perf_event_attr attr = attr_faults(PERF_SAMPLE_TID);
 
-	require_hotplug(_metadata);
+	require_hotplug();
 	return must_run(&attr, -1, target, 64);
 }
 
 /* Faults of this task on the CPU; how many of them the event counts, at least. */
-static inline uint64_t count_there(struct __test_metadata *_metadata, int fd)
+static inline uint64_t count_there(int fd)
 {
 	uint64_t before = must_count(fd);
 

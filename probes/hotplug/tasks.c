@@ -19,17 +19,17 @@ PROBE(TITLE("a task's events and a CPU that comes and goes")
       POINT(other_cpu_unaffected, "an event of the task on another CPU counts all the time"))
 
 /* Count ten faults before on the CPU, during on the first one, and after on the CPU again. */
-static void toggle(struct __test_metadata *_metadata, int fd, uint64_t counts[3])
+static void toggle(int fd, uint64_t counts[3])
 {
-	counts[0] = count_ten(_metadata, fd, target_nth);
+	counts[0] = count_ten(fd, target_nth);
 	ASSERT_LE(0, move_to_nth_cpu(0));
-	must_switch(_metadata, false);
-	counts[1] = count_ten(_metadata, fd, 0);
-	must_switch(_metadata, true);
-	counts[2] = count_ten(_metadata, fd, target_nth);
+	must_switch(false);
+	counts[1] = count_ten(fd, 0);
+	must_switch(true);
+	counts[2] = count_ten(fd, target_nth);
 }
 
-static void expect(struct __test_metadata *_metadata, const uint64_t *got, uint64_t during)
+static void expect(const uint64_t *got, uint64_t during)
 {
 	if (got[0] != 10 || got[1] != during || got[2] != 10)
 		broken("before=%" PRIu64 " during=%" PRIu64 " after=%" PRIu64 " want=10,%" PRIu64
@@ -40,18 +40,18 @@ TEST(resumes)
 {
 	uint64_t counts[3];
 
-	require_hotplug(_metadata);
-	toggle(_metadata, open_faults(_metadata, target), counts);
-	expect(_metadata, counts, 0);
+	require_hotplug();
+	toggle(open_faults(target), counts);
+	expect(counts, 0);
 }
 
 TEST(any_cpu)
 {
 	uint64_t counts[3];
 
-	require_hotplug(_metadata);
-	toggle(_metadata, open_faults(_metadata, -1), counts);
-	expect(_metadata, counts, 10);
+	require_hotplug();
+	toggle(open_faults(-1), counts);
+	expect(counts, 10);
 }
 
 TEST(other_cpu_unaffected)
@@ -59,14 +59,14 @@ TEST(other_cpu_unaffected)
 	uint64_t counts[3];
 	int fd;
 
-	require_hotplug(_metadata);
-	fd = open_faults(_metadata, move_to_nth_cpu(0));
-	counts[0] = count_ten(_metadata, fd, 0);
-	must_switch(_metadata, false);
-	counts[1] = count_ten(_metadata, fd, 0);
-	must_switch(_metadata, true);
-	counts[2] = count_ten(_metadata, fd, 0);
-	expect(_metadata, counts, 10);
+	require_hotplug();
+	fd = open_faults(move_to_nth_cpu(0));
+	counts[0] = count_ten(fd, 0);
+	must_switch(false);
+	counts[1] = count_ten(fd, 0);
+	must_switch(true);
+	counts[2] = count_ten(fd, 0);
+	expect(counts, 10);
 }
 
 TEST(ring_survives)
@@ -75,14 +75,14 @@ TEST(ring_survives)
 	struct watch watch;
 	int before, after;
 
-	require_hotplug(_metadata);
+	require_hotplug();
 	ASSERT_EQ(target, move_to_nth_cpu(target_nth));
 	watch = must_run(&attr, 0, target, 4);
 	ASSERT_EQ(0, cause_faults(10));
 	ASSERT_LE(0, move_to_nth_cpu(0));
-	must_switch(_metadata, false);
+	must_switch(false);
 	before = count_records(&watch.ring, PERF_RECORD_SAMPLE);
-	must_switch(_metadata, true);
+	must_switch(true);
 	ASSERT_EQ(target, move_to_nth_cpu(target_nth));
 	ASSERT_EQ(0, cause_faults(10));
 	after = count_records(&watch.ring, PERF_RECORD_SAMPLE);

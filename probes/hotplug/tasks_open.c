@@ -21,12 +21,12 @@ TEST(opened_offline)
 	uint64_t after;
 	int fd;
 
-	require_hotplug(_metadata);
+	require_hotplug();
 	ASSERT_LE(0, move_to_nth_cpu(0));
-	must_switch(_metadata, false);
-	fd = open_faults(_metadata, target);
-	must_switch(_metadata, true);
-	after = count_ten(_metadata, fd, target_nth);
+	must_switch(false);
+	fd = open_faults(target);
+	must_switch(true);
+	after = count_ten(fd, target_nth);
 	if (after != 10)
 		broken("after=%" PRIu64 " want=10", after);
 }
@@ -44,13 +44,13 @@ TEST(new_thread)
 	uint64_t before;
 	int fd;
 
-	require_hotplug(_metadata);
+	require_hotplug();
 	attr.inherit = 1;
 	attr.disabled = 0;
 	fd = must_open(&attr, 0, target, -1, 0);
 	ASSERT_LE(0, move_to_nth_cpu(0));
-	must_switch(_metadata, false);
-	must_switch(_metadata, true);
+	must_switch(false);
+	must_switch(true);
 	before = must_count(fd);
 	ASSERT_EQ(0, in_thread(fault_there, NULL));
 	if (must_count(fd) - before < 10)
@@ -62,8 +62,8 @@ TEST(possible_cpus)
 	struct perf_event_attr attr = attr_software(PERF_COUNT_SW_PAGE_FAULTS);
 	int possible = probe_env()->cpus_possible;
 
-	require_hotplug(_metadata);
-	must_switch(_metadata, false);
+	require_hotplug();
+	must_switch(false);
 	for (int cpu = 0; cpu < possible; cpu++) {
 		int fd = pm_open(&attr, 0, cpu, -1, 0);
 
@@ -71,7 +71,7 @@ TEST(possible_cpus)
 			broken("CPU %d of %d: %s", cpu, possible, errno_name(fd));
 		close(fd);
 	}
-	must_switch(_metadata, true);
+	must_switch(true);
 }
 
 PROBE_MAIN

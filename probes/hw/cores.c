@@ -23,20 +23,20 @@ TEST(named_pmu)
 	struct perf_event_attr named = plain;
 	int fd;
 
-	named.config |= core_type(_metadata) << PERF_PMU_TYPE_SHIFT;
+	named.config |= core_type() << PERF_PMU_TYPE_SHIFT;
 	fd = ask_open(&named, &plain, 0, -1, "a PMU type in config[63:32]");
 	must_ioctl(fd, PERF_EVENT_IOC_ENABLE, 0);
 	pm_pmu_each(remember_kind, NULL);
-	if (!count_loop(_metadata, fd) && kind_count < 2)
+	if (!count_loop(fd) && kind_count < 2)
 		broken("opens but counts 0");
 }
 
-static void refuse(struct __test_metadata *_metadata, uint64_t type)
+static void refuse(uint64_t type)
 {
 	struct perf_event_attr attr = attr_of(PERF_TYPE_HARDWARE, PERF_COUNT_HW_INSTRUCTIONS);
 	int fd;
 
-	core_type(_metadata);
+	core_type();
 	attr.config |= type << PERF_PMU_TYPE_SHIFT;
 	fd = pm_open(&attr, 0, -1, -1, 0);
 	if (fd >= 0)
@@ -47,12 +47,12 @@ static void refuse(struct __test_metadata *_metadata, uint64_t type)
 
 TEST(unknown_pmu)
 {
-	refuse(_metadata, 0x7fffff);
+	refuse(0x7fffff);
 }
 
 TEST(software_pmu)
 {
-	refuse(_metadata, PERF_TYPE_SOFTWARE);
+	refuse(PERF_TYPE_SOFTWARE);
 }
 
 PROBE_MAIN

@@ -26,7 +26,7 @@ static int remember_kind(const char *name, void *unused)
 	return 0;
 }
 
-static uint64_t core_type(struct __test_metadata *_metadata)
+static uint64_t core_type(void)
 {
 	struct perf_event_attr attr = attr_of(PERF_TYPE_HARDWARE, PERF_COUNT_HW_INSTRUCTIONS);
 	char name[64];
@@ -37,7 +37,7 @@ static uint64_t core_type(struct __test_metadata *_metadata)
 	return pm_pmu_type(name);
 }
 
-static uint64_t count_loop(struct __test_metadata *_metadata, int fd)
+static uint64_t count_loop(int fd)
 {
 	uint64_t before = must_count(fd);
 

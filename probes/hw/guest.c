@@ -17,15 +17,14 @@ PROBE(TITLE("hardware events of host and guest")
       POINT(exclude_host, "with exclude_host it opens and counts nothing here")
       POINT(exclude_both, "with both bits it counts nothing, or is refused"))
 
-static uint64_t count_loop(struct __test_metadata *_metadata, int fd)
+static uint64_t count_loop(int fd)
 {
 	must_ioctl(fd, PERF_EVENT_IOC_ENABLE, 0);
 	spin_ns(2000000);
 	return must_count(fd);
 }
 
-static int open_with(struct __test_metadata *_metadata, bool no_host, bool no_guest,
-		     const char *what)
+static int open_with(bool no_host, bool no_guest, const char *what)
 {
 	struct perf_event_attr plain = attr_of(PERF_TYPE_HARDWARE, PERF_COUNT_HW_INSTRUCTIONS);
 	struct perf_event_attr attr = plain;
@@ -45,19 +44,19 @@ TEST(both)
 
 	host.exclude_guest = 1;
 	fd = ask_open(&plain, &host, 0, -1, "exclude_guest cleared");
-	if (!count_loop(_metadata, fd))
+	if (!count_loop(fd))
 		broken("opens but counts 0");
 }
 
 TEST(exclude_guest)
 {
-	if (!count_loop(_metadata, open_with(_metadata, false, true, "exclude_guest")))
+	if (!count_loop(open_with(false, true, "exclude_guest")))
 		broken("opens but counts 0");
 }
 
 TEST(exclude_host)
 {
-	uint64_t count = count_loop(_metadata, open_with(_metadata, true, false, "exclude_host"));
+	uint64_t count = count_loop(open_with(true, false, "exclude_host"));
 
 	if (count)
 		broken("counted=%" PRIu64 " want=0", count);
@@ -75,7 +74,7 @@ TEST(exclude_both)
 	if (fd == -EINVAL || fd == -EOPNOTSUPP)
 		return;
 	ASSERT_LE(0, fd);
-	count = count_loop(_metadata, fd);
+	count = count_loop(fd);
 	if (count)
 		broken("counted=%" PRIu64 " want=0", count);
 }

@@ -16,7 +16,7 @@ static void loop(int times)
 		sink += i;
 }
 
-static int open_hardware(struct __test_metadata *_metadata, uint64_t config)
+static int open_hardware(uint64_t config)
 {
 	struct perf_event_attr attr = attr_of(PERF_TYPE_HARDWARE, config);
 
@@ -25,7 +25,7 @@ static int open_hardware(struct __test_metadata *_metadata, uint64_t config)
 	return must_open(&attr, 0, -1, -1, 0);
 }
 
-static uint64_t cost_of(struct __test_metadata *_metadata, int fd, int times)
+static uint64_t cost_of(int fd, int times)
 {
 	uint64_t before = must_count(fd);
 

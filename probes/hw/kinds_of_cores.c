@@ -45,14 +45,14 @@ TEST(own_cores)
 		fact_str("names", "%s", text);
 	if (kind_count < 2)
 		say_absent("all CPUs here have the same PMU");
-	core_type(_metadata);
+	core_type();
 	attr = attr_of(PERF_TYPE_HARDWARE, PERF_COUNT_HW_INSTRUCTIONS);
 	attr.disabled = 0;
 	attr.config |= (uint64_t)pm_pmu_type(kinds[0].name) << PERF_PMU_TYPE_SHIFT;
 	fd = must_open(&attr, 0, -1, -1, 0);
 	for (unsigned int nth = 0; (cpu = move_to_nth_cpu(nth)) >= 0; nth++) {
 		struct membership membership = { .cpu = cpu };
-		uint64_t count = count_loop(_metadata, fd);
+		uint64_t count = count_loop(fd);
 
 		pm_cpulist_each(kinds[0].cpus, compare, &membership);
 		if (membership.member != (count != 0))

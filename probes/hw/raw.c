@@ -48,7 +48,7 @@ static int place_terms(const char *pmu, char *terms, struct perf_event_attr *att
 	return 0;
 }
 
-static struct perf_event_attr named_event(struct __test_metadata *_metadata)
+static struct perf_event_attr named_event(void)
 {
 	struct perf_event_attr attr = attr_of(PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES);
 	char pmu[64], terms[128];
@@ -67,7 +67,7 @@ static struct perf_event_attr named_event(struct __test_metadata *_metadata)
 	say_absent("%s names none of the events every PMU has", pmu);
 }
 
-static void must_grow(struct __test_metadata *_metadata, int fd)
+static void must_grow(int fd)
 {
 	const uint64_t end = now_ns() + 100000000;
 
@@ -81,17 +81,17 @@ static void must_grow(struct __test_metadata *_metadata, int fd)
 
 TEST(named)
 {
-	struct perf_event_attr attr = named_event(_metadata);
+	struct perf_event_attr attr = named_event();
 
-	must_grow(_metadata, must_open(&attr, 0, -1, -1, 0));
+	must_grow(must_open(&attr, 0, -1, -1, 0));
 }
 
 TEST(raw_type)
 {
-	struct perf_event_attr attr = named_event(_metadata), raw = attr;
+	struct perf_event_attr attr = named_event(), raw = attr;
 
 	raw.type = PERF_TYPE_RAW;
-	must_grow(_metadata, ask_open(&raw, &attr, 0, -1, "PERF_TYPE_RAW"));
+	must_grow(ask_open(&raw, &attr, 0, -1, "PERF_TYPE_RAW"));
 	/* Some drivers look at the bits they know and let the others be. */
 	raw.config = ~UINT64_C(0);
 	fact_str("all_bits", "%s", answer_to(&raw) ? errno_name(answer_to(&raw)) : "accepted");

@@ -15,8 +15,8 @@ PROBE(TITLE("hardware counters that stand still")
 
 TEST(asleep)
 {
-	int fd = open_hardware(_metadata, PERF_COUNT_HW_INSTRUCTIONS);
-	uint64_t awake = cost_of(_metadata, fd, 1), before = must_count(fd), count;
+	int fd = open_hardware(PERF_COUNT_HW_INSTRUCTIONS);
+	uint64_t awake = cost_of(fd, 1), before = must_count(fd), count;
 
 	poll(NULL, 0, 20);
 	count = must_count(fd) - before;
@@ -26,7 +26,7 @@ TEST(asleep)
 
 TEST(monotonic)
 {
-	int fd = open_hardware(_metadata, PERF_COUNT_HW_INSTRUCTIONS);
+	int fd = open_hardware(PERF_COUNT_HW_INSTRUCTIONS);
 	uint64_t first = must_count(fd), last = first, next;
 
 	for (int i = 0; i < 1000; i++, last = next) {

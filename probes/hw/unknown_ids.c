@@ -31,7 +31,7 @@ TEST(event)
 		broken("errno=%s want=ENOENT, EINVAL or EOPNOTSUPP", errno_name(fd));
 }
 
-static void refuse(struct __test_metadata *_metadata, uint64_t config)
+static void refuse(uint64_t config)
 {
 	struct perf_event_attr attr = attr_of(PERF_TYPE_HW_CACHE, config);
 	struct perf_event_attr control = attr_hardware();
@@ -42,17 +42,17 @@ static void refuse(struct __test_metadata *_metadata, uint64_t config)
 
 TEST(cache)
 {
-	refuse(_metadata, PERF_COUNT_HW_CACHE_MAX);
+	refuse(PERF_COUNT_HW_CACHE_MAX);
 }
 
 TEST(operation)
 {
-	refuse(_metadata, PERF_COUNT_HW_CACHE_OP_MAX << 8);
+	refuse(PERF_COUNT_HW_CACHE_OP_MAX << 8);
 }
 
 TEST(result)
 {
-	refuse(_metadata, PERF_COUNT_HW_CACHE_RESULT_MAX << 16);
+	refuse(PERF_COUNT_HW_CACHE_RESULT_MAX << 16);
 }
 
 PROBE_MAIN

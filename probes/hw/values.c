@@ -20,13 +20,13 @@ PROBE(TITLE("values of hardware counters")
       FACT(branches_per_loop, int, "branches", "user-mode branches of a pass of the loop"))
 
 /* Interrupts that a PMU counts as user code spoil a run; the best of five tells. */
-static void grow(struct __test_metadata *_metadata, int fd, uint64_t *one)
+static void grow(int fd, uint64_t *one)
 {
 	uint64_t four = 0;
 
 	for (int attempt = 0; attempt < 5; attempt++) {
-		*one = cost_of(_metadata, fd, 1);
-		four = cost_of(_metadata, fd, 4);
+		*one = cost_of(fd, 1);
+		four = cost_of(fd, 4);
 		if (*one >= PASSES && four > 3 * *one && four < 5 * *one)
 			return;
 	}
@@ -38,7 +38,7 @@ TEST(instructions_grow)
 {
 	uint64_t one;
 
-	grow(_metadata, open_hardware(_metadata, PERF_COUNT_HW_INSTRUCTIONS), &one);
+	grow(open_hardware(PERF_COUNT_HW_INSTRUCTIONS), &one);
 	fact_int("per_loop", one / PASSES);
 }
 
@@ -46,18 +46,18 @@ TEST(branches_grow)
 {
 	uint64_t one;
 
-	grow(_metadata, open_hardware(_metadata, PERF_COUNT_HW_BRANCH_INSTRUCTIONS), &one);
+	grow(open_hardware(PERF_COUNT_HW_BRANCH_INSTRUCTIONS), &one);
 	fact_int("branches_per_loop", one / PASSES);
 }
 
 TEST(cycles_grow)
 {
-	int fd = open_hardware(_metadata, PERF_COUNT_HW_CPU_CYCLES);
+	int fd = open_hardware(PERF_COUNT_HW_CPU_CYCLES);
 	uint64_t one = 0, four = 0;
 
 	for (int attempt = 0; attempt < 5; attempt++) {
-		one = cost_of(_metadata, fd, 1);
-		four = cost_of(_metadata, fd, 4);
+		one = cost_of(fd, 1);
+		four = cost_of(fd, 4);
 		if (one && four > one)
 			return;
 	}
@@ -73,11 +73,11 @@ static int compare(const void *one, const void *two)
 
 TEST(repeatable)
 {
-	int fd = open_hardware(_metadata, PERF_COUNT_HW_INSTRUCTIONS);
+	int fd = open_hardware(PERF_COUNT_HW_INSTRUCTIONS);
 	uint64_t runs[20], spread;
 
 	for (int i = 0; i < 20; i++)
-		runs[i] = cost_of(_metadata, fd, 1);
+		runs[i] = cost_of(fd, 1);
 	qsort(runs, 20, sizeof(*runs), compare);
 	spread = runs[14] - runs[5];
 	fact_int("spread", spread);

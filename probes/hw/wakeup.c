@@ -19,7 +19,7 @@ static int spin_long(void *unused)
 	return 0;
 }
 
-static void wait_for_sample(struct __test_metadata *_metadata, uint64_t config)
+static void wait_for_sample(uint64_t config)
 {
 	struct perf_event_attr attr = attr_of(PERF_TYPE_HARDWARE, config), counting = attr;
 	struct watch watch;
@@ -44,12 +44,12 @@ static void wait_for_sample(struct __test_metadata *_metadata, uint64_t config)
 
 TEST(cycles)
 {
-	wait_for_sample(_metadata, PERF_COUNT_HW_CPU_CYCLES);
+	wait_for_sample(PERF_COUNT_HW_CPU_CYCLES);
 }
 
 TEST(instructions)
 {
-	wait_for_sample(_metadata, PERF_COUNT_HW_INSTRUCTIONS);
+	wait_for_sample(PERF_COUNT_HW_INSTRUCTIONS);
 }
 
 PROBE_MAIN

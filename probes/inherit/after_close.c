@@ -76,7 +76,7 @@ FIXTURE_TEARDOWN(lives)
 	worker_stop(&self->living);
 }
 
-static void close_source(struct __test_metadata *_metadata, FIXTURE_DATA(lives) *self)
+static void close_source(FIXTURE_DATA(lives) * self)
 {
 	int before = samples_of_faults(&self->ring, NULL, FAULTS);
 
@@ -86,8 +86,7 @@ static void close_source(struct __test_metadata *_metadata, FIXTURE_DATA(lives) 
 }
 
 /* Goes on although it should have stopped: what kernels before v4.5 do. */
-static void judge(struct __test_metadata *_metadata, FIXTURE_DATA(lives) *self,
-		  struct worker *worker)
+static void judge(FIXTURE_DATA(lives) * self, struct worker *worker)
 {
 	int count = samples_of_faults(&self->ring, worker, FAULTS);
 
@@ -97,42 +96,41 @@ static void judge(struct __test_metadata *_metadata, FIXTURE_DATA(lives) *self,
 		broken("samples=%d want=%d after the close", count, self->want);
 }
 
-
 TEST_F(lives, self)
 {
-	close_source(_metadata, self);
-	judge(_metadata, self, NULL);
+	close_source(self);
+	judge(self, NULL);
 }
 
 TEST_F(lives, living)
 {
 	must_start(&self->living, WORKER_THREAD);
 	ASSERT_EQ(FAULTS, samples_of_faults(&self->ring, &self->living, FAULTS));
-	close_source(_metadata, self);
-	judge(_metadata, self, &self->living);
+	close_source(self);
+	judge(self, &self->living);
 }
 
 TEST_F(lives, new_with_living)
 {
 	must_start(&self->living, WORKER_THREAD);
 	ASSERT_EQ(FAULTS, samples_of_faults(&self->ring, &self->living, FAULTS));
-	close_source(_metadata, self);
+	close_source(self);
 	must_start(&self->newer, WORKER_THREAD);
-	judge(_metadata, self, &self->newer);
+	judge(self, &self->newer);
 }
 
 TEST_F(lives, new_alone)
 {
-	close_source(_metadata, self);
+	close_source(self);
 	must_start(&self->newer, WORKER_THREAD);
-	judge(_metadata, self, &self->newer);
+	judge(self, &self->newer);
 }
 
 TEST_F(lives, new_child)
 {
-	close_source(_metadata, self);
+	close_source(self);
 	must_start(&self->newer, WORKER_CHILD);
-	judge(_metadata, self, &self->newer);
+	judge(self, &self->newer);
 }
 
 PROBE_MAIN

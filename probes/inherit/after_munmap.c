@@ -13,7 +13,7 @@ PROBE(TITLE("events after munmap")
 
 #define FAULTS 15
 
-static struct watch watch_faults(struct __test_metadata *_metadata)
+static struct watch watch_faults(void)
 {
 	struct perf_event_attr attr = attr_faults(PERF_SAMPLE_TID);
 
@@ -23,7 +23,7 @@ static struct watch watch_faults(struct __test_metadata *_metadata)
 
 TEST(descriptor_keeps)
 {
-	struct watch watch = watch_faults(_metadata);
+	struct watch watch = watch_faults();
 
 	pm_ring_close(&watch.ring);
 	hold_gain(watch.fd, NULL, FAULTS, FAULTS);
@@ -31,7 +31,7 @@ TEST(descriptor_keeps)
 
 TEST(can_map_again)
 {
-	struct watch watch = watch_faults(_metadata);
+	struct watch watch = watch_faults();
 	int samples;
 
 	pm_ring_close(&watch.ring);

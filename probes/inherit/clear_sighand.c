@@ -39,7 +39,7 @@ static struct perf_event_attr counting(bool sigtrap)
 }
 
 /* A child that faults and ends: whether its faults are in the sum. */
-static bool counts_child(struct __test_metadata *_metadata, bool sigtrap, uint64_t flags)
+static bool counts_child(bool sigtrap, uint64_t flags)
 {
 	const struct perf_event_attr attr = counting(sigtrap), without = counting(false);
 	struct clone3_arguments arguments = { .flags = flags, .exit_signal = SIGCHLD };
@@ -62,21 +62,21 @@ static bool counts_child(struct __test_metadata *_metadata, bool sigtrap, uint64
 
 TEST(plain_child)
 {
-	if (!counts_child(_metadata, true, 0))
+	if (!counts_child(true, 0))
 		broken("the faults of a plain child are not counted");
 }
 
 TEST(cleared_child)
 {
-	if (counts_child(_metadata, true, CLEAR_SIGHAND))
+	if (counts_child(true, CLEAR_SIGHAND))
 		broken("a child with cleared handlers has inherited the sigtrap event");
-	if (!counts_child(_metadata, true, 0))
+	if (!counts_child(true, 0))
 		cannot_tell("not even a plain child is counted");
 }
 
 TEST(without_sigtrap)
 {
-	if (!counts_child(_metadata, false, CLEAR_SIGHAND))
+	if (!counts_child(false, CLEAR_SIGHAND))
 		broken("the faults of a child with cleared handlers are not counted");
 }
 

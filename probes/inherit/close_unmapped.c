@@ -18,7 +18,7 @@ PROBE(TITLE("closing an inherit event that is not mapped")
 
 static volatile int watched;
 
-static int open_breakpoint(struct __test_metadata *_metadata)
+static int open_breakpoint(void)
 {
 	struct perf_event_attr attr = attr_access(HW_BREAKPOINT_W, &watched, sizeof(watched));
 
@@ -27,7 +27,7 @@ static int open_breakpoint(struct __test_metadata *_metadata)
 	return must_open(&attr, 0, -1, -1, 0);
 }
 
-static void want_released(struct __test_metadata *_metadata, int fd, pid_t tid, int free)
+static void want_released(int fd, pid_t tid, int free)
 {
 	int before = free_breakpoints(tid), after;
 
@@ -45,16 +45,16 @@ TEST(unmapped_alone)
 {
 	int free = free_breakpoints(0);
 
-	want_released(_metadata, open_breakpoint(_metadata), 0, free);
+	want_released(open_breakpoint(), 0, free);
 }
 
 TEST(unmapped_living)
 {
-	int free = free_breakpoints(0), fd = open_breakpoint(_metadata);
+	int free = free_breakpoints(0), fd = open_breakpoint();
 	struct worker worker;
 
 	must_start(&worker, WORKER_THREAD);
-	want_released(_metadata, fd, worker.tid, free);
+	want_released(fd, worker.tid, free);
 }
 
 PROBE_MAIN

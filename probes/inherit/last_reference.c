@@ -18,7 +18,7 @@ PROBE(TITLE("the last reference to an event")
 static volatile int watched;
 
 /* A breakpoint event with a ring; inherit events with a ring are for one CPU. */
-static struct watch take_breakpoint(struct __test_metadata *_metadata)
+static struct watch take_breakpoint(void)
 {
 	struct perf_event_attr attr = attr_access(HW_BREAKPOINT_W, &watched, sizeof(watched));
 	int cpu = move_to_nth_cpu(0);
@@ -35,7 +35,7 @@ static struct watch take_breakpoint(struct __test_metadata *_metadata)
 TEST(mapping_keeps)
 {
 	int free = free_breakpoints(0), after, samples;
-	struct watch watch = take_breakpoint(_metadata);
+	struct watch watch = take_breakpoint();
 
 	ASSERT_EQ(free - 1, free_breakpoints(0));
 	close(watch.fd);
@@ -49,7 +49,7 @@ TEST(mapping_keeps)
 TEST(last_munmap_destroys)
 {
 	int free = free_breakpoints(0), after;
-	struct watch watch = take_breakpoint(_metadata);
+	struct watch watch = take_breakpoint();
 
 	ASSERT_EQ(free - 1, free_breakpoints(0));
 	close(watch.fd);
@@ -62,7 +62,7 @@ TEST(last_munmap_destroys)
 TEST(copies_destroyed)
 {
 	int free = free_breakpoints(0), after;
-	struct watch watch = take_breakpoint(_metadata);
+	struct watch watch = take_breakpoint();
 	struct worker worker;
 
 	must_start(&worker, WORKER_THREAD);

@@ -39,7 +39,7 @@ FIXTURE_TEARDOWN(ring)
 	worker_stop(&self->worker);
 }
 
-static void want_samples(struct __test_metadata *_metadata, FIXTURE_DATA(ring) *self, int want)
+static void want_samples(FIXTURE_DATA(ring) * self, int want)
 {
 	int count = samples_of_faults(&self->watch, &self->worker, FAULTS);
 
@@ -50,13 +50,13 @@ static void want_samples(struct __test_metadata *_metadata, FIXTURE_DATA(ring) *
 TEST_F(ring, thread)
 {
 	must_start(&self->worker, WORKER_THREAD);
-	want_samples(_metadata, self, FAULTS);
+	want_samples(self, FAULTS);
 }
 
 TEST_F(ring, child)
 {
 	must_start(&self->worker, WORKER_CHILD);
-	want_samples(_metadata, self, FAULTS);
+	want_samples(self, FAULTS);
 }
 
 static int move_away(void *unused)
@@ -69,9 +69,9 @@ TEST_F(ring, other_cpu)
 {
 	require(REQUIRE_PERF | REQUIRE_CPU2);
 	must_start(&self->worker, WORKER_THREAD);
-	want_samples(_metadata, self, FAULTS);
+	want_samples(self, FAULTS);
 	ASSERT_EQ(0, worker_do(&self->worker, move_away, NULL));
-	want_samples(_metadata, self, 0);
+	want_samples(self, 0);
 }
 
 TEST_F(ring, after_exit)

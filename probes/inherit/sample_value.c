@@ -30,7 +30,7 @@ static struct perf_event_attr sampling(bool inherit, uint64_t sample_type, uint6
  * The task faults 100 times and more before its thread comes; the thread's values must start low
  * all the same, and rise by exactly one a sample.
  */
-static uint64_t judge(struct __test_metadata *_metadata, uint64_t read_format)
+static uint64_t judge(uint64_t read_format)
 {
 	const uint64_t type = PERF_SAMPLE_TID | PERF_SAMPLE_READ;
 	struct perf_event_attr attr = sampling(true, type, read_format);
@@ -76,12 +76,12 @@ static uint64_t judge(struct __test_metadata *_metadata, uint64_t read_format)
 
 TEST(own_value)
 {
-	fact_int("first_of_thread", judge(_metadata, 0));
+	fact_int("first_of_thread", judge(0));
 }
 
 TEST(group)
 {
-	judge(_metadata, PERF_FORMAT_GROUP);
+	judge(PERF_FORMAT_GROUP);
 }
 
 PROBE_MAIN

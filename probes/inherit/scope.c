@@ -56,7 +56,7 @@ FIXTURE_TEARDOWN(scope)
 }
 
 /* What the event gains by a worker; it is alive, for what this task does counts as well. */
-static void want(struct __test_metadata *_metadata, int fd, struct worker *worker, int faults)
+static void want(int fd, struct worker *worker, int faults)
 {
 	hold_gain(fd, worker, FAULTS, faults);
 	hold_gain(fd, NULL, FAULTS, FAULTS);
@@ -64,21 +64,21 @@ static void want(struct __test_metadata *_metadata, int fd, struct worker *worke
 
 TEST_F(scope, existing)
 {
-	want(_metadata, self->fd, &self->older, 0);
+	want(self->fd, &self->older, 0);
 }
 
 /* The newer one is not ours to stop, and this copy of it knows so. */
 TEST_F(scope, of_existing)
 {
 	ASSERT_EQ(0, worker_do(&self->older, worker_launch, &self->newer));
-	want(_metadata, self->fd, &self->newer, 0);
+	want(self->fd, &self->newer, 0);
 	ASSERT_EQ(0, worker_do(&self->older, worker_stop, &self->newer));
 }
 
 TEST_F(scope, of_target)
 {
 	ASSERT_EQ(0, worker_launch(&self->newer));
-	want(_metadata, self->fd, &self->newer, FAULTS);
+	want(self->fd, &self->newer, FAULTS);
 }
 
 PROBE_MAIN

@@ -60,8 +60,7 @@ TEST_F(signal, own_overflow)
 }
 
 /* Nothing of the task's own may be pending when the other one begins. */
-static void ask(struct __test_metadata *_metadata, FIXTURE_DATA(signal) *self,
-		enum worker_kind kind)
+static void ask(FIXTURE_DATA(signal) * self, enum worker_kind kind)
 {
 	must_start(&self->worker, kind);
 	must_ioctl(self->fd, PERF_EVENT_IOC_ENABLE, 0);
@@ -77,12 +76,12 @@ static void ask(struct __test_metadata *_metadata, FIXTURE_DATA(signal) *self,
 
 TEST_F(signal, thread_overflow)
 {
-	ask(_metadata, self, WORKER_THREAD);
+	ask(self, WORKER_THREAD);
 }
 
 TEST_F(signal, child_overflow)
 {
-	ask(_metadata, self, WORKER_CHILD);
+	ask(self, WORKER_CHILD);
 }
 
 PROBE_MAIN

@@ -18,7 +18,7 @@ PROBE(TITLE("counts of each inherited task at its end")
 
 /* Inherit events with a ring are for one CPU: stay there, and the threads with us. The other event
  * keeps the contexts apart: see inherit.stat_each. */
-static struct watch watch_here(struct __test_metadata *_metadata, bool stat)
+static struct watch watch_here(bool stat)
 {
 	const struct perf_event_attr other = attr_software(PERF_COUNT_SW_PAGE_FAULTS);
 	struct perf_event_attr attr = attr_counter(true);
@@ -32,7 +32,7 @@ static struct watch watch_here(struct __test_metadata *_metadata, bool stat)
 
 TEST(read_record)
 {
-	struct watch watch = watch_here(_metadata, true);
+	struct watch watch = watch_here(true);
 	struct pm_record record;
 	pid_t tid;
 
@@ -46,7 +46,7 @@ TEST(read_record)
 
 TEST(own_value)
 {
-	struct watch watch = watch_here(_metadata, true);
+	struct watch watch = watch_here(true);
 	struct pm_record record;
 	uint64_t value;
 
@@ -62,7 +62,7 @@ TEST(own_value)
 
 TEST(only_with_bit)
 {
-	struct watch watch = watch_here(_metadata, false);
+	struct watch watch = watch_here(false);
 	struct pm_record record;
 
 	must_run_thread(FAULTS);
@@ -74,7 +74,7 @@ TEST(only_with_bit)
 
 TEST(sum_kept)
 {
-	struct watch watch = watch_here(_metadata, true);
+	struct watch watch = watch_here(true);
 	uint64_t before = must_count(watch.fd), after;
 
 	must_run_thread(FAULTS);

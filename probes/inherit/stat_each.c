@@ -18,7 +18,7 @@ PROBE(TITLE("records of several inherited threads")
 #define THREADS 5
 
 /* How many records of each of the threads came. */
-static int run_all(struct __test_metadata *_metadata, int *seen)
+static int run_all(int *seen)
 {
 	struct perf_event_attr attr = attr_counter(true);
 	struct pm_record record;
@@ -48,9 +48,9 @@ TEST(each_task)
 	const struct perf_event_attr companion = attr_software(PERF_COUNT_SW_PAGE_FAULTS);
 	int seen[THREADS];
 
-	fact_int("records_without_companion", run_all(_metadata, seen));
+	fact_int("records_without_companion", run_all(seen));
 	must_open(&companion, 0, -1, -1, 0);
-	run_all(_metadata, seen);
+	run_all(seen);
 	for (int i = 0; i < THREADS; i++)
 		if (seen[i] != 1)
 			broken("thread %d of %d: %d records, want 1", i, THREADS, seen[i]);

@@ -18,7 +18,7 @@ PROBE(TITLE("state of inherited events")
 
 #define FAULTS 11
 
-static int open_inherit(struct __test_metadata *_metadata, bool disabled)
+static int open_inherit(bool disabled)
 {
 	struct perf_event_attr attr = attr_counter(true);
 
@@ -28,7 +28,7 @@ static int open_inherit(struct __test_metadata *_metadata, bool disabled)
 
 TEST(starts_enabled)
 {
-	int fd = open_inherit(_metadata, true);
+	int fd = open_inherit(true);
 	struct worker worker;
 
 	must_ioctl(fd, PERF_EVENT_IOC_ENABLE, 0);
@@ -38,7 +38,7 @@ TEST(starts_enabled)
 
 TEST(starts_disabled)
 {
-	int fd = open_inherit(_metadata, false);
+	int fd = open_inherit(false);
 	struct worker worker;
 
 	hold_gain(fd, NULL, FAULTS, FAULTS);
@@ -49,7 +49,7 @@ TEST(starts_disabled)
 
 TEST(enable_reaches)
 {
-	int fd = open_inherit(_metadata, true);
+	int fd = open_inherit(true);
 	struct worker thread, child;
 
 	must_start(&thread, WORKER_THREAD);
@@ -63,7 +63,7 @@ TEST(enable_reaches)
 
 TEST(disable_reaches)
 {
-	int fd = open_inherit(_metadata, false);
+	int fd = open_inherit(false);
 	struct worker thread, child;
 
 	must_start(&thread, WORKER_THREAD);
@@ -78,7 +78,7 @@ TEST(disable_reaches)
 
 TEST(prctl_reaches)
 {
-	int fd = open_inherit(_metadata, false);
+	int fd = open_inherit(false);
 	struct worker thread;
 
 	must_start(&thread, WORKER_THREAD);

@@ -44,7 +44,7 @@ FIXTURE_TEARDOWN(thread_only)
 }
 
 /* What the event gains by a worker; it is alive, for what this task does counts as well. */
-static void want(struct __test_metadata *_metadata, int fd, struct worker *worker, int faults)
+static void want(int fd, struct worker *worker, int faults)
 {
 	hold_gain(fd, worker, FAULTS, faults);
 	hold_gain(fd, NULL, FAULTS, FAULTS);
@@ -53,13 +53,13 @@ static void want(struct __test_metadata *_metadata, int fd, struct worker *worke
 TEST_F(thread_only, thread)
 {
 	must_start(&self->first, WORKER_THREAD);
-	want(_metadata, self->fd, &self->first, FAULTS);
+	want(self->fd, &self->first, FAULTS);
 }
 
 TEST_F(thread_only, not_child)
 {
 	must_start(&self->first, WORKER_CHILD);
-	want(_metadata, self->fd, &self->first, 0);
+	want(self->fd, &self->first, 0);
 }
 
 TEST_F(thread_only, not_thread_of_child)
@@ -67,7 +67,7 @@ TEST_F(thread_only, not_thread_of_child)
 	ASSERT_EQ(0, worker_prepare(&self->second, WORKER_THREAD));
 	must_start(&self->first, WORKER_CHILD);
 	ASSERT_EQ(0, worker_do(&self->first, worker_launch, &self->second));
-	want(_metadata, self->fd, &self->second, 0);
+	want(self->fd, &self->second, 0);
 	ASSERT_EQ(0, worker_do(&self->first, worker_stop, &self->second));
 }
 
@@ -76,7 +76,7 @@ TEST_F(thread_only, child_of_thread)
 	ASSERT_EQ(0, worker_prepare(&self->second, WORKER_CHILD));
 	must_start(&self->first, WORKER_THREAD);
 	ASSERT_EQ(0, worker_do(&self->first, worker_launch, &self->second));
-	want(_metadata, self->fd, &self->second, 0);
+	want(self->fd, &self->second, 0);
 	ASSERT_EQ(0, worker_do(&self->first, worker_stop, &self->second));
 }
 

@@ -44,8 +44,7 @@ static int call_kill(void *unused)
 }
 
 /* What the counter gains while a child, made after it, calls a function. */
-static uint64_t gain_of(struct __test_metadata *_metadata, struct perf_event_attr attr,
-			int (*function)(void *))
+static uint64_t gain_of(struct perf_event_attr attr, int (*function)(void *))
 {
 	struct worker child;
 	uint64_t before, gain = 0;
@@ -66,7 +65,7 @@ static uint64_t gain_of(struct __test_metadata *_metadata, struct perf_event_att
 	return gain;
 }
 
-static void want(struct __test_metadata *_metadata, uint64_t gain)
+static void want(uint64_t gain)
 {
 	if (gain != TIMES)
 		broken("gained=%" PRIu64 " want=%d", gain, TIMES);
@@ -74,12 +73,12 @@ static void want(struct __test_metadata *_metadata, uint64_t gain)
 
 TEST(faults)
 {
-	want(_metadata, gain_of(_metadata, attr_software(PERF_COUNT_SW_PAGE_FAULTS), fault));
+	want(gain_of(attr_software(PERF_COUNT_SW_PAGE_FAULTS), fault));
 }
 
 TEST(task_clock)
 {
-	uint64_t gain = gain_of(_metadata, attr_software(PERF_COUNT_SW_TASK_CLOCK), spin_two_ms);
+	uint64_t gain = gain_of(attr_software(PERF_COUNT_SW_TASK_CLOCK), spin_two_ms);
 
 	if (!gain)
 		broken("gained=0 while the child ran");
@@ -90,7 +89,7 @@ TEST(breakpoint)
 	struct perf_event_attr attr = attr_access(HW_BREAKPOINT_W, &watched, sizeof(watched));
 
 	require(REQUIRE_PERF | REQUIRE_BREAKPOINT);
-	want(_metadata, gain_of(_metadata, attr, write_watched));
+	want(gain_of(attr, write_watched));
 }
 
 TEST(tracepoint)
@@ -98,7 +97,7 @@ TEST(tracepoint)
 	struct perf_event_attr attr = must_tracepoint("syscalls", "sys_enter_kill");
 
 	attr.exclude_kernel = 0;
-	want(_metadata, gain_of(_metadata, attr, call_kill));
+	want(gain_of(attr, call_kill));
 }
 
 
@@ -107,7 +106,7 @@ TEST(hardware)
 	const struct perf_event_attr attr = attr_of(PERF_TYPE_HARDWARE, PERF_COUNT_HW_INSTRUCTIONS);
 
 	require(REQUIRE_PERF | REQUIRE_CPU_PMU);
-	if (!gain_of(_metadata, attr, spin_two_ms))
+	if (!gain_of(attr, spin_two_ms))
 		broken("gained=0 while the child ran");
 }
 

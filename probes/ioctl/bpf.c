@@ -16,7 +16,7 @@ PROBE(TITLE("BPF programs on software events")
       FACT(query_errno, enum, "-", "errno of QUERY_BPF on a software event"))
 
 /* An errno is only an answer where the event as such works. */
-static int open_alive(struct __test_metadata *_metadata)
+static int open_alive(void)
 {
 	struct perf_event_attr attr = attr_faults(PERF_SAMPLE_ID);
 
@@ -25,7 +25,7 @@ static int open_alive(struct __test_metadata *_metadata)
 
 TEST(bpf_software)
 {
-	int answer = pm_ioctl(open_alive(_metadata), PERF_EVENT_IOC_SET_BPF, STDIN_FILENO);
+	int answer = pm_ioctl(open_alive(), PERF_EVENT_IOC_SET_BPF, STDIN_FILENO);
 
 	fact_str("bpf_errno", "%s", errno_name(answer));
 	if (answer == -ENOTTY)
@@ -37,7 +37,7 @@ TEST(bpf_software)
 TEST(query_bpf_software)
 {
 	struct perf_event_query_bpf query = { .ids_len = 0 };
-	int answer = pm_ioctl(open_alive(_metadata), PERF_EVENT_IOC_QUERY_BPF, (uintptr_t)&query);
+	int answer = pm_ioctl(open_alive(), PERF_EVENT_IOC_QUERY_BPF, (uintptr_t)&query);
 
 	fact_str("query_errno", "%s", errno_name(answer));
 	if (answer == -ENOTTY)

@@ -18,7 +18,7 @@ PROBE(TITLE("errnos of ioctl")
       SINCE("4.7"))
 
 /* An errno is only an answer where the event as such works. */
-static int open_alive(struct __test_metadata *_metadata)
+static int open_alive(void)
 {
 	struct perf_event_attr attr = attr_faults(PERF_SAMPLE_ID);
 
@@ -28,7 +28,7 @@ static int open_alive(struct __test_metadata *_metadata)
 TEST(unknown)
 {
 	static const unsigned int numbers[] = { 12, 13, 200 };
-	int fd = open_alive(_metadata);
+	int fd = open_alive();
 
 	for (int i = 0; i < 3; i++)
 		hold_answer(pm_ioctl(fd, _IO('$', numbers[i]), 0), ENOTTY,
@@ -37,25 +37,23 @@ TEST(unknown)
 
 TEST(unknown_type)
 {
-	hold_answer(pm_ioctl(open_alive(_metadata), _IO('T', 1), 0), ENOTTY,
-		    "another driver's request");
+	hold_answer(pm_ioctl(open_alive(), _IO('T', 1), 0), ENOTTY, "another driver's request");
 }
 
 TEST(id_pointer)
 {
-	hold_answer(pm_ioctl(open_alive(_metadata), PERF_EVENT_IOC_ID, 8), EFAULT,
-		    "ID with a bad pointer");
+	hold_answer(pm_ioctl(open_alive(), PERF_EVENT_IOC_ID, 8), EFAULT, "ID with a bad pointer");
 }
 
 TEST(modify_pointer)
 {
-	hold_answer(pm_ioctl(open_alive(_metadata), PERF_EVENT_IOC_MODIFY_ATTRIBUTES,
-					8), EFAULT, "MODIFY_ATTRIBUTES with a bad pointer");
+	hold_answer(pm_ioctl(open_alive(), PERF_EVENT_IOC_MODIFY_ATTRIBUTES, 8), EFAULT,
+		    "MODIFY_ATTRIBUTES with a bad pointer");
 }
 
 TEST(pause_unmapped)
 {
-	int fd = open_alive(_metadata), answer;
+	int fd = open_alive(), answer;
 	struct pm_ring ring;
 
 	answer = pm_ioctl(fd, PERF_EVENT_IOC_PAUSE_OUTPUT, 1);

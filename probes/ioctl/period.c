@@ -13,7 +13,7 @@ PROBE(TITLE("changing the period")
       COMMIT("bad7192b842c")
       POINT(lasts, "afterwards samples come with the new period"))
 
-static struct watch watch_period(struct __test_metadata *_metadata, uint64_t period)
+static struct watch watch_period(uint64_t period)
 {
 	struct perf_event_attr attr = attr_faults(PERF_SAMPLE_TID);
 
@@ -28,7 +28,7 @@ static int set_period(int fd, uint64_t period)
 
 TEST(at_once)
 {
-	struct watch watch = watch_period(_metadata, 1000);
+	struct watch watch = watch_period(1000);
 	int early, late;
 
 	ASSERT_EQ(0, cause_faults(5));
@@ -42,7 +42,7 @@ TEST(at_once)
 
 TEST(lasts)
 {
-	struct watch watch = watch_period(_metadata, 1);
+	struct watch watch = watch_period(1);
 	int seen;
 
 	ASSERT_EQ(0, set_period(watch.fd, 10));

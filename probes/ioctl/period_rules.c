@@ -20,7 +20,7 @@ static int set_period(int fd, uint64_t period)
 }
 
 /* An event that has just taken a new period. */
-static int must_take_five(struct __test_metadata *_metadata)
+static int must_take_five(void)
 {
 	struct perf_event_attr attr = attr_faults(PERF_SAMPLE_TID);
 	int fd = must_live(&attr);
@@ -29,7 +29,7 @@ static int must_take_five(struct __test_metadata *_metadata)
 	return fd;
 }
 
-static void must_refuse(struct __test_metadata *_metadata, int answer, int want, const char *what)
+static void must_refuse(int answer, int want, const char *what)
 {
 	if (answer != -want)
 		broken("%s: %s want=%s", what, errno_name(answer), errno_name(want));
@@ -37,18 +37,18 @@ static void must_refuse(struct __test_metadata *_metadata, int answer, int want,
 
 TEST(zero)
 {
-	int fd = must_take_five(_metadata);
+	int fd = must_take_five();
 
-	must_refuse(_metadata, set_period(fd, 0), EINVAL, "period 0");
+	must_refuse(set_period(fd, 0), EINVAL, "period 0");
 }
 
 TEST(bit_63)
 {
-	int fd = must_take_five(_metadata), answer = set_period(fd, 1ull << 63);
+	int fd = must_take_five(), answer = set_period(fd, 1ull << 63);
 
 	if (answer == 0)		/* as before v3.15 */
 		say_no("a period of 2^63 is accepted");
-	must_refuse(_metadata, answer, EINVAL, "period 1 << 63");
+	must_refuse(answer, EINVAL, "period 1 << 63");
 }
 
 TEST(counting_event)
@@ -56,7 +56,7 @@ TEST(counting_event)
 	struct perf_event_attr attr = attr_software(PERF_COUNT_SW_PAGE_FAULTS);
 	int fd = must_open(&attr, 0, -1, -1, 0);
 
-	must_refuse(_metadata, set_period(fd, 5), EINVAL, "a counting event");
+	must_refuse(set_period(fd, 5), EINVAL, "a counting event");
 }
 
 TEST(frequency_too_high)
@@ -72,16 +72,15 @@ TEST(frequency_too_high)
 	fd = must_open(&attr, 0, -1, -1, 0);
 	ASSERT_EQ(0, set_period(fd, 2));
 	/* The limit sinks by itself under load; twice the first reading is above it for sure. */
-	must_refuse(_metadata, set_period(fd, 2 * probe_env()->max_sample_rate), EINVAL,
+	must_refuse(set_period(fd, 2 * probe_env()->max_sample_rate), EINVAL,
 		    "a frequency of twice the limit");
 }
 
 TEST(bad_pointer)
 {
-	int fd = must_take_five(_metadata);
+	int fd = must_take_five();
 
-	must_refuse(_metadata, pm_ioctl(fd, PERF_EVENT_IOC_PERIOD, 8), EFAULT,
-		    "a bad pointer");
+	must_refuse(pm_ioctl(fd, PERF_EVENT_IOC_PERIOD, 8), EFAULT, "a bad pointer");
 }
 
 PROBE_MAIN

@@ -13,7 +13,7 @@ PROBE(TITLE("prctl on a task's own events")
       POINT(enable, "and go on after PR_TASK_PERF_EVENTS_ENABLE")
       POINT(opened_on_child, "an event opened here on a child stops as well"))
 
-static int open_on(struct __test_metadata *_metadata, pid_t pid)
+static int open_on(pid_t pid)
 {
 	struct perf_event_attr attr = attr_software(PERF_COUNT_SW_PAGE_FAULTS);
 
@@ -23,7 +23,7 @@ static int open_on(struct __test_metadata *_metadata, pid_t pid)
 
 TEST(disable)
 {
-	int fd = open_on(_metadata, 0);
+	int fd = open_on(0);
 
 	hold_gain(fd, NULL, 10, 10);
 	ASSERT_EQ(0, prctl(PR_TASK_PERF_EVENTS_DISABLE));
@@ -46,7 +46,7 @@ TEST(opened_on_child)
 	int fd;
 
 	must_start(&child, WORKER_CHILD);
-	fd = open_on(_metadata, child.tid);
+	fd = open_on(child.tid);
 	if (gain_of_faults(fd, &child, 10) < 10)
 		broken("the child's faults are not counted even before");
 	ASSERT_EQ(0, prctl(PR_TASK_PERF_EVENTS_DISABLE));

@@ -11,7 +11,7 @@ PROBE(TITLE("prctl and events that others opened")
       POINT(not_opened_by_others, "an event that another process opened on this one goes on")
       POINT(thread_scope, "an event that another thread of this process opened goes on"))
 
-static int open_on(struct __test_metadata *_metadata, pid_t pid)
+static int open_on(pid_t pid)
 {
 	struct perf_event_attr attr = attr_software(PERF_COUNT_SW_PAGE_FAULTS);
 
@@ -38,7 +38,7 @@ static int open_counter(void *argument)
 TEST(thread_scope)
 {
 	struct opening opening = { .task = pm_gettid() };
-	int own = open_on(_metadata, 0);
+	int own = open_on(0);
 	struct worker other;
 
 	must_start(&other, WORKER_THREAD);
@@ -64,7 +64,7 @@ static struct opening in_child;
 
 TEST(not_opened_by_others)
 {
-	int own = open_on(_metadata, 0), before, between, after;
+	int own = open_on(0), before, between, after;
 	struct worker other;
 
 	prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY);	/* Yama would let only parents watch */

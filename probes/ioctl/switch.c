@@ -14,7 +14,7 @@ PROBE(TITLE("starting, stopping, clearing")
       POINT(by_another_process, "a child that inherited the descriptor can DISABLE the event")
       POINT(dead_task, "on a task that has ended ENABLE, DISABLE and RESET succeed"))
 
-static int open_faults(struct __test_metadata *_metadata, int group)
+static int open_faults(int group)
 {
 	struct perf_event_attr attr = attr_software(PERF_COUNT_SW_PAGE_FAULTS);
 
@@ -24,7 +24,7 @@ static int open_faults(struct __test_metadata *_metadata, int group)
 
 TEST(enable)
 {
-	int fd = open_faults(_metadata, -1);
+	int fd = open_faults(-1);
 
 	hold_gain(fd, NULL, 10, 0);
 	must_ioctl(fd, PERF_EVENT_IOC_ENABLE, 0);
@@ -33,7 +33,7 @@ TEST(enable)
 
 TEST(disable)
 {
-	int fd = open_faults(_metadata, -1);
+	int fd = open_faults(-1);
 
 	must_ioctl(fd, PERF_EVENT_IOC_ENABLE, 0);
 	hold_gain(fd, NULL, 10, 10);
@@ -43,7 +43,7 @@ TEST(disable)
 
 TEST(reset)
 {
-	int fd = open_faults(_metadata, -1);
+	int fd = open_faults(-1);
 	uint64_t cleared;
 
 	must_ioctl(fd, PERF_EVENT_IOC_ENABLE, 0);
@@ -62,7 +62,7 @@ static int disable_it(void *fd)
 
 TEST(by_another_process)
 {
-	int fd = open_faults(_metadata, -1);
+	int fd = open_faults(-1);
 
 	must_ioctl(fd, PERF_EVENT_IOC_ENABLE, 0);
 	hold_gain(fd, NULL, 10, 10);

@@ -14,7 +14,7 @@ PROBE(TITLE("starting and stopping groups")
       SINCE("3.4")
       POINT(other_bits_ignored, "other bits of the argument change nothing"))
 
-static int open_faults(struct __test_metadata *_metadata, int group)
+static int open_faults(int group)
 {
 	struct perf_event_attr attr = attr_software(PERF_COUNT_SW_PAGE_FAULTS);
 
@@ -24,7 +24,7 @@ static int open_faults(struct __test_metadata *_metadata, int group)
 
 TEST(leader_not_siblings)
 {
-	int leader = open_faults(_metadata, -1), sibling = open_faults(_metadata, leader);
+	int leader = open_faults(-1), sibling = open_faults(leader);
 
 	must_ioctl(leader, PERF_EVENT_IOC_ENABLE, 0);
 	hold_gain(sibling, NULL, 10, 10);
@@ -35,7 +35,7 @@ TEST(leader_not_siblings)
 
 TEST(flag_group)
 {
-	int leader = open_faults(_metadata, -1), sibling = open_faults(_metadata, leader);
+	int leader = open_faults(-1), sibling = open_faults(leader);
 
 	must_ioctl(leader, PERF_EVENT_IOC_ENABLE, 0);
 	hold_gain(leader, NULL, 10, 10);
@@ -49,7 +49,7 @@ TEST(flag_group)
 
 TEST(flag_group_reset)
 {
-	int leader = open_faults(_metadata, -1), sibling = open_faults(_metadata, leader);
+	int leader = open_faults(-1), sibling = open_faults(leader);
 
 	must_ioctl(leader, PERF_EVENT_IOC_ENABLE, 0);
 	hold_gain(leader, NULL, 10, 10);
@@ -64,7 +64,7 @@ TEST(flag_group_reset)
 
 TEST(other_bits_ignored)
 {
-	int leader = open_faults(_metadata, -1), sibling = open_faults(_metadata, leader);
+	int leader = open_faults(-1), sibling = open_faults(leader);
 	int answer = pm_ioctl(leader, PERF_EVENT_IOC_ENABLE, 0xff00);
 
 	if (answer)

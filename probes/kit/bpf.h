@@ -33,7 +33,7 @@ static inline int bpf_order(int command, union bpf_attr *order)
 }
 
 /* What a call of bpf(2) that the test needs has answered. */
-static inline int bpf_needed(struct __test_metadata *_metadata, int answer, const char *what)
+static inline int bpf_needed(int answer, const char *what)
 {
 	if (answer == -ENOSYS)
 		say_absent("this kernel has no bpf(2)");
@@ -54,23 +54,23 @@ static inline int bpf_load(uint32_t type, const struct bpf_insn *code, uint32_t 
 }
 
 /* r0 = 0; exit. As a socket filter it drops everything, attached to nothing. */
-static inline int must_load_empty(struct __test_metadata *_metadata, uint32_t type)
+static inline int must_load_empty(uint32_t type)
 {
 	const struct bpf_insn code[] = { INSN(0xb7, 0, 0, 0, 0), INSN(0x95, 0, 0, 0, 0) };
 
-	return bpf_needed(_metadata, bpf_load(type, code, 2), "BPF_PROG_LOAD");
+	return bpf_needed(bpf_load(type, code, 2), "BPF_PROG_LOAD");
 }
 
 /* A number that programs count up, and that is read here. */
-static inline int must_counter(struct __test_metadata *_metadata)
+static inline int must_counter(void)
 {
 	union bpf_attr order = { .map_type = BPF_MAP_TYPE_ARRAY, .key_size = 4, .value_size = 8,
 				 .max_entries = 1 };
 
-	return bpf_needed(_metadata, bpf_order(BPF_MAP_CREATE, &order), "BPF_MAP_CREATE");
+	return bpf_needed(bpf_order(BPF_MAP_CREATE, &order), "BPF_MAP_CREATE");
 }
 
-static inline uint64_t counter_read(struct __test_metadata *_metadata, int map)
+static inline uint64_t counter_read(int map)
 {
 	uint64_t value = 0;
 	uint32_t key = 0;
@@ -78,7 +78,7 @@ static inline uint64_t counter_read(struct __test_metadata *_metadata, int map)
 
 	order.key = (uintptr_t)&key;
 	order.value = (uintptr_t)&value;
-	bpf_needed(_metadata, bpf_order(BPF_MAP_LOOKUP_ELEM, &order), "BPF_MAP_LOOKUP_ELEM");
+	bpf_needed(bpf_order(BPF_MAP_LOOKUP_ELEM, &order), "BPF_MAP_LOOKUP_ELEM");
 	return value;
 }
 
@@ -132,8 +132,7 @@ static inline int own_numbers(void)
 	}
 
 /* An event of the entry into close(2), not running. */
-#define must_close_event() probe_must_close_event(_metadata)
-static inline int probe_must_close_event(struct __test_metadata *_metadata)
+static inline int must_close_event(void)
 {
 	struct perf_event_attr attr = must_tracepoint("syscalls", "sys_enter_close");
 
@@ -142,14 +141,13 @@ static inline int probe_must_close_event(struct __test_metadata *_metadata)
 }
 
 /* Load a counting program for tracepoints and put it on an event. */
-#define must_attach(fd, map, answer) probe_must_attach(_metadata, fd, map, answer)
-static inline int probe_must_attach(struct __test_metadata *_metadata, int fd, int map, int answer)
+static inline int must_attach(int fd, int map, int answer)
 {
 	int program = load_counting(BPF_PROG_TYPE_TRACEPOINT, map, own_numbers(), answer);
 
-	if (program == -EINVAL && must_load_empty(_metadata, BPF_PROG_TYPE_SOCKET_FILTER) >= 0)
+	if (program == -EINVAL && must_load_empty(BPF_PROG_TYPE_SOCKET_FILTER) >= 0)
 		say_no("no BPF programs of type tracepoint: EINVAL, while socket filters load");
-	bpf_needed(_metadata, program, "BPF_PROG_LOAD");
+	bpf_needed(program, "BPF_PROG_LOAD");
 	ask_ioctl(fd, PERF_EVENT_IOC_SET_BPF, program, "SET_BPF");
 	return program;
 }

@@ -9,8 +9,7 @@
 #include <stdio.h>
 #include <sys/stat.h>
 
-static void read_format(struct __test_metadata *_metadata, const char *system, const char *event,
-			char *text, size_t size)
+static void read_format(const char *system, const char *event, char *text, size_t size)
 {
 	char root[128], path[256];
 	int error;

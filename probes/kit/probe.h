@@ -32,6 +32,7 @@
 #include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <stdnoreturn.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -60,10 +61,15 @@
 
 #include "attrs.h"
 #include "cgroup.h"
+#include "counting.h"
+#include "open.h"
 #include "privilege.h"
 #include "ring.h"
+#include "sampling.h"
+#include "say.h"
 #include "task.h"
 #include "verdict.h"
+#include "watch.h"
 #include "worker.h"
 #include "workload.h"
 
@@ -108,75 +114,16 @@
 		return probe_main(argc, argv, probe_declaration, sizeof(probe_declaration));   \
 	}
 
-/* ------------------------------------------------------------------------------ verdicts */
+/* ------------------------------------------------------------------- the test that is running */
 
-#define say_no(...) probe_say(_metadata, NO, __VA_ARGS__)
-#define say_blocked(...) probe_say(_metadata, BLOCKED, __VA_ARGS__)
-#define say_absent(...) probe_say(_metadata, ABSENT, __VA_ARGS__)
-#define broken(...) probe_say(_metadata, BROKEN, __VA_ARGS__)
-#define cannot_tell(...) probe_say(_metadata, UNKNOWN, __VA_ARGS__)
-#define speak(finding) probe_speak(_metadata, finding)
+/*
+ * The name is the harness's: its ASSERT_* and EXPECT_* look for it, in the functions that tests
+ * call as well. Only the test's own thread has it.
+ */
+static __thread struct __test_metadata *_metadata __attribute__((unused));
 
-/* ---------------------------------------------------------------------------- requirements */
-
-/* End the test as absent or blocked unless all is there; names everything that is missing. */
-#define require(what)                                                                          \
-	do {                                                                                   \
-		struct finding require_finding;                                                \
-		if (!probe_has(what, &require_finding))                                        \
-			speak(&require_finding);                                               \
-	} while (0)
-/* --------------------------------------------------------------------------------- opening */
-
-/* Open what the test needs but does not ask about. Ends the test when it cannot be had. */
-#define must_open(attr, pid, cpu, group, flags)                                                \
-	probe_must_open(_metadata, attr, pid, cpu, group, flags)
-/* The plainest event opens, and is closed again: what is refused next is refused for its own sake.
- * Returns its attr, a disabled counter of user-mode page faults. */
-#define must_plain() probe_must_plain(_metadata)
-/* Open what the test asks about: on refusal, `without` decides between no, blocked and absent. */
-#define ask_open(with, without, pid, cpu, what)                                                \
-	probe_ask_open(_metadata, with, without, pid, cpu, what)
-/* The legal twin of a rule opens, as one more demand on a sampling of page faults. */
-#define ask_legal(attr, what) probe_ask_legal(_metadata, attr, what)
-/* End the test unless `got` keeps the rule "refused with `want`" (probe_rule()). */
-#define hold_rule(got, want, accepted, what) probe_hold_rule(_metadata, got, want, accepted, what)
-/* Two events of this task that can be had each, as a group: broken if the second may not join.
- * Then the leader is enabled; that starts both. */
-#define must_pair(leader, sibling, fds) probe_must_pair(_metadata, leader, sibling, fds)
-/* Map a ring the test needs. */
-#define must_map(fd, pages, ring) probe_must_map(_metadata, fd, pages, ring)
-/* An ioctl the test needs. */
-#define must_ioctl(fd, request, arg) probe_must_ioctl(_metadata, fd, request, arg)
-/* An ioctl the test asks about: refused while RESET works on the same event, it is a "no". */
-#define ask_ioctl(fd, request, arg, what) probe_ask_ioctl(_metadata, fd, request, arg, what)
-/* A close that has happened: the number is free afterwards. */
-#define must_close(fd) probe_must_close(_metadata, fd)
-/* An attr for a tracepoint's user-mode hits; ends the test where its id cannot be had. */
-#define must_tracepoint(system, event) probe_must_tracepoint(_metadata, system, event)
-/* An attr for a PMU that has no number of its own; ends the test where sysfs does not have it. */
-#define must_pmu(name) probe_must_pmu(_metadata, name)
-/* Call a function for each PMU of sysfs, as pm_pmu_each() does. */
-#define visit_pmus(each, context) probe_visit_pmus(_metadata, each, context)
-/* That file of /proc/sys/kernel is there. Missing while others are to be seen it is a "no". */
-#define ask_setting(path) probe_ask_setting(_metadata, path)
-/* Put a value where sysfs says that a PMU's attr has it ("uprobe", "retprobe"). */
-#define must_place(pmu, field, value, attr) probe_must_place(_metadata, pmu, field, value, attr)
-/* An attr for a function of this very program, by file and offset. */
-#define must_uprobe(function) probe_must_uprobe(_metadata, function)
-/* Open that; ends the test as absent where no code can be probed in this program's file. */
-#define open_uprobe(attr) probe_open_uprobe(_metadata, attr)
-/* Move a breakpoint by MODIFY_ATTRIBUTES. */
-#define must_modify(fd, attr) probe_must_modify(_metadata, fd, attr)
-/* The answer to a task without privilege: 0 or -errno. Blocked where such have no events at all. */
-#define ask_stranger(attr, pid, cpu) probe_ask_stranger(_metadata, attr, pid, cpu)
-/* Where perf takes part in cgroups: the path of that root, found on a CPU (cgroup_root()). */
-#define must_cgroup_root(cpu, path) probe_must_cgroup_root(_metadata, cpu, path, sizeof(path))
-
-/* ---------------------------------------------------- what the macros above are made of */
-
-static inline noreturn void probe_speak(struct __test_metadata *_metadata,
-					const struct finding *finding)
+/* Ends the test with a verdict: how say.h's words reach the harness. */
+static inline noreturn void probe_end(const struct finding *finding)
 {
 	switch (finding->verdict) {
 	case BROKEN:
@@ -194,264 +141,39 @@ static inline noreturn void probe_speak(struct __test_metadata *_metadata,
 	longjmp(_metadata->env, 1);
 }
 
-static inline noreturn __attribute__((format(printf, 3, 4))) void
-probe_say(struct __test_metadata *_metadata, enum verdict verdict, const char *format, ...)
-{
-	struct finding finding = { .verdict = verdict };
-	va_list arguments;
+struct probe_test {
+	struct __test_metadata *test;
+	void (*body)(struct __test_metadata *, struct __fixture_variant_metadata *);
+};
+static struct probe_test *probe_tests;
 
-	va_start(arguments, format);
-	vsnprintf(finding.reason, sizeof(finding.reason), format, arguments);
-	va_end(arguments);
-	probe_speak(_metadata, &finding);
+/* Stands in for the body of every test, its fixture's set-up included. */
+static inline void probe_run(struct __test_metadata *test,
+			     struct __fixture_variant_metadata *variant)
+{
+	const struct probe_test *own = probe_tests;
+
+	while (own->test != test)
+		own++;
+	_metadata = test;
+	test_begins(probe_end);
+	own->body(test, variant);
 }
 
-static inline int probe_must_open(struct __test_metadata *_metadata,
-				  const struct perf_event_attr *attr, pid_t pid, int cpu,
-				  int group, unsigned long flags)
+static inline int probe_run_all(int argc, char **argv)
 {
-	struct finding finding;
-	int fd = pm_open(attr, pid, cpu, group, flags);
+	unsigned int count = 0;
 
-	if (fd >= 0)
-		return fd;
-	classify_setup(-fd, attr, pid, cpu, &finding);
-	probe_speak(_metadata, &finding);
+	for (struct __fixture_metadata *f = __fixture_list; f; f = f->next)
+		for (struct __test_metadata *t = f->tests; t; t = t->next) {
+			probe_tests = realloc(probe_tests, (count + 1) * sizeof(*probe_tests));
+			if (!probe_tests)
+				return KSFT_FAIL;
+			probe_tests[count++] = (struct probe_test){ t, t->fn };
+			t->fn = probe_run;
+		}
+	return test_harness_run(argc, argv);
 }
-
-static inline struct perf_event_attr probe_must_plain(struct __test_metadata *_metadata)
-{
-	struct perf_event_attr attr = attr_software(PERF_COUNT_SW_PAGE_FAULTS);
-
-	close(probe_must_open(_metadata, &attr, 0, -1, -1, 0));
-	return attr;
-}
-
-static inline int probe_ask_open(struct __test_metadata *_metadata,
-				 const struct perf_event_attr *with,
-				 const struct perf_event_attr *without, pid_t pid, int cpu,
-				 const char *what)
-{
-	struct finding finding;
-	int fd = pm_open(with, pid, cpu, -1, 0);
-
-	if (fd >= 0)
-		return fd;
-	probe_pair(with, without, pid, cpu, what, &finding);
-	if (finding.verdict == YES)
-		cannot_tell("%s: refused once (%s), then accepted", what, errno_name(fd));
-	probe_speak(_metadata, &finding);
-}
-
-static inline void probe_ask_legal(struct __test_metadata *_metadata,
-				   const struct perf_event_attr *attr, const char *what)
-{
-	struct perf_event_attr plain = attr_faults(0);
-
-	close(probe_ask_open(_metadata, attr, &plain, 0, -1, what));
-}
-
-static inline void probe_hold_rule(struct __test_metadata *_metadata, int got, int want,
-				   enum verdict accepted, const char *what)
-{
-	struct finding finding;
-
-	probe_rule(got, want, accepted, what, &finding);
-	if (finding.verdict != YES)
-		probe_speak(_metadata, &finding);
-}
-
-static inline void probe_must_map(struct __test_metadata *_metadata, int fd, size_t pages,
-				  struct pm_ring *ring)
-{
-	int error = pm_ring_open(fd, pages, PROT_READ | PROT_WRITE, ring);
-
-	if (error == -EPERM)
-		say_blocked("mmap of %zu pages: EPERM (perf_event_mlock_kb=%" PRId64
-			    " used up; RLIMIT_MEMLOCK %" PRIu64 " bytes)",
-			    pages, probe_env()->mlock_kb, probe_env()->memlock_bytes);
-	if (error)
-		cannot_tell("mmap of %zu pages: %s", pages, errno_name(error));
-}
-
-static inline void probe_must_ioctl(struct __test_metadata *_metadata, int fd,
-				    unsigned long request, unsigned long arg)
-{
-	int error = pm_ioctl(fd, request, arg);
-
-	if (error < 0)
-		cannot_tell("ioctl %#lx: %s", request, errno_name(error));
-}
-
-static inline void probe_must_pair(struct __test_metadata *_metadata,
-				   const struct perf_event_attr *leader,
-				   struct perf_event_attr sibling, int *fds)
-{
-	sibling.disabled = 0;
-	close(probe_must_open(_metadata, &sibling, 0, -1, -1, 0));
-	fds[0] = probe_must_open(_metadata, leader, 0, -1, -1, 0);
-	fds[1] = pm_open(&sibling, 0, -1, fds[0], 0);
-	if (fds[1] < 0)
-		broken("type %u joins no leader of type %u: %s", sibling.type, leader->type,
-		       errno_name(fds[1]));
-	probe_must_ioctl(_metadata, fds[0], PERF_EVENT_IOC_ENABLE, 0);
-}
-
-static inline void probe_ask_ioctl(struct __test_metadata *_metadata, int fd,
-				   unsigned long request, unsigned long arg, const char *what)
-{
-	struct finding finding;
-	int error = pm_ioctl(fd, request, arg);
-
-	if (error >= 0)
-		return;
-	probe_must_ioctl(_metadata, fd, PERF_EVENT_IOC_RESET, 0);
-	classify_asked(-error, what, NULL, 0, -1, &finding);
-	probe_speak(_metadata, &finding);
-}
-
-static inline void probe_must_close(struct __test_metadata *_metadata, int fd)
-{
-	if (close(fd) < 0 || fcntl(fd, F_GETFD) >= 0)
-		cannot_tell("descriptor %d is still open after close", fd);
-}
-
-static inline struct perf_event_attr probe_must_tracepoint(struct __test_metadata *_metadata,
-							     const char *system,
-							     const char *event)
-{
-	int id = tracepoint_id(system, event);
-
-	if (id < 0)
-		require(REQUIRE_PERF | REQUIRE_TRACEFS);
-	if (id == -EACCES)
-		say_blocked("the id of %s:%s is not readable for this user", system, event);
-	if (id < 0)
-		say_absent("no tracepoint %s:%s (%s)", system, event, errno_name(id));
-	return attr_of(PERF_TYPE_TRACEPOINT, id);
-}
-
-static inline struct perf_event_attr probe_must_pmu(struct __test_metadata *_metadata,
-						    const char *name)
-{
-	int type = pm_pmu_type(name);
-
-	require(REQUIRE_PERF);
-	if (type < 0)
-		say_absent("no %s PMU (%s)", name, errno_name(type));
-	return attr_of(type, 0);
-}
-
-static inline void probe_visit_pmus(struct __test_metadata *_metadata,
-				    int (*each)(const char *, void *), void *context)
-{
-	int error = pm_pmu_each(each, context);
-
-	if (error == -ENOENT)
-		say_absent("sysfs has no event_source bus");
-	if (error < 0)
-		say_blocked("sysfs event_source: %s", errno_name(error));
-}
-
-static inline void probe_ask_setting(struct __test_metadata *_metadata, const char *path)
-{
-	if (access(path, F_OK) == 0)
-		return;
-	if (errno == ENOENT && access("/proc/sys/kernel/ostype", F_OK) == 0)
-		say_no("no %s, while other files of /proc/sys/kernel are there", path);
-	say_blocked("%s is not to be seen here", path);
-}
-
-static inline void probe_must_place(struct __test_metadata *_metadata, const char *pmu,
-				    const char *field, uint64_t value,
-				    struct perf_event_attr *attr)
-{
-	char path[160], text[64];
-	int error;
-
-	snprintf(path, sizeof(path), "/sys/bus/event_source/devices/%s/format/%s", pmu, field);
-	error = pm_read_text(path, text, sizeof(text));
-	if (error == -ENOENT)
-		say_no("sysfs has no format %s for %s", field, pmu);
-	if (error < 0)
-		say_blocked("format %s of %s: %s", field, pmu, errno_name(error));
-	error = pm_pmu_place(text, value, attr);
-	if (error < 0)
-		broken("format %s of %s: \"%s\"", field, pmu, text);
-}
-
-static inline struct perf_event_attr probe_must_uprobe(struct __test_metadata *_metadata,
-						       int (*function)(int))
-{
-	struct perf_event_attr attr = probe_must_pmu(_metadata, "uprobe");
-	static char path[512];
-	uintptr_t address = (uintptr_t)function;
-
-#ifdef __arm__
-	address &= ~1ul;
-#endif
-	if (readlink("/proc/self/exe", path, sizeof(path) - 1) < 0)
-		cannot_tell("readlink: %s", errno_name(errno));
-	attr.uprobe_path = (uintptr_t)path;
-	attr.probe_offset = file_offset((const volatile void *)address);
-	attr.exclude_kernel = attr.disabled = 0;
-	if (!attr.probe_offset)
-		cannot_tell("the function is not in a mapped file");
-	return attr;
-}
-
-static inline int probe_open_uprobe(struct __test_metadata *_metadata,
-				    const struct perf_event_attr *attr)
-{
-	int fd = pm_open(attr, 0, -1, -1, 0);
-
-	if (fd == -EIO || fd == -ENOTSUP)
-		say_absent("no uprobe can be placed in this program (%s)", errno_name(fd));
-	return fd >= 0 ? fd : probe_must_open(_metadata, attr, 0, -1, -1, 0);
-}
-
-static inline void probe_must_cgroup_root(struct __test_metadata *_metadata, int cpu, char *path,
-					  size_t size)
-{
-	const struct perf_event_attr attr = attr_counter(false);
-	int error;
-
-	close(probe_must_open(_metadata, &attr, -1, cpu, -1, 0));
-	error = cgroup_root(cpu, path, size);
-	if (error == -ENOENT)
-		say_absent("no cgroup file system is mounted at a usual place");
-	if (error == -ENODEV)
-		say_absent("no cgroup here takes part in perf (CONFIG_CGROUP_PERF)");
-	if (error)
-		say_blocked("cgroup event: %s", errno_name(error));
-}
-
-static inline void probe_must_modify(struct __test_metadata *_metadata, int fd,
-				     const struct perf_event_attr *attr)
-{
-	int error = modify_breakpoint(fd, attr);
-
-	if (error == -ENOTTY)
-		say_no("ENOTTY: no such ioctl; others work on the same descriptor");
-	if (error < 0)
-		broken("a legal change: errno=%s", errno_name(error));
-}
-
-static inline int probe_ask_stranger(struct __test_metadata *_metadata,
-				     const struct perf_event_attr *attr, pid_t pid, int cpu)
-{
-	int answer = open_as_stranger(attr, pid, cpu);
-
-	require(REQUIRE_PERF);
-	if (answer > 0)
-		say_blocked("without privilege there are no events at all (perf_event_paranoid=%d)",
-			    probe_env()->paranoid);
-	return answer;
-}
-
-#include "counting.h"
-#include "watch.h"
-#include "sampling.h"
 
 /* Answer every test of a probe that may not run here with one and the same verdict. */
 static inline int probe_refuse_all(const struct finding *finding)
@@ -490,7 +212,7 @@ static inline int probe_main(int argc, char **argv, const char *declaration, siz
 	}
 	if (!probe_allowed(declaration, size, &finding))
 		return probe_refuse_all(&finding);
-	return test_harness_run(argc, argv);
+	return probe_run_all(argc, argv);
 }
 
 #endif

@@ -29,7 +29,7 @@ FIXTURE_TEARDOWN(pair)
 	close(self->pair.source);
 }
 
-static void redirect(struct __test_metadata *_metadata, int source, int target)
+static void redirect(int source, int target)
 {
 	hold_rule(pm_ioctl(source, PERF_EVENT_IOC_SET_OUTPUT, target), 0, BROKEN, "SET_OUTPUT");
 }
@@ -43,7 +43,7 @@ TEST_F(pair, two_links)
 {
 	int first = must_open(&self->attr, 0, -1, -1, 0);
 
-	redirect(_metadata, first, self->pair.source);
+	redirect(first, self->pair.source);
 	hold_samples(first, &self->pair.target.ring, 9, "redirected twice");
 }
 
@@ -52,7 +52,7 @@ TEST_F(pair, switches_target)
 	struct watch other = must_watch(&self->attr, 0, -1, 1);
 
 	hold_samples(self->pair.source, &self->pair.target.ring, 4, "into the first ring");
-	redirect(_metadata, self->pair.source, other.fd);
+	redirect(self->pair.source, other.fd);
 	hold_samples(self->pair.source, &other.ring, 9, "into the second ring");
 	if (count_records(&self->pair.target.ring, 0))
 		broken("the first ring still gets records");

@@ -16,7 +16,7 @@ PROBE(TITLE("records of several events in one ring")
       SINCE("3.12")
       POINT(sideband_of_source, "COMM records of the source land in the target, with its id"))
 
-static uint64_t id_of(struct __test_metadata *_metadata, int fd)
+static uint64_t id_of(int fd)
 {
 	return must_counts(fd, PERF_FORMAT_ID).member[0].id;
 }
@@ -33,7 +33,7 @@ TEST(samples_carry_source_id)
 {
 	struct perf_event_attr attr = with_ids(attr_faults(0), PERF_SAMPLE_TID | PERF_SAMPLE_ID);
 	struct redirection pair = must_redirect(&attr);
-	const uint64_t ids[] = { id_of(_metadata, pair.target.fd), id_of(_metadata, pair.source) };
+	const uint64_t ids[] = { id_of(pair.target.fd), id_of(pair.source) };
 	struct pm_record record;
 	int found[2] = { 0 };
 
@@ -68,7 +68,7 @@ TEST(mixed_types_parse)
 	must_ioctl(fds[1], PERF_EVENT_IOC_SET_OUTPUT, target.fd);
 	for (int i = 0; i < 2; i++) {
 		pm_format_of(&attrs[i], &formats[i]);
-		ids[i] = id_of(_metadata, fds[i]);
+		ids[i] = id_of(fds[i]);
 	}
 	for (int i = 0; i < 3; i++)
 		fault_enabled(fds[!(i % 2)], 4);
@@ -99,7 +99,7 @@ TEST(sideband_of_source)
 	attr = with_ids(attr_sideband(), sample_type);
 	attr.comm = 1;
 	source = must_open(&attr, 0, -1, -1, 0);
-	id = id_of(_metadata, source);
+	id = id_of(source);
 	must_ioctl(source, PERF_EVENT_IOC_SET_OUTPUT, target.fd);
 	must_ioctl(source, PERF_EVENT_IOC_ENABLE, 0);
 	ASSERT_EQ(0, prctl(PR_SET_NAME, "perfmodes", 0, 0, 0));

@@ -14,7 +14,7 @@ PROBE(TITLE("a source whose target loses its ring")
       POINT(source_returns, "the source can be redirected again, into the target's new ring"))
 
 /* A pair that worked, its target's ring gone. */
-static struct redirection cut_off(struct __test_metadata *_metadata)
+static struct redirection cut_off(void)
 {
 	struct redirection pair = must_redirect_faults();
 	const int revents = poll_once(pair.source, POLLIN, 0);
@@ -27,7 +27,7 @@ static struct redirection cut_off(struct __test_metadata *_metadata)
 
 TEST(counts_on_silently)
 {
-	struct redirection pair = cut_off(_metadata);
+	struct redirection pair = cut_off();
 	uint64_t counted = sample_faults(pair.source, 20), head[2];
 
 	must_map(pair.target.fd, 2, &pair.target.ring);	/* of a size that shows it is new */
@@ -42,14 +42,14 @@ TEST(counts_on_silently)
 
 TEST(source_polls_hup)
 {
-	struct redirection pair = cut_off(_metadata);
+	struct redirection pair = cut_off();
 
 	hold_hang_up(poll_once(pair.source, POLLIN, 0), "a source that is cut off");
 }
 
 TEST(source_returns)
 {
-	struct redirection pair = cut_off(_metadata);
+	struct redirection pair = cut_off();
 
 	must_map(pair.target.fd, 2, &pair.target.ring);
 	hold_rule(pm_ioctl(pair.source, PERF_EVENT_IOC_SET_OUTPUT, pair.target.fd), 0, BROKEN,

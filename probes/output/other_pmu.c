@@ -17,7 +17,7 @@ PROBE(TITLE("events of other PMUs in a software event's ring")
 static volatile int watched;
 
 /* The target and, behind it, proof that a software event is accepted. */
-static struct watch software_target(struct __test_metadata *_metadata)
+static struct watch software_target(void)
 {
 	const struct perf_event_attr attr = attr_faults(PERF_SAMPLE_TID);
 	struct redirection pair = must_redirect(&attr);
@@ -27,7 +27,7 @@ static struct watch software_target(struct __test_metadata *_metadata)
 }
 
 /* Open an event, redirect it and enable it. */
-static int open_into(struct __test_metadata *_metadata, struct perf_event_attr attr, int target)
+static int open_into(struct perf_event_attr attr, int target)
 {
 	int source, error;
 
@@ -44,11 +44,11 @@ static int open_into(struct __test_metadata *_metadata, struct perf_event_attr a
 TEST(breakpoint_to_software)
 {
 	struct perf_event_attr attr = attr_access(HW_BREAKPOINT_W, &watched, HW_BREAKPOINT_LEN_4);
-	struct watch target = software_target(_metadata);
+	struct watch target = software_target();
 	int found;
 
 	attr.sample_period = 1;
-	open_into(_metadata, attr, target.fd);
+	open_into(attr, target.fd);
 	for (int i = 0; i < 5; i++)
 		watched = i;
 	found = drain_samples(&target, pm_gettid());
@@ -62,9 +62,9 @@ TEST(hardware_to_software)
 	struct watch target;
 
 	require(REQUIRE_PERF | REQUIRE_CPU_PMU);
-	target = software_target(_metadata);
+	target = software_target();
 	attr.sample_period = 20011;
-	open_into(_metadata, attr, target.fd);
+	open_into(attr, target.fd);
 	spin_ns(5000000);
 	if (!drain_samples(&target, pm_gettid()))
 		broken("no record of a cycle counter in 5 ms");

@@ -15,8 +15,7 @@ PROBE(TITLE("pausing a shared ring")
       POINT(by_source, "PAUSE_OUTPUT on the source stops the target's records"))
 
 /* Pause through one event, write through the other. */
-static void pause_through(struct __test_metadata *_metadata, struct watch *target, int pauser,
-			  int writer)
+static void pause_through(struct watch *target, int pauser, int writer)
 {
 	uint64_t counted;
 	int found;
@@ -36,7 +35,7 @@ TEST(by_target)
 	const struct perf_event_attr attr = attr_faults(PERF_SAMPLE_IP);
 	struct redirection pair = must_redirect(&attr);
 
-	pause_through(_metadata, &pair.target, pair.target.fd, pair.source);
+	pause_through(&pair.target, pair.target.fd, pair.source);
 }
 
 TEST(by_source)
@@ -44,7 +43,7 @@ TEST(by_source)
 	const struct perf_event_attr attr = attr_faults(PERF_SAMPLE_IP);
 	struct redirection pair = must_redirect(&attr);
 
-	pause_through(_metadata, &pair.target, pair.source, pair.target.fd);
+	pause_through(&pair.target, pair.source, pair.target.fd);
 }
 
 PROBE_MAIN

@@ -36,13 +36,12 @@ FIXTURE_TEARDOWN(home)
 }
 
 /* Redirect, which must be accepted. */
-static void redirect(struct __test_metadata *_metadata, int source, int target)
+static void redirect(int source, int target)
 {
 	hold_rule(pm_ioctl(source, PERF_EVENT_IOC_SET_OUTPUT, target), 0, BROKEN, "SET_OUTPUT");
 }
 
-static void expect(struct __test_metadata *_metadata, int source, struct watch *target,
-		   struct worker *worker)
+static void expect(int source, struct watch *target, struct worker *worker)
 {
 	int found;
 
@@ -60,8 +59,7 @@ static int stay_home(void *unused)
 	return move_to_nth_cpu(0) < 0;
 }
 
-static void share_with(struct __test_metadata *_metadata, FIXTURE_DATA(home) *self,
-		       enum worker_kind kind)
+static void share_with(FIXTURE_DATA(home) * self, enum worker_kind kind)
 {
 	struct watch target = must_watch(&self->attr, 0, self->cpu, 1);
 	struct worker other;
@@ -70,18 +68,18 @@ static void share_with(struct __test_metadata *_metadata, FIXTURE_DATA(home) *se
 	must_start(&other, kind);
 	worker_do(&other, stay_home, NULL);
 	source = must_open(&self->attr, other.tid, self->cpu, -1, 0);
-	redirect(_metadata, source, target.fd);
-	expect(_metadata, source, &target, &other);
+	redirect(source, target.fd);
+	expect(source, &target, &other);
 }
 
 TEST_F(home, other_thread)
 {
-	share_with(_metadata, self, WORKER_THREAD);
+	share_with(self, WORKER_THREAD);
 }
 
 TEST_F(home, other_process)
 {
-	share_with(_metadata, self, WORKER_CHILD);
+	share_with(self, WORKER_CHILD);
 }
 
 TEST_F(home, inherited)
@@ -92,9 +90,9 @@ TEST_F(home, inherited)
 
 	self->attr.inherit = 1;
 	source = must_open(&self->attr, 0, self->cpu, -1, 0);
-	redirect(_metadata, source, target.fd);
+	redirect(source, target.fd);
 	must_start(&child, WORKER_THREAD);	/* on this CPU, as its maker */
-	expect(_metadata, source, &target, &child);
+	expect(source, &target, &child);
 }
 
 TEST_F(home, cpu_wide)
@@ -102,8 +100,8 @@ TEST_F(home, cpu_wide)
 	struct watch target = must_watch(&self->attr, -1, self->cpu, 8);
 	int source = must_open(&self->attr, -1, self->cpu, -1, 0);
 
-	redirect(_metadata, source, target.fd);
-	expect(_metadata, source, &target, NULL);
+	redirect(source, target.fd);
+	expect(source, &target, NULL);
 }
 
 TEST_F(home, any_cpu_inherited)
@@ -111,7 +109,7 @@ TEST_F(home, any_cpu_inherited)
 	struct watch target = must_watch(&self->attr, 0, -1, 1);
 
 	self->attr.inherit = 1;
-	redirect(_metadata, must_open(&self->attr, 0, -1, -1, 0), target.fd);
+	redirect(must_open(&self->attr, 0, -1, -1, 0), target.fd);
 	/* A kernel that says yes to everything would accept this as well. */
 	hold_rule(pm_ioctl(target.fd, PERF_EVENT_IOC_SET_OUTPUT, target.fd), EINVAL, BROKEN,
 		  "an event to itself");

@@ -34,8 +34,7 @@ FIXTURE_TEARDOWN(pair)
 }
 
 /* The source goes into `target`, refused with `want`. */
-static void must_refuse(struct __test_metadata *_metadata, int source, int target, int want,
-			const char *what)
+static void must_refuse(int source, int target, int want, const char *what)
 {
 	hold_rule(pm_ioctl(source, PERF_EVENT_IOC_SET_OUTPUT, target), want, BROKEN, what);
 }
@@ -44,13 +43,13 @@ TEST_F(pair, mapped_source_is_refused)
 {
 	struct watch source = must_watch(&plain, 0, -1, 1);
 
-	must_refuse(_metadata, source.fd, self->pair.target.fd, EINVAL, "a mapped source");
+	must_refuse(source.fd, self->pair.target.fd, EINVAL, "a mapped source");
 	hold_samples(source.fd, &source.ring, 5, "its own ring after the refusal");
 }
 
 TEST_F(pair, unmapped_is_refused)
 {
-	must_refuse(_metadata, self->pair.source, must_open(&plain, 0, -1, -1, 0), EINVAL,
+	must_refuse(self->pair.source, must_open(&plain, 0, -1, -1, 0), EINVAL,
 		    "a target without a ring");
 	hold_samples(self->pair.source, &self->pair.target.ring, 5, "the redirection there was");
 }
@@ -58,8 +57,7 @@ TEST_F(pair, unmapped_is_refused)
 TEST_F(pair, once_mapped_is_refused)
 {
 	pm_ring_close(&self->pair.target.ring);
-	must_refuse(_metadata, self->pair.source, self->pair.target.fd, EINVAL,
-		    "a target unmapped now");
+	must_refuse(self->pair.source, self->pair.target.fd, EINVAL, "a target unmapped now");
 }
 
 TEST_F(pair, other_file_is_refused)
@@ -67,7 +65,7 @@ TEST_F(pair, other_file_is_refused)
 	int pipes[2];
 
 	ASSERT_EQ(0, pipe(pipes));
-	must_refuse(_metadata, self->pair.source, pipes[0], EBADF, "a pipe as target");
+	must_refuse(self->pair.source, pipes[0], EBADF, "a pipe as target");
 	hold_samples(self->pair.source, &self->pair.target.ring, 5, "the redirection there was");
 }
 
@@ -75,9 +73,9 @@ TEST_F(pair, closed_number_is_refused)
 {
 	int number = dup(self->pair.target.fd);
 
-	must_refuse(_metadata, self->pair.source, number, 0, "a duplicate of the target");
+	must_refuse(self->pair.source, number, 0, "a duplicate of the target");
 	must_close(number);
-	must_refuse(_metadata, self->pair.source, number, EBADF, "a closed number as target");
+	must_refuse(self->pair.source, number, EBADF, "a closed number as target");
 	hold_samples(self->pair.source, &self->pair.target.ring, 5, "the redirection there was");
 }
 

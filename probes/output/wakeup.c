@@ -15,7 +15,7 @@ PROBE(TITLE("wake-up thresholds in a shared ring")
 #define RECORD 16
 
 /* Samples of an event until the target's poll finds something, at most `most`; 0: never. */
-static int samples_until_ready(struct __test_metadata *_metadata, int source, int target, int most)
+static int samples_until_ready(int source, int target, int most)
 {
 	for (int samples = 1; samples <= most; samples++) {
 		sample_faults(source, 1);
@@ -34,8 +34,8 @@ TEST(source_counts_samples)
 	attr.wakeup_events = 3;
 	third = must_open(&attr, 0, -1, -1, 0);
 	must_ioctl(third, PERF_EVENT_IOC_SET_OUTPUT, pair.target.fd);
-	samples[0] = samples_until_ready(_metadata, pair.source, pair.target.fd, 5);
-	samples[1] = samples_until_ready(_metadata, third, pair.target.fd, 5);
+	samples[0] = samples_until_ready(pair.source, pair.target.fd, 5);
+	samples[1] = samples_until_ready(third, pair.target.fd, 5);
 	if (samples[0] || samples[1] != 3)
 		broken("ready after %d samples of a source without threshold, %d of one with 3",
 		       samples[0], samples[1]);
@@ -52,7 +52,7 @@ TEST(target_counts_bytes)
 	attr.wakeup_watermark = 100;
 	target = must_watch(&attr, 0, -1, 1);
 	must_ioctl(source, PERF_EVENT_IOC_SET_OUTPUT, target.fd);
-	samples = samples_until_ready(_metadata, source, target.fd, 20);
+	samples = samples_until_ready(source, target.fd, 20);
 	if (samples != 100 / RECORD + 1)
 		broken("ready after %d samples of %d bytes, watermark=100", samples, RECORD);
 }

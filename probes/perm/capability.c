@@ -108,8 +108,8 @@ static bool shut(const struct perf_event_attr *attr, pid_t pid, int cpu)
 	return wait_child(child) == 1;
 }
 
-static void ask_gate(struct __test_metadata *_metadata, bool open,
-		     const struct perf_event_attr *attr, pid_t pid, int cpu, const char *what)
+static void ask_gate(bool open, const struct perf_event_attr *attr, pid_t pid, int cpu,
+		     const char *what)
 {
 	int answer = pm_open(attr, pid, cpu, -1, 0);
 
@@ -135,14 +135,14 @@ TEST_F(cap, namespaces)
 	struct perf_event_attr attr = attr_software(PERF_COUNT_SW_PAGE_FAULTS);
 
 	attr.namespaces = 1;
-	ask_gate(_metadata, !variant->user_namespace, &attr, 0, -1, "attr.namespaces");
+	ask_gate(!variant->user_namespace, &attr, 0, -1, "attr.namespaces");
 }
 
 TEST_F(cap, cpu_wide)
 {
 	struct perf_event_attr attr = attr_software(PERF_COUNT_SW_PAGE_FAULTS);
 
-	ask_gate(_metadata, !variant->user_namespace, &attr, -1, move_to_nth_cpu(0),
+	ask_gate(!variant->user_namespace, &attr, -1, move_to_nth_cpu(0),
 		 "an event on a whole CPU");
 }
 
@@ -151,8 +151,7 @@ TEST_F(cap, kernel)
 	struct perf_event_attr attr = attr_software(PERF_COUNT_SW_PAGE_FAULTS);
 
 	attr.exclude_kernel = 0;
-	ask_gate(_metadata, !variant->user_namespace, &attr, 0, -1,
-		 "an event that counts the kernel");
+	ask_gate(!variant->user_namespace, &attr, 0, -1, "an event that counts the kernel");
 }
 
 PROBE_MAIN

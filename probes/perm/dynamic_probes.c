@@ -16,7 +16,7 @@ PROBE(TITLE("the gates of dynamic probes")
       NEEDS("uprobe")
       FACT(uprobe_with_perfmon, enum, "-", "errno of an impossible user probe, CAP_PERFMON alone"))
 
-static int must_have(struct __test_metadata *_metadata, const char *pmu)
+static int must_have(const char *pmu)
 {
 	int type = pm_pmu_type(pmu);
 
@@ -36,7 +36,7 @@ static int plant(int type)
 
 TEST(kprobe)
 {
-	int type = must_have(_metadata, "kprobe");
+	int type = must_have("kprobe");
 
 	ASSERT_EQ(0, drop_to(0));
 	hold_rule(plant(type), EACCES, BROKEN, "a kernel probe");
@@ -44,7 +44,7 @@ TEST(kprobe)
 
 TEST(uprobe)
 {
-	int type = must_have(_metadata, "uprobe");
+	int type = must_have("uprobe");
 
 	if (pm_env_has_cap(probe_env(), PM_CAP_PERFMON)) {
 		ASSERT_EQ(0, drop_to(1ull << PM_CAP_PERFMON));

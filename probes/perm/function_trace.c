@@ -13,7 +13,7 @@ PROBE(TITLE("the gates of the function tracepoint")
       POINT(unprivileged, "the function tracepoint without capabilities is EPERM")
       POINT(user_chain, "the function tracepoint with user call chains is EINVAL"))
 
-static struct perf_event_attr function_event(struct __test_metadata *_metadata)
+static struct perf_event_attr function_event(void)
 {
 	struct perf_event_attr attr;
 	int id;
@@ -31,7 +31,7 @@ static struct perf_event_attr function_event(struct __test_metadata *_metadata)
 
 TEST(unprivileged)
 {
-	struct perf_event_attr attr = function_event(_metadata);
+	struct perf_event_attr attr = function_event();
 
 	if (probe_env()->paranoid < 0)
 		say_absent("at this level tracepoints need no capability");
@@ -42,7 +42,7 @@ TEST(unprivileged)
 
 TEST(user_chain)
 {
-	struct perf_event_attr attr = function_event(_metadata);
+	struct perf_event_attr attr = function_event();
 
 	require(REQUIRE_PERFMON);
 	attr.exclude_callchain_user = 0;

@@ -64,7 +64,7 @@ FIXTURE_TEARDOWN(as)
 }
 
 /* Where the level or a capability opens the gate, a refusal is policy that is not the level's. */
-static void judge(struct __test_metadata *_metadata, int answer, enum level_gate gate, bool allowed)
+static void judge(int answer, enum level_gate gate, bool allowed)
 {
 	const struct level_rule *rule = &level_rules[gate];
 	struct finding finding;
@@ -92,25 +92,24 @@ TEST_F(as, any_event)
 		if (answer == 0)	/* mainline: all levels above 2 are 2 */
 			return;
 	}
-	judge(_metadata, answer, GATE_EVENT, self->level <= 2 || self->admin);
+	judge(answer, GATE_EVENT, self->level <= 2 || self->admin);
 }
 
-static void ask_gate(struct __test_metadata *_metadata, const FIXTURE_DATA(as) *self,
-		     enum level_gate gate)
+static void ask_gate(const FIXTURE_DATA(as) * self, enum level_gate gate)
 {
 	must_plain();
-	judge(_metadata, knock(gate, self->tracepoint), gate,
+	judge(knock(gate, self->tracepoint), gate,
 	      self->level <= level_rules[gate].open_up_to || self->perfmon);
 }
 
 TEST_F(as, kernel)
 {
-	ask_gate(_metadata, self, GATE_KERNEL);
+	ask_gate(self, GATE_KERNEL);
 }
 
 TEST_F(as, cpu_wide)
 {
-	ask_gate(_metadata, self, GATE_CPU);
+	ask_gate(self, GATE_CPU);
 }
 
 TEST_F(as, raw_tracepoint)
@@ -119,7 +118,7 @@ TEST_F(as, raw_tracepoint)
 		require(REQUIRE_TRACEFS);
 		say_absent("no tracepoint sched:sched_switch");
 	}
-	ask_gate(_metadata, self, GATE_PAYLOAD);
+	ask_gate(self, GATE_PAYLOAD);
 }
 
 TEST_F(as, mlock)
@@ -135,7 +134,7 @@ TEST_F(as, mlock)
 	bytes = pages_beyond_budget() * env->page_size;
 	if (allowed && bytes > 16u << 20)
 		say_absent("a ring beyond the budget would take %zu MiB", bytes >> 20);
-	judge(_metadata, knock(GATE_MLOCK, 0), GATE_MLOCK, allowed);
+	judge(knock(GATE_MLOCK, 0), GATE_MLOCK, allowed);
 }
 
 PROBE_MAIN

@@ -74,7 +74,7 @@ FIXTURE_TEARDOWN(level)
 }
 
 /* As nobody, without capabilities: shut means that errno, open means open. */
-static void judge(struct __test_metadata *_metadata, int answer, enum level_gate gate, int level)
+static void judge(int answer, enum level_gate gate, int level)
 {
 	const struct level_rule *rule = &level_rules[gate];
 	const bool open = level <= rule->open_up_to;
@@ -86,7 +86,7 @@ static void judge(struct __test_metadata *_metadata, int answer, enum level_gate
 		       errno_name(rule->refusal));
 }
 
-static int knock_as_nobody(struct __test_metadata *_metadata, enum level_gate gate, int tracepoint)
+static int knock_as_nobody(enum level_gate gate, int tracepoint)
 {
 	if (drop_to(0) < 0)
 		cannot_tell("capabilities cannot be dropped");
@@ -95,7 +95,7 @@ static int knock_as_nobody(struct __test_metadata *_metadata, enum level_gate ga
 
 TEST_F(level, any_event)
 {
-	int answer = knock_as_nobody(_metadata, GATE_EVENT, 0);
+	int answer = knock_as_nobody(GATE_EVENT, 0);
 
 	if (variant->level > 2) {
 		fact_str(variant->level == 3 ? "nobody_at_3" : "nobody_at_4", "%s",
@@ -103,30 +103,29 @@ TEST_F(level, any_event)
 		if (answer == 0)	/* mainline: all levels above 2 are 2 */
 			return;
 	}
-	judge(_metadata, answer, GATE_EVENT, variant->level);
+	judge(answer, GATE_EVENT, variant->level);
 }
 
 /* A gate is only asked about where nobody may have an event at all. */
-static void ask_gate(struct __test_metadata *_metadata, enum level_gate gate, int tracepoint,
-		     int level)
+static void ask_gate(enum level_gate gate, int tracepoint, int level)
 {
-	int answer = knock_as_nobody(_metadata, GATE_EVENT, 0);
+	int answer = knock_as_nobody(GATE_EVENT, 0);
 
 	if (answer == -EACCES)
 		say_blocked("EACCES: this level refuses nobody every event");
 	if (answer < 0)
 		cannot_tell("a user-mode event: %s", errno_name(answer));
-	judge(_metadata, knock(gate, tracepoint), gate, level);
+	judge(knock(gate, tracepoint), gate, level);
 }
 
 TEST_F(level, kernel)
 {
-	ask_gate(_metadata, GATE_KERNEL, 0, variant->level);
+	ask_gate(GATE_KERNEL, 0, variant->level);
 }
 
 TEST_F(level, cpu_wide)
 {
-	ask_gate(_metadata, GATE_CPU, 0, variant->level);
+	ask_gate(GATE_CPU, 0, variant->level);
 }
 
 TEST_F(level, raw_tracepoint)
@@ -134,7 +133,7 @@ TEST_F(level, raw_tracepoint)
 	require(REQUIRE_TRACEFS);
 	if (self->tracepoint < 0)
 		say_absent("no tracepoint sched:sched_switch");
-	ask_gate(_metadata, GATE_PAYLOAD, self->tracepoint, variant->level);
+	ask_gate(GATE_PAYLOAD, self->tracepoint, variant->level);
 }
 
 TEST_F(level, mlock)
@@ -143,7 +142,7 @@ TEST_F(level, mlock)
 
 	if (bytes > 16u << 20)
 		say_absent("a ring beyond the budget would take %zu MiB", bytes >> 20);
-	ask_gate(_metadata, GATE_MLOCK, 0, variant->level);
+	ask_gate(GATE_MLOCK, 0, variant->level);
 }
 
 TEST_F(level, perfmon)

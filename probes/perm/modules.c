@@ -18,7 +18,7 @@ PROBE(TITLE("security modules in front of perf")
       COMMIT("da97e18458fb"))
 
 /* What a refusal after the open means: only a security module stands there. */
-static void refused(struct __test_metadata *_metadata, int error, const char *what)
+static void refused(int error, const char *what)
 {
 	if (error == -EACCES || error == -EPERM)
 		say_blocked("%s after a successful open: %s (modules: %s)", errno_name(error),
@@ -27,7 +27,7 @@ static void refused(struct __test_metadata *_metadata, int error, const char *wh
 		broken("%s after a successful open: errno=%s", what, errno_name(error));
 }
 
-static int own(struct __test_metadata *_metadata)
+static int own(void)
 {
 	struct perf_event_attr attr = attr_faults(PERF_SAMPLE_IP);
 
@@ -39,14 +39,14 @@ TEST(readable)
 	uint64_t value;
 
 	fact_str("modules", "%s", probe_env()->lsm[0] ? probe_env()->lsm : "unknown");
-	refused(_metadata, pm_read_count(own(_metadata), &value), "read");
+	refused(pm_read_count(own(), &value), "read");
 }
 
 TEST(controllable)
 {
-	int fd = own(_metadata);
+	int fd = own();
 
-	refused(_metadata, pm_ioctl(fd, PERF_EVENT_IOC_ENABLE, 0), "ioctl");
+	refused(pm_ioctl(fd, PERF_EVENT_IOC_ENABLE, 0), "ioctl");
 	hold_gain(fd, NULL, 4, 4);
 }
 
@@ -54,8 +54,7 @@ TEST(mappable)
 {
 	struct pm_ring ring;
 
-	refused(_metadata,
-		pm_ring_open(own(_metadata), 1, PROT_READ | PROT_WRITE, &ring), "mmap");
+	refused(pm_ring_open(own(), 1, PROT_READ | PROT_WRITE, &ring), "mmap");
 	if (((volatile struct perf_event_mmap_page *)ring.base)->data_tail != 0)
 		broken("a fresh ring has a tail");
 }
@@ -66,7 +65,7 @@ TEST(selinux)
 	uint64_t value;
 	int answer;
 
-	own(_metadata);
+	own();
 	if (!strstr(probe_env()->lsm, "selinux") && access("/sys/fs/selinux/enforce", F_OK) < 0)
 		say_absent("no SELinux");
 	if (access("/sys/fs/selinux/class", F_OK) < 0)
@@ -74,8 +73,8 @@ TEST(selinux)
 	if (access("/sys/fs/selinux/class/perf_event", F_OK) < 0)
 		say_no("the policy knows no class perf_event");
 	answer = must_open(&attr, 0, -1, -1, 0);
-	refused(_metadata, pm_read_count(answer, &value), "read");
-	refused(_metadata, pm_ioctl(answer, PERF_EVENT_IOC_RESET, 0), "write");
+	refused(pm_read_count(answer, &value), "read");
+	refused(pm_ioctl(answer, PERF_EVENT_IOC_RESET, 0), "write");
 }
 
 PROBE_MAIN

@@ -20,8 +20,8 @@
 
 /* The mistakes as C would assign them to a call; forbidden: the test gives up what it may do. */
 #define BAD_PERIOD call.attr.freq = 1, call.attr.sample_freq = 1ull << 62
-#define FORBIDDEN call.attr = forbidden(_metadata)
-#define FORBIDDEN_CPU call = on_forbidden_cpu(_metadata)
+#define FORBIDDEN call.attr = forbidden()
+#define FORBIDDEN_CPU call = on_forbidden_cpu()
 
 /* name, first errno, from what, second errno, from what, the mistakes */
 #define PAIRS(X)                                                                               \
@@ -64,7 +64,7 @@ struct call {
 	unsigned long flags;
 };
 
-static struct perf_event_attr plain(struct __test_metadata *_metadata)
+static struct perf_event_attr plain(void)
 {
 	struct perf_event_attr attr = must_plain();
 
@@ -73,8 +73,7 @@ static struct perf_event_attr plain(struct __test_metadata *_metadata)
 }
 
 /* From here on the test has no capability; ends it where even so the call is let through. */
-static void must_be_shut(struct __test_metadata *_metadata, const struct perf_event_attr *attr,
-			 pid_t pid, int cpu, const char *what)
+static void must_be_shut(const struct perf_event_attr *attr, pid_t pid, int cpu, const char *what)
 {
 	int answer;
 
@@ -87,25 +86,24 @@ static void must_be_shut(struct __test_metadata *_metadata, const struct perf_ev
 		cannot_tell("%s: %s", what, errno_name(answer));
 }
 
-static struct perf_event_attr forbidden(struct __test_metadata *_metadata)
+static struct perf_event_attr forbidden(void)
 {
-	struct perf_event_attr attr = plain(_metadata);
+	struct perf_event_attr attr = plain();
 
 	attr.exclude_kernel = 0;
-	must_be_shut(_metadata, &attr, 0, -1, "counting the kernel");
+	must_be_shut(&attr, 0, -1, "counting the kernel");
 	return attr;
 }
 
-static struct call on_forbidden_cpu(struct __test_metadata *_metadata)
+static struct call on_forbidden_cpu(void)
 {
-	struct call call = { plain(_metadata), NULL, -1, 0, -1, 0 };
+	struct call call = { plain(), NULL, -1, 0, -1, 0 };
 
-	must_be_shut(_metadata, &call.attr, -1, 0, "an event on a whole CPU");
+	must_be_shut(&call.attr, -1, 0, "an event on a whole CPU");
 	return call;
 }
 
-static void judge(struct __test_metadata *_metadata, const char *name, struct call *call,
-		  int first, int second)
+static void judge(const char *name, struct call *call, int first, int second)
 {
 	int answer = pm_open_raw(call->where ? call->where : &call->attr, call->pid, call->cpu,
 				 call->group, call->flags);
@@ -124,9 +122,9 @@ static void judge(struct __test_metadata *_metadata, const char *name, struct ca
 #define ASK(name, first, from, second, second_from, make)                                      \
 	TEST(name)                                                                             \
 	{                                                                                      \
-		struct call call = { plain(_metadata), NULL, 0, -1, -1, 0 };                   \
+		struct call call = { plain(), NULL, 0, -1, -1, 0 };                            \
 		make;                                                                          \
-		judge(_metadata, #name, &call, first, second);                                 \
+		judge(#name, &call, first, second);                                            \
 	}
 PAIRS(ASK)
 

@@ -25,7 +25,7 @@ static int watch(pid_t task)
 }
 
 /* A task of another user: root's first process, or, for root, the same seen by nobody. */
-static void foreign(struct __test_metadata *_metadata, uint64_t keep)
+static void foreign(uint64_t keep)
 {
 	must_plain();
 	if (keep && pm_in_user_namespace())
@@ -40,7 +40,7 @@ static void foreign(struct __test_metadata *_metadata, uint64_t keep)
 
 TEST(other_user)
 {
-	foreign(_metadata, 0);
+	foreign(0);
 	hold_rule(watch(1), EACCES, BROKEN, "a task of another user");
 }
 
@@ -50,7 +50,7 @@ TEST(perfmon)
 
 	if (probe_env()->cap_last >= 0 && probe_env()->cap_last < PM_CAP_PERFMON)
 		say_no("the highest capability known here is %d", probe_env()->cap_last);
-	foreign(_metadata, 1ull << PM_CAP_PERFMON);
+	foreign(1ull << PM_CAP_PERFMON);
 	answer = watch(1);
 	if (answer == -EACCES)
 		say_no("EACCES for a task of another user, ok for one's own");
@@ -62,7 +62,7 @@ TEST(ptrace)
 {
 	int answer;
 
-	foreign(_metadata, 1ull << PM_CAP_SYS_PTRACE);
+	foreign(1ull << PM_CAP_SYS_PTRACE);
 	answer = watch(1);
 	if (answer == -EACCES)
 		say_blocked("EACCES with CAP_SYS_PTRACE: a security module or a namespace");

@@ -67,9 +67,8 @@ FIXTURE_TEARDOWN(as)
  * The gate is open to the privileged. It is shut to others where the level is above 1, and
  * always for what takes no heed of the level. `accepted` is YES where kernels differ.
  */
-static void ask_gate(struct __test_metadata *_metadata, const FIXTURE_DATA(as) *self,
-		     const struct perf_event_attr *attr, bool by_level, enum verdict accepted,
-		     const char *what)
+static void ask_gate(const FIXTURE_DATA(as) * self, const struct perf_event_attr *attr,
+		     bool by_level, enum verdict accepted, const char *what)
 {
 	struct finding finding;
 	int answer = pm_open(attr, 0, -1, -1, 0);
@@ -102,7 +101,7 @@ TEST_F(as, namespaces)
 	struct perf_event_attr attr = self->plain;
 
 	attr.namespaces = 1;
-	ask_gate(_metadata, self, &attr, false, BROKEN, "namespaces");
+	ask_gate(self, &attr, false, BROKEN, "namespaces");
 }
 
 TEST_F(as, phys_addr)
@@ -110,7 +109,7 @@ TEST_F(as, phys_addr)
 	struct perf_event_attr attr = self->plain;
 
 	attr.sample_type = PERF_SAMPLE_PHYS_ADDR;
-	ask_gate(_metadata, self, &attr, true, BROKEN, "PERF_SAMPLE_PHYS_ADDR");
+	ask_gate(self, &attr, true, BROKEN, "PERF_SAMPLE_PHYS_ADDR");
 }
 
 TEST_F(as, text_poke)
@@ -120,7 +119,7 @@ TEST_F(as, text_poke)
 	attr.text_poke = 1;
 	if (variant->drop)
 		record("unprivileged_text_poke", &attr);
-	ask_gate(_metadata, self, &attr, true, YES, "text_poke");
+	ask_gate(self, &attr, true, YES, "text_poke");
 }
 
 TEST_F(as, callchain)
@@ -130,7 +129,7 @@ TEST_F(as, callchain)
 	attr.sample_type = PERF_SAMPLE_CALLCHAIN;
 	if (variant->drop)
 		record("unprivileged_callchain", &attr);
-	ask_gate(_metadata, self, &attr, true, YES, "PERF_SAMPLE_CALLCHAIN");
+	ask_gate(self, &attr, true, YES, "PERF_SAMPLE_CALLCHAIN");
 }
 
 TEST_F(as, user_callchain)

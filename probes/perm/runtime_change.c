@@ -70,7 +70,7 @@ FIXTURE_TEARDOWN(level)
 }
 
 /* Set the level, two characters long, and wait until it is set. */
-static void set_level(struct __test_metadata *_metadata, int orders, const char *text)
+static void set_level(int orders, const char *text)
 {
 	int64_t level = INT64_MIN;
 	char echo[2];
@@ -84,7 +84,7 @@ static void set_level(struct __test_metadata *_metadata, int orders, const char 
 
 TEST_F(level, raised_shuts)
 {
-	set_level(_metadata, self->orders[0], "2\n");
+	set_level(self->orders[0], "2\n");
 	hold_rule(pm_open(&self->attr, 0, -1, -1, 0), EACCES, BROKEN, "counting the kernel");
 }
 
@@ -92,9 +92,9 @@ TEST_F(level, lowered_opens)
 {
 	int answer;
 
-	set_level(_metadata, self->orders[0], "2\n");
+	set_level(self->orders[0], "2\n");
 	hold_rule(pm_open(&self->attr, 0, -1, -1, 0), EACCES, BROKEN, "counting the kernel");
-	set_level(_metadata, self->orders[0], "1\n");
+	set_level(self->orders[0], "1\n");
 	answer = pm_open(&self->attr, 0, -1, -1, 0);
 	if (answer < 0)
 		broken("level 1 again: errno=%s", errno_name(answer));
@@ -104,7 +104,7 @@ TEST_F(level, counts_on)
 {
 	uint64_t before;
 
-	set_level(_metadata, self->orders[0], "2\n");
+	set_level(self->orders[0], "2\n");
 	before = must_count(self->fd);
 	cause_faults(16);
 	if (must_count(self->fd) - before < 16)
@@ -115,7 +115,7 @@ TEST_F(level, still_controlled)
 {
 	uint64_t stopped;
 
-	set_level(_metadata, self->orders[0], "2\n");
+	set_level(self->orders[0], "2\n");
 	must_ioctl(self->fd, PERF_EVENT_IOC_DISABLE, 0);
 	stopped = must_count(self->fd);
 	cause_faults(16);
@@ -132,7 +132,7 @@ TEST_F(level, still_mapped)
 	struct pm_ring ring;
 	int error;
 
-	set_level(_metadata, self->orders[0], "2\n");
+	set_level(self->orders[0], "2\n");
 	error = pm_ring_open(self->fd, 1, PROT_READ | PROT_WRITE, &ring);
 	if (error)
 		broken("mmap: errno=%s", errno_name(error));
@@ -151,7 +151,7 @@ TEST_F(level, still_inherited)
 	unsigned int count = 64;
 	uint64_t before;
 
-	set_level(_metadata, self->orders[0], "2\n");
+	set_level(self->orders[0], "2\n");
 	before = must_count(self->fd);
 	ASSERT_EQ(0, wait_child(start_child(fault, &count)));
 	if (must_count(self->fd) - before < count)

@@ -27,7 +27,7 @@ static void read_event(const char *name, const char *suffix, char *text, size_t 
 }
 
 /* The first energy event that sysfs names, and that name. */
-static struct perf_event_attr energy(struct __test_metadata *_metadata, const char **name)
+static struct perf_event_attr energy(const char **name)
 {
 	static const char *const names[] = { "energy-pkg", "energy-cores", "energy-psys" };
 	struct perf_event_attr attr = must_pmu("power");
@@ -51,7 +51,7 @@ TEST(has_unit)
 	char unit[32], scale[64];
 	const char *name;
 
-	energy(_metadata, &name);
+	energy(&name);
 	read_event(name, ".unit", unit, sizeof(unit));
 	read_event(name, ".scale", scale, sizeof(scale));
 	if (!scale[0] || !unit[0])
@@ -68,7 +68,7 @@ static void take_first(unsigned int cpu, void *first)
 TEST(goes_on)
 {
 	const char *name;
-	struct perf_event_attr attr = energy(_metadata, &name);
+	struct perf_event_attr attr = energy(&name);
 	char mask[1024] = "";
 	int cpu = -1, fd;
 	uint64_t before;

@@ -15,7 +15,7 @@ PROBE(TITLE("kprobes as events")
       POINT(user_only_zero, "with exclude_kernel it opens and reads 0")
       FACT(type, int, "-", "the PMU's type"))
 
-static struct perf_event_attr kprobe(struct __test_metadata *_metadata)
+static struct perf_event_attr kprobe(void)
 {
 	struct perf_event_attr attr = must_pmu("kprobe");
 
@@ -24,7 +24,7 @@ static struct perf_event_attr kprobe(struct __test_metadata *_metadata)
 	return attr;
 }
 
-static uint64_t count_writes(struct __test_metadata *_metadata, const struct perf_event_attr *attr)
+static uint64_t count_writes(const struct perf_event_attr *attr)
 {
 	int pipes[2], fd = must_open(attr, 0, -1, -1, 0);
 	uint64_t before;
@@ -38,8 +38,8 @@ static uint64_t count_writes(struct __test_metadata *_metadata, const struct per
 
 TEST(counts)
 {
-	struct perf_event_attr attr = kprobe(_metadata);
-	uint64_t count = count_writes(_metadata, &attr);
+	struct perf_event_attr attr = kprobe();
+	uint64_t count = count_writes(&attr);
 
 	fact_int("type", attr.type);
 	if (count != 9)
@@ -48,24 +48,24 @@ TEST(counts)
 
 TEST(returns)
 {
-	struct perf_event_attr attr = kprobe(_metadata);
+	struct perf_event_attr attr = kprobe();
 	uint64_t count;
 
 	must_place("kprobe", "retprobe", 1, &attr);
-	count = count_writes(_metadata, &attr);
+	count = count_writes(&attr);
 	if (count != 9)
 		broken("counted=%" PRIu64 " want=9", count);
 }
 
 TEST(user_only_zero)
 {
-	struct perf_event_attr attr = kprobe(_metadata), all = attr;
+	struct perf_event_attr attr = kprobe(), all = attr;
 	uint64_t count;
 
-	if (count_writes(_metadata, &all) != 9)
+	if (count_writes(&all) != 9)
 		cannot_tell("it does not count with the kernel included either");
 	attr.exclude_kernel = 1;
-	count = count_writes(_metadata, &attr);
+	count = count_writes(&attr);
 	if (count)
 		say_no("counted %" PRIu64 " of 9 in user mode", count);
 }

@@ -14,7 +14,7 @@ PROBE(TITLE("kprobes that are refused")
       POINT(inside_instruction, "an offset far beyond every function is refused")
       POINT(unprivileged, "without privilege it is refused with EACCES or EPERM"))
 
-static struct perf_event_attr kprobe(struct __test_metadata *_metadata)
+static struct perf_event_attr kprobe(void)
 {
 	struct perf_event_attr attr = must_pmu("kprobe");
 
@@ -25,7 +25,7 @@ static struct perf_event_attr kprobe(struct __test_metadata *_metadata)
 
 TEST(unknown_symbol)
 {
-	struct perf_event_attr attr = kprobe(_metadata);
+	struct perf_event_attr attr = kprobe();
 	int fd;
 
 	close(must_open(&attr, 0, -1, -1, 0));
@@ -37,7 +37,7 @@ TEST(unknown_symbol)
 
 TEST(inside_instruction)
 {
-	struct perf_event_attr attr = kprobe(_metadata);
+	struct perf_event_attr attr = kprobe();
 	int fd;
 
 	close(must_open(&attr, 0, -1, -1, 0));
@@ -49,7 +49,7 @@ TEST(inside_instruction)
 
 TEST(unprivileged)
 {
-	struct perf_event_attr attr = kprobe(_metadata);
+	struct perf_event_attr attr = kprobe();
 	int answer;
 
 	attr.exclude_kernel = 1;

@@ -16,7 +16,7 @@ PROBE(TITLE("model-specific registers as events")
       POINT(no_exclude, "exclude_kernel is refused with EINVAL")
       FACT(mhz, int, "MHz", "counts of msr/tsc/ a microsecond"))
 
-static struct perf_event_attr tsc(struct __test_metadata *_metadata)
+static struct perf_event_attr tsc(void)
 {
 	struct perf_event_attr attr = must_pmu("msr");
 	char text[64];
@@ -30,7 +30,7 @@ static struct perf_event_attr tsc(struct __test_metadata *_metadata)
 
 TEST(tsc_counts)
 {
-	struct perf_event_attr attr = tsc(_metadata);
+	struct perf_event_attr attr = tsc();
 	int fd = must_open(&attr, 0, -1, -1, 0);
 	uint64_t counts[3];
 
@@ -45,7 +45,7 @@ TEST(tsc_counts)
 }
 
 /* Counts a ns while awake: the best of some tries, as others may have had the CPU in between. */
-static double awake(struct __test_metadata *_metadata, int fd)
+static double awake(int fd)
 {
 	double best = 0;
 
@@ -65,7 +65,7 @@ static double awake(struct __test_metadata *_metadata, int fd)
 }
 
 /* How fast it counts over 20 ms of sleep, in per mille of how fast it does awake. */
-static uint64_t asleep(struct __test_metadata *_metadata, int fd, double speed)
+static uint64_t asleep(int fd, double speed)
 {
 	uint64_t begin = now_ns(), before = must_count(fd);
 
@@ -75,23 +75,23 @@ static uint64_t asleep(struct __test_metadata *_metadata, int fd, double speed)
 
 TEST(tsc_sleeps)
 {
-	struct perf_event_attr attr = tsc(_metadata);
+	struct perf_event_attr attr = tsc();
 	int fd = must_open(&attr, 0, -1, -1, 0);
-	double speed = awake(_metadata, fd);
-	uint64_t least = asleep(_metadata, fd, speed);
+	double speed = awake(fd);
+	uint64_t least = asleep(fd, speed);
 
 	/* Going to sleep and waking up may take long, too, on a machine that is emulated. */
 	for (int i = 0; i < 5 && least > 500; i++)
-		least = asleep(_metadata, fd, speed);
+		least = asleep(fd, speed);
 	if (least > 500)
 		broken("asleep it counts at %" PRIu64 "/1000 of its speed awake", least);
 }
 
 TEST(tsc_whole_cpu)
 {
-	struct perf_event_attr attr = tsc(_metadata);
+	struct perf_event_attr attr = tsc();
 	int fd = must_open(&attr, -1, move_to_nth_cpu(0), -1, 0);
-	uint64_t speed = asleep(_metadata, fd, awake(_metadata, fd));
+	uint64_t speed = asleep(fd, awake(fd));
 
 	if (speed < 500)
 		broken("asleep it counts at %" PRIu64 "/1000 of its speed awake", speed);
@@ -99,7 +99,7 @@ TEST(tsc_whole_cpu)
 
 TEST(no_sampling)
 {
-	struct perf_event_attr attr = tsc(_metadata);
+	struct perf_event_attr attr = tsc();
 
 	close(must_open(&attr, 0, -1, -1, 0));
 	attr.sample_period = 1000;
@@ -108,7 +108,7 @@ TEST(no_sampling)
 
 TEST(no_exclude)
 {
-	struct perf_event_attr attr = tsc(_metadata);
+	struct perf_event_attr attr = tsc();
 
 	close(must_open(&attr, 0, -1, -1, 0));
 	attr.exclude_kernel = 1;

@@ -52,8 +52,7 @@ static int visit_cpumask(const char *pmu, void *masks)
 	return 0;
 }
 
-static void visit(struct __test_metadata *_metadata, int (*each)(const char *, void *),
-		  void *context)
+static void visit(int (*each)(const char *, void *), void *context)
 {
 	visit_pmus(each, context);
 	if (wrong[0])
@@ -62,14 +61,14 @@ static void visit(struct __test_metadata *_metadata, int (*each)(const char *, v
 
 TEST(listed)
 {
-	visit(_metadata, note_type, NULL);
+	visit(note_type, NULL);
 	if (pm_pmu_type("software") != PERF_TYPE_SOFTWARE)
 		broken("type of software=%d want=1", pm_pmu_type("software"));
 }
 
 TEST(types)
 {
-	visit(_metadata, note_type, NULL);
+	visit(note_type, NULL);
 	fact_str("pmus", "%s", list);
 }
 
@@ -77,7 +76,7 @@ TEST(cpumasks)
 {
 	int masks = 0;
 
-	visit(_metadata, visit_cpumask, &masks);
+	visit(visit_cpumask, &masks);
 	if (!masks)
 		say_absent("no PMU here has a cpumask");
 }

@@ -97,8 +97,7 @@ static int visit_events(const char *pmu, void *unused)
 	return each_file(pmu, "events", check_event);
 }
 
-static void visit(struct __test_metadata *_metadata, int (*each)(const char *, void *),
-		  void *context)
+static void visit(int (*each)(const char *, void *), void *context)
 {
 	visit_pmus(each, context);
 	if (wrong[0])
@@ -107,7 +106,7 @@ static void visit(struct __test_metadata *_metadata, int (*each)(const char *, v
 
 TEST(formats)
 {
-	visit(_metadata, visit_formats, NULL);
+	visit(visit_formats, NULL);
 	fact_int("format_files", files);
 	if (!files)
 		say_absent("no PMU here has formats");
@@ -115,7 +114,7 @@ TEST(formats)
 
 TEST(events)
 {
-	visit(_metadata, visit_events, NULL);
+	visit(visit_events, NULL);
 	fact_int("event_files", files);
 	if (!files)
 		say_absent("no PMU here names events");

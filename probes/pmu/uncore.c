@@ -44,7 +44,7 @@ static int choose(const char *name, void *wanted)
 	return 1;
 }
 
-static struct perf_event_attr uncore(struct __test_metadata *_metadata, const char *wanted)
+static struct perf_event_attr uncore(const char *wanted)
 {
 	struct perf_event_attr attr;
 
@@ -68,14 +68,14 @@ static struct perf_event_attr uncore(struct __test_metadata *_metadata, const ch
 
 TEST(opens)
 {
-	struct perf_event_attr attr = uncore(_metadata, NULL);
+	struct perf_event_attr attr = uncore(NULL);
 
 	must_count(must_open(&attr, -1, chosen_cpu, -1, 0));
 }
 
 TEST(no_task)
 {
-	struct perf_event_attr attr = uncore(_metadata, NULL);
+	struct perf_event_attr attr = uncore(NULL);
 
 	close(must_open(&attr, -1, chosen_cpu, -1, 0));
 	hold_rule(pm_open(&attr, 0, -1, -1, 0), EINVAL, BROKEN, "an event on a task");
@@ -83,7 +83,7 @@ TEST(no_task)
 
 TEST(no_sampling)
 {
-	struct perf_event_attr attr = uncore(_metadata, NULL);
+	struct perf_event_attr attr = uncore(NULL);
 	int fd;
 
 	close(must_open(&attr, -1, chosen_cpu, -1, 0));
@@ -95,7 +95,7 @@ TEST(no_sampling)
 
 TEST(scope)
 {
-	struct perf_event_attr attr = uncore(_metadata, NULL);
+	struct perf_event_attr attr = uncore(NULL);
 	uint64_t last = 0;
 	int fd;
 

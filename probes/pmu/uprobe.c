@@ -16,7 +16,7 @@ PROBE(TITLE("uprobes as events")
       POINT(returns, "with the retprobe bit 9 returns are 9 counts")
       FACT(type, int, "-", "the PMU's type"))
 
-static void want_nine(struct __test_metadata *_metadata, const struct perf_event_attr *attr)
+static void want_nine(const struct perf_event_attr *attr)
 {
 	int fd = open_uprobe(attr);
 
@@ -29,7 +29,7 @@ TEST(counts)
 	struct perf_event_attr attr = must_uprobe(watched_function);
 
 	fact_int("type", attr.type);
-	want_nine(_metadata, &attr);
+	want_nine(&attr);
 }
 
 TEST(user_only)
@@ -37,7 +37,7 @@ TEST(user_only)
 	struct perf_event_attr attr = must_uprobe(watched_function);
 
 	attr.exclude_kernel = 1;
-	want_nine(_metadata, &attr);
+	want_nine(&attr);
 }
 
 TEST(returns)
@@ -45,7 +45,7 @@ TEST(returns)
 	struct perf_event_attr attr = must_uprobe(watched_function);
 
 	must_place("uprobe", "retprobe", 1, &attr);
-	want_nine(_metadata, &attr);
+	want_nine(&attr);
 }
 
 PROBE_MAIN

@@ -67,8 +67,7 @@ FIXTURE_TEARDOWN(ring)
 }
 
 /* Still asleep after the disable, and awake after a sample. */
-static void must_sleep_on(struct __test_metadata *_metadata, struct waiter *waiter, int control,
-			  struct watch *watch)
+static void must_sleep_on(struct waiter *waiter, int control, struct watch *watch)
 {
 	uint64_t counted = must_count(watch->fd);
 	int revents;
@@ -86,13 +85,13 @@ static void must_sleep_on(struct __test_metadata *_metadata, struct waiter *wait
 TEST_F(ring, ioctl_does_not_wake)
 {
 	must_ioctl(self->watch.fd, PERF_EVENT_IOC_DISABLE, 0);
-	must_sleep_on(_metadata, &self->waiter, self->control, &self->watch);
+	must_sleep_on(&self->waiter, self->control, &self->watch);
 }
 
 TEST_F(ring, prctl_does_not_wake)
 {
 	ASSERT_EQ(0, prctl(PR_TASK_PERF_EVENTS_DISABLE, 0, 0, 0, 0));
-	must_sleep_on(_metadata, &self->waiter, self->control, &self->watch);
+	must_sleep_on(&self->waiter, self->control, &self->watch);
 }
 
 PROBE_MAIN

@@ -31,8 +31,7 @@ FIXTURE_TEARDOWN(task)
 }
 
 /* The child's faults are samples; it executes; then this is what poll reports. */
-static int poll_over_exec(struct __test_metadata *_metadata, FIXTURE_DATA(task) *self,
-			  bool remove_on_exec)
+static int poll_over_exec(FIXTURE_DATA(task) * self, bool remove_on_exec)
 {
 	struct perf_event_attr without = attr_faults(PERF_SAMPLE_TID), with;
 	int found, revents;
@@ -51,12 +50,12 @@ static int poll_over_exec(struct __test_metadata *_metadata, FIXTURE_DATA(task) 
 
 TEST_F(task, removal_hangs_up)
 {
-	hold_hang_up(poll_over_exec(_metadata, self, true), "removed by exec");
+	hold_hang_up(poll_over_exec(self, true), "removed by exec");
 }
 
 TEST_F(task, exec_alone_does_not)
 {
-	int revents = poll_over_exec(_metadata, self, false);
+	int revents = poll_over_exec(self, false);
 	int found = samples_of_faults(&self->watch, &self->worker, 5);
 
 	if (revents & POLLHUP || found != 5)

@@ -35,7 +35,7 @@ FIXTURE_TEARDOWN(ring)
 	pm_ring_close(&self->watch.ring);
 }
 
-static void expect(struct __test_metadata *_metadata, int fd, int want, const char *when)
+static void expect(int fd, int want, const char *when)
 {
 	/* Where the kernel cannot interrupt itself the wake-up comes with the next tick. */
 	const int revents = poll_once(fd, POLLIN, want ? 100 : 0);
@@ -50,21 +50,21 @@ TEST_F(ring, unmapped_hangs_up)
 	const int fd = must_open(&attr, 0, -1, -1, 0);
 
 	hold_hang_up(poll_once(fd, POLLIN, 0), "an event without a ring, as one that is idle");
-	expect(_metadata, self->watch.fd, 0, "its twin with a ring");
+	expect(self->watch.fd, 0, "its twin with a ring");
 }
 
 TEST_F(ring, idle_is_silent)
 {
-	expect(_metadata, self->watch.fd, 0, "idle");
+	expect(self->watch.fd, 0, "idle");
 	sample_faults(self->watch.fd, 1);
-	expect(_metadata, self->watch.fd, POLLIN, "after a sample");
+	expect(self->watch.fd, POLLIN, "after a sample");
 }
 
 TEST_F(ring, wakeup_is_in)
 {
 	int revents;
 
-	expect(_metadata, self->watch.fd, 0, "idle");
+	expect(self->watch.fd, 0, "idle");
 	sample_faults(self->watch.fd, 1);
 	revents = poll_once(self->watch.fd, POLLIN | POLLRDNORM, 100);
 	fact_int("in_mask", revents);
@@ -75,21 +75,21 @@ TEST_F(ring, wakeup_is_in)
 TEST_F(ring, told_once)
 {
 	sample_faults(self->watch.fd, 3);
-	expect(_metadata, self->watch.fd, POLLIN, "after three samples");
+	expect(self->watch.fd, POLLIN, "after three samples");
 	if (!pm_ring_pending(&self->watch.ring))
 		cannot_tell("the ring holds nothing to report again");
-	expect(_metadata, self->watch.fd, 0, "second poll, nothing drained");
+	expect(self->watch.fd, 0, "second poll, nothing drained");
 }
 
 TEST_F(ring, told_again)
 {
 	for (int i = 0; i < 3; i++) {
 		sample_faults(self->watch.fd, 1);
-		expect(_metadata, self->watch.fd, POLLIN, "next sample, nothing drained");
+		expect(self->watch.fd, POLLIN, "next sample, nothing drained");
 	}
 	count_records(&self->watch.ring, 0);
 	sample_faults(self->watch.fd, 1);
-	expect(_metadata, self->watch.fd, POLLIN, "next sample, drained");
+	expect(self->watch.fd, POLLIN, "next sample, drained");
 }
 
 TEST_F(ring, draining_is_not_asked)
@@ -97,8 +97,8 @@ TEST_F(ring, draining_is_not_asked)
 	sample_faults(self->watch.fd, 3);
 	if (count_records(&self->watch.ring, PERF_RECORD_SAMPLE) != 3)
 		cannot_tell("three faults are not three records");
-	expect(_metadata, self->watch.fd, POLLIN, "drained before the poll");
-	expect(_metadata, self->watch.fd, 0, "second poll");
+	expect(self->watch.fd, POLLIN, "drained before the poll");
+	expect(self->watch.fd, 0, "second poll");
 }
 
 PROBE_MAIN

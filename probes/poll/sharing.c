@@ -13,7 +13,7 @@ PROBE(TITLE("polling a ring that several share")
       POINT(flag_is_shared, "what one of them has reported the other does not report"))
 
 /* A sample of the source: the first poll reports it, the second finds the flag taken. */
-static void first_then_second(struct __test_metadata *_metadata, int source, int first, int second)
+static void first_then_second(int source, int first, int second)
 {
 	const int idle = poll_once(first, POLLIN, 0);
 	int revents[2];
@@ -31,7 +31,7 @@ TEST(target_reports_source)
 	const struct perf_event_attr attr = attr_waking();
 	const struct redirection pair = must_redirect(&attr);
 
-	first_then_second(_metadata, pair.source, pair.target.fd, pair.target.fd);
+	first_then_second(pair.source, pair.target.fd, pair.target.fd);
 }
 
 TEST(source_reports_too)
@@ -39,7 +39,7 @@ TEST(source_reports_too)
 	const struct perf_event_attr attr = attr_waking();
 	const struct redirection pair = must_redirect(&attr);
 
-	first_then_second(_metadata, pair.source, pair.source, pair.source);
+	first_then_second(pair.source, pair.source, pair.source);
 }
 
 TEST(flag_is_shared)
@@ -47,8 +47,8 @@ TEST(flag_is_shared)
 	const struct perf_event_attr attr = attr_waking();
 	const struct redirection pair = must_redirect(&attr);
 
-	first_then_second(_metadata, pair.source, pair.target.fd, pair.source);
-	first_then_second(_metadata, pair.source, pair.source, pair.target.fd);
+	first_then_second(pair.source, pair.target.fd, pair.source);
+	first_then_second(pair.source, pair.source, pair.target.fd);
 }
 
 PROBE_MAIN

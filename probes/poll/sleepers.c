@@ -14,7 +14,7 @@ PROBE(TITLE("threads asleep in poll of a shared ring")
       POINT(one_of_two_wakes, "of two threads asleep in poll of one event at least one wakes")
       FACT(both_woke, bool, "-", "whether both of the two threads woke (a race for one flag)"))
 
-static void wake_sleeper(struct __test_metadata *_metadata, int polled, int source)
+static void wake_sleeper(int polled, int source)
 {
 	struct waiter waiter;
 	int revents;
@@ -31,7 +31,7 @@ TEST(target_wakes)
 	const struct perf_event_attr attr = attr_waking();
 	const struct redirection pair = must_redirect(&attr);
 
-	wake_sleeper(_metadata, pair.target.fd, pair.source);
+	wake_sleeper(pair.target.fd, pair.source);
 }
 
 TEST(source_wakes)
@@ -39,7 +39,7 @@ TEST(source_wakes)
 	const struct perf_event_attr attr = attr_waking();
 	const struct redirection pair = must_redirect(&attr);
 
-	wake_sleeper(_metadata, pair.source, pair.source);
+	wake_sleeper(pair.source, pair.source);
 }
 
 TEST(one_of_two_wakes)

@@ -19,7 +19,7 @@ PROBE(TITLE("other things that may wake a reader")
 
 static struct perf_event_attr plain;
 
-static struct watch sampler(struct __test_metadata *_metadata)
+static struct watch sampler(void)
 {
 	plain = attr_faults(PERF_SAMPLE_IP);
 	return must_watch(&plain, 0, -1, 1);
@@ -27,7 +27,7 @@ static struct watch sampler(struct __test_metadata *_metadata)
 
 TEST(refresh_end_is_in)
 {
-	struct watch watch = sampler(_metadata), silent = sampler(_metadata);
+	struct watch watch = sampler(), silent = sampler();
 	int found, revents, after;
 	struct waiter waiter;
 
@@ -50,7 +50,7 @@ TEST(refresh_end_is_in)
 
 TEST(redirection_wakes)
 {
-	struct watch watch = sampler(_metadata);
+	struct watch watch = sampler();
 	int revents, source = must_open(&plain, 0, -1, -1, 0);
 	struct waiter waiter;
 
@@ -67,7 +67,7 @@ TEST(redirection_wakes)
 
 TEST(close_does_not_wake)
 {
-	struct watch watch = sampler(_metadata);
+	struct watch watch = sampler();
 	int revents, number = dup(watch.fd), left = dup(watch.fd);
 	struct waiter waiter;
 

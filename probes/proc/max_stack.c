@@ -15,7 +15,7 @@ PROBE(TITLE("the depth of call chains")
 
 #define MAX_STACK "/proc/sys/kernel/perf_event_max_stack"
 
-static struct perf_event_attr chain(struct __test_metadata *_metadata, int64_t *ret_limit)
+static struct perf_event_attr chain(int64_t *ret_limit)
 {
 	struct perf_event_attr attr = attr_faults(PERF_SAMPLE_CALLCHAIN);
 
@@ -29,7 +29,7 @@ static struct perf_event_attr chain(struct __test_metadata *_metadata, int64_t *
 TEST(up_to_limit)
 {
 	int64_t limit;
-	struct perf_event_attr attr = chain(_metadata, &limit), plain = attr;
+	struct perf_event_attr attr = chain(&limit), plain = attr;
 	struct pm_record record;
 	struct watch watch;
 
@@ -44,7 +44,7 @@ TEST(up_to_limit)
 TEST(beyond_limit)
 {
 	int64_t limit;
-	struct perf_event_attr attr = chain(_metadata, &limit);
+	struct perf_event_attr attr = chain(&limit);
 
 	if (limit >= UINT16_MAX)
 		say_absent("the limit is as large as the field");

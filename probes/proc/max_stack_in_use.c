@@ -17,7 +17,7 @@ PROBE(TITLE("the depth of call chains while in use")
 
 #define MAX_STACK "/proc/sys/kernel/perf_event_max_stack"
 
-static struct perf_event_attr chain(struct __test_metadata *_metadata)
+static struct perf_event_attr chain(void)
 {
 	struct perf_event_attr attr = attr_faults(PERF_SAMPLE_CALLCHAIN);
 
@@ -41,7 +41,7 @@ static int write_same(void)
 
 TEST(busy)
 {
-	struct perf_event_attr attr = chain(_metadata);
+	struct perf_event_attr attr = chain();
 	int error;
 
 	must_open(&attr, 0, -1, -1, 0);
@@ -56,7 +56,7 @@ TEST(idle)
 	uint64_t end;
 	int error;
 
-	chain(_metadata);
+	chain();
 	end = now_ns() + 200000000;
 	do {
 		error = write_same();

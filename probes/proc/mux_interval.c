@@ -20,7 +20,7 @@ PROBE(TITLE("the interval of multiplexing")
 
 #define DEVICES "/sys/bus/event_source/devices"
 
-static int64_t interval_of(struct __test_metadata *_metadata, char *path, size_t size)
+static int64_t interval_of(char *path, size_t size)
 {
 	char name[64];
 	int64_t value;
@@ -43,7 +43,7 @@ static int64_t interval_of(struct __test_metadata *_metadata, char *path, size_t
 TEST(readable)
 {
 	char path[160];
-	int64_t value = interval_of(_metadata, path, sizeof(path));
+	int64_t value = interval_of(path, sizeof(path));
 
 	fact_int("interval", value);
 	if (value < 1)

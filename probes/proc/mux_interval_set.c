@@ -16,7 +16,7 @@ PROBE(TITLE("setting the interval of multiplexing")
       POINT(zero_refused, "0 ms is refused with EINVAL"))
 
 /* The file of the core's PMU, or of the software events where there is none. */
-static int64_t writable_interval(struct __test_metadata *_metadata, char *path, size_t size)
+static int64_t writable_interval(char *path, size_t size)
 {
 	char name[64];
 	int64_t value;
@@ -34,7 +34,7 @@ static int64_t writable_interval(struct __test_metadata *_metadata, char *path, 
 TEST(same_value)
 {
 	char path[160], text[24];
-	int64_t value = writable_interval(_metadata, path, sizeof(path)), after = -1;
+	int64_t value = writable_interval(path, sizeof(path)), after = -1;
 	int error;
 
 	snprintf(text, sizeof(text), "%" PRId64, value);
@@ -50,7 +50,7 @@ TEST(zero_refused)
 	char path[160];
 	int error;
 
-	writable_interval(_metadata, path, sizeof(path));
+	writable_interval(path, sizeof(path));
 	error = write_file(path, "0");
 	if (error != -EINVAL)
 		broken("0 ms: errno=%s want=EINVAL", errno_name(error));

@@ -28,7 +28,7 @@ static int answer_of_type(uint32_t type)
 }
 
 /* `want` is negative for a PMU whose type differs from boot to boot. */
-static void has_type(struct __test_metadata *_metadata, const char *name, int want)
+static void has_type(const char *name, int want)
 {
 	int type = pm_pmu_type(name), answer;
 
@@ -50,7 +50,7 @@ static void has_type(struct __test_metadata *_metadata, const char *name, int wa
 #define TEST_FIXED(name, number)                                                               \
 	TEST(name)                                                                             \
 	{                                                                                      \
-		has_type(_metadata, #name, number);                                            \
+		has_type(#name, number);                                                       \
 	}
 #define TEST_DYNAMIC(name, since) TEST_FIXED(name, -1)
 FIXED(TEST_FIXED)

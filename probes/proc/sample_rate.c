@@ -20,7 +20,7 @@ PROBE(TITLE("the sampling rate")
 #define RATE "/proc/sys/kernel/perf_event_max_sample_rate"
 
 /* The answer to a frequency that far above the limit, while the limit did not move: 0 or -errno */
-static int answer(struct __test_metadata *_metadata, int above, int64_t *ret_limit)
+static int answer(int above, int64_t *ret_limit)
 {
 	struct perf_event_attr attr = must_plain();
 	int64_t before, after;
@@ -44,7 +44,7 @@ static int answer(struct __test_metadata *_metadata, int above, int64_t *ret_lim
 TEST(up_to_limit)
 {
 	int64_t limit;
-	int error = answer(_metadata, 0, &limit);
+	int error = answer(0, &limit);
 
 	fact_int("limit", limit);
 	fact_bool("lowered", limit < 100000);
@@ -55,7 +55,7 @@ TEST(up_to_limit)
 TEST(beyond_limit)
 {
 	int64_t limit;
-	int error = answer(_metadata, 1, &limit);
+	int error = answer(1, &limit);
 
 	if (error != -EINVAL)
 		broken("limit=%" PRId64 ": one more is %s", limit, errno_name(error));

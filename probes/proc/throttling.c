@@ -42,7 +42,7 @@ static int64_t value_of(const char *path)
 	return value;
 }
 
-static void set(struct __test_metadata *_metadata, const char *path, const char *text)
+static void set(const char *path, const char *text)
 {
 	int error = write_file(path, text);
 
@@ -59,14 +59,14 @@ FIXTURE_SETUP(limits)
 {
 	require(REQUIRE_PERF | REQUIRE_ROOT);
 	ask_setting(PERCENT);
-	set(_metadata, PERCENT, "25");
+	set(PERCENT, "25");
 }
 
 FIXTURE_TEARDOWN(limits)
 {
 }
 
-static void out_of_range(struct __test_metadata *_metadata, const char *text)
+static void out_of_range(const char *text)
 {
 	int error = write_file(PERCENT, text);
 
@@ -78,19 +78,19 @@ static void out_of_range(struct __test_metadata *_metadata, const char *text)
 
 TEST_F(limits, above_range)
 {
-	out_of_range(_metadata, "101");
+	out_of_range("101");
 }
 
 TEST_F(limits, below_range)
 {
-	out_of_range(_metadata, "-1");
+	out_of_range("-1");
 }
 
 TEST_F(limits, rate_writable)
 {
 	struct perf_event_attr attr = attr_software(PERF_COUNT_SW_PAGE_FAULTS);
 
-	set(_metadata, RATE, "20000");
+	set(RATE, "20000");
 	attr.freq = 1;
 	attr.sample_freq = 20000;
 	close(must_open(&attr, 0, -1, -1, 0));
@@ -98,12 +98,12 @@ TEST_F(limits, rate_writable)
 	hold_rule(pm_open(&attr, 0, -1, -1, 0), EINVAL, BROKEN, "one more than the rate set");
 }
 
-static void fixed(struct __test_metadata *_metadata, const char *percent)
+static void fixed(const char *percent)
 {
 	int64_t before = value_of(RATE);
 	int error;
 
-	set(_metadata, PERCENT, percent);
+	set(PERCENT, percent);
 	error = write_file(RATE, "30000");
 	if (!error && value_of(RATE) != before)
 		say_no("at %s percent the rate can be set", percent);
@@ -113,12 +113,12 @@ static void fixed(struct __test_metadata *_metadata, const char *percent)
 
 TEST_F(limits, rate_fixed_at_0)
 {
-	fixed(_metadata, "0");
+	fixed("0");
 }
 
 TEST_F(limits, rate_fixed_at_100)
 {
-	fixed(_metadata, "100");
+	fixed("100");
 }
 
 PROBE_MAIN

@@ -35,7 +35,7 @@ PROBE(TITLE("settings of counters read by user space")
 #define ARM_OR_RISCV 0
 #endif
 
-static void rdpmc_path(struct __test_metadata *_metadata, char *path, size_t size)
+static void rdpmc_path(char *path, size_t size)
 {
 	char name[64];
 
@@ -52,7 +52,7 @@ TEST(rdpmc)
 	int64_t value;
 	int error;
 
-	rdpmc_path(_metadata, path, sizeof(path));
+	rdpmc_path(path, sizeof(path));
 	error = pm_read_number(path, &value);
 	if (error == -ENOENT)
 		say_no("ENOENT: the core's PMU has no rdpmc file");
@@ -67,7 +67,7 @@ TEST(rdpmc_guarded)
 {
 	char path[160];
 
-	rdpmc_path(_metadata, path, sizeof(path));
+	rdpmc_path(path, sizeof(path));
 	ASSERT_EQ(0, drop_to(0));
 	if (access(path, F_OK) < 0)
 		say_absent("no rdpmc file");

@@ -32,7 +32,7 @@ static void __attribute__((constructor)) choose_switch(void)
 		keep_file(path);
 }
 
-static void must_set(struct __test_metadata *_metadata, const char *value)
+static void must_set(const char *value)
 {
 	int error;
 
@@ -46,12 +46,12 @@ static void must_set(struct __test_metadata *_metadata, const char *value)
 }
 
 /* Counting here; instructions, or cycles where there are none. */
-static struct watch must_count_something(struct __test_metadata *_metadata)
+static struct watch must_count_something(void)
 {
 	struct perf_event_attr attr = attr_user_counter(PERF_COUNT_HW_INSTRUCTIONS);
 	const bool known = !answer_to(&attr);
-	struct watch watch = watch_counter(_metadata, known ? PERF_COUNT_HW_INSTRUCTIONS :
-					   PERF_COUNT_HW_CPU_CYCLES, -1);
+	struct watch watch =
+		watch_counter(known ? PERF_COUNT_HW_INSTRUCTIONS : PERF_COUNT_HW_CPU_CYCLES, -1);
 
 	must_ioctl(watch.fd, PERF_EVENT_IOC_ENABLE, 0);
 	spin_ns(1000000);
@@ -65,11 +65,11 @@ TEST(on_reads)
 	struct watch watch;
 	uint64_t value;
 
-	must_set(_metadata, "1");
-	watch = must_count_something(_metadata);
+	must_set("1");
+	watch = must_count_something();
 	if (!user_value(watch.ring.base, &value))
 		say_absent("this PMU lends no counter to user space, although the switch is on");
-	must_lie_between(_metadata, &watch);
+	must_lie_between(&watch);
 }
 
 static int read_bare(void *unused)
@@ -85,7 +85,7 @@ static int read_bare(void *unused)
 }
 
 /* Whether the bare instruction ends a task with a signal. */
-static bool faults(struct __test_metadata *_metadata)
+static bool faults(void)
 {
 	int status = wait_child(start_child(read_bare, NULL));
 
@@ -99,8 +99,8 @@ static bool faults(struct __test_metadata *_metadata)
 /* Before v4.0 1 let every task read, as 2 does since. */
 TEST(on_unmapped_faults)
 {
-	must_set(_metadata, "1");
-	if (!faults(_metadata))
+	must_set("1");
+	if (!faults())
 		say_no("a task read a counter although it has no event");
 }
 
@@ -109,17 +109,17 @@ TEST(off_says_so)
 	struct watch watch;
 	uint64_t value;
 
-	must_set(_metadata, "0");
-	watch = must_count_something(_metadata);
+	must_set("0");
+	watch = must_count_something();
 	if (user_value(watch.ring.base, &value))
 		broken("the user page offers a counter to read although the switch is off");
 }
 
 TEST(off_faults)
 {
-	must_set(_metadata, "0");
-	must_count_something(_metadata);
-	if (!faults(_metadata))
+	must_set("0");
+	must_count_something();
+	if (!faults())
 		broken("a task read a counter although the switch is off");
 }
 

@@ -32,7 +32,7 @@ static struct perf_event_attr attr_cycles(void)
 	return attr;
 }
 
-static struct watch watch_cycles(struct __test_metadata *_metadata, pid_t pid, int cpu)
+static struct watch watch_cycles(pid_t pid, int cpu)
 {
 	struct perf_event_attr attr = attr_cycles();
 
@@ -42,7 +42,7 @@ static struct watch watch_cycles(struct __test_metadata *_metadata, pid_t pid, i
 
 TEST(disabled)
 {
-	struct watch watch = watch_cycles(_metadata, 0, -1);
+	struct watch watch = watch_cycles(0, -1);
 
 	must_ioctl(watch.fd, PERF_EVENT_IOC_ENABLE, 0);
 	spin_ns(1000000);
@@ -68,7 +68,7 @@ TEST(other_process)
 	require(REQUIRE_CPU_PMU);
 	ASSERT_EQ(0, gate_init(&gate));
 	child = start_child(sleep_for_ever, &gate);
-	watch = watch_cycles(_metadata, child, -1);
+	watch = watch_cycles(child, -1);
 	must_ioctl(watch.fd, PERF_EVENT_IOC_ENABLE, 0);
 	/* Until the child sleeps its event may be on a counter: wait for the effect. */
 	for (uint64_t end = now_ns() + 200000000; index_of(&watch) && now_ns() < end; sched_yield())
@@ -86,7 +86,7 @@ TEST(other_cpu)
 
 	require(REQUIRE_CPU2 | REQUIRE_CPU_PMU);
 	cpu = move_to_nth_cpu(1);
-	watch = watch_cycles(_metadata, 0, cpu);
+	watch = watch_cycles(0, cpu);
 	must_ioctl(watch.fd, PERF_EVENT_IOC_ENABLE, 0);
 	spin_ns(1000000);
 	if (!must_count(watch.fd))

@@ -69,8 +69,7 @@ static inline bool user_value(const volatile struct perf_event_mmap_page *page, 
 	return true;
 }
 
-static inline struct watch watch_counter(struct __test_metadata *_metadata, uint64_t config,
-					 int group)
+static inline struct watch watch_counter(uint64_t config, int group)
 {
 	struct perf_event_attr attr = attr_user_counter(config);
 	struct watch watch = { .fd = -1 };
@@ -90,7 +89,7 @@ static const char *const user_access[] = { "/proc/sys/kernel/perf_user_access",
 #define ACCESS_FILES (sizeof(user_access) / sizeof(*user_access))
 
 /* Why the page has no index: a switch that is off, or nothing to read at all. */
-static noreturn inline void say_no_index(struct __test_metadata *_metadata)
+static noreturn inline void say_no_index(void)
 {
 	int64_t value;
 
@@ -100,20 +99,19 @@ static noreturn inline void say_no_index(struct __test_metadata *_metadata)
 	say_absent("the user page says to use read(2)");
 }
 
-static inline struct watch must_count_here(struct __test_metadata *_metadata)
+static inline struct watch must_count_here(void)
 {
-	struct watch watch = watch_counter(_metadata, PERF_COUNT_HW_INSTRUCTIONS, -1);
+	struct watch watch = watch_counter(PERF_COUNT_HW_INSTRUCTIONS, -1);
 	uint64_t value;
 
 	must_ioctl(watch.fd, PERF_EVENT_IOC_ENABLE, 0);
 	spin_ns(100000);
 	if (!user_value(watch.ring.base, &value))
-		say_no_index(_metadata);
+		say_no_index();
 	return watch;
 }
 
-static inline void must_lie_between(struct __test_metadata *_metadata,
-				    const struct watch *watch)
+static inline void must_lie_between(const struct watch *watch)
 {
 	for (int i = 0; i < 20; i++) {
 		uint64_t before = must_count(watch->fd), after, value;

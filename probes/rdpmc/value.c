@@ -20,7 +20,7 @@ PROBE(TITLE("counters read from user space")
 
 TEST(supported)
 {
-	struct watch watch = must_count_here(_metadata);
+	struct watch watch = must_count_here();
 	const volatile struct perf_event_mmap_page *page = watch.ring.base;
 
 	fact_int("width", page->pmc_width);
@@ -30,14 +30,14 @@ TEST(supported)
 
 TEST(between_reads)
 {
-	struct watch watch = must_count_here(_metadata);
+	struct watch watch = must_count_here();
 
-	must_lie_between(_metadata, &watch);
+	must_lie_between(&watch);
 }
 
 TEST(grows)
 {
-	struct watch watch = must_count_here(_metadata);
+	struct watch watch = must_count_here();
 	uint64_t first = 0, last = 0;
 
 	user_value(watch.ring.base, &first);
@@ -48,10 +48,10 @@ TEST(grows)
 
 TEST(reset)
 {
-	struct watch watch = must_count_here(_metadata);
+	struct watch watch = must_count_here();
 
 	must_ioctl(watch.fd, PERF_EVENT_IOC_RESET, 0);
-	must_lie_between(_metadata, &watch);
+	must_lie_between(&watch);
 }
 
 PROBE_MAIN

@@ -33,7 +33,7 @@ TEST(own_thread)
 {
 	uint64_t value = 0;
 
-	must_count_here(_metadata);
+	must_count_here();
 	ASSERT_EQ(0, in_thread(thread_value, &value));
 	if (!value)
 		broken("a thread's own event cannot be read in user space");
@@ -41,8 +41,8 @@ TEST(own_thread)
 
 TEST(group)
 {
-	struct watch leader = must_count_here(_metadata);
-	struct watch sibling = watch_counter(_metadata, PERF_COUNT_HW_CPU_CYCLES, leader.fd);
+	struct watch leader = must_count_here();
+	struct watch sibling = watch_counter(PERF_COUNT_HW_CPU_CYCLES, leader.fd);
 	const volatile struct perf_event_mmap_page *first = leader.ring.base;
 	const volatile struct perf_event_mmap_page *second = sibling.ring.base;
 
@@ -51,13 +51,13 @@ TEST(group)
 		say_absent("the sibling is on no counter that user space may read");
 	if (first->index == second->index)
 		broken("both events have index %u", first->index);
-	must_lie_between(_metadata, &leader);
-	must_lie_between(_metadata, &sibling);
+	must_lie_between(&leader);
+	must_lie_between(&sibling);
 }
 
 TEST(after_disable)
 {
-	struct watch watch = must_count_here(_metadata);
+	struct watch watch = must_count_here();
 	uint64_t value, kept;
 
 	must_ioctl(watch.fd, PERF_EVENT_IOC_DISABLE, 0);

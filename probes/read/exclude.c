@@ -23,7 +23,7 @@ static struct perf_event_attr plain(void)
 	return attr;
 }
 
-static void want(struct __test_metadata *_metadata, int fd, unsigned int faults)
+static void want(int fd, unsigned int faults)
 {
 	must_ioctl(fd, PERF_EVENT_IOC_ENABLE, 0);
 	hold_gain(fd, NULL, FAULTS, faults);
@@ -39,15 +39,15 @@ TEST(user)
 	with.exclude_user = 1;
 	fd = ask_open(&with, &without, 0, -1, "exclude_user");
 	control = must_open(&without, 0, -1, -1, 0);
-	want(_metadata, control, FAULTS);
-	want(_metadata, fd, 0);
+	want(control, FAULTS);
+	want(fd, 0);
 }
 
 TEST(kernel)
 {
 	const struct perf_event_attr attr = plain();
 
-	want(_metadata, must_open(&attr, 0, -1, -1, 0), FAULTS);
+	want(must_open(&attr, 0, -1, -1, 0), FAULTS);
 }
 
 TEST(hv)
@@ -56,7 +56,7 @@ TEST(hv)
 	struct perf_event_attr with = without;
 
 	with.exclude_hv = 1;
-	want(_metadata, ask_open(&with, &without, 0, -1, "exclude_hv"), FAULTS);
+	want(ask_open(&with, &without, 0, -1, "exclude_hv"), FAULTS);
 }
 
 TEST(idle)
@@ -65,7 +65,7 @@ TEST(idle)
 	struct perf_event_attr with = without;
 
 	with.exclude_idle = 1;
-	want(_metadata, ask_open(&with, &without, 0, -1, "exclude_idle"), FAULTS);
+	want(ask_open(&with, &without, 0, -1, "exclude_idle"), FAULTS);
 }
 
 PROBE_MAIN

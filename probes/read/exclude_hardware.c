@@ -45,7 +45,7 @@ static void call(void)
 		getppid();
 }
 
-static uint64_t gain_of(struct __test_metadata *_metadata, int fd, void (*deed)(void))
+static uint64_t gain_of(int fd, void (*deed)(void))
 {
 	uint64_t before = must_count(fd);
 
@@ -62,17 +62,17 @@ TEST_F(exclude, user)
 	with.exclude_user = 1;
 	fd = ask_open(&with, &self->plain, 0, -1, "exclude_user");
 	control = must_open(&self->plain, 0, -1, -1, 0);
-	gain = gain_of(_metadata, fd, loop);
-	plain = gain_of(_metadata, control, loop);
+	gain = gain_of(fd, loop);
+	plain = gain_of(control, loop);
 	if (!plain)
 		broken("nothing is counted without the bit either");
 	if (gain > plain / 10)
 		broken("counted=%" PRIu64 " with exclude_user, %" PRIu64 " without", gain, plain);
 }
 
-static void want_loop(struct __test_metadata *_metadata, int fd)
+static void want_loop(int fd)
 {
-	uint64_t gain = gain_of(_metadata, fd, loop);
+	uint64_t gain = gain_of(fd, loop);
 
 	if (gain < LOOPS)
 		broken("counted=%" PRIu64 " want=%d and more", gain, LOOPS);
@@ -85,11 +85,11 @@ TEST_F(exclude, kernel)
 	int fd = must_open(&self->plain, 0, -1, -1, 0), with_kernel;
 	uint64_t user, all;
 
-	want_loop(_metadata, fd);
+	want_loop(fd);
 	both.exclude_kernel = 0;
 	with_kernel = must_open(&both, 0, -1, -1, 0);
-	user = gain_of(_metadata, fd, call);
-	all = gain_of(_metadata, with_kernel, call);
+	user = gain_of(fd, call);
+	all = gain_of(with_kernel, call);
 	if (all < user + LOOPS / 20 * 20)
 		broken("system calls: %" PRIu64 " instructions without the kernel, %" PRIu64
 		       " with it", user, all);
@@ -100,7 +100,7 @@ TEST_F(exclude, hv)
 	struct perf_event_attr with = self->plain;
 
 	with.exclude_hv = 1;
-	want_loop(_metadata, ask_open(&with, &self->plain, 0, -1, "exclude_hv"));
+	want_loop(ask_open(&with, &self->plain, 0, -1, "exclude_hv"));
 }
 
 TEST_F(exclude, idle)
@@ -108,7 +108,7 @@ TEST_F(exclude, idle)
 	struct perf_event_attr with = self->plain;
 
 	with.exclude_idle = 1;
-	want_loop(_metadata, ask_open(&with, &self->plain, 0, -1, "exclude_idle"));
+	want_loop(ask_open(&with, &self->plain, 0, -1, "exclude_idle"));
 }
 
 PROBE_MAIN

@@ -20,7 +20,7 @@ PROBE(TITLE("many events on one task")
 #define MANY 300
 #define FAULTS 9
 
-static int open_many(struct __test_metadata *_metadata, bool disabled, int *fds)
+static int open_many(bool disabled, int *fds)
 {
 	struct perf_event_attr attr = attr_software(PERF_COUNT_SW_PAGE_FAULTS);
 	struct rlimit limit;
@@ -40,7 +40,7 @@ static int open_many(struct __test_metadata *_metadata, bool disabled, int *fds)
 }
 
 /* Each of them gains so much over one deed. */
-static void want_each(struct __test_metadata *_metadata, const int *fds, int count, uint64_t want)
+static void want_each(const int *fds, int count, uint64_t want)
 {
 	uint64_t value;
 
@@ -57,28 +57,28 @@ static void want_each(struct __test_metadata *_metadata, const int *fds, int cou
 
 TEST(each_exact)
 {
-	int fds[MANY], count = open_many(_metadata, false, fds);
+	int fds[MANY], count = open_many(false, fds);
 
 	fact_int("opened", count);
-	want_each(_metadata, fds, count, FAULTS);
+	want_each(fds, count, FAULTS);
 }
 
 TEST(prctl_starts_all)
 {
-	int fds[MANY], count = open_many(_metadata, true, fds);
+	int fds[MANY], count = open_many(true, fds);
 
-	want_each(_metadata, fds, count, 0);
+	want_each(fds, count, 0);
 	ASSERT_EQ(0, prctl(PR_TASK_PERF_EVENTS_ENABLE, 0, 0, 0, 0));
-	want_each(_metadata, fds, count, FAULTS);
+	want_each(fds, count, FAULTS);
 }
 
 TEST(prctl_stops_all)
 {
-	int fds[MANY], count = open_many(_metadata, false, fds);
+	int fds[MANY], count = open_many(false, fds);
 
-	want_each(_metadata, fds, count, FAULTS);
+	want_each(fds, count, FAULTS);
 	ASSERT_EQ(0, prctl(PR_TASK_PERF_EVENTS_DISABLE, 0, 0, 0, 0));
-	want_each(_metadata, fds, count, 0);
+	want_each(fds, count, 0);
 }
 
 PROBE_MAIN

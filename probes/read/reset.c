@@ -43,7 +43,7 @@ TEST(disabled)
 		broken("before=%" PRIu64 " after=%" PRIu64 " want=0", before, after);
 }
 
-static void reset_group(struct __test_metadata *_metadata, unsigned long flag, uint64_t *ret)
+static void reset_group(unsigned long flag, uint64_t *ret)
 {
 	const struct perf_event_attr attr = attr_counter(false);
 	int leader = must_open(&attr, 0, -1, -1, 0), sibling;
@@ -62,7 +62,7 @@ TEST(group_flag)
 {
 	uint64_t value[2];
 
-	reset_group(_metadata, PERF_IOC_FLAG_GROUP, value);
+	reset_group(PERF_IOC_FLAG_GROUP, value);
 	if (value[0] || value[1])
 		broken("leader=%" PRIu64 " sibling=%" PRIu64 " want=0", value[0], value[1]);
 }
@@ -71,7 +71,7 @@ TEST(leader_alone)
 {
 	uint64_t value[2];
 
-	reset_group(_metadata, 0, value);
+	reset_group(0, value);
 	if (value[0] || value[1] < 7)
 		broken("leader=%" PRIu64 " want=0, sibling=%" PRIu64 " want>=7", value[0],
 		       value[1]);

@@ -15,7 +15,7 @@ PROBE(TITLE("a task that measures itself")
       FACT(empty_min, int, "instructions", "smallest count of an empty interval")
       FACT(empty_max, int, "instructions", "largest count of an empty interval"))
 
-static void interval(struct __test_metadata *_metadata, int fd, int loops)
+static void interval(int fd, int loops)
 {
 	must_ioctl(fd, PERF_EVENT_IOC_ENABLE, 0);
 	for (volatile int i = 0; i < loops; i++)
@@ -49,16 +49,16 @@ TEST(instructions)
 
 	require(REQUIRE_PERF | REQUIRE_CPU_PMU);
 	fd = must_open(&attr, 0, -1, -1, 0);
-	interval(_metadata, fd, 0);
+	interval(fd, 0);
 	for (int i = 0; i < 20; i++) {
 		must_ioctl(fd, PERF_EVENT_IOC_RESET, 0);
-		interval(_metadata, fd, 0);
+		interval(fd, 0);
 		empty = must_count(fd);
 		least = empty < least ? empty : least;
 		most = empty > most ? empty : most;
 	}
 	must_ioctl(fd, PERF_EVENT_IOC_RESET, 0);
-	interval(_metadata, fd, 100000);
+	interval(fd, 100000);
 	loop = must_count(fd);
 	fact_int("empty_min", least);
 	fact_int("empty_max", most);

@@ -15,8 +15,7 @@ PROBE(TITLE("times that stand still")
 #define FORMAT (PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING)
 #define SPIN 2000000u
 
-static void want_still(struct __test_metadata *_metadata, const struct pm_counts *before,
-		       const struct pm_counts *after)
+static void want_still(const struct pm_counts *before, const struct pm_counts *after)
 {
 	if (after->time_enabled != before->time_enabled ||
 	    after->time_running != before->time_running)
@@ -29,7 +28,7 @@ static void want_still(struct __test_metadata *_metadata, const struct pm_counts
 }
 
 /* An event with both times, on a task that has run until they show. */
-static int open_timed(struct __test_metadata *_metadata, struct worker *worker)
+static int open_timed(struct worker *worker)
 {
 	struct perf_event_attr attr = attr_counter(false);
 	int fd;
@@ -42,14 +41,14 @@ static int open_timed(struct __test_metadata *_metadata, struct worker *worker)
 
 TEST(stops_disabled)
 {
-	int fd = open_timed(_metadata, NULL);
+	int fd = open_timed(NULL);
 	struct pm_counts before, after;
 
 	must_ioctl(fd, PERF_EVENT_IOC_DISABLE, 0);
 	before = must_counts(fd, FORMAT);
 	spin_ns(SPIN);
 	after = must_counts(fd, FORMAT);
-	want_still(_metadata, &before, &after);
+	want_still(&before, &after);
 	must_ioctl(fd, PERF_EVENT_IOC_ENABLE, 0);
 	for (int tries = 0; tries < 50 && before.time_enabled == after.time_enabled; tries++)
 		before = run_until_timed(fd, NULL);
@@ -65,14 +64,14 @@ TEST(stops_asleep)
 	int fd, tries = 0;
 
 	must_start(&child, WORKER_CHILD);
-	fd = open_timed(_metadata, &child);
+	fd = open_timed(&child);
 	do {
 		spin_ns(SPIN / 4);
 		before = must_counts(fd, FORMAT);
 		spin_ns(SPIN);
 		after = must_counts(fd, FORMAT);
 	} while (after.time_enabled != before.time_enabled && tries++ < 200);
-	want_still(_metadata, &before, &after);
+	want_still(&before, &after);
 	worker_stop(&child);
 }
 
@@ -83,12 +82,12 @@ TEST(stops_dead)
 	int fd;
 
 	must_start(&child, WORKER_CHILD);
-	fd = open_timed(_metadata, &child);
+	fd = open_timed(&child);
 	ASSERT_EQ(0, worker_stop(&child));
 	before = must_counts(fd, FORMAT);
 	spin_ns(SPIN);
 	after = must_counts(fd, FORMAT);
-	want_still(_metadata, &before, &after);
+	want_still(&before, &after);
 }
 
 PROBE_MAIN

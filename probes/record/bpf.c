@@ -23,12 +23,12 @@ PROBE(TITLE("BPF programs in the ring")
       POINT(ksymbol_unregister, "and taken back by KSYMBOL marked UNREGISTER"))
 
 /* A program that is attached to nothing. */
-static int must_load(struct __test_metadata *_metadata)
+static int must_load(void)
 {
-	return must_load_empty(_metadata, BPF_PROG_TYPE_SOCKET_FILTER);
+	return must_load_empty(BPF_PROG_TYPE_SOCKET_FILTER);
 }
 
-static struct watch watch_bpf(struct __test_metadata *_metadata, bool ksymbol, bool bpf_event)
+static struct watch watch_bpf(bool ksymbol, bool bpf_event)
 {
 	struct perf_event_attr attr = attr_sideband(), without = attr;
 
@@ -38,10 +38,9 @@ static struct watch watch_bpf(struct __test_metadata *_metadata, bool ksymbol, b
 }
 
 /* Load, and find the record of it. */
-static int load_seen(struct __test_metadata *_metadata, struct watch *watch,
-		     struct pm_record *ret)
+static int load_seen(struct watch *watch, struct pm_record *ret)
 {
-	int fd = must_load(_metadata);
+	int fd = must_load();
 
 	if (!seek(watch, PERF_RECORD_BPF_EVENT, ret))
 		broken("no BPF_EVENT after loading a program");
@@ -53,10 +52,10 @@ static int load_seen(struct __test_metadata *_metadata, struct watch *watch,
 
 TEST(load)
 {
-	struct watch watch = watch_bpf(_metadata, false, true);
+	struct watch watch = watch_bpf(false, true);
 	struct pm_record record;
 	char path[64], line[512], want[32];
-	int fd = load_seen(_metadata, &watch, &record);
+	int fd = load_seen(&watch, &record);
 
 	snprintf(want, sizeof(want), "%02x%02x%02x%02x%02x%02x%02x%02x", record.bpf_event.tag[0],
 		 record.bpf_event.tag[1], record.bpf_event.tag[2], record.bpf_event.tag[3],
@@ -70,9 +69,9 @@ TEST(load)
 
 TEST(unload)
 {
-	struct watch watch = watch_bpf(_metadata, false, true);
+	struct watch watch = watch_bpf(false, true);
 	struct pm_record record;
-	int fd = load_seen(_metadata, &watch, &record);
+	int fd = load_seen(&watch, &record);
 	uint8_t tag[8];
 
 	memcpy(tag, record.bpf_event.tag, 8);
@@ -93,10 +92,10 @@ static bool is_interpreted(void)
 	return error == -ENOENT ? access("/proc/sys/net/core", F_OK) == 0 : !strcmp(jit, "0");
 }
 
-static int must_see_symbol(struct __test_metadata *_metadata, struct watch *watch)
+static int must_see_symbol(struct watch *watch)
 {
 	struct pm_record record;
-	int fd = must_load(_metadata);
+	int fd = must_load();
 	bool seen = seek(watch, PERF_RECORD_KSYMBOL, &record);
 
 	/* Of an interpreted program some kernels tell the interpreter's address, and no length. */
@@ -115,17 +114,17 @@ static int must_see_symbol(struct __test_metadata *_metadata, struct watch *watc
 
 TEST(ksymbol)
 {
-	struct watch watch = watch_bpf(_metadata, true, false);
+	struct watch watch = watch_bpf(true, false);
 
-	must_see_symbol(_metadata, &watch);
+	must_see_symbol(&watch);
 }
 
 TEST(ksymbol_unregister)
 {
-	struct watch watch = watch_bpf(_metadata, true, false);
+	struct watch watch = watch_bpf(true, false);
 	struct pm_record record;
 
-	close(must_see_symbol(_metadata, &watch));
+	close(must_see_symbol(&watch));
 	if (!seek(&watch, PERF_RECORD_KSYMBOL, &record))
 		broken("no KSYMBOL after the last close");
 	if (!(record.ksymbol.flags & PERF_RECORD_KSYMBOL_FLAGS_UNREGISTER))

@@ -19,7 +19,7 @@ PROBE(TITLE("build ids of mapped files")
       POINT(build_id_anonymous, "a mapping without a file has no build id: the old layout stays")
       SINCE("5.12"))
 
-static struct watch watch_maps(struct __test_metadata *_metadata)
+static struct watch watch_maps(void)
 {
 	struct perf_event_attr attr = attr_sideband(), without;
 
@@ -29,8 +29,7 @@ static struct watch watch_maps(struct __test_metadata *_metadata)
 	return ask_run(&attr, &without, 0, -1, 8, "build_id");
 }
 
-static void must_find(struct __test_metadata *_metadata, struct watch *watch, const void *area,
-		      struct pm_record *ret)
+static void must_find(struct watch *watch, const void *area, struct pm_record *ret)
 {
 	do
 		if (!seek(watch, PERF_RECORD_MMAP2, ret))
@@ -65,7 +64,7 @@ static const struct tiny_elf tiny_elf = {
 };
 
 /* Kernels that know build_id (v5.12) have memfd_create (v3.17), which needs no writable disk. */
-static void *map_tiny_elf(struct __test_metadata *_metadata)
+static void *map_tiny_elf(void)
 {
 	const size_t page = probe_env()->page_size;
 	int fd = syscall(SYS_memfd_create, "tiny", 0);
@@ -82,10 +81,10 @@ static void *map_tiny_elf(struct __test_metadata *_metadata)
 
 TEST(build_id)
 {
-	struct watch watch = watch_maps(_metadata);
+	struct watch watch = watch_maps();
 	struct pm_record record;
 
-	must_find(_metadata, &watch, map_tiny_elf(_metadata), &record);
+	must_find(&watch, map_tiny_elf(), &record);
 	if (!(record.misc & PERF_RECORD_MISC_MMAP_BUILD_ID))
 		broken("misc=%#x lacks MMAP_BUILD_ID", record.misc);
 	if (record.mmap.build_id_size != sizeof(tiny_elf.id) ||
@@ -98,16 +97,16 @@ TEST(build_id)
 TEST(build_id_anonymous)
 {
 	const size_t page = probe_env()->page_size;
-	struct watch watch = watch_maps(_metadata);
+	struct watch watch = watch_maps();
 	struct pm_record record;
 	void *area = mmap(NULL, page, PROT_READ | PROT_EXEC, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 
 	if (area == MAP_FAILED)
 		say_blocked("mmap of anonymous code: %s", errno_name(errno));
-	must_find(_metadata, &watch, area, &record);
+	must_find(&watch, area, &record);
 	if (record.misc & PERF_RECORD_MISC_MMAP_BUILD_ID)
 		broken("misc=%#x claims a build id for memory without a file", record.misc);
-	must_find(_metadata, &watch, map_program(MAP_PRIVATE, PROT_READ | PROT_EXEC), &record);
+	must_find(&watch, map_program(MAP_PRIVATE, PROT_READ | PROT_EXEC), &record);
 }
 
 PROBE_MAIN

@@ -21,7 +21,7 @@ static struct perf_event_attr attr_deferred(void)
 	return attr;
 }
 
-static struct watch ask_deferred(struct __test_metadata *_metadata, bool output)
+static struct watch ask_deferred(bool output)
 {
 	struct perf_event_attr attr = attr_deferred(), without = attr;
 	struct watch watch;
@@ -46,7 +46,7 @@ static uint64_t cookie_of(const struct pm_record *record)
 
 TEST(cookie)
 {
-	struct watch watch = ask_deferred(_metadata, true);
+	struct watch watch = ask_deferred(true);
 	struct pm_record record;
 
 	if (!seek(&watch, PERF_RECORD_SAMPLE, &record))
@@ -57,7 +57,7 @@ TEST(cookie)
 
 TEST(record)
 {
-	struct watch watch = ask_deferred(_metadata, true);
+	struct watch watch = ask_deferred(true);
 	struct pm_record record;
 	uint64_t cookie = 0;
 
@@ -80,7 +80,7 @@ TEST(other_event)
 
 	attr.defer_output = 1;
 	watch = ask_run(&attr, &without, 0, -1, 4, "defer_output");
-	ask_deferred(_metadata, false);
+	ask_deferred(false);
 	if (!seek(&watch, PERF_RECORD_CALLCHAIN_DEFERRED, &record))
 		broken("no CALLCHAIN_DEFERRED in the ring of the other event");
 }

@@ -65,7 +65,7 @@ static int mount_groups(const char *where)
 	return error;
 }
 
-static void watch_groups(struct __test_metadata *_metadata, FIXTURE_DATA(group) *self, bool cgroup)
+static void watch_groups(FIXTURE_DATA(group) * self, bool cgroup)
 {
 	struct perf_event_attr attr = attr_sideband(), without = attr;
 	bool known;
@@ -101,9 +101,9 @@ FIXTURE_TEARDOWN(group)
 {
 }
 
-static void must_see(struct __test_metadata *_metadata, FIXTURE_DATA(group) *self)
+static void must_see(FIXTURE_DATA(group) * self)
 {
-	watch_groups(_metadata, self, true);
+	watch_groups(self, true);
 	if (!seek(&self->watch, PERF_RECORD_CGROUP, &self->record))
 		broken("no CGROUP record of a new group");
 }
@@ -112,14 +112,14 @@ TEST_F(group, created)
 {
 	struct pm_record second;
 
-	must_see(_metadata, self);
+	must_see(self);
 	if (seek(&self->watch, PERF_RECORD_CGROUP, &second))
 		broken("a second record of one new group");
 }
 
 TEST_F(group, id_is_inode)
 {
-	must_see(_metadata, self);
+	must_see(self);
 	if (!cgroup_id_is(self->record.cgroup.id, self->directory.st_ino))
 		broken("id=%" PRIu64 " inode=%ju", self->record.cgroup.id,
 		       (uintmax_t)self->directory.st_ino);
@@ -130,7 +130,7 @@ TEST_F(group, path)
 	const char *path;
 	size_t skip;
 
-	must_see(_metadata, self);
+	must_see(self);
 	path = self->record.cgroup.path;
 	skip = strlen(path) - strlen(self->name);
 	if (strlen(path) < strlen(self->name) || strcmp(path + skip, self->name))
@@ -139,7 +139,7 @@ TEST_F(group, path)
 
 TEST_F(group, needs_its_bit)
 {
-	watch_groups(_metadata, self, false);
+	watch_groups(self, false);
 	if (seek(&self->watch, PERF_RECORD_CGROUP, &self->record))
 		broken("a CGROUP record although attr.cgroup is clear");
 	prctl(PR_SET_NAME, "alive");

@@ -12,7 +12,7 @@ PROBE(TITLE("task names in the ring")
       POINT(set_name, "PR_SET_NAME gives one COMM with pid, tid and the new name")
       POINT(proc, "writing /proc/thread-self/comm gives one COMM"))
 
-static struct watch watch_names(struct __test_metadata *_metadata)
+static struct watch watch_names(void)
 {
 	struct perf_event_attr attr = attr_sideband();
 
@@ -22,7 +22,7 @@ static struct watch watch_names(struct __test_metadata *_metadata)
 
 TEST(set_name)
 {
-	struct watch watch = watch_names(_metadata);
+	struct watch watch = watch_names();
 	struct pm_record record;
 
 	prctl(PR_SET_NAME, "name of fifteen");
@@ -38,7 +38,7 @@ TEST(set_name)
 
 TEST(proc)
 {
-	struct watch watch = watch_names(_metadata);
+	struct watch watch = watch_names();
 	struct pm_record record;
 	char path[64];
 	int fd;

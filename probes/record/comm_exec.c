@@ -16,8 +16,7 @@ PROBE(TITLE("names of new programs in the ring")
       COMMIT("82b897782d10")
       POINT(needs_its_bit, "without attr.comm there is no COMM"))
 
-static struct watch watch_names(struct __test_metadata *_metadata, pid_t pid, bool comm,
-				bool comm_exec)
+static struct watch watch_names(pid_t pid, bool comm, bool comm_exec)
 {
 	struct perf_event_attr attr = attr_sideband(), without;
 
@@ -41,7 +40,7 @@ static int exec_self(void *context)
 	return 126;
 }
 
-static struct watch watch_exec(struct __test_metadata *_metadata, bool comm, bool comm_exec)
+static struct watch watch_exec(bool comm, bool comm_exec)
 {
 	struct watch watch;
 	struct gate gate;
@@ -50,7 +49,7 @@ static struct watch watch_exec(struct __test_metadata *_metadata, bool comm, boo
 	ASSERT_EQ(0, gate_init(&gate));
 	child = start_child(exec_self, &gate);
 	ASSERT_LT(0, child);
-	watch = watch_names(_metadata, child, comm, comm_exec);
+	watch = watch_names(child, comm, comm_exec);
 	gate_open(&gate);
 	if (wait_child(child) != 0)
 		cannot_tell("the child could not execute /proc/self/exe");
@@ -59,7 +58,7 @@ static struct watch watch_exec(struct __test_metadata *_metadata, bool comm, boo
 
 TEST(exec)
 {
-	struct watch watch = watch_exec(_metadata, true, false);
+	struct watch watch = watch_exec(true, false);
 	struct pm_record record;
 
 	if (!seek(&watch, PERF_RECORD_COMM, &record) || strcmp(record.comm.comm, "not yet"))
@@ -75,7 +74,7 @@ TEST(exec)
 
 TEST(exec_flag)
 {
-	struct watch watch = watch_exec(_metadata, true, true);
+	struct watch watch = watch_exec(true, true);
 	struct pm_record record;
 
 	if (!seek(&watch, PERF_RECORD_COMM, &record))
@@ -90,7 +89,7 @@ TEST(exec_flag)
 
 TEST(needs_its_bit)
 {
-	struct watch watch = watch_exec(_metadata, false, false);
+	struct watch watch = watch_exec(false, false);
 	struct pm_record record;
 	bool lived = false;
 

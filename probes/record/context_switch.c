@@ -17,7 +17,7 @@ PROBE(TITLE("context switches in the ring")
       POINT(alternate, "out and in alternate, beginning with out"))
 
 /* Twenty round trips to a child; how often this task was switched away from, at least and most. */
-static struct watch trip(struct __test_metadata *_metadata, long *ret_least, long *ret_most)
+static struct watch trip(long *ret_least, long *ret_most)
 {
 	struct perf_event_attr attr = attr_sideband(), without;
 	long outer, inner;
@@ -47,7 +47,7 @@ static struct watch trip(struct __test_metadata *_metadata, long *ret_least, lon
 TEST(out_exact)
 {
 	long least, most, out = 0;
-	struct watch watch = trip(_metadata, &least, &most);
+	struct watch watch = trip(&least, &most);
 	struct pm_record record;
 
 	while (seek(&watch, PERF_RECORD_SWITCH, &record))
@@ -59,7 +59,7 @@ TEST(out_exact)
 TEST(alternate)
 {
 	long least, most;
-	struct watch watch = trip(_metadata, &least, &most);
+	struct watch watch = trip(&least, &most);
 	struct pm_record record;
 	int seen = 0;
 

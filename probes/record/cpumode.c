@@ -21,7 +21,7 @@ struct modes {
 };
 
 /* One fault from user mode, one from kernel mode; what modes the samples name. */
-static struct modes fault_twice(struct __test_metadata *_metadata, bool user, bool kernel)
+static struct modes fault_twice(bool user, bool kernel)
 {
 	struct perf_event_attr attr = attr_faults(PERF_SAMPLE_ADDR);
 	volatile char *mine = fresh_page();
@@ -51,7 +51,7 @@ static struct modes fault_twice(struct __test_metadata *_metadata, bool user, bo
 	return ret;
 }
 
-static void expect(struct __test_metadata *_metadata, struct modes modes, int user, int kernel)
+static void expect(struct modes modes, int user, int kernel)
 {
 	if (modes.user != user || modes.kernel != kernel || modes.other)
 		broken("samples marked user=%d kernel=%d otherwise=%d want=%d,%d,0", modes.user,
@@ -60,24 +60,24 @@ static void expect(struct __test_metadata *_metadata, struct modes modes, int us
 
 TEST(user)
 {
-	expect(_metadata, fault_twice(_metadata, true, false), 1, 0);
+	expect(fault_twice(true, false), 1, 0);
 }
 
 TEST(kernel)
 {
-	expect(_metadata, fault_twice(_metadata, true, true), 1, 1);
+	expect(fault_twice(true, true), 1, 1);
 }
 
 TEST(kernel_excluded)
 {
-	struct modes modes = fault_twice(_metadata, true, false);
+	struct modes modes = fault_twice(true, false);
 
-	expect(_metadata, modes, 1, 0);
+	expect(modes, 1, 0);
 }
 
 TEST(user_excluded)
 {
-	expect(_metadata, fault_twice(_metadata, false, true), 0, 1);
+	expect(fault_twice(false, true), 0, 1);
 }
 
 PROBE_MAIN

@@ -15,7 +15,7 @@ PROBE(TITLE("deaths in the ring")
 
 TEST(exit_is_the_tasks_own)
 {
-	struct watch watch = watch_tasks(_metadata);
+	struct watch watch = watch_tasks();
 	struct pm_record record;
 	int births = 0;
 
@@ -30,8 +30,8 @@ TEST(exit_is_the_tasks_own)
 }
 
 /* Count EXITs of one task in all rings. */
-static int count_exits(struct __test_metadata *_metadata, struct watch *watches, int count,
-		       pid_t thread, pid_t child, int *ret_children)
+static int count_exits(struct watch *watches, int count, pid_t thread, pid_t child,
+		       int *ret_children)
 {
 	struct pm_record record;
 	int threads = 0;
@@ -65,7 +65,7 @@ TEST(exit_with_inherit)
 	ASSERT_EQ(0, wait_child(child));
 	/* pthread_join returns while the thread is still on its way out of the kernel. */
 	for (uint64_t end = now_ns() + 1000000000; now_ns() < end; sched_yield()) {
-		threads = count_exits(_metadata, watches, cpus, thread, child, &children);
+		threads = count_exits(watches, cpus, thread, child, &children);
 		if (threads)
 			break;
 	}

@@ -13,8 +13,7 @@ PROBE(TITLE("births in the ring")
       POINT(fork_time, "FORK carries a time between clock readings around it (attr.use_clockid)")
       SINCE("4.1"))
 
-static void must_be_born(struct __test_metadata *_metadata, struct watch *watch, pid_t pid,
-			 pid_t tid)
+static void must_be_born(struct watch *watch, pid_t pid, pid_t tid)
 {
 	struct pm_record record;
 	int found = 0;
@@ -35,20 +34,20 @@ static void must_be_born(struct __test_metadata *_metadata, struct watch *watch,
 
 TEST(fork_thread)
 {
-	struct watch watch = watch_tasks(_metadata);
+	struct watch watch = watch_tasks();
 	pid_t tid = 0;
 
 	ASSERT_EQ(0, in_thread(thread_tid, &tid));
-	must_be_born(_metadata, &watch, getpid(), tid);
+	must_be_born(&watch, getpid(), tid);
 }
 
 TEST(fork_process)
 {
-	struct watch watch = watch_tasks(_metadata);
+	struct watch watch = watch_tasks();
 	pid_t child = start_child(end_child, NULL);
 
 	ASSERT_EQ(0, wait_child(child));
-	must_be_born(_metadata, &watch, child, child);
+	must_be_born(&watch, child, child);
 }
 
 TEST(fork_time)

@@ -26,7 +26,7 @@ static inline struct perf_event_attr attr_tasks(void)
 	return attr;
 }
 
-static inline struct watch watch_tasks(struct __test_metadata *_metadata)
+static inline struct watch watch_tasks(void)
 {
 	struct perf_event_attr attr = attr_tasks();
 	struct watch watch = must_watch(&attr, 0, -1, 2);

@@ -30,7 +30,7 @@ static int fault_a_hundred(void *unused)
 	return cause_faults(100);
 }
 
-static struct ended end_child(struct __test_metadata *_metadata, bool stat)
+static struct ended end_child(bool stat)
 {
 	struct perf_event_attr attr = attr_software(PERF_COUNT_SW_PAGE_FAULTS);
 	int cpu = move_to_nth_cpu(0);
@@ -48,9 +48,9 @@ static struct ended end_child(struct __test_metadata *_metadata, bool stat)
 }
 
 /* READ records of a child that ended; each must tell the truth. */
-static int count_reads(struct __test_metadata *_metadata)
+static int count_reads(void)
 {
-	struct ended child = end_child(_metadata, true);
+	struct ended child = end_child(true);
 	const uint64_t id = must_id(child.watch.fd);
 	struct pm_record record;
 	int reads = 0;
@@ -71,7 +71,7 @@ static int count_reads(struct __test_metadata *_metadata)
 
 TEST(sum)
 {
-	uint64_t sum = end_child(_metadata, true).sum;
+	uint64_t sum = end_child(true).sum;
 
 	if (sum < 100 || sum > 1000)
 		broken("count=%" PRIu64 " after a child that touched 100 pages", sum);
@@ -79,7 +79,7 @@ TEST(sum)
 
 TEST(needs_its_bit)
 {
-	struct ended child = end_child(_metadata, false);
+	struct ended child = end_child(false);
 	struct pm_record record;
 	bool ended = false;
 
@@ -95,7 +95,7 @@ TEST(needs_its_bit)
 TEST(none_too_many)
 {
 	for (int i = 0; i < 5; i++) {
-		int reads = count_reads(_metadata);
+		int reads = count_reads();
 
 		if (reads > 1)
 			broken("one child left %d READs", reads);
@@ -107,7 +107,7 @@ TEST(written_each)
 	int with = 0;
 
 	for (int i = 0; i < CHILDREN; i++)
-		with += count_reads(_metadata) > 0;
+		with += count_reads() > 0;
 	fact_int("children_with_read", with);
 	if (with != CHILDREN)
 		broken("of %d children %d left a READ", CHILDREN, with);

@@ -15,7 +15,7 @@ PROBE(TITLE("mappings in the ring")
       POINT(munmap_silent, "munmap leaves no record")
       POINT(no_replay, "mappings older than the event are not replayed"))
 
-static struct watch watch_maps(struct __test_metadata *_metadata, bool data)
+static struct watch watch_maps(bool data)
 {
 	struct perf_event_attr attr = attr_sideband();
 
@@ -25,8 +25,7 @@ static struct watch watch_maps(struct __test_metadata *_metadata, bool data)
 }
 
 /* How many records name this address; the last one is kept. */
-static int count_at(struct __test_metadata *_metadata, struct watch *watch, const void *address,
-		    struct pm_record *ret)
+static int count_at(struct watch *watch, const void *address, struct pm_record *ret)
 {
 	struct pm_record record;
 	int found = 0;
@@ -42,10 +41,10 @@ static int count_at(struct __test_metadata *_metadata, struct watch *watch, cons
 TEST(exec)
 {
 	const size_t page = probe_env()->page_size;
-	struct watch watch = watch_maps(_metadata, false);
+	struct watch watch = watch_maps(false);
 	char *area = map_program(MAP_PRIVATE, PROT_READ | PROT_EXEC), path[512] = "";
 	struct pm_record record;
-	int found = count_at(_metadata, &watch, area, &record);
+	int found = count_at(&watch, area, &record);
 
 	if (found != 1)
 		broken("records for one executable mapping=%d want=1", found);
@@ -64,7 +63,7 @@ TEST(exec)
 TEST(anonymous_exec)
 {
 	const size_t page = probe_env()->page_size;
-	struct watch watch = watch_maps(_metadata, false);
+	struct watch watch = watch_maps(false);
 	void *area = mmap(NULL, page, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	struct pm_record record;
 
@@ -84,24 +83,24 @@ TEST(anonymous_exec)
 TEST(mprotect_exec)
 {
 	char *area = map_program(MAP_PRIVATE, PROT_READ);
-	struct watch watch = watch_maps(_metadata, false);
+	struct watch watch = watch_maps(false);
 	struct pm_record record;
 	int found;
 
 	if (mprotect(area, probe_env()->page_size, PROT_READ | PROT_EXEC))
 		say_blocked("mprotect to PROT_EXEC: %s", errno_name(errno));
-	found = count_at(_metadata, &watch, area, &record);
+	found = count_at(&watch, area, &record);
 	if (found != 1)
 		broken("records for one mprotect=%d want=1", found);
 }
 
 TEST(munmap_silent)
 {
-	struct watch watch = watch_maps(_metadata, true);
+	struct watch watch = watch_maps(true);
 	char *area = map_program(MAP_PRIVATE, PROT_READ | PROT_EXEC);
 	struct pm_record record;
 
-	if (count_at(_metadata, &watch, area, &record) != 1)
+	if (count_at(&watch, area, &record) != 1)
 		broken("the mapping itself was not reported");
 	munmap(area, probe_env()->page_size);
 	if (seek(&watch, 0, &record))
@@ -111,7 +110,7 @@ TEST(munmap_silent)
 TEST(no_replay)
 {
 	char *before = map_program(MAP_PRIVATE, PROT_READ | PROT_EXEC), *after;
-	struct watch watch = watch_maps(_metadata, true);
+	struct watch watch = watch_maps(true);
 	struct pm_record record;
 	int old = 0, new = 0;
 

@@ -16,7 +16,7 @@ PROBE(TITLE("identity of mapped files")
       POINT(replaces_mmap, "a mapping is reported as MMAP2 and not as MMAP as well")
       FACT(generation, int, "-", "inode generation of the mapped file"))
 
-static struct watch watch_maps(struct __test_metadata *_metadata)
+static struct watch watch_maps(void)
 {
 	struct perf_event_attr attr = attr_sideband(), without;
 
@@ -26,8 +26,7 @@ static struct watch watch_maps(struct __test_metadata *_metadata)
 	return ask_run(&attr, &without, 0, -1, 8, "mmap2");
 }
 
-static void must_find(struct __test_metadata *_metadata, struct watch *watch, const void *area,
-		      struct pm_record *ret)
+static void must_find(struct watch *watch, const void *area, struct pm_record *ret)
 {
 	int mmaps = 0;
 
@@ -41,13 +40,13 @@ static void must_find(struct __test_metadata *_metadata, struct watch *watch, co
 
 TEST(file)
 {
-	struct watch watch = watch_maps(_metadata);
+	struct watch watch = watch_maps();
 	struct pm_record record;
 	char path[512] = "";
 	struct stat file;
 	void *area = map_program(MAP_PRIVATE, PROT_READ | PROT_EXEC);
 
-	must_find(_metadata, &watch, area, &record);
+	must_find(&watch, area, &record);
 	ASSERT_EQ(0, stat("/proc/self/exe", &file));
 	if (record.mmap.ino != file.st_ino)
 		broken("ino=%" PRIu64 " want=%ju", record.mmap.ino, (uintmax_t)file.st_ino);
@@ -63,12 +62,12 @@ TEST(file)
 
 TEST(protection)
 {
-	struct watch watch = watch_maps(_metadata);
+	struct watch watch = watch_maps();
 	static const int kinds[] = { MAP_PRIVATE, MAP_SHARED };
 	struct pm_record record;
 
 	for (unsigned int i = 0; i < 2; i++) {
-		must_find(_metadata, &watch, map_program(kinds[i], PROT_READ | PROT_EXEC), &record);
+		must_find(&watch, map_program(kinds[i], PROT_READ | PROT_EXEC), &record);
 		if (record.mmap.prot != (PROT_READ | PROT_EXEC) ||
 		    (record.mmap.flags & MAP_TYPE) != (uint32_t)kinds[i])
 			broken("prot=%#x flags=%#x want=%#x,%#x", record.mmap.prot,
@@ -78,7 +77,7 @@ TEST(protection)
 
 TEST(replaces_mmap)
 {
-	struct watch watch = watch_maps(_metadata);
+	struct watch watch = watch_maps();
 	struct pm_record record;
 	void *area = map_program(MAP_PRIVATE, PROT_READ | PROT_EXEC);
 	int old = 0, new = 0;

@@ -14,7 +14,7 @@ PROBE(TITLE("mappings of data in the ring")
       POINT(data_alone, "mmap_data without mmap reports data and no code")
       FACT(data_misc, bool, "-", "records of data carry MISC_MMAP_DATA (since v3.10)"))
 
-static struct watch watch_maps(struct __test_metadata *_metadata, bool code, bool data)
+static struct watch watch_maps(bool code, bool data)
 {
 	struct perf_event_attr attr = attr_sideband();
 
@@ -24,7 +24,7 @@ static struct watch watch_maps(struct __test_metadata *_metadata, bool code, boo
 }
 
 /* Map a page of data and one of code: bit 0 the data was reported, bit 1 the code. */
-static int map_both(struct __test_metadata *_metadata, struct watch *watch)
+static int map_both(struct watch *watch)
 {
 	char *data = map_program(MAP_PRIVATE, PROT_READ);
 	char *code = map_program(MAP_PRIVATE, PROT_READ | PROT_EXEC);
@@ -40,8 +40,8 @@ static int map_both(struct __test_metadata *_metadata, struct watch *watch)
 
 TEST(data_needs_its_bit)
 {
-	struct watch watch = watch_maps(_metadata, true, false);
-	int found = map_both(_metadata, &watch);
+	struct watch watch = watch_maps(true, false);
+	int found = map_both(&watch);
 
 	if (found != 2)
 		broken("code seen=%d data seen=%d want=1,0", found >> 1, found & 1);
@@ -49,8 +49,8 @@ TEST(data_needs_its_bit)
 
 TEST(data_alone)
 {
-	struct watch watch = watch_maps(_metadata, false, true);
-	int found = map_both(_metadata, &watch);
+	struct watch watch = watch_maps(false, true);
+	int found = map_both(&watch);
 
 	if (found != 1)
 		broken("mmap_data alone: code seen=%d data seen=%d want=0,1", found >> 1,
@@ -59,7 +59,7 @@ TEST(data_alone)
 
 TEST(data)
 {
-	struct watch watch = watch_maps(_metadata, true, true);
+	struct watch watch = watch_maps(true, true);
 	char *area = map_program(MAP_PRIVATE, PROT_READ);
 	struct pm_record record;
 	int found = 0, marked = 0;

@@ -18,7 +18,7 @@ PROBE(TITLE("mappings from an overlay file system")
 
 static const char *const dirs[] = { "/tmp/low", "/tmp/up", "/tmp/work", "/tmp/top" };
 
-static void must_overlay(struct __test_metadata *_metadata)
+static void must_overlay(void)
 {
 	if (unshare(CLONE_NEWNS) || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) ||
 	    mount("perfmodes", "/tmp", "tmpfs", 0, "mode=0700"))
@@ -40,7 +40,7 @@ TEST(name)
 	int fd;
 
 	require(REQUIRE_ROOT);
-	must_overlay(_metadata);
+	must_overlay();
 	attr.mmap = 1;
 	without = attr;
 	attr.mmap2 = 1;

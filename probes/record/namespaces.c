@@ -24,7 +24,7 @@ static const char *const ns_names[NR_NAMESPACES] = {
 	[CGROUP_NS_INDEX] = "cgroup",
 };
 
-static struct watch watch_namespaces(struct __test_metadata *_metadata)
+static struct watch watch_namespaces(void)
 {
 	struct perf_event_attr attr = attr_sideband(), without = attr;
 
@@ -41,7 +41,7 @@ static ino_t ns_inode(pid_t pid, const char *name)
 	return stat(path, &link) ? 0 : link.st_ino;
 }
 
-static void compare(struct __test_metadata *_metadata, const struct pm_record *record, pid_t pid)
+static void compare(const struct pm_record *record, pid_t pid)
 {
 	const struct perf_ns_link_info *entries = record->namespaces.entries;
 
@@ -62,8 +62,7 @@ static void compare(struct __test_metadata *_metadata, const struct pm_record *r
 }
 
 /* Start a child that waits; its pid, and the record of its birth. */
-static pid_t start_seen(struct __test_metadata *_metadata, struct watch *watch,
-			struct pm_record *ret)
+static pid_t start_seen(struct watch *watch, struct pm_record *ret)
 {
 	static struct worker child;
 
@@ -75,9 +74,9 @@ static pid_t start_seen(struct __test_metadata *_metadata, struct watch *watch,
 
 TEST(on_fork)
 {
-	struct watch watch = watch_namespaces(_metadata);
+	struct watch watch = watch_namespaces();
 	struct pm_record record;
-	const pid_t child = start_seen(_metadata, &watch, &record);
+	const pid_t child = start_seen(&watch, &record);
 
 	if (record.namespaces.pid != (uint32_t)child || record.namespaces.tid != (uint32_t)child)
 		broken("pid=%u tid=%u want=%d", record.namespaces.pid, record.namespaces.tid,
@@ -88,17 +87,17 @@ TEST(on_fork)
 
 TEST(inodes)
 {
-	struct watch watch = watch_namespaces(_metadata);
+	struct watch watch = watch_namespaces();
 	struct pm_record record;
-	const pid_t child = start_seen(_metadata, &watch, &record);
+	const pid_t child = start_seen(&watch, &record);
 
 	fact_int("entries", record.namespaces.nr);
-	compare(_metadata, &record, child);
+	compare(&record, child);
 }
 
 TEST(on_unshare)
 {
-	struct watch watch = watch_namespaces(_metadata);
+	struct watch watch = watch_namespaces();
 	const struct perf_ns_link_info *entries;
 	struct pm_record record;
 	ino_t before = ns_inode(getpid(), "uts");
@@ -111,7 +110,7 @@ TEST(on_unshare)
 	entries = record.namespaces.entries;
 	if (record.namespaces.nr <= UTS_NS_INDEX || entries[UTS_NS_INDEX].ino == before)
 		broken("the record does not name the new namespace");
-	compare(_metadata, &record, getpid());
+	compare(&record, getpid());
 }
 
 PROBE_MAIN

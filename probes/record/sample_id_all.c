@@ -27,7 +27,7 @@ PROBE(TITLE("the trailer of records that are no samples")
 /* A COMM with a name of 7 letters: header, pid, tid, name. */
 #define BARE_COMM (sizeof(struct perf_event_header) + 8 + 8)
 
-static struct watch watch_names(struct __test_metadata *_metadata, uint64_t type, bool all)
+static struct watch watch_names(uint64_t type, bool all)
 {
 	struct perf_event_attr attr = attr_sideband(), without;
 
@@ -40,8 +40,7 @@ static struct watch watch_names(struct __test_metadata *_metadata, uint64_t type
 }
 
 /* Take a name; the words that follow it in its record, of which there must be `count`. */
-static void name_trailer(struct __test_metadata *_metadata, struct watch *watch, uint64_t *ret,
-			 unsigned int count)
+static void name_trailer(struct watch *watch, uint64_t *ret, unsigned int count)
 {
 	const struct perf_event_header *header;
 
@@ -53,7 +52,7 @@ static void name_trailer(struct __test_metadata *_metadata, struct watch *watch,
 	memcpy(ret, (const char *)header + BARE_COMM, 8 * count);
 }
 
-static uint64_t own_id(struct __test_metadata *_metadata, const struct watch *watch)
+static uint64_t own_id(const struct watch *watch)
 {
 	struct pm_counts counts;
 
@@ -131,11 +130,11 @@ FIXTURE_TEARDOWN(field)
 
 TEST_F(field, alone)
 {
-	struct watch watch = watch_names(_metadata, variant->type, true);
-	uint64_t word, before = 0, id = own_id(_metadata, &watch);
+	struct watch watch = watch_names(variant->type, true);
+	uint64_t word, before = 0, id = own_id(&watch);
 
 	for (int i = 0; i < 2; i++) {
-		name_trailer(_metadata, &watch, &word, 1);
+		name_trailer(&watch, &word, 1);
 		if (!is_true(variant->type, word, id, self->cpu, before))
 			broken("word=%#" PRIx64 " id=%" PRIu64 " cpu=%d before=%" PRIu64, word, id,
 			       self->cpu, before);
@@ -149,13 +148,14 @@ TEST(order)
 	static const uint64_t order[] = { PERF_SAMPLE_TID,	 PERF_SAMPLE_TIME, PERF_SAMPLE_ID,
 					  PERF_SAMPLE_STREAM_ID, PERF_SAMPLE_CPU,
 					  PERF_SAMPLE_IDENTIFIER };
-	struct watch watch = watch_names(_metadata, PERF_SAMPLE_TID | PERF_SAMPLE_TIME |
-						   PERF_SAMPLE_ID | PERF_SAMPLE_STREAM_ID |
-						   PERF_SAMPLE_CPU | PERF_SAMPLE_IDENTIFIER, true);
-	uint64_t words[6], id = own_id(_metadata, &watch);
+	struct watch watch = watch_names(PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_ID |
+						 PERF_SAMPLE_STREAM_ID | PERF_SAMPLE_CPU |
+						 PERF_SAMPLE_IDENTIFIER,
+					 true);
+	uint64_t words[6], id = own_id(&watch);
 	int cpu = move_to_nth_cpu(count_cpus() - 1);
 
-	name_trailer(_metadata, &watch, words, 6);
+	name_trailer(&watch, words, 6);
 	for (int i = 0; i < 6; i++)
 		if (!is_true(order[i], words[i], id, cpu, 0))
 			broken("word %d=%#" PRIx64 " id=%" PRIu64, i, words[i], id);
@@ -163,10 +163,10 @@ TEST(order)
 
 TEST(absent_without_bit)
 {
-	struct watch watch = watch_names(_metadata, PERF_SAMPLE_TID | PERF_SAMPLE_TIME, false);
+	struct watch watch = watch_names(PERF_SAMPLE_TID | PERF_SAMPLE_TIME, false);
 	uint64_t none;
 
-	name_trailer(_metadata, &watch, &none, 0);
+	name_trailer(&watch, &none, 0);
 }
 
 PROBE_MAIN

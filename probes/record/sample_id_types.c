@@ -12,7 +12,7 @@ PROBE(TITLE("records that carry the trailer")
       POINT(every_type, "COMM, MMAP, FORK, EXIT and SWITCH all carry it, with the right id")
       SINCE("4.3"))
 
-static uint64_t own_id(struct __test_metadata *_metadata, const struct watch *watch)
+static uint64_t own_id(const struct watch *watch)
 {
 	struct pm_counts counts;
 
@@ -54,7 +54,7 @@ TEST(every_type)
 	without = attr;
 	attr.context_switch = 1;
 	watch = ask_watch(&attr, &without, 0, cpu, 16, "context_switch");
-	id = own_id(_metadata, &watch);
+	id = own_id(&watch);
 	must_ioctl(watch.fd, PERF_EVENT_IOC_ENABLE, 0);
 	ASSERT_EQ(0, wait_child(start_child(name_and_end, NULL)));
 	while (seek(&watch, 0, &record)) {

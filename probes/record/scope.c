@@ -25,7 +25,7 @@ static int map_and_name(void *ret_area)
 }
 
 /* A running event on a thread (0: this one), or on this one and its heirs on this CPU. */
-static struct watch watch_names(struct __test_metadata *_metadata, pid_t tid, bool inherit)
+static struct watch watch_names(pid_t tid, bool inherit)
 {
 	struct perf_event_attr attr = attr_sideband();
 	int cpu = move_to_nth_cpu(0);
@@ -38,7 +38,7 @@ static struct watch watch_names(struct __test_metadata *_metadata, pid_t tid, bo
 }
 
 /* Let a worker (NULL: this thread) map and take a name; what of it is in the ring. */
-static int seen_of(struct __test_metadata *_metadata, struct worker *worker, struct watch *watch)
+static int seen_of(struct worker *worker, struct watch *watch)
 {
 	struct pm_record record;
 	void *area = NULL;
@@ -54,7 +54,7 @@ static int seen_of(struct __test_metadata *_metadata, struct worker *worker, str
 	return found;
 }
 
-static void hold(struct __test_metadata *_metadata, int found, int want, const char *whose)
+static void hold(int found, int want, const char *whose)
 {
 	if (found != want)
 		broken("%s: mapping=%d name=%d want=%d,%d", whose, !!(found & MAPPING),
@@ -67,9 +67,9 @@ TEST(other_thread)
 	struct watch watch;
 
 	must_start(&other, WORKER_THREAD);
-	watch = watch_names(_metadata, 0, false);
-	hold(_metadata, seen_of(_metadata, &other, &watch), NOTHING, "another thread");
-	hold(_metadata, seen_of(_metadata, NULL, &watch), BOTH, "this thread");
+	watch = watch_names(0, false);
+	hold(seen_of(&other, &watch), NOTHING, "another thread");
+	hold(seen_of(NULL, &watch), BOTH, "this thread");
 }
 
 TEST(watched_thread)
@@ -78,17 +78,17 @@ TEST(watched_thread)
 	struct watch watch;
 
 	must_start(&other, WORKER_THREAD);
-	watch = watch_names(_metadata, other.tid, false);
-	hold(_metadata, seen_of(_metadata, &other, &watch), BOTH, "the watched thread");
+	watch = watch_names(other.tid, false);
+	hold(seen_of(&other, &watch), BOTH, "the watched thread");
 }
 
 TEST(new_thread_inherited)
 {
-	struct watch watch = watch_names(_metadata, 0, true);
+	struct watch watch = watch_names(0, true);
 	struct worker new;
 
 	must_start(&new, WORKER_THREAD);
-	hold(_metadata, seen_of(_metadata, &new, &watch), BOTH, "a new thread");
+	hold(seen_of(&new, &watch), BOTH, "a new thread");
 }
 
 TEST(old_thread_not_inherited)
@@ -98,10 +98,10 @@ TEST(old_thread_not_inherited)
 
 	ASSERT_LE(0, move_to_nth_cpu(0));
 	must_start(&old, WORKER_THREAD);
-	watch = watch_names(_metadata, 0, true);
-	hold(_metadata, seen_of(_metadata, &old, &watch), NOTHING, "a thread older than the event");
+	watch = watch_names(0, true);
+	hold(seen_of(&old, &watch), NOTHING, "a thread older than the event");
 	must_start(&new, WORKER_THREAD);
-	hold(_metadata, seen_of(_metadata, &new, &watch), BOTH, "a new thread");
+	hold(seen_of(&new, &watch), BOTH, "a new thread");
 }
 
 PROBE_MAIN

@@ -23,7 +23,7 @@ static const uint64_t fixed_fields[] = {
 #define FIELDS (sizeof(fixed_fields) / sizeof(*fixed_fields))
 
 /* Cause a fault sampled like this; 0 when the kernel does not take the type, else the size. */
-static unsigned int sample_size(struct __test_metadata *_metadata, uint64_t type)
+static unsigned int sample_size(uint64_t type)
 {
 	struct perf_event_attr attr = attr_faults(type);
 	const struct perf_event_header *header;
@@ -55,7 +55,7 @@ TEST(single)
 
 	close(must_open(&plain, 0, -1, -1, 0));
 	for (unsigned int i = 0; i < FIELDS; i++) {
-		unsigned int size = sample_size(_metadata, fixed_fields[i]);
+		unsigned int size = sample_size(fixed_fields[i]);
 
 		if (size && size != sizeof(struct perf_event_header) + 8)
 			broken("sample_type=%#" PRIx64 " size=%u want=16", fixed_fields[i], size);
@@ -75,7 +75,7 @@ TEST(mixes)
 
 	close(must_open(&plain, 0, -1, -1, 0));
 	for (unsigned int i = 0; i < FIELDS; i++)
-		if (sample_size(_metadata, fixed_fields[i]))
+		if (sample_size(fixed_fields[i]))
 			usable[count++] = fixed_fields[i];
 	for (int round = 0; round < 200; round++) {
 		unsigned int size, want = sizeof(struct perf_event_header);
@@ -87,7 +87,7 @@ TEST(mixes)
 				type |= usable[i];
 				want += 8;
 			}
-		size = type ? sample_size(_metadata, type) : want;
+		size = type ? sample_size(type) : want;
 		if (size != want)
 			broken("sample_type=%#" PRIx64 " size=%u want=%u", type, size, want);
 	}

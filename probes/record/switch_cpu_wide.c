@@ -18,7 +18,7 @@ static int move_to_first(void *unused)
 }
 
 /* Whether the ring holds a hand-over between us and the child, in both directions. */
-static bool saw_both(struct __test_metadata *_metadata, struct watch *watch, uint32_t child)
+static bool saw_both(struct watch *watch, uint32_t child)
 {
 	const uint32_t self = pm_gettid();
 	struct pm_record record;
@@ -52,7 +52,7 @@ TEST(cpu_wide)
 	ASSERT_EQ(cpu, worker_do(&worker, move_to_first, NULL));
 	for (int round = 0; round < 50; round++) {
 		ASSERT_EQ(0, worker_faults(&worker, 1));
-		if (saw_both(_metadata, &watch, worker.tid))
+		if (saw_both(&watch, worker.tid))
 			return;
 	}
 	broken("50 hand-overs on CPU %d and no record names both tasks", cpu);

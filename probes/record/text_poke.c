@@ -17,7 +17,7 @@ PROBE(TITLE("changes of kernel code in the ring")
       POINT(there_and_back, "what is patched in and out again ends as it began")
       FACT(patches, int, "records", "TEXT_POKE records while static keys are taken and dropped"))
 
-static struct watch watch_code(struct __test_metadata *_metadata)
+static struct watch watch_code(void)
 {
 	struct perf_event_attr attr = attr_sideband(), without;
 
@@ -44,8 +44,7 @@ static void patch_code(void)
 		close(fd);
 }
 
-static bool next_patch(struct __test_metadata *_metadata, struct watch *watch,
-		       struct pm_record *ret)
+static bool next_patch(struct watch *watch, struct pm_record *ret)
 {
 	if (!seek(watch, PERF_RECORD_TEXT_POKE, ret))
 		return false;
@@ -58,13 +57,13 @@ static bool next_patch(struct __test_metadata *_metadata, struct watch *watch,
 
 TEST(record)
 {
-	struct watch watch = watch_code(_metadata);
+	struct watch watch = watch_code();
 	struct pm_record record;
 	int patches = 0, changes = 0;
 
 	for (int round = 0; round < 5 && !changes; round++) {
 		patch_code();
-		while (next_patch(_metadata, &watch, &record)) {
+		while (next_patch(&watch, &record)) {
 			const struct pm_record *r = &record;
 
 			patches++;
@@ -83,7 +82,7 @@ TEST(record)
 
 TEST(there_and_back)
 {
-	struct watch watch = watch_code(_metadata);
+	struct watch watch = watch_code();
 	struct pm_record record;
 	uint64_t address = 0;
 	uint8_t first[64];
@@ -91,7 +90,7 @@ TEST(there_and_back)
 
 	for (int round = 0; round < 5 && !returned; round++) {
 		patch_code();
-		while (next_patch(_metadata, &watch, &record)) {
+		while (next_patch(&watch, &record)) {
 			const uint8_t *new = record.text_poke.bytes + record.text_poke.old_len;
 
 			if (!address) {

@@ -13,7 +13,7 @@ PROBE(TITLE("an event whose descriptor is closed while mapped")
       POINT(two_mappings_hold_it, "with one of two mappings gone it lives on in the other"))
 
 /* Enabled for as long as it lives: what cannot be reached cannot be disabled. */
-static struct watch closed_sampler(struct __test_metadata *_metadata)
+static struct watch closed_sampler(void)
 {
 	struct perf_event_attr attr = attr_faults(PERF_SAMPLE_ADDR);
 	struct watch watch = must_watch(&attr, 0, -1, 1);
@@ -25,7 +25,7 @@ static struct watch closed_sampler(struct __test_metadata *_metadata)
 
 TEST(number_is_gone)
 {
-	struct watch watch = closed_sampler(_metadata);
+	struct watch watch = closed_sampler();
 	uint64_t value;
 	int error;
 
@@ -37,7 +37,7 @@ TEST(number_is_gone)
 
 TEST(event_lives_on)
 {
-	struct watch watch = closed_sampler(_metadata);
+	struct watch watch = closed_sampler();
 	int before, found;
 
 	must_close(watch.fd);
@@ -52,7 +52,7 @@ TEST(event_lives_on)
 
 TEST(two_mappings_hold_it)
 {
-	struct watch watch = closed_sampler(_metadata);
+	struct watch watch = closed_sampler();
 	void *second = mmap(NULL, watch.ring.map_size, PROT_READ, MAP_SHARED, watch.fd, 0);
 	unsigned char resident;
 	int found;

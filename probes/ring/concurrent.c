@@ -46,8 +46,7 @@ FIXTURE(reader)
 	uint64_t read, early, lost, counted, last;
 };
 
-static void read_some(struct __test_metadata *_metadata, FIXTURE_DATA(reader) *self,
-		      const struct writer *writer)
+static void read_some(FIXTURE_DATA(reader) * self, const struct writer *writer)
 {
 	const uint64_t start = (uintptr_t)writer->area, end = start + (FAULTS + 1) * writer->page;
 	struct pm_record record;
@@ -104,13 +103,13 @@ FIXTURE_SETUP(reader)
 	move_to_nth_cpu(0);
 	ASSERT_EQ(0, pthread_create(&helper, NULL, let_write, both));
 	while (!done)
-		read_some(_metadata, self, &writer);
+		read_some(self, &writer);
 	pthread_join(helper, NULL);
-	read_some(_metadata, self, &writer);
+	read_some(self, &writer);
 	must_ioctl(self->watch.fd, PERF_EVENT_IOC_ENABLE, 0);	/* room, so LOST can be told */
 	worker_faults(&self->worker, 1);
 	must_ioctl(self->watch.fd, PERF_EVENT_IOC_DISABLE, 0);
-	read_some(_metadata, self, &writer);
+	read_some(self, &writer);
 	self->counted = must_count(self->watch.fd);
 }
 

@@ -45,8 +45,7 @@ TEST_F(ring, head_is_corrected)
 }
 
 /* Whatever was written: the event counts, and a reader who starts afresh finds its records. */
-static void must_still_work(struct __test_metadata *_metadata, struct watch *watch,
-			    const char *what)
+static void must_still_work(struct watch *watch, const char *what)
 {
 	watch->ring.tail = pm_ring_head(&watch->ring);
 	pm_ring_release(&watch->ring);
@@ -64,7 +63,7 @@ TEST_F(ring, tail_is_survived)
 			broken("data_tail=%#" PRIx64 ": the event stopped counting", tails[i]);
 		/* What was written meanwhile is nobody's; only a fresh start is asked for. */
 		sample_faults(self->watch.fd, 1);
-		must_still_work(_metadata, &self->watch, "silly tail");
+		must_still_work(&self->watch, "silly tail");
 	}
 }
 
@@ -78,7 +77,7 @@ TEST_F(ring, other_fields_are_survived)
 	self->page->data_size = 12345;
 	self->page->aux_head = self->page->aux_tail = self->page->aux_offset = ~0ull;
 	self->page->aux_size = ~0ull;
-	must_still_work(_metadata, &self->watch, "garbage in the page");
+	must_still_work(&self->watch, "garbage in the page");
 	self->page->data_offset = offset;
 	self->page->data_size = size;
 }

@@ -39,7 +39,7 @@ static void limit_memory(rlim_t soft)
 }
 
 /* Events are opened with the rights there are; only their rings belong to the stranger. */
-static void prepare(struct __test_metadata *_metadata, bool keep_rights)
+static void prepare(bool keep_rights)
 {
 	const struct pm_env *env = probe_env();
 	struct perf_event_attr attr = attr_faults(0);
@@ -73,7 +73,7 @@ static int map_next(int *mapped)
  * Map until the kernel refuses. Returns how many rings there are. The memory of others of this user
  * that have just ended comes back after a while, so the first ring is tried for again.
  */
-static int use_up(struct __test_metadata *_metadata)
+static int use_up(void)
 {
 	const uint64_t end = now_ns() + (user.budget > user.step ? 1000000000 : 0);
 	int error, mapped = 0;
@@ -91,8 +91,8 @@ static int use_up(struct __test_metadata *_metadata)
 
 TEST(limit_is_kept)
 {
-	prepare(_metadata, false);
-	if (!use_up(_metadata) && user.budget > user.step)
+	prepare(false);
+	if (!use_up() && user.budget > user.step)
 		cannot_tell("others of this user hold the whole budget");
 	fact_int("budget_pages", user.budget);
 	fact_int("accepted_pages", user.used);
@@ -108,8 +108,8 @@ TEST(rlimit_adds)
 	int error, mapped;
 
 	getrlimit(RLIMIT_MEMLOCK, &limit);
-	prepare(_metadata, false);
-	mapped = use_up(_metadata);
+	prepare(false);
+	mapped = use_up();
 	if (mapped == MOST_RINGS)
 		cannot_tell("no event left to map");
 	if (limit.rlim_max < 2 * (user.step + 1) * probe_env()->page_size)
@@ -134,8 +134,8 @@ TEST(budget_is_per_user)
 {
 	int mapped, first, second = -1;
 
-	prepare(_metadata, false);
-	mapped = use_up(_metadata);
+	prepare(false);
+	mapped = use_up();
 	if (mapped == 0)
 		cannot_tell("not one ring fits into the budget, or others of this user hold it");
 	first = wait_child(start_child(map_in_child, &mapped));
@@ -154,7 +154,7 @@ TEST(capability_lifts)
 
 	if (!pm_env_has_cap(probe_env(), PM_CAP_IPC_LOCK))
 		say_blocked("needs CAP_IPC_LOCK");
-	prepare(_metadata, true);
+	prepare(true);
 	while (!error && mapped < MOST_RINGS)
 		error = map_next(&mapped);
 	if (error)

@@ -25,8 +25,7 @@ static struct perf_event_attr faults_with(uint64_t read_format)
 }
 
 /* All LOST counts and all samples that are in the ring now. */
-static uint64_t drain(struct __test_metadata *_metadata, struct watch *watch, uint64_t *samples,
-		      uint64_t *id)
+static uint64_t drain(struct watch *watch, uint64_t *samples, uint64_t *id)
 {
 	struct pm_record record;
 	uint64_t lost = 0;
@@ -48,9 +47,9 @@ TEST(is_exact)
 	uint64_t samples = 0, id, counted, lost;
 
 	counted = sample_faults(watch.fd, watch.ring.data_size / 16 + EXTRA);
-	lost = drain(_metadata, &watch, &samples, &id);
+	lost = drain(&watch, &samples, &id);
 	counted += sample_faults(watch.fd, 1);
-	lost += drain(_metadata, &watch, &samples, &id);
+	lost += drain(&watch, &samples, &id);
 	if (!lost || samples + lost != counted)
 		broken("samples=%" PRIu64 " lost=%" PRIu64 " counted=%" PRIu64, samples, lost,
 		       counted);
@@ -64,7 +63,7 @@ TEST(needs_space)
 	struct pm_record record;
 
 	sample_faults(watch.fd, watch.ring.data_size / 16 + EXTRA);
-	if (drain(_metadata, &watch, &samples, &id))
+	if (drain(&watch, &samples, &id))
 		broken("a full ring holds a LOST record, after %" PRIu64 " samples", samples);
 	sample_faults(watch.fd, 1);
 	if (!seek(&watch, 0, &record) || record.type != PERF_RECORD_LOST)
@@ -82,9 +81,9 @@ TEST(carries_id)
 
 	must_ioctl(watch.fd, PERF_EVENT_IOC_ENABLE, 0);
 	ASSERT_EQ(0, cause_faults(watch.ring.data_size / 16 + EXTRA));
-	drain(_metadata, &watch, &samples, &id);
+	drain(&watch, &samples, &id);
 	ASSERT_EQ(0, cause_faults(1));
-	drain(_metadata, &watch, &samples, &id);
+	drain(&watch, &samples, &id);
 	ASSERT_EQ(0, pm_read_counts(watch.fd, PERF_FORMAT_ID, &counts));
 	if (!id || id != counts.member[0].id)
 		broken("LOST names id=%" PRIu64 ", the event's is %" PRIu64, id,

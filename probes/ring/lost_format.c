@@ -38,8 +38,7 @@ FIXTURE_TEARDOWN(ring)
 }
 
 /* Cause faults and hold the number against the ring, which may take no more than `room`. */
-static void compare(struct __test_metadata *_metadata, struct watch *watch, unsigned int faults,
-		    unsigned int room)
+static void compare(struct watch *watch, unsigned int faults, unsigned int room)
 {
 	struct pm_counts counts;
 	uint64_t samples;
@@ -57,7 +56,7 @@ TEST_F(ring, is_exact)
 {
 	const unsigned int room = self->watch.ring.data_size / RECORD;
 
-	compare(_metadata, &self->watch, room + EXTRA, room);
+	compare(&self->watch, room + EXTRA, room);
 }
 
 TEST_F(ring, counts_pause)
@@ -65,7 +64,7 @@ TEST_F(ring, counts_pause)
 	struct pm_record record;
 
 	ask_ioctl(self->watch.fd, PERF_EVENT_IOC_PAUSE_OUTPUT, 1, "PAUSE_OUTPUT");
-	compare(_metadata, &self->watch, EXTRA, 0);
+	compare(&self->watch, EXTRA, 0);
 	must_ioctl(self->watch.fd, PERF_EVENT_IOC_PAUSE_OUTPUT, 0);
 	fault_enabled(self->watch.fd, 1);
 	fact_int("lost_of_pause_record", seek(&self->watch, PERF_RECORD_LOST, &record) ?

@@ -44,7 +44,7 @@ FIXTURE_TEARDOWN(ring)
 }
 
 /* What later kernels refuse older ones accepted, which harms only who does it. */
-static void must_refuse(struct __test_metadata *_metadata, int result, const char *what)
+static void must_refuse(int result, const char *what)
 {
 	if (!result)
 		say_no("%s: accepted", what);
@@ -62,13 +62,13 @@ TEST_F(ring, growth_is_refused)
 
 TEST_F(ring, partial_unmap_is_refused)
 {
-	must_refuse(_metadata, munmap(self->base + 2 * page_size(), page_size()),
+	must_refuse(munmap(self->base + 2 * page_size(), page_size()),
 		    "munmap of one page in the middle");
 }
 
 TEST_F(ring, partial_protect_is_refused)
 {
-	must_refuse(_metadata, mprotect(self->base + 2 * page_size(), page_size(), PROT_READ),
+	must_refuse(mprotect(self->base + 2 * page_size(), page_size(), PROT_READ),
 		    "mprotect of one page in the middle");
 }
 
@@ -77,7 +77,7 @@ TEST_F(ring, shrinking_is_refused)
 	void *moved;
 
 	moved = mremap(self->base, watch.ring.map_size, 3 * page_size(), 0);
-	must_refuse(_metadata, moved == MAP_FAILED ? -1 : 0, "mremap to a smaller size");
+	must_refuse(moved == MAP_FAILED ? -1 : 0, "mremap to a smaller size");
 }
 
 PROBE_MAIN

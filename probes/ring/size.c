@@ -45,7 +45,7 @@ TEST(header_only)
 		       counted, (uint64_t)page->data_size, (uint64_t)page->data_head);
 }
 
-static void takes_records(struct __test_metadata *_metadata, size_t pages)
+static void takes_records(size_t pages)
 {
 	struct perf_event_attr attr = attr_faults(PERF_SAMPLE_IP);
 	struct watch watch = must_watch(&attr, 0, -1, pages);
@@ -64,7 +64,7 @@ TEST(powers_of_two)
 	int error = 0;
 
 	for (size_t pages = 1; pages <= 8; pages *= 2)
-		takes_records(_metadata, pages);
+		takes_records(pages);
 	while (!error && largest < MOST_PAGES) {
 		int fd = must_open(&attr, 0, -1, -1, 0);
 
@@ -81,7 +81,7 @@ TEST(other_counts_are_refused)
 	static const size_t counts[] = { 3, 5, 6, 7 };
 	struct perf_event_attr attr = attr_faults(PERF_SAMPLE_IP);
 
-	takes_records(_metadata, 8);
+	takes_records(8);
 	for (size_t i = 0; i < sizeof(counts) / sizeof(*counts); i++)
 		hold_rule(map_pages(must_open(&attr, 0, -1, -1, 0), 1 + counts[i]), EINVAL, BROKEN,
 			  "a number of data pages that is no power of two");
@@ -91,7 +91,7 @@ TEST(no_bytes_are_refused)
 {
 	struct perf_event_attr attr = attr_faults(PERF_SAMPLE_IP);
 
-	takes_records(_metadata, 1);
+	takes_records(1);
 	hold_rule(map_pages(must_open(&attr, 0, -1, -1, 0), 0), EINVAL, BROKEN, "an empty mapping");
 }
 

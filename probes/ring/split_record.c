@@ -35,7 +35,7 @@ FIXTURE_TEARDOWN(ring)
 }
 
 /* Fill until no further whole record fits before the end, and drain. */
-static void fill_and_drain(struct __test_metadata *_metadata, struct watch *watch, uint64_t room)
+static void fill_and_drain(struct watch *watch, uint64_t room)
 {
 	const int want = room / RECORD, found = (sample_faults(watch->fd, want),
 						 count_records(&watch->ring, PERF_RECORD_SAMPLE));
@@ -52,7 +52,7 @@ TEST_F(ring, continues_at_the_start)
 	unsigned char record[RECORD];
 	uint32_t ids[2];
 
-	fill_and_drain(_metadata, &self->watch, self->room);
+	fill_and_drain(&self->watch, self->room);
 	sample_faults(self->watch.fd, 1);
 	if (header->type != PERF_RECORD_SAMPLE || header->size != RECORD)
 		broken("at %" PRIu64 ": type=%u size=%u", start, header->type, header->size);
@@ -90,7 +90,7 @@ TEST_F(ring, joined_record_is_right)
 {
 	struct pm_record record;
 
-	fill_and_drain(_metadata, &self->watch, self->room);
+	fill_and_drain(&self->watch, self->room);
 	sample_faults(self->watch.fd, 2);
 	for (int i = 0; i < 2; i++)
 		if (!seek(&self->watch, PERF_RECORD_SAMPLE, &record) ||

@@ -31,7 +31,7 @@ static void __attribute__((constructor)) keep_limit(void)
 	keep_file(LIMIT);
 }
 
-static void lower_limit(struct __test_metadata *_metadata)
+static void lower_limit(void)
 {
 	int error;
 
@@ -41,8 +41,7 @@ static void lower_limit(struct __test_metadata *_metadata)
 		say_blocked("%s cannot be written: %s", LIMIT, errno_name(error));
 }
 
-static void tally_records(struct __test_metadata *_metadata, struct watch *watch,
-			  uint64_t id, struct tally *tally)
+static void tally_records(struct watch *watch, uint64_t id, struct tally *tally)
 {
 	struct pm_record record;
 
@@ -59,7 +58,7 @@ static void tally_records(struct __test_metadata *_metadata, struct watch *watch
 	}
 }
 
-static struct tally sample_fast(struct __test_metadata *_metadata)
+static struct tally sample_fast(void)
 {
 	struct perf_event_attr attr = attr_software(PERF_COUNT_SW_CPU_CLOCK);
 	struct tally tally = { 0 };
@@ -74,7 +73,7 @@ static struct tally sample_fast(struct __test_metadata *_metadata)
 	counts = must_counts(watch.fd, attr.read_format);
 	for (int round = 0; round < MOST_ROUNDS && !tally.unthrottles; round++) {
 		spin_ns(BUSY_NS);
-		tally_records(_metadata, &watch, counts.member[0].id, &tally);
+		tally_records(&watch, counts.member[0].id, &tally);
 	}
 	return tally;
 }
@@ -86,8 +85,8 @@ FIXTURE(fast)
 
 FIXTURE_SETUP(fast)
 {
-	lower_limit(_metadata);
-	self->tally = sample_fast(_metadata);
+	lower_limit();
+	self->tally = sample_fast();
 }
 
 FIXTURE_TEARDOWN(fast)
@@ -122,7 +121,7 @@ TEST(frequency_is_refused)
 {
 	struct perf_event_attr attr = attr_software(PERF_COUNT_SW_CPU_CLOCK);
 
-	lower_limit(_metadata);
+	lower_limit();
 	attr.freq = 1;
 	attr.sample_freq = 90;
 	close(must_open(&attr, 0, -1, -1, 0));

@@ -42,7 +42,7 @@ FIXTURE_TEARDOWN(user)
 }
 
 /* A page of zeros that nobody fills would keep every rule below. */
-static void must_be_alive(struct __test_metadata *_metadata, FIXTURE_DATA(user) *self)
+static void must_be_alive(FIXTURE_DATA(user) * self)
 {
 	hold_samples(self->watch.fd, &self->watch.ring, 3, "a ring with this page");
 	if (!self->page->data_head)
@@ -57,14 +57,14 @@ TEST_F(user, versions_are_zero)
 	if (self->page->version || self->page->compat_version)
 		broken("version=%u compat_version=%u", self->page->version,
 		       self->page->compat_version);
-	must_be_alive(_metadata, self);
+	must_be_alive(self);
 }
 
 TEST_F(user, data_area)
 {
 	const uint64_t page_size = probe_env()->page_size;
 
-	must_be_alive(_metadata, self);
+	must_be_alive(self);
 	if (!self->page->data_offset && !self->page->data_size)
 		say_no("both fields are 0 in a ring that works");
 	if (self->page->data_offset != page_size || self->page->data_size != PAGES * page_size)
@@ -75,7 +75,7 @@ TEST_F(user, data_area)
 
 TEST_F(user, no_aux_area)
 {
-	must_be_alive(_metadata, self);
+	must_be_alive(self);
 	if (self->page->aux_size || self->page->aux_head || self->page->aux_offset)
 		broken("aux_offset=%" PRIu64 " aux_size=%" PRIu64 " aux_head=%" PRIu64,
 		       (uint64_t)self->page->aux_offset, (uint64_t)self->page->aux_size,
@@ -87,7 +87,7 @@ TEST_F(user, starts_empty)
 	if (self->page->data_head || self->page->data_tail)
 		broken("data_head=%" PRIu64 " data_tail=%" PRIu64, (uint64_t)self->page->data_head,
 		       (uint64_t)self->page->data_tail);
-	must_be_alive(_metadata, self);
+	must_be_alive(self);
 }
 
 PROBE_MAIN

@@ -19,8 +19,7 @@ PROBE(TITLE("wake-up thresholds of samples")
 
 #define RECORD 16
 
-static struct watch sampler(struct __test_metadata *_metadata, unsigned int watermark,
-			    unsigned int wakeup)
+static struct watch sampler(unsigned int watermark, unsigned int wakeup)
 {
 	struct perf_event_attr attr = attr_faults(PERF_SAMPLE_IP);
 
@@ -30,8 +29,7 @@ static struct watch sampler(struct __test_metadata *_metadata, unsigned int wate
 }
 
 /* Sample until poll finds something, at most `most` samples. Returns their number, 0: never. */
-static unsigned int until_ready(struct __test_metadata *_metadata, struct watch *watch,
-				unsigned int most)
+static unsigned int until_ready(struct watch *watch, unsigned int most)
 {
 	int ready = poll_once(watch->fd, POLLIN, 0);
 
@@ -50,13 +48,13 @@ static unsigned int until_ready(struct __test_metadata *_metadata, struct watch 
 
 TEST(default_is_half_ring)
 {
-	struct watch watch = sampler(_metadata, 0, 0);
+	struct watch watch = sampler(0, 0);
 	const unsigned int half = watch.ring.data_size / 2 / RECORD;
 	unsigned int samples;
 
 	/* Up to just below the half at once, for the sake of large pages. */
 	sample_faults(watch.fd, half - 9);
-	samples = until_ready(_metadata, &watch, 20);
+	samples = until_ready(&watch, 20);
 	fact_int("default_bytes", pm_ring_head(&watch.ring));
 	fact_int("ring_bytes", watch.ring.data_size);
 	if (samples < 9 || samples > 10)
@@ -65,10 +63,10 @@ TEST(default_is_half_ring)
 
 TEST(events_count_samples)
 {
-	struct watch watch = sampler(_metadata, 0, 3);
+	struct watch watch = sampler(0, 3);
 
 	for (int round = 0; round < 4; round++) {
-		unsigned int samples = until_ready(_metadata, &watch, 5);
+		unsigned int samples = until_ready(&watch, 5);
 
 		if (samples != 3)
 			broken("round %d: samples=%u want=3", round, samples);
@@ -77,8 +75,8 @@ TEST(events_count_samples)
 
 TEST(watermark_counts_bytes)
 {
-	struct watch watch = sampler(_metadata, 1, 100);
-	unsigned int samples = until_ready(_metadata, &watch, 20);
+	struct watch watch = sampler(1, 100);
+	unsigned int samples = until_ready(&watch, 20);
 
 	fact_int("watermark_bytes", samples * RECORD);
 	if (samples != 100 / RECORD + 1)
@@ -87,10 +85,10 @@ TEST(watermark_counts_bytes)
 
 TEST(watermark_repeats)
 {
-	struct watch watch = sampler(_metadata, 1, 100);
-	unsigned int first = until_ready(_metadata, &watch, 20), second;
+	struct watch watch = sampler(1, 100);
+	unsigned int first = until_ready(&watch, 20), second;
 
-	second = until_ready(_metadata, &watch, 20);
+	second = until_ready(&watch, 20);
 	if ((first + second) != 200 / RECORD + 1)
 		broken("samples=%u+%u want=%d in all", first, second, 200 / RECORD + 1);
 }

@@ -16,8 +16,7 @@ PROBE(TITLE("wake-ups by side-band records")
       POINT(watermark_counts, "wakeup_watermark=1: POLLIN with the first record")
       FACT(default_bytes, int, "bytes", "written at the first POLLIN without a threshold"))
 
-static struct watch carrier(struct __test_metadata *_metadata, unsigned int watermark,
-			    unsigned int wakeup)
+static struct watch carrier(unsigned int watermark, unsigned int wakeup)
 {
 	struct perf_event_attr attr = attr_sideband();
 	struct watch watch;
@@ -31,7 +30,7 @@ static struct watch carrier(struct __test_metadata *_metadata, unsigned int wate
 }
 
 /* One COMM record. Returns its size. */
-static uint64_t change_name(struct __test_metadata *_metadata, struct watch *watch)
+static uint64_t change_name(struct watch *watch)
 {
 	const uint64_t before = pm_ring_head(&watch->ring);
 
@@ -43,13 +42,13 @@ static uint64_t change_name(struct __test_metadata *_metadata, struct watch *wat
 
 TEST(default_is_half_ring)
 {
-	struct watch watch = carrier(_metadata, 0, 0);
+	struct watch watch = carrier(0, 0);
 	const uint64_t half = watch.ring.data_size / 2;
 	uint64_t record = 0;
 	int ready = 0;
 
 	while (!ready && pm_ring_head(&watch.ring) < half + 2 * record) {
-		record = change_name(_metadata, &watch);
+		record = change_name(&watch);
 		ready = poll_once(watch.fd, POLLIN, 0);
 	}
 	fact_int("default_bytes", pm_ring_head(&watch.ring));
@@ -60,11 +59,11 @@ TEST(default_is_half_ring)
 
 TEST(events_do_not_count)
 {
-	struct watch watch = carrier(_metadata, 0, 1);
+	struct watch watch = carrier(0, 1);
 	int ready = 0;
 
 	for (int i = 0; i < 5 && !ready; i++) {
-		change_name(_metadata, &watch);
+		change_name(&watch);
 		ready = poll_once(watch.fd, POLLIN, 0);
 	}
 	if (ready)
@@ -74,12 +73,12 @@ TEST(events_do_not_count)
 
 TEST(watermark_counts)
 {
-	struct watch watch = carrier(_metadata, 1, 1);
+	struct watch watch = carrier(1, 1);
 	int ready = poll_once(watch.fd, POLLIN, 0);
 
 	if (ready)
 		broken("ready before the first record: revents=%#x", ready);
-	change_name(_metadata, &watch);
+	change_name(&watch);
 	ready = poll_once(watch.fd, POLLIN, 0);
 	if (ready != POLLIN)
 		broken("revents=%#x after the first record, want POLLIN", ready);

@@ -20,7 +20,7 @@ PROBE(TITLE("a ring written backward")
 
 #define RECORD 16			/* a header and the time */
 
-static int open_backward(struct __test_metadata *_metadata)
+static int open_backward(void)
 {
 	struct perf_event_attr with = attr_faults(PERF_SAMPLE_TIME), without = with;
 
@@ -39,7 +39,7 @@ FIXTURE_SETUP(recorder)
 {
 	int error;
 
-	self->fd = open_backward(_metadata);
+	self->fd = open_backward();
 	error = pm_ring_open(self->fd, 1, PROT_READ, &self->ring);
 	if (error)
 		cannot_tell("mmap for reading: %s", errno_name(error));
@@ -62,7 +62,7 @@ TEST_F(recorder, head_goes_down)
 }
 
 /* Walk from the head; the time of each record may not be later than that of the one before. */
-static uint64_t walk(struct __test_metadata *_metadata, struct pm_ring *ring)
+static uint64_t walk(struct pm_ring *ring)
 {
 	const struct perf_event_header *header;
 	uint64_t cursor = pm_ring_head(ring), found = 0, last = UINT64_MAX;
@@ -97,7 +97,7 @@ TEST_F(recorder, newest_first)
 	       (pm_ring_head(&self->ring) & (self->ring.data_size - 1)), sizeof(newest));
 	if (newest.type != PERF_RECORD_SAMPLE || newest.size != RECORD)
 		broken("at data_head: type=%u size=%u want=9,16", newest.type, newest.size);
-	found = walk(_metadata, &self->ring);
+	found = walk(&self->ring);
 	if (found < self->room / 2)
 		broken("records=%" PRIu64 " of %" PRIu64, found, self->room);
 }
@@ -107,14 +107,14 @@ TEST_F(recorder, keeps_a_lap)
 	uint64_t found;
 
 	sample_faults(self->fd, 2 * self->room + 3);
-	found = walk(_metadata, &self->ring);
+	found = walk(&self->ring);
 	if (found != self->room)
 		broken("records=%" PRIu64 " want=%" PRIu64, found, self->room);
 }
 
 TEST(writable_stops_when_full)
 {
-	const int fd = open_backward(_metadata);
+	const int fd = open_backward();
 	struct pm_ring ring;
 	uint64_t head;
 

@@ -25,7 +25,7 @@ static int open_branches(uint32_t type, uint64_t branch_type)
 	return pm_open(&attr, 0, -1, -1, 0);
 }
 
-static void must_open_plain(struct __test_metadata *_metadata)
+static void must_open_plain(void)
 {
 	struct perf_event_attr attr = attr_software(PERF_COUNT_SW_CPU_CLOCK);
 
@@ -36,7 +36,7 @@ static void must_open_plain(struct __test_metadata *_metadata)
 
 TEST(software_refused)
 {
-	must_open_plain(_metadata);
+	must_open_plain();
 	hold_rule(open_branches(PERF_TYPE_SOFTWARE, PERF_SAMPLE_BRANCH_USER |
 						    PERF_SAMPLE_BRANCH_ANY),
 		  EOPNOTSUPP, BROKEN, "BRANCH_STACK of a software event");
@@ -44,7 +44,7 @@ TEST(software_refused)
 
 TEST(unknown_bit)
 {
-	must_open_plain(_metadata);
+	must_open_plain();
 	hold_rule(open_branches(PERF_TYPE_SOFTWARE, PERF_SAMPLE_BRANCH_ANY | 1ull << 40), EINVAL,
 		  BROKEN, "branch_sample_type bit 40");
 	hold_rule(open_branches(PERF_TYPE_SOFTWARE, PERF_SAMPLE_BRANCH_USER |
@@ -54,7 +54,7 @@ TEST(unknown_bit)
 
 TEST(no_type)
 {
-	must_open_plain(_metadata);
+	must_open_plain();
 	hold_rule(open_branches(PERF_TYPE_SOFTWARE, PERF_SAMPLE_BRANCH_USER), EINVAL, BROKEN,
 		  "branch_sample_type without a type");
 	hold_rule(open_branches(PERF_TYPE_SOFTWARE, PERF_SAMPLE_BRANCH_USER |

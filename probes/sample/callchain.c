@@ -19,7 +19,7 @@ TEST(user)
 {
 	struct perf_event_attr attr = attr_chain();
 	struct watch watch = must_watch(&attr, 0, -1, 2);
-	struct pm_sample sample = sample_chain(_metadata, &watch, 0);
+	struct pm_sample sample = sample_chain(&watch, 0);
 
 	if (sample.callchain_nr < 2 || sample.callchain[0] != PERF_CONTEXT_USER)
 		broken("words=%" PRIu64 " first=%#" PRIx64 " want CONTEXT_USER",
@@ -32,7 +32,7 @@ TEST(depth)
 {
 	struct perf_event_attr attr = attr_chain();
 	struct watch watch = must_watch(&attr, 0, -1, 2);
-	struct pm_sample sample = sample_chain(_metadata, &watch, 20);
+	struct pm_sample sample = sample_chain(&watch, 20);
 	struct frames frames = count_frames(&sample);
 
 	fact_int("frames", frames.user);

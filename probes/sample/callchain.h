@@ -39,8 +39,7 @@ static inline struct perf_event_attr attr_chain(void)
 }
 
 /* The sample of the page touched under the recursion. The watch stays open: it holds the chain. */
-static inline struct pm_sample sample_chain(struct __test_metadata *_metadata,
-					    struct watch *watch, unsigned int depth)
+static inline struct pm_sample sample_chain(struct watch *watch, unsigned int depth)
 {
 	char *page = fresh_page();
 	struct pm_record record;

@@ -20,13 +20,13 @@ TEST(exclude_both)
 {
 	struct perf_event_attr attr = attr_chain();
 	struct watch control = must_watch(&attr, 0, -1, 2), watch;
-	struct pm_sample sample = sample_chain(_metadata, &control, 3);
+	struct pm_sample sample = sample_chain(&control, 3);
 
 	if (!count_frames(&sample).user)
 		broken("no user frames even when they are asked for");
 	attr.exclude_callchain_user = 1;
 	watch = must_watch(&attr, 0, -1, 2);
-	sample = sample_chain(_metadata, &watch, 3);
+	sample = sample_chain(&watch, 3);
 	if (sample.callchain_nr)
 		broken("words=%" PRIu64 " want=0", sample.callchain_nr);
 }
@@ -35,7 +35,7 @@ TEST(exclude_user)
 {
 	struct perf_event_attr attr = attr_chain();
 	struct watch control = must_watch(&attr, 0, -1, 2), watch;
-	struct pm_sample sample = sample_chain(_metadata, &control, 3);
+	struct pm_sample sample = sample_chain(&control, 3);
 	struct frames frames = count_frames(&sample);
 
 	if (!frames.user)
@@ -43,7 +43,7 @@ TEST(exclude_user)
 	attr.exclude_callchain_user = 1;
 	attr.exclude_callchain_kernel = 0;
 	watch = must_watch(&attr, 0, -1, 2);
-	sample = sample_chain(_metadata, &watch, 3);
+	sample = sample_chain(&watch, 3);
 	frames = count_frames(&sample);
 	if (frames.user)
 		broken("user frames=%u want=0", frames.user);
@@ -57,12 +57,12 @@ TEST(max_stack)
 	struct watch watch;
 
 	watch = must_watch(&without, 0, -1, 2);
-	sample = sample_chain(_metadata, &watch, 20);
+	sample = sample_chain(&watch, 20);
 	if (count_frames(&sample).user < 5)
 		cannot_tell("chains are no longer than 4 frames anyway");
 	attr.sample_max_stack = 4;
 	watch = ask_watch(&attr, &without, 0, -1, 2, "sample_max_stack");
-	sample = sample_chain(_metadata, &watch, 20);
+	sample = sample_chain(&watch, 20);
 	frames = count_frames(&sample);
 	if (frames.user < 1 || frames.user > 4)
 		broken("frames=%u want=1..4", frames.user);

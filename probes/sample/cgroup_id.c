@@ -16,7 +16,7 @@ PROBE(TITLE("control groups in samples")
       NEEDS("cgroup")
       FACT(id, int, "-", "group id in the sample"))
 
-static uint64_t sample_group(struct __test_metadata *_metadata)
+static uint64_t sample_group(void)
 {
 	struct perf_event_attr attr = attr_faults(PERF_SAMPLE_CGROUP);
 	struct perf_event_attr without = attr_faults(PERF_SAMPLE_IP);
@@ -52,7 +52,7 @@ static void own_directory(char *ret, size_t size)
 
 TEST(present)
 {
-	uint64_t id = sample_group(_metadata);
+	uint64_t id = sample_group();
 
 	fact_int("id", id);
 	if (!id)
@@ -61,7 +61,7 @@ TEST(present)
 
 TEST(is_inode)
 {
-	uint64_t id = sample_group(_metadata);
+	uint64_t id = sample_group();
 	struct stat directory;
 	char path[2200];
 

@@ -27,7 +27,7 @@ static void loop(unsigned int rounds)
 /* Called through memory, or a compiler may run a copy made for the one number of rounds. */
 static void (*volatile run_loop)(unsigned int rounds) = loop;
 
-static struct watch sample_loop(struct __test_metadata *_metadata, unsigned int freq, int want)
+static struct watch sample_loop(unsigned int freq, int want)
 {
 	struct perf_event_attr attr = attr_software(PERF_COUNT_SW_CPU_CLOCK);
 	const uint64_t end = now_ns() + 2000000000;
@@ -47,7 +47,7 @@ static struct watch sample_loop(struct __test_metadata *_metadata, unsigned int 
 
 TEST(time_monotone)
 {
-	struct watch watch = sample_loop(_metadata, 0, 20);
+	struct watch watch = sample_loop(0, 20);
 	struct pm_record record;
 	uint64_t last = 0;
 
@@ -62,7 +62,7 @@ TEST(time_monotone)
 
 TEST(ip_in_loop)
 {
-	struct watch watch = sample_loop(_metadata, 0, 40);
+	struct watch watch = sample_loop(0, 40);
 	const uint64_t start = (uintptr_t)loop & ~(uintptr_t)1;
 	struct pm_record record;
 	int seen = 0, inside = 0;
@@ -77,7 +77,7 @@ TEST(ip_in_loop)
 
 TEST(ip_user_only)
 {
-	struct watch watch = sample_loop(_metadata, 0, 20);
+	struct watch watch = sample_loop(0, 20);
 	struct pm_record record;
 	int seen = 0;
 
@@ -91,7 +91,7 @@ TEST(ip_user_only)
 
 TEST(period_fixed)
 {
-	struct watch watch = sample_loop(_metadata, 0, 20);
+	struct watch watch = sample_loop(0, 20);
 	struct pm_record record;
 	int seen = 0;
 
@@ -114,7 +114,7 @@ TEST(period_follows_frequency)
 	    most > 0 && most < frequency)
 		frequency = most;
 	want = 1000000000 / (uint64_t)frequency;
-	watch = sample_loop(_metadata, (unsigned int)frequency, 20);
+	watch = sample_loop((unsigned int)frequency, 20);
 
 	while (seek(&watch, PERF_RECORD_SAMPLE, &record))
 		last = record.sample.period;

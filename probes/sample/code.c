@@ -50,7 +50,7 @@ static const struct map *find_map(const struct maps *maps, uint64_t address)
 }
 
 /* A child that has executed this program under an event's eyes, and waits. */
-static struct watch watch_child(struct __test_metadata *_metadata, struct worker *child)
+static struct watch watch_child(struct worker *child)
 {
 	struct perf_event_attr attr = attr_faults(PERF_SAMPLE_IP | PERF_SAMPLE_TID);
 	struct watch watch;
@@ -68,7 +68,7 @@ static struct watch watch_child(struct __test_metadata *_metadata, struct worker
 TEST(mapped)
 {
 	struct worker child;
-	struct watch watch = watch_child(_metadata, &child);
+	struct watch watch = watch_child(&child);
 	struct maps maps = { .count = 0 };
 	struct pm_record record;
 	int samples = 0;
@@ -89,8 +89,7 @@ TEST(mapped)
 }
 
 /* Hold the child's memory at an address against a place of the file. */
-static void hold_same(struct __test_metadata *_metadata, pid_t child, uint64_t address, int file,
-		      uint64_t offset)
+static void hold_same(pid_t child, uint64_t address, int file, uint64_t offset)
 {
 	unsigned char memory[BYTES], text[BYTES];
 	struct iovec here = { memory, BYTES }, there = { (void *)(uintptr_t)address, BYTES };
@@ -109,7 +108,7 @@ TEST(in_file)
 {
 	int file = open("/proc/self/exe", O_RDONLY | O_CLOEXEC), places = 0;
 	struct worker child;
-	struct watch watch = watch_child(_metadata, &child);
+	struct watch watch = watch_child(&child);
 	struct maps maps = { .count = 0 };
 	struct pm_record record;
 	uint64_t last = 0;
@@ -125,7 +124,7 @@ TEST(in_file)
 		if (!map || !map->ours)
 			continue;
 		last = record.sample.ip;
-		hold_same(_metadata, child.tid, last, file, last - map->start + map->offset);
+		hold_same(child.tid, last, file, last - map->start + map->offset);
 		places++;
 	}
 	fact_int("places", places);

@@ -22,7 +22,7 @@ static uint64_t word_of(const struct perf_event_header *header, int index)
 	return word;
 }
 
-static void find_identifier(struct __test_metadata *_metadata, uint32_t type, int index)
+static void find_identifier(uint32_t type, int index)
 {
 	struct perf_event_attr attr = attr_faults(PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP |
 						  PERF_SAMPLE_TID | PERF_SAMPLE_CPU);
@@ -51,12 +51,12 @@ static void find_identifier(struct __test_metadata *_metadata, uint32_t type, in
 
 TEST(identifier_first)
 {
-	find_identifier(_metadata, PERF_RECORD_SAMPLE, 0);
+	find_identifier(PERF_RECORD_SAMPLE, 0);
 }
 
 TEST(identifier_last)
 {
-	find_identifier(_metadata, PERF_RECORD_COMM, -1);
+	find_identifier(PERF_RECORD_COMM, -1);
 }
 
 PROBE_MAIN

@@ -109,8 +109,7 @@ FIXTURE_TEARDOWN(field)
 {
 }
 
-static void watch_faults(struct __test_metadata *_metadata, FIXTURE_DATA(field) *self,
-			 uint64_t base, uint64_t asked)
+static void watch_faults(FIXTURE_DATA(field) * self, uint64_t base, uint64_t asked)
 {
 	struct perf_event_attr attr = attr_faults(base | asked), without = attr;
 	struct pm_counts counts;
@@ -123,8 +122,7 @@ static void watch_faults(struct __test_metadata *_metadata, FIXTURE_DATA(field) 
 }
 
 /* Touch a fresh page; the words of the one sample it must give. */
-static void sample_words(struct __test_metadata *_metadata, FIXTURE_DATA(field) *self,
-			 uint64_t *ret, unsigned int count)
+static void sample_words(FIXTURE_DATA(field) * self, uint64_t *ret, unsigned int count)
 {
 	const size_t page = probe_env()->page_size;
 	const struct perf_event_header *header;
@@ -146,9 +144,9 @@ TEST_F(field, alone)
 {
 	uint64_t word;
 
-	watch_faults(_metadata, self, 0, order[variant->index]);
+	watch_faults(self, 0, order[variant->index]);
 	for (int i = 0; i < 2; i++) {
-		sample_words(_metadata, self, &word, 1);
+		sample_words(self, &word, 1);
 		if (!is_true(order[variant->index], word, &self->truth))
 			broken("word=%#" PRIx64 " address=%#" PRIx64 " id=%" PRIu64 " cpu=%d", word,
 			       self->truth.address, self->truth.id, self->truth.cpu);
@@ -170,8 +168,8 @@ TEST_F(field, among)
 		count += present;
 		at += present && place[i] < place[variant->index];
 	}
-	watch_faults(_metadata, self, all, order[variant->index]);
-	sample_words(_metadata, self, words, count);
+	watch_faults(self, all, order[variant->index]);
+	sample_words(self, words, count);
 	if (!is_true(order[variant->index], words[at], &self->truth))
 		broken("word %u=%#" PRIx64 " address=%#" PRIx64 " id=%" PRIu64 " cpu=%d", at,
 		       words[at], self->truth.address, self->truth.id, self->truth.cpu);

@@ -14,8 +14,7 @@ PROBE(TITLE("memory fields of samples")
       POINT(transaction, "TRANSACTION of a page fault is 0")
       SINCE("3.13"))
 
-static struct pm_sample fault_with(struct __test_metadata *_metadata, uint64_t type,
-				   const char *what)
+static struct pm_sample fault_with(uint64_t type, const char *what)
 {
 	struct perf_event_attr attr = attr_faults(PERF_SAMPLE_ADDR | type);
 	struct perf_event_attr without = attr_faults(PERF_SAMPLE_ADDR);
@@ -26,7 +25,7 @@ static struct pm_sample fault_with(struct __test_metadata *_metadata, uint64_t t
 
 TEST(weight)
 {
-	struct pm_sample sample = fault_with(_metadata, PERF_SAMPLE_WEIGHT, "WEIGHT");
+	struct pm_sample sample = fault_with(PERF_SAMPLE_WEIGHT, "WEIGHT");
 
 	if (sample.weight)
 		broken("weight=%" PRIu64 " want=0", sample.weight);
@@ -34,8 +33,7 @@ TEST(weight)
 
 TEST(weight_struct)
 {
-	struct pm_sample sample = fault_with(_metadata, PERF_SAMPLE_WEIGHT_STRUCT,
-					     "WEIGHT_STRUCT");
+	struct pm_sample sample = fault_with(PERF_SAMPLE_WEIGHT_STRUCT, "WEIGHT_STRUCT");
 
 	if (sample.weight)
 		broken("weight=%#" PRIx64 " want=0", sample.weight);
@@ -43,7 +41,7 @@ TEST(weight_struct)
 
 TEST(data_src)
 {
-	struct pm_sample sample = fault_with(_metadata, PERF_SAMPLE_DATA_SRC, "DATA_SRC");
+	struct pm_sample sample = fault_with(PERF_SAMPLE_DATA_SRC, "DATA_SRC");
 	union perf_mem_data_src source = { .val = sample.data_src };
 
 	if (source.mem_op != PERF_MEM_OP_NA || source.mem_lvl != PERF_MEM_LVL_NA ||
@@ -54,7 +52,7 @@ TEST(data_src)
 
 TEST(transaction)
 {
-	struct pm_sample sample = fault_with(_metadata, PERF_SAMPLE_TRANSACTION, "TRANSACTION");
+	struct pm_sample sample = fault_with(PERF_SAMPLE_TRANSACTION, "TRANSACTION");
 
 	if (sample.transaction)
 		broken("transaction=%#" PRIx64 " want=0", sample.transaction);

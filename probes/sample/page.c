@@ -21,8 +21,7 @@ PROBE(TITLE("pages in samples")
 static volatile uint64_t watched;
 
 /* A breakpoint's sample has the address of data that is surely mapped. */
-static struct pm_sample sample_write(struct __test_metadata *_metadata, uint64_t type,
-				     const char *what)
+static struct pm_sample sample_write(uint64_t type, const char *what)
 {
 	struct perf_event_attr attr = attr_access(HW_BREAKPOINT_W, &watched, 4), without;
 	struct pm_record record;
@@ -44,7 +43,7 @@ static struct pm_sample sample_write(struct __test_metadata *_metadata, uint64_t
 
 TEST(phys_addr)
 {
-	struct pm_sample sample = sample_write(_metadata, PERF_SAMPLE_PHYS_ADDR, "PHYS_ADDR");
+	struct pm_sample sample = sample_write(PERF_SAMPLE_PHYS_ADDR, "PHYS_ADDR");
 	const uint64_t page = probe_env()->page_size, address = (uintptr_t)&watched;
 	uint64_t entry = 0, frame;
 	int fd = open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC);
@@ -66,8 +65,7 @@ static bool page_size_true(uint64_t size)
 
 TEST(data_page_size)
 {
-	struct pm_sample sample = sample_write(_metadata, PERF_SAMPLE_DATA_PAGE_SIZE,
-					       "DATA_PAGE_SIZE");
+	struct pm_sample sample = sample_write(PERF_SAMPLE_DATA_PAGE_SIZE, "DATA_PAGE_SIZE");
 
 	fact_int("data_page", sample.data_page_size);
 	if (!page_size_true(sample.data_page_size))

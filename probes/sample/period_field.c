@@ -17,7 +17,7 @@ PROBE(TITLE("the period of software events")
 	   "asking for PERIOD makes a software event of a fixed period sample every single hit"))
 
 /* How many samples 100 page faults give at a period of 10, and the sum of their periods. */
-static int count_samples(struct __test_metadata *_metadata, uint64_t type, uint64_t *ret_sum)
+static int count_samples(uint64_t type, uint64_t *ret_sum)
 {
 	struct perf_event_attr attr = attr_faults(type);
 	struct pm_record record;
@@ -36,7 +36,7 @@ static int count_samples(struct __test_metadata *_metadata, uint64_t type, uint6
 TEST(fixed_period)
 {
 	uint64_t sum;
-	int samples = count_samples(_metadata, PERF_SAMPLE_TID, &sum);
+	int samples = count_samples(PERF_SAMPLE_TID, &sum);
 
 	fact_int("samples_without_field", samples);
 	if (samples < 9 || samples > 12)
@@ -46,7 +46,7 @@ TEST(fixed_period)
 TEST(adds_up)
 {
 	uint64_t sum;
-	int samples = count_samples(_metadata, PERF_SAMPLE_TID | PERF_SAMPLE_PERIOD, &sum);
+	int samples = count_samples(PERF_SAMPLE_TID | PERF_SAMPLE_PERIOD, &sum);
 
 	fact_int("samples_with_field", samples);
 	fact_bool("samples_every_hit", samples >= 100);

@@ -31,7 +31,7 @@ TEST(software)
 }
 
 /* The sample of getppid(2) by this thread. */
-static struct pm_sample sample_call(struct __test_metadata *_metadata, struct watch *watch)
+static struct pm_sample sample_call(struct watch *watch)
 {
 	struct perf_event_attr attr = must_tracepoint("syscalls", "sys_enter_getppid");
 	struct pm_record record;
@@ -49,8 +49,7 @@ static struct pm_sample sample_call(struct __test_metadata *_metadata, struct wa
 }
 
 /* A field of up to 8 bytes, found by the format file. */
-static int64_t field(struct __test_metadata *_metadata, const struct pm_sample *sample,
-		     const char *text, const char *name)
+static int64_t field(const struct pm_sample *sample, const char *text, const char *name)
 {
 	struct pm_trace_field place;
 	uint32_t word;
@@ -65,12 +64,12 @@ TEST(tracepoint)
 {
 	char text[4096];
 	struct watch watch;
-	struct pm_sample sample = sample_call(_metadata, &watch);
+	struct pm_sample sample = sample_call(&watch);
 	int64_t pid, number;
 
-	read_format(_metadata, "syscalls", "sys_enter_getppid", text, sizeof(text));
-	pid = field(_metadata, &sample, text, "common_pid");
-	number = field(_metadata, &sample, text, "__syscall_nr");
+	read_format("syscalls", "sys_enter_getppid", text, sizeof(text));
+	pid = field(&sample, text, "common_pid");
+	number = field(&sample, text, "__syscall_nr");
 	if (!is_own_pid(pid) || number != SYS_getppid)
 		broken("common_pid=%" PRId64 " want=%d, __syscall_nr=%" PRId64 " want=%d", pid,
 		       pm_gettid(), number, (int)SYS_getppid);
@@ -79,7 +78,7 @@ TEST(tracepoint)
 TEST(padding)
 {
 	struct watch watch;
-	struct pm_sample sample = sample_call(_metadata, &watch);
+	struct pm_sample sample = sample_call(&watch);
 
 	if ((sample.raw_size + sizeof(uint32_t)) % 8)
 		broken("raw size=%u: with the size word no multiple of 8", sample.raw_size);

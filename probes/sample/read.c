@@ -16,7 +16,7 @@ PROBE(TITLE("counter values in samples")
 
 #define TIMES (PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING)
 
-static struct watch watch_reads(struct __test_metadata *_metadata, uint64_t read_format)
+static struct watch watch_reads(uint64_t read_format)
 {
 	struct perf_event_attr attr = attr_faults(PERF_SAMPLE_READ);
 
@@ -24,7 +24,7 @@ static struct watch watch_reads(struct __test_metadata *_metadata, uint64_t read
 	return must_watch(&attr, 0, -1, 4);
 }
 
-static void fault(struct __test_metadata *_metadata, int fd, unsigned int count)
+static void fault(int fd, unsigned int count)
 {
 	must_ioctl(fd, PERF_EVENT_IOC_ENABLE, 0);
 	ASSERT_EQ(0, cause_faults(count));
@@ -33,11 +33,11 @@ static void fault(struct __test_metadata *_metadata, int fd, unsigned int count)
 
 TEST(value)
 {
-	struct watch watch = watch_reads(_metadata, 0);
+	struct watch watch = watch_reads(0);
 	struct pm_record record;
 	uint64_t want = 0;
 
-	fault(_metadata, watch.fd, 10);
+	fault(watch.fd, 10);
 	while (seek(&watch, PERF_RECORD_SAMPLE, &record))
 		if (record.sample.read.member[0].value != ++want)
 			broken("sample %" PRIu64 " carries %" PRIu64, want,
@@ -49,11 +49,11 @@ TEST(value)
 
 TEST(id)
 {
-	struct watch watch = watch_reads(_metadata, PERF_FORMAT_ID);
+	struct watch watch = watch_reads(PERF_FORMAT_ID);
 	struct pm_counts counts;
 	struct pm_record record;
 
-	fault(_metadata, watch.fd, 1);
+	fault(watch.fd, 1);
 	ASSERT_EQ(0, pm_read_counts(watch.fd, PERF_FORMAT_ID, &counts));
 	if (!seek(&watch, PERF_RECORD_SAMPLE, &record))
 		broken("no sample");
@@ -64,7 +64,7 @@ TEST(id)
 
 TEST(times)
 {
-	struct watch watch = watch_reads(_metadata, TIMES);
+	struct watch watch = watch_reads(TIMES);
 	struct pm_record record;
 	uint64_t last = 0;
 	int seen = 0;
@@ -72,7 +72,7 @@ TEST(times)
 	must_ioctl(watch.fd, PERF_EVENT_IOC_ENABLE, 0);
 	run_until_timed(watch.fd, NULL);
 	count_records(&watch.ring, 0);
-	fault(_metadata, watch.fd, 5);
+	fault(watch.fd, 5);
 	for (; seek(&watch, PERF_RECORD_SAMPLE, &record); seen++) {
 		const struct pm_counts *read = &record.sample.read;
 
@@ -90,7 +90,7 @@ TEST(group)
 {
 	const uint64_t format = PERF_FORMAT_GROUP | PERF_FORMAT_ID;
 	struct perf_event_attr sibling = attr_software(PERF_COUNT_SW_PAGE_FAULTS_MIN);
-	struct watch watch = watch_reads(_metadata, format);
+	struct watch watch = watch_reads(format);
 	struct pm_counts counts;
 	struct pm_record record;
 	int seen = 0;
@@ -98,7 +98,7 @@ TEST(group)
 	sibling.disabled = 0;
 	sibling.read_format = format;
 	must_open(&sibling, 0, -1, watch.fd, 0);
-	fault(_metadata, watch.fd, 10);
+	fault(watch.fd, 10);
 	ASSERT_EQ(0, pm_read_counts(watch.fd, format, &counts));
 	for (; seek(&watch, PERF_RECORD_SAMPLE, &record); seen++) {
 		const struct pm_counts *read = &record.sample.read;

@@ -34,15 +34,14 @@ enum { SP = 3, IP = 0 };
 enum { SP = -1, IP = -1 };
 #endif
 
-static uint64_t both(struct __test_metadata *_metadata)
+static uint64_t both(void)
 {
 	if (SP < 0)
 		say_absent("the numbers of this architecture's registers are not known here");
 	return 1ull << (SP & 63) | 1ull << (IP & 63);
 }
 
-static void must_be_true(struct __test_metadata *_metadata, const uint64_t *registers,
-			 unsigned int count, uint64_t sample_ip)
+static void must_be_true(const uint64_t *registers, unsigned int count, uint64_t sample_ip)
 {
 	const uint64_t here = (uintptr_t)__builtin_frame_address(0);
 	const uint64_t ip = registers[IP > SP], sp = registers[IP < SP];
@@ -63,7 +62,7 @@ static struct perf_event_attr attr_user(uint64_t mask)
 	return attr;
 }
 
-static struct watch ask_user(struct __test_metadata *_metadata, uint64_t mask)
+static struct watch ask_user(uint64_t mask)
 {
 	struct perf_event_attr attr = attr_user(mask), without = attr_faults(PERF_SAMPLE_IP);
 
@@ -72,17 +71,17 @@ static struct watch ask_user(struct __test_metadata *_metadata, uint64_t mask)
 
 TEST(user)
 {
-	struct watch watch = ask_user(_metadata, both(_metadata));
+	struct watch watch = ask_user(both());
 	struct pm_sample sample = sample_fault(&watch);
 
 	if (!sample.regs_user_abi)
 		broken("no registers of a task in user mode (abi=0)");
-	must_be_true(_metadata, sample.regs_user, sample.regs_user_nr, sample.ip);
+	must_be_true(sample.regs_user, sample.regs_user_nr, sample.ip);
 }
 
 TEST(user_abi)
 {
-	struct watch watch = ask_user(_metadata, both(_metadata));
+	struct watch watch = ask_user(both());
 	struct pm_sample sample = sample_fault(&watch);
 	const uint64_t want = sizeof(long) == 8 ? PERF_SAMPLE_REGS_ABI_64 : PERF_SAMPLE_REGS_ABI_32;
 
@@ -97,12 +96,12 @@ TEST(interrupted)
 	struct pm_sample sample;
 	struct watch watch;
 
-	attr.sample_regs_intr = both(_metadata);
+	attr.sample_regs_intr = both();
 	watch = ask_watch(&attr, &without, 0, -1, 1, "REGS_INTR");
 	sample = sample_fault(&watch);
 	if (!sample.regs_intr_abi)
 		broken("no registers (abi=0)");
-	must_be_true(_metadata, sample.regs_intr, sample.regs_intr_nr, sample.ip);
+	must_be_true(sample.regs_intr, sample.regs_intr_nr, sample.ip);
 }
 
 PROBE_MAIN

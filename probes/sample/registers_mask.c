@@ -26,7 +26,7 @@ static struct perf_event_attr attr_user(uint64_t mask)
 	return attr;
 }
 
-static void must_take_first(struct __test_metadata *_metadata)
+static void must_take_first(void)
 {
 	struct perf_event_attr attr = attr_user(1), without = attr_faults(PERF_SAMPLE_IP);
 
@@ -37,7 +37,7 @@ TEST(user_empty_mask)
 {
 	struct perf_event_attr attr = attr_user(0);
 
-	must_take_first(_metadata);
+	must_take_first();
 	hold_rule(pm_open(&attr, 0, -1, -1, 0), EINVAL, BROKEN, "REGS_USER of no register");
 }
 
@@ -46,7 +46,7 @@ TEST(user_unknown_register)
 	struct perf_event_attr attr = attr_user(1ull << RESERVED | 1);
 	uint64_t taken = 0;
 
-	must_take_first(_metadata);
+	must_take_first();
 	for (unsigned int bit = 0; bit < 64; bit++) {
 		struct perf_event_attr single = attr_user(1ull << bit);
 		int fd = pm_open(&single, 0, -1, -1, 0);

@@ -22,8 +22,7 @@ struct pair {
 	uint64_t ids[2];
 };
 
-static struct pair watch_pair(struct __test_metadata *_metadata, struct perf_event_attr attr,
-			      uint64_t second_type)
+static struct pair watch_pair(struct perf_event_attr attr, uint64_t second_type)
 {
 	struct pair pair;
 
@@ -38,7 +37,7 @@ static struct pair watch_pair(struct __test_metadata *_metadata, struct perf_eve
 	return pair;
 }
 
-static void must_own(struct __test_metadata *_metadata, struct pair *pair)
+static void must_own(struct pair *pair)
 {
 	for (int i = 0; i < 2; i++) {
 		struct pm_record record;
@@ -56,7 +55,7 @@ static void must_own(struct __test_metadata *_metadata, struct pair *pair)
 
 TEST(faults_both)
 {
-	struct pair pair = watch_pair(_metadata, attr_faults(PERF_SAMPLE_ID | PERF_SAMPLE_TID), 0);
+	struct pair pair = watch_pair(attr_faults(PERF_SAMPLE_ID | PERF_SAMPLE_TID), 0);
 	int samples[2];
 
 	ASSERT_EQ(0, cause_faults(1));
@@ -71,16 +70,16 @@ TEST(faults_both)
 
 TEST(faults_own_id)
 {
-	struct pair pair = watch_pair(_metadata, attr_faults(PERF_SAMPLE_ID | PERF_SAMPLE_TID), 0);
+	struct pair pair = watch_pair(attr_faults(PERF_SAMPLE_ID | PERF_SAMPLE_TID), 0);
 
 	ASSERT_EQ(0, cause_faults(5));
-	must_own(_metadata, &pair);
+	must_own(&pair);
 }
 
 TEST(faults_own_period)
 {
-	struct pair pair = watch_pair(_metadata, attr_faults(PERF_SAMPLE_ID | PERF_SAMPLE_TID),
-				      PERF_SAMPLE_PERIOD);
+	struct pair pair =
+		watch_pair(attr_faults(PERF_SAMPLE_ID | PERF_SAMPLE_TID), PERF_SAMPLE_PERIOD);
 	struct pm_record record;
 	int seen = 0;
 
@@ -102,13 +101,13 @@ TEST(breakpoint_own_id)
 	require(REQUIRE_BREAKPOINT);
 	attr.sample_period = 1;
 	attr.sample_type = PERF_SAMPLE_ID | PERF_SAMPLE_TID;
-	pair = watch_pair(_metadata, attr, 0);
+	pair = watch_pair(attr, 0);
 	watched = 1;
 	for (int i = 0; i < 2; i++)
 		hits += must_counts(pair.watches[i].fd, PERF_FORMAT_ID).member[0].value;
 	if (hits == 1)
 		say_absent("this CPU reports one of two breakpoints at one address, as QEMU does");
-	must_own(_metadata, &pair);
+	must_own(&pair);
 }
 
 PROBE_MAIN

@@ -15,7 +15,7 @@ PROBE(TITLE("user stack in samples")
 
 #define PATTERN 256
 
-static struct watch ask_stack(struct __test_metadata *_metadata, uint32_t size, size_t pages)
+static struct watch ask_stack(uint32_t size, size_t pages)
 {
 	struct perf_event_attr attr = attr_faults(PERF_SAMPLE_TID | PERF_SAMPLE_STACK_USER);
 	struct perf_event_attr without = attr_faults(PERF_SAMPLE_TID);
@@ -36,7 +36,7 @@ static __attribute__((noinline)) void fault_above_pattern(unsigned char seed)
 
 TEST(content)
 {
-	struct watch watch = ask_stack(_metadata, 4096, 8);
+	struct watch watch = ask_stack(4096, 8);
 	unsigned char want[PATTERN];
 	struct pm_record record;
 
@@ -57,7 +57,7 @@ TEST(content)
 
 TEST(dyn_size)
 {
-	struct watch watch = ask_stack(_metadata, 1024, 4);
+	struct watch watch = ask_stack(1024, 4);
 	struct pm_record record;
 
 	ASSERT_EQ(0, cause_faults(1));
@@ -71,7 +71,7 @@ TEST(dyn_size)
 
 TEST(largest)
 {
-	struct watch watch = ask_stack(_metadata, 65528, 32);
+	struct watch watch = ask_stack(65528, 32);
 	struct pm_record record;
 
 	ASSERT_EQ(0, cause_faults(1));

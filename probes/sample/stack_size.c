@@ -18,7 +18,7 @@ static struct perf_event_attr attr_stack(uint32_t size)
 	return attr;
 }
 
-static void refuse(struct __test_metadata *_metadata, uint32_t size, const char *what)
+static void refuse(uint32_t size, const char *what)
 {
 	struct perf_event_attr without = attr_faults(PERF_SAMPLE_TID);
 	struct perf_event_attr right = attr_stack(64), wrong = attr_stack(size);
@@ -31,12 +31,12 @@ static void refuse(struct __test_metadata *_metadata, uint32_t size, const char 
 
 TEST(too_large)
 {
-	refuse(_metadata, 65536, "a stack copy of 65536 bytes");
+	refuse(65536, "a stack copy of 65536 bytes");
 }
 
 TEST(unaligned)
 {
-	refuse(_metadata, 9, "a stack copy of 9 bytes");
+	refuse(9, "a stack copy of 9 bytes");
 }
 
 PROBE_MAIN

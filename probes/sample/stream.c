@@ -21,7 +21,7 @@ static void *fault_ten(void *ret)
 	return NULL;
 }
 
-static struct watch watch_inherited(struct __test_metadata *_metadata, pid_t *ret_tid)
+static struct watch watch_inherited(pid_t *ret_tid)
 {
 	struct perf_event_attr attr = attr_faults(PERF_SAMPLE_TID | PERF_SAMPLE_ID |
 						  PERF_SAMPLE_STREAM_ID);
@@ -40,7 +40,7 @@ static struct watch watch_inherited(struct __test_metadata *_metadata, pid_t *re
 TEST(id_is_parents)
 {
 	pid_t tid = 0;
-	struct watch watch = watch_inherited(_metadata, &tid);
+	struct watch watch = watch_inherited(&tid);
 	struct pm_counts counts;
 	struct pm_record record;
 	int seen = 0, differ = 0;
@@ -63,7 +63,7 @@ TEST(id_is_parents)
 TEST(own_stream_id)
 {
 	pid_t tid = 0;
-	struct watch watch = watch_inherited(_metadata, &tid);
+	struct watch watch = watch_inherited(&tid);
 	struct pm_record record;
 	int seen = 0;
 

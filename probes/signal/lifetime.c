@@ -14,7 +14,7 @@ PROBE(TITLE("signals after close and exec")
       POINT(exec_signals_on, "samples of a task after its exec are still signals")
       SINCE("3.0"))
 
-static int prepare(struct __test_metadata *_metadata, pid_t task, struct pm_ring *ring)
+static int prepare(pid_t task, struct pm_ring *ring)
 {
 	struct perf_event_attr attr = attr_faults(PERF_SAMPLE_IP);
 	int fd = must_open(&attr, task, -1, -1, 0);
@@ -36,7 +36,7 @@ static int take_signals(int first_ms)
 	return count;
 }
 
-static void must_signal(struct __test_metadata *_metadata, int signals)
+static void must_signal(int signals)
 {
 	if (!signals)
 		cannot_tell("no signal to begin with");
@@ -45,10 +45,10 @@ static void must_signal(struct __test_metadata *_metadata, int signals)
 TEST(closed_mapped_signals_on)
 {
 	struct pm_ring ring;
-	int fd = prepare(_metadata, 0, &ring), signals;
+	int fd = prepare(0, &ring), signals;
 
 	ASSERT_EQ(0, cause_faults(3));
-	must_signal(_metadata, take_signals(1000));
+	must_signal(take_signals(1000));
 	must_close(fd);
 	take_signals(0);
 	ASSERT_EQ(0, cause_faults(3));
@@ -61,10 +61,10 @@ TEST(closed_mapped_signals_on)
 
 TEST(closed_unmapped_stops)
 {
-	int fd = prepare(_metadata, 0, NULL), signals;
+	int fd = prepare(0, NULL), signals;
 
 	ASSERT_EQ(0, cause_faults(3));
-	must_signal(_metadata, take_signals(1000));
+	must_signal(take_signals(1000));
 	must_close(fd);
 	take_signals(0);
 	ASSERT_EQ(0, cause_faults(3));
@@ -79,9 +79,9 @@ TEST(exec_signals_on)
 	int fd, signals;
 
 	must_start(&task, WORKER_CHILD);
-	fd = prepare(_metadata, task.tid, NULL);
+	fd = prepare(task.tid, NULL);
 	worker_faults(&task, 3);
-	must_signal(_metadata, take_signals(1000));
+	must_signal(take_signals(1000));
 	must_exec(&task);
 	take_signals(0);
 	worker_faults(&task, 3);

@@ -17,7 +17,7 @@ PROBE(TITLE("a limited number of samples")
       POINT(member, "REFRESH of a sampling member of a group is a limit for it alone")
       FACT(negative_samples, int, "samples", "of 11 faults after REFRESH(-1); -1: refused"))
 
-static struct watch sampler(struct __test_metadata *_metadata)
+static struct watch sampler(void)
 {
 	struct perf_event_attr attr = attr_faults(PERF_SAMPLE_IP);
 
@@ -25,7 +25,7 @@ static struct watch sampler(struct __test_metadata *_metadata)
 }
 
 /* Samples among so many faults after a REFRESH. */
-static int refreshed(struct __test_metadata *_metadata, struct watch *watch, int limit, int faults)
+static int refreshed(struct watch *watch, int limit, int faults)
 {
 	int found = cause_faults(1);
 
@@ -39,8 +39,8 @@ static int refreshed(struct __test_metadata *_metadata, struct watch *watch, int
 
 TEST(limit_is_exact)
 {
-	struct watch watch = sampler(_metadata);
-	int found = refreshed(_metadata, &watch, 3, 10);
+	struct watch watch = sampler();
+	int found = refreshed(&watch, 3, 10);
 	uint64_t counted = must_count(watch.fd);
 
 	if (found != 3 || counted != 3)
@@ -49,7 +49,7 @@ TEST(limit_is_exact)
 
 TEST(last_is_hup)
 {
-	struct watch watch = sampler(_metadata);
+	struct watch watch = sampler();
 	siginfo_t info = { 0 };
 	int codes[3] = { 0 };
 
@@ -69,21 +69,21 @@ TEST(last_is_hup)
 
 TEST(adds_up)
 {
-	struct watch watch = sampler(_metadata);
+	struct watch watch = sampler();
 	int found;
 
 	ASSERT_EQ(0, cause_faults(1));
 	must_ioctl(watch.fd, PERF_EVENT_IOC_REFRESH, 2);
-	found = refreshed(_metadata, &watch, 2, 10);
+	found = refreshed(&watch, 2, 10);
 	if (found != 4)
 		broken("samples=%d want=4 after REFRESH(2) twice", found);
 }
 
 TEST(starts_again)
 {
-	struct watch watch = sampler(_metadata);
-	int first = refreshed(_metadata, &watch, 1, 5);
-	int second = refreshed(_metadata, &watch, 2, 5);
+	struct watch watch = sampler();
+	int first = refreshed(&watch, 1, 5);
+	int second = refreshed(&watch, 2, 5);
 
 	if (first != 1 || second != 2)
 		broken("samples=%d,%d want=1,2", first, second);
@@ -91,8 +91,8 @@ TEST(starts_again)
 
 TEST(enable_has_no_limit)
 {
-	struct watch watch = sampler(_metadata);
-	int found = refreshed(_metadata, &watch, 1, 5), again;
+	struct watch watch = sampler();
+	int found = refreshed(&watch, 1, 5), again;
 
 	ASSERT_EQ(0, cause_faults(1));
 	must_ioctl(watch.fd, PERF_EVENT_IOC_ENABLE, 0);
@@ -115,7 +115,7 @@ TEST(member)
 	must_map(watch.fd, 1, &watch.ring);
 	touch_ring(&watch.ring);
 	must_ioctl(leader, PERF_EVENT_IOC_ENABLE, 0);
-	found = refreshed(_metadata, &watch, 3, 10);
+	found = refreshed(&watch, 3, 10);
 	counted = must_count(leader);
 	if (found != 3 || counted < 10)
 		broken("samples of the member=%d want=3, leader=%" PRIu64 " want>=10", found,
@@ -124,11 +124,11 @@ TEST(member)
 
 TEST(zero_has_no_limit)
 {
-	struct watch watch = sampler(_metadata), other = sampler(_metadata);
-	int found = refreshed(_metadata, &watch, 0, 10);
+	struct watch watch = sampler(), other = sampler();
+	int found = refreshed(&watch, 0, 10);
 
 	fact_int("negative_samples", pm_ioctl(other.fd, PERF_EVENT_IOC_REFRESH, -1) < 0 ? -1 :
-		 refreshed(_metadata, &other, 0, 10));
+		 refreshed(&other, 0, 10));
 	if (found == 0)
 		say_no("no sample of 10 faults after REFRESH(0)");
 	if (found != 10)

@@ -13,8 +13,7 @@ PROBE(TITLE("events that IOC_REFRESH refuses")
       POINT(inherited_is_refused, "EINVAL for an inherited event"))
 
 /* Refused for this event, while a plain sampler takes a limit of one and keeps it. */
-static void must_refuse(struct __test_metadata *_metadata, const struct perf_event_attr *attr,
-			enum verdict accepted, const char *what)
+static void must_refuse(const struct perf_event_attr *attr, enum verdict accepted, const char *what)
 {
 	struct perf_event_attr plain = attr_faults(PERF_SAMPLE_IP);
 	int twin = must_open(&plain, 0, -1, -1, 0), fd = must_open(attr, 0, -1, -1, 0);
@@ -31,7 +30,7 @@ TEST(counting_is_refused)
 {
 	struct perf_event_attr attr = attr_software(PERF_COUNT_SW_PAGE_FAULTS);
 
-	must_refuse(_metadata, &attr, NO, "REFRESH of an event that does not sample");
+	must_refuse(&attr, NO, "REFRESH of an event that does not sample");
 }
 
 TEST(inherited_is_refused)
@@ -39,7 +38,7 @@ TEST(inherited_is_refused)
 	struct perf_event_attr attr = attr_faults(PERF_SAMPLE_IP);
 
 	attr.inherit = 1;
-	must_refuse(_metadata, &attr, BROKEN, "REFRESH of an inherited event");
+	must_refuse(&attr, BROKEN, "REFRESH of an inherited event");
 }
 
 PROBE_MAIN

@@ -22,7 +22,7 @@ PROBE(TITLE("inherited SIGTRAPs, switched and changed")
 TEST(off_and_on)
 {
 	struct worker workers[THREADS];
-	int fd = must_trap(_metadata, workers), seen[3];
+	int fd = must_trap(workers), seen[3];
 
 	must_ioctl(fd, PERF_EVENT_IOC_ENABLE, 0);
 	seen[0] = trapped(workers, 0);
@@ -35,10 +35,10 @@ TEST(off_and_on)
 		       THREADS, THREADS);
 }
 
-static int must_move(struct __test_metadata *_metadata, struct worker *workers)
+static int must_move(struct worker *workers)
 {
 	struct perf_event_attr attr = trapping(2, SECOND_DATA);
-	int fd = must_trap(_metadata, workers);
+	int fd = must_trap(workers);
 
 	must_ioctl(fd, PERF_EVENT_IOC_ENABLE, 0);
 	if (trapped(workers, 0) != THREADS)
@@ -53,7 +53,7 @@ TEST(moved)
 	struct worker workers[THREADS];
 	int old, new;
 
-	must_move(_metadata, workers);
+	must_move(workers);
 	old = trapped(workers, 0);
 	new = trapped(workers, 2);
 	if (old || new != THREADS)
@@ -65,7 +65,7 @@ TEST(new_data)
 {
 	struct worker workers[THREADS];
 
-	must_move(_metadata, workers);
+	must_move(workers);
 	if (trapped(workers, 2) != THREADS)
 		broken("not every thread is trapped after the change");
 	if (last_data == FIRST_DATA)

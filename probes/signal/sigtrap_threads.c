@@ -42,7 +42,7 @@ static void *write_often(void *slot)
 	return NULL;
 }
 
-static void storm_begin(struct __test_metadata *_metadata, bool endless)
+static void storm_begin(bool endless)
 {
 	storm.endless = endless;
 	ASSERT_EQ(0, pthread_barrier_init(&storm.start, NULL, THREADS + 1));
@@ -65,10 +65,10 @@ static int storm_end(void)
 TEST(each_write)
 {
 	struct worker workers[THREADS];
-	int fd = must_trap(_metadata, workers), sum;
+	int fd = must_trap(workers), sum;
 
 	must_ioctl(fd, PERF_EVENT_IOC_ENABLE, 0);
-	storm_begin(_metadata, false);
+	storm_begin(false);
 	sum = storm_end();
 	fact_int("traps", sum);
 	for (int i = 0; i < THREADS; i++)
@@ -79,11 +79,11 @@ TEST(each_write)
 TEST(switched)
 {
 	struct worker workers[THREADS];
-	int fd = must_trap(_metadata, workers), before, late;
+	int fd = must_trap(workers), before, late;
 
 	must_ioctl(fd, PERF_EVENT_IOC_ENABLE, 0);
 	before = trapped(workers, 0);
-	storm_begin(_metadata, true);
+	storm_begin(true);
 	for (int i = 0; i < 20; i++) {
 		must_ioctl(fd, PERF_EVENT_IOC_DISABLE, 0);
 		must_ioctl(fd, PERF_EVENT_IOC_ENABLE, 0);

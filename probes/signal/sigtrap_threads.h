@@ -50,7 +50,7 @@ static struct perf_event_attr trapping(int cell, unsigned long data)
 }
 
 /* A trapping event and threads that were born after it and wait. */
-static int must_trap(struct __test_metadata *_metadata, struct worker *workers)
+static int must_trap(struct worker *workers)
 {
 	struct sigaction action = { .sa_sigaction = on_trap, .sa_flags = SA_SIGINFO };
 	const struct perf_event_attr attr = trapping(0, FIRST_DATA);

@@ -16,7 +16,7 @@ PROBE(TITLE("signals of side-band records at a watermark")
       POINT(below_it_does_not, "one that stays below the watermark is none")
       SINCE("2.6.31"))
 
-static struct watch carrier(struct __test_metadata *_metadata, unsigned int watermark)
+static struct watch carrier(unsigned int watermark)
 {
 	struct perf_event_attr attr = attr_sideband();
 	struct watch watch;
@@ -32,8 +32,7 @@ static struct watch carrier(struct __test_metadata *_metadata, unsigned int wate
 }
 
 /* One COMM record; the signal that follows it, if any. */
-static bool name_and_take(struct __test_metadata *_metadata, struct watch *watch, siginfo_t *info,
-			  int within_ms)
+static bool name_and_take(struct watch *watch, siginfo_t *info, int within_ms)
 {
 	memset(info, 0, sizeof(*info));
 	ASSERT_EQ(0, prctl(PR_SET_NAME, "perfmodes", 0, 0, 0));
@@ -43,10 +42,10 @@ static bool name_and_take(struct __test_metadata *_metadata, struct watch *watch
 }
 
 /* With a watermark of one byte: the poll flag proves the wake-up that should have signalled. */
-static int signalled(struct __test_metadata *_metadata, siginfo_t *info)
+static int signalled(siginfo_t *info)
 {
-	struct watch watch = carrier(_metadata, 1);
-	bool taken = name_and_take(_metadata, &watch, info, 50);
+	struct watch watch = carrier(1);
+	bool taken = name_and_take(&watch, info, 50);
 	int revents = poll_once(watch.fd, POLLIN, 0);
 
 	if (revents != POLLIN)
@@ -60,13 +59,13 @@ TEST(watermark_signals)
 {
 	siginfo_t info;
 
-	signalled(_metadata, &info);
+	signalled(&info);
 }
 
 TEST(code_is_in)
 {
 	siginfo_t info;
-	int fd = signalled(_metadata, &info);
+	int fd = signalled(&info);
 
 	if (info.si_code != POLL_IN || info.si_fd != fd)
 		broken("si_code=%d si_fd=%d want=%d,%d", info.si_code, info.si_fd, POLL_IN, fd);
@@ -74,10 +73,10 @@ TEST(code_is_in)
 
 TEST(below_it_does_not)
 {
-	struct watch watch = carrier(_metadata, 2000);
+	struct watch watch = carrier(2000);
 	siginfo_t info;
 
-	if (name_and_take(_metadata, &watch, &info, 20))
+	if (name_and_take(&watch, &info, 20))
 		broken("a signal after %" PRIu64 " of 2000 bytes", pm_ring_pending(&watch.ring));
 }
 

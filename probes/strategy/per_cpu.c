@@ -33,8 +33,7 @@ static struct perf_event_attr attr_source(void)
 	return attr;
 }
 
-static void attach(struct __test_metadata *_metadata, struct session *session, int slot,
-		   pid_t tid)
+static void attach(struct session *session, int slot, pid_t tid)
 {
 	struct perf_event_attr attr = attr_source();
 	int home = count_cpus() < CPUS ? count_cpus() : CPUS;
@@ -94,8 +93,7 @@ static void *wait_then_work(void *argument)
 }
 
 /* How many samples of one job's pages are in all rings; what is read is kept for the next job. */
-static int samples_of(struct __test_metadata *_metadata, struct session *session, struct job *jobs,
-		      int *ret, int count)
+static int samples_of(struct session *session, struct job *jobs, int *ret, int count)
 {
 	struct pm_record record;
 	int all = 0;
@@ -119,14 +117,14 @@ TEST(every_sample_once)
 	pthread_t threads[8];
 	int seen[8] = { 0 };
 
-	attach(_metadata, &session, 0, 0);
+	attach(&session, 0, 0);
 	for (int i = 0; i < 8; i++) {
 		jobs[i].nth_cpu = i % session.cpus;
 		ASSERT_EQ(0, pthread_create(&threads[i], NULL, work, &jobs[i]));
 	}
 	for (int i = 0; i < 8; i++)
 		pthread_join(threads[i], NULL);
-	samples_of(_metadata, &session, jobs, seen, 8);
+	samples_of(&session, jobs, seen, 8);
 	for (int i = 0; i < 8; i++)
 		if (seen[i] != FAULTS)
 			broken("thread %d: samples=%d want=%d", i, seen[i], FAULTS);
@@ -143,12 +141,12 @@ TEST(old_and_new_threads)
 	ASSERT_EQ(0, pthread_create(&thread, NULL, wait_then_work, &jobs[0]));
 	while (!__atomic_load_n(&jobs[0].tid, __ATOMIC_ACQUIRE))
 		sched_yield();
-	attach(_metadata, &session, 0, 0);
-	attach(_metadata, &session, 1, jobs[0].tid);
+	attach(&session, 0, 0);
+	attach(&session, 1, jobs[0].tid);
 	fact_int("descriptors", 3 * session.cpus);
 	gate_open(&jobs[0].go);
 	pthread_join(thread, NULL);
-	samples_of(_metadata, &session, jobs, seen, 2);
+	samples_of(&session, jobs, seen, 2);
 	if (seen[0] != FAULTS || seen[1] != FAULTS)
 		broken("old thread's samples=%d its child's=%d want=%d each", seen[0], seen[1],
 		       FAULTS);
@@ -160,11 +158,11 @@ TEST(time_based)
 	struct job jobs[4] = { { .nth_cpu = 0 } };
 	int seen[4] = { 0 };
 
-	attach(_metadata, &session, 0, 0);
+	attach(&session, 0, 0);
 	for (int i = 0; i < 4; i++) {
 		jobs[i].nth_cpu = i % session.cpus;
 		ASSERT_EQ(0, in_thread(work, &jobs[i]));
-		samples_of(_metadata, &session, jobs, seen, i + 1);
+		samples_of(&session, jobs, seen, i + 1);
 	}
 	for (int i = 0; i < 4; i++)
 		if (seen[i] != FAULTS)

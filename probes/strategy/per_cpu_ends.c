@@ -22,7 +22,7 @@ struct pair {
 	int source;
 };
 
-static struct pair open_pair(struct __test_metadata *_metadata, unsigned int nth_cpu)
+static struct pair open_pair(unsigned int nth_cpu)
 {
 	struct perf_event_attr attr = attr_faults(PERF_SAMPLE_TID);
 	int cpu = move_to_nth_cpu(nth_cpu);
@@ -40,7 +40,7 @@ static struct pair open_pair(struct __test_metadata *_metadata, unsigned int nth
 
 TEST(poll_leaders)
 {
-	struct pair pair = open_pair(_metadata, 0);
+	struct pair pair = open_pair(0);
 	struct worker worker;
 	int before, after;
 
@@ -56,12 +56,12 @@ TEST(poll_leaders)
 }
 
 /* Samples of a thread made after the close of one of the two, on each CPU in turn. */
-static void close_and_count(struct __test_metadata *_metadata, bool leader, int want)
+static void close_and_count(bool leader, int want)
 {
 	const int cpus = count_cpus() < 16 ? count_cpus() : 16;
 
 	for (int i = 0; i < cpus; i++) {
-		struct pair pair = open_pair(_metadata, i);
+		struct pair pair = open_pair(i);
 		struct worker worker;
 		int seen = samples_of_faults(&pair.leader, NULL, FAULTS);
 
@@ -80,12 +80,12 @@ static void close_and_count(struct __test_metadata *_metadata, bool leader, int 
 
 TEST(close_leaders)
 {
-	close_and_count(_metadata, true, FAULTS);
+	close_and_count(true, FAULTS);
 }
 
 TEST(close_sources)
 {
-	close_and_count(_metadata, false, 0);
+	close_and_count(false, 0);
 }
 
 PROBE_MAIN

@@ -40,7 +40,7 @@ static int load_sender(int map)
 }
 
 /* A map with that event as its only element. */
-static int must_hold_event(struct __test_metadata *_metadata, int event)
+static int must_hold_event(int event)
 {
 	union bpf_attr make = { .map_type = BPF_MAP_TYPE_PERF_EVENT_ARRAY, .key_size = 4,
 				.value_size = 4, .max_entries = 1 };
@@ -48,28 +48,28 @@ static int must_hold_event(struct __test_metadata *_metadata, int event)
 	union bpf_attr put = { .map_fd = map };
 	uint32_t key = 0, value = event;
 
-	if (map == -EINVAL && must_counter(_metadata) >= 0)
+	if (map == -EINVAL && must_counter() >= 0)
 		say_no("no maps of events: EINVAL, while others can be made");
-	bpf_needed(_metadata, map, "BPF_MAP_CREATE");
+	bpf_needed(map, "BPF_MAP_CREATE");
 	put.key = (uintptr_t)&key;
 	put.value = (uintptr_t)&value;
 	error = bpf_order(BPF_MAP_UPDATE_ELEM, &put);
 	if (error == -EINVAL)
 		broken("an event cannot be put into a map of events: EINVAL");
-	bpf_needed(_metadata, error, "BPF_MAP_UPDATE_ELEM");
+	bpf_needed(error, "BPF_MAP_UPDATE_ELEM");
 	return map;
 }
 
 /* A filter that sends. Refused, while one that does not is taken, it is a "no". */
-static int ask_sender(struct __test_metadata *_metadata, int map)
+static int ask_sender(int map)
 {
 	int program = load_sender(map);
 
 	if ((program == -EINVAL || program == -EACCES) &&
-	    must_load_empty(_metadata, BPF_PROG_TYPE_SOCKET_FILTER) >= 0)
+	    must_load_empty(BPF_PROG_TYPE_SOCKET_FILTER) >= 0)
 		say_no("%s: socket filters may not send, but maps take the event",
 		       errno_name(program));
-	return bpf_needed(_metadata, program, "BPF_PROG_LOAD");
+	return bpf_needed(program, "BPF_PROG_LOAD");
 }
 
 TEST(arrives)
@@ -87,7 +87,7 @@ TEST(arrives)
 	control.config = PERF_COUNT_SW_PAGE_FAULTS;
 	watch = ask_watch(&attr, &control, -1, cpu, 2, "bpf-output event");
 	must_ioctl(watch.fd, PERF_EVENT_IOC_ENABLE, 0);
-	program = ask_sender(_metadata, must_hold_event(_metadata, watch.fd));
+	program = ask_sender(must_hold_event(watch.fd));
 	ASSERT_EQ(0, socketpair(AF_UNIX, SOCK_DGRAM, 0, pair));
 	if (setsockopt(pair[0], SOL_SOCKET, 50 /* SO_ATTACH_BPF */, &program, 4) < 0)
 		cannot_tell("SO_ATTACH_BPF: %s", errno_name(-errno));

@@ -66,7 +66,7 @@ static int spin_periods(void *periods)
 }
 
 /* Samples of a thread; work is done until there are some, or for a tenth of a second. */
-static int samples_of(struct __test_metadata *_metadata, struct watch *watch, pid_t tid)
+static int samples_of(struct watch *watch, pid_t tid)
 {
 	struct pm_record record;
 	int samples = 0;
@@ -86,7 +86,7 @@ TEST_F(clock, samples)
 	int samples;
 
 	must_ioctl(watch.fd, PERF_EVENT_IOC_ENABLE, 0);
-	samples = samples_of(_metadata, &watch, pm_gettid());
+	samples = samples_of(&watch, pm_gettid());
 	wall = now_ns() - wall;
 	fact_int(variant->of_100, samples);
 	if (!samples || (uint64_t)samples > wall / PERIOD + 2)
@@ -109,7 +109,7 @@ TEST_F(clock, other_thread)
 		if (asleep <= periods / 5 || periods >= 3200)
 			break;
 	}
-	awake = samples_of(_metadata, &watch, pm_gettid());
+	awake = samples_of(&watch, pm_gettid());
 	if (asleep > periods / 5 || !awake)
 		broken("asleep=%d want<=%d of %d, awake=%d want>0", asleep, (int)periods / 5,
 		       (int)periods, awake);
@@ -121,7 +121,7 @@ TEST_F(clock, whole_cpu)
 	int samples;
 
 	must_ioctl(watch.fd, PERF_EVENT_IOC_ENABLE, 0);
-	samples = samples_of(_metadata, &watch, pm_gettid());
+	samples = samples_of(&watch, pm_gettid());
 	if (!samples)
 		broken("no sample of the busy task");
 }

@@ -27,7 +27,7 @@ static uint64_t thread_ns(void)
  * The CPU time is less than what the event saw where a hypervisor or interrupts steal from it. If
  * the scheduler clock stands still between ticks, the span grows until one tick is little in it.
  */
-static void follow(struct __test_metadata *_metadata, uint64_t config)
+static void follow(uint64_t config)
 {
 	struct perf_event_attr attr = attr_software(config);
 	int fd = must_open(&attr, 0, -1, -1, 0);
@@ -50,7 +50,7 @@ static void follow(struct __test_metadata *_metadata, uint64_t config)
 		       count, least, wall);
 }
 
-static void try_excluded(struct __test_metadata *_metadata, uint64_t config, const char *fact)
+static void try_excluded(uint64_t config, const char *fact)
 {
 	struct perf_event_attr attr = attr_software(config);
 	int fd;
@@ -66,17 +66,17 @@ static void try_excluded(struct __test_metadata *_metadata, uint64_t config, con
 
 TEST(cpu)
 {
-	follow(_metadata, PERF_COUNT_SW_CPU_CLOCK);
-	try_excluded(_metadata, PERF_COUNT_SW_CPU_CLOCK, "cpu_excluded");
+	follow(PERF_COUNT_SW_CPU_CLOCK);
+	try_excluded(PERF_COUNT_SW_CPU_CLOCK, "cpu_excluded");
 }
 
 TEST(task)
 {
-	follow(_metadata, PERF_COUNT_SW_TASK_CLOCK);
-	try_excluded(_metadata, PERF_COUNT_SW_TASK_CLOCK, "task_excluded");
+	follow(PERF_COUNT_SW_TASK_CLOCK);
+	try_excluded(PERF_COUNT_SW_TASK_CLOCK, "task_excluded");
 }
 
-static void stop(struct __test_metadata *_metadata, uint64_t config)
+static void stop(uint64_t config)
 {
 	struct perf_event_attr attr = attr_software(config);
 	int fd = must_open(&attr, 0, -1, -1, 0);
@@ -94,12 +94,12 @@ static void stop(struct __test_metadata *_metadata, uint64_t config)
 
 TEST(cpu_stops)
 {
-	stop(_metadata, PERF_COUNT_SW_CPU_CLOCK);
+	stop(PERF_COUNT_SW_CPU_CLOCK);
 }
 
 TEST(task_stops)
 {
-	stop(_metadata, PERF_COUNT_SW_TASK_CLOCK);
+	stop(PERF_COUNT_SW_TASK_CLOCK);
 }
 
 PROBE_MAIN

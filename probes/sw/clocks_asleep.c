@@ -18,7 +18,7 @@ PROBE(TITLE("clock events of who sleeps")
 
 #define MS UINT64_C(1000000)
 
-static int open_clock(struct __test_metadata *_metadata, uint64_t config, pid_t pid, int cpu)
+static int open_clock(uint64_t config, pid_t pid, int cpu)
 {
 	struct perf_event_attr attr = attr_software(config);
 	int fd = must_open(&attr, pid, cpu, -1, 0);
@@ -32,9 +32,9 @@ static int open_clock(struct __test_metadata *_metadata, uint64_t config, pid_t 
 	return fd;
 }
 
-static void sleep_30_ms(struct __test_metadata *_metadata, uint64_t config)
+static void sleep_30_ms(uint64_t config)
 {
-	int fd = open_clock(_metadata, config, 0, -1);
+	int fd = open_clock(config, 0, -1);
 	uint64_t wall = now_ns(), before = must_count(fd), count;
 
 	poll(NULL, 0, 30);
@@ -46,12 +46,12 @@ static void sleep_30_ms(struct __test_metadata *_metadata, uint64_t config)
 
 TEST(cpu)
 {
-	sleep_30_ms(_metadata, PERF_COUNT_SW_CPU_CLOCK);
+	sleep_30_ms(PERF_COUNT_SW_CPU_CLOCK);
 }
 
 TEST(task)
 {
-	sleep_30_ms(_metadata, PERF_COUNT_SW_TASK_CLOCK);
+	sleep_30_ms(PERF_COUNT_SW_TASK_CLOCK);
 }
 
 static int spin_often(void *unused)
@@ -62,9 +62,9 @@ static int spin_often(void *unused)
 }
 
 /* Ordering, sleeping and waking take this thread CPU time, too: on a slow machine most of all. */
-static void let_another_spin(struct __test_metadata *_metadata, uint64_t config)
+static void let_another_spin(uint64_t config)
 {
-	int fd = open_clock(_metadata, config, 0, -1);
+	int fd = open_clock(config, 0, -1);
 	uint64_t own = 0, own_after = 0, before, count;
 	struct worker worker;
 
@@ -83,17 +83,17 @@ static void let_another_spin(struct __test_metadata *_metadata, uint64_t config)
 
 TEST(cpu_other_thread)
 {
-	let_another_spin(_metadata, PERF_COUNT_SW_CPU_CLOCK);
+	let_another_spin(PERF_COUNT_SW_CPU_CLOCK);
 }
 
 TEST(task_other_thread)
 {
-	let_another_spin(_metadata, PERF_COUNT_SW_TASK_CLOCK);
+	let_another_spin(PERF_COUNT_SW_TASK_CLOCK);
 }
 
-static void sleep_beside(struct __test_metadata *_metadata, uint64_t config)
+static void sleep_beside(uint64_t config)
 {
-	int fd = open_clock(_metadata, config, -1, move_to_nth_cpu(0));
+	int fd = open_clock(config, -1, move_to_nth_cpu(0));
 	uint64_t outer = now_ns(), before = must_count(fd), inner = now_ns(), count;
 
 	poll(NULL, 0, 30);
@@ -106,12 +106,12 @@ static void sleep_beside(struct __test_metadata *_metadata, uint64_t config)
 
 TEST(cpu_whole_cpu)
 {
-	sleep_beside(_metadata, PERF_COUNT_SW_CPU_CLOCK);
+	sleep_beside(PERF_COUNT_SW_CPU_CLOCK);
 }
 
 TEST(task_whole_cpu)
 {
-	sleep_beside(_metadata, PERF_COUNT_SW_TASK_CLOCK);
+	sleep_beside(PERF_COUNT_SW_TASK_CLOCK);
 }
 
 PROBE_MAIN

@@ -37,7 +37,7 @@ static const char *const names[] = {
 };
 #define NAMES (sizeof(names) / sizeof(*names))
 
-static const struct perf_event_attr *known(struct __test_metadata *_metadata)
+static const struct perf_event_attr *known(void)
 {
 	static struct perf_event_attr attr;
 
@@ -48,7 +48,7 @@ static const struct perf_event_attr *known(struct __test_metadata *_metadata)
 
 TEST(unknown_id)
 {
-	struct perf_event_attr attr, control = *known(_metadata);
+	struct perf_event_attr attr, control = *known();
 	struct finding finding;
 	char name[64];
 	int fd, count = 0;
@@ -71,7 +71,7 @@ TEST(unknown_id)
 
 TEST(no_alias)
 {
-	struct perf_event_attr attr = *known(_metadata);
+	struct perf_event_attr attr = *known();
 	uint64_t gain;
 	int fd;
 

@@ -13,7 +13,7 @@ PROBE(TITLE("page fault events")
 
 #define PAGES 64
 
-static int open_running(struct __test_metadata *_metadata, uint64_t config)
+static int open_running(uint64_t config)
 {
 	struct perf_event_attr attr = attr_software(config);
 
@@ -21,9 +21,9 @@ static int open_running(struct __test_metadata *_metadata, uint64_t config)
 	return must_open(&attr, 0, -1, -1, 0);
 }
 
-static void check_twice(struct __test_metadata *_metadata, uint64_t config, uint64_t want)
+static void check_twice(uint64_t config, uint64_t want)
 {
-	int fd = open_running(_metadata, config);
+	int fd = open_running(config);
 	volatile char *area;
 	uint64_t before, first, second;
 
@@ -43,17 +43,17 @@ static void check_twice(struct __test_metadata *_metadata, uint64_t config, uint
 
 TEST(all_exact)
 {
-	check_twice(_metadata, PERF_COUNT_SW_PAGE_FAULTS, PAGES);
+	check_twice(PERF_COUNT_SW_PAGE_FAULTS, PAGES);
 }
 
 TEST(minor_exact)
 {
-	check_twice(_metadata, PERF_COUNT_SW_PAGE_FAULTS_MIN, PAGES);
+	check_twice(PERF_COUNT_SW_PAGE_FAULTS_MIN, PAGES);
 }
 
 TEST(major_none)
 {
-	check_twice(_metadata, PERF_COUNT_SW_PAGE_FAULTS_MAJ, 0);
+	check_twice(PERF_COUNT_SW_PAGE_FAULTS_MAJ, 0);
 }
 
 PROBE_MAIN

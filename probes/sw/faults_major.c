@@ -13,7 +13,7 @@ PROBE(TITLE("major page faults")
 
 #define PAGES 64
 
-static int open_running(struct __test_metadata *_metadata, uint64_t config)
+static int open_running(uint64_t config)
 {
 	struct perf_event_attr attr = attr_software(config);
 
@@ -22,7 +22,7 @@ static int open_running(struct __test_metadata *_metadata, uint64_t config)
 }
 
 /* A mapped file of which no page is in memory, and how many pages that really are. */
-static volatile char *map_cold_file(struct __test_metadata *_metadata, unsigned int *cold)
+static volatile char *map_cold_file(unsigned int *cold)
 {
 	static const char *const folders[] = { ".", "/var/tmp", "/tmp", "/data/local/tmp" };
 	const size_t size = PAGES * probe_env()->page_size;
@@ -54,9 +54,9 @@ static volatile char *map_cold_file(struct __test_metadata *_metadata, unsigned 
 
 TEST(file)
 {
-	int fd = open_running(_metadata, PERF_COUNT_SW_PAGE_FAULTS_MAJ);
+	int fd = open_running(PERF_COUNT_SW_PAGE_FAULTS_MAJ);
 	unsigned int cold;
-	volatile char *area = map_cold_file(_metadata, &cold);
+	volatile char *area = map_cold_file(&cold);
 	uint64_t count;
 
 	touch_pages(area, PAGES);

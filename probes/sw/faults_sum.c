@@ -13,7 +13,7 @@ PROBE(TITLE("sums of page faults")
 
 #define PAGES 64
 
-static int open_running(struct __test_metadata *_metadata, uint64_t config)
+static int open_running(uint64_t config)
 {
 	struct perf_event_attr attr = attr_software(config);
 
@@ -24,9 +24,9 @@ static int open_running(struct __test_metadata *_metadata, uint64_t config)
 TEST(sum)
 {
 	enum { ALL, MINOR, MAJOR };
-	int fds[] = { open_running(_metadata, PERF_COUNT_SW_PAGE_FAULTS),
-		      open_running(_metadata, PERF_COUNT_SW_PAGE_FAULTS_MIN),
-		      open_running(_metadata, PERF_COUNT_SW_PAGE_FAULTS_MAJ) };
+	int fds[] = { open_running(PERF_COUNT_SW_PAGE_FAULTS),
+		      open_running(PERF_COUNT_SW_PAGE_FAULTS_MIN),
+		      open_running(PERF_COUNT_SW_PAGE_FAULTS_MAJ) };
 	uint64_t counts[3];
 
 	ASSERT_EQ(0, cause_faults(PAGES));
@@ -44,7 +44,7 @@ TEST(sum)
 
 TEST(kernel_excluded)
 {
-	int fd = open_running(_metadata, PERF_COUNT_SW_PAGE_FAULTS), pipes[2];
+	int fd = open_running(PERF_COUNT_SW_PAGE_FAULTS), pipes[2];
 	volatile char *area = map_fresh(-1, PAGES);
 	uint64_t before, count, user;
 

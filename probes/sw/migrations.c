@@ -18,7 +18,7 @@ static int move_often(void)
 	return cpu < 0 ? cpu : 0;
 }
 
-static int open_running(struct __test_metadata *_metadata, uint64_t config)
+static int open_running(uint64_t config)
 {
 	struct perf_event_attr attr = attr_software(config);
 
@@ -32,7 +32,7 @@ TEST(exact)
 	int fd;
 
 	require(REQUIRE_CPU2);
-	fd = open_running(_metadata, PERF_COUNT_SW_CPU_MIGRATIONS);
+	fd = open_running(PERF_COUNT_SW_CPU_MIGRATIONS);
 	ASSERT_LE(0, move_to_nth_cpu(0));
 	before = must_count(fd);
 	ASSERT_EQ(0, move_often());

@@ -16,7 +16,7 @@ PROBE(TITLE("events that count nothing")
       POINT(emulation_zero, "emulation-faults reads 0 after plain work")
       FACT(unaligned, string, "counts", "alignment faults of 100 unaligned reads, or their signal"))
 
-static int open_silent(struct __test_metadata *_metadata, uint64_t config, const char *what)
+static int open_silent(uint64_t config, const char *what)
 {
 	struct perf_event_attr attr = attr_software(config);
 	struct perf_event_attr control = attr_software(PERF_COUNT_SW_PAGE_FAULTS);
@@ -25,10 +25,10 @@ static int open_silent(struct __test_metadata *_metadata, uint64_t config, const
 	return ask_open(&attr, &control, 0, -1, what);
 }
 
-static void stays_zero(struct __test_metadata *_metadata, uint64_t config, const char *what)
+static void stays_zero(uint64_t config, const char *what)
 {
 	struct perf_event_attr control = attr_software(PERF_COUNT_SW_PAGE_FAULTS);
-	int fd = open_silent(_metadata, config, what), faults;
+	int fd = open_silent(config, what), faults;
 	uint64_t count;
 
 	control.disabled = 0;
@@ -43,12 +43,12 @@ static void stays_zero(struct __test_metadata *_metadata, uint64_t config, const
 
 TEST(dummy_zero)
 {
-	stays_zero(_metadata, PERF_COUNT_SW_DUMMY, "dummy event");
+	stays_zero(PERF_COUNT_SW_DUMMY, "dummy event");
 }
 
 TEST(bpf_output_zero)
 {
-	stays_zero(_metadata, PERF_COUNT_SW_BPF_OUTPUT, "bpf-output event");
+	stays_zero(PERF_COUNT_SW_BPF_OUTPUT, "bpf-output event");
 }
 
 /* A child, because some machines kill for it. Its status is the count. */
@@ -73,7 +73,7 @@ TEST(alignment_zero)
 {
 	int status;
 
-	stays_zero(_metadata, PERF_COUNT_SW_ALIGNMENT_FAULTS, "alignment-faults event");
+	stays_zero(PERF_COUNT_SW_ALIGNMENT_FAULTS, "alignment-faults event");
 	status = wait_child(start_child(read_unaligned, NULL));
 	if (status > 128)
 		fact_str("unaligned", "signal %d", status - 128);
@@ -83,7 +83,7 @@ TEST(alignment_zero)
 
 TEST(emulation_zero)
 {
-	stays_zero(_metadata, PERF_COUNT_SW_EMULATION_FAULTS, "emulation-faults event");
+	stays_zero(PERF_COUNT_SW_EMULATION_FAULTS, "emulation-faults event");
 }
 
 PROBE_MAIN

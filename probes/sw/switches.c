@@ -18,7 +18,7 @@ static int sleep_often(void *times)
 	return switch_away((intptr_t)times) < (uintptr_t)times ? -EAGAIN : 0;
 }
 
-static int open_running(struct __test_metadata *_metadata, uint64_t config)
+static int open_running(uint64_t config)
 {
 	struct perf_event_attr attr = attr_software(config);
 
@@ -28,7 +28,7 @@ static int open_running(struct __test_metadata *_metadata, uint64_t config)
 
 TEST(exact)
 {
-	int fd = open_running(_metadata, PERF_COUNT_SW_CONTEXT_SWITCHES);
+	int fd = open_running(PERF_COUNT_SW_CONTEXT_SWITCHES);
 	uint64_t start[2], end[2], counted[2];
 
 	for (int attempt = 0; attempt < 10; attempt++) {
@@ -72,7 +72,7 @@ TEST(sampled)
 
 TEST(own_thread)
 {
-	int fd = open_running(_metadata, PERF_COUNT_SW_CONTEXT_SWITCHES);
+	int fd = open_running(PERF_COUNT_SW_CONTEXT_SWITCHES);
 	uint64_t mine, count;
 	struct worker worker;
 

@@ -19,7 +19,7 @@ PROBE(TITLE("software events with exclude_kernel")
       SINCE("2.6.31")
       FACT(zero_set, string, "-", "ids of the events that open and read 0 after all this work"))
 
-static int open_running(struct __test_metadata *_metadata, uint64_t config)
+static int open_running(uint64_t config)
 {
 	struct perf_event_attr attr = attr_software(config);
 	int fd;
@@ -45,7 +45,7 @@ static int move_often(void)
 TEST(migrations_zero)
 {
 	struct perf_event_attr attr = attr_software(PERF_COUNT_SW_CPU_MIGRATIONS);
-	int fd = open_running(_metadata, PERF_COUNT_SW_CPU_MIGRATIONS), all, moves;
+	int fd = open_running(PERF_COUNT_SW_CPU_MIGRATIONS), all, moves;
 	uint64_t count;
 
 	require(REQUIRE_CPU2);
@@ -72,7 +72,7 @@ TEST(faults_count)
 		attr.disabled = 0;
 		fds[i] = pm_open(&attr, 0, -1, -1, 0);
 	}
-	hold_gain(open_running(_metadata, PERF_COUNT_SW_PAGE_FAULTS), NULL, 16, 16);
+	hold_gain(open_running(PERF_COUNT_SW_PAGE_FAULTS), NULL, 16, 16);
 	switch_away(10);
 	if (count_cpus() > 1)
 		ASSERT_LE(0, move_often());

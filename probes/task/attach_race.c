@@ -83,7 +83,7 @@ static int list_and_attach(struct attached *attached, bool inherit)
 	return found;
 }
 
-static int attach_all(struct __test_metadata *_metadata, struct attached *attached, bool inherit)
+static int attach_all(struct attached *attached, bool inherit)
 {
 	const struct perf_event_attr attr = attr_software(PERF_COUNT_SW_PAGE_FAULTS);
 	int rounds = 1;
@@ -109,7 +109,7 @@ TEST(converges)
 	for (int i = 0; i < STEADY; i++)
 		must_start(&steady[i], WORKER_THREAD);
 	ASSERT_EQ(0, pthread_create(&thread, NULL, churn, NULL));
-	rounds = attach_all(_metadata, &attached, true);
+	rounds = attach_all(&attached, true);
 	stop = true;
 	ASSERT_EQ(0, pthread_join(thread, NULL));
 	fact_int("rounds", rounds);
@@ -137,7 +137,7 @@ TEST(heirs)
 
 	ASSERT_EQ(0, worker_prepare(&heir, WORKER_THREAD));
 	must_start(&maker, WORKER_THREAD);
-	attach_all(_metadata, &attached, true);
+	attach_all(&attached, true);
 	for (int i = 0; i < attached.count; i++)
 		if (attached.tids[i] == maker.tid)
 			fd = attached.fds[i];

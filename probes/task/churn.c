@@ -27,7 +27,7 @@ static void *fault_once(void *unused)
 }
 
 /* Read the sum as fast as can be. False once it was less than the time before. */
-static bool read_sums(struct __test_metadata *_metadata, int fd, uint64_t *last, uint64_t *now)
+static bool read_sums(int fd, uint64_t *last, uint64_t *now)
 {
 	for (int reads = 0; reads < 30; reads++) {
 		*now = must_count(fd);
@@ -39,7 +39,7 @@ static bool read_sums(struct __test_metadata *_metadata, int fd, uint64_t *last,
 }
 
 /* What one thread alone adds to the sum, its start and end included. */
-static uint64_t faults_of_one(struct __test_metadata *_metadata, int fd)
+static uint64_t faults_of_one(int fd)
 {
 	uint64_t before;
 
@@ -53,7 +53,7 @@ TEST(monotone_in_churn)
 {
 	const struct perf_event_attr attr = attr_counter(true);
 	int fd = must_open(&attr, 0, -1, -1, 0);
-	const uint64_t one = faults_of_one(_metadata, fd);
+	const uint64_t one = faults_of_one(fd);
 	uint64_t last = 0, now;
 
 	for (int round = 0; round < ROUNDS; round++) {
@@ -62,7 +62,7 @@ TEST(monotone_in_churn)
 
 		for (int i = 0; i < 3; i++)
 			ASSERT_EQ(0, pthread_create(&threads[i], NULL, fault_once, NULL));
-		grows = read_sums(_metadata, fd, &last, &now);
+		grows = read_sums(fd, &last, &now);
 		for (int i = 0; i < 3; i++)
 			ASSERT_EQ(0, pthread_join(threads[i], NULL));
 		if (!grows)

@@ -17,7 +17,7 @@ PROBE(TITLE("counts of ended tasks in the sum")
 #define FAULTS 20
 #define TIMES (PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING)
 
-static int open_inherit(struct __test_metadata *_metadata, bool disabled, uint64_t format)
+static int open_inherit(bool disabled, uint64_t format)
 {
 	struct perf_event_attr attr = attr_counter(true);
 
@@ -26,9 +26,9 @@ static int open_inherit(struct __test_metadata *_metadata, bool disabled, uint64
 	return must_open(&attr, 0, -1, -1, 0);
 }
 
-static void fold(struct __test_metadata *_metadata, enum worker_kind kind)
+static void fold(enum worker_kind kind)
 {
-	int fd = open_inherit(_metadata, true, 0);
+	int fd = open_inherit(true, 0);
 	struct worker workers[TASKS];
 	uint64_t alive, ended;
 
@@ -52,17 +52,17 @@ static void fold(struct __test_metadata *_metadata, enum worker_kind kind)
 
 TEST(threads)
 {
-	fold(_metadata, WORKER_THREAD);
+	fold(WORKER_THREAD);
 }
 
 TEST(children)
 {
-	fold(_metadata, WORKER_CHILD);
+	fold(WORKER_CHILD);
 }
 
 TEST(times)
 {
-	int fd = open_inherit(_metadata, false, TIMES);
+	int fd = open_inherit(false, TIMES);
 	struct pm_counts alive, ended;
 	struct worker worker;
 

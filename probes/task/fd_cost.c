@@ -31,7 +31,7 @@ static int free_descriptors(void)
 }
 
 /* Opens events until it fails; -errno of that, and the events in fds. */
-static int fill(struct __test_metadata *_metadata, int *fds, int *count)
+static int fill(int *fds, int *count)
 {
 	const struct rlimit limit = { .rlim_cur = LIMIT, .rlim_max = LIMIT };
 	const struct perf_event_attr attr = attr_counter(false);
@@ -55,7 +55,7 @@ TEST(emfile)
 
 	ASSERT_EQ(0, setrlimit(RLIMIT_NOFILE, &limit));
 	free = free_descriptors();
-	error = fill(_metadata, fds, &count);
+	error = fill(fds, &count);
 	fact_int("opened", count);
 	if (error != -EMFILE || count != free)
 		broken("errno=%s want=EMFILE, opened=%d want=%d", errno_name(error), count, free);
@@ -64,7 +64,7 @@ TEST(emfile)
 TEST(room_again)
 {
 	const struct perf_event_attr attr = attr_counter(false);
-	int fds[LIMIT], count, error = fill(_metadata, fds, &count), fd;
+	int fds[LIMIT], count, error = fill(fds, &count), fd;
 
 	ASSERT_EQ(-EMFILE, error);
 	close(fds[count / 2]);
@@ -78,7 +78,7 @@ TEST(room_again)
 
 TEST(all_count)
 {
-	int fds[LIMIT], count, error = fill(_metadata, fds, &count);
+	int fds[LIMIT], count, error = fill(fds, &count);
 	uint64_t value;
 
 	ASSERT_EQ(-EMFILE, error);

@@ -14,7 +14,7 @@ PROBE(TITLE("storms of inheriting tasks")
 
 #define FAULTS 10
 
-static int open_counter(struct __test_metadata *_metadata, bool inherit)
+static int open_counter(bool inherit)
 {
 	const struct perf_event_attr attr = attr_counter(inherit);
 
@@ -35,7 +35,7 @@ static void *fault_in_thread(void *unused)
 }
 
 /* An event that is not inherited stands beside: the difference is the children's share. */
-static void want_share(struct __test_metadata *_metadata, int sum, int own, int tasks)
+static void want_share(int sum, int own, int tasks)
 {
 	const uint64_t all = must_count(sum), mine = must_count(own);
 
@@ -46,7 +46,7 @@ static void want_share(struct __test_metadata *_metadata, int sum, int own, int 
 
 TEST(forks)
 {
-	int sum = open_counter(_metadata, true), own = open_counter(_metadata, false);
+	int sum = open_counter(true), own = open_counter(false);
 	const uint64_t start = now_ns();
 
 	for (int i = 0; i < 100; i++) {
@@ -57,12 +57,12 @@ TEST(forks)
 		ASSERT_EQ(0, wait_child(child));
 	}
 	fact_int("fork_us", (now_ns() - start) / 100 / 1000);
-	want_share(_metadata, sum, own, 100);
+	want_share(sum, own, 100);
 }
 
 TEST(threads)
 {
-	int sum = open_counter(_metadata, true), own = open_counter(_metadata, false);
+	int sum = open_counter(true), own = open_counter(false);
 
 	for (int i = 0; i < 50; i++) {
 		pthread_t threads[4];
@@ -73,7 +73,7 @@ TEST(threads)
 		for (int j = 0; j < 4; j++)
 			ASSERT_EQ(0, pthread_join(threads[j], NULL));
 	}
-	want_share(_metadata, sum, own, 200);
+	want_share(sum, own, 200);
 }
 
 PROBE_MAIN

@@ -25,8 +25,7 @@ static int call(int times)
 	return times;
 }
 
-static int open_counting(struct __test_metadata *_metadata, const char *system, const char *event,
-			 bool user_only)
+static int open_counting(const char *system, const char *event, bool user_only)
 {
 	struct perf_event_attr attr = must_tracepoint(system, event);
 
@@ -35,7 +34,7 @@ static int open_counting(struct __test_metadata *_metadata, const char *system, 
 	return must_open(&attr, 0, -1, -1, 0);
 }
 
-static void want_23(struct __test_metadata *_metadata, int fd)
+static void want_23(int fd)
 {
 	call(23);
 	hold_count(fd, 23);
@@ -44,9 +43,9 @@ static void want_23(struct __test_metadata *_metadata, int fd)
 TEST(system_call)
 {
 	struct perf_event_attr attr;
-	int fd = open_counting(_metadata, "syscalls", "sys_enter_getppid", false);
+	int fd = open_counting("syscalls", "sys_enter_getppid", false);
 
-	want_23(_metadata, fd);
+	want_23(fd);
 	attr = must_tracepoint("syscalls", "sys_enter_getppid");
 	attr.exclude_kernel = attr.disabled = 0;
 	attr.exclude_user = 1;
@@ -59,13 +58,13 @@ TEST(system_call)
 TEST(system_call_user_only)
 {
 	static const char event[] = "sys_enter_getppid";
-	int fd = open_counting(_metadata, "syscalls", event, true);
+	int fd = open_counting("syscalls", event, true);
 	uint64_t count;
 
 	call(23);
 	count = must_count(fd);
 	if (count == 0) {
-		want_23(_metadata, open_counting(_metadata, "syscalls", event, false));
+		want_23(open_counting("syscalls", event, false));
 		say_no("counted 0 of 23 calls with exclude_kernel, 23 without");
 	}
 	if (count != 23)
@@ -74,12 +73,12 @@ TEST(system_call_user_only)
 
 TEST(system_call_exit)
 {
-	want_23(_metadata, open_counting(_metadata, "syscalls", "sys_exit_getppid", false));
+	want_23(open_counting("syscalls", "sys_exit_getppid", false));
 }
 
 TEST(all_system_calls)
 {
-	int fd = open_counting(_metadata, "raw_syscalls", "sys_enter", false);
+	int fd = open_counting("raw_syscalls", "sys_enter", false);
 	uint64_t before = must_count(fd), count;
 
 	call(23);

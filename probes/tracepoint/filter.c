@@ -20,13 +20,13 @@ PROBE(TITLE("filters of tracepoints")
       POINT(samples, "a filter holds for samples, too")
       NEEDS("tracefs"))
 
-static void want(struct __test_metadata *_metadata, int fd, const char *filter, uint64_t wanted)
+static void want(int fd, const char *filter, uint64_t wanted)
 {
 	uint64_t before, count;
 
 	close_nothing(1000000, 20);
 	before = must_count(fd);
-	must_filter(_metadata, fd, filter);
+	must_filter(fd, filter);
 	close_nothing(1000000, 20);
 	count = must_count(fd) - before;
 	if (before != 20 || count != wanted)
@@ -36,17 +36,17 @@ static void want(struct __test_metadata *_metadata, int fd, const char *filter, 
 
 TEST(equal)
 {
-	want(_metadata, open_closes(_metadata), "fd == 1000003", 1);
+	want(open_closes(), "fd == 1000003", 1);
 }
 
 TEST(range)
 {
-	want(_metadata, open_closes(_metadata), "fd >= 1000003 && fd < 1000008", 5);
+	want(open_closes(), "fd >= 1000003 && fd < 1000008", 5);
 }
 
 TEST(none)
 {
-	want(_metadata, open_closes(_metadata), "fd == 999999", 0);
+	want(open_closes(), "fd == 999999", 0);
 }
 
 TEST(samples)
@@ -59,7 +59,7 @@ TEST(samples)
 	attr.sample_period = 1;
 	attr.sample_type = PERF_SAMPLE_TID;
 	watch = must_watch(&attr, 0, -1, 4);
-	must_filter(_metadata, watch.fd, "fd >= 1000000 && fd < 1000007");
+	must_filter(watch.fd, "fd >= 1000000 && fd < 1000007");
 	must_ioctl(watch.fd, PERF_EVENT_IOC_ENABLE, 0);
 	close_nothing(1000000, 20);
 	samples = count_records(&watch.ring, PERF_RECORD_SAMPLE);

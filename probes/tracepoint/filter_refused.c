@@ -20,10 +20,10 @@ PROBE(TITLE("filters that are refused")
 
 TEST(second_refused)
 {
-	int fd = open_closes(_metadata), error;
+	int fd = open_closes(), error;
 	uint64_t before, count;
 
-	must_filter(_metadata, fd, "fd == 1000003");
+	must_filter(fd, "fd == 1000003");
 	error = set_filter(fd, "fd < 2000000");
 	before = must_count(fd);
 	close_nothing(1000000, 20);
@@ -33,7 +33,7 @@ TEST(second_refused)
 		       count);
 }
 
-static void refused(struct __test_metadata *_metadata, int fd, const char *text)
+static void refused(int fd, const char *text)
 {
 	int error = set_filter(fd, text);
 
@@ -43,12 +43,12 @@ static void refused(struct __test_metadata *_metadata, int fd, const char *text)
 
 TEST(unknown_field)
 {
-	refused(_metadata, open_closes(_metadata), "perfmodes_has_no_such_field == 1");
+	refused(open_closes(), "perfmodes_has_no_such_field == 1");
 }
 
 TEST(bad_syntax)
 {
-	int fd = open_closes(_metadata), error = set_filter(fd, "fd == == ((");
+	int fd = open_closes(), error = set_filter(fd, "fd == == ((");
 	uint64_t count;
 
 	fact_str("bad_syntax_error", "%s", errno_name(error));
@@ -62,7 +62,7 @@ TEST(other_event)
 {
 	struct perf_event_attr attr = attr_software(PERF_COUNT_SW_PAGE_FAULTS);
 
-	refused(_metadata, must_open(&attr, 0, -1, -1, 0), "fd == 3");
+	refused(must_open(&attr, 0, -1, -1, 0), "fd == 3");
 }
 
 PROBE_MAIN

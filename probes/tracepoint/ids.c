@@ -51,7 +51,7 @@ TEST(format)
 	int id;
 
 	id = must_tracepoint("sched", "sched_switch").config;
-	read_format(_metadata, "sched", "sched_switch", text, sizeof(text));
+	read_format("sched", "sched_switch", text, sizeof(text));
 	snprintf(want, sizeof(want), "\nID: %d\n", id);
 	if (!strstr(text, want))
 		broken("the format names another id than %d", id);

@@ -16,8 +16,7 @@ PROBE(TITLE("tracepoints without privilege")
       POINT(whole_cpu, "a tracepoint for all tasks of a CPU is refused with EACCES")
       FACT(raw_error, enum, "-", "errno for raw data of the scheduler without privilege"))
 
-static int stranger_opens(struct __test_metadata *_metadata, const char *system, const char *event,
-		     bool raw, bool whole_cpu)
+static int stranger_opens(const char *system, const char *event, bool raw, bool whole_cpu)
 {
 	struct perf_event_attr attr = must_tracepoint(system, event);
 
@@ -29,7 +28,7 @@ static int stranger_opens(struct __test_metadata *_metadata, const char *system,
 }
 
 /* Levels below 0 let everybody in, as the manual says. */
-static void need_paranoid(struct __test_metadata *_metadata, int level)
+static void need_paranoid(int level)
 {
 	if (probe_env()->paranoid < level)
 		say_absent("perf_event_paranoid=%d refuses nobody", probe_env()->paranoid);
@@ -37,7 +36,7 @@ static void need_paranoid(struct __test_metadata *_metadata, int level)
 
 TEST(count_opens)
 {
-	int answer = stranger_opens(_metadata, "sched", "sched_switch", false, false);
+	int answer = stranger_opens("sched", "sched_switch", false, false);
 
 	if (answer)
 		broken("errno=%s", errno_name(answer));
@@ -45,7 +44,7 @@ TEST(count_opens)
 
 TEST(raw_system_call)
 {
-	int answer = stranger_opens(_metadata, "syscalls", "sys_enter_getppid", true, false);
+	int answer = stranger_opens("syscalls", "sys_enter_getppid", true, false);
 
 	if (answer == -EPERM || answer == -EACCES)
 		say_no("%s without privilege, ok with", errno_name(answer));
@@ -55,22 +54,22 @@ TEST(raw_system_call)
 
 TEST(raw_other)
 {
-	int answer = stranger_opens(_metadata, "sched", "sched_switch", true, false);
+	int answer = stranger_opens("sched", "sched_switch", true, false);
 
 	fact_str("raw_error", "%s", !answer ? "none" : errno_name(answer));
 	if (answer == -EPERM || answer == -EACCES)
 		return;
-	need_paranoid(_metadata, 0);
+	need_paranoid(0);
 	broken("answer=%s want=EPERM or EACCES", !answer ? "ok" : errno_name(answer));
 }
 
 TEST(whole_cpu)
 {
-	int answer = stranger_opens(_metadata, "sched", "sched_switch", false, true);
+	int answer = stranger_opens("sched", "sched_switch", false, true);
 
 	if (answer == -EACCES)
 		return;
-	need_paranoid(_metadata, 1);
+	need_paranoid(1);
 	broken("answer=%s want=EACCES", !answer ? "ok" : errno_name(answer));
 }
 

@@ -17,8 +17,7 @@ PROBE(TITLE("raw data of tracepoints")
       FACT(raw_size, int, "bytes", "raw data of sys_enter_close, padding included"))
 
 /* The value of a field in raw data, of 4 or 8 bytes in the machine's own order. */
-static uint64_t field_of(struct __test_metadata *_metadata, const struct pm_sample *sample,
-			 const char *name)
+static uint64_t field_of(const struct pm_sample *sample, const char *name)
 {
 	char text[8192];
 	struct pm_trace_field field;
@@ -27,7 +26,7 @@ static uint64_t field_of(struct __test_metadata *_metadata, const struct pm_samp
 	uint16_t half;
 	const char *at;
 
-	read_format(_metadata, "syscalls", "sys_enter_close", text, sizeof(text));
+	read_format("syscalls", "sys_enter_close", text, sizeof(text));
 	if (pm_tracepoint_field(text, name, &field) < 0)
 		broken("the format has no field %s", name);
 	if (!sample->raw || field.offset + field.size > sample->raw_size)
@@ -46,15 +45,15 @@ static uint64_t field_of(struct __test_metadata *_metadata, const struct pm_samp
 TEST(common)
 {
 	uint64_t id = must_tracepoint("syscalls", "sys_enter_close").config, type, pid;
-	struct watch watch = watch_closes(_metadata, 1, PERF_SAMPLE_RAW);
+	struct watch watch = watch_closes(1, PERF_SAMPLE_RAW);
 	struct pm_record record;
 
 	close_nothing(FIRST, 1);
 	if (!seek(&watch, PERF_RECORD_SAMPLE, &record))
 		broken("no sample");
 	fact_int("raw_size", record.sample.raw_size);
-	type = field_of(_metadata, &record.sample, "common_type");
-	pid = field_of(_metadata, &record.sample, "common_pid");
+	type = field_of(&record.sample, "common_type");
+	pid = field_of(&record.sample, "common_pid");
 	if (type != id || !is_own_pid(pid))
 		broken("common_type=%" PRIu64 " want=%" PRIu64 ", common_pid=%" PRIu64 " want=%d",
 		       type, id, pid, pm_gettid());
@@ -62,7 +61,7 @@ TEST(common)
 
 TEST(argument)
 {
-	struct watch watch = watch_closes(_metadata, 1, PERF_SAMPLE_RAW);
+	struct watch watch = watch_closes(1, PERF_SAMPLE_RAW);
 	struct pm_record record;
 
 	close_nothing(FIRST, 5);
@@ -72,8 +71,8 @@ TEST(argument)
 
 		if (!seek(&watch, PERF_RECORD_SAMPLE, &record))
 			broken("samples=%d want=5", i);
-		argument = field_of(_metadata, &record.sample, "fd");
-		number = field_of(_metadata, &record.sample, "__syscall_nr");
+		argument = field_of(&record.sample, "fd");
+		number = field_of(&record.sample, "__syscall_nr");
 		if (argument != (uint64_t)FIRST + i || number != SYS_close)
 			broken("call %d: fd=%" PRIu64 " want=%d, number=%" PRIu64 " want=%d", i,
 			       argument, FIRST + i, number, (int)SYS_close);

@@ -15,9 +15,9 @@ PROBE(TITLE("samples of tracepoints")
       POINT(no_raw_without_bit, "without PERF_SAMPLE_RAW the sample has no payload")
       FACT(frequency, bool, "-", "a tracepoint event with freq = 1 opens"))
 
-static void want_samples(struct __test_metadata *_metadata, uint64_t period, int want)
+static void want_samples(uint64_t period, int want)
 {
-	struct watch watch = watch_closes(_metadata, period, PERF_SAMPLE_TID);
+	struct watch watch = watch_closes(period, PERF_SAMPLE_TID);
 	int samples;
 
 	close_nothing(FIRST, 20);
@@ -31,8 +31,8 @@ TEST(every_hit)
 	struct perf_event_attr attr;
 	int fd;
 
-	want_samples(_metadata, 1, 20);
-	attr = sampling(_metadata, 1000, PERF_SAMPLE_TID);
+	want_samples(1, 20);
+	attr = sampling(1000, PERF_SAMPLE_TID);
 	attr.freq = 1;
 	fd = pm_open(&attr, 0, -1, -1, 0);
 	fact_bool("frequency", fd >= 0);
@@ -40,12 +40,12 @@ TEST(every_hit)
 
 TEST(every_fifth_hit)
 {
-	want_samples(_metadata, 5, 4);
+	want_samples(5, 4);
 }
 
 TEST(no_raw_without_bit)
 {
-	struct watch watch = watch_closes(_metadata, 1, PERF_SAMPLE_TID);
+	struct watch watch = watch_closes(1, PERF_SAMPLE_TID);
 	struct pm_record record;
 
 	close_nothing(FIRST, 1);

@@ -21,7 +21,7 @@ PROBE(TITLE("fields of the scheduler's tracepoints")
 
 static char format[8192];
 
-static struct pm_trace_field field_of(struct __test_metadata *_metadata, const char *name)
+static struct pm_trace_field field_of(const char *name)
 {
 	struct pm_trace_field field = { .size = 0 };
 
@@ -30,54 +30,53 @@ static struct pm_trace_field field_of(struct __test_metadata *_metadata, const c
 	return field;
 }
 
-static void hold_number(struct __test_metadata *_metadata, const char *name, uint32_t size)
+static void hold_number(const char *name, uint32_t size)
 {
-	const struct pm_trace_field field = field_of(_metadata, name);
+	const struct pm_trace_field field = field_of(name);
 
 	if (field.size != size || !field.is_signed)
 		broken("%s: size=%u signed=%d want=%u,1", name, field.size, field.is_signed, size);
 }
 
 /* A name is of characters, whose sign differs between machines. */
-static void hold_task(struct __test_metadata *_metadata, const char *prefix)
+static void hold_task(const char *prefix)
 {
 	char name[32];
 	uint32_t size;
 
 	snprintf(name, sizeof(name), "%scomm", prefix);
-	size = field_of(_metadata, name).size;
+	size = field_of(name).size;
 	if (size != 16)
 		broken("%s: size=%u want=16", name, size);
 	snprintf(name, sizeof(name), "%spid", prefix);
-	hold_number(_metadata, name, 4);
+	hold_number(name, 4);
 	snprintf(name, sizeof(name), "%sprio", prefix);
-	hold_number(_metadata, name, 4);
+	hold_number(name, 4);
 }
 
 TEST(switch_format)
 {
 	uint32_t state;
 
-	read_format(_metadata, "sched", "sched_switch", format, sizeof(format));
-	hold_task(_metadata, "prev_");
-	hold_task(_metadata, "next_");
+	read_format("sched", "sched_switch", format, sizeof(format));
+	hold_task("prev_");
+	hold_task("next_");
 	/* The kernel's long: 8 bytes also before a program of 32 bits. */
-	state = field_of(_metadata, "prev_state").size;
-	hold_number(_metadata, "prev_state", state == 8 ? 8 : sizeof(long));
-	fact_int("comm_size", field_of(_metadata, "prev_comm").size);
+	state = field_of("prev_state").size;
+	hold_number("prev_state", state == 8 ? 8 : sizeof(long));
+	fact_int("comm_size", field_of("prev_comm").size);
 }
 
 TEST(wakeup_format)
 {
-	read_format(_metadata, "sched", "sched_wakeup", format, sizeof(format));
-	hold_task(_metadata, "");
-	hold_number(_metadata, "target_cpu", 4);
+	read_format("sched", "sched_wakeup", format, sizeof(format));
+	hold_task("");
+	hold_number("target_cpu", 4);
 }
 
-static int64_t number_in(struct __test_metadata *_metadata, const struct pm_sample *sample,
-			 const char *name)
+static int64_t number_in(const struct pm_sample *sample, const char *name)
 {
-	const struct pm_trace_field field = field_of(_metadata, name);
+	const struct pm_trace_field field = field_of(name);
 	int32_t narrow = 0;
 	int64_t wide = 0;
 
@@ -103,7 +102,7 @@ TEST(switch_data)
 	attr.sample_period = 1;
 	attr.sample_type = PERF_SAMPLE_RAW;
 	ASSERT_EQ(0, prctl(PR_SET_NAME, "switched-away"));
-	read_format(_metadata, "sched", "sched_switch", format, sizeof(format));
+	read_format("sched", "sched_switch", format, sizeof(format));
 	watch = must_run(&attr, 0, -1, 8);
 	switches = switch_away(3);
 	must_ioctl(watch.fd, PERF_EVENT_IOC_DISABLE, 0);
@@ -112,16 +111,16 @@ TEST(switch_data)
 	if (!seek(&watch, PERF_RECORD_SAMPLE, &record))
 		broken("no sample of %" PRIu64 " switches", switches);
 	/* Not gettid(2): in a PID namespace that is another number. */
-	self = number_in(_metadata, &record.sample, "common_pid");
-	prev = number_in(_metadata, &record.sample, "prev_pid");
-	next = number_in(_metadata, &record.sample, "next_pid");
-	fact_int("prev_state", number_in(_metadata, &record.sample, "prev_state"));
-	fact_int("prev_prio", number_in(_metadata, &record.sample, "prev_prio"));
+	self = number_in(&record.sample, "common_pid");
+	prev = number_in(&record.sample, "prev_pid");
+	next = number_in(&record.sample, "next_pid");
+	fact_int("prev_state", number_in(&record.sample, "prev_state"));
+	fact_int("prev_prio", number_in(&record.sample, "prev_prio"));
 	if (prev != self || next == prev || next < 0)
 		broken("prev_pid=%" PRId64 " want=%" PRId64 ", next_pid=%" PRId64, prev, self,
 		       next);
-	if (memcmp((const char *)record.sample.raw + field_of(_metadata, "prev_comm").offset,
-		   "switched-away", 14))
+	if (memcmp((const char *)record.sample.raw + field_of("prev_comm").offset, "switched-away",
+		   14))
 		broken("prev_comm is not this thread's name");
 }
 

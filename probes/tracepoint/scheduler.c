@@ -12,8 +12,7 @@ PROBE(TITLE("counting the scheduler's hits")
       POINT(exact, "sched_switch equals the thread's own number in getrusage")
       POINT(user_only_zero, "sched_switch with exclude_kernel opens and reads 0"))
 
-static int open_counting(struct __test_metadata *_metadata, const char *system, const char *event,
-			 bool user_only)
+static int open_counting(const char *system, const char *event, bool user_only)
 {
 	struct perf_event_attr attr = must_tracepoint(system, event);
 
@@ -24,7 +23,7 @@ static int open_counting(struct __test_metadata *_metadata, const char *system, 
 
 /* How many of at least 10 switches were counted, and how many there were at least and at most:
  * there may be some around each reading of the counter. */
-static uint64_t count_sleeps(struct __test_metadata *_metadata, int fd, uint64_t real[2])
+static uint64_t count_sleeps(int fd, uint64_t real[2])
 {
 	uint64_t before = switches_so_far(), from, to, count = must_count(fd);
 
@@ -40,8 +39,8 @@ static uint64_t count_sleeps(struct __test_metadata *_metadata, int fd, uint64_t
 
 TEST(exact)
 {
-	int fd = open_counting(_metadata, "sched", "sched_switch", false);
-	uint64_t real[2], count = count_sleeps(_metadata, fd, real);
+	int fd = open_counting("sched", "sched_switch", false);
+	uint64_t real[2], count = count_sleeps(fd, real);
 
 	if (count < real[0] || count > real[1])
 		broken("counted=%" PRIu64 " getrusage=%" PRIu64 "..%" PRIu64, count, real[0],
@@ -51,12 +50,12 @@ TEST(exact)
 TEST(user_only_zero)
 {
 	struct perf_event_attr attr = must_tracepoint("sched", "sched_switch");
-	int fd = open_counting(_metadata, "sched", "sched_switch", true), all;
+	int fd = open_counting("sched", "sched_switch", true), all;
 	uint64_t real[2], count;
 
 	attr.exclude_kernel = attr.disabled = 0;
 	all = pm_open(&attr, 0, -1, -1, 0);	/* where privileges allow it */
-	count = count_sleeps(_metadata, fd, real);
+	count = count_sleeps(fd, real);
 	if (all >= 0 && must_count(all) < real[0])
 		broken("%" PRIu64 " of %" PRIu64 " with the kernel included", must_count(all),
 		       real[0]);

@@ -23,7 +23,7 @@ static int call(void *times)
 	return 0;
 }
 
-static int open_calls(struct __test_metadata *_metadata, pid_t pid, int cpu, bool inherit)
+static int open_calls(pid_t pid, int cpu, bool inherit)
 {
 	struct perf_event_attr attr = must_tracepoint("syscalls", "sys_enter_getppid");
 
@@ -34,20 +34,20 @@ static int open_calls(struct __test_metadata *_metadata, pid_t pid, int cpu, boo
 
 TEST(own_thread)
 {
-	int fd = open_calls(_metadata, 0, -1, false);
+	int fd = open_calls(0, -1, false);
 
 	call((void *)5);
 	hold_count(fd, 5);
 }
 
 /* A worker's calls beside 5 of our own, counted by an event on one of the two. */
-static void both_call(struct __test_metadata *_metadata, bool on_worker, uint64_t wanted)
+static void both_call(bool on_worker, uint64_t wanted)
 {
 	struct worker worker;
 	int fd;
 
 	must_start(&worker, WORKER_THREAD);
-	fd = open_calls(_metadata, on_worker ? worker.tid : 0, -1, false);
+	fd = open_calls(on_worker ? worker.tid : 0, -1, false);
 	call((void *)5);
 	ASSERT_EQ(0, worker_do(&worker, call, (void *)7));
 	hold_count(fd, wanted);
@@ -55,17 +55,17 @@ static void both_call(struct __test_metadata *_metadata, bool on_worker, uint64_
 
 TEST(other_thread)
 {
-	both_call(_metadata, false, 5);
+	both_call(false, 5);
 }
 
 TEST(attached_thread)
 {
-	both_call(_metadata, true, 7);
+	both_call(true, 7);
 }
 
-static void later(struct __test_metadata *_metadata, enum worker_kind kind)
+static void later(enum worker_kind kind)
 {
-	int fd = open_calls(_metadata, 0, -1, true);
+	int fd = open_calls(0, -1, true);
 	struct worker worker;
 	uint64_t before;
 
@@ -78,12 +78,12 @@ static void later(struct __test_metadata *_metadata, enum worker_kind kind)
 
 TEST(later_thread)
 {
-	later(_metadata, WORKER_THREAD);
+	later(WORKER_THREAD);
 }
 
 TEST(child)
 {
-	later(_metadata, WORKER_CHILD);
+	later(WORKER_CHILD);
 }
 
 PROBE_MAIN

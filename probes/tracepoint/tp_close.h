@@ -8,8 +8,7 @@
 
 #define FIRST 1000000	/* no descriptor is that large */
 
-static struct perf_event_attr sampling(struct __test_metadata *_metadata, uint64_t period,
-				       uint64_t sample_type)
+static struct perf_event_attr sampling(uint64_t period, uint64_t sample_type)
 {
 	struct perf_event_attr attr = must_tracepoint("syscalls", "sys_enter_close");
 
@@ -19,10 +18,9 @@ static struct perf_event_attr sampling(struct __test_metadata *_metadata, uint64
 	return attr;
 }
 
-static struct watch watch_closes(struct __test_metadata *_metadata, uint64_t period,
-				 uint64_t sample_type)
+static struct watch watch_closes(uint64_t period, uint64_t sample_type)
 {
-	struct perf_event_attr attr = sampling(_metadata, period, sample_type);
+	struct perf_event_attr attr = sampling(period, sample_type);
 	struct watch watch = must_watch(&attr, 0, -1, 8);
 
 	must_ioctl(watch.fd, PERF_EVENT_IOC_ENABLE, 0);

@@ -6,7 +6,7 @@
 #ifndef TP_FILTER_H
 #define TP_FILTER_H
 
-static int open_closes(struct __test_metadata *_metadata)
+static int open_closes(void)
 {
 	struct perf_event_attr attr = must_tracepoint("syscalls", "sys_enter_close");
 
@@ -19,7 +19,7 @@ static int set_filter(int fd, const char *text)
 	return pm_ioctl(fd, PERF_EVENT_IOC_SET_FILTER, (unsigned long)text);
 }
 
-static void must_filter(struct __test_metadata *_metadata, int fd, const char *text)
+static void must_filter(int fd, const char *text)
 {
 	int error = set_filter(fd, text);
 

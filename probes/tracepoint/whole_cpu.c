@@ -21,7 +21,7 @@ static int call(void *times)
 	return 0;
 }
 
-static int open_calls(struct __test_metadata *_metadata, pid_t pid, int cpu, bool inherit)
+static int open_calls(pid_t pid, int cpu, bool inherit)
 {
 	struct perf_event_attr attr = must_tracepoint("syscalls", "sys_enter_getppid");
 
@@ -31,9 +31,9 @@ static int open_calls(struct __test_metadata *_metadata, pid_t pid, int cpu, boo
 }
 
 /* Counts on the first CPU while a child calls on the nth. Others may call, too, but hardly do. */
-static uint64_t calls_seen(struct __test_metadata *_metadata, unsigned int nth)
+static uint64_t calls_seen(unsigned int nth)
 {
-	int fd = open_calls(_metadata, -1, move_to_nth_cpu(0), false);
+	int fd = open_calls(-1, move_to_nth_cpu(0), false);
 	struct worker worker;
 	uint64_t before;
 
@@ -46,7 +46,7 @@ static uint64_t calls_seen(struct __test_metadata *_metadata, unsigned int nth)
 
 TEST(counts)
 {
-	uint64_t count = calls_seen(_metadata, 0);
+	uint64_t count = calls_seen(0);
 
 	if (count < 700 || count > 1000)
 		broken("counted=%" PRIu64 " want=700", count);
@@ -57,7 +57,7 @@ TEST(elsewhere)
 	uint64_t count;
 
 	require(REQUIRE_CPU2);
-	count = calls_seen(_metadata, 1);
+	count = calls_seen(1);
 	if (count > 300)
 		broken("counted=%" PRIu64 " of 700 on another CPU", count);
 }

@@ -23,7 +23,7 @@ PROBE(TITLE("capabilities in the user page")
 
 TEST(bit0_deprecated)
 {
-	struct watch watch = watch_faults(_metadata);
+	struct watch watch = watch_faults();
 	const struct perf_event_mmap_page page = *page_of(&watch);
 
 	if (!page.cap_bit0_is_deprecated)

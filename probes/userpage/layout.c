@@ -13,7 +13,7 @@ PROBE(TITLE("layout of the user page")
 
 TEST(size)
 {
-	struct watch watch = watch_faults(_metadata);
+	struct watch watch = watch_faults();
 	const uint32_t size = page_of(&watch)->size;
 
 	if (!size)

@@ -14,7 +14,7 @@ PROBE(TITLE("state in the user page")
 
 TEST(lock_even)
 {
-	struct watch watch = watch_faults(_metadata);
+	struct watch watch = watch_faults();
 	uint32_t first = page_of(&watch)->lock;
 
 	for (int i = 0; i < 1000; i++) {
@@ -29,7 +29,7 @@ TEST(lock_even)
 
 TEST(time_enabled)
 {
-	struct watch watch = watch_faults(_metadata);
+	struct watch watch = watch_faults();
 	struct pm_counts counts;
 
 	if (!run_until_timed(watch.fd, NULL).time_enabled)

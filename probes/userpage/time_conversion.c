@@ -59,7 +59,7 @@ static uint64_t convert(const volatile struct perf_event_mmap_page *page)
 	return pm_clock_from_tsc(counter, zero, mult, shift);
 }
 
-static struct watch watch_time(struct __test_metadata *_metadata)
+static struct watch watch_time(void)
 {
 	struct perf_event_attr attr = attr_faults(PERF_SAMPLE_TIME);
 	struct watch watch = must_watch(&attr, 0, -1, 2);
@@ -81,7 +81,7 @@ static struct watch watch_time(struct __test_metadata *_metadata)
 
 TEST(brackets)
 {
-	struct watch watch = watch_time(_metadata);
+	struct watch watch = watch_time();
 	struct pm_record record;
 
 	for (int i = 0; i < 20; i++) {
@@ -102,7 +102,7 @@ TEST(brackets)
 
 TEST(advances)
 {
-	struct watch watch = watch_time(_metadata);
+	struct watch watch = watch_time();
 	uint64_t outer, inner, worst = 0;
 
 	for (int round = 0; round < 20; round++) {

@@ -12,7 +12,7 @@ static inline const volatile struct perf_event_mmap_page *page_of(const struct w
 	return watch->ring.base;
 }
 
-static inline struct watch watch_faults(struct __test_metadata *_metadata)
+static inline struct watch watch_faults(void)
 {
 	struct perf_event_attr attr = attr_software(PERF_COUNT_SW_PAGE_FAULTS);
 

@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * What events count while page faults are caused. See counting.h.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <inttypes.h>
+
+#include "counting.h"
+#include "open.h"
+#include "say.h"
+#include "task.h"
+#include "workload.h"
+
+uint64_t must_count(int fd)
+{
+	uint64_t value = 0;
+	int error = pm_read_count(fd, &value);
+
+	if (error)
+		cannot_tell("read of a counter: %s", errno_name(error));
+	return value;
+}
+
+void hold_count(int fd, uint64_t want)
+{
+	const uint64_t count = must_count(fd);
+
+	if (count != want)
+		broken("counted=%" PRIu64 " want=%" PRIu64, count, want);
+}
+
+struct pm_counts must_counts(int fd, uint64_t read_format)
+{
+	struct pm_counts counts = { .nr = 0 };
+	int error = pm_read_counts(fd, read_format, &counts);
+
+	if (error == -EBADMSG)
+		broken("read of %#" PRIx64 ": not laid out by it", read_format);
+	if (error)
+		cannot_tell("read of %#" PRIx64 ": %s", read_format, errno_name(error));
+	return counts;
+}
+
+uint64_t gain_of_faults(int fd, struct worker *worker, unsigned int faults)
+{
+	uint64_t before;
+	int error = worker ? worker_faults(worker, 1) : cause_faults(1);
+
+	before = must_count(fd);
+	if (!error)
+		error = worker ? worker_faults(worker, faults) : cause_faults(faults);
+	if (error)
+		cannot_tell("page faults could not be caused: %s", errno_name(error));
+	return must_count(fd) - before;
+}
+
+void hold_gain(int fd, struct worker *worker, unsigned int faults, uint64_t want)
+{
+	const uint64_t gain = gain_of_faults(fd, worker, faults);
+
+	if (gain != want)
+		broken("gained=%" PRIu64 " want=%" PRIu64 " of %u faults", gain, want, faults);
+}
+
+int hold_join(struct perf_event_attr attr, int leader)
+{
+	int sibling;
+
+	attr.disabled = 0;
+	sibling = must_open(&attr, 0, -1, leader, 0);
+	must_ioctl(leader, PERF_EVENT_IOC_ENABLE, 0);
+	hold_gain(sibling, NULL, 3, 3);
+	return sibling;
+}
+
+void must_fault(unsigned int faults)
+{
+	int error = cause_faults(faults);
+
+	if (error)
+		cannot_tell("page faults could not be caused: %s", errno_name(error));
+}
+
+void fault_enabled(int fd, unsigned int faults)
+{
+	int error = cause_faults(1);
+
+	must_ioctl(fd, PERF_EVENT_IOC_ENABLE, 0);
+	if (!error)
+		error = cause_faults(faults);
+	must_ioctl(fd, PERF_EVENT_IOC_DISABLE, 0);
+	if (error)
+		cannot_tell("page faults could not be caused: %s", errno_name(error));
+}
+
+uint64_t sample_faults(int fd, unsigned int faults)
+{
+	const uint64_t before = must_count(fd);
+
+	fault_enabled(fd, faults);
+	return must_count(fd) - before;
+}
+
+void must_start(struct worker *worker, enum worker_kind kind)
+{
+	int error = worker_start(worker, kind);
+
+	if (error)
+		cannot_tell("no %s: %s", kind == WORKER_THREAD ? "thread" : "child",
+			    errno_name(error));
+}
+
+pid_t must_run_thread(unsigned int faults)
+{
+	struct worker worker;
+	pid_t tid;
+	int error;
+
+	must_start(&worker, WORKER_THREAD);
+	tid = worker.tid;
+	error = worker_faults(&worker, faults) ?: worker_stop(&worker);
+	if (error)
+		cannot_tell("a thread that faults and ends: %s", errno_name(error));
+	return tid;
+}
+
+void must_exec(struct worker *worker)
+{
+	int error = worker_exec(worker, NULL);
+
+	if (error)
+		cannot_tell("the child could not execute this program: %s", errno_name(error));
+}
+
+struct pm_counts run_until_timed(int fd, struct worker *worker)
+{
+	const uint64_t format = PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING;
+	struct pm_counts counts = { .nr = 0 };
+
+	for (int tries = 0; tries < 50 && !counts.time_enabled; tries++) {
+		if (worker)
+			worker_do(worker, wake_and_spin, NULL);
+		else
+			wake_and_spin(NULL);
+		counts = must_counts(fd, format);
+	}
+	return counts;
+}

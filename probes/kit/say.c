@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Verdicts of the test that is running. See say.h.
+ */
+#define _GNU_SOURCE
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "say.h"
+
+static void (*test_end)(const struct finding *);
+static pid_t test_thread;
+
+void test_begins(void (*end)(const struct finding *))
+{
+	test_end = end;
+	test_thread = pm_gettid();
+}
+
+noreturn void speak(const struct finding *finding)
+{
+	if (test_end && pm_gettid() == test_thread)
+		test_end(finding);
+	dprintf(STDERR_FILENO, "# a verdict that is not said by a test's own thread: %s: %s\n",
+		verdict_word(finding->verdict), finding->reason);
+	abort();
+}
+
+static noreturn void say_list(enum verdict verdict, const char *format, va_list arguments)
+{
+	struct finding finding = { .verdict = verdict };
+
+	vsnprintf(finding.reason, sizeof(finding.reason), format, arguments);
+	speak(&finding);
+}
+
+#define SAY(verdict, format)                                                                   \
+	do {                                                                                   \
+		va_list arguments;                                                             \
+		va_start(arguments, format);                                                   \
+		say_list(verdict, format, arguments);                                          \
+	} while (0)
+
+void say(enum verdict verdict, const char *format, ...)
+{
+	SAY(verdict, format);
+}
+
+void say_no(const char *format, ...)
+{
+	SAY(NO, format);
+}
+
+void say_blocked(const char *format, ...)
+{
+	SAY(BLOCKED, format);
+}
+
+void say_absent(const char *format, ...)
+{
+	SAY(ABSENT, format);
+}
+
+void broken(const char *format, ...)
+{
+	SAY(BROKEN, format);
+}
+
+void cannot_tell(const char *format, ...)
+{
+	SAY(UNKNOWN, format);
+}
+
+void require(unsigned int what)
+{
+	struct finding finding;
+
+	if (!probe_has(what, &finding))
+		speak(&finding);
+}
