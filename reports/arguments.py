@@ -41,7 +41,8 @@ def _judging(verb: Any) -> None:
     """The verbs that judge."""
     made = verb("result", "make result.json and profile.json in a result directory")
     made.add_argument("directory", type=Path)
-    made.add_argument("--quiet", action="store_true", help="do not print the table")
+    made.add_argument("--quiet", action="store_true", help="print nothing")
+    made.add_argument("--all", action="store_true", help="print a line a probe, not one screen")
     made.add_argument("--expect", type=Path, default=expect.FOLDER, help="folder of deviations")
     made.add_argument("--width", type=_width, help="columns to print")
     made = verb("validate", "check result, profile, catalogue and expectation files")
@@ -54,6 +55,11 @@ def _judging(verb: Any) -> None:
 
 def _showing(verb: Any) -> None:
     """The verbs that show."""
+    made = verb("show", "the first screen of a result: what it found, in at most 60 lines")
+    made.add_argument("directory", type=Path, metavar="RESULT",
+                      help="result directory or result.json")
+    made.add_argument("--all", action="store_true", help="a line a probe, not one screen")
+    made.add_argument("--width", type=_width, help="columns to print")
     made = verb("table", "show one result, or several side by side")
     made.add_argument("result", type=Path, nargs="+", help="result directory or result.json")
     made.add_argument("--all", action="store_true", help="every point and fact")

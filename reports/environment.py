@@ -18,7 +18,7 @@ REPEAT_LIMIT = 1024
 IDENTITY = ("arch", "release", "version", "build_id", "config_sha256", "board", "fingerprint",
             "hypervisor", "emulator", "lsm", "page_size")
 IDENTITY_LISTS = ("cpu_model", "cpu_midr")
-RUN = ("format", "tool_version", "suite", "started")
+RUN = ("format", "tool_version", "suite", "started", "seconds")
 
 _LINE = re.compile(r"([a-z0-9_.]{1,100})=(.*)")
 

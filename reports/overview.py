@@ -145,13 +145,13 @@ def summary(result: dict[str, Any], console: Console) -> None:
                 parts.append((f"  {counts[word]} {word}", wordlist.STYLES[word]))
         console.print(Text.assemble(*parts), soft_wrap=True)
     for title, style in (("unexpected", "bold red"), ("news", "green")):
-        for entry, personas in _grouped(result.get(title, [])):
+        for entry, personas in grouped(result.get(title, [])):
             line = (f"{entry['key']} ({', '.join(personas)}) is {entry['verdict']}, expected "
                     f"{' or '.join(entry['expected'])}: {entry['why']}")
             hanging(console, Text(f"{title}: ", style), text.clean(line, 1500))
 
 
-def _grouped(entries: list[dict[str, Any]]) -> Iterator[tuple[dict[str, Any], list[str]]]:
+def grouped(entries: list[dict[str, Any]]) -> Iterator[tuple[dict[str, Any], list[str]]]:
     """The same judgement for several personas is said once."""
     groups: dict[tuple[str, str, str], tuple[dict[str, Any], list[str]]] = {}
     for entry in entries:

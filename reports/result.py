@@ -24,6 +24,7 @@ POINTS_LIMIT = 200_000
 PERSONA = re.compile(r"[a-z][a-z0-9_.-]{0,31}")
 _WORD = re.compile(r"[A-Za-z0-9_.+~-]{1,64}")
 _STARTED = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ", re.ASCII)
+_SECONDS = re.compile(r"[0-9]{1,7}", re.ASCII)
 
 
 @dataclass
@@ -183,6 +184,9 @@ def build(path: Path, expected: expect.Expectations) -> dict[str, Any]:
     }
     if _STARTED.fullmatch(env.first("started")):
         result["started"] = env.first("started")
+    seconds = [value for value in env.values.get("seconds", []) if _SECONDS.fullmatch(value)]
+    if seconds:
+        result["seconds"] = sum(map(int, seconds))
     result["summary"] = {name: _summary(part) for name, part in result["personas"].items()}
     judged = expect.compare(result, found.catalogue, expected)
     result["unexpected"] = judged.unexpected

@@ -11,11 +11,11 @@ from pathlib import Path
 from typing import Any
 
 from reports import (arguments, catalogue, coverage, expect, lint, overview, page, profile, result,
-                     schema, shipped, table, terminal, text)
+                     schema, screen, shipped, table, terminal, text)
 from reports.text import Unusable
 
 OK, BAD, USAGE, FAILED = 0, 1, 2, 3
-WARNINGS_SHOWN = 20
+WARNINGS_SHOWN, WARNINGS_BESIDE_SCREEN = 20, 2
 
 
 def _say(line: str) -> None:
@@ -40,18 +40,33 @@ def _expectations(folder: Path) -> expect.Expectations:
     return found
 
 
+def _present(made: dict[str, Any], args: argparse.Namespace) -> None:
+    """The first screen, or all of it: a line a probe, and why a point is not yes."""
+    console = terminal.console(args.width)
+    if args.all:
+        overview.show(made, console)
+    else:
+        screen.show(made, args.directory, console, terminal.unicode(sys.stdout, os.environ))
+
+
+def _show(args: argparse.Namespace) -> int:
+    _present(result.load(args.directory, expect.read(expect.FOLDER)), args)
+    return OK
+
+
 def _result(args: argparse.Namespace) -> int:
     made = result.build(args.directory, _expectations(args.expect))
     derived = schema.require("profile", profile.derive(made), "profile")
     _write(args.directory / "result.json", made)
     _write(args.directory / "profile.json", derived)
-    if not args.quiet:
-        overview.show(made, terminal.console(args.width))
     warnings = list(overview.endings(made))
-    for line in warnings[:WARNINGS_SHOWN]:
+    most = WARNINGS_SHOWN if args.quiet or args.all else WARNINGS_BESIDE_SCREEN
+    for line in warnings[:most]:
         _error(f"warning: {line}")
-    if len(warnings) > WARNINGS_SHOWN:
-        _error(f"warning: {len(warnings) - WARNINGS_SHOWN} more in result.json")
+    if len(warnings) > most:
+        _error(f"warning: {len(warnings) - most} more in result.json")
+    if not args.quiet:
+        _present(made, args)
     return BAD if made["unexpected"] else OK
 
 
@@ -201,7 +216,7 @@ def _timing(args: argparse.Namespace) -> int:
 
 WORKS = {"result": _result, "validate": _validate, "lint": _lint, "table": _table,
          "profile": _profile, "catalogue": _catalogue, "coverage": _coverage, "diff": _diff,
-         "ship": _ship, "timing": _timing}
+         "ship": _ship, "show": _show, "timing": _timing}
 
 
 def main(argv: Sequence[str]) -> int:

@@ -38,7 +38,7 @@ def test_result_writes_both_files_and_says_so(make_run: MakeRun, capsys) -> None
     top = make_run({"root": {"ring.write_backward": ktap(GOOD), "sw.clock": ktap(CLOCK)},
                     "user": {"ring.write_backward": ktap(skipped(GOOD, "blocked: paranoid=3")),
                              "sw.clock": ktap(skipped(CLOCK, "absent: no PMU"))}})
-    assert run("result", top) == 0
+    assert run("result", "--all", top) == 0
     made, profile = load(top / "result.json"), load(top / "profile.json")
     assert schema.problems("result", made) == [] == schema.problems("profile", profile)
     assert made["summary"]["user"]["blocked"] == 2 and made["summary"]["root"]["yes"] == 3
@@ -66,6 +66,8 @@ def test_the_same_directory_gives_the_same_bytes(make_run: MakeRun) -> None:
 def test_result_exits_1_on_broken(make_run: MakeRun, capsys) -> None:
     top = make_run({"root": {"ring.write_backward": ktap(BROKEN, 1)}})
     assert run("result", top) == 1
+    assert "  broken   ring.write_backward.plain: 0; expected yes" in capsys.readouterr().out
+    assert run("result", "--all", top) == 1
     assert "unexpected: ring.write_backward.plain (root) is broken" in capsys.readouterr().out
 
 
@@ -219,6 +221,8 @@ def test_control_characters_never_reach_the_terminal(make_run: MakeRun, capsys) 
     run("result", top)
     for options in ([], ["--all"], ["--markdown"], ["--all", "--width", "200"]):
         assert run("table", top, *options) == 0
+    for options in ([], ["--all"], ["--width", "200"]):
+        assert run("show", top, *options) == 0
     out = capsys.readouterr().out
     assert not any(char in out for char in "\x1b\x9b\x07\u202e")
     assert "[bold]x[/bold]" in out and "\\| \\`x\\` \\<b\\>" in out
@@ -375,7 +379,7 @@ def test_usage_is_exit_2() -> None:
 
 def test_every_verb_has_help(capsys) -> None:
     for verb in ("result", "table", "profile", "validate", "catalogue", "coverage", "lint", "diff",
-                 "ship", "timing"):
+                 "ship", "show", "timing"):
         with pytest.raises(SystemExit) as stop:
             run(verb, "--help")
         assert stop.value.code == 0 and len(capsys.readouterr().out) > 100

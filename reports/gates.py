@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: MIT
+"""Who refuses what: the points that a persona lacks, by the gate that stands before them."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections import Counter
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from reports import expect, wordlist
+from reports.text import Unusable
+
+DATA = Path(__file__).parent / "data" / "gates.toml"
+
+
+@dataclass(frozen=True)
+class Gate:
+    """One reason for which points are refused, and what would lift it."""
+    name: str
+    verdicts: tuple[str, ...]
+    reason: re.Pattern[str]
+    lift: str
+
+    def takes(self, point: dict[str, Any]) -> bool:
+        return (point["verdict"] in self.verdicts
+                and self.reason.search(point.get("reason", "")) is not None)
+
+
+@dataclass
+class Cost:
+    """What a gate costs: points of each persona, and one of them."""
+    gate: Gate
+    points: Counter[str] = field(default_factory=Counter)
+    example: str = ""
+
+
+@cache
+def read(path: Path = DATA) -> tuple[Gate, ...]:
+    """The gates in their order. Raises Unusable when some refused point would meet none."""
+    try:
+        listed = tomllib.loads(path.read_text(encoding="utf-8"))["gate"]
+        gates = tuple(Gate(row["name"], tuple(row["verdicts"]), re.compile(row.get("reason", "")),
+                           row["lift"]) for row in listed)
+    except (KeyError, TypeError, ValueError, re.error) as error:
+        raise Unusable(f"{path.name}: no list of gates: {error}") from error
+    open_ended = {word for gate in gates if not gate.reason.pattern for word in gate.verdicts}
+    if not open_ended.issuperset(wordlist.SKIPPED):
+        raise Unusable(f"{path.name}: no gate without a reason for "
+                       f"{', '.join(sorted(set(wordlist.SKIPPED) - open_ended))}")
+    return gates
+
+
+def of(point: dict[str, Any], gates: tuple[Gate, ...]) -> Gate | None:
+    """The gate that stands before a point; None when nothing does."""
+    return next((gate for gate in gates if gate.takes(point)), None)
+
+
+def costs(result: dict[str, Any], gates: tuple[Gate, ...] | None = None) -> list[Cost]:
+    """What each gate costs, the most expensive first."""
+    gates = gates or read()
+    found: dict[str, Cost] = {}
+    for persona, probe_id, name, point in expect.points(result):
+        gate = of(point, gates)
+        if gate:
+            cost = found.setdefault(gate.name, Cost(gate, example=f"{probe_id}.{name}"))
+            cost.points[persona] += 1
+    return sorted(found.values(), key=lambda cost: (-cost.points.total(), cost.gate.name))

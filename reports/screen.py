@@ -1,0 +1,264 @@
+# SPDX-License-Identifier: MIT
+"""The first screen: what one run found, in as many lines as a person reads at once.
+
+Nothing is left out in silence: where lines are cut to fit, the screen says how many more there are
+and which command shows them.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.text import Text
+
+from reports import areas, gates, history, layout, overview, surprise, text, wordlist
+from reports.layout import Section
+
+LINES = 59              # one more is run.sh's own
+LIFT_ROOM = 26          # or what would lift a gate stands on a line of its own
+FULL_WIDTH = 80         # a narrower screen takes more lines
+STYLES = {"unexpected": "bold red", "broken": "red", "differs": "yellow", "news": "green"}
+KINDS = {"unexpected": "unexpected", "differs": "other than shipped", "broken": "broken as known",
+         "news": "better than expected"}
+
+
+@dataclass(frozen=True)
+class Page:
+    """A screen in the making: the result, where it is, and how it is shown."""
+    result: dict[str, Any]
+    place: str              # the folder of the result, as a person types it
+    width: int
+    unicode: bool
+    before: tuple[str, dict[str, Any]] | None = None    # an earlier run: its folder, its result
+    profiles: tuple[tuple[str, dict[str, Any]], ...] = ()
+
+    @property
+    def personas(self) -> list[str]:
+        return overview.in_order(self.result["personas"])
+
+    @property
+    def command(self) -> str:
+        return f"./run.sh report table {self.place}"
+
+    def who(self, personas: list[str] | tuple[str, ...]) -> str:
+        """' (user)', or nothing where it is all of them."""
+        return "" if len(personas) == len(self.personas) else f" ({', '.join(personas)})"
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number} {what}" + ("" if number == 1 else "s")
+
+
+def _listed(words: list[str]) -> str:
+    return " and ".join(filter(None, [", ".join(words[:-1]), words[-1]])) if words else "nobody"
+
+
+# ------------------------------------------------------------------------------------- the head
+
+def _machine(result: dict[str, Any]) -> str:
+    identity, env = result["identity"], result["environment"]
+    model = identity.get("cpu_model", [""])[0] or identity.get("board", "")
+    cpus = str(env.get("cpus_online", ""))
+    counted = cpus.isascii() and cpus.isdigit() and len(cpus) < 6
+    parts = [f"Linux {identity['release']} {identity['arch']}", model,
+             identity.get("emulator") or identity.get("hypervisor", ""),
+             _count(int(cpus), "CPU") if counted else "",
+             f"paranoid {env['paranoid']}" if "paranoid" in env else ""]
+    return text.clean(" | ".join(filter(None, parts)), 300)
+
+
+def _time(result: dict[str, Any]) -> str:
+    return f"{result['started'][:10]} {result['started'][11:16]} UTC"
+
+
+def _asked(page: Page) -> str:
+    result = page.result
+    asked = [len(part["probes"]) for part in result["personas"].values()]
+    points = [sum(counts.values()) for counts in result["summary"].values()]
+    said = (f"suite {result['suite']}, {_count(max(asked, default=0), 'probe')}, "
+            f"{_count(max(points, default=0), 'point')}, as {_listed(page.personas)}")
+    if "seconds" in result:
+        said += f", in {result['seconds']} s"
+    flags = result["environment"].get("launch_flags")
+    return text.clean(said + (f"; lied to with {flags}" if flags else ""), 300)
+
+
+def _head(page: Page) -> list[Text]:
+    lines = layout.hang(Text(""), _machine(page.result), page.width, 2)
+    for line in lines:
+        line.stylize("bold")
+    return [*lines, *layout.hang(Text(""), _asked(page), page.width, 2), Text("")]
+
+
+# --------------------------------------------------------------------------------- the sections
+
+def _beside(page: Page, differing: int) -> str:
+    """What the result was held against."""
+    compared = surprise.compared(page.result, list(page.profiles))
+    if not page.profiles:
+        return "no profile of this series ships"
+    names = text.clean(", ".join(name for name, _ in page.profiles), 60)
+    return f"{compared - differing} of {compared} facts as {names} ships"
+
+
+def _surprises(page: Page) -> Section:
+    found = surprise.find(page.result, list(page.profiles))
+    rows = []
+    for each in found:
+        word = each.verdict if each.kind in ("broken", "unexpected") else each.kind
+        head = Text(f"  {word:<9}", STYLES[each.kind])
+        said = f"{each.key}{page.who(each.personas)}: {each.evidence}"
+        most = 2 if each.kind == "unexpected" or page.width < FULL_WIDTH else 1
+        rows.append(layout.hang(head, said, page.width, most))
+    kinds = Counter(each.kind for each in found)
+    said = ", ".join(f"{kinds[kind]} {about}" for kind, about in KINDS.items() if kinds[kind])
+    title = layout.hang(Text("Surprising: ", "bold"),
+                        f"{said or 'nothing'}; {_beside(page, kinds['differs'])}", page.width, 2)
+    return Section(title, rows,
+                   lambda left: layout.fit(Text(f"  {len(left)} more: {page.command}"), page.width))
+
+
+def _gates(page: Page) -> Section:
+    """A line a gate: what it costs each persona, and what would lift it."""
+    found = gates.costs(page.result)
+    name = max([len(cost.gate.name) for cost in found], default=0) + 2
+    cells = [max(len(persona), 4) + 1 for persona in page.personas]
+    if 2 + name + sum(cells) > page.width - 12:
+        cells = [5] * len(cells)
+    title = Text("Refused, by".ljust(name + 2), "bold")
+    for persona, width in zip(page.personas, cells):
+        title.append(persona[:width - 1].rjust(width))
+    beside = page.width - 2 - name - sum(cells) - 2 >= LIFT_ROOM
+    title.append("  what would lift it" if beside else "", "bold")
+    rows = []
+    for cost in found:
+        head = Text("  " + cost.gate.name.ljust(name))
+        for persona, width in zip(page.personas, cells):
+            number = cost.points[persona]
+            head.append(str(number or "-").rjust(width), "" if number else "dim")
+        head.append("  ")
+        if beside:
+            rows.append(layout.hang(head, cost.gate.lift, page.width, 2))
+        else:
+            rows.append([layout.fit(head, page.width),
+                         *layout.hang(Text("    "), cost.gate.lift, page.width, 1)])
+
+    def more(left: list[int]) -> Text:
+        answers = sum(found[index].points.total() for index in left)
+        return layout.fit(Text(f"  {len(left)} more, {_count(answers, 'answer')}: {page.command}"),
+                          page.width)
+    return Section([layout.fit(title, page.width)] if rows else
+                   [layout.fit(Text("Refused: nothing", "bold"), page.width)], rows, more, least=6)
+
+
+def _unknown(page: Page) -> Section:
+    """What could not be told, the same reason said once."""
+    found: dict[str, list[str]] = {}
+    for part in page.result["personas"].values():
+        for probe_id, record in part["probes"].items():
+            for name, point in record["points"].items():
+                if point["verdict"] == "unknown":
+                    found.setdefault(point.get("reason", ""), []).append(f"{probe_id}.{name}")
+    rows = []
+    for reason, keys in sorted(found.items(), key=lambda item: (-len(item[1]), item[0])):
+        others = f" and {len(keys) - 1} more" if len(keys) > 1 else ""
+        said = text.clean(f"{keys[0]}{others}: {reason}", 600)
+        rows.append(layout.hang(Text("  unknown  ", "red"), said, page.width, 1))
+    total = sum(map(len, found.values()))
+    title = Text("Could not tell", "bold")
+    title.append(f": {_count(total, 'answer')}" if total else ": nothing", "not bold")
+    return Section([layout.fit(title, page.width)], rows, lambda left: layout.fit(
+        Text(f"  {len(left)} more reasons: {page.command}"), page.width))
+
+
+def _changes(page: Page) -> Section:
+    """What the last run here said otherwise."""
+    if page.before is None:
+        title = Text.assemble(("Since the last run here", "bold"), ": this is the first")
+        return Section([layout.fit(title, page.width)], [], lambda _: Text(""))
+    earlier, before = page.before
+    found = history.compare(before, page.result)
+    rows = [layout.hang(Text("  setting  ", "cyan"), line, page.width, 1)
+            for line in found.settings]
+    for change in found.changes:
+        said = f"{change.key}{page.who(change.personas)}: {change.was} -> {change.now}"
+        if change.reason:
+            said += f": {change.reason}"
+        rows.append(layout.hang(Text("  changed  ", wordlist.STYLES[change.now]),
+                                text.clean(said, 600), page.width, 1))
+    title = Text("Since the last run here", "bold")
+    what = [_count(len(found.changes), "point") + " changed"] if found.changes else []
+    asked = {"newly asked": found.new, "no longer asked": found.gone}
+    what += [f"{number} {word}" for word, number in asked.items() if number]
+    title.append(f" ({_time(before)}): {', '.join(what) or 'nothing changed'}", "not bold")
+    return Section([layout.fit(title, page.width)], rows, lambda left: layout.fit(
+        Text(f"  {len(left)} more: ./run.sh report diff {earlier} {page.place}"), page.width))
+
+
+def _foot(page: Page) -> list[Text]:
+    commands = {page.command: "each probe, and its reasons",
+                "./run.sh doctor": "what a program can do here",
+                "./run.sh kernels --list": "other kernels, in QEMU"}
+    when = f" ({_time(page.result)})" if "started" in page.result else ""
+    longest = max(map(len, commands)) + 4
+    beside = page.width - longest >= 24
+    title = Text.assemble(("Results", "bold"), f" in {page.place}{when}; next:")
+    lines = [Text(""), layout.fit(title, page.width)]
+    for command, about in commands.items():
+        line = Text("  " + command.ljust(longest - 2) if beside else "  " + command)
+        line.append(about if beside else "", "dim")
+        lines.append(layout.fit(line, page.width))
+    return lines
+
+
+# ------------------------------------------------------------------------------------ the whole
+
+def _budget(width: int) -> int:
+    return LINES if width >= FULL_WIDTH else LINES * FULL_WIDTH // width
+
+
+def lines(page: Page) -> Iterator[Text]:
+    """The screen, no line wider and no more lines than there is room for."""
+    body = [areas.section(page.result, page.personas, page.width, page.unicode, page.command),
+            _surprises(page), _gates(page), _unknown(page), _changes(page)]
+    head, foot = _head(page), _foot(page)
+    gaps = [bool(each.rows) for each in body]
+    fixed = len(head) + len(foot) + sum(len(each.title) for each in body) + sum(gaps)
+    given = layout.allot(body, _budget(page.width) - fixed)
+    yield from head
+    for index, (each, room) in enumerate(zip(body, given)):
+        if index and (gaps[index] or gaps[index - 1]):
+            yield Text("")
+        yield from each.title
+        yield from each.lines(room)
+    yield from foot
+
+
+def place_of(path: Path) -> str:
+    """How a person names the folder of a result, from the root of the tree."""
+    latest = history.FOLDER / "latest"
+    folder = path if path.is_dir() else path.parent
+    if os.path.realpath(latest) == os.path.realpath(folder):
+        return str(latest)
+    return text.clean(os.path.relpath(folder) if folder.is_relative_to(Path.cwd())
+                      else str(folder), 200)
+
+
+def show(result: dict[str, Any], path: Path, console: Console, unicode: bool) -> None:
+    """Print the screen of a result that lies at this path."""
+    here = path if path.is_dir() else path.parent
+    last = history.last(result, here=here)
+    page = Page(result, place_of(path), console.width, unicode,
+                (place_of(last[0]), last[1]) if last else None, tuple(surprise.of_series(result)))
+    for line in lines(page):
+        if not unicode:
+            plain = line.plain.encode("ascii", "backslashreplace").decode("ascii")
+            if plain != line.plain:
+                line = layout.fit(Text(plain), console.width)
+        console.print(line, soft_wrap=True)
