@@ -109,6 +109,21 @@ class Channel:
         said = [run.announced for run in self.runs.values()]
         return None if None in said else sum(count or 0 for count in said)
 
+    @property
+    def log(self) -> Path:
+        """Where what a place says beside its results goes: console, messages of run.sh."""
+        return self.target / "console.log"
+
+    def take(self, name: str, data: bytes) -> None:
+        """A whole file that came by another way than a stream; checked like all others."""
+        self.received += len(data)
+        if self.flood or self.received > self.limits.total:
+            self.flood = self.flood or f"more than {self.limits.total} bytes of results"
+        elif len(data) > self.limits.file:
+            self._refuse(name, f"{len(data)} bytes, limit {self.limits.file}")
+        else:
+            self._store(name, data)
+
     def _run(self, name: str) -> None:
         if list(self.runs) == [""] and not self.runs[""].frames:
             del self.runs[""]

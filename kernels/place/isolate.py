@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MIT
-"""Guests that may go down: probes that could end one get a fresh one each, and the rest goes on.
+"""Find the probe that brings a machine down, and run all others nevertheless.
 
-A guest that goes down among several probes accuses the one that was running; that one is asked
-again alone. Alone, a probe whose guest goes down is asked once more, for emulators fail too: a file
-in the probe's place says how many of the two went down, and with which last words. What that means
-for a verdict is for reports to say.
+When a machine goes down among several probes, the one that was running is accused and run again
+alone. If the machine goes down again, the probe gets a second try, because emulators fail too. A
+file in the place of the probe's answer says how often the machine went down and with which last
+words. What that means for a verdict is for reports to say.
 """
 
 from __future__ import annotations
@@ -15,21 +15,20 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from kernels.guest.boot import Outcome
-from kernels.guest.work import Step, answer
 from kernels.place.channel import printable
+from kernels.place.outcome import DOWN, Outcome
+from kernels.place.steps import Step, answer, named
 
-DOWN = ("panic", "hang", "shutdown")
 TRIES = 2
-MOST = 12  # guests of one row that may go down; what is left then stays unanswered
-GUESTS = 200  # guests of one row: four personas, some twenty probes that want one of their own
+MOST = 12  # times that a machine may go down; what is left then stays unanswered
+GUESTS = 200  # runs at one place: four personas, some twenty probes that need one of their own
 LINES, WIDTH = 24, 300
 TELLING = re.compile(r"BUG:|Oops|[Pp]anic|Unable to handle|general protection|lockup|stall")
 
 
 @dataclass
 class Ended:
-    """One guest: how it ended, what it answered, where its console is."""
+    """One run: how it ended, which steps it answered, where its console is."""
 
     outcome: Outcome
     answered: frozenset[Step]
@@ -37,8 +36,12 @@ class Ended:
 
 
 @dataclass
-class Throwaway:
-    """The steps that are left, and what became of them. `run` starts a guest for some steps."""
+class Isolation:
+    """The steps that are left, and what became of them. `run` runs some steps at the place.
+
+    downs  each probe that went down alone, and how each time ended
+    lost   steps that stay unanswered, with the reason
+    """
 
     folder: Path
     run: Callable[[tuple[Step, ...]], Ended]
@@ -48,7 +51,7 @@ class Throwaway:
     fallen: int = 0
 
     def accuse(self, steps: list[Step]) -> None:
-        """A guest went down with these unanswered: the first was running."""
+        """The machine went down with these unanswered: the first of them was running."""
         if steps:
             self.left.appendleft((steps[0],))
         if steps[1:]:
@@ -63,29 +66,32 @@ class Throwaway:
         if self.left:
             steps = tuple(step for some in self.left for step in some)
             before = f"{MOST} guests went down" if self.fallen >= MOST else f"{GUESTS} guests ran"
-            self.lost.append(f"{_names(steps)}: {before} before")
+            self.lost.append(f"{named(steps)}: {before} before")
             self.left.clear()
 
-    def _settle(self, steps: tuple[Step, ...], guest: Ended) -> None:
-        missing = [step for step in steps if step not in guest.answered]
-        if missing and (guest.outcome.infra or guest.outcome.ended not in DOWN):
-            said = f"{guest.outcome.ended}: {guest.outcome.reason}"
-            self.lost.append(f"{_names(tuple(missing))}: {said}")
+    def _settle(self, steps: tuple[Step, ...], ran: Ended) -> None:
+        missing = [step for step in steps if step not in ran.answered]
+        ended, moved = ran.outcome.ended, len(missing) < len(steps)
+        if missing and ended == "dropped" and moved:
+            self.left.appendleft(tuple(missing))
+        elif missing and (ran.outcome.infra or ended not in DOWN):
+            said = f"{ran.outcome.ended}: {ran.outcome.reason}"
+            self.lost.append(f"{named(tuple(missing))}: {said}")
         elif missing and len(steps) > 1:
             self.fallen += 1
             self.accuse(missing)
         elif missing:
             self.fallen += 1
-            self._alone(steps[0], guest)
+            self._alone(steps[0], ran)
         elif len(steps) == 1 and steps[0] in self.downs:
             self._note(steps[0], TRIES)
 
-    def _alone(self, step: Step, guest: Ended) -> None:
+    def _alone(self, step: Step, ran: Ended) -> None:
         told = self.downs.setdefault(step, [])
-        told.append(guest.outcome.ended)
+        told.append(ran.outcome.ended)
         last = self._console(step)
         last.parent.mkdir(exist_ok=True)
-        last.write_bytes(guest.console.read_bytes())
+        last.write_bytes(ran.console.read_bytes())
         if len(told) < TRIES:
             self.left.appendleft((step,))
         else:
@@ -95,7 +101,7 @@ class Throwaway:
         return self.folder / "down" / f"{step[0]}.{step[1]}.console.log"
 
     def _note(self, step: Step, tries: int) -> None:
-        """The file in place of the probe's answer. No probe can write one: it says bytes=0."""
+        """The file in place of the probe's answer. No probe can have written it: it says bytes=0."""
         told = self.downs[step]
         lines = [f"#:guest: ended={told[-1]} times={len(told)} of={tries}"]
         lines += [f"#:guest: console {line}" for line in last_words(self._console(step))]
@@ -107,13 +113,8 @@ class Throwaway:
         path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
 
 
-def _names(steps: tuple[Step, ...]) -> str:
-    shown = ", ".join(" ".join(step) for step in steps[:3])
-    return shown + (f" and {len(steps) - 3} more" if len(steps) > 3 else "")
-
-
 def last_words(console: Path) -> list[str]:
-    """From the first line that tells of trouble on; else the end."""
+    """The console from the first line that tells of trouble on; without one, its end."""
     text = printable(console.read_bytes()[-(64 << 10) :].replace(b"\r", b""))
     lines = [line.strip()[:WIDTH] for line in text.splitlines() if line.strip()]
     first = next((at for at, line in enumerate(lines) if TELLING.search(line)), len(lines) - LINES)

@@ -1,20 +1,13 @@
 # SPDX-License-Identifier: MIT
-"""What a person sees: a live line per kernel on a terminal, a plain one at its end, then a table."""
+"""What became of the places of a run: a line each, a table, a file with everything, JUnit."""
 
 from __future__ import annotations
 
-import sys
-import time
 import xml.etree.ElementTree as ElementTree
-from collections.abc import Iterator
-from contextlib import contextmanager
 
 from rich.console import Console
-from rich.live import Live
-from rich.table import Table
 from rich.text import Text
 
-from kernels.matrix import Matrix, Row
 from kernels.place.report import Report
 from reports import overview, table, text, wordlist
 
@@ -25,37 +18,21 @@ def console(stderr: bool = False) -> Console:
     return Console(stderr=stderr, highlight=False, markup=False, emoji=False)
 
 
-def listing(matrix: Matrix, rows: list[Row], out: Console) -> None:
-    """--list: every row with its reason, its limits and its tags."""
-    for row in rows or list(matrix.rows.values()):
-        what = row.package or f"{row.series} {row.flavour}"
-        out.print(
-            f"{row.name:<22} {what} ({', '.join(row.suites)}); "
-            f"tags: {', '.join(sorted(row.all_tags()))}",
-            soft_wrap=True,
-        )
-        out.print(f"{'':<22} {row.why}", soft_wrap=True)
-        if row.unavailable:
-            out.print(f"{'':<22} not to be had: {row.unavailable}", soft_wrap=True)
-        for limit in row.limits:
-            out.print(f"{'':<22} not to be read from it: {limit}", soft_wrap=True)
-
-
 def counts(verdicts: dict[str, int]) -> str:
     return " ".join(f"{verdicts[word]} {word}" for word in wordlist.EVERY if verdicts.get(word))
 
 
 def _ended(report: Report) -> str:
     """In a word or two; the reason is told beside it."""
-    if report.row.unavailable:
+    if report.unavailable:
         return "not run"
     return "no result" if report.error else report.outcome.ended
 
 
 def troubles(report: Report) -> list[str]:
     """Why a row is not done, and what is not whole in one that is."""
-    if report.row.unavailable or report.error:
-        return [f"{_ended(report)}: {report.row.unavailable or report.error}"]
+    if report.unavailable or report.error:
+        return [f"{_ended(report)}: {report.unavailable or report.error}"]
     why = [] if report.outcome.ended == "done" else [_ended(report), report.outcome.reason]
     return [
         *([f"{why[0]} ({why[1]})"] if why else []),
@@ -66,8 +43,8 @@ def troubles(report: Report) -> list[str]:
 
 def line(report: Report) -> str:
     """One kernel, one line, as it ends."""
-    name, said = f"{report.row.name:<20}", troubles(report)
-    if report.row.unavailable or report.error:
+    name, said = f"{report.name:<20}", troubles(report)
+    if report.unavailable or report.error:
         return text.clean(f"{name} {said[0]}", LIMIT)
     again = (
         ", from the earlier run"
@@ -114,7 +91,7 @@ def picture(reports: list[Report], out: Console) -> None:
     heads |= dict.fromkeys(personas, "left") | {"wall": "right"}
     lines = [
         [
-            Text(report.row.name),
+            Text(report.name),
             Text(text.clean(report.release, 80)),
             Text(_ended(report)),
             *(_cell(report, persona) for persona in personas),
@@ -132,7 +109,7 @@ def picture(reports: list[Report], out: Console) -> None:
         said = troubles(report)
         more = [f"{len(said) - SHOWN} more, see below"] if len(said) > SHOWN else []
         for trouble in said[:SHOWN] + more:
-            overview.hanging(out, Text(f"{report.row.name}: "), text.clean(trouble, LIMIT))
+            overview.hanging(out, Text(f"{report.name}: "), text.clean(trouble, LIMIT))
 
 
 def _timing(report: Report) -> str:
@@ -162,10 +139,10 @@ def junit(reports: list[Report]) -> str:
     suite = ElementTree.Element("testsuite", name="kernels", tests=str(len(reports)))
     for report in reports:
         case = ElementTree.SubElement(
-            suite, "testcase", classname="kernels", name=report.row.name, time=f"{report.wall:.1f}"
+            suite, "testcase", classname="kernels", name=report.name, time=f"{report.wall:.1f}"
         )
-        if report.row.unavailable:
-            ElementTree.SubElement(case, "skipped", message=report.row.unavailable)
+        if report.unavailable:
+            ElementTree.SubElement(case, "skipped", message=report.unavailable)
         elif report.status:
             ElementTree.SubElement(case, "failure", message=full(report))
     return ElementTree.tostring(suite, encoding="unicode") + "\n"
@@ -175,64 +152,9 @@ def total(reports: list[Report], wall: float) -> str:
     """How many, how many of them without a result, and what it took."""
     failed = sum(1 for report in reports if report.error)
     without = f", {failed} without a result" if failed else ""
-    missing = sum(1 for report in reports if report.row.unavailable)
+    missing = sum(1 for report in reports if report.unavailable)
     without += f", {missing} not to be had" if missing else ""
     cpu = sum(report.cpu for report in reports if not report.resumed)
     return (
         f"{len(reports)} kernels{without} in {wall:.0f} s wall, {cpu:.0f} s cpu of guests"
     )
-
-
-class Progress:
-    """State per kernel; silent unless standard error is a terminal."""
-
-    def __init__(self, rows: list[Row], out: Console) -> None:
-        self.out = out
-        self.began = {row.name: 0.0 for row in rows}
-        self.state = {row.name: "waiting" for row in rows}
-
-    def set(self, row: Row, state: str) -> None:
-        if not self.began.get(row.name):
-            self.began[row.name] = time.monotonic()
-        self.state[row.name] = state
-
-    def done(self, row: Row) -> None:
-        self.state.pop(row.name, None)
-
-    def note(self, said: str) -> None:
-        if self.out.is_terminal:
-            self.out.print(Text(text.clean(said, LIMIT), style="dim"), soft_wrap=True)
-
-    def result(self, said: str) -> None:
-        """A finished line goes to standard output; above the live ones on a shared terminal."""
-        if self.out.is_terminal and sys.stdout.isatty():
-            self.out.print(Text(said), soft_wrap=True)
-        else:
-            print(said, flush=True)
-
-    def __rich__(self) -> Table:
-        live = Table.grid(padding=(0, 2))
-        for name, state in list(self.state.items()):
-            began = self.began[name]
-            spent = f"{time.monotonic() - began:.0f} s" if began else ""
-            live.add_row(
-                Text(name, style="bold"),
-                Text(spent),
-                Text(state, no_wrap=True, overflow="ellipsis"),
-            )
-        return live
-
-    @contextmanager
-    def live(self) -> Iterator[None]:
-        if not self.out.is_terminal:
-            yield
-            return
-        with Live(
-            self,
-            console=self.out,
-            refresh_per_second=4,
-            transient=True,
-            redirect_stdout=False,
-            redirect_stderr=False,
-        ):
-            yield

@@ -8,6 +8,8 @@ import os
 import socket
 import threading
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -17,15 +19,20 @@ import pytest
 from kernels import matrix
 from kernels.errors import Missing
 from kernels.guest import boot as booting
-from kernels.guest import machine
-from kernels.guest.boot import Lines, Outcome, Task, boot
+from kernels.guest import machine, watch
+from kernels.guest.boot import boot
+from kernels.guest.lines import Lines
+from kernels.guest.place import GuestPlace
 from kernels.guest.qmp import Qmp
-from kernels.guest.work import Work
+from kernels.guest.seat import Kernel, seat
+from kernels.guest.watch import Task
 from kernels.matrix import Row
-from kernels.place import run as running
+from kernels.place import judge
 from kernels.place.channel import Channel, Limits, cksum
-from kernels.place.report import Kernel, Report, Wishes
-from kernels.place.run import Runner, resumable
+from kernels.place.engine import Engine
+from kernels.place.judge import resumable
+from kernels.place.outcome import Outcome
+from kernels.place.report import Report, Wishes
 from kernels.show import summary as show
 
 UML = replace(matrix.load().rows["uml"], boot_timeout=2, timeout=6, stall=2)
@@ -63,7 +70,7 @@ def play(
     folder: Path, body: str, row: Row = UML, limits: Limits = Limits()
 ) -> tuple[Outcome, Channel]:
     (folder / "out").mkdir()
-    booting.GRACE = 0.5
+    watch.GRACE = 0.5
     channel = Channel(folder / "out", limits)
     kernel, log = guest(folder, body), folder / "console.log"
     return boot(row, kernel, b"initrd", channel, log, Task(b"work")), channel
@@ -239,22 +246,35 @@ def test_command_lines() -> None:
         )
 
 
-class Stub(Runner):
-    """A runner whose kernels are scripts and need no network."""
+class Scripted(GuestPlace):
+    """A place whose kernel is a script and needs no network."""
+
+    def __init__(self, row: Row, folder: Path, body: str) -> None:
+        fetcher: Any = None
+        super().__init__(row, fetcher)
+        self.folder, self.body = folder, body
+
+    @contextmanager
+    def put(self, bundle: Path) -> Iterator[None]:
+        place = self.folder / self.row.name
+        place.mkdir()
+        kernel = Kernel(guest(place, self.body), {"kernel_package": "none"})
+        self.seat = seat(self.row, kernel, b"", False, False, place)
+        yield
+
+
+class Stub(Engine):
+    """An engine whose places are scripts."""
 
     def __init__(
         self, folder: Path, bodies: dict[str, str], stop: threading.Event | None = None
     ) -> None:
-        fetcher: Any = None
         stop = stop or threading.Event()
-        super().__init__(folder / "results", fetcher, Wishes(), {"x86_64": folder}, stop)
+        super().__init__(folder / "results", Wishes(), {"x86_64": folder}, stop=stop)
         self.folder, self.bodies = folder, bodies
 
-    def _run(self, report: Report) -> None:
-        place = self.folder / report.row.name
-        place.mkdir()
-        kernel = Kernel(guest(place, self.bodies[report.row.name]), {"kernel_package": "none"})
-        self._all(report, kernel, b"", Work("default"))
+    def boot(self, row: Row) -> Report:
+        return self.run(Scripted(row, self.folder, self.bodies[row.name]))
 
 
 GOOD = "init; ktap; echo '@@end 2' > $results; echo '@@exit 0' > $results; sleep 60"
@@ -265,7 +285,7 @@ def rows(*names: str) -> list[Row]:
 
 
 def test_a_row_ends_in_a_result_directory(tmp_path: Path) -> None:
-    report = Stub(tmp_path, {"a": GOOD}).run(rows("a")[0])
+    report = Stub(tmp_path, {"a": GOOD}).boot(rows("a")[0])
     facts = json.loads((tmp_path / "results" / "a" / "boot.json").read_text())
     assert (
         report.error == ""
@@ -276,7 +296,7 @@ def test_a_row_ends_in_a_result_directory(tmp_path: Path) -> None:
     assert (tmp_path / "results" / "a" / "root" / "a.b.ktap").read_bytes() == KTAP
     assert str(tmp_path) not in json.dumps(facts)
     assert "done" in show.line(report) and "s wall" in show.line(report)
-    again = resumable(tmp_path / "results", rows("a")[0])
+    again = resumable(tmp_path / "results", "a")
     assert again and again.resumed and again.verdicts == report.verdicts
 
 
@@ -295,26 +315,26 @@ def test_a_row_ends_in_a_result_directory(tmp_path: Path) -> None:
     ],
 )
 def test_a_row_whose_boot_json_is_not_one_is_run_again(tmp_path: Path, spoil: Any) -> None:
-    Stub(tmp_path, {"a": GOOD}).run(rows("a")[0])
+    Stub(tmp_path, {"a": GOOD}).boot(rows("a")[0])
     file = tmp_path / "results" / "a" / "boot.json"
     whole = file.read_text()
     file.write_text(json.dumps(spoil(json.loads(whole))))
-    assert resumable(tmp_path / "results", rows("a")[0]) is None
+    assert resumable(tmp_path / "results", "a") is None
     file.write_text(whole)
-    assert resumable(tmp_path / "results", rows("a")[0])
+    assert resumable(tmp_path / "results", "a")
     file.unlink()
     os.mkfifo(file)
-    assert resumable(tmp_path / "results", rows("a")[0]) is None, "and nobody waits for it"
+    assert resumable(tmp_path / "results", "a") is None, "and nobody waits for it"
 
 
 def test_counts_are_of_this_report_and_no_earlier_one(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A program that ends in a traceback exits with 1, as one that found something."""
-    first = Stub(tmp_path, {"a": GOOD}).run(rows("a")[0])
+    first = Stub(tmp_path, {"a": GOOD}).boot(rows("a")[0])
     assert first.verdicts and not first.unexpected and first.status == 0
-    monkeypatch.setattr(running, "ROOT", tmp_path)  # where there is no module of that name
-    again = resumable(tmp_path / "results", rows("a")[0])
+    monkeypatch.setattr(judge, "ROOT", tmp_path)  # where there is no module of that name
+    again = resumable(tmp_path / "results", "a")
     assert again and again.status == 3 and "No module named reports" in again.error
     assert not again.verdicts and not again.unexpected
 
@@ -322,21 +342,21 @@ def test_counts_are_of_this_report_and_no_earlier_one(
 def test_infra_is_retried_once_and_is_no_verdict(tmp_path: Path) -> None:
     report = Stub(
         tmp_path, {"a": f"[ -e {tmp_path}/second ] || {{ : > {tmp_path}/second; exit 1; }}; {GOOD}"}
-    ).run(rows("a")[0])
+    ).boot(rows("a")[0])
     assert report.attempts == 2 and report.status == 0
-    report = Stub(tmp_path, {"b": "exit 1"}).run(rows("b")[0])
+    report = Stub(tmp_path, {"b": "exit 1"}).boot(rows("b")[0])
     assert (
         report.attempts == 2
         and report.status == 3
         and not report.verdicts
         and "no result: died" in show.line(report)
     )
-    assert resumable(tmp_path / "results", rows("b")[0]) is None
+    assert resumable(tmp_path / "results", "b") is None
 
 
 def test_a_panic_among_the_probes_is_a_result_with_the_console_tail(tmp_path: Path) -> None:
     body = "init; ktap; printf 'last words\\033\\nKernel panic - not syncing: x\\n' > $console"
-    report = Stub(tmp_path, {"a": body}).run(rows("a")[0])
+    report = Stub(tmp_path, {"a": body}).boot(rows("a")[0])
     facts = json.loads((tmp_path / "results" / "a" / "boot.json").read_text())
     assert (
         report.status == 1
@@ -351,18 +371,18 @@ def test_an_interrupt_keeps_what_is_finished(tmp_path: Path) -> None:
         tmp_path, {"a": GOOD, "b": f"init; ktap; echo $$ > {tmp_path}/pid; sleep 60"}, stop
     )
     first, second = rows("a", "b")
-    runner.run(first)
+    runner.boot(first)
     threading.Timer(0.7, stop.set).start()
     with pytest.raises(KeyboardInterrupt):
-        runner.run(second)
+        runner.boot(second)
     assert sorted(p.name for p in (tmp_path / "results").iterdir()) == ["a"]
     assert not alive(int((tmp_path / "pid").read_text()))
 
 
 def test_a_row_without_a_bundle_states_the_reason(tmp_path: Path) -> None:
     fetcher: Any = None
-    runner = Runner(tmp_path, fetcher, Wishes(), {"aarch64": "no bundle for aarch64: make"})
-    report = runner.run(matrix.load().rows["arm64-6.1"])
+    engine = Engine(tmp_path, Wishes(), {"aarch64": "no bundle for aarch64: make"})
+    report = engine.run(GuestPlace(matrix.load().rows["arm64-6.1"], fetcher))
     assert report.status == 3 and "no bundle for aarch64" in show.line(report)
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from kernels import ROOT, cli, matrix
-from kernels.guest.boot import Outcome
+from kernels.place.outcome import Outcome
 from kernels.place.report import Report
 from kernels.show import summary as show
 
@@ -56,12 +56,12 @@ def test_any_interpreter_will_do() -> None:
 @pytest.mark.parametrize(
     ("report", "status", "said"),
     [
-        (Report(ROW, Outcome("done", stage="probes"), release="6.1"), 0, "uml"),
-        (Report(ROW, Outcome("done", stage="probes"), unexpected={"root": 2, "user": 1}), 1, "3 unexpected"),
-        (Report(ROW, Outcome("panic", "oh", stage="probes")), 1, "panic (oh)"),
-        (Report(ROW, Outcome("hang", "late", stage="init")), 3, "hang (late)"),
-        (Report(ROW, error="no network"), 3, "no result: no network"),
-        (Report(GONE), 0, "gone                 not run: no archive has it"),
+        (Report(ROW.name, Outcome("done", stage="probes"), release="6.1"), 0, "uml"),
+        (Report(ROW.name, Outcome("done", stage="probes"), unexpected={"root": 2, "user": 1}), 1, "3 unexpected"),
+        (Report(ROW.name, Outcome("panic", "oh", stage="probes")), 1, "panic (oh)"),
+        (Report(ROW.name, Outcome("hang", "late", stage="init")), 3, "hang (late)"),
+        (Report(ROW.name, error="no network"), 3, "no result: no network"),
+        (Report(GONE.name, unavailable=GONE.unavailable), 0, "gone                 not run: no archive has it"),
     ],
 )
 def test_exit_status_and_line_of_a_row(report: Report, status: int, said: str) -> None:
@@ -87,7 +87,7 @@ def of(name: str, ended: str = "done", **more: Any) -> Report:
     guest = {"start": "cold", "wall": 21.4, "cpu": 13.0, "times": {"init": 7.6},
              "cpu_times": {"init": 4.5}}
     outcome = Outcome(ended, "" if ended == "done" else "no word", stage="probes")
-    return Report(replace(ROW, name=name), outcome, release="6.12.117+deb13-cloud-amd64",
+    return Report(name, outcome, release="6.12.117+deb13-cloud-amd64",
                   guests=[guest], wall=21.4, cpu=13.0, **more)
 
 
@@ -106,8 +106,8 @@ def test_the_closing_picture_says_how_each_kernel_came_out(
             of("odd", verdicts={"root": {"broken": 2, "yes": 1}, "user": {"unknown": 3}},
                unexpected={"root": 4}),
             of("stuck", "hang", verdicts={"root": {"unknown": 12}}, downs=["root a.b: hang"]),
-            Report(replace(ROW, name="none"), error="no network"),
-            Report(GONE),
+            Report("none", error="no network"),
+            Report(GONE.name, unavailable=GONE.unavailable),
         ],
         capsys,
     )  # fmt: skip
@@ -143,7 +143,7 @@ def test_the_closing_picture_fits_80_columns(
     name = max(matrix.load().rows, key=len)
     everyone = {who: {"broken": 12, "unknown": 345} for who in ("root", "perfmon", "user")}
     lost = ["root a.b and 3 more: 12 guests went down before " * 9]
-    reports = [of(name, verdicts=everyone, lost=lost), Report(replace(GONE, unavailable="x " * 99))]
+    reports = [of(name, verdicts=everyone, lost=lost), Report("gone", unavailable="x " * 99)]
     said = pictured(reports, capsys)
     assert any(line.startswith(f"{name} ") and "0/12/345" in line for line in said)
     assert max(map(len, said)) <= 80
@@ -152,7 +152,7 @@ def test_the_closing_picture_fits_80_columns(
 
 def test_the_file_of_a_run_has_every_count(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     one, two = of("one", verdicts={"root": {"yes": 288, "no": 11}, "user": {"yes": 275}}), of("two")
-    cli.closing([two, one], [one.row, two.row], 30.0, tmp_path)
+    cli.closing([two, one], [one.name, two.name], 30.0, tmp_path)
     kept = (tmp_path / "rows.txt").read_text()
     assert kept.index("one ") < kept.index("root: 288 yes 11 no") < kept.index("two ")
     assert "21.4 s wall, 13.0 s cpu" in kept and "booted in 7.6 s wall" in kept
@@ -165,8 +165,8 @@ def test_nothing_a_row_says_steers_a_terminal_or_spoils_junit(
 ) -> None:
     """Reasons of a mirror, of an emulator, of a results folder somebody sent."""
     evil = "\x1b]0;t\x07 \u202e <&> \ufffe"
-    report = Report(ROW, Outcome("hang", evil, stage="probes"), release=evil, downs=[evil])
-    said = "\n".join([*pictured([report, Report(GONE, error=evil)], capsys), show.line(report),
+    report = Report(ROW.name, Outcome("hang", evil, stage="probes"), release=evil, downs=[evil])
+    said = "\n".join([*pictured([report, Report(GONE.name, error=evil)], capsys), show.line(report),
                       show.full(report)])  # fmt: skip
     assert all(char.isprintable() or char == "\n" for char in said)
     (failure,) = ElementTree.fromstring(show.junit([report])).iter("failure")

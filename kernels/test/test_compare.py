@@ -7,7 +7,7 @@ import pytest
 
 from kernels import cli, matrix, workflow
 from kernels.errors import Usage
-from kernels.guest.boot import Outcome
+from kernels.place.outcome import Outcome
 from kernels.place.report import Report
 from kernels.show import compare, summary as show
 
@@ -79,7 +79,7 @@ def test_a_kernel_of_the_archive_becomes_a_row() -> None:
 
 def test_the_last_line_counts_rows_without_a_result() -> None:
     row = LISTED.rows["uml"]
-    reports = [Report(row, Outcome("done"), cpu=3.0), Report(row, error="no network")]
+    reports = [Report(row.name, Outcome("done"), cpu=3.0), Report(row.name, error="no network")]
     said = show.total(reports, 61.4)
     assert said == "2 kernels, 1 without a result in 61 s wall, 3 s cpu of guests"
 

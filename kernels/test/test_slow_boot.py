@@ -9,10 +9,13 @@ from pathlib import Path
 import pytest
 
 from kernels import matrix
-from kernels.guest import boot, initramfs, machine
-from kernels.guest.work import Work
+from kernels.guest import initramfs, machine, work
+from kernels.guest.boot import boot
+from kernels.guest.watch import Task
 from kernels.matrix import Row
 from kernels.place.channel import Channel
+from kernels.place.outcome import Outcome
+from kernels.place.place import Order
 from kernels.source import fetch, image
 
 TREE = Path(__file__).resolve().parents[2]
@@ -51,10 +54,10 @@ def prepared(name: str, how: str, folder: Path) -> tuple[Row, Path, bytes]:
     return row, kernel, initrd
 
 
-def go(name: str, how: str, folder: Path) -> tuple[boot.Outcome, Channel]:
+def go(name: str, how: str, folder: Path) -> tuple[Outcome, Channel]:
     row, kernel, initrd = prepared(name, how, folder)
-    channel, task = Channel(folder / "out"), boot.Task(Work("default", levels=("-1",)).text())
-    return boot.boot(row, kernel, initrd, channel, folder / "console.log", task), channel
+    channel, task = Channel(folder / "out"), Task(work.text(Order("default", levels=("-1",))))
+    return boot(row, kernel, initrd, channel, folder / "console.log", task), channel
 
 
 @pytest.mark.parametrize(

@@ -11,9 +11,12 @@ import pytest
 from test_slow_boot import TREE, prepared
 
 from kernels import matrix
-from kernels.guest import boot, snapshot
-from kernels.guest.work import Work
+from kernels.guest import snapshot, work
+from kernels.guest.boot import boot
+from kernels.guest.watch import Task
 from kernels.place.channel import Channel
+from kernels.place.outcome import Outcome
+from kernels.place.place import Order
 from kernels.source import fetch
 
 pytestmark = pytest.mark.slow
@@ -43,10 +46,10 @@ def test_a_saved_guest_is_resumed_and_a_spoilt_one_is_given_up(tmp_path: Path) -
     row, kernel, initrd = prepared(NAME, "done", tmp_path)
     saved = snapshot.place(row, kernel, initrd, False, tmp_path)
 
-    def start() -> tuple[boot.Outcome, Channel]:
-        task = boot.Task(Work("x", levels=("-1",)).text(), saved)
+    def start() -> tuple[Outcome, Channel]:
+        task = Task(work.text(Order("x", levels=("-1",))), saved)
         channel = Channel(tmp_path / "out")
-        return boot.boot(row, kernel, initrd, channel, tmp_path / "log", task), channel
+        return boot(row, kernel, initrd, channel, tmp_path / "log", task), channel
 
     cold, first = start()
     assert (cold.ended, cold.start) == ("done", "cold") and saved.exists, saved.refused

@@ -14,9 +14,9 @@ import pytest
 from kernels import matrix
 from kernels.guest import machine, snapshot
 from kernels.guest.qmp import Qmp
+from kernels.guest.seat import Kernel, Seat
 from kernels.guest.snapshot import Snapshot
 from kernels.matrix import Row
-from kernels.place.report import Kernel, Seat
 
 LISTED = matrix.load()
 

@@ -11,11 +11,13 @@ from pathlib import Path
 import pytest
 from test_boot import ENV, KTAP, Stub, frame, rows
 
-from kernels.guest.boot import Outcome
-from kernels.guest.work import Step, Work, declared, read_plan
-from kernels.place import isolate as throwaway
-from kernels.place.isolate import Ended, Throwaway
+from kernels.guest import work
+from kernels.place import isolate
+from kernels.place.isolate import Ended, Isolation
+from kernels.place.outcome import Outcome
+from kernels.place.place import Order
 from kernels.place.report import Report
+from kernels.place.steps import Step, declared, read_plan
 
 A, B, C = ("root", "a.b"), ("root", "c.d"), ("root", "e.f")
 PLAN = "".join(f"{persona} {probe}\n" for persona, probe in (A, B, C))
@@ -50,7 +52,7 @@ esac
 """
     stub = Stub(folder, {"a": body})
     stub.wishes = replace(stub.wishes, may_disturb=True, hazards=True)
-    return stub.run(rows("a")[0]), folder / "results" / "a"
+    return stub.boot(rows("a")[0]), folder / "results" / "a"
 
 
 def test_the_one_that_was_running_is_accused_and_the_rest_goes_on(tmp_path: Path) -> None:
@@ -64,7 +66,7 @@ def test_the_one_that_was_running_is_accused_and_the_rest_goes_on(tmp_path: Path
     assert told.startswith("#:guest: ended=panic times=2 of=2\n#:guest: console Kernel panic")
     assert told.endswith("bytes=0\n") and (folder / "root" / "e.f.ktap").read_bytes() == KTAP
     assert (report.outcome.ended, report.downs) == ("done", ["root c.d: panic, 2 of 2 guests"])
-    assert report.status == 1 and not report.lost and not (folder / ".guest").exists()
+    assert report.status == 1 and not report.lost and not (folder / ".again").exists()
     assert "oh dear" in (folder / "down" / "root.c.d.console.log").read_text()
     facts = json.loads((folder / "boot.json").read_text())
     assert [guest["of"] for guest in facts["guests"]] == ["all", "root c.d", "root c.d", "root e.f"]
@@ -111,7 +113,7 @@ def run_of(ends: Callable[[tuple[Step, ...]], str], folder: Path) -> Callable[..
 
 def test_once_of_twice_is_told_as_such(tmp_path: Path) -> None:
     turns = iter(["hang", "done"])
-    rest = Throwaway(tmp_path, run_of(lambda steps: next(turns), tmp_path))
+    rest = Isolation(tmp_path, run_of(lambda steps: next(turns), tmp_path))
     rest.left.append((A,))
     rest.finish()
     told = (tmp_path / "root" / "a.b.ktap").read_text()
@@ -121,7 +123,7 @@ def test_once_of_twice_is_told_as_such(tmp_path: Path) -> None:
 
 def test_among_others_is_no_proof(tmp_path: Path) -> None:
     """A guest of several went down; alone, the accused one answers: nothing is said of it."""
-    rest = Throwaway(tmp_path, run_of(lambda s: "done" if len(s) == 1 else "panic", tmp_path))
+    rest = Isolation(tmp_path, run_of(lambda s: "done" if len(s) == 1 else "panic", tmp_path))
     rest.left.append((A, B, C))
     rest.finish()
     assert not rest.downs and not rest.lost and not (tmp_path / "root").exists()
@@ -129,31 +131,31 @@ def test_among_others_is_no_proof(tmp_path: Path) -> None:
 
 def test_a_kernel_that_always_falls_comes_to_an_end(tmp_path: Path) -> None:
     steps = tuple(("root", f"a.p{number}") for number in range(50))
-    rest = Throwaway(tmp_path, run_of(lambda some: "panic", tmp_path))
+    rest = Isolation(tmp_path, run_of(lambda some: "panic", tmp_path))
     rest.left.append(steps)
     rest.finish()
-    assert rest.fallen == throwaway.MOST and "guests went down before" in rest.lost[-1]
+    assert rest.fallen == isolate.MOST and "guests went down before" in rest.lost[-1]
 
 
 def test_a_plan_without_end_comes_to_one(tmp_path: Path) -> None:
     """A guest names as many hazards as it likes; each would be a guest of its own."""
-    rest = Throwaway(tmp_path, run_of(lambda some: "incomplete", tmp_path))
+    rest = Isolation(tmp_path, run_of(lambda some: "incomplete", tmp_path))
     rest.left += [(("root", f"a.p{number}"),) for number in range(50_000)]
     rest.finish()
-    assert len(rest.lost) == throwaway.GUESTS + 1 and not rest.left
+    assert len(rest.lost) == isolate.GUESTS + 1 and not rest.left
     assert rest.lost[-1].endswith("and 49797 more: 200 guests ran before")
 
 
 def test_what_a_guest_is_told() -> None:
-    work = Work("quick", ("--env", "a b=c"), ("2",)).only((A, B), "--hazards")
-    lines = work.text().decode().splitlines()
+    order = Order("quick", ("--env", "a b=c"), ("2",)).only((A, B), "--hazards")
+    lines = work.text(order).decode().splitlines()
     assert lines[0].startswith("time=1") and lines[-1] == f"@@go {len(lines) - 1}"
     assert lines[1:-1] == [
         "suite=quick", "level=2", "plan=root a.b", "plan=root c.d",
         "arg=--env", "arg=a b=c", "arg=--hazards",
     ]
     with pytest.raises(Exception, match="line break"):
-        Work("quick", ("a\nb",)).text()
+        work.text(Order("quick", ("a\nb",)))
 
 
 def test_plans_and_declarations_of_guests_are_read_with_care() -> None:

@@ -1,0 +1,111 @@
+# SPDX-License-Identifier: MIT
+"""A row of the matrix as a place: every run is a fresh guest."""
+
+from __future__ import annotations
+
+import shutil
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from kernels.errors import Missing, RowError
+from kernels.guest import initramfs, machine, work
+from kernels.guest.boot import boot
+from kernels.guest.seat import Seat, find_initrd, find_kernel, seat
+from kernels.guest.watch import Task
+from kernels.matrix import Row
+from kernels.place.channel import Channel
+from kernels.place.outcome import Outcome
+from kernels.place.place import Facts, Order
+from kernels.source.fetch import Fetcher
+
+
+@dataclass(frozen=True)
+class Options:
+    """How guests are started.
+
+    cold    boot every guest, start none from a snapshot
+    saved   start from a snapshot even the guest that runs a whole order
+    keep    leave kernel and initramfs in the result
+    kvm     use KVM where the row allows it
+    """
+
+    cold: bool = False
+    saved: bool = False
+    keep: bool = False
+    kvm: bool = False
+
+
+class GuestPlace:
+    """An emulator for one row. A guest is thrown away, so everything is allowed in it."""
+
+    def __init__(self, row: Row, fetcher: Fetcher, options: Options = Options()) -> None:
+        self.row, self.fetcher, self.options = row, fetcher, options
+        self.seat: Seat | None = None
+        self._kept: Order | None = None
+        self._version = ""
+
+    def facts(self) -> Facts:
+        row, seated = self.row, self.seat
+        known = seated.kernel.facts if seated else {}
+        emulator = machine.emulator(row, self.options.kvm)
+        env = {"emulator": emulator, "kernel_row": row.name, **known}
+        record = {"row": row.name, "arch": row.arch.name, "emulator": emulator, **known}
+        if seated:
+            record |= {"qemu_version": self._version, "no_snapshot": seated.why}
+        return Facts(row.name, row.arch.bundle, env, record, row.limits, True, True)
+
+    def health(self) -> str:
+        try:
+            if self.row.arch.runner == "qemu":
+                machine.program(self.row)
+        except Missing as error:
+            return str(error)
+        return ""
+
+    @contextmanager
+    def put(self, bundle: Path) -> Iterator[None]:
+        """The bundle becomes part of an initramfs in memory; nothing is left on disk."""
+        kernel = find_kernel(self.row, self.fetcher)
+        initrd = find_initrd(self.row, self.fetcher, bundle)
+        cold, kvm = self.options.cold, self.options.kvm
+        self._version = machine.qemu_version(self.row)
+        self.seat = seat(self.row, kernel, initrd, cold, kvm, self.fetcher.cache)
+        try:
+            yield
+        finally:
+            self.seat = None
+
+    def run(self, order: Order, channel: Channel, stop: threading.Event) -> Outcome:
+        """One guest. A snapshot that fails is given up for good, with the reason beside it."""
+        seated = self._seat(order)
+        saved, row = seated.snapshot, seated.row
+        outcome = boot(
+            replace(row, timeout=order.limit or row.timeout),
+            seated.kernel.path,
+            seated.initrd,
+            channel,
+            channel.log,
+            Task(work.text(order), saved),
+            kvm=self.options.kvm,
+            stop=stop,
+        )
+        if saved and outcome.infra:
+            saved.refuse(f"a guest of it ended so: {outcome.ended}: {outcome.reason}")
+        self._kept = None if order.plan else order
+        return outcome
+
+    def _seat(self, order: Order) -> Seat:
+        """A whole suite runs in a guest that was booted for it."""
+        if not self.seat:
+            raise RowError("no bundle has been put here")
+        return self.seat if order.plan or self.options.saved else self.seat.cold()
+
+    def get(self, channel: Channel) -> None:
+        """Results have all arrived, or are lost with the guest; --keep adds what it booted."""
+        if self.options.keep and self.seat and self._kept:
+            archive = initramfs.work_archive(work.text(self._kept))
+            (channel.target / "initrd").write_bytes(self.seat.initrd + archive)
+            shutil.copyfile(self.seat.kernel.path, channel.target / "kernel")

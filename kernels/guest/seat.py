@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: MIT
+"""What every guest of a row is started from: kernel, initramfs, and maybe a snapshot."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from kernels.guest import initramfs, machine, snapshot
+from kernels.guest.snapshot import Snapshot
+from kernels.matrix import Row
+from kernels.source import image
+from kernels.source.fetch import Fetcher, sha256_of
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """A bootable file, what is known of its origin, and what QEMU needs besides."""
+
+    path: Path
+    facts: dict[str, str]
+    qemu_args: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Seat:
+    """What every guest of a row is started from, and why not from a snapshot."""
+
+    row: Row
+    kernel: Kernel
+    initrd: bytes
+    saved: Snapshot | None = None
+    without: str = ""
+
+    @property
+    def snapshot(self) -> Snapshot | None:
+        return self.saved if self.saved and not self.saved.refused else None
+
+    @property
+    def why(self) -> str:
+        return self.without or (self.saved.refused if self.saved else "")
+
+    def cold(self) -> Seat:
+        return replace(self, saved=None)
+
+
+def find_kernel(row: Row, fetcher: Fetcher) -> Kernel:
+    """The kernel of a row, out of a package or the user's own file."""
+    if row.kernel:
+        return _own_kernel(row, fetcher)
+    deb = fetcher.kernel(row)
+    facts = {
+        "kernel_package": deb.package.name,
+        "kernel_package_version": deb.package.version,
+        "kernel_package_sha256": deb.package.sha256,
+    }
+    sha256 = deb.package.sha256
+    path = image.kernel_file(deb.path, sha256, row.arch.unpack, fetcher.cache)
+    if not row.dtb:
+        return Kernel(path, facts)
+    board = image.device_tree(deb.path, sha256, row.dtb, fetcher.cache)
+    return Kernel(path, facts, ("-dtb", str(board)))
+
+
+def _own_kernel(row: Row, fetcher: Fetcher) -> Kernel:
+    path = Path(row.kernel)
+    sha256 = sha256_of(path)
+    facts = {"kernel_package": "none", "kernel_file_sha256": sha256}
+    if path.suffix == ".deb":
+        return Kernel(image.kernel_file(path, sha256, row.arch.unpack, fetcher.cache), facts)
+    target = fetcher.cache / "images" / f"{sha256[:20]}-{row.arch.unpack or 'plain'}"
+    make = lambda: image.bootable(path.read_bytes(), row.arch.unpack)  # noqa: E731
+    return Kernel(image.write_once(target, make, 0o755), facts)
+
+
+def find_initrd(row: Row, fetcher: Fetcher, bundle: Path) -> bytes:
+    """The initramfs of a row around a bundle."""
+    busybox = image.member(fetcher.busybox(row).path, image.BUSYBOX)
+    return initramfs.build(busybox, bundle, machine.channel_name(row))
+
+
+def seat(row: Row, kernel: Kernel, initrd: bytes, cold: bool, kvm: bool, cache: Path) -> Seat:
+    """`cold` asks for no snapshot; some machines cannot have one."""
+    wired = replace(row, qemu_args=row.qemu_args + kernel.qemu_args)
+    why = "asked to start cold" if cold else snapshot.cannot(row)
+    if why:
+        return Seat(wired, kernel, initrd, None, why)
+    return Seat(wired, kernel, initrd, snapshot.place(wired, kernel.path, initrd, kvm, cache))

@@ -1,0 +1,263 @@
+# SPDX-License-Identifier: MIT
+"""One guest, watched: what console, results line and monitor say, and when the run is over."""
+
+from __future__ import annotations
+
+import os
+import re
+import selectors
+import signal
+import subprocess
+import threading
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+from kernels.guest.qmp import Qmp
+from kernels.guest.snapshot import Snapshot
+from kernels.matrix import Row
+from kernels.place.channel import Channel, printable
+from kernels.place.clock import wrong_clock
+from kernels.place.outcome import Outcome
+
+CONSOLE_LIMIT = 4 << 20
+GRACE = 5.0
+ANSWER = 60.0  # seconds from being given work to the first word
+CHUNK = 1 << 16
+PANIC = re.compile(rb"Kernel panic - not syncing: *([^\r\n]{0,200})")
+
+
+@dataclass
+class Task:
+    """What is to be done: work, and for a guest that waits for it, the snapshot it is saved in."""
+
+    work: bytes = b""
+    snapshot: Snapshot | None = None
+    step: str = ""
+
+    def begin(self) -> Path | None:
+        """The state it starts from, if there is one."""
+        self.step = "wait" if self.snapshot else ""
+        return self.snapshot.take() if self.snapshot else None
+
+
+class Guest:
+    """A running emulator and the lines to it."""
+
+    def __init__(
+        self, row: Row, channel: Channel, console: Path, task: Task, stop: threading.Event
+    ) -> None:
+        self.row, self.channel, self.task, self.stop = row, channel, task, stop
+        self.console = open(console, "wb")
+        self.console_bytes, self.tail = 0, b""
+        self.outcome = Outcome()
+        self.qmp: Qmp | None = None
+        self.results = -1  # of a file; a pipe is among what is selected
+        self.line = -1
+        self.selector = selectors.DefaultSelector()
+        self.began = self.last_sign = time.monotonic()
+        self.process: subprocess.Popen[bytes] | None = None
+
+    # -- lines ---------------------------------------------------------------------------------
+
+    def on_console(self, data: bytes) -> None:
+        if self.console_bytes < CONSOLE_LIMIT:
+            self.console.write(data[: CONSOLE_LIMIT - self.console_bytes])
+        self.console_bytes += len(data)
+        self.tail = (self.tail + data)[-CHUNK:]
+        if not self.row.results_tty:
+            self.on_results(data)
+
+    def on_results(self, data: bytes) -> None:
+        before = self.channel.frames, self.channel.started
+        self.channel.feed(data)
+        if before != (self.channel.frames, self.channel.started):
+            self.last_sign = time.monotonic()
+        if self.channel.started:
+            self._mark("init")
+        if self.channel.probing:
+            self._mark("probes")
+        if self.channel.announced is not None:
+            self.outcome.times.setdefault("end", self._now())
+        else:
+            self.outcome.times.pop("end", None)
+
+    def _mark(self, stage: str) -> None:
+        if stage not in self.outcome.times:
+            self.outcome.times[stage] = self._now()
+            self.outcome.cpu_times[stage] = _spent(self.process)
+            self.outcome.stage = stage
+
+    def _now(self) -> float:
+        return round(time.monotonic() - self.began, 2)
+
+    # -- the loop ------------------------------------------------------------------------------
+
+    def watch(self) -> None:
+        """Until one of the ends is reached; then what is still in the pipes is read."""
+        while not self._ended():
+            self._pump(0.05 if self.results >= 0 else 0.2)
+            self._hand_over()
+        self._kill()
+        while self.selector.get_map() and self._pump(0.1):
+            pass
+        while self._tail():
+            pass
+        if self.outcome.ended in ("shutdown", "died", "hang") and self.channel.complete:
+            self._whole()
+
+    def _pump(self, timeout: float) -> bool:
+        ready = self.selector.select(timeout)
+        for key, _ in ready:
+            try:
+                data = os.read(key.fd, CHUNK)
+            except OSError:
+                data = b""
+            if data:
+                key.data(data)
+            else:
+                self.selector.unregister(key.fileobj)
+        return self._tail() or bool(ready)
+
+    def _tail(self) -> bool:
+        """What is new in the file of results."""
+        data = os.read(self.results, CHUNK) if self.results >= 0 else b""
+        if data:
+            self.on_results(data)
+        return bool(data)
+
+    def _hand_over(self) -> None:
+        """A guest that waits is saved, where there is no snapshot of it yet, and gets its work."""
+        task, qmp = self.task, self.qmp
+        if not task.step or not qmp or not task.snapshot:
+            return
+        resumed = self.outcome.start == "snapshot"
+        if task.step == "wait" and (qmp.running if resumed else self.channel.ready):
+            self._mark("ready")
+            task.step = "go" if resumed else "save"
+            if not resumed:
+                qmp.save(task.snapshot.part)
+        elif task.step == "save" and qmp.saved:
+            task.snapshot.settle(qmp.saved)
+            qmp.go_on()
+            task.step = "go"
+        elif task.step == "go" and qmp.running:
+            task.work = task.work[_write(self.line, task.work) :]
+            task.step = "go" if task.work else ""
+            self.outcome.times["given"] = self._now()
+
+    def _end(self, ended: str, reason: str) -> bool:
+        self.outcome.ended, self.outcome.reason = ended, reason
+        return True
+
+    def _ended(self) -> bool:
+        channel = self.channel
+        if self.stop.is_set():
+            raise KeyboardInterrupt
+        if channel.flood or self.console_bytes > CONSOLE_LIMIT:
+            return self._end(
+                "flood", channel.flood or f"more than {CONSOLE_LIMIT} bytes on the console"
+            )
+        if channel.exit_status is not None:
+            return self._finished(channel.exit_status)
+        if "end" in self.outcome.times and self._now() - self.outcome.times["end"] > GRACE:
+            return self._finished(0)
+        return self._guest_ended() or self._too_late()
+
+    def _whole(self) -> bool:
+        """All that was announced is here. Whether it means anything is for the clock to say."""
+        wrong = "" if "-icount" in self.row.qemu_args else wrong_clock(self.channel.clocks)
+        return self._end("clock" if wrong else "done", wrong)
+
+    def _finished(self, status: int) -> bool:
+        channel = self.channel
+        if channel.complete:
+            return self._whole()
+        if channel.announced is None:
+            return self._end("incomplete", f"run.sh ended with status {status} and no end marker")
+        refused = f"; refused: {channel.refused[0]}" if channel.refused else ""
+        return self._end(
+            "incomplete", f"{channel.frames} of {channel.announced} files arrived{refused}"
+        )
+
+    def _guest_ended(self) -> bool:
+        """The monitor's word, or the emulator's death."""
+        gone = self.process is not None and _exited(self.process)
+        if not gone and not (self.qmp and self.qmp.ended):
+            return False
+        self._drain()
+        word = self.qmp.ended if self.qmp else ""
+        panic = PANIC.search(self.tail)
+        if panic or word in ("panic", "reset"):
+            said = printable(panic[1]) if panic else "reset without a panic message"
+            return self._end("panic", said)
+        if word == "shutdown" or (self.row.arch.runner == "uml" and self.channel.started):
+            return self._end("shutdown", "the guest powered off before its end marker")
+        return self._end("died", f"the emulator ended by itself: {word or self._last_line()}")
+
+    def _drain(self) -> None:
+        for _ in range(200):
+            if not self.selector.get_map() or not self._pump(0.05):
+                return
+
+    def _last_line(self) -> str:
+        lines = printable(self.tail.replace(b"\r", b"")).split("\n")
+        return next((line.strip()[:200] for line in reversed(lines) if line.strip()), "no output")
+
+    def _too_late(self) -> bool:
+        row, now = self.row, self._now()
+        if self.outcome.stage == "boot" and now > row.boot_timeout:
+            return self._end("hang", f"init did not speak within {row.boot_timeout} s")
+        times = self.outcome.times
+        if self.outcome.stage == "ready" and now > times.get("given", times["ready"]) + ANSWER:
+            what = "it had its work" if "given" in times else "it was to be saved"
+            return self._end("hang", f"init said nothing for {ANSWER:.0f} s after {what}")
+        if now > row.timeout:
+            return self._end("hang", f"not done after {row.timeout} s")
+        if self.outcome.stage != "boot" and time.monotonic() - self.last_sign > row.stall:
+            last = next(reversed(self.channel.files), "none")
+            return self._end("hang", f"no file for {row.stall} s, last one: {last}")
+        return False
+
+    def _kill(self) -> None:
+        if self.process is not None:
+            try:
+                os.killpg(self.process.pid, signal.SIGKILL)
+            except ProcessLookupError:
+                pass
+
+    # -- its life ------------------------------------------------------------------------------
+
+    def close(self) -> None:
+        """Kill, reap, and book the processor time."""
+        self._kill()
+        if self.process is not None and self.process.returncode is None:
+            _, status, usage = os.wait4(self.process.pid, 0)
+            self.process.returncode = os.waitstatus_to_exitcode(status)
+            self.outcome.cpu = round(usage.ru_utime + usage.ru_stime, 2)
+        self.outcome.wall = self._now()
+        self.selector.close()
+        self.console.close()
+
+
+def _spent(process: subprocess.Popen[bytes] | None) -> float:
+    """Processor seconds of a running emulator so far."""
+    try:
+        stat = Path(f"/proc/{process.pid if process else 0}/stat").read_text()
+    except OSError:
+        return 0.0
+    user, system = stat.rpartition(")")[2].split()[11:13]
+    return round((int(user) + int(system)) / os.sysconf("SC_CLK_TCK"), 2)
+
+
+def _write(line: int, data: bytes) -> int:
+    """As much as the line takes now. A guest that is gone takes nothing; its end is noticed."""
+    try:
+        return os.write(line, data)
+    except (BlockingIOError, BrokenPipeError):
+        return 0
+
+
+def _exited(process: subprocess.Popen[bytes]) -> bool:
+    """Has it ended? It is left to be reaped with its processor time."""
+    return os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None

@@ -1,0 +1,202 @@
+# SPDX-License-Identifier: MIT
+"""The words of the command line, and what they ask for."""
+
+from __future__ import annotations
+
+import argparse
+import re
+import time
+from pathlib import Path
+
+from kernels import ROOT, workflow
+from kernels.errors import Usage
+from kernels.guest import kvm
+from kernels.guest.place import Options
+from kernels.guest.work import LEVELS
+from kernels.matrix import Matrix, Row
+from kernels.place.place import Order
+from kernels.place.report import Wishes
+
+EPILOG = """exit status: 0 done and nothing unexpected, 1 broken or unexpected verdicts, or a guest
+that ended badly among its probes, 2 usage, 3 at least one kernel could not run, 130 or 143
+interrupted"""
+
+
+def parser() -> argparse.ArgumentParser:
+    top = argparse.ArgumentParser(
+        prog="kernels", description="probe kernels in an emulator", epilog=EPILOG
+    )
+    verbs = top.add_subparsers(dest="verb", required=True)
+    run = verbs.add_parser(
+        "run", prog="run.sh kernels", help="boot kernels and run a suite in each", epilog=EPILOG
+    )
+    _rows(run)
+    _in_the_guest(run)
+    _machinery(run)
+    _other_verbs(verbs)
+    return top
+
+
+def _rows(run: argparse.ArgumentParser) -> None:
+    run.add_argument("name", nargs="*", help="row of the matrix, * matches any part")
+    run.add_argument(
+        "--tag",
+        action="append",
+        default=[],
+        help="all rows with this tag: ci, core, all, an architecture",
+    )
+    run.add_argument("--list", action="store_true", help="print the rows and stop")
+    run.add_argument(
+        "--matrix",
+        metavar="RUN",
+        nargs="?",
+        const="latest",
+        help="print the kernels of a run side by side (default: the latest) and stop",
+    )
+    run.add_argument(
+        "--diff",
+        metavar="NAME",
+        nargs="+",
+        help="print what changed between two kernels (NAME NAME [RUN]) and stop",
+    )
+    run.add_argument(
+        "--kernel",
+        help="with --arch: your own kernel image or .deb, or the archive's deb:PACKAGE[=VERSION]",
+    )
+    run.add_argument(
+        "--arch", default="amd64", help="architecture of --kernel: a table of matrix.toml"
+    )
+
+
+def _in_the_guest(run: argparse.ArgumentParser) -> None:
+    run.add_argument(
+        "--suite", help="suite to run in the guest (default: default; quick for several levels)"
+    )
+    run.add_argument(
+        "--probe", action="append", default=[], help="only probes whose id matches this glob"
+    )
+    run.add_argument("--persona", help="only these personas: root,perfmon,user,seccomp")
+    run.add_argument(
+        "--paranoid",
+        default="2",
+        metavar="LEVEL",
+        help="perf_event_paranoid in the guest, or `kernel` for its own (default: 2); several, "
+        "as in -1,0,1,2,3, are asked one after the other in one guest, a result each",
+    )
+    run.add_argument(
+        "--may-disturb", action="store_true", help="let probes change CPUs and sysctls of the guest"
+    )
+    run.add_argument(
+        "--hazards", action="store_true", help="run probes known to hang or crash some kernels"
+    )
+
+
+def _machinery(run: argparse.ArgumentParser) -> None:
+    run.add_argument("--jobs", type=int, default=1, help="guests at a time (default: 1)")
+    run.add_argument("--timeout", type=int, default=0, help="seconds for one boot with its suite")
+    run.add_argument(
+        "--out", type=Path, help="directory for the results (default: results/kernels/TIME)"
+    )
+    run.add_argument(
+        "--resume",
+        action="store_true",
+        help="skip what --out or results/kernels/latest already has",
+    )
+    run.add_argument(
+        "--keep",
+        action="store_true",
+        help="leave kernel and initramfs in the result, to boot by hand",
+    )
+    run.add_argument(
+        "--cold", action="store_true", help="boot every guest, start none from a snapshot"
+    )
+    run.add_argument("--junit", type=Path, help="write a JUnit file, one test case a kernel")
+    run.add_argument(
+        "--mirror", default="", help="Debian mirror instead of the one the system's apt uses"
+    )
+    run.add_argument(
+        "--refresh", action="store_true", help="fetch package indexes even if they are of today"
+    )
+    run.add_argument("--no-build", action="store_true", help="take the bundle as it is")
+    run.add_argument("--no-install", action="store_true", help="install no packages")
+
+
+def _other_verbs(verbs: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """What make and maintainers call."""
+    tools = verbs.add_parser("cross", help="make the tool chain for another machine")
+    tools.add_argument("machine", help="a folder below build/: aarch64, s390x ...")
+    tools.add_argument("folder", type=Path, help="where to put it")
+    tools.add_argument("--mirror", default="", help="Debian mirror")
+    tools.add_argument("--no-install", action="store_true", help="install no packages")
+    verbs.add_parser("bundles", help="print the machines the matrix has bundles for")
+    jobs = verbs.add_parser("workflow", help="print the workflow made of the matrix")
+    jobs.add_argument("--write", action="store_true", help=f"into {workflow.FILE.name}")
+
+
+def chosen(args: argparse.Namespace, listed: Matrix) -> list[Row]:
+    rows = listed.pick(args.name, args.tag)
+    if args.kernel and args.kernel.startswith("deb:"):
+        rows.append(listed.from_archive(args.kernel[4:], args.arch))
+    elif args.kernel:
+        if not Path(args.kernel).is_file():
+            raise Usage(f"no kernel file {args.kernel}")
+        rows.append(listed.own(Path(args.kernel), args.arch))
+    if not rows and not args.list:
+        raise Usage(f"which kernel? {' '.join(listed.rows)}; or --tag, or --kernel FILE")
+    return rows
+
+
+def levels(args: argparse.Namespace) -> tuple[str, ...]:
+    """The values of --paranoid; none leaves the kernel's own."""
+    if args.paranoid == "kernel":
+        return ()
+    found = tuple(dict.fromkeys(args.paranoid.split(",")))
+    if not set(found) <= set(LEVELS):
+        raise Usage(f"--paranoid is of {' '.join(LEVELS)}, or `kernel`")
+    if len(found) > 1 and (args.hazards or args.may_disturb):
+        raise Usage("--hazards and --may-disturb go with one level of --paranoid")
+    return found
+
+
+def wishes(args: argparse.Namespace) -> Wishes:
+    wanted = levels(args)
+    suite = args.suite or ("quick" if len(wanted) > 1 else "default")
+    if args.jobs < 1 or args.timeout < 0:
+        raise Usage("--jobs and --timeout are positive numbers")
+    if not re.fullmatch(r"[\w.-]+", suite) or not (ROOT / "suites" / f"{suite}.txt").exists():
+        raise Usage(f"no suite {suite!r} in suites/")
+    words = [word for glob in args.probe for word in ("--probe", glob)]
+    persona = args.persona or ("root,perfmon,user,seccomp" if len(wanted) > 1 else "")
+    words += ["--persona", persona] if persona else []
+    order = Order(suite, tuple(words), wanted, limit=args.timeout)
+    return Wishes(order, may_disturb=args.may_disturb, hazards=args.hazards)
+
+
+def how(args: argparse.Namespace) -> Options:
+    """How guests are started. A snapshot pays off where more than one guest is to be expected."""
+    saved = bool(args.probe) or args.may_disturb or args.hazards
+    return Options(args.cold, saved, args.keep, kvm.usable())
+
+
+def results_folder(args: argparse.Namespace) -> Path:
+    """results/kernels/<time>, with `latest` pointing to it; or where the user says."""
+    base = ROOT / "results" / "kernels"
+    if args.out:
+        folder: Path = args.out
+    elif args.resume:
+        folder = (base / "latest").resolve()
+        if not folder.is_dir():
+            raise Usage("nothing to resume: no results/kernels/latest")
+    else:
+        stamp = again = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime())
+        number = 1
+        while (base / again).exists():
+            number += 1
+            again = f"{stamp}-{number}"
+        folder = base / again
+    folder.mkdir(parents=True, exist_ok=True)
+    if folder.parent == base:
+        (base / ".latest").unlink(missing_ok=True)
+        (base / ".latest").symlink_to(folder.name)
+        (base / ".latest").rename(base / "latest")
+    return folder

@@ -1,0 +1,50 @@
+# SPDX-License-Identifier: MIT
+"""The bundle for a machine, built when it is asked for."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+from collections.abc import Iterable
+from pathlib import Path
+
+from kernels import ROOT
+from kernels.errors import Missing, RowError
+
+
+def _telling(text: str) -> str:
+    """The line of a build's messages that says most."""
+    lines = text.strip().splitlines() or ["no message"]
+    return next((line for line in lines if re.search("rror|kernels: no ", line)), lines[-1])[:200]
+
+
+def find_bundle(machine: str, build: bool, install: bool) -> Path:
+    """build/MACHINE/bundle, made afresh; make sets up the tool chain another machine needs."""
+    bundle = ROOT / "build" / machine / "bundle"
+    if build:
+        words = ["-s", f"-j{os.cpu_count() or 1}", f"ARCH={machine}", "bundle"]
+        words += [] if install else ["NO_INSTALL=1"]
+        result = subprocess.run(
+            ["make", "-C", str(ROOT), "--no-print-directory", *words],
+            capture_output=True,
+            text=True,
+            errors="replace",
+            check=False,
+        )
+        if result.returncode:
+            raise Missing(f"make ARCH={machine} bundle failed: {_telling(result.stderr)}")
+    if not (bundle / "run.sh").exists():
+        raise Missing(f"no bundle for {machine}: make ARCH={machine} bundle")
+    return bundle
+
+
+def bundles(machines: Iterable[str], build: bool, install: bool) -> dict[str, Path | str]:
+    """The bundle for each machine, or why there is none."""
+    found: dict[str, Path | str] = {}
+    for machine in dict.fromkeys(machines):
+        try:
+            found[machine] = find_bundle(machine, build, install)
+        except RowError as error:
+            found[machine] = str(error)
+    return found

@@ -1,0 +1,18 @@
+# SPDX-License-Identifier: MIT
+"""Is the clock of a machine right? Compared with ours, at both ends of a run."""
+
+from __future__ import annotations
+
+
+def wrong_clock(clocks: list[tuple[float, float]]) -> str:
+    """What is wrong with the machine's clock, or empty. `clocks` are pairs: our reading, its own.
+
+    A guest calibrates its clock while it boots. On a starved host the clock may be wrong by a
+    factor of ten, and with it every time-out, rate and interval. Emulators that count instructions
+    (-icount) run on virtual time and are not to be checked."""
+    if len(clocks) < 2:
+        return ""
+    ours, its = (last - first for first, last in zip(*clocks, strict=True))
+    if ours / 2 - 1 <= its <= ours * 1.25 + 1:
+        return ""
+    return f"the guest's clock went {its:.1f} s while {ours:.1f} s passed"

@@ -1,0 +1,109 @@
+# SPDX-License-Identifier: MIT
+"""A list of places, each from bundle to finished result directory; one never stops another."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import threading
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor, as_completed
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from kernels.errors import Missing, Refused, RowError
+from kernels.place.judge import RECORD, judge
+from kernels.place.place import Facts, Order, Place
+from kernels.place.report import Report, Wishes
+from kernels.place.runner import Runner
+
+
+@dataclass
+class Engine:
+    """What all places of one run share.
+
+    bundles   for each machine its bundle, or why there is none
+    on_state  told what a place is doing just now
+    """
+
+    results: Path
+    wishes: Wishes
+    bundles: dict[str, Path | str]
+    on_state: Callable[[str, str], None] = lambda name, state: None
+    stop: threading.Event = field(default_factory=threading.Event)
+
+    def run_all(
+        self,
+        places: list[Place],
+        jobs: int,
+        on_report: Callable[[Report], None],
+        live: AbstractContextManager[None] | None = None,
+    ) -> list[Report]:
+        """All places, `jobs` at a time. An interrupt ends what runs, and is raised again."""
+        reports: list[Report] = []
+        with live or nullcontext(), ThreadPoolExecutor(jobs) as pool:
+            futures: list[Future[Report]] = [pool.submit(self.run, place) for place in places]
+            try:
+                for future in as_completed(futures):
+                    reports.append(future.result())
+                    on_report(reports[-1])
+            except BaseException:
+                self.stop.set()
+                pool.shutdown(wait=True, cancel_futures=True)
+                raise
+        return reports
+
+    def run(self, place: Place) -> Report:
+        """Never raises but for an interrupt: a place ends in a result or in a stated reason."""
+        report = Report(place.facts().name)
+        try:
+            self._run(place, report)
+        except RowError as error:
+            report.error = str(error)
+        except OSError as error:
+            report.error = f"{error.strerror or error} ({type(error).__name__})"
+        return report
+
+    def _run(self, place: Place, report: Report) -> None:
+        machine = place.facts().machine
+        bundle = self.bundles.get(machine, f"no bundle for {machine}")
+        if isinstance(bundle, str):
+            raise Missing(bundle)
+        ill = place.health()
+        if ill:
+            raise Missing(ill)
+        say = lambda state: self.on_state(report.name, state)  # noqa: E731
+        part = self.results / f"{report.name}.part"
+        say("preparing")
+        with place.put(bundle):
+            order = self._order(place.facts())
+            runner = Runner(place, report, self.wishes, order, part, self.stop, say)
+            try:
+                record = runner.run()
+            except KeyboardInterrupt:
+                shutil.rmtree(part, ignore_errors=True)
+                raise
+        (part / RECORD).write_text(json.dumps(record, indent=1) + "\n")
+        shutil.rmtree(self.results / report.name, ignore_errors=True)
+        part.rename(self.results / report.name)
+        self._judge(report, say)
+
+    def _order(self, facts: Facts) -> Order:
+        """What the user wants, with the lines that say where it ran."""
+        if self.wishes.hazards > facts.hazards or self.wishes.may_disturb > facts.disturb:
+            raise Refused("--hazards and --may-disturb are not for this place")
+        lines = [f"{key}={value}" for key, value in facts.env.items()]
+        lines += [f"limit={limit}" for limit in facts.limits]
+        pairs = [word for line in lines for word in ("--env", line)]
+        order = self.wishes.order
+        return replace(order, args=(*order.args, "--no-install", "--quiet", *pairs))
+
+    def _judge(self, report: Report, say: Callable[[str], None]) -> None:
+        """Verdicts are reports' business; here they are only counted."""
+        if report.outcome.infra:
+            ended = f"{report.outcome.ended}: {report.outcome.reason}"
+            report.error = f"{ended} ({report.attempts} attempts)"
+            return
+        say("reporting")
+        judge(report, self.results / report.name)

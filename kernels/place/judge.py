@@ -1,0 +1,98 @@
+# SPDX-License-Identifier: MIT
+"""What a finished directory is worth: `reports result` says, here it is only counted."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections import Counter
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from kernels import ROOT
+from kernels.errors import Refused
+from kernels.place.outcome import Outcome
+from kernels.place.report import Report
+from reports.text import Unusable, load_json
+
+RECORD = "boot.json"
+
+
+def runs_of(folder: Path) -> dict[str, Path]:
+    """The result directories of a place: itself, or one for each level."""
+    if (folder / "env").exists():
+        return {"": folder}
+    return {path.parent.name: path.parent for path in sorted(folder.glob("*/env"))}
+
+
+def _reported(run: Path) -> dict[str, Any]:
+    """The result.json that `reports result` makes of a directory, or an exception with its last words."""
+    made = run / "result.json"
+    made.unlink(missing_ok=True)  # of an earlier run: a traceback exits with 1 as well
+    argv = [sys.executable, "-m", "reports", "result", str(run), "--quiet"]
+    done = subprocess.run(
+        argv, cwd=ROOT, capture_output=True, text=True, errors="replace", check=False
+    )
+    try:
+        if done.returncode not in (0, 1):
+            raise Unusable(f"exit status {done.returncode}")
+        told: dict[str, Any] = load_json(made)
+        return told
+    except Unusable as error:
+        raise Refused((done.stderr.strip() or str(error)).splitlines()[-1][:300]) from None
+
+
+def judge(report: Report, folder: Path) -> None:
+    """`reports result` on each finished directory, then the counts it wrote down."""
+    for name, run in (runs_of(folder) or {"": folder}).items():
+        try:
+            told = _reported(run)
+        except Refused as error:
+            why = report.outcome.reason and f"{report.outcome.ended}: {report.outcome.reason}; "
+            report.error = f"{why}{error}"
+            return
+        for who, counts in told["summary"].items():
+            report.verdicts[f"{name} {who}".strip()] = counts
+        for who, count in Counter(entry["persona"] for entry in told["unexpected"]).items():
+            report.unexpected[f"{name} {who}".strip()] = count
+
+
+def _outcome(facts: dict[str, Any]) -> Outcome:
+    """One run out of boot.json; an exception when it is not one."""
+    times, cpu_times = (
+        {str(stage): float(at) for stage, at in facts[key].items()} for key in ("times", "cpu_times")
+    )
+    ended, reason, stage, start = (str(facts[key]) for key in ("ended", "reason", "stage", "start"))
+    wall, cpu = float(facts["wall"]), float(facts["cpu"])
+    return Outcome(ended, reason, stage, wall, cpu, times, cpu_times, start)
+
+
+def _told(name: str, facts: dict[str, Any]) -> Report:
+    """What boot.json says. A folder of results may come from anywhere: nothing is trusted."""
+    guests = [{"of": str(one["of"]), **asdict(_outcome(one))} for one in facts["guests"]]
+    return Report(
+        name,
+        _outcome(facts),
+        release=str(facts["release"]),
+        attempts=int(facts["attempts"]),
+        downs=[str(down) for down in facts["went_down"]],
+        lost=[str(what) for what in facts["unanswered"]],
+        guests=guests,
+        wall=float(facts["total_wall"]),
+        cpu=float(facts["total_cpu"]),
+        resumed=True,
+    )
+
+
+def resumable(results: Path, name: str) -> Report | None:
+    """The report of a place that an earlier run has finished; None where it must run again."""
+    folder = results / name
+    try:
+        report = _told(name, load_json(folder / RECORD))
+        if report.outcome.infra:
+            return None
+        judge(report, folder)
+    except (Unusable, OSError, ArithmeticError, AttributeError, KeyError, TypeError, ValueError):
+        return None
+    return report
