@@ -14,6 +14,7 @@ from pathlib import Path
 from kernels.errors import Missing, Refused
 from kernels.matrix import Row
 from kernels.source import apt
+from kernels.source.mirror import Mirror, codename, find_mirror, system_sources
 from kernels.source.packages import Package, candidates
 
 TRIES = 16    # a security suite lists every version it had, and serves some of them no more
@@ -41,7 +42,7 @@ class Deb:
 class Fetcher:
     """Resolves and downloads; indexes and files are kept in `cache`."""
 
-    mirror: apt.Mirror
+    mirror: Mirror
     cache: Path
     refresh: bool = False
     say: Callable[[str], None] = lambda text: None
@@ -151,5 +152,5 @@ class Fetcher:
 def fetcher(
     mirror: str = "", refresh: bool = False, say: Callable[[str], None] = lambda text: None
 ) -> Fetcher:
-    found = apt.find_mirror(apt.codename(), apt.system_sources(), mirror)
+    found = find_mirror(codename(), system_sources(), mirror)
     return Fetcher(found, cache_home(), refresh, say)

@@ -19,7 +19,7 @@ import pytest
 
 from kernels import matrix
 from kernels.errors import Missing, Refused
-from kernels.source import apt
+from kernels.source import apt, mirror
 from kernels.source.fetch import Fetcher
 
 pytestmark = pytest.mark.skipif(
@@ -140,7 +140,7 @@ def fetcher(archive: Archive, tmp_path: Path) -> Iterator[Fetcher]:
     with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
         threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True).start()
         uri = f"http://127.0.0.1:{server.server_port}"
-        yield Fetcher(apt.Mirror(uri, uri, str(archive.home / "good.gpg")), tmp_path / "cache")
+        yield Fetcher(mirror.Mirror(uri, uri, str(archive.home / "good.gpg")), tmp_path / "cache")
         server.shutdown()
 
 
@@ -254,7 +254,7 @@ def test_sources_are_read_in_both_spellings(tmp_path: Path) -> None:
         "Signed-By:\n -----BEGIN\n\n"
         "Types: deb\nEnabled: no\nURIs: http://c/d\nSuites: off\n"
     )
-    found = apt.system_sources(tmp_path)
+    found = mirror.system_sources(tmp_path)
     assert [(s.uris, s.suites, s.signed_by) for s in found] == [
         (("http://a/d",), ("bookworm",), "/k.gpg"),
         (("http://b/d",), ("sid", "experimental"), ""),
@@ -265,18 +265,18 @@ def test_the_mirror_is_the_one_of_the_systems_own_suite(tmp_path: Path) -> None:
     key = tmp_path / "k.gpg"
     key.touch()
     sources = [
-        apt.Source(("http://other",), ("tool-bookworm",)),
-        apt.Source(("http://deb/d",), ("bookworm",), str(key)),
-        apt.Source(("http://sec/s",), ("bookworm-security",)),
+        mirror.Source(("http://other",), ("tool-bookworm",)),
+        mirror.Source(("http://deb/d",), ("bookworm",), str(key)),
+        mirror.Source(("http://sec/s",), ("bookworm-security",)),
     ]
-    assert apt.find_mirror("bookworm", sources) == apt.Mirror(
+    assert mirror.find_mirror("bookworm", sources) == mirror.Mirror(
         "http://deb/d", "http://sec/s", str(key)
     )
-    assert apt.find_mirror("bookworm", sources[:2]).base("x-security") == "http://deb/d-security"
+    assert mirror.find_mirror("bookworm", sources[:2]).base("x-security") == "http://deb/d-security"
     with pytest.raises(Missing, match="--mirror"):
-        apt.find_mirror("noble", sources)
+        mirror.find_mirror("noble", sources)
     with pytest.raises(Missing, match="debian-archive-keyring"):
-        apt.find_mirror("bookworm", [replace(sources[1], signed_by=str(tmp_path / "none"))])
+        mirror.find_mirror("bookworm", [replace(sources[1], signed_by=str(tmp_path / "none"))])
 
 
 @pytest.mark.parametrize(
