@@ -165,7 +165,7 @@ bool pm_in_user_namespace(void)
 /* A flag that no kernel has. Below bit 32, because above it older kernels (< v3.15) look away. */
 #define IMPOSSIBLE_FLAG (1UL << 30)
 
-enum pm_gate pm_perf_gate(const struct pm_env *env, int *ret_errno)
+enum pm_perf_answer pm_perf_ask(const struct pm_env *env, int *ret_errno)
 {
 	struct perf_event_attr attr = { .type = PERF_TYPE_SOFTWARE, .size = PERF_ATTR_SIZE_VER0 };
 	int flags_err = pm_open_raw(&attr, 0, -1, -1, IMPOSSIBLE_FLAG);
@@ -173,13 +173,13 @@ enum pm_gate pm_perf_gate(const struct pm_env *env, int *ret_errno)
 
 	if (flags_err == -ENOSYS && !env->paranoid_present) {
 		*ret_errno = ENOSYS;
-		return PM_GATE_NOT_BUILT;
+		return PM_PERF_NOT_BUILT;
 	}
 	if (flags_err != -EINVAL) {
 		if (flags_err >= 0)
 			close(flags_err);
 		*ret_errno = flags_err < 0 ? -flags_err : EPROTO;
-		return PM_GATE_FILTERED;
+		return PM_PERF_FILTERED;
 	}
 	/*
 	 * EINVAL was perf's, unless a filter answers EINVAL to everything. No filter can write the
@@ -190,8 +190,8 @@ enum pm_gate pm_perf_gate(const struct pm_env *env, int *ret_errno)
 	size_err = pm_attr_size_kernel();
 	if (size_err >= 0 || size_err == -EACCES || size_err == -EPERM) {
 		*ret_errno = 0;
-		return PM_GATE_OPEN;
+		return PM_PERF_ANSWERS;
 	}
 	*ret_errno = -size_err;
-	return PM_GATE_FILTERED;
+	return PM_PERF_FILTERED;
 }

@@ -330,9 +330,9 @@ bool pm_in_user_namespace(void);
  * from the system call itself: perf checks unknown flags first (EINVAL) and the attr's size next
  * (E2BIG, and writes its own there). Any other errno was not said by perf.
  */
-enum pm_gate { PM_GATE_OPEN, PM_GATE_FILTERED, PM_GATE_NOT_BUILT };
-/* Returns the gate; *ret_errno gets the errno that decided (0 for OPEN). */
-enum pm_gate pm_perf_gate(const struct pm_env *env, int *ret_errno);
+enum pm_perf_answer { PM_PERF_ANSWERS, PM_PERF_FILTERED, PM_PERF_NOT_BUILT };
+/* *ret_errno gets the errno that decided, 0 when perf answers. */
+enum pm_perf_answer pm_perf_ask(const struct pm_env *env, int *ret_errno);
 
 /*
  * Identity of kernel and machine: calls `each` with key and value pairs ("arch", "release",

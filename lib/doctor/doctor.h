@@ -5,7 +5,7 @@
 
 #include <sys/types.h>
 
-#include "../policy/diagnosis/gate.h"
+#include "../policy/diagnosis/refusal.h"
 
 #define ATTEMPTS 4
 #define HOW_SIZE 4096		/* a reason (plan.h) for each strategy that was passed over */

@@ -62,7 +62,7 @@ int doctor_open(const struct perf_event_attr *attr, pid_t pid, int cpu, enum pm_
 		return fd;
 	snprintf(refusal->call, sizeof(refusal->call), "perf_event_open(%s, pid %d, cpu %d)", event,
 		 (int)pid, cpu);
-	pm_gate_open(&spec, reach, -fd, refusal);
+	pm_refusal_of_open(&spec, reach, -fd, refusal);
 	return fd;
 }
 
@@ -74,7 +74,7 @@ int doctor_map(int fd, size_t rings, size_t pages, struct pm_refusal *refusal, s
 	if (err == 0)
 		return 0;
 	snprintf(refusal->call, sizeof(refusal->call), "mmap(ring of %zu kB)", bytes / 1024);
-	pm_gate_map(rings, bytes, -err, refusal);
+	pm_refusal_of_map(rings, bytes, -err, refusal);
 	return err;
 }
 
@@ -144,7 +144,7 @@ static void add_ring(unsigned int cpu, void *context)
 
 	if (rings->err < 0 || rings->count == rings->room)
 		return;
-	fd = doctor_open(&attr, 0, (int)cpu, REACH_OWN, "task-clock:u", rings->refusal);
+	fd = doctor_open(&attr, 0, (int)cpu, PM_REACH_OWN, "task-clock:u", rings->refusal);
 	rings->err = fd < 0 ? fd :
 		doctor_map(fd, rings->room, rings->pages, rings->refusal,
 			   &rings->list[rings->count]);

@@ -56,7 +56,8 @@ int go_kernel_chain(const struct attempt *attempt, struct pm_refusal *refusal, c
 {
 	struct perf_event_attr attr = clock_samples;
 	const struct observation see = {
-		.attr = &attr, .cpu = -1, .reach = REACH_OWN, .event = "cpu-clock with call chains",
+		.attr = &attr, .cpu = -1, .reach = PM_REACH_OWN,
+		.event = "cpu-clock with call chains",
 		.is_it = attempt->kernel ? is_kernel_chain : is_user_chain, .ns = WORK_NS,
 	};
 	int err;
@@ -79,7 +80,7 @@ int go_process(const struct attempt *attempt, struct pm_refusal *refusal, char *
 	};
 	const struct timespec pause = { 0, WORK_NS };
 	uint64_t value = 0;
-	int fd = doctor_open(&attr, doctor_target, -1, REACH_OTHER,
+	int fd = doctor_open(&attr, doctor_target, -1, PM_REACH_OTHER,
 			     attempt->kernel ? "task-clock" : "task-clock:u", refusal);
 	int err;
 
@@ -101,7 +102,7 @@ static bool is_sample(const struct pm_record *record)
 int go_system(const struct attempt *attempt, struct pm_refusal *refusal, char *how)
 {
 	const struct observation see = {
-		.attr = &clock_samples, .pid = -1, .cpu = 0, .reach = REACH_CPU,
+		.attr = &clock_samples, .pid = -1, .cpu = 0, .reach = PM_REACH_CPU,
 		.event = "cpu-clock", .is_it = is_sample, .ns = WORK_NS,
 	};
 
@@ -127,7 +128,7 @@ static int find_tracepoint(struct pm_refusal *refusal)
 		return id;
 	snprintf(refusal->call, sizeof(refusal->call), "open(%s/events/sched/sched_switch/id)",
 		 err == 0 ? root : "/sys/kernel/tracing");
-	pm_gate_tracefs(err < 0 ? -err : -id, refusal);
+	pm_refusal_of_tracefs(err < 0 ? -err : -id, refusal);
 	return id;
 }
 
@@ -138,7 +139,7 @@ int go_tracepoint(const struct attempt *attempt, struct pm_refusal *refusal, cha
 		.sample_type = PERF_SAMPLE_TID | PERF_SAMPLE_RAW,
 	};
 	const struct observation see = {
-		.attr = &attr, .cpu = -1, .reach = REACH_TRACE, .event = "sched:sched_switch",
+		.attr = &attr, .cpu = -1, .reach = PM_REACH_TRACE, .event = "sched:sched_switch",
 		.is_it = has_data, .ns = WORK_NS,
 	};
 	int id = find_tracepoint(refusal);
@@ -164,7 +165,8 @@ int go_switch_records(const struct attempt *attempt, struct pm_refusal *refusal,
 		.sample_type = PERF_SAMPLE_TID | PERF_SAMPLE_TIME,
 	};
 	static const struct observation see = {
-		.attr = &attr, .cpu = -1, .reach = REACH_OWN, .event = "dummy with context_switch",
+		.attr = &attr, .cpu = -1, .reach = PM_REACH_OWN,
+		.event = "dummy with context_switch",
 		.is_it = is_switch, .ns = WORK_NS,
 	};
 
@@ -225,7 +227,7 @@ static int read_without_call(struct pm_refusal *refusal)
 
 int go_rdpmc(const struct attempt *attempt, struct pm_refusal *refusal, char *how)
 {
-	int fd = doctor_open(&instructions, 0, -1, REACH_OWN, "instructions:u", refusal), err;
+	int fd = doctor_open(&instructions, 0, -1, PM_REACH_OWN, "instructions:u", refusal), err;
 	struct pm_ring page;
 
 	(void)attempt;
@@ -252,7 +254,8 @@ int go_read(const struct attempt *attempt, struct pm_refusal *refusal, char *how
 	(void)how;
 	attr.type = attempt->spec.type;
 	attr.config = attempt->spec.config;
-	fd = doctor_open(&attr, 0, -1, REACH_OWN, attempt->what + strlen("read(2) of "), refusal);
+	fd = doctor_open(&attr, 0, -1, PM_REACH_OWN, attempt->what + strlen("read(2) of "),
+			 refusal);
 	if (fd < 0)
 		return fd;
 	doctor_work(1000000);

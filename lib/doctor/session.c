@@ -79,7 +79,7 @@ static int take_diag(const struct pm_diag *diag, int err, const char *call, stru
 	if (diag->error == 0)
 		return err;
 	if (diag->cause == PM_CAUSE_DESCRIPTORS)
-		pm_gate_open(&spec, REACH_OWN, EMFILE, ret);
+		pm_refusal_of_open(&spec, PM_REACH_OWN, EMFILE, ret);
 	ret->error = diag->error;
 	ret->cause = diag->cause;
 	snprintf(ret->call, sizeof(ret->call), "%s", call);
@@ -103,7 +103,7 @@ static int try_event(const struct attempt *attempt, struct pm_refusal *refusal)
 	pm_event_name(spec, name, sizeof(name) - strlen(":u"));
 	if (user_only)
 		strcat(name, ":u");
-	fd = doctor_open(&attr, 0, -1, REACH_OWN, name, refusal);
+	fd = doctor_open(&attr, 0, -1, PM_REACH_OWN, name, refusal);
 	if (fd < 0)
 		return fd;
 	close(fd);

@@ -72,7 +72,7 @@ static void put_whether(struct flow *flow)
 		.exclude_kernel = 1, .exclude_hv = 1, .disabled = 1,
 	};
 	struct pm_refusal refusal = { .gate = "" };
-	int fd = doctor_open(&least, 0, -1, REACH_OWN, "task-clock:u", &refusal);
+	int fd = doctor_open(&least, 0, -1, PM_REACH_OWN, "task-clock:u", &refusal);
 
 	if (fd >= 0)
 		close(fd);

@@ -244,7 +244,7 @@ static void gate_open(void **state)
 	int decided = -1;
 
 	(void)state;
-	assert_int_equal(pm_perf_gate(&env, &decided), PM_GATE_OPEN);
+	assert_int_equal(pm_perf_ask(&env, &decided), PM_PERF_ANSWERS);
 	assert_int_equal(decided, 0);
 }
 
@@ -259,7 +259,7 @@ static void gate_open_though_policy_refuses(void **state)
 	for (size_t i = 0; i < ARRAY_SIZE(said); i++) {
 		fake_kernel.policy_errno = said[i];
 		decided = -1;
-		assert_int_equal(pm_perf_gate(&env, &decided), PM_GATE_OPEN);
+		assert_int_equal(pm_perf_ask(&env, &decided), PM_PERF_ANSWERS);
 		assert_int_equal(decided, 0);
 	}
 }
@@ -274,7 +274,7 @@ static void gate_filtered(void **state)
 	for (size_t i = 0; i < ARRAY_SIZE(said); i++) {
 		fake_kernel.always_errno = said[i];
 		decided = -1;
-		assert_int_equal(pm_perf_gate(&env, &decided), PM_GATE_FILTERED);
+		assert_int_equal(pm_perf_ask(&env, &decided), PM_PERF_FILTERED);
 		assert_int_equal(decided, said[i]);
 	}
 }
@@ -287,7 +287,7 @@ static void gate_where_nobody_writes_the_size(void **state)
 
 	(void)state;
 	fake_kernel.silent = true;
-	assert_int_equal(pm_perf_gate(&env, &decided), PM_GATE_FILTERED);
+	assert_int_equal(pm_perf_ask(&env, &decided), PM_PERF_FILTERED);
 	assert_int_equal(decided, EPROTO);
 }
 
@@ -298,10 +298,10 @@ static void gate_not_built(void **state)
 
 	(void)state;
 	fake_kernel.always_errno = ENOSYS;
-	assert_int_equal(pm_perf_gate(&env, &decided), PM_GATE_NOT_BUILT);
+	assert_int_equal(pm_perf_ask(&env, &decided), PM_PERF_NOT_BUILT);
 	assert_int_equal(decided, ENOSYS);
 	fake_kernel.always_errno = EPERM;
-	assert_int_equal(pm_perf_gate(&env, &decided), PM_GATE_FILTERED);
+	assert_int_equal(pm_perf_ask(&env, &decided), PM_PERF_FILTERED);
 	assert_int_equal(decided, EPERM);
 }
 
@@ -313,7 +313,7 @@ static void gate_where_something_opens(void **state)
 	(void)state;
 	close(lowest);
 	fake_kernel.accepts_anything = true;
-	assert_int_equal(pm_perf_gate(&env, &decided), PM_GATE_FILTERED);
+	assert_int_equal(pm_perf_ask(&env, &decided), PM_PERF_FILTERED);
 	assert_int_equal(decided, EPROTO);
 	assert_int_equal(open("/dev/null", O_RDONLY), lowest);
 	close(lowest);

@@ -70,14 +70,13 @@ void hold_rule(int got, int want, enum verdict accepted, const char *what)
 
 void must_map(int fd, size_t pages, struct pm_ring *ring)
 {
+	struct finding finding;
 	int error = pm_ring_open(fd, pages, PROT_READ | PROT_WRITE, ring);
 
-	if (error == -EPERM)
-		say_blocked("mmap of %zu pages: EPERM (perf_event_mlock_kb=%" PRId64
-			    " used up; RLIMIT_MEMLOCK %" PRIu64 " bytes)",
-			    pages, probe_env()->mlock_kb, probe_env()->memlock_bytes);
-	if (error)
-		cannot_tell("mmap of %zu pages: %s", pages, errno_name(error));
+	if (error) {
+		classify_map(-error, pages, &finding);
+		speak(&finding);
+	}
 }
 
 void must_ioctl(int fd, unsigned long request, unsigned long arg)

@@ -5,6 +5,7 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,6 +14,7 @@
 
 #include "attrs.h"
 #include "task.h"
+#include "../../lib/gate.h"
 #include "verdict.h"
 #include "workload.h"
 
@@ -114,68 +116,6 @@ static bool may_perfmon(void)
 	       pm_env_has_cap(probe_env(), PM_CAP_SYS_ADMIN);
 }
 
-static const char *paranoid_text(void)
-{
-	static char text[64];
-
-	if (!probe_env()->paranoid_present)
-		return "perf_event_paranoid unreadable";
-	snprintf(text, sizeof(text), "perf_event_paranoid=%d", probe_env()->paranoid);
-	return text;
-}
-
-/* Which gate said EACCES or EPERM, in words that tell what to change. */
-static void explain_refusal(int error, const struct perf_event_attr *attr, pid_t pid, int cpu,
-			    struct finding *ret)
-{
-	const struct pm_env *env = probe_env();
-	const char *wish = NULL;
-	int level = 2;
-
-	if (attr && env->paranoid_present && !may_perfmon()) {
-		if (env->paranoid > 2) {
-			wish = "any event of an unprivileged task";
-		} else if (pid == -1 && env->paranoid > 0) {
-			wish = "a cpu-wide event";
-			level = 0;
-		} else if (!attr->exclude_kernel && env->paranoid > 1) {
-			wish = "an event that counts the kernel";
-			level = 1;
-		}
-	}
-	if (wish)
-		finding_set(ret, BLOCKED, "%s: %s refuses %s; needs <= %d or CAP_PERFMON",
-			    errno_name(error), paranoid_text(), wish, level);
-	else if (pid > 0 && cpu >= -1)
-		finding_set(ret, BLOCKED, "%s: no right to watch that task (%s, %s)",
-			    errno_name(error), paranoid_text(),
-			    may_perfmon() ? "CAP_PERFMON held" : "no CAP_PERFMON");
-	else
-		finding_set(ret, BLOCKED, "%s (%s, %s%s)", errno_name(error), paranoid_text(),
-			    may_perfmon() ? "CAP_PERFMON held" : "no CAP_PERFMON",
-			    env->lockdown[0] && strcmp(env->lockdown, "none") ? ", lockdown" : "");
-}
-
-/* The system call itself is out of reach: not built in, or filtered before perf sees it. */
-static bool explain_gate(struct finding *ret)
-{
-	int error = 0;
-
-	switch (pm_perf_gate(probe_env(), &error)) {
-	case PM_GATE_NOT_BUILT:
-		finding_set(ret, ABSENT, "this kernel has no perf_event_open (%s)",
-			    errno_name(error));
-		return true;
-	case PM_GATE_FILTERED:
-		finding_set(ret, BLOCKED,
-			    "seccomp or container filter answers %s to perf_event_open",
-			    errno_name(error));
-		return true;
-	default:
-		return false;
-	}
-}
-
 /* Where one on both opens, a breakpoint on reads or on writes alone is not to be had: ARMv7's debug
  * unit does not report which of the two it was. */
 static bool lacks_single_access(const struct perf_event_attr *attr, pid_t pid, int cpu)
@@ -192,6 +132,45 @@ static bool lacks_single_access(const struct perf_event_attr *attr, pid_t pid, i
 	return fd >= 0 && !close(fd);
 }
 
+/* What the library's table of gates says about a refused call. */
+static void explain(const struct pm_refused *refused, struct finding *ret)
+{
+	static const enum verdict verdicts[] = {
+		[PM_GATE_BLOCKED] = BLOCKED, [PM_GATE_ABSENT] = ABSENT, [PM_GATE_UNTOLD] = UNKNOWN,
+	};
+	struct pm_gate_words words;
+	const struct pm_gate *gate = pm_gate_find(refused, &words);
+
+	finding_set(ret, verdicts[gate->verdict], "%s", words.brief);
+}
+
+/* The system call itself is out of reach: not built in, or filtered before perf sees it. */
+static bool explain_gate(struct finding *ret)
+{
+	struct pm_refused refused = { .call = PM_CALL_OPEN, .error = ENOSYS, .env = probe_env() };
+
+	refused.perf = pm_perf_ask(probe_env(), &refused.perf_errno);
+	if (refused.perf == PM_PERF_ANSWERS)
+		return false;
+	explain(&refused, ret);
+	return true;
+}
+
+/* Which gate refused an open, where perf itself has answered. */
+static void explain_open(int error, const struct perf_event_attr *attr, pid_t pid, int cpu,
+			 struct finding *ret)
+{
+	const struct pm_env *env = probe_env();
+	const struct pm_refused refused = {
+		.call = PM_CALL_OPEN, .error = error, .env = env, .attr = attr, .cpu = cpu,
+		.reach = pm_reach_of(attr, pid), .privileged = may_perfmon(),
+		.level = env->paranoid_present ? env->paranoid : INT_MIN,
+		.needs_both_accesses = error == EINVAL && lacks_single_access(attr, pid, cpu),
+	};
+
+	explain(&refused, ret);
+}
+
 /*
  * What an errno means when the call was not the question. EINVAL never ends as a NO here: a
  * set-up that the kernel refuses tells nothing about what was to be asked.
@@ -199,42 +178,19 @@ static bool lacks_single_access(const struct perf_event_attr *attr, pid_t pid, i
 void classify_setup(int error, const struct perf_event_attr *attr, pid_t pid, int cpu,
 		    struct finding *ret)
 {
-	const unsigned int type = attr ? attr->type : 0;
-	const unsigned long long config = attr ? attr->config : 0;
+	if (!explain_gate(ret))
+		explain_open(error, attr, pid, cpu, ret);
+}
 
-	if (explain_gate(ret))
-		return;
-	switch (error) {
-	case EACCES:
-	case EPERM:
-		explain_refusal(error, attr, pid, cpu, ret);
-		return;
-	case EMFILE:
-	case ENFILE:
-		finding_set(ret, BLOCKED, "%s: out of descriptors (RLIMIT_NOFILE %" PRIu64 ")",
-			    errno_name(error), probe_env()->nofile);
-		return;
-	case ENOENT:
-	case EOPNOTSUPP:
-	case ENXIO:
-		finding_set(ret, ABSENT, "no such event here: type %u config %#llx (%s)", type,
-			    config, errno_name(error));
-		return;
-	case ENODEV:
-		finding_set(ret, ABSENT, "CPU %d or its PMU is not there (ENODEV)", cpu);
-		return;
-	case ENOSPC:
-	case EBUSY:
-		finding_set(ret, UNKNOWN, "counters are taken by somebody else (%s)",
-			    errno_name(error));
-		return;
-	default:
-		if (error == EINVAL && lacks_single_access(attr, pid, cpu))
-			finding_set(ret, ABSENT, "breakpoints on reads or on writes alone");
-		else
-			finding_set(ret, UNKNOWN, "set-up refused: type %u config %#llx: %s", type,
-				    config, errno_name(error));
-	}
+void classify_map(int error, size_t pages, struct finding *ret)
+{
+	const struct pm_refused refused = {
+		.call = PM_CALL_MAP, .error = error, .env = probe_env(),
+	};
+	struct finding finding;
+
+	explain(&refused, &finding);
+	finding_set(ret, finding.verdict, "mmap of %zu pages: %.340s", pages, finding.reason);
 }
 
 /*
@@ -271,7 +227,7 @@ void classify_asked(int error, const char *what, const struct perf_event_attr *a
 		return;
 	case EACCES:
 	case EPERM:
-		explain_refusal(error, attr, pid, cpu, ret);
+		explain_open(error, attr, pid, cpu, ret);
 		return;
 	default:
 		finding_set(ret, UNKNOWN, "%s with %s, ok without", errno_name(error), what);
@@ -313,7 +269,7 @@ void probe_rule(int got, int want, enum verdict accepted, const char *what, stru
 		finding_set(ret, accepted, "%s: accepted, not %s", what, errno_name(want));
 	} else if (got == -EACCES || got == -EPERM) {
 		if (!explain_gate(ret))
-			explain_refusal(-got, NULL, 0, -1, ret);
+			explain_open(-got, NULL, 0, -1, ret);
 	} else if (got == -EMFILE || got == -ENFILE || got == -ENOMEM || got == -EINTR ||
 		   got == -EAGAIN || got == -EBUSY || got == -ENOSPC) {
 		classify_setup(-got, NULL, 0, -1, ret);
@@ -412,13 +368,16 @@ static void missing(struct finding *ret, enum verdict verdict, const char *text)
 static void check_tracefs(struct finding *ret)
 {
 	char root[128];
-	int error = pm_tracefs_root(root, sizeof(root));
+	const int error = pm_tracefs_root(root, sizeof(root));
+	const struct pm_refused refused = {
+		.call = PM_CALL_TRACEFS, .error = -error, .env = probe_env(),
+	};
+	struct finding finding;
 
-	if (error == -EACCES)
-		missing(ret, BLOCKED,
-			"tracefs is mounted but not readable (root, or its gid= option)");
-	else if (error)
-		missing(ret, ABSENT, "tracefs is not mounted (/sys/kernel/tracing)");
+	if (!error)
+		return;
+	explain(&refused, &finding);
+	missing(ret, finding.verdict, finding.reason);
 }
 
 bool probe_has(unsigned int what, struct finding *ret)

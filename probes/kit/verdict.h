@@ -36,10 +36,12 @@ const char *errno_name(int error);
 /*
  * The one place that turns an errno into a verdict. `what` names the thing asked for.
  * classify_setup: the call was only meant to prepare the question, so never NO.
+ * classify_map: the same of mmap(2) of a ring with so many data pages.
  * classify_asked: the call was the question and its twin without `what` has succeeded (the pair).
  */
 void classify_setup(int error, const struct perf_event_attr *attr, pid_t pid, int cpu,
 		    struct finding *ret);
+void classify_map(int error, size_t pages, struct finding *ret);
 void classify_asked(int error, const char *what, const struct perf_event_attr *attr, pid_t pid,
 		    int cpu, struct finding *ret);
 

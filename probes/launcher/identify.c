@@ -55,7 +55,7 @@ static void put_persona(const struct pm_env *env)
 		printf("rlimit_memlock=%" PRIu64 "\n", env->memlock_bytes);
 	printf("rlimit_nofile=%" PRIu64 "\n", env->nofile);
 	put_number("cpus_allowed", env->cpus_allowed, true);
-	put("gate", gates[pm_perf_gate(env, &error)], NULL);
+	put("gate", gates[pm_perf_ask(env, &error)], NULL);
 }
 
 int main(int argc, char **argv)

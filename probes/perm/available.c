@@ -18,7 +18,7 @@ TEST(system_call)
 {
 	static const char *const names[] = { "open", "filtered", "not_built" };
 	int error = 0;
-	enum pm_gate gate = pm_perf_gate(probe_env(), &error);
+	enum pm_perf_answer gate = pm_perf_ask(probe_env(), &error);
 
 	fact_str("gate", "%s", names[gate]);
 	fact_str("gate_errno", "%s", errno_name(error));

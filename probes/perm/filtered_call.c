@@ -91,11 +91,11 @@ FIXTURE_TEARDOWN(filter)
 TEST_F(filter, told_apart)
 {
 	int error = 0;
-	enum pm_gate gate = pm_perf_gate(probe_env(), &error);
+	enum pm_perf_answer gate = pm_perf_ask(probe_env(), &error);
 
 	if (variant->error == ENOSYS && access("/proc/sys/kernel/ostype", F_OK) < 0)
 		say_blocked("/proc/sys/kernel is not to be seen here: only its files tell");
-	if (gate != PM_GATE_FILTERED || error != variant->error)
+	if (gate != PM_PERF_FILTERED || error != variant->error)
 		broken("gate=%d errno=%s want=%s by a filter", gate, errno_name(error),
 		       errno_name(variant->error));
 }

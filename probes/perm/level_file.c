@@ -47,18 +47,18 @@ TEST(file_agrees)
 	const bool file = strcmp(state, "missing") != 0;
 	struct finding finding;
 	int error = 0;
-	enum pm_gate gate = pm_perf_gate(probe_env(), &error);
+	enum pm_perf_answer gate = pm_perf_ask(probe_env(), &error);
 
-	if (gate == PM_GATE_FILTERED && !probe_has(REQUIRE_PERF, &finding))
+	if (gate == PM_PERF_FILTERED && !probe_has(REQUIRE_PERF, &finding))
 		speak(&finding);
 	if (!strcmp(state, "hidden"))
 		say_blocked("/proc/sys/kernel is not to be seen here");
 	fact_str("combination", "%s",
-		 file ? gate == PM_GATE_OPEN ? "file_and_call" : "file_only"
-		      : gate == PM_GATE_OPEN ? "call_only" : "neither");
-	if (file != (gate == PM_GATE_OPEN))
+		 file ? gate == PM_PERF_ANSWERS ? "file_and_call" : "file_only"
+		      : gate == PM_PERF_ANSWERS ? "call_only" : "neither");
+	if (file != (gate == PM_PERF_ANSWERS))
 		broken("the file is %s, the system call is %s", state,
-		       gate == PM_GATE_OPEN ? "there" : "not there");
+		       gate == PM_PERF_ANSWERS ? "there" : "not there");
 }
 
 TEST(level)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Diagnoses: one line for a refusal. gate.c finds out whose it was. */
+/* Diagnoses: one line for a refusal. refusal.c finds out whose it was. */
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -7,7 +7,7 @@
 
 #include "../../pm_sys.h"
 #include "diag.h"
-#include "gate.h"
+#include "refusal.h"
 
 int pm_diag_say(struct pm_diag *diag, int error, enum pm_cause cause, const char *format, ...)
 {
@@ -65,13 +65,13 @@ static enum pm_reach reach_of(const struct pm_event_spec *spec)
 	char path[64];
 
 	if (spec->type == PERF_TYPE_TRACEPOINT && (spec->want & PM_WANT_RAW))
-		return REACH_TRACE;
+		return PM_REACH_TRACE;
 	if (spec->tid < PM_ALL_THREADS)		/* PM_SYSTEM, PM_CGROUP */
-		return REACH_CPU;
+		return PM_REACH_CPU;
 	if (spec->tid <= 0)
-		return REACH_OWN;
+		return PM_REACH_OWN;
 	snprintf(path, sizeof(path), "/proc/self/task/%d", spec->tid);
-	return access(path, F_OK) == 0 ? REACH_OWN : REACH_OTHER;
+	return access(path, F_OK) == 0 ? PM_REACH_OWN : PM_REACH_OTHER;
 }
 
 enum pm_cause pm_diag_open(struct pm_diag *diag, const struct pm_event_spec *spec, int cpu,
@@ -82,7 +82,7 @@ enum pm_cause pm_diag_open(struct pm_diag *diag, const struct pm_event_spec *spe
 
 	error = error < 0 ? -error : error;
 	pm_event_name(spec, event, sizeof(event));
-	pm_gate_open(spec, reach_of(spec), error, &refusal);
+	pm_refusal_of_open(spec, reach_of(spec), error, &refusal);
 	snprintf(refusal.call, sizeof(refusal.call), "perf_event_open(%s%s, tid %d, cpu %d)",
 		 event, spec->flags & PM_SPEC_USER_ONLY ? ":u" : "", spec->tid, cpu);
 	pm_diag_refusal(diag, &refusal);
@@ -94,7 +94,7 @@ int pm_diag_map(struct pm_diag *diag, size_t rings, size_t bytes, int error)
 	struct pm_refusal refusal = { .cause = PM_CAUSE_NONE };
 
 	snprintf(refusal.call, sizeof(refusal.call), "mmap(%zu rings of %zu bytes)", rings, bytes);
-	pm_gate_map(rings, bytes, error, &refusal);
+	pm_refusal_of_map(rings, bytes, error, &refusal);
 	pm_diag_refusal(diag, &refusal);
 	return -error;
 }

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "../diagnosis/gate.h"
+#include "../diagnosis/refusal.h"
 #include "../session/attach.h"
 
 #define MLOCK_KB_DEFAULT 516	/* kernel.perf_event_mlock_kb since v2.6.32, where it is hidden */

@@ -254,7 +254,7 @@ static const char *own_persona(void)
 	int gate_errno;
 
 	(void)pm_env_read(&env);
-	if (env.seccomp_mode != 0 && pm_perf_gate(&env, &gate_errno) == PM_GATE_FILTERED)
+	if (env.seccomp_mode != 0 && pm_perf_ask(&env, &gate_errno) == PM_PERF_FILTERED)
 		return "seccomp";
 	if (env.euid == 0 && pm_env_has_cap(&env, PM_CAP_SYS_ADMIN))
 		return "root";

@@ -14,7 +14,7 @@
 
 #include "../../pm_sys.h"
 #include "../diagnosis/diag.h"
-#include "../diagnosis/gate.h"
+#include "../diagnosis/refusal.h"
 
 struct text {
 	const char *at, *end;
@@ -210,7 +210,7 @@ static int say_missing(struct pm_diag *diag, const char *system, const char *nam
 				   name, err == -ENOENT ? "this kernel has none of that name" :
 				   strerror(-err));
 	snprintf(refusal.call, sizeof(refusal.call), "tracepoint %.60s:%.60s", system, name);
-	pm_gate_tracefs(-err, &refusal);
+	pm_refusal_of_tracefs(-err, &refusal);
 	pm_diag_refusal(diag, &refusal);
 	return err == -EPERM ? -EACCES : err;
 }

@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "../../policy/diagnosis/gate.h"
+#include "../../policy/diagnosis/refusal.h"
 #include "../fake_files.h"
 #include "../fake_kernel.h"
 
@@ -52,11 +52,11 @@ static void mainline_levels(void **state)
 		int met;
 		const char *file, *change;
 	} cases[] = {
-		{ &all, REACH_OWN, 2, "2\n", "perf_event_paranoid=1" },
-		{ &all, REACH_CPU, 1, "1\n", "perf_event_paranoid=0" },
-		{ &all, REACH_CPU, 2, "2\n", "perf_event_paranoid=0" },
-		{ &all, REACH_TRACE, 0, "0\n", "perf_event_paranoid=-1" },
-		{ &all, REACH_OTHER, 2, "2\n", "perf_event_paranoid=1" },
+		{ &all, PM_REACH_OWN, 2, "2\n", "perf_event_paranoid=1" },
+		{ &all, PM_REACH_CPU, 1, "1\n", "perf_event_paranoid=0" },
+		{ &all, PM_REACH_CPU, 2, "2\n", "perf_event_paranoid=0" },
+		{ &all, PM_REACH_TRACE, 0, "0\n", "perf_event_paranoid=-1" },
+		{ &all, PM_REACH_OTHER, 2, "2\n", "perf_event_paranoid=1" },
 	};
 	struct pm_refusal refusal;
 	char said[64];
@@ -64,7 +64,7 @@ static void mainline_levels(void **state)
 	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		level(cases[i].met, false, cases[i].file);
-		pm_gate_open(cases[i].spec, cases[i].reach, EACCES, &refusal);
+		pm_refusal_of_open(cases[i].spec, cases[i].reach, EACCES, &refusal);
 		assert_int_equal(refusal.cause, PM_CAUSE_PARANOID);
 		assert_int_equal(refusal.error, EACCES);
 		snprintf(said, sizeof(said), "kernel.perf_event_paranoid=%d,", cases[i].met);
@@ -103,7 +103,7 @@ static void vendors_levels(void **state)
 	(void)state;
 	for (int i = 0; i < 2; i++) {
 		level(3 + i, true, files[i]);
-		pm_gate_open(&user, REACH_OWN, EACCES, &refusal);
+		pm_refusal_of_open(&user, PM_REACH_OWN, EACCES, &refusal);
 		assert_int_equal(refusal.cause, PM_CAUSE_PARANOID);
 		assert_says(refusal.gate, i ? "paranoid=4, a vendor" : "paranoid=3, a vendor");
 		assert_says(refusal.change, "perf_event_paranoid=2");
@@ -128,17 +128,17 @@ static void a_vendors_level_and_perfmon(void **state)
 	if (!use_perfmon(true))
 		skip();
 	level(3, true, "3\n");
-	pm_gate_open(&all, REACH_OWN, EACCES, &refusal);
+	pm_refusal_of_open(&all, PM_REACH_OWN, EACCES, &refusal);
 	assert_int_equal(refusal.cause, PM_CAUSE_PARANOID);
 	assert_says(refusal.gate, "CAP_PERFMON does not count");
 	assert_says(refusal.change, "perf_event_paranoid=2");
 	/* Where the file says 2, it is another gate. */
 	level(3, true, "2\n");
-	pm_gate_open(&all, REACH_OWN, EACCES, &refusal);
+	pm_refusal_of_open(&all, PM_REACH_OWN, EACCES, &refusal);
 	assert_int_not_equal(refusal.cause, PM_CAUSE_PARANOID);
 	assert_true(use_perfmon(false));
 	level(3, true, "3\n");
-	pm_gate_open(&all, REACH_OWN, EACCES, &refusal);
+	pm_refusal_of_open(&all, PM_REACH_OWN, EACCES, &refusal);
 	assert_says(refusal.gate, "CAP_SYS_ADMIN is missing");
 }
 
@@ -157,7 +157,7 @@ static void a_capability_of_a_user_namespace(void **state)
 		used += snprintf(map + used, sizeof(map) - (size_t)used, "%10d %10d %10d\n", i,
 				 100000 + i, 1);
 	fake_file("/proc/self/uid_map", map);
-	pm_gate_open(&all, REACH_OWN, EACCES, &refusal);
+	pm_refusal_of_open(&all, PM_REACH_OWN, EACCES, &refusal);
 	assert_true(use_perfmon(false));
 	assert_int_equal(refusal.cause, PM_CAUSE_PARANOID);
 	assert_says(refusal.gate, "CAP_PERFMON of a user namespace does not count");
@@ -170,9 +170,9 @@ static void a_three_that_is_no_vendors(void **state)
 
 	(void)state;
 	level(3, false, "3\n");
-	pm_gate_open(&user, REACH_OWN, EACCES, &refusal);
+	pm_refusal_of_open(&user, PM_REACH_OWN, EACCES, &refusal);
 	assert_int_not_equal(refusal.cause, PM_CAUSE_PARANOID);
-	pm_gate_open(&all, REACH_OWN, EACCES, &refusal);
+	pm_refusal_of_open(&all, PM_REACH_OWN, EACCES, &refusal);
 	assert_int_equal(refusal.cause, PM_CAUSE_PARANOID);
 	assert_null(strstr(refusal.gate, "vendor"));
 }
@@ -185,12 +185,12 @@ static void a_level_that_cannot_be_read(void **state)
 	level(2, false, NULL);
 	for (int i = 0; i < 2; i++) {
 		fake_kernel.software_kinds = i ? PERF_COUNT_SW_DUMMY : 0;	/* before v3.12 */
-		pm_gate_open(&all, REACH_OWN, EACCES, &refusal);
+		pm_refusal_of_open(&all, PM_REACH_OWN, EACCES, &refusal);
 		assert_int_equal(refusal.cause, PM_CAUSE_PARANOID);
 		assert_says(refusal.gate, "(not readable here) acts as 2");
 	}
 	level(3, true, NULL);
-	pm_gate_open(&user, REACH_OWN, EACCES, &refusal);
+	pm_refusal_of_open(&user, PM_REACH_OWN, EACCES, &refusal);
 	assert_says(refusal.gate, "acts as a vendor's level 3");
 }
 
@@ -202,7 +202,7 @@ static void the_capability_of_older_kernels(void **state)
 	(void)state;
 	level(2, false, "2\n");
 	fake_file("/proc/sys/kernel/cap_last_cap", "37\n");
-	pm_gate_open(&all, REACH_OWN, EACCES, &refusal);
+	pm_refusal_of_open(&all, PM_REACH_OWN, EACCES, &refusal);
 	assert_says(refusal.gate, "CAP_SYS_ADMIN is missing");
 	assert_null(strstr(refusal.change, "PERFMON"));
 }
@@ -215,16 +215,16 @@ static void modules(void **state)
 
 	(void)state;
 	level(1, false, "1\n");
-	pm_gate_open(&all, REACH_OWN, EACCES, &refusal);
+	pm_refusal_of_open(&all, PM_REACH_OWN, EACCES, &refusal);
 	assert_int_equal(refusal.cause, PM_CAUSE_UNKNOWN);
 	fake_file("/sys/kernel/security/lsm", "capability,yama,selinux\n");
-	pm_gate_open(&all, REACH_OWN, EACCES, &refusal);
+	pm_refusal_of_open(&all, PM_REACH_OWN, EACCES, &refusal);
 	assert_int_equal(refusal.cause, PM_CAUSE_LSM);
 	assert_says(refusal.gate, "SELinux");
 	fake_file("/sys/kernel/security/lockdown", "none integrity [confidentiality]\n");
-	pm_gate_open(&all, REACH_OWN, EPERM, &refusal);
+	pm_refusal_of_open(&all, PM_REACH_OWN, EPERM, &refusal);
 	assert_says(refusal.gate, "lockdown");
-	pm_gate_open(&all, REACH_OTHER, EACCES, &refusal);
+	pm_refusal_of_open(&all, PM_REACH_OTHER, EACCES, &refusal);
 	assert_says(refusal.gate, "not ours");
 }
 
@@ -235,14 +235,14 @@ static void filters_and_no_perf(void **state)
 	(void)state;
 	level(2, false, "2\n");
 	fake_kernel.always_errno = EACCES;
-	pm_gate_open(&all, REACH_OWN, EACCES, &refusal);
+	pm_refusal_of_open(&all, PM_REACH_OWN, EACCES, &refusal);
 	assert_int_equal(refusal.cause, PM_CAUSE_FILTER);
 	assert_says(refusal.gate, "EACCES");
 	assert_says(refusal.change, "seccomp");
 	fake_teardown(state);
 	fake_setup(state);
 	fake_kernel.always_errno = ENOSYS;
-	pm_gate_open(&all, REACH_OWN, ENOSYS, &refusal);
+	pm_refusal_of_open(&all, PM_REACH_OWN, ENOSYS, &refusal);
 	assert_int_equal(refusal.cause, PM_CAUSE_NOT_BUILT);
 	assert_says(refusal.change, "CONFIG_PERF_EVENTS");
 }
@@ -260,7 +260,7 @@ static void errors_that_say_it_all(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		pm_gate_open(&all, REACH_OWN, cases[i].error, &refusal);
+		pm_refusal_of_open(&all, PM_REACH_OWN, cases[i].error, &refusal);
 		assert_int_equal(refusal.cause, cases[i].cause);
 		assert_int_not_equal(refusal.gate[0], '\0');
 	}
@@ -277,7 +277,7 @@ static void locked_memory(void **state)
 
 	(void)state;
 	fake_file("/proc/sys/kernel/perf_event_mlock_kb", "0\n");
-	pm_gate_map(4, 528384, EPERM, &refusal);
+	pm_refusal_of_map(4, 528384, EPERM, &refusal);
 	assert_int_equal(refusal.cause, PM_CAUSE_LOCKED_MEMORY);
 	assert_says(refusal.gate, "kernel.perf_event_mlock_kb=0 ");
 	assert_int_equal(getrlimit(RLIMIT_MEMLOCK, &limit), 0);
@@ -287,7 +287,7 @@ static void locked_memory(void **state)
 		assert_says(refusal.gate, said);
 	}
 	assert_says(refusal.change, "ulimit -l 2064");
-	pm_gate_map(4, 528384, EINVAL, &refusal);
+	pm_refusal_of_map(4, 528384, EINVAL, &refusal);
 	assert_int_equal(refusal.cause, PM_CAUSE_UNKNOWN);
 }
 
@@ -297,20 +297,20 @@ static void tracefs(void **state)
 
 	(void)state;
 	fake_file("/proc/filesystems", "nodev\tsysfs\nnodev\ttracefs\n");
-	pm_gate_tracefs(ENOENT, &refusal);
+	pm_refusal_of_tracefs(ENOENT, &refusal);
 	assert_says(refusal.gate, "not mounted");
-	pm_gate_tracefs(EACCES, &refusal);
+	pm_refusal_of_tracefs(EACCES, &refusal);
 	assert_says(refusal.gate, "not readable");
 	fake_file("/sys/kernel/security/lockdown", "none [integrity] confidentiality\n");
-	pm_gate_tracefs(EPERM, &refusal);
+	pm_refusal_of_tracefs(EPERM, &refusal);
 	assert_says(refusal.gate, "lockdown is at integrity");
-	pm_gate_tracefs(EACCES, &refusal);
+	pm_refusal_of_tracefs(EACCES, &refusal);
 	assert_says(refusal.gate, "not readable");
 	fake_file("/sys/kernel/security/lockdown", "none integrity [confidentiality]\n");
-	pm_gate_tracefs(EACCES, &refusal);
+	pm_refusal_of_tracefs(EACCES, &refusal);
 	assert_says(refusal.gate, "lockdown is at confidentiality");
 	fake_file("/proc/filesystems", "nodev\tsysfs\n");
-	pm_gate_tracefs(ENOENT, &refusal);
+	pm_refusal_of_tracefs(ENOENT, &refusal);
 	assert_int_equal(refusal.cause, PM_CAUSE_NOT_BUILT);
 }
 
@@ -339,5 +339,5 @@ int main(void)
 	/* What is asked about is a caller without capabilities in effect. */
 	if (!use_perfmon(false) && capset(&header, none) != 0)
 		return 1;
-	return cmocka_run_group_tests_name("gate", tests, NULL, NULL);
+	return cmocka_run_group_tests_name("refusal", tests, NULL, NULL);
 }

@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: MIT */
+/* The gates of mmap(2) and of tracefs, and the search in every table of gates. */
+#include "gate.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+bool pm_gate_any(const struct pm_refused *refused)
+{
+	(void)refused;
+	return true;
+}
+
+/* -------------------------------------------------------------------------------- mmap of rings */
+
+static bool is_locked_memory(const struct pm_refused *refused)
+{
+	return refused->error == EPERM;
+}
+
+static void say_locked_memory(const struct pm_refused *refused, struct pm_gate_words *ret)
+{
+	const struct pm_env *env = refused->env;
+	char kb[32] = " (not readable)";
+
+	if (env->mlock_kb >= 0)
+		snprintf(kb, sizeof(kb), "=%lld", (long long)env->mlock_kb);
+	PM_SAY(ret->brief, "EPERM (perf_event_mlock_kb=%" PRId64 " used up; RLIMIT_MEMLOCK %" PRIu64
+	       " bytes)", env->mlock_kb, env->memlock_bytes);
+	PM_SAY(ret->gate, "kernel.perf_event_mlock_kb%s for each CPU and user, then "
+	       "RLIMIT_MEMLOCK=%llu kB; %zu rings of %zu kB are more", kb,
+	       (unsigned long long)(env->memlock_bytes / 1024), refused->rings,
+	       refused->bytes / 1024);
+	PM_SAY(ret->change, "ulimit -l %zu, or as root: sysctl -w "
+	       "kernel.perf_event_mlock_kb=%zu, or give the program CAP_IPC_LOCK",
+	       refused->rings * refused->bytes / 1024, refused->bytes / 1024);
+}
+
+static void say_any(const struct pm_refused *refused, struct pm_gate_words *ret)
+{
+	PM_SAY(ret->brief, "%s", pm_errno_name(refused->error));
+	PM_SAY(ret->gate, "%s", strerror(refused->error));
+}
+
+static const struct pm_gate map_gates[] = {
+	PM_GATE_ROW(locked_memory, LOCKED_MEMORY, BLOCKED, is_locked_memory),
+	PM_GATE_ROW(any, UNKNOWN, UNTOLD, pm_gate_any),
+};
+
+/* ------------------------------------------------------------------------------------- tracefs */
+
+#define UNREADABLE "tracefs is mounted but not readable (root, or its gid= option)"
+#define UNMOUNTED "tracefs is not mounted (/sys/kernel/tracing)"
+
+/* EPERM, which pm_tracefs_root and pm_tracepoint_id do not tell from EACCES. */
+static bool is_trace_locked(const struct pm_refused *refused)
+{
+	return refused->error == EPERM || (refused->error == EACCES &&
+		strcmp(refused->env->lockdown, "confidentiality") == 0);
+}
+
+static void say_trace_locked(const struct pm_refused *refused, struct pm_gate_words *ret)
+{
+	const char *level = refused->env->lockdown;
+
+	PM_SAY(ret->brief, UNREADABLE);
+	PM_SAY(ret->gate, "kernel lockdown is at %s and closes tracefs", level[0] ? level :
+	       "an unknown level");
+	PM_SAY(ret->change, "boot without lockdown=confidentiality");
+}
+
+static void say_trace_unreadable(const struct pm_refused *refused, struct pm_gate_words *ret)
+{
+	PM_SAY(ret->brief, UNREADABLE);
+	PM_SAY(ret->gate, "tracefs is mounted, but its files are not readable for uid %u",
+	       refused->env->euid);
+	PM_SAY(ret->change, "as root: mount -o remount,gid=GROUP,mode=750 /sys/kernel/tracing; "
+	       "or have the id handed over by a privileged program");
+}
+
+static bool is_trace_not_built(const struct pm_refused *refused)
+{
+	char text[4096];
+	int err = pm_read_text("/proc/filesystems", text, sizeof(text));
+
+	(void)refused;
+	/* Not readable: it may be there. */
+	return err >= 0 && strstr(text, "tracefs") == NULL && strstr(text, "debugfs") == NULL;
+}
+
+static void say_trace_not_built(const struct pm_refused *refused, struct pm_gate_words *ret)
+{
+	(void)refused;
+	PM_SAY(ret->brief, UNMOUNTED);
+	PM_SAY(ret->gate, "this kernel has no tracefs");
+	PM_SAY(ret->change, "a kernel with CONFIG_FTRACE=y");
+}
+
+static void say_trace_unmounted(const struct pm_refused *refused, struct pm_gate_words *ret)
+{
+	(void)refused;
+	PM_SAY(ret->brief, UNMOUNTED);
+	PM_SAY(ret->gate, "tracefs is not mounted at /sys/kernel/tracing or "
+	       "/sys/kernel/debug/tracing, or hidden there");
+	PM_SAY(ret->change, "as root: mount -t tracefs tracefs /sys/kernel/tracing");
+}
+
+static bool is_trace_denied(const struct pm_refused *refused)
+{
+	return refused->error == EACCES;
+}
+
+static const struct pm_gate tracefs_gates[] = {
+	PM_GATE_ROW(trace_locked, LSM, BLOCKED, is_trace_locked),
+	PM_GATE_ROW(trace_unreadable, LSM, BLOCKED, is_trace_denied),
+	PM_GATE_ROW(trace_not_built, NOT_BUILT, ABSENT, is_trace_not_built),
+	PM_GATE_ROW(trace_unmounted, NO_EVENT, ABSENT, pm_gate_any),
+};
+
+/* ---------------------------------------------------------------------------------- the search */
+
+enum pm_reach pm_reach_of(const struct perf_event_attr *attr, pid_t pid)
+{
+	if (attr != NULL && attr->type == PERF_TYPE_TRACEPOINT &&
+	    (attr->sample_type & PERF_SAMPLE_RAW))
+		return PM_REACH_TRACE;
+	if (pid < 0)
+		return PM_REACH_CPU;
+	return pid == 0 ? PM_REACH_OWN : PM_REACH_OTHER;
+}
+
+const struct pm_gate *pm_gate_find(const struct pm_refused *refused, struct pm_gate_words *ret)
+{
+	static const struct pm_gate *const tables[] = {
+		[PM_CALL_OPEN] = pm_gates_open,
+		[PM_CALL_MAP] = map_gates,
+		[PM_CALL_TRACEFS] = tracefs_gates,
+	};
+	const struct pm_gate *gate = tables[refused->call];
+
+	while (!gate->stands(refused))
+		gate++;
+	ret->brief[0] = ret->gate[0] = ret->change[0] = '\0';
+	gate->say(refused, ret);
+	return gate;
+}

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: MIT */
+/* What refused a call, with the parts of the answer kept apart; not installed. */
+#ifndef PM_REFUSAL_H
+#define PM_REFUSAL_H
+
+#include "../../gate.h"
+#include "../../perfmodes.h"
+
+struct pm_refusal {
+	char call[160];		/* "perf_event_open(page-faults, tid 0, cpu -1)" */
+	int error;		/* a positive errno, 0 when nothing was refused */
+	enum pm_cause cause;
+	char gate[240];		/* who decided, with its setting */
+	char change[280];	/* what to do about it; "" when nothing helps */
+};
+
+/* What refused perf_event_open(2) with `error` > 0. Makes harmless calls. Fills all but `call`. */
+void pm_refusal_of_open(const struct pm_event_spec *spec, enum pm_reach reach, int error,
+			struct pm_refusal *ret);
+
+/* What refused mmap(2) of so many rings of so many bytes. Fills all but `call`. */
+void pm_refusal_of_map(size_t rings, size_t bytes, int error, struct pm_refusal *ret);
+
+/* Why tracefs does not tell what is asked of it: pm_tracefs_root or a file in it said `error`. */
+void pm_refusal_of_tracefs(int error, struct pm_refusal *ret);
+
+#endif
