@@ -12,12 +12,12 @@ ARCH ?= $(shell uname -m)
 B := build/$(ARCH)
 PYTHON ?= /usr/bin/python3
 
-# Another machine of the kernel matrix: Debian's cross gcc with that machine's musl, set up once
-ifneq ($(ARCH),$(shell uname -m))
+# Another machine of the kernel matrix: Debian's cross gcc with that machine's musl, set up once.
+# x86_64-NAME is a second build folder of this machine; any other name is an error.
+HOST := $(shell uname -m)
+ifneq ($(filter-out $(HOST) $(HOST)-%,$(ARCH)),)
   ifeq ($(CROSS_COMPILE)$(filter-out default,$(origin CC)),)
-    ifneq ($(filter "$(ARCH)",$(shell sed -n 's/^bundle = //p' kernels/matrix.toml)),)
-      include $(B)/cross/tools.mk
-    endif
+    include $(B)/cross/tools.mk
   endif
 endif
 
@@ -112,7 +112,6 @@ bundles:	## a bundle for every machine of the kernel matrix
 	$(Q)for arch in $$($(PYTHON) -m kernels bundles); do $(MAKE) ARCH=$$arch bundle || exit 1; done
 
 $(B)/cross/tools.mk: kernels/source/cross.py
-	$(Q)mkdir -p $(@D)
 	$(Q)$(PYTHON) -m kernels cross $(ARCH) $(@D) $(if $(NO_INSTALL),--no-install)
 
 # One probe by its name: make probes/ring/write_backward

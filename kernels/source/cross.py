@@ -53,7 +53,9 @@ def target(listed: Matrix, bundle: str) -> Arch:
     for arch in listed.arches.values():
         if arch.bundle == bundle and arch.triple:
             return arch
-    raise Usage(f"no tool chain for {bundle!r}; there are: {' '.join(bundles(listed))}")
+    names = (arch.bundle for arch in listed.arches.values() if bundle in (arch.apt, arch.name))
+    hint = next((f"; {bundle} is called {name} here" for name in names), "")
+    raise Usage(f"no tool chain for {bundle!r}{hint}; there are: {' '.join(bundles(listed))}")
 
 
 def bundles(listed: Matrix) -> list[str]:
@@ -102,6 +104,7 @@ def strip_debug(arch: Arch, folder: Path) -> None:
 def make_tools(arch: Arch, folder: Path, fetcher: Fetcher) -> Path:
     """folder/{cc,include,lib}, and last tools.mk, which the Makefile includes."""
     require(arch)
+    folder.mkdir(parents=True, exist_ok=True)
     musl = fetcher.tool("musl-dev", arch.musl, arch.apt)
     for part in ("include", "lib"):
         shutil.rmtree(folder / part, ignore_errors=True)

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import io
+import platform
 import subprocess
 import tarfile
 from dataclasses import replace
@@ -83,8 +84,22 @@ def test_the_compiler_is_a_shell_script_that_parses(tmp_path: Path) -> None:
     assert "${libgcc%.a}_eh.a" in text and text.count("-mlong-double-64") == 2
 
 
-def test_make_leaves_other_names_of_this_machine_alone() -> None:
-    """ARCH=x86_64-mine CC=gcc is somebody's second build folder, not another machine."""
-    argv = ["make", "-n", "ARCH=x86_64-mine", "CC=gcc", "build/x86_64-mine/launch"]
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [("ppc64el", "ppc64el is called ppc64le here"), ("foo", "no tool chain for 'foo'; there are:")],
+)
+def test_make_refuses_a_machine_it_has_no_compiler_for(name: str, said: str) -> None:
+    """ARCH is as uname -m has it. Another name must not build for this machine in silence."""
+    argv = ["make", "-n", f"ARCH={name}", "NO_INSTALL=1", "bundle"]
+    done = subprocess.run(argv, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode and said in done.stderr
+    assert not (ROOT / "build" / name).exists()
+
+
+@pytest.mark.parametrize("compiler", [["CC=gcc"], []])
+def test_make_leaves_other_names_of_this_machine_alone(compiler: list[str]) -> None:
+    """ARCH=x86_64-mine is somebody's second build folder, not another machine."""
+    name = f"{platform.machine()}-mine"
+    argv = ["make", "-n", f"ARCH={name}", *compiler, f"build/{name}/launch"]
     said = subprocess.run(argv, cwd=ROOT, capture_output=True, text=True, check=True).stdout
     assert "kernels cross" not in said and "gcc" in said
