@@ -18,8 +18,8 @@ from kernels import ROOT, matrix, workflow
 from kernels.errors import RowError, Usage
 from kernels.guest.place import GuestPlace
 from kernels.matrix import Matrix, Row
-from kernels.options import chosen, how, parser, results_folder, wishes
-from kernels.place.bundle import bundles
+from kernels.options import chosen, how, parser, results_folder, suite_file, wishes
+from kernels.place.bundle import bundles, with_suite
 from kernels.place.engine import Engine
 from kernels.place.judge import resumable
 from kernels.place.report import Report
@@ -88,9 +88,10 @@ def boot_rows(args: argparse.Namespace, rows: list[Row]) -> int:
     places = [GuestPlace(row, fetcher, guests) for row in rows if row.name not in settled]
     machines = (place.facts().machine for place in places)
     made = bundles(machines, not args.no_build, not args.no_install)
-    engine = Engine(folder, wanted, made, progress.set)
     say = lambda report: progress.ended(report.name, show.line(report))  # noqa: E731
-    reports += engine.run_all(places, args.jobs, say, progress.live())
+    with with_suite(made, suite_file(args)) as whole:
+        engine = Engine(folder, wanted, whole, progress.set)
+        reports += engine.run_all(places, args.jobs, say, progress.live())
     closing(reports, [row.name for row in rows], time.monotonic() - began, folder)
     if args.junit:
         args.junit.write_text(show.junit(reports), encoding="utf-8")

@@ -70,7 +70,9 @@ def _rows(run: argparse.ArgumentParser) -> None:
 
 def _in_the_guest(run: argparse.ArgumentParser) -> None:
     run.add_argument(
-        "--suite", help="suite to run in the guest (default: default; quick for several levels)"
+        "--suite",
+        help="suite to run in the guest: a name in suites/ or the path of a .txt file "
+        "(default: default; quick for several levels)",
     )
     run.add_argument(
         "--probe", action="append", default=[], help="only probes whose id matches this glob"
@@ -158,17 +160,28 @@ def levels(args: argparse.Namespace) -> tuple[str, ...]:
     return found
 
 
+def suite_file(args: argparse.Namespace) -> Path:
+    """A name in suites/, or a path as run.sh takes it."""
+    suite = args.suite or ("quick" if len(levels(args)) > 1 else "default")
+    ours = ROOT / "suites"
+    path = Path(suite) if "/" in suite else ours / f"{suite}.txt"
+    if not path.is_file():
+        raise Usage(f"no suite {suite!r}; there are: {' '.join(p.stem for p in ours.glob('*.txt'))}")
+    if path.suffix != ".txt" or not re.fullmatch(r"[\w-][\w.-]*", path.stem):
+        raise Usage(f"a suite is a file NAME.txt of letters, digits, dots and dashes: {suite!r}")
+    if (ours / path.name).exists() and not path.samefile(ours / path.name):
+        raise Usage(f"{suite!r}: suites/ has another {path.name}; rename yours")
+    return path
+
+
 def wishes(args: argparse.Namespace) -> Wishes:
     wanted = levels(args)
-    suite = args.suite or ("quick" if len(wanted) > 1 else "default")
     if args.jobs < 1 or args.timeout < 0:
         raise Usage("--jobs and --timeout are positive numbers")
-    if not re.fullmatch(r"[\w.-]+", suite) or not (ROOT / "suites" / f"{suite}.txt").exists():
-        raise Usage(f"no suite {suite!r} in suites/")
     words = [word for glob in args.probe for word in ("--probe", glob)]
     persona = args.persona or ("root,perfmon,user,seccomp" if len(wanted) > 1 else "")
     words += ["--persona", persona] if persona else []
-    order = Order(suite, tuple(words), wanted, limit=args.timeout)
+    order = Order(suite_file(args).stem, tuple(words), wanted, limit=args.timeout)
     return Wishes(order, may_disturb=args.may_disturb, hazards=args.hazards)
 
 

@@ -5,8 +5,11 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import subprocess
-from collections.abc import Iterable
+import tempfile
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from kernels import ROOT
@@ -48,3 +51,22 @@ def bundles(machines: Iterable[str], build: bool, install: bool) -> dict[str, Pa
         except RowError as error:
             found[machine] = str(error)
     return found
+
+
+@contextmanager
+def with_suite(found: dict[str, Path | str], suite: Path) -> Iterator[dict[str, Path | str]]:
+    """Bundles that have a suite. One from elsewhere is added to copies, which go away again."""
+    ours = suite.resolve().parent == (ROOT / "suites").resolve()
+    made: dict[str, Path | str] = {}
+    with tempfile.TemporaryDirectory(prefix="pm-bundle-") as folder:
+        for machine, bundle in found.items():
+            made[machine] = bundle
+            if isinstance(bundle, str):
+                continue
+            if not ours:
+                made[machine] = copy = Path(folder) / machine
+                shutil.copytree(bundle, copy)
+                shutil.copyfile(suite, copy / "suites" / suite.name)
+            elif not (bundle / "suites" / suite.name).exists():
+                made[machine] = f"the bundle for {machine} has no suite {suite.stem}: build it again"
+        yield made

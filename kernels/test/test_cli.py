@@ -10,7 +10,8 @@ from typing import Any
 
 import pytest
 
-from kernels import ROOT, cli, matrix
+from kernels import ROOT, cli, matrix, options
+from kernels.errors import Usage
 from kernels.place.outcome import Outcome
 from kernels.place.report import Report
 from kernels.show import summary as show
@@ -36,6 +37,8 @@ def test_the_list_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
         (["uml", "--paranoid=-1,2", "--hazards"], "go with one level"),
         (["uml", "--jobs", "0"], "positive"),
         (["uml", "--suite", "../x"], "no suite"),
+        (["uml", "--suite", "none"], "no suite 'none'; there are:"),
+        (["uml", "--suite", "/etc/hostname"], "a suite is a file NAME.txt"),
         (["--kernel", "/nowhere"], "no kernel file"),
     ],
 )
@@ -45,6 +48,19 @@ def test_usage_errors_are_one_line(
     assert cli.main(["run", *args]) == 2
     error = capsys.readouterr().err
     assert said in error and error.count("\n") == 1
+
+
+def test_a_suite_is_a_name_or_a_path(tmp_path: Path) -> None:
+    def suite(word: str) -> str:
+        args = options.parser().parse_args(["run", "uml", "--suite", word])
+        return options.wishes(args).order.suite
+
+    (tmp_path / "mine.txt").write_text("timeout 5\nsw.*\n")
+    (tmp_path / "quick.txt").write_text("sw.*\n")
+    assert suite("quick") == suite(str(ROOT / "suites" / "quick.txt")) == "quick"
+    assert suite(str(tmp_path / "mine.txt")) == "mine"
+    with pytest.raises(Usage, match="suites/ has another quick.txt"):
+        suite(str(tmp_path / "quick.txt"))
 
 
 def test_any_interpreter_will_do() -> None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What every place promises, asked of each that can run here, and an engine whose places fail.
+"""What every place promises, asked of each that can run here.
 
 The bundle is a run.sh of a few lines: its suites are named after what they do. A new place adds a
 line to PLACES.
@@ -7,38 +7,24 @@ line to PLACES.
 
 from __future__ import annotations
 
-import errno
-import os
 import threading
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
+from fake_place import FIRST, KTAP, STEPS, Fake
 
 from kernels import matrix
 from kernels.errors import RowError
 from kernels.guest.place import GuestPlace, Options
 from kernels.place import local
 from kernels.place.channel import Channel
-from kernels.place.engine import Engine
 from kernels.place.local import LocalPlace
 from kernels.place.outcome import Outcome
-from kernels.place.place import Facts, Order, Place
-from kernels.place.report import Report, Wishes
-from kernels.place.steps import Step, answer
+from kernels.place.place import Order, Place
+from kernels.place.steps import answer
 from kernels.source import fetch
 
-KTAP = (
-    b"TAP version 13\n1..0\n"
-    b"#:launch: exit=0 signal=0 ms=1 timeout=0 truncated=0 leftover=0 bytes=20\n"
-)
-STEPS: tuple[Step, ...] = (("root", "a.b"), ("root", "c.d"), ("user", "a.b"))
-PLAN = "".join(f"{persona} {probe}\n" for persona, probe in STEPS)
-FIRST = {"env": b"format=1\narch=x86_64\nrelease=6.1.0\n", "catalogue": b"id=a.b\n\nid=c.d\n",
-         "plan": PLAN.encode()}  # fmt: skip
 RUN = r"""#!/bin/sh
 suite=good out='' tee=''
 while [ $# -gt 0 ]; do
@@ -95,97 +81,6 @@ def bundle(tmp_path: Path) -> Path:
     for name, data in FIRST.items():
         (folder / name).write_bytes(data)
     return folder
-
-
-@dataclass
-class Fake:
-    """A place out of a script: a suite is a list of what happens, one entry a run."""
-
-    name: str = "fake"
-    script: list[str] = field(default_factory=list)
-    ill: str = ""
-    ran: list[tuple[Step, ...]] = field(default_factory=list)
-    there: bool = False
-
-    def facts(self) -> Facts:
-        return Facts(self.name, "x86_64", {"place": "fake"}, {"row": self.name}, ("nothing",))
-
-    def health(self) -> str:
-        return self.ill
-
-    @contextmanager
-    def put(self, bundle: Path) -> Iterator[None]:
-        self.there = True
-        try:
-            yield
-        finally:
-            self.there = False
-
-    def run(self, order: Order, channel: Channel, stop: threading.Event) -> Outcome:
-        if not self.there:
-            raise RowError("no bundle has been put here")
-        channel.release, channel.probing = "6.1.0", True
-        channel.log.write_bytes(b"a word\n")
-        what = self.script[min(len(self.ran), len(self.script) - 1)] if self.script else order.suite
-        self.ran.append(order.plan)
-        if not order.plan:
-            for name, data in FIRST.items():
-                channel.take(name, data)
-        return getattr(self, f"_{what}")(order.plan or STEPS, channel, order.limit, stop)
-
-    def get(self, channel: Channel) -> None:
-        pass
-
-    def _send(self, steps: tuple[Step, ...], channel: Channel) -> None:
-        for step in steps:
-            channel.take(answer(step), KTAP)
-
-    def _good(self, steps: tuple[Step, ...], channel: Channel, *rest: object) -> Outcome:
-        self._send(steps, channel)
-        return Outcome("done", stage="probes")
-
-    def _dropped(self, steps: tuple[Step, ...], channel: Channel, *rest: object) -> Outcome:
-        self._send(steps[:1], channel)
-        return Outcome("dropped", "the connection was lost", "probes")
-
-    def _panic(self, steps: tuple[Step, ...], channel: Channel, *rest: object) -> Outcome:
-        self._send(steps[:1] if len(steps) == 3 else (), channel)
-        return Outcome("panic", "oh dear", "probes")
-
-    def _slow(
-        self, steps: tuple[Step, ...], channel: Channel, limit: int, stop: threading.Event
-    ) -> Outcome:
-        self._send(steps[:1], channel)
-        if stop.wait(limit or 60):
-            raise KeyboardInterrupt
-        return Outcome("hang", f"not done after {limit} s", "probes")
-
-    def _quits(self, steps: tuple[Step, ...], channel: Channel, *rest: object) -> Outcome:
-        self._send(steps[:1], channel)
-        return Outcome("incomplete", "run.sh ended with status 3: no room", "probes")
-
-    _short = _quits
-
-    def _unsent(self, steps: tuple[Step, ...], channel: Channel, *rest: object) -> Outcome:
-        self._send(steps[:2], channel)
-        return Outcome("incomplete", "run.sh ended with status 3", "probes")
-
-    def _evil(self, steps: tuple[Step, ...], channel: Channel, *rest: object) -> Outcome:
-        self._send(steps[:1], channel)
-        for name in ("../evil", "/tmp/evil", "root/../../evil", ".hidden", "boot.json", "a/b/c/d"):
-            channel.take(name, b"x")
-        return Outcome("incomplete", "refused", "probes")
-
-    def _flood(self, steps: tuple[Step, ...], channel: Channel, *rest: object) -> Outcome:
-        self._send(steps[:1], channel)
-        channel.feed(b"0123456789abcdef\n" * 20_000)
-        return Outcome("flood", channel.flood, "probes")
-
-    def _dead(self, *rest: object) -> Outcome:
-        return Outcome("died", "no answer")
-
-    def _full(self, *rest: object) -> Outcome:
-        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
 
 def a_guest() -> Place:
@@ -305,78 +200,3 @@ def test_nothing_is_left_at_this_machine(
     assert not any(line == b"sleep\x0077\x00" for line in lines)
     monkeypatch.setattr(local.tempfile, "tempdir", str(tmp_path / "none"))
     assert "not writable" in place.health()
-
-
-# ------------------------------------------------------------------------------ the engine
-
-
-def run_all(
-    tmp_path: Path, places: list[Place], wishes: Wishes = Wishes(Order("good", limit=1))
-) -> dict[str, Report]:
-    engine = Engine(tmp_path / "results", wishes, {"x86_64": tmp_path})
-    ended: list[Report] = []
-    reports = engine.run_all(places, 4, ended.append)
-    assert ended == reports and len(reports) == len(places)
-    return {report.name: report for report in reports}
-
-
-def test_a_place_that_fails_never_stops_another(tmp_path: Path) -> None:
-    scripts = {"good": ["good"], "dead": ["dead"], "full": ["full"], "quits": ["quits"],
-               "evil": ["evil"], "flood": ["flood"]}  # fmt: skip
-    places: list[Place] = [Fake(name, script) for name, script in scripts.items()]
-    reports = run_all(tmp_path, [*places, Fake("ill", ["good"], "its battery is low")])
-    assert {name: report.status for name, report in reports.items()} == {
-        "good": 0, "dead": 3, "full": 3, "quits": 1, "evil": 1, "flood": 1, "ill": 3,
-    }  # fmt: skip
-    assert "died: no answer (2 attempts)" in reports["dead"].error
-    assert "No space left" in reports["full"].error and "battery" in reports["ill"].error
-    assert sorted(path.name for path in (tmp_path / "results").iterdir()) == [
-        "dead", "evil", "flood", "full.part", "good", "quits",
-    ]  # fmt: skip
-    assert "root" in reports["quits"].verdicts, "what arrived is judged"
-
-
-def test_a_dropped_connection_is_taken_up_again(tmp_path: Path) -> None:
-    """Each time the rest is asked, until a run brings nothing any more."""
-    place = Fake("a", ["dropped", "dropped", "good"])
-    report = run_all(tmp_path, [place])["a"]
-    assert place.ran == [(), STEPS[1:], STEPS[2:]]
-    assert (report.outcome.ended, report.status, report.lost) == ("done", 0, [])
-    assert all((tmp_path / "results" / "a" / answer(step)).exists() for step in STEPS)
-
-
-def test_a_connection_that_stays_away_leaves_steps_unanswered(tmp_path: Path) -> None:
-    place = Fake("a", ["dropped", "dead"])
-    report = run_all(tmp_path, [place])["a"]
-    assert report.status == 1 and report.outcome.ended == "dropped"
-    assert report.lost == ["root c.d, user a.b: died: no answer"] and len(place.ran) == 3
-
-
-def test_a_place_that_falls_ill_is_asked_nothing_more(tmp_path: Path) -> None:
-    place = Fake("a", ["panic"])
-    place.get = lambda channel: setattr(place, "ill", "it does not answer")  # type: ignore
-    report = run_all(tmp_path, [place])["a"]
-    assert len(place.ran) == 1 and "it does not answer" in report.lost[0]
-
-
-def test_a_machine_that_goes_down_accuses_what_was_running(tmp_path: Path) -> None:
-    place = Fake("a", ["panic", "panic", "panic", "good"])
-    report = run_all(tmp_path, [place])["a"]
-    assert report.downs == ["root c.d: panic, 2 of 2 guests"] and report.outcome.ended == "done"
-    assert place.ran == [(), STEPS[1:2], STEPS[1:2], STEPS[2:]]
-
-
-def test_what_a_place_does_not_allow_is_refused(tmp_path: Path) -> None:
-    place = Fake("a", ["good"])
-    report = run_all(tmp_path, [place], Wishes(Order("good"), hazards=True))["a"]
-    assert report.status == 3 and "not for this place" in report.error and not place.ran
-
-
-def test_an_interrupt_ends_all_places(tmp_path: Path) -> None:
-    engine = Engine(tmp_path / "results", Wishes(Order("slow")), {"x86_64": tmp_path})
-    threading.Timer(0.5, engine.stop.set).start()
-    with pytest.raises(KeyboardInterrupt):
-        engine.run_all([Fake("a"), Fake("b"), Fake("c")], 2, lambda report: None)
-    assert not list((tmp_path / "results").iterdir())
-
-

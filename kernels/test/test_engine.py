@@ -1,0 +1,102 @@
+# SPDX-License-Identifier: MIT
+"""An engine whose places fail: one never stops another, and what was finished is kept."""
+
+from __future__ import annotations
+
+import threading
+from pathlib import Path
+
+import pytest
+from fake_place import STEPS, Fake
+
+from kernels import ROOT
+from kernels.place.bundle import with_suite
+from kernels.place.engine import Engine
+from kernels.place.place import Order, Place
+from kernels.place.report import Report, Wishes
+from kernels.place.steps import answer
+
+
+def run_all(
+    tmp_path: Path, places: list[Place], wishes: Wishes = Wishes(Order("good", limit=1))
+) -> dict[str, Report]:
+    engine = Engine(tmp_path / "results", wishes, {"x86_64": tmp_path})
+    ended: list[Report] = []
+    reports = engine.run_all(places, 4, ended.append)
+    assert ended == reports and len(reports) == len(places)
+    return {report.name: report for report in reports}
+
+
+def test_a_place_that_fails_never_stops_another(tmp_path: Path) -> None:
+    scripts = {"good": ["good"], "dead": ["dead"], "full": ["full"], "quits": ["quits"],
+               "evil": ["evil"], "flood": ["flood"]}  # fmt: skip
+    places: list[Place] = [Fake(name, script) for name, script in scripts.items()]
+    reports = run_all(tmp_path, [*places, Fake("ill", ["good"], "its battery is low")])
+    assert {name: report.status for name, report in reports.items()} == {
+        "good": 0, "dead": 3, "full": 3, "quits": 1, "evil": 1, "flood": 1, "ill": 3,
+    }  # fmt: skip
+    assert "died: no answer (2 attempts)" in reports["dead"].error
+    assert "No space left" in reports["full"].error and "battery" in reports["ill"].error
+    assert sorted(path.name for path in (tmp_path / "results").iterdir()) == [
+        "dead", "evil", "flood", "full.part", "good", "quits",
+    ]  # fmt: skip
+    assert "root" in reports["quits"].verdicts, "what arrived is judged"
+
+
+def test_a_dropped_connection_is_taken_up_again(tmp_path: Path) -> None:
+    """Each time the rest is asked, until a run brings nothing any more."""
+    place = Fake("a", ["dropped", "dropped", "good"])
+    report = run_all(tmp_path, [place])["a"]
+    assert place.ran == [(), STEPS[1:], STEPS[2:]]
+    assert (report.outcome.ended, report.status, report.lost) == ("done", 0, [])
+    assert all((tmp_path / "results" / "a" / answer(step)).exists() for step in STEPS)
+
+
+def test_a_connection_that_stays_away_leaves_steps_unanswered(tmp_path: Path) -> None:
+    place = Fake("a", ["dropped", "dead"])
+    report = run_all(tmp_path, [place])["a"]
+    assert report.status == 1 and report.outcome.ended == "dropped"
+    assert report.lost == ["root c.d, user a.b: died: no answer"] and len(place.ran) == 3
+
+
+def test_a_place_that_falls_ill_is_asked_nothing_more(tmp_path: Path) -> None:
+    place = Fake("a", ["panic"])
+    place.get = lambda channel: setattr(place, "ill", "it does not answer")  # type: ignore
+    report = run_all(tmp_path, [place])["a"]
+    assert len(place.ran) == 1 and "it does not answer" in report.lost[0]
+
+
+def test_a_machine_that_goes_down_accuses_what_was_running(tmp_path: Path) -> None:
+    place = Fake("a", ["panic", "panic", "panic", "good"])
+    report = run_all(tmp_path, [place])["a"]
+    assert report.downs == ["root c.d: panic, 2 of 2 guests"] and report.outcome.ended == "done"
+    assert place.ran == [(), STEPS[1:2], STEPS[1:2], STEPS[2:]]
+
+
+def test_what_a_place_does_not_allow_is_refused(tmp_path: Path) -> None:
+    place = Fake("a", ["good"])
+    report = run_all(tmp_path, [place], Wishes(Order("good"), hazards=True))["a"]
+    assert report.status == 3 and "not for this place" in report.error and not place.ran
+
+
+def test_an_interrupt_ends_all_places(tmp_path: Path) -> None:
+    engine = Engine(tmp_path / "results", Wishes(Order("slow")), {"x86_64": tmp_path})
+    threading.Timer(0.5, engine.stop.set).start()
+    with pytest.raises(KeyboardInterrupt):
+        engine.run_all([Fake("a"), Fake("b"), Fake("c")], 2, lambda report: None)
+    assert not list((tmp_path / "results").iterdir())
+
+
+def test_a_suite_from_elsewhere_is_lent_to_the_bundle(tmp_path: Path) -> None:
+    bundle, mine = tmp_path / "bundle", tmp_path / "mine.txt"
+    (bundle / "suites").mkdir(parents=True)
+    mine.write_text("sw.*\n")
+    with with_suite({"x86_64": bundle, "vax": "no bundle"}, mine) as made:
+        lent = Path(made["x86_64"])
+        assert (lent / "suites" / "mine.txt").read_text() == "sw.*\n" and made["vax"] == "no bundle"
+    assert not lent.exists() and not list((bundle / "suites").iterdir())
+    with with_suite({"x86_64": bundle}, ROOT / "suites" / "quick.txt") as made:
+        assert made == {"x86_64": "the bundle for x86_64 has no suite quick: build it again"}
+    (bundle / "suites" / "quick.txt").touch()
+    with with_suite({"x86_64": bundle}, ROOT / "suites" / "quick.txt") as made:
+        assert made == {"x86_64": bundle}
