@@ -24,7 +24,7 @@ static int must_scope(const char *root, int cpu)
 	int fd = cgroup_open(root, cpu, -1);
 
 	if (fd < 0)
-		cannot_tell("accepted once, then %s", errno_name(fd));
+		say_unknown("accepted once, then %s", pm_errno_name(fd));
 	return fd;
 }
 
@@ -42,22 +42,22 @@ static int open_root(bool with_other)
 }
 
 /* Other tasks of the CPU are members, too. */
-static void hold_counts(int fd)
+static void expect_counts(int fd)
 {
 	const uint64_t gain = gain_of_faults(fd, NULL, 16);
 
 	if (gain < 16)
-		broken("counted=%" PRIu64 " want>=16", gain);
+		say_broken("counted=%" PRIu64 " want>=16", gain);
 }
 
 TEST(counts)
 {
-	hold_counts(open_root(true));
+	expect_counts(open_root(true));
 }
 
 TEST(alone)
 {
-	hold_counts(open_root(false));
+	expect_counts(open_root(false));
 }
 
 TEST(stops)
@@ -65,9 +65,9 @@ TEST(stops)
 	int fd = open_root(true);
 
 	if (gain_of_faults(fd, NULL, 1) < 1)
-		cannot_tell("it does not count");
+		say_unknown("it does not count");
 	must_ioctl(fd, PERF_EVENT_IOC_DISABLE, 0);
-	hold_gain(fd, NULL, 16, 0);
+	expect_gain(fd, NULL, 16, 0);
 }
 
 PROBE_MAIN

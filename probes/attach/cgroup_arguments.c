@@ -19,7 +19,8 @@ static void refuse(int directory, int cpu, int want, const char *what)
 {
 	const struct perf_event_attr attr = attr_counter(false);
 
-	hold_rule(pm_open(&attr, directory, cpu, -1, PERF_FLAG_PID_CGROUP), want, BROKEN, what);
+	expect_refused(pm_open(&attr, directory, cpu, -1, PERF_FLAG_PID_CGROUP), want, BROKEN,
+		       what);
 }
 
 TEST(needs_cpu)

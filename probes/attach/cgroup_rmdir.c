@@ -23,14 +23,14 @@ static int open_removed(int *directory)
 	must_cgroup_root(cpu, root, sizeof(root));
 	error = cgroups_make(root, &cgroups);
 	if (error)
-		say_blocked("a cgroup cannot be made: %s", errno_name(error));
+		say_blocked("a cgroup cannot be made: %s", pm_errno_name(error));
 	*directory = open(cgroups.beside, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	fd = cgroup_open(cgroups.beside, cpu, -1);
 	cgroups_remove(&cgroups);
 	if (access(cgroups.beside, F_OK) == 0)
-		cannot_tell("the temporary cgroup stays");
+		say_unknown("the temporary cgroup stays");
 	if (fd < 0)
-		cannot_tell("an event on a new cgroup: %s", errno_name(fd));
+		say_unknown("an event on a new cgroup: %s", pm_errno_name(fd));
 	return fd;
 }
 
@@ -38,7 +38,7 @@ TEST(survives)
 {
 	int directory, fd = open_removed(&directory);
 
-	hold_gain(fd, NULL, 16, 0);
+	expect_gain(fd, NULL, 16, 0);
 }
 
 TEST(no_new)
@@ -49,7 +49,7 @@ TEST(no_new)
 	open_removed(&directory);
 	fd = pm_open(&attr, directory, move_to_nth_cpu(0), -1, PERF_FLAG_PID_CGROUP);
 	if (fd >= 0)
-		broken("an event on a removed cgroup is accepted");
+		say_broken("an event on a removed cgroup is accepted");
 }
 
 PROBE_MAIN

@@ -33,11 +33,11 @@ FIXTURE_SETUP(scope)
 
 	self->cpu = move_to_nth_cpu(0);
 	must_cgroup_root(self->cpu, root, sizeof(root));
-	must_start(&self->child, WORKER_CHILD);
+	must_start_worker(&self->child, WORKER_CHILD);
 	ASSERT_EQ(self->cpu, worker_move(&self->child, 0));
 	error = cgroups_make(root, &self->cgroups);
 	if (error)
-		say_blocked("a cgroup cannot be made: %s", errno_name(error));
+		say_blocked("a cgroup cannot be made: %s", pm_errno_name(error));
 	self->fd = cgroup_open(self->cgroups.top, self->cpu, -1);
 	ASSERT_LE(0, self->fd);
 }
@@ -54,34 +54,34 @@ static void must_be_in(struct worker *child, const char *cgroup)
 	int error = cgroup_move(cgroup, child->tid);
 
 	if (error)
-		say_blocked("a task cannot be moved into a cgroup: %s", errno_name(error));
+		say_blocked("a task cannot be moved into a cgroup: %s", pm_errno_name(error));
 	ASSERT_EQ(move_to_nth_cpu(0), worker_move(child, 0));
 }
 
 TEST_F(scope, member)
 {
 	must_be_in(&self->child, self->cgroups.top);
-	hold_gain(self->fd, &self->child, 16, 16);
+	expect_gain(self->fd, &self->child, 16, 16);
 }
 
 TEST_F(scope, below)
 {
 	must_be_in(&self->child, self->cgroups.below);
-	hold_gain(self->fd, &self->child, 16, 16);
+	expect_gain(self->fd, &self->child, 16, 16);
 }
 
 TEST_F(scope, beside)
 {
 	must_be_in(&self->child, self->cgroups.beside);
-	hold_gain(self->fd, &self->child, 16, 0);
+	expect_gain(self->fd, &self->child, 16, 0);
 }
 
 TEST_F(scope, moved_out)
 {
 	must_be_in(&self->child, self->cgroups.top);
-	hold_gain(self->fd, &self->child, 16, 16);
+	expect_gain(self->fd, &self->child, 16, 16);
 	must_be_in(&self->child, self->cgroups.beside);
-	hold_gain(self->fd, &self->child, 16, 0);
+	expect_gain(self->fd, &self->child, 16, 0);
 }
 
 TEST_F(scope, one_group)
@@ -89,9 +89,9 @@ TEST_F(scope, one_group)
 	int fd = cgroup_open(self->cgroups.top, self->cpu, self->fd);
 
 	if (fd < 0)
-		cannot_tell("two events of one cgroup: %s", errno_name(fd));
-	hold_rule(cgroup_open(self->cgroups.beside, self->cpu, self->fd), EINVAL, BROKEN,
-		  "two cgroups in one group");
+		say_unknown("two events of one cgroup: %s", pm_errno_name(fd));
+	expect_refused(cgroup_open(self->cgroups.beside, self->cpu, self->fd), EINVAL, BROKEN,
+		       "two cgroups in one group");
 }
 
 PROBE_MAIN

@@ -21,12 +21,12 @@ static void start_in_cgroup(struct worker *child, int cpu)
 	int error;
 
 	must_cgroup_root(cpu, root, sizeof(root));
-	must_start(child, WORKER_CHILD);
+	must_start_worker(child, WORKER_CHILD);
 	error = cgroups_make(root, &cgroups);
 	if (!error)
 		error = cgroup_move(cgroups.top, child->tid);
 	if (error)
-		say_blocked("a task in a cgroup of its own: %s", errno_name(error));
+		say_blocked("a task in a cgroup of its own: %s", pm_errno_name(error));
 	ASSERT_EQ(cpu, worker_move(child, 0));	/* now: a cpuset's cgroup gives it all CPUs */
 }
 
@@ -48,7 +48,7 @@ TEST(counts)
 	worker_stop(&child);
 	cgroups_remove(&cgroups);
 	if (count < 10)
-		broken("counted=%" PRIu64 " want>=10", count);
+		say_broken("counted=%" PRIu64 " want>=10", count);
 }
 
 PROBE_MAIN

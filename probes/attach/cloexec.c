@@ -42,7 +42,7 @@ static int open_cloexec(void)
 	close(must_open(&attr, 0, -1, -1, 0));
 	if (fd == -EINVAL)
 		say_no("EINVAL with PERF_FLAG_FD_CLOEXEC, ok without");
-	cannot_tell("open with PERF_FLAG_FD_CLOEXEC: %s", errno_name(fd));
+	say_unknown("open with PERF_FLAG_FD_CLOEXEC: %s", pm_errno_name(fd));
 }
 
 static int open_plain(void)
@@ -58,7 +58,7 @@ TEST(sets_flag)
 	int flags = fcntl(open_cloexec(), F_GETFD);
 
 	if (flags != FD_CLOEXEC)
-		broken("F_GETFD=%d want=%d", flags, FD_CLOEXEC);
+		say_broken("F_GETFD=%d want=%d", flags, FD_CLOEXEC);
 }
 
 TEST(off_by_default)
@@ -66,7 +66,7 @@ TEST(off_by_default)
 	int flags = fcntl(open_plain(), F_GETFD);
 
 	if (flags != 0)
-		broken("F_GETFD=%d want=0", flags);
+		say_broken("F_GETFD=%d want=0", flags);
 }
 
 /* The new program looks for the descriptor before it would run its tests. */
@@ -93,20 +93,20 @@ static int after_exec(int fd)
 	int status = wait_child(start_child(execute, &fd));
 
 	if (status != STILL_THERE && status != NOT_THERE)
-		cannot_tell("the new program ended with %d", status);
+		say_unknown("the new program ended with %d", status);
 	return status;
 }
 
 TEST(gone_after_exec)
 {
 	if (after_exec(open_cloexec()) != NOT_THERE)
-		broken("the descriptor survived execve");
+		say_broken("the descriptor survived execve");
 }
 
 TEST(stays_after_exec)
 {
 	if (after_exec(open_plain()) != STILL_THERE)
-		broken("the descriptor did not survive execve");
+		say_broken("the descriptor did not survive execve");
 }
 
 PROBE_MAIN

@@ -23,16 +23,16 @@ static const struct perf_event_attr *samples_with_tid(void)
 	return &attr;
 }
 
-static int samples_of(struct watch *watch, pid_t tid)
+static int samples_of(struct sampler *sampler, pid_t tid)
 {
 	struct pm_record record;
 	int samples = 0;
 
-	while (seek(watch, 0, &record)) {
+	while (find_record(sampler, 0, &record)) {
 		if (record.type == PERF_RECORD_SAMPLE)
 			samples += record.sample.sid.tid == (uint32_t)tid;
 		if (record.type == PERF_RECORD_LOST)
-			cannot_tell("too many faults of others: records were lost");
+			say_unknown("too many faults of others: records were lost");
 	}
 	return samples;
 }
@@ -40,17 +40,17 @@ static int samples_of(struct watch *watch, pid_t tid)
 /* The samples that a child's 16 faults on one CPU leave in the ring of another or the same. */
 static int watch_child(unsigned int watched, unsigned int used)
 {
-	struct watch watch;
+	struct sampler sampler;
 	struct worker child;
 	int cpu;
 
-	must_start(&child, WORKER_CHILD);
+	must_start_worker(&child, WORKER_CHILD);
 	cpu = move_to_nth_cpu(watched);
 	ASSERT_LE(0, cpu);
 	ASSERT_LE(0, worker_move(&child, used));
-	watch = must_watch(samples_with_tid(), -1, cpu, 64);
+	sampler = must_sampler(samples_with_tid(), -1, cpu, 64);
 	ASSERT_EQ(0, worker_faults(&child, 16));
-	return samples_of(&watch, child.tid);
+	return samples_of(&sampler, child.tid);
 }
 
 TEST(sees_other_tasks)
@@ -58,23 +58,23 @@ TEST(sees_other_tasks)
 	int samples = watch_child(0, 0);
 
 	if (samples != 16)
-		broken("samples=%d want=16", samples);
+		say_broken("samples=%d want=16", samples);
 }
 
 TEST(sees_opener)
 {
-	struct watch watch = must_watch(samples_with_tid(), -1, move_to_nth_cpu(0), 64);
+	struct sampler sampler = must_sampler(samples_with_tid(), -1, move_to_nth_cpu(0), 64);
 	int samples;
 
 	/* Reading a page of the ring for the first time is a fault, too. */
 	for (int i = 0; i < 2; i++) {
 		cause_faults(1);
-		samples_of(&watch, 0);
+		samples_of(&sampler, 0);
 	}
 	ASSERT_EQ(0, cause_faults(16));
-	samples = samples_of(&watch, pm_gettid());
+	samples = samples_of(&sampler, pm_gettid());
 	if (samples != 16)
-		broken("samples=%d want=16", samples);
+		say_broken("samples=%d want=16", samples);
 }
 
 TEST(blind_elsewhere)
@@ -85,7 +85,7 @@ TEST(blind_elsewhere)
 	control = watch_child(1, 1);
 	samples = watch_child(0, 1);
 	if (samples != 0 || control != 16)
-		broken("elsewhere=%d want=0, on the CPU=%d want=16", samples, control);
+		say_broken("elsewhere=%d want=0, on the CPU=%d want=16", samples, control);
 }
 
 PROBE_MAIN

@@ -30,11 +30,11 @@ TEST(name)
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", open_event());
 	length = readlink(path, text, sizeof(text) - 1);
 	if (length < 0)
-		cannot_tell("readlink: %s", errno_name(errno));
+		say_unknown("readlink: %s", pm_errno_name(errno));
 	text[length] = '\0';
 	fact_str("link", "%s", text);
 	if (!strstr(text, "anon_inode") || !strstr(text, "perf_event"))
-		broken("link=%s", text);
+		say_broken("link=%s", text);
 }
 
 TEST(status)
@@ -42,9 +42,9 @@ TEST(status)
 	struct stat entry;
 
 	if (fstat(open_event(), &entry) < 0)
-		broken("fstat: %s", errno_name(errno));
+		say_broken("fstat: %s", pm_errno_name(errno));
 	if (S_ISREG(entry.st_mode) || S_ISDIR(entry.st_mode))
-		broken("mode=%o", (unsigned int)entry.st_mode);
+		say_broken("mode=%o", (unsigned int)entry.st_mode);
 }
 
 TEST(epoll)
@@ -54,9 +54,9 @@ TEST(epoll)
 
 	ASSERT_LE(0, set);
 	if (epoll_ctl(set, EPOLL_CTL_ADD, fd, &event) < 0)
-		broken("EPOLL_CTL_ADD: %s", errno_name(errno));
+		say_broken("EPOLL_CTL_ADD: %s", pm_errno_name(errno));
 	if (epoll_wait(set, &event, 1, 0) != 1 || !(event.events & EPOLLHUP))
-		broken("an event without a ring is not EPOLLHUP, as poll(2) has it");
+		say_broken("an event without a ring is not EPOLLHUP, as poll(2) has it");
 }
 
 PROBE_MAIN

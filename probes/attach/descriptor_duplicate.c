@@ -19,24 +19,24 @@ TEST(counts_on)
 	ASSERT_LE(0, copy);
 	must_close(fd);
 	must_ioctl(copy, PERF_EVENT_IOC_ENABLE, 0);
-	hold_gain(copy, NULL, 16, 16);
+	expect_gain(copy, NULL, 16, 16);
 	must_ioctl(copy, PERF_EVENT_IOC_DISABLE, 0);
-	hold_gain(copy, NULL, 16, 0);
+	expect_gain(copy, NULL, 16, 0);
 }
 
 TEST(ring)
 {
 	struct perf_event_attr attr = attr_faults(PERF_SAMPLE_TID);
-	struct watch watch = must_watch(&attr, 0, -1, 4);
-	int copy = dup(watch.fd), samples;
+	struct sampler sampler = must_sampler(&attr, 0, -1, 4);
+	int copy = dup(sampler.fd), samples;
 
 	ASSERT_LE(0, copy);
 	must_ioctl(copy, PERF_EVENT_IOC_ENABLE, 0);
 	ASSERT_EQ(0, cause_faults(16));
 	must_ioctl(copy, PERF_EVENT_IOC_DISABLE, 0);
-	samples = count_records(&watch.ring, PERF_RECORD_SAMPLE);
+	samples = count_records(&sampler.ring, PERF_RECORD_SAMPLE);
 	if (samples < 16)
-		broken("samples=%d want>=16", samples);
+		say_broken("samples=%d want>=16", samples);
 }
 
 PROBE_MAIN

@@ -27,13 +27,13 @@ TEST(reads)
 	int seen;
 
 	inherited_fd = must_open(&attr, 0, -1, -1, 0);
-	must_start(&child, WORKER_CHILD);
+	must_start_worker(&child, WORKER_CHILD);
 	ASSERT_EQ(0, cause_faults(16));
 	must_ioctl(inherited_fd, PERF_EVENT_IOC_DISABLE, 0);
 	seen = worker_do(&child, read_inherited, NULL);
 	if (seen < 16)
-		broken("counted=%d want>=16", seen);
-	hold_count(inherited_fd, seen);
+		say_broken("counted=%d want>=16", seen);
+	expect_count(inherited_fd, seen);
 }
 
 PROBE_MAIN

@@ -27,7 +27,7 @@ static int answer_of(long result)
 static void refused(int got, int want)
 {
 	if (got != -want)
-		broken("answer=%s want=%s", errno_name(got), errno_name(want));
+		say_broken("answer=%s want=%s", pm_errno_name(got), pm_errno_name(want));
 }
 
 TEST(no_seek)

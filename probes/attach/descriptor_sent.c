@@ -59,13 +59,13 @@ static int receive_event(struct worker *child)
 	close(must_open(&attr, 0, -1, -1, 0));
 	target = pm_gettid();
 	ASSERT_EQ(0, socketpair(AF_UNIX, SOCK_DGRAM, 0, sockets));
-	must_start(child, WORKER_CHILD);
+	must_start_worker(child, WORKER_CHILD);
 	fd = worker_do(child, open_and_send, NULL);
 	if (fd < 0)
-		cannot_tell("a child cannot open and send: %s", errno_name(fd));
+		say_unknown("a child cannot open and send: %s", pm_errno_name(fd));
 	fd = transfer(-1);
 	if (fd < 0)
-		broken("recvmsg: %s", errno_name(fd));
+		say_broken("recvmsg: %s", pm_errno_name(fd));
 	return fd;
 }
 
@@ -73,7 +73,7 @@ TEST(counts)
 {
 	struct worker child;
 
-	hold_gain(receive_event(&child), NULL, 16, 16);
+	expect_gain(receive_event(&child), NULL, 16, 16);
 }
 
 TEST(opener_gone)
@@ -82,7 +82,7 @@ TEST(opener_gone)
 	int fd = receive_event(&child);
 
 	ASSERT_EQ(0, worker_stop(&child));
-	hold_gain(fd, NULL, 16, 16);
+	expect_gain(fd, NULL, 16, 16);
 }
 
 PROBE_MAIN

@@ -36,7 +36,7 @@ TEST(counts)
 	int theirs, pidfd, fd;
 
 	close(must_open(&attr, 0, -1, -1, 0));
-	must_start(&child, WORKER_CHILD);
+	must_start_worker(&child, WORKER_CHILD);
 	theirs = worker_do(&child, open_sampling, NULL);
 	ASSERT_LE(0, theirs);
 	pidfd = syscall(SYS_pidfd_open, child.tid, 0);
@@ -44,11 +44,11 @@ TEST(counts)
 	if (fd < 0 && errno == ENOSYS)
 		say_no("ENOSYS: the kernel has no %s", pidfd < 0 ? "pidfd_open" : "pidfd_getfd");
 	if (fd < 0)
-		say_blocked("pidfd_getfd: %s", errno_name(errno));
+		say_blocked("pidfd_getfd: %s", pm_errno_name(errno));
 	must_map(fd, 4, &ring);
-	hold_gain(fd, &child, 16, 16);
+	expect_gain(fd, &child, 16, 16);
 	if (count_records(&ring, PERF_RECORD_SAMPLE) < 16)
-		broken("the mapped ring of a taken descriptor misses samples");
+		say_broken("the mapped ring of a taken descriptor misses samples");
 }
 
 PROBE_MAIN

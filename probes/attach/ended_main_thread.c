@@ -64,13 +64,13 @@ TEST(is_gone)
 	while (!is_zombie(child) && now_ns() < end)
 		sched_yield();
 	if (!is_zombie(child))
-		cannot_tell("the main thread did not end");
+		say_unknown("the main thread did not end");
 	fd = pm_open(attr, tid, -1, -1, 0);
 	if (fd < 0)
-		cannot_tell("the thread that lives on: %s", errno_name(fd));
+		say_unknown("the thread that lives on: %s", pm_errno_name(fd));
 	fd = pm_open(attr, child, -1, -1, 0);
 	kill(child, SIGKILL);
-	hold_rule(fd, ESRCH, BROKEN, "an ended main thread");
+	expect_refused(fd, ESRCH, BROKEN, "an ended main thread");
 }
 
 PROBE_MAIN

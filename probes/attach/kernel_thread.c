@@ -106,8 +106,8 @@ TEST(counts)
 		return;
 	after = switches_of(pid);
 	if (after > before + 1)		/* one may have come before the reading */
-		broken("counted=0 of %" PRIu64 " switches", after - before);
-	cannot_tell("the thread did not run in 200 ms");
+		say_broken("counted=0 of %" PRIu64 " switches", after - before);
+	say_unknown("the thread did not run in 200 ms");
 }
 
 TEST(no_user_side)
@@ -119,38 +119,38 @@ TEST(no_user_side)
 	user.disabled = 0;
 	faults = must_open(&user, pid, -1, -1, 0);
 	if (!provoke(fd))
-		cannot_tell("the thread did not run in 200 ms");
+		say_unknown("the thread did not run in 200 ms");
 	if (must_count(faults))
-		broken("user page faults=%" PRIu64, must_count(faults));
+		say_broken("user page faults=%" PRIu64, must_count(faults));
 }
 
 TEST(no_user_registers)
 {
 	struct perf_event_attr attr = switches(), plain;
 	struct pm_record record;
-	struct watch watch;
+	struct sampler sampler;
 
 	attr.sample_period = attr.disabled = 1;	/* a switch without a ring has no sample */
 	plain = attr;
 	attr.sample_type = PERF_SAMPLE_TID | PERF_SAMPLE_REGS_USER;
 	attr.sample_regs_user = 1;
-	watch = ask_watch(&attr, &plain, rcu_thread(), -1, 4, "PERF_SAMPLE_REGS_USER");
-	must_ioctl(watch.fd, PERF_EVENT_IOC_ENABLE, 0);
-	if (!provoke(watch.fd))
-		cannot_tell("the thread did not run in 200 ms");
-	if (!seek(&watch, PERF_RECORD_SAMPLE, &record))
-		broken("counted=%" PRIu64 " and no sample", must_count(watch.fd));
+	sampler = ask_sampler(&attr, &plain, rcu_thread(), -1, 4, "PERF_SAMPLE_REGS_USER");
+	must_ioctl(sampler.fd, PERF_EVENT_IOC_ENABLE, 0);
+	if (!provoke(sampler.fd))
+		say_unknown("the thread did not run in 200 ms");
+	if (!find_record(&sampler, PERF_RECORD_SAMPLE, &record))
+		say_broken("counted=%" PRIu64 " and no sample", must_count(sampler.fd));
 	if (record.sample.regs_user_abi != PERF_SAMPLE_REGS_ABI_NONE)
-		broken("abi=%" PRIu64 " want=0", record.sample.regs_user_abi);
+		say_broken("abi=%" PRIu64 " want=0", record.sample.regs_user_abi);
 }
 
 TEST(unprivileged)
 {
 	const struct perf_event_attr attr = attr_software(PERF_COUNT_SW_PAGE_FAULTS);
-	int answer = ask_stranger(&attr, rcu_thread(), -1);
+	int answer = ask_unprivileged(&attr, rcu_thread(), -1);
 
 	if (answer != -EACCES)
-		broken("answer=%s want=EACCES", answer ? errno_name(answer) : "ok");
+		say_broken("answer=%s want=EACCES", answer ? pm_errno_name(answer) : "ok");
 }
 
 PROBE_MAIN

@@ -26,12 +26,12 @@ static const struct perf_event_attr *faults(void)
 
 TEST(never_was)
 {
-	hold_rule(pm_open(faults(), INT32_MAX, -1, -1, 0), ESRCH, BROKEN, "no such task");
+	expect_refused(pm_open(faults(), INT32_MAX, -1, -1, 0), ESRCH, BROKEN, "no such task");
 }
 
 TEST(negative)
 {
-	hold_rule(pm_open(faults(), -2, -1, -1, 0), ESRCH, BROKEN, "pid -2");
+	expect_refused(pm_open(faults(), -2, -1, -1, 0), ESRCH, BROKEN, "pid -2");
 }
 
 static int end_at_once(void *unused)
@@ -48,7 +48,7 @@ TEST(zombie)
 
 	ASSERT_LT(0, child);
 	ASSERT_EQ(0, waitid(P_PID, child, &info, WEXITED | WNOWAIT));
-	hold_rule(pm_open(attr, child, -1, -1, 0), ESRCH, BROKEN, "a zombie");
+	expect_refused(pm_open(attr, child, -1, -1, 0), ESRCH, BROKEN, "a zombie");
 }
 
 TEST(ending)
@@ -66,8 +66,8 @@ TEST(ending)
 			caught++;
 		}
 		if (fd != -ESRCH)
-			broken("errno=%s want=ESRCH after %d opens",
-			       errno_name(fd < 0 ? fd : 0), caught);
+			say_broken("errno=%s want=ESRCH after %d opens",
+				   pm_errno_name(fd < 0 ? fd : 0), caught);
 		wait_child(child);
 	}
 	fact_int("caught", caught);

@@ -29,8 +29,8 @@ TEST(child)
 	struct perf_event_attr attr = attr_counter(false);
 	struct worker child;
 
-	must_start(&child, WORKER_CHILD);
-	hold_gain(must_open(&attr, child.tid, -1, -1, 0), &child, 16, 16);
+	must_start_worker(&child, WORKER_CHILD);
+	expect_gain(must_open(&attr, child.tid, -1, -1, 0), &child, 16, 16);
 }
 
 TEST(privilege_suffices)
@@ -40,14 +40,14 @@ TEST(privilege_suffices)
 	int fd;
 
 	require(REQUIRE_PERF | REQUIRE_PERFMON);
-	must_start(&watched, WORKER_CHILD);
+	must_start_worker(&watched, WORKER_CHILD);
 	close(must_open(&attr, watched.tid, -1, -1, 0));
 	ASSERT_EQ(0, worker_do(&watched, hide, NULL));
 	fd = pm_open(&attr, watched.tid, -1, -1, 0);
 	if (fd == -EACCES)
 		say_no("EACCES with CAP_PERFMON, ok while the task was dumpable");
 	ASSERT_LE(0, fd);
-	hold_gain(fd, &watched, 16, 16);
+	expect_gain(fd, &watched, 16, 16);
 }
 
 PROBE_MAIN

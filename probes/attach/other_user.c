@@ -57,7 +57,7 @@ static void start_stranger(struct worker *stranger)
 	struct finding finding;
 	int fd;
 
-	must_start(stranger, WORKER_CHILD);
+	must_start_worker(stranger, WORKER_CHILD);
 	ASSERT_EQ(0, worker_do(stranger, become_stranger, NULL));
 	fd = worker_do(stranger, open_self, NULL);
 	if (fd < 0 && probe_env()->paranoid > 2)
@@ -65,7 +65,7 @@ static void start_stranger(struct worker *stranger)
 			    probe_env()->paranoid);
 	if (fd < 0) {
 		classify_setup(-fd, &attr, 0, -1, &finding);
-		speak(&finding);
+		say(&finding);
 	}
 }
 
@@ -74,7 +74,7 @@ TEST(same_user)
 	struct worker watched, opener;
 	int fd;
 
-	must_start(&watched, WORKER_CHILD);
+	must_start_worker(&watched, WORKER_CHILD);
 	ASSERT_EQ(0, worker_do(&watched, become_stranger, NULL));
 	target = watched.tid;
 	start_stranger(&opener);
@@ -82,7 +82,7 @@ TEST(same_user)
 	worker_stop(&opener);
 	worker_stop(&watched);
 	if (fd < 0)
-		broken("errno=%s for a dumpable task of the same user", errno_name(fd));
+		say_broken("errno=%s for a dumpable task of the same user", pm_errno_name(fd));
 }
 
 /* A task of somebody else: a child that stays root, or else the first process. */
@@ -91,7 +91,7 @@ static pid_t somebody_else(struct worker *worker)
 	struct stat first;
 
 	if (geteuid() == 0) {
-		must_start(worker, WORKER_CHILD);
+		must_start_worker(worker, WORKER_CHILD);
 		return worker->tid;
 	}
 	if (stat("/proc/1", &first) < 0 || first.st_uid == getuid())
@@ -109,8 +109,8 @@ TEST(other_user)
 	fd = worker_do(&opener, open_target, NULL);
 	worker_dismiss(&opener);
 	if (fd >= 0)
-		broken("accepted: another user's task is watched without privilege");
-	hold_rule(fd, EACCES, BROKEN, "another user's task");
+		say_broken("accepted: another user's task is watched without privilege");
+	expect_refused(fd, EACCES, BROKEN, "another user's task");
 }
 
 TEST(not_dumpable)
@@ -118,7 +118,7 @@ TEST(not_dumpable)
 	struct worker watched, opener;
 	int before, after;
 
-	must_start(&watched, WORKER_CHILD);
+	must_start_worker(&watched, WORKER_CHILD);
 	ASSERT_EQ(0, worker_do(&watched, become_stranger, NULL));
 	target = watched.tid;
 	start_stranger(&opener);
@@ -127,9 +127,9 @@ TEST(not_dumpable)
 	after = worker_do(&opener, open_target, NULL);
 	worker_stop(&opener);
 	if (before < 0)
-		cannot_tell("refused while still dumpable: %s", errno_name(before));
+		say_unknown("refused while still dumpable: %s", pm_errno_name(before));
 	if (after != -EACCES)
-		broken("errno=%s want=EACCES", errno_name(after < 0 ? after : 0));
+		say_broken("errno=%s want=EACCES", pm_errno_name(after < 0 ? after : 0));
 }
 
 PROBE_MAIN

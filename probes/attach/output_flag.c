@@ -34,14 +34,14 @@ static struct perf_event_attr member_faults(void)
 static int forwarded(unsigned long flags, uint64_t *members)
 {
 	struct perf_event_attr quiet = member_faults(), attr = member_faults();
-	struct watch target;
+	struct sampler target;
 	int fd;
 
 	quiet.config = PERF_COUNT_SW_CPU_MIGRATIONS;
-	target = must_watch(&quiet, 0, -1, 4);
+	target = must_sampler(&quiet, 0, -1, 4);
 	fd = pm_open(&attr, 0, -1, target.fd, flags);
 	if (fd < 0)
-		broken("flags %#lx with a mapped target: %s", flags, errno_name(fd));
+		say_broken("flags %#lx with a mapped target: %s", flags, pm_errno_name(fd));
 	*members = must_counts(target.fd, PERF_FORMAT_GROUP).nr;
 	return samples_of_faults(&target, NULL, 16);
 }
@@ -52,7 +52,7 @@ TEST(output_arrives)
 	int samples = forwarded(PERF_FLAG_FD_OUTPUT, &members);
 
 	if (samples != 16)
-		broken("samples=%d want=16", samples);
+		say_broken("samples=%d want=16", samples);
 }
 
 TEST(output_without_group)
@@ -61,7 +61,7 @@ TEST(output_without_group)
 	int samples = forwarded(BOTH, &members);
 
 	if (samples != 16 || members != 1)
-		broken("samples=%d want=16, members=%" PRIu64 " want=1", samples, members);
+		say_broken("samples=%d want=16, members=%" PRIu64 " want=1", samples, members);
 }
 
 TEST(unmapped_target)
@@ -69,8 +69,8 @@ TEST(unmapped_target)
 	struct perf_event_attr attr = member_faults();
 	int target = must_open(&attr, 0, -1, -1, 0);
 
-	hold_rule(pm_open(&attr, 0, -1, target, PERF_FLAG_FD_OUTPUT), EINVAL, NO,
-		  "FD_OUTPUT to an unmapped event");
+	expect_refused(pm_open(&attr, 0, -1, target, PERF_FLAG_FD_OUTPUT), EINVAL, NO,
+		       "FD_OUTPUT to an unmapped event");
 }
 
 TEST(no_target)
@@ -83,11 +83,11 @@ TEST(no_target)
 	attr.disabled = 1;
 	fd = pm_open(&attr, 0, -1, -1, BOTH);
 	if (fd == -EBADF || fd == -EINVAL)
-		say_no("%s with both flags and no descriptor, ok without", errno_name(fd));
+		say_no("%s with both flags and no descriptor, ok without", pm_errno_name(fd));
 	if (fd < 0)
-		cannot_tell("%s with both flags and no descriptor", errno_name(fd));
+		say_unknown("%s with both flags and no descriptor", pm_errno_name(fd));
 	must_ioctl(fd, PERF_EVENT_IOC_ENABLE, 0);
-	hold_gain(fd, NULL, 16, 16);
+	expect_gain(fd, NULL, 16, 16);
 }
 
 PROBE_MAIN

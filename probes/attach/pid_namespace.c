@@ -50,7 +50,7 @@ static pid_t start_inside(int (*function)(void *))
 	outer_tid = pm_gettid();
 	child = start_child_inside(function, NULL);
 	if (child < 0)
-		say_blocked("no new PID namespace: %s", errno_name(child));
+		say_blocked("no new PID namespace: %s", pm_errno_name(child));
 	return child;
 }
 
@@ -59,7 +59,8 @@ static void judge(int answer)
 	static const char *const words[] = { "right", "wrong", "not opened", "another errno" };
 
 	if (answer != RIGHT)
-		broken("inside: %s", answer >= 0 && answer <= REFUSED ? words[answer] : "crash");
+		say_broken("inside: %s",
+			   answer >= 0 && answer <= REFUSED ? words[answer] : "crash");
 }
 
 TEST(pid_is_local)
@@ -70,7 +71,7 @@ TEST(pid_is_local)
 TEST(outer_pid_unknown)
 {
 	if (pm_gettid() < 100)
-		cannot_tell("our own id %d is too small to be unknown inside", pm_gettid());
+		say_unknown("our own id %d is too small to be unknown inside", pm_gettid());
 	judge(wait_child(start_inside(watch_outer_id)));
 }
 

@@ -79,7 +79,7 @@ static pid_t start_inside(int (*function)(void *))
 	ASSERT_EQ(0, gate_init(&inner_gate));
 	child = start_child_inside(function, NULL);
 	if (child < 0)
-		say_blocked("no new PID namespace: %s", errno_name(child));
+		say_blocked("no new PID namespace: %s", pm_errno_name(child));
 	return child;
 }
 
@@ -89,7 +89,8 @@ static void judge(int answer)
 					     "no sample" };
 
 	if (answer != RIGHT)
-		broken("inside: %s", answer >= 0 && answer <= NO_SAMPLE ? words[answer] : "crash");
+		say_broken("inside: %s",
+			   answer >= 0 && answer <= NO_SAMPLE ? words[answer] : "crash");
 }
 
 TEST(samples_inside)
@@ -109,16 +110,16 @@ TEST(samples_outside)
 	struct perf_event_attr attr = attr_faults(PERF_SAMPLE_TID);
 	pid_t child = start_inside(fault_on_order);
 	struct pm_record record;
-	struct watch watch;
+	struct sampler sampler;
 
 	attr.disabled = 0;
-	watch = must_watch(&attr, child, -1, 4);
+	sampler = must_sampler(&attr, child, -1, 4);
 	gate_open(&outer_gate);
 	ASSERT_EQ(0, wait_child(child));
-	if (!seek(&watch, PERF_RECORD_SAMPLE, &record))
-		broken("no sample of the child");
+	if (!find_record(&sampler, PERF_RECORD_SAMPLE, &record))
+		say_broken("no sample of the child");
 	if (record.sample.sid.tid != (uint32_t)child)
-		broken("tid=%u want=%d", record.sample.sid.tid, child);
+		say_broken("tid=%u want=%d", record.sample.sid.tid, child);
 }
 
 TEST(invisible_is_zero)

@@ -27,12 +27,12 @@ static int open_running(pid_t pid, int cpu)
 
 TEST(any_cpu)
 {
-	hold_gain(open_running(0, -1), NULL, 16, 16);
+	expect_gain(open_running(0, -1), NULL, 16, 16);
 }
 
 TEST(own_tid)
 {
-	hold_gain(open_running(pm_gettid(), -1), NULL, 16, 16);
+	expect_gain(open_running(pm_gettid(), -1), NULL, 16, 16);
 }
 
 TEST(one_cpu)
@@ -46,8 +46,8 @@ TEST(one_cpu)
 	ASSERT_LE(0, move_to_nth_cpu(1));
 	elsewhere = gain_of_faults(fd, NULL, 16);
 	if (here != 16 || elsewhere != 0)
-		broken("on the CPU=%" PRIu64 " want=16, elsewhere=%" PRIu64 " want=0", here,
-		       elsewhere);
+		say_broken("on the CPU=%" PRIu64 " want=16, elsewhere=%" PRIu64 " want=0", here,
+			   elsewhere);
 }
 
 TEST(back_on_cpu)
@@ -59,7 +59,7 @@ TEST(back_on_cpu)
 	ASSERT_LE(0, move_to_nth_cpu(1));
 	ASSERT_EQ(0, cause_faults(16));
 	ASSERT_LE(0, move_to_nth_cpu(0));
-	hold_gain(fd, NULL, 16, 16);
+	expect_gain(fd, NULL, 16, 16);
 }
 
 TEST(nothing_at_all)
@@ -67,7 +67,7 @@ TEST(nothing_at_all)
 	struct perf_event_attr attr = attr_software(PERF_COUNT_SW_PAGE_FAULTS);
 
 	close(must_open(&attr, 0, -1, -1, 0));
-	hold_rule(pm_open(&attr, -1, -1, -1, 0), EINVAL, BROKEN, "pid -1 with cpu -1");
+	expect_refused(pm_open(&attr, -1, -1, -1, 0), EINVAL, BROKEN, "pid -1 with cpu -1");
 }
 
 PROBE_MAIN

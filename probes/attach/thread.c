@@ -30,11 +30,11 @@ TEST(process_id_is_main_thread)
 	struct worker worker;
 	struct gains gains;
 
-	must_start(&worker, WORKER_THREAD);
+	must_start_worker(&worker, WORKER_THREAD);
 	gains = gains_of(&worker, must_open(&attr, getpid(), -1, -1, 0));
 	if (gains.main != 16 || gains.other != 0)
-		broken("main=%" PRIu64 " want=16, other=%" PRIu64 " want=0", gains.main,
-		       gains.other);
+		say_broken("main=%" PRIu64 " want=16, other=%" PRIu64 " want=0", gains.main,
+			   gains.other);
 }
 
 TEST(thread_id_is_that_thread)
@@ -43,11 +43,11 @@ TEST(thread_id_is_that_thread)
 	struct worker worker;
 	struct gains gains;
 
-	must_start(&worker, WORKER_THREAD);
+	must_start_worker(&worker, WORKER_THREAD);
 	gains = gains_of(&worker, must_open(&attr, worker.tid, -1, -1, 0));
 	if (gains.main != 0 || gains.other != 24)
-		broken("main=%" PRIu64 " want=0, other=%" PRIu64 " want=24", gains.main,
-		       gains.other);
+		say_broken("main=%" PRIu64 " want=0, other=%" PRIu64 " want=24", gains.main,
+			   gains.other);
 }
 
 static pid_t target;
@@ -68,13 +68,13 @@ TEST(opener_does_not_matter)
 	int fd;
 
 	close(must_open(&attr, 0, -1, -1, 0));
-	must_start(&opener, WORKER_THREAD);
+	must_start_worker(&opener, WORKER_THREAD);
 	target = pm_gettid();
 	fd = worker_do(&opener, open_target, NULL);
 	ASSERT_LE(0, fd);
 	gain = gain_of_faults(fd, NULL, 16) + gain_of_faults(fd, &opener, 24);
 	if (gain != 16)
-		broken("counted=%" PRIu64 " want=16", gain);
+		say_broken("counted=%" PRIu64 " want=16", gain);
 }
 
 PROBE_MAIN

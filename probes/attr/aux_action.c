@@ -52,29 +52,29 @@ TEST(aux_action)
 		if (fd < 0)
 			finding = refused;
 		else if (answer >= 0 || answer == -EOPNOTSUPP || first == -EOPNOTSUPP)
-			finding_set(&finding, YES, "%s on a software event", errno_name(answer));
+			finding_set(&finding, YES, "%s on a software event", pm_errno_name(answer));
 		else
 			classify_asked(-answer, names[i], &plain, 0, -1, &finding);
 		fact_verdict(names[i], finding.verdict, finding.reason);
 		snprintf(answers + used, sizeof(answers) - used, "%s%s", used ? " " : "",
-			 answer < 0 ? errno_name(answer) : "ok");
+			 answer < 0 ? pm_errno_name(answer) : "ok");
 	}
 	if (fd < 0)
-		speak(&refused);
+		say(&refused);
 	fact_str("aux_action_answers", "%s", answers);
 }
 
 static void not_supported(int answer, const char *what)
 {
-	struct perf_event_attr plain = must_plain();
+	struct perf_event_attr plain = must_open_plain();
 	struct finding finding;
 
 	if (answer == -EOPNOTSUPP)
 		return;
 	if (answer >= 0)
-		broken("%s accepted on a software event", what);
+		say_broken("%s accepted on a software event", what);
 	classify_asked(-answer, what, &plain, 0, -1, &finding);
-	speak(&finding);
+	say(&finding);
 }
 
 TEST(pause_excludes_resume)
@@ -83,7 +83,7 @@ TEST(pause_excludes_resume)
 
 	not_supported(open_action(0), "aux_start_paused");
 	attr.aux_pause = attr.aux_resume = 1;
-	hold_rule(pm_open(&attr, 0, -1, -1, 0), EINVAL, BROKEN, "aux_pause with aux_resume");
+	expect_refused(pm_open(&attr, 0, -1, -1, 0), EINVAL, BROKEN, "aux_pause with aux_resume");
 }
 
 TEST(aux_output)

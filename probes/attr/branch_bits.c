@@ -33,7 +33,7 @@ static int answer(uint64_t filter)
 	struct perf_event_attr attr = attr_faults(PERF_SAMPLE_BRANCH_STACK);
 
 	attr.branch_sample_type = filter;
-	return answer_to(&attr);
+	return try_open(&attr);
 }
 
 /* The plainest filter reaches the PMU. */
@@ -51,8 +51,8 @@ static void plain(bool report)
 	for (size_t i = 0; report && i < COUNT; i++)
 		fact_verdict(filters[i].name, finding.verdict, finding.reason);
 	if (finding.verdict == YES)
-		cannot_tell("first %s, then accepted", errno_name(error));
-	speak(&finding);
+		say_unknown("first %s, then accepted", pm_errno_name(error));
+	say(&finding);
 }
 
 TEST(known)
@@ -78,17 +78,17 @@ TEST(known)
 	}
 	fact_int("top", top);
 	if (lost)
-		broken("%s is as old as branch stacks, and refused", lost);
+		say_broken("%s is as old as branch stacks, and refused", lost);
 }
 
 TEST(level_alone_is_refused)
 {
 	plain(false);
 	if (answer(PERF_SAMPLE_BRANCH_USER) != -EINVAL)
-		broken("only a privilege level: errno=%s want=EINVAL",
-		       errno_name(answer(PERF_SAMPLE_BRANCH_USER)));
+		say_broken("only a privilege level: errno=%s want=EINVAL",
+			   pm_errno_name(answer(PERF_SAMPLE_BRANCH_USER)));
 	if (answer(0) != -EINVAL)
-		broken("no filter at all: errno=%s want=EINVAL", errno_name(answer(0)));
+		say_broken("no filter at all: errno=%s want=EINVAL", pm_errno_name(answer(0)));
 }
 
 PROBE_MAIN

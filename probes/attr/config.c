@@ -20,9 +20,9 @@ static int open_event(uint32_t type, uint64_t config)
 
 TEST(unknown_type)
 {
-	must_plain();
-	hold_rule(open_event(0x7fffff00, 0), ENOENT, BROKEN, "type 0x7fffff00");
-	hold_rule(open_event(0x7fffff01, 1), ENOENT, BROKEN, "type 0x7fffff01");
+	must_open_plain();
+	expect_refused(open_event(0x7fffff00, 0), ENOENT, BROKEN, "type 0x7fffff00");
+	expect_refused(open_event(0x7fffff01, 1), ENOENT, BROKEN, "type 0x7fffff01");
 }
 
 PROBE_MAIN

@@ -33,12 +33,12 @@ TEST(read_only)
 	char *page = own_page();
 	int fd;
 
-	must_plain();
+	must_open_plain();
 	memcpy(page, &attr, PERF_ATTR_SIZE_VER0);
 	mprotect(page, sysconf(_SC_PAGESIZE), PROT_READ);
 	fd = pm_open_raw((void *)page, 0, -1, -1, 0);
 	if (fd < 0)
-		broken("read-only memory: errno=%s", errno_name(fd));
+		say_broken("read-only memory: errno=%s", pm_errno_name(fd));
 }
 
 TEST(read_only_e2big)
@@ -46,14 +46,14 @@ TEST(read_only_e2big)
 	struct perf_event_attr attr = small();
 	struct perf_event_attr *page = (void *)own_page();
 
-	must_plain();
+	must_open_plain();
 	attr.size = 63;
 	memcpy(page, &attr, PERF_ATTR_SIZE_VER0);
 	mprotect(page, sysconf(_SC_PAGESIZE), PROT_READ);
-	hold_rule(pm_open_raw((void *)page, 0, -1, -1, 0),
-		  E2BIG, BROKEN, "a bad size in read-only memory");
+	expect_refused(pm_open_raw((void *)page, 0, -1, -1, 0),
+		       E2BIG, BROKEN, "a bad size in read-only memory");
 	if (page->size != 63)
-		broken("size=%u want=63", page->size);
+		say_broken("size=%u want=63", page->size);
 }
 
 TEST(unchanged)
@@ -61,7 +61,7 @@ TEST(unchanged)
 	struct perf_event_attr attr = small(), before;
 	int fd;
 
-	must_plain();
+	must_open_plain();
 	attr.sample_period = 1;
 	attr.sample_type = PERF_SAMPLE_IP | PERF_SAMPLE_CALLCHAIN;
 	attr.exclude_callchain_kernel = 1;
@@ -69,10 +69,10 @@ TEST(unchanged)
 	memcpy(&before, &attr, sizeof(attr));
 	fd = pm_open_raw(&attr, 0, -1, -1, 0);
 	if (fd < 0)
-		cannot_tell("a sampling event: %s", errno_name(fd));
+		say_unknown("a sampling event: %s", pm_errno_name(fd));
 	if (memcmp(&attr, &before, sizeof(attr)))
-		broken("the attr has changed: size=%u sample_max_stack=%u", attr.size,
-		       attr.sample_max_stack);
+		say_broken("the attr has changed: size=%u sample_max_stack=%u", attr.size,
+			   attr.sample_max_stack);
 }
 
 PROBE_MAIN

@@ -53,14 +53,14 @@ static void plain_or_all(void)
 {
 	struct perf_event_attr attr = with_bits(0);
 	struct finding finding;
-	int error = answer_to(&attr);
+	int error = try_open(&attr);
 
 	if (!error)
 		return;
 	classify_setup(-error, &attr, 0, -1, &finding);
 	for (size_t i = 0; i < COUNT; i++)
 		fact_verdict(flags[i].name, finding.verdict, finding.reason);
-	speak(&finding);
+	say(&finding);
 }
 
 static void ask(const struct flag *flag, struct finding *ret)
@@ -94,7 +94,7 @@ TEST(known)
 			close(fd);
 		} else {
 			snprintf(refused + used, sizeof(refused) - used, "%s%u:%s",
-				 used ? " " : "", flags[i].bit, errno_name(fd));
+				 used ? " " : "", flags[i].bit, pm_errno_name(fd));
 		}
 		if (flags[i].bit < FIRST_LATER && finding.verdict == NO)
 			lost = flags[i].name;
@@ -102,7 +102,7 @@ TEST(known)
 	fact_str("accepted_alone", "%#" PRIx64, accepted);
 	fact_str("refused_alone", "%s", refused[0] ? refused : "none");
 	if (lost)
-		broken("%s is as old as the system call, and refused", lost);
+		say_broken("%s is as old as the system call, and refused", lost);
 }
 
 PROBE_MAIN

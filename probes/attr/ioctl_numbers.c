@@ -26,12 +26,12 @@ static void known(unsigned long request, void *nonsense, const char *name)
 	int answer = pm_ioctl(fd, request, (unsigned long)nonsense);
 
 	if (answer >= 0)
-		broken("%s accepted a nonsensical argument", name);
+		say_broken("%s accepted a nonsensical argument", name);
 	if (answer != -ENOTTY)
 		return;
 	must_ioctl(fd, PERF_EVENT_IOC_RESET, 0);
 	classify_asked(ENOTTY, name, &attr, 0, -1, &finding);
-	speak(&finding);
+	say(&finding);
 }
 
 TEST(id)
@@ -43,7 +43,7 @@ TEST(id)
 	known(PERF_EVENT_IOC_ID, NULL, "PERF_EVENT_IOC_ID");
 	error = pm_ioctl(must_open(&attr, 0, -1, -1, 0), PERF_EVENT_IOC_ID, (unsigned long)&id);
 	if (error || !id)
-		broken("errno=%s id=%" PRIu64, errno_name(error), id);
+		say_broken("errno=%s id=%" PRIu64, pm_errno_name(error), id);
 }
 
 TEST(set_filter)

@@ -47,8 +47,8 @@ TEST(first_bit)
 	without = faults_with(0);
 	with = faults_with(flag(0));
 	if (with != 0 || without != 16)
-		broken("counted=%" PRIu64 " want=0, without it=%" PRIu64 " want=16", with,
-		       without);
+		say_broken("counted=%" PRIu64 " want=0, without it=%" PRIu64 " want=16", with,
+			   without);
 }
 
 TEST(fifth_bit)
@@ -56,9 +56,9 @@ TEST(fifth_bit)
 	uint64_t with = faults_with(flag(4));
 
 	if (with != 0)
-		broken("counted=%" PRIu64 " want=0", with);
+		say_broken("counted=%" PRIu64 " want=0", with);
 	if (faults_with(0) != 16)
-		broken("without it not 16 faults are counted");
+		say_broken("without it not 16 faults are counted");
 }
 
 /* The size of the COMM record that PR_SET_NAME makes. */
@@ -84,7 +84,7 @@ TEST(last_used_bit)
 	int with = comm_size(flag(18)), without = comm_size(0);
 
 	if (without < 24 || with - without != 8)
-		broken("COMM with=%d without=%d bytes, want 8 more", with, without);
+		say_broken("COMM with=%d without=%d bytes, want 8 more", with, without);
 }
 
 PROBE_MAIN

@@ -31,7 +31,7 @@ static int open_with(unsigned long flags, int cpu)
 /* The plain call works, and so does the one with the flag; otherwise the test ends here. */
 static int ask_flag(unsigned long flag, const char *name)
 {
-	struct perf_event_attr attr = must_plain();
+	struct perf_event_attr attr = must_open_plain();
 	struct finding finding;
 	int fd;
 
@@ -39,7 +39,7 @@ static int ask_flag(unsigned long flag, const char *name)
 	if (fd >= 0)
 		return fd;
 	classify_asked(-fd, name, &attr, 0, -1, &finding);
-	speak(&finding);
+	say(&finding);
 }
 
 TEST(fd_no_group)
@@ -54,19 +54,19 @@ TEST(fd_output)
 
 TEST(pid_cgroup)
 {
-	struct perf_event_attr attr = must_plain();
+	struct perf_event_attr attr = must_open_plain();
 	int error;
 
 	error = pm_open(&attr, 0x7ffffff, 0, -1, PERF_FLAG_PID_CGROUP);
 	if (error == -EINVAL)
 		say_no("EINVAL for a bad cgroup descriptor: no control groups in perf");
-	hold_rule(error, EBADF, BROKEN, "a cgroup descriptor that is none");
+	expect_refused(error, EBADF, BROKEN, "a cgroup descriptor that is none");
 }
 
 TEST(pid_cgroup_any_cpu)
 {
-	must_plain();
-	hold_rule(open_with(PERF_FLAG_PID_CGROUP, -1), EINVAL, BROKEN, "PID_CGROUP, cpu -1");
+	must_open_plain();
+	expect_refused(open_with(PERF_FLAG_PID_CGROUP, -1), EINVAL, BROKEN, "PID_CGROUP, cpu -1");
 }
 
 TEST(fd_cloexec)
@@ -75,8 +75,8 @@ TEST(fd_cloexec)
 	int plain = open_with(0, -1);
 
 	if (fcntl(fd, F_GETFD) != FD_CLOEXEC || fcntl(plain, F_GETFD) != 0)
-		broken("descriptor flags: with=%d without=%d", fcntl(fd, F_GETFD),
-		       fcntl(plain, F_GETFD));
+		say_broken("descriptor flags: with=%d without=%d", fcntl(fd, F_GETFD),
+			   fcntl(plain, F_GETFD));
 }
 
 PROBE_MAIN

@@ -47,24 +47,24 @@ static void taken(void *where, const char *what)
 	struct perf_event_attr attr = small();
 	int fd;
 
-	must_plain();
+	must_open_plain();
 	memcpy(where, &attr, PERF_ATTR_SIZE_VER0);
 	fd = open_at(where);
 	if (fd < 0)
-		broken("%s: errno=%s", what, errno_name(fd));
+		say_broken("%s: errno=%s", what, pm_errno_name(fd));
 	close(fd);
 }
 
 TEST(null)
 {
-	must_plain();
-	hold_rule(open_at(NULL), EFAULT, BROKEN, "a null pointer");
+	must_open_plain();
+	expect_refused(open_at(NULL), EFAULT, BROKEN, "a null pointer");
 }
 
 TEST(unmapped)
 {
-	must_plain();
-	hold_rule(open_at(three_pages() - 128), EFAULT, BROKEN, "unmapped memory");
+	must_open_plain();
+	expect_refused(open_at(three_pages() - 128), EFAULT, BROKEN, "unmapped memory");
 }
 
 TEST(ends_at_page)
@@ -80,9 +80,9 @@ TEST(cut_off)
 	char *page = three_pages();
 	char *where = page + page_size - PERF_ATTR_SIZE_VER0 + 1;
 
-	must_plain();
+	must_open_plain();
 	memcpy(where, &attr, PERF_ATTR_SIZE_VER0 - 1);
-	hold_rule(open_at(where), EFAULT, BROKEN, "63 of 64 bytes readable");
+	expect_refused(open_at(where), EFAULT, BROKEN, "63 of 64 bytes readable");
 }
 
 TEST(unaligned)

@@ -93,9 +93,9 @@ TEST(lengths)
 		if (finding.verdict == BROKEN)
 			worst = finding;
 	}
-	must_plain();
+	must_open_plain();
 	if (worst.verdict != YES)
-		speak(&worst);
+		say(&worst);
 }
 
 PROBE_MAIN

@@ -26,7 +26,7 @@ static const unsigned int bits[] = { PM_ATTR_RESERVED_FLAGS(ROW) };
 TEST(all)
 {
 	struct perf_event_attr plain = attr_software(PERF_COUNT_SW_PAGE_FAULTS);
-	const int error = answer_to(&plain);
+	const int error = try_open(&plain);
 	struct finding finding = { .verdict = YES };
 	unsigned int taken = 0;
 
@@ -46,9 +46,9 @@ TEST(all)
 		fact_verdict(name, finding.verdict, finding.reason);
 	}
 	if (error)
-		speak(&finding);
+		say(&finding);
 	if (taken == COUNT)
-		broken("all reserved bits are accepted: unknown flags are not refused");
+		say_broken("all reserved bits are accepted: unknown flags are not refused");
 	if (taken)
 		say_no("%u bits that were reserved have a meaning here", taken);
 }

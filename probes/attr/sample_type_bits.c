@@ -82,11 +82,11 @@ TEST(known)
 			lost = fields[i].name;
 	}
 	if (fd < 0)
-		speak(&first);
+		say(&first);
 	fact_str("accepted_alone", "%#" PRIx64, accepted);
 	fact_int("top", top);
 	if (lost)
-		broken("%s is as old as the system call, and refused", lost);
+		say_broken("%s is as old as the system call, and refused", lost);
 }
 
 PROBE_MAIN

@@ -47,10 +47,10 @@ static uint32_t kernel_size(void)
 {
 	int size;
 
-	must_plain();
+	must_open_plain();
 	size = pm_attr_size_kernel();
 	if (size < 0)
-		cannot_tell("no E2BIG with a size: %s", errno_name(size));
+		say_unknown("no E2BIG with a size: %s", pm_errno_name(size));
 	return size;
 }
 
@@ -62,12 +62,12 @@ TEST(zero_is_first_version)
 	fact_int("kernel", kernel_size());
 	error = pm_open_raw(&sized.attr, 0, -1, -1, 0);
 	if (error < 0)
-		broken("size=0 errno=%s", errno_name(error));
+		say_broken("size=0 errno=%s", pm_errno_name(error));
 	memset(sized.bytes + PERF_ATTR_SIZE_VER0, 0xff, 512);	/* must not be looked at */
 	error = pm_open_raw(&sized.attr, 0, -1, -1, 0);
 	if (error < 0)
-		broken("size=0 with bytes set behind the first version: errno=%s",
-		       errno_name(error));
+		say_broken("size=0 with bytes set behind the first version: errno=%s",
+			   pm_errno_name(error));
 }
 
 TEST(small_is_refused)
@@ -79,8 +79,8 @@ TEST(small_is_refused)
 		int error = answer(size, &written);
 
 		if (error != -E2BIG || written != kernel)
-			broken("size=%u errno=%s written=%u want=%u", size, errno_name(error),
-			       written, kernel);
+			say_broken("size=%u errno=%s written=%u want=%u", size,
+				   pm_errno_name(error), written, kernel);
 	}
 }
 
@@ -92,7 +92,7 @@ TEST(oracle_is_constant)
 	answer(PERF_ATTR_SIZE_VER0 - 1, &small);
 	answer(0x7fffffff, &large);
 	if (small != kernel || large != kernel || kernel % 8 || kernel < PERF_ATTR_SIZE_VER0)
-		broken("small=%u large=%u first=%u", small, large, kernel);
+		say_broken("small=%u large=%u first=%u", small, large, kernel);
 }
 
 TEST(any_size_up_to_kernel)
@@ -104,7 +104,8 @@ TEST(any_size_up_to_kernel)
 		int error = answer(size, &written);
 
 		if (error)
-			broken("size=%u errno=%s kernel=%u", size, errno_name(error), kernel);
+			say_broken("size=%u errno=%s kernel=%u", size, pm_errno_name(error),
+				   kernel);
 	}
 }
 

@@ -40,9 +40,9 @@ static uint32_t known(void)
 {
 	int size = pm_attr_size_kernel();
 
-	must_plain();
+	must_open_plain();
 	if (size < 0)
-		cannot_tell("no size of the kernel's own: %s", errno_name(size));
+		say_unknown("no size of the kernel's own: %s", pm_errno_name(size));
 	return size;
 }
 
@@ -55,7 +55,8 @@ TEST(zero_tail_is_accepted)
 		int error = answer(sizes[i]);
 
 		if (error)
-			broken("size=%u errno=%s kernel=%u", sizes[i], errno_name(error), kernel);
+			say_broken("size=%u errno=%s kernel=%u", sizes[i], pm_errno_name(error),
+				   kernel);
 	}
 }
 
@@ -71,8 +72,8 @@ TEST(set_tail_is_refused)
 		((unsigned char *)attr)[places[i]] = 1;
 		error = pm_open_raw(attr, 0, -1, -1, 0);
 		if (error != -E2BIG || attr->size != kernel)
-			broken("byte=%u errno=%s written=%u want=%u", places[i],
-			       errno_name(error < 0 ? error : 0), attr->size, kernel);
+			say_broken("byte=%u errno=%s written=%u want=%u", places[i],
+				   pm_errno_name(error < 0 ? error : 0), attr->size, kernel);
 	}
 }
 
@@ -81,13 +82,13 @@ TEST(beyond_page_is_refused)
 	const uint32_t page = sysconf(_SC_PAGESIZE);
 	const uint32_t sizes[] = { page + 1, page + 8, 2 * page, 0x7fffffff, 0xffffffff };
 
-	must_plain();
+	must_open_plain();
 	for (size_t i = 0; i < sizeof(sizes) / sizeof(*sizes); i++) {
 		int error = answer(sizes[i]);
 
 		if (error != -E2BIG)
-			broken("size=%u errno=%s want=E2BIG page=%u", sizes[i],
-			       errno_name(error), page);
+			say_broken("size=%u errno=%s want=E2BIG page=%u", sizes[i],
+				   pm_errno_name(error), page);
 	}
 }
 

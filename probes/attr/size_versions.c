@@ -52,7 +52,7 @@ static void plain(bool report)
 		classify_setup(-error, &attr, 0, -1, &finding);
 		for (size_t all = 0; report && all < COUNT; all++)
 			fact_verdict(versions[all].name, finding.verdict, finding.reason);
-		speak(&finding);
+		say(&finding);
 	}
 }
 
@@ -67,7 +67,7 @@ TEST(in_order)
 		fact_verdict(versions[i].name, known ? YES : NO,
 			     known ? NULL : "E2BIG with its last byte set, ok without");
 		if (known && unknown)
-			broken("%s is known, %s is not", versions[i].name, unknown);
+			say_broken("%s is known, %s is not", versions[i].name, unknown);
 		if (!known)
 			unknown = versions[i].name;
 	}
@@ -80,13 +80,13 @@ TEST(agrees_with_oracle)
 	plain(false);
 	kernel = pm_attr_size_kernel();
 	if (kernel < 0)
-		cannot_tell("no E2BIG with a size: %s", errno_name(kernel));
+		say_unknown("no E2BIG with a size: %s", pm_errno_name(kernel));
 	for (size_t i = 0; i < COUNT; i++) {
 		bool known = answer(i, 1) != -E2BIG;
 
 		if (known != (versions[i].size <= (uint32_t)kernel))
-			broken("size written back=%d, but %s (%u bytes) is %s", kernel,
-			       versions[i].name, versions[i].size, known ? "known" : "unknown");
+			say_broken("size written back=%d, but %s (%u bytes) is %s", kernel,
+				   versions[i].name, versions[i].size, known ? "known" : "unknown");
 	}
 }
 

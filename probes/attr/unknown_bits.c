@@ -30,14 +30,14 @@ static int ask_read_format(uint64_t bit)
 	struct perf_event_attr attr = attr_software(PERF_COUNT_SW_PAGE_FAULTS);
 
 	attr.read_format = bit;
-	return answer_to(&attr);
+	return try_open(&attr);
 }
 
 static int ask_sample_type(uint64_t bit)
 {
 	struct perf_event_attr attr = attr_faults(bit);
 
-	return answer_to(&attr);
+	return try_open(&attr);
 }
 
 static int ask_branch_filter(uint64_t bit)
@@ -45,7 +45,7 @@ static int ask_branch_filter(uint64_t bit)
 	struct perf_event_attr attr = attr_faults(PERF_SAMPLE_BRANCH_STACK);
 
 	attr.branch_sample_type = PERF_SAMPLE_BRANCH_USER | PERF_SAMPLE_BRANCH_ANY | bit;
-	return answer_to(&attr);
+	return try_open(&attr);
 }
 
 static int ask_open_flags(uint64_t bit)
@@ -67,19 +67,20 @@ static void refuses(int (*ask)(uint64_t), unsigned int first, unsigned int last,
 
 	if (ask == ask_open_flags && last >= 8 * sizeof(long))
 		say_absent("a long has 32 bits here");
-	must_plain();
+	must_open_plain();
 	for (unsigned int bit = first; bit <= last; bit++) {
 		int error = ask(1ull << bit);
 
 		if (error == -EINVAL)
 			continue;
 		if (error && error != -EOPNOTSUPP)
-			broken("bit %u of %s: errno=%s want=EINVAL", bit, what, errno_name(error));
+			say_broken("bit %u of %s: errno=%s want=EINVAL", bit, what,
+				   pm_errno_name(error));
 		taken |= 1ull << bit;
 		count++;
 	}
 	if (count > 16 && first < 32)	/* nothing grows that fast: bits are not looked at */
-		broken("unknown bits of %s accepted: %#" PRIx64, what, taken);
+		say_broken("unknown bits of %s accepted: %#" PRIx64, what, taken);
 	if (count)
 		say_no("taken, whether or not a newer kernel's: %#" PRIx64 " of %s", taken, what);
 }

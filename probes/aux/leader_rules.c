@@ -28,18 +28,18 @@ static void must_refuse(const struct perf_event_attr *with, const struct perf_ev
 	int leader = group ? must_open(without, 0, -1, -1, 0) : -1, twin, fd;
 
 	twin = must_open(without, 0, -1, leader, 0);
-	if (sample_faults(group ? leader : twin, 3) != 3)
-		cannot_tell("the twin without it does not work");
+	if (cause_enabled_faults(group ? leader : twin, 3) != 3)
+		say_unknown("the twin without it does not work");
 	must_close(twin);
 	fd = pm_open(with, 0, -1, leader, 0);
 	if (fact && fd < 0)
-		fact_str(fact, "%s", errno_name(fd));
+		fact_str(fact, "%s", pm_errno_name(fd));
 	if (fd == 0)
-		broken("the call returns 0, a descriptor that is not the event's");
+		say_broken("the call returns 0, a descriptor that is not the event's");
 	if (fd > 0)
-		broken("accepted: descriptor %d", fd);
+		say_broken("accepted: descriptor %d", fd);
 	if (fd != -EINVAL && fd != -EOPNOTSUPP && fd != -E2BIG)
-		hold_rule(fd, EINVAL, BROKEN, "an AUX feature without an AUX leader");
+		expect_refused(fd, EINVAL, BROKEN, "an AUX feature without an AUX leader");
 }
 
 static struct perf_event_attr plain(void)

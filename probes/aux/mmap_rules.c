@@ -26,7 +26,7 @@ PROBE(TITLE("rules for mapping an AUX area")
 FIXTURE(ring)
 {
 	volatile struct perf_event_mmap_page *page;
-	struct watch watch;
+	struct sampler sampler;
 	uint64_t unit;
 };
 
@@ -34,14 +34,14 @@ FIXTURE_SETUP(ring)
 {
 	struct perf_event_attr attr = attr_faults(PERF_SAMPLE_IP);
 
-	self->watch = must_watch(&attr, 0, -1, DATA_PAGES);
-	self->page = self->watch.ring.base;
+	self->sampler = must_sampler(&attr, 0, -1, DATA_PAGES);
+	self->page = self->sampler.ring.base;
 	self->unit = probe_env()->page_size;
 }
 
 FIXTURE_TEARDOWN(ring)
 {
-	pm_ring_close(&self->watch.ring);
+	pm_ring_close(&self->sampler.ring);
 }
 
 /* Announce an AUX area and map one; all in pages. Returns 0 or -errno. */
@@ -52,7 +52,7 @@ static int map_aux(FIXTURE_DATA(ring) *self, uint64_t offset, uint64_t size, uin
 
 	self->page->aux_offset = offset * self->unit;
 	self->page->aux_size = size * self->unit;
-	base = mmap(NULL, length * self->unit, PROT_READ | PROT_WRITE, MAP_SHARED, self->watch.fd,
+	base = mmap(NULL, length * self->unit, PROT_READ | PROT_WRITE, MAP_SHARED, self->sampler.fd,
 		    at * self->unit);
 	if (base == MAP_FAILED)
 		return -errno;
@@ -67,7 +67,7 @@ static void must_know_aux(FIXTURE_DATA(ring) * self)
 
 	if (error == -EINVAL)
 		say_no("EINVAL for an AUX area that keeps all rules");
-	hold_rule(error, EOPNOTSUPP, BROKEN, "an AUX area of a software event");
+	expect_refused(error, EOPNOTSUPP, BROKEN, "an AUX area of a software event");
 }
 
 TEST_F(ring, software_has_none)
@@ -77,35 +77,35 @@ TEST_F(ring, software_has_none)
 
 TEST_F(ring, without_setup_is_refused)
 {
-	hold_rule(map_aux(self, 0, 0, 4, 4), EINVAL, BROKEN, "an AUX area nobody announced");
-	if (sample_faults(self->watch.fd, 5) != 5 ||
-	    count_records(&self->watch.ring, PERF_RECORD_SAMPLE) != 5)
-		broken("the ring does not work after the refusal");
+	expect_refused(map_aux(self, 0, 0, 4, 4), EINVAL, BROKEN, "an AUX area nobody announced");
+	if (cause_enabled_faults(self->sampler.fd, 5) != 5 ||
+	    count_records(&self->sampler.ring, PERF_RECORD_SAMPLE) != 5)
+		say_broken("the ring does not work after the refusal");
 }
 
 TEST_F(ring, below_data_is_refused)
 {
 	must_know_aux(self);
-	hold_rule(map_aux(self, DATA_PAGES, 2, DATA_PAGES, 2), EINVAL, BROKEN,
-		  "an AUX area inside the data area");
+	expect_refused(map_aux(self, DATA_PAGES, 2, DATA_PAGES, 2), EINVAL, BROKEN,
+		       "an AUX area inside the data area");
 }
 
 TEST_F(ring, other_offset_is_refused)
 {
 	must_know_aux(self);
-	hold_rule(map_aux(self, 4, 4, 8, 4), EINVAL, BROKEN, "an AUX area at another offset");
+	expect_refused(map_aux(self, 4, 4, 8, 4), EINVAL, BROKEN, "an AUX area at another offset");
 }
 
 TEST_F(ring, other_size_is_refused)
 {
 	must_know_aux(self);
-	hold_rule(map_aux(self, 4, 4, 4, 2), EINVAL, BROKEN, "an AUX area of another size");
+	expect_refused(map_aux(self, 4, 4, 4, 2), EINVAL, BROKEN, "an AUX area of another size");
 }
 
 TEST_F(ring, odd_size_is_refused)
 {
 	must_know_aux(self);
-	hold_rule(map_aux(self, 4, 3, 4, 3), EINVAL, BROKEN, "an AUX area of three pages");
+	expect_refused(map_aux(self, 4, 3, 4, 3), EINVAL, BROKEN, "an AUX area of three pages");
 }
 
 TEST_F(ring, without_ring_is_refused)
@@ -114,10 +114,11 @@ TEST_F(ring, without_ring_is_refused)
 	int fd = must_open(&attr, 0, -1, -1, 0);
 	void *base;
 
-	if (sample_faults(fd, 5) != 5)
-		cannot_tell("an event without a ring does not count");
+	if (cause_enabled_faults(fd, 5) != 5)
+		say_unknown("an event without a ring does not count");
 	base = mmap(NULL, 4 * self->unit, PROT_READ, MAP_SHARED, fd, 4 * self->unit);
-	hold_rule(base == MAP_FAILED ? -errno : 0, EINVAL, BROKEN, "an AUX area without a ring");
+	expect_refused(base == MAP_FAILED ? -errno : 0, EINVAL, BROKEN,
+		       "an AUX area without a ring");
 }
 
 PROBE_MAIN

@@ -15,33 +15,33 @@ PROBE(TITLE("a trace that starts paused")
 #define AUX_PAGES 16
 
 /* How far an event's trace gets in 3 ms of work. */
-static uint64_t trace(struct watch *watch)
+static uint64_t trace(struct sampler *sampler)
 {
-	ask_aux(watch, AUX_PAGES, PROT_READ | PROT_WRITE);
-	must_ioctl(watch->fd, PERF_EVENT_IOC_ENABLE, 0);
+	ask_aux(sampler, AUX_PAGES, PROT_READ | PROT_WRITE);
+	must_ioctl(sampler->fd, PERF_EVENT_IOC_ENABLE, 0);
 	spin_ns(3000000);
-	must_ioctl(watch->fd, PERF_EVENT_IOC_DISABLE, 0);
-	return ((volatile struct perf_event_mmap_page *)watch->ring.base)->aux_head;
+	must_ioctl(sampler->fd, PERF_EVENT_IOC_DISABLE, 0);
+	return ((volatile struct perf_event_mmap_page *)sampler->ring.base)->aux_head;
 }
 
 TEST(starts_paused)
 {
 	struct perf_event_attr without, with;
-	struct watch watch;
+	struct sampler sampler;
 	char name[64];
 	uint64_t head;
 
 	without = must_trace(name);
-	watch = must_watch(&without, 0, -1, DATA_PAGES);
-	if (!trace(&watch))
-		cannot_tell("aux_head=0 after 3 ms of work without a pause");
-	must_close(watch.fd);
+	sampler = must_sampler(&without, 0, -1, DATA_PAGES);
+	if (!trace(&sampler))
+		say_unknown("aux_head=0 after 3 ms of work without a pause");
+	must_close(sampler.fd);
 	with = without;
 	with.aux_start_paused = 1;
-	watch = ask_watch(&with, &without, 0, -1, DATA_PAGES, "aux_start_paused");
-	head = trace(&watch);
+	sampler = ask_sampler(&with, &without, 0, -1, DATA_PAGES, "aux_start_paused");
+	head = trace(&sampler);
 	if (head)
-		broken("aux_head=%" PRIu64 " although it starts paused", head);
+		say_broken("aux_head=%" PRIu64 " although it starts paused", head);
 }
 
 PROBE_MAIN

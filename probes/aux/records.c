@@ -26,7 +26,7 @@ PROBE(TITLE("AUX areas and their records")
 
 FIXTURE(trace)
 {
-	struct watch watch;
+	struct sampler sampler;
 	volatile struct perf_event_mmap_page *page;
 	uint64_t covered, flags, starts, gaps, hw_ids;
 };
@@ -38,13 +38,13 @@ FIXTURE_SETUP(trace)
 
 	attr = must_trace(name);
 	fact_str("pmu", "%s", name);
-	self->watch = must_watch(&attr, 0, -1, DATA_PAGES);
-	self->page = self->watch.ring.base;
+	self->sampler = must_sampler(&attr, 0, -1, DATA_PAGES);
+	self->page = self->sampler.ring.base;
 }
 
 FIXTURE_TEARDOWN(trace)
 {
-	close(self->watch.fd);
+	close(self->sampler.fd);
 }
 
 /* Trace some work, then read all records about it. */
@@ -52,10 +52,10 @@ static void trace(FIXTURE_DATA(trace) * self, uint64_t ns)
 {
 	struct pm_record record;
 
-	must_ioctl(self->watch.fd, PERF_EVENT_IOC_ENABLE, 0);
+	must_ioctl(self->sampler.fd, PERF_EVENT_IOC_ENABLE, 0);
 	spin_ns(ns);
-	must_ioctl(self->watch.fd, PERF_EVENT_IOC_DISABLE, 0);
-	while (seek(&self->watch, 0, &record)) {
+	must_ioctl(self->sampler.fd, PERF_EVENT_IOC_DISABLE, 0);
+	while (find_record(&self->sampler, 0, &record)) {
 		self->starts += record.type == PERF_RECORD_ITRACE_START &&
 				record.itrace_start.tid == (uint32_t)pm_gettid();
 		self->hw_ids += record.type == PERF_RECORD_AUX_OUTPUT_HW_ID;
@@ -70,45 +70,46 @@ static void trace(FIXTURE_DATA(trace) * self, uint64_t ns)
 
 TEST_F(trace, area_is_filled)
 {
-	ask_aux(&self->watch, AUX_PAGES, PROT_READ | PROT_WRITE);
+	ask_aux(&self->sampler, AUX_PAGES, PROT_READ | PROT_WRITE);
 	trace(self, 3000000);
 	fact_int("hw_ids", self->hw_ids);
 	if (!self->page->aux_head)
-		broken("aux_head=0 after 3 ms of work");
+		say_broken("aux_head=0 after 3 ms of work");
 }
 
 TEST_F(trace, records_cover_the_area)
 {
-	ask_aux(&self->watch, AUX_PAGES, PROT_READ | PROT_WRITE);
+	ask_aux(&self->sampler, AUX_PAGES, PROT_READ | PROT_WRITE);
 	trace(self, 3000000);
 	if (!self->covered || self->gaps || self->covered != self->page->aux_head)
-		broken("records cover %" PRIu64 " bytes with %" PRIu64 " gaps, aux_head=%" PRIu64,
-		       self->covered, self->gaps, (uint64_t)self->page->aux_head);
+		say_broken("records cover %" PRIu64 " bytes with %" PRIu64
+			   " gaps, aux_head=%" PRIu64,
+			   self->covered, self->gaps, (uint64_t)self->page->aux_head);
 }
 
 TEST_F(trace, full_area_is_truncated)
 {
 	const uint64_t room = AUX_PAGES * probe_env()->page_size;
 
-	ask_aux(&self->watch, AUX_PAGES, PROT_READ | PROT_WRITE);
+	ask_aux(&self->sampler, AUX_PAGES, PROT_READ | PROT_WRITE);
 	for (int round = 0; round < 10 && !(self->flags & PERF_AUX_FLAG_TRUNCATED); round++)
 		trace(self, 10000000);
 	if (!(self->flags & PERF_AUX_FLAG_TRUNCATED) || self->page->aux_head > room)
-		broken("flags=%#" PRIx64 " aux_head=%" PRIu64 " of %" PRIu64, self->flags,
-		       (uint64_t)self->page->aux_head, room);
+		say_broken("flags=%#" PRIx64 " aux_head=%" PRIu64 " of %" PRIu64, self->flags,
+			   (uint64_t)self->page->aux_head, room);
 }
 
 TEST_F(trace, read_only_overwrites)
 {
-	ask_aux(&self->watch, AUX_PAGES, PROT_READ);
+	ask_aux(&self->sampler, AUX_PAGES, PROT_READ);
 	trace(self, 5000000);
 	if (!(self->flags & PERF_AUX_FLAG_OVERWRITE))
-		broken("flags=%#" PRIx64 " want OVERWRITE", self->flags);
+		say_broken("flags=%#" PRIx64 " want OVERWRITE", self->flags);
 }
 
 TEST_F(trace, start_is_told)
 {
-	ask_aux(&self->watch, AUX_PAGES, PROT_READ | PROT_WRITE);
+	ask_aux(&self->sampler, AUX_PAGES, PROT_READ | PROT_WRITE);
 	trace(self, 3000000);
 	if (!self->starts)
 		say_no("no ITRACE_START record of this thread");

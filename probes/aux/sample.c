@@ -17,13 +17,13 @@ PROBE(TITLE("snippets of AUX data in samples")
 TEST(samples_hold_trace)
 {
 	struct perf_event_attr without = attr_faults(PERF_SAMPLE_TID), with, trace;
-	struct watch leader, member = { .fd = -1 };
+	struct sampler leader, member = { .fd = -1 };
 	struct pm_record record;
 	uint64_t bytes = 0;
 	char name[64];
 
 	trace = must_trace(name);
-	leader = must_watch(&trace, 0, -1, DATA_PAGES);
+	leader = must_sampler(&trace, 0, -1, DATA_PAGES);
 	ask_aux(&leader, AUX_PAGES, PROT_READ);
 	without.disabled = 0;
 	with = without;
@@ -35,15 +35,15 @@ TEST(samples_hold_trace)
 		struct finding finding;
 
 		classify_asked(-member.fd, "PERF_SAMPLE_AUX", &with, 0, -1, &finding);
-		speak(&finding);
+		say(&finding);
 	}
 	must_map(member.fd, DATA_PAGES, &member.ring);
 	pm_format_of(&with, &member.format);
-	sample_faults(leader.fd, 20);
-	while (seek(&member, PERF_RECORD_SAMPLE, &record))
+	cause_enabled_faults(leader.fd, 20);
+	while (find_record(&member, PERF_RECORD_SAMPLE, &record))
 		bytes += record.sample.aux_size;
 	if (!bytes)
-		broken("20 samples hold no trace");
+		say_broken("20 samples hold no trace");
 }
 
 PROBE_MAIN

@@ -23,10 +23,10 @@ PROBE(TITLE("a BPF program on a sampling event")
 #define FAULTS 16
 
 /* An event that samples page faults with a counting program on it, not running. */
-static struct watch watch_with_program(int answer, int *map)
+static struct sampler watch_with_program(int answer, int *map)
 {
 	const struct perf_event_attr attr = attr_faults(PERF_SAMPLE_TID);
-	struct watch watch = must_watch(&attr, 0, -1, 4);
+	struct sampler sampler = must_sampler(&attr, 0, -1, 4);
 	int program;
 
 	*map = must_counter();
@@ -34,78 +34,79 @@ static struct watch watch_with_program(int answer, int *map)
 	if (program == -EINVAL && must_load_empty(BPF_PROG_TYPE_SOCKET_FILTER) >= 0)
 		say_no("no BPF programs of type event: EINVAL, while socket filters load");
 	bpf_needed(program, "BPF_PROG_LOAD");
-	ask_ioctl(watch.fd, PERF_EVENT_IOC_SET_BPF, program, "SET_BPF");
-	return watch;
+	ask_ioctl(sampler.fd, PERF_EVENT_IOC_SET_BPF, program, "SET_BPF");
+	return sampler;
 }
 
 TEST(runs)
 {
 	int map;
-	struct watch watch = watch_with_program(1, &map);
-	const uint64_t counted = sample_faults(watch.fd, FAULTS);
+	struct sampler sampler = watch_with_program(1, &map);
+	const uint64_t counted = cause_enabled_faults(sampler.fd, FAULTS);
 	const uint64_t ran = counter_read(map);
 
 	if (ran != FAULTS || counted != FAULTS)
-		broken("ran=%" PRIu64 " counted=%" PRIu64 " want=%d", ran, counted, FAULTS);
+		say_broken("ran=%" PRIu64 " counted=%" PRIu64 " want=%d", ran, counted, FAULTS);
 }
 
 TEST(lets_pass)
 {
 	int map;
-	struct watch watch = watch_with_program(1, &map);
+	struct sampler sampler = watch_with_program(1, &map);
 
-	hold_samples(watch.fd, &watch.ring, FAULTS, "with a program that answers 1");
+	expect_samples(sampler.fd, &sampler.ring, FAULTS, "with a program that answers 1");
 	if (counter_read(map) != FAULTS)
-		broken("the program did not run for each of them");
+		say_broken("the program did not run for each of them");
 }
 
 TEST(holds_back)
 {
 	int map;
-	struct watch watch = watch_with_program(0, &map);
-	const uint64_t counted = sample_faults(watch.fd, FAULTS);
+	struct sampler sampler = watch_with_program(0, &map);
+	const uint64_t counted = cause_enabled_faults(sampler.fd, FAULTS);
 	const uint64_t ran = counter_read(map);
-	const int samples = count_records(&watch.ring, PERF_RECORD_SAMPLE);
+	const int samples = count_records(&sampler.ring, PERF_RECORD_SAMPLE);
 
 	if (samples || ran != FAULTS || counted != FAULTS)
-		broken("samples=%d want=0, ran=%" PRIu64 " counted=%" PRIu64 " want=%d", samples,
-		       ran, counted, FAULTS);
+		say_broken("samples=%d want=0, ran=%" PRIu64 " counted=%" PRIu64 " want=%d",
+			   samples, ran, counted, FAULTS);
 }
 
 TEST(own_overflows)
 {
 	int map;
-	struct watch watch = watch_with_program(1, &map);
+	struct sampler sampler = watch_with_program(1, &map);
 	const struct perf_event_attr attr = attr_faults(PERF_SAMPLE_TID);
-	struct watch other = must_watch(&attr, 0, -1, 4);
+	struct sampler other = must_sampler(&attr, 0, -1, 4);
 
-	must_sample(other.fd, &other.ring, FAULTS, "an event without a program");
+	must_samples(other.fd, &other.ring, FAULTS, "an event without a program");
 	if (counter_read(map))
-		broken("it ran while its own event was disabled");
-	if (sample_faults(watch.fd, FAULTS) != FAULTS || counter_read(map) != FAULTS)
-		broken("it does not run for its own event");
+		say_broken("it ran while its own event was disabled");
+	if (cause_enabled_faults(sampler.fd, FAULTS) != FAULTS || counter_read(map) != FAULTS)
+		say_broken("it does not run for its own event");
 }
 
 TEST(second_refused)
 {
 	int map;
-	struct watch watch = watch_with_program(1, &map);
+	struct sampler sampler = watch_with_program(1, &map);
 	int program = load_counting(BPF_PROG_TYPE_PERF_EVENT, map, 0, 1);
 
-	hold_answer(pm_ioctl(watch.fd, PERF_EVENT_IOC_SET_BPF, program), EEXIST, "second SET_BPF");
+	expect_answer(pm_ioctl(sampler.fd, PERF_EVENT_IOC_SET_BPF, program), EEXIST,
+		      "second SET_BPF");
 }
 
 TEST(tracepoint_refused)
 {
 	int map;
-	struct watch watch = watch_with_program(1, &map);
+	struct sampler sampler = watch_with_program(1, &map);
 	const struct perf_event_attr attr = attr_faults(0);
 	int fd = must_open(&attr, 0, -1, -1, 0);
 	int program = must_load_empty(BPF_PROG_TYPE_TRACEPOINT);
 
-	hold_answer(pm_ioctl(fd, PERF_EVENT_IOC_SET_BPF, program), EINVAL,
-		    "SET_BPF of a program for tracepoints");
-	hold_samples(watch.fd, &watch.ring, FAULTS, "beside it");
+	expect_answer(pm_ioctl(fd, PERF_EVENT_IOC_SET_BPF, program), EINVAL,
+		      "SET_BPF of a program for tracepoints");
+	expect_samples(sampler.fd, &sampler.ring, FAULTS, "beside it");
 }
 
 PROBE_MAIN

@@ -79,7 +79,7 @@ static void must_list(int fd, struct list *list)
 	if (answer == -ENOTTY)
 		say_no("QUERY_BPF: ENOTTY, while SET_BPF works");
 	if (answer < 0)
-		broken("QUERY_BPF of a tracepoint with programs: %s", errno_name(answer));
+		say_broken("QUERY_BPF of a tracepoint with programs: %s", pm_errno_name(answer));
 }
 
 TEST(lists)
@@ -92,10 +92,10 @@ TEST(lists)
 		const uint32_t id = id_of(pair.programs[i]);
 
 		if (id && !has(&list, id))
-			broken("program %u is not among the %u listed", id, list.head.prog_cnt);
+			say_broken("program %u is not among the %u listed", id, list.head.prog_cnt);
 	}
 	if (list.head.prog_cnt < 2)
-		broken("programs=%u want at least 2", list.head.prog_cnt);
+		say_broken("programs=%u want at least 2", list.head.prog_cnt);
 }
 
 TEST(forgets)
@@ -105,38 +105,38 @@ TEST(forgets)
 	struct list before, after;
 
 	if (!id)
-		cannot_tell("fdinfo does not tell a program's id");
+		say_unknown("fdinfo does not tell a program's id");
 	must_list(pair.fds[0], &before);
 	must_close(pair.fds[1]);
 	must_list(pair.fds[0], &after);
 	if (!has(&before, id) || has(&after, id))
-		broken("listed before=%d after=%d", has(&before, id), has(&after, id));
+		say_broken("listed before=%d after=%d", has(&before, id), has(&after, id));
 }
 
-static void hold_room(uint32_t room, int want, uint32_t least)
+static void expect_room(uint32_t room, int want, uint32_t least)
 {
 	struct pair pair = must_two();
 	struct list list;
 
 	must_list(pair.fds[0], &list);
-	hold_answer(ask(pair.fds[0], room, &list), want, "QUERY_BPF");
+	expect_answer(ask(pair.fds[0], room, &list), want, "QUERY_BPF");
 	if (list.head.prog_cnt < least)
-		broken("programs=%u want at least %u", list.head.prog_cnt, least);
+		say_broken("programs=%u want at least %u", list.head.prog_cnt, least);
 }
 
 TEST(counts_without_room)
 {
-	hold_room(0, 0, 2);
+	expect_room(0, 0, 2);
 }
 
 TEST(enospc)
 {
-	hold_room(1, ENOSPC, 2);
+	expect_room(1, ENOSPC, 2);
 }
 
 TEST(too_much_room)
 {
-	hold_room(MOST + 1, E2BIG, 0);
+	expect_room(MOST + 1, E2BIG, 0);
 }
 
 PROBE_MAIN

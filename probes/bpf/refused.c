@@ -31,14 +31,14 @@ static int must_willing(void)
 	return must_close_event();
 }
 
-static void hold_refused(int program, int want)
+static void expect_program_refused(int program, int want)
 {
-	hold_answer(pm_ioctl(must_willing(), PERF_EVENT_IOC_SET_BPF, program), want, "SET_BPF");
+	expect_answer(pm_ioctl(must_willing(), PERF_EVENT_IOC_SET_BPF, program), want, "SET_BPF");
 }
 
 TEST(socket_filter)
 {
-	hold_refused(must_load_empty(BPF_PROG_TYPE_SOCKET_FILTER), EINVAL);
+	expect_program_refused(must_load_empty(BPF_PROG_TYPE_SOCKET_FILTER), EINVAL);
 }
 
 TEST(other_kind)
@@ -48,12 +48,12 @@ TEST(other_kind)
 
 	if (program == -EINVAL && must_willing() >= 0)
 		say_no("no BPF programs of type event: EINVAL, while those for tracepoints load");
-	hold_refused(bpf_needed(program, "BPF_PROG_LOAD"), EINVAL);
+	expect_program_refused(bpf_needed(program, "BPF_PROG_LOAD"), EINVAL);
 }
 
 TEST(no_program)
 {
-	hold_refused(must_counter(), EINVAL);
+	expect_program_refused(must_counter(), EINVAL);
 }
 
 /* close(2) has one argument, and the record at its entry ends with it. */
@@ -65,7 +65,7 @@ TEST(beyond_record)
 	};
 	int program = bpf_load(BPF_PROG_TYPE_TRACEPOINT, code, 2);
 
-	hold_refused(bpf_needed(program, "BPF_PROG_LOAD"), EACCES);
+	expect_program_refused(bpf_needed(program, "BPF_PROG_LOAD"), EACCES);
 }
 
 TEST(second)
@@ -76,7 +76,7 @@ TEST(second)
 	fact_bool("twice_on_tracepoint",
 		  pm_ioctl(must_close_event(), PERF_EVENT_IOC_SET_BPF, program) == 0);
 	program = load_counting(BPF_PROG_TYPE_TRACEPOINT, map, own_numbers(), 1);
-	hold_answer(pm_ioctl(fd, PERF_EVENT_IOC_SET_BPF, program), EEXIST, "a second SET_BPF");
+	expect_answer(pm_ioctl(fd, PERF_EVENT_IOC_SET_BPF, program), EEXIST, "a second SET_BPF");
 	fact_bool("two_on_tracepoint",
 		  pm_ioctl(must_close_event(), PERF_EVENT_IOC_SET_BPF, program) == 0);
 }

@@ -29,7 +29,7 @@ static void run(int answer, uint64_t *ret_ran, uint64_t *ret_counted)
 
 	must_attach(fd, map, answer);
 	must_ioctl(fd, PERF_EVENT_IOC_ENABLE, 0);
-	close_nothing(own_numbers(), 23);
+	cause_closes(own_numbers(), 23);
 	must_ioctl(fd, PERF_EVENT_IOC_DISABLE, 0);
 	*ret_ran = counter_read(map);
 	*ret_counted = must_count(fd);
@@ -41,7 +41,7 @@ TEST(runs)
 
 	run(1, &ran, &counted);
 	if (ran != 23)
-		broken("ran=%" PRIu64 " want=23", ran);
+		say_broken("ran=%" PRIu64 " want=23", ran);
 }
 
 TEST(lets_pass)
@@ -50,7 +50,7 @@ TEST(lets_pass)
 
 	run(1, &ran, &counted);
 	if (counted != 23)
-		broken("counted=%" PRIu64 " want=23, ran=%" PRIu64, counted, ran);
+		say_broken("counted=%" PRIu64 " want=23, ran=%" PRIu64, counted, ran);
 }
 
 TEST(holds_back)
@@ -59,13 +59,13 @@ TEST(holds_back)
 
 	run(0, &ran, &counted);
 	if (counted || ran != 23)
-		broken("counted=%" PRIu64 " want=0, ran=%" PRIu64 " want=23", counted, ran);
+		say_broken("counted=%" PRIu64 " want=0, ran=%" PRIu64 " want=23", counted, ran);
 }
 
 /* Not the parent's numbers, which are made of its process id: those of its first. */
 static int close_five(void *first)
 {
-	close_nothing(*(int *)first, 5);
+	cause_closes(*(int *)first, 5);
 	return 0;
 }
 
@@ -75,21 +75,21 @@ TEST(gone_with_event)
 	uint64_t disabled, children, closed;
 
 	must_attach(fd, map, 1);
-	close_nothing(first, 5);
+	cause_closes(first, 5);
 	disabled = counter_read(map);
 	must_ioctl(fd, PERF_EVENT_IOC_ENABLE, 0);
 	ASSERT_EQ(0, wait_child(start_child(close_five, &first)));
 	children = counter_read(map) - disabled;
 	fact_int("while_disabled", disabled);
 	fact_int("other_tasks", children);
-	close_nothing(first, 5);
+	cause_closes(first, 5);
 	if (counter_read(map) != disabled + children + 5)
-		broken("it did not run before the event was closed");
+		say_broken("it did not run before the event was closed");
 	must_close(fd);
-	close_nothing(first, 5);
+	cause_closes(first, 5);
 	closed = counter_read(map) - disabled - children - 5;
 	if (closed)
-		broken("ran=%" PRIu64 " of 5 hits after the event was closed", closed);
+		say_broken("ran=%" PRIu64 " of 5 hits after the event was closed", closed);
 }
 
 PROBE_MAIN

@@ -96,7 +96,7 @@ FIXTURE_SETUP(access)
 	self->fd = pm_open(&attr, 0, -1, -1, 0);
 	if (self->fd < 0) {
 		probe_pair_machine(&attr, &writes, "this kind of access", &finding);
-		speak(&finding);
+		say(&finding);
 	}
 	must_ioctl(self->fd, PERF_EVENT_IOC_ENABLE, 0);
 }
@@ -112,7 +112,7 @@ TEST_F(access, counts)
 	for (int i = 0; i < 9; i++)
 		watched_function();
 	must_ioctl(self->fd, PERF_EVENT_IOC_DISABLE, 0);
-	hold_count(self->fd, variant->want);
+	expect_count(self->fd, variant->want);
 }
 
 TEST_F(access, leaves_neighbours)
@@ -129,7 +129,8 @@ TEST_F(access, leaves_neighbours)
 		other_function();
 	count = must_count(self->fd) - first;
 	if (!first || count)
-		broken("watched=%" PRIu64 " want>=1, neighbours=%" PRIu64 " want=0", first, count);
+		say_broken("watched=%" PRIu64 " want>=1, neighbours=%" PRIu64 " want=0", first,
+			   count);
 	if (variant->type != HW_BREAKPOINT_W || pipe(pipes) < 0)
 		return;
 	for (int i = 0; i < 4; i++)

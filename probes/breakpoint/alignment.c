@@ -32,8 +32,8 @@ static void check(unsigned int length, unsigned int offset)
 	if (fd == -EINVAL)
 		return;
 	if (fd < 0)
-		broken("%u bytes at offset %u: errno=%s want=EINVAL", length, offset,
-		       errno_name(fd));
+		say_broken("%u bytes at offset %u: errno=%s want=EINVAL", length, offset,
+			   pm_errno_name(fd));
 	must_ioctl(fd, PERF_EVENT_IOC_ENABLE, 0);
 	write_bytes(start, 0, length);
 	inside = must_count(fd);
@@ -41,8 +41,8 @@ static void check(unsigned int length, unsigned int offset)
 	write_bytes(start, length, length + 8);
 	outside = must_count(fd) - inside;
 	if (inside != length || outside)
-		broken("%u bytes at offset %u: inside=%" PRIu64 " want=%u, outside=%" PRIu64
-		       " want=0", length, offset, inside, length, outside);
+		say_broken("%u bytes at offset %u: inside=%" PRIu64 " want=%u, outside=%" PRIu64
+			   " want=0", length, offset, inside, length, outside);
 	snprintf(accepted + strlen(accepted), sizeof(accepted) - strlen(accepted), "%s%u@%u",
 		 accepted[0] ? "," : "", length, offset);
 	close(fd);

@@ -24,7 +24,7 @@ TEST(excluded)
 
 	close(must_open(&attr, 0, -1, -1, 0));
 	attr.bp_addr = KERNEL_ADDRESS;
-	hold_rule(pm_open(&attr, 0, -1, -1, 0), EINVAL, BROKEN, "a kernel address");
+	expect_refused(pm_open(&attr, 0, -1, -1, 0), EINVAL, BROKEN, "a kernel address");
 }
 
 TEST(unprivileged)
@@ -33,16 +33,16 @@ TEST(unprivileged)
 	int error;
 
 	close(must_open(&attr, 0, -1, -1, 0));
-	if (ask_stranger(&attr, 0, -1))
+	if (ask_unprivileged(&attr, 0, -1))
 		say_blocked("without privilege there is no breakpoint at all");
 	attr.bp_addr = KERNEL_ADDRESS;
 	attr.exclude_kernel = 0;
-	error = ask_stranger(&attr, 0, -1);
+	error = ask_unprivileged(&attr, 0, -1);
 	if (!error)
-		broken("accepted: a task without privilege watches the kernel");
-	fact_str("kernel_error", "%s", errno_name(error));
+		say_broken("accepted: a task without privilege watches the kernel");
+	fact_str("kernel_error", "%s", pm_errno_name(error));
 	if (error != -EACCES && error != -EPERM && error != -EINVAL)
-		broken("errno=%s want=EACCES, EPERM or EINVAL", errno_name(error));
+		say_broken("errno=%s want=EACCES, EPERM or EINVAL", pm_errno_name(error));
 }
 
 PROBE_MAIN

@@ -67,7 +67,7 @@ TEST(exact)
 			worst = finding;
 	}
 	if (worst.verdict != YES)
-		speak(&worst);
+		say(&worst);
 }
 
 PROBE_MAIN

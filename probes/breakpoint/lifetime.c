@@ -36,14 +36,14 @@ static int open_and_fill(void)
 
 	slots_fill(&others, 0);
 	if (others.error != ENOSPC)
-		cannot_tell("the slots cannot be filled: %s", errno_name(others.error));
+		say_unknown("the slots cannot be filled: %s", pm_errno_name(others.error));
 	return fd;
 }
 
 static void must_be(bool free, const char *when)
 {
-	if ((free_breakpoints(0) > 0) != free)
-		broken("the slot is %s %s", free ? "taken" : "free", when);
+	if ((count_free_breakpoints(0) > 0) != free)
+		say_broken("the slot is %s %s", free ? "taken" : "free", when);
 }
 
 TEST(closed)
@@ -75,7 +75,7 @@ TEST(mapping_keeps)
 	must_be(false, "although the ring is mapped");
 	cell = 1;
 	if (count_records(&ring, PERF_RECORD_SAMPLE) != 1)
-		broken("a closed and mapped event no longer samples");
+		say_broken("a closed and mapped event no longer samples");
 }
 
 TEST(unmapped)

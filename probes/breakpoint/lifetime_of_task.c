@@ -47,16 +47,16 @@ TEST(gives_back)
 	struct worker worker;
 
 	close(must_open(&attr, -1, cpu, -1, 0));
-	must_start(&worker, WORKER_CHILD);
+	must_start_worker(&worker, WORKER_CHILD);
 	slots_fill(&others, worker.tid);
 	if (whole_cpu_is_free(cpu))
-		broken("a breakpoint for all tasks fits beside a task that has none left");
+		say_broken("a breakpoint for all tasks fits beside a task that has none left");
 	ASSERT_EQ(0, worker_stop(&worker));
 	fact_bool("holds", !whole_cpu_is_free(cpu));
 	slots_close(&others);
 	while (!whole_cpu_is_free(cpu)) /* others may use breakpoints, too */
 		if (now_ns() > end)
-			broken("slots are still taken after the task and its events are gone");
+			say_broken("slots are still taken after the task and its events are gone");
 }
 
 PROBE_MAIN

@@ -42,7 +42,8 @@ TEST(address)
 	write_cell(2, 7);
 	new = must_count(fd) - old;
 	if (old != 0 || new != 7)
-		broken("old address=%" PRIu64 " want=0, new address=%" PRIu64 " want=7", old, new);
+		say_broken("old address=%" PRIu64 " want=0, new address=%" PRIu64 " want=7", old,
+			   new);
 	try_other_size(fd);
 }
 
@@ -54,7 +55,7 @@ TEST(keeps_count)
 	write_cell(0, 5);
 	must_modify(fd, &attr);
 	write_cell(2, 7);
-	hold_count(fd, 12);
+	expect_count(fd, 12);
 }
 
 TEST(kind)
@@ -67,7 +68,7 @@ TEST(kind)
 	write_cell(2, 7);
 	for (int i = 0; i < 5; i++)
 		sink = cells[2];
-	hold_count(fd, 12);
+	expect_count(fd, 12);
 }
 
 TEST(stops)
@@ -79,7 +80,7 @@ TEST(stops)
 	must_modify(fd, &attr);
 	write_cell(0, 5);
 	write_cell(2, 7);
-	hold_count(fd, 0);
+	expect_count(fd, 0);
 }
 
 PROBE_MAIN

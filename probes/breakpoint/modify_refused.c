@@ -27,7 +27,7 @@ static void refuse(int fd, const struct perf_event_attr *wrong, int want)
 	error = wrong ? modify_breakpoint(fd, wrong)
 		      : pm_ioctl(fd, PERF_EVENT_IOC_MODIFY_ATTRIBUTES, 0);
 	if (error != -want)
-		broken("errno=%s want=%s", errno_name(error), errno_name(want));
+		say_broken("errno=%s want=%s", pm_errno_name(error), pm_errno_name(want));
 }
 
 TEST(other_field)
@@ -60,7 +60,7 @@ TEST(bad_length)
 	attr.bp_len = 0;
 	refuse(fd, &attr, EINVAL);
 	write_cell(0, 5);
-	hold_count(fd, 5);
+	expect_count(fd, 5);
 }
 
 TEST(bad_pointer)

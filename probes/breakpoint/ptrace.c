@@ -64,17 +64,17 @@ static long watch_by_ptrace(pid_t child)
 TEST(takes_slot)
 {
 	pid_t child = start_traced();
-	int before = free_breakpoints(child), after;
+	int before = count_free_breakpoints(child), after;
 	long error = watch_by_ptrace(child);
 
 	if (error)
-		cannot_tell("PTRACE_POKEUSER: %s", errno_name(error));
-	after = free_breakpoints(child);
+		say_unknown("PTRACE_POKEUSER: %s", pm_errno_name(error));
+	after = count_free_breakpoints(child);
 	if (!set_register(child, 7, 0) && !set_register(child, 0, 0))
-		fact_bool("kept", free_breakpoints(child) != before);
+		fact_bool("kept", count_free_breakpoints(child) != before);
 	kill(child, SIGKILL);
 	if (after != before - 1)
-		broken("slots=%d want=%d", after, before - 1);
+		say_broken("slots=%d want=%d", after, before - 1);
 }
 
 TEST(refused)
@@ -85,11 +85,11 @@ TEST(refused)
 
 	slots_fill(&slots, child);
 	if (slots.error != ENOSPC)
-		cannot_tell("the slots cannot be filled: %s", errno_name(slots.error));
+		say_unknown("the slots cannot be filled: %s", pm_errno_name(slots.error));
 	error = watch_by_ptrace(child);
 	kill(child, SIGKILL);
 	if (!error)
-		broken("ptrace got a debug register although perf has them all");
+		say_broken("ptrace got a debug register although perf has them all");
 }
 
 #else

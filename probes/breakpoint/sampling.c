@@ -23,72 +23,72 @@ static void __attribute__((noinline)) watched_function(void)
 	__asm__ volatile("" ::: "memory");
 }
 
-static struct watch watch_writes(uint64_t period)
+static struct sampler watch_writes(uint64_t period)
 {
 	struct perf_event_attr attr = attr_access(HW_BREAKPOINT_W, &cell, 4);
 
 	attr.sample_period = period;
 	attr.sample_type = PERF_SAMPLE_IP | PERF_SAMPLE_ADDR;
 	attr.disabled = 0;
-	return must_watch(&attr, 0, -1, 4);
+	return must_sampler(&attr, 0, -1, 4);
 }
 
-static void count_samples(uint64_t period, int want)
+static void expect_samples_of(uint64_t period, int want)
 {
-	struct watch watch = watch_writes(period);
+	struct sampler sampler = watch_writes(period);
 	struct pm_record record;
 	int samples = 0;
 
 	for (int i = 0; i < 21; i++)
 		cell = i;
-	while (seek(&watch, 0, &record)) {
+	while (find_record(&sampler, 0, &record)) {
 		if (record.type == PERF_RECORD_THROTTLE)
-			cannot_tell("throttled after %d samples", samples);
+			say_unknown("throttled after %d samples", samples);
 		samples += record.type == PERF_RECORD_SAMPLE;
 	}
 	if (samples != want)
-		broken("samples=%d want=%d", samples, want);
+		say_broken("samples=%d want=%d", samples, want);
 }
 
 TEST(every_hit)
 {
-	count_samples(1, 21);
+	expect_samples_of(1, 21);
 }
 
 TEST(every_third_hit)
 {
-	count_samples(3, 7);
+	expect_samples_of(3, 7);
 }
 
 TEST(address)
 {
-	struct watch watch = watch_writes(1);
+	struct sampler sampler = watch_writes(1);
 	struct pm_record record;
 
 	cell = 1;
-	if (!seek(&watch, PERF_RECORD_SAMPLE, &record))
-		broken("no sample for a write");
+	if (!find_record(&sampler, PERF_RECORD_SAMPLE, &record))
+		say_broken("no sample for a write");
 	if (record.sample.addr != (uintptr_t)&cell)
-		broken("addr=cell%+" PRId64 " want=cell",
-		       (int64_t)(record.sample.addr - (uintptr_t)&cell));
+		say_broken("addr=cell%+" PRId64 " want=cell",
+			   (int64_t)(record.sample.addr - (uintptr_t)&cell));
 }
 
 TEST(instruction)
 {
 	struct perf_event_attr attr = attr_call(watched_function);
 	struct pm_record record;
-	struct watch watch;
+	struct sampler sampler;
 
 	attr.sample_period = 1;
 	attr.sample_type = PERF_SAMPLE_IP;
 	attr.disabled = 0;
-	watch = must_watch(&attr, 0, -1, 4);
+	sampler = must_sampler(&attr, 0, -1, 4);
 	watched_function();
-	if (!seek(&watch, PERF_RECORD_SAMPLE, &record))
-		broken("no sample for a call");
+	if (!find_record(&sampler, PERF_RECORD_SAMPLE, &record))
+		say_broken("no sample for a call");
 	if (record.sample.ip != attr.bp_addr)
-		broken("ip=function%+" PRId64 " want=function",
-		       (int64_t)(record.sample.ip - attr.bp_addr));
+		say_broken("ip=function%+" PRId64 " want=function",
+			   (int64_t)(record.sample.ip - attr.bp_addr));
 }
 
 PROBE_MAIN

@@ -38,14 +38,14 @@ static void watch_and_signal(void)
 {
 	struct perf_event_attr attr = attr_access(HW_BREAKPOINT_W, &cell, 4);
 	struct sigaction action = { .sa_handler = count_signal };
-	struct watch watch;
+	struct sampler sampler;
 
 	attr.sample_period = 1;
 	attr.disabled = 0;
-	watch = must_watch(&attr, 0, -1, 4);
+	sampler = must_sampler(&attr, 0, -1, 4);
 	ASSERT_EQ(0, sigaction(SIGIO, &action, NULL));
-	ASSERT_EQ(0, fcntl(watch.fd, F_SETOWN, getpid()));
-	ASSERT_EQ(0, fcntl(watch.fd, F_SETFL, O_ASYNC));
+	ASSERT_EQ(0, fcntl(sampler.fd, F_SETOWN, getpid()));
+	ASSERT_EQ(0, fcntl(sampler.fd, F_SETFL, O_ASYNC));
 }
 
 TEST(arrive)
@@ -63,7 +63,7 @@ TEST(arrive)
 			break;
 	}
 	if (done != 9)
-		broken("signals=%d after %d writes", (int)signals, done + 1);
+		say_broken("signals=%d after %d writes", (int)signals, done + 1);
 }
 
 static void on_inner(int number)
@@ -86,14 +86,14 @@ static int must_signal(volatile int32_t *where, int number, void (*handler)(int)
 {
 	struct perf_event_attr attr = attr_access(HW_BREAKPOINT_W, where, 4);
 	const struct sigaction action = { .sa_handler = handler };
-	struct watch watch;
+	struct sampler sampler;
 
 	attr.sample_period = 1;
-	watch = must_watch(&attr, 0, -1, 1);
+	sampler = must_sampler(&attr, 0, -1, 1);
 	ASSERT_EQ(0, sigaction(number, &action, NULL));
-	must_ask_for_signals(watch.fd, number, pm_gettid());
-	must_ioctl(watch.fd, PERF_EVENT_IOC_ENABLE, 0);
-	return watch.fd;
+	must_get_signals(sampler.fd, number, pm_gettid());
+	must_ioctl(sampler.fd, PERF_EVENT_IOC_ENABLE, 0);
+	return sampler.fd;
 }
 
 TEST(nested)
@@ -111,11 +111,11 @@ TEST(nested)
 	while ((!signals || !inner) && now_ns() < end)
 		sched_yield();
 	if (signals != 1 || inner != 1)
-		broken("signals=%d of one write, %d of the one in the handler", (int)signals,
-		       (int)inner);
+		say_broken("signals=%d of one write, %d of the one in the handler", (int)signals,
+			   (int)inner);
 	if (must_count(outer_fd) != 1 || must_count(inner_fd) != 1)
-		broken("counted=%" PRIu64 ",%" PRIu64 " want=1,1", must_count(outer_fd),
-		       must_count(inner_fd));
+		say_broken("counted=%" PRIu64 ",%" PRIu64 " want=1,1", must_count(outer_fd),
+			   must_count(inner_fd));
 	fact_bool("inner_first", inner_first);
 }
 

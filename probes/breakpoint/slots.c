@@ -63,7 +63,8 @@ TEST(full)
 	must_fill(0);
 	fact_int("data", slots.count);
 	if (slots.error != ENOSPC)
-		broken("errno=%s want=ENOSPC after %d", errno_name(slots.error), slots.count);
+		say_broken("errno=%s want=ENOSPC after %d", pm_errno_name(slots.error),
+			   slots.count);
 	count_code_slots();
 }
 
@@ -75,8 +76,8 @@ TEST(all_count)
 			slots.words[i] = write;
 	for (int i = 0; i < slots.count; i++)
 		if (must_count(slots.fds[i]) != (uint64_t)i + 1)
-			broken("breakpoint %d of %d: counted=%" PRIu64 " want=%d", i, slots.count,
-			       must_count(slots.fds[i]), i + 1);
+			say_broken("breakpoint %d of %d: counted=%" PRIu64 " want=%d", i,
+				   slots.count, must_count(slots.fds[i]), i + 1);
 }
 
 TEST(close_frees)
@@ -86,13 +87,13 @@ TEST(close_frees)
 
 	must_fill(0);
 	if (slots.error != ENOSPC)
-		cannot_tell("not full: %s", errno_name(slots.error));
+		say_unknown("not full: %s", pm_errno_name(slots.error));
 	must_close(slots.fds[0]);
 	fd = pm_open(&attr, 0, -1, -1, 0);
 	if (fd < 0)
-		broken("after close: %s", errno_name(fd));
+		say_broken("after close: %s", pm_errno_name(fd));
 	one_more = 1;
-	hold_count(fd, 1);
+	expect_count(fd, 1);
 }
 
 TEST(per_task)
@@ -100,12 +101,12 @@ TEST(per_task)
 	struct worker worker;
 	int mine;
 
-	must_start(&worker, WORKER_THREAD);
+	must_start_worker(&worker, WORKER_THREAD);
 	must_fill(0);
 	mine = slots.count;
 	must_fill(worker.tid);
 	if (mine != slots.count)
-		broken("slots=%d, of another thread=%d", mine, slots.count);
+		say_broken("slots=%d, of another thread=%d", mine, slots.count);
 }
 
 PROBE_MAIN

@@ -55,8 +55,8 @@ TEST(takes)
 	open_wide();
 	must_fill(0);
 	if (slots.count != before - 1 || slots.error != ENOSPC)
-		broken("slots=%d want=%d, errno=%s want=ENOSPC", slots.count, before - 1,
-		       errno_name(slots.error));
+		say_broken("slots=%d want=%d, errno=%s want=ENOSPC", slots.count, before - 1,
+			   pm_errno_name(slots.error));
 }
 
 TEST(full_task)
@@ -67,8 +67,8 @@ TEST(full_task)
 	close(open_wide());
 	must_fill(0);
 	if (slots.error != ENOSPC)
-		cannot_tell("not full: %s", errno_name(slots.error));
-	hold_rule(pm_open(&attr, -1, cpu, -1, 0), ENOSPC, BROKEN, "one more for the CPU");
+		say_unknown("not full: %s", pm_errno_name(slots.error));
+	expect_refused(pm_open(&attr, -1, cpu, -1, 0), ENOSPC, BROKEN, "one more for the CPU");
 }
 
 PROBE_MAIN

@@ -53,7 +53,7 @@ FIXTURE_SETUP(threads)
 {
 	struct perf_event_attr attr = attr_access(HW_BREAKPOINT_W, &cell, 4);
 
-	must_start(&self->earlier, WORKER_THREAD);
+	must_start_worker(&self->earlier, WORKER_THREAD);
 	attr.disabled = 0;
 	attr.inherit = variant->inherit;
 	self->fd = must_open(&attr, 0, -1, -1, 0);
@@ -68,26 +68,26 @@ FIXTURE_TEARDOWN(threads)
 TEST_F(threads, opener)
 {
 	write_cell((void *)5);
-	hold_count(self->fd, 5);
+	expect_count(self->fd, 5);
 }
 
 TEST_F(threads, earlier_thread)
 {
 	write_cell((void *)5);
 	ASSERT_EQ(0, worker_do(&self->earlier, write_cell, (void *)7));
-	hold_count(self->fd, 5);
+	expect_count(self->fd, 5);
 }
 
 static void later(int fd, enum worker_kind kind, bool inherit)
 {
 	struct worker worker;
 
-	must_start(&worker, kind);
+	must_start_worker(&worker, kind);
 	write_cell((void *)5);
 	ASSERT_EQ(0, worker_do(&worker, write_cell, (void *)7));
-	hold_count(fd, inherit ? 12 : 5);
+	expect_count(fd, inherit ? 12 : 5);
 	worker_stop(&worker);
-	hold_count(fd, inherit ? 12 : 5);	/* what has ended stays counted */
+	expect_count(fd, inherit ? 12 : 5);	/* what has ended stays counted */
 }
 
 TEST_F(threads, later_thread)

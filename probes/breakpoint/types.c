@@ -25,7 +25,7 @@ static void refuse(uint32_t type, uint64_t length)
 	close(must_open(&attr, 0, -1, -1, 0));
 	attr.bp_type = type;
 	attr.bp_len = length;
-	hold_rule(pm_open(&attr, 0, -1, -1, 0), EINVAL, BROKEN, "such a breakpoint");
+	expect_refused(pm_open(&attr, 0, -1, -1, 0), EINVAL, BROKEN, "such a breakpoint");
 }
 
 TEST(no_access)

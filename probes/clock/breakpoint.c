@@ -33,28 +33,29 @@ TEST(breakpoint_realtime)
 	without.use_clockid = without.clockid = 0;
 	close(ask_open(&attr, &without, 0, -1, "use_clockid"));
 	attr.clockid = CLOCK_REALTIME;
-	hold_rule(pm_open(&attr, 0, -1, -1, 0), EINVAL, BROKEN, "a breakpoint by CLOCK_REALTIME");
+	expect_refused(pm_open(&attr, 0, -1, -1, 0), EINVAL, BROKEN,
+		       "a breakpoint by CLOCK_REALTIME");
 }
 
 TEST(breakpoint_monotonic)
 {
 	struct perf_event_attr attr = attr_breakpoint(CLOCK_MONOTONIC), without = attr;
 	struct pm_record record;
-	struct watch watch;
+	struct sampler sampler;
 
 	require(REQUIRE_BREAKPOINT);
 	without.use_clockid = without.clockid = 0;
-	watch = ask_run(&attr, &without, 0, -1, 2, "use_clockid");
+	sampler = ask_run_sampler(&attr, &without, 0, -1, 2, "use_clockid");
 	for (int i = 0; i < 20; i++) {
 		uint64_t before = now_ns(), after;
 
 		watched = i;
 		after = now_ns();
-		if (!seek(&watch, PERF_RECORD_SAMPLE, &record))
-			broken("no sample of write %d", i);
+		if (!find_record(&sampler, PERF_RECORD_SAMPLE, &record))
+			say_broken("no sample of write %d", i);
 		if (record.sample.sid.time < before || record.sample.sid.time > after)
-			broken("stamp=%" PRIu64 " not within %" PRIu64 "..%" PRIu64,
-			       record.sample.sid.time, before, after);
+			say_broken("stamp=%" PRIu64 " not within %" PRIu64 "..%" PRIu64,
+				   record.sample.sid.time, before, after);
 	}
 }
 

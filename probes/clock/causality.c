@@ -34,14 +34,14 @@ static int move_to_second(void *unused)
 static void stamps_of(const struct perf_event_attr *attr, uint64_t stamps[2][ROUNDS])
 {
 	struct worker workers[2];
-	struct watch watches[2];
+	struct sampler samplers[2];
 
 	require(REQUIRE_CPU2);
 	for (int i = 0; i < 2; i++) {
-		must_start(&workers[i], WORKER_THREAD);
+		must_start_worker(&workers[i], WORKER_THREAD);
 		ASSERT_LE(0, worker_do(&workers[i], i ? move_to_second : move_to_first, NULL));
 		ASSERT_EQ(0, worker_faults(&workers[i], 1));
-		watches[i] = must_run(attr, workers[i].tid, -1, 16);
+		samplers[i] = must_run_sampler(attr, workers[i].tid, -1, 16);
 	}
 	for (int round = 0; round < ROUNDS; round++)
 		for (int i = 0; i < 2; i++)
@@ -50,10 +50,10 @@ static void stamps_of(const struct perf_event_attr *attr, uint64_t stamps[2][ROU
 		struct pm_record record;
 		int seen = 0;
 
-		while (seen < ROUNDS && seek(&watches[i], PERF_RECORD_SAMPLE, &record))
+		while (seen < ROUNDS && find_record(&samplers[i], PERF_RECORD_SAMPLE, &record))
 			stamps[i][seen++] = record.sample.sid.time;
-		if (seen != ROUNDS || seek(&watches[i], PERF_RECORD_SAMPLE, &record))
-			cannot_tell("thread %d: %d samples of %d faults", i, seen, ROUNDS);
+		if (seen != ROUNDS || find_record(&samplers[i], PERF_RECORD_SAMPLE, &record))
+			say_unknown("thread %d: %d samples of %d faults", i, seen, ROUNDS);
 	}
 }
 
@@ -104,8 +104,8 @@ TEST(monotonic)
 	stamps_of(&attr, stamps);
 	worst = worst_step(stamps, &violations);
 	if (violations)
-		broken("%d of %d hand-overs run backward, by up to %" PRId64 " ns", violations,
-		       2 * ROUNDS, worst);
+		say_broken("%d of %d hand-overs run backward, by up to %" PRId64 " ns", violations,
+			   2 * ROUNDS, worst);
 }
 
 PROBE_MAIN

@@ -56,18 +56,18 @@ TEST_F(bracket, stamps)
 {
 	struct perf_event_attr attr = attr_stamped(variant->clock);
 	struct perf_event_attr without = attr_faults(PERF_SAMPLE_TIME);
-	struct watch watch = ask_run(&attr, &without, 0, -1, 2, "the clock");
+	struct sampler sampler = ask_run_sampler(&attr, &without, 0, -1, 2, "the clock");
 	struct pm_clock_bracket brackets[20];
 
-	stamp_faults(&watch, variant->clock, brackets, 20);
+	stamp_faults(&sampler, variant->clock, brackets, 20);
 	for (int i = 0; i < 20; i++) {
 		const struct pm_clock_bracket *bracket = &brackets[i];
 
 		/* The clock may have been set in between. */
 		if (bracket->after >= bracket->before &&
 		    (bracket->at < bracket->before || bracket->at > bracket->after))
-			broken("stamp=%" PRIu64 " not within %" PRIu64 "..%" PRIu64, bracket->at,
-			       bracket->before, bracket->after);
+			say_broken("stamp=%" PRIu64 " not within %" PRIu64 "..%" PRIu64,
+				   bracket->at, bracket->before, bracket->after);
 	}
 }
 
@@ -89,30 +89,30 @@ TEST(coarse_and_cpu_clocks)
 		char what[32];
 
 		snprintf(what, sizeof(what), "clock %d", others[i]);
-		hold_rule(pm_open(&attr, 0, -1, -1, 0), EINVAL, BROKEN, what);
+		expect_refused(pm_open(&attr, 0, -1, -1, 0), EINVAL, BROKEN, what);
 	}
 }
 
 TEST(ignored_without_bit)
 {
 	struct perf_event_attr attr = attr_faults(PERF_SAMPLE_TIME), without = attr;
-	struct watch plain, marked;
+	struct sampler plain, marked;
 	struct pm_record first, second;
 
 	attr.clockid = 11;
 	must_know_clocks();
-	plain = must_watch(&without, 0, -1, 2);
-	marked = ask_watch(&attr, &without, 0, -1, 2, "clockid without use_clockid");
+	plain = must_sampler(&without, 0, -1, 2);
+	marked = ask_sampler(&attr, &without, 0, -1, 2, "clockid without use_clockid");
 	must_ioctl(plain.fd, PERF_EVENT_IOC_ENABLE, 0);
 	must_ioctl(marked.fd, PERF_EVENT_IOC_ENABLE, 0);
 	ASSERT_EQ(0, cause_faults(1));
-	if (!seek(&plain, PERF_RECORD_SAMPLE, &first) ||
-	    !seek(&marked, PERF_RECORD_SAMPLE, &second))
-		broken("no sample of a page fault");
+	if (!find_record(&plain, PERF_RECORD_SAMPLE, &first) ||
+	    !find_record(&marked, PERF_RECORD_SAMPLE, &second))
+		say_broken("no sample of a page fault");
 	if (first.sample.sid.time + 1000000000 < second.sample.sid.time ||
 	    second.sample.sid.time + 1000000000 < first.sample.sid.time)
-		broken("stamps of one fault=%" PRIu64 " and %" PRIu64, first.sample.sid.time,
-		       second.sample.sid.time);
+		say_broken("stamps of one fault=%" PRIu64 " and %" PRIu64, first.sample.sid.time,
+			   second.sample.sid.time);
 }
 
 PROBE_MAIN

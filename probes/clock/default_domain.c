@@ -23,23 +23,23 @@ PROBE(TITLE("the default clock")
       FACT(counts_suspend, enum, "-",
 	   "whether the default clock includes suspended time: yes, no, never_suspended"))
 
-static struct pm_clock_offset measure(struct watch *watch, int clock, int tries)
+static struct pm_clock_offset measure(struct sampler *sampler, int clock, int tries)
 {
 	struct pm_clock_bracket brackets[30];
 	struct pm_clock_offset ret = { 0 };
 
-	stamp_faults(watch, clock, brackets, tries);
+	stamp_faults(sampler, clock, brackets, tries);
 	ASSERT_EQ(0, pm_clock_offset(brackets, tries, &ret));
 	return ret;
 }
 
-static struct watch watch_times(void)
+static struct sampler watch_times(void)
 {
 	struct perf_event_attr attr = attr_faults(PERF_SAMPLE_TIME);
-	struct watch watch = must_watch(&attr, 0, -1, 2);
+	struct sampler sampler = must_sampler(&attr, 0, -1, 2);
 
-	must_ioctl(watch.fd, PERF_EVENT_IOC_ENABLE, 0);
-	return watch;
+	must_ioctl(sampler.fd, PERF_EVENT_IOC_ENABLE, 0);
+	return sampler;
 }
 
 TEST(offset)
@@ -49,7 +49,7 @@ TEST(offset)
 		{ CLOCK_MONOTONIC_RAW, "monotonic_raw" },
 		{ CLOCK_BOOTTIME, "boottime" },
 	};
-	struct watch watch = watch_times();
+	struct sampler sampler = watch_times();
 	struct pm_clock_offset offsets[3];
 	uint64_t boot = 0, monotonic = 0;
 	int near = 0;
@@ -57,7 +57,7 @@ TEST(offset)
 	for (int i = 0; i < 3; i++) {
 		char name[64];
 
-		offsets[i] = measure(&watch, clocks[i].clock, 30);
+		offsets[i] = measure(&sampler, clocks[i].clock, 30);
 		snprintf(name, sizeof(name), "%s_offset", clocks[i].name);
 		fact_int(name, offsets[i].offset);
 		snprintf(name, sizeof(name), "%s_half_width", clocks[i].name);
@@ -73,37 +73,37 @@ TEST(offset)
 	fact_str("counts_suspend", "%s", boot - monotonic < 10000000 ? "never_suspended" :
 		 llabs(offsets[2].offset) < llabs(offsets[0].offset) ? "yes" : "no");
 	for (int more = 0; more < 20 && offsets[0].half_width > 1000000; more++)
-		offsets[0] = measure(&watch, CLOCK_MONOTONIC, 30);
+		offsets[0] = measure(&sampler, CLOCK_MONOTONIC, 30);
 	if (offsets[0].half_width > 1000000)
-		cannot_tell("tightest bracket is %" PRIu64 " ns wide", 2 * offsets[0].half_width);
+		say_unknown("tightest bracket is %" PRIu64 " ns wide", 2 * offsets[0].half_width);
 }
 
 TEST(ticks)
 {
-	struct watch watch = watch_times();
+	struct sampler sampler = watch_times();
 	struct pm_clock_offset first, last;
 	uint64_t begin = now_ns(), elapsed, moved;
 
 	ASSERT_LE(0, move_to_nth_cpu(0));
-	first = measure(&watch, CLOCK_MONOTONIC, 30);
+	first = measure(&sampler, CLOCK_MONOTONIC, 30);
 	/*
 	 * The longer it takes to get a tight bracket, the longer the span gets that it is for. And
 	 * where the TSC is unstable the clock may jump by a part of a tick: speed shows in the end.
 	 */
 	do {
 		spin_ns(10000000);
-		last = measure(&watch, CLOCK_MONOTONIC, 30);
+		last = measure(&sampler, CLOCK_MONOTONIC, 30);
 		elapsed = now_ns() - begin;
 		moved = llabs(last.offset - first.offset);
 	} while ((first.half_width + last.half_width > elapsed / 200 &&
 		  elapsed < 3000000000) ||
 		 (moved > elapsed / 100 && elapsed < 500000000));
 	if (first.half_width + last.half_width > elapsed / 200)
-		cannot_tell("brackets too wide: %" PRIu64 "+%" PRIu64 " ns in %" PRIu64,
+		say_unknown("brackets too wide: %" PRIu64 "+%" PRIu64 " ns in %" PRIu64,
 			    first.half_width, last.half_width, elapsed);
 	if (moved > elapsed / 100)
-		broken("offset moved by %" PRId64 " ns in %" PRIu64 " ns",
-		       last.offset - first.offset, elapsed);
+		say_broken("offset moved by %" PRId64 " ns in %" PRIu64 " ns",
+			   last.offset - first.offset, elapsed);
 }
 
 PROBE_MAIN

@@ -22,16 +22,16 @@ static struct perf_event_attr attr_clock(bool chosen)
 	return attr;
 }
 
-static struct watch watch_chosen(void)
+static struct sampler watch_chosen(void)
 {
 	struct perf_event_attr attr = attr_clock(true), without = attr_clock(false);
 
-	return ask_watch(&attr, &without, 0, -1, 2, "use_clockid");
+	return ask_sampler(&attr, &without, 0, -1, 2, "use_clockid");
 }
 
 TEST(group_same)
 {
-	struct watch leader = watch_chosen();
+	struct sampler leader = watch_chosen();
 	struct perf_event_attr same = attr_clock(true);
 	uint64_t count;
 	int fd;
@@ -43,22 +43,22 @@ TEST(group_same)
 	must_ioctl(leader.fd, PERF_EVENT_IOC_DISABLE, 0);
 	count = must_count(fd);
 	if (count < 5)
-		broken("the sibling counted %" PRIu64 " of 5 faults", count);
+		say_broken("the sibling counted %" PRIu64 " of 5 faults", count);
 }
 
 TEST(group_refused)
 {
-	struct watch leader = watch_chosen();
+	struct sampler leader = watch_chosen();
 	struct perf_event_attr other = attr_clock(false), same = attr_clock(true);
 
 	close(must_open(&same, 0, -1, leader.fd, 0));
-	hold_rule(pm_open(&other, 0, -1, leader.fd, 0), EINVAL, BROKEN,
-		  "a sibling with another clock");
+	expect_refused(pm_open(&other, 0, -1, leader.fd, 0), EINVAL, BROKEN,
+		       "a sibling with another clock");
 }
 
 TEST(output_same)
 {
-	struct watch target = watch_chosen();
+	struct sampler target = watch_chosen();
 	struct perf_event_attr same = attr_clock(true);
 	struct pm_record record;
 	int fd = must_open(&same, 0, -1, -1, 0);
@@ -66,13 +66,13 @@ TEST(output_same)
 	must_ioctl(fd, PERF_EVENT_IOC_SET_OUTPUT, target.fd);
 	must_ioctl(fd, PERF_EVENT_IOC_ENABLE, 0);
 	ASSERT_EQ(0, cause_faults(1));
-	if (!seek(&target, PERF_RECORD_SAMPLE, &record))
-		broken("no sample in the other event's ring");
+	if (!find_record(&target, PERF_RECORD_SAMPLE, &record))
+		say_broken("no sample in the other event's ring");
 }
 
 TEST(output_refused)
 {
-	struct watch target = watch_chosen();
+	struct sampler target = watch_chosen();
 	struct perf_event_attr other = attr_clock(false), same = attr_clock(true);
 	int fd = must_open(&other, 0, -1, -1, 0), control = must_open(&same, 0, -1, -1, 0);
 	int answer;
@@ -80,7 +80,7 @@ TEST(output_refused)
 	must_ioctl(control, PERF_EVENT_IOC_SET_OUTPUT, target.fd);
 	answer = pm_ioctl(fd, PERF_EVENT_IOC_SET_OUTPUT, target.fd);
 	if (answer != -EINVAL)
-		broken("SET_OUTPUT across clocks: %s want=EINVAL", errno_name(answer));
+		say_broken("SET_OUTPUT across clocks: %s want=EINVAL", pm_errno_name(answer));
 }
 
 PROBE_MAIN

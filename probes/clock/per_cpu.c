@@ -22,13 +22,13 @@ PROBE(TITLE("the default clock of each CPU")
 
 #define MAX_CPUS 16
 
-static struct pm_clock_offset measure(struct watch *watch)
+static struct pm_clock_offset measure(struct sampler *sampler)
 {
 	struct pm_clock_bracket brackets[30];
 	struct pm_clock_offset ret = { 0 };
 
 	for (int round = 0; round < 20; round++) {
-		stamp_faults(watch, CLOCK_MONOTONIC, brackets, 30);
+		stamp_faults(sampler, CLOCK_MONOTONIC, brackets, 30);
 		ASSERT_EQ(0, pm_clock_offset(brackets, 30, &ret));
 		if (ret.half_width < 1000000)
 			break;
@@ -39,16 +39,16 @@ static struct pm_clock_offset measure(struct watch *watch)
 static int measure_all(struct pm_clock_offset *offsets, int *cpus)
 {
 	struct perf_event_attr attr = attr_faults(PERF_SAMPLE_TIME);
-	struct watch watch = must_watch(&attr, 0, -1, 2);
+	struct sampler sampler = must_sampler(&attr, 0, -1, 2);
 	int count = count_cpus() < MAX_CPUS ? count_cpus() : MAX_CPUS;
 
-	must_ioctl(watch.fd, PERF_EVENT_IOC_ENABLE, 0);
+	must_ioctl(sampler.fd, PERF_EVENT_IOC_ENABLE, 0);
 	for (int i = 0; i < count; i++) {
 		cpus[i] = move_to_nth_cpu(i);
 		ASSERT_LE(0, cpus[i]);
-		offsets[i] = measure(&watch);
+		offsets[i] = measure(&sampler);
 		if (offsets[i].half_width >= 1000000)
-			cannot_tell("CPU %d: tightest bracket is %" PRIu64 " ns wide", cpus[i],
+			say_unknown("CPU %d: tightest bracket is %" PRIu64 " ns wide", cpus[i],
 				    2 * offsets[i].half_width);
 	}
 	return count;
@@ -60,7 +60,7 @@ TEST(measured)
 	struct perf_event_attr attr = attr_faults(PERF_SAMPLE_TIME);
 	int cpus[MAX_CPUS], count;
 	struct pm_clock_offset again;
-	struct watch watch;
+	struct sampler sampler;
 	uint64_t begin = now_ns(), elapsed;
 	char text[640] = "";
 
@@ -71,10 +71,10 @@ TEST(measured)
 			 "%s%d:%" PRId64 "+-%" PRIu64, i ? " " : "", cpus[i], offsets[i].offset,
 			 offsets[i].half_width);
 	fact_str("offsets", "%s", text);
-	watch = must_run(&attr, 0, -1, 2);
+	sampler = must_run_sampler(&attr, 0, -1, 2);
 	ASSERT_LE(0, move_to_nth_cpu(0));
 	spin_ns(20000000);
-	again = measure(&watch);
+	again = measure(&sampler);
 	elapsed = now_ns() - begin;
 	fact_int("drift", (again.offset - offsets[0].offset) * 1000000000 / (int64_t)elapsed);
 	fact_int("drift_half_width",

@@ -15,7 +15,7 @@ PROBE(TITLE("the chosen clock on every kind of record")
       POINT(tracepoint, "a tracepoint's sample bears it")
       NEEDS("tracefs"))
 
-static struct watch watch_chosen(struct perf_event_attr attr)
+static struct sampler watch_chosen(struct perf_event_attr attr)
 {
 	struct perf_event_attr without;
 
@@ -24,7 +24,7 @@ static struct watch watch_chosen(struct perf_event_attr attr)
 	without = attr;
 	attr.use_clockid = 1;
 	attr.clockid = CLOCK_MONOTONIC_RAW;
-	return ask_run(&attr, &without, 0, -1, 2, "use_clockid");
+	return ask_run_sampler(&attr, &without, 0, -1, 2, "use_clockid");
 }
 
 static uint64_t raw_now(void)
@@ -40,22 +40,23 @@ static void must_bracket(uint64_t before, uint64_t time)
 	const uint64_t after = raw_now();
 
 	if (time < before || time > after)
-		broken("time=%" PRIu64 " not within %" PRIu64 "..%" PRIu64, time, before, after);
+		say_broken("time=%" PRIu64 " not within %" PRIu64 "..%" PRIu64, time, before,
+			   after);
 }
 
 TEST(comm)
 {
 	struct perf_event_attr attr = attr_sideband();
 	struct pm_record record;
-	struct watch watch;
+	struct sampler sampler;
 	uint64_t before;
 
 	attr.comm = 1;
-	watch = watch_chosen(attr);
+	sampler = watch_chosen(attr);
 	before = raw_now();
 	prctl(PR_SET_NAME, "stamped");
-	if (!seek(&watch, PERF_RECORD_COMM, &record))
-		broken("no COMM");
+	if (!find_record(&sampler, PERF_RECORD_COMM, &record))
+		say_broken("no COMM");
 	must_bracket(before, record.sid.time);
 }
 
@@ -68,15 +69,15 @@ TEST(task)
 {
 	struct perf_event_attr attr = attr_sideband();
 	struct pm_record record;
-	struct watch watch;
+	struct sampler sampler;
 	uint64_t before;
 
 	attr.task = 1;
-	watch = watch_chosen(attr);
+	sampler = watch_chosen(attr);
 	before = raw_now();
-	ASSERT_EQ(0, in_thread(nothing, NULL));
-	if (!seek(&watch, PERF_RECORD_FORK, &record))
-		broken("no FORK");
+	ASSERT_EQ(0, run_in_thread(nothing, NULL));
+	if (!find_record(&sampler, PERF_RECORD_FORK, &record))
+		say_broken("no FORK");
 	must_bracket(before, record.sid.time);
 	must_bracket(before, record.task.time);
 }
@@ -85,16 +86,16 @@ TEST(tracepoint)
 {
 	struct perf_event_attr attr = must_tracepoint("syscalls", "sys_enter_getppid");
 	struct pm_record record;
-	struct watch watch;
+	struct sampler sampler;
 	uint64_t before;
 
 	attr.sample_period = 1;
 	attr.exclude_kernel = 0;
-	watch = watch_chosen(attr);
+	sampler = watch_chosen(attr);
 	before = raw_now();
 	syscall(SYS_getppid);
-	if (!seek(&watch, PERF_RECORD_SAMPLE, &record))
-		broken("no sample of a system call");
+	if (!find_record(&sampler, PERF_RECORD_SAMPLE, &record))
+		say_broken("no sample of a system call");
 	must_bracket(before, record.sample.sid.time);
 }
 

@@ -28,7 +28,7 @@ TEST(scheduled)
 {
 	must_schedule();
 	if (READ_SPR(771) > 0xffffffff)
-		broken("PMC1=%#lx", READ_SPR(771));
+		say_broken("PMC1=%#lx", READ_SPR(771));
 }
 
 TEST(prctl_enable)
@@ -39,7 +39,7 @@ TEST(prctl_enable)
 	fd = must_lead();
 	ASSERT_EQ(0, prctl(PR_TASK_PERF_EVENTS_ENABLE));
 	if (read(fd, &value, 8) != 8)
-		broken("read(2) gives no value after PR_TASK_PERF_EVENTS_ENABLE");
+		say_broken("read(2) gives no value after PR_TASK_PERF_EVENTS_ENABLE");
 }
 
 TEST(cycles)
@@ -51,7 +51,7 @@ TEST(cycles)
 	taken = take_branches(10);
 	disarm();
 	fact_int("branches", taken);
-	hold_branches(taken, 10);
+	expect_branches(taken, 10);
 }
 
 /* The handler is about as long as the period: no branch may be lost, none taken for two. */
@@ -63,10 +63,10 @@ TEST(back_to_back)
 	arm(96);
 	taken = take_branches(1000);
 	disarm();
-	hold_branches(taken, 1000);
+	expect_branches(taken, 1000);
 	if (ebb_state.overflows[0] != ebb_state.branches)
-		broken("branches=%lu overflows found by the handler=%lu", ebb_state.branches,
-		       ebb_state.overflows[0]);
+		say_broken("branches=%lu overflows found by the handler=%lu", ebb_state.branches,
+			   ebb_state.overflows[0]);
 }
 
 TEST(no_handler)
@@ -81,11 +81,11 @@ TEST(no_handler)
 	counter = READ_SPR(771);
 	disarm();
 	if (ebb_state.branches)
-		broken("branches=%lu with BESCR 0", ebb_state.branches);
+		say_broken("branches=%lu with BESCR 0", ebb_state.branches);
 	if (counter < OVERFLOWN)
-		cannot_tell("PMC1=%#lx after 20 ms: no overflow", counter);
+		say_unknown("PMC1=%#lx after 20 ms: no overflow", counter);
 	if (!(mmcr0 & MMCR0_PMAO) || (mmcr0 & MMCR0_PMAE))
-		broken("MMCR0=%#lx after an overflow, want PMAO and no PMAE", mmcr0);
+		say_broken("MMCR0=%#lx after an overflow, want PMAO and no PMAE", mmcr0);
 }
 
 TEST(frozen)
@@ -100,12 +100,12 @@ TEST(frozen)
 	spin_ns(5000000);
 	after = READ_SPR(771);
 	if (before != after || ebb_state.branches > taken + 1)
-		broken("PMC1=%#lx, then %#lx; branches=%lu, then %lu", before, after, taken,
-		       ebb_state.branches);
+		say_broken("PMC1=%#lx, then %#lx; branches=%lu, then %lu", before, after, taken,
+			   ebb_state.branches);
 	WRITE_SPR(779, MMCR0_PMAE);
 	taken = take_branches(taken + 5);
 	disarm();
-	hold_branches(taken, 7);
+	expect_branches(taken, 7);
 }
 
 #else

@@ -51,16 +51,16 @@ static uint64_t running(int fd)
 }
 
 /* The ordinary one runs, stands still beside ours, and runs again when ours is closed. */
-static void hold_yielding(int ordinary)
+static void expect_yielding(int ordinary)
 {
 	int ours = must_lead();
 	uint64_t before, during, after;
 
 	spin_ns(1000000);
 	if (!running(ordinary))
-		cannot_tell("the ordinary event does not run even alone");
+		say_unknown("the ordinary event does not run even alone");
 	if (!gets_counters(ours))
-		broken("an event that is not pinned keeps ours off the counters");
+		say_broken("an event that is not pinned keeps ours off the counters");
 	before = running(ordinary);
 	spin_ns(5000000);
 	during = running(ordinary);
@@ -68,8 +68,8 @@ static void hold_yielding(int ordinary)
 	spin_ns(5000000);
 	after = running(ordinary);
 	if (during != before || after <= during)
-		broken("time_running before=%" PRIu64 " during=%" PRIu64 " after=%" PRIu64, before,
-		       during, after);
+		say_broken("time_running before=%" PRIu64 " during=%" PRIu64 " after=%" PRIu64,
+			   before, during, after);
 }
 
 static int first_cpu(void)
@@ -86,32 +86,32 @@ static int first_cpu(void)
 TEST(task_event_yields)
 {
 	require_ebb();
-	hold_yielding(open_ordinary(-1, false));
+	expect_yielding(open_ordinary(-1, false));
 }
 
 TEST(cpu_event_yields)
 {
-	hold_yielding(open_ordinary(first_cpu(), false));
+	expect_yielding(open_ordinary(first_cpu(), false));
 }
 
-static void hold_off(int pinned)
+static void expect_off(int pinned)
 {
 	spin_ns(1000000);
 	if (!running(pinned))
-		cannot_tell("the pinned event does not run even alone");
+		say_unknown("the pinned event does not run even alone");
 	if (gets_counters(must_lead()))
-		broken("both are on the counters, by what read(2) says");
+		say_broken("both are on the counters, by what read(2) says");
 }
 
 TEST(task_pinned_first)
 {
 	require_ebb();
-	hold_off(open_ordinary(-1, true));
+	expect_off(open_ordinary(-1, true));
 }
 
 TEST(cpu_pinned_first)
 {
-	hold_off(open_ordinary(first_cpu(), true));
+	expect_off(open_ordinary(first_cpu(), true));
 }
 
 TEST(cpu_event_later)
@@ -120,14 +120,14 @@ TEST(cpu_event_later)
 	uint64_t value;
 
 	if (!gets_counters(ours))
-		cannot_tell("not even alone is it on the counters");
+		say_unknown("not even alone is it on the counters");
 	ordinary = open_ordinary(cpu, false);
 	spin_ns(5000000);
 	if (read(ours, &value, 8) != 8)
-		broken("an event of the CPU that is not pinned took the counters away");
+		say_broken("an event of the CPU that is not pinned took the counters away");
 	if (running(ordinary))
-		broken("time_running=%" PRIu64 " of an event that cannot be on a counter",
-		       running(ordinary));
+		say_broken("time_running=%" PRIu64 " of an event that cannot be on a counter",
+			   running(ordinary));
 }
 
 TEST(again)
@@ -138,10 +138,10 @@ TEST(again)
 	pinned = open_ordinary(-1, true);
 	ours = must_lead();
 	if (gets_counters(ours))
-		cannot_tell("the pinned event did not keep it off");
+		say_unknown("the pinned event did not keep it off");
 	must_close(pinned);
 	if (!gets_counters(ours))
-		broken("the counters are free, and ENABLE does not bring it there");
+		say_broken("the counters are free, and ENABLE does not bring it there");
 }
 
 TEST(two_leaders)
@@ -155,7 +155,7 @@ TEST(two_leaders)
 	one = read(first, &value, 8) == 8;
 	two = read(second, &value, 8) == 8;
 	if (one == two)
-		broken("read(2) gives a value of %s of them", one ? "both" : "none");
+		say_broken("read(2) gives a value of %s of them", one ? "both" : "none");
 	fact_str("winner", "%s", one ? "first" : "second");
 }
 

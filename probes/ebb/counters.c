@@ -36,7 +36,7 @@ static void must_schedule_four(void)
 	}
 	must_ioctl(leader, PERF_EVENT_IOC_ENABLE, 0);
 	if (read(leader, &value, 8) != 8)
-		cannot_tell("the group is not scheduled");
+		say_unknown("the group is not scheduled");
 }
 
 static bool all_four(unsigned long want)
@@ -77,8 +77,8 @@ TEST(group)
 	if (!all_four(5) && !facility_is_whole())
 		say_absent("emulator: BESCRS and BESCRR do nothing, and it lost branches");
 	if (!all_four(5))
-		broken("overflows=%lu,%lu,%lu,%lu want 5 of each", ebb_state.overflows[0],
-		       ebb_state.overflows[1], ebb_state.overflows[2], ebb_state.overflows[3]);
+		say_broken("overflows=%lu,%lu,%lu,%lu want 5 of each", ebb_state.overflows[0],
+			   ebb_state.overflows[1], ebb_state.overflows[2], ebb_state.overflows[3]);
 }
 
 TEST(reload_of_one)
@@ -90,10 +90,10 @@ TEST(reload_of_one)
 	ebb_state.reload[1] = 0;	/* PMC2: half its range, seconds at any clock */
 	taken = take_branches(10);
 	disarm();
-	hold_branches(taken, 10);
+	expect_branches(taken, 10);
 	if (ebb_state.overflows[1] > 1 || ebb_state.overflows[0] < 2)
-		broken("overflows=%lu of PMC1, %lu of PMC2, which was to have one",
-		       ebb_state.overflows[0], ebb_state.overflows[1]);
+		say_broken("overflows=%lu of PMC1, %lu of PMC2, which was to have one",
+			   ebb_state.overflows[0], ebb_state.overflows[1]);
 }
 
 TEST(mmcr2_kept)
@@ -108,9 +108,9 @@ TEST(mmcr2_kept)
 	disarm();
 	kept = READ_SPR(769);
 	WRITE_SPR(769, 0);
-	hold_branches(taken, 10);
+	expect_branches(taken, 10);
 	if (kept != freeze)
-		broken("MMCR2=%#lx want=%#lx", kept, freeze);
+		say_broken("MMCR2=%#lx want=%#lx", kept, freeze);
 }
 
 TEST(unused_stand_still)
@@ -125,9 +125,9 @@ TEST(unused_stand_still)
 	disarm();
 	fifth = READ_SPR(775);
 	sixth = READ_SPR(776);
-	hold_branches(taken, 10);
+	expect_branches(taken, 10);
 	if (fifth || sixth)
-		broken("PMC5=%#lx PMC6=%#lx want=0", fifth, sixth);
+		say_broken("PMC5=%#lx PMC6=%#lx want=0", fifth, sixth);
 }
 
 #else

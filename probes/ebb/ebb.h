@@ -61,7 +61,7 @@ static inline int must_lead(void)
 
 static inline void refuse(const struct perf_event_attr *attr, int group, const char *what)
 {
-	hold_rule(pm_open(attr, 0, -1, group, 0), EINVAL, BROKEN, what);
+	expect_refused(pm_open(attr, 0, -1, group, 0), EINVAL, BROKEN, what);
 }
 
 /* The event, enabled and on its counter. */
@@ -72,7 +72,7 @@ static inline int must_schedule(void)
 
 	must_ioctl(fd, PERF_EVENT_IOC_ENABLE, 0);
 	if (read(fd, &value, 8) != 8)
-		cannot_tell("the event is not scheduled: another has the counters");
+		say_unknown("the event is not scheduled: another has the counters");
 	return fd;
 }
 

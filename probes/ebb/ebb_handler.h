@@ -156,14 +156,14 @@ static inline bool facility_is_whole(void)
 }
 
 /* Fewer branches than wanted: the kernel's fault, but for an emulator that is found out. */
-#define hold_branches(taken, want)                                                             \
+#define expect_branches(taken, want)                                                           \
 	do {                                                                                   \
 		unsigned long taken_ = taken, want_ = want;                                    \
 		if (taken_ < want_ && !facility_is_whole())                                    \
 			say_absent("emulator: BESCRS and BESCRR do nothing, and it lost "      \
 				   "%lu of %lu branches", want_ - taken_, want_);              \
 		if (taken_ < want_)                                                            \
-			broken("branches=%lu want=%lu", taken_, want_);                        \
+			say_broken("branches=%lu want=%lu", taken_, want_);                    \
 	} while (0)
 
 #endif

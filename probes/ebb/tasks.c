@@ -46,7 +46,7 @@ TEST(call_in_handler)
 	disarm();
 	kill(other, SIGKILL);
 	wait_child(other);
-	hold_branches(taken, 20);
+	expect_branches(taken, 20);
 }
 
 /* Exit status of a task that takes ten branches: 0 when it did, 1 when not, 2 without an event. */
@@ -81,13 +81,13 @@ TEST(several)
 	for (int i = 0; i < TASKS; i++) {
 		status = wait_child(children[i]);
 		if (status == 2)
-			broken("task %d of %d could not have its event scheduled", i, TASKS);
+			say_broken("task %d of %d could not have its event scheduled", i, TASKS);
 		whole += status == 0;
 	}
 	if (whole < TASKS && !facility_is_whole())
 		say_absent("emulator: BESCRS and BESCRR do nothing, and it lost branches");
 	if (whole < TASKS)
-		broken("%d of %d tasks took their ten branches", whole, TASKS);
+		say_broken("%d of %d tasks took their ten branches", whole, TASKS);
 }
 
 struct child {
@@ -138,8 +138,8 @@ TEST(willing_child)
 	int status = watch_child(true);
 
 	if (status >= 128)
-		broken("the child ended with %d, want its count of branches", status);
-	hold_branches(status, 10);
+		say_broken("the child ended with %d, want its count of branches", status);
+	expect_branches(status, 10);
 }
 
 TEST(unaware_child)
@@ -147,7 +147,7 @@ TEST(unaware_child)
 	int status = watch_child(false);
 
 	if (status != 100)
-		broken("the child ended with %d, want 100", status);
+		say_broken("the child ended with %d, want 100", status);
 }
 
 #else

@@ -67,9 +67,9 @@ static void must_fail(long result, int want, const char *what)
 	const int error = errno;
 
 	if (result != -1)
-		broken("%s: result=%ld want=%s", what, result, errno_name(want));
+		say_broken("%s: result=%ld want=%s", what, result, pm_errno_name(want));
 	if (error != want)
-		broken("%s: errno=%s want=%s", what, errno_name(error), errno_name(want));
+		say_broken("%s: errno=%s want=%s", what, pm_errno_name(error), pm_errno_name(want));
 }
 
 #define ASK(name, call, error, what)                                                           \
@@ -87,7 +87,7 @@ TEST(counts_on)
 
 #define CALL(name, call, error, what) must_fail(call, error, what);
 	CALLS(CALL)
-	hold_gain(fd, NULL, 8, 8);
+	expect_gain(fd, NULL, 8, 8);
 }
 
 PROBE_MAIN

@@ -20,7 +20,7 @@ PROBE(TITLE("no file left on the machine")
 
 static void __attribute__((constructor)) keep(void)
 {
-	keep_file(FILE_MAX);
+	restore_at_exit(FILE_MAX);
 }
 
 static char old_limit[32];
@@ -66,11 +66,11 @@ TEST_F(files, enfile)
 {
 	int error;
 
-	hold_gain(self->fd, NULL, 8, 8);
+	expect_gain(self->fd, NULL, 8, 8);
 	error = wait_child(start_child(as_nobody, &self->attr));
 	write_file(FILE_MAX, old_limit);
 	if (error != ENFILE)
-		broken("errno=%s want=ENFILE", errno_name(error));
+		say_broken("errno=%s want=ENFILE", pm_errno_name(error));
 }
 
 TEST_F(files, root_exempt)
@@ -79,7 +79,7 @@ TEST_F(files, root_exempt)
 
 	write_file(FILE_MAX, old_limit);
 	if (answer < 0)
-		broken("root: errno=%s", errno_name(answer));
+		say_broken("root: errno=%s", pm_errno_name(answer));
 }
 
 TEST_F(files, recovers)
@@ -89,7 +89,7 @@ TEST_F(files, recovers)
 	write_file(FILE_MAX, old_limit);
 	open = wait_child(start_child(as_nobody, &self->attr));
 	if (shut != ENFILE || open != 0)
-		broken("first %s, then %s", errno_name(shut), errno_name(open));
+		say_broken("first %s, then %s", pm_errno_name(shut), pm_errno_name(open));
 }
 
 PROBE_MAIN

@@ -24,13 +24,13 @@ static void lacking(const struct perf_event_attr *attr, const char *fact, const 
 
 	close(must_open(&plain, 0, -1, -1, 0));
 	answer = pm_open(attr, 0, -1, -1, 0);
-	fact_str(fact, "%s", answer < 0 ? errno_name(answer) : "accepted");
+	fact_str(fact, "%s", answer < 0 ? pm_errno_name(answer) : "accepted");
 	if (answer >= 0)
 		say_absent("this architecture has %s", what);
 	if (answer == -ENOSYS)
 		return;
 	classify_asked(-answer, what, attr, 0, -1, &finding);
-	speak(&finding);
+	say(&finding);
 }
 
 TEST(stack_dump)

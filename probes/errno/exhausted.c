@@ -41,27 +41,28 @@ static int open_all(const struct perf_event_attr *attr, int max, int *ret_last)
 
 TEST(emfile)
 {
-	struct perf_event_attr attr = must_plain();
+	struct perf_event_attr attr = must_open_plain();
 	int last, answer;
 
 	limit_files();
-	hold_rule(open_all(&attr, LIMIT + 1, &last), EMFILE, BROKEN, "no descriptor left");
+	expect_refused(open_all(&attr, LIMIT + 1, &last), EMFILE, BROKEN, "no descriptor left");
 	close(last);
 	answer = pm_open(&attr, 0, -1, -1, 0);
 	if (answer < 0)
-		broken("one closed, but errno=%s", errno_name(answer));
+		say_broken("one closed, but errno=%s", pm_errno_name(answer));
 }
 
 TEST(emfile_first)
 {
-	struct perf_event_attr attr = must_plain();
+	struct perf_event_attr attr = must_open_plain();
 	int last;
 
 	limit_files();
 	open_all(&attr, LIMIT + 1, &last);
-	hold_rule(pm_open(&attr, 0x3fffffff, -1, -1, 0), EMFILE, BROKEN, "no task, no descriptor");
+	expect_refused(pm_open(&attr, 0x3fffffff, -1, -1, 0), EMFILE, BROKEN,
+		       "no task, no descriptor");
 	close(last);
-	hold_rule(pm_open(&attr, 0x3fffffff, -1, -1, 0), ESRCH, BROKEN, "no task");
+	expect_refused(pm_open(&attr, 0x3fffffff, -1, -1, 0), ESRCH, BROKEN, "no task");
 }
 
 PROBE_MAIN

@@ -95,12 +95,12 @@ static void judge(int fd, int answer, int want, int lacking, const char *what)
 		return;
 	must_ioctl(fd, PERF_EVENT_IOC_RESET, 0);
 	if (lacking && (answer == -lacking || answer == -ENOENT || answer == -EOPNOTSUPP))
-		say_no("%s: %s, refused without a look at it", what, errno_name(answer));
+		say_no("%s: %s, refused without a look at it", what, pm_errno_name(answer));
 	if (answer != -ENOTTY)
-		broken("%s: %s, want %s", what, answer < 0 ? errno_name(answer) : "accepted",
-		       errno_name(want));
+		say_broken("%s: %s, want %s", what, answer < 0 ? pm_errno_name(answer) : "accepted",
+			   pm_errno_name(want));
 	classify_asked(ENOTTY, what, NULL, 0, -1, &finding);
-	speak(&finding);
+	say(&finding);
 }
 
 #define ASK(name, since, event, request, argument, want, lacking, what)                        \

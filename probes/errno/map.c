@@ -42,8 +42,8 @@ static void prepare(void)
 static void refused(int answer, int want, const char *what)
 {
 	if (answer != -want)
-		broken("%s: %s, want %s", what, answer < 0 ? errno_name(answer) : "mapped",
-		       errno_name(want));
+		say_broken("%s: %s, want %s", what, answer < 0 ? pm_errno_name(answer) : "mapped",
+			   pm_errno_name(want));
 }
 
 static int map(int event, size_t pages, int flags, off_t first)
@@ -70,7 +70,7 @@ TEST(budget)
 	if (!env->paranoid_present || env->paranoid < 0 || env->mlock_kb < 0)
 		say_absent("no memory budget at this level");
 	ASSERT_EQ(0, drop_to(0));
-	refused(knock(GATE_MLOCK, 0), EPERM, "a ring beyond the budget");
+	refused(try_gate(GATE_MLOCK, 0), EPERM, "a ring beyond the budget");
 }
 
 PROBE_MAIN

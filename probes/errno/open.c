@@ -115,9 +115,9 @@ static int make_call(struct call *call)
 #define ASK(name, error, what, since, make)                                                    \
 	TEST(name)                                                                             \
 	{                                                                                      \
-		struct call call = { must_plain(), NULL, 0, -1 };                              \
+		struct call call = { must_open_plain(), NULL, 0, -1 };                         \
 		make;                                                                          \
-		hold_rule(make_call(&call), error, BROKEN, what);                              \
+		expect_refused(make_call(&call), error, BROKEN, what);                         \
 	}
 MISTAKES(ASK)
 

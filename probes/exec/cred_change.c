@@ -69,7 +69,7 @@ static int make_copy(mode_t mode, char *path, size_t size)
 FIXTURE(exec)
 {
 	struct worker child;
-	struct watch watch;
+	struct sampler sampler;
 	uint64_t before;
 };
 
@@ -78,11 +78,11 @@ FIXTURE_SETUP(exec)
 	struct perf_event_attr attr = attr_faults(PERF_SAMPLE_TID);
 
 	attr.disabled = 0;
-	must_start(&self->child, WORKER_CHILD);
-	self->watch = must_watch(&attr, self->child.tid, -1, 4);
+	must_start_worker(&self->child, WORKER_CHILD);
+	self->sampler = must_sampler(&attr, self->child.tid, -1, 4);
 	if (worker_do(&self->child, become_nobody, NULL))
-		cannot_tell("the child could not become nobody");
-	self->before = gain_of_faults(self->watch.fd, &self->child, FAULTS);
+		say_unknown("the child could not become nobody");
+	self->before = gain_of_faults(self->sampler.fd, &self->child, FAULTS);
 }
 
 FIXTURE_TEARDOWN(exec)
@@ -96,11 +96,12 @@ static void exec_copy(struct worker *child, mode_t mode)
 	int error = make_copy(mode, path, sizeof(path));
 
 	if (error)
-		say_absent("no folder for a program to execute: %s", errno_name(error));
+		say_absent("no folder for a program to execute: %s", pm_errno_name(error));
 	error = worker_exec(child, path);
 	unlink(path);
 	if (error)
-		say_absent("a copy of this program could not be executed: %s", errno_name(error));
+		say_absent("a copy of this program could not be executed: %s",
+			   pm_errno_name(error));
 }
 
 TEST_F(exec, readable)
@@ -108,9 +109,9 @@ TEST_F(exec, readable)
 	uint64_t gain;
 
 	exec_copy(&self->child, 0755);
-	gain = gain_of_faults(self->watch.fd, &self->child, FAULTS);
+	gain = gain_of_faults(self->sampler.fd, &self->child, FAULTS);
 	if (gain != FAULTS)
-		broken("gained=%" PRIu64 " want=%d", gain, FAULTS);
+		say_broken("gained=%" PRIu64 " want=%d", gain, FAULTS);
 }
 
 TEST_F(exec, unreadable)
@@ -118,33 +119,33 @@ TEST_F(exec, unreadable)
 	uint64_t gain;
 
 	if (self->before != FAULTS)
-		cannot_tell("counted=%" PRIu64 " want=%d before", self->before, FAULTS);
+		say_unknown("counted=%" PRIu64 " want=%d before", self->before, FAULTS);
 	exec_copy(&self->child, 0111);
-	gain = gain_of_faults(self->watch.fd, &self->child, FAULTS);
+	gain = gain_of_faults(self->sampler.fd, &self->child, FAULTS);
 	if (gain)
-		broken("gained=%" PRIu64 " in a program that may not be read", gain);
+		say_broken("gained=%" PRIu64 " in a program that may not be read", gain);
 }
 
 TEST_F(exec, hangs_up)
 {
-	int before = poll_once(self->watch.fd, POLLIN, 0), after;
+	int before = poll_once(self->sampler.fd, POLLIN, 0), after;
 
 	exec_copy(&self->child, 0111);
-	after = poll_once(self->watch.fd, POLLIN, 1000);
+	after = poll_once(self->sampler.fd, POLLIN, 1000);
 	if (before >= 0 && !(before & POLLHUP) && !after)
 		say_no("no POLLHUP within a second of the execve");
 	if (before & POLLHUP || !(after & POLLHUP))
-		broken("revents before=%#x after=%#x want POLLHUP", before, after);
+		say_broken("revents before=%#x after=%#x want POLLHUP", before, after);
 }
 
 TEST_F(exec, value_kept)
 {
-	uint64_t before = must_count(self->watch.fd), after;
+	uint64_t before = must_count(self->sampler.fd), after;
 
 	exec_copy(&self->child, 0111);
-	after = must_count(self->watch.fd);
+	after = must_count(self->sampler.fd);
 	if (before < FAULTS || after < before)
-		broken("before=%" PRIu64 " after=%" PRIu64, before, after);
+		say_broken("before=%" PRIu64 " after=%" PRIu64, before, after);
 }
 
 PROBE_MAIN

@@ -26,7 +26,7 @@ FIXTURE_SETUP(enable)
 	struct perf_event_attr attr = attr_software(PERF_COUNT_SW_PAGE_FAULTS);
 
 	attr.enable_on_exec = 1;
-	must_start(&self->child, WORKER_CHILD);
+	must_start_worker(&self->child, WORKER_CHILD);
 	self->leader = must_open(&attr, self->child.tid, -1, -1, 0);
 }
 
@@ -43,10 +43,10 @@ static void start_both(FIXTURE_DATA(enable) * self, bool with_bit)
 
 	attr.disabled = attr.enable_on_exec = with_bit;
 	sibling = must_open(&attr, self->child.tid, -1, self->leader, 0);
-	hold_gain(sibling, &self->child, FAULTS, 0);
-	must_exec(&self->child);
-	hold_gain(sibling, &self->child, FAULTS, FAULTS);
-	hold_gain(self->leader, &self->child, FAULTS, FAULTS);
+	expect_gain(sibling, &self->child, FAULTS, 0);
+	must_exec_worker(&self->child);
+	expect_gain(sibling, &self->child, FAULTS, FAULTS);
+	expect_gain(self->leader, &self->child, FAULTS, FAULTS);
 }
 
 TEST_F(enable, sibling)

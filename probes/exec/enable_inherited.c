@@ -27,10 +27,10 @@ TEST(inherited_copy)
 	int fd = open_on_self();
 	struct worker child;
 
-	must_start(&child, WORKER_CHILD);
-	hold_gain(fd, &child, FAULTS, 0);
-	must_exec(&child);
-	hold_gain(fd, &child, FAULTS, FAULTS);
+	must_start_worker(&child, WORKER_CHILD);
+	expect_gain(fd, &child, FAULTS, 0);
+	must_exec_worker(&child);
+	expect_gain(fd, &child, FAULTS, FAULTS);
 	worker_stop(&child);
 }
 
@@ -39,10 +39,10 @@ TEST(parent_stays_off)
 	int fd = open_on_self();
 	struct worker child;
 
-	must_start(&child, WORKER_CHILD);
-	must_exec(&child);
-	hold_gain(fd, NULL, FAULTS, 0);
-	hold_gain(fd, &child, FAULTS, FAULTS);
+	must_start_worker(&child, WORKER_CHILD);
+	must_exec_worker(&child);
+	expect_gain(fd, NULL, FAULTS, 0);
+	expect_gain(fd, &child, FAULTS, FAULTS);
 	worker_stop(&child);
 }
 

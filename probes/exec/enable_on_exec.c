@@ -27,7 +27,7 @@ FIXTURE_SETUP(enable)
 	struct perf_event_attr attr = attr_software(PERF_COUNT_SW_PAGE_FAULTS);
 
 	attr.enable_on_exec = 1;
-	must_start(&self->child, WORKER_CHILD);
+	must_start_worker(&self->child, WORKER_CHILD);
 	self->fd = must_open(&attr, self->child.tid, -1, -1, 0);
 }
 
@@ -38,15 +38,15 @@ FIXTURE_TEARDOWN(enable)
 
 TEST_F(enable, off_before)
 {
-	hold_gain(self->fd, &self->child, FAULTS, 0);
+	expect_gain(self->fd, &self->child, FAULTS, 0);
 	must_ioctl(self->fd, PERF_EVENT_IOC_ENABLE, 0);		/* the control */
-	hold_gain(self->fd, &self->child, FAULTS, FAULTS);
+	expect_gain(self->fd, &self->child, FAULTS, FAULTS);
 }
 
 TEST_F(enable, on_after)
 {
-	must_exec(&self->child);
-	hold_gain(self->fd, &self->child, FAULTS, FAULTS);
+	must_exec_worker(&self->child);
+	expect_gain(self->fd, &self->child, FAULTS, FAULTS);
 }
 
 /* The kernel clears the bit when it fires, so the second execve is no second start. */
@@ -54,23 +54,23 @@ TEST_F(enable, once)
 {
 	uint64_t gain;
 
-	must_exec(&self->child);
-	hold_gain(self->fd, &self->child, FAULTS, FAULTS);
+	must_exec_worker(&self->child);
+	expect_gain(self->fd, &self->child, FAULTS, FAULTS);
 	must_ioctl(self->fd, PERF_EVENT_IOC_DISABLE, 0);
-	hold_gain(self->fd, &self->child, FAULTS, 0);
-	must_exec(&self->child);
+	expect_gain(self->fd, &self->child, FAULTS, 0);
+	must_exec_worker(&self->child);
 	gain = gain_of_faults(self->fd, &self->child, FAULTS);
 	fact_bool("again", gain > 0);
 	if (gain && gain != FAULTS)
-		broken("gained=%" PRIu64 " want=0 or %d", gain, FAULTS);
+		say_broken("gained=%" PRIu64 " want=0 or %d", gain, FAULTS);
 }
 
 TEST_F(enable, not_by_thread)
 {
 	ASSERT_EQ(0, worker_do(&self->child, worker_come_and_go, NULL));
-	hold_gain(self->fd, &self->child, FAULTS, 0);
-	must_exec(&self->child);
-	hold_gain(self->fd, &self->child, FAULTS, FAULTS);
+	expect_gain(self->fd, &self->child, FAULTS, 0);
+	must_exec_worker(&self->child);
+	expect_gain(self->fd, &self->child, FAULTS, FAULTS);
 }
 
 PROBE_MAIN

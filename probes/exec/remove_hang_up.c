@@ -17,19 +17,19 @@ TEST(hangs_up)
 	const struct perf_event_attr without = attr_faults(PERF_SAMPLE_TID);
 	struct perf_event_attr attr = without;
 	struct worker child;
-	struct watch watch;
+	struct sampler sampler;
 	int before, after;
 
 	attr.remove_on_exec = 1;
-	must_start(&child, WORKER_CHILD);
-	watch = ask_watch(&attr, &without, child.tid, -1, 4, "remove_on_exec");
-	must_ioctl(watch.fd, PERF_EVENT_IOC_ENABLE, 0);
-	before = poll_once(watch.fd, POLLIN, 0);
-	must_exec(&child);
-	after = poll_once(watch.fd, POLLIN, 1000);
+	must_start_worker(&child, WORKER_CHILD);
+	sampler = ask_sampler(&attr, &without, child.tid, -1, 4, "remove_on_exec");
+	must_ioctl(sampler.fd, PERF_EVENT_IOC_ENABLE, 0);
+	before = poll_once(sampler.fd, POLLIN, 0);
+	must_exec_worker(&child);
+	after = poll_once(sampler.fd, POLLIN, 1000);
 	worker_stop(&child);
 	if (before & POLLHUP || !(after & POLLHUP))
-		broken("revents before=%#x after=%#x want POLLHUP", before, after);
+		say_broken("revents before=%#x after=%#x want POLLHUP", before, after);
 }
 
 PROBE_MAIN

@@ -29,7 +29,7 @@ FIXTURE_SETUP(heir)
 
 	attr.remove_on_exec = 1;
 	self->fd = ask_open(&attr, &without, 0, -1, "remove_on_exec");
-	must_start(&self->child, WORKER_CHILD);
+	must_start_worker(&self->child, WORKER_CHILD);
 }
 
 FIXTURE_TEARDOWN(heir)
@@ -39,15 +39,15 @@ FIXTURE_TEARDOWN(heir)
 
 TEST_F(heir, inherited_copy)
 {
-	hold_gain(self->fd, &self->child, FAULTS, FAULTS);
-	must_exec(&self->child);
-	hold_gain(self->fd, &self->child, FAULTS, 0);
+	expect_gain(self->fd, &self->child, FAULTS, FAULTS);
+	must_exec_worker(&self->child);
+	expect_gain(self->fd, &self->child, FAULTS, 0);
 }
 
 TEST_F(heir, parent_keeps)
 {
-	must_exec(&self->child);
-	hold_gain(self->fd, NULL, FAULTS, FAULTS);
+	must_exec_worker(&self->child);
+	expect_gain(self->fd, NULL, FAULTS, FAULTS);
 }
 
 PROBE_MAIN

@@ -36,7 +36,7 @@ FIXTURE_SETUP(remove)
 {
 	const struct perf_event_attr attr = removed(), without = attr_counter(false);
 
-	must_start(&self->child, WORKER_CHILD);
+	must_start_worker(&self->child, WORKER_CHILD);
 	self->fd = ask_open(&attr, &without, self->child.tid, -1, "remove_on_exec");
 }
 
@@ -47,25 +47,25 @@ FIXTURE_TEARDOWN(remove)
 
 TEST_F(remove, counts_before)
 {
-	hold_gain(self->fd, &self->child, FAULTS, FAULTS);
+	expect_gain(self->fd, &self->child, FAULTS, FAULTS);
 }
 
 TEST_F(remove, silent_after)
 {
 	uint64_t last;
 
-	hold_gain(self->fd, &self->child, FAULTS, FAULTS);
+	expect_gain(self->fd, &self->child, FAULTS, FAULTS);
 	last = must_count(self->fd);
-	must_exec(&self->child);
+	must_exec_worker(&self->child);
 	if (must_count(self->fd) < last)
-		broken("last=%" PRIu64 " after execve=%" PRIu64, last, must_count(self->fd));
-	hold_gain(self->fd, &self->child, FAULTS, 0);
+		say_broken("last=%" PRIu64 " after execve=%" PRIu64, last, must_count(self->fd));
+	expect_gain(self->fd, &self->child, FAULTS, 0);
 }
 
 TEST_F(remove, not_by_fork)
 {
 	ASSERT_EQ(0, worker_do(&self->child, worker_come_and_go, NULL));
-	hold_gain(self->fd, &self->child, FAULTS, FAULTS);
+	expect_gain(self->fd, &self->child, FAULTS, FAULTS);
 }
 
 TEST_F(remove, others_stay)
@@ -73,9 +73,9 @@ TEST_F(remove, others_stay)
 	const struct perf_event_attr attr = attr_counter(false);
 	int other = must_open(&attr, self->child.tid, -1, -1, 0);
 
-	must_exec(&self->child);
-	hold_gain(other, &self->child, FAULTS, FAULTS);
-	hold_gain(self->fd, &self->child, FAULTS, 0);
+	must_exec_worker(&self->child);
+	expect_gain(other, &self->child, FAULTS, FAULTS);
+	expect_gain(self->fd, &self->child, FAULTS, 0);
 }
 
 PROBE_MAIN

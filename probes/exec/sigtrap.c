@@ -42,13 +42,13 @@ TEST(traps_before)
 	struct worker child;
 	int status;
 
-	must_start(&child, WORKER_CHILD);
+	must_start_worker(&child, WORKER_CHILD);
 	must_trap(child.tid);
 	close(child.answers[1]);	/* or its death would go unnoticed */
 	worker_faults(&child, FAULTS);
 	status = wait_child(child.tid);
 	if (status != 128 + SIGTRAP)
-		broken("status=%d want=%d (SIGTRAP)", status, 128 + SIGTRAP);
+		say_broken("status=%d want=%d (SIGTRAP)", status, 128 + SIGTRAP);
 }
 
 TEST(not_after)
@@ -56,8 +56,8 @@ TEST(not_after)
 	struct worker child;
 	int error, status;
 
-	must_start(&child, WORKER_CHILD);
-	must_exec(&child);
+	must_start_worker(&child, WORKER_CHILD);
+	must_exec_worker(&child);
 	must_trap(child.tid);
 	error = worker_exec(&child, NULL);	/* now with the event */
 	if (!error)
@@ -65,7 +65,7 @@ TEST(not_after)
 	worker_dismiss(&child);
 	status = wait_child(child.tid);
 	if (error || status)
-		broken("faults: %s, status=%d want=0", errno_name(error), status);
+		say_broken("faults: %s, status=%d want=0", pm_errno_name(error), status);
 }
 
 static void *exec_and_fault(void *worker)
@@ -80,8 +80,8 @@ TEST(many_at_once)
 	int failed = 0, died = 0;
 
 	for (int i = 0; i < 8; i++) {
-		must_start(&children[i], WORKER_CHILD);
-		must_exec(&children[i]);
+		must_start_worker(&children[i], WORKER_CHILD);
+		must_exec_worker(&children[i]);
 		must_trap(children[i].tid);
 	}
 	for (int i = 0; i < 8; i++)
@@ -97,7 +97,7 @@ TEST(many_at_once)
 		died += wait_child(children[i].tid) != 0;
 	}
 	if (failed || died)
-		broken("of 8 tasks %d did not go on, %d died", failed, died);
+		say_broken("of 8 tasks %d did not go on, %d died", failed, died);
 }
 
 PROBE_MAIN

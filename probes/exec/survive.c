@@ -21,7 +21,7 @@ PROBE(TITLE("events across execve")
 FIXTURE(survive)
 {
 	struct worker child;
-	struct watch watch;
+	struct sampler sampler;
 };
 
 FIXTURE_VARIANT(survive)
@@ -43,14 +43,14 @@ FIXTURE_SETUP(survive)
 	int cpu = move_to_nth_cpu(0);
 
 	if (cpu < 0)
-		cannot_tell("no CPU to stay on");
+		say_unknown("no CPU to stay on");
 	attr.disabled = 0;
 	attr.inherit = variant->inherit;
 	if (variant->inherit)
-		self->watch = must_watch(&attr, 0, cpu, 16);
-	must_start(&self->child, WORKER_CHILD);
+		self->sampler = must_sampler(&attr, 0, cpu, 16);
+	must_start_worker(&self->child, WORKER_CHILD);
 	if (!variant->inherit)
-		self->watch = must_watch(&attr, self->child.tid, cpu, 16);
+		self->sampler = must_sampler(&attr, self->child.tid, cpu, 16);
 }
 
 FIXTURE_TEARDOWN(survive)
@@ -60,8 +60,8 @@ FIXTURE_TEARDOWN(survive)
 
 TEST_F(survive, counts)
 {
-	must_exec(&self->child);
-	hold_gain(self->watch.fd, &self->child, FAULTS, FAULTS);
+	must_exec_worker(&self->child);
+	expect_gain(self->sampler.fd, &self->child, FAULTS, FAULTS);
 }
 
 
@@ -69,10 +69,10 @@ TEST_F(survive, samples)
 {
 	int samples;
 
-	must_exec(&self->child);
-	samples = samples_of_faults(&self->watch, &self->child, FAULTS);
+	must_exec_worker(&self->child);
+	samples = samples_of_faults(&self->sampler, &self->child, FAULTS);
 	if (samples != FAULTS)
-		broken("samples=%d want=%d after execve", samples, FAULTS);
+		say_broken("samples=%d want=%d after execve", samples, FAULTS);
 }
 
 
@@ -81,11 +81,11 @@ TEST_F(survive, sum_kept)
 	uint64_t before, after;
 
 	ASSERT_EQ(0, worker_faults(&self->child, 10 * FAULTS));
-	before = must_count(self->watch.fd);
-	must_exec(&self->child);
-	after = must_count(self->watch.fd);
+	before = must_count(self->sampler.fd);
+	must_exec_worker(&self->child);
+	after = must_count(self->sampler.fd);
 	if (before < 10 * FAULTS || after < before)
-		broken("before=%" PRIu64 " after execve=%" PRIu64, before, after);
+		say_broken("before=%" PRIu64 " after execve=%" PRIu64, before, after);
 }
 
 PROBE_MAIN

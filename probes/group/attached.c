@@ -42,7 +42,7 @@ FIXTURE_SETUP(attached)
 	int error;
 
 	attr.read_format = FORMAT;
-	must_start(&self->worker, variant->kind);
+	must_start_worker(&self->worker, variant->kind);
 	self->leader = must_open(&attr, self->worker.tid, -1, -1, 0);
 	attr.disabled = 0;
 	must_open(&attr, self->worker.tid, -1, self->leader, 0);
@@ -51,7 +51,7 @@ FIXTURE_SETUP(attached)
 	must_ioctl(self->leader, PERF_EVENT_IOC_ENABLE, 0);
 	error = worker_faults(&self->worker, FAULTS);
 	if (error)
-		cannot_tell("no page faults: %s", errno_name(error));
+		say_unknown("no page faults: %s", pm_errno_name(error));
 }
 
 FIXTURE_TEARDOWN(attached)
@@ -65,13 +65,13 @@ static void judge(int leader)
 	int error = pm_read_counts(leader, FORMAT, &counts);
 
 	if (error)
-		broken("group read: %s", errno_name(error));
+		say_broken("group read: %s", pm_errno_name(error));
 	if (counts.nr != 3)
-		broken("nr=%" PRIu64 " want=3", counts.nr);
+		say_broken("nr=%" PRIu64 " want=3", counts.nr);
 	for (int i = 0; i < 3; i++)
 		if (counts.member[i].value != FAULTS)
-			broken("member %d: counted=%" PRIu64 " want=%d", i, counts.member[i].value,
-			       FAULTS);
+			say_broken("member %d: counted=%" PRIu64 " want=%d", i,
+				   counts.member[i].value, FAULTS);
 }
 
 TEST_F(attached, alive)

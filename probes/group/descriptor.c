@@ -18,8 +18,8 @@ TEST(sibling_of_sibling)
 	int leader = must_open(&attr, 0, -1, -1, 0);
 	int sibling = must_open(&attr, 0, -1, leader, 0);
 
-	hold_rule(pm_open(&attr, 0, -1, sibling, 0), EINVAL, BROKEN, "sibling of a sibling");
-	hold_join(attr, leader);
+	expect_refused(pm_open(&attr, 0, -1, sibling, 0), EINVAL, BROKEN, "sibling of a sibling");
+	expect_join(attr, leader);
 }
 
 TEST(closed_descriptor)
@@ -29,8 +29,8 @@ TEST(closed_descriptor)
 	int number = must_open(&attr, 0, -1, leader, 0);
 
 	close(number);
-	hold_rule(pm_open(&attr, 0, -1, number, 0), EBADF, BROKEN, "closed group_fd");
-	hold_join(attr, leader);
+	expect_refused(pm_open(&attr, 0, -1, number, 0), EBADF, BROKEN, "closed group_fd");
+	expect_join(attr, leader);
 }
 
 TEST(foreign_descriptor)
@@ -40,8 +40,8 @@ TEST(foreign_descriptor)
 	int ends[2];
 
 	ASSERT_EQ(0, pipe(ends));
-	hold_rule(pm_open(&attr, 0, -1, ends[0], 0), EBADF, BROKEN, "a pipe as group_fd");
-	hold_join(attr, leader);
+	expect_refused(pm_open(&attr, 0, -1, ends[0], 0), EBADF, BROKEN, "a pipe as group_fd");
+	expect_join(attr, leader);
 }
 
 PROBE_MAIN

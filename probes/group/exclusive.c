@@ -27,11 +27,11 @@ static void count(bool exclusive, bool pinned)
 	leader = must_open(&attr, 0, -1, -1, 0);
 	attr = attr_counter(false);
 	fds[1] = must_open(&attr, 0, -1, leader, 0);
-	hold_gain(leader, NULL, FAULTS, 0);
+	expect_gain(leader, NULL, FAULTS, 0);
 	must_ioctl(leader, PERF_EVENT_IOC_ENABLE, 0);
-	hold_gain(leader, NULL, FAULTS, FAULTS);
+	expect_gain(leader, NULL, FAULTS, FAULTS);
 	for (int i = 0; i < 2; i++)
-		hold_gain(fds[i], NULL, FAULTS, FAULTS);
+		expect_gain(fds[i], NULL, FAULTS, FAULTS);
 }
 
 TEST(exclusive_software)
@@ -59,7 +59,7 @@ TEST(beside_others)
 	attr = attr_software(PERF_COUNT_SW_PAGE_FAULTS);
 	later = must_open(&attr, 0, -1, -1, 0);
 	must_ioctl(later, PERF_EVENT_IOC_ENABLE, 0);
-	hold_gain(later, NULL, FAULTS, FAULTS);
+	expect_gain(later, NULL, FAULTS, FAULTS);
 }
 
 

@@ -33,10 +33,10 @@ TEST(alone)
 	ASSERT_EQ(0, pm_read_counts(fds[0], FORMAT, &plain));
 	ASSERT_EQ(0, pm_read_counts(fds[1], FORMAT, &exclusive));
 	if (!plain.time_running && !exclusive.time_running)
-		cannot_tell("neither event ever ran");
+		say_unknown("neither event ever ran");
 	if (plain.time_running + exclusive.time_running > plain.time_enabled)
-		broken("plain ran %" PRIu64 " ns and exclusive %" PRIu64 " ns of %" PRIu64,
-		       plain.time_running, exclusive.time_running, plain.time_enabled);
+		say_broken("plain ran %" PRIu64 " ns and exclusive %" PRIu64 " ns of %" PRIu64,
+			   plain.time_running, exclusive.time_running, plain.time_enabled);
 }
 
 PROBE_MAIN

@@ -34,17 +34,17 @@ FIXTURE_SETUP(exited_leader)
 	siginfo_t info;
 
 	self->attr = attr_software(PERF_COUNT_SW_PAGE_FAULTS);
-	must_start(&worker, WORKER_CHILD);
+	must_start_worker(&worker, WORKER_CHILD);
 	self->child = worker.tid;
 	self->leader = must_open(&self->attr, self->child, -1, -1, 0);
 	close(must_open(&self->attr, self->child, -1, self->leader, 0));
 	must_ioctl(self->leader, PERF_EVENT_IOC_ENABLE, 0);
 	if (worker_faults(&worker, FAULTS))
-		cannot_tell("no page faults");
+		say_unknown("no page faults");
 	must_ioctl(self->leader, PERF_EVENT_IOC_DISABLE, 0);
 	worker_dismiss(&worker);
 	if (waitid(P_PID, self->child, &info, WEXITED | WNOWAIT) < 0)
-		cannot_tell("waitid: %s", errno_name(errno));
+		say_unknown("waitid: %s", pm_errno_name(errno));
 }
 
 FIXTURE_TEARDOWN(exited_leader)
@@ -56,10 +56,10 @@ TEST_F(exited_leader, refused)
 	int by_itself = pm_open(&self->attr, 0, -1, self->leader, 0);
 	int by_zombie = pm_open(&self->attr, self->child, -1, self->leader, 0);
 
-	fact_str("for_itself", "%s", errno_name(by_itself < 0 ? by_itself : 0));
-	fact_str("for_the_zombie", "%s", errno_name(by_zombie < 0 ? by_zombie : 0));
+	fact_str("for_itself", "%s", pm_errno_name(by_itself < 0 ? by_itself : 0));
+	fact_str("for_the_zombie", "%s", pm_errno_name(by_zombie < 0 ? by_zombie : 0));
 	if (by_itself >= 0 || by_zombie >= 0)
-		broken("accepted: itself=%d zombie=%d", by_itself, by_zombie);
+		say_broken("accepted: itself=%d zombie=%d", by_itself, by_zombie);
 	close(must_open(&self->attr, 0, -1, -1, 0));
 }
 
@@ -68,10 +68,10 @@ TEST_F(exited_leader, enodev)
 	int fd = pm_open(&self->attr, 0, -1, self->leader, 0);
 
 	if (fd >= 0)
-		broken("accepted");
+		say_broken("accepted");
 	close(must_open(&self->attr, 0, -1, -1, 0));
 	if (fd != -ENODEV)
-		say_no("refused with %s; the reason is not told apart", errno_name(fd));
+		say_no("refused with %s; the reason is not told apart", pm_errno_name(fd));
 }
 
 TEST_F(exited_leader, still_readable)
@@ -79,11 +79,11 @@ TEST_F(exited_leader, still_readable)
 	uint64_t value = must_count(self->leader);
 
 	if (value != FAULTS)
-		broken("counted=%" PRIu64 " want=%d", value, FAULTS);
+		say_broken("counted=%" PRIu64 " want=%d", value, FAULTS);
 	ASSERT_EQ(0, wait_child(self->child));
 	value = must_count(self->leader);
 	if (value != FAULTS)
-		broken("counted=%" PRIu64 " want=%d once reaped", value, FAULTS);
+		say_broken("counted=%" PRIu64 " want=%d once reaped", value, FAULTS);
 }
 
 PROBE_MAIN

@@ -30,8 +30,8 @@ TEST(independent_groups)
 	ASSERT_EQ(0, cause_faults(FAULTS));
 	for (unsigned int i = 0; i < 3; i++)
 		if (must_count(leader[i]) != i * FAULTS || must_count(sibling[i]) != i * FAULTS)
-			broken("group %u: leader=%" PRIu64 " sibling=%" PRIu64 " want=%u", i,
-			       must_count(leader[i]), must_count(sibling[i]), i * FAULTS);
+			say_broken("group %u: leader=%" PRIu64 " sibling=%" PRIu64 " want=%u", i,
+				   must_count(leader[i]), must_count(sibling[i]), i * FAULTS);
 }
 
 PROBE_MAIN

@@ -30,19 +30,19 @@ TEST(mixed_formats)
 	sibling = pm_open(&lone, 0, -1, leader, 0);
 	if (sibling < 0) {
 		classify_asked(-sibling, "another read_format", &lone, 0, -1, &finding);
-		speak(&finding);
+		say(&finding);
 	}
-	must_start(&worker, WORKER_THREAD);
+	must_start_worker(&worker, WORKER_THREAD);
 	before = must_counts(sibling, PERF_FORMAT_ID);
 	ASSERT_EQ(0, worker_faults(&worker, FAULTS));
 	after = must_counts(sibling, PERF_FORMAT_ID);
 	if (after.nr != 1 || after.member[0].value < before.member[0].value + FAULTS)
-		broken("sibling: %" PRIu64 " then %" PRIu64 " want %d more",
-		       before.member[0].value, after.member[0].value, FAULTS);
+		say_broken("sibling: %" PRIu64 " then %" PRIu64 " want %d more",
+			   before.member[0].value, after.member[0].value, FAULTS);
 	group = must_counts(leader, PERF_FORMAT_GROUP);
 	if (group.nr != 2 || group.member[1].value < after.member[0].value)
-		broken("leader: nr=%" PRIu64 " want=2, sibling=%" PRIu64 " want>=%" PRIu64,
-		       group.nr, group.member[1].value, after.member[0].value);
+		say_broken("leader: nr=%" PRIu64 " want=2, sibling=%" PRIu64 " want>=%" PRIu64,
+			   group.nr, group.member[1].value, after.member[0].value);
 }
 
 PROBE_MAIN

@@ -44,7 +44,7 @@ FIXTURE_SETUP(inherit_read)
 	self->leader = ask_open(&attr, &without, 0, -1, "inherit with PERF_FORMAT_GROUP");
 	must_open(&attr, 0, -1, self->leader, 0);
 	must_open(&alone, 0, -1, -1, 0);
-	must_start(&self->worker, WORKER_THREAD);
+	must_start_worker(&self->worker, WORKER_THREAD);
 }
 
 FIXTURE_TEARDOWN(inherit_read)
@@ -58,9 +58,9 @@ static struct pm_counts sums(int leader)
 	int error = pm_read_counts(leader, PERF_FORMAT_GROUP, &counts);
 
 	if (error)
-		broken("group read: %s", errno_name(error));
+		say_broken("group read: %s", pm_errno_name(error));
 	if (counts.nr != 2)
-		broken("nr=%" PRIu64 " want=2", counts.nr);
+		say_broken("nr=%" PRIu64 " want=2", counts.nr);
 	return counts;
 }
 
@@ -74,8 +74,8 @@ TEST_F(inherit_read, alive)
 	after = sums(self->leader);
 	for (int i = 0; i < 2; i++)
 		if (after.member[i].value - before.member[i].value != FAULTS)
-			broken("member %d: gained=%" PRIu64 " want=%d", i,
-			       after.member[i].value - before.member[i].value, FAULTS);
+			say_broken("member %d: gained=%" PRIu64 " want=%d", i,
+				   after.member[i].value - before.member[i].value, FAULTS);
 }
 
 TEST_F(inherit_read, ended)
@@ -90,9 +90,9 @@ TEST_F(inherit_read, ended)
 	for (int i = 0; i < 2; i++)
 		if (alive.member[i].value < start.member[i].value + FAULTS ||
 		    ended.member[i].value != alive.member[i].value)
-			broken("member %d: start=%" PRIu64 " alive=%" PRIu64 " ended=%" PRIu64, i,
-			       start.member[i].value, alive.member[i].value,
-			       ended.member[i].value);
+			say_broken("member %d: start=%" PRIu64 " alive=%" PRIu64 " ended=%" PRIu64,
+				   i, start.member[i].value, alive.member[i].value,
+				   ended.member[i].value);
 }
 
 /* Only ever grown: a group that shrinks under its copies is dangerous to some kernels. */
@@ -108,7 +108,7 @@ TEST_F(inherit_read, grown_group)
 	if (!error)
 		say_no("the group read sums two different groups; ECHILD once it was the same");
 	if (error != -ECHILD)
-		broken("errno=%s want=ECHILD", errno_name(error));
+		say_broken("errno=%s want=ECHILD", pm_errno_name(error));
 	ASSERT_EQ(0, worker_stop(&self->worker));
 }
 

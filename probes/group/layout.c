@@ -34,12 +34,12 @@ FIXTURE_SETUP(layout)
 		self->fds[i] = must_open(&attr, 0, -1, i ? self->fds[0] : -1, 0);
 	}
 	if (cause_faults(1))
-		cannot_tell("no page faults");
+		say_unknown("no page faults");
 	must_ioctl(self->fds[0], PERF_EVENT_IOC_RESET, 0);
 	for (int i = 0; i < MEMBERS; i++) {
 		must_ioctl(self->fds[i], PERF_EVENT_IOC_ENABLE, 0);
 		if (cause_faults(i + 3))
-			cannot_tell("no page faults");
+			say_unknown("no page faults");
 	}
 	must_ioctl(self->fds[0], PERF_EVENT_IOC_DISABLE, 0);
 	self->group = must_counts(self->fds[0], GROUP_FORMAT);
@@ -54,11 +54,11 @@ TEST_F(layout, order)
 	static const uint64_t want[MEMBERS] = { 3 + 4 + 5 + 6, 4 + 5 + 6, 5 + 6, 6 };
 
 	if (self->group.nr != MEMBERS)
-		broken("nr=%" PRIu64 " want=%d", self->group.nr, MEMBERS);
+		say_broken("nr=%" PRIu64 " want=%d", self->group.nr, MEMBERS);
 	for (int i = 0; i < MEMBERS; i++)
 		if (self->group.member[i].value != want[i])
-			broken("member %d: value=%" PRIu64 " want=%" PRIu64, i,
-			       self->group.member[i].value, want[i]);
+			say_broken("member %d: value=%" PRIu64 " want=%" PRIu64, i,
+				   self->group.member[i].value, want[i]);
 }
 
 TEST_F(layout, ids)
@@ -66,14 +66,14 @@ TEST_F(layout, ids)
 	for (int i = 0; i < MEMBERS; i++)
 		for (int j = 0; j < i; j++)
 			if (self->group.member[i].id == self->group.member[j].id)
-				broken("members %d and %d share id %" PRIu64, j, i,
-				       self->group.member[i].id);
+				say_broken("members %d and %d share id %" PRIu64, j, i,
+					   self->group.member[i].id);
 	for (int i = 1; i < MEMBERS; i++) {
 		struct pm_counts alone = must_counts(self->fds[i], PERF_FORMAT_ID);
 
 		if (self->group.member[i].id != alone.member[0].id)
-			broken("member %d: id=%" PRIu64 " in the group, %" PRIu64 " alone", i,
-			       self->group.member[i].id, alone.member[0].id);
+			say_broken("member %d: id=%" PRIu64 " in the group, %" PRIu64 " alone", i,
+				   self->group.member[i].id, alone.member[0].id);
 	}
 }
 
@@ -86,10 +86,10 @@ TEST_F(layout, ioc_id)
 		if (error == -ENOTTY)
 			say_no("ENOTTY for PERF_EVENT_IOC_ID; other ioctls of the event work");
 		if (error)
-			cannot_tell("PERF_EVENT_IOC_ID: %s", errno_name(error));
+			say_unknown("PERF_EVENT_IOC_ID: %s", pm_errno_name(error));
 		if (id != self->group.member[i].id)
-			broken("member %d: id=%" PRIu64 " by ioctl, %" PRIu64 " by read", i, id,
-			       self->group.member[i].id);
+			say_broken("member %d: id=%" PRIu64 " by ioctl, %" PRIu64 " by read", i, id,
+				   self->group.member[i].id);
 	}
 }
 

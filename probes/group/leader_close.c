@@ -30,12 +30,12 @@ static struct pm_counts must_read(int fd)
 	int used = size < 0 ? -errno : pm_counts_decode(words, (size_t)size, FORMAT, &counts);
 
 	if (used < 0)
-		cannot_tell("a sibling's read of %zd bytes: %s", size, errno_name(used));
+		say_unknown("a sibling's read of %zd bytes: %s", size, pm_errno_name(used));
 	rest = size - used;
 	for (ssize_t at = used / 8; at < size / 8; at++)
 		if (words[at])
-			broken("word %zd behind nr=%" PRIu64 " members: %#" PRIx64, at, counts.nr,
-			       words[at]);
+			say_broken("word %zd behind nr=%" PRIu64 " members: %#" PRIx64, at,
+				   counts.nr, words[at]);
 	return counts;
 }
 
@@ -62,7 +62,7 @@ FIXTURE_SETUP(leader_close)
 		self->fds[i] = must_open(&attr, 0, -1, i ? self->fds[0] : -1, 0);
 	self->group = must_counts(self->fds[0], FORMAT);
 	if (self->group.nr != 3)
-		cannot_tell("the group reads %" PRIu64 " members", self->group.nr);
+		say_unknown("the group reads %" PRIu64 " members", self->group.nr);
 	close(self->fds[0]);
 }
 
@@ -80,8 +80,8 @@ TEST_F(leader_close, siblings_count)
 	read_values(self->fds, after);
 	for (int i = 1; i < 3; i++)
 		if (after[i] - before[i] != FAULTS)
-			broken("sibling %d: gained=%" PRIu64 " want=%d", i, after[i] - before[i],
-			       FAULTS);
+			say_broken("sibling %d: gained=%" PRIu64 " want=%d", i,
+				   after[i] - before[i], FAULTS);
 }
 
 TEST_F(leader_close, groups_of_one)
@@ -90,8 +90,8 @@ TEST_F(leader_close, groups_of_one)
 		struct pm_counts counts = must_read(self->fds[i]);
 
 		if (counts.nr != 1 || counts.member[0].id != self->group.member[i].id)
-			broken("sibling %d: nr=%" PRIu64 " id=%" PRIu64 " want=%" PRIu64, i,
-			       counts.nr, counts.member[0].id, self->group.member[i].id);
+			say_broken("sibling %d: nr=%" PRIu64 " id=%" PRIu64 " want=%" PRIu64, i,
+				   counts.nr, counts.member[0].id, self->group.member[i].id);
 	}
 	fact_int("rest", rest);
 }
@@ -106,8 +106,8 @@ TEST_F(leader_close, own_way)
 	ASSERT_EQ(0, cause_faults(FAULTS));
 	read_values(self->fds, after);
 	if (after[1] != before[1] || after[2] != before[2] + FAULTS)
-		broken("disabled +%" PRIu64 " want=0, enabled +%" PRIu64 " want=%d",
-		       after[1] - before[1], after[2] - before[2], FAULTS);
+		say_broken("disabled +%" PRIu64 " want=0, enabled +%" PRIu64 " want=%d",
+			   after[1] - before[1], after[2] - before[2], FAULTS);
 }
 
 PROBE_MAIN

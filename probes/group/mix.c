@@ -30,24 +30,24 @@ TEST(software_kinds)
 	must_pair(&attr, attr_software(PERF_COUNT_SW_TASK_CLOCK), fds);
 	dummy.disabled = 0;
 	third = must_open(&dummy, 0, -1, fds[0], 0);
-	hold_gain(fds[0], NULL, FAULTS, FAULTS);
+	expect_gain(fds[0], NULL, FAULTS, FAULTS);
 	for (int tries = 0; tries < 50 && !must_count(fds[1]); tries++)
 		spin_ns(1000000);
 	if (!must_count(fds[1]) || must_count(third))
-		broken("clock=%" PRIu64 " want more than 0, dummy=%" PRIu64 " want=0",
-		       must_count(fds[1]), must_count(third));
+		say_broken("clock=%" PRIu64 " want more than 0, dummy=%" PRIu64 " want=0",
+			   must_count(fds[1]), must_count(third));
 }
 
 static void count_both(int faults_fd, int writes_fd)
 {
 	uint64_t before = must_count(writes_fd), written;
 
-	hold_gain(faults_fd, NULL, FAULTS, FAULTS);
+	expect_gain(faults_fd, NULL, FAULTS, FAULTS);
 	for (int i = 0; i < 3; i++)
 		watched = i;
 	written = must_count(writes_fd) - before;
 	if (written != 3)
-		broken("writes=%" PRIu64 " want=3", written);
+		say_broken("writes=%" PRIu64 " want=3", written);
 }
 
 TEST(breakpoint_sibling)
@@ -80,12 +80,12 @@ TEST(tracepoint_sibling)
 	other.exclude_kernel = 0;
 	must_pair(&attr, other, fds);
 	before = must_count(fds[1]);
-	if (!switch_away(1))
-		cannot_tell("no switch of a thread that slept 1000 times");
+	if (!cause_switches(1))
+		say_unknown("no switch of a thread that slept 1000 times");
 	switches = must_count(fds[1]) - before;
-	hold_gain(fds[0], NULL, FAULTS, FAULTS);
+	expect_gain(fds[0], NULL, FAULTS, FAULTS);
 	if (!switches)
-		broken("switches=0 want at least 1");
+		say_broken("switches=0 want at least 1");
 }
 
 PROBE_MAIN

@@ -40,7 +40,7 @@ FIXTURE_SETUP(sibling)
 	error = error ?: cause_faults(5);
 	must_ioctl(leader, PERF_EVENT_IOC_DISABLE, 0);
 	if (error)
-		cannot_tell("no page faults: %s", errno_name(error));
+		say_unknown("no page faults: %s", pm_errno_name(error));
 	self->group = must_counts(leader, GROUP_FORMAT);
 }
 
@@ -54,13 +54,14 @@ TEST_F(sibling, sibling_reads_group)
 	static const uint64_t want[] = { 3 + 4 + 5, 4 + 5, 5 };
 
 	if (counts.nr != 3)
-		broken("nr=%" PRIu64 " want=3", counts.nr);
+		say_broken("nr=%" PRIu64 " want=3", counts.nr);
 	for (int i = 0; i < 3; i++)
 		if (counts.member[i].id != self->group.member[i].id ||
 		    counts.member[i].value != want[i])
-			broken("member %d: id=%" PRIu64 " want=%" PRIu64 ", value=%" PRIu64
-			       " want=%" PRIu64, i, counts.member[i].id, self->group.member[i].id,
-			       counts.member[i].value, want[i]);
+			say_broken("member %d: id=%" PRIu64 " want=%" PRIu64 ", value=%" PRIu64
+				   " want=%" PRIu64,
+				   i, counts.member[i].id, self->group.member[i].id,
+				   counts.member[i].value, want[i]);
 }
 
 TEST_F(sibling, by_own_format)
@@ -69,9 +70,10 @@ TEST_F(sibling, by_own_format)
 
 	if (counts.nr != 1 || counts.member[0].value != 5 ||
 	    counts.member[0].id != self->group.member[2].id)
-		broken("nr=%" PRIu64 " value=%" PRIu64 " want=1,5, id=%" PRIu64 " want=%" PRIu64,
-		       counts.nr, counts.member[0].value, counts.member[0].id,
-		       self->group.member[2].id);
+		say_broken("nr=%" PRIu64 " value=%" PRIu64 " want=1,5, id=%" PRIu64
+			   " want=%" PRIu64,
+			   counts.nr, counts.member[0].value, counts.member[0].id,
+			   self->group.member[2].id);
 }
 
 PROBE_MAIN

@@ -32,9 +32,9 @@ FIXTURE_TEARDOWN(rules)
 static void for_leaders_only(FIXTURE_DATA(rules) * self, const struct perf_event_attr *attr,
 			     const char *what)
 {
-	hold_rule(pm_open(attr, 0, -1, self->leader, 0), EINVAL, BROKEN, what);
+	expect_refused(pm_open(attr, 0, -1, self->leader, 0), EINVAL, BROKEN, what);
 	close(must_open(attr, 0, -1, -1, 0));
-	hold_join(self->attr, self->leader);
+	expect_join(self->attr, self->leader);
 }
 
 TEST_F(rules, pinned_sibling)
@@ -60,12 +60,12 @@ TEST_F(rules, inherit_mismatch)
 
 	attr.inherit = 1;
 	fd = must_open(&attr, 0, -1, -1, 0);
-	hold_rule(pm_open(&attr, 0, -1, self->leader, 0), EINVAL, NO,
-		  "inherit sibling of a leader without");
-	hold_rule(pm_open(&self->attr, 0, -1, fd, 0), EINVAL, NO,
-		  "sibling without inherit of a leader with");
+	expect_refused(pm_open(&attr, 0, -1, self->leader, 0), EINVAL, NO,
+		       "inherit sibling of a leader without");
+	expect_refused(pm_open(&self->attr, 0, -1, fd, 0), EINVAL, NO,
+		       "sibling without inherit of a leader with");
 	close(must_open(&attr, 0, -1, fd, 0));
-	hold_join(self->attr, self->leader);
+	expect_join(self->attr, self->leader);
 }
 
 PROBE_MAIN

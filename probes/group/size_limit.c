@@ -61,7 +61,7 @@ TEST(refused)
 		say_no("%d members joined, a read of %zu bytes, without E2BIG", limit.members,
 		       sizeof(uint64_t) * (1 + 2 * (size_t)limit.members));
 	classify_setup(limit.error, NULL, 0, -1, &finding);
-	speak(&finding);
+	say(&finding);
 }
 
 TEST(reads_whole)
@@ -72,10 +72,10 @@ TEST(reads_whole)
 	ssize_t got = read(limit.leader, buffer, sizeof(buffer));
 
 	if (limit.error && limit.error != E2BIG)
-		cannot_tell("growing ended with %s", errno_name(limit.error));
+		say_unknown("growing ended with %s", pm_errno_name(limit.error));
 	if (got != want || buffer[0] != (uint64_t)limit.members)
-		broken("bytes=%zd want=%zd, nr=%" PRIu64 " want=%d", got, want, buffer[0],
-		       limit.members);
+		say_broken("bytes=%zd want=%zd, nr=%" PRIu64 " want=%d", got, want, buffer[0],
+			   limit.members);
 }
 
 PROBE_MAIN

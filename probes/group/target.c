@@ -17,10 +17,10 @@ TEST(other_cpu)
 	int leader = must_open(&attr, 0, -1, -1, 0), cpu = move_to_nth_cpu(0);
 
 	ASSERT_LE(0, cpu);
-	hold_rule(pm_open(&attr, 0, cpu, leader, 0), EINVAL, BROKEN,
-		  "sibling for one CPU, leader for any");
+	expect_refused(pm_open(&attr, 0, cpu, leader, 0), EINVAL, BROKEN,
+		       "sibling for one CPU, leader for any");
 	close(must_open(&attr, 0, cpu, -1, 0));
-	hold_join(attr, leader);
+	expect_join(attr, leader);
 }
 
 TEST(other_task)
@@ -29,11 +29,11 @@ TEST(other_task)
 	int leader = must_open(&attr, 0, -1, -1, 0);
 	struct worker worker;
 
-	must_start(&worker, WORKER_THREAD);
-	hold_rule(pm_open(&attr, worker.tid, -1, leader, 0), EINVAL, BROKEN,
-		  "sibling on another thread");
+	must_start_worker(&worker, WORKER_THREAD);
+	expect_refused(pm_open(&attr, worker.tid, -1, leader, 0), EINVAL, BROKEN,
+		       "sibling on another thread");
 	close(must_open(&attr, worker.tid, -1, -1, 0));
-	hold_join(attr, leader);
+	expect_join(attr, leader);
 }
 
 PROBE_MAIN

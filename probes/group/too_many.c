@@ -77,24 +77,24 @@ TEST_F(too_many, ends)
 {
 	fact_int("members", self->largest);
 	fact_str("refusal", "%s", self->refusal == EAGAIN ? "never_ran" :
-		 errno_name(self->refusal));
+		 pm_errno_name(self->refusal));
 	if (!self->refusal)
 		say_absent("%d instruction counters run at once here", MOST);
 	if (self->refusal != EINVAL && self->refusal != ENOSPC && self->refusal != EAGAIN)
-		broken("member %d: errno=%s want=EINVAL", self->largest + 1,
-		       errno_name(self->refusal));
+		say_broken("member %d: errno=%s want=EINVAL", self->largest + 1,
+			   pm_errno_name(self->refusal));
 }
 
 TEST_F(too_many, largest_counts)
 {
 	if (!self->largest)
-		cannot_tell("not even one event ran: %s", errno_name(self->refusal));
+		say_unknown("not even one event ran: %s", pm_errno_name(self->refusal));
 	/* The members start and stop one after the other: they differ by that much, not by half. */
 	for (int i = 0; i < self->largest; i++)
 		if (self->counts.member[i].value < self->counts.member[0].value / 2 ||
 		    self->counts.member[i].value / 2 > self->counts.member[0].value)
-			broken("member %d: %" PRIu64 " instructions, the leader %" PRIu64, i,
-			       self->counts.member[i].value, self->counts.member[0].value);
+			say_broken("member %d: %" PRIu64 " instructions, the leader %" PRIu64, i,
+				   self->counts.member[i].value, self->counts.member[0].value);
 }
 
 PROBE_MAIN

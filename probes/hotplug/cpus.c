@@ -21,59 +21,59 @@ PROBE(TITLE("events on a CPU that comes back")
       FACT(revived, int, "of 50", "faults it counts after ENABLE")
       FACT(old_ring, int, "of 50", "samples of a CPU that came back in the old ring"))
 
-static struct watch toggled(void)
+static struct sampler toggled(void)
 {
-	struct watch watch = watch_cpu();
+	struct sampler sampler = watch_cpu();
 
-	if (count_there(watch.fd) < 50)
-		broken("not even before the CPU went offline are its faults counted");
+	if (count_there(sampler.fd) < 50)
+		say_broken("not even before the CPU went offline are its faults counted");
 	must_switch(false);
 	must_switch(true);
-	return watch;
+	return sampler;
 }
 
 TEST(does_not_resume)
 {
-	struct watch watch = toggled();
-	uint64_t after = count_there(watch.fd);
+	struct sampler sampler = toggled();
+	uint64_t after = count_there(sampler.fd);
 
 	fact_int("resumed", after);
 	if (after && after < 50)
-		broken("after the CPU came back %" PRIu64 " of 50 faults are counted", after);
+		say_broken("after the CPU came back %" PRIu64 " of 50 faults are counted", after);
 	if (after)
 		say_no("it goes on by itself: %" PRIu64 " faults counted", after);
 }
 
 TEST(not_revived)
 {
-	struct watch watch = toggled();
+	struct sampler sampler = toggled();
 	uint64_t after;
 
-	must_ioctl(watch.fd, PERF_EVENT_IOC_DISABLE, 0);
-	must_ioctl(watch.fd, PERF_EVENT_IOC_ENABLE, 0);
-	after = count_there(watch.fd);
+	must_ioctl(sampler.fd, PERF_EVENT_IOC_DISABLE, 0);
+	must_ioctl(sampler.fd, PERF_EVENT_IOC_ENABLE, 0);
+	after = count_there(sampler.fd);
 	fact_int("revived", after);
 	if (after && after < 50)
-		broken("after DISABLE and ENABLE %" PRIu64 " of 50 faults are counted", after);
+		say_broken("after DISABLE and ENABLE %" PRIu64 " of 50 faults are counted", after);
 	if (after)
 		say_no("ENABLE brings it back: %" PRIu64 " faults counted", after);
 }
 
 TEST(reopened)
 {
-	struct watch again;
+	struct sampler again;
 	uint64_t after;
 
 	toggled();
 	again = watch_cpu();
 	after = count_there(again.fd);
 	if (after < 50)
-		broken("a new event counts %" PRIu64 " of 50 faults", after);
+		say_broken("a new event counts %" PRIu64 " of 50 faults", after);
 }
 
 TEST(strategy_reopen)
 {
-	struct watch old = toggled(), new;
+	struct sampler old = toggled(), new;
 	int gone_on, samples;
 
 	pm_ring_skip_all(&old.ring);
@@ -84,7 +84,7 @@ TEST(strategy_reopen)
 	count_there(new.fd);
 	samples = count_records(&new.ring, PERF_RECORD_SAMPLE);
 	if (samples < 50)
-		broken("a reopened ring has %d samples of 50 faults", samples);
+		say_broken("a reopened ring has %d samples of 50 faults", samples);
 }
 
 PROBE_MAIN

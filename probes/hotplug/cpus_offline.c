@@ -29,70 +29,71 @@ TEST(open_offline)
 	must_switch(false);
 	fd = pm_open(&attr, -1, target, -1, 0);
 	must_switch(true);
-	hold_rule(fd, ENODEV, NO, "an event on an offline CPU");
+	expect_refused(fd, ENODEV, NO, "an event on an offline CPU");
 }
 
 TEST(read_offline)
 {
-	struct watch watch = watch_cpu();
+	struct sampler sampler = watch_cpu();
 	uint64_t before, during;
 
-	count_there(watch.fd);
+	count_there(sampler.fd);
 	must_switch(false);
-	during = must_count(watch.fd);
-	before = must_count(watch.fd);
+	during = must_count(sampler.fd);
+	before = must_count(sampler.fd);
 	must_switch(true);
 	if (during < 50 || during != before)
-		broken("counts while offline=%" PRIu64 ",%" PRIu64 " want>=50, the same", during,
-		       before);
+		say_broken("counts while offline=%" PRIu64 ",%" PRIu64 " want>=50, the same",
+			   during, before);
 }
 
 TEST(ioctl_offline)
 {
 	static const unsigned long requests[] = { PERF_EVENT_IOC_DISABLE, PERF_EVENT_IOC_ENABLE,
 						  PERF_EVENT_IOC_RESET };
-	struct watch watch = watch_cpu();
+	struct sampler sampler = watch_cpu();
 	int answers[3];
 	uint64_t count;
 
-	count_there(watch.fd);
+	count_there(sampler.fd);
 	must_switch(false);
 	for (int i = 0; i < 3; i++)
-		answers[i] = pm_ioctl(watch.fd, requests[i], 0);
-	count = must_count(watch.fd);
+		answers[i] = pm_ioctl(sampler.fd, requests[i], 0);
+	count = must_count(sampler.fd);
 	must_switch(true);
 	if (answers[0] || answers[1] || answers[2] || count)
-		broken("DISABLE=%s ENABLE=%s RESET=%s count=%" PRIu64, errno_name(answers[0]),
-		       errno_name(answers[1]), errno_name(answers[2]), count);
+		say_broken("DISABLE=%s ENABLE=%s RESET=%s count=%" PRIu64,
+			   pm_errno_name(answers[0]), pm_errno_name(answers[1]),
+			   pm_errno_name(answers[2]), count);
 }
 
 TEST(ring_readable)
 {
-	struct watch watch = watch_cpu();
+	struct sampler sampler = watch_cpu();
 	int samples;
 
-	count_there(watch.fd);
+	count_there(sampler.fd);
 	must_switch(false);
-	samples = count_records(&watch.ring, PERF_RECORD_SAMPLE);
+	samples = count_records(&sampler.ring, PERF_RECORD_SAMPLE);
 	must_switch(true);
 	if (samples < 50)
-		broken("samples readable while offline=%d want>=50", samples);
+		say_broken("samples readable while offline=%d want>=50", samples);
 }
 
 TEST(poll_silent)
 {
-	struct watch watch = watch_cpu();
+	struct sampler sampler = watch_cpu();
 	int quiet, woken;
 
-	poll_once(watch.fd, POLLIN, 0);
+	poll_once(sampler.fd, POLLIN, 0);
 	must_switch(false);
-	while (pm_ring_skip_all(&watch.ring) || poll_once(watch.fd, POLLIN, 0) > 0)
+	while (pm_ring_skip_all(&sampler.ring) || poll_once(sampler.fd, POLLIN, 0) > 0)
 		;
-	quiet = poll_once(watch.fd, POLLIN, 50);
+	quiet = poll_once(sampler.fd, POLLIN, 50);
 	must_switch(true);
-	woken = poll_once(watch.fd, POLLIN, 0);
+	woken = poll_once(sampler.fd, POLLIN, 0);
 	if (quiet || (woken & POLLHUP))
-		broken("poll while offline=%#x, when back=%#x", quiet, woken);
+		say_broken("poll while offline=%#x, when back=%#x", quiet, woken);
 }
 
 PROBE_MAIN

@@ -27,7 +27,7 @@ static void __attribute__((constructor)) choose_cpu(void)
 		if (CPU_ISSET(cpu, &set))
 			target = cpu;
 	snprintf(switch_path, sizeof(switch_path), "/sys/devices/system/cpu/cpu%d/online", target);
-	keep_file(switch_path);
+	restore_at_exit(switch_path);
 }
 
 /* Take the CPU away or bring it back, from the first one. */
@@ -39,11 +39,11 @@ static inline void must_switch(bool on)
 	if (error >= 0)
 		error = write_file(switch_path, on ? "1" : "0");
 	if (error && on)
-		cannot_tell("CPU %d does not come back: %s", target, errno_name(error));
+		say_unknown("CPU %d does not come back: %s", target, pm_errno_name(error));
 	if (error)
-		say_blocked("CPU %d cannot be taken offline: %s", target, errno_name(error));
+		say_blocked("CPU %d cannot be taken offline: %s", target, pm_errno_name(error));
 	if (pm_read_number(switch_path, &state) || state != on)
-		cannot_tell("CPU %d is %s after the write", target, state ? "online" : "offline");
+		say_unknown("CPU %d is %s after the write", target, state ? "online" : "offline");
 }
 
 static inline void require_hotplug(void)
@@ -74,12 +74,12 @@ static inline uint64_t count_ten(int fd, int nth)
 }
 
 /* For events on the CPU. */
-static inline struct watch watch_cpu(void)
+static inline struct sampler watch_cpu(void)
 {
 	struct perf_event_attr attr = attr_faults(PERF_SAMPLE_TID);
 
 	require_hotplug();
-	return must_run(&attr, -1, target, 64);
+	return must_run_sampler(&attr, -1, target, 64);
 }
 
 /* Faults of this task on the CPU; how many of them the event counts, at least. */

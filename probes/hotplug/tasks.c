@@ -32,8 +32,9 @@ static void toggle(int fd, uint64_t counts[3])
 static void expect(const uint64_t *got, uint64_t during)
 {
 	if (got[0] != 10 || got[1] != during || got[2] != 10)
-		broken("before=%" PRIu64 " during=%" PRIu64 " after=%" PRIu64 " want=10,%" PRIu64
-		       ",10", got[0], got[1], got[2], during);
+		say_broken("before=%" PRIu64 " during=%" PRIu64 " after=%" PRIu64
+			   " want=10,%" PRIu64 ",10",
+			   got[0], got[1], got[2], during);
 }
 
 TEST(resumes)
@@ -72,22 +73,22 @@ TEST(other_cpu_unaffected)
 TEST(ring_survives)
 {
 	struct perf_event_attr attr = attr_faults(PERF_SAMPLE_CPU);
-	struct watch watch;
+	struct sampler sampler;
 	int before, after;
 
 	require_hotplug();
 	ASSERT_EQ(target, move_to_nth_cpu(target_nth));
-	watch = must_run(&attr, 0, target, 4);
+	sampler = must_run_sampler(&attr, 0, target, 4);
 	ASSERT_EQ(0, cause_faults(10));
 	ASSERT_LE(0, move_to_nth_cpu(0));
 	must_switch(false);
-	before = count_records(&watch.ring, PERF_RECORD_SAMPLE);
+	before = count_records(&sampler.ring, PERF_RECORD_SAMPLE);
 	must_switch(true);
 	ASSERT_EQ(target, move_to_nth_cpu(target_nth));
 	ASSERT_EQ(0, cause_faults(10));
-	after = count_records(&watch.ring, PERF_RECORD_SAMPLE);
+	after = count_records(&sampler.ring, PERF_RECORD_SAMPLE);
 	if (before < 10 || after < 10)
-		broken("samples read while offline=%d after=%d want=10,10", before, after);
+		say_broken("samples read while offline=%d after=%d want=10,10", before, after);
 }
 
 PROBE_MAIN

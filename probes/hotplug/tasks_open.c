@@ -28,7 +28,7 @@ TEST(opened_offline)
 	must_switch(true);
 	after = count_ten(fd, target_nth);
 	if (after != 10)
-		broken("after=%" PRIu64 " want=10", after);
+		say_broken("after=%" PRIu64 " want=10", after);
 }
 
 static void *fault_there(void *unused)
@@ -52,9 +52,9 @@ TEST(new_thread)
 	must_switch(false);
 	must_switch(true);
 	before = must_count(fd);
-	ASSERT_EQ(0, in_thread(fault_there, NULL));
+	ASSERT_EQ(0, run_in_thread(fault_there, NULL));
 	if (must_count(fd) - before < 10)
-		broken("a new thread's faults=%" PRIu64 " want>=10", must_count(fd) - before);
+		say_broken("a new thread's faults=%" PRIu64 " want>=10", must_count(fd) - before);
 }
 
 TEST(possible_cpus)
@@ -68,7 +68,7 @@ TEST(possible_cpus)
 		int fd = pm_open(&attr, 0, cpu, -1, 0);
 
 		if (fd < 0)
-			broken("CPU %d of %d: %s", cpu, possible, errno_name(fd));
+			say_broken("CPU %d of %d: %s", cpu, possible, pm_errno_name(fd));
 		close(fd);
 	}
 	must_switch(true);

@@ -86,7 +86,7 @@ TEST(no_lies)
 	if (values[0])
 		fact_str("values", "%s", values);
 	if (worst.verdict == BROKEN || !open)
-		speak(&worst);
+		say(&worst);
 }
 
 PROBE_MAIN

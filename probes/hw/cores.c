@@ -28,7 +28,7 @@ TEST(named_pmu)
 	must_ioctl(fd, PERF_EVENT_IOC_ENABLE, 0);
 	pm_pmu_each(remember_kind, NULL);
 	if (!count_loop(fd) && kind_count < 2)
-		broken("opens but counts 0");
+		say_broken("opens but counts 0");
 }
 
 static void refuse(uint64_t type)
@@ -40,9 +40,9 @@ static void refuse(uint64_t type)
 	attr.config |= type << PERF_PMU_TYPE_SHIFT;
 	fd = pm_open(&attr, 0, -1, -1, 0);
 	if (fd >= 0)
-		broken("type %" PRIu64 " in config[63:32] is accepted", type);
+		say_broken("type %" PRIu64 " in config[63:32] is accepted", type);
 	if (fd != -ENOENT && fd != -EINVAL)
-		broken("errno=%s want=ENOENT or EINVAL", errno_name(fd));
+		say_broken("errno=%s want=ENOENT or EINVAL", pm_errno_name(fd));
 }
 
 TEST(unknown_pmu)

@@ -102,7 +102,7 @@ TEST(no_lies)
 	if (opened)
 		fact_str("values", "%s", values);
 	if (worst.verdict == BROKEN || !opened)
-		speak(&worst);
+		say(&worst);
 }
 
 PROBE_MAIN

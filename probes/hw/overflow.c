@@ -51,50 +51,52 @@ FIXTURE_TEARDOWN(counter)
 }
 
 /* Spin until there are samples, for at most a quarter of a second. */
-static int collect(struct watch *watch, int want)
+static int collect(struct sampler *sampler, int want)
 {
 	const uint64_t end = now_ns() + 250000000;
 	int samples = 0;
 
-	pm_ioctl(watch->fd, PERF_EVENT_IOC_ENABLE, 0);
+	pm_ioctl(sampler->fd, PERF_EVENT_IOC_ENABLE, 0);
 	while (samples < want && now_ns() < end) {
 		spin_ns(1000000);
-		samples += count_records(&watch->ring, PERF_RECORD_SAMPLE);
+		samples += count_records(&sampler->ring, PERF_RECORD_SAMPLE);
 	}
-	pm_ioctl(watch->fd, PERF_EVENT_IOC_DISABLE, 0);
-	return samples + count_records(&watch->ring, PERF_RECORD_SAMPLE);
+	pm_ioctl(sampler->fd, PERF_EVENT_IOC_DISABLE, 0);
+	return samples + count_records(&sampler->ring, PERF_RECORD_SAMPLE);
 }
 
 TEST_F(counter, samples)
 {
-	struct watch watch = ask_watch(&self->attr, &self->counting, 0, -1, 8, "a sample period");
+	struct sampler sampler =
+		ask_sampler(&self->attr, &self->counting, 0, -1, 8, "a sample period");
 
-	if (!collect(&watch, 1))
-		broken("counted=%" PRIu64 " period=%d samples=0: it never interrupts",
-		       must_count(watch.fd), PERIOD);
+	if (!collect(&sampler, 1))
+		say_broken("counted=%" PRIu64 " period=%d samples=0: it never interrupts",
+			   must_count(sampler.fd), PERIOD);
 }
 
 TEST_F(counter, period)
 {
-	struct watch watch = ask_watch(&self->attr, &self->counting, 0, -1, 8, "a sample period");
-	int samples = collect(&watch, 20);
-	uint64_t count = must_count(watch.fd), want = count / PERIOD;
+	struct sampler sampler =
+		ask_sampler(&self->attr, &self->counting, 0, -1, 8, "a sample period");
+	int samples = collect(&sampler, 20);
+	uint64_t count = must_count(sampler.fd), want = count / PERIOD;
 
 	if (!samples)
-		cannot_tell("no samples; counted=%" PRIu64, count);
+		say_unknown("no samples; counted=%" PRIu64, count);
 	if ((uint64_t)samples > want + want / 4 + 2)
-		broken("samples=%d counted=%" PRIu64 " period=%d", samples, count, PERIOD);
+		say_broken("samples=%d counted=%" PRIu64 " period=%d", samples, count, PERIOD);
 }
 
 TEST_F(counter, frequency)
 {
-	struct watch watch;
+	struct sampler sampler;
 
 	self->attr.freq = 1;
 	self->attr.sample_freq = 500;
-	watch = ask_watch(&self->attr, &self->counting, 0, -1, 8, "a frequency");
-	if (!collect(&watch, 1))
-		broken("counted=%" PRIu64 " frequency=500 samples=0", must_count(watch.fd));
+	sampler = ask_sampler(&self->attr, &self->counting, 0, -1, 8, "a frequency");
+	if (!collect(&sampler, 1))
+		say_broken("counted=%" PRIu64 " frequency=500 samples=0", must_count(sampler.fd));
 }
 
 PROBE_MAIN

@@ -30,8 +30,9 @@ static void grow(int fd, uint64_t *one)
 		if (*one >= PASSES && four > 3 * *one && four < 5 * *one)
 			return;
 	}
-	broken("one=%" PRIu64 " four=%" PRIu64 " want one>=%d and four between 3 and 5 times it",
-	       *one, four, PASSES);
+	say_broken("one=%" PRIu64 " four=%" PRIu64
+		   " want one>=%d and four between 3 and 5 times it",
+		   *one, four, PASSES);
 }
 
 TEST(instructions_grow)
@@ -61,7 +62,7 @@ TEST(cycles_grow)
 		if (one && four > one)
 			return;
 	}
-	broken("one=%" PRIu64 " four=%" PRIu64, one, four);
+	say_broken("one=%" PRIu64 " four=%" PRIu64, one, four);
 }
 
 static int compare(const void *one, const void *two)
@@ -82,8 +83,9 @@ TEST(repeatable)
 	spread = runs[14] - runs[5];
 	fact_int("spread", spread);
 	if (runs[5] < PASSES || spread > runs[5] / 100)
-		broken("runs cost %" PRIu64 " to %" PRIu64 ", the middle half differs by %" PRIu64,
-		       runs[0], runs[19], spread);
+		say_broken("runs cost %" PRIu64 " to %" PRIu64
+			   ", the middle half differs by %" PRIu64,
+			   runs[0], runs[19], spread);
 }
 
 PROBE_MAIN

@@ -22,7 +22,7 @@ static int spin_long(void *unused)
 static void wait_for_sample(uint64_t config)
 {
 	struct perf_event_attr attr = attr_of(PERF_TYPE_HARDWARE, config), counting = attr;
-	struct watch watch;
+	struct sampler sampler;
 	pid_t child;
 	int ready;
 
@@ -32,14 +32,14 @@ static void wait_for_sample(uint64_t config)
 	must_close(ask_open(&attr, &counting, 0, -1, "a sample period"));
 	child = start_child(spin_long, NULL);
 	ASSERT_LT(0, child);
-	watch = must_watch(&attr, child, -1, 8);
-	must_ioctl(watch.fd, PERF_EVENT_IOC_ENABLE, 0);
-	ready = poll_once(watch.fd, POLLIN, 400);
+	sampler = must_sampler(&attr, child, -1, 8);
+	must_ioctl(sampler.fd, PERF_EVENT_IOC_ENABLE, 0);
+	ready = poll_once(sampler.fd, POLLIN, 400);
 	kill(child, SIGKILL);
 	wait_child(child);
 	if (!(ready & POLLIN))
-		broken("poll=%#x after 250 ms of work, counted=%" PRIu64, ready,
-		       must_count(watch.fd));
+		say_broken("poll=%#x after 250 ms of work, counted=%" PRIu64, ready,
+			   must_count(sampler.fd));
 }
 
 TEST(cycles)

@@ -32,7 +32,7 @@ PROBE(TITLE("inheritance after the descriptor is closed")
 /* Where the samples arrive, and the event that makes them. */
 FIXTURE(lives)
 {
-	struct watch ring;
+	struct sampler ring;
 	struct worker living, newer;
 	int source, want;
 };
@@ -56,10 +56,10 @@ FIXTURE_SETUP(lives)
 	int cpu = move_to_nth_cpu(0);
 
 	if (cpu < 0)
-		cannot_tell("no CPU to stay on");
+		say_unknown("no CPU to stay on");
 	attr.inherit = 1;
 	attr.disabled = variant->redirected;
-	self->ring = must_watch(&attr, 0, cpu, 8);
+	self->ring = must_sampler(&attr, 0, cpu, 8);
 	touch_ring(&self->ring.ring);
 	self->source = self->ring.fd;
 	self->want = variant->redirected ? 0 : FAULTS;
@@ -81,7 +81,7 @@ static void close_source(FIXTURE_DATA(lives) * self)
 	int before = samples_of_faults(&self->ring, NULL, FAULTS);
 
 	if (before != FAULTS)
-		cannot_tell("samples before the close: %d want=%d", before, FAULTS);
+		say_unknown("samples before the close: %d want=%d", before, FAULTS);
 	must_close(self->source);
 }
 
@@ -93,7 +93,7 @@ static void judge(FIXTURE_DATA(lives) * self, struct worker *worker)
 	if (!self->want && count == FAULTS)
 		say_no("goes on after the close, as before v4.5: %d of %d samples", count, FAULTS);
 	if (count != self->want)
-		broken("samples=%d want=%d after the close", count, self->want);
+		say_broken("samples=%d want=%d after the close", count, self->want);
 }
 
 TEST_F(lives, self)
@@ -104,7 +104,7 @@ TEST_F(lives, self)
 
 TEST_F(lives, living)
 {
-	must_start(&self->living, WORKER_THREAD);
+	must_start_worker(&self->living, WORKER_THREAD);
 	ASSERT_EQ(FAULTS, samples_of_faults(&self->ring, &self->living, FAULTS));
 	close_source(self);
 	judge(self, &self->living);
@@ -112,24 +112,24 @@ TEST_F(lives, living)
 
 TEST_F(lives, new_with_living)
 {
-	must_start(&self->living, WORKER_THREAD);
+	must_start_worker(&self->living, WORKER_THREAD);
 	ASSERT_EQ(FAULTS, samples_of_faults(&self->ring, &self->living, FAULTS));
 	close_source(self);
-	must_start(&self->newer, WORKER_THREAD);
+	must_start_worker(&self->newer, WORKER_THREAD);
 	judge(self, &self->newer);
 }
 
 TEST_F(lives, new_alone)
 {
 	close_source(self);
-	must_start(&self->newer, WORKER_THREAD);
+	must_start_worker(&self->newer, WORKER_THREAD);
 	judge(self, &self->newer);
 }
 
 TEST_F(lives, new_child)
 {
 	close_source(self);
-	must_start(&self->newer, WORKER_CHILD);
+	must_start_worker(&self->newer, WORKER_CHILD);
 	judge(self, &self->newer);
 }
 

@@ -13,33 +13,33 @@ PROBE(TITLE("events after munmap")
 
 #define FAULTS 15
 
-static struct watch watch_faults(void)
+static struct sampler watch_faults(void)
 {
 	struct perf_event_attr attr = attr_faults(PERF_SAMPLE_TID);
 
 	attr.disabled = 0;
-	return must_watch(&attr, 0, -1, 4);
+	return must_sampler(&attr, 0, -1, 4);
 }
 
 TEST(descriptor_keeps)
 {
-	struct watch watch = watch_faults();
+	struct sampler sampler = watch_faults();
 
-	pm_ring_close(&watch.ring);
-	hold_gain(watch.fd, NULL, FAULTS, FAULTS);
+	pm_ring_close(&sampler.ring);
+	expect_gain(sampler.fd, NULL, FAULTS, FAULTS);
 }
 
 TEST(can_map_again)
 {
-	struct watch watch = watch_faults();
+	struct sampler sampler = watch_faults();
 	int samples;
 
-	pm_ring_close(&watch.ring);
-	must_map(watch.fd, 8, &watch.ring);
-	touch_ring(&watch.ring);
-	samples = samples_of_faults(&watch, NULL, FAULTS);
+	pm_ring_close(&sampler.ring);
+	must_map(sampler.fd, 8, &sampler.ring);
+	touch_ring(&sampler.ring);
+	samples = samples_of_faults(&sampler, NULL, FAULTS);
 	if (samples != FAULTS)
-		broken("samples=%d want=%d in the second mapping", samples, FAULTS);
+		say_broken("samples=%d want=%d in the second mapping", samples, FAULTS);
 }
 
 PROBE_MAIN

@@ -25,15 +25,15 @@ static struct perf_event_attr sampling(bool inherit)
 TEST(forwarded_any_cpu)
 {
 	const struct perf_event_attr plain = attr_faults(PERF_SAMPLE_TID), attr = sampling(true);
-	struct watch target = must_watch(&plain, 0, -1, 8);
+	struct sampler target = must_sampler(&plain, 0, -1, 8);
 	int source = must_open(&attr, 0, -1, -1, 0), count;
 	struct worker worker;
 
 	must_ioctl(source, PERF_EVENT_IOC_SET_OUTPUT, target.fd);
-	must_start(&worker, WORKER_THREAD);
+	must_start_worker(&worker, WORKER_THREAD);
 	count = samples_of_faults(&target, &worker, FAULTS);
 	if (count != FAULTS)
-		broken("samples=%d want=%d", count, FAULTS);
+		say_broken("samples=%d want=%d", count, FAULTS);
 }
 
 PROBE_MAIN

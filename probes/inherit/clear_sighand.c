@@ -51,33 +51,33 @@ static bool counts_child(bool sigtrap, uint64_t flags)
 	if (child == 0)
 		_exit(cause_faults(FAULTS) ? 1 : 0);
 	if (child < 0)
-		say_absent("no clone3 with these flags here (%s)", errno_name(errno));
+		say_absent("no clone3 with these flags here (%s)", pm_errno_name(errno));
 	ASSERT_EQ(0, wait_child(child));
 	gain = must_count(fd) - before;
 	/* Forking costs the parent some faults too, but never as many. */
 	if (gain >= FAULTS / 2 && gain < FAULTS)
-		broken("gained=%" PRIu64 ", neither 0 nor %d and more", gain, FAULTS);
+		say_broken("gained=%" PRIu64 ", neither 0 nor %d and more", gain, FAULTS);
 	return gain >= FAULTS;
 }
 
 TEST(plain_child)
 {
 	if (!counts_child(true, 0))
-		broken("the faults of a plain child are not counted");
+		say_broken("the faults of a plain child are not counted");
 }
 
 TEST(cleared_child)
 {
 	if (counts_child(true, CLEAR_SIGHAND))
-		broken("a child with cleared handlers has inherited the sigtrap event");
+		say_broken("a child with cleared handlers has inherited the sigtrap event");
 	if (!counts_child(true, 0))
-		cannot_tell("not even a plain child is counted");
+		say_unknown("not even a plain child is counted");
 }
 
 TEST(without_sigtrap)
 {
 	if (!counts_child(false, CLEAR_SIGHAND))
-		broken("the faults of a child with cleared handlers are not counted");
+		say_broken("the faults of a child with cleared handlers are not counted");
 }
 
 PROBE_MAIN

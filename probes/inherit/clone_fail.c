@@ -42,7 +42,7 @@ TEST(no_silent_loss)
 	if (injection < 0 && errno == ENOENT)
 		say_absent("no fault injection in this kernel (/proc/thread-self/fail-nth)");
 	if (injection < 0)
-		say_blocked("fault injection is root's (%s)", errno_name(errno));
+		say_blocked("fault injection is root's (%s)", pm_errno_name(errno));
 	attr.inherit = 1;
 	attr.disabled = 0;
 	fd = must_open(&attr, 0, -1, -1, 0);
@@ -56,7 +56,8 @@ TEST(no_silent_loss)
 		failed += child < 0;
 		born += child > 0;
 		if (child > 0 && wait_child(child) == 0 && must_count(fd) - before < FAULTS)
-			broken("allocation %d refused: a child was born without the event", nth);
+			say_broken("allocation %d refused: a child was born without the event",
+				   nth);
 	}
 	fact_int("failed_forks", failed);
 	fact_int("born", born);

@@ -29,31 +29,31 @@ static int open_breakpoint(void)
 
 static void want_released(int fd, pid_t tid, int free)
 {
-	int before = free_breakpoints(tid), after;
+	int before = count_free_breakpoints(tid), after;
 
 	if (free < 1 || before != free - 1)
-		cannot_tell("breakpoints: %d free, %d with one taken", free, before);
+		say_unknown("breakpoints: %d free, %d with one taken", free, before);
 	must_close(fd);
-	after = free_breakpoints(tid);
+	after = count_free_breakpoints(tid);
 	if (after == before)
 		say_no("the breakpoint stays taken after the close");
 	if (after != free)
-		broken("breakpoints: %d free before, %d after", free, after);
+		say_broken("breakpoints: %d free before, %d after", free, after);
 }
 
 TEST(unmapped_alone)
 {
-	int free = free_breakpoints(0);
+	int free = count_free_breakpoints(0);
 
 	want_released(open_breakpoint(), 0, free);
 }
 
 TEST(unmapped_living)
 {
-	int free = free_breakpoints(0), fd = open_breakpoint();
+	int free = count_free_breakpoints(0), fd = open_breakpoint();
 	struct worker worker;
 
-	must_start(&worker, WORKER_THREAD);
+	must_start_worker(&worker, WORKER_THREAD);
 	want_released(fd, worker.tid, free);
 }
 

@@ -35,13 +35,13 @@ TEST(cpu_wide)
 	attr.inherit = 1;
 	attr.disabled = 0;
 	fd = must_open(&attr, -1, cpu, -1, 0);
-	must_start(&child, WORKER_CHILD);
+	must_start_worker(&child, WORKER_CHILD);
 	before = must_count(fd);
 	for (int i = 0; i < TIMES; i++)
 		ASSERT_EQ(0, worker_do(&child, write_once, NULL));
 	gain = must_count(fd) - before;
 	if (gain != TIMES)
-		broken("gained=%" PRIu64 " want=%d", gain, TIMES);
+		say_broken("gained=%" PRIu64 " want=%d", gain, TIMES);
 	worker_stop(&child);
 }
 

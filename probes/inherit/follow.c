@@ -55,8 +55,8 @@ FIXTURE_TEARDOWN(follow)
 
 TEST_F(follow, counts_alive)
 {
-	must_start(&self->worker, variant->kind);
-	hold_gain(self->fd, &self->worker, FAULTS, FAULTS);
+	must_start_worker(&self->worker, variant->kind);
+	expect_gain(self->fd, &self->worker, FAULTS, FAULTS);
 }
 
 
@@ -65,14 +65,14 @@ TEST_F(follow, counts_after_exit)
 {
 	uint64_t alive, after;
 
-	must_start(&self->worker, variant->kind);
-	hold_gain(self->fd, &self->worker, FAULTS, FAULTS);
+	must_start_worker(&self->worker, variant->kind);
+	expect_gain(self->fd, &self->worker, FAULTS, FAULTS);
 	must_ioctl(self->fd, PERF_EVENT_IOC_DISABLE, 0);
 	alive = must_count(self->fd);
 	ASSERT_EQ(0, worker_stop(&self->worker));
 	after = must_count(self->fd);
 	if (after != alive)
-		broken("alive=%" PRIu64 " after_exit=%" PRIu64, alive, after);
+		say_broken("alive=%" PRIu64 " after_exit=%" PRIu64, alive, after);
 }
 
 TEST_F(follow, only_with_inherit)
@@ -80,9 +80,9 @@ TEST_F(follow, only_with_inherit)
 	const struct perf_event_attr attr = attr_counter(false);
 	int fd = must_open(&attr, 0, -1, -1, 0);
 
-	must_start(&self->worker, variant->kind);
-	hold_gain(fd, &self->worker, FAULTS, 0);
-	hold_gain(fd, NULL, FAULTS, FAULTS);	/* and yet it counts */
+	must_start_worker(&self->worker, variant->kind);
+	expect_gain(fd, &self->worker, FAULTS, 0);
+	expect_gain(fd, NULL, FAULTS, FAULTS);	/* and yet it counts */
 }
 
 
@@ -91,9 +91,9 @@ TEST_F(follow, second_generation)
 	struct worker second;
 
 	ASSERT_EQ(0, worker_prepare(&second, variant->kind));
-	must_start(&self->worker, variant->other);
+	must_start_worker(&self->worker, variant->other);
 	ASSERT_EQ(0, worker_do(&self->worker, worker_launch, &second));
-	hold_gain(self->fd, &second, FAULTS, FAULTS);
+	expect_gain(self->fd, &second, FAULTS, FAULTS);
 	ASSERT_EQ(0, worker_do(&self->worker, worker_stop, &second));
 }
 

@@ -18,7 +18,7 @@ PROBE(TITLE("the last reference to an event")
 static volatile int watched;
 
 /* A breakpoint event with a ring; inherit events with a ring are for one CPU. */
-static struct watch take_breakpoint(void)
+static struct sampler take_breakpoint(void)
 {
 	struct perf_event_attr attr = attr_access(HW_BREAKPOINT_W, &watched, sizeof(watched));
 	int cpu = move_to_nth_cpu(0);
@@ -29,51 +29,52 @@ static struct watch take_breakpoint(void)
 	attr.sample_type = PERF_SAMPLE_TID;
 	attr.inherit = 1;
 	attr.disabled = 0;
-	return must_watch(&attr, 0, cpu, 1);
+	return must_sampler(&attr, 0, cpu, 1);
 }
 
 TEST(mapping_keeps)
 {
-	int free = free_breakpoints(0), after, samples;
-	struct watch watch = take_breakpoint();
+	int free = count_free_breakpoints(0), after, samples;
+	struct sampler sampler = take_breakpoint();
 
-	ASSERT_EQ(free - 1, free_breakpoints(0));
-	close(watch.fd);
-	after = free_breakpoints(0);
+	ASSERT_EQ(free - 1, count_free_breakpoints(0));
+	close(sampler.fd);
+	after = count_free_breakpoints(0);
 	watched = 1;
-	samples = count_records(&watch.ring, PERF_RECORD_SAMPLE);
+	samples = count_records(&sampler.ring, PERF_RECORD_SAMPLE);
 	if (after != free - 1 || samples != 1)
-		broken("breakpoints free: %d want=%d, samples=%d want=1", after, free - 1, samples);
+		say_broken("breakpoints free: %d want=%d, samples=%d want=1", after, free - 1,
+			   samples);
 }
 
 TEST(last_munmap_destroys)
 {
-	int free = free_breakpoints(0), after;
-	struct watch watch = take_breakpoint();
+	int free = count_free_breakpoints(0), after;
+	struct sampler sampler = take_breakpoint();
 
-	ASSERT_EQ(free - 1, free_breakpoints(0));
-	close(watch.fd);
-	pm_ring_close(&watch.ring);
-	after = free_breakpoints(0);
+	ASSERT_EQ(free - 1, count_free_breakpoints(0));
+	close(sampler.fd);
+	pm_ring_close(&sampler.ring);
+	after = count_free_breakpoints(0);
 	if (after != free)
-		broken("breakpoints free: %d want=%d", after, free);
+		say_broken("breakpoints free: %d want=%d", after, free);
 }
 
 TEST(copies_destroyed)
 {
-	int free = free_breakpoints(0), after;
-	struct watch watch = take_breakpoint();
+	int free = count_free_breakpoints(0), after;
+	struct sampler sampler = take_breakpoint();
 	struct worker worker;
 
-	must_start(&worker, WORKER_THREAD);
-	ASSERT_EQ(free - 1, free_breakpoints(worker.tid));
-	close(watch.fd);
-	pm_ring_close(&watch.ring);
-	after = free_breakpoints(worker.tid);
+	must_start_worker(&worker, WORKER_THREAD);
+	ASSERT_EQ(free - 1, count_free_breakpoints(worker.tid));
+	close(sampler.fd);
+	pm_ring_close(&sampler.ring);
+	after = count_free_breakpoints(worker.tid);
 	if (after == free - 1)
 		say_no("the copy in a living thread stays after close and munmap");
 	if (after != free)
-		broken("breakpoints free: %d want=%d", after, free);
+		say_broken("breakpoints free: %d want=%d", after, free);
 }
 
 PROBE_MAIN

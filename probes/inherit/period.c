@@ -23,7 +23,7 @@ TEST(period)
 	const uint64_t period = 1;
 	struct pm_record record;
 	struct worker living, new;
-	struct watch watch;
+	struct sampler sampler;
 	int cpu = move_to_nth_cpu(0), samples[3] = { 0 };
 
 	ASSERT_LE(0, cpu);
@@ -31,16 +31,16 @@ TEST(period)
 	attr = attr_faults(PERF_SAMPLE_TID);
 	attr.sample_period = 20;
 	attr.inherit = 1;
-	watch = must_watch(&attr, 0, cpu, 8);
-	must_start(&living, WORKER_THREAD);
-	must_ioctl(watch.fd, PERF_EVENT_IOC_PERIOD, (unsigned long)&period);
-	must_start(&new, WORKER_THREAD);
-	must_ioctl(watch.fd, PERF_EVENT_IOC_ENABLE, 0);
+	sampler = must_sampler(&attr, 0, cpu, 8);
+	must_start_worker(&living, WORKER_THREAD);
+	must_ioctl(sampler.fd, PERF_EVENT_IOC_PERIOD, (unsigned long)&period);
+	must_start_worker(&new, WORKER_THREAD);
+	must_ioctl(sampler.fd, PERF_EVENT_IOC_ENABLE, 0);
 	ASSERT_EQ(0, cause_faults(60));
 	ASSERT_EQ(0, worker_faults(&living, 60));
 	ASSERT_EQ(0, worker_faults(&new, 60));
-	must_ioctl(watch.fd, PERF_EVENT_IOC_DISABLE, 0);
-	while (seek(&watch, PERF_RECORD_SAMPLE, &record)) {
+	must_ioctl(sampler.fd, PERF_EVENT_IOC_DISABLE, 0);
+	while (find_record(&sampler, PERF_RECORD_SAMPLE, &record)) {
 		const pid_t tid = record.sample.sid.tid;
 
 		samples[tid == living.tid ? 1 : tid == new.tid ? 2 : 0]++;
@@ -49,8 +49,8 @@ TEST(period)
 	fact_bool("period_of_new", samples[2] > 20);
 	/* The first of them may still have been counted down from the old period. */
 	if (samples[0] < 60 - 20 || samples[0] > 70 || !samples[1] || !samples[2])
-		broken("samples: target=%d want=60, living=%d, new=%d", samples[0], samples[1],
-		       samples[2]);
+		say_broken("samples: target=%d want=60, living=%d, new=%d", samples[0], samples[1],
+			   samples[2]);
 }
 
 PROBE_MAIN

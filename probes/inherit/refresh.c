@@ -19,14 +19,14 @@ TEST(refresh)
 	must_ioctl(fd, PERF_EVENT_IOC_REFRESH, 1);	/* the control, without inherit */
 	ASSERT_EQ(0, cause_faults(5));
 	if (must_count(fd) != 1)
-		broken("counted=%" PRIu64 " want=1, and then a stop", must_count(fd));
+		say_broken("counted=%" PRIu64 " want=1, and then a stop", must_count(fd));
 	attr.inherit = 1;
 	fd = must_open(&attr, 0, -1, -1, 0);
 	got = pm_ioctl(fd, PERF_EVENT_IOC_REFRESH, 1);
 	if (got >= 0)
 		say_no("REFRESH of an inherit event is accepted");
 	if (got != -EINVAL)
-		broken("errno=%s want=EINVAL", errno_name(got));
+		say_broken("errno=%s want=EINVAL", pm_errno_name(got));
 }
 
 PROBE_MAIN

@@ -19,7 +19,7 @@ PROBE(TITLE("rings of inherited events")
 FIXTURE(ring)
 {
 	struct worker worker;
-	struct watch watch;
+	struct sampler sampler;
 };
 
 FIXTURE_SETUP(ring)
@@ -28,10 +28,10 @@ FIXTURE_SETUP(ring)
 	int cpu = move_to_nth_cpu(0);
 
 	if (cpu < 0)
-		cannot_tell("no CPU to stay on");
+		say_unknown("no CPU to stay on");
 	attr.disabled = 0;
 	attr.inherit = 1;
-	self->watch = must_watch(&attr, 0, cpu, 8);
+	self->sampler = must_sampler(&attr, 0, cpu, 8);
 }
 
 FIXTURE_TEARDOWN(ring)
@@ -41,21 +41,21 @@ FIXTURE_TEARDOWN(ring)
 
 static void want_samples(FIXTURE_DATA(ring) * self, int want)
 {
-	int count = samples_of_faults(&self->watch, &self->worker, FAULTS);
+	int count = samples_of_faults(&self->sampler, &self->worker, FAULTS);
 
 	if (count != want)
-		broken("samples=%d want=%d", count, want);
+		say_broken("samples=%d want=%d", count, want);
 }
 
 TEST_F(ring, thread)
 {
-	must_start(&self->worker, WORKER_THREAD);
+	must_start_worker(&self->worker, WORKER_THREAD);
 	want_samples(self, FAULTS);
 }
 
 TEST_F(ring, child)
 {
-	must_start(&self->worker, WORKER_CHILD);
+	must_start_worker(&self->worker, WORKER_CHILD);
 	want_samples(self, FAULTS);
 }
 
@@ -68,7 +68,7 @@ static int move_away(void *unused)
 TEST_F(ring, other_cpu)
 {
 	require(REQUIRE_PERF | REQUIRE_CPU2);
-	must_start(&self->worker, WORKER_THREAD);
+	must_start_worker(&self->worker, WORKER_THREAD);
 	want_samples(self, FAULTS);
 	ASSERT_EQ(0, worker_do(&self->worker, move_away, NULL));
 	want_samples(self, 0);
@@ -79,14 +79,14 @@ TEST_F(ring, after_exit)
 	pid_t tid;
 	int count;
 
-	must_start(&self->worker, WORKER_THREAD);
+	must_start_worker(&self->worker, WORKER_THREAD);
 	tid = self->worker.tid;
-	drain_samples(&self->watch, 0);
+	count_samples(&self->sampler, 0);
 	ASSERT_EQ(0, worker_faults(&self->worker, FAULTS));
 	ASSERT_EQ(0, worker_stop(&self->worker));
-	count = drain_samples(&self->watch, tid);
+	count = count_samples(&self->sampler, tid);
 	if (count < FAULTS || count > 2 * FAULTS)
-		broken("samples=%d want=%d", count, FAULTS);
+		say_broken("samples=%d want=%d", count, FAULTS);
 }
 
 PROBE_MAIN

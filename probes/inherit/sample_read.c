@@ -31,7 +31,7 @@ TEST(with_tid)
 
 	fd = ask_open(&attr, &without, 0, -1, "inherit, PERF_SAMPLE_READ and PERF_SAMPLE_TID");
 	must_ioctl(fd, PERF_EVENT_IOC_ENABLE, 0);
-	hold_gain(fd, NULL, 3, 3);
+	expect_gain(fd, NULL, 3, 3);
 }
 
 TEST(without_tid)
@@ -39,7 +39,8 @@ TEST(without_tid)
 	const struct perf_event_attr attr = reading(true, 0), without = reading(false, 0);
 
 	must_open(&without, 0, -1, -1, 0);
-	hold_rule(pm_open(&attr, 0, -1, -1, 0), EINVAL, NO, "PERF_SAMPLE_READ without the tid");
+	expect_refused(pm_open(&attr, 0, -1, -1, 0), EINVAL, NO,
+		       "PERF_SAMPLE_READ without the tid");
 }
 
 PROBE_MAIN

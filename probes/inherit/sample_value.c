@@ -39,38 +39,38 @@ static uint64_t judge(uint64_t read_format)
 	uint64_t value, first = 0, previous = 0;
 	struct pm_record record;
 	struct worker worker;
-	struct watch watch;
+	struct sampler sampler;
 	int cpu = move_to_nth_cpu(0), samples = 0;
 
 	ASSERT_LE(0, cpu);
-	watch = ask_watch(&attr, &without, 0, cpu, 16, "inherit, PERF_SAMPLE_READ and TID");
-	touch_ring(&watch.ring);
+	sampler = ask_sampler(&attr, &without, 0, cpu, 16, "inherit, PERF_SAMPLE_READ and TID");
+	touch_ring(&sampler.ring);
 	attr.sample_period = 0;
 	attr.disabled = 0;
 	if (last)
-		must_open(&attr, 0, cpu, watch.fd, 0);
-	must_ioctl(watch.fd, PERF_EVENT_IOC_ENABLE, 0);
+		must_open(&attr, 0, cpu, sampler.fd, 0);
+	must_ioctl(sampler.fd, PERF_EVENT_IOC_ENABLE, 0);
 	ASSERT_EQ(0, cause_faults(200));
-	must_start(&worker, WORKER_THREAD);
-	while (seek(&watch, PERF_RECORD_SAMPLE, &record))
+	must_start_worker(&worker, WORKER_THREAD);
+	while (find_record(&sampler, PERF_RECORD_SAMPLE, &record))
 		;
 	ASSERT_EQ(0, worker_faults(&worker, FAULTS));
-	while (seek(&watch, PERF_RECORD_SAMPLE, &record)) {
+	while (find_record(&sampler, PERF_RECORD_SAMPLE, &record)) {
 		if (record.sample.sid.tid != (uint32_t)worker.tid)
 			continue;
 		value = record.sample.read.member[last].value;
 		if (record.sample.read.nr != (uint64_t)last + 1)
-			broken("nr=%" PRIu64 " want=%d", record.sample.read.nr, last + 1);
+			say_broken("nr=%" PRIu64 " want=%d", record.sample.read.nr, last + 1);
 		first = samples ? first : value;
 		if (samples++ && value != previous + 1)
-			broken("value=%" PRIu64 " after %" PRIu64, value, previous);
+			say_broken("value=%" PRIu64 " after %" PRIu64, value, previous);
 		previous = value;
 	}
 	if (samples != FAULTS)
-		broken("samples=%d want=%d", samples, FAULTS);
+		say_broken("samples=%d want=%d", samples, FAULTS);
 	if (previous < FAULTS || previous >= 200)
-		broken("last value=%" PRIu64 ", the thread's own count is near %d", previous,
-		       FAULTS);
+		say_broken("last value=%" PRIu64 ", the thread's own count is near %d", previous,
+			   FAULTS);
 	return first;
 }
 

@@ -42,8 +42,8 @@ FIXTURE_SETUP(scope)
 	struct perf_event_attr attr = attr_software(PERF_COUNT_SW_PAGE_FAULTS);
 
 	if (worker_prepare(&self->newer, variant->kind))
-		cannot_tell("no pipes");
-	must_start(&self->older, variant->kind);
+		say_unknown("no pipes");
+	must_start_worker(&self->older, variant->kind);
 	attr.disabled = 0;
 	attr.inherit = 1;
 	self->fd = must_open(&attr, 0, -1, -1, 0);
@@ -58,8 +58,8 @@ FIXTURE_TEARDOWN(scope)
 /* What the event gains by a worker; it is alive, for what this task does counts as well. */
 static void want(int fd, struct worker *worker, int faults)
 {
-	hold_gain(fd, worker, FAULTS, faults);
-	hold_gain(fd, NULL, FAULTS, FAULTS);
+	expect_gain(fd, worker, FAULTS, faults);
+	expect_gain(fd, NULL, FAULTS, FAULTS);
 }
 
 TEST_F(scope, existing)

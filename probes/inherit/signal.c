@@ -43,7 +43,7 @@ FIXTURE_SETUP(signal)
 	self->fd = must_open(&attr, 0, -1, -1, 0);
 	if (fcntl(self->fd, F_SETOWN, getpid()) < 0 ||
 	    fcntl(self->fd, F_SETFL, fcntl(self->fd, F_GETFL) | O_ASYNC) < 0)
-		cannot_tell("O_ASYNC: %s", errno_name(errno));
+		say_unknown("O_ASYNC: %s", pm_errno_name(errno));
 }
 
 FIXTURE_TEARDOWN(signal)
@@ -56,17 +56,17 @@ TEST_F(signal, own_overflow)
 	must_ioctl(self->fd, PERF_EVENT_IOC_ENABLE, 0);
 	ASSERT_EQ(0, cause_faults(5));
 	if (!signalled(&self->set, 500))
-		broken("no SIGIO after 5 overflows");
+		say_broken("no SIGIO after 5 overflows");
 }
 
 /* Nothing of the task's own may be pending when the other one begins. */
 static void ask(FIXTURE_DATA(signal) * self, enum worker_kind kind)
 {
-	must_start(&self->worker, kind);
+	must_start_worker(&self->worker, kind);
 	must_ioctl(self->fd, PERF_EVENT_IOC_ENABLE, 0);
 	ASSERT_EQ(0, cause_faults(5));
 	if (!signalled(&self->set, 500))
-		cannot_tell("not even the task's own overflows signal");
+		say_unknown("not even the task's own overflows signal");
 	while (signalled(&self->set, 5))
 		;
 	ASSERT_EQ(0, worker_faults(&self->worker, 5));

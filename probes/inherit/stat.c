@@ -18,7 +18,7 @@ PROBE(TITLE("counts of each inherited task at its end")
 
 /* Inherit events with a ring are for one CPU: stay there, and the threads with us. The other event
  * keeps the contexts apart: see inherit.stat_each. */
-static struct watch watch_here(bool stat)
+static struct sampler watch_here(bool stat)
 {
 	const struct perf_event_attr other = attr_software(PERF_COUNT_SW_PAGE_FAULTS);
 	struct perf_event_attr attr = attr_counter(true);
@@ -27,60 +27,60 @@ static struct watch watch_here(bool stat)
 	ASSERT_LE(0, cpu);
 	must_open(&other, 0, -1, -1, 0);
 	attr.inherit_stat = stat;
-	return must_watch(&attr, 0, cpu, 8);
+	return must_sampler(&attr, 0, cpu, 8);
 }
 
 TEST(read_record)
 {
-	struct watch watch = watch_here(true);
+	struct sampler sampler = watch_here(true);
 	struct pm_record record;
 	pid_t tid;
 
 	tid = must_run_thread(FAULTS);
-	if (!seek(&watch, PERF_RECORD_READ, &record))
-		broken("no PERF_RECORD_READ after the thread's end");
+	if (!find_record(&sampler, PERF_RECORD_READ, &record))
+		say_broken("no PERF_RECORD_READ after the thread's end");
 	if (record.read.tid != (uint32_t)tid || record.read.pid != (uint32_t)getpid())
-		broken("pid=%u tid=%u want pid=%d tid=%d", record.read.pid, record.read.tid,
-		       getpid(), tid);
+		say_broken("pid=%u tid=%u want pid=%d tid=%d", record.read.pid, record.read.tid,
+			   getpid(), tid);
 }
 
 TEST(own_value)
 {
-	struct watch watch = watch_here(true);
+	struct sampler sampler = watch_here(true);
 	struct pm_record record;
 	uint64_t value;
 
 	ASSERT_EQ(0, cause_faults(4 * FAULTS));
 	must_run_thread(FAULTS);
-	if (!seek(&watch, PERF_RECORD_READ, &record))
-		broken("no PERF_RECORD_READ after the thread's end");
+	if (!find_record(&sampler, PERF_RECORD_READ, &record))
+		say_broken("no PERF_RECORD_READ after the thread's end");
 	value = record.read.counts.member[0].value;
 	/* Beginning and end of a thread cost some faults of their own. */
 	if (value < FAULTS || value > 2 * FAULTS)
-		broken("value=%" PRIu64 " want=%d and a few", value, FAULTS);
+		say_broken("value=%" PRIu64 " want=%d and a few", value, FAULTS);
 }
 
 TEST(only_with_bit)
 {
-	struct watch watch = watch_here(false);
+	struct sampler sampler = watch_here(false);
 	struct pm_record record;
 
 	must_run_thread(FAULTS);
-	if (seek(&watch, PERF_RECORD_READ, &record))
-		broken("PERF_RECORD_READ of tid %u without inherit_stat", record.read.tid);
-	if (must_count(watch.fd) < FAULTS)
-		broken("the thread was not counted");
+	if (find_record(&sampler, PERF_RECORD_READ, &record))
+		say_broken("PERF_RECORD_READ of tid %u without inherit_stat", record.read.tid);
+	if (must_count(sampler.fd) < FAULTS)
+		say_broken("the thread was not counted");
 }
 
 TEST(sum_kept)
 {
-	struct watch watch = watch_here(true);
-	uint64_t before = must_count(watch.fd), after;
+	struct sampler sampler = watch_here(true);
+	uint64_t before = must_count(sampler.fd), after;
 
 	must_run_thread(FAULTS);
-	after = must_count(watch.fd);
+	after = must_count(sampler.fd);
 	if (after - before < FAULTS || after - before > 2 * FAULTS)
-		broken("gained=%" PRIu64 " want=%d and a few", after - before, FAULTS);
+		say_broken("gained=%" PRIu64 " want=%d and a few", after - before, FAULTS);
 }
 
 PROBE_MAIN

@@ -22,24 +22,24 @@ static int run_all(int *seen)
 {
 	struct perf_event_attr attr = attr_counter(true);
 	struct pm_record record;
-	struct watch watch;
+	struct sampler sampler;
 	pid_t tids[THREADS];
 	int sum = 0;
 
 	attr.inherit_stat = 1;
-	watch = must_watch(&attr, 0, move_to_nth_cpu(0), 8);
+	sampler = must_sampler(&attr, 0, move_to_nth_cpu(0), 8);
 	for (int i = 0; i < THREADS; i++) {
 		seen[i] = 0;
 		tids[i] = must_run_thread(FAULTS);
 	}
-	while (seek(&watch, PERF_RECORD_READ, &record))
+	while (find_record(&sampler, PERF_RECORD_READ, &record))
 		for (int i = 0; i < THREADS; i++)
 			if (record.read.tid == (uint32_t)tids[i]) {
 				seen[i]++;
 				sum++;
 			}
-	close(watch.fd);
-	pm_ring_close(&watch.ring);
+	close(sampler.fd);
+	pm_ring_close(&sampler.ring);
 	return sum;
 }
 
@@ -53,7 +53,7 @@ TEST(each_task)
 	run_all(seen);
 	for (int i = 0; i < THREADS; i++)
 		if (seen[i] != 1)
-			broken("thread %d of %d: %d records, want 1", i, THREADS, seen[i]);
+			say_broken("thread %d of %d: %d records, want 1", i, THREADS, seen[i]);
 }
 
 PROBE_MAIN

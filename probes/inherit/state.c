@@ -32,8 +32,8 @@ TEST(starts_enabled)
 	struct worker worker;
 
 	must_ioctl(fd, PERF_EVENT_IOC_ENABLE, 0);
-	must_start(&worker, WORKER_THREAD);
-	hold_gain(fd, &worker, FAULTS, FAULTS);
+	must_start_worker(&worker, WORKER_THREAD);
+	expect_gain(fd, &worker, FAULTS, FAULTS);
 }
 
 TEST(starts_disabled)
@@ -41,10 +41,10 @@ TEST(starts_disabled)
 	int fd = open_inherit(false);
 	struct worker worker;
 
-	hold_gain(fd, NULL, FAULTS, FAULTS);
+	expect_gain(fd, NULL, FAULTS, FAULTS);
 	must_ioctl(fd, PERF_EVENT_IOC_DISABLE, 0);
-	must_start(&worker, WORKER_THREAD);
-	hold_gain(fd, &worker, FAULTS, 0);
+	must_start_worker(&worker, WORKER_THREAD);
+	expect_gain(fd, &worker, FAULTS, 0);
 }
 
 TEST(enable_reaches)
@@ -52,12 +52,12 @@ TEST(enable_reaches)
 	int fd = open_inherit(true);
 	struct worker thread, child;
 
-	must_start(&thread, WORKER_THREAD);
-	must_start(&child, WORKER_CHILD);
-	hold_gain(fd, &thread, FAULTS, 0);
+	must_start_worker(&thread, WORKER_THREAD);
+	must_start_worker(&child, WORKER_CHILD);
+	expect_gain(fd, &thread, FAULTS, 0);
 	must_ioctl(fd, PERF_EVENT_IOC_ENABLE, 0);
-	hold_gain(fd, &thread, FAULTS, FAULTS);
-	hold_gain(fd, &child, FAULTS, FAULTS);
+	expect_gain(fd, &thread, FAULTS, FAULTS);
+	expect_gain(fd, &child, FAULTS, FAULTS);
 	worker_stop(&child);
 }
 
@@ -66,13 +66,13 @@ TEST(disable_reaches)
 	int fd = open_inherit(false);
 	struct worker thread, child;
 
-	must_start(&thread, WORKER_THREAD);
-	must_start(&child, WORKER_CHILD);
-	hold_gain(fd, &thread, FAULTS, FAULTS);
-	hold_gain(fd, &child, FAULTS, FAULTS);
+	must_start_worker(&thread, WORKER_THREAD);
+	must_start_worker(&child, WORKER_CHILD);
+	expect_gain(fd, &thread, FAULTS, FAULTS);
+	expect_gain(fd, &child, FAULTS, FAULTS);
 	must_ioctl(fd, PERF_EVENT_IOC_DISABLE, 0);
-	hold_gain(fd, &thread, FAULTS, 0);
-	hold_gain(fd, &child, FAULTS, 0);
+	expect_gain(fd, &thread, FAULTS, 0);
+	expect_gain(fd, &child, FAULTS, 0);
 	worker_stop(&child);
 }
 
@@ -81,12 +81,12 @@ TEST(prctl_reaches)
 	int fd = open_inherit(false);
 	struct worker thread;
 
-	must_start(&thread, WORKER_THREAD);
-	hold_gain(fd, &thread, FAULTS, FAULTS);
+	must_start_worker(&thread, WORKER_THREAD);
+	expect_gain(fd, &thread, FAULTS, FAULTS);
 	ASSERT_EQ(0, prctl(PR_TASK_PERF_EVENTS_DISABLE, 0, 0, 0, 0));
-	hold_gain(fd, &thread, FAULTS, 0);
+	expect_gain(fd, &thread, FAULTS, 0);
 	ASSERT_EQ(0, prctl(PR_TASK_PERF_EVENTS_ENABLE, 0, 0, 0, 0));
-	hold_gain(fd, &thread, FAULTS, FAULTS);
+	expect_gain(fd, &thread, FAULTS, FAULTS);
 }
 
 PROBE_MAIN

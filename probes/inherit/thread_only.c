@@ -46,26 +46,26 @@ FIXTURE_TEARDOWN(thread_only)
 /* What the event gains by a worker; it is alive, for what this task does counts as well. */
 static void want(int fd, struct worker *worker, int faults)
 {
-	hold_gain(fd, worker, FAULTS, faults);
-	hold_gain(fd, NULL, FAULTS, FAULTS);
+	expect_gain(fd, worker, FAULTS, faults);
+	expect_gain(fd, NULL, FAULTS, FAULTS);
 }
 
 TEST_F(thread_only, thread)
 {
-	must_start(&self->first, WORKER_THREAD);
+	must_start_worker(&self->first, WORKER_THREAD);
 	want(self->fd, &self->first, FAULTS);
 }
 
 TEST_F(thread_only, not_child)
 {
-	must_start(&self->first, WORKER_CHILD);
+	must_start_worker(&self->first, WORKER_CHILD);
 	want(self->fd, &self->first, 0);
 }
 
 TEST_F(thread_only, not_thread_of_child)
 {
 	ASSERT_EQ(0, worker_prepare(&self->second, WORKER_THREAD));
-	must_start(&self->first, WORKER_CHILD);
+	must_start_worker(&self->first, WORKER_CHILD);
 	ASSERT_EQ(0, worker_do(&self->first, worker_launch, &self->second));
 	want(self->fd, &self->second, 0);
 	ASSERT_EQ(0, worker_do(&self->first, worker_stop, &self->second));
@@ -74,7 +74,7 @@ TEST_F(thread_only, not_thread_of_child)
 TEST_F(thread_only, child_of_thread)
 {
 	ASSERT_EQ(0, worker_prepare(&self->second, WORKER_CHILD));
-	must_start(&self->first, WORKER_THREAD);
+	must_start_worker(&self->first, WORKER_THREAD);
 	ASSERT_EQ(0, worker_do(&self->first, worker_launch, &self->second));
 	want(self->fd, &self->second, 0);
 	ASSERT_EQ(0, worker_do(&self->first, worker_stop, &self->second));

@@ -53,7 +53,7 @@ static uint64_t gain_of(struct perf_event_attr attr, int (*function)(void *))
 	attr.inherit = 1;
 	attr.disabled = 0;
 	fd = must_open(&attr, 0, -1, -1, 0);
-	must_start(&child, WORKER_CHILD);
+	must_start_worker(&child, WORKER_CHILD);
 	/* Its first run is a rehearsal; a clock may tick late, so more runs are granted. */
 	ASSERT_EQ(0, worker_do(&child, function, NULL));
 	before = must_count(fd);
@@ -68,7 +68,7 @@ static uint64_t gain_of(struct perf_event_attr attr, int (*function)(void *))
 static void want(uint64_t gain)
 {
 	if (gain != TIMES)
-		broken("gained=%" PRIu64 " want=%d", gain, TIMES);
+		say_broken("gained=%" PRIu64 " want=%d", gain, TIMES);
 }
 
 TEST(faults)
@@ -81,7 +81,7 @@ TEST(task_clock)
 	uint64_t gain = gain_of(attr_software(PERF_COUNT_SW_TASK_CLOCK), spin_two_ms);
 
 	if (!gain)
-		broken("gained=0 while the child ran");
+		say_broken("gained=0 while the child ran");
 }
 
 TEST(breakpoint)
@@ -107,7 +107,7 @@ TEST(hardware)
 
 	require(REQUIRE_PERF | REQUIRE_CPU_PMU);
 	if (!gain_of(attr, spin_two_ms))
-		broken("gained=0 while the child ran");
+		say_broken("gained=0 while the child ran");
 }
 
 PROBE_MAIN

@@ -43,9 +43,9 @@ TEST(vforked)
 	ASSERT_LT(0, child);
 	ASSERT_EQ(0, wait_child(child));
 	if (shared.error)
-		cannot_tell("in the child: %s", errno_name(shared.error));
+		say_unknown("in the child: %s", pm_errno_name(shared.error));
 	if (shared.after - shared.before != FAULTS)
-		broken("gained=%" PRIu64 " want=%d", shared.after - shared.before, FAULTS);
+		say_broken("gained=%" PRIu64 " want=%d", shared.after - shared.before, FAULTS);
 }
 
 PROBE_MAIN

@@ -27,11 +27,11 @@ TEST(bpf_software)
 {
 	int answer = pm_ioctl(open_alive(), PERF_EVENT_IOC_SET_BPF, STDIN_FILENO);
 
-	fact_str("bpf_errno", "%s", errno_name(answer));
+	fact_str("bpf_errno", "%s", pm_errno_name(answer));
 	if (answer == -ENOTTY)
 		say_no("SET_BPF: ENOTTY, while ENABLE works");
 	if (answer >= 0)
-		broken("SET_BPF took descriptor 0 for a program");
+		say_broken("SET_BPF took descriptor 0 for a program");
 }
 
 TEST(query_bpf_software)
@@ -39,11 +39,11 @@ TEST(query_bpf_software)
 	struct perf_event_query_bpf query = { .ids_len = 0 };
 	int answer = pm_ioctl(open_alive(), PERF_EVENT_IOC_QUERY_BPF, (uintptr_t)&query);
 
-	fact_str("query_errno", "%s", errno_name(answer));
+	fact_str("query_errno", "%s", pm_errno_name(answer));
 	if (answer == -ENOTTY)
 		say_no("QUERY_BPF: ENOTTY, while ENABLE works");
 	if (answer != -EINVAL && answer != -EACCES && answer != -EPERM)
-		broken("QUERY_BPF on a software event: %s", errno_name(answer));
+		say_broken("QUERY_BPF on a software event: %s", pm_errno_name(answer));
 }
 
 PROBE_MAIN

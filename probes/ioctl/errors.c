@@ -31,24 +31,25 @@ TEST(unknown)
 	int fd = open_alive();
 
 	for (int i = 0; i < 3; i++)
-		hold_answer(pm_ioctl(fd, _IO('$', numbers[i]), 0), ENOTTY,
-			    "an unknown number");
+		expect_answer(pm_ioctl(fd, _IO('$', numbers[i]), 0), ENOTTY,
+			      "an unknown number");
 }
 
 TEST(unknown_type)
 {
-	hold_answer(pm_ioctl(open_alive(), _IO('T', 1), 0), ENOTTY, "another driver's request");
+	expect_answer(pm_ioctl(open_alive(), _IO('T', 1), 0), ENOTTY, "another driver's request");
 }
 
 TEST(id_pointer)
 {
-	hold_answer(pm_ioctl(open_alive(), PERF_EVENT_IOC_ID, 8), EFAULT, "ID with a bad pointer");
+	expect_answer(pm_ioctl(open_alive(), PERF_EVENT_IOC_ID, 8), EFAULT,
+		      "ID with a bad pointer");
 }
 
 TEST(modify_pointer)
 {
-	hold_answer(pm_ioctl(open_alive(), PERF_EVENT_IOC_MODIFY_ATTRIBUTES, 8), EFAULT,
-		    "MODIFY_ATTRIBUTES with a bad pointer");
+	expect_answer(pm_ioctl(open_alive(), PERF_EVENT_IOC_MODIFY_ATTRIBUTES, 8), EFAULT,
+		      "MODIFY_ATTRIBUTES with a bad pointer");
 }
 
 TEST(pause_unmapped)
@@ -57,7 +58,7 @@ TEST(pause_unmapped)
 	struct pm_ring ring;
 
 	answer = pm_ioctl(fd, PERF_EVENT_IOC_PAUSE_OUTPUT, 1);
-	hold_answer(answer, EINVAL, "PAUSE_OUTPUT without a mapping");
+	expect_answer(answer, EINVAL, "PAUSE_OUTPUT without a mapping");
 	must_map(fd, 1, &ring);
 	must_ioctl(fd, PERF_EVENT_IOC_PAUSE_OUTPUT, 1);
 }

@@ -17,9 +17,9 @@ TEST(filter_software)
 {
 	struct perf_event_attr attr = attr_faults(PERF_SAMPLE_ID);
 
-	hold_answer(pm_ioctl(must_live(&attr), PERF_EVENT_IOC_SET_FILTER,
+	expect_answer(pm_ioctl(must_live(&attr), PERF_EVENT_IOC_SET_FILTER,
 					(uintptr_t)"common_pid == 1"), EINVAL,
-		    "SET_FILTER on a software event");
+		      "SET_FILTER on a software event");
 }
 
 TEST(filter_tracepoint)
@@ -30,9 +30,9 @@ TEST(filter_tracepoint)
 	fd = must_open(&attr, 0, -1, -1, 0);
 	must_ioctl(fd, PERF_EVENT_IOC_SET_FILTER, (uintptr_t)"prev_pid == 1");
 	fd = must_open(&attr, 0, -1, -1, 0);	/* a second filter on one event is EEXIST */
-	hold_answer(pm_ioctl(fd, PERF_EVENT_IOC_SET_FILTER,
+	expect_answer(pm_ioctl(fd, PERF_EVENT_IOC_SET_FILTER,
 					(uintptr_t)"no_such_field == 1"), EINVAL,
-		    "SET_FILTER on a field that is not there");
+		      "SET_FILTER on a field that is not there");
 }
 
 PROBE_MAIN

@@ -14,26 +14,26 @@ PROBE(TITLE("the id of an event")
 TEST(id_unique)
 {
 	struct perf_event_attr attr = attr_faults(PERF_SAMPLE_ID);
-	struct watch watches[2];
+	struct sampler samplers[2];
 	uint64_t ids[2] = { 0 };
 	struct pm_record record;
 
 	for (int i = 0; i < 2; i++) {
 		int answer;
 
-		watches[i] = must_watch(&attr, 0, -1, 1);
-		answer = pm_ioctl(watches[i].fd, PERF_EVENT_IOC_ID, (uintptr_t)&ids[i]);
+		samplers[i] = must_sampler(&attr, 0, -1, 1);
+		answer = pm_ioctl(samplers[i].fd, PERF_EVENT_IOC_ID, (uintptr_t)&ids[i]);
 		if (answer)
-			hold_answer(answer, 0, "ID");
-		must_ioctl(watches[i].fd, PERF_EVENT_IOC_ENABLE, 0);
+			expect_answer(answer, 0, "ID");
+		must_ioctl(samplers[i].fd, PERF_EVENT_IOC_ENABLE, 0);
 		ASSERT_EQ(0, cause_faults(1));
-		must_ioctl(watches[i].fd, PERF_EVENT_IOC_DISABLE, 0);
-		if (!seek(&watches[i], PERF_RECORD_SAMPLE, &record) ||
+		must_ioctl(samplers[i].fd, PERF_EVENT_IOC_DISABLE, 0);
+		if (!find_record(&samplers[i], PERF_RECORD_SAMPLE, &record) ||
 		    record.sample.sid.id != ids[i])
-			broken("event %d: id in its sample is not %" PRIu64, i, ids[i]);
+			say_broken("event %d: id in its sample is not %" PRIu64, i, ids[i]);
 	}
 	if (!ids[0] || ids[0] == ids[1])
-		broken("ids=%" PRIu64 ",%" PRIu64, ids[0], ids[1]);
+		say_broken("ids=%" PRIu64 ",%" PRIu64, ids[0], ids[1]);
 }
 
 PROBE_MAIN

@@ -13,12 +13,12 @@ PROBE(TITLE("changing the period")
       COMMIT("bad7192b842c")
       POINT(lasts, "afterwards samples come with the new period"))
 
-static struct watch watch_period(uint64_t period)
+static struct sampler watch_period(uint64_t period)
 {
 	struct perf_event_attr attr = attr_faults(PERF_SAMPLE_TID);
 
 	attr.sample_period = period;
-	return must_run(&attr, 0, -1, 4);
+	return must_run_sampler(&attr, 0, -1, 4);
 }
 
 static int set_period(int fd, uint64_t period)
@@ -28,31 +28,31 @@ static int set_period(int fd, uint64_t period)
 
 TEST(at_once)
 {
-	struct watch watch = watch_period(1000);
+	struct sampler sampler = watch_period(1000);
 	int early, late;
 
 	ASSERT_EQ(0, cause_faults(5));
-	early = count_records(&watch.ring, PERF_RECORD_SAMPLE);
-	ASSERT_EQ(0, set_period(watch.fd, 1));
+	early = count_records(&sampler.ring, PERF_RECORD_SAMPLE);
+	ASSERT_EQ(0, set_period(sampler.fd, 1));
 	ASSERT_EQ(0, cause_faults(5));
-	late = count_records(&watch.ring, PERF_RECORD_SAMPLE);
+	late = count_records(&sampler.ring, PERF_RECORD_SAMPLE);
 	if (early || late != 5)
-		broken("samples before=%d after=%d want=0,5", early, late);
+		say_broken("samples before=%d after=%d want=0,5", early, late);
 }
 
 TEST(lasts)
 {
-	struct watch watch = watch_period(1);
+	struct sampler sampler = watch_period(1);
 	int seen;
 
-	ASSERT_EQ(0, set_period(watch.fd, 10));
+	ASSERT_EQ(0, set_period(sampler.fd, 10));
 	ASSERT_EQ(0, cause_faults(20));		/* the period under way may end as the old one */
-	count_records(&watch.ring, PERF_RECORD_SAMPLE);
+	count_records(&sampler.ring, PERF_RECORD_SAMPLE);
 	ASSERT_EQ(0, cause_faults(100));
-	must_ioctl(watch.fd, PERF_EVENT_IOC_DISABLE, 0);
-	seen = count_records(&watch.ring, PERF_RECORD_SAMPLE);
+	must_ioctl(sampler.fd, PERF_EVENT_IOC_DISABLE, 0);
+	seen = count_records(&sampler.ring, PERF_RECORD_SAMPLE);
 	if (seen < 9 || seen > 11)
-		broken("samples=%d of 100 faults, want 10", seen);
+		say_broken("samples=%d of 100 faults, want 10", seen);
 }
 
 PROBE_MAIN

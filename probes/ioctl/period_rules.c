@@ -32,7 +32,7 @@ static int must_take_five(void)
 static void must_refuse(int answer, int want, const char *what)
 {
 	if (answer != -want)
-		broken("%s: %s want=%s", what, errno_name(answer), errno_name(want));
+		say_broken("%s: %s want=%s", what, pm_errno_name(answer), pm_errno_name(want));
 }
 
 TEST(zero)

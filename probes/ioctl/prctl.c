@@ -25,9 +25,9 @@ TEST(disable)
 {
 	int fd = open_on(0);
 
-	hold_gain(fd, NULL, 10, 10);
+	expect_gain(fd, NULL, 10, 10);
 	ASSERT_EQ(0, prctl(PR_TASK_PERF_EVENTS_DISABLE));
-	hold_gain(fd, NULL, 10, 0);
+	expect_gain(fd, NULL, 10, 0);
 }
 
 TEST(enable)
@@ -35,9 +35,9 @@ TEST(enable)
 	struct perf_event_attr attr = attr_software(PERF_COUNT_SW_PAGE_FAULTS);
 	int fd = must_open(&attr, 0, -1, -1, 0);
 
-	hold_gain(fd, NULL, 10, 0);
+	expect_gain(fd, NULL, 10, 0);
 	ASSERT_EQ(0, prctl(PR_TASK_PERF_EVENTS_ENABLE));
-	hold_gain(fd, NULL, 10, 10);
+	expect_gain(fd, NULL, 10, 10);
 }
 
 TEST(opened_on_child)
@@ -45,12 +45,12 @@ TEST(opened_on_child)
 	struct worker child;
 	int fd;
 
-	must_start(&child, WORKER_CHILD);
+	must_start_worker(&child, WORKER_CHILD);
 	fd = open_on(child.tid);
 	if (gain_of_faults(fd, &child, 10) < 10)
-		broken("the child's faults are not counted even before");
+		say_broken("the child's faults are not counted even before");
 	ASSERT_EQ(0, prctl(PR_TASK_PERF_EVENTS_DISABLE));
-	hold_gain(fd, &child, 10, 0);
+	expect_gain(fd, &child, 10, 0);
 }
 
 PROBE_MAIN

@@ -41,13 +41,13 @@ TEST(thread_scope)
 	int own = open_on(0);
 	struct worker other;
 
-	must_start(&other, WORKER_THREAD);
+	must_start_worker(&other, WORKER_THREAD);
 	if (worker_do(&other, open_counter, &opening) < 0)
-		cannot_tell("another thread may not watch this one: %s", errno_name(opening.fd));
-	hold_gain(opening.fd, NULL, 10, 10);
+		say_unknown("another thread may not watch this one: %s", pm_errno_name(opening.fd));
+	expect_gain(opening.fd, NULL, 10, 10);
 	ASSERT_EQ(0, prctl(PR_TASK_PERF_EVENTS_DISABLE));
-	hold_gain(own, NULL, 10, 0);
-	hold_gain(opening.fd, NULL, 10, 10);
+	expect_gain(own, NULL, 10, 0);
+	expect_gain(opening.fd, NULL, 10, 10);
 }
 
 /* In the other process: what its event has counted so far. */
@@ -69,19 +69,19 @@ TEST(not_opened_by_others)
 
 	prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY);	/* Yama would let only parents watch */
 	in_child.task = getpid();
-	must_start(&other, WORKER_CHILD);
+	must_start_worker(&other, WORKER_CHILD);
 	if (worker_do(&other, open_counter, &in_child) < 0)
 		say_blocked("the child may not watch its parent");
 	before = worker_do(&other, count_now, &in_child);
 	ASSERT_EQ(0, cause_faults(10));
 	between = worker_do(&other, count_now, &in_child);
 	ASSERT_EQ(0, prctl(PR_TASK_PERF_EVENTS_DISABLE));
-	hold_gain(own, NULL, 10, 0);
+	expect_gain(own, NULL, 10, 0);
 	after = worker_do(&other, count_now, &in_child);
 	/* fork made pages fault again: 10 or more */
 	if (before < 0 || between - before < 10 || after - between < 10)
-		broken("the child's event counted %d,%d,%d, want 10 more each time", before,
-		       between, after);
+		say_broken("the child's event counted %d,%d,%d, want 10 more each time", before,
+			   between, after);
 }
 
 PROBE_MAIN

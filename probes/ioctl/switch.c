@@ -26,9 +26,9 @@ TEST(enable)
 {
 	int fd = open_faults(-1);
 
-	hold_gain(fd, NULL, 10, 0);
+	expect_gain(fd, NULL, 10, 0);
 	must_ioctl(fd, PERF_EVENT_IOC_ENABLE, 0);
-	hold_gain(fd, NULL, 10, 10);
+	expect_gain(fd, NULL, 10, 10);
 }
 
 TEST(disable)
@@ -36,9 +36,9 @@ TEST(disable)
 	int fd = open_faults(-1);
 
 	must_ioctl(fd, PERF_EVENT_IOC_ENABLE, 0);
-	hold_gain(fd, NULL, 10, 10);
+	expect_gain(fd, NULL, 10, 10);
 	must_ioctl(fd, PERF_EVENT_IOC_DISABLE, 0);
-	hold_gain(fd, NULL, 10, 0);
+	expect_gain(fd, NULL, 10, 0);
 }
 
 TEST(reset)
@@ -47,12 +47,12 @@ TEST(reset)
 	uint64_t cleared;
 
 	must_ioctl(fd, PERF_EVENT_IOC_ENABLE, 0);
-	hold_gain(fd, NULL, 10, 10);
+	expect_gain(fd, NULL, 10, 10);
 	must_ioctl(fd, PERF_EVENT_IOC_RESET, 0);
 	cleared = must_count(fd);
 	if (cleared)
-		broken("after RESET: count=%" PRIu64, cleared);
-	hold_gain(fd, NULL, 10, 10);
+		say_broken("after RESET: count=%" PRIu64, cleared);
+	expect_gain(fd, NULL, 10, 10);
 }
 
 static int disable_it(void *fd)
@@ -65,9 +65,9 @@ TEST(by_another_process)
 	int fd = open_faults(-1);
 
 	must_ioctl(fd, PERF_EVENT_IOC_ENABLE, 0);
-	hold_gain(fd, NULL, 10, 10);
+	expect_gain(fd, NULL, 10, 10);
 	ASSERT_EQ(0, wait_child(start_child(disable_it, &fd)));
-	hold_gain(fd, NULL, 10, 0);
+	expect_gain(fd, NULL, 10, 0);
 }
 
 TEST(dead_task)
@@ -78,21 +78,21 @@ TEST(dead_task)
 	struct worker worker;
 	int fd;
 
-	must_start(&worker, WORKER_CHILD);
+	must_start_worker(&worker, WORKER_CHILD);
 	fd = must_open(&attr, worker.tid, -1, -1, 0);
 	must_ioctl(fd, PERF_EVENT_IOC_ENABLE, 0);
 	ASSERT_EQ(0, worker_faults(&worker, 10));
 	worker_stop(&worker);
 	if (must_count(fd) < 10)
-		broken("the task counted %" PRIu64 " before it ended", must_count(fd));
+		say_broken("the task counted %" PRIu64 " before it ended", must_count(fd));
 	for (int i = 0; i < 3; i++) {
 		int answer = pm_ioctl(fd, requests[i], 0);
 
 		if (answer)
-			broken("request %#lx: %s", requests[i], errno_name(answer));
+			say_broken("request %#lx: %s", requests[i], pm_errno_name(answer));
 	}
 	if (must_count(fd))
-		broken("count=%" PRIu64 " after RESET", must_count(fd));
+		say_broken("count=%" PRIu64 " after RESET", must_count(fd));
 }
 
 PROBE_MAIN

@@ -27,10 +27,10 @@ TEST(leader_not_siblings)
 	int leader = open_faults(-1), sibling = open_faults(leader);
 
 	must_ioctl(leader, PERF_EVENT_IOC_ENABLE, 0);
-	hold_gain(sibling, NULL, 10, 10);
+	expect_gain(sibling, NULL, 10, 10);
 	must_ioctl(sibling, PERF_EVENT_IOC_DISABLE, 0);
-	hold_gain(sibling, NULL, 10, 0);
-	hold_gain(leader, NULL, 10, 10);
+	expect_gain(sibling, NULL, 10, 0);
+	expect_gain(leader, NULL, 10, 10);
 }
 
 TEST(flag_group)
@@ -38,13 +38,13 @@ TEST(flag_group)
 	int leader = open_faults(-1), sibling = open_faults(leader);
 
 	must_ioctl(leader, PERF_EVENT_IOC_ENABLE, 0);
-	hold_gain(leader, NULL, 10, 10);
+	expect_gain(leader, NULL, 10, 10);
 	must_ioctl(sibling, PERF_EVENT_IOC_DISABLE, PERF_IOC_FLAG_GROUP);
-	hold_gain(leader, NULL, 10, 0);
-	hold_gain(sibling, NULL, 10, 0);
+	expect_gain(leader, NULL, 10, 0);
+	expect_gain(sibling, NULL, 10, 0);
 	must_ioctl(sibling, PERF_EVENT_IOC_ENABLE, PERF_IOC_FLAG_GROUP);
-	hold_gain(leader, NULL, 10, 10);
-	hold_gain(sibling, NULL, 10, 10);
+	expect_gain(leader, NULL, 10, 10);
+	expect_gain(sibling, NULL, 10, 10);
 }
 
 TEST(flag_group_reset)
@@ -52,14 +52,14 @@ TEST(flag_group_reset)
 	int leader = open_faults(-1), sibling = open_faults(leader);
 
 	must_ioctl(leader, PERF_EVENT_IOC_ENABLE, 0);
-	hold_gain(leader, NULL, 10, 10);
+	expect_gain(leader, NULL, 10, 10);
 	must_ioctl(leader, PERF_EVENT_IOC_DISABLE, 0);
 	if (!must_count(sibling))
-		broken("the sibling counted nothing");
+		say_broken("the sibling counted nothing");
 	must_ioctl(leader, PERF_EVENT_IOC_RESET, PERF_IOC_FLAG_GROUP);
 	if (must_count(leader) || must_count(sibling))
-		broken("after group RESET: leader=%" PRIu64 " sibling=%" PRIu64,
-		       must_count(leader), must_count(sibling));
+		say_broken("after group RESET: leader=%" PRIu64 " sibling=%" PRIu64,
+			   must_count(leader), must_count(sibling));
 }
 
 TEST(other_bits_ignored)
@@ -68,10 +68,10 @@ TEST(other_bits_ignored)
 	int answer = pm_ioctl(leader, PERF_EVENT_IOC_ENABLE, 0xff00);
 
 	if (answer)
-		broken("ENABLE with 0xff00: %s", errno_name(answer));
-	hold_gain(leader, NULL, 10, 10);
+		say_broken("ENABLE with 0xff00: %s", pm_errno_name(answer));
+	expect_gain(leader, NULL, 10, 10);
 	must_ioctl(sibling, PERF_EVENT_IOC_DISABLE, 0xff00);
-	hold_gain(leader, NULL, 10, 10);
+	expect_gain(leader, NULL, 10, 10);
 }
 
 PROBE_MAIN

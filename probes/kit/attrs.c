@@ -31,7 +31,7 @@ static bool core_can_exclude(void)
 
 	if (answer < 0) {
 		attr = attr_excluding(PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES, true);
-		answer = answer_to(&attr) != -EINVAL;
+		answer = try_open(&attr) != -EINVAL;
 	}
 	return answer;
 }
@@ -124,7 +124,7 @@ struct perf_event_attr attr_call(void (*function)(void))
 	return attr;
 }
 
-int answer_to(const struct perf_event_attr *attr)
+int try_open(const struct perf_event_attr *attr)
 {
 	int fd = pm_open(attr, 0, -1, -1, 0);
 
@@ -158,7 +158,7 @@ void slots_close(struct slots *slots)
 		close(slots->fds[--slots->count]);
 }
 
-int free_breakpoints(pid_t tid)
+int count_free_breakpoints(pid_t tid)
 {
 	static struct slots slots;
 	int count;

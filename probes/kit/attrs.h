@@ -30,10 +30,10 @@ struct perf_event_attr attr_access(uint32_t bp_type, const volatile void *addres
 struct perf_event_attr attr_call(void (*function)(void));
 
 /* The answer to opening that attr for this task: 0, closed again, or -errno. */
-int answer_to(const struct perf_event_attr *attr);
+int try_open(const struct perf_event_attr *attr);
 
 /* How many more breakpoints a task can have: shows that an event really is gone. */
-int free_breakpoints(pid_t tid);
+int count_free_breakpoints(pid_t tid);
 /* All the write breakpoints that a task can still have, counting, each on a word of its own. */
 #define SLOTS_MOST 64
 struct slots {

@@ -38,9 +38,9 @@ static inline int bpf_needed(int answer, const char *what)
 	if (answer == -ENOSYS)
 		say_absent("this kernel has no bpf(2)");
 	if (answer == -EPERM || answer == -EACCES)
-		say_blocked("%s: %s, needs CAP_BPF or CAP_SYS_ADMIN", what, errno_name(answer));
+		say_blocked("%s: %s, needs CAP_BPF or CAP_SYS_ADMIN", what, pm_errno_name(answer));
 	if (answer < 0)
-		cannot_tell("%s: %s", what, errno_name(answer));
+		say_unknown("%s: %s", what, pm_errno_name(answer));
 	return answer;
 }
 

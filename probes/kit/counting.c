@@ -18,16 +18,16 @@ uint64_t must_count(int fd)
 	int error = pm_read_count(fd, &value);
 
 	if (error)
-		cannot_tell("read of a counter: %s", errno_name(error));
+		say_unknown("read of a counter: %s", pm_errno_name(error));
 	return value;
 }
 
-void hold_count(int fd, uint64_t want)
+void expect_count(int fd, uint64_t want)
 {
 	const uint64_t count = must_count(fd);
 
 	if (count != want)
-		broken("counted=%" PRIu64 " want=%" PRIu64, count, want);
+		say_broken("counted=%" PRIu64 " want=%" PRIu64, count, want);
 }
 
 struct pm_counts must_counts(int fd, uint64_t read_format)
@@ -36,9 +36,9 @@ struct pm_counts must_counts(int fd, uint64_t read_format)
 	int error = pm_read_counts(fd, read_format, &counts);
 
 	if (error == -EBADMSG)
-		broken("read of %#" PRIx64 ": not laid out by it", read_format);
+		say_broken("read of %#" PRIx64 ": not laid out by it", read_format);
 	if (error)
-		cannot_tell("read of %#" PRIx64 ": %s", read_format, errno_name(error));
+		say_unknown("read of %#" PRIx64 ": %s", read_format, pm_errno_name(error));
 	return counts;
 }
 
@@ -51,26 +51,26 @@ uint64_t gain_of_faults(int fd, struct worker *worker, unsigned int faults)
 	if (!error)
 		error = worker ? worker_faults(worker, faults) : cause_faults(faults);
 	if (error)
-		cannot_tell("page faults could not be caused: %s", errno_name(error));
+		say_unknown("page faults could not be caused: %s", pm_errno_name(error));
 	return must_count(fd) - before;
 }
 
-void hold_gain(int fd, struct worker *worker, unsigned int faults, uint64_t want)
+void expect_gain(int fd, struct worker *worker, unsigned int faults, uint64_t want)
 {
 	const uint64_t gain = gain_of_faults(fd, worker, faults);
 
 	if (gain != want)
-		broken("gained=%" PRIu64 " want=%" PRIu64 " of %u faults", gain, want, faults);
+		say_broken("gained=%" PRIu64 " want=%" PRIu64 " of %u faults", gain, want, faults);
 }
 
-int hold_join(struct perf_event_attr attr, int leader)
+int expect_join(struct perf_event_attr attr, int leader)
 {
 	int sibling;
 
 	attr.disabled = 0;
 	sibling = must_open(&attr, 0, -1, leader, 0);
 	must_ioctl(leader, PERF_EVENT_IOC_ENABLE, 0);
-	hold_gain(sibling, NULL, 3, 3);
+	expect_gain(sibling, NULL, 3, 3);
 	return sibling;
 }
 
@@ -79,7 +79,7 @@ void must_fault(unsigned int faults)
 	int error = cause_faults(faults);
 
 	if (error)
-		cannot_tell("page faults could not be caused: %s", errno_name(error));
+		say_unknown("page faults could not be caused: %s", pm_errno_name(error));
 }
 
 void fault_enabled(int fd, unsigned int faults)
@@ -91,10 +91,10 @@ void fault_enabled(int fd, unsigned int faults)
 		error = cause_faults(faults);
 	must_ioctl(fd, PERF_EVENT_IOC_DISABLE, 0);
 	if (error)
-		cannot_tell("page faults could not be caused: %s", errno_name(error));
+		say_unknown("page faults could not be caused: %s", pm_errno_name(error));
 }
 
-uint64_t sample_faults(int fd, unsigned int faults)
+uint64_t cause_enabled_faults(int fd, unsigned int faults)
 {
 	const uint64_t before = must_count(fd);
 
@@ -102,13 +102,13 @@ uint64_t sample_faults(int fd, unsigned int faults)
 	return must_count(fd) - before;
 }
 
-void must_start(struct worker *worker, enum worker_kind kind)
+void must_start_worker(struct worker *worker, enum worker_kind kind)
 {
 	int error = worker_start(worker, kind);
 
 	if (error)
-		cannot_tell("no %s: %s", kind == WORKER_THREAD ? "thread" : "child",
-			    errno_name(error));
+		say_unknown("no %s: %s", kind == WORKER_THREAD ? "thread" : "child",
+			    pm_errno_name(error));
 }
 
 pid_t must_run_thread(unsigned int faults)
@@ -117,23 +117,23 @@ pid_t must_run_thread(unsigned int faults)
 	pid_t tid;
 	int error;
 
-	must_start(&worker, WORKER_THREAD);
+	must_start_worker(&worker, WORKER_THREAD);
 	tid = worker.tid;
 	error = worker_faults(&worker, faults) ?: worker_stop(&worker);
 	if (error)
-		cannot_tell("a thread that faults and ends: %s", errno_name(error));
+		say_unknown("a thread that faults and ends: %s", pm_errno_name(error));
 	return tid;
 }
 
-void must_exec(struct worker *worker)
+void must_exec_worker(struct worker *worker)
 {
 	int error = worker_exec(worker, NULL);
 
 	if (error)
-		cannot_tell("the child could not execute this program: %s", errno_name(error));
+		say_unknown("the child could not execute this program: %s", pm_errno_name(error));
 }
 
-struct pm_counts run_until_timed(int fd, struct worker *worker)
+struct pm_counts spin_until_timed(int fd, struct worker *worker)
 {
 	const uint64_t format = PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING;
 	struct pm_counts counts = { .nr = 0 };

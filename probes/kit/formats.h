@@ -21,7 +21,7 @@ static void read_format(const char *system, const char *event, char *text, size_
 	if (error == -EACCES || error == -EPERM)
 		say_blocked("the format of %s is not readable for this user", event);
 	if (error <= 0)
-		cannot_tell("the format of %s: %s", event, errno_name(error));
+		say_unknown("the format of %s: %s", event, pm_errno_name(error));
 }
 
 /* Whether the common_pid of a sample may be this thread's. It is the number in the first PID

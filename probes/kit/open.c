@@ -27,10 +27,10 @@ int must_open(const struct perf_event_attr *attr, pid_t pid, int cpu, int group,
 	if (fd >= 0)
 		return fd;
 	classify_setup(-fd, attr, pid, cpu, &finding);
-	speak(&finding);
+	say(&finding);
 }
 
-struct perf_event_attr must_plain(void)
+struct perf_event_attr must_open_plain(void)
 {
 	struct perf_event_attr attr = attr_software(PERF_COUNT_SW_PAGE_FAULTS);
 
@@ -48,8 +48,8 @@ int ask_open(const struct perf_event_attr *with, const struct perf_event_attr *w
 		return fd;
 	probe_pair(with, without, pid, cpu, what, &finding);
 	if (finding.verdict == YES)
-		cannot_tell("%s: refused once (%s), then accepted", what, errno_name(fd));
-	speak(&finding);
+		say_unknown("%s: refused once (%s), then accepted", what, pm_errno_name(fd));
+	say(&finding);
 }
 
 void ask_legal(const struct perf_event_attr *attr, const char *what)
@@ -59,13 +59,13 @@ void ask_legal(const struct perf_event_attr *attr, const char *what)
 	close(ask_open(attr, &plain, 0, -1, what));
 }
 
-void hold_rule(int got, int want, enum verdict accepted, const char *what)
+void expect_refused(int got, int want, enum verdict accepted, const char *what)
 {
 	struct finding finding;
 
 	probe_rule(got, want, accepted, what, &finding);
 	if (finding.verdict != YES)
-		speak(&finding);
+		say(&finding);
 }
 
 void must_map(int fd, size_t pages, struct pm_ring *ring)
@@ -75,7 +75,7 @@ void must_map(int fd, size_t pages, struct pm_ring *ring)
 
 	if (error) {
 		classify_map(-error, pages, &finding);
-		speak(&finding);
+		say(&finding);
 	}
 }
 
@@ -84,7 +84,7 @@ void must_ioctl(int fd, unsigned long request, unsigned long arg)
 	int error = pm_ioctl(fd, request, arg);
 
 	if (error < 0)
-		cannot_tell("ioctl %#lx: %s", request, errno_name(error));
+		say_unknown("ioctl %#lx: %s", request, pm_errno_name(error));
 }
 
 void must_pair(const struct perf_event_attr *leader, struct perf_event_attr sibling, int *fds)
@@ -94,8 +94,8 @@ void must_pair(const struct perf_event_attr *leader, struct perf_event_attr sibl
 	fds[0] = must_open(leader, 0, -1, -1, 0);
 	fds[1] = pm_open(&sibling, 0, -1, fds[0], 0);
 	if (fds[1] < 0)
-		broken("type %u joins no leader of type %u: %s", sibling.type, leader->type,
-		       errno_name(fds[1]));
+		say_broken("type %u joins no leader of type %u: %s", sibling.type, leader->type,
+			   pm_errno_name(fds[1]));
 	must_ioctl(fds[0], PERF_EVENT_IOC_ENABLE, 0);
 }
 
@@ -108,13 +108,13 @@ void ask_ioctl(int fd, unsigned long request, unsigned long arg, const char *wha
 		return;
 	must_ioctl(fd, PERF_EVENT_IOC_RESET, 0);
 	classify_asked(-error, what, NULL, 0, -1, &finding);
-	speak(&finding);
+	say(&finding);
 }
 
 void must_close(int fd)
 {
 	if (close(fd) < 0 || fcntl(fd, F_GETFD) >= 0)
-		cannot_tell("descriptor %d is still open after close", fd);
+		say_unknown("descriptor %d is still open after close", fd);
 }
 
 struct perf_event_attr must_tracepoint(const char *system, const char *event)
@@ -126,7 +126,7 @@ struct perf_event_attr must_tracepoint(const char *system, const char *event)
 	if (id == -EACCES)
 		say_blocked("the id of %s:%s is not readable for this user", system, event);
 	if (id < 0)
-		say_absent("no tracepoint %s:%s (%s)", system, event, errno_name(id));
+		say_absent("no tracepoint %s:%s (%s)", system, event, pm_errno_name(id));
 	return attr_of(PERF_TYPE_TRACEPOINT, id);
 }
 
@@ -136,7 +136,7 @@ struct perf_event_attr must_pmu(const char *name)
 
 	require(REQUIRE_PERF);
 	if (type < 0)
-		say_absent("no %s PMU (%s)", name, errno_name(type));
+		say_absent("no %s PMU (%s)", name, pm_errno_name(type));
 	return attr_of(type, 0);
 }
 
@@ -147,7 +147,7 @@ void visit_pmus(int (*each)(const char *, void *), void *context)
 	if (error == -ENOENT)
 		say_absent("sysfs has no event_source bus");
 	if (error < 0)
-		say_blocked("sysfs event_source: %s", errno_name(error));
+		say_blocked("sysfs event_source: %s", pm_errno_name(error));
 }
 
 void ask_setting(const char *path)
@@ -169,10 +169,10 @@ void must_place(const char *pmu, const char *field, uint64_t value, struct perf_
 	if (error == -ENOENT)
 		say_no("sysfs has no format %s for %s", field, pmu);
 	if (error < 0)
-		say_blocked("format %s of %s: %s", field, pmu, errno_name(error));
+		say_blocked("format %s of %s: %s", field, pmu, pm_errno_name(error));
 	error = pm_pmu_place(text, value, attr);
 	if (error < 0)
-		broken("format %s of %s: \"%s\"", field, pmu, text);
+		say_broken("format %s of %s: \"%s\"", field, pmu, text);
 }
 
 struct perf_event_attr must_uprobe(int (*function)(int))
@@ -185,12 +185,12 @@ struct perf_event_attr must_uprobe(int (*function)(int))
 	address &= ~1ul;
 #endif
 	if (readlink("/proc/self/exe", path, sizeof(path) - 1) < 0)
-		cannot_tell("readlink: %s", errno_name(errno));
+		say_unknown("readlink: %s", pm_errno_name(errno));
 	attr.uprobe_path = (uintptr_t)path;
 	attr.probe_offset = file_offset((const volatile void *)address);
 	attr.exclude_kernel = attr.disabled = 0;
 	if (!attr.probe_offset)
-		cannot_tell("the function is not in a mapped file");
+		say_unknown("the function is not in a mapped file");
 	return attr;
 }
 
@@ -199,7 +199,7 @@ int open_uprobe(const struct perf_event_attr *attr)
 	int fd = pm_open(attr, 0, -1, -1, 0);
 
 	if (fd == -EIO || fd == -ENOTSUP)
-		say_absent("no uprobe can be placed in this program (%s)", errno_name(fd));
+		say_absent("no uprobe can be placed in this program (%s)", pm_errno_name(fd));
 	return fd >= 0 ? fd : must_open(attr, 0, -1, -1, 0);
 }
 
@@ -215,7 +215,7 @@ void must_cgroup_root(int cpu, char *path, size_t size)
 	if (error == -ENODEV)
 		say_absent("no cgroup here takes part in perf (CONFIG_CGROUP_PERF)");
 	if (error)
-		say_blocked("cgroup event: %s", errno_name(error));
+		say_blocked("cgroup event: %s", pm_errno_name(error));
 }
 
 void must_modify(int fd, const struct perf_event_attr *attr)
@@ -225,12 +225,12 @@ void must_modify(int fd, const struct perf_event_attr *attr)
 	if (error == -ENOTTY)
 		say_no("ENOTTY: no such ioctl; others work on the same descriptor");
 	if (error < 0)
-		broken("a legal change: errno=%s", errno_name(error));
+		say_broken("a legal change: errno=%s", pm_errno_name(error));
 }
 
-int ask_stranger(const struct perf_event_attr *attr, pid_t pid, int cpu)
+int ask_unprivileged(const struct perf_event_attr *attr, pid_t pid, int cpu)
 {
-	int answer = open_as_stranger(attr, pid, cpu);
+	int answer = open_unprivileged(attr, pid, cpu);
 
 	require(REQUIRE_PERF);
 	if (answer > 0)

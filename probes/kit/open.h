@@ -16,14 +16,14 @@ int must_open(const struct perf_event_attr *attr, pid_t pid, int cpu, int group,
 	      unsigned long flags);
 /* The plainest event opens, and is closed again: what is refused next is refused for its own sake.
  * Returns its attr, a disabled counter of user-mode page faults. */
-struct perf_event_attr must_plain(void);
+struct perf_event_attr must_open_plain(void);
 /* Open what the test asks about: on refusal, `without` decides between no, blocked and absent. */
 int ask_open(const struct perf_event_attr *with, const struct perf_event_attr *without, pid_t pid,
 	     int cpu, const char *what);
 /* The legal twin of a rule opens, as one more demand on a sampling of page faults. */
 void ask_legal(const struct perf_event_attr *attr, const char *what);
 /* End the test unless `got` keeps the rule "refused with `want`" (probe_rule()). */
-void hold_rule(int got, int want, enum verdict accepted, const char *what);
+void expect_refused(int got, int want, enum verdict accepted, const char *what);
 /* Two events of this task that can be had each, as a group: broken if the second may not join.
  * Then the leader is enabled; that starts both. */
 void must_pair(const struct perf_event_attr *leader, struct perf_event_attr sibling, int *fds);
@@ -52,7 +52,7 @@ int open_uprobe(const struct perf_event_attr *attr);
 /* Move a breakpoint by MODIFY_ATTRIBUTES. */
 void must_modify(int fd, const struct perf_event_attr *attr);
 /* The answer to a task without privilege: 0 or -errno. Blocked where such have no events at all. */
-int ask_stranger(const struct perf_event_attr *attr, pid_t pid, int cpu);
+int ask_unprivileged(const struct perf_event_attr *attr, pid_t pid, int cpu);
 /* Where perf takes part in cgroups: the path of that root, found on a CPU (cgroup_root()). */
 void must_cgroup_root(int cpu, char *path, size_t size);
 

@@ -81,7 +81,7 @@ static int open_stripped(void *argument)
 	return fd < 0 ? -fd : ACCEPTED;
 }
 
-int open_as_stranger(const struct perf_event_attr *attr, pid_t pid, int cpu)
+int open_unprivileged(const struct perf_event_attr *attr, pid_t pid, int cpu)
 {
 	struct asked asked = { attr, pid, cpu };
 	int status = wait_child(start_child(open_stripped, &asked));
@@ -135,7 +135,7 @@ static int count_through(int fd)
 	return count < 4 ? -EIO : 0;
 }
 
-int knock(enum level_gate gate, int tracepoint)
+int try_gate(enum level_gate gate, int tracepoint)
 {
 	struct perf_event_attr attr = attr_faults(0);
 	const bool cpu_wide = gate == GATE_CPU;
@@ -254,7 +254,7 @@ static void start_guard(void)
 	_exit(0);
 }
 
-void keep_file(const char *path)
+void restore_at_exit(const char *path)
 {
 	struct kept *entry = &kept[kept_count];
 

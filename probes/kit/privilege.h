@@ -24,12 +24,12 @@ int drop_to(uint64_t keep);
  * How the kernel answers an open by a task without any privilege, a child of ours: 0 when it
  * accepts, -errno; 1 when such a task may not even count its own page faults.
  */
-int open_as_stranger(const struct perf_event_attr *attr, pid_t pid, int cpu);
+int open_unprivileged(const struct perf_event_attr *attr, pid_t pid, int cpu);
 
 /*
  * The gates of perf_event_paranoid: open without a capability up to that level, and shut above it
- * with that errno. knock() asks for what a gate guards, for this task: 0, closed again, or -errno;
- * -EIO from an event that opened and does not count this task's faults.
+ * with that errno. try_gate() asks for what a gate guards, for this task: 0, closed again, or
+ * -errno; -EIO from an event that opened and does not count this task's faults.
  */
 enum level_gate { GATE_EVENT, GATE_KERNEL, GATE_CPU, GATE_PAYLOAD, GATE_MLOCK };
 struct level_rule {
@@ -38,7 +38,7 @@ struct level_rule {
 };
 extern const struct level_rule level_rules[];
 /* `tracepoint` is an id, needed for GATE_PAYLOAD, and read while it may be. */
-int knock(enum level_gate gate, int tracepoint);
+int try_gate(enum level_gate gate, int tracepoint);
 /* The pages of the smallest ring that is beyond the memory budget of any user. */
 size_t pages_beyond_budget(void);
 
@@ -47,7 +47,7 @@ size_t pages_beyond_budget(void);
  * exit, on SIGTERM and SIGINT, and by a guard process where it is killed. For probes that DISTURB:
  * call it from a constructor, once a file. Does nothing without leave to disturb.
  */
-void keep_file(const char *path);
+void restore_at_exit(const char *path);
 /* Fork a process that puts things back: SIGTERM, which tells a whole probe to end, leaves it alone
  * from its birth on. Returns its pid, 0 in it, or -errno. */
 pid_t fork_guard(void);

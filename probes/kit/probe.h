@@ -8,10 +8,10 @@
  *
  *   yes      the test returns
  *   no       say_no(), or ask_open() by itself: refused, proven by a pair of calls
- *   broken   broken(): accepted, but the effect is wrong; the text is the evidence
+ *   broken   say_broken(): accepted, but the effect is wrong; the text is the evidence
  *   blocked  say_blocked(), or must_open() by itself: policy is in the way
  *   absent   say_absent() or require(): not on this machine
- *   unknown  cannot_tell(), a failed ASSERT, a crash, a time-out
+ *   unknown  say_unknown(), a failed ASSERT, a crash, a time-out
  *
  * Verdict words end the test at once, from the test or any function it calls, a fixture's set-up
  * included. They work in the test's own thread only: threads and children hand back values.
@@ -69,7 +69,7 @@
 #include "say.h"
 #include "task.h"
 #include "verdict.h"
-#include "watch.h"
+#include "sampler.h"
 #include "worker.h"
 #include "workload.h"
 

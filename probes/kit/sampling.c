@@ -12,24 +12,26 @@
 #include "open.h"
 #include "sampling.h"
 #include "say.h"
-#include "watch.h"
+#include "sampler.h"
 #include "workload.h"
 
-struct watch must_run(const struct perf_event_attr *attr, pid_t pid, int cpu, size_t pages)
+struct sampler must_run_sampler(const struct perf_event_attr *attr, pid_t pid, int cpu,
+				size_t pages)
 {
-	struct watch watch = must_watch(attr, pid, cpu, pages);
+	struct sampler sampler = must_sampler(attr, pid, cpu, pages);
 
-	must_ioctl(watch.fd, PERF_EVENT_IOC_ENABLE, 0);
-	return watch;
+	must_ioctl(sampler.fd, PERF_EVENT_IOC_ENABLE, 0);
+	return sampler;
 }
 
-struct watch ask_run(const struct perf_event_attr *with, const struct perf_event_attr *without,
-		     pid_t pid, int cpu, size_t pages, const char *what)
+struct sampler ask_run_sampler(const struct perf_event_attr *with,
+			       const struct perf_event_attr *without, pid_t pid, int cpu,
+			       size_t pages, const char *what)
 {
-	struct watch watch = ask_watch(with, without, pid, cpu, pages, what);
+	struct sampler sampler = ask_sampler(with, without, pid, cpu, pages, what);
 
-	must_ioctl(watch.fd, PERF_EVENT_IOC_ENABLE, 0);
-	return watch;
+	must_ioctl(sampler.fd, PERF_EVENT_IOC_ENABLE, 0);
+	return sampler;
 }
 
 uint64_t must_id(int fd)
@@ -44,16 +46,16 @@ int must_live(const struct perf_event_attr *attr)
 	must_ioctl(fd, PERF_EVENT_IOC_ENABLE, 0);
 	must_fault(1);
 	if (!must_count(fd))
-		cannot_tell("ENABLE has no effect: no answer of ioctl can be believed");
+		say_unknown("ENABLE has no effect: no answer of ioctl can be believed");
 	return fd;
 }
 
-void hold_answer(int answer, int want, const char *what)
+void expect_answer(int answer, int want, const char *what)
 {
 	if (answer == -ENOTTY && want != ENOTTY)
 		say_no("%s: ENOTTY, while ENABLE works", what);
 	if (answer != -want)
-		broken("%s: %s want=%s", what, errno_name(answer), errno_name(want));
+		say_broken("%s: %s want=%s", what, pm_errno_name(answer), pm_errno_name(want));
 }
 
 char *fresh_page(void)
@@ -62,7 +64,7 @@ char *fresh_page(void)
 			  MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 
 	if (page == MAP_FAILED)
-		cannot_tell("mmap of a page: %s", errno_name(errno));
+		say_unknown("mmap of a page: %s", pm_errno_name(errno));
 	return page;
 }
 
@@ -73,20 +75,20 @@ void *map_program(int flags, int prot)
 	void *area = mmap(NULL, page, prot, flags, fd, page);
 
 	if (fd < 0 || area == MAP_FAILED)
-		cannot_tell("cannot map /proc/self/exe: %s", errno_name(errno));
+		say_unknown("cannot map /proc/self/exe: %s", pm_errno_name(errno));
 	close(fd);
 	return area;
 }
 
-struct pm_sample sample_fault(struct watch *watch)
+struct pm_sample sample_fault(struct sampler *sampler)
 {
 	struct pm_record record;
 
-	must_ioctl(watch->fd, PERF_EVENT_IOC_ENABLE, 0);
+	must_ioctl(sampler->fd, PERF_EVENT_IOC_ENABLE, 0);
 	must_fault(1);
-	must_ioctl(watch->fd, PERF_EVENT_IOC_DISABLE, 0);
-	if (!seek(watch, PERF_RECORD_SAMPLE, &record))
-		broken("no sample of a page fault");
+	must_ioctl(sampler->fd, PERF_EVENT_IOC_DISABLE, 0);
+	if (!find_record(sampler, PERF_RECORD_SAMPLE, &record))
+		say_broken("no sample of a page fault");
 	return record.sample;
 }
 
@@ -96,11 +98,11 @@ static uint64_t read_clock(int clock)
 	int error = pm_clock_ns(clock, &now);
 
 	if (error)
-		cannot_tell("clock %d cannot be read: %s", clock, errno_name(error));
+		say_unknown("clock %d cannot be read: %s", clock, pm_errno_name(error));
 	return now;
 }
 
-void stamp_faults(struct watch *watch, int clock, struct pm_clock_bracket *brackets, int count)
+void stamp_faults(struct sampler *sampler, int clock, struct pm_clock_bracket *brackets, int count)
 {
 	struct pm_record record;
 
@@ -108,13 +110,13 @@ void stamp_faults(struct watch *watch, int clock, struct pm_clock_bracket *brack
 	brackets[0].before = read_clock(clock);
 	must_fault(1);
 	for (int i = 0; i < count; i++) {
-		while (seek(watch, PERF_RECORD_SAMPLE, &record))
+		while (find_record(sampler, PERF_RECORD_SAMPLE, &record))
 			;
 		brackets[i].before = read_clock(clock);
 		must_fault(1);
 		brackets[i].after = read_clock(clock);
-		if (!seek(watch, PERF_RECORD_SAMPLE, &record))
-			broken("no sample of page fault %d", i);
+		if (!find_record(sampler, PERF_RECORD_SAMPLE, &record))
+			say_broken("no sample of page fault %d", i);
 		brackets[i].at = record.sample.sid.time;
 	}
 }

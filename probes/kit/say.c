@@ -19,7 +19,7 @@ void test_begins(void (*end)(const struct finding *))
 	test_thread = pm_gettid();
 }
 
-noreturn void speak(const struct finding *finding)
+noreturn void say(const struct finding *finding)
 {
 	if (test_end && pm_gettid() == test_thread)
 		test_end(finding);
@@ -33,7 +33,7 @@ static noreturn void say_list(enum verdict verdict, const char *format, va_list 
 	struct finding finding = { .verdict = verdict };
 
 	vsnprintf(finding.reason, sizeof(finding.reason), format, arguments);
-	speak(&finding);
+	say(&finding);
 }
 
 #define SAY(verdict, format)                                                                   \
@@ -43,7 +43,7 @@ static noreturn void say_list(enum verdict verdict, const char *format, va_list 
 		say_list(verdict, format, arguments);                                          \
 	} while (0)
 
-void say(enum verdict verdict, const char *format, ...)
+void say_as(enum verdict verdict, const char *format, ...)
 {
 	SAY(verdict, format);
 }
@@ -63,12 +63,12 @@ void say_absent(const char *format, ...)
 	SAY(ABSENT, format);
 }
 
-void broken(const char *format, ...)
+void say_broken(const char *format, ...)
 {
 	SAY(BROKEN, format);
 }
 
-void cannot_tell(const char *format, ...)
+void say_unknown(const char *format, ...)
 {
 	SAY(UNKNOWN, format);
 }
@@ -78,5 +78,5 @@ void require(unsigned int what)
 	struct finding finding;
 
 	if (!probe_has(what, &finding))
-		speak(&finding);
+		say(&finding);
 }

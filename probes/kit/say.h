@@ -18,13 +18,13 @@ noreturn void say_blocked(const char *format, ...) __attribute__((format(printf,
 /* Not on this machine. */
 noreturn void say_absent(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* Accepted, but the effect is wrong; the text is the evidence. */
-noreturn void broken(const char *format, ...) __attribute__((format(printf, 1, 2)));
+noreturn void say_broken(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* Nothing was learned. */
-noreturn void cannot_tell(const char *format, ...) __attribute__((format(printf, 1, 2)));
+noreturn void say_unknown(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* Whichever of them it is. */
-noreturn void say(enum verdict verdict, const char *format, ...)
+noreturn void say_as(enum verdict verdict, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
-noreturn void speak(const struct finding *finding);
+noreturn void say(const struct finding *finding);
 
 /* End the test as absent or blocked unless all is there; names everything that is missing. */
 void require(unsigned int what);

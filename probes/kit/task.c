@@ -98,7 +98,7 @@ bool take_signal(int number, int within_ms, siginfo_t *ret)
 	return sigtimedwait(&set, ret, &time) == number;
 }
 
-int in_thread(void *(*function)(void *), void *argument)
+int run_in_thread(void *(*function)(void *), void *argument)
 {
 	pthread_t thread;
 	int error = pthread_create(&thread, NULL, function, argument);

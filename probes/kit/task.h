@@ -15,7 +15,7 @@ int move_to_nth_cpu(unsigned int nth);
 int count_cpus(void);
 
 /* Run a function in a new thread and wait for its end. Returns 0 or -errno. */
-int in_thread(void *(*function)(void *), void *argument);
+int run_in_thread(void *(*function)(void *), void *argument);
 /* Run a function in a forked child that dies with the test. Returns its pid or -errno. */
 pid_t start_child(int (*function)(void *), void *argument);
 /* The same in a new PID namespace, as its first process. Later children are born there, too. */

@@ -91,11 +91,6 @@ void finding_set(struct finding *ret, enum verdict verdict, const char *format, 
 	va_end(arguments);
 }
 
-const char *errno_name(int error)
-{
-	return pm_errno_name(error);
-}
-
 /* ------------------------------------------------------------------------------ classifying */
 
 const struct pm_env *probe_env(void)
@@ -216,21 +211,21 @@ void classify_asked(int error, const char *what, const struct perf_event_attr *a
 	case E2BIG:
 	case ENOSYS:
 	case ENOTTY:
-		finding_set(ret, NO, "%s with %s, ok without", errno_name(error), what);
+		finding_set(ret, NO, "%s with %s, ok without", pm_errno_name(error), what);
 		return;
 	case EOPNOTSUPP:
 	case ENOENT:
 	case ENODEV:
 	case ENXIO:
 		finding_set(ret, ABSENT, "no PMU here offers %s (%s with it, ok without)", what,
-			    errno_name(error));
+			    pm_errno_name(error));
 		return;
 	case EACCES:
 	case EPERM:
 		explain_open(error, attr, pid, cpu, ret);
 		return;
 	default:
-		finding_set(ret, UNKNOWN, "%s with %s, ok without", errno_name(error), what);
+		finding_set(ret, UNKNOWN, "%s with %s, ok without", pm_errno_name(error), what);
 	}
 }
 
@@ -255,7 +250,7 @@ void probe_pair(const struct perf_event_attr *with, const struct perf_event_attr
 void probe_known(const struct perf_event_attr *with, const struct perf_event_attr *without,
 		 const char *what, struct finding *ret)
 {
-	if (answer_to(with) == -EOPNOTSUPP)
+	if (try_open(with) == -EOPNOTSUPP)
 		finding_set(ret, YES, "known, not for software events (EOPNOTSUPP)");
 	else
 		probe_pair(with, without, 0, -1, what, ret);
@@ -266,7 +261,7 @@ void probe_rule(int got, int want, enum verdict accepted, const char *what, stru
 	if (got == -want) {
 		finding_set(ret, YES, "%s", "");
 	} else if (got >= 0) {
-		finding_set(ret, accepted, "%s: accepted, not %s", what, errno_name(want));
+		finding_set(ret, accepted, "%s: accepted, not %s", what, pm_errno_name(want));
 	} else if (got == -EACCES || got == -EPERM) {
 		if (!explain_gate(ret))
 			explain_open(-got, NULL, 0, -1, ret);
@@ -274,8 +269,8 @@ void probe_rule(int got, int want, enum verdict accepted, const char *what, stru
 		   got == -EAGAIN || got == -EBUSY || got == -ENOSPC) {
 		classify_setup(-got, NULL, 0, -1, ret);
 	} else {
-		finding_set(ret, BROKEN, "%s: errno=%s want=%s", what, errno_name(got),
-			    errno_name(want));
+		finding_set(ret, BROKEN, "%s: errno=%s want=%s", what, pm_errno_name(got),
+			    pm_errno_name(want));
 	}
 	if (got > STDERR_FILENO)	/* an open was accepted; an ioctl's 0 is no descriptor */
 		close(got);
@@ -309,7 +304,7 @@ void judge_counter(int fd, void (*work)(void), bool must_count, uint64_t *ret_va
 	*ret_value = counts.member[0].value;
 	finding_set(ret, YES, "%s", "");
 	if (error < 0)
-		finding_set(ret, UNKNOWN, "reading: %s", errno_name(error));
+		finding_set(ret, UNKNOWN, "reading: %s", pm_errno_name(error));
 	else if (!counts.time_running)
 		finding_set(ret, BROKEN, "opens but never runs: enabled=%" PRIu64 " ns, running=0",
 			    counts.time_enabled);

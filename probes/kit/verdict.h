@@ -30,9 +30,6 @@ void fact_str(const char *name, const char *format, ...) __attribute__((format(p
 /* A point of its own inside a test that walks a matrix. Reason may be NULL for YES. */
 void fact_verdict(const char *name, enum verdict verdict, const char *reason);
 
-/* "EINVAL" for EINVAL or -EINVAL; "errno 999" for what has no name here. */
-const char *errno_name(int error);
-
 /*
  * The one place that turns an errno into a verdict. `what` names the thing asked for.
  * classify_setup: the call was only meant to prepare the question, so never NO.

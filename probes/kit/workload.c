@@ -88,13 +88,13 @@ void write_bytes(volatile uint8_t *start, int from, int to)
 		start[i] = i;
 }
 
-void close_nothing(int first, int count)
+void cause_closes(int first, int count)
 {
 	for (int i = 0; i < count; i++)
 		syscall(SYS_close, first + i);
 }
 
-uint64_t switches_so_far(void)
+uint64_t count_switches(void)
 {
 	struct rusage usage = { .ru_nvcsw = 0 };
 
@@ -102,11 +102,11 @@ uint64_t switches_so_far(void)
 	return usage.ru_nvcsw + usage.ru_nivcsw;
 }
 
-uint64_t switch_away(unsigned int times)
+uint64_t cause_switches(unsigned int times)
 {
-	const uint64_t before = switches_so_far();
+	const uint64_t before = count_switches();
 
-	for (int i = 0; i < 1000 && switches_so_far() < before + times; i++)
+	for (int i = 0; i < 1000 && count_switches() < before + times; i++)
 		poll(NULL, 0, 1);
-	return switches_so_far() - before;
+	return count_switches() - before;
 }

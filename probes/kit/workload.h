@@ -28,11 +28,11 @@ int spin_two_ms(void *unused);
 int wake_and_spin(void *unused);
 
 /* Close that many numbers that are no descriptors: system calls with known arguments. */
-void close_nothing(int first, int count);
+void cause_closes(int first, int count);
 /* How often this thread has been switched away from so far, by getrusage(2). */
-uint64_t switches_so_far(void);
+uint64_t count_switches(void);
 /* Sleep shortly until this thread was switched away from so many times more: a sleep that is over
  * at once is no switch. Gives up after a thousand. Returns how many switches there were. */
-uint64_t switch_away(unsigned int times);
+uint64_t cause_switches(unsigned int times);
 
 #endif

@@ -39,14 +39,14 @@ TEST(free_at_once)
 	first = open_breakpoints(fds);
 	fact_int("slots", first);
 	if (!first)
-		say_absent("no breakpoint on data here (%s)", errno_name(fds[0]));
+		say_absent("no breakpoint on data here (%s)", pm_errno_name(fds[0]));
 	for (int round = 0; round < 10; round++) {
 		for (int i = 0; i < first; i++)
 			close(fds[i]);
 		again = open_breakpoints(fds);
 		if (again != first)
-			broken("round %d: %d of %d slots are free after close (%s)", round, again,
-			       first, errno_name(fds[again]));
+			say_broken("round %d: %d of %d slots are free after close (%s)", round,
+				   again, first, pm_errno_name(fds[again]));
 	}
 }
 

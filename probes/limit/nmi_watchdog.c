@@ -32,11 +32,11 @@ TEST(pinned_runs)
 	for (int tries = 0; tries < 20 && !counts.time_running; tries++) {
 		wake_and_spin(NULL);
 		if (pm_read_counts(fd, attr.read_format, &counts))
-			broken("one pinned counter does not fit (nmi_watchdog=%" PRId64 ")",
-			       watchdog);
+			say_broken("one pinned counter does not fit (nmi_watchdog=%" PRId64 ")",
+				   watchdog);
 	}
 	if (!counts.time_running)
-		broken("one pinned counter never runs (nmi_watchdog=%" PRId64 ")", watchdog);
+		say_broken("one pinned counter never runs (nmi_watchdog=%" PRId64 ")", watchdog);
 }
 
 PROBE_MAIN

@@ -23,7 +23,7 @@ FIXTURE_TEARDOWN(nowhere)
 
 TEST_F(nowhere, absent)
 {
-	broken("the test ran although its set-up had ended it");
+	say_broken("the test ran although its set-up had ended it");
 }
 
 PROBE_MAIN

@@ -19,7 +19,7 @@ TEST(freezes)
 {
 	require_throwaway();
 	if (kill(-1, SIGSTOP) < 0)
-		cannot_tell("kill: %s", errno_name(errno));
+		say_unknown("kill: %s", pm_errno_name(errno));
 	for (;;)
 		pause();
 }

@@ -31,12 +31,13 @@ FIXTURE_TEARDOWN(pair)
 
 static void redirect(int source, int target)
 {
-	hold_rule(pm_ioctl(source, PERF_EVENT_IOC_SET_OUTPUT, target), 0, BROKEN, "SET_OUTPUT");
+	expect_refused(pm_ioctl(source, PERF_EVENT_IOC_SET_OUTPUT, target), 0, BROKEN,
+		       "SET_OUTPUT");
 }
 
 TEST_F(pair, one_link)
 {
-	hold_samples(self->pair.source, &self->pair.target.ring, 9, "redirected");
+	expect_samples(self->pair.source, &self->pair.target.ring, 9, "redirected");
 }
 
 TEST_F(pair, two_links)
@@ -44,18 +45,18 @@ TEST_F(pair, two_links)
 	int first = must_open(&self->attr, 0, -1, -1, 0);
 
 	redirect(first, self->pair.source);
-	hold_samples(first, &self->pair.target.ring, 9, "redirected twice");
+	expect_samples(first, &self->pair.target.ring, 9, "redirected twice");
 }
 
 TEST_F(pair, switches_target)
 {
-	struct watch other = must_watch(&self->attr, 0, -1, 1);
+	struct sampler other = must_sampler(&self->attr, 0, -1, 1);
 
-	hold_samples(self->pair.source, &self->pair.target.ring, 4, "into the first ring");
+	expect_samples(self->pair.source, &self->pair.target.ring, 4, "into the first ring");
 	redirect(self->pair.source, other.fd);
-	hold_samples(self->pair.source, &other.ring, 9, "into the second ring");
+	expect_samples(self->pair.source, &other.ring, 9, "into the second ring");
 	if (count_records(&self->pair.target.ring, 0))
-		broken("the first ring still gets records");
+		say_broken("the first ring still gets records");
 }
 
 PROBE_MAIN

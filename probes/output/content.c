@@ -39,13 +39,13 @@ TEST(samples_carry_source_id)
 
 	fault_enabled(pair.source, 7);
 	fault_enabled(pair.target.fd, 4);
-	while (seek(&pair.target, PERF_RECORD_SAMPLE, &record)) {
+	while (find_record(&pair.target, PERF_RECORD_SAMPLE, &record)) {
 		found[0] += record.sample.sid.id == ids[0];
 		found[1] += record.sample.sid.id == ids[1];
 	}
 	if (ids[0] == ids[1] || found[0] != 4 || found[1] != 7)
-		broken("ids %" PRIu64 " and %" PRIu64 ": samples=%d,%d want=4,7", ids[0], ids[1],
-		       found[0], found[1]);
+		say_broken("ids %" PRIu64 " and %" PRIu64 ": samples=%d,%d want=4,7", ids[0],
+			   ids[1], found[0], found[1]);
 }
 
 /* A narrow and a wide event, told apart by the first word, decoded each by its own format. */
@@ -57,12 +57,12 @@ TEST(mixed_types_parse)
 	const struct perf_event_header *header;
 	struct pm_format formats[2];
 	struct pm_record record;
-	struct watch target;
+	struct sampler target;
 	uint64_t ids[2], id;
 
 	attrs[0] = with_ids(attr_faults(0), small);
 	attrs[1] = with_ids(attr_faults(0), small | PERF_SAMPLE_ADDR | PERF_SAMPLE_TIME);
-	target = ask_watch(&attrs[0], &without, 0, -1, 1, "PERF_SAMPLE_IDENTIFIER");
+	target = ask_sampler(&attrs[0], &without, 0, -1, 1, "PERF_SAMPLE_IDENTIFIER");
 	fds[0] = target.fd;
 	fds[1] = must_open(&attrs[1], 0, -1, -1, 0);
 	must_ioctl(fds[1], PERF_EVENT_IOC_SET_OUTPUT, target.fd);
@@ -75,23 +75,23 @@ TEST(mixed_types_parse)
 	while (pm_ring_next(&target.ring, &header) == 1) {
 		if (header->type != PERF_RECORD_SAMPLE || pm_record_identifier(header, &id) ||
 		    (id != ids[0] && id != ids[1]))
-			broken("type=%u size=%u cannot be told by its first word", header->type,
-			       header->size);
+			say_broken("type=%u size=%u cannot be told by its first word", header->type,
+				   header->size);
 		if (pm_record_decode(header, &formats[id == ids[1]], &record) || record.trailing ||
 		    record.sample.sid.tid != (uint32_t)pm_gettid())
-			broken("size=%u tid=%u does not fit the %s event", header->size,
-			       record.sample.sid.tid, id == ids[1] ? "wide" : "narrow");
+			say_broken("size=%u tid=%u does not fit the %s event", header->size,
+				   record.sample.sid.tid, id == ids[1] ? "wide" : "narrow");
 		found[id == ids[1]]++;
 	}
 	if (found[0] != 4 || found[1] != 8)
-		broken("told apart: %d narrow, %d wide, want 4 and 8", found[0], found[1]);
+		say_broken("told apart: %d narrow, %d wide, want 4 and 8", found[0], found[1]);
 }
 
 TEST(sideband_of_source)
 {
 	const uint64_t sample_type = PERF_SAMPLE_TID | PERF_SAMPLE_ID;
 	struct perf_event_attr plain = with_ids(attr_faults(0), sample_type), attr;
-	struct watch target = must_watch(&plain, 0, -1, 1);
+	struct sampler target = must_sampler(&plain, 0, -1, 1);
 	struct pm_record record;
 	uint64_t id;
 	int source;
@@ -103,10 +103,10 @@ TEST(sideband_of_source)
 	must_ioctl(source, PERF_EVENT_IOC_SET_OUTPUT, target.fd);
 	must_ioctl(source, PERF_EVENT_IOC_ENABLE, 0);
 	ASSERT_EQ(0, prctl(PR_SET_NAME, "perfmodes", 0, 0, 0));
-	if (!seek(&target, PERF_RECORD_COMM, &record) || strcmp(record.comm.comm, "perfmodes") ||
-	    record.sid.id != id)
-		broken("COMM of the source: type=%u id=%" PRIu64 " want=3,%" PRIu64, record.type,
-		       record.type ? record.sid.id : 0, id);
+	if (!find_record(&target, PERF_RECORD_COMM, &record) ||
+	    strcmp(record.comm.comm, "perfmodes") || record.sid.id != id)
+		say_broken("COMM of the source: type=%u id=%" PRIu64 " want=3,%" PRIu64,
+			   record.type, record.type ? record.sid.id : 0, id);
 }
 
 PROBE_MAIN

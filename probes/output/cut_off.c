@@ -20,7 +20,7 @@ static struct redirection cut_off(void)
 	const int revents = poll_once(pair.source, POLLIN, 0);
 
 	if (revents)
-		broken("revents=%#x while there was a ring", revents);
+		say_broken("revents=%#x while there was a ring", revents);
 	pm_ring_close(&pair.target.ring);
 	return pair;
 }
@@ -28,23 +28,23 @@ static struct redirection cut_off(void)
 TEST(counts_on_silently)
 {
 	struct redirection pair = cut_off();
-	uint64_t counted = sample_faults(pair.source, 20), head[2];
+	uint64_t counted = cause_enabled_faults(pair.source, 20), head[2];
 
 	must_map(pair.target.fd, 2, &pair.target.ring);	/* of a size that shows it is new */
 	head[0] = pm_ring_head(&pair.target.ring);
-	counted += sample_faults(pair.source, 20);
+	counted += cause_enabled_faults(pair.source, 20);
 	head[1] = pm_ring_head(&pair.target.ring);
 	if (counted != 40 || head[0] || head[1])
-		broken("counted=%" PRIu64 " want=40; a new ring has data_head=%" PRIu64
-		       " then %" PRIu64 " want=0", counted, head[0], head[1]);
-	hold_samples(pair.target.fd, &pair.target.ring, 9, "the target into its new ring");
+		say_broken("counted=%" PRIu64 " want=40; a new ring has data_head=%" PRIu64
+			   " then %" PRIu64 " want=0", counted, head[0], head[1]);
+	expect_samples(pair.target.fd, &pair.target.ring, 9, "the target into its new ring");
 }
 
 TEST(source_polls_hup)
 {
 	struct redirection pair = cut_off();
 
-	hold_hang_up(poll_once(pair.source, POLLIN, 0), "a source that is cut off");
+	expect_hang_up(poll_once(pair.source, POLLIN, 0), "a source that is cut off");
 }
 
 TEST(source_returns)
@@ -52,9 +52,9 @@ TEST(source_returns)
 	struct redirection pair = cut_off();
 
 	must_map(pair.target.fd, 2, &pair.target.ring);
-	hold_rule(pm_ioctl(pair.source, PERF_EVENT_IOC_SET_OUTPUT, pair.target.fd), 0, BROKEN,
-		  "SET_OUTPUT of a source that was cut off");
-	hold_samples(pair.source, &pair.target.ring, 20, "after the second SET_OUTPUT");
+	expect_refused(pm_ioctl(pair.source, PERF_EVENT_IOC_SET_OUTPUT, pair.target.fd), 0, BROKEN,
+		       "SET_OUTPUT of a source that was cut off");
+	expect_samples(pair.source, &pair.target.ring, 20, "after the second SET_OUTPUT");
 }
 
 PROBE_MAIN

@@ -26,12 +26,12 @@ TEST(stops_output)
 	uint64_t counted;
 	int found;
 
-	hold_rule(detach(pair.source, -1ul), 0, BROKEN, "SET_OUTPUT with a long -1");
-	counted = sample_faults(pair.source, 20);
+	expect_refused(detach(pair.source, -1ul), 0, BROKEN, "SET_OUTPUT with a long -1");
+	counted = cause_enabled_faults(pair.source, 20);
 	found = count_records(&pair.target.ring, PERF_RECORD_SAMPLE);
 	if (counted != 20 || found)
-		broken("counted=%" PRIu64 " want=20; records=%d want=0 in the target", counted,
-		       found);
+		say_broken("counted=%" PRIu64 " want=20; records=%d want=0 in the target", counted,
+			   found);
 }
 
 TEST(source_polls_hup)
@@ -40,17 +40,18 @@ TEST(source_polls_hup)
 	const int before = poll_once(pair.source, POLLIN, 0);
 
 	if (before)
-		broken("revents=%#x while redirected", before);
+		say_broken("revents=%#x while redirected", before);
 	must_ioctl(pair.source, PERF_EVENT_IOC_SET_OUTPUT, -1ul);
-	hold_hang_up(poll_once(pair.source, POLLIN, 0), "a detached source");
+	expect_hang_up(poll_once(pair.source, POLLIN, 0), "a detached source");
 }
 
 TEST(mapped_is_refused)
 {
 	struct redirection pair = must_redirect_faults();
 
-	hold_rule(detach(pair.target.fd, -1ul), EINVAL, BROKEN, "detaching an event with a ring");
-	hold_samples(pair.target.fd, &pair.target.ring, 5, "its own ring after the refusal");
+	expect_refused(detach(pair.target.fd, -1ul), EINVAL, BROKEN,
+		       "detaching an event with a ring");
+	expect_samples(pair.target.fd, &pair.target.ring, 5, "its own ring after the refusal");
 }
 
 TEST(narrow_minus_one_is_refused)
@@ -59,8 +60,8 @@ TEST(narrow_minus_one_is_refused)
 
 	if (sizeof(long) == 4)
 		say_absent("a long of this program has 32 bits, so both are the same");
-	hold_rule(detach(pair.source, 0xffffffff), EBADF, BROKEN, "0xffffffff as target");
-	hold_samples(pair.source, &pair.target.ring, 5, "the redirection after the refusal");
+	expect_refused(detach(pair.source, 0xffffffff), EBADF, BROKEN, "0xffffffff as target");
+	expect_samples(pair.source, &pair.target.ring, 5, "the redirection after the refusal");
 }
 
 PROBE_MAIN

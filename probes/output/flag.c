@@ -17,18 +17,18 @@ static struct perf_event_attr plain;
 
 FIXTURE(target)
 {
-	struct watch watch;
+	struct sampler sampler;
 };
 
 FIXTURE_SETUP(target)
 {
 	plain = attr_faults(PERF_SAMPLE_TID);
-	self->watch = must_watch(&plain, 0, -1, 1);
+	self->sampler = must_sampler(&plain, 0, -1, 1);
 }
 
 FIXTURE_TEARDOWN(target)
 {
-	close(self->watch.fd);
+	close(self->sampler.fd);
 }
 
 static int open_into(int target, pid_t task)
@@ -38,11 +38,11 @@ static int open_into(int target, pid_t task)
 
 TEST_F(target, reaches_mapped_target)
 {
-	int source = open_into(self->watch.fd, 0);
+	int source = open_into(self->sampler.fd, 0);
 
 	if (source < 0)
-		hold_rule(source, 0, BROKEN, "a mapped target");
-	hold_samples(source, &self->watch.ring, 9, "redirected as it was opened");
+		expect_refused(source, 0, BROKEN, "a mapped target");
+	expect_samples(source, &self->sampler.ring, 9, "redirected as it was opened");
 }
 
 TEST_F(target, flag_alone)
@@ -51,37 +51,38 @@ TEST_F(target, flag_alone)
 	int found, source;
 
 	member.disabled = 0;
-	source = pm_open(&member, 0, -1, self->watch.fd, PERF_FLAG_FD_OUTPUT);
+	source = pm_open(&member, 0, -1, self->sampler.fd, PERF_FLAG_FD_OUTPUT);
 	if (source < 0)
-		hold_rule(source, 0, BROKEN, "a mapped target");
+		expect_refused(source, 0, BROKEN, "a mapped target");
 	if (gain_of_faults(source, NULL, 9))
-		broken("counts while its leader is disabled: no member of the group");
-	sample_faults(self->watch.fd, 9);	/* the leader's enable lets the member count */
-	found = count_records(&self->watch.ring, PERF_RECORD_SAMPLE);
+		say_broken("counts while its leader is disabled: no member of the group");
+	cause_enabled_faults(self->sampler.fd, 9); /* the leader's enable lets the member count */
+	found = count_records(&self->sampler.ring, PERF_RECORD_SAMPLE);
 	if (found != 18)
-		broken("records=%d want=9 of the leader and 9 of the member", found);
+		say_broken("records=%d want=9 of the leader and 9 of the member", found);
 }
 
 TEST_F(target, unmapped_target_is_refused)
 {
-	int source = open_into(self->watch.fd, 0);
+	int source = open_into(self->sampler.fd, 0);
 
 	if (source < 0)
-		hold_rule(source, 0, BROKEN, "a mapped target");
-	hold_rule(open_into(must_open(&plain, 0, -1, -1, 0), 0), EINVAL, BROKEN,
-		  "a target without a ring");
+		expect_refused(source, 0, BROKEN, "a mapped target");
+	expect_refused(open_into(must_open(&plain, 0, -1, -1, 0), 0), EINVAL, BROKEN,
+		       "a target without a ring");
 }
 
 TEST_F(target, other_task_is_refused)
 {
-	int source = open_into(self->watch.fd, 0);
+	int source = open_into(self->sampler.fd, 0);
 	struct worker other;
 
 	if (source < 0)
-		hold_rule(source, 0, BROKEN, "a mapped target");
-	must_start(&other, WORKER_THREAD);
+		expect_refused(source, 0, BROKEN, "a mapped target");
+	must_start_worker(&other, WORKER_THREAD);
 	close(must_open(&plain, other.tid, -1, -1, 0));
-	hold_rule(open_into(self->watch.fd, other.tid), EINVAL, BROKEN, "a target of another task");
+	expect_refused(open_into(self->sampler.fd, other.tid), EINVAL, BROKEN,
+		       "a target of another task");
 	worker_dismiss(&other);
 }
 

@@ -16,29 +16,29 @@ TEST(disabled_receives)
 {
 	struct redirection pair = must_redirect_faults();
 
-	must_sample(pair.target.fd, &pair.target.ring, 5, "enabled");
+	must_samples(pair.target.fd, &pair.target.ring, 5, "enabled");
 	must_ioctl(pair.target.fd, PERF_EVENT_IOC_DISABLE, 0);
-	hold_samples(pair.source, &pair.target.ring, 20, "into the ring of a disabled target");
+	expect_samples(pair.source, &pair.target.ring, 20, "into the ring of a disabled target");
 }
 
 TEST(sideband_receives)
 {
 	struct redirection pair = must_redirect_faults();
 	struct perf_event_attr attr = attr_sideband();
-	struct watch dummy = must_watch(&attr, 0, -1, 1);
+	struct sampler dummy = must_sampler(&attr, 0, -1, 1);
 
 	must_ioctl(pair.source, PERF_EVENT_IOC_SET_OUTPUT, dummy.fd);
 	must_ioctl(dummy.fd, PERF_EVENT_IOC_ENABLE, 0);
-	hold_samples(pair.source, &dummy.ring, 20, "into the ring of a dummy");
+	expect_samples(pair.source, &dummy.ring, 20, "into the ring of a dummy");
 }
 
 TEST(does_not_count)
 {
 	struct redirection pair = must_redirect_faults();
 
-	hold_samples(pair.source, &pair.target.ring, 20, "into the target");
+	expect_samples(pair.source, &pair.target.ring, 20, "into the target");
 	if (must_count(pair.target.fd))
-		broken("the target counted %" PRIu64 " of 20", must_count(pair.target.fd));
+		say_broken("the target counted %" PRIu64 " of 20", must_count(pair.target.fd));
 }
 
 PROBE_MAIN

@@ -21,14 +21,14 @@ TEST(closed_source_stops)
 	ASSERT_EQ(0, cause_faults(5));
 	before = count_records(&pair.target.ring, PERF_RECORD_SAMPLE);
 	if (before < 5)
-		cannot_tell("an enabled source wrote %d samples of 5", before);
+		say_unknown("an enabled source wrote %d samples of 5", before);
 	must_close(pair.source);
 	count_records(&pair.target.ring, PERF_RECORD_SAMPLE);
 	ASSERT_EQ(0, cause_faults(20));
 	after = count_records(&pair.target.ring, PERF_RECORD_SAMPLE);
 	if (after)
-		broken("records=%d of a closed source", after);
-	hold_samples(pair.target.fd, &pair.target.ring, 9, "the target, its source closed");
+		say_broken("records=%d of a closed source", after);
+	expect_samples(pair.target.fd, &pair.target.ring, 9, "the target, its source closed");
 }
 
 TEST(closed_target_continues)
@@ -36,7 +36,7 @@ TEST(closed_target_continues)
 	struct redirection pair = must_redirect_faults();
 
 	must_close(pair.target.fd);
-	hold_samples(pair.source, &pair.target.ring, 20, "into the ring of a closed target");
+	expect_samples(pair.source, &pair.target.ring, 20, "into the ring of a closed target");
 }
 
 PROBE_MAIN

@@ -25,28 +25,29 @@ TEST(is_per_event)
 	struct perf_event_attr with = attr_faults(PERF_SAMPLE_TID | PERF_SAMPLE_ID), without;
 	struct pm_counts target, source;
 	struct pm_record record;
-	struct watch watch;
+	struct sampler sampler;
 	int fd;
 
 	with.sample_id_all = 1;
 	with.read_format = PERF_FORMAT_ID;
 	without = with;
 	with.read_format = read_format;
-	watch = ask_watch(&with, &without, 0, -1, 1, "PERF_FORMAT_LOST");
+	sampler = ask_sampler(&with, &without, 0, -1, 1, "PERF_FORMAT_LOST");
 	fd = must_open(&with, 0, -1, -1, 0);
-	must_ioctl(fd, PERF_EVENT_IOC_SET_OUTPUT, watch.fd);
-	fault_enabled(fd, watch.ring.data_size / RECORD + EXTRA);
-	count_records(&watch.ring, 0);
-	fault_enabled(watch.fd, 1);
-	target = must_counts(watch.fd, read_format);
+	must_ioctl(fd, PERF_EVENT_IOC_SET_OUTPUT, sampler.fd);
+	fault_enabled(fd, sampler.ring.data_size / RECORD + EXTRA);
+	count_records(&sampler.ring, 0);
+	fault_enabled(sampler.fd, 1);
+	target = must_counts(sampler.fd, read_format);
 	source = must_counts(fd, read_format);
-	if (seek(&watch, PERF_RECORD_LOST, &record))
+	if (find_record(&sampler, PERF_RECORD_LOST, &record))
 		fact_str("lost_record_blames", "%s",
 			 record.lost.id == source.member[0].id ? "source" :
 			 record.lost.id == target.member[0].id ? "target" : "other");
 	if (target.member[0].lost || source.member[0].lost < EXTRA)
-		broken("lost=%" PRIu64 " on the target, %" PRIu64 " on the source that lost >= %d",
-		       target.member[0].lost, source.member[0].lost, EXTRA);
+		say_broken("lost=%" PRIu64 " on the target, %" PRIu64
+			   " on the source that lost >= %d",
+			   target.member[0].lost, source.member[0].lost, EXTRA);
 }
 
 PROBE_MAIN

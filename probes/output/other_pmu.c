@@ -17,12 +17,12 @@ PROBE(TITLE("events of other PMUs in a software event's ring")
 static volatile int watched;
 
 /* The target and, behind it, proof that a software event is accepted. */
-static struct watch software_target(void)
+static struct sampler software_target(void)
 {
 	const struct perf_event_attr attr = attr_faults(PERF_SAMPLE_TID);
 	struct redirection pair = must_redirect(&attr);
 
-	must_sample(pair.source, &pair.target.ring, 5, "a software source");
+	must_samples(pair.source, &pair.target.ring, 5, "a software source");
 	return pair.target;
 }
 
@@ -36,7 +36,7 @@ static int open_into(struct perf_event_attr attr, int target)
 	error = pm_ioctl(source, PERF_EVENT_IOC_SET_OUTPUT, target);
 	if (error == -EINVAL)
 		say_no("EINVAL for an event of another PMU, ok for a software event");
-	hold_rule(error, 0, BROKEN, "SET_OUTPUT");
+	expect_refused(error, 0, BROKEN, "SET_OUTPUT");
 	must_ioctl(source, PERF_EVENT_IOC_ENABLE, 0);
 	return source;
 }
@@ -44,30 +44,30 @@ static int open_into(struct perf_event_attr attr, int target)
 TEST(breakpoint_to_software)
 {
 	struct perf_event_attr attr = attr_access(HW_BREAKPOINT_W, &watched, HW_BREAKPOINT_LEN_4);
-	struct watch target = software_target();
+	struct sampler target = software_target();
 	int found;
 
 	attr.sample_period = 1;
 	open_into(attr, target.fd);
 	for (int i = 0; i < 5; i++)
 		watched = i;
-	found = drain_samples(&target, pm_gettid());
+	found = count_samples(&target, pm_gettid());
 	if (found != 5)
-		broken("records=%d want=5", found);
+		say_broken("records=%d want=5", found);
 }
 
 TEST(hardware_to_software)
 {
 	struct perf_event_attr attr = attr_of(PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES);
-	struct watch target;
+	struct sampler target;
 
 	require(REQUIRE_PERF | REQUIRE_CPU_PMU);
 	target = software_target();
 	attr.sample_period = 20011;
 	open_into(attr, target.fd);
 	spin_ns(5000000);
-	if (!drain_samples(&target, pm_gettid()))
-		broken("no record of a cycle counter in 5 ms");
+	if (!count_samples(&target, pm_gettid()))
+		say_broken("no record of a cycle counter in 5 ms");
 }
 
 PROBE_MAIN

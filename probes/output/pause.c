@@ -15,19 +15,19 @@ PROBE(TITLE("pausing a shared ring")
       POINT(by_source, "PAUSE_OUTPUT on the source stops the target's records"))
 
 /* Pause through one event, write through the other. */
-static void pause_through(struct watch *target, int pauser, int writer)
+static void pause_through(struct sampler *target, int pauser, int writer)
 {
 	uint64_t counted;
 	int found;
 
-	must_sample(writer, &target->ring, 5, "before the pause");
+	must_samples(writer, &target->ring, 5, "before the pause");
 	ask_ioctl(pauser, PERF_EVENT_IOC_PAUSE_OUTPUT, 1, "PAUSE_OUTPUT");
-	counted = sample_faults(writer, 20);
+	counted = cause_enabled_faults(writer, 20);
 	found = count_records(&target->ring, PERF_RECORD_SAMPLE);
 	if (counted != 20 || found)
-		broken("paused: counted=%" PRIu64 " records=%d, want=20,0", counted, found);
+		say_broken("paused: counted=%" PRIu64 " records=%d, want=20,0", counted, found);
 	must_ioctl(pauser, PERF_EVENT_IOC_PAUSE_OUTPUT, 0);
-	hold_samples(writer, &target->ring, 20, "resumed");
+	expect_samples(writer, &target->ring, 20, "resumed");
 }
 
 TEST(by_target)

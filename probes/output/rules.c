@@ -29,7 +29,7 @@ FIXTURE_SETUP(target)
 {
 	plain = attr_faults(PERF_SAMPLE_IP);
 	self->pair = must_redirect(&plain);
-	must_sample(self->pair.source, &self->pair.target.ring, 5, "a source without fault");
+	must_samples(self->pair.source, &self->pair.target.ring, 5, "a source without fault");
 }
 
 FIXTURE_TEARDOWN(target)
@@ -37,38 +37,38 @@ FIXTURE_TEARDOWN(target)
 	close(self->pair.source);
 }
 
-static int redirect(int source, const struct watch *target)
+static int redirect(int source, const struct sampler *target)
 {
 	return pm_ioctl(source, PERF_EVENT_IOC_SET_OUTPUT, target->fd);
 }
 
 TEST_F(target, itself_is_refused)
 {
-	const struct watch itself = { .fd = self->pair.source };
+	const struct sampler itself = { .fd = self->pair.source };
 
-	hold_rule(redirect(itself.fd, &itself), EINVAL, BROKEN, "an event to itself");
+	expect_refused(redirect(itself.fd, &itself), EINVAL, BROKEN, "an event to itself");
 }
 
 TEST_F(target, other_cpu_is_refused)
 {
 	int cpus[2], source;
-	struct watch target;
+	struct sampler target;
 
 	require(REQUIRE_CPU2);
 	cpus[1] = move_to_nth_cpu(1);
 	cpus[0] = move_to_nth_cpu(0);
-	target = must_watch(&plain, 0, cpus[0], 1);
+	target = must_sampler(&plain, 0, cpus[0], 1);
 	source = must_open(&plain, 0, cpus[0], -1, 0);
-	hold_rule(redirect(source, &target), 0, BROKEN, "a source of the same CPU");
+	expect_refused(redirect(source, &target), 0, BROKEN, "a source of the same CPU");
 	source = must_open(&plain, 0, cpus[1], -1, 0);
-	hold_rule(redirect(source, &target), EINVAL, BROKEN, "a source of another CPU");
+	expect_refused(redirect(source, &target), EINVAL, BROKEN, "a source of another CPU");
 }
 
 TEST_F(target, cpu_to_any_is_refused)
 {
 	int source = must_open(&plain, 0, move_to_nth_cpu(0), -1, 0);
 
-	hold_rule(redirect(source, &self->pair.target), EINVAL, BROKEN, "a source of one CPU");
+	expect_refused(redirect(source, &self->pair.target), EINVAL, BROKEN, "a source of one CPU");
 }
 
 TEST_F(target, other_task_is_refused)
@@ -76,9 +76,10 @@ TEST_F(target, other_task_is_refused)
 	struct worker other;
 	int source;
 
-	must_start(&other, WORKER_THREAD);
+	must_start_worker(&other, WORKER_THREAD);
 	source = must_open(&plain, other.tid, -1, -1, 0);
-	hold_rule(redirect(source, &self->pair.target), EINVAL, BROKEN, "a source of another task");
+	expect_refused(redirect(source, &self->pair.target), EINVAL, BROKEN,
+		       "a source of another task");
 	worker_dismiss(&other);
 }
 
@@ -89,7 +90,8 @@ TEST_F(target, other_direction_is_refused)
 
 	with.write_backward = 1;
 	source = ask_open(&with, &plain, 0, -1, "write_backward");
-	hold_rule(redirect(source, &self->pair.target), EINVAL, BROKEN, "a source going backward");
+	expect_refused(redirect(source, &self->pair.target), EINVAL, BROKEN,
+		       "a source going backward");
 }
 
 PROBE_MAIN

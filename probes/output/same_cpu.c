@@ -38,10 +38,11 @@ FIXTURE_TEARDOWN(home)
 /* Redirect, which must be accepted. */
 static void redirect(int source, int target)
 {
-	hold_rule(pm_ioctl(source, PERF_EVENT_IOC_SET_OUTPUT, target), 0, BROKEN, "SET_OUTPUT");
+	expect_refused(pm_ioctl(source, PERF_EVENT_IOC_SET_OUTPUT, target), 0, BROKEN,
+		       "SET_OUTPUT");
 }
 
-static void expect(int source, struct watch *target, struct worker *worker)
+static void expect(int source, struct sampler *target, struct worker *worker)
 {
 	int found;
 
@@ -50,7 +51,7 @@ static void expect(int source, struct watch *target, struct worker *worker)
 	if (worker)
 		worker_dismiss(worker);
 	if (found != FAULTS)
-		broken("records=%d want=%d of the source's task", found, FAULTS);
+		say_broken("records=%d want=%d of the source's task", found, FAULTS);
 }
 
 static int stay_home(void *unused)
@@ -61,11 +62,11 @@ static int stay_home(void *unused)
 
 static void share_with(FIXTURE_DATA(home) * self, enum worker_kind kind)
 {
-	struct watch target = must_watch(&self->attr, 0, self->cpu, 1);
+	struct sampler target = must_sampler(&self->attr, 0, self->cpu, 1);
 	struct worker other;
 	int source;
 
-	must_start(&other, kind);
+	must_start_worker(&other, kind);
 	worker_do(&other, stay_home, NULL);
 	source = must_open(&self->attr, other.tid, self->cpu, -1, 0);
 	redirect(source, target.fd);
@@ -84,20 +85,20 @@ TEST_F(home, other_process)
 
 TEST_F(home, inherited)
 {
-	struct watch target = must_watch(&self->attr, 0, self->cpu, 1);
+	struct sampler target = must_sampler(&self->attr, 0, self->cpu, 1);
 	struct worker child;
 	int source;
 
 	self->attr.inherit = 1;
 	source = must_open(&self->attr, 0, self->cpu, -1, 0);
 	redirect(source, target.fd);
-	must_start(&child, WORKER_THREAD);	/* on this CPU, as its maker */
+	must_start_worker(&child, WORKER_THREAD);	/* on this CPU, as its maker */
 	expect(source, &target, &child);
 }
 
 TEST_F(home, cpu_wide)
 {
-	struct watch target = must_watch(&self->attr, -1, self->cpu, 8);
+	struct sampler target = must_sampler(&self->attr, -1, self->cpu, 8);
 	int source = must_open(&self->attr, -1, self->cpu, -1, 0);
 
 	redirect(source, target.fd);
@@ -106,13 +107,13 @@ TEST_F(home, cpu_wide)
 
 TEST_F(home, any_cpu_inherited)
 {
-	struct watch target = must_watch(&self->attr, 0, -1, 1);
+	struct sampler target = must_sampler(&self->attr, 0, -1, 1);
 
 	self->attr.inherit = 1;
 	redirect(must_open(&self->attr, 0, -1, -1, 0), target.fd);
 	/* A kernel that says yes to everything would accept this as well. */
-	hold_rule(pm_ioctl(target.fd, PERF_EVENT_IOC_SET_OUTPUT, target.fd), EINVAL, BROKEN,
-		  "an event to itself");
+	expect_refused(pm_ioctl(target.fd, PERF_EVENT_IOC_SET_OUTPUT, target.fd), EINVAL, BROKEN,
+		       "an event to itself");
 }
 
 PROBE_MAIN

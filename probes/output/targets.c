@@ -25,7 +25,7 @@ FIXTURE_SETUP(pair)
 {
 	plain = attr_faults(PERF_SAMPLE_IP);
 	self->pair = must_redirect(&plain);
-	must_sample(self->pair.source, &self->pair.target.ring, 5, "a source without fault");
+	must_samples(self->pair.source, &self->pair.target.ring, 5, "a source without fault");
 }
 
 FIXTURE_TEARDOWN(pair)
@@ -36,22 +36,22 @@ FIXTURE_TEARDOWN(pair)
 /* The source goes into `target`, refused with `want`. */
 static void must_refuse(int source, int target, int want, const char *what)
 {
-	hold_rule(pm_ioctl(source, PERF_EVENT_IOC_SET_OUTPUT, target), want, BROKEN, what);
+	expect_refused(pm_ioctl(source, PERF_EVENT_IOC_SET_OUTPUT, target), want, BROKEN, what);
 }
 
 TEST_F(pair, mapped_source_is_refused)
 {
-	struct watch source = must_watch(&plain, 0, -1, 1);
+	struct sampler source = must_sampler(&plain, 0, -1, 1);
 
 	must_refuse(source.fd, self->pair.target.fd, EINVAL, "a mapped source");
-	hold_samples(source.fd, &source.ring, 5, "its own ring after the refusal");
+	expect_samples(source.fd, &source.ring, 5, "its own ring after the refusal");
 }
 
 TEST_F(pair, unmapped_is_refused)
 {
 	must_refuse(self->pair.source, must_open(&plain, 0, -1, -1, 0), EINVAL,
 		    "a target without a ring");
-	hold_samples(self->pair.source, &self->pair.target.ring, 5, "the redirection there was");
+	expect_samples(self->pair.source, &self->pair.target.ring, 5, "the redirection there was");
 }
 
 TEST_F(pair, once_mapped_is_refused)
@@ -66,7 +66,7 @@ TEST_F(pair, other_file_is_refused)
 
 	ASSERT_EQ(0, pipe(pipes));
 	must_refuse(self->pair.source, pipes[0], EBADF, "a pipe as target");
-	hold_samples(self->pair.source, &self->pair.target.ring, 5, "the redirection there was");
+	expect_samples(self->pair.source, &self->pair.target.ring, 5, "the redirection there was");
 }
 
 TEST_F(pair, closed_number_is_refused)
@@ -76,7 +76,7 @@ TEST_F(pair, closed_number_is_refused)
 	must_refuse(self->pair.source, number, 0, "a duplicate of the target");
 	must_close(number);
 	must_refuse(self->pair.source, number, EBADF, "a closed number as target");
-	hold_samples(self->pair.source, &self->pair.target.ring, 5, "the redirection there was");
+	expect_samples(self->pair.source, &self->pair.target.ring, 5, "the redirection there was");
 }
 
 PROBE_MAIN

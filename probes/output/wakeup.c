@@ -18,7 +18,7 @@ PROBE(TITLE("wake-up thresholds in a shared ring")
 static int samples_until_ready(int source, int target, int most)
 {
 	for (int samples = 1; samples <= most; samples++) {
-		sample_faults(source, 1);
+		cause_enabled_faults(source, 1);
 		if (poll_once(target, POLLIN, 0) == POLLIN)
 			return samples;
 	}
@@ -37,24 +37,24 @@ TEST(source_counts_samples)
 	samples[0] = samples_until_ready(pair.source, pair.target.fd, 5);
 	samples[1] = samples_until_ready(third, pair.target.fd, 5);
 	if (samples[0] || samples[1] != 3)
-		broken("ready after %d samples of a source without threshold, %d of one with 3",
-		       samples[0], samples[1]);
+		say_broken("ready after %d samples of a source without threshold, %d of one with 3",
+			   samples[0], samples[1]);
 }
 
 TEST(target_counts_bytes)
 {
 	struct perf_event_attr attr = attr_faults(PERF_SAMPLE_IP);
-	struct watch target;
+	struct sampler target;
 	int samples, source;
 
 	source = must_open(&attr, 0, -1, -1, 0);
 	attr.watermark = 1;
 	attr.wakeup_watermark = 100;
-	target = must_watch(&attr, 0, -1, 1);
+	target = must_sampler(&attr, 0, -1, 1);
 	must_ioctl(source, PERF_EVENT_IOC_SET_OUTPUT, target.fd);
 	samples = samples_until_ready(source, target.fd, 20);
 	if (samples != 100 / RECORD + 1)
-		broken("ready after %d samples of %d bytes, watermark=100", samples, RECORD);
+		say_broken("ready after %d samples of %d bytes, watermark=100", samples, RECORD);
 }
 
 PROBE_MAIN

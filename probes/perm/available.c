@@ -21,7 +21,7 @@ TEST(system_call)
 	enum pm_perf_answer gate = pm_perf_ask(probe_env(), &error);
 
 	fact_str("gate", "%s", names[gate]);
-	fact_str("gate_errno", "%s", errno_name(error));
+	fact_str("gate_errno", "%s", pm_errno_name(error));
 	require(REQUIRE_PERF);
 }
 
@@ -31,7 +31,7 @@ TEST(opens)
 	int fd = must_open(&attr, 0, -1, -1, 0);
 
 	must_ioctl(fd, PERF_EVENT_IOC_ENABLE, 0);
-	hold_gain(fd, NULL, 8, 8);
+	expect_gain(fd, NULL, 8, 8);
 }
 
 PROBE_MAIN

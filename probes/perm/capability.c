@@ -74,9 +74,9 @@ FIXTURE_SETUP(cap)
 	close(must_open(&attr, 0, -1, -1, 0));
 	if (variant->user_namespace) {
 		if (unshare(CLONE_NEWUSER) < 0)
-			say_blocked("%s: no user namespace to be had", errno_name(errno));
+			say_blocked("%s: no user namespace to be had", pm_errno_name(errno));
 		if (!holds(PM_CAP_SYS_ADMIN))
-			cannot_tell("a new user namespace without capabilities");
+			say_unknown("a new user namespace without capabilities");
 		return;
 	}
 	if (env->cap_last >= 0 && (int)variant->keep > env->cap_last)
@@ -87,7 +87,7 @@ FIXTURE_SETUP(cap)
 	if (!pm_env_has_cap(env, variant->keep))
 		say_blocked("needs to hold capability %d", variant->keep);
 	if (drop_to(1ull << variant->keep) < 0 || !holds(variant->keep))
-		cannot_tell("all other capabilities cannot be dropped");
+		say_unknown("all other capabilities cannot be dropped");
 }
 
 FIXTURE_TEARDOWN(cap)
@@ -120,14 +120,14 @@ static void ask_gate(bool open, const struct perf_event_attr *attr, pid_t pid, i
 	if (open && answer == -EACCES)
 		say_no("EACCES for %s with the capability, as without it", what);
 	if (open && answer < 0)
-		cannot_tell("%s: %s", what, errno_name(answer));
+		say_unknown("%s: %s", what, pm_errno_name(answer));
 	if (!open) {
-		hold_rule(answer, EACCES, BROKEN, what);
+		expect_refused(answer, EACCES, BROKEN, what);
 		return;
 	}
 	must_ioctl(answer, PERF_EVENT_IOC_ENABLE, 0);
 	if (gain_of_faults(answer, NULL, 4) < 4)
-		broken("%s opened, but counts no faults", what);
+		say_broken("%s opened, but counts no faults", what);
 }
 
 TEST_F(cap, namespaces)

@@ -20,7 +20,7 @@ static int must_have(const char *pmu)
 {
 	int type = pm_pmu_type(pmu);
 
-	must_plain();
+	must_open_plain();
 	if (type < 0)
 		say_absent("no PMU named %s", pmu);
 	return type;
@@ -39,7 +39,7 @@ TEST(kprobe)
 	int type = must_have("kprobe");
 
 	ASSERT_EQ(0, drop_to(0));
-	hold_rule(plant(type), EACCES, BROKEN, "a kernel probe");
+	expect_refused(plant(type), EACCES, BROKEN, "a kernel probe");
 }
 
 TEST(uprobe)
@@ -48,10 +48,10 @@ TEST(uprobe)
 
 	if (pm_env_has_cap(probe_env(), PM_CAP_PERFMON)) {
 		ASSERT_EQ(0, drop_to(1ull << PM_CAP_PERFMON));
-		fact_str("uprobe_with_perfmon", "%s", errno_name(plant(type)));
+		fact_str("uprobe_with_perfmon", "%s", pm_errno_name(plant(type)));
 	}
 	ASSERT_EQ(0, drop_to(0));
-	hold_rule(plant(type), EACCES, BROKEN, "a user probe");
+	expect_refused(plant(type), EACCES, BROKEN, "a user probe");
 }
 
 PROBE_MAIN

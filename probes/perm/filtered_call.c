@@ -79,9 +79,9 @@ FIXTURE_SETUP(filter)
 	must_ioctl(self->old_event, PERF_EVENT_IOC_ENABLE, 0);
 	error = put_filter(variant->error);
 	if (error)
-		say_absent("no system call filters here (%s)", errno_name(error));
+		say_absent("no system call filters here (%s)", pm_errno_name(error));
 	if (syscall(SYS_perf_event_open, NULL, 0, -1, -1, 0) >= 0 || errno != variant->error)
-		cannot_tell("the filter does not filter: %s", errno_name(errno));
+		say_unknown("the filter does not filter: %s", pm_errno_name(errno));
 }
 
 FIXTURE_TEARDOWN(filter)
@@ -96,13 +96,13 @@ TEST_F(filter, told_apart)
 	if (variant->error == ENOSYS && access("/proc/sys/kernel/ostype", F_OK) < 0)
 		say_blocked("/proc/sys/kernel is not to be seen here: only its files tell");
 	if (gate != PM_PERF_FILTERED || error != variant->error)
-		broken("gate=%d errno=%s want=%s by a filter", gate, errno_name(error),
-		       errno_name(variant->error));
+		say_broken("gate=%d errno=%s want=%s by a filter", gate, pm_errno_name(error),
+			   pm_errno_name(variant->error));
 }
 
 TEST_F(filter, old_events_count)
 {
-	hold_gain(self->old_event, NULL, 8, 8);
+	expect_gain(self->old_event, NULL, 8, 8);
 }
 
 PROBE_MAIN

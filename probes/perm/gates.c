@@ -56,7 +56,7 @@ FIXTURE_SETUP(as)
 	self->admin = !variant->drop && pm_env_has_cap(env, PM_CAP_SYS_ADMIN);
 	self->perfmon = self->admin || (!variant->drop && pm_env_has_cap(env, PM_CAP_PERFMON));
 	if (variant->drop && drop_to(0) < 0)
-		cannot_tell("capabilities cannot be dropped");
+		say_unknown("capabilities cannot be dropped");
 }
 
 FIXTURE_TEARDOWN(as)
@@ -70,20 +70,20 @@ static void judge(int answer, enum level_gate gate, bool allowed)
 	struct finding finding;
 
 	if (!allowed && answer == 0)
-		broken("%s: accepted, want %s", rule->what, errno_name(rule->refusal));
+		say_broken("%s: accepted, want %s", rule->what, pm_errno_name(rule->refusal));
 	if (!allowed)
-		hold_rule(answer, rule->refusal, BROKEN, rule->what);
+		expect_refused(answer, rule->refusal, BROKEN, rule->what);
 	if (!allowed || answer == 0)
 		return;
 	if (answer == -EIO)
-		broken("%s: opened, but counts no faults", rule->what);
+		say_broken("%s: opened, but counts no faults", rule->what);
 	classify_setup(-answer, NULL, 0, -1, &finding);
-	speak(&finding);
+	say(&finding);
 }
 
 TEST_F(as, any_event)
 {
-	int answer = knock(GATE_EVENT, 0);
+	int answer = try_gate(GATE_EVENT, 0);
 
 	if (!variant->drop)
 		fact_int("level", self->level);
@@ -97,8 +97,8 @@ TEST_F(as, any_event)
 
 static void ask_gate(const FIXTURE_DATA(as) * self, enum level_gate gate)
 {
-	must_plain();
-	judge(knock(gate, self->tracepoint), gate,
+	must_open_plain();
+	judge(try_gate(gate, self->tracepoint), gate,
 	      self->level <= level_rules[gate].open_up_to || self->perfmon);
 }
 
@@ -128,13 +128,13 @@ TEST_F(as, mlock)
 			     (!variant->drop && pm_env_has_cap(env, PM_CAP_IPC_LOCK));
 	size_t bytes;
 
-	must_plain();
+	must_open_plain();
 	if (env->mlock_kb < 0)
 		say_absent("perf_event_mlock_kb is not there or not readable");
 	bytes = pages_beyond_budget() * env->page_size;
 	if (allowed && bytes > 16u << 20)
 		say_absent("a ring beyond the budget would take %zu MiB", bytes >> 20);
-	judge(knock(GATE_MLOCK, 0), GATE_MLOCK, allowed);
+	judge(try_gate(GATE_MLOCK, 0), GATE_MLOCK, allowed);
 }
 
 PROBE_MAIN

@@ -50,15 +50,15 @@ TEST(file_agrees)
 	enum pm_perf_answer gate = pm_perf_ask(probe_env(), &error);
 
 	if (gate == PM_PERF_FILTERED && !probe_has(REQUIRE_PERF, &finding))
-		speak(&finding);
+		say(&finding);
 	if (!strcmp(state, "hidden"))
 		say_blocked("/proc/sys/kernel is not to be seen here");
 	fact_str("combination", "%s",
 		 file ? gate == PM_PERF_ANSWERS ? "file_and_call" : "file_only"
 		      : gate == PM_PERF_ANSWERS ? "call_only" : "neither");
 	if (file != (gate == PM_PERF_ANSWERS))
-		broken("the file is %s, the system call is %s", state,
-		       gate == PM_PERF_ANSWERS ? "there" : "not there");
+		say_broken("the file is %s, the system call is %s", state,
+			   gate == PM_PERF_ANSWERS ? "there" : "not there");
 }
 
 TEST(level)
@@ -68,20 +68,20 @@ TEST(level)
 	int error = pm_read_number(PARANOID, &level);
 
 	if (error == -EACCES || error == -EPERM)
-		say_blocked("%s: perf_event_paranoid is not readable", errno_name(error));
+		say_blocked("%s: perf_event_paranoid is not readable", pm_errno_name(error));
 	if (error == -ENOENT)
 		say_absent("no perf_event_paranoid");
 	if (error)
-		broken("perf_event_paranoid is no number: %s", errno_name(error));
+		say_broken("perf_event_paranoid is no number: %s", pm_errno_name(error));
 	fact_int("paranoid", level);
 	if (level < -1 || level > 4)
-		cannot_tell("level %" PRId64 " has no known meaning", level);
-	attr = must_plain();
+		say_unknown("level %" PRId64 " has no known meaning", level);
+	attr = must_open_plain();
 	if (drop_to(0) < 0)
-		cannot_tell("capabilities cannot be dropped");
+		say_unknown("capabilities cannot be dropped");
 	attr.exclude_kernel = 0;
 	if (level > 1)
-		hold_rule(pm_open(&attr, 0, -1, -1, 0), EACCES, BROKEN, "counting the kernel");
+		expect_refused(pm_open(&attr, 0, -1, -1, 0), EACCES, BROKEN, "counting the kernel");
 }
 
 PROBE_MAIN

@@ -32,7 +32,7 @@ PROBE(TITLE("every level of perf_event_paranoid")
 
 static void __attribute__((constructor)) keep(void)
 {
-	keep_file(PARANOID);
+	restore_at_exit(PARANOID);
 }
 
 FIXTURE(level)
@@ -62,11 +62,11 @@ FIXTURE_SETUP(level)
 	self->tracepoint = pm_tracepoint_id("sched", "sched_switch");
 	error = write_file(PARANOID, variant->text);
 	if (error == -EINVAL || error == -EPERM)
-		say_blocked("%s: level %d may not be set here", errno_name(error),
+		say_blocked("%s: level %d may not be set here", pm_errno_name(error),
 			    variant->level);
 	pm_read_number(PARANOID, &level);
 	if (error || level != variant->level)
-		cannot_tell("level %d cannot be set: %s", variant->level, errno_name(error));
+		say_unknown("level %d cannot be set: %s", variant->level, pm_errno_name(error));
 }
 
 FIXTURE_TEARDOWN(level)
@@ -80,17 +80,18 @@ static void judge(int answer, enum level_gate gate, int level)
 	const bool open = level <= rule->open_up_to;
 
 	if (open && answer < 0)
-		broken("%s: errno=%s, want open", rule->what, errno_name(answer));
+		say_broken("%s: errno=%s, want open", rule->what, pm_errno_name(answer));
 	if (!open && answer != -rule->refusal)
-		broken("%s: %s, want %s", rule->what, answer < 0 ? errno_name(answer) : "open",
-		       errno_name(rule->refusal));
+		say_broken("%s: %s, want %s", rule->what,
+			   answer < 0 ? pm_errno_name(answer) : "open",
+			   pm_errno_name(rule->refusal));
 }
 
 static int knock_as_nobody(enum level_gate gate, int tracepoint)
 {
 	if (drop_to(0) < 0)
-		cannot_tell("capabilities cannot be dropped");
-	return knock(gate, tracepoint);
+		say_unknown("capabilities cannot be dropped");
+	return try_gate(gate, tracepoint);
 }
 
 TEST_F(level, any_event)
@@ -99,7 +100,7 @@ TEST_F(level, any_event)
 
 	if (variant->level > 2) {
 		fact_str(variant->level == 3 ? "nobody_at_3" : "nobody_at_4", "%s",
-			 answer < 0 ? errno_name(answer) : "opens");
+			 answer < 0 ? pm_errno_name(answer) : "opens");
 		if (answer == 0)	/* mainline: all levels above 2 are 2 */
 			return;
 	}
@@ -114,8 +115,8 @@ static void ask_gate(enum level_gate gate, int tracepoint, int level)
 	if (answer == -EACCES)
 		say_blocked("EACCES: this level refuses nobody every event");
 	if (answer < 0)
-		cannot_tell("a user-mode event: %s", errno_name(answer));
-	judge(knock(gate, tracepoint), gate, level);
+		say_unknown("a user-mode event: %s", pm_errno_name(answer));
+	judge(try_gate(gate, tracepoint), gate, level);
 }
 
 TEST_F(level, kernel)
@@ -152,15 +153,15 @@ TEST_F(level, perfmon)
 	if (probe_env()->cap_last >= 0 && probe_env()->cap_last < PM_CAP_PERFMON)
 		say_no("the highest capability known here is %d", probe_env()->cap_last);
 	if (drop_to(1ull << PM_CAP_PERFMON) < 0)
-		cannot_tell("all capabilities but CAP_PERFMON cannot be dropped");
-	answer = knock(GATE_EVENT, 0);
+		say_unknown("all capabilities but CAP_PERFMON cannot be dropped");
+	answer = try_gate(GATE_EVENT, 0);
 	if (variant->level > 2)
 		fact_str(variant->level == 3 ? "perfmon_at_3" : "perfmon_at_4", "%s",
-			 answer < 0 ? errno_name(answer) : "opens");
+			 answer < 0 ? pm_errno_name(answer) : "opens");
 	if (variant->level > 2 && answer == -EACCES)	/* some vendors want CAP_SYS_ADMIN */
 		return;
 	if (answer < 0)
-		broken("an event with CAP_PERFMON: errno=%s, want open", errno_name(answer));
+		say_broken("an event with CAP_PERFMON: errno=%s, want open", pm_errno_name(answer));
 }
 
 PROBE_MAIN

@@ -18,11 +18,11 @@ TEST(lockdown_regs)
 	const char *lockdown = probe_env()->lockdown[0] ? probe_env()->lockdown : "unknown";
 
 	fact_str("lockdown", "%s", lockdown);
-	must_plain();
+	must_open_plain();
 	attr.sample_regs_intr = 1;
 	if (strcmp(lockdown, "confidentiality"))
 		say_absent("no lockdown for confidentiality (%s)", lockdown);
-	hold_rule(pm_open(&attr, 0, -1, -1, 0), EPERM, BROKEN, "REGS_INTR under lockdown");
+	expect_refused(pm_open(&attr, 0, -1, -1, 0), EPERM, BROKEN, "REGS_INTR under lockdown");
 }
 
 PROBE_MAIN

@@ -21,10 +21,10 @@ PROBE(TITLE("security modules in front of perf")
 static void refused(int error, const char *what)
 {
 	if (error == -EACCES || error == -EPERM)
-		say_blocked("%s after a successful open: %s (modules: %s)", errno_name(error),
+		say_blocked("%s after a successful open: %s (modules: %s)", pm_errno_name(error),
 			    what, probe_env()->lsm[0] ? probe_env()->lsm : "unknown");
 	if (error < 0)
-		broken("%s after a successful open: errno=%s", what, errno_name(error));
+		say_broken("%s after a successful open: errno=%s", what, pm_errno_name(error));
 }
 
 static int own(void)
@@ -47,7 +47,7 @@ TEST(controllable)
 	int fd = own();
 
 	refused(pm_ioctl(fd, PERF_EVENT_IOC_ENABLE, 0), "ioctl");
-	hold_gain(fd, NULL, 4, 4);
+	expect_gain(fd, NULL, 4, 4);
 }
 
 TEST(mappable)
@@ -56,7 +56,7 @@ TEST(mappable)
 
 	refused(pm_ring_open(own(), 1, PROT_READ | PROT_WRITE, &ring), "mmap");
 	if (((volatile struct perf_event_mmap_page *)ring.base)->data_tail != 0)
-		broken("a fresh ring has a tail");
+		say_broken("a fresh ring has a tail");
 }
 
 TEST(selinux)

@@ -66,7 +66,7 @@ struct call {
 
 static struct perf_event_attr plain(void)
 {
-	struct perf_event_attr attr = must_plain();
+	struct perf_event_attr attr = must_open_plain();
 
 	attr.size = PERF_ATTR_SIZE_VER0;
 	return attr;
@@ -78,12 +78,12 @@ static void must_be_shut(const struct perf_event_attr *attr, pid_t pid, int cpu,
 	int answer;
 
 	if (drop_to(0) < 0)
-		cannot_tell("capabilities cannot be dropped");
+		say_unknown("capabilities cannot be dropped");
 	answer = pm_open(attr, pid, cpu, -1, 0);
 	if (answer >= 0)
 		say_absent("at this level %s needs no capability", what);
 	if (answer != -EACCES)
-		cannot_tell("%s: %s", what, errno_name(answer));
+		say_unknown("%s: %s", what, pm_errno_name(answer));
 }
 
 static struct perf_event_attr forbidden(void)
@@ -110,13 +110,13 @@ static void judge(const char *name, struct call *call, int first, int second)
 	char fact[64];
 
 	snprintf(fact, sizeof(fact), "%s_errno", name);
-	fact_str(fact, "%s", answer < 0 ? errno_name(answer) : "accepted");
+	fact_str(fact, "%s", answer < 0 ? pm_errno_name(answer) : "accepted");
 	if (answer >= 0)
-		broken("a call that is wrong in two ways is accepted");
+		say_broken("a call that is wrong in two ways is accepted");
 	if (answer == -second)
-		say_no("%s is answered first, not %s", errno_name(second), errno_name(first));
+		say_no("%s is answered first, not %s", pm_errno_name(second), pm_errno_name(first));
 	if (answer != -first)
-		cannot_tell("neither of both errnos: %s", errno_name(answer));
+		say_unknown("neither of both errnos: %s", pm_errno_name(answer));
 }
 
 #define ASK(name, first, from, second, second_from, make)                                      \

@@ -17,7 +17,7 @@ PROBE(TITLE("the right to watch a task")
       POINT(ptrace, "a task of another user can be watched with CAP_SYS_PTRACE alone")
       SINCE("2.6.31"))
 
-static int watch(pid_t task)
+static int sampler(pid_t task)
 {
 	struct perf_event_attr attr = attr_software(PERF_COUNT_SW_PAGE_FAULTS);
 
@@ -27,7 +27,7 @@ static int watch(pid_t task)
 /* A task of another user: root's first process, or, for root, the same seen by nobody. */
 static void foreign(uint64_t keep)
 {
-	must_plain();
+	must_open_plain();
 	if (keep && pm_in_user_namespace())
 		say_blocked("capabilities of a user namespace do not count");
 	if (kill(1, 0) < 0 && errno != EPERM)
@@ -41,7 +41,7 @@ static void foreign(uint64_t keep)
 TEST(other_user)
 {
 	foreign(0);
-	hold_rule(watch(1), EACCES, BROKEN, "a task of another user");
+	expect_refused(sampler(1), EACCES, BROKEN, "a task of another user");
 }
 
 TEST(perfmon)
@@ -51,11 +51,11 @@ TEST(perfmon)
 	if (probe_env()->cap_last >= 0 && probe_env()->cap_last < PM_CAP_PERFMON)
 		say_no("the highest capability known here is %d", probe_env()->cap_last);
 	foreign(1ull << PM_CAP_PERFMON);
-	answer = watch(1);
+	answer = sampler(1);
 	if (answer == -EACCES)
 		say_no("EACCES for a task of another user, ok for one's own");
 	if (answer < 0)
-		cannot_tell("a task of another user: %s", errno_name(answer));
+		say_unknown("a task of another user: %s", pm_errno_name(answer));
 }
 
 TEST(ptrace)
@@ -63,11 +63,11 @@ TEST(ptrace)
 	int answer;
 
 	foreign(1ull << PM_CAP_SYS_PTRACE);
-	answer = watch(1);
+	answer = sampler(1);
 	if (answer == -EACCES)
 		say_blocked("EACCES with CAP_SYS_PTRACE: a security module or a namespace");
 	if (answer < 0)
-		cannot_tell("a task of another user: %s", errno_name(answer));
+		say_unknown("a task of another user: %s", pm_errno_name(answer));
 }
 
 PROBE_MAIN

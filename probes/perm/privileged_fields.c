@@ -54,7 +54,7 @@ FIXTURE_SETUP(as)
 	self->privileged = !variant->drop && (pm_env_has_cap(env, PM_CAP_PERFMON) ||
 					      pm_env_has_cap(env, PM_CAP_SYS_ADMIN));
 	if (variant->drop && drop_to(0) < 0)
-		cannot_tell("capabilities cannot be dropped");
+		say_unknown("capabilities cannot be dropped");
 	self->plain = attr_faults(0);
 	close(must_open(&self->plain, 0, -1, -1, 0));
 }
@@ -76,22 +76,22 @@ static void ask_gate(const FIXTURE_DATA(as) * self, const struct perf_event_attr
 	if (self->privileged || (by_level && probe_env()->paranoid <= 1)) {
 		if (answer >= 0) {
 			must_ioctl(answer, PERF_EVENT_IOC_ENABLE, 0);
-			hold_gain(answer, NULL, 4, 4);
+			expect_gain(answer, NULL, 4, 4);
 			return;
 		}
 		classify_asked(-answer, what, attr, 0, -1, &finding);
-		speak(&finding);
+		say(&finding);
 	}
 	if (answer == -EINVAL || answer == -E2BIG)
-		say_no("%s with %s, ok without", errno_name(answer), what);
-	hold_rule(answer, EACCES, accepted, what);
+		say_no("%s with %s, ok without", pm_errno_name(answer), what);
+	expect_refused(answer, EACCES, accepted, what);
 }
 
 static void record(const char *name, const struct perf_event_attr *attr)
 {
 	int answer = pm_open(attr, 0, -1, -1, 0);
 
-	fact_str(name, "%s", answer < 0 ? errno_name(answer) : "opens");
+	fact_str(name, "%s", answer < 0 ? pm_errno_name(answer) : "opens");
 	if (answer >= 0)
 		close(answer);
 }

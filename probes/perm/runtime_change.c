@@ -25,7 +25,7 @@ PROBE(TITLE("a level raised under an open event")
 
 static void __attribute__((constructor)) keep(void)
 {
-	keep_file(PARANOID);
+	restore_at_exit(PARANOID);
 }
 
 FIXTURE(level)
@@ -79,13 +79,13 @@ static void set_level(int orders, const char *text)
 	ASSERT_EQ(2, read(orders, echo, 2));
 	pm_read_number(PARANOID, &level);
 	if (level != text[0] - '0')
-		cannot_tell("the level cannot be set to %c", text[0]);
+		say_unknown("the level cannot be set to %c", text[0]);
 }
 
 TEST_F(level, raised_shuts)
 {
 	set_level(self->orders[0], "2\n");
-	hold_rule(pm_open(&self->attr, 0, -1, -1, 0), EACCES, BROKEN, "counting the kernel");
+	expect_refused(pm_open(&self->attr, 0, -1, -1, 0), EACCES, BROKEN, "counting the kernel");
 }
 
 TEST_F(level, lowered_opens)
@@ -93,11 +93,11 @@ TEST_F(level, lowered_opens)
 	int answer;
 
 	set_level(self->orders[0], "2\n");
-	hold_rule(pm_open(&self->attr, 0, -1, -1, 0), EACCES, BROKEN, "counting the kernel");
+	expect_refused(pm_open(&self->attr, 0, -1, -1, 0), EACCES, BROKEN, "counting the kernel");
 	set_level(self->orders[0], "1\n");
 	answer = pm_open(&self->attr, 0, -1, -1, 0);
 	if (answer < 0)
-		broken("level 1 again: errno=%s", errno_name(answer));
+		say_broken("level 1 again: errno=%s", pm_errno_name(answer));
 }
 
 TEST_F(level, counts_on)
@@ -108,7 +108,7 @@ TEST_F(level, counts_on)
 	before = must_count(self->fd);
 	cause_faults(16);
 	if (must_count(self->fd) - before < 16)
-		broken("counted=%" PRIu64 " want>=16", must_count(self->fd) - before);
+		say_broken("counted=%" PRIu64 " want>=16", must_count(self->fd) - before);
 }
 
 TEST_F(level, still_controlled)
@@ -120,11 +120,11 @@ TEST_F(level, still_controlled)
 	stopped = must_count(self->fd);
 	cause_faults(16);
 	if (must_count(self->fd) != stopped)
-		broken("disabled, but counted on");
+		say_broken("disabled, but counted on");
 	must_ioctl(self->fd, PERF_EVENT_IOC_ENABLE, 0);
 	cause_faults(16);
 	if (must_count(self->fd) < stopped + 16)
-		broken("enabled again, but not counting");
+		say_broken("enabled again, but not counting");
 }
 
 TEST_F(level, still_mapped)
@@ -135,10 +135,10 @@ TEST_F(level, still_mapped)
 	set_level(self->orders[0], "2\n");
 	error = pm_ring_open(self->fd, 1, PROT_READ | PROT_WRITE, &ring);
 	if (error)
-		broken("mmap: errno=%s", errno_name(error));
+		say_broken("mmap: errno=%s", pm_errno_name(error));
 	cause_faults(4);
 	if (count_records(&ring, PERF_RECORD_SAMPLE) < 4)
-		broken("mapped, but fewer than 4 samples of 4 faults");
+		say_broken("mapped, but fewer than 4 samples of 4 faults");
 }
 
 static int fault(void *count)
@@ -155,7 +155,7 @@ TEST_F(level, still_inherited)
 	before = must_count(self->fd);
 	ASSERT_EQ(0, wait_child(start_child(fault, &count)));
 	if (must_count(self->fd) - before < count)
-		broken("counted=%" PRIu64 " want>=%u", must_count(self->fd) - before, count);
+		say_broken("counted=%" PRIu64 " want>=%u", must_count(self->fd) - before, count);
 }
 
 PROBE_MAIN

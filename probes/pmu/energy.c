@@ -55,7 +55,7 @@ TEST(has_unit)
 	read_event(name, ".unit", unit, sizeof(unit));
 	read_event(name, ".scale", scale, sizeof(scale));
 	if (!scale[0] || !unit[0])
-		broken("scale=%s unit=%s", scale, unit);
+		say_broken("scale=%s unit=%s", scale, unit);
 	fact_str("unit", "%s x %s", unit, scale);
 }
 
@@ -81,7 +81,7 @@ TEST(goes_on)
 	before = must_count(fd);
 	spin_ns(5000000);
 	if (must_count(fd) < before)
-		broken("the energy went back");
+		say_broken("the energy went back");
 }
 
 PROBE_MAIN

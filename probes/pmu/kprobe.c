@@ -43,7 +43,7 @@ TEST(counts)
 
 	fact_int("type", attr.type);
 	if (count != 9)
-		broken("counted=%" PRIu64 " want=9", count);
+		say_broken("counted=%" PRIu64 " want=9", count);
 }
 
 TEST(returns)
@@ -54,7 +54,7 @@ TEST(returns)
 	must_place("kprobe", "retprobe", 1, &attr);
 	count = count_writes(&attr);
 	if (count != 9)
-		broken("counted=%" PRIu64 " want=9", count);
+		say_broken("counted=%" PRIu64 " want=9", count);
 }
 
 TEST(user_only_zero)
@@ -63,7 +63,7 @@ TEST(user_only_zero)
 	uint64_t count;
 
 	if (count_writes(&all) != 9)
-		cannot_tell("it does not count with the kernel included either");
+		say_unknown("it does not count with the kernel included either");
 	attr.exclude_kernel = 1;
 	count = count_writes(&attr);
 	if (count)

@@ -32,7 +32,7 @@ TEST(unknown_symbol)
 	attr.kprobe_func = (uintptr_t)"perfmodes_has_no_such_function";
 	fd = pm_open(&attr, 0, -1, -1, 0);
 	if (fd != -ENOENT && fd != -EINVAL)
-		broken("answer=%s want=ENOENT or EINVAL", errno_name(fd < 0 ? fd : 0));
+		say_broken("answer=%s want=ENOENT or EINVAL", pm_errno_name(fd < 0 ? fd : 0));
 }
 
 TEST(inside_instruction)
@@ -44,7 +44,7 @@ TEST(inside_instruction)
 	attr.probe_offset = 0x10000001;
 	fd = pm_open(&attr, 0, -1, -1, 0);
 	if (fd >= 0)
-		broken("offset 0x10000001 is accepted");
+		say_broken("offset 0x10000001 is accepted");
 }
 
 TEST(unprivileged)
@@ -53,9 +53,9 @@ TEST(unprivileged)
 	int answer;
 
 	attr.exclude_kernel = 1;
-	answer = ask_stranger(&attr, 0, -1);
+	answer = ask_unprivileged(&attr, 0, -1);
 	if (answer != -EACCES && answer != -EPERM)
-		broken("answer=%s want=EACCES or EPERM", answer ? errno_name(answer) : "ok");
+		say_broken("answer=%s want=EACCES or EPERM", answer ? pm_errno_name(answer) : "ok");
 }
 
 PROBE_MAIN

@@ -33,7 +33,7 @@ static int note_type(const char *name, void *unused)
 		if (seen[i] == type)
 			snprintf(wrong, sizeof(wrong), "type %d twice", type);
 	if (type < 0)
-		snprintf(wrong, sizeof(wrong), "%.40s: type: %s", name, errno_name(type));
+		snprintf(wrong, sizeof(wrong), "%.40s: type: %s", name, pm_errno_name(type));
 	if (type_count < 256)
 		seen[type_count++] = type;
 	return 0;
@@ -56,14 +56,14 @@ static void visit(int (*each)(const char *, void *), void *context)
 {
 	visit_pmus(each, context);
 	if (wrong[0])
-		broken("%s", wrong);
+		say_broken("%s", wrong);
 }
 
 TEST(listed)
 {
 	visit(note_type, NULL);
 	if (pm_pmu_type("software") != PERF_TYPE_SOFTWARE)
-		broken("type of software=%d want=1", pm_pmu_type("software"));
+		say_broken("type of software=%d want=1", pm_pmu_type("software"));
 }
 
 TEST(types)
@@ -90,9 +90,9 @@ TEST(unused_type)
 	attr.type = 0x7ffffffe;
 	fd = pm_open(&attr, 0, -1, -1, 0);
 	if (fd >= 0)
-		broken("type 0x7ffffffe is accepted");
+		say_broken("type 0x7ffffffe is accepted");
 	if (fd != -ENOENT && fd != -EINVAL)
-		broken("errno=%s want=ENOENT or EINVAL", errno_name(fd));
+		say_broken("errno=%s want=ENOENT or EINVAL", pm_errno_name(fd));
 }
 
 PROBE_MAIN

@@ -101,7 +101,7 @@ static void visit(int (*each)(const char *, void *), void *context)
 {
 	visit_pmus(each, context);
 	if (wrong[0])
-		broken("%s", wrong);
+		say_broken("%s", wrong);
 }
 
 TEST(formats)

@@ -21,7 +21,7 @@ static void want_nine(const struct perf_event_attr *attr)
 	int fd = open_uprobe(attr);
 
 	call_nine_times();
-	hold_count(fd, 9);
+	expect_count(fd, 9);
 }
 
 TEST(counts)

@@ -23,7 +23,7 @@ TEST(no_file)
 
 	close(open_uprobe(&attr));
 	attr.uprobe_path = (uintptr_t)NO_FILE;
-	hold_rule(pm_open(&attr, 0, -1, -1, 0), ENOENT, BROKEN, "a path that is not there");
+	expect_refused(pm_open(&attr, 0, -1, -1, 0), ENOENT, BROKEN, "a path that is not there");
 }
 
 TEST(no_pointer)
@@ -35,12 +35,12 @@ TEST(no_pointer)
 	if (pm_open(&attr, 0, -1, -1, 0) != -ENOENT) {	/* cheaper than to place one */
 		attr = must_uprobe(watched_function);
 		close(open_uprobe(&attr));
-		cannot_tell("no path is looked at");
+		say_unknown("no path is looked at");
 	}
 	attr.uprobe_path = 8;
 	fd = pm_open(&attr, 0, -1, -1, 0);
 	if (fd != -EFAULT && fd != -EINVAL)
-		broken("answer=%s want=EFAULT or EINVAL", errno_name(fd < 0 ? fd : 0));
+		say_broken("answer=%s want=EFAULT or EINVAL", pm_errno_name(fd < 0 ? fd : 0));
 }
 
 TEST(unprivileged)
@@ -49,9 +49,9 @@ TEST(unprivileged)
 	int answer;
 
 	attr.exclude_kernel = 1;
-	answer = ask_stranger(&attr, 0, -1);
+	answer = ask_unprivileged(&attr, 0, -1);
 	if (answer != -EACCES && answer != -EPERM)
-		broken("answer=%s want=EACCES or EPERM", answer ? errno_name(answer) : "ok");
+		say_broken("answer=%s want=EACCES or EPERM", answer ? pm_errno_name(answer) : "ok");
 }
 
 PROBE_MAIN

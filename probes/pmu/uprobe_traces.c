@@ -39,9 +39,9 @@ TEST(removed)
 		after[i] = code[i];
 	call_nine_times();
 	if (!memcmp(before, during, 8))
-		broken("no breakpoint instruction in the code while the event is open");
+		say_broken("no breakpoint instruction in the code while the event is open");
 	if (memcmp(before, after, 8))
-		broken("the code is not as it was before");
+		say_broken("the code is not as it was before");
 }
 
 TEST(reference)
@@ -56,8 +56,8 @@ TEST(reference)
 	close(fd);
 	closed = semaphore;
 	if (open != idle + 1 || closed != idle)
-		broken("idle=%u open=%u want=%u closed=%u want=%u", idle, open, idle + 1, closed,
-		       idle);
+		say_broken("idle=%u open=%u want=%u closed=%u want=%u", idle, open, idle + 1,
+			   closed, idle);
 }
 
 PROBE_MAIN

@@ -20,7 +20,7 @@ PROBE(TITLE("disabling an event while a reader waits")
 
 FIXTURE(ring)
 {
-	struct watch watch;
+	struct sampler sampler;
 	struct waiter waiter;
 	int control;			/* an event whose sample must wake the reader */
 };
@@ -52,13 +52,13 @@ FIXTURE_SETUP(ring)
 
 	if (variant->counting)
 		attr.sample_period = attr.sample_type = 0;
-	self->watch = must_watch(&attr, 0, -1, 1);
+	self->sampler = must_sampler(&attr, 0, -1, 1);
 	control.wakeup_events = 1;
 	self->control = must_open(&control, 0, -1, -1, 0);
-	must_ioctl(self->control, PERF_EVENT_IOC_SET_OUTPUT, self->watch.fd);
-	must_ioctl(self->watch.fd, PERF_EVENT_IOC_ENABLE, 0);
+	must_ioctl(self->control, PERF_EVENT_IOC_SET_OUTPUT, self->sampler.fd);
+	must_ioctl(self->sampler.fd, PERF_EVENT_IOC_ENABLE, 0);
 	ASSERT_EQ(0, cause_faults(1 + variant->unread));
-	must_wait(&self->waiter, self->watch.fd, 5000);
+	must_wait(&self->waiter, self->sampler.fd, 5000);
 }
 
 FIXTURE_TEARDOWN(ring)
@@ -67,31 +67,31 @@ FIXTURE_TEARDOWN(ring)
 }
 
 /* Still asleep after the disable, and awake after a sample. */
-static void must_sleep_on(struct waiter *waiter, int control, struct watch *watch)
+static void must_sleep_on(struct waiter *waiter, int control, struct sampler *sampler)
 {
-	uint64_t counted = must_count(watch->fd);
+	uint64_t counted = must_count(sampler->fd);
 	int revents;
 
 	ASSERT_EQ(0, cause_faults(1));
-	if (must_count(watch->fd) != counted)
-		broken("the event counts on: it was not disabled");
-	hold_asleep(waiter, "the disable");
-	sample_faults(control, 1);
+	if (must_count(sampler->fd) != counted)
+		say_broken("the event counts on: it was not disabled");
+	expect_asleep(waiter, "the disable");
+	cause_enabled_faults(control, 1);
 	revents = waiter_woke(waiter, 1000);
 	if (revents != POLLIN)
-		broken("a sample after the disable: revents=%#x want=%#x", revents, POLLIN);
+		say_broken("a sample after the disable: revents=%#x want=%#x", revents, POLLIN);
 }
 
 TEST_F(ring, ioctl_does_not_wake)
 {
-	must_ioctl(self->watch.fd, PERF_EVENT_IOC_DISABLE, 0);
-	must_sleep_on(&self->waiter, self->control, &self->watch);
+	must_ioctl(self->sampler.fd, PERF_EVENT_IOC_DISABLE, 0);
+	must_sleep_on(&self->waiter, self->control, &self->sampler);
 }
 
 TEST_F(ring, prctl_does_not_wake)
 {
 	ASSERT_EQ(0, prctl(PR_TASK_PERF_EVENTS_DISABLE, 0, 0, 0, 0));
-	must_sleep_on(&self->waiter, self->control, &self->watch);
+	must_sleep_on(&self->waiter, self->control, &self->sampler);
 }
 
 PROBE_MAIN

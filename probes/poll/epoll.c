@@ -22,7 +22,7 @@ PROBE(TITLE("epoll on a ring")
 
 FIXTURE(set)
 {
-	struct watch watch;
+	struct sampler sampler;
 	int epoll;
 };
 
@@ -46,9 +46,9 @@ FIXTURE_SETUP(set)
 	struct epoll_event event = { .events = EPOLLIN | variant->mode };
 	const struct perf_event_attr attr = attr_waking();
 
-	self->watch = must_watch(&attr, 0, -1, 1);
+	self->sampler = must_sampler(&attr, 0, -1, 1);
 	self->epoll = epoll_create1(EPOLL_CLOEXEC);
-	ASSERT_EQ(0, epoll_ctl(self->epoll, EPOLL_CTL_ADD, self->watch.fd, &event));
+	ASSERT_EQ(0, epoll_ctl(self->epoll, EPOLL_CTL_ADD, self->sampler.fd, &event));
 }
 
 FIXTURE_TEARDOWN(set)
@@ -74,45 +74,46 @@ TEST_F(set, reports_in)
 {
 	uint32_t before = ask(self->epoll, 0), after;
 
-	sample_faults(self->watch.fd, 1);
+	cause_enabled_faults(self->sampler.fd, 1);
 	after = ask_woken(self->epoll);
 	if (before || after != EPOLLIN)
-		broken("events=%#x idle, %#x after a sample, want 0,%#x", before, after, EPOLLIN);
+		say_broken("events=%#x idle, %#x after a sample, want 0,%#x", before, after,
+			   EPOLLIN);
 }
 
 TEST_F(set, tells_once)
 {
 	uint32_t first, second, third;
 
-	sample_faults(self->watch.fd, 3);
+	cause_enabled_faults(self->sampler.fd, 3);
 	first = ask_woken(self->epoll);
 	second = ask(self->epoll, 0);
-	sample_faults(self->watch.fd, 1);
+	cause_enabled_faults(self->sampler.fd, 1);
 	third = ask_woken(self->epoll);
 	if (first != EPOLLIN || second || third != EPOLLIN)
-		broken("events=%#x, again %#x, after the next sample %#x, want 1,0,1", first,
-		       second, third);
+		say_broken("events=%#x, again %#x, after the next sample %#x, want 1,0,1", first,
+			   second, third);
 }
 
 TEST_F(set, unmapped_hangs_up)
 {
 	uint32_t events;
 
-	sample_faults(self->watch.fd, 1);
+	cause_enabled_faults(self->sampler.fd, 1);
 	if (ask_woken(self->epoll) != EPOLLIN)
-		broken("a mapped event reports nothing");
-	pm_ring_close(&self->watch.ring);
+		say_broken("a mapped event reports nothing");
+	pm_ring_close(&self->sampler.ring);
 	if (variant->mode & EPOLLET) {
 		struct epoll_event event = { .events = EPOLLIN | variant->mode };
 
 		/* An edge is looked for when somebody is woken, or when the event is new here. */
-		ASSERT_EQ(0, epoll_ctl(self->epoll, EPOLL_CTL_MOD, self->watch.fd, &event));
+		ASSERT_EQ(0, epoll_ctl(self->epoll, EPOLL_CTL_MOD, self->sampler.fd, &event));
 	}
 	events = ask(self->epoll, 0);
 	if (!events)
 		say_no("nothing is reported, as for a ring that is idle");
 	if (!(events & EPOLLHUP))
-		broken("events=%#x want=%#x", events, EPOLLHUP);
+		say_broken("events=%#x want=%#x", events, EPOLLHUP);
 }
 
 PROBE_MAIN

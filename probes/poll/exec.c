@@ -17,12 +17,12 @@ PROBE(TITLE("poll and an exec of the watched task")
 FIXTURE(task)
 {
 	struct worker worker;
-	struct watch watch;
+	struct sampler sampler;
 };
 
 FIXTURE_SETUP(task)
 {
-	must_start(&self->worker, WORKER_CHILD);
+	must_start_worker(&self->worker, WORKER_CHILD);
 }
 
 FIXTURE_TEARDOWN(task)
@@ -39,27 +39,27 @@ static int poll_over_exec(FIXTURE_DATA(task) * self, bool remove_on_exec)
 	without.disabled = 0;
 	with = without;
 	with.remove_on_exec = remove_on_exec;
-	self->watch = ask_watch(&with, &without, self->worker.tid, -1, 1, "remove_on_exec");
-	found = samples_of_faults(&self->watch, &self->worker, 5);
-	revents = poll_once(self->watch.fd, POLLIN, 0);
+	self->sampler = ask_sampler(&with, &without, self->worker.tid, -1, 1, "remove_on_exec");
+	found = samples_of_faults(&self->sampler, &self->worker, 5);
+	revents = poll_once(self->sampler.fd, POLLIN, 0);
 	if (found != 5 || revents)
-		broken("before the exec: samples=%d want=5 revents=%#x", found, revents);
-	must_exec(&self->worker);
-	return poll_once(self->watch.fd, POLLIN, 0);
+		say_broken("before the exec: samples=%d want=5 revents=%#x", found, revents);
+	must_exec_worker(&self->worker);
+	return poll_once(self->sampler.fd, POLLIN, 0);
 }
 
 TEST_F(task, removal_hangs_up)
 {
-	hold_hang_up(poll_over_exec(self, true), "removed by exec");
+	expect_hang_up(poll_over_exec(self, true), "removed by exec");
 }
 
 TEST_F(task, exec_alone_does_not)
 {
 	int revents = poll_over_exec(self, false);
-	int found = samples_of_faults(&self->watch, &self->worker, 5);
+	int found = samples_of_faults(&self->sampler, &self->worker, 5);
 
 	if (revents & POLLHUP || found != 5)
-		broken("after exec: revents=%#x samples=%d want=5", revents, found);
+		say_broken("after exec: revents=%#x samples=%d want=5", revents, found);
 }
 
 PROBE_MAIN

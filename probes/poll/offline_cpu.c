@@ -20,29 +20,29 @@ PROBE(TITLE("poll of a cpu-wide event whose CPU goes offline")
 
 static void __attribute__((constructor)) keep_cpu(void)
 {
-	keep_file(ONLINE);
+	restore_at_exit(ONLINE);
 }
 
 TEST(stays_silent)
 {
 	struct perf_event_attr attr = attr_software(PERF_COUNT_SW_CPU_CLOCK);
 	struct waiter waiter;
-	struct watch watch;
+	struct sampler sampler;
 	int error, revents;
 
 	require(REQUIRE_PERF | REQUIRE_CPU2 | REQUIRE_ROOT);
 	if (access(ONLINE, W_OK))
 		say_absent("CPU 1 cannot be switched off here (%s)", ONLINE);
 	attr.sample_period = 1000000000000;
-	watch = must_watch(&attr, -1, 1, 1);
-	must_ioctl(watch.fd, PERF_EVENT_IOC_ENABLE, 0);
-	must_wait(&waiter, watch.fd, 5000);
+	sampler = must_sampler(&attr, -1, 1, 1);
+	must_ioctl(sampler.fd, PERF_EVENT_IOC_ENABLE, 0);
+	must_wait(&waiter, sampler.fd, 5000);
 	error = write_file(ONLINE, "0");
 	if (error || pm_cpus_online() == probe_env()->cpus_online)
-		say_absent("CPU 1 cannot be switched off: %s", errno_name(error));
+		say_absent("CPU 1 cannot be switched off: %s", pm_errno_name(error));
 	revents = waiter_woke(&waiter, 50);
 	if (revents == -EAGAIN)
-		revents = poll_once(watch.fd, POLLIN, 0);
+		revents = poll_once(sampler.fd, POLLIN, 0);
 	write_file(ONLINE, "1");
 	fact_int("revents", revents);
 	if (revents)

@@ -15,7 +15,7 @@ PROBE(TITLE("poll of a shared ring whose leader's task has ended")
 
 FIXTURE(ring)
 {
-	struct watch leader;
+	struct sampler leader;
 	int follower;
 };
 
@@ -26,15 +26,15 @@ FIXTURE_SETUP(ring)
 	struct worker task;
 
 	cpu = cpu < 0 ? 0 : cpu;
-	must_start(&task, WORKER_CHILD);	/* on this CPU, as its maker */
+	must_start_worker(&task, WORKER_CHILD);	/* on this CPU, as its maker */
 	self->follower = must_open(&attr, 0, cpu, -1, 0);
 	attr.disabled = 0;
-	self->leader = must_watch(&attr, task.tid, cpu, 1);
+	self->leader = must_sampler(&attr, task.tid, cpu, 1);
 	must_ioctl(self->follower, PERF_EVENT_IOC_SET_OUTPUT, self->leader.fd);
 	if (samples_of_faults(&self->leader, &task, 5) != 5)
-		broken("5 page faults of the leader's task left no 5 records");
+		say_broken("5 page faults of the leader's task left no 5 records");
 	if (poll_once(self->leader.fd, POLLIN, 0))
-		broken("reported before the task has ended");
+		say_broken("reported before the task has ended");
 	worker_stop(&task);
 	count_records(&self->leader.ring, 0);
 }
@@ -46,15 +46,15 @@ FIXTURE_TEARDOWN(ring)
 
 TEST_F(ring, leader_hangs_up_early)
 {
-	hold_hang_up(poll_once(self->leader.fd, POLLIN, 200), "leader's task has ended");
-	hold_hang_up(poll_once(self->leader.fd, POLLIN, 0), "asked again");
+	expect_hang_up(poll_once(self->leader.fd, POLLIN, 200), "leader's task has ended");
+	expect_hang_up(poll_once(self->leader.fd, POLLIN, 0), "asked again");
 	if (poll_once(self->follower, POLLIN, 0) & POLLHUP)
-		broken("POLLHUP of the follower, whose task lives");
+		say_broken("POLLHUP of the follower, whose task lives");
 }
 
 TEST_F(ring, followers_still_write)
 {
-	hold_samples(self->follower, &self->leader.ring, 20, "into the ring of an ended task");
+	expect_samples(self->follower, &self->leader.ring, 20, "into the ring of an ended task");
 }
 
 PROBE_MAIN

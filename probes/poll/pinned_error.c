@@ -19,7 +19,7 @@ PROBE(TITLE("poll of a pinned event in error")
 TEST(reports_error)
 {
 	struct perf_event_attr attr = attr_of(PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES);
-	struct watch watches[MOST];
+	struct sampler samplers[MOST];
 	int revents, failed = -1;
 
 	require(REQUIRE_PERF | REQUIRE_CPU_PMU);
@@ -29,19 +29,19 @@ TEST(reports_error)
 	for (int i = 0; i < MOST && failed < 0; i++) {
 		uint64_t value;
 
-		watches[i] = must_watch(&attr, 0, -1, 1);
+		samplers[i] = must_sampler(&attr, 0, -1, 1);
 		spin_ns(1000000);
-		if (pm_read_count(watches[i].fd, &value) == -ENODATA)
+		if (pm_read_count(samplers[i].fd, &value) == -ENODATA)
 			failed = i;
 	}
 	if (failed < 0)
 		say_absent("this PMU has room for %d pinned cycle counters", MOST);
-	revents = poll_once(watches[failed].fd, POLLIN, 0);
+	revents = poll_once(samplers[failed].fd, POLLIN, 0);
 	fact_int("revents", revents);
 	if (!revents)
 		say_no("poll of an event in error reports nothing");
 	if (!(revents & POLLERR))
-		broken("revents=%#x want POLLERR", revents);
+		say_broken("revents=%#x want POLLERR", revents);
 }
 
 PROBE_MAIN

@@ -20,19 +20,19 @@ PROBE(TITLE("what poll reports, and how often")
 
 FIXTURE(ring)
 {
-	struct watch watch;
+	struct sampler sampler;
 };
 
 FIXTURE_SETUP(ring)
 {
 	const struct perf_event_attr attr = attr_waking();
 
-	self->watch = must_watch(&attr, 0, -1, 1);
+	self->sampler = must_sampler(&attr, 0, -1, 1);
 }
 
 FIXTURE_TEARDOWN(ring)
 {
-	pm_ring_close(&self->watch.ring);
+	pm_ring_close(&self->sampler.ring);
 }
 
 static void expect(int fd, int want, const char *when)
@@ -41,7 +41,7 @@ static void expect(int fd, int want, const char *when)
 	const int revents = poll_once(fd, POLLIN, want ? 100 : 0);
 
 	if (revents != want)
-		broken("%s: revents=%#x want=%#x", when, revents, want);
+		say_broken("%s: revents=%#x want=%#x", when, revents, want);
 }
 
 TEST_F(ring, unmapped_hangs_up)
@@ -49,56 +49,56 @@ TEST_F(ring, unmapped_hangs_up)
 	struct perf_event_attr attr = attr_faults(PERF_SAMPLE_IP);
 	const int fd = must_open(&attr, 0, -1, -1, 0);
 
-	hold_hang_up(poll_once(fd, POLLIN, 0), "an event without a ring, as one that is idle");
-	expect(self->watch.fd, 0, "its twin with a ring");
+	expect_hang_up(poll_once(fd, POLLIN, 0), "an event without a ring, as one that is idle");
+	expect(self->sampler.fd, 0, "its twin with a ring");
 }
 
 TEST_F(ring, idle_is_silent)
 {
-	expect(self->watch.fd, 0, "idle");
-	sample_faults(self->watch.fd, 1);
-	expect(self->watch.fd, POLLIN, "after a sample");
+	expect(self->sampler.fd, 0, "idle");
+	cause_enabled_faults(self->sampler.fd, 1);
+	expect(self->sampler.fd, POLLIN, "after a sample");
 }
 
 TEST_F(ring, wakeup_is_in)
 {
 	int revents;
 
-	expect(self->watch.fd, 0, "idle");
-	sample_faults(self->watch.fd, 1);
-	revents = poll_once(self->watch.fd, POLLIN | POLLRDNORM, 100);
+	expect(self->sampler.fd, 0, "idle");
+	cause_enabled_faults(self->sampler.fd, 1);
+	revents = poll_once(self->sampler.fd, POLLIN | POLLRDNORM, 100);
 	fact_int("in_mask", revents);
 	if (!(revents & POLLIN) || revents & ~(POLLIN | POLLRDNORM))
-		broken("revents=%#x want POLLIN", revents);
+		say_broken("revents=%#x want POLLIN", revents);
 }
 
 TEST_F(ring, told_once)
 {
-	sample_faults(self->watch.fd, 3);
-	expect(self->watch.fd, POLLIN, "after three samples");
-	if (!pm_ring_pending(&self->watch.ring))
-		cannot_tell("the ring holds nothing to report again");
-	expect(self->watch.fd, 0, "second poll, nothing drained");
+	cause_enabled_faults(self->sampler.fd, 3);
+	expect(self->sampler.fd, POLLIN, "after three samples");
+	if (!pm_ring_pending(&self->sampler.ring))
+		say_unknown("the ring holds nothing to report again");
+	expect(self->sampler.fd, 0, "second poll, nothing drained");
 }
 
 TEST_F(ring, told_again)
 {
 	for (int i = 0; i < 3; i++) {
-		sample_faults(self->watch.fd, 1);
-		expect(self->watch.fd, POLLIN, "next sample, nothing drained");
+		cause_enabled_faults(self->sampler.fd, 1);
+		expect(self->sampler.fd, POLLIN, "next sample, nothing drained");
 	}
-	count_records(&self->watch.ring, 0);
-	sample_faults(self->watch.fd, 1);
-	expect(self->watch.fd, POLLIN, "next sample, drained");
+	count_records(&self->sampler.ring, 0);
+	cause_enabled_faults(self->sampler.fd, 1);
+	expect(self->sampler.fd, POLLIN, "next sample, drained");
 }
 
 TEST_F(ring, draining_is_not_asked)
 {
-	sample_faults(self->watch.fd, 3);
-	if (count_records(&self->watch.ring, PERF_RECORD_SAMPLE) != 3)
-		cannot_tell("three faults are not three records");
-	expect(self->watch.fd, POLLIN, "drained before the poll");
-	expect(self->watch.fd, 0, "second poll");
+	cause_enabled_faults(self->sampler.fd, 3);
+	if (count_records(&self->sampler.ring, PERF_RECORD_SAMPLE) != 3)
+		say_unknown("three faults are not three records");
+	expect(self->sampler.fd, POLLIN, "drained before the poll");
+	expect(self->sampler.fd, 0, "second poll");
 }
 
 PROBE_MAIN

@@ -26,17 +26,17 @@ static int ask(int fd)
 TEST(reports_once)
 {
 	const struct perf_event_attr attr = attr_waking();
-	struct watch watch;
+	struct sampler sampler;
 	int ready[3];
 
-	watch = must_watch(&attr, 0, -1, 1);
-	ready[0] = ask(watch.fd);
-	sample_faults(watch.fd, 3);
-	ready[1] = ask(watch.fd);
-	ready[2] = ask(watch.fd);
+	sampler = must_sampler(&attr, 0, -1, 1);
+	ready[0] = ask(sampler.fd);
+	cause_enabled_faults(sampler.fd, 3);
+	ready[1] = ask(sampler.fd);
+	ready[2] = ask(sampler.fd);
 	if (ready[0] || ready[1] != 1 || ready[2])
-		broken("select=%d idle, %d after samples, %d again, want 0,1,0", ready[0], ready[1],
-		       ready[2]);
+		say_broken("select=%d idle, %d after samples, %d again, want 0,1,0", ready[0],
+			   ready[1], ready[2]);
 }
 
 PROBE_MAIN

@@ -18,12 +18,12 @@ static void first_then_second(int source, int first, int second)
 	const int idle = poll_once(first, POLLIN, 0);
 	int revents[2];
 
-	sample_faults(source, 1);
+	cause_enabled_faults(source, 1);
 	revents[0] = poll_once(first, POLLIN, 0);
 	revents[1] = poll_once(second, POLLIN, 0);
 	if (idle || revents[0] != POLLIN || revents[1])
-		broken("revents=%#x idle, %#x after the sample, %#x from the other", idle,
-		       revents[0], revents[1]);
+		say_broken("revents=%#x idle, %#x after the sample, %#x from the other", idle,
+			   revents[0], revents[1]);
 }
 
 TEST(target_reports_source)

@@ -20,10 +20,10 @@ static void wake_sleeper(int polled, int source)
 	int revents;
 
 	must_wait(&waiter, polled, 5000);
-	sample_faults(source, 1);
+	cause_enabled_faults(source, 1);
 	revents = waiter_woke(&waiter, 2000);
 	if (revents != POLLIN)
-		broken("a sample of the source: revents=%#x want=%#x", revents, POLLIN);
+		say_broken("a sample of the source: revents=%#x want=%#x", revents, POLLIN);
 }
 
 TEST(target_wakes)
@@ -51,7 +51,7 @@ TEST(one_of_two_wakes)
 
 	must_wait(&waiters[0], pair.target.fd, 5000);
 	must_wait(&waiters[1], pair.target.fd, 5000);
-	sample_faults(pair.source, 1);
+	cause_enabled_faults(pair.source, 1);
 	for (const uint64_t end = now_ns() + 2000000000ull; now_ns() < end; ) {
 		revents[0] = waiter_woke(&waiters[0], 1);
 		revents[1] = waiter_woke(&waiters[1], 1);
@@ -63,7 +63,7 @@ TEST(one_of_two_wakes)
 			revents[i] = waiter_woke(&waiters[i], 5);
 	fact_bool("both_woke", revents[0] == POLLIN && revents[1] == POLLIN);
 	if (revents[0] != POLLIN && revents[1] != POLLIN)
-		broken("revents=%#x and %#x want=%#x", revents[0], revents[1], POLLIN);
+		say_broken("revents=%#x and %#x want=%#x", revents[0], revents[1], POLLIN);
 }
 
 PROBE_MAIN

@@ -19,65 +19,65 @@ PROBE(TITLE("other things that may wake a reader")
 
 static struct perf_event_attr plain;
 
-static struct watch sampler(void)
+static struct sampler sampling(void)
 {
 	plain = attr_faults(PERF_SAMPLE_IP);
-	return must_watch(&plain, 0, -1, 1);
+	return must_sampler(&plain, 0, -1, 1);
 }
 
 TEST(refresh_end_is_in)
 {
-	struct watch watch = sampler(), silent = sampler();
+	struct sampler sampler = sampling(), silent = sampling();
 	int found, revents, after;
 	struct waiter waiter;
 
 	plain.wakeup_events = 3;
-	watch = must_watch(&plain, 0, -1, 1);
-	must_wait(&waiter, watch.fd, 3000);
-	hold_asleep(&waiter, "an idle ring");
+	sampler = must_sampler(&plain, 0, -1, 1);
+	must_wait(&waiter, sampler.fd, 3000);
+	expect_asleep(&waiter, "an idle ring");
 	ASSERT_EQ(0, cause_faults(1));
-	must_ioctl(watch.fd, PERF_EVENT_IOC_REFRESH, 3);
+	must_ioctl(sampler.fd, PERF_EVENT_IOC_REFRESH, 3);
 	must_ioctl(silent.fd, PERF_EVENT_IOC_REFRESH, 3);
 	ASSERT_EQ(0, cause_faults(10));
 	revents = waiter_woke(&waiter, 1000);
-	found = count_records(&watch.ring, PERF_RECORD_SAMPLE);
-	after = poll_once(watch.fd, POLLIN, 0);
+	found = count_records(&sampler.ring, PERF_RECORD_SAMPLE);
+	after = poll_once(sampler.fd, POLLIN, 0);
 	fact_int("refresh_end_alone", poll_once(silent.fd, POLLIN, 0));
 	if (revents != POLLIN || found != 3 || after)
-		broken("revents=%#x want=%#x then %#x want=0; records=%d want=3", revents, POLLIN,
-		       after, found);
+		say_broken("revents=%#x want=%#x then %#x want=0; records=%d want=3", revents,
+			   POLLIN, after, found);
 }
 
 TEST(redirection_wakes)
 {
-	struct watch watch = sampler();
+	struct sampler sampler = sampling();
 	int revents, source = must_open(&plain, 0, -1, -1, 0);
 	struct waiter waiter;
 
-	must_ioctl(source, PERF_EVENT_IOC_SET_OUTPUT, watch.fd);
+	must_ioctl(source, PERF_EVENT_IOC_SET_OUTPUT, sampler.fd);
 	must_wait(&waiter, source, 3000);
-	hold_asleep(&waiter, "an idle source");
+	expect_asleep(&waiter, "an idle source");
 	must_ioctl(source, PERF_EVENT_IOC_SET_OUTPUT, -1ul);
 	revents = waiter_woke(&waiter, 200);
 	if (revents == -EAGAIN)
 		say_no("a sleeper sleeps on when its ring is taken away");
 	if (revents != POLLHUP)
-		broken("revents=%#x want=%#x", revents, POLLHUP);
+		say_broken("revents=%#x want=%#x", revents, POLLHUP);
 }
 
 TEST(close_does_not_wake)
 {
-	struct watch watch = sampler();
-	int revents, number = dup(watch.fd), left = dup(watch.fd);
+	struct sampler sampler = sampling();
+	int revents, number = dup(sampler.fd), left = dup(sampler.fd);
 	struct waiter waiter;
 
 	must_wait(&waiter, number, 3000);
 	must_close(number);
-	hold_asleep(&waiter, "close");
-	sample_faults(left, watch.ring.data_size / 2 / 16 + 1);
+	expect_asleep(&waiter, "close");
+	cause_enabled_faults(left, sampler.ring.data_size / 2 / 16 + 1);
 	revents = waiter_woke(&waiter, 1000);
 	if (revents != POLLIN && revents != POLLNVAL)
-		broken("a wake-up after close: revents=%#x want POLLIN or POLLNVAL", revents);
+		say_broken("a wake-up after close: revents=%#x want POLLIN or POLLNVAL", revents);
 }
 
 PROBE_MAIN

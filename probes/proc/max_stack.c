@@ -31,14 +31,14 @@ TEST(up_to_limit)
 	int64_t limit;
 	struct perf_event_attr attr = chain(&limit), plain = attr;
 	struct pm_record record;
-	struct watch watch;
+	struct sampler sampler;
 
 	attr.sample_max_stack = limit > UINT16_MAX ? UINT16_MAX : limit;
-	watch = ask_watch(&attr, &plain, 0, -1, 2, "sample_max_stack");
-	must_ioctl(watch.fd, PERF_EVENT_IOC_ENABLE, 0);
+	sampler = ask_sampler(&attr, &plain, 0, -1, 2, "sample_max_stack");
+	must_ioctl(sampler.fd, PERF_EVENT_IOC_ENABLE, 0);
 	ASSERT_EQ(0, cause_faults(1));
-	if (!seek(&watch, PERF_RECORD_SAMPLE, &record) || record.sample.callchain_nr < 2)
-		broken("no sample with a call chain");
+	if (!find_record(&sampler, PERF_RECORD_SAMPLE, &record) || record.sample.callchain_nr < 2)
+		say_broken("no sample with a call chain");
 }
 
 TEST(beyond_limit)
@@ -49,7 +49,7 @@ TEST(beyond_limit)
 	if (limit >= UINT16_MAX)
 		say_absent("the limit is as large as the field");
 	attr.sample_max_stack = limit + 1;
-	hold_rule(pm_open(&attr, 0, -1, -1, 0), EOVERFLOW, BROKEN, "one frame over the limit");
+	expect_refused(pm_open(&attr, 0, -1, -1, 0), EOVERFLOW, BROKEN, "one frame over the limit");
 }
 
 PROBE_MAIN

@@ -47,7 +47,7 @@ TEST(busy)
 	must_open(&attr, 0, -1, -1, 0);
 	error = write_same();
 	if (error != -EBUSY)
-		broken("errno=%s want=EBUSY", errno_name(error));
+		say_broken("errno=%s want=EBUSY", pm_errno_name(error));
 }
 
 /* Events of others are busy, too, and their buffers are freed late: try for a while. */
@@ -63,9 +63,9 @@ TEST(idle)
 		sched_yield();
 	} while (error == -EBUSY && now_ns() < end);
 	if (error == -EBUSY)
-		cannot_tell("EBUSY: somebody else records call chains");
+		say_unknown("EBUSY: somebody else records call chains");
 	if (error)
-		broken("errno=%s", errno_name(error));
+		say_broken("errno=%s", pm_errno_name(error));
 }
 
 PROBE_MAIN

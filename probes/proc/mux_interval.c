@@ -34,7 +34,7 @@ static int64_t interval_of(char *path, size_t size)
 	if (error == -ENOENT)
 		say_absent("no perf_event_mux_interval_ms of PMU %s", name);
 	if (error)
-		broken("no number: %s", errno_name(error));
+		say_broken("no number: %s", pm_errno_name(error));
 	if (value == 0 && !strcmp(name, "software"))	/* before v6.2 these took no turns */
 		say_absent("interval 0: the events of PMU %s take no turns", name);
 	return value;
@@ -47,7 +47,7 @@ TEST(readable)
 
 	fact_int("interval", value);
 	if (value < 1)
-		broken("interval=%" PRId64 " want>=1", value);
+		say_broken("interval=%" PRId64 " want>=1", value);
 }
 
 static int look(const char *pmu, void *context)
@@ -69,9 +69,9 @@ TEST(all)
 	int seen = 0, error = pm_pmu_each(look, &seen);
 
 	if (error == -EINVAL)
-		broken("PMU %d with an interval shows no number", seen);
+		say_broken("PMU %d with an interval shows no number", seen);
 	if (error < 0)
-		say_blocked("%s: " DEVICES " is not to be seen here", errno_name(error));
+		say_blocked("%s: " DEVICES " is not to be seen here", pm_errno_name(error));
 	if (!seen)
 		say_absent("no PMU here has an interval");
 }

@@ -41,8 +41,8 @@ TEST(same_value)
 	error = write_file(path, text);
 	pm_read_number(path, &after);
 	if (error || after != value)
-		broken("errno=%s value=%" PRId64 " want=%" PRId64, errno_name(error), after,
-		       value);
+		say_broken("errno=%s value=%" PRId64 " want=%" PRId64, pm_errno_name(error), after,
+			   value);
 }
 
 TEST(zero_refused)
@@ -53,7 +53,7 @@ TEST(zero_refused)
 	writable_interval(path, sizeof(path));
 	error = write_file(path, "0");
 	if (error != -EINVAL)
-		broken("0 ms: errno=%s want=EINVAL", errno_name(error));
+		say_broken("0 ms: errno=%s want=EINVAL", pm_errno_name(error));
 }
 
 PROBE_MAIN

@@ -24,7 +24,7 @@ static int answer_of_type(uint32_t type)
 {
 	struct perf_event_attr attr = attr_of(type, 0);
 
-	return answer_to(&attr);
+	return try_open(&attr);
 }
 
 /* `want` is negative for a PMU whose type differs from boot to boot. */
@@ -35,16 +35,16 @@ static void has_type(const char *name, int want)
 	if (type == -ENOENT)
 		say_absent("no PMU named %s", name);
 	if (type < 0)
-		broken("%s: type unreadable: %s", name, errno_name(type));
+		say_broken("%s: type unreadable: %s", name, pm_errno_name(type));
 	if (type != want && want >= 0)
-		broken("%s has type %d want=%d", name, type, want);
-	must_plain();
+		say_broken("%s has type %d want=%d", name, type, want);
+	must_open_plain();
 	answer = answer_of_type(0x7fffff00);
 	if (answer != -ENOENT)
-		broken("type 0x7fffff00: %s want=ENOENT", errno_name(answer));
+		say_broken("type 0x7fffff00: %s want=ENOENT", pm_errno_name(answer));
 	answer = answer_of_type(type);
 	if (answer == -ENOENT)
-		broken("%s has type %d in sysfs, but the system call knows none", name, type);
+		say_broken("%s has type %d in sysfs, but the system call knows none", name, type);
 }
 
 #define TEST_FIXED(name, number)                                                               \

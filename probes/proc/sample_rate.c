@@ -22,7 +22,7 @@ PROBE(TITLE("the sampling rate")
 /* The answer to a frequency that far above the limit, while the limit did not move: 0 or -errno */
 static int answer(int above, int64_t *ret_limit)
 {
-	struct perf_event_attr attr = must_plain();
+	struct perf_event_attr attr = must_open_plain();
 	int64_t before, after;
 	int error;
 
@@ -31,14 +31,14 @@ static int answer(int above, int64_t *ret_limit)
 			say_absent("perf_event_max_sample_rate is not there or not readable");
 		attr.freq = 1;
 		attr.sample_freq = before + above;
-		error = answer_to(&attr);
+		error = try_open(&attr);
 		pm_read_number(RATE, &after);
 		if (before == after) {
 			*ret_limit = before;
 			return error;
 		}
 	}
-	cannot_tell("the limit does not stand still");
+	say_unknown("the limit does not stand still");
 }
 
 TEST(up_to_limit)
@@ -49,7 +49,7 @@ TEST(up_to_limit)
 	fact_int("limit", limit);
 	fact_bool("lowered", limit < 100000);
 	if (error)
-		broken("frequency=%" PRId64 " errno=%s", limit, errno_name(error));
+		say_broken("frequency=%" PRId64 " errno=%s", limit, pm_errno_name(error));
 }
 
 TEST(beyond_limit)
@@ -58,20 +58,20 @@ TEST(beyond_limit)
 	int error = answer(1, &limit);
 
 	if (error != -EINVAL)
-		broken("limit=%" PRId64 ": one more is %s", limit, errno_name(error));
+		say_broken("limit=%" PRId64 ": one more is %s", limit, pm_errno_name(error));
 }
 
 TEST(period_unbounded)
 {
 	struct perf_event_attr plain = attr_software(PERF_COUNT_SW_PAGE_FAULTS);
 	struct perf_event_attr attr = attr_faults(PERF_SAMPLE_TID);
-	struct watch watch = ask_watch(&attr, &plain, 0, -1, 4, "a period of 1");
+	struct sampler sampler = ask_sampler(&attr, &plain, 0, -1, 4, "a period of 1");
 	int samples;
 
-	must_ioctl(watch.fd, PERF_EVENT_IOC_ENABLE, 0);
-	samples = samples_of_faults(&watch, NULL, 16);
+	must_ioctl(sampler.fd, PERF_EVENT_IOC_ENABLE, 0);
+	samples = samples_of_faults(&sampler, NULL, 16);
 	if (samples != 16)
-		broken("samples=%d want=16", samples);
+		say_broken("samples=%d want=16", samples);
 }
 
 TEST(nonsense_refused)
@@ -87,7 +87,7 @@ TEST(nonsense_refused)
 	error = write_file(RATE, "often");
 	pm_read_number(RATE, &after);
 	if (error != -EINVAL || after > before)
-		broken("writing a word: errno=%s value=%" PRId64, errno_name(error), after);
+		say_broken("writing a word: errno=%s value=%" PRId64, pm_errno_name(error), after);
 }
 
 PROBE_MAIN

@@ -62,13 +62,13 @@ TEST_F(file, present)
 	int error = pm_read_number(self->path, &value);
 
 	if (error == -EACCES || error == -EPERM)
-		say_blocked("%s: not readable", errno_name(error));
+		say_blocked("%s: not readable", pm_errno_name(error));
 	if (error)
-		broken("no number: %s", errno_name(error));
+		say_broken("no number: %s", pm_errno_name(error));
 	fact_int(variant->name, value);
 	if (value < variant->low || value > variant->high)
-		broken("value=%" PRId64 " want=%" PRId64 "..%" PRId64, value, variant->low,
-		       variant->high);
+		say_broken("value=%" PRId64 " want=%" PRId64 "..%" PRId64, value, variant->low,
+			   variant->high);
 }
 
 TEST_F(file, guarded)
@@ -78,9 +78,9 @@ TEST_F(file, guarded)
 	ASSERT_EQ(0, drop_to(0));
 	fd = open(self->path, O_WRONLY | O_CLOEXEC);
 	if (fd >= 0)
-		broken("nobody may write %s", variant->name);
+		say_broken("nobody may write %s", variant->name);
 	if (errno != EACCES && errno != EPERM && errno != EROFS)
-		broken("errno=%s want=EACCES", errno_name(errno));
+		say_broken("errno=%s want=EACCES", pm_errno_name(errno));
 }
 
 PROBE_MAIN

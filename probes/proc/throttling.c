@@ -30,8 +30,8 @@ PROBE(TITLE("limits of the time for sampling")
 
 static void __attribute__((constructor)) keep(void)
 {
-	keep_file(PERCENT);
-	keep_file(RATE);
+	restore_at_exit(PERCENT);
+	restore_at_exit(RATE);
 }
 
 static int64_t value_of(const char *path)
@@ -47,7 +47,7 @@ static void set(const char *path, const char *text)
 	int error = write_file(path, text);
 
 	if (error)
-		cannot_tell("%s to %s: %s", text, strrchr(path, '/') + 1, errno_name(error));
+		say_unknown("%s to %s: %s", text, strrchr(path, '/') + 1, pm_errno_name(error));
 }
 
 FIXTURE(limits)
@@ -73,7 +73,7 @@ static void out_of_range(const char *text)
 	if (!error && value_of(PERCENT) != 25)
 		say_no("%s percent accepted", text);
 	if (error != -EINVAL)
-		broken("%s percent: errno=%s want=EINVAL", text, errno_name(error));
+		say_broken("%s percent: errno=%s want=EINVAL", text, pm_errno_name(error));
 }
 
 TEST_F(limits, above_range)
@@ -95,7 +95,7 @@ TEST_F(limits, rate_writable)
 	attr.sample_freq = 20000;
 	close(must_open(&attr, 0, -1, -1, 0));
 	attr.sample_freq = 20001;
-	hold_rule(pm_open(&attr, 0, -1, -1, 0), EINVAL, BROKEN, "one more than the rate set");
+	expect_refused(pm_open(&attr, 0, -1, -1, 0), EINVAL, BROKEN, "one more than the rate set");
 }
 
 static void fixed(const char *percent)
@@ -108,7 +108,8 @@ static void fixed(const char *percent)
 	if (!error && value_of(RATE) != before)
 		say_no("at %s percent the rate can be set", percent);
 	if (error != -EINVAL)
-		broken("rate at %s percent: errno=%s want=EINVAL", percent, errno_name(error));
+		say_broken("rate at %s percent: errno=%s want=EINVAL", percent,
+			   pm_errno_name(error));
 }
 
 TEST_F(limits, rate_fixed_at_0)

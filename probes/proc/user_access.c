@@ -57,10 +57,10 @@ TEST(rdpmc)
 	if (error == -ENOENT)
 		say_no("ENOENT: the core's PMU has no rdpmc file");
 	if (error)
-		broken("no number: %s", errno_name(error));
+		say_broken("no number: %s", pm_errno_name(error));
 	fact_int("rdpmc_value", value);
 	if (value < 0 || value > 2)
-		broken("rdpmc=%" PRId64 " want=0..2", value);
+		say_broken("rdpmc=%" PRId64 " want=0..2", value);
 }
 
 TEST(rdpmc_guarded)
@@ -72,7 +72,7 @@ TEST(rdpmc_guarded)
 	if (access(path, F_OK) < 0)
 		say_absent("no rdpmc file");
 	if (open(path, O_WRONLY | O_CLOEXEC) >= 0)
-		broken("nobody may write the rdpmc file");
+		say_broken("nobody may write the rdpmc file");
 }
 
 TEST(user_access)
@@ -86,10 +86,10 @@ TEST(user_access)
 	ask_setting(ACCESS);
 	error = pm_read_number(ACCESS, &value);
 	if (error)
-		broken("no number: %s", errno_name(error));
+		say_broken("no number: %s", pm_errno_name(error));
 	fact_int("user_access_value", value);
 	if (value < 0 || value > 2)
-		broken("perf_user_access=%" PRId64 " want=0..2", value);
+		say_broken("perf_user_access=%" PRId64 " want=0..2", value);
 }
 
 PROBE_MAIN

@@ -29,7 +29,7 @@ static void __attribute__((constructor)) choose_switch(void)
 		if (!access(user_access[i], W_OK))
 			path = user_access[i];
 	if (path)
-		keep_file(path);
+		restore_at_exit(path);
 }
 
 static void must_set(const char *value)
@@ -42,34 +42,34 @@ static void must_set(const char *value)
 	fact_str("file", "%s", path);
 	error = write_file(path, value);
 	if (error)
-		say_blocked("%s cannot be set to %s: %s", path, value, errno_name(error));
+		say_blocked("%s cannot be set to %s: %s", path, value, pm_errno_name(error));
 }
 
 /* Counting here; instructions, or cycles where there are none. */
-static struct watch must_count_something(void)
+static struct sampler must_count_something(void)
 {
 	struct perf_event_attr attr = attr_user_counter(PERF_COUNT_HW_INSTRUCTIONS);
-	const bool known = !answer_to(&attr);
-	struct watch watch =
+	const bool known = !try_open(&attr);
+	struct sampler sampler =
 		watch_counter(known ? PERF_COUNT_HW_INSTRUCTIONS : PERF_COUNT_HW_CPU_CYCLES, -1);
 
-	must_ioctl(watch.fd, PERF_EVENT_IOC_ENABLE, 0);
+	must_ioctl(sampler.fd, PERF_EVENT_IOC_ENABLE, 0);
 	spin_ns(1000000);
-	if (!must_count(watch.fd))
-		cannot_tell("the event does not count");
-	return watch;
+	if (!must_count(sampler.fd))
+		say_unknown("the event does not count");
+	return sampler;
 }
 
 TEST(on_reads)
 {
-	struct watch watch;
+	struct sampler sampler;
 	uint64_t value;
 
 	must_set("1");
-	watch = must_count_something();
-	if (!user_value(watch.ring.base, &value))
+	sampler = must_count_something();
+	if (!user_value(sampler.ring.base, &value))
 		say_absent("this PMU lends no counter to user space, although the switch is on");
-	must_lie_between(&watch);
+	must_lie_between(&sampler);
 }
 
 static int read_bare(void *unused)
@@ -92,7 +92,7 @@ static bool faults(void)
 	if (status == 1)
 		say_absent("no such instruction on this machine");
 	if (status < 0)
-		cannot_tell("no child: %s", errno_name(status));
+		say_unknown("no child: %s", pm_errno_name(status));
 	return status >= 128;
 }
 
@@ -106,13 +106,13 @@ TEST(on_unmapped_faults)
 
 TEST(off_says_so)
 {
-	struct watch watch;
+	struct sampler sampler;
 	uint64_t value;
 
 	must_set("0");
-	watch = must_count_something();
-	if (user_value(watch.ring.base, &value))
-		broken("the user page offers a counter to read although the switch is off");
+	sampler = must_count_something();
+	if (user_value(sampler.ring.base, &value))
+		say_broken("the user page offers a counter to read although the switch is off");
 }
 
 TEST(off_faults)
@@ -120,7 +120,7 @@ TEST(off_faults)
 	must_set("0");
 	must_count_something();
 	if (!faults())
-		broken("a task read a counter although the switch is off");
+		say_broken("a task read a counter although the switch is off");
 }
 
 PROBE_MAIN

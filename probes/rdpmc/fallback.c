@@ -17,9 +17,9 @@ PROBE(TITLE("when user space must not read a counter")
       NEEDS("pmu")
       NEEDS("cpu2"))
 
-static uint32_t index_of(const struct watch *watch)
+static uint32_t index_of(const struct sampler *sampler)
 {
-	return ((const volatile struct perf_event_mmap_page *)watch->ring.base)->index;
+	return ((const volatile struct perf_event_mmap_page *)sampler->ring.base)->index;
 }
 
 static struct perf_event_attr attr_cycles(void)
@@ -32,25 +32,25 @@ static struct perf_event_attr attr_cycles(void)
 	return attr;
 }
 
-static struct watch watch_cycles(pid_t pid, int cpu)
+static struct sampler watch_cycles(pid_t pid, int cpu)
 {
 	struct perf_event_attr attr = attr_cycles();
 
 	require(REQUIRE_CPU_PMU);
-	return must_watch(&attr, pid, cpu, 0);
+	return must_sampler(&attr, pid, cpu, 0);
 }
 
 TEST(disabled)
 {
-	struct watch watch = watch_cycles(0, -1);
+	struct sampler sampler = watch_cycles(0, -1);
 
-	must_ioctl(watch.fd, PERF_EVENT_IOC_ENABLE, 0);
+	must_ioctl(sampler.fd, PERF_EVENT_IOC_ENABLE, 0);
 	spin_ns(1000000);
-	if (!must_count(watch.fd))
-		cannot_tell("the hardware event does not count");
-	must_ioctl(watch.fd, PERF_EVENT_IOC_DISABLE, 0);
-	if (index_of(&watch))
-		broken("index=%u of a disabled event", index_of(&watch));
+	if (!must_count(sampler.fd))
+		say_unknown("the hardware event does not count");
+	must_ioctl(sampler.fd, PERF_EVENT_IOC_DISABLE, 0);
+	if (index_of(&sampler))
+		say_broken("index=%u of a disabled event", index_of(&sampler));
 }
 
 static int sleep_for_ever(void *gate)
@@ -61,39 +61,40 @@ static int sleep_for_ever(void *gate)
 
 TEST(other_process)
 {
-	struct watch watch;
+	struct sampler sampler;
 	struct gate gate;
 	pid_t child;
 
 	require(REQUIRE_CPU_PMU);
 	ASSERT_EQ(0, gate_init(&gate));
 	child = start_child(sleep_for_ever, &gate);
-	watch = watch_cycles(child, -1);
-	must_ioctl(watch.fd, PERF_EVENT_IOC_ENABLE, 0);
+	sampler = watch_cycles(child, -1);
+	must_ioctl(sampler.fd, PERF_EVENT_IOC_ENABLE, 0);
 	/* Until the child sleeps its event may be on a counter: wait for the effect. */
-	for (uint64_t end = now_ns() + 200000000; index_of(&watch) && now_ns() < end; sched_yield())
+	for (uint64_t end = now_ns() + 200000000; index_of(&sampler) && now_ns() < end;
+	     sched_yield())
 		;
-	if (index_of(&watch))
-		broken("index=%u of an event of a sleeping task", index_of(&watch));
+	if (index_of(&sampler))
+		say_broken("index=%u of an event of a sleeping task", index_of(&sampler));
 	gate_open(&gate);
 	wait_child(child);
 }
 
 TEST(other_cpu)
 {
-	struct watch watch;
+	struct sampler sampler;
 	int cpu;
 
 	require(REQUIRE_CPU2 | REQUIRE_CPU_PMU);
 	cpu = move_to_nth_cpu(1);
-	watch = watch_cycles(0, cpu);
-	must_ioctl(watch.fd, PERF_EVENT_IOC_ENABLE, 0);
+	sampler = watch_cycles(0, cpu);
+	must_ioctl(sampler.fd, PERF_EVENT_IOC_ENABLE, 0);
 	spin_ns(1000000);
-	if (!must_count(watch.fd))
-		cannot_tell("the event does not count even on its CPU");
+	if (!must_count(sampler.fd))
+		say_unknown("the event does not count even on its CPU");
 	ASSERT_LE(0, move_to_nth_cpu(0));
-	if (index_of(&watch))
-		broken("index=%u of an event bound to CPU %d", index_of(&watch), cpu);
+	if (index_of(&sampler))
+		say_broken("index=%u of an event bound to CPU %d", index_of(&sampler), cpu);
 }
 
 PROBE_MAIN

@@ -69,16 +69,16 @@ static inline bool user_value(const volatile struct perf_event_mmap_page *page, 
 	return true;
 }
 
-static inline struct watch watch_counter(uint64_t config, int group)
+static inline struct sampler watch_counter(uint64_t config, int group)
 {
 	struct perf_event_attr attr = attr_user_counter(config);
-	struct watch watch = { .fd = -1 };
+	struct sampler sampler = { .fd = -1 };
 
 	require(REQUIRE_CPU_PMU);
 	attr.disabled = group < 0;
-	watch.fd = must_open(&attr, 0, -1, group, 0);
-	must_map(watch.fd, 0, &watch.ring);
-	return watch;
+	sampler.fd = must_open(&attr, 0, -1, group, 0);
+	must_map(sampler.fd, 0, &sampler.ring);
+	return sampler;
 }
 
 /* What an administrator may switch such reading off with: arm64 and riscv, then x86, where a
@@ -99,29 +99,29 @@ static noreturn inline void say_no_index(void)
 	say_absent("the user page says to use read(2)");
 }
 
-static inline struct watch must_count_here(void)
+static inline struct sampler must_count_here(void)
 {
-	struct watch watch = watch_counter(PERF_COUNT_HW_INSTRUCTIONS, -1);
+	struct sampler sampler = watch_counter(PERF_COUNT_HW_INSTRUCTIONS, -1);
 	uint64_t value;
 
-	must_ioctl(watch.fd, PERF_EVENT_IOC_ENABLE, 0);
+	must_ioctl(sampler.fd, PERF_EVENT_IOC_ENABLE, 0);
 	spin_ns(100000);
-	if (!user_value(watch.ring.base, &value))
+	if (!user_value(sampler.ring.base, &value))
 		say_no_index();
-	return watch;
+	return sampler;
 }
 
-static inline void must_lie_between(const struct watch *watch)
+static inline void must_lie_between(const struct sampler *sampler)
 {
 	for (int i = 0; i < 20; i++) {
-		uint64_t before = must_count(watch->fd), after, value;
+		uint64_t before = must_count(sampler->fd), after, value;
 
-		if (!user_value(watch->ring.base, &value))
-			broken("the index went away between two readings");
-		after = must_count(watch->fd);
+		if (!user_value(sampler->ring.base, &value))
+			say_broken("the index went away between two readings");
+		after = must_count(sampler->fd);
 		if (value < before || value > after)
-			broken("user space=%" PRIu64 " read(2)=%" PRIu64 "..%" PRIu64, value,
-			       before, after);
+			say_broken("user space=%" PRIu64 " read(2)=%" PRIu64 "..%" PRIu64, value,
+				   before, after);
 	}
 }
 

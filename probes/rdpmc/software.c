@@ -12,9 +12,9 @@ PROBE(TITLE("software events in the user page")
       POINT(software_no_rdpmc, "cap_user_rdpmc is 0 for a software event")
       SINCE("3.12"))
 
-static uint32_t index_of(const struct watch *watch)
+static uint32_t index_of(const struct sampler *sampler)
 {
-	return ((const volatile struct perf_event_mmap_page *)watch->ring.base)->index;
+	return ((const volatile struct perf_event_mmap_page *)sampler->ring.base)->index;
 }
 
 TEST(software)
@@ -26,32 +26,33 @@ TEST(software)
 
 	for (int i = 0; i < 5; i++) {
 		struct perf_event_attr attr = attr_software(kinds[i]);
-		struct watch watch = must_watch(&attr, 0, -1, 0);
+		struct sampler sampler = must_sampler(&attr, 0, -1, 0);
 
-		must_ioctl(watch.fd, PERF_EVENT_IOC_ENABLE, 0);
+		must_ioctl(sampler.fd, PERF_EVENT_IOC_ENABLE, 0);
 		ASSERT_EQ(0, cause_faults(10));
-		counted += must_count(watch.fd);
-		if (index_of(&watch))
-			broken("software event %d: index=%u", (int)kinds[i], index_of(&watch));
+		counted += must_count(sampler.fd);
+		if (index_of(&sampler))
+			say_broken("software event %d: index=%u", (int)kinds[i],
+				   index_of(&sampler));
 	}
 	if (!counted)
-		broken("none of the events counts by read(2) either");
+		say_broken("none of the events counts by read(2) either");
 }
 
 TEST(software_no_rdpmc)
 {
 	struct perf_event_attr attr = attr_software(PERF_COUNT_SW_PAGE_FAULTS);
-	struct watch watch = must_watch(&attr, 0, -1, 0);
-	const volatile struct perf_event_mmap_page *page = watch.ring.base;
+	struct sampler sampler = must_sampler(&attr, 0, -1, 0);
+	const volatile struct perf_event_mmap_page *page = sampler.ring.base;
 
-	must_ioctl(watch.fd, PERF_EVENT_IOC_ENABLE, 0);
+	must_ioctl(sampler.fd, PERF_EVENT_IOC_ENABLE, 0);
 	ASSERT_EQ(0, cause_faults(10));
-	if (must_count(watch.fd) < 10)
-		broken("count=%" PRIu64 " of 10 faults", must_count(watch.fd));
+	if (must_count(sampler.fd) < 10)
+		say_broken("count=%" PRIu64 " of 10 faults", must_count(sampler.fd));
 	if (!page->cap_bit0_is_deprecated)
 		say_no("the capability bits are those of before v3.12");
 	if (page->cap_user_rdpmc)
-		broken("cap_user_rdpmc=1 for a software event");
+		say_broken("cap_user_rdpmc=1 for a software event");
 }
 
 PROBE_MAIN

@@ -20,38 +20,38 @@ PROBE(TITLE("counters read from user space")
 
 TEST(supported)
 {
-	struct watch watch = must_count_here();
-	const volatile struct perf_event_mmap_page *page = watch.ring.base;
+	struct sampler sampler = must_count_here();
+	const volatile struct perf_event_mmap_page *page = sampler.ring.base;
 
 	fact_int("width", page->pmc_width);
 	if (page->pmc_width < 16 || page->pmc_width > 64)
-		broken("pmc_width=%u", page->pmc_width);
+		say_broken("pmc_width=%u", page->pmc_width);
 }
 
 TEST(between_reads)
 {
-	struct watch watch = must_count_here();
+	struct sampler sampler = must_count_here();
 
-	must_lie_between(&watch);
+	must_lie_between(&sampler);
 }
 
 TEST(grows)
 {
-	struct watch watch = must_count_here();
+	struct sampler sampler = must_count_here();
 	uint64_t first = 0, last = 0;
 
-	user_value(watch.ring.base, &first);
+	user_value(sampler.ring.base, &first);
 	spin_ns(100000);
-	if (!user_value(watch.ring.base, &last) || last <= first)
-		broken("first=%" PRIu64 " last=%" PRIu64, first, last);
+	if (!user_value(sampler.ring.base, &last) || last <= first)
+		say_broken("first=%" PRIu64 " last=%" PRIu64, first, last);
 }
 
 TEST(reset)
 {
-	struct watch watch = must_count_here();
+	struct sampler sampler = must_count_here();
 
-	must_ioctl(watch.fd, PERF_EVENT_IOC_RESET, 0);
-	must_lie_between(&watch);
+	must_ioctl(sampler.fd, PERF_EVENT_IOC_RESET, 0);
+	must_lie_between(&sampler);
 }
 
 PROBE_MAIN

@@ -34,15 +34,15 @@ TEST(own_thread)
 	uint64_t value = 0;
 
 	must_count_here();
-	ASSERT_EQ(0, in_thread(thread_value, &value));
+	ASSERT_EQ(0, run_in_thread(thread_value, &value));
 	if (!value)
-		broken("a thread's own event cannot be read in user space");
+		say_broken("a thread's own event cannot be read in user space");
 }
 
 TEST(group)
 {
-	struct watch leader = must_count_here();
-	struct watch sibling = watch_counter(PERF_COUNT_HW_CPU_CYCLES, leader.fd);
+	struct sampler leader = must_count_here();
+	struct sampler sibling = watch_counter(PERF_COUNT_HW_CPU_CYCLES, leader.fd);
 	const volatile struct perf_event_mmap_page *first = leader.ring.base;
 	const volatile struct perf_event_mmap_page *second = sibling.ring.base;
 
@@ -50,22 +50,22 @@ TEST(group)
 	if (!second->index)
 		say_absent("the sibling is on no counter that user space may read");
 	if (first->index == second->index)
-		broken("both events have index %u", first->index);
+		say_broken("both events have index %u", first->index);
 	must_lie_between(&leader);
 	must_lie_between(&sibling);
 }
 
 TEST(after_disable)
 {
-	struct watch watch = must_count_here();
+	struct sampler sampler = must_count_here();
 	uint64_t value, kept;
 
-	must_ioctl(watch.fd, PERF_EVENT_IOC_DISABLE, 0);
-	kept = must_count(watch.fd);
-	if (user_value(watch.ring.base, &value))
-		broken("a disabled event still has an index");
-	if (!kept || kept != must_count(watch.fd))
-		broken("read(2)=%" PRIu64 " then %" PRIu64, kept, must_count(watch.fd));
+	must_ioctl(sampler.fd, PERF_EVENT_IOC_DISABLE, 0);
+	kept = must_count(sampler.fd);
+	if (user_value(sampler.ring.base, &value))
+		say_broken("a disabled event still has an index");
+	if (!kept || kept != must_count(sampler.fd))
+		say_broken("read(2)=%" PRIu64 " then %" PRIu64, kept, must_count(sampler.fd));
 }
 
 PROBE_MAIN

@@ -24,11 +24,11 @@ TEST(whole_each_time)
 	first = must_count(fd);
 	second = must_count(fd);
 	if (first < 7 || first != second)
-		broken("first=%" PRIu64 " second=%" PRIu64, first, second);
+		say_broken("first=%" PRIu64 " second=%" PRIu64, first, second);
 	got = pread(fd, &at, sizeof(at), 0);
-	fact_str("pread", "%s", errno_name(got < 0 ? errno : 0));
+	fact_str("pread", "%s", pm_errno_name(got < 0 ? errno : 0));
 	if (got >= 0 && at != first)
-		broken("pread=%" PRIu64 " read=%" PRIu64, at, first);
+		say_broken("pread=%" PRIu64 " read=%" PRIu64, at, first);
 }
 
 TEST(nonblocking)
@@ -38,7 +38,7 @@ TEST(nonblocking)
 
 	ASSERT_EQ(0, fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_NONBLOCK));
 	ASSERT_NE(0, fcntl(fd, F_GETFL) & O_NONBLOCK);
-	hold_gain(fd, NULL, 7, 7);
+	expect_gain(fd, NULL, 7, 7);
 }
 
 PROBE_MAIN

@@ -26,7 +26,7 @@ static struct perf_event_attr plain(void)
 static void want(int fd, unsigned int faults)
 {
 	must_ioctl(fd, PERF_EVENT_IOC_ENABLE, 0);
-	hold_gain(fd, NULL, FAULTS, faults);
+	expect_gain(fd, NULL, FAULTS, faults);
 }
 
 /* With both user and kernel excluded there is nothing left, and no privilege is needed. */

@@ -36,37 +36,37 @@ static struct perf_event_attr sampling(uint64_t format)
 TEST(nothing_lost)
 {
 	const struct perf_event_attr attr = sampling(PERF_FORMAT_LOST), without = sampling(0);
-	struct watch watch = ask_watch(&attr, &without, 0, -1, 1, "PERF_FORMAT_LOST");
+	struct sampler sampler = ask_sampler(&attr, &without, 0, -1, 1, "PERF_FORMAT_LOST");
 	struct pm_counts counts;
 	int samples;
 
-	must_ioctl(watch.fd, PERF_EVENT_IOC_ENABLE, 0);
+	must_ioctl(sampler.fd, PERF_EVENT_IOC_ENABLE, 0);
 	ASSERT_EQ(0, cause_faults(20));
-	must_ioctl(watch.fd, PERF_EVENT_IOC_DISABLE, 0);
-	counts = must_counts(watch.fd, PERF_FORMAT_LOST);
-	samples = count_records(&watch.ring, PERF_RECORD_SAMPLE);
+	must_ioctl(sampler.fd, PERF_EVENT_IOC_DISABLE, 0);
+	counts = must_counts(sampler.fd, PERF_FORMAT_LOST);
+	samples = count_records(&sampler.ring, PERF_RECORD_SAMPLE);
 	if (counts.member[0].lost || samples < 20)
-		broken("lost=%" PRIu64 " with %d samples in the ring", counts.member[0].lost,
-		       samples);
+		say_broken("lost=%" PRIu64 " with %d samples in the ring", counts.member[0].lost,
+			   samples);
 }
 
 TEST(exact)
 {
 	const struct perf_event_attr attr = sampling(PERF_FORMAT_LOST), without = sampling(0);
-	struct watch watch = ask_watch(&attr, &without, 0, -1, 1, "PERF_FORMAT_LOST");
+	struct sampler sampler = ask_sampler(&attr, &without, 0, -1, 1, "PERF_FORMAT_LOST");
 	struct pm_counts counts;
 	int samples;
 
-	must_ioctl(watch.fd, PERF_EVENT_IOC_ENABLE, 0);
+	must_ioctl(sampler.fd, PERF_EVENT_IOC_ENABLE, 0);
 	ASSERT_EQ(0, overflow_one_page());
-	must_ioctl(watch.fd, PERF_EVENT_IOC_DISABLE, 0);
-	counts = must_counts(watch.fd, PERF_FORMAT_LOST);
-	samples = count_records(&watch.ring, PERF_RECORD_SAMPLE);
+	must_ioctl(sampler.fd, PERF_EVENT_IOC_DISABLE, 0);
+	counts = must_counts(sampler.fd, PERF_FORMAT_LOST);
+	samples = count_records(&sampler.ring, PERF_RECORD_SAMPLE);
 	fact_int("in_one_page", samples);
 	if (samples <= 0 || !counts.member[0].lost ||
 	    samples + counts.member[0].lost != counts.member[0].value)
-		broken("count=%" PRIu64 " in_ring=%d lost=%" PRIu64, counts.member[0].value,
-		       samples, counts.member[0].lost);
+		say_broken("count=%" PRIu64 " in_ring=%d lost=%" PRIu64, counts.member[0].value,
+			   samples, counts.member[0].lost);
 }
 
 TEST(own_member)
@@ -86,11 +86,11 @@ TEST(own_member)
 	counts = must_counts(leader, format);
 	/* The leader has no ring: its samples were never meant to be kept. */
 	if (counts.nr != 2 || counts.member[0].lost || !counts.member[1].lost)
-		broken("nr=%" PRIu64 " lost=%" PRIu64 " and %" PRIu64 ", want 0 and more",
-		       counts.nr, counts.member[0].lost, counts.member[1].lost);
+		say_broken("nr=%" PRIu64 " lost=%" PRIu64 " and %" PRIu64 ", want 0 and more",
+			   counts.nr, counts.member[0].lost, counts.member[1].lost);
 	if (count_records(&ring, PERF_RECORD_SAMPLE) + counts.member[1].lost !=
 	    counts.member[1].value)
-		broken("lost=%" PRIu64 " does not add up", counts.member[1].lost);
+		say_broken("lost=%" PRIu64 " does not add up", counts.member[1].lost);
 }
 
 PROBE_MAIN

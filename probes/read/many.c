@@ -35,7 +35,7 @@ static int open_many(bool disabled, int *fds)
 	while (count < MANY && (fd = pm_open(&attr, 0, -1, -1, 0)) >= 0)
 		fds[count++] = fd;
 	if (count < 100)
-		cannot_tell("only %d events could be opened: %s", count, errno_name(fd));
+		say_unknown("only %d events could be opened: %s", count, pm_errno_name(fd));
 	return count;
 }
 
@@ -50,8 +50,8 @@ static void want_each(const int *fds, int count, uint64_t want)
 	for (int i = 0; i < count; i++) {
 		value = must_count(fds[i]);
 		if (value != want)
-			broken("event %d of %d: counted=%" PRIu64 " want=%" PRIu64, i, count, value,
-			       want);
+			say_broken("event %d of %d: counted=%" PRIu64 " want=%" PRIu64, i, count,
+				   value, want);
 	}
 }
 

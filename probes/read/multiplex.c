@@ -72,7 +72,7 @@ FIXTURE_SETUP(multiplex)
 	fact_int("counters", free);
 	error = error ?: run(self->count, 60000000, self->counts);
 	if (error)
-		cannot_tell("%d events: %s", self->count, errno_name(error));
+		say_unknown("%d events: %s", self->count, pm_errno_name(error));
 }
 
 FIXTURE_TEARDOWN(multiplex)
@@ -88,8 +88,8 @@ TEST_F(multiplex, each_runs)
 		uint64_t share = 100 * counts->time_running / (counts->time_enabled | 1);
 
 		if (!counts->time_running || !counts->member[0].value)
-			broken("event %d of %d: running=%" PRIu64 " of %" PRIu64, i, self->count,
-			       counts->time_running, counts->time_enabled);
+			say_broken("event %d of %d: running=%" PRIu64 " of %" PRIu64, i,
+				   self->count, counts->time_running, counts->time_enabled);
 		least = share < least ? share : least;
 	}
 	fact_int("least_share", least);
@@ -101,12 +101,12 @@ TEST_F(multiplex, less_than_all)
 
 	for (int i = 0; i < self->count; i++) {
 		if (self->counts[i].time_running > self->counts[i].time_enabled)
-			broken("event %d: running=%" PRIu64 " enabled=%" PRIu64, i,
-			       self->counts[i].time_running, self->counts[i].time_enabled);
+			say_broken("event %d: running=%" PRIu64 " enabled=%" PRIu64, i,
+				   self->counts[i].time_running, self->counts[i].time_enabled);
 		sharing += shared(&self->counts[i]);
 	}
 	if (!sharing)
-		broken("%d events and not one had to share", self->count);
+		say_broken("%d events and not one had to share", self->count);
 }
 
 TEST_F(multiplex, scaling)
@@ -118,13 +118,13 @@ TEST_F(multiplex, scaling)
 		double rate;
 
 		if (!counts->time_running)
-			cannot_tell("event %d never ran", i);
+			say_unknown("event %d never ran", i);
 		rate = (double)counts->member[0].value / counts->time_running;
 		low = !i || rate < low ? rate : low;
 		high = rate > high ? rate : high;
 	}
 	if (high > low * 1.25)
-		broken("instructions a ns: lowest %.3f, highest %.3f", low, high);
+		say_broken("instructions a ns: lowest %.3f, highest %.3f", low, high);
 }
 
 PROBE_MAIN

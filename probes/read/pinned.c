@@ -39,7 +39,7 @@ FIXTURE_SETUP(pinned)
 		say_absent("%d pinned instruction counters run at once here", MOST);
 	if (self->count == 1)
 		say_absent("not even one instruction counter is free: %s",
-			   errno_name(self->error));
+			   pm_errno_name(self->error));
 }
 
 FIXTURE_TEARDOWN(pinned)
@@ -50,7 +50,7 @@ TEST_F(pinned, end_of_file)
 {
 	fact_int("pinned", self->count - 1);
 	if (self->error != -ENODATA)
-		broken("errno=%s want end of file", errno_name(self->error));
+		say_broken("errno=%s want end of file", pm_errno_name(self->error));
 }
 
 TEST_F(pinned, others_count)
@@ -62,8 +62,8 @@ TEST_F(pinned, others_count)
 		spin_ns(100000);
 		after = must_count(self->fds[i]);
 		if (after <= before)
-			broken("event %d of %d: %" PRIu64 " then %" PRIu64, i, self->count - 1,
-			       before, after);
+			say_broken("event %d of %d: %" PRIu64 " then %" PRIu64, i, self->count - 1,
+				   before, after);
 	}
 }
 
@@ -79,7 +79,7 @@ TEST_F(pinned, recovers)
 	spin_ns(200000);
 	error = pm_read_count(last, &value);
 	if (error || !value)
-		broken("read: %s, value=%" PRIu64, errno_name(error), value);
+		say_broken("read: %s, value=%" PRIu64, pm_errno_name(error), value);
 }
 
 PROBE_MAIN

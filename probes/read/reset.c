@@ -25,7 +25,7 @@ TEST(own_value)
 	ASSERT_EQ(0, cause_faults(5));
 	after = must_count(fd);
 	if (before < 7 || after != 5)
-		broken("before=%" PRIu64 " after=%" PRIu64 " want=5", before, after);
+		say_broken("before=%" PRIu64 " after=%" PRIu64 " want=5", before, after);
 }
 
 TEST(disabled)
@@ -40,7 +40,7 @@ TEST(disabled)
 	must_ioctl(fd, PERF_EVENT_IOC_RESET, 0);
 	after = must_count(fd);
 	if (before < 7 || after)
-		broken("before=%" PRIu64 " after=%" PRIu64 " want=0", before, after);
+		say_broken("before=%" PRIu64 " after=%" PRIu64 " want=0", before, after);
 }
 
 static void reset_group(unsigned long flag, uint64_t *ret)
@@ -52,7 +52,7 @@ static void reset_group(unsigned long flag, uint64_t *ret)
 	ASSERT_EQ(0, cause_faults(7));
 	must_ioctl(leader, PERF_EVENT_IOC_DISABLE, PERF_IOC_FLAG_GROUP);
 	if (must_count(leader) < 7 || must_count(sibling) < 7)
-		cannot_tell("the group did not count");
+		say_unknown("the group did not count");
 	must_ioctl(leader, PERF_EVENT_IOC_RESET, flag);
 	ret[0] = must_count(leader);
 	ret[1] = must_count(sibling);
@@ -64,7 +64,7 @@ TEST(group_flag)
 
 	reset_group(PERF_IOC_FLAG_GROUP, value);
 	if (value[0] || value[1])
-		broken("leader=%" PRIu64 " sibling=%" PRIu64 " want=0", value[0], value[1]);
+		say_broken("leader=%" PRIu64 " sibling=%" PRIu64 " want=0", value[0], value[1]);
 }
 
 TEST(leader_alone)
@@ -73,8 +73,8 @@ TEST(leader_alone)
 
 	reset_group(0, value);
 	if (value[0] || value[1] < 7)
-		broken("leader=%" PRIu64 " want=0, sibling=%" PRIu64 " want>=7", value[0],
-		       value[1]);
+		say_broken("leader=%" PRIu64 " want=0, sibling=%" PRIu64 " want>=7", value[0],
+			   value[1]);
 }
 
 PROBE_MAIN

@@ -23,8 +23,8 @@ TEST(inherit)
 	int fd = must_open(&attr, 0, -1, -1, 0);
 
 	must_open(&alone, 0, -1, -1, 0);
-	must_start(&living, WORKER_THREAD);
-	must_start(&ended, WORKER_THREAD);
+	must_start_worker(&living, WORKER_THREAD);
+	must_start_worker(&ended, WORKER_THREAD);
 	ASSERT_EQ(0, worker_faults(&ended, 100));
 	ASSERT_EQ(0, worker_stop(&ended));
 	ASSERT_EQ(0, worker_faults(&living, 400));
@@ -36,7 +36,7 @@ TEST(inherit)
 	fact_bool("zeroes_living_child", after < 400);
 	fact_bool("zeroes_ended_child", after % 400 < 100);
 	if (before < 1500 || after >= 1000)
-		broken("before=%" PRIu64 " after=%" PRIu64, before, after);
+		say_broken("before=%" PRIu64 " after=%" PRIu64, before, after);
 }
 
 PROBE_MAIN

@@ -38,7 +38,7 @@ TEST(faults)
 	}
 	value = must_count(fd);
 	if (value != 150)
-		broken("counted=%" PRIu64 " want=150", value);
+		say_broken("counted=%" PRIu64 " want=150", value);
 }
 
 TEST(instructions)
@@ -63,8 +63,8 @@ TEST(instructions)
 	fact_int("empty_min", least);
 	fact_int("empty_max", most);
 	if (!loop || loop < 100000 || least > loop / 10)
-		broken("empty=%" PRIu64 " to %" PRIu64 ", loop of 100000=%" PRIu64, least, most,
-		       loop);
+		say_broken("empty=%" PRIu64 " to %" PRIu64 ", loop of 100000=%" PRIu64, least, most,
+			   loop);
 }
 
 PROBE_MAIN

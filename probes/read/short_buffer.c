@@ -72,12 +72,12 @@ TEST_F(short_buffer, refused)
 {
 	int got;
 
-	fact_str(variant->name, "%s", errno_name(try_read(self, 0)));
+	fact_str(variant->name, "%s", pm_errno_name(try_read(self, 0)));
 	for (int length = 1; length < self->bytes; length++) {
 		got = try_read(self, length);
 		if (got != -ENOSPC)
-			broken("a read of %d of %d bytes: %d (%s), want ENOSPC", length,
-			       self->bytes, got, errno_name(got < 0 ? got : 0));
+			say_broken("a read of %d of %d bytes: %d (%s), want ENOSPC", length,
+				   self->bytes, got, pm_errno_name(got < 0 ? got : 0));
 	}
 }
 
@@ -89,7 +89,7 @@ TEST_F(short_buffer, untouched)
 	ASSERT_EQ(-ENOSPC, try_read(self, 8));
 	for (size_t i = 0; i < sizeof(self->buffer); i++)
 		if (self->buffer[i] != 0xa5)
-			broken("byte %zu was written by a refused read", i);
+			say_broken("byte %zu was written by a refused read", i);
 	ASSERT_EQ(self->bytes, try_read(self, self->bytes));	/* the control: now it is */
 	memcpy(&first, self->buffer, sizeof(first));
 	ASSERT_GT(1000, first);		/* few faults, or the number of members */
@@ -101,13 +101,13 @@ TEST_F(short_buffer, larger)
 	int got = try_read(self, self->bytes);
 
 	if (got != self->bytes)
-		broken("bytes=%d want=%d", got, self->bytes);
+		say_broken("bytes=%d want=%d", got, self->bytes);
 	memcpy(exact, self->buffer, sizeof(exact));
 	got = try_read(self, sizeof(self->buffer));
 	if (got != self->bytes)
-		broken("bytes=%d want=%d, read with a larger buffer", got, self->bytes);
+		say_broken("bytes=%d want=%d, read with a larger buffer", got, self->bytes);
 	if (memcmp(exact, self->buffer, sizeof(exact)))
-		broken("a larger buffer was filled otherwise than one that just fits");
+		say_broken("a larger buffer was filled otherwise than one that just fits");
 }
 
 PROBE_MAIN

@@ -162,7 +162,7 @@ static void judge(unsigned int format, int members, struct finding *ret)
 			continue;
 		probe_pair(&attr, &without, 0, -1, "this read_format", ret);
 		if (ret->verdict == YES)
-			finding_set(ret, UNKNOWN, "member %d: %s", i, errno_name(fds[i]));
+			finding_set(ret, UNKNOWN, "member %d: %s", i, pm_errno_name(fds[i]));
 	}
 	/* All count from the same zero, and the last one opened must not have missed anything. */
 	if (ret->verdict == YES && cause_faults(1))

@@ -28,10 +28,10 @@ TEST(equal)
 	struct pm_counts counts;
 	int fd = must_open(&attr, 0, -1, -1, 0);
 
-	counts = run_until_timed(fd, NULL);
+	counts = spin_until_timed(fd, NULL);
 	if (!counts.time_enabled || counts.time_enabled != counts.time_running)
-		broken("enabled=%" PRIu64 " running=%" PRIu64, counts.time_enabled,
-		       counts.time_running);
+		say_broken("enabled=%" PRIu64 " running=%" PRIu64, counts.time_enabled,
+			   counts.time_running);
 }
 
 TEST(wall_while_running)
@@ -41,11 +41,11 @@ TEST(wall_while_running)
 	int fd = must_open(&attr, 0, -1, -1, 0);
 	struct pm_counts counts;
 
-	counts = run_until_timed(fd, NULL);
+	counts = spin_until_timed(fd, NULL);
 	wall = now_ns() - opened;
 	/* One part in 500, for the clocks may be disciplined differently, and one coarse tick. */
 	if (!counts.time_enabled || counts.time_enabled > wall + wall / 500 + 10000000)
-		broken("enabled=%" PRIu64 " ns in %" PRIu64 " ns", counts.time_enabled, wall);
+		say_broken("enabled=%" PRIu64 " ns in %" PRIu64 " ns", counts.time_enabled, wall);
 }
 
 TEST(kept_by_reset)
@@ -55,19 +55,20 @@ TEST(kept_by_reset)
 	struct pm_counts before, after;
 
 	ASSERT_EQ(0, cause_faults(7));
-	run_until_timed(fd, NULL);
+	spin_until_timed(fd, NULL);
 	must_ioctl(fd, PERF_EVENT_IOC_DISABLE, 0);
 	before = must_counts(fd, FORMAT);
 	must_ioctl(fd, PERF_EVENT_IOC_RESET, 0);
 	after = must_counts(fd, FORMAT);
 	if (!before.time_enabled || after.time_enabled != before.time_enabled ||
 	    after.time_running != before.time_running)
-		broken("enabled=%" PRIu64 " running=%" PRIu64 ", after RESET %" PRIu64 " %" PRIu64,
-		       before.time_enabled, before.time_running, after.time_enabled,
-		       after.time_running);
+		say_broken("enabled=%" PRIu64 " running=%" PRIu64 ", after RESET %" PRIu64
+			   " %" PRIu64,
+			   before.time_enabled, before.time_running, after.time_enabled,
+			   after.time_running);
 	if (before.member[0].value < 7 || after.member[0].value)
-		broken("value=%" PRIu64 " before and %" PRIu64 " after RESET",
-		       before.member[0].value, after.member[0].value);
+		say_broken("value=%" PRIu64 " before and %" PRIu64 " after RESET",
+			   before.member[0].value, after.member[0].value);
 }
 
 PROBE_MAIN

@@ -27,7 +27,7 @@ TEST(other_cpu)
 	attr.read_format = FORMAT;
 	fd = must_open(&attr, 0, cpu, -1, 0);
 	ASSERT_EQ(0, cause_faults(7));
-	run_until_timed(fd, NULL);
+	spin_until_timed(fd, NULL);
 	ASSERT_LE(0, move_to_nth_cpu(1));
 	before = must_counts(fd, FORMAT);
 	spin_ns(2000000);
@@ -35,11 +35,11 @@ TEST(other_cpu)
 	after = must_counts(fd, FORMAT);
 	fact_bool("enabled_on_other_cpu", after.time_enabled != before.time_enabled);
 	if (after.time_running != before.time_running || !before.time_running)
-		broken("running=%" PRIu64 ", +%" PRIu64 " ns on the other CPU", before.time_running,
-		       after.time_running - before.time_running);
+		say_broken("running=%" PRIu64 ", +%" PRIu64 " ns on the other CPU",
+			   before.time_running, after.time_running - before.time_running);
 	if (before.member[0].value < 7 || after.member[0].value != before.member[0].value)
-		broken("counted=%" PRIu64 " here, %" PRIu64 " more on the other CPU",
-		       before.member[0].value, after.member[0].value - before.member[0].value);
+		say_broken("counted=%" PRIu64 " here, %" PRIu64 " more on the other CPU",
+			   before.member[0].value, after.member[0].value - before.member[0].value);
 }
 
 PROBE_MAIN

@@ -19,12 +19,12 @@ static void want_still(const struct pm_counts *before, const struct pm_counts *a
 {
 	if (after->time_enabled != before->time_enabled ||
 	    after->time_running != before->time_running)
-		broken("enabled +%" PRIu64 " ns, running +%" PRIu64 " ns, want 0",
-		       after->time_enabled - before->time_enabled,
-		       after->time_running - before->time_running);
+		say_broken("enabled +%" PRIu64 " ns, running +%" PRIu64 " ns, want 0",
+			   after->time_enabled - before->time_enabled,
+			   after->time_running - before->time_running);
 	if (!before->time_enabled || !before->time_running)
-		broken("enabled=%" PRIu64 " running=%" PRIu64 " although it had run",
-		       before->time_enabled, before->time_running);
+		say_broken("enabled=%" PRIu64 " running=%" PRIu64 " although it had run",
+			   before->time_enabled, before->time_running);
 }
 
 /* An event with both times, on a task that has run until they show. */
@@ -35,7 +35,7 @@ static int open_timed(struct worker *worker)
 
 	attr.read_format = FORMAT;
 	fd = must_open(&attr, worker ? worker->tid : 0, -1, -1, 0);
-	run_until_timed(fd, worker);
+	spin_until_timed(fd, worker);
 	return fd;
 }
 
@@ -51,9 +51,10 @@ TEST(stops_disabled)
 	want_still(&before, &after);
 	must_ioctl(fd, PERF_EVENT_IOC_ENABLE, 0);
 	for (int tries = 0; tries < 50 && before.time_enabled == after.time_enabled; tries++)
-		before = run_until_timed(fd, NULL);
+		before = spin_until_timed(fd, NULL);
 	if (before.time_enabled <= after.time_enabled)
-		broken("enabled again, and yet time_enabled stays %" PRIu64, after.time_enabled);
+		say_broken("enabled again, and yet time_enabled stays %" PRIu64,
+			   after.time_enabled);
 }
 
 /* The worker may need a moment to fall asleep: bounded tries until two reads agree. */
@@ -63,7 +64,7 @@ TEST(stops_asleep)
 	struct worker child;
 	int fd, tries = 0;
 
-	must_start(&child, WORKER_CHILD);
+	must_start_worker(&child, WORKER_CHILD);
 	fd = open_timed(&child);
 	do {
 		spin_ns(SPIN / 4);
@@ -81,7 +82,7 @@ TEST(stops_dead)
 	struct worker child;
 	int fd;
 
-	must_start(&child, WORKER_CHILD);
+	must_start_worker(&child, WORKER_CHILD);
 	fd = open_timed(&child);
 	ASSERT_EQ(0, worker_stop(&child));
 	before = must_counts(fd, FORMAT);

@@ -22,9 +22,9 @@ TEST(starts_at_zero)
 	ASSERT_EQ(0, cause_faults(7));
 	value = must_count(fd);
 	if (value)
-		broken("counted=%" PRIu64 " while disabled", value);
+		say_broken("counted=%" PRIu64 " while disabled", value);
 	must_ioctl(fd, PERF_EVENT_IOC_ENABLE, 0);
-	hold_gain(fd, NULL, 7, 7);
+	expect_gain(fd, NULL, 7, 7);
 }
 
 TEST(monotone)
@@ -38,11 +38,11 @@ TEST(monotone)
 		ASSERT_EQ(0, cause_faults(1));
 		value = must_count(fd);
 		if (value < last)
-			broken("read %" PRIu64 " after %" PRIu64, value, last);
+			say_broken("read %" PRIu64 " after %" PRIu64, value, last);
 		last = value;
 	}
 	if (last < first + 500)
-		broken("counted=%" PRIu64 " want at least 500", last - first);
+		say_broken("counted=%" PRIu64 " want at least 500", last - first);
 }
 
 TEST(after_disable)
@@ -57,9 +57,9 @@ TEST(after_disable)
 	ASSERT_EQ(0, cause_faults(7));
 	later = must_count(fd);
 	if (later != stopped || stopped < 7)
-		broken("at_disable=%" PRIu64 " later=%" PRIu64, stopped, later);
+		say_broken("at_disable=%" PRIu64 " later=%" PRIu64, stopped, later);
 	must_ioctl(fd, PERF_EVENT_IOC_ENABLE, 0);
-	hold_gain(fd, NULL, 7, 7);
+	expect_gain(fd, NULL, 7, 7);
 }
 
 TEST(dead_task)
@@ -69,15 +69,15 @@ TEST(dead_task)
 	uint64_t alive, dead;
 	int fd;
 
-	must_start(&child, WORKER_CHILD);
+	must_start_worker(&child, WORKER_CHILD);
 	fd = must_open(&attr, child.tid, -1, -1, 0);
-	hold_gain(fd, &child, 7, 7);
+	expect_gain(fd, &child, 7, 7);
 	must_ioctl(fd, PERF_EVENT_IOC_DISABLE, 0);
 	alive = must_count(fd);
 	ASSERT_EQ(0, worker_stop(&child));
 	dead = must_count(fd);
 	if (dead != alive)
-		broken("alive=%" PRIu64 " dead=%" PRIu64, alive, dead);
+		say_broken("alive=%" PRIu64 " dead=%" PRIu64, alive, dead);
 }
 
 PROBE_MAIN

@@ -28,34 +28,34 @@ static int must_load(void)
 	return must_load_empty(BPF_PROG_TYPE_SOCKET_FILTER);
 }
 
-static struct watch watch_bpf(bool ksymbol, bool bpf_event)
+static struct sampler watch_bpf(bool ksymbol, bool bpf_event)
 {
 	struct perf_event_attr attr = attr_sideband(), without = attr;
 
 	attr.ksymbol = ksymbol;
 	attr.bpf_event = bpf_event;
-	return ask_run(&attr, &without, 0, -1, 4, ksymbol ? "ksymbol" : "bpf_event");
+	return ask_run_sampler(&attr, &without, 0, -1, 4, ksymbol ? "ksymbol" : "bpf_event");
 }
 
 /* Load, and find the record of it. */
-static int load_seen(struct watch *watch, struct pm_record *ret)
+static int load_seen(struct sampler *sampler, struct pm_record *ret)
 {
 	int fd = must_load();
 
-	if (!seek(watch, PERF_RECORD_BPF_EVENT, ret))
-		broken("no BPF_EVENT after loading a program");
+	if (!find_record(sampler, PERF_RECORD_BPF_EVENT, ret))
+		say_broken("no BPF_EVENT after loading a program");
 	if (ret->bpf_event.bpf_type != PERF_BPF_EVENT_PROG_LOAD || !ret->bpf_event.id)
-		broken("type=%u id=%u want=1 and an id", ret->bpf_event.bpf_type,
-		       ret->bpf_event.id);
+		say_broken("type=%u id=%u want=1 and an id", ret->bpf_event.bpf_type,
+			   ret->bpf_event.id);
 	return fd;
 }
 
 TEST(load)
 {
-	struct watch watch = watch_bpf(false, true);
+	struct sampler sampler = watch_bpf(false, true);
 	struct pm_record record;
 	char path[64], line[512], want[32];
-	int fd = load_seen(&watch, &record);
+	int fd = load_seen(&sampler, &record);
 
 	snprintf(want, sizeof(want), "%02x%02x%02x%02x%02x%02x%02x%02x", record.bpf_event.tag[0],
 		 record.bpf_event.tag[1], record.bpf_event.tag[2], record.bpf_event.tag[3],
@@ -64,23 +64,23 @@ TEST(load)
 	snprintf(path, sizeof(path), "/proc/self/fdinfo/%d", fd);
 	if (pm_read_text(path, line, sizeof(line)) > 0 && strstr(line, "prog_tag:") &&
 	    !strstr(line, want))
-		broken("tag=%s is not the program's", want);
+		say_broken("tag=%s is not the program's", want);
 }
 
 TEST(unload)
 {
-	struct watch watch = watch_bpf(false, true);
+	struct sampler sampler = watch_bpf(false, true);
 	struct pm_record record;
-	int fd = load_seen(&watch, &record);
+	int fd = load_seen(&sampler, &record);
 	uint8_t tag[8];
 
 	memcpy(tag, record.bpf_event.tag, 8);
 	close(fd);
-	if (!seek(&watch, PERF_RECORD_BPF_EVENT, &record))
-		broken("no BPF_EVENT after the last close");
+	if (!find_record(&sampler, PERF_RECORD_BPF_EVENT, &record))
+		say_broken("no BPF_EVENT after the last close");
 	if (record.bpf_event.bpf_type != PERF_BPF_EVENT_PROG_UNLOAD ||
 	    memcmp(tag, record.bpf_event.tag, 8))
-		broken("type=%u want=2 with the same tag", record.bpf_event.bpf_type);
+		say_broken("type=%u want=2 with the same tag", record.bpf_event.bpf_type);
 }
 
 /* The setting says so, or is not there, as in kernels without a compiler for BPF. */
@@ -92,43 +92,43 @@ static bool is_interpreted(void)
 	return error == -ENOENT ? access("/proc/sys/net/core", F_OK) == 0 : !strcmp(jit, "0");
 }
 
-static int must_see_symbol(struct watch *watch)
+static int must_see_symbol(struct sampler *sampler)
 {
 	struct pm_record record;
 	int fd = must_load();
-	bool seen = seek(watch, PERF_RECORD_KSYMBOL, &record);
+	bool seen = find_record(sampler, PERF_RECORD_KSYMBOL, &record);
 
 	/* Of an interpreted program some kernels tell the interpreter's address, and no length. */
 	if ((!seen || !record.ksymbol.len) && is_interpreted())
 		say_absent("BPF is interpreted here: bpf_jit_enable is 0 or not there");
 	if (!seen)
-		broken("no KSYMBOL");
+		say_broken("no KSYMBOL");
 	if (record.ksymbol.ksym_type != PERF_RECORD_KSYMBOL_TYPE_BPF || !record.ksymbol.addr ||
 	    !record.ksymbol.len || record.ksymbol.flags)
-		broken("type=%u addr=%#" PRIx64 " len=%u flags=%u", record.ksymbol.ksym_type,
-		       record.ksymbol.addr, record.ksymbol.len, record.ksymbol.flags);
+		say_broken("type=%u addr=%#" PRIx64 " len=%u flags=%u", record.ksymbol.ksym_type,
+			   record.ksymbol.addr, record.ksymbol.len, record.ksymbol.flags);
 	if (strncmp(record.ksymbol.name, "bpf_prog_", 9))
-		broken("name=%.80s", record.ksymbol.name);
+		say_broken("name=%.80s", record.ksymbol.name);
 	return fd;
 }
 
 TEST(ksymbol)
 {
-	struct watch watch = watch_bpf(true, false);
+	struct sampler sampler = watch_bpf(true, false);
 
-	must_see_symbol(&watch);
+	must_see_symbol(&sampler);
 }
 
 TEST(ksymbol_unregister)
 {
-	struct watch watch = watch_bpf(true, false);
+	struct sampler sampler = watch_bpf(true, false);
 	struct pm_record record;
 
-	close(must_see_symbol(&watch));
-	if (!seek(&watch, PERF_RECORD_KSYMBOL, &record))
-		broken("no KSYMBOL after the last close");
+	close(must_see_symbol(&sampler));
+	if (!find_record(&sampler, PERF_RECORD_KSYMBOL, &record))
+		say_broken("no KSYMBOL after the last close");
 	if (!(record.ksymbol.flags & PERF_RECORD_KSYMBOL_FLAGS_UNREGISTER))
-		broken("flags=%u want=1", record.ksymbol.flags);
+		say_broken("flags=%u want=1", record.ksymbol.flags);
 }
 
 PROBE_MAIN

@@ -19,21 +19,21 @@ PROBE(TITLE("build ids of mapped files")
       POINT(build_id_anonymous, "a mapping without a file has no build id: the old layout stays")
       SINCE("5.12"))
 
-static struct watch watch_maps(void)
+static struct sampler watch_maps(void)
 {
 	struct perf_event_attr attr = attr_sideband(), without;
 
 	attr.mmap = attr.mmap2 = 1;
 	without = attr;
 	attr.build_id = 1;
-	return ask_run(&attr, &without, 0, -1, 8, "build_id");
+	return ask_run_sampler(&attr, &without, 0, -1, 8, "build_id");
 }
 
-static void must_find(struct watch *watch, const void *area, struct pm_record *ret)
+static void must_find(struct sampler *sampler, const void *area, struct pm_record *ret)
 {
 	do
-		if (!seek(watch, PERF_RECORD_MMAP2, ret))
-			broken("no MMAP2 of the mapping");
+		if (!find_record(sampler, PERF_RECORD_MMAP2, ret))
+			say_broken("no MMAP2 of the mapping");
 	while (ret->mmap.addr != (uintptr_t)area);
 }
 
@@ -72,41 +72,41 @@ static void *map_tiny_elf(void)
 
 	if (fd < 0 || write(fd, &tiny_elf, sizeof(tiny_elf)) != sizeof(tiny_elf) ||
 	    ftruncate(fd, page))
-		say_absent("no file in memory to map: %s", errno_name(errno));
+		say_absent("no file in memory to map: %s", pm_errno_name(errno));
 	area = mmap(NULL, page, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, 0);
 	if (area == MAP_FAILED)
-		say_blocked("no executable mapping of a memfd: %s", errno_name(errno));
+		say_blocked("no executable mapping of a memfd: %s", pm_errno_name(errno));
 	return area;
 }
 
 TEST(build_id)
 {
-	struct watch watch = watch_maps();
+	struct sampler sampler = watch_maps();
 	struct pm_record record;
 
-	must_find(&watch, map_tiny_elf(), &record);
+	must_find(&sampler, map_tiny_elf(), &record);
 	if (!(record.misc & PERF_RECORD_MISC_MMAP_BUILD_ID))
-		broken("misc=%#x lacks MMAP_BUILD_ID", record.misc);
+		say_broken("misc=%#x lacks MMAP_BUILD_ID", record.misc);
 	if (record.mmap.build_id_size != sizeof(tiny_elf.id) ||
 	    memcmp(record.mmap.build_id, tiny_elf.id, sizeof(tiny_elf.id)))
-		broken("build id of %u bytes %02x%02x.. is not the file's",
-		       record.mmap.build_id_size, record.mmap.build_id[0],
-		       record.mmap.build_id[1]);
+		say_broken("build id of %u bytes %02x%02x.. is not the file's",
+			   record.mmap.build_id_size, record.mmap.build_id[0],
+			   record.mmap.build_id[1]);
 }
 
 TEST(build_id_anonymous)
 {
 	const size_t page = probe_env()->page_size;
-	struct watch watch = watch_maps();
+	struct sampler sampler = watch_maps();
 	struct pm_record record;
 	void *area = mmap(NULL, page, PROT_READ | PROT_EXEC, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 
 	if (area == MAP_FAILED)
-		say_blocked("mmap of anonymous code: %s", errno_name(errno));
-	must_find(&watch, area, &record);
+		say_blocked("mmap of anonymous code: %s", pm_errno_name(errno));
+	must_find(&sampler, area, &record);
 	if (record.misc & PERF_RECORD_MISC_MMAP_BUILD_ID)
-		broken("misc=%#x claims a build id for memory without a file", record.misc);
-	must_find(&watch, map_program(MAP_PRIVATE, PROT_READ | PROT_EXEC), &record);
+		say_broken("misc=%#x claims a build id for memory without a file", record.misc);
+	must_find(&sampler, map_program(MAP_PRIVATE, PROT_READ | PROT_EXEC), &record);
 }
 
 PROBE_MAIN

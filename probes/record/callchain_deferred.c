@@ -21,17 +21,17 @@ static struct perf_event_attr attr_deferred(void)
 	return attr;
 }
 
-static struct watch ask_deferred(bool output)
+static struct sampler ask_deferred(bool output)
 {
 	struct perf_event_attr attr = attr_deferred(), without = attr;
-	struct watch watch;
+	struct sampler sampler;
 
 	attr.defer_callchain = 1;
 	attr.defer_output = output;
-	watch = ask_run(&attr, &without, 0, -1, 4, "defer_callchain");
+	sampler = ask_run_sampler(&attr, &without, 0, -1, 4, "defer_callchain");
 	ASSERT_EQ(0, cause_faults(1));
-	must_ioctl(watch.fd, PERF_EVENT_IOC_DISABLE, 0);
-	return watch;
+	must_ioctl(sampler.fd, PERF_EVENT_IOC_DISABLE, 0);
+	return sampler;
 }
 
 /* The cookie at the end of a sample's chain, or 0. */
@@ -46,43 +46,44 @@ static uint64_t cookie_of(const struct pm_record *record)
 
 TEST(cookie)
 {
-	struct watch watch = ask_deferred(true);
+	struct sampler sampler = ask_deferred(true);
 	struct pm_record record;
 
-	if (!seek(&watch, PERF_RECORD_SAMPLE, &record))
-		broken("no sample of a page fault");
+	if (!find_record(&sampler, PERF_RECORD_SAMPLE, &record))
+		say_broken("no sample of a page fault");
 	if (!cookie_of(&record))
-		broken("a chain of %" PRIu64 " words without a cookie", record.sample.callchain_nr);
+		say_broken("a chain of %" PRIu64 " words without a cookie",
+			   record.sample.callchain_nr);
 }
 
 TEST(record)
 {
-	struct watch watch = ask_deferred(true);
+	struct sampler sampler = ask_deferred(true);
 	struct pm_record record;
 	uint64_t cookie = 0;
 
-	if (seek(&watch, PERF_RECORD_SAMPLE, &record))
+	if (find_record(&sampler, PERF_RECORD_SAMPLE, &record))
 		cookie = cookie_of(&record);
 	if (!cookie)
-		broken("no sample with a cookie");
-	if (!seek(&watch, PERF_RECORD_CALLCHAIN_DEFERRED, &record))
-		broken("no CALLCHAIN_DEFERRED after the sample");
+		say_broken("no sample with a cookie");
+	if (!find_record(&sampler, PERF_RECORD_CALLCHAIN_DEFERRED, &record))
+		say_broken("no CALLCHAIN_DEFERRED after the sample");
 	if (record.callchain_deferred.cookie != cookie || !record.callchain_deferred.nr)
-		broken("cookie=%#" PRIx64 " want=%#" PRIx64 " addresses=%" PRIu64,
-		       record.callchain_deferred.cookie, cookie, record.callchain_deferred.nr);
+		say_broken("cookie=%#" PRIx64 " want=%#" PRIx64 " addresses=%" PRIu64,
+			   record.callchain_deferred.cookie, cookie, record.callchain_deferred.nr);
 }
 
 TEST(other_event)
 {
 	struct perf_event_attr attr = attr_sideband(), without = attr;
 	struct pm_record record;
-	struct watch watch;
+	struct sampler sampler;
 
 	attr.defer_output = 1;
-	watch = ask_run(&attr, &without, 0, -1, 4, "defer_output");
+	sampler = ask_run_sampler(&attr, &without, 0, -1, 4, "defer_output");
 	ask_deferred(false);
-	if (!seek(&watch, PERF_RECORD_CALLCHAIN_DEFERRED, &record))
-		broken("no CALLCHAIN_DEFERRED in the ring of the other event");
+	if (!find_record(&sampler, PERF_RECORD_CALLCHAIN_DEFERRED, &record))
+		say_broken("no CALLCHAIN_DEFERRED in the ring of the other event");
 }
 
 PROBE_MAIN

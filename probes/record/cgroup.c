@@ -26,7 +26,7 @@ FIXTURE(group)
 	char path[128], name[64];
 	struct stat directory;
 	struct pm_record record;
-	struct watch watch;
+	struct sampler sampler;
 };
 
 /* Whether perf's controller is attached to the hierarchy: events can be scoped to its groups. */
@@ -72,9 +72,9 @@ static void watch_groups(FIXTURE_DATA(group) * self, bool cgroup)
 
 	attr.cgroup = cgroup;
 	attr.comm = without.comm = 1;
-	self->watch = ask_run(&attr, &without, 0, -1, 2, "cgroup");
+	self->sampler = ask_run_sampler(&attr, &without, 0, -1, 2, "cgroup");
 	if (mkdir(self->path, 0700))
-		say_blocked("mkdir of a group: %s", errno_name(errno));
+		say_blocked("mkdir of a group: %s", pm_errno_name(errno));
 	ASSERT_EQ(0, stat(self->path, &self->directory));
 	/* A root of version 2 that was never given a controller hands perf's down to no group. */
 	known = perf_is_in(self->path);
@@ -90,9 +90,9 @@ FIXTURE_SETUP(group)
 	require(REQUIRE_ROOT);
 	error = mount_groups("/tmp");
 	if (error == -EPERM || error == -EACCES)
-		say_blocked("a private cgroup mount: %s", errno_name(error));
+		say_blocked("a private cgroup mount: %s", pm_errno_name(error));
 	if (error)
-		say_absent("no cgroup file system that perf is in (%s)", errno_name(error));
+		say_absent("no cgroup file system that perf is in (%s)", pm_errno_name(error));
 	snprintf(self->name, sizeof(self->name), "perfmodes-%d", getpid());
 	snprintf(self->path, sizeof(self->path), "/tmp/%s", self->name);
 }
@@ -104,8 +104,8 @@ FIXTURE_TEARDOWN(group)
 static void must_see(FIXTURE_DATA(group) * self)
 {
 	watch_groups(self, true);
-	if (!seek(&self->watch, PERF_RECORD_CGROUP, &self->record))
-		broken("no CGROUP record of a new group");
+	if (!find_record(&self->sampler, PERF_RECORD_CGROUP, &self->record))
+		say_broken("no CGROUP record of a new group");
 }
 
 TEST_F(group, created)
@@ -113,16 +113,16 @@ TEST_F(group, created)
 	struct pm_record second;
 
 	must_see(self);
-	if (seek(&self->watch, PERF_RECORD_CGROUP, &second))
-		broken("a second record of one new group");
+	if (find_record(&self->sampler, PERF_RECORD_CGROUP, &second))
+		say_broken("a second record of one new group");
 }
 
 TEST_F(group, id_is_inode)
 {
 	must_see(self);
 	if (!cgroup_id_is(self->record.cgroup.id, self->directory.st_ino))
-		broken("id=%" PRIu64 " inode=%ju", self->record.cgroup.id,
-		       (uintmax_t)self->directory.st_ino);
+		say_broken("id=%" PRIu64 " inode=%ju", self->record.cgroup.id,
+			   (uintmax_t)self->directory.st_ino);
 }
 
 TEST_F(group, path)
@@ -134,17 +134,17 @@ TEST_F(group, path)
 	path = self->record.cgroup.path;
 	skip = strlen(path) - strlen(self->name);
 	if (strlen(path) < strlen(self->name) || strcmp(path + skip, self->name))
-		broken("path=%.120s want=.../%s", path, self->name);
+		say_broken("path=%.120s want=.../%s", path, self->name);
 }
 
 TEST_F(group, needs_its_bit)
 {
 	watch_groups(self, false);
-	if (seek(&self->watch, PERF_RECORD_CGROUP, &self->record))
-		broken("a CGROUP record although attr.cgroup is clear");
+	if (find_record(&self->sampler, PERF_RECORD_CGROUP, &self->record))
+		say_broken("a CGROUP record although attr.cgroup is clear");
 	prctl(PR_SET_NAME, "alive");
-	if (!seek(&self->watch, PERF_RECORD_COMM, &self->record))
-		broken("not even the COMM that attr.comm asks for came");
+	if (!find_record(&self->sampler, PERF_RECORD_COMM, &self->record))
+		say_broken("not even the COMM that attr.comm asks for came");
 }
 
 PROBE_MAIN

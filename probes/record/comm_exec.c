@@ -16,7 +16,7 @@ PROBE(TITLE("names of new programs in the ring")
       COMMIT("82b897782d10")
       POINT(needs_its_bit, "without attr.comm there is no COMM"))
 
-static struct watch watch_names(pid_t pid, bool comm, bool comm_exec)
+static struct sampler watch_names(pid_t pid, bool comm, bool comm_exec)
 {
 	struct perf_event_attr attr = attr_sideband(), without;
 
@@ -24,7 +24,7 @@ static struct watch watch_names(pid_t pid, bool comm, bool comm_exec)
 	attr.task = 1;
 	without = attr;
 	attr.comm_exec = comm_exec;
-	return ask_run(&attr, &without, pid, -1, 2, "comm_exec");
+	return ask_run_sampler(&attr, &without, pid, -1, 2, "comm_exec");
 }
 
 /* Waits until it is watched, takes a name, and becomes this program, printing its declaration. */
@@ -40,66 +40,67 @@ static int exec_self(void *context)
 	return 126;
 }
 
-static struct watch watch_exec(bool comm, bool comm_exec)
+static struct sampler watch_exec(bool comm, bool comm_exec)
 {
-	struct watch watch;
+	struct sampler sampler;
 	struct gate gate;
 	pid_t child;
 
 	ASSERT_EQ(0, gate_init(&gate));
 	child = start_child(exec_self, &gate);
 	ASSERT_LT(0, child);
-	watch = watch_names(child, comm, comm_exec);
+	sampler = watch_names(child, comm, comm_exec);
 	gate_open(&gate);
 	if (wait_child(child) != 0)
-		cannot_tell("the child could not execute /proc/self/exe");
-	return watch;
+		say_unknown("the child could not execute /proc/self/exe");
+	return sampler;
 }
 
 TEST(exec)
 {
-	struct watch watch = watch_exec(true, false);
+	struct sampler sampler = watch_exec(true, false);
 	struct pm_record record;
 
-	if (!seek(&watch, PERF_RECORD_COMM, &record) || strcmp(record.comm.comm, "not yet"))
-		broken("no COMM of the child's prctl");
-	if (!seek(&watch, PERF_RECORD_COMM, &record))
-		broken("no COMM after execve");
+	if (!find_record(&sampler, PERF_RECORD_COMM, &record) ||
+	    strcmp(record.comm.comm, "not yet"))
+		say_broken("no COMM of the child's prctl");
+	if (!find_record(&sampler, PERF_RECORD_COMM, &record))
+		say_broken("no COMM after execve");
 	/* The name is the last part of the path: "exe", or the link's target since v6.14. */
 	if (!strcmp(record.comm.comm, "not yet"))
-		broken("comm=%.40s is the old name", record.comm.comm);
-	if (seek(&watch, PERF_RECORD_COMM, &record))
-		broken("a second COMM for one execve");
+		say_broken("comm=%.40s is the old name", record.comm.comm);
+	if (find_record(&sampler, PERF_RECORD_COMM, &record))
+		say_broken("a second COMM for one execve");
 }
 
 TEST(exec_flag)
 {
-	struct watch watch = watch_exec(true, true);
+	struct sampler sampler = watch_exec(true, true);
 	struct pm_record record;
 
-	if (!seek(&watch, PERF_RECORD_COMM, &record))
-		broken("no COMM of the child's prctl");
+	if (!find_record(&sampler, PERF_RECORD_COMM, &record))
+		say_broken("no COMM of the child's prctl");
 	if (record.misc & PERF_RECORD_MISC_COMM_EXEC)
-		broken("prctl is marked as execve: misc=%#x", record.misc);
-	if (!seek(&watch, PERF_RECORD_COMM, &record))
-		broken("no COMM after execve");
+		say_broken("prctl is marked as execve: misc=%#x", record.misc);
+	if (!find_record(&sampler, PERF_RECORD_COMM, &record))
+		say_broken("no COMM after execve");
 	if (!(record.misc & PERF_RECORD_MISC_COMM_EXEC))
-		broken("execve is not marked: misc=%#x", record.misc);
+		say_broken("execve is not marked: misc=%#x", record.misc);
 }
 
 TEST(needs_its_bit)
 {
-	struct watch watch = watch_exec(false, false);
+	struct sampler sampler = watch_exec(false, false);
 	struct pm_record record;
 	bool lived = false;
 
-	while (seek(&watch, 0, &record)) {
+	while (find_record(&sampler, 0, &record)) {
 		if (record.type == PERF_RECORD_COMM)
-			broken("a COMM although attr.comm is clear");
+			say_broken("a COMM although attr.comm is clear");
 		lived |= record.type == PERF_RECORD_EXIT;
 	}
 	if (!lived)
-		broken("not even the EXIT that attr.task asks for came");
+		say_broken("not even the EXIT that attr.task asks for came");
 }
 
 PROBE_MAIN

@@ -17,62 +17,62 @@ PROBE(TITLE("context switches in the ring")
       POINT(alternate, "out and in alternate, beginning with out"))
 
 /* Twenty round trips to a child; how often this task was switched away from, at least and most. */
-static struct watch trip(long *ret_least, long *ret_most)
+static struct sampler trip(long *ret_least, long *ret_most)
 {
 	struct perf_event_attr attr = attr_sideband(), without;
 	long outer, inner;
-	struct watch watch;
+	struct sampler sampler;
 	struct worker worker;
 
 	attr.sample_id_all = 1;
 	attr.sample_type = PERF_SAMPLE_TID;
 	without = attr;
 	attr.context_switch = 1;
-	watch = ask_watch(&attr, &without, 0, -1, 8, "context_switch");
-	must_start(&worker, WORKER_CHILD);
-	outer = switches_so_far();
-	must_ioctl(watch.fd, PERF_EVENT_IOC_ENABLE, 0);
-	inner = switches_so_far();
+	sampler = ask_sampler(&attr, &without, 0, -1, 8, "context_switch");
+	must_start_worker(&worker, WORKER_CHILD);
+	outer = count_switches();
+	must_ioctl(sampler.fd, PERF_EVENT_IOC_ENABLE, 0);
+	inner = count_switches();
 	for (int i = 0; i < 20; i++)
 		ASSERT_EQ(0, worker_faults(&worker, 1));
-	*ret_least = switches_so_far() - inner;
-	must_ioctl(watch.fd, PERF_EVENT_IOC_DISABLE, 0);
-	*ret_most = switches_so_far() - outer;
+	*ret_least = count_switches() - inner;
+	must_ioctl(sampler.fd, PERF_EVENT_IOC_DISABLE, 0);
+	*ret_most = count_switches() - outer;
 	worker_stop(&worker);
 	if (!*ret_most)
-		cannot_tell("20 round trips without a single switch");
-	return watch;
+		say_unknown("20 round trips without a single switch");
+	return sampler;
 }
 
 TEST(out_exact)
 {
 	long least, most, out = 0;
-	struct watch watch = trip(&least, &most);
+	struct sampler sampler = trip(&least, &most);
 	struct pm_record record;
 
-	while (seek(&watch, PERF_RECORD_SWITCH, &record))
+	while (find_record(&sampler, PERF_RECORD_SWITCH, &record))
 		out += !!(record.misc & PERF_RECORD_MISC_SWITCH_OUT);
 	if (out < least || out > most)
-		broken("records out=%ld, switches=%ld..%ld", out, least, most);
+		say_broken("records out=%ld, switches=%ld..%ld", out, least, most);
 }
 
 TEST(alternate)
 {
 	long least, most;
-	struct watch watch = trip(&least, &most);
+	struct sampler sampler = trip(&least, &most);
 	struct pm_record record;
 	int seen = 0;
 
-	for (; seek(&watch, PERF_RECORD_SWITCH, &record); seen++) {
+	for (; find_record(&sampler, PERF_RECORD_SWITCH, &record); seen++) {
 		const int in = !(record.misc & PERF_RECORD_MISC_SWITCH_OUT);
 
 		if (in != seen % 2)
-			broken("record %d: misc=%#x", seen, record.misc);
+			say_broken("record %d: misc=%#x", seen, record.misc);
 		if (record.sid.tid != (uint32_t)pm_gettid())
-			broken("record %d: tid=%u want=%d", seen, record.sid.tid, pm_gettid());
+			say_broken("record %d: tid=%u want=%d", seen, record.sid.tid, pm_gettid());
 	}
 	if (seen < 2 || seen % 2)
-		broken("records=%d, want an even number", seen);
+		say_broken("records=%d, want an even number", seen);
 }
 
 PROBE_MAIN

@@ -28,19 +28,19 @@ static struct modes fault_twice(bool user, bool kernel)
 	char *kernels = fresh_page();
 	struct modes ret = { 0 };
 	struct pm_record record;
-	struct watch watch;
+	struct sampler sampler;
 	int ends[2];
 
 	ASSERT_EQ(0, pipe(ends));
 	ASSERT_EQ(1, write(ends[1], "x", 1));
 	attr.exclude_user = !user;
 	attr.exclude_kernel = !kernel;
-	watch = must_run(&attr, 0, -1, 2);
+	sampler = must_run_sampler(&attr, 0, -1, 2);
 	mine[0] = 1;
 	if (read(ends[0], kernels, 1) != 1)
-		cannot_tell("read from a pipe: %s", errno_name(errno));
-	must_ioctl(watch.fd, PERF_EVENT_IOC_DISABLE, 0);
-	while (seek(&watch, PERF_RECORD_SAMPLE, &record)) {
+		say_unknown("read from a pipe: %s", pm_errno_name(errno));
+	must_ioctl(sampler.fd, PERF_EVENT_IOC_DISABLE, 0);
+	while (find_record(&sampler, PERF_RECORD_SAMPLE, &record)) {
 		const int mode = record.misc & PERF_RECORD_MISC_CPUMODE_MASK;
 
 		if (record.sample.addr == (uintptr_t)mine)
@@ -54,8 +54,8 @@ static struct modes fault_twice(bool user, bool kernel)
 static void expect(struct modes modes, int user, int kernel)
 {
 	if (modes.user != user || modes.kernel != kernel || modes.other)
-		broken("samples marked user=%d kernel=%d otherwise=%d want=%d,%d,0", modes.user,
-		       modes.kernel, modes.other, user, kernel);
+		say_broken("samples marked user=%d kernel=%d otherwise=%d want=%d,%d,0", modes.user,
+			   modes.kernel, modes.other, user, kernel);
 }
 
 TEST(user)

@@ -16,7 +16,7 @@ TEST(exact_ip)
 	struct perf_event_attr attr = attr_of(PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES);
 	struct perf_event_attr without;
 	struct pm_record record;
-	struct watch watch;
+	struct sampler sampler;
 	int exact = 0, seen = 0;
 
 	require(REQUIRE_CPU_PMU);
@@ -24,18 +24,18 @@ TEST(exact_ip)
 	attr.sample_type = PERF_SAMPLE_IP;
 	without = attr;
 	attr.precise_ip = 2;
-	watch = ask_run(&attr, &without, 0, -1, 8, "precise_ip=2");
+	sampler = ask_run_sampler(&attr, &without, 0, -1, 8, "precise_ip=2");
 	for (int round = 0; round < 50 && !seen; round++) {
 		spin_ns(5000000);
-		while (seek(&watch, PERF_RECORD_SAMPLE, &record)) {
+		while (find_record(&sampler, PERF_RECORD_SAMPLE, &record)) {
 			seen++;
 			exact += !!(record.misc & PERF_RECORD_MISC_EXACT_IP);
 		}
 	}
 	if (!seen)
-		cannot_tell("no sample of cycles in 250 ms of work");
+		say_unknown("no sample of cycles in 250 ms of work");
 	if (!exact)
-		broken("samples=%d marked exact=%d", seen, exact);
+		say_broken("samples=%d marked exact=%d", seen, exact);
 }
 
 PROBE_MAIN

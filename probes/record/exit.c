@@ -15,29 +15,29 @@ PROBE(TITLE("deaths in the ring")
 
 TEST(exit_is_the_tasks_own)
 {
-	struct watch watch = watch_tasks();
+	struct sampler sampler = watch_tasks();
 	struct pm_record record;
 	int births = 0;
 
 	ASSERT_EQ(0, wait_child(start_child(end_child, NULL)));
-	while (seek(&watch, 0, &record)) {
+	while (find_record(&sampler, 0, &record)) {
 		if (record.type == PERF_RECORD_EXIT)
-			broken("EXIT of pid %u in the ring of its parent", record.task.pid);
+			say_broken("EXIT of pid %u in the ring of its parent", record.task.pid);
 		births += record.type == PERF_RECORD_FORK;
 	}
 	if (births != 1)
-		broken("FORK records=%d want=1", births);
+		say_broken("FORK records=%d want=1", births);
 }
 
 /* Count EXITs of one task in all rings. */
-static int count_exits(struct watch *watches, int count, pid_t thread, pid_t child,
+static int count_exits(struct sampler *samplers, int count, pid_t thread, pid_t child,
 		       int *ret_children)
 {
 	struct pm_record record;
 	int threads = 0;
 
 	for (int i = 0; i < count; i++)
-		while (seek(&watches[i], PERF_RECORD_EXIT, &record)) {
+		while (find_record(&samplers[i], PERF_RECORD_EXIT, &record)) {
 			threads += record.task.tid == (uint32_t)thread;
 			*ret_children += record.task.tid == (uint32_t)child;
 		}
@@ -47,7 +47,7 @@ static int count_exits(struct watch *watches, int count, pid_t thread, pid_t chi
 TEST(exit_with_inherit)
 {
 	struct perf_event_attr attr = attr_tasks();
-	struct watch watches[64];
+	struct sampler samplers[64];
 	int cpus = count_cpus(), children = 0, threads;
 	pid_t thread = 0, child;
 
@@ -58,19 +58,19 @@ TEST(exit_with_inherit)
 		int cpu = move_to_nth_cpu(i);
 
 		ASSERT_LE(0, cpu);
-		watches[i] = must_run(&attr, 0, cpu, 1);
+		samplers[i] = must_run_sampler(&attr, 0, cpu, 1);
 	}
-	ASSERT_EQ(0, in_thread(thread_tid, &thread));
+	ASSERT_EQ(0, run_in_thread(thread_tid, &thread));
 	child = start_child(end_child, NULL);
 	ASSERT_EQ(0, wait_child(child));
 	/* pthread_join returns while the thread is still on its way out of the kernel. */
 	for (uint64_t end = now_ns() + 1000000000; now_ns() < end; sched_yield()) {
-		threads = count_exits(watches, cpus, thread, child, &children);
+		threads = count_exits(samplers, cpus, thread, child, &children);
 		if (threads)
 			break;
 	}
 	if (threads != 1 || children != 1)
-		broken("EXITs of thread=%d of child=%d want=1,1", threads, children);
+		say_broken("EXITs of thread=%d of child=%d want=1,1", threads, children);
 }
 
 static int wait_and_end(void *gate)
@@ -83,22 +83,22 @@ TEST(exit_watched)
 {
 	struct perf_event_attr attr = attr_tasks();
 	struct pm_record record;
-	struct watch watch;
+	struct sampler sampler;
 	struct gate gate;
 	pid_t child;
 
 	ASSERT_EQ(0, gate_init(&gate));
 	child = start_child(wait_and_end, &gate);
 	ASSERT_LT(0, child);
-	watch = must_run(&attr, child, -1, 1);
+	sampler = must_run_sampler(&attr, child, -1, 1);
 	gate_open(&gate);
 	ASSERT_EQ(0, wait_child(child));
-	if (!seek(&watch, PERF_RECORD_EXIT, &record))
-		broken("no EXIT from an event on the task itself");
+	if (!find_record(&sampler, PERF_RECORD_EXIT, &record))
+		say_broken("no EXIT from an event on the task itself");
 	if (record.task.pid != (uint32_t)child || record.task.tid != (uint32_t)child)
-		broken("pid=%u tid=%u want=%d", record.task.pid, record.task.tid, child);
-	if (seek(&watch, PERF_RECORD_EXIT, &record))
-		broken("a second EXIT");
+		say_broken("pid=%u tid=%u want=%d", record.task.pid, record.task.tid, child);
+	if (find_record(&sampler, PERF_RECORD_EXIT, &record))
+		say_broken("a second EXIT");
 }
 
 PROBE_MAIN

@@ -13,61 +13,61 @@ PROBE(TITLE("births in the ring")
       POINT(fork_time, "FORK carries a time between clock readings around it (attr.use_clockid)")
       SINCE("4.1"))
 
-static void must_be_born(struct watch *watch, pid_t pid, pid_t tid)
+static void must_be_born(struct sampler *sampler, pid_t pid, pid_t tid)
 {
 	struct pm_record record;
 	int found = 0;
 
-	while (seek(watch, PERF_RECORD_FORK, &record)) {
+	while (find_record(sampler, PERF_RECORD_FORK, &record)) {
 		if (record.task.tid != (uint32_t)tid)
-			broken("FORK of tid %u, of which nobody knows", record.task.tid);
+			say_broken("FORK of tid %u, of which nobody knows", record.task.tid);
 		if (record.task.pid != (uint32_t)pid || record.task.ppid != (uint32_t)getpid() ||
 		    record.task.ptid != (uint32_t)pm_gettid())
-			broken("pid=%u tid=%u ppid=%u ptid=%u want=%d,%d,%d,%d", record.task.pid,
-			       record.task.tid, record.task.ppid, record.task.ptid, pid, tid,
-			       getpid(), pm_gettid());
+			say_broken("pid=%u tid=%u ppid=%u ptid=%u want=%d,%d,%d,%d",
+				   record.task.pid, record.task.tid, record.task.ppid,
+				   record.task.ptid, pid, tid, getpid(), pm_gettid());
 		found++;
 	}
 	if (found != 1)
-		broken("FORK records=%d want=1", found);
+		say_broken("FORK records=%d want=1", found);
 }
 
 TEST(fork_thread)
 {
-	struct watch watch = watch_tasks();
+	struct sampler sampler = watch_tasks();
 	pid_t tid = 0;
 
-	ASSERT_EQ(0, in_thread(thread_tid, &tid));
-	must_be_born(&watch, getpid(), tid);
+	ASSERT_EQ(0, run_in_thread(thread_tid, &tid));
+	must_be_born(&sampler, getpid(), tid);
 }
 
 TEST(fork_process)
 {
-	struct watch watch = watch_tasks();
+	struct sampler sampler = watch_tasks();
 	pid_t child = start_child(end_child, NULL);
 
 	ASSERT_EQ(0, wait_child(child));
-	must_be_born(&watch, child, child);
+	must_be_born(&sampler, child, child);
 }
 
 TEST(fork_time)
 {
 	struct perf_event_attr attr = attr_tasks(), without = attr;
 	struct pm_record record;
-	struct watch watch;
+	struct sampler sampler;
 	uint64_t before, after;
 
 	attr.use_clockid = 1;
 	attr.clockid = CLOCK_MONOTONIC;
-	watch = ask_run(&attr, &without, 0, -1, 1, "use_clockid");
+	sampler = ask_run_sampler(&attr, &without, 0, -1, 1, "use_clockid");
 	before = now_ns();
 	ASSERT_EQ(0, wait_child(start_child(end_child, NULL)));
 	after = now_ns();
-	if (!seek(&watch, PERF_RECORD_FORK, &record))
-		broken("no FORK");
+	if (!find_record(&sampler, PERF_RECORD_FORK, &record))
+		say_broken("no FORK");
 	if (record.task.time < before || record.task.time > after)
-		broken("time=%" PRIu64 " not within %" PRIu64 "..%" PRIu64, record.task.time,
-		       before, after);
+		say_broken("time=%" PRIu64 " not within %" PRIu64 "..%" PRIu64, record.task.time,
+			   before, after);
 }
 
 PROBE_MAIN

@@ -26,13 +26,13 @@ static inline struct perf_event_attr attr_tasks(void)
 	return attr;
 }
 
-static inline struct watch watch_tasks(void)
+static inline struct sampler watch_tasks(void)
 {
 	struct perf_event_attr attr = attr_tasks();
-	struct watch watch = must_watch(&attr, 0, -1, 2);
+	struct sampler sampler = must_sampler(&attr, 0, -1, 2);
 
-	must_ioctl(watch.fd, PERF_EVENT_IOC_ENABLE, 0);
-	return watch;
+	must_ioctl(sampler.fd, PERF_EVENT_IOC_ENABLE, 0);
+	return sampler;
 }
 
 #endif

@@ -19,7 +19,7 @@ PROBE(TITLE("counts of ended children in the ring")
 #define CHILDREN 20
 
 struct ended {
-	struct watch watch;
+	struct sampler sampler;
 	pid_t pid;
 	uint64_t sum;		/* what read(2) gained by the child */
 };
@@ -40,10 +40,10 @@ static struct ended end_child(bool stat)
 	attr.inherit = attr.task = 1;
 	attr.inherit_stat = stat;
 	attr.read_format = PERF_FORMAT_ID;
-	ret.watch = must_run(&attr, 0, cpu, 2);
+	ret.sampler = must_run_sampler(&attr, 0, cpu, 2);
 	ret.pid = start_child(fault_a_hundred, NULL);
 	ASSERT_EQ(0, wait_child(ret.pid));
-	ret.sum = must_counts(ret.watch.fd, PERF_FORMAT_ID).member[0].value;
+	ret.sum = must_counts(ret.sampler.fd, PERF_FORMAT_ID).member[0].value;
 	return ret;
 }
 
@@ -51,21 +51,21 @@ static struct ended end_child(bool stat)
 static int count_reads(void)
 {
 	struct ended child = end_child(true);
-	const uint64_t id = must_id(child.watch.fd);
+	const uint64_t id = must_id(child.sampler.fd);
 	struct pm_record record;
 	int reads = 0;
 
-	for (; seek(&child.watch, PERF_RECORD_READ, &record); reads++) {
+	for (; find_record(&child.sampler, PERF_RECORD_READ, &record); reads++) {
 		const uint64_t count = record.read.counts.member[0].value;
 
 		if (record.read.pid != (uint32_t)child.pid ||
 		    record.read.counts.member[0].id != id || count < 100 || count > child.sum)
-			broken("pid=%u want=%d id=%" PRIu64 " want=%" PRIu64 " count=%" PRIu64
-			       " want=100..%" PRIu64, record.read.pid, child.pid,
-			       record.read.counts.member[0].id, id, count, child.sum);
+			say_broken("pid=%u want=%d id=%" PRIu64 " want=%" PRIu64 " count=%" PRIu64
+				   " want=100..%" PRIu64, record.read.pid, child.pid,
+				   record.read.counts.member[0].id, id, count, child.sum);
 	}
-	pm_ring_close(&child.watch.ring);
-	must_close(child.watch.fd);
+	pm_ring_close(&child.sampler.ring);
+	must_close(child.sampler.fd);
 	return reads;
 }
 
@@ -74,7 +74,7 @@ TEST(sum)
 	uint64_t sum = end_child(true).sum;
 
 	if (sum < 100 || sum > 1000)
-		broken("count=%" PRIu64 " after a child that touched 100 pages", sum);
+		say_broken("count=%" PRIu64 " after a child that touched 100 pages", sum);
 }
 
 TEST(needs_its_bit)
@@ -83,13 +83,13 @@ TEST(needs_its_bit)
 	struct pm_record record;
 	bool ended = false;
 
-	while (seek(&child.watch, 0, &record)) {
+	while (find_record(&child.sampler, 0, &record)) {
 		if (record.type == PERF_RECORD_READ)
-			broken("a READ although inherit_stat is clear");
+			say_broken("a READ although inherit_stat is clear");
 		ended |= record.type == PERF_RECORD_EXIT;
 	}
 	if (!ended)
-		broken("not even the child's EXIT came");
+		say_broken("not even the child's EXIT came");
 }
 
 TEST(none_too_many)
@@ -98,7 +98,7 @@ TEST(none_too_many)
 		int reads = count_reads();
 
 		if (reads > 1)
-			broken("one child left %d READs", reads);
+			say_broken("one child left %d READs", reads);
 	}
 }
 
@@ -110,7 +110,7 @@ TEST(written_each)
 		with += count_reads() > 0;
 	fact_int("children_with_read", with);
 	if (with != CHILDREN)
-		broken("of %d children %d left a READ", CHILDREN, with);
+		say_broken("of %d children %d left a READ", CHILDREN, with);
 }
 
 PROBE_MAIN

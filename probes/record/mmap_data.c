@@ -14,24 +14,24 @@ PROBE(TITLE("mappings of data in the ring")
       POINT(data_alone, "mmap_data without mmap reports data and no code")
       FACT(data_misc, bool, "-", "records of data carry MISC_MMAP_DATA (since v3.10)"))
 
-static struct watch watch_maps(bool code, bool data)
+static struct sampler watch_maps(bool code, bool data)
 {
 	struct perf_event_attr attr = attr_sideband();
 
 	attr.mmap = code;
 	attr.mmap_data = data;
-	return must_run(&attr, 0, -1, 8);
+	return must_run_sampler(&attr, 0, -1, 8);
 }
 
 /* Map a page of data and one of code: bit 0 the data was reported, bit 1 the code. */
-static int map_both(struct watch *watch)
+static int map_both(struct sampler *sampler)
 {
 	char *data = map_program(MAP_PRIVATE, PROT_READ);
 	char *code = map_program(MAP_PRIVATE, PROT_READ | PROT_EXEC);
 	struct pm_record record;
 	int found = 0;
 
-	while (seek(watch, PERF_RECORD_MMAP, &record)) {
+	while (find_record(sampler, PERF_RECORD_MMAP, &record)) {
 		found |= record.mmap.addr == (uintptr_t)data;
 		found |= (record.mmap.addr == (uintptr_t)code) << 1;
 	}
@@ -40,37 +40,37 @@ static int map_both(struct watch *watch)
 
 TEST(data_needs_its_bit)
 {
-	struct watch watch = watch_maps(true, false);
-	int found = map_both(&watch);
+	struct sampler sampler = watch_maps(true, false);
+	int found = map_both(&sampler);
 
 	if (found != 2)
-		broken("code seen=%d data seen=%d want=1,0", found >> 1, found & 1);
+		say_broken("code seen=%d data seen=%d want=1,0", found >> 1, found & 1);
 }
 
 TEST(data_alone)
 {
-	struct watch watch = watch_maps(false, true);
-	int found = map_both(&watch);
+	struct sampler sampler = watch_maps(false, true);
+	int found = map_both(&sampler);
 
 	if (found != 1)
-		broken("mmap_data alone: code seen=%d data seen=%d want=0,1", found >> 1,
-		       found & 1);
+		say_broken("mmap_data alone: code seen=%d data seen=%d want=0,1", found >> 1,
+			   found & 1);
 }
 
 TEST(data)
 {
-	struct watch watch = watch_maps(true, true);
+	struct sampler sampler = watch_maps(true, true);
 	char *area = map_program(MAP_PRIVATE, PROT_READ);
 	struct pm_record record;
 	int found = 0, marked = 0;
 
-	while (seek(&watch, PERF_RECORD_MMAP, &record))
+	while (find_record(&sampler, PERF_RECORD_MMAP, &record))
 		if (record.mmap.addr == (uintptr_t)area) {
 			marked += !!(record.misc & PERF_RECORD_MISC_MMAP_DATA);
 			found++;
 		}
 	if (found != 1)
-		broken("records for one mapping of data=%d want=1", found);
+		say_broken("records for one mapping of data=%d want=1", found);
 	fact_bool("data_misc", marked);
 }
 

@@ -22,12 +22,12 @@ static void must_overlay(void)
 {
 	if (unshare(CLONE_NEWNS) || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) ||
 	    mount("perfmodes", "/tmp", "tmpfs", 0, "mode=0700"))
-		say_blocked("no private mount: %s", errno_name(errno));
+		say_blocked("no private mount: %s", pm_errno_name(errno));
 	for (unsigned int i = 0; i < 4; i++)
 		ASSERT_EQ(0, mkdir(dirs[i], 0700));
 	if (mount("perfmodes", "/tmp/top", "overlay", 0,
 		  "lowerdir=/tmp/low,upperdir=/tmp/up,workdir=/tmp/work"))
-		say_absent("no overlay file system (%s)", errno_name(errno));
+		say_absent("no overlay file system (%s)", pm_errno_name(errno));
 }
 
 TEST(name)
@@ -35,7 +35,7 @@ TEST(name)
 	struct perf_event_attr attr = attr_sideband(), without;
 	struct stat top, up;
 	struct pm_record record;
-	struct watch watch;
+	struct sampler sampler;
 	void *area;
 	int fd;
 
@@ -44,7 +44,7 @@ TEST(name)
 	attr.mmap = 1;
 	without = attr;
 	attr.mmap2 = 1;
-	watch = ask_run(&attr, &without, 0, -1, 4, "mmap2");
+	sampler = ask_run_sampler(&attr, &without, 0, -1, 4, "mmap2");
 	fd = open("/tmp/top/file", O_RDWR | O_CREAT, 0700);
 	ASSERT_EQ(0, ftruncate(fd, probe_env()->page_size));
 	area = mmap(NULL, probe_env()->page_size, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, 0);
@@ -52,15 +52,15 @@ TEST(name)
 	ASSERT_EQ(0, fstat(fd, &top));
 	ASSERT_EQ(0, stat("/tmp/up/file", &up));
 	do
-		if (!seek(&watch, PERF_RECORD_MMAP2, &record))
-			broken("no MMAP2 of a file on an overlay");
+		if (!find_record(&sampler, PERF_RECORD_MMAP2, &record))
+			say_broken("no MMAP2 of a file on an overlay");
 	while (record.mmap.addr != (uintptr_t)area);
 	fact_str("identity", "%s", record.mmap.ino == top.st_ino &&
 				record.mmap.min == minor(top.st_dev) ? "user" :
 			   record.mmap.ino == up.st_ino && record.mmap.min == minor(up.st_dev)
 				? "backing" : "other");
 	if (strcmp(record.mmap.filename, "/tmp/top/file"))
-		broken("filename=%.100s want=/tmp/top/file", record.mmap.filename);
+		say_broken("filename=%.100s want=/tmp/top/file", record.mmap.filename);
 }
 
 PROBE_MAIN

@@ -24,12 +24,12 @@ static const char *const ns_names[NR_NAMESPACES] = {
 	[CGROUP_NS_INDEX] = "cgroup",
 };
 
-static struct watch watch_namespaces(void)
+static struct sampler watch_namespaces(void)
 {
 	struct perf_event_attr attr = attr_sideband(), without = attr;
 
 	attr.namespaces = 1;
-	return ask_run(&attr, &without, 0, -1, 4, "namespaces");
+	return ask_run_sampler(&attr, &without, 0, -1, 4, "namespaces");
 }
 
 static ino_t ns_inode(pid_t pid, const char *name)
@@ -46,50 +46,50 @@ static void compare(const struct pm_record *record, pid_t pid)
 	const struct perf_ns_link_info *entries = record->namespaces.entries;
 
 	if (!ns_inode(pid, "uts"))
-		cannot_tell("/proc/PID/ns is not readable");
+		say_unknown("/proc/PID/ns is not readable");
 	if (record->namespaces.nr > NR_NAMESPACES || record->namespaces.nr < CGROUP_NS_INDEX)
-		broken("nr=%" PRIu64 " want=%d", record->namespaces.nr, NR_NAMESPACES);
+		say_broken("nr=%" PRIu64 " want=%d", record->namespaces.nr, NR_NAMESPACES);
 	for (unsigned int i = 0; i < record->namespaces.nr; i++) {
 		ino_t want = ns_inode(pid, ns_names[i]);
 
 		if (want && entries[i].ino != want)
-			broken("%s: ino=%" PRIu64 " want=%ju", ns_names[i], entries[i].ino,
-			       (uintmax_t)want);
+			say_broken("%s: ino=%" PRIu64 " want=%ju", ns_names[i], entries[i].ino,
+				   (uintmax_t)want);
 		if (!want && entries[i].ino)
-			broken("%s: ino=%" PRIu64 " of what /proc does not have", ns_names[i],
-			       entries[i].ino);
+			say_broken("%s: ino=%" PRIu64 " of what /proc does not have", ns_names[i],
+				   entries[i].ino);
 	}
 }
 
 /* Start a child that waits; its pid, and the record of its birth. */
-static pid_t start_seen(struct watch *watch, struct pm_record *ret)
+static pid_t start_seen(struct sampler *sampler, struct pm_record *ret)
 {
 	static struct worker child;
 
-	must_start(&child, WORKER_CHILD);
-	if (!seek(watch, PERF_RECORD_NAMESPACES, ret))
-		broken("no record of a new task");
+	must_start_worker(&child, WORKER_CHILD);
+	if (!find_record(sampler, PERF_RECORD_NAMESPACES, ret))
+		say_broken("no record of a new task");
 	return child.tid;
 }
 
 TEST(on_fork)
 {
-	struct watch watch = watch_namespaces();
+	struct sampler sampler = watch_namespaces();
 	struct pm_record record;
-	const pid_t child = start_seen(&watch, &record);
+	const pid_t child = start_seen(&sampler, &record);
 
 	if (record.namespaces.pid != (uint32_t)child || record.namespaces.tid != (uint32_t)child)
-		broken("pid=%u tid=%u want=%d", record.namespaces.pid, record.namespaces.tid,
-		       child);
-	if (seek(&watch, PERF_RECORD_NAMESPACES, &record))
-		broken("a second record of one new task");
+		say_broken("pid=%u tid=%u want=%d", record.namespaces.pid, record.namespaces.tid,
+			   child);
+	if (find_record(&sampler, PERF_RECORD_NAMESPACES, &record))
+		say_broken("a second record of one new task");
 }
 
 TEST(inodes)
 {
-	struct watch watch = watch_namespaces();
+	struct sampler sampler = watch_namespaces();
 	struct pm_record record;
-	const pid_t child = start_seen(&watch, &record);
+	const pid_t child = start_seen(&sampler, &record);
 
 	fact_int("entries", record.namespaces.nr);
 	compare(&record, child);
@@ -97,19 +97,19 @@ TEST(inodes)
 
 TEST(on_unshare)
 {
-	struct watch watch = watch_namespaces();
+	struct sampler sampler = watch_namespaces();
 	const struct perf_ns_link_info *entries;
 	struct pm_record record;
 	ino_t before = ns_inode(getpid(), "uts");
 
 	require(REQUIRE_ROOT);
 	if (unshare(CLONE_NEWUTS))
-		say_blocked("unshare(CLONE_NEWUTS): %s", errno_name(errno));
-	if (!seek(&watch, PERF_RECORD_NAMESPACES, &record))
-		broken("no record of unshare");
+		say_blocked("unshare(CLONE_NEWUTS): %s", pm_errno_name(errno));
+	if (!find_record(&sampler, PERF_RECORD_NAMESPACES, &record))
+		say_broken("no record of unshare");
 	entries = record.namespaces.entries;
 	if (record.namespaces.nr <= UTS_NS_INDEX || entries[UTS_NS_INDEX].ino == before)
-		broken("the record does not name the new namespace");
+		say_broken("the record does not name the new namespace");
 	compare(&record, getpid());
 }
 

@@ -15,19 +15,19 @@ TEST(multiple_of_8)
 	struct perf_event_attr attr = attr_faults(PERF_SAMPLE_RAW | PERF_SAMPLE_CALLCHAIN |
 						  PERF_SAMPLE_TID);
 	const struct perf_event_header *header;
-	struct watch watch;
+	struct sampler sampler;
 	int seen = 0;
 
 	attr.exclude_callchain_kernel = 1;
-	watch = must_run(&attr, 0, -1, 8);
+	sampler = must_run_sampler(&attr, 0, -1, 8);
 	ASSERT_EQ(0, cause_faults(16));
-	must_ioctl(watch.fd, PERF_EVENT_IOC_DISABLE, 0);
-	for (; pm_ring_next(&watch.ring, &header) == 1; seen++)
+	must_ioctl(sampler.fd, PERF_EVENT_IOC_DISABLE, 0);
+	for (; pm_ring_next(&sampler.ring, &header) == 1; seen++)
 		if (header->size % 8)
-			broken("size=%u is no multiple of 8", header->size);
-	if (seen < 16 || pm_ring_pending(&watch.ring))
-		broken("samples=%d want=16, left over=%" PRIu64 " bytes", seen,
-		       pm_ring_pending(&watch.ring));
+			say_broken("size=%u is no multiple of 8", header->size);
+	if (seen < 16 || pm_ring_pending(&sampler.ring))
+		say_broken("samples=%d want=16, left over=%" PRIu64 " bytes", seen,
+			   pm_ring_pending(&sampler.ring));
 }
 
 PROBE_MAIN

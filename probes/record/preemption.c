@@ -35,30 +35,30 @@ TEST(preempt)
 	const uint64_t end = now_ns() + 2000000000;
 	long outer, inner, least, most, preempted = 0;
 	struct pm_record record;
-	struct watch watch;
+	struct sampler sampler;
 	pid_t child;
 
 	attr.context_switch = 1;
-	watch = ask_watch(&attr, &without, 0, -1, 8, "context_switch");
+	sampler = ask_sampler(&attr, &without, 0, -1, 8, "context_switch");
 	ASSERT_LE(0, move_to_nth_cpu(0));
 	child = start_child(busy, NULL);
 	ASSERT_LT(0, child);
 	outer = involuntary();
-	must_ioctl(watch.fd, PERF_EVENT_IOC_ENABLE, 0);
+	must_ioctl(sampler.fd, PERF_EVENT_IOC_ENABLE, 0);
 	inner = involuntary();
 	do
 		least = involuntary() - inner;
 	while (least < 2 && now_ns() < end);
-	must_ioctl(watch.fd, PERF_EVENT_IOC_DISABLE, 0);
+	must_ioctl(sampler.fd, PERF_EVENT_IOC_DISABLE, 0);
 	most = involuntary() - outer;
 	kill(child, SIGKILL);
 	if (!least)
-		cannot_tell("no preemption in two seconds beside a busy task");
-	while (seek(&watch, PERF_RECORD_SWITCH, &record))
+		say_unknown("no preemption in two seconds beside a busy task");
+	while (find_record(&sampler, PERF_RECORD_SWITCH, &record))
 		preempted += (record.misc & PERF_RECORD_MISC_SWITCH_OUT) &&
 			     (record.misc & PERF_RECORD_MISC_SWITCH_OUT_PREEMPT);
 	if (preempted < least || preempted > most)
-		broken("marked=%ld, involuntary switches=%ld..%ld", preempted, least, most);
+		say_broken("marked=%ld, involuntary switches=%ld..%ld", preempted, least, most);
 }
 
 PROBE_MAIN

@@ -27,7 +27,7 @@ PROBE(TITLE("the trailer of records that are no samples")
 /* A COMM with a name of 7 letters: header, pid, tid, name. */
 #define BARE_COMM (sizeof(struct perf_event_header) + 8 + 8)
 
-static struct watch watch_names(uint64_t type, bool all)
+static struct sampler watch_names(uint64_t type, bool all)
 {
 	struct perf_event_attr attr = attr_sideband(), without;
 
@@ -36,27 +36,27 @@ static struct watch watch_names(uint64_t type, bool all)
 	attr.read_format = PERF_FORMAT_ID;
 	without = attr;
 	attr.sample_type = type;
-	return ask_run(&attr, &without, 0, -1, 2, "the field");
+	return ask_run_sampler(&attr, &without, 0, -1, 2, "the field");
 }
 
 /* Take a name; the words that follow it in its record, of which there must be `count`. */
-static void name_trailer(struct watch *watch, uint64_t *ret, unsigned int count)
+static void name_trailer(struct sampler *sampler, uint64_t *ret, unsigned int count)
 {
 	const struct perf_event_header *header;
 
 	prctl(PR_SET_NAME, "seven77");
-	if (pm_ring_next(&watch->ring, &header) != 1 || header->type != PERF_RECORD_COMM)
-		broken("no COMM after PR_SET_NAME");
+	if (pm_ring_next(&sampler->ring, &header) != 1 || header->type != PERF_RECORD_COMM)
+		say_broken("no COMM after PR_SET_NAME");
 	if (header->size != BARE_COMM + 8 * count)
-		broken("size=%u want=%zu", header->size, BARE_COMM + 8 * count);
+		say_broken("size=%u want=%zu", header->size, BARE_COMM + 8 * count);
 	memcpy(ret, (const char *)header + BARE_COMM, 8 * count);
 }
 
-static uint64_t own_id(const struct watch *watch)
+static uint64_t own_id(const struct sampler *sampler)
 {
 	struct pm_counts counts;
 
-	ASSERT_EQ(0, pm_read_counts(watch->fd, PERF_FORMAT_ID, &counts));
+	ASSERT_EQ(0, pm_read_counts(sampler->fd, PERF_FORMAT_ID, &counts));
 	return counts.member[0].id;
 }
 
@@ -130,14 +130,14 @@ FIXTURE_TEARDOWN(field)
 
 TEST_F(field, alone)
 {
-	struct watch watch = watch_names(variant->type, true);
-	uint64_t word, before = 0, id = own_id(&watch);
+	struct sampler sampler = watch_names(variant->type, true);
+	uint64_t word, before = 0, id = own_id(&sampler);
 
 	for (int i = 0; i < 2; i++) {
-		name_trailer(&watch, &word, 1);
+		name_trailer(&sampler, &word, 1);
 		if (!is_true(variant->type, word, id, self->cpu, before))
-			broken("word=%#" PRIx64 " id=%" PRIu64 " cpu=%d before=%" PRIu64, word, id,
-			       self->cpu, before);
+			say_broken("word=%#" PRIx64 " id=%" PRIu64 " cpu=%d before=%" PRIu64, word,
+				   id, self->cpu, before);
 		before = word;
 		wake_and_spin(NULL);	/* so that the next has a later time */
 	}
@@ -148,25 +148,25 @@ TEST(order)
 	static const uint64_t order[] = { PERF_SAMPLE_TID,	 PERF_SAMPLE_TIME, PERF_SAMPLE_ID,
 					  PERF_SAMPLE_STREAM_ID, PERF_SAMPLE_CPU,
 					  PERF_SAMPLE_IDENTIFIER };
-	struct watch watch = watch_names(PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_ID |
+	struct sampler sampler = watch_names(PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_ID |
 						 PERF_SAMPLE_STREAM_ID | PERF_SAMPLE_CPU |
 						 PERF_SAMPLE_IDENTIFIER,
-					 true);
-	uint64_t words[6], id = own_id(&watch);
+					     true);
+	uint64_t words[6], id = own_id(&sampler);
 	int cpu = move_to_nth_cpu(count_cpus() - 1);
 
-	name_trailer(&watch, words, 6);
+	name_trailer(&sampler, words, 6);
 	for (int i = 0; i < 6; i++)
 		if (!is_true(order[i], words[i], id, cpu, 0))
-			broken("word %d=%#" PRIx64 " id=%" PRIu64, i, words[i], id);
+			say_broken("word %d=%#" PRIx64 " id=%" PRIu64, i, words[i], id);
 }
 
 TEST(absent_without_bit)
 {
-	struct watch watch = watch_names(PERF_SAMPLE_TID | PERF_SAMPLE_TIME, false);
+	struct sampler sampler = watch_names(PERF_SAMPLE_TID | PERF_SAMPLE_TIME, false);
 	uint64_t none;
 
-	name_trailer(&watch, &none, 0);
+	name_trailer(&sampler, &none, 0);
 }
 
 PROBE_MAIN

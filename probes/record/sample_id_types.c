@@ -12,11 +12,11 @@ PROBE(TITLE("records that carry the trailer")
       POINT(every_type, "COMM, MMAP, FORK, EXIT and SWITCH all carry it, with the right id")
       SINCE("4.3"))
 
-static uint64_t own_id(const struct watch *watch)
+static uint64_t own_id(const struct sampler *sampler)
 {
 	struct pm_counts counts;
 
-	ASSERT_EQ(0, pm_read_counts(watch->fd, PERF_FORMAT_ID, &counts));
+	ASSERT_EQ(0, pm_read_counts(sampler->fd, PERF_FORMAT_ID, &counts));
 	return counts.member[0].id;
 }
 
@@ -42,7 +42,7 @@ TEST(every_type)
 				     1 << PERF_RECORD_SWITCH;
 	struct perf_event_attr attr = attr_sideband(), without;
 	struct pm_record record;
-	struct watch watch;
+	struct sampler sampler;
 	uint32_t seen = 0;
 	uint64_t id;
 	int cpu = move_to_nth_cpu(0);
@@ -53,18 +53,18 @@ TEST(every_type)
 	attr.read_format = PERF_FORMAT_ID;
 	without = attr;
 	attr.context_switch = 1;
-	watch = ask_watch(&attr, &without, 0, cpu, 16, "context_switch");
-	id = own_id(&watch);
-	must_ioctl(watch.fd, PERF_EVENT_IOC_ENABLE, 0);
+	sampler = ask_sampler(&attr, &without, 0, cpu, 16, "context_switch");
+	id = own_id(&sampler);
+	must_ioctl(sampler.fd, PERF_EVENT_IOC_ENABLE, 0);
 	ASSERT_EQ(0, wait_child(start_child(name_and_end, NULL)));
-	while (seek(&watch, 0, &record)) {
+	while (find_record(&sampler, 0, &record)) {
 		if (record.sid.id != id || !record.sid.time)
-			broken("type %u: id=%" PRIu64 " time=%" PRIu64 " want id=%" PRIu64,
-			       record.type, record.sid.id, record.sid.time, id);
+			say_broken("type %u: id=%" PRIu64 " time=%" PRIu64 " want id=%" PRIu64,
+				   record.type, record.sid.id, record.sid.time, id);
 		seen |= 1u << record.type;
 	}
 	if ((seen & want) != want)
-		broken("types seen=%#x want=%#x", seen, want);
+		say_broken("types seen=%#x want=%#x", seen, want);
 }
 
 PROBE_MAIN

@@ -25,7 +25,7 @@ static int map_and_name(void *ret_area)
 }
 
 /* A running event on a thread (0: this one), or on this one and its heirs on this CPU. */
-static struct watch watch_names(pid_t tid, bool inherit)
+static struct sampler watch_names(pid_t tid, bool inherit)
 {
 	struct perf_event_attr attr = attr_sideband();
 	int cpu = move_to_nth_cpu(0);
@@ -34,18 +34,18 @@ static struct watch watch_names(pid_t tid, bool inherit)
 	attr.comm = 1;
 	attr.mmap_data = 1;
 	attr.inherit = inherit;
-	return must_run(&attr, tid, inherit ? cpu : -1, 4);
+	return must_run_sampler(&attr, tid, inherit ? cpu : -1, 4);
 }
 
 /* Let a worker (NULL: this thread) map and take a name; what of it is in the ring. */
-static int seen_of(struct worker *worker, struct watch *watch)
+static int seen_of(struct worker *worker, struct sampler *sampler)
 {
 	struct pm_record record;
 	void *area = NULL;
 	int found = NOTHING;
 
 	ASSERT_EQ(0, worker ? worker_do(worker, map_and_name, &area) : map_and_name(&area));
-	while (seek(watch, 0, &record)) {
+	while (find_record(sampler, 0, &record)) {
 		if (record.type == PERF_RECORD_MMAP && record.mmap.addr == (uintptr_t)area)
 			found |= MAPPING;
 		if (record.type == PERF_RECORD_COMM && !strcmp(record.comm.comm, "deed"))
@@ -57,51 +57,51 @@ static int seen_of(struct worker *worker, struct watch *watch)
 static void hold(int found, int want, const char *whose)
 {
 	if (found != want)
-		broken("%s: mapping=%d name=%d want=%d,%d", whose, !!(found & MAPPING),
-		       !!(found & NAME), !!(want & MAPPING), !!(want & NAME));
+		say_broken("%s: mapping=%d name=%d want=%d,%d", whose, !!(found & MAPPING),
+			   !!(found & NAME), !!(want & MAPPING), !!(want & NAME));
 }
 
 TEST(other_thread)
 {
 	struct worker other;
-	struct watch watch;
+	struct sampler sampler;
 
-	must_start(&other, WORKER_THREAD);
-	watch = watch_names(0, false);
-	hold(seen_of(&other, &watch), NOTHING, "another thread");
-	hold(seen_of(NULL, &watch), BOTH, "this thread");
+	must_start_worker(&other, WORKER_THREAD);
+	sampler = watch_names(0, false);
+	hold(seen_of(&other, &sampler), NOTHING, "another thread");
+	hold(seen_of(NULL, &sampler), BOTH, "this thread");
 }
 
 TEST(watched_thread)
 {
 	struct worker other;
-	struct watch watch;
+	struct sampler sampler;
 
-	must_start(&other, WORKER_THREAD);
-	watch = watch_names(other.tid, false);
-	hold(seen_of(&other, &watch), BOTH, "the watched thread");
+	must_start_worker(&other, WORKER_THREAD);
+	sampler = watch_names(other.tid, false);
+	hold(seen_of(&other, &sampler), BOTH, "the watched thread");
 }
 
 TEST(new_thread_inherited)
 {
-	struct watch watch = watch_names(0, true);
+	struct sampler sampler = watch_names(0, true);
 	struct worker new;
 
-	must_start(&new, WORKER_THREAD);
-	hold(seen_of(&new, &watch), BOTH, "a new thread");
+	must_start_worker(&new, WORKER_THREAD);
+	hold(seen_of(&new, &sampler), BOTH, "a new thread");
 }
 
 TEST(old_thread_not_inherited)
 {
 	struct worker old, new;
-	struct watch watch;
+	struct sampler sampler;
 
 	ASSERT_LE(0, move_to_nth_cpu(0));
-	must_start(&old, WORKER_THREAD);
-	watch = watch_names(0, true);
-	hold(seen_of(&old, &watch), NOTHING, "a thread older than the event");
-	must_start(&new, WORKER_THREAD);
-	hold(seen_of(&new, &watch), BOTH, "a new thread");
+	must_start_worker(&old, WORKER_THREAD);
+	sampler = watch_names(0, true);
+	hold(seen_of(&old, &sampler), NOTHING, "a thread older than the event");
+	must_start_worker(&new, WORKER_THREAD);
+	hold(seen_of(&new, &sampler), BOTH, "a new thread");
 }
 
 PROBE_MAIN

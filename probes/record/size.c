@@ -27,24 +27,24 @@ static unsigned int sample_size(uint64_t type)
 {
 	struct perf_event_attr attr = attr_faults(type);
 	const struct perf_event_header *header;
-	struct watch watch = { .fd = pm_open(&attr, 0, -1, -1, 0) };
+	struct sampler sampler = { .fd = pm_open(&attr, 0, -1, -1, 0) };
 	unsigned int size;
 
-	if (watch.fd < 0)
+	if (sampler.fd < 0)
 		return 0;
-	must_map(watch.fd, 1, &watch.ring);
-	must_ioctl(watch.fd, PERF_EVENT_IOC_ENABLE, 0);
+	must_map(sampler.fd, 1, &sampler.ring);
+	must_ioctl(sampler.fd, PERF_EVENT_IOC_ENABLE, 0);
 	ASSERT_EQ(0, cause_faults(1));
-	must_ioctl(watch.fd, PERF_EVENT_IOC_DISABLE, 0);
-	if (pm_ring_next(&watch.ring, &header) != 1 || header->type != PERF_RECORD_SAMPLE)
-		broken("sample_type=%#" PRIx64 ": no sample of a page fault", type);
+	must_ioctl(sampler.fd, PERF_EVENT_IOC_DISABLE, 0);
+	if (pm_ring_next(&sampler.ring, &header) != 1 || header->type != PERF_RECORD_SAMPLE)
+		say_broken("sample_type=%#" PRIx64 ": no sample of a page fault", type);
 	size = header->size;
-	while (pm_ring_next(&watch.ring, &header) == 1)
+	while (pm_ring_next(&sampler.ring, &header) == 1)
 		;
-	if (pm_ring_pending(&watch.ring))
-		broken("sample_type=%#" PRIx64 ": the walk does not end at data_head", type);
-	pm_ring_close(&watch.ring);
-	close(watch.fd);
+	if (pm_ring_pending(&sampler.ring))
+		say_broken("sample_type=%#" PRIx64 ": the walk does not end at data_head", type);
+	pm_ring_close(&sampler.ring);
+	close(sampler.fd);
 	return size;
 }
 
@@ -58,12 +58,13 @@ TEST(single)
 		unsigned int size = sample_size(fixed_fields[i]);
 
 		if (size && size != sizeof(struct perf_event_header) + 8)
-			broken("sample_type=%#" PRIx64 " size=%u want=16", fixed_fields[i], size);
+			say_broken("sample_type=%#" PRIx64 " size=%u want=16", fixed_fields[i],
+				   size);
 		known += size != 0;
 	}
 	fact_int("fields", known);
 	if (known < 8)
-		broken("fields taken=%u, of which 8 are as old as perf", known);
+		say_broken("fields taken=%u, of which 8 are as old as perf", known);
 }
 
 TEST(mixes)
@@ -89,7 +90,7 @@ TEST(mixes)
 			}
 		size = type ? sample_size(type) : want;
 		if (size != want)
-			broken("sample_type=%#" PRIx64 " size=%u want=%u", type, size, want);
+			say_broken("sample_type=%#" PRIx64 " size=%u want=%u", type, size, want);
 	}
 }
 

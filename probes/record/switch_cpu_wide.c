@@ -18,13 +18,13 @@ static int move_to_first(void *unused)
 }
 
 /* Whether the ring holds a hand-over between us and the child, in both directions. */
-static bool saw_both(struct watch *watch, uint32_t child)
+static bool saw_both(struct sampler *sampler, uint32_t child)
 {
 	const uint32_t self = pm_gettid();
 	struct pm_record record;
 	bool out = false, in = false;
 
-	while (seek(watch, PERF_RECORD_SWITCH_CPU_WIDE, &record)) {
+	while (find_record(sampler, PERF_RECORD_SWITCH_CPU_WIDE, &record)) {
 		const uint32_t other = record.switch_cpu_wide.next_prev_tid;
 
 		if (record.misc & PERF_RECORD_MISC_SWITCH_OUT)
@@ -40,22 +40,22 @@ TEST(cpu_wide)
 	struct perf_event_attr attr = attr_sideband(), without;
 	const int cpu = move_to_nth_cpu(0);
 	struct worker worker;
-	struct watch watch;
+	struct sampler sampler;
 
 	ASSERT_LE(0, cpu);
 	attr.sample_id_all = 1;
 	attr.sample_type = PERF_SAMPLE_TID;
 	without = attr;
 	attr.context_switch = 1;
-	watch = ask_run(&attr, &without, -1, cpu, 32, "context_switch");
-	must_start(&worker, WORKER_CHILD);
+	sampler = ask_run_sampler(&attr, &without, -1, cpu, 32, "context_switch");
+	must_start_worker(&worker, WORKER_CHILD);
 	ASSERT_EQ(cpu, worker_do(&worker, move_to_first, NULL));
 	for (int round = 0; round < 50; round++) {
 		ASSERT_EQ(0, worker_faults(&worker, 1));
-		if (saw_both(&watch, worker.tid))
+		if (saw_both(&sampler, worker.tid))
 			return;
 	}
-	broken("50 hand-overs on CPU %d and no record names both tasks", cpu);
+	say_broken("50 hand-overs on CPU %d and no record names both tasks", cpu);
 }
 
 PROBE_MAIN

@@ -17,14 +17,14 @@ PROBE(TITLE("changes of kernel code in the ring")
       POINT(there_and_back, "what is patched in and out again ends as it began")
       FACT(patches, int, "records", "TEXT_POKE records while static keys are taken and dropped"))
 
-static struct watch watch_code(void)
+static struct sampler watch_code(void)
 {
 	struct perf_event_attr attr = attr_sideband(), without;
 
 	attr.exclude_kernel = 0;
 	without = attr;
 	attr.text_poke = 1;
-	return ask_run(&attr, &without, 0, -1, 32, "text_poke");
+	return ask_run_sampler(&attr, &without, 0, -1, 32, "text_poke");
 }
 
 /*
@@ -44,26 +44,26 @@ static void patch_code(void)
 		close(fd);
 }
 
-static bool next_patch(struct watch *watch, struct pm_record *ret)
+static bool next_patch(struct sampler *sampler, struct pm_record *ret)
 {
-	if (!seek(watch, PERF_RECORD_TEXT_POKE, ret))
+	if (!find_record(sampler, PERF_RECORD_TEXT_POKE, ret))
 		return false;
 	if (!ret->text_poke.addr || ret->text_poke.old_len + ret->text_poke.new_len == 0 ||
 	    ret->text_poke.old_len > 64 || ret->text_poke.new_len > 64)
-		broken("addr=%#" PRIx64 " old_len=%u new_len=%u", ret->text_poke.addr,
-		       ret->text_poke.old_len, ret->text_poke.new_len);
+		say_broken("addr=%#" PRIx64 " old_len=%u new_len=%u", ret->text_poke.addr,
+			   ret->text_poke.old_len, ret->text_poke.new_len);
 	return true;
 }
 
 TEST(record)
 {
-	struct watch watch = watch_code();
+	struct sampler sampler = watch_code();
 	struct pm_record record;
 	int patches = 0, changes = 0;
 
 	for (int round = 0; round < 5 && !changes; round++) {
 		patch_code();
-		while (next_patch(&watch, &record)) {
+		while (next_patch(&sampler, &record)) {
 			const struct pm_record *r = &record;
 
 			patches++;
@@ -77,12 +77,12 @@ TEST(record)
 	if (!patches)
 		say_absent("no record when static keys toggle: not x86, or no code is patched");
 	if (!changes)
-		broken("records=%d of which none changes a byte", patches);
+		say_broken("records=%d of which none changes a byte", patches);
 }
 
 TEST(there_and_back)
 {
-	struct watch watch = watch_code();
+	struct sampler sampler = watch_code();
 	struct pm_record record;
 	uint64_t address = 0;
 	uint8_t first[64];
@@ -90,7 +90,7 @@ TEST(there_and_back)
 
 	for (int round = 0; round < 5 && !returned; round++) {
 		patch_code();
-		while (next_patch(&watch, &record)) {
+		while (next_patch(&sampler, &record)) {
 			const uint8_t *new = record.text_poke.bytes + record.text_poke.old_len;
 
 			if (!address) {
@@ -106,7 +106,7 @@ TEST(there_and_back)
 	if (!address)
 		say_absent("no record when static keys toggle: not x86, or no code is patched");
 	if (!returned)
-		broken("address=%#" PRIx64 " never went back to its first bytes", address);
+		say_broken("address=%#" PRIx64 " never went back to its first bytes", address);
 }
 
 PROBE_MAIN

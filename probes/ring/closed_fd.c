@@ -13,61 +13,61 @@ PROBE(TITLE("an event whose descriptor is closed while mapped")
       POINT(two_mappings_hold_it, "with one of two mappings gone it lives on in the other"))
 
 /* Enabled for as long as it lives: what cannot be reached cannot be disabled. */
-static struct watch closed_sampler(void)
+static struct sampler closed_sampler(void)
 {
 	struct perf_event_attr attr = attr_faults(PERF_SAMPLE_ADDR);
-	struct watch watch = must_watch(&attr, 0, -1, 1);
+	struct sampler sampler = must_sampler(&attr, 0, -1, 1);
 
-	must_sample(watch.fd, &watch.ring, 5, "before close");
-	must_ioctl(watch.fd, PERF_EVENT_IOC_ENABLE, 0);
-	return watch;
+	must_samples(sampler.fd, &sampler.ring, 5, "before close");
+	must_ioctl(sampler.fd, PERF_EVENT_IOC_ENABLE, 0);
+	return sampler;
 }
 
 TEST(number_is_gone)
 {
-	struct watch watch = closed_sampler();
+	struct sampler sampler = closed_sampler();
 	uint64_t value;
 	int error;
 
-	ASSERT_EQ(0, close(watch.fd));
-	error = pm_read_count(watch.fd, &value);
-	if (error != -EBADF || fcntl(watch.fd, F_GETFD) >= 0)
-		broken("read after close: %s, want EBADF", errno_name(error));
+	ASSERT_EQ(0, close(sampler.fd));
+	error = pm_read_count(sampler.fd, &value);
+	if (error != -EBADF || fcntl(sampler.fd, F_GETFD) >= 0)
+		say_broken("read after close: %s, want EBADF", pm_errno_name(error));
 }
 
 TEST(event_lives_on)
 {
-	struct watch watch = closed_sampler();
+	struct sampler sampler = closed_sampler();
 	int before, found;
 
-	must_close(watch.fd);
-	before = count_records(&watch.ring, PERF_RECORD_SAMPLE);
+	must_close(sampler.fd);
+	before = count_records(&sampler.ring, PERF_RECORD_SAMPLE);
 	ASSERT_EQ(0, cause_faults(30));
-	found = count_records(&watch.ring, PERF_RECORD_SAMPLE);
+	found = count_records(&sampler.ring, PERF_RECORD_SAMPLE);
 	if (found == 0)
 		say_no("no record of 30 faults after close, 5 of 5 before");
 	if (found < 30)
-		broken("records=%d want=30 after close (%d unread before)", found, before);
+		say_broken("records=%d want=30 after close (%d unread before)", found, before);
 }
 
 TEST(two_mappings_hold_it)
 {
-	struct watch watch = closed_sampler();
-	void *second = mmap(NULL, watch.ring.map_size, PROT_READ, MAP_SHARED, watch.fd, 0);
+	struct sampler sampler = closed_sampler();
+	void *second = mmap(NULL, sampler.ring.map_size, PROT_READ, MAP_SHARED, sampler.fd, 0);
 	unsigned char resident;
 	int found;
 
 	if (second == MAP_FAILED)
-		cannot_tell("second mapping: %s", errno_name(errno));
-	must_close(watch.fd);
-	munmap(second, watch.ring.map_size);
+		say_unknown("second mapping: %s", pm_errno_name(errno));
+	must_close(sampler.fd);
+	munmap(second, sampler.ring.map_size);
 	if (mincore(second, probe_env()->page_size, &resident) == 0)
-		cannot_tell("the second mapping is still there after munmap");
-	count_records(&watch.ring, PERF_RECORD_SAMPLE);
+		say_unknown("the second mapping is still there after munmap");
+	count_records(&sampler.ring, PERF_RECORD_SAMPLE);
 	ASSERT_EQ(0, cause_faults(30));
-	found = count_records(&watch.ring, PERF_RECORD_SAMPLE);
+	found = count_records(&sampler.ring, PERF_RECORD_SAMPLE);
 	if (found < 30)
-		broken("records=%d want=30 with one of two mappings left", found);
+		say_broken("records=%d want=30 with one of two mappings left", found);
 }
 
 PROBE_MAIN

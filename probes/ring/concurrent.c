@@ -42,7 +42,7 @@ static int touch_all(void *argument)
 FIXTURE(reader)
 {
 	struct worker worker;
-	struct watch watch;
+	struct sampler sampler;
 	uint64_t read, early, lost, counted, last;
 };
 
@@ -51,7 +51,7 @@ static void read_some(FIXTURE_DATA(reader) * self, const struct writer *writer)
 	const uint64_t start = (uintptr_t)writer->area, end = start + (FAULTS + 1) * writer->page;
 	struct pm_record record;
 
-	while (seek(&self->watch, 0, &record)) {
+	while (find_record(&self->sampler, 0, &record)) {
 		const uint64_t addr = record.sample.addr;
 
 		if (record.type == PERF_RECORD_LOST) {
@@ -60,15 +60,16 @@ static void read_some(FIXTURE_DATA(reader) * self, const struct writer *writer)
 		}
 		if (record.type != PERF_RECORD_SAMPLE ||
 		    record.sample.sid.tid != (uint32_t)self->worker.tid)
-			broken("record %" PRIu64 ": type=%u size=%u tid=%u want=%d", self->read,
-			       record.type, record.size, record.sample.sid.tid, self->worker.tid);
+			say_broken("record %" PRIu64 ": type=%u size=%u tid=%u want=%d", self->read,
+				   record.type, record.size, record.sample.sid.tid,
+				   self->worker.tid);
 		self->read++;
 		self->early += !*writer->done;
 		if (addr < start || addr >= end)
 			continue;		/* the writer's stack or code */
 		if (addr <= self->last)
-			broken("record %" PRIu64 ": address %#" PRIx64 " after %#" PRIx64,
-			       self->read, addr, self->last);
+			say_broken("record %" PRIu64 ": address %#" PRIx64 " after %#" PRIx64,
+				   self->read, addr, self->last);
 		self->last = addr;
 	}
 }
@@ -95,9 +96,9 @@ FIXTURE_SETUP(reader)
 			   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	ASSERT_NE(MAP_FAILED, (void *)writer.area);
 	madvise((void *)writer.area, (FAULTS + 1) * writer.page, MADV_NOHUGEPAGE);
-	must_start(&self->worker, WORKER_THREAD);
-	self->watch = must_watch(&attr, self->worker.tid, -1, 1);
-	writer.fd = self->watch.fd;
+	must_start_worker(&self->worker, WORKER_THREAD);
+	self->sampler = must_sampler(&attr, self->worker.tid, -1, 1);
+	writer.fd = self->sampler.fd;
 	writer.done = &done;
 	self->last = (uintptr_t)writer.area;
 	move_to_nth_cpu(0);
@@ -106,11 +107,11 @@ FIXTURE_SETUP(reader)
 		read_some(self, &writer);
 	pthread_join(helper, NULL);
 	read_some(self, &writer);
-	must_ioctl(self->watch.fd, PERF_EVENT_IOC_ENABLE, 0);	/* room, so LOST can be told */
+	must_ioctl(self->sampler.fd, PERF_EVENT_IOC_ENABLE, 0);	/* room, so LOST can be told */
 	worker_faults(&self->worker, 1);
-	must_ioctl(self->watch.fd, PERF_EVENT_IOC_DISABLE, 0);
+	must_ioctl(self->sampler.fd, PERF_EVENT_IOC_DISABLE, 0);
 	read_some(self, &writer);
-	self->counted = must_count(self->watch.fd);
+	self->counted = must_count(self->sampler.fd);
 }
 
 FIXTURE_TEARDOWN(reader)
@@ -120,18 +121,18 @@ FIXTURE_TEARDOWN(reader)
 
 TEST_F(reader, no_record_is_torn)
 {
-	fact_int("laps", self->watch.ring.tail / self->watch.ring.data_size);
+	fact_int("laps", self->sampler.ring.tail / self->sampler.ring.data_size);
 	fact_int("read_while_written", self->early);
 	if (self->read < 100)
-		broken("records=%" PRIu64 " of %" PRIu64 " faults counted", self->read,
-		       self->counted);
+		say_broken("records=%" PRIu64 " of %" PRIu64 " faults counted", self->read,
+			   self->counted);
 }
 
 TEST_F(reader, none_is_missing)
 {
 	if (self->counted < FAULTS || self->read + self->lost != self->counted)
-		broken("read=%" PRIu64 " lost=%" PRIu64 " counted=%" PRIu64 " want>=%d", self->read,
-		       self->lost, self->counted, FAULTS);
+		say_broken("read=%" PRIu64 " lost=%" PRIu64 " counted=%" PRIu64 " want>=%d",
+			   self->read, self->lost, self->counted, FAULTS);
 }
 
 PROBE_MAIN

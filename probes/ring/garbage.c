@@ -17,53 +17,53 @@ PROBE(TITLE("garbage in the user page")
 FIXTURE(ring)
 {
 	volatile struct perf_event_mmap_page *page;
-	struct watch watch;
+	struct sampler sampler;
 };
 
 FIXTURE_SETUP(ring)
 {
 	struct perf_event_attr attr = attr_faults(PERF_SAMPLE_ADDR);
 
-	self->watch = must_watch(&attr, 0, -1, 1);
-	self->page = self->watch.ring.base;
+	self->sampler = must_sampler(&attr, 0, -1, 1);
+	self->page = self->sampler.ring.base;
 }
 
 FIXTURE_TEARDOWN(ring)
 {
-	pm_ring_close(&self->watch.ring);
+	pm_ring_close(&self->sampler.ring);
 }
 
 TEST_F(ring, head_is_corrected)
 {
-	uint64_t counted = sample_faults(self->watch.fd, 5);
+	uint64_t counted = cause_enabled_faults(self->sampler.fd, 5);
 
 	self->page->data_head = 0x123456789abcdef0;
-	counted += sample_faults(self->watch.fd, 5);
+	counted += cause_enabled_faults(self->sampler.fd, 5);
 	if (self->page->data_head != counted * RECORD || counted != 10)
-		broken("data_head=%#" PRIx64 " want=%#" PRIx64, (uint64_t)self->page->data_head,
-		       counted * RECORD);
+		say_broken("data_head=%#" PRIx64 " want=%#" PRIx64, (uint64_t)self->page->data_head,
+			   counted * RECORD);
 }
 
 /* Whatever was written: the event counts, and a reader who starts afresh finds its records. */
-static void must_still_work(struct watch *watch, const char *what)
+static void must_still_work(struct sampler *sampler, const char *what)
 {
-	watch->ring.tail = pm_ring_head(&watch->ring);
-	pm_ring_release(&watch->ring);
-	hold_samples(watch->fd, &watch->ring, 7, what);
+	sampler->ring.tail = pm_ring_head(&sampler->ring);
+	pm_ring_release(&sampler->ring);
+	expect_samples(sampler->fd, &sampler->ring, 7, what);
 }
 
 TEST_F(ring, tail_is_survived)
 {
 	static const uint64_t tails[] = { ~0ull, 1, 0x8000000000000000, 0xfffff001, 123456789 };
-	const uint64_t room = self->watch.ring.data_size / RECORD;
+	const uint64_t room = self->sampler.ring.data_size / RECORD;
 
 	for (size_t i = 0; i < sizeof(tails) / sizeof(*tails); i++) {
 		self->page->data_tail = tails[i];
-		if (sample_faults(self->watch.fd, room + 1) != room + 1)
-			broken("data_tail=%#" PRIx64 ": the event stopped counting", tails[i]);
+		if (cause_enabled_faults(self->sampler.fd, room + 1) != room + 1)
+			say_broken("data_tail=%#" PRIx64 ": the event stopped counting", tails[i]);
 		/* What was written meanwhile is nobody's; only a fresh start is asked for. */
-		sample_faults(self->watch.fd, 1);
-		must_still_work(&self->watch, "silly tail");
+		cause_enabled_faults(self->sampler.fd, 1);
+		must_still_work(&self->sampler, "silly tail");
 	}
 }
 
@@ -77,7 +77,7 @@ TEST_F(ring, other_fields_are_survived)
 	self->page->data_size = 12345;
 	self->page->aux_head = self->page->aux_tail = self->page->aux_offset = ~0ull;
 	self->page->aux_size = ~0ull;
-	must_still_work(&self->watch, "garbage in the page");
+	must_still_work(&self->sampler, "garbage in the page");
 	self->page->data_offset = offset;
 	self->page->data_size = size;
 }

@@ -25,14 +25,14 @@ FIXTURE_SETUP(breakpoint)
 	int fd;
 
 	require(REQUIRE_PERF | REQUIRE_BREAKPOINT);
-	self->free_at_first = free_breakpoints(0);
+	self->free_at_first = count_free_breakpoints(0);
 	fd = must_open(&attr, 0, -1, -1, 0);
 	must_map(fd, 1, &self->ring);
-	if (free_breakpoints(0) != self->free_at_first - 1)
-		cannot_tell("free=%d with a breakpoint, %d without", free_breakpoints(0),
+	if (count_free_breakpoints(0) != self->free_at_first - 1)
+		say_unknown("free=%d with a breakpoint, %d without", count_free_breakpoints(0),
 			    self->free_at_first);
 	must_close(fd);
-	self->free_closed = free_breakpoints(0);
+	self->free_closed = count_free_breakpoints(0);
 }
 
 FIXTURE_TEARDOWN(breakpoint)
@@ -43,8 +43,8 @@ FIXTURE_TEARDOWN(breakpoint)
 TEST_F(breakpoint, close_keeps_it)
 {
 	if (self->free_closed != self->free_at_first - 1)
-		broken("free=%d at first, %d with a closed event that is mapped",
-		       self->free_at_first, self->free_closed);
+		say_broken("free=%d at first, %d with a closed event that is mapped",
+			   self->free_at_first, self->free_closed);
 }
 
 TEST_F(breakpoint, munmap_ends_it)
@@ -52,9 +52,10 @@ TEST_F(breakpoint, munmap_ends_it)
 	int found;
 
 	pm_ring_close(&self->ring);
-	found = free_breakpoints(0);
+	found = count_free_breakpoints(0);
 	if (found != self->free_at_first)
-		broken("free=%d at first, %d after close and munmap", self->free_at_first, found);
+		say_broken("free=%d at first, %d after close and munmap", self->free_at_first,
+			   found);
 }
 
 PROBE_MAIN

@@ -48,7 +48,7 @@ static void prepare(bool keep_rights)
 	if (env->paranoid == -1)
 		say_absent("perf_event_paranoid=-1: rings are not limited");
 	if (env->mlock_kb < 0)
-		cannot_tell("perf_event_mlock_kb cannot be read");
+		say_unknown("perf_event_mlock_kb cannot be read");
 	user.budget = env->mlock_kb * 1024 / env->page_size * env->cpus_online;
 	for (user.step = 1; 16 * user.step <= user.budget; user.step *= 2)
 		;
@@ -56,7 +56,7 @@ static void prepare(bool keep_rights)
 		user.fds[i] = must_open(&attr, 0, -1, -1, 0);
 	user.own_uid = env->euid == 0;
 	if (!keep_rights && drop_privileges(2000000 + getpid()))
-		cannot_tell("rights cannot be dropped: %s", errno_name(errno));
+		say_unknown("rights cannot be dropped: %s", pm_errno_name(errno));
 	limit_memory(0);
 }
 
@@ -83,9 +83,10 @@ static int use_up(void)
 	while ((!error && mapped < MOST_RINGS) || (error == -EPERM && !mapped && now_ns() < end));
 	user.used = mapped * (user.step + 1);
 	if (error && error != -EPERM)
-		cannot_tell("mmap: %s after %zu pages", errno_name(error), user.used);
+		say_unknown("mmap: %s after %zu pages", pm_errno_name(error), user.used);
 	if (!error)
-		broken("accepted=%zu pages, budget=%zu, RLIMIT_MEMLOCK=0", user.used, user.budget);
+		say_broken("accepted=%zu pages, budget=%zu, RLIMIT_MEMLOCK=0", user.used,
+			   user.budget);
 	return mapped;
 }
 
@@ -93,13 +94,13 @@ TEST(limit_is_kept)
 {
 	prepare(false);
 	if (!use_up() && user.budget > user.step)
-		cannot_tell("others of this user hold the whole budget");
+		say_unknown("others of this user hold the whole budget");
 	fact_int("budget_pages", user.budget);
 	fact_int("accepted_pages", user.used);
 	if (user.used > user.budget + user.step + 1)
-		broken("accepted=%zu pages, budget=%zu", user.used, user.budget);
+		say_broken("accepted=%zu pages, budget=%zu", user.used, user.budget);
 	if (user.own_uid && user.used + user.step + 1 <= user.budget)
-		broken("refused after %zu pages of %zu", user.used, user.budget);
+		say_broken("refused after %zu pages of %zu", user.used, user.budget);
 }
 
 TEST(rlimit_adds)
@@ -111,16 +112,17 @@ TEST(rlimit_adds)
 	prepare(false);
 	mapped = use_up();
 	if (mapped == MOST_RINGS)
-		cannot_tell("no event left to map");
+		say_unknown("no event left to map");
 	if (limit.rlim_max < 2 * (user.step + 1) * probe_env()->page_size)
 		say_blocked("the hard RLIMIT_MEMLOCK is too small for two rings");
 	limit_memory(2 * (user.step + 1) * probe_env()->page_size);
 	error = map_next(&mapped);
 	if (error)
-		broken("with RLIMIT_MEMLOCK=%zu pages: %s", 2 * (user.step + 1), errno_name(error));
+		say_broken("with RLIMIT_MEMLOCK=%zu pages: %s", 2 * (user.step + 1),
+			   pm_errno_name(error));
 	if (map_next(&mapped) == 0 && map_next(&mapped) == 0)
-		broken("RLIMIT_MEMLOCK=%zu pages lets in %zu", 2 * (user.step + 1),
-		       3 * (user.step + 1));
+		say_broken("RLIMIT_MEMLOCK=%zu pages lets in %zu", 2 * (user.step + 1),
+			   3 * (user.step + 1));
 }
 
 static int map_in_child(void *context)
@@ -137,15 +139,15 @@ TEST(budget_is_per_user)
 	prepare(false);
 	mapped = use_up();
 	if (mapped == 0)
-		cannot_tell("not one ring fits into the budget, or others of this user hold it");
+		say_unknown("not one ring fits into the budget, or others of this user hold it");
 	first = wait_child(start_child(map_in_child, &mapped));
 	if (first != EPERM)
-		broken("budget used up by the parent, child's ring: %s", errno_name(first));
+		say_broken("budget used up by the parent, child's ring: %s", pm_errno_name(first));
 	for (int i = 0; i < mapped; i++)
 		pm_ring_close(&user.rings[i]);
 	second = wait_child(start_child(map_in_child, &mapped));
 	if (second)
-		broken("parent has released all, child's ring: %s", errno_name(second));
+		say_broken("parent has released all, child's ring: %s", pm_errno_name(second));
 }
 
 TEST(capability_lifts)
@@ -158,8 +160,8 @@ TEST(capability_lifts)
 	while (!error && mapped < MOST_RINGS)
 		error = map_next(&mapped);
 	if (error)
-		broken("CAP_IPC_LOCK held, yet %s after %zu pages of %zu", errno_name(error),
-		       mapped * (user.step + 1), user.budget);
+		say_broken("CAP_IPC_LOCK held, yet %s after %zu pages of %zu", pm_errno_name(error),
+			   mapped * (user.step + 1), user.budget);
 }
 
 PROBE_MAIN

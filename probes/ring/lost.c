@@ -25,12 +25,12 @@ static struct perf_event_attr faults_with(uint64_t read_format)
 }
 
 /* All LOST counts and all samples that are in the ring now. */
-static uint64_t drain(struct watch *watch, uint64_t *samples, uint64_t *id)
+static uint64_t drain(struct sampler *sampler, uint64_t *samples, uint64_t *id)
 {
 	struct pm_record record;
 	uint64_t lost = 0;
 
-	while (seek(watch, 0, &record)) {
+	while (find_record(sampler, 0, &record)) {
 		*samples += record.type == PERF_RECORD_SAMPLE;
 		if (record.type != PERF_RECORD_LOST)
 			continue;
@@ -43,51 +43,51 @@ static uint64_t drain(struct watch *watch, uint64_t *samples, uint64_t *id)
 TEST(is_exact)
 {
 	struct perf_event_attr attr = faults_with(0);
-	struct watch watch = must_watch(&attr, 0, -1, 1);
+	struct sampler sampler = must_sampler(&attr, 0, -1, 1);
 	uint64_t samples = 0, id, counted, lost;
 
-	counted = sample_faults(watch.fd, watch.ring.data_size / 16 + EXTRA);
-	lost = drain(&watch, &samples, &id);
-	counted += sample_faults(watch.fd, 1);
-	lost += drain(&watch, &samples, &id);
+	counted = cause_enabled_faults(sampler.fd, sampler.ring.data_size / 16 + EXTRA);
+	lost = drain(&sampler, &samples, &id);
+	counted += cause_enabled_faults(sampler.fd, 1);
+	lost += drain(&sampler, &samples, &id);
 	if (!lost || samples + lost != counted)
-		broken("samples=%" PRIu64 " lost=%" PRIu64 " counted=%" PRIu64, samples, lost,
-		       counted);
+		say_broken("samples=%" PRIu64 " lost=%" PRIu64 " counted=%" PRIu64, samples, lost,
+			   counted);
 }
 
 TEST(needs_space)
 {
 	struct perf_event_attr attr = faults_with(0);
-	struct watch watch = must_watch(&attr, 0, -1, 1);
+	struct sampler sampler = must_sampler(&attr, 0, -1, 1);
 	uint64_t samples = 0, id;
 	struct pm_record record;
 
-	sample_faults(watch.fd, watch.ring.data_size / 16 + EXTRA);
-	if (drain(&watch, &samples, &id))
-		broken("a full ring holds a LOST record, after %" PRIu64 " samples", samples);
-	sample_faults(watch.fd, 1);
-	if (!seek(&watch, 0, &record) || record.type != PERF_RECORD_LOST)
-		broken("first record after space was freed: type=%u want=2", record.type);
-	if (!seek(&watch, 0, &record) || record.type != PERF_RECORD_SAMPLE)
-		broken("second record after space was freed: type=%u want=9", record.type);
+	cause_enabled_faults(sampler.fd, sampler.ring.data_size / 16 + EXTRA);
+	if (drain(&sampler, &samples, &id))
+		say_broken("a full ring holds a LOST record, after %" PRIu64 " samples", samples);
+	cause_enabled_faults(sampler.fd, 1);
+	if (!find_record(&sampler, 0, &record) || record.type != PERF_RECORD_LOST)
+		say_broken("first record after space was freed: type=%u want=2", record.type);
+	if (!find_record(&sampler, 0, &record) || record.type != PERF_RECORD_SAMPLE)
+		say_broken("second record after space was freed: type=%u want=9", record.type);
 }
 
 TEST(carries_id)
 {
 	struct perf_event_attr attr = faults_with(PERF_FORMAT_ID);
-	struct watch watch = must_watch(&attr, 0, -1, 1);
+	struct sampler sampler = must_sampler(&attr, 0, -1, 1);
 	uint64_t samples = 0, id = 0;
 	struct pm_counts counts;
 
-	must_ioctl(watch.fd, PERF_EVENT_IOC_ENABLE, 0);
-	ASSERT_EQ(0, cause_faults(watch.ring.data_size / 16 + EXTRA));
-	drain(&watch, &samples, &id);
+	must_ioctl(sampler.fd, PERF_EVENT_IOC_ENABLE, 0);
+	ASSERT_EQ(0, cause_faults(sampler.ring.data_size / 16 + EXTRA));
+	drain(&sampler, &samples, &id);
 	ASSERT_EQ(0, cause_faults(1));
-	drain(&watch, &samples, &id);
-	ASSERT_EQ(0, pm_read_counts(watch.fd, PERF_FORMAT_ID, &counts));
+	drain(&sampler, &samples, &id);
+	ASSERT_EQ(0, pm_read_counts(sampler.fd, PERF_FORMAT_ID, &counts));
 	if (!id || id != counts.member[0].id)
-		broken("LOST names id=%" PRIu64 ", the event's is %" PRIu64, id,
-		       counts.member[0].id);
+		say_broken("LOST names id=%" PRIu64 ", the event's is %" PRIu64, id,
+			   counts.member[0].id);
 }
 
 PROBE_MAIN

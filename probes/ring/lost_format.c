@@ -21,7 +21,7 @@ PROBE(TITLE("the read format of lost records")
 
 FIXTURE(ring)
 {
-	struct watch watch;
+	struct sampler sampler;
 };
 
 FIXTURE_SETUP(ring)
@@ -29,45 +29,46 @@ FIXTURE_SETUP(ring)
 	struct perf_event_attr without = attr_faults(PERF_SAMPLE_TID), with = without;
 
 	with.read_format = PERF_FORMAT_LOST;
-	self->watch = ask_watch(&with, &without, 0, -1, 1, "PERF_FORMAT_LOST");
+	self->sampler = ask_sampler(&with, &without, 0, -1, 1, "PERF_FORMAT_LOST");
 }
 
 FIXTURE_TEARDOWN(ring)
 {
-	pm_ring_close(&self->watch.ring);
+	pm_ring_close(&self->sampler.ring);
 }
 
 /* Cause faults and hold the number against the ring, which may take no more than `room`. */
-static void compare(struct watch *watch, unsigned int faults, unsigned int room)
+static void compare(struct sampler *sampler, unsigned int faults, unsigned int room)
 {
 	struct pm_counts counts;
 	uint64_t samples;
 
-	fault_enabled(watch->fd, faults);
-	samples = count_records(&watch->ring, PERF_RECORD_SAMPLE);
-	counts = must_counts(watch->fd, PERF_FORMAT_LOST);
+	fault_enabled(sampler->fd, faults);
+	samples = count_records(&sampler->ring, PERF_RECORD_SAMPLE);
+	counts = must_counts(sampler->fd, PERF_FORMAT_LOST);
 	if (counts.member[0].value != faults || samples > room ||
 	    samples + counts.member[0].lost != faults)
-		broken("samples=%" PRIu64 " lost=%" PRIu64 " counted=%" PRIu64 " want=%u, room=%u",
-		       samples, counts.member[0].lost, counts.member[0].value, faults, room);
+		say_broken("samples=%" PRIu64 " lost=%" PRIu64 " counted=%" PRIu64
+			   " want=%u, room=%u",
+			   samples, counts.member[0].lost, counts.member[0].value, faults, room);
 }
 
 TEST_F(ring, is_exact)
 {
-	const unsigned int room = self->watch.ring.data_size / RECORD;
+	const unsigned int room = self->sampler.ring.data_size / RECORD;
 
-	compare(&self->watch, room + EXTRA, room);
+	compare(&self->sampler, room + EXTRA, room);
 }
 
 TEST_F(ring, counts_pause)
 {
 	struct pm_record record;
 
-	ask_ioctl(self->watch.fd, PERF_EVENT_IOC_PAUSE_OUTPUT, 1, "PAUSE_OUTPUT");
-	compare(&self->watch, EXTRA, 0);
-	must_ioctl(self->watch.fd, PERF_EVENT_IOC_PAUSE_OUTPUT, 0);
-	fault_enabled(self->watch.fd, 1);
-	fact_int("lost_of_pause_record", seek(&self->watch, PERF_RECORD_LOST, &record) ?
+	ask_ioctl(self->sampler.fd, PERF_EVENT_IOC_PAUSE_OUTPUT, 1, "PAUSE_OUTPUT");
+	compare(&self->sampler, EXTRA, 0);
+	must_ioctl(self->sampler.fd, PERF_EVENT_IOC_PAUSE_OUTPUT, 0);
+	fault_enabled(self->sampler.fd, 1);
+	fact_int("lost_of_pause_record", find_record(&self->sampler, PERF_RECORD_LOST, &record) ?
 		 (int64_t)record.lost.lost : 0);
 }
 

@@ -15,7 +15,7 @@ PROBE(TITLE("second and inherited mappings of a ring")
       POINT(inherit_any_cpu_is_refused, "EINVAL for an inherited event of no CPU of its own"))
 
 static struct perf_event_attr attr;
-static struct watch watch;
+static struct sampler sampler;
 
 FIXTURE(ring)
 {
@@ -25,37 +25,39 @@ FIXTURE(ring)
 FIXTURE_SETUP(ring)
 {
 	attr = attr_faults(PERF_SAMPLE_ADDR);
-	watch = must_watch(&attr, 0, -1, 4);
-	self->base = watch.ring.base;
+	sampler = must_sampler(&attr, 0, -1, 4);
+	self->base = sampler.ring.base;
 }
 
 FIXTURE_TEARDOWN(ring)
 {
-	pm_ring_close(&watch.ring);
+	pm_ring_close(&sampler.ring);
 }
 
 TEST_F(ring, same_size_again)
 {
-	volatile struct perf_event_mmap_page *first = watch.ring.base, *second;
+	volatile struct perf_event_mmap_page *first = sampler.ring.base, *second;
 
-	second = mmap(NULL, watch.ring.map_size, PROT_READ | PROT_WRITE, MAP_SHARED, watch.fd, 0);
+	second = mmap(NULL, sampler.ring.map_size, PROT_READ | PROT_WRITE, MAP_SHARED, sampler.fd,
+		      0);
 	if (second == MAP_FAILED)
-		hold_rule(-errno, 0, BROKEN, "a second mapping of the same size");
-	hold_samples(watch.fd, &watch.ring, 3, "mapped twice");
+		expect_refused(-errno, 0, BROKEN, "a second mapping of the same size");
+	expect_samples(sampler.fd, &sampler.ring, 3, "mapped twice");
 	if (!first->data_head || second->data_head != first->data_head)
-		broken("data_head=%" PRIu64 " in the first, %" PRIu64 " in the second",
-		       (uint64_t)first->data_head, (uint64_t)second->data_head);
-	munmap((void *)second, watch.ring.map_size);
-	hold_samples(watch.fd, &watch.ring, 3, "second mapping gone");
+		say_broken("data_head=%" PRIu64 " in the first, %" PRIu64 " in the second",
+			   (uint64_t)first->data_head, (uint64_t)second->data_head);
+	munmap((void *)second, sampler.ring.map_size);
+	expect_samples(sampler.fd, &sampler.ring, 3, "second mapping gone");
 }
 
 TEST_F(ring, other_size_is_refused)
 {
 	const size_t size = 3 * probe_env()->page_size;
-	void *again = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, watch.fd, 0);
+	void *again = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, sampler.fd, 0);
 
-	hold_rule(again == MAP_FAILED ? -errno : 0, EINVAL, BROKEN, "a second, smaller mapping");
-	hold_samples(watch.fd, &watch.ring, 3, "after the refusal");
+	expect_refused(again == MAP_FAILED ? -errno : 0, EINVAL, BROKEN,
+		       "a second, smaller mapping");
+	expect_samples(sampler.fd, &sampler.ring, 3, "after the refusal");
 }
 
 static int reach_for(void *address)
@@ -69,11 +71,12 @@ TEST_F(ring, fork_leaves_it_out)
 
 	control = wait_child(start_child(reach_for, &own));
 	if (control)
-		cannot_tell("a child cannot read its own memory: status %d", control);
+		say_unknown("a child cannot read its own memory: status %d", control);
 	status = wait_child(start_child(reach_for, self->base));
 	if (status != 128 + SIGSEGV)
-		broken("child reads its parent's page: status=%d want=%d", status, 128 + SIGSEGV);
-	hold_samples(watch.fd, &watch.ring, 3, "after the child");
+		say_broken("child reads its parent's page: status=%d want=%d", status,
+			   128 + SIGSEGV);
+	expect_samples(sampler.fd, &sampler.ring, 3, "after the child");
 }
 
 TEST(inherit_any_cpu_is_refused)
@@ -86,7 +89,7 @@ TEST(inherit_any_cpu_is_refused)
 	cpu = move_to_nth_cpu(0);
 	must_map(must_open(&attr, 0, cpu < 0 ? 0 : cpu, -1, 0), 1, &ring);
 	error = pm_ring_open(must_open(&attr, 0, -1, -1, 0), 1, PROT_READ | PROT_WRITE, &ring);
-	hold_rule(error, EINVAL, BROKEN, "mmap of an inherited event with cpu -1");
+	expect_refused(error, EINVAL, BROKEN, "mmap of an inherited event with cpu -1");
 }
 
 PROBE_MAIN

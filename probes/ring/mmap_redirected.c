@@ -28,7 +28,7 @@ FIXTURE_SETUP(pair)
 	const struct perf_event_attr attr = attr_faults(PERF_SAMPLE_ADDR);
 
 	self->pair = must_redirect(&attr);
-	must_sample(self->pair.source, &self->pair.target.ring, 10, "before the mmap");
+	must_samples(self->pair.source, &self->pair.target.ring, 10, "before the mmap");
 	self->error = pm_ring_open(self->pair.source, 1, PROT_READ | PROT_WRITE, &self->alias);
 }
 
@@ -39,15 +39,15 @@ FIXTURE_TEARDOWN(pair)
 
 TEST_F(pair, refused)
 {
-	fact_str("answer", "%s", self->error ? errno_name(self->error) : "accepted");
-	hold_rule(self->error, EBUSY, NO, "mmap of a redirected event");
+	fact_str("answer", "%s", self->error ? pm_errno_name(self->error) : "accepted");
+	expect_refused(self->error, EBUSY, NO, "mmap of a redirected event");
 }
 
 TEST_F(pair, redirection_survives)
 {
 	if (!self->error)
 		pm_ring_close(&self->alias);
-	hold_samples(self->pair.source, &self->pair.target.ring, 10, "after the mmap");
+	expect_samples(self->pair.source, &self->pair.target.ring, 10, "after the mmap");
 }
 
 PROBE_MAIN

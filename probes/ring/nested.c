@@ -19,7 +19,7 @@ PROBE(TITLE("records written inside the writing of another")
 
 FIXTURE(ring)
 {
-	struct watch faults;
+	struct sampler faults;
 	int fast;
 	uint64_t ids[2];
 };
@@ -57,7 +57,7 @@ FIXTURE_SETUP(ring)
 	fast.sample_type = sample_type;
 	fast.read_format = attr.read_format = PERF_FORMAT_ID;
 	fast.sample_id_all = attr.sample_id_all = 1;
-	self->faults = must_watch(&attr, 0, -1, 16);
+	self->faults = must_sampler(&attr, 0, -1, 16);
 	self->fast = must_open(&fast, 0, -1, -1, 0);
 	must_ioctl(self->fast, PERF_EVENT_IOC_SET_OUTPUT, self->faults.fd);
 	self->ids[0] = must_counts(self->faults.fd, PERF_FORMAT_ID).member[0].id;
@@ -79,27 +79,28 @@ TEST_F(ring, ring_stays_whole)
 	must_ioctl(self->faults.fd, PERF_EVENT_IOC_ENABLE, 0);
 	for (int round = 0; round < ROUNDS || (!found[1] && round < MOST_ROUNDS); round++) {
 		ASSERT_EQ(0, cause_faults(FAULTS));
-		while (seek(&self->faults, 0, &record)) {
+		while (find_record(&self->faults, 0, &record)) {
 			const uint64_t id = record.type == PERF_RECORD_SAMPLE ?
 					    record.sample.sid.id : record.sid.id;
 
 			lost += record.type == PERF_RECORD_LOST ? record.lost.lost : 0;
 			if (id != self->ids[0] && id != self->ids[1])
-				broken("record type=%u of nobody: id=%" PRIu64, record.type, id);
+				say_broken("record type=%u of nobody: id=%" PRIu64, record.type,
+					   id);
 			if (record.type == PERF_RECORD_SAMPLE)
 				found[id == self->ids[1]]++;
 			else if (record.type > PERF_RECORD_SAMPLE)
-				broken("unexpected record type=%u", record.type);
+				say_broken("unexpected record type=%u", record.type);
 		}
 	}
 	must_ioctl(self->faults.fd, PERF_EVENT_IOC_DISABLE, 0);
 	counts = must_counts(self->faults.fd, PERF_FORMAT_ID);
-	while (seek(&self->faults, PERF_RECORD_SAMPLE, &record))
+	while (find_record(&self->faults, PERF_RECORD_SAMPLE, &record))
 		found[record.sample.sid.id == self->ids[1]]++;
 	if (!found[1] || found[0] > counts.member[0].value ||
 	    found[0] + lost < counts.member[0].value)
-		broken("fast=%" PRIu64 " faults=%" PRIu64 " counted=%" PRIu64 " lost=%" PRIu64,
-		       found[1], found[0], counts.member[0].value, lost);
+		say_broken("fast=%" PRIu64 " faults=%" PRIu64 " counted=%" PRIu64 " lost=%" PRIu64,
+			   found[1], found[0], counts.member[0].value, lost);
 }
 
 PROBE_MAIN

@@ -17,46 +17,46 @@ PROBE(TITLE("pausing a ring")
 
 FIXTURE(ring)
 {
-	struct watch watch;
+	struct sampler sampler;
 };
 
 FIXTURE_SETUP(ring)
 {
 	struct perf_event_attr attr = attr_faults(PERF_SAMPLE_IP);
 
-	self->watch = must_watch(&attr, 0, -1, 1);
+	self->sampler = must_sampler(&attr, 0, -1, 1);
 }
 
 FIXTURE_TEARDOWN(ring)
 {
-	pm_ring_close(&self->watch.ring);
+	pm_ring_close(&self->sampler.ring);
 }
 
 TEST_F(ring, pause_stops_output)
 {
 	uint64_t counted, head;
 
-	if (sample_faults(self->watch.fd, 4) != 4 || !pm_ring_head(&self->watch.ring))
-		cannot_tell("the ring does not work before the pause");
-	head = pm_ring_head(&self->watch.ring);
-	ask_ioctl(self->watch.fd, PERF_EVENT_IOC_PAUSE_OUTPUT, 1, "PAUSE_OUTPUT");
-	counted = sample_faults(self->watch.fd, 20);
-	if (counted != 20 || pm_ring_head(&self->watch.ring) != head)
-		broken("paused: counted=%" PRIu64 " want=20 data_head=%" PRIu64 " was=%" PRIu64,
-		       counted, pm_ring_head(&self->watch.ring), head);
+	if (cause_enabled_faults(self->sampler.fd, 4) != 4 || !pm_ring_head(&self->sampler.ring))
+		say_unknown("the ring does not work before the pause");
+	head = pm_ring_head(&self->sampler.ring);
+	ask_ioctl(self->sampler.fd, PERF_EVENT_IOC_PAUSE_OUTPUT, 1, "PAUSE_OUTPUT");
+	counted = cause_enabled_faults(self->sampler.fd, 20);
+	if (counted != 20 || pm_ring_head(&self->sampler.ring) != head)
+		say_broken("paused: counted=%" PRIu64 " want=20 data_head=%" PRIu64 " was=%" PRIu64,
+			   counted, pm_ring_head(&self->sampler.ring), head);
 }
 
 TEST_F(ring, resume_continues)
 {
 	uint64_t head;
 
-	ask_ioctl(self->watch.fd, PERF_EVENT_IOC_PAUSE_OUTPUT, 1, "PAUSE_OUTPUT");
-	sample_faults(self->watch.fd, 20);
-	head = pm_ring_head(&self->watch.ring);
-	must_ioctl(self->watch.fd, PERF_EVENT_IOC_PAUSE_OUTPUT, 0);
+	ask_ioctl(self->sampler.fd, PERF_EVENT_IOC_PAUSE_OUTPUT, 1, "PAUSE_OUTPUT");
+	cause_enabled_faults(self->sampler.fd, 20);
+	head = pm_ring_head(&self->sampler.ring);
+	must_ioctl(self->sampler.fd, PERF_EVENT_IOC_PAUSE_OUTPUT, 0);
 	if (head)
-		broken("data_head=%" PRIu64 " in the pause", head);
-	hold_samples(self->watch.fd, &self->watch.ring, 20, "after resuming");
+		say_broken("data_head=%" PRIu64 " in the pause", head);
+	expect_samples(self->sampler.fd, &self->sampler.ring, 20, "after resuming");
 }
 
 TEST_F(ring, unmapped_is_refused)
@@ -64,9 +64,9 @@ TEST_F(ring, unmapped_is_refused)
 	struct perf_event_attr attr = attr_faults(PERF_SAMPLE_IP);
 	int fd = must_open(&attr, 0, -1, -1, 0);
 
-	ask_ioctl(self->watch.fd, PERF_EVENT_IOC_PAUSE_OUTPUT, 1, "PAUSE_OUTPUT");
-	hold_rule(pm_ioctl(fd, PERF_EVENT_IOC_PAUSE_OUTPUT, 1), EINVAL, BROKEN,
-		  "PAUSE_OUTPUT of an event without a ring");
+	ask_ioctl(self->sampler.fd, PERF_EVENT_IOC_PAUSE_OUTPUT, 1, "PAUSE_OUTPUT");
+	expect_refused(pm_ioctl(fd, PERF_EVENT_IOC_PAUSE_OUTPUT, 1), EINVAL, BROKEN,
+		       "PAUSE_OUTPUT of an event without a ring");
 }
 
 PROBE_MAIN

@@ -17,7 +17,7 @@ PROBE(TITLE("data_head and data_tail")
 FIXTURE(ring)
 {
 	volatile struct perf_event_mmap_page *page;
-	struct watch watch;
+	struct sampler sampler;
 	uint64_t room;			/* records that fit */
 };
 
@@ -25,14 +25,14 @@ FIXTURE_SETUP(ring)
 {
 	struct perf_event_attr attr = attr_faults(PERF_SAMPLE_ADDR);
 
-	self->watch = must_watch(&attr, 0, -1, 1);
-	self->page = self->watch.ring.base;
-	self->room = self->watch.ring.data_size / RECORD;
+	self->sampler = must_sampler(&attr, 0, -1, 1);
+	self->page = self->sampler.ring.base;
+	self->room = self->sampler.ring.data_size / RECORD;
 }
 
 FIXTURE_TEARDOWN(ring)
 {
-	pm_ring_close(&self->watch.ring);
+	pm_ring_close(&self->sampler.ring);
 }
 
 TEST_F(ring, head_counts_bytes)
@@ -40,26 +40,26 @@ TEST_F(ring, head_counts_bytes)
 	uint64_t counted = 0;
 
 	for (unsigned int faults = 1; faults <= 8; faults++) {
-		counted += sample_faults(self->watch.fd, faults);
+		counted += cause_enabled_faults(self->sampler.fd, faults);
 		if (self->page->data_head != counted * RECORD)
-			broken("data_head=%" PRIu64 " after %" PRIu64 " records of %d bytes",
-			       (uint64_t)self->page->data_head, counted, RECORD);
+			say_broken("data_head=%" PRIu64 " after %" PRIu64 " records of %d bytes",
+				   (uint64_t)self->page->data_head, counted, RECORD);
 	}
 	if (counted != 36)
-		broken("counted=%" PRIu64 " want=36", counted);
+		say_broken("counted=%" PRIu64 " want=36", counted);
 }
 
 TEST_F(ring, full_ring_drops)
 {
 	uint64_t head;
 
-	sample_faults(self->watch.fd, self->room + 9);
+	cause_enabled_faults(self->sampler.fd, self->room + 9);
 	head = self->page->data_head;
-	sample_faults(self->watch.fd, 9);
-	if (head + RECORD < self->watch.ring.data_size || head > self->watch.ring.data_size ||
+	cause_enabled_faults(self->sampler.fd, 9);
+	if (head + RECORD < self->sampler.ring.data_size || head > self->sampler.ring.data_size ||
 	    self->page->data_head != head)
-		broken("data_head=%" PRIu64 " then %" PRIu64 " room=%zu", head,
-		       (uint64_t)self->page->data_head, self->watch.ring.data_size);
+		say_broken("data_head=%" PRIu64 " then %" PRIu64 " room=%zu", head,
+			   (uint64_t)self->page->data_head, self->sampler.ring.data_size);
 }
 
 TEST_F(ring, tail_frees_space)
@@ -67,15 +67,15 @@ TEST_F(ring, tail_frees_space)
 	uint64_t full;
 	int found;
 
-	sample_faults(self->watch.fd, self->room + 9);
+	cause_enabled_faults(self->sampler.fd, self->room + 9);
 	full = self->page->data_head;
-	found = count_records(&self->watch.ring, PERF_RECORD_SAMPLE);
+	found = count_records(&self->sampler.ring, PERF_RECORD_SAMPLE);
 	if (found < 0 || full != (uint64_t)found * RECORD)
-		broken("records=%d in %" PRIu64 " bytes", found, full);
-	sample_faults(self->watch.fd, self->room / 2);
-	found = count_records(&self->watch.ring, PERF_RECORD_SAMPLE);
+		say_broken("records=%d in %" PRIu64 " bytes", found, full);
+	cause_enabled_faults(self->sampler.fd, self->room / 2);
+	found = count_records(&self->sampler.ring, PERF_RECORD_SAMPLE);
 	if (found != (int)self->room / 2)
-		broken("after the tail moved: records=%d want=%d", found, (int)self->room / 2);
+		say_broken("after the tail moved: records=%d want=%d", found, (int)self->room / 2);
 }
 
 PROBE_MAIN

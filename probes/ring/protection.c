@@ -33,7 +33,7 @@ static void tell_prot(const char *name, int fd, int prot)
 {
 	int error = map_as(fd, prot, MAP_SHARED);
 
-	fact_str(name, "%s", error ? errno_name(error) : "accepted");
+	fact_str(name, "%s", error ? pm_errno_name(error) : "accepted");
 }
 
 TEST(private_is_refused)
@@ -42,8 +42,9 @@ TEST(private_is_refused)
 	int fd = must_open(&attr, 0, -1, -1, 0);
 
 	if (map_as(fd, PROT_READ | PROT_WRITE, MAP_SHARED))
-		cannot_tell("the shared twin is refused: %s", errno_name(errno));
-	hold_rule(map_as(fd, PROT_READ | PROT_WRITE, MAP_PRIVATE), EINVAL, BROKEN, "MAP_PRIVATE");
+		say_unknown("the shared twin is refused: %s", pm_errno_name(errno));
+	expect_refused(map_as(fd, PROT_READ | PROT_WRITE, MAP_PRIVATE), EINVAL, BROKEN,
+		       "MAP_PRIVATE");
 	tell_prot("prot_none", fd, PROT_NONE);
 	tell_prot("prot_write", fd, PROT_WRITE);
 	tell_prot("prot_exec", fd, PROT_READ | PROT_EXEC);
@@ -59,31 +60,32 @@ TEST(read_only_overwrites)
 
 	error = pm_ring_open(fd, 1, PROT_READ, &ring);
 	if (error)
-		hold_rule(error, 0, BROKEN, "a mapping for reading only");
-	counted = sample_faults(fd, ring.data_size / RECORD + 37);
+		expect_refused(error, 0, BROKEN, "a mapping for reading only");
+	counted = cause_enabled_faults(fd, ring.data_size / RECORD + 37);
 	head = pm_ring_head(&ring);
 	if (head != counted * RECORD)
-		broken("data_head=%" PRIu64 " want=%" PRIu64 " counted=%" PRIu64, head,
-		       counted * RECORD, counted);
+		say_broken("data_head=%" PRIu64 " want=%" PRIu64 " counted=%" PRIu64, head,
+			   counted * RECORD, counted);
 	newest = (const void *)((const char *)ring.base + ring.data_offset +
 				((head - RECORD) & (ring.data_size - 1)));
 	if (newest->type != PERF_RECORD_SAMPLE || newest->size != RECORD)
-		broken("newest record: type=%u size=%u want=9,16", newest->type, newest->size);
+		say_broken("newest record: type=%u size=%u want=9,16", newest->type, newest->size);
 }
 
 TEST(writable_keeps)
 {
 	struct perf_event_attr attr = attr_faults(PERF_SAMPLE_ADDR);
-	struct watch watch = must_watch(&attr, 0, -1, 1);
-	const uint64_t *data = (const void *)((char *)watch.ring.base + watch.ring.data_offset);
-	uint64_t first, room = watch.ring.data_size;
+	struct sampler sampler = must_sampler(&attr, 0, -1, 1);
+	const uint64_t *data = (const void *)((char *)sampler.ring.base + sampler.ring.data_offset);
+	uint64_t first, room = sampler.ring.data_size;
 
-	sample_faults(watch.fd, 1);
+	cause_enabled_faults(sampler.fd, 1);
 	first = data[1];
-	sample_faults(watch.fd, room / RECORD + 37);
-	if (!first || data[1] != first || pm_ring_head(&watch.ring) > room)
-		broken("first address=%#" PRIx64 " was=%#" PRIx64 " data_head=%" PRIu64 " room=%"
-		       PRIu64, data[1], first, pm_ring_head(&watch.ring), room);
+	cause_enabled_faults(sampler.fd, room / RECORD + 37);
+	if (!first || data[1] != first || pm_ring_head(&sampler.ring) > room)
+		say_broken("first address=%#" PRIx64 " was=%#" PRIx64 " data_head=%" PRIu64
+			   " room=%" PRIu64,
+			   data[1], first, pm_ring_head(&sampler.ring), room);
 }
 
 PROBE_MAIN

@@ -17,7 +17,7 @@ PROBE(TITLE("changing a ring's mapping")
       POINT(shrinking_is_refused, "mremap to a smaller size fails")
       SINCE("6.17"))
 
-static struct watch watch;
+static struct sampler sampler;
 
 static size_t page_size(void)
 {
@@ -33,14 +33,14 @@ FIXTURE_SETUP(ring)
 {
 	const struct perf_event_attr attr = attr_faults(PERF_SAMPLE_ADDR);
 
-	watch = must_watch(&attr, 0, -1, 4);
-	self->base = watch.ring.base;
-	must_sample(watch.fd, &watch.ring, 3, "whole");
+	sampler = must_sampler(&attr, 0, -1, 4);
+	self->base = sampler.ring.base;
+	must_samples(sampler.fd, &sampler.ring, 3, "whole");
 }
 
 FIXTURE_TEARDOWN(ring)
 {
-	pm_ring_close(&watch.ring);
+	pm_ring_close(&sampler.ring);
 }
 
 /* What later kernels refuse older ones accepted, which harms only who does it. */
@@ -49,15 +49,17 @@ static void must_refuse(int result, const char *what)
 	if (!result)
 		say_no("%s: accepted", what);
 	if (errno != EINVAL)
-		broken("%s: errno=%s want=EINVAL", what, errno_name(errno));
-	hold_samples(watch.fd, &watch.ring, 3, what);
+		say_broken("%s: errno=%s want=EINVAL", what, pm_errno_name(errno));
+	expect_samples(sampler.fd, &sampler.ring, 3, what);
 }
 
 TEST_F(ring, growth_is_refused)
 {
-	if (mremap(self->base, watch.ring.map_size, 9 * page_size(), MREMAP_MAYMOVE) != MAP_FAILED)
-		broken("a ring grew from %zu bytes to %zu", watch.ring.map_size, 9 * page_size());
-	hold_samples(watch.fd, &watch.ring, 3, "after the refusal");
+	if (mremap(self->base, sampler.ring.map_size, 9 * page_size(), MREMAP_MAYMOVE) !=
+	    MAP_FAILED)
+		say_broken("a ring grew from %zu bytes to %zu", sampler.ring.map_size,
+			   9 * page_size());
+	expect_samples(sampler.fd, &sampler.ring, 3, "after the refusal");
 }
 
 TEST_F(ring, partial_unmap_is_refused)
@@ -76,7 +78,7 @@ TEST_F(ring, shrinking_is_refused)
 {
 	void *moved;
 
-	moved = mremap(self->base, watch.ring.map_size, 3 * page_size(), 0);
+	moved = mremap(self->base, sampler.ring.map_size, 3 * page_size(), 0);
 	must_refuse(moved == MAP_FAILED ? -1 : 0, "mremap to a smaller size");
 }
 

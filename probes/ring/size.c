@@ -38,23 +38,23 @@ TEST(header_only)
 
 	page = mmap(NULL, probe_env()->page_size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	if (page == MAP_FAILED)
-		cannot_tell("mmap of the header page: %s", errno_name(errno));
-	counted = sample_faults(fd, 5);
+		say_unknown("mmap of the header page: %s", pm_errno_name(errno));
+	counted = cause_enabled_faults(fd, 5);
 	if (counted != 5 || page->data_size || page->data_head)
-		broken("counted=%" PRIu64 " want=5 data_size=%" PRIu64 " data_head=%" PRIu64,
-		       counted, (uint64_t)page->data_size, (uint64_t)page->data_head);
+		say_broken("counted=%" PRIu64 " want=5 data_size=%" PRIu64 " data_head=%" PRIu64,
+			   counted, (uint64_t)page->data_size, (uint64_t)page->data_head);
 }
 
 static void takes_records(size_t pages)
 {
 	struct perf_event_attr attr = attr_faults(PERF_SAMPLE_IP);
-	struct watch watch = must_watch(&attr, 0, -1, pages);
+	struct sampler sampler = must_sampler(&attr, 0, -1, pages);
 	char what[40];
 
 	snprintf(what, sizeof(what), "a ring of %zu pages", pages);
-	hold_samples(watch.fd, &watch.ring, 9, what);
-	pm_ring_close(&watch.ring);
-	close(watch.fd);
+	expect_samples(sampler.fd, &sampler.ring, 9, what);
+	pm_ring_close(&sampler.ring);
+	close(sampler.fd);
 }
 
 TEST(powers_of_two)
@@ -73,7 +73,7 @@ TEST(powers_of_two)
 		close(fd);
 	}
 	fact_int("max_pages", largest);
-	fact_str("max_pages_error", "%s", error ? errno_name(error) : "none");
+	fact_str("max_pages_error", "%s", error ? pm_errno_name(error) : "none");
 }
 
 TEST(other_counts_are_refused)
@@ -83,8 +83,8 @@ TEST(other_counts_are_refused)
 
 	takes_records(8);
 	for (size_t i = 0; i < sizeof(counts) / sizeof(*counts); i++)
-		hold_rule(map_pages(must_open(&attr, 0, -1, -1, 0), 1 + counts[i]), EINVAL, BROKEN,
-			  "a number of data pages that is no power of two");
+		expect_refused(map_pages(must_open(&attr, 0, -1, -1, 0), 1 + counts[i]), EINVAL,
+			       BROKEN, "a number of data pages that is no power of two");
 }
 
 TEST(no_bytes_are_refused)
@@ -92,7 +92,8 @@ TEST(no_bytes_are_refused)
 	struct perf_event_attr attr = attr_faults(PERF_SAMPLE_IP);
 
 	takes_records(1);
-	hold_rule(map_pages(must_open(&attr, 0, -1, -1, 0), 0), EINVAL, BROKEN, "an empty mapping");
+	expect_refused(map_pages(must_open(&attr, 0, -1, -1, 0), 0), EINVAL, BROKEN,
+		       "an empty mapping");
 }
 
 PROBE_MAIN

@@ -19,19 +19,19 @@ TEST(timer_has_a_floor)
 	struct perf_event_attr attr = attr_software(PERF_COUNT_SW_CPU_CLOCK);
 	uint64_t samples = 0, throttles = 0, began = 0, ran = 0;
 	struct pm_record record;
-	struct watch watch;
+	struct sampler sampler;
 
 	attr.sample_period = 1000;
 	attr.sample_type = PERF_SAMPLE_TID;
 	attr.read_format = PERF_FORMAT_TOTAL_TIME_RUNNING;
-	watch = must_watch(&attr, 0, -1, 16);
+	sampler = must_sampler(&attr, 0, -1, 16);
 	for (int tries = 0; tries < 30 && !samples; tries++) {
-		must_ioctl(watch.fd, PERF_EVENT_IOC_ENABLE, 0);
+		must_ioctl(sampler.fd, PERF_EVENT_IOC_ENABLE, 0);
 		spin_ns(10000000);
-		must_ioctl(watch.fd, PERF_EVENT_IOC_DISABLE, 0);
+		must_ioctl(sampler.fd, PERF_EVENT_IOC_DISABLE, 0);
 		began = ran;
-		ran = must_counts(watch.fd, attr.read_format).time_running;
-		while (seek(&watch, 0, &record)) {
+		ran = must_counts(sampler.fd, attr.read_format).time_running;
+		while (find_record(&sampler, 0, &record)) {
 			samples += record.type == PERF_RECORD_SAMPLE;
 			throttles += record.type == PERF_RECORD_THROTTLE;
 		}
@@ -39,9 +39,9 @@ TEST(timer_has_a_floor)
 	fact_int("samples_per_10ms", samples);
 	fact_int("throttles", throttles);
 	if (!samples)
-		broken("no sample in %" PRIu64 " ns", ran);
+		say_broken("no sample in %" PRIu64 " ns", ran);
 	if (samples > (ran - began) / 5000 + 2)
-		broken("samples=%" PRIu64 " in %" PRIu64 " ns", samples, ran - began);
+		say_broken("samples=%" PRIu64 " in %" PRIu64 " ns", samples, ran - began);
 }
 
 PROBE_MAIN

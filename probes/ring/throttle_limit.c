@@ -28,7 +28,7 @@ struct tally {
 
 static void __attribute__((constructor)) keep_limit(void)
 {
-	keep_file(LIMIT);
+	restore_at_exit(LIMIT);
 }
 
 static void lower_limit(void)
@@ -38,14 +38,14 @@ static void lower_limit(void)
 	require(REQUIRE_PERF | REQUIRE_ROOT);
 	error = write_file(LIMIT, "100");
 	if (error)
-		say_blocked("%s cannot be written: %s", LIMIT, errno_name(error));
+		say_blocked("%s cannot be written: %s", LIMIT, pm_errno_name(error));
 }
 
-static void tally_records(struct watch *watch, uint64_t id, struct tally *tally)
+static void tally_records(struct sampler *sampler, uint64_t id, struct tally *tally)
 {
 	struct pm_record record;
 
-	while (seek(watch, 0, &record)) {
+	while (find_record(sampler, 0, &record)) {
 		const bool starts = record.type == PERF_RECORD_THROTTLE;
 
 		tally->samples += record.type == PERF_RECORD_SAMPLE;
@@ -63,17 +63,17 @@ static struct tally sample_fast(void)
 	struct perf_event_attr attr = attr_software(PERF_COUNT_SW_CPU_CLOCK);
 	struct tally tally = { 0 };
 	struct pm_counts counts;
-	struct watch watch;
+	struct sampler sampler;
 
 	attr.sample_period = 20000;
 	attr.sample_type = PERF_SAMPLE_TID;
 	attr.read_format = PERF_FORMAT_ID;
-	watch = must_watch(&attr, 0, -1, 16);
-	must_ioctl(watch.fd, PERF_EVENT_IOC_ENABLE, 0);
-	counts = must_counts(watch.fd, attr.read_format);
+	sampler = must_sampler(&attr, 0, -1, 16);
+	must_ioctl(sampler.fd, PERF_EVENT_IOC_ENABLE, 0);
+	counts = must_counts(sampler.fd, attr.read_format);
 	for (int round = 0; round < MOST_ROUNDS && !tally.unthrottles; round++) {
 		spin_ns(BUSY_NS);
-		tally_records(&watch, counts.member[0].id, &tally);
+		tally_records(&sampler, counts.member[0].id, &tally);
 	}
 	return tally;
 }
@@ -99,22 +99,22 @@ TEST_F(fast, throttled_and_released)
 
 	fact_int("samples", tally->samples);
 	if (!tally->samples || !tally->throttles || !tally->unthrottles)
-		broken("samples=%" PRIu64 " throttles=%" PRIu64 " unthrottles=%" PRIu64,
-		       tally->samples, tally->throttles, tally->unthrottles);
+		say_broken("samples=%" PRIu64 " throttles=%" PRIu64 " unthrottles=%" PRIu64,
+			   tally->samples, tally->throttles, tally->unthrottles);
 }
 
 TEST_F(fast, records_come_in_turn)
 {
 	if (!self->tally.throttles || self->tally.turns_missed)
-		broken("%" PRIu64 " records out of turn, of %" PRIu64 " throttles",
-		       self->tally.turns_missed, self->tally.throttles);
+		say_broken("%" PRIu64 " records out of turn, of %" PRIu64 " throttles",
+			   self->tally.turns_missed, self->tally.throttles);
 }
 
 TEST_F(fast, records_carry_ids)
 {
 	if (!self->tally.throttles || self->tally.wrong_ids)
-		broken("%" PRIu64 " records with another id, of %" PRIu64 " throttles",
-		       self->tally.wrong_ids, self->tally.throttles);
+		say_broken("%" PRIu64 " records with another id, of %" PRIu64 " throttles",
+			   self->tally.wrong_ids, self->tally.throttles);
 }
 
 TEST(frequency_is_refused)
@@ -126,7 +126,7 @@ TEST(frequency_is_refused)
 	attr.sample_freq = 90;
 	close(must_open(&attr, 0, -1, -1, 0));
 	attr.sample_freq = 101;
-	hold_rule(pm_open(&attr, 0, -1, -1, 0), EINVAL, BROKEN, "a frequency above the limit");
+	expect_refused(pm_open(&attr, 0, -1, -1, 0), EINVAL, BROKEN, "a frequency above the limit");
 }
 
 PROBE_MAIN

@@ -15,56 +15,56 @@ PROBE(TITLE("unmapping the ring of a running event")
 
 FIXTURE(event)
 {
-	struct watch watch;
+	struct sampler sampler;
 };
 
 FIXTURE_SETUP(event)
 {
 	struct perf_event_attr attr = attr_faults(PERF_SAMPLE_ADDR);
 
-	self->watch = must_watch(&attr, 0, -1, 1);
-	must_sample(self->watch.fd, &self->watch.ring, 5, "before munmap");
-	must_ioctl(self->watch.fd, PERF_EVENT_IOC_ENABLE, 0);
+	self->sampler = must_sampler(&attr, 0, -1, 1);
+	must_samples(self->sampler.fd, &self->sampler.ring, 5, "before munmap");
+	must_ioctl(self->sampler.fd, PERF_EVENT_IOC_ENABLE, 0);
 }
 
 FIXTURE_TEARDOWN(event)
 {
-	close(self->watch.fd);
+	close(self->sampler.fd);
 }
 
 TEST_F(event, counts_on)
 {
 	uint64_t gain;
 
-	pm_ring_close(&self->watch.ring);
-	gain = gain_of_faults(self->watch.fd, NULL, 20);
+	pm_ring_close(&self->sampler.ring);
+	gain = gain_of_faults(self->sampler.fd, NULL, 20);
 	if (gain != 20)
-		broken("counted=%" PRIu64 " want=20 after munmap", gain);
+		say_broken("counted=%" PRIu64 " want=20 after munmap", gain);
 	/* Another size is only possible once the first ring is gone. */
-	must_map(self->watch.fd, 2, &self->watch.ring);
+	must_map(self->sampler.fd, 2, &self->sampler.ring);
 }
 
 TEST_F(event, polls_hup)
 {
-	const int before = poll_once(self->watch.fd, POLLIN, 0);
+	const int before = poll_once(self->sampler.fd, POLLIN, 0);
 
 	if (before)
-		broken("revents=%#x while mapped", before);
-	pm_ring_close(&self->watch.ring);
-	hold_hang_up(poll_once(self->watch.fd, POLLIN, 0), "an event without a ring");
+		say_broken("revents=%#x while mapped", before);
+	pm_ring_close(&self->sampler.ring);
+	expect_hang_up(poll_once(self->sampler.fd, POLLIN, 0), "an event without a ring");
 }
 
 TEST_F(event, takes_a_new_ring)
 {
 	uint64_t head;
 
-	pm_ring_close(&self->watch.ring);
-	must_ioctl(self->watch.fd, PERF_EVENT_IOC_DISABLE, 0);
-	must_map(self->watch.fd, 2, &self->watch.ring);
-	head = pm_ring_head(&self->watch.ring);
+	pm_ring_close(&self->sampler.ring);
+	must_ioctl(self->sampler.fd, PERF_EVENT_IOC_DISABLE, 0);
+	must_map(self->sampler.fd, 2, &self->sampler.ring);
+	head = pm_ring_head(&self->sampler.ring);
 	if (head)
-		broken("second ring: data_head=%" PRIu64 " at first", head);
-	hold_samples(self->watch.fd, &self->watch.ring, 20, "into the second ring");
+		say_broken("second ring: data_head=%" PRIu64 " at first", head);
+	expect_samples(self->sampler.fd, &self->sampler.ring, 20, "into the second ring");
 }
 
 PROBE_MAIN

@@ -25,28 +25,28 @@ PROBE(TITLE("fields of the user page about the ring")
 FIXTURE(user)
 {
 	const volatile struct perf_event_mmap_page *page;
-	struct watch watch;
+	struct sampler sampler;
 };
 
 FIXTURE_SETUP(user)
 {
 	struct perf_event_attr attr = attr_faults(PERF_SAMPLE_IP);
 
-	self->watch = must_watch(&attr, 0, -1, PAGES);
-	self->page = self->watch.ring.base;
+	self->sampler = must_sampler(&attr, 0, -1, PAGES);
+	self->page = self->sampler.ring.base;
 }
 
 FIXTURE_TEARDOWN(user)
 {
-	pm_ring_close(&self->watch.ring);
+	pm_ring_close(&self->sampler.ring);
 }
 
 /* A page of zeros that nobody fills would keep every rule below. */
 static void must_be_alive(FIXTURE_DATA(user) * self)
 {
-	hold_samples(self->watch.fd, &self->watch.ring, 3, "a ring with this page");
+	expect_samples(self->sampler.fd, &self->sampler.ring, 3, "a ring with this page");
 	if (!self->page->data_head)
-		broken("no data_head after 3 records: not a user page");
+		say_broken("no data_head after 3 records: not a user page");
 }
 
 TEST_F(user, versions_are_zero)
@@ -55,8 +55,8 @@ TEST_F(user, versions_are_zero)
 	fact_int("compat_version", self->page->compat_version);
 	fact_int("size", self->page->size);
 	if (self->page->version || self->page->compat_version)
-		broken("version=%u compat_version=%u", self->page->version,
-		       self->page->compat_version);
+		say_broken("version=%u compat_version=%u", self->page->version,
+			   self->page->compat_version);
 	must_be_alive(self);
 }
 
@@ -68,25 +68,26 @@ TEST_F(user, data_area)
 	if (!self->page->data_offset && !self->page->data_size)
 		say_no("both fields are 0 in a ring that works");
 	if (self->page->data_offset != page_size || self->page->data_size != PAGES * page_size)
-		broken("data_offset=%" PRIu64 " data_size=%" PRIu64 " want=%" PRIu64 ",%" PRIu64,
-		       (uint64_t)self->page->data_offset, (uint64_t)self->page->data_size,
-		       page_size, PAGES * page_size);
+		say_broken("data_offset=%" PRIu64 " data_size=%" PRIu64 " want=%" PRIu64
+			   ",%" PRIu64,
+			   (uint64_t)self->page->data_offset, (uint64_t)self->page->data_size,
+			   page_size, PAGES * page_size);
 }
 
 TEST_F(user, no_aux_area)
 {
 	must_be_alive(self);
 	if (self->page->aux_size || self->page->aux_head || self->page->aux_offset)
-		broken("aux_offset=%" PRIu64 " aux_size=%" PRIu64 " aux_head=%" PRIu64,
-		       (uint64_t)self->page->aux_offset, (uint64_t)self->page->aux_size,
-		       (uint64_t)self->page->aux_head);
+		say_broken("aux_offset=%" PRIu64 " aux_size=%" PRIu64 " aux_head=%" PRIu64,
+			   (uint64_t)self->page->aux_offset, (uint64_t)self->page->aux_size,
+			   (uint64_t)self->page->aux_head);
 }
 
 TEST_F(user, starts_empty)
 {
 	if (self->page->data_head || self->page->data_tail)
-		broken("data_head=%" PRIu64 " data_tail=%" PRIu64, (uint64_t)self->page->data_head,
-		       (uint64_t)self->page->data_tail);
+		say_broken("data_head=%" PRIu64 " data_tail=%" PRIu64,
+			   (uint64_t)self->page->data_head, (uint64_t)self->page->data_tail);
 	must_be_alive(self);
 }
 

@@ -16,72 +16,72 @@ PROBE(TITLE("wake-ups by side-band records")
       POINT(watermark_counts, "wakeup_watermark=1: POLLIN with the first record")
       FACT(default_bytes, int, "bytes", "written at the first POLLIN without a threshold"))
 
-static struct watch carrier(unsigned int watermark, unsigned int wakeup)
+static struct sampler carrier(unsigned int watermark, unsigned int wakeup)
 {
 	struct perf_event_attr attr = attr_sideband();
-	struct watch watch;
+	struct sampler sampler;
 
 	attr.comm = 1;
 	attr.watermark = watermark;
 	attr.wakeup_events = wakeup;	/* shares its place with wakeup_watermark */
-	watch = must_watch(&attr, 0, -1, 1);
-	must_ioctl(watch.fd, PERF_EVENT_IOC_ENABLE, 0);
-	return watch;
+	sampler = must_sampler(&attr, 0, -1, 1);
+	must_ioctl(sampler.fd, PERF_EVENT_IOC_ENABLE, 0);
+	return sampler;
 }
 
 /* One COMM record. Returns its size. */
-static uint64_t change_name(struct watch *watch)
+static uint64_t change_name(struct sampler *sampler)
 {
-	const uint64_t before = pm_ring_head(&watch->ring);
+	const uint64_t before = pm_ring_head(&sampler->ring);
 
 	prctl(PR_SET_NAME, "perfmodes", 0, 0, 0);
-	if (pm_ring_head(&watch->ring) == before)
-		broken("a change of name left no record, data_head=%" PRIu64, before);
-	return pm_ring_head(&watch->ring) - before;
+	if (pm_ring_head(&sampler->ring) == before)
+		say_broken("a change of name left no record, data_head=%" PRIu64, before);
+	return pm_ring_head(&sampler->ring) - before;
 }
 
 TEST(default_is_half_ring)
 {
-	struct watch watch = carrier(0, 0);
-	const uint64_t half = watch.ring.data_size / 2;
+	struct sampler sampler = carrier(0, 0);
+	const uint64_t half = sampler.ring.data_size / 2;
 	uint64_t record = 0;
 	int ready = 0;
 
-	while (!ready && pm_ring_head(&watch.ring) < half + 2 * record) {
-		record = change_name(&watch);
-		ready = poll_once(watch.fd, POLLIN, 0);
+	while (!ready && pm_ring_head(&sampler.ring) < half + 2 * record) {
+		record = change_name(&sampler);
+		ready = poll_once(sampler.fd, POLLIN, 0);
 	}
-	fact_int("default_bytes", pm_ring_head(&watch.ring));
-	if (ready != POLLIN || pm_ring_head(&watch.ring) < half)
-		broken("revents=%#x after %" PRIu64 " bytes of %zu", ready,
-		       pm_ring_head(&watch.ring), watch.ring.data_size);
+	fact_int("default_bytes", pm_ring_head(&sampler.ring));
+	if (ready != POLLIN || pm_ring_head(&sampler.ring) < half)
+		say_broken("revents=%#x after %" PRIu64 " bytes of %zu", ready,
+			   pm_ring_head(&sampler.ring), sampler.ring.data_size);
 }
 
 TEST(events_do_not_count)
 {
-	struct watch watch = carrier(0, 1);
+	struct sampler sampler = carrier(0, 1);
 	int ready = 0;
 
 	for (int i = 0; i < 5 && !ready; i++) {
-		change_name(&watch);
-		ready = poll_once(watch.fd, POLLIN, 0);
+		change_name(&sampler);
+		ready = poll_once(sampler.fd, POLLIN, 0);
 	}
 	if (ready)
-		broken("revents=%#x after %" PRIu64 " bytes of side-band", ready,
-		       pm_ring_head(&watch.ring));
+		say_broken("revents=%#x after %" PRIu64 " bytes of side-band", ready,
+			   pm_ring_head(&sampler.ring));
 }
 
 TEST(watermark_counts)
 {
-	struct watch watch = carrier(1, 1);
-	int ready = poll_once(watch.fd, POLLIN, 0);
+	struct sampler sampler = carrier(1, 1);
+	int ready = poll_once(sampler.fd, POLLIN, 0);
 
 	if (ready)
-		broken("ready before the first record: revents=%#x", ready);
-	change_name(&watch);
-	ready = poll_once(watch.fd, POLLIN, 0);
+		say_broken("ready before the first record: revents=%#x", ready);
+	change_name(&sampler);
+	ready = poll_once(sampler.fd, POLLIN, 0);
 	if (ready != POLLIN)
-		broken("revents=%#x after the first record, want POLLIN", ready);
+		say_broken("revents=%#x after the first record, want POLLIN", ready);
 }
 
 PROBE_MAIN

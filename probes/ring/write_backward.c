@@ -42,7 +42,7 @@ FIXTURE_SETUP(recorder)
 	self->fd = open_backward();
 	error = pm_ring_open(self->fd, 1, PROT_READ, &self->ring);
 	if (error)
-		cannot_tell("mmap for reading: %s", errno_name(error));
+		say_unknown("mmap for reading: %s", pm_errno_name(error));
 	self->room = self->ring.data_size / RECORD;
 }
 
@@ -53,12 +53,13 @@ FIXTURE_TEARDOWN(recorder)
 
 TEST_F(recorder, head_goes_down)
 {
-	const uint64_t counted = sample_faults(self->fd, 10), head = pm_ring_head(&self->ring);
+	const uint64_t counted = cause_enabled_faults(self->fd, 10),
+		       head = pm_ring_head(&self->ring);
 
 	fact_int("head_bits", head >> 32 ? 64 : 32);
 	if (counted != 10 || (uint32_t)(0 - head) != 10 * RECORD)
-		broken("counted=%" PRIu64 " data_head=%#" PRIx64 " want=-%d", counted, head,
-		       10 * RECORD);
+		say_broken("counted=%" PRIu64 " data_head=%#" PRIx64 " want=-%d", counted, head,
+			   10 * RECORD);
 }
 
 /* Walk from the head; the time of each record may not be later than that of the one before. */
@@ -72,17 +73,17 @@ static uint64_t walk(struct pm_ring *ring)
 		uint64_t time;
 
 		if (header->type != PERF_RECORD_SAMPLE || header->size != RECORD)
-			broken("record %" PRIu64 " from the head: type=%u size=%u", found,
-			       header->type, header->size);
+			say_broken("record %" PRIu64 " from the head: type=%u size=%u", found,
+				   header->type, header->size);
 		memcpy(&time, header + 1, sizeof(time));
 		if (time > last)
-			broken("record %" PRIu64 " from the head is newer by %" PRIu64 " ns", found,
-			       time - last);
+			say_broken("record %" PRIu64 " from the head is newer by %" PRIu64 " ns",
+				   found, time - last);
 		last = time;
 		found++;
 	}
 	if (more < 0)
-		broken("after %" PRIu64 " records the ring does not parse", found);
+		say_broken("after %" PRIu64 " records the ring does not parse", found);
 	return found;
 }
 
@@ -91,25 +92,25 @@ TEST_F(recorder, newest_first)
 	struct perf_event_header newest;
 	uint64_t found;
 
-	sample_faults(self->fd, self->room + self->room / 2);
+	cause_enabled_faults(self->fd, self->room + self->room / 2);
 	must_ioctl(self->fd, PERF_EVENT_IOC_PAUSE_OUTPUT, 1);
 	memcpy(&newest, (char *)self->ring.base + self->ring.data_offset +
 	       (pm_ring_head(&self->ring) & (self->ring.data_size - 1)), sizeof(newest));
 	if (newest.type != PERF_RECORD_SAMPLE || newest.size != RECORD)
-		broken("at data_head: type=%u size=%u want=9,16", newest.type, newest.size);
+		say_broken("at data_head: type=%u size=%u want=9,16", newest.type, newest.size);
 	found = walk(&self->ring);
 	if (found < self->room / 2)
-		broken("records=%" PRIu64 " of %" PRIu64, found, self->room);
+		say_broken("records=%" PRIu64 " of %" PRIu64, found, self->room);
 }
 
 TEST_F(recorder, keeps_a_lap)
 {
 	uint64_t found;
 
-	sample_faults(self->fd, 2 * self->room + 3);
+	cause_enabled_faults(self->fd, 2 * self->room + 3);
 	found = walk(&self->ring);
 	if (found != self->room)
-		broken("records=%" PRIu64 " want=%" PRIu64, found, self->room);
+		say_broken("records=%" PRIu64 " want=%" PRIu64, found, self->room);
 }
 
 TEST(writable_stops_when_full)
@@ -119,11 +120,11 @@ TEST(writable_stops_when_full)
 	uint64_t head;
 
 	must_map(fd, 1, &ring);
-	sample_faults(fd, ring.data_size / RECORD + 50);
+	cause_enabled_faults(fd, ring.data_size / RECORD + 50);
 	head = pm_ring_head(&ring);
-	if ((uint32_t)(0 - head) > ring.data_size ||
-	    (uint32_t)(0 - head) < ring.data_size - RECORD)
-		broken("data_head=%#" PRIx64 " in a full ring of %zu bytes", head, ring.data_size);
+	if ((uint32_t)(0 - head) > ring.data_size || (uint32_t)(0 - head) < ring.data_size - RECORD)
+		say_broken("data_head=%#" PRIx64 " in a full ring of %zu bytes", head,
+			   ring.data_size);
 }
 
 PROBE_MAIN

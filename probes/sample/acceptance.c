@@ -77,7 +77,7 @@ static bool make_event(unsigned int kind, struct perf_event_attr *ret, struct fi
 			return false;
 		id = pm_tracepoint_id("sched", "sched_switch");
 		if (id < 0)
-			finding_set(why, ABSENT, "no sched:sched_switch (%s)", errno_name(id));
+			finding_set(why, ABSENT, "no sched:sched_switch (%s)", pm_errno_name(id));
 		*ret = attr_of(PERF_TYPE_TRACEPOINT, id);
 		return id >= 0;
 	default:
@@ -145,7 +145,7 @@ static void ask_cell(unsigned int bit, unsigned int kind, const char *event)
  * Keeps the tracepoint in use: the kernel waits tens of milliseconds for a grace period whenever
  * the last event of one goes. Whether it opens at all is asked later.
  */
-static void hold_tracepoint(void)
+static void expect_tracepoint(void)
 {
 	struct perf_event_attr attr;
 	struct finding unused;
@@ -161,7 +161,7 @@ TEST(matrix)
 	struct perf_event_attr plain = attr_sideband();
 
 	close(must_open(&plain, 0, -1, -1, 0));
-	hold_tracepoint();
+	expect_tracepoint();
 	for (unsigned int bit = 0; bit < sizeof(fields) / sizeof(*fields); bit++)
 		for (unsigned int kind = 0; kind < 5 && fields[bit]; kind++)
 			ask_cell(bit, kind, events[kind]);

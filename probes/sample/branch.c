@@ -25,7 +25,7 @@ static int open_branches(uint32_t type, uint64_t branch_type)
 	return pm_open(&attr, 0, -1, -1, 0);
 }
 
-static void must_open_plain(void)
+static void must_open_without(void)
 {
 	struct perf_event_attr attr = attr_software(PERF_COUNT_SW_CPU_CLOCK);
 
@@ -36,30 +36,30 @@ static void must_open_plain(void)
 
 TEST(software_refused)
 {
-	must_open_plain();
-	hold_rule(open_branches(PERF_TYPE_SOFTWARE, PERF_SAMPLE_BRANCH_USER |
+	must_open_without();
+	expect_refused(open_branches(PERF_TYPE_SOFTWARE, PERF_SAMPLE_BRANCH_USER |
 						    PERF_SAMPLE_BRANCH_ANY),
-		  EOPNOTSUPP, BROKEN, "BRANCH_STACK of a software event");
+		       EOPNOTSUPP, BROKEN, "BRANCH_STACK of a software event");
 }
 
 TEST(unknown_bit)
 {
-	must_open_plain();
-	hold_rule(open_branches(PERF_TYPE_SOFTWARE, PERF_SAMPLE_BRANCH_ANY | 1ull << 40), EINVAL,
-		  BROKEN, "branch_sample_type bit 40");
-	hold_rule(open_branches(PERF_TYPE_SOFTWARE, PERF_SAMPLE_BRANCH_USER |
+	must_open_without();
+	expect_refused(open_branches(PERF_TYPE_SOFTWARE, PERF_SAMPLE_BRANCH_ANY | 1ull << 40),
+		       EINVAL, BROKEN, "branch_sample_type bit 40");
+	expect_refused(open_branches(PERF_TYPE_SOFTWARE, PERF_SAMPLE_BRANCH_USER |
 						    PERF_SAMPLE_BRANCH_ANY),
-		  EOPNOTSUPP, BROKEN, "the same without bit 40");
+		       EOPNOTSUPP, BROKEN, "the same without bit 40");
 }
 
 TEST(no_type)
 {
-	must_open_plain();
-	hold_rule(open_branches(PERF_TYPE_SOFTWARE, PERF_SAMPLE_BRANCH_USER), EINVAL, BROKEN,
-		  "branch_sample_type without a type");
-	hold_rule(open_branches(PERF_TYPE_SOFTWARE, PERF_SAMPLE_BRANCH_USER |
+	must_open_without();
+	expect_refused(open_branches(PERF_TYPE_SOFTWARE, PERF_SAMPLE_BRANCH_USER), EINVAL, BROKEN,
+		       "branch_sample_type without a type");
+	expect_refused(open_branches(PERF_TYPE_SOFTWARE, PERF_SAMPLE_BRANCH_USER |
 						    PERF_SAMPLE_BRANCH_ANY),
-		  EOPNOTSUPP, BROKEN, "the same with a type");
+		       EOPNOTSUPP, BROKEN, "the same with a type");
 }
 
 TEST(branches)
@@ -67,7 +67,7 @@ TEST(branches)
 	struct perf_event_attr attr = attr_of(PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES);
 	struct perf_event_attr without;
 	struct pm_record record;
-	struct watch watch;
+	struct sampler sampler;
 
 	require(REQUIRE_CPU_PMU);
 	attr.sample_period = 1000000;
@@ -75,17 +75,17 @@ TEST(branches)
 	without = attr;
 	attr.sample_type |= PERF_SAMPLE_BRANCH_STACK;
 	attr.branch_sample_type = PERF_SAMPLE_BRANCH_USER | PERF_SAMPLE_BRANCH_ANY;
-	watch = ask_run(&attr, &without, 0, -1, 16, "BRANCH_STACK");
+	sampler = ask_run_sampler(&attr, &without, 0, -1, 16, "BRANCH_STACK");
 	for (int round = 0; round < 50; round++) {
 		spin_ns(5000000);
-		while (seek(&watch, PERF_RECORD_SAMPLE, &record)) {
+		while (find_record(&sampler, PERF_RECORD_SAMPLE, &record)) {
 			const struct perf_branch_entry *entry = record.sample.branches;
 
 			if (record.sample.branch_nr && entry->from && entry->to)
 				return;
 		}
 	}
-	broken("no branch in any sample");
+	say_broken("no branch in any sample");
 }
 
 PROBE_MAIN

@@ -39,18 +39,18 @@ static inline struct perf_event_attr attr_chain(void)
 }
 
 /* The sample of the page touched under the recursion. The watch stays open: it holds the chain. */
-static inline struct pm_sample sample_chain(struct watch *watch, unsigned int depth)
+static inline struct pm_sample sample_chain(struct sampler *sampler, unsigned int depth)
 {
 	char *page = fresh_page();
 	struct pm_record record;
 
-	must_ioctl(watch->fd, PERF_EVENT_IOC_ENABLE, 0);
+	must_ioctl(sampler->fd, PERF_EVENT_IOC_ENABLE, 0);
 	recurse(page, depth);
-	must_ioctl(watch->fd, PERF_EVENT_IOC_DISABLE, 0);
-	while (seek(watch, PERF_RECORD_SAMPLE, &record))
+	must_ioctl(sampler->fd, PERF_EVENT_IOC_DISABLE, 0);
+	while (find_record(sampler, PERF_RECORD_SAMPLE, &record))
 		if (record.sample.addr == (uintptr_t)page)
 			return record.sample;
-	broken("no sample of the page fault");
+	say_broken("no sample of the page fault");
 }
 
 /* Count the frames of each context and where its marker stands (0: nowhere). */

@@ -19,34 +19,34 @@ PROBE(TITLE("call chains cut to size")
 TEST(exclude_both)
 {
 	struct perf_event_attr attr = attr_chain();
-	struct watch control = must_watch(&attr, 0, -1, 2), watch;
+	struct sampler control = must_sampler(&attr, 0, -1, 2), sampler;
 	struct pm_sample sample = sample_chain(&control, 3);
 
 	if (!count_frames(&sample).user)
-		broken("no user frames even when they are asked for");
+		say_broken("no user frames even when they are asked for");
 	attr.exclude_callchain_user = 1;
-	watch = must_watch(&attr, 0, -1, 2);
-	sample = sample_chain(&watch, 3);
+	sampler = must_sampler(&attr, 0, -1, 2);
+	sample = sample_chain(&sampler, 3);
 	if (sample.callchain_nr)
-		broken("words=%" PRIu64 " want=0", sample.callchain_nr);
+		say_broken("words=%" PRIu64 " want=0", sample.callchain_nr);
 }
 
 TEST(exclude_user)
 {
 	struct perf_event_attr attr = attr_chain();
-	struct watch control = must_watch(&attr, 0, -1, 2), watch;
+	struct sampler control = must_sampler(&attr, 0, -1, 2), sampler;
 	struct pm_sample sample = sample_chain(&control, 3);
 	struct frames frames = count_frames(&sample);
 
 	if (!frames.user)
-		broken("no user frames even when they are asked for");
+		say_broken("no user frames even when they are asked for");
 	attr.exclude_callchain_user = 1;
 	attr.exclude_callchain_kernel = 0;
-	watch = must_watch(&attr, 0, -1, 2);
-	sample = sample_chain(&watch, 3);
+	sampler = must_sampler(&attr, 0, -1, 2);
+	sample = sample_chain(&sampler, 3);
 	frames = count_frames(&sample);
 	if (frames.user)
-		broken("user frames=%u want=0", frames.user);
+		say_broken("user frames=%u want=0", frames.user);
 }
 
 TEST(max_stack)
@@ -54,18 +54,18 @@ TEST(max_stack)
 	struct perf_event_attr attr = attr_chain(), without = attr;
 	struct pm_sample sample;
 	struct frames frames;
-	struct watch watch;
+	struct sampler sampler;
 
-	watch = must_watch(&without, 0, -1, 2);
-	sample = sample_chain(&watch, 20);
+	sampler = must_sampler(&without, 0, -1, 2);
+	sample = sample_chain(&sampler, 20);
 	if (count_frames(&sample).user < 5)
-		cannot_tell("chains are no longer than 4 frames anyway");
+		say_unknown("chains are no longer than 4 frames anyway");
 	attr.sample_max_stack = 4;
-	watch = ask_watch(&attr, &without, 0, -1, 2, "sample_max_stack");
-	sample = sample_chain(&watch, 20);
+	sampler = ask_sampler(&attr, &without, 0, -1, 2, "sample_max_stack");
+	sample = sample_chain(&sampler, 20);
 	frames = count_frames(&sample);
 	if (frames.user < 1 || frames.user > 4)
-		broken("frames=%u want=1..4", frames.user);
+		say_broken("frames=%u want=1..4", frames.user);
 }
 
 PROBE_MAIN

@@ -20,13 +20,13 @@ static uint64_t sample_group(void)
 {
 	struct perf_event_attr attr = attr_faults(PERF_SAMPLE_CGROUP);
 	struct perf_event_attr without = attr_faults(PERF_SAMPLE_IP);
-	struct watch watch = ask_watch(&attr, &without, 0, -1, 1, "CGROUP");
+	struct sampler sampler = ask_sampler(&attr, &without, 0, -1, 1, "CGROUP");
 	struct pm_record record;
 
-	must_ioctl(watch.fd, PERF_EVENT_IOC_ENABLE, 0);
+	must_ioctl(sampler.fd, PERF_EVENT_IOC_ENABLE, 0);
 	ASSERT_EQ(0, cause_faults(1));
-	if (!seek(&watch, PERF_RECORD_SAMPLE, &record))
-		broken("no sample of a page fault");
+	if (!find_record(&sampler, PERF_RECORD_SAMPLE, &record))
+		say_broken("no sample of a page fault");
 	return record.sample.cgroup;
 }
 
@@ -56,7 +56,7 @@ TEST(present)
 
 	fact_int("id", id);
 	if (!id)
-		broken("group id 0");
+		say_broken("group id 0");
 }
 
 TEST(is_inode)
@@ -69,7 +69,7 @@ TEST(is_inode)
 	if (!path[0] || stat(path, &directory))
 		say_absent("this task's control group is not visible under /sys/fs/cgroup");
 	if (!cgroup_id_is(id, directory.st_ino))
-		broken("id=%" PRIu64 " inode=%ju", id, (uintmax_t)directory.st_ino);
+		say_broken("id=%" PRIu64 " inode=%ju", id, (uintmax_t)directory.st_ino);
 }
 
 PROBE_MAIN

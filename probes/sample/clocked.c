@@ -27,86 +27,86 @@ static void loop(unsigned int rounds)
 /* Called through memory, or a compiler may run a copy made for the one number of rounds. */
 static void (*volatile run_loop)(unsigned int rounds) = loop;
 
-static struct watch sample_loop(unsigned int freq, int want)
+static struct sampler sample_loop(unsigned int freq, int want)
 {
 	struct perf_event_attr attr = attr_software(PERF_COUNT_SW_CPU_CLOCK);
 	const uint64_t end = now_ns() + 2000000000;
-	struct watch watch;
+	struct sampler sampler;
 
 	attr.sample_type = PERF_SAMPLE_IP | PERF_SAMPLE_TIME | PERF_SAMPLE_PERIOD;
 	attr.freq = freq > 0;
 	attr.sample_period = freq ? freq : 200000;
-	watch = must_run(&attr, 0, -1, 16);
-	while (pm_ring_pending(&watch.ring) < (uint64_t)want * 32 && now_ns() < end)
+	sampler = must_run_sampler(&attr, 0, -1, 16);
+	while (pm_ring_pending(&sampler.ring) < (uint64_t)want * 32 && now_ns() < end)
 		run_loop(20000);
-	must_ioctl(watch.fd, PERF_EVENT_IOC_DISABLE, 0);
-	if (!pm_ring_pending(&watch.ring))
-		broken("no sample in two seconds");
-	return watch;
+	must_ioctl(sampler.fd, PERF_EVENT_IOC_DISABLE, 0);
+	if (!pm_ring_pending(&sampler.ring))
+		say_broken("no sample in two seconds");
+	return sampler;
 }
 
 TEST(time_monotone)
 {
-	struct watch watch = sample_loop(0, 20);
+	struct sampler sampler = sample_loop(0, 20);
 	struct pm_record record;
 	uint64_t last = 0;
 
-	while (seek(&watch, PERF_RECORD_SAMPLE, &record)) {
+	while (find_record(&sampler, PERF_RECORD_SAMPLE, &record)) {
 		if (record.sample.sid.time < last)
-			broken("time=%" PRIu64 " after %" PRIu64, record.sample.sid.time, last);
+			say_broken("time=%" PRIu64 " after %" PRIu64, record.sample.sid.time, last);
 		last = record.sample.sid.time;
 	}
 	if (!last)
-		broken("no sample with a time");
+		say_broken("no sample with a time");
 }
 
 TEST(ip_in_loop)
 {
-	struct watch watch = sample_loop(0, 40);
+	struct sampler sampler = sample_loop(0, 40);
 	const uint64_t start = (uintptr_t)loop & ~(uintptr_t)1;
 	struct pm_record record;
 	int seen = 0, inside = 0;
 
-	for (; seek(&watch, PERF_RECORD_SAMPLE, &record); seen++)
+	for (; find_record(&sampler, PERF_RECORD_SAMPLE, &record); seen++)
 		inside += record.sample.ip - start < 256;
 	fact_int("samples", seen);
 	fact_int("in_loop", seen ? 100 * inside / seen : 0);
 	if (inside * 2 < seen || !seen)
-		broken("samples=%d in the loop=%d", seen, inside);
+		say_broken("samples=%d in the loop=%d", seen, inside);
 }
 
 TEST(ip_user_only)
 {
-	struct watch watch = sample_loop(0, 20);
+	struct sampler sampler = sample_loop(0, 20);
 	struct pm_record record;
 	int seen = 0;
 
-	for (; seek(&watch, PERF_RECORD_SAMPLE, &record); seen++)
+	for (; find_record(&sampler, PERF_RECORD_SAMPLE, &record); seen++)
 		if ((record.misc & PERF_RECORD_MISC_CPUMODE_MASK) != PERF_RECORD_MISC_USER ||
 		    (sizeof(long) == 8 && record.sample.ip >> 63))
-			broken("ip=%#" PRIx64 " misc=%#x", record.sample.ip, record.misc);
+			say_broken("ip=%#" PRIx64 " misc=%#x", record.sample.ip, record.misc);
 	if (!seen)
-		broken("no sample");
+		say_broken("no sample");
 }
 
 TEST(period_fixed)
 {
-	struct watch watch = sample_loop(0, 20);
+	struct sampler sampler = sample_loop(0, 20);
 	struct pm_record record;
 	int seen = 0;
 
-	for (; seek(&watch, PERF_RECORD_SAMPLE, &record); seen++)
+	for (; find_record(&sampler, PERF_RECORD_SAMPLE, &record); seen++)
 		if (record.sample.period != 200000)
-			broken("period=%" PRIu64 " want=200000", record.sample.period);
+			say_broken("period=%" PRIu64 " want=200000", record.sample.period);
 	if (!seen)
-		broken("no sample");
+		say_broken("no sample");
 }
 
 TEST(period_follows_frequency)
 {
 	int64_t frequency = 2000, most;
 	struct pm_record record;
-	struct watch watch;
+	struct sampler sampler;
 	uint64_t last = 0, want;
 
 	/* The kernel lowers the limit by itself when samples take it long. */
@@ -114,12 +114,12 @@ TEST(period_follows_frequency)
 	    most > 0 && most < frequency)
 		frequency = most;
 	want = 1000000000 / (uint64_t)frequency;
-	watch = sample_loop((unsigned int)frequency, 20);
+	sampler = sample_loop((unsigned int)frequency, 20);
 
-	while (seek(&watch, PERF_RECORD_SAMPLE, &record))
+	while (find_record(&sampler, PERF_RECORD_SAMPLE, &record))
 		last = record.sample.period;
 	if (last < want / 5 || last > want * 5)
-		broken("last period=%" PRIu64 " ns want about %" PRIu64, last, want);
+		say_broken("last period=%" PRIu64 " ns want about %" PRIu64, last, want);
 }
 
 PROBE_MAIN

@@ -50,71 +50,73 @@ static const struct map *find_map(const struct maps *maps, uint64_t address)
 }
 
 /* A child that has executed this program under an event's eyes, and waits. */
-static struct watch watch_child(struct worker *child)
+static struct sampler watch_child(struct worker *child)
 {
 	struct perf_event_attr attr = attr_faults(PERF_SAMPLE_IP | PERF_SAMPLE_TID);
-	struct watch watch;
+	struct sampler sampler;
 
 	attr.mmap = 1;
 	attr.enable_on_exec = 1;
-	must_start(child, WORKER_CHILD);
-	watch = must_watch(&attr, child->tid, -1, 16);
-	must_exec(child);
+	must_start_worker(child, WORKER_CHILD);
+	sampler = must_sampler(&attr, child->tid, -1, 16);
+	must_exec_worker(child);
 	ASSERT_EQ(0, worker_faults(child, 20));
-	must_ioctl(watch.fd, PERF_EVENT_IOC_DISABLE, 0);
-	return watch;
+	must_ioctl(sampler.fd, PERF_EVENT_IOC_DISABLE, 0);
+	return sampler;
 }
 
 TEST(mapped)
 {
 	struct worker child;
-	struct watch watch = watch_child(&child);
+	struct sampler sampler = watch_child(&child);
 	struct maps maps = { .count = 0 };
 	struct pm_record record;
 	int samples = 0;
 
-	while (seek(&watch, 0, &record)) {
+	while (find_record(&sampler, 0, &record)) {
 		if (record.type == PERF_RECORD_MMAP)
 			note_map(&maps, &record);
 		if (record.type != PERF_RECORD_SAMPLE)
 			continue;
 		samples++;
 		if (!find_map(&maps, record.sample.ip))
-			broken("sample %d at %#" PRIx64 " is in none of %d mappings", samples,
-			       record.sample.ip, maps.count);
+			say_broken("sample %d at %#" PRIx64 " is in none of %d mappings", samples,
+				   record.sample.ip, maps.count);
 	}
 	fact_int("samples", samples);
 	if (samples < 20)
-		broken("samples=%d want at least 20", samples);
+		say_broken("samples=%d want at least 20", samples);
 }
 
 /* Hold the child's memory at an address against a place of the file. */
-static void hold_same(pid_t child, uint64_t address, int file, uint64_t offset)
+static void expect_same(pid_t child, uint64_t address, int file, uint64_t offset)
 {
 	unsigned char memory[BYTES], text[BYTES];
 	struct iovec here = { memory, BYTES }, there = { (void *)(uintptr_t)address, BYTES };
 
 	if (process_vm_readv(child, &here, 1, &there, 1, 0) != BYTES)
-		say_blocked("this process may not read its child's memory (%s)", errno_name(errno));
+		say_blocked("this process may not read its child's memory (%s)",
+			    pm_errno_name(errno));
 	if (pread(file, text, BYTES, offset) != BYTES)
-		broken("the file ends before offset %#" PRIx64 " of a sampled address", offset);
+		say_broken("the file ends before offset %#" PRIx64 " of a sampled address", offset);
 	if (memcmp(memory, text, BYTES))
-		broken("at %#" PRIx64 ": memory %02x %02x %02x %02x, file at %#" PRIx64
-		       " %02x %02x %02x %02x", address, memory[0], memory[1], memory[2], memory[3],
-		       offset, text[0], text[1], text[2], text[3]);
+		say_broken("at %#" PRIx64 ": memory %02x %02x %02x %02x, file at %#" PRIx64
+			   " %02x %02x %02x %02x",
+			   address, memory[0], memory[1], memory[2], memory[3], offset, text[0],
+			   text[1], text[2], text[3]);
 }
 
 TEST(in_file)
 {
 	int file = open("/proc/self/exe", O_RDONLY | O_CLOEXEC), places = 0;
 	struct worker child;
-	struct watch watch = watch_child(&child);
+	struct sampler sampler = watch_child(&child);
 	struct maps maps = { .count = 0 };
 	struct pm_record record;
 	uint64_t last = 0;
 
 	ASSERT_LE(0, file);
-	while (seek(&watch, 0, &record)) {
+	while (find_record(&sampler, 0, &record)) {
 		const struct map *map = NULL;
 
 		if (record.type == PERF_RECORD_MMAP)
@@ -124,12 +126,12 @@ TEST(in_file)
 		if (!map || !map->ours)
 			continue;
 		last = record.sample.ip;
-		hold_same(child.tid, last, file, last - map->start + map->offset);
+		expect_same(child.tid, last, file, last - map->start + map->offset);
 		places++;
 	}
 	fact_int("places", places);
 	if (!places)
-		broken("no sample lies in a mapping of this program's file");
+		say_broken("no sample lies in a mapping of this program's file");
 }
 
 PROBE_MAIN

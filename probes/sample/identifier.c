@@ -29,24 +29,24 @@ static void find_identifier(uint32_t type, int index)
 	struct perf_event_attr without = attr_faults(PERF_SAMPLE_IP);
 	const struct perf_event_header *header;
 	uint64_t id = 0, own;
-	struct watch watch;
+	struct sampler sampler;
 
 	attr.comm = attr.sample_id_all = 1;
 	attr.read_format = PERF_FORMAT_ID;
-	watch = ask_run(&attr, &without, 0, -1, 8, "IDENTIFIER");
-	own = must_id(watch.fd);
+	sampler = ask_run_sampler(&attr, &without, 0, -1, 8, "IDENTIFIER");
+	own = must_id(sampler.fd);
 	pthread_setname_np(pthread_self(), "named");
 	ASSERT_EQ(0, cause_faults(1));
-	must_ioctl(watch.fd, PERF_EVENT_IOC_DISABLE, 0);
+	must_ioctl(sampler.fd, PERF_EVENT_IOC_DISABLE, 0);
 	do
-		if (pm_ring_next(&watch.ring, &header) != 1)
-			broken("no record of type %u", type);
+		if (pm_ring_next(&sampler.ring, &header) != 1)
+			say_broken("no record of type %u", type);
 	while (header->type != type);
 	if (word_of(header, index) != own)
-		broken("word %d=%#" PRIx64 " want=%" PRIu64, index, word_of(header, index),
-		       own);
+		say_broken("word %d=%#" PRIx64 " want=%" PRIu64, index, word_of(header, index),
+			   own);
 	if (pm_record_identifier(header, &id) || id != own)
-		broken("the library finds id %" PRIu64, id);
+		say_broken("the library finds id %" PRIu64, id);
 }
 
 TEST(identifier_first)

@@ -81,7 +81,7 @@ static bool is_true(uint64_t field, uint64_t word, const struct truth *truth)
 FIXTURE(field)
 {
 	struct truth truth;
-	struct watch watch;
+	struct sampler sampler;
 };
 
 FIXTURE_VARIANT(field)
@@ -116,8 +116,8 @@ static void watch_faults(FIXTURE_DATA(field) * self, uint64_t base, uint64_t ask
 
 	attr.read_format = without.read_format = PERF_FORMAT_ID;
 	without.sample_type = base & ~asked;
-	self->watch = ask_watch(&attr, &without, 0, -1, 1, "the field");
-	ASSERT_EQ(0, pm_read_counts(self->watch.fd, PERF_FORMAT_ID, &counts));
+	self->sampler = ask_sampler(&attr, &without, 0, -1, 1, "the field");
+	ASSERT_EQ(0, pm_read_counts(self->sampler.fd, PERF_FORMAT_ID, &counts));
 	self->truth.id = counts.member[0].id;
 }
 
@@ -130,13 +130,13 @@ static void sample_words(FIXTURE_DATA(field) * self, uint64_t *ret, unsigned int
 
 	ASSERT_NE(MAP_FAILED, (void *)area);
 	self->truth.address = (uintptr_t)area + 40;
-	must_ioctl(self->watch.fd, PERF_EVENT_IOC_ENABLE, 0);
+	must_ioctl(self->sampler.fd, PERF_EVENT_IOC_ENABLE, 0);
 	touch(area);
-	must_ioctl(self->watch.fd, PERF_EVENT_IOC_DISABLE, 0);
-	if (pm_ring_next(&self->watch.ring, &header) != 1 || header->type != PERF_RECORD_SAMPLE)
-		broken("no sample of one page fault");
+	must_ioctl(self->sampler.fd, PERF_EVENT_IOC_DISABLE, 0);
+	if (pm_ring_next(&self->sampler.ring, &header) != 1 || header->type != PERF_RECORD_SAMPLE)
+		say_broken("no sample of one page fault");
 	if (header->size != sizeof(*header) + 8 * count)
-		broken("size=%u want=%zu", header->size, sizeof(*header) + 8 * count);
+		say_broken("size=%u want=%zu", header->size, sizeof(*header) + 8 * count);
 	memcpy(ret, header + 1, 8 * count);
 }
 
@@ -148,8 +148,8 @@ TEST_F(field, alone)
 	for (int i = 0; i < 2; i++) {
 		sample_words(self, &word, 1);
 		if (!is_true(order[variant->index], word, &self->truth))
-			broken("word=%#" PRIx64 " address=%#" PRIx64 " id=%" PRIu64 " cpu=%d", word,
-			       self->truth.address, self->truth.id, self->truth.cpu);
+			say_broken("word=%#" PRIx64 " address=%#" PRIx64 " id=%" PRIu64 " cpu=%d",
+				   word, self->truth.address, self->truth.id, self->truth.cpu);
 		self->truth.time_before = word;
 	}
 }
@@ -171,8 +171,8 @@ TEST_F(field, among)
 	watch_faults(self, all, order[variant->index]);
 	sample_words(self, words, count);
 	if (!is_true(order[variant->index], words[at], &self->truth))
-		broken("word %u=%#" PRIx64 " address=%#" PRIx64 " id=%" PRIu64 " cpu=%d", at,
-		       words[at], self->truth.address, self->truth.id, self->truth.cpu);
+		say_broken("word %u=%#" PRIx64 " address=%#" PRIx64 " id=%" PRIu64 " cpu=%d", at,
+			   words[at], self->truth.address, self->truth.id, self->truth.cpu);
 }
 
 PROBE_MAIN

@@ -18,9 +18,9 @@ static struct pm_sample fault_with(uint64_t type, const char *what)
 {
 	struct perf_event_attr attr = attr_faults(PERF_SAMPLE_ADDR | type);
 	struct perf_event_attr without = attr_faults(PERF_SAMPLE_ADDR);
-	struct watch watch = ask_watch(&attr, &without, 0, -1, 1, what);
+	struct sampler sampler = ask_sampler(&attr, &without, 0, -1, 1, what);
 
-	return sample_fault(&watch);
+	return sample_fault(&sampler);
 }
 
 TEST(weight)
@@ -28,7 +28,7 @@ TEST(weight)
 	struct pm_sample sample = fault_with(PERF_SAMPLE_WEIGHT, "WEIGHT");
 
 	if (sample.weight)
-		broken("weight=%" PRIu64 " want=0", sample.weight);
+		say_broken("weight=%" PRIu64 " want=0", sample.weight);
 }
 
 TEST(weight_struct)
@@ -36,7 +36,7 @@ TEST(weight_struct)
 	struct pm_sample sample = fault_with(PERF_SAMPLE_WEIGHT_STRUCT, "WEIGHT_STRUCT");
 
 	if (sample.weight)
-		broken("weight=%#" PRIx64 " want=0", sample.weight);
+		say_broken("weight=%#" PRIx64 " want=0", sample.weight);
 }
 
 TEST(data_src)
@@ -47,7 +47,7 @@ TEST(data_src)
 	if (source.mem_op != PERF_MEM_OP_NA || source.mem_lvl != PERF_MEM_LVL_NA ||
 	    source.mem_snoop != PERF_MEM_SNOOP_NA || source.mem_lock != PERF_MEM_LOCK_NA ||
 	    source.mem_dtlb != PERF_MEM_TLB_NA)
-		broken("data_src=%#" PRIx64 " says more than not available", sample.data_src);
+		say_broken("data_src=%#" PRIx64 " says more than not available", sample.data_src);
 }
 
 TEST(transaction)
@@ -55,7 +55,7 @@ TEST(transaction)
 	struct pm_sample sample = fault_with(PERF_SAMPLE_TRANSACTION, "TRANSACTION");
 
 	if (sample.transaction)
-		broken("transaction=%#" PRIx64 " want=0", sample.transaction);
+		say_broken("transaction=%#" PRIx64 " want=0", sample.transaction);
 }
 
 PROBE_MAIN

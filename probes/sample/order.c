@@ -44,24 +44,24 @@ static struct perf_event_attr attr_everything(void)
 TEST(everything)
 {
 	struct perf_event_attr attr = attr_everything();
-	struct watch watch = must_watch(&attr, 0, -1, 8);
+	struct sampler sampler = must_sampler(&attr, 0, -1, 8);
 	struct pm_sample sample;
 
 	fact_str("fields", "%#" PRIx64, attr.sample_type);
-	sample = sample_fault(&watch);
-	if (sample.sid.tid != (uint32_t)pm_gettid() || sample.sid.id != must_id(watch.fd) ||
+	sample = sample_fault(&sampler);
+	if (sample.sid.tid != (uint32_t)pm_gettid() || sample.sid.id != must_id(sampler.fd) ||
 	    sample.period != 1)
-		broken("tid=%u id=%" PRIu64 " period=%" PRIu64, sample.sid.tid,
-		       sample.sid.id, sample.period);
+		say_broken("tid=%u id=%" PRIu64 " period=%" PRIu64, sample.sid.tid,
+			   sample.sid.id, sample.period);
 	if ((attr.sample_type & PERF_SAMPLE_CALLCHAIN) &&
 	    (sample.callchain_nr < 2 || sample.callchain[1] != sample.ip))
-		broken("callchain of %" PRIu64 " words does not begin with the IP",
-		       sample.callchain_nr);
+		say_broken("callchain of %" PRIu64 " words does not begin with the IP",
+			   sample.callchain_nr);
 	if ((attr.sample_type & PERF_SAMPLE_REGS_USER) && sample.regs_user_nr != 1)
-		broken("registers=%u want=1", sample.regs_user_nr);
+		say_broken("registers=%u want=1", sample.regs_user_nr);
 	if ((attr.sample_type & PERF_SAMPLE_CODE_PAGE_SIZE) &&
 	    sample.code_page_size < probe_env()->page_size)
-		broken("code_page_size=%" PRIu64 " at the end", sample.code_page_size);
+		say_broken("code_page_size=%" PRIu64 " at the end", sample.code_page_size);
 }
 
 PROBE_MAIN

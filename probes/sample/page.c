@@ -25,7 +25,7 @@ static struct pm_sample sample_write(uint64_t type, const char *what)
 {
 	struct perf_event_attr attr = attr_access(HW_BREAKPOINT_W, &watched, 4), without;
 	struct pm_record record;
-	struct watch watch;
+	struct sampler sampler;
 
 	require(REQUIRE_BREAKPOINT);
 	attr.sample_period = 1;
@@ -33,11 +33,11 @@ static struct pm_sample sample_write(uint64_t type, const char *what)
 	without = attr;
 	attr.sample_type |= type;
 	watched = 1;
-	watch = ask_run(&attr, &without, 0, -1, 1, what);
+	sampler = ask_run_sampler(&attr, &without, 0, -1, 1, what);
 	watched = 2;
-	must_ioctl(watch.fd, PERF_EVENT_IOC_DISABLE, 0);
-	if (!seek(&watch, PERF_RECORD_SAMPLE, &record))
-		broken("no sample of a write");
+	must_ioctl(sampler.fd, PERF_EVENT_IOC_DISABLE, 0);
+	if (!find_record(&sampler, PERF_RECORD_SAMPLE, &record))
+		say_broken("no sample of a write");
 	return record.sample;
 }
 
@@ -49,13 +49,14 @@ TEST(phys_addr)
 	int fd = open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC);
 
 	if (fd < 0 || pread(fd, &entry, 8, address / page * 8) != 8)
-		cannot_tell("/proc/self/pagemap: %s", errno_name(errno));
+		say_unknown("/proc/self/pagemap: %s", pm_errno_name(errno));
 	frame = entry & ((1ull << 55) - 1);
 	if (frame && sample.phys_addr != frame * page + address % page)
-		broken("phys_addr=%#" PRIx64 " pagemap=%#" PRIx64, sample.phys_addr,
-		       frame * page + address % page);
+		say_broken("phys_addr=%#" PRIx64 " pagemap=%#" PRIx64, sample.phys_addr,
+			   frame * page + address % page);
 	if (!sample.phys_addr || sample.phys_addr % page != address % page)
-		broken("phys_addr=%#" PRIx64 " of address %#" PRIx64, sample.phys_addr, address);
+		say_broken("phys_addr=%#" PRIx64 " of address %#" PRIx64, sample.phys_addr,
+			   address);
 }
 
 static bool page_size_true(uint64_t size)
@@ -69,21 +70,21 @@ TEST(data_page_size)
 
 	fact_int("data_page", sample.data_page_size);
 	if (!page_size_true(sample.data_page_size))
-		broken("data_page_size=%" PRIu64 " page=%zu", sample.data_page_size,
-		       probe_env()->page_size);
+		say_broken("data_page_size=%" PRIu64 " page=%zu", sample.data_page_size,
+			   probe_env()->page_size);
 }
 
 TEST(code_page_size)
 {
 	struct perf_event_attr attr = attr_faults(PERF_SAMPLE_CODE_PAGE_SIZE);
 	struct perf_event_attr without = attr_faults(PERF_SAMPLE_IP);
-	struct watch watch = ask_watch(&attr, &without, 0, -1, 1, "CODE_PAGE_SIZE");
-	struct pm_sample sample = sample_fault(&watch);
+	struct sampler sampler = ask_sampler(&attr, &without, 0, -1, 1, "CODE_PAGE_SIZE");
+	struct pm_sample sample = sample_fault(&sampler);
 
 	fact_int("code_page", sample.code_page_size);
 	if (!page_size_true(sample.code_page_size))
-		broken("code_page_size=%" PRIu64 " page=%zu", sample.code_page_size,
-		       probe_env()->page_size);
+		say_broken("code_page_size=%" PRIu64 " page=%zu", sample.code_page_size,
+			   probe_env()->page_size);
 }
 
 PROBE_MAIN

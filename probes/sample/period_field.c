@@ -17,18 +17,18 @@ PROBE(TITLE("the period of software events")
 	   "asking for PERIOD makes a software event of a fixed period sample every single hit"))
 
 /* How many samples 100 page faults give at a period of 10, and the sum of their periods. */
-static int count_samples(uint64_t type, uint64_t *ret_sum)
+static int count_and_sum(uint64_t type, uint64_t *ret_sum)
 {
 	struct perf_event_attr attr = attr_faults(type);
 	struct pm_record record;
 	int count = 0;
-	struct watch watch;
+	struct sampler sampler;
 
 	attr.sample_period = 10;
-	watch = must_run(&attr, 0, -1, 4);
+	sampler = must_run_sampler(&attr, 0, -1, 4);
 	ASSERT_EQ(0, cause_faults(100));
-	must_ioctl(watch.fd, PERF_EVENT_IOC_DISABLE, 0);
-	for (*ret_sum = 0; seek(&watch, PERF_RECORD_SAMPLE, &record); count++)
+	must_ioctl(sampler.fd, PERF_EVENT_IOC_DISABLE, 0);
+	for (*ret_sum = 0; find_record(&sampler, PERF_RECORD_SAMPLE, &record); count++)
 		*ret_sum += record.sample.period;
 	return count;
 }
@@ -36,23 +36,23 @@ static int count_samples(uint64_t type, uint64_t *ret_sum)
 TEST(fixed_period)
 {
 	uint64_t sum;
-	int samples = count_samples(PERF_SAMPLE_TID, &sum);
+	int samples = count_and_sum(PERF_SAMPLE_TID, &sum);
 
 	fact_int("samples_without_field", samples);
 	if (samples < 9 || samples > 12)
-		broken("samples of 100 faults at a period of 10: %d", samples);
+		say_broken("samples of 100 faults at a period of 10: %d", samples);
 }
 
 TEST(adds_up)
 {
 	uint64_t sum;
-	int samples = count_samples(PERF_SAMPLE_TID | PERF_SAMPLE_PERIOD, &sum);
+	int samples = count_and_sum(PERF_SAMPLE_TID | PERF_SAMPLE_PERIOD, &sum);
 
 	fact_int("samples_with_field", samples);
 	fact_bool("samples_every_hit", samples >= 100);
 	/* A period may be under way at either end; a probe's own mapping may fault once more. */
 	if (sum < 90 || sum > 120)
-		broken("periods of %d samples of 100 faults add up to %" PRIu64, samples, sum);
+		say_broken("periods of %d samples of 100 faults add up to %" PRIu64, samples, sum);
 }
 
 PROBE_MAIN

@@ -19,19 +19,19 @@ PROBE(TITLE("raw data of samples")
 TEST(software)
 {
 	struct perf_event_attr attr = attr_faults(PERF_SAMPLE_RAW);
-	struct watch watch = must_watch(&attr, 0, -1, 1);
+	struct sampler sampler = must_sampler(&attr, 0, -1, 1);
 	struct pm_record record;
 
-	must_ioctl(watch.fd, PERF_EVENT_IOC_ENABLE, 0);
+	must_ioctl(sampler.fd, PERF_EVENT_IOC_ENABLE, 0);
 	ASSERT_EQ(0, cause_faults(1));
-	if (!seek(&watch, PERF_RECORD_SAMPLE, &record))
-		broken("no sample of a page fault");
+	if (!find_record(&sampler, PERF_RECORD_SAMPLE, &record))
+		say_broken("no sample of a page fault");
 	if (record.sample.raw_size != 4 || memcmp(record.sample.raw, "\0\0\0", 4))
-		broken("size=%u want=4 zero bytes", record.sample.raw_size);
+		say_broken("size=%u want=4 zero bytes", record.sample.raw_size);
 }
 
 /* The sample of getppid(2) by this thread. */
-static struct pm_sample sample_call(struct watch *watch)
+static struct pm_sample sample_call(struct sampler *sampler)
 {
 	struct perf_event_attr attr = must_tracepoint("syscalls", "sys_enter_getppid");
 	struct pm_record record;
@@ -39,12 +39,12 @@ static struct pm_sample sample_call(struct watch *watch)
 	attr.sample_period = 1;
 	attr.sample_type = PERF_SAMPLE_RAW;
 	attr.exclude_kernel = 0;
-	*watch = must_watch(&attr, 0, -1, 1);
-	must_ioctl(watch->fd, PERF_EVENT_IOC_ENABLE, 0);
+	*sampler = must_sampler(&attr, 0, -1, 1);
+	must_ioctl(sampler->fd, PERF_EVENT_IOC_ENABLE, 0);
 	syscall(SYS_getppid);
-	must_ioctl(watch->fd, PERF_EVENT_IOC_DISABLE, 0);
-	if (!seek(watch, PERF_RECORD_SAMPLE, &record))
-		broken("no sample of a system call");
+	must_ioctl(sampler->fd, PERF_EVENT_IOC_DISABLE, 0);
+	if (!find_record(sampler, PERF_RECORD_SAMPLE, &record))
+		say_broken("no sample of a system call");
 	return record.sample;
 }
 
@@ -55,7 +55,7 @@ static int64_t field(const struct pm_sample *sample, const char *text, const cha
 	uint32_t word;
 
 	if (pm_tracepoint_field(text, name, &place) < 0 || place.offset + 4 > sample->raw_size)
-		broken("field %s is not inside %u bytes", name, sample->raw_size);
+		say_broken("field %s is not inside %u bytes", name, sample->raw_size);
 	memcpy(&word, (const char *)sample->raw + place.offset, 4);
 	return (int32_t)word;
 }
@@ -63,25 +63,25 @@ static int64_t field(const struct pm_sample *sample, const char *text, const cha
 TEST(tracepoint)
 {
 	char text[4096];
-	struct watch watch;
-	struct pm_sample sample = sample_call(&watch);
+	struct sampler sampler;
+	struct pm_sample sample = sample_call(&sampler);
 	int64_t pid, number;
 
 	read_format("syscalls", "sys_enter_getppid", text, sizeof(text));
 	pid = field(&sample, text, "common_pid");
 	number = field(&sample, text, "__syscall_nr");
 	if (!is_own_pid(pid) || number != SYS_getppid)
-		broken("common_pid=%" PRId64 " want=%d, __syscall_nr=%" PRId64 " want=%d", pid,
-		       pm_gettid(), number, (int)SYS_getppid);
+		say_broken("common_pid=%" PRId64 " want=%d, __syscall_nr=%" PRId64 " want=%d", pid,
+			   pm_gettid(), number, (int)SYS_getppid);
 }
 
 TEST(padding)
 {
-	struct watch watch;
-	struct pm_sample sample = sample_call(&watch);
+	struct sampler sampler;
+	struct pm_sample sample = sample_call(&sampler);
 
 	if ((sample.raw_size + sizeof(uint32_t)) % 8)
-		broken("raw size=%u: with the size word no multiple of 8", sample.raw_size);
+		say_broken("raw size=%u: with the size word no multiple of 8", sample.raw_size);
 }
 
 PROBE_MAIN

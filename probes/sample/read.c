@@ -16,12 +16,12 @@ PROBE(TITLE("counter values in samples")
 
 #define TIMES (PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING)
 
-static struct watch watch_reads(uint64_t read_format)
+static struct sampler watch_reads(uint64_t read_format)
 {
 	struct perf_event_attr attr = attr_faults(PERF_SAMPLE_READ);
 
 	attr.read_format = read_format;
-	return must_watch(&attr, 0, -1, 4);
+	return must_sampler(&attr, 0, -1, 4);
 }
 
 static void fault(int fd, unsigned int count)
@@ -33,85 +33,86 @@ static void fault(int fd, unsigned int count)
 
 TEST(value)
 {
-	struct watch watch = watch_reads(0);
+	struct sampler sampler = watch_reads(0);
 	struct pm_record record;
 	uint64_t want = 0;
 
-	fault(watch.fd, 10);
-	while (seek(&watch, PERF_RECORD_SAMPLE, &record))
+	fault(sampler.fd, 10);
+	while (find_record(&sampler, PERF_RECORD_SAMPLE, &record))
 		if (record.sample.read.member[0].value != ++want)
-			broken("sample %" PRIu64 " carries %" PRIu64, want,
-			       record.sample.read.member[0].value);
-	if (want < 10 || want != must_count(watch.fd))
-		broken("samples=%" PRIu64 " read(2)=%" PRIu64 " want>=10", want,
-		       must_count(watch.fd));
+			say_broken("sample %" PRIu64 " carries %" PRIu64, want,
+				   record.sample.read.member[0].value);
+	if (want < 10 || want != must_count(sampler.fd))
+		say_broken("samples=%" PRIu64 " read(2)=%" PRIu64 " want>=10", want,
+			   must_count(sampler.fd));
 }
 
 TEST(id)
 {
-	struct watch watch = watch_reads(PERF_FORMAT_ID);
+	struct sampler sampler = watch_reads(PERF_FORMAT_ID);
 	struct pm_counts counts;
 	struct pm_record record;
 
-	fault(watch.fd, 1);
-	ASSERT_EQ(0, pm_read_counts(watch.fd, PERF_FORMAT_ID, &counts));
-	if (!seek(&watch, PERF_RECORD_SAMPLE, &record))
-		broken("no sample");
+	fault(sampler.fd, 1);
+	ASSERT_EQ(0, pm_read_counts(sampler.fd, PERF_FORMAT_ID, &counts));
+	if (!find_record(&sampler, PERF_RECORD_SAMPLE, &record))
+		say_broken("no sample");
 	if (!counts.member[0].id || record.sample.read.member[0].id != counts.member[0].id)
-		broken("id=%" PRIu64 " read(2)=%" PRIu64, record.sample.read.member[0].id,
-		       counts.member[0].id);
+		say_broken("id=%" PRIu64 " read(2)=%" PRIu64, record.sample.read.member[0].id,
+			   counts.member[0].id);
 }
 
 TEST(times)
 {
-	struct watch watch = watch_reads(TIMES);
+	struct sampler sampler = watch_reads(TIMES);
 	struct pm_record record;
 	uint64_t last = 0;
 	int seen = 0;
 
-	must_ioctl(watch.fd, PERF_EVENT_IOC_ENABLE, 0);
-	run_until_timed(watch.fd, NULL);
-	count_records(&watch.ring, 0);
-	fault(watch.fd, 5);
-	for (; seek(&watch, PERF_RECORD_SAMPLE, &record); seen++) {
+	must_ioctl(sampler.fd, PERF_EVENT_IOC_ENABLE, 0);
+	spin_until_timed(sampler.fd, NULL);
+	count_records(&sampler.ring, 0);
+	fault(sampler.fd, 5);
+	for (; find_record(&sampler, PERF_RECORD_SAMPLE, &record); seen++) {
 		const struct pm_counts *read = &record.sample.read;
 
 		if (!read->time_running || read->time_running > read->time_enabled ||
 		    read->time_enabled < last)
-			broken("enabled=%" PRIu64 " running=%" PRIu64 " enabled before=%" PRIu64,
-			       read->time_enabled, read->time_running, last);
+			say_broken("enabled=%" PRIu64 " running=%" PRIu64
+				   " enabled before=%" PRIu64,
+				   read->time_enabled, read->time_running, last);
 		last = read->time_enabled;
 	}
 	if (seen < 5)
-		broken("samples=%d want>=5", seen);
+		say_broken("samples=%d want>=5", seen);
 }
 
 TEST(group)
 {
 	const uint64_t format = PERF_FORMAT_GROUP | PERF_FORMAT_ID;
 	struct perf_event_attr sibling = attr_software(PERF_COUNT_SW_PAGE_FAULTS_MIN);
-	struct watch watch = watch_reads(format);
+	struct sampler sampler = watch_reads(format);
 	struct pm_counts counts;
 	struct pm_record record;
 	int seen = 0;
 
 	sibling.disabled = 0;
 	sibling.read_format = format;
-	must_open(&sibling, 0, -1, watch.fd, 0);
-	fault(watch.fd, 10);
-	ASSERT_EQ(0, pm_read_counts(watch.fd, format, &counts));
-	for (; seek(&watch, PERF_RECORD_SAMPLE, &record); seen++) {
+	must_open(&sibling, 0, -1, sampler.fd, 0);
+	fault(sampler.fd, 10);
+	ASSERT_EQ(0, pm_read_counts(sampler.fd, format, &counts));
+	for (; find_record(&sampler, PERF_RECORD_SAMPLE, &record); seen++) {
 		const struct pm_counts *read = &record.sample.read;
 
 		if (read->nr != 2 || counts.nr != 2 || read->member[0].id != counts.member[0].id ||
 		    read->member[1].id != counts.member[1].id)
-			broken("nr=%" PRIu64 " ids=%" PRIu64 ",%" PRIu64 " read(2)=%" PRIu64
-			       ",%" PRIu64, read->nr, read->member[0].id, read->member[1].id,
-			       counts.member[0].id, counts.member[1].id);
+			say_broken("nr=%" PRIu64 " ids=%" PRIu64 ",%" PRIu64 " read(2)=%" PRIu64
+				   ",%" PRIu64, read->nr, read->member[0].id, read->member[1].id,
+				   counts.member[0].id, counts.member[1].id);
 	}
 	if (seen < 10 || record.sample.read.member[1].value + 1 < 10)
-		broken("samples=%d sibling's last count=%" PRIu64 " want>=10,>=9", seen,
-		       record.sample.read.member[1].value);
+		say_broken("samples=%d sibling's last count=%" PRIu64 " want>=10,>=9", seen,
+			   record.sample.read.member[1].value);
 }
 
 PROBE_MAIN

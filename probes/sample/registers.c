@@ -47,11 +47,11 @@ static void must_be_true(const uint64_t *registers, unsigned int count, uint64_t
 	const uint64_t ip = registers[IP > SP], sp = registers[IP < SP];
 
 	if (count != 2)
-		broken("registers=%u want=2", count);
+		say_broken("registers=%u want=2", count);
 	if (ip != sample_ip)
-		broken("IP register=%#" PRIx64 " sample's IP=%#" PRIx64, ip, sample_ip);
+		say_broken("IP register=%#" PRIx64 " sample's IP=%#" PRIx64, ip, sample_ip);
 	if (sp > here + 65536 || sp + 65536 < here)
-		broken("SP register=%#" PRIx64 " is far from the stack at %#" PRIx64, sp, here);
+		say_broken("SP register=%#" PRIx64 " is far from the stack at %#" PRIx64, sp, here);
 }
 
 static struct perf_event_attr attr_user(uint64_t mask)
@@ -62,31 +62,31 @@ static struct perf_event_attr attr_user(uint64_t mask)
 	return attr;
 }
 
-static struct watch ask_user(uint64_t mask)
+static struct sampler ask_user(uint64_t mask)
 {
 	struct perf_event_attr attr = attr_user(mask), without = attr_faults(PERF_SAMPLE_IP);
 
-	return ask_watch(&attr, &without, 0, -1, 1, "REGS_USER");
+	return ask_sampler(&attr, &without, 0, -1, 1, "REGS_USER");
 }
 
 TEST(user)
 {
-	struct watch watch = ask_user(both());
-	struct pm_sample sample = sample_fault(&watch);
+	struct sampler sampler = ask_user(both());
+	struct pm_sample sample = sample_fault(&sampler);
 
 	if (!sample.regs_user_abi)
-		broken("no registers of a task in user mode (abi=0)");
+		say_broken("no registers of a task in user mode (abi=0)");
 	must_be_true(sample.regs_user, sample.regs_user_nr, sample.ip);
 }
 
 TEST(user_abi)
 {
-	struct watch watch = ask_user(both());
-	struct pm_sample sample = sample_fault(&watch);
+	struct sampler sampler = ask_user(both());
+	struct pm_sample sample = sample_fault(&sampler);
 	const uint64_t want = sizeof(long) == 8 ? PERF_SAMPLE_REGS_ABI_64 : PERF_SAMPLE_REGS_ABI_32;
 
 	if (sample.regs_user_abi != want)
-		broken("abi=%" PRIu64 " want=%" PRIu64, sample.regs_user_abi, want);
+		say_broken("abi=%" PRIu64 " want=%" PRIu64, sample.regs_user_abi, want);
 }
 
 TEST(interrupted)
@@ -94,13 +94,13 @@ TEST(interrupted)
 	struct perf_event_attr attr = attr_faults(PERF_SAMPLE_IP | PERF_SAMPLE_REGS_INTR);
 	struct perf_event_attr without = attr_faults(PERF_SAMPLE_IP);
 	struct pm_sample sample;
-	struct watch watch;
+	struct sampler sampler;
 
 	attr.sample_regs_intr = both();
-	watch = ask_watch(&attr, &without, 0, -1, 1, "REGS_INTR");
-	sample = sample_fault(&watch);
+	sampler = ask_sampler(&attr, &without, 0, -1, 1, "REGS_INTR");
+	sample = sample_fault(&sampler);
 	if (!sample.regs_intr_abi)
-		broken("no registers (abi=0)");
+		say_broken("no registers (abi=0)");
 	must_be_true(sample.regs_intr, sample.regs_intr_nr, sample.ip);
 }
 

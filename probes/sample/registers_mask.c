@@ -38,7 +38,7 @@ TEST(user_empty_mask)
 	struct perf_event_attr attr = attr_user(0);
 
 	must_take_first();
-	hold_rule(pm_open(&attr, 0, -1, -1, 0), EINVAL, BROKEN, "REGS_USER of no register");
+	expect_refused(pm_open(&attr, 0, -1, -1, 0), EINVAL, BROKEN, "REGS_USER of no register");
 }
 
 TEST(user_unknown_register)
@@ -57,7 +57,8 @@ TEST(user_unknown_register)
 		}
 	}
 	fact_str("mask", "%#" PRIx64, taken);
-	hold_rule(pm_open(&attr, 0, -1, -1, 0), EINVAL, BROKEN, "REGS_USER of a reserved register");
+	expect_refused(pm_open(&attr, 0, -1, -1, 0), EINVAL, BROKEN,
+		       "REGS_USER of a reserved register");
 }
 
 PROBE_MAIN

@@ -18,7 +18,7 @@ PROBE(TITLE("two events on one hit")
 static volatile uint64_t watched;
 
 struct pair {
-	struct watch watches[2];
+	struct sampler samplers[2];
 	uint64_t ids[2];
 };
 
@@ -28,12 +28,12 @@ static struct pair watch_pair(struct perf_event_attr attr, uint64_t second_type)
 
 	for (int i = 0; i < 2; i++) {
 		attr.read_format = PERF_FORMAT_ID;
-		pair.watches[i] = must_watch(&attr, 0, -1, 2);
-		pair.ids[i] = must_id(pair.watches[i].fd);
+		pair.samplers[i] = must_sampler(&attr, 0, -1, 2);
+		pair.ids[i] = must_id(pair.samplers[i].fd);
 		attr.sample_type |= second_type;
 	}
 	for (int i = 0; i < 2; i++)
-		must_ioctl(pair.watches[i].fd, PERF_EVENT_IOC_ENABLE, 0);
+		must_ioctl(pair.samplers[i].fd, PERF_EVENT_IOC_ENABLE, 0);
 	return pair;
 }
 
@@ -43,13 +43,13 @@ static void must_own(struct pair *pair)
 		struct pm_record record;
 		int seen = 0;
 
-		for (; seek(&pair->watches[i], PERF_RECORD_SAMPLE, &record); seen++)
+		for (; find_record(&pair->samplers[i], PERF_RECORD_SAMPLE, &record); seen++)
 			if (record.sample.sid.id != pair->ids[i])
-				broken("event %d: id=%" PRIu64 " want=%" PRIu64 " (other event's=%"
-				       PRIu64 ")", i, record.sample.sid.id, pair->ids[i],
-				       pair->ids[!i]);
+				say_broken("event %d: id=%" PRIu64 " want=%" PRIu64
+					   " (other event's=%" PRIu64 ")",
+					   i, record.sample.sid.id, pair->ids[i], pair->ids[!i]);
 		if (!seen)
-			broken("event %d: no sample", i);
+			say_broken("event %d: no sample", i);
 	}
 }
 
@@ -59,13 +59,13 @@ TEST(faults_both)
 	int samples[2];
 
 	ASSERT_EQ(0, cause_faults(1));
-	drain_samples(&pair.watches[0], 0);
-	drain_samples(&pair.watches[1], 0);
+	count_samples(&pair.samplers[0], 0);
+	count_samples(&pair.samplers[1], 0);
 	ASSERT_EQ(0, cause_faults(5));
 	for (int i = 0; i < 2; i++)
-		samples[i] = drain_samples(&pair.watches[i], pm_gettid());
+		samples[i] = count_samples(&pair.samplers[i], pm_gettid());
 	if (samples[0] != 5 || samples[1] != 5)
-		broken("samples of this thread's 5 faults=%d,%d", samples[0], samples[1]);
+		say_broken("samples of this thread's 5 faults=%d,%d", samples[0], samples[1]);
 }
 
 TEST(faults_own_id)
@@ -84,12 +84,12 @@ TEST(faults_own_period)
 	int seen = 0;
 
 	ASSERT_EQ(0, cause_faults(5));
-	for (; seek(&pair.watches[1], PERF_RECORD_SAMPLE, &record); seen++)
+	for (; find_record(&pair.samplers[1], PERF_RECORD_SAMPLE, &record); seen++)
 		if (record.size != 32 || record.sample.period != 1)
-			broken("size=%u period=%" PRIu64 " want=32,1", record.size,
-			       record.sample.period);
+			say_broken("size=%u period=%" PRIu64 " want=32,1", record.size,
+				   record.sample.period);
 	if (!seen)
-		broken("no sample");
+		say_broken("no sample");
 }
 
 TEST(breakpoint_own_id)
@@ -104,7 +104,7 @@ TEST(breakpoint_own_id)
 	pair = watch_pair(attr, 0);
 	watched = 1;
 	for (int i = 0; i < 2; i++)
-		hits += must_counts(pair.watches[i].fd, PERF_FORMAT_ID).member[0].value;
+		hits += must_counts(pair.samplers[i].fd, PERF_FORMAT_ID).member[0].value;
 	if (hits == 1)
 		say_absent("this CPU reports one of two breakpoints at one address, as QEMU does");
 	must_own(&pair);

@@ -15,13 +15,13 @@ PROBE(TITLE("user stack in samples")
 
 #define PATTERN 256
 
-static struct watch ask_stack(uint32_t size, size_t pages)
+static struct sampler ask_stack(uint32_t size, size_t pages)
 {
 	struct perf_event_attr attr = attr_faults(PERF_SAMPLE_TID | PERF_SAMPLE_STACK_USER);
 	struct perf_event_attr without = attr_faults(PERF_SAMPLE_TID);
 
 	attr.sample_stack_user = size;
-	return ask_run(&attr, &without, 0, -1, pages, "STACK_USER");
+	return ask_run_sampler(&attr, &without, 0, -1, pages, "STACK_USER");
 }
 
 static __attribute__((noinline)) void fault_above_pattern(unsigned char seed)
@@ -36,50 +36,50 @@ static __attribute__((noinline)) void fault_above_pattern(unsigned char seed)
 
 TEST(content)
 {
-	struct watch watch = ask_stack(4096, 8);
+	struct sampler sampler = ask_stack(4096, 8);
 	unsigned char want[PATTERN];
 	struct pm_record record;
 
 	for (unsigned int i = 0; i < PATTERN; i++)
 		want[i] = (unsigned char)(101 + 7 * i);
 	fault_above_pattern(101);
-	if (!seek(&watch, PERF_RECORD_SAMPLE, &record))
-		broken("no sample of a page fault");
+	if (!find_record(&sampler, PERF_RECORD_SAMPLE, &record))
+		say_broken("no sample of a page fault");
 	/* The first sample may be of the stack itself growing; the pattern is in one of them. */
 	do
 		if (record.sample.stack_user_dyn_size >= PATTERN &&
 		    memmem(record.sample.stack_user, record.sample.stack_user_dyn_size, want,
 			   PATTERN))
 			return;
-	while (seek(&watch, PERF_RECORD_SAMPLE, &record));
-	broken("the pattern on the stack is in no copy");
+	while (find_record(&sampler, PERF_RECORD_SAMPLE, &record));
+	say_broken("the pattern on the stack is in no copy");
 }
 
 TEST(dyn_size)
 {
-	struct watch watch = ask_stack(1024, 4);
+	struct sampler sampler = ask_stack(1024, 4);
 	struct pm_record record;
 
 	ASSERT_EQ(0, cause_faults(1));
-	if (!seek(&watch, PERF_RECORD_SAMPLE, &record))
-		broken("no sample of a page fault");
+	if (!find_record(&sampler, PERF_RECORD_SAMPLE, &record))
+		say_broken("no sample of a page fault");
 	if (record.sample.stack_user_size != 1024 || !record.sample.stack_user_dyn_size ||
 	    record.sample.stack_user_dyn_size > 1024)
-		broken("size=%" PRIu64 " dyn_size=%" PRIu64 " want=1024",
-		       record.sample.stack_user_size, record.sample.stack_user_dyn_size);
+		say_broken("size=%" PRIu64 " dyn_size=%" PRIu64 " want=1024",
+			   record.sample.stack_user_size, record.sample.stack_user_dyn_size);
 }
 
 TEST(largest)
 {
-	struct watch watch = ask_stack(65528, 32);
+	struct sampler sampler = ask_stack(65528, 32);
 	struct pm_record record;
 
 	ASSERT_EQ(0, cause_faults(1));
-	if (!seek(&watch, PERF_RECORD_SAMPLE, &record))
-		broken("no sample although the ring has room for 128 KiB");
+	if (!find_record(&sampler, PERF_RECORD_SAMPLE, &record))
+		say_broken("no sample although the ring has room for 128 KiB");
 	fact_int("largest_used", record.sample.stack_user_dyn_size);
 	if (record.sample.stack_user_dyn_size > 65528)
-		broken("dyn_size=%" PRIu64, record.sample.stack_user_dyn_size);
+		say_broken("dyn_size=%" PRIu64, record.sample.stack_user_dyn_size);
 }
 
 PROBE_MAIN

@@ -22,11 +22,11 @@ static void refuse(uint32_t size, const char *what)
 {
 	struct perf_event_attr without = attr_faults(PERF_SAMPLE_TID);
 	struct perf_event_attr right = attr_stack(64), wrong = attr_stack(size);
-	struct watch watch = ask_watch(&right, &without, 0, -1, 1, "STACK_USER");
+	struct sampler sampler = ask_sampler(&right, &without, 0, -1, 1, "STACK_USER");
 
-	if (sample_fault(&watch).stack_user_size != 64)
-		broken("a copy of 64 bytes is not 64 bytes long");
-	hold_rule(pm_open(&wrong, 0, -1, -1, 0), EINVAL, BROKEN, what);
+	if (sample_fault(&sampler).stack_user_size != 64)
+		say_broken("a copy of 64 bytes is not 64 bytes long");
+	expect_refused(pm_open(&wrong, 0, -1, -1, 0), EINVAL, BROKEN, what);
 }
 
 TEST(too_large)

@@ -21,61 +21,61 @@ static void *fault_ten(void *ret)
 	return NULL;
 }
 
-static struct watch watch_inherited(pid_t *ret_tid)
+static struct sampler watch_inherited(pid_t *ret_tid)
 {
 	struct perf_event_attr attr = attr_faults(PERF_SAMPLE_TID | PERF_SAMPLE_ID |
 						  PERF_SAMPLE_STREAM_ID);
 	int cpu = move_to_nth_cpu(0);
-	struct watch watch;
+	struct sampler sampler;
 
 	ASSERT_LE(0, cpu);
 	attr.inherit = 1;
 	attr.read_format = PERF_FORMAT_ID;
-	watch = must_run(&attr, 0, cpu, 4);
-	ASSERT_EQ(0, in_thread(fault_ten, ret_tid));
+	sampler = must_run_sampler(&attr, 0, cpu, 4);
+	ASSERT_EQ(0, run_in_thread(fault_ten, ret_tid));
 	ASSERT_EQ(0, cause_faults(10));
-	return watch;
+	return sampler;
 }
 
 TEST(id_is_parents)
 {
 	pid_t tid = 0;
-	struct watch watch = watch_inherited(&tid);
+	struct sampler sampler = watch_inherited(&tid);
 	struct pm_counts counts;
 	struct pm_record record;
 	int seen = 0, differ = 0;
 
-	ASSERT_EQ(0, pm_read_counts(watch.fd, PERF_FORMAT_ID, &counts));
-	while (seek(&watch, PERF_RECORD_SAMPLE, &record)) {
+	ASSERT_EQ(0, pm_read_counts(sampler.fd, PERF_FORMAT_ID, &counts));
+	while (find_record(&sampler, PERF_RECORD_SAMPLE, &record)) {
 		if (record.sample.sid.tid != (uint32_t)tid)
 			continue;
 		if (record.sample.sid.id != counts.member[0].id)
-			broken("id=%" PRIu64 " want=%" PRIu64, record.sample.sid.id,
-			       counts.member[0].id);
+			say_broken("id=%" PRIu64 " want=%" PRIu64, record.sample.sid.id,
+				   counts.member[0].id);
 		differ += record.sample.sid.stream_id != counts.member[0].id;
 		seen++;
 	}
 	fact_bool("stream_id_differs", differ > 0);
 	if (seen < 10)
-		broken("samples of the inherited thread=%d want>=10", seen);
+		say_broken("samples of the inherited thread=%d want>=10", seen);
 }
 
 TEST(own_stream_id)
 {
 	pid_t tid = 0;
-	struct watch watch = watch_inherited(&tid);
+	struct sampler sampler = watch_inherited(&tid);
 	struct pm_record record;
 	int seen = 0;
 
-	while (seek(&watch, PERF_RECORD_SAMPLE, &record)) {
+	while (find_record(&sampler, PERF_RECORD_SAMPLE, &record)) {
 		if (record.sample.sid.tid != (uint32_t)pm_gettid())
 			continue;
 		seen++;
 		if (!record.sample.sid.stream_id)
-			broken("a stream id of 0");
+			say_broken("a stream id of 0");
 	}
 	if (seen < 10)
-		broken("samples of this thread=%d want>=10", seen);
+		say_broken("samples of this thread=%d want>=10", seen);
 }
 
 PROBE_MAIN

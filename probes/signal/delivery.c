@@ -49,7 +49,7 @@ FIXTURE_SETUP(event)
 	self->fd = must_open(&attr, 0, -1, -1, 0);
 	if (variant->mapped)
 		must_map(self->fd, 1, &self->ring);
-	must_ask_for_signals(self->fd, NUMBER, pm_gettid());
+	must_get_signals(self->fd, NUMBER, pm_gettid());
 }
 
 FIXTURE_TEARDOWN(event)
@@ -61,34 +61,34 @@ TEST_F(event, each_sample)
 {
 	for (int i = 0; i < 5; i++) {
 		if (take_signal(NUMBER, 0, &self->info))
-			broken("a signal before sample %d", i);
-		sample_faults(self->fd, 1);
+			say_broken("a signal before sample %d", i);
+		cause_enabled_faults(self->fd, 1);
 		if (take_signal(NUMBER, 1000, &self->info))
 			continue;
 		if (i == 0 && !variant->mapped)
 			say_no("no signal of a sample without a ring");
-		broken("no signal of sample %d", i);
+		say_broken("no signal of sample %d", i);
 	}
 }
 
 TEST_F(event, tells_descriptor)
 {
-	sample_faults(self->fd, 1);
+	cause_enabled_faults(self->fd, 1);
 	if (!take_signal(NUMBER, 1000, &self->info))
-		cannot_tell("no signal");
+		say_unknown("no signal");
 	if (self->info.si_code != POLL_IN || self->info.si_fd != self->fd)
-		broken("si_code=%d si_fd=%d want=%d,%d", self->info.si_code, self->info.si_fd,
-		       POLL_IN, self->fd);
+		say_broken("si_code=%d si_fd=%d want=%d,%d", self->info.si_code, self->info.si_fd,
+			   POLL_IN, self->fd);
 }
 
 TEST_F(event, none_after_disable)
 {
-	sample_faults(self->fd, 1);
+	cause_enabled_faults(self->fd, 1);
 	if (!take_signal(NUMBER, 1000, &self->info))
-		cannot_tell("no signal before the disable");
+		say_unknown("no signal before the disable");
 	ASSERT_EQ(0, cause_faults(10));
 	if (take_signal(NUMBER, 20, &self->info))
-		broken("a signal after IOC_DISABLE: si_code=%d", self->info.si_code);
+		say_broken("a signal after IOC_DISABLE: si_code=%d", self->info.si_code);
 }
 
 PROBE_MAIN

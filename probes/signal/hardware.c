@@ -53,7 +53,7 @@ FIXTURE_SETUP(pair)
 
 		attr.disabled = !member;
 		self->fds[i] = must_open(&attr, 0, -1, member ? self->fds[0] : -1, 0);
-		must_ask_for_signals(self->fds[i], SIGRTMIN + 3 + i, pm_gettid());
+		must_get_signals(self->fds[i], SIGRTMIN + 3 + i, pm_gettid());
 	}
 }
 
@@ -80,7 +80,7 @@ TEST_F(pair, both_signal)
 	for (int round = 0; round < 20 && !(taken[0] && taken[1]); round++)
 		work_and_take(taken, 5000000);
 	if (!taken[0] || !taken[1])
-		broken("signals=%d of cycles, %d of instructions", taken[0], taken[1]);
+		say_broken("signals=%d of cycles, %d of instructions", taken[0], taken[1]);
 }
 
 TEST_F(pair, refresh_of_leader)
@@ -91,7 +91,7 @@ TEST_F(pair, refresh_of_leader)
 	for (int round = 0; round < 20 && !taken[0]; round++)
 		work_and_take(taken, 10000000);
 	if (!taken[0] || !!taken[1] != variant->group)
-		broken("signals=%d of the refreshed, %d of the other", taken[0], taken[1]);
+		say_broken("signals=%d of the refreshed, %d of the other", taken[0], taken[1]);
 }
 
 PROBE_MAIN

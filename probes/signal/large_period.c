@@ -23,15 +23,17 @@ static struct perf_event_attr with_period(uint64_t period)
 TEST(largest_never_samples)
 {
 	struct perf_event_attr attr = with_period((1ull << 63) - 1), often = with_period(10);
-	struct watch watch = must_watch(&attr, 0, -1, 1), control = must_watch(&often, 0, -1, 1);
-	uint64_t counted = sample_faults(watch.fd, 50);
+	struct sampler sampler = must_sampler(&attr, 0, -1, 1),
+		       control = must_sampler(&often, 0, -1, 1);
+	uint64_t counted = cause_enabled_faults(sampler.fd, 50);
 	int found;
 
-	sample_faults(control.fd, 50);
+	cause_enabled_faults(control.fd, 50);
 	found = count_records(&control.ring, PERF_RECORD_SAMPLE);
-	if (counted != 50 || found != 5 || pm_ring_head(&watch.ring))
-		broken("counted=%" PRIu64 " want=50; samples at a period of 10: %d want=5; bytes=%"
-		       PRIu64, counted, found, pm_ring_head(&watch.ring));
+	if (counted != 50 || found != 5 || pm_ring_head(&sampler.ring))
+		say_broken("counted=%" PRIu64
+			   " want=50; samples at a period of 10: %d want=5; bytes=%" PRIu64,
+			   counted, found, pm_ring_head(&sampler.ring));
 }
 
 TEST(top_bit_is_refused)
@@ -40,9 +42,9 @@ TEST(top_bit_is_refused)
 
 	close(must_open(&without, 0, -1, -1, 0));
 	with = with_period(1ull << 63);
-	hold_rule(pm_open(&with, 0, -1, -1, 0), EINVAL, NO, "a period of 2^63");
+	expect_refused(pm_open(&with, 0, -1, -1, 0), EINVAL, NO, "a period of 2^63");
 	with = with_period(~0ull);
-	hold_rule(pm_open(&with, 0, -1, -1, 0), EINVAL, NO, "a period of 2^64 - 1");
+	expect_refused(pm_open(&with, 0, -1, -1, 0), EINVAL, NO, "a period of 2^64 - 1");
 }
 
 PROBE_MAIN

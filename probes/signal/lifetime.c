@@ -21,7 +21,7 @@ static int prepare(pid_t task, struct pm_ring *ring)
 
 	if (ring)
 		must_map(fd, 1, ring);
-	must_ask_for_signals(fd, SIGRTMIN + 3, pm_gettid());
+	must_get_signals(fd, SIGRTMIN + 3, pm_gettid());
 	must_ioctl(fd, PERF_EVENT_IOC_ENABLE, 0);
 	return fd;
 }
@@ -39,7 +39,7 @@ static int take_signals(int first_ms)
 static void must_signal(int signals)
 {
 	if (!signals)
-		cannot_tell("no signal to begin with");
+		say_unknown("no signal to begin with");
 }
 
 TEST(closed_mapped_signals_on)
@@ -56,7 +56,7 @@ TEST(closed_mapped_signals_on)
 	if (!signals && !count_records(&ring, PERF_RECORD_SAMPLE))
 		say_no("the event itself has ended with close");
 	if (!signals)
-		broken("samples after close go on, signals do not");
+		say_broken("samples after close go on, signals do not");
 }
 
 TEST(closed_unmapped_stops)
@@ -70,7 +70,7 @@ TEST(closed_unmapped_stops)
 	ASSERT_EQ(0, cause_faults(3));
 	signals = take_signals(20);
 	if (signals)
-		broken("signals=%d of an event that is closed", signals);
+		say_broken("signals=%d of an event that is closed", signals);
 }
 
 TEST(exec_signals_on)
@@ -78,11 +78,11 @@ TEST(exec_signals_on)
 	struct worker task;
 	int fd, signals;
 
-	must_start(&task, WORKER_CHILD);
+	must_start_worker(&task, WORKER_CHILD);
 	fd = prepare(task.tid, NULL);
 	worker_faults(&task, 3);
 	must_signal(take_signals(1000));
-	must_exec(&task);
+	must_exec_worker(&task);
 	take_signals(0);
 	worker_faults(&task, 3);
 	signals = take_signals(1000);

@@ -29,13 +29,13 @@ TEST(owner_is_a_thread)
 	struct worker other;
 	siginfo_t info = { 0 };
 
-	must_ask_for_signals(fd, NUMBER, pm_gettid());	/* blocked before the thread is made */
-	must_start(&other, WORKER_THREAD);
-	must_ask_for_signals(fd, NUMBER, other.tid);
-	sample_faults(fd, 1);
+	must_get_signals(fd, NUMBER, pm_gettid());	/* blocked before the thread is made */
+	must_start_worker(&other, WORKER_THREAD);
+	must_get_signals(fd, NUMBER, other.tid);
+	cause_enabled_faults(fd, 1);
 	theirs = worker_do(&other, take_in_worker, &info);
 	if (theirs != 1 || info.si_fd != fd || take_signal(NUMBER, 0, &info))
-		broken("signals=%d of the owning thread, si_fd=%d", theirs, info.si_fd);
+		say_broken("signals=%d of the owning thread, si_fd=%d", theirs, info.si_fd);
 }
 
 TEST(source_signals_itself)
@@ -44,13 +44,13 @@ TEST(source_signals_itself)
 	struct redirection pair = must_redirect(&attr);
 	siginfo_t info = { 0 }, more;
 
-	must_ask_for_signals(pair.target.fd, NUMBER, pm_gettid());
-	must_ask_for_signals(pair.source, NUMBER, pm_gettid());
-	hold_samples(pair.source, &pair.target.ring, 1, "into the target");
+	must_get_signals(pair.target.fd, NUMBER, pm_gettid());
+	must_get_signals(pair.source, NUMBER, pm_gettid());
+	expect_samples(pair.source, &pair.target.ring, 1, "into the target");
 	if (!take_signal(NUMBER, 1000, &info) || info.si_fd != pair.source ||
 	    take_signal(NUMBER, 10, &more))
-		broken("si_fd=%d want=%d (the target is %d)", info.si_fd, pair.source,
-		       pair.target.fd);
+		say_broken("si_fd=%d want=%d (the target is %d)", info.si_fd, pair.source,
+			   pair.target.fd);
 }
 
 /* The target's own signal comes second, and alone: had its source's come, it would be first. */
@@ -60,16 +60,16 @@ TEST(target_keeps_quiet)
 	struct redirection pair = must_redirect(&attr);
 	siginfo_t info = { 0 };
 
-	must_ask_for_signals(pair.target.fd, NUMBER, pm_gettid());
-	hold_samples(pair.source, &pair.target.ring, 1, "into the target");
+	must_get_signals(pair.target.fd, NUMBER, pm_gettid());
+	expect_samples(pair.source, &pair.target.ring, 1, "into the target");
 	if (take_signal(NUMBER, 10, &info))
-		broken("the target signals for its source: si_fd=%d", info.si_fd);
-	sample_faults(pair.target.fd, 1);
+		say_broken("the target signals for its source: si_fd=%d", info.si_fd);
+	cause_enabled_faults(pair.target.fd, 1);
 	if (!take_signal(NUMBER, 1000, &info) || info.si_fd != pair.target.fd)
-		broken("the target does not signal for itself: si_fd=%d want=%d", info.si_fd,
-		       pair.target.fd);
+		say_broken("the target does not signal for itself: si_fd=%d want=%d", info.si_fd,
+			   pair.target.fd);
 	if (take_signal(NUMBER, 10, &info))
-		broken("a second signal after one sample of the target");
+		say_broken("a second signal after one sample of the target");
 }
 
 PROBE_MAIN

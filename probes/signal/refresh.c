@@ -17,122 +17,123 @@ PROBE(TITLE("a limited number of samples")
       POINT(member, "REFRESH of a sampling member of a group is a limit for it alone")
       FACT(negative_samples, int, "samples", "of 11 faults after REFRESH(-1); -1: refused"))
 
-static struct watch sampler(void)
+static struct sampler sampling(void)
 {
 	struct perf_event_attr attr = attr_faults(PERF_SAMPLE_IP);
 
-	return must_watch(&attr, 0, -1, 1);
+	return must_sampler(&attr, 0, -1, 1);
 }
 
 /* Samples among so many faults after a REFRESH. */
-static int refreshed(struct watch *watch, int limit, int faults)
+static int refreshed(struct sampler *sampler, int limit, int faults)
 {
 	int found = cause_faults(1);
 
-	must_ioctl(watch->fd, PERF_EVENT_IOC_REFRESH, limit);
+	must_ioctl(sampler->fd, PERF_EVENT_IOC_REFRESH, limit);
 	found = found ?: cause_faults(faults);
 	if (found)
-		cannot_tell("page faults could not be caused: %s", errno_name(found));
-	found = count_records(&watch->ring, PERF_RECORD_SAMPLE);
+		say_unknown("page faults could not be caused: %s", pm_errno_name(found));
+	found = count_records(&sampler->ring, PERF_RECORD_SAMPLE);
 	return found;
 }
 
 TEST(limit_is_exact)
 {
-	struct watch watch = sampler();
-	int found = refreshed(&watch, 3, 10);
-	uint64_t counted = must_count(watch.fd);
+	struct sampler sampler = sampling();
+	int found = refreshed(&sampler, 3, 10);
+	uint64_t counted = must_count(sampler.fd);
 
 	if (found != 3 || counted != 3)
-		broken("samples=%d count=%" PRIu64 " want=3 of 10 faults", found, counted);
+		say_broken("samples=%d count=%" PRIu64 " want=3 of 10 faults", found, counted);
 }
 
 TEST(last_is_hup)
 {
-	struct watch watch = sampler();
+	struct sampler sampler = sampling();
 	siginfo_t info = { 0 };
 	int codes[3] = { 0 };
 
-	must_ask_for_signals(watch.fd, SIGRTMIN + 3, pm_gettid());
+	must_get_signals(sampler.fd, SIGRTMIN + 3, pm_gettid());
 	ASSERT_EQ(0, cause_faults(1));
-	must_ioctl(watch.fd, PERF_EVENT_IOC_REFRESH, 3);
+	must_ioctl(sampler.fd, PERF_EVENT_IOC_REFRESH, 3);
 	for (int i = 0; i < 3; i++) {
 		ASSERT_EQ(0, cause_faults(1));
 		if (!take_signal(SIGRTMIN + 3, 1000, &info))
-			broken("no signal of sample %d", i);
+			say_broken("no signal of sample %d", i);
 		codes[i] = info.si_code;
 	}
 	if (codes[0] != POLL_IN || codes[1] != POLL_IN || codes[2] != POLL_HUP)
-		broken("si_code=%d,%d,%d want=%d,%d,%d", codes[0], codes[1], codes[2], POLL_IN,
-		       POLL_IN, POLL_HUP);
+		say_broken("si_code=%d,%d,%d want=%d,%d,%d", codes[0], codes[1], codes[2], POLL_IN,
+			   POLL_IN, POLL_HUP);
 }
 
 TEST(adds_up)
 {
-	struct watch watch = sampler();
+	struct sampler sampler = sampling();
 	int found;
 
 	ASSERT_EQ(0, cause_faults(1));
-	must_ioctl(watch.fd, PERF_EVENT_IOC_REFRESH, 2);
-	found = refreshed(&watch, 2, 10);
+	must_ioctl(sampler.fd, PERF_EVENT_IOC_REFRESH, 2);
+	found = refreshed(&sampler, 2, 10);
 	if (found != 4)
-		broken("samples=%d want=4 after REFRESH(2) twice", found);
+		say_broken("samples=%d want=4 after REFRESH(2) twice", found);
 }
 
 TEST(starts_again)
 {
-	struct watch watch = sampler();
-	int first = refreshed(&watch, 1, 5);
-	int second = refreshed(&watch, 2, 5);
+	struct sampler sampler = sampling();
+	int first = refreshed(&sampler, 1, 5);
+	int second = refreshed(&sampler, 2, 5);
 
 	if (first != 1 || second != 2)
-		broken("samples=%d,%d want=1,2", first, second);
+		say_broken("samples=%d,%d want=1,2", first, second);
 }
 
 TEST(enable_has_no_limit)
 {
-	struct watch watch = sampler();
-	int found = refreshed(&watch, 1, 5), again;
+	struct sampler sampler = sampling();
+	int found = refreshed(&sampler, 1, 5), again;
 
 	ASSERT_EQ(0, cause_faults(1));
-	must_ioctl(watch.fd, PERF_EVENT_IOC_ENABLE, 0);
+	must_ioctl(sampler.fd, PERF_EVENT_IOC_ENABLE, 0);
 	ASSERT_EQ(0, cause_faults(7));
-	again = count_records(&watch.ring, PERF_RECORD_SAMPLE);
+	again = count_records(&sampler.ring, PERF_RECORD_SAMPLE);
 	if (found != 1 || again != 7)
-		broken("samples=%d want=1 after REFRESH(1), %d want=7 after ENABLE", found, again);
+		say_broken("samples=%d want=1 after REFRESH(1), %d want=7 after ENABLE", found,
+			   again);
 }
 
 TEST(member)
 {
 	const struct perf_event_attr attr = attr_faults(PERF_SAMPLE_IP);
-	struct watch watch = { .fd = must_open(&attr, 0, -1, -1, 0) };
-	const int leader = watch.fd;
+	struct sampler sampler = { .fd = must_open(&attr, 0, -1, -1, 0) };
+	const int leader = sampler.fd;
 	uint64_t counted;
 	int found;
 
-	pm_format_of(&attr, &watch.format);
-	watch.fd = must_open(&attr, 0, -1, leader, 0);
-	must_map(watch.fd, 1, &watch.ring);
-	touch_ring(&watch.ring);
+	pm_format_of(&attr, &sampler.format);
+	sampler.fd = must_open(&attr, 0, -1, leader, 0);
+	must_map(sampler.fd, 1, &sampler.ring);
+	touch_ring(&sampler.ring);
 	must_ioctl(leader, PERF_EVENT_IOC_ENABLE, 0);
-	found = refreshed(&watch, 3, 10);
+	found = refreshed(&sampler, 3, 10);
 	counted = must_count(leader);
 	if (found != 3 || counted < 10)
-		broken("samples of the member=%d want=3, leader=%" PRIu64 " want>=10", found,
-		       counted);
+		say_broken("samples of the member=%d want=3, leader=%" PRIu64 " want>=10", found,
+			   counted);
 }
 
 TEST(zero_has_no_limit)
 {
-	struct watch watch = sampler(), other = sampler();
-	int found = refreshed(&watch, 0, 10);
+	struct sampler sampler = sampling(), other = sampling();
+	int found = refreshed(&sampler, 0, 10);
 
 	fact_int("negative_samples", pm_ioctl(other.fd, PERF_EVENT_IOC_REFRESH, -1) < 0 ? -1 :
 		 refreshed(&other, 0, 10));
 	if (found == 0)
 		say_no("no sample of 10 faults after REFRESH(0)");
 	if (found != 10)
-		broken("samples=%d want=10 after REFRESH(0)", found);
+		say_broken("samples=%d want=10 after REFRESH(0)", found);
 }
 
 PROBE_MAIN

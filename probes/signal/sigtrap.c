@@ -142,20 +142,20 @@ TEST_F(event, each_sample)
 {
 	cause(variant->software, self->fd, &self->next, 5);
 	if (seen.count != 5)
-		broken("SIGTRAPs=%u want=5", seen.count);
+		say_broken("SIGTRAPs=%u want=5", seen.count);
 }
 
 TEST_F(event, fields_are_right)
 {
 	cause(variant->software, self->fd, &self->next, 1);
 	if (!seen.count)
-		broken("no SIGTRAP");
+		say_broken("no SIGTRAP");
 	if (seen.count == MANY)
-		broken("SIGTRAPs of one sample without end");
+		say_broken("SIGTRAPs of one sample without end");
 	fact_int(variant->software ? "software_flags" : "breakpoint_flags", seen.flags);
 	if (seen.code != TRAP_PERF_CODE || seen.type != self->type || seen.data != SIG_DATA)
-		broken("code=%d type=%u data=%#lx want=%d,%u,%#lx", seen.code, seen.type, seen.data,
-		       TRAP_PERF_CODE, self->type, SIG_DATA);
+		say_broken("code=%d type=%u data=%#lx want=%d,%u,%#lx", seen.code, seen.type,
+			   seen.data, TRAP_PERF_CODE, self->type, SIG_DATA);
 }
 
 TEST_F(event, address_is_right)
@@ -163,9 +163,9 @@ TEST_F(event, address_is_right)
 	uintptr_t address = cause(variant->software, self->fd, &self->next, 1);
 
 	if (!seen.count)
-		broken("no SIGTRAP");
+		say_broken("no SIGTRAP");
 	if (seen.address != address && !(variant->software && !seen.address))
-		broken("si_addr=%#" PRIxPTR " want=%#" PRIxPTR, seen.address, address);
+		say_broken("si_addr=%#" PRIxPTR " want=%#" PRIxPTR, seen.address, address);
 }
 
 PROBE_MAIN

@@ -111,9 +111,9 @@ TEST_F(event, is_kept)
 	if (status == 128 + SIGTRAP)
 		say_no("a blocked SIGTRAP kills the task");
 	if (status < KEPT || status > UNMARKED)
-		cannot_tell("the child ended with status %d", status);
+		say_unknown("the child ended with status %d", status);
 	if (status != KEPT)
-		broken("a blocked SIGTRAP is %s", words[status]);
+		say_broken("a blocked SIGTRAP is %s", words[status]);
 }
 
 PROBE_MAIN

@@ -31,8 +31,8 @@ TEST(off_and_on)
 	must_ioctl(fd, PERF_EVENT_IOC_ENABLE, 0);
 	seen[2] = trapped(workers, 0);
 	if (seen[0] != THREADS || seen[1] || seen[2] != THREADS)
-		broken("traps on=%d off=%d on again=%d want=%d,0,%d", seen[0], seen[1], seen[2],
-		       THREADS, THREADS);
+		say_broken("traps on=%d off=%d on again=%d want=%d,0,%d", seen[0], seen[1], seen[2],
+			   THREADS, THREADS);
 }
 
 static int must_move(struct worker *workers)
@@ -42,7 +42,7 @@ static int must_move(struct worker *workers)
 
 	must_ioctl(fd, PERF_EVENT_IOC_ENABLE, 0);
 	if (trapped(workers, 0) != THREADS)
-		broken("not every thread is trapped before the change");
+		say_broken("not every thread is trapped before the change");
 	attr.disabled = 0;
 	must_modify(fd, &attr);
 	return fd;
@@ -57,8 +57,8 @@ TEST(moved)
 	old = trapped(workers, 0);
 	new = trapped(workers, 2);
 	if (old || new != THREADS)
-		broken("traps of the old variable=%d want=0, of the new=%d want=%d", old, new,
-		       THREADS);
+		say_broken("traps of the old variable=%d want=0, of the new=%d want=%d", old, new,
+			   THREADS);
 }
 
 TEST(new_data)
@@ -67,11 +67,11 @@ TEST(new_data)
 
 	must_move(workers);
 	if (trapped(workers, 2) != THREADS)
-		broken("not every thread is trapped after the change");
+		say_broken("not every thread is trapped after the change");
 	if (last_data == FIRST_DATA)
 		say_no("sig_data stays what it was, while the address changes");
 	if (last_data != SECOND_DATA)
-		broken("sig_data=%#lx want=%#lx", last_data, SECOND_DATA);
+		say_broken("sig_data=%#lx want=%#lx", last_data, SECOND_DATA);
 }
 
 PROBE_MAIN

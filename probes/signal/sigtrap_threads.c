@@ -73,7 +73,7 @@ TEST(each_write)
 	fact_int("traps", sum);
 	for (int i = 0; i < THREADS; i++)
 		if (storm.traps[i] != WRITES)
-			broken("thread %d: traps=%d want=%d", i, storm.traps[i], WRITES);
+			say_broken("thread %d: traps=%d want=%d", i, storm.traps[i], WRITES);
 }
 
 TEST(switched)
@@ -93,8 +93,8 @@ TEST(switched)
 	storm.over = true;
 	late = storm_end();
 	if (late || before != THREADS)
-		broken("traps after the last DISABLE=%d want=0, before=%d want=%d", late, before,
-		       THREADS);
+		say_broken("traps after the last DISABLE=%d want=0, before=%d want=%d", late,
+			   before, THREADS);
 }
 
 PROBE_MAIN

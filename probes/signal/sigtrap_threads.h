@@ -62,7 +62,7 @@ static int must_trap(struct worker *workers)
 	fd = trap_fd = ask_open(&attr, &without, 0, -1, "sigtrap and inherit_thread");
 	sigaction(SIGTRAP, &action, NULL);
 	for (int i = 0; i < THREADS; i++)
-		must_start(&workers[i], WORKER_THREAD);
+		must_start_worker(&workers[i], WORKER_THREAD);
 	return fd;
 }
 

@@ -18,25 +18,25 @@ TEST(system_calls_are_sampled)
 	const uint64_t end = now_ns() + 100000000;
 	int samples = 0, kernel = 0;
 	struct pm_record record;
-	struct watch watch;
+	struct sampler sampler;
 
 	require(REQUIRE_PERF | REQUIRE_CPU_PMU);
 	attr.sample_period = 1009;
 	attr.sample_type = PERF_SAMPLE_IP;
-	watch = must_watch(&attr, 0, -1, 16);
-	must_ioctl(watch.fd, PERF_EVENT_IOC_ENABLE, 0);
+	sampler = must_sampler(&attr, 0, -1, 16);
+	must_ioctl(sampler.fd, PERF_EVENT_IOC_ENABLE, 0);
 	while (samples < 20 && now_ns() < end) {
 		for (int i = 0; i < 2000; i++)
 			getppid();
-		while (seek(&watch, PERF_RECORD_SAMPLE, &record)) {
+		while (find_record(&sampler, PERF_RECORD_SAMPLE, &record)) {
 			samples++;
 			kernel += record.misc % 8 == PERF_RECORD_MISC_KERNEL;
 		}
 	}
 	fact_int("kernel_samples", kernel);
 	if (samples < 20)
-		broken("samples=%d in 100 ms of system calls, count=%" PRIu64, samples,
-		       must_count(watch.fd));
+		say_broken("samples=%d in 100 ms of system calls, count=%" PRIu64, samples,
+			   must_count(sampler.fd));
 }
 
 PROBE_MAIN

@@ -16,43 +16,43 @@ PROBE(TITLE("signals of side-band records at a watermark")
       POINT(below_it_does_not, "one that stays below the watermark is none")
       SINCE("2.6.31"))
 
-static struct watch carrier(unsigned int watermark)
+static struct sampler carrier(unsigned int watermark)
 {
 	struct perf_event_attr attr = attr_sideband();
-	struct watch watch;
+	struct sampler sampler;
 
 	attr.comm = 1;
 	attr.sample_period = 1;
 	attr.watermark = 1;
 	attr.wakeup_watermark = watermark;
-	watch = must_watch(&attr, 0, -1, 1);
-	must_ask_for_signals(watch.fd, SIGRTMIN + 3, pm_gettid());
-	must_ioctl(watch.fd, PERF_EVENT_IOC_ENABLE, 0);
-	return watch;
+	sampler = must_sampler(&attr, 0, -1, 1);
+	must_get_signals(sampler.fd, SIGRTMIN + 3, pm_gettid());
+	must_ioctl(sampler.fd, PERF_EVENT_IOC_ENABLE, 0);
+	return sampler;
 }
 
 /* One COMM record; the signal that follows it, if any. */
-static bool name_and_take(struct watch *watch, siginfo_t *info, int within_ms)
+static bool name_and_take(struct sampler *sampler, siginfo_t *info, int within_ms)
 {
 	memset(info, 0, sizeof(*info));
 	ASSERT_EQ(0, prctl(PR_SET_NAME, "perfmodes", 0, 0, 0));
-	if (!pm_ring_pending(&watch->ring))
-		broken("a change of name left no record");
+	if (!pm_ring_pending(&sampler->ring))
+		say_broken("a change of name left no record");
 	return take_signal(SIGRTMIN + 3, within_ms, info);
 }
 
 /* With a watermark of one byte: the poll flag proves the wake-up that should have signalled. */
 static int signalled(siginfo_t *info)
 {
-	struct watch watch = carrier(1);
-	bool taken = name_and_take(&watch, info, 50);
-	int revents = poll_once(watch.fd, POLLIN, 0);
+	struct sampler sampler = carrier(1);
+	bool taken = name_and_take(&sampler, info, 50);
+	int revents = poll_once(sampler.fd, POLLIN, 0);
 
 	if (revents != POLLIN)
-		broken("no wake-up at all: revents=%#x signal=%d", revents, taken);
+		say_broken("no wake-up at all: revents=%#x signal=%d", revents, taken);
 	if (!taken)
 		say_no("the wake-up is seen by poll, but it is no signal");
-	return watch.fd;
+	return sampler.fd;
 }
 
 TEST(watermark_signals)
@@ -68,16 +68,17 @@ TEST(code_is_in)
 	int fd = signalled(&info);
 
 	if (info.si_code != POLL_IN || info.si_fd != fd)
-		broken("si_code=%d si_fd=%d want=%d,%d", info.si_code, info.si_fd, POLL_IN, fd);
+		say_broken("si_code=%d si_fd=%d want=%d,%d", info.si_code, info.si_fd, POLL_IN, fd);
 }
 
 TEST(below_it_does_not)
 {
-	struct watch watch = carrier(2000);
+	struct sampler sampler = carrier(2000);
 	siginfo_t info;
 
-	if (name_and_take(&watch, &info, 20))
-		broken("a signal after %" PRIu64 " of 2000 bytes", pm_ring_pending(&watch.ring));
+	if (name_and_take(&sampler, &info, 20))
+		say_broken("a signal after %" PRIu64 " of 2000 bytes",
+			   pm_ring_pending(&sampler.ring));
 }
 
 PROBE_MAIN

@@ -25,21 +25,21 @@ TEST(inherit_any_cpu_count)
 	int fd = must_open(&attr, 0, -1, -1, 0);
 	uint64_t none = must_count(fd), one, five;
 
-	ASSERT_EQ(0, in_thread(fault_hundred, NULL));
+	ASSERT_EQ(0, run_in_thread(fault_hundred, NULL));
 	one = must_count(fd) - none;
 	for (int i = 0; i < 4; i++)
-		ASSERT_EQ(0, in_thread(fault_hundred, NULL));
+		ASSERT_EQ(0, run_in_thread(fault_hundred, NULL));
 	five = must_count(fd) - none;
 	/* Each thread also faults a little for its own stack. */
 	if (one < 100 || one >= 200 || five - one < 400 || five - one >= 800)
-		broken("one thread=%" PRIu64 " four more=%" PRIu64 " want>=100,>=400", one,
-		       five - one);
+		say_broken("one thread=%" PRIu64 " four more=%" PRIu64 " want>=100,>=400", one,
+			   five - one);
 }
 
 TEST(inherit_any_cpu_ring)
 {
 	struct perf_event_attr attr = attr_faults(PERF_SAMPLE_TID);
-	struct watch leader = must_watch(&attr, 0, -1, 32);
+	struct sampler leader = must_sampler(&attr, 0, -1, 32);
 	struct pm_record record;
 	int source, foreign = 0;
 
@@ -47,11 +47,11 @@ TEST(inherit_any_cpu_ring)
 	source = must_open(&attr, 0, -1, -1, 0);
 	must_ioctl(source, PERF_EVENT_IOC_SET_OUTPUT, leader.fd);
 	must_ioctl(source, PERF_EVENT_IOC_ENABLE, 0);
-	ASSERT_EQ(0, in_thread(fault_hundred, NULL));
-	while (seek(&leader, PERF_RECORD_SAMPLE, &record))
+	ASSERT_EQ(0, run_in_thread(fault_hundred, NULL));
+	while (find_record(&leader, PERF_RECORD_SAMPLE, &record))
 		foreign += record.sample.sid.tid != (uint32_t)pm_gettid();
 	if (foreign < 100)
-		broken("samples of the new thread=%d want>=100", foreign);
+		say_broken("samples of the new thread=%d want>=100", foreign);
 }
 
 PROBE_MAIN

@@ -16,28 +16,28 @@ TEST(chosen_clock)
 	struct perf_event_attr attr = attr_faults(PERF_SAMPLE_TIME), without = attr;
 	uint64_t before, after, stamp;
 	struct pm_record record;
-	struct watch watch;
+	struct sampler sampler;
 	int seen = 0;
 
 	attr.use_clockid = 1;
 	attr.clockid = CLOCK_MONOTONIC;
-	watch = ask_watch(&attr, &without, 0, -1, 4, "use_clockid");
-	must_ioctl(watch.fd, PERF_EVENT_IOC_ENABLE, 0);
+	sampler = ask_sampler(&attr, &without, 0, -1, 4, "use_clockid");
+	must_ioctl(sampler.fd, PERF_EVENT_IOC_ENABLE, 0);
 	for (int i = 0; i < 10; i++) {
 		ASSERT_LE(0, move_to_nth_cpu(i % count_cpus()));
 		before = now_ns();
-		drain_samples(&watch, 0);	/* what is left is later than that reading */
+		count_samples(&sampler, 0);	/* what is left is later than that reading */
 		ASSERT_EQ(0, cause_faults(1));
-		for (; seek(&watch, PERF_RECORD_SAMPLE, &record); seen++) {
+		for (; find_record(&sampler, PERF_RECORD_SAMPLE, &record); seen++) {
 			stamp = record.sample.sid.time;
 			after = now_ns();
 			if (stamp < before || stamp > after)
-				broken("stamp=%" PRIu64 " between %" PRIu64 " and %" PRIu64, stamp,
-				       before, after);
+				say_broken("stamp=%" PRIu64 " between %" PRIu64 " and %" PRIu64,
+					   stamp, before, after);
 		}
 	}
 	if (seen < 10)
-		broken("samples=%d of 10 faults", seen);
+		say_broken("samples=%d of 10 faults", seen);
 }
 
 PROBE_MAIN

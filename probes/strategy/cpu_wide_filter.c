@@ -15,25 +15,25 @@ PROBE(TITLE("whole CPUs, filtered by thread")
 TEST(cpu_wide_filter)
 {
 	struct perf_event_attr attr = attr_faults(PERF_SAMPLE_TID);
-	struct watch watches[64];
+	struct sampler samplers[64];
 	int cpus = count_cpus() < 64 ? count_cpus() : 64, mine = 0;
 	struct pm_record record;
 
 	for (int i = 0; i < cpus; i++) {
-		watches[i] = must_watch(&attr, -1, move_to_nth_cpu(i), 64);
-		must_ioctl(watches[i].fd, PERF_EVENT_IOC_ENABLE, 0);
+		samplers[i] = must_sampler(&attr, -1, move_to_nth_cpu(i), 64);
+		must_ioctl(samplers[i].fd, PERF_EVENT_IOC_ENABLE, 0);
 	}
 	for (int i = 0; i < cpus; i++) {
 		ASSERT_LE(0, move_to_nth_cpu(i));
 		ASSERT_EQ(0, cause_faults(20));
 	}
 	for (int i = 0; i < cpus; i++)
-		must_ioctl(watches[i].fd, PERF_EVENT_IOC_DISABLE, 0);
+		must_ioctl(samplers[i].fd, PERF_EVENT_IOC_DISABLE, 0);
 	for (int i = 0; i < cpus; i++)
-		while (seek(&watches[i], PERF_RECORD_SAMPLE, &record))
+		while (find_record(&samplers[i], PERF_RECORD_SAMPLE, &record))
 			mine += record.sample.sid.tid == (uint32_t)pm_gettid();
 	if (mine < 20 * cpus)
-		broken("samples of this thread=%d want>=%d", mine, 20 * cpus);
+		say_broken("samples of this thread=%d want>=%d", mine, 20 * cpus);
 }
 
 PROBE_MAIN

@@ -19,9 +19,9 @@ TEST(identifiers)
 	const struct perf_event_header *header;
 	uint64_t ids[2] = { 0 }, id;
 	int seen[2] = { 0 }, second;
-	struct watch leader;
+	struct sampler leader;
 
-	leader = ask_watch(&attr, &without, 0, -1, 8, "IDENTIFIER");
+	leader = ask_sampler(&attr, &without, 0, -1, 8, "IDENTIFIER");
 	/* Another event, for a fault may give the same one only once: see sample.shared_hit. */
 	other.config = PERF_COUNT_SW_PAGE_FAULTS_MIN;
 	second = must_open(&other, 0, -1, -1, 0);
@@ -33,13 +33,14 @@ TEST(identifiers)
 	ASSERT_EQ(0, cause_faults(10));
 	while (pm_ring_next(&leader.ring, &header) == 1) {
 		if (pm_record_identifier(header, &id) || (id != ids[0] && id != ids[1]))
-			broken("a record of size %u belongs to nobody", header->size);
+			say_broken("a record of size %u belongs to nobody", header->size);
 		seen[id == ids[1]]++;
 		if (header->size != (id == ids[1] ? 32 : 24))
-			broken("id %" PRIu64 ": size=%u", id, header->size);
+			say_broken("id %" PRIu64 ": size=%u", id, header->size);
 	}
 	if (seen[0] < 10 || seen[1] < 10)
-		broken("samples of the leader=%d of the source=%d want>=10 each", seen[0], seen[1]);
+		say_broken("samples of the leader=%d of the source=%d want>=10 each", seen[0],
+			   seen[1]);
 }
 
 PROBE_MAIN

@@ -17,7 +17,7 @@ TEST(lost_accounting)
 	struct pm_counts counts = { 0 };
 	struct pm_record record;
 	struct finding finding;
-	struct watch watch;
+	struct sampler sampler;
 	uint64_t seen = 0, lost = 0, total;
 	bool format;
 
@@ -25,23 +25,24 @@ TEST(lost_accounting)
 	probe_pair(&attr, &without, 0, -1, "PERF_FORMAT_LOST", &finding);
 	format = finding.verdict == YES;
 	fact_str("lost_by", "%s", format ? "format" : "records");
-	watch = must_watch(format ? &attr : &without, 0, -1, 1);
-	must_ioctl(watch.fd, PERF_EVENT_IOC_ENABLE, 0);
-	ASSERT_EQ(0, cause_faults(2 * watch.ring.data_size / 16));
-	for (; seek(&watch, PERF_RECORD_SAMPLE, &record); seen++)
+	sampler = must_sampler(format ? &attr : &without, 0, -1, 1);
+	must_ioctl(sampler.fd, PERF_EVENT_IOC_ENABLE, 0);
+	ASSERT_EQ(0, cause_faults(2 * sampler.ring.data_size / 16));
+	for (; find_record(&sampler, PERF_RECORD_SAMPLE, &record); seen++)
 		;
 	ASSERT_EQ(0, cause_faults(1));		/* a LOST record waits for the next one */
-	must_ioctl(watch.fd, PERF_EVENT_IOC_DISABLE, 0);
-	while (seek(&watch, 0, &record)) {
+	must_ioctl(sampler.fd, PERF_EVENT_IOC_DISABLE, 0);
+	while (find_record(&sampler, 0, &record)) {
 		lost += record.type == PERF_RECORD_LOST ? record.lost.lost : 0;
 		seen += record.type == PERF_RECORD_SAMPLE;
 	}
-	ASSERT_EQ(0, pm_read_counts(watch.fd, format ? PERF_FORMAT_LOST : 0, &counts));
+	ASSERT_EQ(0, pm_read_counts(sampler.fd, format ? PERF_FORMAT_LOST : 0, &counts));
 	total = counts.member[0].value;
 	if (format)
 		lost = counts.member[0].lost;
 	if (!lost || seen + lost != total)
-		broken("faults=%" PRIu64 " samples=%" PRIu64 " lost=%" PRIu64, total, seen, lost);
+		say_broken("faults=%" PRIu64 " samples=%" PRIu64 " lost=%" PRIu64, total, seen,
+			   lost);
 }
 
 PROBE_MAIN

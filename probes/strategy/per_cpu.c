@@ -19,7 +19,7 @@ PROBE(TITLE("the per-CPU design, end to end")
 
 struct session {
 	int cpus, sources[2][CPUS];
-	struct watch leaders[CPUS];
+	struct sampler leaders[CPUS];
 };
 
 static struct perf_event_attr attr_source(void)
@@ -44,7 +44,7 @@ static void attach(struct session *session, int slot, pid_t tid)
 
 		ASSERT_LE(0, cpu);
 		if (slot == 0)
-			session->leaders[i] = must_watch(&attr, tid, cpu, 8);
+			session->leaders[i] = must_sampler(&attr, tid, cpu, 8);
 		session->sources[slot][i] = must_open(&attr, tid, cpu, -1, 0);
 		must_ioctl(session->sources[slot][i], PERF_EVENT_IOC_SET_OUTPUT,
 			   session->leaders[i].fd);
@@ -79,7 +79,7 @@ static void *work(void *argument)
 	for (int i = 0; i < FAULTS; i++)
 		area[i * page] = 1;
 	if (job->child)
-		in_thread(work, job->child);
+		run_in_thread(work, job->child);
 	return NULL;
 }
 
@@ -99,7 +99,7 @@ static int samples_of(struct session *session, struct job *jobs, int *ret, int c
 	int all = 0;
 
 	for (int cpu = 0; cpu < session->cpus; cpu++)
-		while (seek(&session->leaders[cpu], PERF_RECORD_SAMPLE, &record))
+		while (find_record(&session->leaders[cpu], PERF_RECORD_SAMPLE, &record))
 			for (int i = 0; i < count; i++)
 				if (record.sample.sid.tid == (uint32_t)jobs[i].tid &&
 				    record.sample.addr >= jobs[i].first &&
@@ -127,7 +127,7 @@ TEST(every_sample_once)
 	samples_of(&session, jobs, seen, 8);
 	for (int i = 0; i < 8; i++)
 		if (seen[i] != FAULTS)
-			broken("thread %d: samples=%d want=%d", i, seen[i], FAULTS);
+			say_broken("thread %d: samples=%d want=%d", i, seen[i], FAULTS);
 }
 
 TEST(old_and_new_threads)
@@ -148,8 +148,8 @@ TEST(old_and_new_threads)
 	pthread_join(thread, NULL);
 	samples_of(&session, jobs, seen, 2);
 	if (seen[0] != FAULTS || seen[1] != FAULTS)
-		broken("old thread's samples=%d its child's=%d want=%d each", seen[0], seen[1],
-		       FAULTS);
+		say_broken("old thread's samples=%d its child's=%d want=%d each", seen[0], seen[1],
+			   FAULTS);
 }
 
 TEST(time_based)
@@ -161,12 +161,12 @@ TEST(time_based)
 	attach(&session, 0, 0);
 	for (int i = 0; i < 4; i++) {
 		jobs[i].nth_cpu = i % session.cpus;
-		ASSERT_EQ(0, in_thread(work, &jobs[i]));
+		ASSERT_EQ(0, run_in_thread(work, &jobs[i]));
 		samples_of(&session, jobs, seen, i + 1);
 	}
 	for (int i = 0; i < 4; i++)
 		if (seen[i] != FAULTS)
-			broken("round %d: samples=%d want=%d", i, seen[i], FAULTS);
+			say_broken("round %d: samples=%d want=%d", i, seen[i], FAULTS);
 }
 
 PROBE_MAIN

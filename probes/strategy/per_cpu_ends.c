@@ -18,7 +18,7 @@ PROBE(TITLE("descriptors of the per-CPU design")
 
 /* An inheriting event of this task on one CPU, forwarded to the ring of another one. */
 struct pair {
-	struct watch leader;
+	struct sampler leader;
 	int source;
 };
 
@@ -31,7 +31,7 @@ static struct pair open_pair(unsigned int nth_cpu)
 	ASSERT_LE(0, cpu);
 	attr.inherit = 1;
 	attr.wakeup_events = 1;
-	pair.leader = must_watch(&attr, 0, cpu, 8);
+	pair.leader = must_sampler(&attr, 0, cpu, 8);
 	pair.source = must_open(&attr, 0, cpu, -1, 0);
 	must_ioctl(pair.source, PERF_EVENT_IOC_SET_OUTPUT, pair.leader.fd);
 	must_ioctl(pair.source, PERF_EVENT_IOC_ENABLE, 0);
@@ -44,15 +44,15 @@ TEST(poll_leaders)
 	struct worker worker;
 	int before, after;
 
-	must_start(&worker, WORKER_THREAD);
-	while (drain_samples(&pair.leader, worker.tid) ||
+	must_start_worker(&worker, WORKER_THREAD);
+	while (count_samples(&pair.leader, worker.tid) ||
 	       poll_once(pair.leader.fd, POLLIN, 0) > 0)
 		;
 	before = poll_once(pair.leader.fd, POLLIN, 0);
 	ASSERT_EQ(0, worker_faults(&worker, FAULTS));
 	after = poll_once(pair.leader.fd, POLLIN, 1000);
 	if (before || !(after & POLLIN))
-		broken("poll before=%#x after=%#x want=0,POLLIN", before, after);
+		say_broken("poll before=%#x after=%#x want=0,POLLIN", before, after);
 }
 
 /* Samples of a thread made after the close of one of the two, on each CPU in turn. */
@@ -66,15 +66,15 @@ static void close_and_count(bool leader, int want)
 		int seen = samples_of_faults(&pair.leader, NULL, FAULTS);
 
 		if (seen != FAULTS)
-			broken("CPU %d of %d: samples=%d want=%d with both open", i, cpus, seen,
-			       FAULTS);
+			say_broken("CPU %d of %d: samples=%d want=%d with both open", i, cpus, seen,
+				   FAULTS);
 		must_close(leader ? pair.leader.fd : pair.source);
-		must_start(&worker, WORKER_THREAD);
+		must_start_worker(&worker, WORKER_THREAD);
 		seen = samples_of_faults(&pair.leader, &worker, FAULTS);
 		ASSERT_EQ(0, worker_stop(&worker));
 		if (seen != want)
-			broken("CPU %d of %d: samples=%d want=%d after the close", i, cpus, seen,
-			       want);
+			say_broken("CPU %d of %d: samples=%d want=%d after the close", i, cpus,
+				   seen, want);
 	}
 }
 

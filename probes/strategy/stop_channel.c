@@ -15,23 +15,23 @@ PROBE(TITLE("stopping a reader")
 TEST(stop_channel)
 {
 	struct perf_event_attr attr = attr_faults(PERF_SAMPLE_TID);
-	struct watch watch = must_watch(&attr, 0, -1, 8);
-	struct pollfd fds[2] = { { .fd = watch.fd, .events = POLLIN }, { .events = POLLIN } };
+	struct sampler sampler = must_sampler(&attr, 0, -1, 8);
+	struct pollfd fds[2] = { { .fd = sampler.fd, .events = POLLIN }, { .events = POLLIN } };
 	uint64_t one = 1;
 	int by_disable, by_channel;
 
 	fds[1].fd = eventfd(0, EFD_CLOEXEC);
-	must_ioctl(watch.fd, PERF_EVENT_IOC_ENABLE, 0);
+	must_ioctl(sampler.fd, PERF_EVENT_IOC_ENABLE, 0);
 	ASSERT_EQ(0, cause_faults(1));
 	poll(fds, 1, 0);
-	must_ioctl(watch.fd, PERF_EVENT_IOC_DISABLE, 0);
-	if (!must_count(watch.fd))
-		broken("the event did not run");
+	must_ioctl(sampler.fd, PERF_EVENT_IOC_DISABLE, 0);
+	if (!must_count(sampler.fd))
+		say_broken("the event did not run");
 	by_disable = poll(fds, 2, 30);
 	ASSERT_EQ(8, write(fds[1].fd, &one, 8));
 	by_channel = poll(fds, 2, 1000);
 	if (by_disable || by_channel != 1 || !(fds[1].revents & POLLIN))
-		broken("woken by DISABLE=%d by the channel=%d", by_disable, by_channel);
+		say_broken("woken by DISABLE=%d by the channel=%d", by_disable, by_channel);
 }
 
 PROBE_MAIN

@@ -25,19 +25,19 @@ TEST(software_zero)
 	fd = must_open(&attr, 0, -1, leader, 0);
 	attr.exclude_kernel = 0;
 	all = pm_open(&attr, 0, -1, -1, 0);
-	switches = switch_away(5);
+	switches = cause_switches(5);
 	counted = must_count(fd);
 	if (switches < 5)
-		cannot_tell("%" PRIu64 " switches of a thread that slept 1000 times", switches);
+		say_unknown("%" PRIu64 " switches of a thread that slept 1000 times", switches);
 	if (all >= 0)
 		fact_int("switches_with_kernel", must_count(all));
-	hold_gain(leader, NULL, 5, 5);
+	expect_gain(leader, NULL, 5, 5);
 	if (all >= 0 && must_count(all) < 5)
-		broken("%" PRIu64 " of %" PRIu64 " switches counted with the kernel included",
-		       must_count(all), switches);
+		say_broken("%" PRIu64 " of %" PRIu64 " switches counted with the kernel included",
+			   must_count(all), switches);
 	if (counted)
-		broken("%" PRIu64 " of %" PRIu64 " switches counted in spite of exclude_kernel",
-		       counted, switches);
+		say_broken("%" PRIu64 " of %" PRIu64 " switches counted in spite of exclude_kernel",
+			   counted, switches);
 }
 
 PROBE_MAIN

@@ -55,7 +55,7 @@ static int must_hold_event(int event)
 	put.value = (uintptr_t)&value;
 	error = bpf_order(BPF_MAP_UPDATE_ELEM, &put);
 	if (error == -EINVAL)
-		broken("an event cannot be put into a map of events: EINVAL");
+		say_broken("an event cannot be put into a map of events: EINVAL");
 	bpf_needed(error, "BPF_MAP_UPDATE_ELEM");
 	return map;
 }
@@ -68,7 +68,7 @@ static int ask_sender(int map)
 	if ((program == -EINVAL || program == -EACCES) &&
 	    must_load_empty(BPF_PROG_TYPE_SOCKET_FILTER) >= 0)
 		say_no("%s: socket filters may not send, but maps take the event",
-		       errno_name(program));
+		       pm_errno_name(program));
 	return bpf_needed(program, "BPF_PROG_LOAD");
 }
 
@@ -77,7 +77,7 @@ TEST(arrives)
 	struct perf_event_attr attr = attr_software(PERF_COUNT_SW_BPF_OUTPUT), control;
 	int cpu = move_to_nth_cpu(0), pair[2], samples = 0;
 	struct pm_record record;
-	struct watch watch;
+	struct sampler sampler;
 	uint64_t value;
 	int program;
 
@@ -85,24 +85,24 @@ TEST(arrives)
 	attr.sample_type = PERF_SAMPLE_RAW;
 	control = attr;
 	control.config = PERF_COUNT_SW_PAGE_FAULTS;
-	watch = ask_watch(&attr, &control, -1, cpu, 2, "bpf-output event");
-	must_ioctl(watch.fd, PERF_EVENT_IOC_ENABLE, 0);
-	program = ask_sender(must_hold_event(watch.fd));
+	sampler = ask_sampler(&attr, &control, -1, cpu, 2, "bpf-output event");
+	must_ioctl(sampler.fd, PERF_EVENT_IOC_ENABLE, 0);
+	program = ask_sender(must_hold_event(sampler.fd));
 	ASSERT_EQ(0, socketpair(AF_UNIX, SOCK_DGRAM, 0, pair));
 	if (setsockopt(pair[0], SOL_SOCKET, 50 /* SO_ATTACH_BPF */, &program, 4) < 0)
-		cannot_tell("SO_ATTACH_BPF: %s", errno_name(-errno));
+		say_unknown("SO_ATTACH_BPF: %s", pm_errno_name(-errno));
 	for (int i = 0; i < 5; i++)
 		ASSERT_EQ(1, write(pair[1], "x", 1));
-	while (seek(&watch, PERF_RECORD_SAMPLE, &record)) {
+	while (find_record(&sampler, PERF_RECORD_SAMPLE, &record)) {
 		if (record.sample.raw_size < sizeof(value))
-			broken("raw size=%u want>=8", record.sample.raw_size);
+			say_broken("raw size=%u want>=8", record.sample.raw_size);
 		memcpy(&value, record.sample.raw, sizeof(value));
 		if (value != VALUE)
-			broken("raw data=%#" PRIx64 " want=%#x", value, VALUE);
+			say_broken("raw data=%#" PRIx64 " want=%#x", value, VALUE);
 		samples++;
 	}
 	if (samples != 5)
-		broken("samples=%d want=5", samples);
+		say_broken("samples=%d want=5", samples);
 }
 
 PROBE_MAIN

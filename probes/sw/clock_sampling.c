@@ -66,14 +66,14 @@ static int spin_periods(void *periods)
 }
 
 /* Samples of a thread; work is done until there are some, or for a tenth of a second. */
-static int samples_of(struct watch *watch, pid_t tid)
+static int samples_of(struct sampler *sampler, pid_t tid)
 {
 	struct pm_record record;
 	int samples = 0;
 
 	for (int i = 0; i < 10 && !samples; i++) {
 		spin_periods((void *)100);
-		while (seek(watch, PERF_RECORD_SAMPLE, &record))
+		while (find_record(sampler, PERF_RECORD_SAMPLE, &record))
 			samples += record.sample.sid.tid == (uint32_t)tid;
 	}
 	return samples;
@@ -81,49 +81,49 @@ static int samples_of(struct watch *watch, pid_t tid)
 
 TEST_F(clock, samples)
 {
-	struct watch watch = must_watch(&self->attr, 0, -1, 8);
+	struct sampler sampler = must_sampler(&self->attr, 0, -1, 8);
 	uint64_t wall = now_ns();
 	int samples;
 
-	must_ioctl(watch.fd, PERF_EVENT_IOC_ENABLE, 0);
-	samples = samples_of(&watch, pm_gettid());
+	must_ioctl(sampler.fd, PERF_EVENT_IOC_ENABLE, 0);
+	samples = samples_of(&sampler, pm_gettid());
 	wall = now_ns() - wall;
 	fact_int(variant->of_100, samples);
 	if (!samples || (uint64_t)samples > wall / PERIOD + 2)
-		broken("samples=%d want 1 to %" PRIu64, samples, wall / PERIOD + 2);
+		say_broken("samples=%d want 1 to %" PRIu64, samples, wall / PERIOD + 2);
 }
 
 TEST_F(clock, other_thread)
 {
-	struct watch watch = must_watch(&self->attr, 0, -1, 8);
+	struct sampler sampler = must_sampler(&self->attr, 0, -1, 8);
 	struct worker worker;
 	intptr_t periods = 50;
 	int asleep, awake;
 
-	must_start(&worker, WORKER_THREAD);
-	must_ioctl(watch.fd, PERF_EVENT_IOC_ENABLE, 0);
+	must_start_worker(&worker, WORKER_THREAD);
+	must_ioctl(sampler.fd, PERF_EVENT_IOC_ENABLE, 0);
 	for (;; periods *= 4) {
-		count_records(&watch.ring, PERF_RECORD_SAMPLE);
+		count_records(&sampler.ring, PERF_RECORD_SAMPLE);
 		ASSERT_EQ(0, worker_do(&worker, spin_periods, (void *)periods));
-		asleep = count_records(&watch.ring, PERF_RECORD_SAMPLE);
+		asleep = count_records(&sampler.ring, PERF_RECORD_SAMPLE);
 		if (asleep <= periods / 5 || periods >= 3200)
 			break;
 	}
-	awake = samples_of(&watch, pm_gettid());
+	awake = samples_of(&sampler, pm_gettid());
 	if (asleep > periods / 5 || !awake)
-		broken("asleep=%d want<=%d of %d, awake=%d want>0", asleep, (int)periods / 5,
-		       (int)periods, awake);
+		say_broken("asleep=%d want<=%d of %d, awake=%d want>0", asleep, (int)periods / 5,
+			   (int)periods, awake);
 }
 
 TEST_F(clock, whole_cpu)
 {
-	struct watch watch = must_watch(&self->attr, -1, move_to_nth_cpu(0), 8);
+	struct sampler sampler = must_sampler(&self->attr, -1, move_to_nth_cpu(0), 8);
 	int samples;
 
-	must_ioctl(watch.fd, PERF_EVENT_IOC_ENABLE, 0);
-	samples = samples_of(&watch, pm_gettid());
+	must_ioctl(sampler.fd, PERF_EVENT_IOC_ENABLE, 0);
+	samples = samples_of(&sampler, pm_gettid());
 	if (!samples)
-		broken("no sample of the busy task");
+		say_broken("no sample of the busy task");
 }
 
 PROBE_MAIN

@@ -44,10 +44,11 @@ static void follow(uint64_t config)
 		fits = count + count / 16 >= least && count <= wall + wall / 16;
 	} while (!fits && wall < 250000000);
 	if (before)
-		broken("before it is enabled: %" PRIu64 " want=0", before);
+		say_broken("before it is enabled: %" PRIu64 " want=0", before);
 	if (!fits)
-		broken("counted=%" PRIu64 " want>=%" PRIu64 " (CPU time) and <=%" PRIu64 " (wall)",
-		       count, least, wall);
+		say_broken("counted=%" PRIu64 " want>=%" PRIu64 " (CPU time) and <=%" PRIu64
+			   " (wall)",
+			   count, least, wall);
 }
 
 static void try_excluded(uint64_t config, const char *fact)
@@ -87,9 +88,9 @@ static void stop(uint64_t config)
 	must_ioctl(fd, PERF_EVENT_IOC_DISABLE, 0);
 	count = must_count(fd);
 	if (!count)
-		broken("counted nothing while it was enabled");
+		say_broken("counted nothing while it was enabled");
 	spin_ns(100000);
-	hold_count(fd, count);
+	expect_count(fd, count);
 }
 
 TEST(cpu_stops)

@@ -28,7 +28,7 @@ static int open_clock(uint64_t config, pid_t pid, int cpu)
 	for (int i = 0; i < 100 && !must_count(fd); i++)
 		wake_and_spin(NULL);
 	if (!must_count(fd))
-		broken("counted nothing while awake");
+		say_broken("counted nothing while awake");
 	return fd;
 }
 
@@ -41,7 +41,7 @@ static void sleep_30_ms(uint64_t config)
 	count = must_count(fd) - before;
 	wall = now_ns() - wall;
 	if (count > wall / 3)
-		broken("counted asleep=%" PRIu64 " of %" PRIu64 " ns", count, wall);
+		say_broken("counted asleep=%" PRIu64 " of %" PRIu64 " ns", count, wall);
 }
 
 TEST(cpu)
@@ -68,7 +68,7 @@ static void let_another_spin(uint64_t config)
 	uint64_t own = 0, own_after = 0, before, count;
 	struct worker worker;
 
-	must_start(&worker, WORKER_THREAD);
+	must_start_worker(&worker, WORKER_THREAD);
 	ASSERT_EQ(0, worker_nudge(&worker));
 	pm_clock_ns(CLOCK_THREAD_CPUTIME_ID, &own);
 	before = must_count(fd);
@@ -77,8 +77,9 @@ static void let_another_spin(uint64_t config)
 	pm_clock_ns(CLOCK_THREAD_CPUTIME_ID, &own_after);
 	own = own_after - own;
 	if (count > 2 * own + 5 * MS)
-		broken("counted=%" PRIu64 ", own CPU time=%" PRIu64 ", 10 ms were another thread's",
-		       count, own);
+		say_broken("counted=%" PRIu64 ", own CPU time=%" PRIu64
+			   ", 10 ms were another thread's",
+			   count, own);
 }
 
 TEST(cpu_other_thread)
@@ -101,7 +102,7 @@ static void sleep_beside(uint64_t config)
 	count = must_count(fd) - before;
 	outer = now_ns() - outer;
 	if (count + inner / 16 < inner || count > outer + outer / 16)
-		broken("counted=%" PRIu64 " want %" PRIu64 " to %" PRIu64, count, inner, outer);
+		say_broken("counted=%" PRIu64 " want %" PRIu64 " to %" PRIu64, count, inner, outer);
 }
 
 TEST(cpu_whole_cpu)

@@ -15,34 +15,34 @@ TEST(carries)
 {
 	struct perf_event_attr attr = attr_software(PERF_COUNT_SW_DUMMY), control = attr;
 	struct pm_record record;
-	struct watch watch;
+	struct sampler sampler;
 	void *area;
 
 	control.config = PERF_COUNT_SW_PAGE_FAULTS;
 	attr.mmap_data = attr.mmap = control.mmap_data = control.mmap = 1;
-	watch = ask_watch(&attr, &control, 0, -1, 2, "dummy event");
-	must_ioctl(watch.fd, PERF_EVENT_IOC_ENABLE, 0);
+	sampler = ask_sampler(&attr, &control, 0, -1, 2, "dummy event");
+	must_ioctl(sampler.fd, PERF_EVENT_IOC_ENABLE, 0);
 	area = mmap(NULL, 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	while (seek(&watch, PERF_RECORD_MMAP, &record))
+	while (find_record(&sampler, PERF_RECORD_MMAP, &record))
 		if (record.mmap.addr == (uintptr_t)area)
 			return;
-	broken("no record of the mapping");
+	say_broken("no record of the mapping");
 }
 
 TEST(no_samples)
 {
 	struct perf_event_attr attr = attr_software(PERF_COUNT_SW_DUMMY), control = attr;
-	struct watch watch;
+	struct sampler sampler;
 	int samples;
 
 	control.config = PERF_COUNT_SW_PAGE_FAULTS;
 	attr.sample_period = control.sample_period = 1;
-	watch = ask_watch(&attr, &control, 0, -1, 2, "dummy event");
-	must_ioctl(watch.fd, PERF_EVENT_IOC_ENABLE, 0);
+	sampler = ask_sampler(&attr, &control, 0, -1, 2, "dummy event");
+	must_ioctl(sampler.fd, PERF_EVENT_IOC_ENABLE, 0);
 	ASSERT_EQ(0, cause_faults(16));
-	samples = count_records(&watch.ring, PERF_RECORD_SAMPLE);
+	samples = count_records(&sampler.ring, PERF_RECORD_SAMPLE);
 	if (samples)
-		broken("samples=%d want=0", samples);
+		say_broken("samples=%d want=0", samples);
 }
 
 PROBE_MAIN

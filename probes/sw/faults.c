@@ -37,8 +37,8 @@ static void check_twice(uint64_t config, uint64_t want)
 	touch_pages(area, PAGES);
 	second = must_count(fd) - before - first;
 	if (first != want || second != 0)
-		broken("first=%" PRIu64 " want=%" PRIu64 ", again=%" PRIu64 " want=0", first, want,
-		       second);
+		say_broken("first=%" PRIu64 " want=%" PRIu64 ", again=%" PRIu64 " want=0", first,
+			   want, second);
 }
 
 TEST(all_exact)

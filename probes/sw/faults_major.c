@@ -62,7 +62,8 @@ TEST(file)
 	touch_pages(area, PAGES);
 	count = must_count(fd);
 	if (count == 0 || count > PAGES + 8)
-		broken("counted=%" PRIu64 " want 1 to %u for %u cold pages", count, PAGES, cold);
+		say_broken("counted=%" PRIu64 " want 1 to %u for %u cold pages", count, PAGES,
+			   cold);
 }
 
 PROBE_MAIN

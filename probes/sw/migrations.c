@@ -38,7 +38,7 @@ TEST(exact)
 	ASSERT_EQ(0, move_often());
 	count = must_count(fd) - before;
 	if (count != 20)
-		broken("counted=%" PRIu64 " want=20", count);
+		say_broken("counted=%" PRIu64 " want=20", count);
 }
 
 PROBE_MAIN

@@ -12,10 +12,10 @@ PROBE(TITLE("context switches")
       POINT(own_thread, "another thread's switches are not counted")
       FACT(switches, int, "counts", "context switches counted over 20 and more short sleeps"))
 
-/* switch_away(), as a job for worker_do(). */
+/* cause_switches(), as a job for worker_do(). */
 static int sleep_often(void *times)
 {
-	return switch_away((intptr_t)times) < (uintptr_t)times ? -EAGAIN : 0;
+	return cause_switches((intptr_t)times) < (uintptr_t)times ? -EAGAIN : 0;
 }
 
 static int open_running(uint64_t config)
@@ -32,42 +32,42 @@ TEST(exact)
 	uint64_t start[2], end[2], counted[2];
 
 	for (int attempt = 0; attempt < 10; attempt++) {
-		start[0] = switches_so_far();
+		start[0] = count_switches();
 		counted[0] = must_count(fd);
-		start[1] = switches_so_far();
+		start[1] = count_switches();
 		ASSERT_EQ(0, sleep_often((void *)20));
-		end[0] = switches_so_far();
+		end[0] = count_switches();
 		counted[1] = must_count(fd);
-		end[1] = switches_so_far();
+		end[1] = count_switches();
 		if (start[0] == start[1] && end[0] == end[1])
 			break;	/* no switch between the two readings */
 	}
 	if (start[0] != start[1] || end[0] != end[1])
-		cannot_tell("switched away at every reading");
+		say_unknown("switched away at every reading");
 	fact_int("switches", counted[1] - counted[0]);
 	if (counted[1] - counted[0] != end[0] - start[0])
-		broken("counted=%" PRIu64 " getrusage=%" PRIu64, counted[1] - counted[0],
-		       end[0] - start[0]);
+		say_broken("counted=%" PRIu64 " getrusage=%" PRIu64, counted[1] - counted[0],
+			   end[0] - start[0]);
 }
 
 TEST(sampled)
 {
 	struct perf_event_attr attr = attr_software(PERF_COUNT_SW_CONTEXT_SWITCHES);
-	struct watch watch;
+	struct sampler sampler;
 	uint64_t count;
 	int samples;
 
 	attr.exclude_kernel = 0;
 	attr.sample_period = 1;
 	attr.sample_type = PERF_SAMPLE_TID;
-	watch = must_watch(&attr, 0, -1, 8);
-	must_ioctl(watch.fd, PERF_EVENT_IOC_ENABLE, 0);
+	sampler = must_sampler(&attr, 0, -1, 8);
+	must_ioctl(sampler.fd, PERF_EVENT_IOC_ENABLE, 0);
 	ASSERT_EQ(0, sleep_often((void *)10));
-	must_ioctl(watch.fd, PERF_EVENT_IOC_DISABLE, 0);
-	count = must_count(watch.fd);
-	samples = count_records(&watch.ring, PERF_RECORD_SAMPLE);
+	must_ioctl(sampler.fd, PERF_EVENT_IOC_DISABLE, 0);
+	count = must_count(sampler.fd);
+	samples = count_records(&sampler.ring, PERF_RECORD_SAMPLE);
 	if (count < 10 || (uint64_t)samples != count)
-		broken("samples=%d counted=%" PRIu64 " want>=10", samples, count);
+		say_broken("samples=%d counted=%" PRIu64 " want>=10", samples, count);
 }
 
 TEST(own_thread)
@@ -76,14 +76,14 @@ TEST(own_thread)
 	uint64_t mine, count;
 	struct worker worker;
 
-	must_start(&worker, WORKER_THREAD);
-	mine = switches_so_far();
+	must_start_worker(&worker, WORKER_THREAD);
+	mine = count_switches();
 	count = must_count(fd);
 	ASSERT_EQ(0, worker_do(&worker, sleep_often, (void *)30));
 	count = must_count(fd) - count;
-	mine = switches_so_far() - mine;
+	mine = count_switches() - mine;
 	if (count > mine)
-		broken("counted=%" PRIu64 " of which this thread's=%" PRIu64, count, mine);
+		say_broken("counted=%" PRIu64 " of which this thread's=%" PRIu64, count, mine);
 }
 
 PROBE_MAIN

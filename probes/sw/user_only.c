@@ -54,9 +54,10 @@ TEST(migrations_zero)
 	moves = move_often();
 	count = must_count(fd);
 	if (moves < 20)
-		cannot_tell("only %d of 20 moves were seen by getcpu(2)", moves);
+		say_unknown("only %d of 20 moves were seen by getcpu(2)", moves);
 	if (all >= 0 && must_count(all) < 20)
-		broken("%" PRIu64 " of 20 migrations with the kernel included", must_count(all));
+		say_broken("%" PRIu64 " of 20 migrations with the kernel included",
+			   must_count(all));
 	if (count)
 		say_no("counted %" PRIu64 " of 20 migrations as user mode", count);
 }
@@ -72,8 +73,8 @@ TEST(faults_count)
 		attr.disabled = 0;
 		fds[i] = pm_open(&attr, 0, -1, -1, 0);
 	}
-	hold_gain(open_running(PERF_COUNT_SW_PAGE_FAULTS), NULL, 16, 16);
-	switch_away(10);
+	expect_gain(open_running(PERF_COUNT_SW_PAGE_FAULTS), NULL, 16, 16);
+	cause_switches(10);
 	if (count_cpus() > 1)
 		ASSERT_LE(0, move_often());
 	for (int i = 0; i < 16; i++)

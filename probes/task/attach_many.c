@@ -22,7 +22,7 @@ TEST(attach_threads)
 	int fds[THREADS];
 
 	for (int i = 0; i < THREADS; i++)
-		must_start(&workers[i], WORKER_THREAD);
+		must_start_worker(&workers[i], WORKER_THREAD);
 	start = now_ns();
 	for (int i = 0; i < THREADS; i++)
 		fds[i] = must_open(&attr, workers[i].tid, -1, -1, 0);
@@ -31,7 +31,7 @@ TEST(attach_threads)
 		ASSERT_EQ(0, worker_faults(&workers[i], i + 1));
 		gain = must_count(fds[i]);
 		if (gain != (uint64_t)i + 1)
-			broken("thread %d: counted=%" PRIu64 " want=%d", i, gain, i + 1);
+			say_broken("thread %d: counted=%" PRIu64 " want=%d", i, gain, i + 1);
 	}
 }
 

@@ -34,7 +34,7 @@ static void *live_shortly(void *unused)
 static void *churn(void *unused)
 {
 	while (!stop)
-		if (in_thread(live_shortly, unused))
+		if (run_in_thread(live_shortly, unused))
 			break;
 	return NULL;
 }
@@ -95,7 +95,7 @@ static int attach_all(struct attached *attached, bool inherit)
 	if (attached->error == -ENOENT)
 		say_absent("no /proc/self/task to list threads from");
 	if (attached->error)
-		broken("attaching to a listed thread: %s", errno_name(attached->error));
+		say_broken("attaching to a listed thread: %s", pm_errno_name(attached->error));
 	return rounds;
 }
 
@@ -107,7 +107,7 @@ TEST(converges)
 	int rounds;
 
 	for (int i = 0; i < STEADY; i++)
-		must_start(&steady[i], WORKER_THREAD);
+		must_start_worker(&steady[i], WORKER_THREAD);
 	ASSERT_EQ(0, pthread_create(&thread, NULL, churn, NULL));
 	rounds = attach_all(&attached, true);
 	stop = true;
@@ -121,9 +121,10 @@ TEST(converges)
 			if (attached.tids[j] == steady[i].tid)
 				fd = attached.fds[j];
 		if (fd < 0)
-			broken("thread %d of %d was not listed in %d rounds", i, STEADY, rounds);
+			say_broken("thread %d of %d was not listed in %d rounds", i, STEADY,
+				   rounds);
 		if (gain_of_faults(fd, &steady[i], 9) != 9)
-			broken("thread %d of %d: its 9 faults were not counted", i, STEADY);
+			say_broken("thread %d of %d: its 9 faults were not counted", i, STEADY);
 	}
 }
 
@@ -136,7 +137,7 @@ TEST(heirs)
 	int fd = -1;
 
 	ASSERT_EQ(0, worker_prepare(&heir, WORKER_THREAD));
-	must_start(&maker, WORKER_THREAD);
+	must_start_worker(&maker, WORKER_THREAD);
 	attach_all(&attached, true);
 	for (int i = 0; i < attached.count; i++)
 		if (attached.tids[i] == maker.tid)
@@ -145,7 +146,7 @@ TEST(heirs)
 	ASSERT_EQ(0, worker_do(&maker, worker_launch, &heir));
 	gain = gain_of_faults(fd, &heir, 11);
 	if (gain != 11)
-		broken("gained=%" PRIu64 " want=11 from a thread never listed", gain);
+		say_broken("gained=%" PRIu64 " want=11 from a thread never listed", gain);
 }
 
 PROBE_MAIN

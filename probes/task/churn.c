@@ -43,9 +43,9 @@ static uint64_t faults_of_one(int fd)
 {
 	uint64_t before;
 
-	ASSERT_EQ(0, in_thread(fault_once, NULL));
+	ASSERT_EQ(0, run_in_thread(fault_once, NULL));
 	before = must_count(fd);
-	ASSERT_EQ(0, in_thread(fault_once, NULL));
+	ASSERT_EQ(0, run_in_thread(fault_once, NULL));
 	return must_count(fd) - before;
 }
 
@@ -66,12 +66,13 @@ TEST(monotone_in_churn)
 		for (int i = 0; i < 3; i++)
 			ASSERT_EQ(0, pthread_join(threads[i], NULL));
 		if (!grows)
-			broken("fell in round %d: %" PRIu64 " after %" PRIu64 " (one thread adds %"
-			       PRIu64 ")", round, now, last, one);
+			say_broken("fell in round %d: %" PRIu64 " after %" PRIu64
+				   " (one thread adds %" PRIu64 ")",
+				   round, now, last, one);
 	}
 	last = must_count(fd);
 	if (last < ROUNDS * 3 * FAULTS)
-		broken("sum=%" PRIu64 " want at least %d", last, ROUNDS * 3 * FAULTS);
+		say_broken("sum=%" PRIu64 " want at least %d", last, ROUNDS * 3 * FAULTS);
 }
 
 PROBE_MAIN

@@ -33,7 +33,8 @@ TEST(ending_thread)
 		fd = pm_open(&attr, seen, -1, -1, 0);
 		ASSERT_EQ(0, pthread_join(thread, NULL));
 		if (fd < 0 && fd != -ESRCH)
-			broken("try %d: errno=%s, want an event or ESRCH", i, errno_name(fd));
+			say_broken("try %d: errno=%s, want an event or ESRCH", i,
+				   pm_errno_name(fd));
 		if (fd >= 0)
 			close(fd);
 	}
@@ -45,11 +46,11 @@ TEST(ended_thread)
 	struct worker worker;
 	pid_t tid;
 
-	must_start(&worker, WORKER_THREAD);
+	must_start_worker(&worker, WORKER_THREAD);
 	tid = worker.tid;
 	close(must_open(&attr, tid, -1, -1, 0));
 	ASSERT_EQ(0, worker_stop(&worker));
-	hold_rule(pm_open(&attr, tid, -1, -1, 0), ESRCH, BROKEN, "a thread that has ended");
+	expect_refused(pm_open(&attr, tid, -1, -1, 0), ESRCH, BROKEN, "a thread that has ended");
 }
 
 PROBE_MAIN

@@ -33,7 +33,7 @@ static void fold(enum worker_kind kind)
 	uint64_t alive, ended;
 
 	for (int i = 0; i < TASKS; i++)
-		must_start(&workers[i], kind);
+		must_start_worker(&workers[i], kind);
 	/* A rehearsal: what the way there costs this task after its forks is not to be counted. */
 	for (int i = 0; i < TASKS; i++)
 		ASSERT_EQ(0, worker_faults(&workers[i], 1));
@@ -46,8 +46,8 @@ static void fold(enum worker_kind kind)
 		ASSERT_EQ(0, worker_stop(&workers[i]));
 	ended = must_count(fd);
 	if (alive != TASKS * FAULTS + TASKS * (TASKS - 1) / 2 || ended != alive)
-		broken("alive=%" PRIu64 " ended=%" PRIu64 " want=%d", alive, ended,
-		       TASKS * FAULTS + TASKS * (TASKS - 1) / 2);
+		say_broken("alive=%" PRIu64 " ended=%" PRIu64 " want=%d", alive, ended,
+			   TASKS * FAULTS + TASKS * (TASKS - 1) / 2);
 }
 
 TEST(threads)
@@ -66,18 +66,19 @@ TEST(times)
 	struct pm_counts alive, ended;
 	struct worker worker;
 
-	must_start(&worker, WORKER_THREAD);
+	must_start_worker(&worker, WORKER_THREAD);
 	ASSERT_EQ(0, worker_faults(&worker, FAULTS));
-	run_until_timed(fd, &worker);
+	spin_until_timed(fd, &worker);
 	must_ioctl(fd, PERF_EVENT_IOC_DISABLE, 0);
 	ASSERT_EQ(0, pm_read_counts(fd, TIMES, &alive));
 	ASSERT_EQ(0, worker_stop(&worker));
 	ASSERT_EQ(0, pm_read_counts(fd, TIMES, &ended));
 	if (!alive.time_running || ended.time_enabled < alive.time_enabled ||
 	    ended.time_running < alive.time_running)
-		broken("enabled %" PRIu64 " then %" PRIu64 ", running %" PRIu64 " then %" PRIu64,
-		       alive.time_enabled, ended.time_enabled, alive.time_running,
-		       ended.time_running);
+		say_broken("enabled %" PRIu64 " then %" PRIu64 ", running %" PRIu64
+			   " then %" PRIu64,
+			   alive.time_enabled, ended.time_enabled, alive.time_running,
+			   ended.time_running);
 }
 
 PROBE_MAIN

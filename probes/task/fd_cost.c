@@ -58,7 +58,8 @@ TEST(emfile)
 	error = fill(fds, &count);
 	fact_int("opened", count);
 	if (error != -EMFILE || count != free)
-		broken("errno=%s want=EMFILE, opened=%d want=%d", errno_name(error), count, free);
+		say_broken("errno=%s want=EMFILE, opened=%d want=%d", pm_errno_name(error), count,
+			   free);
 }
 
 TEST(room_again)
@@ -70,10 +71,10 @@ TEST(room_again)
 	close(fds[count / 2]);
 	fd = pm_open(&attr, 0, -1, -1, 0);
 	if (fd < 0)
-		broken("errno=%s although a descriptor was closed", errno_name(fd));
+		say_broken("errno=%s although a descriptor was closed", pm_errno_name(fd));
 	error = pm_open(&attr, 0, -1, -1, 0);
 	if (error != -EMFILE)
-		broken("errno=%s want=EMFILE again", errno_name(error < 0 ? error : 0));
+		say_broken("errno=%s want=EMFILE again", pm_errno_name(error < 0 ? error : 0));
 }
 
 TEST(all_count)
@@ -89,7 +90,7 @@ TEST(all_count)
 	for (int i = 0; i < count; i++) {
 		value = must_count(fds[i]);
 		if (value != 7)
-			broken("event %d of %d: counted=%" PRIu64 " want=7", i, count, value);
+			say_broken("event %d of %d: counted=%" PRIu64 " want=7", i, count, value);
 	}
 }
 

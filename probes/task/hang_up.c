@@ -19,7 +19,7 @@ PROBE(TITLE("POLLHUP at the end of tasks")
 FIXTURE(hang_up)
 {
 	struct worker target, heir;
-	struct watch watch;
+	struct sampler sampler;
 };
 
 FIXTURE_VARIANT(hang_up)
@@ -42,15 +42,15 @@ FIXTURE_SETUP(hang_up)
 	int cpu = move_to_nth_cpu(0);
 
 	if (cpu < 0)
-		cannot_tell("no CPU to stay on");
+		say_unknown("no CPU to stay on");
 	if (worker_prepare(&self->heir, WORKER_THREAD))
-		cannot_tell("no pipes");
-	must_start(&self->target, WORKER_THREAD);
+		say_unknown("no pipes");
+	must_start_worker(&self->target, WORKER_THREAD);
 	attr.inherit = variant->inherit;
 	attr.disabled = 0;
-	self->watch = must_watch(&attr, self->target.tid, cpu, 1);
+	self->sampler = must_sampler(&attr, self->target.tid, cpu, 1);
 	if (variant->inherit && worker_do(&self->target, worker_launch, &self->heir))
-		cannot_tell("no second thread");
+		say_unknown("no second thread");
 }
 
 FIXTURE_TEARDOWN(hang_up)
@@ -59,22 +59,22 @@ FIXTURE_TEARDOWN(hang_up)
 	worker_stop(&self->target);
 }
 
-static int hung_up(struct watch *watch, int timeout_ms)
+static int hung_up(struct sampler *sampler, int timeout_ms)
 {
-	int revents = poll_once(watch->fd, POLLIN, timeout_ms);
+	int revents = poll_once(sampler->fd, POLLIN, timeout_ms);
 
 	return revents < 0 ? revents : !!(revents & POLLHUP);
 }
 
 TEST_F(hang_up, not_before)
 {
-	int early = hung_up(&self->watch, 20), late;
+	int early = hung_up(&self->sampler, 20), late;
 
 	if (early)
-		broken("POLLHUP while the target lives");
+		say_broken("POLLHUP while the target lives");
 	ASSERT_EQ(0, worker_stop(&self->target));
 	ASSERT_EQ(0, worker_stop(&self->heir));
-	late = hung_up(&self->watch, 1000);	/* the control: it can come */
+	late = hung_up(&self->sampler, 1000);	/* the control: it can come */
 	if (!late)
 		say_no("no POLLHUP within a second of the end either");
 }
@@ -84,11 +84,11 @@ TEST_F(hang_up, at_end)
 	int early;
 
 	ASSERT_EQ(0, worker_stop(&self->target));
-	early = hung_up(&self->watch, variant->inherit ? 20 : 0);
+	early = hung_up(&self->sampler, variant->inherit ? 20 : 0);
 	if (variant->inherit && early)
-		broken("POLLHUP although a thread that inherited the event lives");
+		say_broken("POLLHUP although a thread that inherited the event lives");
 	ASSERT_EQ(0, worker_stop(&self->heir));
-	if (!hung_up(&self->watch, 0))
+	if (!hung_up(&self->sampler, 0))
 		say_no("no POLLHUP although every task of the event has ended");
 }
 
@@ -97,16 +97,16 @@ TEST_F(hang_up, wakes)
 	struct waiter waiter;
 	int woke;
 
-	ASSERT_EQ(0, waiter_start(&waiter, self->watch.fd, -1));
+	ASSERT_EQ(0, waiter_start(&waiter, self->sampler.fd, -1));
 	ASSERT_EQ(0, worker_stop(&self->target));
 	ASSERT_EQ(0, worker_stop(&self->heir));
 	woke = waiter_woke(&waiter, 1000);
 	if (woke >= 0 && woke & POLLHUP)
 		return;
 	if (woke >= 0)
-		broken("poll returned revents=%#x want POLLHUP", woke);
-	if (hung_up(&self->watch, 0))
-		broken("poll slept a second past the end, although POLLHUP is there");
+		say_broken("poll returned revents=%#x want POLLHUP", woke);
+	if (hung_up(&self->sampler, 0))
+		say_broken("poll slept a second past the end, although POLLHUP is there");
 	say_no("no POLLHUP within a second, neither waiting nor asked for after it");
 }
 

@@ -23,7 +23,7 @@ static int write_watched(void *unused)
 TEST(no_slot_leaked)
 {
 	struct perf_event_attr attr = attr_access(HW_BREAKPOINT_W, &watched, sizeof(watched));
-	const int free = free_breakpoints(0);
+	const int free = count_free_breakpoints(0);
 	int fd, after;
 
 	require(REQUIRE_PERF | REQUIRE_BREAKPOINT);
@@ -34,15 +34,15 @@ TEST(no_slot_leaked)
 		pid_t child = start_child(write_watched, NULL);
 
 		if (child < 0)
-			broken("fork %d: %s", i, errno_name(child));
+			say_broken("fork %d: %s", i, pm_errno_name(child));
 		ASSERT_EQ(0, wait_child(child));
 	}
 	if (must_count(fd) != 50)
-		broken("writes of 50 children: %" PRIu64, must_count(fd));
+		say_broken("writes of 50 children: %" PRIu64, must_count(fd));
 	must_close(fd);
-	after = free_breakpoints(0);
+	after = count_free_breakpoints(0);
 	if (after != free)
-		broken("breakpoints free: %d before, %d after", free, after);
+		say_broken("breakpoints free: %d before, %d after", free, after);
 }
 
 PROBE_MAIN

@@ -40,8 +40,8 @@ static void want_share(int sum, int own, int tasks)
 	const uint64_t all = must_count(sum), mine = must_count(own);
 
 	if (all < mine + (uint64_t)tasks * FAULTS)
-		broken("sum=%" PRIu64 " own=%" PRIu64 ", want a share of %d and more", all, mine,
-		       tasks * FAULTS);
+		say_broken("sum=%" PRIu64 " own=%" PRIu64 ", want a share of %d and more", all,
+			   mine, tasks * FAULTS);
 }
 
 TEST(forks)
@@ -53,7 +53,7 @@ TEST(forks)
 		pid_t child = start_child(fault, NULL);
 
 		if (child < 0)
-			broken("fork %d: %s", i, errno_name(child));
+			say_broken("fork %d: %s", i, pm_errno_name(child));
 		ASSERT_EQ(0, wait_child(child));
 	}
 	fact_int("fork_us", (now_ns() - start) / 100 / 1000);
@@ -69,7 +69,7 @@ TEST(threads)
 
 		for (int j = 0; j < 4; j++)
 			if (pthread_create(&threads[j], NULL, fault_in_thread, NULL))
-				broken("thread %d could not be made", 4 * i + j);
+				say_broken("thread %d could not be made", 4 * i + j);
 		for (int j = 0; j < 4; j++)
 			ASSERT_EQ(0, pthread_join(threads[j], NULL));
 	}

@@ -24,14 +24,14 @@ static void want(int fd, const char *filter, uint64_t wanted)
 {
 	uint64_t before, count;
 
-	close_nothing(1000000, 20);
+	cause_closes(1000000, 20);
 	before = must_count(fd);
 	must_filter(fd, filter);
-	close_nothing(1000000, 20);
+	cause_closes(1000000, 20);
 	count = must_count(fd) - before;
 	if (before != 20 || count != wanted)
-		broken("without=%" PRIu64 " want=20, with=%" PRIu64 " want=%" PRIu64, before, count,
-		       wanted);
+		say_broken("without=%" PRIu64 " want=20, with=%" PRIu64 " want=%" PRIu64, before,
+			   count, wanted);
 }
 
 TEST(equal)
@@ -52,19 +52,19 @@ TEST(none)
 TEST(samples)
 {
 	struct perf_event_attr attr = must_tracepoint("syscalls", "sys_enter_close");
-	struct watch watch;
+	struct sampler sampler;
 	int samples;
 
 	attr.exclude_kernel = 0;
 	attr.sample_period = 1;
 	attr.sample_type = PERF_SAMPLE_TID;
-	watch = must_watch(&attr, 0, -1, 4);
-	must_filter(watch.fd, "fd >= 1000000 && fd < 1000007");
-	must_ioctl(watch.fd, PERF_EVENT_IOC_ENABLE, 0);
-	close_nothing(1000000, 20);
-	samples = count_records(&watch.ring, PERF_RECORD_SAMPLE);
+	sampler = must_sampler(&attr, 0, -1, 4);
+	must_filter(sampler.fd, "fd >= 1000000 && fd < 1000007");
+	must_ioctl(sampler.fd, PERF_EVENT_IOC_ENABLE, 0);
+	cause_closes(1000000, 20);
+	samples = count_records(&sampler.ring, PERF_RECORD_SAMPLE);
 	if (samples != 7)
-		broken("samples=%d want=7", samples);
+		say_broken("samples=%d want=7", samples);
 }
 
 PROBE_MAIN

@@ -26,11 +26,11 @@ TEST(second_refused)
 	must_filter(fd, "fd == 1000003");
 	error = set_filter(fd, "fd < 2000000");
 	before = must_count(fd);
-	close_nothing(1000000, 20);
+	cause_closes(1000000, 20);
 	count = must_count(fd) - before;
 	if (error != -EEXIST || count != 1)
-		broken("errno=%s want=EEXIST, counted=%" PRIu64 " want=1", errno_name(error),
-		       count);
+		say_broken("errno=%s want=EEXIST, counted=%" PRIu64 " want=1", pm_errno_name(error),
+			   count);
 }
 
 static void refused(int fd, const char *text)
@@ -38,7 +38,7 @@ static void refused(int fd, const char *text)
 	int error = set_filter(fd, text);
 
 	if (error != -EINVAL)
-		broken("filter \"%s\": errno=%s want=EINVAL", text, errno_name(error));
+		say_broken("filter \"%s\": errno=%s want=EINVAL", text, pm_errno_name(error));
 }
 
 TEST(unknown_field)
@@ -51,11 +51,11 @@ TEST(bad_syntax)
 	int fd = open_closes(), error = set_filter(fd, "fd == == ((");
 	uint64_t count;
 
-	fact_str("bad_syntax_error", "%s", errno_name(error));
-	close_nothing(1000000, 20);
+	fact_str("bad_syntax_error", "%s", pm_errno_name(error));
+	cause_closes(1000000, 20);
 	count = must_count(fd);
 	if (error >= 0 || count != 20)
-		broken("errno=%s, counted=%" PRIu64 " want=20", errno_name(error), count);
+		say_broken("errno=%s, counted=%" PRIu64 " want=20", pm_errno_name(error), count);
 }
 
 TEST(other_event)

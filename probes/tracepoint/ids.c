@@ -54,12 +54,12 @@ TEST(format)
 	read_format("sched", "sched_switch", text, sizeof(text));
 	snprintf(want, sizeof(want), "\nID: %d\n", id);
 	if (!strstr(text, want))
-		broken("the format names another id than %d", id);
+		say_broken("the format names another id than %d", id);
 	if (pm_tracepoint_field(text, "next_pid", &field) < 0)
-		broken("the format has no field next_pid");
+		say_broken("the format has no field next_pid");
 	if (field.size != 4 || !field.is_signed || field.offset < 8 || field.offset % 4)
-		broken("next_pid: offset=%u size=%u signed=%d", field.offset, field.size,
-		       field.is_signed);
+		say_broken("next_pid: offset=%u size=%u signed=%d", field.offset, field.size,
+			   field.is_signed);
 }
 
 TEST(unknown_id)
@@ -71,9 +71,9 @@ TEST(unknown_id)
 	attr = attr_of(PERF_TYPE_TRACEPOINT, 0xfffff);
 	fd = pm_open(&attr, 0, -1, -1, 0);
 	if (fd >= 0)
-		broken("tracepoint 1048575 is accepted");
+		say_broken("tracepoint 1048575 is accepted");
 	if (fd != -ENOENT && fd != -EINVAL)
-		broken("errno=%s want=ENOENT or EINVAL", errno_name(fd));
+		say_broken("errno=%s want=ENOENT or EINVAL", pm_errno_name(fd));
 }
 
 TEST(no_alias)
@@ -85,9 +85,9 @@ TEST(no_alias)
 	attr.config |= UINT64_C(1) << 32;
 	fd = pm_open(&attr, 0, -1, -1, 0);
 	if (fd >= 0)
-		broken("config %#" PRIx64 " is accepted", attr.config);
+		say_broken("config %#" PRIx64 " is accepted", attr.config);
 	if (fd != -ENOENT && fd != -EINVAL)
-		broken("errno=%s want=ENOENT or EINVAL", errno_name(fd));
+		say_broken("errno=%s want=ENOENT or EINVAL", pm_errno_name(fd));
 }
 
 PROBE_MAIN

@@ -24,7 +24,7 @@ static int stranger_opens(const char *system, const char *event, bool raw, bool 
 		attr.sample_type = PERF_SAMPLE_RAW;
 		attr.sample_period = 1;
 	}
-	return ask_stranger(&attr, whole_cpu ? -1 : 0, whole_cpu ? move_to_nth_cpu(0) : -1);
+	return ask_unprivileged(&attr, whole_cpu ? -1 : 0, whole_cpu ? move_to_nth_cpu(0) : -1);
 }
 
 /* Levels below 0 let everybody in, as the manual says. */
@@ -39,7 +39,7 @@ TEST(count_opens)
 	int answer = stranger_opens("sched", "sched_switch", false, false);
 
 	if (answer)
-		broken("errno=%s", errno_name(answer));
+		say_broken("errno=%s", pm_errno_name(answer));
 }
 
 TEST(raw_system_call)
@@ -47,20 +47,20 @@ TEST(raw_system_call)
 	int answer = stranger_opens("syscalls", "sys_enter_getppid", true, false);
 
 	if (answer == -EPERM || answer == -EACCES)
-		say_no("%s without privilege, ok with", errno_name(answer));
+		say_no("%s without privilege, ok with", pm_errno_name(answer));
 	if (answer)
-		broken("errno=%s", errno_name(answer));
+		say_broken("errno=%s", pm_errno_name(answer));
 }
 
 TEST(raw_other)
 {
 	int answer = stranger_opens("sched", "sched_switch", true, false);
 
-	fact_str("raw_error", "%s", !answer ? "none" : errno_name(answer));
+	fact_str("raw_error", "%s", !answer ? "none" : pm_errno_name(answer));
 	if (answer == -EPERM || answer == -EACCES)
 		return;
 	need_paranoid(0);
-	broken("answer=%s want=EPERM or EACCES", !answer ? "ok" : errno_name(answer));
+	say_broken("answer=%s want=EPERM or EACCES", !answer ? "ok" : pm_errno_name(answer));
 }
 
 TEST(whole_cpu)
@@ -70,7 +70,7 @@ TEST(whole_cpu)
 	if (answer == -EACCES)
 		return;
 	need_paranoid(1);
-	broken("answer=%s want=EACCES", !answer ? "ok" : errno_name(answer));
+	say_broken("answer=%s want=EACCES", !answer ? "ok" : pm_errno_name(answer));
 }
 
 PROBE_MAIN

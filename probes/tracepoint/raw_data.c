@@ -28,9 +28,10 @@ static uint64_t field_of(const struct pm_sample *sample, const char *name)
 
 	read_format("syscalls", "sys_enter_close", text, sizeof(text));
 	if (pm_tracepoint_field(text, name, &field) < 0)
-		broken("the format has no field %s", name);
+		say_broken("the format has no field %s", name);
 	if (!sample->raw || field.offset + field.size > sample->raw_size)
-		broken("raw size=%u, too small for %s at %u", sample->raw_size, name, field.offset);
+		say_broken("raw size=%u, too small for %s at %u", sample->raw_size, name,
+			   field.offset);
 	at = (const char *)sample->raw + field.offset;
 	memcpy(&half, at, sizeof(half));
 	if (field.size == sizeof(half))
@@ -45,37 +46,38 @@ static uint64_t field_of(const struct pm_sample *sample, const char *name)
 TEST(common)
 {
 	uint64_t id = must_tracepoint("syscalls", "sys_enter_close").config, type, pid;
-	struct watch watch = watch_closes(1, PERF_SAMPLE_RAW);
+	struct sampler sampler = watch_closes(1, PERF_SAMPLE_RAW);
 	struct pm_record record;
 
-	close_nothing(FIRST, 1);
-	if (!seek(&watch, PERF_RECORD_SAMPLE, &record))
-		broken("no sample");
+	cause_closes(FIRST, 1);
+	if (!find_record(&sampler, PERF_RECORD_SAMPLE, &record))
+		say_broken("no sample");
 	fact_int("raw_size", record.sample.raw_size);
 	type = field_of(&record.sample, "common_type");
 	pid = field_of(&record.sample, "common_pid");
 	if (type != id || !is_own_pid(pid))
-		broken("common_type=%" PRIu64 " want=%" PRIu64 ", common_pid=%" PRIu64 " want=%d",
-		       type, id, pid, pm_gettid());
+		say_broken("common_type=%" PRIu64 " want=%" PRIu64 ", common_pid=%" PRIu64
+			   " want=%d",
+			   type, id, pid, pm_gettid());
 }
 
 TEST(argument)
 {
-	struct watch watch = watch_closes(1, PERF_SAMPLE_RAW);
+	struct sampler sampler = watch_closes(1, PERF_SAMPLE_RAW);
 	struct pm_record record;
 
-	close_nothing(FIRST, 5);
-	must_ioctl(watch.fd, PERF_EVENT_IOC_DISABLE, 0);
+	cause_closes(FIRST, 5);
+	must_ioctl(sampler.fd, PERF_EVENT_IOC_DISABLE, 0);
 	for (int i = 0; i < 5; i++) {
 		uint64_t argument, number;
 
-		if (!seek(&watch, PERF_RECORD_SAMPLE, &record))
-			broken("samples=%d want=5", i);
+		if (!find_record(&sampler, PERF_RECORD_SAMPLE, &record))
+			say_broken("samples=%d want=5", i);
 		argument = field_of(&record.sample, "fd");
 		number = field_of(&record.sample, "__syscall_nr");
 		if (argument != (uint64_t)FIRST + i || number != SYS_close)
-			broken("call %d: fd=%" PRIu64 " want=%d, number=%" PRIu64 " want=%d", i,
-			       argument, FIRST + i, number, (int)SYS_close);
+			say_broken("call %d: fd=%" PRIu64 " want=%d, number=%" PRIu64 " want=%d", i,
+				   argument, FIRST + i, number, (int)SYS_close);
 	}
 }
 

@@ -17,13 +17,13 @@ PROBE(TITLE("samples of tracepoints")
 
 static void want_samples(uint64_t period, int want)
 {
-	struct watch watch = watch_closes(period, PERF_SAMPLE_TID);
+	struct sampler sampler = watch_closes(period, PERF_SAMPLE_TID);
 	int samples;
 
-	close_nothing(FIRST, 20);
-	samples = count_records(&watch.ring, PERF_RECORD_SAMPLE);
+	cause_closes(FIRST, 20);
+	samples = count_records(&sampler.ring, PERF_RECORD_SAMPLE);
 	if (samples != want)
-		broken("samples=%d want=%d", samples, want);
+		say_broken("samples=%d want=%d", samples, want);
 }
 
 TEST(every_hit)
@@ -45,14 +45,14 @@ TEST(every_fifth_hit)
 
 TEST(no_raw_without_bit)
 {
-	struct watch watch = watch_closes(1, PERF_SAMPLE_TID);
+	struct sampler sampler = watch_closes(1, PERF_SAMPLE_TID);
 	struct pm_record record;
 
-	close_nothing(FIRST, 1);
-	if (!seek(&watch, PERF_RECORD_SAMPLE, &record))
-		broken("no sample");
+	cause_closes(FIRST, 1);
+	if (!find_record(&sampler, PERF_RECORD_SAMPLE, &record))
+		say_broken("no sample");
 	if (record.size != 16)
-		broken("size=%u want=16", record.size);
+		say_broken("size=%u want=16", record.size);
 }
 
 PROBE_MAIN

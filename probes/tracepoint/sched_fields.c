@@ -26,20 +26,21 @@ static struct pm_trace_field field_of(const char *name)
 	struct pm_trace_field field = { .size = 0 };
 
 	if (pm_tracepoint_field(format, name, &field) < 0)
-		broken("the format has no field %s", name);
+		say_broken("the format has no field %s", name);
 	return field;
 }
 
-static void hold_number(const char *name, uint32_t size)
+static void expect_number(const char *name, uint32_t size)
 {
 	const struct pm_trace_field field = field_of(name);
 
 	if (field.size != size || !field.is_signed)
-		broken("%s: size=%u signed=%d want=%u,1", name, field.size, field.is_signed, size);
+		say_broken("%s: size=%u signed=%d want=%u,1", name, field.size, field.is_signed,
+			   size);
 }
 
 /* A name is of characters, whose sign differs between machines. */
-static void hold_task(const char *prefix)
+static void expect_task(const char *prefix)
 {
 	char name[32];
 	uint32_t size;
@@ -47,11 +48,11 @@ static void hold_task(const char *prefix)
 	snprintf(name, sizeof(name), "%scomm", prefix);
 	size = field_of(name).size;
 	if (size != 16)
-		broken("%s: size=%u want=16", name, size);
+		say_broken("%s: size=%u want=16", name, size);
 	snprintf(name, sizeof(name), "%spid", prefix);
-	hold_number(name, 4);
+	expect_number(name, 4);
 	snprintf(name, sizeof(name), "%sprio", prefix);
-	hold_number(name, 4);
+	expect_number(name, 4);
 }
 
 TEST(switch_format)
@@ -59,19 +60,19 @@ TEST(switch_format)
 	uint32_t state;
 
 	read_format("sched", "sched_switch", format, sizeof(format));
-	hold_task("prev_");
-	hold_task("next_");
+	expect_task("prev_");
+	expect_task("next_");
 	/* The kernel's long: 8 bytes also before a program of 32 bits. */
 	state = field_of("prev_state").size;
-	hold_number("prev_state", state == 8 ? 8 : sizeof(long));
+	expect_number("prev_state", state == 8 ? 8 : sizeof(long));
 	fact_int("comm_size", field_of("prev_comm").size);
 }
 
 TEST(wakeup_format)
 {
 	read_format("sched", "sched_wakeup", format, sizeof(format));
-	hold_task("");
-	hold_number("target_cpu", 4);
+	expect_task("");
+	expect_number("target_cpu", 4);
 }
 
 static int64_t number_in(const struct pm_sample *sample, const char *name)
@@ -81,7 +82,8 @@ static int64_t number_in(const struct pm_sample *sample, const char *name)
 	int64_t wide = 0;
 
 	if (!sample->raw || field.offset + field.size > sample->raw_size)
-		broken("raw size=%u, too small for %s at %u", sample->raw_size, name, field.offset);
+		say_broken("raw size=%u, too small for %s at %u", sample->raw_size, name,
+			   field.offset);
 	if (field.size == sizeof(narrow)) {
 		memcpy(&narrow, (const char *)sample->raw + field.offset, sizeof(narrow));
 		return narrow;
@@ -94,7 +96,7 @@ TEST(switch_data)
 {
 	struct perf_event_attr attr = must_tracepoint("sched", "sched_switch");
 	struct pm_record record;
-	struct watch watch;
+	struct sampler sampler;
 	uint64_t switches;
 	int64_t self, prev, next;
 
@@ -103,13 +105,13 @@ TEST(switch_data)
 	attr.sample_type = PERF_SAMPLE_RAW;
 	ASSERT_EQ(0, prctl(PR_SET_NAME, "switched-away"));
 	read_format("sched", "sched_switch", format, sizeof(format));
-	watch = must_run(&attr, 0, -1, 8);
-	switches = switch_away(3);
-	must_ioctl(watch.fd, PERF_EVENT_IOC_DISABLE, 0);
+	sampler = must_run_sampler(&attr, 0, -1, 8);
+	switches = cause_switches(3);
+	must_ioctl(sampler.fd, PERF_EVENT_IOC_DISABLE, 0);
 	if (!switches)
-		cannot_tell("no switch of a thread that slept 1000 times");
-	if (!seek(&watch, PERF_RECORD_SAMPLE, &record))
-		broken("no sample of %" PRIu64 " switches", switches);
+		say_unknown("no switch of a thread that slept 1000 times");
+	if (!find_record(&sampler, PERF_RECORD_SAMPLE, &record))
+		say_broken("no sample of %" PRIu64 " switches", switches);
 	/* Not gettid(2): in a PID namespace that is another number. */
 	self = number_in(&record.sample, "common_pid");
 	prev = number_in(&record.sample, "prev_pid");
@@ -117,11 +119,11 @@ TEST(switch_data)
 	fact_int("prev_state", number_in(&record.sample, "prev_state"));
 	fact_int("prev_prio", number_in(&record.sample, "prev_prio"));
 	if (prev != self || next == prev || next < 0)
-		broken("prev_pid=%" PRId64 " want=%" PRId64 ", next_pid=%" PRId64, prev, self,
-		       next);
+		say_broken("prev_pid=%" PRId64 " want=%" PRId64 ", next_pid=%" PRId64, prev, self,
+			   next);
 	if (memcmp((const char *)record.sample.raw + field_of("prev_comm").offset, "switched-away",
 		   14))
-		broken("prev_comm is not this thread's name");
+		say_broken("prev_comm is not this thread's name");
 }
 
 PROBE_MAIN

@@ -25,15 +25,15 @@ static int open_counting(const char *system, const char *event, bool user_only)
  * there may be some around each reading of the counter. */
 static uint64_t count_sleeps(int fd, uint64_t real[2])
 {
-	uint64_t before = switches_so_far(), from, to, count = must_count(fd);
+	uint64_t before = count_switches(), from, to, count = must_count(fd);
 
-	from = switches_so_far();
-	if (switch_away(10) < 10)
-		cannot_tell("fewer than 10 switches of a thread that slept 1000 times");
-	to = switches_so_far();
+	from = count_switches();
+	if (cause_switches(10) < 10)
+		say_unknown("fewer than 10 switches of a thread that slept 1000 times");
+	to = count_switches();
 	count = must_count(fd) - count;
 	real[0] = to - from;
-	real[1] = switches_so_far() - before;
+	real[1] = count_switches() - before;
 	return count;
 }
 
@@ -43,8 +43,8 @@ TEST(exact)
 	uint64_t real[2], count = count_sleeps(fd, real);
 
 	if (count < real[0] || count > real[1])
-		broken("counted=%" PRIu64 " getrusage=%" PRIu64 "..%" PRIu64, count, real[0],
-		       real[1]);
+		say_broken("counted=%" PRIu64 " getrusage=%" PRIu64 "..%" PRIu64, count, real[0],
+			   real[1]);
 }
 
 TEST(user_only_zero)
@@ -57,8 +57,8 @@ TEST(user_only_zero)
 	all = pm_open(&attr, 0, -1, -1, 0);	/* where privileges allow it */
 	count = count_sleeps(fd, real);
 	if (all >= 0 && must_count(all) < real[0])
-		broken("%" PRIu64 " of %" PRIu64 " with the kernel included", must_count(all),
-		       real[0]);
+		say_broken("%" PRIu64 " of %" PRIu64 " with the kernel included", must_count(all),
+			   real[0]);
 	if (count)
 		say_no("counted %" PRIu64 " of %" PRIu64 " in user mode", count, real[0]);
 }

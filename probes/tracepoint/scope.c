@@ -37,7 +37,7 @@ TEST(own_thread)
 	int fd = open_calls(0, -1, false);
 
 	call((void *)5);
-	hold_count(fd, 5);
+	expect_count(fd, 5);
 }
 
 /* A worker's calls beside 5 of our own, counted by an event on one of the two. */
@@ -46,11 +46,11 @@ static void both_call(bool on_worker, uint64_t wanted)
 	struct worker worker;
 	int fd;
 
-	must_start(&worker, WORKER_THREAD);
+	must_start_worker(&worker, WORKER_THREAD);
 	fd = open_calls(on_worker ? worker.tid : 0, -1, false);
 	call((void *)5);
 	ASSERT_EQ(0, worker_do(&worker, call, (void *)7));
-	hold_count(fd, wanted);
+	expect_count(fd, wanted);
 }
 
 TEST(other_thread)
@@ -69,11 +69,11 @@ static void later(enum worker_kind kind)
 	struct worker worker;
 	uint64_t before;
 
-	must_start(&worker, kind);	/* a child asks once who its parent is */
+	must_start_worker(&worker, kind);	/* a child asks once who its parent is */
 	before = must_count(fd);
 	call((void *)5);
 	ASSERT_EQ(0, worker_do(&worker, call, (void *)7));
-	hold_count(fd, before + 12);
+	expect_count(fd, before + 12);
 }
 
 TEST(later_thread)

@@ -18,13 +18,13 @@ static struct perf_event_attr sampling(uint64_t period, uint64_t sample_type)
 	return attr;
 }
 
-static struct watch watch_closes(uint64_t period, uint64_t sample_type)
+static struct sampler watch_closes(uint64_t period, uint64_t sample_type)
 {
 	struct perf_event_attr attr = sampling(period, sample_type);
-	struct watch watch = must_watch(&attr, 0, -1, 8);
+	struct sampler sampler = must_sampler(&attr, 0, -1, 8);
 
-	must_ioctl(watch.fd, PERF_EVENT_IOC_ENABLE, 0);
-	return watch;
+	must_ioctl(sampler.fd, PERF_EVENT_IOC_ENABLE, 0);
+	return sampler;
 }
 
 #endif

@@ -24,9 +24,9 @@ static void must_filter(int fd, const char *text)
 	int error = set_filter(fd, text);
 
 	if (error == -EACCES || error == -EPERM)
-		say_blocked("SET_FILTER: %s", errno_name(error));
+		say_blocked("SET_FILTER: %s", pm_errno_name(error));
 	if (error < 0)
-		broken("filter \"%s\": errno=%s", text, errno_name(error));
+		say_broken("filter \"%s\": errno=%s", text, pm_errno_name(error));
 }
 
 #endif

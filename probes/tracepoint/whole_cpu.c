@@ -37,7 +37,7 @@ static uint64_t calls_seen(unsigned int nth)
 	struct worker worker;
 	uint64_t before;
 
-	must_start(&worker, WORKER_CHILD);
+	must_start_worker(&worker, WORKER_CHILD);
 	ASSERT_LE(0, worker_move(&worker, nth));
 	before = must_count(fd);
 	ASSERT_EQ(0, worker_do(&worker, call, (void *)700));
@@ -49,7 +49,7 @@ TEST(counts)
 	uint64_t count = calls_seen(0);
 
 	if (count < 700 || count > 1000)
-		broken("counted=%" PRIu64 " want=700", count);
+		say_broken("counted=%" PRIu64 " want=700", count);
 }
 
 TEST(elsewhere)
@@ -59,7 +59,7 @@ TEST(elsewhere)
 	require(REQUIRE_CPU2);
 	count = calls_seen(1);
 	if (count > 300)
-		broken("counted=%" PRIu64 " of 700 on another CPU", count);
+		say_broken("counted=%" PRIu64 " of 700 on another CPU", count);
 }
 
 PROBE_MAIN

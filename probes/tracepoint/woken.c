@@ -21,7 +21,7 @@ TEST(counts)
 	struct worker worker;
 
 	attr.exclude_kernel = 0;
-	must_start(&worker, WORKER_THREAD);
+	must_start_worker(&worker, WORKER_THREAD);
 	ASSERT_LE(0, worker_move(&worker, 0));
 	any_cpu = must_open(&attr, worker.tid, -1, -1, 0);
 	this_cpu = must_open(&attr, worker.tid, cpu, -1, 0);
@@ -36,8 +36,8 @@ TEST(counts)
 	if (here == any && any < 10)
 		say_no("own wake-ups of others=%" PRIu64 ", and none of the 10 by others", any);
 	if (here < any || here - any > 10)
-		broken("on this CPU=%" PRIu64 " on any CPU=%" PRIu64 " want up to 10 less", here,
-		       any);
+		say_broken("on this CPU=%" PRIu64 " on any CPU=%" PRIu64 " want up to 10 less",
+			   here, any);
 }
 
 PROBE_MAIN

@@ -23,13 +23,13 @@ PROBE(TITLE("capabilities in the user page")
 
 TEST(bit0_deprecated)
 {
-	struct watch watch = watch_faults();
-	const struct perf_event_mmap_page page = *page_of(&watch);
+	struct sampler sampler = watch_faults();
+	const struct perf_event_mmap_page page = *page_of(&sampler);
 
 	if (!page.cap_bit0_is_deprecated)
 		say_no("capabilities=%#" PRIx64 ": the meaning before v3.12", page.capabilities);
 	if (page.cap_bit0)
-		broken("capabilities=%#" PRIx64 ": bit 0 is set", page.capabilities);
+		say_broken("capabilities=%#" PRIx64 ": bit 0 is set", page.capabilities);
 	fact_bool("cap_user_rdpmc", page.cap_user_rdpmc);
 	fact_bool("cap_user_time", page.cap_user_time);
 	fact_bool("cap_user_time_zero", page.cap_user_time_zero);
@@ -39,18 +39,18 @@ TEST(bit0_deprecated)
 TEST(clockid_no_time_zero)
 {
 	struct perf_event_attr attr = attr_software(PERF_COUNT_SW_PAGE_FAULTS), without = attr;
-	struct watch plain, chosen;
+	struct sampler plain, chosen;
 
 	attr.use_clockid = 1;
 	attr.clockid = CLOCK_MONOTONIC;
-	plain = must_watch(&without, 0, -1, 1);
-	chosen = ask_watch(&attr, &without, 0, -1, 1, "use_clockid");
+	plain = must_sampler(&without, 0, -1, 1);
+	chosen = ask_sampler(&attr, &without, 0, -1, 1, "use_clockid");
 	must_ioctl(plain.fd, PERF_EVENT_IOC_ENABLE, 0);
 	must_ioctl(chosen.fd, PERF_EVENT_IOC_ENABLE, 0);
 	if (!page_of(&plain)->cap_user_time_zero)
 		say_absent("cap_user_time_zero is 0 even without a chosen clock");
 	if (page_of(&chosen)->cap_user_time_zero)
-		broken("cap_user_time_zero=1 although stamps are of CLOCK_MONOTONIC");
+		say_broken("cap_user_time_zero=1 although stamps are of CLOCK_MONOTONIC");
 }
 
 PROBE_MAIN

@@ -13,13 +13,13 @@ PROBE(TITLE("layout of the user page")
 
 TEST(size)
 {
-	struct watch watch = watch_faults();
-	const uint32_t size = page_of(&watch)->size;
+	struct sampler sampler = watch_faults();
+	const uint32_t size = page_of(&sampler)->size;
 
 	if (!size)
 		say_no("size is 0: the page of a kernel before v3.12");
 	if (size < offsetof(struct perf_event_mmap_page, time_cycles) - 8 || size > 1024)
-		broken("size=%u want 72..1024", size);
+		say_broken("size=%u want 72..1024", size);
 }
 
 PROBE_MAIN

@@ -59,57 +59,57 @@ static uint64_t convert(const volatile struct perf_event_mmap_page *page)
 	return pm_clock_from_tsc(counter, zero, mult, shift);
 }
 
-static struct watch watch_time(void)
+static struct sampler watch_time(void)
 {
 	struct perf_event_attr attr = attr_faults(PERF_SAMPLE_TIME);
-	struct watch watch = must_watch(&attr, 0, -1, 2);
-	const volatile struct perf_event_mmap_page *page = watch.ring.base;
+	struct sampler sampler = must_sampler(&attr, 0, -1, 2);
+	const volatile struct perf_event_mmap_page *page = sampler.ring.base;
 	uint64_t now;
 
-	must_ioctl(watch.fd, PERF_EVENT_IOC_ENABLE, 0);
+	must_ioctl(sampler.fd, PERF_EVENT_IOC_ENABLE, 0);
 	ASSERT_EQ(0, cause_faults(1));
-	if (!must_count(watch.fd))
-		cannot_tell("the event does not run");
+	if (!must_count(sampler.fd))
+		say_unknown("the event does not run");
 	if (!page->cap_user_time_zero)
 		say_absent("cap_user_time_zero=0: stamps are of no counter one can read");
 	if (!read_counter(&now))
 		say_absent("how to read this architecture's counter is not known here");
 	fact_int("mult", page->time_mult);
 	fact_int("shift", page->time_shift);
-	return watch;
+	return sampler;
 }
 
 TEST(brackets)
 {
-	struct watch watch = watch_time();
+	struct sampler sampler = watch_time();
 	struct pm_record record;
 
 	for (int i = 0; i < 20; i++) {
 		uint64_t before, after;
 
-		while (seek(&watch, PERF_RECORD_SAMPLE, &record))
+		while (find_record(&sampler, PERF_RECORD_SAMPLE, &record))
 			;
-		before = convert(watch.ring.base);
+		before = convert(sampler.ring.base);
 		ASSERT_EQ(0, cause_faults(1));
-		after = convert(watch.ring.base);
-		if (!seek(&watch, PERF_RECORD_SAMPLE, &record))
-			broken("no sample of a page fault");
+		after = convert(sampler.ring.base);
+		if (!find_record(&sampler, PERF_RECORD_SAMPLE, &record))
+			say_broken("no sample of a page fault");
 		if (record.sample.sid.time + 1000 < before || record.sample.sid.time > after + 1000)
-			broken("stamp=%" PRIu64 " not within %" PRIu64 "..%" PRIu64,
-			       record.sample.sid.time, before, after);
+			say_broken("stamp=%" PRIu64 " not within %" PRIu64 "..%" PRIu64,
+				   record.sample.sid.time, before, after);
 	}
 }
 
 TEST(advances)
 {
-	struct watch watch = watch_time();
+	struct sampler sampler = watch_time();
 	uint64_t outer, inner, worst = 0;
 
 	for (int round = 0; round < 20; round++) {
-		uint64_t t0 = now_ns(), c0 = convert(watch.ring.base), t1 = now_ns();
+		uint64_t t0 = now_ns(), c0 = convert(sampler.ring.base), t1 = now_ns();
 
 		spin_ns(5000000);
-		uint64_t t2 = now_ns(), c1 = convert(watch.ring.base), t3 = now_ns();
+		uint64_t t2 = now_ns(), c1 = convert(sampler.ring.base), t3 = now_ns();
 
 		inner = t2 - t1;
 		outer = t3 - t0;
@@ -117,8 +117,8 @@ TEST(advances)
 		if (worst + inner / 100 >= inner && worst <= outer + outer / 100)
 			return;
 	}
-	broken("conversion advanced by %" PRIu64 " ns in %" PRIu64 "..%" PRIu64 " ns", worst, inner,
-	       outer);
+	say_broken("conversion advanced by %" PRIu64 " ns in %" PRIu64 "..%" PRIu64 " ns", worst,
+		   inner, outer);
 }
 
 PROBE_MAIN

@@ -7,17 +7,17 @@
 
 #define TIMES (PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING)
 
-static inline const volatile struct perf_event_mmap_page *page_of(const struct watch *watch)
+static inline const volatile struct perf_event_mmap_page *page_of(const struct sampler *sampler)
 {
-	return watch->ring.base;
+	return sampler->ring.base;
 }
 
-static inline struct watch watch_faults(void)
+static inline struct sampler watch_faults(void)
 {
 	struct perf_event_attr attr = attr_software(PERF_COUNT_SW_PAGE_FAULTS);
 
 	attr.read_format = TIMES;
-	return must_run(&attr, 0, -1, 4);
+	return must_run_sampler(&attr, 0, -1, 4);
 }
 
 #endif

@@ -118,7 +118,7 @@ DISTURBER = r"""
 int main(int argc, char **argv)
 {
 	struct cgroups cgroups;
-	keep_file(argv[1]);
+	restore_at_exit(argv[1]);
 	if (cgroups_make(argv[2], &cgroups) || write_file(argv[1], "gone"))
 		return 1;
 	if (fork() == 0)

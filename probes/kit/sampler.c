@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Events with a ring, in tests. See watch.h.
+ * Events with a ring, in tests. See sampler.h.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -17,7 +17,7 @@
 #include "ring.h"
 #include "say.h"
 #include "task.h"
-#include "watch.h"
+#include "sampler.h"
 #include "workload.h"
 
 struct perf_event_attr attr_waking(void)
@@ -28,84 +28,85 @@ struct perf_event_attr attr_waking(void)
 	return attr;
 }
 
-static struct watch watch_open(int fd, const struct perf_event_attr *attr, size_t pages)
+static struct sampler watch_open(int fd, const struct perf_event_attr *attr, size_t pages)
 {
-	struct watch watch = { .fd = fd };
+	struct sampler sampler = { .fd = fd };
 
-	pm_format_of(attr, &watch.format);
-	must_map(fd, pages, &watch.ring);
+	pm_format_of(attr, &sampler.format);
+	must_map(fd, pages, &sampler.ring);
 	/* Touch the mapping now, or reading it would cause the very page faults to be counted. */
-	pm_ring_release(&watch.ring);
-	for (size_t at = 0; at < watch.ring.map_size; at += 4096)
-		(void)*((volatile char *)watch.ring.base + at);
-	return watch;
+	pm_ring_release(&sampler.ring);
+	for (size_t at = 0; at < sampler.ring.map_size; at += 4096)
+		(void)*((volatile char *)sampler.ring.base + at);
+	return sampler;
 }
 
-struct watch must_watch(const struct perf_event_attr *attr, pid_t pid, int cpu, size_t pages)
+struct sampler must_sampler(const struct perf_event_attr *attr, pid_t pid, int cpu, size_t pages)
 {
 	return watch_open(must_open(attr, pid, cpu, -1, 0), attr, pages);
 }
 
-struct watch ask_watch(const struct perf_event_attr *with, const struct perf_event_attr *without,
-		       pid_t pid, int cpu, size_t pages, const char *what)
+struct sampler ask_sampler(const struct perf_event_attr *with,
+			   const struct perf_event_attr *without, pid_t pid, int cpu, size_t pages,
+			   const char *what)
 {
 	return watch_open(ask_open(with, without, pid, cpu, what), with, pages);
 }
 
-bool seek(struct watch *watch, uint32_t type, struct pm_record *ret)
+bool find_record(struct sampler *sampler, uint32_t type, struct pm_record *ret)
 {
 	int more;
 
 	ret->type = ret->size = 0;
-	while ((more = next_record(&watch->ring, &watch->format, ret)) == 1)
+	while ((more = next_record(&sampler->ring, &sampler->format, ret)) == 1)
 		if (!type || ret->type == type)
 			return true;
 	if (more < 0)
-		broken("a record does not parse (%s): type %u size %u", errno_name(more), ret->type,
-		       ret->size);
-	pm_ring_release(&watch->ring);
+		say_broken("a record does not parse (%s): type %u size %u", pm_errno_name(more),
+			   ret->type, ret->size);
+	pm_ring_release(&sampler->ring);
 	return false;
 }
 
-int drain_samples(struct watch *watch, pid_t tid)
+int count_samples(struct sampler *sampler, pid_t tid)
 {
 	struct pm_record record;
 	int count = 0;
 
-	while (seek(watch, PERF_RECORD_SAMPLE, &record))
+	while (find_record(sampler, PERF_RECORD_SAMPLE, &record))
 		count += record.sample.sid.tid == (uint32_t)tid;
 	return count;
 }
 
-int samples_of_faults(struct watch *watch, struct worker *worker, unsigned int faults)
+int samples_of_faults(struct sampler *sampler, struct worker *worker, unsigned int faults)
 {
 	int error = worker ? worker_faults(worker, 1) : cause_faults(1);
 
-	drain_samples(watch, 0);
+	count_samples(sampler, 0);
 	if (!error)
 		error = worker ? worker_faults(worker, faults) : cause_faults(faults);
 	if (error)
-		cannot_tell("page faults could not be caused: %s", errno_name(error));
-	return drain_samples(watch, worker ? worker->tid : pm_gettid());
+		say_unknown("page faults could not be caused: %s", pm_errno_name(error));
+	return count_samples(sampler, worker ? worker->tid : pm_gettid());
 }
 
 static void compare_samples(int fd, struct pm_ring *ring, unsigned int faults,
 			    enum verdict otherwise, const char *what)
 {
-	const uint64_t counted = sample_faults(fd, faults);
+	const uint64_t counted = cause_enabled_faults(fd, faults);
 	const int found = count_records(ring, PERF_RECORD_SAMPLE);
 
 	if (counted != faults || found != (int)faults)
-		say(otherwise, "%s: counted=%" PRIu64 " samples=%d want=%u", what, counted, found,
-		    faults);
+		say_as(otherwise, "%s: counted=%" PRIu64 " samples=%d want=%u", what, counted,
+		       found, faults);
 }
 
-void hold_samples(int fd, struct pm_ring *ring, unsigned int faults, const char *what)
+void expect_samples(int fd, struct pm_ring *ring, unsigned int faults, const char *what)
 {
 	compare_samples(fd, ring, faults, BROKEN, what);
 }
 
-void must_sample(int fd, struct pm_ring *ring, unsigned int faults, const char *what)
+void must_samples(int fd, struct pm_ring *ring, unsigned int faults, const char *what)
 {
 	compare_samples(fd, ring, faults, UNKNOWN, what);
 }
@@ -114,7 +115,7 @@ struct redirection must_redirect(const struct perf_event_attr *attr)
 {
 	struct redirection pair;
 
-	pair.target = must_watch(attr, 0, -1, 1);
+	pair.target = must_sampler(attr, 0, -1, 1);
 	pair.source = must_open(attr, 0, -1, -1, 0);
 	must_ioctl(pair.source, PERF_EVENT_IOC_SET_OUTPUT, pair.target.fd);
 	return pair;
@@ -125,16 +126,16 @@ struct redirection must_redirect_faults(void)
 	const struct perf_event_attr attr = attr_faults(PERF_SAMPLE_IP);
 	struct redirection pair = must_redirect(&attr);
 
-	must_sample(pair.source, &pair.target.ring, 5, "redirected");
+	must_samples(pair.source, &pair.target.ring, 5, "redirected");
 	return pair;
 }
 
-void must_ask_for_signals(int fd, int number, pid_t tid)
+void must_get_signals(int fd, int number, pid_t tid)
 {
 	int error = ask_for_signals(fd, number, tid);
 
 	if (error)
-		cannot_tell("F_SETOWN_EX, F_SETSIG or O_ASYNC: %s", errno_name(error));
+		say_unknown("F_SETOWN_EX, F_SETSIG or O_ASYNC: %s", pm_errno_name(error));
 }
 
 void must_wait(struct waiter *waiter, int fd, int time_out_ms)
@@ -142,36 +143,36 @@ void must_wait(struct waiter *waiter, int fd, int time_out_ms)
 	int error = waiter_start(waiter, fd, time_out_ms);
 
 	if (error)
-		cannot_tell("no waiting thread: %s", errno_name(error));
+		say_unknown("no waiting thread: %s", pm_errno_name(error));
 }
 
 /* The witness needs no less time to wake than the waiter would, however busy the machine. */
-void hold_asleep(struct waiter *waiter, const char *when)
+void expect_asleep(struct waiter *waiter, const char *when)
 {
 	const struct perf_event_attr attr = attr_waking();
 	struct waiter witness;
-	struct watch watch;
+	struct sampler sampler;
 	int revents;
 
-	watch = must_watch(&attr, 0, -1, 1);
-	must_wait(&witness, watch.fd, 5000);
-	sample_faults(watch.fd, 1);
+	sampler = must_sampler(&attr, 0, -1, 1);
+	must_wait(&witness, sampler.fd, 5000);
+	cause_enabled_faults(sampler.fd, 1);
 	revents = waiter_woke(&witness, 2000);
 	if (revents != POLLIN)
-		cannot_tell("a sample does not wake a witness: revents=%#x", revents);
+		say_unknown("a sample does not wake a witness: revents=%#x", revents);
 	revents = waiter_woke(waiter, 2);
 	if (revents != -EAGAIN)
-		broken("%s: woken with revents=%#x", when, revents);
-	pm_ring_close(&watch.ring);
-	close(watch.fd);
+		say_broken("%s: woken with revents=%#x", when, revents);
+	pm_ring_close(&sampler.ring);
+	close(sampler.fd);
 }
 
-void hold_hang_up(int revents, const char *when)
+void expect_hang_up(int revents, const char *when)
 {
 	if (!revents || revents == -EAGAIN)
 		say_no("%s: nothing is reported", when);
 	if (!(revents & POLLHUP))
-		broken("%s: revents=%#x want=%#x", when, revents, POLLHUP);
+		say_broken("%s: revents=%#x want=%#x", when, revents, POLLHUP);
 }
 
 /* Known names, because opening every PMU there is would meet many that are none of our business. */
@@ -202,18 +203,18 @@ struct perf_event_attr must_trace(char name[64])
 	return attr;
 }
 
-void ask_aux(struct watch *watch, size_t pages, int prot)
+void ask_aux(struct sampler *sampler, size_t pages, int prot)
 {
-	volatile struct perf_event_mmap_page *page = watch->ring.base;
+	volatile struct perf_event_mmap_page *page = sampler->ring.base;
 	const size_t size = pages * probe_env()->page_size;
 
-	page->aux_offset = watch->ring.map_size;
+	page->aux_offset = sampler->ring.map_size;
 	page->aux_size = size;
-	if (mmap(NULL, size, prot, MAP_SHARED, watch->fd, watch->ring.map_size) != MAP_FAILED)
+	if (mmap(NULL, size, prot, MAP_SHARED, sampler->fd, sampler->ring.map_size) != MAP_FAILED)
 		return;
 	if (errno == EINVAL)
 		say_no("EINVAL for the AUX area of a trace unit");
 	if (errno == EPERM)
 		say_blocked("EPERM: no locked memory left for %zu pages", pages);
-	cannot_tell("mmap of an AUX area: %s", errno_name(errno));
+	say_unknown("mmap of an AUX area: %s", pm_errno_name(errno));
 }
