@@ -117,31 +117,15 @@ $(B)/cross/tools.mk: kernels/source/cross.py
 # One probe by its name: make probes/ring/write_backward
 $(PROBES:%=probes/%): probes/%: $(B)/probes/%
 
-include lib/build.mk
-
-check-deps:
-	$(Q)$(if $(NO_INSTALL),:,.ci/install build reports check)
-
-check: check-deps	## run the tests (installs what they need; NO_INSTALL=1 does not)
-	$(Q)$(MAKE) --no-print-directory $(if $(findstring -j,$(MAKEFLAGS)),,-j$$(nproc)) WERROR=1 \
-		all bundle library library-tests
-	$(Q)status=0; for part in lib reports kernels suites; do echo "== $$part"; \
-		$(PYTHON) -m pytest -q -p no:cacheprovider $(if $(JUNIT),--junitxml=$(JUNIT)/$$part.xml) \
-			$$part/test || status=1; done; exit $$status
-
-compare-builds:	## the same verdicts from gcc and clang at -O0, -O2, -O3
-	$(Q)suites/compare_builds.py
-
-falsify: all	## run probes on kernels that lie: each point must be able to fail; PROBE='ring.*' for a few
-	$(Q)ARCH=$(ARCH) suites/falsify/falsify.py $(if $(PROBE),--probe '$(PROBE)')
+include lib/build.mk suites/tests.mk
 
 clean:		## remove build/
 	rm -rf build
 
 help:		## print this
-	@sed -n 's/^\([a-z-]*\):.*## *\(.*\)/  \1	\2/p' Makefile lib/build.mk | expand -t 20
+	@sed -n 's/^\([a-z-]*\):.*## *\(.*\)/  \1	\2/p' $(filter %Makefile %build.mk %tests.mk,$(MAKEFILE_LIST)) | expand -t 20
 
-.PHONY: all shipped bundle bundles check check-deps compare-builds falsify clean help $(PROBES:%=probes/%)
+.PHONY: all shipped bundle bundles clean help $(PROBES:%=probes/%)
 .DELETE_ON_ERROR:
 .SECONDARY:
 -include $(wildcard $(foreach part,lib kit launcher falsify declared/*,$(B)/$(part)/*.d))

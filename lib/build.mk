@@ -41,7 +41,8 @@ TEST_FLAGS := $(LIB_FLAGS) -g -O1 -fsanitize=address,undefined -fno-sanitize-rec
 	-fno-omit-frame-pointer
 LIB_TESTS := $(patsubst lib/test/%.c,build/test/%,$(wildcard lib/test/*_test.c lib/test/policy/*_test.c))
 LIB_FUZZ := $(patsubst lib/test/%.c,build/test/%,$(wildcard lib/test/*_fuzz.c lib/test/policy/*_fuzz.c))
-library-tests: $(LIB_TESTS) $(LIB_FUZZ)
+unit-tests: $(LIB_TESTS)
+library-tests: unit-tests $(LIB_FUZZ)
 
 build/test/object/%.o: lib/%.c
 	$(Q)mkdir -p $(@D) && gcc $(TEST_FLAGS) -c -o $@ $<
@@ -159,6 +160,6 @@ uninstall: $(B)/man/done	## remove what install put there
 	$(Q)for name in $$($(names_in) $(B)/man/*.3); do rm -f $(DESTDIR)$(MANDIR)/man3/$$name.3; done
 	$(Q)rmdir $(DESTDIR)$(DATADIR) 2>/dev/null || true
 
-.PHONY: library examples library-tests fuzz bench doctor install uninstall
+.PHONY: library examples unit-tests library-tests fuzz bench doctor install uninstall
 # However deep its folder is, what was compiled is compiled again when a header of it changes.
 -include $(shell find $(B)/pic $(B)/lib build/test build/fuzz build/tsan -name '*.d' 2>/dev/null)

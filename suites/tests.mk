@@ -1,0 +1,33 @@
+# SPDX-License-Identifier: MIT
+# The tests, in rings: quick on each save, check before a commit. Part of ../Makefile.
+
+# The quick ring needs no perf permission; it boots nothing, fuzzes nothing and seldom waits for a clock.
+QUICK_lib := lib/test/test_lib.py lib/test/policy/test_policy.py -k 'not fuzz and not late_ and not lies'
+QUICK_reports := reports/test --ignore=reports/test/test_fuzz.py
+QUICK_kernels := kernels/test $(patsubst %,--ignore=kernels/test/test_%.py,boot fetch throwaway)
+QUICK_suites := $(patsubst %,suites/test/test_%.py,tree suites hidden)
+PYTEST := $(PYTHON) -m pytest -q -p no:cacheprovider
+
+quick: check-deps	## build what changed and run the tests of a minute: on each save
+	$(Q)$(MAKE) --no-print-directory -j$$(nproc) WERROR=1 all library unit-tests
+	$(Q)$(MAKE) --no-print-directory -k -j$$(nproc) --output-sync=target \
+		quick-lib quick-suites quick-reports quick-kernels
+quick-%:
+	$(Q)$(PYTEST) $(QUICK_$*)
+
+check-deps:
+	$(Q)$(if $(NO_INSTALL),:,.ci/install build reports check)
+
+check: check-deps	## run all tests (installs what they need; NO_INSTALL=1 does not)
+	$(Q)$(MAKE) --no-print-directory $(if $(findstring -j,$(MAKEFLAGS)),,-j$$(nproc)) WERROR=1 \
+		all bundle library library-tests
+	$(Q)status=0; for part in lib reports kernels suites; do echo "== $$part"; \
+		$(PYTEST) $(if $(JUNIT),--junitxml=$(JUNIT)/$$part.xml) $$part/test || status=1; done; exit $$status
+
+compare-builds:	## the same verdicts from gcc and clang at -O0, -O2, -O3
+	$(Q)suites/compare_builds.py
+
+falsify: all	## run probes on kernels that lie: each point must be able to fail; PROBE='ring.*' for a few
+	$(Q)ARCH=$(ARCH) suites/falsify/falsify.py $(if $(PROBE),--probe '$(PROBE)')
+
+.PHONY: quick check check-deps compare-builds falsify
