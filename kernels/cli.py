@@ -64,7 +64,7 @@ def known(rows: list[Row], folder: Path, resume: bool) -> list[Report]:
 
 def run(args: argparse.Namespace, listed: Matrix) -> int:
     if args.matrix:
-        return compare.table(args.matrix)
+        return compare.table(args.matrix, args.all)
     if args.diff:
         return compare.diff(args.diff)
     rows = chosen(args, listed)

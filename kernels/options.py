@@ -51,7 +51,10 @@ def _rows(run: argparse.ArgumentParser) -> None:
         metavar="RUN",
         nargs="?",
         const="latest",
-        help="print the kernels of a run side by side (default: the latest) and stop",
+        help="print where the kernels of a run differ (default: the latest) and stop",
+    )
+    run.add_argument(
+        "--all", action="store_true", help="with --matrix: also what all of them agree on"
     )
     run.add_argument(
         "--diff",

@@ -32,7 +32,8 @@ KINDS = {"unexpected": "unexpected", "differs": "other than shipped", "broken": 
 class Page:
     """A screen in the making: the result, where it is, and how it is shown."""
     result: dict[str, Any]
-    place: str              # the folder of the result, as a person types it
+    folder: str             # where it is
+    place: str              # the same, as a person types it soon after
     width: int
     unicode: bool
     before: tuple[str, dict[str, Any]] | None = None    # an earlier run: its folder, its result
@@ -51,10 +52,6 @@ class Page:
         return "" if len(personas) == len(self.personas) else f" ({', '.join(personas)})"
 
 
-def _count(number: int, what: str) -> str:
-    return f"{number} {what}" + ("" if number == 1 else "s")
-
-
 def _listed(words: list[str]) -> str:
     return " and ".join(filter(None, [", ".join(words[:-1]), words[-1]])) if words else "nobody"
 
@@ -68,7 +65,7 @@ def _machine(result: dict[str, Any]) -> str:
     counted = cpus.isascii() and cpus.isdigit() and len(cpus) < 6
     parts = [f"Linux {identity['release']} {identity['arch']}", model,
              identity.get("emulator") or identity.get("hypervisor", ""),
-             _count(int(cpus), "CPU") if counted else "",
+             text.count(int(cpus), "CPU") if counted else "",
              f"paranoid {env['paranoid']}" if "paranoid" in env else ""]
     return text.clean(" | ".join(filter(None, parts)), 300)
 
@@ -81,8 +78,8 @@ def _asked(page: Page) -> str:
     result = page.result
     asked = [len(part["probes"]) for part in result["personas"].values()]
     points = [sum(counts.values()) for counts in result["summary"].values()]
-    said = (f"suite {result['suite']}, {_count(max(asked, default=0), 'probe')}, "
-            f"{_count(max(points, default=0), 'point')}, as {_listed(page.personas)}")
+    said = (f"suite {result['suite']}, {text.count(max(asked, default=0), 'probe')}, "
+            f"{text.count(max(points, default=0), 'point')}, as {_listed(page.personas)}")
     if "seconds" in result:
         said += f", in {result['seconds']} s"
     flags = result["environment"].get("launch_flags")
@@ -151,8 +148,8 @@ def _gates(page: Page) -> Section:
 
     def more(left: list[int]) -> Text:
         answers = sum(found[index].points.total() for index in left)
-        return layout.fit(Text(f"  {len(left)} more, {_count(answers, 'answer')}: {page.command}"),
-                          page.width)
+        said = f"  {len(left)} more, {text.count(answers, 'answer')}: {page.command}"
+        return layout.fit(Text(said), page.width)
     return Section([layout.fit(title, page.width)] if rows else
                    [layout.fit(Text("Refused: nothing", "bold"), page.width)], rows, more, least=6)
 
@@ -172,7 +169,7 @@ def _unknown(page: Page) -> Section:
         rows.append(layout.hang(Text("  unknown  ", "red"), said, page.width, 1))
     total = sum(map(len, found.values()))
     title = Text("Could not tell", "bold")
-    title.append(f": {_count(total, 'answer')}" if total else ": nothing", "not bold")
+    title.append(f": {text.count(total, 'answer')}" if total else ": nothing", "not bold")
     return Section([layout.fit(title, page.width)], rows, lambda left: layout.fit(
         Text(f"  {len(left)} more reasons: {page.command}"), page.width))
 
@@ -193,7 +190,7 @@ def _changes(page: Page) -> Section:
         rows.append(layout.hang(Text("  changed  ", wordlist.STYLES[change.now]),
                                 text.clean(said, 600), page.width, 1))
     title = Text("Since the last run here", "bold")
-    what = [_count(len(found.changes), "point") + " changed"] if found.changes else []
+    what = [text.count(len(found.changes), "point") + " changed"] if found.changes else []
     asked = {"newly asked": found.new, "no longer asked": found.gone}
     what += [f"{number} {word}" for word, number in asked.items() if number]
     title.append(f" ({_time(before)}): {', '.join(what) or 'nothing changed'}", "not bold")
@@ -208,7 +205,7 @@ def _foot(page: Page) -> list[Text]:
     when = f" ({_time(page.result)})" if "started" in page.result else ""
     longest = max(map(len, commands)) + 4
     beside = page.width - longest >= 24
-    title = Text.assemble(("Results", "bold"), f" in {page.place}{when}; next:")
+    title = Text.assemble(("Results", "bold"), f" in {page.folder}{when}; next:")
     lines = [Text(""), layout.fit(title, page.width)]
     for command, about in commands.items():
         line = Text("  " + command.ljust(longest - 2) if beside else "  " + command)
@@ -240,22 +237,25 @@ def lines(page: Page) -> Iterator[Text]:
     yield from foot
 
 
-def place_of(path: Path) -> str:
+def name_of(folder: Path) -> str:
     """How a person names the folder of a result, from the root of the tree."""
+    real = Path(os.path.realpath(folder))
+    here = real.is_relative_to(Path.cwd())
+    return text.clean(os.path.relpath(real) if here else str(real), 200)
+
+
+def place_of(folder: Path) -> str:
+    """The same; the latest run in results/ is called that."""
     latest = history.FOLDER / "latest"
-    folder = path if path.is_dir() else path.parent
-    if os.path.realpath(latest) == os.path.realpath(folder):
-        return str(latest)
-    return text.clean(os.path.relpath(folder) if folder.is_relative_to(Path.cwd())
-                      else str(folder), 200)
+    return str(latest) if os.path.realpath(latest) == os.path.realpath(folder) else name_of(folder)
 
 
 def show(result: dict[str, Any], path: Path, console: Console, unicode: bool) -> None:
     """Print the screen of a result that lies at this path."""
     here = path if path.is_dir() else path.parent
     last = history.last(result, here=here)
-    page = Page(result, place_of(path), console.width, unicode,
-                (place_of(last[0]), last[1]) if last else None, tuple(surprise.of_series(result)))
+    page = Page(result, name_of(here), place_of(here), console.width, unicode,
+                (name_of(last[0]), last[1]) if last else None, tuple(surprise.of_series(result)))
     for line in lines(page):
         if not unicode:
             plain = line.plain.encode("ascii", "backslashreplace").decode("ascii")

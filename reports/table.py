@@ -3,9 +3,11 @@
 
 from __future__ import annotations
 
+import os
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from rich import box
@@ -49,43 +51,83 @@ def _column(result: dict[str, Any], persona: str, title: str) -> Column:
     return Column(title, points, facts)
 
 
-def _titles(results: list[dict[str, Any]]) -> list[str]:
-    """A title per result: its release, what else they differ in, a number for twins."""
-    titles = [result["identity"]["release"] for result in results]
-    if len({result["identity"]["arch"] for result in results}) > 1:
-        titles = [f"{result['identity']['arch']} {title}"
-                  for result, title in zip(results, titles)]
+def names_of(paths: Sequence[Path]) -> list[str]:
+    """The end of each path that tells it from the others: the row of a matrix, or row and level."""
+    folders = [Path(os.path.abspath(path if path.is_dir() else path.parent)) for path in paths]
+    for depth in (1, 2, 3):
+        names = ["/".join(folder.parts[-depth:]) for folder in folders]
+        if len(set(names)) == len(set(folders)):
+            break
+    return names
+
+
+def _titles(results: list[dict[str, Any]], names: Sequence[str]) -> list[str]:
+    """A title for each result: its release; where releases repeat, the level of paranoia if that
+    tells them apart, or else the name of the row; twins by number."""
+    releases = [result["identity"]["release"] for result in results]
     levels = [str(result["environment"].get("paranoid", "none")) for result in results]
-    if len(set(titles)) < len(titles) and len(set(levels)) > 1:
-        titles = [f"{title} paranoid {level}" for title, level in zip(titles, levels)]
+    several = len({result["identity"]["arch"] for result in results}) > 1
+    made = []
+    for index, (result, release) in enumerate(zip(results, releases)):
+        twins = [other for other in range(len(results)) if releases[other] == release]
+        arch = f"{result['identity']['arch']} " if several else ""
+        if len({levels[other] for other in twins}) == len(twins) > 1:
+            made.append(f"{arch}{release} paranoid {levels[index]}")
+        elif names and len({names[other] for other in twins}) > 1:
+            made.append(f"{names[index]} {release}")
+        else:
+            made.append(f"{arch}{release}")
+    return [text.clean(title, 80) for title in _numbered(made)]
+
+
+def _numbered(titles: list[str]) -> list[str]:
     times, seen, made = Counter(titles), Counter[str](), []
     for title in titles:
         seen[title] += 1
         made.append(f"{title} #{seen[title]}" if times[title] > 1 else title)
-    return [text.clean(title, 80) for title in made]
+    return made
 
 
-def columns(results: list[dict[str, Any]], persona: str | None) -> list[Column]:
-    """One result: a column per persona. Several: one each, or all with persona 'all'."""
+def columns(results: list[dict[str, Any]], persona: str | None,
+            names: Sequence[str] = ()) -> list[Column]:
+    """One result: a column for each persona. Several: one each, or all with persona 'all'."""
     made = []
-    for result, title in zip(results, _titles(results)):
-        names = overview.in_order(result["personas"])
+    for result, title in zip(results, _titles(results, names)):
+        asked = overview.in_order(result["personas"])
         if persona not in (None, "all"):
-            names = [persona] if persona in names else []
+            asked = [persona] if persona in asked else []
         elif len(results) > 1 and persona is None:
-            names = names[:1]     # the most privileged stands for the kernel
-        for name in names:
+            asked = asked[:1]     # the most privileged stands for the kernel
+        for name in asked:
             made.append(_column(result, name, name if len(results) == 1 else f"{title} {name}"))
     return made
 
 
+def _differs(made: list[Column], key: str) -> bool:
+    """Whether those that were asked say different things; a single one: whether it is not yes."""
+    words = {column.points[key]["verdict"] for column in made if key in column.points}
+    return len(words) > 1 or (len(made) == 1 and words != {"yes"})
+
+
 def rows(made: list[Column], every: bool) -> list[str]:
-    """The keys to show; without `every` only points where some column is not yes."""
-    keys = sorted({key for column in made for key in (*column.points, *column.facts)})
+    """The keys to show: all of them with `every`, else the points in which columns differ."""
     if every:
-        return keys
-    return [key for key in keys if any(
-        column.points.get(key, {"verdict": "yes"})["verdict"] != "yes" for column in made)]
+        return sorted({key for column in made for key in (*column.points, *column.facts)})
+    return sorted(key for key in {key for column in made for key in column.points}
+                  if _differs(made, key))
+
+
+def left_out(made: list[Column], keys: list[str]) -> str:
+    """What the rows do not show, or nothing."""
+    points = {key for column in made for key in column.points} - set(keys)
+    facts = {key for column in made for key in column.facts} - set(keys)
+    said = Counter(next(column.word(key) for column in made if key in column.points)
+                   for key in points)
+    counts = ", ".join(f"{said[word]} {word}" for word in wordlist.EVERY if said[word])
+    what = "yes" if len(made) == 1 else f"the same wherever asked ({counts})"
+    parts = [f"{text.count(len(points), 'point')} {what}"] if points else []
+    parts += [f"{text.count(len(facts), 'fact')} not shown"] if facts else []
+    return f"{'; '.join(parts)}; --all shows them" if parts else ""
 
 
 def _reasons(made: list[Column], key: str) -> str:
@@ -159,8 +201,9 @@ def listing(heads: dict[str, str], lines: Iterable[list[Text]], console: Console
 def terminal(made: list[Column], every: bool, console: Console) -> None:
     """The table of several columns, an empty line between areas."""
     keys = rows(made, every)
+    note = left_out(made, keys)
     if not keys:
-        console.print("every point is yes (--all shows them)")
+        console.print(note or "nothing was asked", soft_wrap=True)
         return
     grid = _Grid(made, keys, console)
     grid.header()
@@ -170,6 +213,8 @@ def terminal(made: list[Column], every: bool, console: Console) -> None:
             console.print()
         grid.row(key)
     console.print()
+    if note:
+        console.print(note, soft_wrap=True)
 
 
 def _markdown_row(cells: list[str]) -> str:
@@ -180,10 +225,14 @@ def as_markdown(made: list[Column], every: bool) -> Iterator[str]:
     """The same as lines of a Markdown table."""
     yield _markdown_row(["point", *(text.markdown(column.title) for column in made), "reason"])
     yield _markdown_row(["---"] * (len(made) + 2))
-    for key in rows(made, every):
+    keys = rows(made, every)
+    for key in keys:
         words = [text.markdown(text.clean(column.word(key), 120)) for column in made]
         reason = text.markdown(text.clean(_reasons(made, key), 300))
         yield _markdown_row([text.markdown(key), *words, reason])
+    if left_out(made, keys):
+        yield ""
+        yield text.markdown(left_out(made, keys))
 
 
 def _unit(result: dict[str, Any]) -> dict[tuple[str, str], dict[str, Any]]:

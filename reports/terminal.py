@@ -2,7 +2,7 @@
 """Where a person reads: how wide it is, whether it takes colour, and which characters it shows.
 
 Colour follows the usual conventions: NO_COLOR and TERM=dumb turn it off, CLICOLOR_FORCE turns it on
-where standard output is no terminal, and without any of them a terminal gets it and a pipe does not.
+where standard output is no terminal. Without them a terminal gets colour and a pipe does not.
 """
 
 from __future__ import annotations
@@ -56,10 +56,13 @@ def unicode(stream: TextIO, environ: Environment) -> bool:
 
 
 def console(width: int | None = None, stderr: bool = False) -> Console:
-    """A console of rich for standard output or standard error."""
+    """A console of rich for standard output or standard error; on a terminal that is resized it
+    follows, unless a width is given or set."""
     stream = sys.stderr if stderr else sys.stdout
+    terminal = _is_terminal(stream) and os.environ.get("TERM", "dumb") != "dumb"
+    if not width and (not terminal or os.environ.get("COLUMNS")):
+        width = width_of(stream, os.environ)
     colour = coloured(stream, os.environ)
-    return Console(width=width or width_of(stream, os.environ), stderr=stderr, highlight=False,
-                   markup=False, emoji=False, color_system="standard" if colour else None,
-                   force_terminal=_is_terminal(stream) and os.environ.get("TERM") != "dumb",
+    return Console(width=width, stderr=stderr, highlight=False, markup=False, emoji=False,
+                   color_system="standard" if colour else None, force_terminal=terminal,
                    no_color=not colour)

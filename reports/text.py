@@ -37,6 +37,11 @@ def clean(text: str, limit: int = 4096) -> str:
     return safe if len(cut) <= limit and len(safe) <= 4 * limit else safe[:limit] + "..."
 
 
+def count(number: int, what: str) -> str:
+    """So many things, in the plural unless it is one."""
+    return f"{number} {what}" + ("" if number == 1 else "s")
+
+
 def decode(data: bytes) -> tuple[str, bool]:
     """UTF-8, invalid bytes as backslash escapes; and whether all of it was valid."""
     try:

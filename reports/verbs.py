@@ -74,7 +74,7 @@ def _table(args: argparse.Namespace) -> int:
     results = [result.load(path, expect.read(expect.FOLDER)) for path in args.result]
     console = terminal.console(args.width)
     single = len(results) == 1 and not args.all and not args.persona
-    made = table.columns(results, args.persona)
+    made = table.columns(results, args.persona, table.names_of(args.result))
     if not made:
         raise Unusable(f"no result has a persona '{args.persona}'")
     if args.markdown:

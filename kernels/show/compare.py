@@ -33,20 +33,21 @@ def _reports(verb: str, *words: Path | str) -> int:
     return subprocess.run(argv, cwd=ROOT, check=False).returncode
 
 
-def table(run: str) -> int:
-    """--matrix: every kernel of a run, one line a point that differs or is not yes.
+def table(run: str, every: bool = False) -> int:
+    """--matrix: the points in which the kernels of a run differ; with `every`, all points.
 
-    Where levels of perf_event_paranoid were asked, they matter to each persona: a table for each.
+    Where several levels of perf_event_paranoid were asked, each persona has a table of its own.
     """
     found = finished(find_run(run))
+    more = ["--all"] if every else []
     if not any("/" in name for name in found):
-        return _reports("table", *found.values())
+        return _reports("table", *more, *found.values())
     status = 0
     for persona in PERSONAS:
         asked = [path for path in found.values() if (path / persona).is_dir()]
         if asked:
             print(f"\n{persona}: {len(asked)} results, from left to right", flush=True)
-            status = max(status, _reports("table", "--persona", persona, *asked))
+            status = max(status, _reports("table", *more, "--persona", persona, *asked))
     return status
 
 

@@ -9,13 +9,13 @@ from rich.console import Console
 from rich.text import Text
 
 from kernels.place.report import Report
-from reports import overview, table, text, wordlist
+from reports import overview, table, terminal, text, wordlist
 
 LIMIT, SHOWN = 2000, 15
 
 
 def console(stderr: bool = False) -> Console:
-    return Console(stderr=stderr, highlight=False, markup=False, emoji=False)
+    return terminal.console(stderr=stderr)
 
 
 def counts(verdicts: dict[str, int]) -> str:

@@ -33,8 +33,13 @@ def calls(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
 
 def test_tables_are_handed_over(calls: list[list[str]]) -> None:
     assert cli.main(["run", "--matrix", "one"]) == 1
+    assert cli.main(["run", "--matrix", "one", "--all"]) == 1
     assert cli.main(["run", "--diff", "uml", "amd64-5.10", "one"]) == 1
-    assert calls == [["table", "amd64-5.10", "uml"], ["diff", "uml", "amd64-5.10"]]
+    assert calls == [
+        ["table", "amd64-5.10", "uml"],
+        ["table", "--all", "amd64-5.10", "uml"],
+        ["diff", "uml", "amd64-5.10"],
+    ]
 
 
 def test_levels_are_compared_for_each_persona(calls: list[list[str]], tmp_path: Path) -> None:
