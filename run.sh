@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 # run.sh - find out which modes of perf_event_open(2) work on this kernel.
 #
-# usage: ./run.sh [options]             probe this machine: build, run, print the table
+# usage: ./run.sh [options]             probe this machine: build, run, print one screen
 #        ./run.sh kernels NAME...       probe kernels in QEMU (./run.sh kernels --help)
 #        ./run.sh doctor [--json]       what works here, and who refuses the rest (doctor --help)
 #        ./run.sh report VERB ...       tables, diffs, catalogue (./run.sh report --help)
@@ -20,12 +20,13 @@
 #   --old-kernel      system calls newer than Linux 3.10 answer ENOSYS to the probes, and
 #   --fault NAME      let the kernel lie to the probes: to test them, in a source tree only
 #   --env KEY=VALUE   one more line for the result's env     --tee FILE   copy finished files there
-#   --quiet           no progress, no table   --help       this
+#   --all             print a line for each probe in place of one screen
+#   --quiet           no progress, no screen   --help      this
 #
 # Exit: 0 done and nothing unexpected, 1 broken or unexpected verdicts, 2 usage, 3 could not run,
 # 130 or 143 interrupted (what is finished is kept; --resume goes on).
 set -eu
-LC_ALL=C
+locale=${LC_ALL-} LC_ALL=C
 export LC_ALL
 unset CDPATH
 
@@ -33,7 +34,7 @@ here=$(cd "$(dirname "$0")" && pwd)
 newline='
 '
 suite='' only='' personas='' out='' extra_env='' tee_file='' lies='' jobs='' interrupted=''
-faults='' latest=''
+faults='' latest='' all='' like=''
 list=no resume=no quiet=no build=yes install=yes
 
 say() { [ "$quiet" = yes ] || printf '%s\n' "$*" >&2; }
@@ -47,6 +48,7 @@ python() {	# hand over to a Python package of this tree
 	interpreter=/usr/bin/python3
 	[ -x $interpreter ] || interpreter=python3
 	cd "$here"
+	case $1 in reports) LC_ALL=$locale ;; esac	# what a person reads is in their own
 	"$interpreter" -m "$@"
 }
 
@@ -86,6 +88,7 @@ while [ $# -gt 0 ]; do
 	--no-build) build=no ;;
 	--old-kernel) lies="$lies --old-kernel" ;;
 	--fault) want "$@"; faults="$faults$2$newline" lies="$lies --fault $2"; shift ;;
+	--all) all=--all ;;
 	--quiet) quiet=yes ;;
 	-h | --help) help; exit 0 ;;
 	*) die 2 "unknown argument '$1' (see --help)" ;;
@@ -271,6 +274,7 @@ plan_run() {
 	for persona in $allowed; do sed "s/^/$persona /" "$scratch/probes"; done
 }
 
+if [ -d "$here/results/latest/" ]; then like=$(cd "$here/results/latest" && pwd -P); fi
 if [ $resume = no ]; then
 	check_personas
 	if [ -z "$out" ]; then
@@ -318,11 +322,12 @@ send() {	# a file of run.sh's own, framed, to the side channel; launch sends the
 say "perfmodes: $(wc -l <"$scratch/probes" | tr -d ' ') probes, results in ${out#"$here/"}"
 progress=''
 if [ "$quiet" = no ] && [ -t 2 ]; then progress=--progress; fi
+began=$(date +%s)
 status=0
 if [ -z "$interrupted" ]; then
 	# shellcheck disable=SC2086 # flags, split on purpose
 	"$launch" --queue "$out" --programs "$bin" --timeout "$timeout" $lies $progress \
-		${jobs:+--jobs "$jobs"} ${tee_file:+--tee "$tee_file"} >"$scratch/finished" &
+		${like:+--like "$like"} ${jobs:+--jobs "$jobs"} ${tee_file:+--tee "$tee_file"} >"$scratch/finished" &
 	launcher=$!
 	# A signal ends the first wait; the second one then hears how launch took it.
 	wait "$launcher" || status=$?
@@ -333,6 +338,7 @@ if [ -z "$interrupted" ]; then
 		die 3 "cannot go on (see above); './run.sh --resume' goes on from here"
 	fi
 fi
+{ printf 'seconds=%d\n' $(($(date +%s) - began)) >>"$out/env"; } 2>/dev/null || true
 if [ -n "$tee_file" ]; then
 	read -r finished <"$scratch/finished" || finished=0
 	printf '@@end %d\n' $((finished + 3)) >>"$tee_file"
@@ -342,7 +348,7 @@ fi
 
 status=0
 if [ -d "$here/reports" ] && [ -f "$here/Makefile" ]; then
-	flags=''
+	flags=$all
 	[ $quiet = no ] || flags=--quiet
 	# shellcheck disable=SC2086 # one flag or none
 	(python reports result $flags "$out") || status=$?

@@ -36,7 +36,8 @@ static const char usage[] =
 	"  --programs DIR         where identify and probes/ are\n"
 	"  --tee FILE             append each finished file to FILE\n"
 	"  --jobs N               so many side by side (default: two for each CPU, 8 at most)\n"
-	"  --progress             say on stderr what is run\n"
+	"  --progress             say on a terminal what is run, and for how long\n"
+	"  --like DIR             expect it to take as long as in that earlier run\n"
 	"with both:\n"
 	"  --timeout SECONDS      end a probe and all it started after this long (default 60)\n"
 	"  --output-limit BYTES   cut its output off there (default 1048576)\n"
@@ -105,6 +106,7 @@ static bool take_option(int option, struct options *ret)
 	case 'b': ret->queue.programs = optarg; break;
 	case 'j': ret->queue.jobs = atoi(optarg); break;
 	case 's': ret->queue.progress = true; break;
+	case 'i': ret->queue.like = optarg; break;
 	case 'c': exit(check_persona(optarg));
 	case 'h': fputs(usage, stdout); exit(0);
 	default: return false;
@@ -124,6 +126,7 @@ static bool parse(int argc, char **argv, struct options *ret)
 		{ "programs", required_argument, NULL, 'b' },
 		{ "jobs", required_argument, NULL, 'j' },
 		{ "progress", no_argument, NULL, 's' },
+		{ "like", required_argument, NULL, 'i' },
 		{ "check", required_argument, NULL, 'c' },
 		{ "help", no_argument, NULL, 'h' },
 		{ 0 },

@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "frame.h"
+#include "live.h"
 #include "persona.h"
 #include "queue.h"
 
@@ -29,6 +30,7 @@ struct job {
 	char persona[16];
 	char id[NAME_MAX_LENGTH + 1];	/* empty: what the persona itself is like */
 	bool alone;
+	double seconds;			/* it is expected to take of the whole run */
 };
 
 struct worker {
@@ -49,6 +51,8 @@ struct queue {
 	struct worker workers[WORKERS_MAX];
 	int busy, finished, done_before;
 	int status;			/* 0, or why no more is begun */
+	struct live live;
+	const struct job *shown;	/* there */
 };
 
 /* -------------------------------------------------------------------------- what is to be done */
@@ -278,11 +282,40 @@ static bool start_worker(struct queue *queue, int number)
 
 /* ---------------------------------------------------------------------------------- the master */
 
-static void show_progress(const struct queue *queue, const struct job *job)
+static void show_progress(struct queue *queue)
 {
-	if (queue->options->progress)
-		fprintf(stderr, "\r\033[K[%d/%d] %s %s", queue->done_before + queue->next,
-			queue->done_before + queue->count, job->persona, job->id);
+	if (queue->shown)
+		live_show(&queue->live, queue->done_before + queue->next, queue->shown->persona,
+			  queue->shown->id);
+}
+
+/*
+ * What each job is expected to take: as long as in an earlier run, or as long as the others did
+ * there. Jobs that run side by side share the time.
+ */
+static void expect_times(struct queue *queue, int workers)
+{
+	double sum = 0, each;
+	char file[160];
+	int known = 0;
+
+	for (int i = 0; i < queue->count; i++) {
+		file_of(&queue->jobs[i], file, sizeof(file));
+		queue->jobs[i].seconds = live_spent(queue->options->like, file);
+		known += queue->jobs[i].seconds >= 0;
+		sum += queue->jobs[i].seconds >= 0 ? queue->jobs[i].seconds : 0;
+	}
+	each = known ? sum / known : 0.1;
+	for (int i = 0; i < queue->count; i++) {
+		struct job *job = &queue->jobs[i];
+
+		job->seconds = (job->seconds >= 0 ? job->seconds : each) + 0.001;
+		if (!job->alone)
+			job->seconds /= workers;
+		queue->live.total += job->seconds;
+	}
+	queue->live.known = known && known * 2 >= queue->count;
+	queue->live.all = queue->done_before + queue->count;
 }
 
 /* Give a worker what is next. Nobody begins anything while somebody has to be alone. */
@@ -299,8 +332,9 @@ static void hand_out(struct queue *queue, struct worker *worker)
 			return;
 	worker->job = queue->order[queue->next++];
 	queue->busy++;
-	show_progress(queue, job);
-	/* Of a worker that is gone take_back() hears. */
+	queue->shown = job;
+	show_progress(queue);
+	/* take_back() learns that a worker has exited. */
 	send(worker->socket, &worker->job, sizeof(int), MSG_NOSIGNAL);
 }
 
@@ -330,6 +364,7 @@ static void take_back(struct queue *queue, struct worker *worker)
 
 	worker->job = -1;
 	queue->busy--;
+	queue->live.done += job->seconds;
 	if (!whole)
 		fprintf(stderr, "launch: the worker ended while it ran %s as %s\n", job->id,
 			job->persona);
@@ -350,6 +385,7 @@ static void interrupt_workers(const struct queue *queue, int workers)
 
 static void wait_for_workers(struct queue *queue, int workers)
 {
+	const struct timespec second = { .tv_sec = 1 };
 	struct pollfd entries[WORKERS_MAX];
 	sigset_t none;
 
@@ -357,8 +393,10 @@ static void wait_for_workers(struct queue *queue, int workers)
 		entries[i] = (struct pollfd){ .fd = queue->workers[i].job < 0 ? -1 :
 						queue->workers[i].socket, .events = POLLIN };
 	sigemptyset(&none);
-	if (ppoll(entries, workers, NULL, &none) <= 0)
+	if (ppoll(entries, workers, queue->live.on ? &second : NULL, &none) <= 0) {
+		show_progress(queue);
 		return;
+	}
 	for (int i = 0; i < workers; i++)
 		if (entries[i].fd >= 0 && entries[i].revents)
 			take_back(queue, &queue->workers[i]);
@@ -434,12 +472,13 @@ int queue_run(const struct queue_options *options)
 	workers = how_many(options->jobs, queue.count);
 	if (!put_in_order(&queue, workers))
 		return 3;
+	expect_times(&queue, workers);
 	supervise_begin();
 	workers = start_workers(&queue, workers);
+	live_begin(&queue.live, options->progress);
 	carry_out(&queue, workers);
 	dismiss(&queue, workers);
-	if (options->progress)
-		fputs("\r\033[K", stderr);
+	live_end(&queue.live);
 	printf("%d\n", queue.finished);
 	return queue.status;
 }

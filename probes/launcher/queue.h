@@ -18,7 +18,8 @@ struct queue_options {
 	const char *programs;		/* environ and probes/ are there */
 	const char *tee;		/* side channel for finished files, or NULL */
 	int jobs;			/* side by side; 0: two for each CPU, as most wait */
-	bool progress;			/* on stderr */
+	bool progress;			/* one line, on a terminal */
+	const char *like;		/* DIR of an earlier run, to tell the time left by; or NULL */
 };
 
 /*

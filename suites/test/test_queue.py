@@ -3,9 +3,13 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
+import pty
 import signal
+import struct
 import subprocess
+import termios
 from collections.abc import Callable
 from pathlib import Path
 
@@ -186,3 +190,61 @@ def test_a_worker_that_is_killed_while_it_waits_is_missed(build: Path, tmp_path:
     shown = process.communicate(timeout=20)
     assert (process.returncode, shown[0]) == (3, "2\n")
     assert "the worker ended while it ran meta.pass as same" in shown[1]
+
+
+def watched(build: Path, folder: Path, program: Path, terminal: str | None, *options: object) -> str:
+    """What a run of three probes writes to a terminal of 40 columns, or to a pipe (None)."""
+    (folder / "bin/probes/x").mkdir(parents=True)
+    (folder / "bin/identify").hardlink_to(program)
+    for name in ("one", "two", "of_a_name_that_is_longer_than_the_line"):
+        (folder / "bin/probes/x" / name).hardlink_to(program)
+    (folder / "out").mkdir()
+    (folder / "out/plan").write_text(
+        "same x.one\nsame x.two\nsame x.of_a_name_that_is_longer_than_the_line\n")
+    (folder / "out/catalogue").write_text("")
+    argv = [build / "launch", "--queue", folder / "out", "--programs", folder / "bin", "--jobs", "1",
+            "--progress", *options]
+    env = {**os.environ, "LOG": str(folder / "log"), "TERM": terminal or "xterm"}
+    if terminal is None:
+        return subprocess.run(argv, env=env, capture_output=True, text=True, timeout=30).stderr
+    master, slave = pty.openpty()
+    fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 25, 40, 0, 0))
+    with subprocess.Popen(argv, env=env, stdout=subprocess.DEVNULL, stderr=slave) as process:
+        assert process.wait(30) == 0
+    os.set_blocking(master, False)
+    try:
+        return os.read(master, 1 << 16).decode()
+    except BlockingIOError:
+        return ""
+    finally:
+        os.close(slave)
+        os.close(master)
+
+
+@pytest.mark.parametrize("terminal", [None, "dumb"])
+def test_the_live_line_is_for_terminals_that_can_erase_it(terminal: str | None, build: Path, tmp_path: Path,
+                                                          compile_c: Callable[[str], Path]) -> None:
+    assert watched(build, tmp_path, compile_c(PROBE), terminal) == ""
+
+
+def test_the_live_line_tells_the_time_left(build: Path, tmp_path: Path, compile_c: Callable[[str], Path]) -> None:
+    like = tmp_path / "like/same"
+    like.mkdir(parents=True)
+    for name in ("one", "two"):     # the others are expected to take as long
+        (like / f"x.{name}.ktap").write_text("ok\n#:launch: exit=0 signal=0 ms=100000 timeout=0\n")
+    shown = watched(build, tmp_path, compile_c(PROBE), "xterm", "--like", like.parent)
+    lines = shown.split("\r\x1b[K")
+    assert lines[0] == "" and lines[-1] == "", "written over, and erased at the end"
+    assert lines[1] == "[1/4], 7 min left  same "
+    assert lines[-2].startswith("[4/4], ") and " s left  same x.of_a_name" in lines[-2]
+    assert max(map(len, lines)) == 39, "cut before the terminal wraps it"
+
+
+def test_a_hostile_earlier_run_tells_no_time(build: Path, tmp_path: Path, compile_c: Callable[[str], Path]) -> None:
+    like = tmp_path / "like/same"
+    like.mkdir(parents=True)
+    os.mkfifo(like / "x.one.ktap")
+    (like / "x.two.ktap").write_text("#:launch: ms=-5\n")
+    (like / "x.of_a_name_that_is_longer_than_the_line.ktap").write_bytes(b"#:launch: \0 ms=" + b"9" * 400)
+    shown = watched(build, tmp_path, compile_c(PROBE), "xterm", "--like", like.parent)
+    assert "[1/4]  same " in shown and "left" not in shown.split("\r\x1b[K")[1]
