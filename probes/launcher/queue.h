@@ -19,7 +19,7 @@ struct queue_options {
 	const char *tee;		/* side channel for finished files, or NULL */
 	int jobs;			/* side by side; 0: two for each CPU, as most wait */
 	bool progress;			/* one line, on a terminal */
-	const char *like;		/* DIR of an earlier run, to tell the time left by; or NULL */
+	const char *like;		/* DIR of an earlier run that took as long, or NULL */
 };
 
 /*

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ from small import Said, put, result
 
 from reports import areas, bars, gates, layout, screen, surprise, text, verbs, wordlist
 
+ROOT = Path(__file__).resolve().parents[2]
 PARANOID = "blocked: EACCES: perf_event_paranoid=2 refuses a cpu-wide event; needs <= 0"
 SAID: Said = {
     "root": {"ring.order": {"first": "yes", "last": "yes", "middle": "yes", "wraps": "yes"},
@@ -242,6 +244,7 @@ def test_room_is_shared_after_everybody_has_the_least() -> None:
     ("absent: seccomp or container filter answers EPERM to perf_event_open; no hardware PMU of the CPU",
      "CPU PMU missing"),
     ("blocked: seccomp or container filter answers EPERM to perf_event_open", "seccomp filter"),
+    ("absent: this kernel has no perf_event_open (ENOSYS)", "no perf events"),
     ("blocked: would disturb CPU hotplug; runs only with --may-disturb", "no --may-disturb"),
     ("blocked: would disturb perf_event_paranoid for all tasks; runs only with --may-disturb",
      "no --may-disturb"),
@@ -266,6 +269,29 @@ def test_each_reason_meets_its_gate(said: str, gate: str | None) -> None:
     word, _, reason = said.partition(": ")
     found = gates.of({"verdict": word, "reason": reason}, gates.read())
     assert (found.name if found else None) == gate
+
+
+def briefs(source: str) -> list[str]:
+    """What the library's table of gates says in short, with the level and a 2 for all else."""
+    said = re.findall(r'PM_SAY\(ret->brief, ((?:"[^"]*"(?: *PRI[a-z0-9]+)?\s*)+)', source)
+    said = ["".join(re.findall(r'"([^"]*)"', each)) for each in said]
+    level = [re.sub(r"%s( refuses|, %s)", r"perf_event_paranoid=2\1", each) for each in said]
+    return [re.sub(r"%[-.#0-9a-zA-Z]*", "2", each) for each in level]
+
+
+def test_the_words_of_the_librarys_gates_are_known_here() -> None:
+    """Those that say what is missing on this machine only are left to the last gates."""
+    found = [brief for name in ("gate.c", "gate_open.c")
+             for brief in briefs((ROOT / "lib" / name).read_text(encoding="utf-8"))]
+    assert len(found) > 8, found
+    last = {gate.name for gate in gates.read() if not gate.reason.pattern}
+    strange = {brief for brief in found for met in [{
+        gate.name for word in ("blocked", "absent")
+        for gate in [gates.of({"verdict": word, "reason": brief}, gates.read())] if gate}]
+        if met <= last}
+    assert strange <= {"2", "set-up refused: type 2 config 2: 2", "no such event here: type 2 config 2 (2)",
+                       "counters are taken by somebody else (2)",
+                       "breakpoints on reads or on writes alone"}, strange
 
 
 def test_gates_take_every_refused_point_once() -> None:
