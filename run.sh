@@ -9,7 +9,7 @@
 #
 #   --suite NAME      which probes: a file in suites/ or a path (default: default)
 #   --probe GLOB      only probes whose id matches; may be repeated
-#   --persona LIST    root,perfmon,user,seccomp (default: the suite's, as far as allowed here)
+#   --persona LIST    of suites/personas.txt, with commas (default: the suite's, if allowed here)
 #   --list            print the probes of the suite and stop
 #   --out DIR         result directory (default: results/<time>; results/latest points to it)
 #   --resume          go on with the run in --out or results/latest
@@ -119,7 +119,7 @@ else
 	bin=$here/bin
 	[ -z "$lies" ] || die 2 "${lies# }: fake kernels are for the tests of a source tree; this is only a bundle"
 fi
-launch=$bin/launch
+launch=$bin/launch table=$here/suites/personas.txt
 [ -z "$lies" ] || launch=$bin/falsify/launch
 [ -x "$launch" ] || die 3 "no probes in $bin; run make first"
 scratch=$(mktemp -d 2>/dev/null) || die 3 "no room for temporary files (TMPDIR?)"
@@ -135,10 +135,11 @@ done
 read_suite() {
 	case $1 in
 	*/*) file=$1 ;;
+	personas) file='' ;;	# their table, no suite
 	*) file=$here/suites/$1.txt ;;
 	esac
-	[ -r "$file" ] || die 2 "no suite '$1'; there are: $(cd "$here/suites" && echo *.txt | sed 's/\.txt//g')"
-	timeout=60 suite_personas="root perfmon user" declared='' take='' leave=''
+	[ -r "$file" ] || die 2 "no suite '$1'; there are: $(cd "$here/suites" && echo *.txt | sed 's/personas\.txt *//; s/\.txt//g')"
+	timeout=60 suite_personas='' declared='' take='' leave=''
 	while read -r word rest || [ -n "$word" ]; do
 		case $word in
 		'' | '#'*) ;;
@@ -149,6 +150,7 @@ read_suite() {
 		*) take="$take$word$newline" ;;
 		esac
 	done <"$file"
+	[ -n "$suite_personas" ] || suite_personas=$(sed -n 's/^personas //p' "$here/suites/default.txt")
 }
 
 matches() {	# ID GLOBS, one a line; the caller has set -f
@@ -259,10 +261,10 @@ check_personas() {	# who of those asked for may be assumed here
 	set -f
 	for persona in ${personas:-$suite_personas}; do
 		status=0
-		why=$("$bin/launch" --check "$persona" 2>&1) || status=$?
+		why=$("$bin/launch" --personas "$table" --check "$persona" 2>&1) || status=$?
 		case $status in
 		0) allowed="$allowed $persona" ;;
-		2) die 2 "${why#launch: }; there are: root perfmon user seccomp" ;;
+		2) die 2 "${why#launch: }" ;;
 		*) say "perfmodes: not as persona '$persona': ${why#launch: }" ;;
 		esac
 	done
@@ -326,7 +328,7 @@ began=$(date +%s)
 status=0
 if [ -z "$interrupted" ]; then
 	# shellcheck disable=SC2086 # flags, split on purpose
-	"$launch" --queue "$out" --programs "$bin" --timeout "$timeout" $lies $progress \
+	"$launch" --queue "$out" --personas "$table" --programs "$bin" --timeout "$timeout" $lies $progress \
 		${like:+--like "$like"} ${jobs:+--jobs "$jobs"} ${tee_file:+--tee "$tee_file"} >"$scratch/finished" &
 	launcher=$!
 	# A signal ends the first wait; the second one then hears how launch took it.

@@ -16,6 +16,7 @@ from kernels.guest.work import LEVELS
 from kernels.matrix import Matrix, Row
 from kernels.place.place import Order
 from kernels.place.report import Wishes
+from reports import personas
 
 EPILOG = """exit status: 0 done and nothing unexpected, 1 broken or unexpected verdicts, or a guest
 that ended badly among its probes, 2 usage, 3 at least one kernel could not run, 130 or 143
@@ -80,7 +81,7 @@ def _in_the_guest(run: argparse.ArgumentParser) -> None:
     run.add_argument(
         "--probe", action="append", default=[], help="only probes whose id matches this glob"
     )
-    run.add_argument("--persona", help="only these personas: root,perfmon,user,seccomp")
+    run.add_argument("--persona", help="only these, of suites/personas.txt, with commas")
     run.add_argument(
         "--paranoid",
         default="2",
@@ -168,8 +169,9 @@ def suite_file(args: argparse.Namespace) -> Path:
     suite = args.suite or ("quick" if len(levels(args)) > 1 else "default")
     ours = ROOT / "suites"
     path = Path(suite) if "/" in suite else ours / f"{suite}.txt"
-    if not path.is_file():
-        raise Usage(f"no suite {suite!r}; there are: {' '.join(p.stem for p in ours.glob('*.txt'))}")
+    if not path.is_file() or path.samefile(personas.TABLE):
+        names = {p.stem for p in ours.glob("*.txt")} - {personas.TABLE.stem}
+        raise Usage(f"no suite {suite!r}; there are: {' '.join(sorted(names))}")
     if path.suffix != ".txt" or not re.fullmatch(r"[\w-][\w.-]*", path.stem):
         raise Usage(f"a suite is a file NAME.txt of letters, digits, dots and dashes: {suite!r}")
     if (ours / path.name).exists() and not path.samefile(ours / path.name):
@@ -182,7 +184,9 @@ def wishes(args: argparse.Namespace) -> Wishes:
     if args.jobs < 1 or args.timeout < 0:
         raise Usage("--jobs and --timeout are positive numbers")
     words = [word for glob in args.probe for word in ("--probe", glob)]
-    persona = args.persona or ("root,perfmon,user,seccomp" if len(wanted) > 1 else "")
+    persona = args.persona or (",".join(personas.defined()) if len(wanted) > 1 else "")
+    if why := personas.unknown(persona) if persona else "":
+        raise Usage(why)
     words += ["--persona", persona] if persona else []
     order = Order(suite_file(args).stem, tuple(words), wanted, limit=args.timeout)
     return Wishes(order, may_disturb=args.may_disturb, hazards=args.hazards)

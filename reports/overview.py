@@ -5,24 +5,18 @@ from __future__ import annotations
 
 import textwrap
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 from rich.console import Console
 from rich.text import Text
 
 from reports import text, wordlist
+from reports.personas import in_order
 
 NAMES_SHOWN = 5
-PERSONAS = ("root", "perfmon", "user", "seccomp")
 
 Points = dict[str, dict[str, Any]]
-
-
-def in_order(personas: Iterable[str]) -> list[str]:
-    """From the most to the least privileged; those without a known place last."""
-    return sorted(personas, key=lambda name: (
-        PERSONAS.index(name) if name in PERSONAS else len(PERSONAS), name))
 
 
 def worst(verdicts: list[str]) -> str:

@@ -17,8 +17,9 @@ from typing import Any
 from rich.console import Console
 from rich.text import Text
 
-from reports import areas, gates, history, layout, overview, surprise, text, wordlist
+from reports import areas, gates, history, layout, surprise, text, wordlist
 from reports.layout import Section
+from reports.personas import in_order
 
 LINES = 59              # one more is run.sh's own
 LIFT_ROOM = 26          # or what would lift a gate stands on a line of its own
@@ -41,7 +42,7 @@ class Page:
 
     @property
     def personas(self) -> list[str]:
-        return overview.in_order(self.result["personas"])
+        return in_order(self.result["personas"])
 
     @property
     def command(self) -> str:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from reports import expect, overview, profile, shipped, text, wordlist
+from reports.personas import in_order
 
 
 @dataclass(frozen=True)
@@ -38,7 +39,7 @@ def _known_broken(result: dict[str, Any]) -> Iterator[Surprise]:
         if point["verdict"] == "broken" and (persona, key) not in judged:
             found.setdefault(key, ([], point.get("reason", "")))[0].append(persona)
     for key, (personas, reason) in found.items():
-        yield Surprise("broken", "broken", key, tuple(overview.in_order(personas)),
+        yield Surprise("broken", "broken", key, tuple(in_order(personas)),
                        text.clean(reason, 600))
 
 
@@ -73,7 +74,7 @@ def of_series(result: dict[str, Any],
 def _differing(result: dict[str, Any], answers: dict[str, tuple[str, str]]) -> Iterator[Surprise]:
     """Other than what another build of this series said: a hint, no judgement."""
     own = profile.derive(result)["kernel"]
-    personas = tuple(overview.in_order(result["personas"]))
+    personas = tuple(in_order(result["personas"]))
     for key, (said, names) in sorted(answers.items()):
         mine = own.get(key)
         if isinstance(mine, str) and mine in wordlist.OF_KERNEL and mine != said:

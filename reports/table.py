@@ -16,6 +16,7 @@ from rich.table import Table
 from rich.text import Text
 
 from reports import expect, overview, text, wordlist
+from reports.personas import in_order
 
 CELL_LIMIT = 20
 REASON_ROOM = 40
@@ -93,7 +94,7 @@ def columns(results: list[dict[str, Any]], persona: str | None,
     """One result: a column for each persona. Several: one each, or all with persona 'all'."""
     made = []
     for result, title in zip(results, _titles(results, names)):
-        asked = overview.in_order(result["personas"])
+        asked = in_order(result["personas"])
         if persona not in (None, "all"):
             asked = [persona] if persona in asked else []
         elif len(results) > 1 and persona is None:

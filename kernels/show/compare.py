@@ -5,12 +5,13 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 
 from kernels import ROOT
 from kernels.errors import Usage
+from reports import personas
 
-PERSONAS = ("root", "perfmon", "user", "seccomp")
 RUNS = ROOT / "results" / "kernels"
 
 
@@ -33,6 +34,17 @@ def _reports(verb: str, *words: Path | str) -> int:
     return subprocess.run(argv, cwd=ROOT, check=False).returncode
 
 
+def _personas(folders: Iterable[Path]) -> list[str]:
+    """Whoever was asked as there, also personas that the table no longer has."""
+    known = personas.names()
+    return personas.in_order({
+        path.name
+        for folder in folders
+        for path in folder.iterdir()
+        if path.is_dir() and (path.name in known or (path / "env").is_file())
+    })
+
+
 def table(run: str, every: bool = False) -> int:
     """--matrix: the points in which the kernels of a run differ; with `every`, all points.
 
@@ -43,7 +55,7 @@ def table(run: str, every: bool = False) -> int:
     if not any("/" in name for name in found):
         return _reports("table", *more, *found.values())
     status = 0
-    for persona in PERSONAS:
+    for persona in _personas(found.values()):
         asked = [path for path in found.values() if (path / persona).is_dir()]
         if asked:
             print(f"\n{persona}: {len(asked)} results, from left to right", flush=True)

@@ -10,6 +10,7 @@ from rich.text import Text
 
 from kernels.place.report import Report
 from reports import overview, table, terminal, text, wordlist
+from reports.personas import in_order
 
 LIMIT, SHOWN = 2000, 15
 
@@ -86,7 +87,7 @@ def _cell(report: Report, persona: str) -> Text:
 def picture(reports: list[Report], out: Console) -> None:
     """What a run came to: a line a kernel, and below them what is not whole."""
     asked = {key.split()[-1] for report in reports for key in report.verdicts}
-    personas = overview.in_order(asked)
+    personas = in_order(asked)
     heads = {"kernel": "left", "release": "cut", "ended": "left"}
     heads |= dict.fromkeys(personas, "left") | {"wall": "right"}
     lines = [

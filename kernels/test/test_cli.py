@@ -39,6 +39,9 @@ def test_the_list_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
         (["uml", "--suite", "../x"], "no suite"),
         (["uml", "--suite", "none"], "no suite 'none'; there are:"),
         (["uml", "--suite", "/etc/hostname"], "a suite is a file NAME.txt"),
+        (["uml", "--suite", "personas"], "no suite"),
+        (["uml", "--persona", "root,king"], "no persona called 'king'; there are: root perfmon"),
+        (["uml", "--persona", "root,"], "no persona called ''"),
         (["--kernel", "/nowhere"], "no kernel file"),
     ],
 )

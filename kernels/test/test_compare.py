@@ -47,11 +47,15 @@ def test_levels_are_compared_for_each_persona(calls: list[list[str]], tmp_path: 
         folder = tmp_path / "one" / "arm64-6.1" / f"paranoid-{level}"
         (folder / persona).mkdir(parents=True)
         (folder / "result.json").write_text("{}")
+    (folder / "of_old").mkdir()
+    (folder / "of_old" / "env").write_text("")
+    (folder / "of_nobody").mkdir()
     assert cli.main(["run", "--matrix", "one"]) == 1
     assert cli.main(["run", "--diff", "arm64-6.1/paranoid--1", "arm64-6.1/paranoid-3", "one"]) == 1
     assert calls == [
         ["table", "--persona", "root", "paranoid--1"],
         ["table", "--persona", "user", "paranoid--1", "paranoid-3"],
+        ["table", "--persona", "of_old", "paranoid-3"],
         ["diff", "paranoid--1", "paranoid-3"],
     ]
 

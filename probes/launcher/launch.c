@@ -21,7 +21,9 @@
 
 struct options {
 	struct queue_options queue;	/* with its bounds */
-	const char *persona;
+	const char *personas;		/* the table; NULL: where it is by default */
+	const char *persona;		/* NULL: as we are */
+	const char *check;		/* only see whether this one could be assumed */
 	const char *out;
 	const char *tee_name;
 	char **program;
@@ -30,7 +32,7 @@ struct options {
 static const char usage[] =
 	"usage: launch --out FILE [options] -- PROBE [ARGUMENT...]\n"
 	"       launch --queue DIR --programs DIR [options]\n"
-	"  --persona NAME         root, perfmon, user, seccomp, or same (default: as we are)\n"
+	"  --persona NAME         a persona of the table (default: as we are)\n"
 	"  --tee FILE=NAME        append the finished file to FILE, framed under that name\n"
 	"  --queue DIR            all of DIR/plan that DIR lacks; print how many were finished\n"
 	"  --programs DIR         where identify and probes/ are\n"
@@ -39,25 +41,19 @@ static const char usage[] =
 	"  --progress             say on a terminal what is run, and for how long\n"
 	"  --like DIR             expect it to take as long as in that earlier run\n"
 	"with both:\n"
+	"  --personas FILE        the table (default: suites/personas.txt above this program)\n"
 	"  --timeout SECONDS      end a probe and all it started after this long (default 60)\n"
 	"  --output-limit BYTES   cut its output off there (default 1048576)\n"
 	"or  --check PERSONA      exit 0 if this process could assume the persona, else 1 and why\n"
 	"Exit: 0 FILE is complete, 2 usage, 3 could not run or write, 128+N ended by signal N.\n";
 
-static bool known(const char *persona)
+static int check_persona(const char *name)
 {
-	if (persona_known(persona))
-		return true;
-	fprintf(stderr, "launch: no persona called '%s'\n", persona);
-	return false;
-}
-
-static int check_persona(const char *persona)
-{
+	const struct persona *persona = personas_require(name);
 	int status;
 	pid_t child;
 
-	if (!known(persona))
+	if (!persona)
 		return 2;
 	child = fork();
 	if (child == 0)
@@ -87,6 +83,8 @@ static bool usable(struct options *ret, bool program)
 	if (!(bounds->timeout > 0 && bounds->timeout <= 1e6) || bounds->output_limit <= 0 ||
 	    ret->queue.jobs < 0)
 		return false;
+	if (ret->check)
+		return true;
 	if (ret->queue.results)
 		return ret->queue.programs && !ret->out && !program;
 	return ret->out && program && (!ret->queue.tee || split_tee(ret));
@@ -107,7 +105,8 @@ static bool take_option(int option, struct options *ret)
 	case 'j': ret->queue.jobs = atoi(optarg); break;
 	case 's': ret->queue.progress = true; break;
 	case 'i': ret->queue.like = optarg; break;
-	case 'c': exit(check_persona(optarg));
+	case 'c': ret->check = optarg; break;
+	case 'n': ret->personas = optarg; break;
 	case 'h': fputs(usage, stdout); exit(0);
 	default: return false;
 	}
@@ -118,6 +117,7 @@ static bool parse(int argc, char **argv, struct options *ret)
 {
 	static const struct option known[] = {
 		{ "persona", required_argument, NULL, 'p' },
+		{ "personas", required_argument, NULL, 'n' },
 		{ "timeout", required_argument, NULL, 't' },
 		{ "output-limit", required_argument, NULL, 'l' },
 		{ "out", required_argument, NULL, 'o' },
@@ -143,12 +143,17 @@ static bool parse(int argc, char **argv, struct options *ret)
 /* One program; its file, once whole, goes to the side channel too. */
 static int run_one(const struct options *options)
 {
+	const struct persona *persona = NULL;
 	const char *tee = options->queue.tee;
 	int status, fd;
 
+	if (options->persona) {
+		persona = personas_require(options->persona);
+		if (!persona)
+			return 2;
+	}
 	supervise_prepare();
-	status = supervise_run(&options->queue.bounds, options->persona, options->out,
-			     options->program);
+	status = supervise_run(&options->queue.bounds, persona, options->out, options->program);
 	if (status || !tee)
 		return status;
 	fd = open(options->out, O_RDONLY | O_CLOEXEC);
@@ -162,14 +167,17 @@ int launch(int argc, char **argv, const struct interposer *between)
 {
 	struct options options = {
 		.queue.bounds = { .timeout = 60, .output_limit = 1 << 20, .between = between },
-		.persona = "same",
 	};
 
 	if (!parse(argc, argv, &options)) {
 		fputs(usage, stderr);
 		return 2;
 	}
-	if (!known(options.persona))
-		return 2;
+	/* As we are: that needs no table. */
+	if ((options.check || options.queue.results || options.persona) &&
+	    personas_read(options.personas) < 0)
+		return 3;
+	if (options.check)
+		return check_persona(options.check);
 	return options.queue.results ? queue_run(&options.queue) : run_one(&options);
 }

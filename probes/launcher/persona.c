@@ -24,22 +24,10 @@
 #include "../../lib/pm_sys.h"
 #include "persona.h"
 
-#define NOBODY 65534
-#define CAPABILITY_PERFMON 38			/* v5.8 */
 #ifndef PR_CAP_AMBIENT				/* v4.3 */
 #define PR_CAP_AMBIENT 47
 #define PR_CAP_AMBIENT_RAISE 2
 #endif
-
-bool persona_known(const char *name)
-{
-	static const char *const names[] = { "root", "perfmon", "user", "seccomp", "same" };
-
-	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
-		if (!strcmp(name, names[i]))
-			return true;
-	return false;
-}
 
 static int complain(const char *what)
 {
@@ -69,14 +57,15 @@ static int set_capabilities(uint64_t keep)
 	return 0;
 }
 
-static int become_nobody(uint64_t keep)
+/* Another user, if this process is root; with these capabilities in any case. */
+static int become(uid_t uid, uint64_t keep)
 {
 	if (geteuid() == 0) {
 		if (prctl(PR_SET_KEEPCAPS, 1, 0, 0, 0) < 0)
 			return complain("PR_SET_KEEPCAPS");
-		if (setgroups(0, NULL) < 0 || setresgid(NOBODY, NOBODY, NOBODY) < 0 ||
-		    setresuid(NOBODY, NOBODY, NOBODY) < 0)
-			return complain("cannot become uid 65534");
+		if (setgroups(0, NULL) < 0 || setresgid(uid, uid, uid) < 0 ||
+		    setresuid(uid, uid, uid) < 0)
+			return complain("cannot become another user");
 	}
 	return set_capabilities(keep);
 }
@@ -155,19 +144,15 @@ void persona_tell_tracepoints(void)
 		setenv("PERFMODES_TRACEPOINTS", list, 1);
 }
 
-int persona_assume(const char *name)
+int persona_assume(const struct persona *persona)
 {
-	int error = strcmp(name, "seccomp") ? 0 : filter_perf();
+	int error = persona->refuses_perf ? filter_perf() : 0;
 
 	if (error)
 		return error;
-	if (!strcmp(name, "root") && geteuid() != 0) {
+	if (persona->uid == 0 && geteuid() != 0) {
 		errno = EPERM;
 		return complain("not root");
 	}
-	if (!strcmp(name, "user") || !strcmp(name, "seccomp"))
-		return become_nobody(0);
-	if (!strcmp(name, "perfmon"))
-		return become_nobody(1ull << CAPABILITY_PERFMON);
-	return 0;
+	return persona->keeps_capabilities ? 0 : become(persona->uid, persona->capabilities);
 }

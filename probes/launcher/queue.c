@@ -19,7 +19,7 @@
 
 #include "frame.h"
 #include "live.h"
-#include "persona.h"
+#include "personas.h"
 #include "queue.h"
 
 #define WORKERS_MAX 8			/* more only wait for each other in the kernel */
@@ -27,7 +27,7 @@
 #define NAME_MAX_LENGTH 100
 
 struct job {
-	char persona[16];
+	const struct persona *persona;
 	char id[NAME_MAX_LENGTH + 1];	/* empty: what the persona itself is like */
 	bool alone;
 	double seconds;			/* it is expected to take of the whole run */
@@ -61,9 +61,9 @@ struct queue {
 static void file_of(const struct job *job, char *file, size_t size)
 {
 	if (job->id[0])
-		snprintf(file, size, "%s/%s.ktap", job->persona, job->id);
+		snprintf(file, size, "%s/%s.ktap", job->persona->name, job->id);
 	else
-		snprintf(file, size, "%s/env", job->persona);
+		snprintf(file, size, "%s/env", job->persona->name);
 }
 
 static void path_of(const struct queue *queue, const char *file, char *path, size_t size)
@@ -71,23 +71,23 @@ static void path_of(const struct queue *queue, const char *file, char *path, siz
 	snprintf(path, size, "%s/%s", queue->options->results, file);
 }
 
-static bool planned(const struct queue *queue, const char *persona, const char *id)
+static bool planned(const struct queue *queue, const struct persona *persona, const char *id)
 {
 	for (int i = 0; i < queue->count; i++)
-		if (!strcmp(queue->jobs[i].id, id) && !strcmp(queue->jobs[i].persona, persona))
+		if (queue->jobs[i].persona == persona && !strcmp(queue->jobs[i].id, id))
 			return true;
 	return false;
 }
 
 /* Add a job unless its file is there, or will be: two workers must not write the same one. */
-static void add_job(struct queue *queue, const char *persona, const char *id)
+static void add_job(struct queue *queue, const struct persona *persona, const char *id)
 {
 	struct job *job = &queue->jobs[queue->count];
 	char file[160], path[4096];
 
 	if (planned(queue, persona, id))
 		return;
-	snprintf(job->persona, sizeof(job->persona), "%s", persona);
+	job->persona = persona;
 	snprintf(job->id, sizeof(job->id), "%s", id);
 	job->alone = false;
 	file_of(job, file, sizeof(file));
@@ -136,16 +136,19 @@ static bool refuse_line(char *line)
 }
 
 /* One line of the plan. Before the first probe of a persona comes the persona itself. */
-static bool plan_line(struct queue *queue, char *line, char *last)
+static bool plan_line(struct queue *queue, char *line, const struct persona **last)
 {
-	char persona[16], id[NAME_MAX_LENGTH + 1], excess;
+	char name[PERSONA_NAME_SIZE], id[NAME_MAX_LENGTH + 1], excess;
+	const struct persona *persona;
 
-	if (sscanf(line, "%15s %100s %c", persona, id, &excess) != 2 ||
-	    !persona_known(persona) || !good_id(id))
+	if (sscanf(line, "%15s %100s %c", name, id, &excess) != 2 || !good_id(id))
 		return refuse_line(line);
-	if (strcmp(persona, last)) {
-		strcpy(last, persona);
-		if (!make_folder(queue, persona))
+	persona = personas_find(name);
+	if (!persona)
+		return refuse_line(line);
+	if (persona != *last) {
+		*last = persona;
+		if (!make_folder(queue, name))
 			return false;
 		add_job(queue, persona, "");
 	}
@@ -155,7 +158,8 @@ static bool plan_line(struct queue *queue, char *line, char *last)
 
 static bool read_plan(struct queue *queue)
 {
-	char path[4096], line[256], last[16] = "";
+	const struct persona *last = NULL;
+	char path[4096], line[256];
 	bool good = true;
 	FILE *plan;
 
@@ -168,7 +172,7 @@ static bool read_plan(struct queue *queue)
 	}
 	while (good && fgets(line, sizeof(line), plan)) {
 		if (queue->count < JOBS_MAX) {
-			good = plan_line(queue, line, last);
+			good = plan_line(queue, line, &last);
 		} else {
 			fprintf(stderr, "launch: %s: more than %d probes\n", path, JOBS_MAX);
 			good = false;
@@ -285,7 +289,7 @@ static bool start_worker(struct queue *queue, int number)
 static void show_progress(struct queue *queue)
 {
 	if (queue->shown)
-		live_show(&queue->live, queue->done_before + queue->next, queue->shown->persona,
+		live_show(&queue->live, queue->done_before + queue->next, queue->shown->persona->name,
 			  queue->shown->id);
 }
 
@@ -367,7 +371,7 @@ static void take_back(struct queue *queue, struct worker *worker)
 	queue->live.done += job->seconds;
 	if (!whole)
 		fprintf(stderr, "launch: the worker ended while it ran %s as %s\n", job->id,
-			job->persona);
+			job->persona->name);
 	if (!answer.status && queue->options->tee)
 		answer.status = send_file(queue, job);
 	if (!answer.status)

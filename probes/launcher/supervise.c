@@ -217,8 +217,8 @@ void supervise_kill_all(void)
 
 /* ------------------------------------------------------------------------------- the probe */
 
-static noreturn void become_probe(const struct bounds *bounds, const char *persona, int program,
-				  char *const *arguments, int output, int socket)
+static noreturn void become_probe(const struct bounds *bounds, const struct persona *persona,
+				  int program, char *const *arguments, int output, int socket)
 {
 	const struct rlimit none = { 0, 0 };
 	sigset_t empty;
@@ -234,7 +234,7 @@ static noreturn void become_probe(const struct bounds *bounds, const char *perso
 	setrlimit(RLIMIT_CORE, &none);
 	if (bounds->between && bounds->between->before() < 0)
 		_exit(126);
-	if (persona_assume(persona) < 0)
+	if (persona && persona_assume(persona) < 0)
 		_exit(126);
 	if (bounds->between && bounds->between->inject(socket) < 0)
 		_exit(126);
@@ -351,7 +351,8 @@ static int finish(const char *part, const char *out, const struct running *run)
 }
 
 /* Start it and see it through. Returns 0 or -errno when it could not be started. */
-static int start(struct running *run, const char *persona, int program, char *const *arguments)
+static int start(struct running *run, const struct persona *persona, int program,
+		 char *const *arguments)
 {
 	const struct interposer *between = run->bounds->between;
 	int pipes[2], sockets[2] = { -1, -1 };
@@ -381,8 +382,8 @@ static int start(struct running *run, const char *persona, int program, char *co
 	return 0;
 }
 
-int supervise_run(const struct bounds *bounds, const char *persona, const char *out,
-		char *const *arguments)
+int supervise_run(const struct bounds *bounds, const struct persona *persona, const char *out,
+		  char *const *arguments)
 {
 	struct running run = { .bounds = bounds, .listener = -1 };
 	char part[4096];

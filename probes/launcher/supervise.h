@@ -47,11 +47,14 @@ void supervise_kill_all(void);
 /* supervise_begin(), and root gets a view of tracefs. Once in a process, before anything is run. */
 void supervise_prepare(void);
 
+struct persona;
+
 /*
- * Run it to its end. Returns 0 when `out` is complete, whatever the program said; 3 after a line on
- * stderr when it could not be run or written; 128 and the signal's number when interrupted.
+ * Run it to its end, as the persona or, without one, as we are. Returns 0 when `out` is complete,
+ * whatever the program said; 3 after a line on stderr when it could not be run or written; 128 and
+ * the signal's number when interrupted.
  */
-int supervise_run(const struct bounds *bounds, const char *persona, const char *out,
-		char *const *program);
+int supervise_run(const struct bounds *bounds, const struct persona *persona, const char *out,
+		  char *const *program);
 
 #endif
