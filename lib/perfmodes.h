@@ -128,10 +128,10 @@ int pm_profile_load_default(struct pm_diag *diag, struct pm_profile **ret);
 enum pm_rank pm_profile_rank(const struct pm_profile *profile);
 
 /*
- * From now on lookups answer for this persona ("root", "perfmon", "user", "seccomp"): its own
- * facts first, then those of the kernel. NULL: the one that the calling thread's capabilities and
- * filters amount to. Without a call only facts of the kernel are seen. -EINVAL for what is no name
- * (one line, up to 300 bytes), -ENOSPC, -ENOMEM. (0.1)
+ * From now on lookups answer for this persona ("root", say): its own facts first, then those of
+ * the kernel. NULL: the one that the calling thread's capabilities and filters amount to. Without
+ * a call only facts of the kernel are seen. -EINVAL for what is no name (one line, up to 300
+ * bytes), -ENOSPC, -ENOMEM. (0.1)
  */
 int pm_profile_use_persona(struct pm_profile *profile, const char *persona);
 
@@ -143,10 +143,10 @@ size_t pm_profile_count(const struct pm_profile *profile);
 
 /*
  * Puts in a fact with the rank it names; its texts are copied. PM_BLOCKED goes to the persona in
- * use. PM_UNKNOWN and PM_ABSENT are no answers (-EINVAL), PM_BLOCKED never overwrites another verdict of the
- * same persona, and a hazard stays unless a fact of PM_RANK_BUILD or above says otherwise: then 0
- * is returned and nothing changes. 1 when it was put in. -EINVAL for what a profile cannot hold: a
- * key or text that is not one line, a text that is the name of a verdict. -ENOSPC, -ENOMEM. (0.1)
+ * use. PM_BLOCKED never overwrites another verdict of the same persona, and a hazard stays unless a
+ * fact of PM_RANK_BUILD or above says otherwise: then 0 is returned and nothing changes. 1 when it
+ * was put in. -EINVAL for what a profile cannot hold: PM_UNKNOWN and PM_ABSENT, a key or text that
+ * is not one line, a text that is the name of a verdict. -ENOSPC, -ENOMEM. (0.1)
  */
 int pm_profile_set(struct pm_profile *profile, const struct pm_fact *fact);
 

@@ -301,7 +301,7 @@ int pm_cpus_online(void);
 enum pm_cap { PM_CAP_IPC_LOCK = 14, PM_CAP_SYS_PTRACE = 19, PM_CAP_SYS_ADMIN = 21,
 	      PM_CAP_SYSLOG = 34, PM_CAP_BPF = 39, PM_CAP_PERFMON = 38 };
 
-/* What decides between "no", "blocked" and "absent". Filled once, no allocation. */
+/* What tells a refusal by policy from one by the kernel. Filled once, no allocation. */
 struct pm_env {
 	bool paranoid_present;		/* the file that is the official sign of perf events */
 	int paranoid;			/* its value; INT_MIN when absent or unreadable */

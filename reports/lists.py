@@ -2,20 +2,24 @@
 """The lists that stand in one place: a second one of the same things, in any language, is found.
 
 Each list is a file of rows that C includes and Python reads as text. A copy is a file that repeats
-several of its rows: an errno name beside itself as text, a flag or field beside its bit.
+several of its rows: an errno name beside itself as text, a flag or field beside its bit, the words
+of verdicts or the names of personas one after the other.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
-from pathlib import Path
+from pathlib import Path, PurePosixPath
+
+from reports import personas, wordlist
 
 TREE = Path(__file__).resolve().parents[1]
 ERRNOS, ABI = "lib/errnos.def", "lib/abi.def"
 COPIED_ROWS = 4     # fewer are examples
+COPIED_WORDS = 3    # one after the other; two are a decision between them
 
 _ERRNO_ROW = re.compile(r"""\b(E[A-Z0-9]{2,})\b[^\w\n"']{1,8}(?:return\s+)?["']\1["']""")
 _APART = r"""["']?[ \t]*[,:=(][ \t]*(?:1u?l*[ \t]*<<[ \t]*)?["']?"""
@@ -44,24 +48,60 @@ def _bits(kind: str, prefix: str) -> Callable[[str], dict[str, int]]:
     return find
 
 
+# Between two entries: punctuation, words of a switch, and at most two other words, as in
+# `"no": "n", "broken"` or `case PM_NO: return 2; case ...`.
+_SWITCH = r"(?:(?:case|break)\b\W+)*"
+_BETWEEN = re.compile(rf"(?=.{{1,47}}\Z)\W+{_SWITCH}(?:\w+\W+{_SWITCH}){{0,2}}", re.DOTALL)
+_BETWEEN_BARE = re.compile(r"[ \t,|/]{1,4}")
+
+
+def _words(known: Iterable[str]) -> Callable[[str], dict[str, int]]:
+    """Finds the longest run of such words: quoted, as constants (YES, PM_YES), or bare and with
+    nothing but commas or spaces between them."""
+    either = "|".join(known)
+    word = re.compile(rf"""(?<![\w-])(?:["']({either})["']|(?:PM_)?({either.upper()})|({either}))"""
+                      r"(?![\w-])")
+
+    def find(text: str) -> dict[str, int]:
+        longest: dict[str, int] = {}
+        run: dict[str, int] = {}
+        end, bare = 0, False
+        for match in word.finditer(text):
+            between = _BETWEEN_BARE if bare or match[3] else _BETWEEN
+            if not between.fullmatch(text, end, match.start()):
+                run = {}
+            run.setdefault((match[1] or match[2] or match[3]).lower(), match.start())
+            longest = max(longest, run, key=len)
+            end, bare = match.end(), bool(match[3])
+        return longest
+    return find
+
+
 @dataclass(frozen=True)
 class OneList:
     """A list, and how to find rows of it in a text: their names, and where."""
     path: str
     of: str
     find: Callable[[str], dict[str, int]]
+    enough: int = COPIED_ROWS
+    in_tests: bool = True
 
 
 LISTS = (OneList(ERRNOS, "errno names", _errnos),
          OneList(ABI, "flags of the attr", _bits("FLAG", "pm_")),
          OneList(ABI, "fields of samples", _bits("FIELD", "perf_sample_")),
-         OneList(ABI, "branch filters", _bits("FILTER", "perf_sample_branch_")))
+         OneList(ABI, "branch filters", _bits("FILTER", "perf_sample_branch_")),
+         # A test says what it expects, word by word; nothing else is made from that.
+         OneList(wordlist.SOURCE, "verdicts", _words(wordlist.EVERY), COPIED_WORDS, False),
+         OneList(personas.SOURCE, "personas", _words(personas.names()), COPIED_WORDS, False))
 
 
 def copies(path: str, text: str) -> Iterator[tuple[int, str]]:
     """(line, message) of what a file repeats of a list that is another's."""
     for one in LISTS:
-        found = {} if path == one.path else one.find(text)
-        if len(found) >= COPIED_ROWS:
+        if path == one.path or not (one.in_tests or "test" not in PurePosixPath(path).parts):
+            continue
+        found = one.find(text)
+        if len(found) >= one.enough:
             yield (text.count("\n", 0, min(found.values())) + 1,
                    f"a second list of {one.of}, {len(found)} rows: the one is {one.path}")

@@ -12,12 +12,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from reports import wordlist
 from reports.catalogue import Catalogue, Probe
 
 RECORDS = Path("suites/falsify/killed")
 NATURE = "-"		# no fault: the kernel as it is
 NOT_HERE = "not-here"	# no fault, and nobody was told yes on that kernel: nothing can be shown there
-VERDICTS = ("no", "broken", "unknown", "blocked", "absent", "hazard")
+VERDICTS = tuple(word for word in wordlist.EVERY if word != "yes")
 HEADER = ("# Written by `make falsify`, not by hand: point, its verdict, persona, fault of the kernel\n"
           "# (-: none; not-here: it never says yes on that kernel), kernel.\n")
 

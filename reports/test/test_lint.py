@@ -59,6 +59,16 @@ BAD = [
     ("second-list", "reports/a.py", PYTHON + f"FLAGS = {FLAGS}\n"),
     ("second-list", "lib/a.h", MIT + "enum {\n" + "".join(
         f"\tPERF_SAMPLE_{name} = 1 << {bit},\n" for name, bit in FIELDS.items()) + "};\n"),
+    ("second-list", "reports/a.py", PYTHON + 'KEPT = {"yes", "no", "broken"}\n'),
+    ("second-list", "reports/a.py", PYTHON + 'LETTER = {"yes": "y", "no": "n", "hazard": "h"}\n'),
+    ("second-list", "lib/a.h", MIT + "enum a { PM_UNKNOWN, PM_YES,\n\tPM_NO };\n"),
+    ("second-list", "lib/a.c", MIT + "int f(int v)\n{\n\tswitch (v) {\n\tcase PM_YES: return 1;\n"
+     "\tcase PM_NO: return 2;\n\tcase PM_BLOCKED: return 3;\n\t}\n\treturn 0;\n}\n"),
+    ("second-list", "probes/kit/a.h", GPL + "enum verdict { YES, NO, BROKEN, BLOCKED };\n"),
+    ("second-list", "reports/schema/a.json", '{"enum": ["yes", "no", "unknown"]}\n'),
+    ("second-list", "run.sh", "#!/bin/sh\n" + PYTHON + 'personas="root perfmon user"\n'),
+    ("second-list", "kernels/a.py", PYTHON + 'HELP = "of root,user,seccomp"\n'),
+    ("second-list", "probes/launcher/a.c", GPL + 'const char *a[] = { "root", "perfmon",\n\t"user" };\n'),
     ("expectation", "suites/expect/ring.a.toml", PYTHON + "format = 1\n"),
     ("expectation", "suites/expect/ring.gone.toml", PYTHON + 'format = 1\n[[deviation]]\n'
      'point = "a"\nwhen = {arch = "x86_64"}\nverdict = "no"\nreason = "a long reason"\n'
@@ -71,6 +81,10 @@ GOOD_TREE = {
     "run.sh": "#!/bin/sh\n" + PYTHON + "f() {\n\ttrue\n}\n",
     "lib/a.c": MIT + '#include "perfmodes.h"\n/* switch (errno) in LINUX_VERSION_CODE; sleep(1) */\n'
     'static const char *s = "{ sleep(1)";\nstruct a { int b; };\nint f(void)\n{\n\treturn 0;\n}\n',
+    # Two words are a decision; what a test expects is no list; prose is prose.
+    "reports/b.py": PYTHON + 'said = "yes" if word in ("no", "broken") else ""\n'
+    'how = {"root": "yes"}  # no, not blocked, and user space is absent\n',
+    "reports/test/b.py": PYTHON + 'want = {"root": "yes", "user": "no", "seccomp": "blocked"}\n',
     "probes/ring/a.c": PROBE + "/* sleep(1) */\n"
     "FIXTURE(r) { int x; };\nFIXTURE_VARIANT_ADD(r, one) { 1 };\n"
     "TEST_F(r, b)\n{\n}\n".replace("\n", "\n"),

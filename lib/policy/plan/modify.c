@@ -103,8 +103,7 @@ static bool is_denied(struct pm_plan *plan, enum modifier modifier, const char *
 {
 	struct pm_fact fact;
 
-	if (pm_profile_lookup(plan->profile, key, &fact) < 0 || fact.verdict == PM_YES ||
-	    fact.verdict == PM_UNKNOWN || fact.verdict == PM_BLOCKED)
+	if (pm_profile_lookup(plan->profile, key, &fact) < 0 || !pm_verdict_denies(fact.verdict))
 		return false;
 	pm_fact_text(key, &fact, plan->without[modifier], sizeof(plan->without[modifier]));
 	return true;

@@ -3,7 +3,7 @@
 #ifndef PM_DENY_H
 #define PM_DENY_H
 
-#include "../../perfmodes.h"
+#include "profile.h"
 
 /*
  * True when the profile (NULL: none) says that this does not work, here or on another build:
@@ -14,8 +14,7 @@ static inline bool pm_denies(const struct pm_profile *profile, const char *key)
 	struct pm_fact fact;
 
 	return profile != NULL && pm_profile_lookup(profile, key, &fact) == 0 &&
-		(fact.verdict == PM_NO || fact.verdict == PM_BROKEN ||
-		 fact.verdict == PM_HAZARD);
+		pm_verdict_denies(fact.verdict);
 }
 
 #endif

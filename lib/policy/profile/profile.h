@@ -96,6 +96,9 @@ const char *pm_verdict_word(enum pm_verdict verdict);
 /* Whether it can be a fact of a profile. */
 bool pm_verdict_is_kept(enum pm_verdict verdict);
 
+/* Whether it is what a kernel is known for, and is not yes. */
+bool pm_verdict_denies(enum pm_verdict verdict);
+
 /* What a letter of the table compiled into the library says; PM_UNKNOWN for other letters. */
 enum pm_verdict pm_verdict_of_letter(char letter);
 

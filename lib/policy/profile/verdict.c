@@ -39,6 +39,12 @@ bool pm_verdict_is_kept(enum pm_verdict verdict)
 	return (size_t)verdict < VERDICTS && verdicts[verdict].kept != KEPT_NEVER;
 }
 
+bool pm_verdict_denies(enum pm_verdict verdict)
+{
+	return verdict != PM_YES && (verdicts[verdict].kept == KEPT_CONCLUSIVE ||
+				     verdicts[verdict].kept == KEPT_DECLARED);
+}
+
 enum pm_verdict pm_verdict_of_letter(char letter)
 {
 	for (size_t i = 0; i < VERDICTS; i++)
