@@ -10,10 +10,11 @@ from rich.text import Text
 
 from reports import wordlist
 
-# The sign of each verdict where UTF-8 is read, and where it is not; in the order of a bar.
-SIGNS = {"yes": ("\u2588", "#"), "no": ("\u2592", "-"), "blocked": ("\u2591", ":"),
-         "absent": ("\u00b7", "."), "hazard": ("~", "~"), "broken": ("!", "!"),
-         "unknown": ("?", "?")}
+# Where UTF-8 is read, signs of what is common are shades.
+SHADES = {"#": "\u2588", "-": "\u2592", ":": "\u2591", ".": "\u00b7"}
+# In the order of a bar: what is `not ok` stands at its end.
+SIGNS = {word: (SHADES.get(sign, sign), sign) for word, sign in sorted(
+    wordlist.SIGNS.items(), key=lambda item: item[0] in wordlist.NOT_OK)}
 
 
 def shares(counts: Counter[str], width: int) -> dict[str, int]:

@@ -10,11 +10,11 @@ from reports.text import Unusable
 
 SOURCE = "lib/perfmodes_verdicts.def"
 COLUMNS = ("name", "number", "word", "ktap", "kcidb", "profile", "rank", "counted",
-           "letter", "colour", "meaning")
+           "letter", "sign", "colour", "meaning")
 _CLOSED = {"ktap": {"OK", "SKIP", "NOT_OK"}, "kcidb": {"PASS", "SKIP", "FAIL", "ERROR"},
            "profile": {"CONCLUSIVE", "DECLARED", "PERSONA", "NEVER"},
            "counted": {"ALWAYS", "WHEN_SEEN"}}
-_UNIQUE = ("name", "number", "word", "rank")
+_UNIQUE = ("name", "number", "word", "rank", "sign")
 
 
 @dataclass(frozen=True)
@@ -29,6 +29,7 @@ class Verdict:
     rank: int
     counted: str
     letter: str
+    sign: str
     colour: str
     meaning: str
 
@@ -57,6 +58,7 @@ VERDICTS = check(xmacro.read(SOURCE, "PM_VERDICT", COLUMNS))
 EVERY = tuple(one.word for one in VERDICTS)
 WORST_FIRST = tuple(one.word for one in sorted(VERDICTS, key=lambda one: one.rank))
 SKIPPED = tuple(one.word for one in VERDICTS if one.ktap == "SKIP")
+NOT_OK = tuple(one.word for one in VERDICTS if one.ktap == "NOT_OK")
 CONCLUSIVE = tuple(one.word for one in VERDICTS if one.profile == "CONCLUSIVE")
 OF_KERNEL = tuple(one.word for one in VERDICTS if one.profile in ("CONCLUSIVE", "DECLARED"))
 NOT_KEPT = tuple(one.word for one in VERDICTS if one.profile == "NEVER")
@@ -64,6 +66,7 @@ NOT_KEPT = tuple(one.word for one in VERDICTS if one.profile == "NEVER")
 ELSEWHERE = tuple(word for word in SKIPPED if word not in OF_KERNEL)
 EXPECTED = tuple(word for word in EVERY if word not in ELSEWHERE)
 COUNTED = tuple(one.word for one in VERDICTS if one.counted == "ALWAYS")
+SIGNS = {one.word: one.sign for one in VERDICTS}
 STYLES = {one.word: one.colour for one in VERDICTS}
 LETTERS = {one.word: one.letter for one in VERDICTS if one.letter and one.word in OF_KERNEL}
 LISTS = {"every": EVERY, "expected": EXPECTED, "counted": COUNTED, "not kept": NOT_KEPT}

@@ -48,7 +48,8 @@ def test_a_missing_list_is_one_line() -> None:
 
 @pytest.mark.parametrize("column,value", [
     ("ktap", "TODO"), ("kcidb", "GOOD"), ("profile", "ALWAYS"), ("counted", "1"), ("word", "yes"),
-    ("number", "one"), ("number", "1"), ("rank", "7"), ("letter", "y"), ("letter", "br")])
+    ("number", "one"), ("number", "1"), ("rank", "7"), ("letter", "y"), ("letter", "br"),
+    ("sign", "#")])
 def test_a_field_that_fits_no_column_is_refused(column: str, value: str) -> None:
     rows = xmacro.read(wordlist.SOURCE, "PM_VERDICT", wordlist.COLUMNS)
     wordlist.check(rows)
