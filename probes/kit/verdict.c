@@ -131,7 +131,7 @@ static bool lacks_single_access(const struct perf_event_attr *attr, pid_t pid, i
 static void explain(const struct pm_refused *refused, struct finding *ret)
 {
 	static const enum verdict verdicts[] = {
-		/* lint: allow second-list: a gate has three outcomes, whatever verdicts there are */
+		/* lint: allow second-list: the outcomes of a gate, however many verdicts */
 		[PM_GATE_BLOCKED] = BLOCKED, [PM_GATE_ABSENT] = ABSENT, [PM_GATE_UNTOLD] = UNKNOWN,
 	};
 	struct pm_gate_words words;

@@ -289,8 +289,8 @@ static bool start_worker(struct queue *queue, int number)
 static void show_progress(struct queue *queue)
 {
 	if (queue->shown)
-		live_show(&queue->live, queue->done_before + queue->next, queue->shown->persona->name,
-			  queue->shown->id);
+		live_show(&queue->live, queue->done_before + queue->next,
+			  queue->shown->persona->name, queue->shown->id);
 }
 
 /*
