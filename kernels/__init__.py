@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Where a bundle runs: kernels in an emulator today, and what comes back from there."""
+"""Where a bundle runs, and what comes back from there. See README.md."""
 
 from pathlib import Path
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Starts the command line, with the interpreter that has the packages it needs."""
+"""Start the command line, with the interpreter that has the packages it needs."""
 
 from __future__ import annotations
 

@@ -36,7 +36,7 @@ def print_bundles(args: argparse.Namespace, listed: Matrix) -> int:
 
 
 def install(args: argparse.Namespace, rows: list[Row]) -> None:
-    """The packages these rows need, unless the user installs them otherwise."""
+    """Install the packages these rows need, unless the user does that otherwise."""
     script = ROOT / ".ci" / "install"
     if not args.no_install and script.exists() and shutil.which("apt-get"):
         groups = ["kernels"] if args.no_build else ["kernels", "build"]
@@ -46,7 +46,7 @@ def install(args: argparse.Namespace, rows: list[Row]) -> None:
 
 
 def closing(reports: list[Report], names: list[str], wall: float, folder: Path) -> None:
-    """The table, in the order of the list; every count goes into a file."""
+    """Print the table in the order of the list; write every count into a file."""
     reports.sort(key=lambda report: names.index(report.name))
     file = folder / "rows.txt"
     file.write_text("".join(f"{show.full(report)}\n" for report in reports), encoding="utf-8")
@@ -75,7 +75,7 @@ def run(args: argparse.Namespace, listed: Matrix) -> int:
 
 
 def boot_rows(args: argparse.Namespace, rows: list[Row]) -> int:
-    """Rows become places, places become reports."""
+    """Boot the rows and report on them. Returns the exit status."""
     wanted, began = wishes(args), time.monotonic()
     install(args, rows)
     progress = Progress([row.name for row in rows], show.console(stderr=True))

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""The ways a row can end without a result. None of them is ever a verdict about a kernel."""
+"""The ways a row can end without a result. None of them is a verdict about a kernel."""
 
 
 class RowError(Exception):
-    """A reason, one line, a reader can act on."""
+    """A reason of one line that the reader can act on."""
 
 
 class Usage(RowError):
@@ -15,4 +15,4 @@ class Missing(RowError):
 
 
 class Refused(RowError):
-    """Something was there but may not be trusted: signature, hash or content is wrong."""
+    """Something was found but cannot be trusted: its signature, hash or content is wrong."""

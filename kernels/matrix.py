@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""matrix.toml as checked, frozen rows. A misspelt field is an error, not an ignored wish."""
+"""matrix.toml as checked, frozen rows. A misspelt field is an error and not ignored."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Arch:
 
 @dataclass(frozen=True)
 class Row:
-    """One kernel in one emulator. `arch` is filled in with its table."""
+    """One kernel in one emulator. `arch` is the table of that architecture."""
 
     name: str
     arch: Arch
@@ -81,7 +81,7 @@ class Matrix:
     defaults: dict[str, Any]
 
     def pick(self, names: list[str], tags: list[str]) -> list[Row]:
-        """Rows by name, or by glob, or by tag, each once, in the order of the list."""
+        """Rows by name, glob or tag, each once, in the order of the list."""
         wanted = {name for pattern in names for name in self._match(pattern)}
         wanted |= {row.name for row in self.rows.values() for tag in tags if tag in row.all_tags()}
         for tag in tags:
@@ -109,7 +109,7 @@ class Matrix:
         return _row(table, self.arches, self.defaults)
 
     def from_archive(self, spec: str, arch: str) -> Row:
-        """A row for PACKAGE or PACKAGE=VERSION, looked for in every suite the list knows."""
+        """A row for PACKAGE or PACKAGE=VERSION out of any suite that the list names."""
         if arch not in self.arches:
             raise Usage(f"no architecture {arch!r}; there are: {' '.join(self.arches)}")
         package, _, version = spec.partition("=")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The words of the command line, and what they ask for."""
+"""The options of the command line, and the requests they make."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def _in_the_guest(run: argparse.ArgumentParser) -> None:
         default="2",
         metavar="LEVEL",
         help="perf_event_paranoid in the guest, or `kernel` for its own (default: 2); several, "
-        "as in -1,0,1,2,3, are asked one after the other in one guest, a result each",
+        "as in -1,0,1,2,3, run one after the other in one guest, a result each",
     )
     run.add_argument(
         "--may-disturb", action="store_true", help="let probes change CPUs and sysctls of the guest"
@@ -106,7 +106,7 @@ def _machinery(run: argparse.ArgumentParser) -> None:
     run.add_argument(
         "--resume",
         action="store_true",
-        help="skip what --out or results/kernels/latest already has",
+        help="skip the kernels that --out or results/kernels/latest already has",
     )
     run.add_argument(
         "--keep",
@@ -123,19 +123,19 @@ def _machinery(run: argparse.ArgumentParser) -> None:
     run.add_argument(
         "--refresh", action="store_true", help="fetch package indexes even if they are of today"
     )
-    run.add_argument("--no-build", action="store_true", help="take the bundle as it is")
+    run.add_argument("--no-build", action="store_true", help="use the bundle as it is")
     run.add_argument("--no-install", action="store_true", help="install no packages")
 
 
 def _other_verbs(verbs: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    """What make and maintainers call."""
+    """Verbs for make and for maintainers."""
     tools = verbs.add_parser("cross", help="make the tool chain for another machine")
     tools.add_argument("machine", help="a folder below build/: aarch64, s390x ...")
     tools.add_argument("folder", type=Path, help="where to put it")
     tools.add_argument("--mirror", default="", help="Debian mirror")
     tools.add_argument("--no-install", action="store_true", help="install no packages")
     verbs.add_parser("bundles", help="print the machines the matrix has bundles for")
-    jobs = verbs.add_parser("workflow", help="print the workflow made of the matrix")
+    jobs = verbs.add_parser("workflow", help="print the CI workflow generated from the matrix")
     jobs.add_argument("--write", action="store_true", help=f"into {workflow.FILE.name}")
 
 
@@ -153,7 +153,7 @@ def chosen(args: argparse.Namespace, listed: Matrix) -> list[Row]:
 
 
 def levels(args: argparse.Namespace) -> tuple[str, ...]:
-    """The values of --paranoid; none leaves the kernel's own."""
+    """The values of --paranoid. None means that the kernel keeps its own."""
     if args.paranoid == "kernel":
         return ()
     found = tuple(dict.fromkeys(args.paranoid.split(",")))
@@ -193,13 +193,13 @@ def wishes(args: argparse.Namespace) -> Wishes:
 
 
 def how(args: argparse.Namespace) -> Options:
-    """How guests are started. A snapshot pays off where more than one guest is to be expected."""
+    """How guests are started. A snapshot pays off where more than one guest is expected."""
     saved = bool(args.probe) or args.may_disturb or args.hazards
     return Options(args.cold, saved, args.keep, kvm.usable())
 
 
 def results_folder(args: argparse.Namespace) -> Path:
-    """results/kernels/<time>, with `latest` pointing to it; or where the user says."""
+    """--out, or results/kernels/<time> with `latest` pointing to it."""
     base = ROOT / "results" / "kernels"
     if args.out:
         folder: Path = args.out

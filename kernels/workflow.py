@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-""".github/workflows/matrix.yml out of matrix.toml: one job a row, the `ci` rows on every push."""
+"""Generates .github/workflows/matrix.yml: one job a row, the `ci` rows on every push."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ SET_UP = 20  # minutes for packages, a cross build and the download of a kernel
 
 
 def _job(name: str, condition: str, rows: list[Row]) -> str:
-    """A row that is not to be had is told by the list; it has no job."""
+    """One job for the rows that can be run."""
     lines = [
         f"          - {{row: {row.name}, minutes: {SET_UP + 2 * -(-row.timeout // 60)}}}"
         for row in rows
@@ -64,7 +64,7 @@ def _job(name: str, condition: str, rows: list[Row]) -> str:
 
 
 def text(listed: Matrix) -> str:
-    """The whole file."""
+    """The text of the file."""
     manual = "github.event_name == 'schedule' || github.event_name == 'workflow_dispatch'"
     push = "github.event_name == 'push' || github.event_name == 'pull_request'"
     return (

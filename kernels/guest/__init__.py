@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: MIT
-"""How a guest is built, started, watched and saved."""
+"""How a guest is built, started, watched and saved; a guest as a place."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""One boot: the emulator is started, watched, ended and reaped; nothing of it is left behind."""
+"""One boot: start the emulator, watch it, end it, reap it. It leaves nothing behind."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from kernels.place.outcome import Outcome
 
 
 def _place(memory: int) -> str | None:
-    """Memory for a guest's memory file, where there is enough of it; else the usual place."""
+    """/dev/shm if it has room for a guest's memory file, otherwise the default."""
     try:
         room = os.statvfs("/dev/shm")
     except OSError:
@@ -32,7 +32,7 @@ def _place(memory: int) -> str | None:
 
 
 def _anonymous(console: Path, *places: str) -> None:
-    """This machine's folders have no business in a result."""
+    """Remove the names of this machine's folders, which must not get into a result."""
     text = console.read_bytes()
     for place in places:
         text = text.replace(place.encode(), b"")
@@ -84,7 +84,8 @@ def boot(
     kvm: bool = False,
     stop: threading.Event | None = None,
 ) -> Outcome:
-    """Boot `kernel` with `initrd`; files arrive below channel.target, the console in `console`."""
+    """Boot `kernel` with `initrd`. Files arrive below channel.target, console output in
+    `console`."""
     guest = Guest(row, channel, console, task, stop or threading.Event())
     state = task.begin()
     guest.outcome.start = "snapshot" if state else "cold"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A writer for the `newc` archive an initramfs is.
+"""Writes the `newc` archives that initramfs images are.
 
 Ours rather than cpio(1): device nodes without being root, no staging folder, the same bytes for
 the same input (times and inode numbers are ours), and one package fewer to install.
@@ -15,7 +15,7 @@ from pathlib import Path, PurePosixPath
 
 @dataclass(frozen=True)
 class Entry:
-    """One member: a file, folder, link or device by the type bits of `mode`."""
+    """One member. The type bits of `mode` make it a file, folder, link or device."""
 
     name: str
     mode: int
@@ -78,7 +78,7 @@ def _member(number: int, entry: Entry) -> bytes:
 
 
 def _with_parents(entries: Iterable[Entry]) -> list[Entry]:
-    """The kernel makes no parent folders: put each before its first child."""
+    """Put parent folders before their first child, because the kernel makes none."""
     seen: dict[str, Entry] = {}
     for entry in entries:
         for parent in reversed(PurePosixPath(entry.name).parents):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The whole guest as one archive: busybox, init, and the bundle as a device has it."""
+"""The initramfs of a guest: busybox, init, and the bundle as on a device."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from kernels.place.channel import REVERSED
 
 
 def work_archive(work: bytes) -> bytes:
-    """The rest of an initramfs whose guest shall not wait for its work: goes behind the first."""
+    """A second archive, appended to the first, for a guest that does not wait for its work."""
     return cpio.archive([cpio.file("job/work", work)])
 
 
 def build(busybox: bytes, bundle: Path, channel: str, init: bytes | None = None) -> bytes:
-    """What a guest is started from, but for its work."""
+    """The initramfs of a guest without its work."""
     here = Path(__file__).parent
     mirror = "".join(f"\\{byte:03o}" for byte in REVERSED)
     script = init or (here / "init").read_bytes()

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MIT
-"""May KVM be used here? Found out by running a million loop turns in it, under an alarm.
+"""Is KVM usable here? Runs a loop of a million turns in it, under an alarm.
 
-/dev/kvm alone says little: a nested host may run a guest through an instruction emulator, a
-thousand times too slow for a kernel to boot, while every ioctl succeeds. Seen: 1.4 s for this loop
-on such a host, and 17 ms for a hundredth of it, so a shorter loop would not tell. Real hardware
-needs about a millisecond.
+/dev/kvm alone says little: a nested host may run guests through an instruction emulator, where
+every ioctl succeeds but a kernel boots a thousand times too slowly. On such a host this loop took
+1.4 s, and a hundredth of it 17 ms, so a shorter loop cannot tell. Real hardware needs about a
+millisecond.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ ALARM = 0.4
 
 
 def _trial(device: str) -> bool:
-    """Runs in a child that an alarm kills: whatever an odd KVM does, the parent goes on."""
+    """Runs in a child that an alarm kills, so that a KVM that hangs does not stop the parent."""
     kvm = os.open(device, os.O_RDWR | os.O_CLOEXEC)
     if fcntl.ioctl(kvm, KVM_GET_API_VERSION, 0) != 12:
         return False
@@ -70,7 +70,7 @@ def _child(device: str) -> None:
 
 
 def usable(device: str = "/dev/kvm") -> bool:
-    """True when KVM runs code at the speed of hardware. Never takes longer than half a second."""
+    """True if KVM runs code at the speed of hardware. Takes at most half a second."""
     if platform.machine() != "x86_64" or Path("/sys/module/kvm_pvm").exists():
         return False
     if not os.access(device, os.R_OK | os.W_OK):
@@ -79,7 +79,7 @@ def usable(device: str = "/dev/kvm") -> bool:
 
 
 def timed_trial(device: str = "/dev/kvm") -> bool:
-    """The timing trial alone."""
+    """True if the loop ran fast enough on this device."""
     pid = os.fork()
     if pid == 0:
         _child(device)

@@ -28,7 +28,7 @@ class Lines:
             self.wires = Wires(self.guest_console, self.guest_results)
 
     def leave(self) -> None:
-        """The emulator has its own copies: let go of ours, or an end of file never comes."""
+        """Close our copies of the emulator's ends; otherwise end of file never comes."""
         self._close("guest_console", "guest_results", "guest_work")
         self.guest_monitor.close()
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Command lines: QEMU for a row, or user-mode Linux as a plain process."""
+"""The command line of an emulator: QEMU, or user-mode Linux as a plain process."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ FILE_LIMIT = 256 << 20
 
 @dataclass(frozen=True)
 class Wires:
-    """File descriptors the emulator inherits; -1 where there is none.
+    """File descriptors that the emulator inherits; -1 where there is none.
 
-    QEMU's results line is its standard input and output: work comes in by a pipe, results go to a
-    file. QEMU drops what a full pipe or socket behind a virtio console does not take; a file takes
+    QEMU's standard input and output are the results line: it reads work from a pipe and writes
+    results to a file. A virtio console drops output when its pipe or socket is full; a file takes
     everything, and FILE_LIMIT bounds it.
     """
 
@@ -33,7 +33,7 @@ class Wires:
 
 
 def channel_name(row: Row) -> str:
-    """The tty results leave by: one of their own, or the console, frames among messages."""
+    """The guest's tty for results: a line of its own, or the console with frames among messages."""
     return row.results_tty or row.arch.console
 
 
@@ -44,7 +44,7 @@ def emulator(row: Row, kvm: bool) -> str:
 
 
 def program(row: Row) -> str:
-    """The emulator binary, or what to install."""
+    """The path of the emulator; Missing names the package to install."""
     found = shutil.which(row.arch.qemu)
     if not found:
         raise Missing(f"no {row.arch.qemu}: apt-get install {row.arch.qemu_package}")
@@ -66,7 +66,7 @@ def qemu_version(row: Row) -> str:
 
 
 def _cmdline(row: Row) -> str:
-    """The token tells probes that may end a machine that this one is thrown away."""
+    """TOKEN tells probes that can bring a machine down that this one is disposable."""
     return f"console={row.arch.console} quiet panic=-1 {TOKEN} {row.append}".strip()
 
 
@@ -137,7 +137,7 @@ def command(
     kvm: bool,
     state: Path | None = None,
 ) -> list[str]:
-    """The whole command. setpriv: when this program is killed outright, its guest goes too."""
+    """The whole command. setpriv kills the guest when this program is killed."""
     guard = ["setpriv", "--pdeathsig", "KILL", "--"]
     if row.arch.runner == "uml":
         return [*guard, *_uml(row, kernel, initrd, wires, scratch)]

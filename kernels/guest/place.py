@@ -39,7 +39,7 @@ class Options:
 
 
 class GuestPlace:
-    """An emulator for one row. A guest is thrown away, so everything is allowed in it."""
+    """An emulator for one row. Guests are disposable, so everything is allowed in them."""
 
     def __init__(self, row: Row, fetcher: Fetcher, options: Options = Options()) -> None:
         self.row, self.fetcher, self.options = row, fetcher, options
@@ -79,7 +79,7 @@ class GuestPlace:
             self.seat = None
 
     def run(self, order: Order, channel: Channel, stop: threading.Event) -> Outcome:
-        """One guest. A snapshot that fails is given up for good, with the reason beside it."""
+        """One guest. A snapshot that fails is not used again; the reason is kept beside it."""
         seated = self._seat(order)
         saved, row = seated.snapshot, seated.row
         outcome = boot(
@@ -104,7 +104,7 @@ class GuestPlace:
         return self.seat if order.plan or self.options.saved else self.seat.cold()
 
     def get(self, channel: Channel) -> None:
-        """Results have all arrived, or are lost with the guest; --keep adds what it booted."""
+        """There is nothing to fetch from a guest that has ended. --keep adds what was booted."""
         if self.options.keep and self.seat and self._kept:
             archive = initramfs.work_archive(work.text(self._kept))
             (channel.target / "initrd").write_bytes(self.seat.initrd + archive)

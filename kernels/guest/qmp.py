@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""As much of the QEMU monitor protocol as it takes to save a guest and to learn how it ended."""
+"""The part of the QEMU monitor protocol that saves a guest and tells how it ended."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ REASONS = {"guest-shutdown": "shutdown", "guest-reset": "reset", "guest-panic": 
 class Qmp:
     """Reads events from a connected socket.
 
-    ended      becomes shutdown, reset, panic or QEMU's own word for why it stops
-    running    the guest's CPUs run: after a cold start at once, else when its state is loaded
+    ended      becomes shutdown, reset, panic, or QEMU's word for why it stopped
+    running    the guest's CPUs run: at once after a cold start, otherwise when its state is loaded
     saved      becomes "done", or why the guest could not be saved
     """
 
@@ -29,7 +29,8 @@ class Qmp:
         self._buffer = b""
 
     def save(self, state: Path) -> None:
-        """Write the guest's state to a file; `saved` tells when. Then it stands until go_on()."""
+        """Write the guest's state to a file. Sets `saved` when done; the guest stands until
+        go_on()."""
         self._say("migrate-set-parameters", {"max-bandwidth": 1 << 34})
         self._say("migrate", {"uri": f"exec:cat > {shlex.quote(str(state))}"})
 
@@ -81,7 +82,7 @@ class Qmp:
         self._say("query-status")
 
     def _answer(self, message: dict[str, Any]) -> None:
-        """What a command of ours came to."""
+        """Read the answer to a command."""
         asked, error = message.get("id"), message.get("error")
         if asked == "query-status" and isinstance(message.get("return"), dict):
             self.running = bool(message["return"].get("running"))

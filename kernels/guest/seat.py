@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What every guest of a row is started from: kernel, initramfs, and maybe a snapshot."""
+"""What the guests of a row are started from: kernel, initramfs, and sometimes a snapshot."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from kernels.source.fetch import Fetcher, sha256_of
 
 @dataclass(frozen=True)
 class Kernel:
-    """A bootable file, what is known of its origin, and what QEMU needs besides."""
+    """A bootable file, the facts about its origin, and the QEMU arguments it needs."""
 
     path: Path
     facts: dict[str, str]
@@ -24,7 +24,7 @@ class Kernel:
 
 @dataclass(frozen=True)
 class Seat:
-    """What every guest of a row is started from, and why not from a snapshot."""
+    """What the guests of a row are started from. `why` says why there is no snapshot."""
 
     row: Row
     kernel: Kernel
@@ -45,7 +45,7 @@ class Seat:
 
 
 def find_kernel(row: Row, fetcher: Fetcher) -> Kernel:
-    """The kernel of a row, out of a package or the user's own file."""
+    """The kernel of a row, from a package or the user's own file."""
     if row.kernel:
         return _own_kernel(row, fetcher)
     deb = fetcher.kernel(row)
@@ -80,7 +80,7 @@ def find_initrd(row: Row, fetcher: Fetcher, bundle: Path) -> bytes:
 
 
 def seat(row: Row, kernel: Kernel, initrd: bytes, cold: bool, kvm: bool, cache: Path) -> Seat:
-    """`cold` asks for no snapshot; some machines cannot have one."""
+    """`cold` means without a snapshot; some machines cannot have one."""
     wired = replace(row, qemu_args=row.qemu_args + kernel.qemu_args)
     why = "asked to start cold" if cold else snapshot.cannot(row)
     if why:

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MIT
-"""Saved guests: up, and waiting for work. Kept in the cache, one for each way to start a guest.
+"""Saved guests that have booted and wait for work, one for each way to start a guest.
 
-The name of a snapshot is a hash of everything the emulator is given: its version, its arguments,
-the kernel and the initramfs with all probes in it. What is not the same to the byte is not resumed.
-A machine that cannot be saved, or does not come back to life, leaves its reason beside; it is booted
-cold from then on, and says so.
+The name of a snapshot is a hash of everything that makes up the guest: version and arguments of the
+emulator, the kernel, and the initramfs with all probes. A guest that differs in one byte is another
+guest. If a machine cannot be saved or resumed, the reason is kept in place of the snapshot, and the
+machine is booted cold from then on.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from kernels.matrix import Row
 from kernels.source.fetch import sha256_of
 
 HOUR = 3600
-ROOM = 2 << 30  # bytes of snapshots that are kept; the longest unused go first
+ROOM = 2 << 30  # bytes of snapshots that are kept; the least recently used go first
 
 
 @dataclass(frozen=True)
 class Snapshot:
-    """One saved guest, or the place for it."""
+    """One saved guest, or the file name for it."""
 
     state: Path
 
@@ -40,14 +40,14 @@ class Snapshot:
 
     @property
     def refused(self) -> str:
-        """Why there is none and will not be, or empty."""
+        """Why this guest is never saved, or empty."""
         try:
             return self.state.with_suffix(".no").read_text(encoding="utf-8")
         except FileNotFoundError:
             return ""
 
     def take(self) -> Path | None:
-        """The state to start from, marked as used; None where there is none."""
+        """The state to start from, marked as used; None if there is none."""
         try:
             os.utime(self.state)
         except FileNotFoundError:
@@ -55,7 +55,7 @@ class Snapshot:
         return self.state
 
     def settle(self, saved: str) -> None:
-        """Saving has ended: with "done", or with a reason."""
+        """Keep the snapshot if saving has ended with "done"; otherwise keep the reason."""
         if saved != "done":
             return self.refuse(saved)
         self.part.rename(self.state)
@@ -68,10 +68,10 @@ class Snapshot:
 
 
 def make_room(folder: Path, room: int = ROOM) -> None:
-    """Remove the longest unused until the rest fits."""
+    """Remove the least recently used until the rest fits."""
     for path, used, _ in _kept(folder, "*.part"):
         if time.time() - used > HOUR:
-            path.unlink(missing_ok=True)  # a run that was killed
+            path.unlink(missing_ok=True)  # left by a run that was killed
     for path, _, size in sorted(_kept(folder, "*.state"), key=lambda kept: kept[1], reverse=True):
         room -= size
         if room < 0:
@@ -79,7 +79,7 @@ def make_room(folder: Path, room: int = ROOM) -> None:
 
 
 def _kept(folder: Path, what: str) -> Iterator[tuple[Path, float, int]]:
-    """Files, when they were used, their size. Other rows and runs rename and remove some meanwhile."""
+    """Files with time of use and size. Other rows and runs may remove some meanwhile."""
     for path in folder.glob(what):
         try:
             stat = path.stat()
@@ -89,7 +89,7 @@ def _kept(folder: Path, what: str) -> Iterator[tuple[Path, float, int]]:
 
 
 def cannot(row: Row) -> str:
-    """Why a row's machine cannot be saved at all, or empty."""
+    """Why the machine of a row cannot be saved at all, or empty."""
     if row.arch.runner != "qemu":
         return "a user-mode kernel is a process and has no state to save"
     if not row.results:
@@ -98,7 +98,7 @@ def cannot(row: Row) -> str:
 
 
 def place(row: Row, kernel: Path, initrd: bytes, kvm: bool, cache: Path) -> Snapshot:
-    """Where the guest that these make is saved."""
+    """The snapshot of the guest that is started from these."""
     wires = machine.Wires(0, -1, 0)
     argv = machine.command(row, Path("kernel"), Path("initrd"), wires, Path("scratch"), kvm)
     digest = hashlib.sha256("\0".join([*argv, machine.qemu_version(row)]).encode())

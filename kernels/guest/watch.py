@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""One guest, watched: what console, results line and monitor say, and when the run is over."""
+"""Watch one guest: read console, results line and monitor, and decide when the run is over."""
 
 from __future__ import annotations
 
@@ -22,21 +22,21 @@ from kernels.place.outcome import Outcome
 
 CONSOLE_LIMIT = 4 << 20
 GRACE = 5.0
-ANSWER = 60.0  # seconds from being given work to the first word
+ANSWER = 60.0  # seconds between handing over the work and the guest's first word
 CHUNK = 1 << 16
 PANIC = re.compile(rb"Kernel panic - not syncing: *([^\r\n]{0,200})")
 
 
 @dataclass
 class Task:
-    """What is to be done: work, and for a guest that waits for it, the snapshot it is saved in."""
+    """The work of a guest, and the snapshot if it starts from one or is to be saved."""
 
     work: bytes = b""
     snapshot: Snapshot | None = None
     step: str = ""
 
     def begin(self) -> Path | None:
-        """The state it starts from, if there is one."""
+        """The state to start from, if there is one."""
         self.step = "wait" if self.snapshot else ""
         return self.snapshot.take() if self.snapshot else None
 
@@ -52,13 +52,13 @@ class Guest:
         self.console_bytes, self.tail = 0, b""
         self.outcome = Outcome()
         self.qmp: Qmp | None = None
-        self.results = -1  # of a file; a pipe is among what is selected
+        self.results = -1  # a file to poll; a pipe is in the selector instead
         self.line = -1
         self.selector = selectors.DefaultSelector()
         self.began = self.last_sign = time.monotonic()
         self.process: subprocess.Popen[bytes] | None = None
 
-    # -- lines ---------------------------------------------------------------------------------
+    # -- input ---------------------------------------------------------------------------------
 
     def on_console(self, data: bytes) -> None:
         if self.console_bytes < CONSOLE_LIMIT:
@@ -94,7 +94,7 @@ class Guest:
     # -- the loop ------------------------------------------------------------------------------
 
     def watch(self) -> None:
-        """Until one of the ends is reached; then what is still in the pipes is read."""
+        """Run until the guest ends or has to be ended, then read what is left in the pipes."""
         while not self._ended():
             self._pump(0.05 if self.results >= 0 else 0.2)
             self._hand_over()
@@ -120,14 +120,14 @@ class Guest:
         return self._tail() or bool(ready)
 
     def _tail(self) -> bool:
-        """What is new in the file of results."""
+        """Read what is new in the file of results."""
         data = os.read(self.results, CHUNK) if self.results >= 0 else b""
         if data:
             self.on_results(data)
         return bool(data)
 
     def _hand_over(self) -> None:
-        """A guest that waits is saved, where there is no snapshot of it yet, and gets its work."""
+        """Save a waiting guest that has no snapshot yet, then give it its work."""
         task, qmp = self.task, self.qmp
         if not task.step or not qmp or not task.snapshot:
             return
@@ -165,7 +165,7 @@ class Guest:
         return self._guest_ended() or self._too_late()
 
     def _whole(self) -> bool:
-        """All that was announced is here. Whether it means anything is for the clock to say."""
+        """Everything that was announced has arrived; it counts only if the clock was right."""
         wrong = "" if "-icount" in self.row.qemu_args else wrong_clock(self.channel.clocks)
         return self._end("clock" if wrong else "done", wrong)
 
@@ -181,7 +181,7 @@ class Guest:
         )
 
     def _guest_ended(self) -> bool:
-        """The monitor's word, or the emulator's death."""
+        """Has the guest or the emulator ended?"""
         gone = self.process is not None and _exited(self.process)
         if not gone and not (self.qmp and self.qmp.ended):
             return False
@@ -226,10 +226,10 @@ class Guest:
             except ProcessLookupError:
                 pass
 
-    # -- its life ------------------------------------------------------------------------------
+    # -- the end -------------------------------------------------------------------------------
 
     def close(self) -> None:
-        """Kill, reap, and book the processor time."""
+        """Kill and reap the emulator, and record its CPU time."""
         self._kill()
         if self.process is not None and self.process.returncode is None:
             _, status, usage = os.wait4(self.process.pid, 0)
@@ -241,7 +241,7 @@ class Guest:
 
 
 def _spent(process: subprocess.Popen[bytes] | None) -> float:
-    """Processor seconds of a running emulator so far."""
+    """CPU seconds of a running emulator so far."""
     try:
         stat = Path(f"/proc/{process.pid if process else 0}/stat").read_text()
     except OSError:
@@ -251,7 +251,7 @@ def _spent(process: subprocess.Popen[bytes] | None) -> float:
 
 
 def _write(line: int, data: bytes) -> int:
-    """As much as the line takes now. A guest that is gone takes nothing; its end is noticed."""
+    """Write what the line takes now; nothing if the guest is gone, which is noticed elsewhere."""
     try:
         return os.write(line, data)
     except (BlockingIOError, BrokenPipeError):
@@ -259,5 +259,5 @@ def _write(line: int, data: bytes) -> int:
 
 
 def _exited(process: subprocess.Popen[bytes]) -> bool:
-    """Has it ended? It is left to be reaped with its processor time."""
+    """Has the process ended? It is not reaped here, so that close() gets its CPU time."""
     return os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None

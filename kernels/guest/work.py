@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""What a guest is told to do, as the lines its init reads, from its initramfs or the results line.
+"""The work of a guest as lines for its init, which come in the initramfs or by the results line.
 
     time=SECONDS        the date; a guest whose state was saved yesterday would not know it
-    level=LEVEL         set perf_event_paranoid and run; several levels are several runs of one guest
+    level=LEVEL         set perf_event_paranoid and run; several levels are several runs
     suite=NAME          the suite of the lines that follow
     plan=PERSONA PROBE  run this and no other probe (without any: what the suite selects)
     arg=WORD            an argument for run.sh

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: MIT
-"""Where a bundle runs: what is asked there, what comes back, what becomes of it."""
+"""The interface to places where a bundle runs, this machine as one, and the engine over all."""

@@ -17,13 +17,13 @@ from kernels.errors import Missing, RowError
 
 
 def _telling(text: str) -> str:
-    """The line of a build's messages that says most."""
+    """The most telling line among the messages of a build."""
     lines = text.strip().splitlines() or ["no message"]
     return next((line for line in lines if re.search("rror|kernels: no ", line)), lines[-1])[:200]
 
 
 def find_bundle(machine: str, build: bool, install: bool) -> Path:
-    """build/MACHINE/bundle, made afresh; make sets up the tool chain another machine needs."""
+    """build/MACHINE/bundle. make sets up the tool chain if that is another machine."""
     bundle = ROOT / "build" / machine / "bundle"
     if build:
         words = ["-s", f"-j{os.cpu_count() or 1}", f"ARCH={machine}", "bundle"]
@@ -55,7 +55,7 @@ def bundles(machines: Iterable[str], build: bool, install: bool) -> dict[str, Pa
 
 @contextmanager
 def with_suite(found: dict[str, Path | str], suite: Path) -> Iterator[dict[str, Path | str]]:
-    """Bundles that have a suite. One from elsewhere is added to copies, which go away again."""
+    """The bundles with a suite in them. A suite from elsewhere is added to temporary copies."""
     ours = suite.resolve().parent == (ROOT / "suites").resolve()
     made: dict[str, Path | str] = {}
     with tempfile.TemporaryDirectory(prefix="pm-bundle-") as folder:
@@ -68,5 +68,6 @@ def with_suite(found: dict[str, Path | str], suite: Path) -> Iterator[dict[str, 
                 shutil.copytree(bundle, copy)
                 shutil.copyfile(suite, copy / "suites" / suite.name)
             elif not (bundle / "suites" / suite.name).exists():
-                made[machine] = f"the bundle for {machine} has no suite {suite.stem}: build it again"
+                why = f"the bundle for {machine} has no suite {suite.stem}: build it again"
+                made[machine] = why
         yield made

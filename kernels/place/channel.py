@@ -1,17 +1,17 @@
 # SPDX-License-Identifier: MIT
-"""The reader of the results line. What comes in was written by a guest and is taken as hostile.
+"""Reads the stream of results that a place sends. Whatever comes in is treated as hostile.
 
-    @@ready RELEASE             the guest is up and waits for work
+    @@ready RELEASE             the guest has booted and waits for work
     @@init RELEASE              it has its work
-    @@clock SECONDS             for how long the guest has been up, by its own clock
-    @@run NAME                  from here on files belong below NAME
-    @@refused NAME              there is no such run on this kernel
+    @@clock SECONDS             the uptime of the guest, by its own clock
+    @@run NAME                  the files that follow belong below NAME
+    @@refused NAME              this kernel does not allow that run
     @@file PATH BYTES CRC       followed by exactly BYTES bytes and a newline; CRC as of POSIX cksum
-    @@end FILES                 run.sh is done and has sent that many, in this run
-    @@exit STATUS               the last run.sh's exit status: that was all
+    @@end FILES                 run.sh is done and has sent that many files in this run
+    @@exit STATUS               exit status of the last run.sh; nothing follows
 
-Anything between frames is noise: skipped, counted, bounded. After a frame that fails its checksum
-reading goes on behind its bytes, so that a file's content is never taken for a frame.
+Anything between frames is noise, which is skipped, counted and bounded. After a frame with a wrong
+checksum, reading goes on behind its bytes, so that no content of a file is taken for a frame.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ LINE = 1024
 
 
 def cksum(data: bytes) -> int:
-    """POSIX cksum. Its CRC is zlib's with the bits of every byte and of the result mirrored."""
+    """POSIX cksum: the CRC of zlib with the bits of every byte and of the result mirrored."""
     length = len(data)
     tail = length.to_bytes((length.bit_length() + 7) // 8, "little")
     crc = zlib.crc32((data + tail).translate(REVERSED), 0xFFFFFFFF)
@@ -40,13 +40,13 @@ def cksum(data: bytes) -> int:
 
 
 def printable(data: bytes) -> str:
-    """What a guest said, fit for a terminal."""
+    """Output of a place, made safe for a terminal."""
     text = data.decode("utf-8", "backslashreplace")
     return "".join(char if char.isprintable() or char == "\n" else "?" for char in text)
 
 
 def safe_path(name: str) -> bool:
-    """A relative path of at most three plain parts, none of them named as a file of the host's."""
+    """True for a relative path of at most three plain parts, none the name of a file we write."""
     return bool(PATH.fullmatch(name)) and HOST_FILES.isdisjoint(name.split("/"))
 
 
@@ -60,7 +60,7 @@ class Limits:
 
 @dataclass
 class Run:
-    """One run.sh of a guest: how many files came, how many it says there are."""
+    """One run.sh: how many files came, and how many were announced."""
 
     frames: int = 0
     announced: int | None = None
@@ -68,7 +68,7 @@ class Run:
 
 @dataclass
 class Channel:
-    """Feed it bytes; it writes whole, checked files below `target` and knows how it went."""
+    """Takes bytes, writes whole and checked files below `target`, and keeps count."""
 
     target: Path
     limits: Limits = Limits()
@@ -83,7 +83,7 @@ class Channel:
     received: int = 0
     noise: int = 0
     exit_status: int | None = None
-    clocks: list[tuple[float, float]] = field(default_factory=list)  # ours and its, first and last
+    clocks: list[tuple[float, float]] = field(default_factory=list)  # (ours, its): first, last
     flood: str = ""
     _buffer: bytearray = field(default_factory=bytearray)
     _frame: tuple[str, int, int] | None = None
@@ -95,7 +95,7 @@ class Channel:
 
     @property
     def complete(self) -> bool:
-        """The end marker of every run came, and every file they announce."""
+        """True if the end marker of every run came, and every announced file."""
         whole = all(run.announced == run.frames for run in self.runs.values())
         return whole and not self.refused
 
@@ -105,17 +105,17 @@ class Channel:
 
     @property
     def announced(self) -> int | None:
-        """How many files there are in all; None as long as the run in hand has not said."""
+        """How many files there are in all; None while a run has not ended."""
         said = [run.announced for run in self.runs.values()]
         return None if None in said else sum(count or 0 for count in said)
 
     @property
     def log(self) -> Path:
-        """Where what a place says beside its results goes: console, messages of run.sh."""
+        """The file for output that is not a result: the console, or messages of run.sh."""
         return self.target / "console.log"
 
     def take(self, name: str, data: bytes) -> None:
-        """A whole file that came by another way than a stream; checked like all others."""
+        """Take a whole file that did not come in the stream. It is checked like all others."""
         self.received += len(data)
         if self.flood or self.received > self.limits.total:
             self.flood = self.flood or f"more than {self.limits.total} bytes of results"
@@ -175,7 +175,7 @@ class Channel:
         return True
 
     def _word(self, line: bytes) -> bool:
-        """One line outside a frame; False when it means nothing."""
+        """Read one line outside a frame. False if it is noise."""
         frame = FILE.fullmatch(line)
         if frame:
             return self._open(printable(frame[1]), int(frame[2]), int(frame[3]))
@@ -211,7 +211,7 @@ class Channel:
     def _store(self, name: str, data: bytes) -> None:
         if not safe_path(name):
             return self._refuse(name, "not an acceptable path")
-        self.probing = self.probing or "/" in name  # a persona's: the launcher is at work
+        self.probing = self.probing or "/" in name  # a persona's file: the launcher runs
         name = f"{self._here}/{name}".lstrip("/")
         if self.frames >= self.limits.files:
             self.flood = f"more than {self.limits.files} files on the results line"

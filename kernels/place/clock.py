@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Is the clock of a machine right? Compared with ours, at both ends of a run."""
+"""Compares the clock of a machine with ours, from readings at both ends of a run."""
 
 from __future__ import annotations
 

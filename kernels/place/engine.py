@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A list of places, each from bundle to finished result directory; one never stops another."""
+"""Drives a list of places from bundle to finished result directory. One never stops another."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Engine:
         on_report: Callable[[Report], None],
         live: AbstractContextManager[None] | None = None,
     ) -> list[Report]:
-        """All places, `jobs` at a time. An interrupt ends what runs, and is raised again."""
+        """Run all places, `jobs` at a time. An interrupt ends all runs and is raised again."""
         reports: list[Report] = []
         with live or nullcontext(), ThreadPoolExecutor(jobs) as pool:
             futures: list[Future[Report]] = [pool.submit(self.run, place) for place in places]
@@ -55,7 +55,8 @@ class Engine:
         return reports
 
     def run(self, place: Place) -> Report:
-        """Never raises but for an interrupt: a place ends in a result or in a stated reason."""
+        """Run one place. Only an interrupt is raised; a failure becomes the reason in the
+        report."""
         report = Report(place.facts().name)
         try:
             self._run(place, report)
@@ -90,7 +91,7 @@ class Engine:
         self._judge(report, say)
 
     def _order(self, facts: Facts) -> Order:
-        """What the user wants, with the lines that say where it ran."""
+        """The order of the user, with the lines for env that describe the place."""
         if self.wishes.hazards > facts.hazards or self.wishes.may_disturb > facts.disturb:
             raise Refused("--hazards and --may-disturb are not for this place")
         lines = [f"{key}={value}" for key, value in facts.env.items()]
@@ -100,7 +101,7 @@ class Engine:
         return replace(order, args=(*order.args, "--no-install", "--quiet", *pairs))
 
     def _judge(self, report: Report, say: Callable[[str], None]) -> None:
-        """Verdicts are reports' business; here they are only counted."""
+        """Let `reports` judge the result, unless the machinery failed."""
         if report.outcome.infra:
             ended = f"{report.outcome.ended}: {report.outcome.reason}"
             report.error = f"{ended} ({report.attempts} attempts)"

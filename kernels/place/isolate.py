@@ -21,7 +21,7 @@ from kernels.place.steps import Step, answer, named
 
 TRIES = 2
 MOST = 12  # times that a machine may go down; what is left then stays unanswered
-GUESTS = 200  # runs at one place: four personas, some twenty probes that need one of their own
+GUESTS = 200  # runs at one place; four personas with some twenty hazards each are 80
 LINES, WIDTH = 24, 300
 TELLING = re.compile(r"BUG:|Oops|[Pp]anic|Unable to handle|general protection|lockup|stall")
 
@@ -101,7 +101,8 @@ class Isolation:
         return self.folder / "down" / f"{step[0]}.{step[1]}.console.log"
 
     def _note(self, step: Step, tries: int) -> None:
-        """The file in place of the probe's answer. No probe can have written it: it says bytes=0."""
+        """The file in place of the probe's answer. No probe can have written it: it says
+        bytes=0."""
         told = self.downs[step]
         lines = [f"#:guest: ended={told[-1]} times={len(told)} of={tries}"]
         lines += [f"#:guest: console {line}" for line in last_words(self._console(step))]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What a finished directory is worth: `reports result` says, here it is only counted."""
+"""Lets `reports result` judge a finished directory, and counts its verdicts."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ def runs_of(folder: Path) -> dict[str, Path]:
 
 
 def _reported(run: Path) -> dict[str, Any]:
-    """The result.json that `reports result` makes of a directory, or an exception with its last words."""
+    """The result.json that `reports result` makes of a directory. Raises Refused with its error."""
     made = run / "result.json"
-    made.unlink(missing_ok=True)  # of an earlier run: a traceback exits with 1 as well
+    made.unlink(missing_ok=True)  # a traceback exits with 1, too, and must not leave an old one
     argv = [sys.executable, "-m", "reports", "result", str(run), "--quiet"]
     done = subprocess.run(
         argv, cwd=ROOT, capture_output=True, text=True, errors="replace", check=False
@@ -44,7 +44,7 @@ def _reported(run: Path) -> dict[str, Any]:
 
 
 def judge(report: Report, folder: Path) -> None:
-    """`reports result` on each finished directory, then the counts it wrote down."""
+    """Run `reports result` on each result directory and add its counts to the report."""
     for name, run in (runs_of(folder) or {"": folder}).items():
         try:
             told = _reported(run)
@@ -59,7 +59,7 @@ def judge(report: Report, folder: Path) -> None:
 
 
 def _outcome(facts: dict[str, Any]) -> Outcome:
-    """One run out of boot.json; an exception when it is not one."""
+    """One run from boot.json. Raises an exception if the entry is malformed."""
     times, cpu_times = (
         {str(stage): float(at) for stage, at in facts[key].items()} for key in ("times", "cpu_times")
     )
@@ -69,7 +69,8 @@ def _outcome(facts: dict[str, Any]) -> Outcome:
 
 
 def _told(name: str, facts: dict[str, Any]) -> Report:
-    """What boot.json says. A folder of results may come from anywhere: nothing is trusted."""
+    """The report that boot.json describes. Results may come from anywhere, so nothing is
+    trusted."""
     guests = [{"of": str(one["of"]), **asdict(_outcome(one))} for one in facts["guests"]]
     return Report(
         name,
@@ -86,7 +87,7 @@ def _told(name: str, facts: dict[str, Any]) -> Report:
 
 
 def resumable(results: Path, name: str) -> Report | None:
-    """The report of a place that an earlier run has finished; None where it must run again."""
+    """The report of a place that an earlier run has finished; None if it must run again."""
     folder = results / name
     try:
         report = _told(name, load_json(folder / RECORD))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""This machine as a place: run.sh of a copy of the bundle, in a folder that goes away."""
+"""This machine as a place: run.sh of a copy of the bundle, in a temporary folder."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ GRACE = 5.0  # seconds for run.sh to put back what it changed
 
 
 class LocalPlace:
-    """Nothing that disturbs or may crash the machine is allowed here."""
+    """Probes that disturb or may crash the machine are not allowed here."""
 
     def __init__(self, name: str = "local") -> None:
         self.name = name
@@ -60,7 +60,7 @@ class LocalPlace:
         return self._run.whole(self._folder / "bundle" / "run.sh", order, stop)
 
     def get(self, channel: Channel) -> None:
-        """What run.sh had written when it was ended, but not yet sent."""
+        """Take the files that run.sh has finished but not sent."""
         out = self._run.out if self._run else None
         for path in sorted(out.rglob("*")) if out and out.is_dir() else []:
             name = str(path.relative_to(out))
@@ -70,7 +70,7 @@ class LocalPlace:
 
 
 class _Run:
-    """One run.sh: its folder, its stream of finished files, its end."""
+    """One run.sh with its folder and its stream of finished files."""
 
     def __init__(self, folder: Path, channel: Channel) -> None:
         self.out, self.stream, self.temporary = folder / "out", folder / "stream", folder / "tmp"
@@ -104,7 +104,8 @@ class _Run:
         return self.outcome
 
     def _words(self, order: Order) -> list[str]:
-        """run.sh's arguments. A plan is run as a run that was interrupted right before it."""
+        """Arguments for run.sh. A plan is resumed, as if a run had been interrupted right before
+        it."""
         first = ["--suite", order.suite]
         if order.plan:
             first = ["--resume"]
@@ -126,9 +127,13 @@ class _Run:
         return bool(data)
 
     def _over(
-        self, process: subprocess.Popen[bytes], data: bytes | None, limit: int, stop: threading.Event
+        self,
+        process: subprocess.Popen[bytes],
+        data: bytes | None,
+        limit: int,
+        stop: threading.Event,
     ) -> bool:
-        """Is it time to end the run? Waits a moment when nothing is new."""
+        """True if the run has ended or has to be ended. Waits a moment if nothing is new."""
         fed = self._feed(data)
         if stop.is_set():
             raise KeyboardInterrupt
@@ -148,7 +153,7 @@ class _Run:
         return True
 
     def _end(self, process: subprocess.Popen[bytes]) -> None:
-        """run.sh may put back what it changed; then nothing of its session is left."""
+        """Let run.sh restore what it changed, then kill what is left of its session."""
         for signum in (signal.SIGTERM, signal.SIGKILL):
             try:
                 os.killpg(process.pid, signum)

@@ -41,7 +41,7 @@ class Report:
 
     @property
     def status(self) -> int:
-        """0 fine, 1 something to look at, 3 could not run."""
+        """0: as expected, 1: something to look at, 3: could not run."""
         if self.unavailable:
             return 0
         if self.error or self.outcome.infra:
@@ -50,7 +50,7 @@ class Report:
         return 0 if fine else 1
 
     def book(self, outcome: Outcome, what: str) -> None:
-        """Add one run. The times of a place are those of all its runs."""
+        """Add one run. The times of a place are the sums over its runs."""
         self.guests.append({"of": what, **asdict(outcome)})
         self.wall = round(self.wall + outcome.wall, 2)
         self.cpu = round(self.cpu + outcome.cpu, 2)

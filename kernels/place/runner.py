@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Everything that is asked at one place: one run for the whole order, more for what that left."""
+"""Runs an order at one place: one run for all of it, and more for what the first left open."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class Runner:
         return outcome
 
     def _first(self) -> Channel:
-        """The run that is asked everything; a second time when the machinery failed."""
+        """Run the whole order; once more if the machinery failed."""
         report = self.report
         for report.attempts in range(1, ATTEMPTS + 1):
             shutil.rmtree(self.part, ignore_errors=True)
@@ -67,7 +67,8 @@ class Runner:
         return channel
 
     def _rest(self) -> None:
-        """Probes that need a run of their own, and those an early end left unanswered."""
+        """Run the probes that need a run of their own, and those left unanswered by an early
+        end."""
         report, outcome = self.report, self.report.outcome
         early = outcome.ended in (*DOWN, "dropped")
         if len(self.order.levels) > 1 or not (early or outcome.ended == "done"):
@@ -93,7 +94,8 @@ class Runner:
             report.outcome = replace(outcome, ended="done", reason="")
 
     def _apart(self, steps: list[Step]) -> tuple[list[Step], list[Step]]:
-        """Hazards, and what disturbs, as far as either is allowed. The first run did neither."""
+        """Hazards and disturbing probes, as far as they were asked for. The first run did
+        neither."""
         catalogue = _text(self.part / "catalogue")
         hazards = declared(catalogue, "hazard") if self.wishes.hazards else set()
         disturbs = declared(catalogue, "disturbs") if self.wishes.may_disturb else set()
@@ -103,7 +105,7 @@ class Runner:
         )
 
     def _some(self, steps: tuple[Step, ...], allowed: bool) -> Ended:
-        """Run a few steps; their answers take their places in `part`."""
+        """Run a few steps and move their answers to `part`."""
         wishes, here = self.wishes, self.part / ".again"
         flags = ("--may-disturb",) * wishes.may_disturb + ("--hazards",) * wishes.hazards
         order = self.order.only(steps, *(flags if allowed else ()))
@@ -146,7 +148,7 @@ class Runner:
 
 
 def console_tail(path: Path) -> str:
-    """The last of what the place said, printable."""
+    """The end of the console output, made printable."""
     return printable(path.read_bytes()[-TAIL:])
 
 
@@ -158,7 +160,7 @@ def _text(path: Path) -> str:
 
 
 def _move(source: Path, target: Path, step: Step) -> bool:
-    """Move the answer to a step from one run's files to its place. False: there is none."""
+    """Move the answer to a step from one run's files to the result. False if there is none."""
     name = answer(step)
     if not (source / name).is_file():
         return False

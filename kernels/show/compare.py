@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Results of a run side by side. What a verdict means is reports' business: it is handed over."""
+"""Compares the results of a run, through `reports`, which knows what a verdict means."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ RUNS = ROOT / "results" / "kernels"
 
 
 def find_run(name: str) -> Path:
-    """A run by its folder, or by its name below results/kernels."""
+    """The folder of a run, by its path or by its name below results/kernels."""
     for folder in (Path(name), RUNS / name):
         if folder.is_dir() and finished(folder):
             return folder.resolve()
@@ -24,7 +24,7 @@ def find_run(name: str) -> Path:
 
 
 def finished(folder: Path) -> dict[str, Path]:
-    """The rows of a run that have a result, `row/paranoid-2` where a row was asked at levels."""
+    """The rows of a run that have a result; `row/paranoid-2` for a row with several levels."""
     found = [*folder.glob("*/result.json"), *folder.glob("*/paranoid-*/result.json")]
     return {str(path.parent.relative_to(folder)): path.parent for path in sorted(found)}
 

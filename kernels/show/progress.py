@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""While a run goes on: a live line for each place on a terminal, a plain one when it has ended."""
+"""The progress of a run: a live line for each place on a terminal, a plain one at its end."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Progress:
         self.state[name] = state
 
     def ended(self, name: str, said: str) -> None:
-        """No live line any more; the last one goes to standard output."""
+        """Remove the live line of a place and print its last one."""
         self.state.pop(name, None)
         self._result(said)
 
@@ -41,7 +41,7 @@ class Progress:
             self.out.print(Text(text.clean(said, LIMIT), style="dim"), soft_wrap=True)
 
     def _result(self, said: str) -> None:
-        """A finished line goes to standard output; above the live ones on a shared terminal."""
+        """Print a line to standard output; above the live lines if they share the terminal."""
         if self.out.is_terminal and sys.stdout.isatty():
             self.out.print(Text(said), soft_wrap=True)
         else:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What became of the places of a run: a line each, a table, a file with everything, JUnit."""
+"""Summaries of a run: a line for each place, a table, all counts, JUnit."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ def counts(verdicts: dict[str, int]) -> str:
 
 
 def _ended(report: Report) -> str:
-    """In a word or two; the reason is told beside it."""
+    """How a place ended, in a word or two."""
     if report.unavailable:
         return "not run"
     return "no result" if report.error else report.outcome.ended
 
 
 def troubles(report: Report) -> list[str]:
-    """Why a row is not done, and what is not whole in one that is."""
+    """Why a place is not done, or what is missing if it is."""
     if report.unavailable or report.error:
         return [f"{_ended(report)}: {report.unavailable or report.error}"]
     why = [] if report.outcome.ended == "done" else [_ended(report), report.outcome.reason]
@@ -43,7 +43,7 @@ def troubles(report: Report) -> list[str]:
 
 
 def line(report: Report) -> str:
-    """One kernel, one line, as it ends."""
+    """One line for a place that has ended."""
     name, said = f"{report.name:<20}", troubles(report)
     if report.unavailable or report.error:
         return text.clean(f"{name} {said[0]}", LIMIT)
@@ -63,7 +63,7 @@ def line(report: Report) -> str:
 
 
 def full(report: Report) -> str:
-    """All there is to say of one kernel: how it ended, every count, where the time went."""
+    """Everything about one place: how it ended, every count, where the time went."""
     verdicts = [f"{persona}: {counts(count)}" for persona, count in report.verdicts.items()]
     spent = [f"{report.wall:.1f} s wall, {report.cpu:.1f} s cpu", _timing(report)]
     more = [text.clean(what, LIMIT) for what in verdicts + (spent if report.guests else [])]
@@ -71,7 +71,7 @@ def full(report: Report) -> str:
 
 
 def _cell(report: Report, persona: str) -> Text:
-    """unexpected/broken/unknown verdicts of a persona, at all levels it was asked at."""
+    """unexpected/broken/unknown verdicts of a persona, summed over all levels."""
     asked = [key for key in report.verdicts if key.split()[-1] == persona]
     if not asked:
         return Text("")
@@ -85,7 +85,7 @@ def _cell(report: Report, persona: str) -> Text:
 
 
 def picture(reports: list[Report], out: Console) -> None:
-    """What a run came to: a line a kernel, and below them what is not whole."""
+    """Print a table with a line for each place, and below it what went wrong."""
     asked = {key.split()[-1] for report in reports for key in report.verdicts}
     personas = in_order(asked)
     heads = {"kernel": "left", "release": "cut", "ended": "left"}
@@ -114,7 +114,7 @@ def picture(reports: list[Report], out: Console) -> None:
 
 
 def _timing(report: Report) -> str:
-    """What the guests of a row took, and how much of it a bare boot of the same kernel is."""
+    """The time that the guests of a row took, compared with the boot alone."""
     first = report.guests[0] if report.guests else {}
     stage = "ready" if first.get("start") == "snapshot" else "init"
     up, up_cpu = (first.get(key, {}).get(stage, 0.0) for key in ("times", "cpu_times"))
@@ -136,7 +136,8 @@ def _timing(report: Report) -> str:
 
 
 def junit(reports: list[Report]) -> str:
-    """A test case a kernel: failed when there is something to look at or no result."""
+    """JUnit with a test case for each place. It fails on anything to look at, or without a
+    result."""
     suite = ElementTree.Element("testsuite", name="kernels", tests=str(len(reports)))
     for report in reports:
         case = ElementTree.SubElement(
@@ -150,7 +151,7 @@ def junit(reports: list[Report]) -> str:
 
 
 def total(reports: list[Report], wall: float) -> str:
-    """How many, how many of them without a result, and what it took."""
+    """How many places, how many without a result, and how long they took."""
     failed = sum(1 for report in reports if report.error)
     without = f", {failed} without a result" if failed else ""
     missing = sum(1 for report in reports if report.unavailable)

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: MIT
-"""Where kernels come from: Debian's archive or a file, checked, unpacked, and tool chains for them."""
+"""Where kernels and compilers come from: Debian's archive, checked and unpacked."""

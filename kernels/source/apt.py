@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: MIT
-"""A private apt: the system's mirrors and keyrings, other suites, its own state; nothing installed.
+"""A private apt: the system's mirrors and keyrings, other suites, a state of its own. It installs
+nothing.
 
-One state folder per suite and architecture, so that one broken suite never spoils another. apt
-checks the signature of the Release file and through it the hash of the index; what it does not
-call trusted is not read. Valid-Until is not enforced: old kernels live in suites that are no
-longer updated.
+Each suite and architecture has its own state folder, so that one broken suite never spoils another.
+apt checks the signature of the Release file and through it the hash of the index; an index that it
+does not trust is not read. Valid-Until is not enforced, because old kernels are in suites that are
+no longer updated.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ UNTRUSTED = re.compile(
     re.IGNORECASE,
 )
 MISMATCH = re.compile(r"Hash Sum mismatch|[Hh]ashes of expected file", re.IGNORECASE)
-# A mirror that is being brought up to date; what it serves is not read, other suites may be.
+# The mirror is being updated: this suite cannot be read now, others may.
 OUT_OF_STEP = re.compile(r"unexpected size .*Mirror sync in progress", re.IGNORECASE)
 CONFIG = """\
 #clear APT::Update::Pre-Invoke;
@@ -68,7 +69,7 @@ Acquire::https::Timeout "30";
 
 @contextmanager
 def locked(folder: Path) -> Iterator[None]:
-    """Two runs never work in one state folder at a time."""
+    """Keep other runs out of a folder."""
     folder.mkdir(parents=True, exist_ok=True)
     with open(folder / "lock", "w", encoding="ascii") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
@@ -102,7 +103,7 @@ def _reason(result: subprocess.CompletedProcess[str]) -> str:
 
 
 def untrusted(said: str) -> bool:
-    """Is what apt complains about a reason to stop, rather than to look elsewhere?"""
+    """True if apt's complaint is a reason to stop, false if other suites may be tried."""
     return bool(
         UNTRUSTED.search(said) or (MISMATCH.search(said) and not OUT_OF_STEP.search(said))
     )
@@ -139,7 +140,8 @@ class Suite:
         return said == self.mirror.base(self.name) and time.time() - stamp.stat().st_mtime < DAY
 
     def update(self, refresh: bool = False) -> None:
-        """apt-get update, once a day. An unreachable mirror is a note if an index is here."""
+        """apt-get update, once a day. With an older index at hand, an unreachable mirror is only
+        noted."""
         if self._fresh() and not refresh:
             return
         self._prepare()
@@ -176,7 +178,7 @@ class Suite:
             yield Path(path), uri
 
     def packages(self) -> list[Package]:
-        """What the signed index has of the packages that matter; kept for the next run."""
+        """The packages of PREFIXES in the signed index; the list is kept for the next run."""
         kept, found = self.folder / "packages.json", self._kept()
         if found:
             return found
@@ -189,8 +191,8 @@ class Suite:
         return found
 
     def _kept(self) -> list[Package]:
-        """What an earlier run kept; nothing where that was of another index, or of another release
-        of this program."""
+        """What an earlier run kept. Empty if it was made from another index or for other
+        PREFIXES."""
         kept, stamp = self.folder / "packages.json", self.folder / "updated"
         try:
             if kept.stat().st_mtime < stamp.stat().st_mtime:
@@ -202,7 +204,7 @@ class Suite:
             return []
 
     def download(self, package: Package, target: Path) -> str:
-        """Fetch through apt, which checks the hash. Empty string, or why not."""
+        """Fetch through apt, which checks the hash. Returns why it failed, or an empty string."""
         result = _run(
             [
                 HELPER,

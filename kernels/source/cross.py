@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""Tool chains for the matrix's other machines: Debian's cross gcc, linked with that machine's musl.
+"""Tool chains for other machines of the matrix: Debian's cross gcc with the musl of that machine.
 
-The compiler and the kernel headers are installed packages; musl comes out of the archive's
-`musl-dev` of the foreign architecture, fetched and checked as kernels are, and is unpacked beside
-what is built with it. Nothing foreign is installed.
+The compiler and the kernel headers are installed packages. musl comes from `musl-dev` of the foreign
+architecture; it is fetched and checked as kernels are, and unpacked below build/.
+No foreign package is installed.
 """
 
 from __future__ import annotations
@@ -44,12 +44,12 @@ exec $gcc $headers -static -nostdlib "$here/lib/crt1.o" "$here/lib/crti.o" "$@" 
 
 
 def packages(arch: Arch) -> list[str]:
-    """The Debian packages a machine like this one needs to build for `arch`."""
+    """The Debian packages that this machine needs to build for `arch`."""
     return [f"gcc-{arch.triple.replace('_', '-')}", f"linux-libc-dev-{arch.apt}-cross"]
 
 
 def target(listed: Matrix, bundle: str) -> Arch:
-    """The architecture whose bundle is called so."""
+    """The architecture whose bundle has this name."""
     for arch in listed.arches.values():
         if arch.bundle == bundle and arch.triple:
             return arch
@@ -64,13 +64,13 @@ def bundles(listed: Matrix) -> list[str]:
 
 
 def install(names: Iterable[str]) -> None:
-    """Through the one script that installs; it announces what it does."""
+    """Install packages through .ci/install, which announces what it does."""
     if INSTALL.exists() and shutil.which("dpkg-query"):
         subprocess.run([str(INSTALL), *(f"deb:{name}" for name in names)], check=False)
 
 
 def require(arch: Arch) -> None:
-    """A compiler and headers, or what to install."""
+    """Check for a compiler and headers; Missing names the package to install."""
     compiler, headers = packages(arch)
     if not shutil.which(f"{arch.triple}-gcc"):
         raise Missing(f"no {arch.triple}-gcc: apt-get install {compiler}")
@@ -79,7 +79,7 @@ def require(arch: Arch) -> None:
 
 
 def unpack(deb: Path, folder: Path) -> None:
-    """include/ and lib/ of a musl-dev package; only plain files with plain names."""
+    """Unpack include/ and lib/ of a musl-dev package; only plain files with plain names."""
     found: dict[str, bytes] = {}
     with image.files(deb) as tar:
         for info in tar:
@@ -95,14 +95,14 @@ def unpack(deb: Path, folder: Path) -> None:
 
 
 def strip_debug(arch: Arch, folder: Path) -> None:
-    """A newer suite's debug information makes this suite's linker crash (riscv64, ld 2.40)."""
+    """Debug information of a newer suite makes the linker of this one crash (riscv64, ld 2.40)."""
     for name in ("libc.a", "crt1.o", "crti.o", "crtn.o"):
         argv = [f"{arch.triple}-objcopy", "--strip-debug", str(folder / name)]
         subprocess.run(argv, check=True, capture_output=True)
 
 
 def make_tools(arch: Arch, folder: Path, fetcher: Fetcher) -> Path:
-    """folder/{cc,include,lib}, and last tools.mk, which the Makefile includes."""
+    """Make folder/{cc,include,lib}, and last tools.mk, which the Makefile includes."""
     require(arch)
     folder.mkdir(parents=True, exist_ok=True)
     musl = fetcher.tool("musl-dev", arch.musl, arch.apt)
@@ -123,7 +123,7 @@ def make_tools(arch: Arch, folder: Path, fetcher: Fetcher) -> Path:
 def verb(args: argparse.Namespace, listed: Matrix) -> int:
     """`python3 -m kernels cross MACHINE FOLDER`."""
     arch = target(listed, args.machine)
-    print(f"perfmodes: a tool chain for {arch.bundle} in {args.folder}", file=sys.stderr)
+    print(f"perfmodes: setting up a tool chain for {arch.bundle} in {args.folder}", file=sys.stderr)
     if not args.no_install and arch.bundle != platform.machine():
         install(packages(arch))
     say = lambda text: print(f"perfmodes: {text}", file=sys.stderr)  # noqa: E731

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""From a row to a .deb on disk whose hash the archive's signature covers."""
+"""Find the package of a row and download it; the archive's signature covers its hash."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from kernels.source import apt
 from kernels.source.mirror import Mirror, codename, find_mirror, system_sources
 from kernels.source.packages import Package, candidates
 
-TRIES = 16    # a security suite lists every version it had, and serves some of them no more
+TRIES = 16  # a security suite lists every version it had but no longer serves all of them
 
 
 def cache_home() -> Path:
@@ -64,7 +64,8 @@ class Fetcher:
         return self._packages[key]
 
     def _all(self, suites: tuple[str, ...], architecture: str) -> list[Package]:
-        """Packages of all suites that can be read. Untrusted is fatal, unreachable is not."""
+        """Packages of all suites that can be read. An untrusted one is fatal, an unreachable one
+        not."""
         found: list[Package] = []
         for suite in suites:
             try:
@@ -81,11 +82,11 @@ class Fetcher:
         return found
 
     def kernel(self, row: Row) -> Deb:
-        """The best candidate the archive still serves."""
+        """The best candidate that the archive still serves."""
         return self._first(self._cached_first(self.resolve(row)), row.arch.apt)
 
     def _cached_first(self, packages: list[Package]) -> list[Package]:
-        """Of one version, the package that is here first: another may be listed but not served."""
+        """Equal versions: the one already downloaded first, as others may be no longer served."""
         groups = itertools.groupby(packages, key=lambda package: package.version)
         return [
             package
@@ -99,7 +100,7 @@ class Fetcher:
         return self.tool("busybox-static", row.busybox, row.arch.apt)
 
     def tool(self, name: str, suites: tuple[str, ...], architecture: str) -> Deb:
-        """A package of this very name, from the first suite that has one."""
+        """The package of exactly this name, from the first suite that has one."""
         for suite in suites:
             try:
                 found = [p for p in self.index(suite, architecture) if p.name == name]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A kernel image out of a package, in the form QEMU starts fastest."""
+"""Takes the kernel out of a package, in the form that QEMU starts fastest."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ PT_NOTE, XEN_PHYS32_ENTRY = 4, 18
 
 @contextmanager
 def files(deb: Path) -> Iterator[tarfile.TarFile]:
-    """What a .deb would install, to be read once from front to back."""
+    """The files in a .deb, to be read once from front to back."""
     with subprocess.Popen(
         ["dpkg-deb", "--fsys-tarfile", str(deb)], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
     ) as process:
@@ -89,7 +89,7 @@ DECOMPRESS: dict[bytes, Callable[[bytes], bytes]] = {
 
 
 def payload(bzimage: bytes) -> bytes:
-    """The compressed kernel inside a bzImage, by the x86 boot protocol (2.08 and later)."""
+    """The compressed kernel inside a bzImage (x86 boot protocol 2.08 and later)."""
     if len(bzimage) < 0x250 or bzimage[0x202:0x206] != b"HdrS":
         raise Refused("not a bzImage: no boot protocol header")
     setup, version = bzimage[0x1F1] or 4, struct.unpack_from("<H", bzimage, 0x206)[0]
@@ -101,7 +101,7 @@ def payload(bzimage: bytes) -> bytes:
 
 
 def vmlinux(bzimage: bytes) -> bytes:
-    """The kernel a bzImage would unpack itself to."""
+    """The unpacked kernel of a bzImage."""
     packed = payload(bzimage)
     for magic, unpack in DECOMPRESS.items():
         if packed.startswith(magic):
@@ -127,7 +127,7 @@ def _note_segments(elf: bytes) -> Iterator[bytes]:
 
 
 def has_pvh_entry(elf: bytes) -> bool:
-    """Can QEMU start this ELF directly (Xen note with a 32-bit entry point)?"""
+    """True if QEMU can start this ELF directly: it has a Xen note with a 32-bit entry point."""
     for notes in _note_segments(elf):
         at = 0
         while at + 12 <= len(notes):
@@ -139,7 +139,7 @@ def has_pvh_entry(elf: bytes) -> bool:
 
 
 def bootable(kernel: bytes, unpack: str) -> bytes:
-    """The form QEMU starts fastest. What cannot be unpacked is booted as it came."""
+    """The form that QEMU starts fastest. A kernel without a PVH entry is booted as it came."""
     if unpack != "pvh" or kernel[0x202:0x206] != b"HdrS":
         return kernel
     unpacked = vmlinux(kernel)
@@ -147,13 +147,13 @@ def bootable(kernel: bytes, unpack: str) -> bytes:
 
 
 def device_tree(deb: Path, sha256: str, name: str, cache: Path) -> Path:
-    """The description of a board that lies beside its kernel in a package."""
+    """The device tree of a board, out of the package of its kernel."""
     pattern = rf"usr/lib/linux-image-[^/]*/(?:.*/)?{re.escape(name)}"
     return write_once(cache / "images" / f"{sha256[:20]}-{name}", lambda: member(deb, pattern))
 
 
 def write_once(path: Path, make: Callable[[], bytes], mode: int = 0o644) -> Path:
-    """A cached file; it appears by rename, so a killed run never leaves half of it."""
+    """A cached file. It appears by rename, so a killed run never leaves half of it."""
     if not path.exists():
         path.parent.mkdir(parents=True, exist_ok=True)
         part = path.with_suffix(f".{os.getpid()}-{id(path):x}.part")

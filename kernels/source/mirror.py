@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Where Debian is for this machine: what the system's own apt says, or the user."""
+"""Find Debian's mirror for this machine: the one of the system's apt, or the user's choice."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def _one_line(text: str) -> Iterator[Source]:
 
 
 def system_sources(root: Path = Path("/etc/apt")) -> list[Source]:
-    """Every `deb` source the system's apt reads, in its two spellings."""
+    """Every `deb` source of the system's apt, in both file formats."""
     found: list[Source] = []
     for path in [root / "sources.list", *sorted((root / "sources.list.d").glob("*"))]:
         if path.is_file() and path.suffix in (".list", ".sources"):
@@ -58,7 +58,7 @@ def system_sources(root: Path = Path("/etc/apt")) -> list[Source]:
 
 @dataclass(frozen=True)
 class Mirror:
-    """Where Debian is for this machine, and which keyring vouches for it."""
+    """The URIs of Debian's archive, and the keyring that verifies it."""
 
     main: str
     security: str
@@ -76,7 +76,7 @@ def _keyring(sources: list[Source], uri: str) -> str:
 
 
 def find_mirror(codename: str, sources: list[Source], override: str = "") -> Mirror:
-    """The mirror of the system's own Debian suites, or the one the user names."""
+    """The mirror of the system's own Debian suites, or the one that the user names."""
     uris = {suite: source.uris[0] for source in sources for suite in source.suites if source.uris}
     main = override or uris.get(codename, "")
     if not main:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Names and versions: from the text of a Packages index to the candidates of a row, best first."""
+"""From the text of a Packages index to the candidates of a row, best first."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from kernels.matrix import Row
 
 apt_pkg.init_system()
 
-# Debian has called the package with vmlinuz in it, in the course of time:
+# Over time Debian has used these names for the package with vmlinuz:
 #   linux-image-V-FLAVOUR            signed by the distribution
 #   linux-image-V-FLAVOUR-unsigned   the same kernel before signing
 #   linux-binary-V-FLAVOUR           vmlinuz alone, modules in a package of their own
@@ -25,7 +25,7 @@ SERIES = re.compile(r"(?:\d+:)?(\d+\.\d+)")
 SHA256 = re.compile(r"[0-9a-f]{64}")
 PLAIN = re.compile(r"[a-z0-9][a-z0-9.+-]*")
 VERSION = re.compile(r"[0-9A-Za-z.+~:-]+")
-# Below this a linux-image is the empty shell that only depends on a linux-binary.
+# A smaller linux-image is an empty package that depends on a linux-binary.
 SHELL_SIZE = 2 << 20
 
 
@@ -52,7 +52,7 @@ class Package:
 
 
 def wanted(row: Row, name: str) -> bool:
-    """Is a package of this name one that may hold the row's kernel?"""
+    """True if a package of this name may contain the kernel of the row."""
     if row.package:
         return name == row.package
     flavour = re.escape(row.flavour)
@@ -75,7 +75,7 @@ def _stanza(text: str) -> dict[str, str]:
 
 
 def _stanzas(text: str, prefix: str) -> Iterator[str]:
-    """Found by searching, not by parsing everything: an index has sixty thousand stanzas."""
+    """Searches instead of parsing everything: an index has sixty thousand stanzas."""
     text = f"\n{text}"
     start = text.find(f"\nPackage: {prefix}")
     while start >= 0:
@@ -117,7 +117,7 @@ def _package(fields: dict[str, str], base_uri: str, suite: str) -> Package | Non
 
 
 def read_index(text: str, names: Iterable[str], base_uri: str, suite: str) -> Iterator[Package]:
-    """Packages whose name starts with one of `names`; a stanza that lies is passed over."""
+    """Packages whose name starts with one of `names`. Malformed stanzas are skipped."""
     for prefix in names:
         for stanza in _stanzas(text, prefix):
             package = _package(_stanza(stanza), base_uri, suite)
@@ -131,7 +131,7 @@ def _order(one: Package, two: Package) -> int:
 
 
 def candidates(row: Row, packages: Iterable[Package]) -> list[Package]:
-    """Newest version first; of one version the smallest file (vmlinuz without modules) first."""
+    """Newest version first; of equal versions the smallest file (vmlinuz without modules) first."""
     fitting = {
         package.sha256: package
         for package in packages
