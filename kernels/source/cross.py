@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """Tool chains for other machines of the matrix: Debian's cross gcc with the musl of that machine.
 
-The compiler and the kernel headers are installed packages. musl comes from `musl-dev` of the foreign
-architecture; it is fetched and checked as kernels are, and unpacked below build/.
+The compiler and the kernel headers are installed packages. musl comes from the `musl-dev` of the
+foreign architecture; it is fetched and checked as kernels are, and unpacked below build/.
 No foreign package is installed.
 """
 
