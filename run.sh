@@ -26,7 +26,7 @@
 # Exit: 0 done and nothing unexpected, 1 broken or unexpected verdicts, 2 usage, 3 could not run,
 # 130 or 143 interrupted (what is finished is kept; --resume goes on).
 set -eu
-locale=${LC_ALL-} LC_ALL=C
+locale=${LC_ALL:-${LC_CTYPE:-${LANG:-C}}} LC_ALL=C
 export LC_ALL
 unset CDPATH
 
@@ -48,7 +48,7 @@ python() {	# hand over to a Python package of this tree
 	interpreter=/usr/bin/python3
 	[ -x $interpreter ] || interpreter=python3
 	cd "$here"
-	case $1 in reports) LC_ALL=$locale ;; esac	# what a person reads is in their own
+	case $1 in reports) LC_ALL=$locale ;; esac	# the caller's: may blocks be drawn?
 	"$interpreter" -m "$@"
 }
 

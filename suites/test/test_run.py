@@ -251,6 +251,28 @@ def test_nothing_needs_a_kernel_newer_than_3_10_to_run(build: Path, tmp_path: Pa
     assert not now.keys() - old.keys(), "points that a newer system call was needed to answer"
 
 
+def test_a_run_ends_in_one_screen(build: Path, tmp_path: Path) -> None:
+    """The default suite as everybody, in a pipe of 80 columns; then again, as a list."""
+    shown = run("env", "-u", "COLUMNS", "LC_ALL=C", "TERM=dumb", TREE / "run.sh", "--no-install", "--no-build",
+                "--out", tmp_path / "run", cwd=TREE, timeout=300)
+    lines = (shown.stderr + shown.stdout).splitlines()
+    assert 30 < len(lines) <= 60 and max(map(len, shown.stdout.splitlines())) <= 80, shown
+    assert shown.stdout.isascii() and "\x1b" not in shown.stdout + shown.stderr
+    assert f"Results in {tmp_path}/run" in shown.stdout
+    made = result_of(tmp_path / "run")
+    assert 0 < made["seconds"] < 300 and f", in {made['seconds']} s" in shown.stdout
+    again = run_suite(tmp_path / "run", "--resume", "--all")
+    assert len(again.stdout.splitlines()) > 300 and "Surprising" not in again.stdout
+    assert result_of(tmp_path / "run")["seconds"] >= made["seconds"]
+
+
+def test_blocks_are_drawn_in_the_locale_of_the_caller(build: Path, tmp_path: Path) -> None:
+    for locale, ascii_only in (("C.UTF-8", False), ("C", True)):
+        done = run("env", "-u", "LC_ALL", f"LANG={locale}", TREE / "run.sh", "--no-install", "--no-build", "--suite",
+                   "meta", "--probe", "meta.pass", "--persona", "user", "--out", tmp_path / locale, cwd=TREE)
+        assert done.stdout.isascii() is ascii_only, done
+
+
 @needs_root
 def test_a_result_names_no_path_and_no_host(build: Path, tmp_path: Path) -> None:
     done = run("unshare", "-u", "sh", "-c", f"""
