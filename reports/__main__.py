@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Starts the verbs, with the interpreter that has the packages they need."""
+"""Starts the verbs, with an interpreter that has the packages they need."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ PACKAGES = {"rich": "python3-rich", "jsonschema": "python3-jsonschema",
 
 
 def _missing() -> str | None:
-    """The first module that is not there. Only looks, so that a start stays fast."""
+    """The first missing module. It is only looked up, not imported, to keep the start fast."""
     from importlib.util import find_spec
     return next((name for name in PACKAGES if find_spec(name) is None), None)
 

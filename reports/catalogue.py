@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What the probes declare of themselves: read from their ELF section or from text, and checked."""
+"""What probes declare about themselves, read from an ELF section or from text, and checked."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ class Probe:
 
 @dataclass
 class Catalogue:
-    """All declarations, the text they were read from, and what is wrong with them."""
+    """All declarations, the text they come from, and what is wrong with them."""
     probes: dict[str, Probe] = field(default_factory=dict)
     text: str = ""
     problems: list[str] = field(default_factory=list)
@@ -81,7 +81,7 @@ class Catalogue:
 
 
 class _Declaration:
-    """Builds one Probe from its lines; whatever does not fit becomes a problem, never an error."""
+    """Builds one Probe from its lines. A line that does not fit becomes a problem, not an error."""
 
     def __init__(self, lines: list[str], problems: list[str]) -> None:
         self.problems = problems
@@ -223,7 +223,7 @@ def read_text(path: Path) -> Catalogue:
 
 
 def section(path: Path, name: str = ".probeinfo") -> bytes:
-    """The bytes of a section of an ELF file; Unusable when it is none or has none."""
+    """The bytes of a section of an ELF file. Raises Unusable when there are none."""
     from elftools.elf.elffile import ELFFile
     try:
         with open(path, "rb") as file:
@@ -277,7 +277,7 @@ def gather(paths: Iterable[Path]) -> Catalogue:
 
 
 def built(tree: Path) -> Path:
-    """The probes folder of this machine, else the one built last: cross builds may be partial."""
+    """The probes built for this machine, or else those built last; cross builds may be partial."""
     own = tree / "build" / os.uname().machine / "probes"
     if own.is_dir():
         return own
@@ -293,7 +293,7 @@ def runs_without_pmu(probe: Probe, item: Item) -> bool:
 
 
 def as_json(catalogue: Catalogue) -> dict[str, Any]:
-    """The machine form of a catalogue; what is not given is left out."""
+    """The catalogue as JSON; a key without a value is left out."""
     probes = {}
     for probe in catalogue.probes.values():
         entry = {key: value for key, value in asdict(probe).items() if value}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Which tests of other suites our points ask as well, in part, or not: from data/coverage.toml."""
+"""Which tests of other suites our points cover, fully or in part, by data/coverage.toml."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class Test:
 
     @property
     def remark(self) -> str:
-        """What there is to say beside the globs."""
+        """What the test asks beyond our points, or why nothing here asks it."""
         if not self.globs:
             return f"{self.because}: {self.why_not}"
         return f"lacks {self.lacks}" if self.lacks else self.note
@@ -77,7 +77,7 @@ def _suite(entry: dict[str, Any]) -> Suite:
 
 
 def read(path: Path) -> list[Suite]:
-    """The suites of a file, or Unusable."""
+    """The suites of a file. Raises Unusable."""
     try:
         data, more = text.read_bounded(path, FILE_LIMIT)
         if more:
@@ -91,7 +91,7 @@ def read(path: Path) -> list[Suite]:
 
 
 def check(path: Path) -> list[str]:
-    """What is wrong with the file by itself."""
+    """What is wrong with the file, without regard to the catalogue."""
     try:
         read(path)
     except Unusable as error:
@@ -114,14 +114,14 @@ class Points:
 
 
 def unbuilt(top: Path, declared: Catalogue) -> set[str]:
-    """The probes of a tree that have a source and are not in its catalogue."""
+    """The probes that have a source in the tree and are not in the catalogue."""
     sources = {f"{file.parent.name}.{file.stem}" for file in (top / "probes").glob("*/*.c")
                if file.parent.name not in rules.NO_AREAS}
     return sources - declared.probes.keys()
 
 
 def stale(suites: Iterable[Suite], points: Points, unbuilt: Iterable[str] = ()) -> Iterator[str]:
-    """Globs that match no point. One that may name a probe that is not built is not judged."""
+    """Globs that match no point, except those that may name a probe that is not built."""
     waiting = list(unbuilt)
     for suite in suites:
         for test in suite.tests:
@@ -132,7 +132,7 @@ def stale(suites: Iterable[Suite], points: Points, unbuilt: Iterable[str] = ()) 
 
 
 def counts(suites: Iterable[Suite]) -> list[tuple[str, int, dict[str, int]]]:
-    """(suite, tests, tests by state), and all of them together as the last."""
+    """(suite, tests, tests by state) for each suite, and last for all together."""
     rows = [(suite.id, len(suite.tests), {state: len(suite.of(state)) for state in STATES})
             for suite in suites]
     total = {state: sum(row[2][state] for row in rows) for state in STATES}
@@ -163,7 +163,7 @@ def markdown(suites: list[Suite], points: Points) -> str:
 
 
 def show(suites: list[Suite], console: Console) -> None:
-    """The numbers, then what is covered in part and what is not, with the reason."""
+    """Print the numbers, then the tests covered in part or not at all, with the reason."""
     for line in count_lines(suites):
         console.print(line, soft_wrap=True)
     for suite in suites:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The env files: what kernel and machine it was (identity) and how they were set (environment)."""
+"""The env files: which kernel and machine it is (identity) and how it is set up (environment)."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Environment:
         return self.values.get(key, [""])[0]
 
     def identity(self) -> Values:
-        """The identity keys; a key that should stand once and does not keeps its first value."""
+        """The identity keys. A key that should occur once and is repeated keeps its first value."""
         found: Values = {key: self.first(key) for key in IDENTITY if self.first(key)}
         for key in IDENTITY_LISTS:
             if key in self.values:
@@ -43,14 +43,14 @@ class Environment:
         return found
 
     def rest(self) -> Values:
-        """Everything that is neither identity nor about the run itself."""
+        """The keys that are neither identity nor about the run itself."""
         known = {*IDENTITY, *IDENTITY_LISTS, *RUN}
         return {key: value[0] if len(value) == 1 else value
                 for key, value in self.values.items() if key not in known}
 
 
 def parse(data: bytes, name: str) -> Environment:
-    """Key=value lines of any bytes; what does not fit is a warning."""
+    """Parse key=value lines from any bytes; a line that does not fit becomes a warning."""
     source, valid = text.decode(data)
     result = Environment()
     lines = [line for line in source.split("\n") if line.strip() and line[0] != "#"]
@@ -71,7 +71,7 @@ def parse(data: bytes, name: str) -> Environment:
 
 
 def read(path: Path, name: str) -> Environment:
-    """An env file. Raises OSError."""
+    """Read an env file. Raises OSError."""
     data, more = text.read_bounded(path, FILE_LIMIT)
     result = parse(data, name)
     if more:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""What was to be expected of a verdict: from `since`, and from the deviations in suites/expect.
+"""Which verdict is expected: by `since`, and by the deviations in suites/expect.
 
-Nothing here changes a verdict. Versions date the table and say what would be a surprise.
+Nothing here changes a verdict. Versions only date the table and tell what is a surprise.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ Facts = dict[str, list[str]]
 
 
 def release_of(value: str) -> Release | None:
-    """The numbers at the head of a release; what a vendor adds behind them is not compared."""
+    """The numbers at the start of a release; a vendor's suffix is not compared."""
     match = _RELEASE.match(value)
     return (int(match[1]), int(match[2]), int(match[3] or 0)) if match else None
 
@@ -47,7 +47,7 @@ def _in_range(value: str, bounds: str) -> bool:
 
 
 def is_range(bounds: str) -> bool:
-    """Whether this is a range of releases; a glob is one too."""
+    """Whether this is a valid condition on a release: a glob, or a range such as >=5.10,<5.15."""
     if not re.match(r"[<>=]", bounds):
         return True
     parts = [_BOUND.fullmatch(bound.strip()) for bound in bounds.split(",")]
@@ -114,7 +114,7 @@ def _file(path: Path) -> Iterator[Deviation]:
 
 
 def read(folder: Path) -> Expectations:
-    """All files of a folder; a bad file is a problem and the others still count."""
+    """Read all files of a folder; a bad file is reported as a problem and left out."""
     found = Expectations()
     for path in sorted(folder.glob("*.toml")):
         problems = check(path)
@@ -125,7 +125,7 @@ def read(folder: Path) -> Expectations:
 
 
 def facts_of(result: dict[str, Any], persona: str) -> Facts:
-    """All a condition can ask about: identity, environment, the persona's own, its name."""
+    """What a condition can refer to: identity, environment, and the persona with its settings."""
     facts: Facts = {"persona": [persona], "suite": [result["suite"]]}
     own = result["personas"][persona]["environment"]
     for values in (result["identity"], result["environment"], own):
@@ -135,14 +135,14 @@ def facts_of(result: dict[str, Any], persona: str) -> Facts:
 
 @dataclass
 class Judgement:
-    """What compares as unexpected (worse) and as news (better)."""
+    """The verdicts that are worse than expected (unexpected) and better (news)."""
     unexpected: list[dict[str, Any]] = field(default_factory=list)
     news: list[dict[str, Any]] = field(default_factory=list)
 
 
 def _derived(since: str, verdict: str,
              release: Release | None) -> tuple[str, list[str], str]:
-    """('unexpected' | 'news' | '', expected verdicts, why) from since alone."""
+    """('unexpected' | 'news' | '', expected verdicts, why), by `since` alone."""
     known = release_of(since)
     if verdict == "broken":
         return "unexpected", ["yes"], f"works since {since}" if since else "nothing is to be broken"
@@ -164,7 +164,7 @@ def _deviating(deviation: Deviation, verdict: str) -> tuple[str, list[str], str]
 
 
 def compare(result: dict[str, Any], declared: Catalogue, expected: Expectations) -> Judgement:
-    """Every verdict of a result against what was to be expected of it."""
+    """Compare every verdict of a result with the expected one."""
     out = Judgement()
     release = release_of(result["identity"]["release"])
     since = {f"{probe.id}.{item.name}": probe.since_of(item)
@@ -193,7 +193,7 @@ def points(result: dict[str, Any]) -> Iterator[tuple[str, str, str, dict[str, An
 
 
 def stale(result: dict[str, Any], expected: Expectations) -> list[str]:
-    """Deviations that apply to points of this result and hold for none of them any more."""
+    """Deviations that apply to points of this result and no longer hold for any of them."""
     seen: dict[Deviation, bool] = {}
     facts = {persona: facts_of(result, persona) for persona in result["personas"]}
     for persona, probe_id, name, point in points(result):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Reads the KTAP a probe wrote: strictly, streaming, bounded. Judges nothing (verdict.py does)."""
+"""Reads the KTAP of a probe, strictly and with bounds. Judging it is left to verdict.py."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class Block:
 
 @dataclass
 class Fallen:
-    """What stands in the place of an answer whose guest went down before it came."""
+    """What the runner of guests writes in place of output when a guest went down."""
     ended: str
     times: int
     of: int
@@ -66,7 +66,7 @@ class Fallen:
 
 @dataclass
 class Transcript:
-    """All a file said, in the file's own words but escaped."""
+    """Everything a file says, escaped but otherwise in its own words."""
     top: Block = field(default_factory=Block)
     facts: list[tuple[str, str]] = field(default_factory=list)
     evidence: dict[str, list[str]] = field(default_factory=dict)
@@ -80,7 +80,7 @@ class Transcript:
 
 
 def _footer(line: str) -> dict[str, int] | None:
-    """The launcher's last line as numbers, or None when it is not whole."""
+    """The numbers of the launcher's last line, or None when one is missing."""
     pairs = dict(re.findall(r"([a-z_]{1,16})=(-?[0-9]{1,15})(?= |$)", line[len(_FOOTER):]))
     if any(key not in pairs for key in _FOOTER_KEYS):
         return None
@@ -173,7 +173,7 @@ class _Reader:
             self.logged["ended by timeout" if timed_out else "ended"] = match[1]
 
     def _fallen(self, match: re.Match[str]) -> None:
-        """Whoever runs guests writes this; a probe that says so wrote more than no byte."""
+        """Only the runner of guests writes this line, and only where the probe wrote no byte."""
         if self.out.footer and self.out.footer.get("bytes") == 0 and not self.out.fallen:
             self.out.fallen = Fallen(match[1], int(match[2]), int(match[3]))
 
@@ -208,7 +208,7 @@ class _Reader:
 
 
 def _split(data: bytes, out: Transcript) -> list[bytes]:
-    """The whole lines the probe wrote. Half a line could say the opposite of the whole one."""
+    """The complete lines. Half a line could mean the opposite of the whole one."""
     lines = data.split(b"\n")
     if lines.pop():
         out.warnings.append("the file ends within a line")
@@ -217,7 +217,7 @@ def _split(data: bytes, out: Transcript) -> list[bytes]:
         last = lines.pop()
         out.footer = _footer(text.decode(last.rstrip(b"\r"))[0])
         out.size = len(data) - len(last) - 1
-        # The launcher ends a line that the probe did not: its one byte more tells.
+        # The launcher completes a last line with a newline; its byte count shows that it did.
         if lines and out.footer and out.footer.get("bytes") == out.size - 1:
             lines.pop()
             out.warnings.append("the last line of the output was not finished; ignored")
@@ -225,7 +225,7 @@ def _split(data: bytes, out: Transcript) -> list[bytes]:
 
 
 def _lines(data: bytes, out: Transcript) -> Iterator[str]:
-    """Whole lines, bounded and escaped."""
+    """The complete lines, bounded and escaped."""
     long = bad = 0
     for raw in _split(data, out):
         if len(raw) > LINE_LIMIT:
@@ -241,14 +241,14 @@ def _lines(data: bytes, out: Transcript) -> Iterator[str]:
 
 
 def _tail_footer(file: BinaryIO) -> dict[str, int] | None:
-    """The footer of a file too large to read: it stands in its last line."""
+    """The footer of a file that is too large to read, from its last line."""
     file.seek(-min(LINE_LIMIT, FILE_LIMIT), os.SEEK_END)
     line = file.read().rstrip(b"\n").rpartition(b"\n")[2]
     return _footer(text.decode(line)[0]) if line.startswith(_FOOTER.encode()) else None
 
 
 def parse(data: bytes) -> Transcript:
-    """A transcript of any bytes at all."""
+    """The transcript of any bytes."""
     reader = _Reader()
     for line in _lines(data[:FILE_LIMIT], reader.out):
         reader.line(line)
@@ -256,7 +256,7 @@ def parse(data: bytes) -> Transcript:
 
 
 def read(path: Path) -> Transcript:
-    """A transcript of a file; OSError when it cannot be opened or is not a regular file."""
+    """The transcript of a regular file. Raises OSError."""
     with os.fdopen(text.open_regular(path), "rb") as file:
         data = file.read(FILE_LIMIT + 1)
         if len(data) <= FILE_LIMIT:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""One result at a glance: a line per probe, and below it why a point is anything but yes."""
+"""One result as a list: a line for each probe, and below it why a point is not yes."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def _some(names: list[str]) -> str:
 
 
 def reasons(by_persona: dict[str, Points]) -> Iterator[tuple[str, str]]:
-    """(verdict, 'points (personas): reason'), the same reason said once, worst first."""
+    """(verdict, 'points (personas): reason'), each reason once, the worst verdict first."""
     said: dict[tuple[str, str], dict[str, list[str]]] = {}
     for persona, points in by_persona.items():
         for name, point in points.items():
@@ -119,7 +119,7 @@ class _Overview:
 
 
 def hanging(console: Console, head: Text, body: str) -> None:
-    """A head and, beside it, as many lines as the body takes."""
+    """Print a head and, beside it, the body wrapped to the width."""
     room = max(console.width - len(head) - 1, 20)
     lines = textwrap.wrap(body, room, break_on_hyphens=False) or [""]
     console.print(Text.assemble(head, lines[0]), soft_wrap=True)
@@ -128,7 +128,7 @@ def hanging(console: Console, head: Text, body: str) -> None:
 
 
 def summary(result: dict[str, Any], console: Console) -> None:
-    """One line per persona, then what was not expected, then how to see more."""
+    """Print a line for each persona, then what was unexpected and what was news."""
     width = max(map(len, result["summary"]), default=0)
     for persona in in_order(result["summary"]):
         counts = result["summary"][persona]
@@ -146,7 +146,7 @@ def summary(result: dict[str, Any], console: Console) -> None:
 
 
 def grouped(entries: list[dict[str, Any]]) -> Iterator[tuple[dict[str, Any], list[str]]]:
-    """The same judgement for several personas is said once."""
+    """Entries that say the same of several personas, once, with the personas."""
     groups: dict[tuple[str, str, str], tuple[dict[str, Any], list[str]]] = {}
     for entry in entries:
         spot = (entry["key"], entry["verdict"], entry["why"])
@@ -155,7 +155,7 @@ def grouped(entries: list[dict[str, Any]]) -> Iterator[tuple[dict[str, Any], lis
 
 
 def endings(result: dict[str, Any]) -> Iterator[str]:
-    """Warnings of the run, and of probes in few words."""
+    """The warnings of the run and of its probes, each once."""
     yield from (text.clean(line, 300) for line in result.get("warnings", []))
     said: Counter[tuple[str, str]] = Counter()
     for part in result["personas"].values():

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The catalogue for people: a listing on the terminal and a page in Markdown."""
+"""The catalogue for people: a listing for the terminal and a page of Markdown."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def _areas(found: Catalogue) -> dict[str, list[Probe]]:
 def render(template: str, **values: object) -> str:
     """A page of Markdown from a template."""
     loader = FileSystemLoader(Path(__file__).parent / "template")
-    # The output is Markdown, where HTML escaping has no place: every value passes the md filter.
+    # The output is Markdown, so the md filter escapes each value instead of HTML escaping.
     engine = Environment(loader=loader, undefined=StrictUndefined, trim_blocks=True,
                          lstrip_blocks=True, keep_trailing_newline=True)
     engine.filters["md"] = text.markdown
@@ -37,7 +37,7 @@ def catalogue(found: Catalogue) -> str:
 
 
 def listing(found: Catalogue, console: Console) -> None:
-    """One line a probe."""
+    """Print one line for each probe."""
     lines: list[list[Text]] = []
     for probe_id, probe in sorted(found.probes.items()):
         points = len(probe.points())

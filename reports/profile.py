@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A result becomes a profile: only what is certain, with what policy blocks kept per persona."""
+"""Derives a profile from a result: what is certain, and for each persona what policy blocks."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _KEPT = (*wordlist.OF_KERNEL, "blocked")
 
 
 def _answers(part: dict[str, Any]) -> Iterator[tuple[str, Value]]:
-    """key and value of everything a persona's probes settled, and of what was blocked."""
+    """(key, value) of what the probes of a persona found for certain, and of what was blocked."""
     for probe_id, record in part["probes"].items():
         for name, point in record["points"].items():
             key = f"{probe_id}.{name}"
@@ -26,7 +26,7 @@ def _answers(part: dict[str, Any]) -> Iterator[tuple[str, Value]]:
                     yield key, point["verdict"]
         for name, value in record["facts"].items():
             key = f"{probe_id}.{name}"
-            # A text that reads like a verdict would be taken for one.
+            # A text that equals a verdict would be taken for one.
             if value not in wordlist.EVERY and _KEY.fullmatch(key):
                 yield key, value
 
@@ -36,7 +36,7 @@ def _same(values: list[Value]) -> bool:
 
 
 def _settle(by_persona: dict[str, Value]) -> tuple[Value | None, dict[str, Value]]:
-    """What all agree on, and what belongs to single personas."""
+    """The value that all personas agree on, if any, and the values of single personas."""
     said = {persona: value for persona, value in by_persona.items() if value != "blocked"}
     own: dict[str, Value] = {persona: "blocked" for persona in by_persona if persona not in said}
     if "hazard" in said.values():

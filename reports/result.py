@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A result directory, as a run left it, becomes one result.json."""
+"""Makes one result.json of the directory that a run leaves behind."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _SECONDS = re.compile(r"[0-9]{1,7}", re.ASCII)
 
 @dataclass
 class Directory:
-    """What lies in a result directory, read and bounded but not yet judged."""
+    """The contents of a result directory, read with bounds but not judged yet."""
     path: Path
     env: environment.Environment
     catalogue: Catalogue
@@ -38,7 +38,7 @@ class Directory:
 
 
 def _plan(path: Path, warnings: list[str]) -> dict[str, list[str]]:
-    """persona -> probe ids, from lines of two words."""
+    """persona -> probe ids, as the plan lists them."""
     data, more = text.read_bounded(path, PLAN_LIMIT)
     lines = text.decode(data)[0].split("\n")
     planned: dict[str, dict[str, None]] = {}
@@ -56,7 +56,7 @@ def _plan(path: Path, warnings: list[str]) -> dict[str, list[str]]:
 
 
 def _present(path: Path) -> dict[str, list[str]]:
-    """persona -> probe ids, from the files that are there."""
+    """persona -> probe ids, as the files that exist say."""
     found: dict[str, list[str]] = {}
     seen = 0
     for folder in sorted(path.iterdir()):
@@ -73,7 +73,7 @@ def _present(path: Path) -> dict[str, list[str]]:
 
 def _merge(planned: dict[str, list[str]], present: dict[str, list[str]],
            warnings: list[str]) -> dict[str, list[str]]:
-    """What was planned, and behind it what is there all the same."""
+    """The planned probes, followed by those that have a file without being planned."""
     merged = {persona: list(ids) for persona, ids in planned.items()}
     for persona, ids in present.items():
         extra = sorted(set(ids) - set(merged.get(persona, [])))
@@ -85,7 +85,7 @@ def _merge(planned: dict[str, list[str]], present: dict[str, list[str]],
 
 
 def open_directory(path: Path) -> Directory:
-    """Everything but the probes' output, or Unusable."""
+    """Read everything but the output of probes. Raises Unusable."""
     if not path.is_dir():
         raise Unusable(text.clean(f"{path}: not a result directory", 300))
     try:
@@ -117,7 +117,7 @@ def _contents(found: Directory) -> Directory:
         raise Unusable(text.clean(f"{found.path.name}: no plan and no output of any probe", 300))
     counts = {probe_id: len(probe.points()) for probe_id, probe in found.catalogue.probes.items()}
     asked = sum(counts.get(probe_id, 0) for ids in found.planned.values() for probe_id in ids)
-    if asked > POINTS_LIMIT:    # a short plan times a long declaration
+    if asked > POINTS_LIMIT:    # a short plan can multiply a long declaration
         raise Unusable(text.clean(f"{found.path.name}: {asked} points, at most {POINTS_LIMIT}", 300))
     return found
 
@@ -142,7 +142,7 @@ def _persona(found: Directory, persona: str) -> dict[str, Any]:
         if not (found.path / persona).is_symlink():
             own = environment.read(found.path / persona / "env", f"{persona}/env")
     except OSError:
-        pass    # a run that was stopped early has none
+        pass    # a run that was interrupted early has none
     found.warnings += own.warnings
     values = {key: value[0] if len(value) == 1 else value
               for key, value in own.values.items() if key not in environment.RUN}
@@ -160,7 +160,7 @@ def _summary(part: dict[str, Any]) -> dict[str, int]:
 
 
 def content_id(result: dict[str, Any]) -> str:
-    """A hash of all but the id itself and the tool that wrote it."""
+    """A hash of the result without its id and the tool that wrote it."""
     content = {key: value for key, value in result.items() if key not in ("id", "tool")}
     packed = json.dumps(content, sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(packed.encode()).hexdigest()[:16]
@@ -198,7 +198,8 @@ def build(path: Path, expected: expect.Expectations) -> dict[str, Any]:
 
 
 def load(path: Path, expected: expect.Expectations | None = None) -> dict[str, Any]:
-    """A result from a result.json or from a directory with one or without. Raises Unusable."""
+    """Load a result.json, or the one of a directory, or build it from a directory without one.
+    Raises Unusable."""
     if path.is_dir():
         if not (path / "result.json").exists():
             return build(path, expected or expect.Expectations())
@@ -207,5 +208,5 @@ def load(path: Path, expected: expect.Expectations | None = None) -> dict[str, A
 
 
 def name_of(path: Path) -> str:
-    """A short name for messages: the directory's own name, links followed."""
+    """The name of the directory that the path resolves to, for messages."""
     return text.clean(os.path.basename(os.path.realpath(path)), 80)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Points as rows, kernels and personas as columns: for the terminal and as Markdown."""
+"""Tables with points as rows and kernels or personas as columns, as text and as Markdown."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ REASON_ROOM = 40
 
 @dataclass
 class Column:
-    """What one persona of one result says, by key."""
+    """What one persona of one result says, by the key of a point or fact."""
     title: str
     points: dict[str, dict[str, Any]]
     facts: dict[str, Any]
@@ -39,7 +39,7 @@ class Column:
 
 
 def shown(value: Any) -> str:
-    """The value of a fact as a person reads it."""
+    """The value of a fact as text."""
     return {True: "true", False: "false"}[value] if isinstance(value, bool) else str(value)
 
 
@@ -63,8 +63,8 @@ def names_of(paths: Sequence[Path]) -> list[str]:
 
 
 def _titles(results: list[dict[str, Any]], names: Sequence[str]) -> list[str]:
-    """A title for each result: its release; where releases repeat, the level of paranoia if that
-    tells them apart, or else the name of the row; twins by number."""
+    """A title for each result: its release. Where releases repeat, the level of
+    perf_event_paranoid is added if it tells them apart, or else the name of the row."""
     releases = [result["identity"]["release"] for result in results]
     levels = [str(result["environment"].get("paranoid", "none")) for result in results]
     several = len({result["identity"]["arch"] for result in results}) > 1
@@ -98,14 +98,14 @@ def columns(results: list[dict[str, Any]], persona: str | None,
         if persona not in (None, "all"):
             asked = [persona] if persona in asked else []
         elif len(results) > 1 and persona is None:
-            asked = asked[:1]     # the most privileged stands for the kernel
+            asked = asked[:1]     # the most privileged persona stands for the kernel
         for name in asked:
             made.append(_column(result, name, name if len(results) == 1 else f"{title} {name}"))
     return made
 
 
 def _differs(made: list[Column], key: str) -> bool:
-    """Whether those that were asked say different things; a single one: whether it is not yes."""
+    """Whether the columns that asked a point differ; for a single column, whether it is not yes."""
     words = {column.points[key]["verdict"] for column in made if key in column.points}
     return len(words) > 1 or (len(made) == 1 and words != {"yes"})
 
@@ -119,7 +119,7 @@ def rows(made: list[Column], every: bool) -> list[str]:
 
 
 def left_out(made: list[Column], keys: list[str]) -> str:
-    """What the rows do not show, or nothing."""
+    """How many points and facts the rows leave out, or ''."""
     points = {key for column in made for key in column.points} - set(keys)
     facts = {key for column in made for key in column.facts} - set(keys)
     said = Counter(next(column.word(key) for column in made if key in column.points)
@@ -132,12 +132,12 @@ def left_out(made: list[Column], keys: list[str]) -> str:
 
 
 def _reasons(made: list[Column], key: str) -> str:
-    """The reasons of a row, each once."""
+    """The reasons of all columns of a row, each once."""
     return "; ".join(dict.fromkeys(filter(None, (column.reason(key) for column in made))))
 
 
 class _Grid:
-    """Rows as wide as they need to be; the reason beside them where there is room, else below."""
+    """Prints rows as wide as they need to be, the reason beside them or below."""
 
     def __init__(self, made: list[Column], keys: list[str], console: Console) -> None:
         self.made, self.console = made, console
@@ -151,7 +151,7 @@ class _Grid:
         self.reason_beside = console.width - used >= REASON_ROOM
 
     def line(self, name: str, words: list[str]) -> Text:
-        """One line of cells; a name that is too long stands on a line above them."""
+        """One line of cells. A name that is too long is printed on a line of its own above."""
         if len(name) + 2 > self.name_width:
             self.console.print(Text(name), soft_wrap=True)
             name = ""
@@ -185,7 +185,7 @@ class _Grid:
 
 
 def listing(heads: dict[str, str], lines: Iterable[list[Text]], console: Console) -> None:
-    """Plain columns by heads: `left` and `right` keep their width, `fold` and `cut` give way."""
+    """Print columns: `left` and `right` ones keep their width, `fold` and `cut` ones shrink."""
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
     for head, how in heads.items():
         table.add_column(head, justify="right" if how == "right" else "left",
@@ -200,7 +200,7 @@ def listing(heads: dict[str, str], lines: Iterable[list[Text]], console: Console
 
 
 def terminal(made: list[Column], every: bool, console: Console) -> None:
-    """The table of several columns, an empty line between areas."""
+    """Print the table, with an empty line between areas."""
     keys = rows(made, every)
     note = left_out(made, keys)
     if not keys:
@@ -223,7 +223,7 @@ def _markdown_row(cells: list[str]) -> str:
 
 
 def as_markdown(made: list[Column], every: bool) -> Iterator[str]:
-    """The same as lines of a Markdown table."""
+    """The lines of the same table in Markdown."""
     yield _markdown_row(["point", *(text.markdown(column.title) for column in made), "reason"])
     yield _markdown_row(["---"] * (len(made) + 2))
     keys = rows(made, every)
@@ -242,7 +242,7 @@ def _unit(result: dict[str, Any]) -> dict[tuple[str, str], dict[str, Any]]:
 
 
 def difference(before: dict[str, Any], after: dict[str, Any]) -> Iterator[str]:
-    """One line per point that differs between two results."""
+    """One line for each point that differs between two results."""
     old, new = _unit(before), _unit(after)
     for persona, key in sorted({*old, *new}):
         was, now = old.get((persona, key)), new.get((persona, key))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Text from strangers: bounded reading, escaping, and writing that is whole or not at all."""
+"""Untrusted text: bounded reading, escaping, and files that are written whole or not at all."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ JSON_LIMIT = 64 << 20
 
 
 class Unusable(Exception):
-    """The input cannot be worked with at all; the message is one line for a person."""
+    """Raised when an input is of no use; the message is one line for a person."""
 
 
 def _escape(match: re.Match[str]) -> str:
@@ -31,19 +31,19 @@ def _escape(match: re.Match[str]) -> str:
 
 
 def clean(text: str, limit: int = 4096) -> str:
-    """The text with everything a terminal could obey spelled out, cut to `limit` characters."""
+    """The text with control characters spelled out, cut to `limit` characters."""
     cut = text[:limit + 1]
     safe = _UNSAFE.sub(_escape, cut)
     return safe if len(cut) <= limit and len(safe) <= 4 * limit else safe[:limit] + "..."
 
 
 def count(number: int, what: str) -> str:
-    """So many things, in the plural unless it is one."""
+    """The number and the noun, in the plural unless it is one."""
     return f"{number} {what}" + ("" if number == 1 else "s")
 
 
 def decode(data: bytes) -> tuple[str, bool]:
-    """UTF-8, invalid bytes as backslash escapes; and whether all of it was valid."""
+    """Bytes decoded as UTF-8, invalid ones as backslash escapes; and whether all were valid."""
     try:
         return data.decode("utf-8"), True
     except UnicodeDecodeError:
@@ -51,12 +51,12 @@ def decode(data: bytes) -> tuple[str, bool]:
 
 
 def markdown(text: str) -> str:
-    """Plain text for a Markdown table cell: nothing in it is markup."""
+    """The text escaped for a cell of a Markdown table."""
     return _MARKDOWN.sub(r"\\\1", clean(text))
 
 
 def open_regular(path: Path) -> int:
-    """A descriptor of a regular file: no link is followed, no FIFO or device waited for."""
+    """Open a regular file; links, FIFOs and devices are refused without waiting."""
     fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     if not stat.S_ISREG(os.fstat(fd).st_mode):
         os.close(fd)
@@ -65,7 +65,7 @@ def open_regular(path: Path) -> int:
 
 
 def read_bounded(path: Path, limit: int) -> tuple[bytes, bool]:
-    """At most `limit` bytes of a regular file, and whether there was more."""
+    """At most `limit` bytes of a regular file, and whether there are more."""
     with os.fdopen(open_regular(path), "rb") as file:
         data = file.read(limit + 1)
     return data[:limit], len(data) > limit
@@ -76,7 +76,7 @@ def _refuse_constant(name: str) -> NoReturn:
 
 
 def load_json(path: Path) -> Any:
-    """A JSON file from anywhere, or Unusable."""
+    """The value of an untrusted JSON file. Raises Unusable."""
     try:
         data, more = read_bounded(path.resolve(), JSON_LIMIT)
         if more:
@@ -89,17 +89,17 @@ def load_json(path: Path) -> Any:
 
 
 def dump_json(value: Any) -> str:
-    """The one form JSON is written in: sorted, stable, one line a value, newline at the end; and
-    nothing in it for a terminal to obey, or that no UTF-8 can say."""
+    """The form in which all JSON is written: sorted keys, a line for each value, a newline at the
+    end. Control characters and lone surrogates are escaped."""
     plain = json.dumps(value, indent=1, sort_keys=True, ensure_ascii=False)
     return _UNSAFE.sub(lambda char: char[0] if char[0] == "\n" else json.dumps(char[0])[1:-1],
                        plain) + "\n"
 
 
 def write_whole(path: Path, text: str) -> None:
-    """Replace a file so that a reader sees the old one or the new one, never a part."""
+    """Replace a file so that a reader sees the old one or the new one, never a part of one."""
     part = path.with_name(f".{path.name}.{os.getpid()}")
-    part.unlink(missing_ok=True)    # of a process of that number that was killed
+    part.unlink(missing_ok=True)    # left by a killed process of the same number
     try:
         with open(part, "x", encoding="utf-8") as file:
             file.write(text)

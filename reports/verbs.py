@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The verbs of `python3 -m reports`: arguments in, other modules' work, an exit status out."""
+"""The verbs of `python3 -m reports`: each calls other modules and returns an exit status."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def _expectations(folder: Path) -> expect.Expectations:
 
 
 def _present(made: dict[str, Any], args: argparse.Namespace) -> None:
-    """The first screen, or all of it: a line a probe, and why a point is not yes."""
+    """Print the first screen or, with --all, a line for each probe with its reasons."""
     console = terminal.console(args.width)
     if args.all:
         overview.show(made, console)
@@ -101,7 +101,7 @@ def _profile(args: argparse.Namespace) -> int:
 
 
 def _files(path: Path) -> list[Path]:
-    """A file itself; of a result directory, what reports put there and read from there."""
+    """The file itself, or the files of a result directory that reports reads and writes."""
     if not path.is_dir():
         return [path]
     found = [path / name for name in ("result.json", "profile.json", "catalogue")]

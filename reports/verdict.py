@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""From what a probe said, how it ended and what it declared to verdicts one can stand on.
+"""Verdicts, from what a probe said, how it ended and what it declares.
 
-The rule behind every line: when in doubt, unknown. A probe that contradicts itself is not believed
-at all; a probe that was stopped is believed up to where it came.
+A doubt makes a verdict unknown. A probe that contradicts itself is not believed at all; one that was
+stopped is believed as far as it got.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from reports import ktap, text, wordlist
 from reports.catalogue import Item, Probe
 
 REASON_LIMIT = 1000
-UNDECLARED_LIMIT = 200      # so that a flood of names stays out of results
+UNDECLARED_LIMIT = 200      # keeps a flood of names out of results
 WARNING_LIMIT = 50
 
 _SPOKEN = re.compile(r"([a-z]+)(?:\s*:\s*(.*))?")
@@ -27,7 +27,7 @@ _INT = re.compile(r"[+-]?(?:0x[0-9a-fA-F]{1,16}|[0-9]{1,20})", re.ASCII)
 
 @dataclass
 class Record:
-    """The answer of one probe for one persona, as it stands in result.json."""
+    """The answers of one probe to one persona, as result.json holds them."""
     status: str = "done"
     exit: int | None = None
     signal: int | None = None
@@ -66,7 +66,7 @@ def _skip(note: str) -> dict[str, Any]:
 
 
 def _of_result(result: ktap.Result, evidence: list[str]) -> dict[str, Any]:
-    """The verdict of one result line, the whole probe's sanity left aside."""
+    """The verdict of one result line, without regard to the rest of the output."""
     if result.directive == "SKIP":
         return _skip(result.note)
     if result.directive in ("TODO", "XFAIL", "TIMEOUT", "ERROR"):
@@ -95,7 +95,7 @@ def _of_fact(value: str) -> dict[str, Any]:
 
 
 def typed(item: Item, value: str) -> bool | int | str | None:
-    """The value of a fact in its declared type; None when the text does not fit the type."""
+    """The value of a fact in its declared type, or None when the text does not fit that type."""
     if item.type == "bool":
         return True if value in _TRUE else False if value in _FALSE else None
     if item.type == "int":
@@ -148,11 +148,11 @@ class _Judge:
             record.status = "crashed"
 
     def _stopped(self) -> bool:
-        """Ended early by others or on its own word, so that missing results are no lie."""
+        """Whether the probe was stopped or bailed out, so that results may be missing."""
         return self.record.status in ("timeout", "crashed") or self.said.bail_out is not None
 
     def _doubt(self) -> str:
-        """Why nothing this probe said is believed, or ''."""
+        """Why nothing that this probe said is believed, or ''."""
         if self.said.oversize:
             return f"output larger than {ktap.FILE_LIMIT >> 20} MiB"
         if not self.footer:
@@ -197,7 +197,7 @@ class _Judge:
         return ""
 
     def _flatten(self, results: list[ktap.Result], prefix: str) -> None:
-        """The leaves of nested results; a parent only says again what its children said."""
+        """Collect the leaves of nested results; a parent only repeats what its children say."""
         for result in results:
             name = f"{prefix}.{result.name}" if prefix else result.name
             if result.children:
@@ -281,7 +281,7 @@ class _Judge:
                 dict(shared) if shared else point("unknown", self._why_missing(doubt)))
 
     def _shared_skip(self) -> dict[str, Any] | None:
-        """What kept every test of the probe from running kept its verdict facts from being said."""
+        """The verdict of the missing facts: whatever kept every test from running kept them too."""
         if self.said.top.skip is not None and not self.flat:
             return _skip(self.said.top.skip)
         said = [_of_result(result, []) for _, result in self.flat]
@@ -291,8 +291,8 @@ class _Judge:
 
 
 def _guest_down(said: ktap.Fallen, declared: Probe | None) -> Record:
-    """A guest that goes down whenever a probe runs alone in it is evidence against its kernel; one
-    that does so now and then may be the emulator's doing."""
+    """A guest that goes down each time a probe runs alone in it is evidence against its kernel. One
+    that goes down now and then may be a fault of the emulator."""
     what = {"panic": "panicked", "hang": "hung", "shutdown": "powered off"}[said.ended]
     always = said.times == said.of and said.of > 1
     reason = f"{said.times} of {said.of} guests {what} while this ran"
@@ -304,13 +304,13 @@ def _guest_down(said: ktap.Fallen, declared: Probe | None) -> Record:
 
 
 def judge(said: ktap.Transcript, declared: Probe | None) -> Record:
-    """The record of one probe from its transcript and its declaration (None: not known)."""
+    """The record of one probe, from its transcript and its declaration (None: it has none)."""
     if said.fallen:
         return _guest_down(said.fallen, declared)
     return _Judge(said, declared).judge()
 
 
 def not_run(declared: Probe | None, why: str) -> Record:
-    """The record of a probe that was planned and left no file."""
+    """The record of a probe that was planned and has no file."""
     items = declared.points() if declared else []
     return Record("not_run", points={item.name: point("unknown", why) for item in items})
