@@ -40,7 +40,7 @@ class Cost:
 
 @cache
 def read(path: Path = DATA) -> tuple[Gate, ...]:
-    """The gates in their order. Raises Unusable when some refused point would meet none."""
+    """The gates in their order; last of all, one for each verdict that no other takes whole."""
     try:
         listed = tomllib.loads(path.read_text(encoding="utf-8"))["gate"]
         gates = tuple(Gate(row["name"], tuple(row["verdicts"]), re.compile(row.get("reason", "")),
@@ -48,10 +48,9 @@ def read(path: Path = DATA) -> tuple[Gate, ...]:
     except (KeyError, TypeError, ValueError, re.error) as error:
         raise Unusable(f"{path.name}: no list of gates: {error}") from error
     open_ended = {word for gate in gates if not gate.reason.pattern for word in gate.verdicts}
-    if not open_ended.issuperset(wordlist.SKIPPED):
-        raise Unusable(f"{path.name}: no gate without a reason for "
-                       f"{', '.join(sorted(set(wordlist.SKIPPED) - open_ended))}")
-    return gates
+    return gates + tuple(Gate(word, (word,), re.compile(""), one.meaning)
+                         for one in wordlist.VERDICTS
+                         if (word := one.word) in wordlist.SKIPPED and word not in open_ended)
 
 
 def of(point: dict[str, Any], gates: tuple[Gate, ...]) -> Gate | None:

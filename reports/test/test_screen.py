@@ -300,11 +300,19 @@ def test_gates_take_every_refused_point_once() -> None:
     assert sum(cost.points["persona1"] for cost in gates.costs(made)) == refused
 
 
-def test_a_list_of_gates_that_lets_a_refused_point_through_is_refused(tmp_path: Path) -> None:
+def test_a_verdict_without_a_gate_of_its_own_gets_one(tmp_path: Path) -> None:
     good = gates.DATA.read_text(encoding="utf-8")
-    for name, bad in (("a", good.replace('name = "other policy"\nverdicts = ["blocked"]',
-                                         'name = "other policy"\nverdicts = ["hazard"]')),
-                      ("b", good.replace('reason = "CAP_BPF"', 'reason = "(CAP_BPF"')),
+    assert {gate.name for gate in gates.read()}.isdisjoint(wordlist.EVERY)
+    bare = tmp_path / "bare"
+    bare.write_text(good.replace('name = "other policy"\nverdicts = ["blocked"]',
+                                 'name = "other policy"\nverdicts = ["hazard"]'), encoding="utf-8")
+    found = gates.of({"verdict": "blocked", "reason": "nobody knows"}, gates.read(bare))
+    assert found and found.name == "blocked" and found.lift
+
+
+def test_what_is_no_list_of_gates_is_refused(tmp_path: Path) -> None:
+    good = gates.DATA.read_text(encoding="utf-8")
+    for name, bad in (("b", good.replace('reason = "CAP_BPF"', 'reason = "(CAP_BPF"')),
                       ("c", good.replace('lift = "run as root"\n', "")), ("d", "")):
         assert bad != good
         (tmp_path / name).write_text(bad, encoding="utf-8")
