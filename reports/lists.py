@@ -2,8 +2,8 @@
 """The lists that stand in one place: a second one of the same things, in any language, is found.
 
 Each list is a file of rows that C includes and Python reads as text. A copy is a file that repeats
-several of its rows: an errno name beside itself as text, a flag or field beside its bit, the words
-of verdicts or the names of personas one after the other.
+several of its rows: an errno name beside itself as text, a flag or field beside its bit, advice that
+gates give, the words of verdicts or the names of personas one after the other.
 """
 
 from __future__ import annotations
@@ -18,10 +18,15 @@ from reports import personas, wordlist
 
 TREE = Path(__file__).resolve().parents[1]
 ERRNOS, ABI = "lib/errnos.def", "lib/abi.def"
+GATES = "lib/gate"      # with whatever follows
 COPIED_ROWS = 4     # fewer are examples
 COPIED_WORDS = 3    # one after the other; two are a decision between them
 
 _ERRNO_ROW = re.compile(r"""\b(E[A-Z0-9]{2,})\b[^\w\n"']{1,8}(?:return\s+)?["']\1["']""")
+# What the words of gates tell people to change, in text that a program prints.
+_ADVICE = re.compile(r'''"[^"\n]*?(setcap|ulimit\ -[nl]|fs\.file-max|SystemCallFilter|CONFIG_PERF_EVENTS=y
+                     |out\ of\ descriptors|no\ right\ to\ watch|lockdown=confidentiality
+                     |sysctl\ -w\ kernel\.perf_event_\w+)''', re.VERBOSE)
 _APART = r"""["']?[ \t]*[,:=(][ \t]*(?:1u?l*[ \t]*<<[ \t]*)?["']?"""
 _NUMBERED = re.compile(rf"\b(\d+){_APART}(\w+)")
 _NAMED = re.compile(rf"\b(\w+){_APART}(\d+)\b")
@@ -36,6 +41,10 @@ def rows(kind: str, path: Path = TREE / ABI) -> frozenset[tuple[str, int]]:
 
 def _errnos(text: str) -> dict[str, int]:
     return {match[1]: match.start() for match in _ERRNO_ROW.finditer(text)}
+
+
+def _gates(text: str) -> dict[str, int]:
+    return {match[1]: match.start() for match in _ADVICE.finditer(text)}
 
 
 def _bits(kind: str, prefix: str) -> Callable[[str], dict[str, int]]:
@@ -88,6 +97,7 @@ class OneList:
 
 
 LISTS = (OneList(ERRNOS, "errno names", _errnos),
+         OneList(GATES, "gates", _gates),
          OneList(ABI, "flags of the attr", _bits("FLAG", "pm_")),
          OneList(ABI, "fields of samples", _bits("FIELD", "perf_sample_")),
          OneList(ABI, "branch filters", _bits("FILTER", "perf_sample_branch_")),
@@ -99,7 +109,8 @@ LISTS = (OneList(ERRNOS, "errno names", _errnos),
 def copies(path: str, text: str) -> Iterator[tuple[int, str]]:
     """(line, message) of what a file repeats of a list that is another's."""
     for one in LISTS:
-        if path == one.path or not (one.in_tests or "test" not in PurePosixPath(path).parts):
+        if path.startswith(one.path) or not (
+                one.in_tests or "test" not in PurePosixPath(path).parts):
             continue
         found = one.find(text)
         if len(found) >= one.enough:

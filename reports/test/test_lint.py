@@ -17,6 +17,7 @@ PROBE = GPL + '#include "probe.h"\nPROBE(TITLE("t") SINCE("4.7") POINT(a, "x"))\
 LONG_C = "int f(void)\n{\n" + "\tg();\n" * 60 + "}\n"
 FLAGS = dict(zip(("sigtrap", "mmap2", "ksymbol", "cgroup"), (37, 23, 29, 32)))
 FIELDS = dict(zip(("IDENTIFIER", "REGS_USER", "DATA_SRC", "PHYS_ADDR"), (16, 12, 15, 19)))
+ADVICE = ("ulim" "it -n 4096", "setc" "ap X=ep PROGRAM", "fs.file" "-max", "ulim" "it -l 64")
 ERRNOS = "".join(f'\t{{ {name}, "{name}" }},\n' for name in ("EPERM", "EIO", "EINVAL", "E2BIG"))
 
 BAD = [
@@ -56,6 +57,8 @@ BAD = [
         f'errno.{name}: "{name}", ' for name in ("EPERM", "EIO", "EINVAL", "E2BIG")) + "}\n"),
     ("second-list", "probes/attr/a.h", GPL + "#define ROWS(X) " + "".join(
         f"X({bit}, {name}) " for name, bit in FLAGS.items()) + "\n"),
+    ("second-list", "lib/policy/diagnosis/a.c", MIT + "".join(
+        f'static const char *a{n} = "{words}";\n' for n, words in enumerate(ADVICE))),
     ("second-list", "reports/a.py", PYTHON + f"FLAGS = {FLAGS}\n"),
     ("second-list", "lib/a.h", MIT + "enum {\n" + "".join(
         f"\tPERF_SAMPLE_{name} = 1 << {bit},\n" for name, bit in FIELDS.items()) + "};\n"),
