@@ -199,12 +199,11 @@ enum pm_want {
 	PM_WANT_RAW = 8,	/* raw data, of tracepoints: pm_trace_number knows its fields */
 };
 
-/* One event to observe. Starts as all 0 but for `size`. (0.1) */
+/* One event to observe. Starts as all 0 but for `size`; pm_event_parse fills in which. (0.1) */
 struct pm_event_spec {
 	size_t size;		/* sizeof(struct pm_event_spec) */
-	uint32_t type;		/* as in perf_event_attr: 0 hardware, 1 software, 2 tracepoint... */
-	/* For type 5, breakpoints: config is bp_type, config1 the address, config2 the length. */
-	uint64_t config, config1, config2;
+	uint32_t type;		/* enum pm_event_type, or of another PMU */
+	uint64_t config, config1, config2;	/* which event: by its type */
 	uint64_t period;	/* a sample each so many events, or ... */
 	uint64_t frequency;	/* ... so many samples a second; both 0: count, no samples */
 	int tid;		/* PM_ALL_THREADS..., 0 the calling thread, or a thread's id */
@@ -478,6 +477,7 @@ int pm_session_stats(const struct pm_session *session, struct pm_stats *ret);
  */
 int pm_session_detach(struct pm_session *session);
 
+#include "perfmodes_event.h"	/* events: constants, names */
 #include "perfmodes_count.h"	/* counters of one thread, clocks */
 #include "perfmodes_trace.h"	/* tracepoints */
 

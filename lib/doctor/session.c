@@ -100,8 +100,8 @@ static int try_event(const struct attempt *attempt, struct pm_refusal *refusal)
 	char name[64];
 	int fd;
 
-	pm_event_name(spec, name, sizeof(name) - strlen(":u"));
-	if (user_only)
+	(void)pm_event_name(spec, name, sizeof(name) - strlen(":u"));
+	if (user_only && !(spec->flags & PM_SPEC_USER_ONLY))
 		strcat(name, ":u");
 	fd = doctor_open(&attr, 0, -1, PM_REACH_OWN, name, refusal);
 	if (fd < 0)

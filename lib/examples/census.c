@@ -18,7 +18,8 @@
 enum { THREADS = 64, PAGES = 200, ALL = THREADS * PAGES };
 
 static const struct pm_event_spec faults = {
-	.size = sizeof(faults), .type = 1, .config = 2, .period = 1,
+	.size = sizeof(faults), .type = PM_TYPE_SOFTWARE,
+	.config = PM_SW_PAGE_FAULTS, .period = 1,
 	.tid = PM_ALL_THREADS, .want = PM_WANT_ADDRESS,
 };
 static size_t page;

@@ -1,20 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Counts what a program's threads do, in whatever way works here.
+ * Counts what a program's threads do, in whatever way works here. Events are named as perf(1)
+ * names them.
  *
- *   cc count.c -lperfmodes -pthread && ./a.out
+ *   cc count.c -lperfmodes -pthread && ./a.out [EVENT]...
  */
 #include <perfmodes.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-static const struct pm_event_spec specs[] = {
-	{ .size = sizeof(specs[0]), .type = 1, .config = 1, .tid = PM_ALL_THREADS },
-	{ .size = sizeof(specs[0]), .type = 1, .config = 2, .tid = PM_ALL_THREADS },
-};
-
-static const char *const names[] = { "task-clock ns", "page-faults" };
+#define EVENTS 8	/* at most */
 
 static void *work(void *unused)
 {
@@ -26,9 +22,9 @@ static void *work(void *unused)
 	return unused;
 }
 
-static int count(struct pm_session *session)
+static int count(struct pm_session *session, char *const *names, int events)
 {
-	struct pm_value values[2];
+	struct pm_value values[EVENTS];
 	pthread_t threads[4];
 	int n;
 
@@ -37,29 +33,37 @@ static int count(struct pm_session *session)
 			return 1;
 	for (int i = 0; i < 4; i++)
 		pthread_join(threads[i], NULL);
-	n = pm_session_read(session, values, 2);
+	n = pm_session_read(session, values, EVENTS);
 	for (int i = 0; i < n; i++)
 		printf("%14llu %s\n", (unsigned long long)values[i].value, names[i]);
-	return n == 2 ? 0 : 1;
+	return n == events ? 0 : 1;
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
+	static char *usual[] = { "task-clock", "page-faults" };
+	char **names = argc > 1 ? argv + 1 : usual;
+	const int events = argc > 1 ? argc - 1 : 2;
+	struct pm_event_spec specs[EVENTS] = { { .size = sizeof(specs[0]) } };
 	struct pm_session_opts opts = { .size = sizeof(opts), .allow = PM_ALLOW_ALL };
 	struct pm_diag diag = { .size = sizeof(diag) };
-	struct pm_session *session;
-	struct pm_plan *plan;
-	int err = pm_plan_make(specs, 2, &opts, NULL, &diag, &plan), status = 1;
+	struct pm_session *session = NULL;
+	struct pm_plan *plan = NULL;
+	int err = 0, status = 2;
 
-	if (err < 0) {
-		fprintf(stderr, "count: %s\n", diag.text);
-		return 2;
+	for (int i = 0; i < events && i < EVENTS && err == 0; i++) {
+		specs[i].size = sizeof(specs[i]);
+		specs[i].tid = PM_ALL_THREADS;
+		err = pm_event_parse(names[i], &diag, &specs[i]);
 	}
-	session = pm_session_create(plan, NULL, NULL);
+	if (err == 0 && events <= EVENTS)
+		err = pm_plan_make(specs, (size_t)events, &opts, NULL, &diag, &plan);
+	if (plan != NULL)
+		session = pm_session_create(plan, NULL, NULL);
 	if (session == NULL || pm_session_attach(session, &diag) < 0)
 		fprintf(stderr, "count: %s\n", diag.text);
 	else
-		status = count(session);
+		status = count(session, names, events);
 	pm_session_destroy(session);
 	pm_plan_destroy(plan);
 	return status;

@@ -17,7 +17,8 @@
 #define CONTEXT_MARK ((uint64_t)-4096)	/* values from here on are marks and no addresses */
 
 static const struct pm_event_spec cycles = {
-	.size = sizeof(cycles), .type = 0, .config = 0, .frequency = 500,
+	.size = sizeof(cycles), .type = PM_TYPE_HARDWARE,
+	.config = PM_HW_CYCLES, .frequency = 500,
 	.tid = PM_ALL_THREADS, .want = PM_WANT_CALLCHAIN,
 };
 

@@ -79,7 +79,8 @@ int main(void)
 
 	if (pm_trace_event_load("sched", "sched_switch", &diag, &event) == 0) {
 		const struct pm_event_spec spec = {
-			.size = sizeof(spec), .type = 2, .config = pm_trace_event_id(event),
+			.size = sizeof(spec), .type = PM_TYPE_TRACEPOINT,
+			.config = pm_trace_event_id(event),
 			.period = 1, .tid = PM_ALL_THREADS, .want = PM_WANT_RAW };
 
 		(void)pm_plan_make(&spec, 1, NULL, NULL, &diag, &plan);

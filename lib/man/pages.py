@@ -44,7 +44,8 @@ def functions(headers: str) -> dict[str, Function]:
 
 
 def expanded(header: Path, name: str) -> str:
-    """An enum whose constants are listed in a file of their own, as the compiler sees it."""
+    """An enum whose constants are listed in a file of their own, as the compiler sees it through
+    the header that includes all others."""
     done = subprocess.run(["gcc", "-E", "-P", str(header)], capture_output=True, text=True,
                           check=True)
     body = re.search(rf"enum {name} \{{(.*?)\}};", done.stdout, re.S)
@@ -53,7 +54,7 @@ def expanded(header: Path, name: str) -> str:
 
 
 def types(headers: list[Path]) -> dict[str, str]:
-    return {found[1]: expanded(header, found[1]) if "#include" in found[0] else found[0]
+    return {found[1]: expanded(headers[0], found[1]) if "#include" in found[0] else found[0]
             for header in headers for found in TYPE.finditer(header.read_text(encoding="utf-8"))}
 
 

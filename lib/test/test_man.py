@@ -17,7 +17,8 @@ TREE = Path(__file__).resolve().parents[2]
 MAN = TREE / "lib" / "man"
 ARCH = os.environ.get("ARCH", platform.machine())
 HEADERS = [TREE / "lib" / name
-           for name in ("perfmodes.h", "perfmodes_count.h", "perfmodes_trace.h")]
+           for name in ("perfmodes.h", "perfmodes_event.h", "perfmodes_count.h",
+                        "perfmodes_trace.h")]
 TEMPLATES = sorted(MAN.glob("*.3.in"))
 
 

@@ -196,7 +196,7 @@ enum pm_cause pm_counters_diagnose(const struct pm_counters *counters, int error
 	char event[64];
 
 	error = error < 0 ? -error : error;
-	pm_event_name(&counters->specs[0], event, sizeof(event));
+	(void)pm_event_name(&counters->specs[0], event, sizeof(event));
 	switch (error) {
 	case 0:
 		(void)pm_diag_say(diag, 0, PM_CAUSE_NONE, "read(%s): nothing failed", event);

@@ -23,33 +23,6 @@ int pm_diag_say(struct pm_diag *diag, int error, enum pm_cause cause, const char
 	return -error;
 }
 
-/* ----------------------------------------------------------------------------- names of things */
-
-static const char *const software[] = {
-	"cpu-clock", "task-clock", "page-faults", "context-switches", "cpu-migrations",
-	"minor-faults", "major-faults", "alignment-faults", "emulation-faults", "dummy",
-	"bpf-output", "cgroup-switches",
-};
-
-static const char *const hardware[] = {
-	"cycles", "instructions", "cache-references", "cache-misses", "branches",
-	"branch-misses", "bus-cycles", "stalled-cycles-frontend", "stalled-cycles-backend",
-	"ref-cycles",
-};
-
-void pm_event_name(const struct pm_event_spec *spec, char *buf, size_t size)
-{
-	if (spec->type == PERF_TYPE_SOFTWARE &&
-	    spec->config < sizeof(software) / sizeof(software[0]))
-		snprintf(buf, size, "%s", software[spec->config]);
-	else if (spec->type == PERF_TYPE_HARDWARE &&
-		 spec->config < sizeof(hardware) / sizeof(hardware[0]))
-		snprintf(buf, size, "%s", hardware[spec->config]);
-	else
-		snprintf(buf, size, "event %u:0x%llx", spec->type,
-			 (unsigned long long)spec->config);
-}
-
 /* --------------------------------------------------------------------------------- refusals */
 
 void pm_diag_refusal(struct pm_diag *diag, const struct pm_refusal *refusal)
@@ -81,10 +54,10 @@ enum pm_cause pm_diag_open(struct pm_diag *diag, const struct pm_event_spec *spe
 	char event[64];
 
 	error = error < 0 ? -error : error;
-	pm_event_name(spec, event, sizeof(event));
+	(void)pm_event_name(spec, event, sizeof(event));
 	pm_refusal_of_open(spec, reach_of(spec), error, &refusal);
-	snprintf(refusal.call, sizeof(refusal.call), "perf_event_open(%s%s, tid %d, cpu %d)",
-		 event, spec->flags & PM_SPEC_USER_ONLY ? ":u" : "", spec->tid, cpu);
+	snprintf(refusal.call, sizeof(refusal.call), "perf_event_open(%s, tid %d, cpu %d)",
+		 event, spec->tid, cpu);
 	pm_diag_refusal(diag, &refusal);
 	return refusal.cause;
 }

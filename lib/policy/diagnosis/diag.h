@@ -11,9 +11,6 @@ int pm_diag_say(struct pm_diag *diag, int error, enum pm_cause cause, const char
 	__attribute__((format(printf, 4, 5)));
 
 
-/* "page-faults", or type and config for what has no name here. */
-void pm_event_name(const struct pm_event_spec *spec, char *buf, size_t size);
-
 struct pm_refusal;
 
 /* The line of a refusal. */

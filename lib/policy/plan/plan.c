@@ -256,7 +256,7 @@ static void put_events(struct text *text, const struct pm_plan *plan)
 	char name[64];
 
 	for (size_t i = 0; i < plan->count; i++) {
-		pm_event_name(&plan->events[i].spec, name, sizeof(name));
+		(void)pm_event_name(&plan->events[i].spec, name, sizeof(name));
 		if (plan->events[i].why[0] != '\0')
 			put(text, "event %zu, %s: %s\n", i, name, plan->events[i].why);
 	}

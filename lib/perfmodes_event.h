@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Which event: constants and names. Part of perfmodes.h, which includes it and tells the
+ * conventions. The numbers are the kernel's (perf_event_open(2)).
+ */
+#ifndef PERFMODES_EVENT_H
+#define PERFMODES_EVENT_H
+
+#ifndef PERFMODES_H
+#error "include perfmodes.h"
+#endif
+
+struct pm_diag;
+struct pm_event_spec;
+
+/* pm_event_spec.type. Other PMUs have numbers from the running kernel. (0.1) */
+enum pm_event_type {
+	PM_TYPE_HARDWARE = 0,	/* config: enum pm_hardware_event */
+	PM_TYPE_SOFTWARE = 1,	/* config: enum pm_software_event */
+	PM_TYPE_TRACEPOINT = 2,	/* config: pm_trace_event_id */
+	PM_TYPE_CACHE = 3,	/* config: PM_CACHE_EVENT */
+	PM_TYPE_RAW = 4,	/* config: as the CPU's manual numbers its events */
+	PM_TYPE_BREAKPOINT = 5	/* config: enum pm_access, config1: address, config2: bytes */
+};
+
+/* Generic events of the CPU: PM_HW_CYCLES, PM_HW_INSTRUCTIONS... (0.1) */
+enum pm_hardware_event {
+#define PM_HARDWARE(name, config, text, other) PM_HW_##name = config,
+#define PM_SOFTWARE(name, config, text, other)
+#define PM_CACHE(name, number, text)
+#include "perfmodes_event.def"
+	PM_HW_EVENTS = 10
+};
+
+/* Events of the kernel itself: PM_SW_CPU_CLOCK, PM_SW_PAGE_FAULTS... (0.1) */
+enum pm_software_event {
+#define PM_HARDWARE(name, config, text, other)
+#define PM_SOFTWARE(name, config, text, other) PM_SW_##name = config,
+#define PM_CACHE(name, number, text)
+#include "perfmodes_event.def"
+	PM_SW_EVENTS = 12
+};
+
+/* Caches: PM_CACHE_L1D, PM_CACHE_LL... (0.1) */
+enum pm_cache {
+#define PM_HARDWARE(name, config, text, other)
+#define PM_SOFTWARE(name, config, text, other)
+#define PM_CACHE(name, number, text) PM_CACHE_##name = number,
+#include "perfmodes_event.def"
+	PM_CACHES = 7
+};
+
+/* What is done to a cache, and what comes of it. (0.1) */
+enum pm_cache_op { PM_CACHE_LOAD = 0, PM_CACHE_STORE = 1, PM_CACHE_PREFETCH = 2 };
+enum pm_cache_result { PM_CACHE_ACCESS = 0, PM_CACHE_MISS = 1 };
+#define PM_CACHE_EVENT(cache, op, result) ((cache) | (op) << 8 | (result) << 16)
+
+/* What a breakpoint waits for. (0.1) */
+enum pm_access { PM_ACCESS_R = 1, PM_ACCESS_W = 2, PM_ACCESS_RW = 3, PM_ACCESS_X = 4 };
+
+/*
+ * The event of that name, up to 255 bytes, as perf(1) writes it:
+ *
+ *	cycles, page-faults, L1-dcache-load-misses	a generic event
+ *	r1a8						PM_TYPE_RAW, hexadecimal
+ *	sched:sched_switch				a tracepoint; tracefs tells its number
+ *	mem:0x601040/8:rw				a breakpoint: address, bytes, access
+ *	cpu_core/event=0xc0,umask=1/			terms of a PMU, as its folder "format" in
+ *							sysfs names them, or names in "events"
+ *
+ * Behind it may stand ":u" (behind a PMU's last slash "u"): user mode only, PM_SPEC_USER_ONLY.
+ * The other modifiers of perf(1), k h p P H G D and so on, ask for what a spec cannot say.
+ *
+ * Sets type, config, config1 and config2 of *ret, and PM_SPEC_USER_ONLY; its `size` is set by the
+ * caller, all else stays as it is. Reads sysfs and tracefs, opens no event, and looks at nothing
+ * but the name: whether this machine counts it, pm_plan_make finds out.
+ *
+ * Returns 0. -EINVAL for what is no name of an event; -ENOTSUP for such a modifier, and for terms
+ * beyond config2; -ERANGE for a value that does not fit; -ENOENT for a PMU, term or tracepoint that
+ * is not here; -EACCES where tracefs may not be read. The diagnosis says which word. (0.1)
+ */
+int pm_event_parse(const char *name, struct pm_diag *diag, struct pm_event_spec *ret);
+
+/*
+ * The name of an event, with ":u" for PM_SPEC_USER_ONLY; of types without names "event 8:0x1f".
+ * As snprintf(3): always terminated when size > 0, returns the length without bound. (0.1)
+ */
+int pm_event_name(const struct pm_event_spec *spec, char *buf, size_t size);
+
+#endif

@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: MIT */
+/* Names of events: what each stands for, and what is refused and why. */
+#define _GNU_SOURCE
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "../../perfmodes.h"
+#include "../fake_files.h"
+
+#define DEVICES "/sys/bus/event_source/devices/"
+
+static int setup(void **state)
+{
+	if (fake_setup(state))
+		return -1;
+	fake_file(DEVICES "cpu_core/type", "4\n");
+	fake_file(DEVICES "cpu_core/format/event", "config:0-7,32-35\n");
+	fake_file(DEVICES "cpu_core/format/umask", "config:8-15\n");
+	fake_file(DEVICES "cpu_core/format/edge", "config:18\n");
+	fake_file(DEVICES "cpu_core/format/ldlat", "config1:0-15\n");
+	fake_file(DEVICES "cpu_core/format/far", "config3:0-7\n");
+	fake_file(DEVICES "cpu_core/format/odd", "nonsense\n");
+	fake_file(DEVICES "cpu_core/events/loads", "event=0xcd,umask=0x1,ldlat=3\n");
+	fake_file(DEVICES "cpu_core/events/loop", "loop\n");
+	fake_file(DEVICES "uncore_imc-0/type", "23\n");
+	fake_file("/sys/kernel/tracing/events/sched/sched_switch/id", "314\n");
+	return 0;
+}
+
+static const struct {
+	const char *name;
+	uint32_t type;
+	uint64_t config, config1, config2;
+	unsigned int flags;
+} good[] = {
+	{ "cycles", PM_TYPE_HARDWARE, PM_HW_CYCLES, 0, 0, 0 },
+	{ "cpu-cycles:u", PM_TYPE_HARDWARE, PM_HW_CYCLES, 0, 0, PM_SPEC_USER_ONLY },
+	{ "ref-cycles", PM_TYPE_HARDWARE, PM_HW_REF_CYCLES, 0, 0, 0 },
+	{ "branch-instructions", PM_TYPE_HARDWARE, PM_HW_BRANCHES, 0, 0, 0 },
+	{ "page-faults:u", PM_TYPE_SOFTWARE, PM_SW_PAGE_FAULTS, 0, 0, PM_SPEC_USER_ONLY },
+	{ "cs", PM_TYPE_SOFTWARE, PM_SW_CONTEXT_SWITCHES, 0, 0, 0 },
+	{ "cgroup-switches", PM_TYPE_SOFTWARE, PM_SW_CGROUP_SWITCHES, 0, 0, 0 },
+	{ "L1-dcache-loads", PM_TYPE_CACHE, 0, 0, 0, 0 },
+	{ "LLC-store-misses:u", PM_TYPE_CACHE,
+	  PM_CACHE_EVENT(PM_CACHE_LL, PM_CACHE_STORE, PM_CACHE_MISS), 0, 0, PM_SPEC_USER_ONLY },
+	{ "dTLB-prefetches", PM_TYPE_CACHE,
+	  PM_CACHE_EVENT(PM_CACHE_DTLB, PM_CACHE_PREFETCH, PM_CACHE_ACCESS), 0, 0, 0 },
+	{ "branch-load-misses", PM_TYPE_CACHE,
+	  PM_CACHE_EVENT(PM_CACHE_BPU, PM_CACHE_LOAD, PM_CACHE_MISS), 0, 0, 0 },
+	{ "r1a8", PM_TYPE_RAW, 0x1a8, 0, 0, 0 },
+	{ "rFFFFffffFFFFffff:u", PM_TYPE_RAW, UINT64_MAX, 0, 0, PM_SPEC_USER_ONLY },
+	{ "sched:sched_switch", PM_TYPE_TRACEPOINT, 314, 0, 0, 0 },
+	{ "sched:sched_switch:u", PM_TYPE_TRACEPOINT, 314, 0, 0, PM_SPEC_USER_ONLY },
+	{ "mem:0x1000", PM_TYPE_BREAKPOINT, PM_ACCESS_RW, 0x1000, 4, 0 },
+	{ "mem:4096/8:w", PM_TYPE_BREAKPOINT, PM_ACCESS_W, 0x1000, 8, 0 },
+	{ "mem:0x1000/1:rw:u", PM_TYPE_BREAKPOINT, PM_ACCESS_RW, 0x1000, 1, PM_SPEC_USER_ONLY },
+	{ "mem:0x1000:x", PM_TYPE_BREAKPOINT, PM_ACCESS_X, 0x1000, sizeof(long), 0 },
+	{ "mem:0x1000:u", PM_TYPE_BREAKPOINT, PM_ACCESS_RW, 0x1000, 4, PM_SPEC_USER_ONLY },
+	{ "cpu_core/event=0x1c0,umask=0x2/", 4, 0x1000002c0, 0, 0, 0 },
+	{ "cpu_core/event=192,edge/u", 4, 0x400c0, 0, 0, PM_SPEC_USER_ONLY },
+	{ "cpu_core/loads/", 4, 0x1cd, 3, 0, 0 },
+	{ "cpu_core/loads,ldlat=30/", 4, 0x1cd, 30, 0, 0 },
+	{ "cpu_core/config=0x10,config1=2,config2=3/", 4, 0x10, 2, 3, 0 },
+	{ "uncore_imc-0//", 23, 0, 0, 0, 0 },
+};
+
+static void names_that_are_known(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < sizeof(good) / sizeof(good[0]); i++) {
+		struct pm_event_spec spec = { .size = sizeof(spec), .period = 7, .tid = -1,
+					      .flags = PM_SPEC_EXACT, .config2 = 99 };
+		struct pm_diag diag = { .size = sizeof(diag) };
+
+		if (pm_event_parse(good[i].name, &diag, &spec) != 0)
+			fail_msg("%s: %s", good[i].name, diag.text);
+		if (spec.type != good[i].type || spec.config != good[i].config ||
+		    spec.config1 != good[i].config1 || spec.config2 != good[i].config2 ||
+		    spec.flags != (good[i].flags | PM_SPEC_EXACT))
+			fail_msg("%s: %u 0x%llx 0x%llx 0x%llx %u", good[i].name, spec.type,
+				 (unsigned long long)spec.config, (unsigned long long)spec.config1,
+				 (unsigned long long)spec.config2, spec.flags);
+		assert_true(spec.period == 7 && spec.tid == -1);
+	}
+}
+
+static const struct {
+	const char *name;
+	int error;
+	const char *says;
+} bad[] = {
+	{ "", EINVAL, "no name of an event" },
+	{ "cyclez", EINVAL, "\"cyclez\" is no name" },
+	{ "Cycles", EINVAL, "is no name" },
+	{ "cycles:", EINVAL, "is no modifier" },
+	{ "cycles:z", EINVAL, "\"z\" is no modifier" },
+	{ "cycles:k", ENOTSUP, "\"k\" is a modifier of perf(1)" },
+	{ "cycles:upp", ENOTSUP, "\"p\" is a modifier" },
+	{ "cycles u", EINVAL, "no blanks" },
+	{ "cycles\n", EINVAL, "printable" },
+	{ "L1-dcache", EINVAL, "is no name" },
+	{ "L1-dcache-load", EINVAL, "is no name" },
+	{ "r", EINVAL, "is no name" },
+	{ "r1g", EINVAL, "is no name" },
+	{ "r12345678123456781", EINVAL, "is no name" },
+	{ ":sched_switch", EINVAL, "is no name" },
+	{ "sched:nonsense", ENOENT, "no tracepoint here" },
+	{ "sched:../sched_switch", EINVAL, "has no slash behind it" },
+	{ "mem:", EINVAL, "is no address" },
+	{ "mem:here", EINVAL, "\"here\" is no address" },
+	{ "mem:0x1000/", EINVAL, "is no length" },
+	{ "mem:0x1000:rr", EINVAL, "no modifier" },
+	{ "mem:18446744073709551616", EINVAL, "is no address" },
+	{ "cpu_core/event=1", EINVAL, "has no slash behind it" },
+	{ "cpu_core/event=/", EINVAL, "has no number" },
+	{ "cpu_core/event=0x1000/", ERANGE, "cannot be that large" },
+	{ "cpu_core/edge=2/", ERANGE, "cannot be that large" },
+	{ "cpu_core/nonsense/", ENOENT, "\"nonsense\" is no term and no event" },
+	{ "cpu_core/event=1,,umask=1/", EINVAL, "is no term" },
+	{ "cpu_core/event=1/k", ENOTSUP, "modifier" },
+	{ "cpu_core/event=1/:u", EINVAL, "no modifier" },
+	{ "cpu_core/far=1/", ENOTSUP, "config3" },
+	{ "cpu_core/odd=1/", ENOTSUP, "not understood" },
+	{ "cpu_core/loop/", ENOENT, "is no term" },
+	{ "cpu_core/../", ENOENT, "is no term" },
+	{ "nonsense/event=1/", ENOENT, "\"nonsense\" is no PMU" },
+	{ "../cpu_core/event=1/", ENOENT, "is no PMU" },
+};
+
+static void names_that_are_none(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		struct pm_event_spec spec = { .size = sizeof(spec), .config = 5 }, before = spec;
+		struct pm_diag diag = { .size = sizeof(diag) };
+		int err = pm_event_parse(bad[i].name, &diag, &spec);
+
+		if (err != -bad[i].error || diag.error != bad[i].error)
+			fail_msg("\"%s\": %d, %s", bad[i].name, err, diag.text);
+		if (bad[i].says != NULL && strstr(diag.text, bad[i].says) == NULL)
+			fail_msg("\"%s\" does not say \"%s\"", diag.text, bad[i].says);
+		assert_memory_equal(&spec, &before, sizeof(spec));
+		assert_int_equal(pm_event_parse(bad[i].name, NULL, &spec), err);
+	}
+}
+
+static void tracefs_that_cannot_be_read(void **state)
+{
+	struct pm_event_spec spec = { .size = sizeof(spec) };
+	struct pm_diag diag = { .size = sizeof(diag) };
+
+	(void)state;
+	fake_denied_path = "/sys/kernel/tracing/events/sched/sched_switch/id";
+	fake_denied_errno = EACCES;
+	assert_int_equal(pm_event_parse("sched:sched_switch", &diag, &spec), -EACCES);
+	assert_non_null(strstr(diag.text, "tracefs is not readable"));
+}
+
+static void long_names(void **state)
+{
+	struct pm_event_spec spec = { .size = sizeof(spec) };
+	char name[400];
+
+	(void)state;
+	memset(name, 'z', sizeof(name));
+	for (size_t length = 1; length < sizeof(name); length++) {
+		name[length] = '\0';
+		assert_int_equal(pm_event_parse(name, NULL, &spec), -EINVAL);
+		name[length] = 'z';
+	}
+	memcpy(name, "cpu_core/", 9);
+	name[399] = '\0';
+	assert_int_equal(pm_event_parse(name, NULL, &spec), -EINVAL);
+}
+
+static void the_size_of_the_spec(void **state)
+{
+	struct pm_event_spec spec = { .size = 0 };
+
+	(void)state;
+	assert_int_equal(pm_event_parse("cycles", NULL, &spec), -EINVAL);
+	spec.size = offsetof(struct pm_event_spec, filter);
+	assert_int_equal(pm_event_parse("cycles", NULL, &spec), 0);
+}
+
+static void names_of_specs(void **state)
+{
+	struct pm_event_spec spec = { .size = sizeof(spec), .type = PM_TYPE_SOFTWARE,
+				      .config = PM_SW_PAGE_FAULTS };
+	char name[64], little[5];
+
+	(void)state;
+	assert_int_equal(pm_event_name(&spec, name, sizeof(name)), strlen("page-faults"));
+	assert_string_equal(name, "page-faults");
+	assert_int_equal(pm_event_name(&spec, little, sizeof(little)), strlen("page-faults"));
+	assert_string_equal(little, "page");
+	spec.flags = PM_SPEC_USER_ONLY;
+	spec.type = PM_TYPE_HARDWARE;
+	spec.config = PM_HW_INSTRUCTIONS;
+	(void)pm_event_name(&spec, name, sizeof(name));
+	assert_string_equal(name, "instructions:u");
+	spec.config = PM_HW_EVENTS;
+	(void)pm_event_name(&spec, name, sizeof(name));
+	assert_string_equal(name, "event 0:0xa:u");
+}
+
+#define TEST(test) cmocka_unit_test_setup_teardown(test, setup, fake_teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(names_that_are_known),
+		TEST(names_that_are_none),
+		TEST(tracefs_that_cannot_be_read),
+		TEST(long_names),
+		TEST(the_size_of_the_spec),
+		TEST(names_of_specs),
+	};
+
+	return cmocka_run_group_tests_name("event", tests, NULL, NULL);
+}
