@@ -23,6 +23,15 @@ FILE_LIMIT = 1 << 20
 _RELEASE = re.compile(r"([0-9]{1,5})\.([0-9]{1,5})(?:\.([0-9]{1,5}))?", re.ASCII)
 _BOUND = re.compile(r"(>=|<=|<|>|==)\s*([0-9.]+)")
 
+# Where somebody wrote that it is wrong, or mended it: a thread, a commit, a bug, a review.
+_REPORT = re.compile(r"https://(?:lore\.kernel\.org/\S+/\S+@\S+|lkml\.kernel\.org/r/\S+@\S+"
+                     r"|\S+/commit/(?:\?id=)?[0-9a-f]{12,40}"
+                     r"|\S+/(?:issues|pull|merge_requests)/[0-9]+|\S+/show_bug\.cgi\?id=[0-9]+"
+                     r"|bugs\.debian\.org/[0-9]+|bugs\.launchpad\.net/\S+/\+bug/[0-9]+)"
+                     r"|commit [0-9a-f]{12,40}(?: .*)?")
+_KERNEL = r"[a-z0-9][\w.+-]*(?: [a-z]\w+)?"
+_SEEN = re.compile(rf"seen on {_KERNEL}(?:, {_KERNEL})*, reproducer ([a-z0-9_]+\.[a-z0-9_]+)")
+
 Release = tuple[int, int, int]
 Facts = dict[str, list[str]]
 
@@ -72,6 +81,12 @@ class Deviation:
     reason: str
     link: str
 
+    @property
+    def reproducer(self) -> str:
+        """The probe that shows it, when it was only seen and reported nowhere."""
+        match = _SEEN.fullmatch(self.link)
+        return match[1] if match else ""
+
     def applies(self, probe: str, name: str, facts: Facts) -> bool:
         return (probe == self.probe and fnmatchcase(name, self.point)
                 and all(any(_holds(key, want, facts.get(key, [])) for want in wanted)
@@ -109,6 +124,9 @@ def _file(path: Path) -> Iterator[Deviation]:
         for bounds in dict(when).get("release", ()):
             if not is_range(bounds):
                 raise Unusable(f"{path.name}: release '{bounds}' is not like >=5.10,<5.15")
+        if not _REPORT.fullmatch(entry["link"]) and not _SEEN.fullmatch(entry["link"]):
+            raise Unusable(f"{path.name}: link '{entry['link']}' is no thread, commit or bug; where nobody has "
+                           "reported it, write: seen on KERNEL, reproducer PROBE")
         yield Deviation(path.name.removesuffix(".toml"), entry["point"], when,
                         _list(entry["verdict"]), entry["reason"], entry["link"])
 

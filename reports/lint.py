@@ -128,6 +128,8 @@ def _expectations(top: Path, declared: catalogue.Catalogue | None) -> Iterator[F
         if not (top / "probes" / area / f"{name}.c").is_file():
             yield Finding(where, 0, "expectation", "stale: there is no such probe")
             continue
+        if deviation.reproducer and not (top / "probes" / (deviation.reproducer.replace(".", "/") + ".c")).is_file():
+            yield Finding(where, 0, "expectation", f"there is no reproducer {deviation.reproducer}")
         probe = declared.probes.get(deviation.probe) if declared else None
         if probe and not any(fnmatchcase(point.name, deviation.point) for point in probe.points()):
             yield Finding(where, 0, "expectation",

@@ -75,7 +75,7 @@ def test_expectations_are_taken_from_the_tree(make_run: MakeRun, tmp_path: Path)
     (tmp_path / "suites" / "expect").mkdir(parents=True)
     (tmp_path / "suites" / "expect" / "ring.write_backward.toml").write_text(
         'format = 1\n[[deviation]]\npoint = "plain"\nwhen = {arch = "x86_64"}\n'
-        'verdict = "broken"\nreason = "known to lie there"\nlink = "https://example.org/1"\n')
+        'verdict = "broken"\nreason = "known to lie there"\nlink = "https://example.org/issues/1"\n')
     top = make_run({"root": {"ring.write_backward": ktap(BROKEN, 1)}})
     assert run("result", "--quiet", top) == 0
 

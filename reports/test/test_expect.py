@@ -17,7 +17,7 @@ BROKEN = GOOD.replace("ok 2 global.plain", "#:perfmodes: observed=0\nnot ok 2 gl
 
 def entry(when: str, verdict: str = '"broken"', point: str = "plain") -> str:
     return (f'format = 1\n[[deviation]]\npoint = "{point}"\nwhen = {when}\nverdict = {verdict}\n'
-            'reason = "known to lie there"\nlink = "https://example.org/1"\n')
+            'reason = "known to lie there"\nlink = "https://example.org/issues/1"\n')
 
 
 def judge(run: Path, folder: Path, said: str = "") -> dict[str, Any]:
@@ -128,3 +128,29 @@ def test_the_example_in_the_readme_is_valid(tmp_path: Path) -> None:
     (tmp_path / "ring.write_backward.toml").write_text(example)
     assert expect.check(tmp_path / "ring.write_backward.toml") == []
     assert len(expect.read(tmp_path).deviations) == 1
+
+
+@pytest.mark.parametrize("link, good", [
+    ("https://lore.kernel.org/linux-perf-users/20260101120000.12345-1-a@example.org/", True),
+    ("https://git.kernel.org/pub/scm/linux/kernel/git/torvalds/linux.git/commit/?id=d06bf78e55d5", True),
+    ("https://gitlab.com/qemu-project/qemu/-/issues/1", True),
+    ("https://bugzilla.kernel.org/show_bug.cgi?id=1", True),
+    ("commit d06bf78e55d5 (\"perf: a subject\") (v6.18)", True),
+    ("seen on 6.1 mips64, reproducer ring.write_backward", True),
+    ("seen on 5.10, 6.18 x86_64, uml, reproducer ring.write_backward", True),
+    ("https://gitlab.com/qemu-project/qemu/-/blob/v7.2.0/target/ppc/power8-pmu.c", False),
+    ("https://git.kernel.org/pub/scm/linux/kernel/git/torvalds/linux.git/tree/kernel/events/core.c", False),
+    ("https://example.org/", False), ("http://lore.kernel.org/a/b@c", False), ("commit d06bf", False),
+    ("seen on, reproducer ring.write_backward", False), ("seen on 6.1 mips64", False),
+    ("seen on 6.1, reproducer somewhere", False), ("seen by me", False)])
+def test_a_link_is_something_that_can_be_answered(tmp_path: Path, link: str, good: bool) -> None:
+    path = tmp_path / "ring.write_backward.toml"
+    path.write_text(entry('{arch = "x86_64"}').replace('"https://example.org/issues/1"', f"'{link}'"))
+    problems = expect.check(path)
+    assert problems == [] if good else "is no thread, commit or bug" in problems[0]
+
+
+def test_the_source_that_explains_it_stands_beside_the_link(tmp_path: Path) -> None:
+    path = tmp_path / "ring.write_backward.toml"
+    path.write_text(entry('{arch = "x86_64"}') + 'source = "https://example.org/kernel/events/core.c"\n')
+    assert expect.check(path) == []
