@@ -51,8 +51,8 @@ Surprising: 1 broken as known; no profile of this series ships
   broken   ring.size.one: size=0 want=1
 
 Refused, by             root user  what would lift it
-  CPU PMU missing          2    2  hardware, or QEMU -cpu host,pmu=on
-  perf_event_paranoid      -    3  set it to -1, or give CAP_PERFMON
+  CPU PMU missing          2    2  hardware, or -cpu host,pmu=on
+  perf_event_paranoid      -    3  set it to -1, or CAP_PERFMON
 
 Could not tell: 1 answer
   unknown  ring.order.wraps: time-out
@@ -269,6 +269,11 @@ def test_each_reason_meets_its_gate(said: str, gate: str | None) -> None:
     word, _, reason = said.partition(": ")
     found = gates.of({"verdict": word, "reason": reason}, gates.read())
     assert (found.name if found else None) == gate
+
+
+def test_a_gate_has_a_line_beside_four_personas() -> None:
+    assert max(len(gate.name) for gate in gates.read()) <= 19
+    assert max(len(gate.lift) for gate in gates.read()) <= 29
 
 
 def briefs(source: str) -> list[str]:
