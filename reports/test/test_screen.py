@@ -301,13 +301,13 @@ def test_the_words_of_the_librarys_gates_are_known_here() -> None:
 
 def test_gates_take_every_refused_point_once() -> None:
     made = many(2, 9, 3)
-    refused = sum(made["summary"]["persona1"][word] for word in wordlist.SKIPPED)
+    refused = sum(made["summary"]["persona1"].get(word, 0) for word in wordlist.SKIPPED)
     assert sum(cost.points["persona1"] for cost in gates.costs(made)) == refused
 
 
 def test_a_verdict_without_a_gate_of_its_own_gets_one(tmp_path: Path) -> None:
     good = gates.DATA.read_text(encoding="utf-8")
-    assert {gate.name for gate in gates.read()}.isdisjoint(wordlist.EVERY)
+    assert "blocked" not in {gate.name for gate in gates.read()}
     bare = tmp_path / "bare"
     bare.write_text(good.replace('name = "other policy"\nverdicts = ["blocked"]',
                                  'name = "other policy"\nverdicts = ["hazard"]'), encoding="utf-8")
