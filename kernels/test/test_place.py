@@ -7,6 +7,8 @@ line to PLACES.
 
 from __future__ import annotations
 
+import platform
+import subprocess
 import threading
 import time
 from pathlib import Path
@@ -14,7 +16,7 @@ from pathlib import Path
 import pytest
 from fake_place import FIRST, KTAP, STEPS, Fake
 
-from kernels import matrix
+from kernels import ROOT, matrix
 from kernels.errors import RowError
 from kernels.guest.place import GuestPlace, Options
 from kernels.place import local
@@ -200,3 +202,16 @@ def test_nothing_is_left_at_this_machine(
     assert not any(line == b"sleep\x0077\x00" for line in lines)
     monkeypatch.setattr(local.tempfile, "tempdir", str(tmp_path / "none"))
     assert "not writable" in place.health()
+
+
+def test_a_real_bundle_leaves_what_run_sh_leaves(tmp_path: Path) -> None:
+    """The same files by the interface and by hand; no file is lost or added on the way."""
+    built = ROOT / "build" / platform.machine() / "bundle"
+    if not (built / "run.sh").exists():
+        pytest.skip("no bundle: make bundle")
+    words = ("--suite", "quick", "--probe", "sw.*", "--no-install", "--quiet")
+    subprocess.run([built / "run.sh", *words, "--out", tmp_path / "hand"], check=True, timeout=120)
+    order = Order("quick", words[2:], limit=120)
+    outcome, channel = ask(LocalPlace(), built, order, tmp_path / "out")
+    assert outcome.ended == "done" and not channel.noise, (outcome, channel.log.read_text())
+    assert arrived(tmp_path / "out") == arrived(tmp_path / "hand") and channel.frames > 6
