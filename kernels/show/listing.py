@@ -19,6 +19,6 @@ def listing(matrix: Matrix, rows: list[Row], out: Console) -> None:
         )
         out.print(f"{'':<22} {row.why}", soft_wrap=True)
         if row.unavailable:
-            out.print(f"{'':<22} not to be had: {row.unavailable}", soft_wrap=True)
+            out.print(f"{'':<22} cannot be run: {row.unavailable}", soft_wrap=True)
         for limit in row.limits:
-            out.print(f"{'':<22} not to be read from it: {limit}", soft_wrap=True)
+            out.print(f"{'':<22} limit: {limit}", soft_wrap=True)

@@ -152,11 +152,12 @@ def junit(reports: list[Report]) -> str:
 
 def total(reports: list[Report], wall: float) -> str:
     """How many places, how many without a result, and how long they took."""
+    what = "kernel" if len(reports) == 1 else "kernels"
     failed = sum(1 for report in reports if report.error)
     without = f", {failed} without a result" if failed else ""
     missing = sum(1 for report in reports if report.unavailable)
-    without += f", {missing} not to be had" if missing else ""
+    without += f", {missing} unavailable" if missing else ""
     cpu = sum(report.cpu for report in reports if not report.resumed)
     return (
-        f"{len(reports)} kernels{without} in {wall:.0f} s wall, {cpu:.0f} s cpu of guests"
+        f"{len(reports)} {what}{without} in {wall:.0f} s wall, {cpu:.0f} s cpu of guests"
     )
