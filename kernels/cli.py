@@ -18,7 +18,7 @@ from kernels import ROOT, matrix, workflow
 from kernels.errors import RowError, Usage
 from kernels.guest.place import GuestPlace
 from kernels.matrix import Matrix, Row
-from kernels.options import chosen, how, parser, results_folder, suite_file, wishes
+from kernels.options import chosen, how, parser, request, results_folder, suite_file
 from kernels.place.bundle import bundles, with_suite
 from kernels.place.engine import Engine
 from kernels.place.judge import resumable
@@ -76,7 +76,7 @@ def run(args: argparse.Namespace, listed: Matrix) -> int:
 
 def boot_rows(args: argparse.Namespace, rows: list[Row]) -> int:
     """Boot the rows and report on them. Returns the exit status."""
-    wanted, began = wishes(args), time.monotonic()
+    wanted, began = request(args), time.monotonic()
     install(args, rows)
     progress = Progress([row.name for row in rows], show.console(stderr=True))
     fetcher = fetch.fetcher(args.mirror, args.refresh, progress.note)

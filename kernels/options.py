@@ -15,7 +15,7 @@ from kernels.guest.place import Options
 from kernels.guest.work import LEVELS
 from kernels.matrix import Matrix, Row
 from kernels.place.place import Order
-from kernels.place.report import Wishes
+from kernels.place.report import Request
 from reports import personas
 
 EPILOG = """exit status: 0 done and nothing unexpected, 1 broken or unexpected verdicts, or a guest
@@ -179,7 +179,7 @@ def suite_file(args: argparse.Namespace) -> Path:
     return path
 
 
-def wishes(args: argparse.Namespace) -> Wishes:
+def request(args: argparse.Namespace) -> Request:
     wanted = levels(args)
     if args.jobs < 1 or args.timeout < 0:
         raise Usage("--jobs and --timeout are positive numbers")
@@ -189,7 +189,7 @@ def wishes(args: argparse.Namespace) -> Wishes:
         raise Usage(why)
     words += ["--persona", persona] if persona else []
     order = Order(suite_file(args).stem, tuple(words), wanted, limit=args.timeout)
-    return Wishes(order, may_disturb=args.may_disturb, hazards=args.hazards)
+    return Request(order, may_disturb=args.may_disturb, hazards=args.hazards)
 
 
 def how(args: argparse.Namespace) -> Options:

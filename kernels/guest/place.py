@@ -13,7 +13,7 @@ from pathlib import Path
 from kernels.errors import Missing, RowError
 from kernels.guest import initramfs, machine, work
 from kernels.guest.boot import boot
-from kernels.guest.seat import Seat, find_initrd, find_kernel, seat
+from kernels.guest.setup import Setup, find_initrd, find_kernel, prepare
 from kernels.guest.watch import Task
 from kernels.matrix import Row
 from kernels.place.channel import Channel
@@ -43,18 +43,18 @@ class GuestPlace:
 
     def __init__(self, row: Row, fetcher: Fetcher, options: Options = Options()) -> None:
         self.row, self.fetcher, self.options = row, fetcher, options
-        self.seat: Seat | None = None
+        self.setup: Setup | None = None
         self._kept: Order | None = None
         self._version = ""
 
     def facts(self) -> Facts:
-        row, seated = self.row, self.seat
-        known = seated.kernel.facts if seated else {}
+        row, setup = self.row, self.setup
+        known = setup.kernel.facts if setup else {}
         emulator = machine.emulator(row, self.options.kvm)
         env = {"emulator": emulator, "kernel_row": row.name, **known}
         record = {"row": row.name, "arch": row.arch.name, "emulator": emulator, **known}
-        if seated:
-            record |= {"qemu_version": self._version, "no_snapshot": seated.why}
+        if setup:
+            record |= {"qemu_version": self._version, "no_snapshot": setup.why}
         return Facts(row.name, row.arch.bundle, env, record, row.limits, True, True)
 
     def health(self) -> str:
@@ -72,20 +72,20 @@ class GuestPlace:
         initrd = find_initrd(self.row, self.fetcher, bundle)
         cold, kvm = self.options.cold, self.options.kvm
         self._version = machine.qemu_version(self.row)
-        self.seat = seat(self.row, kernel, initrd, cold, kvm, self.fetcher.cache)
+        self.setup = prepare(self.row, kernel, initrd, cold, kvm, self.fetcher.cache)
         try:
             yield
         finally:
-            self.seat = None
+            self.setup = None
 
     def run(self, order: Order, channel: Channel, stop: threading.Event) -> Outcome:
         """One guest. A snapshot that fails is not used again; the reason is kept beside it."""
-        seated = self._seat(order)
-        saved, row = seated.snapshot, seated.row
+        setup = self._setup(order)
+        saved, row = setup.snapshot, setup.row
         outcome = boot(
             replace(row, timeout=order.limit or row.timeout),
-            seated.kernel.path,
-            seated.initrd,
+            setup.kernel.path,
+            setup.initrd,
             channel,
             channel.log,
             Task(work.text(order), saved),
@@ -97,15 +97,15 @@ class GuestPlace:
         self._kept = None if order.plan else order
         return outcome
 
-    def _seat(self, order: Order) -> Seat:
+    def _setup(self, order: Order) -> Setup:
         """A whole suite runs in a guest that was booted for it."""
-        if not self.seat:
+        if not self.setup:
             raise RowError("no bundle has been put here")
-        return self.seat if order.plan or self.options.saved else self.seat.cold()
+        return self.setup if order.plan or self.options.saved else self.setup.cold()
 
     def get(self, channel: Channel) -> None:
         """There is nothing to fetch from a guest that has ended. --keep adds what was booted."""
-        if self.options.keep and self.seat and self._kept:
+        if self.options.keep and self.setup and self._kept:
             archive = initramfs.work_archive(work.text(self._kept))
-            (channel.target / "initrd").write_bytes(self.seat.initrd + archive)
-            shutil.copyfile(self.seat.kernel.path, channel.target / "kernel")
+            (channel.target / "initrd").write_bytes(self.setup.initrd + archive)
+            shutil.copyfile(self.setup.kernel.path, channel.target / "kernel")

@@ -15,7 +15,7 @@ from pathlib import Path
 from kernels.errors import Missing, Refused, RowError
 from kernels.place.judge import RECORD, judge
 from kernels.place.place import Facts, Order, Place
-from kernels.place.report import Report, Wishes
+from kernels.place.report import Report, Request
 from kernels.place.runner import Runner
 
 
@@ -28,7 +28,7 @@ class Engine:
     """
 
     results: Path
-    wishes: Wishes
+    request: Request
     bundles: dict[str, Path | str]
     on_state: Callable[[str, str], None] = lambda name, state: None
     stop: threading.Event = field(default_factory=threading.Event)
@@ -79,7 +79,7 @@ class Engine:
         say("preparing")
         with place.put(bundle):
             order = self._order(place.facts())
-            runner = Runner(place, report, self.wishes, order, part, self.stop, say)
+            runner = Runner(place, report, self.request, order, part, self.stop, say)
             try:
                 record = runner.run()
             except KeyboardInterrupt:
@@ -92,12 +92,12 @@ class Engine:
 
     def _order(self, facts: Facts) -> Order:
         """The order of the user, with the lines for env that describe the place."""
-        if self.wishes.hazards > facts.hazards or self.wishes.may_disturb > facts.disturb:
+        if self.request.hazards > facts.hazards or self.request.may_disturb > facts.disturb:
             raise Refused("--hazards and --may-disturb are not for this place")
         lines = [f"{key}={value}" for key, value in facts.env.items()]
         lines += [f"limit={limit}" for limit in facts.limits]
         pairs = [word for line in lines for word in ("--env", line)]
-        order = self.wishes.order
+        order = self.request.order
         return replace(order, args=(*order.args, "--no-install", "--quiet", *pairs))
 
     def _judge(self, report: Report, say: Callable[[str], None]) -> None:

@@ -11,7 +11,7 @@ from kernels.place.place import Order
 
 
 @dataclass(frozen=True)
-class Wishes:
+class Request:
     """What the user asked for, the same for every place."""
 
     order: Order = Order("default")

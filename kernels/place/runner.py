@@ -14,7 +14,7 @@ from kernels.place.channel import Channel, printable
 from kernels.place.isolate import TRIES, Ended, Isolation
 from kernels.place.outcome import DOWN, Outcome
 from kernels.place.place import Order, Place
-from kernels.place.report import Report, Wishes
+from kernels.place.report import Report, Request
 from kernels.place.steps import Step, answer, declared, read_plan
 
 ATTEMPTS = 2
@@ -27,7 +27,7 @@ class Runner:
 
     place: Place
     report: Report
-    wishes: Wishes
+    request: Request
     order: Order
     part: Path
     stop: threading.Event = field(default_factory=threading.Event)
@@ -97,8 +97,8 @@ class Runner:
         """Hazards and disturbing probes, as far as they were asked for. The first run did
         neither."""
         catalogue = _text(self.part / "catalogue")
-        hazards = declared(catalogue, "hazard") if self.wishes.hazards else set()
-        disturbs = declared(catalogue, "disturbs") if self.wishes.may_disturb else set()
+        hazards = declared(catalogue, "hazard") if self.request.hazards else set()
+        disturbs = declared(catalogue, "disturbs") if self.request.may_disturb else set()
         return (
             [step for step in steps if step[1] in hazards],
             [step for step in steps if step[1] in disturbs - hazards],
@@ -106,8 +106,8 @@ class Runner:
 
     def _some(self, steps: tuple[Step, ...], allowed: bool) -> Ended:
         """Run a few steps and move their answers to `part`."""
-        wishes, here = self.wishes, self.part / ".again"
-        flags = ("--may-disturb",) * wishes.may_disturb + ("--hazards",) * wishes.hazards
+        request, here = self.request, self.part / ".again"
+        flags = ("--may-disturb",) * request.may_disturb + ("--hazards",) * request.hazards
         order = self.order.only(steps, *(flags if allowed else ()))
         what = " ".join(steps[0]) if len(steps) == 1 else f"{len(steps)} probes"
         for _ in range(ATTEMPTS):

@@ -26,6 +26,15 @@ PLAN = "".join(f"{persona} {probe}\n" for persona, probe in STEPS)
 FIRST = {"env": b"format=1\narch=x86_64\nrelease=6.1.0\n", "catalogue": b"id=a.b\n\nid=c.d\n",
          "plan": PLAN.encode()}  # fmt: skip
 
+def processes(name: str) -> Iterator[bytes]:
+    """A file of every process in /proc. Processes of others may end meanwhile."""
+    for path in Path("/proc").glob(f"[0-9]*/{name}"):
+        try:
+            yield path.read_bytes()
+        except (FileNotFoundError, ProcessLookupError):
+            continue
+
+
 @dataclass
 class Fake:
     """A place out of a script: a suite is a list of what happens, one entry a run."""

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from fake_place import processes
 
 from kernels import matrix
 from kernels.errors import Missing
@@ -24,7 +25,7 @@ from kernels.guest.boot import boot
 from kernels.guest.lines import Lines
 from kernels.guest.place import GuestPlace
 from kernels.guest.qmp import Qmp
-from kernels.guest.seat import Kernel, seat
+from kernels.guest.setup import Kernel, prepare
 from kernels.guest.watch import Task
 from kernels.matrix import Row
 from kernels.place import judge
@@ -32,7 +33,7 @@ from kernels.place.channel import Channel, Limits, cksum
 from kernels.place.engine import Engine
 from kernels.place.judge import resumable
 from kernels.place.outcome import Outcome
-from kernels.place.report import Report, Wishes
+from kernels.place.report import Report, Request
 from kernels.show import summary as show
 
 UML = replace(matrix.load().rows["uml"], boot_timeout=2, timeout=6, stall=2)
@@ -173,11 +174,7 @@ def test_virtual_time_is_not_held_against_ours(tmp_path: Path) -> None:
 
 def alive(group: int) -> list[str]:
     """Processes of a group that still run; dead ones may wait for a slow process 1."""
-    stats = [
-        path.read_text().rpartition(")")[2].split()
-        for path in Path("/proc").glob("[0-9]*/stat")
-        if path.exists()
-    ]
+    stats = [stat.decode("utf-8", "replace").rpartition(")")[2].split() for stat in processes("stat")]
     return [fields[0] for fields in stats if int(fields[2]) == group and fields[0] not in "ZX"]
 
 
@@ -259,7 +256,7 @@ class Scripted(GuestPlace):
         place = self.folder / self.row.name
         place.mkdir()
         kernel = Kernel(guest(place, self.body), {"kernel_package": "none"})
-        self.seat = seat(self.row, kernel, b"", False, False, place)
+        self.setup = prepare(self.row, kernel, b"", False, False, place)
         yield
 
 
@@ -270,7 +267,7 @@ class Stub(Engine):
         self, folder: Path, bodies: dict[str, str], stop: threading.Event | None = None
     ) -> None:
         stop = stop or threading.Event()
-        super().__init__(folder / "results", Wishes(), {"x86_64": folder}, stop=stop)
+        super().__init__(folder / "results", Request(), {"x86_64": folder}, stop=stop)
         self.folder, self.bodies = folder, bodies
 
     def boot(self, row: Row) -> Report:
@@ -381,7 +378,7 @@ def test_an_interrupt_keeps_what_is_finished(tmp_path: Path) -> None:
 
 def test_a_row_without_a_bundle_states_the_reason(tmp_path: Path) -> None:
     fetcher: Any = None
-    engine = Engine(tmp_path, Wishes(), {"aarch64": "no bundle for aarch64: make"})
+    engine = Engine(tmp_path, Request(), {"aarch64": "no bundle for aarch64: make"})
     report = engine.run(GuestPlace(matrix.load().rows["arm64-6.1"], fetcher))
     assert report.status == 3 and "no bundle for aarch64" in show.line(report)
 

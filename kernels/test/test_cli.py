@@ -56,7 +56,7 @@ def test_usage_errors_are_one_line(
 def test_a_suite_is_a_name_or_a_path(tmp_path: Path) -> None:
     def suite(word: str) -> str:
         args = options.parser().parse_args(["run", "uml", "--suite", word])
-        return options.wishes(args).order.suite
+        return options.request(args).order.suite
 
     (tmp_path / "mine.txt").write_text("timeout 5\nsw.*\n")
     (tmp_path / "quick.txt").write_text("sw.*\n")

@@ -13,14 +13,14 @@ from kernels import ROOT
 from kernels.place.bundle import with_suite
 from kernels.place.engine import Engine
 from kernels.place.place import Order, Place
-from kernels.place.report import Report, Wishes
+from kernels.place.report import Report, Request
 from kernels.place.steps import answer
 
 
 def run_all(
-    tmp_path: Path, places: list[Place], wishes: Wishes = Wishes(Order("good", limit=1))
+    tmp_path: Path, places: list[Place], request: Request = Request(Order("good", limit=1))
 ) -> dict[str, Report]:
-    engine = Engine(tmp_path / "results", wishes, {"x86_64": tmp_path})
+    engine = Engine(tmp_path / "results", request, {"x86_64": tmp_path})
     ended: list[Report] = []
     reports = engine.run_all(places, 4, ended.append)
     assert ended == reports and len(reports) == len(places)
@@ -75,12 +75,12 @@ def test_a_machine_that_goes_down_accuses_what_was_running(tmp_path: Path) -> No
 
 def test_what_a_place_does_not_allow_is_refused(tmp_path: Path) -> None:
     place = Fake("a", ["good"])
-    report = run_all(tmp_path, [place], Wishes(Order("good"), hazards=True))["a"]
+    report = run_all(tmp_path, [place], Request(Order("good"), hazards=True))["a"]
     assert report.status == 3 and "not for this place" in report.error and not place.ran
 
 
 def test_an_interrupt_ends_all_places(tmp_path: Path) -> None:
-    engine = Engine(tmp_path / "results", Wishes(Order("slow")), {"x86_64": tmp_path})
+    engine = Engine(tmp_path / "results", Request(Order("slow")), {"x86_64": tmp_path})
     threading.Timer(0.5, engine.stop.set).start()
     with pytest.raises(KeyboardInterrupt):
         engine.run_all([Fake("a"), Fake("b"), Fake("c")], 2, lambda report: None)

@@ -51,7 +51,7 @@ case $plan in
 esac
 """
     stub = Stub(folder, {"a": body})
-    stub.wishes = replace(stub.wishes, may_disturb=True, hazards=True)
+    stub.request = replace(stub.request, may_disturb=True, hazards=True)
     return stub.boot(rows("a")[0]), folder / "results" / "a"
 
 

@@ -14,7 +14,7 @@ import pytest
 from kernels import matrix
 from kernels.guest import machine, snapshot
 from kernels.guest.qmp import Qmp
-from kernels.guest.seat import Kernel, Seat
+from kernels.guest.setup import Kernel, Setup
 from kernels.guest.snapshot import Snapshot
 from kernels.matrix import Row
 
@@ -62,12 +62,12 @@ def test_a_saved_guest_appears_whole(tmp_path: Path) -> None:
 
 def test_one_that_fails_leaves_its_reason_and_is_not_tried_again(tmp_path: Path) -> None:
     saved = Snapshot(tmp_path / "a.state")
-    seat = Seat(LISTED.rows["uml"], Kernel(tmp_path, {}), b"", saved)
-    assert seat.snapshot is saved and seat.why == ""
+    setup = Setup(LISTED.rows["uml"], Kernel(tmp_path, {}), b"", saved)
+    assert setup.snapshot is saved and setup.why == ""
     saved.part.write_bytes(b"half")
     saved.settle("State blocked by device")
     assert not saved.exists and not saved.part.exists()
-    assert seat.snapshot is None and seat.why == "State blocked by device"
+    assert setup.snapshot is None and setup.why == "State blocked by device"
 
 
 def test_only_so_much_is_kept(tmp_path: Path) -> None:

@@ -23,7 +23,7 @@ class Kernel:
 
 
 @dataclass(frozen=True)
-class Seat:
+class Setup:
     """What the guests of a row are started from. `why` says why there is no snapshot."""
 
     row: Row
@@ -40,7 +40,7 @@ class Seat:
     def why(self) -> str:
         return self.without or (self.saved.refused if self.saved else "")
 
-    def cold(self) -> Seat:
+    def cold(self) -> Setup:
         return replace(self, saved=None)
 
 
@@ -79,10 +79,10 @@ def find_initrd(row: Row, fetcher: Fetcher, bundle: Path) -> bytes:
     return initramfs.build(busybox, bundle, machine.channel_name(row))
 
 
-def seat(row: Row, kernel: Kernel, initrd: bytes, cold: bool, kvm: bool, cache: Path) -> Seat:
+def prepare(row: Row, kernel: Kernel, initrd: bytes, cold: bool, kvm: bool, cache: Path) -> Setup:
     """`cold` means without a snapshot; some machines cannot have one."""
     wired = replace(row, qemu_args=row.qemu_args + kernel.qemu_args)
     why = "asked to start cold" if cold else snapshot.cannot(row)
     if why:
-        return Seat(wired, kernel, initrd, None, why)
-    return Seat(wired, kernel, initrd, snapshot.place(wired, kernel.path, initrd, kvm, cache))
+        return Setup(wired, kernel, initrd, None, why)
+    return Setup(wired, kernel, initrd, snapshot.place(wired, kernel.path, initrd, kvm, cache))
