@@ -43,7 +43,7 @@ enum pm_cause {
 	PM_CAUSE_UNSUPPORTED,	/* this kernel does not know what was asked for */
 	PM_CAUSE_NO_TARGET,	/* the thread or CPU is not there */
 	PM_CAUSE_INPUT,		/* what the caller handed in, a profile for example */
-	PM_CAUSE_SILENCE,	/* everything was accepted and no record came */
+	PM_CAUSE_SILENCE	/* everything was accepted and no record came */
 };
 
 /* One line about one failure. The caller owns it; nothing in it needs to be freed. (0.1) */
@@ -51,7 +51,7 @@ struct pm_diag {
 	size_t size;		/* sizeof(struct pm_diag) */
 	int error;		/* a positive errno, 0 when nothing failed */
 	enum pm_cause cause;
-	char text[480];		/* the line: call, errno, cause, what to change */
+	char text[480];		/* the line, always terminated: call, errno, cause, what to change */
 };
 
 /* -------------------------------------------------------------------------------- profiles */
@@ -64,8 +64,10 @@ struct pm_profile;
  * PM_UNKNOWN is 0. PM_UNKNOWN and PM_ABSENT are never in a profile.
  */
 enum pm_verdict {
-#define PM_VERDICT(name, number, ...) PM_##name = number,
+/* Each column has a name: C++98 has no macros of any number of arguments */
+#define PM_VERDICT(name, number, c3, c4, c5, c6, c7, c8, c9, c10, c11, c12) PM_##name = number,
 #include "perfmodes_verdicts.def"
+	PM_VERDICT_MAX = 0x7fffffff	/* none: the list may grow */
 };
 
 enum pm_fact_type { PM_FACT_VERDICT, PM_FACT_BOOL, PM_FACT_INT, PM_FACT_TEXT };
@@ -77,7 +79,7 @@ enum pm_rank {
 	PM_RANK_HINT,		/* same architecture and series (x.y) */
 	PM_RANK_RELEASE,	/* same release and version text */
 	PM_RANK_BUILD,		/* same kernel build-id */
-	PM_RANK_RUNTIME,	/* found out in this process */
+	PM_RANK_RUNTIME	/* found out in this process */
 };
 
 /* One fact. Texts belong to the profile and live as long as the fact is not changed. (0.1) */
@@ -152,7 +154,7 @@ int pm_profile_set(struct pm_profile *profile, const struct pm_fact *fact);
 
 enum pm_merge {
 	PM_MERGE_UNION,		/* what is known of either */
-	PM_MERGE_INTERSECTION,	/* what holds for both */
+	PM_MERGE_INTERSECTION	/* what holds for both */
 };
 
 /*
@@ -189,14 +191,14 @@ int pm_profile_probe(struct pm_profile *profile, const char *const *keys, uint64
 
 enum pm_spec_flags {
 	PM_SPEC_USER_ONLY = 1,	/* only what happens in user mode */
-	PM_SPEC_EXACT = 2,	/* this very event or none: no substitute, not user mode instead */
+	PM_SPEC_EXACT = 2	/* this very event or none: no substitute, not user mode instead */
 };
 
 enum pm_want {
 	PM_WANT_ADDRESS = 1,	/* the data address, of page faults for example */
 	PM_WANT_CALLCHAIN = 2,	/* return addresses of user mode */
 	PM_WANT_CPU = 4,	/* of counts: on which CPU, for pm_session_read_parts */
-	PM_WANT_RAW = 8,	/* raw data, of tracepoints: pm_trace_number knows its fields */
+	PM_WANT_RAW = 8	/* raw data, of tracepoints: pm_trace_number knows its fields */
 };
 
 /* One event to observe. Starts as all 0 but for `size`; pm_event_parse fills in which. (0.1) */
@@ -236,7 +238,7 @@ enum pm_allow {
 	PM_ALLOW_COUNT = 8,		/* counts where samples were asked for */
 	PM_ALLOW_TIMERS = 16,		/* signals (SIGPROF) where perf is refused */
 	PM_ALLOW_SIGNALS = 32,		/* a real-time signal for each sample where rings fail */
-	PM_ALLOW_ALL = 63,
+	PM_ALLOW_ALL = 63
 };
 
 /* How to go about it. All 0 but for `size`: nothing allowed, default limits. (0.1) */
@@ -320,7 +322,7 @@ enum pm_cause pm_diag_open(struct pm_diag *diag, const struct pm_event_spec *spe
 
 enum pm_broker_allow {
 	PM_BROKER_KERNEL = 1,	/* what happens in kernel mode, too */
-	PM_BROKER_ANY_PMU = 2,	/* events of other types than hardware, software and cache */
+	PM_BROKER_ANY_PMU = 2	/* events of other types than hardware, software and cache */
 };
 
 /* What a process that may open events gives to one that may not. All 0 but for `size`. (0.1) */

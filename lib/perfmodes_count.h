@@ -20,7 +20,7 @@ enum pm_counters_flags {
 	PM_COUNTERS_INHERIT = 2,	/* also what the thread begets from now on, processes too */
 	PM_COUNTERS_TOGETHER = 4,	/* one group or none: all run at the same time */
 	PM_COUNTERS_SYSTEM_CALL = 8,	/* never read a counter register in user space */
-	PM_COUNTERS_MAY_USER_ONLY = 16,	/* user mode only, where the kernel may not be watched */
+	PM_COUNTERS_MAY_USER_ONLY = 16	/* user mode only, where the kernel may not be watched */
 };
 
 /* How the values came. (0.1) */
@@ -130,7 +130,7 @@ enum pm_clock_source {
 	PM_CLOCK_SAME,		/* nothing to convert */
 	PM_CLOCK_READ,		/* both can be read by clock_gettime(2) */
 	PM_CLOCK_PAGE,		/* the user page tells perf's clock (cap_user_time_zero, v3.12) */
-	PM_CLOCK_RECORDS,	/* records of events caused between two readings, CPU by CPU */
+	PM_CLOCK_RECORDS	/* records of events caused between two readings, CPU by CPU */
 };
 
 /* An instant: the truth lies within ns - error and ns + error. (0.1) */

@@ -18,7 +18,7 @@ enum pm_trace_flags {
 	PM_TRACE_ARRAY = 2,	/* `count` elements of `element_size` bytes */
 	PM_TRACE_TEXT = 4,	/* an array of char, which a zero ends if there is one */
 	PM_TRACE_DYNAMIC = 8,	/* elsewhere in the record: __data_loc or __rel_loc */
-	PM_TRACE_COMMON = 16,	/* one of the common_* fields that every event has */
+	PM_TRACE_COMMON = 16	/* one of the common_* fields that every event has */
 };
 
 /* A field. Texts live as long as the event. What is not understood is left out. (0.1) */

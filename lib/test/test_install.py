@@ -99,7 +99,8 @@ def test_shared_library_names_itself(place: Path) -> None:
 
 @pytest.mark.parametrize("compiler, standard", [
     ("gcc", "c11"), ("gcc", "c17"), ("clang", "c11"),
-    ("g++", "c++11"), ("g++", "c++17"), ("g++", "c++20"), ("clang++", "c++11")])
+    ("gcc", "c99"), ("g++", "c++98"), ("g++", "c++11"), ("g++", "c++17"), ("g++", "c++20"), ("clang++", "c++98"),
+    ("clang++", "c++11")])
 def test_header_is_clean(place: Path, compiler: str, standard: str) -> None:
     if shutil.which(compiler) is None:
         pytest.skip(f"no {compiler}")

@@ -11,14 +11,18 @@
 
 int pm_diag_say(struct pm_diag *diag, int error, enum pm_cause cause, const char *format, ...)
 {
+	const size_t text = offsetof(struct pm_diag, text);
+	size_t room;
 	va_list list;
 
-	if (diag == NULL || diag->size < sizeof(*diag))
+	/* What is too small for a text at all, an uninitialised one perhaps, is left alone. */
+	if (diag == NULL || diag->size <= text)
 		return -error;
+	room = diag->size - text < sizeof(diag->text) ? diag->size - text : sizeof(diag->text);
 	diag->error = error;
 	diag->cause = cause;
 	va_start(list, format);
-	vsnprintf(diag->text, sizeof(diag->text), format, list);
+	vsnprintf(diag->text, room, format, list);
 	va_end(list);
 	return -error;
 }

@@ -135,8 +135,7 @@ int pm_session_attach(struct pm_session *session, struct pm_diag *diag)
 		pm_forget_cpus(session);
 		pm_attach_undo(session);
 		session->attached = false;
-		if (diag != NULL && diag->size >= sizeof(own))
-			*diag = own;
+		(void)pm_diag_say(diag, own.error, own.cause, "%s", own.text);
 		if (pm_plan_next(session->plan, own.text) < 0)
 			break;
 		pm_plan_negotiate(session->plan);

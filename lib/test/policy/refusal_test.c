@@ -94,6 +94,24 @@ static void data_of_a_tracepoint(void **state)
 	assert_says(diag.text, "needed is 0 or less");
 }
 
+/* A caller of an earlier release, whose text was shorter. */
+static void a_smaller_diagnosis(void **state)
+{
+	const struct pm_event_spec spec = { .size = sizeof(spec), .type = PM_TYPE_SOFTWARE };
+	struct pm_diag diag;
+
+	(void)state;
+	memset(&diag, 0x55, sizeof(diag));
+	diag.size = offsetof(struct pm_diag, text) + 20;
+	assert_int_equal(pm_diag_open(&diag, &spec, -1, EMFILE), PM_CAUSE_DESCRIPTORS);
+	assert_int_equal(strlen(diag.text), 19);
+	assert_int_equal(diag.text[20], 0x55);
+	diag.size = offsetof(struct pm_diag, text);
+	diag.error = 0;
+	assert_int_equal(pm_diag_open(&diag, &spec, -1, EMFILE), PM_CAUSE_DESCRIPTORS);
+	assert_int_equal(diag.error, 0);
+}
+
 /* Debian's and Android's 3, Ubuntu's 4: user mode is refused as well. */
 static void vendors_levels(void **state)
 {
@@ -321,6 +339,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(mainline_levels),
 		TEST(data_of_a_tracepoint),
+		TEST(a_smaller_diagnosis),
 		TEST(vendors_levels),
 		TEST(a_vendors_level_and_perfmon),
 		TEST(a_capability_of_a_user_namespace),
