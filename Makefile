@@ -12,7 +12,7 @@ ARCH ?= $(shell uname -m)
 B := build/$(ARCH)
 PYTHON ?= /usr/bin/python3
 
-# Another machine of the kernel matrix: Debian's cross gcc with that machine's musl, set up once.
+# Another machine of the kernel matrix: Debian's cross gcc and that machine's musl are set up once.
 # x86_64-NAME is a second build folder of this machine; any other name is an error.
 HOST := $(shell uname -m)
 ifneq ($(filter-out $(HOST) $(HOST)-%,$(ARCH)),)
@@ -30,7 +30,7 @@ ifeq ($(origin CC),default)
 endif
 OBJCOPY ?= $(CROSS_COMPILE)objcopy
 AR := $(CROSS_COMPILE)ar
-# musl has no kernel headers of its own: the system's come last
+# musl has no kernel headers: the system's are searched last
 KERNEL_HEADERS := $(if $(findstring musl,$(CC)),-idirafter /usr/include \
 	-idirafter /usr/include/$(shell gcc -print-multiarch))
 
@@ -49,11 +49,11 @@ PROGRAMS := $(B)/launch $(B)/identify $(B)/doctor
 LAUNCHER := $(patsubst probes/%.c,$(B)/%.o,$(filter-out %/main.c %/identify.c,$(wildcard probes/launcher/*.c)))
 HARNESS := build/kselftest/kselftest_harness.h
 
-# What was built from a probe that is no more: it must not be run.
+# Programs of probes that were removed: they must not run.
 STALE := $(filter-out $(PROBES:%=$(B)/probes/%),$(wildcard $(B)/probes/*/*)) \
 	$(filter-out $(foreach e,txt d,$(PROBES:%=$(B)/declared/%.$(e))),$(wildcard $(B)/declared/*/*))
 
-all: shipped $(B)/falsify/launch	## build the probes for $(ARCH) (the default)
+all: shipped $(B)/falsify/launch	## build the probes (the default)
 shipped: $(PROGRAMS) $(PROBES:%=$(B)/probes/%)
 	$(if $(strip $(STALE)),$(Q)rm -f $(STALE))
 
@@ -85,8 +85,8 @@ $(PROGRAMS) $(B)/falsify/launch:
 	$(call say,LINK,$@)
 	$(Q)$(CC) $(LINK) -o $@ $^
 
-# A probe is refused here when its declaration lacks a title, a since or a point. The harness's
-# macros define functions without prototypes and with unused parameters; those warnings are off.
+# The build refuses a probe whose declaration lacks a title, a since or a point. The harness's macros
+# define functions without prototypes and with unused parameters: those warnings are off.
 $(B)/probes/%: probes/%.c $(KIT) $(B)/lib/mechanism.a | $(HARNESS)
 	$(call say,PROBE,$(subst /,.,$*))
 	$(Q)mkdir -p $(@D) $(B)/declared/$(dir $*)
@@ -99,7 +99,7 @@ $(B)/probes/%: probes/%.c $(KIT) $(B)/lib/mechanism.a | $(HARNESS)
 		{ echo "$<: PROBE() declares no $$key" >&2; exit 1; }; done
 	$(Q)rm $(B)/declared/$*.new && mv $@.new $@
 
-bundle: shipped	## gather what a device or guest needs in build/$(ARCH)/bundle
+bundle: shipped	## copy what a device or guest needs to build/$(ARCH)/bundle
 	$(call say,BUNDLE,$(B)/bundle)
 	$(Q)rm -rf $(B)/bundle && mkdir -p $(B)/bundle/bin $(B)/bundle/suites
 	$(Q)cp run.sh $(B)/bundle/ && cp suites/*.txt $(B)/bundle/suites/

@@ -1,10 +1,10 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""Prove that verdicts are about the kernel and not about the compiler.
+"""Show that verdicts are about the kernel and not about the compiler.
 
-Builds all probes with each compiler at each optimisation level, runs the suite as each persona
-with every build, and compares: verdicts must be the same, and so must every fact that did not
-change between two runs of one and the same build.
+Builds all probes with each compiler at each optimisation level, runs the suite as each persona with
+every build, and compares. Verdicts must be the same. So must every fact, except those that already
+vary between two runs of one build.
 
 usage: suites/compare_builds.py [--suite NAME] [--keep]      (or: make compare-builds)
 Exit: 0 all the same, 1 they differ, 3 could not build or run.
@@ -29,7 +29,7 @@ Answers = dict[str, object]
 
 
 def stop(text: str) -> NoReturn:
-    """Could not run, which is not what 1 says."""
+    """End with status 3: 1 means that builds differ."""
     print(f"compare_builds: {text}", file=sys.stderr)
     sys.exit(3)
 
@@ -44,12 +44,12 @@ def chosen(suite: str) -> list[str]:
 
 
 def name_of(compiler: str, level: str) -> str:
-    """The machine name under which a build lies."""
+    """The machine name that a build has as its folder."""
     return f"{platform.machine()}-{compiler}{level}"
 
 
 def build(compiler: str, level: str, suite: str) -> str:
-    """Build the suite's probes under a machine name of their own and return that name."""
+    """Build the suite's probes in a folder of their own. Returns its name."""
     name = name_of(compiler, level)
     wanted = ["launch", "identify", *(f"probes/{path}" for path in chosen(suite))]
     command = ["make", "-s", "-C", TREE, f"ARCH={name}", f"CC={compiler}", f"OPT={level}", "-j2",

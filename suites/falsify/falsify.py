@@ -85,7 +85,7 @@ class Ledger:
 
 
 def stop(text: str) -> NoReturn:
-    """Could not run, which is not what 1 says."""
+    """End with status 3: 1 means that a point cannot fail."""
     print(f"falsify: {text}", file=sys.stderr)
     sys.exit(3)
 

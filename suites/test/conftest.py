@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What the tests of the house share: the tree, its build, and a way to run things in it."""
+"""Shared by the tests here: the tree, its build, and ways to run programs in it."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def verdicts(result: dict, persona: str) -> dict[str, str]:
 
 
 def processes_of(directory: Path) -> Iterator[int]:
-    """Living processes whose program lies in a directory."""
+    """Running processes whose program is in a directory."""
     for entry in Path("/proc").iterdir():
         if entry.name.isdigit():
             try:
@@ -65,7 +65,7 @@ def processes_of(directory: Path) -> Iterator[int]:
 
 
 def wait_for(true: Callable[[], bool]) -> None:
-    """Until that is so; it has 20 seconds to become so."""
+    """Wait until a condition holds, for 20 seconds at most."""
     end = time.monotonic() + 20
     while not true():
         assert time.monotonic() < end, "it never came"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The records of how each point was seen to fail: true of a sample, and able to be wrong themselves."""
+"""make falsify: its records hold for a sample, and a point that cannot fail is an error."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def test_every_recorded_fault_is_known(build: Path) -> None:
 
 
 def ledger(before: Seen | None, now: Seen | None, tmp_path: Path, yes: bool = True) -> Ledger:
-    """After a run of a probe with one point, which says yes to the kernel as it is."""
+    """The ledger after a run of a probe with one point, which says yes on the kernel as it is."""
     made = Ledger({"ring.a": ["ring.a.p"]}, {"ring.a.p": before} if before else {}, tmp_path)
     if yes:
         made.note("ring.a.p", Seen("yes", "user"))
@@ -78,7 +78,7 @@ Entry = tuple[str, Seen]
 
 
 def sample() -> dict[str, list[Entry]]:
-    """Of each fault the first points on record that kill it as a persona there is here."""
+    """For each fault, the first points on record that kill it as a persona available here."""
     allowed = ("root", "user") if os.geteuid() == 0 else ("user",)
     first: dict[str, list[Entry]] = {}
     for point, how in sorted(mutation.read(TREE).items()):
@@ -90,7 +90,7 @@ def sample() -> dict[str, list[Entry]]:
 @pytest.mark.parametrize("fault, entries", sample().items(), ids=str)
 def test_the_records_are_true(fault: str, entries: list[Entry], probes: dict[str, falsify.catalogue.Probe],
                               tmp_path: Path) -> None:
-    """Shown with the first that says yes as things are: a container may hide what another needs."""
+    """Tried with the first point that says yes without the fault: a container may hide what another needs."""
     for point, how in entries:
         probe = probes[next(id for id in probes if point.startswith(f"{id}."))]
         if falsify.run(probe, how.persona, NATURE, tmp_path).get(point) == "yes":

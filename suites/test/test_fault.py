@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The lying kernels: each lie is told, and a probe that believes it would be seen."""
+"""Kernels that lie: each fault has its effect, and a probe that believes it would be noticed."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def test_lies_of_calls(fault: str, verdict: str, build: Path, tmp_path: Path) ->
 
 
 def test_lies_of_the_attr(build: Path, tmp_path: Path) -> None:
-    """inherit taken and ignored: the points that need a child's counts see it."""
+    """inherit is accepted and ignored: the points that need a child's counts notice."""
     found = judged(tmp_path / "run", "inherit.follow", "attr-inherit")
     assert "broken" in found.values() and "no" not in found.values()
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What a container withholds is blocked, absent or unknown: never a `no`, and nothing is broken."""
+"""What a container withholds is blocked, absent or unknown, never `no` or `broken`."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ COVERED = {"/proc": "mount -t tmpfs none /proc",
 
 
 def hold(output: str) -> None:
-    """Tests ran, none was refused as by a kernel that lacks something, and no effect was wrong."""
+    """Tests ran, none said that the kernel lacks something, and no effect was wrong."""
     assert "\n1.." in output, output
     assert not [line for line in output.splitlines()
                 if "# SKIP no:" in line or line.startswith("#:perfmodes: observed=")]
@@ -38,8 +38,8 @@ def test_files_that_are_covered_are_no_answer(build: Path, probe: str, cover: st
 @needs_root
 @pytest.mark.parametrize("probe", PROBES)
 def test_rights_that_a_container_hands_out_are_no_answer(build: Path, probe: str) -> None:
-    """Root of a user namespace with many users, as a container without privilege has: all
-    capabilities are held there, and open nothing of perf's."""
+    """Root of a user namespace with many users, as in an unprivileged container: it holds all
+    capabilities there, and perf accepts none of them."""
     command = ["unshare", "--user", "sh", "-c", f"read go && exec {build}/probes/{probe}"]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                           stderr=subprocess.DEVNULL, text=True) as child:

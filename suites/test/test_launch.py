@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The launcher: bounds, personas, and nothing left behind."""
+"""The launcher: time and output limits, personas, and no process left behind."""
 
 from __future__ import annotations
 
@@ -134,7 +134,7 @@ int main(int argc, char **argv)
 
 @pytest.fixture
 def disturber(tmp_path: Path) -> list[str]:
-    """The command line, below tmp_path, of a program that disturbs."""
+    """The command line of a program below tmp_path that disturbs the machine."""
     (tmp_path / "d.c").write_text(DISTURBER)
     sources = [*(TREE / "probes/kit").glob("*.c"), *(TREE / "lib").glob("*.c")]
     subprocess.run(["gcc", "-static", "-pthread", "-I", TREE / "probes/kit", "-o", tmp_path / "disturber",

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Each way a probe can end, once, from the probe through launcher and run.sh to the verdict."""
+"""Each way a probe can end, from the probe through launcher and run.sh to the verdict."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ def test_hazards_and_disturbances_need_leave(build: Path, tmp_path: Path) -> Non
 
 
 def test_what_ends_a_guest_wants_more_than_leave(build: Path, tmp_path: Path) -> None:
-    """The user persona could do no harm; the reason is the one root would get second."""
+    """The user persona could do no harm: the reason is the one that root gets second."""
     run_suite(tmp_path / "run", "--suite", "meta", "--persona", "user", "--probe", "meta.[pf]*[ce]",
               "--hazards")
     found = verdicts(result_of(tmp_path / "run"), "user")

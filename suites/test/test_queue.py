@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""launch --queue: a plan carried out by several workers, and what must not run beside what."""
+"""launch --queue: several workers carry out a plan; some probes must run alone."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ int main(int argc, char **argv)
 
 @pytest.fixture
 def queue(build: Path, tmp_path: Path, compile_c: Callable[[str], Path]) -> Callable[..., list[str]]:
-    """Run these ids (with what each declares besides its id) and return what happened in order."""
+    """Run probes with these ids and declarations. Returns what happened, in order."""
     program = compile_c(PROBE)
     (tmp_path / "bin/probes/x").mkdir(parents=True)
     (tmp_path / "bin/identify").hardlink_to(program)
@@ -150,7 +150,7 @@ def children(pid: int) -> list[int]:
 
 
 def start(build: Path, out: Path) -> subprocess.Popen[str]:
-    """A worker hangs, the other one has its probe done; both are there."""
+    """One worker hangs and the other finishes its probe: both results are there."""
     out.mkdir()
     (out / "plan").write_text("same meta.hang\nsame meta.pass\n")
     process = subprocess.Popen([build / "launch", "--queue", out, "--programs", build, "--jobs", "2"], text=True,

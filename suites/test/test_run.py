@@ -81,7 +81,7 @@ def test_list_names_the_probes_and_runs_none(build: Path, tmp_path: Path) -> Non
 
 
 def start(out: Path, *arguments: str) -> subprocess.Popen[str]:
-    """A run of three meta probes, of which the middle one hangs until it is timed out."""
+    """A run of three meta probes: the second one hangs until its time-out."""
     return subprocess.Popen(
         [TREE / "run.sh", "--no-install", "--no-build", "--out", out, "--suite", "meta",
          "--probe", "meta.daemon", "--probe", "meta.hang", "--probe", "meta.pass", "--persona", "user",
@@ -194,7 +194,7 @@ PROBE_MAIN
 
 @pytest.fixture
 def copy(tmp_path: Path) -> Path:
-    """A copy of the tree, built files included so that only what is new gets built."""
+    """A copy of the tree with its build, so that only what is new is built."""
     copy = tmp_path / "tree"
     shutil.copytree(TREE, copy, ignore=shutil.ignore_patterns(".git", "results", "__pycache__"),
                     copy_function=shutil.copy2)

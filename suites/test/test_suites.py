@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The suite files: what they select, and that nobody has to edit one to add a probe."""
+"""The suite files: what they select. Nobody has to edit one to add a probe."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def test_default_takes_all_but_the_house(build: Path, tmp_path: Path) -> None:
 
 
 def test_every_name_in_a_suite_is_a_probe(build: Path) -> None:
-    """A glob that matches nothing is a probe that was renamed."""
+    """A name that matches nothing is a probe that was renamed."""
     everything = {f"{path.parent.name}.{path.name}" for path in (build / "probes").glob("*/*")}
     for file in set((TREE / "suites").glob("*.txt")) - {TREE / "suites/personas.txt"}:
         for line in file.read_text().splitlines():

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The house rules over this very tree, and its shell scripts under shellcheck."""
+"""This tree under `report lint`, shellcheck and pyflakes."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from conftest import TREE, run
 
 
 def scripts() -> list[str]:
-    """Every file of the tree that a shell is to run."""
+    """Every shell script of the tree."""
     try:
         listed = run("git", "ls-files").stdout.split()
-    except FileNotFoundError:       # a tree that was downloaded, on a machine without git
+    except FileNotFoundError:       # no git, as with a downloaded tree
         listed = []
     names = listed or ["run.sh", ".ci/run", ".ci/install", "probes/kit/fetch-harness", "kernels/guest/init"]
     return [name for name in names
