@@ -9,6 +9,7 @@
  * Linux e19cd0b6fa59 ("perf/core: Always set cpuctx cgrp when enable cgroup event") (v5.18)
  */
 #include "probe.h"
+#include "cgroup.h"
 
 PROBE(TITLE("events of a cgroup")
       SINCE("2.6.39")

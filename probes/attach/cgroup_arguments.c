@@ -5,6 +5,7 @@
  * been accepted. Nothing is created.
  */
 #include "probe.h"
+#include "cgroup.h"
 
 PROBE(TITLE("wrong arguments for events of a cgroup")
       SINCE("2.6.39")

@@ -5,6 +5,7 @@
  * Who lets a kernel crash also lets it have three cgroups for a moment: one leave is enough.
  */
 #include "probe.h"
+#include "cgroup.h"
 
 PROBE(TITLE("a cgroup removed under its event")
       SINCE("2.6.39")

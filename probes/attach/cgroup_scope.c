@@ -7,6 +7,7 @@
  * Linux e5d1367f17ba ("perf: Add cgroup support") (v2.6.39)
  */
 #include "probe.h"
+#include "cgroup.h"
 
 PROBE(TITLE("the scope of a cgroup's event")
       SINCE("2.6.39")

@@ -5,6 +5,7 @@
  * Linux d0d1dd628527 ("perf core: Add PERF_COUNT_SW_CGROUP_SWITCHES event") (v5.13)
  */
 #include "probe.h"
+#include "cgroup.h"
 
 PROBE(TITLE("switches between cgroups")
       SINCE("5.13")
@@ -30,6 +31,12 @@ static void start_in_cgroup(struct worker *child, int cpu)
 	ASSERT_EQ(cpu, worker_move(child, 0));	/* now: a cpuset's cgroup gives it all CPUs */
 }
 
+/* A job that is over at once. */
+static int wake_up(void *unused)
+{
+	return 0;
+}
+
 TEST(counts)
 {
 	struct perf_event_attr attr = attr_software(PERF_COUNT_SW_CGROUP_SWITCHES), control;
@@ -43,7 +50,7 @@ TEST(counts)
 	control.config = PERF_COUNT_SW_CONTEXT_SWITCHES;
 	fd = ask_open(&attr, &control, -1, cpu, "cgroup-switches event");
 	for (int i = 0; i < 10; i++)
-		ASSERT_EQ(0, worker_nudge(&child));
+		ASSERT_EQ(0, worker_do(&child, wake_up, NULL));
 	count = must_count(fd);
 	worker_stop(&child);
 	cgroups_remove(&cgroups);

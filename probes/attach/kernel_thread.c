@@ -5,6 +5,7 @@
  * keeps busy by closing events, and the thread that makes the others.
  */
 #include "probe.h"
+#include "privilege.h"
 #include <stdio.h>
 #include <stdlib.h>
 

@@ -6,6 +6,7 @@
  * Linux 45fd22da97c6 ("perf/core: Take over CAP_SYS_PTRACE creds to CAP_PERFMON capability") (v5.9)
  */
 #include "probe.h"
+#include "privilege.h"
 #include <sys/prctl.h>
 
 PROBE(TITLE("watching other tasks")

@@ -5,6 +5,7 @@
  * task has inside.
  */
 #include "probe.h"
+#include "pid_namespace.h"
 
 PROBE(TITLE("process ids across namespaces")
       SINCE("2.6.32")

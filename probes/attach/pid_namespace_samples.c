@@ -5,6 +5,8 @@
  * it, it samples all tasks of a CPU, and the ids in the rings are compared.
  */
 #include "probe.h"
+#include "pid_namespace.h"
+#include "waiter.h"
 
 PROBE(TITLE("process ids in samples across namespaces")
       SINCE("2.6.32")
@@ -16,6 +18,14 @@ PROBE(TITLE("process ids in samples across namespaces")
 enum answer { RIGHT, WRONG, NOT_OPENED, NOT_MAPPED, NO_SAMPLE };
 
 static struct gate outer_gate, inner_gate;
+
+static bool next_record(struct pm_ring *ring, const struct pm_format *format,
+			struct pm_record *ret)
+{
+	const struct perf_event_header *header;
+
+	return pm_ring_next(ring, &header) == 1 && !pm_record_decode(header, format, ret);
+}
 
 /* The ids of the first sample after `deed` faults; *tid is ~0 when there is none. */
 static enum answer first_tid(const struct perf_event_attr *attr, pid_t pid, int cpu, bool ourselves,
@@ -40,7 +50,7 @@ static enum answer first_tid(const struct perf_event_attr *attr, pid_t pid, int 
 	}
 	pm_ioctl(fd, PERF_EVENT_IOC_DISABLE, 0);
 	pm_format_of(attr, &format);
-	while (next_record(&ring, &format, &record) == 1)
+	while (next_record(&ring, &format, &record))
 		if (record.type == PERF_RECORD_SAMPLE &&
 		    (ourselves || record.sample.sid.tid != (uint32_t)pm_gettid())) {
 			*tid = record.sample.sid.tid;

@@ -7,6 +7,7 @@
  * know the feature is told from one that keeps the rule.
  */
 #include "probe.h"
+#include "attr_bits.h"
 
 PROBE(TITLE("flags that exclude or demand one another")
       SINCE("2.6.31")

@@ -7,6 +7,7 @@
  * keeps the rule.
  */
 #include "probe.h"
+#include "attr_bits.h"
 
 PROBE(TITLE("values that a field may not have")
       SINCE("2.6.31")

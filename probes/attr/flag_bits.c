@@ -9,6 +9,7 @@
  * are declared as a bit field, so bit 0 is the highest bit of the word on big-endian machines.
  */
 #include "probe.h"
+#include "attr_bits.h"
 
 #define DECLARE(bit, name, beside, since)                                                      \
 	FACT(name, verdict, "-", "bit " #bit " is known") SINCE(since)

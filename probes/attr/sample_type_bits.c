@@ -8,6 +8,7 @@
  * EOPNOTSUPP. What the fields hold is asked elsewhere.
  */
 #include "probe.h"
+#include "attr_bits.h"
 
 #define DECLARE(bit, NAME, name, since)                                                        \
 	FACT(name, verdict, "-", "sample field " #name " (bit " #bit ") is known") SINCE(since)

@@ -5,6 +5,7 @@
  * Observed by aux_head, which moves without the pause and must not with it.
  */
 #include "probe.h"
+#include "trace_unit.h"
 
 PROBE(TITLE("a trace that starts paused")
       SINCE("6.13")

@@ -7,6 +7,7 @@
  * Linux commit 45bfb2e50471 ("perf: Add AUX area to ring buffer for raw data streams") (v4.1)
  */
 #include "probe.h"
+#include "trace_unit.h"
 
 PROBE(TITLE("AUX areas and their records")
       SINCE("4.1")

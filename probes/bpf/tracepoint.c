@@ -9,6 +9,7 @@
  */
 #include "probe.h"
 #include "bpf.h"
+#include "tracepoint.h"
 
 PROBE(TITLE("a BPF program on a tracepoint")
       SINCE("4.7")

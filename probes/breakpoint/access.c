@@ -8,6 +8,8 @@
  * (v2.6.33)
  */
 #include "probe.h"
+#include "breakpoint.h"
+#include "call.h"
 
 PROBE(TITLE("accesses that a breakpoint counts")
       SINCE("2.6.33")

@@ -6,6 +6,8 @@
  * Observed: the answer for each offset, and single bytes written around the range.
  */
 #include "probe.h"
+#include "breakpoint.h"
+#include "bytes.h"
 #include <stdio.h>
 
 PROBE(TITLE("breakpoints off their alignment")

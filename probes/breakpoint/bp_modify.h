@@ -6,6 +6,8 @@
 #ifndef BP_MODIFY_H
 #define BP_MODIFY_H
 
+#include "breakpoint.h"
+
 static volatile int32_t cells[4] __attribute__((aligned(64)));
 
 static int open_first(void)

@@ -5,6 +5,8 @@
  * the same breakpoint on memory of our own.
  */
 #include "probe.h"
+#include "breakpoint.h"
+#include "privilege.h"
 
 PROBE(TITLE("breakpoints on the kernel")
       SINCE("2.6.33")

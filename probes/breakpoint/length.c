@@ -6,6 +6,8 @@
  * verdict of its own; what the debug registers cannot do is absent.
  */
 #include "probe.h"
+#include "breakpoint.h"
+#include "bytes.h"
 #include <stdio.h>
 
 #define LENGTH(n, version)                                                                     \

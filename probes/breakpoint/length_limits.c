@@ -5,6 +5,8 @@
  * writes, and a range that would wrap around the address space.
  */
 #include "probe.h"
+#include "breakpoint.h"
+#include "call.h"
 #include <stdio.h>
 
 PROBE(TITLE("limits of breakpoint lengths")

@@ -5,6 +5,8 @@
  * one more open tells whether it is gone.
  */
 #include "probe.h"
+#include "breakpoint.h"
+#include "write_slots.h"
 
 PROBE(TITLE("the end of an event, proven by its slot")
       SINCE("2.6.33")

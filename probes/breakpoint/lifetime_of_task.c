@@ -5,6 +5,8 @@
  * breakpoint on all tasks of a CPU; it ends, its events are closed, and there is room again.
  */
 #include "probe.h"
+#include "breakpoint.h"
+#include "write_slots.h"
 
 PROBE(TITLE("slots of a task that has ended")
       SINCE("2.6.33")

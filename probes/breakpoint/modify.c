@@ -8,6 +8,7 @@
  */
 #include "probe.h"
 #include "bp_modify.h"
+#include "breakpoint.h"
 
 PROBE(TITLE("breakpoints that move")
       SINCE("4.17")

@@ -6,6 +6,7 @@
  */
 #include "probe.h"
 #include "bp_modify.h"
+#include "breakpoint.h"
 
 PROBE(TITLE("changes of a breakpoint that are refused")
       SINCE("4.17")

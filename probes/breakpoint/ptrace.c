@@ -5,6 +5,8 @@
  * has put an address into one of its debug registers.
  */
 #include "probe.h"
+#include "breakpoint.h"
+#include "write_slots.h"
 #include <stddef.h>
 #include <sys/ptrace.h>
 #include <sys/user.h>

@@ -6,6 +6,8 @@
  * function.
  */
 #include "probe.h"
+#include "breakpoint.h"
+#include "call.h"
 
 PROBE(TITLE("samples of breakpoints")
       SINCE("2.6.33")

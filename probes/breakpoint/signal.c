@@ -5,6 +5,8 @@
  * Observed: signals against writes, one by one, from outside and from within a handler.
  */
 #include "probe.h"
+#include "breakpoint.h"
+#include "signals.h"
 #include <sys/prctl.h>
 
 PROBE(TITLE("signals of breakpoints")

@@ -5,6 +5,9 @@
  * has.
  */
 #include "probe.h"
+#include "breakpoint.h"
+#include "call.h"
+#include "write_slots.h"
 
 PROBE(TITLE("breakpoint slots")
       SINCE("2.6.33")

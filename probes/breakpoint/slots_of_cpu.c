@@ -5,6 +5,8 @@
  * ENOSPC beside such a breakpoint, and one more when this task is full.
  */
 #include "probe.h"
+#include "breakpoint.h"
+#include "write_slots.h"
 
 PROBE(TITLE("breakpoint slots of a CPU")
       SINCE("2.6.33")

@@ -6,6 +6,7 @@
  * of a forked child, with and without inherit.
  */
 #include "probe.h"
+#include "breakpoint.h"
 
 PROBE(TITLE("breakpoints and threads")
       SINCE("2.6.33")

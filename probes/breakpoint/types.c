@@ -5,6 +5,7 @@
  * length of nothing.
  */
 #include "probe.h"
+#include "breakpoint.h"
 
 PROBE(TITLE("breakpoints that mean nothing")
       SINCE("2.6.33")

@@ -5,6 +5,7 @@
  * Observed: a watched variable is written between two readings of the clock.
  */
 #include "probe.h"
+#include "breakpoint.h"
 
 PROBE(TITLE("clocks of breakpoints")
       SINCE("4.1")

@@ -6,6 +6,7 @@
  * Linux 34f439278cef ("perf: Add per event clockid support") (v4.1)
  */
 #include "probe.h"
+#include "stamps.h"
 #include <stdio.h>
 
 PROBE(TITLE("clocks of an event's choice")

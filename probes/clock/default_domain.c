@@ -5,6 +5,7 @@
  * Observed: a page fault bracketed by readings of each clock, the tightest of 30 brackets.
  */
 #include "probe.h"
+#include "stamps.h"
 #include <stdio.h>
 #include <stdlib.h>
 

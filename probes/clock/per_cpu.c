@@ -6,6 +6,7 @@
  * gives the drift.
  */
 #include "probe.h"
+#include "stamps.h"
 #include <stdio.h>
 #include <stdlib.h>
 

@@ -5,6 +5,7 @@
  * that no record would use by accident.
  */
 #include "probe.h"
+#include "tracepoint.h"
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 

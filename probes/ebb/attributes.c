@@ -6,6 +6,7 @@
  */
 #include "probe.h"
 #include "ebb.h"
+#include "waiter.h"
 
 PROBE(TITLE("attrs of event-based branches")
       SINCE("3.10")

@@ -8,6 +8,7 @@
  */
 #include "probe.h"
 #include "ebb.h"
+#include "waiter.h"
 
 PROBE(TITLE("registers of event-based branches")
       SINCE("3.10")

@@ -7,6 +7,7 @@
  */
 #include "probe.h"
 #include "ebb.h"
+#include "waiter.h"
 
 PROBE(TITLE("event-based branches of several tasks")
       SINCE("3.10")

@@ -7,6 +7,7 @@
  * when the program ends, whatever ends it.
  */
 #include "probe.h"
+#include "privilege.h"
 
 #define FILE_MAX "/proc/sys/fs/file-max"
 

@@ -8,6 +8,7 @@
  * size and events that inherit on any CPU: ring.mappings.
  */
 #include "probe.h"
+#include "privilege.h"
 
 /* name, errno, what is wrong, pages, flags, first page, descriptor */
 #define MISTAKES(X)                                                                            \

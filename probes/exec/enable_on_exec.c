@@ -5,6 +5,8 @@
  * Observed: exact page-fault counts of a child before and after it executes this program anew.
  */
 #include "probe.h"
+#include "come_and_go.h"
+#include "exec.h"
 
 PROBE(TITLE("events that start at execve")
       SINCE("2.6.31")

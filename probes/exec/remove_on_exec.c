@@ -7,6 +7,8 @@
  * Linux 2e498d0a74e5 ("perf: Add support for event removal on exec") (v5.13)
  */
 #include "probe.h"
+#include "come_and_go.h"
+#include "exec.h"
 
 PROBE(TITLE("events that are removed at execve")
       SINCE("5.13")

@@ -5,6 +5,7 @@
  * same event joins the leader.
  */
 #include "probe.h"
+#include "pair.h"
 
 PROBE(TITLE("descriptors that lead no group")
       SINCE("2.6.31")

@@ -6,6 +6,9 @@
  * Observed: leader and sibling of different kinds both count the same deed, enabled by the leader.
  */
 #include "probe.h"
+#include "breakpoint.h"
+#include "pair.h"
+#include "tracepoint.h"
 
 PROBE(TITLE("groups of different kinds of events")
       SINCE("2.6.33")

@@ -6,6 +6,7 @@
  * Observed: leader and sibling both count over the same deed, enabled by the leader.
  */
 #include "probe.h"
+#include "pair.h"
 
 PROBE(TITLE("software events in hardware groups")
       SINCE("2.6.31")

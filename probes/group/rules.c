@@ -5,6 +5,7 @@
  * lead a group of its own, and the sibling to join when the wrong thing is put right.
  */
 #include "probe.h"
+#include "pair.h"
 
 PROBE(TITLE("attrs that may not join a group")
       SINCE("2.6.31")

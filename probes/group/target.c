@@ -5,6 +5,7 @@
  * opens alone; one for the leader's joins.
  */
 #include "probe.h"
+#include "pair.h"
 
 PROBE(TITLE("what a sibling may watch")
       SINCE("2.6.31")

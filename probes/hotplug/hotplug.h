@@ -6,6 +6,8 @@
 #ifndef HOTPLUG_H
 #define HOTPLUG_H
 
+#include "privilege.h"
+
 #include <stdio.h>
 
 /* The first CPU that goes after a start may take its time: over 10 s on an emulated riscv64. */

@@ -6,6 +6,7 @@
  * verdict.
  */
 #include "probe.h"
+#include "hardware.h"
 #include <stdio.h>
 
 #define CELL(name) FACT(name, verdict, "-", "cache event " #name " opens and runs")

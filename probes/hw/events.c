@@ -6,6 +6,7 @@
  * A matrix: each event is a verdict of its own.
  */
 #include "probe.h"
+#include "hardware.h"
 #include <stdio.h>
 
 #define EVENT(name, version)                                                                   \

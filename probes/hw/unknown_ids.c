@@ -5,6 +5,7 @@
  * first also where there is no PMU.
  */
 #include "probe.h"
+#include "hardware.h"
 
 PROBE(TITLE("ids of no hardware event")
       SINCE("2.6.31")

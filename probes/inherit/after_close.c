@@ -60,7 +60,6 @@ FIXTURE_SETUP(lives)
 	attr.inherit = 1;
 	attr.disabled = variant->redirected;
 	self->ring = must_sampler(&attr, 0, cpu, 8);
-	touch_ring(&self->ring.ring);
 	self->source = self->ring.fd;
 	self->want = variant->redirected ? 0 : FAULTS;
 	if (!variant->redirected)

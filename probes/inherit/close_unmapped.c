@@ -7,6 +7,7 @@
  * Linux c6e5b73242d2 ("perf: Synchronously clean up child events") (v4.5)
  */
 #include "probe.h"
+#include "breakpoint.h"
 
 PROBE(TITLE("closing an inherit event that is not mapped")
       SINCE("2.6.34")

@@ -5,6 +5,7 @@
  * Observed: a child made after the event writes a variable whose breakpoint one CPU counts.
  */
 #include "probe.h"
+#include "breakpoint.h"
 
 PROBE(TITLE("attr.inherit of a CPU-wide event")
       SINCE("2.6.33")

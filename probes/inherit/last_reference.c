@@ -6,6 +6,7 @@
  * mapping has gone, in the task and in a thread that inherited it.
  */
 #include "probe.h"
+#include "breakpoint.h"
 
 PROBE(TITLE("the last reference to an event")
       SINCE("2.6.33")

@@ -44,7 +44,6 @@ static uint64_t judge(uint64_t read_format)
 
 	ASSERT_LE(0, cpu);
 	sampler = ask_sampler(&attr, &without, 0, cpu, 16, "inherit, PERF_SAMPLE_READ and TID");
-	touch_ring(&sampler.ring);
 	attr.sample_period = 0;
 	attr.disabled = 0;
 	if (last)

@@ -6,6 +6,7 @@
  * tid and at least that count must follow, and none without the bit.
  */
 #include "probe.h"
+#include "short_thread.h"
 
 PROBE(TITLE("counts of each inherited task at its end")
       SINCE("2.6.31")

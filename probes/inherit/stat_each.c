@@ -7,6 +7,7 @@
  * Observed: records of five threads that come and go, without and with such a companion.
  */
 #include "probe.h"
+#include "short_thread.h"
 
 PROBE(TITLE("records of several inherited threads")
       SINCE("2.6.31")

@@ -5,6 +5,7 @@
  * Observed: on an event that was seen to count.
  */
 #include "probe.h"
+#include "live.h"
 
 PROBE(TITLE("BPF programs on software events")
       SINCE("4.1")

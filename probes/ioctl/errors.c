@@ -5,6 +5,7 @@
  * Observed: on an event that was seen to count, so that the answer is about the request alone.
  */
 #include "probe.h"
+#include "live.h"
 
 PROBE(TITLE("errnos of ioctl")
       SINCE("2.6.31")

@@ -4,6 +4,8 @@
  * Observed: a tracepoint takes a filter on a field it has.
  */
 #include "probe.h"
+#include "live.h"
+#include "tracepoint.h"
 
 PROBE(TITLE("filters of events")
       SINCE("2.6.33")

@@ -4,6 +4,7 @@
  * Observed: a period that is right is taken by the same event before a wrong one is tried.
  */
 #include "probe.h"
+#include "live.h"
 
 PROBE(TITLE("periods that are refused")
       SINCE("2.6.36")

@@ -6,6 +6,8 @@
 #ifndef BPF_H
 #define BPF_H
 
+#include "tracepoint.h"
+
 #include <sys/resource.h>
 #include <sys/syscall.h>
 

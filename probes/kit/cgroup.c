@@ -12,7 +12,9 @@
 
 #include "attrs.h"
 #include "cgroup.h"
+#include "open.h"
 #include "privilege.h"
+#include "say.h"
 #include "task.h"
 #include "workload.h"
 
@@ -107,4 +109,19 @@ int cgroup_move(const char *path, pid_t task)
 	snprintf(file, sizeof(file), "%.130s/cgroup.procs", path);
 	snprintf(text, sizeof(text), "%d", task);
 	return write_file(file, text);
+}
+
+void must_cgroup_root(int cpu, char *path, size_t size)
+{
+	const struct perf_event_attr attr = attr_counter(false);
+	int error;
+
+	close(must_open(&attr, -1, cpu, -1, 0));
+	error = cgroup_root(cpu, path, size);
+	if (error == -ENOENT)
+		say_absent("no cgroup file system is mounted at a usual place");
+	if (error == -ENODEV)
+		say_absent("no cgroup here takes part in perf (CONFIG_CGROUP_PERF)");
+	if (error)
+		say_blocked("cgroup event: %s", pm_errno_name(error));
 }

@@ -37,4 +37,7 @@ void cgroups_remove(const struct cgroups *cgroups);
 /* Move a task. Returns 0 or -errno. */
 int cgroup_move(const char *path, pid_t task);
 
+/* Where perf takes part in cgroups: the path of that root, found on a CPU (cgroup_root()). */
+void must_cgroup_root(int cpu, char *path, size_t size);
+
 #endif

@@ -63,17 +63,6 @@ void expect_gain(int fd, struct worker *worker, unsigned int faults, uint64_t wa
 		say_broken("gained=%" PRIu64 " want=%" PRIu64 " of %u faults", gain, want, faults);
 }
 
-int expect_join(struct perf_event_attr attr, int leader)
-{
-	int sibling;
-
-	attr.disabled = 0;
-	sibling = must_open(&attr, 0, -1, leader, 0);
-	must_ioctl(leader, PERF_EVENT_IOC_ENABLE, 0);
-	expect_gain(sibling, NULL, 3, 3);
-	return sibling;
-}
-
 void must_fault(unsigned int faults)
 {
 	int error = cause_faults(faults);
@@ -82,7 +71,7 @@ void must_fault(unsigned int faults)
 		say_unknown("page faults could not be caused: %s", pm_errno_name(error));
 }
 
-void fault_enabled(int fd, unsigned int faults)
+static void fault_enabled(int fd, unsigned int faults)
 {
 	int error = cause_faults(1);
 
@@ -109,28 +98,6 @@ void must_start_worker(struct worker *worker, enum worker_kind kind)
 	if (error)
 		say_unknown("no %s: %s", kind == WORKER_THREAD ? "thread" : "child",
 			    pm_errno_name(error));
-}
-
-pid_t must_run_thread(unsigned int faults)
-{
-	struct worker worker;
-	pid_t tid;
-	int error;
-
-	must_start_worker(&worker, WORKER_THREAD);
-	tid = worker.tid;
-	error = worker_faults(&worker, faults) ?: worker_stop(&worker);
-	if (error)
-		say_unknown("a thread that faults and ends: %s", pm_errno_name(error));
-	return tid;
-}
-
-void must_exec_worker(struct worker *worker)
-{
-	int error = worker_exec(worker, NULL);
-
-	if (error)
-		say_unknown("the child could not execute this program: %s", pm_errno_name(error));
 }
 
 struct pm_counts spin_until_timed(int fd, struct worker *worker)

@@ -22,21 +22,12 @@ struct pm_counts must_counts(int fd, uint64_t read_format);
 uint64_t gain_of_faults(int fd, struct worker *worker, unsigned int faults);
 /* Broken unless a counter gains exactly that much while a worker (or this thread) faults. */
 void expect_gain(int fd, struct worker *worker, unsigned int faults, uint64_t want);
-/* Broken unless a sibling with that attr joins a leader, is started by it and counts page faults.
- * Returns the sibling. */
-int expect_join(struct perf_event_attr attr, int leader);
 /* Cause page faults in this thread: cause_faults(), which the test needs. */
 void must_fault(unsigned int faults);
-/* Enable an event, cause page faults, disable it. */
-void fault_enabled(int fd, unsigned int faults);
-/* The same, of an event without read_format. Returns how many of them it counted. */
+/* Enable an event, cause page faults, disable it. An event without read_format. Returns how many of them it counted. */
 uint64_t cause_enabled_faults(int fd, unsigned int faults);
 /* A worker the test needs. */
 void must_start_worker(struct worker *worker, enum worker_kind kind);
-/* Run a thread that causes page faults from its start to its end. Returns its tid. */
-pid_t must_run_thread(unsigned int faults);
-/* Let a worker, a child, execute this program anew; it goes on as a worker. */
-void must_exec_worker(struct worker *worker);
 /* Let a worker (NULL: this thread) run until time_enabled shows: a scheduler clock may tick every
  * 10 ms only. Returns what the event then reads; its read_format has both times. */
 struct pm_counts spin_until_timed(int fd, struct worker *worker);

@@ -23,6 +23,7 @@
 #include "../../lib/pm_sys.h"
 #include "attrs.h"
 #include "privilege.h"
+#include "say.h"
 #include "task.h"
 #include "verdict.h"
 #include "workload.h"
@@ -273,4 +274,15 @@ void restore_at_exit(const char *path)
 		signal(SIGINT, put_back_on_signal);
 	}
 	start_guard();
+}
+
+int ask_unprivileged(const struct perf_event_attr *attr, pid_t pid, int cpu)
+{
+	int answer = open_unprivileged(attr, pid, cpu);
+
+	require(REQUIRE_PERF);
+	if (answer > 0)
+		say_blocked("without privilege there are no events at all (perf_event_paranoid=%d)",
+			    probe_env()->paranoid);
+	return answer;
 }

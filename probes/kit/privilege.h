@@ -54,4 +54,7 @@ pid_t fork_guard(void);
 /* Write a text to a file. Returns 0 or -errno. */
 int write_file(const char *path, const char *text);
 
+/* The answer to a task without privilege: 0 or -errno. Blocked where such have no events at all. */
+int ask_unprivileged(const struct perf_event_attr *attr, pid_t pid, int cpu);
+
 #endif

@@ -60,12 +60,8 @@
 #define TEST_TIMEOUT_DEFAULT 10
 
 #include "attrs.h"
-#include "cgroup.h"
 #include "counting.h"
 #include "open.h"
-#include "privilege.h"
-#include "ring.h"
-#include "sampling.h"
 #include "say.h"
 #include "task.h"
 #include "verdict.h"

@@ -14,19 +14,10 @@
 #include "attrs.h"
 #include "counting.h"
 #include "open.h"
-#include "ring.h"
 #include "say.h"
 #include "task.h"
 #include "sampler.h"
 #include "workload.h"
-
-struct perf_event_attr attr_waking(void)
-{
-	struct perf_event_attr attr = attr_faults(PERF_SAMPLE_IP);
-
-	attr.wakeup_events = 1;
-	return attr;
-}
 
 static struct sampler watch_open(int fd, const struct perf_event_attr *attr, size_t pages)
 {
@@ -34,10 +25,6 @@ static struct sampler watch_open(int fd, const struct perf_event_attr *attr, siz
 
 	pm_format_of(attr, &sampler.format);
 	must_map(fd, pages, &sampler.ring);
-	/* Touch the mapping now, or reading it would cause the very page faults to be counted. */
-	pm_ring_release(&sampler.ring);
-	for (size_t at = 0; at < sampler.ring.map_size; at += 4096)
-		(void)*((volatile char *)sampler.ring.base + at);
 	return sampler;
 }
 
@@ -53,6 +40,36 @@ struct sampler ask_sampler(const struct perf_event_attr *with,
 	return watch_open(ask_open(with, without, pid, cpu, what), with, pages);
 }
 
+struct sampler must_run_sampler(const struct perf_event_attr *attr, pid_t pid, int cpu,
+				size_t pages)
+{
+	struct sampler sampler = must_sampler(attr, pid, cpu, pages);
+
+	must_ioctl(sampler.fd, PERF_EVENT_IOC_ENABLE, 0);
+	return sampler;
+}
+
+struct sampler ask_run_sampler(const struct perf_event_attr *with,
+			       const struct perf_event_attr *without, pid_t pid, int cpu,
+			       size_t pages, const char *what)
+{
+	struct sampler sampler = ask_sampler(with, without, pid, cpu, pages, what);
+
+	must_ioctl(sampler.fd, PERF_EVENT_IOC_ENABLE, 0);
+	return sampler;
+}
+
+static int next_record(struct pm_ring *ring, const struct pm_format *format, struct pm_record *ret)
+{
+	const struct perf_event_header *header;
+	int more = pm_ring_next(ring, &header);
+
+	if (more != 1)
+		return more;
+	more = pm_record_decode(header, format, ret);
+	return more == 0 || more == -ENOTSUP ? 1 : more;
+}
+
 bool find_record(struct sampler *sampler, uint32_t type, struct pm_record *ret)
 {
 	int more;
@@ -66,6 +83,17 @@ bool find_record(struct sampler *sampler, uint32_t type, struct pm_record *ret)
 			   ret->type, ret->size);
 	pm_ring_release(&sampler->ring);
 	return false;
+}
+
+int count_records(struct pm_ring *ring, uint32_t type)
+{
+	const struct perf_event_header *header;
+	int count = 0, more;
+
+	while ((more = pm_ring_next(ring, &header)) == 1)
+		count += header->type == type;
+	pm_ring_release(ring);
+	return more < 0 ? more : count;
 }
 
 int count_samples(struct sampler *sampler, pid_t tid)
@@ -111,110 +139,3 @@ void must_samples(int fd, struct pm_ring *ring, unsigned int faults, const char 
 	compare_samples(fd, ring, faults, UNKNOWN, what);
 }
 
-struct redirection must_redirect(const struct perf_event_attr *attr)
-{
-	struct redirection pair;
-
-	pair.target = must_sampler(attr, 0, -1, 1);
-	pair.source = must_open(attr, 0, -1, -1, 0);
-	must_ioctl(pair.source, PERF_EVENT_IOC_SET_OUTPUT, pair.target.fd);
-	return pair;
-}
-
-struct redirection must_redirect_faults(void)
-{
-	const struct perf_event_attr attr = attr_faults(PERF_SAMPLE_IP);
-	struct redirection pair = must_redirect(&attr);
-
-	must_samples(pair.source, &pair.target.ring, 5, "redirected");
-	return pair;
-}
-
-void must_get_signals(int fd, int number, pid_t tid)
-{
-	int error = ask_for_signals(fd, number, tid);
-
-	if (error)
-		say_unknown("F_SETOWN_EX, F_SETSIG or O_ASYNC: %s", pm_errno_name(error));
-}
-
-void must_wait(struct waiter *waiter, int fd, int time_out_ms)
-{
-	int error = waiter_start(waiter, fd, time_out_ms);
-
-	if (error)
-		say_unknown("no waiting thread: %s", pm_errno_name(error));
-}
-
-/* The witness needs no less time to wake than the waiter would, however busy the machine. */
-void expect_asleep(struct waiter *waiter, const char *when)
-{
-	const struct perf_event_attr attr = attr_waking();
-	struct waiter witness;
-	struct sampler sampler;
-	int revents;
-
-	sampler = must_sampler(&attr, 0, -1, 1);
-	must_wait(&witness, sampler.fd, 5000);
-	cause_enabled_faults(sampler.fd, 1);
-	revents = waiter_woke(&witness, 2000);
-	if (revents != POLLIN)
-		say_unknown("a sample does not wake a witness: revents=%#x", revents);
-	revents = waiter_woke(waiter, 2);
-	if (revents != -EAGAIN)
-		say_broken("%s: woken with revents=%#x", when, revents);
-	pm_ring_close(&sampler.ring);
-	close(sampler.fd);
-}
-
-void expect_hang_up(int revents, const char *when)
-{
-	if (!revents || revents == -EAGAIN)
-		say_no("%s: nothing is reported", when);
-	if (!(revents & POLLHUP))
-		say_broken("%s: revents=%#x want=%#x", when, revents, POLLHUP);
-}
-
-/* Known names, because opening every PMU there is would meet many that are none of our business. */
-static int is_trace_unit(const char *name, void *context)
-{
-	static const char *const names[] = { "intel_pt", "intel_bts", "arm_spe_", "cs_etm",
-					     "hisi_ptt", "arm_trbe" };
-
-	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
-		if (!strncmp(name, names[i], strlen(names[i]))) {
-			snprintf(context, 64, "%s", name);
-			return 1;
-		}
-	return 0;
-}
-
-struct perf_event_attr must_trace(char name[64])
-{
-	struct perf_event_attr attr;
-
-	require(REQUIRE_PERF);
-	if (pm_pmu_each(is_trace_unit, name) != 1)
-		say_absent("no PMU with AUX data (intel_pt, intel_bts, arm_spe, cs_etm, hisi_ptt)");
-	attr = attr_of(pm_pmu_type(name), 0);
-	attr.sample_type = PERF_SAMPLE_TID;
-	attr.sample_period = 1;
-	attr.sample_id_all = 1;
-	return attr;
-}
-
-void ask_aux(struct sampler *sampler, size_t pages, int prot)
-{
-	volatile struct perf_event_mmap_page *page = sampler->ring.base;
-	const size_t size = pages * probe_env()->page_size;
-
-	page->aux_offset = sampler->ring.map_size;
-	page->aux_size = size;
-	if (mmap(NULL, size, prot, MAP_SHARED, sampler->fd, sampler->ring.map_size) != MAP_FAILED)
-		return;
-	if (errno == EINVAL)
-		say_no("EINVAL for the AUX area of a trace unit");
-	if (errno == EPERM)
-		say_blocked("EPERM: no locked memory left for %zu pages", pages);
-	say_unknown("mmap of an AUX area: %s", pm_errno_name(errno));
-}

@@ -76,28 +76,6 @@ int poll_once(int fd, short events, int timeout_ms)
 	return ready < 0 ? -errno : entry.revents;
 }
 
-int ask_for_signals(int fd, int number, pid_t tid)
-{
-	struct f_owner_ex owner = { F_OWNER_TID, tid };
-	sigset_t set;
-
-	sigemptyset(&set);
-	sigaddset(&set, number);
-	pthread_sigmask(SIG_BLOCK, &set, NULL);
-	return fcntl(fd, F_SETOWN_EX, &owner) < 0 || fcntl(fd, F_SETSIG, number) < 0 ||
-	       fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_ASYNC) < 0 ? -errno : 0;
-}
-
-bool take_signal(int number, int within_ms, siginfo_t *ret)
-{
-	const struct timespec time = { within_ms / 1000, within_ms % 1000 * 1000000l };
-	sigset_t set;
-
-	sigemptyset(&set);
-	sigaddset(&set, number);
-	return sigtimedwait(&set, ret, &time) == number;
-}
-
 int run_in_thread(void *(*function)(void *), void *argument)
 {
 	pthread_t thread;
@@ -119,20 +97,6 @@ pid_t start_child(int (*function)(void *), void *argument)
 	if (getppid() != parent)	/* the test ended before the line above */
 		_exit(125);
 	_exit(function(argument));
-}
-
-pid_t start_child_inside(int (*function)(void *), void *argument)
-{
-	pid_t child;
-
-	if (syscall(SYS_unshare, CLONE_NEWPID) < 0)
-		return -errno;
-	child = fork();
-	if (child == 0) {	/* its parent's id is not known inside */
-		prctl(PR_SET_PDEATHSIG, SIGKILL);
-		_exit(function(argument));
-	}
-	return child < 0 ? -errno : child;
 }
 
 int wait_child(pid_t child)

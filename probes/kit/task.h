@@ -18,17 +18,10 @@ int count_cpus(void);
 int run_in_thread(void *(*function)(void *), void *argument);
 /* Run a function in a forked child that dies with the test. Returns its pid or -errno. */
 pid_t start_child(int (*function)(void *), void *argument);
-/* The same in a new PID namespace, as its first process. Later children are born there, too. */
-pid_t start_child_inside(int (*function)(void *), void *argument);
 /* Wait for a child. Returns its exit status, 128 + signal, or -errno, also that of its start. */
 int wait_child(pid_t child);
 
 /* Poll once with a time-out; returns revents, 0 on time-out, -errno. */
 int poll_once(int fd, short events, int timeout_ms);
-/* Let an event signal that thread with a real-time signal, which is blocked here and from now on
- * in new threads. Returns 0 or -errno. */
-int ask_for_signals(int fd, int number, pid_t tid);
-/* Take one such signal; false when none comes within that time. `ret` may be NULL. */
-bool take_signal(int number, int within_ms, siginfo_t *ret);
 
 #endif

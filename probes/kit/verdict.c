@@ -248,15 +248,6 @@ void probe_pair(const struct perf_event_attr *with, const struct perf_event_attr
 		close(control);
 }
 
-void probe_known(const struct perf_event_attr *with, const struct perf_event_attr *without,
-		 const char *what, struct finding *ret)
-{
-	if (try_open(with) == -EOPNOTSUPP)
-		finding_set(ret, YES, "known, not for software events (EOPNOTSUPP)");
-	else
-		probe_pair(with, without, 0, -1, what, ret);
-}
-
 void probe_rule(int got, int want, enum verdict accepted, const char *what, struct finding *ret)
 {
 	if (got == -want) {
@@ -283,70 +274,6 @@ void probe_pair_machine(const struct perf_event_attr *with, const struct perf_ev
 	probe_pair(with, without, 0, -1, what, ret);
 	if (ret->verdict == NO)
 		ret->verdict = ABSENT;
-}
-
-/* No core does more of anything in a nanosecond: some 6 GHz times ten. */
-#define MOST_A_NS 64
-
-void judge_counter(int fd, void (*work)(void), bool must_count, uint64_t *ret_value,
-		   struct finding *ret)
-{
-	const uint64_t format = PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING;
-	const uint64_t end = now_ns() + 50000000;
-	int error = pm_ioctl(fd, PERF_EVENT_IOC_ENABLE, 0);
-	struct pm_counts counts = { 0 };
-
-	do {
-		work();
-		if (error >= 0)
-			error = pm_read_counts(fd, format, &counts);
-	} while (error >= 0 && now_ns() < end &&
-		 (!counts.time_running || (must_count && !counts.member[0].value)));
-	*ret_value = counts.member[0].value;
-	finding_set(ret, YES, "%s", "");
-	if (error < 0)
-		finding_set(ret, UNKNOWN, "reading: %s", pm_errno_name(error));
-	else if (!counts.time_running)
-		finding_set(ret, BROKEN, "opens but never runs: enabled=%" PRIu64 " ns, running=0",
-			    counts.time_enabled);
-	else if (must_count && !*ret_value)
-		finding_set(ret, BROKEN, "opens but counts 0 in %" PRIu64 " ns of work",
-			    counts.time_running);
-	else if (*ret_value / MOST_A_NS > counts.time_running)
-		finding_set(ret, BROKEN, "counts %" PRIu64 " in %" PRIu64 " ns: no machine can",
-			    *ret_value, counts.time_running);
-}
-
-/* What the environment says about a tracepoint: a word "system:event=id" of it. */
-static int told_tracepoint(const char *system, const char *event)
-{
-	const char *at = getenv("PERFMODES_TRACEPOINTS");
-	char key[128];
-	int length = snprintf(key, sizeof(key), "%s:%s=", system, event);
-
-	if (!at || length < 0 || (size_t)length >= sizeof(key))
-		return -ENOENT;
-	for (at += strspn(at, " "); *at; at += strcspn(at, " "), at += strspn(at, " ")) {
-		int id = 0, digits = 0;
-
-		if (strncmp(at, key, length))
-			continue;
-		while (digits < 6 && at[length + digits] >= '0' && at[length + digits] <= '9')
-			id = id * 10 + at[length + digits++] - '0';
-		if (digits && (!at[length + digits] || at[length + digits] == ' '))
-			return id;
-	}
-	return -ENOENT;
-}
-
-int tracepoint_id(const char *system, const char *event)
-{
-	int id = pm_tracepoint_id(system, event), told;
-
-	if (id >= 0)
-		return id;
-	told = told_tracepoint(system, event);
-	return told > 0 ? told : id;
 }
 
 /* ----------------------------------------------------------------------------- requirements */

@@ -49,9 +49,6 @@ void classify_asked(int error, const char *what, const struct perf_event_attr *a
 void probe_pair(const struct perf_event_attr *with, const struct perf_event_attr *without,
 		pid_t pid, int cpu, const char *what, struct finding *ret);
 
-/* The same where EOPNOTSUPP is YES, too: the bit is known, and no software event can deliver it. */
-void probe_known(const struct perf_event_attr *with, const struct perf_event_attr *without,
-		 const char *what, struct finding *ret);
 
 /*
  * What the answer `got` (a descriptor, closed here, or -errno) says about the rule "this is
@@ -67,20 +64,7 @@ void probe_rule(int got, int want, enum verdict accepted, const char *what, stru
 void probe_pair_machine(const struct perf_event_attr *with, const struct perf_event_attr *without,
 			const char *what, struct finding *ret);
 
-/*
- * Let a counter run over some work and judge it: BROKEN when it never runs, when it reads 0
- * although the work `must_count`, or more than any machine could do. Its read_format has both
- * times. ret_value: what it read last.
- */
-void judge_counter(int fd, void (*work)(void), bool must_count, uint64_t *ret_value,
-		   struct finding *ret);
 
-/*
- * The id of a tracepoint from tracefs; where that is not to be read, from the environment
- * (PERFMODES_TRACEPOINTS="sched:sched_switch=312 ..."), which tells what a root persona has read.
- * Returns the id or pm_tracepoint_id()'s -errno.
- */
-int tracepoint_id(const char *system, const char *event);
 
 /* ---------------------------------------------------------------------------- requirements */
 

@@ -18,29 +18,10 @@
 #include <unistd.h>
 
 #include "attrs.h"
+#include "exec.h"
 #include "task.h"
 #include "worker.h"
 #include "workload.h"
-
-int gate_init(struct gate *gate)
-{
-	return pipe(gate->fds) < 0 ? -errno : 0;
-}
-
-void gate_open(struct gate *gate)
-{
-	ssize_t written = write(gate->fds[1], "", 1);
-
-	(void)written;
-}
-
-void gate_wait(struct gate *gate)
-{
-	char token;
-
-	while (read(gate->fds[0], &token, 1) < 0 && errno == EINTR)
-		;
-}
 
 /* --------------------------------------------------------------------------------- workers */
 
@@ -195,17 +176,6 @@ int worker_move(struct worker *worker, unsigned int nth)
 	return worker_do(worker, move, (void *)(uintptr_t)nth);
 }
 
-static int do_nothing(void *unused)
-{
-	(void)unused;
-	return 0;
-}
-
-int worker_nudge(struct worker *worker)
-{
-	return worker_do(worker, do_nothing, NULL);
-}
-
 int worker_exec(struct worker *worker, const char *path)
 {
 	struct order order = { .faults = 0 };
@@ -219,15 +189,6 @@ int worker_exec(struct worker *worker, const char *path)
 		return answer;
 	worker->tid = answer;
 	return worker_faults(worker, 1);
-}
-
-int worker_come_and_go(void *unused)
-{
-	struct worker other;
-
-	(void)unused;
-	return worker_start(&other, WORKER_THREAD) ?: worker_stop(&other) ?:
-	       worker_start(&other, WORKER_CHILD) ?: worker_stop(&other);
 }
 
 void worker_dismiss(struct worker *worker)
@@ -272,62 +233,4 @@ int worker_stop(void *argument)
 		close(worker->answers[end]);
 	}
 	return error;
-}
-
-/* --------------------------------------------------------------------------------- waiters */
-
-static void *wait_in_poll(void *argument)
-{
-	struct waiter *waiter = argument;
-	ssize_t written;
-	int revents;
-
-	waiter->tid = pm_gettid();
-	revents = poll_once(waiter->fd, POLLIN, waiter->time_out_ms);
-	written = write(waiter->woken[1], &revents, sizeof(revents));
-	(void)written;
-	return NULL;
-}
-
-/* The letter of /proc/<pid>/task/<tid>/stat: 'S' for a thread that sleeps; 0 when unreadable. */
-static char state_of(pid_t tid)
-{
-	char path[64], text[128] = "", *bracket;
-
-	snprintf(path, sizeof(path), "/proc/self/task/%d/stat", (int)tid);
-	if (pm_read_text(path, text, sizeof(text)) <= 0 && !text[0])
-		return 0;
-	bracket = strrchr(text, ')');
-	return bracket && bracket[1] ? bracket[2] : 0;
-}
-
-int waiter_start(struct waiter *waiter, int fd, int time_out_ms)
-{
-	const uint64_t end = now_ns() + 5000000000ull;
-	int error;
-
-	*waiter = (struct waiter){ .fd = fd, .time_out_ms = time_out_ms };
-	if (pipe(waiter->woken) < 0)
-		return -errno;
-	error = pthread_create(&waiter->thread, NULL, wait_in_poll, waiter);
-	if (error)
-		return -error;
-	while (!waiter->tid || state_of(waiter->tid) != 'S') {
-		if (poll_once(waiter->woken[0], POLLIN, 0) == POLLIN)
-			return 0;
-		if (now_ns() > end)
-			return -ETIMEDOUT;
-		sched_yield();
-	}
-	return 0;
-}
-
-int waiter_woke(struct waiter *waiter, int within_ms)
-{
-	int revents;
-
-	if (poll_once(waiter->woken[0], POLLIN, within_ms) != POLLIN ||
-	    read(waiter->woken[0], &revents, sizeof(revents)) != sizeof(revents))
-		return -EAGAIN;
-	return revents;
 }

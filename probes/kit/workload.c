@@ -32,27 +32,6 @@ int cause_faults(unsigned int count)
 	return 0;
 }
 
-volatile char *map_fresh(int fd, unsigned int pages)
-{
-	const size_t size = pages * (size_t)sysconf(_SC_PAGESIZE);
-	const int flags = fd < 0 ? MAP_PRIVATE | MAP_ANONYMOUS : MAP_SHARED;
-	void *area = mmap(NULL, size, PROT_READ | PROT_WRITE, flags, fd, 0);
-
-	if (area == MAP_FAILED)
-		return NULL;
-	madvise(area, size, MADV_NOHUGEPAGE);
-	madvise(area, size, MADV_RANDOM);
-	return area;
-}
-
-void touch_pages(volatile char *area, unsigned int pages)
-{
-	const size_t page = (size_t)sysconf(_SC_PAGESIZE);
-
-	for (volatile char *at = area; at && at < area + pages * page; at += page)
-		*at = 1;
-}
-
 uint64_t now_ns(void)
 {
 	uint64_t now = 0;
@@ -69,29 +48,12 @@ void spin_ns(uint64_t ns)
 		;
 }
 
-int spin_two_ms(void *unused)
-{
-	(void)unused;
-	spin_ns(2000000);
-	return 0;
-}
-
 int wake_and_spin(void *unused)
 {
+	(void)unused;
 	poll(NULL, 0, 1);
-	return spin_two_ms(unused);
-}
-
-void write_bytes(volatile uint8_t *start, int from, int to)
-{
-	for (int i = from; i < to; i++)
-		start[i] = i;
-}
-
-void cause_closes(int first, int count)
-{
-	for (int i = 0; i < count; i++)
-		syscall(SYS_close, first + i);
+	spin_ns(2000000);
+	return 0;
 }
 
 uint64_t count_switches(void)

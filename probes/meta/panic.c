@@ -8,6 +8,7 @@
  */
 #include "probe.h"
 #include "guest.h"
+#include "privilege.h"
 
 PROBE(TITLE("a probe that panics its guest")
       SINCE("2.6.31")

@@ -5,6 +5,7 @@
  * Observed by the number of records in each ring.
  */
 #include "probe.h"
+#include "redirection.h"
 
 PROBE(TITLE("redirections, chained and changed")
       SINCE("2.6.35")

@@ -8,6 +8,8 @@
 #include <sys/prctl.h>
 
 #include "probe.h"
+#include "redirected.h"
+#include "redirection.h"
 
 PROBE(TITLE("records of several events in one ring")
       SINCE("2.6.35")

@@ -5,6 +5,9 @@
  * Observed by a new ring of the target, which stays empty, and by poll of the source.
  */
 #include "probe.h"
+#include "redirected.h"
+#include "redirection.h"
+#include "waiter.h"
 
 PROBE(TITLE("a source whose target loses its ring")
       SINCE("2.6.35")

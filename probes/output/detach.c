@@ -6,6 +6,9 @@
  * Observed by records in the target, count and poll of the source.
  */
 #include "probe.h"
+#include "redirected.h"
+#include "redirection.h"
+#include "waiter.h"
 
 PROBE(TITLE("ending a redirection of output")
       SINCE("2.6.35")

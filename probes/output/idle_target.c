@@ -5,6 +5,8 @@
  * Observed by records in the target's ring.
  */
 #include "probe.h"
+#include "redirected.h"
+#include "redirection.h"
 
 PROBE(TITLE("targets that do not run")
       SINCE("2.6.35")

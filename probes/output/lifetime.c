@@ -6,6 +6,8 @@
  * Observed by records in the target.
  */
 #include "probe.h"
+#include "redirected.h"
+#include "redirection.h"
 
 PROBE(TITLE("closing the ends of a redirection")
       SINCE("2.6.35")

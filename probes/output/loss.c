@@ -8,6 +8,7 @@
  * (v6.0)
  */
 #include "probe.h"
+#include "redirected.h"
 
 PROBE(TITLE("losses of several events in one ring")
       SINCE("6.0")

@@ -6,6 +6,8 @@
  * Observed by the records of the source in the ring of a software event.
  */
 #include "probe.h"
+#include "breakpoint.h"
+#include "redirection.h"
 
 PROBE(TITLE("events of other PMUs in a software event's ring")
       SINCE("2.6.35")

@@ -7,6 +7,7 @@
  * the ring-buffer") (v4.7)
  */
 #include "probe.h"
+#include "redirection.h"
 
 PROBE(TITLE("pausing a shared ring")
       SINCE("4.7")

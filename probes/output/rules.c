@@ -6,6 +6,7 @@
  * Observed: a twin that breaks no rule is accepted before each refusal.
  */
 #include "probe.h"
+#include "redirection.h"
 
 PROBE(TITLE("pairs of events that cannot share a ring")
       SINCE("2.6.35")

@@ -5,6 +5,7 @@
  * Observed: the same pair is accepted before each refusal.
  */
 #include "probe.h"
+#include "redirection.h"
 
 PROBE(TITLE("targets of a redirection that are refused")
       SINCE("2.6.35")

@@ -6,6 +6,7 @@
  * Observed sample by sample with a poll of the target that does not wait.
  */
 #include "probe.h"
+#include "redirection.h"
 
 PROBE(TITLE("wake-up thresholds in a shared ring")
       SINCE("2.6.35")

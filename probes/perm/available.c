@@ -6,6 +6,7 @@
  * answer: unknown flags are EINVAL before a bad pointer is EFAULT, and nothing is opened.
  */
 #include "probe.h"
+#include "waiter.h"
 
 PROBE(TITLE("perf_event_open itself")
       SINCE("2.6.31")

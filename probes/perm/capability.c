@@ -8,6 +8,7 @@
  * event on a whole CPU and one that counts the kernel.
  */
 #include "probe.h"
+#include "privilege.h"
 
 #ifndef CLONE_NEWUSER
 #define CLONE_NEWUSER 0x10000000

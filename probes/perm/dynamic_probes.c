@@ -7,6 +7,7 @@
  * all requests here are impossible ones. With the right to plant, the answer is another errno.
  */
 #include "probe.h"
+#include "privilege.h"
 
 PROBE(TITLE("the gates of dynamic probes")
       SINCE("4.17")

@@ -7,6 +7,7 @@
  * itself and asks again. Events opened before go on counting: the filter does not see them.
  */
 #include "probe.h"
+#include "waiter.h"
 
 #include <linux/filter.h>
 #include <linux/seccomp.h>

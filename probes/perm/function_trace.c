@@ -6,6 +6,7 @@
  * a tracepoint of one's own task does not need, and no user call chains, which could fault.
  */
 #include "probe.h"
+#include "privilege.h"
 
 PROBE(TITLE("the gates of the function tracepoint")
       SINCE("3.13")

@@ -7,6 +7,8 @@
  * through has something else behind it, which is policy. Other levels: perm.levels.
  */
 #include "probe.h"
+#include "privilege.h"
+#include "waiter.h"
 
 #define AS(name)                                                                               \
 	POINT(name.any_event, "a user-mode event of one's own: EACCES above level 2 only")    \

@@ -6,6 +6,8 @@
  * and containers hide it. Observed beside the system call, and a level beside what it shuts.
  */
 #include "probe.h"
+#include "privilege.h"
+#include "waiter.h"
 
 PROBE(TITLE("perf_event_paranoid as a sign of perf events")
       SINCE("2.6.32")

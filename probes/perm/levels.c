@@ -7,6 +7,8 @@
  * back when the program ends, whatever ends it.
  */
 #include "probe.h"
+#include "privilege.h"
+#include "waiter.h"
 
 #define PARANOID "/proc/sys/kernel/perf_event_paranoid"
 

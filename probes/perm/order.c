@@ -8,6 +8,7 @@
  * two is no more than another order.
  */
 #include "probe.h"
+#include "privilege.h"
 
 #include <stdio.h>
 

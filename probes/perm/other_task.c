@@ -7,6 +7,7 @@
  * attach.other_user.
  */
 #include "probe.h"
+#include "privilege.h"
 
 PROBE(TITLE("the right to watch a task")
       SINCE("2.6.31")

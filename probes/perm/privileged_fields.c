@@ -8,6 +8,7 @@
  * capabilities held, and with none.
  */
 #include "probe.h"
+#include "privilege.h"
 
 #define AS(name)                                                                               \
 	POINT(name.namespaces, "namespaces: EACCES without CAP_PERFMON at any level")          \

@@ -7,6 +7,7 @@
  * kernels.) The level is put back when the program ends, whatever ends it.
  */
 #include "probe.h"
+#include "privilege.h"
 
 #include <sys/socket.h>
 

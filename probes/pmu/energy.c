@@ -4,6 +4,7 @@
  * Joule that sysfs tells. Observed: the event's scale and unit, and that it never goes back.
  */
 #include "probe.h"
+#include "pmu.h"
 #include <stdio.h>
 #include <stdlib.h>
 

@@ -5,6 +5,7 @@
  * Linux e12f03d7031a ("perf/core: Implement the 'perf_kprobe' PMU") (v4.17)
  */
 #include "probe.h"
+#include "pmu.h"
 
 PROBE(TITLE("kprobes as events")
       SINCE("4.17")

@@ -5,6 +5,8 @@
  * one, and to a child without privilege.
  */
 #include "probe.h"
+#include "pmu.h"
+#include "privilege.h"
 
 PROBE(TITLE("kprobes that are refused")
       SINCE("4.17")

@@ -5,6 +5,7 @@
  * refusal of what it cannot do.
  */
 #include "probe.h"
+#include "pmu.h"
 
 PROBE(TITLE("model-specific registers as events")
       SINCE("4.3")

@@ -5,6 +5,7 @@
  * CPUs, and a type of nobody is refused.
  */
 #include "probe.h"
+#include "pmu.h"
 #include <stdio.h>
 
 PROBE(TITLE("PMUs as sysfs lists them")

@@ -4,6 +4,7 @@
  * can be parsed, and every named event uses terms that have a format, with values that fit.
  */
 #include "probe.h"
+#include "pmu.h"
 #include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>

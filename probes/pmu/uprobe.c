@@ -5,6 +5,7 @@
  * Linux 33ea4b24277b ("perf/core: Implement the 'perf_uprobe' PMU") (v4.17)
  */
 #include "probe.h"
+#include "pmu.h"
 #include "uprobe_target.h"
 
 PROBE(TITLE("uprobes as events")

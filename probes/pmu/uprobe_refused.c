@@ -5,6 +5,7 @@
  * one, and to a child without privilege.
  */
 #include "probe.h"
+#include "privilege.h"
 #include "uprobe_target.h"
 
 PROBE(TITLE("uprobes that are refused")

@@ -6,6 +6,7 @@
  * counter.
  */
 #include "probe.h"
+#include "pmu.h"
 #include "uprobe_target.h"
 
 PROBE(TITLE("what uprobes leave behind")

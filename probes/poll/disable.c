@@ -8,6 +8,8 @@
 #include <sys/prctl.h>
 
 #include "probe.h"
+#include "waiter.h"
+#include "waking.h"
 
 PROBE(TITLE("disabling an event while a reader waits")
       SINCE("2.6.31")

@@ -8,6 +8,7 @@
 #include <sys/epoll.h>
 
 #include "probe.h"
+#include "waking.h"
 
 PROBE(TITLE("epoll on a ring")
       SINCE("2.6.31")

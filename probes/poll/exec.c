@@ -6,6 +6,8 @@
  * Observed with a child that executes this program and goes on, and polls that do not wait.
  */
 #include "probe.h"
+#include "exec.h"
+#include "waiter.h"
 
 PROBE(TITLE("poll and an exec of the watched task")
       SINCE("3.18")

@@ -6,6 +6,8 @@
  * whatever happens.
  */
 #include "probe.h"
+#include "privilege.h"
+#include "waiter.h"
 
 PROBE(TITLE("poll of a cpu-wide event whose CPU goes offline")
       SINCE("2.6.31")

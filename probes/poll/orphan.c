@@ -6,6 +6,7 @@
  * Observed with a child that ends, and a follower of this thread.
  */
 #include "probe.h"
+#include "waiter.h"
 
 PROBE(TITLE("poll of a shared ring whose leader's task has ended")
       SINCE("3.18")

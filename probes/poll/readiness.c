@@ -6,6 +6,8 @@
  * Observed with polls that do not wait, one page fault a wake-up.
  */
 #include "probe.h"
+#include "waiter.h"
+#include "waking.h"
 
 PROBE(TITLE("what poll reports, and how often")
       SINCE("2.6.31")

@@ -7,6 +7,7 @@
 #include <sys/select.h>
 
 #include "probe.h"
+#include "waking.h"
 
 PROBE(TITLE("select on a ring")
       SINCE("2.6.31")

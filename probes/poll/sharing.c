@@ -5,6 +5,8 @@
  * Observed with polls that do not wait.
  */
 #include "probe.h"
+#include "redirection.h"
+#include "waking.h"
 
 PROBE(TITLE("polling a ring that several share")
       SINCE("2.6.35")

@@ -6,6 +6,9 @@
  * Observed with threads asleep in poll(2) and one sample.
  */
 #include "probe.h"
+#include "redirection.h"
+#include "waiter.h"
+#include "waking.h"
 
 PROBE(TITLE("threads asleep in poll of a shared ring")
       SINCE("2.6.35")

@@ -7,6 +7,8 @@
  * kernels.
  */
 #include "probe.h"
+#include "waiter.h"
+#include "waking.h"
 
 PROBE(TITLE("other things that may wake a reader")
       SINCE("2.6.31")

@@ -7,6 +7,7 @@
  * changes nothing.
  */
 #include "probe.h"
+#include "privilege.h"
 
 PROBE(TITLE("the depth of call chains while in use")
       SINCE("4.8")

@@ -5,6 +5,7 @@
  * Written is the value that is there, and one to be refused: nothing changes.
  */
 #include "probe.h"
+#include "privilege.h"
 
 #include <stdio.h>
 

@@ -7,6 +7,8 @@
  * may write it. Some kernels have no such file, some containers show no /proc/sys.
  */
 #include "probe.h"
+#include "privilege.h"
+#include "setting.h"
 
 /* file, fact's unit, smallest and largest value, release, what */
 #define FILES(X)                                                                               \

@@ -7,6 +7,8 @@
  * values are put back when the program ends, whatever ends it. The kernel warns in its log.
  */
 #include "probe.h"
+#include "privilege.h"
+#include "setting.h"
 
 #define RATE "/proc/sys/kernel/perf_event_max_sample_rate"
 #define PERCENT "/proc/sys/kernel/perf_cpu_time_max_percent"

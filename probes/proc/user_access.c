@@ -8,6 +8,8 @@
  * gives is asked elsewhere.
  */
 #include "probe.h"
+#include "privilege.h"
+#include "setting.h"
 
 PROBE(TITLE("settings of counters read by user space")
       SINCE("3.4")

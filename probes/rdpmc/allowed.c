@@ -6,6 +6,7 @@
  * Observed: the switch is set to 1 and to 0; index, value and the bare instruction are tried.
  */
 #include "probe.h"
+#include "privilege.h"
 #include "rdpmc.h"
 
 PROBE(TITLE("the switch over counters read from user space")

@@ -6,6 +6,7 @@
  * Linux 88a16a130933 ("perf: Add build id data in mmap2 event") (v5.12)
  */
 #include "probe.h"
+#include "map_program.h"
 #include <elf.h>
 #include <link.h>
 #include <sys/syscall.h>

@@ -6,6 +6,7 @@
  * Linux 96aaab686505 ("perf/core: Add PERF_RECORD_CGROUP event") (v5.7)
  */
 #include "probe.h"
+#include "cgroup.h"
 #include <stdio.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>

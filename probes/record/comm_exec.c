@@ -6,6 +6,7 @@
  * Linux 82b897782d10 ("perf: Differentiate exec() and non-exec() comm events") (v3.16)
  */
 #include "probe.h"
+#include "waiter.h"
 #include <sys/prctl.h>
 
 PROBE(TITLE("names of new programs in the ring")

@@ -20,6 +20,17 @@ struct modes {
 	int user, kernel, other;
 };
 
+/* A page of this thread's own that nobody has touched. */
+static char *fresh_page(void)
+{
+	char *page = mmap(NULL, probe_env()->page_size, PROT_READ | PROT_WRITE,
+			  MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+
+	if (page == MAP_FAILED)
+		say_unknown("mmap of a page: %s", pm_errno_name(errno));
+	return page;
+}
+
 /* One fault from user mode, one from kernel mode; what modes the samples name. */
 static struct modes fault_twice(bool user, bool kernel)
 {

@@ -6,6 +6,7 @@
  */
 #include "probe.h"
 #include "fork_exit.h"
+#include "waiter.h"
 
 PROBE(TITLE("deaths in the ring")
       SINCE("2.6.31")

@@ -51,7 +51,7 @@ static struct ended end_child(bool stat)
 static int count_reads(void)
 {
 	struct ended child = end_child(true);
-	const uint64_t id = must_id(child.sampler.fd);
+	const uint64_t id = must_counts(child.sampler.fd, PERF_FORMAT_ID).member[0].id;
 	struct pm_record record;
 	int reads = 0;
 

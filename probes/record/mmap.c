@@ -6,6 +6,7 @@
  * looked up by its address and held against what was asked of mmap(2).
  */
 #include "probe.h"
+#include "map_program.h"
 
 PROBE(TITLE("mappings in the ring")
       SINCE("2.6.31")

@@ -6,6 +6,7 @@
  * Linux 13d7a2410fa6 ("perf: Add attr->mmap2 attribute to an event") (v3.12, usable since v3.16)
  */
 #include "probe.h"
+#include "map_program.h"
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 

@@ -5,6 +5,7 @@
  * Observed: a page of this program's file is mapped as data and as code.
  */
 #include "probe.h"
+#include "map_program.h"
 
 PROBE(TITLE("mappings of data in the ring")
       SINCE("2.6.31")

@@ -5,6 +5,7 @@
  * Observed by the breakpoint slots of this thread, which are few: how many are free.
  */
 #include "probe.h"
+#include "breakpoint.h"
 
 PROBE(TITLE("the end of a closed event at its last munmap")
       SINCE("2.6.31")

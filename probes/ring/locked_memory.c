@@ -9,6 +9,7 @@
 #include <sys/resource.h>
 
 #include "probe.h"
+#include "privilege.h"
 
 #define MOST_RINGS 24
 

@@ -19,6 +19,18 @@ PROBE(TITLE("the read format of lost records")
 #define RECORD 16
 #define EXTRA 37
 
+static void fault_enabled(int fd, unsigned int faults)
+{
+	int error = cause_faults(1);
+
+	must_ioctl(fd, PERF_EVENT_IOC_ENABLE, 0);
+	if (!error)
+		error = cause_faults(faults);
+	must_ioctl(fd, PERF_EVENT_IOC_DISABLE, 0);
+	if (error)
+		say_unknown("page faults could not be caused: %s", pm_errno_name(error));
+}
+
 FIXTURE(ring)
 {
 	struct sampler sampler;

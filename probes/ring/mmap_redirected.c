@@ -6,6 +6,7 @@
  * Linux commit d06bf78e55d5 (v6.19 and stable v6.18.y)
  */
 #include "probe.h"
+#include "redirection.h"
 
 PROBE(TITLE("mapping an event that is redirected")
       SINCE("2.6.35")

@@ -7,6 +7,7 @@
  * period of 20 us. The old limit is put back whatever happens.
  */
 #include "probe.h"
+#include "privilege.h"
 
 #define LIMIT "/proc/sys/kernel/perf_event_max_sample_rate"
 #define BUSY_NS 60000000ull

@@ -5,6 +5,7 @@
  * Observed by count, poll and the records of the second ring.
  */
 #include "probe.h"
+#include "waiter.h"
 
 PROBE(TITLE("unmapping the ring of a running event")
       SINCE("2.6.31")

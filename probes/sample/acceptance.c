@@ -8,6 +8,7 @@
  * aux.leader_rules asks for it.
  */
 #include "probe.h"
+#include "breakpoint.h"
 #include <stdio.h>
 
 #define EACH_EVENT(field, version)                                                            \

@@ -5,6 +5,7 @@
  */
 #include "probe.h"
 #include "callchain.h"
+#include "waiter.h"
 
 PROBE(TITLE("call chains of samples")
       SINCE("2.6.31")

@@ -6,6 +6,17 @@
 #ifndef CALLCHAIN_H
 #define CALLCHAIN_H
 
+/* A page of this thread's own that nobody has touched. */
+static inline char *fresh_page(void)
+{
+	char *page = mmap(NULL, probe_env()->page_size, PROT_READ | PROT_WRITE,
+			  MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+
+	if (page == MAP_FAILED)
+		say_unknown("mmap of a page: %s", pm_errno_name(errno));
+	return page;
+}
+
 struct frames {
 	unsigned int user, kernel, user_at, kernel_at;
 };

@@ -5,6 +5,7 @@
  * Linux 6546b19f95ac ("perf/core: Add PERF_SAMPLE_CGROUP feature") (v5.7)
  */
 #include "probe.h"
+#include "cgroup.h"
 #include <stdio.h>
 #include <sys/stat.h>
 

@@ -34,7 +34,7 @@ static void find_identifier(uint32_t type, int index)
 	attr.comm = attr.sample_id_all = 1;
 	attr.read_format = PERF_FORMAT_ID;
 	sampler = ask_run_sampler(&attr, &without, 0, -1, 8, "IDENTIFIER");
-	own = must_id(sampler.fd);
+	own = must_counts(sampler.fd, PERF_FORMAT_ID).member[0].id;
 	pthread_setname_np(pthread_self(), "named");
 	ASSERT_EQ(0, cause_faults(1));
 	must_ioctl(sampler.fd, PERF_EVENT_IOC_DISABLE, 0);

@@ -4,6 +4,7 @@
  * Observed: the sample of one touched page.
  */
 #include "probe.h"
+#include "one_fault.h"
 
 PROBE(TITLE("memory fields of samples")
       SINCE("3.10")

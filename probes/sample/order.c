@@ -6,6 +6,7 @@
  * them in the documented order, and first, middle and last are held against the truth.
  */
 #include "probe.h"
+#include "one_fault.h"
 
 PROBE(TITLE("all sample fields at once")
       SINCE("3.12")
@@ -49,10 +50,11 @@ TEST(everything)
 
 	fact_str("fields", "%#" PRIx64, attr.sample_type);
 	sample = sample_fault(&sampler);
-	if (sample.sid.tid != (uint32_t)pm_gettid() || sample.sid.id != must_id(sampler.fd) ||
+	if (sample.sid.tid != (uint32_t)pm_gettid() ||
+	    sample.sid.id != must_counts(sampler.fd, PERF_FORMAT_ID).member[0].id ||
 	    sample.period != 1)
-		say_broken("tid=%u id=%" PRIu64 " period=%" PRIu64, sample.sid.tid,
-			   sample.sid.id, sample.period);
+		say_broken("tid=%u id=%" PRIu64 " period=%" PRIu64, sample.sid.tid, sample.sid.id,
+			   sample.period);
 	if ((attr.sample_type & PERF_SAMPLE_CALLCHAIN) &&
 	    (sample.callchain_nr < 2 || sample.callchain[1] != sample.ip))
 		say_broken("callchain of %" PRIu64 " words does not begin with the IP",

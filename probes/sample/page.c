@@ -5,6 +5,8 @@
  * Observed: one watched write; the physical address is held against /proc/self/pagemap.
  */
 #include "probe.h"
+#include "breakpoint.h"
+#include "one_fault.h"
 
 PROBE(TITLE("pages in samples")
       SINCE("4.14")

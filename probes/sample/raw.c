@@ -5,7 +5,7 @@
  * Observed: this thread's own system call, by its number.
  */
 #include "probe.h"
-#include "formats.h"
+#include "tracepoint.h"
 #include <sys/syscall.h>
 
 PROBE(TITLE("raw data of samples")
@@ -67,7 +67,7 @@ TEST(tracepoint)
 	struct pm_sample sample = sample_call(&sampler);
 	int64_t pid, number;
 
-	read_format("syscalls", "sys_enter_getppid", text, sizeof(text));
+	must_read_format("syscalls", "sys_enter_getppid", text, sizeof(text));
 	pid = field(&sample, text, "common_pid");
 	number = field(&sample, text, "__syscall_nr");
 	if (!is_own_pid(pid) || number != SYS_getppid)

@@ -6,6 +6,7 @@
  * lie in this thread's stack.
  */
 #include "probe.h"
+#include "one_fault.h"
 
 PROBE(TITLE("registers in samples")
       SINCE("3.7")

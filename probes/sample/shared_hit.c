@@ -7,6 +7,7 @@
  * Observed: page faults and a breakpoint hit, with two events on each.
  */
 #include "probe.h"
+#include "breakpoint.h"
 
 PROBE(TITLE("two events on one hit")
       SINCE("2.6.31")
@@ -29,7 +30,7 @@ static struct pair watch_pair(struct perf_event_attr attr, uint64_t second_type)
 	for (int i = 0; i < 2; i++) {
 		attr.read_format = PERF_FORMAT_ID;
 		pair.samplers[i] = must_sampler(&attr, 0, -1, 2);
-		pair.ids[i] = must_id(pair.samplers[i].fd);
+		pair.ids[i] = must_counts(pair.samplers[i].fd, PERF_FORMAT_ID).member[0].id;
 		attr.sample_type |= second_type;
 	}
 	for (int i = 0; i < 2; i++)

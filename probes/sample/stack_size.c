@@ -4,6 +4,7 @@
  * Observed: a size that is right is taken, and copied, before a wrong one is tried.
  */
 #include "probe.h"
+#include "one_fault.h"
 
 PROBE(TITLE("sizes of the stack copy")
       SINCE("3.7")

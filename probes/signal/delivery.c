@@ -5,6 +5,7 @@
  * Observed with a blocked real-time signal taken by sigtimedwait(2), one page fault at a time.
  */
 #include "probe.h"
+#include "signals.h"
 
 PROBE(TITLE("signals of samples")
       SINCE("2.6.31")

@@ -5,6 +5,7 @@
  * Observed with counters of cycles and instructions over some milliseconds of work.
  */
 #include "probe.h"
+#include "signals.h"
 
 PROBE(TITLE("signals of several hardware counters")
       SINCE("2.6.31")

@@ -5,6 +5,8 @@
  * Observed with a blocked real-time signal, one page fault at a time.
  */
 #include "probe.h"
+#include "exec.h"
+#include "signals.h"
 
 PROBE(TITLE("signals after close and exec")
       SINCE("2.6.31")

@@ -6,6 +6,8 @@
  * Observed with a blocked real-time signal taken by sigtimedwait(2), one page fault at a time.
  */
 #include "probe.h"
+#include "redirection.h"
+#include "signals.h"
 
 PROBE(TITLE("who gets the signal of a sample, and from whom")
       SINCE("2.6.32")

@@ -5,6 +5,7 @@
  * Observed with page faults, one at a time, never with timers: those hang some kernels.
  */
 #include "probe.h"
+#include "signals.h"
 
 PROBE(TITLE("a limited number of samples")
       SINCE("2.6.31")
@@ -114,7 +115,6 @@ TEST(member)
 	pm_format_of(&attr, &sampler.format);
 	sampler.fd = must_open(&attr, 0, -1, leader, 0);
 	must_map(sampler.fd, 1, &sampler.ring);
-	touch_ring(&sampler.ring);
 	must_ioctl(leader, PERF_EVENT_IOC_ENABLE, 0);
 	found = refreshed(&sampler, 3, 10);
 	counted = must_count(leader);

@@ -7,6 +7,7 @@
  * Linux commit 97ba62b27867 ("perf: Add support for SIGTRAP on perf events") (v5.13)
  */
 #include "probe.h"
+#include "breakpoint.h"
 #include <sys/prctl.h>
 
 PROBE(TITLE("SIGTRAP on samples")

@@ -6,6 +6,7 @@
  * that is newer than C libraries, so it is read by its place.
  */
 #include "probe.h"
+#include "breakpoint.h"
 
 PROBE(TITLE("SIGTRAP on samples while it is blocked")
       SINCE("5.18")

@@ -6,6 +6,7 @@
  * Linux 2b26f0aa0049 ("perf: Support only inheriting events if cloned with CLONE_THREAD") (v5.13)
  */
 #include "probe.h"
+#include "breakpoint.h"
 #include "sigtrap_threads.h"
 
 PROBE(TITLE("inherited SIGTRAPs, switched and changed")

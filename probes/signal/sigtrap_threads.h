@@ -6,6 +6,8 @@
 #ifndef SIGTRAP_THREADS_H
 #define SIGTRAP_THREADS_H
 
+#include "breakpoint.h"
+
 #define THREADS 5
 #define FIRST_DATA 0x1001ul
 #define SECOND_DATA 0x2002ul

@@ -8,6 +8,7 @@
 #include <sys/prctl.h>
 
 #include "probe.h"
+#include "signals.h"
 
 PROBE(TITLE("signals of side-band records at a watermark")
       SINCE("6.9")

@@ -6,6 +6,7 @@
  * thread's samples must be in the rings once, whether older or younger than the session.
  */
 #include "probe.h"
+#include "waiter.h"
 
 PROBE(TITLE("the per-CPU design, end to end")
       SINCE("2.6.35")

@@ -4,6 +4,7 @@
  * this project's ruler. Observed: fresh pages, and the same pages touched again.
  */
 #include "probe.h"
+#include "pages.h"
 
 PROBE(TITLE("page fault events")
       SINCE("2.6.31")

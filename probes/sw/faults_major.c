@@ -4,6 +4,7 @@
  * was dropped, as many as mincore(2) says are not in memory; reading ahead is asked not to happen.
  */
 #include "probe.h"
+#include "pages.h"
 #include <stdio.h>
 #include <stdlib.h>
 

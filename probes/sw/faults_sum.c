@@ -5,6 +5,7 @@
  * three counts of one piece of work; and read(2) into fresh pages.
  */
 #include "probe.h"
+#include "pages.h"
 
 PROBE(TITLE("sums of page faults")
       SINCE("2.6.31")

@@ -6,6 +6,7 @@
  * the second ends; and the same without inherit.
  */
 #include "probe.h"
+#include "waiter.h"
 
 PROBE(TITLE("POLLHUP at the end of tasks")
       SINCE("2.6.31")

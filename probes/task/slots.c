@@ -5,6 +5,7 @@
  * Observed: the breakpoint that each of 50 children took along is free again at the end.
  */
 #include "probe.h"
+#include "breakpoint.h"
 
 PROBE(TITLE("what ended children give back")
       SINCE("2.6.33")

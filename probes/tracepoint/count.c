@@ -5,6 +5,7 @@
  * others, and while the event is disabled.
  */
 #include "probe.h"
+#include "tracepoint.h"
 #include <sys/syscall.h>
 
 PROBE(TITLE("counting tracepoint hits")

@@ -7,6 +7,7 @@
  */
 #include "probe.h"
 #include "tp_filter.h"
+#include "tracepoint.h"
 
 PROBE(TITLE("filters of tracepoints")
       SINCE("2.6.33")

@@ -5,6 +5,7 @@
  */
 #include "probe.h"
 #include "tp_filter.h"
+#include "tracepoint.h"
 
 PROBE(TITLE("filters that are refused")
       SINCE("2.6.33")

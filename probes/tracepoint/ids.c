@@ -7,7 +7,7 @@
  * (PERFMODES_TRACEPOINTS): opens and no_alias then ask all the same.
  */
 #include "probe.h"
-#include "formats.h"
+#include "tracepoint.h"
 
 PROBE(TITLE("tracepoint ids and formats")
       SINCE("2.6.31")
@@ -51,7 +51,7 @@ TEST(format)
 	int id;
 
 	id = must_tracepoint("sched", "sched_switch").config;
-	read_format("sched", "sched_switch", text, sizeof(text));
+	must_read_format("sched", "sched_switch", text, sizeof(text));
 	snprintf(want, sizeof(want), "\nID: %d\n", id);
 	if (!strstr(text, want))
 		say_broken("the format names another id than %d", id);

@@ -6,6 +6,8 @@
  * scheduler, and watching a whole CPU.
  */
 #include "probe.h"
+#include "privilege.h"
+#include "tracepoint.h"
 
 PROBE(TITLE("tracepoints without privilege")
       SINCE("2.6.38")

@@ -6,7 +6,7 @@
  */
 #include "probe.h"
 #include "tp_close.h"
-#include "formats.h"
+#include "tracepoint.h"
 #include <sys/syscall.h>
 
 PROBE(TITLE("raw data of tracepoints")
@@ -26,7 +26,7 @@ static uint64_t field_of(const struct pm_sample *sample, const char *name)
 	uint16_t half;
 	const char *at;
 
-	read_format("syscalls", "sys_enter_close", text, sizeof(text));
+	must_read_format("syscalls", "sys_enter_close", text, sizeof(text));
 	if (pm_tracepoint_field(text, name, &field) < 0)
 		say_broken("the format has no field %s", name);
 	if (!sample->raw || field.offset + field.size > sample->raw_size)

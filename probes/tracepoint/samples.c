@@ -6,6 +6,7 @@
  */
 #include "probe.h"
 #include "tp_close.h"
+#include "tracepoint.h"
 
 PROBE(TITLE("samples of tracepoints")
       SINCE("2.6.31")

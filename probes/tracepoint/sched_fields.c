@@ -5,7 +5,7 @@
  * switches away from this thread, whose name and id it knows.
  */
 #include "probe.h"
-#include "formats.h"
+#include "tracepoint.h"
 #include <stdio.h>
 #include <sys/prctl.h>
 
@@ -59,7 +59,7 @@ TEST(switch_format)
 {
 	uint32_t state;
 
-	read_format("sched", "sched_switch", format, sizeof(format));
+	must_read_format("sched", "sched_switch", format, sizeof(format));
 	expect_task("prev_");
 	expect_task("next_");
 	/* The kernel's long: 8 bytes also before a program of 32 bits. */
@@ -70,7 +70,7 @@ TEST(switch_format)
 
 TEST(wakeup_format)
 {
-	read_format("sched", "sched_wakeup", format, sizeof(format));
+	must_read_format("sched", "sched_wakeup", format, sizeof(format));
 	expect_task("");
 	expect_number("target_cpu", 4);
 }
@@ -104,7 +104,7 @@ TEST(switch_data)
 	attr.sample_period = 1;
 	attr.sample_type = PERF_SAMPLE_RAW;
 	ASSERT_EQ(0, prctl(PR_SET_NAME, "switched-away"));
-	read_format("sched", "sched_switch", format, sizeof(format));
+	must_read_format("sched", "sched_switch", format, sizeof(format));
 	sampler = must_run_sampler(&attr, 0, -1, 8);
 	switches = cause_switches(3);
 	must_ioctl(sampler.fd, PERF_EVENT_IOC_DISABLE, 0);

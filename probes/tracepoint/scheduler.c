@@ -5,6 +5,7 @@
  * thread's own switch count.
  */
 #include "probe.h"
+#include "tracepoint.h"
 
 PROBE(TITLE("counting the scheduler's hits")
       SINCE("2.6.31")

@@ -5,6 +5,7 @@
  * inherit.
  */
 #include "probe.h"
+#include "tracepoint.h"
 #include <sys/syscall.h>
 
 PROBE(TITLE("whose hits a tracepoint event sees")

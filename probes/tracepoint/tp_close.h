@@ -6,6 +6,8 @@
 #ifndef TP_CLOSE_H
 #define TP_CLOSE_H
 
+#include "tracepoint.h"
+
 #define FIRST 1000000	/* no descriptor is that large */
 
 static struct perf_event_attr sampling(uint64_t period, uint64_t sample_type)

@@ -6,6 +6,8 @@
 #ifndef TP_FILTER_H
 #define TP_FILTER_H
 
+#include "tracepoint.h"
+
 static int open_closes(void)
 {
 	struct perf_event_attr attr = must_tracepoint("syscalls", "sys_enter_close");

@@ -4,6 +4,7 @@
  * a child that is pinned to the watched CPU, or to another. Others may call, too, but hardly do.
  */
 #include "probe.h"
+#include "tracepoint.h"
 #include <sys/syscall.h>
 
 PROBE(TITLE("tracepoints of a whole CPU")

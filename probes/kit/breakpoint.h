@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Breakpoints. Included behind probe.h.
+ */
+#ifndef BREAKPOINT_H
+#define BREAKPOINT_H
+
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "../../lib/pm_sys.h"
+
+/* A breakpoint on data (HW_BREAKPOINT_R, _W, _RW), and one on a function's first instruction. */
+struct perf_event_attr attr_access(uint32_t bp_type, const volatile void *address, uint64_t length);
+/* How many more breakpoints a task can have: shows that an event really is gone. */
+int count_free_breakpoints(pid_t tid);
+/* MODIFY_ATTRIBUTES of a breakpoint, with the size that pm_open() chose. Returns 0 or -errno. */
+int modify_breakpoint(int fd, const struct perf_event_attr *attr);
+/* Move a breakpoint by MODIFY_ATTRIBUTES. */
+void must_modify(int fd, const struct perf_event_attr *attr);
+
+#endif

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Two events that share a ring, by SET_OUTPUT. Included behind probe.h.
+ */
+#ifndef REDIRECTION_H
+#define REDIRECTION_H
+
+#include "sampler.h"
+
+/* Two events of this thread: what the source writes goes into the target's ring. */
+struct redirection {
+	struct sampler target;
+	int source;
+};
+
+/* Open and redirect such a pair of one attr. */
+struct redirection must_redirect(const struct perf_event_attr *attr);
+
+#endif

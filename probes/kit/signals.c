@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * See signals.h.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+
+#include "say.h"
+#include "signals.h"
+
+int ask_for_signals(int fd, int number, pid_t tid)
+{
+	struct f_owner_ex owner = { F_OWNER_TID, tid };
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, number);
+	pthread_sigmask(SIG_BLOCK, &set, NULL);
+	return fcntl(fd, F_SETOWN_EX, &owner) < 0 || fcntl(fd, F_SETSIG, number) < 0 ||
+	       fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_ASYNC) < 0 ? -errno : 0;
+}
+
+void must_get_signals(int fd, int number, pid_t tid)
+{
+	int error = ask_for_signals(fd, number, tid);
+
+	if (error)
+		say_unknown("F_SETOWN_EX, F_SETSIG or O_ASYNC: %s", pm_errno_name(error));
+}
+
+bool take_signal(int number, int within_ms, siginfo_t *ret)
+{
+	const struct timespec time = { within_ms / 1000, within_ms % 1000 * 1000000l };
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, number);
+	return sigtimedwait(&set, ret, &time) == number;
+}

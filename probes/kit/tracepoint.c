@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * See tracepoint.h.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "attrs.h"
+#include "say.h"
+#include "tracepoint.h"
+#include "verdict.h"
+
+/* What the environment says about a tracepoint: a word "system:event=id" of it. */
+static int told_tracepoint(const char *system, const char *event)
+{
+	const char *at = getenv("PERFMODES_TRACEPOINTS");
+	char key[128];
+	int length = snprintf(key, sizeof(key), "%s:%s=", system, event);
+
+	if (!at || length < 0 || (size_t)length >= sizeof(key))
+		return -ENOENT;
+	for (at += strspn(at, " "); *at; at += strcspn(at, " "), at += strspn(at, " ")) {
+		int id = 0, digits = 0;
+
+		if (strncmp(at, key, length))
+			continue;
+		while (digits < 6 && at[length + digits] >= '0' && at[length + digits] <= '9')
+			id = id * 10 + at[length + digits++] - '0';
+		if (digits && (!at[length + digits] || at[length + digits] == ' '))
+			return id;
+	}
+	return -ENOENT;
+}
+
+int tracepoint_id(const char *system, const char *event)
+{
+	int id = pm_tracepoint_id(system, event), told;
+
+	if (id >= 0)
+		return id;
+	told = told_tracepoint(system, event);
+	return told > 0 ? told : id;
+}
+
+struct perf_event_attr must_tracepoint(const char *system, const char *event)
+{
+	int id = tracepoint_id(system, event);
+
+	if (id < 0)
+		require(REQUIRE_PERF | REQUIRE_TRACEFS);
+	if (id == -EACCES)
+		say_blocked("the id of %s:%s is not readable for this user", system, event);
+	if (id < 0)
+		say_absent("no tracepoint %s:%s (%s)", system, event, pm_errno_name(id));
+	return attr_of(PERF_TYPE_TRACEPOINT, id);
+}
+
+void cause_closes(int first, int count)
+{
+	for (int i = 0; i < count; i++)
+		syscall(SYS_close, first + i);
+}
+
+void must_read_format(const char *system, const char *event, char *text, size_t size)
+{
+	char root[128], path[256];
+	int error;
+
+	require(REQUIRE_PERF | REQUIRE_TRACEFS);
+	if (pm_tracefs_root(root, sizeof(root)))
+		say_unknown("no root of tracefs");
+	snprintf(path, sizeof(path), "%s/events/%s/%s/format", root, system, event);
+	error = pm_read_text(path, text, size);
+	if (error == -EACCES || error == -EPERM)
+		say_blocked("the format of %s is not readable for this user", event);
+	if (error <= 0)
+		say_unknown("the format of %s: %s", event, pm_errno_name(error));
+}
+
+bool is_own_pid(int64_t common_pid)
+{
+	struct stat space;
+
+	if (stat("/proc/self/ns/pid", &space) < 0 || space.st_ino != 0xeffffffc)
+		return common_pid > 0;
+	return common_pid == pm_gettid();
+}

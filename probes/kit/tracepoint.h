@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Tracepoints: their ids and formats, and one that can be hit at will. Included behind probe.h.
+ */
+#ifndef TRACEPOINT_H
+#define TRACEPOINT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "../../lib/pm_sys.h"
+
+/*
+ * The id of a tracepoint from tracefs; where that is not to be read, from the environment
+ * (PERFMODES_TRACEPOINTS="sched:sched_switch=312 ..."), which tells what a root persona has read.
+ * Returns the id or pm_tracepoint_id()'s -errno.
+ */
+int tracepoint_id(const char *system, const char *event);
+/* An attr for a tracepoint's user-mode hits; ends the test where its id cannot be had. */
+struct perf_event_attr must_tracepoint(const char *system, const char *event);
+/* Close that many numbers that are no descriptors: system calls with known arguments. */
+void cause_closes(int first, int count);
+
+/* The text of a tracepoint's format file, which the test needs. */
+void must_read_format(const char *system, const char *event, char *text, size_t size);
+/* Whether the common_pid of a sample may be this thread's. It is the number in the first PID
+ * namespace (whose inode is fixed, PROC_PID_INIT_INO), and in another one nobody tells which. */
+bool is_own_pid(int64_t common_pid);
+
+#endif
