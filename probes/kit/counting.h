@@ -24,7 +24,8 @@ uint64_t gain_of_faults(int fd, struct worker *worker, unsigned int faults);
 void expect_gain(int fd, struct worker *worker, unsigned int faults, uint64_t want);
 /* Cause page faults in this thread: cause_faults(), which the test needs. */
 void must_fault(unsigned int faults);
-/* Enable an event, cause page faults, disable it. An event without read_format. Returns how many of them it counted. */
+/* Enable an event without read_format, cause page faults, disable it. Returns how many of them it
+ * counted. */
 uint64_t cause_enabled_faults(int fd, unsigned int faults);
 /* A worker the test needs. */
 void must_start_worker(struct worker *worker, enum worker_kind kind);
