@@ -243,7 +243,7 @@ int pm_record_decode(const struct perf_event_header *record, const struct pm_for
  */
 int pm_record_identifier(const struct perf_event_header *record, uint64_t *ret);
 
-/* ----------------------------------------------------------------- sysfs and tracefs: pmu.c */
+/* -------------------------------------------- sysfs and tracefs: text.c, pmu.c, tracefs.c */
 
 /*
  * Read a small text file into buf (always terminated, trailing newline cut). Returns its length;
