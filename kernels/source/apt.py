@@ -28,7 +28,29 @@ from reports.text import write_whole
 
 HELPER = "/usr/lib/apt/apt-helper"
 DAY = 24 * 3600
-PREFIXES = ("linux-image-", "linux-binary-", "user-mode-linux", "busybox-static", "musl-dev")
+PREFIXES = (
+    "linux-image-",
+    "linux-binary-",
+    "user-mode-linux",
+    "busybox-static",
+    "musl-dev",
+    # for modules: a kernel's headers, and a compiler as new as the kernel's
+    "linux-headers-",
+    "linux-kbuild-",
+    "gcc-",
+    "cpp-",
+    "libgcc-",
+    "libc6",
+    "libstdc++6",
+    "libcc1-",
+    "libgmp10",
+    "libmpfr",
+    "libmpc",
+    "libisl",
+    "libzstd1",
+    "zlib1g",
+    "libelf1t64",
+)
 UNTRUSTED = re.compile(
     r"GPG error|is not signed|signatures? (?:were|was|couldn't)|BADSIG|NO_PUBKEY|Clearsigned file",
     re.IGNORECASE,
