@@ -13,6 +13,7 @@ from kernels.errors import Usage
 
 FILE = Path(__file__).with_name("matrix.toml")
 NAME = re.compile(r"[a-z0-9][a-z0-9.+_-]{0,60}")
+SYNTHETIC = "synthetic"
 SERIES = re.compile(r"\d+\.\d+|newest")
 
 
@@ -68,6 +69,7 @@ class Row:
     boot_timeout: int = 90
     stall: int = 150
     busybox: tuple[str, ...] = ()
+    pmu: str = ""
     unavailable: str = ""
 
     def all_tags(self) -> frozenset[str]:
@@ -173,6 +175,8 @@ def _row(table: dict[str, Any], arches: dict[str, Arch], defaults: dict[str, Any
         raise Usage(f"{where}: suites and either flavour or package are needed")
     if not SERIES.fullmatch(row.series) or not row.why:
         raise Usage(f"{where}: series is X.Y or newest, and why is needed")
+    if row.pmu and not any(SYNTHETIC in limit for limit in row.limits):
+        raise Usage(f"{where}: limits must say that its PMU is {SYNTHETIC}")
     base = row.arch
     return replace(
         row,

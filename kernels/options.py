@@ -6,6 +6,7 @@ from __future__ import annotations
 import argparse
 import re
 import time
+from dataclasses import replace
 from pathlib import Path
 
 from kernels import ROOT, workflow
@@ -93,6 +94,12 @@ def _in_the_guest(run: argparse.ArgumentParser) -> None:
         "--may-disturb", action="store_true", help="let probes change CPUs and sysctls of the guest"
     )
     run.add_argument(
+        "--pmu",
+        default="",
+        metavar="ARGUMENTS",
+        help="of rows with a synthetic PMU: more arguments of its module, as in lie=frozen",
+    )
+    run.add_argument(
         "--hazards", action="store_true", help="run probes known to hang or crash some kernels"
     )
 
@@ -149,7 +156,16 @@ def chosen(args: argparse.Namespace, listed: Matrix) -> list[Row]:
         rows.append(listed.own(Path(args.kernel), args.arch))
     if not rows and not args.list:
         raise Usage(f"which kernel? {' '.join(listed.rows)}; or --tag, or --kernel FILE")
-    return rows
+    return [with_pmu(row, args.pmu) for row in rows]
+
+
+def with_pmu(row: Row, arguments: str) -> Row:
+    """A row whose synthetic PMU is told more; a row without one has nothing to tell it to."""
+    if arguments and not row.pmu:
+        raise Usage(f"--pmu: {row.name} has no synthetic PMU")
+    if not re.fullmatch(r"[\w=,. -]*", arguments):
+        raise Usage("--pmu takes words like lie=frozen or counters=2")
+    return replace(row, pmu=f"{row.pmu} {arguments}") if arguments else row
 
 
 def levels(args: argparse.Namespace) -> tuple[str, ...]:

@@ -14,8 +14,21 @@ def work_archive(work: bytes) -> bytes:
     return cpio.archive([cpio.file("job/work", work)])
 
 
-def build(busybox: bytes, bundle: Path, channel: str, init: bytes | None = None) -> bytes:
-    """The initramfs of a guest without its work."""
+def _module(module: bytes, arguments: str) -> list[cpio.Entry]:
+    if not module:
+        return []
+    line = cpio.file("job/module-arguments", f"{arguments}\n".encode())
+    return [cpio.file("job/module.ko", module), line]
+
+
+def build(
+    busybox: bytes,
+    bundle: Path,
+    channel: str,
+    init: bytes | None = None,
+    module: tuple[bytes, str] | None = None,
+) -> bytes:
+    """The initramfs of a guest without its work; `module` is one to load, and its arguments."""
     here = Path(__file__).parent
     mirror = "".join(f"\\{byte:03o}" for byte in REVERSED)
     script = init or (here / "init").read_bytes()
@@ -38,5 +51,6 @@ def build(busybox: bytes, bundle: Path, channel: str, init: bytes | None = None)
             *cpio.tree(bundle, "perfmodes"),
             cpio.file("job/channel", f"{channel}\n".encode()),
             cpio.file("job/mirror", f"{mirror}\n".encode()),
+            *_module(*module or (b"", "")),
         ]
     )

@@ -69,7 +69,7 @@ class GuestPlace:
     def put(self, bundle: Path) -> Iterator[None]:
         """The bundle becomes part of an initramfs in memory; nothing is left on disk."""
         kernel = find_kernel(self.row, self.fetcher)
-        initrd = find_initrd(self.row, self.fetcher, bundle)
+        initrd = find_initrd(self.row, self.fetcher, bundle, kernel.module)
         cold, kvm = self.options.cold, self.options.kvm
         self._version = machine.qemu_version(self.row)
         self.setup = prepare(self.row, kernel, initrd, cold, kvm, self.fetcher.cache)

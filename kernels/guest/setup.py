@@ -8,18 +8,20 @@ from pathlib import Path
 
 from kernels.guest import initramfs, machine, snapshot
 from kernels.guest.snapshot import Snapshot
-from kernels.matrix import Row
+from kernels.matrix import SYNTHETIC, Row
+from kernels.pmu import build as pmu
 from kernels.source import image
 from kernels.source.fetch import Fetcher, sha256_of
 
 
 @dataclass(frozen=True)
 class Kernel:
-    """A bootable file, the facts about its origin, and the QEMU arguments it needs."""
+    """A bootable file, the facts about its origin, QEMU arguments it needs, a module to load."""
 
     path: Path
     facts: dict[str, str]
     qemu_args: tuple[str, ...] = ()
+    module: bytes = b""
 
 
 @dataclass(frozen=True)
@@ -56,6 +58,9 @@ def find_kernel(row: Row, fetcher: Fetcher) -> Kernel:
     }
     sha256 = deb.package.sha256
     path = image.kernel_file(deb.path, sha256, row.arch.unpack, fetcher.cache)
+    if row.pmu:
+        module = pmu.module(deb.package, row.flavour, row.arch.apt, fetcher)
+        return Kernel(path, {**facts, "pmu": SYNTHETIC, "pmu_arguments": row.pmu}, module=module)
     if not row.dtb:
         return Kernel(path, facts)
     board = image.device_tree(deb.path, sha256, row.dtb, fetcher.cache)
@@ -73,10 +78,10 @@ def _own_kernel(row: Row, fetcher: Fetcher) -> Kernel:
     return Kernel(image.write_once(target, make, 0o755), facts)
 
 
-def find_initrd(row: Row, fetcher: Fetcher, bundle: Path) -> bytes:
-    """The initramfs of a row around a bundle."""
+def find_initrd(row: Row, fetcher: Fetcher, bundle: Path, module: bytes = b"") -> bytes:
+    """The initramfs of a row around a bundle, and a module with the row's arguments."""
     busybox = image.member(fetcher.busybox(row).path, image.BUSYBOX)
-    return initramfs.build(busybox, bundle, machine.channel_name(row))
+    return initramfs.build(busybox, bundle, machine.channel_name(row), module=(module, row.pmu))
 
 
 def prepare(row: Row, kernel: Kernel, initrd: bytes, cold: bool, kvm: bool, cache: Path) -> Setup:
