@@ -16,7 +16,7 @@ REPEAT_LIMIT = 1024
 
 # What tells one kernel and machine from another. Lists: a machine may have several of them.
 IDENTITY = ("arch", "release", "version", "build_id", "config_sha256", "board", "fingerprint",
-            "hypervisor", "emulator", "lsm", "page_size")
+            "hypervisor", "emulator", "pmu", "lsm", "page_size")
 IDENTITY_LISTS = ("cpu_model", "cpu_midr")
 RUN = ("format", "tool_version", "suite", "started", "seconds")
 

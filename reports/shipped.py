@@ -23,6 +23,7 @@ MATRIX = Path("kernels/matrix.toml")
 NEWEST = "newest"
 HARDWARE = {"pmu", "aux", "breakpoint", "counter"}
 POLICY = "perm."
+SYNTHETIC = "synthetic"     # a PMU of our own: what it answers is said of nothing else
 IDENTITY = ("arch", "release", "version", "build_id", "config_sha256", "page_size")
 UNKNOWN = "."
 
@@ -57,7 +58,8 @@ def _rows(run: Path) -> Iterator[tuple[str, dict[str, Any], set[str]]]:
 def derive(run: Path, library: Path = facts.LIBRARY) -> dict[str, dict[str, Any]]:
     """What would ship of a finished run of the kernel matrix; kernels that said nothing do not."""
     wanted = facts.keys(library)
-    made = {name: cut(profile, wanted, hardware) for name, profile, hardware in _rows(run)}
+    made = {name: cut(profile, wanted, hardware) for name, profile, hardware in _rows(run)
+            if profile["identity"].get("pmu") != SYNTHETIC}
     made = {name: profile for name, profile in made.items() if profile["kernel"]}
     if not made:
         raise Unusable(f"{run}: no kernel there has answered what the library asks")
@@ -72,12 +74,12 @@ def load(folder: Path = FOLDER) -> dict[str, dict[str, Any]]:
 
 def row_series(matrix: Path = MATRIX) -> dict[str, str]:
     """The rows of the matrix a profile ships of, and their series. User-mode Linux has no perf
-    events of its own, and what cannot be run has no profile."""
+    events of its own, a synthetic PMU is nobody's, and what cannot be run has no profile."""
     try:
         listed = tomllib.loads(matrix.read_text(encoding="utf-8"))
         runners = {name: arch["runner"] for name, arch in listed["arch"].items()}
         return {row["name"]: row.get("series", NEWEST) for row in listed["row"]
-                if runners[row["arch"]] != "uml" and "unavailable" not in row}
+                if runners[row["arch"]] != "uml" and not {"unavailable", "pmu"} & row.keys()}
     except (AttributeError, KeyError, TypeError, ValueError) as error:
         raise Unusable(text.clean(f"{matrix}: no list of kernels: {error}", 300)) from error
 

@@ -40,6 +40,22 @@ def test_only_what_is_asked_and_holds_for_everybody_ships() -> None:
     assert made["identity"] == {"arch": "x86_64", "release": "6.1.0-18"}
 
 
+def test_nothing_of_a_synthetic_pmu_ships(tmp_path: Path,
+                                          monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, more in (("real", {}), ("made", {"pmu": "synthetic"})):
+        profile = profile_of("6.1.0", attach__self__counts="yes")
+        profile["identity"] |= more
+        (tmp_path / name).mkdir()
+        text.write_whole(tmp_path / name / "profile.json", text.dump_json(profile))
+        (tmp_path / name / "catalogue").write_text("")
+    monkeypatch.setattr(shipped.facts, "keys", lambda library: ["attach.self.counts"])
+    assert set(shipped.derive(tmp_path)) == {"real"}
+
+
+def test_rows_with_a_synthetic_pmu_need_no_profile() -> None:
+    assert "amd64-6.1" in shipped.row_series() and "amd64-6.1-pmu" not in shipped.row_series()
+
+
 def test_a_letter_a_fact() -> None:
     assert letters(profile_of("6.1.0", a__b__1="yes", a__b__2="no", a__b__3="broken",
                               a__b__4="hazard", a__b__5=7)) == ['{ "x86_64", "6.1", "ynbh" },']
