@@ -9,7 +9,7 @@
 static inline int is_trace_unit(const char *name, void *context)
 {
 	static const char *const names[] = { "intel_pt", "intel_bts", "arm_spe_", "cs_etm",
-					     "hisi_ptt", "arm_trbe" };
+					     "hisi_ptt", "arm_trbe", "perfmodes_trace" };
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
 		if (!strncmp(name, names[i], strlen(names[i]))) {
