@@ -10,7 +10,7 @@ import os
 import platform
 from pathlib import Path
 
-from reports import catalogue, text
+from reports import catalogue, declaration, text
 from reports.text import Unusable
 
 SECTION = ".pm_facts"
@@ -27,7 +27,7 @@ def deciding(library: Path = LIBRARY) -> dict[str, list[str]]:
         key, _, value = line.partition("=")
         if key == "by":
             who = value
-        elif key == "fact" and catalogue.NAME.fullmatch(value):
+        elif key == "fact" and declaration.NAME.fullmatch(value):
             found.setdefault(value, []).append(who)
         elif line:
             raise Unusable(text.clean(f"{library}: {SECTION} holds '{line}'", 200))

@@ -13,7 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from reports import wordlist
-from reports.catalogue import Catalogue, Probe
+from reports.catalogue import Catalogue
+from reports.declaration import Probe
 
 RECORDS = Path("suites/falsify/killed")
 NATURE = "-"		# no fault: the kernel as it is

@@ -10,7 +10,8 @@ from rich.console import Console
 from rich.text import Text
 
 from reports import table, text
-from reports.catalogue import Catalogue, Probe, counts
+from reports.catalogue import Catalogue, counts
+from reports.declaration import Probe
 
 
 def _areas(found: Catalogue) -> dict[str, list[Probe]]:

@@ -13,7 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from reports import __version__, environment, expect, ktap, schema, text, verdict, wordlist
-from reports.catalogue import PROBE_ID, Catalogue, read_text
+from reports.catalogue import Catalogue, read_text
+from reports.declaration import PROBE_ID
 from reports.text import Unusable
 
 PLAN_LIMIT = 4 << 20

@@ -7,22 +7,15 @@ stopped is believed as far as it got.
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any
 
-from reports import ktap, text, wordlist
-from reports.catalogue import Item, Probe
+from reports import answer, ktap, text, wordlist
+from reports.declaration import Item, Probe
 
-REASON_LIMIT = 1000
 UNDECLARED_LIMIT = 200      # keeps a flood of names out of results
 WARNING_LIMIT = 50
-
-_SPOKEN = re.compile(r"([a-z]+)(?:\s*:\s*(.*))?")
-_TRUE, _FALSE = ("yes", "true", "1"), ("no", "false", "0")
-_ENUM = re.compile(r"[A-Za-z0-9_.+:-]{1,80}")
-_INT = re.compile(r"[+-]?(?:0x[0-9a-fA-F]{1,16}|[0-9]{1,20})", re.ASCII)
 
 
 @dataclass
@@ -45,69 +38,6 @@ class Record:
                  "leftover": self.leftover, "points": self.points, "facts": self.facts,
                  "warnings": warnings or None}
         return {key: value for key, value in every.items() if value is not None}
-
-
-def point(verdict: str, reason: str = "", evidence: list[str] | None = None) -> dict[str, Any]:
-    """One point of a result."""
-    made: dict[str, Any] = {"verdict": verdict}
-    if reason:
-        made["reason"] = text.clean(reason, REASON_LIMIT)
-    if evidence:
-        made["evidence"] = [text.clean(line, REASON_LIMIT) for line in evidence]
-    return made
-
-
-def _skip(note: str) -> dict[str, Any]:
-    word, colon, reason = note.partition(":")
-    reason = reason.strip()
-    if word not in wordlist.SKIPPED or not colon:
-        return point("unknown", f"unknown SKIP word: '{text.clean(note, 200)}'")
-    return point(word, reason) if reason else point("unknown", f"SKIP {word} without a reason")
-
-
-def _of_result(result: ktap.Result, evidence: list[str]) -> dict[str, Any]:
-    """The verdict of one result line, without regard to the rest of the output."""
-    if result.directive == "SKIP":
-        return _skip(result.note)
-    if result.directive in ("TODO", "XFAIL", "TIMEOUT", "ERROR"):
-        return point("unknown", f"{result.directive} {result.note or result.blame}".strip())
-    if result.ok and result.directive:
-        return point("unknown", f"unknown directive: '{text.clean(result.note, 200)}'")
-    if result.ok:
-        return point("yes")
-    if evidence:
-        return point("broken", "; ".join(evidence), evidence)
-    return point("unknown", result.blame or result.note or "not ok without evidence")
-
-
-def _of_fact(value: str) -> dict[str, Any]:
-    """The verdict of a fact of type verdict."""
-    match = _SPOKEN.fullmatch(value)
-    word, reason = (match[1], (match[2] or "").strip()) if match else ("", "")
-    if word == "unknown":
-        return point("unknown", reason or "no reason given")
-    if word not in wordlist.EVERY:
-        return point("unknown", f"not a verdict: '{text.clean(value, 200)}'")
-    if word == "yes":
-        return point("yes", reason)
-    evidence = [reason] if word == "broken" and reason else None
-    return point(word, reason or "no reason given", evidence)
-
-
-def typed(item: Item, value: str) -> bool | int | str | None:
-    """The value of a fact in its declared type, or None when the text does not fit that type."""
-    if item.type == "bool":
-        return True if value in _TRUE else False if value in _FALSE else None
-    if item.type == "int":
-        if not _INT.fullmatch(value):
-            return None
-        number = int(value, 16 if "x" in value else 10)
-        return number if -(1 << 63) <= number < 1 << 64 else None
-    if item.type == "enum":
-        known = item.unit.split("|") if "|" in item.unit else None
-        fits = value in known if known else bool(_ENUM.fullmatch(value))
-        return value if fits else None
-    return text.clean(value, REASON_LIMIT) if value else None
 
 
 class _Judge:
@@ -211,12 +141,12 @@ class _Judge:
                 self.record.warnings.append(f"not a point's name: '{text.clean(name, 80)}'")
                 continue
             evidence = self.said.evidence.get(name, [])
-            self._put(name.partition(".")[2] or name, _of_result(result, evidence))
+            self._put(name.partition(".")[2] or name, answer.of_result(result, evidence))
 
     def _put(self, name: str, made: dict[str, Any]) -> None:
         if name in self.record.points or name in self.repeated:
             self.repeated.add(name)
-            made = point("unknown", "reported twice")
+            made = answer.point("unknown", "reported twice")
         self.record.points[name] = made
 
     def _facts(self) -> None:
@@ -232,12 +162,12 @@ class _Judge:
                 shown = text.clean(f"{name}={value}", 120)
                 self.record.warnings.append(f"undeclared fact {shown}")
             elif declared[name].type == "verdict":
-                self._put(name, _of_fact(value))
+                self._put(name, answer.of_fact(value))
             else:
                 self._fact(declared[name], value)
 
     def _fact(self, item: Item, value: str) -> None:
-        made = typed(item, value)
+        made = answer.typed(item, value)
         if item.name in self.repeated:
             self.record.warnings.append(f"fact {item.name} given twice with different values")
         elif made is None:
@@ -248,7 +178,7 @@ class _Judge:
 
     def _distrust(self, doubt: str) -> None:
         for name in self.record.points:
-            self.record.points[name] = point("unknown", doubt)
+            self.record.points[name] = answer.point("unknown", doubt)
         if self.record.facts:
             self.record.warnings.append(f"{len(self.record.facts)} facts not believed: {doubt}")
             self.record.facts = {}
@@ -278,13 +208,13 @@ class _Judge:
         shared = None if doubt or self._stopped() else self._shared_skip()
         for name in sorted(declared - self.record.points.keys()):
             self.record.points[name] = (
-                dict(shared) if shared else point("unknown", self._why_missing(doubt)))
+                dict(shared) if shared else answer.point("unknown", self._why_missing(doubt)))
 
     def _shared_skip(self) -> dict[str, Any] | None:
         """The verdict of the missing facts: whatever kept every test from running kept them too."""
         if self.said.top.skip is not None and not self.flat:
-            return _skip(self.said.top.skip)
-        said = [_of_result(result, []) for _, result in self.flat]
+            return answer.skip(self.said.top.skip)
+        said = [answer.of_result(result, []) for _, result in self.flat]
         same = {made["verdict"] for made in said}
         mild = set(wordlist.SKIPPED) - set(wordlist.CONCLUSIVE)
         return said[0] if len(same) == 1 and same <= mild else None
@@ -297,7 +227,7 @@ def _guest_down(said: ktap.Fallen, declared: Probe | None) -> Record:
     always = said.times == said.of and said.of > 1
     reason = f"{said.times} of {said.of} guests {what} while this ran"
     last = next((line for line in said.console if "panic" in line), "")
-    made = point("broken" if always else "unknown", f"{reason}: {last}" if last else reason,
+    made = answer.point("broken" if always else "unknown", f"{reason}: {last}" if last else reason,
                  [reason, *said.console])
     items = declared.points() if declared else []
     return Record("guest_down", points={item.name: dict(made) for item in items})
@@ -313,4 +243,4 @@ def judge(said: ktap.Transcript, declared: Probe | None) -> Record:
 def not_run(declared: Probe | None, why: str) -> Record:
     """The record of a probe that was planned and has no file."""
     items = declared.points() if declared else []
-    return Record("not_run", points={item.name: point("unknown", why) for item in items})
+    return Record("not_run", points={item.name: answer.point("unknown", why) for item in items})

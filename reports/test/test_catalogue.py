@@ -11,7 +11,7 @@ from types import SimpleNamespace
 import pytest
 from conftest import CATALOGUE
 
-from reports import catalogue, page, schema
+from reports import catalogue, declaration, page, schema
 from reports.text import Unusable
 
 MakeElf = Callable[[str, str], Path]
@@ -125,4 +125,4 @@ def test_json_follows_its_schema_and_markdown_escapes() -> None:
 
 def test_mistakes_without_end_are_named_up_to_a_bound() -> None:
     found = catalogue.parse("id=a.b\n" + "x\n" * 200_000)
-    assert len(found.problems) == catalogue.PROBLEM_LIMIT and "unknown line 'x'" in found.problems[0]
+    assert len(found.problems) == declaration.PROBLEM_LIMIT and "unknown line 'x'" in found.problems[0]

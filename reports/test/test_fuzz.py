@@ -8,7 +8,7 @@ import json
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from reports import catalogue, environment, ktap, schema, text, verdict, wordlist
+from reports import catalogue, declaration, environment, ktap, schema, text, verdict, wordlist
 
 QUICK = settings(max_examples=200, deadline=None, derandomize=True,
                  suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
@@ -97,7 +97,7 @@ def test_any_catalogue_is_read_or_its_mistakes_named(parts: list[bytes]) -> None
     if found.problems == []:
         assert schema.problems("catalogue", catalogue.as_json(found)) == []
     for probe in found.probes.values():
-        assert catalogue.PROBE_ID.fullmatch(probe.id)
+        assert declaration.PROBE_ID.fullmatch(probe.id)
         assert len({item.name for item in probe.items}) == len(probe.items)
 
 

@@ -8,7 +8,7 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from reports import profile, schema, verdict, wordlist
+from reports import answer, profile, schema, wordlist
 
 IDENTITY = {"arch": "x86_64", "release": "6.1.0"}
 PERSONAS = ("root", "perfmon", "user", "seccomp")
@@ -19,7 +19,7 @@ def result_of(points: dict[str, dict[str, str]],
     """A result with one probe, from persona -> point -> verdict."""
     personas = {}
     for persona, said in points.items():
-        made = {name: verdict.point(word, "" if word == "yes" else "why")
+        made = {name: answer.point(word, "" if word == "yes" else "why")
                 for name, word in said.items()}
         probe = {"status": "done", "points": made, "facts": (facts or {}).get(persona, {})}
         personas[persona] = {"environment": {}, "probes": {"area.case": probe}}
