@@ -145,21 +145,24 @@ class _Run:
             return self._exited(process)
         return bool(self.outcome.ended)
 
-    def _exited(self, process: subprocess.Popen[bytes]) -> bool:
-        try:
-            process.wait(0.05)
-        except subprocess.TimeoutExpired:
-            return False
+    def _exited(self, process: subprocess.Popen[bytes], seconds: float = 0.05) -> bool:
+        """Has run.sh ended? It is not reaped yet, so that its process id stays its own."""
+        until = time.monotonic() + seconds
+        while not os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT):
+            if time.monotonic() > until:
+                return False
+            time.sleep(0.02)
         return True
 
     def _end(self, process: subprocess.Popen[bytes]) -> None:
         """Let run.sh restore what it changed, then kill what is left of its session."""
-        for signum in (signal.SIGTERM, signal.SIGKILL):
-            try:
-                os.killpg(process.pid, signum)
-                process.wait(GRACE)
-            except (ProcessLookupError, subprocess.TimeoutExpired):
-                continue
+        if not self._exited(process, 0):
+            os.killpg(process.pid, signal.SIGTERM)
+            self._exited(process, GRACE)
+        os.killpg(process.pid, signal.SIGKILL)
+        _, status, usage = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+        self.outcome.cpu = round(usage.ru_utime + usage.ru_stime, 2)
 
     def _finished(self, status: int) -> None:
         channel = self.channel
