@@ -116,3 +116,12 @@ def compare(before: dict[str, Any], after: dict[str, Any]) -> Comparison:
                    for one, other in ((new, old), (old, new)))
     return Comparison(before["started"], len(old.keys() & new.keys()), list(found.values()),
                       _settings(before, after), len(fresh), len(lost))
+
+
+def grouped(changes: list[Change]) -> list[tuple[Change, int]]:
+    """Changes that say the same to the same personas, as the first of them and how many others."""
+    found: dict[tuple[str, ...], list[Change]] = {}
+    for change in changes:
+        same = (change.was, change.now, change.reason, *change.personas)
+        found.setdefault(same, []).append(change)
+    return [(each[0], len(each) - 1) for each in found.values()]

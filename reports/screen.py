@@ -57,6 +57,10 @@ def _listed(words: list[str]) -> str:
     return " and ".join(filter(None, [", ".join(words[:-1]), words[-1]])) if words else "nobody"
 
 
+def _and_more(others: int) -> str:
+    return f" and {others} more" if others else ""
+
+
 # ------------------------------------------------------------------------------------- the head
 
 def _machine(result: dict[str, Any]) -> str:
@@ -165,8 +169,7 @@ def _unknown(page: Page) -> Section:
                     found.setdefault(point.get("reason", ""), []).append(f"{probe_id}.{name}")
     rows = []
     for reason, keys in sorted(found.items(), key=lambda item: (-len(item[1]), item[0])):
-        others = f" and {len(keys) - 1} more" if len(keys) > 1 else ""
-        said = text.clean(f"{keys[0]}{others}: {reason}", 600)
+        said = text.clean(f"{keys[0]}{_and_more(len(keys) - 1)}: {reason}", 600)
         rows.append(layout.hang(Text("  unknown  ", "red"), said, page.width, 1))
     total = sum(map(len, found.values()))
     title = Text("Could not tell", "bold")
@@ -178,25 +181,28 @@ def _unknown(page: Page) -> Section:
 def _changes(page: Page) -> Section:
     """What the last run here said otherwise."""
     if page.before is None:
-        title = Text.assemble(("Since the last run here", "bold"), ": this is the first")
+        title = Text.assemble(("Since the last run", "bold"), ": this is the first")
         return Section([layout.fit(title, page.width)], [], lambda _: Text(""))
     earlier, before = page.before
     found = history.compare(before, page.result)
     rows = [layout.hang(Text("  setting  ", "cyan"), line, page.width, 1)
             for line in found.settings]
-    for change in found.changes:
-        said = f"{change.key}{page.who(change.personas)}: {change.was} -> {change.now}"
-        if change.reason:
-            said += f": {change.reason}"
+    groups = history.grouped(found.changes)
+    for change, others in groups:
+        said = (f"{change.key}{_and_more(others)}{page.who(change.personas)}: {change.was} -> "
+                f"{change.now}" + (f": {change.reason}" if change.reason else ""))
         rows.append(layout.hang(Text("  changed  ", wordlist.STYLES[change.now]),
                                 text.clean(said, 600), page.width, 1))
-    title = Text("Since the last run here", "bold")
+    command = f"./run.sh report diff {earlier} {page.place}"
+    if any(others for _, others in groups):
+        rows.append([layout.fit(Text(f"  each     {command}"), page.width)])
+    title = Text("Since the last run", "bold")
     what = [text.count(len(found.changes), "point") + " changed"] if found.changes else []
     asked = {"newly asked": found.new, "no longer asked": found.gone}
     what += [f"{number} {word}" for word, number in asked.items() if number]
     title.append(f" ({_time(before)}): {', '.join(what) or 'nothing changed'}", "not bold")
     return Section([layout.fit(title, page.width)], rows, lambda left: layout.fit(
-        Text(f"  {len(left)} more: ./run.sh report diff {earlier} {page.place}"), page.width))
+        Text(f"  {len(left)} more: {command}"), page.width))
 
 
 def _foot(page: Page) -> list[Text]:
@@ -206,6 +212,8 @@ def _foot(page: Page) -> list[Text]:
     when = f" ({_time(page.result)})" if "started" in page.result else ""
     longest = max(map(len, commands)) + 4
     beside = page.width - longest >= 24
+    if len(page.folder) + len(when) > page.width - len("Results in ; next:"):
+        when = ""
     title = Text.assemble(("Results", "bold"), f" in {page.folder}{when}; next:")
     lines = [Text(""), layout.fit(title, page.width)]
     for command, about in commands.items():

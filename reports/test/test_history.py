@@ -36,7 +36,7 @@ def since(capsys, made: dict[str, Any]) -> list[str]:
     """The lines of the screen that tell of the last run."""
     put(Path("results/now"), made)
     assert verbs.main(["show", "results/now"]) == 0
-    _, _, below = capsys.readouterr().out.partition("Since the last run here")
+    _, _, below = capsys.readouterr().out.partition("Since the last run")
     return below.partition("\n\n")[0].splitlines()
 
 
@@ -66,11 +66,23 @@ def test_settings_and_points_that_came_and_went_are_told(capsys) -> None:
 def test_changes_that_do_not_fit_are_counted(capsys) -> None:
     many = {f"p{number:03}": "yes" for number in range(200)}
     put(Path("results/then"), result({"root": {"ring.order": many}}, started=BEFORE))
-    lines = since(capsys, result({"root": {"ring.order": dict.fromkeys(many, "no: x")}}))
+    lines = since(capsys, result({"root": {"ring.order": {
+        name: f"no: {name}" for name in many}}}))
     assert lines[0].endswith(": 200 points changed")
     shown = sum(line.startswith("  changed") for line in lines)
     assert 0 < shown < 60
     assert lines[-1] == f"  {200 - shown} more: ./run.sh report diff results/then results/now"
+
+
+def test_changes_that_say_the_same_are_told_once(capsys) -> None:
+    many = {f"p{number:03}": "yes" for number in range(200)}
+    put(Path("results/then"), result({"root": {"ring.order": many}}, started=BEFORE))
+    now = dict.fromkeys(many, "no: x") | {"p007": "broken: 1"}
+    assert since(capsys, result({"root": {"ring.order": now}})) == [
+        " (2026-11-20 08:00 UTC): 200 points changed",
+        "  changed  ring.order.p000 and 198 more: yes -> no: x",
+        "  changed  ring.order.p007: yes -> broken: 1",
+        "  each     ./run.sh report diff results/then results/now"]
 
 
 @pytest.mark.parametrize("spoil", [

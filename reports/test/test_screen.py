@@ -57,7 +57,7 @@ Refused, by             root user  what would lift it
 Could not tell: 1 answer
   unknown  ring.order.wraps: time-out
 
-Since the last run here: this is the first
+Since the last run: this is the first
 
 Results in run (2026-11-21 11:35 UTC); next:
   ./run.sh report table run  each probe, and its reasons
