@@ -198,7 +198,7 @@ def _changes(page: Page) -> Section:
         rows.append([layout.fit(Text(f"  each     {command}"), page.width)])
     title = Text("Since the last run", "bold")
     what = [text.count(len(found.changes), "point") + " changed"] if found.changes else []
-    asked = {"newly asked": found.new, "no longer asked": found.gone}
+    asked = {"new": found.new, "gone": found.gone}
     what += [f"{number} {word}" for word, number in asked.items() if number]
     title.append(f" ({_time(before)}): {', '.join(what) or 'nothing changed'}", "not bold")
     return Section([layout.fit(title, page.width)], rows, lambda left: layout.fit(

@@ -60,7 +60,7 @@ def test_settings_and_points_that_came_and_went_are_told(capsys) -> None:
     put(Path("results/then"), result(before, started=BEFORE) | {
         "environment": {"paranoid": "4", "cpus_online": "4"}})
     assert since(capsys, result(SAID)) == [
-        " (2026-11-20 08:00 UTC): 1 newly asked, 1 no longer asked", "  setting  paranoid: 4 -> 2"]
+        " (2026-11-20 08:00 UTC): 1 new, 1 gone", "  setting  paranoid: 4 -> 2"]
 
 
 def test_changes_that_do_not_fit_are_counted(capsys) -> None:
@@ -111,7 +111,7 @@ def test_probes_that_were_not_run_have_not_changed(capsys) -> None:
     before = result(changed("root", "first", "unknown: not run"), started=BEFORE)
     before["personas"]["root"]["probes"]["ring.order"]["status"] = "not_run"
     put(Path("results/then"), before)
-    assert since(capsys, result(SAID)) == [" (2026-11-20 08:00 UTC): 2 newly asked"]
+    assert since(capsys, result(SAID)) == [" (2026-11-20 08:00 UTC): 2 new"]
 
 
 def _hostile(folder: Path, kind: str) -> None:
