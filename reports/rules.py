@@ -62,6 +62,11 @@ class Source:
                 and self.path.parts[1] not in NO_AREAS)
 
     @property
+    def is_module(self) -> bool:
+        """Code of a kernel module, which is built for one kernel and has the kernel's licence."""
+        return self.is_c and self.top == "kernels"
+
+    @property
     def is_shell(self) -> bool:
         return bool(self.lines) and self.lines[0].startswith("#!") and "sh" in self.lines[0]
 
@@ -78,11 +83,11 @@ class Source:
 
 
 def licence(source: Source) -> Iterator[Break]:
-    """GPL-2.0-only in probes/ and for the fake kernels, MIT everywhere else."""
+    """GPL-2.0-only in probes/, for the fake kernels and for kernel modules, MIT everywhere else."""
     if not source.is_source or not source.text.strip():
         return
     launcher = source.is_c and source.path.is_relative_to("suites/falsify")	# linked with it
-    wanted = "GPL-2.0-only" if source.top == "probes" or launcher else "MIT"
+    wanted = "GPL-2.0-only" if source.top == "probes" or launcher or source.is_module else "MIT"
     found = next((match[1] for match in map(_SPDX.search, source.lines[:3]) if match), None)
     if found is None:
         yield 1, "no SPDX-License-Identifier in the first lines"
@@ -148,8 +153,8 @@ def arrows(source: Source) -> Iterator[Break]:
 
 
 def version_compare(source: Source) -> Iterator[Break]:
-    """Version numbers decide nothing in C."""
-    if source.is_c:
+    """Version numbers decide nothing in C that runs on a kernel it was not built for."""
+    if source.is_c and not source.is_module:
         for line, what in source.find(_VERSION, source.bare):
             yield line, f"{what}: a version number decides nothing here; ask the kernel"
 

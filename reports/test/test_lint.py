@@ -26,6 +26,7 @@ BAD = [
     ("licence", "probes/a.h", MIT + "int a;\n"),
     ("licence", "suites/falsify/a.c", MIT + "int a;\n"),
     ("licence", "suites/a.py", "# SPDX-License-Identifier: GPL-2.0-only\n"),
+    ("licence", "kernels/pmu/module/a.c", MIT + "int a;\n"),
     ("licence", "run.sh", "#!/bin/sh\ntrue\n"),
     ("file-size", "lib/a.c", MIT + "int a;\n" * 500),
     ("file-size", "probes/ring/a.c", PROBE + "\n" * 250),
@@ -82,6 +83,7 @@ BAD = [
 ]
 
 GOOD_TREE = {
+    "kernels/pmu/module/a.c": GPL + "int a = LINUX_VERSION_CODE;\n",
     "Makefile": PYTHON + "all:\n",
     "README.md": "# A house\n",
     "run.sh": "#!/bin/sh\n" + PYTHON + "f() {\n\ttrue\n}\n",
