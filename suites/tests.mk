@@ -4,7 +4,7 @@
 # The quick ring needs no perf permission; it boots nothing, fuzzes nothing and seldom waits for a clock.
 QUICK_lib := lib/test/test_lib.py lib/test/policy/test_policy.py -k 'not fuzz and not late_ and not lies'
 QUICK_reports := reports/test --ignore=reports/test/test_fuzz.py
-QUICK_kernels := kernels/test $(patsubst %,--ignore=kernels/test/test_%.py,boot fetch throwaway)
+QUICK_kernels := kernels/test $(patsubst %,--ignore=kernels/test/test_%.py,boot fetch isolate place engine)
 QUICK_suites := $(patsubst %,suites/test/test_%.py,tree suites hidden)
 PYTEST := $(PYTHON) -m pytest -q -p no:cacheprovider
 
