@@ -5,6 +5,7 @@
  * privilege, whoever runs this probe, that opens events on unrelated tasks.
  */
 #include "probe.h"
+#include "finding.h"
 #include "privilege.h"
 #include <sys/prctl.h>
 #include <sys/stat.h>

@@ -5,15 +5,17 @@
 #ifndef ATTR_BITS_H
 #define ATTR_BITS_H
 
+#include "finding.h"
+
 /* The same where EOPNOTSUPP is YES, too: the bit is known, and no software event can deliver it. */
-static inline void probe_known(const struct perf_event_attr *with,
+static inline void judge_known(const struct perf_event_attr *with,
 			       const struct perf_event_attr *without, const char *what,
 			       struct finding *ret)
 {
 	if (try_open(with) == -EOPNOTSUPP)
 		finding_set(ret, YES, "known, not for software events (EOPNOTSUPP)");
 	else
-		probe_pair(with, without, 0, -1, what, ret);
+		judge_pair(with, without, 0, -1, what, ret);
 }
 
 /* The legal twin of a rule opens, as one more demand on a sampling of page faults. */

@@ -7,6 +7,7 @@
  * known is seen from EOPNOTSUPP, where an unknown one is EINVAL.
  */
 #include "probe.h"
+#include "finding.h"
 
 #include <stdio.h>
 

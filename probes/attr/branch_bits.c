@@ -7,6 +7,7 @@
  * some PMU can really record branches is asked elsewhere.
  */
 #include "probe.h"
+#include "finding.h"
 
 #define DECLARE(bit, NAME, name, since)                                                        \
 	FACT(name, verdict, "-", "branch filter " #name " (bit " #bit ") is known") SINCE(since)
@@ -47,7 +48,7 @@ static void plain(bool report)
 		return;
 	with.sample_type = PERF_SAMPLE_BRANCH_STACK;
 	with.branch_sample_type = ANY_OF_USER;
-	probe_pair(&with, &attr, 0, -1, "PERF_SAMPLE_BRANCH_STACK", &finding);
+	judge_pair(&with, &attr, 0, -1, "PERF_SAMPLE_BRANCH_STACK", &finding);
 	for (size_t i = 0; report && i < COUNT; i++)
 		fact_verdict(filters[i].name, finding.verdict, finding.reason);
 	if (finding.verdict == YES)

@@ -10,6 +10,7 @@
  */
 #include "probe.h"
 #include "attr_bits.h"
+#include "finding.h"
 
 #define DECLARE(bit, name, beside, since)                                                      \
 	FACT(name, verdict, "-", "bit " #bit " is known") SINCE(since)
@@ -72,7 +73,7 @@ static void ask(const struct flag *flag, struct finding *ret)
 	if (flag->beside == flag->bit || flag->bit == 37)	/* sigtrap: its company is newer */
 		without = with_bits(0);
 	without.flag_bits &= ~mask(flag->bit);
-	probe_known(&with, &without, flag->name, ret);
+	judge_known(&with, &without, flag->name, ret);
 }
 
 TEST(known)

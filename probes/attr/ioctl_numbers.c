@@ -6,6 +6,7 @@
  * program. Observed by asking with a nonsensical argument: ENOTTY would mean "never heard of".
  */
 #include "probe.h"
+#include "finding.h"
 
 PROBE(TITLE("the numbers of ioctls with a pointer")
       SINCE("2.6.33")

@@ -6,6 +6,7 @@
  * bits without a meaning in attr.unknown_bits.
  */
 #include "probe.h"
+#include "finding.h"
 
 PROBE(TITLE("the flags of the system call")
       SINCE("2.6.31")

@@ -8,6 +8,7 @@
  * the length, and a buffer one byte short must be refused with ENOSPC.
  */
 #include "probe.h"
+#include "finding.h"
 
 /* bits (enabled 1, running 2, id 4, group 8, lost 16), name */
 #define COMBINATIONS(X)                                                                        \
@@ -70,7 +71,7 @@ static void ask(const struct combination *combination, struct finding *ret)
 	int fd;
 
 	with.read_format = combination->bits;
-	probe_pair(&with, &without, 0, -1, combination->name, ret);
+	judge_pair(&with, &without, 0, -1, combination->name, ret);
 	if (ret->verdict != YES)
 		return;
 	fd = pm_open(&with, 0, -1, -1, 0);

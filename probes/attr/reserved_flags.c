@@ -6,6 +6,7 @@
  * declared as a bit field, so bit 0 is the highest bit of the word on big-endian machines.
  */
 #include "probe.h"
+#include "finding.h"
 
 #include <stdio.h>
 
@@ -39,8 +40,8 @@ TEST(all)
 		if (error)
 			classify_setup(-error, &plain, 0, -1, &finding);
 		else
-			probe_rule(pm_open(&attr, 0, -1, -1, 0), EINVAL, NO,
-				   "a newer kernel's flag", &finding);
+			judge_refused(pm_open(&attr, 0, -1, -1, 0), EINVAL, NO,
+				      "a newer kernel's flag", &finding);
 		taken += finding.verdict != YES;
 		snprintf(name, sizeof(name), "bit_%u", bit);
 		fact_verdict(name, finding.verdict, finding.reason);

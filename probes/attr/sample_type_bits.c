@@ -9,6 +9,7 @@
  */
 #include "probe.h"
 #include "attr_bits.h"
+#include "finding.h"
 
 #define DECLARE(bit, NAME, name, since)                                                        \
 	FACT(name, verdict, "-", "sample field " #name " (bit " #bit ") is known") SINCE(since)
@@ -53,7 +54,7 @@ static void ask(const struct field *field, struct finding *ret)
 	struct perf_event_attr with = with_field(field->bit, true), without = with;
 
 	without.sample_type = 0;
-	probe_known(&with, &without, field->name, ret);
+	judge_known(&with, &without, field->name, ret);
 }
 
 TEST(known)

@@ -7,6 +7,7 @@
  * E2BIG; one that knows it answers anything else. The size it writes back must say the same.
  */
 #include "probe.h"
+#include "finding.h"
 
 #define DECLARE(number, size, what, since)                                                     \
 	FACT(ver##number, verdict, "-", "knows " #size " bytes: " what) SINCE(since)

@@ -8,6 +8,7 @@
  * a "no". Before v3.15 the upper half of the flags was not looked at on 64-bit machines.
  */
 #include "probe.h"
+#include "finding.h"
 
 /* name, first and last bit, release, what */
 #define WORDS(X)                                                                               \

@@ -5,6 +5,7 @@
  * Observed with page faults as members of a trace unit's group.
  */
 #include "probe.h"
+#include "finding.h"
 #include "trace_unit.h"
 
 PROBE(TITLE("snippets of AUX data in samples")

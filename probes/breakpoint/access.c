@@ -10,6 +10,7 @@
 #include "probe.h"
 #include "breakpoint.h"
 #include "call.h"
+#include "finding.h"
 
 PROBE(TITLE("accesses that a breakpoint counts")
       SINCE("2.6.33")
@@ -97,7 +98,7 @@ FIXTURE_SETUP(access)
 
 	self->fd = pm_open(&attr, 0, -1, -1, 0);
 	if (self->fd < 0) {
-		probe_pair_machine(&attr, &writes, "this kind of access", &finding);
+		judge_pair_machine(&attr, &writes, "this kind of access", &finding);
 		say(&finding);
 	}
 	must_ioctl(self->fd, PERF_EVENT_IOC_ENABLE, 0);

@@ -8,6 +8,7 @@
 #include "probe.h"
 #include "breakpoint.h"
 #include "bytes.h"
+#include "finding.h"
 #include <stdio.h>
 
 #define LENGTH(n, version)                                                                     \
@@ -39,7 +40,7 @@ static void measure(unsigned int length, struct finding *ret)
 	int fd = pm_open(&attr, 0, -1, -1, 0);
 
 	if (fd < 0) {
-		probe_pair_machine(&attr, &control, "this length", ret);
+		judge_pair_machine(&attr, &control, "this length", ret);
 		return;
 	}
 	must_ioctl(fd, PERF_EVENT_IOC_ENABLE, 0);

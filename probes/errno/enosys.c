@@ -8,6 +8,7 @@
  * takes it for "no perf here" gives up too early.
  */
 #include "probe.h"
+#include "finding.h"
 
 PROBE(TITLE("parts of perf that an architecture lacks")
       SINCE("3.7")

@@ -7,6 +7,7 @@
  * told from a refusal. Kernels without filters or BPF refuse before they look: that is a "no".
  */
 #include "probe.h"
+#include "finding.h"
 
 #define BAD_POINTER 8ul
 #define NOT_OPEN 1000000ul

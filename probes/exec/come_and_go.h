@@ -5,6 +5,8 @@
 #ifndef COME_AND_GO_H
 #define COME_AND_GO_H
 
+#include "fork_exec.h"
+
 /* As a job of another worker: a thread of its own comes and goes, then a child. */
 static inline int worker_come_and_go(void *unused)
 {

@@ -6,7 +6,7 @@
  * not. Root's child becomes nobody first, for nothing is unreadable to root.
  */
 #include "probe.h"
-#include "exec.h"
+#include "fork_exec.h"
 
 #include <stdio.h>
 #include <stdlib.h>

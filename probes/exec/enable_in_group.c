@@ -6,7 +6,7 @@
  * this program anew.
  */
 #include "probe.h"
-#include "exec.h"
+#include "fork_exec.h"
 
 PROBE(TITLE("groups that start at execve")
       SINCE("2.6.31")

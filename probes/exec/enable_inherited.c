@@ -5,7 +5,7 @@
  * Observed: exact page-fault counts of the parent's event while the child, then the parent, faults.
  */
 #include "probe.h"
-#include "exec.h"
+#include "fork_exec.h"
 
 PROBE(TITLE("copies that start at execve")
       SINCE("2.6.31")

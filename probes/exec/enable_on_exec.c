@@ -6,7 +6,7 @@
  */
 #include "probe.h"
 #include "come_and_go.h"
-#include "exec.h"
+#include "fork_exec.h"
 
 PROBE(TITLE("events that start at execve")
       SINCE("2.6.31")

@@ -6,7 +6,7 @@
  * Linux 2e498d0a74e5 ("perf: Add support for event removal on exec") (v5.13)
  */
 #include "probe.h"
-#include "exec.h"
+#include "fork_exec.h"
 
 PROBE(TITLE("POLLHUP of an event removed at execve")
       SINCE("5.13")

@@ -7,7 +7,7 @@
  * Linux 2e498d0a74e5 ("perf: Add support for event removal on exec") (v5.13)
  */
 #include "probe.h"
-#include "exec.h"
+#include "fork_exec.h"
 
 PROBE(TITLE("copies that are removed at execve")
       SINCE("5.13")

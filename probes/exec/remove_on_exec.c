@@ -8,7 +8,7 @@
  */
 #include "probe.h"
 #include "come_and_go.h"
-#include "exec.h"
+#include "fork_exec.h"
 
 PROBE(TITLE("events that are removed at execve")
       SINCE("5.13")

@@ -7,7 +7,7 @@
  * Linux 97ba62b27867 ("perf: Add support for SIGTRAP on perf events") (v5.13)
  */
 #include "probe.h"
-#include "exec.h"
+#include "fork_exec.h"
 
 PROBE(TITLE("traps and execve")
       SINCE("5.13")

@@ -6,7 +6,7 @@
  * the watcher's counter gains them, and the ring has their samples.
  */
 #include "probe.h"
-#include "exec.h"
+#include "fork_exec.h"
 
 PROBE(TITLE("events across execve")
       SINCE("2.6.31")

@@ -6,6 +6,7 @@
  * Observed: exact page-fault counts of all three as opened, and again after ENABLE on the leader.
  */
 #include "probe.h"
+#include "finding.h"
 
 #define CELL(name) FACT(name, verdict, "-", "leader_sibling_sibling as opened count as they should")
 

@@ -6,6 +6,7 @@
  * thread.
  */
 #include "probe.h"
+#include "finding.h"
 
 PROBE(TITLE("read formats in an inherited group")
       SINCE("4.13")

@@ -6,6 +6,7 @@
  * Observed: siblings with ids join one by one until E2BIG; the group as it then is reads whole.
  */
 #include "probe.h"
+#include "finding.h"
 
 #include <sys/resource.h>
 

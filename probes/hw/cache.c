@@ -6,6 +6,7 @@
  * verdict.
  */
 #include "probe.h"
+#include "finding.h"
 #include "hardware.h"
 #include <stdio.h>
 
@@ -59,7 +60,7 @@ static bool try_cell(unsigned int index, char *values, size_t size, struct findi
 		 results[result]);
 	if (fd < 0) {
 		control = attr_hardware();
-		probe_pair_machine(&attr, &control, "this cell", ret);
+		judge_pair_machine(&attr, &control, "this cell", ret);
 	} else {
 		judge_counter(fd, work, index == 0, &value, ret);
 		close(fd);

@@ -6,6 +6,7 @@
  * A matrix: each event is a verdict of its own.
  */
 #include "probe.h"
+#include "finding.h"
 #include "hardware.h"
 #include <stdio.h>
 
@@ -68,7 +69,7 @@ static void explain(uint64_t config, struct finding *ret)
 {
 	struct perf_event_attr asked = *hardware(config), control = attr_hardware();
 
-	probe_pair_machine(&asked, &control, "this event", ret);
+	judge_pair_machine(&asked, &control, "this event", ret);
 }
 
 TEST(no_lies)

@@ -5,6 +5,8 @@
 #ifndef HARDWARE_H
 #define HARDWARE_H
 
+#include "finding.h"
+
 /* Cycles of the core's PMU, or instructions where it cannot count cycles. */
 static inline struct perf_event_attr attr_hardware(void)
 {

@@ -6,6 +6,7 @@
  * gains exactly that many while the new task lives, and keeps them after its end.
  */
 #include "probe.h"
+#include "fork_exec.h"
 
 PROBE(TITLE("inherited counts of threads and processes")
       SINCE("2.6.31")

@@ -6,6 +6,7 @@
  * Observed: exact gains of one counter while each kind of task causes page faults.
  */
 #include "probe.h"
+#include "fork_exec.h"
 
 PROBE(TITLE("tasks that an inherit event does not cover")
       SINCE("2.6.31")

@@ -6,6 +6,7 @@
  * Linux 2b26f0aa0049 ("perf: Support only inheriting events if cloned with CLONE_THREAD") (v5.13)
  */
 #include "probe.h"
+#include "fork_exec.h"
 
 PROBE(TITLE("inheritance by threads alone")
       SINCE("5.13")

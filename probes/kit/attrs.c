@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "attrs.h"
+#include "finding.h"
 
 static struct perf_event_attr attr_excluding(uint32_t type, uint64_t config, bool exclude)
 {

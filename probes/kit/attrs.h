@@ -12,20 +12,20 @@
 
 #include "../../lib/pm_sys.h"
 
-/* An attr for a task's own user-mode events: disabled, exclude_kernel, exclude_hv. For the core's
- * PMU without the last two where it cannot exclude, and so counts the kernel's work as well. */
+/* An attr of any type for this task's own user-mode work: disabled, exclude_kernel, exclude_hv.
+ * On a core PMU that cannot exclude, it counts the kernel's work as well. */
 struct perf_event_attr attr_of(uint32_t type, uint64_t config);
+/* The same for a software event. */
 struct perf_event_attr attr_software(uint64_t config);
-/* A counter of page faults that runs as soon as it is open. */
+/* An attr for a counter of page faults that runs as soon as it is open. */
 struct perf_event_attr attr_counter(bool inherit);
-/* Period-1 sampling of page faults: the event any process may have, exact to the last count. */
+/*
+ * An attr that samples every page fault. Any process may have this event, and its count is exact.
+ */
 struct perf_event_attr attr_faults(uint64_t sample_type);
-/* A carrier of side-band records: the dummy event, or before v3.12 a software counter. */
+/* An attr for side-band records alone: the dummy event, or a software counter before v3.12. */
 struct perf_event_attr attr_sideband(void);
 
-
-/* The answer to opening that attr for this task: 0, closed again, or -errno. */
-int try_open(const struct perf_event_attr *attr);
 
 
 #endif

@@ -19,10 +19,8 @@
 #define INSN(c, d, s, o, i) ((struct bpf_insn){ .code = (c), .dst_reg = (d), .src_reg = (s), \
 						.off = (o), .imm = (i) })
 
-/*
- * Up to v5.10 programs and maps are memory locked by the user, and what is gone is only given back
- * after a while; so whoever may has no limit.
- */
+/* Call bpf(2). Up to v5.10 programs and maps are memory locked by the user, and what is gone is
+ * only given back after a while; so the limit is lifted where that is allowed. */
 static inline int bpf_order(int command, union bpf_attr *order)
 {
 	const struct rlimit none = { RLIM_INFINITY, RLIM_INFINITY };
@@ -34,7 +32,7 @@ static inline int bpf_order(int command, union bpf_attr *order)
 	return fd < 0 ? -errno : fd;
 }
 
-/* What a call of bpf(2) that the test needs has answered. */
+/* What a call of bpf(2) answered that the test needs. */
 static inline int bpf_needed(int answer, const char *what)
 {
 	if (answer == -ENOSYS)
@@ -63,7 +61,7 @@ static inline int must_load_empty(uint32_t type)
 	return bpf_needed(bpf_load(type, code, 2), "BPF_PROG_LOAD");
 }
 
-/* A number that programs count up, and that is read here. */
+/* A map with a number that programs count up. */
 static inline int must_counter(void)
 {
 	union bpf_attr order = { .map_type = BPF_MAP_TYPE_ARRAY, .key_size = 4, .value_size = 8,
@@ -72,6 +70,7 @@ static inline int must_counter(void)
 	return bpf_needed(bpf_order(BPF_MAP_CREATE, &order), "BPF_MAP_CREATE");
 }
 
+/* Read the number that programs count up. */
 static inline uint64_t counter_read(int map)
 {
 	uint64_t value = 0;

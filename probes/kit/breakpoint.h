@@ -10,13 +10,14 @@
 
 #include "../../lib/pm_sys.h"
 
-/* A breakpoint on data (HW_BREAKPOINT_R, _W, _RW), and one on a function's first instruction. */
+/* An attr for a breakpoint on data (HW_BREAKPOINT_R, _W or _RW). */
 struct perf_event_attr attr_access(uint32_t bp_type, const volatile void *address, uint64_t length);
-/* How many more breakpoints a task can have: shows that an event really is gone. */
+/* How many more breakpoints a task can have. Shows that an event is really gone. */
 int count_free_breakpoints(pid_t tid);
-/* MODIFY_ATTRIBUTES of a breakpoint, with the size that pm_open() chose. Returns 0 or -errno. */
+/* MODIFY_ATTRIBUTES of a breakpoint, with the attr size that pm_open() chose. Returns 0 or
+ * -errno. */
 int modify_breakpoint(int fd, const struct perf_event_attr *attr);
-/* Move a breakpoint by MODIFY_ATTRIBUTES. */
+/* Change a breakpoint by MODIFY_ATTRIBUTES; no where there is no such ioctl. */
 void must_modify(int fd, const struct perf_event_attr *attr);
 
 #endif

@@ -12,6 +12,7 @@
 
 #include "attrs.h"
 #include "cgroup.h"
+#include "internal.h"
 #include "open.h"
 #include "privilege.h"
 #include "say.h"
@@ -30,7 +31,11 @@ int cgroup_open(const char *path, int cpu, int leader)
 	return fd;
 }
 
-int cgroup_root(int cpu, char *buf, size_t size)
+/*
+ * The root cgroup of the hierarchy where perf takes part. Returns 0, or how perf or open(2)
+ * refused; -ENOENT: none is mounted at a usual place; -ENODEV: perf takes part in none that is.
+ */
+static int cgroup_root(int cpu, char *buf, size_t size)
 {
 	static const char *const roots[] = {
 		"/sys/fs/cgroup/perf_event", "/sys/fs/cgroup/perf_event,cpu", "/sys/fs/cgroup",

@@ -11,16 +11,12 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-/* A counter of page faults, running, for all tasks of a cgroup on one CPU. An event or -errno. */
+/* A running counter of page faults for all tasks of a cgroup on one CPU. Returns an event or
+ * -errno. */
 int cgroup_open(const char *path, int cpu, int leader);
-/*
- * The root cgroup of the hierarchy where perf takes part. Returns 0, or how perf or open(2)
- * refused; -ENOENT: none is mounted at a usual place; -ENODEV: perf takes part in none that is.
- */
-int cgroup_root(int cpu, char *buf, size_t size);
 
-/* Whether perf's id of a cgroup names the directory with that inode. A kernel of 32 bits has the
- * inode in the lower half of the id, and a generation in the upper one. */
+/* Whether perf's id of a cgroup names the directory with that inode. A 32-bit kernel has the
+ * inode in the lower half of the id and a generation in the upper one. */
 static inline bool cgroup_id_is(uint64_t id, uint64_t inode)
 {
 	return id == inode || (sizeof(long) == 4 && (uint32_t)id == inode);
@@ -30,14 +26,15 @@ static inline bool cgroup_id_is(uint64_t id, uint64_t inode)
 struct cgroups {
 	char top[96], below[128], beside[128];
 };
-/* Make the three; a guard process removes them when this program ends somehow. 0 or -errno. */
+/* Make the three cgroups. A guard process removes them however this program ends. Returns 0 or
+ * -errno. */
 int cgroups_make(const char *root, struct cgroups *ret);
 /* Remove them once their tasks have gone. */
 void cgroups_remove(const struct cgroups *cgroups);
 /* Move a task. Returns 0 or -errno. */
 int cgroup_move(const char *path, pid_t task);
 
-/* Where perf takes part in cgroups: the path of that root, found on a CPU (cgroup_root()). */
+/* The path of the root of the hierarchy where perf takes part, found on a CPU. */
 void must_cgroup_root(int cpu, char *path, size_t size);
 
 #endif

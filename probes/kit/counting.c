@@ -7,6 +7,7 @@
 #include <inttypes.h>
 
 #include "counting.h"
+#include "fork_exec.h"
 #include "open.h"
 #include "say.h"
 #include "task.h"
@@ -61,14 +62,6 @@ void expect_gain(int fd, struct worker *worker, unsigned int faults, uint64_t wa
 
 	if (gain != want)
 		say_broken("gained=%" PRIu64 " want=%" PRIu64 " of %u faults", gain, want, faults);
-}
-
-void must_fault(unsigned int faults)
-{
-	int error = cause_faults(faults);
-
-	if (error)
-		say_unknown("page faults could not be caused: %s", pm_errno_name(error));
 }
 
 static void fault_enabled(int fd, unsigned int faults)

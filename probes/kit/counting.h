@@ -11,26 +11,24 @@
 #include "../../lib/pm_sys.h"
 #include "worker.h"
 
-/* The value of a counter without read_format. */
+/* Read a counter that has no read_format. */
 uint64_t must_count(int fd);
 /* Broken unless such a counter reads exactly that. */
 void expect_count(int fd, uint64_t want);
-/* All counters of an event or group; broken when they are not laid out by its read_format. */
+/* Read an event or group with its read_format; broken when the bytes are not laid out by it. */
 struct pm_counts must_counts(int fd, uint64_t read_format);
-/* How much a counter gains while a worker (NULL: this thread) causes page faults. They cause one
- * before, so that whatever the way there costs is not in the gain. */
+/* How much a counter gains while a worker (NULL: this thread) causes page faults. One fault is
+ * caused before, so that the cost of getting there is not in the gain. */
 uint64_t gain_of_faults(int fd, struct worker *worker, unsigned int faults);
-/* Broken unless a counter gains exactly that much while a worker (or this thread) faults. */
+/* Broken unless gain_of_faults() is exactly `want`. */
 void expect_gain(int fd, struct worker *worker, unsigned int faults, uint64_t want);
-/* Cause page faults in this thread: cause_faults(), which the test needs. */
-void must_fault(unsigned int faults);
-/* Enable an event without read_format, cause page faults, disable it. Returns how many of them it
- * counted. */
+/* Enable a counter, cause page faults, disable it. Returns how many it counted; it has no
+ * read_format. */
 uint64_t cause_enabled_faults(int fd, unsigned int faults);
-/* A worker the test needs. */
+/* Start a worker, which the test needs. */
 void must_start_worker(struct worker *worker, enum worker_kind kind);
-/* Let a worker (NULL: this thread) run until time_enabled shows: a scheduler clock may tick every
- * 10 ms only. Returns what the event then reads; its read_format has both times. */
+/* Let a worker (NULL: this thread) run until time_enabled is not 0, as a scheduler clock may tick
+ * every 10 ms only. Returns what the event then reads; its read_format has both times. */
 struct pm_counts spin_until_timed(int fd, struct worker *worker);
 
 #endif

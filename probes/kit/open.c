@@ -13,6 +13,8 @@
 
 #include "attrs.h"
 #include "cgroup.h"
+#include "finding.h"
+#include "internal.h"
 #include "open.h"
 #include "privilege.h"
 #include "say.h"
@@ -46,7 +48,7 @@ int ask_open(const struct perf_event_attr *with, const struct perf_event_attr *w
 
 	if (fd >= 0)
 		return fd;
-	probe_pair(with, without, pid, cpu, what, &finding);
+	judge_pair(with, without, pid, cpu, what, &finding);
 	if (finding.verdict == YES)
 		say_unknown("%s: refused once (%s), then accepted", what, pm_errno_name(fd));
 	say(&finding);
@@ -56,7 +58,7 @@ void expect_refused(int got, int want, enum verdict accepted, const char *what)
 {
 	struct finding finding;
 
-	probe_rule(got, want, accepted, what, &finding);
+	judge_refused(got, want, accepted, what, &finding);
 	if (finding.verdict != YES)
 		say(&finding);
 }

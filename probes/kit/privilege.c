@@ -22,6 +22,7 @@
 
 #include "../../lib/pm_sys.h"
 #include "attrs.h"
+#include "internal.h"
 #include "privilege.h"
 #include "say.h"
 #include "task.h"
@@ -82,7 +83,9 @@ static int open_stripped(void *argument)
 	return fd < 0 ? -fd : ACCEPTED;
 }
 
-int open_unprivileged(const struct perf_event_attr *attr, pid_t pid, int cpu)
+/* How the kernel answers an open by a child without any privilege. 0 when it accepts, -errno, or
+ * 1 when such a task may not even count its own page faults. */
+static int open_unprivileged(const struct perf_event_attr *attr, pid_t pid, int cpu)
 {
 	struct asked asked = { attr, pid, cpu };
 	int status = wait_child(start_child(open_stripped, &asked));

@@ -11,20 +11,13 @@
 
 struct perf_event_attr;
 
-/* Make this process a stranger: that uid if it is root's, no capabilities. Returns 0 or -errno. */
+/* Become that uid, if this process is root's, and give up all capabilities. Returns 0 or -errno. */
 int drop_privileges(unsigned int uid);
 
-/*
- * Give up all capabilities but those in `keep` (1 << PM_CAP_...), and root's uid as well, for the
- * rest of this test. What probe_env() says was read before. Returns 0 or -errno.
- */
+/* Give up root's uid and all capabilities but those in `keep` (1 << PM_CAP_...) for the rest of
+ * the test. probe_env() keeps what it read before. Returns 0 or -errno. */
 int drop_to(uint64_t keep);
 
-/*
- * How the kernel answers an open by a task without any privilege, a child of ours: 0 when it
- * accepts, -errno; 1 when such a task may not even count its own page faults.
- */
-int open_unprivileged(const struct perf_event_attr *attr, pid_t pid, int cpu);
 
 /*
  * The gates of perf_event_paranoid: open without a capability up to that level, and shut above it
@@ -37,7 +30,11 @@ struct level_rule {
 	int open_up_to, refusal;
 };
 extern const struct level_rule level_rules[];
-/* `tracepoint` is an id, needed for GATE_PAYLOAD, and read while it may be. */
+/*
+ * Ask for what a gate guards, for this task. Returns 0, closed again, or -errno; -EIO from an
+ * event that opened and does not count this task's faults. `tracepoint` is an id that GATE_PAYLOAD
+ * needs, read while it may be.
+ */
 int try_gate(enum level_gate gate, int tracepoint);
 /* The pages of the smallest ring that is beyond the memory budget of any user. */
 size_t pages_beyond_budget(void);
@@ -48,13 +45,11 @@ size_t pages_beyond_budget(void);
  * call it from a constructor, once a file. Does nothing without leave to disturb.
  */
 void restore_at_exit(const char *path);
-/* Fork a process that puts things back: SIGTERM, which tells a whole probe to end, leaves it alone
- * from its birth on. Returns its pid, 0 in it, or -errno. */
-pid_t fork_guard(void);
 /* Write a text to a file. Returns 0 or -errno. */
 int write_file(const char *path, const char *text);
 
-/* The answer to a task without privilege: 0 or -errno. Blocked where such have no events at all. */
+/* How the kernel answers an open by a child without any privilege: 0 or -errno. Blocked where such
+ * a task may not even count its own page faults. */
 int ask_unprivileged(const struct perf_event_attr *attr, pid_t pid, int cpu);
 
 #endif

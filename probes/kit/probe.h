@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The only header a probe includes.
+ * The declaration of a probe, and its main(). Includes the words that any probe may use; headers for
+ * one subject are included behind it. KIT.md lists them all.
  *
  * A probe is one file, probes/<area>/<name>.c, with the id <area>.<name>. It declares itself with
  * PROBE(), asks the kernel its question in kselftest tests (TEST, TEST_F) by doing the thing and
- * watching the effect, and speaks one verdict a test:
+ * watching the effect, and says one verdict a test:
  *
  *   yes      the test returns
  *   no       say_no(), or ask_open() by itself: refused, proven by a pair of calls
@@ -15,7 +16,7 @@
  *
  * Verdict words end the test at once, from the test or any function it calls, a fixture's set-up
  * included. They work in the test's own thread only: threads and children hand back values.
- * Neither they nor ASSERT_* belong into FIXTURE_TEARDOWN (the harness would run it for ever).
+ * Neither they nor ASSERT_* belong in FIXTURE_TEARDOWN: the harness would run it for ever.
  */
 #ifndef PROBE_H
 #define PROBE_H
@@ -61,11 +62,12 @@
 
 #include "attrs.h"
 #include "counting.h"
+#include "internal.h"
 #include "open.h"
+#include "sampler.h"
 #include "say.h"
 #include "task.h"
 #include "verdict.h"
-#include "sampler.h"
 #include "worker.h"
 #include "workload.h"
 
@@ -76,29 +78,29 @@
 #endif
 
 /*
- * PROBE(TITLE("...") SINCE("4.7") COMMIT("...") NEEDS(...) ... POINT(...) FACT(...) ...)
- * lays the declaration as NUL-separated key=value strings into the section .probeinfo, from where
- * the catalogue is read without running anything. TITLE, SINCE and one POINT are required.
- * SINCE, COMMIT and NEEDS right behind a POINT or FACT belong to that one alone.
+ * The declaration: PROBE(TITLE("...") SINCE("4.7") COMMIT("...") NEEDS(...) ... POINT(...) FACT(...)).
+ * It becomes NUL-separated key=value strings in the section .probeinfo, and the catalogue reads them
+ * without running anything. TITLE, SINCE and one POINT are required. SINCE, COMMIT and NEEDS right
+ * behind a POINT or FACT belong to that one alone.
  */
 #define PROBE(...)                                                                             \
 	static const char probe_declaration[]                                                  \
 		__attribute__((section(".probeinfo"), used, aligned(1))) =                     \
 			"id=" PROBE_ID "\0" __VA_ARGS__;
 
-#define TITLE(text) "title=" text "\0"		/* a noun phrase */
-#define QUESTION(text) "question=" text "\0"	/* one sentence, optional */
-#define SINCE(version) "since=" version "\0"	/* first upstream release; dates, never decides */
-#define COMMIT(hash) "commit=" hash "\0"	/* 12 hex digits of the Linux commit */
-#define NEEDS(words) "needs=" words "\0"	/* pmu tracefs cpu2 aux arch:<name> root ... */
-#define DISTURBS(what) "disturbs=" what "\0"	/* runs only with --may-disturb */
-#define ALONE(why) "alone=" why "\0"		/* nothing else is probed beside it */
-#define HAZARD(what) "hazard=" what "\0"	/* runs only with --hazards */
-/* A test: its name without the fixture ("per_cpu.newest_first"), and what "yes" means. */
+#define TITLE(text) "title=" text "\0"		/* a noun phrase: what the probe is about */
+#define SINCE(version) "since=" version "\0"	/* first upstream release: a date, never a reason */
+#define COMMIT(hash) "commit=" hash "\0"	/* 12 hex digits of the commit that brought it */
+#define NEEDS(words) "needs=" words "\0"	/* pmu tracefs cpu2 aux root arch:<name> ... */
+#define DISTURBS(what) "disturbs=" what "\0"	/* what it changes: runs only with --may-disturb */
+#define ALONE(why) "alone=" why "\0"		/* why nothing may be probed beside it */
+#define HAZARD(what) "hazard=" what "\0"	/* what may happen: runs only with --hazards */
+/* A test, named without its fixture ("per_cpu.newest_first"), and what yes means. */
 #define POINT(name, meaning) "point=" #name " " meaning "\0"
-/* A value: its type is bool, int, string, enum or verdict; unit "-" when it has none. */
+/* A value: type bool, int, string, enum or verdict; unit "-" where it has none. */
 #define FACT(name, type, unit, meaning) "fact=" #name " " #type " " unit " " meaning "\0"
 
+/* main(): the last line of every probe. */
 #define PROBE_MAIN                                                                             \
 	static void __attribute__((constructor)) __constructor_order_last(void)                \
 	{                                                                                      \

@@ -13,7 +13,7 @@ struct redirection {
 	int source;
 };
 
-/* Open and redirect such a pair of one attr. */
+/* Open two events of one attr, and redirect the source into the target's ring. */
 struct redirection must_redirect(const struct perf_event_attr *attr);
 
 #endif

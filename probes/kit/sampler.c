@@ -13,10 +13,11 @@
 
 #include "attrs.h"
 #include "counting.h"
+#include "finding.h"
 #include "open.h"
+#include "sampler.h"
 #include "say.h"
 #include "task.h"
-#include "sampler.h"
 #include "workload.h"
 
 static struct sampler watch_open(int fd, const struct perf_event_attr *attr, size_t pages)
@@ -123,10 +124,13 @@ static void compare_samples(int fd, struct pm_ring *ring, unsigned int faults,
 {
 	const uint64_t counted = cause_enabled_faults(fd, faults);
 	const int found = count_records(ring, PERF_RECORD_SAMPLE);
+	struct finding finding;
 
-	if (counted != faults || found != (int)faults)
-		say_as(otherwise, "%s: counted=%" PRIu64 " samples=%d want=%u", what, counted,
-		       found, faults);
+	if (counted == faults && found == (int)faults)
+		return;
+	finding_set(&finding, otherwise, "%s: counted=%" PRIu64 " samples=%d want=%u", what,
+		    counted, found, faults);
+	say(&finding);
 }
 
 void expect_samples(int fd, struct pm_ring *ring, unsigned int faults, const char *what)

@@ -20,25 +20,29 @@ struct sampler {
 };
 
 
+/* Open an event that the test needs, with its ring. */
 struct sampler must_sampler(const struct perf_event_attr *attr, pid_t pid, int cpu, size_t pages);
+/* Open the event that the test asks about, with its ring (see ask_open()). */
 struct sampler ask_sampler(const struct perf_event_attr *with,
 			   const struct perf_event_attr *without, pid_t pid, int cpu, size_t pages,
 			   const char *what);
-/* must_sampler() and ask_sampler(), with the event enabled. */
+/* must_sampler(), and enable it. */
 struct sampler must_run_sampler(const struct perf_event_attr *attr, pid_t pid, int cpu,
 				size_t pages);
+/* ask_sampler(), and enable it. */
 struct sampler ask_run_sampler(const struct perf_event_attr *with,
 			       const struct perf_event_attr *without, pid_t pid, int cpu,
 			       size_t pages, const char *what);
-/* The next unread record of a type (0: any), or false. Broken when the ring does not parse. */
+/* The next unread record of a type (0: any), or false; broken when the ring does not parse. */
 bool find_record(struct sampler *sampler, uint32_t type, struct pm_record *ret);
-/* Walk all unread records of a ring and count those of a type; others are dropped too. */
+/* Count the unread records of a type. All unread records are dropped. */
 int count_records(struct pm_ring *ring, uint32_t type);
-/* How many unread samples are of that thread (0: drop all). Everything unread is dropped. */
+/* Count the unread samples of a thread (0: just drop them). All unread records are dropped. */
 int count_samples(struct sampler *sampler, pid_t tid);
-/* Broken unless that many page faults, sampled by `fd`, are as many samples in a ring. */
+/* Cause page faults while `fd` is enabled; broken unless it counts them all and the ring has a
+ * sample of each. */
 void expect_samples(int fd, struct pm_ring *ring, unsigned int faults, const char *what);
-/* The same where it is a condition of the question: cannot tell unless they are. */
+/* The same as a condition of the question: unknown unless they arrive. */
 void must_samples(int fd, struct pm_ring *ring, unsigned int faults, const char *what);
 /* How many samples of a worker (NULL: this thread) arrive while it causes page faults. */
 int samples_of_faults(struct sampler *sampler, struct worker *worker, unsigned int faults);

@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "finding.h"
+#include "internal.h"
 #include "say.h"
 
 static void (*test_end)(const struct finding *);
@@ -43,11 +45,6 @@ static noreturn void say_list(enum verdict verdict, const char *format, va_list 
 		say_list(verdict, format, arguments);                                          \
 	} while (0)
 
-void say_as(enum verdict verdict, const char *format, ...)
-{
-	SAY(verdict, format);
-}
-
 void say_no(const char *format, ...)
 {
 	SAY(NO, format);
@@ -77,6 +74,6 @@ void require(unsigned int what)
 {
 	struct finding finding;
 
-	if (!probe_has(what, &finding))
+	if (!has_all(what, &finding))
 		say(&finding);
 }

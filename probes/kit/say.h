@@ -11,25 +11,28 @@
 
 #include "verdict.h"
 
-/* The kernel refuses it, proven by a pair of calls. */
+/* End the test: the kernel refuses it, proven by a pair of calls. */
 noreturn void say_no(const char *format, ...) __attribute__((format(printf, 1, 2)));
-/* Policy is in the way. */
+/* End the test: policy is in the way. */
 noreturn void say_blocked(const char *format, ...) __attribute__((format(printf, 1, 2)));
-/* Not on this machine. */
+/* End the test: it is not on this machine. */
 noreturn void say_absent(const char *format, ...) __attribute__((format(printf, 1, 2)));
-/* Accepted, but the effect is wrong; the text is the evidence. */
+/* End the test: accepted, but the effect is wrong. The text is the evidence. */
 noreturn void say_broken(const char *format, ...) __attribute__((format(printf, 1, 2)));
-/* Nothing was learned. */
+/* End the test: nothing was learned. */
 noreturn void say_unknown(const char *format, ...) __attribute__((format(printf, 1, 2)));
-/* Whichever of them it is. */
-noreturn void say_as(enum verdict verdict, const char *format, ...)
-	__attribute__((format(printf, 2, 3)));
-noreturn void say(const struct finding *finding);
 
-/* End the test as absent or blocked unless all is there; names everything that is missing. */
+/* What a test can require. */
+enum require {
+	REQUIRE_PERF = 1 << 0,		/* the system call is there and not filtered */
+	REQUIRE_CPU2 = 1 << 1,		/* two CPUs this thread may run on */
+	REQUIRE_TRACEFS = 1 << 2,	/* tracefs mounted and readable */
+	REQUIRE_PERFMON = 1 << 3,	/* CAP_PERFMON or CAP_SYS_ADMIN */
+	REQUIRE_ROOT = 1 << 4,		/* effective uid 0 with CAP_SYS_ADMIN */
+	REQUIRE_CPU_PMU = 1 << 5,	/* a hardware PMU of the core */
+	REQUIRE_BREAKPOINT = 1 << 6,	/* a breakpoint PMU */
+};
+/* End the test as absent or blocked unless all REQUIRE_* are there. Names everything missing. */
 void require(unsigned int what);
-
-/* For probe.h: a test begins in this thread; `end` ends it. */
-void test_begins(void (*end)(const struct finding *));
 
 #endif

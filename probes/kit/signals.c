@@ -11,7 +11,9 @@
 #include "say.h"
 #include "signals.h"
 
-int ask_for_signals(int fd, int number, pid_t tid)
+/* Let an event send a thread a real-time signal, which is blocked in this thread and in those it
+ * starts. Returns 0 or -errno. */
+static int ask_for_signals(int fd, int number, pid_t tid)
 {
 	struct f_owner_ex owner = { F_OWNER_TID, tid };
 	sigset_t set;

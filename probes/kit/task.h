@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
-/* Move this thread to the nth CPU it is allowed on (0, 1, ...). Returns the CPU or -errno. */
+/* Move this thread to the nth CPU that it is allowed on (0, 1, ...). Returns the CPU or -errno. */
 int move_to_nth_cpu(unsigned int nth);
 /* How many CPUs this thread may run on. */
 int count_cpus(void);
@@ -18,10 +18,11 @@ int count_cpus(void);
 int run_in_thread(void *(*function)(void *), void *argument);
 /* Run a function in a forked child that dies with the test. Returns its pid or -errno. */
 pid_t start_child(int (*function)(void *), void *argument);
-/* Wait for a child. Returns its exit status, 128 + signal, or -errno, also that of its start. */
+/* Wait for a child. Returns its exit status, 128 + signal, or -errno; also the -errno of its
+ * start. */
 int wait_child(pid_t child);
 
-/* Poll once with a time-out; returns revents, 0 on time-out, -errno. */
+/* Poll a descriptor once. Returns revents, 0 after the time-out, or -errno. */
 int poll_once(int fd, short events, int timeout_ms);
 
 #endif

@@ -12,12 +12,12 @@
 #include "../../lib/pm_sys.h"
 
 /*
- * The id of a tracepoint from tracefs; where that is not to be read, from the environment
- * (PERFMODES_TRACEPOINTS="sched:sched_switch=312 ..."), which tells what a root persona has read.
- * Returns the id or pm_tracepoint_id()'s -errno.
+ * The id of a tracepoint from tracefs. Where tracefs cannot be read, PERFMODES_TRACEPOINTS
+ * ("sched:sched_switch=312 ...") tells what the root persona has read. Returns the id or the
+ * -errno of pm_tracepoint_id().
  */
 int tracepoint_id(const char *system, const char *event);
-/* An attr for a tracepoint's user-mode hits; ends the test where its id cannot be had. */
+/* An attr for the user-mode hits of a tracepoint; blocked or absent where its id cannot be had. */
 struct perf_event_attr must_tracepoint(const char *system, const char *event);
 /* Close that many numbers that are no descriptors: system calls with known arguments. */
 void cause_closes(int first, int count);

@@ -12,9 +12,12 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "attrs.h"
-#include "task.h"
 #include "../../lib/gate.h"
+#include "attrs.h"
+#include "finding.h"
+#include "internal.h"
+#include "say.h"
+#include "task.h"
 #include "verdict.h"
 #include "workload.h"
 
@@ -230,7 +233,7 @@ void classify_asked(int error, const char *what, const struct perf_event_attr *a
 	}
 }
 
-void probe_pair(const struct perf_event_attr *with, const struct perf_event_attr *without,
+void judge_pair(const struct perf_event_attr *with, const struct perf_event_attr *without,
 		pid_t pid, int cpu, const char *what, struct finding *ret)
 {
 	int asked = pm_open(with, pid, cpu, -1, 0);
@@ -248,7 +251,7 @@ void probe_pair(const struct perf_event_attr *with, const struct perf_event_attr
 		close(control);
 }
 
-void probe_rule(int got, int want, enum verdict accepted, const char *what, struct finding *ret)
+void judge_refused(int got, int want, enum verdict accepted, const char *what, struct finding *ret)
 {
 	if (got == -want) {
 		finding_set(ret, YES, "%s", "");
@@ -268,10 +271,10 @@ void probe_rule(int got, int want, enum verdict accepted, const char *what, stru
 		close(got);
 }
 
-void probe_pair_machine(const struct perf_event_attr *with, const struct perf_event_attr *without,
+void judge_pair_machine(const struct perf_event_attr *with, const struct perf_event_attr *without,
 			const char *what, struct finding *ret)
 {
-	probe_pair(with, without, 0, -1, what, ret);
+	judge_pair(with, without, 0, -1, what, ret);
 	if (ret->verdict == NO)
 		ret->verdict = ABSENT;
 }
@@ -303,7 +306,7 @@ static void check_tracefs(struct finding *ret)
 	missing(ret, finding.verdict, finding.reason);
 }
 
-bool probe_has(unsigned int what, struct finding *ret)
+bool has_all(unsigned int what, struct finding *ret)
 {
 	char name[64];
 	struct finding gate;

@@ -13,8 +13,11 @@ struct gate {
 	int fds[2];
 };
 
+/* Make a gate, closed. Returns 0 or -errno. */
 int gate_init(struct gate *gate);
+/* Let one thread through. */
 void gate_open(struct gate *gate);
+/* Sleep in the kernel until the gate opens. */
 void gate_wait(struct gate *gate);
 
 /*
@@ -27,15 +30,16 @@ struct waiter {
 	volatile pid_t tid;
 	int woken[2];
 };
-/* Start one; time_out_ms as for poll. Returns 0 or -errno. */
+/* Start a thread that sleeps in poll(2); time_out_ms as for poll. Returns 0 or -errno. */
 int waiter_start(struct waiter *waiter, int fd, int time_out_ms);
 /* What its poll reported, once; -EAGAIN when it still sleeps after that many milliseconds. */
 int waiter_woke(struct waiter *waiter, int within_ms);
 
-/* A thread that waits in poll(2), at most so many ms: waiter_start(), which the test needs. */
+/* Start a waiter, which the test needs. */
 void must_wait(struct waiter *waiter, int fd, int time_out_ms);
 
-/* Broken unless these revents tell POLLHUP; nothing at all is a "no": older kernels do not tell. */
+/* Broken unless these revents have POLLHUP. Nothing at all is a no: older kernels do not report
+ * it. */
 void expect_hang_up(int revents, const char *when);
 
 #endif

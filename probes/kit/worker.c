@@ -18,7 +18,7 @@
 #include <unistd.h>
 
 #include "attrs.h"
-#include "exec.h"
+#include "fork_exec.h"
 #include "task.h"
 #include "worker.h"
 #include "workload.h"

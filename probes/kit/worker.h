@@ -19,21 +19,17 @@ struct worker {
 	pthread_t thread;
 	int orders[2], answers[2];
 };
-/* Start one. Returns 0 or -errno. In two steps where a worker is to start another worker:
- * worker_prepare() here, then worker_do(&other, worker_launch, &worker). */
-int worker_start(struct worker *worker, enum worker_kind kind);
-int worker_prepare(struct worker *worker, enum worker_kind kind);
-int worker_launch(void *worker);
-/* Let it call a function and wait for the result, which is returned (-ETIMEDOUT after 5 s). */
+/* Let a worker call a function, and wait for the result, which is returned (-ETIMEDOUT after 5
+ * s). */
 int worker_do(struct worker *worker, int (*function)(void *), void *argument);
-/* Let it move to the nth CPU it is allowed on. Returns the CPU or -errno. */
+/* Let a worker move to the nth CPU that it is allowed on. Returns the CPU or -errno. */
 int worker_move(struct worker *worker, unsigned int nth);
-/* Let it cause exactly that many page faults. Returns 0 or -errno. */
+/* Let a worker cause exactly that many page faults. Returns 0 or -errno. */
 int worker_faults(struct worker *worker, unsigned int faults);
-/* End it and wait until the kernel has taken it apart. For a worker of another worker, whoever
- * launched it has to: worker_do(&other, worker_stop, &worker). Harmless when it is not running. */
+/* End a worker and wait until the kernel has taken it apart. A worker of another worker is ended
+ * by worker_do(&other, worker_stop, &worker). Harmless when it is not running. */
 int worker_stop(void *worker);
-/* End it without waiting. */
+/* End a worker without waiting. */
 void worker_dismiss(struct worker *worker);
 
 #endif

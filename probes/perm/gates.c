@@ -7,6 +7,7 @@
  * through has something else behind it, which is policy. Other levels: perm.levels.
  */
 #include "probe.h"
+#include "finding.h"
 #include "privilege.h"
 #include "waiter.h"
 

@@ -6,6 +6,7 @@
  * and containers hide it. Observed beside the system call, and a level beside what it shuts.
  */
 #include "probe.h"
+#include "finding.h"
 #include "privilege.h"
 #include "waiter.h"
 
@@ -51,7 +52,7 @@ TEST(file_agrees)
 	int error = 0;
 	enum pm_perf_answer gate = pm_perf_ask(probe_env(), &error);
 
-	if (gate == PM_PERF_FILTERED && !probe_has(REQUIRE_PERF, &finding))
+	if (gate == PM_PERF_FILTERED && !has_all(REQUIRE_PERF, &finding))
 		say(&finding);
 	if (!strcmp(state, "hidden"))
 		say_blocked("/proc/sys/kernel is not to be seen here");

@@ -8,6 +8,7 @@
  * capabilities held, and with none.
  */
 #include "probe.h"
+#include "finding.h"
 #include "privilege.h"
 
 #define AS(name)                                                                               \

@@ -6,7 +6,7 @@
  * Observed with a child that executes this program and goes on, and polls that do not wait.
  */
 #include "probe.h"
-#include "exec.h"
+#include "fork_exec.h"
 #include "waiter.h"
 
 PROBE(TITLE("poll and an exec of the watched task")

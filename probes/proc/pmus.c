@@ -7,6 +7,7 @@
  * type. What else sysfs says of PMUs is asked in pmu.sysfs.
  */
 #include "probe.h"
+#include "finding.h"
 
 #define FIXED(X) X(software, 1) X(tracepoint, 2) X(breakpoint, 5)
 #define DYNAMIC(X) X(kprobe, "4.17") X(uprobe, "4.17") X(msr, "4.3") X(power, "3.14")

@@ -6,6 +6,7 @@
  * between two looks at it; every comparison is made again when it did.
  */
 #include "probe.h"
+#include "finding.h"
 #include "privilege.h"
 
 PROBE(TITLE("the sampling rate")

@@ -6,6 +6,7 @@
  * Observed: the switch is set to 1 and to 0; index, value and the bare instruction are tried.
  */
 #include "probe.h"
+#include "finding.h"
 #include "privilege.h"
 #include "rdpmc.h"
 

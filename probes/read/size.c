@@ -7,6 +7,7 @@
  * more, the values are the exact counts, and the members' number and ids are right.
  */
 #include "probe.h"
+#include "finding.h"
 
 #define CELL(format)                                                                           \
 	FACT(lone.format, verdict, "-", "a lone event reads as laid out, to the byte")         \
@@ -160,7 +161,7 @@ static void judge(unsigned int format, int members, struct finding *ret)
 		fds[i] = pm_open(&attr, 0, -1, i ? fds[0] : -1, 0);
 		if (fds[i] >= 0)
 			continue;
-		probe_pair(&attr, &without, 0, -1, "this read_format", ret);
+		judge_pair(&attr, &without, 0, -1, "this read_format", ret);
 		if (ret->verdict == YES)
 			finding_set(ret, UNKNOWN, "member %d: %s", i, pm_errno_name(fds[i]));
 	}

@@ -9,6 +9,7 @@
  */
 #include "probe.h"
 #include "breakpoint.h"
+#include "finding.h"
 #include <stdio.h>
 
 #define EACH_EVENT(field, version)                                                            \
@@ -74,7 +75,7 @@ static bool make_event(unsigned int kind, struct perf_event_attr *ret, struct fi
 		*ret = attr_access(HW_BREAKPOINT_W, &watched, 4);
 		return true;
 	case TRACEPOINT:
-		if (!probe_has(REQUIRE_TRACEFS, why))
+		if (!has_all(REQUIRE_TRACEFS, why))
 			return false;
 		id = pm_tracepoint_id("sched", "sched_switch");
 		if (id < 0)
@@ -82,7 +83,7 @@ static bool make_event(unsigned int kind, struct perf_event_attr *ret, struct fi
 		*ret = attr_of(PERF_TYPE_TRACEPOINT, id);
 		return id >= 0;
 	default:
-		if (!probe_has(REQUIRE_CPU_PMU, why))
+		if (!has_all(REQUIRE_CPU_PMU, why))
 			return false;
 		*ret = attr_of(PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES);
 		return true;
@@ -134,7 +135,7 @@ static void ask_cell(unsigned int bit, unsigned int kind, const char *event)
 			with.sample_regs_intr = 1;
 		if (with.sample_type == PERF_SAMPLE_STACK_USER)
 			with.sample_stack_user = 64;
-		probe_pair(&with, &without, 0, -1, fields[bit], &finding);
+		judge_pair(&with, &without, 0, -1, fields[bit], &finding);
 		if (finding.verdict == YES && (kind == CPU_CLOCK || kind == BREAKPOINT))
 			see_sample(&with, kind, &finding);
 	}

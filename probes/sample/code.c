@@ -6,7 +6,7 @@
  * that records and samples give are held against the child's own memory.
  */
 #include "probe.h"
-#include "exec.h"
+#include "fork_exec.h"
 
 #include <sys/uio.h>
 

@@ -11,7 +11,7 @@ static inline struct pm_sample sample_fault(struct sampler *sampler)
 	struct pm_record record;
 
 	must_ioctl(sampler->fd, PERF_EVENT_IOC_ENABLE, 0);
-	must_fault(1);
+	ASSERT_EQ(0, cause_faults(1));
 	must_ioctl(sampler->fd, PERF_EVENT_IOC_DISABLE, 0);
 	if (!find_record(sampler, PERF_RECORD_SAMPLE, &record))
 		say_broken("no sample of a page fault");

@@ -5,7 +5,7 @@
  * Observed with a blocked real-time signal, one page fault at a time.
  */
 #include "probe.h"
-#include "exec.h"
+#include "fork_exec.h"
 #include "signals.h"
 
 PROBE(TITLE("signals after close and exec")

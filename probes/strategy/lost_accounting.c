@@ -5,6 +5,7 @@
  * Observed: a one-page ring overflows; samples read and samples lost must add up to the count.
  */
 #include "probe.h"
+#include "finding.h"
 
 PROBE(TITLE("accounting for loss")
       SINCE("2.6.31")
@@ -22,7 +23,7 @@ TEST(lost_accounting)
 	bool format;
 
 	attr.read_format = PERF_FORMAT_LOST;
-	probe_pair(&attr, &without, 0, -1, "PERF_FORMAT_LOST", &finding);
+	judge_pair(&attr, &without, 0, -1, "PERF_FORMAT_LOST", &finding);
 	format = finding.verdict == YES;
 	fact_str("lost_by", "%s", format ? "format" : "records");
 	sampler = must_sampler(format ? &attr : &without, 0, -1, 1);

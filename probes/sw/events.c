@@ -5,6 +5,7 @@
  * said beyond them, and that high bits of config do not alias a known event.
  */
 #include "probe.h"
+#include "finding.h"
 #include <stdio.h>
 
 #define EVENT(name, version)                                                                   \
@@ -55,7 +56,7 @@ TEST(unknown_id)
 
 	for (size_t i = 0; i < NAMES; i++) {
 		attr = attr_software(i);
-		probe_pair(&attr, &control, 0, -1, "such event", &finding);
+		judge_pair(&attr, &control, 0, -1, "such event", &finding);
 		snprintf(name, sizeof(name), "opens.%s", names[i]);
 		fact_verdict(name, finding.verdict,
 			     finding.verdict == YES ? NULL : finding.reason);

@@ -7,6 +7,7 @@
  * thread made by a watched one is covered without being listed.
  */
 #include "probe.h"
+#include "fork_exec.h"
 
 #include <dirent.h>
 #include <stdlib.h>

@@ -6,6 +6,7 @@
  * the second ends; and the same without inherit.
  */
 #include "probe.h"
+#include "fork_exec.h"
 #include "waiter.h"
 
 PROBE(TITLE("POLLHUP at the end of tasks")

@@ -35,6 +35,8 @@ EXPECTED = {
     "meta.panic.panics": "hazard",
     "meta.panic.never_reached": "hazard",
     "meta.freeze.freezes": "hazard",
+    "meta.stray_verdict.thread": "unknown",
+    "meta.stray_verdict.child": "yes",
 }
 
 

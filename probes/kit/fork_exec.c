@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * See exec.h.
+ * See fork_exec.h.
  */
 #define _GNU_SOURCE
 
-#include "exec.h"
+#include "fork_exec.h"
 #include "say.h"
 #include "worker.h"
 

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * What the parts of the kit share among themselves. Not for probes.
+ */
+#ifndef INTERNAL_H
+#define INTERNAL_H
+
+#include <sys/types.h>
+
+#include "verdict.h"
+
+/* A test begins in this thread; `end` ends it with a verdict. */
+void test_begins(void (*end)(const struct finding *));
+/* "yes", "no" and so on. */
+const char *verdict_word(enum verdict verdict);
+/* Write the evidence of a broken point. */
+void probe_evidence(const char *text);
+/* Whether this probe may run at all: declared hazards and disturbances need leave. */
+bool probe_allowed(const char *declaration, size_t size, struct finding *ret);
+/* Print the declaration, a line a key. */
+void probe_describe(const char *declaration, size_t size);
+
+/* Fork a process that puts things back. SIGTERM, which tells a whole probe to end, leaves it
+ * alone from the start. Returns its pid, 0 in it, or -errno. */
+pid_t fork_guard(void);
+
+/* What an errno of mmap(2) of a ring with that many data pages means: never NO. */
+void classify_map(int error, size_t pages, struct finding *ret);
+
+#endif
