@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The declaration of a probe, and its main(). Includes the words that any probe may use; headers for
- * one subject are included behind it. KIT.md lists them all.
+ * The declaration of a probe, and its main(). Includes the words that any probe may use; headers
+ * for one subject are included behind it. KIT.md lists them all.
  *
  * A probe is one file, probes/<area>/<name>.c, with the id <area>.<name>. It declares itself with
  * PROBE(), asks the kernel its question in kselftest tests (TEST, TEST_F) by doing the thing and
@@ -78,10 +78,10 @@
 #endif
 
 /*
- * The declaration: PROBE(TITLE("...") SINCE("4.7") COMMIT("...") NEEDS(...) ... POINT(...) FACT(...)).
- * It becomes NUL-separated key=value strings in the section .probeinfo, and the catalogue reads them
- * without running anything. TITLE, SINCE and one POINT are required. SINCE, COMMIT and NEEDS right
- * behind a POINT or FACT belong to that one alone.
+ * Declare the probe: PROBE(TITLE("...") SINCE("4.7") COMMIT("...") POINT(...) FACT(...) ...).
+ * It becomes NUL-separated key=value strings in the section .probeinfo, and the catalogue reads
+ * them without running anything. TITLE, SINCE and one POINT are required. SINCE, COMMIT and NEEDS
+ * right behind a POINT or FACT belong to that one alone.
  */
 #define PROBE(...)                                                                             \
 	static const char probe_declaration[]                                                  \
