@@ -79,7 +79,7 @@ build/tsan/lib.a: $(patsubst lib/%.c,build/tsan/object/%.o,$(LIB_SOURCES))
 	$(Q)rm -f $@ && ar rcs $@ $^
 define link_tsan
 	$(call say,TSAN,$@)
-	$(Q)mkdir -p $(@D) && gcc $(TSAN_FLAGS) -Ilib -rdynamic -o $@ $(filter-out %.h,$^) -lcmocka $(YAJL) -ldl
+	$(Q)mkdir -p $(@D) && gcc $(TSAN_FLAGS) -Ilib -rdynamic -o $@ $(filter-out %.h %.def,$^) -lcmocka $(YAJL) -ldl
 endef
 build/tsan/%_test: lib/test/%_test.c build/tsan/lib.a $(wildcard lib/test/*.h lib/test/policy/*.h)
 	$(link_tsan)
@@ -113,7 +113,7 @@ bench: $(BENCH:%=$(B)/bench/%)	## measure the library beside others, as a table 
 $(B)/bench/%: lib/bench/%.c lib/bench/bench.h $(B)/libperfmodes.a
 	$(call say,BENCH,$@)
 	$(Q)$(if $(NO_INSTALL),:,.ci/install bench)
-	$(Q)mkdir -p $(@D) && $(LIB_CC) -std=gnu11 -O2 $(WARNINGS) -Ilib -o $@ $(filter-out %.h,$^) \
+	$(Q)mkdir -p $(@D) && $(LIB_CC) -std=gnu11 -O2 $(WARNINGS) -Ilib -o $@ $(filter-out %.h %.def,$^) \
 		$(YAJL) $(PEERS_$*) -pthread
 PEERS_counter := -lpapi
 PEERS_profile := -ljansson -lcjson
