@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Are call chains complete and marked: user and kernel frames, this task's and another's?
- * Observed: a recursion of known depth, with frame pointers, touches a page at its bottom.
+ * Are call chains complete, right and marked: user and kernel frames, this task's and another's?
+ * Observed: a recursion with frame pointers touches a page at its bottom, and notes where each of
+ * its calls returns to. The chain of the fault's sample is compared frame by frame.
  */
 #include "probe.h"
 #include "callchain.h"
@@ -10,11 +11,11 @@
 PROBE(TITLE("call chains of samples")
       SINCE("2.6.31")
       POINT(user, "the chain begins with CONTEXT_USER and the sample's own address")
-      POINT(depth, "a recursion of 20 calls with frame pointers gives at least 20 frames")
+      POINT(depth, "each call of a recursion of 20 is a frame, with its true return address")
       POINT(kernel_first, "with the kernel included, CONTEXT_KERNEL comes before CONTEXT_USER")
       NEEDS("root")
-      POINT(other_task, "an event on another task has that task's user frames")
-      FACT(frames, int, "frames", "user frames of a recursion of 20 calls"))
+      POINT(other_task, "the chain of another task has a frame for each call of its recursion")
+      FACT(frames, int, "frames", "user frames in the chain of a recursion of 20 calls"))
 
 TEST(user)
 {
@@ -33,12 +34,11 @@ TEST(depth)
 {
 	struct perf_event_attr attr = attr_chain();
 	struct sampler sampler = must_sampler(&attr, 0, -1, 2);
-	struct pm_sample sample = sample_chain(&sampler, 20);
-	struct frames frames = count_frames(&sample);
+	struct recursion recursion;
+	struct pm_sample sample = sample_recursion(&sampler, &recursion, DEEPEST);
 
-	fact_int("frames", frames.user);
-	if (frames.user < 20)
-		say_broken("frames=%u want>=20", frames.user);
+	fact_int("frames", count_frames(&sample).user);
+	expect_frames(&sample, &recursion, DEEPEST + 1);
 }
 
 TEST(kernel_first)
@@ -68,9 +68,10 @@ TEST(kernel_first)
 			   frames.kernel, frames.kernel_at, frames.user, frames.user_at);
 }
 
+/* What a child is to do, and what it tells of it: in memory that both have. */
 struct order {
 	struct gate go;
-	char *page;
+	struct recursion recursion;
 };
 
 static int fault_deep(void *argument)
@@ -78,33 +79,30 @@ static int fault_deep(void *argument)
 	struct order *order = argument;
 
 	gate_wait(&order->go);
-	recurse(order->page, 10);
+	recurse(&order->recursion, 10);
 	return 0;
 }
 
 TEST(other_task)
 {
 	struct perf_event_attr attr = attr_chain();
+	struct order *order = (struct order *)fresh_page();
 	struct pm_record record;
 	struct sampler sampler;
-	struct order order = { .page = fresh_page() };
-	unsigned int deepest = 0;
 	pid_t child;
 
-	ASSERT_EQ(0, gate_init(&order.go));
-	child = start_child(fault_deep, &order);
+	order->recursion.page = fresh_page();
+	ASSERT_EQ(0, gate_init(&order->go));
+	child = start_child(fault_deep, order);
 	ASSERT_LT(0, child);
 	sampler = must_run_sampler(&attr, child, -1, 16);
-	gate_open(&order.go);
+	gate_open(&order->go);
 	ASSERT_EQ(0, wait_child(child));
-	while (find_record(&sampler, PERF_RECORD_SAMPLE, &record)) {
-		struct frames frames = count_frames(&record.sample);
-
-		if (frames.user > deepest)
-			deepest = frames.user;
-	}
-	if (deepest < 10)
-		say_broken("deepest chain of the other task=%u want>=10", deepest);
+	do
+		if (!find_record(&sampler, PERF_RECORD_SAMPLE, &record))
+			say_broken("no sample of the page that the other task touched");
+	while (record.sample.addr != (uintptr_t)order->recursion.page);
+	expect_frames(&record.sample, &order->recursion, 11);
 }
 
 PROBE_MAIN

@@ -1,21 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What probes of call chains share: a page touched at the bottom of a recursion of known depth,
- * its sample, and the count of its frames. Included behind probe.h.
+ * What probes of call chains share: a page touched at the bottom of a recursion whose return
+ * addresses are known, its sample, and the frames of its chain. Included behind probe.h.
  */
 #ifndef CALLCHAIN_H
 #define CALLCHAIN_H
 
-/* A page of this thread's own that nobody has touched. */
-static inline char *fresh_page(void)
-{
-	char *page = mmap(NULL, probe_env()->page_size, PROT_READ | PROT_WRITE,
-			  MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-
-	if (page == MAP_FAILED)
-		say_unknown("mmap of a page: %s", pm_errno_name(errno));
-	return page;
-}
+#include "one_fault.h"
 
 struct frames {
 	unsigned int user, kernel, user_at, kernel_at;
@@ -28,15 +19,25 @@ struct frames {
 #define CHAINED __attribute__((noinline))
 #endif
 
+#define DEEPEST 20
+
+/* A recursion that touches a page, and where each of its calls returns to, the innermost first. */
+struct recursion {
+	volatile char *page;
+	uintptr_t returns[DEEPEST + 1];
+};
+
 /* Asking for the frame address keeps the frame pointer, whatever the compiler's options. */
-static CHAINED uintptr_t recurse(volatile char *page, unsigned int depth)
+static CHAINED uintptr_t recurse(struct recursion *recursion, unsigned int depth)
 {
 	volatile uintptr_t frame = (uintptr_t)__builtin_frame_address(0);
 
+	recursion->returns[depth] =
+		(uintptr_t)__builtin_extract_return_addr(__builtin_return_address(0));
 	if (depth)
-		frame += recurse(page, depth - 1);
+		frame += recurse(recursion, depth - 1);
 	else
-		page[0] = 1;
+		recursion->page[0] = 1;
 	return frame;
 }
 
@@ -49,19 +50,28 @@ static inline struct perf_event_attr attr_chain(void)
 	return attr;
 }
 
-/* The sample of the page touched under the recursion. The watch stays open: it holds the chain. */
-static inline struct pm_sample sample_chain(struct sampler *sampler, unsigned int depth)
+/* The sample of a page touched under a recursion. The sampler stays open: it holds the chain. */
+static inline struct pm_sample sample_recursion(struct sampler *sampler,
+						struct recursion *recursion, unsigned int depth)
 {
-	char *page = fresh_page();
 	struct pm_record record;
 
+	recursion->page = fresh_page();
 	must_ioctl(sampler->fd, PERF_EVENT_IOC_ENABLE, 0);
-	recurse(page, depth);
+	recurse(recursion, depth);
 	must_ioctl(sampler->fd, PERF_EVENT_IOC_DISABLE, 0);
 	while (find_record(sampler, PERF_RECORD_SAMPLE, &record))
-		if (record.sample.addr == (uintptr_t)page)
+		if (record.sample.addr == (uintptr_t)recursion->page)
 			return record.sample;
 	say_broken("no sample of the page fault");
+}
+
+/* The same where only the chain is of interest. */
+static inline struct pm_sample sample_chain(struct sampler *sampler, unsigned int depth)
+{
+	struct recursion recursion;
+
+	return sample_recursion(sampler, &recursion, depth);
 }
 
 /* Count the frames of each context and where its marker stands (0: nowhere). */
@@ -86,6 +96,43 @@ static inline struct frames count_frames(const struct pm_sample *sample)
 		}
 	}
 	return ret;
+}
+
+/* How many of the recursion's return addresses these frames are, one by one. */
+static inline unsigned int count_returns(const uint64_t *words, unsigned int count,
+					 const struct recursion *recursion, unsigned int calls)
+{
+	unsigned int same = 0;
+
+	while (same < calls && same < count && words[same] == recursion->returns[same])
+		same++;
+	return same;
+}
+
+/*
+ * Broken unless the user half of a chain is the sample's address and then `calls` return addresses
+ * of the recursion. On Power the link register may come first and then the same address again,
+ * from the frame in which the function has saved it.
+ */
+static inline void expect_frames(const struct pm_sample *sample, const struct recursion *recursion,
+				 unsigned int calls)
+{
+	const struct frames frames = count_frames(sample);
+	const uint64_t *words = sample->callchain + frames.user_at;
+	unsigned int same;
+
+	if (!frames.user_at || !frames.user || words[0] != sample->ip)
+		say_broken("user frames=%u first=%#" PRIx64 " ip=%#" PRIx64, frames.user,
+			   frames.user_at && frames.user ? words[0] : 0, sample->ip);
+	same = count_returns(words + 1, frames.user - 1, recursion, calls);
+#ifdef __powerpc__
+	if (same < calls && frames.user > 2 && words[1] == words[2])
+		same = count_returns(words + 2, frames.user - 2, recursion, calls);
+#endif
+	if (same < calls)
+		say_broken("user frames=%u, the first %u of %u calls are right, then %#" PRIx64
+			   " want=%#" PRIxPTR, frames.user, same, calls,
+			   same + 1 < frames.user ? words[same + 1] : 0, recursion->returns[same]);
 }
 
 #endif
