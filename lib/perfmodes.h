@@ -46,17 +46,17 @@ enum pm_cause {
 	PM_CAUSE_SILENCE	/* everything was accepted and no record came */
 };
 
-/* One line about one failure. The caller owns it; nothing in it needs to be freed. (0.1) */
+/* One line about one failure. The caller owns it, and nothing in it needs to be freed. (0.1) */
 struct pm_diag {
 	size_t size;		/* sizeof(struct pm_diag) */
 	int error;		/* a positive errno, 0 when nothing failed */
 	enum pm_cause cause;
-	char text[480];		/* the line, always terminated: call, errno, cause, what to change */
+	char text[480];		/* the line, terminated: call, errno, cause, what to change */
 };
 
 /* -------------------------------------------------------------------------------- profiles */
 
-/* What is known of a kernel, a table of facts. Not thread-safe while it is changed. (0.1) */
+/* A table of facts about a kernel. Not thread-safe while it is changed. (0.1) */
 struct pm_profile;
 
 /*
@@ -72,7 +72,7 @@ enum pm_verdict {
 
 enum pm_fact_type { PM_FACT_VERDICT, PM_FACT_BOOL, PM_FACT_INT, PM_FACT_TEXT };
 
-/* How near the machine of a profile, or of one fact, is to the running one; more is nearer. */
+/* How well the machine of a profile, or of one fact, matches the running one; more is better. */
 enum pm_rank {
 	PM_RANK_NONE,		/* another architecture or series */
 	PM_RANK_BUILTIN,	/* same architecture and series, from the library's own table */
@@ -99,9 +99,9 @@ struct pm_profile *pm_profile_create(void);
 void pm_profile_destroy(struct pm_profile *profile);
 
 /*
- * Reads the text of a profile.json, whose rank against the running kernel all its facts get. The
- * text is not trusted: at most 4 MiB, 65536 facts, 32 personas. -EBADMSG for what is no profile,
- * -E2BIG beyond those bounds, -ENOMEM. (0.1)
+ * Reads the text of a profile.json. The profile is ranked against the running kernel, and all its
+ * facts get that rank. The text is not trusted: at most 4 MiB, 65536 facts, 32 personas. -EBADMSG
+ * when it is no profile, -E2BIG beyond those bounds, -ENOMEM. (0.1)
  */
 int pm_profile_load_text(const char *text, size_t size, struct pm_diag *diag,
 			 struct pm_profile **ret);
@@ -111,44 +111,43 @@ int pm_profile_load_file(const char *path, struct pm_diag *diag, struct pm_profi
 
 /*
  * The profile in the directory (*.json, first 4096) that ranks highest for the running kernel;
- * files that cannot be read are passed over. -ENOENT when none ranks above PM_RANK_NONE. (0.1)
+ * files that cannot be read are skipped. -ENOENT when none ranks above PM_RANK_NONE. (0.1)
  */
 int pm_profile_load_dir(const char *directory, struct pm_diag *diag, struct pm_profile **ret);
 
 /*
- * The profile of this machine: $PERFMODES_PROFILE (a file or a directory), else the best of
- * /etc/perfmodes, /usr/local/share/perfmodes, /usr/share/perfmodes; without any, what the library
- * was built with of kernels of this series, at PM_RANK_BUILTIN. A variable that names
- * something unreadable is an error and not ignored, except in set-user-id programs, where it is
- * not looked at. Where it names a file that can be read and holds no profile, `diag` tells why, and
- * 1 is returned with what there would be without the variable. The persona is set to the caller's.
- * (0.1)
+ * The profile of this machine: $PERFMODES_PROFILE (a file or a directory), else the best one in
+ * /etc/perfmodes, /usr/local/share/perfmodes and /usr/share/perfmodes, else the facts that the
+ * library has built in for kernels of this series (PM_RANK_BUILTIN). It is an error when the
+ * variable names something unreadable; set-user-id programs do not look at it. When it names a file
+ * that holds no profile, `diag` says why, and the call returns 1 with the profile that would have
+ * been used without the variable. The persona is set to the caller's. (0.1)
  */
 int pm_profile_load_default(struct pm_diag *diag, struct pm_profile **ret);
 
-/* How the profile's identity fits the running kernel; a profile without one: PM_RANK_NONE. (0.1) */
+/* How well the profile's identity matches the running kernel; PM_RANK_NONE without one. (0.1) */
 enum pm_rank pm_profile_rank(const struct pm_profile *profile);
 
 /*
- * From now on lookups answer for this persona ("root", say): its own facts first, then those of
- * the kernel. NULL: the one that the calling thread's capabilities and filters amount to. Without
- * a call only facts of the kernel are seen. -EINVAL for what is no name (one line, up to 300
+ * Lookups answer for this persona ("root", say) from now on: its own facts first, then those of the
+ * kernel. NULL stands for the persona of the calling thread, by its capabilities and filters. Until
+ * the first call only facts of the kernel are seen. -EINVAL when it is no name (one line, up to 300
  * bytes), -ENOSPC, -ENOMEM. (0.1)
  */
 int pm_profile_use_persona(struct pm_profile *profile, const char *persona);
 
-/* The fact of that key, in constant time, without allocation. -ENOENT when unknown. (0.1) */
+/* The fact of that key, in constant time, without allocation. -ENOENT when it is unknown. (0.1) */
 int pm_profile_lookup(const struct pm_profile *profile, const char *key, struct pm_fact *ret);
 
-/* Number of facts, those of all personas counted. (0.1) */
+/* The number of facts, including those of all personas. (0.1) */
 size_t pm_profile_count(const struct pm_profile *profile);
 
 /*
- * Puts in a fact with the rank it names; its texts are copied. PM_BLOCKED goes to the persona in
- * use. PM_BLOCKED never overwrites another verdict of the same persona, and a hazard stays unless a
- * fact of PM_RANK_BUILD or above says otherwise: then 0 is returned and nothing changes. 1 when it
- * was put in. -EINVAL for what a profile cannot hold: PM_UNKNOWN and PM_ABSENT, a key or text that
- * is not one line, a text that is the name of a verdict. -ENOSPC, -ENOMEM. (0.1)
+ * Adds a fact with the rank it names; its texts are copied. PM_BLOCKED goes to the persona in use.
+ * Returns 1 when the fact was added. Returns 0 and changes nothing when PM_BLOCKED would overwrite
+ * another verdict of the same persona, or when a hazard would be overwritten by a fact below
+ * PM_RANK_BUILD. -EINVAL for what a profile cannot hold: PM_UNKNOWN and PM_ABSENT, a key or text
+ * that is not one line, a text that is the name of a verdict. -ENOSPC, -ENOMEM. (0.1)
  */
 int pm_profile_set(struct pm_profile *profile, const struct pm_fact *fact);
 
@@ -158,11 +157,11 @@ enum pm_merge {
 };
 
 /*
- * Merges `from` into `into`. Of two different answers a union keeps the one of higher rank; of
- * equal rank, or in an intersection, neither is kept, and `conflict` (may be NULL) is told. A
- * hazard in either stays; blocked gives way to any other answer. What both say of the identity
- * stays, and the evidence of either. Returns the number of conflicts; -ENOSPC, -ENOMEM (then
- * `into` is partly merged). (0.1)
+ * Merges `from` into `into`. Where the two answer differently, a union keeps the answer of higher
+ * rank. Of equal rank, and in an intersection, it keeps neither and calls `conflict` (may be NULL).
+ * A hazard in either stays, and blocked gives way to any other answer. The result keeps what both
+ * say of the identity, and the evidence of either. Returns the number of conflicts; -ENOSPC,
+ * -ENOMEM (then `into` is partly merged). (0.1)
  */
 int pm_profile_merge(struct pm_profile *into, const struct pm_profile *from, enum pm_merge how,
 		     void (*conflict)(const struct pm_fact *into, const struct pm_fact *from,
@@ -175,11 +174,10 @@ int pm_profile_merge(struct pm_profile *into, const struct pm_profile *from, enu
 int pm_profile_save(const struct pm_profile *profile, int fd);
 
 /*
- * Finds out here and now, by doing it, what of `keys` (ends with NULL; NULL: all that can be found
- * out quickly) the profile does not know of this very build, and puts in what is conclusive.
- * Starts none but the first after `budget_ns` (0: 5 ms). Opens events on the calling thread only
- * and leaves nothing behind. Sets the persona when none is in use. Returns the number of facts put
- * in; -ENOMEM. (0.1)
+ * Probes the running kernel for those of `keys` (ends with NULL; NULL: all quick ones) that the
+ * profile does not know for this very build, and adds the conclusive answers. Starts no probe but
+ * the first after `budget_ns` (0: 5 ms). Opens events on the calling thread only and leaves nothing
+ * behind. Sets the persona when none is in use. Returns the number of facts added; -ENOMEM. (0.1)
  */
 int pm_profile_probe(struct pm_profile *profile, const char *const *keys, uint64_t budget_ns);
 
@@ -197,8 +195,8 @@ enum pm_spec_flags {
 enum pm_want {
 	PM_WANT_ADDRESS = 1,	/* the data address, of page faults for example */
 	PM_WANT_CALLCHAIN = 2,	/* return addresses of user mode */
-	PM_WANT_CPU = 4,	/* of counts: on which CPU, for pm_session_read_parts */
-	PM_WANT_RAW = 8	/* raw data, of tracepoints: pm_trace_number knows its fields */
+	PM_WANT_CPU = 4,	/* counts by CPU, for pm_session_read_parts */
+	PM_WANT_RAW = 8		/* raw data of tracepoints: pm_trace_number reads its fields */
 };
 
 /* One event to observe. Starts as all 0 but for `size`; pm_event_parse fills in which. (0.1) */
@@ -206,34 +204,34 @@ struct pm_event_spec {
 	size_t size;		/* sizeof(struct pm_event_spec) */
 	uint32_t type;		/* enum pm_event_type, or of another PMU */
 	uint64_t config, config1, config2;	/* which event: by its type */
-	uint64_t period;	/* a sample each so many events, or ... */
-	uint64_t frequency;	/* ... so many samples a second; both 0: count, no samples */
+	uint64_t period;	/* events from sample to sample, or ... */
+	uint64_t frequency;	/* ... samples per second; both 0: a count without samples */
 	int tid;		/* PM_ALL_THREADS..., 0 the calling thread, or a thread's id */
 	unsigned int flags;	/* enum pm_spec_flags */
 	unsigned int want;	/* enum pm_want */
-	const char *filter;	/* of a tracepoint's fields, as tracefs takes it; up to 511 bytes */
+	const char *filter;	/* on a tracepoint's fields, as tracefs takes it; up to 511 bytes */
 };
 
 /* Ways to observe, in the order in which they are considered. (0.1) */
 enum pm_strategy {
-	PM_STRATEGY_PER_CPU,	/* inheriting events on each CPU, all into one ring a CPU */
+	PM_STRATEGY_PER_CPU,	/* inherited events on each CPU, sharing one ring per CPU */
 	PM_STRATEGY_OWN_RINGS,	/* the same, each with its own ring and its descriptor closed */
 	PM_STRATEGY_PER_THREAD,	/* a ring for each thread; new threads as they are noticed */
-	PM_STRATEGY_CPU_WIDE,	/* all that runs on the CPUs; what was not asked for is dropped */
-	PM_STRATEGY_CGROUP,	/* all that runs on the CPUs in a cgroup */
+	PM_STRATEGY_CPU_WIDE,	/* CPU-wide events; samples of other processes are dropped */
+	PM_STRATEGY_CGROUP,	/* CPU-wide events of a cgroup */
 	PM_STRATEGY_BROKER,	/* events that a privileged process opens for this one */
 	PM_STRATEGY_SIGNALS,	/* a signal for each sample, without rings */
-	PM_STRATEGY_COUNTERS,	/* inheriting counters without rings */
+	PM_STRATEGY_COUNTERS,	/* inherited counters without rings */
 	PM_STRATEGY_COUNTERS_PER_CPU,	/* such counters for each thread and CPU */
 	PM_STRATEGY_TIMERS,	/* a POSIX CPU-time timer for each thread, without perf */
 	PM_STRATEGY_PROCESS_TIMER,	/* one ITIMER_PROF for the process, without perf */
 	PM_STRATEGIES
 };
 
-/* What may be done to get at least something. (0.1) */
+/* What the library may do to deliver at least something. (0.1) */
 enum pm_allow {
 	PM_ALLOW_RAISE_NOFILE = 1,	/* raise the soft RLIMIT_NOFILE to the hard one */
-	PM_ALLOW_USER_ONLY = 2,		/* user mode only, where the kernel may not be watched */
+	PM_ALLOW_USER_ONLY = 2,		/* watch user mode only where the kernel may not be */
 	PM_ALLOW_SUBSTITUTE = 4,	/* a CPU clock in place of a missing hardware event */
 	PM_ALLOW_COUNT = 8,		/* counts where samples were asked for */
 	PM_ALLOW_TIMERS = 16,		/* signals (SIGPROF) where perf is refused */
@@ -250,10 +248,10 @@ struct pm_session_opts {
 	unsigned int descriptors_percent;	/* of RLIMIT_NOFILE, others' included; 0: 50 */
 	unsigned int ring_pages;	/* data pages of a ring, at most; a power of two; 0: 128 */
 	unsigned int wakeup;	/* samples after which poll returns; 0: a quarter of a ring */
-	int clock;		/* 1 + the clockid_t that is to stamp records; 0: the best */
+	int clock;		/* 1 + the clockid_t that stamps records; 0: the best one */
 	int cgroup;		/* a descriptor of the directory of PM_CGROUP */
-	int broker;		/* a socket connected to pm_broker_serve; 0: there is none */
-	uint64_t thread_tax;	/* ns by which making a thread may become slower; 0: any */
+	int broker;		/* a socket connected to pm_broker_serve; 0: none */
+	uint64_t thread_tax;	/* ns by which creating a thread may become slower; 0: any */
 	const char *cpus;	/* observe these only, as "0-3,8", up to 255 bytes; NULL: all */
 };
 
@@ -262,7 +260,7 @@ struct pm_session_opts {
 /* A chosen strategy and the reasons for the choice. (0.1) */
 struct pm_plan;
 
-/* What the chosen strategy takes for the threads and CPUs there are now. (0.1) */
+/* What the chosen strategy costs for the threads and CPUs there are now. (0.1) */
 struct pm_cost {
 	size_t size;		/* sizeof(struct pm_cost) */
 	uint64_t threads, cpus;
@@ -274,11 +272,11 @@ struct pm_cost {
 
 /*
  * Chooses the first strategy whose needs hold, after one trial open of each event exactly as it
- * will be opened. Of facts below PM_RANK_RELEASE only a hazard rules a strategy out; what another
- * speaks against comes after all else. `opts` may be NULL (nothing allowed). `profile` is read and
- * gets what quick probes find out; it must outlive the plan; NULL: pm_profile_load_default, owned
- * by the plan. -EINVAL for a senseless spec, -ENOTSUP when no strategy is left (the diagnosis says
- * which gate), -ENOMEM. (0.1)
+ * will be opened. A fact below PM_RANK_RELEASE rules a strategy out only when it is a hazard;
+ * otherwise the strategy is considered after all those without such a fact. `opts` may be NULL
+ * (nothing allowed). `profile` is read, quick probes add to it, and it must outlive the plan; NULL
+ * stands for pm_profile_load_default, which the plan then owns. -EINVAL for a senseless spec,
+ * -ENOTSUP when no strategy is left (the diagnosis names the gate), -ENOMEM. (0.1)
  */
 int pm_plan_make(const struct pm_event_spec *specs, size_t count,
 		 const struct pm_session_opts *opts, struct pm_profile *profile,
@@ -294,9 +292,9 @@ enum pm_strategy pm_plan_strategy(const struct pm_plan *plan);
 const char *pm_strategy_name(enum pm_strategy strategy);
 
 /*
- * A line for the chosen strategy, for each other with the reason why it was passed over, and for
- * each event that is not opened as asked for. As snprintf(3): always terminated when size > 0,
- * returns the length without bound. (0.1)
+ * One line for the chosen strategy, one for each other strategy with the reason why it was not
+ * chosen, and one for each event that is not opened as asked for. As snprintf(3): terminated when
+ * size > 0, returns the length without bound. (0.1)
  */
 int pm_plan_explain(const struct pm_plan *plan, char *buf, size_t size);
 
@@ -304,14 +302,15 @@ int pm_plan_explain(const struct pm_plan *plan, char *buf, size_t size);
 int pm_plan_cost(const struct pm_plan *plan, struct pm_cost *ret);
 
 /*
- * Measures by how many ns the chosen strategy's inherited events slow down the making of a thread:
- * opens them on the calling thread and makes some dozens of threads, which takes milliseconds. 0
- * where nothing is inherited. Returns 0; -EAGAIN without threads; -errno of the open. (0.1)
+ * Measures by how many ns the chosen strategy's inherited events slow down the creation of a
+ * thread. Opens them on the calling thread and creates some dozens of threads, which takes
+ * milliseconds. The result is 0 where nothing is inherited. Returns 0; -EAGAIN when no thread can
+ * be created; -errno of the open. (0.1)
  */
 int pm_plan_thread_tax(const struct pm_plan *plan, uint64_t *ret);
 
 /*
- * Diagnoses a refusal of perf_event_open(2) that the caller met: `error` is the errno (positive or
+ * Diagnoses a refusal of perf_event_open(2) that the caller got: `error` is the errno (positive or
  * negative), `cpu` the argument of the call. Reads /proc and makes harmless calls. Returns the
  * cause. (0.1)
  */
@@ -325,7 +324,7 @@ enum pm_broker_allow {
 	PM_BROKER_ANY_PMU = 2	/* events of other types than hardware, software and cache */
 };
 
-/* What a process that may open events gives to one that may not. All 0 but for `size`. (0.1) */
+/* What a process that may open events opens for one that may not. 0 but for `size`. (0.1) */
 struct pm_broker_opts {
 	size_t size;		/* sizeof(struct pm_broker_opts) */
 	unsigned int allow;	/* enum pm_broker_allow */
@@ -334,16 +333,17 @@ struct pm_broker_opts {
 
 /*
  * Serves the process at the other end of a connected SOCK_SEQPACKET socket (session option
- * `broker`) until it hangs up: events on its own threads, of the PID namespace of this process,
- * with harmless fields only. Whether that process is to be served at all (SO_PEERCRED) is for the
- * caller to decide. Nothing the peer sends does more than end this call. Returns the number of
- * events given; -EBADMSG after nonsense; -ESRCH, -EPERM when the peer cannot be found out. (0.1)
+ * `broker`) until it hangs up. The peer gets events on its own threads only, in the PID namespace
+ * of this process, with harmless fields only. The caller decides whether to serve that process at
+ * all (SO_PEERCRED). Whatever the peer sends, the worst it does is to end this call. Returns the
+ * number of events given; -EBADMSG for a malformed request; -ESRCH, -EPERM when the peer cannot be
+ * identified. (0.1)
  */
 int pm_broker_serve(int socket, const struct pm_broker_opts *opts);
 
 /* --------------------------------------------------------------------------------- sessions */
 
-/* One sample. Texts and arrays are valid during the callback only. (0.1) */
+/* One sample. Arrays are valid during the callback only. (0.1) */
 struct pm_observed {
 	size_t event;			/* index of the spec */
 	uint32_t pid, tid;
@@ -358,16 +358,16 @@ struct pm_observed {
 };
 
 /*
- * Who gets the records; each may be NULL. Called from the thread in poll, run, attach, read or
- * detach, which must not poll, detach or destroy the session from inside; pm_session_stop and
- * pm_session_read are allowed. (0.1)
+ * Callbacks for records; each may be NULL. They run in the thread that calls poll, run, attach,
+ * read or detach. A callback must not poll, detach or destroy the session; it may call pm_session_stop
+ * and pm_session_read. (0.1)
  */
 struct pm_listener {
 	size_t size;			/* sizeof(struct pm_listener) */
 	void (*sample)(void *context, const struct pm_observed *sample);
-	/* A thread was born (`parent` >= 0) or has ended (-1). */
+	/* A thread was created (`parent` >= 0) or has ended (-1). */
 	void (*task)(void *context, int tid, int parent, uint64_t time);
-	/* The kernel says that it dropped so many records of one ring. */
+	/* The kernel reports that it dropped this many records of one ring. */
 	void (*lost)(void *context, uint64_t count);
 	/* Any other whole record, header first, as the kernel wrote it. */
 	void (*other)(void *context, const void *record, size_t size);
@@ -379,63 +379,63 @@ struct pm_stats {
 	uint64_t records, samples;	/* read; delivered */
 	uint64_t lost;			/* records the kernel dropped: the sum of LOST records */
 	uint64_t lost_samples;		/* the sum of LOST_SAMPLES records (hardware buffers) */
-	uint64_t dropped;		/* our own: no room between a timer signal and the reader */
-	uint64_t duplicates;		/* dropped: the same occurrence by an inherited event too */
-	uint64_t foreign;		/* dropped: of child processes that inherited the events */
+	uint64_t dropped;		/* by us: no room between a timer signal and the reader */
+	uint64_t duplicates;		/* by us: an inherited event reported the same occurrence */
+	uint64_t foreign;		/* by us: from child processes that inherited the events */
 	uint64_t unknown;		/* of a type this library does not know; skipped */
 	uint64_t corrupt, corrupt_bytes;	/* rings resynchronised; bytes thrown away */
 	uint64_t throttled;
-	/* Noticed after they had begun: that part is missing, with threads they made meanwhile. */
+	/* Threads noticed after they began to run: that time is missing, and their children. */
 	uint64_t late_threads;
 	uint64_t leaders_gone;		/* rings read by time because their leader's thread ended */
 	/*
-	 * What the events themselves counted of lost records (PERF_FORMAT_LOST, v6.0), read when
-	 * they are closed and only where a ring has been full; another account of `lost`.
+	 * Lost records as the events counted them (PERF_FORMAT_LOST, v6.0), read when the events
+	 * are closed and only where a ring was full: a second account of `lost`.
 	 */
 	uint64_t lost_counted;
-	uint64_t unwatched_threads;	/* new ones for which limits left nothing: tried again */
+	uint64_t unwatched_threads;	/* new threads beyond a limit; opened later if possible */
 	/*
-	 * Times that events were opened on a CPU which came online while the session ran: it was
+	 * How often events were opened on a CPU that came online while the session ran: it was
 	 * offline before, or took its events with it (PM_STRATEGY_CPU_WIDE, PM_STRATEGY_CGROUP).
-	 * What ran there before that is missing: a second at most while somebody polls or reads.
+	 * What ran there before is missing: at most a second while the session is polled or read.
 	 */
 	uint64_t late_cpus;
-	uint64_t unwatched_cpus;	/* such CPUs that limits left nothing for: tried again */
+	uint64_t unwatched_cpus;	/* such CPUs beyond a limit; opened later if possible */
 };
 
 /*
- * One event's sum over its threads and CPUs. running / enabled is the share of the time in which it
- * was on the PMU, below 1 where events had to take turns; pm_value_scale estimates the whole. (0.1)
+ * The sum of one event over its threads and CPUs. running / enabled is the share of time that it
+ * was on the PMU, below 1 when events were multiplexed; pm_value_scale estimates the full count. (0.1)
  */
 struct pm_value {
 	uint64_t value;			/* as counted */
 	uint64_t enabled, running;	/* ns, PERF_FORMAT_TOTAL_TIME_* of perf_event_open(2) */
 };
 
-/* Events attached to threads. One thread at a time, but for pm_session_stop. (0.1) */
+/* Events attached to threads. Not thread-safe, except for pm_session_stop. (0.1) */
 struct pm_session;
 
 /*
- * A session of the plan, which must outlive it and belongs to one session at a time. The listener
- * is copied and may be NULL; `context` is handed to it. NULL: no memory. (0.1)
+ * A session of the plan. The plan must outlive it and belongs to one session at a time. The
+ * listener is copied and may be NULL; `context` is passed to its callbacks. NULL: no memory. (0.1)
  */
 struct pm_session *pm_session_create(struct pm_plan *plan, const struct pm_listener *listener,
 				     void *context);
 
-/* Detaches if need be and frees. NULL is allowed. (0.1) */
+/* Detaches if necessary, and frees. NULL is allowed. (0.1) */
 void pm_session_destroy(struct pm_session *session);
 
 /*
- * Opens and enables everything or nothing, then makes sure by a deliberate event in each ring that
- * records arrive; where they do not, the plan's next strategy is tried. Returns the strategy in
- * use; -EALREADY; -ENOTSUP when no strategy is left; else the errno of the last strategy. (0.1)
+ * Opens and enables all events or none, then causes one event for each ring to verify that records
+ * arrive. Where they do not, it tries the plan's next strategy. Returns the strategy in use;
+ * -EALREADY; -ENOTSUP when no strategy is left; else the errno of the last strategy. (0.1)
  */
 int pm_session_attach(struct pm_session *session, struct pm_diag *diag);
 
 /*
- * Waits up to `timeout_ms` (-1: until something comes) and delivers what is there. Returns the
- * number of records; -ECANCELED once after pm_session_stop; -ENOTCONN when not attached; -ECHILD
- * in a process forked from the one that attached. (0.1)
+ * Waits up to `timeout_ms` (-1: without limit) for records and delivers them. Returns the number of
+ * records; -ECANCELED once after pm_session_stop; -ENOTCONN when not attached; -ECHILD in a process
+ * forked from the one that attached. (0.1)
  */
 int pm_session_poll(struct pm_session *session, int timeout_ms);
 
@@ -443,15 +443,14 @@ int pm_session_poll(struct pm_session *session, int timeout_ms);
 int pm_session_run(struct pm_session *session);
 
 /*
- * Ends run, or the next poll, from any thread or from a callback; waits until run is out unless
- * called from it. Calling it before run makes that run return at once. Returns 0. (0.1)
+ * Ends run, or the next poll, from any thread or callback. Waits until run has returned, unless it
+ * is called from within. When called before run, that run returns at once. Returns 0. (0.1)
  */
 int pm_session_stop(struct pm_session *session);
 
 /*
- * The sums of all events in the order of the specs, `count` at most. Returns how many; -ENOTSUP
- * where the strategy has no counters that could be read, or they hold more than was asked for;
- * -ENODATA for a pinned event that lost its place; -errno of read(2). (0.1)
+ * The sums of all events in the order of the specs, `count` at most. Returns how many; -ENOTSUP when the strategy has no counters to read, or they count more than
+ * was asked for; -ENODATA for a pinned event that lost its place; -errno of read(2). (0.1)
  */
 int pm_session_read(struct pm_session *session, struct pm_value *ret, size_t count);
 
@@ -464,8 +463,8 @@ struct pm_part {
 };
 
 /*
- * The sums kept apart, in no order, `count` at most. What threads born after the attach did
- * belongs to the one that they descend from. Returns how many parts there are; errors as
+ * The sums by thread and CPU, in no order, `count` at most. Threads created after the attach count
+ * for the thread that they descend from. Returns how many parts there are; errors as
  * pm_session_read. (0.1)
  */
 int pm_session_read_parts(struct pm_session *session, struct pm_part *ret, size_t count);
