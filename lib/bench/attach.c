@@ -18,7 +18,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "../policy/session/attach.h"
+#include "../policy/session/session.h"
 #include "bench.h"
 
 #define THREADS_MAX 1024

@@ -11,7 +11,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "../policy/session/attach.h"
+#include "../policy/session/drain.h"
 #include "bench.h"
 #include "peer/peer.h"
 
@@ -51,9 +51,9 @@ static void cause_faults(size_t count)
 
 static struct session_ring *ring_of(struct pm_session *session, int cpu)
 {
-	for (size_t i = 0; i < session->ring_count; i++)
-		if (session->rings[i].cpu == cpu)
-			return &session->rings[i];
+	for (size_t i = 0; i < session->rings.count; i++)
+		if (session->rings.list[i].cpu == cpu)
+			return &session->rings.list[i];
 	bench_fail("no ring of this CPU", ENOENT);
 }
 

@@ -111,39 +111,43 @@ static int try_event(const struct attempt *attempt, struct pm_refusal *refusal)
 }
 
 /* Rows that could have done it, had they not been refused. */
-static bool could_sample(int row)
+static bool could_sample(const struct pm_plan *plan, int row)
 {
 	const unsigned int able = FOR_SELF | CAN_SAMPLE;
 
-	return (pm_strategies[row].able & able) == able && row != PM_STRATEGY_BROKER;
+	return (plan->candidates[row].strategy->able & able) == able && row != PM_STRATEGY_BROKER;
 }
 
 static int add_passed_over(const struct pm_plan *plan, int row, char *how, int used)
 {
+	const char *reason = plan->candidates[row].reason;
+
 	for (int other = 0; other < row; other++)
-		if (could_sample(other) && strcmp(plan->reason[other], plan->reason[row]) == 0)
+		if (could_sample(plan, other) &&
+		    strcmp(plan->candidates[other].reason, reason) == 0)
 			return used;
 	used += snprintf(how + used, (size_t)(HOW_SIZE - used), "\npassed over: ");
 	for (int other = row; other < plan->chosen && used < HOW_SIZE; other++)
-		if (could_sample(other) && strcmp(plan->reason[other], plan->reason[row]) == 0)
+		if (could_sample(plan, other) &&
+		    strcmp(plan->candidates[other].reason, reason) == 0)
 			used += snprintf(how + used, (size_t)(HOW_SIZE - used), "%s%s",
-					 other > row ? ", " : "", pm_strategies[other].name);
+					 other > row ? ", " : "", plan->candidates[other].strategy->name);
 	if (used < HOW_SIZE)
-		used += snprintf(how + used, (size_t)(HOW_SIZE - used), ": %s", plan->reason[row]);
+		used += snprintf(how + used, (size_t)(HOW_SIZE - used), ": %s", reason);
 	return used;
 }
 
 /* The strategy, what became of the event, and what was passed over on the way to it. */
 static void describe(const struct pm_plan *plan, bool samples, char *how)
 {
-	const struct strategy *chosen = &pm_strategies[plan->chosen];
+	const struct strategy *chosen = pm_plan_chosen(plan);
 	const char *became = chosen->able & USES_PERF ? plan->events[0].why : "";
 	int used = snprintf(how, HOW_SIZE, "%s (%s)%s%s", chosen->name, chosen->what,
 			    became[0] ? ", " : "", became);
 
 	/* For counting, that samples come first in the table is no news. */
 	for (int row = 0; samples && row < plan->chosen && used < HOW_SIZE; row++)
-		if (could_sample(row))
+		if (could_sample(plan, row))
 			used = add_passed_over(plan, row, how, used);
 }
 

@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "../diagnosis/diag.h"
-#include "../plan/plan.h"
+#include "../plan/modify.h"
 #include "../profile/deny.h"
 
 /* The faults are of user mode, which is all that paranoid=2 lets a program watch. */

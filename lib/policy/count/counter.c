@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "../diagnosis/diag.h"
-#include "../plan/plan.h"
+#include "../plan/limits.h"
 #include "../profile/facts.h"
 #include "../profile/deny.h"
 

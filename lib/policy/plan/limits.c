@@ -4,10 +4,11 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "../diagnosis/refusal.h"
-#include "../session/attach.h"
+#include "limits.h"
 
 #define MLOCK_KB_DEFAULT 516	/* kernel.perf_event_mlock_kb since v2.6.32, where it is hidden */
 
@@ -39,73 +40,6 @@ static size_t cpu_count(const struct pm_plan *plan)
 	return cpus > 0 ? (size_t)cpus : 1;
 }
 
-/* --------------------------------------------------------------------------------------- costs */
-
-/* Threads that the events have in sum: all for one, one for another. */
-static size_t targets(const struct pm_plan *plan, size_t threads)
-{
-	size_t sum = 0;
-
-	for (size_t i = 0; i < plan->count; i++)
-		sum += plan->events[i].spec.tid == PM_ALL_THREADS ? threads : 1;
-	return sum;
-}
-
-/* One descriptor is the stop channel's. */
-static void hold(struct pm_cost *ret, uint64_t events)
-{
-	ret->opens = events;
-	ret->descriptors = events + 1;
-}
-
-void pm_cost_per_cpu(const struct pm_plan *plan, struct pm_cost *ret)
-{
-	hold(ret, targets(plan, ret->threads) * ret->cpus);
-	ret->rings = ret->cpus;
-}
-
-void pm_cost_own_rings(const struct pm_plan *plan, struct pm_cost *ret)
-{
-	ret->opens = ret->rings = targets(plan, ret->threads) * ret->cpus;
-	ret->descriptors = 2;
-}
-
-void pm_cost_per_thread(const struct pm_plan *plan, struct pm_cost *ret)
-{
-	hold(ret, targets(plan, ret->threads));
-	ret->rings = ret->threads;
-}
-
-void pm_cost_cpu_wide(const struct pm_plan *plan, struct pm_cost *ret)
-{
-	hold(ret, plan->count * ret->cpus);
-	ret->rings = plan->samples ? ret->cpus : 0;
-}
-
-void pm_cost_broker(const struct pm_plan *plan, struct pm_cost *ret)
-{
-	if (plan->samples)
-		pm_cost_per_cpu(plan, ret);
-	else
-		pm_cost_counters(plan, ret);
-}
-
-void pm_cost_counters(const struct pm_plan *plan, struct pm_cost *ret)
-{
-	hold(ret, targets(plan, ret->threads));
-}
-
-void pm_cost_counters_per_cpu(const struct pm_plan *plan, struct pm_cost *ret)
-{
-	hold(ret, targets(plan, ret->threads) * ret->cpus);
-}
-
-void pm_cost_none(const struct pm_plan *plan, struct pm_cost *ret)
-{
-	(void)plan;
-	ret->descriptors = 1;
-}
-
 int pm_plan_cost(const struct pm_plan *plan, struct pm_cost *ret)
 {
 	struct pm_cost cost = {
@@ -113,7 +47,7 @@ int pm_plan_cost(const struct pm_plan *plan, struct pm_cost *ret)
 		.cpus = cpu_count(plan),
 	};
 
-	pm_strategies[plan->chosen].cost(plan, &cost);
+	pm_plan_chosen(plan)->cost(plan, &cost);
 	cost.locked_bytes = cost.rings * (plan->ring_pages + 1) * (uint64_t)sysconf(_SC_PAGESIZE);
 	memcpy(ret, &cost, ret->size < sizeof(cost) ? ret->size : sizeof(cost));
 	return 0;
@@ -121,18 +55,32 @@ int pm_plan_cost(const struct pm_plan *plan, struct pm_cost *ret)
 
 /* --------------------------------------------------------------------------------- descriptors */
 
-int pm_limit_descriptors(const struct pm_plan *plan, int row, char *reason, size_t size)
+/* How many this process may have by the options, after raising the limit if that is allowed. */
+static uint64_t descriptors_allowed(const struct pm_plan *plan)
+{
+	struct rlimit limit;
+	uint64_t most;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) != 0)
+		return 0;
+	most = plan->opts.allow & PM_ALLOW_RAISE_NOFILE ? limit.rlim_max : limit.rlim_cur;
+	if (most > INT32_MAX)
+		most = INT32_MAX;
+	return most * plan->opts.descriptors_percent / 100;
+}
+
+int pm_limit_descriptors(const struct pm_plan *plan, struct candidate *candidate)
 {
 	struct pm_cost cost = { .threads = plan->now.threads, .cpus = plan->now.cpus };
-	uint64_t limit = pm_attach_limit(plan);
+	const uint64_t limit = descriptors_allowed(plan);
 
-	pm_strategies[row].cost(plan, &cost);
+	candidate->strategy->cost(plan, &cost);
 	if (plan->now.descriptors + cost.descriptors <= limit)
 		return 0;
-	snprintf(reason, size, "needs %llu descriptors beside %zu open ones; %u %% of "
-		 "RLIMIT_NOFILE are %llu", (unsigned long long)cost.descriptors,
-		 plan->now.descriptors, plan->opts.descriptors_percent,
-		 (unsigned long long)limit);
+	snprintf(candidate->reason, REASON_SIZE, "needs %llu descriptors beside %zu open ones; "
+		 "%u %% of RLIMIT_NOFILE are %llu", (unsigned long long)cost.descriptors,
+		 plan->now.descriptors, plan->opts.descriptors_percent, (unsigned long long)limit);
+	candidate->cause = PM_CAUSE_DESCRIPTORS;
 	return -EMFILE;
 }
 

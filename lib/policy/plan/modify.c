@@ -10,7 +10,7 @@
 #include <time.h>
 
 #include "../diagnosis/diag.h"
-#include "plan.h"
+#include "modify.h"
 #include "../profile/facts.h"
 #include "../profile/profile.h"
 #include "../profile/deny.h"

@@ -9,10 +9,13 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "../session/attach.h"
 #include "../diagnosis/diag.h"
 #include "../profile/facts.h"
 #include "../profile/profile.h"
+#include "cpus.h"
+#include "modify.h"
+#include "negotiate.h"
+#include "open.h"
 
 #define NS_PER_S 1000000000ull
 #define CLOCK_PERIOD_LEAST 100000	/* ns: a clock that samples faster does nothing else */
@@ -100,16 +103,6 @@ static void build(const struct pm_plan *plan, struct plan_event *event)
 		set_wakeup(plan, attr);
 }
 
-/* A CPU for what is opened on CPUs. */
-static int first_cpu(const struct pm_plan *plan)
-{
-	struct pm_cpus cpus;
-	int cpu = pm_cpus_list(plan, &cpus) == 0 ? cpus.list[0] : 0;
-
-	free(cpus.list);
-	return cpu;
-}
-
 static int try_event(struct pm_plan *plan, struct plan_event *event, bool inherit)
 {
 	struct perf_event_attr attr;
@@ -121,7 +114,7 @@ static int try_event(struct pm_plan *plan, struct plan_event *event, bool inheri
 	/* A broker serves named threads only. */
 	if (tid == PM_ALL_THREADS || tid == 0)
 		tid = plan->via_broker ? pm_gettid() : 0;
-	fd = pm_plan_open(plan, event, &attr, tid, tid < 0 ? first_cpu(plan) : -1);
+	fd = pm_plan_open(plan, event, &attr, tid, tid < 0 ? pm_cpus_first(plan->cpus) : -1);
 	if (fd < 0)
 		return fd;
 	close(fd);
@@ -231,7 +224,7 @@ static void try_all(struct pm_plan *plan, struct pm_diag *refusal)
 			continue;
 		if (refusal->error == 0)
 			(void)pm_diag_open(refusal, &event->spec,
-					   event->spec.tid < PM_ALL_THREADS ? first_cpu(plan) : -1,
+					   event->spec.tid < PM_ALL_THREADS ? pm_cpus_first(plan->cpus) : -1,
 					   event->error);
 		snprintf(event->why, sizeof(event->why), "refused (%s)",
 			 pm_errno_name(-event->error));
@@ -273,4 +266,15 @@ void pm_plan_negotiate(struct pm_plan *plan)
 	try_broker(plan);
 	for (size_t i = 0; i < plan->count; i++)
 		build(plan, &plan->events[i]);
+}
+
+void pm_plan_as_counters(struct pm_plan *plan)
+{
+	for (size_t i = 0; i < plan->count; i++) {
+		struct perf_event_attr *attr = &plan->events[i].attr;
+
+		attr->sample_period = attr->sample_type = 0;
+		attr->freq = attr->comm = attr->task = attr->sample_id_all = 0;
+		attr->watermark = attr->wakeup_events = 0;
+	}
 }

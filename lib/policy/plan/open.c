@@ -4,7 +4,7 @@
 #include <unistd.h>
 
 #include "../broker/broker.h"
-#include "plan.h"
+#include "open.h"
 
 static int open_here(const struct pm_plan *plan, struct perf_event_attr *attr, pid_t pid, int cpu,
 		     unsigned long flags)

@@ -9,7 +9,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "../session/attach.h"
+#include "cpus.h"
+#include "open.h"
+#include "tax.h"
 
 #define THREADS 24		/* of which the fastest counts: the others were disturbed */
 
@@ -79,25 +81,26 @@ static int measure(const struct pm_plan *plan, const struct pm_cpus *cpus, uint6
 	return before == 0 || after == 0 ? -EAGAIN : 0;
 }
 
-int pm_tax_of(const struct pm_plan *plan, int row, uint64_t *ret)
+int pm_tax_of(const struct pm_plan *plan, const struct strategy *strategy, uint64_t *ret)
 {
-	int any = -1, err = 0;
+	int any = -1, err;
 	struct pm_cpus cpus = { &any, 1 };
 
-	if (!(pm_strategies[row].able & INHERITS)) {
+	if (!(strategy->able & INHERITS)) {
 		*ret = 0;
 		return 0;
 	}
-	if (!(pm_strategies[row].able & BY_CPU))
+	if (!(strategy->able & BY_CPU))
 		return measure(plan, &cpus, ret);
-	err = pm_cpus_list(plan, &cpus);
-	if (err == 0)
-		err = measure(plan, &cpus, ret);
+	err = pm_cpus_list(plan->cpus, NULL, &cpus);
+	if (err < 0)
+		return err;
+	err = measure(plan, &cpus, ret);
 	free(cpus.list);
 	return err;
 }
 
 int pm_plan_thread_tax(const struct pm_plan *plan, uint64_t *ret)
 {
-	return pm_tax_of(plan, plan->chosen, ret);
+	return pm_tax_of(plan, pm_plan_chosen(plan), ret);
 }

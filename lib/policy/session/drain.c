@@ -1,126 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * From rings to the listener, with an account of everything that is not delivered.
- *
- * Which source is the right one? A thread T that appeared while we attached has events of its own
- * and may have inherited those of its maker P, so one occurrence gives two samples. Threads of
- * listings have complete events of their own: any other source is dropped. A later child of T
- * inherits from T and, through T, from P: the source listed last is the complete one.
- */
-#include <errno.h>
-#include <string.h>
-#include <unistd.h>
+/* From rings to the listener, with an account of everything that is not delivered. */
+#include "drain.h"
 
-#include "attach.h"
+#include "layout.h"
+#include "sources.h"
 
 #define RECORD_LARGE 4096	/* longer than any but samples with very long call chains */
 
-/* -------------------------------------------------------------------------------------- sources */
-
-static bool is_right_source(struct pm_session *session, const struct session_event *event,
-			    pid_t tid)
-{
-	struct threads *threads = pm_threads_of(session, event);
-	struct thread_mark *mark;
-
-	/* With one listing nobody inherits twice. */
-	if (threads->rounds <= 1 || event->tid == tid ||
-	    session->plan->events[event->spec].spec.tid != PM_ALL_THREADS)
-		return true;
-	mark = pm_threads_mark(threads, tid, true);
-	if (mark == NULL)
-		return true;
-	if (mark->listed || event->round < mark->round)
-		return false;
-	mark->round = event->round;
-	return true;
-}
-
 /* -------------------------------------------------------------------------------------- records */
-
-/* Two 32-bit halves as they lie in memory. */
-static void split(uint64_t word, uint32_t *first, uint32_t *second)
-{
-	uint32_t half[2];
-
-	memcpy(half, &word, sizeof(word));
-	*first = half[0];
-	*second = half[1];
-}
-
-static bool take_callchain(const uint64_t **at, const uint64_t *end, struct pm_observed *ret)
-{
-	if (*at == end || **at > (uint64_t)(end - *at - 1))
-		return false;
-	ret->callchain_count = (size_t)**at;
-	ret->callchain = *at + 1;
-	*at += 1 + ret->callchain_count;
-	return true;
-}
-
-/* A size of 32 bits and so many bytes, filled up to a multiple of 8. */
-static bool take_raw(const uint64_t *at, const uint64_t *end, struct pm_observed *ret)
-{
-	size_t room = (size_t)(end - at) * sizeof(*at);
-	uint32_t size;
-
-	if (room < sizeof(size))
-		return false;
-	memcpy(&size, at, sizeof(size));
-	if (size > room - sizeof(size))
-		return false;
-	ret->raw = (const char *)at + sizeof(size);
-	ret->raw_size = size;
-	return true;
-}
-
-/* What has a length, at the end; most sessions ask for nothing of it. */
-static bool take_long_parts(const uint64_t *at, const uint64_t *end, uint64_t type,
-			    struct pm_observed *ret)
-{
-	if ((type & PERF_SAMPLE_CALLCHAIN) && !take_callchain(&at, end, ret))
-		return false;
-	return !(type & PERF_SAMPLE_RAW) || take_raw(at, end, ret);
-}
-
-/* Words that each sample has: sample_type() in negotiate.c chose the bits. */
-static ptrdiff_t words_of(uint64_t type)
-{
-	return 5 + !!(type & PERF_SAMPLE_IDENTIFIER) + !!(type & PERF_SAMPLE_ADDR) +
-		!!(type & PERF_SAMPLE_ID);
-}
-
-/*
- * The samples of a session, whose layout is known: one word each in this order, but for what has a
- * length. A fifth of the time that pm_record_decode takes for any layout. Each field is set by
- * itself, for clearing them together takes as long as all else. False: the bytes do not fit.
- */
-static bool take_sample(const struct perf_event_header *header, uint64_t type,
-			struct pm_observed *ret, uint64_t *ret_id)
-{
-	const uint64_t *at = (const uint64_t *)(header + 1);
-	const uint64_t *end = (const uint64_t *)((const char *)header + header->size);
-	uint32_t unused;
-
-	if (end - at < words_of(type))
-		return false;
-	if (type & PERF_SAMPLE_IDENTIFIER)
-		*ret_id = *at++;
-	ret->ip = *at++;
-	split(*at++, &ret->pid, &ret->tid);
-	ret->time = *at++;
-	ret->address = type & PERF_SAMPLE_ADDR ? *at++ : 0;
-	if (type & PERF_SAMPLE_ID)
-		*ret_id = *at++;
-	split(*at++, &ret->cpu, &unused);
-	ret->period = *at++;
-	ret->callchain = NULL;
-	ret->callchain_count = 0;
-	ret->raw = NULL;
-	ret->raw_size = 0;
-	return !(type & (PERF_SAMPLE_CALLCHAIN | PERF_SAMPLE_RAW)) ||
-		take_long_parts(at, end, type, ret);
-}
 
 /* Its number may be given to another thread after its end, which another ring may tell first. */
 static bool is_canary(const struct pm_session *session, pid_t tid, uint64_t time)
@@ -142,17 +29,35 @@ static bool is_foreign(const struct pm_session *session, const struct session_ev
 	return (pid_t)observed->tid != (wanted ? wanted : session->self);
 }
 
+/* The listings that tell which source of this event is the right one. */
+static struct threads *threads_of(struct pm_session *session, const struct session_event *event)
+{
+	return event->late == 0 ? &session->threads : &session->cpus.list[event->late - 1].threads;
+}
+
+static bool is_right_source(struct pm_session *session, const struct session_event *event,
+			    pid_t tid)
+{
+	struct threads *threads = threads_of(session, event);
+
+	/* With one listing nobody inherits twice. */
+	return threads->rounds <= 1 ||
+		session->plan->events[event->spec].spec.tid != PM_ALL_THREADS ||
+		pm_source_is_right(threads, event, tid);
+}
+
 static void on_sample(struct pm_session *session, const struct perf_event_header *header)
 {
 	const struct session_event *event;
 	struct pm_observed observed;
 	uint64_t id = 0;
 
-	if (!take_sample(header, session->format.sample_type, &observed, &id)) {
+	if (!pm_layout_take(header, session->format.sample_type, &observed, &id)) {
 		session->stats.unknown++;
 		return;
 	}
-	event = session->by_id ? pm_attach_find(session, id) : &session->events[0];
+	event = session->ids.table ?
+		pm_ids_find(&session->ids, &session->events, id) : &session->events.list[0];
 	if (event == NULL) {
 		session->stats.unknown++;
 		return;
@@ -176,22 +81,18 @@ static void on_sample(struct pm_session *session, const struct perf_event_header
 		session->listener.sample(session->context, &observed);
 }
 
-/* A number that is used again must not be taken for the thread that had it before. */
-static void forget_mark(struct threads *threads, pid_t tid)
+/* With one listing marks are of no weight, and kept. */
+static void forget_thread(struct threads *threads, pid_t tid)
 {
-	struct thread_mark *mark = pm_threads_mark(threads, tid, false);
-
-	if (mark != NULL && threads->rounds > 1) {
-		mark->listed = false;
-		mark->round = 0;
-	}
+	if (threads->rounds > 1)
+		pm_threads_forget(threads, tid);
 }
 
 static void on_exit_of(struct pm_session *session, pid_t tid)
 {
-	forget_mark(&session->threads, tid);
-	for (size_t i = 0; i < session->cpu_count; i++)
-		forget_mark(&session->cpus[i].threads, tid);
+	forget_thread(&session->threads, tid);
+	for (size_t i = 0; i < session->cpus.count; i++)
+		forget_thread(&session->cpus.list[i].threads, tid);
 }
 
 /* Where nothing is inherited, it begins unseen, and may have ended before it is found. */
@@ -350,12 +251,12 @@ int pm_drain(struct pm_session *session)
 {
 	int count = 0;
 
-	if (session->ticks != NULL)
-		return pm_ticks_drain(session);
+	if (session->operations->drain != NULL)
+		return session->operations->drain(session);
 	session->draining = true;
-	for (size_t i = 0; i < session->ring_count; i++)
-		if (session->rings[i].ring.base != NULL)
-			count += drain_ring(session, &session->rings[i]);
+	for (size_t i = 0; i < session->rings.count; i++)
+		if (session->rings.list[i].ring.base != NULL)
+			count += drain_ring(session, &session->rings.list[i]);
 	session->draining = false;
 	return count;
 }

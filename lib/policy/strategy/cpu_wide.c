@@ -5,19 +5,69 @@
  *
  * When the CPU goes offline its events die, and stay dead when it comes back: late_cpus.c.
  */
-#include <errno.h>
 #include <stdlib.h>
 
-#include "../session/attach.h"
 #include "../diagnosis/diag.h"
-#include "../profile/profile.h"
+#include "../plan/cost.h"
+#include "../plan/negotiate.h"
+#include "../plan/open.h"
+#include "../plan/weigh.h"
+#include "../session/canary.h"
+#include "../session/on_cpus.h"
+#include "shared.h"
 
-static int open_on_cpu(struct pm_session *session, int cpu, uint32_t *ret_spec)
+void pm_cost_cpu_wide(const struct pm_plan *plan, struct pm_cost *ret)
 {
-	for (uint32_t spec = 0; spec < session->plan->count; spec++) {
-		int at = pm_attach_open(session, spec, -1, cpu, false);
+	pm_cost_hold(ret, plan->count * ret->cpus);
+	ret->rings = plan->samples ? ret->cpus : 0;
+}
 
-		*ret_spec = spec;
+static int fits_event(const struct pm_plan *plan, size_t i, int cpu, struct candidate *candidate)
+{
+	const struct plan_event *event = &plan->events[i];
+	struct pm_diag diag = { .size = sizeof(diag) };
+	struct perf_event_attr attr = event->attr;
+	struct pm_event_spec spec = event->spec;
+	int fd;
+
+	if (spec.tid != PM_SYSTEM && !pm_plan_is_sampled(event))
+		return pm_rule_out(candidate, EINVAL, "what it counts of event %zu would be of all "
+				   "processes", i);
+	fd = pm_plan_open(plan, event, &attr, -1, cpu);
+	if (fd >= 0) {
+		close(fd);
+		return 0;
+	}
+	spec.tid = PM_SYSTEM;
+	candidate->cause = pm_diag_open(&diag, &spec, cpu, fd);
+	return pm_rule_out(candidate, -fd, "%s", diag.text);
+}
+
+/* Whoever may watch itself may not watch a CPU: that takes a trial of its own. */
+static int fits(const struct pm_plan *plan, struct candidate *candidate)
+{
+	struct pm_cpus cpus;
+	int err = pm_cpus_list(plan->cpus, NULL, &cpus), cpu;
+
+	if (err < 0)
+		return pm_rule_out(candidate, -err, "no CPU of %.100s is online", plan->cpus);
+	cpu = cpus.list[0];
+	free(cpus.list);
+	for (size_t i = 0; err == 0 && i < plan->count; i++)
+		err = fits_event(plan, i, cpu, candidate);
+	return err;
+}
+
+/* -------------------------------------------------------------------------------------- attach */
+
+static int open_on_cpu(struct event_list *events, int cpu, uint32_t *ret_spec)
+{
+	struct session_event wanted = { .tid = -1, .cpu = cpu };
+
+	for (; wanted.spec < events->plan->count; wanted.spec++) {
+		int at = pm_events_open(events, &wanted, false);
+
+		*ret_spec = wanted.spec;
 		if (at < 0)
 			return at;
 	}
@@ -25,18 +75,18 @@ static int open_on_cpu(struct pm_session *session, int cpu, uint32_t *ret_spec)
 }
 
 /* A CPU that goes offline meanwhile (ENODEV) has nothing to tell, and is left out. */
-static int open_all(struct pm_session *session, struct pm_cpus *cpus, struct pm_diag *diag)
+static int open_all(struct event_list *events, struct pm_cpus *cpus, struct pm_diag *diag)
 {
 	size_t kept = 0;
 
 	for (size_t i = 0; i < cpus->count; i++) {
 		uint32_t spec = 0;
-		int err = open_on_cpu(session, cpus->list[i], &spec);
+		int err = open_on_cpu(events, cpus->list[i], &spec);
 
 		if (err == -ENODEV && spec == 0)
 			continue;
 		if (err < 0)
-			return pm_attach_refused(session, spec, cpus->list[i], err, diag);
+			return pm_events_refused(events, spec, cpus->list[i], err, diag);
 		cpus->list[kept++] = cpus->list[i];
 	}
 	cpus->count = kept;
@@ -44,38 +94,45 @@ static int open_all(struct pm_session *session, struct pm_cpus *cpus, struct pm_
 					  "online");
 }
 
-static int connect_all(struct pm_session *session, const struct pm_cpus *cpus, size_t first,
-		       struct pm_diag *diag)
+static int attach_cpus(struct pm_session *session, struct pm_cpus *cpus, struct pm_diag *diag)
 {
-	int err;
-
-	if (session->plan->samples)
-		return pm_attach_share_rings(session, cpus, first, diag);
-	err = pm_attach_enable(session);
-	return err < 0 ? pm_diag_say(diag, -err, PM_CAUSE_UNKNOWN, "attach: enabling: %s",
-				     pm_errno_name(-err)) : 0;
-}
-
-static int attach(struct pm_session *session, struct pm_cpus *cpus, struct pm_diag *diag)
-{
-	const size_t first = session->event_count;
-	int err = open_all(session, cpus, diag);
-
-	return err < 0 ? err : connect_all(session, cpus, first, diag);
-}
-
-int pm_attach_cpu_wide(struct pm_session *session, struct pm_diag *diag)
-{
-	struct pm_cpus cpus;
-	int err = pm_attach_cpus(session, &cpus, diag);
+	const size_t first = session->events.count;
+	int err = open_all(&session->events, cpus, diag);
 
 	if (err < 0)
 		return err;
-	if (!session->plan->samples)
-		pm_attach_as_counters(session);
-	session->attach_cpus = attach;
-	session->die_with_cpu = true;
-	err = attach(session, &cpus, diag);
-	free(cpus.list);
-	return err;
+	return session->plan->samples ? pm_on_cpus_connect(session, cpus, first, diag) :
+		pm_events_enable(&session->events, diag);
 }
+
+static int attach(struct pm_session *session, struct pm_diag *diag)
+{
+	if (!session->plan->samples)
+		pm_plan_as_counters(session->plan);
+	return pm_on_cpus_attach(session, diag);
+}
+
+const struct operations pm_operations_cpu_wide = {
+	.attach = attach,
+	.attach_cpus = attach_cpus,
+	.prove = pm_canary_inherits,
+};
+
+#define NEEDS(X) \
+	X("attach.cpu_wide.sees_other_tasks", false) \
+	X("attach.cpu_wide.sees_opener", false) \
+	X("output.same_cpu.cpu_wide", false) \
+	X("strategy.cpu_wide_filter.cpu_wide_filter", false)
+PM_NEEDS(cpu_wide, NEEDS);
+
+const struct strategy pm_strategy_cpu_wide = {
+	.name = "cpu_wide",
+	.what = "everything on each CPU, what was not asked for dropped",
+	.able = FOR_SELF | FOR_SYSTEM | USES_PERF | CAN_SAMPLE | CAN_COUNT | BY_CPU | USES_RINGS |
+		GIVES_SUMS | OWNED_BY_CPU,
+	.needs = needs_cpu_wide,
+	.proof = "attach.cpu_wide.sees_opener",
+	.fits = fits,
+	.cost = pm_cost_cpu_wide,
+	.operations = &pm_operations_cpu_wide,
+};

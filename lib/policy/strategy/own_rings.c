@@ -7,24 +7,27 @@
  * Without descriptors nobody wakes us, nothing can be disabled and no counter be read: rings are
  * read by time, and unmapping ends the events.
  */
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
-#include "../session/attach.h"
 #include "../diagnosis/diag.h"
+#include "../plan/cost.h"
+#include "../session/canary.h"
+#include "../session/on_cpus.h"
 
-static int map_and_close(struct pm_session *session, size_t at)
+static void cost(const struct pm_plan *plan, struct pm_cost *ret)
 {
-	struct session_event *event = &session->events[at];
-	int err = pm_attach_id(session, event);
+	ret->opens = ret->rings = pm_cost_targets(plan, ret->threads) * ret->cpus;
+	ret->descriptors = 2;
+}
+
+static int map_and_close(struct pm_session *session, struct session_event *event)
+{
+	struct ring_set *rings = &session->rings;
+	int err = pm_event_id(&session->events, event);
 
 	if (err == 0)
-		err = pm_attach_map(session, at, session->plan->ring_pages);
+		err = pm_rings_map(rings, event, *rings->pages);
 	if (err < 0)
 		return err;
-	session->rings[session->ring_count - 1].fd = -1;
+	rings->list[rings->count - 1].fd = -1;
 	close(event->fd);
 	event->fd = -1;
 	return 0;
@@ -35,43 +38,69 @@ static int map_and_close(struct pm_session *session, size_t at)
  * came before is thrown away, so that all begin together, also in threads whose maker's events
  * told of them before they had their own.
  */
-static void begin_together(struct pm_session *session, size_t first)
+static void begin_together(struct ring_set *rings, size_t first)
 {
-	for (size_t i = first; i < session->ring_count; i++) {
-		(void)pm_ring_skip_all(&session->rings[i].ring);
-		pm_ring_release(&session->rings[i].ring);
+	for (size_t i = first; i < rings->count; i++) {
+		(void)pm_ring_skip_all(&rings->list[i].ring);
+		pm_ring_release(&rings->list[i].ring);
 	}
 }
 
-static int attach(struct pm_session *session, struct pm_cpus *cpus, struct pm_diag *diag)
+static int attach_cpus(struct pm_session *session, struct pm_cpus *cpus, struct pm_diag *diag)
 {
-	const size_t first = session->ring_count;
+	const size_t first = session->rings.count;
 	int err;
 
-	session->open_enabled = true;
-	err = pm_attach_on_cpus(session, cpus, map_and_close, diag);
-	if (err == 0 && pm_attach_index(session) < 0)
-		err = pm_diag_say(diag, ENOMEM, PM_CAUSE_NONE, "attach: out of memory");
-	if (err == 0)
-		begin_together(session, first);
-	return err;
-}
-
-int pm_attach_own_rings(struct pm_session *session, struct pm_diag *diag)
-{
-	struct pm_cpus cpus;
-	int err = pm_attach_cpus(session, &cpus, diag);
-
+	session->events.enabled = true;
+	err = pm_on_cpus_open(session, cpus, map_and_close, diag);
 	if (err < 0)
 		return err;
-	session->attach_cpus = attach;
-	err = attach(session, &cpus, diag);
-	/* Others of this user lock memory as well: what is left shows only by trying. */
-	while ((err == -EPERM || err == -ENOMEM) && session->plan->ring_pages > 1) {
-		pm_attach_undo(session);
-		session->plan->ring_pages /= 2;
-		err = attach(session, &cpus, diag);
+	if (pm_ids_index(&session->ids, &session->events) < 0)
+		return pm_diag_say(diag, ENOMEM, PM_CAUSE_NONE, "attach: out of memory");
+	begin_together(&session->rings, first);
+	return 0;
+}
+
+/* Others of this user lock memory as well: what is left shows only by trying. */
+static int attach(struct pm_session *session, struct pm_diag *diag)
+{
+	int err = pm_on_cpus_attach(session, diag);
+
+	while ((err == -EPERM || err == -ENOMEM) && *session->rings.pages > 1) {
+		pm_on_cpus_undo(session, 0, 0);
+		*session->rings.pages /= 2;
+		err = pm_on_cpus_attach(session, diag);
 	}
-	free(cpus.list);
 	return err;
 }
+
+static const struct operations operations = {
+	.attach = attach,
+	.attach_cpus = attach_cpus,
+	.prove = pm_canary_inherits,
+};
+
+#define NEEDS(X) \
+	X("perm.available.opens", true) \
+	X("attach.thread.thread_id_is_that_thread", false) \
+	X("attach.self.one_cpu", false) \
+	X("inherit.ring.thread", false) \
+	X("inherit.after_close.mapped.self", false) \
+	X("inherit.after_close.mapped.living", false) \
+	X("inherit.after_close.mapped.new_with_living", false) \
+	X("inherit.after_close.mapped.new_alone", false) \
+	X("ring.closed_fd.event_lives_on", false) \
+	X("ring.last_unmap.munmap_ends_it", false)
+PM_NEEDS(own_rings, NEEDS);
+
+const struct strategy pm_strategy_own_rings = {
+	.name = "own_rings",
+	.what = "inheriting events on each CPU, each with its own ring, descriptors closed, read "
+		"by time",
+	.able = FOR_SELF | USES_PERF | CAN_SAMPLE | BY_CPU | INHERITS | USES_RINGS |
+		RING_PER_EVENT,
+	.needs = needs_own_rings,
+	.proof = "ring.closed_fd.event_lives_on",
+	.cost = cost,
+	.operations = &operations,
+};

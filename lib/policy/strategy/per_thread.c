@@ -1,57 +1,56 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Strategies per_thread (a ring for each thread, nothing inherited) and count (inheriting counters
- * without rings).
+ * Strategy per_thread: a ring for each thread, nothing inherited. New threads are attached to as
+ * they are noticed: by the FORK record of their maker, or by a listing.
  */
-#include <errno.h>
-#include <string.h>
 #include <time.h>
-#include <unistd.h>
 
-#include "../session/attach.h"
 #include "../diagnosis/diag.h"
-#include "../profile/profile.h"
+#include "../plan/cost.h"
+#include "../session/canary.h"
+#include "../session/session.h"
 
 #define FOLLOW_NS 50000000	/* between two listings while nothing tells of a new thread */
 
 struct opening {
+	struct pm_session *session;
 	uint32_t spec;		/* of a failure */
 	bool map_failed;
 };
 
-/* ----------------------------------------------------------------------------------- per_thread */
-
-static int map_or_forward(struct pm_session *session, int at, int *leader)
+static void cost(const struct pm_plan *plan, struct pm_cost *ret)
 {
-	size_t pages = session->plan->ring_pages;
-	int err;
-
-	if (*leader >= 0)
-		return pm_ioctl(session->events[at].fd, PERF_EVENT_IOC_SET_OUTPUT,
-				(unsigned long)session->events[*leader].fd);
-	do {
-		err = pm_attach_map(session, (size_t)at, pages);
-		pages /= 2;
-	} while ((err == -EPERM || err == -ENOMEM) && pages > 0);
-	*leader = at;
-	return err;
+	pm_cost_hold(ret, pm_cost_targets(plan, ret->threads));
+	ret->rings = ret->threads;
 }
 
-static int open_rings(struct pm_session *session, pid_t tid, void *context)
+/* -------------------------------------------------------------------------------------- opening */
+
+static int map_or_forward(struct ring_set *rings, const struct session_event *event, int *leader)
+{
+	if (*leader >= 0)
+		return pm_ioctl(event->fd, PERF_EVENT_IOC_SET_OUTPUT, (unsigned long)*leader);
+	*leader = event->fd;
+	return pm_rings_map_less(rings, event);
+}
+
+static int open_rings(pid_t tid, void *context)
 {
 	struct opening *opening = context;
+	struct pm_session *session = opening->session;
+	struct session_event wanted = { .tid = tid, .cpu = -1, .round = session->threads.rounds };
 	int leader = -1;
 
-	for (uint32_t spec = 0; spec < session->plan->count; spec++) {
-		int wanted = session->plan->events[spec].spec.tid, at, err;
+	for (; wanted.spec < session->plan->count; wanted.spec++) {
+		int target = session->plan->events[wanted.spec].spec.tid, at, err;
 
-		if (wanted != PM_ALL_THREADS && (wanted ? wanted : session->self) != tid)
+		if (target != PM_ALL_THREADS && (target ? target : session->self) != tid)
 			continue;
-		opening->spec = spec;
-		at = pm_attach_open(session, spec, tid, -1, false);
+		opening->spec = wanted.spec;
+		at = pm_events_open(&session->events, &wanted, false);
 		if (at < 0)
 			return at;
-		err = map_or_forward(session, at, &leader);
+		err = map_or_forward(&session->rings, &session->events.list[at], &leader);
 		opening->map_failed = err < 0;
 		if (err < 0)
 			return err;
@@ -60,10 +59,12 @@ static int open_rings(struct pm_session *session, pid_t tid, void *context)
 }
 
 /* Threads that came while we listed the others are found by the next listing. */
-static int open_until_none_is_new(struct pm_session *session, struct opening *opening)
+static int open_until_none_is_new(struct opening *opening)
 {
+	struct pm_session *session = opening->session;
+
 	for (unsigned int i = 0; i < session->plan->opts.rounds; i++) {
-		int fresh = pm_attach_list(session, open_rings, opening);
+		int fresh = pm_threads_list(&session->threads, open_rings, opening);
 
 		if (fresh <= 0)
 			return fresh;
@@ -72,204 +73,138 @@ static int open_until_none_is_new(struct pm_session *session, struct opening *op
 	return 0;
 }
 
-static bool has_event_for_each(const struct pm_session *session)
+static bool has_event_for_each(const struct event_list *events)
 {
-	for (uint32_t spec = 0; spec < session->plan->count; spec++) {
+	for (uint32_t spec = 0; spec < events->plan->count; spec++) {
 		bool found = false;
 
-		for (size_t i = 0; i < session->event_count; i++)
-			found |= session->events[i].spec == spec;
+		for (size_t i = 0; i < events->count; i++)
+			found |= events->list[i].spec == spec;
 		if (!found)
 			return false;
 	}
 	return true;
 }
 
-static bool follows_threads(const struct pm_plan *plan)
+static int attach(struct pm_session *session, struct pm_diag *diag)
 {
-	for (size_t i = 0; i < plan->count; i++)
-		if (plan->events[i].spec.tid == PM_ALL_THREADS)
-			return true;
-	return false;
-}
+	struct opening opening = { .session = session };
+	int err = open_until_none_is_new(&opening);
 
-int pm_attach_per_thread(struct pm_session *session, struct pm_diag *diag)
-{
-	struct opening opening = { 0 };
-	int err;
-
-	err = open_until_none_is_new(session, &opening);
 	if (err < 0 && opening.map_failed)
 		return pm_diag_map(diag, 1, (size_t)sysconf(_SC_PAGESIZE), -err);
-	if (err == 0 && !has_event_for_each(session))
+	if (err == 0 && !has_event_for_each(&session->events))
 		err = -ESRCH;
-	if (err < 0)
-		return pm_attach_refused(session, opening.spec, -1, err, diag);
 	/* Nothing is inherited: threads that others made must not look like heirs. */
 	session->threads.rounds = 1;
-	if (session->plan->count > 1)
-		err = pm_attach_index(session);
-	if (err == 0)
-		err = pm_attach_enable(session);
-	session->follows = follows_threads(session->plan);
+	if (err == 0 && session->plan->count > 1)
+		err = pm_ids_index(&session->ids, &session->events);
+	if (err < 0)
+		return pm_events_refused(&session->events, opening.spec, -1, err, diag);
+	session->follows = pm_plan_watches_all(session->plan);
 	(void)pm_clock_ns(CLOCK_MONOTONIC, &session->followed_at);
-	return err < 0 ? pm_diag_say(diag, -err, PM_CAUSE_UNKNOWN, "attach: enabling: %s",
-				     pm_errno_name(-err)) : 0;
+	return pm_events_enable(&session->events, diag);
 }
+
+/* ------------------------------------------------------------------------------------ following */
 
 /* The ring of an ended thread has been drained: its events and memory go. */
 static void let_go(struct pm_session *session, struct session_ring *ring)
 {
-	struct thread_mark *mark = pm_threads_mark(&session->threads, ring->tid, false);
-
-	for (size_t i = 0; i < session->event_count; i++) {
-		struct session_event *event = &session->events[i];
+	for (size_t i = 0; i < session->events.count; i++) {
+		struct session_event *event = &session->events.list[i];
 
 		if (event->tid != ring->tid || event->fd < 0)
 			continue;
-		pm_attach_fold(session, event);
+		pm_sums_fold(&session->sums, &session->events, event);
 		close(event->fd);
 		event->fd = -1;
 	}
-	if (mark != NULL) {
-		mark->listed = false;
-		mark->round = 0;
-	}
+	pm_threads_forget(&session->threads, ring->tid);
 	pm_ring_close(&ring->ring);
 }
 
-static void close_since(struct pm_session *session, size_t events, size_t rings)
+static void let_go_of_ended(struct pm_session *session)
 {
-	while (session->ring_count > rings)
-		pm_ring_close(&session->rings[--session->ring_count].ring);
-	while (session->event_count > events)
-		close(session->events[--session->event_count].fd);
+	size_t ended = 0;
+
+	for (size_t i = 0; i < session->rings.count; i++) {
+		struct session_ring *ring = &session->rings.list[i];
+
+		if (ring->fd >= 0 || ring->ring.base == NULL)
+			continue;
+		let_go(session, ring);
+		ended++;
+	}
+	if (ended == 0)
+		return;
+	pm_events_forget_closed(&session->events);
+	pm_rings_forget_closed(&session->rings);
+	(void)pm_ids_renew(&session->ids, &session->events);
 }
 
-static int open_late(struct pm_session *session, pid_t tid, void *context)
+static int open_late(pid_t tid, void *context)
 {
-	size_t before = session->event_count, rings = session->ring_count;
-	int err = open_rings(session, tid, context);
+	struct pm_session *session = ((struct opening *)context)->session;
+	size_t before = session->events.count, rings = session->rings.count;
+	int err = open_rings(tid, context);
 
-	for (size_t i = before; err == 0 && i < session->event_count; i++)
-		err = pm_ioctl(session->events[i].fd, PERF_EVENT_IOC_ENABLE, 0);
-	if (err < 0)
-		close_since(session, before, rings);
-	return pm_attach_late(session, tid, err);
+	for (size_t i = before; err == 0 && i < session->events.count; i++)
+		err = pm_ioctl(session->events.list[i].fd, PERF_EVENT_IOC_ENABLE, 0);
+	if (err < 0) {
+		pm_rings_close_since(&session->rings, rings);
+		pm_events_close_since(&session->events, before);
+	}
+	return pm_threads_late(&session->threads, &session->stats, tid, err);
 }
 
 /* Who was announced and is not in the listing has ended already. */
-static void forget_unseen(struct pm_session *session)
+static void forget_unseen(struct threads *threads)
 {
-	for (size_t i = 0; i < session->threads.room; i++)
-		if (!session->threads.marks[i].listed)
-			session->threads.marks[i].announced = false;
+	for (size_t i = 0; i < threads->room; i++)
+		if (!threads->marks[i].listed)
+			threads->marks[i].announced = false;
 }
 
-void pm_follow_threads(struct pm_session *session)
+static void follow(struct pm_session *session)
 {
-	struct opening opening = { 0 };
+	struct opening opening = { .session = session };
 	uint64_t now = 0;
-	size_t before, ended = 0;
+	size_t before;
 
 	if (!session->follows)
 		return;
-	for (size_t i = 0; i < session->ring_count; i++)
-		if (session->rings[i].fd < 0 && session->rings[i].ring.base != NULL) {
-			let_go(session, &session->rings[i]);
-			ended++;
-		}
-	if (ended > 0)
-		pm_attach_forget_ended(session);
-	before = session->event_count;
+	let_go_of_ended(session);
+	before = session->events.count;
 	(void)pm_clock_ns(CLOCK_MONOTONIC, &now);
 	if (session->followed_at != 0 && now - session->followed_at < FOLLOW_NS)
 		return;
 	session->followed_at = now;
-	if (pm_attach_list(session, open_late, &opening) >= 0)
-		forget_unseen(session);
+	if (pm_threads_list(&session->threads, open_late, &opening) >= 0)
+		forget_unseen(&session->threads);
 	session->threads.rounds = 1;
-	if (session->by_id != NULL && session->event_count > before)
-		(void)pm_attach_index(session);
+	if (session->events.count > before)
+		(void)pm_ids_renew(&session->ids, &session->events);
 }
 
-/* ---------------------------------------------------------------------------------------- count */
+static const struct operations operations = {
+	.attach = attach,
+	.follow = follow,
+	.prove = pm_canary_inherits,
+};
 
-static int open_counters(struct pm_session *session, pid_t tid, void *context)
-{
-	struct opening *opening = context;
+#define NEEDS(X) \
+	X("perm.available.opens", true) \
+	X("attach.thread.thread_id_is_that_thread", false) \
+	X("output.chain.one_link", false)
+PM_NEEDS(per_thread, NEEDS);
 
-	for (uint32_t spec = 0; spec < session->plan->count; spec++) {
-		int at;
-
-		if (session->plan->events[spec].spec.tid != PM_ALL_THREADS)
-			continue;
-		opening->spec = spec;
-		at = pm_attach_open(session, spec, tid, -1, true);
-		if (at < 0)
-			return at;
-	}
-	return 0;
-}
-
-static int open_single_counters(struct pm_session *session, struct opening *opening)
-{
-	for (uint32_t spec = 0; spec < session->plan->count; spec++) {
-		int tid = session->plan->events[spec].spec.tid, at;
-
-		if (tid == PM_ALL_THREADS)
-			continue;
-		opening->spec = spec;
-		at = pm_attach_open(session, spec, tid, -1, false);
-		if (at < 0)
-			return at;
-	}
-	return 0;
-}
-
-/*
- * Counters cannot tell what a thread inherited from what it has of its own. So the listing must
- * stand still while it is opened; else all is undone and begun again, and in the end threads of
- * the last round are taken for heirs and counted as late.
- */
-static int open_clean(struct pm_session *session, struct opening *opening)
-{
-	int fresh = 0, err;
-
-	for (unsigned int i = 0; i < session->plan->opts.rounds; i++) {
-		pm_attach_undo(session);
-		err = open_single_counters(session, opening);
-		if (err == 0 && follows_threads(session->plan)) {
-			err = pm_attach_list(session, open_counters, opening);
-			if (err >= 0)
-				err = fresh = pm_attach_list(session, pm_attach_nothing, NULL);
-		}
-		if (err <= 0)
-			return err;
-	}
-	session->stats.late_threads = (uint64_t)fresh;
-	return 0;
-}
-
-void pm_attach_as_counters(struct pm_session *session)
-{
-	for (size_t i = 0; i < session->plan->count; i++) {
-		struct perf_event_attr *attr = &session->plan->events[i].attr;
-
-		attr->sample_period = attr->sample_type = 0;
-		attr->freq = attr->comm = attr->task = attr->sample_id_all = 0;
-		attr->watermark = attr->wakeup_events = 0;
-	}
-}
-
-int pm_attach_count(struct pm_session *session, struct pm_diag *diag)
-{
-	struct opening opening = { 0 };
-	int err;
-
-	pm_attach_as_counters(session);
-	err = open_clean(session, &opening);
-	if (err == 0)
-		err = pm_attach_enable(session);
-	return err < 0 ? pm_attach_refused(session, opening.spec, -1, err, diag) : 0;
-}
+const struct strategy pm_strategy_per_thread = {
+	.name = "per_thread",
+	.what = "one ring a thread, new threads attached as they are noticed",
+	.able = FOR_SELF | USES_PERF | CAN_SAMPLE | USES_RINGS | GIVES_SUMS,
+	.needs = needs_per_thread,
+	.proof = "output.chain.one_link",
+	.cost = cost,
+	.operations = &operations,
+};

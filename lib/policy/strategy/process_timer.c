@@ -11,60 +11,28 @@
 #include <unistd.h>
 
 #include "../diagnosis/diag.h"
-#include "ticks.h"
-
-#define PERIOD_LEAST 1000000	/* ns */
+#include "../plan/weigh.h"
+#include "cpu_timer.h"
+#include "sigring.h"
 
 struct process_timer {
-	struct ticks ticks;
+	struct sigring ring;
 	uint64_t period;
 };
 
 /* In the handler. A kill(2) by somebody is no tick; the kernel says SI_KERNEL. */
-static bool accept_tick(struct ticks *ticks, const siginfo_t *info, struct tick *ret)
+static bool accept_tick(struct sigring *ring, const siginfo_t *info, struct sigring_sample *ret)
 {
-	(void)ticks;
+	(void)ring;
 	(void)ret;
 	return info->si_code > 0;
 }
 
-static bool describe(struct pm_session *session, const struct tick *tick, struct pm_observed *ret)
+static bool describe(struct pm_session *session, const struct sigring_sample *sample,
+		     struct pm_observed *ret)
 {
-	ret->period = tick->count * ((struct process_timer *)session->ticks)->period;
+	ret->period = sample->count * ((struct process_timer *)session->own)->period;
 	return true;
-}
-
-static void follow(struct pm_session *session)
-{
-	(void)session;
-}
-
-static void undo(struct pm_session *session)
-{
-	const struct itimerval off = { { 0, 0 }, { 0, 0 } };
-
-	/* A forked child has no copy of it, and may have set its own. */
-	if (session->pid == getpid())
-		(void)setitimer(ITIMER_PROF, &off, NULL);
-	pm_ticks_remove(session->ticks);
-	free(session->ticks);
-	session->ticks = NULL;
-}
-
-static struct process_timer *make(const struct pm_event_spec *spec)
-{
-	struct process_timer *timer = pm_ticks_create(sizeof(*timer));
-
-	if (timer == NULL)
-		return NULL;
-	timer->period = spec->frequency ? 1000000000 / spec->frequency : spec->period;
-	if (timer->period < PERIOD_LEAST)
-		timer->period = PERIOD_LEAST;
-	timer->ticks.accept = accept_tick;
-	timer->ticks.describe = describe;
-	timer->ticks.follow = follow;
-	timer->ticks.undo = undo;
-	return timer;
 }
 
 /* One that runs already belongs to somebody else. */
@@ -84,20 +52,21 @@ static int start(uint64_t period)
 	return setitimer(ITIMER_PROF, &timer, NULL) ? -errno : 0;
 }
 
-int pm_attach_process_timer(struct pm_session *session, struct pm_diag *diag)
+static int attach(struct pm_session *session, struct pm_diag *diag)
 {
-	struct process_timer *timer = make(&session->plan->events[0].spec);
-	int err = timer ? pm_ticks_install(&timer->ticks, SIGPROF) : -ENOMEM;
+	struct process_timer *timer = pm_sigring_create(sizeof(*timer), session->operations);
+	int err = timer ? pm_sigring_install(&timer->ring, SIGPROF) : -ENOMEM;
 
 	if (err < 0) {
 		free(timer);
 	} else {
-		session->ticks = &timer->ticks;
+		session->own = timer;
+		timer->period = pm_cpu_timer_period(&session->plan->events[0].spec);
 		err = start(timer->period);
 		/* Somebody else's must not be switched off. */
 		if (err == -EBUSY) {
-			pm_ticks_remove(&timer->ticks);
-			session->ticks = NULL;
+			pm_sigring_remove(&timer->ring);
+			session->own = NULL;
 			free(timer);
 		}
 	}
@@ -105,3 +74,45 @@ int pm_attach_process_timer(struct pm_session *session, struct pm_diag *diag)
 				     err == -EBUSY ? "SIGPROF or ITIMER_PROF is already in use in "
 				     "this process" : pm_errno_name(-err)) : 0;
 }
+
+static void undo(struct pm_session *session)
+{
+	const struct itimerval off = { { 0, 0 }, { 0, 0 } };
+	struct process_timer *timer = session->own;
+
+	if (timer == NULL)
+		return;
+	/* A forked child has no copy of it, and may have set its own. */
+	if (session->pid == getpid())
+		(void)setitimer(ITIMER_PROF, &off, NULL);
+	pm_sigring_remove(&timer->ring);
+	session->own = NULL;
+	free(timer);
+}
+
+static const struct operations operations = {
+	.attach = attach,
+	.drain = pm_sigring_drain,
+	.undo = undo,
+	.accept = accept_tick,
+	.describe = describe,
+};
+
+static int fits(const struct pm_plan *plan, struct candidate *candidate)
+{
+	if (plan->events[0].spec.tid != PM_ALL_THREADS)
+		return pm_rule_out(candidate, EINVAL, "it is of all threads together");
+	return pm_cpu_timer_fits(plan, candidate);
+}
+
+static const struct need needs_nothing[] = { { NULL, false } };
+
+const struct strategy pm_strategy_process_timer = {
+	.name = "process_timer",
+	.what = "ITIMER_PROF, one for the process, without perf",
+	.able = FOR_SELF | CAN_SAMPLE,
+	.needs = needs_nothing,
+	.fits = fits,
+	.cost = pm_cpu_timer_cost,
+	.operations = &operations,
+};

@@ -18,7 +18,10 @@
 
 #include "../diagnosis/diag.h"
 #include "../profile/facts.h"
-#include "ticks.h"
+#include "../plan/weigh.h"
+#include "../session/canary.h"
+#include "shared.h"
+#include "sigring.h"
 
 #ifndef F_SETSIG
 #define F_SETSIG 10
@@ -35,14 +38,14 @@ struct f_owner_ex {
 #define DESCRIPTORS 65536	/* that the table below can tell apart */
 
 struct signals {
-	struct ticks ticks;
+	struct sigring ring;
 	bool refresh;			/* one at a time, so that handlers are not sampled */
 	uint32_t *by_fd;		/* event index + 1 */
 };
 
 static struct signals *signals_of(const struct pm_session *session)
 {
-	return (struct signals *)session->ticks;
+	return session->own;
 }
 
 /* ------------------------------------------------------------------------------------- handlers */
@@ -56,9 +59,9 @@ static void on_overflow(int number)
 	__atomic_fetch_add(&overflows, 1, __ATOMIC_RELAXED);
 }
 
-static bool accept_sample(struct ticks *ticks, const siginfo_t *info, struct tick *ret)
+static bool accept_sample(struct sigring *ring, const siginfo_t *info, struct sigring_sample *ret)
 {
-	struct signals *signals = (struct signals *)ticks;
+	struct signals *signals = (struct signals *)ring;
 
 	if (info->si_code != POLL_IN && info->si_code != POLL_HUP)
 		return false;
@@ -70,22 +73,23 @@ static bool accept_sample(struct ticks *ticks, const siginfo_t *info, struct tic
 
 /* --------------------------------------------------------------------------------------- reader */
 
-static bool describe(struct pm_session *session, const struct tick *tick, struct pm_observed *ret)
+static bool describe(struct pm_session *session, const struct sigring_sample *sample,
+		     struct pm_observed *ret)
 {
 	const struct signals *signals = signals_of(session);
 	const struct session_event *event;
 	uint32_t at = 0;
 
-	if (tick->source >= 0 && tick->source < DESCRIPTORS)
-		at = signals->by_fd[tick->source];
+	if (sample->source >= 0 && sample->source < DESCRIPTORS)
+		at = signals->by_fd[sample->source];
 	if (at == 0) {
 		session->stats.unknown++;
 		return false;
 	}
-	event = &session->events[at - 1];
+	event = &session->events.list[at - 1];
 	ret->event = event->spec;
 	ret->period = session->plan->events[event->spec].spec.period;
-	if ((pid_t)tick->tid != session->canary.tid)
+	if ((pid_t)sample->tid != session->canary.tid)
 		return true;
 	session->canary.samples[event->spec]++;
 	return false;
@@ -98,7 +102,7 @@ static int aim(const struct signals *signals, int fd, pid_t tid)
 	const struct f_owner_ex owner = { .type = F_OWNER_TID, .pid = tid };
 	int flags = fcntl(fd, F_GETFL);
 
-	if (flags < 0 || fcntl(fd, F_SETSIG, signals->ticks.number) != 0 ||
+	if (flags < 0 || fcntl(fd, F_SETSIG, signals->ring.number) != 0 ||
 	    fcntl(fd, F_SETOWN_EX, &owner) != 0 || fcntl(fd, F_SETFL, flags | O_ASYNC) != 0)
 		return -errno;
 	return 0;
@@ -106,52 +110,62 @@ static int aim(const struct signals *signals, int fd, pid_t tid)
 
 static int open_one(struct pm_session *session, uint32_t spec, pid_t tid)
 {
+	const struct session_event wanted = {
+		.spec = spec, .tid = tid, .cpu = -1, .round = session->threads.rounds,
+	};
 	struct signals *signals = signals_of(session);
-	int at = pm_attach_open(session, spec, tid, -1, false), fd, err;
+	int at = pm_events_open(&session->events, &wanted, false), fd, err;
 
 	if (at < 0)
 		return at;
-	fd = session->events[at].fd;
+	fd = session->events.list[at].fd;
 	if (fd >= DESCRIPTORS)
 		return -EMFILE;
 	signals->by_fd[fd] = (uint32_t)at + 1;
-	err = aim(signals, fd, session->events[at].tid);
+	err = aim(signals, fd, session->events.list[at].tid);
 	if (err < 0)
 		return err;
 	return signals->refresh ? pm_ioctl(fd, PERF_EVENT_IOC_REFRESH, 1) :
 		pm_ioctl(fd, PERF_EVENT_IOC_ENABLE, 0);
 }
 
-static int open_for_thread(struct pm_session *session, pid_t tid, void *context)
-{
-	uint32_t *failed = context;
+struct opening {
+	struct pm_session *session;
+	uint32_t failed;		/* spec */
+};
 
-	for (uint32_t spec = 0; spec < session->plan->count; spec++) {
+static int open_for_thread(pid_t tid, void *context)
+{
+	struct opening *opening = context;
+	const struct pm_plan *plan = opening->session->plan;
+
+	for (uint32_t spec = 0; spec < plan->count; spec++) {
 		int err;
 
-		if (session->plan->events[spec].spec.tid != PM_ALL_THREADS)
+		if (plan->events[spec].spec.tid != PM_ALL_THREADS)
 			continue;
-		err = open_one(session, spec, tid);
-		*failed = spec;
+		opening->failed = spec;
+		err = open_one(opening->session, spec, tid);
 		if (err < 0)
 			return err;
 	}
 	return 0;
 }
 
-static int open_all(struct pm_session *session, uint32_t *failed)
+static int open_all(struct opening *opening)
 {
+	struct pm_session *session = opening->session;
 	int err = 0;
 
 	for (uint32_t spec = 0; err >= 0 && spec < session->plan->count; spec++) {
 		int tid = session->plan->events[spec].spec.tid;
 
-		*failed = spec;
+		opening->failed = spec;
 		if (tid != PM_ALL_THREADS)
 			err = open_one(session, spec, tid);
 	}
 	if (err >= 0)
-		err = pm_attach_list(session, open_for_thread, failed);
+		err = pm_threads_list(&session->threads, open_for_thread, opening);
 	return err < 0 ? err : 0;
 }
 
@@ -165,24 +179,22 @@ static void close_event(struct pm_session *session, struct session_event *event)
 	event->fd = -1;
 }
 
-static int open_late(struct pm_session *session, pid_t tid, void *context)
+static int open_late(pid_t tid, void *context)
 {
-	const size_t before = session->event_count;
-	int err = open_for_thread(session, tid, context);
+	struct pm_session *session = ((struct opening *)context)->session;
+	const size_t before = session->events.count;
+	int err = open_for_thread(tid, context);
 
-	while (err < 0 && session->event_count > before)
-		close_event(session, &session->events[--session->event_count]);
-	return pm_attach_late(session, tid, err);
+	while (err < 0 && session->events.count > before)
+		close_event(session, &session->events.list[--session->events.count]);
+	return pm_threads_late(&session->threads, &session->stats, tid, err);
 }
 
 static void let_go(struct pm_session *session, struct session_event *event)
 {
-	struct thread_mark *mark = pm_threads_mark(&session->threads, event->tid, false);
-
-	pm_attach_fold(session, event);
+	pm_sums_fold(&session->sums, &session->events, event);
 	close_event(session, event);
-	if (mark != NULL)
-		mark->listed = false;
+	pm_threads_forget(&session->threads, event->tid);
 }
 
 /* Signals of those that are gone have been delivered; the others' find new places. */
@@ -190,32 +202,43 @@ static void forget_ended(struct pm_session *session)
 {
 	uint32_t *by_fd = signals_of(session)->by_fd;
 
-	pm_attach_forget_ended(session);
-	for (size_t i = 0; i < session->event_count; i++)
-		if (session->events[i].fd < DESCRIPTORS)
-			by_fd[session->events[i].fd] = (uint32_t)i + 1;
+	pm_events_forget_closed(&session->events);
+	for (size_t i = 0; i < session->events.count; i++)
+		if (session->events.list[i].fd < DESCRIPTORS)
+			by_fd[session->events.list[i].fd] = (uint32_t)i + 1;
+}
+
+static int drain(struct pm_session *session)
+{
+	struct sigring *ring = &signals_of(session)->ring;
+
+	__atomic_fetch_add(&ring->dropped, __atomic_exchange_n(&overflows, 0, __ATOMIC_RELAXED),
+			   __ATOMIC_RELAXED);
+	return pm_sigring_drain(session);
+}
+
+static bool has_ended(const struct pm_session *session, const struct session_event *event)
+{
+	return syscall(SYS_tgkill, session->pid, event->tid, 0) != 0 &&
+		session->plan->events[event->spec].spec.tid == PM_ALL_THREADS;
 }
 
 static void follow(struct pm_session *session)
 {
-	struct ticks *ticks = session->ticks;
-	uint32_t failed;
+	struct opening opening = { .session = session };
 
-	__atomic_fetch_add(&ticks->dropped, __atomic_exchange_n(&overflows, 0, __ATOMIC_RELAXED),
-			   __ATOMIC_RELAXED);
-	if (!pm_ticks_is_due(session))
+	if (!pm_sigring_is_due(session))
 		return;
 	/* Signals that were under way when their thread ended have been noted by now. */
-	(void)pm_ticks_drain(session);
-	for (size_t i = 0; i < session->event_count; i++) {
-		struct session_event *event = &session->events[i];
+	(void)drain(session);
+	for (size_t i = 0; i < session->events.count; i++) {
+		struct session_event *event = &session->events.list[i];
 
-		if (event->fd >= 0 && syscall(SYS_tgkill, session->pid, event->tid, 0) != 0 &&
-		    session->plan->events[event->spec].spec.tid == PM_ALL_THREADS)
+		if (event->fd >= 0 && has_ended(session, event))
 			let_go(session, event);
 	}
 	forget_ended(session);
-	(void)pm_attach_list(session, open_late, &failed);
+	(void)pm_threads_list(&session->threads, open_late, &opening);
 }
 
 /* ----------------------------------------------------------------------------------------- life */
@@ -224,7 +247,7 @@ static void follow(struct pm_session *session)
 static int install(struct signals *signals)
 {
 	for (int number = SIGRTMAX - 1; number >= SIGRTMIN; number--) {
-		int err = pm_ticks_install(&signals->ticks, number);
+		int err = pm_sigring_install(&signals->ring, number);
 
 		if (err == 0)
 			return 0;
@@ -258,18 +281,20 @@ static void undo(struct pm_session *session)
 {
 	struct signals *signals = signals_of(session);
 
+	if (signals == NULL)
+		return;
 	/* A forked child shares the events: switched off there, they would be off here as well. */
-	for (size_t i = 0; session->pid == getpid() && i < session->event_count; i++) {
-		int fd = session->events[i].fd;
+	for (size_t i = 0; session->pid == getpid() && i < session->events.count; i++) {
+		int fd = session->events.list[i].fd;
 
 		if (fd < 0)
 			continue;
 		(void)pm_ioctl(fd, PERF_EVENT_IOC_DISABLE, 0);
 		(void)fcntl(fd, F_SETFL, 0);
 	}
-	pm_ticks_remove(&signals->ticks);
+	pm_sigring_remove(&signals->ring);
 	give_overflow_back(signals);
-	session->ticks = NULL;
+	session->own = NULL;
 	free(signals->by_fd);
 	free(signals);
 }
@@ -299,9 +324,9 @@ static bool may_refresh(const struct pm_plan *plan)
 		fact.verdict == PM_YES && fact.rank >= PM_RANK_RELEASE;
 }
 
-static struct signals *make(const struct pm_plan *plan)
+static struct signals *make(const struct pm_session *session)
 {
-	struct signals *signals = pm_ticks_create(sizeof(*signals));
+	struct signals *signals = pm_sigring_create(sizeof(*signals), session->operations);
 
 	if (signals == NULL)
 		return NULL;
@@ -310,27 +335,14 @@ static struct signals *make(const struct pm_plan *plan)
 		free(signals);
 		return NULL;
 	}
-	signals->refresh = may_refresh(plan);
-	signals->ticks.accept = accept_sample;
-	signals->ticks.describe = describe;
-	signals->ticks.follow = follow;
-	signals->ticks.undo = undo;
-	signals->ticks.proves = true;
+	signals->refresh = may_refresh(session->plan);
 	return signals;
 }
 
-static bool follows_threads(const struct pm_plan *plan)
+static int attach(struct pm_session *session, struct pm_diag *diag)
 {
-	for (size_t i = 0; i < plan->count; i++)
-		if (plan->events[i].spec.tid == PM_ALL_THREADS)
-			return true;
-	return false;
-}
-
-int pm_attach_signals(struct pm_session *session, struct pm_diag *diag)
-{
-	struct signals *signals = make(session->plan);
-	uint32_t failed = 0;
+	struct opening opening = { .session = session };
+	struct signals *signals = make(session);
 	int err = signals ? install(signals) : -ENOMEM;
 
 	if (err < 0) {
@@ -341,12 +353,54 @@ int pm_attach_signals(struct pm_session *session, struct pm_diag *diag)
 				   "no real-time signal is free, or another session uses one" :
 				   pm_errno_name(-err));
 	}
-	session->ticks = &signals->ticks;
+	session->own = signals;
 	take_overflow(signals);
-	err = open_all(session, &failed);
-	if (err == 0 && session->event_count == 0)
+	err = open_all(&opening);
+	if (err == 0 && session->events.count == 0)
 		err = -ESRCH;
-	session->follows = follows_threads(session->plan);
+	session->follows = pm_plan_watches_all(session->plan);
 	(void)pm_clock_ns(CLOCK_MONOTONIC, &session->followed_at);
-	return err < 0 ? pm_attach_refused(session, failed, -1, err, diag) : 0;
+	return err < 0 ? pm_events_refused(&session->events, opening.failed, -1, err, diag) : 0;
 }
+
+static const struct operations operations = {
+	.attach = attach,
+	.follow = follow,
+	.drain = drain,
+	.prove = pm_canary_self,
+	.undo = undo,
+	.accept = accept_sample,
+	.describe = describe,
+};
+
+static int fits(const struct pm_plan *plan, struct candidate *candidate)
+{
+	if (!(plan->opts.allow & PM_ALLOW_SIGNALS))
+		return pm_rule_out(candidate, EINVAL, "signals are not allowed");
+	for (size_t i = 0; i < plan->count; i++)
+		if (plan->events[i].spec.want &
+		    (PM_WANT_ADDRESS | PM_WANT_CALLCHAIN | PM_WANT_RAW))
+			return pm_rule_out(candidate, EINVAL, "a signal tells no address, call "
+					   "chain or raw data of event %zu", i);
+	return 0;
+}
+
+#define NEEDS(X) \
+	X("perm.available.opens", true) \
+	X("attach.thread.thread_id_is_that_thread", false) \
+	X("signal.delivery.without_ring.each_sample", false) \
+	X("signal.delivery.without_ring.tells_descriptor", false) \
+	X("signal.delivery.without_ring.none_after_disable", false) \
+	X("signal.recipient.owner_is_a_thread", false)
+PM_NEEDS(signals, NEEDS);
+
+const struct strategy pm_strategy_signals = {
+	.name = "signals",
+	.what = "a real-time signal for each sample, no rings",
+	.able = FOR_SELF | USES_PERF | CAN_SAMPLE | GIVES_SUMS,
+	.needs = needs_signals,
+	.proof = "signal.delivery.without_ring.each_sample",
+	.fits = fits,
+	.cost = pm_cost_counters,
+	.operations = &operations,
+};

@@ -13,13 +13,12 @@
 #include <unistd.h>
 
 #include "../diagnosis/diag.h"
-#include "ticks.h"
+#include "cpu_timer.h"
+#include "sigring.h"
 
 #ifndef sigev_notify_thread_id
 #define sigev_notify_thread_id _sigev_un._tid
 #endif
-
-#define PERIOD_LEAST 1000000	/* ns; CPU timers tick with the scheduler anyway */
 
 struct timer {
 	pid_t tid;
@@ -27,7 +26,7 @@ struct timer {
 };
 
 struct timers {
-	struct ticks ticks;
+	struct sigring ring;
 	uint64_t period;
 	struct timer *list;
 	size_t count, room;
@@ -35,7 +34,7 @@ struct timers {
 
 static struct timers *timers_of(const struct pm_session *session)
 {
-	return (struct timers *)session->ticks;
+	return session->own;
 }
 
 /* --------------------------------------------------------------------------------------- timers */
@@ -73,54 +72,52 @@ static int start(struct timers *timers, pid_t tid)
 	return 0;
 }
 
-static int watch(struct pm_session *session, pid_t tid, void *context)
+static int make_room(struct timers *timers)
 {
-	struct timers *timers = timers_of(session);
-	int err;
+	size_t room = timers->room ? 2 * timers->room : 64;
+	struct timer *more;
 
-	(void)context;
-	if (timers->count == timers->room) {
-		size_t room = timers->room ? 2 * timers->room : 64;
-		struct timer *more = realloc(timers->list, room * sizeof(*more));
+	if (timers->count < timers->room)
+		return 0;
+	more = realloc(timers->list, room * sizeof(*more));
+	if (more == NULL)
+		return -ENOMEM;
+	timers->list = more;
+	timers->room = room;
+	return 0;
+}
 
-		if (more == NULL)
-			return -ENOMEM;
-		timers->list = more;
-		timers->room = room;
-	}
-	err = start(timers, tid);
+static int watch(pid_t tid, void *context)
+{
+	struct timers *timers = context;
+	int err = make_room(timers);
+
+	if (err == 0)
+		err = start(timers, tid);
 	/* EINVAL: a clock of a thread that has ended. */
 	return err == -EINVAL ? -ESRCH : err;
 }
 
-static int watch_one(struct pm_session *session, pid_t tid)
-{
-	return watch(session, tid ? tid : pm_gettid(), NULL);
-}
-
-static uint64_t period_of(const struct pm_event_spec *spec)
-{
-	uint64_t period = spec->frequency ? 1000000000 / spec->frequency : spec->period;
-
-	return period < PERIOD_LEAST ? PERIOD_LEAST : period;
-}
-
 /* In the handler. */
-static bool accept_tick(struct ticks *ticks, const siginfo_t *info, struct tick *ret)
+static bool accept_tick(struct sigring *ring, const siginfo_t *info, struct sigring_sample *ret)
 {
 	ret->count = 1 + (uint64_t)info->si_overrun;
-	return info->si_code == SI_TIMER && info->si_value.sival_ptr == ticks;
+	return info->si_code == SI_TIMER && info->si_value.sival_ptr == ring;
 }
 
-static bool describe(struct pm_session *session, const struct tick *tick, struct pm_observed *ret)
+static bool describe(struct pm_session *session, const struct sigring_sample *sample,
+		     struct pm_observed *ret)
 {
-	ret->period = tick->count * timers_of(session)->period;
+	ret->period = sample->count * timers_of(session)->period;
 	return true;
 }
 
-static int watch_late(struct pm_session *session, pid_t tid, void *context)
+static int watch_late(pid_t tid, void *context)
 {
-	return pm_attach_late(session, tid, watch(session, tid, context));
+	struct pm_session *session = context;
+
+	return pm_threads_late(&session->threads, &session->stats, tid,
+			       watch(tid, timers_of(session)));
 }
 
 /* Another thread may have got the number; a timer whose own thread has ended stands still at 0. */
@@ -139,15 +136,11 @@ static void let_go_of_ended(struct pm_session *session)
 	struct timers *timers = timers_of(session);
 
 	for (size_t i = 0; i < timers->count;) {
-		struct thread_mark *mark;
-
 		if (is_alive(session, &timers->list[i])) {
 			i++;
 			continue;
 		}
-		mark = pm_threads_mark(&session->threads, timers->list[i].tid, false);
-		if (mark != NULL)
-			mark->listed = false;
+		pm_threads_forget(&session->threads, timers->list[i].tid);
 		(void)timer_delete(timers->list[i].id);
 		timers->list[i] = timers->list[--timers->count];
 	}
@@ -155,46 +148,34 @@ static void let_go_of_ended(struct pm_session *session)
 
 static void follow(struct pm_session *session)
 {
-	if (!pm_ticks_is_due(session))
+	if (!pm_sigring_is_due(session))
 		return;
 	let_go_of_ended(session);
-	(void)pm_attach_list(session, watch_late, NULL);
+	(void)pm_threads_list(&session->threads, watch_late, session);
 }
 
 static void undo(struct pm_session *session)
 {
 	struct timers *timers = timers_of(session);
 
+	if (timers == NULL)
+		return;
 	/* A forked child has no copies of them, and may have given their numbers to its own. */
 	for (size_t i = 0; session->pid == getpid() && i < timers->count; i++)
 		(void)timer_delete(timers->list[i].id);
-	pm_ticks_remove(&timers->ticks);
-	session->ticks = NULL;
+	pm_sigring_remove(&timers->ring);
+	session->own = NULL;
 	free(timers->list);
 	free(timers);
 }
 
 /* --------------------------------------------------------------------------------------- attach */
 
-static struct timers *make(const struct pm_event_spec *spec)
-{
-	struct timers *timers = pm_ticks_create(sizeof(*timers));
-
-	if (timers == NULL)
-		return NULL;
-	timers->period = period_of(spec);
-	timers->ticks.accept = accept_tick;
-	timers->ticks.describe = describe;
-	timers->ticks.follow = follow;
-	timers->ticks.undo = undo;
-	return timers;
-}
-
-int pm_attach_timers(struct pm_session *session, struct pm_diag *diag)
+static int attach(struct pm_session *session, struct pm_diag *diag)
 {
 	const struct pm_event_spec *spec = &session->plan->events[0].spec;
-	struct timers *timers = make(spec);
-	int err = timers ? pm_ticks_install(&timers->ticks, SIGPROF) : -ENOMEM;
+	struct timers *timers = pm_sigring_create(sizeof(*timers), session->operations);
+	int err = timers ? pm_sigring_install(&timers->ring, SIGPROF) : -ENOMEM;
 
 	if (err < 0) {
 		free(timers);
@@ -202,9 +183,10 @@ int pm_attach_timers(struct pm_session *session, struct pm_diag *diag)
 				   err == -EBUSY ? "already in use in this process" :
 				   pm_errno_name(-err));
 	}
-	session->ticks = &timers->ticks;
-	err = spec->tid == PM_ALL_THREADS ? pm_attach_list(session, watch, NULL) :
-		watch_one(session, spec->tid);
+	session->own = timers;
+	timers->period = pm_cpu_timer_period(spec);
+	err = spec->tid == PM_ALL_THREADS ? pm_threads_list(&session->threads, watch, timers) :
+		watch(spec->tid ? spec->tid : pm_gettid(), timers);
 	if (err >= 0 && timers->count == 0)
 		err = -ESRCH;
 	session->follows = spec->tid == PM_ALL_THREADS;
@@ -212,3 +194,24 @@ int pm_attach_timers(struct pm_session *session, struct pm_diag *diag)
 	return err < 0 ? pm_diag_say(diag, -err, PM_CAUSE_UNKNOWN, "timers: timer_create: %s",
 				     pm_errno_name(-err)) : 0;
 }
+
+static const struct operations operations = {
+	.attach = attach,
+	.follow = follow,
+	.drain = pm_sigring_drain,
+	.undo = undo,
+	.accept = accept_tick,
+	.describe = describe,
+};
+
+static const struct need needs_nothing[] = { { NULL, false } };
+
+const struct strategy pm_strategy_timers = {
+	.name = "timers",
+	.what = "POSIX CPU-time timers, one a thread, without perf",
+	.able = FOR_SELF | CAN_SAMPLE,
+	.needs = needs_nothing,
+	.fits = pm_cpu_timer_fits,
+	.cost = pm_cpu_timer_cost,
+	.operations = &operations,
+};

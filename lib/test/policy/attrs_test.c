@@ -13,6 +13,7 @@
 
 #define BETWEEN_IOCTL
 #include "../../policy/plan/plan.h"
+#include "../../policy/strategy/order.h"
 #include "between.h"
 #include "sessions.h"
 
@@ -329,7 +330,7 @@ static void each_notices_silence(void **state)
 			continue;
 		if (err != -EIO || diag.cause != PM_CAUSE_SILENCE)
 			fail_msg("%s: %d", pm_strategy_name(i), err);
-		assert_int_equal(pm_profile_lookup(profile, pm_strategies[i].proof, &fact), 0);
+		assert_int_equal(pm_profile_lookup(profile, pm_strategies[i]->proof, &fact), 0);
 		assert_int_equal(fact.verdict, PM_BROKEN);
 		assert_int_equal(count_maps(NULL), 0);
 		noticed++;

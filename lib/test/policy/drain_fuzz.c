@@ -13,7 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "../../policy/session/attach.h"
+#include "../../policy/session/drain.h"
 
 #define DATA 4096
 #define IDS 4
@@ -21,6 +21,8 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
+/* Of a strategy whose samples come by rings. */
+static const struct operations rings_only;
 static struct pm_plan plan;
 static struct session_ring ring;
 static struct session_event events[IDS];
@@ -56,9 +58,11 @@ static void begin(struct pm_session *session, uint8_t options, uint8_t threads)
 	for (size_t i = 0; i < plan.count; i++)
 		plan.events[i].spec.tid = PM_ALL_THREADS;
 	session->plan = &plan;
+	session->events.plan = &plan;
+	session->operations = &rings_only;
 	session->listener = (struct pm_listener){ .sample = on_sample, .other = on_other };
 	session->pid = 7;
-	session->stop_fd = -1;
+	session->stop.fd = -1;
 	session->follows = options & 2;
 	session->format.sample_id_all = true;
 	session->format.sample_type = PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME |
@@ -70,15 +74,15 @@ static void begin(struct pm_session *session, uint8_t options, uint8_t threads)
 	for (size_t i = 0; i < IDS; i++)
 		events[i] = (struct session_event){ .fd = -1, .cpu = 0, .tid = (pid_t)(7 + i),
 			.spec = (uint32_t)(i % plan.count), .round = (uint32_t)i / 2, .id = i + 1 };
-	session->events = events;
-	session->event_count = IDS;
-	session->rings = &ring;
-	session->ring_count = 1;
+	session->events.list = events;
+	session->events.count = IDS;
+	session->rings.list = &ring;
+	session->rings.count = 1;
 	session->threads.rounds = options & 128 ? 2 : 1;
 	for (pid_t i = 0; i < threads % 16; i++)
 		pm_threads_mark(&session->threads, 7 + i, true)->listed = i % 2;
 	if (plan.count > 1 || (options & 128))
-		(void)pm_attach_index(session);
+		(void)pm_ids_index(&session->ids, &session->events);
 }
 
 static uint32_t take(const uint8_t **data, size_t *size, size_t bytes)
@@ -137,7 +141,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		step(&session, &data, &size);
 	pm_ring_close(&ring.ring);
 	free(session.threads.marks);
-	free(session.by_id);
+	free(session.ids.table);
 	free(base);
 	return 0;
 }

@@ -6,10 +6,12 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "../../policy/session/attach.h"
+#include "../../policy/session/drain.h"
 
 #define DATA 4096
 
+/* Of a strategy whose samples come by rings. */
+static const struct operations rings_only;
 static struct pm_plan plan;
 static struct pm_session session;
 static struct session_ring ring;
@@ -45,14 +47,16 @@ static int setup(void **state)
 	plan.count = 1;
 	plan.events[0].spec.tid = PM_ALL_THREADS;
 	session.plan = &plan;
+	session.events.plan = &plan;
+	session.operations = &rings_only;
 	session.listener = (struct pm_listener){ .sample = on_sample, .lost = on_lost };
 	session.pid = 7;
 	session.format.sample_type = PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP | PERF_SAMPLE_TID |
 		PERF_SAMPLE_TIME | PERF_SAMPLE_CPU | PERF_SAMPLE_PERIOD;
-	session.events = events;
-	session.event_count = 1;
-	session.rings = &ring;
-	session.ring_count = 1;
+	session.events.list = events;
+	session.events.count = 1;
+	session.rings.list = &ring;
+	session.rings.count = 1;
 	delivered = 0;
 	lost = 0;
 	return pm_ring_borrow(base, page + DATA, &ring.ring);
@@ -300,9 +304,9 @@ static void the_right_source_of_two(void **state)
 	};
 
 	(void)state;
-	events[0] = (struct session_event){ .tid = 10, .id = 1, .round = 0 };
-	events[1] = (struct session_event){ .tid = 20, .id = 2, .round = 1 };
-	session.event_count = 2;
+	events[0] = (struct session_event){ .fd = -1, .tid = 10, .id = 1, .round = 0 };
+	events[1] = (struct session_event){ .fd = -1, .tid = 20, .id = 2, .round = 1 };
+	session.events.count = 2;
 	for (pid_t tid = 10; tid <= 20; tid += 10) {
 		struct thread_mark *mark = pm_threads_mark(&session.threads, tid, true);
 
@@ -310,7 +314,7 @@ static void the_right_source_of_two(void **state)
 		mark->round = tid == 20;
 	}
 	session.threads.rounds = 2;
-	assert_int_equal(pm_attach_index(&session), 0);
+	assert_int_equal(pm_ids_index(&session.ids, &session.events), 0);
 	for (size_t i = 0; i < ARRAY_SIZE(told); i++) {
 		put_sample(told[i].id, 7, told[i].tid);
 		pm_drain(&session);
@@ -318,7 +322,7 @@ static void the_right_source_of_two(void **state)
 	}
 	assert_int_equal(session.stats.duplicates, 3);
 	assert_int_equal(session.stats.unknown, 1);
-	free(session.by_id);
+	free(session.ids.table);
 }
 
 int main(void)

@@ -4,7 +4,7 @@
 
 #include <sys/resource.h>
 
-#include "../../policy/session/attach.h"
+#include "../../policy/session/session.h"
 #include "sessions.h"
 
 static int gate[2];
@@ -65,7 +65,7 @@ static void what_ended_does_not_pile_up(void **state)
 		poll_twice(session);
 		let_through(&thread, 1);
 		poll_twice(session);
-		assert_true(session->ring_count < 64 && session->event_count < 64);
+		assert_true(session->rings.count < 64 && session->events.count < 64);
 	}
 	assert_true(session->threads.room <= 512);
 	pm_session_stats(session, &stats);

@@ -11,7 +11,7 @@
 #include <sys/wait.h>
 #include <time.h>
 
-#include "../../policy/session/attach.h"
+#include "../../policy/session/session.h"
 #include "between.h"
 #include "sessions.h"
 
@@ -263,7 +263,7 @@ static void what_ended_does_not_pile_up(void **state)
 		let_work();
 		end_workers();
 		poll_listings(1);
-		assert_true(session->event_count < 4);
+		assert_true(session->events.count < 4);
 	}
 	assert_true(stats_now().late_threads >= 15 && stats_now().samples >= 15 * FAULTS);
 	end();

@@ -11,7 +11,7 @@
 #include <stdatomic.h>
 
 #define BETWEEN_IOCTL
-#include "../../policy/plan/plan.h"
+#include "../../policy/strategy/order.h"
 #include "between.h"
 #include "sessions.h"
 
@@ -237,7 +237,7 @@ static void each_fact_each_way(void **state)
 	if (!perf_is_here())
 		skip();
 	for (size_t row = 0; row < PM_STRATEGIES; row++)
-		for (const struct need *need = pm_strategies[row].needs; need->key; need++) {
+		for (const struct need *need = pm_strategies[row]->needs; need->key; need++) {
 			turn(need->key);
 			turned++;
 		}
@@ -253,7 +253,7 @@ static struct pm_profile *profile_of_all(enum pm_verdict verdict)
 
 	assert_true(pm_profile_use_persona(profile, NULL) >= 0);
 	for (size_t row = 0; row < PM_STRATEGIES; row++)
-		for (const struct need *need = pm_strategies[row].needs; need->key; need++) {
+		for (const struct need *need = pm_strategies[row]->needs; need->key; need++) {
 			fact.key = need->key;
 			(void)pm_profile_set(profile, &fact);
 		}

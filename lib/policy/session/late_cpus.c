@@ -12,51 +12,38 @@
  * those listings alone: a thread born after the attach is an heir elsewhere, but has events of its
  * own here.
  */
-#define _GNU_SOURCE
-#include <errno.h>
+#include "late_cpus.h"
+
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-#include <unistd.h>
 
-#include "../session/attach.h"
+#include "../plan/cpus.h"
+#include "drain.h"
+#include "on_cpus.h"
 
 #define LOOK_NS 1000000000
 #define PULSE_NS 100000000	/* longer than the tick of any clock */
 
-void pm_attach_back_to(struct pm_session *session, size_t events, size_t rings)
+static struct session_cpu *find_cpu(const struct late_cpus *cpus, int cpu)
 {
-	while (session->ring_count > rings)
-		pm_ring_close(&session->rings[--session->ring_count].ring);
-	while (session->event_count > events) {
-		int fd = session->events[--session->event_count].fd;
-
-		if (fd >= 0)
-			close(fd);
-	}
-	free(session->threads.marks);
-	session->threads = (struct threads){ 0 };
-}
-
-static struct session_cpu *find_cpu(struct pm_session *session, int cpu)
-{
-	for (size_t i = 0; i < session->cpu_count; i++)
-		if (session->cpus[i].cpu == cpu)
-			return &session->cpus[i];
+	for (size_t i = 0; i < cpus->count; i++)
+		if (cpus->list[i].cpu == cpu)
+			return &cpus->list[i];
 	return NULL;
 }
 
-static struct session_cpu *make_cpu(struct pm_session *session, int cpu)
+static struct session_cpu *make_cpu(struct late_cpus *cpus, int cpu)
 {
-	struct session_cpu *found = find_cpu(session, cpu), *more;
+	struct session_cpu *found = find_cpu(cpus, cpu), *more;
 
 	if (found != NULL)
 		return found;
-	more = realloc(session->cpus, (session->cpu_count + 1) * sizeof(*more));
+	more = realloc(cpus->list, (cpus->count + 1) * sizeof(*more));
 	if (more == NULL)
 		return NULL;
-	session->cpus = more;
-	more += session->cpu_count++;
+	cpus->list = more;
+	more += cpus->count++;
 	memset(more, 0, sizeof(*more));
 	more->cpu = cpu;
 	more->pulse = -1;
@@ -71,101 +58,92 @@ static void stop_pulse(struct session_cpu *cpu)
 	cpu->enabled = cpu->asked_at = 0;
 }
 
-void pm_forget_cpus(struct pm_session *session)
+void pm_late_cpus_free(struct late_cpus *cpus)
 {
-	for (size_t i = 0; i < session->cpu_count; i++) {
-		stop_pulse(&session->cpus[i]);
-		free(session->cpus[i].threads.marks);
+	for (size_t i = 0; i < cpus->count; i++) {
+		stop_pulse(&cpus->list[i]);
+		pm_threads_free(&cpus->list[i].threads);
 	}
-	free(session->cpus);
-	session->cpus = NULL;
-	session->cpu_count = 0;
-	session->cpus_seen_at = 0;
-	session->attach_cpus = NULL;
-	session->die_with_cpu = false;
+	free(cpus->list);
+	*cpus = (struct late_cpus){ .list = NULL };
 }
 
 /* ------------------------------------------------------------------------------------ coming */
 
-static void account(struct pm_session *session, struct session_cpu *cpu, int err)
+static void account(struct pm_stats *stats, struct session_cpu *cpu, int err)
 {
 	/* Offline again, or the one thread that was to be observed has ended: nothing is missed. */
 	if (err == -ENODEV || err == -ESRCH)
 		return;
 	if (err == 0)
-		session->stats.late_cpus++;
+		stats->late_cpus++;
 	else
-		session->stats.unwatched_cpus += !cpu->refused;
+		stats->unwatched_cpus += !cpu->refused;
 	cpu->refused = err < 0;
 }
 
 /* Attaches as if this CPU were the only one, and there were no listings but its own. */
 static void attach_late(struct pm_session *session, struct session_cpu *cpu)
 {
-	const size_t events = session->event_count, rings = session->ring_count;
+	const size_t events = session->events.count, rings = session->rings.count;
 	const struct threads others = session->threads;
-	const bool open_enabled = session->open_enabled;
+	const bool enabled = session->events.enabled;
 	int number = cpu->cpu, err;
 
-	free(cpu->threads.marks);
-	session->threads = (struct threads){ 0 };
-	session->open_enabled = true;
-	err = session->attach_cpus(session, &(struct pm_cpus){ &number, 1 }, NULL);
+	pm_threads_free(&cpu->threads);
+	session->threads = cpu->threads;
+	session->events.enabled = true;
+	err = session->operations->attach_cpus(session, &(struct pm_cpus){ &number, 1 }, NULL);
 	if (err < 0)
-		pm_attach_back_to(session, events, rings);
-	for (size_t i = events; i < session->event_count; i++)
-		session->events[i].late = (uint32_t)(cpu - session->cpus) + 1;
-	session->open_enabled = open_enabled;
+		pm_on_cpus_undo(session, events, rings);
+	for (size_t i = events; i < session->events.count; i++)
+		session->events.list[i].late = (uint32_t)(cpu - session->cpus.list) + 1;
+	session->events.enabled = enabled;
 	cpu->threads = session->threads;
 	session->threads = others;
 	/* Two sources of one occurrence are told apart by their ids. */
-	if (session->by_id != NULL && pm_attach_index(session) < 0)
+	if (pm_ids_renew(&session->ids, &session->events) < 0)
 		err = -ENOMEM;
-	account(session, cpu, err);
+	account(&session->stats, cpu, err);
 }
 
 /* ------------------------------------------------------------------------------------- going */
 
-static void fold(struct pm_session *session, struct session_cpu *cpu, struct session_event *event)
+static void fold(struct sums *sums, const struct event_list *events, struct session_cpu *cpu,
+		 struct session_event *event)
 {
-	const struct pm_value before = session->folded[event->spec];
-	const struct pm_value *after = &session->folded[event->spec];
+	const struct pm_value *after = &sums->closed[event->spec], before = *after;
 	struct pm_value *sum = &cpu->folded[event->spec];
 
-	pm_attach_fold(session, event);
+	pm_sums_fold(sums, events, event);
 	sum->value += after->value - before.value;
 	sum->enabled += after->enabled - before.enabled;
 	sum->running += after->running - before.running;
 	close(event->fd);
+	event->fd = -1;
 }
 
 /* What is in the ring is delivered, what was counted is kept; all else goes. */
 static void let_go(struct pm_session *session, struct session_cpu *cpu)
 {
-	size_t kept = 0;
+	struct event_list *events = &session->events;
 
 	(void)pm_drain(session);
-	for (size_t i = 0; i < session->event_count; i++)
-		if (session->events[i].cpu == cpu->cpu)
-			fold(session, cpu, &session->events[i]);
-		else
-			session->events[kept++] = session->events[i];
-	session->event_count = kept;
-	kept = 0;
-	for (size_t i = 0; i < session->ring_count; i++)
-		if (session->rings[i].cpu == cpu->cpu)
-			pm_ring_close(&session->rings[i].ring);
-		else
-			session->rings[kept++] = session->rings[i];
-	session->ring_count = kept;
-	if (session->by_id != NULL)
-		(void)pm_attach_index(session);
+	for (size_t i = 0; i < events->count; i++)
+		if (events->list[i].cpu == cpu->cpu)
+			fold(&session->sums, events, cpu, &events->list[i]);
+	pm_events_forget_closed(events);
+	for (size_t i = 0; i < session->rings.count; i++)
+		if (session->rings.list[i].cpu == cpu->cpu)
+			pm_ring_close(&session->rings.list[i].ring);
+	pm_rings_forget_closed(&session->rings);
+	(void)pm_ids_renew(&session->ids, events);
 	stop_pulse(cpu);
 	cpu->ended = true;
 }
 
 /* A cgroup's event stands still when nobody of it is there, so that a second one has to tell. */
-static int open_pulse(struct session_cpu *cpu)
+static int read_pulse(struct session_cpu *cpu, struct pm_counts *ret)
 {
 	struct perf_event_attr attr = {
 		.type = PERF_TYPE_SOFTWARE, .config = PERF_COUNT_SW_DUMMY,
@@ -174,32 +152,28 @@ static int open_pulse(struct session_cpu *cpu)
 
 	if (cpu->pulse < 0)
 		cpu->pulse = pm_open(&attr, -1, cpu->cpu, -1, 0);
-	return cpu->pulse;
+	return cpu->pulse < 0 ? cpu->pulse : pm_read_counts(cpu->pulse, attr.read_format, ret);
 }
 
 /*
  * The time for which an event on a CPU has been enabled goes on while the CPU is online. That the
  * CPU was away between two looks shows here alone: the time stands still for ever.
  */
-static bool is_dead(const struct pm_session *session, struct session_cpu *cpu,
-		    const struct session_event *event)
+static bool is_dead(const struct event_list *events, const struct session_event *event,
+		    struct session_cpu *cpu, uint64_t now)
 {
-	uint64_t format = session->plan->events[event->spec].attr.read_format;
 	const uint64_t before = cpu->enabled;
 	struct pm_counts counts;
-	int fd = event->fd, err;
+	int err;
 
-	if (session->cpus_seen_at - cpu->asked_at < PULSE_NS)
+	if (now - cpu->asked_at < PULSE_NS)
 		return false;
-	if (session->plan->chosen == PM_STRATEGY_CGROUP) {
-		fd = open_pulse(cpu);
-		format = PERF_FORMAT_TOTAL_TIME_ENABLED;
-	}
-	err = fd < 0 ? fd : pm_read_counts(fd, format, &counts);
+	err = events->plan->events[event->spec].spec.tid == PM_CGROUP ?
+		read_pulse(cpu, &counts) : pm_event_counts(events, event, &counts);
 	if (err < 0)
 		return err == -ENODATA;
 	cpu->enabled = counts.time_enabled;
-	cpu->asked_at = session->cpus_seen_at;
+	cpu->asked_at = now;
 	return before != 0 && counts.time_enabled == before;
 }
 
@@ -216,17 +190,18 @@ static bool let_one_go(struct pm_session *session, const struct pm_cpus *online)
 {
 	int last = -1;
 
-	for (size_t i = 0; i < session->event_count; i++) {
-		const struct session_event *event = &session->events[i];
+	for (size_t i = 0; i < session->events.count; i++) {
+		const struct session_event *event = &session->events.list[i];
 		struct session_cpu *cpu;
 
 		if (event->cpu == last)
 			continue;
 		last = event->cpu;
-		cpu = make_cpu(session, event->cpu);
+		cpu = make_cpu(&session->cpus, event->cpu);
 		if (cpu == NULL)
 			return false;
-		if (is_listed(online, event->cpu) && !is_dead(session, cpu, event))
+		if (is_listed(online, event->cpu) &&
+		    !is_dead(&session->events, event, cpu, session->cpus.seen_at))
 			continue;
 		let_go(session, cpu);
 		return true;
@@ -238,8 +213,8 @@ static bool let_one_go(struct pm_session *session, const struct pm_cpus *online)
 
 static bool has_events(const struct pm_session *session, int cpu)
 {
-	for (size_t i = 0; i < session->event_count; i++)
-		if (session->events[i].cpu == cpu)
+	for (size_t i = 0; i < session->events.count; i++)
+		if (session->events.list[i].cpu == cpu)
 			return true;
 	return false;
 }
@@ -251,30 +226,31 @@ static void attach_missing(struct pm_session *session, const struct pm_cpus *onl
 
 		if (has_events(session, online->list[i]))
 			continue;
-		cpu = make_cpu(session, online->list[i]);
+		cpu = make_cpu(&session->cpus, online->list[i]);
 		/* A broker that refused or went may take seconds to say so again. */
 		if (cpu != NULL && !(cpu->refused && session->plan->via_broker))
 			attach_late(session, cpu);
 	}
 }
 
-void pm_follow_cpus(struct pm_session *session, bool at_once)
+void pm_late_cpus_follow(struct pm_session *session, bool at_once)
 {
+	const bool owned = session->strategy->able & OWNED_BY_CPU;
 	struct pm_cpus online;
 	uint64_t now = 0;
 	int err;
 
-	if (session->attach_cpus == NULL || session->draining)
+	if (session->operations->attach_cpus == NULL || session->draining)
 		return;
 	(void)pm_clock_ns(CLOCK_MONOTONIC, &now);
-	if (!at_once && session->cpus_seen_at != 0 && now - session->cpus_seen_at < LOOK_NS)
+	if (!at_once && session->cpus.seen_at != 0 && now - session->cpus.seen_at < LOOK_NS)
 		return;
-	session->cpus_seen_at = now;
-	err = pm_cpus_list(session->plan, &online);
-	if (err == 0 || err == -ENODEV) {
-		while (session->die_with_cpu && let_one_go(session, &online))
-			;
-		attach_missing(session, &online);
-	}
+	session->cpus.seen_at = now;
+	err = pm_cpus_list(session->plan->cpus, NULL, &online);
+	if (err != 0 && err != -ENODEV)
+		return;
+	while (owned && let_one_go(session, &online))
+		;
+	attach_missing(session, &online);
 	free(online.list);
 }

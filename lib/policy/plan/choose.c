@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The first candidate is taken whose needs hold and which fits, one that facts of another build
+ * speak against only after all others. Nothing else decides.
+ */
+#include "choose.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "../diagnosis/diag.h"
+#include "limits.h"
+#include "weigh.h"
+
+/* The rings of the strategy that is now the chosen one. */
+static void size_rings(struct pm_plan *plan)
+{
+	struct pm_cost cost = { .threads = plan->now.threads, .cpus = plan->now.cpus };
+	unsigned int pages;
+
+	pm_plan_chosen(plan)->cost(plan, &cost);
+	pages = pm_limit_pages(plan, cost.rings);
+	plan->ring_pages = pages > 0 ? pages : 1;
+}
+
+/*
+ * Whose fault it is that nothing is left: a limit, if some strategy would have done but for it;
+ * else what the first one met that was not ruled out by the wish itself.
+ */
+static enum pm_cause overall_cause(const struct pm_plan *plan)
+{
+	enum pm_cause cause = PM_CAUSE_INPUT;
+
+	for (int i = PM_STRATEGIES - 1; i >= 0; i--)
+		if (plan->candidates[i].cause != PM_CAUSE_INPUT)
+			cause = plan->candidates[i].cause;
+	for (int i = PM_STRATEGIES - 1; i >= 0; i--)
+		if (plan->candidates[i].cause == PM_CAUSE_DESCRIPTORS ||
+		    plan->candidates[i].cause == PM_CAUSE_LOCKED_MEMORY)
+			cause = plan->candidates[i].cause;
+	return cause;
+}
+
+/* "a, b: reason; " of a candidate and of all later ones with the same reason; its length. */
+static size_t list_reason(const struct pm_plan *plan, int index, char *buf, size_t size)
+{
+	const char *reason = plan->candidates[index].reason;
+	size_t used = 0;
+
+	for (int i = 0; i < PM_STRATEGIES && used < size; i++) {
+		if (strcmp(plan->candidates[i].reason, reason) != 0)
+			continue;
+		if (i < index)
+			return 0;
+		used += (size_t)snprintf(buf + used, size - used, "%s%s", used ? ", " : "",
+					 plan->candidates[i].strategy->name);
+	}
+	if (used < size)
+		used += (size_t)snprintf(buf + used, size - used, ": %.120s; ", reason);
+	return used < size ? used : size - 1;
+}
+
+/* The first that fits and is not doubted becomes the chosen one, else the first that fits. */
+static int take_first(struct pm_plan *plan)
+{
+	for (int doubted = 0; doubted < 2; doubted++)
+		for (int i = 0; i < PM_STRATEGIES; i++)
+			if (plan->candidates[i].fits && plan->candidates[i].doubted == doubted) {
+				plan->chosen = i;
+				size_rings(plan);
+				return 0;
+			}
+	return -ENOTSUP;
+}
+
+static int refuse(const struct pm_plan *plan, struct pm_diag *diag)
+{
+	size_t used = 0;
+	char all[440] = "";
+
+	if (plan->refusal.error != 0)
+		return pm_diag_say(diag, ENOTSUP, plan->refusal.cause, "%s", plan->refusal.text);
+	/* Those that the wish did not rule out first: there is not room for all. */
+	for (int turn = 0; turn < 2; turn++)
+		for (int i = 0; i < PM_STRATEGIES; i++)
+			if ((plan->candidates[i].cause == PM_CAUSE_INPUT) == turn)
+				used += list_reason(plan, i, all + used, sizeof(all) - used);
+	if (used >= 2 && all[used - 2] == ';')
+		all[used - 2] = '\0';
+	return pm_diag_say(diag, ENOTSUP, overall_cause(plan), "no strategy: %s", all);
+}
+
+int pm_plan_choose(struct pm_plan *plan, struct pm_diag *diag)
+{
+	for (int i = PM_STRATEGIES - 1; i >= 0; i--) {
+		struct candidate *candidate = &plan->candidates[i];
+
+		if (plan->opts.forbid & 1u << i)
+			(void)pm_rule_out(candidate, EINVAL, "forbidden by the caller");
+		else
+			candidate->fits = pm_weigh(plan, candidate) == 0;
+	}
+	return take_first(plan) == 0 ? 0 : refuse(plan, diag);
+}
+
+int pm_plan_next(struct pm_plan *plan, const char *why)
+{
+	struct candidate *failed = &plan->candidates[plan->chosen];
+
+	snprintf(failed->reason, REASON_SIZE, "%s", why);
+	failed->fits = false;
+	return take_first(plan);
+}

@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: MIT */
+/* Making a plan of what was asked for. */
+#include "make.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../diagnosis/diag.h"
+#include "choose.h"
+#include "limits.h"
+#include "modify.h"
+#include "negotiate.h"
+
+#define ROUNDS 8
+#define DESCRIPTORS_PERCENT 50
+#define RING_PAGES 128
+#define RING_PAGES_MAX 65536
+
+static int take_spec(struct pm_plan *plan, struct plan_event *event)
+{
+	struct pm_event_spec *spec = &event->spec;
+
+	if (spec->tid < PM_CGROUP || (spec->period != 0 && spec->frequency != 0) ||
+	    (spec->tid == PM_CGROUP && plan->opts.cgroup < 0))
+		return -EINVAL;
+	if (spec->filter != NULL) {
+		if (spec->type != PERF_TYPE_TRACEPOINT || strlen(spec->filter) >= FILTER_SIZE)
+			return -EINVAL;
+		spec->filter = strcpy(event->filter, spec->filter);
+	}
+	plan->samples |= spec->period != 0 || spec->frequency != 0;
+	return 0;
+}
+
+static int take_specs(struct pm_plan *plan, const struct pm_event_spec *specs, size_t count)
+{
+	int err = count == 0 || count > PLAN_EVENTS_MAX ? -EINVAL : 0;
+
+	for (size_t i = 0; err == 0 && i < count; i++) {
+		err = pm_spec_take(specs, i, &plan->events[i].spec) ?
+			take_spec(plan, &plan->events[i]) : -EINVAL;
+		plan->count = i + 1;
+	}
+	return err;
+}
+
+static int take_opts(struct pm_plan *plan, const struct pm_session_opts *from)
+{
+	struct pm_session_opts *opts = &plan->opts;
+
+	if (from != NULL && !pm_take(opts, sizeof(*opts), from,
+				     offsetof(struct pm_session_opts, wakeup)))
+		return -EINVAL;
+	if (opts->cpus != NULL) {
+		if (strlen(opts->cpus) >= CPUS_SIZE ||
+		    pm_cpulist_each(opts->cpus, NULL, NULL) <= 0)
+			return -EINVAL;
+		opts->cpus = strcpy(plan->cpus, opts->cpus);
+	}
+	if (opts->rounds == 0)
+		opts->rounds = ROUNDS;
+	if (opts->descriptors_percent == 0)
+		opts->descriptors_percent = DESCRIPTORS_PERCENT;
+	if (opts->ring_pages == 0)
+		opts->ring_pages = RING_PAGES;
+	if (opts->descriptors_percent > 100 || opts->ring_pages > RING_PAGES_MAX ||
+	    (opts->ring_pages & (opts->ring_pages - 1)))
+		return -EINVAL;
+	return 0;
+}
+
+static int load_profile(struct pm_plan *plan, struct pm_diag *diag)
+{
+	struct pm_diag said = { .size = sizeof(said) };
+	int err = pm_profile_load_default(&said, &plan->profile);
+
+	plan->owns_profile = true;
+	if (err < 0)
+		return pm_diag_say(diag, -err, said.cause, "%s", said.text);
+	if (err > 0)
+		snprintf(plan->profile_says, sizeof(plan->profile_says), "%s", said.text);
+	return 0;
+}
+
+static int make(struct pm_plan *plan, struct pm_diag *diag)
+{
+	int err = plan->profile ? 0 : load_profile(plan, diag);
+
+	if (err == 0)
+		err = pm_profile_probe(plan->profile, NULL, 0);
+	if (err < 0)
+		return err;
+	pm_limit_look(plan);
+	pm_modify_begin(plan);
+	plan->refusal.size = sizeof(plan->refusal);
+	pm_plan_negotiate(plan);
+	return pm_plan_choose(plan, diag);
+}
+
+int pm_plan_make_of(const struct strategy *const *strategies, const struct pm_event_spec *specs,
+		    size_t count, const struct pm_session_opts *opts, struct pm_profile *profile,
+		    struct pm_diag *diag, struct pm_plan **ret)
+{
+	struct pm_plan *plan = calloc(1, sizeof(*plan));
+	int err;
+
+	if (plan == NULL)
+		return -ENOMEM;
+	plan->profile = profile;
+	for (int i = 0; i < PM_STRATEGIES; i++)
+		plan->candidates[i].strategy = strategies[i];
+	err = take_opts(plan, opts);
+	if (err == 0)
+		err = take_specs(plan, specs, count);
+	if (err < 0)
+		(void)pm_diag_say(diag, -err, PM_CAUSE_INPUT, "plan: a spec or option that makes "
+				  "no sense");
+	else
+		err = make(plan, diag);
+	if (err < 0) {
+		pm_plan_destroy(plan);
+		return err;
+	}
+	*ret = plan;
+	return 0;
+}
+
+void pm_plan_destroy(struct pm_plan *plan)
+{
+	if (plan != NULL && plan->owns_profile)
+		pm_profile_destroy(plan->profile);
+	free(plan);
+}
+
+enum pm_strategy pm_plan_strategy(const struct pm_plan *plan)
+{
+	return (enum pm_strategy)plan->chosen;
+}

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: MIT */
+/* Attrs that this kernel takes; not installed. */
+#ifndef PM_NEGOTIATE_H
+#define PM_NEGOTIATE_H
+
+#include "plan.h"
+
+/*
+ * Builds the attr of each event by the modifiers and tries it on its target. The first refusal is
+ * in plan->refusal.
+ */
+void pm_plan_negotiate(struct pm_plan *plan);
+
+/* Makes counters of the events: no records, no ring, and no period that needs one. */
+void pm_plan_as_counters(struct pm_plan *plan);
+
+#endif

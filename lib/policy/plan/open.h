@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: MIT */
+/* One call of perf_event_open(2) as a plan has it; not installed. */
+#ifndef PM_OPEN_H
+#define PM_OPEN_H
+
+#include "plan.h"
+
+/*
+ * Opens an event with an attr made from its own: through the broker, in the cgroup, with the
+ * filter, as the plan says. For PM_SYSTEM and PM_CGROUP `tid` is not looked at. Returns the
+ * descriptor or -errno; may write attr->size.
+ */
+int pm_plan_open(const struct pm_plan *plan, const struct plan_event *event,
+		 struct perf_event_attr *attr, pid_t tid, int cpu);
+
+#endif

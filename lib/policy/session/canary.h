@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The canary: something is done on each CPU that must show in each ring. A kernel, a filter or a
+ * wrong profile may let everything open and deliver nothing; this is where that shows. Not
+ * installed.
+ */
+#ifndef PM_CANARY_H
+#define PM_CANARY_H
+
+#include "session.h"
+
+/* Proves by the strategy's operation that records arrive. 0, or -EIO with the reason. */
+int pm_canary(struct pm_session *session, char *reason, size_t size);
+
+/* operations.prove by a thread that inherits the events: in rings, or in counters without any. */
+int pm_canary_inherits(struct pm_session *session, bool patient, char *reason, size_t size);
+
+/* operations.prove by the calling thread, which has events of its own and inherits nothing. */
+int pm_canary_self(struct pm_session *session, bool patient, char *reason, size_t size);
+
+/* A record in each ring, so that LOST records held back come out. */
+void pm_canary_flush(struct pm_session *session);
+
+#endif

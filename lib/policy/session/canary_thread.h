@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: MIT */
+/* The thread that does what must show in a session's rings and counters; not installed. */
+#ifndef PM_CANARY_THREAD_H
+#define PM_CANARY_THREAD_H
+
+#include "session.h"
+
+/* Whether the canary can make this event happen, in little time. */
+bool pm_canary_can_cause(const struct plan_event *event);
+
+/* Makes each event happen that it can; more often when patient. */
+void pm_canary_cause(const struct pm_plan *plan, bool patient);
+
+/* The calling thread takes its own name again: a COMM record, at once. */
+void pm_canary_rename(void);
+
+/*
+ * Makes a thread that shows in each ring, and also causes events unless `name_only`; waits for its
+ * end. True when it did so where that shows.
+ */
+bool pm_canary_send(struct pm_session *session, bool name_only, bool patient);
+
+#endif

@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: MIT */
+/* Opening, enabling, reading and closing the events of a session. */
+#include "events.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "../diagnosis/diag.h"
+#include "../plan/open.h"
+
+/*
+ * The kernel gives the lowest free descriptor, so the number of a new one tells that as many are
+ * open: no list of them is needed to notice that the share of the soft limit is used up.
+ */
+static void raise_when_short(struct event_list *events, int fd)
+{
+	const struct pm_session_opts *opts = &events->plan->opts;
+	struct rlimit limit;
+
+	if (events->nofile == 0 && getrlimit(RLIMIT_NOFILE, &limit) == 0)
+		events->nofile = limit.rlim_cur;
+	if (!(opts->allow & PM_ALLOW_RAISE_NOFILE) ||
+	    (uint64_t)fd < events->nofile * opts->descriptors_percent / 100)
+		return;
+	events->nofile = UINT64_MAX / 100;	/* once is enough */
+	if (getrlimit(RLIMIT_NOFILE, &limit) != 0)
+		return;
+	limit.rlim_cur = limit.rlim_max;
+	(void)setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+static int add_event(struct event_list *events, const struct session_event *event)
+{
+	if (events->count == events->room) {
+		size_t room = events->room ? 2 * events->room : 64;
+		struct session_event *more = realloc(events->list, room * sizeof(*more));
+
+		if (more == NULL)
+			return -ENOMEM;
+		events->list = more;
+		events->room = room;
+	}
+	events->list[events->count] = *event;
+	return (int)events->count++;
+}
+
+int pm_events_open(struct event_list *events, const struct session_event *wanted, bool inherit)
+{
+	const struct plan_event *planned = &events->plan->events[wanted->spec];
+	struct perf_event_attr attr = planned->attr;
+	struct session_event event = *wanted;
+	int at;
+
+	attr.inherit = inherit;
+	attr.disabled = !events->enabled;
+	event.fd = pm_plan_open(events->plan, planned, &attr, wanted->tid, wanted->cpu);
+	if (event.fd == -EMFILE && (events->plan->opts.allow & PM_ALLOW_RAISE_NOFILE)) {
+		raise_when_short(events, INT32_MAX);
+		event.fd = pm_plan_open(events->plan, planned, &attr, wanted->tid, wanted->cpu);
+	}
+	if (event.fd < 0)
+		return event.fd;
+	raise_when_short(events, event.fd);
+	if (event.tid == 0)
+		event.tid = pm_gettid();
+	at = add_event(events, &event);
+	if (at < 0)
+		close(event.fd);
+	return at;
+}
+
+int pm_events_enable(const struct event_list *events, struct pm_diag *diag)
+{
+	if (events->enabled)
+		return 0;
+	for (size_t i = 0; i < events->count; i++) {
+		int err = pm_ioctl(events->list[i].fd, PERF_EVENT_IOC_ENABLE, 0);
+
+		if (err < 0)
+			return pm_diag_say(diag, -err, PM_CAUSE_UNKNOWN, "attach: enabling: %s",
+					   pm_errno_name(-err));
+	}
+	return 0;
+}
+
+int pm_event_counts(const struct event_list *events, const struct session_event *event,
+		    struct pm_counts *ret)
+{
+	if (event->fd < 0)
+		return -EBADF;
+	return pm_read_counts(event->fd, events->plan->events[event->spec].attr.read_format, ret);
+}
+
+void pm_events_close_since(struct event_list *events, size_t count)
+{
+	while (events->count > count) {
+		int fd = events->list[--events->count].fd;
+
+		if (fd >= 0)
+			close(fd);
+	}
+}
+
+void pm_events_forget_closed(struct event_list *events)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < events->count; i++)
+		if (events->list[i].fd >= 0)
+			events->list[kept++] = events->list[i];
+	events->count = kept;
+}
+
+void pm_events_free(struct event_list *events)
+{
+	pm_events_close_since(events, 0);
+	free(events->list);
+	events->list = NULL;
+	events->room = 0;
+	events->enabled = false;
+}
+
+int pm_events_refused(const struct event_list *events, uint32_t spec, int cpu, int err,
+		      struct pm_diag *diag)
+{
+	if (err == -ENOMEM)
+		return pm_diag_say(diag, ENOMEM, PM_CAUSE_NONE, "attach: out of memory");
+	(void)pm_diag_open(diag, &events->plan->events[spec].spec, cpu, err);
+	return err;
+}

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT */
+/* Opening events on each CPU, for strategies that know CPUs apart; not installed. */
+#ifndef PM_ON_CPUS_H
+#define PM_ON_CPUS_H
+
+#include "session.h"
+
+/* operations.attach by way of operations.attach_cpus, on all CPUs that are to be observed. */
+int pm_on_cpus_attach(struct pm_session *session, struct pm_diag *diag);
+
+/*
+ * Opens each event on each CPU, for all threads with inherit: as often from the beginning as the
+ * option `rounds` says until nobody was born meanwhile, then until a listing brings no new one,
+ * whose threads may have two events of one kind. `each` (may be NULL) is called with each event;
+ * what it returns < 0 is of mmap(2).
+ */
+int pm_on_cpus_open(struct pm_session *session, const struct pm_cpus *cpus,
+		    int (*each)(struct pm_session *session, struct session_event *event),
+		    struct pm_diag *diag);
+
+/* Events from `first` on are open, each on one CPU: a ring on each, forwarding, ids; enables. */
+int pm_on_cpus_connect(struct pm_session *session, const struct pm_cpus *cpus, size_t first,
+		       struct pm_diag *diag);
+
+/* Closes what was opened and mapped since there were so many, and forgets the listings. */
+void pm_on_cpus_undo(struct pm_session *session, size_t events, size_t rings);
+
+#endif

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: MIT */
+/* A session as its files and the strategies share it: its parts; not installed. */
+#ifndef PM_SESSION_H
+#define PM_SESSION_H
+
+#include <errno.h>
+#include <unistd.h>
+
+#include "../plan/plan.h"
+#include "events.h"
+#include "ids.h"
+#include "rings.h"
+#include "stop.h"
+#include "sums.h"
+#include "threads.h"
+
+/* A CPU that came after the attach, and each one whose events die with it: see late_cpus.c. */
+struct session_cpu {
+	int cpu;
+	bool refused;			/* it could not be attached; that is told once */
+	bool ended;			/* events on it died, and counted this: */
+	struct pm_value folded[PLAN_EVENTS_MAX];
+	int pulse;			/* a descriptor of its own to tell by; -1: none */
+	uint64_t enabled, asked_at;	/* ns: how long its events have counted when last asked */
+	struct threads threads;		/* of listings for this CPU */
+};
+
+struct late_cpus {
+	struct session_cpu *list;
+	size_t count;
+	uint64_t seen_at;		/* ns; 0: to be looked at now */
+};
+
+/* The thread that is to show in every ring: see canary.c. */
+struct canary {
+	pid_t tid;			/* 0: none is out */
+	bool other;			/* a thread of its own, nothing of it is delivered */
+	uint64_t ended;			/* when, of perf's clock; 0: not told yet */
+	uint64_t forwarded;		/* the id of an event of its own; 0: there was none */
+	bool forwarding;		/* a record of that event has come */
+	uint64_t samples[PLAN_EVENTS_MAX];
+};
+
+struct pm_session {
+	struct pm_plan *plan;
+	const struct strategy *strategy;	/* the one in use */
+	const struct operations *operations;	/* its own, or another's for a broker */
+	void *own;			/* what the strategy keeps for itself; NULL: nothing */
+	struct pm_listener listener;
+	void *context;
+	struct pm_stats stats;
+	struct pm_format format;
+	struct event_list events;
+	struct event_ids ids;
+	struct ring_set rings;
+	struct threads threads;
+	struct late_cpus cpus;
+	struct sums sums;
+	struct canary canary;
+	struct stop_channel stop;
+	bool attached;
+	bool follows;			/* new threads are looked for while polling */
+	uint64_t followed_at;		/* ns; 0: to be looked at now */
+	bool was_full;			/* a ring was, so records may have been lost */
+	bool draining;			/* the listener is at work: rings must stay */
+	pid_t pid, self;		/* of the process and thread that attached */
+};
+
+/* Whether it can be worked with: 0, -ENOTCONN, or -ECHILD in a forked child. */
+static inline int pm_session_check(const struct pm_session *session)
+{
+	if (!session->attached)
+		return -ENOTCONN;
+	return session->pid == getpid() ? 0 : -ECHILD;
+}
+
+#endif

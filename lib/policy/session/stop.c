@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: MIT */
+/* The stop channel: an eventfd that polling waits for as well, and a lock for who runs. */
+#include "stop.h"
+
+#include <errno.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+static void make_lock(struct stop_channel *stop)
+{
+	stop->pid = getpid();
+	(void)pthread_mutex_init(&stop->lock, NULL);
+	(void)pthread_cond_init(&stop->out, NULL);
+}
+
+void pm_stop_init(struct stop_channel *stop)
+{
+	stop->fd = -1;
+	make_lock(stop);
+}
+
+void pm_stop_destroy(struct stop_channel *stop)
+{
+	if (stop->pid != getpid())
+		return;
+	(void)pthread_cond_destroy(&stop->out);
+	(void)pthread_mutex_destroy(&stop->lock);
+}
+
+/* In a forked child there is no other thread, and the lock may be held by one that is not there. */
+static void set(struct stop_channel *stop, int fd)
+{
+	const bool here = stop->pid == getpid();
+
+	if (here)
+		(void)pthread_mutex_lock(&stop->lock);
+	if (stop->fd >= 0)
+		close(stop->fd);
+	stop->fd = fd;
+	if (here)
+		(void)pthread_mutex_unlock(&stop->lock);
+}
+
+int pm_stop_open(struct stop_channel *stop)
+{
+	int fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+
+	if (fd < 0)
+		return -errno;
+	if (stop->pid != getpid())
+		make_lock(stop);
+	set(stop, fd);
+	return 0;
+}
+
+void pm_stop_close(struct stop_channel *stop)
+{
+	set(stop, -1);
+}
+
+int pm_stop_take(const struct stop_channel *stop)
+{
+	uint64_t count;
+
+	return read(stop->fd, &count, sizeof(count)) == sizeof(count) ? -ECANCELED : 0;
+}
+
+void pm_stop_send(struct stop_channel *stop)
+{
+	const uint64_t one = 1;
+
+	if (stop->pid != getpid())
+		return;
+	(void)pthread_mutex_lock(&stop->lock);
+	/* The channel keeps the word until somebody polls, so a stop cannot come too early. */
+	if (stop->fd >= 0)
+		(void)!write(stop->fd, &one, sizeof(one));
+	while (stop->running && !pthread_equal(stop->runner, pthread_self()))
+		(void)pthread_cond_wait(&stop->out, &stop->lock);
+	(void)pthread_mutex_unlock(&stop->lock);
+}
+
+void pm_stop_enter(struct stop_channel *stop)
+{
+	(void)pthread_mutex_lock(&stop->lock);
+	stop->running = true;
+	stop->runner = pthread_self();
+	(void)pthread_mutex_unlock(&stop->lock);
+}
+
+void pm_stop_leave(struct stop_channel *stop)
+{
+	(void)pthread_mutex_lock(&stop->lock);
+	stop->running = false;
+	(void)pthread_cond_broadcast(&stop->out);
+	(void)pthread_mutex_unlock(&stop->lock);
+}

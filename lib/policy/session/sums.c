@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: MIT */
+/* Sums over the events of each spec. */
+#include "sums.h"
+
+#include <string.h>
+
+static void add(struct pm_value *sum, const struct pm_counts *counts)
+{
+	sum->value += counts->member[0].value;
+	sum->enabled += counts->time_enabled;
+	sum->running += counts->time_running;
+}
+
+void pm_sums_fold(struct sums *sums, const struct event_list *events,
+		  const struct session_event *event)
+{
+	struct pm_counts counts;
+
+	if (pm_event_counts(events, event, &counts) < 0)
+		return;
+	add(&sums->closed[event->spec], &counts);
+	sums->lost += counts.member[0].lost;
+}
+
+int pm_sums_read(const struct sums *sums, const struct event_list *events, struct pm_value *ret)
+{
+	memcpy(ret, sums->closed, sizeof(sums->closed));
+	for (size_t i = 0; i < events->count; i++) {
+		const struct session_event *event = &events->list[i];
+		struct pm_counts counts;
+		int err = event->fd < 0 ? 0 : pm_event_counts(events, event, &counts);
+
+		if (err < 0)
+			return err;
+		if (event->fd >= 0)
+			add(&ret[event->spec], &counts);
+	}
+	return 0;
+}

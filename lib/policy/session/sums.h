@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: MIT */
+/* What the events of a session have counted; not installed. */
+#ifndef PM_SUMS_H
+#define PM_SUMS_H
+
+#include "events.h"
+
+/* Of events that are closed already. */
+struct sums {
+	struct pm_value closed[PLAN_EVENTS_MAX];	/* by spec */
+	uint64_t lost;			/* records that these events say the kernel dropped */
+};
+
+/* Adds what an event counted, before its descriptor goes. */
+void pm_sums_fold(struct sums *sums, const struct event_list *events,
+		  const struct session_event *event);
+
+/* Fills the sums of all events, closed or open, by spec. -errno of read(2). */
+int pm_sums_read(const struct sums *sums, const struct event_list *events, struct pm_value *ret);
+
+#endif

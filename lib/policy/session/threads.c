@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: MIT */
+/* Listing the threads of this process, and what is kept of each. */
+#include "threads.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdlib.h>
+
+static struct thread_mark *mark_slot(const struct threads *threads, pid_t tid)
+{
+	size_t at = (uint32_t)tid * 2654435769u >> 7 & (threads->room - 1);
+
+	while (threads->marks[at].tid != 0 && threads->marks[at].tid != tid)
+		at = (at + 1) & (threads->room - 1);
+	return &threads->marks[at];
+}
+
+static bool is_in_use(const struct thread_mark *mark)
+{
+	return mark->tid != 0 && (mark->listed || mark->announced || mark->refused || mark->round);
+}
+
+/* Room for twice those in use; numbers of threads that have ended are forgotten. */
+static int grow_marks(struct threads *threads)
+{
+	struct threads bigger = { .room = 256, .rounds = threads->rounds };
+	size_t in_use = 0;
+
+	for (size_t i = 0; i < threads->room; i++)
+		in_use += is_in_use(&threads->marks[i]);
+	while (bigger.room < 4 * in_use)
+		bigger.room *= 2;
+	bigger.marks = calloc(bigger.room, sizeof(*bigger.marks));
+	if (bigger.marks == NULL)
+		return -ENOMEM;
+	for (size_t i = 0; i < threads->room; i++)
+		if (is_in_use(&threads->marks[i])) {
+			*mark_slot(&bigger, threads->marks[i].tid) = threads->marks[i];
+			bigger.used++;
+		}
+	free(threads->marks);
+	*threads = bigger;
+	return 0;
+}
+
+struct thread_mark *pm_threads_mark(struct threads *threads, pid_t tid, bool make)
+{
+	struct thread_mark *mark;
+
+	if (make && threads->used >= threads->room / 2 && grow_marks(threads) < 0)
+		return NULL;
+	if (threads->room == 0)
+		return NULL;
+	mark = mark_slot(threads, tid);
+	if (mark->tid == 0 && make) {
+		mark->tid = tid;
+		threads->used++;
+	}
+	return mark->tid == 0 ? NULL : mark;
+}
+
+void pm_threads_forget(struct threads *threads, pid_t tid)
+{
+	struct thread_mark *mark = pm_threads_mark(threads, tid, false);
+
+	if (mark == NULL)
+		return;
+	mark->listed = false;
+	mark->round = 0;
+}
+
+/* ------------------------------------------------------------------------------------- listing */
+
+struct tids {
+	pid_t *list;
+	size_t count, room;
+};
+
+static int add_tid(struct tids *tids, pid_t tid)
+{
+	if (tids->count == tids->room) {
+		size_t room = tids->room ? 2 * tids->room : 64;
+		pid_t *more = realloc(tids->list, room * sizeof(*more));
+
+		if (more == NULL)
+			return -ENOMEM;
+		tids->list = more;
+		tids->room = room;
+	}
+	tids->list[tids->count++] = tid;
+	return 0;
+}
+
+static int read_tids(struct tids *ret)
+{
+	DIR *dir = opendir("/proc/self/task");
+	const struct dirent *entry;
+	int err = 0;
+
+	if (dir == NULL)
+		return -errno;
+	while (err == 0 && (entry = readdir(dir)) != NULL) {
+		pid_t tid = (pid_t)strtol(entry->d_name, NULL, 10);
+
+		if (tid > 0)
+			err = add_tid(ret, tid);
+	}
+	closedir(dir);
+	return err;
+}
+
+/* 1 when it was new, or -errno. */
+static int list_one(struct threads *threads, pid_t tid, int (*each)(pid_t tid, void *context),
+		    void *context)
+{
+	struct thread_mark *mark = pm_threads_mark(threads, tid, true);
+	int err;
+
+	if (mark == NULL)
+		return -ENOMEM;
+	if (mark->listed)
+		return 0;
+	mark->listed = true;
+	mark->round = threads->rounds;
+	err = each != NULL ? each(tid, context) : 0;
+	if (err != -ESRCH)
+		return err < 0 ? err : 1;
+	mark->listed = false;
+	mark->round = 0;
+	return 0;
+}
+
+int pm_threads_list(struct threads *threads, int (*each)(pid_t tid, void *context),
+		    void *context)
+{
+	struct tids tids = { NULL, 0, 0 };
+	int fresh = 0, err = read_tids(&tids);
+
+	for (size_t i = 0; err >= 0 && i < tids.count; i++) {
+		err = list_one(threads, tids.list[i], each, context);
+		fresh += err > 0;
+	}
+	free(tids.list);
+	threads->rounds += fresh > 0;
+	return err < 0 ? err : fresh;
+}
+
+int pm_threads_late(struct threads *threads, struct pm_stats *stats, pid_t tid, int err)
+{
+	struct thread_mark *mark = pm_threads_mark(threads, tid, false);
+
+	if (mark == NULL || err == -ESRCH)
+		return err;
+	stats->late_threads += !mark->announced && !mark->refused;
+	stats->unwatched_threads += err < 0 && !mark->refused;
+	mark->announced = false;
+	mark->refused = err < 0;
+	mark->listed = err >= 0;
+	return 0;
+}
+
+void pm_threads_free(struct threads *threads)
+{
+	free(threads->marks);
+	*threads = (struct threads){ .marks = NULL };
+}

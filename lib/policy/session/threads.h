@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: MIT */
+/* The threads of this process that a session knows of; not installed. */
+#ifndef PM_THREADS_H
+#define PM_THREADS_H
+
+#include <sys/types.h>
+
+#include "../../perfmodes.h"
+
+/* What is known of a thread from listings, or the best source seen for another one: sources.h. */
+struct thread_mark {
+	pid_t tid;			/* 0: free */
+	bool listed;
+	bool announced;			/* its birth was told, it is not attached yet */
+	bool refused;			/* it came late and could not be attached */
+	uint32_t round;
+};
+
+struct threads {
+	struct thread_mark *marks;	/* open addressing, at most half full */
+	size_t room, used;
+	uint32_t rounds;		/* listings that brought something new */
+};
+
+/* The mark of a thread, made when `make`; NULL: not there, or no memory. */
+struct thread_mark *pm_threads_mark(struct threads *threads, pid_t tid, bool make);
+
+/* The thread has ended: its number may come again, and must not be taken for it. */
+void pm_threads_forget(struct threads *threads, pid_t tid);
+
+/*
+ * The calling process's threads that are not marked yet are marked as listed, and `each` (may be
+ * NULL) is called with them; -ESRCH from it says that the thread has ended, which is no failure.
+ * The listing ends before the first call: a thread that is born meanwhile has inherited from what
+ * `each` opens, and is new in the next listing. Returns how many were new, or -errno (also what
+ * `each` returned).
+ */
+int pm_threads_list(struct threads *threads, int (*each)(pid_t tid, void *context),
+		    void *context);
+
+/*
+ * Keeps account of a thread found while polling, with `err` from the attempt to attach to it: where
+ * limits left nothing that is told once, and tried again with each listing. For `each` to return.
+ */
+int pm_threads_late(struct threads *threads, struct pm_stats *stats, pid_t tid, int err);
+
+void pm_threads_free(struct threads *threads);
+
+#endif

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: MIT */
+/* Waiting for records; not installed. */
+#ifndef PM_WAIT_H
+#define PM_WAIT_H
+
+#include "session.h"
+
+/*
+ * Waits for a wake-up, for a while and `timeout_ms` at most (-1: no such bound), and notes whose
+ * leaders have hung up. Returns the ms that it may have waited, -ECANCELED when the stop channel
+ * has something to read, -ENOMEM.
+ */
+int pm_wait(struct pm_session *session, int timeout_ms);
+
+#endif

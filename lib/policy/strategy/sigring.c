@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The way of a sample from a signal handler to the reader: a ring of slots without locks, several
+ * writers, one reader.
+ *
+ * The handler runs anywhere, also while the session is taken down, so it finds the ring through
+ * one static pointer and counts itself in and out.
+ */
+#define _GNU_SOURCE
+#include "sigring.h"
+
+#include <errno.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <ucontext.h>
+#include <unistd.h>
+
+#define FOLLOW_NS 50000000	/* between two listings of threads */
+
+static struct sigring *active;	/* atomic */
+static unsigned int inside;	/* atomic: handlers at work */
+
+/* -------------------------------------------------------------------------------------- handler */
+
+static uint64_t instruction(const void *context)
+{
+	const ucontext_t *at = context;
+
+#if defined(__x86_64__)
+	return (uint64_t)at->uc_mcontext.gregs[REG_RIP];
+#elif defined(__i386__)
+	return (uint32_t)at->uc_mcontext.gregs[REG_EIP];
+#elif defined(__aarch64__)
+	return at->uc_mcontext.pc;
+#elif defined(__arm__)
+	return at->uc_mcontext.arm_pc;
+#elif defined(__riscv)
+	return (uint64_t)at->uc_mcontext.__gregs[0];
+#elif defined(__s390x__)
+	return at->uc_mcontext.psw.addr;
+#else
+	(void)at;
+	return 0;
+#endif
+}
+
+static struct sigring_slot *claim(struct sigring *ring, uint64_t *ret_position)
+{
+	uint64_t position = __atomic_load_n(&ring->head, __ATOMIC_RELAXED);
+
+	for (;;) {
+		struct sigring_slot *slot = &ring->slots[position & (SIGRING_SLOTS - 1)];
+		uint64_t turn = __atomic_load_n(&slot->turn, __ATOMIC_ACQUIRE);
+
+		if (turn < position)
+			return NULL;
+		if (turn > position)
+			position = __atomic_load_n(&ring->head, __ATOMIC_RELAXED);
+		else if (__atomic_compare_exchange_n(&ring->head, &position, position + 1, true,
+						     __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
+			*ret_position = position;
+			return slot;
+		}
+	}
+}
+
+static void note(struct sigring *ring, const siginfo_t *info, const void *context)
+{
+	struct sigring_sample sample = { .count = 1 };
+	struct sigring_slot *slot;
+	uint64_t position;
+
+	if (!ring->operations->accept(ring, info, &sample))
+		return;
+	slot = claim(ring, &position);
+	if (slot == NULL) {
+		__atomic_fetch_add(&ring->dropped, sample.count, __ATOMIC_RELAXED);
+		return;
+	}
+	(void)pm_clock_ns(CLOCK_MONOTONIC, &sample.time);
+	sample.ip = instruction(context);
+	sample.tid = (uint32_t)pm_gettid();
+	sample.cpu = (uint32_t)sched_getcpu();
+	slot->sample = sample;
+	__atomic_store_n(&slot->turn, position + 1, __ATOMIC_RELEASE);
+}
+
+static void on_signal(int number, siginfo_t *info, void *context)
+{
+	int saved = errno;
+	struct sigring *ring;
+
+	__atomic_fetch_add(&inside, 1, __ATOMIC_SEQ_CST);
+	ring = __atomic_load_n(&active, __ATOMIC_SEQ_CST);
+	if (ring != NULL && number == ring->number)
+		note(ring, info, context);
+	__atomic_fetch_sub(&inside, 1, __ATOMIC_SEQ_CST);
+	errno = saved;
+}
+
+/* ----------------------------------------------------------------------------------------- life */
+
+void *pm_sigring_create(size_t size, const struct operations *operations)
+{
+	struct sigring *ring = calloc(1, size);
+
+	if (ring == NULL)
+		return NULL;
+	for (uint64_t i = 0; i < SIGRING_SLOTS; i++)
+		ring->slots[i].turn = i;
+	ring->operations = operations;
+	return ring;
+}
+
+/* In a forked child: the handler was copied, the threads that ran it were not. */
+static void forget_parent(struct sigring *ring)
+{
+	(void)sigaction(ring->number, &ring->before, NULL);
+	__atomic_store_n(&active, NULL, __ATOMIC_SEQ_CST);
+	__atomic_store_n(&inside, 0, __ATOMIC_SEQ_CST);
+}
+
+int pm_sigring_install(struct sigring *ring, int number)
+{
+	struct sigaction action = { .sa_flags = SA_SIGINFO | SA_RESTART | SA_ONSTACK };
+	struct sigring *none = __atomic_load_n(&active, __ATOMIC_SEQ_CST);
+
+	action.sa_sigaction = on_signal;
+	sigemptyset(&action.sa_mask);
+	ring->number = number;
+	ring->pid = getpid();
+	if (none != NULL && none->pid != ring->pid)
+		forget_parent(none);
+	none = NULL;
+	if (!__atomic_compare_exchange_n(&active, &none, ring, false, __ATOMIC_SEQ_CST,
+					 __ATOMIC_SEQ_CST))
+		return -EBUSY;
+	if (sigaction(number, NULL, &ring->before) == 0 &&
+	    ring->before.sa_handler == SIG_DFL && sigaction(number, &action, NULL) == 0)
+		return 0;
+	/* Somebody else profiles this program; taking the signal away would break that. */
+	__atomic_store_n(&active, NULL, __ATOMIC_SEQ_CST);
+	return -EBUSY;
+}
+
+void pm_sigring_remove(struct sigring *ring)
+{
+	struct sigaction ignore = { .sa_flags = 0 };
+
+	if (ring->pid != getpid()) {
+		if (__atomic_load_n(&active, __ATOMIC_SEQ_CST) == ring)
+			forget_parent(ring);
+		return;
+	}
+	/* Ignoring a signal throws away what is pending of it, in every thread. */
+	ignore.sa_handler = SIG_IGN;
+	(void)sigaction(ring->number, &ignore, NULL);
+	(void)sigaction(ring->number, &ring->before, NULL);
+	__atomic_store_n(&active, NULL, __ATOMIC_SEQ_CST);
+	while (__atomic_load_n(&inside, __ATOMIC_SEQ_CST) != 0)
+		(void)sched_yield();
+}
+
+/* --------------------------------------------------------------------------------------- reader */
+
+static void deliver(struct pm_session *session, const struct sigring_sample *sample)
+{
+	struct pm_observed observed = {
+		.pid = (uint32_t)session->pid, .tid = sample->tid, .cpu = sample->cpu,
+		.time = sample->time, .ip = sample->ip, .address = sample->address,
+	};
+
+	session->stats.records++;
+	if (!session->operations->describe(session, sample, &observed))
+		return;
+	session->stats.samples++;
+	if (session->listener.sample != NULL)
+		session->listener.sample(session->context, &observed);
+}
+
+int pm_sigring_drain(struct pm_session *session)
+{
+	struct sigring *ring = session->own;
+	int count = 0;
+
+	for (; count < SIGRING_SLOTS; count++) {
+		struct sigring_slot *slot = &ring->slots[ring->tail & (SIGRING_SLOTS - 1)];
+		struct sigring_sample sample;
+
+		if (__atomic_load_n(&slot->turn, __ATOMIC_ACQUIRE) != ring->tail + 1)
+			break;
+		sample = slot->sample;
+		__atomic_store_n(&slot->turn, ring->tail + SIGRING_SLOTS, __ATOMIC_RELEASE);
+		ring->tail++;
+		deliver(session, &sample);
+	}
+	session->stats.dropped = __atomic_load_n(&ring->dropped, __ATOMIC_RELAXED);
+	return count;
+}
+
+bool pm_sigring_is_due(struct pm_session *session)
+{
+	uint64_t now = 0;
+
+	(void)pm_clock_ns(CLOCK_MONOTONIC, &now);
+	if (!session->follows || now - session->followed_at < FOLLOW_NS)
+		return false;
+	session->followed_at = now;
+	return true;
+}

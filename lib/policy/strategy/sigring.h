@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Samples taken by signal handlers, on their way to the reader; not installed.
+ *
+ * What a strategy with such samples keeps for itself (pm_session.own) begins with a sigring, and
+ * its operations `accept` and `describe` say which signals are samples, and of what.
+ */
+#ifndef PM_SIGRING_H
+#define PM_SIGRING_H
+
+#include <signal.h>
+
+#include "../session/session.h"
+
+#define SIGRING_SLOTS 8192	/* samples between two polls; a power of two */
+
+/* One signal as its handler saw it. */
+struct sigring_sample {
+	uint64_t time, ip, address;
+	uint64_t count;			/* occurrences it stands for */
+	uint32_t tid, cpu;
+	int32_t source;			/* what `accept` made of it */
+};
+
+/* A slot is free for position p when turn == p, and filled when turn == p + 1. */
+struct sigring_slot {
+	uint64_t turn;
+	struct sigring_sample sample;
+};
+
+struct sigring {
+	struct sigring_slot slots[SIGRING_SLOTS];
+	uint64_t head, tail;
+	uint64_t dropped;
+	int number;			/* of the signal */
+	pid_t pid;			/* whose they are: a forked child gets no signals of ours */
+	struct sigaction before;
+	const struct operations *operations;
+};
+
+/* Zeroed memory of that size, which begins with a sigring, ready to be used. NULL: no memory. */
+void *pm_sigring_create(size_t size, const struct operations *operations);
+
+/*
+ * From now on the signal's handler fills this ring. One at a time in a process, and only when
+ * nobody else uses the signal: -EBUSY.
+ */
+int pm_sigring_install(struct sigring *ring, int number);
+
+/* Gives the signal back and waits until no handler is at work. */
+void pm_sigring_remove(struct sigring *ring);
+
+/* operations.drain: delivers the samples of session->own. */
+int pm_sigring_drain(struct pm_session *session);
+
+/* Whether it is time to list the threads again; notes that they are. */
+bool pm_sigring_is_due(struct pm_session *session);
+
+#endif
