@@ -131,7 +131,8 @@ static int add_passed_over(const struct pm_plan *plan, int row, char *how, int u
 		if (could_sample(plan, other) &&
 		    strcmp(plan->candidates[other].reason, reason) == 0)
 			used += snprintf(how + used, (size_t)(HOW_SIZE - used), "%s%s",
-					 other > row ? ", " : "", plan->candidates[other].strategy->name);
+					 other > row ? ", " : "",
+					 plan->candidates[other].strategy->name);
 	if (used < HOW_SIZE)
 		used += snprintf(how + used, (size_t)(HOW_SIZE - used), ": %s", reason);
 	return used;

@@ -86,7 +86,7 @@ int pm_limit_descriptors(const struct pm_plan *plan, struct candidate *candidate
 
 /* ------------------------------------------------------------------------------- locked memory */
 
-/* Others of this user draw on it as well, so this is the most that there can be. */
+/* An upper bound: other processes of this user take from it as well. */
 static uint64_t lockable(void)
 {
 	struct pm_env env;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Modifiers: what makes events better where the kernel takes it, and what is done without where a
- * fact, the kernel or a filter speaks against it. One by one: that the newest is refused says
- * nothing of the others, because stable kernels and filters take them in no order.
+ * Modifiers make events better where the kernel takes them. The plan does without those that a
+ * fact, the kernel or a filter speaks against. They are tried one by one: that the newest one is
+ * refused says nothing about the others, because stable kernels and filters take them in no order.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -96,8 +96,8 @@ const char *pm_modify_clock(const struct pm_plan *plan)
 /* ----------------------------------------------------------------------------- what facts leave */
 
 /*
- * What was blocked once, the trial finds out for whoever asks now. What was wrong on another build
- * no trial finds, and it is better done without than wrong: so that counts here.
+ * The negotiation finds out whether what was blocked once is blocked now. It cannot find out what
+ * was wrong on another build; to do without is better than to be wrong, so that counts here.
  */
 static bool is_denied(struct pm_plan *plan, enum modifier modifier, const char *key)
 {

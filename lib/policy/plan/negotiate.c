@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * From what was asked for to a perf_event_attr that this kernel takes: every event is opened once
- * exactly as it will be, because kernels refuse combinations whose parts they accept.
+ * Negotiating with the kernel: from a spec to a perf_event_attr that it takes. Every event is
+ * opened once exactly as it will be, because kernels refuse combinations whose parts they accept.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -58,7 +58,7 @@ static void substitute(struct perf_event_attr *attr, const struct pm_event_spec 
 		attr->sample_period = CLOCK_PERIOD_LEAST;
 }
 
-/* By default a ring wakes its reader when it is half full, which is late for a busy one. */
+/* By default a ring wakes its reader when it is half full, which is too late for a busy one. */
 static void set_wakeup(const struct pm_plan *plan, struct perf_event_attr *attr)
 {
 	if (plan->opts.wakeup != 0) {
@@ -70,7 +70,7 @@ static void set_wakeup(const struct pm_plan *plan, struct perf_event_attr *attr)
 	}
 }
 
-/* One event a thread tells of its name, birth and end; from each it would be told again. */
+/* One event of a thread reports its name, birth and end; each of them would repeat that. */
 static bool is_first_of_target(const struct pm_plan *plan, const struct plan_event *event)
 {
 	for (const struct plan_event *other = plan->events; other < event; other++)
@@ -103,6 +103,12 @@ static void build(const struct pm_plan *plan, struct plan_event *event)
 		set_wakeup(plan, attr);
 }
 
+/* Events of a CPU are tried on one of those that are to be observed. */
+static int cpu_for(const struct pm_plan *plan, const struct plan_event *event)
+{
+	return event->spec.tid < PM_ALL_THREADS ? pm_cpus_first(plan->cpus) : -1;
+}
+
 static int try_event(struct pm_plan *plan, struct plan_event *event, bool inherit)
 {
 	struct perf_event_attr attr;
@@ -114,7 +120,7 @@ static int try_event(struct pm_plan *plan, struct plan_event *event, bool inheri
 	/* A broker serves named threads only. */
 	if (tid == PM_ALL_THREADS || tid == 0)
 		tid = plan->via_broker ? pm_gettid() : 0;
-	fd = pm_plan_open(plan, event, &attr, tid, tid < 0 ? pm_cpus_first(plan->cpus) : -1);
+	fd = pm_plan_open(plan, event, &attr, tid, cpu_for(plan, event));
 	if (fd < 0)
 		return fd;
 	close(fd);
@@ -124,8 +130,8 @@ static int try_event(struct pm_plan *plan, struct plan_event *event, bool inheri
 PM_FACT(user_only_is_zero, "strategy.user_only.software_zero");
 
 /*
- * To count nothing is worse than a refusal. Of scheduler events a profile may know this very build
- * to be otherwise; blocked, or seen on another one, is not to know.
+ * To count nothing is worse than a refusal. A profile may know that this very build counts
+ * scheduler events in user mode; a fact that was blocked, or is of another build, does not tell.
  */
 static bool user_only_is_silent(const struct pm_plan *plan, const struct pm_event_spec *spec)
 {
@@ -183,7 +189,7 @@ static bool give_way(struct pm_plan *plan, struct plan_event *event, int err)
 	}
 }
 
-/* It opens by its number; whether that is the number that was meant, only tracefs tells. */
+/* A tracepoint opens by its number; only tracefs tells which event has that number. */
 static void look_for_tracefs(struct plan_event *event)
 {
 	char root[256];
@@ -223,8 +229,7 @@ static void try_all(struct pm_plan *plan, struct pm_diag *refusal)
 		if (event->error == 0)
 			continue;
 		if (refusal->error == 0)
-			(void)pm_diag_open(refusal, &event->spec,
-					   event->spec.tid < PM_ALL_THREADS ? pm_cpus_first(plan->cpus) : -1,
+			(void)pm_diag_open(refusal, &event->spec, cpu_for(plan, event),
 					   event->error);
 		snprintf(event->why, sizeof(event->why), "refused (%s)",
 			 pm_errno_name(-event->error));
@@ -239,7 +244,7 @@ static bool is_for_broker(const struct pm_plan *plan)
 	return plan->opts.broker != 0;
 }
 
-/* What is refused to us, a broker may be able to open. */
+/* A broker may be able to open what is refused to this process. */
 static void try_broker(struct pm_plan *plan)
 {
 	struct pm_diag refusal = { .size = sizeof(refusal) };

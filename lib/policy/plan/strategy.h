@@ -42,7 +42,7 @@ enum ability {
 	INHERITS = 128,
 	USES_RINGS = 256,
 	GIVES_SUMS = 512,	/* pm_session_read works */
-	OWNED_BY_CPU = 1024,	/* events are of a CPU, die with it and tell of all that runs there */
+	OWNED_BY_CPU = 1024,	/* events are of a CPU, die with it, tell of all that runs there */
 	RING_PER_EVENT = 2048,	/* a record shows in the ring of the event's own thread only */
 };
 
@@ -63,7 +63,7 @@ struct operations {
 	int (*prove)(struct pm_session *session, bool patient, char *reason, size_t size);
 	/* Before events and rings are closed; in a forked child, too. */
 	void (*undo)(struct pm_session *session);
-	/* In the signal handler: false for a signal of somebody else; else fills count and source. */
+	/* In the signal handler: false for a signal of others; else fills count and source. */
 	bool (*accept)(struct sigring *ring, const siginfo_t *info, struct sigring_sample *ret);
 	/* In the reader: false for what is not to be delivered. Sets event and period. */
 	bool (*describe)(struct pm_session *session, const struct sigring_sample *sample,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The tax on making threads: each inherited event is opened again for each new thread, which a
- * program that makes many of them pays for. It is measured, because it depends on everything.
+ * The tax on making threads: the kernel opens each inherited event again for each new thread. How
+ * long that takes depends on kernel, machine and events, so it is measured.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -43,8 +43,9 @@ struct opened {
 	size_t count;
 };
 
-/* What each thread inherits from its maker, here from this one. */
-static int open_heirs(const struct pm_plan *plan, const struct pm_cpus *cpus, struct opened *ret)
+/* Opens what a new thread inherits from its maker, here on the calling thread. */
+static int open_inherited(const struct pm_plan *plan, const struct pm_cpus *cpus,
+			  struct opened *ret)
 {
 	for (size_t i = 0; i < plan->count; i++) {
 		const struct plan_event *event = &plan->events[i];
@@ -68,7 +69,7 @@ static int measure(const struct pm_plan *plan, const struct pm_cpus *cpus, uint6
 {
 	struct opened opened = { calloc(plan->count * cpus->count, sizeof(int)), 0 };
 	uint64_t before = fastest(), after = 0;
-	int err = opened.fds ? open_heirs(plan, cpus, &opened) : -ENOMEM;
+	int err = opened.fds ? open_inherited(plan, cpus, &opened) : -ENOMEM;
 
 	if (err == 0)
 		after = fastest();

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Whether a strategy serves a plan: by what it is able to do, the limits, and the facts it needs. */
+/* Whether a strategy serves a plan: by its abilities, the limits, and the facts it needs. */
 #include "weigh.h"
 
 #include <errno.h>

@@ -10,7 +10,7 @@
 #include "canary_thread.h"
 #include "drain.h"
 
-/* Whether it is in this very cgroup. In one below it would be observed, too; that is passed over. */
+/* Whether it is in this very cgroup. One below it would be observed, too; that is passed over. */
 static bool is_in_cgroup(int directory)
 {
 	int fd = openat(directory, "cgroup.procs", O_RDONLY | O_CLOEXEC);

@@ -72,7 +72,7 @@ static void fault(size_t count)
 	(void)munmap(area, count * page);
 }
 
-/* In user mode for the most part: asking for the time is a system call that may be excluded. */
+/* Mostly in user mode: reading the clock is a system call, and the kernel may be excluded. */
 static void burn(uint64_t ns)
 {
 	uint64_t begin = 0, now = 0;
@@ -100,7 +100,7 @@ void pm_canary_cause(const struct pm_plan *plan, bool patient)
 	}
 }
 
-/* ------------------------------------------------------------------------------------- the thread */
+/* ---------------------------------------------------------------------------------- the thread */
 
 void pm_canary_rename(void)
 {
@@ -121,7 +121,7 @@ static bool move_to(int cpu)
 	return sched_setaffinity(0, sizeof(set), &set) == 0;
 }
 
-/* From the CPU one is on round to the last: each move costs more than all else together. */
+/* Begins with the CPU that it runs on: each move costs more than all else together. */
 static void visit(struct ring_set *rings, bool patient)
 {
 	int here = sched_getcpu();
@@ -144,7 +144,7 @@ static void visit(struct ring_set *rings, bool patient)
 	}
 }
 
-/* Counters of CPUs tell of these alone, which may be others than those that one may run on. */
+/* A counter of a CPU counts what runs there only, and this thread may not be allowed there. */
 static bool go_where_counted(const struct event_list *events)
 {
 	for (size_t i = 0; i < events->count; i++)
@@ -191,7 +191,7 @@ static void *run_errand(void *context)
 	errand->tid = pm_gettid();
 	visit(&session->rings, errand->patient);
 	errand->stranded = session->rings.count == 0 && !go_where_counted(&session->events);
-	/* The last one is where it is held. */
+	/* The thread is held on the CPU that it visited last. */
 	for (size_t i = 0; !errand->name_only && i < session->rings.count; i++)
 		if (session->rings.list[i].cpu == sched_getcpu() && session->canary.forwarded == 0)
 			try_forwarding(session, &session->rings.list[i]);
@@ -200,7 +200,7 @@ static void *run_errand(void *context)
 	return NULL;
 }
 
-/* A small stack is made faster; a program with much thread-local data may need the usual one. */
+/* A small stack is faster to make; a program with much thread-local data may need the usual one. */
 static int start(struct errand *errand, pthread_t *ret)
 {
 	pthread_attr_t attr;

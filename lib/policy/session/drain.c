@@ -9,14 +9,14 @@
 
 /* -------------------------------------------------------------------------------------- records */
 
-/* Its number may be given to another thread after its end, which another ring may tell first. */
+/* After its end its number may be given to another thread, whose ring may be read first. */
 static bool is_canary(const struct pm_session *session, pid_t tid, uint64_t time)
 {
 	return session->canary.tid != 0 && tid == session->canary.tid &&
 		(session->canary.ended == 0 || time <= session->canary.ended);
 }
 
-/* Of a child process that inherited the event, or of whoever else was on the CPU. */
+/* A sample of a child process that inherited the event, or of another task on the CPU. */
 static bool is_foreign(const struct pm_session *session, const struct session_event *event,
 		       const struct pm_observed *observed)
 {
@@ -95,7 +95,7 @@ static void on_exit_of(struct pm_session *session, pid_t tid)
 		forget_thread(&session->cpus.list[i].threads, tid);
 }
 
-/* Where nothing is inherited, it begins unseen, and may have ended before it is found. */
+/* Where nothing is inherited, a new thread is not observed yet, and may end before it is found. */
 static void on_birth_of(struct pm_session *session, pid_t tid)
 {
 	struct thread_mark *mark;
@@ -177,14 +177,14 @@ static void dispatch(struct pm_session *session, struct session_ring *ring,
 
 /* ---------------------------------------------------------------------------------------- rings */
 
-/* What cannot be true is thrown away together with all that stands behind it, and counted. */
+/* A record that cannot be true is dropped and counted, together with all that follows it. */
 static void resynchronise(struct pm_session *session, struct session_ring *ring)
 {
 	session->stats.corrupt++;
 	session->stats.corrupt_bytes += pm_ring_skip_all(&ring->ring);
 }
 
-/* Apart from the samples, whose way is to have a small frame. */
+/* Not inline, so that the path of samples keeps a small stack frame. */
 static __attribute__((noinline)) void on_record(struct pm_session *session,
 						struct session_ring *ring,
 						const struct perf_event_header *header)

@@ -2,15 +2,15 @@
 /*
  * CPUs that come and go under a session.
  *
- * A thread's events on a CPU outlast the CPU's absence. But on a CPU that came online after the
- * attach there are none, and whatever runs there would be missed in silence. And events on a CPU,
- * whoever runs there, die with it: on most kernels nobody is told, and when the CPU is back they
- * stay dead. So the online CPUs are looked at once a second while somebody polls or reads, and at
- * the end. What happened before that is missing; `late_cpus` says that there is such a gap.
+ * Events of a thread on a CPU survive while the CPU is offline. But there are none on a CPU that
+ * comes online after the attach, and what runs there would be missed in silence. And events of a
+ * CPU, whatever runs there, die with it: most kernels tell nobody, and the events stay dead when
+ * the CPU is back. So the online CPUs are looked at once a second while the session is polled or
+ * read, and at the end. What happened before that is missing; `late_cpus` says so.
  *
- * Threads are listed anew for each such CPU, and which source is the right one there is decided by
- * those listings alone: a thread born after the attach is an heir elsewhere, but has events of its
- * own here.
+ * Threads are listed anew for each such CPU, and those listings alone decide which source is the
+ * right one there: a thread born after the attach inherits elsewhere, but has events of its own
+ * here.
  */
 #include "late_cpus.h"
 
@@ -142,7 +142,7 @@ static void let_go(struct pm_session *session, struct session_cpu *cpu)
 	cpu->ended = true;
 }
 
-/* A cgroup's event stands still when nobody of it is there, so that a second one has to tell. */
+/* A cgroup's event stands still while no task of it runs there, so another one has to tell. */
 static int read_pulse(struct session_cpu *cpu, struct pm_counts *ret)
 {
 	struct perf_event_attr attr = {
@@ -185,7 +185,7 @@ static bool is_listed(const struct pm_cpus *cpus, int cpu)
 	return false;
 }
 
-/* The first event of each CPU speaks for all of that CPU. Goes round again after each that went. */
+/* The first event of a CPU speaks for all of them. Returns after each CPU that went. */
 static bool let_one_go(struct pm_session *session, const struct pm_cpus *online)
 {
 	int last = -1;

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Threads come while we attach, and may have inherited what their makers had by then. So all is
- * begun again until none came meanwhile. In the end, one that appears in a later listing gets
- * events of its own beside those; sources.h tells the two apart by their ids, but two software
- * events that one occurrence hits have the same one in their samples (seen on 6.18).
+ * Threads are born while a session attaches, and may have inherited the events that their makers
+ * had by then. So opening starts over until no thread was born meanwhile. After the last attempt a
+ * thread that appears in a later listing gets events of its own beside the inherited ones;
+ * sources.h tells the two apart by their ids, but two software events that one occurrence hits
+ * have the same id in their samples (seen on 6.18).
  */
 #include "on_cpus.h"
 
@@ -76,7 +77,7 @@ static int open_for_thread(pid_t tid, void *context)
 
 		if (plan->events[spec].spec.tid != PM_ALL_THREADS)
 			continue;
-		/* When it ended meanwhile, what was opened for it stays and does no harm. */
+		/* If the thread ends meanwhile, what was opened for it stays and does no harm. */
 		err = open_on_each(opening, spec, tid);
 		if (err < 0)
 			return err;
@@ -103,7 +104,7 @@ static int open_single(struct opening *opening)
 	return 0;
 }
 
-/* 0: nobody was born meanwhile. */
+/* Returns 0 when no thread was born meanwhile, how many otherwise. */
 static int open_one_listing(struct opening *opening)
 {
 	struct threads *threads = &opening->session->threads;

@@ -53,7 +53,7 @@ int pm_rings_map_less(struct ring_set *rings, const struct session_event *leader
 
 /* -------------------------------------------------------------------------- one ring for a CPU */
 
-/* The main thread's event if it has one: when a leader's thread ends, nothing wakes us any more. */
+/* The main thread's event, if there is one: wake-ups stop when the leader's thread ends. */
 static const struct session_event *find_leader(const struct event_list *events, int cpu)
 {
 	const struct session_event *leader = NULL;
@@ -107,7 +107,7 @@ static int forward_all(const struct ring_set *rings, const struct event_list *ev
 		const struct session_event *event = &events->list[i];
 		int err;
 
-		/* In the order of CPUs over and over: the next ring, as a rule. */
+		/* Events repeat the order of CPUs, so this is the next ring as a rule. */
 		while (rings->list[at].cpu != event->cpu)
 			at = (at + 1) % rings->count;
 		if (rings->list[at].fd == event->fd)

@@ -13,7 +13,10 @@
 #include "events.h"
 #include "threads.h"
 
-/* Whether what `event`, of all threads, tells of thread `tid` is to be delivered; after two listings. */
+/*
+ * Whether what `event`, of all threads, tells of thread `tid` is to be delivered. Means something
+ * after a second listing only: with one, nobody inherits twice.
+ */
 bool pm_source_is_right(struct threads *threads, const struct session_event *event, pid_t tid);
 
 #endif

@@ -56,9 +56,9 @@ static int open_once(struct opening *opening)
 }
 
 /*
- * Counters cannot tell what a thread inherited from what it has of its own. So the listing must
- * stand still while it is opened; else all is undone and begun again, and in the end threads of
- * the last round are taken for heirs and counted as late.
+ * Counts by an inherited counter and by one of the thread itself cannot be told apart. So no thread
+ * may be born while counters are opened; otherwise everything is undone and opened again. After the
+ * last attempt new threads are taken to have inherited, and are counted as late.
  */
 static int open_clean(struct opening *opening)
 {

@@ -38,8 +38,9 @@ static uint64_t count_later(const struct threads *threads)
 }
 
 /*
- * As with counters of any CPU: what a thread inherited while we listed cannot be told from what it
- * has of its own, so threads of later listings are taken for heirs and counted as late.
+ * As with counters of any CPU, counts by an inherited counter and by one of the thread itself
+ * cannot be told apart. Threads of later listings are taken to have inherited, and are counted as
+ * late.
  */
 static int attach_cpus(struct pm_session *session, struct pm_cpus *cpus, struct pm_diag *diag)
 {

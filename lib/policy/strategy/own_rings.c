@@ -4,8 +4,8 @@
  * closed at once. A mapping keeps an event alive and inherited; one that is forwarded would go with
  * its descriptor. So this takes locked memory where per_cpu takes descriptors.
  *
- * Without descriptors nobody wakes us, nothing can be disabled and no counter be read: rings are
- * read by time, and unmapping ends the events.
+ * Without descriptors there are no wake-ups, nothing can be disabled and no counter can be read:
+ * rings are read by time, and unmapping ends the events.
  */
 #include "../diagnosis/diag.h"
 #include "../plan/cost.h"

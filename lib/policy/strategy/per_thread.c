@@ -95,7 +95,7 @@ static int attach(struct pm_session *session, struct pm_diag *diag)
 		return pm_diag_map(diag, 1, (size_t)sysconf(_SC_PAGESIZE), -err);
 	if (err == 0 && !has_event_for_each(&session->events))
 		err = -ESRCH;
-	/* Nothing is inherited: threads that others made must not look like heirs. */
+	/* Nothing is inherited, so no thread may look as if it had two sources. */
 	session->threads.rounds = 1;
 	if (err == 0 && session->plan->count > 1)
 		err = pm_ids_index(&session->ids, &session->events);
@@ -158,7 +158,7 @@ static int open_late(pid_t tid, void *context)
 	return pm_threads_late(&session->threads, &session->stats, tid, err);
 }
 
-/* Who was announced and is not in the listing has ended already. */
+/* A thread that was announced and is not in the listing has ended already. */
 static void forget_unseen(struct threads *threads)
 {
 	for (size_t i = 0; i < threads->room; i++)

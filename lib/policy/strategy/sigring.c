@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The way of a sample from a signal handler to the reader: a ring of slots without locks, several
- * writers, one reader.
+ * From a signal handler to the reader: a lock-free ring of slots with several writers and one
+ * reader.
  *
- * The handler runs anywhere, also while the session is taken down, so it finds the ring through
- * one static pointer and counts itself in and out.
+ * The handler runs anywhere, also while the session is taken down. So it finds the ring through
+ * one static pointer, and the number of handlers at work is counted.
  */
 #define _GNU_SOURCE
 #include "sigring.h"

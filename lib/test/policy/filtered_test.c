@@ -184,7 +184,8 @@ static void inheritance_filtered(void **state)
 	compare_filtered(&wish, "passed over: per_cpu: event 0 opens, but not with attr.inherit",
 			 ONLY("chosen: per_", "passed over: per_cpu:",
 			      "passed over: own_rings:", "passed over: per_thread:",
-			      "passed over: counters:", "passed over: counters_per_cpu:", "attached: "));
+			      "passed over: counters:", "passed over: counters_per_cpu:",
+			      "attached: "));
 }
 
 int main(void)

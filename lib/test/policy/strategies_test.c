@@ -210,7 +210,8 @@ static void counts_of_the_machine(void **state)
 static void counts_of_a_cpu_elsewhere(void **state)
 {
 	static const struct { enum pm_strategy strategy; int tid; } kinds[] = {
-		{ PM_STRATEGY_COUNTERS_PER_CPU, PM_ALL_THREADS }, { PM_STRATEGY_CPU_WIDE, PM_SYSTEM },
+		{ PM_STRATEGY_COUNTERS_PER_CPU, PM_ALL_THREADS },
+		{ PM_STRATEGY_CPU_WIDE, PM_SYSTEM },
 	};
 	struct pm_event_spec spec = faults;
 	cpu_set_t before;
