@@ -86,7 +86,7 @@ static inline uint64_t counter_read(int map)
 /*
  * A program that counts up the map's number and returns `answer`: 0 keeps the event from what it
  * would do. With `first`, at the tracepoint of close(2): only for the 64 descriptors from there on,
- * so that whoever else closes something does not count.
+ * so that other processes that close something do not count.
  */
 static inline int load_counting(uint32_t type, int map, int first, int answer)
 {

@@ -55,5 +55,5 @@ void must_modify(int fd, const struct perf_event_attr *attr)
 	if (error == -ENOTTY)
 		say_no("ENOTTY: no such ioctl; others work on the same descriptor");
 	if (error < 0)
-		say_broken("a legal change: errno=%s", pm_errno_name(error));
+		say_broken("MODIFY_ATTRIBUTES refuses a legal change: %s", pm_errno_name(error));
 }

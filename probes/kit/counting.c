@@ -37,9 +37,11 @@ struct pm_counts must_counts(int fd, uint64_t read_format)
 	int error = pm_read_counts(fd, read_format, &counts);
 
 	if (error == -EBADMSG)
-		say_broken("read of %#" PRIx64 ": not laid out by it", read_format);
+		say_broken("read with read_format %#" PRIx64 ": the bytes do not match it",
+			   read_format);
 	if (error)
-		say_unknown("read of %#" PRIx64 ": %s", read_format, pm_errno_name(error));
+		say_unknown("read with read_format %#" PRIx64 ": %s", read_format,
+			    pm_errno_name(error));
 	return counts;
 }
 
@@ -89,7 +91,7 @@ void must_start_worker(struct worker *worker, enum worker_kind kind)
 	int error = worker_start(worker, kind);
 
 	if (error)
-		say_unknown("no %s: %s", kind == WORKER_THREAD ? "thread" : "child",
+		say_unknown("cannot start a %s: %s", kind == WORKER_THREAD ? "thread" : "child",
 			    pm_errno_name(error));
 }
 

@@ -117,6 +117,6 @@ void ask_ioctl(int fd, unsigned long request, unsigned long arg, const char *wha
 void must_close(int fd)
 {
 	if (close(fd) < 0 || fcntl(fd, F_GETFD) >= 0)
-		say_unknown("descriptor %d is still open after close", fd);
+		say_unknown("descriptor %d is still open after close()", fd);
 }
 

@@ -74,7 +74,7 @@ void must_read_format(const char *system, const char *event, char *text, size_t 
 
 	require(REQUIRE_PERF | REQUIRE_TRACEFS);
 	if (pm_tracefs_root(root, sizeof(root)))
-		say_unknown("no root of tracefs");
+		say_unknown("tracefs is not there any more");
 	snprintf(path, sizeof(path), "%s/events/%s/%s/format", root, system, event);
 	error = pm_read_text(path, text, size);
 	if (error == -EACCES || error == -EPERM)

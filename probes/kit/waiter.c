@@ -96,13 +96,13 @@ void must_wait(struct waiter *waiter, int fd, int time_out_ms)
 	int error = waiter_start(waiter, fd, time_out_ms);
 
 	if (error)
-		say_unknown("no waiting thread: %s", pm_errno_name(error));
+		say_unknown("cannot start a thread that waits in poll: %s", pm_errno_name(error));
 }
 
 void expect_hang_up(int revents, const char *when)
 {
 	if (!revents || revents == -EAGAIN)
-		say_no("%s: nothing is reported", when);
+		say_no("%s: poll reports nothing", when);
 	if (!(revents & POLLHUP))
 		say_broken("%s: revents=%#x want=%#x", when, revents, POLLHUP);
 }

@@ -63,7 +63,7 @@ static int execute_as_worker(const char *path, int orders, int answers)
 	return -errno;
 }
 
-/* Everything a deed needs is touched before the worker says that it is ready. */
+/* All memory that an order needs is touched before the worker says that it is ready. */
 static void serve(int orders, int answers)
 {
 	int answer = (int)pm_gettid();

@@ -79,7 +79,7 @@ static bool usable(struct options *ret, bool program)
 {
 	const struct bounds *bounds = &ret->queue.bounds;
 
-	/* A million seconds; "nan" is in no order with anything. */
+	/* At most a million seconds; "nan" fails every comparison. */
 	if (!(bounds->timeout > 0 && bounds->timeout <= 1e6) || bounds->output_limit <= 0 ||
 	    ret->queue.jobs < 0)
 		return false;

@@ -99,7 +99,7 @@ static int filter_perf(void)
 
 /*
  * Many machines leave tracefs unmounted. Root may look at it in a mount namespace of its own, which
- * nobody else sees and which ends with the probe; whoever may not keeps what the machine has.
+ * nobody else sees and which ends with the probe. Others keep what the machine has.
  */
 void persona_see_tracefs(void)
 {
@@ -115,8 +115,8 @@ void persona_see_tracefs(void)
 }
 
 /*
- * What a privileged helper may tell an unprivileged program: the ids of tracepoints, which stand in
- * files that only root may read. Whether the tracepoints then work is the kernel's answer.
+ * The ids of tracepoints are in files that only root may read. A privileged helper may tell them to
+ * an unprivileged program; whether the tracepoints then work is the kernel's answer.
  */
 void persona_tell_tracepoints(void)
 {

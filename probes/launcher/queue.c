@@ -124,7 +124,7 @@ static bool make_folder(const struct queue *queue, const char *persona)
 	return false;
 }
 
-/* Tell what is wrong with a line, without what it would tell a terminal. */
+/* Say what is wrong with a line, without its control characters. */
 static bool refuse_line(char *line)
 {
 	line[strcspn(line, "\n")] = '\0';
@@ -186,7 +186,7 @@ static bool read_plan(struct queue *queue)
 	return good;
 }
 
-/* Does this line of a declaration mean that the probe must have the machine for itself? */
+/* Whether this line of a declaration means that nothing may run beside the probe. */
 static bool means_alone(const char *line)
 {
 	return !strncmp(line, "alone=", 6) ||
@@ -213,8 +213,8 @@ static void read_catalogue(struct queue *queue)
 }
 
 /*
- * By the plan; but with several at a time those that must be alone come last, so that the others
- * wait for them once and not each time.
+ * In the plan's order. With several at a time, jobs that must run alone come last, so that the
+ * others wait for them once and not each time.
  */
 static bool put_in_order(struct queue *queue, int jobs)
 {
@@ -322,7 +322,7 @@ static void expect_times(struct queue *queue, int workers)
 	queue->live.all = queue->done_before + queue->count;
 }
 
-/* Give a worker what is next. Nobody begins anything while somebody has to be alone. */
+/* Give a worker the next job. No job begins while one must run alone. */
 static void hand_out(struct queue *queue, struct worker *worker)
 {
 	const struct job *job;
@@ -359,7 +359,7 @@ static int send_file(const struct queue *queue, const struct job *job)
 	return error < 0 ? 3 : 0;
 }
 
-/* A worker has come back, with its answer or without. */
+/* A worker has answered, or has exited without an answer. */
 static void take_back(struct queue *queue, struct worker *worker)
 {
 	struct answer answer = { .status = 3 };
@@ -429,7 +429,7 @@ static int how_many(int wanted, int jobs)
 	cpu_set_t cpus;
 	int workers = wanted;
 
-	/* What may bring the machine down comes one by one and in order: the culprit is known. */
+	/* What may bring the machine down runs one by one, in order: then it is known which did. */
 	if (getenv("PERFMODES_HAZARDS"))
 		return 1;
 	if (!workers)
@@ -450,7 +450,7 @@ static int start_workers(struct queue *queue, int wanted)
 	return wanted;
 }
 
-/* Without orders a worker ends by itself. What one that was killed left behind is killed. */
+/* A worker without a socket exits. Processes that a killed worker left behind are killed. */
 static void dismiss(struct queue *queue, int workers)
 {
 	int status, lost = 0;

@@ -2,8 +2,8 @@
 /*
  * A whole run: every probe of a result directory's plan that has no file there yet, several side
  * by side. Each worker is a process of its own, so that what a probe leaves behind is found by the
- * one that ran it. A probe that declares ALONE(), and one that may disturb the machine or bring it
- * down and has leave to, is run with nothing beside it.
+ * worker that ran it. A probe that declares ALONE(), and one that may disturb the machine or bring
+ * it down and has leave to, is run with nothing beside it.
  */
 #ifndef QUEUE_H
 #define QUEUE_H
@@ -15,7 +15,7 @@
 struct queue_options {
 	struct bounds bounds;
 	const char *results;		/* DIR: plan and catalogue are read there */
-	const char *programs;		/* environ and probes/ are there */
+	const char *programs;		/* identify and probes/ are there */
 	const char *tee;		/* side channel for finished files, or NULL */
 	int jobs;			/* side by side; 0: two for each CPU, as most wait */
 	bool progress;			/* one line, on a terminal */

@@ -23,8 +23,8 @@
 #include "supervise.h"
 
 /*
- * For so long nobody looks at what a probe writes: most have ended by then, the pipe holds what
- * they say, and they are not preempted in the middle of it by who reads it.
+ * The output is not read for this long. Most probes have ended by then, the pipe holds what they
+ * wrote, and the reader has not preempted them.
  */
 #define UNWATCHED_MS 100
 #define GRACE_MS 200			/* for children that end along with their probe */
@@ -39,7 +39,7 @@ struct ending {
 	int64_t ms;
 };
 
-/* What is going on: the probe, its output, and where that goes. */
+/* A running probe: its output, and where that goes. */
 struct running {
 	const struct bounds *bounds;
 	pid_t probe;
@@ -72,8 +72,8 @@ struct process {
 };
 
 /*
- * The parent of a living process from /proc/<pid>/stat; the name in it may hold spaces and
- * brackets. 0 for what has ended already.
+ * The parent of a living process, from /proc/<pid>/stat. The name in it may hold spaces and
+ * brackets. Returns 0 for a process that has ended.
  */
 static pid_t parent_of(const char *pid)
 {
@@ -159,7 +159,7 @@ static bool reap(struct running *run)
 	return !(child < 0 && errno == ECHILD);
 }
 
-/* Until an entry is ready, a child has ended, a signal has come, or that long. */
+/* Wait until an entry is ready, a child has ended, a signal has come, or the time is over. */
 static int wait_for(struct pollfd *entries, nfds_t count, int64_t ms)
 {
 	const struct timespec wait = { ms / 1000, ms % 1000 * 1000000 };
@@ -169,7 +169,7 @@ static int wait_for(struct pollfd *entries, nfds_t count, int64_t ms)
 	return ppoll(entries, count, &wait, &none);
 }
 
-/* Give all that is left so long to end. */
+/* Wait that long for the remaining processes to end. */
 static void let_end(struct running *run, int64_t ms)
 {
 	int64_t now = now_ms(), end = now + ms;
@@ -182,7 +182,7 @@ static void let_end(struct running *run, int64_t ms)
 
 /*
  * SIGKILL everything until nothing is left, for two seconds at most. Children that end along with
- * a probe that has ended have a moment to do so before they count as left over.
+ * a probe that has ended have GRACE_MS before they count as left over.
  */
 static void kill_all(struct running *run)
 {
@@ -239,13 +239,13 @@ static noreturn void become_probe(const struct bounds *bounds, const struct pers
 	if (bounds->between && bounds->between->inject(socket) < 0)
 		_exit(126);
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	/* By descriptor: the persona need not be able to walk the path, say through /root. */
+	/* By descriptor: the persona may not be able to reach the path, for example in /root. */
 	fexecve(program, arguments, environ);
 	dprintf(STDERR_FILENO, "# launch: cannot execute the probe: %s\n", strerror(errno));
 	_exit(127);
 }
 
-/* Pass on what has come in. Returns 1 when something has, 0 when not yet, -1 at the end of it. */
+/* Copy pending output. Returns 1 when there was some, 0 when not, -1 at its end. */
 static int pass_output(struct running *run)
 {
 	struct ending *end = &run->end;
@@ -271,7 +271,7 @@ static int pass_output(struct running *run)
 	return end->truncated ? -1 : 1;
 }
 
-/* Wait for whatever comes next, and deal with it. Returns false when it has to be cut off. */
+/* Wait for the next event and handle it. Returns false when the probe must be cut off. */
 static bool attend(struct running *run, struct pollfd *entries, int64_t ms)
 {
 	if (wait_for(entries, 2, ms) <= 0)
@@ -279,16 +279,16 @@ static bool attend(struct running *run, struct pollfd *entries, int64_t ms)
 	if (entries[1].revents & POLLIN)
 		run->bounds->between->answer(run->listener);
 	else if (entries[1].revents)
-		entries[1].fd = -1;	/* nobody is left who could call */
+		entries[1].fd = -1;	/* no process is left that could call */
 	else if (pass_output(run) < 0)
 		entries[0].fd = run->from = -1;
 	return !run->end.truncated && !run->end.write_error;
 }
 
 /*
- * Follow the probe until it has ended and its output is read, or it is cut off: for its time, for
- * its output, by a signal. It gets SIGTERM first then, so that what it changed on the machine can
- * be put back.
+ * Follow the probe until it has ended and its output is read, or until it is cut off because of
+ * its time, its output or a signal. Then it gets SIGTERM first, so that it can put back what it
+ * changed on the machine.
  */
 static void follow(struct running *run)
 {
@@ -312,8 +312,8 @@ static void follow(struct running *run)
 		now = now_ms();
 	}
 	if (told)
-		kill_descendants(SIGTERM);	/* again, for who was being born then */
-	/* Who still holds the pipe after the probe's end is left over. */
+		kill_descendants(SIGTERM);	/* again, for processes that were being forked */
+	/* Processes that still hold the pipe after the probe's end are left over. */
 	while (run->end.main_gone && run->from >= 0 && pass_output(run) > 0)
 		;
 	kill_all(run);
@@ -350,7 +350,7 @@ static int finish(const char *part, const char *out, const struct running *run)
 	return 0;
 }
 
-/* Start it and see it through. Returns 0 or -errno when it could not be started. */
+/* Start the probe and follow it to its end. Returns 0 or -errno when it could not be started. */
 static int start(struct running *run, const struct persona *persona, int program,
 		 char *const *arguments)
 {

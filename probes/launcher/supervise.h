@@ -7,7 +7,7 @@
  * off can be resumed by looking at which files are there. Whoever calls this is the reaper of all
  * that the program starts (PR_SET_CHILD_SUBREAPER): a process that left its group and session is
  * still a descendant, is found through /proc, and is killed. So several may be run side by side
- * only by several processes: each then knows whose the left-over ones were.
+ * only by several processes, each of which then knows the left-over ones.
  */
 #ifndef SUPERVISE_H
 #define SUPERVISE_H
@@ -32,7 +32,7 @@ struct bounds {
 	const struct interposer *between;	/* or NULL */
 };
 
-/* SIGINT, SIGTERM or SIGHUP once one has come, else 0. */
+/* SIGINT, SIGTERM or SIGHUP once it was received, else 0. */
 extern volatile sig_atomic_t supervise_interrupted;
 
 /*

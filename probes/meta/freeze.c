@@ -17,7 +17,7 @@ PROBE(TITLE("a probe that freezes its guest")
 
 TEST(freezes)
 {
-	require_throwaway();
+	require_test_guest();
 	if (kill(-1, SIGSTOP) < 0)
 		say_unknown("kill: %s", pm_errno_name(errno));
 	for (;;)

@@ -6,7 +6,7 @@
 #define GUEST_H
 
 /* Whether the launcher of guests has marked this machine as one to be thrown away. */
-static inline bool throwaway_guest(void)
+static inline bool is_test_guest(void)
 {
 	char line[4096];
 
@@ -18,10 +18,10 @@ static inline bool throwaway_guest(void)
 	return false;
 }
 
-#define require_throwaway()                                                                    \
+#define require_test_guest()                                                                   \
 	do {                                                                                   \
 		require(REQUIRE_ROOT);                                                         \
-		if (!throwaway_guest())                                                        \
+		if (!is_test_guest())                                                          \
 			say_blocked("this machine is no guest of ours that may be ended "      \
 				    "(no perfmodes.guest on the kernel command line)");        \
 	} while (0)

@@ -19,7 +19,7 @@ PROBE(TITLE("a probe that panics its guest")
 
 TEST(panics)
 {
-	require_throwaway();
+	require_test_guest();
 	if (write_file("/proc/sysrq-trigger", "c") < 0)
 		say_absent("no /proc/sysrq-trigger to be written");
 	say_unknown("the kernel was told to crash, and did not");
@@ -27,7 +27,7 @@ TEST(panics)
 
 TEST(never_reached)
 {
-	require_throwaway();
+	require_test_guest();
 	say_unknown("the test before should have ended this guest");
 }
 

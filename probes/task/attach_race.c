@@ -133,19 +133,19 @@ TEST(converges)
 TEST(heirs)
 {
 	static struct attached attached;
-	struct worker maker, heir;
+	struct worker maker, inherited;
 	uint64_t gain;
 	int fd = -1;
 
-	ASSERT_EQ(0, worker_prepare(&heir, WORKER_THREAD));
+	ASSERT_EQ(0, worker_prepare(&inherited, WORKER_THREAD));
 	must_start_worker(&maker, WORKER_THREAD);
 	attach_all(&attached, true);
 	for (int i = 0; i < attached.count; i++)
 		if (attached.tids[i] == maker.tid)
 			fd = attached.fds[i];
 	ASSERT_LE(0, fd);
-	ASSERT_EQ(0, worker_do(&maker, worker_launch, &heir));
-	gain = gain_of_faults(fd, &heir, 11);
+	ASSERT_EQ(0, worker_do(&maker, worker_launch, &inherited));
+	gain = gain_of_faults(fd, &inherited, 11);
 	if (gain != 11)
 		say_broken("gained=%" PRIu64 " want=11 from a thread never listed", gain);
 }

@@ -20,7 +20,7 @@ PROBE(TITLE("POLLHUP at the end of tasks")
 
 FIXTURE(hang_up)
 {
-	struct worker target, heir;
+	struct worker target, inherited;
 	struct sampler sampler;
 };
 
@@ -45,19 +45,19 @@ FIXTURE_SETUP(hang_up)
 
 	if (cpu < 0)
 		say_unknown("no CPU to stay on");
-	if (worker_prepare(&self->heir, WORKER_THREAD))
+	if (worker_prepare(&self->inherited, WORKER_THREAD))
 		say_unknown("no pipes");
 	must_start_worker(&self->target, WORKER_THREAD);
 	attr.inherit = variant->inherit;
 	attr.disabled = 0;
 	self->sampler = must_sampler(&attr, self->target.tid, cpu, 1);
-	if (variant->inherit && worker_do(&self->target, worker_launch, &self->heir))
+	if (variant->inherit && worker_do(&self->target, worker_launch, &self->inherited))
 		say_unknown("no second thread");
 }
 
 FIXTURE_TEARDOWN(hang_up)
 {
-	worker_stop(&self->heir);
+	worker_stop(&self->inherited);
 	worker_stop(&self->target);
 }
 
@@ -75,7 +75,7 @@ TEST_F(hang_up, not_before)
 	if (early)
 		say_broken("POLLHUP while the target lives");
 	ASSERT_EQ(0, worker_stop(&self->target));
-	ASSERT_EQ(0, worker_stop(&self->heir));
+	ASSERT_EQ(0, worker_stop(&self->inherited));
 	late = hung_up(&self->sampler, 1000);	/* the control: it can come */
 	if (!late)
 		say_no("no POLLHUP within a second of the end either");
@@ -89,7 +89,7 @@ TEST_F(hang_up, at_end)
 	early = hung_up(&self->sampler, variant->inherit ? 20 : 0);
 	if (variant->inherit && early)
 		say_broken("POLLHUP although a thread that inherited the event lives");
-	ASSERT_EQ(0, worker_stop(&self->heir));
+	ASSERT_EQ(0, worker_stop(&self->inherited));
 	if (!hung_up(&self->sampler, 0))
 		say_no("no POLLHUP although every task of the event has ended");
 }
@@ -101,7 +101,7 @@ TEST_F(hang_up, wakes)
 
 	ASSERT_EQ(0, waiter_start(&waiter, self->sampler.fd, -1));
 	ASSERT_EQ(0, worker_stop(&self->target));
-	ASSERT_EQ(0, worker_stop(&self->heir));
+	ASSERT_EQ(0, worker_stop(&self->inherited));
 	woke = waiter_woke(&waiter, 1000);
 	if (woke >= 0 && woke & POLLHUP)
 		return;

@@ -66,26 +66,26 @@ static const struct fault faults[] = {
 	COMMAND("enable-nothing", 0),
 	{ "ioctl-nothing", RULES({ SYS_ioctl, PERF_IOCTL, 0 }) },
 	{ "ioctl-rest-nothing", RULES(LET(0), LET(1), LET(7), { SYS_ioctl, PERF_IOCTL, 0 }) },
-	{ "open-accepts", .lie = LIE_ACCEPT },
-	{ "open-entrusts", .lie = LIE_ENTRUST },
-	{ "open-enomsg", .lie = LIE_ERRNO },
-	{ "open-old", .lie = LIE_OLD },
-	{ "open-size", .lie = LIE_SIZE },
-	{ "open-pointer", .lie = LIE_POINTER },
-	{ "read-zeros", .lie = LIE_READ },
-	{ "read-more", .lie = LIE_READ_MORE },
-	{ "ioctl-accepts", .lie = LIE_ORDER },
-	{ "mmap-accepts", .lie = LIE_MAP },
+	{ "open-accepts", .kind = FAULT_ACCEPT },
+	{ "open-entrusts", .kind = FAULT_ENTRUST },
+	{ "open-enomsg", .kind = FAULT_ERRNO },
+	{ "open-old", .kind = FAULT_OLD },
+	{ "open-size", .kind = FAULT_SIZE },
+	{ "open-pointer", .kind = FAULT_POINTER },
+	{ "read-zeros", .kind = FAULT_READ },
+	{ "read-more", .kind = FAULT_READ_MORE },
+	{ "ioctl-accepts", .kind = FAULT_ORDER },
+	{ "mmap-accepts", .kind = FAULT_MAP },
 	{ "mmap-einval",
 	  RULES({ CALL_MMAP, 3, MAP_SHARED | MAP_ANONYMOUS, MAP_SHARED, EINVAL }) },
-	{ "sysctls-missing", .lie = LIE_MISSING, .path = "/proc/sys/kernel/perf_" },
-	{ "sysctls-garbage", .lie = LIE_GARBAGE, .path = "/proc/sys/kernel/perf_" },
-	{ "sysctls-copied", .lie = LIE_COPY, .path = "/proc/sys/kernel/perf_" },
-	{ "pmus-missing", .lie = LIE_MISSING, .path = "/sys/bus/event_source/devices" },
-	{ "pmus-garbage", .lie = LIE_GARBAGE, .path = "/sys/bus/event_source/devices/" },
-	{ "pmus-copied", .lie = LIE_COPY, .path = "/sys/bus/event_source/devices/" },
-	{ "pmus-locked", .lie = LIE_LOCK, .path = "/sys/bus/event_source/devices/" },
-	{ "tracefs-garbage", .lie = LIE_GARBAGE, .path = "/sys/kernel/tracing/" },
+	{ "sysctls-missing", .kind = FAULT_MISSING, .path = "/proc/sys/kernel/perf_" },
+	{ "sysctls-garbage", .kind = FAULT_GARBAGE, .path = "/proc/sys/kernel/perf_" },
+	{ "sysctls-copied", .kind = FAULT_COPY, .path = "/proc/sys/kernel/perf_" },
+	{ "pmus-missing", .kind = FAULT_MISSING, .path = "/sys/bus/event_source/devices" },
+	{ "pmus-garbage", .kind = FAULT_GARBAGE, .path = "/sys/bus/event_source/devices/" },
+	{ "pmus-copied", .kind = FAULT_COPY, .path = "/sys/bus/event_source/devices/" },
+	{ "pmus-locked", .kind = FAULT_LOCK, .path = "/sys/bus/event_source/devices/" },
+	{ "tracefs-garbage", .kind = FAULT_GARBAGE, .path = "/sys/kernel/tracing/" },
 	COMMAND("disable-nothing", 1),
 	COMMAND("refresh-nothing", 2),
 	COMMAND("reset-nothing", 3),
@@ -136,7 +136,7 @@ enum { PM_ATTR_FIELDS(INDEX) FIELDS };
 #define FIELD(title, member, at, bytes, since) \
 	[FIELD_##title] = { .name = #title, .offset = at, .size = bytes },
 #define FLAG(bit, title, beside, since) \
-	{ .name = #title, .offset = LIAR_FLAGS_OFFSET, .size = 8, .flag = (bit) + 1 },
+	{ .name = #title, .offset = ATTR_FLAGS_OFFSET, .size = 8, .flag = (bit) + 1 },
 #define NO_PAIR(low, high, title, since)
 #define FIRST_FIELD FIELD_config
 
@@ -192,7 +192,7 @@ const struct fault *fault_find(const char *name)
 		if (strcmp(strchr(name, '-') + 1, fields[i].name))
 			continue;
 		found = fields[i];
-		found.lie = ignored ? LIE_IGNORE : LIE_REFUSE;
+		found.kind = ignored ? FAULT_IGNORE : FAULT_REFUSE;
 		return &found;
 	}
 	return NULL;
@@ -228,7 +228,7 @@ int fault_listener(const struct fault *fault, int socket)
 				  .msg_controllen = sizeof(control) };
 	int descriptor = -1;
 
-	if (fault->lie && recvmsg(socket, &message, MSG_CMSG_CLOEXEC) == 1 &&
+	if (fault->kind && recvmsg(socket, &message, MSG_CMSG_CLOEXEC) == 1 &&
 	    control.header.cmsg_type == SCM_RIGHTS)
 		memcpy(&descriptor, CMSG_DATA(&control.header), sizeof(int));
 	return descriptor;
@@ -236,13 +236,13 @@ int fault_listener(const struct fault *fault, int socket)
 
 void fault_answer(const struct fault *fault, int listener)
 {
-	liar_answer(fault, listener);
+	notify_answer(fault, listener);
 }
 
-/* Stop at each call the lie is about, and ask the listener's holder. */
-static int inject_liar(const struct fault *fault, int socket)
+/* Stop at each call the fault is about, and ask who holds the listener. */
+static int inject_notifier(const struct fault *fault, int socket)
 {
-	int listener = liar_listen(fault->lie);
+	int listener = notify_listen(fault->kind);
 	int error = listener < 0 ? listener : send_descriptor(socket, listener);
 
 	if (listener >= 0)
@@ -257,8 +257,8 @@ int fault_inject(const struct fault *fault, int socket)
 	size_t length = 0;
 
 	prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
-	if (fault->lie)
-		return inject_liar(fault, socket);
+	if (fault->kind)
+		return inject_notifier(fault, socket);
 	for (size_t j = 0; j < 4 && fault->rules[j].call; j++)
 		length += compile(&fault->rules[j], code + length);
 	code[length++] = allow;

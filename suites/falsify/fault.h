@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * A kernel that lies, played by a system call filter: calls that answer an error, calls that
+ * A faulty kernel, played by a system call filter: calls that answer an error, calls that
  * answer success and do nothing, a perf_event_open that ignores or refuses a field of the attr or
  * accepts what must be refused, counters that read as zeros, files that are gone or hold garbage.
  * With it the project shows for every point that its probe can say something other than yes; a
@@ -19,7 +19,7 @@ const struct fault *fault_find(const char *name);
 
 /*
  * Let this process and all it starts see a kernel with that fault. Where a filter cannot judge, a
- * liar stands beside it: their listener is sent over `socket` to whoever calls fault_listener().
+ * the launcher answers: the listener is sent over `socket` to whoever calls fault_listener().
  * Returns 0 or -errno.
  */
 int fault_inject(const struct fault *fault, int socket);
@@ -27,7 +27,7 @@ int fault_inject(const struct fault *fault, int socket);
 /* The listener from the other end of the socket, or -1 when this fault needs none. */
 int fault_listener(const struct fault *fault, int socket);
 
-/* Answer one call for the kernel (v5.5; some lies need v5.9). */
+/* Answer one call for the kernel (v5.5; some faults need v5.9). */
 void fault_answer(const struct fault *fault, int listener);
 
 #endif

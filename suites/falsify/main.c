@@ -15,7 +15,7 @@
 static const char usage[] =
 	"falsify/launch: launch, and besides:\n"
 	"  --old-kernel           answer ENOSYS to system calls newer than Linux 3.10\n"
-	"  --fault NAME           let the kernel lie to the probe (--fault list)\n";
+	"  --fault NAME           run the probe on a kernel with that fault (--fault list)\n";
 
 static const struct fault *fault;
 static bool old_kernel;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The liar's answers. It stands outside the probe, with the privileges the launcher has, asks the
- * kernel itself where the lie hangs on what that would say, and leaves alone what it is not about.
+ * Answers to system calls that a seccomp notifier has stopped. They are made outside the probe,
+ * with the launcher's privileges. Where a fault depends on what the kernel would say, the kernel is
+ * asked first. Calls that the fault is not about go on.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -33,69 +34,69 @@
 #define CALL_PIDFD_GETFD 438
 #define CALL_FACCESSAT2 439
 
-const uint64_t *liar_arguments(const struct question *question)
+const uint64_t *notify_arguments(const struct notification *notification)
 {
-	return (const uint64_t *)question->call.data.args;
+	return (const uint64_t *)notification->call.data.args;
 }
 
 /* ------------------------------------------------------------------------------ answering */
 
-void liar_say(const struct question *question, int64_t value, int error)
+void notify_return(const struct notification *notification, int64_t value, int error)
 {
-	struct seccomp_notif_resp response = { .id = question->call.id, .val = value,
+	struct seccomp_notif_resp response = { .id = notification->call.id, .val = value,
 					       .error = -error };
 
-	ioctl(question->listener, SECCOMP_IOCTL_NOTIF_SEND, &response);
+	ioctl(notification->listener, SECCOMP_IOCTL_NOTIF_SEND, &response);
 }
 
 /* Let the kernel do what it would. */
-void liar_leave(const struct question *question)
+void notify_continue(const struct notification *notification)
 {
-	struct seccomp_notif_resp response = { .id = question->call.id,
+	struct seccomp_notif_resp response = { .id = notification->call.id,
 					       .flags = SECCOMP_USER_NOTIF_FLAG_CONTINUE };
 
-	ioctl(question->listener, SECCOMP_IOCTL_NOTIF_SEND, &response);
+	ioctl(notification->listener, SECCOMP_IOCTL_NOTIF_SEND, &response);
 }
 
 /* Let the call return a descriptor of ours, which is closed here. */
-void liar_give(const struct question *question, int fd)
+void notify_return_fd(const struct notification *notification, int fd)
 {
-	struct seccomp_notif_addfd gift = { .id = question->call.id, .srcfd = fd };
-	int number = ioctl(question->listener, SECCOMP_IOCTL_NOTIF_ADDFD, &gift);
+	struct seccomp_notif_addfd gift = { .id = notification->call.id, .srcfd = fd };
+	int number = ioctl(notification->listener, SECCOMP_IOCTL_NOTIF_ADDFD, &gift);
 
-	liar_say(question, number < 0 ? 0 : number, number < 0 ? errno : 0);
+	notify_return(notification, number < 0 ? 0 : number, number < 0 ? errno : 0);
 	close(fd);
 }
 
 /* ------------------------------------------------------------------ looking into the asker */
 
-bool liar_peek(const struct question *question, uint64_t address, void *to, size_t size)
+bool notify_peek(const struct notification *notification, uint64_t address, void *to, size_t size)
 {
 	struct iovec here = { .iov_base = to, .iov_len = size };
 	struct iovec there = { .iov_base = (void *)(uintptr_t)address, .iov_len = size };
 
-	return process_vm_readv(question->call.pid, &here, 1, &there, 1, 0) == (ssize_t)size;
+	return process_vm_readv(notification->call.pid, &here, 1, &there, 1, 0) == (ssize_t)size;
 }
 
 /*
  * Whether the asker still waits. If it has been killed its id may be somebody else's by now, who is
  * not to be touched.
  */
-static bool still_asks(const struct question *question)
+static bool still_asks(const struct notification *notification)
 {
-	uint64_t id = question->call.id;
+	uint64_t id = notification->call.id;
 
-	return ioctl(question->listener, SECCOMP_IOCTL_NOTIF_ID_VALID, &id) == 0 ||
+	return ioctl(notification->listener, SECCOMP_IOCTL_NOTIF_ID_VALID, &id) == 0 ||
 	       errno != ENOENT;
 }
 
-bool liar_poke(const struct question *question, uint64_t address, void *from, size_t size)
+bool notify_poke(const struct notification *notification, uint64_t address, void *from, size_t size)
 {
 	struct iovec here = { .iov_base = from, .iov_len = size };
 	struct iovec there = { .iov_base = (void *)(uintptr_t)address, .iov_len = size };
 
-	return still_asks(question) &&
-	       process_vm_writev(question->call.pid, &here, 1, &there, 1, 0) == (ssize_t)size;
+	return still_asks(notification) &&
+	       process_vm_writev(notification->call.pid, &here, 1, &there, 1, 0) == (ssize_t)size;
 }
 
 /* The process of a thread: only of those are there pidfds everywhere. */
@@ -115,54 +116,54 @@ static int process_of(int thread)
 }
 
 /* The asker's descriptor as one of ours, or -1. */
-static int take(const struct question *question, int number)
+static int take(const struct notification *notification, int number)
 {
-	int process = syscall(CALL_PIDFD_OPEN, process_of(question->call.pid), 0);
+	int process = syscall(CALL_PIDFD_OPEN, process_of(notification->call.pid), 0);
 	int fd = -1;
 
-	if (process >= 0 && still_asks(question))
+	if (process >= 0 && still_asks(notification))
 		fd = syscall(CALL_PIDFD_GETFD, process, number, 0);
 	if (process >= 0)
 		close(process);
 	return fd;
 }
 
-static bool is_event(const struct question *question, int number)
+static bool is_event(const struct notification *notification, int number)
 {
 	char path[64], target[64] = "";
 
-	snprintf(path, sizeof(path), "/proc/%u/fd/%d", question->call.pid, number);
+	snprintf(path, sizeof(path), "/proc/%u/fd/%d", notification->call.pid, number);
 	return readlink(path, target, sizeof(target) - 1) > 0 && strstr(target, "[perf_event]");
 }
 
 /* A descriptor among the arguments as one of ours: -1 stays, and what is none is none here. */
-int liar_take(const struct question *question, uint64_t argument)
+int notify_fd(const struct notification *notification, uint64_t argument)
 {
 	const int number = (int)argument;
-	int fd = number < 0 ? number : take(question, number);
+	int fd = number < 0 ? number : take(notification, number);
 
 	return number >= 0 && fd < 0 ? -2 : fd;
 }
 
-static void answer_map(const struct question *question)
+static void answer_map(const struct notification *notification)
 {
-	const uint64_t *asked = liar_arguments(question);
+	const uint64_t *asked = notify_arguments(notification);
 	const int flags = (int)asked[3];
 	const int number = (int)asked[4];
-	int fd = flags & MAP_ANONYMOUS ? -1 : take(question, number);
+	int fd = flags & MAP_ANONYMOUS ? -1 : take(notification, number);
 	void *area;
 
-	if ((flags & MAP_ANONYMOUS) || (fd >= 0 && !is_event(question, number))) {
-		liar_leave(question);
+	if ((flags & MAP_ANONYMOUS) || (fd >= 0 && !is_event(notification, number))) {
+		notify_continue(notification);
 		return;
 	}
 	area = mmap(NULL, asked[1], (int)asked[2], flags & MAP_TYPE, fd,
 		    (off_t)asked[5] * MMAP_UNIT);
 	if (area != MAP_FAILED) {
 		munmap(area, asked[1]);
-		liar_leave(question);
+		notify_continue(notification);
 	} else {
-		liar_say(question, sysconf(_SC_PAGESIZE), 0);
+		notify_return(notification, sysconf(_SC_PAGESIZE), 0);
 	}
 	if (fd >= 0)
 		close(fd);
@@ -176,43 +177,43 @@ static bool by_value(uint32_t command)
 }
 
 /*
- * The liar gives the order in the asker's place, for only so it knows what the kernel says. Orders
- * that point to memory are left alone: that is not the liar's.
+ * The ioctl is made here in the probe's place, as only then it is known what the kernel says. Those
+ * that point to the probe's memory go on unchanged.
  */
-static void answer_order(const struct question *question)
+static void answer_order(const struct notification *notification)
 {
-	const uint64_t *asked = liar_arguments(question);
+	const uint64_t *asked = notify_arguments(notification);
 	const uint32_t command = (uint32_t)asked[1];
 	const bool names_fd = command == PERF_EVENT_IOC_SET_OUTPUT ||
 			      command == PERF_EVENT_IOC_SET_BPF;
 	int fd = -1, other = -1, result = 0;
 
-	if ((names_fd || by_value(command)) && is_event(question, (int)asked[0]))
-		fd = take(question, (int)asked[0]);
+	if ((names_fd || by_value(command)) && is_event(notification, (int)asked[0]))
+		fd = take(notification, (int)asked[0]);
 	if (fd < 0) {
-		liar_leave(question);
+		notify_continue(notification);
 		return;
 	}
 	if (names_fd)
-		other = liar_take(question, asked[2]);
+		other = notify_fd(notification, asked[2]);
 	result = ioctl(fd, command, names_fd ? (uint64_t)(int64_t)other : asked[2]);
-	liar_say(question, result < 0 ? 0 : result, 0);
+	notify_return(notification, result < 0 ? 0 : result, 0);
 	close(fd);
 	if (other >= 0)
 		close(other);
 }
 
 /* As many bytes as the kernel would have read: zeros, or what it counts and something more. */
-static void answer_read(const struct question *question)
+static void answer_read(const struct notification *notification)
 {
-	const uint64_t *asked = liar_arguments(question);
+	const uint64_t *asked = notify_arguments(notification);
 	static uint64_t words[8192];
-	const uint64_t more = question->fault->lie == LIE_READ_MORE ? 1000000 : 0;
+	const uint64_t more = notification->fault->kind == FAULT_READ_MORE ? 1000000 : 0;
 	ssize_t length = -1;
 	int fd = -1;
 
-	if (is_event(question, (int)asked[0]))
-		fd = take(question, (int)asked[0]);
+	if (is_event(notification, (int)asked[0]))
+		fd = take(notification, (int)asked[0]);
 	if (fd >= 0) {
 		length = read(fd, words, asked[2] < sizeof(words) ? asked[2] : sizeof(words));
 		close(fd);
@@ -221,12 +222,12 @@ static void answer_read(const struct question *question)
 		words[0] += more;
 	else
 		memset(words, 0, sizeof(words));
-	if (length > 0 && liar_poke(question, asked[1], words, length))
-		liar_say(question, length, 0);
+	if (length > 0 && notify_poke(notification, asked[1], words, length))
+		notify_return(notification, length, 0);
 	else if (more && fd >= 0)
-		liar_say(question, sizeof(*words), 0);
+		notify_return(notification, sizeof(*words), 0);
 	else
-		liar_leave(question);
+		notify_continue(notification);
 }
 
 /* ------------------------------------------------------------------------------------ files */
@@ -246,16 +247,17 @@ static bool opens(int call)
 }
 
 /* The path that is asked for, as far as it fits; it may lie before the end of all memory. */
-static bool peek_path(const struct question *question, char *path, size_t size)
+static bool peek_path(const struct notification *notification, char *path, size_t size)
 {
-	const uint64_t address = liar_arguments(question)[takes_place(question->call.data.nr)];
+	const uint64_t address =
+		notify_arguments(notification)[takes_place(notification->call.data.nr)];
 	const size_t to_page_end = 4096 - address % 4096;
 	const size_t first = to_page_end < size - 1 ? to_page_end : size - 1;
 
 	memset(path, 0, size);
-	return liar_peek(question, address, path, first) &&
+	return notify_peek(notification, address, path, first) &&
 	       (memchr(path, '\0', first) ||
-		liar_peek(question, address + first, path + first, size - 1 - first));
+		notify_peek(notification, address + first, path + first, size - 1 - first));
 }
 
 /* A file of nobody's with that text, or with that of a file. Returns a descriptor or -1. */
@@ -277,68 +279,68 @@ static int make_file(const char *path, const char *text)
 	return -1;
 }
 
-static void answer_file(const struct question *question)
+static void answer_file(const struct notification *notification)
 {
-	const enum lie lie = question->fault->lie;
-	const int call = question->call.data.nr;
-	const int flags = (int)liar_arguments(question)[1 + takes_place(call)];
+	const enum kind kind = notification->fault->kind;
+	const int call = notification->call.data.nr;
+	const int flags = (int)notify_arguments(notification)[1 + takes_place(call)];
 	char path[160];
 	int fd = -1;
 
-	if (!peek_path(question, path, sizeof(path)) ||
-	    strncmp(path, question->fault->path, strlen(question->fault->path))) {
-		liar_leave(question);
-	} else if (lie == LIE_MISSING) {
-		liar_say(question, 0, ENOENT);
-	} else if (lie == LIE_LOCK && opens(call) && (flags & O_ACCMODE) != O_RDONLY) {
-		liar_say(question, 0, EACCES);
-	} else if (lie == LIE_LOCK || (opens(call) && (flags & O_DIRECTORY))) {
-		liar_leave(question);
+	if (!peek_path(notification, path, sizeof(path)) ||
+	    strncmp(path, notification->fault->path, strlen(notification->fault->path))) {
+		notify_continue(notification);
+	} else if (kind == FAULT_MISSING) {
+		notify_return(notification, 0, ENOENT);
+	} else if (kind == FAULT_LOCK && opens(call) && (flags & O_ACCMODE) != O_RDONLY) {
+		notify_return(notification, 0, EACCES);
+	} else if (kind == FAULT_LOCK || (opens(call) && (flags & O_DIRECTORY))) {
+		notify_continue(notification);
 	} else if (!opens(call)) {
-		liar_say(question, 0, 0);
+		notify_return(notification, 0, 0);
 	} else {
-		fd = make_file(lie == LIE_COPY ? path : NULL, "garbage\n");
+		fd = make_file(kind == FAULT_COPY ? path : NULL, "garbage\n");
 		if (fd < 0)
-			liar_leave(question);
+			notify_continue(notification);
 		else
-			liar_give(question, fd);
+			notify_return_fd(notification, fd);
 	}
 }
 
-/* -------------------------------------------------------------------------------- the liar */
+/* -------------------------------------------------------------------------------- listening */
 
-void liar_answer(const struct fault *fault, int listener)
+void notify_answer(const struct fault *fault, int listener)
 {
-	struct question question = { .fault = fault, .listener = listener };
+	struct notification notification = { .fault = fault, .listener = listener };
 
-	if (ioctl(listener, SECCOMP_IOCTL_NOTIF_RECV, &question.call) < 0)
+	if (ioctl(listener, SECCOMP_IOCTL_NOTIF_RECV, &notification.call) < 0)
 		return;
-	switch (fault->lie) {
-	case LIE_MAP: answer_map(&question); break;
-	case LIE_ORDER: answer_order(&question); break;
-	case LIE_READ:
-	case LIE_READ_MORE: answer_read(&question); break;
-	case LIE_MISSING:
-	case LIE_GARBAGE:
-	case LIE_COPY:
-	case LIE_LOCK: answer_file(&question); break;
-	default: liar_answer_open(&question); break;
+	switch (fault->kind) {
+	case FAULT_MAP: answer_map(&notification); break;
+	case FAULT_ORDER: answer_order(&notification); break;
+	case FAULT_READ:
+	case FAULT_READ_MORE: answer_read(&notification); break;
+	case FAULT_MISSING:
+	case FAULT_GARBAGE:
+	case FAULT_COPY:
+	case FAULT_LOCK: answer_file(&notification); break;
+	default: notify_answer_open(&notification); break;
 	}
 }
 
-static size_t calls_of(enum lie lie, int calls[8])
+static size_t calls_of(enum kind kind, int calls[8])
 {
 	size_t count = 0;
 
-	switch (lie) {
-	case LIE_MAP: calls[count++] = CALL_MMAP; break;
-	case LIE_ORDER: calls[count++] = SYS_ioctl; break;
-	case LIE_READ:
-	case LIE_READ_MORE: calls[count++] = SYS_read; break;
-	case LIE_MISSING:
-	case LIE_GARBAGE:
-	case LIE_COPY:
-	case LIE_LOCK:
+	switch (kind) {
+	case FAULT_MAP: calls[count++] = CALL_MMAP; break;
+	case FAULT_ORDER: calls[count++] = SYS_ioctl; break;
+	case FAULT_READ:
+	case FAULT_READ_MORE: calls[count++] = SYS_read; break;
+	case FAULT_MISSING:
+	case FAULT_GARBAGE:
+	case FAULT_COPY:
+	case FAULT_LOCK:
 #ifdef SYS_open
 		calls[count++] = SYS_open;
 		calls[count++] = SYS_access;
@@ -352,14 +354,14 @@ static size_t calls_of(enum lie lie, int calls[8])
 	return count;
 }
 
-int liar_listen(enum lie lie)
+int notify_listen(enum kind kind)
 {
 	static const struct sock_filter allow = BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
 	struct sock_filter code[32] = {
 		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
 	};
 	int calls[8];
-	const size_t count = calls_of(lie, calls);
+	const size_t count = calls_of(kind, calls);
 	size_t length = 1;
 	int listener;
 
