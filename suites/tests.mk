@@ -6,7 +6,8 @@ QUICK_lib := lib/test/test_lib.py lib/test/policy/test_policy.py -k 'not fuzz an
 QUICK_reports := reports/test --ignore=reports/test/test_fuzz.py
 QUICK_kernels := kernels/test $(patsubst %,--ignore=kernels/test/test_%.py,boot fetch isolate place engine)
 QUICK_suites := $(patsubst %,suites/test/test_%.py,tree suites hidden)
-PYTEST := $(PYTHON) -m pytest -q -p no:cacheprovider
+# A test may run make itself: it has nothing to do with the jobs of this one.
+PYTEST := env -u MAKEFLAGS -u MFLAGS -u MAKELEVEL $(PYTHON) -m pytest -q -p no:cacheprovider
 
 quick: check-deps	## build what changed and run the tests of a minute: on each save
 	$(Q)$(MAKE) --no-print-directory -j$$(nproc) WERROR=1 all library unit-tests
