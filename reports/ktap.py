@@ -32,6 +32,7 @@ _LOG = re.compile(r"#\s*(?:[^\s:]*/)?([^\s:/]+):([0-9]+):[^\s:]+:(.*)")
 _GUEST = re.compile(r"#:guest: ended=(panic|hang|shutdown) times=([1-9]) of=([1-9])")
 _CONSOLE = "#:guest: console "
 _FOOTER = "#:launch:"
+_KERNEL = re.compile(r"#:kernel: ([0-9]{1,18}) [a-z ]{1,20}: (.*)")
 _FOOTER_KEYS = ("exit", "signal", "ms", "timeout", "truncated", "leftover")
 
 
@@ -71,6 +72,7 @@ class Transcript:
     facts: list[tuple[str, str]] = field(default_factory=list)
     evidence: dict[str, list[str]] = field(default_factory=dict)
     footer: dict[str, int] | None = None
+    kernel: list[tuple[int, str]] = field(default_factory=list)
     fallen: Fallen | None = None
     bail_out: str | None = None
     oversize: bool = False
@@ -207,6 +209,19 @@ class _Reader:
         return self.out
 
 
+def _kernel(lines: list[bytes], out: Transcript) -> int:
+    """Take off the lines that the launcher wrote before its footer. Returns their bytes. Without
+    the number in the footer, such lines are the probe's own and say nothing."""
+    count = max((out.footer or {}).get("kernel", 0), 0)
+    taken = lines[-count:] if 0 < count <= len(lines) else []
+    matches = [_KERNEL.fullmatch(text.decode(line)[0]) for line in taken]
+    if not all(matches):
+        return 0
+    del lines[len(lines) - len(taken):]
+    out.kernel = [(int(match[1]), match[2]) for match in matches if match]
+    return sum(len(line) + 1 for line in taken)
+
+
 def _split(data: bytes, out: Transcript) -> list[bytes]:
     """The complete lines. Half a line could mean the opposite of the whole one."""
     lines = data.split(b"\n")
@@ -216,7 +231,8 @@ def _split(data: bytes, out: Transcript) -> list[bytes]:
     if lines and lines[-1].startswith(_FOOTER.encode()):
         last = lines.pop()
         out.footer = _footer(text.decode(last.rstrip(b"\r"))[0])
-        out.size = len(data) - len(last) - 1
+        said = _kernel(lines, out)
+        out.size = len(data) - len(last) - 1 - said
         # The launcher completes a last line with a newline; its byte count shows that it did.
         if lines and out.footer and out.footer.get("bytes") == out.size - 1:
             lines.pop()

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from reports import __version__, environment, expect, ktap, schema, text, verdict, wordlist
+from reports import __version__, complaints, environment, expect, ktap, schema, text, verdict, wordlist
 from reports.catalogue import Catalogue, read_text
 from reports.declaration import PROBE_ID
 from reports.text import Unusable
@@ -36,6 +36,7 @@ class Directory:
     catalogue: Catalogue
     planned: dict[str, list[str]] = field(default_factory=dict)
     warnings: list[str] = field(default_factory=list)
+    heard: list[tuple[str, complaints.Complaint]] = field(default_factory=list)
 
 
 def _plan(path: Path, warnings: list[str]) -> dict[str, list[str]]:
@@ -147,8 +148,10 @@ def _persona(found: Directory, persona: str) -> dict[str, Any]:
     found.warnings += own.warnings
     values = {key: value[0] if len(value) == 1 else value
               for key, value in own.values.items() if key not in environment.RUN}
-    probes = {probe_id: _record(found, persona, probe_id).as_json()
-              for probe_id in found.planned[persona]}
+    records = {probe_id: _record(found, persona, probe_id) for probe_id in found.planned[persona]}
+    found.heard += [(f"{persona} {probe_id}", one) for probe_id, record in records.items()
+                    for one in complaints.found(record.kernel)]
+    probes = {probe_id: record.as_json() for probe_id, record in records.items()}
     return {"environment": values, "probes": probes}
 
 
@@ -191,7 +194,8 @@ def build(path: Path, expected: expect.Expectations) -> dict[str, Any]:
     result["summary"] = {name: _summary(part) for name, part in result["personas"].items()}
     judged = expect.compare(result, found.catalogue, expected)
     result["unexpected"] = judged.unexpected
-    for key, value in (("news", judged.news), ("warnings", found.warnings)):
+    heard = complaints.merged(found.heard, found.warnings)
+    for key, value in (("complaints", heard), ("news", judged.news), ("warnings", found.warnings)):
         if value:
             result[key] = value
     result["id"] = content_id(result)

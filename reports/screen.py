@@ -17,7 +17,7 @@ from typing import Any
 from rich.console import Console
 from rich.text import Text
 
-from reports import areas, gates, history, layout, surprise, text, wordlist
+from reports import areas, complaints, gates, history, layout, surprise, text, wordlist
 from reports.layout import Section
 from reports.personas import in_order
 
@@ -231,8 +231,10 @@ def _budget(width: int) -> int:
 
 def lines(page: Page) -> Iterator[Text]:
     """The screen, no line wider and no more lines than there is room for."""
+    heard = complaints.section(page.result.get("complaints", []), page.width, page.command)
     body = [areas.section(page.result, page.personas, page.width, page.unicode, page.command),
-            _surprises(page), _gates(page), _unknown(page), _changes(page)]
+            *([heard] if heard else []), _surprises(page), _gates(page), _unknown(page),
+            _changes(page)]
     head, foot = _head(page), _foot(page)
     gaps = [bool(each.rows) for each in body]
     fixed = len(head) + len(foot) + sum(len(each.title) for each in body) + sum(gaps)

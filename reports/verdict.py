@@ -29,6 +29,7 @@ class Record:
     points: dict[str, dict[str, Any]] = field(default_factory=dict)
     facts: dict[str, bool | int | str] = field(default_factory=dict)
     warnings: list[str] = field(default_factory=list)
+    kernel: list[tuple[int, str]] = field(default_factory=list)     # see complaints.py
 
     def as_json(self) -> dict[str, Any]:
         warnings = list(dict.fromkeys(self.warnings))
@@ -44,7 +45,7 @@ class _Judge:
     def __init__(self, said: ktap.Transcript, declared: Probe | None) -> None:
         self.said = said
         self.declared = declared
-        self.record = Record(warnings=list(said.warnings))
+        self.record = Record(warnings=list(said.warnings), kernel=said.kernel)
         self.footer = said.footer or {}
         self.flat: list[tuple[str, ktap.Result]] = []
         self.repeated: set[str] = set()

@@ -19,6 +19,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "kernel_log.h"
 #include "persona.h"
 #include "supervise.h"
 
@@ -35,6 +36,7 @@ struct ending {
 	bool timeout, truncated, main_gone;
 	int write_error;		/* errno of the write that failed, or 0 */
 	int leftover;			/* processes killed after the probe's own end */
+	int complaints;			/* lines of the kernel's, or -1: its log cannot be read */
 	long bytes;
 	int64_t ms;
 };
@@ -45,6 +47,7 @@ struct running {
 	pid_t probe;
 	int from, to;
 	int listener;			/* calls wait here for the interposer, or -1 */
+	int log;			/* the kernel's, from the start of the probe on */
 	struct ending end;
 };
 
@@ -323,26 +326,29 @@ static void follow(struct running *run)
 /* ------------------------------------------------------------------------------ the result */
 
 /* The footer, on a line of its own even when the probe did not end its last line. */
-static bool write_footer(int fd, const struct ending *end)
+static bool write_footer(int fd, struct ending *end, int log)
 {
 	char last = '\n';
 
 	if (end->bytes && pread(fd, &last, 1, lseek(fd, 0, SEEK_CUR) - 1) < 0)
 		return false;
-	return dprintf(fd, "%s#:launch: exit=%d signal=%d ms=%lld timeout=%d truncated=%d "
-			   "leftover=%d bytes=%ld\n", last == '\n' ? "" : "\n", end->exit,
-		       end->signal, (long long)end->ms, end->timeout, end->truncated,
-		       end->leftover, end->bytes) > 0;
+	if (last != '\n' && write(fd, "\n", 1) != 1)
+		return false;
+	end->complaints = kernel_log_tell(log, fd);
+	return dprintf(fd, "#:launch: exit=%d signal=%d ms=%lld timeout=%d truncated=%d "
+			   "leftover=%d kernel=%d bytes=%ld\n", end->exit, end->signal,
+		       (long long)end->ms, end->timeout, end->truncated, end->leftover,
+		       end->complaints, end->bytes) > 0;
 }
 
-static int finish(const char *part, const char *out, const struct running *run)
+static int finish(const char *part, const char *out, struct running *run)
 {
 	if (supervise_interrupted) {
 		unlink(part);
 		return 128 + supervise_interrupted;
 	}
 	errno = run->end.write_error;
-	if (errno || !write_footer(run->to, &run->end) || rename(part, out) < 0) {
+	if (errno || !write_footer(run->to, &run->end, run->log) || rename(part, out) < 0) {
 		fprintf(stderr, "launch: cannot write %s: %s\n", out, strerror(errno));
 		unlink(part);
 		return 3;
@@ -394,6 +400,7 @@ int supervise_run(const struct bounds *bounds, const struct persona *persona, co
 		return 3;
 	}
 	snprintf(part, sizeof(part), "%s.part", out);
+	run.log = kernel_log_open();
 	unlink(part);			/* of a run that was killed, or a link to somewhere else */
 	run.to = open(part, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
 	error = run.to < 0 ? -errno : start(&run, persona, program, arguments);
@@ -405,6 +412,8 @@ int supervise_run(const struct bounds *bounds, const struct persona *persona, co
 	}
 	if (run.to >= 0)
 		close(run.to);
+	if (run.log >= 0)
+		close(run.log);
 	close(program);
 	return status;
 }

@@ -25,8 +25,9 @@ def footer(out: Path) -> dict[str, int]:
 def test_complete_output_ends_in_a_footer(build: Path, tmp_path: Path) -> None:
     out = tmp_path / "x.ktap"
     assert launch(build, out, build / "probes/meta/pass").returncode == 0
-    assert footer(out) | {"ms": 0, "bytes": 0} == {
-        "exit": 0, "signal": 0, "ms": 0, "timeout": 0, "truncated": 0, "leftover": 0, "bytes": 0}
+    assert footer(out) | {"ms": 0, "bytes": 0, "kernel": 0} == {
+        "exit": 0, "signal": 0, "ms": 0, "timeout": 0, "truncated": 0, "leftover": 0, "kernel": 0,
+        "bytes": 0}
     assert not list(tmp_path.glob("*.part"))
 
 
@@ -198,3 +199,34 @@ def test_old_kernel_hides_newer_calls_and_flags(build: Path, tmp_path: Path, com
     run(build / "falsify/launch", "--old-kernel", "--out", out, "--", program)
     assert "getrandom=-1 errno=38\n" in out.read_text()
     assert "cloexec errno=22\n" in out.read_text()
+
+
+@needs_root
+def test_what_the_kernel_says_meanwhile_is_kept(build: Path, tmp_path: Path) -> None:
+    """A file in the place of the kernel's log, in a mount namespace of the test."""
+    log, probe, out = tmp_path / "kmsg", tmp_path / "probe", tmp_path / "x.ktap"
+    log.write_text("4,1,10,-;BUG: before the probe began\n")
+    probe.write_text(f"""set -e
+printf 'ok 1 x'
+{{
+	echo '4,2,20,-;perf: nothing to report'
+	echo '4,3,30,-;Oops: 0002 [#1] SMP'
+	echo ' SUBSYSTEM=none'
+	echo '12,4,40,-;BUG: a program wrote this'
+	echo '4,5,50,-;RIP: 0010:some_function+0x1/0x2'
+	echo '4,6,60,-;RIP: 0010:of_no_report+0x1/0x2'
+	echo '6,7,70,-;perf: interrupt took too long (2 > 1), lowering'
+}} >> {log}
+""")
+    script = 'mount --bind "$0" /dev/kmsg 2> /dev/null || exit 77; exec "$@"'
+    done = run("unshare", "-m", "sh", "-c", script, log, build / "launch", "--out", out, "--",
+               "/bin/sh", probe)
+    if done.returncode in (1, 77):
+        pytest.skip("no mount namespace, or no /dev/kmsg to mount over")
+    assert done.returncode == 0, done.stderr
+    lines = out.read_text().splitlines()
+    assert lines[:-1] == ["ok 1 x", "#:kernel: 3 oops: Oops: 0002 [#1] SMP",
+                          "#:kernel: 5 at: RIP: 0010:some_function+0x1/0x2",
+                          "#:kernel: 7 slow interrupts: perf: interrupt took too long (2 > 1), "
+                          "lowering"]
+    assert footer(out)["kernel"] == 3 and footer(out)["bytes"] == len("ok 1 x")
