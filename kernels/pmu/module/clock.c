@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The clocks that counters follow: for each CPU the nanoseconds it spent in user mode, in the kernel
- * and idle. System calls, interrupts, softirqs and switches of task are told by tracepoints. A task
- * that an interrupt or a fault took off the CPU goes on in user mode; a fault itself counts for what
- * it interrupted.
+ * The clocks that counters follow: for each CPU the nanoseconds it spent in user mode, in the
+ * kernel and idle. System calls, interrupts, softirqs and switches of task are told by tracepoints.
+ * A task that an interrupt or a fault took off the CPU goes on in user mode; a fault itself counts
+ * for what it interrupted.
  *
  * Under -icount the kernel's clock is a count of instructions, and all this repeats.
  */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What differs between the kernels this module is built for, and nothing else. Where the headers can
- * be asked, they are; a version number is the last resort.
+ * What differs between the kernels this module is built for, and nothing else. Where the headers
+ * can be asked, they are; a version number is the last resort.
  */
 #ifndef COMPAT_H
 #define COMPAT_H

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Which events there are, and what they count: each so many a nanosecond of the clocks. Every number
- * follows from the time alone, so a loop that takes four times as long counts four times as much. What
- * the tables lack is refused as PMUs of x86 refuse it.
+ * Which events there are, and what they count: each so many a nanosecond of the clocks. Every
+ * number follows from the time alone, so a loop that takes four times as long counts four times as
+ * much. What the tables lack is refused as PMUs of x86 refuse it.
  */
 #include <linux/kernel.h>
 #include <linux/perf_event.h>
@@ -157,7 +157,7 @@ static unsigned int modes_of(const struct perf_event_attr *attr)
 	return modes;
 }
 
-/* What an event is to count: 0, -EINVAL for a number outside of the lists, -ENOENT for none here. */
+/* What an event is to count: 0, -EINVAL for a number outside the lists, -ENOENT for none here. */
 int meaning_of(struct perf_event *event, struct meaning *ret)
 {
 	struct rate rate = { 0 };

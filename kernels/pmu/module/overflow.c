@@ -115,8 +115,8 @@ static bool deliver(struct perf_event *event, struct pt_regs *regs)
 }
 
 /*
- * All periods that have passed. Returns whether the timer is to go on: no longer where the event was
- * stopped, by the core or for it.
+ * All periods that have passed. Returns whether the timer is to go on: no longer where the event
+ * was stopped, by the core or for it.
  */
 static bool deliver_all(struct perf_event *event, struct pt_regs *regs)
 {

@@ -18,7 +18,8 @@ MODULE_PARM_DESC(counters, "counters of each CPU, 1 to 16");
 
 bool hybrid;
 module_param(hybrid, bool, 0444);
-MODULE_PARM_DESC(hybrid, "two PMUs, cpu_core for the lower half of the CPUs and cpu_atom for the upper");
+MODULE_PARM_DESC(hybrid,
+		 "two PMUs, cpu_core for the lower half of the CPUs and cpu_atom for the upper");
 
 bool interrupts = true;
 module_param(interrupts, bool, 0444);

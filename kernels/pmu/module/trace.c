@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * A trace unit: a PMU whose event fills an AUX area. Its trace is one packet of 8 bytes, the clock,
- * for each microsecond that its modes ran. A timer writes what is due; stopping the event writes the
- * rest. Address filters hold for what a tick interrupts: outside of all ranges nothing is written.
+ * for each microsecond that its modes ran. A timer writes what is due; stopping the event writes
+ * the rest. Address filters hold for what a tick interrupts: outside all ranges nothing is written.
  */
 #include <linux/kernel.h>
 #include <linux/math64.h>
