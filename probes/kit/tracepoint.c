@@ -48,16 +48,24 @@ int tracepoint_id(const char *system, const char *event)
 	return told > 0 ? told : id;
 }
 
+void must_have_id(int id, const char *system, const char *event)
+{
+	if (id >= 0)
+		return;
+	require(REQUIRE_PERF | REQUIRE_TRACEFS);
+	if (id == -EACCES || id == -EPERM)
+		say_blocked("%s: the id of %s:%s is not readable for this user", pm_errno_name(id),
+			    system, event);
+	if (id == -ENOENT)
+		say_absent("no tracepoint %s:%s (ENOENT)", system, event);
+	say_unknown("the id of %s:%s: %s", system, event, pm_errno_name(id));
+}
+
 struct perf_event_attr must_tracepoint(const char *system, const char *event)
 {
 	int id = tracepoint_id(system, event);
 
-	if (id < 0)
-		require(REQUIRE_PERF | REQUIRE_TRACEFS);
-	if (id == -EACCES)
-		say_blocked("the id of %s:%s is not readable for this user", system, event);
-	if (id < 0)
-		say_absent("no tracepoint %s:%s (%s)", system, event, pm_errno_name(id));
+	must_have_id(id, system, event);
 	return attr_of(PERF_TYPE_TRACEPOINT, id);
 }
 

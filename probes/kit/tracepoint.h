@@ -17,6 +17,9 @@
  * -errno of pm_tracepoint_id().
  */
 int tracepoint_id(const char *system, const char *event);
+/* End the test where tracepoint_id() has failed: an id that may not be read is blocked, one that is
+ * not there is absent. */
+void must_have_id(int id, const char *system, const char *event);
 /* An attr for the user-mode hits of a tracepoint; blocked or absent where its id cannot be had. */
 struct perf_event_attr must_tracepoint(const char *system, const char *event);
 /* Close that many numbers that are no descriptors: system calls with known arguments. */

@@ -124,7 +124,7 @@ void persona_tell_tracepoints(void)
 		"sched:sched_switch",	      "sched:sched_wakeup",
 		"syscalls:sys_enter_close",   "syscalls:sys_enter_kill",
 		"syscalls:sys_enter_getppid", "syscalls:sys_exit_getppid",
-		"raw_syscalls:sys_enter",
+		"raw_syscalls:sys_enter",      "ftrace:function",
 	};
 	char list[512] = "";
 	size_t used = 0;

@@ -9,6 +9,7 @@
 #include "probe.h"
 #include "finding.h"
 #include "privilege.h"
+#include "tracepoint.h"
 #include "waiter.h"
 
 #define AS(name)                                                                               \
@@ -55,7 +56,7 @@ FIXTURE_SETUP(as)
 	if (!env->paranoid_present || env->paranoid == INT32_MIN)
 		say_absent("perf_event_paranoid is not there or not readable");
 	self->level = env->paranoid;
-	self->tracepoint = pm_tracepoint_id("sched", "sched_switch");
+	self->tracepoint = tracepoint_id("sched", "sched_switch");
 	self->admin = !variant->drop && pm_env_has_cap(env, PM_CAP_SYS_ADMIN);
 	self->perfmon = self->admin || (!variant->drop && pm_env_has_cap(env, PM_CAP_PERFMON));
 	if (variant->drop && drop_to(0) < 0)
@@ -117,10 +118,7 @@ TEST_F(as, cpu_wide)
 
 TEST_F(as, raw_tracepoint)
 {
-	if (self->tracepoint < 0) {		/* asked for before capabilities were dropped */
-		require(REQUIRE_TRACEFS);
-		say_absent("no tracepoint sched:sched_switch");
-	}
+	must_have_id(self->tracepoint, "sched", "sched_switch");
 	ask_gate(self, GATE_PAYLOAD);
 }
 

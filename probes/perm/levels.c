@@ -8,6 +8,7 @@
  */
 #include "probe.h"
 #include "privilege.h"
+#include "tracepoint.h"
 #include "waiter.h"
 
 #define PARANOID "/proc/sys/kernel/perf_event_paranoid"
@@ -61,7 +62,7 @@ FIXTURE_SETUP(level)
 	int error;
 
 	require(REQUIRE_PERF | REQUIRE_ROOT);
-	self->tracepoint = pm_tracepoint_id("sched", "sched_switch");
+	self->tracepoint = tracepoint_id("sched", "sched_switch");
 	error = write_file(PARANOID, variant->text);
 	if (error == -EINVAL || error == -EPERM)
 		say_blocked("%s: level %d may not be set here", pm_errno_name(error),
@@ -133,9 +134,7 @@ TEST_F(level, cpu_wide)
 
 TEST_F(level, raw_tracepoint)
 {
-	require(REQUIRE_TRACEFS);
-	if (self->tracepoint < 0)
-		say_absent("no tracepoint sched:sched_switch");
+	must_have_id(self->tracepoint, "sched", "sched_switch");
 	ask_gate(GATE_PAYLOAD, self->tracepoint, variant->level);
 }
 
