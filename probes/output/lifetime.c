@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What does closing a descriptor do to a redirection? A source that is closed is gone, for nothing
- * else holds it; a target may be closed while its ring is mapped: a profiler of thousands of
- * events keeps few descriptors.
- * Observed by records in the target.
+ * What do close and munmap do to a redirection? A source that is closed is gone, because nothing
+ * else holds it. A target may be closed while its ring is mapped, so a profiler of thousands of
+ * events keeps few descriptors. A source that had a ring of its own may be redirected once that
+ * ring is unmapped.
+ * Observed: records in the target's ring.
  */
 #include "probe.h"
 #include "redirected.h"
@@ -11,8 +12,9 @@
 
 PROBE(TITLE("closing the ends of a redirection")
       SINCE("2.6.35")
-      POINT(closed_source_stops, "a closed source writes no more; the target works on")
-      POINT(closed_target_continues, "a target closed but mapped still receives"))
+      POINT(closed_source_stops, "a closed source writes no more; the target goes on")
+      POINT(closed_target_continues, "a target that is closed but mapped still receives records")
+      POINT(unmapped_source, "a source is refused while it is mapped, accepted after its munmap"))
 
 TEST(closed_source_stops)
 {
@@ -39,6 +41,20 @@ TEST(closed_target_continues)
 
 	must_close(pair.target.fd);
 	expect_samples(pair.source, &pair.target.ring, 20, "into the ring of a closed target");
+}
+
+TEST(unmapped_source)
+{
+	const struct perf_event_attr attr = attr_faults(PERF_SAMPLE_IP);
+	struct redirection pair = must_redirect_faults();
+	struct sampler source = must_sampler(&attr, 0, -1, 1);
+
+	expect_refused(pm_ioctl(source.fd, PERF_EVENT_IOC_SET_OUTPUT, pair.target.fd), EINVAL,
+		       BROKEN, "a source that is mapped");
+	pm_ring_close(&source.ring);
+	expect_refused(pm_ioctl(source.fd, PERF_EVENT_IOC_SET_OUTPUT, pair.target.fd), 0, BROKEN,
+		       "a source that is mapped no longer");
+	expect_samples(source.fd, &pair.target.ring, 20, "a source that was mapped before");
 }
 
 PROBE_MAIN

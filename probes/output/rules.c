@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Which events cannot share a ring? Each rule keeps a ring from being written by two CPUs at once,
- * from two ends, or with times of two clocks (clock.mixed); a program that redirects thousands of
- * events must know them beforehand. What the target must be is asked by output.targets.
+ * Which events cannot share a ring? The rules keep a ring from being written by two CPUs at once,
+ * from both ends, or with times of two clocks (clock.mixed). A program that redirects thousands of
+ * events must know them beforehand. Rules about the target are in output.targets.
  * Observed: a twin that breaks no rule is accepted before each refusal.
  */
 #include "probe.h"
@@ -16,7 +16,9 @@ PROBE(TITLE("pairs of events that cannot share a ring")
       POINT(cpu_to_any_is_refused, "EINVAL for an event of one CPU into one of any CPU")
       POINT(other_task_is_refused, "EINVAL for events of two tasks on any CPU")
       POINT(other_direction_is_refused, "EINVAL for a ring written backward and an event forward")
-      SINCE("4.7"))
+      SINCE("4.7")
+      POINT(other_size_is_refused, "a redirected source cannot be mapped in another size")
+      FACT(other_size, enum, "-", "the errno of that mmap: EINVAL, or EBUSY whatever the size"))
 
 static struct perf_event_attr plain;
 
@@ -93,6 +95,22 @@ TEST_F(target, other_direction_is_refused)
 	source = ask_open(&with, &plain, 0, -1, "write_backward");
 	expect_refused(redirect(source, &self->pair.target), EINVAL, BROKEN,
 		       "a source going backward");
+}
+
+/* A ring that is there is only mapped again in its own size; newer kernels map no redirected event
+ * at all (ring.mmap_redirected). */
+TEST_F(target, other_size_is_refused)
+{
+	struct sampler twin = must_sampler(&plain, 0, -1, 2);
+	struct pm_ring ring;
+	int error;
+
+	pm_ring_close(&twin.ring);
+	error = pm_ring_open(self->pair.source, 2, PROT_READ | PROT_WRITE, &ring);
+	fact_str("other_size", "%s", error ? pm_errno_name(error) : "accepted");
+	if (error != -EBUSY)
+		expect_refused(error, EINVAL, BROKEN, "mmap of two pages, the target having one");
+	expect_samples(self->pair.source, &self->pair.target.ring, 5, "the redirection there was");
 }
 
 PROBE_MAIN

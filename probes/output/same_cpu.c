@@ -1,19 +1,21 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * May events of several tasks share the ring of a CPU? Yes, as long as they are bound to it: this
- * is what a profiler with one ring a CPU is built on, instead of one for each task and event.
- * Observed by the records of the source's task in the target's ring.
+ * May events of several tasks share the ring of a CPU? Yes, as long as they are bound to it: a
+ * profiler with one ring per CPU is built on this, instead of one ring for each task and event.
+ * Observed: records of the source's task in the target's ring.
  */
 #include "probe.h"
 
 PROBE(TITLE("sharing the ring of a CPU")
       SINCE("2.6.35")
-      ALONE("what others do on the CPU fills the ring, too")
-      POINT(other_thread, "events of two threads on the same CPU")
-      POINT(other_process, "events of two processes on the same CPU")
-      POINT(inherited, "an inherited source into a target that is not; children too")
-      POINT(cpu_wide, "two events of a whole CPU")
-      POINT(any_cpu_inherited, "an inherited source of any CPU is accepted; no more is asked"))
+      ALONE("other tasks of the CPU fill a CPU-wide ring, too")
+      POINT(other_thread, "events of two threads on the same CPU share a ring")
+      POINT(other_process, "events of two processes on the same CPU share a ring")
+      POINT(inherited, "an inherited source and its child write into a target without inherit")
+      POINT(cpu_wide, "two CPU-wide events of the same CPU share a ring")
+      POINT(task_into_cpu_wide, "an event of a task on a CPU writes into a CPU-wide event's ring")
+      POINT(cpu_wide_into_task, "a CPU-wide event writes into the ring of a task's event on it")
+      POINT(any_cpu_inherited, "SET_OUTPUT accepts an inherited source on any CPU"))
 
 #define FAULTS 11
 
@@ -25,9 +27,9 @@ FIXTURE(home)
 
 FIXTURE_SETUP(home)
 {
-	const int cpu = move_to_nth_cpu(0);
-
-	self->cpu = cpu < 0 ? 0 : cpu;
+	self->cpu = move_to_nth_cpu(0);
+	if (self->cpu < 0)
+		say_unknown("no CPU to stay on: %s", pm_errno_name(self->cpu));
 	self->attr = attr_faults(PERF_SAMPLE_TID);
 }
 
@@ -67,7 +69,8 @@ static void share_with(FIXTURE_DATA(home) * self, enum worker_kind kind)
 	int source;
 
 	must_start_worker(&other, kind);
-	worker_do(&other, stay_home, NULL);
+	if (worker_do(&other, stay_home, NULL))
+		say_unknown("the other task cannot be moved to this CPU");
 	source = must_open(&self->attr, other.tid, self->cpu, -1, 0);
 	redirect(source, target.fd);
 	expect(source, &target, &other);
@@ -99,6 +102,25 @@ TEST_F(home, inherited)
 TEST_F(home, cpu_wide)
 {
 	struct sampler target = must_sampler(&self->attr, -1, self->cpu, 8);
+	int source = must_open(&self->attr, -1, self->cpu, -1, 0);
+
+	redirect(source, target.fd);
+	expect(source, &target, NULL);
+}
+
+/* This task on the CPU, and all tasks of the CPU: the kernel compares the CPU alone. */
+TEST_F(home, task_into_cpu_wide)
+{
+	struct sampler target = must_sampler(&self->attr, -1, self->cpu, 8);
+	int source = must_open(&self->attr, 0, self->cpu, -1, 0);
+
+	redirect(source, target.fd);
+	expect(source, &target, NULL);
+}
+
+TEST_F(home, cpu_wide_into_task)
+{
+	struct sampler target = must_sampler(&self->attr, 0, self->cpu, 8);
 	int source = must_open(&self->attr, -1, self->cpu, -1, 0);
 
 	redirect(source, target.fd);
