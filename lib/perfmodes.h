@@ -6,8 +6,10 @@
  *   - a call returns >= 0, or -errno; errno itself says nothing; nothing prints or exits;
  *   - out-values come last, are named `ret`, and are untouched on failure;
  *   - a pointer is returned only by *_create, and NULL means out of memory;
- *   - structures named here without a body are opaque; those that may grow begin with `size`,
- *     which the caller sets to sizeof; what lies behind it reads as 0;
+ *   - structures named here without a body are opaque; all others begin with `size`, so that they
+ *     can grow. The caller sets it to sizeof: of what is handed in, fields behind it read as 0, and
+ *     what is handed out is filled up to it. The first element of an array tells the size of each.
+ *     What a callback gets has its size set by the library;
  *   - `diag`, where a call takes one, may be NULL; otherwise its `size` is set, and on failure it
  *     tells what happened and what to change;
  *   - times are ns, sizes are bytes. Runs on Linux 3.10 and later.
@@ -84,6 +86,7 @@ enum pm_rank {
 
 /* One fact. Texts belong to the profile and live as long as the fact is not changed. (0.1) */
 struct pm_fact {
+	size_t size;			/* sizeof(struct pm_fact) */
 	const char *key;		/* "ring.write_backward.newest_first" */
 	enum pm_fact_type type;
 	enum pm_verdict verdict;	/* of VERDICT; PM_UNKNOWN for other types */
@@ -345,6 +348,7 @@ int pm_broker_serve(int socket, const struct pm_broker_opts *opts);
 
 /* One sample. Arrays are valid during the callback only. (0.1) */
 struct pm_observed {
+	size_t size;			/* set by the library: how much of it there is */
 	size_t event;			/* index of the spec */
 	uint32_t pid, tid;
 	uint32_t cpu;			/* UINT32_MAX when unknown */
@@ -359,8 +363,8 @@ struct pm_observed {
 
 /*
  * Callbacks for records; each may be NULL. They run in the thread that calls poll, run, attach,
- * read or detach. A callback must not poll, detach or destroy the session; it may call pm_session_stop
- * and pm_session_read. (0.1)
+ * read or detach. A callback must not poll, detach or destroy the session; it may call
+ * pm_session_stop and pm_session_read. (0.1)
  */
 struct pm_listener {
 	size_t size;			/* sizeof(struct pm_listener) */
@@ -405,9 +409,11 @@ struct pm_stats {
 
 /*
  * The sum of one event over its threads and CPUs. running / enabled is the share of time that it
- * was on the PMU, below 1 when events were multiplexed; pm_value_scale estimates the full count. (0.1)
+ * was on the PMU, below 1 when events were multiplexed; pm_value_scale estimates the full count.
+ * (0.1)
  */
 struct pm_value {
+	size_t size;			/* sizeof(struct pm_value); of an array: in its first */
 	uint64_t value;			/* as counted */
 	uint64_t enabled, running;	/* ns, PERF_FORMAT_TOTAL_TIME_* of perf_event_open(2) */
 };
@@ -449,17 +455,19 @@ int pm_session_run(struct pm_session *session);
 int pm_session_stop(struct pm_session *session);
 
 /*
- * The sums of all events in the order of the specs, `count` at most. Returns how many; -ENOTSUP when the strategy has no counters to read, or they count more than
+ * The sums of all events in the order of the specs, `count` at most. Returns how many; -EINVAL when
+ * the size is not set; -ENOTSUP when the strategy has no counters to read, or they count more than
  * was asked for; -ENODATA for a pinned event that lost its place; -errno of read(2). (0.1)
  */
 int pm_session_read(struct pm_session *session, struct pm_value *ret, size_t count);
 
 /* A part of an event's sum. (0.1) */
 struct pm_part {
+	size_t size;			/* sizeof(struct pm_part); of an array: in its first */
 	size_t event;			/* index of the spec */
 	int tid;			/* of the thread it was opened for; -1: of all */
 	int cpu;			/* -1: of any CPU */
-	struct pm_value value;
+	uint64_t value, enabled, running;	/* as in struct pm_value */
 };
 
 /*

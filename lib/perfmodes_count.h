@@ -135,6 +135,7 @@ enum pm_clock_source {
 
 /* An instant: the truth lies within ns - error and ns + error. (0.1) */
 struct pm_instant {
+	size_t size;			/* sizeof(struct pm_instant) */
 	uint64_t ns, error;
 };
 

@@ -26,7 +26,7 @@ static uint64_t sum;		/* so that nothing is optimised away */
 
 static void read_ours(void)
 {
-	struct pm_value value = { 0, 0, 0 };
+	struct pm_value value = { .size = sizeof(value) };
 
 	if (pm_counters_read_one(counters, 0, &value) < 0)
 		bench_fail("pm_counters_read_one", EIO);
@@ -35,7 +35,7 @@ static void read_ours(void)
 
 static void read_ours_all(void)
 {
-	struct pm_value values[MEMBERS];
+	struct pm_value values[MEMBERS] = { { .size = sizeof(values[0]) } };
 
 	if (pm_counters_read(counters, values, count) != (int)count)
 		bench_fail("pm_counters_read", EIO);

@@ -126,7 +126,7 @@ static void measure_lookup(const struct pm_profile *profile)
 		"output.chain.one_link", "no.such.fact",
 	};
 	uint64_t begin = bench_clock(CLOCK_THREAD_CPUTIME_ID);
-	struct pm_fact fact;
+	struct pm_fact fact = { .size = sizeof(fact) };
 
 	for (int i = 0; i < LOOKUPS; i++)
 		sum += (uint64_t)(pm_profile_lookup(profile, keys[i & 3], &fact) == 0);

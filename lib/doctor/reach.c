@@ -210,7 +210,7 @@ static int read_without_call(struct pm_refusal *refusal)
 		.config = PERF_COUNT_HW_INSTRUCTIONS, .flags = PM_SPEC_USER_ONLY,
 	};
 	struct pm_counters_stats stats = { .size = sizeof(stats) };
-	struct pm_value value = { 0, 0, 0 };
+	struct pm_value value = { .size = sizeof(value) };
 	struct pm_counters *counters;
 	int err = pm_counters_open(&spec, 1, 0, NULL, NULL, &counters);
 

@@ -36,7 +36,7 @@ static void *work(void *context)
 /* A thread born after the attach works, while this one polls, because some strategies follow so. */
 static bool delivers_once(struct pm_session *session, const uint64_t *samples, uint64_t ns)
 {
-	struct pm_value value = { 0, 0, 0 };
+	struct pm_value value = { .size = sizeof(value) };
 	struct job job = { .ns = ns };
 	pthread_t thread;
 

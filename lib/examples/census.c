@@ -69,7 +69,7 @@ int main(int argc, char **argv)
 	struct pm_session_opts opts = { .size = sizeof(opts), .allow = PM_ALLOW_ALL };
 	struct pm_diag diag = { .size = sizeof(diag) };
 	struct pm_session *session = NULL;
-	struct pm_value value = { 0, 0, 0 };
+	struct pm_value value = { .size = sizeof(value) };
 	struct pm_plan *plan;
 	int status;
 

@@ -24,7 +24,7 @@ static void *work(void *unused)
 
 static int count(struct pm_session *session, char *const *names, int events)
 {
-	struct pm_value values[EVENTS];
+	struct pm_value values[EVENTS] = { { .size = sizeof(values[0]) } };
 	pthread_t threads[4];
 	int n;
 

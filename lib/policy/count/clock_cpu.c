@@ -67,7 +67,7 @@ struct pm_instant pm_clock_cpu_time(const struct clock_cpu *cpu, uint64_t stamp)
 /* Each step leaves the drift's share of the error before: 1e-3, 1e-6, 1e-9 of a distance. */
 struct pm_instant pm_clock_cpu_stamp(const struct clock_cpu *cpu, uint64_t time)
 {
-	struct pm_instant instant = { time - (uint64_t)offset_of(&cpu->last), 0 };
+	struct pm_instant instant = { .ns = time - (uint64_t)offset_of(&cpu->last) };
 
 	for (int i = 0; i < 3; i++)
 		instant.ns = time - (uint64_t)offset_at(cpu, instant.ns, &instant.error);

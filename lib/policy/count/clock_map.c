@@ -11,6 +11,7 @@
 #include "../profile/facts.h"
 #include "../diagnosis/diag.h"
 #include "../profile/deny.h"
+#include "../spec/spec.h"
 
 PM_FACT(page_brackets, "userpage.time_conversion.brackets");
 PM_FACT(page_advances, "userpage.time_conversion.advances");
@@ -153,7 +154,7 @@ static int convert_by(const struct pm_clock_map *map, uint32_t cpu, uint64_t ns,
 		      struct pm_instant *ret)
 {
 	if (map->source == PM_CLOCK_SAME) {
-		*ret = (struct pm_instant){ ns, 0 };
+		*ret = (struct pm_instant){ .ns = ns };
 		return 0;
 	}
 	if (map->source != PM_CLOCK_RECORDS)
@@ -166,16 +167,28 @@ static int convert_by(const struct pm_clock_map *map, uint32_t cpu, uint64_t ns,
 	return 0;
 }
 
+static int give_converted(const struct pm_clock_map *map, uint32_t cpu, uint64_t ns,
+			  struct pm_instant (*convert)(const struct clock_cpu *, uint64_t),
+			  struct pm_instant *ret)
+{
+	struct pm_instant instant;
+	int err = convert_by(map, cpu, ns, convert, &instant);
+
+	if (err == 0 && !pm_give(ret, &instant, sizeof(instant), sizeof(instant)))
+		err = -EINVAL;
+	return err;
+}
+
 int pm_clock_map_time(const struct pm_clock_map *map, uint32_t cpu, uint64_t stamp,
 		      struct pm_instant *ret)
 {
-	return convert_by(map, cpu, stamp, pm_clock_cpu_time, ret);
+	return give_converted(map, cpu, stamp, pm_clock_cpu_time, ret);
 }
 
 int pm_clock_map_stamp(const struct pm_clock_map *map, uint32_t cpu, uint64_t time,
 		       struct pm_instant *ret)
 {
-	return convert_by(map, cpu, time, pm_clock_cpu_stamp, ret);
+	return give_converted(map, cpu, time, pm_clock_cpu_stamp, ret);
 }
 
 int pm_clock_map_state(const struct pm_clock_map *map, uint32_t cpu, struct pm_clock_state *ret)

@@ -6,6 +6,7 @@
 
 #include "counter.h"
 #include "../diagnosis/diag.h"
+#include "../spec/spec.h"
 
 /* ---------------------------------------------------------------------------------- by read(2) */
 
@@ -31,7 +32,8 @@ static int read_alone(struct pm_counters *counters, size_t index, struct pm_valu
 	int err = read_words(counters, counters->counters[index].fd, words, 3);
 
 	if (err == 0)
-		*ret = (struct pm_value){ words[0], words[1], words[2] };
+		*ret = (struct pm_value){ .value = words[0], .enabled = words[1],
+					  .running = words[2] };
 	return err;
 }
 
@@ -48,7 +50,8 @@ static int read_group(struct pm_counters *counters, size_t first, size_t last,
 	if (words[0] != members)
 		return -EBADMSG;
 	for (size_t i = 0; i < members; i++)
-		ret[first + i] = (struct pm_value){ words[3 + i], words[1], words[2] };
+		ret[first + i] = (struct pm_value){ .value = words[3 + i], .enabled = words[1],
+						    .running = words[2] };
 	return 0;
 }
 
@@ -80,8 +83,9 @@ static int read_all(struct pm_counters *counters, struct pm_value *ret)
 
 static struct pm_value since(const struct pm_value *now, const struct pm_value *base)
 {
-	return (struct pm_value){ now->value - base->value, now->enabled - base->enabled,
-				  now->running - base->running };
+	return (struct pm_value){ .value = now->value - base->value,
+				  .enabled = now->enabled - base->enabled,
+				  .running = now->running - base->running };
 }
 
 /* Everything into `now`. Returns how many of them the caller has room for. */
@@ -92,27 +96,45 @@ static int read_for(struct pm_counters *counters, struct pm_value *now, size_t r
 	return err < 0 ? err : (int)(room < counters->count ? room : counters->count);
 }
 
+/* What the caller hands over has the values of the first release at least. */
+static bool is_value(const struct pm_value *value)
+{
+	return value->size >= sizeof(*value) && value->size <= 4096;
+}
+
 int pm_counters_read(struct pm_counters *counters, struct pm_value *ret, size_t count)
 {
 	struct pm_value now[COUNTERS_MAX];
-	int taken = read_for(counters, now, count);
+	int taken;
 
-	for (int i = 0; i < taken; i++)
-		ret[i] = since(&now[i], &counters->counters[i].base);
+	if (count > 0 && !is_value(ret))
+		return -EINVAL;
+	taken = read_for(counters, now, count);
+	for (int i = 0; i < taken; i++) {
+		struct pm_value value = since(&now[i], &counters->counters[i].base);
+		struct pm_value *to = pm_element(ret, (size_t)i);
+
+		to->size = ret->size;
+		(void)pm_give(to, &value, sizeof(value), sizeof(value));
+	}
 	return taken;
 }
 
 int pm_counters_accumulate(struct pm_counters *counters, struct pm_value *sums, size_t count)
 {
 	struct pm_value now[COUNTERS_MAX];
-	int taken = read_for(counters, now, count);
+	int taken;
 
+	if (count > 0 && !is_value(sums))
+		return -EINVAL;
+	taken = read_for(counters, now, count);
 	for (int i = 0; i < taken; i++) {
 		struct pm_value more = since(&now[i], &counters->counters[i].base);
+		struct pm_value *sum = pm_element(sums, (size_t)i);
 
-		sums[i].value += more.value;
-		sums[i].enabled += more.enabled;
-		sums[i].running += more.running;
+		sum->value += more.value;
+		sum->enabled += more.enabled;
+		sum->running += more.running;
 	}
 	for (size_t i = 0; taken >= 0 && i < counters->count; i++)
 		counters->counters[i].base = now[i];
@@ -160,22 +182,28 @@ static int read_one_by_call(struct pm_counters *counters, size_t index, struct p
 	else
 		err = read_group(counters, counter->leader,
 				 last_of_group(counters, counter->leader), now);
-	if (err == 0)
-		*ret = since(&now[index], &counter->base);
+	if (err == 0) {
+		struct pm_value value = since(&now[index], &counter->base);
+
+		(void)pm_give(ret, &value, sizeof(value), sizeof(value));
+	}
 	return err;
 }
 
 int pm_counters_read_one(struct pm_counters *counters, size_t index, struct pm_value *ret)
 {
-	struct pm_value now;
+	struct pm_value now, value;
 
-	if (index >= counters->count)
+	if (index >= counters->count || !is_value(ret))
 		return -EINVAL;
 	if (counters->counters[index].page == NULL || !is_ours(counters) ||
 	    pm_user_value(counters->counters[index].page, counters->registers, &now) < 0)
 		return read_one_by_call(counters, index, ret);
 	counters->stats.user_reads++;
-	*ret = user_since(&now, &counters->counters[index].base);
+	value = user_since(&now, &counters->counters[index].base);
+	ret->value = value.value;
+	ret->enabled = value.enabled;
+	ret->running = value.running;
 	return 0;
 }
 

@@ -101,7 +101,7 @@ const char *pm_modify_clock(const struct pm_plan *plan)
  */
 static bool is_denied(struct pm_plan *plan, enum modifier modifier, const char *key)
 {
-	struct pm_fact fact;
+	struct pm_fact fact = { .size = sizeof(fact) };
 
 	if (pm_profile_lookup(plan->profile, key, &fact) < 0 || !pm_verdict_denies(fact.verdict))
 		return false;

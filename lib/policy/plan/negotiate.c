@@ -135,7 +135,7 @@ PM_FACT(user_only_is_zero, "strategy.user_only.software_zero");
  */
 static bool user_only_is_silent(const struct pm_plan *plan, const struct pm_event_spec *spec)
 {
-	struct pm_fact fact;
+	struct pm_fact fact = { .size = sizeof(fact) };
 
 	if (!pm_happens_in_kernel(spec))
 		return false;

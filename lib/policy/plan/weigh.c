@@ -154,7 +154,7 @@ static int check(const struct pm_plan *plan, struct candidate *candidate)
  */
 static int holds(const struct pm_plan *plan, struct candidate *candidate, const struct need *need)
 {
-	struct pm_fact fact = { .verdict = PM_UNKNOWN };
+	struct pm_fact fact = { .size = sizeof(fact), .verdict = PM_UNKNOWN };
 
 	(void)pm_profile_lookup(plan->profile, need->key, &fact);
 	if (fact.verdict == PM_YES)

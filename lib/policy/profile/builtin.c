@@ -44,7 +44,8 @@ int pm_profile_builtin_of(struct pm_profile *profile, const char *arch, const ch
 	int err, count = 0;
 
 	for (size_t i = 0; kernel != NULL && kernel->letters[i] != '\0'; i++) {
-		struct pm_fact fact = { .key = builtin_keys[i], .rank = PM_RANK_BUILTIN,
+		struct pm_fact fact = { .size = sizeof(fact),
+					.key = builtin_keys[i], .rank = PM_RANK_BUILTIN,
 					.verdict = pm_verdict_of_letter(kernel->letters[i]) };
 
 		if (fact.verdict == PM_UNKNOWN)

@@ -11,7 +11,7 @@
  */
 static inline bool pm_denies(const struct pm_profile *profile, const char *key)
 {
-	struct pm_fact fact;
+	struct pm_fact fact = { .size = sizeof(fact) };
 
 	return profile != NULL && pm_profile_lookup(profile, key, &fact) == 0 &&
 		pm_verdict_denies(fact.verdict);

@@ -57,7 +57,8 @@ static int fact_of(const struct loader *l, const struct json_token *token, struc
 {
 	int verdict;
 
-	*ret = (struct pm_fact){ .key = l->key, .number = token->number };
+	*ret = (struct pm_fact){ .size = sizeof(struct pm_fact),
+				 .key = l->key, .number = token->number };
 	switch (token->kind) {
 	case JSON_BOOL:
 		ret->type = PM_FACT_BOOL;
@@ -81,7 +82,7 @@ static int fact_of(const struct loader *l, const struct json_token *token, struc
 static int take_fact(struct loader *l, const struct json_token *token)
 {
 	struct entry *entry;
-	struct pm_fact fact;
+	struct pm_fact fact = { .size = sizeof(fact) };
 	int err = fact_of(l, token, &fact);
 
 	if (err < 0)

@@ -213,6 +213,7 @@ int pm_profile_answer(struct pm_profile *profile, struct entry *entry, const str
 void pm_entry_fact(const struct entry *entry, struct pm_fact *ret)
 {
 	*ret = (struct pm_fact){
+		.size = sizeof(*ret),
 		.key = entry->key, .type = (enum pm_fact_type)entry->type,
 		.verdict = (enum pm_verdict)entry->verdict, .rank = (enum pm_rank)entry->rank,
 		.number = entry->number, .text = entry->text,
@@ -282,6 +283,7 @@ int pm_profile_lookup(const struct pm_profile *profile, const char *key, struct 
 {
 	size_t size = strlen(key);
 	const struct entry *entry = NULL;
+	struct pm_fact fact;
 
 	if (profile->persona >= 0)
 		entry = pm_profile_find(profile, (unsigned int)profile->persona + 1, key, size);
@@ -289,7 +291,11 @@ int pm_profile_lookup(const struct pm_profile *profile, const char *key, struct 
 		entry = pm_profile_find(profile, SCOPE_KERNEL, key, size);
 	if (entry == NULL)
 		return -ENOENT;
-	pm_entry_fact(entry, ret);
+	if (ret->size < sizeof(fact))
+		return -EINVAL;
+	pm_entry_fact(entry, &fact);
+	fact.size = ret->size;
+	*ret = fact;
 	return 0;
 }
 
@@ -322,7 +328,8 @@ static bool is_text(const char *text)
 
 static bool is_fact(const struct pm_fact *fact)
 {
-	if (fact->key == NULL || !is_key(fact->key) || fact->rank > PM_RANK_RUNTIME)
+	if (fact->size < sizeof(*fact) || fact->key == NULL || !is_key(fact->key) ||
+	    fact->rank > PM_RANK_RUNTIME)
 		return false;
 	switch (fact->type) {
 	case PM_FACT_VERDICT:

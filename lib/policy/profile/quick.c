@@ -169,7 +169,7 @@ static bool is_asked(const char *const *keys, const char *key)
 
 static bool is_known(const struct pm_profile *profile, const char *key)
 {
-	struct pm_fact fact;
+	struct pm_fact fact = { .size = sizeof(fact) };
 
 	/* What policy blocked elsewhere, or earlier, it may allow here and now. */
 	return pm_profile_lookup(profile, key, &fact) == 0 && fact.rank >= PM_RANK_BUILD &&
@@ -183,6 +183,7 @@ static int find_out(struct pm_profile *profile, const struct quick *quick)
 	if (verdict == PM_UNKNOWN)
 		return 0;
 	return pm_profile_set(profile, &(struct pm_fact){
+		.size = sizeof(struct pm_fact),
 		.key = quick->key, .verdict = verdict, .rank = PM_RANK_RUNTIME });
 }
 

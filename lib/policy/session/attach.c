@@ -47,7 +47,8 @@ static void record_silence(const struct strategy *strategy, struct pm_profile *p
 {
 	if (strategy->proof != NULL)
 		(void)pm_profile_set(profile, &(struct pm_fact){
-			.key = strategy->proof, .verdict = PM_BROKEN, .rank = PM_RANK_RUNTIME });
+			.size = sizeof(struct pm_fact), .key = strategy->proof,
+			.verdict = PM_BROKEN, .rank = PM_RANK_RUNTIME });
 }
 
 static void begin(struct pm_session *session)

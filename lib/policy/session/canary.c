@@ -84,7 +84,8 @@ static int judge(const struct pm_session *session, char *reason, size_t size)
 /* Counters have no ring: what the thread caused must be in the sums. */
 static int judge_counters(struct pm_session *session, bool patient, char *reason, size_t size)
 {
-	struct pm_value before[PLAN_EVENTS_MAX], after[PLAN_EVENTS_MAX];
+	struct pm_value before[PLAN_EVENTS_MAX] = { { .size = sizeof(before[0]) } };
+	struct pm_value after[PLAN_EVENTS_MAX] = { { .size = sizeof(after[0]) } };
 
 	if (!is_inherited(session) ||
 	    pm_sums_read(&session->sums, &session->events, before) < 0 ||

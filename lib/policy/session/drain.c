@@ -62,6 +62,7 @@ static void on_sample(struct pm_session *session, const struct perf_event_header
 		session->stats.unknown++;
 		return;
 	}
+	observed.size = sizeof(observed);
 	observed.event = event->spec;
 	if (is_canary(session, (pid_t)observed.tid, observed.time)) {
 		session->canary.samples[event->spec]++;

@@ -30,6 +30,8 @@ int pm_session_read(struct pm_session *session, struct pm_value *ret, size_t cou
 	struct pm_value values[PLAN_EVENTS_MAX];
 	int err = pm_session_check(session);
 
+	if (err == 0 && count > 0 && (ret->size < sizeof(*ret) || ret->size > 4096))
+		err = -EINVAL;
 	if (err == 0 && !has_sums(session->plan, session->strategy->able))
 		err = -ENOTSUP;
 	if (err < 0)
@@ -42,7 +44,12 @@ int pm_session_read(struct pm_session *session, struct pm_value *ret, size_t cou
 		return err;
 	if (count > session->plan->count)
 		count = session->plan->count;
-	memcpy(ret, values, count * sizeof(*ret));
+	for (size_t i = 0; i < count; i++) {
+		struct pm_value *to = pm_element(ret, i);
+
+		to->size = ret->size;
+		(void)pm_give(to, &values[i], sizeof(values[i]), sizeof(values[i]));
+	}
 	return (int)count;
 }
 
@@ -55,25 +62,40 @@ static int read_part(const struct event_list *events, const struct session_event
 	ret->event = event->spec;
 	ret->tid = event->tid;
 	ret->cpu = event->cpu;
-	ret->value = (struct pm_value){ 0, 0, 0 };
+	ret->value = ret->enabled = ret->running = 0;
 	if (event->fd < 0)
 		return 0;
 	err = pm_event_counts(events, event, &counts);
 	if (err < 0)
 		return err;
-	ret->value = (struct pm_value){ counts.member[0].value, counts.time_enabled,
-					counts.time_running };
+	ret->value = counts.member[0].value;
+	ret->enabled = counts.time_enabled;
+	ret->running = counts.time_running;
 	return 0;
+}
+
+static void give_part(struct pm_part *ret, size_t index, const struct pm_part *part)
+{
+	struct pm_part *to = pm_element(ret, index);
+
+	to->size = ret->size;
+	(void)pm_give(to, part, sizeof(*part), sizeof(*part));
 }
 
 /* What events counted that went with their CPU. Returns the new count. */
 static size_t add_ended(const struct session_cpu *cpu, size_t specs, size_t have,
 			struct pm_part *ret, size_t count)
 {
-	for (size_t i = 0; i < specs; i++, have++)
+	for (size_t i = 0; i < specs; i++, have++) {
+		const struct pm_value *sum = &cpu->folded[i];
+		const struct pm_part part = {
+			.event = i, .tid = -1, .cpu = cpu->cpu, .value = sum->value,
+			.enabled = sum->enabled, .running = sum->running,
+		};
+
 		if (have < count)
-			ret[have] = (struct pm_part){ .event = i, .tid = -1, .cpu = cpu->cpu,
-						      .value = cpu->folded[i] };
+			give_part(ret, have, &part);
+	}
 	return have;
 }
 
@@ -83,12 +105,17 @@ int pm_session_read_parts(struct pm_session *session, struct pm_part *ret, size_
 	int err = pm_session_read(session, &unused, 0);
 	size_t have;
 
+	if (err == 0 && count > 0 && (ret->size < sizeof(*ret) || ret->size > 4096))
+		err = -EINVAL;
 	if (err < 0)
 		return err;
 	for (size_t i = 0; i < session->events.count && i < count; i++) {
-		err = read_part(&session->events, &session->events.list[i], &ret[i]);
+		struct pm_part part;
+
+		err = read_part(&session->events, &session->events.list[i], &part);
 		if (err < 0)
 			return err;
+		give_part(ret, i, &part);
 	}
 	have = session->events.count;
 	for (size_t i = 0; i < session->cpus.count; i++)

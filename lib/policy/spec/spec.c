@@ -23,6 +23,30 @@ bool pm_take(void *to, size_t have, const void *from, size_t least)
 	return true;
 }
 
+static size_t size_of(const void *structure)
+{
+	size_t size;
+
+	memcpy(&size, structure, sizeof(size));
+	return size;
+}
+
+bool pm_give(void *to, const void *from, size_t have, size_t least)
+{
+	const size_t size = size_of(to);
+
+	if (size < least || size > 4096)
+		return false;
+	memcpy((char *)to + sizeof(size), (const char *)from + sizeof(size),
+	       (size < have ? size : have) - sizeof(size));
+	return true;
+}
+
+void *pm_element(void *array, size_t index)
+{
+	return (char *)array + index * size_of(array);
+}
+
 bool pm_spec_take(const struct pm_event_spec *specs, size_t index, struct pm_event_spec *ret)
 {
 	const char *at = (const char *)specs + index * specs->size;

@@ -13,6 +13,15 @@
 bool pm_take(void *to, size_t have, const void *from, size_t least);
 
 /*
+ * Copies to a structure of the caller, who may be older or newer than we are: up to its size, and
+ * no further than what we have. The size stays the caller's. False for a size below `least`.
+ */
+bool pm_give(void *to, const void *from, size_t have, size_t least);
+
+/* Element `index` of an array whose first element tells the size of each. */
+void *pm_element(void *array, size_t index);
+
+/*
  * Copies one of an array of specs, whose stride is the caller's. False also for a flag or want of a
  * later release, which would be passed over in silence.
  */

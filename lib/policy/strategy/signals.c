@@ -315,7 +315,7 @@ PM_FACT(refresh_is_exact, "signal.refresh.limit_is_exact");
  */
 static bool may_refresh(const struct pm_plan *plan)
 {
-	struct pm_fact fact;
+	struct pm_fact fact = { .size = sizeof(fact) };
 
 	for (size_t i = 0; i < plan->count; i++)
 		if (!is_counter(&plan->events[i].attr))

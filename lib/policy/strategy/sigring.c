@@ -168,7 +168,8 @@ void pm_sigring_remove(struct sigring *ring)
 static void deliver(struct pm_session *session, const struct sigring_sample *sample)
 {
 	struct pm_observed observed = {
-		.pid = (uint32_t)session->pid, .tid = sample->tid, .cpu = sample->cpu,
+		.size = sizeof(observed), .pid = (uint32_t)session->pid, .tid = sample->tid,
+		.cpu = sample->cpu,
 		.time = sample->time, .ip = sample->ip, .address = sample->address,
 	};
 

@@ -136,7 +136,7 @@ static void by_session(const char *point, unsigned int forbid)
 	struct pm_diag diag = { .size = sizeof(diag) };
 	struct pm_session *session = NULL;
 	struct pm_plan *plan = NULL;
-	struct pm_value counted = { 0, 0, 0 };
+	struct pm_value counted = { .size = sizeof(counted) };
 	struct tally tally;
 	int err = crowd_begin();
 

@@ -103,6 +103,7 @@ static int teardown(void **state)
 static void know_of(const char *key, enum pm_verdict verdict, enum pm_rank rank)
 {
 	assert_true(pm_profile_set(profile, &(struct pm_fact){
+		.size = sizeof(struct pm_fact),
 		.key = key, .verdict = verdict, .rank = rank }) >= 0);
 }
 
@@ -114,7 +115,7 @@ static void know(const char *key, enum pm_verdict verdict)
 static const struct perf_event_attr *attr_by(const struct pm_event_spec *spec,
 					     struct pm_session_opts opts)
 {
-	struct pm_fact fact;
+	struct pm_fact fact = { .size = sizeof(fact) };
 
 	if (pm_profile_lookup(profile, "perm.available.opens", &fact) < 0 ||
 	    fact.verdict != PM_YES)
@@ -171,6 +172,7 @@ static void clocks(void **state)
 	assert_explained("clock: CLOCK_MONOTONIC (CLOCK_BOOTTIME is refused (EINVAL))");
 	kernel.refuse_clock = -1;
 	assert_int_equal(pm_profile_set(profile, &(struct pm_fact){
+		.size = sizeof(struct pm_fact),
 		.key = "clock.clockid.boottime.stamps", .verdict = PM_BROKEN,
 		.rank = PM_RANK_HINT }), 1);
 	attr = attr_by(&faults, boot);
@@ -323,7 +325,7 @@ static void each_notices_silence(void **state)
 	for (int i = 0; i < PM_STRATEGY_TIMERS; i++) {
 		struct pm_event_spec spec = spec_for(i);
 		struct pm_diag diag = { .size = sizeof(diag) };
-		struct pm_fact fact;
+		struct pm_fact fact = { .size = sizeof(fact) };
 		int err = attach_by(i, &spec, &diag);
 
 		if (err == -ENOTSUP)

@@ -293,7 +293,7 @@ static void counts_for_the_refused(void **state)
 {
 	struct served served = start_broker(NULL);
 	struct pm_event_spec spec = faults;
-	struct pm_value before, after;
+	struct pm_value before = { .size = sizeof(before) }, after = before;
 	struct pm_session *session;
 	struct pm_plan *plan;
 

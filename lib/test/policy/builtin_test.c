@@ -25,7 +25,8 @@ static struct pm_profile *filled(const char *arch, const char *release, int *cou
 
 static enum pm_verdict of(const char *arch, const char *release, const char *key)
 {
-	struct pm_fact fact = { .verdict = PM_UNKNOWN, .rank = PM_RANK_BUILTIN };
+	struct pm_fact fact = { .size = sizeof(fact),
+				.verdict = PM_UNKNOWN, .rank = PM_RANK_BUILTIN };
 	int count;
 	struct pm_profile *profile = filled(arch, release, &count);
 
@@ -68,7 +69,8 @@ static void test_gives_way_to_what_is_known_better(void **state)
 	const char *key = "inherit.sample_read.with_tid";
 	int count;
 	struct pm_profile *profile = filled("x86_64", "6.12.94", &count);
-	struct pm_fact fact = { .key = key, .verdict = PM_NO, .rank = PM_RANK_RUNTIME };
+	struct pm_fact fact = { .size = sizeof(fact),
+				.key = key, .verdict = PM_NO, .rank = PM_RANK_RUNTIME };
 
 	(void)state;
 	assert_true(count > 0);
@@ -130,7 +132,7 @@ static void install(const char *place, const char *version, int which)
 static int64_t place(void)
 {
 	struct pm_profile *profile;
-	struct pm_fact fact = { .number = 0 };
+	struct pm_fact fact = { .size = sizeof(fact), .number = 0 };
 
 	if (pm_profile_load_default(NULL, &profile) == 0)
 		(void)pm_profile_lookup(profile, "which.place.it_is", &fact);

@@ -11,7 +11,7 @@ static void ladder_of_clocks(void **state)
 {
 	const struct pm_event_spec dummy = { .size = sizeof(dummy), .type = 1, .config = 9 };
 	struct pm_profile *profile = pm_profile_create();
-	const struct pm_fact fact = { .key = "clock.clockid.realtime.stamps",
+	const struct pm_fact fact = { .size = sizeof(fact), .key = "clock.clockid.realtime.stamps",
 				      .verdict = PM_BROKEN, .rank = PM_RANK_BUILD };
 	struct pm_diag diag = { .size = sizeof(diag) };
 	int chosen = 77;

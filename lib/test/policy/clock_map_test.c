@@ -78,7 +78,7 @@ static uint64_t gap(uint64_t a, uint64_t b)
 static void check_at(const struct pm_clock_map *map, const struct truth *truth, uint64_t stamp,
 		     uint64_t error_most)
 {
-	struct pm_instant time, back;
+	struct pm_instant time = { .size = sizeof(time) }, back = time;
 
 	assert_int_equal(pm_clock_map_time(map, 0, stamp, &time), 0);
 	assert_true(gap(time.ns, true_time(truth, stamp)) <= time.error);
@@ -140,7 +140,7 @@ static void a_drift_that_changes(void **state)
 	struct clock_cpu cpu = { .points = 0 };
 	struct pm_clock_map map = one_cpu(&cpu);
 	const struct pm_clock_bracket first = { S, S, S }, second = { 2 * S, 2 * S, 2 * S };
-	struct pm_instant time;
+	struct pm_instant time = { .size = sizeof(time) };
 
 	(void)state;
 	assert_int_equal(pm_clock_learn(&cpu, &first, 1), 0);
@@ -202,7 +202,7 @@ static void each_cpu_its_own(void **state)
 	struct clock_cpu cpus[3] = { { .points = 0 } };
 	struct pm_clock_map map = { .source = PM_CLOCK_RECORDS, .cpus = cpus, .cpu_count = 3 };
 	const struct pm_clock_bracket first = { S, S, S }, third = { S + 900, S, S + 900 };
-	struct pm_instant one, any;
+	struct pm_instant one = { .size = sizeof(one) }, any = one;
 
 	(void)state;
 	assert_int_equal(pm_clock_map_time(&map, PM_CLOCK_ANY_CPU, S, &any), -ENOENT);
@@ -241,7 +241,7 @@ static void from_the_page(void **state)
 	struct pm_clock_map map = { .records = PM_CLOCK_DEFAULT, .wanted = CLOCK_MONOTONIC,
 				    .source = PM_CLOCK_PAGE, .cpus = &cpu, .cpu_count = 1,
 				    .registers = &machine, .fd = -1, .ring.base = &page };
-	struct pm_instant time;
+	struct pm_instant time = { .size = sizeof(time) };
 	uint64_t now;
 
 	(void)state;
@@ -305,7 +305,7 @@ static void check_fault(const struct pm_clock_map *map, struct pm_ring *ring, ui
 	const struct perf_event_header *header;
 	volatile char *area = fresh_page();
 	struct pm_record record;
-	struct pm_instant time;
+	struct pm_instant time = { .size = sizeof(time) };
 	uint64_t before, after;
 
 	(void)pm_ring_skip_all(ring);
@@ -355,7 +355,8 @@ static void stamps_lie_in_their_brackets(void **state)
 /* Numbers of CPUs may have gaps, and be above any count. */
 static void every_cpu_there_may_be(void **state)
 {
-	const struct pm_fact no_page = { .key = "userpage.time_conversion.brackets",
+	const struct pm_fact no_page = { .size = sizeof(no_page),
+					 .key = "userpage.time_conversion.brackets",
 					 .verdict = PM_BROKEN, .rank = PM_RANK_BUILD };
 	struct pm_profile *profile = pm_profile_create();
 	struct pm_clock_map *map;
@@ -400,7 +401,7 @@ static void update_knows_the_drift(void **state)
 static void clocks_that_can_be_read(void **state)
 {
 	struct pm_clock_map *map = must_make(CLOCK_MONOTONIC_RAW, CLOCK_MONOTONIC);
-	struct pm_instant time, back;
+	struct pm_instant time = { .size = sizeof(time) }, back = time;
 	uint64_t before, raw, after;
 
 	(void)state;
@@ -419,7 +420,7 @@ static void nothing_to_convert(void **state)
 {
 	struct pm_clock_map *map = must_make(CLOCK_MONOTONIC, CLOCK_MONOTONIC);
 	struct pm_clock_state known = { .size = sizeof(known) };
-	struct pm_instant time;
+	struct pm_instant time = { .size = sizeof(time) };
 
 	(void)state;
 	assert_int_equal(pm_clock_map_time(map, 3, 4711, &time), 0);

@@ -30,7 +30,7 @@ static void pinned_without_a_place(void **state)
 {
 	const uint64_t words[] = { 3, 500, 500, 1, 2, 3 };
 	struct pm_diag diag = { .size = sizeof(diag) };
-	struct pm_value values[3] = { { 42, 42, 42 } };
+	struct pm_value values[3] = { { sizeof(values[0]), 42, 42, 42 } };
 
 	(void)state;
 	start_script();
@@ -66,7 +66,7 @@ static void only_the_leader_is_pinned(void **state)
 static void answers_of_another_shape(void **state)
 {
 	const uint64_t wrong_count[] = { 2, 500, 500, 1, 2, 3 };
-	struct pm_value values[3];
+	struct pm_value values[3] = { { .size = sizeof(values[0]) } };
 
 	(void)state;
 	start_script();
@@ -80,7 +80,7 @@ static void answers_of_another_shape(void **state)
 static void groups_where_one_is_too_small(void **state)
 {
 	const uint64_t words[3][4] = { { 1, 100, 50, 7 }, { 1, 100, 25, 8 }, { 9, 100, 100 } };
-	struct pm_value values[3];
+	struct pm_value values[3] = { { .size = sizeof(values[0]) } };
 	uint64_t scaled;
 
 	(void)state;
@@ -109,7 +109,7 @@ static void groups_where_one_is_too_small(void **state)
 static void inherited_group_refused(void **state)
 {
 	const uint64_t words[2][3] = { { 7, 100, 50 }, { 8, 100, 25 } };
-	struct pm_value values[2];
+	struct pm_value values[2] = { { .size = sizeof(values[0]) } };
 
 	(void)state;
 	start_script();
@@ -127,7 +127,8 @@ static void inherited_group_refused(void **state)
 
 static void facts_forbid_inherited_groups(void **state)
 {
-	const struct pm_fact fact = { .key = "group.inherit_read.ended", .verdict = PM_BROKEN,
+	const struct pm_fact fact = { .size = sizeof(fact),
+				      .key = "group.inherit_read.ended", .verdict = PM_BROKEN,
 				      .rank = PM_RANK_BUILD };
 
 	(void)state;
@@ -199,7 +200,7 @@ static const uint64_t by_call[] = { 1030, 900, 900 };
 
 static void read_in_user_space(void **state)
 {
-	struct pm_value value;
+	struct pm_value value = { .size = sizeof(value) };
 
 	(void)state;
 	open_with_page();
@@ -216,7 +217,7 @@ static void read_in_user_space(void **state)
 
 static void index_goes_away(void **state)
 {
-	struct pm_value value;
+	struct pm_value value = { .size = sizeof(value) };
 
 	(void)state;
 	user_page.index = 0;
@@ -237,7 +238,7 @@ static void *read_elsewhere(void *ret)
 /* On another CPU the register would be somebody else's. */
 static void other_thread(void **state)
 {
-	struct pm_value value;
+	struct pm_value value = { .size = sizeof(value) };
 	pthread_t thread;
 
 	(void)state;
@@ -252,7 +253,7 @@ static void other_thread(void **state)
 /* The kernel does not copy an event's mapping: the page would not be there. */
 static void forked_process(void **state)
 {
-	struct pm_value value;
+	struct pm_value value = { .size = sizeof(value) };
 	int status;
 	pid_t child;
 
@@ -284,7 +285,8 @@ static void without_user_reads(void **state)
 	assert_int_equal(open_specs(&other, 1, 0), 0);
 	assert_null(counters->counters[0].page);
 	for (size_t i = 0; i < 2; i++) {
-		const struct pm_fact fact = { .key = keys[i], .rank = PM_RANK_BUILD,
+		const struct pm_fact fact = { .size = sizeof(fact),
+					      .key = keys[i], .rank = PM_RANK_BUILD,
 					      .verdict = i == 0 ? PM_BROKEN : PM_NO };
 
 		pm_counters_close(counters);
@@ -315,7 +317,8 @@ static void scale_is_exact(void **state)
 
 	(void)state;
 	for (int i = 0; i < 200000; i++) {
-		struct pm_value value = { random_word(), random_word() + 2, random_word() + 1 };
+		struct pm_value value = { sizeof(value), random_word(), random_word() + 2,
+					  random_word() + 1 };
 		unsigned __int128 want = (unsigned __int128)value.value * value.enabled;
 		uint64_t got;
 		int err = pm_value_scale(&value, &got);
@@ -346,17 +349,17 @@ static void scale_at_the_edges(void **state)
 	uint64_t scaled = 5;
 
 	(void)state;
-	assert_int_equal(pm_value_scale(&(struct pm_value){ 8, 10, 0 }, &scaled), -ENODATA);
+	assert_int_equal(pm_value_scale(&(struct pm_value){ 0, 8, 10, 0 }, &scaled), -ENODATA);
 	assert_int_equal(scaled, 5);
-	assert_int_equal(pm_value_scale(&(struct pm_value){ 8, 0, 0 }, &scaled), 0);
+	assert_int_equal(pm_value_scale(&(struct pm_value){ 0, 8, 0, 0 }, &scaled), 0);
 	assert_int_equal(scaled, 8);
-	assert_int_equal(pm_value_scale(&(struct pm_value){ 3, 3, 2 }, &scaled), 0);
+	assert_int_equal(pm_value_scale(&(struct pm_value){ 0, 3, 3, 2 }, &scaled), 0);
 	assert_int_equal(scaled, 5);	/* 4.5, rounded */
-	assert_int_equal(pm_value_scale(&(struct pm_value){ UINT64_MAX, 2, 1 }, &scaled),
+	assert_int_equal(pm_value_scale(&(struct pm_value){ 0, UINT64_MAX, 2, 1 }, &scaled),
 			 -EOVERFLOW);
-	assert_int_equal(pm_value_scale(&(struct pm_value){ UINT64_MAX, 7, 7 }, &scaled), 0);
+	assert_int_equal(pm_value_scale(&(struct pm_value){ 0, UINT64_MAX, 7, 7 }, &scaled), 0);
 	assert_true(scaled == UINT64_MAX);
-	assert_int_equal(pm_value_scale(&(struct pm_value){ UINT64_MAX - 1, UINT64_MAX,
+	assert_int_equal(pm_value_scale(&(struct pm_value){ 0, UINT64_MAX - 1, UINT64_MAX,
 							    UINT64_MAX - 1 }, &scaled), 0);
 	assert_true(scaled == UINT64_MAX);
 }

@@ -50,7 +50,8 @@ static uint64_t system_calls(void)
 
 static void faults_in_a_group(void **state)
 {
-	struct pm_value before[3], after[3];
+	struct pm_value before[3] = { { .size = sizeof(before[0]) } };
+	struct pm_value after[3] = { { .size = sizeof(after[0]) } };
 
 	(void)state;
 	must_open(software, 3, 0);
@@ -82,7 +83,8 @@ static void exact_writes(void **state)
 		  .config1 = (uintptr_t)&watched, .config2 = sizeof(watched),
 		  .flags = PM_SPEC_USER_ONLY },
 	};
-	struct pm_value values[2], sums[2] = { { 100, 0, 0 } };
+	struct pm_value values[2] = { { .size = sizeof(values[0]) } };
+	struct pm_value sums[2] = { { sizeof(sums[0]), 100, 0, 0 } };
 
 	(void)state;
 	must_open(specs, 2, PM_COUNTERS_TOGETHER);
@@ -107,7 +109,7 @@ static void exact_writes(void **state)
 
 static void read_one_is_the_same(void **state)
 {
-	struct pm_value all[3], one;
+	struct pm_value all[3] = { { .size = sizeof(all[0]) } }, one = all[0];
 
 	(void)state;
 	must_open(software, 3, 0);
@@ -127,7 +129,7 @@ static void read_one_is_the_same(void **state)
 
 static void inherited(void **state)
 {
-	struct pm_value values[3];
+	struct pm_value values[3] = { { .size = sizeof(values[0]) } };
 
 	(void)state;
 	must_open(software, 3, PM_COUNTERS_INHERIT);
@@ -156,7 +158,7 @@ static void all_threads(void **state)
 {
 	struct pm_event_spec spec = software[0];
 	struct pm_diag diag = { .size = sizeof(diag) };
-	struct pm_value value;
+	struct pm_value value = { .size = sizeof(value) };
 	pthread_t thread;
 
 	(void)state;

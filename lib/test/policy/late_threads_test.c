@@ -298,7 +298,7 @@ static bool begin_with_births(enum pm_strategy strategy, unsigned int count)
 /* Each undertaking meets a thread more: what the last one does is counted, and once. */
 static void counted_once(enum pm_strategy strategy, unsigned int undertakings)
 {
-	struct pm_value before, after;
+	struct pm_value before = { .size = sizeof(before) }, after = before;
 	cpu_set_t all, here;
 
 	assert_int_equal(sched_getaffinity(0, sizeof(all), &all), 0);
@@ -328,7 +328,7 @@ static void counters_count_once(void **state)
 /* What it does is told once, and counted once. */
 static void born_at_the_first_undertaking(void **state)
 {
-	struct pm_value before, after;
+	struct pm_value before = { .size = sizeof(before) }, after = before;
 
 	(void)state;
 	if (!begin_with_births(PM_STRATEGY_PER_CPU, 1))
@@ -349,7 +349,7 @@ static void born_at_the_first_undertaking(void **state)
 /* A thread of a later listing has events of its own beside others': no sum is given out. */
 static void sums_that_hold_more(void **state)
 {
-	struct pm_value value;
+	struct pm_value value = { .size = sizeof(value) };
 
 	(void)state;
 	if (!begin_with_births(PM_STRATEGY_PER_CPU, ROUNDS + 1))

@@ -97,7 +97,7 @@ struct outcome {
 
 static void work_observed(struct pm_session *session, pthread_t old, struct outcome *ret)
 {
-	struct pm_value before = { 0, 0, 0 }, after = { 0, 0, 0 };
+	struct pm_value before = { .size = sizeof(before) }, after = before;
 	struct pm_stats stats = { .size = sizeof(stats) };
 	pthread_t young;
 
@@ -202,7 +202,8 @@ static const struct { enum pm_verdict verdict; const char *name; } ways[] = {
 static struct pm_profile *profile_with(const char *key, enum pm_verdict verdict)
 {
 	struct pm_profile *profile = pm_profile_create();
-	const struct pm_fact fact = { .key = key, .verdict = verdict, .rank = PM_RANK_RUNTIME };
+	const struct pm_fact fact = { .size = sizeof(fact),
+				      .key = key, .verdict = verdict, .rank = PM_RANK_RUNTIME };
 
 	assert_true(pm_profile_use_persona(profile, NULL) >= 0);
 	assert_int_equal(pm_profile_set(profile, &fact), 1);
@@ -249,7 +250,7 @@ static void each_fact_each_way(void **state)
 static struct pm_profile *profile_of_all(enum pm_verdict verdict)
 {
 	struct pm_profile *profile = pm_profile_create();
-	struct pm_fact fact = { .verdict = verdict, .rank = PM_RANK_RUNTIME };
+	struct pm_fact fact = { .size = sizeof(fact), .verdict = verdict, .rank = PM_RANK_RUNTIME };
 
 	assert_true(pm_profile_use_persona(profile, NULL) >= 0);
 	for (size_t row = 0; row < PM_STRATEGIES; row++)
@@ -282,7 +283,7 @@ static void all_facts_at_once(void **state)
 static void no_time_to_find_out(void **state)
 {
 	struct pm_profile *profile = pm_profile_create();
-	struct pm_fact fact;
+	struct pm_fact fact = { .size = sizeof(fact) };
 
 	(void)state;
 	if (!perf_is_here())

@@ -302,7 +302,7 @@ static void losses_are_told_exactly(void **state)
 {
 	struct pm_plan *plan = plan_of(&faults, 1, PM_STRATEGY_PER_CPU, NULL);
 	struct pm_stats stats = { .size = sizeof(stats) };
-	struct pm_value before, after;
+	struct pm_value before = { .size = sizeof(before) }, after = before;
 	struct pm_session *session;
 	struct pm_stats early = { .size = sizeof(early) };
 

@@ -88,7 +88,7 @@ static char said[4096];
 
 static int setup(void **state)
 {
-	struct pm_fact fact;
+	struct pm_fact fact = { .size = sizeof(fact) };
 
 	(void)state;
 	memset(&kernel, 0, sizeof(kernel));
@@ -107,7 +107,7 @@ static int teardown(void **state)
 
 static bool perf_is_here(void)
 {
-	struct pm_fact fact;
+	struct pm_fact fact = { .size = sizeof(fact) };
 
 	return pm_profile_lookup(profile, "perm.available.opens", &fact) == 0 &&
 		fact.verdict == PM_YES;
@@ -116,7 +116,7 @@ static bool perf_is_here(void)
 static void say_of(const char *key, enum pm_verdict verdict, enum pm_rank rank)
 {
 	assert_int_equal(pm_profile_set(profile, &(struct pm_fact){
-		.key = key, .verdict = verdict, .rank = rank }), 1);
+		.size = sizeof(struct pm_fact), .key = key, .verdict = verdict, .rank = rank }), 1);
 }
 
 static void say(const char *key, enum pm_verdict verdict)

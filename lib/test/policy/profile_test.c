@@ -19,6 +19,7 @@
 	"  \"release\": \"4.9.1-test\"\n },\n"
 #define TAIL ",\n \"tool\": {\n  \"name\": \"perfmodes\",\n  \"version\": \"0.1.0\"\n }\n}\n"
 
+#define SIZED .size = sizeof(struct pm_fact)
 static const char sample[] = HEAD
 	" \"kernel\": {\n  \"a.b.broken\": \"broken\",\n  \"a.b.flag\": true,\n"
 	"  \"a.b.hazard\": \"hazard\",\n  \"a.b.no\": \"no\",\n  \"a.b.number\": -12,\n"
@@ -40,7 +41,7 @@ static struct pm_profile *load(const char *text)
 
 static enum pm_verdict verdict(const struct pm_profile *profile, const char *key)
 {
-	struct pm_fact fact;
+	struct pm_fact fact = { .size = sizeof(fact) };
 
 	return pm_profile_lookup(profile, key, &fact) < 0 ? PM_UNKNOWN : fact.verdict;
 }
@@ -48,7 +49,7 @@ static enum pm_verdict verdict(const struct pm_profile *profile, const char *key
 static void kinds_of_facts(void **state)
 {
 	struct pm_profile *profile = load(sample);
-	struct pm_fact fact;
+	struct pm_fact fact = { .size = sizeof(fact) };
 
 	(void)state;
 	assert_int_equal(pm_profile_count(profile), 9);
@@ -124,7 +125,7 @@ static void a_full_pipe_is_told(void **state)
 
 static int set(struct pm_profile *profile, const char *key, enum pm_verdict v, enum pm_rank rank)
 {
-	return pm_profile_set(profile, &(struct pm_fact){ .key = key, .verdict = v, .rank = rank });
+	return pm_profile_set(profile, &(struct pm_fact){ SIZED, key, .verdict = v, .rank = rank });
 }
 
 static void who_replaces_whom(void **state)
@@ -156,16 +157,18 @@ static void who_replaces_whom(void **state)
 static void no_facts(void **state)
 {
 	static const struct pm_fact none[] = {
-		{ .key = "two\nlines", .verdict = PM_YES }, { .key = NULL, .verdict = PM_YES },
-		{ .key = "a.b", .type = PM_FACT_TEXT }, { .key = "a.b", .type = PM_FACT_TEXT + 1 },
-		{ .key = "a.b", .type = PM_FACT_TEXT, .text = "" },
-		{ .key = "a.b", .type = PM_FACT_TEXT, .text = "yes" },
-		{ .key = "a.b", .type = PM_FACT_TEXT, .text = "absent" },
-		{ .key = "a.b", .type = PM_FACT_TEXT, .text = "a\tb" },
-		{ .key = "a.b", .verdict = PM_YES, .rank = PM_RANK_RUNTIME + 1 },
+		{ .key = "a.b", .verdict = PM_YES },	/* no size */
+		{ SIZED, .key = "two\nlines", .verdict = PM_YES },
+		{ SIZED, .key = NULL }, { SIZED, .key = "a.b", .type = PM_FACT_TEXT },
+		{ SIZED, .key = "a.b", .type = PM_FACT_TEXT + 1 },
+		{ SIZED, .key = "a.b", .type = PM_FACT_TEXT, .text = "" },
+		{ SIZED, .key = "a.b", .type = PM_FACT_TEXT, .text = "yes" },
+		{ SIZED, .key = "a.b", .type = PM_FACT_TEXT, .text = "absent" },
+		{ SIZED, .key = "a.b", .type = PM_FACT_TEXT, .text = "a\tb" },
+		{ SIZED, .key = "a.b", .verdict = PM_YES, .rank = PM_RANK_RUNTIME + 1 },
 	};
 	struct pm_profile *profile = pm_profile_create();
-	struct pm_fact text = { .key = "a.\"b", .type = PM_FACT_TEXT, .text = "yes \\" };
+	struct pm_fact text = { SIZED, .key = "a.\"b", .type = PM_FACT_TEXT, .text = "yes \\" };
 	char saved_text[4096];
 
 	(void)state;
@@ -236,7 +239,7 @@ static int merged(struct pm_profile *into, struct pm_profile *from, enum pm_merg
 static void union_of_two(void **state)
 {
 	struct pm_profile *profile = with(ONE, "\"p.b\": \"blocked\"");
-	struct pm_fact fact;
+	struct pm_fact fact = { .size = sizeof(fact) };
 
 	(void)state;
 	assert_int_equal(merged(profile, with(TWO, "\"p.b\": \"yes\""), PM_MERGE_UNION), 1);
@@ -368,7 +371,7 @@ static void best_of_a_directory(void **state)
 	setenv("PERFMODES_PROFILE", directory, 1);
 	assert_int_equal(pm_profile_load_default(&diag, &profile), 0);
 	unsetenv("PERFMODES_PROFILE");
-	struct pm_fact fact;
+	struct pm_fact fact = { .size = sizeof(fact) };
 	assert_int_equal(pm_profile_lookup(profile, "which.file", &fact), 0);
 	assert_int_equal(fact.number, 1);
 	assert_int_equal(fact.rank, PM_RANK_RELEASE);

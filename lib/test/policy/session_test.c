@@ -38,7 +38,7 @@ static void two_events_keep_apart(void **state)
 	struct pm_stats stats = { .size = sizeof(stats) };
 	struct pm_plan *plan = plan_of(specs, 2, PM_STRATEGY_PER_CPU, NULL);
 	struct pm_session *session;
-	struct pm_value values[2];
+	struct pm_value values[2] = { { .size = sizeof(values[0]) } };
 
 	(void)state;
 	if (plan == NULL)
@@ -119,7 +119,7 @@ static void attach_while_threads_come_and_go(void **state)
 static void counts_are_exact(void **state)
 {
 	struct pm_plan *plan = plan_of(&faults, 1, PM_STRATEGY_COUNTERS, NULL);
-	struct pm_value before, after;
+	struct pm_value before = { .size = sizeof(before) }, after = before;
 	struct pm_session *session;
 
 	(void)state;
@@ -169,7 +169,7 @@ static void timers_see_a_busy_thread(void **state)
 	struct pm_plan *plan = plan_of(&clock_of_all, 1, PM_STRATEGY_TIMERS, NULL);
 	struct pm_session *session = pm_session_create(plan, &ticks, NULL);
 	struct sigaction action;
-	struct pm_value value;
+	struct pm_value value = { .size = sizeof(value) };
 	pthread_t thread;
 
 	(void)state;

@@ -82,7 +82,7 @@ static void signals_tell_every_sample(void **state)
 	struct pm_event_spec spec = faults;
 	struct pm_session *session;
 	struct sigaction action;
-	struct pm_value value, after;
+	struct pm_value value = { .size = sizeof(value) }, after = value;
 	struct pm_plan *plan;
 
 	(void)state;

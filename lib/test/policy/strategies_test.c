@@ -42,7 +42,7 @@ static void own_rings_hold_no_descriptors(void **state)
 	struct pm_cost cost = { .size = sizeof(cost) };
 	int before = count_descriptors();
 	struct pm_session *session;
-	struct pm_value value;
+	struct pm_value value = { .size = sizeof(value) };
 
 	(void)state;
 	if (plan == NULL)
@@ -183,7 +183,7 @@ static void counts_of_the_machine(void **state)
 	struct pm_event_spec spec = faults;
 	struct pm_plan *plan;
 	struct pm_session *session;
-	struct pm_value value;
+	struct pm_value value = { .size = sizeof(value) };
 
 	(void)state;
 	spec.tid = PM_SYSTEM;
@@ -339,7 +339,7 @@ static void *fault_on_each_cpu(void *context)
 static void counts_by_thread_and_cpu(void **state)
 {
 	struct pm_event_spec spec = faults;
-	struct pm_part parts[64];
+	struct pm_part parts[64] = { { .size = sizeof(parts[0]) } };
 	uint64_t on[2] = { 0, 0 };
 	struct pm_session *session;
 	struct pm_plan *plan;
@@ -363,7 +363,7 @@ static void counts_by_thread_and_cpu(void **state)
 	for (int i = 0; i < n; i++) {
 		assert_true(parts[i].event == 0 && parts[i].tid == getpid());
 		if (parts[i].cpu < 2)
-			on[parts[i].cpu] += parts[i].value.value;
+			on[parts[i].cpu] += parts[i].value;
 	}
 	/* Making the thread faults a little, and sanitizers have a page for each eight. */
 	assert_in_range(on[0], 4000, 4900);

@@ -53,13 +53,13 @@ static int setup(void **state)
 
 static int value_of_page(struct pm_value *ret)
 {
-	*ret = (struct pm_value){ 99, 99, 99 };
+	*ret = (struct pm_value){ sizeof(*ret), 99, 99, 99 };
 	return pm_user_value(&page, &machine, ret);
 }
 
 static void offset_and_counter(void **state)
 {
-	struct pm_value value;
+	struct pm_value value = { .size = sizeof(value) };
 
 	(void)state;
 	assert_int_equal(value_of_page(&value), 0);
@@ -70,7 +70,7 @@ static void offset_and_counter(void **state)
 /* Counters start below zero so that they overflow after a period. */
 static void counter_is_signed(void **state)
 {
-	struct pm_value value;
+	struct pm_value value = { .size = sizeof(value) };
 
 	(void)state;
 	counter = ((uint64_t)1 << WIDTH) - 5;
@@ -90,7 +90,7 @@ static void counter_is_signed(void **state)
 
 static void expect_refusal(void)
 {
-	struct pm_value value;
+	struct pm_value value = { .size = sizeof(value) };
 
 	assert_int_equal(value_of_page(&value), -EAGAIN);
 	assert_true(value.value == 99 && value.enabled == 99 && value.running == 99);
@@ -126,7 +126,7 @@ static void migrate(void)
 
 static void migration(void **state)
 {
-	struct pm_value value;
+	struct pm_value value = { .size = sizeof(value) };
 
 	(void)state;
 	meanwhile = migrate;
@@ -145,7 +145,7 @@ static void lose_counter(void)
 
 static void counter_lost_meanwhile(void **state)
 {
-	struct pm_value value;
+	struct pm_value value = { .size = sizeof(value) };
 
 	(void)state;
 	meanwhile = lose_counter;
@@ -160,7 +160,7 @@ static void never_still(void)
 
 static void restless_page(void **state)
 {
-	struct pm_value value;
+	struct pm_value value = { .size = sizeof(value) };
 
 	(void)state;
 	meanwhile = never_still;
@@ -174,7 +174,7 @@ static void restless_page(void **state)
 
 static void no_clock(void **state)
 {
-	struct pm_value value;
+	struct pm_value value = { .size = sizeof(value) };
 
 	(void)state;
 	assert_int_equal(value_of_page(&value), 0);
@@ -185,7 +185,7 @@ static void no_clock(void **state)
 
 static void clock_in_page(void **state)
 {
-	struct pm_value value;
+	struct pm_value value = { .size = sizeof(value) };
 
 	(void)state;
 	page.cap_user_time = 1;
