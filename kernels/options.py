@@ -17,6 +17,7 @@ from kernels.guest.work import LEVELS
 from kernels.matrix import Matrix, Row
 from kernels.place.place import Order
 from kernels.place.report import Request
+from kernels.source import kind
 from reports import personas
 
 EPILOG = """exit status: 0 done and nothing unexpected, 1 broken or unexpected verdicts, or a guest
@@ -154,6 +155,8 @@ def chosen(args: argparse.Namespace, listed: Matrix) -> list[Row]:
         if not Path(args.kernel).is_file():
             raise Usage(f"no kernel file {args.kernel}")
         rows.append(listed.own(Path(args.kernel), args.arch))
+        if not args.kernel.endswith(".deb"):
+            kind.check(Path(args.kernel), rows[-1].arch.apt)
     if not rows and not args.list:
         raise Usage(f"which kernel? {' '.join(listed.rows)}; or --tag, or --kernel FILE")
     return [with_pmu(row, args.pmu) for row in rows]

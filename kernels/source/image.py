@@ -10,9 +10,11 @@ import re
 import struct
 import subprocess
 import tarfile
+import tempfile
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +26,8 @@ KERNEL = (
 )
 BUSYBOX = r"(?:usr/)?bin/busybox"
 MAX_MEMBER = 512 << 20
+MAX_DICTIONARY = 256 << 20
+RATIO, LEAST = 24, 16 << 20
 PT_NOTE, XEN_PHYS32_ENTRY = 4, 18
 
 
@@ -53,39 +57,69 @@ def member(deb: Path, pattern: str) -> bytes:
     raise Missing(f"{deb.name} has no file like {pattern}")
 
 
-def _filter(*argv: str) -> Callable[[bytes], bytes]:
-    def run(data: bytes) -> bytes:
-        try:
-            return subprocess.run(
-                argv, input=data, capture_output=True, timeout=120, check=True
-            ).stdout
-        except FileNotFoundError:
-            raise Missing(f"no {argv[0]}: apt-get install {argv[0]}") from None
-        except (subprocess.CalledProcessError, subprocess.TimeoutExpired) as error:
-            raise Refused(f"{argv[0]} cannot unpack the kernel: {error}") from None
+def _filter(*argv: str) -> Callable[[bytes, int], bytes]:
+    def run(data: bytes, limit: int) -> bytes:
+        with tempfile.TemporaryFile() as packed:
+            packed.write(data)
+            packed.seek(0)
+            try:
+                process = subprocess.Popen(
+                    ["timeout", "120", *argv],
+                    stdin=packed,
+                    stdout=subprocess.PIPE,
+                    stderr=subprocess.DEVNULL,
+                )
+            except FileNotFoundError:
+                raise Missing("no timeout: apt-get install coreutils") from None
+            with process:
+                unpacked = process.stdout.read(limit + 1) if process.stdout else b""
+                if len(unpacked) > limit:
+                    process.kill()
+                    return unpacked
+        if process.returncode in (126, 127):
+            raise Missing(f"no {argv[0]}: apt-get install {argv[0]}")
+        if process.returncode:
+            raise EOFError(f"{argv[0]} ended with status {process.returncode}")
+        return unpacked
 
     return run
 
 
-def _stream(make: Callable[[], Any]) -> Callable[[bytes], bytes]:
-    def run(data: bytes) -> bytes:
+def _stream(make: Callable[[], Any]) -> Callable[[bytes, int], bytes]:
+    def run(data: bytes, limit: int) -> bytes:
         decoder = make()
-        unpacked: bytes = decoder.decompress(data)
-        if not decoder.eof:
+        unpacked: bytes = decoder.decompress(data, limit + 1)
+        if len(unpacked) <= limit and not decoder.eof:
             raise EOFError("it ends too early")
         return unpacked
 
     return run
 
 
-DECOMPRESS: dict[bytes, Callable[[bytes], bytes]] = {
-    b"\x1f\x8b\x08": _stream(lambda: zlib.decompressobj(31)),
-    b"\xfd7zXZ\x00": _stream(lzma.LZMADecompressor),
-    b"\x5d\x00\x00": _stream(lambda: lzma.LZMADecompressor(lzma.FORMAT_ALONE)),
-    b"BZh": _stream(bz2.BZ2Decompressor),
-    b"\x28\xb5\x2f\xfd": _filter("zstd", "-dc"),
-    b"\x02\x21\x4c\x18": _filter("lz4", "-dc"),
-}
+@dataclass(frozen=True)
+class Format:
+    """A way to compress a kernel. `unpack` takes the data and how many bytes may come out of it,
+    and returns more only where it is more.
+
+    size    bytes behind the stream: its unpacked size, which gzip has in its own trailer
+    """
+
+    magic: bytes
+    unpack: Callable[[bytes, int], bytes]
+    size: int = 4
+
+
+FORMATS = (
+    Format(b"\x1f\x8b\x08", _stream(lambda: zlib.decompressobj(31)), 0),
+    Format(b"\xfd7zXZ\x00", _stream(lambda: lzma.LZMADecompressor(memlimit=MAX_DICTIONARY))),
+    Format(
+        b"\x5d\x00\x00",
+        _stream(lambda: lzma.LZMADecompressor(lzma.FORMAT_ALONE, memlimit=MAX_DICTIONARY)),
+    ),
+    Format(b"BZh", _stream(bz2.BZ2Decompressor)),
+    Format(b"\x28\xb5\x2f\xfd", _filter("zstd", "-dc")),
+    Format(b"\x02\x21\x4c\x18", _filter("lz4", "-dc")),
+)
 
 
 def payload(bzimage: bytes) -> bytes:
@@ -101,14 +135,21 @@ def payload(bzimage: bytes) -> bytes:
 
 
 def vmlinux(bzimage: bytes) -> bytes:
-    """The unpacked kernel of a bzImage."""
+    """The unpacked kernel of a bzImage. Kernels shrink to a fifth or so: what grows far more than
+    that is none."""
     packed = payload(bzimage)
-    for magic, unpack in DECOMPRESS.items():
-        if packed.startswith(magic):
+    limit = min(MAX_MEMBER, max(LEAST, RATIO * len(packed)))
+    for form in FORMATS:
+        if packed.startswith(form.magic):
             try:
-                return unpack(packed[:-4])  # the last four bytes are the unpacked size
+                unpacked = form.unpack(packed[: len(packed) - form.size], limit)
             except (zlib.error, lzma.LZMAError, OSError, EOFError) as error:
                 raise Refused(f"bzImage: damaged payload: {error}") from None
+            if len(unpacked) > limit:
+                raise Refused(
+                    f"bzImage: {len(packed)} bytes unpack to more than {limit}: no kernel does"
+                )
+            return unpacked
     raise Refused(f"bzImage: unknown compression {packed[:4].hex()}")
 
 

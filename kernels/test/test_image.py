@@ -1,12 +1,16 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
+import bz2
 import gzip
 import lzma
+import os
 import shutil
 import stat
 import struct
 import subprocess
+import tracemalloc
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -45,11 +49,16 @@ def sized(packed: bytes) -> bytes:
 
 @pytest.mark.parametrize(
     "packed",
-    [gzip.compress(elf(XEN)), lzma.compress(elf(XEN)), lzma.compress(elf(XEN), lzma.FORMAT_ALONE)],
-    ids=["gzip", "xz", "lzma"],
+    [
+        gzip.compress(elf(XEN)),  # its own trailer has the size: nothing is appended
+        sized(lzma.compress(elf(XEN))),
+        sized(lzma.compress(elf(XEN), lzma.FORMAT_ALONE)),
+        sized(bz2.compress(elf(XEN))),
+    ],
+    ids=["gzip", "xz", "lzma", "bzip2"],
 )
 def test_a_bzimage_becomes_its_vmlinux(packed: bytes) -> None:
-    assert image.bootable(bzimage(sized(packed)), "pvh") == elf(XEN)
+    assert image.bootable(bzimage(packed), "pvh") == elf(XEN)
 
 
 @pytest.mark.parametrize("tool", [["lz4", "-lc"], ["zstd", "-c"]])
@@ -61,7 +70,7 @@ def test_external_compressors(tool: list[str]) -> None:
 
 
 def test_without_a_pvh_entry_the_bzimage_stays() -> None:
-    kernel = bzimage(sized(gzip.compress(elf(GNU))))
+    kernel = bzimage(gzip.compress(elf(GNU)))
     assert image.bootable(kernel, "pvh") == kernel
     assert image.bootable(kernel, "") == kernel
     assert image.bootable(b"MZ anything else", "pvh") == b"MZ anything else"
@@ -71,17 +80,61 @@ def test_without_a_pvh_entry_the_bzimage_stays() -> None:
     "kernel",
     [
         bzimage(b"no known magic, surely"),
-        bzimage(sized(gzip.compress(bytes(999))[:15])),
+        bzimage(gzip.compress(bytes(999))[:-4]),
+        bzimage(sized(lzma.compress(bytes(999))[:-4])),
         bzimage(b"x" * 99, version=0x207),
         bzimage(b"x" * 99, length=1 << 30),
         b"",
         b"short",
     ],
-    ids=["magic", "cut", "protocol", "outside", "empty", "short"],
+    ids=["magic", "cut", "cut xz", "protocol", "outside", "empty", "short"],
 )
 def test_a_damaged_bzimage_is_refused(kernel: bytes) -> None:
     with pytest.raises(Refused):
         image.vmlinux(kernel)
+
+
+BOMB = 64 << 20
+
+
+@pytest.mark.parametrize(
+    "pack",
+    [gzip.compress, lambda data: sized(lzma.compress(data, preset=0)),
+     lambda data: sized(bz2.compress(data, 1))],
+    ids=["gzip", "xz", "bzip2"],
+)  # fmt: skip
+def test_what_grows_too_much_is_refused_before_it_has_grown(
+    pack: Callable[[bytes], bytes], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(image, "LEAST", 1 << 20)
+    kernel = bzimage(pack(bytes(BOMB)))
+    tracemalloc.start()
+    try:
+        with pytest.raises(Refused, match="unpack to more than"):
+            image.bootable(kernel, "pvh")
+        assert tracemalloc.get_traced_memory()[1] < 16 << 20
+    finally:
+        tracemalloc.stop()
+
+
+@pytest.mark.parametrize("tool", [["lz4", "-lc"], ["zstd", "-c"]])
+def test_so_is_what_a_program_unpacks(tool: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    if not shutil.which(tool[0]):
+        pytest.skip(f"no {tool[0]}")
+    monkeypatch.setattr(image, "LEAST", 1 << 20)
+    packed = subprocess.run(tool, input=bytes(BOMB), capture_output=True, check=True).stdout
+    with pytest.raises(Refused, match="unpack to more than"):
+        image.vmlinux(bzimage(sized(packed)))
+    noise = subprocess.run(tool, input=os.urandom(99_999), capture_output=True, check=True).stdout
+    with pytest.raises(Refused, match="damaged payload"):
+        image.vmlinux(bzimage(noise[: len(noise) // 2]))
+
+
+def test_real_kernels_grow_less(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Noise, which does not shrink, beside zeros: a fifth, as kernels have it."""
+    data = elf(XEN) + os.urandom(1 << 20) + bytes(4 << 20)
+    monkeypatch.setattr(image, "LEAST", 0)
+    assert image.vmlinux(bzimage(gzip.compress(data))) == data
 
 
 @pytest.mark.parametrize(
