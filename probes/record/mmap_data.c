@@ -1,19 +1,22 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Does attr.mmap_data add mappings that are not executable, and nothing else? They are many, and
- * who only wants symbols leaves it off.
- * Observed: a page of this program's file is mapped as data and as code.
+ * Does attr.mmap_data add mappings that are not executable, and nothing else? There are many, and a
+ * profiler that only wants symbols leaves it off.
+ * Observed: a page of this program's file is mapped as data and as code. A kernel older than the
+ * mark MISC_MMAP_DATA (v3.10) sets it on no record.
  */
 #include "probe.h"
 #include "map_program.h"
 
 PROBE(TITLE("mappings of data in the ring")
       SINCE("2.6.31")
-      POINT(data, "with mmap_data a mapping of data is reported, marked MISC_MMAP_DATA")
+      POINT(data, "with mmap_data a mapping of data is reported once, and not as code")
       SINCE("2.6.36")
+      POINT(data_marked, "the record of a data mapping is marked MISC_MMAP_DATA, that of code is not")
+      SINCE("3.10")
       POINT(data_needs_its_bit, "without mmap_data a mapping of data is not reported")
-      POINT(data_alone, "mmap_data without mmap reports data and no code")
-      FACT(data_misc, bool, "-", "records of data carry MISC_MMAP_DATA (since v3.10)"))
+      POINT(data_alone, "mmap_data without mmap reports data mappings and no code")
+      FACT(data_misc, bool, "-", "records of data mappings carry MISC_MMAP_DATA"))
 
 static struct sampler watch_maps(bool code, bool data)
 {
@@ -58,21 +61,49 @@ TEST(data_alone)
 			   found & 1);
 }
 
-TEST(data)
+/* The record of one mapping, of which there must be exactly one. */
+static struct pm_record must_find(struct sampler *sampler, const void *area)
 {
-	struct sampler sampler = watch_maps(true, true);
-	char *area = map_program(MAP_PRIVATE, PROT_READ);
-	struct pm_record record;
-	int found = 0, marked = 0;
+	struct pm_record record, ret = { 0 };
+	int found = 0;
 
-	while (find_record(&sampler, PERF_RECORD_MMAP, &record))
+	while (find_record(sampler, PERF_RECORD_MMAP, &record))
 		if (record.mmap.addr == (uintptr_t)area) {
-			marked += !!(record.misc & PERF_RECORD_MISC_MMAP_DATA);
+			ret = record;
 			found++;
 		}
 	if (found != 1)
-		say_broken("records for one mapping of data=%d want=1", found);
-	fact_bool("data_misc", marked);
+		say_broken("records for one mapping=%d want=1", found);
+	return ret;
+}
+
+TEST(data)
+{
+	struct sampler sampler = watch_maps(true, true);
+	const size_t page = probe_env()->page_size;
+	struct pm_record record = must_find(&sampler, map_program(MAP_PRIVATE, PROT_READ));
+
+	if (record.mmap.pid != (uint32_t)getpid() || record.mmap.tid != (uint32_t)pm_gettid())
+		say_broken("pid=%u tid=%u want=%d", record.mmap.pid, record.mmap.tid, getpid());
+	if (record.mmap.len != page || record.mmap.pgoff != page)
+		say_broken("len=%#" PRIx64 " pgoff=%#" PRIx64 " want=%#zx", record.mmap.len,
+			   record.mmap.pgoff, page);
+}
+
+TEST(data_marked)
+{
+	struct sampler sampler = watch_maps(true, true);
+	bool data, code;
+
+	data = must_find(&sampler, map_program(MAP_PRIVATE, PROT_READ)).misc &
+	       PERF_RECORD_MISC_MMAP_DATA;
+	code = must_find(&sampler, map_program(MAP_PRIVATE, PROT_READ | PROT_EXEC)).misc &
+	       PERF_RECORD_MISC_MMAP_DATA;
+	fact_bool("data_misc", data);
+	if (code)
+		say_broken("a mapping of code is marked MISC_MMAP_DATA");
+	if (!data)
+		say_no("a mapping of data is reported and not marked, like one of code");
 }
 
 PROBE_MAIN
