@@ -10,6 +10,7 @@
 #include "probe.h"
 #include "breakpoint.h"
 #include "finding.h"
+#include "tracepoint.h"
 #include <stdio.h>
 
 #define EACH_EVENT(field, version)                                                            \
@@ -75,13 +76,16 @@ static bool make_event(unsigned int kind, struct perf_event_attr *ret, struct fi
 		*ret = attr_access(HW_BREAKPOINT_W, &watched, 4);
 		return true;
 	case TRACEPOINT:
-		if (!has_all(REQUIRE_TRACEFS, why))
-			return false;
-		id = pm_tracepoint_id("sched", "sched_switch");
-		if (id < 0)
-			finding_set(why, ABSENT, "no sched:sched_switch (%s)", pm_errno_name(id));
+		id = tracepoint_id("sched", "sched_switch");
 		*ret = attr_of(PERF_TYPE_TRACEPOINT, id);
-		return id >= 0;
+		if (id >= 0 || !has_all(REQUIRE_TRACEFS, why))
+			return id >= 0;
+		if (id == -EACCES || id == -EPERM)
+			finding_set(why, BLOCKED,
+				    "the id of sched:sched_switch is not readable for this user");
+		else
+			finding_set(why, ABSENT, "no sched:sched_switch (%s)", pm_errno_name(id));
+		return false;
 	default:
 		if (!has_all(REQUIRE_CPU_PMU, why))
 			return false;
