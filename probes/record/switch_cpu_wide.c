@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Does an event on a CPU tell who follows whom there? A system-wide profiler draws the CPU's time
- * line from it.
- * Observed: this task and a child hand a token to and fro on one CPU.
+ * Does an event on a CPU tell which task follows which there? A system-wide profiler draws the CPU's
+ * time line from it.
+ * Observed: this task and a child take turns on one CPU; pid and tid of both are known.
  */
 #include "probe.h"
 
-PROBE(TITLE("hand-overs of a CPU in the ring")
+PROBE(TITLE("switches between the tasks of a CPU in the ring")
       SINCE("4.3")
       NEEDS("root")
-      POINT(cpu_wide, "an event on a CPU gets SWITCH_CPU_WIDE with both tasks' tids"))
+      POINT(cpu_wide, "an event on a CPU gets SWITCH_CPU_WIDE with pid and tid of both tasks"))
 
 static int move_to_first(void *unused)
 {
@@ -17,20 +17,26 @@ static int move_to_first(void *unused)
 	return move_to_nth_cpu(0);
 }
 
-/* Whether the ring holds a hand-over between us and the child, in both directions. */
+/* Whether the ring holds a switch from us to the child, and one back. */
 static bool saw_both(struct sampler *sampler, uint32_t child)
 {
-	const uint32_t self = pm_gettid();
+	const uint32_t self = pm_gettid(), process = getpid();
 	struct pm_record record;
 	bool out = false, in = false;
 
 	while (find_record(sampler, PERF_RECORD_SWITCH_CPU_WIDE, &record)) {
 		const uint32_t other = record.switch_cpu_wide.next_prev_tid;
 
+		if (record.sid.tid != self || other != child)
+			continue;
+		if (record.sid.pid != process || record.switch_cpu_wide.next_prev_pid != child)
+			say_broken("pid=%u want=%u, pid of the other task=%u want=%u",
+				   record.sid.pid, process,
+				   record.switch_cpu_wide.next_prev_pid, child);
 		if (record.misc & PERF_RECORD_MISC_SWITCH_OUT)
-			out |= record.sid.tid == self && other == child;
+			out = true;
 		else
-			in |= record.sid.tid == self && other == child;
+			in = true;
 	}
 	return out && in;
 }
@@ -55,7 +61,7 @@ TEST(cpu_wide)
 		if (saw_both(&sampler, worker.tid))
 			return;
 	}
-	say_broken("50 hand-overs on CPU %d and no record names both tasks", cpu);
+	say_broken("50 turns on CPU %d, and no pair of records names both tasks", cpu);
 }
 
 PROBE_MAIN
