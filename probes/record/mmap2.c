@@ -16,8 +16,7 @@ PROBE(TITLE("identity of mapped files")
       SINCE("3.16")
       POINT(file, "MMAP2 carries the device, inode and name that /proc/self/maps shows")
       POINT(protection, "MMAP2 carries the protection and the MAP_PRIVATE or MAP_SHARED flag")
-      POINT(replaces_mmap, "a mapping is reported as MMAP2 and not as MMAP as well")
-      FACT(generation, int, "-", "inode generation of the mapped file, as MMAP2 carries it"))
+      POINT(replaces_mmap, "a mapping is reported as MMAP2 and not as MMAP as well"))
 
 static struct sampler watch_maps(void)
 {
@@ -89,7 +88,6 @@ TEST(file)
 			   want.min);
 	if (strcmp(want.name, record.mmap.filename))
 		say_broken("filename=%.200s want=%.200s", record.mmap.filename, want.name);
-	fact_int("generation", record.mmap.ino_generation);
 }
 
 TEST(protection)

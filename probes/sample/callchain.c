@@ -14,8 +14,7 @@ PROBE(TITLE("call chains of samples")
       POINT(depth, "each call of a recursion of 20 is a frame, with its true return address")
       POINT(kernel_first, "with the kernel included, CONTEXT_KERNEL comes before CONTEXT_USER")
       NEEDS("root")
-      POINT(other_task, "the chain of another task has a frame for each call of its recursion")
-      FACT(frames, int, "frames", "user frames in the chain of a recursion of 20 calls"))
+      POINT(other_task, "the chain of another task has a frame for each call of its recursion"))
 
 TEST(user)
 {
@@ -37,7 +36,6 @@ TEST(depth)
 	struct recursion recursion;
 	struct pm_sample sample = sample_recursion(&sampler, &recursion, DEEPEST);
 
-	fact_int("frames", count_frames(&sample).user);
 	expect_frames(&sample, &recursion, DEEPEST + 1);
 }
 

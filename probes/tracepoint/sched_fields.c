@@ -16,8 +16,7 @@ PROBE(TITLE("fields of the scheduler's tracepoints")
       POINT(wakeup_format, "sched_wakeup: comm, pid, prio and target_cpu, as known")
       POINT(switch_data, "a switch away tells this thread's name and id, and another task's")
       FACT(prev_state, int, "-", "prev_state of a thread that waits in poll(2)")
-      FACT(prev_prio, int, "-", "prev_prio of this thread")
-      FACT(comm_size, int, "bytes", "prev_comm"))
+      FACT(comm_size, int, "bytes", "size of the field prev_comm"))
 
 static char format[8192];
 
@@ -117,7 +116,6 @@ TEST(switch_data)
 	prev = number_in(&record.sample, "prev_pid");
 	next = number_in(&record.sample, "next_pid");
 	fact_int("prev_state", number_in(&record.sample, "prev_state"));
-	fact_int("prev_prio", number_in(&record.sample, "prev_prio"));
 	if (prev != self || next == prev || next < 0)
 		say_broken("prev_pid=%" PRId64 " want=%" PRId64 ", next_pid=%" PRId64, prev, self,
 			   next);
