@@ -91,6 +91,13 @@ void must_read_format(const char *system, const char *event, char *text, size_t 
 		say_unknown("the format of %s: %s", event, pm_errno_name(error));
 }
 
+const char *syscall_field(const char *text)
+{
+	struct pm_trace_field field;
+
+	return pm_tracepoint_field(text, "__syscall_nr", &field) < 0 ? "nr" : "__syscall_nr";
+}
+
 bool is_own_pid(int64_t common_pid)
 {
 	struct stat space;

@@ -27,6 +27,9 @@ void cause_closes(int first, int count);
 
 /* The text of a tracepoint's format file, which the test needs. */
 void must_read_format(const char *system, const char *event, char *text, size_t size);
+/* The field with the number of the call in the format of a system call's tracepoint: "nr" before
+ * v4.10. */
+const char *syscall_field(const char *text);
 /* Whether the common_pid of a sample may be this thread's. It is the number in the first PID
  * namespace (whose inode is fixed, PROC_PID_INIT_INO), and in another one nobody tells which. */
 bool is_own_pid(int64_t common_pid);

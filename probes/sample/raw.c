@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What is the raw part of a sample: empty for software events, the tracepoint's fields for
- * tracepoints, padded to the next 8 bytes? Tools parse it with the tracepoint's format file.
+ * What is the raw part of a sample: empty for software events, the fields for tracepoints, padded
+ * to the next 8 bytes? Tools parse it with the tracepoint's format file.
  * Observed: this thread's own system call, by its number.
  */
 #include "probe.h"
@@ -10,7 +10,7 @@
 
 PROBE(TITLE("raw data of samples")
       SINCE("2.6.31")
-      POINT(software, "a software event has the 4 bytes of padding and nothing else")
+      POINT(software, "the raw part of a software event is 4 bytes of padding")
       POINT(tracepoint, "a tracepoint's payload holds the fields where its format file says")
       NEEDS("tracefs")
       POINT(padding, "size word and payload together are a multiple of 8 bytes")
@@ -69,9 +69,9 @@ TEST(tracepoint)
 
 	must_read_format("syscalls", "sys_enter_getppid", text, sizeof(text));
 	pid = field(&sample, text, "common_pid");
-	number = field(&sample, text, "__syscall_nr");
+	number = field(&sample, text, syscall_field(text));
 	if (!is_own_pid(pid) || number != SYS_getppid)
-		say_broken("common_pid=%" PRId64 " want=%d, __syscall_nr=%" PRId64 " want=%d", pid,
+		say_broken("common_pid=%" PRId64 " want=%d, number=%" PRId64 " want=%d", pid,
 			   pm_gettid(), number, (int)SYS_getppid);
 }
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Do samples of tracepoints carry the fields that the format file promises? This is how a profiler
- * reads the arguments of system calls. Observed: close(2) of numbers that are no descriptors, and
- * the same numbers in the raw data.
+ * Do samples of tracepoints carry the fields that the format file promises? A profiler reads the
+ * arguments of system calls so.
+ * Observed: close(2) of numbers that are no descriptors; the raw data holds the same numbers.
  */
 #include "probe.h"
 #include "tp_close.h"
@@ -17,16 +17,14 @@ PROBE(TITLE("raw data of tracepoints")
       FACT(raw_size, int, "bytes", "raw data of sys_enter_close, padding included"))
 
 /* The value of a field in raw data, of 4 or 8 bytes in the machine's own order. */
-static uint64_t field_of(const struct pm_sample *sample, const char *name)
+static uint64_t field_of(const struct pm_sample *sample, const char *text, const char *name)
 {
-	char text[8192];
 	struct pm_trace_field field;
 	uint64_t wide;
 	uint32_t narrow;
 	uint16_t half;
 	const char *at;
 
-	must_read_format("syscalls", "sys_enter_close", text, sizeof(text));
 	if (pm_tracepoint_field(text, name, &field) < 0)
 		say_broken("the format has no field %s", name);
 	if (!sample->raw || field.offset + field.size > sample->raw_size)
@@ -48,13 +46,15 @@ TEST(common)
 	uint64_t id = must_tracepoint("syscalls", "sys_enter_close").config, type, pid;
 	struct sampler sampler = watch_closes(1, PERF_SAMPLE_RAW);
 	struct pm_record record;
+	char text[8192];
 
+	must_read_format("syscalls", "sys_enter_close", text, sizeof(text));
 	cause_closes(FIRST, 1);
 	if (!find_record(&sampler, PERF_RECORD_SAMPLE, &record))
 		say_broken("no sample");
 	fact_int("raw_size", record.sample.raw_size);
-	type = field_of(&record.sample, "common_type");
-	pid = field_of(&record.sample, "common_pid");
+	type = field_of(&record.sample, text, "common_type");
+	pid = field_of(&record.sample, text, "common_pid");
 	if (type != id || !is_own_pid(pid))
 		say_broken("common_type=%" PRIu64 " want=%" PRIu64 ", common_pid=%" PRIu64
 			   " want=%d",
@@ -65,7 +65,9 @@ TEST(argument)
 {
 	struct sampler sampler = watch_closes(1, PERF_SAMPLE_RAW);
 	struct pm_record record;
+	char text[8192];
 
+	must_read_format("syscalls", "sys_enter_close", text, sizeof(text));
 	cause_closes(FIRST, 5);
 	must_ioctl(sampler.fd, PERF_EVENT_IOC_DISABLE, 0);
 	for (int i = 0; i < 5; i++) {
@@ -73,8 +75,8 @@ TEST(argument)
 
 		if (!find_record(&sampler, PERF_RECORD_SAMPLE, &record))
 			say_broken("samples=%d want=5", i);
-		argument = field_of(&record.sample, "fd");
-		number = field_of(&record.sample, "__syscall_nr");
+		argument = field_of(&record.sample, text, "fd");
+		number = field_of(&record.sample, text, syscall_field(text));
 		if (argument != (uint64_t)FIRST + i || number != SYS_close)
 			say_broken("call %d: fd=%" PRIu64 " want=%d, number=%" PRIu64 " want=%d", i,
 				   argument, FIRST + i, number, (int)SYS_close);
