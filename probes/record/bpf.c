@@ -2,7 +2,8 @@
 /*
  * Does the ring report BPF programs as they come and go: KSYMBOL for the compiled code, BPF_EVENT
  * for the program? Without them samples in compiled BPF code have no name.
- * Observed: the smallest program is loaded and closed; its tag links the two kinds of record.
+ * Observed: the smallest program is loaded and closed. Id, tag, name, address and length in the
+ * records are compared with what BPF_OBJ_GET_INFO_BY_FD says.
  * Linux 76193a94522f ("perf, bpf: Introduce PERF_RECORD_KSYMBOL") (v5.1)
  * Linux 6ee52e2a3fe4 ("perf, bpf: Introduce PERF_RECORD_BPF_EVENT") (v5.1)
  */
@@ -15,12 +16,13 @@ PROBE(TITLE("BPF programs in the ring")
       SINCE("5.1")
       NEEDS("bpf")
       ALONE("programs that others load are reported, too")
-      POINT(load, "loading gives one BPF_EVENT of type load, with id and tag")
+      POINT(load, "loading a program gives BPF_EVENT of type load with the program's id and tag")
       COMMIT("6ee52e2a3fe4")
-      POINT(unload, "the last close gives one BPF_EVENT of type unload with the same tag")
-      POINT(ksymbol, "compiled code is reported by KSYMBOL, named bpf_prog_ and the tag")
+      POINT(unload, "the last close of a program gives BPF_EVENT of type unload with the same tag")
+      POINT(ksymbol, "KSYMBOL has the address, length and name (bpf_prog_ and the tag) of compiled "
+		     "code")
       COMMIT("76193a94522f")
-      POINT(ksymbol_unregister, "and taken back by KSYMBOL marked UNREGISTER"))
+      POINT(ksymbol_unregister, "the last close of a program gives the same KSYMBOL marked UNREGISTER"))
 
 /* A program that is attached to nothing. */
 static int must_load(void)
@@ -37,50 +39,65 @@ static struct sampler watch_bpf(bool ksymbol, bool bpf_event)
 	return ask_run_sampler(&attr, &without, 0, -1, 4, ksymbol ? "ksymbol" : "bpf_event");
 }
 
-/* Load, and find the record of it. */
-static int load_seen(struct sampler *sampler, struct pm_record *ret)
+/* What the kernel says about a program: where its code is, to those who may know addresses. */
+struct program {
+	struct bpf_prog_info info;
+	uint64_t address;
+	char tag[20];
+};
+
+static struct program must_ask(int fd)
 {
+	struct program ret = { .address = 0 };
+	union bpf_attr order = { .info.bpf_fd = fd, .info.info_len = sizeof(ret.info) };
+
+	ret.info.nr_jited_ksyms = 1;
+	ret.info.jited_ksyms = (uintptr_t)&ret.address;
+	order.info.info = (uintptr_t)&ret.info;
+	bpf_needed(bpf_order(BPF_OBJ_GET_INFO_BY_FD, &order), "BPF_OBJ_GET_INFO_BY_FD");
+	for (int i = 0; i < 8; i++)
+		snprintf(ret.tag + 2 * i, 3, "%02x", ret.info.tag[i]);
+	return ret;
+}
+
+/* Load a program and compare the record with it. */
+static int load_seen(struct sampler *sampler, struct program *ret)
+{
+	struct pm_record record;
 	int fd = must_load();
 
-	if (!find_record(sampler, PERF_RECORD_BPF_EVENT, ret))
-		say_broken("no BPF_EVENT after loading a program");
-	if (ret->bpf_event.bpf_type != PERF_BPF_EVENT_PROG_LOAD || !ret->bpf_event.id)
-		say_broken("type=%u id=%u want=1 and an id", ret->bpf_event.bpf_type,
-			   ret->bpf_event.id);
+	*ret = must_ask(fd);
+	do
+		if (!find_record(sampler, PERF_RECORD_BPF_EVENT, &record))
+			say_broken("no BPF_EVENT of type load with id %u", ret->info.id);
+	while (record.bpf_event.bpf_type != PERF_BPF_EVENT_PROG_LOAD ||
+	       record.bpf_event.id != ret->info.id);
+	if (memcmp(record.bpf_event.tag, ret->info.tag, 8) || record.bpf_event.flags)
+		say_broken("tag=%02x%02x.. want=%s, flags=%u", record.bpf_event.tag[0],
+			   record.bpf_event.tag[1], ret->tag, record.bpf_event.flags);
 	return fd;
 }
 
 TEST(load)
 {
 	struct sampler sampler = watch_bpf(false, true);
-	struct pm_record record;
-	char path[64], line[512], want[32];
-	int fd = load_seen(&sampler, &record);
+	struct program program;
 
-	snprintf(want, sizeof(want), "%02x%02x%02x%02x%02x%02x%02x%02x", record.bpf_event.tag[0],
-		 record.bpf_event.tag[1], record.bpf_event.tag[2], record.bpf_event.tag[3],
-		 record.bpf_event.tag[4], record.bpf_event.tag[5], record.bpf_event.tag[6],
-		 record.bpf_event.tag[7]);
-	snprintf(path, sizeof(path), "/proc/self/fdinfo/%d", fd);
-	if (pm_read_text(path, line, sizeof(line)) > 0 && strstr(line, "prog_tag:") &&
-	    !strstr(line, want))
-		say_broken("tag=%s is not the program's", want);
+	load_seen(&sampler, &program);
 }
 
 TEST(unload)
 {
 	struct sampler sampler = watch_bpf(false, true);
 	struct pm_record record;
-	int fd = load_seen(&sampler, &record);
-	uint8_t tag[8];
+	struct program program;
 
-	memcpy(tag, record.bpf_event.tag, 8);
-	close(fd);
-	if (!find_record(&sampler, PERF_RECORD_BPF_EVENT, &record))
-		say_broken("no BPF_EVENT after the last close");
-	if (record.bpf_event.bpf_type != PERF_BPF_EVENT_PROG_UNLOAD ||
-	    memcmp(tag, record.bpf_event.tag, 8))
-		say_broken("type=%u want=2 with the same tag", record.bpf_event.bpf_type);
+	close(load_seen(&sampler, &program));
+	do
+		if (!find_record(&sampler, PERF_RECORD_BPF_EVENT, &record))
+			say_broken("no BPF_EVENT of type unload with tag %s", program.tag);
+	while (record.bpf_event.bpf_type != PERF_BPF_EVENT_PROG_UNLOAD ||
+	       memcmp(program.info.tag, record.bpf_event.tag, 8));
 }
 
 /* The setting says so, or is not there, as in kernels without a compiler for BPF. */
@@ -92,43 +109,60 @@ static bool is_interpreted(void)
 	return error == -ENOENT ? access("/proc/sys/net/core", F_OK) == 0 : !strcmp(jit, "0");
 }
 
-static int must_see_symbol(struct sampler *sampler)
+/* The record of a program's code, registered or unregistered; false when there is none. */
+static bool find_symbol(struct sampler *sampler, const struct program *program, bool gone)
 {
 	struct pm_record record;
-	int fd = must_load();
-	bool seen = find_record(sampler, PERF_RECORD_KSYMBOL, &record);
+	char name[32];
 
-	/* Of an interpreted program some kernels tell the interpreter's address, and no length. */
-	if ((!seen || !record.ksymbol.len) && is_interpreted())
-		say_absent("BPF is interpreted here: bpf_jit_enable is 0 or not there");
-	if (!seen)
-		say_broken("no KSYMBOL");
+	snprintf(name, sizeof(name), "bpf_prog_%s", program->tag);
+	do
+		if (!find_record(sampler, PERF_RECORD_KSYMBOL, &record))
+			return false;
+	while (strncmp(record.ksymbol.name, name, strlen(name)) ||
+	       record.ksymbol.flags != (gone ? PERF_RECORD_KSYMBOL_FLAGS_UNREGISTER : 0));
+	/* Some kernels tell the interpreter's address for an interpreted program, and no length. */
+	if (!record.ksymbol.len && is_interpreted())
+		return false;
 	if (record.ksymbol.ksym_type != PERF_RECORD_KSYMBOL_TYPE_BPF || !record.ksymbol.addr ||
-	    !record.ksymbol.len || record.ksymbol.flags)
-		say_broken("type=%u addr=%#" PRIx64 " len=%u flags=%u", record.ksymbol.ksym_type,
-			   record.ksymbol.addr, record.ksymbol.len, record.ksymbol.flags);
-	if (strncmp(record.ksymbol.name, "bpf_prog_", 9))
-		say_broken("name=%.80s", record.ksymbol.name);
-	return fd;
+	    (program->address && record.ksymbol.addr != program->address))
+		say_broken("type=%u want=1, addr=%#" PRIx64 " want=%#" PRIx64,
+			   record.ksymbol.ksym_type, record.ksymbol.addr, program->address);
+	if (!record.ksymbol.len ||
+	    (program->info.jited_prog_len && record.ksymbol.len != program->info.jited_prog_len))
+		say_broken("len=%u want=%u", record.ksymbol.len, program->info.jited_prog_len);
+	return true;
+}
+
+static int must_see_symbol(struct sampler *sampler, struct program *ret)
+{
+	int fd = must_load();
+
+	*ret = must_ask(fd);
+	if (find_symbol(sampler, ret, false))
+		return fd;
+	if (is_interpreted())
+		say_absent("BPF is interpreted here: bpf_jit_enable is 0 or not there");
+	say_broken("no KSYMBOL bpf_prog_%s after loading it", ret->tag);
 }
 
 TEST(ksymbol)
 {
 	struct sampler sampler = watch_bpf(true, false);
+	struct program program;
 
-	must_see_symbol(&sampler);
+	must_see_symbol(&sampler, &program);
 }
 
 TEST(ksymbol_unregister)
 {
 	struct sampler sampler = watch_bpf(true, false);
-	struct pm_record record;
+	struct program program;
 
-	close(must_see_symbol(&sampler));
-	if (!find_record(&sampler, PERF_RECORD_KSYMBOL, &record))
-		say_broken("no KSYMBOL after the last close");
-	if (!(record.ksymbol.flags & PERF_RECORD_KSYMBOL_FLAGS_UNREGISTER))
-		say_broken("flags=%u want=1", record.ksymbol.flags);
+	close(must_see_symbol(&sampler, &program));
+	if (!find_symbol(&sampler, &program, true))
+		say_broken("no KSYMBOL bpf_prog_%s marked UNREGISTER after the last close",
+			   program.tag);
 }
 
 PROBE_MAIN

@@ -7,6 +7,7 @@
  * shows that the record could have come.
  */
 #include "probe.h"
+#include "breakpoint.h"
 #include <sys/wait.h>
 
 PROBE(TITLE("counts of ended children in the ring")
@@ -14,6 +15,7 @@ PROBE(TITLE("counts of ended children in the ring")
       POINT(sum, "with inherit_stat the sum that read(2) gives has an ended child's count in it")
       POINT(needs_its_bit, "inherit without inherit_stat gives no READ")
       POINT(none_too_many, "no child leaves two READs, and each has its pid, its count and the id")
+      POINT(exact, "a child's READ carries exactly the 7 watched writes that the child did")
       POINT(written_each, "each child leaves a READ, whether its parent sleeps or spins"))
 
 #define CHILDREN 10
@@ -119,6 +121,50 @@ TEST(none_too_many)
 		if (reads > 1)
 			say_broken("one child left %d READs", reads);
 	}
+}
+
+static volatile uint64_t watched;
+
+static int write_seven(void *unused)
+{
+	(void)unused;
+	for (int i = 0; i < 7; i++)
+		watched = i;
+	return 0;
+}
+
+/* Nobody but the child writes there: the sum and the record have one true value. */
+TEST(exact)
+{
+	struct perf_event_attr attr = attr_access(HW_BREAKPOINT_W, &watched, 4);
+	int cpu = move_to_nth_cpu(0);
+	struct pm_record record;
+	struct sampler sampler;
+	struct pm_counts sum;
+
+	require(REQUIRE_BREAKPOINT);
+	ASSERT_LE(0, cpu);
+	attr.inherit = attr.inherit_stat = 1;
+	attr.read_format = PERF_FORMAT_ID;
+	sampler = must_run_sampler(&attr, 0, cpu, 2);
+	for (int i = 1; i <= CHILDREN; i++) {
+		const pid_t child = start_child(write_seven, NULL);
+
+		must_end(child, false);
+		sum = must_counts(sampler.fd, PERF_FORMAT_ID);
+		if (sum.member[0].value != 7 * (uint64_t)i)
+			say_broken("sum=%" PRIu64 " after %d children", sum.member[0].value, i);
+		if (!find_record(&sampler, PERF_RECORD_READ, &record))
+			continue;
+		if (record.read.pid != (uint32_t)child || record.read.tid != (uint32_t)child ||
+		    record.read.counts.member[0].value != 7 ||
+		    record.read.counts.member[0].id != sum.member[0].id)
+			say_broken("pid=%u tid=%u want=%d, count=%" PRIu64 " want=7",
+				   record.read.pid, record.read.tid, child,
+				   record.read.counts.member[0].value);
+		return;
+	}
+	say_unknown("none of %d children left a READ", CHILDREN);
 }
 
 TEST(written_each)

@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Does the ring say which namespaces a task lives in? It is how samples get attributed to
- * containers.
- * Observed: a child is made, a namespace is left; each entry of the record is held against
- * /proc/PID/ns.
+ * Does the ring say which namespaces a task is in? Samples are attributed to containers by it.
+ * Observed: a child is started, a namespace is left; device and inode of each entry of the record
+ * are compared with /proc/PID/ns.
  * Linux e422267322cd ("perf: Add PERF_RECORD_NAMESPACES ...") (v4.12)
  */
 #include "probe.h"
 #include <stdio.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 
 PROBE(TITLE("namespaces in the ring")
       SINCE("4.12")
       POINT(on_fork, "a new task gives one NAMESPACES record with its pid and tid")
-      POINT(inodes, "each entry is the inode of the task's own /proc/PID/ns link")
+      POINT(inodes, "each entry has the device and inode of the task's own /proc/PID/ns link")
       POINT(on_unshare, "unshare(CLONE_NEWUTS) gives a record with the new UTS namespace")
       NEEDS("root")
-      FACT(entries, int, "-", "namespaces named in a record"))
+      FACT(entries, int, "-", "namespaces named in a NAMESPACES record"))
 
 static const char *const ns_names[NR_NAMESPACES] = {
 	[NET_NS_INDEX] = "net",	  [UTS_NS_INDEX] = "uts", [IPC_NS_INDEX] = "ipc",
@@ -32,32 +32,41 @@ static struct sampler watch_namespaces(void)
 	return ask_run_sampler(&attr, &without, 0, -1, 4, "namespaces");
 }
 
-static ino_t ns_inode(pid_t pid, const char *name)
+/* The file of a task's namespace: inode 0 where there is none. */
+static struct stat ns_file(pid_t pid, const char *name)
 {
 	char path[64];
-	struct stat link = { 0 };
+	struct stat file;
 
 	snprintf(path, sizeof(path), "/proc/%d/ns/%s", pid, name);
-	return stat(path, &link) ? 0 : link.st_ino;
+	if (stat(path, &file))
+		memset(&file, 0, sizeof(file));
+	return file;
+}
+
+/* A device number as the kernel hands it out: 12 bits of major number between 20 of minor. */
+static uint64_t encode(dev_t device)
+{
+	const unsigned int min = minor(device);
+
+	return (min & 0xff) | major(device) << 8 | (uint64_t)(min & ~0xffu) << 12;
 }
 
 static void compare(const struct pm_record *record, pid_t pid)
 {
 	const struct perf_ns_link_info *entries = record->namespaces.entries;
 
-	if (!ns_inode(pid, "uts"))
+	if (!ns_file(pid, "uts").st_ino)
 		say_unknown("/proc/PID/ns is not readable");
 	if (record->namespaces.nr > NR_NAMESPACES || record->namespaces.nr < CGROUP_NS_INDEX)
 		say_broken("nr=%" PRIu64 " want=%d", record->namespaces.nr, NR_NAMESPACES);
 	for (unsigned int i = 0; i < record->namespaces.nr; i++) {
-		ino_t want = ns_inode(pid, ns_names[i]);
+		const struct stat want = ns_file(pid, ns_names[i]);
 
-		if (want && entries[i].ino != want)
-			say_broken("%s: ino=%" PRIu64 " want=%ju", ns_names[i], entries[i].ino,
-				   (uintmax_t)want);
-		if (!want && entries[i].ino)
-			say_broken("%s: ino=%" PRIu64 " of what /proc does not have", ns_names[i],
-				   entries[i].ino);
+		if (entries[i].ino != want.st_ino || entries[i].dev != encode(want.st_dev))
+			say_broken("%s: ino=%" PRIu64 " want=%ju, dev=%#" PRIx64 " want=%#" PRIx64,
+				   ns_names[i], entries[i].ino, (uintmax_t)want.st_ino,
+				   entries[i].dev, encode(want.st_dev));
 	}
 }
 
@@ -100,7 +109,7 @@ TEST(on_unshare)
 	struct sampler sampler = watch_namespaces();
 	const struct perf_ns_link_info *entries;
 	struct pm_record record;
-	ino_t before = ns_inode(getpid(), "uts");
+	const ino_t before = ns_file(getpid(), "uts").st_ino;
 
 	require(REQUIRE_ROOT);
 	if (unshare(CLONE_NEWUTS))
