@@ -2,88 +2,138 @@
 /*
  * Are user registers in samples the ones asked for, in order, and true? Unwinding by DWARF starts
  * from them.
- * Observed: a page fault's instruction pointer must equal the sample's IP, its stack pointer must
- * lie in this thread's stack.
+ * Observed: a page is touched by a function that knows its frame. The instruction pointer is the
+ * sample's IP, the frame pointer (where the architecture has one) is that frame, and the stack
+ * pointer is close by.
  */
 #include "probe.h"
 #include "one_fault.h"
 
 PROBE(TITLE("registers in samples")
       SINCE("3.7")
-      POINT(user, "REGS_USER: IP and SP, lower bit first, equal to the sample's and the stack's")
+      POINT(user, "REGS_USER has IP, SP and frame pointer of the fault, lower bit first")
       POINT(user_abi, "REGS_USER says 32 or 64 bit as this program is")
-      POINT(interrupted, "REGS_INTR of a fault in user mode: the same IP and SP")
+      POINT(interrupted, "REGS_INTR of a fault in user mode has its IP, SP and frame pointer")
       SINCE("3.19"))
 
+#define NONE -1
+
 #if defined(__x86_64__) || defined(__i386__)
-enum { SP = 7, IP = 8 };
+enum { BP = 6, SP = 7, IP = 8 };
 #elif defined(__aarch64__)
-enum { SP = 31, IP = 32 };
+enum { BP = 29, SP = 31, IP = 32 };
 #elif defined(__arm__)
-enum { SP = 13, IP = 15 };
+enum { BP = NONE, SP = 13, IP = 15 };
 #elif defined(__powerpc__)
-enum { SP = 1, IP = 32 };
+enum { BP = NONE, SP = 1, IP = 32 };
 #elif defined(__s390x__)
-enum { SP = 15, IP = 33 };
+enum { BP = NONE, SP = 15, IP = 33 };
 #elif defined(__riscv)
-enum { SP = 2, IP = 0 };
+enum { BP = 8, SP = 2, IP = 0 };
 #elif defined(__mips__)
-enum { SP = 29, IP = 0 };
+enum { BP = NONE, SP = 29, IP = 0 };
 #elif defined(__loongarch__)
-enum { SP = 3, IP = 0 };
+enum { BP = NONE, SP = 3, IP = 0 };
 #else
-enum { SP = -1, IP = -1 };
+enum { BP = NONE, SP = NONE, IP = NONE };
 #endif
 
-static uint64_t both(void)
+static uint64_t bit(int number)
 {
-	if (SP < 0)
+	return number == NONE ? 0 : 1ull << number;
+}
+
+static uint64_t all_known(void)
+{
+	if (SP == NONE)
 		say_absent("the numbers of this architecture's registers are not known here");
-	return 1ull << (SP & 63) | 1ull << (IP & 63);
+	return bit(BP) | bit(SP) | bit(IP);
 }
 
-static void must_be_true(const uint64_t *registers, unsigned int count, uint64_t sample_ip)
+/* The frame of the function that touches a page; asking for it makes the compiler keep one. */
+static __attribute__((noinline)) uintptr_t touch(volatile char *page)
 {
-	const uint64_t here = (uintptr_t)__builtin_frame_address(0);
-	const uint64_t ip = registers[IP > SP], sp = registers[IP < SP];
+	const uintptr_t frame = (uintptr_t)__builtin_frame_address(0);
 
-	if (count != 2)
-		say_broken("registers=%u want=2", count);
-	if (ip != sample_ip)
-		say_broken("IP register=%#" PRIx64 " sample's IP=%#" PRIx64, ip, sample_ip);
-	if (sp > here + 65536 || sp + 65536 < here)
-		say_broken("SP register=%#" PRIx64 " is far from the stack at %#" PRIx64, sp, here);
+	page[0] = 1;
+	return frame;
 }
 
-static struct perf_event_attr attr_user(uint64_t mask)
-{
-	struct perf_event_attr attr = attr_faults(PERF_SAMPLE_IP | PERF_SAMPLE_REGS_USER);
+struct touched {
+	struct pm_sample sample;
+	uintptr_t frame;
+};
 
-	attr.sample_regs_user = mask;
-	return attr;
+static struct touched sample_touch(struct sampler *sampler)
+{
+	struct pm_record record;
+	struct touched ret;
+	char *page = fresh_page();
+
+	must_ioctl(sampler->fd, PERF_EVENT_IOC_ENABLE, 0);
+	ret.frame = touch(page);
+	must_ioctl(sampler->fd, PERF_EVENT_IOC_DISABLE, 0);
+	do
+		if (!find_record(sampler, PERF_RECORD_SAMPLE, &record))
+			say_broken("no sample of a page fault");
+	while (record.sample.addr != (uintptr_t)page);
+	ret.sample = record.sample;
+	return ret;
 }
 
-static struct sampler ask_user(uint64_t mask)
+/* A register's value: they lie in the order of their numbers. */
+static uint64_t value_of(const uint64_t *registers, int number)
 {
-	struct perf_event_attr attr = attr_user(mask), without = attr_faults(PERF_SAMPLE_IP);
+	return registers[__builtin_popcountll(all_known() & (bit(number) - 1))];
+}
 
-	return ask_sampler(&attr, &without, 0, -1, 1, "REGS_USER");
+static void expect_true(const uint64_t *registers, unsigned int count, const struct touched *touched)
+{
+	const unsigned int want = __builtin_popcountll(all_known());
+	uint64_t ip, sp;
+
+	if (count != want)
+		say_broken("registers=%u want=%u", count, want);
+	ip = value_of(registers, IP);
+	sp = value_of(registers, SP);
+	if (ip != touched->sample.ip)
+		say_broken("IP register=%#" PRIx64 " sample's IP=%#" PRIx64, ip,
+			   touched->sample.ip);
+	if (sp > touched->frame + 4096 || sp + 4096 < touched->frame)
+		say_broken("SP register=%#" PRIx64 " is far from the frame at %#" PRIxPTR, sp,
+			   touched->frame);
+	if (BP != NONE && value_of(registers, BP) != touched->frame)
+		say_broken("frame pointer=%#" PRIx64 " want=%#" PRIxPTR, value_of(registers, BP),
+			   touched->frame);
+}
+
+static struct perf_event_attr attr_touch(uint64_t type)
+{
+	return attr_faults(PERF_SAMPLE_IP | PERF_SAMPLE_ADDR | type);
+}
+
+static struct sampler ask_user(void)
+{
+	struct perf_event_attr attr = attr_touch(PERF_SAMPLE_REGS_USER), without = attr_touch(0);
+
+	attr.sample_regs_user = all_known();
+	return ask_sampler(&attr, &without, 0, -1, 4, "REGS_USER");
 }
 
 TEST(user)
 {
-	struct sampler sampler = ask_user(both());
-	struct pm_sample sample = sample_fault(&sampler);
+	struct sampler sampler = ask_user();
+	struct touched touched = sample_touch(&sampler);
 
-	if (!sample.regs_user_abi)
+	if (!touched.sample.regs_user_abi)
 		say_broken("no registers of a task in user mode (abi=0)");
-	must_be_true(sample.regs_user, sample.regs_user_nr, sample.ip);
+	expect_true(touched.sample.regs_user, touched.sample.regs_user_nr, &touched);
 }
 
 TEST(user_abi)
 {
-	struct sampler sampler = ask_user(both());
-	struct pm_sample sample = sample_fault(&sampler);
+	struct sampler sampler = ask_user();
+	struct pm_sample sample = sample_touch(&sampler).sample;
 	const uint64_t want = sizeof(long) == 8 ? PERF_SAMPLE_REGS_ABI_64 : PERF_SAMPLE_REGS_ABI_32;
 
 	if (sample.regs_user_abi != want)
@@ -92,17 +142,16 @@ TEST(user_abi)
 
 TEST(interrupted)
 {
-	struct perf_event_attr attr = attr_faults(PERF_SAMPLE_IP | PERF_SAMPLE_REGS_INTR);
-	struct perf_event_attr without = attr_faults(PERF_SAMPLE_IP);
-	struct pm_sample sample;
+	struct perf_event_attr attr = attr_touch(PERF_SAMPLE_REGS_INTR), without = attr_touch(0);
+	struct touched touched;
 	struct sampler sampler;
 
-	attr.sample_regs_intr = both();
-	sampler = ask_sampler(&attr, &without, 0, -1, 1, "REGS_INTR");
-	sample = sample_fault(&sampler);
-	if (!sample.regs_intr_abi)
+	attr.sample_regs_intr = all_known();
+	sampler = ask_sampler(&attr, &without, 0, -1, 4, "REGS_INTR");
+	touched = sample_touch(&sampler);
+	if (!touched.sample.regs_intr_abi)
 		say_broken("no registers (abi=0)");
-	must_be_true(sample.regs_intr, sample.regs_intr_nr, sample.ip);
+	expect_true(touched.sample.regs_intr, touched.sample.regs_intr_nr, &touched);
 }
 
 PROBE_MAIN
