@@ -44,11 +44,12 @@ static uint64_t field_of(const struct pm_sample *sample, const char *text, const
 TEST(common)
 {
 	uint64_t id = must_tracepoint("syscalls", "sys_enter_close").config, type, pid;
-	struct sampler sampler = watch_closes(1, PERF_SAMPLE_RAW);
+	struct sampler sampler;
 	struct pm_record record;
 	char text[8192];
 
 	must_read_format("syscalls", "sys_enter_close", text, sizeof(text));
+	sampler = watch_closes(1, PERF_SAMPLE_RAW);
 	cause_closes(FIRST, 1);
 	if (!find_record(&sampler, PERF_RECORD_SAMPLE, &record))
 		say_broken("no sample");
@@ -63,11 +64,12 @@ TEST(common)
 
 TEST(argument)
 {
-	struct sampler sampler = watch_closes(1, PERF_SAMPLE_RAW);
+	struct sampler sampler;
 	struct pm_record record;
 	char text[8192];
 
 	must_read_format("syscalls", "sys_enter_close", text, sizeof(text));
+	sampler = watch_closes(1, PERF_SAMPLE_RAW);
 	cause_closes(FIRST, 5);
 	must_ioctl(sampler.fd, PERF_EVENT_IOC_DISABLE, 0);
 	for (int i = 0; i < 5; i++) {
