@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 MAX_LINE = 1 << 20
+FAILED = "migration failed"
 REASONS = {"guest-shutdown": "shutdown", "guest-reset": "reset", "guest-panic": "panic"}
 
 
@@ -71,7 +72,7 @@ class Qmp:
         elif event in ("RESUME", "STOP"):
             self.running = event == "RESUME"
         elif event == "MIGRATION" and data.get("status") in ("completed", "failed"):
-            self.saved = "done" if data["status"] == "completed" else "migration failed"
+            self.saved = "done" if data["status"] == "completed" else FAILED
         else:
             self._answer(message)
 

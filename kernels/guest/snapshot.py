@@ -3,13 +3,15 @@
 
 The name of a snapshot is a hash of everything that makes up the guest: version and arguments of the
 emulator, the kernel, and the initramfs with all probes. A guest that differs in one byte is another
-guest. If a machine cannot be saved or resumed, the reason is kept in place of the snapshot, and the
-machine is booted cold from then on.
+guest. If a machine cannot be saved, the reason is kept in place of the snapshot, and the machine is
+booted cold from then on. If a guest failed, which a busy machine does to it as well, that holds for
+an hour.
 """
 
 from __future__ import annotations
 
 import hashlib
+import math
 import os
 import time
 from collections.abc import Iterator
@@ -17,6 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from kernels.guest import machine
+from kernels.guest.qmp import FAILED
 from kernels.matrix import Row
 from kernels.source.fetch import sha256_of
 
@@ -40,11 +43,15 @@ class Snapshot:
 
     @property
     def refused(self) -> str:
-        """Why this guest is never saved, or empty."""
-        try:
-            return self.state.with_suffix(".no").read_text(encoding="utf-8")
-        except FileNotFoundError:
-            return ""
+        """Why this guest is not saved, or empty."""
+        for suffix, lasts in ((".no", math.inf), (".later", HOUR)):
+            try:
+                file = self.state.with_suffix(suffix)
+                if time.time() - file.stat().st_mtime < lasts:
+                    return file.read_text(encoding="utf-8")
+            except FileNotFoundError:
+                continue
+        return ""
 
     def take(self) -> Path | None:
         """The state to start from, marked as used; None if there is none."""
@@ -57,14 +64,16 @@ class Snapshot:
     def settle(self, saved: str) -> None:
         """Keep the snapshot if saving has ended with "done"; otherwise keep the reason."""
         if saved != "done":
-            return self.refuse(saved)
+            return self.refuse(saved, for_good=saved != FAILED)
         self.part.rename(self.state)
         return make_room(self.state.parent)
 
-    def refuse(self, why: str) -> None:
+    def refuse(self, why: str, for_good: bool = False) -> None:
+        """Boot cold from now on; for an hour unless the machine can never be saved."""
         self.part.unlink(missing_ok=True)
         self.state.unlink(missing_ok=True)
-        self.state.with_suffix(".no").write_text(why, encoding="utf-8")
+        suffix = ".no" if for_good else ".later"
+        self.state.with_suffix(suffix).write_text(why, encoding="utf-8")
 
 
 def make_room(folder: Path, room: int = ROOM) -> None:

@@ -70,6 +70,21 @@ def test_one_that_fails_leaves_its_reason_and_is_not_tried_again(tmp_path: Path)
     assert setup.snapshot is None and setup.why == "State blocked by device"
 
 
+def test_a_failure_of_a_busy_machine_is_forgotten(tmp_path: Path) -> None:
+    saved = Snapshot(tmp_path / "a.state")
+    saved.part.write_bytes(b"half")
+    saved.settle("migration failed")
+    assert saved.refused == "migration failed"
+    saved.refuse("a guest of it ended so: hang: it was not saved in 240 s")
+    assert "not saved" in saved.refused
+    late = tmp_path / "a.later"
+    os.utime(late, (late.stat().st_mtime - snapshot.HOUR - 1,) * 2)
+    assert saved.refused == ""
+    saved.settle("State blocked by device")
+    os.utime(tmp_path / "a.no", (1000, 1000))
+    assert saved.refused == "State blocked by device", "that does not change"
+
+
 def test_only_so_much_is_kept(tmp_path: Path) -> None:
     for age, name in enumerate(["new", "used", "old", "older"]):
         (tmp_path / f"{name}.state").write_bytes(bytes(100))
