@@ -124,5 +124,5 @@ def main(argv: Sequence[str]) -> int:
         print(f"kernels: {text.clean(str(error), show.LIMIT)}", file=sys.stderr)
         return 2 if isinstance(error, Usage) else 3
     except KeyboardInterrupt:
-        print("kernels: interrupted; finished kernels are kept, --resume goes on", file=sys.stderr)
+        print("kernels: interrupted; finished kernels and probes are kept, --resume asks the rest", file=sys.stderr)
         return 130

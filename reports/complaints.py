@@ -46,6 +46,19 @@ def patterns() -> tuple[tuple[str, str, re.Pattern[str]], ...]:
                  for row in rows)
 
 
+@functools.cache
+def _words() -> tuple[bytes, ...]:
+    """Of each pattern its longest part without a wildcard."""
+    rows = xmacro.read(SOURCE, "COMPLAINT", ("kind", "class", "pattern"))
+    parts = (re.split(r"[*?]|\[[^]]*\]+", row["pattern"]) for row in rows)
+    return tuple({max(part, key=len).encode() for part in parts})
+
+
+def possible(data: bytes) -> bool:
+    """May there be a complaint in this? A console can be flooded, and a look at each line is slow."""
+    return any(word in data for word in _words())
+
+
 def _row(message: str) -> tuple[str, str]:
     return next(((kind, of) for kind, of, known in patterns() if known.match(message)), ("", ""))
 

@@ -29,7 +29,7 @@ _RUN = re.compile(r"#\s+RUN\s+(\S+) \.\.\.")
 _FACT = re.compile(r"#:perfmodes:\s*([^=\s]+)=(.*)")
 _ENDED = re.compile(r"#\s*\S+: (Test (?:terminated|exited|ended|failed)\b.*)")
 _LOG = re.compile(r"#\s*(?:[^\s:]*/)?([^\s:/]+):([0-9]+):[^\s:]+:(.*)")
-_GUEST = re.compile(r"#:guest: ended=(panic|hang|shutdown) times=([1-9]) of=([1-9])")
+_GUEST = re.compile(r"#:guest: ended=(panic|hang|shutdown|died) times=([1-9]) of=([1-9])")
 _CONSOLE = "#:guest: console "
 _FOOTER = "#:launch:"
 _KERNEL = re.compile(r"#:kernel: ([0-9]{1,18}) [a-z ]{1,20}: (.*)")

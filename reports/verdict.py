@@ -223,11 +223,12 @@ class _Judge:
 
 def _guest_down(said: ktap.Fallen, declared: Probe | None) -> Record:
     """A guest that goes down each time a probe runs alone in it is evidence against its kernel. One
-    that goes down now and then may be a fault of the emulator."""
-    what = {"panic": "panicked", "hang": "hung", "shutdown": "powered off"}[said.ended]
-    always = said.times == said.of and said.of > 1
+    that goes down now and then may be a fault of the emulator, and an emulator that dies is one."""
+    what = {"panic": "panicked", "hang": "hung", "shutdown": "powered off",
+            "died": "died with their emulator"}[said.ended]
+    always = said.times == said.of and said.of > 1 and said.ended != "died"
     reason = f"{said.times} of {said.of} guests {what} while this ran"
-    last = next((line for line in said.console if "panic" in line), "")
+    last = next((line for line in said.console if "panic" in line or said.ended == "died"), "")
     made = answer.point("broken" if always else "unknown", f"{reason}: {last}" if last else reason,
                  [reason, *said.console])
     items = declared.points() if declared else []

@@ -19,10 +19,12 @@ from kernels.matrix import Row
 from kernels.place.channel import Channel, printable
 from kernels.place.clock import wrong_clock
 from kernels.place.outcome import Outcome
+from reports import complaints
 
 CONSOLE_LIMIT = 4 << 20
 GRACE = 5.0
 ANSWER = 60.0  # seconds between handing over the work and the guest's first word
+SAVING = 240.0  # seconds that saving a guest may take
 CHUNK = 1 << 16
 PANIC = re.compile(rb"Kernel panic - not syncing: *([^\r\n]{0,200})")
 
@@ -49,7 +51,7 @@ class Guest:
     ) -> None:
         self.row, self.channel, self.task, self.stop = row, channel, task, stop
         self.console = open(console, "wb")
-        self.console_bytes, self.tail = 0, b""
+        self.console_bytes, self.tail, self.heard = 0, b"", b""
         self.outcome = Outcome()
         self.qmp: Qmp | None = None
         self.results = -1  # a file to poll; a pipe is in the selector instead
@@ -65,8 +67,20 @@ class Guest:
             self.console.write(data[: CONSOLE_LIMIT - self.console_bytes])
         self.console_bytes += len(data)
         self.tail = (self.tail + data)[-CHUNK:]
+        if self.channel.probing:
+            self._listen(data)
         if not self.row.results_tty:
             self.on_results(data)
+
+    def _listen(self, data: bytes) -> None:
+        """Keep what the kernel complains of, with the file that came last: which probe ran then."""
+        *lines, self.heard = (self.heard + data).split(b"\n")
+        self.heard = self.heard[-CHUNK:]
+        for line in lines if complaints.possible(b"\n".join(lines)) else ():
+            one = complaints.of_message(printable(line.strip(b"\r"))[:400])
+            if one and len(self.outcome.complaints) < complaints.LIMIT:
+                last = next(reversed(self.channel.files), "the start")
+                self.outcome.complaints.append(f"after {last}: {one.message}")
 
     def on_results(self, data: bytes) -> None:
         before = self.channel.frames, self.channel.started
@@ -209,9 +223,10 @@ class Guest:
         if self.outcome.stage == "boot" and now > row.boot_timeout:
             return self._end("hang", f"init did not speak within {row.boot_timeout} s")
         times = self.outcome.times
-        if self.outcome.stage == "ready" and now > times.get("given", times["ready"]) + ANSWER:
-            what = "it had its work" if "given" in times else "it was to be saved"
-            return self._end("hang", f"init said nothing for {ANSWER:.0f} s after {what}")
+        if self.outcome.stage == "ready" and "given" not in times and now > times["ready"] + SAVING:
+            return self._end("hang", f"it was not saved in {SAVING:.0f} s")
+        if self.outcome.stage == "ready" and now > times.get("given", now) + ANSWER:
+            return self._end("hang", f"init said nothing for {ANSWER:.0f} s after it had its work")
         if now > row.timeout:
             return self._end("hang", f"not done after {row.timeout} s")
         if self.outcome.stage != "boot" and time.monotonic() - self.last_sign > row.stall:

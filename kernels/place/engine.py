@@ -11,6 +11,7 @@ from concurrent.futures import Future, ThreadPoolExecutor, as_completed
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 from kernels.errors import Missing, Refused, RowError
 from kernels.place.judge import RECORD, judge
@@ -83,12 +84,25 @@ class Engine:
             try:
                 record = runner.run()
             except KeyboardInterrupt:
-                shutil.rmtree(part, ignore_errors=True)
+                self._keep(part, runner.interrupted())
                 raise
-        (part / RECORD).write_text(json.dumps(record, indent=1) + "\n")
-        shutil.rmtree(self.results / report.name, ignore_errors=True)
-        part.rename(self.results / report.name)
+        self._publish(part, record)
         self._judge(report, say)
+
+    def _keep(self, part: Path, record: dict[str, Any]) -> None:
+        """Keep what had finished before an interrupt, unless an earlier run left more."""
+        earlier = self.results / part.name.removesuffix(".part")
+        now, before = (len(list(folder.glob("**/*.ktap"))) for folder in (part, earlier))
+        if now > before:
+            self._publish(part, record)
+        else:
+            shutil.rmtree(part, ignore_errors=True)
+
+    def _publish(self, part: Path, record: dict[str, Any]) -> None:
+        name = part.name.removesuffix(".part")
+        (part / RECORD).write_text(json.dumps(record, indent=1) + "\n")
+        shutil.rmtree(self.results / name, ignore_errors=True)
+        part.rename(self.results / name)
 
     def _order(self, facts: Facts) -> Order:
         """The order of the user, with the lines for env that describe the place."""

@@ -4,7 +4,8 @@
 When a machine goes down among several probes, the one that was running is accused and run again
 alone. If the machine goes down again, the probe gets a second try, because emulators fail too. A
 file in the place of the probe's answer says how often the machine went down and with which last
-words. What that means for a verdict is for reports to say.
+words. What that means for a verdict is for reports to say. An emulator that dies is handled alike;
+it says nothing about a kernel.
 """
 
 from __future__ import annotations
@@ -49,6 +50,7 @@ class Isolation:
     downs: dict[Step, list[str]] = field(default_factory=dict)
     lost: list[str] = field(default_factory=list)
     fallen: int = 0
+    reasons: dict[Step, str] = field(default_factory=dict)
 
     def accuse(self, steps: list[Step]) -> None:
         """The machine went down with these unanswered: the first of them was running."""
@@ -89,6 +91,7 @@ class Isolation:
     def _alone(self, step: Step, ran: Ended) -> None:
         told = self.downs.setdefault(step, [])
         told.append(ran.outcome.ended)
+        self.reasons[step] = ran.outcome.reason
         last = self._console(step)
         last.parent.mkdir(exist_ok=True)
         last.write_bytes(ran.console.read_bytes())
@@ -105,6 +108,8 @@ class Isolation:
         bytes=0."""
         told = self.downs[step]
         lines = [f"#:guest: ended={told[-1]} times={len(told)} of={tries}"]
+        if told[-1] == "died":
+            lines.append(f"#:guest: console {printable(self.reasons[step].encode())[:WIDTH]}")
         lines += [f"#:guest: console {line}" for line in last_words(self._console(step))]
         lines.append(
             "#:launch: exit=0 signal=0 ms=0 timeout=0 truncated=0 leftover=0 bytes=0"

@@ -14,6 +14,7 @@ from kernels import ROOT
 from kernels.errors import Refused
 from kernels.place.outcome import Outcome
 from kernels.place.report import Report
+from reports import complaints
 from reports.text import Unusable, load_json
 
 RECORD = "boot.json"
@@ -52,10 +53,27 @@ def judge(report: Report, folder: Path) -> None:
             why = report.outcome.reason and f"{report.outcome.ended}: {report.outcome.reason}; "
             report.error = f"{why}{error}"
             return
+        _heard(report, told)
         for who, counts in told["summary"].items():
             report.verdicts[f"{name} {who}".strip()] = counts
         for who, count in Counter(entry["persona"] for entry in told["unexpected"]).items():
             report.unexpected[f"{name} {who}".strip()] = count
+    _overheard(report)
+
+
+def _heard(report: Report, told: dict[str, Any]) -> None:
+    """Add the complaints of the kernel that a result names."""
+    for row in told.get("complaints", []):
+        (report.faults if row["fault"] else report.late).append(complaints.told(row))
+
+
+def _overheard(report: Report) -> None:
+    """Add those that came on a console alone, as when the launcher could not read the log."""
+    known = "\n".join([*report.faults, *report.late])
+    for line in (line for guest in report.guests for line in guest.get("complaints", [])):
+        one = complaints.of_message(line.partition(": ")[2])
+        if one and one.message not in known:
+            (report.faults if one.fault else report.late).append(line)
 
 
 def _outcome(facts: dict[str, Any]) -> Outcome:
@@ -65,7 +83,8 @@ def _outcome(facts: dict[str, Any]) -> Outcome:
     )
     ended, reason, stage, start = (str(facts[key]) for key in ("ended", "reason", "stage", "start"))
     wall, cpu = float(facts["wall"]), float(facts["cpu"])
-    return Outcome(ended, reason, stage, wall, cpu, times, cpu_times, start)
+    heard = [str(line) for line in facts.get("complaints", [])]
+    return Outcome(ended, reason, stage, wall, cpu, times, cpu_times, start, heard)
 
 
 def _told(name: str, facts: dict[str, Any]) -> Report:
@@ -91,7 +110,7 @@ def resumable(results: Path, name: str) -> Report | None:
     folder = results / name
     try:
         report = _told(name, load_json(folder / RECORD))
-        if report.outcome.infra:
+        if report.outcome.infra or report.outcome.ended == "interrupted":
             return None
         judge(report, folder)
     except (Unusable, OSError, ArithmeticError, AttributeError, KeyError, TypeError, ValueError):

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-DOWN = ("panic", "hang", "shutdown")
+DOWN = ("panic", "hang", "shutdown", "died")  # with a probe that may be why
 
 
 @dataclass
@@ -20,10 +20,12 @@ class Outcome:
     flood       the console or the results line exceeded its limit and was cut off
     dropped     the connection was lost; the machine itself may be well
     died        the emulator or the transport ended by itself or never started
+    interrupted somebody ended the run; what had finished is kept
     clock       done, but the machine's clock was wrong, so its measurements are void
 
     `stage` is how far the run got: boot, ready (waits for work), init (has its work), probes.
-    `start` says what the machine was started from: cold, or a snapshot.
+    `start` says what the machine was started from: cold, or a snapshot. `complaints` are lines of
+    its console that report a fault of its kernel, each after the file that had come last.
     """
 
     ended: str = ""
@@ -34,6 +36,7 @@ class Outcome:
     times: dict[str, float] = field(default_factory=dict)
     cpu_times: dict[str, float] = field(default_factory=dict)
     start: str = "cold"
+    complaints: list[str] = field(default_factory=list)
 
     @property
     def infra(self) -> bool:

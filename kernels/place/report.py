@@ -22,7 +22,7 @@ class Request:
 @dataclass
 class Report:
     """What became of a place. `error` says why there is no result, `unavailable` why it was not
-    even tried."""
+    even tried; `faults` and `late` are what its kernel complained of while probes ran."""
 
     name: str
     outcome: Outcome = field(default_factory=Outcome)
@@ -32,6 +32,8 @@ class Report:
     verdicts: dict[str, dict[str, int]] = field(default_factory=dict)
     downs: list[str] = field(default_factory=list)
     lost: list[str] = field(default_factory=list)
+    faults: list[str] = field(default_factory=list)
+    late: list[str] = field(default_factory=list)
     guests: list[dict[str, Any]] = field(default_factory=list)
     wall: float = 0.0
     cpu: float = 0.0
@@ -46,8 +48,8 @@ class Report:
             return 0
         if self.error or self.outcome.infra:
             return 3
-        fine = self.outcome.ended == "done" and not (self.unexpected or self.downs or self.lost)
-        return 0 if fine else 1
+        found = self.unexpected or self.downs or self.lost or self.faults
+        return 0 if self.outcome.ended == "done" and not found else 1
 
     def book(self, outcome: Outcome, what: str) -> None:
         """Add one run. The times of a place are the sums over its runs."""

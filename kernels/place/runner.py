@@ -41,6 +41,13 @@ class Runner:
         shutil.rmtree(self.part / ".again", ignore_errors=True)
         return self._record(channel)
 
+    def interrupted(self) -> dict[str, Any]:
+        """What boot.json says about a run that somebody ended. Its answers so far are whole."""
+        shutil.rmtree(self.part / ".again", ignore_errors=True)
+        said = "an interrupt ended the run; what had finished is here"
+        self.report.outcome = Outcome("interrupted", said, "probes")
+        return self._record(Channel(self.part))
+
     def _run(self, order: Order, channel: Channel) -> Outcome:
         channel.log.touch()
         ill = self.place.health()
@@ -124,7 +131,7 @@ class Runner:
 
     def _record(self, channel: Channel) -> dict[str, Any]:
         report = self.report
-        facts = {
+        facts: dict[str, Any] = {
             "format": 1,
             **self.place.facts().record,
             "release": report.release,

@@ -39,7 +39,15 @@ def troubles(report: Report) -> list[str]:
         *([f"{why[0]} ({why[1]})"] if why else []),
         *(f"went down: {down}" for down in report.downs),
         *(f"unanswered: {what}" for what in report.lost),
+        *(f"the kernel complained: {fault}" for fault in report.faults),
+        *([_late(report.late)] if report.late else []),
     ]
+
+
+def _late(late: list[str]) -> str:
+    """A starved emulator makes any kernel late: one line for all of that."""
+    more = f", and {len(late) - 1} times more" if len(late) > 1 else ""
+    return f"the kernel was late: {late[0]}{more}"
 
 
 def line(report: Report) -> str:

@@ -26,6 +26,15 @@ PLAN = "".join(f"{persona} {probe}\n" for persona, probe in STEPS)
 FIRST = {"env": b"format=1\narch=x86_64\nrelease=6.1.0\n", "catalogue": b"id=a.b\n\nid=c.d\n",
          "plan": PLAN.encode()}  # fmt: skip
 
+
+
+def heard_ktap(line: str) -> bytes:
+    """An answer, and a line of the kernel's log that came with it."""
+    return KTAP.replace(b"#:launch", f"#:kernel: 7 {line}\n#:launch".encode()).replace(
+        b"leftover=0", b"leftover=0 kernel=1"
+    )
+
+
 def processes(name: str) -> Iterator[bytes]:
     """A file of every process in /proc. Processes of others may end meanwhile."""
     for path in Path("/proc").glob(f"[0-9]*/{name}"):
@@ -85,6 +94,24 @@ class Fake:
     def _dropped(self, steps: tuple[Step, ...], channel: Channel, *rest: object) -> Outcome:
         self._send(steps[:1], channel)
         return Outcome("dropped", "the connection was lost", "probes")
+
+    def _complains(self, steps: tuple[Step, ...], channel: Channel, *rest: object) -> Outcome:
+        heard = ["after root/a.b.ktap: Oops: 0002 [#1] SMP",
+                 "after root/a.b.ktap: WARNING: suspicious RCU usage"]  # fmt: skip
+        outcome = self._late(steps, channel)
+        channel.take(answer(steps[0]), heard_ktap("oops: Oops: 0002 [#1] SMP"))
+        outcome.complaints = heard
+        return outcome
+
+    def _late(self, steps: tuple[Step, ...], channel: Channel, *rest: object) -> Outcome:
+        self._send(steps, channel)
+        slow = "slow interrupts: perf: interrupt took too long (2 > 1), lowering"
+        channel.take(answer(steps[1]), heard_ktap(slow))
+        return Outcome("done", stage="probes")
+
+    def _dies(self, steps: tuple[Step, ...], channel: Channel, *rest: object) -> Outcome:
+        self._send(steps[:1] if len(steps) == 3 else (), channel)
+        return Outcome("died", "the emulator ended by itself: no such exception", "probes")
 
     def _panic(self, steps: tuple[Step, ...], channel: Channel, *rest: object) -> Outcome:
         self._send(steps[:1] if len(steps) == 3 else (), channel)

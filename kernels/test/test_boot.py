@@ -372,7 +372,9 @@ def test_an_interrupt_keeps_what_is_finished(tmp_path: Path) -> None:
     threading.Timer(0.7, stop.set).start()
     with pytest.raises(KeyboardInterrupt):
         runner.boot(second)
-    assert sorted(p.name for p in (tmp_path / "results").iterdir()) == ["a"]
+    assert sorted(p.name for p in (tmp_path / "results").iterdir()) == ["a", "b"]
+    assert '"ended": "interrupted"' in (tmp_path / "results" / "b" / "boot.json").read_text()
+    assert list((tmp_path / "results" / "b").glob("root/*.ktap"))
     assert not alive(int((tmp_path / "pid").read_text()))
 
 

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import json
 import threading
 from pathlib import Path
 
@@ -12,9 +13,11 @@ from fake_place import STEPS, Fake
 from kernels import ROOT
 from kernels.place.bundle import with_suite
 from kernels.place.engine import Engine
+from kernels.place.judge import resumable
 from kernels.place.place import Order, Place
 from kernels.place.report import Report, Request
 from kernels.place.steps import answer
+from kernels.show import summary
 
 
 def run_all(
@@ -84,7 +87,56 @@ def test_an_interrupt_ends_all_places(tmp_path: Path) -> None:
     threading.Timer(0.5, engine.stop.set).start()
     with pytest.raises(KeyboardInterrupt):
         engine.run_all([Fake("a"), Fake("b"), Fake("c")], 2, lambda report: None)
-    assert not list((tmp_path / "results").iterdir())
+    for name in ("a", "b"):
+        folder = tmp_path / "results" / name
+        told = json.loads((folder / "boot.json").read_text())
+        assert (told["ended"], told["infra"]) == ("interrupted", False)
+        assert (folder / answer(STEPS[0])).exists(), "what had finished is kept"
+        assert resumable(tmp_path / "results", name) is None, "and the rest is asked again"
+    assert not list((tmp_path / "results").glob("*.part"))
+
+
+def test_an_interrupt_never_replaces_what_was_more(tmp_path: Path) -> None:
+    run_all(tmp_path, [Fake("a", ["good"])])
+    engine = Engine(tmp_path / "results", Request(Order("slow")), {"x86_64": tmp_path})
+    threading.Timer(0.5, engine.stop.set).start()
+    with pytest.raises(KeyboardInterrupt):
+        engine.run_all([Fake("a")], 1, lambda report: None)
+    assert all((tmp_path / "results" / "a" / answer(step)).exists() for step in STEPS)
+
+
+def test_what_a_kernel_complains_of_is_told(tmp_path: Path) -> None:
+    place = Fake("a", ["complains"])
+    report = run_all(tmp_path, [place])["a"]
+    assert report.faults == ["a.b (root): Oops: 0002 [#1] SMP",
+                             "after root/a.b.ktap: WARNING: suspicious RCU usage"]
+    assert report.late == ["c.d (root): perf: interrupt took too long (2 > 1), lowering"]
+    assert report.status == 1
+    assert "the kernel complained: a.b (root): Oops" in summary.line(report)
+    assert resumable(tmp_path / "results", "a").faults == report.faults
+
+
+def test_a_kernel_that_is_only_late_is_no_failure(tmp_path: Path) -> None:
+    report = run_all(tmp_path, [Fake("a", ["late"])])["a"]
+    assert (report.status, report.faults) == (0, []) and len(report.late) == 1
+    assert "the kernel was late: c.d (root): perf" in summary.line(report)
+
+
+def test_an_emulator_that_dies_accuses_what_was_running(tmp_path: Path) -> None:
+    place = Fake("a", ["dies", "dies", "dies", "good"])
+    report = run_all(tmp_path, [place])["a"]
+    assert report.downs == ["root c.d: died, 2 of 2 guests"] and report.outcome.ended == "done"
+    assert place.ran == [(), STEPS[1:2], STEPS[1:2], STEPS[2:]] and not report.lost
+    made = json.loads((tmp_path / "results" / "a" / "result.json").read_text())
+    assert made["personas"]["root"]["probes"]["c.d"]["status"] == "guest_down"
+    assert made["summary"]["root"]["broken"] == 0, "that an emulator dies is no kernel's fault"
+
+
+def test_an_emulator_that_dies_once_loses_nothing(tmp_path: Path) -> None:
+    place = Fake("a", ["dies", "good"])
+    report = run_all(tmp_path, [place])["a"]
+    assert report.outcome.ended == "done" and not report.lost
+    assert all((tmp_path / "results" / "a" / answer(step)).exists() for step in STEPS)
 
 
 def test_a_suite_from_elsewhere_is_lent_to_the_bundle(tmp_path: Path) -> None:

@@ -80,6 +80,11 @@ def test_each_kind_is_heard_with_and_without_a_time_stamp(line: str, stamp: str)
     assert one and (one.kind, one.fault) == HEARD[line] and one.message == line
 
 
+def test_a_quick_look_misses_none() -> None:
+    assert all(complaints.possible(line.encode()) for line in HEARD)
+    assert not complaints.possible(b"0123456789abcdef\nreboot: Power down\n")
+
+
 @pytest.mark.parametrize("line", SILENT)
 def test_other_lines_are_none(line: str) -> None:
     assert complaints.of_message(line) is None
