@@ -86,21 +86,33 @@ static bool is_core(const char *name)
 
 struct core_search {
 	char best[NAME_MAX + 1];
+	bool generic;
 };
 
-/* Directory order says nothing, so the first in the alphabet is taken; "cpu" precedes "cpu_*". */
+/*
+ * Where cores differ, generic events land on the PMU that owns PERF_TYPE_RAW. If none does, the
+ * first in the alphabet is taken, as directory order says nothing.
+ */
 static int consider_core(const char *name, void *context)
 {
 	struct core_search *search = context;
+	bool generic;
 
-	if ((search->best[0] == '\0' || strcmp(name, search->best) < 0) && is_core(name))
-		snprintf(search->best, sizeof(search->best), "%s", name);
+	if (!is_core(name))
+		return 0;
+	generic = pm_pmu_type(name) == PERF_TYPE_RAW;
+	if (search->best[0] != '\0' && generic == search->generic && strcmp(name, search->best) > 0)
+		return 0;
+	if (search->best[0] != '\0' && search->generic && !generic)
+		return 0;
+	snprintf(search->best, sizeof(search->best), "%s", name);
+	search->generic = generic;
 	return 0;
 }
 
 int pm_pmu_core(char *buf, size_t size)
 {
-	struct core_search search = { "" };
+	struct core_search search = { .generic = false };
 	int err = pm_pmu_each(consider_core, &search);
 	size_t len = strlen(search.best);
 

@@ -80,6 +80,23 @@ static void core_pmu_of_other_machines(void **state)
 	assert_string_equal(name, "armv8_cortex_a53");
 }
 
+static void core_pmu_that_generic_events_land_on(void **state)
+{
+	char name[64];
+
+	(void)state;
+	fake_file(DEVICES "/cpu_atom/type", "9");
+	fake_file(DEVICES "/cpu_atom/cpus", "8-15");
+	fake_file(DEVICES "/cpu_core/type", "4");
+	fake_file(DEVICES "/cpu_core/cpus", "0-7");
+	assert_int_equal(pm_pmu_core(name, sizeof(name)), 0);
+	assert_string_equal(name, "cpu_core");
+	fake_file(DEVICES "/another/type", "10");
+	fake_file(DEVICES "/another/cpus", "16");
+	assert_int_equal(pm_pmu_core(name, sizeof(name)), 0);
+	assert_string_equal(name, "cpu_core");
+}
+
 static void core_pmu_by_its_old_type(void **state)
 {
 	char name[64];
@@ -162,6 +179,7 @@ int main(void)
 		FAKED(pmus_are_all_seen),
 		FAKED(core_pmu_of_x86),
 		FAKED(core_pmu_of_other_machines),
+		FAKED(core_pmu_that_generic_events_land_on),
 		FAKED(core_pmu_by_its_old_type),
 		FAKED(core_pmu_of_s390),
 		cmocka_unit_test(place_puts_bits_in_order),
