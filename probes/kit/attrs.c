@@ -12,29 +12,50 @@
 #include "attrs.h"
 #include "finding.h"
 
-static struct perf_event_attr attr_excluding(uint32_t type, uint64_t config, bool exclude)
+/* Work that an event leaves out, as far as its PMU lets it. */
+struct left_out {
+	bool kernel, guest;
+};
+
+static struct perf_event_attr attr_without(uint32_t type, uint64_t config, struct left_out out)
 {
 	return (struct perf_event_attr){
 		.type = type,
 		.size = sizeof(struct perf_event_attr),
 		.config = config,
 		.disabled = 1,
-		.exclude_kernel = exclude,
-		.exclude_hv = exclude,
+		.exclude_kernel = out.kernel,
+		.exclude_hv = out.kernel,
+		.exclude_guest = out.guest,
 	};
 }
 
-/* A PMU that counts whatever runs says EINVAL to the wish to leave something out. */
-static bool core_can_exclude(void)
+static bool core_takes(struct left_out out)
 {
-	static int answer = -1;
-	struct perf_event_attr attr;
+	struct perf_event_attr attr = attr_without(PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES,
+						   out);
 
-	if (answer < 0) {
-		attr = attr_excluding(PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES, true);
-		answer = try_open(&attr) != -EINVAL;
-	}
-	return answer;
+	if (try_open(&attr) == -ENOENT)
+		attr.config = PERF_COUNT_HW_INSTRUCTIONS;
+	return try_open(&attr) >= 0;
+}
+
+/*
+ * A PMU that counts whatever runs refuses to leave something out, with EINVAL, EOPNOTSUPP or EPERM;
+ * one that cannot count in guests wants to be told to leave them out. The first that it takes; if
+ * that is none, the usual, and what is said to it then is the reason.
+ */
+static struct left_out core_leaves_out(void)
+{
+	static const struct left_out ways[] = {
+		{ .kernel = true }, { .kernel = true, .guest = true }, { .guest = true }, { 0 },
+	};
+	static int chosen = -1;
+
+	for (unsigned int i = 0; chosen < 0 && i < sizeof(ways) / sizeof(*ways); i++)
+		if (core_takes(ways[i]))
+			chosen = i;
+	return ways[chosen < 0 ? 0 : chosen];
 }
 
 struct perf_event_attr attr_of(uint32_t type, uint64_t config)
@@ -42,7 +63,8 @@ struct perf_event_attr attr_of(uint32_t type, uint64_t config)
 	const bool core = type == PERF_TYPE_HARDWARE || type == PERF_TYPE_HW_CACHE ||
 			  type == PERF_TYPE_RAW;
 
-	return attr_excluding(type, config, !core || core_can_exclude());
+	return attr_without(type, config,
+			    core ? core_leaves_out() : (struct left_out){ .kernel = true });
 }
 
 struct perf_event_attr attr_software(uint64_t config)

@@ -206,11 +206,20 @@ static bool group_fits(struct perf_event *event)
 	return needed <= counters;
 }
 
+/* Whether it can leave out what it is told to, and is told to leave out what it has to. */
+static bool can_exclude(const struct perf_event_attr *attr)
+{
+	if (needs_exclude_guest && !attr->exclude_guest)
+		return false;
+	return excludes || !(attr->exclude_user || attr->exclude_kernel || attr->exclude_hv ||
+			     attr->exclude_idle || attr->exclude_host);
+}
+
 static int check(const struct core_pmu *core, struct perf_event *event)
 {
 	if (!is_ours(core, event))
 		return -ENOENT;
-	if (has_branch_stack(event) && !branches)
+	if (!can_exclude(&event->attr) || (has_branch_stack(event) && !branches))
 		return -EOPNOTSUPP;
 	if (event->attr.precise_ip > max_precise)
 		return -EOPNOTSUPP;

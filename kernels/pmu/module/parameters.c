@@ -41,6 +41,14 @@ bool branches;
 module_param(branches, bool, 0444);
 MODULE_PARM_DESC(branches, "samples can carry invented branch stacks");
 
+bool excludes = true;
+module_param(excludes, bool, 0444);
+MODULE_PARM_DESC(excludes, "0: it refuses to leave anything out, with EOPNOTSUPP as old PMUs of arm do");
+
+bool needs_exclude_guest;
+module_param(needs_exclude_guest, bool, 0444);
+MODULE_PARM_DESC(needs_exclude_guest, "it refuses events that count in guests, too, with EOPNOTSUPP");
+
 unsigned int max_precise;
 module_param(max_precise, uint, 0444);
 MODULE_PARM_DESC(max_precise, "highest precise_ip that is taken");

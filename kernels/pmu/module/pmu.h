@@ -49,7 +49,7 @@ enum lie {
 };
 
 extern unsigned int counters, dead_cpu, max_precise, filters;
-extern bool hybrid, interrupts, trace, branches, uncore;
+extern bool hybrid, interrupts, trace, branches, uncore, excludes, needs_exclude_guest;
 int parameters_check(void);
 bool lies(enum lie lie);
 

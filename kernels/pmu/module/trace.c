@@ -47,8 +47,12 @@ static DEFINE_PER_CPU(struct perf_output_handle, outputs);
 
 static bool open_output(struct tracer *tracer)
 {
-	tracer->area = perf_aux_output_begin(this_cpu_ptr(&outputs), tracer->event);
+	struct perf_output_handle *output = this_cpu_ptr(&outputs);
+
+	tracer->area = perf_aux_output_begin(output, tracer->event);
 	tracer->written = 0;
+	if (tracer->area && lies(LIE_TRACE_GAPS) && output->size > 256)
+		perf_aux_output_skip(output, 64);
 	return tracer->area;
 }
 
@@ -109,8 +113,6 @@ static bool next_output(struct tracer *tracer, bool lost)
 	close_output(tracer);
 	if (!open_output(tracer))
 		return false;
-	if (lies(LIE_TRACE_GAPS) && output->size > 256)
-		perf_aux_output_skip(output, 64);
 	tracer->since = clock_read(tracer->modes);
 	return true;
 }
