@@ -15,14 +15,20 @@ PROBE(TITLE("a trace that starts paused")
 #define DATA_PAGES 8
 #define AUX_PAGES 16
 
-/* How far an event's trace gets in 3 ms of work. */
+/* How far an event's trace gets in 3 ms of work. It is gone then: a trace unit has one event. */
 static uint64_t trace(struct sampler *sampler)
 {
-	ask_aux(sampler, AUX_PAGES, PROT_READ | PROT_WRITE);
+	void *area = ask_aux(sampler, AUX_PAGES, PROT_READ | PROT_WRITE);
+	uint64_t head;
+
 	must_ioctl(sampler->fd, PERF_EVENT_IOC_ENABLE, 0);
 	spin_ns(3000000);
 	must_ioctl(sampler->fd, PERF_EVENT_IOC_DISABLE, 0);
-	return ((volatile struct perf_event_mmap_page *)sampler->ring.base)->aux_head;
+	head = ((volatile struct perf_event_mmap_page *)sampler->ring.base)->aux_head;
+	munmap(area, AUX_PAGES * probe_env()->page_size);
+	pm_ring_close(&sampler->ring);
+	must_close(sampler->fd);
+	return head;
 }
 
 TEST(starts_paused)
@@ -36,7 +42,6 @@ TEST(starts_paused)
 	sampler = must_sampler(&without, 0, -1, DATA_PAGES);
 	if (!trace(&sampler))
 		say_unknown("aux_head=0 after 3 ms of work without a pause");
-	must_close(sampler.fd);
 	with = without;
 	with.aux_start_paused = 1;
 	sampler = ask_sampler(&with, &without, 0, -1, DATA_PAGES, "aux_start_paused");

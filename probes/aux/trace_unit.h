@@ -35,15 +35,17 @@ static inline struct perf_event_attr must_trace(char name[64])
 }
 
 /* Map an AUX area behind a watch's ring; refused, while the ring is not, it is a "no". */
-static inline void ask_aux(struct sampler *sampler, size_t pages, int prot)
+static inline void *ask_aux(struct sampler *sampler, size_t pages, int prot)
 {
 	volatile struct perf_event_mmap_page *page = sampler->ring.base;
 	const size_t size = pages * probe_env()->page_size;
+	void *area;
 
 	page->aux_offset = sampler->ring.map_size;
 	page->aux_size = size;
-	if (mmap(NULL, size, prot, MAP_SHARED, sampler->fd, sampler->ring.map_size) != MAP_FAILED)
-		return;
+	area = mmap(NULL, size, prot, MAP_SHARED, sampler->fd, sampler->ring.map_size);
+	if (area != MAP_FAILED)
+		return area;
 	if (errno == EINVAL)
 		say_no("EINVAL for the AUX area of a trace unit");
 	if (errno == EPERM)

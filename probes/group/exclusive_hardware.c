@@ -20,7 +20,7 @@ TEST(alone)
 	struct pm_counts plain, exclusive;
 	int fds[2];
 
-	require(REQUIRE_PERF | REQUIRE_CPU_PMU);
+	must_have_counters();
 	attr.read_format = FORMAT;
 	fds[0] = must_open(&attr, 0, -1, -1, 0);
 	attr.exclusive = 1;

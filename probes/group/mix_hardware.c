@@ -26,7 +26,7 @@ static void count_with_hardware(bool hardware_leads)
 							PERF_COUNT_HW_INSTRUCTIONS);
 	int fds[2];
 
-	require(REQUIRE_PERF | REQUIRE_CPU_PMU);
+	must_have_counters();
 	must_pair(hardware_leads ? &hardware : &software, hardware_leads ? software : hardware,
 		  fds);
 	expect_gain(fds[hardware_leads], NULL, FAULTS, FAULTS);

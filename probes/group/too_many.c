@@ -58,7 +58,7 @@ FIXTURE_SETUP(too_many)
 	struct perf_event_attr attr = attr_of(PERF_TYPE_HARDWARE, PERF_COUNT_HW_INSTRUCTIONS);
 	struct pm_counts counts;
 
-	require(REQUIRE_PERF | REQUIRE_CPU_PMU);
+	must_have_counters();
 	close(must_open(&attr, 0, -1, -1, 0));
 	for (int members = 1; members <= MOST && !self->refusal; members++) {
 		self->refusal = try_group(members, &counts);
@@ -78,6 +78,8 @@ TEST_F(too_many, ends)
 	fact_int("members", self->largest);
 	fact_str("refusal", "%s", self->refusal == EAGAIN ? "never_ran" :
 		 pm_errno_name(self->refusal));
+	if (!self->largest)
+		say_unknown("not even one event ran: %s", pm_errno_name(self->refusal));
 	if (!self->refusal)
 		say_absent("%d instruction counters run at once here", MOST);
 	if (self->refusal != EINVAL && self->refusal != ENOSPC && self->refusal != EAGAIN)

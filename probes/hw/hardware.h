@@ -20,6 +20,15 @@ static inline struct perf_event_attr attr_hardware(void)
 	return attr;
 }
 
+/* Stay where hardware events run, if they open: those that do not have reasons of their own. */
+static inline void stay_where_they_run(void)
+{
+	struct perf_event_attr attr = attr_hardware();
+
+	if (!try_open(&attr))
+		must_have_counters();
+}
+
 /* No core does more of anything in a nanosecond: some 6 GHz times ten. */
 #define MOST_A_NS 64
 

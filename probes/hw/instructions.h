@@ -20,6 +20,7 @@ static int open_hardware(uint64_t config)
 {
 	struct perf_event_attr attr = attr_of(PERF_TYPE_HARDWARE, config);
 
+	must_have_counters();
 	attr.pinned = 1;	/* a counter all the time, or an honest error */
 	attr.disabled = 0;
 	return must_open(&attr, 0, -1, -1, 0);

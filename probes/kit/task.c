@@ -53,6 +53,23 @@ int count_cpus(void)
 	return count;
 }
 
+int move_to_cpus(bool (*wanted)(unsigned int cpu, void *context), void *context)
+{
+	const unsigned int bits = 8 * sizeof(unsigned long);
+	struct cpu_mask some = { { 0 } };
+	int count = 0;
+
+	for (unsigned int cpu = 0; cpu < 8192; cpu++) {
+		if (!in_mask(first_affinity(), cpu) || !wanted(cpu, context))
+			continue;
+		some.words[cpu / bits] |= 1ul << (cpu % bits);
+		count++;
+	}
+	if (!count)
+		return -ENODEV;
+	return sched_setaffinity(0, sizeof(some), (cpu_set_t *)&some) < 0 ? -errno : count;
+}
+
 int move_to_nth_cpu(unsigned int nth)
 {
 	const unsigned int bits = 8 * sizeof(unsigned long);

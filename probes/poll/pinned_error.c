@@ -22,7 +22,7 @@ TEST(reports_error)
 	struct sampler samplers[MOST];
 	int revents, failed = -1;
 
-	require(REQUIRE_PERF | REQUIRE_CPU_PMU);
+	must_have_counters();
 	attr.pinned = 1;
 	attr.disabled = 0;
 	attr.sample_period = 1ull << 40;

@@ -74,7 +74,7 @@ static inline struct sampler watch_counter(uint64_t config, int group)
 	struct perf_event_attr attr = attr_user_counter(config);
 	struct sampler sampler = { .fd = -1 };
 
-	require(REQUIRE_CPU_PMU);
+	must_have_counters();
 	attr.disabled = group < 0;
 	sampler.fd = must_open(&attr, 0, -1, group, 0);
 	must_map(sampler.fd, 0, &sampler.ring);

@@ -58,13 +58,17 @@ FIXTURE_SETUP(multiplex)
 	struct perf_event_attr attr = attr_of(PERF_TYPE_HARDWARE, PERF_COUNT_HW_INSTRUCTIONS);
 	int error = 0, free = 0;
 
-	require(REQUIRE_PERF | REQUIRE_CPU_PMU);
+	must_have_counters();
 	close(must_open(&attr, 0, -1, -1, 0));
 	for (int count = 1; count <= MOST / 2 && !error; count++) {
 		error = run(count, 500000, self->counts);
 		if (!error && shared(&self->counts[count - 1]))
 			break;
 		free = count;
+	}
+	if (!error && !free) {
+		must_have_run();
+		say_unknown("a lone event ran for less than all of its time: others use counters");
 	}
 	if (!error && free == MOST / 2)
 		say_absent("%d instruction counters run at once here", free);

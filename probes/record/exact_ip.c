@@ -19,7 +19,7 @@ TEST(exact_ip)
 	struct sampler sampler;
 	int exact = 0, seen = 0;
 
-	require(REQUIRE_CPU_PMU);
+	must_have_counters();
 	attr.sample_period = 1000000;
 	attr.sample_type = PERF_SAMPLE_IP;
 	without = attr;
