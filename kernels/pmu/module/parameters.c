@@ -43,11 +43,11 @@ MODULE_PARM_DESC(branches, "samples can carry invented branch stacks");
 
 bool excludes = true;
 module_param(excludes, bool, 0444);
-MODULE_PARM_DESC(excludes, "0: it refuses to leave anything out, with EOPNOTSUPP as old PMUs of arm do");
+MODULE_PARM_DESC(excludes, "0: it refuses to leave anything out, as old PMUs of arm do");
 
 bool needs_exclude_guest;
 module_param(needs_exclude_guest, bool, 0444);
-MODULE_PARM_DESC(needs_exclude_guest, "it refuses events that count in guests, too, with EOPNOTSUPP");
+MODULE_PARM_DESC(needs_exclude_guest, "it refuses events that count in guests, too");
 
 unsigned int max_precise;
 module_param(max_precise, uint, 0444);
