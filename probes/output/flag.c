@@ -3,8 +3,8 @@
  * Does PERF_FLAG_FD_OUTPUT redirect an event as it is opened? Manuals call it broken since v2.6.35,
  * when it began to ask for a target that is mapped already. From v2.6.38 on, a target on any CPU
  * was refused, because the new event had no context yet that could be compared with the target's.
- * Observed: records in the target's ring, the members of the target's group, and the errno where the
- * target has no ring or belongs to another task. Where a target on any CPU is refused, one on a
+ * Observed: records in the target's ring, the members of the target's group, and the errno where
+ * the target has no ring or belongs to another task. Where a target on any CPU is refused, one on a
  * single CPU is tried, too.
  * Linux ac9721f3f54b ("perf_events: Fix races and clean up perf_event and perf_mmap_data
  * interaction") (v2.6.35)

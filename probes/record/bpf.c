@@ -22,7 +22,8 @@ PROBE(TITLE("BPF programs in the ring")
       POINT(ksymbol, "KSYMBOL has the address, length and name (bpf_prog_ and the tag) of compiled "
 		     "code")
       COMMIT("76193a94522f")
-      POINT(ksymbol_unregister, "the last close of a program gives the same KSYMBOL marked UNREGISTER"))
+      POINT(ksymbol_unregister,
+	    "the last close of a program gives the same KSYMBOL marked UNREGISTER"))
 
 /* A program that is attached to nothing. */
 static int must_load(void)

@@ -2,9 +2,9 @@
 /*
  * Does MMAP2 say which file was mapped: device, inode, protection, flags? Names are not enough to
  * find symbols: files get replaced while a profile runs.
- * Observed: this program's own file is mapped, and the record is compared with the mapping's line in
- * /proc/self/maps. stat(2) would not do: btrfs and overlayfs show it another device. On an overlay
- * the two may name different files as well: record.mmap_overlay asks which.
+ * Observed: this program's own file is mapped, and the record is compared with the mapping's line
+ * in /proc/self/maps. stat(2) would not do: btrfs and overlayfs show it another device. On an
+ * overlay the two may name different files as well: record.mmap_overlay asks which.
  * Linux 13d7a2410fa6 ("perf: Add attr->mmap2 attribute to an event") (v3.12, usable since v3.16)
  */
 #include "probe.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Does an event on a CPU tell which task follows which there? A system-wide profiler draws the CPU's
- * time line from it.
+ * Does an event on a CPU tell which task follows which there? A system-wide profiler draws the
+ * CPU's time line from it.
  * Observed: this task and a child take turns on one CPU; pid and tid of both are known.
  */
 #include "probe.h"

@@ -120,7 +120,8 @@ TEST(group)
 		last = read->member[1].value;
 		/* A fault is minor when it is over: the sibling has not counted this one. */
 		if (read->member[0].value != seen + 1 || last != seen)
-			say_broken("sample %" PRIu64 " carries %" PRIu64 ", of the sibling %" PRIu64,
+			say_broken("sample %" PRIu64 " carries %" PRIu64
+				   ", of the sibling %" PRIu64,
 				   seen + 1, read->member[0].value, last);
 	}
 	if (seen < 10)

@@ -87,7 +87,8 @@ static uint64_t value_of(const uint64_t *registers, int number)
 	return registers[__builtin_popcountll(all_known() & (bit(number) - 1))];
 }
 
-static void expect_true(const uint64_t *registers, unsigned int count, const struct touched *touched)
+static void expect_true(const uint64_t *registers, unsigned int count,
+			const struct touched *touched)
 {
 	const unsigned int want = __builtin_popcountll(all_known());
 	uint64_t ip, sp;

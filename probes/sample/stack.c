@@ -10,7 +10,8 @@ PROBE(TITLE("user stack in samples")
       SINCE("3.7")
       POINT(content, "the copy holds what lies on the stack")
       POINT(dyn_size, "the used size is at most the size asked for, and not 0")
-      POINT(largest, "65528 bytes, the largest size, are accepted and the sample still fits 64 KiB"))
+      POINT(largest,
+	    "65528 bytes, the largest size, are accepted and the sample still fits 64 KiB"))
 
 #define PATTERN 256
 

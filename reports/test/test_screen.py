@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from small import Said, put, result
 
-from reports import areas, bars, gates, layout, screen, surprise, text, verbs, wordlist
+from reports import areas, bars, gates, layout, surprise, text, verbs, wordlist
 
 ROOT = Path(__file__).resolve().parents[2]
 PARANOID = "blocked: EACCES: perf_event_paranoid=2 refuses a cpu-wide event; needs <= 0"
