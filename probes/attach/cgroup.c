@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Can a group of tasks be watched by its cgroup? Containers are. Observed: the root cgroup, which
- * holds every task, on one CPU, enabled and disabled. Nothing is created.
- * Some kernels note the current task's cgroup only when the CPU has another event running, or at a
- * switch between cgroups, which never comes where all tasks are in one. So another one runs beside
- * it, and an event without is a question of its own.
+ * Can a group of tasks be watched by its cgroup, as containers are?
+ * Observed: the root cgroup, which holds every task, on one CPU, enabled and disabled. Nothing is
+ * created. Page faults of other tasks on the CPU count, too, so the same few faults are repeated
+ * until no other task has added any: then the count is exact.
+ * Some kernels note the cgroup of the current task only when the CPU has another event running, or
+ * at a switch between cgroups, which never comes where all tasks are in one. So another event runs
+ * beside it, and an event alone is a question of its own.
  * Linux e5d1367f17ba ("perf: Add cgroup support") (v2.6.39)
  * Linux e19cd0b6fa59 ("perf/core: Always set cpuctx cgrp when enable cgroup event") (v5.18)
  */
@@ -15,9 +17,9 @@ PROBE(TITLE("events of a cgroup")
       SINCE("2.6.39")
       COMMIT("e5d1367f17ba")
       NEEDS("cgroup")
-      POINT(counts, "PERF_FLAG_PID_CGROUP with the root cgroup counts this task's 16 faults")
-      POINT(alone, "it counts them with no other event of the test on its CPU, too")
-      POINT(stops, "disabled, the event counts none of them")
+      POINT(counts, "an event of the root cgroup counts exactly the 16 faults of this task")
+      POINT(alone, "it counts them exactly with no other event of the test on its CPU, too")
+      POINT(stops, "an event of the root cgroup that is disabled counts none of 16 faults")
       FACT(root, string, "-", "the cgroup file system that was used"))
 
 static int must_scope(const char *root, int cpu)
@@ -42,13 +44,18 @@ static int open_root(bool with_other)
 	return must_scope(root, cpu);
 }
 
-/* Other tasks of the CPU are members, too. */
+/* Other tasks of the CPU are members, too: their faults are more than 16, and never less. */
 static void expect_counts(int fd)
 {
-	const uint64_t gain = gain_of_faults(fd, NULL, 16);
+	uint64_t gain = 0;
 
-	if (gain < 16)
-		say_broken("counted=%" PRIu64 " want>=16", gain);
+	for (int round = 0; round < 200 && gain != 16; round++) {
+		gain = gain_of_faults(fd, NULL, 16);
+		if (gain < 16)
+			say_broken("round %d: counted=%" PRIu64 " want=16", round, gain);
+	}
+	if (gain != 16)
+		say_unknown("other tasks fault on this CPU all the time: counted=%" PRIu64, gain);
 }
 
 TEST(counts)
