@@ -14,7 +14,6 @@ PROBE(TITLE("the end of an event, proven by its slot")
       POINT(closed, "closing the only descriptor of an unmapped event destroys it")
       POINT(duplicate_keeps, "a duplicate of the descriptor keeps the event")
       POINT(mapping_keeps, "a mapping keeps the event after its descriptor is closed")
-      POINT(unmapped, "unmapping after close destroys it")
       POINT(disabled_keeps, "a disabled event still has its slot"))
 
 static volatile int64_t cell;
@@ -78,18 +77,6 @@ TEST(mapping_keeps)
 	cell = 1;
 	if (count_records(&ring, PERF_RECORD_SAMPLE) != 1)
 		say_broken("a closed and mapped event no longer samples");
-}
-
-TEST(unmapped)
-{
-	int fd = open_and_fill();
-	struct pm_ring ring;
-
-	must_map(fd, 1, &ring);
-	close(fd);
-	must_be(false, "although the ring is mapped");
-	pm_ring_close(&ring);
-	must_be(true, "after munmap");
 }
 
 TEST(disabled_keeps)

@@ -2,13 +2,14 @@
 /*
  * What does an event's descriptor answer to calls that it is not made for?
  *
- * A descriptor is handed to code that knows nothing of perf: standard I/O seeks, shells ask for a
+ * Descriptors are handed to code that knows nothing of perf: standard I/O seeks, shells ask for a
  * terminal, event loops write. Each call must fail with the errno of its kind and leave the event
- * counting.
+ * counting. Libraries probe for features by ENOTTY, so a number that no release has assigned must
+ * give it.
  */
 #include "probe.h"
 
-#define UNASSIGNED _IO('$', 200)
+#define UNASSIGNED _IO('$', 200)	/* far behind those that will be given out next */
 #define GET_TERMINAL 0x5401		/* TCGETS on most architectures */
 
 /* name, call, its errno, what is called */
@@ -18,7 +19,7 @@
 	X(writing, write(fd, words, 8), EINVAL, "write")                                       \
 	X(shorten, ftruncate(fd, 0), EINVAL, "ftruncate")                                      \
 	X(flush, fsync(fd), EINVAL, "fsync")                                                   \
-	X(unknown_ioctl, ioctl(fd, UNASSIGNED, words), ENOTTY, "a number not assigned")        \
+	X(unknown_ioctl, ioctl(fd, UNASSIGNED, words), ENOTTY, "ioctl number 200")             \
 	X(terminal_ioctl, ioctl(fd, GET_TERMINAL, words), ENOTTY, "an ioctl of terminals")     \
 	X(ioctl_on_pipe, ioctl(a_pipe(), PERF_EVENT_IOC_ENABLE, 0), ENOTTY,                    \
 	  "perf's ioctl on a pipe")                                                            \

@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Does each ioctl of an event refuse a wrong argument with the errno that is its own?
+ * Does each ioctl of an event refuse a wrong argument with the right errno?
  *
- * An ioctl that swallows nonsense leaves the event in a state that nobody asked for. Each is
- * asked with one wrong argument on an event that takes RESET, so that an unknown ioctl (ENOTTY) is
- * told from a refusal. Kernels without filters or BPF refuse before they look: that is a "no".
+ * An ioctl that accepts nonsense leaves the event in a state that nobody asked for. Each is asked
+ * with one wrong argument on an event that takes RESET, which tells an unknown ioctl (ENOTTY)
+ * from a refusal; PERIOD is asked on an event that has taken a right period. Kernels without
+ * filters or BPF refuse before they look: that is a no.
+ * Linux 913a90bc5a3a ("perf/ioctl: Add check for the sample_period value") (v5.3): until then, and
+ * its stable backports, a period with the top bit set was refused at open alone.
  */
 #include "probe.h"
 #include "finding.h"
@@ -20,6 +23,8 @@
 	X(period_zero, "2.6.32", sampling(), PERIOD, period_of(0), EINVAL, 0, "of 0")          \
 	X(period_counting, "2.6.32", counting(), PERIOD, period_of(1), EINVAL, 0,              \
 	  "on an event that does not sample")                                                  \
+	X(period_frequency, "2.6.36", by_frequency(), PERIOD, too_frequent(), EINVAL, 0,       \
+	  "of twice perf_event_max_sample_rate")                                               \
 	X(refresh_counting, "2.6.37", counting(), REFRESH, 1, EINVAL, 0,                       \
 	  "on an event that does not sample")                                                  \
 	X(refresh_inherit, "2.6.31", inheriting(), REFRESH, 1, EINVAL, 0,                      \
@@ -44,8 +49,9 @@
 PROBE(TITLE("errnos of the ioctls")
       SINCE("2.6.31")
       MISTAKES(DECLARE)
-      POINT(period_sign, "IOC_PERIOD with its top bit set is EINVAL")
-      SINCE("3.15"))
+      POINT(period_sign, "IOC_PERIOD of 2^63 is EINVAL")
+      SINCE("5.3")
+      COMMIT("913a90bc5a3a"))
 
 static struct perf_event_attr small;
 
@@ -72,6 +78,16 @@ static struct perf_event_attr inheriting(void)
 	return attr;
 }
 
+/* cpu-clock turns its frequency into a period at open, and so would take any number. */
+static struct perf_event_attr by_frequency(void)
+{
+	struct perf_event_attr attr = sampling();
+
+	attr.freq = 1;
+	attr.sample_freq = 1;
+	return attr;
+}
+
 static unsigned long a_pipe(void)
 {
 	int ends[2];
@@ -85,6 +101,24 @@ static unsigned long period_of(uint64_t period)
 
 	place = period;
 	return (uintptr_t)&place;
+}
+
+/* The limit sinks by itself under load: twice the first reading is above it for sure. */
+static unsigned long too_frequent(void)
+{
+	if (probe_env()->max_sample_rate < 1)
+		say_absent("perf_event_max_sample_rate is not readable");
+	return period_of(2 * probe_env()->max_sample_rate);
+}
+
+/* The right way works: an event that samples takes another period. */
+static int must_open_for(unsigned long request, const struct perf_event_attr *attr)
+{
+	int fd = must_open(attr, 0, -1, -1, 0);
+
+	if (request == PERF_EVENT_IOC_PERIOD && attr->sample_period)
+		must_ioctl(fd, request, period_of(2));
+	return fd;
 }
 
 /* ENOTTY, while RESET works: the ioctl is not known. */
@@ -108,17 +142,17 @@ static void judge(int fd, int answer, int want, int lacking, const char *what)
 	TEST(name)                                                                             \
 	{                                                                                      \
 		struct perf_event_attr attr = event;                                           \
-		int fd = must_open(&attr, 0, -1, -1, 0);                                       \
+		int fd = must_open_for(PERF_EVENT_IOC_##request, &attr);                       \
 		int answer = pm_ioctl(fd, PERF_EVENT_IOC_##request, argument);                 \
 		judge(fd, answer, want, lacking, "IOC_" #request " " what);                    \
 	}
 MISTAKES(ASK)
 
-/* Taken before v3.15, and then the event never samples again. */
+/* Where it is accepted, the event never samples again. */
 TEST(period_sign)
 {
 	struct perf_event_attr attr = sampling();
-	int fd = must_open(&attr, 0, -1, -1, 0);
+	int fd = must_open_for(PERF_EVENT_IOC_PERIOD, &attr);
 	int answer = pm_ioctl(fd, PERF_EVENT_IOC_PERIOD, period_of(1ull << 63));
 
 	if (answer == 0)

@@ -9,15 +9,13 @@
 PROBE(TITLE("reading a counter like a file")
       SINCE("2.6.31")
       POINT(whole_each_time, "each read gives the whole value: there is no file position")
-      POINT(nonblocking, "O_NONBLOCK changes nothing")
-      FACT(pread, enum, "-", "answer to pread(2) at offset 0: success or errno name"))
+      POINT(nonblocking, "O_NONBLOCK changes nothing"))
 
 TEST(whole_each_time)
 {
 	const struct perf_event_attr attr = attr_counter(false);
 	int fd = must_open(&attr, 0, -1, -1, 0);
-	uint64_t first, second, at = 0;
-	ssize_t got;
+	uint64_t first, second;
 
 	ASSERT_EQ(0, cause_faults(7));
 	must_ioctl(fd, PERF_EVENT_IOC_DISABLE, 0);
@@ -25,10 +23,6 @@ TEST(whole_each_time)
 	second = must_count(fd);
 	if (first < 7 || first != second)
 		say_broken("first=%" PRIu64 " second=%" PRIu64, first, second);
-	got = pread(fd, &at, sizeof(at), 0);
-	fact_str("pread", "%s", pm_errno_name(got < 0 ? errno : 0));
-	if (got >= 0 && at != first)
-		say_broken("pread=%" PRIu64 " read=%" PRIu64, at, first);
 }
 
 TEST(nonblocking)
