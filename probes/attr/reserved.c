@@ -3,14 +3,17 @@
  * Are the reserved fields of perf_event_attr refused when they are not zero?
  *
  * Reserved bits that are ignored could never be given a meaning. Some have got one meanwhile, in
- * stable updates too: see attr.aux_action. Each bit is asked by itself.
+ * stable updates too: see attr.aux_action. Each bit is asked by itself, beside an event without it.
+ * Linux 697d877849d4 ("perf/core: Start rejecting the syscall with attr.__reserved_2 set") (v5.4)
  */
 #include "probe.h"
 
 PROBE(TITLE("the reserved fields of an attr")
       SINCE("4.1")
-      POINT(reserved_2, "each bit beside sample_max_stack is refused with EINVAL")
-      POINT(reserved_3, "each bit beside aux_action is refused with EINVAL")
+      POINT(reserved_2, "each of the 16 bits behind sample_max_stack is refused with EINVAL")
+      SINCE("5.4")
+      COMMIT("697d877849d4")
+      POINT(reserved_3, "each of the 29 bits behind aux_action is refused with EINVAL")
       SINCE("5.5"))
 
 static void must_know_version(uint32_t size)

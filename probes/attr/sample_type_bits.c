@@ -2,10 +2,10 @@
 /*
  * Which fields of a sample does this kernel know, each asked by itself?
  *
- * A reader that asks for one field too many gets no event at all. Unknown bits are EINVAL while
- * the twin without opens. Fields that need something beside them (which registers, how much
- * stack, which branches) are given it; a known field that no software event can deliver answers
- * EOPNOTSUPP. What the fields hold is asked elsewhere.
+ * A reader that asks for one field too many gets no event at all. A field is unknown when the
+ * open is EINVAL or E2BIG with it and ok without. Fields that need more of the attr (which
+ * registers, how much stack, which branches) are given it. A field that is known but that no
+ * software event can deliver is EOPNOTSUPP. What the fields hold is asked elsewhere.
  */
 #include "probe.h"
 #include "attr_bits.h"
@@ -53,7 +53,9 @@ static void ask(const struct field *field, struct finding *ret)
 {
 	struct perf_event_attr with = with_field(field->bit, true), without = with;
 
-	without.sample_type = 0;
+	/* What only this field needs lies beyond the attr of a kernel that is too old for it. */
+	without.sample_type = without.branch_sample_type = without.sample_regs_user = 0;
+	without.sample_stack_user = without.sample_regs_intr = 0;
 	judge_known(&with, &without, field->name, ret);
 }
 

@@ -1,22 +1,24 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * When does poll say that a watched task has ended? For an inherit event only when the target and
- * every task that inherited it are gone; a reader that closes earlier loses their records.
- * Observed: poll of a mapped event on a thread that has made another one, while the first, then
- * the second ends; and the same without inherit.
+ * When does poll report that a watched task has ended? For an inherited event only when the target
+ * and every task that inherited it are gone; a reader that closes earlier loses their records.
+ * Observed: poll of a mapped event on a thread that has started another one, while the first and
+ * then the second ends; and the same without inherit.
+ * Linux 179033b3e064 ("perf: Add PERF_EVENT_STATE_EXIT state for events with exited task") (v3.18)
  */
 #include "probe.h"
 #include "fork_exec.h"
 #include "waiter.h"
 
 PROBE(TITLE("POLLHUP at the end of tasks")
-      SINCE("2.6.31")
-      POINT(plain.at_end, "POLLHUP once the target of a plain event has ended")
-      POINT(plain.wakes, "and a poll that was already waiting returns")
-      POINT(inherit.at_end, "no POLLHUP while an heir of the target lives, POLLHUP after its end")
-      POINT(inherit.wakes, "and a poll that was already waiting returns")
-      POINT(plain.not_before, "no POLLHUP while the target lives")
-      POINT(inherit.not_before, "no POLLHUP while target and heir live"))
+      SINCE("3.18")
+      COMMIT("179033b3e064")
+      POINT(plain.at_end, "POLLHUP once the target of an event without inherit has ended")
+      POINT(plain.wakes, "a poll that waits returns when the target of such an event ends")
+      POINT(inherit.at_end, "POLLHUP once target and inheriting task have ended, not in between")
+      POINT(inherit.wakes, "a poll that waits returns when the last of these tasks has ended")
+      POINT(plain.not_before, "no POLLHUP while the target lives, though it comes at its end")
+      POINT(inherit.not_before, "no POLLHUP while both tasks live, though it comes at their end"))
 
 FIXTURE(hang_up)
 {
