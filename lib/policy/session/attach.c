@@ -65,6 +65,18 @@ static void begin(struct pm_session *session)
 	pm_format_of(&session->plan->events[0].attr, &session->format);
 }
 
+/* What the canary did is not the program's: its thread inherits from this one and shows on CPUs. */
+static void begin_counting(struct pm_session *session)
+{
+	struct event_list *events = &session->events;
+
+	pm_canary_wait(session);
+	for (size_t i = 0; i < events->count; i++)
+		if (events->list[i].tid < 0 || events->list[i].tid == session->self ||
+		    session->threads.rounds > 1)
+			pm_event_begin(events, &events->list[i]);
+}
+
 static int attach_chosen(struct pm_session *session, struct pm_diag *diag)
 {
 	char reason[REASON_SIZE];
@@ -75,8 +87,10 @@ static int attach_chosen(struct pm_session *session, struct pm_diag *diag)
 	if (err < 0)
 		return err;
 	session->attached = true;
-	if (pm_canary(session, reason, sizeof(reason)) == 0)
+	if (pm_canary(session, reason, sizeof(reason)) == 0) {
+		begin_counting(session);
 		return 0;
+	}
 	record_silence(session->strategy, session->plan->profile);
 	return pm_diag_say(diag, EIO, PM_CAUSE_SILENCE, "%s: %s",
 			   session->strategy->name, reason);

@@ -4,11 +4,15 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <sched.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/syscall.h>
 
 #include "canary_thread.h"
 #include "drain.h"
+
+#define WAIT_TURNS 10000	/* of sched_yield(2); more would be a kernel that forgets threads */
 
 /* Whether it is in this very cgroup. One below it would be observed, too; that is passed over. */
 static bool is_in_cgroup(int directory)
@@ -154,6 +158,17 @@ int pm_canary(struct pm_session *session, char *reason, size_t size)
 			break;
 	}
 	return err;
+}
+
+void pm_canary_wait(const struct pm_session *session)
+{
+	/* A joined thread may not have left the kernel, which it does before its number goes. */
+	for (int i = 0; session->canary.other && i < WAIT_TURNS; i++) {
+		if (session->canary.tid == 0 ||
+		    syscall(SYS_tgkill, getpid(), session->canary.tid, 0) != 0)
+			return;
+		(void)sched_yield();
+	}
 }
 
 void pm_canary_flush(struct pm_session *session)

@@ -88,9 +88,28 @@ int pm_events_enable(const struct event_list *events, struct pm_diag *diag)
 int pm_event_counts(const struct event_list *events, const struct session_event *event,
 		    struct pm_counts *ret)
 {
+	int err;
+
 	if (event->fd < 0)
 		return -EBADF;
-	return pm_read_counts(event->fd, events->plan->events[event->spec].attr.read_format, ret);
+	err = pm_read_counts(event->fd, events->plan->events[event->spec].attr.read_format, ret);
+	if (err < 0)
+		return err;
+	ret->member[0].value -= event->base.value;
+	ret->time_enabled -= event->base.enabled;
+	ret->time_running -= event->base.running;
+	return 0;
+}
+
+void pm_event_begin(const struct event_list *events, struct session_event *event)
+{
+	struct pm_counts counts;
+
+	if (pm_event_counts(events, event, &counts) < 0)
+		return;
+	event->base.value += counts.member[0].value;
+	event->base.enabled += counts.time_enabled;
+	event->base.running += counts.time_running;
 }
 
 void pm_events_close_since(struct event_list *events, size_t count)

@@ -15,6 +15,9 @@ struct session_event {
 	uint32_t round;			/* listing of threads in which its target appeared */
 	uint32_t late;			/* 1 + index of the CPU that came later; 0: none */
 	uint64_t id;			/* 0 until asked for: see ids.h */
+	struct {			/* what it had counted when the attach was done */
+		uint64_t value, enabled, running;
+	} base;
 };
 
 /* In the order of their opening. */
@@ -35,9 +38,12 @@ int pm_events_open(struct event_list *events, const struct session_event *wanted
 /* Enables all, unless they were opened so. 0 or -errno, with the diagnosis. */
 int pm_events_enable(const struct event_list *events, struct pm_diag *diag);
 
-/* What it has counted. -EBADF when it is closed, -ENODATA, -errno of read(2). */
+/* What it has counted since its base. -EBADF when it is closed, -ENODATA, -errno of read(2). */
 int pm_event_counts(const struct event_list *events, const struct session_event *event,
 		    struct pm_counts *ret);
+
+/* What it has counted by now is left out from here on. */
+void pm_event_begin(const struct event_list *events, struct session_event *event);
 
 /* Closes what was opened since there were `count`. */
 void pm_events_close_since(struct event_list *events, size_t count);

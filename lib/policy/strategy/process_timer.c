@@ -52,6 +52,19 @@ static int start(uint64_t period)
 	return setitimer(ITIMER_PROF, &timer, NULL) ? -errno : 0;
 }
 
+/*
+ * Whether the timer that runs is the one that was started. A program that has taken over the signal
+ * has set the timer as well; where it has not, a tick of ours would end it.
+ */
+static bool is_ours(const struct process_timer *timer)
+{
+	struct sigaction now;
+
+	return pm_sigring_is_ours(&timer->ring) || (sigaction(SIGPROF, NULL, &now) == 0 &&
+		!(now.sa_flags & SA_SIGINFO) && (now.sa_handler == SIG_DFL ||
+		 now.sa_handler == SIG_IGN));
+}
+
 static int attach(struct pm_session *session, struct pm_diag *diag)
 {
 	struct process_timer *timer = pm_sigring_create(sizeof(*timer), session->operations);
@@ -83,7 +96,7 @@ static void undo(struct pm_session *session)
 	if (timer == NULL)
 		return;
 	/* A forked child has no copy of it, and may have set its own. */
-	if (session->pid == getpid())
+	if (session->pid == getpid() && is_ours(timer))
 		(void)setitimer(ITIMER_PROF, &off, NULL);
 	pm_sigring_remove(&timer->ring);
 	session->own = NULL;

@@ -270,11 +270,15 @@ static void take_overflow(const struct signals *signals)
 
 static void give_overflow_back(const struct signals *signals)
 {
+	struct sigaction now;
+
 	if (overflows_of != signals)
 		return;
+	overflows_of = NULL;
+	if (sigaction(SIGIO, NULL, &now) != 0 || now.sa_handler != on_overflow)
+		return;			/* the program has taken it over */
 	(void)signal(SIGIO, SIG_IGN);	/* throws away what is pending */
 	(void)signal(SIGIO, SIG_DFL);
-	overflows_of = NULL;
 }
 
 static void undo(struct pm_session *session)

@@ -114,10 +114,33 @@ void *pm_sigring_create(size_t size, const struct operations *operations)
 	return ring;
 }
 
+bool pm_sigring_is_ours(const struct sigring *ring)
+{
+	struct sigaction now;
+
+	return sigaction(ring->number, NULL, &now) == 0 && (now.sa_flags & SA_SIGINFO) &&
+		now.sa_sigaction == on_signal;
+}
+
+/*
+ * Gives the signal back, unless the program has taken it over: what was there before would end it
+ * at its next signal. In between it is ignored, which throws away what is pending in every thread.
+ */
+static void give_back(const struct sigring *ring)
+{
+	struct sigaction ignore = { .sa_flags = 0 };
+
+	if (!pm_sigring_is_ours(ring))
+		return;
+	ignore.sa_handler = SIG_IGN;
+	(void)sigaction(ring->number, &ignore, NULL);
+	(void)sigaction(ring->number, &ring->before, NULL);
+}
+
 /* In a forked child: the handler was copied, the threads that ran it were not. */
 static void forget_parent(struct sigring *ring)
 {
-	(void)sigaction(ring->number, &ring->before, NULL);
+	give_back(ring);
 	__atomic_store_n(&active, NULL, __ATOMIC_SEQ_CST);
 	__atomic_store_n(&inside, 0, __ATOMIC_SEQ_CST);
 }
@@ -147,17 +170,12 @@ int pm_sigring_install(struct sigring *ring, int number)
 
 void pm_sigring_remove(struct sigring *ring)
 {
-	struct sigaction ignore = { .sa_flags = 0 };
-
 	if (ring->pid != getpid()) {
 		if (__atomic_load_n(&active, __ATOMIC_SEQ_CST) == ring)
 			forget_parent(ring);
 		return;
 	}
-	/* Ignoring a signal throws away what is pending of it, in every thread. */
-	ignore.sa_handler = SIG_IGN;
-	(void)sigaction(ring->number, &ignore, NULL);
-	(void)sigaction(ring->number, &ring->before, NULL);
+	give_back(ring);
 	__atomic_store_n(&active, NULL, __ATOMIC_SEQ_CST);
 	while (__atomic_load_n(&inside, __ATOMIC_SEQ_CST) != 0)
 		(void)sched_yield();

@@ -47,7 +47,10 @@ void *pm_sigring_create(size_t size, const struct operations *operations);
  */
 int pm_sigring_install(struct sigring *ring, int number);
 
-/* Gives the signal back and waits until no handler is at work. */
+/* Whether the signal still comes here: the program may have taken it over since. */
+bool pm_sigring_is_ours(const struct sigring *ring);
+
+/* Gives the signal back if it is still ours, and waits until no handler is at work. */
 void pm_sigring_remove(struct sigring *ring);
 
 /* operations.drain: delivers the samples of session->own. */

@@ -283,6 +283,97 @@ static void a_child_keeps_its_process_timer(void **state)
 	pm_plan_destroy(plan);
 }
 
+/* ----------------------------------------------------------------------- taken over meanwhile */
+
+static _Atomic unsigned int ticks_of_program;
+
+static void on_own_tick(int number)
+{
+	(void)number;
+	ticks_of_program++;
+}
+
+static void take_over(int number)
+{
+	struct sigaction action = { .sa_handler = on_own_tick };
+
+	sigemptyset(&action.sa_mask);
+	assert_int_equal(sigaction(number, &action, NULL), 0);
+}
+
+static bool is_taken_over(int number)
+{
+	struct sigaction action;
+
+	return sigaction(number, NULL, &action) == 0 && action.sa_handler == on_own_tick;
+}
+
+/* The signals that a session has taken get another handler; its end must leave that in place. */
+static void expect_kept(enum pm_strategy strategy)
+{
+	struct pm_plan *plan = plan_of(&clock_of_all, 1, strategy, NULL);
+	struct pm_session *session;
+	struct sigaction action;
+	bool taken[65] = { false };
+
+	if (plan == NULL)
+		skip();
+	session = pm_session_create(plan, NULL, NULL);
+	assert_int_equal(pm_session_attach(session, NULL), strategy);
+	for (int number = 1; number <= SIGRTMAX; number++)
+		if (sigaction(number, NULL, &action) == 0 && action.sa_handler != SIG_DFL &&
+		    (number == SIGPROF || number == SIGIO || number >= SIGRTMIN)) {
+			take_over(number);
+			taken[number] = true;
+		}
+	pm_session_destroy(session);
+	pm_plan_destroy(plan);
+	assert_true(taken[SIGPROF] || taken[SIGIO]);
+	for (int number = 1; number <= SIGRTMAX; number++)
+		if (taken[number]) {
+			assert_true(is_taken_over(number));
+			(void)signal(number, SIG_IGN);
+			(void)signal(number, SIG_DFL);
+		}
+}
+
+static void signals_taken_over_are_left_alone(void **state)
+{
+	(void)state;
+	expect_kept(PM_STRATEGY_TIMERS);
+	expect_kept(PM_STRATEGY_PROCESS_TIMER);
+	expect_kept(PM_STRATEGY_SIGNALS);
+}
+
+/* A program that starts its own profiling timer keeps it; a timer left behind would end others. */
+static void a_timer_taken_over_goes_on(void **state)
+{
+	const struct itimerval hour = { .it_value = { .tv_sec = 3600 } };
+	const struct itimerval off = { { 0, 0 }, { 0, 0 } };
+	struct itimerval timer;
+
+	(void)state;
+	for (int own = 0; own < 2; own++) {
+		struct pm_plan *plan = plan_of(&clock_of_all, 1, PM_STRATEGY_PROCESS_TIMER, NULL);
+		struct pm_session *session = pm_session_create(plan, NULL, NULL);
+
+		assert_int_equal(pm_session_attach(session, NULL), PM_STRATEGY_PROCESS_TIMER);
+		if (own)
+			take_over(SIGPROF);
+		else
+			(void)signal(SIGPROF, SIG_DFL);
+		if (own)
+			assert_int_equal(setitimer(ITIMER_PROF, &hour, NULL), 0);
+		pm_session_destroy(session);
+		pm_plan_destroy(plan);
+		assert_int_equal(getitimer(ITIMER_PROF, &timer), 0);
+		assert_int_equal(timer.it_value.tv_sec > 3000, own);
+		assert_int_equal(timer.it_value.tv_usec != 0 || timer.it_value.tv_sec != 0, own);
+	}
+	assert_int_equal(setitimer(ITIMER_PROF, &off, NULL), 0);
+	(void)signal(SIGPROF, SIG_DFL);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -293,6 +384,8 @@ int main(void)
 		cmocka_unit_test(the_process_timer_sees_a_busy_thread),
 		cmocka_unit_test(a_timer_of_somebody_else),
 		cmocka_unit_test(a_child_keeps_its_process_timer),
+		cmocka_unit_test(signals_taken_over_are_left_alone),
+		cmocka_unit_test(a_timer_taken_over_goes_on),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
