@@ -16,6 +16,7 @@
 #   --jobs N          probes side by side (default: two for each CPU; in an emulator one)
 #   --may-disturb     let probes change sysctls, CPUs and the like; all of it is put back
 #   --hazards         run probes known to hang or crash some kernels. Never on a machine you need
+#   --skip ID=REASON  do not run that probe: its answer is unknown, for this reason
 #   --no-install      install no packages     --no-build   build nothing
 #   --old-kernel      system calls newer than Linux 3.10 answer ENOSYS to the probes, and
 #   --fault NAME      let the kernel lie to the probes: to test them, in a source tree only
@@ -84,6 +85,7 @@ while [ $# -gt 0 ]; do
 	--jobs) want "$@"; jobs=$2; shift ;;
 	--may-disturb) PERFMODES_MAY_DISTURB=1; export PERFMODES_MAY_DISTURB ;;
 	--hazards) PERFMODES_HAZARDS=1; export PERFMODES_HAZARDS ;;
+	--skip) want "$@"; PERFMODES_SKIP="${PERFMODES_SKIP:-}$2$newline"; export PERFMODES_SKIP; shift ;;
 	--no-install) install=no ;;
 	--no-build) build=no ;;
 	--old-kernel) lies="$lies --old-kernel" ;;

@@ -19,11 +19,11 @@ from kernels.errors import RowError, Usage
 from kernels.guest.place import GuestPlace
 from kernels.matrix import Matrix, Row
 from kernels.options import chosen, how, parser, request, results_folder, suite_file
-from kernels.place.bundle import bundles, with_suite
+from kernels.place.bundle import bundles, find_bundle, with_suite
 from kernels.place.engine import Engine
 from kernels.place.judge import resumable
 from kernels.place.report import Report
-from kernels.show import compare, summary as show
+from kernels.show import bisect, compare, summary as show
 from kernels.show.listing import listing
 from kernels.show.progress import Progress
 from kernels.source import cross, fetch
@@ -67,6 +67,8 @@ def run(args: argparse.Namespace, listed: Matrix) -> int:
         return compare.table(args.matrix, args.all)
     if args.diff:
         return compare.diff(args.diff)
+    if args.bisect:
+        return bisect_rows(args, listed)
     rows = chosen(args, listed)
     if args.list:
         listing(listed, rows, show.console())
@@ -96,6 +98,39 @@ def boot_rows(args: argparse.Namespace, rows: list[Row]) -> int:
     if args.junit:
         args.junit.write_text(show.junit(reports), encoding="utf-8")
     return max((report.status for report in reports), default=0)
+
+
+def bisect_rows(args: argparse.Namespace, listed: Matrix) -> int:
+    """Ask one probe on as few rows as needed; answers of the same probe are kept and used again."""
+    point, *ends = args.bisect
+    probe, persona = bisect.split(point)[0], args.persona or "root"
+    rows = {row.name: row for row in bisect.between(listed, *ends)}
+    args.probe, args.persona = [probe], persona
+    wanted, note = request(args), lambda line: print(line, file=sys.stderr)
+    install(args, list(rows.values()))
+    machine = next(iter(rows.values())).arch.bundle
+    bundle = find_bundle(machine, not args.no_build, not args.no_install)
+    folder = args.out or bisect.cache(ROOT / "results" / "kernels", bundle, probe, persona)
+    fetcher = fetch.fetcher(args.mirror, args.refresh, note)
+    folder.mkdir(parents=True, exist_ok=True)
+
+    def ask(name: str) -> bisect.Answer:
+        made = resumable(folder, name)
+        if not made:
+            made = Engine(folder, wanted, {machine: bundle}).run(
+                GuestPlace(rows[name], fetcher, how(args))
+            )
+        failed = bisect.Answer(name, made.release, "", made.error)
+        answer = failed if made.error else bisect.answer_of(folder / name, name, persona, point)
+        print(f"  {answer}", flush=True)
+        return answer
+
+    search = bisect.Search(list(rows), ask)
+    print(f"{point} as {persona}, {len(rows)} rows:")
+    for index in range(len(rows) if args.all else 0):
+        search.at(index)
+    print("\n".join(bisect.report(search, *search.run(), point)))
+    return 0
 
 
 def print_workflow(args: argparse.Namespace, listed: Matrix) -> int:

@@ -14,6 +14,7 @@ from kernels.errors import Usage
 FILE = Path(__file__).with_name("matrix.toml")
 NAME = re.compile(r"[a-z0-9][a-z0-9.+_-]{0,60}")
 SYNTHETIC = "synthetic"
+SKIPPED = re.compile(r"[a-z0-9_]+\.[a-z0-9_]+=[^\n\r]{1,300}")
 SERIES = re.compile(r"\d+\.\d+|newest")
 
 
@@ -38,6 +39,7 @@ class Arch:
     triple: str = ""
     cflags: str = ""
     musl: tuple[str, ...] = ("bookworm", "trixie", "sid")
+    skip: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -70,6 +72,7 @@ class Row:
     stall: int = 150
     busybox: tuple[str, ...] = ()
     pmu: str = ""
+    skip: tuple[str, ...] = ()
     unavailable: str = ""
 
     def all_tags(self) -> frozenset[str]:
@@ -178,6 +181,9 @@ def _row(table: dict[str, Any], arches: dict[str, Arch], defaults: dict[str, Any
     if row.pmu and not any(SYNTHETIC in limit for limit in row.limits):
         raise Usage(f"{where}: limits must say that its PMU is {SYNTHETIC}")
     base = row.arch
+    for known in (*base.skip, *row.skip):
+        if not SKIPPED.fullmatch(known):
+            raise Usage(f"{where}: skip is a list of PROBE=REASON, not {known!r}")
     return replace(
         row,
         machine=row.machine or base.machine,
@@ -185,6 +191,7 @@ def _row(table: dict[str, Any], arches: dict[str, Arch], defaults: dict[str, Any
         accel=row.accel or base.accel,
         results=row.results or base.results,
         results_tty=row.results_tty or base.results_tty,
+        skip=base.skip + row.skip,
         append=f"{base.append} {row.append}".strip(),
     )
 

@@ -34,6 +34,7 @@ def parser() -> argparse.ArgumentParser:
         "run", prog="run.sh kernels", help="boot kernels and run a suite in each", epilog=EPILOG
     )
     _rows(run)
+    _comparisons(run)
     _in_the_guest(run)
     _machinery(run)
     _other_verbs(verbs)
@@ -50,6 +51,16 @@ def _rows(run: argparse.ArgumentParser) -> None:
     )
     run.add_argument("--list", action="store_true", help="print the rows and stop")
     run.add_argument(
+        "--kernel",
+        help="with --arch: your own kernel image or .deb, or the archive's deb:PACKAGE[=VERSION]",
+    )
+    run.add_argument(
+        "--arch", default="amd64", help="architecture of --kernel: a table of matrix.toml"
+    )
+
+
+def _comparisons(run: argparse.ArgumentParser) -> None:
+    run.add_argument(
         "--matrix",
         metavar="RUN",
         nargs="?",
@@ -57,20 +68,22 @@ def _rows(run: argparse.ArgumentParser) -> None:
         help="print where the kernels of a run differ (default: the latest) and stop",
     )
     run.add_argument(
-        "--all", action="store_true", help="with --matrix: also what all of them agree on"
+        "--all",
+        action="store_true",
+        help="with --matrix: also what all of them agree on; with --bisect: ask every row",
+    )
+    run.add_argument(
+        "--bisect",
+        metavar=("POINT", "A", "B"),
+        nargs=3,
+        help="find between which two rows of the matrix the answer to a point changed (as root, or "
+        "--persona), and stop",
     )
     run.add_argument(
         "--diff",
         metavar="NAME",
         nargs="+",
         help="print what changed between two kernels (NAME NAME [RUN]) and stop",
-    )
-    run.add_argument(
-        "--kernel",
-        help="with --arch: your own kernel image or .deb, or the archive's deb:PACKAGE[=VERSION]",
-    )
-    run.add_argument(
-        "--arch", default="amd64", help="architecture of --kernel: a table of matrix.toml"
     )
 
 
@@ -92,7 +105,12 @@ def _in_the_guest(run: argparse.ArgumentParser) -> None:
         "as in -1,0,1,2,3, run one after the other in one guest, a result each",
     )
     run.add_argument(
-        "--may-disturb", action="store_true", help="let probes change CPUs and sysctls of the guest"
+        "--may-disturb",
+        action="store_true",
+        help="let probes change CPUs and sysctls of the guest as every persona, not only as root",
+    )
+    run.add_argument(
+        "--no-disturb", action="store_true", help="do not even as root: fewer guests a row"
     )
     run.add_argument(
         "--pmu",
@@ -208,7 +226,8 @@ def request(args: argparse.Namespace) -> Request:
         raise Usage(why)
     words += ["--persona", persona] if persona else []
     order = Order(suite_file(args).stem, tuple(words), wanted, limit=args.timeout)
-    return Request(order, may_disturb=args.may_disturb, hazards=args.hazards)
+    as_root = not args.no_disturb and len(wanted) < 2
+    return Request(order, args.may_disturb, args.hazards, as_root)
 
 
 def how(args: argparse.Namespace) -> Options:

@@ -30,6 +30,8 @@ def point(verdict: str, reason: str = "", evidence: list[str] | None = None) -> 
 def skip(note: str) -> dict[str, Any]:
     word, colon, reason = note.partition(":")
     reason = reason.strip()
+    if word == "unknown" and reason:    # a probe that was not asked: run.sh --skip
+        return point("unknown", reason)
     if word not in wordlist.SKIPPED or not colon:
         return point("unknown", f"unknown SKIP word: '{text.clean(note, 200)}'")
     return point(word, reason) if reason else point("unknown", f"SKIP {word} without a reason")

@@ -81,6 +81,8 @@ class GuestPlace:
     def run(self, order: Order, channel: Channel, stop: threading.Event) -> Outcome:
         """One guest. A snapshot that fails is not used again; the reason is kept beside it."""
         setup = self._setup(order)
+        skip = tuple(word for known in setup.row.skip for word in ("--skip", known))
+        order = replace(order, args=(*order.args, *skip))
         saved, row = setup.snapshot, setup.row
         outcome = boot(
             replace(row, timeout=order.limit or row.timeout),

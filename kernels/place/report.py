@@ -12,11 +12,16 @@ from kernels.place.place import Order
 
 @dataclass(frozen=True)
 class Request:
-    """What the user asked for, the same for every place."""
+    """What the user asked for, the same for every place.
+
+    may_disturb    run what disturbs the machine, as every persona; refused where that is not allowed
+    root_disturbs  run it as root wherever it is allowed
+    """
 
     order: Order = Order("default")
     may_disturb: bool = False
     hazards: bool = False
+    root_disturbs: bool = False
 
 
 @dataclass

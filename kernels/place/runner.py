@@ -101,20 +101,26 @@ class Runner:
             report.outcome = replace(outcome, ended="done", reason="")
 
     def _apart(self, steps: list[Step]) -> tuple[list[Step], list[Step]]:
-        """Hazards and disturbing probes, as far as they were asked for. The first run did
-        neither."""
+        """Hazards and disturbing probes, as far as they were asked for and, as root, wherever a
+        place allows them. The first run did neither."""
         catalogue = _text(self.part / "catalogue")
         hazards = declared(catalogue, "hazard") if self.request.hazards else set()
-        disturbs = declared(catalogue, "disturbs") if self.request.may_disturb else set()
+        disturbs = declared(catalogue, "disturbs") if self._disturb else set()
+        as_all = self.request.may_disturb
         return (
             [step for step in steps if step[1] in hazards],
-            [step for step in steps if step[1] in disturbs - hazards],
+            [step for step in steps if step[1] in disturbs - hazards and (as_all or step[0] == "root")],
         )
+
+    @property
+    def _disturb(self) -> bool:
+        allowed = self.request.root_disturbs and self.place.facts().disturb
+        return self.request.may_disturb or allowed
 
     def _some(self, steps: tuple[Step, ...], allowed: bool) -> Ended:
         """Run a few steps and move their answers to `part`."""
         request, here = self.request, self.part / ".again"
-        flags = ("--may-disturb",) * request.may_disturb + ("--hazards",) * request.hazards
+        flags = ("--may-disturb",) * self._disturb + ("--hazards",) * request.hazards
         order = self.order.only(steps, *(flags if allowed else ()))
         what = " ".join(steps[0]) if len(steps) == 1 else f"{len(steps)} probes"
         for _ in range(ATTEMPTS):

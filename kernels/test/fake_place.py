@@ -23,7 +23,7 @@ KTAP = (
 )
 STEPS: tuple[Step, ...] = (("root", "a.b"), ("root", "c.d"), ("user", "a.b"))
 PLAN = "".join(f"{persona} {probe}\n" for persona, probe in STEPS)
-FIRST = {"env": b"format=1\narch=x86_64\nrelease=6.1.0\n", "catalogue": b"id=a.b\n\nid=c.d\n",
+FIRST = {"env": b"format=1\narch=x86_64\nrelease=6.1.0\n", "catalogue": b"id=a.b\n\nid=c.d\ndisturbs=CPUs\n",
          "plan": PLAN.encode()}  # fmt: skip
 
 
@@ -53,9 +53,11 @@ class Fake:
     ill: str = ""
     ran: list[tuple[Step, ...]] = field(default_factory=list)
     there: bool = False
+    disturb: bool = False
+    more: tuple[Step, ...] = ()
 
     def facts(self) -> Facts:
-        return Facts(self.name, "x86_64", {"place": "fake"}, {"row": self.name}, ("nothing",))
+        return Facts(self.name, "x86_64", {"place": "fake"}, {"row": self.name}, ("nothing",), self.disturb)
 
     def health(self) -> str:
         return self.ill
@@ -76,9 +78,11 @@ class Fake:
         what = self.script[min(len(self.ran), len(self.script) - 1)] if self.script else order.suite
         self.ran.append(order.plan)
         if not order.plan:
-            for name, data in FIRST.items():
+            plan = "".join(f"{' '.join(step)}\n" for step in (*STEPS, *self.more))
+            for name, data in {**FIRST, "plan": plan.encode()}.items():
                 channel.take(name, data)
-        return getattr(self, f"_{what}")(order.plan or STEPS, channel, order.limit, stop)
+        steps = order.plan or (*STEPS, *self.more)
+        return getattr(self, f"_{what}")(steps, channel, order.limit, stop)
 
     def get(self, channel: Channel) -> None:
         pass

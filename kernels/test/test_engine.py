@@ -82,6 +82,27 @@ def test_what_a_place_does_not_allow_is_refused(tmp_path: Path) -> None:
     assert report.status == 3 and "not for this place" in report.error and not place.ran
 
 
+def test_what_disturbs_runs_as_root_where_a_place_allows_it(tmp_path: Path) -> None:
+    order = Order("good")
+    cases = [(Request(order, root_disturbs=True), True, [(), STEPS[1:2]]),
+             (Request(order, root_disturbs=True), False, [()]), (Request(order), True, [()])]
+    for number, (request, allowed, ran) in enumerate(cases):
+        place = Fake("a", disturb=allowed)
+        assert run_all(tmp_path / str(number), [place], request)["a"].status == 0
+        assert place.ran == ran
+
+
+def test_as_every_persona_only_when_asked(tmp_path: Path) -> None:
+    place = Fake("a", disturb=True)
+    user = ("user", "c.d")
+    place.more = (user,)
+    run_all(tmp_path / "root", [place], Request(Order("good"), root_disturbs=True))
+    assert place.ran == [(), STEPS[1:2]]
+    place.ran.clear()
+    run_all(tmp_path / "all", [place], Request(Order("good"), may_disturb=True))
+    assert place.ran == [(), STEPS[1:2], (user,)]
+
+
 def test_an_interrupt_ends_all_places(tmp_path: Path) -> None:
     engine = Engine(tmp_path / "results", Request(Order("slow")), {"x86_64": tmp_path})
     threading.Timer(0.5, engine.stop.set).start()

@@ -341,11 +341,32 @@ static const char *declared(const char *declaration, size_t size, const char *ke
 	return NULL;
 }
 
+/* Is the probe to be skipped? PERFMODES_SKIP has lines ID=REASON (run.sh --skip). */
+static bool skipped(const char *id, struct finding *ret)
+{
+	const char *line = getenv("PERFMODES_SKIP");
+	const size_t length = strlen(id);
+
+	while (line && *line) {
+		const size_t end = strcspn(line, "\n");
+
+		if (!strncmp(line, id, length) && line[length] == '=') {
+			finding_set(ret, UNKNOWN, "not asked here: %.*s", (int)(end - length - 1),
+				    line + length + 1);
+			return true;
+		}
+		line += end + (line[end] == '\n');
+	}
+	return false;
+}
+
 bool probe_allowed(const char *declaration, size_t size, struct finding *ret)
 {
 	const char *hazard = declared(declaration, size, "hazard");
 	const char *disturbs = declared(declaration, size, "disturbs");
 
+	if (skipped(declared(declaration, size, "id"), ret))
+		return false;
 	if (hazard && !getenv("PERFMODES_HAZARDS")) {
 		finding_set(ret, HAZARD, "%s; runs only with --hazards", hazard);
 		return false;

@@ -48,6 +48,16 @@ def test_a_relative_way_to_the_runner_heeds_no_cdpath(build: Path, tmp_path: Pat
     assert done.returncode == 0 and "meta.pass " in done.stdout, done.stderr
 
 
+def test_a_probe_that_is_skipped_says_why(build: Path, tmp_path: Path) -> None:
+    out = tmp_path / "run"
+    done = run_suite(out, "--suite", "meta", "--probe", "meta.pass", "--persona",
+                     "user", "--skip", "meta.pas=no such probe", "--skip", "meta.pass=it ends this: emulator")
+    assert done.returncode == 0, done.stderr
+    point = result_of(out)["personas"]["user"]["probes"]["meta.pass"]["points"]["counts"]
+    assert point == {"verdict": "unknown", "reason": "not asked here: it ends this: emulator"}
+    assert "no such probe" not in (out / "result.json").read_text()
+
+
 @pytest.mark.parametrize("arguments, message", [
     (["--nonsense"], "unknown argument"),
     (["--suite", "nowhere"], "no suite 'nowhere'"),
