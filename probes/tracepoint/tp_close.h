@@ -10,7 +10,7 @@
 
 #define FIRST 1000000	/* no descriptor is that large */
 
-static struct perf_event_attr sampling(uint64_t period, uint64_t sample_type)
+static inline struct perf_event_attr sampling(uint64_t period, uint64_t sample_type)
 {
 	struct perf_event_attr attr = must_tracepoint("syscalls", "sys_enter_close");
 
@@ -20,7 +20,7 @@ static struct perf_event_attr sampling(uint64_t period, uint64_t sample_type)
 	return attr;
 }
 
-static struct sampler watch_closes(uint64_t period, uint64_t sample_type)
+static inline struct sampler watch_closes(uint64_t period, uint64_t sample_type)
 {
 	struct perf_event_attr attr = sampling(period, sample_type);
 	struct sampler sampler = must_sampler(&attr, 0, -1, 8);

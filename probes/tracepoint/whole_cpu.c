@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Does a tracepoint event see all tasks of a CPU, and none of the others? Observed: system calls of
- * a child that is pinned to the watched CPU, or to another. Others may call, too, but hardly do.
+ * Does a tracepoint event see all tasks of a CPU, and none of the others?
+ * Observed: 700 system calls of a child that is pinned to the watched CPU, or to another. Other
+ * tasks rarely make this call; how often they do is not known, so only a missing call is judged.
  */
 #include "probe.h"
 #include "tracepoint.h"
@@ -11,8 +12,8 @@ PROBE(TITLE("tracepoints of a whole CPU")
       SINCE("2.6.31")
       NEEDS("tracefs")
       ALONE("counts the calls of all that run on a CPU")
-      POINT(counts, "for all tasks of a CPU, 7 calls of a child there are counted")
-      POINT(elsewhere, "for all tasks of a CPU, calls on another CPU are not counted")
+      POINT(counts, "an event on all tasks of a CPU counts 700 calls of a child on that CPU")
+      POINT(elsewhere, "an event on all tasks of a CPU does not count calls on another CPU")
       NEEDS("cpu2"))
 
 static int call(void *times)
@@ -31,7 +32,9 @@ static int open_calls(pid_t pid, int cpu, bool inherit)
 	return must_open(&attr, pid, cpu, -1, 0);
 }
 
-/* Counts on the first CPU while a child calls on the nth. Others may call, too, but hardly do. */
+#define CALLS 700
+
+/* Counts on the first CPU while a child calls on the nth, and this thread 10 times on the first. */
 static uint64_t calls_seen(unsigned int nth)
 {
 	int fd = open_calls(-1, move_to_nth_cpu(0), false);
@@ -41,7 +44,8 @@ static uint64_t calls_seen(unsigned int nth)
 	must_start_worker(&worker, WORKER_CHILD);
 	ASSERT_LE(0, worker_move(&worker, nth));
 	before = must_count(fd);
-	ASSERT_EQ(0, worker_do(&worker, call, (void *)700));
+	ASSERT_EQ(0, worker_do(&worker, call, (void *)CALLS));
+	call((void *)10);
 	return must_count(fd) - before;
 }
 
@@ -49,8 +53,11 @@ TEST(counts)
 {
 	uint64_t count = calls_seen(0);
 
-	if (count < 700 || count > 1000)
-		say_broken("counted=%" PRIu64 " want=700", count);
+	if (count < CALLS + 10)
+		say_broken("counted=%" PRIu64 " want at least %d", count, CALLS + 10);
+	if (count >= 2 * CALLS)
+		say_unknown("counted=%" PRIu64 " of %d: other tasks make this call as well", count,
+			    CALLS + 10);
 }
 
 TEST(elsewhere)
@@ -59,8 +66,11 @@ TEST(elsewhere)
 
 	require(REQUIRE_CPU2);
 	count = calls_seen(1);
-	if (count > 300)
-		say_broken("counted=%" PRIu64 " of 700 on another CPU", count);
+	if (count < 10)
+		say_broken("counted=%" PRIu64 " of 10 calls on the watched CPU", count);
+	if (count >= CALLS)
+		say_broken("counted=%" PRIu64 " after %d calls on another CPU and 10 on this one",
+			   count, CALLS);
 }
 
 PROBE_MAIN
