@@ -1,34 +1,75 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Power: which attrs may ask for event-based branches (config bit 63)? The kernel hands such an
- * event's counter to user space, so it must be alone, pinned, of one task, and never sampled.
- * Observed: each rule broken by itself, against the event that keeps them all.
+ * Power: which attrs may ask for event-based branches (EBB, config bit 63)? The kernel hands the
+ * counter of such an event to user space, so the event must be exclusive, pinned, of one task, and
+ * never sampled.
+ * Observed: each rule is broken by itself, against an event that keeps all of them.
  */
 #include "probe.h"
 #include "ebb.h"
 #include "waiter.h"
 
-PROBE(TITLE("attrs of event-based branches")
+PROBE(TITLE("attrs of events for event-based branches")
       SINCE("3.10")
       NEEDS("arch:powerpc")
-      POINT(accepted, "pinned, exclusive, on a task, with a counter in its code: accepted")
-      POINT(not_pinned.refused, "EINVAL for an event that is not pinned")
-      POINT(not_exclusive.refused, "EINVAL for an event that is not exclusive")
-      POINT(inherit.refused, "EINVAL for an inheriting event")
-      POINT(period.refused, "EINVAL for a sampling event")
-      POINT(freq.refused, "EINVAL for a sampling event with a frequency")
-      POINT(enable_on_exec.refused, "EINVAL with enable_on_exec")
-      POINT(sample_type.refused, "EINVAL with a sample_type")
-      POINT(no_counter.refused, "EINVAL for an event code that names no counter")
-      POINT(counter_7.refused, "EINVAL for an event code that names counter 7")
-      POINT(bhrb_alone, "EINVAL for the branch history bit (62) without bit 63")
-      POINT(cpu_wide, "EINVAL for an event on a CPU")
+      POINT(accepted, "an EBB event that is pinned, exclusive, on a task and names a counter is "
+		      "accepted")
+      POINT(counter_5, "an EBB event of counter 5 (instructions, 0x500fa) is accepted")
+      POINT(counter_6, "an EBB event of counter 6 (cycles, 0x600f4) is accepted")
+      POINT(generic_type, "a generic hardware event ignores bit 63: it opens without the EBB rules")
+      POINT(not_pinned.refused, "EINVAL for an EBB event that is not pinned")
+      POINT(not_exclusive.refused, "EINVAL for an EBB event that is not exclusive")
+      POINT(inherit.refused, "EINVAL for an EBB event with inherit")
+      POINT(period.refused, "EINVAL for an EBB event that samples by a period")
+      POINT(freq.refused, "EINVAL for an EBB event that samples by a frequency")
+      POINT(enable_on_exec.refused, "EINVAL for an EBB event with enable_on_exec")
+      POINT(sample_type.refused, "EINVAL for an EBB event with a sample_type")
+      POINT(no_counter.refused, "EINVAL for an EBB event whose code names no counter")
+      POINT(counter_7.refused, "EINVAL for an EBB event whose code names counter 7")
+      POINT(bhrb_alone, "EINVAL for the branch history bit (62) without the EBB bit (63)")
+      POINT(cpu_wide, "EINVAL for an EBB event on a CPU")
       NEEDS("root")
-      POINT(on_child, "an event on another task of ours is accepted"))
+      POINT(on_child, "an EBB event on a child of this task is accepted"))
 
 TEST(accepted)
 {
 	close(must_lead());
+}
+
+static void accept(uint64_t code)
+{
+	struct perf_event_attr attr = attr_ebb(code), without = attr;
+
+	require_ebb();
+	without.config &= ~EBB;
+	close(ask_open(&attr, &without, 0, -1, "bit 63"));
+}
+
+TEST(counter_5)
+{
+	accept(0x500fa);
+}
+
+TEST(counter_6)
+{
+	accept(0x600f4);
+}
+
+/* The rules would refuse it: neither pinned nor exclusive. */
+TEST(generic_type)
+{
+	struct perf_event_attr attr = attr_of(PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES);
+	struct perf_event_attr without = attr;
+	uint64_t value;
+	int fd;
+
+	require_ebb();
+	attr.config |= EBB;
+	fd = ask_open(&attr, &without, 0, -1, "bit 63 of a generic event");
+	must_ioctl(fd, PERF_EVENT_IOC_ENABLE, 0);
+	spin_ns(1000000);
+	if (read(fd, &value, 8) != 8 || !value)
+		say_broken("the generic event is accepted, and does not count");
 }
 
 FIXTURE(rule)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Power: do event-based branches arrive in the program's own handler?
- * Observed: the handler, in assembly, counts itself; counter and control registers are used from
- * user mode.
+ * Power: do event-based branches (EBB) arrive in the program's own handler?
+ * Observed: the handler, in assembly, counts how often it runs; counter and control registers are
+ * used from user mode.
  * Power ISA 2.07, Book II, Event-Based Branch Facility.
  */
 #include "probe.h"
@@ -12,12 +12,13 @@
 PROBE(TITLE("event-based branches")
       SINCE("3.10")
       NEEDS("arch:powerpc")
-      POINT(scheduled, "after ENABLE read(2) gives 8 bytes: the event is on its counter")
-      POINT(prctl_enable, "PR_TASK_PERF_EVENTS_ENABLE schedules it as well")
+      POINT(scheduled, "after ENABLE read(2) gives 8 bytes: the EBB event is on its counter")
+      POINT(prctl_enable, "PR_TASK_PERF_EVENTS_ENABLE schedules an EBB event as well")
       POINT(cycles, "cycles overflowing 10 times give 10 branches to the handler")
       POINT(back_to_back, "a thousand overflows 96 cycles apart branch one by one")
-      POINT(no_handler, "with BESCR disabled an overflow does not branch, and MMCR0 tells of it")
-      POINT(frozen, "with MMCR0[FC] set the counter stands still; without, it branches again"))
+      POINT(no_handler, "with BESCR disabled an overflow does not branch, and MMCR0 shows it")
+      POINT(frozen, "with MMCR0[FC] set the counter stands still; cleared again, it branches")
+      FACT(value_grows, bool, "-", "the value that read(2) gives for a running EBB event grows"))
 
 #if defined(__powerpc64__)
 
@@ -25,9 +26,18 @@ PROBE(TITLE("event-based branches")
 
 TEST(scheduled)
 {
-	must_schedule();
+	const int fd = must_schedule();
+	uint64_t before = 0, after = 0;
+
 	if (READ_SPR(771) > 0xffffffff)
 		say_broken("PMC1=%#lx", READ_SPR(771));
+	WRITE_SPR(771, 0);
+	WRITE_SPR(779, MMCR0_PMAE);
+	ASSERT_EQ(8, read(fd, &before, 8));
+	spin_ns(1000000);
+	ASSERT_EQ(8, read(fd, &after, 8));
+	disarm();
+	fact_bool("value_grows", after > before);
 }
 
 TEST(prctl_enable)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Power: do several counters of one group take event-based branches side by side, and does the
- * rest of the PMU stay as user mode set it?
+ * Power: do several counters of one group cause event-based branches (EBB) side by side, and does
+ * the rest of the PMU stay as user mode set it?
  * Observed: the handler notes which counter overflowed; control registers and unused counters are
  * read back.
  * Power ISA 2.07, Book II, Event-Based Branch Facility.
@@ -13,8 +13,8 @@ PROBE(TITLE("event-based branches of several counters")
       SINCE("3.10")
       NEEDS("arch:powerpc")
       POINT(group, "each of PMC1 to PMC4 in one group branches when it overflows")
-      POINT(reload_of_one, "a counter that is never reloaded branches once, the others go on")
-      POINT(mmcr2_kept, "what user mode wrote into MMCR2 is there after ten branches")
+      POINT(reload_of_one, "a counter that is never reloaded branches once; the others go on")
+      POINT(mmcr2_kept, "MMCR2 holds what user mode wrote there after ten branches")
       POINT(unused_stand_still, "PMC5 and PMC6 stand still in a group without them"))
 
 #if defined(__powerpc64__)

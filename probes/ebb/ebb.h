@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What probes of Power's event-based branches share: the event that keeps all rules, the registers
- * it gives to user mode. Included behind probe.h.
+ * What probes of Power's event-based branches (EBB) share: the event that keeps all rules, and the
+ * registers that it gives to user mode. Included behind probe.h.
  * Power ISA 2.07, Book II, Event-Based Branch Facility.
  */
 #ifndef EBB_H
@@ -18,7 +18,7 @@
 #define WRITE_SPR(n, v) __asm__ volatile("mtspr " #n ",%0" : : "r"((unsigned long)(v)) : "memory")
 /* EBBHR 804, BESCR 806, MMCR0 (user) 779, PMC1 771 */
 
-/* For machines whose registers the tests of a probe cannot even name. */
+/* A test for machines that do not have the registers it names. */
 #define NOT_POWER(name)                                                                        \
 	TEST(name)                                                                             \
 	{                                                                                      \
@@ -35,7 +35,7 @@ static inline struct perf_event_attr attr_ebb(uint64_t code)
 	return attr;
 }
 
-/* A PMU without the facility ignores bit 63: an open that must fail and does not tells it. */
+/* A PMU without the facility ignores bit 63: it accepts an event code without a counter. */
 static inline void require_ebb(void)
 {
 	struct perf_event_attr wrong = attr_ebb(0x1e);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Power: are the registers of event-based branches the program's own while its event is open, and
+ * Power: may a program use the registers of event-based branches (EBB) while its event is open, and
  * does the kernel take them back when the last event is closed or the task forks?
  * Observed: registers are written and read in user mode; an access that must fault is tried in a
  * child.
@@ -10,13 +10,13 @@
 #include "ebb.h"
 #include "waiter.h"
 
-PROBE(TITLE("registers of event-based branches")
+PROBE(TITLE("registers of event-based branches (EBB)")
       SINCE("3.10")
       NEEDS("arch:powerpc")
       POINT(registers, "BESCR and EBBHR keep what user mode writes")
-      POINT(close_takes_back, "after the last close a write to a counter is SIGILL")
-      POINT(other_event_keeps, "while one of two events is open, counters stay writable")
-      POINT(fork_clears, "a child starts with BESCR and EBBHR 0, and may not write a counter"))
+      POINT(close_takes_back, "after the last EBB event is closed, a write to a counter is SIGILL")
+      POINT(other_event_keeps, "while one of two EBB events is open, counters stay writable")
+      POINT(fork_clears, "a child starts with BESCR, EBBHR and EBBRR 0, and may not write a counter"))
 
 #if defined(__powerpc64__)
 
@@ -80,7 +80,7 @@ TEST(other_event_keeps)
 static int look_after_fork(void *unused)
 {
 	(void)unused;
-	if (READ_SPR(806) || READ_SPR(804))
+	if (READ_SPR(806) || READ_SPR(804) || READ_SPR(805))
 		return 1;
 	return write_counter(NULL);
 }
@@ -91,12 +91,13 @@ TEST(fork_clears)
 
 	must_schedule();
 	WRITE_SPR(804, 0x0100000000000000ul);
+	WRITE_SPR(805, 0x0200000000000000ul);
 	WRITE_SPR(806, 0x0000000100000000ul);
 	status = wait_child(start_child(look_after_fork, NULL));
 	WRITE_SPR(779, 0x80000000ul);
 	WRITE_SPR(806, 0);
 	if (status == 1)
-		say_broken("the child has its parent's BESCR or EBBHR");
+		say_broken("the child has its parent's BESCR, EBBHR or EBBRR");
 	if (status != 128 + SIGILL)
 		say_broken("the child's write to PMC1 ended with %d, want SIGILL", status);
 }

@@ -1,19 +1,21 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Power: which siblings may join an event of event-based branches? All of a group or none has it.
- * Observed: each rule broken by itself, against a leader that keeps them all.
+ * Power: which siblings may join an event for event-based branches (EBB, config bit 63)? Either all
+ * hardware events of a group have the bit or none has it.
+ * Observed: each rule is broken by itself, against a leader that keeps all of them.
  */
 #include "probe.h"
 #include "ebb.h"
 
-PROBE(TITLE("groups of event-based branches")
+PROBE(TITLE("groups of events for event-based branches")
       SINCE("3.10")
       NEEDS("arch:powerpc")
-      POINT(sibling, "a sibling on another counter, with bit 63, is accepted")
-      POINT(sibling_without, "EINVAL for a hardware sibling without bit 63")
-      POINT(leader_without, "EINVAL for a sibling with bit 63 under a leader without")
-      POINT(sibling_pinned, "EINVAL for a pinned sibling")
-      POINT(sibling_period, "EINVAL for a sampling sibling"))
+      POINT(sibling, "an EBB leader takes a sibling with bit 63 on another counter")
+      POINT(sibling_without, "EINVAL for a hardware sibling without bit 63 under an EBB leader")
+      POINT(leader_without, "EINVAL for a sibling with bit 63 under a leader without it")
+      POINT(sibling_pinned, "EINVAL for a pinned sibling with bit 63")
+      POINT(sibling_exclusive, "EINVAL for an exclusive sibling with bit 63")
+      POINT(sibling_period, "EINVAL for a sampling sibling with bit 63"))
 
 static struct perf_event_attr attr_sibling(uint64_t code)
 {
@@ -56,6 +58,15 @@ TEST(sibling_pinned)
 
 	attr.pinned = 1;
 	refuse(&attr, leader, "a pinned sibling");
+}
+
+TEST(sibling_exclusive)
+{
+	struct perf_event_attr attr = attr_sibling(CYCLES_2);
+	int leader = must_lead();
+
+	attr.exclusive = 1;
+	refuse(&attr, leader, "an exclusive sibling");
 }
 
 TEST(sibling_period)

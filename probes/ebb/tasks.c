@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Power: do event-based branches follow their task: across system calls in the handler, beside
- * other tasks with branches of their own, and where somebody else opened the event?
+ * Power: do event-based branches (EBB) follow their task: across system calls in the handler,
+ * beside other tasks with branches of their own, and where another task opened the event?
  * Observed: each task's handler counts its branches.
  * Power ISA 2.07, Book II, Event-Based Branch Facility.
  */
@@ -13,9 +13,11 @@ PROBE(TITLE("event-based branches of several tasks")
       SINCE("3.10")
       NEEDS("arch:powerpc")
       POINT(call_in_handler, "a handler that gives up the CPU by a system call goes on after it")
-      POINT(several, "four tasks with branches of their own on one CPU each take all of theirs")
-      POINT(willing_child, "a child takes the branches of an event that its parent opened on it")
-      POINT(unaware_child, "a child without a handler may use the counters and takes no branch"))
+      POINT(several, "four tasks on one CPU, each with an EBB event, take all of their branches")
+      POINT(willing_child, "a child with a handler takes the branches of an event that its parent "
+			   "opened on it")
+      POINT(unaware_child, "a child without a handler may use the counters of an event that its "
+			   "parent opened on it"))
 
 #if defined(__powerpc64__)
 
@@ -82,7 +84,7 @@ TEST(several)
 	for (int i = 0; i < TASKS; i++) {
 		status = wait_child(children[i]);
 		if (status == 2)
-			say_broken("task %d of %d could not have its event scheduled", i, TASKS);
+			say_unknown("the event of task %d of %d was not scheduled", i, TASKS);
 		whole += status == 0;
 	}
 	if (whole < TASKS && !facility_is_whole())

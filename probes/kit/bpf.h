@@ -48,6 +48,7 @@ static inline int bpf_needed(int answer, const char *what)
 static inline int bpf_load(uint32_t type, const struct bpf_insn *code, uint32_t length)
 {
 	union bpf_attr order = { .prog_type = type, .insn_cnt = length };
+
 	order.insns = (uintptr_t)code;
 	order.license = (uintptr_t)"GPL";
 	return bpf_order(BPF_PROG_LOAD, &order);

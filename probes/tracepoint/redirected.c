@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Do samples of a tracepoint go into the ring of another event (PERF_EVENT_IOC_SET_OUTPUT)? A tracer
- * of many tracepoints maps one ring a CPU, not one an event.
- * Observed: close(2) of numbers that are no descriptors. Samples in the ring of a software event are
- * told apart by their identifier.
+ * Do samples of a tracepoint go into the ring of another event (PERF_EVENT_IOC_SET_OUTPUT)? A
+ * tracer of many tracepoints maps one ring a CPU, not one an event.
+ * Observed: close(2) of numbers that are no descriptors. Samples in the ring of a software event
+ * are told apart by their identifier.
  */
 #include "probe.h"
 #include "tp_close.h"
