@@ -11,6 +11,8 @@
 
 /* A test begins in this thread; `end` ends it with a verdict. */
 void test_begins(void (*end)(const struct finding *));
+/* Whether this is that thread, so that a verdict can be said. */
+bool in_test_thread(void);
 /* "yes", "no" and so on. */
 const char *verdict_word(enum verdict verdict);
 /* Write the evidence of a broken point. */

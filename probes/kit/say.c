@@ -21,9 +21,14 @@ void test_begins(void (*end)(const struct finding *))
 	test_thread = pm_gettid();
 }
 
+bool in_test_thread(void)
+{
+	return test_end && pm_gettid() == test_thread;
+}
+
 noreturn void say(const struct finding *finding)
 {
-	if (test_end && pm_gettid() == test_thread)
+	if (in_test_thread())
 		test_end(finding);
 	dprintf(STDERR_FILENO, "# a verdict that is not said by a test's own thread: %s: %s\n",
 		verdict_word(finding->verdict), finding->reason);

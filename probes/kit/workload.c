@@ -13,23 +13,32 @@
 
 #include "workload.h"
 
+#define PAGES_AT_ONCE 64
+
 /*
  * Transparent huge pages would make one fault out of 512, so they are refused; MADV_NOHUGEPAGE
  * fails harmlessly where the kernel has none. The first write to a page is one minor fault then.
+ * The pages are given back and written again, so that a full ring of 64 KiB does not cost 256 MiB
+ * where pages are that large.
  */
 int cause_faults(unsigned int count)
 {
-	const size_t page = (size_t)sysconf(_SC_PAGESIZE);
+	const size_t page = (size_t)sysconf(_SC_PAGESIZE), size = PAGES_AT_ONCE * page;
 	volatile char *area;
+	int error = 0;
 
-	area = mmap(NULL, count * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	area = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (area == MAP_FAILED)
 		return -errno;
-	madvise((void *)area, count * page, MADV_NOHUGEPAGE);
-	for (unsigned int i = 0; i < count; i++)
-		area[i * page] = 1;
-	munmap((void *)area, count * page);
-	return 0;
+	madvise((void *)area, size, MADV_NOHUGEPAGE);
+	for (unsigned int i = 0; i < count && !error; i++) {
+		if (i && i % PAGES_AT_ONCE == 0 && madvise((void *)area, size, MADV_DONTNEED))
+			error = -errno;
+		else
+			area[i % PAGES_AT_ONCE * page] = 1;
+	}
+	munmap((void *)area, size);
+	return error;
 }
 
 uint64_t now_ns(void)
