@@ -10,7 +10,8 @@
 
 PROBE(TITLE("major page faults")
       SINCE("2.6.31")
-      POINT(file, "major-faults: pages of a file that is not in memory are counted"))
+      POINT(file, "major-faults: pages of a file that is not in memory are counted")
+      POINT(sum, "over such pages page-faults counts the major ones too, and minor-faults does not"))
 
 #define PAGES 64
 
@@ -51,6 +52,33 @@ static volatile char *map_cold_file(unsigned int *cold)
 	if (!*cold)
 		say_absent("no file system here whose pages can be dropped from memory");
 	return area;
+}
+
+TEST(sum)
+{
+	enum { ALL, MINOR, MAJOR };
+	const int fds[] = { open_running(PERF_COUNT_SW_PAGE_FAULTS),
+			    open_running(PERF_COUNT_SW_PAGE_FAULTS_MIN),
+			    open_running(PERF_COUNT_SW_PAGE_FAULTS_MAJ) };
+	unsigned int cold;
+	volatile char *area = map_cold_file(&cold);
+	uint64_t counts[3];
+
+	ASSERT_EQ(0, cause_faults(PAGES));
+	touch_pages(NULL, 0);
+	for (int i = 0; i < 6; i++)	/* in the second round nothing faults any more */
+		must_ioctl(fds[i % 3], PERF_EVENT_IOC_RESET, 0);
+	touch_pages(area, PAGES);
+	for (int i = 0; i < 3; i++)
+		must_ioctl(fds[i], PERF_EVENT_IOC_DISABLE, 0);
+	for (int i = 0; i < 3; i++)
+		counts[i] = must_count(fds[i]);
+	if (counts[ALL] < PAGES || !counts[MAJOR])
+		say_broken("all=%" PRIu64 " want>=%d, major=%" PRIu64 " for %u cold pages",
+			   counts[ALL], PAGES, counts[MAJOR], cold);
+	if (counts[ALL] != counts[MINOR] + counts[MAJOR])
+		say_broken("all=%" PRIu64 " minor=%" PRIu64 " major=%" PRIu64, counts[ALL],
+			   counts[MINOR], counts[MAJOR]);
 }
 
 TEST(file)

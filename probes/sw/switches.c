@@ -1,16 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Are context switches counted exactly? Observed: the kernel's own numbers of this thread beside
- * the event's, samples beside counts, and another thread that sleeps often.
+ * Are context switches counted exactly?
+ * Observed: the kernel's own number for this thread beside the event's, samples beside counts,
+ * another thread that sleeps often, and for a whole CPU the number of the machine.
  */
 #include "probe.h"
+#include <stdio.h>
 
 PROBE(TITLE("context switches")
       SINCE("2.6.31")
       POINT(exact, "context-switches equals the thread's own number in getrusage")
       POINT(sampled, "each context switch of period 1 gives a sample")
       POINT(own_thread, "another thread's switches are not counted")
-      FACT(switches, int, "counts", "context switches counted over 20 and more short sleeps"))
+      POINT(whole_cpu, "context-switches of a CPU counts a thread's switches there, and no more "
+	    "than /proc/stat says for the machine"))
 
 /* cause_switches(), as a job for worker_do(). */
 static int sleep_often(void *times)
@@ -44,7 +47,6 @@ TEST(exact)
 	}
 	if (start[0] != start[1] || end[0] != end[1])
 		say_unknown("switched away at every reading");
-	fact_int("switches", counted[1] - counted[0]);
 	if (counted[1] - counted[0] != end[0] - start[0])
 		say_broken("counted=%" PRIu64 " getrusage=%" PRIu64, counted[1] - counted[0],
 			   end[0] - start[0]);
@@ -84,6 +86,43 @@ TEST(own_thread)
 	mine = count_switches() - mine;
 	if (count > mine)
 		say_broken("counted=%" PRIu64 " of which this thread's=%" PRIu64, count, mine);
+}
+
+/* The number of context switches of the machine since it was started. */
+static uint64_t must_read_machine(void)
+{
+	FILE *file = fopen("/proc/stat", "re");
+	char line[4096];
+	uint64_t switches = 0;
+
+	while (file && !switches && fgets(line, sizeof(line), file))
+		sscanf(line, "ctxt %" SCNu64, &switches);
+	if (file)
+		fclose(file);
+	if (!switches)
+		say_unknown("/proc/stat has no ctxt");
+	return switches;
+}
+
+TEST(whole_cpu)
+{
+	struct perf_event_attr attr = attr_software(PERF_COUNT_SW_CONTEXT_SWITCHES);
+	uint64_t machine, mine, count;
+	int fd;
+
+	attr.exclude_kernel = attr.disabled = 0;
+	fd = must_open(&attr, -1, move_to_nth_cpu(0), -1, 0);
+	machine = must_read_machine();
+	count = must_count(fd);
+	mine = count_switches();
+	ASSERT_EQ(0, sleep_often((void *)30));
+	mine = count_switches() - mine;
+	count = must_count(fd) - count;
+	machine = must_read_machine() - machine;
+	if (count < mine || count > machine)
+		say_broken("counted=%" PRIu64 " want>=%" PRIu64 " (this thread's) and <=%" PRIu64
+			   " (the machine's)",
+			   count, mine, machine);
 }
 
 PROBE_MAIN
