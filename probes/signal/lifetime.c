@@ -51,6 +51,8 @@ TEST(closed_mapped_signals_on)
 
 	ASSERT_EQ(0, cause_faults(3));
 	must_signal(take_signals(1000));
+	if (count_records(&ring, PERF_RECORD_SAMPLE) < 3)
+		say_unknown("3 faults before close left no 3 records");
 	must_close(fd);
 	take_signals(0);
 	ASSERT_EQ(0, cause_faults(3));

@@ -90,18 +90,38 @@ TEST(starts_again)
 		say_broken("samples=%d,%d want=1,2", first, second);
 }
 
+/* Samples among 7 faults after ENABLE. `counted` is what the event counted of them. */
+static int enabled(struct sampler *sampler, uint64_t *counted)
+{
+	ASSERT_EQ(0, cause_faults(1));
+	*counted = must_count(sampler->fd);
+	must_ioctl(sampler->fd, PERF_EVENT_IOC_ENABLE, 0);
+	ASSERT_EQ(0, cause_faults(7));
+	*counted = must_count(sampler->fd) - *counted;
+	return count_records(&sampler->ring, PERF_RECORD_SAMPLE);
+}
+
+/*
+ * The end of a limit stops the event by an interrupt that the CPU sends itself. On a machine that
+ * hardly runs that interrupt may come after ENABLE, and stop the event anew: so ask again then.
+ */
 TEST(enable_has_no_limit)
 {
-	struct sampler sampler = sampling();
-	int found = refreshed(&sampler, 1, 5), again;
+	struct sampler sampler = sampling(), twin = sampling();
+	int found = refreshed(&sampler, 1, 5), again = 0;
+	uint64_t counted = 0, beside;
 
-	ASSERT_EQ(0, cause_faults(1));
-	must_ioctl(sampler.fd, PERF_EVENT_IOC_ENABLE, 0);
-	ASSERT_EQ(0, cause_faults(7));
-	again = count_records(&sampler.ring, PERF_RECORD_SAMPLE);
-	if (found != 1 || again != 7)
-		say_broken("samples=%d want=1 after REFRESH(1), %d want=7 after ENABLE", found,
-			   again);
+	for (int tries = 0; tries < 3 && !counted; tries++) {
+		again = enabled(&sampler, &counted);
+		if (!counted)
+			poll(NULL, 0, 50);
+	}
+	if (found == 1 && again == 7)
+		return;
+	if (enabled(&twin, &beside) != 7)
+		say_unknown("a twin that never had a limit has no 7 samples either");
+	say_broken("samples=%d want=1 after REFRESH(1), %d want=7 after ENABLE, counted=%" PRIu64,
+		   found, again, counted);
 }
 
 TEST(member)
@@ -130,8 +150,10 @@ TEST(zero_has_no_limit)
 
 	fact_int("negative_samples", pm_ioctl(other.fd, PERF_EVENT_IOC_REFRESH, -1) < 0 ? -1 :
 		 refreshed(&other, 0, 10));
-	if (found == 0)
-		say_no("no sample of 10 faults after REFRESH(0)");
+	if (found == 0) {
+		must_samples(sampler.fd, &sampler.ring, 10, "ENABLE in place of REFRESH(0)");
+		say_no("no sample of 10 faults after REFRESH(0), 10 after ENABLE");
+	}
 	if (found != 10)
 		say_broken("samples=%d want=10 after REFRESH(0)", found);
 }

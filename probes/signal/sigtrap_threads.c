@@ -13,8 +13,7 @@ PROBE(TITLE("storms of SIGTRAPs in threads")
       COMMIT("97ba62b27867")
       NEEDS("breakpoint")
       POINT(each_write, "5 threads write 300 times each at once: each is trapped 300 times")
-      POINT(switched, "switched 20 times while they write: no trap after the last DISABLE")
-      FACT(traps, int, "traps", "in the storm, of 1500"))
+      POINT(switched, "switched off and on while they write: no trap after the last DISABLE"))
 
 #define WRITES 300
 
@@ -22,19 +21,23 @@ PROBE(TITLE("storms of SIGTRAPs in threads")
 static struct storm {
 	pthread_barrier_t start;
 	pthread_t threads[THREADS];
-	int traps[THREADS];
+	volatile int traps[THREADS];
 	volatile bool over, off;
 	bool endless;
 } storm;
 
 static void *write_often(void *slot)
 {
-	int *mine = slot, after;
+	volatile int *mine = slot;
+	int after;
 
 	traps = 0;
 	pthread_barrier_wait(&storm.start);
-	for (int i = 0; storm.endless ? !storm.over : i < WRITES; i++)
+	for (int i = 0; storm.endless ? !storm.over : i < WRITES; i++) {
 		write_cell(&cells[0], i);
+		if (storm.endless)
+			sched_yield();	/* whoever switches needs a CPU, too */
+	}
 	after = traps;
 	for (int i = 0; storm.off && i < 100; i++)
 		write_cell(&cells[0], i);
@@ -47,7 +50,8 @@ static void storm_begin(bool endless)
 	storm.endless = endless;
 	ASSERT_EQ(0, pthread_barrier_init(&storm.start, NULL, THREADS + 1));
 	for (int i = 0; i < THREADS; i++)
-		ASSERT_EQ(0, pthread_create(&storm.threads[i], NULL, write_often, &storm.traps[i]));
+		ASSERT_EQ(0, pthread_create(&storm.threads[i], NULL, write_often,
+					    (void *)&storm.traps[i]));
 	pthread_barrier_wait(&storm.start);
 }
 
@@ -65,12 +69,11 @@ static int storm_end(void)
 TEST(each_write)
 {
 	struct worker workers[THREADS];
-	int fd = must_trap(workers), sum;
+	int fd = must_trap(workers);
 
 	must_ioctl(fd, PERF_EVENT_IOC_ENABLE, 0);
 	storm_begin(false);
-	sum = storm_end();
-	fact_int("traps", sum);
+	storm_end();
 	for (int i = 0; i < THREADS; i++)
 		if (storm.traps[i] != WRITES)
 			say_broken("thread %d: traps=%d want=%d", i, storm.traps[i], WRITES);
@@ -78,13 +81,15 @@ TEST(each_write)
 
 TEST(switched)
 {
+	const uint64_t end = now_ns() + 3000000000;
 	struct worker workers[THREADS];
 	int fd = must_trap(workers), before, late;
 
 	must_ioctl(fd, PERF_EVENT_IOC_ENABLE, 0);
 	before = trapped(workers, 0);
 	storm_begin(true);
-	for (int i = 0; i < 20; i++) {
+	/* Twenty times, or as often as a machine that hardly runs gets to it. */
+	for (int i = 0; i < 20 && now_ns() < end; i++) {
 		must_ioctl(fd, PERF_EVENT_IOC_DISABLE, 0);
 		must_ioctl(fd, PERF_EVENT_IOC_ENABLE, 0);
 	}
