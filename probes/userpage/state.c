@@ -1,15 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Is what changes in the user page in order: lock and times? Self-monitoring reads them without a
- * system call. The index of a software event: rdpmc.software.
- * Observed: the page of a software event that is enabled and disabled.
+ * Can the lock and the times of the user page be relied on? Self-monitoring reads them without a
+ * system call, and so do other threads. rdpmc.software asks about the index of a software event.
+ * Observed: the page of a software event that is enabled and disabled, looked at by the same thread
+ * and by one on another CPU.
  */
 #include "probe.h"
 #include "userpage.h"
 
 PROBE(TITLE("state in the user page")
       SINCE("2.6.31")
-      POINT(lock_even, "lock is even while nobody writes")
+      POINT(lock_even, "lock is even between two changes of state, and each change moves it")
+      POINT(other_thread, "a thread on another CPU that reads by the lock never finds "
+	    "time_running beyond time_enabled, nor either of them going back")
+      NEEDS("cpu2")
       POINT(time_enabled, "times of a disabled event are what read(2) says, after RESET"))
 
 TEST(lock_even)
@@ -25,6 +29,74 @@ TEST(lock_even)
 	}
 	if (page_of(&sampler)->lock == first)
 		say_broken("1000 changes of state and lock is still %u", first);
+}
+
+/* What a thread that reads the page sees while another one changes the event's state. */
+static struct {
+	const volatile struct perf_event_mmap_page *page;
+	volatile bool over;
+	volatile unsigned int changes;
+	int cpu;
+	uint64_t enabled[2], running[2];	/* the last two pairs that were read */
+	bool wrong;
+} reader;
+
+static void read_times(void)
+{
+	uint64_t enabled, running;
+	static uint32_t last;
+	uint32_t lock;
+
+	lock = reader.page->lock;
+	__atomic_thread_fence(__ATOMIC_ACQUIRE);
+	enabled = reader.page->time_enabled;
+	running = reader.page->time_running;
+	__atomic_thread_fence(__ATOMIC_ACQUIRE);
+	if ((lock & 1) || reader.page->lock != lock)
+		return;
+	reader.enabled[0] = reader.enabled[1];
+	reader.running[0] = reader.running[1];
+	reader.enabled[1] = enabled;
+	reader.running[1] = running;
+	reader.wrong = running > enabled || enabled < reader.enabled[0] ||
+		       running < reader.running[0];
+	reader.changes += lock != last;
+	last = lock;
+}
+
+static void *read_page(void *unused)
+{
+	(void)unused;
+	reader.cpu = move_to_nth_cpu(1);
+	while (!reader.over && !reader.wrong)
+		read_times();
+	return NULL;
+}
+
+TEST(other_thread)
+{
+	const uint64_t end = now_ns() + 2000000000;
+	struct sampler sampler;
+	pthread_t thread;
+
+	require(REQUIRE_PERF | REQUIRE_CPU2);
+	move_to_nth_cpu(0);
+	sampler = watch_faults();
+	reader.page = page_of(&sampler);
+	ASSERT_EQ(0, pthread_create(&thread, NULL, read_page, NULL));
+	for (int i = 0; reader.changes < 200 && !reader.wrong && now_ns() < end; i++)
+		must_ioctl(sampler.fd, i & 1 ? PERF_EVENT_IOC_ENABLE : PERF_EVENT_IOC_DISABLE, 0);
+	reader.over = true;
+	pthread_join(thread, NULL);
+	if (reader.wrong)
+		say_broken("enabled=%" PRIu64 " running=%" PRIu64 " after %" PRIu64 ",%" PRIu64,
+			   reader.enabled[1], reader.running[1], reader.enabled[0],
+			   reader.running[0]);
+	if (reader.changes < 200)
+		say_unknown("the other thread saw %u changes of lock in 2 s, on CPU %d",
+			    reader.changes, reader.cpu);
+	if (!reader.enabled[1])
+		say_unknown("time_enabled of the page is 0 all the time");
 }
 
 TEST(time_enabled)
