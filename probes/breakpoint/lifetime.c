@@ -1,20 +1,23 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * When is an event really destroyed? A slot that comes free proves it, where every other event only
- * falls silent. Observed: all slots are taken, one event loses its descriptor or its mapping; then
- * one more open tells whether it is gone.
+ * When is an event really destroyed? A program that forgets to unmap a ring keeps counters busy
+ * that it can no longer reach. A breakpoint slot that comes free proves the end of its event, where
+ * any other event only falls silent.
+ * Observed: all slots are taken, one event loses its descriptor or its mapping, and one more open
+ * tells whether it is gone.
  */
 #include "probe.h"
 #include "breakpoint.h"
 #include "write_slots.h"
 
-PROBE(TITLE("the end of an event, proven by its slot")
+PROBE(TITLE("the end of an event, proven by its breakpoint slot")
       SINCE("2.6.33")
       NEEDS("breakpoint")
       POINT(closed, "closing the only descriptor of an unmapped event destroys it")
       POINT(duplicate_keeps, "a duplicate of the descriptor keeps the event")
       POINT(mapping_keeps, "a mapping keeps the event after its descriptor is closed")
-      POINT(disabled_keeps, "a disabled event still has its slot"))
+      POINT(unmapped, "after close, unmapping the last mapping destroys the event")
+      POINT(disabled_keeps, "a disabled event keeps its breakpoint slot"))
 
 static volatile int64_t cell;
 static struct slots others;
@@ -77,6 +80,18 @@ TEST(mapping_keeps)
 	cell = 1;
 	if (count_records(&ring, PERF_RECORD_SAMPLE) != 1)
 		say_broken("a closed and mapped event no longer samples");
+}
+
+TEST(unmapped)
+{
+	int fd = open_and_fill();
+	struct pm_ring ring;
+
+	must_map(fd, 1, &ring);
+	close(fd);
+	must_be(false, "although the ring is mapped");
+	pm_ring_close(&ring);
+	must_be(true, "after munmap");
 }
 
 TEST(disabled_keeps)

@@ -2,7 +2,7 @@
 /*
  * Does an event live on when its descriptor is closed but its ring is still mapped? A profiler
  * with thousands of events would like to save the descriptors.
- * Observed by records that arrive after close(2). How munmap(2) ends it asks ring.last_unmap.
+ * Observed by records that arrive after close(2). breakpoint.lifetime asks how munmap(2) ends it.
  */
 #include "probe.h"
 

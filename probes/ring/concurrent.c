@@ -12,9 +12,7 @@ PROBE(TITLE("reading a ring while it is written")
       SINCE("2.6.31")
       NEEDS("cpu2")
       POINT(no_record_is_torn, "every record read during the writing is whole and in order")
-      POINT(none_is_missing, "records read and records lost are all the faults there were")
-      FACT(laps, int, "laps", "times the ring was lapped while it was read")
-      FACT(read_while_written, int, "records", "records read before the writer had ended"))
+      POINT(none_is_missing, "records read and records lost are all the faults there were"))
 
 #define FAULTS 1500
 
@@ -43,7 +41,7 @@ FIXTURE(reader)
 {
 	struct worker worker;
 	struct sampler sampler;
-	uint64_t read, early, lost, counted, last;
+	uint64_t read, early, lost, counted, last;	/* early: while the writer wrote */
 };
 
 static void read_some(FIXTURE_DATA(reader) * self, const struct writer *writer)
@@ -121,11 +119,13 @@ FIXTURE_TEARDOWN(reader)
 
 TEST_F(reader, no_record_is_torn)
 {
-	fact_int("laps", self->sampler.ring.tail / self->sampler.ring.data_size);
-	fact_int("read_while_written", self->early);
 	if (self->read < 100)
 		say_broken("records=%" PRIu64 " of %" PRIu64 " faults counted", self->read,
 			   self->counted);
+	if (self->early < 20)
+		say_unknown("only %" PRIu64 " of %" PRIu64 " records were read while the other "
+			    "thread wrote",
+			    self->early, self->read);
 }
 
 TEST_F(reader, none_is_missing)

@@ -13,9 +13,7 @@ PROBE(TITLE("time from the user page")
       COMMIT("c73deb6aecda")
       NEEDS("counter")
       POINT(brackets, "stamps of page faults lie between conversions around them")
-      POINT(advances, "a conversion advances as fast as CLOCK_MONOTONIC, within 1 %")
-      FACT(mult, int, "-", "time_mult")
-      FACT(shift, int, "-", "time_shift"))
+      POINT(advances, "a conversion advances as fast as CLOCK_MONOTONIC, within 1 %"))
 
 static bool read_counter(uint64_t *ret)
 {
@@ -74,8 +72,6 @@ static struct sampler watch_time(void)
 		say_absent("cap_user_time_zero=0: stamps are of no counter one can read");
 	if (!read_counter(&now))
 		say_absent("how to read this architecture's counter is not known here");
-	fact_int("mult", page->time_mult);
-	fact_int("shift", page->time_shift);
 	return sampler;
 }
 

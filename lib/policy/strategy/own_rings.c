@@ -90,7 +90,7 @@ static const struct operations operations = {
 	X("inherit.after_close.mapped.new_with_living", false) \
 	X("inherit.after_close.mapped.new_alone", false) \
 	X("ring.closed_fd.event_lives_on", false) \
-	X("ring.last_unmap.munmap_ends_it", false)
+	X("breakpoint.lifetime.unmapped", false)
 PM_NEEDS(own_rings, NEEDS);
 
 const struct strategy pm_strategy_own_rings = {
