@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: MIT
 """The facts the library decides by, as the library itself declares them in its section .pm_facts.
 
-Each table of the library that decides by facts lays their keys there (facts.h there).
+Each table of the library that decides by facts lays their keys there (facts.h there), and so does
+the list of those that programs look up.
 """
 
 from __future__ import annotations

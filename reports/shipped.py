@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: MIT
 """Profiles that come with the library: of each kernel of the matrix, what the library looks at.
 
-A shipped profile is cut down from a full one. It holds only keys that the library decides by, only what holds whoever asks, nothing of policy, and nothing of hardware, because an
-emulator's PMU says nothing of the machine it will be read on. Out of all of them comes the table
-compiled into the library: one letter a fact, for each architecture and series.
+A shipped profile is cut down from a full one. It holds only keys that the library declares: those it
+decides by and those that programs look up. It holds only what is the same whoever asks, nothing of
+policy, and nothing of hardware, because an emulator's PMU says nothing of the machine it will be read
+on. Out of all of them comes the table compiled into the library: one letter a fact, for each
+architecture and series.
 """
 
 from __future__ import annotations
@@ -23,6 +25,7 @@ MATRIX = Path("kernels/matrix.toml")
 NEWEST = "newest"
 HARDWARE = {"pmu", "aux", "breakpoint", "counter"}
 POLICY = "perm."
+OF_KERNEL = {"perm.level_file.file_agrees"}     # whether the file is there is no policy
 SYNTHETIC = "synthetic"     # a PMU of our own: what it answers is said of nothing else
 IDENTITY = ("arch", "release", "version", "build_id", "config_sha256", "page_size")
 UNKNOWN = "."
@@ -40,7 +43,8 @@ def _of_hardware(found: catalogue.Catalogue) -> set[str]:
 def cut(profile: dict[str, Any], wanted: list[str], hardware: set[str]) -> dict[str, Any]:
     """The part of a profile that ships; `evidence` still names the result it came from."""
     kept = {key: value for key, value in profile["kernel"].items()
-            if key in wanted and key not in hardware and not key.startswith(POLICY)}
+            if key in wanted and key not in hardware
+            and (key in OF_KERNEL or not key.startswith(POLICY))}
     identity = {key: profile["identity"][key] for key in IDENTITY if key in profile["identity"]}
     return profile | {"identity": identity, "kernel": kept, "personas": {}}
 

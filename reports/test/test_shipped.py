@@ -33,9 +33,10 @@ def letters(*profiles: dict[str, Any]) -> list[str]:
 
 def test_only_what_is_asked_and_holds_for_everybody_ships() -> None:
     full = profile_of("6.1.0-18", a__b__c="yes", a__b__d="no", hw__x__y="yes",
-                      perm__x__y="yes")
-    made = shipped.cut(full, ["a.b.c", "hw.x.y", "perm.x.y"], {"hw.x.y"})
-    assert made["kernel"] == {"a.b.c": "yes"}
+                      perm__x__y="yes", perm__level_file__file_agrees="yes")
+    made = shipped.cut(full, ["a.b.c", "hw.x.y", "perm.x.y", "perm.level_file.file_agrees"],
+                       {"hw.x.y"})
+    assert made["kernel"] == {"a.b.c": "yes", "perm.level_file.file_agrees": "yes"}
     assert made["personas"] == {}
     assert made["identity"] == {"arch": "x86_64", "release": "6.1.0-18"}
 

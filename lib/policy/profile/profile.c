@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "../../pm_sys.h"
+#include "facts.h"
 
 #define BLOCK_BYTES 16384
 
@@ -278,6 +279,30 @@ int pm_profile_use_persona(struct pm_profile *profile, const char *persona)
 }
 
 /* ------------------------------------------------------------------------------------- use */
+
+/*
+ * What programs look up before they choose how to measure, although no table here decides by it:
+ * whose hits a tracepoint event sees, whether DISABLE wakes a reader, what becomes of events when a
+ * CPU goes and comes back, whether the file of the paranoid level tells that perf is there. It
+ * ships with what decides. Event-based branches and the clocks of CPUs are of hardware: only the
+ * profile of a machine has them.
+ */
+#define PROGRAM_FACTS(X) \
+	X("tracepoint.scope.own_thread") \
+	X("tracepoint.scope.other_thread") \
+	X("tracepoint.scope.attached_thread") \
+	X("tracepoint.scope.later_thread") \
+	X("tracepoint.scope.child") \
+	X("poll.disable.idle.ioctl_does_not_wake") \
+	X("poll.disable.unread.ioctl_does_not_wake") \
+	X("poll.disable.counting.ioctl_does_not_wake") \
+	X("hotplug.cpus.does_not_resume") \
+	X("hotplug.cpus.reopened") \
+	X("hotplug.tasks.resumes") \
+	X("hotplug.tasks.any_cpu") \
+	X("hotplug.tasks_open.opened_offline") \
+	X("perm.level_file.file_agrees")
+PM_FACTS(programs, PROGRAM_FACTS);
 
 int pm_profile_lookup(const struct pm_profile *profile, const char *key, struct pm_fact *ret)
 {
