@@ -16,7 +16,8 @@ PROBE(TITLE("registers of event-based branches (EBB)")
       POINT(registers, "BESCR and EBBHR keep what user mode writes")
       POINT(close_takes_back, "after the last EBB event is closed, a write to a counter is SIGILL")
       POINT(other_event_keeps, "while one of two EBB events is open, counters stay writable")
-      POINT(fork_clears, "a child starts with BESCR, EBBHR and EBBRR 0, and may not write a counter"))
+      POINT(fork_clears, "a child starts with BESCR, EBBHR and EBBRR 0, and cannot write a "
+			 "counter"))
 
 #if defined(__powerpc64__)
 

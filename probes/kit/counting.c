@@ -5,6 +5,9 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <inttypes.h>
+#include <sys/mman.h>
+
+#include <sys/mman.h>
 
 #include "counting.h"
 #include "fork_exec.h"
@@ -76,6 +79,16 @@ static void fault_enabled(int fd, unsigned int faults)
 	must_ioctl(fd, PERF_EVENT_IOC_DISABLE, 0);
 	if (error)
 		say_unknown("page faults could not be caused: %s", pm_errno_name(error));
+}
+
+char *fresh_page(void)
+{
+	char *page = mmap(NULL, probe_env()->page_size, PROT_READ | PROT_WRITE,
+			  MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+
+	if (page == MAP_FAILED)
+		say_unknown("mmap of a page: %s", pm_errno_name(errno));
+	return page;
 }
 
 uint64_t cause_enabled_faults(int fd, unsigned int faults)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Does MMAP2 bring the file's build id when asked? It leads to symbols wherever the file came from,
- * and the kernel reads it at once, not when the file may be gone.
- * Observed: a tiny ELF file in memory brings a known build id.
+ * Does MMAP2 carry the file's build id when asked for? It leads to symbols wherever the file came
+ * from, and the kernel reads it at once, not when the file may be gone.
+ * Observed: a tiny ELF file in memory has a known build id.
  * Linux 88a16a130933 ("perf: Add build id data in mmap2 event") (v5.12)
  */
 #include "probe.h"
@@ -14,17 +14,17 @@
 PROBE(TITLE("build ids of mapped files")
       SINCE("5.12")
       COMMIT("88a16a130933")
-      POINT(build_id, "with build_id the record carries the build id that is in the file")
-      SINCE("5.12")
-      COMMIT("88a16a130933")
-      POINT(build_id_anonymous, "a mapping without a file has no build id: the old layout stays")
-      SINCE("5.12"))
+      POINT(build_id, "with build_id MMAP2 carries the build id that is in the file")
+      POINT(build_id_anonymous, "MMAP2 of a mapping without a file carries no build id"))
 
 static struct sampler watch_maps(void)
 {
 	struct perf_event_attr attr = attr_sideband(), without;
 
-	attr.mmap = attr.mmap2 = 1;
+	attr.mmap = 1;
+	without = attr;
+	attr.mmap2 = 1;
+	close(ask_open(&attr, &without, 0, -1, "mmap2, which build_id needs"));
 	without = attr;
 	attr.build_id = 1;
 	return ask_run_sampler(&attr, &without, 0, -1, 8, "build_id");

@@ -1,25 +1,31 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Can the kernel put off the user part of a call chain until it returns to user mode, and are the
- * two halves tied by a cookie? It lets profilers unwind where page faults are allowed.
- * Observed: one page fault a sample; the sample ends in a cookie, the record has the same.
+ * Can the kernel defer the user part of a call chain until it returns to user mode, and does a
+ * cookie tie the two halves? Profilers can then unwind where page faults are allowed.
+ * Observed: a page is touched under a recursion whose return addresses are known. The sample ends
+ * in a cookie; the record that follows has the same cookie, and the frames.
  */
 #include "probe.h"
+#include "callchain.h"
 
-PROBE(TITLE("user call chains put off to the return to user mode")
+PROBE(TITLE("user call chains deferred to the return to user mode")
       SINCE("6.19")
       POINT(cookie, "the sample's chain ends in USER_DEFERRED and a cookie")
-      POINT(record, "CALLCHAIN_DEFERRED follows with the same cookie and user addresses")
-      POINT(other_event, "defer_output alone carries the record for an event of its own"))
+      POINT(record, "CALLCHAIN_DEFERRED follows with the same cookie and the true user frames")
+      POINT(other_event, "an event with defer_output alone gets the record of another event's "
+			 "sample"))
 
 static struct perf_event_attr attr_deferred(void)
 {
-	struct perf_event_attr attr = attr_faults(PERF_SAMPLE_CALLCHAIN | PERF_SAMPLE_TID);
+	struct perf_event_attr attr = attr_faults(PERF_SAMPLE_IP | PERF_SAMPLE_ADDR |
+						  PERF_SAMPLE_CALLCHAIN | PERF_SAMPLE_TID);
 
 	attr.exclude_callchain_kernel = 1;
 	attr.sample_id_all = 1;
 	return attr;
 }
+
+static struct recursion recursion;
 
 static struct sampler ask_deferred(bool output)
 {
@@ -29,7 +35,8 @@ static struct sampler ask_deferred(bool output)
 	attr.defer_callchain = 1;
 	attr.defer_output = output;
 	sampler = ask_run_sampler(&attr, &without, 0, -1, 4, "defer_callchain");
-	ASSERT_EQ(0, cause_faults(1));
+	recursion.page = fresh_page();
+	recurse(&recursion, 5);
 	must_ioctl(sampler.fd, PERF_EVENT_IOC_DISABLE, 0);
 	return sampler;
 }
@@ -60,10 +67,16 @@ TEST(record)
 {
 	struct sampler sampler = ask_deferred(true);
 	struct pm_record record;
+	struct pm_sample chain = { 0 };
 	uint64_t cookie = 0;
 
-	if (find_record(&sampler, PERF_RECORD_SAMPLE, &record))
+	while (find_record(&sampler, PERF_RECORD_SAMPLE, &record) &&
+	       record.sample.addr != (uintptr_t)recursion.page)
+		;
+	if (record.type == PERF_RECORD_SAMPLE) {
 		cookie = cookie_of(&record);
+		chain.ip = record.sample.ip;
+	}
 	if (!cookie)
 		say_broken("no sample with a cookie");
 	if (!find_record(&sampler, PERF_RECORD_CALLCHAIN_DEFERRED, &record))
@@ -71,6 +84,9 @@ TEST(record)
 	if (record.callchain_deferred.cookie != cookie || !record.callchain_deferred.nr)
 		say_broken("cookie=%#" PRIx64 " want=%#" PRIx64 " addresses=%" PRIu64,
 			   record.callchain_deferred.cookie, cookie, record.callchain_deferred.nr);
+	chain.callchain = record.callchain_deferred.ips;
+	chain.callchain_nr = record.callchain_deferred.nr;
+	expect_frames(&chain, &recursion, 6);
 }
 
 TEST(other_event)

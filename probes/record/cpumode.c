@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Does header.misc say truly in which mode the CPU was? A profiler picks the address space, kernel
- * or user, by it.
- * Observed: the same page fault is caused by user code and by the kernel on its behalf (a system
+ * Does header.misc say in which mode the CPU was? A profiler picks the address space, kernel or
+ * user, by it.
+ * Observed: one page fault is caused by user code, another by the kernel on its behalf (a system
  * call that writes into an untouched page).
  */
 #include "probe.h"
@@ -19,17 +19,6 @@ PROBE(TITLE("the CPU mode in a record's header")
 struct modes {
 	int user, kernel, other;
 };
-
-/* A page of this thread's own that nobody has touched. */
-static char *fresh_page(void)
-{
-	char *page = mmap(NULL, probe_env()->page_size, PROT_READ | PROT_WRITE,
-			  MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-
-	if (page == MAP_FAILED)
-		say_unknown("mmap of a page: %s", pm_errno_name(errno));
-	return page;
-}
 
 /* One fault from user mode, one from kernel mode; what modes the samples name. */
 static struct modes fault_twice(bool user, bool kernel)

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What probes of call chains share: a page touched at the bottom of a recursion whose return
+ * Call chains whose frames are known: a page touched at the bottom of a recursion whose return
  * addresses are known, its sample, and the frames of its chain. Included behind probe.h.
  */
 #ifndef CALLCHAIN_H
 #define CALLCHAIN_H
 
-#include "one_fault.h"
+#include "counting.h"
+#include "sampler.h"
 
 struct frames {
 	unsigned int user, kernel, user_at, kernel_at;
@@ -17,6 +18,13 @@ struct frames {
 #define CHAINED __attribute__((noinline, target("backchain")))
 #else
 #define CHAINED __attribute__((noinline))
+#endif
+
+/* The kernel walks no frames of 32-bit Arm's present ABI: sample.callchain.depth says so. */
+#ifdef __arm__
+#define HAVE_FRAMES 0
+#else
+#define HAVE_FRAMES 1
 #endif
 
 #define DEEPEST 20
