@@ -129,8 +129,8 @@ PREFIX ?= /usr/local
 LIBDIR ?= $(PREFIX)/lib
 MANDIR ?= $(PREFIX)/share/man
 DATADIR := $(PREFIX)/share/perfmodes
-HEADERS := perfmodes.h perfmodes_event.h perfmodes_count.h perfmodes_trace.h perfmodes_verdicts.def \
-	perfmodes_event.def
+HEADERS := perfmodes.h perfmodes_event.h perfmodes_count.h perfmodes_trace.h perfmodes_stats.h \
+	perfmodes_verdicts.def perfmodes_event.def
 put = install -d $(DESTDIR)$(2) && install -m $(1) $(3) $(DESTDIR)$(2)/
 # The functions that a page describes: the names that stand in its NAME section.
 names_in = sed -n '/^.Sh NAME/,/^.Nd/s/^.Nm \([a-z_]*\).*/\1/p'

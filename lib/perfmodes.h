@@ -354,7 +354,7 @@ struct pm_observed {
 	uint32_t cpu;			/* UINT32_MAX when unknown */
 	uint64_t time;			/* ns; of CLOCK_MONOTONIC if pm_plan_explain says so */
 	uint64_t ip, address;		/* 0 when unknown */
-	uint64_t period;		/* events since the last sample of this kind */
+	uint64_t period;		/* events, or ns, since the last sample of this kind */
 	const uint64_t *callchain;	/* with PM_WANT_CALLCHAIN, context marks included */
 	size_t callchain_count;
 	const void *raw;		/* with PM_WANT_RAW; not of timers and signals */
@@ -377,35 +377,7 @@ struct pm_listener {
 	void (*other)(void *context, const void *record, size_t size);
 };
 
-/* What a session did since it was attached. (0.1) */
-struct pm_stats {
-	size_t size;			/* sizeof(struct pm_stats) */
-	uint64_t records, samples;	/* read; delivered */
-	uint64_t lost;			/* records the kernel dropped: the sum of LOST records */
-	uint64_t lost_samples;		/* the sum of LOST_SAMPLES records (hardware buffers) */
-	uint64_t dropped;		/* by us: no room between a timer signal and the reader */
-	uint64_t duplicates;		/* by us: an inherited event reported the same occurrence */
-	uint64_t foreign;		/* by us: from child processes that inherited the events */
-	uint64_t unknown;		/* of a type this library does not know; skipped */
-	uint64_t corrupt, corrupt_bytes;	/* rings resynchronised; bytes thrown away */
-	uint64_t throttled;
-	/* Threads noticed after they began to run: that time is missing, and their children. */
-	uint64_t late_threads;
-	uint64_t leaders_gone;		/* rings read by time because their leader's thread ended */
-	/*
-	 * Lost records as the events counted them (PERF_FORMAT_LOST, v6.0), read when the events
-	 * are closed and only where a ring was full: a second account of `lost`.
-	 */
-	uint64_t lost_counted;
-	uint64_t unwatched_threads;	/* new threads beyond a limit; opened later if possible */
-	/*
-	 * How often events were opened on a CPU that came online while the session ran: it was
-	 * offline before, or took its events with it (PM_STRATEGY_CPU_WIDE, PM_STRATEGY_CGROUP).
-	 * What ran there before is missing: at most a second while the session is polled or read.
-	 */
-	uint64_t late_cpus;
-	uint64_t unwatched_cpus;	/* such CPUs beyond a limit; opened later if possible */
-};
+#include "perfmodes_stats.h"	/* struct pm_stats: what a session did */
 
 /*
  * The sum of one event over its threads and CPUs. running / enabled is the share of time that it

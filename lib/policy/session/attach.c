@@ -56,6 +56,7 @@ static void begin(struct pm_session *session)
 	memset(&session->stats, 0, sizeof(session->stats));
 	memset(&session->canary, 0, sizeof(session->canary));
 	memset(&session->sums, 0, sizeof(session->sums));
+	session->cpu_time = (struct cpu_time){ .event = SIZE_MAX };
 	session->was_full = session->follows = false;
 	session->events.nofile = 0;
 	session->pid = getpid();
@@ -89,6 +90,7 @@ static int attach_chosen(struct pm_session *session, struct pm_diag *diag)
 	session->attached = true;
 	if (pm_canary(session, reason, sizeof(reason)) == 0) {
 		begin_counting(session);
+		pm_cpu_time_begin(session);
 		return 0;
 	}
 	record_silence(session->strategy, session->plan->profile);
@@ -165,8 +167,10 @@ int pm_session_detach(struct pm_session *session)
 {
 	if (!session->attached)
 		return -ENOTCONN;
-	if (session->pid == getpid())
+	if (session->pid == getpid()) {
+		session->cpu_time.used = pm_cpu_time_used(session);
 		take_leave(session);
+	}
 	undo(session);
 	pm_stop_close(&session->stop);
 	return 0;

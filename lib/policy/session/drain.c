@@ -78,6 +78,7 @@ static void on_sample(struct pm_session *session, const struct perf_event_header
 		return;
 	}
 	session->stats.samples++;
+	pm_cpu_time_add(&session->cpu_time, event->spec, observed.period);
 	if (session->listener.sample != NULL)
 		session->listener.sample(session->context, &observed);
 }

@@ -131,6 +131,8 @@ int pm_session_stats(const struct pm_session *session, struct pm_stats *ret)
 
 	stats.size = ret->size;
 	stats.lost_counted = session->sums.lost;
+	stats.cpu_time = pm_cpu_time_used(session);
+	stats.cpu_time_sampled = session->cpu_time.sampled;
 	memcpy(ret, &stats, ret->size < sizeof(stats) ? ret->size : sizeof(stats));
 	return 0;
 }

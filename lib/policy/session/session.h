@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "../plan/plan.h"
+#include "cpu_time.h"
 #include "events.h"
 #include "ids.h"
 #include "rings.h"
@@ -56,6 +57,7 @@ struct pm_session {
 	struct threads threads;
 	struct late_cpus cpus;
 	struct sums sums;
+	struct cpu_time cpu_time;
 	struct canary canary;
 	struct stop_channel stop;
 	bool attached;

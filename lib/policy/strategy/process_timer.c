@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <sys/time.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "../diagnosis/diag.h"
@@ -17,52 +18,69 @@
 
 struct process_timer {
 	struct sigring ring;
-	uint64_t period;
+	uint64_t seen;			/* ns of the process's CPU time at the last tick; atomic */
+	struct timeval each;		/* its interval, as the kernel tells it */
 };
 
-/* In the handler. A kill(2) by somebody is no tick; the kernel says SI_KERNEL. */
+/*
+ * In the handler. A kill(2) by somebody is no tick; the kernel says SI_KERNEL. The timer fires at
+ * the scheduler's tick only, once for all threads together, and ticks that come close together are
+ * one signal: what a signal stands for is told by the process's CPU clock alone.
+ */
 static bool accept_tick(struct sigring *ring, const siginfo_t *info, struct sigring_sample *ret)
 {
-	(void)ring;
-	(void)ret;
-	return info->si_code > 0;
+	struct process_timer *timer = (struct process_timer *)ring;
+	uint64_t now = 0, seen = __atomic_load_n(&timer->seen, __ATOMIC_RELAXED);
+
+	if (info->si_code <= 0 || pm_clock_ns(CLOCK_PROCESS_CPUTIME_ID, &now) < 0)
+		return false;
+	while (now > seen && !__atomic_compare_exchange_n(&timer->seen, &seen, now, true,
+							  __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+		;
+	/* 0: a tick of another thread at the same time has told of all of it. */
+	ret->weight = now > seen ? now - seen : 0;
+	return ret->weight > 0;
 }
 
 static bool describe(struct pm_session *session, const struct sigring_sample *sample,
 		     struct pm_observed *ret)
 {
-	ret->period = sample->count * ((struct process_timer *)session->own)->period;
+	(void)session;
+	ret->period = sample->weight;
 	return true;
 }
 
-/* One that runs already belongs to somebody else. */
-static int start(uint64_t period)
+/*
+ * A timer that runs already belongs to somebody else. The odd number of us tells this one from
+ * those; it makes no other difference, because the timer goes by the scheduler's tick.
+ */
+static int start(struct process_timer *timer, uint64_t period)
 {
 	const struct timeval each = {
 		.tv_sec = (time_t)(period / 1000000000),
-		.tv_usec = (suseconds_t)(period % 1000000000 / 1000),
+		.tv_usec = (suseconds_t)(period % 1000000000 / 1000) | 1,
 	};
-	const struct itimerval timer = { each, each };
-	struct itimerval before;
+	const struct itimerval wanted = { each, each };
+	struct itimerval now;
 
-	if (getitimer(ITIMER_PROF, &before) != 0)
+	if (getitimer(ITIMER_PROF, &now) != 0)
 		return -errno;
-	if (before.it_value.tv_sec != 0 || before.it_value.tv_usec != 0)
+	if (now.it_value.tv_sec != 0 || now.it_value.tv_usec != 0)
 		return -EBUSY;
-	return setitimer(ITIMER_PROF, &timer, NULL) ? -errno : 0;
+	if (setitimer(ITIMER_PROF, &wanted, NULL) != 0 || getitimer(ITIMER_PROF, &now) != 0)
+		return -errno;
+	timer->each = now.it_interval;
+	return 0;
 }
 
-/*
- * Whether the timer that runs is the one that was started. A program that has taken over the signal
- * has set the timer as well; where it has not, a tick of ours would end it.
- */
+/* Whether the timer that runs is the one that was started: a program may have set its own since. */
 static bool is_ours(const struct process_timer *timer)
 {
-	struct sigaction now;
+	struct itimerval now;
 
-	return pm_sigring_is_ours(&timer->ring) || (sigaction(SIGPROF, NULL, &now) == 0 &&
-		!(now.sa_flags & SA_SIGINFO) && (now.sa_handler == SIG_DFL ||
-		 now.sa_handler == SIG_IGN));
+	return getitimer(ITIMER_PROF, &now) == 0 &&
+		now.it_interval.tv_sec == timer->each.tv_sec &&
+		now.it_interval.tv_usec == timer->each.tv_usec;
 }
 
 static int attach(struct pm_session *session, struct pm_diag *diag)
@@ -74,8 +92,8 @@ static int attach(struct pm_session *session, struct pm_diag *diag)
 		free(timer);
 	} else {
 		session->own = timer;
-		timer->period = pm_cpu_timer_period(&session->plan->events[0].spec);
-		err = start(timer->period);
+		(void)pm_clock_ns(CLOCK_PROCESS_CPUTIME_ID, &timer->seen);
+		err = start(timer, pm_cpu_timer_period(&session->plan->events[0].spec));
 		/* Somebody else's must not be switched off. */
 		if (err == -EBUSY) {
 			pm_sigring_remove(&timer->ring);

@@ -41,6 +41,7 @@ struct signals {
 	struct sigring ring;
 	bool refresh;			/* one at a time, so that handlers are not sampled */
 	uint32_t *by_fd;		/* event index + 1 */
+	uint64_t *counted;		/* by descriptor, at its last sample; NULL: no frequency */
 };
 
 static struct signals *signals_of(const struct pm_session *session)
@@ -59,6 +60,17 @@ static void on_overflow(int number)
 	__atomic_fetch_add(&overflows, 1, __ATOMIC_RELAXED);
 }
 
+/* With a frequency the kernel changes the period, and only the counter tells what it was. */
+static uint64_t count_since(struct signals *signals, int fd)
+{
+	uint64_t words[8];		/* the first is the count; what follows depends on the format */
+
+	if (fd < 0 || fd >= DESCRIPTORS ||
+	    read(fd, words, sizeof(words)) < (ssize_t)sizeof(*words))
+		return 0;
+	return words[0] - __atomic_exchange_n(&signals->counted[fd], words[0], __ATOMIC_RELAXED);
+}
+
 static bool accept_sample(struct sigring *ring, const siginfo_t *info, struct sigring_sample *ret)
 {
 	struct signals *signals = (struct signals *)ring;
@@ -68,6 +80,8 @@ static bool accept_sample(struct sigring *ring, const siginfo_t *info, struct si
 	if (signals->refresh)
 		(void)pm_ioctl(info->si_fd, PERF_EVENT_IOC_REFRESH, 1);
 	ret->source = info->si_fd;
+	if (signals->counted != NULL)
+		ret->weight = count_since(signals, info->si_fd);
 	return true;
 }
 
@@ -89,6 +103,8 @@ static bool describe(struct pm_session *session, const struct sigring_sample *sa
 	event = &session->events.list[at - 1];
 	ret->event = event->spec;
 	ret->period = session->plan->events[event->spec].spec.period;
+	if (ret->period == 0)
+		ret->period = sample->weight;
 	if ((pid_t)sample->tid != session->canary.tid)
 		return true;
 	session->canary.samples[event->spec]++;
@@ -122,6 +138,8 @@ static int open_one(struct pm_session *session, uint32_t spec, pid_t tid)
 	if (fd >= DESCRIPTORS)
 		return -EMFILE;
 	signals->by_fd[fd] = (uint32_t)at + 1;
+	if (signals->counted != NULL)
+		signals->counted[fd] = 0;
 	err = aim(signals, fd, session->events.list[at].tid);
 	if (err < 0)
 		return err;
@@ -281,6 +299,15 @@ static void give_overflow_back(const struct signals *signals)
 	(void)signal(SIGIO, SIG_DFL);
 }
 
+static void destroy(struct signals *signals)
+{
+	if (signals == NULL)
+		return;
+	free(signals->by_fd);
+	free(signals->counted);
+	free(signals);
+}
+
 static void undo(struct pm_session *session)
 {
 	struct signals *signals = signals_of(session);
@@ -299,8 +326,7 @@ static void undo(struct pm_session *session)
 	pm_sigring_remove(&signals->ring);
 	give_overflow_back(signals);
 	session->own = NULL;
-	free(signals->by_fd);
-	free(signals);
+	destroy(signals);
 }
 
 static bool is_counter(const struct perf_event_attr *attr)
@@ -328,15 +354,25 @@ static bool may_refresh(const struct pm_plan *plan)
 		fact.verdict == PM_YES && fact.rank >= PM_RANK_RELEASE;
 }
 
+static bool has_frequency(const struct pm_plan *plan)
+{
+	for (size_t i = 0; i < plan->count; i++)
+		if (plan->events[i].spec.frequency != 0)
+			return true;
+	return false;
+}
+
 static struct signals *make(const struct pm_session *session)
 {
 	struct signals *signals = pm_sigring_create(sizeof(*signals), session->operations);
+	const bool counted = has_frequency(session->plan);
 
 	if (signals == NULL)
 		return NULL;
 	signals->by_fd = calloc(DESCRIPTORS, sizeof(*signals->by_fd));
-	if (signals->by_fd == NULL) {
-		free(signals);
+	signals->counted = counted ? calloc(DESCRIPTORS, sizeof(*signals->counted)) : NULL;
+	if (signals->by_fd == NULL || (counted && signals->counted == NULL)) {
+		destroy(signals);
 		return NULL;
 	}
 	signals->refresh = may_refresh(session->plan);
@@ -350,9 +386,7 @@ static int attach(struct pm_session *session, struct pm_diag *diag)
 	int err = signals ? install(signals) : -ENOMEM;
 
 	if (err < 0) {
-		if (signals != NULL)
-			free(signals->by_fd);
-		free(signals);
+		destroy(signals);
 		return pm_diag_say(diag, -err, PM_CAUSE_UNKNOWN, "signals: %s", err == -EBUSY ?
 				   "no real-time signal is free, or another session uses one" :
 				   pm_errno_name(-err));

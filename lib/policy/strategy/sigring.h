@@ -17,7 +17,8 @@
 /* One signal as its handler saw it. */
 struct sigring_sample {
 	uint64_t time, ip, address;
-	uint64_t count;			/* occurrences it stands for */
+	uint64_t count;			/* samples it stands for */
+	uint64_t weight;		/* events or ns since the last one */
 	uint32_t tid, cpu;
 	int32_t source;			/* what `accept` made of it */
 };

@@ -39,12 +39,6 @@ static struct timers *timers_of(const struct pm_session *session)
 
 /* --------------------------------------------------------------------------------------- timers */
 
-/* The kernel's name for the CPU clock of a thread: its id inverted, over three bits of kind. */
-static clockid_t thread_clock(pid_t tid)
-{
-	return (clockid_t)(~(unsigned int)tid << 3 | 6);
-}
-
 static int start(struct timers *timers, pid_t tid)
 {
 	const struct timespec period = {
@@ -60,7 +54,7 @@ static int start(struct timers *timers, pid_t tid)
 	event.sigev_signo = SIGPROF;
 	event.sigev_value.sival_ptr = timers;
 	event.sigev_notify_thread_id = tid;
-	if (timer_create(thread_clock(tid), &event, &id) != 0)
+	if (timer_create(pm_thread_clock(tid), &event, &id) != 0)
 		return -errno;
 	if (timer_settime(id, 0, &each, NULL) != 0) {
 		int err = -errno;
@@ -102,13 +96,15 @@ static int watch(pid_t tid, void *context)
 static bool accept_tick(struct sigring *ring, const siginfo_t *info, struct sigring_sample *ret)
 {
 	ret->count = 1 + (uint64_t)info->si_overrun;
+	ret->weight = ret->count * ((struct timers *)ring)->period;
 	return info->si_code == SI_TIMER && info->si_value.sival_ptr == ring;
 }
 
 static bool describe(struct pm_session *session, const struct sigring_sample *sample,
 		     struct pm_observed *ret)
 {
-	ret->period = sample->count * timers_of(session)->period;
+	(void)session;
+	ret->period = sample->weight;
 	return true;
 }
 

@@ -405,7 +405,7 @@ static uint64_t counted_at_once(enum pm_strategy strategy, bool sampled)
 	return value.value;
 }
 
-/* Reading looks at the CPUs that are online, which may fault as well; the canary does 17 at least. */
+/* Reading looks at the CPUs that are online, which may fault; the canary does 17 at least. */
 static void counts_are_of_the_program_alone(void **state)
 {
 	(void)state;

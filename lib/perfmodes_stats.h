@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: MIT */
+/* What a session did. Part of perfmodes.h, which includes it and tells the conventions. */
+#ifndef PERFMODES_STATS_H
+#define PERFMODES_STATS_H
+
+#ifndef PERFMODES_H
+#error "include perfmodes.h"
+#endif
+
+/* What a session did since it was attached. (0.1) */
+struct pm_stats {
+	size_t size;			/* sizeof(struct pm_stats) */
+	uint64_t records, samples;	/* read; delivered */
+	uint64_t lost;			/* records the kernel dropped: the sum of LOST records */
+	uint64_t lost_samples;		/* the sum of LOST_SAMPLES records (hardware buffers) */
+	uint64_t dropped;		/* by us: no room between a timer signal and the reader */
+	uint64_t duplicates;		/* by us: an inherited event reported the same occurrence */
+	uint64_t foreign;		/* by us: from child processes that inherited the events */
+	uint64_t unknown;		/* of a type this library does not know; skipped */
+	uint64_t corrupt, corrupt_bytes;	/* rings resynchronised; bytes thrown away */
+	uint64_t throttled;
+	/* Threads noticed after they began to run: that time is missing, and their children. */
+	uint64_t late_threads;
+	uint64_t leaders_gone;		/* rings read by time because their leader's thread ended */
+	/*
+	 * Lost records as the events counted them (PERF_FORMAT_LOST, v6.0), read when the events
+	 * are closed and only where a ring was full: a second account of `lost`.
+	 */
+	uint64_t lost_counted;
+	uint64_t unwatched_threads;	/* new threads beyond a limit; opened later if possible */
+	/*
+	 * How often events were opened on a CPU that came online while the session ran: it was
+	 * offline before, or took its events with it (PM_STRATEGY_CPU_WIDE, PM_STRATEGY_CGROUP).
+	 * What ran there before is missing: at most a second while the session is polled or read.
+	 */
+	uint64_t late_cpus;
+	uint64_t unwatched_cpus;	/* such CPUs beyond a limit; opened later if possible */
+	/*
+	 * Of the first event that samples time (PERF_COUNT_SW_CPU_CLOCK, PERF_COUNT_SW_TASK_CLOCK,
+	 * and what timers stand in for): ns of CPU time that the observed process or thread used
+	 * while it was attached, and ns that the delivered samples stand for, the sum of their
+	 * periods. The difference is CPU time that no sample represents: of threads that end before
+	 * their first one, of what came after the last one, of lost samples, and of the kernel where
+	 * it is not observed. Both are 0 where there is no such event; cpu_time is also 0 for
+	 * PM_SYSTEM, for PM_CGROUP, and for a thread that has ended.
+	 */
+	uint64_t cpu_time, cpu_time_sampled;
+};
+
+#endif

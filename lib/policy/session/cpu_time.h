@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: MIT */
+/* How much of the CPU time that is observed its samples stand for; not installed. */
+#ifndef PM_CPU_TIME_H
+#define PM_CPU_TIME_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <time.h>
+
+struct pm_session;
+
+struct cpu_time {
+	clockid_t clock;		/* of what is observed */
+	bool known;			/* there is such a clock */
+	size_t event;			/* the spec whose samples stand for time */
+	uint64_t begin, used;		/* ns */
+	uint64_t sampled;		/* ns, of samples that were delivered */
+};
+
+/* The CPU clock of a thread as the kernel numbers it: the id inverted, over three bits of kind. */
+static inline clockid_t pm_thread_clock(int tid)
+{
+	return (clockid_t)(~(unsigned int)tid << 3 | 6);
+}
+
+/* Starts the account, for the first event that samples time of one process or thread. */
+void pm_cpu_time_begin(struct pm_session *session);
+
+/* ns used since then; 0 when there is no such event, or its thread has ended. */
+uint64_t pm_cpu_time_used(const struct pm_session *session);
+
+/* A sample of an event was delivered, which stands for so many ns or events. */
+static inline void pm_cpu_time_add(struct cpu_time *time, size_t event, uint64_t period)
+{
+	time->sampled += event == time->event ? period : 0;
+}
+
+#endif
