@@ -8,6 +8,7 @@
 #include <linux/math64.h>
 #include <linux/percpu.h>
 #include <linux/random.h>
+#include <linux/sched/clock.h>
 #include <linux/slab.h>
 
 #include "compat.h"
@@ -69,9 +70,9 @@ static void start(struct perf_event *event, int flags)
 	struct hw_perf_event *hw = &event->hw;
 
 	hw->state = 0;
-	/* A lie: what went on since the last stop is counted as well, if it was on this CPU. */
-	if (!lies(LIE_RUNS_ASLEEP) || !counter->since)
-		counter->since = clock_read(counter->meaning.modes);
+	counter->since = clock_read(counter->meaning.modes);
+	if (lies(LIE_RUNS_ASLEEP) && counter->stopped)
+		counter->since -= min(local_clock() - counter->stopped, counter->since);
 	if (is_sampling_event(event)) {
 		/* 0: the core has set a new period. Below: an overflow is due. */
 		if (!local64_read(&hw->period_left))
@@ -91,6 +92,7 @@ void counter_stop(struct perf_event *event, int flags)
 		return;
 	counter_update(event);
 	event->hw.state = PERF_HES_STOPPED | PERF_HES_UPTODATE;
+	counter->stopped = local_clock();
 	/* From its own function it cannot be cancelled; that looks at the state. */
 	if (is_sampling_event(event))
 		hrtimer_try_to_cancel(&counter->timer);

@@ -111,6 +111,7 @@ struct counter {
 	struct hrtimer timer;
 	struct meaning meaning;
 	u64 since;		/* reading of the clock up to which everything is counted */
+	u64 stopped;		/* when, by the clock of all modes */
 	u32 rest;		/* parts of a count, 1 / den each, that are not one yet */
 	int slot;
 	unsigned int overflows, reads, tries;
