@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: MIT
+"""The synthetic PMU in real guests: it answers, and each lie is noticed by the points it is about."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from kernels import ROOT
+
+pytestmark = pytest.mark.slow
+LIES = {
+    "frozen": ("hw.events.cycles", "hw.standstill.monotonic", "read.self_stop.instructions"),
+    "lost_interrupts": ("hw.overflow.cycles.period", "hw.overflow.instructions.period"),
+    "no_interrupt": ("hw.overflow.cycles.samples", "hw.wakeup.cycles"),
+    "exclude_kernel": ("read.exclude_hardware.kernel",),
+    "exclude_host": ("hw.guest.exclude_host",),
+    "pinned": ("limit.nmi_watchdog.pinned_runs",),
+}
+
+
+def ask(folder: Path, row: str, *arguments: str) -> dict[str, str]:
+    """The verdicts of a row, as root."""
+    words = ["--suite", "pmu", "--persona", "root", "--no-build", "--no-install", "--out", folder]
+    command = [ROOT / "run.sh", "kernels", row, *words, *arguments]
+    done = subprocess.run(
+        command,
+        cwd=ROOT,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=1200,
+        check=False,
+    )
+    assert done.returncode in (0, 1), done.stdout + done.stderr
+    told = json.loads((folder / row / "result.json").read_text(encoding="utf-8"))
+    assert told["identity"]["pmu"] == "synthetic"
+    return {
+        f"{probe}.{name}": point["verdict"]
+        for probe, answer in told["personas"]["root"]["probes"].items()
+        for name, point in answer["points"].items()
+    }
+
+
+@pytest.fixture(scope="module")
+def honest(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    return ask(tmp_path_factory.mktemp("honest") / "run", "amd64-6.1-pmu")
+
+
+def test_a_pmu_answers(honest: dict[str, str]) -> None:
+    assert list(honest.values()).count("yes") > 130
+    wrong = {point for point, verdict in honest.items() if verdict in ("broken", "unknown")}
+    assert wrong <= {"hw.cores.unknown_pmu", "hw.cores.software_pmu"}, "the kernel's own, on any PMU"
+
+
+@pytest.mark.parametrize("lie", LIES)
+def test_a_lie_is_noticed(honest: dict[str, str], tmp_path: Path, lie: str) -> None:
+    told = ask(tmp_path / "run", "amd64-6.1-pmu", "--pmu", f"lie={lie}")
+    assert {honest[point] for point in LIES[lie]} == {"yes"}
+    assert {told[point] for point in LIES[lie]} == {"broken"}
+
+
+def test_cores_of_two_kinds(tmp_path: Path) -> None:
+    told = ask(tmp_path / "run", "amd64-6.12-hybrid")
+    wrong = {point for point, verdict in told.items() if verdict == "broken"}
+    assert wrong <= {"hw.cores.unknown_pmu", "hw.values.repeatable"}
+    assert told["hw.kinds_of_cores.own_cores"] == told["group.two_core_pmus.two_core_pmus"] == "yes"
+
+
+def test_a_trace_unit(tmp_path: Path) -> None:
+    told = ask(tmp_path / "run", "amd64-newest-aux")
+    traced = {point for point in told if point.startswith(("aux.records.", "aux.sample", "aux.paused"))}
+    assert len(traced) == 7 and {told[point] for point in traced} == {"yes"}
