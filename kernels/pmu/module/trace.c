@@ -255,8 +255,9 @@ static long snapshot(struct perf_event *event, struct perf_output_handle *sample
 		return 0;
 	write_packets(tracer, !tracer->ranges);
 	to = output->head + tracer->written;
-	size = min3(size, (unsigned long)tracer->written, (unsigned long)tracer->area->size - 1);
-	return size ? core_copy_aux(output, sample, to - size, to) : 0;
+	/* As many bytes as are asked for, as the core wants it; older ones than the trace are 0. */
+	size = min(size, (unsigned long)tracer->area->size - 1);
+	return core_copy_aux(output, sample, to - size, to);
 }
 
 /* ---------------------------------------------------------------- opening */
