@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Does the kernel refuse AUX features of an event whose group leader has no AUX data? Snippets of
- * AUX data in samples, AUX output and AUX pauses all speak to the leader. v5.4 got this so wrong
- * that the call returned 0, which is a descriptor that belongs to somebody else.
- * Observed on software events, which any machine has.
+ * Does the kernel refuse AUX features of an event whose group leader has no AUX data? AUX data in
+ * samples, AUX output and AUX pauses all need the leader's AUX area. In v5.4 the call returned 0,
+ * which is a descriptor of another file.
+ * Observed: software events, which any machine has.
  */
 #include "probe.h"
 
@@ -13,7 +13,8 @@ PROBE(TITLE("AUX features without an AUX leader")
       POINT(output_in_group_is_refused, "aux_output under a leader without AUX data is refused")
       POINT(sample_alone_is_refused, "PERF_SAMPLE_AUX without a group is refused")
       SINCE("5.5")
-      POINT(sample_in_group_is_refused, "PERF_SAMPLE_AUX under such a leader is refused")
+      POINT(sample_in_group_is_refused,
+	    "PERF_SAMPLE_AUX under a leader without AUX data is refused")
       SINCE("5.5")
       POINT(pause_alone_is_refused, "aux_pause without an AUX leader is refused")
       SINCE("6.13")

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Can a trace start paused? With aux_start_paused the unit is armed but silent until another
- * event of its group resumes it: tracing that begins at the interesting place.
- * Observed by aux_head, which moves without the pause and must not with it.
+ * Can a trace start paused? With aux_start_paused the trace unit writes nothing until another event
+ * of its group resumes it: tracing begins where it is of interest.
+ * Observed: aux_head moves without the pause and does not with it.
  */
 #include "probe.h"
 #include "trace_unit.h"
@@ -10,7 +10,7 @@
 PROBE(TITLE("a trace that starts paused")
       SINCE("6.13")
       NEEDS("aux")
-      POINT(starts_paused, "aux_start_paused: nothing is traced until it is resumed"))
+      POINT(starts_paused, "with aux_start_paused nothing is traced until the trace is resumed"))
 
 #define DATA_PAGES 8
 #define AUX_PAGES 16

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * Does a trace unit (Intel PT or BTS, Arm SPE or ETM, ...) deliver into its AUX area, and do the
- * records tell what lies there? The trace itself is bytes of the hardware's own kind; the kernel
- * says by PERF_RECORD_AUX where they are and whether some were lost.
- * Observed with a small area and some milliseconds of work in a loop of branches.
+ * records tell what lies there? The trace itself has the hardware's own format; PERF_RECORD_AUX
+ * says where it is and whether some was lost.
+ * Observed: a small area and some milliseconds of work in a loop of branches.
  * Linux commit 45bfb2e50471 ("perf: Add AUX area to ring buffer for raw data streams") (v4.1)
  */
 #include "probe.h"
@@ -14,9 +14,11 @@ PROBE(TITLE("AUX areas and their records")
       COMMIT("45bfb2e50471")
       NEEDS("aux")
       POINT(area_is_filled, "aux_head moves while the task works")
-      POINT(records_cover_the_area, "AUX records lead without a gap from 0 to aux_head")
-      POINT(full_area_is_truncated, "a full area is told with the flag TRUNCATED, aux_head stops")
-      POINT(read_only_overwrites, "mapped for reading only, records have the flag OVERWRITE")
+      POINT(records_cover_the_area, "AUX records cover the area from 0 to aux_head without a gap")
+      POINT(full_area_is_truncated,
+	    "when the area is full a record says TRUNCATED, and aux_head stops")
+      POINT(read_only_overwrites,
+	    "records of an area mapped for reading only have the flag OVERWRITE")
       POINT(start_is_told, "an ITRACE_START record names the traced task")
       FACT(pmu, string, "-", "name of the PMU that was used")
       FACT(hw_ids, bool, "-", "the PMU writes AUX_OUTPUT_HW_ID records"))

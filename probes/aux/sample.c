@@ -2,13 +2,13 @@
 /*
  * Can a sample hold the trace of what led to it? PERF_SAMPLE_AUX copies the newest bytes of the
  * group leader's AUX area into the samples of a member: a short history instead of a long trace.
- * Observed with page faults as members of a trace unit's group.
+ * Observed: a counter of page faults is a member of a trace unit's group.
  */
 #include "probe.h"
 #include "finding.h"
 #include "trace_unit.h"
 
-PROBE(TITLE("snippets of AUX data in samples")
+PROBE(TITLE("AUX data in samples")
       SINCE("5.5")
       NEEDS("aux")
       POINT(samples_hold_trace, "PERF_SAMPLE_AUX puts trace into the samples of a group member"))

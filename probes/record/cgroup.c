@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * Does the ring report a new control group, so that PERF_SAMPLE_CGROUP ids get a name?
- * Observed: in a mount namespace of its own the test makes a group and removes it again; the
- * record's id is held against the directory's inode, the path against its name.
+ * Observed: in a mount namespace of its own the test makes a group and removes it again. The
+ * record's id is compared with the directory's inode, the path with its name.
  * Linux 96aaab686505 ("perf/core: Add PERF_RECORD_CGROUP event") (v5.7)
  */
 #include "probe.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * Does the ring follow a task's name? Threads are told apart by it.
- * Observed: names set by prctl(2) and by /proc; each gives exactly one record.
+ * Observed: names set by prctl(2) and through /proc; each gives exactly one record.
  */
 #include "probe.h"
 #include <stdio.h>
@@ -10,7 +10,7 @@
 PROBE(TITLE("task names in the ring")
       SINCE("2.6.31")
       POINT(set_name, "PR_SET_NAME gives one COMM with pid, tid and the new name")
-      POINT(proc, "writing /proc/thread-self/comm gives one COMM"))
+      POINT(proc, "writing /proc/self/task/TID/comm gives one COMM with the new name"))
 
 static struct sampler watch_names(void)
 {

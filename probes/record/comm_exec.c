@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Does the ring tell a new program from a new name? What was known of a process's addresses ends
+ * Does the ring tell a new program from a new name? What is known about a process's addresses ends
  * with execve(2), not with prctl(2).
  * Observed: a child takes a name and becomes this very program, printing its declaration.
  * Linux 82b897782d10 ("perf: Differentiate exec() and non-exec() comm events") (v3.16)
  */
 #include "probe.h"
 #include "waiter.h"
+#include <libgen.h>
+#include <stdio.h>
 #include <sys/prctl.h>
 
-PROBE(TITLE("names of new programs in the ring")
+PROBE(TITLE("task names after execve in the ring")
       SINCE("2.6.31")
       POINT(exec, "execve gives one COMM with the program's name")
       POINT(exec_flag, "with comm_exec, execve is marked MISC_COMM_EXEC and prctl is not")
@@ -60,6 +62,7 @@ static struct sampler watch_exec(bool comm, bool comm_exec)
 TEST(exec)
 {
 	struct sampler sampler = watch_exec(true, false);
+	char path[512] = "", program[16];	/* a name is cut to 15 letters */
 	struct pm_record record;
 
 	if (!find_record(&sampler, PERF_RECORD_COMM, &record) ||
@@ -68,8 +71,10 @@ TEST(exec)
 	if (!find_record(&sampler, PERF_RECORD_COMM, &record))
 		say_broken("no COMM after execve");
 	/* The name is the last part of the path: "exe", or the link's target since v6.14. */
-	if (!strcmp(record.comm.comm, "not yet"))
-		say_broken("comm=%.40s is the old name", record.comm.comm);
+	readlink("/proc/self/exe", path, sizeof(path) - 1);
+	snprintf(program, sizeof(program), "%s", basename(path));
+	if (strcmp(record.comm.comm, "exe") && strcmp(record.comm.comm, program))
+		say_broken("comm=%.40s want=%s or exe", record.comm.comm, program);
 	if (find_record(&sampler, PERF_RECORD_COMM, &record))
 		say_broken("a second COMM for one execve");
 }

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Does attr.context_switch write down each time a task leaves and gets a CPU? It is the only
- * scheduling record that an unprivileged process may have.
- * Observed: a task gives orders to a child and waits for its answers; the records are held against
+ * Does attr.context_switch report each time a task leaves and gets a CPU? It is the only scheduling
+ * record that an unprivileged process may have.
+ * Observed: a task gives orders to a child and waits for its answers. The records are compared with
  * the kernel's own count of switches, getrusage(RUSAGE_THREAD), read inside and outside of the
- * enabled span: the truth lies between the two.
+ * enabled span: the true number lies between the two.
  * Linux 45ac1403f564 ("perf: Add PERF_RECORD_SWITCH to indicate context switches") (v4.3)
  */
 #include "probe.h"
@@ -13,8 +13,8 @@ PROBE(TITLE("context switches in the ring")
       SINCE("4.3")
       COMMIT("45ac1403f564")
       NEEDS("cpu2")
-      POINT(out_exact, "as many SWITCH records of leaving as getrusage counts switches")
-      POINT(alternate, "out and in alternate, beginning with out"))
+      POINT(out_exact, "there are as many SWITCH_OUT records as getrusage counts switches")
+      POINT(alternate, "SWITCH records out and in alternate, beginning with out"))
 
 /* Twenty round trips to a child; how often this task was switched away from, at least and most. */
 static struct sampler trip(long *ret_least, long *ret_most)

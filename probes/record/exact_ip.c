@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Are samples of a precise event marked as exact? Only then does the address name the very
- * instruction.
+ * Are samples of a precise event marked as exact? Only then is the address that of the instruction
+ * itself.
  * Observed: cycles with precise_ip=2 in a busy loop.
  */
 #include "probe.h"

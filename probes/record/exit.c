@@ -1,18 +1,21 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Who writes EXIT: the parent's event, or the one of the task that ends? A profiler must know
- * whether an event on the parent is enough.
+ * Which event gets EXIT: the parent's, or one on the task that ends? A profiler must know whether
+ * an event on the parent is enough.
  * Observed: a thread and a child end, with and without inheritance, on every CPU.
  */
 #include "probe.h"
 #include "fork_exit.h"
 #include "waiter.h"
 
-PROBE(TITLE("deaths in the ring")
+PROBE(TITLE("ends of tasks in the ring")
       SINCE("2.6.31")
-      POINT(exit_is_the_tasks_own, "without inherit, a parent's event sees no EXIT of a child")
-      POINT(exit_with_inherit, "with inherit on each CPU, EXIT of thread and child arrive once")
-      POINT(exit_watched, "an event on the child itself gets exactly one EXIT"))
+      POINT(exit_is_the_tasks_own,
+	    "without inherit, an event on the parent gets no EXIT of a child")
+      POINT(exit_with_inherit,
+	    "with inherit on each CPU, one EXIT of a thread and of a child arrives")
+      POINT(exit_watched,
+	    "an event on the child gets exactly one EXIT, with its pid and its parent's"))
 
 TEST(exit_is_the_tasks_own)
 {
@@ -96,8 +99,10 @@ TEST(exit_watched)
 	ASSERT_EQ(0, wait_child(child));
 	if (!find_record(&sampler, PERF_RECORD_EXIT, &record))
 		say_broken("no EXIT from an event on the task itself");
-	if (record.task.pid != (uint32_t)child || record.task.tid != (uint32_t)child)
-		say_broken("pid=%u tid=%u want=%d", record.task.pid, record.task.tid, child);
+	if (record.task.pid != (uint32_t)child || record.task.tid != (uint32_t)child ||
+	    record.task.ppid != (uint32_t)getpid())
+		say_broken("pid=%u tid=%u want=%d, ppid=%u want=%d", record.task.pid,
+			   record.task.tid, child, record.task.ppid, getpid());
 	if (find_record(&sampler, PERF_RECORD_EXIT, &record))
 		say_broken("a second EXIT");
 }

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Who writes FORK, and does it name child and parent? Who follows threads starts from it.
- * Observed: a thread and a child come and go; their records are looked up by pid and tid.
+ * Does an event on the parent get FORK, and does the record name child and parent? A profiler that
+ * follows threads starts from it.
+ * Observed: a thread and a child start and end; their records are looked up by pid and tid.
  */
 #include "probe.h"
 #include "fork_exit.h"
 
-PROBE(TITLE("births in the ring")
+PROBE(TITLE("new tasks in the ring")
       SINCE("2.6.31")
       POINT(fork_thread, "a new thread gives one FORK with pid, tid, ppid, ptid of its creator")
       POINT(fork_process, "a new process gives one FORK with its pid and the parent's")
@@ -20,7 +21,7 @@ static void must_be_born(struct sampler *sampler, pid_t pid, pid_t tid)
 
 	while (find_record(sampler, PERF_RECORD_FORK, &record)) {
 		if (record.task.tid != (uint32_t)tid)
-			say_broken("FORK of tid %u, of which nobody knows", record.task.tid);
+			say_broken("FORK of tid %u, which is not the new task", record.task.tid);
 		if (record.task.pid != (uint32_t)pid || record.task.ppid != (uint32_t)getpid() ||
 		    record.task.ptid != (uint32_t)pm_gettid())
 			say_broken("pid=%u tid=%u ppid=%u ptid=%u want=%d,%d,%d,%d",

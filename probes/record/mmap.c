@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Which address-space changes does a task's event report as PERF_RECORD_MMAP, and truly?
- * A profiler turns addresses into symbols with nothing but these records.
+ * Which changes of the address space does a task's event report as PERF_RECORD_MMAP, and are the
+ * records true? A profiler turns addresses into symbols with nothing but these records.
  * Observed: a page of this program's own file is mapped, protected and unmapped; the record is
- * looked up by its address and held against what was asked of mmap(2).
+ * looked up by its address and compared with what was asked of mmap(2).
  */
 #include "probe.h"
 #include "map_program.h"
 
 PROBE(TITLE("mappings in the ring")
       SINCE("2.6.31")
-      POINT(exec, "mapping code gives one MMAP with pid, tid, addr, len, pgoff and file name")
+      POINT(exec, "mapping code gives one MMAP with true pid, tid, addr, len, pgoff and file name")
       POINT(anonymous_exec, "an executable mapping without a file is reported as //anon")
       POINT(mprotect_exec, "mprotect that makes a page executable is reported like a mapping")
       POINT(munmap_silent, "munmap leaves no record")

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Does a mapping from an overlay file system name the file the user opened, or the backing file
- * beneath? Containers run on overlayfs; device and inode of the backing file lead nowhere.
+ * Does MMAP2 of a file on an overlay file system name the file that was opened, or the backing
+ * file? Containers run on overlayfs, where device and inode of the backing file cannot be looked
+ * up.
  * Observed: in a mount namespace of its own the test mounts an overlay and maps a file from it.
  * Right since v6.18 and stable trees near 6.12.55, by changelog.
  */
@@ -13,7 +14,7 @@
 PROBE(TITLE("mappings from an overlay file system")
       SINCE("4.14")
       NEEDS("root")
-      POINT(name, "MMAP2 names the path that was opened")
+      POINT(name, "MMAP2 of a file on an overlay names the path that was opened")
       FACT(identity, enum, "-", "inode that MMAP2 carries: user (what fstat says), backing, other"))
 
 static const char *const dirs[] = { "/tmp/low", "/tmp/up", "/tmp/work", "/tmp/top" };

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Are samples with parts of any length padded to 8 bytes? A header never straddles the ring's end
- * then, and its fields can be read in place.
- * Observed: page faults with raw data and a call chain; the walk must end exactly at data_head.
+ * Are samples with parts of any length padded to 8 bytes? Then no header straddles the ring's end,
+ * and its fields can be read in place.
+ * Observed: page faults with raw data and a call chain; the walk ends exactly at data_head.
  */
 #include "probe.h"
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What trails every record that is no sample when sample_id_all is set, field by field? Without it
- * side-band has no time, and rings shared by events cannot be told apart.
- * Observed: a COMM of known length is written with each field alone and with all of them; the
- * words behind the name are held against what the task knows of itself.
+ * What follows in every record that is no sample when sample_id_all is set? Without this trailer
+ * side-band has no time, and the events of a shared ring cannot be told apart.
+ * Observed: a COMM of known length is written with each field alone and with all of them; the words
+ * behind the name are compared with what the task knows about itself.
  * Linux c980d1091810 ("perf events: Make sample_type identity fields available in all
  * PERF_RECORD_ events") (v2.6.38)
  */
@@ -13,16 +13,17 @@
 PROBE(TITLE("the trailer of records that are no samples")
       SINCE("2.6.38")
       COMMIT("c980d1091810")
-      POINT(tid.alone, "8 bytes: pid and tid")
-      POINT(time.alone, "8 bytes: a time that grows from record to record")
-      POINT(id.alone, "8 bytes: the id that read(2) gives")
-      POINT(stream_id.alone, "8 bytes: the same id, for an event that was not inherited")
-      POINT(cpu.alone, "8 bytes: the CPU this task is pinned to, and 0")
-      POINT(identifier.alone, "8 bytes: the id")
+      POINT(tid.alone, "TID adds 8 bytes to the trailer: pid and tid")
+      POINT(time.alone, "TIME adds 8 bytes to the trailer: a time that grows from record to record")
+      POINT(id.alone, "ID adds 8 bytes to the trailer: the id that read(2) gives")
+      POINT(stream_id.alone,
+	    "STREAM_ID adds 8 bytes to the trailer: the id of an event not inherited")
+      POINT(cpu.alone, "CPU adds 8 bytes to the trailer: the CPU this task is pinned to, and 0")
+      POINT(identifier.alone, "IDENTIFIER adds 8 bytes to the trailer: the id")
       SINCE("3.12")
-      POINT(order, "all at once: tid, time, id, stream id, cpu, identifier last")
+      POINT(order, "the trailer has TID, TIME, ID, STREAM_ID, CPU and IDENTIFIER in this order")
       SINCE("3.12")
-      POINT(absent_without_bit, "without sample_id_all nothing follows the name"))
+      POINT(absent_without_bit, "without sample_id_all nothing follows the name in COMM"))
 
 /* A COMM with a name of 7 letters: header, pid, tid, name. */
 #define BARE_COMM (sizeof(struct perf_event_header) + 8 + 8)
@@ -68,7 +69,7 @@ static bool true_pair(uint64_t word, uint32_t first, uint32_t second)
 	return pair[0] == first && pair[1] == second;
 }
 
-/* Whether one word of a trailer says the truth. */
+/* Whether one word of a trailer is true. */
 static bool is_true(uint64_t type, uint64_t word, uint64_t id, int cpu, uint64_t before)
 {
 	switch (type) {

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Do all kinds of side-band carry the trailer, with the right id? One kind without it and a shared
- * ring cannot be taken apart.
- * Observed: a child maps, takes a name, has a child of its own and ends, in one ring.
+ * Do all types of side-band records carry the sample_id_all trailer, with the right id? If one type
+ * lacks it, the events of a shared ring cannot be told apart.
+ * Observed: a child maps memory, takes a name, has a child of its own and ends.
  */
 #include "probe.h"
 #include <sys/prctl.h>
 
-PROBE(TITLE("records that carry the trailer")
+PROBE(TITLE("types of records with a sample_id_all trailer")
       SINCE("4.3")
-      POINT(every_type, "COMM, MMAP, FORK, EXIT and SWITCH all carry it, with the right id")
+      POINT(every_type,
+	    "COMM, MMAP, FORK, EXIT and SWITCH carry a sample_id_all trailer with the right id")
       SINCE("4.3"))
 
 static uint64_t own_id(const struct sampler *sampler)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Is side-band (MMAP, COMM) of a process or of a thread? An event attached to one thread could see
- * what any thread of the address space does; it sees what its own thread does.
+ * Does an event report the side-band (MMAP, COMM) of its thread or of the process? It could report
+ * what any thread of the address space does; it reports what its own thread does.
  * Observed: threads map a page and take a name; the ring of each event is searched for the page's
  * address and the name.
  */
@@ -10,10 +10,12 @@
 
 PROBE(TITLE("side-band is per thread")
       SINCE("2.6.36")
-      POINT(other_thread, "an event on one thread has no record of what another thread does")
-      POINT(watched_thread, "an event opened on another thread has what that thread does")
-      POINT(new_thread_inherited, "with inherit per CPU, a thread made later is in the ring")
-      POINT(old_thread_not_inherited, "with inherit, a thread older than the event is not"))
+      POINT(other_thread, "an event on one thread gets no MMAP and COMM of another thread")
+      POINT(watched_thread, "an event opened on another thread gets that thread's MMAP and COMM")
+      POINT(new_thread_inherited,
+	    "with inherit per CPU, an event gets MMAP and COMM of a thread made later")
+      POINT(old_thread_not_inherited,
+	    "with inherit, an event gets no MMAP and COMM of a thread older than it"))
 
 enum { NOTHING, MAPPING, NAME, BOTH };
 
@@ -21,10 +23,10 @@ static int map_and_name(void *ret_area)
 {
 	*(void **)ret_area = mmap(NULL, probe_env()->page_size, PROT_READ | PROT_WRITE,
 				  MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	return prctl(PR_SET_NAME, "deed");
+	return prctl(PR_SET_NAME, "worker");
 }
 
-/* A running event on a thread (0: this one), or on this one and its heirs on this CPU. */
+/* A running event on a thread (0: this one), or on this one and its new threads on this CPU. */
 static struct sampler watch_names(pid_t tid, bool inherit)
 {
 	struct perf_event_attr attr = attr_sideband();
@@ -37,7 +39,7 @@ static struct sampler watch_names(pid_t tid, bool inherit)
 	return must_run_sampler(&attr, tid, inherit ? cpu : -1, 4);
 }
 
-/* Let a worker (NULL: this thread) map and take a name; what of it is in the ring. */
+/* Let a worker (NULL: this thread) map memory and take a name; what the ring has of it. */
 static int seen_of(struct worker *worker, struct sampler *sampler)
 {
 	struct pm_record record;
@@ -48,13 +50,13 @@ static int seen_of(struct worker *worker, struct sampler *sampler)
 	while (find_record(sampler, 0, &record)) {
 		if (record.type == PERF_RECORD_MMAP && record.mmap.addr == (uintptr_t)area)
 			found |= MAPPING;
-		if (record.type == PERF_RECORD_COMM && !strcmp(record.comm.comm, "deed"))
+		if (record.type == PERF_RECORD_COMM && !strcmp(record.comm.comm, "worker"))
 			found |= NAME;
 	}
 	return found;
 }
 
-static void hold(int found, int want, const char *whose)
+static void expect_found(int found, int want, const char *whose)
 {
 	if (found != want)
 		say_broken("%s: mapping=%d name=%d want=%d,%d", whose, !!(found & MAPPING),
@@ -68,8 +70,8 @@ TEST(other_thread)
 
 	must_start_worker(&other, WORKER_THREAD);
 	sampler = watch_names(0, false);
-	hold(seen_of(&other, &sampler), NOTHING, "another thread");
-	hold(seen_of(NULL, &sampler), BOTH, "this thread");
+	expect_found(seen_of(&other, &sampler), NOTHING, "another thread");
+	expect_found(seen_of(NULL, &sampler), BOTH, "this thread");
 }
 
 TEST(watched_thread)
@@ -79,7 +81,7 @@ TEST(watched_thread)
 
 	must_start_worker(&other, WORKER_THREAD);
 	sampler = watch_names(other.tid, false);
-	hold(seen_of(&other, &sampler), BOTH, "the watched thread");
+	expect_found(seen_of(&other, &sampler), BOTH, "the watched thread");
 }
 
 TEST(new_thread_inherited)
@@ -88,7 +90,7 @@ TEST(new_thread_inherited)
 	struct worker new;
 
 	must_start_worker(&new, WORKER_THREAD);
-	hold(seen_of(&new, &sampler), BOTH, "a new thread");
+	expect_found(seen_of(&new, &sampler), BOTH, "a new thread");
 }
 
 TEST(old_thread_not_inherited)
@@ -99,9 +101,9 @@ TEST(old_thread_not_inherited)
 	ASSERT_LE(0, move_to_nth_cpu(0));
 	must_start_worker(&old, WORKER_THREAD);
 	sampler = watch_names(0, true);
-	hold(seen_of(&old, &sampler), NOTHING, "a thread older than the event");
+	expect_found(seen_of(&old, &sampler), NOTHING, "a thread older than the event");
 	must_start_worker(&new, WORKER_THREAD);
-	hold(seen_of(&new, &sampler), BOTH, "a new thread");
+	expect_found(seen_of(&new, &sampler), BOTH, "a new thread");
 }
 
 PROBE_MAIN

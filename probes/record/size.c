@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Is header.size of a sample what its sample_type adds up to, for any mix of fields? A reader
- * steps from record to record by it.
- * Observed: page faults are sampled with many mixes of fixed-width fields; each must weigh 8 bytes
- * a field and no more, and the walk must end exactly at data_head.
+ * Is header.size of a sample what its sample_type adds up to, for any mix of fields? A reader steps
+ * from record to record by it.
+ * Observed: page faults are sampled with many mixes of fixed-width fields. Each field adds 8 bytes,
+ * and the walk ends exactly at data_head.
  */
 #include "probe.h"
 
 PROBE(TITLE("the size of samples")
       SINCE("2.6.31")
-      POINT(single, "each fixed-width field alone adds exactly 8 bytes")
-      POINT(mixes, "200 mixes of fixed-width fields add exactly 8 bytes a field")
+      POINT(single, "each fixed-width field alone adds exactly 8 bytes to a sample")
+      POINT(mixes, "200 mixes of fixed-width fields add exactly 8 bytes a field to a sample")
       FACT(fields, int, "fields", "fixed-width fields this kernel takes for page faults"))
 
 static const uint64_t fixed_fields[] = {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Are changes of the kernel's own code written down, with the bytes before and after? Whoever
- * decodes an instruction trace needs the code as it was.
+ * Does the ring report changes of the kernel's own code, with the bytes before and after? A decoder
+ * of instruction traces needs the code as it was.
  * Observed: the first user of a static key makes the kernel patch jump labels; the records of these
- * patches are looked at. Only x86 sends them.
+ * patches are compared. Only x86 writes them.
  * Linux e17d43b93e54 ("perf: Add perf text poke event") (v5.9)
  */
 #include "probe.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Can a program be followed by one inheriting event on any CPU? It is the cheapest way: one
- * descriptor to count, and one ring more, of a plain event, to sample, for an inheriting event of
- * any CPU cannot be mapped itself.
+ * Can one inheriting event on any CPU follow a program? It is the cheapest way: one descriptor to
+ * count, and to sample one more ring, of a plain event, because an inheriting event of any CPU
+ * cannot be mapped.
  * Observed: the count grows by the faults of threads made afterwards; their samples are in the
  * ring.
  */
@@ -11,7 +11,8 @@
 PROBE(TITLE("one inheriting event on any CPU")
       SINCE("2.6.31")
       POINT(inherit_any_cpu_count, "one inheriting event on any CPU counts new threads")
-      POINT(inherit_any_cpu_ring, "forwarded to a plain event of the task it gives one ring"))
+      POINT(inherit_any_cpu_ring,
+	    "one inheriting event on any CPU, redirected to a plain event, fills its ring"))
 
 static void *fault_hundred(void *unused)
 {

@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * Can a library put perf samples on one time line with its own records? It reads CLOCK_MONOTONIC,
- * so the samples have to be stamped by it, on whatever CPU they are taken.
- * Observed: on each CPU in turn a fault between two readings of the clock; its stamp lies between.
+ * so samples of every CPU need the time of that clock.
+ * Observed: on each CPU in turn a page fault between two readings of the clock; the sample's time
+ * lies between them.
  */
 #include "probe.h"
 
 PROBE(TITLE("samples on the clock of the library")
       SINCE("4.1")
-      POINT(chosen_clock, "CLOCK_MONOTONIC stamps of all CPUs lie between readings of it")
+      POINT(chosen_clock,
+	    "CLOCK_MONOTONIC times of samples on all CPUs lie between readings of the clock")
       SINCE("4.1"))
 
 TEST(chosen_clock)

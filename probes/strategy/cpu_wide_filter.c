@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Can one thread be watched by events on whole CPUs, its samples picked out by tid? A library that
- * may have few descriptors and many threads wants a ring a CPU and no more.
- * Observed: page faults of this thread on each CPU, all of them in the rings.
+ * Can events on whole CPUs follow one thread, whose samples are picked out by tid? A library with
+ * few descriptors and many threads wants one ring a CPU and no more.
+ * Observed: page faults of this thread on each CPU are all in the rings.
  */
 #include "probe.h"
 
-PROBE(TITLE("whole CPUs, filtered by thread")
+PROBE(TITLE("events on whole CPUs, filtered by thread")
       SINCE("2.6.31")
       ALONE("what others do on the CPUs fills the rings, too")
       POINT(cpu_wide_filter, "a ring on each CPU, filtered by tid, has every fault of a thread")

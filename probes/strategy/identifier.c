@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Can a reader parse a ring that events of different layout share? IDENTIFIER, at a place that no
- * layout moves, is the only way.
- * Observed: two events with other fields, of the same page faults, in one ring.
+ * Can a reader parse a ring that events of different layouts share? Only IDENTIFIER has a place
+ * that does not depend on the layout.
+ * Observed: two events with different fields sample the same page faults into one ring.
  */
 #include "probe.h"
 
 PROBE(TITLE("telling events of a shared ring apart")
       SINCE("3.12")
-      POINT(identifiers, "IDENTIFIER tells of which event a sample is, and so its layout"))
+      POINT(identifiers, "IDENTIFIER tells which event a sample is of, and so its layout"))
 
 TEST(identifiers)
 {

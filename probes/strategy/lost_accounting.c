@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * Can a library tell exactly how many samples it has lost? PERF_FORMAT_LOST says so where the
- * kernel has it, LOST records elsewhere; a library takes whichever there is.
- * Observed: a one-page ring overflows; samples read and samples lost must add up to the count.
+ * kernel has it, LOST records elsewhere.
+ * Observed: a ring of one page overflows; samples read and samples lost add up to the count.
  */
 #include "probe.h"
 #include "finding.h"
 
-PROBE(TITLE("accounting for loss")
+PROBE(TITLE("accounting for lost samples")
       SINCE("2.6.31")
       POINT(lost_accounting, "PERF_FORMAT_LOST, or LOST records, account for every lost sample")
       FACT(lost_by, enum, "-", "how loss is known: format (PERF_FORMAT_LOST), records"))

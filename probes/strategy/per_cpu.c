@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Does the per-CPU design work as a whole: an inheriting event for each thread and CPU, all
- * forwarded to one leader ring a CPU, only leaders mapped?
+ * Does the per-CPU strategy work as a whole: an inheriting event for each thread and CPU, all
+ * redirected to one leader's ring a CPU, only leaders mapped?
  * Observed: threads come and go on all CPUs, each causing an exact number of page faults; every
  * thread's samples must be in the rings once, whether older or younger than the session.
  */
 #include "probe.h"
 #include "waiter.h"
 
-PROBE(TITLE("the per-CPU design, end to end")
+PROBE(TITLE("the per-CPU strategy, end to end")
       SINCE("2.6.35")
-      POINT(every_sample_once, "each of 8 threads' faults is in the rings, none lost, none twice")
-      POINT(old_and_new_threads, "threads older than the session and children of theirs are seen")
-      POINT(time_based, "reading the rings from time to time, without poll, finds every sample")
+      POINT(every_sample_once, "each page fault of 8 threads is in the per-CPU rings once")
+      POINT(old_and_new_threads,
+	    "threads older than the session, and threads that they start, are in the rings")
+      POINT(time_based, "a reader that never polls and looks now and then finds every sample")
       FACT(descriptors, int, "descriptors", "used for 2 threads and one event on all CPUs"))
 
 #define CPUS 16

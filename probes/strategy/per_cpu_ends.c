@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What may the per-CPU design close, and what must it poll? It forwards each inheriting event to a
- * leader ring of its CPU; a library wants to keep few descriptors, and to be rid of an event by
- * closing it. A mapping keeps an event alive on its own; an event that is forwarded has none.
+ * What may the per-CPU strategy close, and what must it poll? It redirects each inheriting event to
+ * the ring of its CPU's leader; a library wants to keep few descriptors, and to end an event by
+ * closing it. A mapping keeps an event alive; an event that is redirected has none.
  * Observed: on each CPU in turn, samples of a new thread in the leader's ring before and after the
  * close; poll of the leader before and after a sample of the source.
  */
 #include "probe.h"
 
-PROBE(TITLE("descriptors of the per-CPU design")
+PROBE(TITLE("descriptors of the per-CPU strategy")
       SINCE("2.6.35")
-      POINT(poll_leaders, "polling the leader alone wakes for a source's sample")
-      POINT(close_leaders, "leader's descriptor closed, its ring mapped: samples go on arriving")
-      POINT(close_sources, "the source's descriptor closed: it stops delivering"))
+      POINT(poll_leaders, "polling the leader wakes for a sample of an event redirected to it")
+      POINT(close_leaders,
+	    "samples go on arriving after the leader is closed while its ring is mapped")
+      POINT(close_sources, "an event redirected to the leader stops delivering when it is closed"))
 
 #define FAULTS 20
 

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * How does a library stop a reader that sleeps in poll? DISABLE makes no ring readable, so there
- * has to be a channel beside the rings.
+ * How does a library stop a reader that sleeps in poll? DISABLE makes no ring readable, so a
+ * channel beside the rings is needed.
  * Observed: a poll of ring and eventfd after DISABLE, and after a write to the eventfd.
  */
 #include "probe.h"
 
 #include <sys/eventfd.h>
 
-PROBE(TITLE("stopping a reader")
+PROBE(TITLE("stopping a reader that sleeps in poll")
       SINCE("2.6.31")
-      POINT(stop_channel, "an eventfd beside the ring wakes a reader; DISABLE does not"))
+      POINT(stop_channel, "an eventfd beside the ring wakes a reader in poll; DISABLE does not"))
 
 TEST(stop_channel)
 {
