@@ -297,6 +297,25 @@ def test_a_row_ends_in_a_result_directory(tmp_path: Path) -> None:
     assert again and again.resumed and again.verdicts == report.verdicts
 
 
+def test_a_complaint_on_the_console_is_told_with_what_had_come(tmp_path: Path) -> None:
+    """Not one from before the probes: many a board complains while it boots."""
+    early = "echo 'WARNING: CPU: 0 PID: 1 at init/main.c:1 start+0x1/0x2' > $console"
+    line = "BUG: kernel NULL pointer dereference, address: 0000000000000008"
+    body = f"init; {early}; sleep 0.6; ktap; sleep 0.6; echo '[    7.125] {line}' > $console; sleep 0.6;"
+    report = Stub(tmp_path, {"a": body + GOOD.removeprefix("init; ktap;")}).boot(rows("a")[0])
+    assert report.faults == [f"after root/a.b.ktap: {line}"] and report.status == 1
+    facts = json.loads((tmp_path / "results" / "a" / "boot.json").read_text())
+    assert facts["guests"][0]["complaints"] == report.faults
+
+
+def test_known_faults_of_an_emulator_are_skipped_with_their_reason(tmp_path: Path) -> None:
+    known = "ebb.branches=this emulator ends in it"
+    (row,) = rows("a")
+    body = f'cp "$initrd" {tmp_path}/seen; {GOOD}'
+    Stub(tmp_path, {"a": body}).boot(replace(row, skip=(known,)))
+    assert f"arg=--skip\narg={known}\n".encode() in (tmp_path / "seen").read_bytes()
+
+
 @pytest.mark.parametrize(
     "spoil",
     [

@@ -56,6 +56,8 @@ def test_a_row_is_enough() -> None:
         (ARCH + ROW.replace("because", ""), "why is needed"),
         (ARCH.replace('"uml"\napt', '"bochs"\napt'), "runner is qemu or uml"),
         (ARCH.replace('runner = "uml"', 'runner = "qemu"'), "qemu, qemu_package"),
+        (ARCH + ROW + 'skip = ["sw.clocks"]\n', "skip is a list of PROBE=REASON"),
+        (ARCH + ROW + 'skip = ["sw.clocks=two\\nlines"]\n', "skip is a list"),
         (ARCH + 'results = ["-serial", "x"]\n', "results without results_tty"),
         ("[rows]\n", "unknown table 'rows'"),
         ("[[row]\n", "matrix.toml"),
@@ -65,6 +67,11 @@ def test_a_row_is_enough() -> None:
 def test_a_wrong_list_is_refused(text: str, said: str) -> None:
     with pytest.raises(Usage, match=said.replace("[", r"\[").replace(".", r"\.")):
         matrix.parse(text)
+
+
+def test_what_an_architecture_skips_its_rows_skip(tmp_path: Path) -> None:
+    listed = matrix.parse(ARCH + 'skip = ["a.b=for all"]\n' + ROW + 'skip = ["c.d=here"]\n')
+    assert listed.rows["one"].skip == ("a.b=for all", "c.d=here")
 
 
 def test_unknown_names_and_tags_are_usage_errors() -> None:
