@@ -15,13 +15,13 @@ static inline uint64_t read_clock(int clock)
 	return now;
 }
 
-/* Page faults of a running watch, each stamped between two readings of a clock. */
+/* Page faults of a running sampler, each stamped between two readings of a clock. */
 static inline void stamp_faults(struct sampler *sampler, int clock,
 				struct pm_clock_bracket *brackets, int count)
 {
 	struct pm_record record;
 
-	/* What the first reading of a clock faults in must not pass for the deed. */
+	/* The first reading of a clock may cause page faults of its own. */
 	brackets[0].before = read_clock(clock);
 	ASSERT_EQ(0, cause_faults(1));
 	for (int i = 0; i < count; i++) {
