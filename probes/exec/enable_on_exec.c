@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * attr.enable_on_exec: does a disabled event start by itself when its task executes a program?
- * So a profiler counts the program and not its own preparations.
- * Observed: exact page-fault counts of a child before and after it executes this program anew.
+ * attr.enable_on_exec: does a disabled event start by itself when its task executes a program? With
+ * it a profiler counts the program and not its own preparations.
+ * Observed: exact page-fault counts of a child before and after it executes this program anew, of
+ * an event with the bit and of one without.
  */
 #include "probe.h"
 #include "come_and_go.h"
@@ -10,11 +11,12 @@
 
 PROBE(TITLE("events that start at execve")
       SINCE("2.6.31")
-      POINT(off_before, "counts nothing before execve")
-      POINT(on_after, "counts exactly after execve")
-      POINT(once, "disabled after that, it starts again at the next execve or stays off, exactly")
-      POINT(not_by_thread, "the end of another thread or a fork does not start it")
-      FACT(again, bool, "-", "a second execve starts it again after DISABLE"))
+      POINT(off_before, "an event with enable_on_exec counts nothing before execve")
+      POINT(on_after, "an event with enable_on_exec counts exactly after execve")
+      POINT(once, "DISABLE after execve stops it; another execve starts it again or does not")
+      POINT(not_by_thread, "a thread or a fork that comes and goes does not start the event")
+      POINT(not_without, "a disabled event without enable_on_exec counts nothing after execve")
+      FACT(again, bool, "-", "a second execve starts the event again after DISABLE"))
 
 #define FAULTS 16
 
@@ -73,6 +75,18 @@ TEST_F(enable, not_by_thread)
 	expect_gain(self->fd, &self->child, FAULTS, 0);
 	must_exec_worker(&self->child);
 	expect_gain(self->fd, &self->child, FAULTS, FAULTS);
+}
+
+TEST_F(enable, not_without)
+{
+	const struct perf_event_attr attr = attr_software(PERF_COUNT_SW_PAGE_FAULTS);
+	int fd = must_open(&attr, self->child.tid, -1, -1, 0);
+
+	must_exec_worker(&self->child);
+	expect_gain(self->fd, &self->child, FAULTS, FAULTS);	/* the exec has happened */
+	expect_gain(fd, &self->child, FAULTS, 0);
+	must_ioctl(fd, PERF_EVENT_IOC_ENABLE, 0);		/* the control */
+	expect_gain(fd, &self->child, FAULTS, FAULTS);
 }
 
 PROBE_MAIN

@@ -130,8 +130,9 @@ static const struct fault faults[] = {
 enum { PM_ATTR_FIELDS(INDEX) FIELDS };
 
 /*
- * Each is a fault in two ways: attr-... takes and ignores it, refuse-... does not take it. Type and
- * size come first and say how the rest is to be read: no fault is about them.
+ * Each is a fault in two ways: attr-... takes and ignores it, refuse-... does not take it. A flag
+ * is one in a third way: set-... has it on for every event. Type and size come first and say how
+ * the rest is to be read: no fault is about them.
  */
 #define FIELD(title, member, at, bytes, since) \
 	[FIELD_##title] = { .name = #title, .offset = at, .size = bytes },
@@ -155,6 +156,9 @@ void fault_list(FILE *to)
 		fprintf(to, "%s\n", faults[i].name);
 	for (size_t i = FIRST_FIELD; i < COUNT(fields); i++)
 		fprintf(to, "attr-%s\nrefuse-%s\n", fields[i].name, fields[i].name);
+	for (size_t i = FIRST_FIELD; i < COUNT(fields); i++)
+		if (fields[i].flag)
+			fprintf(to, "set-%s\n", fields[i].name);
 }
 
 /* Offset of the low half of an argument. */
@@ -183,16 +187,20 @@ static size_t compile(const struct rule *rule, struct sock_filter *code)
 const struct fault *fault_find(const char *name)
 {
 	static struct fault found;
-	const bool ignored = !strncmp(name, "attr-", 5), refused = !strncmp(name, "refuse-", 7);
+	const enum kind kind = !strncmp(name, "attr-", 5)    ? FAULT_IGNORE :
+			       !strncmp(name, "refuse-", 7) ? FAULT_REFUSE :
+			       !strncmp(name, "set-", 4)    ? FAULT_SET : FAULT_NONE;
 
 	for (size_t i = 0; i < COUNT(faults); i++)
 		if (!strcmp(name, faults[i].name))
 			return &faults[i];
-	for (size_t i = FIRST_FIELD; i < COUNT(fields) && (ignored || refused); i++) {
+	for (size_t i = FIRST_FIELD; i < COUNT(fields) && kind; i++) {
 		if (strcmp(strchr(name, '-') + 1, fields[i].name))
 			continue;
+		if (kind == FAULT_SET && !fields[i].flag)
+			continue;
 		found = fields[i];
-		found.kind = ignored ? FAULT_IGNORE : FAULT_REFUSE;
+		found.kind = kind;
 		return &found;
 	}
 	return NULL;

@@ -28,6 +28,7 @@ enum kind {
 	FAULT_NONE,
 	FAULT_IGNORE,			/* takes the field and does without it */
 	FAULT_REFUSE,			/* EINVAL for any open that has the field */
+	FAULT_SET,			/* the flag is set for whoever opens anything */
 	FAULT_ACCEPT,			/* an open that is refused gives a counter all the same */
 	FAULT_ERRNO,			/* an open that is refused says another errno */
 	FAULT_ENTRUST,			/* whoever asks gets what root may have */

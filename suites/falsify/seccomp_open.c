@@ -65,6 +65,25 @@ static bool clear_field(const struct fault *fault, unsigned char *attr)
 	return memcmp(before, attr + fault->offset, fault->size) != 0;
 }
 
+/* Set the flag that the fault is about. Returns whether it was clear. */
+static bool set_flag(const struct fault *fault, unsigned char *attr)
+{
+	const uint64_t flag = bits(1ull << (fault->flag - 1));
+	uint64_t value;
+	bool clear;
+
+	memcpy(&value, attr + fault->offset, sizeof(value));
+	clear = !(value & flag);
+	value |= flag;
+	memcpy(attr + fault->offset, &value, sizeof(value));
+	return clear;
+}
+
+static bool change_field(const struct fault *fault, unsigned char *attr)
+{
+	return fault->kind == FAULT_SET ? set_flag(fault, attr) : clear_field(fault, attr);
+}
+
 /* Nothing beyond the attr's size is touched: it is not the caller's. */
 static void answer_field(const struct notification *notification)
 {
@@ -72,7 +91,7 @@ static void answer_field(const struct notification *notification)
 	unsigned char attr[ATTR_MOST];
 	const size_t size = peek_attr(notification, attr);
 
-	if (fault->offset + fault->size > (int)size || !clear_field(fault, attr)) {
+	if (fault->offset + fault->size > (int)size || !change_field(fault, attr)) {
 		notify_continue(notification);
 	} else if (fault->kind == FAULT_REFUSE) {
 		notify_return(notification, 0, EINVAL);
@@ -190,7 +209,8 @@ void notify_answer_open(const struct notification *notification)
 {
 	switch (notification->fault->kind) {
 	case FAULT_IGNORE:
-	case FAULT_REFUSE: answer_field(notification); break;
+	case FAULT_REFUSE:
+	case FAULT_SET: answer_field(notification); break;
 	case FAULT_OLD: answer_old(notification); break;
 	case FAULT_POINTER: answer_pointer(notification); break;
 	case FAULT_SIZE: answer_size(notification); break;

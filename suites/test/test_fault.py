@@ -32,6 +32,13 @@ def test_lies_of_the_attr(build: Path, tmp_path: Path) -> None:
     assert "broken" in found.values() and "no" not in found.values()
 
 
+def test_lies_of_a_flag_that_is_always_on(build: Path, tmp_path: Path) -> None:
+    """Every event has enable_on_exec: only the point about events without it notices."""
+    found = judged(tmp_path / "run", "exec.enable_on_exec", "set-enable_on_exec")
+    assert {point for point, said in found.items() if said != "yes"} == {"exec.enable_on_exec.not_without"}
+    assert found["exec.enable_on_exec.not_without"] == "broken"
+
+
 def test_unknown_faults_are_refused(build: Path, tmp_path: Path) -> None:
     done = run(build / "falsify/launch", "--fault", "nonsense", "--out", tmp_path / "x", "--", "true")
     assert done.returncode == 2 and "--fault list" in done.stderr
