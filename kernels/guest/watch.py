@@ -26,6 +26,7 @@ GRACE = 5.0
 ANSWER = 60.0  # seconds between handing over the work and the guest's first word
 SAVING = 240.0  # seconds that saving a guest may take
 CHUNK = 1 << 16
+FATAL = re.compile(rb"qemu[^\r\n]{0,60}: fatal: ([^\r\n]+)")
 PANIC = re.compile(rb"Kernel panic - not syncing: *([^\r\n]{0,200})")
 
 
@@ -215,6 +216,10 @@ class Guest:
                 return
 
     def _last_line(self) -> str:
+        """What the emulator said last; before the registers that it lists at a fatal error."""
+        fatal = FATAL.findall(self.tail)
+        if fatal:
+            return printable(fatal[-1])[:200]
         lines = printable(self.tail.replace(b"\r", b"")).split("\n")
         return next((line.strip()[:200] for line in reversed(lines) if line.strip()), "no output")
 

@@ -110,6 +110,13 @@ def play(
         ("init; ktap; sleep 60", "hang", "probes", "no file for 2 s, last one: root/a.b.ktap"),
         ("sleep 60", "hang", "boot", "init did not speak within 2 s"),
         ("echo cannot start: $0 > $console; exit 1", "died", "boot", "cannot start"),
+        (
+            "{ echo 'qemu: fatal: Invalid exception -1. Aborting'; echo 'GPR00 0'; } "
+            "> $console; exit 1",
+            "died",
+            "boot",
+            "by itself: Invalid exception -1. Aborting",
+        ),
         ("init; ktap; yes 0123456789abcdef > $results", "flood", "probes", "bytes of noise"),
         ("init; ktap; yes 0123456789abcdef > $console", "flood", "probes", "bytes on the console"),
         ("init; while :; do ktap; sleep 0.1; done", "hang", "probes", "not done after 6 s"),
