@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Which sample fields may be asked of which kind of event? What they then hold is for the others of
- * this area to look at.
- * Observed: each field is asked for alone, with the companion attributes it needs, of an event
- * that is accepted without it. Of cpu-clock and breakpoints a sample is then waited for: with one
- * field in it, it is longer than a bare header. AUX needs a group leader with an AUX area:
- * aux.leader_rules asks for it.
+ * Which sample fields does which kind of event accept? Other probes of this area look at what the
+ * fields then hold.
+ * Observed: each field is asked for alone, with the attributes it needs, of an event that is
+ * accepted without it. cpu-clock and breakpoints are then sampled: with one field in it, a sample
+ * is longer than a bare header. AUX needs a group leader with an AUX area: see aux.leader_rules.
  */
 #include "probe.h"
 #include "breakpoint.h"
@@ -13,16 +12,16 @@
 #include "tracepoint.h"
 #include <stdio.h>
 
-#define EACH_EVENT(field, version)                                                            \
-	FACT(field.dummy, verdict, "-", "accepted by the dummy event") SINCE(version)          \
-	FACT(field.cpu_clock, verdict, "-", "accepted by cpu-clock") SINCE(version)            \
-	FACT(field.breakpoint, verdict, "-", "accepted by a breakpoint") SINCE(version)        \
-	FACT(field.tracepoint, verdict, "-", "accepted by a tracepoint") SINCE(version)        \
-	FACT(field.hardware, verdict, "-", "accepted by hardware cycles") SINCE(version)
+#define EACH_EVENT(field, version) \
+	FACT(field.dummy, verdict, "-", #field " is accepted by the dummy event") SINCE(version) \
+	FACT(field.cpu_clock, verdict, "-", #field " is accepted by cpu-clock") SINCE(version) \
+	FACT(field.breakpoint, verdict, "-", #field " is accepted by a breakpoint") SINCE(version) \
+	FACT(field.tracepoint, verdict, "-", #field " is accepted by a tracepoint") SINCE(version) \
+	FACT(field.hardware, verdict, "-", #field " is accepted by hardware cycles") SINCE(version)
 
 PROBE(TITLE("sample fields by kind of event")
       SINCE("2.6.33")
-      POINT(matrix, "every cell of the matrix below has an answer")
+      POINT(matrix, "each sample field was asked of each kind of event")
       EACH_EVENT(ip, "2.6.33")
       EACH_EVENT(tid, "2.6.33")
       EACH_EVENT(time, "2.6.33")

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Which sample_type is refused whatever the event? The kernel keeps a bit for itself. Two layouts
- * of one field, which exclude each other: attr.exclusions.
+ * Which sample_type is refused whatever the event? The kernel keeps one bit for itself. Layouts of
+ * one field that exclude each other are in attr.exclusions.
  * Observed: the same event is accepted without the wrong bit.
  */
 #include "probe.h"
 
 PROBE(TITLE("sample types that are refused")
       SINCE("2.6.33")
-      POINT(internal_bit_refused, "bit 63, which the kernel keeps for itself, is EINVAL"))
+      POINT(internal_bit_refused,
+	    "EINVAL for sample_type bit 63, which the kernel keeps for itself"))
 
 TEST(internal_bit_refused)
 {

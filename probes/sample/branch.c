@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Can samples carry the branches that led to them? Only some PMUs can; a software event must say
- * so at once.
- * Observed: a software event is refused; a hardware event on a branching loop must show branches
- * inside this program.
+ * Can samples carry the branches that led to them? Only some PMUs can; a software event must be
+ * refused at open.
+ * Observed: a software event is refused; a hardware event on a loop of branches shows branches.
  */
 #include "probe.h"
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Does PERF_SAMPLE_CGROUP name the control group a task is in, by the inode of its directory?
- * Observed: this task's own group, found through /proc/self/cgroup, against one page fault.
+ * Does PERF_SAMPLE_CGROUP name the control group of the task, by the inode of its directory?
+ * Observed: the sample of one page fault is compared with this task's own group, which is found
+ * through /proc/self/cgroup.
  * Linux 6546b19f95ac ("perf/core: Add PERF_SAMPLE_CGROUP feature") (v5.7)
  */
 #include "probe.h"
@@ -12,8 +13,8 @@
 PROBE(TITLE("control groups in samples")
       SINCE("5.7")
       COMMIT("6546b19f95ac")
-      POINT(present, "a sample carries a group id that is not 0")
-      POINT(is_inode, "the id is the inode of this task's own group directory")
+      POINT(present, "PERF_SAMPLE_CGROUP gives a group id that is not 0")
+      POINT(is_inode, "PERF_SAMPLE_CGROUP gives the inode of this task's own group directory")
       NEEDS("cgroup"))
 
 static uint64_t sample_group(void)

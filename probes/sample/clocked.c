@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Are samples of cpu-clock, the profiler's last resort without a PMU, in order and in place: times
- * that grow, addresses inside the loop that ran, periods that follow the asked frequency?
- * Observed: this thread runs a loop in one known function until enough samples came.
+ * Are samples of cpu-clock, which profilers use where there is no PMU, true: do times grow, do
+ * addresses lie inside the loop that ran, do periods follow the frequency?
+ * Observed: this thread runs a loop in one known function until enough samples have come.
  */
 #include "probe.h"
 
-PROBE(TITLE("samples taken by time")
+PROBE(TITLE("samples of cpu-clock")
       SINCE("2.6.31")
-      POINT(time_monotone, "times in one ring never run backward")
-      POINT(ip_in_loop, "nearly all addresses lie in the loop or the little it calls")
-      POINT(ip_user_only, "with exclude_kernel no address is in the kernel's half")
-      POINT(period_fixed, "every sample of a fixed period carries that period")
-      POINT(period_follows_frequency, "at 2000 Hz, or the highest rate allowed, periods are about "
+      POINT(time_monotone, "times of cpu-clock samples in one ring never run backward")
+      POINT(ip_in_loop, "most addresses of cpu-clock samples lie in the loop that ran")
+      POINT(ip_user_only, "with exclude_kernel no cpu-clock sample has a kernel address")
+      POINT(period_fixed, "every cpu-clock sample of a fixed period carries that period")
+      POINT(period_follows_frequency,
+	    "at 2000 Hz, or the highest rate allowed, cpu-clock periods are about "
 				      "1/Hz"))
 
 static volatile uint64_t work;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Can the code at a sampled address be read from the file that the mapping's record names?
- * Disassemblers of profiles live by it: the address, less the mapping's start, plus its offset.
- * Observed: a child that executes this program anew and faults. The file's bytes at the places
- * that records and samples give are held against the child's own memory.
+ * Can the code at a sampled address be read from the file that the mapping's record names? Tools
+ * that disassemble rely on it: the address, less the mapping's start, plus its offset.
+ * Observed: a child executes this program anew and causes page faults. The file's bytes at the
+ * places that records and samples give are compared with the child's own memory.
  */
 #include "probe.h"
 #include "fork_exec.h"
@@ -48,7 +48,7 @@ static const struct map *find_map(const struct maps *maps, uint64_t address)
 	return NULL;
 }
 
-/* A child that has executed this program under an event's eyes, and waits. */
+/* A child that executes this program while an event watches, and then waits. */
 static struct sampler watch_child(struct worker *child)
 {
 	struct perf_event_attr attr = attr_faults(PERF_SAMPLE_IP | PERF_SAMPLE_TID);
@@ -86,7 +86,7 @@ TEST(mapped)
 		say_broken("samples=%d want at least 20", samples);
 }
 
-/* Hold the child's memory at an address against a place of the file. */
+/* Compare the child's memory at an address with a place of the file. */
 static void expect_same(pid_t child, uint64_t address, int file, uint64_t offset)
 {
 	unsigned char memory[BYTES], text[BYTES];

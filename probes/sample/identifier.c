@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Can a record's event be told without knowing its layout? IDENTIFIER is made for rings that events
- * of different sample_type share: first in samples, last in everything else.
- * Observed: one page fault, one new name; the words, and what the library makes of them.
+ * Can a reader tell the event of a record without knowing the record's layout? IDENTIFIER is made
+ * for rings that events of different sample_type share: it is first in samples and last in all
+ * else.
+ * Observed: one page fault and one new name; the words, and what the library decodes.
  */
 #include "probe.h"
 
-PROBE(TITLE("where the identifier stands")
+PROBE(TITLE("the place of IDENTIFIER in records")
       SINCE("3.12")
       POINT(identifier_first, "IDENTIFIER is the first word of a sample")
       POINT(identifier_last, "IDENTIFIER is the last word of any other record"))

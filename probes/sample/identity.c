@@ -1,34 +1,33 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The nine words that say when and where a sample was taken: is each at its documented place, and
- * does it say the truth?
- * Observed: one page is touched at a known address by a known function on a known CPU; each field
- * is asked for alone, where it must be the first word, and among the other eight.
+ * Nine words say when and where a sample was taken: is each at its documented place, and true?
+ * Observed: one page is touched at a known address by a known function on a known CPU. Each field
+ * is asked for alone, where it is the first word, and together with the other eight.
  */
 #include "probe.h"
 
-PROBE(TITLE("identity fields of samples")
+PROBE(TITLE("fields that say when and where a sample was taken")
       SINCE("2.6.31")
-      POINT(identifier.alone, "IDENTIFIER alone: the id that read(2) gives")
+      POINT(identifier.alone, "IDENTIFIER alone is the id that read(2) gives")
       SINCE("3.12")
-      POINT(identifier.among, "IDENTIFIER among all: the first word")
+      POINT(identifier.among, "IDENTIFIER with eight other fields is true, and the first word")
       SINCE("3.12")
-      POINT(ip.alone, "IP alone: an address inside the function that touched the page")
-      POINT(ip.among, "IP among all: after IDENTIFIER")
-      POINT(tid.alone, "TID alone: pid and tid of this thread")
-      POINT(tid.among, "TID among all: after IP")
-      POINT(time.alone, "TIME alone: grows from sample to sample")
-      POINT(time.among, "TIME among all: after TID")
-      POINT(addr.alone, "ADDR alone: exactly the address that was touched")
-      POINT(addr.among, "ADDR among all: after TIME")
-      POINT(id.alone, "ID alone: the id that read(2) gives")
-      POINT(id.among, "ID among all: after ADDR")
-      POINT(stream_id.alone, "STREAM_ID alone: the same id, for an event not inherited")
-      POINT(stream_id.among, "STREAM_ID among all: after ID")
-      POINT(cpu.alone, "CPU alone: the CPU this thread is pinned to, and a zero")
-      POINT(cpu.among, "CPU among all: after STREAM_ID")
-      POINT(period.alone, "PERIOD alone: the 1 that was asked for")
-      POINT(period.among, "PERIOD among all: the last of these"))
+      POINT(ip.alone, "IP alone is an address inside the function that touched the page")
+      POINT(ip.among, "IP with the other fields is true, and follows IDENTIFIER")
+      POINT(tid.alone, "TID alone is pid and tid of this thread")
+      POINT(tid.among, "TID with the other fields is true, and follows IP")
+      POINT(time.alone, "TIME alone grows from sample to sample")
+      POINT(time.among, "TIME with the other fields is true, and follows TID")
+      POINT(addr.alone, "ADDR alone is exactly the address that was touched")
+      POINT(addr.among, "ADDR with the other fields is true, and follows TIME")
+      POINT(id.alone, "ID alone is the id that read(2) gives")
+      POINT(id.among, "ID with the other fields is true, and follows ADDR")
+      POINT(stream_id.alone, "STREAM_ID alone is the id of the event, where it is not inherited")
+      POINT(stream_id.among, "STREAM_ID with the other fields is true, and follows ID")
+      POINT(cpu.alone, "CPU alone is the CPU this thread is pinned to, and a zero")
+      POINT(cpu.among, "CPU with the other fields is true, and follows STREAM_ID")
+      POINT(period.alone, "PERIOD alone is the 1 that was asked for")
+      POINT(period.among, "PERIOD with the other fields is true, and the last of them"))
 
 static const uint64_t order[] = {
 	PERF_SAMPLE_IDENTIFIER, PERF_SAMPLE_IP,	       PERF_SAMPLE_TID,

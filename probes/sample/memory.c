@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What do the fields about a memory access hold for an event that knows none of it?
+ * What do the fields about a memory access hold for an event that knows nothing about it?
  * Observed: the sample of one touched page.
  */
 #include "probe.h"
 #include "one_fault.h"
 
-PROBE(TITLE("memory fields of samples")
+PROBE(TITLE("memory access fields of samples")
       SINCE("3.10")
       POINT(weight, "WEIGHT of a page fault is 0")
       POINT(weight_struct, "WEIGHT_STRUCT of a page fault is 0")

@@ -1,18 +1,21 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Do the periods that samples carry add up to what happened? A profiler weighs samples by them.
- * A surprise, and a fact here: a software event of a fixed period that is asked for PERIOD samples
- * every single hit, each with period 1. The weights are right, the ring fills ten times faster.
+ * Do the periods that samples carry add up to what happened? A profiler weighs samples by them. A
+ * software event of a fixed period that is asked for PERIOD samples every single hit, each with
+ * period 1: the weights are right, but the ring fills ten times faster.
  * Observed: 100 page faults at a period of 10, with and without the field.
  */
 #include "probe.h"
 
-PROBE(TITLE("the period of software events")
+PROBE(TITLE("periods in samples of software events")
       SINCE("2.6.31")
-      POINT(fixed_period, "without PERIOD in sample_type, 100 faults give 10 samples")
-      POINT(adds_up, "with PERIOD in sample_type the samples' periods add up to the 100 faults")
-      FACT(samples_with_field, int, "of 100", "faults of a period of 10 sampled, asking for PERIOD")
-      FACT(samples_without_field, int, "of 100", "the same, not asking for PERIOD")
+      POINT(fixed_period,
+	    "at a period of 10, without PERIOD in sample_type, 100 faults give 10 samples")
+      POINT(adds_up, "at a period of 10 the periods in the samples of 100 faults add up to 100")
+      FACT(samples_with_field, int, "of 100",
+	   "samples of 100 faults at a period of 10, with PERIOD")
+      FACT(samples_without_field, int, "of 100",
+	   "samples of 100 faults at a period of 10, without PERIOD")
       FACT(samples_every_hit, bool, "-",
 	   "asking for PERIOD makes a software event of a fixed period sample every single hit"))
 

@@ -11,9 +11,9 @@
 PROBE(TITLE("raw data of samples")
       SINCE("2.6.31")
       POINT(software, "the raw part of a software event is 4 bytes of padding")
-      POINT(tracepoint, "a tracepoint's payload holds the fields where its format file says")
+      POINT(tracepoint, "the raw part of a tracepoint holds the fields where its format file says")
       NEEDS("tracefs")
-      POINT(padding, "size word and payload together are a multiple of 8 bytes")
+      POINT(padding, "size word and raw part together are a multiple of 8 bytes")
       NEEDS("tracefs"))
 
 TEST(software)

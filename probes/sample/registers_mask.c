@@ -5,11 +5,11 @@
  */
 #include "probe.h"
 
-PROBE(TITLE("which registers samples take")
+PROBE(TITLE("registers that samples can carry")
       SINCE("3.7")
-      POINT(user_empty_mask, "a mask of no register is EINVAL")
-      POINT(user_unknown_register, "a mask with a register number that is reserved is EINVAL")
-      FACT(mask, string, "bits", "registers that REGS_USER takes, each asked for alone"))
+      POINT(user_empty_mask, "EINVAL for REGS_USER with a mask of no register")
+      POINT(user_unknown_register, "EINVAL for REGS_USER with the number of a reserved register")
+      FACT(mask, string, "bits", "registers that REGS_USER accepts, each asked for alone"))
 
 /* x86 keeps the numbers from 32 on for vector registers, and 24 to 31 for nobody. */
 #if defined(__x86_64__) || defined(__i386__)

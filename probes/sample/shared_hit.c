@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * If two events sample the same hit, does each sample speak for its own event? A kernel that
- * prepares the sample once and reuses it (6.18 does, for software events) writes the first event's
- * id and lays out its fields for both.
- * Only the id suffers: both events sample each hit, and fields that one alone has are right.
+ * If two events sample the same hit, is each sample its own event's? A kernel that prepares the
+ * sample once and reuses it (6.18 does, for software events) writes the first event's id into both.
+ * Only the id is wrong: both events sample each hit, and fields that only one of them has are
+ * right.
  * Observed: page faults and a breakpoint hit, with two events on each.
  */
 #include "probe.h"
@@ -13,7 +13,8 @@ PROBE(TITLE("two events on one hit")
       SINCE("2.6.31")
       POINT(faults_both, "one page fault that two events sample is one sample in each ring")
       POINT(faults_own_id, "each of two events' samples of one page fault carries its own id")
-      POINT(faults_own_period, "each carries its own period when their fields differ")
+      POINT(faults_own_period,
+	    "of two events that sample one page fault, one with PERIOD has its own period")
       POINT(breakpoint_own_id, "each of two events' samples of one breakpoint hit has its own id"))
 
 static volatile uint64_t watched;

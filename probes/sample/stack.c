@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Is the copy of the user stack in a sample the stack? Unwinding by DWARF reads nothing else.
- * Observed: a fault is caused below a function that holds a known pattern on its stack; the copy
- * must contain it.
+ * Is the copy of the user stack in a sample true? Unwinding by DWARF reads nothing else.
+ * Observed: a page fault is caused below a function that holds a known pattern on its stack; the
+ * copy contains it.
  */
 #include "probe.h"
 
 PROBE(TITLE("user stack in samples")
       SINCE("3.7")
-      POINT(content, "the copy holds what lies on the stack")
-      POINT(dyn_size, "the used size is at most the size asked for, and not 0")
+      POINT(content, "STACK_USER copies what lies on the stack")
+      POINT(dyn_size, "the used size of STACK_USER is not 0, and at most the size asked for")
       POINT(largest,
-	    "65528 bytes, the largest size, are accepted and the sample still fits 64 KiB"))
+	    "STACK_USER of 65528 bytes, the most, is accepted, and a sample comes"))
 
 #define PATTERN 256
 

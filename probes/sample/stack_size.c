@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Are stack copies refused whose size is documented as wrong? A sample is at most 64 KiB long.
- * Observed: a size that is right is taken, and copied, before a wrong one is tried.
+ * Are wrong sizes of the stack copy refused? A sample is at most 64 KiB long.
+ * Observed: a right size is accepted, and copied, before a wrong one is tried.
  */
 #include "probe.h"
 #include "one_fault.h"
 
 PROBE(TITLE("sizes of the stack copy")
       SINCE("3.7")
-      POINT(too_large, "65536 bytes are EINVAL")
-      POINT(unaligned, "9 bytes, no multiple of 8, are EINVAL"))
+      POINT(too_large, "EINVAL for STACK_USER of 65536 bytes")
+      POINT(unaligned, "EINVAL for STACK_USER of 9 bytes, which is no multiple of 8"))
 
 static struct perf_event_attr attr_stack(uint32_t size)
 {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * Are tracepoint hits counted exactly? System call tracepoints carry the caller's registers and
- * count for user mode, too. Observed: a known number of system calls, at entry, at exit, among all
- * others, and while the event is disabled.
+ * count as user mode, too.
+ * Observed: a known number of system calls, at entry, at exit, among all others, and while the
+ * event is disabled.
  */
 #include "probe.h"
 #include "tracepoint.h"
@@ -11,13 +12,14 @@
 PROBE(TITLE("counting tracepoint hits")
       SINCE("2.6.31")
       NEEDS("tracefs")
-      POINT(system_call, "sys_enter_getppid: 23 calls are 23 counts")
-      POINT(system_call_user_only, "the same with exclude_kernel: 23 counts")
+      POINT(system_call, "23 calls of getppid are 23 counts of sys_enter_getppid")
+      POINT(system_call_user_only,
+	    "with exclude_kernel, 23 calls of getppid are 23 counts of sys_enter_getppid")
       SINCE("5.3")
-      POINT(system_call_exit, "sys_exit_getppid: 23 calls are 23 counts")
-      POINT(all_system_calls, "raw_syscalls:sys_enter counts at least those 23, and few others")
-      POINT(disabled, "a disabled event counts nothing")
-      FACT(exclude_user, int, "counts", "23 calls counted with exclude_user"))
+      POINT(system_call_exit, "23 calls of getppid are 23 counts of sys_exit_getppid")
+      POINT(all_system_calls, "raw_syscalls:sys_enter counts 23 calls and the read(2) between them")
+      POINT(disabled, "a disabled tracepoint event counts nothing")
+      FACT(exclude_user, int, "counts", "counted of 23 calls of getppid with exclude_user"))
 
 static int call(int times)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Does the kernel filter tracepoint hits by their fields? It saves a profiler from a flood.
+ * Does the kernel filter tracepoint hits by their fields? A profiler then gets fewer samples.
  * Observed: close(2) of numbers that are no descriptors, counted and sampled through filters on the
  * argument.
  * Linux 6fb2915df7f0 ("tracing/profile: Add filter support") (v2.6.33)
@@ -12,13 +12,13 @@
 PROBE(TITLE("filters of tracepoints")
       SINCE("2.6.33")
       COMMIT("6fb2915df7f0")
-      POINT(equal, "\"fd == N\" lets 1 of 20 calls through")
+      POINT(equal, "the filter \"fd == N\" lets 1 of 20 calls through")
       NEEDS("tracefs")
-      POINT(range, "\"fd >= N && fd < M\" lets 5 of 20 calls through")
+      POINT(range, "the filter \"fd >= N && fd < M\" lets 5 of 20 calls through")
       NEEDS("tracefs")
-      POINT(none, "a filter that nothing meets counts nothing")
+      POINT(none, "a tracepoint event whose filter no call meets counts nothing")
       NEEDS("tracefs")
-      POINT(samples, "a filter holds for samples, too")
+      POINT(samples, "a tracepoint's filter holds for its samples, too")
       NEEDS("tracefs"))
 
 static void want(int fd, const char *filter, uint64_t wanted)

@@ -1,23 +1,24 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What is said to filters that make no sense, or to events that have no fields? Observed: the
- * answer, and that calls are counted as before.
+ * Are filters refused that make no sense, or on events that have no fields?
+ * Observed: the errno; calls are counted as before.
  */
 #include "probe.h"
 #include "tp_filter.h"
 #include "tracepoint.h"
 
-PROBE(TITLE("filters that are refused")
+PROBE(TITLE("tracepoint filters that are refused")
       SINCE("2.6.33")
       COMMIT("6fb2915df7f0")
-      POINT(second_refused, "a second filter is refused with EEXIST, and the first one holds on")
+      POINT(second_refused,
+	    "EEXIST for a second filter on a tracepoint event, which keeps the first one")
       NEEDS("tracefs")
-      POINT(unknown_field, "a field that is not there is refused with EINVAL")
+      POINT(unknown_field, "EINVAL for a filter on a field that the tracepoint does not have")
       NEEDS("tracefs")
-      POINT(bad_syntax, "what is no expression is refused, and nothing is filtered")
+      POINT(bad_syntax, "a filter that is no expression is refused, and nothing is filtered")
       NEEDS("tracefs")
-      POINT(other_event, "an event that is no tracepoint refuses filters with EINVAL")
-      FACT(bad_syntax_error, enum, "-", "errno for what is no expression"))
+      POINT(other_event, "EINVAL for a filter on an event that is no tracepoint")
+      FACT(bad_syntax_error, enum, "-", "errno for a filter that is no expression"))
 
 TEST(second_refused)
 {

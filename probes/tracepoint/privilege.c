@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * What may a task without privilege do with tracepoints, once it knows their ids? Apps get them
- * from a helper or a build-time table. Observed by a child that gives up all privileges, on its own
- * task: counting, raw data of system calls (which are marked as harmless), raw data of the
- * scheduler, and watching a whole CPU.
+ * from a helper or a build-time table.
+ * Observed: a child gives up all privileges and opens events on itself: counting, raw data of
+ * system calls (which the kernel marks as harmless), raw data of the scheduler; and on a whole CPU.
  */
 #include "probe.h"
 #include "privilege.h"
@@ -12,10 +12,11 @@
 PROBE(TITLE("tracepoints without privilege")
       SINCE("2.6.38")
       NEEDS("tracefs")
-      POINT(count_opens, "a scheduler tracepoint of one's own task opens for user mode")
-      POINT(raw_system_call, "raw data of a system call tracepoint is allowed on one's own task")
-      POINT(raw_other, "raw data of a scheduler tracepoint is refused with EPERM or EACCES")
-      POINT(whole_cpu, "a tracepoint for all tasks of a CPU is refused with EACCES")
+      POINT(count_opens, "without privilege a scheduler tracepoint on one's own task opens")
+      POINT(raw_system_call,
+	    "without privilege raw data of a system call tracepoint on one's own task opens")
+      POINT(raw_other, "EPERM or EACCES for raw data of a scheduler tracepoint without privilege")
+      POINT(whole_cpu, "EACCES for a tracepoint for all tasks of a CPU without privilege")
       FACT(raw_error, enum, "-", "errno for raw data of the scheduler without privilege"))
 
 static int stranger_opens(const char *system, const char *event, bool raw, bool whole_cpu)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Do tracepoints sample, as often as the period says? Observed: samples against hits, which are
- * close(2) of numbers that are no descriptors, for several periods; and the size of a sample that
- * carries no data.
+ * Do tracepoints sample as often as the period says?
+ * Observed: hits are close(2) of numbers that are no descriptors; samples are counted for two
+ * periods, and the size of a sample without raw data is known.
  */
 #include "probe.h"
 #include "tp_close.h"
@@ -11,9 +11,9 @@
 PROBE(TITLE("samples of tracepoints")
       SINCE("2.6.31")
       NEEDS("tracefs")
-      POINT(every_hit, "period 1: 20 hits are 20 samples")
-      POINT(every_fifth_hit, "period 5: 20 hits are 4 samples")
-      POINT(no_raw_without_bit, "without PERF_SAMPLE_RAW the sample has no payload")
+      POINT(every_hit, "20 hits of a tracepoint at period 1 are 20 samples")
+      POINT(every_fifth_hit, "20 hits of a tracepoint at period 5 are 4 samples")
+      POINT(no_raw_without_bit, "without PERF_SAMPLE_RAW a tracepoint's sample has no raw data")
       FACT(frequency, bool, "-", "a tracepoint event with freq = 1 opens"))
 
 static void want_samples(uint64_t period, int want)

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Do the scheduler's tracepoints have the fields that every tracer of latencies takes for granted,
- * and do samples carry what they promise? Observed: the format of each field, and the raw data of
- * switches away from this thread, whose name and id it knows.
+ * Do the scheduler's tracepoints have the fields that latency tracers use, and do samples carry
+ * them?
+ * Observed: the format of each field, and the raw data of switches away from this thread, whose
+ * name and id are known.
  */
 #include "probe.h"
 #include "tracepoint.h"
@@ -12,9 +13,10 @@
 PROBE(TITLE("fields of the scheduler's tracepoints")
       SINCE("2.6.31")
       NEEDS("tracefs")
-      POINT(switch_format, "sched_switch: comm, pid, prio of both tasks and prev_state, as known")
-      POINT(wakeup_format, "sched_wakeup: comm, pid, prio and target_cpu, as known")
-      POINT(switch_data, "a switch away tells this thread's name and id, and another task's")
+      POINT(switch_format, "sched_switch has comm, pid and prio of both tasks, and prev_state")
+      POINT(wakeup_format, "sched_wakeup has comm, pid, prio and target_cpu")
+      POINT(switch_data,
+	    "sched_switch away from this thread has its name and id, and another task's id")
       FACT(prev_state, int, "-", "prev_state of a thread that waits in poll(2)")
       FACT(comm_size, int, "bytes", "size of the field prev_comm"))
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What is left of a tracepoint in kernel code without the right to see the kernel? With
- * exclude_kernel it opens, works and reads 0, without any error. Observed: sleeps beside the
- * thread's own switch count.
+ * What does a tracepoint in kernel code count for a task that may not see the kernel? With
+ * exclude_kernel it opens without an error and reads 0.
+ * Observed: sleeps, compared with the thread's own number of switches.
  */
 #include "probe.h"
 #include "tracepoint.h"
@@ -10,7 +10,7 @@
 PROBE(TITLE("counting the scheduler's hits")
       SINCE("2.6.31")
       NEEDS("tracefs")
-      POINT(exact, "sched_switch equals the thread's own number in getrusage")
+      POINT(exact, "sched_switch counts as many switches of a thread as getrusage")
       POINT(user_only_zero, "sched_switch with exclude_kernel opens and reads 0"))
 
 static int open_counting(const char *system, const char *event, bool user_only)

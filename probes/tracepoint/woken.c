@@ -1,19 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Does a task see its own wake-up? It happens on behalf of somebody else, who is current then: an
- * event on the task and on a CPU counts it, when it happens there. Observed: a thread that sleeps
- * and is woken 10 times, watched with a CPU and without one.
+ * Does an event on a task count the task's own wake-up? Another task is current then: an event on
+ * the task and on a CPU counts it when it happens there.
+ * Observed: a thread that sleeps is woken 10 times, watched with a CPU and without one.
  */
 #include "probe.h"
 #include "tracepoint.h"
 
-PROBE(TITLE("being woken, as a hit of one's own")
+PROBE(TITLE("wake-ups counted for the task that is woken")
       SINCE("3.6")
       NEEDS("tracefs")
       POINT(counts, "an event on a task and a CPU also counts that task being woken from there"))
 
-/* Each order wakes the worker (our doing), and its answer wakes us (the worker's doing). */
-/* A job that is over at once. */
+/* A job that is over at once: the order wakes the worker, its answer wakes this thread. */
 static int wake_up(void *unused)
 {
 	return 0;
