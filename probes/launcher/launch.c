@@ -11,10 +11,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "frame.h"
+#include "inherit.h"
 #include "launch.h"
 #include "persona.h"
 #include "queue.h"
@@ -24,6 +26,7 @@ struct options {
 	const char *personas;		/* the table; NULL: where it is by default */
 	const char *persona;		/* NULL: as we are */
 	const char *check;		/* only see whether this one could be assumed */
+	const char *lock;		/* only lock this descriptor */
 	const char *out;
 	const char *tee_name;
 	char **program;
@@ -45,6 +48,7 @@ static const char usage[] =
 	"  --timeout SECONDS      end a probe and all it started after this long (default 60)\n"
 	"  --output-limit BYTES   cut its output off there (default 1048576)\n"
 	"or  --check PERSONA      exit 0 if this process could assume the persona, else 1 and why\n"
+	"or  --lock FD            lock what is open there, as flock(1); 1: somebody else has\n"
 	"Exit: 0 FILE is complete, 2 usage, 3 could not run or write, 128+N ended by signal N.\n";
 
 static int check_persona(const char *name)
@@ -61,6 +65,30 @@ static int check_persona(const char *name)
 	if (child < 0 || waitpid(child, &status, 0) < 0)
 		return 3;
 	return WIFEXITED(status) ? WEXITSTATUS(status) : 3;
+}
+
+/* Digits alone, and no more than that. */
+static bool take_number(const char *text, int most, int *ret)
+{
+	const size_t length = strlen(text);
+
+	if (!length || length > 9 || strspn(text, "0123456789") != length || atoi(text) > most)
+		return false;
+	*ret = atoi(text);
+	return true;
+}
+
+/*
+ * The descriptor is the caller's: its lock lasts until the caller and all that inherit it are gone,
+ * however they end. A file system without such locks (NFS, for a directory) is no hindrance.
+ */
+static int lock_descriptor(const char *text)
+{
+	int fd;
+
+	if (!take_number(text, 9999, &fd))
+		return 2;
+	return flock(fd, LOCK_EX | LOCK_NB) < 0 && errno == EWOULDBLOCK ? 1 : 0;
 }
 
 /* Cut FILE=NAME in two. */
@@ -83,7 +111,7 @@ static bool usable(struct options *ret, bool program)
 	if (!(bounds->timeout > 0 && bounds->timeout <= 1e6) || bounds->output_limit <= 0 ||
 	    ret->queue.jobs < 0)
 		return false;
-	if (ret->check)
+	if (ret->check || ret->lock)
 		return true;
 	if (ret->queue.results)
 		return ret->queue.programs && !ret->out && !program;
@@ -102,10 +130,11 @@ static bool take_option(int option, struct options *ret)
 	case 'e': ret->queue.tee = optarg; break;
 	case 'q': ret->queue.results = optarg; break;
 	case 'b': ret->queue.programs = optarg; break;
-	case 'j': ret->queue.jobs = atoi(optarg); break;
+	case 'j': return take_number(optarg, 9999, &ret->queue.jobs);
 	case 's': ret->queue.progress = true; break;
 	case 'i': ret->queue.like = optarg; break;
 	case 'c': ret->check = optarg; break;
+	case 'f': ret->lock = optarg; break;
 	case 'n': ret->personas = optarg; break;
 	case 'h': fputs(usage, stdout); exit(0);
 	default: return false;
@@ -128,6 +157,7 @@ static bool parse(int argc, char **argv, struct options *ret)
 		{ "progress", no_argument, NULL, 's' },
 		{ "like", required_argument, NULL, 'i' },
 		{ "check", required_argument, NULL, 'c' },
+		{ "lock", required_argument, NULL, 'f' },
 		{ "help", no_argument, NULL, 'h' },
 		{ 0 },
 	};
@@ -169,10 +199,14 @@ int launch(int argc, char **argv, const struct interposer *between)
 		.queue.bounds = { .timeout = 60, .output_limit = 1 << 20, .between = between },
 	};
 
+	if (inherit_descriptors() < 0)
+		return 3;
 	if (!parse(argc, argv, &options)) {
 		fputs(usage, stderr);
 		return 2;
 	}
+	if (options.lock)
+		return lock_descriptor(options.lock);
 	/* As we are: that needs no table. */
 	if ((options.check || options.queue.results || options.persona) &&
 	    personas_read(options.personas) < 0)

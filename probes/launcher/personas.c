@@ -5,14 +5,13 @@
  */
 #define _GNU_SOURCE
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "personas.h"
+#include "regular.h"
 
 #define PERSONAS_MAX 32
 #define LINE_SIZE 256			/* with the line break and the final zero */
@@ -133,23 +132,6 @@ static int read_rows(const char *path, FILE *file)
 	return -EINVAL;
 }
 
-/* Only a regular file: to open a FIFO would be to wait for its writer. */
-static FILE *open_table(const char *path)
-{
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	struct stat what;
-	FILE *file;
-
-	if (fd < 0)
-		return NULL;
-	if (fstat(fd, &what) == 0 && !S_ISREG(what.st_mode))
-		errno = EINVAL;
-	else if ((file = fdopen(fd, "r")))
-		return file;
-	close(fd);
-	return NULL;
-}
-
 /* Where the table is when nobody says so. */
 static bool look_above(char *path, size_t size)
 {
@@ -176,7 +158,7 @@ int personas_read(const char *path)
 	if (!path && !look_above(found, sizeof(found)))
 		return -ENOENT;
 	path = path ? path : found;
-	file = open_table(path);
+	file = regular_open(path);
 	if (!file) {
 		error = errno;
 		fprintf(stderr, "launch: %s: %s\n", path, strerror(error));

@@ -21,6 +21,7 @@
 #include "live.h"
 #include "personas.h"
 #include "queue.h"
+#include "regular.h"
 
 #define WORKERS_MAX 8			/* more only wait for each other in the kernel */
 #define JOBS_MAX 10000
@@ -164,7 +165,7 @@ static bool read_plan(struct queue *queue)
 	FILE *plan;
 
 	path_of(queue, "plan", path, sizeof(path));
-	plan = fopen(path, "re");
+	plan = regular_open(path);
 	queue->jobs = calloc(JOBS_MAX + 2, sizeof(*queue->jobs));
 	if (!plan || !queue->jobs) {
 		fprintf(stderr, "launch: %s: %s\n", path, strerror(errno));
@@ -200,7 +201,7 @@ static void read_catalogue(struct queue *queue)
 	FILE *catalogue;
 
 	path_of(queue, "catalogue", path, sizeof(path));
-	catalogue = fopen(path, "re");
+	catalogue = regular_open(path);
 	while (catalogue && fgets(line, sizeof(line), catalogue)) {
 		if (!strncmp(line, "id=", 3))
 			sscanf(line, "id=%100s", id);

@@ -19,6 +19,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "inherit.h"
 #include "kernel_log.h"
 #include "persona.h"
 #include "supervise.h"
@@ -243,7 +244,7 @@ static noreturn void become_probe(const struct bounds *bounds, const struct pers
 		_exit(126);
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	/* By descriptor: the persona may not be able to reach the path, for example in /root. */
-	fexecve(program, arguments, environ);
+	fexecve(program, arguments, inherit_environment());
 	dprintf(STDERR_FILENO, "# launch: cannot execute the probe: %s\n", strerror(errno));
 	_exit(127);
 }

@@ -27,7 +27,7 @@ PROBE = r"""
 int main(int argc, char **argv)
 {
 	const char *name = strrchr(argv[0], '/') + 1;
-	int log = open(getenv("LOG"), O_WRONLY | O_APPEND | O_CREAT, 0644);
+	int log = open("LOG", O_WRONLY | O_APPEND | O_CREAT, 0644);
 	dprintf(log, "begin %s\n", name);
 	usleep(argc > 1 ? 0 : 300000);
 	dprintf(log, "end %s\n", name);
@@ -43,7 +43,7 @@ int main(int argc, char **argv)
 @pytest.fixture
 def queue(build: Path, tmp_path: Path, compile_c: Callable[[str], Path]) -> Callable[..., list[str]]:
     """Run probes with these ids and declarations. Returns what happened, in order."""
-    program = compile_c(PROBE)
+    program = compile_c(PROBE.replace("LOG", str(tmp_path / "log")))
     (tmp_path / "bin/probes/x").mkdir(parents=True)
     (tmp_path / "bin/identify").hardlink_to(program)
 
@@ -55,7 +55,7 @@ def queue(build: Path, tmp_path: Path, compile_c: Callable[[str], Path]) -> Call
         (out / "plan").write_text("".join(f"same x.{name}\n" for name in declared))
         (out / "catalogue").write_text("".join(f"id=x.{name}\n{more}\n\n" for name, more in declared.items()))
         done = run(build / "launch", "--queue", out, "--programs", tmp_path / "bin", *options,
-                   env={**os.environ, "LOG": str(log), **env})
+                   env={**os.environ, **env})
         assert (done.returncode, done.stdout) == (0, f"{len(declared) + 1}\n"), done.stderr
         assert not list(out.rglob("*.part"))
         return [line for line in log.read_text().splitlines() if not line.endswith("identify")]
