@@ -17,35 +17,41 @@
 #   --may-disturb     let probes change sysctls, CPUs and the like; all of it is put back
 #   --hazards         run probes known to hang or crash some kernels. Never on a machine you need
 #   --skip ID=REASON  do not run that probe: its answer is unknown, for this reason
-#   --no-install      install no packages     --no-build   build nothing
+#   --no-install      install no packages (as NO_INSTALL=1)     --no-build   build nothing
 #   --old-kernel      system calls newer than Linux 3.10 answer ENOSYS to the probes, and
 #   --fault NAME      let the kernel lie to the probes: to test them, in a source tree only
 #   --env KEY=VALUE   one more line for the result's env     --tee FILE   copy finished files there
 #   --all             print a line for each probe in place of one screen
 #   --quiet           no progress, no screen   --help      this
 #
-# Exit: 0 done and nothing unexpected, 1 broken or unexpected verdicts, 2 usage, 3 could not run,
-# 130 or 143 interrupted (what is finished is kept; --resume goes on).
+# Exit: 0 done and nothing unexpected, 1 broken or unexpected verdicts, 2 usage, 3 could not run or
+# no probe could be executed, 130 or 143 interrupted (what is finished is kept; --resume goes on).
 set -eu
 locale=${LC_ALL:-${LC_CTYPE:-${LANG:-C}}} LC_ALL=C
 export LC_ALL
 unset CDPATH
+umask go-w
+
+# A descriptor that is closed would become a file of the run, and its output.
+{ true 9<&0; } 2>/dev/null || exec </dev/null
+{ true 9>&1; } 2>/dev/null || exec >/dev/null
+true 9>&2 || exec 2>/dev/null
 
 here=$(cd "$(dirname "$0")" && pwd)
 newline='
 '
 suite='' only='' personas='' out='' extra_env='' tee_file='' lies='' jobs='' interrupted=''
 faults='' latest='' all='' like=''
-list=no resume=no quiet=no build=yes install=yes
+list=no resume=no quiet=no build=yes
 
-say() { [ "$quiet" = yes ] || printf '%s\n' "$*" >&2; }
+say() { [ "$quiet" = yes ] || printf '%s\n' "$*" >&2 || :; }
 die() { printf 'run.sh: %s\n' "$2" >&2; exit "$1"; }
 absolute() { case $1 in '' | /*) printf '%s' "$1" ;; *) printf '%s/%s' "$PWD" "$1" ;; esac; }
 help() { sed -n '4,/^set -eu/{/^# \{0,1\}/s///p;}' "$here/run.sh"; }
 
 python() {	# hand over to a Python package of this tree
 	[ -d "$here/reports" ] || die 3 "'$1' needs the source tree; this is only a bundle"
-	if [ $install = yes ]; then "$here/.ci/install" reports || exit 3; fi
+	"$here/.ci/install" reports || exit 3
 	interpreter=/usr/bin/python3
 	[ -x $interpreter ] || interpreter=python3
 	cd "$here"
@@ -63,10 +69,23 @@ doctor() {	# from the tree or from a bundle; in a tree of somebody else's as it 
 	exec "$doctor" "$@"
 }
 
+forbid_install() { NO_INSTALL=1; export NO_INSTALL; }	# heard by .ci/install and by make
+
 case ${1:-} in
-doctor) shift; doctor "$@" ;;
-kernels) shift; python kernels run "$@"; exit ;;
-report) shift; python reports "$@"; exit ;;
+doctor | kernels | report)
+	verb=$1
+	shift
+	for word; do
+		shift
+		case $word in --no-install) forbid_install ;; *) set -- "$@" "$word" ;; esac
+	done
+	case $verb in
+	doctor) doctor "$@" ;;
+	kernels) python kernels run "$@" ;;
+	report) python reports "$@" ;;
+	esac
+	exit
+	;;
 esac
 
 want() {
@@ -86,7 +105,7 @@ while [ $# -gt 0 ]; do
 	--may-disturb) PERFMODES_MAY_DISTURB=1; export PERFMODES_MAY_DISTURB ;;
 	--hazards) PERFMODES_HAZARDS=1; export PERFMODES_HAZARDS ;;
 	--skip) want "$@"; PERFMODES_SKIP="${PERFMODES_SKIP:-}$2$newline"; export PERFMODES_SKIP; shift ;;
-	--no-install) install=no ;;
+	--no-install) forbid_install ;;
 	--no-build) build=no ;;
 	--old-kernel) lies="$lies --old-kernel" ;;
 	--fault) want "$@"; faults="$faults$2$newline" lies="$lies --fault $2"; shift ;;
@@ -100,14 +119,14 @@ done
 # The CPUs of an emulated machine are threads of one process that wait for each other, often a
 # single one: two probes at a time took 65 s there, one after the other 37.
 case $extra_env in *emulator=qemu-tcg*) jobs=${jobs:-1} ;; esac
-case $jobs in *[!0-9]*) die 2 "--jobs needs a number, not '$jobs'" ;; esac
+case $jobs in *[!0-9]* | ?????*) die 2 "--jobs needs a number up to 9999, not '$jobs'" ;; esac
 
 # ------------------------------------------------------------------------------ the probes
 
 if [ -f "$here/Makefile" ]; then
 	bin=$here/build/${ARCH:-$(uname -m)}
 	if [ $build = yes ]; then
-		if [ $install = yes ]; then "$here/.ci/install" build reports || exit 3; fi
+		"$here/.ci/install" build reports || exit 3
 		silent=-s
 		if ! make -C "$here" -q all >/dev/null 2>&1; then
 			say "perfmodes: building (a few minutes the first time)"
@@ -124,8 +143,6 @@ fi
 launch=$bin/launch table=$here/suites/personas.txt
 [ -z "$lies" ] || launch=$bin/falsify/launch
 [ -x "$launch" ] || die 3 "no probes in $bin; run make first"
-scratch=$(mktemp -d 2>/dev/null) || die 3 "no room for temporary files (TMPDIR?)"
-trap 'rm -rf "$scratch"' EXIT
 trap 'exit 130' INT
 trap 'exit 143' TERM HUP
 [ -z "$faults" ] || printf '%s' "$faults" | while read -r fault; do
@@ -140,12 +157,22 @@ read_suite() {
 	personas) file='' ;;	# their table, no suite
 	*) file=$here/suites/$1.txt ;;
 	esac
-	[ -r "$file" ] || die 2 "no suite '$1'; there are: $(cd "$here/suites" && echo *.txt | sed 's/personas\.txt *//; s/\.txt//g')"
-	timeout=60 suite_personas='' declared='' take='' leave=''
+	if [ -d "$file" ] || [ -p "$file" ] || [ ! -r "$file" ]; then file=''; fi
+	[ -n "$file" ] || die 2 "no suite '$1'; there are: $(cd "$here/suites" && echo *.txt | sed 's/personas\.txt *//; s/\.txt//g')"
+	timeout=60 suite_personas='' declared='' take='' leave='' number=0
 	while read -r word rest || [ -n "$word" ]; do
+		number=$((number + 1))
 		case $word in
 		'' | '#'*) ;;
-		timeout) timeout=$rest ;;
+		timeout)
+			case $rest in
+			*[!0-9.]* | *.*.* | ???????*) timeout='' ;;
+			*[1-9]*) timeout=$rest ;;
+			*) timeout='' ;;
+			esac
+			[ -n "$timeout" ] ||
+				die 2 "$file:$number: timeout needs a number of seconds, not '$rest'"
+			;;
 		personas) suite_personas=$rest ;;
 		only) declared=$rest ;;
 		'!'*) leave="$leave${word#!}$newline" ;;
@@ -186,15 +213,41 @@ program_of() { program=$bin/probes/${1%%.*}/${1#*.}; }
 
 # -------------------------------------------------------------------- the result directory
 
+# Go into the result directory: what is written there by name is then written there, wherever others
+# move or link its path to. It is locked until this shell and launch have ended, however they end.
+enter() {
+	cd -P "$out" || die 3 "cannot enter $out"
+	exec 8<.
+	"$launch" --lock 0 <&8 || die 2 "another run is at work in $out"
+	[ "$(id -u)" = 0 ] || return 0
+	# shellcheck disable=SC2046 # mode, links, user and more
+	set -- $(ls -ldn .)
+	case $1:$3 in
+	?????w* | ????????w*) die 2 "others may write in $out: as root, name a directory of root's own" ;;
+	*:0) ;;
+	*) die 2 "$out belongs to another user: as root, name a directory of root's own" ;;
+	esac
+}
+
+hint() {	# the command that goes on with this run
+	printf "%s%s --resume --out '%s'" "$0" "$lies" "$(printf '%s' "$out" | sed "s/'/'\\\\''/g")"
+}
+
 if [ $resume = yes ]; then
 	out=${out:-$here/results/latest}
 	[ -r "$out/plan" ] || die 2 "nothing to resume in $out"
-	recorded() { sed -n "s/^$1=//p" "$out/env" | tr -cd ' -~'; }
+	enter
+	for file in plan env catalogue; do
+		if [ -L $file ] || { [ -e $file ] && [ ! -f $file ]; }; then
+			die 2 "$out/$file is no regular file: not of a run of this program"
+		fi
+	done
+	recorded() { sed -n "s/^$1=//p" env | tr -cd ' -~'; }
 	suite=$(recorded suite)
 	begun=$(recorded launch_flags)
 	if [ "$begun" != "${lies# }" ]; then	# one result must not mix lies and the truth
 		[ -z "$begun" ] || die 2 "the run was begun with $begun: it goes on with that alone"
-		printf 'launch_flags=%s\n' "${lies# }" >>"$out/env"
+		printf 'launch_flags=%s\n' "${lies# }" >>./env
 	fi
 fi
 suite=${suite:-default}
@@ -202,32 +255,32 @@ read_suite "$suite"
 [ -z "$only" ] || take="$take*$newline"
 if [ $resume = yes ]; then
 	# Selecting takes an emulator seconds. What is no id is not to be made a path of.
-	sed -n 's/^[^ ]* \([a-z0-9_]*\.[a-z0-9_]*\)$/\1/p' "$out/plan" | sort -u >"$scratch/probes"
+	probes=$(sed -n 's/^[^ ]* \([a-z0-9_]*\.[a-z0-9_]*\)$/\1/p' plan | sort -u)
 else
-	select_probes >"$scratch/probes"
+	probes=$(select_probes)
 	set -f
 	printf '%s' "$only" | while read -r glob; do
-		# shellcheck disable=SC2013 # an id is one word
-		for id in $(cat "$scratch/probes"); do ! matches "$id" "$glob" || continue 2; done
+		for id in $probes; do ! matches "$id" "$glob" || continue 2; done
 		die 2 "no probe of suite '$suite' is called '$glob' (--list names them)"
 	done
 	set +f
 fi
-[ -s "$scratch/probes" ] || die 2 "suite '$suite' selects no probe here"
+[ -n "$probes" ] || die 2 "suite '$suite' selects no probe here"
 
 # The declarations, one after the other. The build has laid them out as text, which saves starting
 # every probe; where that is missing, each probe tells its own.
 describe_probes() {
-	if (cd "$bin/declared" && sed 's|\.|/|; s|$|.txt|' "$scratch/probes" | xargs cat) \
-		>"$scratch/declared" 2>/dev/null; then
-		cat "$scratch/declared"
+	if (cd "$bin/declared" && for id in $probes; do
+		[ -r "${id%%.*}/${id#*.}.txt" ] || exit 1
+	done) 2>/dev/null; then
+		(cd "$bin/declared" && printf '%s\n' "$probes" | sed 's|\.|/|; s|$|.txt|' | xargs cat)
 		return
 	fi
-	while read -r id; do
+	for id in $probes; do
 		program_of "$id"
 		"$program" --describe 2>/dev/null || printf 'id=%s\n' "$id"	# a broken binary
 		echo
-	done <"$scratch/probes"
+	done
 }
 
 if [ $list = yes ]; then
@@ -237,8 +290,8 @@ if [ $list = yes ]; then
 	exit 0
 fi
 
-write() {
-	if ! { cat >"$out/$1.part" && mv "$out/$1.part" "$out/$1"; }; then
+write() {	# a file, whole or not at all, and never through a link
+	if ! { rm -f "$1.part" && (set -C; cat >"$1.part") && mv "$1.part" "$1"; }; then
 		die 3 "cannot write $out/$1 (disk full?)"
 	fi
 }
@@ -275,7 +328,7 @@ check_personas() {	# who of those asked for may be assumed here
 }
 
 plan_run() {
-	for persona in $allowed; do sed "s/^/$persona /" "$scratch/probes"; done
+	for persona in $allowed; do printf '%s\n' "$probes" | sed "s/^/$persona /"; done
 }
 
 if [ -d "$here/results/latest/" ]; then like=$(cd "$here/results/latest" && pwd -P); fi
@@ -291,8 +344,11 @@ if [ $resume = no ]; then
 		done
 		out=$here/results/$latest
 	fi
-	[ ! -e "$out/plan" ] || die 2 "$out holds a run already; --resume goes on with it"
 	mkdir -p "$out" || die 3 "cannot make $out"
+	enter
+	if [ -e plan ] || [ -L plan ]; then
+		die 2 "$out holds a run already; $(hint) goes on with it"
+	fi
 	describe_kernel | write env
 	describe_probes | write catalogue
 	plan_run | write plan
@@ -315,23 +371,25 @@ trap 'interrupt 143' TERM HUP
 send() {	# a file of run.sh's own, framed, to the side channel; launch sends the others
 	{
 		# shellcheck disable=SC2046 # cksum prints CRC and size
-		set -- "$1" $(cksum <"$out/$1")
+		set -- "$1" $(cksum <"$1")
 		printf '@@file %s %s %s\n' "$1" "$3" "$2"
-		cat "$out/$1"
+		cat "$1"
 		echo
 	} >>"$tee_file"
 }
 
 [ -z "$tee_file" ] || for file in env catalogue plan; do send $file; done
-say "perfmodes: $(wc -l <"$scratch/probes" | tr -d ' ') probes, results in ${out#"$here/"}"
-progress=''
+say "perfmodes: $(printf '%s\n' "$probes" | wc -l | tr -d ' ') probes, results in ${out#"$here/"}"
+progress='' finished=/dev/null
+[ -z "$tee_file" ] || finished=.finished
+rm -f .finished
 if [ "$quiet" = no ] && [ -t 2 ]; then progress=--progress; fi
 began=$(date +%s)
 status=0
 if [ -z "$interrupted" ]; then
 	# shellcheck disable=SC2086 # flags, split on purpose
-	"$launch" --queue "$out" --personas "$table" --programs "$bin" --timeout "$timeout" $lies $progress \
-		${like:+--like "$like"} ${jobs:+--jobs "$jobs"} ${tee_file:+--tee "$tee_file"} >"$scratch/finished" &
+	"$launch" --queue . --personas "$table" --programs "$bin" --timeout "$timeout" $lies $progress \
+		${like:+--like "$like"} ${jobs:+--jobs "$jobs"} ${tee_file:+--tee "$tee_file"} >$finished &
 	launcher=$!
 	# A signal ends the first wait; the second one then hears how launch took it.
 	wait "$launcher" || status=$?
@@ -339,18 +397,23 @@ if [ -z "$interrupted" ]; then
 		kill -TERM "$launcher" 2>/dev/null || true
 		wait "$launcher" 2>/dev/null || true
 	elif [ $status != 0 ]; then
-		die 3 "cannot go on (see above); './run.sh --resume' goes on from here"
+		die 3 "cannot go on (see above); $(hint) goes on from here"
 	fi
 fi
-{ printf 'seconds=%d\n' $(($(date +%s) - began)) >>"$out/env"; } 2>/dev/null || true
+{ printf 'seconds=%d\n' $(($(date +%s) - began)) >>./env; } 2>/dev/null || true
 if [ -n "$tee_file" ]; then
-	read -r finished <"$scratch/finished" || finished=0
+	read -r finished <.finished || finished=0
+	rm -f .finished
 	printf '@@end %d\n' $((finished + 3)) >>"$tee_file"
 fi
 
 # ------------------------------------------------------------------------------- the report
 
+# A footer that does not say "cannot become the persona" (126) or "cannot be executed" (127).
+executed() { [ -n "$(cat ./*/*.ktap 2>/dev/null | sed -n '/^#:launch: exit=12[67] /d; /^#:launch: /{p;q;}')" ]; }
+
 status=0
+[ -z "$interrupted" ] || trap '' INT	# the result is made in any case
 if [ -d "$here/reports" ] && [ -f "$here/Makefile" ]; then
 	flags=$all
 	[ $quiet = no ] || flags=--quiet
@@ -358,7 +421,8 @@ if [ -d "$here/reports" ] && [ -f "$here/Makefile" ]; then
 	(python reports result $flags "$out") || status=$?
 fi
 if [ -n "$interrupted" ]; then
-	say "perfmodes: interrupted; ./run.sh --resume goes on"
+	say "perfmodes: interrupted; $(hint) goes on"
 	exit "$interrupted"
 fi
+executed || die 3 "no probe could be executed: $(cat ./*/*.ktap 2>/dev/null | sed -n 's/^# launch: //p' | sed 1q)"
 exit $status
