@@ -18,6 +18,7 @@
 #endif
 #define CLOSE_RANGE_CLOEXEC_BIT 4	/* v5.11 */
 #define DESCRIPTORS_MAX (1 << 20)
+#define VARIABLES_MAX 32
 
 static void close_at_exec(int fd)
 {
@@ -65,19 +66,14 @@ int inherit_descriptors(void)
 
 char **inherit_environment(void)
 {
-	static const char *const names[] = {
-		"PATH=", "LC_ALL=", "PERFMODES_HAZARDS=", "PERFMODES_MAY_DISTURB=",
-		"PERFMODES_TRACEPOINTS=",
-	};
-	static char *kept[sizeof(names) / sizeof(*names) + 1];
+	static const char *const names[] = { "PATH=", "LC_ALL=", "PERFMODES_" };
+	static char *kept[VARIABLES_MAX + 1];
 	size_t count = 0;
 
-	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
-		for (char **at = environ; at && *at; at++)
-			if (!strncmp(*at, names[i], strlen(names[i]))) {
+	for (char **at = environ; at && *at; at++)
+		for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+			if (!strncmp(*at, names[i], strlen(names[i])) && count < VARIABLES_MAX)
 				kept[count++] = *at;
-				break;
-			}
 	kept[count] = NULL;
 	return kept;
 }
