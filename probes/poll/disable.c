@@ -2,8 +2,8 @@
 /*
  * Does disabling an event wake a reader that waits for it? No: disabling sets no flag and wakes
  * nobody, so a profiler that stops needs another channel (an eventfd) to its reader.
- * Observed with a thread that sleeps in poll(2): when a witness in another poll, woken after the
- * disable, has run, it must still sleep; and one sample must wake it, so it could be woken.
+ * Observed with a thread that sleeps in poll(2). It must still sleep when a witness in another
+ * poll, woken after the disable, has run; and one sample must then wake it.
  */
 #include <sys/prctl.h>
 
@@ -14,11 +14,17 @@
 PROBE(TITLE("disabling an event while a reader waits")
       SINCE("2.6.31")
       POINT(idle.ioctl_does_not_wake, "IOC_DISABLE wakes nobody, the ring being empty")
-      POINT(idle.prctl_does_not_wake, "neither does PR_TASK_PERF_EVENTS_DISABLE")
+      POINT(idle.prctl_does_not_wake, "PR_TASK_PERF_EVENTS_DISABLE wakes nobody, the ring being "
+	    "empty")
       POINT(unread.ioctl_does_not_wake, "IOC_DISABLE wakes nobody, the ring holding records")
-      POINT(unread.prctl_does_not_wake, "neither does PR_TASK_PERF_EVENTS_DISABLE")
+      POINT(unread.prctl_does_not_wake, "PR_TASK_PERF_EVENTS_DISABLE wakes nobody, the ring "
+	    "holding records")
       POINT(counting.ioctl_does_not_wake, "IOC_DISABLE of a mapped counter wakes nobody")
-      POINT(counting.prctl_does_not_wake, "neither does PR_TASK_PERF_EVENTS_DISABLE"))
+      POINT(counting.prctl_does_not_wake, "PR_TASK_PERF_EVENTS_DISABLE of a mapped counter wakes "
+	    "nobody")
+      POINT(whole_cpu.ioctl_does_not_wake, "IOC_DISABLE of a CPU's cpu-clock wakes nobody")
+      POINT(whole_cpu.prctl_does_not_wake, "PR_TASK_PERF_EVENTS_DISABLE by the task that opened a "
+	    "CPU's cpu-clock disables it and wakes nobody"))
 
 FIXTURE(ring)
 {
@@ -30,7 +36,7 @@ FIXTURE(ring)
 FIXTURE_VARIANT(ring)
 {
 	unsigned int unread;
-	bool counting;
+	bool counting, whole_cpu;
 };
 
 FIXTURE_VARIANT_ADD(ring, idle)
@@ -48,15 +54,25 @@ FIXTURE_VARIANT_ADD(ring, counting)
 	.counting = true,
 };
 
+FIXTURE_VARIANT_ADD(ring, whole_cpu)
+{
+	.whole_cpu = true,
+};
+
 FIXTURE_SETUP(ring)
 {
+	const int cpu = variant->whole_cpu ? move_to_nth_cpu(0) : -1;
 	struct perf_event_attr attr = attr_faults(PERF_SAMPLE_IP), control = attr;
 
 	if (variant->counting)
 		attr.sample_period = attr.sample_type = 0;
-	self->sampler = must_sampler(&attr, 0, -1, 1);
+	if (variant->whole_cpu) {
+		attr.config = PERF_COUNT_SW_CPU_CLOCK;
+		attr.sample_period = 1000000000000;	/* no sample of its own wakes anybody */
+	}
+	self->sampler = must_sampler(&attr, variant->whole_cpu ? -1 : 0, cpu, 1);
 	control.wakeup_events = 1;
-	self->control = must_open(&control, 0, -1, -1, 0);
+	self->control = must_open(&control, 0, cpu, -1, 0);
 	must_ioctl(self->control, PERF_EVENT_IOC_SET_OUTPUT, self->sampler.fd);
 	must_ioctl(self->sampler.fd, PERF_EVENT_IOC_ENABLE, 0);
 	ASSERT_EQ(0, cause_faults(1 + variant->unread));
@@ -68,7 +84,7 @@ FIXTURE_TEARDOWN(ring)
 	close(self->control);
 }
 
-/* Still asleep after the disable, and awake after a sample. */
+/* The reader sleeps after the disable, and a sample wakes it. */
 static void must_sleep_on(struct waiter *waiter, int control, struct sampler *sampler)
 {
 	uint64_t counted = must_count(sampler->fd);

@@ -69,7 +69,7 @@ static void follow(uint64_t config)
 	for (int tries = 0; tries < 10; tries++) {
 		if (follow_once(config, &span))
 			return;
-		if (!span.switches)
+		if (!span.switches || !span.count)
 			say_broken("counted=%" PRIu64 " want>=%" PRIu64 " (CPU time) and <=%" PRIu64
 				   " (wall)",
 				   span.count, span.least, span.wall);

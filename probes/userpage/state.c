@@ -14,7 +14,8 @@ PROBE(TITLE("state in the user page")
       POINT(other_thread, "a thread on another CPU that reads by the lock never finds "
 	    "time_running beyond time_enabled, nor either of them going back")
       NEEDS("cpu2")
-      POINT(time_enabled, "times of a disabled event are what read(2) says, after RESET"))
+      POINT(time_enabled, "times in the user page of a disabled event are what read(2) says, "
+	    "after RESET"))
 
 TEST(lock_even)
 {
@@ -78,20 +79,27 @@ TEST(other_thread)
 	const uint64_t end = now_ns() + 2000000000;
 	struct sampler sampler;
 	pthread_t thread;
+	uint32_t first;
+	int changes = 0;
 
 	require(REQUIRE_PERF | REQUIRE_CPU2);
 	move_to_nth_cpu(0);
 	sampler = watch_faults();
 	reader.page = page_of(&sampler);
+	first = reader.page->lock;
 	ASSERT_EQ(0, pthread_create(&thread, NULL, read_page, NULL));
-	for (int i = 0; reader.changes < 200 && !reader.wrong && now_ns() < end; i++)
-		must_ioctl(sampler.fd, i & 1 ? PERF_EVENT_IOC_ENABLE : PERF_EVENT_IOC_DISABLE, 0);
+	for (; reader.changes < 200 && !reader.wrong && now_ns() < end; changes++)
+		must_ioctl(sampler.fd,
+			   changes & 1 ? PERF_EVENT_IOC_ENABLE : PERF_EVENT_IOC_DISABLE, 0);
 	reader.over = true;
 	pthread_join(thread, NULL);
 	if (reader.wrong)
 		say_broken("enabled=%" PRIu64 " running=%" PRIu64 " after %" PRIu64 ",%" PRIu64,
 			   reader.enabled[1], reader.running[1], reader.enabled[0],
 			   reader.running[0]);
+	if (changes >= 1000 && reader.page->lock - first < 1000)
+		say_broken("%d changes of state moved lock from %u to %u only", changes, first,
+			   reader.page->lock);
 	if (reader.changes < 200)
 		say_unknown("the other thread saw %u changes of lock in 2 s, on CPU %d",
 			    reader.changes, reader.cpu);
