@@ -24,7 +24,8 @@ PROBE(TITLE("accesses that a breakpoint counts")
       POINT(r.leaves_neighbours, "R: accesses beside the watched variable are not counted")
       POINT(rw.leaves_neighbours, "RW: accesses beside the watched variable are not counted")
       POINT(x.leaves_neighbours, "X: calls of another function are not counted")
-      FACT(kernel_writes, int, "counts", "W with exclude_kernel: counts for 4 reads into it"))
+      FACT(kernel_writes, int, "counts", "what a write breakpoint with exclude_kernel counts when "
+	    "read(2) fills its variable 4 times"))
 
 static volatile int32_t cells[8] __attribute__((aligned(64)));
 static volatile int32_t sink;

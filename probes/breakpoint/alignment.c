@@ -10,7 +10,7 @@
 #include "bytes.h"
 #include <stdio.h>
 
-PROBE(TITLE("breakpoints off their alignment")
+PROBE(TITLE("breakpoints that are not aligned")
       SINCE("2.6.33")
       NEEDS("breakpoint")
       POINT(two_bytes, "2 bytes at offset 1: refused with EINVAL, or just these are watched")

@@ -10,15 +10,16 @@
 #include "bp_modify.h"
 #include "breakpoint.h"
 
-PROBE(TITLE("breakpoints that move")
+PROBE(TITLE("changing a breakpoint by MODIFY_ATTRIBUTES")
       SINCE("4.17")
       COMMIT("32ff77e8cc9e")
       NEEDS("breakpoint")
-      POINT(address, "after the change only the new address is counted")
-      POINT(keeps_count, "the count of before is still there")
-      POINT(kind, "W becomes RW: reads count from then on")
-      POINT(stops, "attr.disabled set in the change stops the breakpoint")
-      FACT(size_must_match, bool, "-", "another attr.size than at open is refused with EINVAL"))
+      POINT(address, "after MODIFY_ATTRIBUTES a breakpoint counts at its new address only")
+      POINT(keeps_count, "MODIFY_ATTRIBUTES keeps the count of a breakpoint")
+      POINT(kind, "MODIFY_ATTRIBUTES changes W into RW, and reads count from then on")
+      POINT(stops, "MODIFY_ATTRIBUTES with attr.disabled stops a breakpoint")
+      FACT(size_must_match, bool, "-", "MODIFY_ATTRIBUTES with another attr.size than at open is "
+	    "refused with EINVAL"))
 
 static volatile int32_t sink;
 

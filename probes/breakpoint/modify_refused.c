@@ -8,15 +8,17 @@
 #include "bp_modify.h"
 #include "breakpoint.h"
 
-PROBE(TITLE("changes of a breakpoint that are refused")
+PROBE(TITLE("refused changes of a breakpoint")
       SINCE("4.17")
       COMMIT("32ff77e8cc9e")
       NEEDS("breakpoint")
-      POINT(other_field, "a change of anything but address, type, length, disabled is EINVAL")
-      POINT(other_type, "a change into another type of event is EINVAL")
-      POINT(other_event, "on an event that is no breakpoint it is EOPNOTSUPP")
-      POINT(bad_length, "an impossible length is EINVAL, and the old breakpoint still counts")
-      POINT(bad_pointer, "an unreadable attr is EFAULT"))
+      POINT(other_field, "MODIFY_ATTRIBUTES of anything but address, type, length and disabled is "
+	    "EINVAL")
+      POINT(other_type, "MODIFY_ATTRIBUTES to another type of event is EINVAL")
+      POINT(other_event, "MODIFY_ATTRIBUTES of an event that is no breakpoint is EOPNOTSUPP")
+      POINT(bad_length, "MODIFY_ATTRIBUTES to an impossible length is EINVAL, and the old "
+	    "breakpoint still counts")
+      POINT(bad_pointer, "MODIFY_ATTRIBUTES with an unreadable attr is EFAULT"))
 
 /* The answer to a wrong change, after a right one has shown that there are changes at all. */
 static void refuse(int fd, const struct perf_event_attr *wrong, int want)

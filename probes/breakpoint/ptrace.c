@@ -16,8 +16,8 @@ PROBE(TITLE("breakpoints of a debugger")
       SINCE("2.6.33")
       NEEDS("breakpoint")
       NEEDS("arch:x86")
-      POINT(takes_slot, "a debug register set by ptrace leaves one slot less to perf")
-      POINT(refused, "with all slots in perf's hands, ptrace is refused")
+      POINT(takes_slot, "a debug register that ptrace has set leaves one slot less to perf")
+      POINT(refused, "ptrace is refused a debug register while perf holds all slots")
       FACT(kept, bool, "-", "a register that ptrace cleared still takes its slot"))
 
 static volatile int64_t cell __attribute__((aligned(8)));

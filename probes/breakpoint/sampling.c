@@ -12,10 +12,10 @@
 PROBE(TITLE("samples of breakpoints")
       SINCE("2.6.33")
       NEEDS("breakpoint")
-      POINT(every_hit, "period 1: 21 writes are 21 samples, none lost")
-      POINT(every_third_hit, "period 3: 21 writes are 7 samples")
-      POINT(address, "each sample's addr is the watched address")
-      POINT(instruction, "an execution breakpoint's sample has the function's address as ip"))
+      POINT(every_hit, "a breakpoint with period 1 gives 21 samples of 21 writes")
+      POINT(every_third_hit, "a breakpoint with period 3 gives 7 samples of 21 writes")
+      POINT(address, "addr in each sample of a breakpoint is the watched address")
+      POINT(instruction, "ip in the sample of an execution breakpoint is the function's address"))
 
 static volatile int32_t cell __attribute__((aligned(8)));
 

@@ -12,8 +12,8 @@
 PROBE(TITLE("signals of breakpoints")
       SINCE("2.6.33")
       NEEDS("breakpoint")
-      POINT(arrive, "with O_ASYNC each of 9 writes gives one signal")
-      POINT(nested, "a breakpoint hit in the handler of another gives its own signal")
+      POINT(arrive, "with O_ASYNC each of 9 writes sends one signal")
+      POINT(nested, "a breakpoint hit in the handler of another sends its own signal")
       FACT(inner_first, bool, "-", "the inner handler had run when the outer one ended"))
 
 #define MANY 100

@@ -12,8 +12,9 @@ PROBE(TITLE("breakpoint slots of a CPU")
       SINCE("2.6.33")
       NEEDS("breakpoint")
       ALONE("takes a slot from every task of a CPU")
-      POINT(takes, "a breakpoint for all tasks of a CPU takes one slot from a task")
-      POINT(full_task, "with a full task no breakpoint for all tasks of a CPU fits"))
+      POINT(takes, "a breakpoint for all tasks of a CPU leaves a task one slot less")
+      POINT(full_task, "no breakpoint for all tasks of a CPU fits beside a task whose slots are "
+	    "all taken"))
 
 static volatile int64_t one_more;
 static struct slots slots;

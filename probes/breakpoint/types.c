@@ -7,15 +7,15 @@
 #include "probe.h"
 #include "breakpoint.h"
 
-PROBE(TITLE("breakpoints that mean nothing")
+PROBE(TITLE("types of breakpoints that are refused")
       SINCE("2.6.33")
       NEEDS("breakpoint")
-      POINT(no_access, "EINVAL for bp_type 0")
-      POINT(execute_and_read, "EINVAL for X with R")
-      POINT(execute_and_write, "EINVAL for X with W")
-      POINT(everything, "EINVAL for X with RW")
-      POINT(unknown_bit, "EINVAL for bp_type 8")
-      POINT(zero_length, "EINVAL for a length of 0"))
+      POINT(no_access, "a breakpoint with bp_type 0 is refused with EINVAL")
+      POINT(execute_and_read, "a breakpoint with bp_type X|R is refused with EINVAL")
+      POINT(execute_and_write, "a breakpoint with bp_type X|W is refused with EINVAL")
+      POINT(everything, "a breakpoint with bp_type X|RW is refused with EINVAL")
+      POINT(unknown_bit, "a breakpoint with bp_type 8 is refused with EINVAL")
+      POINT(zero_length, "a breakpoint of length 0 is refused with EINVAL"))
 
 static volatile int32_t cell __attribute__((aligned(8)));
 

@@ -10,9 +10,9 @@
 PROBE(TITLE("group read of another task")
       SINCE("2.6.34")
       POINT(child.alive, "every member has the exact count of a living child")
-      POINT(child.ended, "and of one that has ended")
+      POINT(child.ended, "every member has the exact count of a child that has ended")
       POINT(thread.alive, "every member has the exact count of a living thread")
-      POINT(thread.ended, "and of one that has ended"))
+      POINT(thread.ended, "every member has the exact count of a thread that has ended"))
 
 #define FAULTS 17
 #define FORMAT (PERF_FORMAT_GROUP | PERF_FORMAT_TOTAL_TIME_ENABLED)

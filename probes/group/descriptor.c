@@ -7,11 +7,11 @@
 #include "probe.h"
 #include "pair.h"
 
-PROBE(TITLE("descriptors that lead no group")
+PROBE(TITLE("descriptors that cannot lead a group")
       SINCE("2.6.31")
-      POINT(sibling_of_sibling, "EINVAL: only a leader can be joined")
-      POINT(closed_descriptor, "EBADF for a group_fd that is not open")
-      POINT(foreign_descriptor, "EBADF for a group_fd that is no event"))
+      POINT(sibling_of_sibling, "joining a sibling in place of a leader is refused with EINVAL")
+      POINT(closed_descriptor, "a group_fd that is not open is refused with EBADF")
+      POINT(foreign_descriptor, "a group_fd that is no event is refused with EBADF"))
 
 TEST(sibling_of_sibling)
 {

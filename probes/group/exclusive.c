@@ -9,8 +9,10 @@
 PROBE(TITLE("exclusive and pinned groups")
       SINCE("2.6.31")
       POINT(exclusive_software, "an exclusive software event counts exactly")
-      POINT(pinned_software, "a pinned software event counts exactly, and is no end of file")
-      POINT(both_software, "exclusive and pinned together count exactly, with a sibling")
+      POINT(pinned_software, "a pinned software event counts exactly, and does not read as end of "
+	    "file")
+      POINT(both_software, "a software event that is exclusive and pinned counts exactly, and so "
+	    "does its sibling")
       POINT(beside_others, "other software events count beside an exclusive one"))
 
 #define FAULTS 9

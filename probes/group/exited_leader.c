@@ -13,11 +13,14 @@
 PROBE(TITLE("joining a group whose task has ended")
       SINCE("2.6.31")
       HAZARD("adding to an exited leader corrupts memory on kernels before 6.12.108")
-      POINT(refused, "a new sibling is refused, whatever task it names")
-      POINT(enodev, "with ENODEV, which names the reason")
-      POINT(still_readable, "and the leader keeps its last value")
-      FACT(for_itself, enum, "-", "answer to a sibling on the calling task")
-      FACT(for_the_zombie, enum, "-", "answer to a sibling on the ended task, not yet reaped"))
+      POINT(refused, "a new sibling of a leader whose task has ended is refused, whatever task it "
+	    "names")
+      POINT(enodev, "a new sibling of a leader whose task has ended is refused with ENODEV")
+      POINT(still_readable, "a leader whose task has ended keeps its last value")
+      FACT(for_itself, enum, "-", "answer to a sibling on the calling task, the leader's task "
+	    "having ended")
+      FACT(for_the_zombie, enum, "-", "answer to a sibling on the leader's task, which has ended "
+	    "and is not yet reaped"))
 
 #define FAULTS 8
 

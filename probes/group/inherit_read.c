@@ -10,9 +10,10 @@
 
 PROBE(TITLE("group read of inherited events")
       SINCE("4.13")
-      POINT(alive, "the sum in each member includes a living thread")
-      POINT(ended, "the sum in each member includes a thread that has ended")
-      POINT(grown_group, "ECHILD when the inherited copy of the group lacks a later sibling")
+      POINT(alive, "each member's sum includes a living thread")
+      POINT(ended, "each member's sum includes a thread that has ended")
+      POINT(grown_group, "reading a group is ECHILD when the inherited copy of the group lacks a "
+	    "later sibling")
       SINCE("6.6")
       COMMIT("32671e3799ca"))
 

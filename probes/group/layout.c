@@ -9,8 +9,9 @@
 
 PROBE(TITLE("order and ids of a group read")
       SINCE("2.6.32")
-      POINT(order, "leader first, then siblings in the order of opening, each with its own value")
-      POINT(ids, "each value carries the id that its own event reports")
+      POINT(order, "a group reads leader first, then siblings as they were opened, each with its "
+	    "own value")
+      POINT(ids, "each value of a group read carries the id that its own event reports")
       POINT(ioc_id, "PERF_EVENT_IOC_ID tells the same ids")
       SINCE("3.12"))
 

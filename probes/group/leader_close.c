@@ -12,9 +12,10 @@
 PROBE(TITLE("siblings after the leader is closed")
       SINCE("2.6.31")
       HAZARD("closing a group leader frees it under its siblings on some kernels before 6.12.105")
-      POINT(siblings_count, "each sibling counts on, exactly")
-      POINT(groups_of_one, "the group read of a sibling has one member, with its own id")
-      POINT(own_way, "one sibling can be disabled without the other")
+      POINT(siblings_count, "each sibling still counts exactly after its leader is closed")
+      POINT(groups_of_one, "after its leader is closed, the group read of a sibling has one "
+	    "member with its own id")
+      POINT(own_way, "after their leader is closed, one sibling can be disabled without the other")
       FACT(rest, int, "bytes", "zeros behind the one member in the group read of a sibling"))
 
 #define FAULTS 8

@@ -9,9 +9,10 @@
 
 PROBE(TITLE("attrs that may not join a group")
       SINCE("2.6.31")
-      POINT(pinned_sibling, "EINVAL: only a leader may be pinned")
-      POINT(exclusive_sibling, "EINVAL: only a leader may be exclusive")
-      POINT(inherit_mismatch, "EINVAL: leader and sibling agree on attr.inherit"))
+      POINT(pinned_sibling, "a pinned sibling is refused with EINVAL")
+      POINT(exclusive_sibling, "an exclusive sibling is refused with EINVAL")
+      POINT(inherit_mismatch, "a sibling whose attr.inherit differs from its leader's is refused "
+	    "with EINVAL"))
 
 FIXTURE(rules)
 {

@@ -14,9 +14,9 @@
 PROBE(TITLE("largest group that can be read")
       SINCE("4.3")
       HAZARD("growing a group until it is refused oopses 4.4")
-      POINT(refused, "E2BIG for the sibling that would make the read too large")
+      POINT(refused, "the sibling that would make a group too large to read is refused with E2BIG")
       SINCE("6.7")
-      POINT(reads_whole, "and the group without it reads every member")
+      POINT(reads_whole, "the largest group reads every member")
       FACT(members, int, "events", "members of the largest group with PERF_FORMAT_ID"))
 
 /* With a value and an id each, 16 KiB end at 1022 members; the limit of old is beyond reach. */

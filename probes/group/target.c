@@ -9,8 +9,8 @@
 
 PROBE(TITLE("what a sibling may watch")
       SINCE("2.6.31")
-      POINT(other_cpu, "EINVAL: leader and sibling are for the same CPU, or both for any")
-      POINT(other_task, "EINVAL: leader and sibling watch the same task"))
+      POINT(other_cpu, "a sibling for another CPU than its leader's is refused with EINVAL")
+      POINT(other_task, "a sibling on another task than its leader's is refused with EINVAL"))
 
 TEST(other_cpu)
 {

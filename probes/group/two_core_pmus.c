@@ -9,7 +9,7 @@
 PROBE(TITLE("a group across two kinds of core")
       SINCE("5.13")
       NEEDS("pmu")
-      POINT(two_core_pmus, "EINVAL for a group across two kinds of core"))
+      POINT(two_core_pmus, "a group of events on two kinds of core is refused with EINVAL"))
 
 struct core_pmus {
 	int types[2], count;

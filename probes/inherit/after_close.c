@@ -11,21 +11,27 @@
 
 PROBE(TITLE("inheritance after the descriptor is closed")
       SINCE("2.6.34")
-      POINT(mapped.self, "closed but mapped: the task's own samples go on")
-      POINT(mapped.living, "closed but mapped: a living copy goes on")
-      POINT(mapped.new_with_living, "closed but mapped: a new thread is followed")
-      POINT(mapped.new_alone, "closed but mapped, with no copy living: a new thread is followed")
-      POINT(mapped.new_child, "closed but mapped: a forked child is followed")
-      POINT(redirected.self, "forwarded and closed: nothing of the task itself any more")
-      POINT(redirected.living, "forwarded and closed: the copy in a living thread stops")
+      POINT(mapped.self, "closed but mapped, an inherit event still samples its own task")
+      POINT(mapped.living, "closed but mapped, an inherit event still samples a thread that lives")
+      POINT(mapped.new_with_living, "closed but mapped, an inherit event follows a new thread "
+	    "while another lives")
+      POINT(mapped.new_alone, "closed but mapped, an inherit event follows a new thread while no "
+	    "other lives")
+      POINT(mapped.new_child, "closed but mapped, an inherit event follows a forked child")
+      POINT(redirected.self, "redirected and closed, an inherit event no longer samples its own "
+	    "task")
+      POINT(redirected.living, "redirected and closed, an inherit event no longer samples a "
+	    "thread that lives")
       SINCE("4.5")
       COMMIT("c6e5b73242d2")
       POINT(redirected.new_with_living, "forwarded and closed: a new thread is not followed, "
       	    "although a copy was living")
       SINCE("4.5")
       COMMIT("c6e5b73242d2")
-      POINT(redirected.new_alone, "forwarded and closed: a new thread is not followed")
-      POINT(redirected.new_child, "forwarded and closed: a forked child is not followed"))
+      POINT(redirected.new_alone, "redirected and closed, an inherit event does not follow a new "
+	    "thread")
+      POINT(redirected.new_child, "redirected and closed, an inherit event does not follow a "
+	    "forked child"))
 
 #define FAULTS 15
 

@@ -6,10 +6,10 @@
  */
 #include "probe.h"
 
-PROBE(TITLE("events after munmap")
+PROBE(TITLE("inherit events after munmap of their ring")
       SINCE("2.6.33")
-      POINT(descriptor_keeps, "after munmap the event counts on, and can be read")
-      POINT(can_map_again, "after munmap it can be mapped again, and samples arrive"))
+      POINT(descriptor_keeps, "an event counts on and can be read after munmap of its ring")
+      POINT(can_map_again, "a ring can be mapped again after munmap, and samples arrive"))
 
 #define FAULTS 15
 

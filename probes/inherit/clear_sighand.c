@@ -14,8 +14,10 @@ PROBE(TITLE("sigtrap events and cleared signal handlers")
       SINCE("5.13")
       COMMIT("97ba62b27867")
       POINT(plain_child, "a sigtrap event is inherited by a plain clone3 child")
-      POINT(cleared_child, "and not by a child whose signal handlers are cleared")
-      POINT(without_sigtrap, "an event without sigtrap is inherited by such a child")
+      POINT(cleared_child, "a sigtrap event is not inherited by a child whose signal handlers are "
+	    "cleared")
+      POINT(without_sigtrap, "an event without sigtrap is inherited by a child whose signal "
+	    "handlers are cleared")
       SINCE("5.5")
       COMMIT("b612e5df4587"))
 

@@ -10,7 +10,8 @@
 PROBE(TITLE("fork without memory for inherited events")
       SINCE("2.6.31")
       NEEDS("root")
-      POINT(no_silent_loss, "no child lives without the event it should have inherited"))
+      POINT(no_silent_loss, "no child is born without the event it should inherit when an "
+	    "allocation fails"))
 
 #define FAULTS 64
 

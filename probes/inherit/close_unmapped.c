@@ -12,8 +12,9 @@
 PROBE(TITLE("closing an inherit event that is not mapped")
       SINCE("2.6.34")
       NEEDS("breakpoint")
-      POINT(unmapped_alone, "the event is destroyed by the close")
-      POINT(unmapped_living, "the copy in a living thread is destroyed by the close")
+      POINT(unmapped_alone, "closing an inherit event that is not mapped destroys it")
+      POINT(unmapped_living, "closing an inherit event that is not mapped destroys its copy in a "
+	    "living thread")
       SINCE("4.5")
       COMMIT("c6e5b73242d2"))
 

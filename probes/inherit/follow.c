@@ -10,14 +10,14 @@
 
 PROBE(TITLE("inherited counts of threads and processes")
       SINCE("2.6.31")
-      POINT(thread.counts_alive, "faults of a new thread are in the sum while it lives")
-      POINT(thread.counts_after_exit, "the sum is the same after the thread's end")
+      POINT(thread.counts_alive, "the sum includes faults of a new thread while it lives")
+      POINT(thread.counts_after_exit, "the sum includes faults of a thread after its end")
       POINT(thread.only_with_inherit, "without attr.inherit a new thread is not counted")
-      POINT(thread.second_generation, "a thread made by an inherited process is counted")
-      POINT(fork.counts_alive, "faults of a forked child are in the sum while it lives")
-      POINT(fork.counts_after_exit, "the sum is the same after the child's end")
+      POINT(thread.second_generation, "the sum includes a thread made by an inherited process")
+      POINT(fork.counts_alive, "the sum includes faults of a forked child while it lives")
+      POINT(fork.counts_after_exit, "the sum includes faults of a forked child after its end")
       POINT(fork.only_with_inherit, "without attr.inherit a forked child is not counted")
-      POINT(fork.second_generation, "a process made by an inherited thread is counted"))
+      POINT(fork.second_generation, "the sum includes a process made by an inherited thread"))
 
 #define FAULTS 23
 

@@ -11,9 +11,10 @@
 PROBE(TITLE("the last reference to an event")
       SINCE("2.6.33")
       NEEDS("breakpoint")
-      POINT(mapping_keeps, "after close the mapping keeps the event")
-      POINT(last_munmap_destroys, "close and then munmap destroy it")
-      POINT(copies_destroyed, "together with the copy in a living thread")
+      POINT(mapping_keeps, "a mapping keeps an inherit event after close")
+      POINT(last_munmap_destroys, "close and then munmap destroy an inherit event")
+      POINT(copies_destroyed, "close and then munmap destroy the copy of an inherit event in a "
+	    "living thread")
       SINCE("4.5"))
 
 static volatile int watched;

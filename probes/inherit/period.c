@@ -8,7 +8,7 @@
 
 PROBE(TITLE("a new period for an inherit event")
       SINCE("2.6.31")
-      POINT(period, "IOC_PERIOD changes the period of the target itself")
+      POINT(period, "IOC_PERIOD of an inherit event changes the period of its own task")
       FACT(period_of_living, bool, "-", "IOC_PERIOD reaches a thread that lives already")
       FACT(period_of_new, bool, "-", "a thread made after IOC_PERIOD has the new period"))
 

@@ -8,7 +8,7 @@
 
 PROBE(TITLE("REFRESH of an inherit event")
       SINCE("2.6.31")
-      POINT(refresh, "EINVAL for REFRESH of an inherit event"))
+      POINT(refresh, "REFRESH of an inherit event is refused with EINVAL"))
 
 /* Page faults, never a clock: REFRESH of a clock hangs some kernels. */
 TEST(refresh)

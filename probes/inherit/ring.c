@@ -10,7 +10,7 @@ PROBE(TITLE("rings of inherited events")
       SINCE("2.6.34")
       POINT(thread, "each fault of a new thread is in the ring of its CPU")
       POINT(child, "each fault of a forked child is in the ring of its CPU")
-      POINT(other_cpu, "what it does on another CPU is not in that ring")
+      POINT(other_cpu, "faults of an inherited task on another CPU are not in that ring")
       NEEDS("cpu2")
       POINT(after_exit, "samples of a thread that has ended stay in the ring"))
 

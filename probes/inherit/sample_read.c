@@ -11,8 +11,9 @@
 PROBE(TITLE("counters in the samples of inherit events")
       SINCE("6.12")
       COMMIT("7e8b255650fc")
-      POINT(with_tid, "PERF_SAMPLE_READ with inherit is accepted with PERF_SAMPLE_TID")
-      POINT(without_tid, "and refused with EINVAL without it"))
+      POINT(with_tid, "inherit with PERF_SAMPLE_READ and PERF_SAMPLE_TID is accepted")
+      POINT(without_tid, "inherit with PERF_SAMPLE_READ but without PERF_SAMPLE_TID is refused "
+	    "with EINVAL"))
 
 static struct perf_event_attr reading(bool inherit, uint64_t sample_type)
 {

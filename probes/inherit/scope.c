@@ -10,12 +10,13 @@
 
 PROBE(TITLE("tasks that an inherit event does not cover")
       SINCE("2.6.31")
-      POINT(thread.existing, "a thread older than the event is not counted")
-      POINT(thread.of_existing, "nor is a thread made by that one afterwards")
-      POINT(thread.of_target, "while one made by the target is")
-      POINT(child.existing, "a child older than the event is not counted")
-      POINT(child.of_existing, "nor is a child made by that one afterwards")
-      POINT(child.of_target, "while one made by the target is"))
+      POINT(thread.existing, "a thread older than an inherit event is not counted")
+      POINT(thread.of_existing, "a thread made by a thread older than an inherit event is not "
+	    "counted")
+      POINT(thread.of_target, "a thread made by the target of an inherit event is counted")
+      POINT(child.existing, "a child older than an inherit event is not counted")
+      POINT(child.of_existing, "a child made by a child older than an inherit event is not counted")
+      POINT(child.of_target, "a child made by the target of an inherit event is counted"))
 
 #define FAULTS 19
 

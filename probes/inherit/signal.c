@@ -9,11 +9,12 @@
 
 PROBE(TITLE("signals from inherited events")
       SINCE("2.6.31")
-      POINT(own_overflow, "SIGIO when the task itself overflows an inherit event")
-      POINT(thread_overflow, "SIGIO when a thread does that inherited it")
+      POINT(own_overflow, "an overflow in the task itself sends SIGIO to the owner of an inherit "
+	    "event")
+      POINT(thread_overflow, "an overflow in an inherited thread sends SIGIO to the owner")
       SINCE("4.2")
       COMMIT("fed66e2cdd4f")
-      POINT(child_overflow, "SIGIO when a forked child does that inherited it")
+      POINT(child_overflow, "an overflow in an inherited child sends SIGIO to the owner")
       SINCE("4.2")
       COMMIT("fed66e2cdd4f"))
 

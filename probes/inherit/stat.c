@@ -10,10 +10,11 @@
 
 PROBE(TITLE("counts of each inherited task at its end")
       SINCE("2.6.31")
-      POINT(read_record, "PERF_RECORD_READ with the thread's pid and tid when it ends")
-      POINT(own_value, "its value is the thread's own count, not the sum")
-      POINT(only_with_bit, "no such record without attr.inherit_stat")
-      POINT(sum_kept, "the sum of the descriptor still includes the threads"))
+      POINT(read_record, "inherit_stat writes a PERF_RECORD_READ with a thread's pid and tid when "
+	    "it ends")
+      POINT(own_value, "the value of an inherit_stat record is the thread's own count, not the sum")
+      POINT(only_with_bit, "no PERF_RECORD_READ is written without attr.inherit_stat")
+      POINT(sum_kept, "with inherit_stat the sum still includes the threads"))
 
 #define FAULTS 500
 

@@ -12,7 +12,7 @@
 
 PROBE(TITLE("records of several inherited threads")
       SINCE("2.6.31")
-      POINT(each_task, "one record for each of several threads, none twice"))
+      POINT(each_task, "inherit_stat writes one record for each of several threads, none twice"))
 
 #define FAULTS 30
 #define THREADS 5

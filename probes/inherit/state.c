@@ -10,11 +10,13 @@
 
 PROBE(TITLE("state of inherited events")
       SINCE("2.6.31")
-      POINT(starts_enabled, "a copy of an enabled event counts, although attr.disabled is set")
-      POINT(starts_disabled, "a copy of a disabled event does not, although attr.disabled is 0")
+      POINT(starts_enabled, "the copy of an enabled event counts, although attr.disabled is set")
+      POINT(starts_disabled, "the copy of a disabled event does not count, although attr.disabled "
+	    "is 0")
       POINT(enable_reaches, "ENABLE starts the copies of living threads and children")
       POINT(disable_reaches, "DISABLE stops the copies of living threads and children")
-      POINT(prctl_reaches, "PR_TASK_PERF_EVENTS_DISABLE stops the copies as well"))
+      POINT(prctl_reaches, "PR_TASK_PERF_EVENTS_DISABLE stops the copies of living threads and "
+	    "children"))
 
 #define FAULTS 11
 

@@ -11,10 +11,11 @@
 PROBE(TITLE("inheritance by threads alone")
       SINCE("5.13")
       COMMIT("2b26f0aa0049")
-      POINT(thread, "a new thread is counted")
-      POINT(not_child, "a forked child is not")
-      POINT(not_thread_of_child, "nor is a thread of that child")
-      POINT(child_of_thread, "nor is a child forked by an inherited thread"))
+      POINT(thread, "with inherit_thread a new thread is counted")
+      POINT(not_child, "with inherit_thread a forked child is not counted")
+      POINT(not_thread_of_child, "with inherit_thread a thread of a forked child is not counted")
+      POINT(child_of_thread, "with inherit_thread a child forked by an inherited thread is not "
+	    "counted"))
 
 #define FAULTS 21
 

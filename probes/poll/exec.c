@@ -14,10 +14,10 @@
 PROBE(TITLE("poll and an exec of the watched task")
       SINCE("3.18")
       COMMIT("179033b3e064")
-      POINT(removal_hangs_up, "POLLHUP when remove_on_exec has removed the event")
+      POINT(removal_hangs_up, "poll reports POLLHUP when remove_on_exec has removed the event")
       SINCE("5.13")
       COMMIT("2e498d0a74e5")
-      POINT(exec_alone_does_not, "no POLLHUP after an exec without remove_on_exec"))
+      POINT(exec_alone_does_not, "poll reports no POLLHUP after an exec without remove_on_exec"))
 
 FIXTURE(task)
 {

@@ -11,8 +11,10 @@
 PROBE(TITLE("poll of a shared ring whose leader's task has ended")
       SINCE("3.18")
       COMMIT("179033b3e064")
-      POINT(leader_hangs_up_early, "POLLHUP of a leader whose task ended, its followers writing")
-      POINT(followers_still_write, "samples of the followers still land in that leader's ring"))
+      POINT(leader_hangs_up_early, "poll of a leader whose task has ended reports POLLHUP while "
+	    "its followers still write")
+      POINT(followers_still_write, "samples of the followers still reach the ring of a leader "
+	    "whose task has ended"))
 
 FIXTURE(ring)
 {

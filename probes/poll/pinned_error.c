@@ -11,8 +11,8 @@ PROBE(TITLE("poll of a pinned event in error")
       SINCE("6.15")
       COMMIT("0db61388b389")
       NEEDS("pmu")
-      POINT(reports_error, "POLLERR for a pinned event that could not be scheduled")
-      FACT(revents, int, "-", "what poll reports for it"))
+      POINT(reports_error, "poll reports POLLERR for a pinned event that could not be scheduled")
+      FACT(revents, int, "-", "what poll reports for a pinned event that could not be scheduled"))
 
 #define MOST 40
 

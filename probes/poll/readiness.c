@@ -11,13 +11,14 @@
 
 PROBE(TITLE("what poll reports, and how often")
       SINCE("2.6.31")
-      POINT(unmapped_hangs_up, "POLLHUP at once for an event without a ring")
+      POINT(unmapped_hangs_up, "poll reports POLLHUP at once for an event without a ring")
       SINCE("3.18")
-      POINT(idle_is_silent, "nothing for a ring without records")
-      POINT(wakeup_is_in, "POLLIN after a wake-up")
+      POINT(idle_is_silent, "poll reports nothing for a ring without records")
+      POINT(wakeup_is_in, "poll reports POLLIN after a wake-up")
       POINT(told_once, "a second poll of a ring that is not drained reports nothing")
-      POINT(told_again, "the next wake-up is reported again, drained or not")
-      POINT(draining_is_not_asked, "a drained ring still reports the wake-up that came before")
+      POINT(told_again, "poll reports the next wake-up again, whether the ring was drained or not")
+      POINT(draining_is_not_asked, "poll of a drained ring still reports the wake-up that came "
+	    "before")
       FACT(in_mask, int, "-", "revents when POLLIN and POLLRDNORM were asked for"))
 
 FIXTURE(ring)

@@ -11,8 +11,9 @@
 PROBE(TITLE("polling a ring that several share")
       SINCE("2.6.35")
       POINT(target_reports_source, "poll of the target reports a sample of its source")
-      POINT(source_reports_too, "poll of the source reports it as well")
-      POINT(flag_is_shared, "what one of them has reported the other does not report"))
+      POINT(source_reports_too, "poll of the source reports a sample of the source")
+      POINT(flag_is_shared, "of two events that share a ring, the second to be polled does not "
+	    "report what the first has"))
 
 /* A sample of the source: the first poll reports it, the second finds the flag taken. */
 static void first_then_second(int source, int first, int second)

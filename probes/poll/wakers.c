@@ -12,12 +12,16 @@
 
 PROBE(TITLE("other things that may wake a reader")
       SINCE("2.6.31")
-      POINT(refresh_end_is_in, "the last sample of a REFRESH limit is a POLLIN, never a POLLHUP")
+      POINT(refresh_end_is_in, "poll reports the last sample of a REFRESH limit as POLLIN, never "
+	    "as POLLHUP")
       SINCE("2.6.37")
-      FACT(refresh_end_alone, int, "-", "revents at the end of a limit without a threshold")
-      POINT(redirection_wakes, "a sleeper wakes when SET_OUTPUT gives its event a ring or takes it")
+      FACT(refresh_end_alone, int, "-", "revents at the end of a REFRESH limit without a wake-up "
+	    "threshold")
+      POINT(redirection_wakes, "a thread asleep in poll wakes when SET_OUTPUT takes the ring from "
+	    "its event")
       SINCE("3.18")
-      POINT(close_does_not_wake, "closing its descriptor does not wake a sleeper"))
+      POINT(close_does_not_wake, "closing a descriptor does not wake a thread asleep in poll of "
+	    "it"))
 
 static struct perf_event_attr plain;
 

@@ -15,13 +15,14 @@ PROBE(TITLE("the switch over counters read from user space")
       DISTURBS("perf_user_access or rdpmc for all tasks")
       NEEDS("pmu")
       NEEDS("root")
-      POINT(on_reads, "switched on, the user-space value lies between two read(2) around it")
+      POINT(on_reads, "switched on, the value read in user space lies between two read(2) around "
+	    "it")
       POINT(on_unmapped_faults, "switched on, a task without an event dies of the bare instruction")
       SINCE("4.0")
       COMMIT("7911d3f7af14")
-      POINT(off_says_so, "switched off, the user page's index is 0 while read(2) counts")
+      POINT(off_says_so, "switched off, the index in the user page is 0 while read(2) counts")
       POINT(off_faults, "switched off, the bare instruction ends a task with a signal")
-      FACT(file, string, "-", "the switch of this machine"))
+      FACT(file, string, "-", "which file or sysctl of this machine is the switch"))
 
 static const char *path;
 

@@ -12,7 +12,7 @@ PROBE(TITLE("whose counters user space may read")
       NEEDS("pmu")
       POINT(own_thread, "a thread reads its own event in user space too")
       POINT(group, "leader and sibling have different indices, and both values agree")
-      POINT(after_disable, "after DISABLE the index goes away and read(2) keeps the value"))
+      POINT(after_disable, "after DISABLE the index is 0 and read(2) keeps the value"))
 
 static void *thread_value(void *ret)
 {

@@ -8,9 +8,9 @@
 
 PROBE(TITLE("an event whose descriptor is closed while mapped")
       SINCE("2.6.31")
-      POINT(number_is_gone, "the descriptor itself is closed: EBADF")
-      POINT(event_lives_on, "each fault after close is still a record")
-      POINT(two_mappings_hold_it, "with one of two mappings gone it lives on in the other"))
+      POINT(number_is_gone, "reading a closed descriptor whose ring is mapped is EBADF")
+      POINT(event_lives_on, "after close, each fault is still recorded in the mapped ring")
+      POINT(two_mappings_hold_it, "after close, one of two mappings keeps the event alive"))
 
 /* Enabled for as long as it lives: what cannot be reached cannot be disabled. */
 static struct sampler closed_sampler(void)

@@ -11,8 +11,9 @@
 PROBE(TITLE("reading a ring while it is written")
       SINCE("2.6.31")
       NEEDS("cpu2")
-      POINT(no_record_is_torn, "every record read during the writing is whole and in order")
-      POINT(none_is_missing, "records read and records lost are all the faults there were"))
+      POINT(no_record_is_torn, "each record read while another CPU writes is whole and in order")
+      POINT(none_is_missing, "records read and records lost add up to the faults that were "
+	    "counted"))
 
 #define FAULTS 1500
 

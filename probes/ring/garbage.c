@@ -9,8 +9,9 @@
 PROBE(TITLE("garbage in the user page")
       SINCE("2.6.31")
       POINT(head_is_corrected, "garbage written over data_head is corrected by the next record")
-      POINT(tail_is_survived, "garbage in data_tail harms neither event nor ring")
-      POINT(other_fields_are_survived, "garbage in the rest of the page harms neither"))
+      POINT(tail_is_survived, "garbage in data_tail harms neither the event nor its ring")
+      POINT(other_fields_are_survived, "garbage in other fields of the user page harms neither "
+	    "the event nor its ring"))
 
 #define RECORD 16			/* a header and an address */
 

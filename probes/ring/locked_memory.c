@@ -16,10 +16,11 @@
 PROBE(TITLE("budget of locked memory for rings")
       SINCE("2.6.31")
       ALONE("takes all the memory that the user may lock")
-      POINT(limit_is_kept, "EPERM once the user's budget is used up, not before and not never")
+      POINT(limit_is_kept, "mmap of a ring is EPERM once the user's budget is used up, and not "
+	    "before")
       POINT(rlimit_adds, "a larger RLIMIT_MEMLOCK lets the refused ring in")
-      POINT(budget_is_per_user, "rings of one process take from what another of that user has")
-      POINT(capability_lifts, "with CAP_IPC_LOCK there is no limit")
+      POINT(budget_is_per_user, "rings of two processes of a user share one budget")
+      POINT(capability_lifts, "with CAP_IPC_LOCK rings have no memory limit")
       FACT(budget_pages, int, "pages", "perf_event_mlock_kb for all online CPUs"))
 
 static struct {

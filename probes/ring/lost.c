@@ -9,8 +9,8 @@
 PROBE(TITLE("LOST records")
       SINCE("2.6.31")
       POINT(is_exact, "samples read and LOST records add up to the count")
-      POINT(needs_space, "LOST comes with the first record after space was freed")
-      POINT(carries_id, "LOST names the event that lost")
+      POINT(needs_space, "a LOST record comes with the first record after space was freed")
+      POINT(carries_id, "a LOST record carries the id of the event that lost")
       SINCE("2.6.33"))
 
 #define EXTRA 37

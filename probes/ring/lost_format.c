@@ -12,8 +12,8 @@
 PROBE(TITLE("the read format of lost records")
       SINCE("6.0")
       COMMIT("119a784c8127")
-      POINT(is_exact, "PERF_FORMAT_LOST equals what does not stand in the ring")
-      POINT(counts_pause, "PERF_FORMAT_LOST counts what a paused ring drops")
+      POINT(is_exact, "PERF_FORMAT_LOST counts exactly the samples that are not in the ring")
+      POINT(counts_pause, "PERF_FORMAT_LOST counts the samples that a paused ring drops")
       FACT(lost_of_pause_record, int, "records", "count of the LOST record after a pause, 0: none"))
 
 #define RECORD 16

@@ -10,9 +10,10 @@
 PROBE(TITLE("second and inherited mappings of a ring")
       SINCE("2.6.31")
       POINT(same_size_again, "a second mapping of the same size shows the same ring")
-      POINT(other_size_is_refused, "a second mapping of another size is EINVAL")
-      POINT(fork_leaves_it_out, "a forked child has no copy of the mapping")
-      POINT(inherit_any_cpu_is_refused, "EINVAL for an inherited event of no CPU of its own"))
+      POINT(other_size_is_refused, "a second mapping of another size is refused with EINVAL")
+      POINT(fork_leaves_it_out, "a forked child does not inherit the mapping of a ring")
+      POINT(inherit_any_cpu_is_refused, "mmap of an inherit event with cpu -1 is refused with "
+	    "EINVAL"))
 
 static struct perf_event_attr attr;
 static struct sampler sampler;

@@ -11,10 +11,11 @@
 PROBE(TITLE("mapping an event that is redirected")
       SINCE("2.6.35")
       HAZARD("an early 6.18 warns about a reference count, which ends a machine with panic_on_warn")
-      POINT(refused, "mmap of a redirected event is EBUSY")
+      POINT(refused, "mmap of a redirected event is refused with EBUSY")
       SINCE("6.18")
       COMMIT("d06bf78e55d5")
-      POINT(redirection_survives, "mapped and unmapped, or refused: output reaches the target")
+      POINT(redirection_survives, "after mmap of a redirected event, and munmap where it "
+	    "succeeded, output reaches the target")
       FACT(answer, string, "-", "what mmap of a redirected event answers"))
 
 FIXTURE(pair)

@@ -8,10 +8,11 @@
 #include "probe.h"
 #include "ticker.h"
 
-PROBE(TITLE("records written inside the writing of another")
+PROBE(TITLE("records written while another is being written")
       SINCE("2.6.35")
       POINT(timer.ring_stays_whole, "timer samples and page faults share a ring without damage")
-      POINT(nmi.ring_stays_whole, "samples of a hardware counter and page faults do so")
+      POINT(nmi.ring_stays_whole, "samples of a hardware counter and page faults share a ring "
+	    "without damage")
       NEEDS("pmu"))
 
 #define MOST_ROUNDS 2000

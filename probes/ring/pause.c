@@ -11,9 +11,10 @@
 PROBE(TITLE("pausing a ring")
       SINCE("4.7")
       COMMIT("86e7972f690c")
-      POINT(pause_stops_output, "while paused nothing is written, and the event counts on")
-      POINT(resume_continues, "after resuming, each event is a record again")
-      POINT(unmapped_is_refused, "EINVAL for an event without a ring"))
+      POINT(pause_stops_output, "while a ring is paused nothing is written, and the event keeps "
+	    "counting")
+      POINT(resume_continues, "after a pause each event is recorded again")
+      POINT(unmapped_is_refused, "PAUSE_OUTPUT of an event without a ring is refused with EINVAL"))
 
 FIXTURE(ring)
 {

@@ -9,7 +9,7 @@
 PROBE(TITLE("data_head and data_tail")
       SINCE("2.6.31")
       POINT(head_counts_bytes, "data_head grows by exactly the size of the records")
-      POINT(tail_frees_space, "a full ring takes as many records again after data_tail moved")
+      POINT(tail_frees_space, "a full ring takes records again after data_tail has moved")
       POINT(full_ring_drops, "a full ring takes nothing more, and data_head stands still"))
 
 #define RECORD 16			/* a header and an address */

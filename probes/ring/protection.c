@@ -9,9 +9,10 @@
 
 PROBE(TITLE("protection of a ring's mapping")
       SINCE("2.6.31")
-      POINT(private_is_refused, "MAP_PRIVATE is EINVAL")
-      POINT(read_only_overwrites, "mapped for reading only, the newest record is always written")
-      POINT(writable_keeps, "mapped for writing, unread records stay and new ones are dropped")
+      POINT(private_is_refused, "mapping a ring with MAP_PRIVATE is refused with EINVAL")
+      POINT(read_only_overwrites, "a ring mapped for reading only is overwritten: the newest "
+	    "record is always there")
+      POINT(writable_keeps, "a ring mapped for writing keeps unread records and drops new ones")
       FACT(prot_none, string, "-", "mapping with PROT_NONE: accepted, or its errno")
       FACT(prot_write, string, "-", "mapping with PROT_WRITE alone: accepted, or its errno")
       FACT(prot_exec, string, "-", "mapping with PROT_READ|PROT_EXEC: accepted, or its errno"))

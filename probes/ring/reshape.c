@@ -9,12 +9,12 @@
 
 PROBE(TITLE("changing a ring's mapping")
       SINCE("2.6.31")
-      POINT(growth_is_refused, "mremap to a larger size fails")
+      POINT(growth_is_refused, "mremap of a ring to a larger size fails")
       POINT(partial_unmap_is_refused, "unmapping a part of a ring fails")
       SINCE("6.17")
       POINT(partial_protect_is_refused, "changing the protection of a part of a ring fails")
       SINCE("6.17")
-      POINT(shrinking_is_refused, "mremap to a smaller size fails")
+      POINT(shrinking_is_refused, "mremap of a ring to a smaller size fails")
       SINCE("6.17"))
 
 static struct sampler sampler;

@@ -13,10 +13,10 @@ PROBE(TITLE("sizes of a ring")
       SINCE("2.6.31")
       POINT(header_only, "the header page alone can be mapped, and its data area is empty")
       POINT(powers_of_two, "1, 2, 4 and 8 data pages are mapped and receive records")
-      POINT(other_counts_are_refused, "3, 5, 6 and 7 data pages are EINVAL")
-      POINT(no_bytes_are_refused, "a length of zero is EINVAL")
+      POINT(other_counts_are_refused, "3, 5, 6 and 7 data pages are refused with EINVAL")
+      POINT(no_bytes_are_refused, "a mapping of length zero is refused with EINVAL")
       FACT(max_pages, int, "pages", "largest data area accepted, looked for up to 1024 pages")
-      FACT(max_pages_error, string, "-", "why the next larger one was refused"))
+      FACT(max_pages_error, string, "-", "errno of the next larger data area"))
 
 static int map_pages(int fd, size_t pages)
 {

@@ -9,9 +9,10 @@
 
 PROBE(TITLE("a record split by the end of the ring")
       SINCE("2.6.31")
-      POINT(continues_at_the_start, "the last bytes of the record stand at the start of the ring")
-      POINT(headers_are_aligned, "each header lies on 8 bytes and whole, over three laps")
-      POINT(joined_record_is_right, "joined, the record holds this thread's ids"))
+      POINT(continues_at_the_start, "a record that reaches the end of the ring continues at its "
+	    "start")
+      POINT(headers_are_aligned, "each header is whole and aligned to 8 bytes, over three laps")
+      POINT(joined_record_is_right, "a split record, joined, holds this thread's ids"))
 
 #define RECORD 24			/* a header, an address, process and thread */
 

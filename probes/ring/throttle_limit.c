@@ -18,10 +18,11 @@ PROBE(TITLE("throttling above a lowered limit of the sample rate")
       SINCE("2.6.31")
       NEEDS("root")
       DISTURBS("kernel.perf_event_max_sample_rate")
-      POINT(throttled_and_released, "above the limit the event is throttled, and goes on later")
-      POINT(records_come_in_turn, "THROTTLE and UNTHROTTLE records alternate, throttled first")
-      POINT(records_carry_ids, "both name the event by its id")
-      POINT(frequency_is_refused, "a frequency above the limit is EINVAL"))
+      POINT(throttled_and_released, "above the limit an event is throttled, and samples again "
+	    "later")
+      POINT(records_come_in_turn, "THROTTLE and UNTHROTTLE records alternate, THROTTLE first")
+      POINT(records_carry_ids, "THROTTLE and UNTHROTTLE records carry the event's id")
+      POINT(frequency_is_refused, "a frequency above the limit is refused with EINVAL"))
 
 struct tally {
 	uint64_t samples, throttles, unthrottles, turns_missed, wrong_ids;

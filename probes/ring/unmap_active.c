@@ -9,8 +9,8 @@
 
 PROBE(TITLE("unmapping the ring of a running event")
       SINCE("2.6.31")
-      POINT(counts_on, "the event counts each fault after munmap")
-      POINT(polls_hup, "poll reports POLLHUP once there is no ring")
+      POINT(counts_on, "an event counts each fault after munmap of its ring")
+      POINT(polls_hup, "poll of an event reports POLLHUP after munmap of its ring")
       SINCE("3.18")
       POINT(takes_a_new_ring, "a ring mapped again starts empty and receives each record"))
 

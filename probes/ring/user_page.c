@@ -8,15 +8,15 @@
  */
 #include "probe.h"
 
-PROBE(TITLE("fields of the user page about the ring")
+PROBE(TITLE("what the user page says about the ring")
       SINCE("2.6.31")
       POINT(versions_are_zero, "version and compat_version are 0")
       POINT(data_area, "data_offset and data_size describe the mapping")
       SINCE("4.1")
       COMMIT("e8c6deac6962")
       POINT(no_aux_area, "an event without AUX data shows an AUX area of size 0")
-      POINT(starts_empty, "head and tail are 0 in a new ring")
-      FACT(size, int, "bytes", "size field, the part of the page that is filled in")
+      POINT(starts_empty, "data_head and data_tail are 0 in a new ring")
+      FACT(size, int, "bytes", "size field: how much of the page the kernel fills in")
       FACT(version, int, "-", "version field")
       FACT(compat_version, int, "-", "compat_version field"))
 

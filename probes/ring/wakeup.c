@@ -9,10 +9,14 @@
 
 PROBE(TITLE("wake-up thresholds of samples")
       SINCE("2.6.31")
-      POINT(default_is_half_ring, "without a threshold, POLLIN once half of the ring is written")
-      POINT(events_count_samples, "wakeup_events=3: POLLIN after each third sample, no other")
-      POINT(watermark_counts_bytes, "wakeup_watermark=100: POLLIN once more than that is written")
-      POINT(watermark_repeats, "the next POLLIN comes after the next 100 bytes")
+      POINT(default_is_half_ring, "without a threshold, samples give POLLIN once half of the ring "
+	    "is written")
+      POINT(events_count_samples, "wakeup_events=3 gives POLLIN after each third sample and no "
+	    "other")
+      POINT(watermark_counts_bytes, "wakeup_watermark=100 gives POLLIN once more than 100 bytes "
+	    "are written")
+      POINT(watermark_repeats, "wakeup_watermark=100 gives the next POLLIN after the next 100 "
+	    "bytes")
       FACT(default_bytes, int, "bytes", "written at the first POLLIN without a threshold")
       FACT(ring_bytes, int, "bytes", "size of that ring's data area")
       FACT(watermark_bytes, int, "bytes", "written at the first POLLIN with a watermark of 100"))

@@ -11,9 +11,10 @@
 
 PROBE(TITLE("wake-ups by side-band records")
       SINCE("2.6.31")
-      POINT(default_is_half_ring, "without a threshold, POLLIN once half of the ring is written")
-      POINT(events_do_not_count, "wakeup_events=1 is not reached by side-band records")
-      POINT(watermark_counts, "wakeup_watermark=1: POLLIN with the first record")
+      POINT(default_is_half_ring, "without a threshold, side-band records give POLLIN once half "
+	    "of the ring is written")
+      POINT(events_do_not_count, "side-band records do not count for wakeup_events=1")
+      POINT(watermark_counts, "wakeup_watermark=1 gives POLLIN with the first side-band record")
       FACT(default_bytes, int, "bytes", "written at the first POLLIN without a threshold"))
 
 static struct sampler carrier(unsigned int watermark, unsigned int wakeup)

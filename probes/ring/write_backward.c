@@ -13,9 +13,11 @@ PROBE(TITLE("a ring written backward")
       SINCE("4.7")
       COMMIT("9ecda41acb97")
       POINT(head_goes_down, "data_head decreases by exactly the bytes of the records")
-      POINT(newest_first, "after a lap, walking from data_head meets newer before older records")
-      POINT(keeps_a_lap, "the walk finds all records that fit into the ring")
-      POINT(writable_stops_when_full, "mapped for writing, unread records are not overwritten")
+      POINT(newest_first, "walking from data_head after a lap meets newer records before older "
+	    "ones")
+      POINT(keeps_a_lap, "a walk from data_head finds all records that fit into the ring")
+      POINT(writable_stops_when_full, "a ring written backward and mapped for writing keeps "
+	    "unread records")
       FACT(head_bits, int, "bits", "width of data_head: 64, or 32 on a 32-bit kernel"))
 
 #define RECORD 16			/* a header and the time */

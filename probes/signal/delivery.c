@@ -9,15 +9,17 @@
 
 PROBE(TITLE("signals of samples")
       SINCE("2.6.31")
-      POINT(without_ring.each_sample, "without a ring every sample is one signal")
+      POINT(without_ring.each_sample, "without a ring each sample sends one signal")
       SINCE("3.0")
-      POINT(with_ring.each_sample, "with a ring every sample is one signal")
-      POINT(without_ring.tells_descriptor, "si_code is POLL_IN and si_fd the descriptor")
+      POINT(with_ring.each_sample, "with a ring each sample sends one signal")
+      POINT(without_ring.tells_descriptor, "without a ring the signal has si_code POLL_IN and the "
+	    "descriptor in si_fd")
       SINCE("3.0")
-      POINT(with_ring.tells_descriptor, "si_code is POLL_IN and si_fd the descriptor")
-      POINT(without_ring.none_after_disable, "no signal after IOC_DISABLE")
+      POINT(with_ring.tells_descriptor, "with a ring the signal has si_code POLL_IN and the "
+	    "descriptor in si_fd")
+      POINT(without_ring.none_after_disable, "without a ring no signal comes after IOC_DISABLE")
       SINCE("3.0")
-      POINT(with_ring.none_after_disable, "no signal after IOC_DISABLE"))
+      POINT(with_ring.none_after_disable, "with a ring no signal comes after IOC_DISABLE"))
 
 #define NUMBER (SIGRTMIN + 3)
 

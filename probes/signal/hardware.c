@@ -10,10 +10,11 @@
 PROBE(TITLE("signals of several hardware counters")
       SINCE("2.6.31")
       NEEDS("pmu")
-      POINT(apart.both_signal, "two events of their own both signal")
-      POINT(group.both_signal, "a leader and its member both signal")
-      POINT(group.refresh_of_leader, "REFRESH of the leader lets member samples through too")
-      POINT(apart.refresh_of_leader, "REFRESH of one event leaves the other stopped"))
+      POINT(apart.both_signal, "two independent hardware events both send signals")
+      POINT(group.both_signal, "a hardware leader and its sibling both send signals")
+      POINT(group.refresh_of_leader, "REFRESH of a hardware leader lets its sibling sample as well")
+      POINT(apart.refresh_of_leader, "REFRESH of one hardware event leaves an independent one "
+	    "stopped"))
 
 FIXTURE(pair)
 {

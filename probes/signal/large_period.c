@@ -9,7 +9,7 @@
 PROBE(TITLE("very large sampling periods")
       SINCE("2.6.31")
       POINT(largest_never_samples, "a period of 2^63 - 1 is accepted and gives no sample")
-      POINT(top_bit_is_refused, "a period of 2^63 or more is EINVAL")
+      POINT(top_bit_is_refused, "a period of 2^63 or more is refused with EINVAL")
       SINCE("3.15"))
 
 static struct perf_event_attr with_period(uint64_t period)

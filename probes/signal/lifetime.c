@@ -10,10 +10,10 @@
 
 PROBE(TITLE("signals after close and exec")
       SINCE("2.6.31")
-      POINT(closed_mapped_signals_on, "with a ring mapped, samples after close are still signals")
-      POINT(closed_unmapped_stops, "without a ring, close ends the signals")
+      POINT(closed_mapped_signals_on, "with a ring mapped, samples after close still send signals")
+      POINT(closed_unmapped_stops, "without a ring, no signal comes after close")
       SINCE("3.0")
-      POINT(exec_signals_on, "samples of a task after its exec are still signals")
+      POINT(exec_signals_on, "samples of a task still send signals after its exec")
       SINCE("3.0"))
 
 static int prepare(pid_t task, struct pm_ring *ring)

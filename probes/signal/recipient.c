@@ -13,9 +13,10 @@ PROBE(TITLE("who gets the signal of a sample, and from whom")
       SINCE("2.6.32")
       POINT(owner_is_a_thread, "F_OWNER_TID: the signal of a sample is pending for that thread alone, "
 	    "whichever thread was sampled")
-      POINT(source_signals_itself, "a redirected event signals with its own descriptor")
+      POINT(source_signals_itself, "a redirected event sends its signal with its own descriptor")
       SINCE("2.6.35")
-      POINT(target_keeps_quiet, "its target, though asked to, does not signal for it")
+      POINT(target_keeps_quiet, "the target of a redirection sends no signal for samples of its "
+	    "source")
       SINCE("2.6.35"))
 
 #define NUMBER (SIGRTMIN + 3)

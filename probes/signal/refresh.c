@@ -9,14 +9,15 @@
 
 PROBE(TITLE("a limited number of samples")
       SINCE("2.6.31")
-      POINT(limit_is_exact, "after REFRESH(3) three faults are samples, and no fourth")
-      POINT(last_is_hup, "the first signals are POLL_IN, the last is POLL_HUP")
+      POINT(limit_is_exact, "after REFRESH(3) exactly three faults are sampled")
+      POINT(last_is_hup, "after REFRESH(3) the signals of the first samples are POLL_IN, the last "
+	    "is POLL_HUP")
       POINT(adds_up, "REFRESH(2) twice lets four samples through")
-      POINT(starts_again, "REFRESH after the end lets samples through again")
-      POINT(enable_has_no_limit, "ENABLE after the end lets all samples through, without a limit")
-      POINT(zero_has_no_limit, "REFRESH(0) enables without a limit")
-      POINT(member, "REFRESH of a sampling member of a group is a limit for it alone")
-      FACT(negative_samples, int, "samples", "of 11 faults after REFRESH(-1); -1: refused"))
+      POINT(starts_again, "REFRESH after the end of a limit lets samples through again")
+      POINT(enable_has_no_limit, "ENABLE after the end of a limit lets all samples through")
+      POINT(zero_has_no_limit, "REFRESH(0) enables an event without a limit")
+      POINT(member, "REFRESH of a sampling sibling limits that sibling alone")
+      FACT(negative_samples, int, "samples", "samples of 11 faults after REFRESH(-1); -1: refused"))
 
 static struct sampler sampling(void)
 {

@@ -13,15 +13,19 @@
 PROBE(TITLE("SIGTRAP on samples")
       SINCE("5.13")
       COMMIT("97ba62b27867")
-      POINT(breakpoint.each_sample, "each write to a watched variable is one SIGTRAP")
+      POINT(breakpoint.each_sample, "each write to a watched variable raises one SIGTRAP")
       NEEDS("breakpoint")
-      POINT(software.each_sample, "each page fault is one SIGTRAP")
-      POINT(breakpoint.fields_are_right, "code TRAP_PERF, the event's type and its sig_data")
+      POINT(software.each_sample, "each page fault raises one SIGTRAP")
+      POINT(breakpoint.fields_are_right, "the SIGTRAP of a breakpoint has code TRAP_PERF, the "
+	    "event's type and its sig_data")
       NEEDS("breakpoint")
-      POINT(software.fields_are_right, "code TRAP_PERF, the event's type and its sig_data")
-      POINT(breakpoint.address_is_right, "si_addr is the address of the watched variable")
+      POINT(software.fields_are_right, "the SIGTRAP of a page fault has code TRAP_PERF, the "
+	    "event's type and its sig_data")
+      POINT(breakpoint.address_is_right, "si_addr of a breakpoint's SIGTRAP is the address of the "
+	    "watched variable")
       NEEDS("breakpoint")
-      POINT(software.address_is_right, "si_addr is the page that was touched, or 0")
+      POINT(software.address_is_right, "si_addr of a page fault's SIGTRAP is the page that was "
+	    "touched, or 0")
       FACT(breakpoint_flags, int, "-", "si_perf_flags of an unblocked breakpoint SIGTRAP")
       FACT(software_flags, int, "-", "si_perf_flags of an unblocked page fault SIGTRAP"))
 

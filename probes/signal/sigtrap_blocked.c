@@ -8,11 +8,13 @@
 #include "probe.h"
 #include "breakpoint.h"
 
-PROBE(TITLE("SIGTRAP on samples while it is blocked")
+PROBE(TITLE("SIGTRAP on samples while SIGTRAP is blocked")
       SINCE("5.18")
-      POINT(breakpoint.is_kept, "blocked, it is delivered when unblocked, marked ASYNC")
+      POINT(breakpoint.is_kept, "a breakpoint's SIGTRAP that is blocked is delivered when "
+	    "unblocked, marked ASYNC")
       NEEDS("breakpoint")
-      POINT(software.is_kept, "blocked, it is delivered when unblocked, marked ASYNC"))
+      POINT(software.is_kept, "a page fault's SIGTRAP that is blocked is delivered when "
+	    "unblocked, marked ASYNC"))
 
 #define TRAP_PERF_CODE 6
 #define FLAG_ASYNC 1

@@ -13,10 +13,12 @@ PROBE(TITLE("inherited SIGTRAPs, switched and changed")
       SINCE("5.13")
       COMMIT("2b26f0aa0049")
       NEEDS("breakpoint")
-      POINT(off_and_on, "disabled, none of the threads is trapped; enabled, each is")
-      POINT(moved, "MODIFY_ATTRIBUTES moves the copies in threads to another variable")
+      POINT(off_and_on, "a write traps no thread while the inherited event is disabled, and each "
+	    "while it is enabled")
+      POINT(moved, "MODIFY_ATTRIBUTES moves the inherited breakpoints of threads to another "
+	    "variable")
       COMMIT("47f661eca070")
-      POINT(new_data, "their traps then carry the new sig_data")
+      POINT(new_data, "after MODIFY_ATTRIBUTES the SIGTRAPs of threads carry the new sig_data")
       SINCE("5.17")
       COMMIT("3c25fc97f559"))
 

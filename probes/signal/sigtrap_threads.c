@@ -8,12 +8,13 @@
 #include "probe.h"
 #include "sigtrap_threads.h"
 
-PROBE(TITLE("storms of SIGTRAPs in threads")
+PROBE(TITLE("SIGTRAPs of many threads at once")
       SINCE("5.13")
       COMMIT("97ba62b27867")
       NEEDS("breakpoint")
-      POINT(each_write, "5 threads write 300 times each at once: each is trapped 300 times")
-      POINT(switched, "switched off and on while they write: no trap after the last DISABLE"))
+      POINT(each_write, "5 threads write 300 times each at once, and each gets 300 SIGTRAPs")
+      POINT(switched, "no SIGTRAP comes after the last DISABLE of an event that is switched while "
+	    "5 threads write"))
 
 #define WRITES 300
 

@@ -13,9 +13,9 @@
 
 PROBE(TITLE("signals of side-band records at a watermark")
       SINCE("6.9")
-      POINT(watermark_signals, "a side-band record that passes the watermark is a signal")
-      POINT(code_is_in, "its si_code is POLL_IN and si_fd the descriptor")
-      POINT(below_it_does_not, "one that stays below the watermark is none")
+      POINT(watermark_signals, "a side-band record that passes the watermark sends a signal")
+      POINT(code_is_in, "the signal of a watermark has si_code POLL_IN and the descriptor in si_fd")
+      POINT(below_it_does_not, "a side-band record that stays below the watermark sends no signal")
       SINCE("2.6.31"))
 
 static struct sampler carrier(unsigned int watermark)

@@ -14,7 +14,7 @@ PROBE(TITLE("what BPF programs write")
       SINCE("4.4")
       NEEDS("bpf")
       NEEDS("root")
-      POINT(arrives, "5 packets are 5 samples with the program's 8 bytes, on the event in the map")
+      POINT(arrives, "5 packets give 5 samples with the program's 8 bytes, on the event in the map")
       SINCE("5.6"))
 
 #define EVENT_OUTPUT 25		/* the helper's number, v4.4 */

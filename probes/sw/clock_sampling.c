@@ -13,10 +13,10 @@
 
 PROBE(TITLE("sampling with clock events")
       SINCE("2.6.31")
-      POINT(cpu.samples, "cpu-clock: a busy thread gives samples, at most one a period")
-      POINT(task.samples, "task-clock: a busy thread gives samples, at most one a period")
-      POINT(cpu.other_thread, "cpu-clock: another thread's work gives this thread no samples")
-      POINT(task.other_thread, "task-clock: another thread's work gives this thread no samples")
+      POINT(cpu.samples, "cpu-clock gives samples of a busy thread, at most one a period")
+      POINT(task.samples, "task-clock gives samples of a busy thread, at most one a period")
+      POINT(cpu.other_thread, "cpu-clock gives no samples of a thread while another thread works")
+      POINT(task.other_thread, "task-clock gives no samples of a thread while another thread works")
       POINT(cpu.whole_cpu, "cpu-clock of a CPU samples the task that runs there")
       POINT(task.whole_cpu, "task-clock of a CPU samples the task that runs there"))
 

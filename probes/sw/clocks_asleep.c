@@ -7,14 +7,14 @@
  */
 #include "probe.h"
 
-PROBE(TITLE("clock events of who sleeps")
+PROBE(TITLE("clock events of a sleeping thread")
       SINCE("2.6.31")
       POINT(cpu, "cpu-clock of a sleeping thread stands still")
       POINT(task, "task-clock of a sleeping thread stands still")
       POINT(cpu_other_thread, "cpu-clock does not count another thread of the process")
       POINT(task_other_thread, "task-clock does not count another thread of the process")
-      POINT(cpu_whole_cpu, "cpu-clock of a CPU (pid -1) goes with the wall clock, asleep or not")
-      POINT(task_whole_cpu, "task-clock of a CPU (pid -1) goes with the wall clock, asleep or not"))
+      POINT(cpu_whole_cpu, "cpu-clock of a CPU (pid -1) follows the wall clock, busy or idle")
+      POINT(task_whole_cpu, "task-clock of a CPU (pid -1) follows the wall clock, busy or idle"))
 
 #define MS UINT64_C(1000000)
 

@@ -8,8 +8,8 @@
 
 PROBE(TITLE("what the dummy event carries")
       SINCE("3.12")
-      POINT(carries, "dummy carries the record of a mapping")
-      POINT(no_samples, "dummy with a period opens and gives no sample"))
+      POINT(carries, "a dummy event carries the record of a mapping")
+      POINT(no_samples, "a dummy event with a period opens and gives no sample"))
 
 TEST(carries)
 {

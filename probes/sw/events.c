@@ -14,8 +14,9 @@
 
 PROBE(TITLE("the list of software events")
       SINCE("2.6.31")
-      POINT(unknown_id, "an id beyond the list is refused with ENOENT")
-      POINT(no_alias, "config with bit 32 set is no alias of the event in the low bits")
+      POINT(unknown_id, "a software event beyond the list is refused with ENOENT")
+      POINT(no_alias, "a software event with bit 32 of config set is not taken for the one in the "
+	    "low bits")
       SINCE("3.10")
       EVENT(cpu_clock, "2.6.31")
       EVENT(task_clock, "2.6.31")
@@ -29,7 +30,7 @@ PROBE(TITLE("the list of software events")
       EVENT(dummy, "3.12")
       EVENT(bpf_output, "4.4")
       EVENT(cgroup_switches, "5.13")
-      FACT(known, int, "events", "how many ids in a row this kernel opens"))
+      FACT(known, int, "events", "how many software event ids in a row this kernel opens"))
 
 static const char *const names[] = {
 	"cpu_clock",       "task_clock",      "page_faults",      "context_switches",

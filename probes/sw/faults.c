@@ -8,9 +8,11 @@
 
 PROBE(TITLE("page fault events")
       SINCE("2.6.31")
-      POINT(all_exact, "page-faults: 64 fresh pages are 64 counts, and none when touched again")
-      POINT(minor_exact, "minor-faults: 64 fresh pages are 64 counts, and none when touched again")
-      POINT(major_none, "major-faults: fresh pages are no major faults"))
+      POINT(all_exact, "page-faults counts 64 fresh pages as 64, and none when they are touched "
+	    "again")
+      POINT(minor_exact, "minor-faults counts 64 fresh pages as 64, and none when they are "
+	    "touched again")
+      POINT(major_none, "major-faults does not count fresh pages"))
 
 #define PAGES 64
 

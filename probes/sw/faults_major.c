@@ -10,8 +10,9 @@
 
 PROBE(TITLE("major page faults")
       SINCE("2.6.31")
-      POINT(file, "major-faults: pages of a file that is not in memory are counted")
-      POINT(sum, "over such pages page-faults counts the major ones too, and minor-faults does not"))
+      POINT(file, "major-faults counts pages of a file that are not in memory")
+      POINT(sum, "over pages read from disk, page-faults is the sum of minor-faults and "
+	    "major-faults"))
 
 #define PAGES 64
 

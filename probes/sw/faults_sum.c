@@ -9,8 +9,9 @@
 
 PROBE(TITLE("sums of page faults")
       SINCE("2.6.31")
-      POINT(sum, "page-faults = minor-faults + major-faults over all of this")
-      POINT(kernel_excluded, "faults taken by the kernel for a task are not in its user count"))
+      POINT(sum, "over fresh pages, page-faults is the sum of minor-faults and major-faults")
+      POINT(kernel_excluded, "faults that the kernel takes for a task are not in its user-mode "
+	    "count"))
 
 #define PAGES 64
 

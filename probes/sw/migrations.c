@@ -9,7 +9,7 @@
 
 PROBE(TITLE("migrations")
       SINCE("4.2")
-      POINT(exact, "cpu-migrations: 20 moves to another CPU are 20 counts")
+      POINT(exact, "cpu-migrations counts 20 moves to another CPU as 20")
       NEEDS("cpu2"))
 
 static int move_often(void)

@@ -10,8 +10,8 @@
 PROBE(TITLE("context switches")
       SINCE("2.6.31")
       POINT(exact, "context-switches equals the thread's own number in getrusage")
-      POINT(sampled, "each context switch of period 1 gives a sample")
-      POINT(own_thread, "another thread's switches are not counted")
+      POINT(sampled, "context-switches with period 1 gives a sample of each switch")
+      POINT(own_thread, "context-switches does not count another thread's switches")
       POINT(whole_cpu, "context-switches of a CPU counts a thread's switches there, and no more "
 	    "than /proc/stat says for the machine"))
 

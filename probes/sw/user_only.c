@@ -15,9 +15,10 @@ PROBE(TITLE("software events with exclude_kernel")
       POINT(migrations_zero, "cpu-migrations reads 0 over 20 moves to another CPU, while one "
 	    "that may see the kernel counts them")
       NEEDS("cpu2")
-      POINT(faults_count, "page-faults counts its 16 beside them")
+      POINT(faults_count, "page-faults with exclude_kernel counts 16 faults exactly")
       SINCE("2.6.31")
-      FACT(zero_set, string, "-", "ids of the events that open and read 0 after all this work"))
+      FACT(zero_set, string, "-", "ids of the software events with exclude_kernel that open and "
+	    "read 0 after faults, sleeps and moves"))
 
 static int open_running(uint64_t config)
 {

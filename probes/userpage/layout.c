@@ -9,7 +9,7 @@
 
 PROBE(TITLE("layout of the user page")
       SINCE("3.12")
-      POINT(size, "size ends before the reserved hole"))
+      POINT(size, "size of the user page ends before the reserved hole"))
 
 TEST(size)
 {

@@ -12,7 +12,7 @@ PROBE(TITLE("time from the user page")
       SINCE("3.12")
       COMMIT("c73deb6aecda")
       NEEDS("counter")
-      POINT(brackets, "stamps of page faults lie between conversions around them")
+      POINT(brackets, "stamps of page faults lie between conversions made before and after them")
       POINT(advances, "a conversion advances as fast as CLOCK_MONOTONIC, within 1 %"))
 
 static bool read_counter(uint64_t *ret)
