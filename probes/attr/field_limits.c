@@ -19,6 +19,8 @@ PROBE(TITLE("values that a field may not have")
       SINCE("3.7")
       POINT(regs_known, "a register that does not exist, or none at all, is EINVAL")
       SINCE("3.7")
+      POINT(frequency_zero, "attr.freq with a sample_freq of 0 opens, counts and never samples")
+      SINCE("2.6.31")
       POINT(clockid_known, "use_clockid with a clock that is none is EINVAL")
       SINCE("4.1"))
 
@@ -73,6 +75,27 @@ TEST(regs_known)
 		       "a register that does not exist");
 	attr.sample_regs_user = 0;
 	expect_refused(pm_open(&attr, 0, -1, -1, 0), EINVAL, BROKEN, "no register at all");
+}
+
+/* It is no sampling event then: REFRESH is refused, which a sampling event takes. */
+TEST(frequency_zero)
+{
+	struct perf_event_attr attr = attr_faults(PERF_SAMPLE_IP);
+	struct sampler sampler;
+	uint64_t counted;
+	int found;
+
+	attr.freq = 1;
+	attr.sample_freq = 1000;
+	ask_legal(&attr, "attr.freq");
+	attr.sample_freq = 0;
+	sampler = must_sampler(&attr, 0, -1, 1);
+	counted = cause_enabled_faults(sampler.fd, 16);
+	found = count_records(&sampler.ring, PERF_RECORD_SAMPLE);
+	if (counted != 16 || found)
+		say_broken("counted=%" PRIu64 " want=16, samples=%d want=0", counted, found);
+	expect_refused(pm_ioctl(sampler.fd, PERF_EVENT_IOC_REFRESH, 1), EINVAL, BROKEN,
+		       "REFRESH of an event with a frequency of 0");
 }
 
 TEST(clockid_known)

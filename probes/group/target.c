@@ -10,7 +10,8 @@
 PROBE(TITLE("what a sibling may watch")
       SINCE("2.6.31")
       POINT(other_cpu, "a sibling for another CPU than its leader's is refused with EINVAL")
-      POINT(other_task, "a sibling on another task than its leader's is refused with EINVAL"))
+      POINT(other_task, "a sibling on another task than its leader's is refused with EINVAL")
+      POINT(cpu_wide_leader, "a task's event on a CPU under a CPU-wide leader of it is EINVAL"))
 
 TEST(other_cpu)
 {
@@ -35,6 +36,20 @@ TEST(other_task)
 		       "sibling on another thread");
 	close(must_open(&attr, worker.tid, -1, -1, 0));
 	expect_join(attr, leader);
+}
+
+TEST(cpu_wide_leader)
+{
+	const struct perf_event_attr attr = attr_software(PERF_COUNT_SW_PAGE_FAULTS);
+	const int cpu = move_to_nth_cpu(0);
+	int leader;
+
+	ASSERT_LE(0, cpu);
+	leader = must_open(&attr, -1, cpu, -1, 0);
+	close(must_open(&attr, 0, cpu, -1, 0));
+	close(must_open(&attr, -1, cpu, leader, 0));
+	expect_refused(pm_open(&attr, 0, cpu, leader, 0), EINVAL, BROKEN,
+		       "a task's event under a CPU-wide leader");
 }
 
 PROBE_MAIN
