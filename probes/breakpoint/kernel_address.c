@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Who may watch the kernel's memory? Its addresses are refused to those who exclude the kernel, and
- * to a task without privilege. Observed: the answers to one address that every kernel owns, after
- * the same breakpoint on memory of our own.
+ * Who may watch the kernel's memory? Its addresses are refused to events that exclude the kernel,
+ * and to a task without privilege.
+ * Observed: the answers to one address that every kernel owns, after the same breakpoint on memory
+ * of our own.
  */
 #include "probe.h"
 #include "breakpoint.h"

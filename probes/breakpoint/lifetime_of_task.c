@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * What becomes of the events of a task that has ended? A debugger that keeps them open must not
- * keep slots from others for ever. Observed: a child with all its slots taken leaves no room for a
- * breakpoint on all tasks of a CPU; it ends, its events are closed, and there is room again.
+ * keep slots from others indefinitely.
+ * Observed: a child with all its slots taken leaves no room for a breakpoint on all tasks of a CPU;
+ * it ends, its events are closed, and there is room again.
  */
 #include "probe.h"
 #include "breakpoint.h"

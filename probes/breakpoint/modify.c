@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Can a breakpoint be moved without closing it? Whoever walks an array with 4 registers wants it:
- * the count goes on and the slot cannot be lost. Observed: exact hits at the old and the new
+ * Can a breakpoint be moved without closing it? A tool that walks an array with 4 registers needs
+ * that: the count goes on and the slot cannot be lost. Observed: exact hits at the old and the new
  * address, and after a change of kind.
  * Linux 32ff77e8cc9e ("perf/core: Implement fast breakpoint modification via
  * _IOC_MODIFY_ATTRIBUTES") (v4.17)

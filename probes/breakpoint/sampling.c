@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Does each hit of a breakpoint give a sample, and of the place where it happened? This is how a
- * program is told of the very instruction that writes a variable, without a debugger.
+ * Does each hit of a breakpoint give a sample with the place where it happened? A program can then
+ * find the instruction that writes a variable, without a debugger.
  * Observed: records in the ring against writes done, their addresses, and the address of a called
  * function.
  */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Does each hit of a breakpoint give a signal? So a program that watches itself learns of a write
- * at once, without a debugger. A handler may itself run into another breakpoint.
+ * Does each hit of a breakpoint send a signal? A program that watches itself then learns of a
+ * write at once, without a debugger. A handler may itself run into another breakpoint.
  * Observed: signals against writes, one by one, from outside and from within a handler.
  */
 #include "probe.h"

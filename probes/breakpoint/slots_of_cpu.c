@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Who shares the debug registers with a breakpoint for a whole CPU? Every task does: it takes one
- * slot from each of them, and finds no place where one task has them all. Observed: opens until
- * ENOSPC beside such a breakpoint, and one more when this task is full.
+ * Who shares the debug registers with a breakpoint for a whole CPU? Every task does: such a
+ * breakpoint takes one slot from each, and does not fit where one task uses all of its slots.
+ * Observed: opens until ENOSPC beside such a breakpoint, and one more when this task is full.
  */
 #include "probe.h"
 #include "breakpoint.h"

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Which values of bp_type mean nothing? A tool that mixes execution with data access must be told.
- * Observed: EINVAL for no access, for execution together with data, for bits beyond, and for a
- * length of nothing.
+ * Which values of bp_type are refused? A tool that mixes execution with data access must learn of
+ * its mistake.
+ * Observed: EINVAL for no access, for execution together with data, for unknown bits, and for a
+ * length of 0.
  */
 #include "probe.h"
 #include "breakpoint.h"

@@ -38,7 +38,7 @@ static int open_group(unsigned int disabled, int *fds)
 	return 0;
 }
 
-/* Gains of all three over one deed against `expected`, a bit for each that is to count. */
+/* Gains of all three over the same faults against `expected`, a bit for each that is to count. */
 static void judge(const int *fds, unsigned int expected, const char *when, struct finding *ret)
 {
 	uint64_t before[3], after[3];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Do groups of one task know of each other? Several libraries in one process watch the same thread
+ * Do groups of one task affect each other? Several libraries in one process watch the same thread
  * with groups of their own.
  * Observed: of three groups one counts nothing, one half of the page faults, one all of them.
  */

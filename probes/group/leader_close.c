@@ -4,8 +4,9 @@
  * of one and count on. Kernels before v6.12.105 and others of that time could free the leader
  * while a sibling still led to it, so this never runs by default.
  * Observed: siblings gain exact page-fault counts after the close, and their group read has one
- * member, themselves. Kernels that split a group and leave its siblings the size of the group's
- * read fill the rest with zeros: nr says how many members there are, the length of the read not.
+ * member, themselves. Kernels that split a group keep the size of the group's read
+ * for its siblings and fill the rest with zeros: nr tells the number of members, the length of
+ * the read does not.
  */
 #include "probe.h"
 

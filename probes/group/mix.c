@@ -3,7 +3,8 @@
  * Which kinds of events can share a group and count together? Software, breakpoint and tracepoint
  * events live in different parts of the kernel, and groups that cross them were broken for years
  * (v2.6.37 to v3.7).
- * Observed: leader and sibling of different kinds both count the same deed, enabled by the leader.
+ * Observed: leader and sibling of different kinds, enabled by the leader, both count the same
+ * work.
  */
 #include "probe.h"
 #include "breakpoint.h"

@@ -3,7 +3,7 @@
  * Can software and hardware events share a group, whichever leads? Page faults beside instructions
  * need no counter, but have to be scheduled with those that do; the group as a whole moves to the
  * hardware's context when a hardware event joins.
- * Observed: leader and sibling both count over the same deed, enabled by the leader.
+ * Observed: leader and sibling, enabled by the leader, both count the same work.
  */
 #include "probe.h"
 #include "pair.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * Which attrs may not join a group? The rules keep a group schedulable as one.
- * Observed: each wrong sibling is refused with the documented errno; the same attr is welcome to
- * lead a group of its own, and the sibling to join when the wrong thing is put right.
+ * Observed: each wrong sibling is refused with the documented errno; the same attr may
+ * lead a group of its own, and the sibling may join once the wrong field is corrected.
  */
 #include "probe.h"
 #include "pair.h"

@@ -19,7 +19,8 @@ PROBE(TITLE("largest group that can be read")
       POINT(reads_whole, "the largest group reads every member")
       FACT(members, int, "events", "members of the largest group with PERF_FORMAT_ID"))
 
-/* With a value and an id each, 16 KiB end at 1022 members; the limit of old is beyond reach. */
+/* 16 KiB hold 1022 or 1023 members with a value and an id each, depending on whether the kernel
+ * adds a record's header. The limit of older kernels is out of reach. */
 #define ENOUGH 1200
 #define FORMAT (PERF_FORMAT_GROUP | PERF_FORMAT_ID)
 

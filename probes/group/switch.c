@@ -14,7 +14,7 @@ PROBE(TITLE("switching a group by its leader")
 
 #define FAULTS 6
 
-/* Every member over the same deed: all of it, or nothing. */
+/* Over the same faults every member gains that many. */
 static void want_all(const int *fds, uint64_t want)
 {
 	uint64_t before[3], gain;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * What happens to a group with more events than the CPU has counters? It is refused (EINVAL,
- * before v3.3 ENOSPC), or it opens and never runs; what must not be is that it opens and lies.
+ * before v3.3 ENOSPC), or it opens and never runs. It must not open and count wrongly.
  * Observed: a group of hardware events grows until it is refused or gets no time to run; the
  * largest before that must count, and all its members alike.
  */

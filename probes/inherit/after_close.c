@@ -2,8 +2,8 @@
 /*
  * Does an event still follow new threads when its descriptor is closed? A tracer that may keep few
  * descriptors open wants to map, close and go on. A mapping keeps the event alive on every kernel;
- * one that is forwarded goes with its descriptor, and since v4.5 takes the copies in living threads
- * with it (before, they kept it alive).
+ * one that is redirected is destroyed with its descriptor, and since v4.5 so are the copies in
+ * living threads, which kept it alive before.
  * Observed: samples by tid in the ring of the event, or of the event it is forwarded to.
  * Linux c6e5b73242d2 ("perf: Synchronously clean up child events") (v4.5)
  */

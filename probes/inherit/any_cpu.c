@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Where do the samples of an inherit event of any CPU go? The kernel maps no ring for it, for many
- * CPUs would write it at once (ring.mappings); it may be forwarded to an event that is mapped and
- * not inherited. Observed: samples of a new thread in the other event's ring.
+ * Where do the samples of an inherit event of any CPU go? The kernel maps no ring for it, because
+ * many CPUs would write to it at once (ring.mappings); it may be redirected to an event that is
+ * mapped and not inherited.
+ * Observed: samples of a new thread in the other event's ring.
  */
 #include "probe.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What keeps an event alive: its descriptor, its mapping, either? A tracer must know what to drop
- * to be rid of it, and what not to drop to keep it.
+ * What keeps an event alive: its descriptor, its mapping, either? A tracer must know what to
+ * release to end the event, and what to keep to keep it.
  * Observed: the breakpoint that an event occupies is free again when the last of descriptor and
  * mapping has gone, in the task and in a thread that inherited it.
  */

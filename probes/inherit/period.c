@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Whom does PERF_EVENT_IOC_PERIOD of an inherit event reach? A sampler that adapts its rate has to
- * know whether threads follow it.
+ * Which tasks does PERF_EVENT_IOC_PERIOD of an inherit event reach? A sampler that adapts its rate
+ * has to know whether threads follow it.
  * Observed: samples of this task, of a thread older and of one younger than the change of period.
  */
 #include "probe.h"

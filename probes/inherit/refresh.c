@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Can an inherit event be told to stop after so many overflows? The kernel refuses, for each copy
- * would have a count of its own.
+ * Can an inherit event be limited to a number of overflows? The kernel refuses, because each copy
+ * would have a limit of its own.
  * Observed: the answer to REFRESH of an inherit event; a plain one stops after one page fault.
  */
 #include "probe.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Whom does an inherit event not cover? It is handed on at clone(2) by a task that has it, so
+ * Which tasks does an inherit event not cover? A task that has it passes it on at clone(2), so
  * tasks that existed before, and all that they create later, are never counted: a tracer that
  * attaches late must open one event for each thread.
  * Observed: exact gains of one counter while each kind of task causes page faults.

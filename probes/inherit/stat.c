@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * attr.inherit_stat: what does each inherited task tell about itself at its end? With it one ring
- * gives the counts of every thread, and not only their sum.
+ * Does attr.inherit_stat write a record of each inherited task's own count at its end? One ring
+ * then gives the counts of every thread, and not only their sum.
  * Observed: a thread causes an exact number of page faults and ends; a PERF_RECORD_READ with its
  * tid and at least that count must follow, and none without the bit.
  */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Does inherit_stat tell of each thread once? A trap: while a task's events are all inherited, the
+ * Does inherit_stat write one record for each thread? While a task's events are all inherited, the
  * kernel may exchange the contexts of the task and its thread when one follows the other on a CPU.
  * If the thread ends with the task's own context, its record never comes. One event that is not
  * inherited stops that.

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Do inherited copies obey the descriptor of their parent? A tool switches counting on and off for
- * a whole program with one ioctl, and expects new tasks to begin as the others are.
+ * Do inherited copies follow ENABLE and DISABLE of the descriptor? A tool switches counting on and
+ * off for a whole program with one ioctl, and expects new tasks to start in the same state.
  * Observed: exact gains while a thread or a child, existing or new, causes page faults.
  */
 #include "probe.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * attr.inherit_thread: handed on to threads, but not to processes. A library inside a program can
- * follow its own process without paying for what it forks.
+ * Does attr.inherit_thread limit inheritance to threads of the process? A library inside a program
+ * can follow its own process without paying for what it forks.
  * Observed: faults of a new thread are in the sum, those of a forked child are not.
  * Linux 2b26f0aa0049 ("perf: Support only inheriting events if cloned with CLONE_THREAD") (v5.13)
  */

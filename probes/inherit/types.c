@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Which types of event can be inherited? Each type lives in a part of the kernel of its own.
+ * Which types of event can be inherited? Each type is implemented by its own part of the kernel.
  * Observed: a forked child does exactly what the event counts, and the parent's counter gains it.
  */
 #include "probe.h"

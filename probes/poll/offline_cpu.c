@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * Does the reader of a cpu-wide event learn that its CPU went offline? The event is dead from then
- * on, for ever, so silence means that it waits in vain.
+ * on, so silence means that it waits in vain.
  * Observed with a thread asleep in poll(2) while the CPU is switched off. It is switched on again
  * whatever happens.
  */

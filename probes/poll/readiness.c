@@ -2,7 +2,7 @@
 /*
  * What does poll(2) of an event report, and how often? Readiness is a flag that a wake-up sets and
  * a poll takes: a second poll finds nothing though the ring is full, until the next threshold.
- * Whoever does not drain everything at each POLLIN waits for ever.
+ * A reader that does not drain everything at each POLLIN may never wake again.
  * Observed with polls that do not wait, one page fault a wake-up.
  */
 #include "probe.h"

@@ -62,9 +62,9 @@ TEST_F(ring, tail_is_survived)
 		self->page->data_tail = tails[i];
 		if (cause_enabled_faults(self->sampler.fd, room + 1) != room + 1)
 			say_broken("data_tail=%#" PRIx64 ": the event stopped counting", tails[i]);
-		/* What was written meanwhile is nobody's; only a fresh start is asked for. */
+		/* What was written meanwhile is lost: does a fresh start work? */
 		cause_enabled_faults(self->sampler.fd, 1);
-		must_still_work(&self->sampler, "silly tail");
+		must_still_work(&self->sampler, "garbage in data_tail");
 	}
 }
 

@@ -39,7 +39,7 @@ static void limit_memory(rlim_t soft)
 	setrlimit(RLIMIT_MEMLOCK, &limit);
 }
 
-/* Events are opened with the rights there are; only their rings belong to the stranger. */
+/* Events are opened with this task's own rights; their rings are mapped as another user. */
 static void prepare(bool keep_rights)
 {
 	const struct pm_env *env = probe_env();

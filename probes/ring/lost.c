@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Does the kernel own up to records it could not store? A LOST record follows when there is space
- * again. Whoever reports "complete" needs it to be exact.
+ * Does the kernel report the records that it could not store? A LOST record follows when there is
+ * space again. A tool that claims completeness needs it to be exact.
  * Observed by overfilling: samples and losses together must be all that was counted.
  */
 #include "probe.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * When does a ring of samples call its reader? By default when half of it is filled; or after a
+ * When does a ring of samples wake its reader? By default when half of it is filled; or after a
  * number of samples, or a number of bytes. A reader that asks for the wrong one wakes for each
  * sample, or too late.
  * Observed sample by sample with a poll that does not wait: the first that finds POLLIN.

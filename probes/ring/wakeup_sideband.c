@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * When does a ring call its reader if only side-band records (names, mappings, forks) arrive?
+ * When does a ring wake its reader if only side-band records (names, mappings, forks) arrive?
  * wakeup_events counts samples alone, so a leader that carries nothing else must use a watermark,
  * or its reader sleeps until half of the ring is full: a trap for profilers with a dummy leader.
  * Observed with changes of this thread's name, one COMM record each.

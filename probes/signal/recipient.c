@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Whose signal is a sample's? The thread's that the descriptor's owner names, not the one that
- * sampled; and in a shared ring the source's, which signals with its own descriptor, while the
- * target that holds the ring keeps quiet.
+ * Which thread gets the signal of a sample, and which event sends it? The signal goes to the thread
+ * that F_SETOWN_EX names, not to the one that was sampled. In a shared ring the source sends it,
+ * with its own descriptor, and the target that holds the ring sends none.
  * Observed with a blocked real-time signal taken by sigtimedwait(2), one page fault at a time.
  */
 #include "probe.h"

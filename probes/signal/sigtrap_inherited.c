@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Does an event with sigtrap go to every thread that is born after it, and do orders to the one go
- * to all? Observed: one write by each of 5 threads that wait, before and after DISABLE, ENABLE and
- * a change by MODIFY_ATTRIBUTES.
+ * Is an event with sigtrap inherited by every thread that is created after it, and do ioctls of the
+ * one reach all?
+ * Observed: one write by each of 5 threads that wait, before and after DISABLE, ENABLE and a change
+ * by MODIFY_ATTRIBUTES.
  * Linux 2b26f0aa0049 ("perf: Support only inheriting events if cloned with CLONE_THREAD") (v5.13)
  */
 #include "probe.h"

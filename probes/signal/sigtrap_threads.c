@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Do synchronous SIGTRAPs hold out when many threads run into one watched variable at once? A
- * checker of memory accesses lives by it. Observed: each thread's own count of traps against its
- * own writes, and the event switched off and on in the midst of them.
+ * Are synchronous SIGTRAPs exact when many threads write to one watched variable at once? A checker
+ * of memory accesses depends on it. Observed: each thread's own count of traps against its own
+ * writes, and no trap after the event was switched off and on meanwhile.
  * Linux 97ba62b27867 ("perf: Add support for SIGTRAP on perf events") (v5.13)
  */
 #include "probe.h"

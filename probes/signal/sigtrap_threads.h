@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * A variable that traps whichever thread writes to it, and threads that were born after the event:
- * what probes of SIGTRAP in threads share. Included behind probe.h.
+ * A variable that traps whichever thread writes to it, and threads that are created after the
+ * event: what probes of SIGTRAP in threads share. Included behind probe.h.
  */
 #ifndef SIGTRAP_THREADS_H
 #define SIGTRAP_THREADS_H
@@ -51,7 +51,7 @@ static struct perf_event_attr trapping(int cell, unsigned long data)
 	return attr;
 }
 
-/* A trapping event and threads that were born after it and wait. */
+/* A trapping event, and waiting threads that were created after it. */
 static int must_trap(struct worker *workers)
 {
 	struct sigaction action = { .sa_sigaction = on_trap, .sa_flags = SA_SIGINFO };

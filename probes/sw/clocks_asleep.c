@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Must clock events be attached per thread? They may, and then stand still while that thread
- * sleeps, also when another one of the process is busy; a whole CPU's clock goes on.
+ * Do clock events stand still while their thread sleeps? They do, even when another thread of the
+ * process is busy; the clock of a whole CPU goes on.
  * Observed: what is counted during a sleep, beside what the thread's own CPU time and the wall
  * clock say that it was.
  */

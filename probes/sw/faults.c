@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * Are page faults counted exactly? They are the one exact event that every process may have, and
- * this project's ruler. Observed: fresh pages, and the same pages touched again.
+ * other probes measure with them. Observed: fresh pages, and the same pages touched again.
  */
 #include "probe.h"
 #include "pages.h"
@@ -30,7 +30,7 @@ static void check_twice(uint64_t config, uint64_t want)
 	volatile char *area;
 	uint64_t before, first, second;
 
-	touch_pages(map_fresh(-1, PAGES), PAGES);	/* the way there is walked once before */
+	touch_pages(map_fresh(-1, PAGES), PAGES);	/* the code's own faults come first */
 	must_count(fd);
 	area = map_fresh(-1, PAGES);
 	ASSERT_NE(NULL, area);

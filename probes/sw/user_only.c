@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * What does a task without privilege see of the scheduler? Migrations happen in the kernel, so an
- * event for user mode alone opens, works and reads 0 for ever: the best known trap of unprivileged
- * perf. Observed: every software event that opens, over work that the scheduler sees; moves that
+ * event for user mode alone opens, works and always reads 0, which often surprises users of
+ * unprivileged perf.
+ * Observed: every software event that opens, over work that the scheduler sees; moves that
  * getcpu(2) has seen, too. Switches: strategy.user_only.
  * Linux e49a5bd38159 ("perf: Use hot regs with software sched switch/migrate events") (v2.6.34)
  */
