@@ -18,7 +18,7 @@ PROBE(TITLE("events of a cgroup")
       COMMIT("e5d1367f17ba")
       NEEDS("cgroup")
       POINT(counts, "an event of the root cgroup counts exactly the 16 faults of this task")
-      POINT(alone, "it counts them exactly with no other event of the test on its CPU, too")
+      POINT(alone, "an event of the root cgroup counts exactly with no other event on its CPU")
       POINT(stops, "an event of the root cgroup that is disabled counts none of 16 faults")
       FACT(root, string, "-", "the cgroup file system that was used"))
 

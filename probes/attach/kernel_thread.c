@@ -1,21 +1,22 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Can threads of the kernel be watched? They have no user side, so nobody without privilege may,
- * and what a sample tells about user mode must be empty. Observed: RCU's thread, which this probe
- * keeps busy by closing events, and the thread that makes the others.
+ * Can kernel threads be watched? They have no user side, so watching them needs privilege, and a
+ * sample's user-mode fields must be empty.
+ * Observed: RCU's thread, which this probe keeps busy by closing events, and the thread that starts
+ * the others.
  */
 #include "probe.h"
 #include "privilege.h"
 #include <stdio.h>
 #include <stdlib.h>
 
-PROBE(TITLE("watching threads of the kernel")
+PROBE(TITLE("watching kernel threads")
       SINCE("2.6.31")
       POINT(counts, "context switches of a kernel thread are counted")
-      POINT(no_user_side, "its page faults in user mode are 0")
-      POINT(no_user_registers, "its samples carry no user registers")
+      POINT(no_user_side, "a kernel thread has 0 page faults in user mode")
+      POINT(no_user_registers, "samples of a kernel thread carry no user registers")
       SINCE("3.7")
-      POINT(unprivileged, "without privilege it is refused with EACCES")
+      POINT(unprivileged, "a kernel thread may not be watched without privilege: EACCES")
       FACT(thread, string, "-", "the kernel thread that was watched"))
 
 #define KERNEL_THREAD 0x00200000	/* in the flags of /proc/PID/stat */

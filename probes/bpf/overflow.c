@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * Does a BPF program run at each overflow of a sampling event it is put on, and can it hold
- * samples back? Profilers that sum up in the kernel live by it. Observed: page faults, a sample
+ * samples back? Profilers that aggregate in the kernel need it. Observed: page faults, a sample
  * each, and a program that counts in a map.
  * Linux aa6a5f3cb2b2 ("perf, bpf: add perf events core support for BPF_PROG_TYPE_PERF_EVENT
  * programs") (v4.9)
@@ -13,10 +13,10 @@ PROBE(TITLE("a BPF program on a sampling event")
       SINCE("4.9")
       COMMIT("aa6a5f3cb2b2")
       NEEDS("bpf")
-      POINT(runs, "it runs once for each of 16 overflows")
-      POINT(lets_pass, "it answers 1: 16 samples are written")
-      POINT(holds_back, "it answers 0: no sample is written, and the event counts on")
-      POINT(own_overflows, "it does not run for another event's overflows")
+      POINT(runs, "a program runs once for each of 16 overflows")
+      POINT(lets_pass, "a program that returns 1 lets 16 samples be written")
+      POINT(holds_back, "a program that returns 0 holds samples back, and the event counts on")
+      POINT(own_overflows, "a program does not run for another event's overflows")
       POINT(second_refused, "a second program on the same event is EEXIST")
       POINT(tracepoint_refused, "a program for tracepoints is EINVAL"))
 

@@ -3,8 +3,8 @@
  * Does a BPF program run at each hit of a tracepoint it is put on by SET_BPF, and does its answer
  * count? Filters of perf and whole tracers are built on it. Observed: a program that counts in a
  * map, for 23 calls of close(2) with numbers that nobody else closes.
- * The program belongs to the tracepoint: other tasks run into it as well, whatever the event's
- * scope, and an event that is not enabled has it run, too. That is so, not wrong, thus facts.
+ * The program belongs to the tracepoint: it runs for other tasks as well, whatever the event's
+ * scope, and while the event is disabled. That is by design, so these are facts.
  * Linux 98b5c2c65c29 ("perf, bpf: allow bpf programs attach to tracepoints") (v4.7)
  */
 #include "probe.h"
@@ -15,12 +15,12 @@ PROBE(TITLE("a BPF program on a tracepoint")
       SINCE("4.7")
       COMMIT("98b5c2c65c29")
       NEEDS("bpf tracefs")
-      POINT(runs, "it runs once for each of 23 hits, with the call's argument before it")
-      POINT(lets_pass, "it answers 1: the event counts the 23 hits as well")
-      POINT(holds_back, "it answers 0: the event counts none of them")
-      POINT(gone_with_event, "the event closed, it runs no more, though its descriptor is open")
-      FACT(other_tasks, int, "hits", "of 5 hits of a child, how many it ran for")
-      FACT(while_disabled, int, "hits", "of 5 hits while the event is disabled"))
+      POINT(runs, "a program runs once for each of 23 hits and sees the call's argument")
+      POINT(lets_pass, "with a program that returns 1 the event counts the 23 hits as well")
+      POINT(holds_back, "with a program that returns 0 the event counts none of 23 hits")
+      POINT(gone_with_event, "a program runs no more once its event is closed, though it is loaded")
+      FACT(other_tasks, int, "hits", "for how many of a child's 5 hits the program ran")
+      FACT(while_disabled, int, "hits", "for how many of 5 hits the program ran while the event was disabled"))
 
 HOLD_CLOSE_TRACEPOINT
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What clock are stamps of, when none is chosen, and how far is it from the clocks that programs
- * read? The default clock is the scheduler's, kept per CPU, and not documented further.
+ * Which clock do time stamps use when none is chosen, and how far is it from the clocks that
+ * programs read? The default clock is the scheduler's, kept per CPU, and not documented further.
  * Observed: a page fault bracketed by readings of each clock, the tightest of 30 brackets.
  */
 #include "probe.h"
@@ -12,7 +12,7 @@
 PROBE(TITLE("the default clock")
       SINCE("2.6.31")
       POINT(ticks, "the default clock advances as fast as CLOCK_MONOTONIC, within 1 %")
-      POINT(offset, "its offset to CLOCK_MONOTONIC can be told to better than 1 ms")
+      POINT(offset, "the default clock's offset to CLOCK_MONOTONIC is known to 1 ms or better")
       FACT(near, enum, "-", "clock it is nearest to: monotonic, monotonic_raw, boottime, none")
       FACT(monotonic_offset, int, "ns", "default clock minus CLOCK_MONOTONIC")
       FACT(monotonic_half_width, int, "ns", "uncertainty of that")

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Is a watcher cut off when its target executes a program the target may not read? Counters and
- * samples would tell about a program that is meant to be closed, a set-user-id one for instance.
+ * Is a watcher cut off when its target executes a program that the target may not read? Counters
+ * and samples would give away what such a program does; many set-user-id programs are unreadable.
  * Observed: a child executes a copy of this program, readable or not; its faults are counted or
- * not. Root's child becomes nobody first, for nothing is unreadable to root.
+ * not. Root's child becomes nobody first, because root may read everything.
  */
 #include "probe.h"
 #include "fork_exec.h"
@@ -15,10 +15,10 @@
 
 PROBE(TITLE("execve of a program the target may not read")
       SINCE("2.6.31")
-      POINT(readable, "a program that the target may read is counted on")
-      POINT(unreadable, "a program that it may only execute is not counted")
-      POINT(hangs_up, "and poll says POLLHUP to the watcher")
-      POINT(value_kept, "what was counted before stays readable"))
+      POINT(readable, "an event counts on when its target executes a program that it may read")
+      POINT(unreadable, "a program that the target may execute but not read is not counted")
+      POINT(hangs_up, "poll reports POLLHUP when the target executes an unreadable program")
+      POINT(value_kept, "what was counted before an unreadable program ran stays readable"))
 
 #define FAULTS 14
 

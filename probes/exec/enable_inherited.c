@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Does enable_on_exec hold for inherited copies? A launcher opens the event on itself, forks, and
+ * Does enable_on_exec work in inherited copies? A launcher opens the event on itself, forks, and
  * the child executes the program that is to be measured.
  * Observed: exact page-fault counts of the parent's event while the child, then the parent, faults.
  */
@@ -9,8 +9,8 @@
 
 PROBE(TITLE("copies that start at execve")
       SINCE("2.6.31")
-      POINT(inherited_copy, "the copy in a child starts at the child's execve")
-      POINT(parent_stays_off, "and the event of the parent stays off"))
+      POINT(inherited_copy, "an inherited copy with enable_on_exec starts at the child's execve")
+      POINT(parent_stays_off, "the parent's event with enable_on_exec stays off at a child's execve"))
 
 #define FAULTS 16
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * attr.sigtrap across execve(2): the new program knows nothing of the traps its predecessor asked
- * for and would die of them. So the kernel demands remove_on_exec with it (attr.exclusions).
+ * attr.sigtrap across execve(2): the new program knows nothing of the traps that the old one asked
+ * for and would die of them, so the kernel demands remove_on_exec with it (attr.exclusions).
  * Observed: a child with such an event dies of SIGTRAP when it has caused enough page faults; one
  * that executes this program anew before does not.
  * Linux 97ba62b27867 ("perf: Add support for SIGTRAP on perf events") (v5.13)
@@ -12,9 +12,9 @@
 PROBE(TITLE("traps and execve")
       SINCE("5.13")
       COMMIT("97ba62b27867")
-      POINT(traps_before, "the task dies of SIGTRAP at the counted event")
-      POINT(not_after, "but not once it has executed another program")
-      POINT(many_at_once, "nor do 8 such tasks that execute at the same time"))
+      POINT(traps_before, "a task with a sigtrap event dies of SIGTRAP at the counted fault")
+      POINT(not_after, "a task that has executed another program does not die of SIGTRAP")
+      POINT(many_at_once, "8 tasks that execute at the same time do not die of SIGTRAP"))
 
 /* More faults than the way into another program can cost, and then surely enough of them. */
 #define PERIOD 400

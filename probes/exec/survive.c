@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Does an event live through execve(2) of its task? Attaching before the program of interest is
- * executed is how every profiler starts one.
+ * Does an event survive execve(2) of its task? Every profiler that starts a program attaches before
+ * the program is executed.
  * Observed: a child executes this program anew and then causes an exact number of page faults;
  * the watcher's counter gains them, and the ring has their samples.
  */
@@ -11,11 +11,11 @@
 PROBE(TITLE("events across execve")
       SINCE("2.6.31")
       POINT(watched.counts, "an event on a task counts on in the program it executes")
-      POINT(watched.samples, "and its samples arrive in the ring that was mapped before")
-      POINT(watched.sum_kept, "and what was counted before stays in the value")
+      POINT(watched.samples, "samples of the executed program arrive in the ring mapped before")
+      POINT(watched.sum_kept, "what was counted before execve stays in the value")
       POINT(inherited.counts, "the inherited event of a child counts on after its execve")
-      POINT(inherited.samples, "and its samples arrive in the parent's ring")
-      POINT(inherited.sum_kept, "and what was counted before stays in the sum"))
+      POINT(inherited.samples, "a child's samples arrive in the parent's ring after its execve")
+      POINT(inherited.sum_kept, "what a child counted before its execve stays in the sum"))
 
 #define FAULTS 18
 

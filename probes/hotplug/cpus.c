@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What happens to events on a CPU (pid -1) when it goes away and comes back? The kernel takes them
- * off for good: a system-wide profiler that does not reopen them goes blind there, untold.
+ * What happens to events on a CPU (pid -1) when it goes offline and comes back? The kernel removes
+ * them for good: a system-wide profiler that does not reopen them misses that CPU in silence.
  * Observed: a task pinned to the CPU causes page faults before and after.
  */
 #include "probe.h"
@@ -13,9 +13,9 @@ PROBE(TITLE("events on a CPU that comes back")
       NEEDS("cpu2")
       NEEDS("hotplug")
       NEEDS("root")
-      POINT(does_not_resume, "an event on the CPU counts nothing more when the CPU is back")
-      POINT(not_revived, "nor does it after DISABLE and ENABLE")
-      POINT(reopened, "a new event opened after the CPU is back counts")
+      POINT(does_not_resume, "a CPU-wide event counts nothing more when its CPU is back")
+      POINT(not_revived, "DISABLE and ENABLE do not revive a CPU-wide event whose CPU was away")
+      POINT(reopened, "a CPU-wide event opened after the CPU is back counts")
       POINT(strategy_reopen, "a ring opened anew when the CPU came back has its samples")
       FACT(resumed, int, "of 50", "faults that the old event counts when the CPU is back")
       FACT(revived, int, "of 50", "faults it counts after ENABLE")

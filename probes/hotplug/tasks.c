@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What happens to a task's events bound to a CPU, when that CPU goes away and comes back? The
- * per-CPU design opens one for each thread and CPU and never looks again.
- * Observed: the test pins itself to the CPU that will toggle, and causes page faults before,
- * during (elsewhere) and after. The CPU is put back whatever happens.
+ * What happens to a task's events bound to a CPU when that CPU goes offline and comes back? A
+ * per-CPU design opens one for each thread and CPU and does not look again.
+ * Observed: the test pins itself to the CPU that will toggle, and causes page faults before, during
+ * (elsewhere) and after. The CPU is put back whatever happens.
  */
 #include "probe.h"
 #include "hotplug.h"
@@ -15,7 +15,7 @@ PROBE(TITLE("a task's events and a CPU that comes and goes")
       NEEDS("hotplug")
       POINT(resumes, "an event on this task and that CPU counts before, not during, and after")
       POINT(any_cpu, "an event on this task and any CPU counts before, during and after")
-      POINT(ring_survives, "its ring holds the samples of before, and those of after follow")
+      POINT(ring_survives, "the ring of such an event keeps its samples, and those of after follow")
       POINT(other_cpu_unaffected, "an event of the task on another CPU counts all the time"))
 
 /* Count ten faults before on the CPU, during on the first one, and after on the CPU again. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * PR_TASK_PERF_EVENTS_DISABLE and _ENABLE: which events do they stop? The name says the task's; it
- * is those the calling thread opened, wherever they are attached.
+ * Which events do PR_TASK_PERF_EVENTS_DISABLE and _ENABLE stop and start? The name says the task's;
+ * it is those that the calling thread has opened, wherever they are attached.
  * Observed: exact page faults on events opened here and attached to this thread and to a child.
  */
 #include "probe.h"
@@ -9,9 +9,9 @@
 
 PROBE(TITLE("prctl on a task's own events")
       SINCE("2.6.31")
-      POINT(disable, "events this thread opened stop")
-      POINT(enable, "and go on after PR_TASK_PERF_EVENTS_ENABLE")
-      POINT(opened_on_child, "an event opened here on a child stops as well"))
+      POINT(disable, "PR_TASK_PERF_EVENTS_DISABLE stops the events of this thread")
+      POINT(enable, "PR_TASK_PERF_EVENTS_ENABLE has them go on")
+      POINT(opened_on_child, "PR_TASK_PERF_EVENTS_DISABLE stops an event it opened on a child"))
 
 static int open_on(pid_t pid)
 {

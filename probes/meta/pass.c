@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The smallest probe there is, and the one to copy: a question, a deed, an effect.
+ * The smallest probe there is, and the one to copy: a question, an action, an effect.
  * Here: does a page-fault counter count exactly the pages that were touched?
  */
 #include "probe.h"

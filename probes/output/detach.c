@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * How is a redirection ended? SET_OUTPUT takes a descriptor, and -1 for none; the argument is a
- * long, so a 64-bit program that passes an unsigned int says something else. An event with a ring
- * of its own has nothing to be detached from.
- * Observed by records in the target, count and poll of the source.
+ * How is a redirection ended? SET_OUTPUT takes a descriptor, or -1 for none. The argument is a
+ * long, so an unsigned int of a 64-bit program is another number. An event with a ring of its own
+ * has nothing to be detached from.
+ * Observed: records in the target; count and poll of the source.
  */
 #include "probe.h"
 #include "redirected.h"
@@ -12,11 +12,11 @@
 
 PROBE(TITLE("ending a redirection of output")
       SINCE("2.6.35")
-      POINT(stops_output, "SET_OUTPUT with a long -1 ends it; the source counts on")
-      POINT(source_polls_hup, "then poll of the source reports POLLHUP")
+      POINT(stops_output, "SET_OUTPUT with a long -1 ends a redirection; the source counts on")
+      POINT(source_polls_hup, "poll of a source that was detached reports POLLHUP")
       SINCE("3.18")
       POINT(mapped_is_refused, "EINVAL for detaching an event that has its own ring")
-      POINT(narrow_minus_one_is_refused, "0xffffffff in 64 bits is EBADF, not a detach"))
+      POINT(narrow_minus_one_is_refused, "SET_OUTPUT of 0xffffffff in 64 bits is EBADF"))
 
 static int detach(int event, unsigned long nothing)
 {

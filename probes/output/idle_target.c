@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Must a target run itself? No: a disabled event or a dummy will do as the leader of a ring, and
- * what it receives is not counted as its own. That is how a profiler gives a ring to each CPU.
- * Observed by records in the target's ring.
+ * Must the target of a redirection run? No: a disabled event or a dummy can own the ring, and what
+ * it receives is not counted as its own. A profiler gives a ring to each CPU that way.
+ * Observed: records in the target's ring.
  */
 #include "probe.h"
 #include "redirected.h"
@@ -11,7 +11,7 @@
 PROBE(TITLE("targets that do not run")
       SINCE("2.6.35")
       POINT(disabled_receives, "a target that is disabled receives its source's records")
-      POINT(sideband_receives, "so does a dummy event that counts nothing")
+      POINT(sideband_receives, "a dummy event that counts nothing receives its source's records")
       POINT(does_not_count, "a target does not count what it receives"))
 
 TEST(disabled_receives)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What does each level of perf_event_paranoid open and shut, -1 to 4?
+ * What does each level of perf_event_paranoid allow and refuse, -1 to 4?
  *
  * Needs root: every test sets a level, gives up all its capabilities and asks as nobody. Levels 3
  * and 4 are those of vendors; where the kernel does not know them they mean 2. The level is put
@@ -30,8 +30,8 @@ PROBE(TITLE("every level of perf_event_paranoid")
       LEVEL(minus_1) LEVEL(zero) LEVEL(one) LEVEL(two) LEVEL(three) LEVEL(four)
       FACT(nobody_at_3, enum, "-", "answer to a user-mode event at level 3: opens, or the errno")
       FACT(nobody_at_4, enum, "-", "answer to a user-mode event at level 4: opens, or the errno")
-      FACT(perfmon_at_3, enum, "-", "the same at level 3 with CAP_PERFMON alone")
-      FACT(perfmon_at_4, enum, "-", "the same at level 4 with CAP_PERFMON alone"))
+      FACT(perfmon_at_3, enum, "-", "answer at level 3 with CAP_PERFMON alone: opens or errno")
+      FACT(perfmon_at_4, enum, "-", "answer at level 4 with CAP_PERFMON alone: opens or errno"))
 
 static void __attribute__((constructor)) keep(void)
 {

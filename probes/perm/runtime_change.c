@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What happens to events that are open when perf_event_paranoid is raised?
+ * What happens to open events when perf_event_paranoid is raised?
  *
- * The level is a gate of the open and of nothing else: what is open goes on counting, is read and
- * mapped, and children inherit it. (Android had to write -1 before a fork for tracepoints of old
- * kernels.) The level is put back when the program ends, whatever ends it.
+ * The level is checked at open only: an open event goes on counting, can be read and mapped, and
+ * is inherited by children. (Android had to write -1 before a fork for tracepoints of old
+ * kernels.) The level is put back however the program ends.
  */
 #include "probe.h"
 #include "privilege.h"
@@ -20,8 +20,8 @@ PROBE(TITLE("a level raised under an open event")
       POINT(raised_shuts, "after raising the level, a new event is EACCES")
       POINT(lowered_opens, "after lowering the level, a new event opens")
       POINT(counts_on, "an event that counts the kernel counts on after the level was raised")
-      POINT(still_controlled, "it can be disabled and enabled after the level was raised")
-      POINT(still_mapped, "it can be mapped after the level was raised")
+      POINT(still_controlled, "an open event can be switched off and on after the level was raised")
+      POINT(still_mapped, "an open event can be mapped after the level was raised")
       POINT(still_inherited, "a child created after the level was raised is counted"))
 
 static void __attribute__((constructor)) keep(void)

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Can a tracer attach to every thread of a process that makes and ends threads all the time, by
- * listing /proc/self/task until nothing new appears? And does an inherit event opened on each
+ * Can a tracer attach to every thread of a process that starts and ends threads all the time, by
+ * listing /proc/self/task until nothing new appears? And does an inherited event opened on each
  * thread close the gap between two listings?
  * Observed: after the listing has converged, every thread that lives has an event; with inherit, a
- * thread made by a watched one is covered without being listed.
+ * thread started by a watched one is covered without being listed.
  */
 #include "probe.h"
 #include "fork_exec.h"
@@ -15,7 +15,7 @@
 PROBE(TITLE("attaching to threads that come and go")
       SINCE("2.6.31")
       POINT(converges, "listing and attaching ends, with every long-lived thread attached once")
-      POINT(heirs, "with inherit, threads made after the listing are covered by their maker")
+      POINT(heirs, "with inherit, a thread started after the listing is counted by its starter")
       FACT(rounds, int, "listings", "listings until nothing new appeared")
       FACT(missed, int, "threads", "threads gone between listing and attaching (ESRCH)"))
 
