@@ -404,8 +404,8 @@ struct pm_session *pm_session_create(struct pm_plan *plan, const struct pm_liste
 void pm_session_destroy(struct pm_session *session);
 
 /*
- * Opens and enables all events or none, then causes one event for each ring to verify that records
- * arrive. Where they do not, it tries the plan's next strategy. Returns the strategy in use;
+ * Opens and enables all events or none, then causes records and events to verify that they arrive;
+ * what cannot be verified is in pm_stats. Where they do not, it tries the plan's next strategy. Returns the strategy in use;
  * -EALREADY; -ENOTSUP when no strategy is left; else the errno of the last strategy. (0.1)
  */
 int pm_session_attach(struct pm_session *session, struct pm_diag *diag);

@@ -40,11 +40,21 @@ struct pm_stats {
 	 * and what timers stand in for): ns of CPU time that the observed process or thread used
 	 * while it was attached, and ns that the delivered samples stand for, the sum of their
 	 * periods. The difference is CPU time that no sample represents: of threads that end before
-	 * their first one, of what came after the last one, of lost samples, and of the kernel where
+	 * their first one, of what came after the last one, of lost samples, of the kernel where
 	 * it is not observed. Both are 0 where there is no such event; cpu_time is also 0 for
-	 * PM_SYSTEM, for PM_CGROUP, and for a thread that has ended.
+	 * PM_SYSTEM, for PM_CGROUP and for an ended thread.
 	 */
 	uint64_t cpu_time, cpu_time_sampled;
+	/*
+	 * What the attach could not prove: events that cannot be caused on purpose, rings of CPUs
+	 * where this thread may not run, and threads that have not run since (this goes down).
+	 */
+	uint64_t unproven_events, unproven_rings, unproven_threads;
+	/*
+	 * Found out in polls and at the end: events of which no sample has come although they have
+	 * counted four periods or more, and threads that run while their events stand still.
+	 */
+	uint64_t silent_events, silent_threads;
 };
 
 #endif

@@ -98,5 +98,7 @@ int pm_plan_explain(const struct pm_plan *plan, char *buf, size_t size)
 		put_rings(&text, plan);
 	if ((chosen->strategy->able & (USES_RINGS | USES_PERF)))
 		put_modifiers(&text, plan);
+	if (plan->unproven[0] != '\0')
+		put(&text, "not proven: %s\n", plan->unproven);
 	return text.length;
 }

@@ -64,6 +64,7 @@ struct pm_plan {
 	int chosen;			/* index of a candidate */
 	unsigned int ring_pages;	/* of the chosen strategy, by the limits; then as mapped */
 	struct candidate candidates[PM_STRATEGIES];	/* in the order of preference */
+	char unproven[REASON_SIZE];	/* what the attach could not prove; "": nothing */
 	struct pm_diag refusal;		/* of the first event that does not open */
 };
 

@@ -2,6 +2,7 @@
 /* The life of a session: attach, with the next strategy where one is silent, and detach. */
 #include "session.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -66,16 +67,28 @@ static void begin(struct pm_session *session)
 	pm_format_of(&session->plan->events[0].attr, &session->format);
 }
 
-/* What the canary did is not the program's: its thread inherits from this one and shows on CPUs. */
-static void begin_counting(struct pm_session *session)
+/*
+ * What the canary did is not the program's: its thread inherits from this one and shows on CPUs.
+ * Where it has been, time must have passed for the event.
+ */
+static int begin_counting(struct pm_session *session, char *reason, size_t size)
 {
 	struct event_list *events = &session->events;
 
 	pm_canary_wait(session);
-	for (size_t i = 0; i < events->count; i++)
-		if (events->list[i].tid < 0 || events->list[i].tid == session->self ||
-		    session->threads.rounds > 1)
-			pm_event_begin(events, &events->list[i]);
+	for (size_t i = 0; i < events->count; i++) {
+		struct session_event *event = &events->list[i];
+
+		if (event->tid >= 0 && event->tid != session->self && session->threads.rounds <= 1)
+			continue;
+		if (pm_event_begin(events, event) < 0 || event->base.enabled > 0 ||
+		    !pm_canary_was_on(session, event))
+			continue;
+		snprintf(reason, size, "all opened, but event %u on cpu %d stands still while a "
+			 "thread runs there", event->spec, event->cpu);
+		return -EIO;
+	}
+	return 0;
 }
 
 static int attach_chosen(struct pm_session *session, struct pm_diag *diag)
@@ -88,9 +101,13 @@ static int attach_chosen(struct pm_session *session, struct pm_diag *diag)
 	if (err < 0)
 		return err;
 	session->attached = true;
-	if (pm_canary(session, reason, sizeof(reason)) == 0) {
-		begin_counting(session);
+	if (pm_proof_begin(session) < 0)
+		return pm_diag_say(diag, ENOMEM, PM_CAUSE_NONE, "attach: out of memory");
+	if (pm_canary(session, reason, sizeof(reason)) == 0 &&
+	    pm_proof_threads(session, reason, sizeof(reason)) == 0 &&
+	    begin_counting(session, reason, sizeof(reason)) == 0) {
 		pm_cpu_time_begin(session);
+		pm_proof_tell(session);
 		return 0;
 	}
 	record_silence(session->strategy, session->plan->profile);
@@ -108,6 +125,7 @@ static void undo(struct pm_session *session)
 	pm_events_free(&session->events);
 	pm_ids_free(&session->ids);
 	pm_threads_free(&session->threads);
+	pm_proof_free(&session->proof);
 	session->attached = session->follows = false;
 }
 
@@ -155,6 +173,7 @@ static void take_leave(struct pm_session *session)
 {
 	pm_late_cpus_follow(session, true);
 	(void)pm_drain(session);
+	pm_proof_follow(session, true);
 	if (!session->was_full)
 		return;
 	pm_canary_flush(session);

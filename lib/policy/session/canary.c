@@ -56,6 +56,20 @@ static bool is_own_ring(const struct pm_session *session, const struct session_r
 	return ring->cpu < 0 && ring->tid == pm_gettid() && session->canary.tid != 0;
 }
 
+/* An event that the canary has caused on this CPU and that gave no sample there; -1: none. */
+static int missing_on(const struct pm_session *session, int cpu)
+{
+	uint32_t sampled = 0;
+
+	for (size_t i = 0; i < session->rings.count; i++)
+		if (session->rings.list[i].cpu == cpu)
+			sampled |= session->rings.list[i].sampled;
+	for (size_t i = 0; cpu >= 0 && i < session->plan->count; i++)
+		if (pm_canary_is_everywhere(&session->plan->events[i]) && !(sampled & 1u << i))
+			return (int)i;
+	return -1;
+}
+
 static int judge(const struct pm_session *session, char *reason, size_t size)
 {
 	const struct canary *canary = &session->canary;
@@ -75,6 +89,20 @@ static int judge(const struct pm_session *session, char *reason, size_t size)
 			 "forwards nothing");
 		return -EIO;
 	}
+	if (canary->misplaced) {
+		snprintf(reason, size, "all opened, but a record of one CPU came in the ring of "
+			 "another");
+		return -EIO;
+	}
+	for (size_t i = 0; canary->other && i < session->rings.count; i++)
+		if (missing_on(session, session->rings.list[i].cpu) >= 0 &&
+		    !session->rings.list[i].unvisited) {
+			snprintf(reason, size, "all opened, but event %d, caused deliberately on "
+				 "cpu %d, gave no sample",
+				 missing_on(session, session->rings.list[i].cpu),
+				 session->rings.list[i].cpu);
+			return -EIO;
+		}
 	for (size_t i = 0; canary->other && i < session->plan->count; i++) {
 		if (!pm_canary_can_cause(&session->plan->events[i]) || canary->samples[i] > 0)
 			continue;
@@ -107,6 +135,22 @@ static int judge_counters(struct pm_session *session, bool patient, char *reason
 	return 0;
 }
 
+/* The calling thread has a ring for all of its events; those of the others are not waited for. */
+static bool has_own_ring(struct pm_session *session)
+{
+	bool found = false;
+
+	for (size_t i = 0; i < session->rings.count; i++) {
+		struct session_ring *ring = &session->rings.list[i];
+
+		if (ring->cpu >= 0)
+			return false;
+		ring->canary = ring->tid != pm_gettid();
+		found |= !ring->canary;
+	}
+	return found;
+}
+
 static int judge_rings(struct pm_session *session, bool patient, char *reason, size_t size)
 {
 	int err;
@@ -114,13 +158,16 @@ static int judge_rings(struct pm_session *session, bool patient, char *reason, s
 	if (!is_inherited(session) || !pm_canary_send(session, false, patient)) {
 		/* Nobody inherits: this very thread, if it is observed at all. */
 		session->canary.tid = pm_gettid();
+		session->canary.other = has_own_ring(session);
 		pm_canary_rename();
+		if (session->canary.other)
+			pm_canary_cause(session->plan, patient);
 	}
 	/* A flood of others' records could hide it for a while, not for ever. */
 	for (int i = 0; i < 64 && pm_drain(session) > 0; i++)
 		;
 	err = judge(session, reason, size);
-	if (!session->canary.other)
+	if (session->canary.tid == pm_gettid())
 		session->canary.tid = 0;
 	return err;
 }
@@ -158,6 +205,18 @@ int pm_canary(struct pm_session *session, char *reason, size_t size)
 			break;
 	}
 	return err;
+}
+
+bool pm_canary_was_on(const struct pm_session *session, const struct session_event *event)
+{
+	/* A cgroup's event counts its own tasks alone; after a second listing copies are mixed. */
+	if (!session->canary.other || session->rings.count == 0 || session->threads.rounds > 1 ||
+	    session->plan->events[event->spec].spec.tid < PM_SYSTEM)
+		return false;
+	for (size_t i = 0; i < session->rings.count; i++)
+		if (session->rings.list[i].cpu >= 0 && session->rings.list[i].cpu == event->cpu)
+			return !session->rings.list[i].unvisited;
+	return false;
 }
 
 void pm_canary_wait(const struct pm_session *session)

@@ -18,6 +18,9 @@ int pm_canary_inherits(struct pm_session *session, bool patient, char *reason, s
 /* operations.prove by the calling thread, which has events of its own and inherits nothing. */
 int pm_canary_self(struct pm_session *session, bool patient, char *reason, size_t size);
 
+/* Whether the canary's thread has run where this event counts, and is counted by it. */
+bool pm_canary_was_on(const struct pm_session *session, const struct session_event *event);
+
 /* Waits until the canary's thread has added what it counted to the events that it inherited. */
 void pm_canary_wait(const struct pm_session *session);
 

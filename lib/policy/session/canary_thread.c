@@ -56,6 +56,11 @@ bool pm_canary_can_cause(const struct plan_event *event)
 	return tick(event) != 0;
 }
 
+bool pm_canary_is_everywhere(const struct plan_event *event)
+{
+	return is_fault(&event->spec) && pm_plan_is_sampled(event) && pm_canary_can_cause(event);
+}
+
 static void fault(size_t count)
 {
 	size_t page = (size_t)sysconf(_SC_PAGESIZE);
@@ -122,7 +127,7 @@ static bool move_to(int cpu)
 }
 
 /* Begins with the CPU that it runs on: each move costs more than all else together. */
-static void visit(struct ring_set *rings, bool patient)
+static void visit(struct ring_set *rings, const struct pm_plan *plan, bool patient)
 {
 	int here = sched_getcpu();
 	size_t first = 0, count = rings->count;
@@ -137,10 +142,14 @@ static void visit(struct ring_set *rings, bool patient)
 		if (ring->canary)
 			continue;
 		/* Where it must not go, no other thread of this process is likely to be, either. */
-		if (!stay && !move_to(ring->cpu))
-			ring->canary = true;
-		else
-			pm_canary_rename();
+		if (!stay && !move_to(ring->cpu)) {
+			ring->canary = ring->unvisited = true;
+			continue;
+		}
+		pm_canary_rename();
+		for (size_t k = 0; plan != NULL && k < plan->count; k++)
+			if (pm_canary_is_everywhere(&plan->events[k]))
+				fault((size_t)plan->events[k].attr.sample_period + 1);
 	}
 }
 
@@ -189,7 +198,7 @@ static void *run_errand(void *context)
 	struct pm_session *session = errand->session;
 
 	errand->tid = pm_gettid();
-	visit(&session->rings, errand->patient);
+	visit(&session->rings, errand->name_only ? NULL : session->plan, errand->patient);
 	errand->stranded = session->rings.count == 0 && !go_where_counted(&session->events);
 	/* The thread is held on the CPU that it visited last. */
 	for (size_t i = 0; !errand->name_only && i < session->rings.count; i++)
@@ -220,8 +229,11 @@ static int start(struct errand *errand, pthread_t *ret)
  */
 static void begin(struct ring_set *rings, bool own_only)
 {
-	for (size_t i = 0; i < rings->count; i++)
+	for (size_t i = 0; i < rings->count; i++) {
 		rings->list[i].canary = own_only && rings->list[i].tid != pm_gettid();
+		rings->list[i].unvisited = false;
+		rings->list[i].sampled = 0;
+	}
 }
 
 bool pm_canary_send(struct pm_session *session, bool name_only, bool patient)

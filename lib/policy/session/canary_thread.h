@@ -8,6 +8,9 @@
 /* Whether the canary can make this event happen, in little time. */
 bool pm_canary_can_cause(const struct plan_event *event);
 
+/* Whether that takes so little that it is done on each CPU. */
+bool pm_canary_is_everywhere(const struct plan_event *event);
+
 /* Makes each event happen that it can; more often when patient. */
 void pm_canary_cause(const struct pm_plan *plan, bool patient);
 

@@ -16,6 +16,12 @@ static bool is_canary(const struct pm_session *session, pid_t tid, uint64_t time
 		(session->canary.ended == 0 || time <= session->canary.ended);
 }
 
+/* A record of one CPU in the ring of another. */
+static bool is_misplaced(const struct session_ring *ring, uint32_t cpu)
+{
+	return ring->cpu >= 0 && (uint32_t)ring->cpu != cpu;
+}
+
 /* A sample of a child process that inherited the event, or of another task on the CPU. */
 static bool is_foreign(const struct pm_session *session, const struct session_event *event,
 		       const struct pm_observed *observed)
@@ -46,7 +52,8 @@ static bool is_right_source(struct pm_session *session, const struct session_eve
 		pm_source_is_right(threads, event, tid);
 }
 
-static void on_sample(struct pm_session *session, const struct perf_event_header *header)
+static void on_sample(struct pm_session *session, struct session_ring *ring,
+		      const struct perf_event_header *header)
 {
 	const struct session_event *event;
 	struct pm_observed observed;
@@ -66,9 +73,12 @@ static void on_sample(struct pm_session *session, const struct perf_event_header
 	observed.event = event->spec;
 	if (is_canary(session, (pid_t)observed.tid, observed.time)) {
 		session->canary.samples[event->spec]++;
+		ring->sampled |= 1u << event->spec;
+		session->canary.misplaced |= is_misplaced(ring, observed.cpu);
 		if (session->canary.other)
 			return;
 	}
+	session->proof.seen |= 1u << event->spec;
 	if (is_foreign(session, event, &observed)) {
 		session->stats.foreign++;
 		return;
@@ -138,6 +148,7 @@ static void on_other(struct pm_session *session, struct session_ring *ring,
 {
 	if (record->type == PERF_RECORD_COMM &&
 	    is_canary(session, (pid_t)record->comm.tid, record->sid.time)) {
+		session->canary.misplaced |= is_misplaced(ring, record->sid.cpu);
 		if (session->canary.forwarded != 0 && record->sid.id == session->canary.forwarded)
 			session->canary.forwarding = true;
 		else
@@ -204,7 +215,7 @@ static void take_record(struct pm_session *session, struct session_ring *ring,
 {
 	session->stats.records++;
 	if (header->type == PERF_RECORD_SAMPLE)
-		on_sample(session, header);
+		on_sample(session, ring, header);
 	else
 		on_record(session, ring, header);
 }

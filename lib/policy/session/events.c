@@ -101,15 +101,17 @@ int pm_event_counts(const struct event_list *events, const struct session_event 
 	return 0;
 }
 
-void pm_event_begin(const struct event_list *events, struct session_event *event)
+int pm_event_begin(const struct event_list *events, struct session_event *event)
 {
 	struct pm_counts counts;
+	int err = pm_event_counts(events, event, &counts);
 
-	if (pm_event_counts(events, event, &counts) < 0)
-		return;
+	if (err < 0)
+		return err;
 	event->base.value += counts.member[0].value;
 	event->base.enabled += counts.time_enabled;
 	event->base.running += counts.time_running;
+	return 0;
 }
 
 void pm_events_close_since(struct event_list *events, size_t count)

@@ -42,8 +42,8 @@ int pm_events_enable(const struct event_list *events, struct pm_diag *diag);
 int pm_event_counts(const struct event_list *events, const struct session_event *event,
 		    struct pm_counts *ret);
 
-/* What it has counted by now is left out from here on. */
-void pm_event_begin(const struct event_list *events, struct session_event *event);
+/* What it has counted by now is left out from here on. Errors as above. */
+int pm_event_begin(const struct event_list *events, struct session_event *event);
 
 /* Closes what was opened since there were `count`. */
 void pm_events_close_since(struct event_list *events, size_t count);

@@ -12,6 +12,8 @@ struct session_ring {
 	int cpu;
 	pid_t tid;			/* of its leader */
 	bool canary;			/* the canary's record has come */
+	bool unvisited;			/* it must not run there */
+	uint32_t sampled;		/* by spec: its samples have come */
 };
 
 struct ring_set {

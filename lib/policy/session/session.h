@@ -10,6 +10,7 @@
 #include "cpu_time.h"
 #include "events.h"
 #include "ids.h"
+#include "proof.h"
 #include "rings.h"
 #include "stop.h"
 #include "sums.h"
@@ -39,6 +40,7 @@ struct canary {
 	uint64_t ended;			/* when, of perf's clock; 0: not told yet */
 	uint64_t forwarded;		/* the id of an event of its own; 0: there was none */
 	bool forwarding;		/* a record of that event has come */
+	bool misplaced;			/* a record came in the ring of another CPU */
 	uint64_t samples[PLAN_EVENTS_MAX];
 };
 
@@ -58,6 +60,7 @@ struct pm_session {
 	struct late_cpus cpus;
 	struct sums sums;
 	struct cpu_time cpu_time;
+	struct proof proof;
 	struct canary canary;
 	struct stop_channel stop;
 	bool attached;

@@ -63,7 +63,7 @@ static void on_overflow(int number)
 /* With a frequency the kernel changes the period, and only the counter tells what it was. */
 static uint64_t count_since(struct signals *signals, int fd)
 {
-	uint64_t words[8];		/* the first is the count; what follows depends on the format */
+	uint64_t words[8];		/* the count, and what the format adds */
 
 	if (fd < 0 || fd >= DESCRIPTORS ||
 	    read(fd, words, sizeof(words)) < (ssize_t)sizeof(*words))

@@ -195,6 +195,7 @@ static void deliver(struct pm_session *session, const struct sigring_sample *sam
 	if (!session->operations->describe(session, sample, &observed))
 		return;
 	session->stats.samples++;
+	session->proof.seen |= 1u << observed.event;
 	pm_cpu_time_add(&session->cpu_time, observed.event, observed.period);
 	if (session->listener.sample != NULL)
 		session->listener.sample(session->context, &observed);

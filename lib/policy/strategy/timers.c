@@ -5,7 +5,9 @@
  */
 #define _GNU_SOURCE
 #include <errno.h>
+#include <pthread.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
@@ -39,12 +41,17 @@ static struct timers *timers_of(const struct pm_session *session)
 
 /* --------------------------------------------------------------------------------------- timers */
 
-static int start(struct timers *timers, pid_t tid)
+static struct timespec period_of(const struct timers *timers)
 {
-	const struct timespec period = {
+	return (struct timespec){
 		.tv_sec = (time_t)(timers->period / 1000000000),
 		.tv_nsec = (long)(timers->period % 1000000000),
 	};
+}
+
+static int start(struct timers *timers, pid_t tid)
+{
+	const struct timespec period = period_of(timers);
 	const struct itimerspec each = { period, period };
 	struct sigevent event;
 	timer_t id;
@@ -103,9 +110,11 @@ static bool accept_tick(struct sigring *ring, const siginfo_t *info, struct sigr
 static bool describe(struct pm_session *session, const struct sigring_sample *sample,
 		     struct pm_observed *ret)
 {
-	(void)session;
 	ret->period = sample->weight;
-	return true;
+	if ((pid_t)sample->tid != session->canary.tid)
+		return true;
+	session->canary.samples[0]++;
+	return false;
 }
 
 static int watch_late(pid_t tid, void *context)
@@ -191,8 +200,55 @@ static int attach(struct pm_session *session, struct pm_diag *diag)
 				     pm_errno_name(-err)) : 0;
 }
 
+/* Its time has come long ago, so the kernel sends the signal at once. */
+static bool fires(struct pm_session *session, const struct timer *timer)
+{
+	const struct timespec period = period_of(timers_of(session));
+	const struct itimerspec past = { period, { 0, 1 } }, each = { period, period };
+
+	session->canary.tid = timer->tid;
+	if (timer_settime(timer->id, TIMER_ABSTIME, &past, NULL) == 0)
+		(void)pm_sigring_drain(session);
+	(void)timer_settime(timer->id, 0, &each, NULL);
+	session->canary.tid = 0;
+	return session->canary.samples[0] > 0;
+}
+
+static bool is_blocked(int number)
+{
+	sigset_t blocked;
+
+	return pthread_sigmask(SIG_BLOCK, NULL, &blocked) != 0 || sigismember(&blocked, number);
+}
+
+/* Each is armed, and that of the calling thread sends its signal. */
+static int prove(struct pm_session *session, bool patient, char *reason, size_t size)
+{
+	const struct timers *timers = timers_of(session);
+
+	(void)patient;
+	for (size_t i = 0; i < timers->count; i++) {
+		const struct timer *timer = &timers->list[i];
+		struct itimerspec left;
+
+		if (timer->tid == pm_gettid() && !is_blocked(SIGPROF) && !fires(session, timer)) {
+			snprintf(reason, size, "a timer whose time had come sent no signal");
+			return -EIO;
+		}
+		if (syscall(SYS_tgkill, session->pid, timer->tid, 0) == 0 &&
+		    timer_gettime(timer->id, &left) == 0 && left.it_interval.tv_sec == 0 &&
+		    left.it_interval.tv_nsec == 0) {
+			snprintf(reason, size, "the timer of thread %d was set and does not run",
+				 (int)timer->tid);
+			return -EIO;
+		}
+	}
+	return 0;
+}
+
 static const struct operations operations = {
 	.attach = attach,
+	.prove = prove,
 	.follow = follow,
 	.drain = pm_sigring_drain,
 	.undo = undo,

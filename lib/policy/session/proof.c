@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The canary shows that its own events arrive, and those that a new thread inherits. Events of
+ * threads that ran before the attach belong to contexts of their own: that they are enabled shows
+ * when such a thread runs, because the time for which they have been enabled then goes on. And a
+ * session that delivers nothing may be one that nothing happens in, or a silent one: what its own
+ * events have counted tells the two apart.
+ */
+#include "proof.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "canary_thread.h"
+#include "session.h"
+
+#define RAN_NS 1000000		/* a thread that ran for so long has run with its events */
+#define FIRST_WAIT_NS 1000000000
+#define LAST_WAIT_NS 64000000000
+#define PERIODS 4		/* so many must have given a sample */
+#define SILENT_NS 200000000	/* of a clock whose period is not known, or goes by ticks */
+
+static bool may_be_noted(const struct pm_session *session, const struct session_event *event)
+{
+	return event->tid > 0 && event->tid != session->self && event->fd >= 0;
+}
+
+int pm_proof_begin(struct pm_session *session)
+{
+	const struct event_list *events = &session->events;
+	struct proof *proof = &session->proof;
+	pid_t last = 0;
+
+	for (size_t i = 0; i < events->count; i++) {
+		if (!may_be_noted(session, &events->list[i]) || events->list[i].tid == last)
+			continue;
+		if (proof->threads == NULL)
+			proof->threads = malloc((events->count - i) * sizeof(*proof->threads));
+		if (proof->threads == NULL)
+			return -ENOMEM;
+		last = events->list[i].tid;
+		proof->threads[proof->thread_count].tid = last;
+		if (pm_clock_ns(pm_thread_clock(last),
+				&proof->threads[proof->thread_count].used) == 0)
+			proof->thread_count++;
+	}
+	return 0;
+}
+
+/* Whether any event of it has been enabled for some time; true also where that cannot be read. */
+static bool is_enabled(const struct event_list *events, pid_t tid)
+{
+	bool read = false;
+
+	for (size_t i = 0; i < events->count; i++) {
+		struct pm_counts counts;
+
+		if (events->list[i].tid != tid ||
+		    pm_event_counts(events, &events->list[i], &counts) < 0)
+			continue;
+		if (counts.time_enabled > 0)
+			return true;
+		read = true;
+	}
+	return !read;
+}
+
+int pm_proof_threads(struct pm_session *session, char *reason, size_t size)
+{
+	struct proof *proof = &session->proof;
+	size_t kept = 0;
+	int err = 0;
+
+	for (size_t i = 0; i < proof->thread_count; i++) {
+		const struct proof_thread thread = proof->threads[i];
+		uint64_t used;
+
+		if (pm_clock_ns(pm_thread_clock(thread.tid), &used) < 0)
+			continue;
+		if (used - thread.used < RAN_NS) {
+			proof->threads[kept++] = thread;
+			continue;
+		}
+		if (is_enabled(&session->events, thread.tid))
+			continue;
+		session->stats.silent_threads++;
+		err = -EIO;
+		snprintf(reason, size, "all opened, but the events of thread %d stand still while "
+			 "it runs", (int)thread.tid);
+	}
+	proof->thread_count = kept;
+	session->stats.unproven_threads = kept;
+	return err;
+}
+
+/* -------------------------------------------------------------------------------------- telling */
+
+static size_t count_unvisited(const struct ring_set *rings)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < rings->count; i++)
+		count += rings->list[i].unvisited;
+	return count;
+}
+
+void pm_proof_tell(struct pm_session *session)
+{
+	struct pm_stats *stats = &session->stats;
+	struct pm_plan *plan = session->plan;
+	size_t events = 0;
+
+	for (size_t i = 0; i < plan->count; i++)
+		events += !pm_canary_can_cause(&plan->events[i]);
+	if (session->operations->prove == NULL)
+		events = plan->count;
+	stats->unproven_events = events;
+	stats->unproven_rings = count_unvisited(&session->rings);
+	plan->unproven[0] = '\0';
+	if (events + stats->unproven_rings + stats->unproven_threads > 0)
+		snprintf(plan->unproven, sizeof(plan->unproven), "%zu of %zu events, which cannot "
+			 "be caused on purpose; %llu rings where the canary could not go; %llu "
+			 "threads that have not run since", events, plan->count,
+			 (unsigned long long)stats->unproven_rings,
+			 (unsigned long long)stats->unproven_threads);
+	session->proof.wait = FIRST_WAIT_NS;
+	(void)pm_clock_ns(CLOCK_MONOTONIC, &session->proof.looked_at);
+}
+
+/* ------------------------------------------------------------------------------------ following */
+
+static uint64_t enough(const struct plan_event *event)
+{
+	const bool timed = event->attr.type == PERF_TYPE_SOFTWARE &&
+		event->attr.config <= PERF_COUNT_SW_TASK_CLOCK;
+
+	if (event->spec.period == 0)
+		return timed ? SILENT_NS : UINT64_MAX;
+	return event->spec.period < UINT64_MAX / PERIODS ? PERIODS * event->spec.period :
+		UINT64_MAX;
+}
+
+/* Whether one of its events has counted what must have given a sample. */
+static bool has_counted(const struct pm_session *session, uint32_t spec)
+{
+	const uint64_t least = enough(&session->plan->events[spec]);
+
+	for (size_t i = 0; i < session->events.count; i++) {
+		struct pm_counts counts;
+
+		if (session->events.list[i].spec == spec &&
+		    pm_event_counts(&session->events, &session->events.list[i], &counts) == 0 &&
+		    counts.member[0].value >= least)
+			return true;
+	}
+	if (session->cpu_time.event != spec)
+		return false;
+	return pm_cpu_time_used(session) >= SILENT_NS &&
+		pm_cpu_time_used(session) / 16 >= session->plan->events[spec].spec.period;
+}
+
+static void look_for_silence(struct pm_session *session)
+{
+	session->stats.silent_events = 0;
+	for (uint32_t i = 0; i < session->plan->count; i++)
+		if (pm_plan_is_sampled(&session->plan->events[i]) &&
+		    !(session->proof.seen & 1u << i) && has_counted(session, i))
+			session->stats.silent_events++;
+}
+
+void pm_proof_follow(struct pm_session *session, bool at_once)
+{
+	struct proof *proof = &session->proof;
+	char unused[REASON_SIZE];
+	uint64_t now = 0;
+
+	(void)pm_clock_ns(CLOCK_MONOTONIC, &now);
+	if (!at_once && now - proof->looked_at < proof->wait)
+		return;
+	proof->looked_at = now;
+	if (proof->wait < LAST_WAIT_NS)
+		proof->wait *= 2;
+	(void)pm_proof_threads(session, unused, sizeof(unused));
+	look_for_silence(session);
+}
+
+void pm_proof_free(struct proof *proof)
+{
+	free(proof->threads);
+	*proof = (struct proof){ .threads = NULL };
+}

@@ -1,0 +1,257 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Kernels that are silent in part: on one CPU, for threads that ran before, for one strategy. A
+ * session does not attach to them; what it cannot know yet it says, and what it finds out later.
+ */
+#define _GNU_SOURCE
+#include "../test.h"
+
+#include <sched.h>
+#include <stdatomic.h>
+#include <time.h>
+
+#define BETWEEN_IOCTL
+#include "between.h"
+#include "../../pm_sys.h"
+#include "sessions.h"
+
+#define NEVER (UINT64_MAX >> 2)
+
+static struct {
+	int silent_cpu;			/* its events have no samples; -1: none */
+	bool silent;			/* none have */
+	bool dead_threads;		/* events of other threads than the opener's stand still */
+	bool dead_timers;
+} kernel;
+
+static int dead_fds[4096];
+
+/* Side-band records come; samples do not, and a clock goes on counting. */
+static void silence(struct perf_event_attr *attr)
+{
+	if (attr->config == PERF_COUNT_SW_PAGE_FAULTS)
+		attr->config = PERF_COUNT_SW_DUMMY;
+	else if (attr->sample_period != 0)
+		attr->sample_period = NEVER;
+}
+
+static long on_open(syscall_fn real, struct perf_event_attr *attr, const long *args)
+{
+	const bool dead = kernel.dead_threads && args[1] > 0 && args[1] != pm_gettid();
+	const struct perf_event_attr asked = attr != NULL ? *attr : (struct perf_event_attr){ 0 };
+	long fd;
+
+	if (attr != NULL && (kernel.silent ||
+	    (kernel.silent_cpu >= 0 && (int)args[2] == kernel.silent_cpu)))
+		silence(attr);
+	if (dead && attr != NULL)
+		attr->disabled = 1;
+	fd = open_really(real, args);
+	if (attr != NULL) {		/* the caller's own is as it was */
+		attr->config = asked.config;
+		attr->sample_period = asked.sample_period;
+		attr->disabled = asked.disabled;
+	}
+	if (fd >= 0 && fd < (long)ARRAY_SIZE(dead_fds))
+		dead_fds[fd] = dead;
+	return fd;
+}
+
+static int on_ioctl(ioctl_fn real, int fd, unsigned long request, void *argument)
+{
+	if (request == PERF_EVENT_IOC_ENABLE && fd < (int)ARRAY_SIZE(dead_fds) && dead_fds[fd])
+		return 0;
+	return real(fd, request, argument);
+}
+
+int timer_settime(timer_t id, int flags, const struct itimerspec *new, struct itimerspec *old)
+{
+	static int (*real)(timer_t, int, const struct itimerspec *, struct itimerspec *);
+
+	if (real == NULL)
+		*(void **)&real = dlsym(RTLD_NEXT, "timer_settime");
+	return kernel.dead_timers ? 0 : real(id, flags, new, old);
+}
+
+static atomic_bool may_run, may_end;
+
+static void *run_later(void *context)
+{
+	volatile unsigned int work = 0;
+
+	while (!may_run && !may_end)
+		usleep(1000);
+	while (!may_end)
+		work++;
+	return context;
+}
+
+static int setup(void **state)
+{
+	(void)state;
+	memset(&kernel, 0, sizeof(kernel));
+	memset(dead_fds, 0, sizeof(dead_fds));
+	kernel.silent_cpu = -1;
+	may_run = may_end = false;
+	return 0;
+}
+
+/* Attaches by this one strategy; the error, and what was said. */
+static int attach_by(enum pm_strategy strategy, const struct pm_event_spec *spec,
+		     struct pm_diag *diag, struct pm_session **ret, struct pm_plan **ret_plan)
+{
+	const bool silent = kernel.silent;
+
+	kernel.silent = false;		/* quick probes would find out */
+	*ret_plan = plan_of(spec, 1, strategy, NULL);
+	kernel.silent = silent;
+	if (*ret_plan == NULL)
+		skip();
+	*ret = pm_session_create(*ret_plan, NULL, NULL);
+	return pm_session_attach(*ret, diag);
+}
+
+static void expect_refused(enum pm_strategy strategy, const struct pm_event_spec *spec,
+			   const char *phrase)
+{
+	struct pm_diag diag = { .size = sizeof(diag) };
+	struct pm_session *session;
+	struct pm_plan *plan;
+	int err = attach_by(strategy, spec, &diag, &session, &plan);
+
+	if (err != -EIO || strstr(diag.text, phrase) == NULL)
+		fail_msg("%s: %d: %s", pm_strategy_name(strategy), err, diag.text);
+	pm_session_destroy(session);
+	pm_plan_destroy(plan);
+}
+
+static void one_cpu_is_silent(void **state)
+{
+	(void)state;
+	if (pm_cpus_online() < 2)
+		skip();
+	for (kernel.silent_cpu = 0; kernel.silent_cpu < 2; kernel.silent_cpu++) {
+		expect_refused(PM_STRATEGY_PER_CPU, &faults, "gave no sample");
+		expect_refused(PM_STRATEGY_OWN_RINGS, &faults, "gave no sample");
+	}
+}
+
+static void every_event_of_threads_is_silent(void **state)
+{
+	(void)state;
+	kernel.silent = true;
+	expect_refused(PM_STRATEGY_PER_THREAD, &faults, "gave no sample");
+	expect_refused(PM_STRATEGY_PER_THREAD, &clock_of_all, "gave no sample");
+}
+
+static void timers_do_not_run(void **state)
+{
+	(void)state;
+	kernel.dead_timers = true;
+	expect_refused(PM_STRATEGY_TIMERS, &clock_of_all, "sent no signal");
+}
+
+static void a_busy_thread_has_no_events(void **state)
+{
+	pthread_t thread;
+
+	(void)state;
+	kernel.dead_threads = true;
+	may_run = true;
+	assert_int_equal(pthread_create(&thread, NULL, run_later, NULL), 0);
+	usleep(10000);
+	/* A clock, so that the canary takes as long as the thread needs to run. */
+	for (int i = 0; i < 2; i++)
+		expect_refused(i ? PM_STRATEGY_PER_CPU : PM_STRATEGY_PER_THREAD, &(struct
+			pm_event_spec){ .size = sizeof(struct pm_event_spec), .type = 1,
+			.config = PERF_COUNT_SW_TASK_CLOCK, .period = 4000000,
+			.tid = PM_ALL_THREADS }, "stand still");
+	may_end = true;
+	pthread_join(thread, NULL);
+}
+
+static void a_sleeping_thread_is_told(void **state)
+{
+	struct pm_stats stats = { .size = sizeof(stats) };
+	struct pm_diag diag = { .size = sizeof(diag) };
+	struct pm_session *session;
+	struct pm_plan *plan;
+	pthread_t thread;
+	char text[12000];
+
+	(void)state;
+	kernel.dead_threads = true;
+	assert_int_equal(pthread_create(&thread, NULL, run_later, NULL), 0);
+	if (attach_by(PM_STRATEGY_PER_CPU, &faults, &diag, &session, &plan) < 0)
+		fail_msg("%s", diag.text);
+	pm_session_stats(session, &stats);
+	assert_int_equal(stats.unproven_threads, 1);
+	pm_plan_explain(plan, text, sizeof(text));
+	assert_non_null(strstr(text, "not proven: "));
+	may_run = true;
+	usleep(50000);
+	may_end = true;
+	(void)pm_session_poll(session, 0);
+	pm_session_detach(session);
+	pm_session_stats(session, &stats);
+	assert_int_equal(stats.silent_threads, 1);
+	assert_int_equal(stats.unproven_threads, 0);
+	pthread_join(thread, NULL);
+	pm_session_destroy(session);
+	pm_plan_destroy(plan);
+}
+
+static void burn(uint64_t ns)
+{
+	uint64_t begin = 0, now = 0;
+
+	(void)pm_clock_ns(CLOCK_THREAD_CPUTIME_ID, &begin);
+	while (now - begin < ns || now == 0)
+		(void)pm_clock_ns(CLOCK_THREAD_CPUTIME_ID, &now);
+}
+
+/* The canary does not wait for a period of 20 ms. */
+static void expect_silence(enum pm_strategy strategy, bool silent)
+{
+	struct pm_event_spec spec = clock_of_all;
+	struct pm_stats stats = { .size = sizeof(stats) };
+	struct pm_diag diag = { .size = sizeof(diag) };
+	struct pm_session *session;
+	struct pm_plan *plan;
+
+	spec.period = 20000000;
+	kernel.silent = silent;
+	if (attach_by(strategy, &spec, &diag, &session, &plan) < 0)
+		fail_msg("%s", diag.text);
+	burn(150000000);
+	pm_session_detach(session);
+	pm_session_stats(session, &stats);
+	assert_int_equal(stats.unproven_events, 1);
+	assert_int_equal(stats.silent_events, silent);
+	pm_session_destroy(session);
+	pm_plan_destroy(plan);
+}
+
+static void silence_is_told_in_the_end(void **state)
+{
+	(void)state;
+	for (int silent = 0; silent < 2; silent++) {
+		expect_silence(PM_STRATEGY_PER_CPU, silent);
+		expect_silence(PM_STRATEGY_PER_THREAD, silent);
+		expect_silence(PM_STRATEGY_SIGNALS, silent);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup(one_cpu_is_silent, setup),
+		cmocka_unit_test_setup(every_event_of_threads_is_silent, setup),
+		cmocka_unit_test_setup(timers_do_not_run, setup),
+		cmocka_unit_test_setup(a_busy_thread_has_no_events, setup),
+		cmocka_unit_test_setup(a_sleeping_thread_is_told, setup),
+		cmocka_unit_test_setup(silence_is_told_in_the_end, setup),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
