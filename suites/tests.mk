@@ -31,4 +31,11 @@ compare-builds:	## the same verdicts from gcc and clang at -O0, -O2, -O3
 falsify: all	## run probes on kernels that lie: each point must be able to fail; PROBE='ring.*' for a few
 	$(Q)ARCH=$(ARCH) suites/falsify/falsify.py $(if $(PROBE),--probe '$(PROBE)')
 
+# A probe whose decoder lies about one field of the records, for suites/test/test_contents.py.
+$(B)/falsify/contents/%: probes/%.c $(KIT) $(B)/falsify/contents/lie.o $(B)/lib/mechanism.a | $(HARNESS)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(ALL_CFLAGS) -Wno-missing-prototypes -Wno-unused-parameter -isystem build/kselftest -I probes/kit \
+		-DPROBE_ID='"$(subst /,.,$*)"' $(LINK) -Wl,--wrap=pm_record_decode -o $@ $< $(KIT) \
+		$(B)/falsify/contents/lie.o $(B)/lib/mechanism.a
+
 .PHONY: quick check check-deps compare-builds falsify

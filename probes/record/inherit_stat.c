@@ -164,7 +164,7 @@ TEST(exact)
 				   record.read.counts.member[0].value);
 		return;
 	}
-	say_unknown("none of %d children left a READ", CHILDREN);
+	say_absent("none of %d children left a READ to compare: see written_each", CHILDREN);
 }
 
 TEST(written_each)
