@@ -95,7 +95,7 @@ static void must_sleep_on(struct waiter *waiter, int control, struct sampler *sa
 		say_broken("the event counts on: it was not disabled");
 	expect_asleep(waiter, "the disable");
 	cause_enabled_faults(control, 1);
-	revents = waiter_woke(waiter, 1000);
+	revents = woken_by(waiter, 1000);
 	if (revents != POLLIN)
 		say_broken("a sample after the disable: revents=%#x want=%#x", revents, POLLIN);
 }

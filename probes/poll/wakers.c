@@ -45,7 +45,7 @@ TEST(refresh_end_is_in)
 	must_ioctl(sampler.fd, PERF_EVENT_IOC_REFRESH, 3);
 	must_ioctl(silent.fd, PERF_EVENT_IOC_REFRESH, 3);
 	ASSERT_EQ(0, cause_faults(10));
-	revents = waiter_woke(&waiter, 1000);
+	revents = woken_by(&waiter, 1000);
 	found = count_records(&sampler.ring, PERF_RECORD_SAMPLE);
 	after = poll_once(sampler.fd, POLLIN, 0);
 	fact_int("refresh_end_alone", poll_once(silent.fd, POLLIN, 0));
@@ -64,7 +64,7 @@ TEST(redirection_wakes)
 	must_wait(&waiter, source, 3000);
 	expect_asleep(&waiter, "an idle source");
 	must_ioctl(source, PERF_EVENT_IOC_SET_OUTPUT, -1ul);
-	revents = waiter_woke(&waiter, 200);
+	revents = woken_by(&waiter, 200);
 	if (revents == -EAGAIN)
 		say_no("a sleeper sleeps on when its ring is taken away");
 	if (revents != POLLHUP)
@@ -81,7 +81,7 @@ TEST(close_does_not_wake)
 	must_close(number);
 	expect_asleep(&waiter, "close");
 	cause_enabled_faults(left, sampler.ring.data_size / 2 / 16 + 1);
-	revents = waiter_woke(&waiter, 1000);
+	revents = woken_by(&waiter, 1000);
 	if (revents != POLLIN && revents != POLLNVAL)
 		say_broken("a wake-up after close: revents=%#x want POLLIN or POLLNVAL", revents);
 }
