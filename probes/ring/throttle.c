@@ -11,7 +11,7 @@
 
 PROBE(TITLE("fastest sampling of a software timer")
       SINCE("2.6.31")
-      POINT(timer_has_a_floor, "cpu-clock with a period of 1 us gives samples, at most one in 5 us"))
+      POINT(timer_has_a_floor, "cpu-clock with a period of 1 us samples, at most once in 5 us"))
 
 TEST(timer_has_a_floor)
 {

@@ -11,8 +11,8 @@
 
 PROBE(TITLE("who gets the signal of a sample, and from whom")
       SINCE("2.6.32")
-      POINT(owner_is_a_thread, "F_OWNER_TID: the signal of a sample is pending for that thread alone, "
-	    "whichever thread was sampled")
+      POINT(owner_is_a_thread, "F_OWNER_TID: the signal of a sample is pending for that thread "
+	    "alone, whichever thread was sampled")
       POINT(source_signals_itself, "a redirected event sends its signal with its own descriptor")
       SINCE("2.6.35")
       POINT(target_keeps_quiet, "the target of a redirection sends no signal for samples of its "
@@ -53,8 +53,7 @@ TEST(owner_is_a_thread)
 	pending = worker_do(&other, see_pending, NULL);
 	/* A signal of the process would be pending for every thread, and whoever asks takes it. */
 	if (take_signal(NUMBER, 0, &info))
-		say_broken("a thread that is not the owner takes the signal: pending for the owner=%d",
-			   pending);
+		say_broken("another thread takes the signal; pending for the owner: %d", pending);
 	theirs = worker_do(&other, take_in_worker, &info);
 	if (theirs != 1 || info.si_fd != fd)
 		say_broken("pending for the owning thread=%d, taken by it=%d, si_fd=%d want=%d",
