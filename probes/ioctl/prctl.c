@@ -11,7 +11,7 @@ PROBE(TITLE("prctl on a task's own events")
       SINCE("2.6.31")
       POINT(disable, "PR_TASK_PERF_EVENTS_DISABLE stops the events of this thread")
       POINT(enable, "PR_TASK_PERF_EVENTS_ENABLE has them go on")
-      POINT(opened_on_child, "PR_TASK_PERF_EVENTS_DISABLE stops an event it opened on a child"))
+      POINT(opened_on_child, "PR_TASK_PERF_EVENTS_DISABLE stops the caller's event on a child"))
 
 static int open_on(pid_t pid)
 {

@@ -16,7 +16,7 @@ PROBE(TITLE("the gates of the function tracepoint")
       SINCE("3.13")
       NEEDS("tracefs")
       POINT(unprivileged, "a task without capabilities may not open ftrace:function: EPERM")
-      POINT(user_chain, "ftrace:function with user call chains is EINVAL, without them it opens")
+      POINT(user_chain, "ftrace:function with user call chains is EINVAL, without them it is not")
       SINCE("3.15")
       COMMIT("cfa77bc4af2c"))
 
@@ -48,13 +48,20 @@ TEST(unprivileged)
 
 TEST(user_chain)
 {
-	struct perf_event_attr attr = function_event();
+	struct perf_event_attr without = function_event(), with;
+	int asked, twin;
 
 	require(REQUIRE_PERFMON);
-	attr.sample_type = PERF_SAMPLE_CALLCHAIN;
-	close(must_open(&attr, 0, -1, -1, 0));
-	attr.exclude_callchain_user = 0;
-	expect_refused(pm_open(&attr, 0, -1, -1, 0), EINVAL, NO, "user call chains of functions");
+	without.sample_type = PERF_SAMPLE_CALLCHAIN;
+	with = without;
+	with.exclude_callchain_user = 0;
+	asked = pm_open(&with, 0, -1, -1, 0);
+	twin = pm_open(&without, 0, -1, -1, 0);
+	/* Functions may not be traced here at all; that is found out behind the rule. */
+	if (asked == -EINVAL && twin < 0 && twin != -EINVAL)
+		return;
+	close(twin >= 0 ? twin : must_open(&without, 0, -1, -1, 0));
+	expect_refused(asked, EINVAL, NO, "user call chains of functions");
 }
 
 PROBE_MAIN
