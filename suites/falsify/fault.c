@@ -111,6 +111,7 @@ static const struct fault faults[] = {
 				   { CALL_FCNTL, 1, ~0u, F_SETSIG, 0 },
 				   { CALL_FCNTL, 1, ~0u, F_SETOWN, 0 },
 				   { CALL_FCNTL, 1, ~0u, F_SETOWN_EX, 0 }) },
+	{ "setsig-nothing", RULES({ CALL_FCNTL, 1, ~0u, F_SETSIG, 0 }) },
 	{ "prctl-nothing", RULES({ SYS_prctl, 0, ~0u, PR_TASK_PERF_EVENTS_DISABLE, 0 },
 				   { SYS_prctl, 0, ~0u, PR_TASK_PERF_EVENTS_ENABLE, 0 },
 				   { SYS_prctl, 0, ~0u, PR_SET_NAME, 0 }) },
