@@ -55,11 +55,12 @@ enum pm_cause pm_diag_open(struct pm_diag *diag, const struct pm_event_spec *spe
 			   int error)
 {
 	struct pm_refusal refusal = { .cause = PM_CAUSE_NONE };
+	const enum pm_reach reach = reach_of(spec);
 	char event[64];
 
 	error = error < 0 ? -error : error;
 	(void)pm_event_name(spec, event, sizeof(event));
-	pm_refusal_of_open(spec, reach_of(spec), error, &refusal);
+	pm_refusal_of_open(spec, reach, error, &refusal);
 	snprintf(refusal.call, sizeof(refusal.call), "perf_event_open(%s, tid %d, cpu %d)",
 		 event, spec->tid, cpu);
 	pm_diag_refusal(diag, &refusal);

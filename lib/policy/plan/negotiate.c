@@ -103,12 +103,6 @@ static void build(const struct pm_plan *plan, struct plan_event *event)
 		set_wakeup(plan, attr);
 }
 
-/* Events of a CPU are tried on one of those that are to be observed. */
-static int cpu_for(const struct pm_plan *plan, const struct plan_event *event)
-{
-	return event->spec.tid < PM_ALL_THREADS ? pm_cpus_first(plan->cpus) : -1;
-}
-
 static int try_event(struct pm_plan *plan, struct plan_event *event, bool inherit)
 {
 	struct perf_event_attr attr;
@@ -120,7 +114,7 @@ static int try_event(struct pm_plan *plan, struct plan_event *event, bool inheri
 	/* A broker serves named threads only. */
 	if (tid == PM_ALL_THREADS || tid == 0)
 		tid = plan->via_broker ? pm_gettid() : 0;
-	fd = pm_plan_open(plan, event, &attr, tid, cpu_for(plan, event));
+	fd = pm_plan_open(plan, event, &attr, tid, event->cpu);
 	if (fd < 0)
 		return fd;
 	close(fd);
@@ -229,8 +223,7 @@ static void try_all(struct pm_plan *plan, struct pm_diag *refusal)
 		if (event->error == 0)
 			continue;
 		if (refusal->error == 0)
-			(void)pm_diag_open(refusal, &event->spec, cpu_for(plan, event),
-					   event->error);
+			(void)pm_diag_open(refusal, &event->spec, event->cpu, event->error);
 		snprintf(event->why, sizeof(event->why), "refused (%s)",
 			 pm_errno_name(-event->error));
 	}
@@ -264,8 +257,17 @@ static void try_broker(struct pm_plan *plan)
 	try_all(plan, &plan->refusal);
 }
 
+/* Events of a CPU are tried on one of those that are to be observed. */
+static void choose_cpus(struct pm_plan *plan)
+{
+	for (size_t i = 0; i < plan->count; i++)
+		plan->events[i].cpu = plan->events[i].spec.tid < PM_ALL_THREADS ?
+			pm_cpus_first(plan->cpus) : -1;
+}
+
 void pm_plan_negotiate(struct pm_plan *plan)
 {
+	choose_cpus(plan);
 	plan->via_broker = false;
 	try_all(plan, &plan->refusal);
 	try_broker(plan);

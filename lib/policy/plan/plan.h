@@ -16,8 +16,9 @@ struct plan_event {
 	struct perf_event_attr attr;	/* as it will be opened, but for inherit and disabled */
 	char filter[FILTER_SIZE];
 	bool user_only, substituted;
-	int error;			/* of the last trial, 0 it opens */
-	int inherit_error;		/* of the trial with attr.inherit */
+	int cpu;			/* on which it is tried; -1: any */
+	int error;			/* of the last attempt to open it; 0: it opens */
+	int inherit_error;		/* of the attempt with attr.inherit */
 	char why[REASON_SIZE];		/* what changed, or why it does not open */
 };
 
