@@ -118,12 +118,12 @@ static int attach_chosen(struct pm_session *session, struct pm_diag *diag)
 /* Unmaps and closes everything that is open. Statistics stay. */
 static void undo(struct pm_session *session)
 {
-	pm_late_cpus_free(&session->cpus);
 	if (session->operations->undo != NULL)
 		session->operations->undo(session);
 	pm_rings_free(&session->rings, session->pid != getpid());
 	pm_events_free(&session->events);
 	pm_ids_free(&session->ids);
+	pm_late_cpus_free(&session->cpus);
 	pm_threads_free(&session->threads);
 	pm_proof_free(&session->proof);
 	session->attached = session->follows = false;

@@ -3,7 +3,6 @@
 #include "drain.h"
 
 #include "layout.h"
-#include "sources.h"
 
 #define RECORD_LARGE 4096	/* longer than any but samples with very long call chains */
 
@@ -49,7 +48,7 @@ static bool is_right_source(struct pm_session *session, const struct session_eve
 	/* With one listing nobody inherits twice. */
 	return threads->rounds <= 1 ||
 		session->plan->events[event->spec].spec.tid != PM_ALL_THREADS ||
-		pm_source_is_right(threads, event, tid);
+		pm_threads_is_source(threads, event->tid, event->round, tid);
 }
 
 static void on_sample(struct pm_session *session, struct session_ring *ring,
@@ -190,13 +189,6 @@ static void dispatch(struct pm_session *session, struct session_ring *ring,
 
 /* ---------------------------------------------------------------------------------------- rings */
 
-/* A record that cannot be true is dropped and counted, together with all that follows it. */
-static void resynchronise(struct pm_session *session, struct session_ring *ring)
-{
-	session->stats.corrupt++;
-	session->stats.corrupt_bytes += pm_ring_skip_all(&ring->ring);
-}
-
 /* Not inline, so that the path of samples keeps a small stack frame. */
 static __attribute__((noinline)) void on_record(struct pm_session *session,
 						struct session_ring *ring,
@@ -221,13 +213,20 @@ static void take_record(struct pm_session *session, struct session_ring *ring,
 }
 
 /*
+ * A record that cannot be true is dropped and counted, together with all that follows it.
+ *
  * The kernel drops a record only when the ring is as good as full, and it is never fuller than
  * just before the tail is moved. While that has not been, nothing can be missing.
  */
-static void release(struct pm_session *session, struct session_ring *ring, uint64_t before)
+static void release(struct pm_session *session, struct session_ring *ring, uint64_t before,
+		    bool corrupt)
 {
 	uint64_t room = ring->ring.data_size, after;
 
+	if (corrupt) {
+		session->stats.corrupt++;
+		session->stats.corrupt_bytes += pm_ring_skip_all(&ring->ring);
+	}
 	pm_ring_release(&ring->ring);
 	after = pm_ring_pending(&ring->ring) + (ring->ring.tail - before);
 	if (after > room || room - after < RECORD_LARGE)
@@ -242,21 +241,19 @@ static int drain_ring(struct pm_session *session, struct session_ring *ring)
 {
 	const struct perf_event_header *header;
 	uint64_t left = pm_ring_pending(&ring->ring), before = ring->ring.tail;
-	int count = 0, state;
+	int count = 0, state = 0;
 
 	if (left > ring->ring.data_size)
 		left = ring->ring.data_size;
 	while (left > 0) {
 		state = pm_ring_next(&ring->ring, &header);
-		if (state < 0)
-			resynchronise(session, ring);
 		if (state <= 0)
 			break;
 		left -= header->size < left ? header->size : left;
 		take_record(session, ring, header);
 		count++;
 	}
-	release(session, ring, before);
+	release(session, ring, before, state < 0);
 	return count;
 }
 

@@ -55,10 +55,11 @@ int pm_events_open(struct event_list *events, const struct session_event *wanted
 
 	attr.inherit = inherit;
 	attr.disabled = !events->enabled;
-	event.fd = pm_plan_open(events->plan, planned, &attr, wanted->tid, wanted->cpu);
-	if (event.fd == -EMFILE && (events->plan->opts.allow & PM_ALLOW_RAISE_NOFILE)) {
-		raise_when_short(events, INT32_MAX);
+	for (int tries = 0; tries < 2; tries++) {
 		event.fd = pm_plan_open(events->plan, planned, &attr, wanted->tid, wanted->cpu);
+		if (event.fd != -EMFILE || !(events->plan->opts.allow & PM_ALLOW_RAISE_NOFILE))
+			break;
+		raise_when_short(events, INT32_MAX);
 	}
 	if (event.fd < 0)
 		return event.fd;

@@ -3,7 +3,7 @@
  * Threads are born while a session attaches, and may have inherited the events that their makers
  * had by then. So opening starts over until no thread was born meanwhile. After the last attempt a
  * thread that appears in a later listing gets events of its own beside the inherited ones;
- * sources.h tells the two apart by their ids, but two software events that one occurrence hits
+ * threads.h tells the two apart by their ids, but two software events that one occurrence hits
  * have the same id in their samples (seen on 6.18).
  */
 #include "on_cpus.h"
@@ -15,7 +15,8 @@
 struct opening {
 	struct pm_session *session;
 	const struct pm_cpus *cpus;
-	int (*each)(struct pm_session *session, struct session_event *event);
+	each_opened *each;
+	struct pm_diag *diag;		/* filled in already where `each` failed */
 	struct session_event failed;	/* what could not be opened */
 	bool each_failed;
 };
@@ -58,7 +59,8 @@ static int open_on_each(struct opening *opening, uint32_t spec, pid_t tid)
 			opening->failed = wanted;
 			return at;
 		}
-		at = opening->each ? opening->each(session, &session->events.list[at]) : 0;
+		at = opening->each ? opening->each(session, &session->events.list[at],
+							  opening->diag) : 0;
 		if (at < 0) {
 			opening->each_failed = true;
 			return at;
@@ -128,41 +130,28 @@ static int open_all_listings(struct opening *opening, unsigned int listings)
 	return err;
 }
 
-static int refused(const struct opening *opening, int err, struct pm_diag *diag)
-{
-	const struct pm_session *session = opening->session;
-
-	if (opening->each_failed)
-		return pm_diag_map(diag, session->rings.count + 1,
-				   (*session->rings.pages + 1) * (size_t)sysconf(_SC_PAGESIZE),
-				   -err);
-	return pm_events_refused(&session->events, opening->failed.spec, opening->failed.cpu, err,
-				 diag);
-}
-
 int pm_on_cpus_open(struct pm_session *session, const struct pm_cpus *cpus,
-		    int (*each)(struct pm_session *session, struct session_event *event),
-		    struct pm_diag *diag)
+		    each_opened *each, struct pm_diag *diag)
 {
 	const size_t events = session->events.count, rings = session->rings.count;
 	const unsigned int listings = session->plan->opts.rounds;
 	struct opening opening = {
-		.session = session, .cpus = cpus, .each = each, .failed = { .cpu = -1 },
+		.session = session, .cpus = cpus, .each = each, .diag = diag,
+		.failed = { .cpu = -1 },
 	};
 	/* A broker gives so many events in all, whatever becomes of them. */
 	unsigned int attempts = session->plan->via_broker ? 0 : listings;
 	int err = 1;
 
-	for (unsigned int i = 0; err > 0 && i < attempts; i++) {
+	for (unsigned int i = 0; err > 0 && i <= attempts; i++) {
 		pm_on_cpus_undo(session, events, rings);
-		err = open_one_listing(&opening);
-	}
-	if (err > 0) {
-		pm_on_cpus_undo(session, events, rings);
-		err = open_all_listings(&opening, listings);
+		err = i < attempts ? open_one_listing(&opening) :
+			open_all_listings(&opening, listings);
 	}
 	if (err < 0)
-		return refused(&opening, err, diag);
+		return opening.each_failed ? err :
+			pm_events_refused(&session->events, opening.failed.spec,
+					  opening.failed.cpu, err, diag);
 	return err == 0 ? 0 : pm_diag_say(diag, EAGAIN, PM_CAUSE_NONE, "attach: new threads still "
 					  "appeared in listing %u", listings);
 }
@@ -179,11 +168,12 @@ static bool needs_ids(const struct pm_session *session)
 int pm_on_cpus_connect(struct pm_session *session, const struct pm_cpus *cpus, size_t first,
 		       struct pm_diag *diag)
 {
+	const bool ids = needs_ids(session);
 	int err = pm_rings_share(&session->rings, &session->events, cpus, first, diag);
 
 	if (err < 0)
 		return err;
-	if (needs_ids(session) && pm_ids_index(&session->ids, &session->events) < 0)
+	if (ids && pm_ids_index(&session->ids, &session->events) < 0)
 		return pm_diag_say(diag, ENOMEM, PM_CAUSE_NONE, "attach: out of memory");
 	return pm_events_enable(&session->events, diag);
 }

@@ -5,18 +5,20 @@
 
 #include "session.h"
 
+/* Called with each event that was opened: 0, or -errno with the diagnosis. */
+typedef int each_opened(struct pm_session *session, struct session_event *event,
+			struct pm_diag *diag);
+
 /* operations.attach by way of operations.attach_cpus, on all CPUs that are to be observed. */
 int pm_on_cpus_attach(struct pm_session *session, struct pm_diag *diag);
 
 /*
  * Opens each event on each CPU, for all threads with inherit: as often from the beginning as the
  * option `rounds` says until nobody was born meanwhile, then until a listing brings no new one,
- * whose threads may have two events of one kind. `each` (may be NULL) is called with each event;
- * what it returns < 0 is of mmap(2).
+ * whose threads may have two events of one kind. `each` may be NULL.
  */
 int pm_on_cpus_open(struct pm_session *session, const struct pm_cpus *cpus,
-		    int (*each)(struct pm_session *session, struct session_event *event),
-		    struct pm_diag *diag);
+		    each_opened *each, struct pm_diag *diag);
 
 /* Events from `first` on are open, each on one CPU: a ring on each, forwarding, ids; enables. */
 int pm_on_cpus_connect(struct pm_session *session, const struct pm_cpus *cpus, size_t first,

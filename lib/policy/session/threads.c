@@ -69,6 +69,21 @@ void pm_threads_forget(struct threads *threads, pid_t tid)
 	mark->round = 0;
 }
 
+bool pm_threads_is_source(struct threads *threads, pid_t target, uint32_t round, pid_t tid)
+{
+	struct thread_mark *mark;
+
+	if (target == tid)
+		return true;
+	mark = pm_threads_mark(threads, tid, true);
+	if (mark == NULL)
+		return true;
+	if (mark->listed || round < mark->round)
+		return false;
+	mark->round = round;
+	return true;
+}
+
 /* ------------------------------------------------------------------------------------- listing */
 
 struct tids {

@@ -7,7 +7,10 @@
 
 #include "../../perfmodes.h"
 
-/* What is known of a thread from listings, or the best source seen for another one: sources.h. */
+/*
+ * What is known of a thread from listings; of another one, the best source that was seen, as
+ * pm_threads_is_source() has it.
+ */
 struct thread_mark {
 	pid_t tid;			/* 0: free */
 	bool listed;
@@ -27,6 +30,18 @@ struct thread_mark *pm_threads_mark(struct threads *threads, pid_t tid, bool mak
 
 /* The thread has ended: its number may come again, and must not be taken for it. */
 void pm_threads_forget(struct threads *threads, pid_t tid);
+
+/*
+ * Whether what an event on thread `target`, opened in listing `round` for all threads, tells of
+ * thread `tid` is to be delivered. Means something after a second listing only: with one, nobody
+ * inherits twice.
+ *
+ * A thread T that appeared during the attach has events of its own and may have inherited those of
+ * its parent P, so one occurrence gives two samples. Listed threads have complete events of their
+ * own: any other source is dropped. A later child of T inherits from T and, through T, from P: the
+ * source that was listed last is the complete one.
+ */
+bool pm_threads_is_source(struct threads *threads, pid_t target, uint32_t round, pid_t tid);
 
 /*
  * The calling process's threads that are not marked yet are marked as listed, and `each` (may be

@@ -18,15 +18,17 @@ static void cost(const struct pm_plan *plan, struct pm_cost *ret)
 	ret->descriptors = 2;
 }
 
-static int map_and_close(struct pm_session *session, struct session_event *event)
+static int map_and_close(struct pm_session *session, struct session_event *event,
+			 struct pm_diag *diag)
 {
 	struct ring_set *rings = &session->rings;
+	const size_t bytes = (*rings->pages + 1) * (size_t)sysconf(_SC_PAGESIZE);
 	int err = pm_event_id(&session->events, event);
 
 	if (err == 0)
 		err = pm_rings_map(rings, event, *rings->pages);
 	if (err < 0)
-		return err;
+		return pm_diag_map(diag, rings->count + 1, bytes, -err);
 	rings->list[rings->count - 1].fd = -1;
 	close(event->fd);
 	event->fd = -1;
