@@ -37,8 +37,11 @@ KERNEL_HEADERS := $(if $(findstring musl,$(CC)),-idirafter /usr/include \
 OPT ?= -O1
 CFLAGS ?= $(OPT)
 WARNINGS := -Wall -Wextra -Wshadow -Wmissing-prototypes $(if $(WERROR),-Werror)
-ALL_CFLAGS = -std=gnu11 $(WARNINGS) $(CFLAGS) $(KERNEL_HEADERS) -fno-common -ffunction-sections -fdata-sections -pthread -MMD -MP
-LINK := -static -pthread -Wl,--gc-sections
+ALL_CFLAGS = -std=gnu11 $(WARNINGS) $(CFLAGS) $(KERNEL_HEADERS) -fno-common $(SMALL) -pthread -MMD -MP
+# Each probe is a static program of its own: what it does not use, unwind tables and padding between
+# segments would be in it some hundred times.
+SMALL := -ffunction-sections -fdata-sections -fno-asynchronous-unwind-tables -fno-unwind-tables
+LINK := -static -pthread -Wl,--gc-sections,--build-id=none,-z,noseparate-code,-z,norelro
 Q := $(if $(V),,@)
 say = $(if $(V)$(findstring s,$(filter-out -%,$(firstword $(MAKEFLAGS)))),,@printf '  %-7s %s\n' $(1) $(2))
 

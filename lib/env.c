@@ -149,15 +149,32 @@ bool pm_env_has_cap(const struct pm_env *env, enum pm_cap cap)
 	return env->caps_effective >> cap & 1;
 }
 
+/*
+ * The initial namespace maps all numbers, 0 to UINT32_MAX - 1, to themselves in one line. A map that
+ * is not understood says nothing.
+ */
+static bool is_other_map(const char *map)
+{
+	static const unsigned long initial[] = { 0, 0, UINT32_MAX };
+	bool other = false;
+
+	for (size_t i = 0; i < sizeof(initial) / sizeof(initial[0]); i++) {
+		char *end;
+
+		other |= strtoul(map, &end, 10) != initial[i];
+		if (end == map)
+			return false;
+		map = end;
+	}
+	return other;
+}
+
 bool pm_in_user_namespace(void)
 {
 	char text[256];
-	unsigned long inside, outside, count;
 	int err = pm_read_text("/proc/self/uid_map", text, sizeof(text));
 
-	return (err > 0 || err == -EFBIG) &&
-		sscanf(text, "%lu %lu %lu", &inside, &outside, &count) == 3 &&
-		!(inside == 0 && outside == 0 && count == UINT32_MAX);
+	return (err > 0 || err == -EFBIG) && is_other_map(text);
 }
 
 /* --------------------------------------------------------------------------------- the gate */

@@ -88,11 +88,15 @@ static void serve(int orders, int answers)
 static void __attribute__((constructor)) serve_after_exec(void)
 {
 	const char *text = getenv(WORKER_VARIABLE);
-	int orders, answers;
+	char *end;
+	int orders;
 
-	if (!text || sscanf(text, "%d,%d", &orders, &answers) != 2)
+	if (!text)
 		return;
-	serve(orders, answers);
+	orders = (int)strtol(text, &end, 10);
+	if (*end != ',')
+		return;
+	serve(orders, (int)strtol(end + 1, NULL, 10));
 	_exit(0);
 }
 
