@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Clocks: reading them, comparing two of them, and the CPU's own as the user page describes it.
+ * Reads clocks, compares two of them, and converts the CPU's own as the user page describes it.
  */
 #include "pm_sys.h"
 

@@ -28,7 +28,7 @@ static bool is_tracepoint(const struct pm_refused *refused)
 	return refused->attr != NULL && refused->attr->type == PERF_TYPE_TRACEPOINT;
 }
 
-/* Of the CPU's own PMU. */
+/* Whether the event is of the CPU's own PMU. */
 static bool is_hardware(const struct pm_refused *refused)
 {
 	return refused->attr != NULL && (refused->attr->type == PERF_TYPE_HARDWARE ||
@@ -78,7 +78,7 @@ static void put_level(const struct pm_env *env, char *buf, size_t size)
 		snprintf(buf, size, "perf_event_paranoid unreadable");
 }
 
-/* A refusal that no level explains: all that is known of it. */
+/* All that is known of a refusal that no level explains. */
 static void brief_denial(const struct pm_refused *refused, struct pm_gate_words *ret)
 {
 	const struct pm_env *env = refused->env;
@@ -144,7 +144,7 @@ static void say_filtered(const struct pm_refused *refused, struct pm_gate_words 
 
 /* ---------------------------------------------------------------------------------- permission */
 
-/* CAP_PERFMON, which is enough for all that mainline asks for, does not count there. */
+/* CAP_PERFMON, which is enough for everything in mainline, does not count there. */
 static bool is_vendors_level(const struct pm_refused *refused)
 {
 	return is_denied(refused) && refused->privileged && refused->level >= 3 &&

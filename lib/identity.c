@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Which kernel on which machine: what a profile is matched by.
+ * Identifies the kernel and the machine, by which a profile is matched.
  *
  * Values that could name one single machine or its owner are never read: node name, serial
  * numbers (also those in /proc/cpuinfo), UUIDs, command line.
@@ -28,7 +28,7 @@ struct identity {
 	bool is_uml;
 };
 
-/* Text from firmware may hold anything; one clean line goes out, or nothing. */
+/* Text from firmware may hold anything; the result is one clean line or nothing. */
 static void tell(const struct identity *id, const char *key, const char *value)
 {
 	char clean[VALUE_MAX];
@@ -62,7 +62,7 @@ static void tell_file(const struct identity *id, const char *key, const char *pa
 		tell(id, key, text);
 }
 
-/* Tells a value of a key that may repeat, once. */
+/* Reports a value of a key that may repeat, once. */
 static void tell_once(struct identity *id, const char *key, const char *value)
 {
 	for (unsigned int i = 0; i < id->model_count; i++)
@@ -267,7 +267,7 @@ static void tell_board(const struct identity *id)
 	tell(id, "board", text);
 }
 
-/* What a hypervisor says of itself, NUL-terminated. False on bare metal and where nobody says. */
+/* The hypervisor's own name, NUL-terminated. False on bare metal and where none is given. */
 static bool cpuid_hypervisor(char sign[13])
 {
 #if defined(__x86_64__) || defined(__i386__)
@@ -306,7 +306,7 @@ static const char *hypervisor_name(const char *sign)
 	return sign;
 }
 
-/* Told only where somebody says so: silence is not bare metal. */
+/* Reported only where something says so: silence does not mean bare metal. */
 static void tell_hypervisor(const struct identity *id)
 {
 	static const char *const device_tree[] = {

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The mechanism floor of libperfmodes: thin, exact, without choices.
+ * The mechanism of libperfmodes: thin and exact; it makes no choices.
  *
  * What is here: the raw system call, ring mapping and walking, record decoding, sysfs and
  * tracefs reading, the environment, clocks. What is not: fallbacks, caches, JSON, printing.
- * Probes use this floor and nothing above it, so that a verdict is about the kernel and never
- * about a work-around of ours.
+ * Probes use this floor and nothing above it, so that a verdict is about the kernel and never about
+ * one of the library's workarounds.
  *
  * Conventions
  *   - every call returns >= 0 on success and -errno on failure; errno itself is not a channel;
  *   - out-values come last, are named `ret`, and are untouched on failure;
  *   - nothing allocates unless its comment says so; nothing prints; nothing exits;
- *   - everything runs on Linux 3.10 and later: a newer system call or flag is used only to
- *     find out whether it is there.
+ *   - everything runs on Linux 3.10 and later; a newer system call or flag is used only to find out
+ *     whether the kernel has it.
  */
 #ifndef PM_SYS_H
 #define PM_SYS_H
@@ -50,7 +50,7 @@ uint32_t pm_attr_size_needed(const struct perf_event_attr *attr);
  * sizeof(struct perf_event_attr) of the running kernel in bytes, from the E2BIG write-back of
  * a call with an impossible size (64 on the oldest kernels, 144 since v6.19).
  * Returns the size or -errno: -ENOSYS without perf events, -EPERM under a system call filter,
- * -EACCES where policy refuses before the attr is read, -EPROTO when no kernel said it.
+ * -EACCES where policy refuses before the attr is read, -EPROTO when the answer was not a kernel's.
  */
 int pm_attr_size_kernel(void);
 
@@ -96,9 +96,9 @@ struct pm_ring {
 	size_t map_size;		/* bytes mapped, header page included */
 	size_t data_offset;		/* bytes from base to the data area */
 	size_t data_size;		/* bytes, a power of two */
-	uint64_t tail;			/* our read position, published by pm_ring_release */
+	uint64_t tail;			/* the read position, published by pm_ring_release */
 	bool writable;			/* mapped PROT_WRITE: the kernel honours the tail */
-	bool borrowed;			/* the memory belongs to somebody else (tests) */
+	bool borrowed;			/* the memory is the caller's (tests) */
 	bool narrow;			/* a 32-bit program: data_head may count modulo 2^32 */
 	unsigned char *scratch;		/* 64 KiB for a record that wraps, allocated on first use */
 };
@@ -122,7 +122,7 @@ int pm_ring_borrow(void *base, size_t size, struct pm_ring *ret);
 /* data_head with acquire semantics: everything before it is complete. */
 uint64_t pm_ring_head(const struct pm_ring *ring);
 
-/* Bytes written by the kernel and not yet read by us; more than data_size: overwritten. */
+/* Bytes written and not yet read; more than data_size means that records were overwritten. */
 uint64_t pm_ring_pending(const struct pm_ring *ring);
 
 /*
@@ -264,7 +264,7 @@ int pm_pmu_type(const char *name);
 int pm_pmu_each(int (*each)(const char *name, void *context), void *context);
 
 /*
- * The name of the core CPU's hardware PMU, if any; the first by alphabet where cores differ.
+ * The name of the hardware PMU of the CPU's cores, if any; the first by alphabet where they differ.
  * Returns 0 or -ENOENT.
  */
 int pm_pmu_core(char *buf, size_t size);
@@ -276,7 +276,7 @@ int pm_pmu_core(char *buf, size_t size);
 int pm_pmu_place(const char *format, uint64_t value, struct perf_event_attr *attr);
 
 /* Where tracefs is mounted and readable: one of its two customary roots. Returns 0 or -ENOENT
- * (not mounted), -EACCES (mounted, not readable by us). */
+ * (not mounted), -EACCES (mounted, not readable by this thread). */
 int pm_tracefs_root(char *buf, size_t size);
 
 /* Id of a tracepoint, for perf_event_attr.config. -ENOENT, -EACCES. */
@@ -297,11 +297,11 @@ int pm_cpus_online(void);
 
 /* ------------------------------------------------------------ environment: env.c, identity.c */
 
-/* Capabilities this project asks about, with their numbers. */
+/* The capabilities that matter to perf, with their numbers. */
 enum pm_cap { PM_CAP_IPC_LOCK = 14, PM_CAP_SYS_PTRACE = 19, PM_CAP_SYS_ADMIN = 21,
 	      PM_CAP_SYSLOG = 34, PM_CAP_BPF = 39, PM_CAP_PERFMON = 38 };
 
-/* What tells a refusal by policy from one by the kernel. Filled once, no allocation. */
+/* What distinguishes a refusal by policy from one by the kernel. Allocates nothing. */
 struct pm_env {
 	bool paranoid_present;		/* the file that is the official sign of perf events */
 	int paranoid;			/* its value; INT_MIN when absent or unreadable */
@@ -322,7 +322,7 @@ struct pm_env {
 };
 int pm_env_read(struct pm_env *ret);
 bool pm_env_has_cap(const struct pm_env *env, enum pm_cap cap);
-/* In another one than the first: capabilities that it handed out do not count for perf. */
+/* True in any user namespace but the first, whose capabilities alone count for perf. */
 bool pm_in_user_namespace(void);
 
 /*

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Mapping and walking ring buffers.
+ * Maps ring buffers and walks through their records.
  *
  * The kernel writes records and then data_head; we read data_head and then records (acquire).
  * We read records and then write data_tail (release); the kernel reads data_tail before it
@@ -75,8 +75,8 @@ static bool is_power_of_two(uint64_t n)
 }
 
 /*
- * Where the data is. The user page says so since v4.1 (commit e8c6deac6962); it is believed when
- * that lies inside the mapping. Before, both fields are 0 and the data follows the first page.
+ * Finds the data. The user page says where it is since v4.1 (commit e8c6deac6962), and is believed
+ * when that lies inside the mapping. Before, both fields are 0 and the data follows the first page.
  */
 static int find_data(struct pm_ring *ring, size_t page_size)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The system call, ioctl(2) and read(2) on events, and the layout of what read(2) gives.
+ * The system call, ioctl(2) and read(2) on events, and the layout of what read(2) returns.
  */
 #include "pm_sys.h"
 
@@ -48,7 +48,7 @@ int pm_open(const struct perf_event_attr *attr, pid_t pid, int cpu, int group_fd
 	int fd;
 
 	copy.size = pm_attr_size_needed(attr);
-	/* No second try without a field: what was asked for is opened, or the reason is told. */
+	/* There is no second try without a field: the event is opened as asked for, or refused. */
 	fd = pm_open_raw(&copy, pid, cpu, group_fd, flags);
 	if (fd >= 0)
 		(void)fcntl(fd, F_SETFD, FD_CLOEXEC);
@@ -67,7 +67,7 @@ int pm_attr_size_kernel(void)
 	}
 	if (err != -E2BIG)
 		return err;
-	/* E2BIG without an answer: somebody in front of the kernel made it up. */
+	/* E2BIG without a size was not the kernel's: a filter in front of it answered. */
 	if (attr.size < PERF_ATTR_SIZE_VER0 || attr.size > INT32_MAX)
 		return -EPROTO;
 	return (int)attr.size;

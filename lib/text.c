@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the kernel tells as text: small files, numbers, lists of CPUs.
+ * Reads what the kernel tells as text: small files, numbers, lists of CPUs.
  */
 #include "text.h"
 
@@ -115,7 +115,7 @@ static int check_cpulist(const char *list)
 	return count;
 }
 
-/* Twice over the list, so that a caller never acts on half of a bad one. */
+/* Walks the list twice, so that a caller never acts on half of a malformed one. */
 int pm_cpulist_each(const char *list, void (*each)(unsigned int cpu, void *context), void *context)
 {
 	int count = check_cpulist(list);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Tracepoints as tracefs describes them: where it is, their ids, their fields.
+ * Finds tracefs, and reads from it the ids and fields of tracepoints.
  */
 #include "text.h"
 
@@ -17,7 +17,7 @@ static const char *const tracefs_roots[] = {
 };
 #define TRACEFS_ROOTS (sizeof(tracefs_roots) / sizeof(tracefs_roots[0]))
 
-/* Of the answers of all roots the first that says more than "not here"; lockdown says EPERM. */
+/* The first answer of a root that says more than "not here" counts; lockdown says EPERM. */
 static int firmer(int err, int other)
 {
 	if (err != -ENOENT)

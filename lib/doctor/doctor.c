@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * perfmodes-doctor: tries what one usually wants of perf events and tells for each refusal the
+ * perfmodes-doctor tries what people usually want of perf events. For each refusal it names the
  * call, the errno, the gate that decided, what to change and what works instead.
  */
 #include "doctor.h"
@@ -27,7 +27,7 @@ static const char usage[] =
 	"  --json      for programs     --pid PID   the process to watch (default: its own)\n"
 	"  --list      the wishes there are\n";
 
-/* Runs a third of the time, and ends with us. */
+/* Runs a third of the time and ends with this process. */
 static pid_t start_target(void)
 {
 	const struct timespec pause = { 0, 2000000 };
@@ -44,7 +44,7 @@ static pid_t start_target(void)
 	_exit(0);
 }
 
-/* Nothing is told without a reason: what failed on the way, memory for example, is one. */
+/* Every refusal has a reason; a failure on the way, of memory for example, is one. */
 static void complete(const struct attempt *attempt, int err, struct pm_refusal *refusal)
 {
 	if (refusal->gate[0] != '\0')

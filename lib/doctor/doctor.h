@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* perfmodes-doctor: what one usually wants of perf events, tried here and now. */
+/* perfmodes-doctor tries, here and now, what people usually want of perf events. */
 #ifndef DOCTOR_H
 #define DOCTOR_H
 
@@ -13,8 +13,8 @@
 struct attempt {
 	const char *what;
 	/*
-	 * Does it and looks for the effect. 0: it works, and `how` may say by which means (a line;
-	 * more lines are remarks). Else -errno and the refusal.
+	 * Does it and looks for the effect. Returns 0 when it works; `how` may then say by which
+	 * means (one line; more lines are remarks). Else -errno and the refusal.
 	 */
 	int (*go)(const struct attempt *attempt, struct pm_refusal *refusal, char *how);
 	struct pm_event_spec spec;
@@ -22,7 +22,7 @@ struct attempt {
 	bool kernel;			/* for attempts without a spec */
 };
 
-/* The first attempt is the wish itself; the others are what is used instead, best first. */
+/* The first attempt is the wish itself; the others are used instead of it, best first. */
 struct wish {
 	const char *name, *title;
 	struct attempt attempts[ATTEMPTS];
@@ -40,12 +40,12 @@ struct outcome {
 extern const struct wish doctor_wishes[];
 extern const size_t doctor_wish_count;
 
-/* The process to be watched: --pid, else a child of ours. */
+/* The process to observe: --pid, else a child of this one. */
 extern pid_t doctor_target;
 
 /* ----------------------------------------------------------------------- attempts, by file */
 
-/* session.c: through a plan and a session, as a program would. */
+/* session.c: through a plan and a session, as a program works. */
 int go_session(const struct attempt *attempt, struct pm_refusal *refusal, char *how);
 
 /* reach.c: bare calls. */
@@ -65,14 +65,14 @@ int go_system_stat(const struct attempt *attempt, struct pm_refusal *refusal, ch
 
 /* ------------------------------------------------------------------------------ what they share */
 
-/* Something that runs in both modes for about so long, faults and goes to sleep now and then. */
+/* Runs in user and kernel mode for about so long, causes page faults and sometimes sleeps. */
 void doctor_work(uint64_t ns);
 
 /* Opens, or fills the refusal for an event of that name and reach. */
 int doctor_open(const struct perf_event_attr *attr, pid_t pid, int cpu, enum pm_reach reach,
 		const char *event, struct pm_refusal *refusal);
 
-/* Everything was accepted and nothing came. Returns -ENODATA. */
+/* The refusal where everything was accepted and no record came. Returns -ENODATA. */
 int doctor_silence(struct pm_refusal *refusal, const char *what);
 
 #endif

@@ -12,7 +12,7 @@
 #define USUAL_WIDTH 80
 #define LEAST_WIDTH 40
 
-/* A terminal's own word, else COLUMNS, as for man(1). */
+/* The terminal's own width, else COLUMNS, as man(1) does it. */
 static size_t find_width(void)
 {
 	const char *columns = getenv("COLUMNS");

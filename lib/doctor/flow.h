@@ -8,16 +8,16 @@
 struct flow {
 	const char *label;	/* NULL once it is printed */
 	size_t width, indent, column, length;
-	char word[512];		/* the one that is not complete; what is longer is broken */
+	char word[512];		/* the word not yet complete; a longer one is broken */
 };
 
 /* Begins a paragraph with a label; its text and all further lines stand at the indent. */
 void flow_begin(struct flow *flow, const char *label, size_t indent);
 
-/* Goes on with the paragraph. What a terminal would not print becomes '?'. */
+/* Continues the paragraph. A byte that a terminal would not print becomes '?'. */
 void __attribute__((format(printf, 2, 3))) flow_put(struct flow *flow, const char *format, ...);
 
-/* Ends it; without any text since its beginning, nothing is printed. */
+/* Ends the paragraph; one without any text is not printed. */
 void flow_end(struct flow *flow);
 
 #endif

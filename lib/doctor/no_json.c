@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * In place of ../policy/profile/json.c where a program has to run on machines whose C library has
- * no JSON reader: a profile in a file cannot be read, what is built in and found out here can.
+ * Takes the place of ../policy/profile/json.c in programs for machines without a JSON reader. They
+ * cannot read a profile from a file; they use built-in facts and what they find out themselves.
  */
 #include "../policy/profile/json.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Opening one event and looking for one kind of record; rings as large as can be. */
+/* Opens one event and looks for one kind of record; maps rings as large as possible. */
 #include "observe.h"
 
 #include <errno.h>

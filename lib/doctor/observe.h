@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Opening one event and looking for one kind of record. */
+/* Opens one event and looks for one kind of record. */
 #ifndef OBSERVE_H
 #define OBSERVE_H
 
@@ -12,10 +12,10 @@ struct observation {
 	enum pm_reach reach;
 	const char *event;
 	bool (*is_it)(const struct pm_record *record);
-	uint64_t ns;			/* to work meanwhile */
+	uint64_t ns;			/* how long to work meanwhile */
 };
 
-/* 0 when such a record came; else -errno and the refusal. */
+/* Returns 0 when such a record came; else -errno and the refusal. */
 int doctor_observe(const struct observation *see, struct pm_refusal *refusal);
 
 /* Maps one of so many rings of so many data pages, or fills the refusal. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What there is without perf: sums that the kernel keeps anyway. */
+/* What works without perf: sums that the kernel keeps in any case. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>

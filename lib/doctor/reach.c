@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Attempts with bare calls: what a plan does not reach for. */
+/* Attempts with bare system calls, for what no plan does. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -38,7 +38,7 @@ static bool is_user_chain(const struct pm_record *record)
 	return record->type == PERF_RECORD_SAMPLE && record->sample.callchain_nr > 0;
 }
 
-/* The chain has addresses; names are another question. */
+/* A call chain holds addresses; their names are another question. */
 static void remark_names(char *how)
 {
 	char text[512];
@@ -182,7 +182,7 @@ static const struct perf_event_attr instructions = {
 	.exclude_hv = 1,
 };
 
-/* Why it may not be read, if the page tells. */
+/* Why the counter may not be read in user space, if the page tells. */
 static void judge_page(const struct perf_event_mmap_page *page, struct pm_refusal *refusal)
 {
 	int64_t arm = -1, x86 = -1;
@@ -202,7 +202,7 @@ static void judge_page(const struct perf_event_mmap_page *page, struct pm_refusa
 			 ">/sys/bus/event_source/devices/cpu/rdpmc");
 }
 
-/* A page may permit what then does not work: one reading has to come without a system call. */
+/* A page may permit what then does not work, so one reading must succeed without read(2). */
 static int read_without_call(struct pm_refusal *refusal)
 {
 	const struct pm_event_spec spec = {

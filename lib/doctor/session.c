@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Attempts through the library, as a program would make them. */
+/* Attempts through the library, as a program makes them. */
 #include <errno.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -33,7 +33,7 @@ static void *work(void *context)
 	return NULL;
 }
 
-/* A thread born after the attach works, while this one polls, because some strategies follow so. */
+/* A new thread works while this one polls: some strategies find new threads only by polling. */
 static bool delivers_once(struct pm_session *session, const uint64_t *samples, uint64_t ns)
 {
 	struct pm_value value = { .size = sizeof(value) };
@@ -50,7 +50,7 @@ static bool delivers_once(struct pm_session *session, const uint64_t *samples, u
 	return *samples > 0 || (pm_session_read(session, &value, 1) == 1 && value.value > 0);
 }
 
-/* A timer notices a thread late and ticks in jiffies: a busy machine may need more than one. */
+/* A timer notices a thread late and runs in jiffies: a busy machine may need several attempts. */
 static bool delivers(struct pm_session *session, const uint64_t *samples)
 {
 	for (int i = 0; i < TRIES; i++)
@@ -59,7 +59,7 @@ static bool delivers(struct pm_session *session, const uint64_t *samples)
 	return false;
 }
 
-/* As many whole words as there is room for. */
+/* Copies as many whole words as there is room for. */
 static void put_words(const char *text, char *buf, size_t size)
 {
 	size_t length = strlen(text), most = size - sizeof(" ...");
@@ -70,7 +70,7 @@ static void put_words(const char *text, char *buf, size_t size)
 	snprintf(buf, size, "%.*s%s", (int)length, text, text[length] ? " ..." : "");
 }
 
-/* What the library says on the way: its own line is the whole answer, but for what to change. */
+/* The library's own line is the whole answer, except for what to change. */
 static int take_diag(const struct pm_diag *diag, int err, const char *call, struct pm_refusal *ret)
 {
 	static const struct pm_event_spec spec = { .size = sizeof(spec) };
@@ -87,7 +87,7 @@ static int take_diag(const struct pm_diag *diag, int err, const char *call, stru
 	return err;
 }
 
-/* The bare event: what the kernel says to it is the most exact answer. */
+/* Opens the bare event, because the kernel's answer to it is the most exact one. */
 static int try_event(const struct attempt *attempt, struct pm_refusal *refusal)
 {
 	const struct pm_event_spec *spec = &attempt->spec;
@@ -110,7 +110,7 @@ static int try_event(const struct attempt *attempt, struct pm_refusal *refusal)
 	return 0;
 }
 
-/* Rows that could have done it, had they not been refused. */
+/* Strategies that would have done it, had they not been refused. */
 static bool could_sample(const struct pm_plan *plan, int row)
 {
 	const unsigned int able = FOR_SELF | CAN_SAMPLE;
@@ -146,7 +146,7 @@ static void describe(const struct pm_plan *plan, bool samples, char *how)
 	int used = snprintf(how, HOW_SIZE, "%s (%s)%s%s", chosen->name, chosen->what,
 			    became[0] ? ", " : "", became);
 
-	/* For counting, that samples come first in the table is no news. */
+	/* When counting it is no news that strategies for samples come first in the table. */
 	for (int row = 0; samples && row < plan->chosen && used < HOW_SIZE; row++)
 		if (could_sample(plan, row))
 			used = add_passed_over(plan, row, how, used);

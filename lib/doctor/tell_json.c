@@ -7,7 +7,7 @@
 #include "../policy/diagnosis/diag.h"
 #include "tell.h"
 
-/* Words for enum pm_cause, in its order. */
+/* The words of enum pm_cause, in its order. */
 static const char *const causes[] = {
 	"none", "unknown", "not built", "filter", "paranoid", "security module", "descriptors",
 	"locked memory", "no event", "unsupported", "no target", "input", "silence",
@@ -20,7 +20,7 @@ static const char *cause_of(const struct pm_refusal *refusal)
 	return at < sizeof(causes) / sizeof(causes[0]) ? causes[at] : "unknown";
 }
 
-/* Names of kernels and the like are not ours: everything that is not plain is escaped. */
+/* Names of kernels and the like come from outside: all but plain characters are escaped. */
 static void put_string(const char *text)
 {
 	putchar('"');

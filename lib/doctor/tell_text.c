@@ -13,11 +13,11 @@
 #include "flow.h"
 #include "tell.h"
 
-#define INDENT 9	/* of what belongs to a wish: behind its verdict */
+#define INDENT 9	/* of the text of a wish, behind its verdict */
 
 /* ---------------------------------------------------------------------------------------- gates */
 
-/* A gate is known by its words. */
+/* Two refusals have the same gate when its words are the same. */
 static bool is_of_gate(const struct pm_refusal *refusal, const struct pm_refusal *gate)
 {
 	return strstr(refusal->gate, gate->gate) != NULL;
@@ -64,7 +64,7 @@ static size_t count_of(const char *verdict, const struct outcome *outcomes, size
 	return found;
 }
 
-/* Whether there are perf events at all for this process: the least that can be asked for. */
+/* Whether this process has perf events at all, which is the first question. */
 static void put_whether(struct flow *flow)
 {
 	static const struct perf_event_attr least = {
@@ -133,7 +133,7 @@ static void say_caller(void)
 
 /* --------------------------------------------------------------------------------------- wishes */
 
-/* By the numbers under which the gates are told below. */
+/* Names the gates by their numbers in the list below. */
 static void put_gates(struct flow *flow, const struct outcome *outcome, const struct gates *gates)
 {
 	const char *between = ", refused by ";
@@ -146,7 +146,7 @@ static void put_gates(struct flow *flow, const struct outcome *outcome, const st
 	}
 }
 
-/* A remark that says what a gate says is told there. */
+/* A remark that repeats what a gate says is left to the gate. */
 static bool is_told(const char *remark, const struct outcome *outcome)
 {
 	for (int i = 0; i < outcome->refused; i++)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Catching instants of perf's clock: in the user page, or in records of page faults. */
+/* Reads instants of perf's clock: from the user page, or from samples of page faults. */
 #define _GNU_SOURCE
 #include "clock_map.h"
 
@@ -16,7 +16,7 @@
 #include "../plan/modify.h"
 #include "../profile/deny.h"
 
-/* The faults are of user mode, which is all that paranoid=2 lets a program watch. */
+/* Page faults in user mode, because perf_event_paranoid=2 lets a program observe no others. */
 static const struct pm_event_spec faults = {
 	.size = sizeof(faults), .type = PERF_TYPE_SOFTWARE,
 	.config = PERF_COUNT_SW_PAGE_FAULTS_MIN, .flags = PM_SPEC_USER_ONLY,
@@ -37,64 +37,65 @@ static struct perf_event_attr faults_attr(void)
 
 /* --------------------------------------------------------------------------- a fault of our own */
 
-struct snare {
+struct fault_sampler {
 	int fd;
 	struct pm_ring ring;
 	volatile char *area;
 	size_t page;
 };
 
-static void close_snare(struct snare *snare)
+static void close_sampler(struct fault_sampler *sampler)
 {
-	if (snare->area != NULL)
-		(void)munmap((void *)(uintptr_t)snare->area, snare->page);
-	pm_ring_close(&snare->ring);
-	if (snare->fd >= 0)
-		close(snare->fd);
+	if (sampler->area != NULL)
+		(void)munmap((void *)(uintptr_t)sampler->area, sampler->page);
+	pm_ring_close(&sampler->ring);
+	if (sampler->fd >= 0)
+		close(sampler->fd);
 }
 
-/* Watches the calling thread. On failure nothing stays open. */
-static int open_snare(struct snare *snare, struct pm_diag *diag)
+/* Observes the calling thread. On failure nothing stays open. */
+static int open_sampler(struct fault_sampler *sampler, struct pm_diag *diag)
 {
 	const struct perf_event_attr attr = faults_attr();
 	void *area;
 	int err;
 
-	*snare = (struct snare){ .page = (size_t)sysconf(_SC_PAGESIZE) };
-	snare->fd = pm_open(&attr, 0, -1, -1, 0);
-	if (snare->fd < 0) {
-		(void)pm_diag_open(diag, &faults, -1, snare->fd);
-		return snare->fd;
+	*sampler = (struct fault_sampler){ .page = (size_t)sysconf(_SC_PAGESIZE) };
+	sampler->fd = pm_open(&attr, 0, -1, -1, 0);
+	if (sampler->fd < 0) {
+		(void)pm_diag_open(diag, &faults, -1, sampler->fd);
+		return sampler->fd;
 	}
-	err = pm_ring_open(snare->fd, 1, PROT_READ | PROT_WRITE, &snare->ring);
-	area = mmap(NULL, snare->page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	err = pm_ring_open(sampler->fd, 1, PROT_READ | PROT_WRITE, &sampler->ring);
+	area = mmap(NULL, sampler->page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
+		    -1, 0);
 	if (area == MAP_FAILED)
 		err = err < 0 ? err : -errno;
 	else
-		snare->area = area;
+		sampler->area = area;
 	if (err < 0) {
-		close_snare(snare);
+		close_sampler(sampler);
 		return pm_diag_say(diag, -err, PM_CAUSE_LOCKED_MEMORY, "mmap of a ring of one "
 				   "page: %s", strerror(-err));
 	}
 	return 0;
 }
 
-/* Our own fault among what is in the ring, if it was on that CPU (-1: any). Empties the ring. */
-static bool take_stamp(struct snare *snare, int cpu, uint64_t *ret)
+/* Finds our own fault in the ring, if it was on that CPU (-1: any). Empties the ring. */
+static bool take_stamp(struct fault_sampler *sampler, int cpu, uint64_t *ret)
 {
 	const struct pm_format format = { .sample_type = FAULT_SAMPLE, .sample_id_all = true };
 	const struct perf_event_header *header;
 	struct pm_record record;
 	bool found = false;
 
-	while (!found && pm_ring_next(&snare->ring, &header) == 1)
+	while (!found && pm_ring_next(&sampler->ring, &header) == 1)
 		found = header->type == PERF_RECORD_SAMPLE &&
 			pm_record_decode(header, &format, &record) == 0 &&
-			record.sample.addr == (uintptr_t)snare->area &&
+			record.sample.addr == (uintptr_t)sampler->area &&
 			(cpu < 0 || record.sample.sid.cpu == (uint32_t)cpu);
-	(void)pm_ring_skip_all(&snare->ring);
-	pm_ring_release(&snare->ring);
+	(void)pm_ring_skip_all(&sampler->ring);
+	pm_ring_release(&sampler->ring);
 	if (found)
 		*ret = record.sample.sid.time;
 	return found;
@@ -106,19 +107,19 @@ static bool read_clock(const void *context, uint64_t *ret)
 }
 
 /* One fault between two readings of a clock. */
-static bool catch_fault(struct snare *snare, int cpu,
+static bool catch_fault(struct fault_sampler *sampler, int cpu,
 			bool (*now)(const void *context, uint64_t *ret), const void *context,
 			struct pm_clock_bracket *ret)
 {
 	/* The page is given back, so that writing to it is a fault again. */
-	if (madvise((void *)(uintptr_t)snare->area, snare->page, MADV_DONTNEED) != 0)
+	if (madvise((void *)(uintptr_t)sampler->area, sampler->page, MADV_DONTNEED) != 0)
 		return false;
-	(void)pm_ring_skip_all(&snare->ring);
-	pm_ring_release(&snare->ring);
+	(void)pm_ring_skip_all(&sampler->ring);
+	pm_ring_release(&sampler->ring);
 	if (!now(context, &ret->before))
 		return false;
-	*snare->area = 1;
-	return now(context, &ret->after) && take_stamp(snare, cpu, &ret->at);
+	*sampler->area = 1;
+	return now(context, &ret->after) && take_stamp(sampler, cpu, &ret->at);
 }
 
 /* ------------------------------------------------------------------------------- CPU by CPU */
@@ -130,24 +131,24 @@ struct tour {
 	int err;
 };
 
-static int catch_here(struct snare *snare, int cpu, const struct tour *tour)
+static int catch_here(struct fault_sampler *sampler, int cpu, const struct tour *tour)
 {
 	struct pm_clock_bracket caught[CLOCK_ROUNDS];
 	size_t count = 0;
 
 	for (int i = 0; i < CLOCK_ROUNDS; i++)
-		count += catch_fault(snare, cpu, read_clock, &tour->map->wanted, &caught[count]);
+		count += catch_fault(sampler, cpu, read_clock, &tour->map->wanted, &caught[count]);
 	return pm_clock_learn(&tour->cpus[cpu], caught, count);
 }
 
-/* In a thread of its own, so that nobody's affinity changes. CPUs that refuse us are left out. */
+/* Runs as its own thread, so that no other affinity changes. CPUs that refuse it are left out. */
 static void *visit_cpus(void *context)
 {
 	struct tour *tour = context;
-	struct snare snare;
+	struct fault_sampler sampler;
 	int result = -EAGAIN;
 
-	tour->err = open_snare(&snare, tour->diag);
+	tour->err = open_sampler(&sampler, tour->diag);
 	if (tour->err < 0)
 		return NULL;
 	for (size_t cpu = 0; cpu < tour->map->cpu_count; cpu++) {
@@ -162,11 +163,11 @@ static void *visit_cpus(void *context)
 			CPU_FREE(set);
 		}
 		if (err == 0)
-			err = catch_here(&snare, (int)cpu, tour);
+			err = catch_here(&sampler, (int)cpu, tour);
 		if (err > result)
 			result = err;
 	}
-	close_snare(&snare);
+	close_sampler(&sampler);
 	tour->err = result < 0 ?
 		pm_diag_say(tour->diag, EAGAIN, PM_CAUSE_SILENCE, "no page fault was recorded on "
 			    "any CPU") : result;
@@ -193,7 +194,7 @@ struct page_clock {
 	const struct pm_registers *registers;
 };
 
-/* The page is looked at each time: the kernel changes the conversion with the CPU's frequency. */
+/* Reads the page each time: the kernel changes the conversion with the CPU's frequency. */
 static bool read_page(const void *context, uint64_t *ret)
 {
 	const struct page_clock *clock = context;
@@ -206,23 +207,23 @@ static bool read_page(const void *context, uint64_t *ret)
 	return true;
 }
 
-/* Stamps have to lie between two conversions: hypervisors get this wrong, too. */
+/* A stamp has to lie between two conversions; some hypervisors get this wrong. */
 static int test_page(const struct page_clock *clock)
 {
-	struct snare snare;
-	int err = open_snare(&snare, NULL);
+	struct fault_sampler sampler;
+	int err = open_sampler(&sampler, NULL);
 
 	if (err < 0)
 		return err;
 	for (int i = 0; i < CLOCK_ROUNDS && err == 0; i++) {
 		struct pm_clock_bracket caught;
 
-		if (!catch_fault(&snare, -1, read_page, clock, &caught))
+		if (!catch_fault(&sampler, -1, read_page, clock, &caught))
 			err = -EAGAIN;
 		else if (caught.at < caught.before || caught.at > caught.after)
 			err = -EPROTO;
 	}
-	close_snare(&snare);
+	close_sampler(&sampler);
 	return err;
 }
 
@@ -251,7 +252,7 @@ int pm_clock_open_page(struct pm_clock_map *map)
 
 /* --------------------------------------------------------------------------------- all sources */
 
-/* A clock that can be read, between two readings of the other. */
+/* Reads one clock between two readings of the other. */
 static int catch_read(bool (*now)(const void *context, uint64_t *ret), const void *context,
 		      int wanted, struct clock_cpu *cpu)
 {

@@ -8,7 +8,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#define SPAN_LEAST 10000000	/* ns between points, for their slope to say something */
+#define SPAN_LEAST 10000000	/* ns between two points, for their slope to mean something */
 #define WANDER 20e-6		/* how much a known drift may change */
 #define SLEW_MOST 600e-6	/* how far an unknown drift may be from 0 */
 
@@ -41,7 +41,7 @@ static int64_t rounded(double ns)
 	return (int64_t)(ns < 0 ? ns - 0.5 : ns + 0.5);
 }
 
-/* The offset that a stamp is to be moved by, and how far the truth may be from that. */
+/* The offset by which a stamp is moved, and how far the truth may be from it. */
 static int64_t offset_at(const struct clock_cpu *cpu, uint64_t stamp, uint64_t *error)
 {
 	const struct clock_point *nearest = &cpu->last;
@@ -115,7 +115,7 @@ int pm_clock_learn(struct clock_cpu *cpu, const struct pm_clock_bracket *caught,
 		return 1;
 	}
 	if (cpu->points > 0 && distance(cpu->last.stamp, point.stamp) < SPAN_LEAST) {
-		/* Too near for a slope: the better of the two. */
+		/* They are too near for a slope: the better of the two is kept. */
 		if (point.half_width < cpu->last.half_width &&
 		    (cpu->points < 2 || distance(cpu->first.stamp, point.stamp) >= SPAN_LEAST))
 			cpu->last = point;

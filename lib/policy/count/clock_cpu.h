@@ -6,7 +6,7 @@
 #include "../../perfmodes.h"
 #include "../../pm_sys.h"
 
-#define CLOCK_ROUNDS 32		/* tries to catch an instant; the tightest counts */
+#define CLOCK_ROUNDS 32		/* readings of one instant; the tightest counts */
 
 /* One instant of both clocks. */
 struct clock_point {
@@ -20,8 +20,8 @@ struct clock_cpu {
 };
 
 /*
- * Takes the tightest of what was caught (at: stamp; before, after: time). Returns 1 when it
- * contradicts what was known, 0, or -EAGAIN when nothing was caught.
+ * Takes the tightest reading (at: stamp; before, after: time). Returns 1 when it contradicts what
+ * was known, 0, or -EAGAIN when there is no reading.
  */
 int pm_clock_learn(struct clock_cpu *cpu, const struct pm_clock_bracket *caught, size_t count);
 
@@ -29,7 +29,7 @@ int pm_clock_learn(struct clock_cpu *cpu, const struct pm_clock_bracket *caught,
 struct pm_instant pm_clock_cpu_time(const struct clock_cpu *cpu, uint64_t stamp);
 struct pm_instant pm_clock_cpu_stamp(const struct clock_cpu *cpu, uint64_t time);
 
-/* By how much the clocks drift apart, and how far the truth may be from that. */
+/* By how much the clocks drift apart, and how far the truth may be from it. */
 double pm_clock_cpu_drift(const struct clock_cpu *cpu, double *slack);
 
 #endif

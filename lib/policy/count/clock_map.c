@@ -124,7 +124,7 @@ int pm_clock_map_update(struct pm_clock_map *map, struct pm_diag *diag)
 
 /* ----------------------------------------------------------------------------------- converting */
 
-/* What all measured CPUs agree in. */
+/* The line on which all measured CPUs agree. */
 static bool hull(const struct pm_clock_map *map,
 		 struct pm_instant (*convert)(const struct clock_cpu *, uint64_t), uint64_t ns,
 		 struct pm_instant *ret)

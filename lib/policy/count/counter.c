@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Opening, starting and stopping counters of one thread, as few groups as the kernel takes. */
+/* Opens, starts and stops the counters of one thread, in as few groups as the kernel takes. */
 #define _GNU_SOURCE
 #include "counter.h"
 
@@ -101,7 +101,7 @@ static bool may_lead_another(const struct pm_counters *counters, int err)
 		(err == -EINVAL || err == -ENOSPC || err == -E2BIG);
 }
 
-/* Everything or nothing. On failure *failed is the event that was refused. */
+/* Opens all or none. On failure *failed is the event that was refused. */
 static int open_all(struct pm_counters *counters, size_t *failed)
 {
 	uint32_t leader = 0;
@@ -217,12 +217,12 @@ static bool may_read_registers(const struct pm_counters *counters,
 	static const char *const keys[] = { USER_READ_FACTS(PM_FACT_KEY) NULL };
 	pid_t tid = target(&counters->specs[0]);
 
-	/* The page of an inheriting event knows its own thread's part only. */
+	/* The page of an inheriting event holds its own thread's part only. */
 	return !(counters->flags & PM_COUNTERS_SYSTEM_CALL) && !counters->inherit &&
 		(tid == 0 || tid == pm_gettid()) && !any_denied(profile, keys);
 }
 
-/* A word that is 1 here and 0 in a forked process; where the kernel cannot do that: NULL. */
+/* A word that is 1 here and 0 in a forked process; NULL where the kernel cannot do that. */
 static const volatile uint32_t *map_parent(void)
 {
 	const size_t size = (size_t)sysconf(_SC_PAGESIZE);
@@ -239,7 +239,7 @@ static const volatile uint32_t *map_parent(void)
 	return word;
 }
 
-/* Without a page, or without room for it, an event is read by read(2). */
+/* An event without a page, or without room for one, is read by read(2). */
 static void map_pages(struct pm_counters *counters)
 {
 	const size_t size = (size_t)sysconf(_SC_PAGESIZE);

@@ -10,8 +10,8 @@
 struct counter {
 	int fd;				/* -1: not open */
 	uint32_t leader;		/* index of the first of its group, its own for a leader */
-	const struct perf_event_mmap_page *page;	/* NULL: not to be read in user space */
-	struct pm_value base;		/* what a reset takes off */
+	const struct perf_event_mmap_page *page;	/* NULL: it cannot be read in user space */
+	struct pm_value base;		/* subtracted since the last reset */
 };
 
 struct pm_counters {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Reading counters: a group by one system call, one event in user space, scaling. */
+/* Reads counters, a group by one system call and one event in user space, and scales them. */
 #include <errno.h>
 #include <string.h>
 #include <unistd.h>
@@ -88,7 +88,7 @@ static struct pm_value since(const struct pm_value *now, const struct pm_value *
 				  .running = now->running - base->running };
 }
 
-/* Everything into `now`. Returns how many of them the caller has room for. */
+/* Reads all into `now`. Returns how many of them the caller has room for. */
 static int read_for(struct pm_counters *counters, struct pm_value *now, size_t room)
 {
 	int err = read_all(counters, now);
@@ -96,7 +96,7 @@ static int read_for(struct pm_counters *counters, struct pm_value *now, size_t r
 	return err < 0 ? err : (int)(room < counters->count ? room : counters->count);
 }
 
-/* What the caller hands over has the values of the first release at least. */
+/* The caller's structure has the values of the first release at least. */
 static bool is_value(const struct pm_value *value)
 {
 	return value->size >= sizeof(*value) && value->size <= 4096;
@@ -160,7 +160,7 @@ static bool is_ours(const struct pm_counters *counters)
 		counters->parent != NULL && *counters->parent != 0;
 }
 
-/* A time that the page does not know is 0, whatever there is to be taken off. */
+/* A time that the page does not tell is 0, whatever is to be subtracted. */
 static struct pm_value user_since(const struct pm_value *now, const struct pm_value *base)
 {
 	struct pm_value value = since(now, base);

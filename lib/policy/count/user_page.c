@@ -11,7 +11,7 @@
 
 #include "user_page.h"
 
-#define TRIES 64	/* each change takes an interrupt or a switch: it never lasts */
+#define TRIES 64	/* a change takes an interrupt or a switch, so it does not last */
 
 /* ------------------------------------------------------------------------------------ registers */
 

@@ -138,7 +138,7 @@ void pm_modify_begin(struct pm_plan *plan)
 	plan->clockid = plan->clockid && plan->clock_count > 0;
 }
 
-/* ---------------------------------------------------------------------------- what trials leave */
+/* -------------------------------------------------------------------------- what attempts leave */
 
 typedef int try_function(struct pm_plan *plan, struct plan_event *event, bool inherit);
 
@@ -197,6 +197,6 @@ int pm_modify_less(struct pm_plan *plan, struct plan_event *event, try_function 
 	for (int i = 0; i < MODIFIERS; i++)
 		if (before[i])
 			put_back(plan, event, i, try);
-	/* As it is to be: the last trial may have been of something that was refused. */
+	/* As it is to be: the last attempt may have been of something that was refused. */
 	return try(plan, event, false);
 }

@@ -43,7 +43,7 @@ struct opened {
 	size_t count;
 };
 
-/* Opens what a new thread inherits from its maker, here on the calling thread. */
+/* Opens what a new thread inherits from its parent, here on the calling thread. */
 static int open_inherited(const struct pm_plan *plan, const struct pm_cpus *cpus,
 			  struct opened *ret)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What is known of kernels without any file: one letter a fact for each architecture and series of
- * the kernel matrix. It is the faintest knowledge there is, used where nothing is installed.
+ * What the library knows of kernels without any file: one letter a fact for each architecture and
+ * series of the kernel matrix. It ranks lowest and is used where no profile is installed.
  */
 #include <string.h>
 

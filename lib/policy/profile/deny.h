@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* Whether a profile knows better; not installed. */
+/* Whether a profile denies that something works; not installed. */
 #ifndef PM_DENY_H
 #define PM_DENY_H
 
 #include "profile.h"
 
 /*
- * True when the profile (NULL: none) says that this does not work, here or on another build:
- * whoever asks has a slower way that works anywhere. Unknown denies nothing.
+ * True when the profile (NULL: none) says that this does not work, here or on another build.
+ * Callers have a slower way that works anywhere. An unknown fact denies nothing.
  */
 static inline bool pm_denies(const struct pm_profile *profile, const char *key)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The facts that the library decides by; not installed.
+ * The facts by which the library decides; not installed.
  *
  * A fact is declared in the table that decides by it and nowhere else: the table is a list macro
  * whose rows begin with the key, and PM_FACTS lays the keys of the list as text into the section

@@ -40,7 +40,7 @@ static int load_descriptor(int fd, enum pm_rank least, struct pm_diag *diag,
 	char *text;
 	int err;
 
-	/* Room for one byte more, which tells a file that is too large from one that fits. */
+	/* One byte more than allowed tells a file that is too large from one that fits. */
 	if (fstat(fd, &info) == 0 && S_ISREG(info.st_mode) && info.st_size < PROFILE_BYTES_MAX)
 		room = (size_t)info.st_size + 1;
 	text = malloc(room);
@@ -53,7 +53,7 @@ static int load_descriptor(int fd, enum pm_rank least, struct pm_diag *diag,
 	return err;
 }
 
-/* Not blocked by a FIFO that somebody put there. */
+/* A FIFO in the directory must not block this. */
 static int load_at(int directory, const char *path, enum pm_rank least, struct pm_diag *diag,
 		   struct pm_profile **ret)
 {
@@ -132,7 +132,7 @@ static int load_path(const char *path, struct pm_diag *diag, struct pm_profile *
 	return pm_profile_load_file(path, diag, ret);
 }
 
-/* Of equal rank the first counts, so an administrator's is before what came with the library. */
+/* The first of equal rank counts, so an administrator's profile precedes the library's own. */
 static int load_installed(struct pm_profile **ret)
 {
 	static const char *const places[] = {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * JSON through yajl, the only file that knows it.
+ * Reads JSON through yajl, which no other file knows of.
  *
  * Why yajl: a profile is read once into a table of our own, so a parser that calls back is all
  * that is needed. It builds no tree, does not recurse (hostile depth costs heap and not stack),
- * checks UTF-8, and Debian has it as a static library. Of 74 kB with 1400 facts, in one run:
+ * checks UTF-8, and Debian has it as a static library. Time for 74 kB with 1400 facts, in one run:
  * yajl 0.18 ms, json-c 0.67 ms, jansson 1.14 ms (trees built and freed).
  */
 #include "json.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Reading a profile.json. The text comes from a file that anybody may have written: what does not
- * fit the format is refused with a diagnosis, and nothing of it is kept.
+ * Reads a profile.json. Anybody may have written the file: a text that does not fit the format is
+ * refused with a diagnosis, and nothing of it is kept.
  */
 #include "profile.h"
 #include "../diagnosis/diag.h"
@@ -13,7 +13,7 @@
 #include "json.h"
 
 #define DEPTH_MAX 16
-#define FACT_BYTES 48	/* of text, as a rule; should it be more facts, their table grows */
+#define FACT_BYTES 48	/* typical text of one fact; with more facts the table grows */
 
 /* The part of a profile that the parser is in. */
 enum section { TOP, TOOL, IDENTITY, EVIDENCE, KERNEL, PERSONAS, PERSONA, OTHER };
@@ -163,7 +163,7 @@ static int take_top(struct loader *l, const struct json_token *token)
 	} else if (is_section(l->key)) {
 		return refuse(l, "a value where an object or list belongs");
 	}
-	/* What a later release adds is passed over. */
+	/* Members that a later release adds are skipped. */
 	return 0;
 }
 
@@ -249,7 +249,7 @@ static int leave(struct loader *l)
 	} else if (l->section == PERSONA) {
 		l->section = PERSONAS;
 	} else if (l->section != OTHER || l->depth < l->other_depth) {
-		/* Early, because in canonical order most of the text is still to come. */
+		/* This comes early: in canonical order most of the text is still to come. */
 		if (l->section == IDENTITY && l->least > PM_RANK_NONE &&
 		    pm_profile_judge_identity(l->profile) < l->least)
 			return -ENOENT;
@@ -310,7 +310,7 @@ int pm_profile_parse(const char *text, size_t size, enum pm_rank least, struct p
 	if (loader.profile == NULL)
 		return no_memory(&loader);
 	loader.profile->expected = size / FACT_BYTES;
-	/* The reader's own refusal comes last, so that ours is not overwritten. */
+	/* The reader's own refusal is told only where no diagnosis was given before. */
 	(void)pm_diag_say(diag, EBADMSG, PM_CAUSE_INPUT, "profile: not JSON");
 	err = pm_json_parse(text, size, take_token, &loader);
 	if (err == 0)

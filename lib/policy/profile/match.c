@@ -5,11 +5,11 @@
 #include "../../pm_sys.h"
 #include "profile.h"
 
-/* What a profile and the running kernel have to say about each other. */
+/* How the identity in a profile compares with the running kernel's. */
 struct comparison {
 	const struct pm_profile *profile;
-	bool arch, release, series, version, build_id;	/* said by both, and the same */
-	bool other_build;				/* said by both, and not the same */
+	bool arch, release, series, version, build_id;	/* both have it, and it is equal */
+	bool other_build;				/* both have it, and it differs */
 };
 
 static const char *said(const struct pm_profile *profile, const char *key)

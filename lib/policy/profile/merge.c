@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Two profiles into one. */
+/* Merges two profiles into one. */
 #include "profile.h"
 
 #include <errno.h>
@@ -102,7 +102,7 @@ static bool lacks(const struct pm_profile *profile, const struct pm_profile *oth
 		!pm_profile_find(profile, SCOPE_KERNEL, entry->key, strlen(entry->key));
 }
 
-/* What only one of both knows does not hold for both; hazards do. */
+/* A fact that only one of them has does not hold for both; a hazard does. */
 static void drop_unshared(struct merge *m)
 {
 	for (size_t i = 0; i < m->into->room; i++) {
@@ -123,7 +123,7 @@ static bool has_line(const struct pm_profile *profile, const struct line *line)
 	return false;
 }
 
-/* Identity: what both say. Evidence: all of it. */
+/* Of the identity, what both say is kept; of the evidence, everything. */
 static int merge_lines(struct merge *m)
 {
 	struct pm_profile *into = m->into;
@@ -133,7 +133,7 @@ static int merge_lines(struct merge *m)
 		if (strcmp(into->lines[i].key, "evidence") == 0 ||
 		    has_line(m->from, &into->lines[i]))
 			into->lines[kept++] = into->lines[i];
-	/* What is no longer said of the identity may have been what fitted this kernel. */
+	/* The part of the identity that was dropped may be the one that matched this kernel. */
 	if (kept < into->line_count) {
 		into->line_count = kept;
 		into->rank = pm_profile_judge_identity(into);
@@ -151,7 +151,7 @@ static int merge_lines(struct merge *m)
 	return 0;
 }
 
-/* A profile that was made to be filled has no identity to lose. */
+/* A profile that was created empty has no identity to lose. */
 static int adopt(struct pm_profile *into, const struct pm_profile *from)
 {
 	for (size_t i = 0; i < from->line_count; i++) {

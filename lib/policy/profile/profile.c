@@ -122,7 +122,7 @@ static uint32_t hash_of(unsigned int scope, const char *key, size_t size)
 	return hash ^ hash >> 15;
 }
 
-/* Where the key is, or the free place where it would be. The table is never full. */
+/* The place of the key, or the free place where it belongs. The table is never full. */
 static struct entry *slot(const struct pm_profile *profile, uint32_t hash, unsigned int scope,
 			  const char *key, size_t size)
 {
@@ -154,7 +154,7 @@ static int grow(struct pm_profile *profile)
 {
 	struct pm_profile bigger = { .room = profile->room ? 2 * profile->room : 256 };
 
-	/* A loader knows how many there may be: then nothing moves. */
+	/* A loader knows how many keys to expect; with that room no entry has to move. */
 	while (bigger.room / 2 < profile->expected)
 		bigger.room *= 2;
 	bigger.entries = calloc(bigger.room, sizeof(*bigger.entries));
@@ -343,7 +343,7 @@ static bool may_replace(const struct entry *old, const struct pm_fact *fact)
 	return old->verdict == PM_BLOCKED || fact->verdict != PM_BLOCKED;
 }
 
-/* What would be written as something else than it is, and read back as that, is no text. */
+/* A text that would be read back as a verdict after it was written is refused. */
 static bool is_text(const char *text)
 {
 	size_t size = text ? strlen(text) : 0;
@@ -377,7 +377,7 @@ int pm_profile_set(struct pm_profile *profile, const struct pm_fact *fact)
 	if (!is_fact(fact) || (blocked && own == SCOPE_KERNEL))
 		return -EINVAL;
 	size = strlen(fact->key);
-	/* What the persona in use has of its own hides the kernel's, so that is replaced. */
+	/* A fact of the persona in use hides the kernel's, so the persona's is replaced. */
 	entry = own != SCOPE_KERNEL ? pm_profile_find(profile, own, fact->key, size) : NULL;
 	if (entry == NULL)
 		entry = pm_profile_place(profile, blocked ? own : SCOPE_KERNEL, fact->key, size);

@@ -13,7 +13,7 @@
 #define PROFILE_LINES_MAX 4096		/* identity, evidence */
 #define SCOPE_KERNEL 0			/* persona n is scope n + 1 */
 
-/* Texts live here until the profile goes; nothing is freed before. */
+/* Texts live here until the profile is destroyed; none is freed before. */
 struct arena {
 	struct block { struct block *next; size_t used, size; char bytes[]; } *blocks;
 };
@@ -48,7 +48,7 @@ struct pm_profile {
 	enum pm_rank rank;
 };
 
-/* One line of bounded size. Then text may be printed and compared without a second thought. */
+/* Whether the text is one line of bounded size, so that it may be printed and compared as it is. */
 bool pm_profile_is_line(const char *text, size_t size);
 
 /* A terminated copy that lives as long as the profile; NULL: no memory. */
@@ -81,7 +81,7 @@ enum pm_rank pm_profile_judge_identity(const struct pm_profile *profile);
 /* Whether both texts are of one series, as "6.12.94-amd64" and "6.12". */
 bool pm_same_series(const char *a, const char *b);
 
-/* Puts in what the library was built with of this kernel, or another. How many, -ENOMEM. */
+/* Adds the facts that the library was built with for this series. Returns how many, or -ENOMEM. */
 int pm_profile_builtin(struct pm_profile *profile);
 int pm_profile_builtin_of(struct pm_profile *profile, const char *arch, const char *release);
 
@@ -96,13 +96,13 @@ const char *pm_verdict_word(enum pm_verdict verdict);
 /* Whether it can be a fact of a profile. */
 bool pm_verdict_is_kept(enum pm_verdict verdict);
 
-/* Whether it is what a kernel is known for, and is not yes. */
+/* Whether the verdict is a known answer of a kernel, and is not yes. */
 bool pm_verdict_denies(enum pm_verdict verdict);
 
 /* What a letter of the table compiled into the library says; PM_UNKNOWN for other letters. */
 enum pm_verdict pm_verdict_of_letter(char letter);
 
-/* A fact of another build, which says less of this one. */
+/* Whether the fact is of another build, and so says less about this one. */
 bool pm_fact_is_elsewhere(const struct pm_fact *fact);
 
 /* "KEY is broken"; of such a fact "KEY was broken on another build". */

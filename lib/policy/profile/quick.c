@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Quick probes: facts that decide a plan and can be found out in the program itself in a few
- * microseconds each. A refusal counts as "no" only when the same call without the asked bit is
- * taken; anything less certain stays unknown.
+ * Quick probes find out, in a few microseconds each and in the program itself, facts that decide a
+ * plan. A refusal counts as "no" only when the kernel takes the same call without the bit in
+ * question; anything less certain stays unknown.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -38,7 +38,7 @@ static int try_open(const struct perf_event_attr *attr)
 	return fd < 0 ? fd : 0;
 }
 
-/* With the bit and, where that is refused, without it. */
+/* Opens with the bit and, where that is refused, without it. */
 static enum pm_verdict pair(const struct perf_event_attr *with, const struct perf_event_attr *base)
 {
 	int err = try_open(with);
@@ -50,7 +50,7 @@ static enum pm_verdict pair(const struct perf_event_attr *with, const struct per
 	return is_policy(err) ? PM_BLOCKED : PM_UNKNOWN;
 }
 
-/* Exactly FAULTS page faults, whatever the size of a huge page. */
+/* Causes exactly FAULTS page faults, whatever the size of a huge page. */
 static int cause_faults(void)
 {
 	size_t page = (size_t)sysconf(_SC_PAGESIZE);
@@ -81,7 +81,7 @@ static enum pm_verdict counts_faults(void)
 		return is_policy(fd) ? PM_BLOCKED : PM_UNKNOWN;
 	if (pm_read_count(fd, &before) == 0 && cause_faults() == 0 &&
 	    pm_read_count(fd, &after) == 0)
-		/* More than was caused is not proof of a wrong count: a signal handler, say. */
+		/* More than was caused proves no wrong count: a signal handler may add some. */
 		verdict = after - before >= FAULTS ? PM_YES : PM_BROKEN;
 	close(fd);
 	return verdict;
@@ -171,7 +171,7 @@ static bool is_known(const struct pm_profile *profile, const char *key)
 {
 	struct pm_fact fact = { .size = sizeof(fact) };
 
-	/* What policy blocked elsewhere, or earlier, it may allow here and now. */
+	/* Policy may allow here and now what it blocked elsewhere or earlier. */
 	return pm_profile_lookup(profile, key, &fact) == 0 && fact.rank >= PM_RANK_BUILD &&
 		fact.verdict != PM_BLOCKED;
 }

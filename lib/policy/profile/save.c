@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Writing a profile: the same bytes for the same facts, and the same as `reports` writes them, so
- * that what was loaded and saved again can be compared with cmp(1).
+ * Writes a profile: the same bytes for the same facts, and the same as `reports` writes, so that a
+ * profile that was loaded and saved again can be compared with cmp(1).
  */
 #include "profile.h"
 
@@ -101,7 +101,7 @@ static void put_list(FILE *out, const struct line *lines, size_t count, int inde
 	putc(']', out);
 }
 
-/* Identity that may name several things is a list even when it names one. */
+/* An identity that may name several things is a list even when it names one. */
 static bool is_plural(const char *key)
 {
 	return strcmp(key, "cpu_model") == 0 || strcmp(key, "cpu_midr") == 0;

@@ -43,7 +43,7 @@ static int fits_event(const struct pm_plan *plan, size_t i, int cpu, struct cand
 	return pm_rule_out(candidate, -fd, "%s", diag.text);
 }
 
-/* Whoever may watch itself may not watch a CPU: that takes a trial of its own. */
+/* A process that may observe itself may not observe a CPU, so that is tried separately. */
 static int fits(const struct pm_plan *plan, struct candidate *candidate)
 {
 	struct pm_cpus cpus;

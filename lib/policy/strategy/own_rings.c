@@ -36,9 +36,9 @@ static int map_and_close(struct pm_session *session, struct session_event *event
 }
 
 /*
- * An event counts from when it is opened, and the last one is opened a while after the first. What
- * came before is thrown away, so that all begin together, also in threads whose maker's events
- * told of them before they had their own.
+ * An event counts as soon as it is opened, and the last one is opened a while after the first. What
+ * came before is dropped, so that all begin together, also in threads that were observed by events
+ * inherited from their parent before they had their own.
  */
 static void begin_together(struct ring_set *rings, size_t first)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Strategy per_thread: a ring for each thread, nothing inherited. New threads are attached to as
- * they are noticed: by the FORK record of their maker, or by a listing.
+ * they are noticed: by the FORK record of their parent, or by a listing.
  */
 #include <time.h>
 

@@ -32,7 +32,7 @@ static const char *without_sign(const char *type)
 	return type;
 }
 
-/* Of an integer type's value in bytes; 0: some other type. */
+/* The size of an integer type's value in bytes; 0: some other type. */
 static uint32_t size_of(const char *type)
 {
 	type = without_sign(type);
@@ -155,7 +155,7 @@ static bool is_text(const char *type)
 	return strcmp(without_sign(type), "char") == 0;
 }
 
-/* What is declared has to be borne out by the size of the whole. */
+/* The declaration has to agree with the size of the whole field. */
 static void shape_array(struct field *field, uint32_t declared)
 {
 	uint32_t element = size_of(field->type);

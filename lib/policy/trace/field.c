@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Fields of a record. The raw data is not trusted: what is located outside of it is not read. */
+/* Reads fields of a record. Raw data is not trusted: nothing outside of it is read. */
 #include <errno.h>
 #include <string.h>
 

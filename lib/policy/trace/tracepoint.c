@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Format files: finding them, and their frame. A format is a header ("name:", "ID:"), lines such as
+ * Finds format files and reads their frame. A format is a header ("name:", "ID:"), lines such as
  *	field:__data_loc char[] name;	offset:8;	size:4;	signed:0;
  * and a "print fmt" in C, which nobody here needs.
  */
@@ -142,7 +142,7 @@ static int take_name(const struct text *line, struct pm_trace_event *event)
 	return 0;
 }
 
-/* 1 behind the last line that is of interest. */
+/* Returns 1 after the last line that matters. */
 static int take_any(struct text *line, struct pm_trace_event *event, bool *has_id)
 {
 	skip_blanks(line);
@@ -165,7 +165,7 @@ static int read_format(struct text text, struct pm_trace_event *event)
 	struct text line;
 	int err = 0;
 
-	/* Of a declaration at most everything is kept, and "offset:" alone is more than two. */
+	/* All of a declaration is kept at most, and "offset:" alone is longer than two bytes. */
 	event->texts = malloc((size_t)(text.end - text.at) + 1);
 	event->fields = calloc(FIELDS_MAX + 1, sizeof(*event->fields));
 	if (event->texts == NULL || event->fields == NULL)
@@ -234,7 +234,7 @@ int pm_trace_event_load(const char *system, const char *name, struct pm_diag *di
 	if (text == NULL)
 		return pm_diag_say(diag, ENOMEM, PM_CAUSE_UNKNOWN, "no memory");
 	n = pm_read_text(path, text, FORMAT_BYTES_MAX + 1);
-	if (n == -EFBIG)	/* of the "print fmt", which comes last and nobody looks at */
+	if (n == -EFBIG)	/* the "print fmt" comes last and is not needed */
 		n = (int)strlen(text);
 	err = n < 0 ? say_missing(diag, system, name, n, true) :
 		pm_trace_event_parse(text, (size_t)n, diag, ret);

@@ -92,11 +92,11 @@ static void judge(const char *point, const struct pm_session *session, const str
 		accounted = missing <= lost;
 	complete = tally->more == 0 && tally->caused > 0 && (complete || accounted);
 	verdict(point, complete ? YES : BROKEN,
-		"%s: %" PRIu64 " page faults in %" PRIu64 " deeds, %" PRIu64 " told once, %" PRIu64
+		"%s: %" PRIu64 " page faults in %" PRIu64 " rounds, %" PRIu64 " told once, %" PRIu64
 		" more often; lost %" PRIu64 ", counted %" PRIu64 ", late threads %" PRIu64
 		", unwatched %" PRIu64 ", duplicates %" PRIu64 ", corrupt %" PRIu64
 		", missing of old threads %" PRIu64,
-		pm_strategy_name(pm_plan_strategy(plan)), tally->caused, tally->deeds, tally->told,
+		pm_strategy_name(pm_plan_strategy(plan)), tally->caused, tally->rounds, tally->told,
 		tally->more, lost, counted, s.late_threads, s.unwatched_threads, s.duplicates,
 		s.corrupt, tally->old_missing);
 }

@@ -26,12 +26,12 @@ static char *area;
 static atomic_bool going, ending;
 static atomic_uint at_work;
 
-static void do_deed(struct slot *slot)
+static void do_round(struct slot *slot)
 {
-	for (size_t i = 0; i < DEED; i++)
+	for (size_t i = 0; i < ROUND_FAULTS; i++)
 		((volatile char *)slot->pages)[i * page_size] = 1;
-	slot->caused += DEED;
-	(void)madvise(slot->pages, DEED * page_size, MADV_DONTNEED);
+	slot->caused += ROUND_FAULTS;
+	(void)madvise(slot->pages, ROUND_FAULTS * page_size, MADV_DONTNEED);
 }
 
 static void *work(void *context)
@@ -39,7 +39,7 @@ static void *work(void *context)
 	while (!going)
 		usleep(500);
 	while (!ending) {
-		do_deed(context);
+		do_round(context);
 		usleep(2000);
 	}
 	atomic_fetch_sub(&at_work, 1);
@@ -51,7 +51,7 @@ static void *live_briefly(void *context)
 	struct slot *slot = context;
 	pthread_t child;
 
-	do_deed(slot);
+	do_round(slot);
 	/* Every other one has a child, which inherits from a thread that inherited. */
 	if ((slot - slots) % 2 == 0 && pthread_create(&child, NULL, live_briefly, slot + 1) == 0)
 		pthread_join(child, NULL);
@@ -66,7 +66,7 @@ static void *make_others(void *context)
 	while (!ending) {
 		if (pthread_create(&other, NULL, live_briefly, for_them) == 0)
 			pthread_join(other, NULL);
-		do_deed(own);
+		do_round(own);
 		usleep(1000);
 	}
 	atomic_fetch_sub(&at_work, 1);
@@ -89,13 +89,13 @@ int crowd_begin(void)
 	int err = 0;
 
 	page_size = (size_t)sysconf(_SC_PAGESIZE);
-	area = mmap(NULL, SLOTS * DEED * page_size, PROT_READ | PROT_WRITE,
+	area = mmap(NULL, SLOTS * ROUND_FAULTS * page_size, PROT_READ | PROT_WRITE,
 		    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (area == MAP_FAILED)
 		return -errno;
-	(void)madvise(area, SLOTS * DEED * page_size, MADV_NOHUGEPAGE);
+	(void)madvise(area, SLOTS * ROUND_FAULTS * page_size, MADV_NOHUGEPAGE);
 	for (size_t i = 0; i < SLOTS; i++) {
-		slots[i].pages = area + i * DEED * page_size;
+		slots[i].pages = area + i * ROUND_FAULTS * page_size;
 		slots[i].caused = slots[i].told = 0;
 	}
 	going = ending = false;
@@ -117,8 +117,8 @@ void crowd_tell(uint64_t address)
 {
 	uint64_t at = address - (uintptr_t)area;
 
-	if (address >= (uintptr_t)area && at < SLOTS * DEED * page_size)
-		slots[at / (DEED * page_size)].told++;
+	if (address >= (uintptr_t)area && at < SLOTS * ROUND_FAULTS * page_size)
+		slots[at / (ROUND_FAULTS * page_size)].told++;
 }
 
 uint64_t crowd_caused(uint64_t *ret_under_way)
@@ -127,7 +127,7 @@ uint64_t crowd_caused(uint64_t *ret_under_way)
 
 	for (size_t i = 0; i < SLOTS; i++)
 		sum += slots[i].caused;
-	*ret_under_way = SLOTS * DEED;
+	*ret_under_way = SLOTS * ROUND_FAULTS;
 	return sum;
 }
 
@@ -153,6 +153,6 @@ void crowd_end(struct tally *ret)
 		ret->more += slot->told - once;
 		ret->old_missing += i < OLD ? caused - once : 0;
 	}
-	ret->deeds = ret->caused / DEED;
-	munmap(area, SLOTS * DEED * page_size);
+	ret->rounds = ret->caused / ROUND_FAULTS;
+	munmap(area, SLOTS * ROUND_FAULTS * page_size);
 }

@@ -348,8 +348,8 @@ static void on_hit(void *context, const struct pm_observed *sample)
 	hits += sample->tid == (uint32_t)pm_gettid();
 }
 
-/* Samples of 20 deeds, signalled. */
-static unsigned int hits_of(const struct pm_event_spec *spec, void (*deed)(void))
+/* Samples of 20 calls, delivered by signal. */
+static unsigned int hits_of(const struct pm_event_spec *spec, void (*cause)(void))
 {
 	const struct pm_listener each = { .size = sizeof(each), .sample = on_hit };
 	struct pm_session_opts opts = { .size = sizeof(opts), .allow = PM_ALLOW_ALL,
@@ -368,7 +368,7 @@ static unsigned int hits_of(const struct pm_event_spec *spec, void (*deed)(void)
 	}
 	hits = kernel.refreshes = 0;
 	for (unsigned int i = 0; i < 20; i++)
-		deed();
+		cause();
 	pm_session_destroy(session);
 	return hits;
 }

@@ -88,7 +88,7 @@ static void packets_that_are_refused(void **state)
 	assert_int_equal(parse(&bad, sizeof(bad)), -EBADMSG);
 	assert_int_equal(parse(&good, SIZE_OF(good) - 1), -EBADMSG);
 	assert_int_equal(parse(&good, 3), -EBADMSG);
-	/* Of a later kernel: zeros are harmless, anything else is not understood. */
+	/* Bytes of a later kernel: zeros are harmless, anything else is not understood. */
 	bad = good;
 	bad.attr_size = BROKER_ATTR_MAX;
 	assert_int_equal(parse(&bad, SIZE_OF(bad)), 0);
@@ -285,7 +285,7 @@ static void samples_for_the_refused(void **state)
 	assert_non_null(strstr(said, "user mode only"));
 	pm_session_destroy(session);
 	pm_plan_destroy(plan);
-	/* Of each thread and CPU, and the trials. */
+	/* One for each thread and CPU, and those of the negotiation. */
 	assert_in_range(end_broker(&served), 2, 90);
 }
 

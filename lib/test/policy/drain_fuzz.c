@@ -21,7 +21,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* Of a strategy whose samples come by rings. */
+/* The operations of a strategy whose samples come by rings. */
 static const struct operations rings_only;
 static struct pm_plan plan;
 static struct session_ring ring;

@@ -10,7 +10,7 @@
 
 #define DATA 4096
 
-/* Of a strategy whose samples come by rings. */
+/* The operations of a strategy whose samples come by rings. */
 static const struct operations rings_only;
 static struct pm_plan plan;
 static struct pm_session session;

@@ -65,7 +65,7 @@ static void churned(enum pm_strategy strategy)
 		poll_for(LOOK_MS);
 	while (stats_now().late_cpus == 0 && stats_now().unwatched_cpus < 1);
 	assert_int_equal(stats_now().late_cpus, 1);
-	/* What is missing from now on is of one deed that was under way, at most. */
+	/* At most the one round of faults that was under way may be missing from now on. */
 	for (int i = 0; i < 2; i++)
 		missing[i] = caused[i] - told[i];
 	poll_for(700);

@@ -173,7 +173,7 @@ static void a_number_that_comes_again(void **state)
 		refusal.times = 1;
 		poll_listings(4);
 		assert_int_equal(refusal.times, 0);
-		/* Where births are told, of both who had the number. */
+		/* Where new threads are announced, both that had this number are. */
 		assert_int_equal(stats_now().late_threads, 2 - i);
 		assert_int_equal(stats_now().unwatched_threads, 0);
 		let_work();
