@@ -17,27 +17,27 @@ struct pm_counters;
 
 enum pm_counters_flags {
 	PM_COUNTERS_PINNED = 1,		/* always on the PMU, or -ENODATA; never multiplexed */
-	PM_COUNTERS_INHERIT = 2,	/* also what the thread begets from now on, processes too */
+	PM_COUNTERS_INHERIT = 2,	/* also threads and processes that it creates later */
 	PM_COUNTERS_TOGETHER = 4,	/* one group or none: all run at the same time */
 	PM_COUNTERS_SYSTEM_CALL = 8,	/* never read a counter register in user space */
-	PM_COUNTERS_MAY_USER_ONLY = 16	/* user mode only, where the kernel may not be watched */
+	PM_COUNTERS_MAY_USER_ONLY = 16	/* user mode only, where kernel mode may not be observed */
 };
 
-/* How the values came. (0.1) */
+/* How the values were read. (0.1) */
 struct pm_counters_stats {
 	size_t size;			/* sizeof(struct pm_counters_stats) */
 	uint64_t system_calls;		/* read(2) */
-	uint64_t user_reads;		/* of a register, without a system call */
-	uint64_t fallbacks;		/* of pm_counters_read_one to read(2) */
-	uint64_t groups;		/* read(2) that a reading takes, 1 when all are together */
+	uint64_t user_reads;		/* readings of a register, without a system call */
+	uint64_t fallbacks;		/* readings by pm_counters_read_one that took read(2) */
+	uint64_t groups;		/* calls of read(2) that a reading takes; 1: all together */
 };
 
 /*
  * Opens `count` events (1 to 32), stopped. All specs name the same `tid`; period and frequency
  * are 0, and nothing is wanted. For type 5, breakpoints, config is bp_type, config1 the address and
  * config2 the length.
- * PM_ALL_THREADS is the calling thread and every one born later, for a process that has no other
- * yet: with others it is -EBUSY, and a session counts them. Before v5.13 (attr.inherit_thread)
+ * PM_ALL_THREADS stands for the calling thread and every later one, in a process that has no other
+ * thread yet. With others it is -EBUSY; a session counts those. Before v5.13 (attr.inherit_thread)
  * processes that it forks are counted, too.
  *
  * Events that the kernel does not take into the first group (-EINVAL, -ENOSPC, -E2BIG: other
@@ -47,7 +47,7 @@ struct pm_counters_stats {
  *
  * `profile` as in pm_plan_make, needed during the call only. Returns 0; 1 when everything is of
  * user mode only, as PM_COUNTERS_MAY_USER_ONLY allows for events that do happen there; -EINVAL for
- * senseless specs; -ENOMEM; or -errno of perf_event_open(2), whose gate the diagnosis names. (0.1)
+ * invalid specs; -ENOMEM; or -errno of perf_event_open(2), whose gate the diagnosis names. (0.1)
  */
 int pm_counters_open(const struct pm_event_spec *specs, size_t count, unsigned int flags,
 		     struct pm_profile *profile, struct pm_diag *diag,
@@ -57,8 +57,8 @@ int pm_counters_open(const struct pm_event_spec *specs, size_t count, unsigned i
 void pm_counters_close(struct pm_counters *counters);
 
 /*
- * Starts all groups. The times count from here, too; between two groups lies a system call. Also
- * the way to try again after -ENODATA. Returns 0 or -errno of ioctl(2). (0.1)
+ * Starts all groups. The times count from here, too; one system call lies between two groups. This
+ * also tries again after -ENODATA. Returns 0 or -errno of ioctl(2). (0.1)
  */
 int pm_counters_start(struct pm_counters *counters);
 
@@ -82,9 +82,9 @@ int pm_counters_read(struct pm_counters *counters, struct pm_value *ret, size_t 
  * reading is a read(2), counted as a fallback. Where the page cannot tell the time, `enabled` and
  * `running` are 0 for an event that was never multiplexed; one that was is read by read(2).
  *
- * Not to be used while somebody writes 0 to /sys/bus/event_source/devices/cpu/rdpmc: the page of
- * an event that is open does not learn of it on x86, and the instruction raises SIGSEGV. Returns 0;
- * -EINVAL for an index that is none; otherwise as above. (0.1)
+ * Do not use it while somebody writes 0 to /sys/bus/event_source/devices/cpu/rdpmc: on x86 the page
+ * of an event that is open does not change then, and the instruction raises SIGSEGV. Returns 0;
+ * -EINVAL for an invalid index; otherwise as above. (0.1)
  */
 int pm_counters_read_one(struct pm_counters *counters, size_t index, struct pm_value *ret);
 
@@ -110,9 +110,9 @@ enum pm_cause pm_counters_diagnose(const struct pm_counters *counters, int error
 
 /*
  * The estimate for the whole time: value * enabled / running, exact in 128 bits and rounded.
- * running / enabled is the share of the time in which the event was on the PMU: 1 is an exact
- * count, and the smaller it is the more is guessed. Both 0: the value itself. -ENODATA when it
- * never ran although it was enabled: there is nothing to guess from. -EOVERFLOW beyond 64 bits.
+ * running / enabled is the share of the time in which the event was on the PMU: 1 means an exact
+ * count, and the smaller it is, the more is estimated. Both 0: the value itself. -ENODATA when it
+ * never ran although it was enabled: there is nothing to estimate from. -EOVERFLOW beyond 64 bits.
  * (0.1)
  */
 int pm_value_scale(const struct pm_value *value, uint64_t *ret);
@@ -122,7 +122,7 @@ int pm_value_scale(const struct pm_value *value, uint64_t *ret);
 #define PM_CLOCK_DEFAULT (-1)	/* what stamps records without attr.use_clockid: perf's own */
 #define PM_CLOCK_ANY_CPU UINT32_MAX
 
-/* How stamps of one clock become times of another. One thread at a time. (0.1) */
+/* Converts stamps of one clock to times of another. One thread at a time. (0.1) */
 struct pm_clock_map;
 
 /* Where a map comes from. (0.1) */
@@ -155,8 +155,8 @@ struct pm_clock_state {
  * Which clock to stamp records of this event with (attr.clockid, v4.1): `wanted` if the kernel
  * takes it, else CLOCK_MONOTONIC, CLOCK_MONOTONIC_RAW or PM_CLOCK_DEFAULT, in this order. The
  * event is opened and closed for each; clocks against which the profile's facts of clock.clockid.*
- * speak are not tried. Events that hit in an NMI refuse all but the two. Returns 0, or -errno of
- * an event that does not even open without. (0.1)
+ * speak are not tried. Events that overflow in an NMI refuse all but the two monotonic clocks.
+ * Returns 0, or -errno of an event that does not even open without a clockid. (0.1)
  */
 int pm_clock_choose(const struct pm_event_spec *spec, int wanted,
 		    const struct pm_profile *profile, struct pm_diag *diag, int *ret);
@@ -178,7 +178,7 @@ void pm_clock_map_destroy(struct pm_clock_map *map);
 /*
  * Measures again: from now on the drift is known, too. Returns 0; 1 when a CPU's clocks have moved
  * against each other by more than their drift explains, as over a suspend or when somebody sets
- * CLOCK_REALTIME: stamps of before are then no longer converted rightly. Fails as make does; what
+ * CLOCK_REALTIME: earlier stamps are then no longer converted correctly. Fails as make does; what
  * was known is kept. (0.1)
  */
 int pm_clock_map_update(struct pm_clock_map *map, struct pm_diag *diag);
@@ -194,7 +194,7 @@ int pm_clock_map_update(struct pm_clock_map *map, struct pm_diag *diag);
 int pm_clock_map_time(const struct pm_clock_map *map, uint32_t cpu, uint64_t stamp,
 		      struct pm_instant *ret);
 
-/* The other way: the stamp that a record of that CPU would have had at that time. (0.1) */
+/* The reverse: the stamp that a record of that CPU would have had at that time. (0.1) */
 int pm_clock_map_stamp(const struct pm_clock_map *map, uint32_t cpu, uint64_t time,
 		       struct pm_instant *ret);
 

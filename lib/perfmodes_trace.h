@@ -10,7 +10,7 @@
 #error "include perfmodes.h"
 #endif
 
-/* What a format file says of one event. Not changed once made, and so safe to share. (0.1) */
+/* What a format file says of one event. It never changes, so threads may share it. (0.1) */
 struct pm_trace_event;
 
 enum pm_trace_flags {
@@ -21,7 +21,7 @@ enum pm_trace_flags {
 	PM_TRACE_COMMON = 16	/* one of the common_* fields that every event has */
 };
 
-/* A field. Texts live as long as the event. What is not understood is left out. (0.1) */
+/* A field. Texts live as long as the event. Fields not understood are left out. (0.1) */
 struct pm_trace_member {
 	size_t size;		/* sizeof(struct pm_trace_member) */
 	const char *name;	/* "prev_comm" */
@@ -33,7 +33,7 @@ struct pm_trace_member {
 };
 
 /*
- * The event as the running kernel describes it in tracefs, which is looked for at
+ * The event as the running kernel describes it in tracefs, which is searched at
  * /sys/kernel/tracing (v4.1) and /sys/kernel/debug/tracing. -ENOENT without tracefs or without such
  * an event, -EACCES where it may not be read (it is root's unless mounted otherwise); the diagnosis
  * tells the two apart. Else as pm_trace_event_parse. (0.1)
@@ -42,9 +42,9 @@ int pm_trace_event_load(const char *system, const char *name, struct pm_diag *di
 			struct pm_trace_event **ret);
 
 /*
- * The event from the text of a format file, carried over from wherever it may be read. The text is
- * not trusted: at most 64 KiB, 512 fields, 64 KiB of record; the "print fmt" is not looked at.
- * -EBADMSG for what is no format, -E2BIG beyond those bounds, -ENOMEM. (0.1)
+ * The event from the text of a format file, which may have been read elsewhere. The text is not
+ * trusted: at most 64 KiB, 512 fields, 64 KiB of record; the "print fmt" is ignored.
+ * -EBADMSG for a text that is no format, -E2BIG beyond those bounds, -ENOMEM. (0.1)
  */
 int pm_trace_event_parse(const char *text, size_t size, struct pm_diag *diag,
 			 struct pm_trace_event **ret);
@@ -64,7 +64,7 @@ size_t pm_trace_event_count(const struct pm_trace_event *event);
 /* Index of the field of that name, or -ENOENT. (0.1) */
 int pm_trace_event_find(const struct pm_trace_event *event, const char *name);
 
-/* Describes a field, up to ret->size. -EINVAL for an index that is none. (0.1) */
+/* Describes a field, up to ret->size. -EINVAL for an invalid index. (0.1) */
 int pm_trace_event_member(const struct pm_trace_event *event, size_t index,
 			  struct pm_trace_member *ret);
 
@@ -73,8 +73,8 @@ bool pm_trace_event_is(const struct pm_trace_event *event, const void *raw, size
 
 /*
  * Element `element` (0 for a plain number) of a field as a number, sign-extended where the field is
- * signed; an unsigned one of 8 bytes is to be cast back. -EINVAL for an index that is none, or
- * elements of another size than 1, 2, 4, 8; -ERANGE beyond the last element; -EBADMSG when the raw
+ * signed; cast an unsigned one of 8 bytes back. -EINVAL for an invalid index, or elements of
+ * another size than 1, 2, 4, 8; -ERANGE beyond the last element; -EBADMSG when the raw
  * data ends before the field or locates it outside itself. (0.1)
  */
 int pm_trace_number(const struct pm_trace_event *event, size_t index, size_t element,
@@ -89,8 +89,8 @@ int pm_trace_bytes(const struct pm_trace_event *event, size_t index, const void 
 
 /*
  * The characters of a field, not terminated: up to the first zero or the field's end. Returns how
- * many; -EINVAL for fields whose elements are no bytes; -EBADMSG as above. They are the kernel's or
- * a program's own: escape them before showing. (0.1)
+ * many; -EINVAL for fields whose elements are no bytes; -EBADMSG as above. The kernel or a program
+ * chose them: escape them before showing. (0.1)
  */
 int pm_trace_text(const struct pm_trace_event *event, size_t index, const void *raw,
 		  size_t raw_size, const char **ret);

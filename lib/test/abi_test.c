@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "test.h"
 
-/* Whatever the build machine has must add nothing and clash with nothing. */
+/* Headers of the build machine must add nothing to the ABI and clash with nothing in it. */
 #include <linux/hw_breakpoint.h>
 #include <linux/perf_event.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A ring in ordinary memory, and the kernel's side of it. */
+/* A ring in ordinary memory, written as the kernel writes it. */
 #ifndef FAKE_RING_H
 #define FAKE_RING_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Acquire and release between two threads, under a second. */
+/* Acquire and release between two threads, in less than a second. */
 #include "test.h"
 
 #include "fake_ring.h"

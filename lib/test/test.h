@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What every unit test includes first: cmocka and what it wants before it. */
+/* Every unit test includes this first: cmocka and the headers that it needs. */
 #ifndef TEST_H
 #define TEST_H
 

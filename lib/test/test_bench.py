@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What the benchmarks' numbers become; how long anything takes is no test's business."""
+"""How the benchmarks' numbers are reported; no test depends on how long anything takes."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The doctor before gates whose position the test itself sets or reads.
+"""The doctor and gates whose settings the test itself makes or reads.
 
 What is expected is said here, from the setting, and never taken from the doctor's words: the level
 of perf_event_paranoid at which mainline refuses what (kernel/events/core.c, perf_allow_kernel,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What `make install` puts somewhere, as a stranger's program finds it there."""
+"""What `make install` installs, as another project's program finds it."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Sessions of breakpoints: each write to a variable, by threads of before and after, told once. */
+/* Sessions of breakpoints: each write to a variable, by old and new threads, is reported once. */
 #define _GNU_SOURCE
 #include "../test.h"
 

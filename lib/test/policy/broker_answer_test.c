@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Whatever a broker answers, or does not: what is taken for an event, and that nothing is left. */
+/* Answers of a broker, or none: what is accepted as an event, and that no descriptor is left. */
 #define _GNU_SOURCE
 #include "../test.h"
 

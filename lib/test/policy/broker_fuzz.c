@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Packets of strangers to the broker: whatever is permitted is harmless. */
+/* Any bytes as packets to the broker: every request that it permits is harmless. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>

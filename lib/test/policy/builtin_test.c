@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The compiled-in table of kernels: chosen by architecture and series, weaker than files. */
+/* The table compiled into the library: chosen by architecture and series, ranked below files. */
 #include "../test.h"
 
 #include <sched.h>

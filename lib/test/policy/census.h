@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Threads that cause exactly known numbers of page faults, each of which is to be told once. */
+/* Threads that cause exactly known numbers of page faults; each is to be reported once. */
 #ifndef CENSUS_H
 #define CENSUS_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Which clock an event's records may be stamped by, of those that are wished for. */
+/* Which of the wanted clocks can stamp an event's records. */
 #include "../test.h"
 #include "../fake_kernel.h"
 

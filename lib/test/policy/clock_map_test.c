@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Clock maps: with clocks of our own, whose truth is known, and with this kernel's. */
+/* Clock maps: with simulated clocks, whose true times are known, and with this kernel's. */
 #include "../test.h"
 #include "../fake_files.h"
 #include "../fake_kernel.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Counters where this kernel or machine cannot go: pipes, a scripted kernel, a page of our own. */
+/* Counters in states that this kernel cannot reach: pipes, a scripted kernel, a simulated page. */
 #include "counter_test.h"
 
 #include <pthread.h>

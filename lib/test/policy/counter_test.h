@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What both tests of counters share. */
+/* Shared by both tests of counters. */
 #ifndef COUNTER_TEST_H
 #define COUNTER_TEST_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* From a crafted ring to the listener: what is delivered, what is counted, what is survived. */
+/* From a crafted ring to the listener: what is delivered, what is counted, what does no harm. */
 #include "../test.h"
 
 #include <stdlib.h>

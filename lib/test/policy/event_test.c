@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Names of events: what each stands for, and what is refused and why. */
+/* Names of events: what each stands for, and which are refused and why. */
 #define _GNU_SOURCE
 #include <setjmp.h>
 #include <stdarg.h>

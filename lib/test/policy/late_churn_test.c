@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A CPU comes under a session while threads come and go. */
+/* A CPU comes online during a session, while threads come and go. */
 #define _GNU_SOURCE
 #include "../test.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * CPUs that come and go under a session. None does here: the list of online ones that the library
- * reads is ours, and threads are held on the CPU that is said to be away. An event whose CPU really
- * goes away is for the census in a guest.
+ * CPUs that come and go during a session. None really does: the test writes the list of online CPUs
+ * that the library reads, and pins threads to the CPU that is said to be offline. The census in a
+ * guest covers an event whose CPU really goes offline.
  */
 #ifndef LATE_CPUS_H
 #define LATE_CPUS_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* CPUs that come and go under a session: what is told of them, and what is left. */
+/* CPUs that come and go during a session: what is reported of them, and what remains open. */
 #define _GNU_SOURCE
 #include "../test.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Profiles: what is loaded, found, replaced, merged and written again; what is refused. */
+/* Profiles: what is loaded, found, replaced, merged, saved and refused. */
 #include "../test.h"
 
 #include <errno.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Gates in positions that this machine does not have: vendors' levels, lockdown, modules. */
+/* Gates with settings that this machine does not have: vendors' levels, lockdown, LSMs. */
 #define _GNU_SOURCE
 #include <setjmp.h>
 #include <stdarg.h>

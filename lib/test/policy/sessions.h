@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What tests of whole sessions share: one event, a plan of a certain strategy, what is left. */
+/* Shared by tests of whole sessions: one event, a plan of a given strategy, what remains open. */
 #ifndef SESSIONS_H
 #define SESSIONS_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Structures of callers that are older or newer than the library. */
+/* Structures of callers that were built for an older or newer library. */
 #include "../test.h"
 
 #include <errno.h>

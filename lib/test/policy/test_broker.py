@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The example broker, as strangers meet it: it survives them and goes on serving others."""
+"""The example broker and hostile clients: it survives them and goes on serving others."""
 
 from __future__ import annotations
 

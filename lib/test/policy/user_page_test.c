@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The user page's protocol, with a page and a machine of our own. */
+/* The user page's protocol, with a simulated page and machine. */
 #include "../test.h"
 
 #include <errno.h>
