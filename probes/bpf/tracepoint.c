@@ -19,8 +19,8 @@ PROBE(TITLE("a BPF program on a tracepoint")
       POINT(lets_pass, "with a program that returns 1 the event counts the 23 hits as well")
       POINT(holds_back, "with a program that returns 0 the event counts none of 23 hits")
       POINT(gone_with_event, "a program runs no more once its event is closed, though it is loaded")
-      FACT(other_tasks, int, "hits", "for how many of a child's 5 hits the program ran")
-      FACT(while_disabled, int, "hits", "for how many of 5 hits the program ran while the event was disabled"))
+      FACT(other_tasks, int, "hits", "hits the program ran for, of 5 of a child")
+      FACT(while_disabled, int, "hits", "hits it ran for, of 5 while disabled"))
 
 HOLD_CLOSE_TRACEPOINT
 

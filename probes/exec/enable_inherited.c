@@ -10,7 +10,7 @@
 PROBE(TITLE("copies that start at execve")
       SINCE("2.6.31")
       POINT(inherited_copy, "an inherited copy with enable_on_exec starts at the child's execve")
-      POINT(parent_stays_off, "the parent's event with enable_on_exec stays off at a child's execve"))
+      POINT(parent_stays_off, "the parent's event stays off at its child's execve"))
 
 #define FAULTS 16
 

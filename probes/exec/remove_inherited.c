@@ -12,7 +12,7 @@
 PROBE(TITLE("copies that are removed at execve")
       SINCE("5.13")
       COMMIT("2e498d0a74e5")
-      POINT(inherited_copy, "an inherited copy with remove_on_exec is removed by the child's execve")
+      POINT(inherited_copy, "an inherited copy is removed by its own task's execve")
       POINT(parent_keeps, "the parent's event with remove_on_exec survives a child's execve"))
 
 #define FAULTS 14

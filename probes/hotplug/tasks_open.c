@@ -12,7 +12,7 @@ PROBE(TITLE("a task's events opened around hotplug")
       DISTURBS("CPU hotplug")
       NEEDS("cpu2")
       NEEDS("hotplug")
-      POINT(opened_offline, "a task's event on an offline CPU opens, and counts when the CPU is back")
+      POINT(opened_offline, "a task's event on an offline CPU opens, and counts when it is back")
       POINT(new_thread, "a thread started after the CPU came back is counted there by inherit")
       POINT(possible_cpus, "a task's event opens for every possible CPU, online or not"))
 
