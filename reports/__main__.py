@@ -4,7 +4,9 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
+from types import FrameType
 
 SYSTEM = "/usr/bin/python3"
 PACKAGES = {"rich": "python3-rich", "jsonschema": "python3-jsonschema",
@@ -18,7 +20,13 @@ def _missing() -> str | None:
     return next((name for name in PACKAGES if find_spec(name) is None), None)
 
 
-def main() -> int:
+def _interrupted(_number: int, _frame: FrameType | None) -> None:
+    """The first Ctrl-C ends the work; those that follow do not disturb its end."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    raise KeyboardInterrupt
+
+
+def _start() -> int:
     missing = _missing()
     if missing and not os.environ.get("REPORTS_REEXEC") and os.access(SYSTEM, os.X_OK):
         os.environ["REPORTS_REEXEC"] = "1"
@@ -27,10 +35,22 @@ def main() -> int:
         print(f"reports: no Python module '{missing}'; install the package {PACKAGES[missing]}",
               file=sys.stderr)
         return 3
+    for name, stream in (("stdout", sys.stdout), ("stderr", sys.stderr)):
+        if stream is None:      # closed by the caller
+            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))
     if hasattr(sys.stdout, "reconfigure"):
         sys.stdout.reconfigure(errors="backslashreplace")
     from reports import verbs
     return verbs.main(sys.argv[1:])
+
+
+def main() -> int:
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+        signal.signal(signal.SIGINT, _interrupted)
+    try:
+        return _start()
+    except KeyboardInterrupt:
+        return 130
 
 
 if __name__ == "__main__":

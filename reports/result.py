@@ -20,7 +20,7 @@ from reports.text import Unusable
 PLAN_LIMIT = 4 << 20
 PLAN_LINES = 50_000
 FILES_LIMIT = 20_000
-POINTS_LIMIT = 200_000
+POINTS_LIMIT = 50_000
 
 PERSONA = re.compile(r"[a-z][a-z0-9_.-]{0,31}")
 _WORD = re.compile(r"[A-Za-z0-9_.+~-]{1,64}")

@@ -16,7 +16,9 @@ _UNSAFE = re.compile("[\x00-\x1f\x7f-\x9f\xad\u061c\u200b-\u200f\u2028-\u202e\u2
                      "\ufeff\ud800-\udfff\ufff9-\ufffb\ufffe\uffff\U000e0000-\U000e0fff]")
 _MARKDOWN = re.compile(r"([\\`*_{}\[\]<>#|~&]|:(?=//)|(?<=www)\.)")
 
-JSON_LIMIT = 64 << 20
+JSON_LIMIT = 16 << 20
+VALUES_LIMIT = 300_000      # of one document; the result of a default run has some 20,000
+MEMBERS_LIMIT = 20_000      # of one list or object of it
 
 
 class Unusable(Exception):
@@ -75,17 +77,38 @@ def _refuse_constant(name: str) -> NoReturn:
     raise ValueError(f"{name} is not JSON")
 
 
+def _few_values(source: str) -> None:
+    """Refuse a text with too many values before they take their place in memory. The marks within
+    strings count as well."""
+    if source.count(",") + source.count("[") + source.count("{") > VALUES_LIMIT:
+        raise ValueError(f"more than {VALUES_LIMIT} values")
+
+
+def _few_members(member: Any) -> None:
+    waiting = [member]
+    while waiting:
+        member = waiting.pop()
+        if isinstance(member, (dict, list)):
+            if len(member) > MEMBERS_LIMIT:
+                raise ValueError(f"more than {MEMBERS_LIMIT} members in one place")
+            waiting.extend(member.values() if isinstance(member, dict) else member)
+
+
 def load_json(path: Path) -> Any:
     """The value of an untrusted JSON file. Raises Unusable."""
     try:
         data, more = read_bounded(path.resolve(), JSON_LIMIT)
         if more:
             raise Unusable(f"{path}: larger than {JSON_LIMIT >> 20} MiB")
-        return json.loads(data.decode("utf-8"), parse_constant=_refuse_constant)
+        source = data.decode("utf-8")
+        _few_values(source)
+        value = json.loads(source, parse_constant=_refuse_constant)
+        _few_members(value)
+        return value
     except OSError as error:
         raise Unusable(f"{path}: {error.strerror or error}") from error
     except (ValueError, RecursionError) as error:
-        raise Unusable(clean(f"{path}: not JSON: {error}", 300)) from error
+        raise Unusable(clean(f"{path}: not usable JSON: {error}", 300)) from error
 
 
 def dump_json(value: Any) -> str:

@@ -219,20 +219,34 @@ WORKS = {"result": _result, "validate": _validate, "lint": _lint, "table": _tabl
          "ship": _ship, "show": _show, "timing": _timing}
 
 
-def main(argv: Sequence[str]) -> int:
-    args = arguments.parser(WORKS).parse_args(argv)
+def _run(argv: Sequence[str]) -> int:
     try:
-        code: int = args.work(args)
+        args = arguments.parser(WORKS).parse_args(argv)
+    except SystemExit:      # of --help and of bad usage
         sys.stdout.flush()
-        return code
+        raise
+    code: int = args.work(args)
+    sys.stdout.flush()
+    return code
+
+
+def _drop_output() -> None:
+    """What is still to be written to a pipe or disk that takes no more goes nowhere."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+
+
+def main(argv: Sequence[str]) -> int:
+    try:
+        return _run(argv)
     except Unusable as error:
         _error(str(error))
         return FAILED
     except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        _drop_output()
         return OK
     except OSError as error:
-        _error(f"{error.filename or ''}: {error.strerror or error}")
+        _drop_output()
+        _error(f"{error.filename or 'output'}: {error.strerror or error}")
         return FAILED
     except KeyboardInterrupt:
         return 130

@@ -160,7 +160,7 @@ def test_a_short_plan_of_a_long_declaration_is_refused(make_run: MakeRun, capsys
     plan = [f"p{number} sw.clock\n" for number in range(40)]
     (top / "plan").write_text("".join(plan))
     assert run("result", "--quiet", top) == 3
-    assert "205000 points, at most 200000" in capsys.readouterr().err
+    assert "205000 points, at most 50000" in capsys.readouterr().err
     (top / "plan").write_text("".join(plan[:2]))
     assert run("result", "--quiet", top) == 0
 
