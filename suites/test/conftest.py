@@ -19,6 +19,20 @@ BUILD = TREE / "build" / platform.machine()
 needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="needs root")
 
 
+def refusal_of_mounts() -> str:
+    """Why nothing can be mounted for a test alone, or ''. Some containers lack CAP_SYS_ADMIN, and in
+    a plain chroot / is no mount point."""
+    done = subprocess.run(["unshare", "--mount", "--propagation", "private", "mount", "-t", "tmpfs", "none", "/tmp"],
+                          capture_output=True, text=True, check=False)
+    return done.stderr.strip() or f"status {done.returncode}" if done.returncode else ""
+
+
+def needs_mounts(test: Callable[..., object]) -> object:
+    """Skip a test, with the reason, where it cannot have mounts of its own."""
+    why = refusal_of_mounts()
+    return pytest.mark.skipif(bool(why), reason=f"no mounts of its own: {why}")(test)
+
+
 @pytest.fixture(scope="session")
 def build() -> Path:
     """The build directory; `make check` has built it."""

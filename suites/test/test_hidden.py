@@ -8,7 +8,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from conftest import TREE, needs_root, run
+from conftest import TREE, needs_mounts, needs_root, run
 
 # Those whose answer hangs on what such places withhold: rights, files of /proc and of /sys.
 PROBES = sorted(f"{path.parent.name}/{path.stem}" for area in ("perm", "proc", "pmu", "userpage")
@@ -27,7 +27,7 @@ def hold(output: str) -> None:
                 if "# SKIP no:" in line or line.startswith("#:perfmodes: observed=")]
 
 
-@needs_root
+@needs_mounts
 @pytest.mark.parametrize("cover", COVERED.values(), ids=COVERED.keys())
 @pytest.mark.parametrize("probe", PROBES)
 def test_files_that_are_covered_are_no_answer(build: Path, probe: str, cover: str) -> None:
@@ -51,7 +51,7 @@ def test_rights_that_a_container_hands_out_are_no_answer(build: Path, probe: str
         hold(child.communicate("go\n", timeout=60)[0])
 
 
-@needs_root
+@needs_mounts
 @pytest.mark.parametrize("probe", ["sample/raw", "tracepoint/raw_data", "tracepoint/sched_fields",
                                    "tracepoint/samples", "record/fork", "record/namespaces"])
 def test_numbers_of_another_pid_namespace_are_not_wrong(build: Path, probe: str) -> None:
@@ -64,3 +64,15 @@ def test_a_no_and_a_wrong_effect_would_be_seen(build: Path) -> None:
     for probe in ("meta/no", "meta/broken"):
         with pytest.raises(AssertionError):
             hold(run(build / "probes" / probe).stdout)
+
+
+def test_who_cannot_mount_is_skipped_with_the_reason(tmp_path: Path) -> None:
+    """As root without CAP_SYS_ADMIN, where unshare(2) says EPERM."""
+    if os.geteuid() == 0:
+        drop = ["setpriv", "--bounding-set", "-sys_admin", "--inh-caps", "-sys_admin"]
+    else:
+        drop = []
+    done = run(*drop, "/usr/bin/python3", "-m", "pytest", "-q", "-rs", "-p", "no:cacheprovider",
+               "suites/test/test_launch.py", "-k", "full_disk", cwd=TREE)
+    assert done.returncode == 0 and "1 skipped" in done.stdout, done.stdout
+    assert "no mounts of its own: unshare: unshare failed" in done.stdout or not drop

@@ -9,7 +9,7 @@ import time
 from pathlib import Path
 
 import pytest
-from conftest import TREE, needs_root, processes_of, run, wait_for
+from conftest import TREE, needs_mounts, needs_root, processes_of, run, wait_for
 
 
 def launch(build: Path, out: Path, program: Path | str, *options: str, **more):
@@ -163,7 +163,7 @@ def test_who_is_cut_off_can_put_back_what_it_changed(why: str, build: Path, dist
     assert not list(processes_of(tmp_path / "disturber"))
 
 
-@needs_root
+@needs_mounts
 def test_full_disk_is_an_error_and_leaves_nothing_half(build: Path, tmp_path: Path) -> None:
     script = (f"mount -t tmpfs -o size=16k t {tmp_path} && "
               f"{build}/launch --out {tmp_path}/x.ktap -- {build}/probes/meta/flood; "

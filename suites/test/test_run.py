@@ -10,7 +10,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from conftest import BUILD, TREE, needs_root, processes_of, result_of, run, run_suite, verdicts, wait_for
+from conftest import BUILD, TREE, needs_mounts, processes_of, result_of, run, run_suite, verdicts, wait_for
 
 SHELLS = ["dash", "busybox sh", "mksh", "bash --posix"]
 COUNTS = {"meta.pass.counts": "yes"}
@@ -169,7 +169,7 @@ def test_killed_runner_takes_its_probe_along(build: Path, tmp_path: Path) -> Non
     wait_for(lambda: not left_of_run())
 
 
-@needs_root
+@needs_mounts
 def test_full_disk_stops_with_a_word_and_can_be_resumed(build: Path, tmp_path: Path) -> None:
     run_it = f"{TREE}/run.sh --no-install --no-build --suite meta --persona user --out {tmp_path}/run"
     done = run("unshare", "-m", "sh", "-c", f"""
@@ -288,7 +288,7 @@ def test_blocks_are_drawn_in_the_locale_of_the_caller(build: Path, tmp_path: Pat
         assert done.stdout.isascii() is ascii_only, done
 
 
-@needs_root
+@needs_mounts
 def test_a_result_names_no_path_and_no_host(build: Path, tmp_path: Path) -> None:
     done = run("unshare", "-u", "sh", "-c", f"""
         hostname tell-tale-host
