@@ -150,8 +150,8 @@ bool pm_env_has_cap(const struct pm_env *env, enum pm_cap cap)
 }
 
 /*
- * The initial namespace maps all numbers, 0 to UINT32_MAX - 1, to themselves in one line. A map that
- * is not understood says nothing.
+ * The initial namespace maps all numbers, 0 to UINT32_MAX - 1, to themselves in one line. A map
+ * that is not understood says nothing.
  */
 static bool is_other_map(const char *map)
 {

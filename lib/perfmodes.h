@@ -405,8 +405,9 @@ void pm_session_destroy(struct pm_session *session);
 
 /*
  * Opens and enables all events or none, then causes records and events to verify that they arrive;
- * what cannot be verified is in pm_stats. Where they do not, it tries the plan's next strategy. Returns the strategy in use;
- * -EALREADY; -ENOTSUP when no strategy is left; else the errno of the last strategy. (0.1)
+ * what cannot be verified is in pm_stats. Where they do not, it tries the plan's next strategy.
+ * Returns the strategy in use; -EALREADY; -ENOTSUP when no strategy is left; else the errno of the
+ * last strategy. (0.1)
  */
 int pm_session_attach(struct pm_session *session, struct pm_diag *diag);
 

@@ -5,8 +5,8 @@
 #include <stdio.h>
 
 /*
- * Open a regular file for reading, closed at execve(2). Anything else is refused with EISDIR or EINVAL: to
- * open a FIFO would be to wait for its writer. Returns NULL with errno.
+ * Opens a regular file for reading, closed at execve(2). Anything else is refused with EISDIR or
+ * EINVAL: opening a FIFO would wait for its writer. Returns NULL with errno.
  */
 FILE *regular_open(const char *path);
 
