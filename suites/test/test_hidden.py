@@ -45,7 +45,8 @@ def test_rights_that_a_container_hands_out_are_no_answer(build: Path, probe: str
                           stderr=subprocess.DEVNULL, text=True) as child:
         own = os.readlink("/proc/self/ns/user")
         while os.readlink(f"/proc/{child.pid}/ns/user") == own:
-            assert child.poll() is None, "no user namespace here"
+            if child.poll() is not None:        # in a chroot, or where they are forbidden
+                pytest.skip("no user namespace is to be had here")
         for name in ("uid_map", "gid_map"):
             Path(f"/proc/{child.pid}/{name}").write_text("0 0 65536", encoding="ascii")
         hold(child.communicate("go\n", timeout=60)[0])
