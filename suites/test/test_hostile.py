@@ -28,7 +28,7 @@ def test_a_run_without_standard_descriptors_is_a_run(shell: str, closed: str, bu
                                                      tmp_path: Path) -> None:
     out = tmp_path / "run"
     done = run("sh", "-c", f"{shell} {TREE}/run.sh --no-install --no-build {' '.join(ONE)} --out {out} {closed}")
-    assert done.returncode == 0 and "Traceback" not in done.stderr, done
+    assert done.returncode == 0 and "Traceback" not in done.stderr, (done, sorted(out.rglob("*")))
     assert verdicts(result_of(out), "user") == {"meta.pass.counts": "yes"}
 
 
