@@ -6,6 +6,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 bool pm_gate_any(const struct pm_refused *refused)
 {
@@ -52,6 +53,7 @@ static const struct pm_gate map_gates[] = {
 /* ------------------------------------------------------------------------------------- tracefs */
 
 #define UNREADABLE "tracefs is mounted but not readable (root, or its gid= option)"
+#define HAND_OVER "or have the id handed over by a privileged program"
 #define UNMOUNTED "tracefs is not mounted (/sys/kernel/tracing)"
 
 /* EPERM, which pm_tracefs_root and pm_tracepoint_id do not tell from EACCES. */
@@ -76,8 +78,13 @@ static void say_trace_unreadable(const struct pm_refused *refused, struct pm_gat
 	PM_SAY(ret->brief, UNREADABLE);
 	PM_SAY(ret->gate, "tracefs is mounted, but its files are not readable for uid %u",
 	       refused->env->euid);
-	PM_SAY(ret->change, "as root: mount -o remount,gid=GROUP,mode=750 /sys/kernel/tracing; "
-	       "or have the id handed over by a privileged program");
+	/* Before v4.1 it was a directory of debugfs. */
+	if (access("/sys/kernel/tracing", F_OK) == 0)
+		PM_SAY(ret->change, "as root: mount -o remount,gid=GROUP,mode=750 "
+		       "/sys/kernel/tracing; " HAND_OVER);
+	else
+		PM_SAY(ret->change, "as root: mount -o remount,gid=GROUP,mode=750 "
+		       "/sys/kernel/debug; " HAND_OVER);
 }
 
 static bool is_trace_not_built(const struct pm_refused *refused)
@@ -104,7 +111,11 @@ static void say_trace_unmounted(const struct pm_refused *refused, struct pm_gate
 	PM_SAY(ret->brief, UNMOUNTED);
 	PM_SAY(ret->gate, "tracefs is not mounted at /sys/kernel/tracing or "
 	       "/sys/kernel/debug/tracing, or hidden there");
-	PM_SAY(ret->change, "as root: mount -t tracefs tracefs /sys/kernel/tracing");
+	if (access("/sys/kernel/tracing", F_OK) == 0)
+		PM_SAY(ret->change, "as root: mount -t tracefs tracefs /sys/kernel/tracing");
+	else
+		PM_SAY(ret->change, "as root: mount -t debugfs debugfs /sys/kernel/debug, where "
+		       "it is the directory tracing");
 }
 
 static bool is_trace_denied(const struct pm_refused *refused)

@@ -307,7 +307,8 @@ static void say_nofile(const struct pm_refused *refused, struct pm_gate_words *r
 {
 	struct rlimit limit = { 0, 0 };
 
-	(void)getrlimit(RLIMIT_NOFILE, &limit);
+	if (getrlimit(RLIMIT_NOFILE, &limit) != 0)
+		limit.rlim_cur = limit.rlim_max = refused->env->nofile;
 	PM_SAY(ret->brief, "%s: out of descriptors (RLIMIT_NOFILE %"PRIu64 ")", error_name(refused),
 	       refused->env->nofile);
 	PM_SAY(ret->gate, "RLIMIT_NOFILE=%llu is used up (hard limit %llu)",
@@ -396,7 +397,11 @@ static bool is_unsupported(const struct pm_refused *refused)
 static void say_unsupported(const struct pm_refused *refused, struct pm_gate_words *ret)
 {
 	brief_setup(refused, ret);
-	PM_SAY(ret->gate, "this kernel does not know a field that was set");
+	if (refused->error == EINVAL)
+		PM_SAY(ret->gate, "this kernel does not know a field that was set, or does not "
+		       "take these fields together");
+	else
+		PM_SAY(ret->gate, "this kernel does not know a field that was set");
 }
 
 static bool is_ended(const struct pm_refused *refused)

@@ -127,7 +127,8 @@ static int find_tracepoint(struct pm_refusal *refusal)
 	if (id >= 0)
 		return id;
 	snprintf(refusal->call, sizeof(refusal->call), "open(%s/events/sched/sched_switch/id)",
-		 err == 0 ? root : "/sys/kernel/tracing");
+		 err == 0 ? root : access("/sys/kernel/tracing", F_OK) == 0 ?
+		 "/sys/kernel/tracing" : "/sys/kernel/debug/tracing");
 	pm_refusal_of_tracefs(err < 0 ? -err : -id, refusal);
 	return id;
 }

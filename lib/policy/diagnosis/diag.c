@@ -8,6 +8,7 @@
 #include "../../pm_sys.h"
 #include "diag.h"
 #include "refusal.h"
+#include "../spec/spec.h"
 
 int pm_diag_say(struct pm_diag *diag, int error, enum pm_cause cause, const char *format, ...)
 {
@@ -51,6 +52,27 @@ static enum pm_reach reach_of(const struct pm_event_spec *spec)
 	return access(path, F_OK) == 0 ? PM_REACH_OWN : PM_REACH_OTHER;
 }
 
+static bool opens_without_filter(const struct pm_event_spec *spec, int cpu)
+{
+	struct perf_event_attr attr = pm_spec_attr(spec, false);
+	int fd;
+
+	attr.disabled = 1;
+	fd = pm_open(&attr, spec->tid >= 0 ? spec->tid : spec->tid == PM_ALL_THREADS ? 0 : -1,
+		     spec->tid < PM_ALL_THREADS && cpu < 0 ? 0 : cpu, -1, 0);
+	if (fd >= 0)
+		close(fd);
+	return fd >= 0;
+}
+
+static void blame_filter(const struct pm_event_spec *spec, struct pm_refusal *ret)
+{
+	PM_SAY(ret->gate, "the kernel does not take the filter \"%.100s\": it does not parse, or "
+	       "names a field that this tracepoint does not have", spec->filter);
+	PM_SAY(ret->change, "fields are in events/SYSTEM/NAME/format of tracefs; in the file "
+	       "filter beside it the kernel marks the error");
+}
+
 enum pm_cause pm_diag_open(struct pm_diag *diag, const struct pm_event_spec *spec, int cpu,
 			   int error)
 {
@@ -61,6 +83,8 @@ enum pm_cause pm_diag_open(struct pm_diag *diag, const struct pm_event_spec *spe
 	error = error < 0 ? -error : error;
 	(void)pm_event_name(spec, event, sizeof(event));
 	pm_refusal_of_open(spec, reach, error, &refusal);
+	if (error == EINVAL && spec->filter != NULL && opens_without_filter(spec, cpu))
+		blame_filter(spec, &refusal);
 	snprintf(refusal.call, sizeof(refusal.call), "perf_event_open(%s, tid %d, cpu %d)",
 		 event, spec->tid, cpu);
 	pm_diag_refusal(diag, &refusal);

@@ -49,6 +49,9 @@ static void look_at_policy(struct pm_refused *refused)
 	refused->privileged = !pm_in_user_namespace() &&
 		(pm_env_has_cap(env, PM_CAP_PERFMON) || pm_env_has_cap(env, PM_CAP_SYS_ADMIN));
 	refused->level = level_met();
+	/* Without /proc a capability may be of a user namespace: what it opens tells. */
+	if (access("/proc/self/uid_map", R_OK) != 0)
+		refused->privileged &= refused->level <= 0;
 	/* From 0 downward nothing of the kind can be tried here; the file has the word. */
 	if (refused->level <= 0 && !refused->privileged && env->paranoid != INT_MIN)
 		refused->level = env->paranoid;

@@ -61,8 +61,9 @@ static uint64_t descriptors_allowed(const struct pm_plan *plan)
 	struct rlimit limit;
 	uint64_t most;
 
+	/* Where a filter hides the limit, the first open that is too many tells it. */
 	if (getrlimit(RLIMIT_NOFILE, &limit) != 0)
-		return 0;
+		return INT32_MAX;
 	most = plan->opts.allow & PM_ALLOW_RAISE_NOFILE ? limit.rlim_max : limit.rlim_cur;
 	if (most > INT32_MAX)
 		most = INT32_MAX;

@@ -77,7 +77,8 @@ static int judge(const struct pm_session *session, char *reason, size_t size)
 	for (size_t i = 0; i < session->rings.count; i++) {
 		const struct session_ring *ring = &session->rings.list[i];
 
-		if (ring->canary || !(canary->other || is_own_ring(session, ring)))
+		if (ring->canary || canary->nameless ||
+		    !(canary->other || is_own_ring(session, ring)))
 			continue;
 		snprintf(reason, size, "all opened, but a deliberate event %s %d gave no record",
 			 ring->cpu < 0 ? "of thread" : "on cpu",
@@ -159,7 +160,7 @@ static int judge_rings(struct pm_session *session, bool patient, char *reason, s
 		/* Nobody inherits: this very thread, if it is observed at all. */
 		session->canary.tid = pm_gettid();
 		session->canary.other = has_own_ring(session);
-		pm_canary_rename();
+		session->canary.nameless = !pm_canary_rename();
 		if (session->canary.other)
 			pm_canary_cause(session->plan, patient);
 	}
@@ -235,5 +236,5 @@ void pm_canary_flush(struct pm_session *session)
 	if (is_inherited(session))
 		(void)pm_canary_send(session, true, true);
 	else
-		pm_canary_rename();
+		(void)pm_canary_rename();
 }

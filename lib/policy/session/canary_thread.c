@@ -107,12 +107,12 @@ void pm_canary_cause(const struct pm_plan *plan, bool patient)
 
 /* ---------------------------------------------------------------------------------- the thread */
 
-void pm_canary_rename(void)
+bool pm_canary_rename(void)
 {
 	char name[16];
 
-	if (prctl(PR_GET_NAME, (unsigned long)name, 0, 0, 0) == 0)
-		(void)prctl(PR_SET_NAME, (unsigned long)name, 0, 0, 0);
+	return prctl(PR_GET_NAME, (unsigned long)name, 0, 0, 0) == 0 &&
+		prctl(PR_SET_NAME, (unsigned long)name, 0, 0, 0) == 0;
 }
 
 static bool move_to(int cpu)
@@ -127,8 +127,9 @@ static bool move_to(int cpu)
 }
 
 /* Begins with the CPU that it runs on: each move costs more than all else together. */
-static void visit(struct ring_set *rings, const struct pm_plan *plan, bool patient)
+static void visit(struct pm_session *session, const struct pm_plan *plan, bool patient)
 {
+	struct ring_set *rings = &session->rings;
 	int here = sched_getcpu();
 	size_t first = 0, count = rings->count;
 
@@ -146,7 +147,7 @@ static void visit(struct ring_set *rings, const struct pm_plan *plan, bool patie
 			ring->canary = ring->unvisited = true;
 			continue;
 		}
-		pm_canary_rename();
+		session->canary.nameless |= !pm_canary_rename();
 		for (size_t k = 0; plan != NULL && k < plan->count; k++)
 			if (pm_canary_is_everywhere(&plan->events[k]))
 				fault((size_t)plan->events[k].attr.sample_period + 1);
@@ -186,8 +187,8 @@ static void try_forwarding(struct pm_session *session, const struct session_ring
 		return;
 	if (pm_ioctl(fd, PERF_EVENT_IOC_ID, (unsigned long)&id) == 0 &&
 	    pm_ioctl(fd, PERF_EVENT_IOC_SET_OUTPUT, (unsigned long)ring->fd) == 0) {
-		session->canary.forwarded = id;
-		pm_canary_rename();
+		if (pm_canary_rename())
+			session->canary.forwarded = id;
 	}
 	close(fd);
 }
@@ -198,7 +199,7 @@ static void *run_errand(void *context)
 	struct pm_session *session = errand->session;
 
 	errand->tid = pm_gettid();
-	visit(&session->rings, errand->name_only ? NULL : session->plan, errand->patient);
+	visit(session, errand->name_only ? NULL : session->plan, errand->patient);
 	errand->stranded = session->rings.count == 0 && !go_where_counted(&session->events);
 	/* The thread is held on the CPU that it visited last. */
 	for (size_t i = 0; !errand->name_only && i < session->rings.count; i++)

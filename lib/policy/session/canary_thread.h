@@ -14,8 +14,8 @@ bool pm_canary_is_everywhere(const struct plan_event *event);
 /* Makes each event happen that it can; more often when patient. */
 void pm_canary_cause(const struct pm_plan *plan, bool patient);
 
-/* The calling thread takes its own name again: a COMM record, at once. */
-void pm_canary_rename(void);
+/* The calling thread takes its own name again: a COMM record, at once. False: it may not. */
+bool pm_canary_rename(void);
 
 /*
  * Makes a thread that shows in each ring, and also causes events unless `name_only`; waits for its

@@ -19,8 +19,9 @@ static void raise_when_short(struct event_list *events, int fd)
 	const struct pm_session_opts *opts = &events->plan->opts;
 	struct rlimit limit;
 
-	if (events->nofile == 0 && getrlimit(RLIMIT_NOFILE, &limit) == 0)
-		events->nofile = limit.rlim_cur;
+	if (events->nofile == 0)
+		events->nofile = getrlimit(RLIMIT_NOFILE, &limit) == 0 ? limit.rlim_cur :
+			UINT64_MAX / 100;
 	if (!(opts->allow & PM_ALLOW_RAISE_NOFILE) ||
 	    (uint64_t)fd < events->nofile * opts->descriptors_percent / 100)
 		return;

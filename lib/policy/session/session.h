@@ -40,6 +40,7 @@ struct canary {
 	uint64_t ended;			/* when, of perf's clock; 0: not told yet */
 	uint64_t forwarded;		/* the id of an event of its own; 0: there was none */
 	bool forwarding;		/* a record of that event has come */
+	bool nameless;			/* a filter forbids to rename it: samples must do */
 	bool misplaced;			/* a record came in the ring of another CPU */
 	uint64_t samples[PLAN_EVENTS_MAX];
 };

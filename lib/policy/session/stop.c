@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* The stop channel: an eventfd that polling waits for as well, and a lock for who runs. */
+#define _GNU_SOURCE
 #include "stop.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
@@ -15,7 +17,7 @@ static void make_lock(struct stop_channel *stop)
 
 void pm_stop_init(struct stop_channel *stop)
 {
-	stop->fd = -1;
+	stop->fd = stop->send = -1;
 	make_lock(stop);
 }
 
@@ -28,34 +30,38 @@ void pm_stop_destroy(struct stop_channel *stop)
 }
 
 /* In a forked child there is no other thread, and the lock may be held by one that is not there. */
-static void set(struct stop_channel *stop, int fd)
+static void set(struct stop_channel *stop, int fd, int send)
 {
 	const bool here = stop->pid == getpid();
 
 	if (here)
 		(void)pthread_mutex_lock(&stop->lock);
+	if (stop->send >= 0 && stop->send != stop->fd)
+		close(stop->send);
 	if (stop->fd >= 0)
 		close(stop->fd);
 	stop->fd = fd;
+	stop->send = send;
 	if (here)
 		(void)pthread_mutex_unlock(&stop->lock);
 }
 
 int pm_stop_open(struct stop_channel *stop)
 {
-	int fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	int fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK), ends[2] = { fd, fd };
 
-	if (fd < 0)
+	/* A filter may not know it; a pipe keeps the same words. */
+	if (fd < 0 && pipe2(ends, O_CLOEXEC | O_NONBLOCK) != 0)
 		return -errno;
 	if (stop->pid != getpid())
 		make_lock(stop);
-	set(stop, fd);
+	set(stop, ends[0], ends[1]);
 	return 0;
 }
 
 void pm_stop_close(struct stop_channel *stop)
 {
-	set(stop, -1);
+	set(stop, -1, -1);
 }
 
 int pm_stop_take(const struct stop_channel *stop)
@@ -73,8 +79,8 @@ void pm_stop_send(struct stop_channel *stop)
 		return;
 	(void)pthread_mutex_lock(&stop->lock);
 	/* The channel keeps the word until somebody polls, so a stop cannot come too early. */
-	if (stop->fd >= 0)
-		(void)!write(stop->fd, &one, sizeof(one));
+	if (stop->send >= 0)
+		(void)!write(stop->send, &one, sizeof(one));
 	while (stop->running && !pthread_equal(stop->runner, pthread_self()))
 		(void)pthread_cond_wait(&stop->out, &stop->lock);
 	(void)pthread_mutex_unlock(&stop->lock);

@@ -9,7 +9,8 @@
 #include "../../perfmodes.h"
 
 struct stop_channel {
-	int fd;				/* an eventfd; -1: closed */
+	int fd;				/* an eventfd, or the reading end of a pipe; -1: closed */
+	int send;			/* the same, or its writing end */
 	pid_t pid;			/* of the process that may take the lock */
 	pthread_mutex_t lock;		/* of fd, running and runner */
 	pthread_cond_t out;
