@@ -162,12 +162,16 @@ static void follow(struct pm_session *session)
 static void undo(struct pm_session *session)
 {
 	struct timers *timers = timers_of(session);
+	bool left = false;
 
 	if (timers == NULL)
 		return;
 	/* A forked child has no copies of them, and may have given their numbers to its own. */
 	for (size_t i = 0; session->pid == getpid() && i < timers->count; i++)
-		(void)timer_delete(timers->list[i].id);
+		left |= timer_delete(timers->list[i].id) != 0;
+	/* Where a filter forbids that, the next tick would end the process. */
+	if (left)
+		timers->ring.before.sa_handler = SIG_IGN;
 	pm_sigring_remove(&timers->ring);
 	session->own = NULL;
 	free(timers->list);
