@@ -6,6 +6,7 @@
  * the time both were enabled.
  */
 #include "probe.h"
+#include "core_pmu.h"
 
 PROBE(TITLE("exclusive hardware events")
       SINCE("2.6.31")

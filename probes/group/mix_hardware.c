@@ -6,6 +6,7 @@
  * Observed: leader and sibling, enabled by the leader, both count the same work.
  */
 #include "probe.h"
+#include "core_pmu.h"
 #include "pair.h"
 
 PROBE(TITLE("software events in hardware groups")

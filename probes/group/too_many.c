@@ -6,6 +6,7 @@
  * largest before that must count, and all its members alike.
  */
 #include "probe.h"
+#include "core_pmu.h"
 
 PROBE(TITLE("a group larger than the counters")
       SINCE("2.6.31")

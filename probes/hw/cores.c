@@ -6,6 +6,7 @@
  * Linux 55bcf6ef314a ("perf: Extend PERF_TYPE_HARDWARE and PERF_TYPE_HW_CACHE") (v5.13)
  */
 #include "probe.h"
+#include "core_pmu.h"
 #include "cores.h"
 #include <stdio.h>
 

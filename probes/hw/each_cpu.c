@@ -5,6 +5,7 @@
  * CPU, by value and by both times, on each CPU of its PMU.
  */
 #include "probe.h"
+#include "core_pmu.h"
 
 PROBE(TITLE("hardware events on each CPU")
       SINCE("2.6.31")

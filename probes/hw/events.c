@@ -6,6 +6,7 @@
  * A matrix: each event is a verdict of its own.
  */
 #include "probe.h"
+#include "core_pmu.h"
 #include "finding.h"
 #include "hardware.h"
 #include <stdio.h>

@@ -6,6 +6,7 @@
  * Linux a240f76165e6 ("perf, core: Introduce attrs to count in either host or guest mode") (v3.2)
  */
 #include "probe.h"
+#include "core_pmu.h"
 #include "finding.h"
 
 PROBE(TITLE("hardware events of host and guest")

@@ -5,6 +5,7 @@
 #ifndef HARDWARE_H
 #define HARDWARE_H
 
+#include "core_pmu.h"
 #include "finding.h"
 
 /* Cycles of the core's PMU, or instructions where it cannot count cycles. */

@@ -6,6 +6,8 @@
 #ifndef INSTRUCTIONS_H
 #define INSTRUCTIONS_H
 
+#include "core_pmu.h"
+
 #define PASSES 100000
 
 static volatile uint32_t sink;

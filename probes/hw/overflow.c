@@ -5,6 +5,7 @@
  * a fixed period and for a frequency.
  */
 #include "probe.h"
+#include "core_pmu.h"
 
 PROBE(TITLE("interrupts of hardware counters")
       SINCE("2.6.31")

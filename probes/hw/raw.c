@@ -5,6 +5,7 @@
  * that is the core PMU, by PERF_TYPE_RAW.
  */
 #include "probe.h"
+#include "core_pmu.h"
 #include "finding.h"
 #include <stdio.h>
 #include <stdlib.h>

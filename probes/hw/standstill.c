@@ -5,6 +5,7 @@
  * beside a loop, and a thousand readings.
  */
 #include "probe.h"
+#include "core_pmu.h"
 #include "instructions.h"
 
 PROBE(TITLE("hardware counters that stand still")

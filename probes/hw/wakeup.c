@@ -5,6 +5,7 @@
  * is sampled.
  */
 #include "probe.h"
+#include "core_pmu.h"
 
 PROBE(TITLE("poll and hardware counters")
       SINCE("2.6.31")

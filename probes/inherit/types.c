@@ -4,6 +4,7 @@
  * Observed: a forked child does exactly what the event counts, and the parent's counter gains it.
  */
 #include "probe.h"
+#include "core_pmu.h"
 #include "breakpoint.h"
 #include "tracepoint.h"
 

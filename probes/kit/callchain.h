@@ -7,26 +7,30 @@
 #define CALLCHAIN_H
 
 #include "counting.h"
+#include "pages.h"
 #include "sampler.h"
 
 struct frames {
 	unsigned int user, kernel, user_at, kernel_at;
 };
 
-/* s390 has no frame pointers: the kernel follows the back chain, for which one has to ask. */
 #ifdef __s390x__
+/* A function with a frame of its own. On s390 the kernel follows the back chain, which is optional. */
 #define CHAINED __attribute__((noinline, target("backchain")))
 #else
+/* A function with a frame of its own. */
 #define CHAINED __attribute__((noinline))
 #endif
 
-/* The kernel walks no frames of 32-bit Arm's present ABI: sample.callchain.depth says so. */
 #ifdef __arm__
+/* The kernel walks no frames of 32-bit Arm's present ABI: sample.callchain.depth says so. */
 #define HAVE_FRAMES 0
 #else
+/* Whether the kernel walks user frames of this architecture's ABI. */
 #define HAVE_FRAMES 1
 #endif
 
+/* Calls of the deepest recursion. */
 #define DEEPEST 20
 
 /* A recursion that touches a page, and where each of its calls returns to, the innermost first. */
@@ -49,6 +53,7 @@ static CHAINED uintptr_t recurse(struct recursion *recursion, unsigned int depth
 	return frame;
 }
 
+/* A sampling event on page faults with user call chains. */
 static inline struct perf_event_attr attr_chain(void)
 {
 	struct perf_event_attr attr = attr_faults(PERF_SAMPLE_IP | PERF_SAMPLE_ADDR |

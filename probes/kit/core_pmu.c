@@ -12,6 +12,7 @@
 
 #include "attrs.h"
 #include "core_pmu.h"
+#include "internal.h"
 #include "open.h"
 #include "say.h"
 #include "task.h"

@@ -10,6 +10,7 @@
 #include <sys/mman.h>
 
 #include "counting.h"
+#include "pages.h"
 #include "fork_exec.h"
 #include "open.h"
 #include "say.h"

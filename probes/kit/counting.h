@@ -25,8 +25,6 @@ void expect_gain(int fd, struct worker *worker, unsigned int faults, uint64_t wa
 /* Enable a counter, cause page faults, disable it. Returns how many it counted; it has no
  * read_format. */
 uint64_t cause_enabled_faults(int fd, unsigned int faults);
-/* A page of this thread's own that nobody has touched: its first byte is one page fault. */
-char *fresh_page(void);
 /* Start a worker, which the test needs. */
 void must_start_worker(struct worker *worker, enum worker_kind kind);
 /* Let a worker (NULL: this thread) run until time_enabled is not 0, as a scheduler clock may tick

@@ -5,6 +5,7 @@
 #ifndef INTERNAL_H
 #define INTERNAL_H
 
+#include <stdbool.h>
 #include <sys/types.h>
 
 #include "verdict.h"
@@ -21,6 +22,9 @@ void probe_evidence(const char *text);
 bool probe_allowed(const char *declaration, size_t size, struct finding *ret);
 /* Print the declaration, a line a key. */
 void probe_describe(const char *declaration, size_t size);
+
+/* Let this thread run on those of its CPUs that are wanted. Returns how many, or -errno. */
+int move_to_cpus(bool (*wanted)(unsigned int cpu, void *context), void *context);
 
 /* Fork a process that puts things back. SIGTERM, which tells a whole probe to end, leaves it
  * alone from the start. Returns its pid, 0 in it, or -errno. */

@@ -61,7 +61,6 @@
 #define TEST_TIMEOUT_DEFAULT 10
 
 #include "attrs.h"
-#include "core_pmu.h"
 #include "counting.h"
 #include "internal.h"
 #include "open.h"

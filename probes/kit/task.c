@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "task.h"
+#include "internal.h"
 
 /* glibc's cpu_set_t ends at 1024 CPUs; one large set serves every machine known. */
 struct cpu_mask {

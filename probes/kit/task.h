@@ -11,8 +11,6 @@
 
 /* Move this thread to the nth CPU that it is allowed on (0, 1, ...). Returns the CPU or -errno. */
 int move_to_nth_cpu(unsigned int nth);
-/* Let this thread run on those of its CPUs that are wanted. Returns how many, or -errno. */
-int move_to_cpus(bool (*wanted)(unsigned int cpu, void *context), void *context);
 /* How many CPUs this thread may run on. */
 int count_cpus(void);
 

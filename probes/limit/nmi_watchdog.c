@@ -7,6 +7,7 @@
  * all the time or not at all.
  */
 #include "probe.h"
+#include "core_pmu.h"
 
 PROBE(TITLE("a counter beside the NMI watchdog")
       SINCE("2.6.31")

@@ -6,6 +6,7 @@
  * Observed by the records of the source in the ring of a software event.
  */
 #include "probe.h"
+#include "core_pmu.h"
 #include "breakpoint.h"
 #include "redirection.h"
 

@@ -6,6 +6,7 @@
  * Linux commit 0db61388b389 (v6.15)
  */
 #include "probe.h"
+#include "core_pmu.h"
 
 PROBE(TITLE("poll of a pinned event in error")
       SINCE("6.15")

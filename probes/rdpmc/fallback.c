@@ -5,6 +5,7 @@
  * Observed: the index in the page of disabled and elsewhere attached hardware events.
  */
 #include "probe.h"
+#include "core_pmu.h"
 #include "waiter.h"
 
 PROBE(TITLE("when user space must not read a counter")

@@ -6,6 +6,8 @@
 #ifndef RDPMC_H
 #define RDPMC_H
 
+#include "core_pmu.h"
+
 static inline struct perf_event_attr attr_user_counter(uint64_t config)
 {
 	struct perf_event_attr attr = attr_of(PERF_TYPE_HARDWARE, config);

@@ -5,6 +5,7 @@
  * Observed: instructions of a loop in user mode and of a stretch of system calls, with each bit.
  */
 #include "probe.h"
+#include "core_pmu.h"
 
 PROBE(TITLE("exclude bits of hardware events")
       SINCE("2.6.31")

@@ -6,6 +6,7 @@
  * more than all of it, and the scaled counts agree.
  */
 #include "probe.h"
+#include "core_pmu.h"
 
 PROBE(TITLE("more events than counters")
       SINCE("2.6.31")

@@ -6,6 +6,7 @@
  * closed and it is enabled again, it counts.
  */
 #include "probe.h"
+#include "core_pmu.h"
 
 PROBE(TITLE("pinned events without a counter")
       SINCE("2.6.31")

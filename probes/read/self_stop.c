@@ -6,6 +6,7 @@
  * counts, and that a longer deed counts for more.
  */
 #include "probe.h"
+#include "core_pmu.h"
 
 PROBE(TITLE("a task that measures itself")
       SINCE("2.6.31")

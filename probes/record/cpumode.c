@@ -6,6 +6,7 @@
  * call that writes into an untouched page).
  */
 #include "probe.h"
+#include "pages.h"
 
 PROBE(TITLE("the CPU mode in a record's header")
       SINCE("2.6.31")

@@ -5,6 +5,7 @@
  * Observed: cycles with precise_ip=2 in a busy loop.
  */
 #include "probe.h"
+#include "core_pmu.h"
 
 PROBE(TITLE("samples marked as exact")
       SINCE("2.6.31")

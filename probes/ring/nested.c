@@ -6,6 +6,7 @@
  * the id of one of the two, and no fault is missing.
  */
 #include "probe.h"
+#include "core_pmu.h"
 #include "ticker.h"
 
 PROBE(TITLE("records written while another is being written")

@@ -5,6 +5,7 @@
  * Observed: a software event is refused; a hardware event on a loop of branches shows branches.
  */
 #include "probe.h"
+#include "core_pmu.h"
 
 PROBE(TITLE("branch stacks in samples")
       SINCE("3.4")

@@ -7,6 +7,7 @@
  * copied into a mapping of one page tell the two sizes apart.
  */
 #include "probe.h"
+#include "pages.h"
 #include "breakpoint.h"
 #include "one_fault.h"
 #include <stdio.h>

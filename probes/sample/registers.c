@@ -7,6 +7,7 @@
  * pointer is close by.
  */
 #include "probe.h"
+#include "pages.h"
 #include "one_fault.h"
 
 PROBE(TITLE("registers in samples")

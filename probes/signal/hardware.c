@@ -5,6 +5,7 @@
  * Observed with counters of cycles and instructions over some milliseconds of work.
  */
 #include "probe.h"
+#include "core_pmu.h"
 #include "signals.h"
 
 PROBE(TITLE("signals of several hardware counters")

@@ -5,6 +5,7 @@
  * Observed with a counter of instructions over a loop of short system calls.
  */
 #include "probe.h"
+#include "core_pmu.h"
 
 PROBE(TITLE("samples of user code taken in the kernel")
       SINCE("2.6.31")
