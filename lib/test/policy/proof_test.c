@@ -190,13 +190,14 @@ static void a_sleeping_thread_is_told(void **state)
 	assert_non_null(strstr(text, "not proven: "));
 	may_run = true;
 	usleep(50000);
-	may_end = true;
 	(void)pm_session_poll(session, 0);
+	/* Of a thread that has ended nothing can be read any more. */
 	pm_session_detach(session);
+	may_end = true;
+	pthread_join(thread, NULL);
 	pm_session_stats(session, &stats);
 	assert_int_equal(stats.silent_threads, 1);
 	assert_int_equal(stats.unproven_threads, 0);
-	pthread_join(thread, NULL);
 	pm_session_destroy(session);
 	pm_plan_destroy(plan);
 }
