@@ -15,7 +15,7 @@ struct frames {
 };
 
 #ifdef __s390x__
-/* A function with a frame of its own. On s390 the kernel follows the back chain, which is optional. */
+/* A function with a frame of its own. The kernel follows the back chain, which is optional. */
 #define CHAINED __attribute__((noinline, target("backchain")))
 #else
 /* A function with a frame of its own. */
