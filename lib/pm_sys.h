@@ -361,6 +361,10 @@ const char *pm_errno_name(int error);
 /* clock_gettime as nanoseconds; -errno when the kernel does not know the clock. */
 int pm_clock_ns(int clock_id, uint64_t *ret);
 
+/* The clock_id of a thread's CPU time as the kernel numbers it: the id inverted, over three bits of
+ * kind. */
+int pm_thread_clock(pid_t tid);
+
 /* An instant of another clock caught between two readings of a reference clock. */
 struct pm_clock_bracket { uint64_t before, at, after; };
 

@@ -13,13 +13,13 @@
 #include "limits.h"
 #include "weigh.h"
 
-/* The rings of the strategy that is now the chosen one. */
-static void size_rings(struct pm_plan *plan)
+/* The rings of a strategy that is now the chosen one. */
+static void size_rings(struct pm_plan *plan, const struct strategy *strategy)
 {
 	struct pm_cost cost = { .threads = plan->now.threads, .cpus = plan->now.cpus };
 	unsigned int pages;
 
-	pm_plan_chosen(plan)->cost(plan, &cost);
+	strategy->cost(plan, &cost);
 	pages = pm_limit_pages(plan, cost.rings);
 	plan->ring_pages = pages > 0 ? pages : 1;
 }
@@ -68,7 +68,7 @@ static int take_first(struct pm_plan *plan)
 		for (int i = 0; i < PM_STRATEGIES; i++)
 			if (plan->candidates[i].fits && plan->candidates[i].doubted == doubted) {
 				plan->chosen = i;
-				size_rings(plan);
+				size_rings(plan, plan->candidates[i].strategy);
 				return 0;
 			}
 	return -ENOTSUP;

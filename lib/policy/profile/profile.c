@@ -366,7 +366,7 @@ static bool is_fact(const struct pm_fact *fact)
 	}
 }
 
-int pm_profile_set(struct pm_profile *profile, const struct pm_fact *fact)
+int pm_profile_note(struct pm_profile *profile, const struct pm_fact *fact)
 {
 	bool blocked = fact->type == PM_FACT_VERDICT && fact->verdict == PM_BLOCKED;
 	unsigned int own = (unsigned int)(profile->persona + 1);
@@ -374,7 +374,7 @@ int pm_profile_set(struct pm_profile *profile, const struct pm_fact *fact)
 	size_t size;
 	int err;
 
-	if (!is_fact(fact) || (blocked && own == SCOPE_KERNEL))
+	if (blocked && own == SCOPE_KERNEL)
 		return -EINVAL;
 	size = strlen(fact->key);
 	/* A fact of the persona in use hides the kernel's, so the persona's is replaced. */
@@ -387,4 +387,9 @@ int pm_profile_set(struct pm_profile *profile, const struct pm_fact *fact)
 		return 0;
 	err = pm_profile_answer(profile, entry, fact);
 	return err < 0 ? err : 1;
+}
+
+int pm_profile_set(struct pm_profile *profile, const struct pm_fact *fact)
+{
+	return is_fact(fact) ? pm_profile_note(profile, fact) : -EINVAL;
 }

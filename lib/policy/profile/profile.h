@@ -108,4 +108,7 @@ bool pm_fact_is_elsewhere(const struct pm_fact *fact);
 /* "KEY is broken"; of such a fact "KEY was broken on another build". */
 void pm_fact_text(const char *key, const struct pm_fact *fact, char *buf, size_t size);
 
+/* pm_profile_set() for a fact that the library itself has made: it is not looked over again. */
+int pm_profile_note(struct pm_profile *profile, const struct pm_fact *fact);
+
 #endif

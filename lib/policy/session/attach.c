@@ -9,6 +9,7 @@
 #include "../diagnosis/diag.h"
 #include "../plan/choose.h"
 #include "../plan/negotiate.h"
+#include "../profile/profile.h"
 #include "canary.h"
 #include "drain.h"
 #include "late_cpus.h"
@@ -43,15 +44,6 @@ void pm_session_destroy(struct pm_session *session)
 
 /* --------------------------------------------------------------------------------------- attach */
 
-/* What the canary found out is worth more than what the profile said. */
-static void record_silence(const struct strategy *strategy, struct pm_profile *profile)
-{
-	if (strategy->proof != NULL)
-		(void)pm_profile_set(profile, &(struct pm_fact){
-			.size = sizeof(struct pm_fact), .key = strategy->proof,
-			.verdict = PM_BROKEN, .rank = PM_RANK_RUNTIME });
-}
-
 static void begin(struct pm_session *session)
 {
 	memset(&session->stats, 0, sizeof(session->stats));
@@ -67,30 +59,6 @@ static void begin(struct pm_session *session)
 	pm_format_of(&session->plan->events[0].attr, &session->format);
 }
 
-/*
- * What the canary did is not the program's: its thread inherits from this one and shows on CPUs.
- * Where it has been, time must have passed for the event.
- */
-static int begin_counting(struct pm_session *session, char *reason, size_t size)
-{
-	struct event_list *events = &session->events;
-
-	pm_canary_wait(session);
-	for (size_t i = 0; i < events->count; i++) {
-		struct session_event *event = &events->list[i];
-
-		if (event->tid >= 0 && event->tid != session->self && session->threads.rounds <= 1)
-			continue;
-		if (pm_event_begin(events, event) < 0 || event->base.enabled > 0 ||
-		    !pm_canary_was_on(session, event))
-			continue;
-		snprintf(reason, size, "all opened, but event %u on cpu %d stands still while a "
-			 "thread runs there", event->spec, event->cpu);
-		return -EIO;
-	}
-	return 0;
-}
-
 static int attach_chosen(struct pm_session *session, struct pm_diag *diag)
 {
 	char reason[REASON_SIZE];
@@ -104,13 +72,17 @@ static int attach_chosen(struct pm_session *session, struct pm_diag *diag)
 	if (pm_proof_begin(session) < 0)
 		return pm_diag_say(diag, ENOMEM, PM_CAUSE_NONE, "attach: out of memory");
 	if (pm_canary(session, reason, sizeof(reason)) == 0 &&
-	    pm_proof_threads(session, reason, sizeof(reason)) == 0 &&
-	    begin_counting(session, reason, sizeof(reason)) == 0) {
+	    pm_canary_leave(session, reason, sizeof(reason)) == 0 &&
+	    pm_proof_threads(session, reason, sizeof(reason)) == 0) {
 		pm_cpu_time_begin(session);
 		pm_proof_tell(session);
 		return 0;
 	}
-	record_silence(session->strategy, session->plan->profile);
+	/* What the canary found out is worth more than what the profile said. */
+	if (session->strategy->proof != NULL)
+		(void)pm_profile_note(session->plan->profile, &(struct pm_fact){
+			.size = sizeof(struct pm_fact), .key = session->strategy->proof,
+			.verdict = PM_BROKEN, .rank = PM_RANK_RUNTIME });
 	return pm_diag_say(diag, EIO, PM_CAUSE_SILENCE, "%s: %s",
 			   session->strategy->name, reason);
 }

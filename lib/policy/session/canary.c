@@ -208,7 +208,8 @@ int pm_canary(struct pm_session *session, char *reason, size_t size)
 	return err;
 }
 
-bool pm_canary_was_on(const struct pm_session *session, const struct session_event *event)
+/* Whether the canary's thread has run where this event counts, and is counted by it. */
+static bool was_on(const struct pm_session *session, const struct session_event *event)
 {
 	/* A cgroup's event counts its own tasks alone; after a second listing copies are mixed. */
 	if (!session->canary.other || session->rings.count == 0 || session->threads.rounds > 1 ||
@@ -220,7 +221,8 @@ bool pm_canary_was_on(const struct pm_session *session, const struct session_eve
 	return false;
 }
 
-void pm_canary_wait(const struct pm_session *session)
+/* Waits until the canary's thread has added what it counted to the events that it inherited. */
+static void wait_for_thread(const struct pm_session *session)
 {
 	/* A joined thread may not have left the kernel, which it does before its number goes. */
 	for (int i = 0; session->canary.other && i < WAIT_TURNS; i++) {
@@ -229,6 +231,30 @@ void pm_canary_wait(const struct pm_session *session)
 			return;
 		(void)sched_yield();
 	}
+}
+
+/*
+ * What the canary did is not the program's: its thread inherits from this one and shows on CPUs.
+ * Where it has been, time must have passed for the event.
+ */
+int pm_canary_leave(struct pm_session *session, char *reason, size_t size)
+{
+	struct event_list *events = &session->events;
+
+	wait_for_thread(session);
+	for (size_t i = 0; i < events->count; i++) {
+		struct session_event *event = &events->list[i];
+
+		if (event->tid >= 0 && event->tid != session->self && session->threads.rounds <= 1)
+			continue;
+		if (pm_event_begin(events, event) < 0 || event->base.enabled > 0 ||
+		    !was_on(session, event))
+			continue;
+		snprintf(reason, size, "all opened, but event %u on cpu %d stands still while a "
+			 "thread runs there", event->spec, event->cpu);
+		return -EIO;
+	}
+	return 0;
 }
 
 void pm_canary_flush(struct pm_session *session)

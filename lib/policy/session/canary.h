@@ -18,11 +18,11 @@ int pm_canary_inherits(struct pm_session *session, bool patient, char *reason, s
 /* operations.prove by the calling thread, which has events of its own and inherits nothing. */
 int pm_canary_self(struct pm_session *session, bool patient, char *reason, size_t size);
 
-/* Whether the canary's thread has run where this event counts, and is counted by it. */
-bool pm_canary_was_on(const struct pm_session *session, const struct session_event *event);
-
-/* Waits until the canary's thread has added what it counted to the events that it inherited. */
-void pm_canary_wait(const struct pm_session *session);
+/*
+ * Ends the proof: counts begin, so that nothing the canary did is in them. 0, or -EIO with the
+ * reason where time has stood still for an event although the canary's thread ran there.
+ */
+int pm_canary_leave(struct pm_session *session, char *reason, size_t size);
 
 /* A record in each ring, so that LOST records held back come out. */
 void pm_canary_flush(struct pm_session *session);

@@ -18,12 +18,6 @@ struct cpu_time {
 	uint64_t sampled;		/* ns, of samples that were delivered */
 };
 
-/* The CPU clock of a thread as the kernel numbers it: the id inverted, over three bits of kind. */
-static inline clockid_t pm_thread_clock(int tid)
-{
-	return (clockid_t)(~(unsigned int)tid << 3 | 6);
-}
-
 /* Starts the account, for the first event that samples time of one process or thread. */
 void pm_cpu_time_begin(struct pm_session *session);
 

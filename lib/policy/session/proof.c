@@ -111,12 +111,14 @@ void pm_proof_tell(struct pm_session *session)
 	struct pm_plan *plan = session->plan;
 	size_t events = 0;
 
+	stats->unproven_rings = count_unvisited(&session->rings);
 	for (size_t i = 0; i < plan->count; i++)
 		events += !pm_canary_can_cause(&plan->events[i]);
 	if (session->operations->prove == NULL)
 		events = plan->count;
+	session->proof.wait = FIRST_WAIT_NS;
+	(void)pm_clock_ns(CLOCK_MONOTONIC, &session->proof.looked_at);
 	stats->unproven_events = events;
-	stats->unproven_rings = count_unvisited(&session->rings);
 	plan->unproven[0] = '\0';
 	if (events + stats->unproven_rings + stats->unproven_threads > 0)
 		snprintf(plan->unproven, sizeof(plan->unproven), "%zu of %zu events, which cannot "
@@ -124,8 +126,6 @@ void pm_proof_tell(struct pm_session *session)
 			 "threads that have not run since", events, plan->count,
 			 (unsigned long long)stats->unproven_rings,
 			 (unsigned long long)stats->unproven_threads);
-	session->proof.wait = FIRST_WAIT_NS;
-	(void)pm_clock_ns(CLOCK_MONOTONIC, &session->proof.looked_at);
 }
 
 /* ------------------------------------------------------------------------------------ following */
