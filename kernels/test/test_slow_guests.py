@@ -44,14 +44,18 @@ def points(folder: Path, persona: str = "root") -> dict[str, dict]:
 
 def test_a_saved_guest_is_resumed_and_a_spoilt_one_is_given_up(tmp_path: Path) -> None:
     row, kernel, initrd = prepared(NAME, "done", tmp_path)
-    saved = snapshot.place(row, kernel, initrd, False, tmp_path)
 
     def start() -> tuple[Outcome, Channel]:
         task = Task(work.text(Order("x", levels=("-1",))), saved)
         channel = Channel(tmp_path / "out")
         return boot(row, kernel, initrd, channel, tmp_path / "log", task), channel
 
-    cold, first = start()
+    # An emulated guest stops for ever now and then (1 of 13 seen); the engine boots it again, too.
+    for attempt in ("first", "second"):
+        saved = snapshot.place(row, kernel, initrd, False, tmp_path / attempt)
+        cold, first = start()
+        if cold.ended != "hang":
+            break
     assert (cold.ended, cold.start) == ("done", "cold") and saved.exists, saved.refused
     warm, second = start()
     assert (warm.ended, warm.start) == ("done", "snapshot") and second.files == first.files
