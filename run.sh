@@ -324,7 +324,7 @@ check_personas() {	# who of those asked for may be assumed here
 		esac
 	done
 	set +f
-	[ -n "$allowed" ] || die 3 "no persona can be assumed here"
+	[ -n "$allowed" ] || die 3 "no persona can be assumed here; the last one: ${why#launch: }"
 }
 
 plan_run() {

@@ -3,7 +3,7 @@
  * The whole way, live: a program faults pages in, a sample each, while its own session or perf(1)
  * reads. Rates are bounded by the program; what tells is the CPU time of the reader, and loss.
  *
- *   live [rounds]      live work      the program by itself, for perf(1); live rest: without deeds
+ *   live [rounds]      live work      the program by itself, for perf(1); live rest: without work
  */
 #define _GNU_SOURCE
 #include <errno.h>

@@ -93,11 +93,11 @@ static void probe_attr_bits(void)
 	}
 }
 
-static void measure(const char *name, const char *subject, void (*deed)(void))
+static void measure(const char *name, const char *subject, void (*work)(void))
 {
 	uint64_t begin = bench_clock(CLOCK_THREAD_CPUTIME_ID);
 
-	deed();
+	work();
 	bench_say(name, subject, "us",
 		  (double)(bench_clock(CLOCK_THREAD_CPUTIME_ID) - begin) / 1e3);
 }
@@ -106,13 +106,13 @@ static void measure(const char *name, const char *subject, void (*deed)(void))
  * The same in a process that has done nothing yet, where memory is new and caches are cold, as when
  * a program begins.
  */
-static void measure_first(const char *name, const char *subject, void (*deed)(void))
+static void measure_first(const char *name, const char *subject, void (*work)(void))
 {
 	pid_t child = fork();
 	int status;
 
 	if (child == 0) {
-		measure(name, subject, deed);
+		measure(name, subject, work);
 		_exit(0);
 	}
 	if (child < 0 || waitpid(child, &status, 0) != child || status != 0)

@@ -27,7 +27,7 @@ static bool next_record(struct pm_ring *ring, const struct pm_format *format,
 	return pm_ring_next(ring, &header) == 1 && !pm_record_decode(header, format, ret);
 }
 
-/* The ids of the first sample after `deed` faults; *tid is ~0 when there is none. */
+/* The thread id of the first sample, of page faults of this task or another; ~0: there is none. */
 static enum answer first_tid(const struct perf_event_attr *attr, pid_t pid, int cpu, bool ourselves,
 			     uint32_t *tid)
 {

@@ -17,13 +17,13 @@ PROBE(TITLE("copies that are removed at execve")
 
 #define FAULTS 14
 
-FIXTURE(heir)
+FIXTURE(child)
 {
 	struct worker child;
 	int fd;
 };
 
-FIXTURE_SETUP(heir)
+FIXTURE_SETUP(child)
 {
 	const struct perf_event_attr without = attr_counter(true);
 	struct perf_event_attr attr = without;
@@ -33,19 +33,19 @@ FIXTURE_SETUP(heir)
 	must_start_worker(&self->child, WORKER_CHILD);
 }
 
-FIXTURE_TEARDOWN(heir)
+FIXTURE_TEARDOWN(child)
 {
 	worker_stop(&self->child);
 }
 
-TEST_F(heir, inherited_copy)
+TEST_F(child, inherited_copy)
 {
 	expect_gain(self->fd, &self->child, FAULTS, FAULTS);
 	must_exec_worker(&self->child);
 	expect_gain(self->fd, &self->child, FAULTS, 0);
 }
 
-TEST_F(heir, parent_keeps)
+TEST_F(child, parent_keeps)
 {
 	must_exec_worker(&self->child);
 	expect_gain(self->fd, NULL, FAULTS, FAULTS);

@@ -39,7 +39,7 @@ static int open_many(bool disabled, int *fds)
 	return count;
 }
 
-/* Each of them gains so much over one deed. */
+/* Broken unless each of them gains that much over the same workload. */
 static void want_each(const int *fds, int count, uint64_t want)
 {
 	uint64_t value;

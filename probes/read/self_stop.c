@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What does measuring oneself cost? A task that enables, does something and disables must see the
- * deed, and of its own measuring always the same.
+ * What does measuring oneself cost? A task that enables, does something and disables must see its
+ * workload, and always the same share of its own measuring.
  * Observed: exact page faults over many short intervals; for instructions, what an empty interval
- * counts, and that a longer deed counts for more.
+ * counts, and that a longer workload counts for more.
  */
 #include "probe.h"
 #include "core_pmu.h"
