@@ -49,15 +49,15 @@ MECHANISM := $(patsubst %.c,$(B)/%.o,$(filter-out lib/test/%,$(wildcard lib/*.c)
 KIT := $(patsubst probes/%.c,$(B)/%.o,$(wildcard probes/kit/*.c))
 PROBES := $(patsubst probes/%.c,%,$(filter-out probes/kit/% probes/launcher/%,$(wildcard probes/*/*.c)))
 PROGRAMS := $(B)/launch $(B)/identify $(B)/doctor
-LAUNCHER := $(patsubst probes/%.c,$(B)/%.o,$(filter-out %/main.c %/identify.c,$(wildcard probes/launcher/*.c)))
+LAUNCHER := $(patsubst probes/%.c,$(B)/%.o,$(filter-out %/main.c %/identify.c %/multicall.c,$(wildcard probes/launcher/*.c)))
 HARNESS := build/kselftest/kselftest_harness.h
 
 # Programs of probes that were removed: they must not run.
 STALE := $(filter-out $(PROBES:%=$(B)/probes/%),$(wildcard $(B)/probes/*/*)) \
-	$(filter-out $(foreach e,txt d,$(PROBES:%=$(B)/declared/%.$(e))),$(wildcard $(B)/declared/*/*))
+	$(filter-out $(PROBES:%=$(B)/declared/%.txt),$(wildcard $(B)/declared/*/*))
 
 all: shipped $(B)/falsify/launch	## build the probes (the default)
-shipped: $(PROGRAMS) $(PROBES:%=$(B)/probes/%)
+shipped: $(PROGRAMS) $(PROBES:%=$(B)/object/%.o) $(PROBES:%=$(B)/probes/%)
 	$(if $(strip $(STALE)),$(Q)rm -f $(STALE))
 
 $(HARNESS):
@@ -90,26 +90,18 @@ $(PROGRAMS) $(B)/falsify/launch:
 
 # The build refuses a probe whose declaration lacks a title, a since or a point. The harness's macros
 # define functions without prototypes and with unused parameters: those warnings are off.
-$(B)/probes/%: probes/%.c $(KIT) $(B)/lib/mechanism.a | $(HARNESS)
+$(B)/object/%.o: probes/%.c | $(HARNESS)
 	$(call say,PROBE,$(subst /,.,$*))
 	$(Q)mkdir -p $(@D) $(B)/declared/$(dir $*)
 	$(Q)$(CC) $(ALL_CFLAGS) -Wno-missing-prototypes -Wno-unused-parameter -isystem build/kselftest -I probes/kit \
-		-DPROBE_ID='"$(subst /,.,$*)"' \
-		-MF $(B)/declared/$*.d -MT $@ $(LINK) -o $@.new $< $(KIT) $(B)/lib/mechanism.a
+		-DPROBE_ID='"$(subst /,.,$*)"' -MF $(B)/object/$*.d -MT $@ -c -o $@.new $<
 	$(Q)$(OBJCOPY) -O binary --only-section=.probeinfo $@.new $(B)/declared/$*.new
 	$(Q)(tr '\0' '\n' <$(B)/declared/$*.new | grep .; echo) >$(B)/declared/$*.txt
 	$(Q)for key in title since point; do grep -q "^$$key=." $(B)/declared/$*.txt || \
 		{ echo "$<: PROBE() declares no $$key" >&2; exit 1; }; done
 	$(Q)rm $(B)/declared/$*.new && mv $@.new $@
-
-bundle: shipped	## copy what a device or guest needs to build/$(ARCH)/bundle
-	$(call say,BUNDLE,$(B)/bundle)
-	$(Q)rm -rf $(B)/bundle && mkdir -p $(B)/bundle/bin $(B)/bundle/suites
-	$(Q)cp run.sh $(B)/bundle/ && cp suites/*.txt $(B)/bundle/suites/
-	$(Q)cp -r $(PROGRAMS) $(B)/declared $(B)/bundle/bin/ && rm -f $(B)/bundle/bin/declared/*/*.d
-	$(Q)cd $(B) && tar -cf - $(PROBES:%=probes/%) | tar -xf - -C bundle/bin
-	$(Q)for program in $(PROGRAMS) $(PROBES:%=$(B)/probes/%); do \
-		$(CROSS_COMPILE)strip -o $(B)/bundle/bin/$${program#$(B)/} $$program; done
+$(B)/probes/%: $(B)/object/%.o $(KIT) $(B)/lib/mechanism.a
+	$(Q)mkdir -p $(@D) && $(CC) $(LINK) -o $@ $^
 
 bundles:	## a bundle for every machine of the kernel matrix
 	$(Q)for arch in $$($(PYTHON) -m kernels bundles); do $(MAKE) ARCH=$$arch bundle || exit 1; done
@@ -120,15 +112,15 @@ $(B)/cross/tools.mk: kernels/source/cross.py
 # One probe by its name: make probes/ring/write_backward
 $(PROBES:%=probes/%): probes/%: $(B)/probes/%
 
-include lib/build.mk suites/tests.mk
+include lib/build.mk suites/tests.mk .packaging/bundle.mk
 
 clean:		## remove build/
 	rm -rf build
 
 help:		## print this
-	@sed -n 's/^\([a-z-]*\):.*## *\(.*\)/  \1	\2/p' $(filter %Makefile %build.mk %tests.mk,$(MAKEFILE_LIST)) | expand -t 20
+	@sed -n 's/^\([a-z-]*\):.*## *\(.*\)/  \1	\2/p' $(filter %Makefile %build.mk %tests.mk %bundle.mk,$(MAKEFILE_LIST)) | expand -t 20
 
-.PHONY: all shipped bundle bundles clean help $(PROBES:%=probes/%)
+.PHONY: all shipped bundle bundles clean help changed $(PROBES:%=probes/%)
 .DELETE_ON_ERROR:
 .SECONDARY:
--include $(wildcard $(foreach part,lib kit launcher falsify declared/*,$(B)/$(part)/*.d))
+-include $(wildcard $(foreach part,lib kit launcher falsify object/*,$(B)/$(part)/*.d))

@@ -7,6 +7,7 @@ the same input (times and inode numbers are ours), and one package fewer to inst
 
 from __future__ import annotations
 
+import os
 import stat
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -39,17 +40,16 @@ def character(name: str, major: int, minor: int) -> Entry:
     return Entry(name, stat.S_IFCHR | 0o600, b"", (major, minor))
 
 
+def _found(path: Path, name: str) -> Entry:
+    if path.is_symlink():
+        return link(name, os.readlink(path))
+    return file(name, path.read_bytes(), 0o755 if path.stat().st_mode & 0o100 else 0o644)
+
+
 def tree(source: Path, under: str) -> list[Entry]:
-    """Every regular file below `source`, links followed, as `under/...`."""
-    paths = sorted(path for path in source.rglob("*") if path.is_file())
-    return [
-        file(
-            f"{under}/{path.relative_to(source)}",
-            path.read_bytes(),
-            0o755 if path.stat().st_mode & 0o100 else 0o644,
-        )
-        for path in paths
-    ]
+    """Every regular file and symbolic link below `source`, as `under/...`."""
+    paths = sorted(path for path in source.rglob("*") if path.is_symlink() or path.is_file())
+    return [_found(path, f"{under}/{path.relative_to(source)}") for path in paths]
 
 
 def _padded(data: bytes) -> bytes:

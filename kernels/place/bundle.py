@@ -65,7 +65,7 @@ def with_suite(found: dict[str, Path | str], suite: Path) -> Iterator[dict[str, 
                 continue
             if not ours:
                 made[machine] = copy = Path(folder) / machine
-                shutil.copytree(bundle, copy)
+                shutil.copytree(bundle, copy, symlinks=True)
                 shutil.copyfile(suite, copy / "suites" / suite.name)
             elif not (bundle / "suites" / suite.name).exists():
                 why = f"the bundle for {machine} has no suite {suite.stem}: build it again"

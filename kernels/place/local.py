@@ -43,7 +43,7 @@ class LocalPlace:
     @contextmanager
     def put(self, bundle: Path) -> Iterator[None]:
         with tempfile.TemporaryDirectory(prefix="pm-local-") as folder:
-            shutil.copytree(bundle, Path(folder) / "bundle")
+            shutil.copytree(bundle, Path(folder) / "bundle", symlinks=True)
             self._folder = Path(folder)
             try:
                 yield

@@ -84,7 +84,7 @@ static int execute(void *fd)
 
 	snprintf(text, sizeof(text), "%d", *(int *)fd);
 	setenv("PROBE_DESCRIPTOR", text, 1);
-	execl("/proc/self/exe", "probe", (char *)NULL);
+	execl("/proc/self/exe", PROBE_ID, (char *)NULL);
 	return 1;
 }
 

@@ -33,7 +33,7 @@ static struct sampler watch_names(pid_t pid, bool comm, bool comm_exec)
 /* Waits until it is watched, takes a name, and becomes this program, printing its declaration. */
 static int exec_self(void *context)
 {
-	char *const arguments[] = { "probe", "--describe", NULL };
+	char *const arguments[] = { (char *)PROBE_ID, "--describe", NULL };
 	int null = open("/dev/null", O_WRONLY);
 
 	gate_wait(context);

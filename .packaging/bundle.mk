@@ -1,0 +1,38 @@
+# SPDX-License-Identifier: MIT
+# The bundle: what a device or guest needs, and nothing else. Part of ../Makefile.
+# bin/probe is all probes as one program, called by links: what they share is in it once, a seventh
+# of the size of the single programs.
+
+bundle: $(B)/bundle.tar	## what a device or guest needs: build/$(ARCH)/bundle, and as bundle.tar
+
+# The symbols of a probe become its own, its main() gets the probe's name, and its constructors a
+# section that can be found by name.
+underscored = $(subst /,_,$*)
+$(B)/multicall/%.o: $(B)/object/%.o
+	$(Q)mkdir -p $(@D)
+	$(Q)$(OBJCOPY) --keep-global-symbol=probe_$(underscored) --redefine-sym main=probe_$(underscored) \
+		--rename-section .init_array=init_$(underscored) $< $@
+
+# Its time changes only when the list does.
+$(B)/multicall.def: $(if $(shell printf '%s\n' $(PROBES) | cmp -s - $(B)/multicall.list || echo changed),changed)
+	$(Q)mkdir -p $(@D) && printf '%s\n' $(PROBES) >$(B)/multicall.list
+	$(Q)sed 's|\(.*\)/\(.*\)|PROBE_FILE(\1, \2)|' $(B)/multicall.list >$@
+changed:
+$(B)/launcher/multicall.o: $(B)/multicall.def
+$(B)/launcher/multicall.o: ALL_CFLAGS += -I $(B)
+$(B)/probe: $(B)/launcher/multicall.o $(PROBES:%=$(B)/multicall/%.o) $(KIT) $(B)/lib/mechanism.a
+	$(call say,LINK,$@)
+	$(Q)$(CC) $(LINK) -o $@ $^
+
+# Members in one order, with the time of the last commit, no owner and fixed modes: the same tree
+# gives the same bytes. MANIFEST has the checksum of each file: sha256sum -c MANIFEST.
+$(B)/bundle.tar: $(PROGRAMS) $(B)/probe run.sh $(wildcard suites/*.txt) .packaging/tar
+	$(call say,BUNDLE,$(B)/bundle)
+	$(Q)rm -rf $(B)/bundle && mkdir -p $(B)/bundle/bin $(B)/bundle/suites
+	$(Q)cp run.sh $(B)/bundle/ && cp suites/*.txt $(B)/bundle/suites/
+	$(Q)for program in launch identify doctor probe; do \
+		$(CROSS_COMPILE)strip -o $(B)/bundle/bin/$$program $(B)/$$program || exit 1; done
+	$(Q)cd $(B)/bundle/bin && for probe in $(PROBES); do mkdir -p probes/$${probe%/*} && \
+		ln -s ../../probe probes/$$probe || exit 1; done
+	$(Q)cd $(B) && tar -cf - $(PROBES:%=declared/%.txt) | tar -xf - -C bundle/bin
+	$(Q).packaging/tar $@ $(B) bundle
