@@ -7,14 +7,13 @@
 #include <inttypes.h>
 #include <sys/mman.h>
 
-#include <sys/mman.h>
-
 #include "counting.h"
-#include "pages.h"
 #include "fork_exec.h"
 #include "open.h"
+#include "pages.h"
 #include "say.h"
 #include "task.h"
+#include "timed.h"
 #include "workload.h"
 
 uint64_t must_count(int fd)
@@ -70,7 +69,7 @@ void expect_gain(int fd, struct worker *worker, unsigned int faults, uint64_t wa
 		say_broken("gained=%" PRIu64 " want=%" PRIu64 " of %u faults", gain, want, faults);
 }
 
-static void fault_enabled(int fd, unsigned int faults)
+void cause_faults_on(int fd, unsigned int faults)
 {
 	int error = cause_faults(1);
 
@@ -96,7 +95,7 @@ uint64_t cause_enabled_faults(int fd, unsigned int faults)
 {
 	const uint64_t before = must_count(fd);
 
-	fault_enabled(fd, faults);
+	cause_faults_on(fd, faults);
 	return must_count(fd) - before;
 }
 

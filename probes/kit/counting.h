@@ -22,13 +22,13 @@ struct pm_counts must_counts(int fd, uint64_t read_format);
 uint64_t gain_of_faults(int fd, struct worker *worker, unsigned int faults);
 /* Broken unless gain_of_faults() is exactly `want`. */
 void expect_gain(int fd, struct worker *worker, unsigned int faults, uint64_t want);
-/* Enable a counter, cause page faults, disable it. Returns how many it counted; it has no
+/* Enable an event, cause page faults in this thread, disable the event. One fault is caused before,
+ * as gain_of_faults() does. */
+void cause_faults_on(int fd, unsigned int faults);
+/* The same with a counter. Returns how many it counted; it has no
  * read_format. */
 uint64_t cause_enabled_faults(int fd, unsigned int faults);
 /* Start a worker, which the test needs. */
 void must_start_worker(struct worker *worker, enum worker_kind kind);
-/* Let a worker (NULL: this thread) run until time_enabled is not 0, as a scheduler clock may tick
- * every 10 ms only. Returns what the event then reads; its read_format has both times. */
-struct pm_counts spin_until_timed(int fd, struct worker *worker);
 
 #endif

@@ -8,7 +8,6 @@
 #include <sys/prctl.h>
 
 #include "probe.h"
-#include "redirected.h"
 #include "redirection.h"
 
 PROBE(TITLE("records of several events in one ring")
@@ -39,8 +38,8 @@ TEST(samples_carry_source_id)
 	struct pm_record record;
 	int found[2] = { 0 };
 
-	fault_enabled(pair.source, 7);
-	fault_enabled(pair.target.fd, 4);
+	cause_faults_on(pair.source, 7);
+	cause_faults_on(pair.target.fd, 4);
 	while (find_record(&pair.target, PERF_RECORD_SAMPLE, &record)) {
 		found[0] += record.sample.sid.id == ids[0];
 		found[1] += record.sample.sid.id == ids[1];
@@ -73,7 +72,7 @@ TEST(mixed_types_parse)
 		ids[i] = id_of(fds[i]);
 	}
 	for (int i = 0; i < 3; i++)
-		fault_enabled(fds[!(i % 2)], 4);
+		cause_faults_on(fds[!(i % 2)], 4);
 	while (pm_ring_next(&target.ring, &header) == 1) {
 		if (header->type != PERF_RECORD_SAMPLE || pm_record_identifier(header, &id) ||
 		    (id != ids[0] && id != ids[1]))

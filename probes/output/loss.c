@@ -8,7 +8,6 @@
  * (v6.0)
  */
 #include "probe.h"
-#include "redirected.h"
 
 PROBE(TITLE("losses of several events in one ring")
       SINCE("6.0")
@@ -36,9 +35,9 @@ TEST(is_per_event)
 	sampler = ask_sampler(&with, &without, 0, -1, 1, "PERF_FORMAT_LOST");
 	fd = must_open(&with, 0, -1, -1, 0);
 	must_ioctl(fd, PERF_EVENT_IOC_SET_OUTPUT, sampler.fd);
-	fault_enabled(fd, sampler.ring.data_size / RECORD + EXTRA);
+	cause_faults_on(fd, sampler.ring.data_size / RECORD + EXTRA);
 	count_records(&sampler.ring, 0);
-	fault_enabled(sampler.fd, 1);
+	cause_faults_on(sampler.fd, 1);
 	target = must_counts(sampler.fd, read_format);
 	source = must_counts(fd, read_format);
 	if (find_record(&sampler, PERF_RECORD_LOST, &record))

@@ -17,17 +17,4 @@ static inline struct redirection must_redirect_faults(void)
 	return pair;
 }
 
-/* Enable an event, cause page faults, disable it. */
-static inline void fault_enabled(int fd, unsigned int faults)
-{
-	int error = cause_faults(1);
-
-	must_ioctl(fd, PERF_EVENT_IOC_ENABLE, 0);
-	if (!error)
-		error = cause_faults(faults);
-	must_ioctl(fd, PERF_EVENT_IOC_DISABLE, 0);
-	if (error)
-		say_unknown("page faults could not be caused: %s", pm_errno_name(error));
-}
-
 #endif

@@ -5,6 +5,7 @@
  * Observed: both times of a busy task, against each other and against the clock; around RESET.
  */
 #include "probe.h"
+#include "timed.h"
 
 PROBE(TITLE("time_enabled and time_running")
       SINCE("2.6.31")

@@ -5,6 +5,7 @@
  * Observed: times and exact counts on the event's CPU, and on another one.
  */
 #include "probe.h"
+#include "timed.h"
 
 PROBE(TITLE("times of an event of task and CPU")
       SINCE("2.6.31")

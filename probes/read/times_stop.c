@@ -5,6 +5,7 @@
  * Observed: both are read twice around a busy stretch of somebody else, in which neither may move.
  */
 #include "probe.h"
+#include "timed.h"
 
 PROBE(TITLE("times that stand still")
       SINCE("2.6.31")

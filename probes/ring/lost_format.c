@@ -19,18 +19,6 @@ PROBE(TITLE("the read format of lost records")
 #define RECORD 16
 #define EXTRA 37
 
-static void fault_enabled(int fd, unsigned int faults)
-{
-	int error = cause_faults(1);
-
-	must_ioctl(fd, PERF_EVENT_IOC_ENABLE, 0);
-	if (!error)
-		error = cause_faults(faults);
-	must_ioctl(fd, PERF_EVENT_IOC_DISABLE, 0);
-	if (error)
-		say_unknown("page faults could not be caused: %s", pm_errno_name(error));
-}
-
 FIXTURE(ring)
 {
 	struct sampler sampler;
@@ -55,7 +43,7 @@ static void compare(struct sampler *sampler, unsigned int faults, unsigned int r
 	struct pm_counts counts;
 	uint64_t samples;
 
-	fault_enabled(sampler->fd, faults);
+	cause_faults_on(sampler->fd, faults);
 	samples = count_records(&sampler->ring, PERF_RECORD_SAMPLE);
 	counts = must_counts(sampler->fd, PERF_FORMAT_LOST);
 	if (counts.member[0].value != faults || samples > room ||
@@ -79,7 +67,7 @@ TEST_F(ring, counts_pause)
 	ask_ioctl(self->sampler.fd, PERF_EVENT_IOC_PAUSE_OUTPUT, 1, "PAUSE_OUTPUT");
 	compare(&self->sampler, EXTRA, 0);
 	must_ioctl(self->sampler.fd, PERF_EVENT_IOC_PAUSE_OUTPUT, 0);
-	fault_enabled(self->sampler.fd, 1);
+	cause_faults_on(self->sampler.fd, 1);
 	fact_int("lost_of_pause_record", find_record(&self->sampler, PERF_RECORD_LOST, &record) ?
 		 (int64_t)record.lost.lost : 0);
 }

@@ -6,6 +6,7 @@
  * read(2); members are those that read(2) lists.
  */
 #include "probe.h"
+#include "timed.h"
 
 PROBE(TITLE("counter values in samples")
       SINCE("2.6.31")

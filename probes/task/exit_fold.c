@@ -6,6 +6,7 @@
  * the same when all have ended, and so must the times.
  */
 #include "probe.h"
+#include "timed.h"
 
 PROBE(TITLE("counts of ended tasks in the sum")
       SINCE("2.6.31")

@@ -7,6 +7,7 @@
  */
 #include "probe.h"
 #include "userpage.h"
+#include "timed.h"
 
 PROBE(TITLE("state in the user page")
       SINCE("2.6.31")
