@@ -16,6 +16,7 @@ PROBE(TITLE("the branch filters, one by one")
       PM_BRANCH_FILTERS(DECLARE)
       FACT(top, int, "bit", "highest bit that is known")
       POINT(known, "every filter has been asked, and those of the first release are there")
+      POINT(unknown_is_refused, "a bit that no kernel knows is EINVAL")
       POINT(level_alone_is_refused, "privilege levels without a kind of branch are EINVAL"))
 
 static const struct filter {
@@ -26,6 +27,7 @@ static const struct filter {
 	PM_BRANCH_FILTERS(ROW)
 };
 #define COUNT (sizeof(filters) / sizeof(*filters))
+#define NEVER 40			/* a bit far beyond any that is used */
 #define ANY_OF_USER (PERF_SAMPLE_BRANCH_USER | PERF_SAMPLE_BRANCH_ANY)
 
 /* The answer to a sampling event with that filter: 0 or -errno. */
@@ -80,6 +82,14 @@ TEST(known)
 	fact_int("top", top);
 	if (lost)
 		say_broken("%s is as old as branch stacks, and refused", lost);
+}
+
+TEST(unknown_is_refused)
+{
+	plain(false);
+	if (answer(ANY_OF_USER | 1ull << NEVER) != -EINVAL)
+		say_broken("bit %d: errno=%s want=EINVAL", NEVER,
+			   pm_errno_name(answer(ANY_OF_USER | 1ull << NEVER)));
 }
 
 TEST(level_alone_is_refused)
