@@ -13,6 +13,8 @@ PROBE(TITLE("a task's events opened around hotplug")
       NEEDS("cpu2")
       NEEDS("hotplug")
       POINT(opened_offline, "a task's event on an offline CPU opens, and counts when it is back")
+      POINT(enabled_offline, "a task's event is enabled and reads 0 while its CPU is offline, and "
+	    "counts when the CPU is back")
       POINT(new_thread, "a thread started after the CPU came back is counted there by inherit")
       POINT(possible_cpus, "a task's event opens for every possible CPU, online or not"))
 
@@ -29,6 +31,29 @@ TEST(opened_offline)
 	after = count_ten(fd, target_nth);
 	if (after != 10)
 		say_broken("after=%" PRIu64 " want=10", after);
+}
+
+TEST(enabled_offline)
+{
+	struct perf_event_attr attr = attr_software(PERF_COUNT_SW_PAGE_FAULTS);
+	uint64_t there, after;
+	int fd, twin;
+
+	require_hotplug();
+	ASSERT_LE(0, move_to_nth_cpu(0));
+	fd = must_open(&attr, 0, target, -1, 0);
+	must_switch(false);
+	twin = must_open(&attr, 0, target, -1, 0);
+	must_ioctl(fd, PERF_EVENT_IOC_ENABLE, 0);
+	must_ioctl(twin, PERF_EVENT_IOC_ENABLE, 0);
+	ASSERT_EQ(0, cause_faults(10));
+	there = must_count(fd) + must_count(twin);
+	must_switch(true);
+	after = count_ten(fd, target_nth);
+	if (there || after != 10)
+		say_broken("counted=%" PRIu64 " while its CPU was offline, %" PRIu64
+			   " of 10 when it was back", there, after);
+	expect_gain(twin, NULL, 10, 10);
 }
 
 static void *fault_there(void *unused)

@@ -138,7 +138,12 @@ static bool inside_ranges(const struct tracer *tracer)
 static int filters_validate(struct list_head *list)
 {
 	struct perf_addr_filter *filter;
+	unsigned int count = 0;
 
+	/* The core has room for this many and leaves it to the driver to count them. */
+	list_for_each_entry(filter, list, entry)
+		if (++count > trace_pmu.nr_addr_filters)
+			return -EOPNOTSUPP;
 	list_for_each_entry(filter, list, entry)
 		if (filter->action != PERF_ADDR_FILTER_ACTION_FILTER || !filter->size)
 			return -EOPNOTSUPP;
