@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from reports import coverage, expect
+from reports import coverage, expect, rooms
 
 Work = Callable[[argparse.Namespace], int]
 
@@ -27,6 +27,7 @@ def parser(works: dict[str, Work]) -> argparse.ArgumentParser:
 
     _judging(verb)
     _showing(verb)
+    rooms.arguments(verb)
     return top
 
 

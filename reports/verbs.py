@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from reports import (arguments, catalogue, coverage, expect, lint, overview, page, profile, result,
-                     schema, screen, shipped, table, terminal, text)
+                     rooms, schema, screen, shipped, table, terminal, text)
 from reports.text import Unusable
 
 OK, BAD, USAGE, FAILED = 0, 1, 2, 3
@@ -216,7 +216,7 @@ def _timing(args: argparse.Namespace) -> int:
 
 WORKS = {"result": _result, "validate": _validate, "lint": _lint, "table": _table,
          "profile": _profile, "catalogue": _catalogue, "coverage": _coverage, "diff": _diff,
-         "ship": _ship, "show": _show, "timing": _timing}
+         "ship": _ship, "show": _show, "timing": _timing} | rooms.WORKS
 
 
 def _run(argv: Sequence[str]) -> int:

@@ -3,7 +3,8 @@
 
 # The quick ring needs no perf permission; it boots nothing, fuzzes nothing and seldom waits for a clock.
 QUICK_lib := lib/test/test_lib.py lib/test/policy/test_policy.py -k 'not fuzz and not late_ and not lies'
-QUICK_reports := reports/test --ignore=reports/test/test_fuzz.py
+QUICK_reports := reports/test $(wildcard reports/*/test) --ignore=reports/test/test_fuzz.py \
+	--ignore=reports/database/test/test_store.py
 QUICK_kernels := kernels/test $(patsubst %,--ignore=kernels/test/test_%.py,boot fetch isolate place engine)
 QUICK_suites := $(patsubst %,suites/test/test_%.py,tree suites hidden)
 # A test may run make itself: it has nothing to do with the jobs of this one.
@@ -17,13 +18,14 @@ quick-%:
 	$(Q)$(PYTEST) $(QUICK_$*)
 
 check-deps:
-	$(Q)$(if $(NO_INSTALL),:,.ci/install build reports check)
+	$(Q)$(if $(NO_INSTALL),:,.ci/install build reports database check)
 
 check: check-deps	## run all tests (installs what they need; NO_INSTALL=1 does not)
 	$(Q)$(MAKE) --no-print-directory $(if $(findstring -j,$(MAKEFLAGS)),,-j$$(nproc)) WERROR=1 \
 		all bundle library library-tests
 	$(Q)status=0; for part in lib reports kernels suites; do echo "== $$part"; \
-		$(PYTEST) $(if $(JUNIT),--junitxml=$(JUNIT)/$$part.xml) $$part/test || status=1; done; exit $$status
+		$(PYTEST) $(if $(JUNIT),--junitxml=$(JUNIT)/$$part.xml) \
+			$$(ls -d $$part/test $$part/*/test 2>/dev/null) || status=1; done; exit $$status
 
 compare-builds:	## the same verdicts from gcc and clang at -O0, -O2, -O3
 	$(Q)suites/compare_builds.py

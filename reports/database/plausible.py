@@ -1,0 +1,177 @@
+# SPDX-License-Identifier: MIT
+"""Results that cannot be: each rule names one way in which a result contradicts itself.
+
+A rule speaks only where no machine could give such a result. What is merely surprising, such as a
+backport, is kept. Rules see the result and the declarations of its points.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from reports import expect, result as results, wordlist
+from reports.catalogue import Catalogue
+from reports.declaration import Item, Probe
+
+Result = dict[str, Any]
+Declared = dict[str, tuple[Probe, Item]]
+Rule = Callable[[Result, Declared], str]
+
+NEWER_ASKED = 20    # points newer than the kernel; fewer could all be backports
+CLOCK_SKEW = timedelta(days=2)
+NO_PMU = "no hardware PMU of the CPU"
+NO_PERF = "this kernel has no perf_event_open"
+_X86 = re.compile(r"x86_64|i[3-6]86|um")
+_FAMILIES = {"x86": _X86, "arm64": re.compile("aarch64"), "arm": re.compile("arm.*"),
+             "powerpc": re.compile("ppc.*"), "s390x": re.compile("s390x"),
+             "riscv64": re.compile("riscv64")}
+
+
+def declared_by(found: Catalogue) -> Declared:
+    """key -> what declares it."""
+    return {f"{probe.id}.{item.name}": (probe, item)
+            for probe in found.probes.values() for item in probe.points()}
+
+
+def _answered(result: Result, verdict: str) -> Iterator[tuple[str, str]]:
+    """(persona, key) of the points with that verdict."""
+    for persona, probe, name, point in expect.points(result):
+        if point["verdict"] == verdict:
+            yield persona, f"{probe}.{name}"
+
+
+def altered(result: Result, _declared: Declared) -> str:
+    """The id is a hash of the content."""
+    return "" if results.content_id(result) == result["id"] else \
+        "its id is not the hash of its content: it was changed after it was made"
+
+
+def miscounted(result: Result, _declared: Declared) -> str:
+    """The summary counts the points."""
+    for persona, part in result["personas"].items():
+        counts = Counter(point["verdict"] for record in part["probes"].values()
+                         for point in record["points"].values())
+        said = {word: count for word, count in result["summary"].get(persona, {}).items() if count}
+        if said != dict(counts):
+            return f"the summary of {persona} does not count its points"
+    return ""
+
+
+def empty(result: Result, _declared: Declared) -> str:
+    """A run asks something."""
+    asked = any(record["points"] for part in result["personas"].values()
+                for record in part["probes"].values())
+    return "" if asked else "it answers no point"
+
+
+def from_the_future(result: Result, _declared: Declared) -> str:
+    """A run starts before it is stored."""
+    if "started" not in result:
+        return ""
+    started = datetime.strptime(result["started"], "%Y-%m-%dT%H:%M:%SZ").replace(tzinfo=UTC)
+    late = started > datetime.now(UTC) + CLOCK_SKEW
+    return f"it started in the future: {result['started']}" if late else ""
+
+
+def never_ran(result: Result, _declared: Declared) -> str:
+    """A program that did not run observed nothing."""
+    for persona, part in result["personas"].items():
+        for probe, record in part["probes"].items():
+            if record["status"] == "not_run" and any(
+                    point["verdict"] in wordlist.CONCLUSIVE for point in record["points"].values()):
+                return f"{persona} {probe} did not run, and yet it answers"
+    return ""
+
+
+def _unmet(probe: Probe, item: Item, result: Result) -> str:
+    """The need of a point that this machine cannot meet, or ''. (A point that needs root may be met
+    by a capability as well: not every need can be judged from here.)"""
+    for need in probe.needs_of(item):
+        family = _FAMILIES.get(need.removeprefix("arch:")) if need.startswith("arch:") else None
+        if family and not family.fullmatch(result["identity"]["arch"]):
+            return f"{need}, and this is {result['identity']['arch']}"
+        if need == "cpu2" and result["environment"].get("cpus_possible") == "1":
+            return "a second CPU, and there is one"
+    return ""
+
+
+def without_its_need(result: Result, declared: Declared) -> str:
+    """A point that is yes has what it needs."""
+    for persona, key in _answered(result, "yes"):
+        if key in declared:
+            unmet = _unmet(*declared[key], result)
+            if unmet:
+                return f"{persona} {key} is yes, but it needs {unmet}"
+    return ""
+
+
+def counts_without_events(result: Result, declared: Declared) -> str:
+    """Where the CPU has no PMU, no point that needs one counts."""
+    for persona, part in result["personas"].items():
+        lacking = any(NO_PMU in point.get("reason", "") and point["verdict"] == "absent"
+                      for probe, record in part["probes"].items() if probe.startswith("hw.")
+                      for point in record["points"].values())
+        if not lacking:
+            continue
+        for probe, record in part["probes"].items():
+            for name, point in record["points"].items():
+                found = declared.get(f"{probe}.{name}")
+                if found and point["verdict"] == "yes" and probe.startswith("hw.") \
+                        and "pmu" in found[0].needs_of(found[1]):
+                    return f"{persona} {probe}.{name} counts, but the CPU has no PMU"
+    return ""
+
+
+def without_perf(result: Result, declared: Declared) -> str:
+    """A kernel that has no perf_event_open for root gives no working PMU event."""
+    for persona, part in result["personas"].items():
+        said = [point for record in part["probes"].values() for point in record["points"].values()]
+        lacking = sum(point["verdict"] == "absent" and NO_PERF in point.get("reason", "")
+                      for point in said)
+        opened = sum(point["verdict"] == "yes" for point in said)
+        if lacking and opened > lacking:
+            return f"{persona} has no perf_event_open at {lacking} points and {opened} that work"
+    return ""
+
+
+def refused_to_the_mighty(result: Result, _declared: Declared) -> str:
+    """`no` is the kernel's answer whoever asks: what root is refused, nobody less can do."""
+    refused = {key for persona, key in _answered(result, "no") if persona == "root"}
+    for persona, key in _answered(result, "yes"):
+        if key in refused and persona != "root":
+            return f"{key} is no for root and yes for {persona}"
+    return ""
+
+
+def newer_than_its_kernel(result: Result, declared: Declared) -> str:
+    """A kernel older than a feature may have it as a backport, but not every feature there is."""
+    release = expect.release_of(result["identity"]["release"])
+    have: Counter[str] = Counter()
+    for _persona, probe, name, point in expect.points(result):
+        found = declared.get(f"{probe}.{name}")
+        since = expect.release_of(found[0].since_of(found[1])) if found else None
+        if since and release and since > release:
+            have[point["verdict"]] += 1
+    asked = sum(have[word] for word in wordlist.CONCLUSIVE)
+    if asked >= NEWER_ASKED and have["yes"] == asked:
+        return f"all {asked} points that are newer than {result['identity']['release']} work there"
+    return ""
+
+
+RULES: tuple[Rule, ...] = (altered, empty, miscounted, from_the_future, never_ran, without_its_need,
+                           counts_without_events, without_perf, refused_to_the_mighty,
+                           newer_than_its_kernel)
+
+
+def problem(result: Result, found: Catalogue) -> str:
+    """Why no machine can have given this result, with the rule's name; '' when it is plausible."""
+    declared = declared_by(found)
+    for rule in RULES:
+        why = rule(result, declared)
+        if why:
+            return f"{rule.__name__}: {why}"
+    return ""

@@ -1,0 +1,244 @@
+# SPDX-License-Identifier: MIT
+"""Questions to a matrix: since when, where not, where it came back, what the lacking ones share."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+from reports import expect, wordlist
+from reports.catalogue import Catalogue
+from reports.database.matrix import Answer, Column, Device, Kernel, Matrix
+from reports.database.plausible import declared_by
+
+BEST_FIRST = ("yes", *(word for word in wordlist.WORST_FIRST if word not in ("yes", "unknown")))
+_LACKING = tuple(word for word in wordlist.OF_KERNEL if word != "yes")
+
+
+@dataclass
+class Step:
+    """What the runs of one release say of a point."""
+    release: str
+    order: tuple[expect.Release, str]
+    counts: Counter[str] = field(default_factory=Counter)
+
+    @property
+    def works(self) -> bool:
+        return self.counts["yes"] > 0
+
+    @property
+    def lacks(self) -> bool:
+        """Whether the kernel lacks it or gets it wrong, wherever somebody could tell."""
+        return not self.works and any(self.counts[word] for word in _LACKING)
+
+
+@dataclass
+class Span:
+    """Between which releases a point came or went. `before` is the last tested release without it,
+    '' when none was; whether a release between the two has it was not tested."""
+    at: str
+    before: str = ""
+
+    def __str__(self) -> str:
+        return f"after {self.before}, by {self.at}" if self.before else f"{self.at} or earlier"
+
+
+@dataclass
+class History:
+    """A point on one architecture over releases."""
+    key: str
+    arch: str
+    steps: list[Step]
+
+    def first(self) -> Span | None:
+        """Since when it works."""
+        good = [step for step in self.steps if step.works]
+        if not good:
+            return None
+        without = [step for step in self.steps if step.lacks and step.order < good[0].order]
+        return Span(good[0].release, without[-1].release if without else "")
+
+    def last(self) -> Span | None:
+        """The first release after the last good one that lacks it, or gets it wrong."""
+        good = [step for step in self.steps if step.works]
+        if not good:
+            return None
+        gone = [step for step in self.steps if step.lacks and step.order > good[-1].order]
+        return Span(gone[0].release, good[-1].release) if gone else None
+
+
+def history(matrix: Matrix, key: str) -> list[History]:
+    """The point on each architecture, releases in order."""
+    steps: dict[str, dict[str, Step]] = defaultdict(dict)
+    for column, answer in matrix.of_point(key):
+        kernel = column.result.kernel
+        step = steps[kernel.arch].setdefault(kernel.release, Step(kernel.release, kernel.order))
+        step.counts[answer.verdict] += 1
+    return [History(key, arch, sorted(found.values(), key=lambda step: step.order))
+            for arch, found in sorted(steps.items())]
+
+
+@dataclass
+class Backport:
+    """A point that works on kernels older than its release."""
+    key: str
+    since: str
+    kernels: list[str]
+
+
+def backports(matrix: Matrix, declared: Catalogue) -> list[Backport]:
+    """Points that work on kernels older than the release that upstream has them since."""
+    since = {key: expect.release_of(probe.since_of(item))
+             for key, (probe, item) in declared_by(declared).items()}
+    words = {key: probe.since_of(item) for key, (probe, item) in declared_by(declared).items()}
+    found: dict[str, dict[Kernel, None]] = defaultdict(dict)
+    for kernel, columns in by_kernel(matrix.columns).items():
+        for (point, verdict), _count in matrix.count(columns).items():
+            known = since.get(matrix.points[point])
+            if verdict == "yes" and known and known > kernel.order[0]:
+                found[matrix.points[point]][kernel] = None
+    return [Backport(key, words[key], [f"{kernel.arch} {kernel.release}" for kernel in
+                                       sorted(found[key], key=lambda each: (each.arch, each.order))])
+            for key in sorted(found)]
+
+
+def by_kernel(columns: Iterable[Column]) -> dict[Kernel, list[Column]]:
+    found: dict[Kernel, list[Column]] = {}
+    for column in columns:
+        found.setdefault(column.result.kernel, []).append(column)
+    return found
+
+
+def by_device(columns: Iterable[Column]) -> dict[Device, list[Column]]:
+    found: dict[Device, list[Column]] = {}
+    for column in columns:
+        found.setdefault(column.result.device, []).append(column)
+    return found
+
+
+@dataclass
+class Covered:
+    """How many devices said what of a point, by their newest result. Only real hardware is hardware."""
+    hardware: Counter[str] = field(default_factory=Counter)
+    other: Counter[str] = field(default_factory=Counter)
+
+    def share(self) -> float | None:
+        """The part of the hardware that could tell on which it works."""
+        told = sum(self.hardware[word] for word in wordlist.OF_KERNEL)
+        return self.hardware["yes"] / told if told else None
+
+
+def best(verdicts: Iterable[str]) -> str:
+    """What a device says: that it works for somebody, else the worst that is certain."""
+    found = set(verdicts)
+    return next((word for word in BEST_FIRST if word in found), "unknown")
+
+
+def _newest_first(columns: list[Column]) -> list[Column]:
+    return sorted(columns, key=lambda each: (each.result.started, each.result.id), reverse=True)
+
+
+def coverage(matrix: Matrix) -> dict[str, Covered]:
+    """The points over devices. A device counts once, with the newest result that asked the point."""
+    found: dict[str, Covered] = defaultdict(Covered)
+    for device, columns in by_device(matrix.columns).items():
+        newest: dict[int, tuple[int, list[str]]] = {}
+        for column in _newest_first(columns):
+            for point, answer in matrix.of(column).items():
+                result, said = newest.setdefault(point, (column.result.id, []))
+                if result == column.result.id:
+                    said.append(answer.verdict)
+        for point, (_result, said) in newest.items():
+            counts = found[matrix.points[point]]
+            (counts.hardware if device.kind == "hardware" else counts.other)[best(said)] += 1
+    return dict(found)
+
+
+def _traits(column: Column) -> dict[str, str]:
+    result = column.result
+    return {"architecture": result.kernel.arch, "series": result.kernel.series,
+            "kind of machine": result.device.kind, "device": result.device.label,
+            "persona": column.persona, "perf_event_paranoid": result.level}
+
+
+@dataclass
+class Lacking:
+    """Columns without a point, and what they share that no column with it has."""
+    key: str
+    without: list[tuple[Column, Answer]]
+    shared: list[str]
+    by_reason: Counter[str]
+
+
+def lacking(matrix: Matrix, key: str) -> Lacking:
+    """The negative set of a point. Who could not tell is in neither set."""
+    told = [pair for pair in matrix.of_point(key) if pair[1].verdict != "unknown"]
+    without = [pair for pair in told if pair[1].verdict != "yes"]
+    traits = [_traits(column) for column, answer in told if answer.verdict == "yes"]
+    lost = [_traits(column) for column, _answer in without]
+    shared = []
+    for name in lost[0] if lost else ():
+        values = {each[name] for each in lost} - {each[name] for each in traits}
+        explained = sum(each[name] in values for each in lost)
+        if values and values != {""}:
+            shared.append(f"{name} {', '.join(sorted(values))}: {explained} of {len(lost)}, and none "
+                          "that has it")
+    reasons = Counter(f"{answer.verdict}: {matrix.reason(answer)}" for _column, answer in without)
+    return Lacking(key, without, shared, reasons)
+
+
+def classes(matrix: Matrix) -> list[tuple[list[Device], list[str]]]:
+    """Devices that lack the same points, and these points; the largest class first."""
+    groups: dict[tuple[str, ...], list[Device]] = defaultdict(list)
+    for device, columns in by_device(matrix.columns).items():
+        said: dict[int, list[str]] = defaultdict(list)
+        for column in columns:
+            for point, answer in matrix.of(column).items():
+                said[point].append(answer.verdict)
+        missing = tuple(sorted(matrix.points[point] for point, words in said.items()
+                               if best(words) in _LACKING))
+        groups[missing].append(device)
+    ordered = sorted(groups.items(), key=lambda group: (-len(group[1]), group[0]))
+    return [(devices, list(missing)) for missing, devices in ordered]
+
+
+@dataclass(frozen=True)
+class Change:
+    """A point that two sides answer differently."""
+    persona: str
+    key: str
+    before: str
+    after: str
+    reason: str = ""
+
+    @property
+    def worse(self) -> bool:
+        """Whether it is a regression: it worked, and now the kernel refuses, fails or cannot tell."""
+        return self.before == "yes" and self.after in (*_LACKING, "unknown")
+
+    def as_json(self) -> dict[str, Any]:
+        made = {"persona": self.persona, "key": self.key, "before": self.before, "after": self.after,
+                "regression": self.worse}
+        return made | ({"reason": self.reason} if self.reason else {})
+
+
+def between(matrix: Matrix, before: str, after: str) -> list[Change]:
+    """What changed from one kernel to another, where each says one thing; by release or row."""
+    sides = []
+    for name in (before, after):
+        said: dict[tuple[str, int], list[Answer]] = defaultdict(list)
+        for column in matrix.columns:
+            if name in (column.result.kernel.release, column.result.row, column.result.digest):
+                for point, answer in matrix.of(column).items():
+                    said[column.persona, point].append(answer)
+        sides.append({key: min(answers, key=lambda each: wordlist.WORST_FIRST.index(each.verdict))
+                      for key, answers in said.items()})
+    changes = []
+    for persona, point in sorted(sides[0].keys() & sides[1].keys()):
+        old, new = sides[0][persona, point], sides[1][persona, point]
+        if old.verdict != new.verdict:
+            changes.append(Change(persona, matrix.points[point], old.verdict, new.verdict,
+                                  matrix.reason(new)))
+    return sorted(changes, key=lambda each: (not each.worse, each.persona, each.key))

@@ -1,0 +1,109 @@
+# SPDX-License-Identifier: MIT
+"""What a database answers, on results whose answers are known."""
+
+from __future__ import annotations
+
+import pytest
+
+from reports import catalogue, verbs
+from reports.database import connect, machine, matrix, query
+from reports.database.test.conftest import CATALOGUE, Database, make
+
+NEWEST = "ring.write_backward.newest"
+
+
+def kernels(database: Database) -> None:
+    """no on 4.4, yes on 4.14 to 6.1, broken on 6.5; 4.9 and 6.2 to 6.4 untested."""
+    for release, verdict in (("4.4.1", "no"), ("4.14.2", "yes"), ("6.1.0", "yes"), ("6.5.3", "broken")):
+        database.add(make(release=release, personas={
+            "root": {NEWEST: verdict} if verdict != "yes" else {}}))
+
+
+def test_first_and_last_seen_name_what_was_not_tested(database: Database) -> None:
+    kernels(database)
+    with connect.reading(database.engine) as connection:
+        found = query.history(matrix.load(connection), NEWEST)
+    assert [step.release for step in found[0].steps] == ["4.4.1", "4.14.2", "6.1.0", "6.5.3"]
+    assert str(found[0].first()) == "after 4.4.1, by 4.14.2"
+    assert str(found[0].last()) == "after 6.1.0, by 6.5.3"
+
+
+def test_seen_from_the_start_is_a_bound(database: Database) -> None:
+    database.add(make(release="6.1"))
+    with connect.reading(database.engine) as connection:
+        found = query.history(matrix.load(connection), NEWEST)[0]
+    assert str(found.first()) == "6.1 or earlier" and found.last() is None
+
+
+def test_backports(database: Database) -> None:
+    database.add(make(release="4.4.1"), make(release="4.7.0"))
+    with connect.reading(database.engine) as connection:
+        found = query.backports(matrix.load(connection), catalogue.parse(CATALOGUE))
+    assert [(each.key, each.kernels) for each in found] == [
+        (NEWEST, ["x86_64 4.4.1"]), ("ring.write_backward.plain", ["x86_64 4.4.1"])]
+
+
+@pytest.mark.parametrize("identity, kind", [
+    ({}, "hardware"), ({"hypervisor": "kvm"}, "virtual"), ({"emulator": "qemu-tcg"}, "emulated"),
+    ({"hypervisor": "qemu-tcg"}, "emulated"), ({"emulator": "qemu-tcg", "pmu": "synthetic"}, "synthetic"),
+    ({"pmu": "synthetic"}, "synthetic"), ({"hypervisor": "none"}, "hardware")])
+def test_kinds_of_machines(identity: dict[str, str], kind: str) -> None:
+    assert machine.kind_of({"arch": "x86_64"} | identity) == kind
+
+
+def test_coverage_counts_devices_by_their_newest_result(database: Database) -> None:
+    """One phone with ten old uploads is one device, and what it says now counts."""
+    for day in range(1, 11):
+        database.add(make(started=f"2026-10-{day:02}T00:00:00Z", personas={"root": {NEWEST: "no"}}))
+    database.add(make(started="2026-11-01T00:00:00Z", personas={"root": {}}))
+    database.add(make(personas={"root": {}}, identity={"cpu_model": ["Another"]}))
+    for extra in ({"emulator": "qemu-tcg"}, {"pmu": "synthetic"}, {"hypervisor": "kvm"}):
+        database.add(make(personas={"root": {}}, identity=extra))
+    with connect.reading(database.engine) as connection:
+        found = query.coverage(matrix.load(connection, matrix.Filter(newest=False)))[NEWEST]
+    assert dict(found.hardware) == {"yes": 2} and dict(found.other) == {"yes": 3}
+    assert found.share() == 1.0
+
+
+def test_what_the_lacking_ones_share(database: Database) -> None:
+    for arch in ("x86_64", "aarch64", "riscv64"):
+        database.add(make(arch=arch, personas={"root": {NEWEST: "no"} if arch == "riscv64" else {}}))
+    with connect.reading(database.engine) as connection:
+        found = query.lacking(matrix.load(connection), NEWEST)
+    assert "architecture riscv64: 1 of 1, and none that has it" in found.shared
+    assert found.by_reason == {"no: for a reason": 1}
+
+
+def test_device_classes(database: Database) -> None:
+    for name, verdict in (("one", "no"), ("two", "no"), ("three", "yes")):
+        database.add(make(personas={"root": {NEWEST: verdict} if verdict == "no" else {}},
+                          identity={"cpu_model": [name]}))
+    with connect.reading(database.engine) as connection:
+        found = query.classes(matrix.load(connection))
+    assert [(len(devices), missing) for devices, missing in found] == [(2, [NEWEST]), (1, [])]
+
+
+@pytest.mark.parametrize("before, after, worse", [
+    ("yes", "broken", True), ("yes", "no", True), ("yes", "unknown", True), ("yes", "blocked", False),
+    ("yes", "absent", False), ("no", "yes", False), ("blocked", "broken", False)])
+def test_only_what_worked_can_regress(before: str, after: str, worse: bool) -> None:
+    assert query.Change("root", "a.b", before, after).worse is worse
+
+
+def test_the_command_line(database: Database, capsys: pytest.CaptureFixture[str]) -> None:
+    kernels(database)
+
+    def run(*arguments: str) -> tuple[int, str]:
+        code = verbs.main(["db", *arguments, "--db", str(database.file)])
+        return code, capsys.readouterr().out
+
+    assert run("changes", "4.4.1", "6.1.0")[0] == 0
+    code, said = run("changes", "6.1.0", "6.5.3")
+    assert code == 1 and "broken" in said
+    assert len(run("list")[1].splitlines()) == 4
+    assert "after 4.4.1, by 4.14.2" in run("history", NEWEST)[1]
+    assert run("point", "no.such.point")[0] == 3
+    for verb in ("coverage", "backports", "classes"):
+        assert run(verb, "--json")[0] == 0
+    filtered = run("point", NEWEST, "--kernel", "6.*", "--persona", "root", "--json")[1]
+    assert filtered.count('"verdict"') == 2

@@ -1,0 +1,250 @@
+# SPDX-License-Identifier: MIT
+"""What goes into a database comes out again, once, whole, or with a reason why not."""
+
+from __future__ import annotations
+
+import io
+import os
+import resource
+import shutil
+import signal
+import subprocess
+import sys
+import tarfile
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings, strategies
+from sqlalchemy import func, select, text as sql
+
+from reports.database import connect, matrix, store, tables, whole
+from reports.database.test.conftest import POINTS, Database, make, sealed
+from reports.test.conftest import TREE, MakeRun
+from reports.text import Unusable
+
+
+def count(database: Database, table: str = "result") -> int:
+    with connect.reading(database.engine) as connection:
+        return int(connection.execute(select(func.count()).select_from(tables.METADATA.tables[table]))
+                   .scalar() or 0)
+
+
+def test_a_result_comes_out_as_it_went_in(database: Database) -> None:
+    result = make(personas={"root": {"hw.count.cycles": "broken"}, "user": {"task.two.moves": "blocked"}})
+    assert [each.what for each in database.add(result, result)] == [store.ADDED, store.KNOWN]
+    with connect.reading(database.engine) as connection:
+        assert whole.result(connection, result["id"]) == result
+        assert whole.result(connection, result["id"][:6]) == result
+        with pytest.raises(Unusable, match="no results"):
+            whole.result(connection, "0000ffff")
+
+
+@settings(max_examples=30, deadline=None, suppress_health_check=list(HealthCheck))
+@given(strategies.dictionaries(
+    strategies.sampled_from([f"{probe}.{name}" for probe, names in POINTS.items() for name in names]),
+    strategies.sampled_from(["yes", "no", "broken", "blocked", "hazard", "unknown"])),
+    strategies.text(strategies.characters(blacklist_categories=("Cs", "Cc")), min_size=1))
+def test_any_result_comes_out_as_it_went_in(tmp_path: Path, verdicts: dict[str, str], why: str) -> None:
+    database = Database(tmp_path)
+    result = make(personas={"root": verdicts}, reason=why)
+    assert database.add(result)[0].what in (store.ADDED, store.KNOWN)
+    with connect.reading(database.engine) as connection:
+        assert whole.result(connection, result["id"]) == result
+
+
+def test_what_repeats_is_stored_once(database: Database) -> None:
+    database.add(*(make(started=f"2026-11-20T10:00:{second:02}Z") for second in range(20)))
+    assert count(database) == 20
+    assert count(database, "record") == len(POINTS)
+    assert count(database, "sheet") == 1
+
+
+def test_directories_and_archives(database: Database, make_run: MakeRun, tmp_path: Path) -> None:
+    run = make_run()
+    archive = tmp_path / "farm.tar.gz"
+    with tarfile.open(archive, "w:gz") as tar:
+        tar.add(run, "farm/phone")
+    outcomes = list(database.store.add([archive, run]))
+    assert [each.what for each in outcomes] == [store.ADDED, store.KNOWN]
+    with connect.reading(database.engine) as connection:
+        made = matrix.load(connection)
+        said = whole.transcripts(connection, made.columns[0].run)
+    assert whole.line_of(said["ring.write_backward"], "newest") == (5, "ok 1 ring.newest")
+    assert whole.line_of(said["ring.write_backward"], "nothing") is None
+
+
+def test_an_archive_writes_nowhere_else(database: Database, tmp_path: Path) -> None:
+    archive = tmp_path / "evil.tar"
+    with tarfile.open(archive, "w") as tar:
+        for name in ("../evil", "/tmp/perfmodes-evil", "a/../../evil"):
+            member = tarfile.TarInfo(name)
+            member.size = 4
+            tar.addfile(member, io.BytesIO(b"evil"))
+        link = tarfile.TarInfo("link")
+        link.type, link.linkname = tarfile.SYMTYPE, "/etc/passwd"
+        tar.addfile(link)
+    assert [each.what for each in database.store.add([archive])] == [store.REJECTED]
+    assert not (tmp_path / "evil").exists() and not Path("/tmp/perfmodes-evil").exists()
+
+
+@pytest.mark.parametrize("content, why", [
+    ("", "not usable JSON"), ("[]", "not a result"), ('{"kind": "result"}', "not a result"),
+    ('{"kind": "result", "personas": {"root": {"probes": {"a.b": 1}}}}', "not a result"),
+    ('{"kind": "result", "personas": 3}', "not a result"), ("[" * 90000, "not usable JSON")])
+def test_what_is_no_result_is_rejected_with_a_reason(database: Database, content: str, why: str) -> None:
+    path = database.folder / "bad.json"
+    path.write_text(content, encoding="utf-8")
+    good = database.write(make())
+    outcomes = list(database.store.add([path, database.folder / "nowhere", good]))
+    assert [each.what for each in outcomes] == [store.REJECTED, store.REJECTED, store.ADDED]
+    assert why in outcomes[0].why and "no such file" in outcomes[1].why
+
+
+def test_records_that_are_known_do_not_hide_wrong_ones(database: Database) -> None:
+    database.add(make())
+    for key, value in (("ms", -1), ("facts", {"a b": 1}), ("facts", {"max_pages": None}), ("ms", True),
+                       ("status", "fine"), ("more", 1)):
+        wrong = make(started="2026-11-20T11:00:00Z")
+        wrong["personas"]["root"]["probes"]["hw.count"][key] = value
+        assert database.add(sealed(wrong))[0].what == store.REJECTED, key
+
+
+def test_a_database_of_a_later_version_is_not_touched(database: Database) -> None:
+    database.add(make())
+    with database.engine.begin() as connection:
+        connection.execute(sql("UPDATE meta SET value='99' WHERE key='version'"))
+    before = database.file.read_bytes()
+    with pytest.raises(Unusable, match="later perfmodes"):
+        database.add(make(release="6.2"))
+    assert database.file.read_bytes() == before
+
+
+def test_a_database_of_an_older_version_is_brought_up_to_date(
+        database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+    database.add(make())
+
+    def renamed(connection: connect.Connection) -> None:
+        connection.execute(sql("UPDATE result SET suite='of old'"))
+
+    monkeypatch.setattr(tables, "STEPS", [*tables.STEPS, renamed])
+    with connect.reading(database.engine) as connection:
+        assert tables.version_of(connection) == tables.current() == len(tables.STEPS) + 1
+        assert {each.result.suite for each in matrix.load(connection).columns} == {"of old"}
+
+
+def test_a_step_that_fails_leaves_the_old_version(database: Database,
+                                                  monkeypatch: pytest.MonkeyPatch) -> None:
+    database.add(make())
+
+    def broken(connection: connect.Connection) -> None:
+        connection.execute(sql("DELETE FROM run"))
+        connection.execute(sql("SELECT id FROM nowhere"))
+
+    with monkeypatch.context() as patched:
+        patched.setattr(tables, "STEPS", [broken])
+        with pytest.raises(Unusable, match="nowhere"), connect.reading(database.engine):
+            pass
+    assert count(database) == 1 and count(database, "run") == 2
+
+
+def test_another_file_is_not_taken_for_a_database(tmp_path: Path) -> None:
+    (tmp_path / "other.db").write_bytes(b"no database at all" * 100)
+    with pytest.raises(Unusable, match="not a database"), \
+            connect.reading(connect.open_engine(str(tmp_path / "other.db"))):
+        pass
+    with pytest.raises(Unusable, match="no database here"):
+        connect.open_engine(str(tmp_path / "none.db"))
+
+
+def _adder(database: Database, *files: Path) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [sys.executable, "-m", "reports", "db", "add", "--db", database.file, *files], cwd=TREE,
+        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+
+
+def _many(database: Database, number: int, minute: int) -> list[Path]:
+    return [database.write(make(started=f"2026-11-20T10:{minute:02}:{second:02}Z", release=f"6.{second}",
+                                reason=f"reason {minute} {second} " * 250,
+                                personas={"root": {"hw.count.cycles": "blocked"}}))
+            for second in range(number)]
+
+
+def test_two_writers_lose_nothing(database: Database) -> None:
+    shared = _many(database, 5, 0)
+    adders = [_adder(database, *_many(database, 20, minute), *shared) for minute in (1, 2)]
+    assert [adder.wait(120) for adder in adders] == [0, 0], [adder.stdout for adder in adders]
+    assert count(database) == 45
+    with connect.reading(database.engine) as connection:
+        for column in matrix.load(connection).columns:
+            assert whole.result(connection, column.result.digest)["id"] == column.result.digest
+
+
+def test_killed_while_adding(database: Database) -> None:
+    """Whatever was added before the kill is whole, and a second run adds the rest."""
+    files = _many(database, 30, 1)
+    database.add(make())
+    adder = _adder(database, *files)
+    while adder.poll() is None and count(database) < 3:
+        pass
+    adder.send_signal(signal.SIGKILL)
+    adder.wait(30)
+    with connect.reading(database.engine) as connection:
+        assert connection.execute(sql("PRAGMA integrity_check")).scalar() == "ok"
+        for column in matrix.load(connection).columns:
+            made = whole.result(connection, column.result.digest)
+            assert set(made["personas"]["root"]["probes"]) == set(POINTS)
+    assert _adder(database, *files).wait(120) == 0
+    assert count(database) == 1 + len(files)
+
+
+def test_a_full_disk_loses_nothing(database: Database) -> None:
+    """A limit on the size of files is what a full disk is to a program: a write that fails."""
+    files = _many(database, 40, 1)
+    database.add(make())
+    room = database.file.stat().st_size + 60_000
+
+    def little() -> None:
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (room, room))
+
+    ended = subprocess.run([sys.executable, "-m", "reports", "db", "add", "--db", database.file, *files],
+                           cwd=TREE, preexec_fn=little, capture_output=True, text=True, timeout=120,
+                           check=False)
+    assert ended.returncode == 3 and "not added" in ended.stderr, ended.stderr
+    there = count(database)
+    assert 1 <= there < 41
+    assert _adder(database, *files).wait(120) == 0
+    assert count(database) == 41
+
+
+@pytest.mark.skipif(os.geteuid() != 0 or not shutil.which("unshare"), reason="mounting needs root")
+def test_a_full_file_system_loses_nothing(database: Database) -> None:
+    files = [str(path) for path in _many(database, 40, 1)]
+    script = ('mount -t tmpfs -o size=256k none "$1" || exit 77; file=$1/x.db; shift\n'
+              '"$PYTHON" -m reports db add --db "$file" "$@"; code=$?\n'
+              '"$PYTHON" -m reports db list --db "$file" | wc -l; exit $code')
+    folder = database.folder / "small"
+    folder.mkdir()
+    ended = subprocess.run(["unshare", "-m", "sh", "-c", script, "sh", folder, *files], cwd=TREE,
+                           env=os.environ | {"PYTHON": sys.executable}, capture_output=True, text=True,
+                           timeout=120, check=False)
+    if ended.returncode == 77:
+        pytest.skip("no file system may be mounted here")
+    assert ended.returncode == 3 and "full" in ended.stderr, ended.stderr
+    assert 0 < int(ended.stdout) < 40
+
+
+def test_a_server_by_the_same_code(database: Database) -> None:
+    """PostgreSQL, where PERFMODES_POSTGRES names an empty database."""
+    where = os.environ.get("PERFMODES_POSTGRES")
+    if not where:
+        pytest.skip("PERFMODES_POSTGRES names no database")
+    engine = connect.open_engine(where, create=True)
+    result = make(personas={"root": {"hw.count.cycles": "broken"}})
+    server = store.Store(engine, database.store.expected)
+    server.fallback = database.store.fallback
+    files = [database.write(result), database.write(result)]
+    assert [each.what for each in server.add(files)][1] == store.KNOWN
+    with connect.reading(engine) as connection:
+        assert whole.result(connection, result["id"]) == result
+        assert matrix.load(connection).columns

@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: MIT
+"""The verbs of the rooms below reports/, which load what they need only when they are called."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from reports.text import Unusable
+
+DATABASE = os.environ.get("PERFMODES_DATABASE", "results/results.db")
+# What only these verbs need: the module, and the package that has it.
+PACKAGES = {"sqlalchemy": "python3-sqlalchemy", "psycopg2": "python3-psycopg2"}
+
+Work = Callable[[argparse.Namespace], int]
+
+
+def _lazy(work: Work) -> Work:
+    """The work, with a missing package told as a sentence."""
+    def call(args: argparse.Namespace) -> int:
+        try:
+            return work(args)
+        except ModuleNotFoundError as error:
+            package = PACKAGES.get((error.name or "").partition(".")[0])
+            if package is None:
+                raise
+            raise Unusable(f"this verb needs the Python module '{error.name}'; install the package "
+                           f"{package}, or run .ci/install database") from error
+    return call
+
+
+def _db(args: argparse.Namespace) -> int:
+    from reports.database import command
+    return command.work(args)
+
+
+WORKS: dict[str, Work] = {"db": _lazy(_db)}
+
+
+def add_database(made: argparse.ArgumentParser) -> None:
+    """The option that names the database."""
+    made.add_argument("--db", default=DATABASE, metavar="FILE",
+                      help=f"file of SQLite, or postgresql://... (default: {DATABASE})")
+
+
+def add_filters(made: argparse.ArgumentParser) -> None:
+    """The options that say which results are meant."""
+    for name in ("kernel", "arch", "device", "persona"):
+        made.add_argument(f"--{name}", default="", metavar="GLOB", help=f"only where the {name} fits")
+    made.add_argument("--kind", default="", metavar="GLOB",
+                      help="only hardware, virtual, emulated or synthetic machines")
+    made.add_argument("--after", default="", metavar="DATE", help="only results from this day on")
+    made.add_argument("--every", action="store_true",
+                      help="every result, not only the newest of a kernel on a device")
+
+
+def arguments(verb: Any) -> None:
+    """The command lines."""
+    made = verb("db", "a database of results: add some, and ask it")
+    queries = made.add_subparsers(dest="query", metavar="QUERY", required=True)
+    each = queries.add_parser("add", help="add results: directories, archives, files")
+    add_database(each)
+    each.add_argument("result", type=Path, nargs="+")
+    for name, about in (
+            ("list", "the results"), ("coverage", "each point over devices, real ones apart"),
+            ("backports", "points that work on kernels older than they are upstream"),
+            ("classes", "devices that lack the same")):
+        _query(queries, name, about)
+    for name, about in (("point", "each cell of a point, with the line that it comes from"),
+                        ("history", "a point over kernels: since when, and until when"),
+                        ("lacking", "where a point does not work, and what these places share")):
+        _query(queries, name, about).add_argument("key", help="such as ring.write_backward.newest_first")
+    each = _query(queries, "changes", "what changed between two kernels; exit 1 on regressions")
+    each.add_argument("old", help="release, row of the matrix, or id of a result")
+    each.add_argument("new")
+    _query(queries, "export", "a result as it was added").add_argument("key", metavar="ID")
+
+
+def _query(queries: Any, name: str, about: str) -> argparse.ArgumentParser:
+    made: argparse.ArgumentParser = queries.add_parser(name, help=about, description=about)
+    add_database(made)
+    add_filters(made)
+    made.add_argument("--json", action="store_true", help="for machines")
+    return made
