@@ -13,10 +13,10 @@ from kernels import ROOT, workflow
 from kernels.errors import Usage
 from kernels.guest import kvm
 from kernels.guest.place import Options
-from kernels.guest.work import LEVELS
 from kernels.matrix import Matrix, Row
 from kernels.place.place import Order
 from kernels.place.report import Request
+from kernels.place.work import LEVELS
 from kernels.source import kind
 from reports import personas
 

@@ -11,11 +11,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from kernels.errors import Missing, RowError
-from kernels.guest import initramfs, machine, work
+from kernels.guest import initramfs, machine
 from kernels.guest.boot import boot
 from kernels.guest.setup import Setup, find_initrd, find_kernel, prepare
 from kernels.guest.watch import Task
 from kernels.matrix import Row
+from kernels.place import work
 from kernels.place.channel import Channel
 from kernels.place.outcome import Outcome
 from kernels.place.place import Facts, Order

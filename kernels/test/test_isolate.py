@@ -11,8 +11,7 @@ from pathlib import Path
 import pytest
 from test_boot import ENV, KTAP, Stub, frame, rows
 
-from kernels.guest import work
-from kernels.place import isolate
+from kernels.place import isolate, work
 from kernels.place.isolate import Ended, Isolation
 from kernels.place.outcome import Outcome
 from kernels.place.place import Order

@@ -9,10 +9,11 @@ from pathlib import Path
 import pytest
 
 from kernels import matrix
-from kernels.guest import initramfs, machine, work
+from kernels.guest import initramfs, machine
 from kernels.guest.boot import boot
 from kernels.guest.watch import Task
 from kernels.matrix import Row
+from kernels.place import work
 from kernels.place.channel import Channel
 from kernels.place.outcome import Outcome
 from kernels.place.place import Order

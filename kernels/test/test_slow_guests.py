@@ -11,9 +11,10 @@ import pytest
 from test_slow_boot import TREE, prepared
 
 from kernels import matrix
-from kernels.guest import snapshot, work
+from kernels.guest import snapshot
 from kernels.guest.boot import boot
 from kernels.guest.watch import Task
+from kernels.place import work
 from kernels.place.channel import Channel
 from kernels.place.outcome import Outcome
 from kernels.place.place import Order

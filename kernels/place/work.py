@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""The work of a guest as lines for its init, which come in the initramfs or by the results line.
+"""The work of a guest or a device as lines: for init, by the initramfs or the results line, or for
+an agent.
 
-    time=SECONDS        the date; a guest whose state was saved yesterday would not know it
+    time=SECONDS        the date; a guest whose state was saved yesterday would not know it. A
+                        device keeps its own
     level=LEVEL         set perf_event_paranoid and run; several levels are several runs
     suite=NAME          the suite of the lines that follow
     plan=PERSONA PROBE  run this and no other probe (without any: what the suite selects)
@@ -25,5 +27,5 @@ def text(order: Order) -> bytes:
     lines += [f"plan={persona} {probe}" for persona, probe in order.plan]
     lines += [f"arg={word}" for word in order.args]
     if any("\n" in line or "\r" in line for line in lines):
-        raise Refused("an argument for the guest has a line break in it")
+        raise Refused("an argument for run.sh has a line break in it")
     return "".join(f"{line}\n" for line in (*lines, f"@@go {len(lines)}")).encode()
