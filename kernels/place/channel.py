@@ -73,6 +73,7 @@ class Channel:
     target: Path
     limits: Limits = Limits()
     on_file: Callable[[str], None] = lambda name: None
+    clean: Callable[[bytes], bytes] = bytes  # what of a file is written down
     ready: bool = False
     probing: bool = False
     release: str = ""
@@ -220,7 +221,7 @@ class Channel:
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             part = path.with_name(f".{path.name}.part")
-            part.write_bytes(data)
+            part.write_bytes(self.clean(data))
             part.rename(path)
         except (FileExistsError, NotADirectoryError, IsADirectoryError) as error:
             return self._refuse(name, f"{type(error).__name__} among the files received")

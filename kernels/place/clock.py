@@ -15,4 +15,4 @@ def wrong_clock(clocks: list[tuple[float, float]]) -> str:
     ours, its = (last - first for first, last in zip(*clocks, strict=True))
     if ours / 2 - 1 <= its <= ours * 1.25 + 1:
         return ""
-    return f"the guest's clock went {its:.1f} s while {ours:.1f} s passed"
+    return f"the clock there went {its:.1f} s while {ours:.1f} s passed"

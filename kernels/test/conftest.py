@@ -3,7 +3,10 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
+from tiny_bundle import tiny_bundle
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -15,3 +18,9 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         return
     config.hook.pytest_deselected(items=[item for item in items if item.get_closest_marker("slow")])
     items[:] = [item for item in items if not item.get_closest_marker("slow")]
+
+
+@pytest.fixture
+def bundle(tmp_path: Path) -> Path:
+    """A bundle that takes no time, at the root of the test's folder."""
+    return tiny_bundle(tmp_path / "bundle")

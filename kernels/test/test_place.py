@@ -11,10 +11,14 @@ import platform
 import subprocess
 import threading
 import time
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
+from functools import partial
 from pathlib import Path
 
 import pytest
 from fake_place import FIRST, KTAP, STEPS, Fake, processes
+from sshd import a_device
 
 from kernels import ROOT, matrix
 from kernels.errors import RowError
@@ -27,79 +31,31 @@ from kernels.place.place import Order, Place
 from kernels.place.steps import answer
 from kernels.source import fetch
 
-RUN = r"""#!/bin/sh
-suite=good out='' tee=''
-while [ $# -gt 0 ]; do
-	case $1 in
-	--suite) suite=$2; shift ;;
-	--resume) suite=resumed ;;
-	--out) out=$2; shift ;;
-	--tee) tee=$2; shift ;;
-	esac
-	shift
-done
-mkdir -p "$out/root" "$out/user"
-put() { cat > "$out/.$$" && mv "$out/.$$" "$out/$1"; }
-send() {
-	set -- "$1" $(cksum < "$out/$1")
-	{ echo "@@file $1 $3 $2"; cat "$out/$1"; echo; } >> "$tee"
-}
-first() { cat "${0%/*}/$1" | put "$1"; send "$1"; }
-probe() { cat "${0%/*}/ktap" | put "$1"; send "$1"; }
-if [ $suite = resumed ]; then
-	count=3
-	while read -r persona id; do probe "$persona/$id.ktap"; count=$((count + 1)); done < "$out/plan"
-	for name in env catalogue plan; do send $name; done
-	echo "@@end $count" >> "$tee"
-	exit 0
-fi
-for name in env catalogue plan; do first $name; done
-probe root/a.b.ktap
-case $suite in
-good) probe root/c.d.ktap; probe user/a.b.ktap; echo "@@end 6" >> "$tee" ;;
-slow) echo "a word" >&2; (sleep 77) & sleep 77 ;;
-quits) echo "no room" >&2; exit 3 ;;
-short) echo "@@end 6" >> "$tee" ;;
-unsent) cat "${0%/*}/ktap" | put root/c.d.ktap; exit 3 ;;
-evil)
-	for name in ../evil /tmp/evil root/../../evil .hidden boot.json a/b/c/d; do
-		printf '@@file %s 1 1\nx\n' "$name"
-	done >> "$tee"
-	printf '@@file root/c.d.ktap 5 1\n12345\n' >> "$tee"
-	ln -s /etc/passwd "$out/user/x.y.ktap"
-	echo "@@end 4" >> "$tee" ;;
-flood) while :; do echo 0123456789abcdef; done >> "$tee" ;;
-esac
-"""
-
-
-@pytest.fixture
-def bundle(tmp_path: Path) -> Path:
-    folder = tmp_path / "bundle"
-    folder.mkdir()
-    (folder / "run.sh").write_text(RUN)
-    (folder / "run.sh").chmod(0o755)
-    (folder / "ktap").write_bytes(KTAP)
-    for name, data in FIRST.items():
-        (folder / name).write_bytes(data)
-    return folder
-
-
 def a_guest() -> Place:
     cold = Options(cold=True)  # whether saving works in time is another test's question
     return GuestPlace(matrix.load().rows["amd64-5.10"], fetch.fetcher(), cold)
 
 
-PLACES = {"local": LocalPlace, "fake": Fake, "guest": a_guest}
-SLOW = {"guest": 40}  # seconds that a run takes before its first probe, and some more
+PLACES: dict[str, Callable[[], Place | AbstractContextManager[Place]]] = {
+    "local": LocalPlace,
+    "fake": Fake,
+    "guest": a_guest,
+    "ssh": partial(a_device, "sshd"),
+    "dropbear": partial(a_device, "dropbear"),
+}
+SLOW = {"guest": 40, "ssh": 4, "dropbear": 4}  # seconds that a run takes before its first probe, and some more
 
 
 @pytest.fixture(
     params=[pytest.param(name, marks=[pytest.mark.slow] * (name in SLOW)) for name in PLACES]
 )
-def place(request: pytest.FixtureRequest) -> Place:
-    made: Place = PLACES[request.param]()
-    return made
+def place(request: pytest.FixtureRequest) -> Iterator[Place]:
+    made = PLACES[request.param]()
+    if isinstance(made, AbstractContextManager):
+        with made as place:
+            yield place
+    else:
+        yield made
 
 
 def limit(place: Place) -> int:

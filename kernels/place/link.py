@@ -1,0 +1,184 @@
+# SPDX-License-Identifier: MIT
+"""A link: one way to run a shell script at a device and to hear what it says.
+
+Whatever the link, the answer is between two lines with a word of its own, made anew for each
+script. Login scripts may say what they like before it, an answer that was cut off is noticed, and
+an exit status arrives even where the transport has none.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import secrets
+import selectors
+import signal
+import subprocess
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Protocol, TypeVar
+
+from kernels.errors import RowError
+from kernels.place.channel import printable
+
+MOST = 4 << 20  # bytes that an answer may have
+SAID = 4096  # bytes of messages that are kept
+T = TypeVar("T")
+
+
+class Lost(RowError):
+    """The link was lost, or the answer was cut off. The device may be well."""
+
+
+class Flood(RowError):
+    """The other end sent more than any answer has."""
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a script printed, how it ended, and what was said besides."""
+
+    status: int
+    body: bytes
+    said: str = ""
+
+    @property
+    def why(self) -> str:
+        """The last line of what was said."""
+        lines = [line.strip() for line in self.said.splitlines() if line.strip()]
+        return lines[-1][:200] if lines else f"status {self.status}"
+
+
+class Link(Protocol):
+    """`clean`: every byte passes as it is. `piece`: bytes to ask for at a time."""
+
+    clean: bool
+    piece: int
+
+    def execute(
+        self, script: str, data: Path | bytes = b"", limit: float = 60, stop: threading.Event | None = None
+    ) -> Answer:
+        """Run a POSIX shell script there, with `data` as its input. Raises Lost after `limit`
+        seconds, Flood, or KeyboardInterrupt when `stop` is set."""
+
+    def send(self, file: Path, script: str, limit: float = 600) -> Answer:
+        """Run a script whose input is a large file."""
+
+    def close(self) -> None:
+        """End every process of ours. Never raises."""
+
+
+def framed(script: str, word: str) -> str:
+    """The script, with a line before and after what it prints."""
+    return f"echo '@@{word}'; (\n{script}\n); s=$?; echo; echo \"@@{word} $s\""
+
+
+def unframed(output: bytes, word: str, said: str) -> Answer:
+    """The answer in what came. Raises Lost if either line is missing."""
+    mark = re.escape(word.encode())
+    first = re.search(rb"(?:^|\n)@@" + mark + rb"\r?\n", output)
+    last = None
+    for last in re.finditer(rb"\r?\n@@" + mark + rb" (\d{1,3})\r?(?:\n|$)", output):
+        pass
+    if not first or not last:
+        raise Lost(Answer(255, b"", said).why if said.strip() else "the connection was closed")
+    return Answer(int(last[1]), output[first.end() : last.start()], said)
+
+
+def new_word() -> str:
+    return f"pm-{secrets.token_hex(6)}"
+
+
+@contextmanager
+def as_input(data: Path | bytes) -> Iterator[IO[bytes]]:
+    """A file to read the data from. Nobody has to feed a pipe."""
+    if isinstance(data, Path):
+        with open(data, "rb") as file:
+            yield file
+        return
+    with tempfile.TemporaryFile() as file:
+        file.write(data)
+        file.seek(0)
+        yield file
+
+
+def patiently(call: Callable[[], T], seconds: float, pause: float, stop: threading.Event) -> tuple[T, int]:
+    """What a call returns, and how often it was tried in vain. A link that is lost is tried again
+    until patience is at an end; then Lost is raised."""
+    lost, until = 0, 0.0
+    while True:
+        try:
+            return call(), lost
+        except Lost as error:
+            until = until or time.monotonic() + seconds
+            lost += 1
+            if time.monotonic() > until:
+                raise Lost(f"no connection for {seconds:.0f} s: {error}") from None
+        if stop.wait(min(pause, 2)):
+            raise KeyboardInterrupt
+
+
+class Talk:
+    """A program of ours that speaks for a link, with bounds on time and on what it may print."""
+
+    def __init__(self, argv: list[str], limit: float, stop: threading.Event | None) -> None:
+        self.argv, self.until = argv, time.monotonic() + limit
+        self.stop = stop
+        self.limit = limit
+        self.output, self.said = bytearray(), bytearray()
+
+    def run(self, data: Path | bytes, env: dict[str, str] | None = None) -> tuple[bytes, str, int]:
+        """Its output, messages and exit status."""
+        with as_input(data) as source:
+            process = subprocess.Popen(
+                self.argv,
+                stdin=source,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                start_new_session=True,
+                env=env,
+            )
+            try:
+                self._listen(process)
+                status = process.wait(max(self.until - time.monotonic(), 0.1))
+            except subprocess.TimeoutExpired:
+                raise Lost(f"no answer within {self.limit:.0f} s") from None
+            finally:
+                _end(process)
+        return bytes(self.output), printable(bytes(self.said)), status
+
+    def _listen(self, process: subprocess.Popen[bytes]) -> None:
+        """Read until both pipes are closed. A process that ssh leaves behind holds the second."""
+        assert process.stdout and process.stderr
+        with selectors.DefaultSelector() as selector:
+            selector.register(process.stdout, selectors.EVENT_READ, self.output)
+            selector.register(process.stderr, selectors.EVENT_READ, self.said)
+            while process.stdout.fileno() in selector.get_map():
+                if self.stop and self.stop.is_set():
+                    raise KeyboardInterrupt
+                if time.monotonic() > self.until:
+                    raise Lost(f"no answer within {self.limit:.0f} s")
+                for key, _ in selector.select(0.2):
+                    taken = os.read(key.fd, 1 << 16)
+                    if not taken:
+                        selector.unregister(key.fileobj)
+                    key.data.extend(taken)
+                del self.said[:-SAID]
+                if len(self.output) > MOST:
+                    raise Flood(f"more than {MOST} bytes in an answer")
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    try:
+        os.killpg(process.pid, signal.SIGKILL)
+    except ProcessLookupError:
+        pass
+    process.wait()
+    for pipe in (process.stdout, process.stderr):
+        if pipe:
+            pipe.close()

@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: MIT
+"""Keeps what names a device or its owner out of results: host names, accounts, serial numbers, MAC
+addresses, home folders and the folder of the run.
+
+A device tells its names when it is looked at; they are known to this process alone. In every file
+that comes from there, and in every reason that is written down, `<withheld>` stands in their place,
+in as many bytes: a file that is shorter than its last line says would be taken for damaged.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable
+
+SHOWN = "<withheld>"
+MAC = re.compile(rb"(?<![0-9A-Fa-f:])(?:[0-9A-Fa-f]{2}[:-]){5}[0-9A-Fa-f]{2}(?![0-9A-Fa-f:])")
+# Words that name nobody. A device may well be called so, and results are full of them.
+COMMON = frozenset(
+    """android busybox debian default device fedora generic guest host linux local localhost
+    localdomain machine nobody none null perf perfmodes phone qemu raspberrypi root shell system test
+    ubuntu unknown user users virtual x86_64 aarch64 armv7l data sdcard 0123456789abcdef
+    00000000-0000-0000-0000-000000000000 00:00:00:00:00:00""".split()
+)
+FOLDERS = frozenset({"/", "/root", "/home", "/data", "/tmp", "/var/tmp", "/data/local/tmp", "/dev/shm"})
+
+
+class Private:
+    """The names of one device. `withheld` counts what was replaced, by kind."""
+
+    def __init__(self, names: Iterable[str] = (), keep: bool = False) -> None:
+        self.keep = keep
+        self.withheld: Counter[str] = Counter()
+        self._names: list[str] = []
+        self.add(names)
+
+    def add(self, names: Iterable[str]) -> None:
+        found = {*self._names, *(name.strip() for name in names)}
+        self._names = sorted((name for name in found if _telling(name)), key=len, reverse=True)
+
+    def clean(self, data: bytes) -> bytes:
+        """The data without those names."""
+        if self.keep:
+            return data
+        for name in self._names:
+            whole = rb"(?<![\w])" + re.escape(name.encode()) + rb"(?![\w])"
+            data = self._without(re.compile(whole, re.IGNORECASE), data, "names")
+        return self._without(MAC, data, "MAC addresses")
+
+    def text(self, said: str) -> str:
+        return self.clean(said.encode()).decode("utf-8", "backslashreplace")
+
+    def _without(self, pattern: re.Pattern[bytes], data: bytes, kind: str) -> bytes:
+        made, count = pattern.subn(lambda match: _instead(len(match[0])), data)
+        self.withheld[kind] += count
+        return made
+
+
+def _instead(size: int) -> bytes:
+    return SHOWN.ljust(size, "_").encode() if size >= len(SHOWN) else b"_" * size
+
+
+def _telling(name: str) -> bool:
+    """Does it name one device or person? Short and common words do not."""
+    if name in FOLDERS or name.lower() in COMMON or len(set(name)) < 3:
+        return False
+    return len(name) >= 4 and len(name) <= 200

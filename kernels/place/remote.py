@@ -1,0 +1,156 @@
+# SPDX-License-Identifier: MIT
+"""A device as a place, whatever the link to it: ssh, adb, a serial console."""
+
+from __future__ import annotations
+
+import re
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from kernels.errors import Missing, Refused, RowError
+from kernels.place.bring import agent_call, bring, remove
+from kernels.place.channel import Channel, safe_path
+from kernels.place.follow import Follow, Pace, Reader
+from kernels.place.link import Flood, Link, Lost, patiently
+from kernels.place.outcome import Outcome
+from kernels.place.owner import Owner
+from kernels.place.place import Facts, Order
+from kernels.place.private import Private
+
+# What uname -m says, and the folder below build/ whose programs run there.
+MACHINES = {"i486": "i386", "i586": "i386", "i686": "i386", "armv7l": "armhf", "armv8l": "armhf",
+            "armv5tel": "armel", "armv6l": "armel", "loongarch64": "loong64"}  # fmt: skip
+LINE = re.compile(r"([a-z_]{1,20})=([ -~]{0,300})")
+FRESH = 20.0  # seconds for which a device that has answered is taken to be well
+SKEW = 120
+
+
+class RemotePlace:
+    """A device behind a link. It is known once it was looked at."""
+
+    def __init__(
+        self, name: str, link: Link, kind: str, owner: Owner = Owner(), pace: Pace = Pace(),
+        private: Private | None = None,
+    ) -> None:  # fmt: skip
+        self.name, self.link, self.kind, self.owner, self.pace = name, link, kind, owner, pace
+        self.known: dict[str, str] = {}
+        self.private = private or Private()
+        self.record: dict[str, object] = {}
+        self._folder = ""
+        self._bundle: Path | None = None
+        self._looked = 0.0
+
+    def look(self) -> None:
+        """Ask the device what it is. Raises RowError."""
+        answer = self.link.execute(agent_call("look"), limit=60)
+        lines = [LINE.fullmatch(line.rstrip()) for line in answer.body.decode("ascii", "replace").splitlines()[:100]]
+        pairs = [(match[1], match[2]) for match in lines if match]
+        self.known = dict(pairs)
+        self.known.pop("secret", None)
+        if not re.fullmatch(r"\w{1,30}", self.known.get("machine", "")):
+            raise Missing(f"the device does not say what machine it is: {answer.why}")
+        self.private.add(value for key, value in pairs if key == "secret")
+        self._looked = time.monotonic()
+
+    def facts(self) -> Facts:
+        machine = self.known.get("machine", "")
+        record: dict[str, object] = {"place": self.kind, **self.record}
+        skew = self.known.get("epoch", "")
+        if skew.isdecimal() and abs(int(skew) - time.time()) > SKEW and "clock_skew_s" not in record:
+            self.record["clock_skew_s"] = record["clock_skew_s"] = int(int(skew) - time.time())
+        env = {"transport": self.kind}
+        for key in ("android", "perf_harden", "selinux"):
+            if self.known.get(key):
+                env[key] = record[key] = self.known[key]
+        if self.private.withheld.total():
+            record["withheld"] = dict(self.private.withheld)
+        return Facts(
+            self.name, MACHINES.get(machine, machine), env, record, (),
+            self.owner.disturb, self.owner.hazards,
+        )  # fmt: skip
+
+    def health(self) -> str:
+        """A device that has a bundle may just be restarting: it is waited for."""
+        until = time.monotonic() + (self.owner.patience if self._bundle else 0)
+        while time.monotonic() - self._looked > FRESH:
+            try:
+                self.look()
+            except RowError as error:
+                if not isinstance(error, Lost) or time.monotonic() > until:
+                    return self.private.text(str(error))
+                time.sleep(min(2, self.pace.pause))
+        return self.owner.refuses(self.known.get("battery", ""), self.known.get("heat", ""))
+
+    @contextmanager
+    def put(self, bundle: Path) -> Iterator[None]:
+        try:
+            self._bring(bundle)
+            yield
+        finally:
+            remove(self.link, self._folder)
+            self._bundle, self._folder = None, ""
+            self.link.close()
+
+    def _bring(self, bundle: Path) -> None:
+        try:
+            self._folder = bring(self.link, bundle, self.owner.folder)
+        except RowError as error:
+            raise Missing(self.private.text(str(error))) from None
+        self._bundle = bundle
+        self.private.add([self._folder])
+
+    def run(self, order: Order, channel: Channel, stop: threading.Event) -> Outcome:
+        if not self._bundle:
+            raise RowError("no bundle has been put here")
+        if not set(order.levels) <= set(self.owner.levels):
+            raise Refused("perf_event_paranoid is not to be changed to that at this place")
+        channel.clean = self.private.clean
+        try:
+            patiently(lambda: self._again(stop), self.owner.patience, self.pace.pause, stop)
+        except RowError as error:
+            return Outcome("died", self.private.text(str(error)), "init")
+        channel.release = channel.release or self.known.get("release", "")
+        limit = order.limit or self.owner.limit
+        reader = Reader(self.link, self._folder)
+        boot = self.known.get("boot", "")
+        follow = Follow(reader, channel, stop, self.owner.patience, limit, self.pace, boot)
+        try:
+            outcome = follow.whole(order)
+        finally:
+            self._remember(follow)
+        outcome.reason = self.private.text(outcome.reason)
+        return outcome
+
+    def _again(self, stop: threading.Event) -> None:
+        """Bring the bundle again if a restart emptied its folder, and hear which boot this is."""
+        there = self.link.execute(f"[ -x {self._folder}/bundle/run.sh ]", stop=stop)
+        if there.status and self._bundle:
+            self._bring(self._bundle)
+        self.look()
+
+    def _remember(self, follow: Follow) -> None:
+        """What the run has told about the device, for boot.json."""
+        if follow.outcome.ended in ("shutdown", "dropped", "hang"):
+            self._looked = 0.0
+        if follow.heats:
+            self.record["heat_c"] = [follow.heats[0], max(follow.heats), follow.heats[-1]]
+        if follow.battery:
+            self.record["battery"] = follow.battery
+        if follow.lost:
+            self.record["link_lost"] = int(str(self.record.get("link_lost", 0))) + follow.lost
+
+    def get(self, channel: Channel) -> None:
+        """Take the files that run.sh has finished but that have not arrived."""
+        if not self._folder or len(channel.runs) > 1 or channel.complete:
+            return
+        reader = Reader(self.link, self._folder)
+        try:
+            listed = reader.agent("names").body.decode("utf-8", "replace").splitlines()
+            for name in sorted(line.removeprefix("./") for line in listed):
+                if safe_path(name) and name not in channel.files and not channel.flood:
+                    channel.take(name, reader.whole(f"out/{name}", channel.limits.file))
+        except (Lost, Flood):
+            return

@@ -1,0 +1,100 @@
+# SPDX-License-Identifier: MIT
+"""A link by the system's ssh, as the user has set it up: keys, agent, jump hosts, known hosts.
+
+One connection is shared by all commands. Nothing is asked for: a password or an unknown host key
+is an error that says so.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+import shutil
+import subprocess
+import tempfile
+import threading
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from kernels.errors import Missing, Usage
+from kernels.place.link import Answer, Lost, Talk, framed, new_word, unframed
+
+TARGET = re.compile(r"(?:([\w.+-]+)@)?(\[[0-9A-Fa-f:.%]+\]|[\w][\w.-]*)(?::(\d{1,5}))?")
+OPTIONS = {
+    "BatchMode": "yes", "ConnectTimeout": "15", "ServerAliveInterval": "5", "ServerAliveCountMax": "4",
+    "ClearAllForwardings": "yes", "ForwardAgent": "no", "ForwardX11": "no", "PermitLocalCommand": "no",
+    "RemoteCommand": "none", "RequestTTY": "no", "EscapeChar": "none", "LogLevel": "ERROR",
+    "ControlMaster": "auto", "ControlPersist": "120",
+}  # fmt: skip
+LONG = 2000  # a longer script goes by standard input: dropbear takes no command over 9000 bytes
+
+
+@dataclass
+class SshLink:
+    """`target` is [USER@]HOST[:PORT]; HOST may be a name in the user's ssh configuration."""
+
+    target: str
+    config: Path | None = None
+    clean: bool = True
+    piece: int = 1 << 18
+    _folder: str = ""
+    _count: int = 0
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def __post_init__(self) -> None:
+        match = TARGET.fullmatch(self.target)
+        if not match or (match[3] and not 0 < int(match[3]) < 65536):
+            raise Usage(f"not [USER@]HOST[:PORT]: {self.target!r}")
+        self._host = match[2].strip("[]")
+        self._words = ["-l", match[1]] if match[1] else []
+        self._words += ["-p", match[3]] if match[3] else []
+        self._words += ["-F", str(self.config)] if self.config else []
+
+    def execute(
+        self, script: str, data: Path | bytes = b"", limit: float = 60, stop: threading.Event | None = None
+    ) -> Answer:
+        word = new_word()
+        if len(script) > LONG and not data:
+            command, data = "exec sh", framed(script, word).encode()
+        else:
+            command = f"exec sh -c {shlex.quote(framed(script, word))}"
+        argv = [*self._ssh(), self._host, command]
+        try:
+            output, said, _ = Talk(argv, limit, stop).run(data)
+            return unframed(output, word, said)
+        except Lost:
+            self._renew()
+            raise
+
+    def send(self, file: Path, script: str, limit: float = 600) -> Answer:
+        return self.execute(script, file, limit)
+
+    def _ssh(self) -> list[str]:
+        if not shutil.which("ssh"):
+            raise Missing("no program ssh; install the package openssh-client")
+        with self._lock:
+            self._folder = self._folder or tempfile.mkdtemp(prefix="pm-ssh-")
+            socket = f"{self._folder}/{self._count}"
+        options = {**OPTIONS, "ControlPath": socket}
+        return ["ssh", *self._words, *(f"-o{key}={value}" for key, value in options.items())]
+
+    def _renew(self) -> None:
+        """A connection that failed is not used again: it may hang for minutes."""
+        self._leave()
+        self._count += 1
+
+    def _leave(self) -> None:
+        if self._folder and Path(self._folder, str(self._count)).exists():
+            try:
+                subprocess.run(
+                    [*self._ssh(), "-O", "exit", self._host],
+                    stdin=subprocess.DEVNULL, capture_output=True, timeout=5, check=False,
+                )  # fmt: skip
+            except (OSError, subprocess.TimeoutExpired):
+                pass
+
+    def close(self) -> None:
+        self._leave()
+        if self._folder:
+            shutil.rmtree(self._folder, ignore_errors=True)
+            self._folder = ""
