@@ -82,10 +82,12 @@ def _showing(verb: Any) -> None:
     made.add_argument("--markdown", action="store_true", help="a page to read")
     made.add_argument("--data", type=Path, default=coverage.DATA, help="the table to read")
     made.add_argument("--width", type=_width, help="columns to print")
-    made = verb("diff", "points that differ between two results")
+    made = verb("diff", "points that differ between two results; exit 1 on regressions")
     made.add_argument("a", type=Path)
     made.add_argument("b", type=Path)
     made.add_argument("--exit-code", action="store_true", help="exit 1 when any differs")
+    made.add_argument("--regressions", action="store_true", help="only what worked and does not now")
+    made.add_argument("--json", action="store_true", help="for machines")
     made = verb("ship", "put what the library asks of each kernel of a run into lib/profiles")
     made.add_argument("run", type=Path, nargs="?",
                       help="finished run of the kernel matrix; without: the compiled table alone")

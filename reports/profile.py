@@ -35,7 +35,7 @@ def _same(values: list[Value]) -> bool:
     return all(type(value) is type(values[0]) and value == values[0] for value in values)
 
 
-def _settle(by_persona: dict[str, Value]) -> tuple[Value | None, dict[str, Value]]:
+def settle(by_persona: dict[str, Value]) -> tuple[Value | None, dict[str, Value]]:
     """The value that all personas agree on, if any, and the values of single personas."""
     said = {persona: value for persona, value in by_persona.items() if value != "blocked"}
     own: dict[str, Value] = {persona: "blocked" for persona in by_persona if persona not in said}
@@ -55,7 +55,7 @@ def derive(result: dict[str, Any]) -> dict[str, Any]:
     kernel: dict[str, Value] = {}
     personas: dict[str, dict[str, Value]] = {persona: {} for persona in result["personas"]}
     for key, by_persona in answers.items():
-        agreed, own = _settle(by_persona)
+        agreed, own = settle(by_persona)
         if agreed is not None:
             kernel[key] = agreed
         for persona, value in own.items():

@@ -37,7 +37,23 @@ def _db(args: argparse.Namespace) -> int:
     return command.work(args)
 
 
-WORKS: dict[str, Work] = {"db": _lazy(_db)}
+def _export(args: argparse.Namespace) -> int:
+    from reports.export import command
+    return command.export(args)
+
+
+def _merge(args: argparse.Namespace) -> int:
+    from reports.export import command
+    return command.merge_profiles(args)
+
+
+def _check(args: argparse.Namespace) -> int:
+    from reports.export import command
+    return command.check(args)
+
+
+WORKS: dict[str, Work] = {"db": _lazy(_db), "export": _export, "merge": _merge, "check": _check}
+FORMATS = ("junit", "ktap", "kcidb", "squad", "csv", "json", "markdown", "header", "badge", "features")
 
 
 def add_database(made: argparse.ArgumentParser) -> None:
@@ -59,6 +75,24 @@ def add_filters(made: argparse.ArgumentParser) -> None:
 
 def arguments(verb: Any) -> None:
     """The command lines."""
+    made = verb("export", "results in a format that other tools read")
+    made.add_argument("format", choices=FORMATS)
+    made.add_argument("result", type=Path, nargs="+", help="result directory or result.json")
+    made.add_argument("-o", "--output", type=Path, help="write it there")
+    made.add_argument("--persona", default="", help="only this persona")
+    made.add_argument("--prefix", default="PM_", help="of the macros of a header (default: PM_)")
+    made = verb("merge", "the profile of several devices: what holds on each of them")
+    made.add_argument("profile", type=Path, nargs="+", help="profile, result or result directory")
+    made.add_argument("--union", action="store_true", help="what is known of any of them")
+    made.add_argument("-o", "--output", type=Path, help="write it there")
+    made = verb("check", "hold what a program needs against profiles; exit 1 when it is not there")
+    made.add_argument("requirements", type=Path, help="TOML; reports/requirements.py has an example")
+    made.add_argument("profile", type=Path, nargs="+", help="profile, result or result directory")
+    made.add_argument("--json", action="store_true", help="for machines")
+    _database(verb)
+
+
+def _database(verb: Any) -> None:
     made = verb("db", "a database of results: add some, and ask it")
     queries = made.add_subparsers(dest="query", metavar="QUERY", required=True)
     each = queries.add_parser("add", help="add results: directories, archives, files")

@@ -15,7 +15,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from reports import expect, overview, text, wordlist
+from reports import overview, text, wordlist
 from reports.personas import in_order
 
 CELL_LIMIT = 20
@@ -234,23 +234,6 @@ def as_markdown(made: list[Column], every: bool) -> Iterator[str]:
     if left_out(made, keys):
         yield ""
         yield text.markdown(left_out(made, keys))
-
-
-def _unit(result: dict[str, Any]) -> dict[tuple[str, str], dict[str, Any]]:
-    return {(persona, f"{probe_id}.{name}"): point
-            for persona, probe_id, name, point in expect.points(result)}
-
-
-def difference(before: dict[str, Any], after: dict[str, Any]) -> Iterator[str]:
-    """One line for each point that differs between two results."""
-    old, new = _unit(before), _unit(after)
-    for persona, key in sorted({*old, *new}):
-        was, now = old.get((persona, key)), new.get((persona, key))
-        words = [point["verdict"] if point else "(not there)" for point in (was, now)]
-        if words[0] != words[1]:
-            reason = (now or {}).get("reason", "")
-            yield text.clean(f"{persona} {key}: {words[0]} -> {words[1]}"
-                             + (f": {reason}" if reason else ""), 1200)
 
 
 def timing(result: dict[str, Any]) -> list[tuple[int, str, str, int]]:

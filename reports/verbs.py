@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from reports import (arguments, catalogue, coverage, expect, lint, overview, page, profile, result,
+from reports import (arguments, catalogue, coverage, difference, expect, lint, overview, page, profile, result,
                      rooms, schema, screen, shipped, table, terminal, text)
 from reports.text import Unusable
 
@@ -197,10 +197,15 @@ def _ship(args: argparse.Namespace) -> int:
 
 
 def _diff(args: argparse.Namespace) -> int:
-    lines = list(table.difference(result.load(args.a), result.load(args.b)))
-    for line in lines:
-        print(line)
-    return BAD if lines and args.exit_code else OK
+    found = difference.in_order(difference.between(result.load(args.a), result.load(args.b)))
+    shown = [change for change in found if change.worse or not args.regressions]
+    if args.json:
+        sys.stdout.write(text.dump_json([change.as_json() for change in shown]))
+    else:
+        for change in shown:
+            print(change)
+    worse = any(change.worse for change in found)
+    return BAD if worse or (found and args.exit_code) else OK
 
 
 def _timing(args: argparse.Namespace) -> int:
@@ -219,9 +224,15 @@ WORKS = {"result": _result, "validate": _validate, "lint": _lint, "table": _tabl
          "ship": _ship, "show": _show, "timing": _timing} | rooms.WORKS
 
 
+def _one_verb(argv: Sequence[str]) -> Sequence[str]:
+    """`profile merge` and `profile check` are verbs of two words."""
+    two = len(argv) > 1 and argv[0] == "profile" and argv[1] in ("merge", "check")
+    return argv[1:] if two else argv
+
+
 def _run(argv: Sequence[str]) -> int:
     try:
-        args = arguments.parser(WORKS).parse_args(argv)
+        args = arguments.parser(WORKS).parse_args(_one_verb(argv))
     except SystemExit:      # of --help and of bad usage
         sys.stdout.flush()
         raise

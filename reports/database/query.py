@@ -6,15 +6,14 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import Any
 
 from reports import expect, wordlist
 from reports.catalogue import Catalogue
 from reports.database.matrix import Answer, Column, Device, Kernel, Matrix
 from reports.database.plausible import declared_by
+from reports.difference import LACKING, Change, in_order
 
 BEST_FIRST = ("yes", *(word for word in wordlist.WORST_FIRST if word not in ("yes", "unknown")))
-_LACKING = tuple(word for word in wordlist.OF_KERNEL if word != "yes")
 
 
 @dataclass
@@ -31,7 +30,7 @@ class Step:
     @property
     def lacks(self) -> bool:
         """Whether the kernel lacks it or gets it wrong, wherever somebody could tell."""
-        return not self.works and any(self.counts[word] for word in _LACKING)
+        return not self.works and any(self.counts[word] for word in LACKING)
 
 
 @dataclass
@@ -198,30 +197,10 @@ def classes(matrix: Matrix) -> list[tuple[list[Device], list[str]]]:
             for point, answer in matrix.of(column).items():
                 said[point].append(answer.verdict)
         missing = tuple(sorted(matrix.points[point] for point, words in said.items()
-                               if best(words) in _LACKING))
+                               if best(words) in LACKING))
         groups[missing].append(device)
     ordered = sorted(groups.items(), key=lambda group: (-len(group[1]), group[0]))
     return [(devices, list(missing)) for missing, devices in ordered]
-
-
-@dataclass(frozen=True)
-class Change:
-    """A point that two sides answer differently."""
-    persona: str
-    key: str
-    before: str
-    after: str
-    reason: str = ""
-
-    @property
-    def worse(self) -> bool:
-        """Whether it is a regression: it worked, and now the kernel refuses, fails or cannot tell."""
-        return self.before == "yes" and self.after in (*_LACKING, "unknown")
-
-    def as_json(self) -> dict[str, Any]:
-        made = {"persona": self.persona, "key": self.key, "before": self.before, "after": self.after,
-                "regression": self.worse}
-        return made | ({"reason": self.reason} if self.reason else {})
 
 
 def between(matrix: Matrix, before: str, after: str) -> list[Change]:
@@ -241,4 +220,4 @@ def between(matrix: Matrix, before: str, after: str) -> list[Change]:
         if old.verdict != new.verdict:
             changes.append(Change(persona, matrix.points[point], old.verdict, new.verdict,
                                   matrix.reason(new)))
-    return sorted(changes, key=lambda each: (not each.worse, each.persona, each.key))
+    return in_order(changes)

@@ -263,9 +263,13 @@ def test_diff_and_timing(make_run: MakeRun, capsys) -> None:
     b = make_run({"root": {"ring.write_backward": ktap(BROKEN, 1, ms=40),
                            "sw.clock": ktap(CLOCK)}}, "b")
     assert run("diff", a, a, "--exit-code") == 0 and capsys.readouterr().out == ""
-    assert run("diff", a, b) == 0 and run("diff", a, b, "--exit-code") == 1
-    line = "root ring.write_backward.plain: yes -> broken: 0\n"
-    assert capsys.readouterr().out == line * 2
+    line = "REGRESSION root ring.write_backward.plain: yes -> broken: 0\n"
+    assert run("diff", a, b) == 1 and capsys.readouterr().out == line
+    assert run("diff", b, a) == 0 and run("diff", b, a, "--exit-code") == 1
+    assert "REGRESSION" not in capsys.readouterr().out
+    assert run("diff", b, a, "--regressions") == 0 and capsys.readouterr().out == ""
+    assert run("diff", a, b, "--json") == 1
+    assert json.loads(capsys.readouterr().out)[0]["regression"] is True
     assert run("timing", b) == 0
     lines = capsys.readouterr().out.splitlines()
     assert lines[0].split() == ["40", "ms", "root", "ring.write_backward", "(2", "points)"]

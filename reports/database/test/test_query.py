@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import pytest
 
-from reports import catalogue, verbs
+from reports import catalogue, difference, verbs
 from reports.database import connect, machine, matrix, query
 from reports.database.test.conftest import CATALOGUE, Database, make
 
@@ -87,7 +87,7 @@ def test_device_classes(database: Database) -> None:
     ("yes", "broken", True), ("yes", "no", True), ("yes", "unknown", True), ("yes", "blocked", False),
     ("yes", "absent", False), ("no", "yes", False), ("blocked", "broken", False)])
 def test_only_what_worked_can_regress(before: str, after: str, worse: bool) -> None:
-    assert query.Change("root", "a.b", before, after).worse is worse
+    assert difference.Change("root", "a.b", before, after).worse is worse
 
 
 def test_the_command_line(database: Database, capsys: pytest.CaptureFixture[str]) -> None:

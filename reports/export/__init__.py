@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: MIT
+"""The formats that other tools read: a module each, with `write(results, options)`."""

@@ -1,0 +1,100 @@
+# SPDX-License-Identifier: MIT
+"""The verb `export`, and the two of profiles: merge and check."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from reports import catalogue, expect, merge, profile, requirements, result, schema, text
+from reports.catalogue import Catalogue
+from reports.export import badge, features, header, junit, kcidb, ktap, squad, tabular
+from reports.export.common import Options, Result
+from reports.text import Unusable
+
+OK, BAD = 0, 1
+Write = Callable[[Sequence[Result], Options], str]
+
+FORMATS: dict[str, Write] = {
+    "junit": junit.write, "ktap": ktap.write, "kcidb": kcidb.write, "squad": squad.write,
+    "csv": tabular.csv, "json": tabular.json, "markdown": tabular.markdown, "header": header.write,
+    "badge": badge.write, "features": features.write}
+
+
+def _catalogue(paths: Sequence[Path]) -> Catalogue:
+    own = [path / "catalogue" for path in paths if (path / "catalogue").is_file()]
+    try:
+        return catalogue.gather(own[:1] or [catalogue.built(Path("."))])
+    except Unusable:
+        return Catalogue()
+
+
+def _out(written: str, output: Path | None) -> None:
+    if output is None:
+        sys.stdout.write(written)
+        return
+    try:
+        text.write_whole(output, written)
+    except OSError as error:
+        raise Unusable(f"{output}: cannot be written: {error.strerror}") from error
+
+
+def export(args: argparse.Namespace) -> int:
+    """Write results in a format."""
+    results = [result.load(path, expect.read(expect.FOLDER)) for path in args.result]
+    options = Options(_catalogue(args.result), args.persona, args.prefix)
+    if args.persona and not any(args.persona in each["personas"] for each in results):
+        raise Unusable(text.clean(f"no result has a persona '{args.persona}'", 200))
+    _out(FORMATS[args.format](results, options), args.output)
+    return OK
+
+
+def _loaded(path: Path) -> tuple[dict[str, Any], dict[str, Any] | None]:
+    """A profile, of a file or derived from a result; and the result, where it was one."""
+    if path.is_file():
+        value = text.load_json(path)
+        if schema.kind_of(value) == "profile":
+            return schema.require("profile", value, path.name), None
+    made = result.load(path, expect.read(expect.FOLDER))
+    return profile.derive(made), made
+
+
+def merge_profiles(args: argparse.Namespace) -> int:
+    """Write what the profiles have in common, or what is known of any of them."""
+    named = [(str(path), _loaded(path)[0]) for path in args.profile]
+    made, conflicts = merge.merge(named, args.union)
+    for conflict in conflicts:
+        print(f"reports: left out: {conflict}", file=sys.stderr)
+    _out(text.dump_json(schema.require("profile", made, "the merged profile")), args.output)
+    return OK
+
+
+def _reasons(made: dict[str, Any] | None, persona: str) -> dict[str, str]:
+    probes = made["personas"].get(persona, {"probes": {}})["probes"] if made else {}
+    return {f"{probe}.{name}": f"{point['verdict']}: {point['reason']}"
+            for probe, record in probes.items() for name, point in record["points"].items()
+            if "reason" in point}
+
+
+def check(args: argparse.Namespace) -> int:
+    """Hold requirements against profiles; 1 when one of them lacks something that is required."""
+    wanted = requirements.read(args.requirements)
+    bad, told = False, []
+    for path in args.profile:
+        made, whole = _loaded(path)
+        found = requirements.check(wanted, merge.view(made, wanted.persona),
+                                   _reasons(whole, wanted.persona))
+        bad = bad or any(not each.met and not each.need.optional for each in found)
+        told.append({"profile": text.clean(str(path)), "persona": wanted.persona, "needs": [
+            {"what": each.need.what, "met": each.met, "optional": each.need.optional,
+             "missing": list(each.missing)} for each in found]})
+        if not args.json:
+            print(text.clean(f"{wanted.name}, as {wanted.persona}, on {path}:"))
+            for line in (line for each in found for line in each.lines()):
+                print(text.clean(f"  {line}", 2000))
+    if args.json:
+        sys.stdout.write(text.dump_json(told))
+    return BAD if bad else OK

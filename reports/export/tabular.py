@@ -1,0 +1,51 @@
+# SPDX-License-Identifier: MIT
+"""A line or object for each answer: CSV, JSON, Markdown."""
+
+from __future__ import annotations
+
+import csv as csv_module
+import io
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from reports import table, text
+from reports.export.common import Options, Result, cells
+
+HEADS = ("result", "arch", "release", "persona", "point", "verdict", "reason")
+# What a spreadsheet takes for a formula when a cell starts with it.
+_FORMULA = ("=", "+", "-", "@", "\t", "\r", "＝", "＋", "－", "＠")
+
+
+def safe_cell(value: str) -> str:
+    """A text that no spreadsheet calculates: an apostrophe before what would be a formula."""
+    return f"'{value}" if value.lstrip(' \'"').startswith(_FORMULA) else value
+
+
+def rows(results: Sequence[Result], persona: str = "") -> Iterator[dict[str, str]]:
+    for cell in cells(results, persona):
+        identity = cell.result["identity"]
+        yield {"result": cell.result["id"], "arch": text.clean(identity["arch"], 100),
+               "release": text.clean(identity["release"], 200), "persona": cell.persona,
+               "point": cell.key, "verdict": cell.verdict, "reason": cell.reason}
+
+
+def csv(results: Sequence[Result], options: Options) -> str:
+    """As RFC 4180 has it, with a line of heads."""
+    out = io.StringIO()
+    writer = csv_module.writer(out)
+    writer.writerow(HEADS)
+    for row in rows(results, options.persona):
+        writer.writerow([safe_cell(row[head]) for head in HEADS])
+    return out.getvalue()
+
+
+def json(results: Sequence[Result], options: Options) -> str:
+    made: list[Any] = [{key: value for key, value in row.items() if value}
+                       for row in rows(results, options.persona)]
+    return text.dump_json({"format": 1, "kind": "cells", "cells": made})
+
+
+def markdown(results: Sequence[Result], options: Options) -> str:
+    """The points that differ, side by side; all points of a single result."""
+    columns = table.columns(list(results), options.persona or None)
+    return "\n".join(table.as_markdown(columns, len(results) == 1)) + "\n"
