@@ -52,6 +52,7 @@ build/test/%_test: lib/test/%_test.c build/test/lib.a $(wildcard lib/test/*.h li
 	$(call say,TEST,$@)
 	$(Q)mkdir -p $(@D) && gcc $(TEST_FLAGS) -o $@ $< build/test/lib.a -lcmocka $(YAJL) $(TEST_LIBS)
 build/test/policy/tracepoint_test: TEST_LIBS := -l:libtraceevent.a -ldl
+build/test/policy/matrix_test: TEST_LIBS := -Wl,--wrap=pm_ring_pending
 build/fuzz/object/%.o: lib/%.c
 	$(Q)mkdir -p $(@D) && clang $(TEST_FLAGS) -fsanitize=fuzzer-no-link -c -o $@ $<
 build/fuzz/lib.a: $(patsubst lib/%.c,build/fuzz/object/%.o,$(LIB_SOURCES))

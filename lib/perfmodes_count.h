@@ -58,7 +58,9 @@ void pm_counters_close(struct pm_counters *counters);
 
 /*
  * Starts all groups. The times count from here, too; one system call lies between two groups. This
- * also tries again after -ENODATA. Returns 0 or -errno of ioctl(2). (0.1)
+ * also tries again after -ENODATA. Returns 0 or -errno of ioctl(2); -EIO when the kernel takes that
+ * and the events of the calling thread stand still: the first start causes what it easily can, and
+ * counts begin after that. (0.1)
  */
 int pm_counters_start(struct pm_counters *counters);
 

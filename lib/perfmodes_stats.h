@@ -55,6 +55,17 @@ struct pm_stats {
 	 * counted four periods or more, and threads that run while their events stand still.
 	 */
 	uint64_t silent_events, silent_threads;
+	/*
+	 * How often a ring was found so full that records may have been lost. Where `lost` stays 0
+	 * all the same, the kernel does not tell.
+	 */
+	uint64_t full_rings;
+	/*
+	 * Found out in polls and at the end, of software events, tracepoints and breakpoints: how
+	 * many of the events have counted more than their samples and told losses stand for, or
+	 * were enabled on a CPU of any and did not run there.
+	 */
+	uint64_t incomplete_events;
 };
 
 #endif

@@ -7,12 +7,15 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "../diagnosis/diag.h"
 #include "../plan/limits.h"
 #include "../profile/facts.h"
 #include "../profile/deny.h"
+
+#define TICK_NS 20000000	/* longer than the tick of any kernel */
 
 #ifndef MADV_WIPEONFORK
 #define MADV_WIPEONFORK 18	/* v4.14 */
@@ -373,9 +376,77 @@ static int switch_all(struct pm_counters *counters, unsigned long request)
 	return 0;
 }
 
+/* A kernel whose clock goes by ticks shows that an event is enabled after one of them. */
+static bool is_enabled(const struct counter *leader)
+{
+	uint64_t begin = 0, now = 0, words[3 + COUNTERS_MAX];
+
+	(void)pm_clock_ns(CLOCK_MONOTONIC, &begin);
+	do {
+		/* Alone: value, enabled, running. A group: members, enabled, running, values. */
+		if (read(leader->fd, words, sizeof(words)) < (ssize_t)(3 * sizeof(*words)) ||
+		    words[1] != 0)
+			return true;
+		(void)pm_clock_ns(CLOCK_MONOTONIC, &now);
+	} while (now - begin < TICK_NS);
+	return false;
+}
+
+static bool counts_faults(const struct pm_event_spec *spec)
+{
+	return spec->type == PERF_TYPE_SOFTWARE && (spec->config == PERF_COUNT_SW_PAGE_FAULTS ||
+		spec->config == PERF_COUNT_SW_PAGE_FAULTS_MIN);
+}
+
+/* What can be caused at no cost must be counted: a page fault, and time for a clock. */
+static bool is_counted(struct pm_counters *counters, size_t index)
+{
+	const struct pm_event_spec *spec = &counters->specs[index];
+	const size_t size = (size_t)sysconf(_SC_PAGESIZE);
+	struct pm_value before = { .size = sizeof(before) }, after = before;
+	volatile char *page;
+
+	if (!counts_faults(spec) && !(spec->type == PERF_TYPE_SOFTWARE &&
+				      spec->config <= PERF_COUNT_SW_TASK_CLOCK))
+		return true;
+	if (pm_counters_read_one(counters, index, &before) < 0)
+		return true;
+	page = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (page == MAP_FAILED)
+		return true;
+	*page = 1;
+	(void)munmap((void *)(uintptr_t)page, size);
+	return pm_counters_read_one(counters, index, &after) < 0 || after.value != before.value;
+}
+
+/* The events of another thread stand still while it does; these must go on. */
+static int prove(struct pm_counters *counters)
+{
+	const struct pm_counters_stats stats = counters->stats;
+	const int tid = counters->specs[0].tid;
+
+	if ((tid > 0 && tid != pm_gettid()) || counters->owner != pm_counters_thread())
+		return 0;
+	for (size_t i = 0; i < counters->count; i++)
+		if ((counters->counters[i].leader == i && !is_enabled(&counters->counters[i])) ||
+		    !is_counted(counters, i))
+			return -EIO;
+	counters->proven = true;
+	/* This was our own work. */
+	(void)pm_counters_reset(counters);
+	counters->stats = stats;
+	return 0;
+}
+
 int pm_counters_start(struct pm_counters *counters)
 {
-	return switch_all(counters, PERF_EVENT_IOC_ENABLE);
+	int err = switch_all(counters, PERF_EVENT_IOC_ENABLE);
+
+	if (err == 0 && !counters->proven)
+		err = prove(counters);
+	if (err == -EIO)
+		(void)switch_all(counters, PERF_EVENT_IOC_DISABLE);
+	return err;
 }
 
 int pm_counters_stop(struct pm_counters *counters)

@@ -19,6 +19,7 @@ struct pm_counters {
 	struct pm_event_spec specs[COUNTERS_MAX];
 	size_t count;
 	unsigned int flags;		/* enum pm_counters_flags */
+	bool proven;			/* that they count once they are started */
 	bool at_once;			/* groups are read by one call: PERF_FORMAT_GROUP */
 	bool inherit, inherit_thread, user_only;
 	const struct pm_registers *registers;

@@ -16,6 +16,7 @@ struct plan_event {
 	struct perf_event_attr attr;	/* as it will be opened, but for inherit and disabled */
 	char filter[FILTER_SIZE];
 	bool user_only, substituted;
+	bool around_us;			/* of a cgroup that this process is in */
 	int cpu;			/* on which it is tried; -1: any */
 	int error;			/* of the last attempt to open it; 0: it opens */
 	int inherit_error;		/* of the attempt with attr.inherit */

@@ -49,6 +49,7 @@ static void begin(struct pm_session *session)
 	memset(&session->stats, 0, sizeof(session->stats));
 	memset(&session->canary, 0, sizeof(session->canary));
 	memset(&session->sums, 0, sizeof(session->sums));
+	memset(&session->account, 0, sizeof(session->account));
 	session->cpu_time = (struct cpu_time){ .event = SIZE_MAX };
 	session->was_full = session->follows = false;
 	session->events.nofile = 0;
@@ -144,7 +145,10 @@ int pm_session_attach(struct pm_session *session, struct pm_diag *diag)
 static void take_leave(struct pm_session *session)
 {
 	pm_late_cpus_follow(session, true);
+	if (session->account.looked)
+		pm_account_look(session);
 	(void)pm_drain(session);
+	pm_account_judge(session);
 	pm_proof_follow(session, true);
 	if (!session->was_full)
 		return;

@@ -43,7 +43,7 @@ static bool is_inherited(const struct pm_session *session)
 		const int tid = session->plan->events[i].spec.tid;
 
 		if (tid == PM_ALL_THREADS || tid == PM_SYSTEM ||
-		    (tid == PM_CGROUP && is_in_cgroup(session->plan->opts.cgroup)))
+		    session->plan->events[i].around_us)
 			return true;
 	}
 	return false;
@@ -133,7 +133,11 @@ static int judge_counters(struct pm_session *session, bool patient, char *reason
 			 "counted", i);
 		return -EIO;
 	}
-	return 0;
+	if (session->canary.miscounted == 0)
+		return 0;
+	snprintf(reason, size, "all opened, but the counter of cpu %d stands still while a thread "
+		 "runs there", session->canary.miscounted - 1);
+	return -EIO;
 }
 
 /* The calling thread has a ring for all of its events; those of the others are not waited for. */
@@ -199,6 +203,10 @@ int pm_canary(struct pm_session *session, char *reason, size_t size)
 	if (session->operations->prove == NULL)
 		return 0;
 	memset(&session->canary, 0, sizeof(session->canary));
+	for (size_t i = 0; i < session->plan->count; i++)
+		session->plan->events[i].around_us =
+			session->plan->events[i].spec.tid == PM_CGROUP &&
+			is_in_cgroup(session->plan->opts.cgroup);
 	/* On a busy machine one may be moved or delayed: only the second failure counts. */
 	for (int again = 0; again < 2; again++) {
 		err = session->operations->prove(session, again, reason, size);
@@ -233,6 +241,17 @@ static void wait_for_thread(const struct pm_session *session)
 	}
 }
 
+/* Its own samples alone stand for more than all threads have counted: they are of another event. */
+static int misnamed(const struct pm_session *session, const uint64_t *counted)
+{
+	for (size_t i = 0; session->rings.count > 0 && i < session->plan->count; i++)
+		if (session->canary.other && counted[i] > 0 &&
+		    session->plan->events[i].attr.freq == 0 &&
+		    session->canary.sampled[i] / 2 > counted[i])
+			return (int)i;
+	return -1;
+}
+
 /*
  * What the canary did is not the program's: its thread inherits from this one and shows on CPUs.
  * Where it has been, time must have passed for the event.
@@ -240,6 +259,7 @@ static void wait_for_thread(const struct pm_session *session)
 int pm_canary_leave(struct pm_session *session, char *reason, size_t size)
 {
 	struct event_list *events = &session->events;
+	uint64_t counted[PLAN_EVENTS_MAX] = { 0 };
 
 	wait_for_thread(session);
 	for (size_t i = 0; i < events->count; i++) {
@@ -247,14 +267,20 @@ int pm_canary_leave(struct pm_session *session, char *reason, size_t size)
 
 		if (event->tid >= 0 && event->tid != session->self && session->threads.rounds <= 1)
 			continue;
-		if (pm_event_begin(events, event) < 0 || event->base.enabled > 0 ||
-		    !was_on(session, event))
+		if (pm_event_begin(events, event) < 0)
+			continue;
+		counted[event->spec] += event->base.value;
+		if (event->base.enabled > 0 || !was_on(session, event))
 			continue;
 		snprintf(reason, size, "all opened, but event %u on cpu %d stands still while a "
 			 "thread runs there", event->spec, event->cpu);
 		return -EIO;
 	}
-	return 0;
+	if (misnamed(session, counted) < 0)
+		return 0;
+	snprintf(reason, size, "all opened, but samples of event %d stand for more than it has "
+		 "counted: they have the id of another", misnamed(session, counted));
+	return -EIO;
 }
 
 void pm_canary_flush(struct pm_session *session)

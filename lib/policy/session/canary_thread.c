@@ -15,6 +15,7 @@
 
 #define BURN_NS 4000000		/* longest that a clock's period may last to be waited for */
 #define FAULTS 16
+#define MANY_FAULTS 64		/* more than others on a CPU cause at the same time, mostly */
 #define STACK_SIZE 131072
 
 struct errand {
@@ -49,7 +50,8 @@ static uint64_t tick(const struct plan_event *event)
 
 bool pm_canary_can_cause(const struct plan_event *event)
 {
-	if (event->spec.tid != PM_ALL_THREADS && event->spec.tid != PM_SYSTEM)
+	if (event->spec.tid != PM_ALL_THREADS && event->spec.tid != PM_SYSTEM &&
+	    !event->around_us)
 		return false;
 	if (is_fault(&event->spec))
 		return event->attr.freq == 0 && event->attr.sample_period <= FAULTS;
@@ -154,13 +156,61 @@ static void visit(struct pm_session *session, const struct pm_plan *plan, bool p
 	}
 }
 
-/* A counter of a CPU counts what runs there only, and this thread may not be allowed there. */
-static bool go_where_counted(const struct event_list *events)
+/* Whether the counter of the CPU that this thread is on has run or counted meanwhile. */
+static bool goes_on(const struct pm_session *session, const struct session_event *event)
 {
-	for (size_t i = 0; i < events->count; i++)
-		if (events->list[i].cpu < 0 || move_to(events->list[i].cpu))
+	const struct plan_event *planned = &session->plan->events[event->spec];
+	struct pm_counts before, after;
+
+	if (pm_event_counts(&session->events, event, &before) < 0)
+		return true;
+	(void)pm_canary_rename();
+	if (is_fault(&planned->spec))
+		fault(MANY_FAULTS);
+	if (pm_event_counts(&session->events, event, &after) < 0)
+		return true;
+	return is_fault(&planned->spec) ?
+		after.member[0].value - before.member[0].value >= MANY_FAULTS :
+		after.time_running > before.time_running;
+}
+
+/* A counter of the thread that made this one, or of all. */
+static bool is_counted_by(const struct pm_session *session, const struct session_event *event)
+{
+	return (event->tid < 0 || event->tid == session->self) &&
+		(session->plan->events[event->spec].spec.tid == PM_ALL_THREADS ||
+		 session->plan->events[event->spec].spec.tid == PM_SYSTEM ||
+		 session->plan->events[event->spec].around_us);
+}
+
+/*
+ * A counter of a CPU counts what runs there only, and this thread may not be allowed there. A
+ * kernel whose clock is too coarse shows no progress, hence the second look when patient.
+ */
+static bool go_where_counted(struct pm_session *session, bool patient)
+{
+	const struct event_list *events = &session->events;
+	bool any = false;
+	int last = -1;
+
+	for (size_t i = 0; i < events->count; i++) {
+		const struct session_event *event = &events->list[i];
+		bool moves = false;
+
+		if (event->cpu < 0)
 			return true;
-	return false;
+		if (event->cpu == last || !is_counted_by(session, event))
+			continue;
+		last = event->cpu;
+		if (!move_to(event->cpu))
+			continue;
+		any = true;
+		for (int k = 0; !moves && k < (patient ? 100 : 1); k++)
+			moves = goes_on(session, event);
+		if (!moves)
+			session->canary.miscounted = event->cpu + 1;
+	}
+	return any;
 }
 
 /*
@@ -200,7 +250,8 @@ static void *run_errand(void *context)
 
 	errand->tid = pm_gettid();
 	visit(session, errand->name_only ? NULL : session->plan, errand->patient);
-	errand->stranded = session->rings.count == 0 && !go_where_counted(&session->events);
+	errand->stranded = session->rings.count == 0 &&
+		!go_where_counted(session, errand->patient);
 	/* The thread is held on the CPU that it visited last. */
 	for (size_t i = 0; !errand->name_only && i < session->rings.count; i++)
 		if (session->rings.list[i].cpu == sched_getcpu() && session->canary.forwarded == 0)
@@ -244,6 +295,7 @@ bool pm_canary_send(struct pm_session *session, bool name_only, bool patient)
 
 	begin(&session->rings, session->strategy->able & RING_PER_EVENT);
 	session->canary.forwarded = 0;
+	session->canary.miscounted = 0;
 	if (start(&errand, &thread) != 0)
 		return false;
 	(void)pthread_join(thread, NULL);

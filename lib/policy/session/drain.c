@@ -72,12 +72,14 @@ static void on_sample(struct pm_session *session, struct session_ring *ring,
 	observed.event = event->spec;
 	if (is_canary(session, (pid_t)observed.tid, observed.time)) {
 		session->canary.samples[event->spec]++;
+		session->canary.sampled[event->spec] += observed.period;
 		ring->sampled |= 1u << event->spec;
 		session->canary.misplaced |= is_misplaced(ring, observed.cpu);
 		if (session->canary.other)
 			return;
 	}
 	session->proof.seen |= 1u << event->spec;
+	pm_account_add(&session->account, event->spec, observed.period);
 	if (is_foreign(session, event, &observed)) {
 		session->stats.foreign++;
 		return;
@@ -229,8 +231,10 @@ static void release(struct pm_session *session, struct session_ring *ring, uint6
 	}
 	pm_ring_release(&ring->ring);
 	after = pm_ring_pending(&ring->ring) + (ring->ring.tail - before);
-	if (after > room || room - after < RECORD_LARGE)
-		session->was_full = true;
+	if (after <= room && room - after >= RECORD_LARGE)
+		return;
+	session->was_full = true;
+	session->stats.full_rings++;
 }
 
 /*

@@ -22,7 +22,8 @@
 
 static bool may_be_noted(const struct pm_session *session, const struct session_event *event)
 {
-	return event->tid > 0 && event->tid != session->self && event->fd >= 0;
+	return event->tid > 0 && event->tid != session->self &&
+		(event->fd >= 0 || (session->strategy->able & RING_PER_EVENT));
 }
 
 int pm_proof_begin(struct pm_session *session)
@@ -47,10 +48,22 @@ int pm_proof_begin(struct pm_session *session)
 	return 0;
 }
 
-/* Whether any event of it has been enabled for some time; true also where that cannot be read. */
-static bool is_enabled(const struct event_list *events, pid_t tid)
+enum progress { STANDS, MOVES, NOT_KNOWN };
+
+/* Without descriptors the rings of its own tell: each holds the end of the thread at last. */
+static enum progress look_at_rings(const struct ring_set *rings, pid_t tid, bool ended)
 {
-	bool read = false;
+	for (size_t i = 0; i < rings->count; i++)
+		if (rings->list[i].tid == tid && rings->list[i].ring.base != NULL &&
+		    pm_ring_head(&rings->list[i].ring) != 0)
+			return MOVES;
+	return ended ? STANDS : NOT_KNOWN;
+}
+
+/* Whether any event of it has been enabled for some time. */
+static enum progress look_at_events(const struct event_list *events, pid_t tid)
+{
+	enum progress found = NOT_KNOWN;
 
 	for (size_t i = 0; i < events->count; i++) {
 		struct pm_counts counts;
@@ -59,10 +72,35 @@ static bool is_enabled(const struct event_list *events, pid_t tid)
 		    pm_event_counts(events, &events->list[i], &counts) < 0)
 			continue;
 		if (counts.time_enabled > 0)
-			return true;
-		read = true;
+			return MOVES;
+		found = STANDS;
 	}
-	return !read;
+	return found;
+}
+
+/* A thread has run on its way to its end, and its events with it. */
+static bool is_silent(struct pm_session *session, pid_t tid, bool ended, bool *ret_known)
+{
+	const enum progress found = session->strategy->able & RING_PER_EVENT ?
+		look_at_rings(&session->rings, tid, ended) :
+		look_at_events(&session->events, tid);
+
+	*ret_known = found != NOT_KNOWN;
+	return found == STANDS;
+}
+
+void pm_proof_ended(struct pm_session *session, pid_t tid)
+{
+	struct proof *proof = &session->proof;
+	bool unused;
+
+	for (size_t i = 0; i < proof->thread_count; i++) {
+		if (proof->threads[i].tid != tid)
+			continue;
+		session->stats.silent_threads += is_silent(session, tid, true, &unused);
+		proof->threads[i] = proof->threads[--proof->thread_count];
+		return;
+	}
 }
 
 int pm_proof_threads(struct pm_session *session, char *reason, size_t size)
@@ -73,16 +111,18 @@ int pm_proof_threads(struct pm_session *session, char *reason, size_t size)
 
 	for (size_t i = 0; i < proof->thread_count; i++) {
 		const struct proof_thread thread = proof->threads[i];
-		uint64_t used;
+		uint64_t used = 0;
+		const bool ended = pm_clock_ns(pm_thread_clock(thread.tid), &used) < 0;
+		bool known = false;
 
-		if (pm_clock_ns(pm_thread_clock(thread.tid), &used) < 0)
-			continue;
-		if (used - thread.used < RAN_NS) {
+		if (ended || used - thread.used >= RAN_NS) {
+			if (!is_silent(session, thread.tid, ended, &known) && (known || ended))
+				continue;
+		}
+		if (!known) {
 			proof->threads[kept++] = thread;
 			continue;
 		}
-		if (is_enabled(&session->events, thread.tid))
-			continue;
 		session->stats.silent_threads++;
 		err = -EIO;
 		snprintf(reason, size, "all opened, but the events of thread %d stand still while "
@@ -176,6 +216,8 @@ void pm_proof_follow(struct pm_session *session, bool at_once)
 	uint64_t now = 0;
 
 	(void)pm_clock_ns(CLOCK_MONOTONIC, &now);
+	if (!at_once && !session->account.looked)
+		pm_account_look(session);
 	if (!at_once && now - proof->looked_at < proof->wait)
 		return;
 	proof->looked_at = now;
@@ -183,6 +225,11 @@ void pm_proof_follow(struct pm_session *session, bool at_once)
 		proof->wait *= 2;
 	(void)pm_proof_threads(session, unused, sizeof(unused));
 	look_for_silence(session);
+	if (at_once)
+		return;
+	/* All rings have been drained since the last look. */
+	pm_account_judge(session);
+	pm_account_look(session);
 }
 
 void pm_proof_free(struct proof *proof)

@@ -29,6 +29,9 @@ int pm_proof_begin(struct pm_session *session);
 /* Looks at the threads that have run since. -EIO and the reason: the events of one stand still. */
 int pm_proof_threads(struct pm_session *session, char *reason, size_t size);
 
+/* A thread has ended, and its events are about to be closed: they must have been enabled. */
+void pm_proof_ended(struct pm_session *session, pid_t tid);
+
 /* The attach is done: says in the plan and the statistics what could not be proved. */
 void pm_proof_tell(struct pm_session *session);
 

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "../plan/plan.h"
+#include "account.h"
 #include "cpu_time.h"
 #include "events.h"
 #include "ids.h"
@@ -42,7 +43,9 @@ struct canary {
 	bool forwarding;		/* a record of that event has come */
 	bool nameless;			/* a filter forbids to rename it: samples must do */
 	bool misplaced;			/* a record came in the ring of another CPU */
+	int miscounted;			/* 1 + a CPU whose counter stood still there; 0: none */
 	uint64_t samples[PLAN_EVENTS_MAX];
+	uint64_t sampled[PLAN_EVENTS_MAX];	/* the sum of their periods */
 };
 
 struct pm_session {
@@ -61,6 +64,7 @@ struct pm_session {
 	struct late_cpus cpus;
 	struct sums sums;
 	struct cpu_time cpu_time;
+	struct account account;
 	struct proof proof;
 	struct canary canary;
 	struct stop_channel stop;

@@ -111,6 +111,7 @@ static int attach(struct pm_session *session, struct pm_diag *diag)
 /* The ring of an ended thread has been drained: its events and memory go. */
 static void let_go(struct pm_session *session, struct session_ring *ring)
 {
+	pm_proof_ended(session, ring->tid);
 	for (size_t i = 0; i < session->events.count; i++) {
 		struct session_event *event = &session->events.list[i];
 

@@ -70,7 +70,8 @@ static int start(struct process_timer *timer, uint64_t period)
 	if (setitimer(ITIMER_PROF, &wanted, NULL) != 0 || getitimer(ITIMER_PROF, &now) != 0)
 		return -errno;
 	timer->each = now.it_interval;
-	return 0;
+	/* Taken, and not set. */
+	return now.it_interval.tv_sec != 0 || now.it_interval.tv_usec != 0 ? 0 : -EIO;
 }
 
 /* Whether the timer that runs is the one that was started: a program may have set its own since. */
@@ -101,6 +102,9 @@ static int attach(struct pm_session *session, struct pm_diag *diag)
 			free(timer);
 		}
 	}
+	if (err == -EIO)
+		return pm_diag_say(diag, EIO, PM_CAUSE_SILENCE, "process_timer: setitimer(2) is "
+				   "taken, and ITIMER_PROF does not run");
 	return err < 0 ? pm_diag_say(diag, -err, PM_CAUSE_UNKNOWN, "process_timer: %s",
 				     err == -EBUSY ? "SIGPROF or ITIMER_PROF is already in use in "
 				     "this process" : pm_errno_name(-err)) : 0;

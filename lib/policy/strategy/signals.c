@@ -210,6 +210,7 @@ static int open_late(pid_t tid, void *context)
 
 static void let_go(struct pm_session *session, struct session_event *event)
 {
+	pm_proof_ended(session, event->tid);
 	pm_sums_fold(&session->sums, &session->events, event);
 	close_event(session, event);
 	pm_threads_forget(&session->threads, event->tid);

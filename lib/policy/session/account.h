@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: MIT */
+/* What events have counted beside what their samples stand for; not installed. */
+#ifndef PM_ACCOUNT_H
+#define PM_ACCOUNT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "../plan/plan.h"
+
+struct pm_session;
+
+struct account {
+	uint64_t sampled[PLAN_EVENTS_MAX];	/* the sum of periods, by spec */
+	struct {
+		uint64_t counted, sampled;
+	} base[PLAN_EVENTS_MAX];		/* at the first look */
+	uint64_t counted[PLAN_EVENTS_MAX];	/* at the last look */
+	uint32_t incomplete;			/* by spec */
+	bool looked;
+};
+
+/* A sample came, delivered or not. */
+static inline void pm_account_add(struct account *account, size_t spec, uint64_t period)
+{
+	account->sampled[spec] += period;
+}
+
+/*
+ * Notes what the events have counted by now. What has come before the next drain ends must make it
+ * up: pm_account_judge.
+ */
+void pm_account_look(struct pm_session *session);
+
+/* Every ring has been drained since the last look: counts the events that are incomplete. */
+void pm_account_judge(struct pm_session *session);
+
+#endif
