@@ -4,6 +4,7 @@
 #
 # usage: ./run.sh [options]             probe this machine: build, run, print one screen
 #        ./run.sh kernels NAME...       probe kernels in QEMU (./run.sh kernels --help)
+#        ./run.sh device TAG...|ssh:HOST   probe devices (./run.sh device --help)
 #        ./run.sh doctor [--json]       what works here, and who refuses the rest (doctor --help)
 #        ./run.sh report VERB ...       tables, diffs, catalogue (./run.sh report --help)
 #
@@ -72,7 +73,7 @@ doctor() {	# from the tree or from a bundle; in a tree of somebody else's as it 
 forbid_install() { NO_INSTALL=1; export NO_INSTALL; }	# heard by .ci/install and by make
 
 case ${1:-} in
-doctor | kernels | report)
+doctor | kernels | device | report)
 	verb=$1
 	shift
 	for word; do
@@ -82,6 +83,7 @@ doctor | kernels | report)
 	case $verb in
 	doctor) doctor "$@" ;;
 	kernels) python kernels run "$@" ;;
+	device) python kernels device "$@" ;;
 	report) python reports "$@" ;;
 	esac
 	exit

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import argparse
-import os
 import shutil
 import signal
 import subprocess
@@ -15,6 +14,7 @@ from pathlib import Path
 from types import FrameType
 
 from kernels import ROOT, matrix, workflow
+from kernels.device import command, options as device
 from kernels.errors import RowError, Usage
 from kernels.guest.place import GuestPlace
 from kernels.matrix import Matrix, Row
@@ -45,16 +45,6 @@ def install(args: argparse.Namespace, rows: list[Row]) -> None:
         subprocess.run([str(script), *groups], check=False)
 
 
-def closing(reports: list[Report], names: list[str], wall: float, folder: Path) -> None:
-    """Print the table in the order of the list; write every count into a file."""
-    reports.sort(key=lambda report: names.index(report.name))
-    file = folder / "rows.txt"
-    file.write_text("".join(f"{show.full(report)}\n" for report in reports), encoding="utf-8")
-    show.picture(reports, show.console())
-    print(show.total(reports, wall))
-    print(f"in full: {os.path.relpath(file)}")
-
-
 def known(rows: list[Row], folder: Path, resume: bool) -> list[Report]:
     """The rows with nothing left to run: unavailable, or finished by the run that is resumed."""
     earlier = [resumable(folder, row.name) for row in rows if resume]
@@ -64,7 +54,7 @@ def known(rows: list[Row], folder: Path, resume: bool) -> list[Report]:
 
 def run(args: argparse.Namespace, listed: Matrix) -> int:
     if args.matrix:
-        return compare.table(args.matrix, args.all)
+        return compare.table([args.matrix], args.all)
     if args.diff:
         return compare.diff(args.diff)
     if args.bisect:
@@ -94,7 +84,7 @@ def boot_rows(args: argparse.Namespace, rows: list[Row]) -> int:
     with with_suite(made, suite_file(args)) as whole:
         engine = Engine(folder, wanted, whole, progress.set)
         reports += engine.run_all(places, args.jobs, say, progress.live())
-    closing(reports, [row.name for row in rows], time.monotonic() - began, folder)
+    show.closing(reports, [row.name for row in rows], time.monotonic() - began, folder)
     if args.junit:
         args.junit.write_text(show.junit(reports), encoding="utf-8")
     return max((report.status for report in reports), default=0)
@@ -142,7 +132,17 @@ def print_workflow(args: argparse.Namespace, listed: Matrix) -> int:
     return 0
 
 
-VERBS = {"run": run, "cross": cross.verb, "bundles": print_bundles, "workflow": print_workflow}
+def on_devices(args: argparse.Namespace, listed: Matrix) -> int:
+    return command.run(args)
+
+
+VERBS = {
+    "run": run,
+    "device": on_devices,
+    "cross": cross.verb,
+    "bundles": print_bundles,
+    "workflow": print_workflow,
+}
 
 
 def _terminated(signum: int, frame: FrameType | None) -> None:
@@ -150,7 +150,7 @@ def _terminated(signum: int, frame: FrameType | None) -> None:
 
 
 def main(argv: Sequence[str]) -> int:
-    args = parser().parse_args(argv)
+    args = parser(device.add).parse_args(argv)
     signal.signal(signal.SIGTERM, _terminated)
     signal.signal(signal.SIGHUP, _terminated)
     try:
@@ -159,5 +159,5 @@ def main(argv: Sequence[str]) -> int:
         print(f"kernels: {text.clean(str(error), show.LIMIT)}", file=sys.stderr)
         return 2 if isinstance(error, Usage) else 3
     except KeyboardInterrupt:
-        print("kernels: interrupted; finished kernels and probes are kept, --resume asks the rest", file=sys.stderr)
+        print("kernels: interrupted; what had finished is kept, --resume asks the rest", file=sys.stderr)
         return 130

@@ -6,8 +6,10 @@ from __future__ import annotations
 import argparse
 import re
 import time
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from kernels import ROOT, workflow
 from kernels.errors import Usage
@@ -25,7 +27,8 @@ that ended badly among its probes, 2 usage, 3 at least one kernel could not run,
 interrupted"""
 
 
-def parser() -> argparse.ArgumentParser:
+def parser(*add: Callable[[Any], None]) -> argparse.ArgumentParser:
+    """The command line. `add` are the verbs of other rooms."""
     top = argparse.ArgumentParser(
         prog="kernels", description="probe kernels in an emulator", epilog=EPILOG
     )
@@ -38,6 +41,8 @@ def parser() -> argparse.ArgumentParser:
     _in_the_guest(run)
     _machinery(run)
     _other_verbs(verbs)
+    for one in add:
+        one(verbs)
     return top
 
 
@@ -236,15 +241,15 @@ def how(args: argparse.Namespace) -> Options:
     return Options(args.cold, saved, args.keep, kvm.usable())
 
 
-def results_folder(args: argparse.Namespace) -> Path:
-    """--out, or results/kernels/<time> with `latest` pointing to it."""
-    base = ROOT / "results" / "kernels"
+def results_folder(args: argparse.Namespace, kind: str = "kernels") -> Path:
+    """--out, or results/KIND/<time> with `latest` pointing to it."""
+    base = ROOT / "results" / kind
     if args.out:
         folder: Path = args.out
     elif args.resume:
         folder = (base / "latest").resolve()
         if not folder.is_dir():
-            raise Usage("nothing to resume: no results/kernels/latest")
+            raise Usage(f"nothing to resume: no results/{kind}/latest")
     else:
         stamp = again = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime())
         number = 1

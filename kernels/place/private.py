@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 SHOWN = "<withheld>"
 MAC = re.compile(rb"(?<![0-9A-Fa-f:])(?:[0-9A-Fa-f]{2}[:-]){5}[0-9A-Fa-f]{2}(?![0-9A-Fa-f:])")
@@ -39,21 +39,25 @@ class Private:
         self._names = sorted((name for name in found if _telling(name)), key=len, reverse=True)
 
     def clean(self, data: bytes) -> bytes:
-        """The data without those names."""
+        """The data without those names, and as long as before."""
+        return self._cleaned(data, _instead)
+
+    def text(self, said: str) -> str:
+        """A reason without those names."""
+        made = self._cleaned(said.encode(), lambda size: SHOWN.encode())
+        return made.decode("utf-8", "backslashreplace")
+
+    def _cleaned(self, data: bytes, instead: Callable[[int], bytes]) -> bytes:
         if self.keep:
             return data
         for name in self._names:
             whole = rb"(?<![\w])" + re.escape(name.encode()) + rb"(?![\w])"
-            data = self._without(re.compile(whole, re.IGNORECASE), data, "names")
-        return self._without(MAC, data, "MAC addresses")
-
-    def text(self, said: str) -> str:
-        return self.clean(said.encode()).decode("utf-8", "backslashreplace")
-
-    def _without(self, pattern: re.Pattern[bytes], data: bytes, kind: str) -> bytes:
-        made, count = pattern.subn(lambda match: _instead(len(match[0])), data)
-        self.withheld[kind] += count
-        return made
+            found = re.compile(whole, re.IGNORECASE)
+            data, count = found.subn(lambda match: instead(len(match[0])), data)
+            self.withheld["names"] += count
+        data, count = MAC.subn(lambda match: instead(len(match[0])), data)
+        self.withheld["MAC addresses"] += count
+        return data
 
 
 def _instead(size: int) -> bytes:

@@ -50,6 +50,11 @@ class SshLink:
         self._words += ["-p", match[3]] if match[3] else []
         self._words += ["-F", str(self.config)] if self.config else []
 
+    @property
+    def names(self) -> list[str]:
+        """What of the target tells who or where it is."""
+        return [self._host, *self._words[1:2]]
+
     def execute(
         self, script: str, data: Path | bytes = b"", limit: float = 60, stop: threading.Event | None = None
     ) -> Answer:

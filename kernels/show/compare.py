@@ -15,12 +15,12 @@ from reports import personas
 RUNS = ROOT / "results" / "kernels"
 
 
-def find_run(name: str) -> Path:
-    """The folder of a run, by its path or by its name below results/kernels."""
-    for folder in (Path(name), RUNS / name):
+def find_run(name: str, runs: Path = RUNS) -> Path:
+    """The folder of a run, by its path, or by its name below `runs` or results/kernels."""
+    for folder in (Path(name), runs / name, RUNS / name):
         if folder.is_dir() and finished(folder):
             return folder.resolve()
-    raise Usage(f"no results of kernels in {name!r}; runs are in results/kernels")
+    raise Usage(f"no results of {runs.name} in {name!r}; runs are in results/{runs.name}")
 
 
 def finished(folder: Path) -> dict[str, Path]:
@@ -45,29 +45,30 @@ def _personas(folders: Iterable[Path]) -> list[str]:
     })
 
 
-def table(run: str, every: bool = False) -> int:
-    """--matrix: the points in which the kernels of a run differ; with `every`, all points.
+def table(asked: list[str], every: bool = False, runs: Path = RUNS) -> int:
+    """--matrix: the points in which the kernels or devices of runs differ; with `every`, all points.
 
     Where several levels of perf_event_paranoid were asked, each persona has a table of its own.
     """
-    found = finished(find_run(run))
+    folders = [find_run(name, runs) for name in asked]
+    found = {f"{folder}/{name}": path for folder in folders for name, path in finished(folder).items()}
     more = ["--all"] if every else []
-    if not any("/" in name for name in found):
+    if not any(path.name.startswith("paranoid-") for path in found.values()):
         return _reports("table", *more, *found.values())
     status = 0
     for persona in _personas(found.values()):
-        asked = [path for path in found.values() if (path / persona).is_dir()]
-        if asked:
-            print(f"\n{persona}: {len(asked)} results, from left to right", flush=True)
-            status = max(status, _reports("table", *more, "--persona", persona, *asked))
+        whose = [path for path in found.values() if (path / persona).is_dir()]
+        if whose:
+            print(f"\n{persona}: {len(whose)} results, from left to right", flush=True)
+            status = max(status, _reports("table", *more, "--persona", persona, *whose))
     return status
 
 
-def diff(names: list[str]) -> int:
-    """--diff NAME NAME [RUN]: what changed from one kernel to the other."""
+def diff(names: list[str], runs: Path = RUNS) -> int:
+    """--diff NAME NAME [RUN]: what changed from one kernel or device to the other."""
     if len(names) not in (2, 3):
-        raise Usage("--diff takes two kernels, and the run they are in if it is not the latest")
-    folder = find_run(names[2] if len(names) == 3 else "latest")
+        raise Usage(f"--diff takes two {runs.name}, and the run they are in if it is not the latest")
+    folder = find_run(names[2] if len(names) == 3 else "latest", runs)
     found = finished(folder)
     for name in names[:2]:
         if name not in found:

@@ -3,7 +3,9 @@
 
 from __future__ import annotations
 
+import os
 import xml.etree.ElementTree as ElementTree
+from pathlib import Path
 
 from rich.console import Console
 from rich.text import Text
@@ -92,11 +94,11 @@ def _cell(report: Report, persona: str) -> Text:
     return Text("/".join(map(str, found)), wordlist.STYLES[worst])
 
 
-def picture(reports: list[Report], out: Console) -> None:
+def picture(reports: list[Report], out: Console, what: str = "kernel") -> None:
     """Print a table with a line for each place, and below it what went wrong."""
     asked = {key.split()[-1] for report in reports for key in report.verdicts}
     personas = in_order(asked)
-    heads = {"kernel": "left", "release": "cut", "ended": "left"}
+    heads = {what: "left", "release": "cut", "ended": "left"}
     heads |= dict.fromkeys(personas, "left") | {"wall": "right"}
     lines = [
         [
@@ -143,13 +145,13 @@ def _timing(report: Report) -> str:
     return said
 
 
-def junit(reports: list[Report]) -> str:
+def junit(reports: list[Report], name: str = "kernels") -> str:
     """JUnit with a test case for each place. It fails on anything to look at, or without a
     result."""
-    suite = ElementTree.Element("testsuite", name="kernels", tests=str(len(reports)))
+    suite = ElementTree.Element("testsuite", name=name, tests=str(len(reports)))
     for report in reports:
         case = ElementTree.SubElement(
-            suite, "testcase", classname="kernels", name=report.name, time=f"{report.wall:.1f}"
+            suite, "testcase", classname=name, name=report.name, time=f"{report.wall:.1f}"
         )
         if report.unavailable:
             ElementTree.SubElement(case, "skipped", message=report.unavailable)
@@ -158,14 +160,29 @@ def junit(reports: list[Report]) -> str:
     return ElementTree.tostring(suite, encoding="unicode") + "\n"
 
 
-def total(reports: list[Report], wall: float) -> str:
+def total(reports: list[Report], wall: float, what: str = "kernel") -> str:
     """How many places, how many without a result, and how long they took."""
-    what = "kernel" if len(reports) == 1 else "kernels"
     failed = sum(1 for report in reports if report.error)
     without = f", {failed} without a result" if failed else ""
     missing = sum(1 for report in reports if report.unavailable)
     without += f", {missing} unavailable" if missing else ""
     cpu = sum(report.cpu for report in reports if not report.resumed)
-    return (
-        f"{len(reports)} {what}{without} in {wall:.0f} s wall, {cpu:.0f} s cpu of guests"
-    )
+    spent = f", {cpu:.0f} s cpu of guests" if what == "kernel" else ""
+    return f"{len(reports)} {what}{'s' * (len(reports) != 1)}{without} in {wall:.0f} s wall{spent}"
+
+
+def clean(said: str) -> str:
+    """A line of whatever origin, safe for a terminal."""
+    return text.clean(said, LIMIT)
+
+
+def closing(
+    reports: list[Report], names: list[str], wall: float, folder: Path, what: str = "kernel"
+) -> None:
+    """Print the table in the order of the names; write every count into a file."""
+    reports.sort(key=lambda report: names.index(report.name))
+    file = folder / "rows.txt"
+    file.write_text("".join(f"{full(report)}\n" for report in reports), encoding="utf-8")
+    picture(reports, console(), what)
+    print(total(reports, wall, what))
+    print(f"in full: {os.path.relpath(file)}")

@@ -171,7 +171,7 @@ def test_the_closing_picture_fits_80_columns(
 
 def test_the_file_of_a_run_has_every_count(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     one, two = of("one", verdicts={"root": {"yes": 288, "no": 11}, "user": {"yes": 275}}), of("two")
-    cli.closing([two, one], [one.name, two.name], 30.0, tmp_path)
+    show.closing([two, one], [one.name, two.name], 30.0, tmp_path)
     kept = (tmp_path / "rows.txt").read_text()
     assert kept.index("one ") < kept.index("root: 288 yes 11 no") < kept.index("two ")
     assert "21.4 s wall, 13.0 s cpu" in kept and "booted in 7.6 s wall" in kept

@@ -1,0 +1,152 @@
+# SPDX-License-Identifier: MIT
+"""./run.sh device: devices in, result directories out."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+from kernels import ROOT
+from kernels.device.inventory import TRANSPORTS, Device, Inventory, find, load
+from kernels.device.logs import Logs
+from kernels.errors import RowError, Usage
+from kernels.options import request, results_folder, suite_file
+from kernels.place.bring import packing
+from kernels.place.bundle import bundles, with_suite
+from kernels.place.engine import Engine
+from kernels.place.judge import resumable
+from kernels.place.private import Private
+from kernels.place.remote import RemotePlace
+from kernels.place.report import Report
+from kernels.place.ssh import SshLink
+from kernels.show import compare, summary as show
+from kernels.show.progress import Progress
+
+RUNS = ROOT / "results" / "devices"
+
+
+def place_of(device: Device, args: argparse.Namespace) -> RemotePlace:
+    """The place behind a device. Its address is a name that stays out of results."""
+    config = args.ssh_config or device.ssh_config
+    link = SshLink(device.address, Path(config) if config else None)
+    private = Private([device.address, *link.names], args.keep_names)
+    return RemotePlace(device.name, link, device.transport, device.owner, private=private)
+
+
+def run(args: argparse.Namespace) -> int:
+    if args.matrix is not None:
+        return compare.table(args.matrix or ["latest"], args.all, RUNS)
+    if args.diff:
+        return compare.diff(args.diff, RUNS)
+    if args.jobs < 1:
+        raise Usage("--jobs is a positive number")
+    listed = load(find(args.inventory))
+    if args.list and not args.health:
+        return listing(listed, args)
+    devices = listed.pick(args.target or (["all"] if args.health else []))
+    if not devices:
+        ways = ", ".join(f"{transport}:..." for transport in TRANSPORTS)
+        raise Usage(f"which device? {' '.join(listed.devices) or 'there is no devices.toml'}; or {ways}")
+    places = [place_of(device, args) for device in devices]
+    try:
+        return health(places, args.jobs) if args.health else probe(places, devices, args)
+    finally:
+        for place in places:
+            place.link.close()
+
+
+def listing(listed: Inventory, args: argparse.Namespace) -> int:
+    """--list: every device with its tags and what is allowed there."""
+    out = show.console()
+    if not listed.path:
+        out.print("no devices.toml: kernels/device/devices.toml is an example", soft_wrap=True)
+    devices = listed.pick(args.target) if args.target else list(listed.devices.values())
+    for device in devices:
+        said = f"{device.transport}:{device.address}; tags: {', '.join(device.tags) or 'none'}"
+        out.print(f"{device.name:<20} {said}", soft_wrap=True, markup=False, highlight=False)
+        for line in filter(None, (device.about, allowed(device))):
+            out.print(f"{'':<20} {line}", soft_wrap=True, markup=False, highlight=False)
+    return 0
+
+
+def allowed(device: Device) -> str:
+    owner = device.owner
+    may = ["--may-disturb"] * owner.disturb + ["--hazards"] * owner.hazards
+    may += [f"--paranoid {','.join(owner.levels)}"] if owner.levels else []
+    quiet = f"; not within {', '.join(owner.quiet)}" if owner.quiet else ""
+    return f"allowed: {', '.join(may) or 'what changes nothing'}{quiet}"
+
+
+def looked_at(places: list[RemotePlace], jobs: int, told: Callable[[str, str], None]) -> dict[str, str]:
+    """Ask every device what it is, side by side. Returns those that cannot be asked, with why."""
+
+    def look(place: RemotePlace) -> tuple[str, str]:
+        told(place.name, "connecting")
+        try:
+            ill = place.health()
+        except (RowError, OSError) as error:
+            ill = place.private.text(str(error))
+        told(place.name, ill or "waiting")
+        return place.name, ill
+
+    with ThreadPoolExecutor(jobs) as pool:
+        return {name: ill for name, ill in pool.map(look, places) if ill}
+
+
+def health(places: list[RemotePlace], jobs: int) -> int:
+    """--health: a line for each device. 3 if one of them cannot run now."""
+    ill = looked_at(places, jobs, lambda name, state: None)
+    for place in places:
+        print(show.clean(f"{place.name:<20} {ill.get(place.name) or well(place)}"))
+    return 3 if ill else 0
+
+
+def well(place: RemotePlace) -> str:
+    known = place.known
+    said = [f"ok: {known['machine']}, {known.get('release', '')}"]
+    said += [f"Android {known['android']}"] if known.get("android") else []
+    said += [f"{int(known['heat']) // 1000} degrees"] if known.get("heat", "").isdecimal() else []
+    charge = known.get("battery", "-")
+    said += [f"battery {charge.strip('-')} %"] if charge != "-" else []
+    return ", ".join(said)
+
+
+def probe(places: list[RemotePlace], devices: list[Device], args: argparse.Namespace) -> int:
+    """Run the suite on all devices and report on them. Returns the exit status."""
+    wanted, began = request(args), time.monotonic()
+    folder = results_folder(args, "devices")
+    names = [place.name for place in places]
+    progress, logs = Progress(names, show.console(stderr=True)), Logs(folder / "logs")
+    for device in devices:
+        if not device.named:
+            print(show.clean(f"{device.name} is {device.transport}:{device.address}"), file=sys.stderr)
+
+    def state(name: str, said: str) -> None:
+        progress.set(name, said)
+        logs.say(name, said)
+
+    def ended(report: Report) -> None:
+        progress.ended(report.name, show.line(report))
+        logs.say(report.name, show.line(report))
+
+    reports = [made for name in names if args.resume and (made := resumable(folder, name))]
+    left = [place for place in places if place.name not in {report.name for report in reports}]
+    with progress.live():
+        ill = looked_at(left, args.jobs, state)
+        reports += [Report(name, error=why) for name, why in ill.items()]
+        for report in reports:
+            ended(report)
+        left = [place for place in left if place.name not in ill]
+        machines = (place.facts().machine for place in left)
+        made = bundles(machines, not args.no_build, not args.no_install)
+        with packing(), with_suite(made, suite_file(args)) as whole:
+            reports += Engine(folder, wanted, whole, state).run_all(left, args.jobs, ended)
+    show.closing(reports, names, time.monotonic() - began, folder, "device")
+    if args.junit:
+        args.junit.write_text(show.junit(reports, "devices"), encoding="utf-8")
+    return max((report.status for report in reports), default=0)
+

@@ -1,0 +1,137 @@
+# SPDX-License-Identifier: MIT
+"""devices.toml: which devices there are, how they are reached, what their owner allows.
+
+An entry says what is allowed; what it does not mention is not. See devices.toml beside this file.
+"""
+
+from __future__ import annotations
+
+import fnmatch
+import hashlib
+import json
+import os
+import tomllib
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+
+from kernels.errors import Usage
+from kernels.place.owner import Owner
+
+HERE = Path(__file__).resolve().parent
+EXAMPLE = HERE / "devices.toml"
+TRANSPORTS = ("ssh",)
+
+
+@dataclass(frozen=True)
+class Device:
+    """One device. `named` is false for one that was given on the command line: its address must
+    not become the name of its results."""
+
+    name: str
+    transport: str
+    address: str
+    tags: tuple[str, ...] = ()
+    about: str = ""
+    owner: Owner = Owner()
+    ssh_config: str = ""
+    named: bool = True
+
+
+@dataclass(frozen=True)
+class Inventory:
+    """The devices of a file, by name."""
+
+    devices: dict[str, Device] = field(default_factory=dict)
+    path: Path | None = None
+
+    def pick(self, words: list[str]) -> list[Device]:
+        """Devices by name, pattern or tag, or TRANSPORT:ADDRESS. Each comes once."""
+        found: dict[str, Device] = {}
+        for word in words:
+            for device in self._meant(word):
+                found.setdefault(device.name, device)
+        return list(found.values())
+
+    def _meant(self, word: str) -> list[Device]:
+        transport, colon, address = word.partition(":")
+        if colon and transport in TRANSPORTS:
+            return [given(transport, address)]
+        meant = [
+            device
+            for device in self.devices.values()
+            if word in device.tags or word == "all" or fnmatch.fnmatchcase(device.name, word)
+        ]
+        if not meant:
+            known = f"of {self.path} {' '.join(self.devices)}" if self.path else "no devices.toml"
+            ways = ", ".join(f"{transport}:..." for transport in TRANSPORTS)
+            raise Usage(f"no device or tag {word!r}; there are: {known}; or {ways}")
+        return meant
+
+
+def given(transport: str, address: str) -> Device:
+    """A device that is in no inventory. Nothing is known of its owner, so nothing is allowed. Its
+    name says nothing about where it is, and is the same each time."""
+    if not address:
+        raise Usage(f"{transport}: needs an address")
+    mark = hashlib.sha256(f"{transport}:{address}".encode()).hexdigest()[:6]
+    return Device(f"{transport}-{mark}", transport, address, named=False)
+
+
+def find(asked: Path | None) -> Path | None:
+    """The inventory that was asked for, or $PERFMODES_DEVICES, or the user's own; None if there is
+    none."""
+    if asked:
+        return asked
+    told = os.environ.get("PERFMODES_DEVICES")
+    if told:
+        return Path(told)
+    home = Path(os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config")
+    own = home / "perfmodes" / "devices.toml"
+    return own if own.is_file() else None
+
+
+def load(path: Path | None) -> Inventory:
+    """Read and check an inventory. Raises Usage."""
+    if not path:
+        return Inventory()
+    try:
+        told = tomllib.loads(path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise Usage(f"{path}: {error}") from None
+    _check(path, told)
+    devices: dict[str, Device] = {}
+    for entry in told["device"]:
+        device = _device(entry, told.get("defaults", {}), path.parent)
+        if device.name in devices:
+            raise Usage(f"{path}: two devices are called {device.name}")
+        devices[device.name] = device
+    return Inventory(devices, path)
+
+
+def _check(path: Path, told: dict[str, Any]) -> None:
+    schema = json.loads((HERE / "schema.json").read_text(encoding="utf-8"))
+    checker = jsonschema.Draft202012Validator(schema)
+    wrong = jsonschema.exceptions.best_match(checker.iter_errors(told))
+    if wrong:
+        where = ".".join(str(part) for part in wrong.absolute_path)
+        raise Usage(f"{path}: {where or 'file'}: {wrong.message[:200]}")
+
+
+def _device(entry: dict[str, Any], defaults: dict[str, Any], folder: Path) -> Device:
+    limits = {**defaults, **entry.get("owner", {})}
+    limits["levels"] = tuple(str(level) for level in limits.get("levels", ()))
+    limits["quiet"] = tuple(limits.get("quiet", ()))
+    limits["disturb"] = limits.pop("may_disturb", False)
+    config = entry.get("ssh_config", "")
+    return Device(
+        entry["name"],
+        entry["transport"],
+        entry["address"],
+        tuple(entry.get("tags", ())),
+        entry.get("about", ""),
+        Owner(**limits),
+        str(folder / Path(config).expanduser()) if config else "",
+    )

@@ -1,0 +1,177 @@
+# SPDX-License-Identifier: MIT
+"""The inventory, and the command that runs a bundle on devices."""
+
+from __future__ import annotations
+
+import json
+import platform
+import time
+from pathlib import Path
+
+import pytest
+from fake_place import STEPS
+from sshd import Server, serving
+
+from kernels import cli
+from kernels.device import command, inventory
+from kernels.errors import Usage
+from kernels.place.owner import Owner
+from kernels.place.private import Private
+from kernels.place.steps import answer
+
+ENTRY = '[[device]]\nname = "a"\ntransport = "ssh"\naddress = "a.example"\n'
+
+
+def written(folder: Path, text: str) -> Path:
+    path = folder / "devices.toml"
+    path.write_text(text)
+    return path
+
+
+def test_the_example_is_an_inventory() -> None:
+    listed = inventory.load(inventory.EXAMPLE)
+    board, shared = listed.devices.values()
+    assert board.owner.hazards and board.owner.levels == ("-1", "0", "1", "2", "3")
+    assert not shared.owner.hazards and not shared.owner.disturb and shared.owner.heat == 75
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("", "'format' is a required property"),
+        ("format = 2\ndevice = []\n", "format: 1 was expected"),
+        ("format = 1\nfoo", "devices.toml:"),
+        (f'format = 1\n{ENTRY.replace(chr(34) + "a" + chr(34), chr(34) + "../a" + chr(34))}', "device.0.name"),
+        (f'format = 1\n{ENTRY.replace("ssh", "pigeon")}', "device.0.transport: 'pigeon'"),
+        (f"format = 1\n{ENTRY}{ENTRY}", "two devices are called a"),
+        (f"format = 1\n{ENTRY}hazards = true\n", "device.0"),
+        (f"format = 1\n{ENTRY}[device.owner]\nhazards = 1\n", "device.0.owner.hazards"),
+        (f"format = 1\n{ENTRY}[device.owner]\nlevels = [7]\n", "device.0.owner.levels"),
+        (f'format = 1\n{ENTRY}[device.owner]\nquiet = ["8-9"]\n', "device.0.owner.quiet"),
+    ],
+)
+def test_a_wrong_inventory_says_where(tmp_path: Path, text: str, said: str) -> None:
+    with pytest.raises(Usage) as error:
+        inventory.load(written(tmp_path, text))
+    assert said in str(error.value)
+
+
+def test_picking() -> None:
+    listed = inventory.load(inventory.EXAMPLE)
+    names = [device.name for device in listed.pick(["shelf", "b*", "ssh:me@x:22", "ssh:me@x:22"])]
+    assert names[:2] == ["board-1", "build-host"] and len(names) == 3
+    assert names[2].startswith("ssh-") and "me" not in names[2].removeprefix("ssh-")
+    with pytest.raises(Usage, match="no device or tag 'nope'"):
+        listed.pick(["nope"])
+
+
+@pytest.mark.parametrize(
+    ("args", "said"),
+    [
+        (["nope"], "no device or tag"),
+        ([], "which device?"),
+        (["ssh:"], "needs an address"),
+        (["ssh:-oProxyCommand=x"], "not [USER@]HOST[:PORT]"),
+        (["ssh:a:99999"], "not [USER@]HOST[:PORT]"),
+        (["ssh:a", "--jobs", "0"], "positive"),
+        (["ssh:a", "--inventory", "/nowhere"], "/nowhere"),
+        (["--matrix", "/nowhere"], "no results of devices"),
+    ],
+)
+def test_usage_errors_are_one_line(
+    args: list[str], said: str, capsys: pytest.CaptureFixture[str], tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+    assert cli.main(["device", *args]) == 2
+    error = capsys.readouterr().err
+    assert said in error and error.count("\n") == 1
+
+
+def at(hour: int, minute: int = 0) -> time.struct_time:
+    return time.struct_time((2026, 1, 1, hour, minute, 0, 3, 1, 0))
+
+
+def test_what_the_owner_refuses() -> None:
+    owner = Owner(quiet=("22:00-07:00",), battery=30, heat=70)
+    assert "quiet hours" in owner.refuses("90", "20000", at(23)) and owner.refuses("90", "2", at(6, 59))
+    assert "battery is at 29 %" in owner.refuses("-29", "20000", at(12))
+    assert "71 degrees" in owner.refuses("29", "71000", at(12))
+    for charge, heat in (("29", "69000"), ("-30", "-"), ("-", "70000"), ("", ""), ("x", "y")):
+        assert owner.refuses(charge, heat, at(7)) == ""
+
+
+def test_names_are_withheld_in_as_many_bytes() -> None:
+    private = Private(["kitchen-pi", "al", "root", "R58N123ABC", "00:11:22:33:44:5f"])
+    data = b"#:launch: host=kitchen-pi KITCHEN-PI. xkitchen-pi r58n123abc root al 00:11:22:33:44:5F 02-00-5e-00-53-af\n"
+    clean = private.clean(data)
+    assert len(clean) == len(data)
+    assert clean.split() == (
+        b"#:launch: host=<withheld> <withheld>. xkitchen-pi <withheld> root al <withheld>_______ "
+        b"<withheld>_______"
+    ).split() and b"xkitchen-pi" in clean
+    assert private.text("no route to kitchen-pi") == "no route to <withheld>"
+    assert private.withheld["names"] > 3
+    assert Private(["kitchen-pi"], keep=True).clean(data) == data
+
+
+@pytest.fixture
+def server(tmp_path: Path):  # type: ignore[no-untyped-def]
+    with serving(tmp_path / "server") as made:
+        yield made
+
+
+def built(bundle: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The command finds the tiny bundle in place of the one that make builds."""
+    (bundle / "suites").mkdir()
+    for name in ("quick", "default"):
+        (bundle / "suites" / f"{name}.txt").touch()
+    run = (bundle / "run.sh").read_text()
+    (bundle / "run.sh").write_text(run.replace("--suite) suite=$2; shift", "--suite) shift"))
+    monkeypatch.setattr(
+        command, "bundles", lambda machines, *rest: dict.fromkeys([*machines], bundle)
+    )
+
+
+@pytest.mark.slow
+def test_one_device_never_stops_another(
+    server: Server, bundle: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:  # fmt: skip
+    """Two are asked, one is not there: each is accounted for, and the rest is asked again."""
+    built(bundle, monkeypatch)
+    entries = [
+        f'[[device]]\nname = "{name}"\ntransport = "ssh"\naddress = "{address}"\nssh_config = '
+        f'"{server.config}"\ntags = ["t"]\n'
+        for name, address in (("one", "board"), ("gone", "127.0.0.1:9"), ("two", "root@127.0.0.1:2222"))
+    ]
+    listed, out = written(tmp_path, "format = 1\n" + "".join(entries)), tmp_path / "out"
+    assert cli.main(["device", "--inventory", str(listed), "--health"]) == 3
+    said = capsys.readouterr().out.splitlines()
+    assert said[0] == f"one                  ok: {platform.machine()}, {platform.release()}"
+    assert "refused" in said[1] and "127.0.0.1" not in said[1]
+    words = ["device", "t", "--inventory", str(listed), "--out", str(out), "--no-install"]
+    assert cli.main([*words, "--junit", str(tmp_path / "junit.xml")]) == 3
+    said = capsys.readouterr().out
+    assert "3 devices, 1 without a result" in said and "gone: no result: " in said
+    for name in ("one", "two"):
+        assert (out / name / answer(STEPS[2])).exists() and (out / name / "result.json").exists()
+        assert json.loads((out / name / "boot.json").read_text())["place"] == "ssh"
+        assert "done" in (out / "logs" / f"{name}.log").read_text()
+    assert "refused" in (out / "logs" / "gone.log").read_text() and not (out / "gone").exists()
+    assert cli.main([*words, "--resume"]) == 3
+    assert capsys.readouterr().out.count("from the earlier run") == 2
+    assert cli.main(["device", "--matrix", str(out)]) == 0
+    assert cli.main(["device", "--diff", "one", "two", str(out)]) == 0
+
+
+@pytest.mark.slow
+def test_what_the_inventory_does_not_allow(
+    server: Server, bundle: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:  # fmt: skip
+    built(bundle, monkeypatch)
+    words = ["device", "ssh:board", "--ssh-config", str(server.config), "--no-install"]
+    for flag in ("--hazards", "--may-disturb", "--paranoid=1"):
+        assert cli.main([*words, flag, "--out", str(tmp_path / flag.strip("-"))]) == 3
+        assert "not for this place" in (said := capsys.readouterr().out) or "not to be changed" in said
