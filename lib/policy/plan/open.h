@@ -13,4 +13,11 @@
 int pm_plan_open(const struct pm_plan *plan, const struct plan_event *event,
 		 struct perf_event_attr *attr, pid_t tid, int cpu);
 
+/*
+ * The same, and what it tells goes into the ring of `output`, a descriptor (-1: none). That saves
+ * the ioctl(2). For events of threads only, and not through a broker.
+ */
+int pm_plan_open_into(const struct pm_plan *plan, const struct plan_event *event,
+		      struct perf_event_attr *attr, pid_t tid, int cpu, int output);
+
 #endif

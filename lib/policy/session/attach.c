@@ -53,6 +53,7 @@ static void begin(struct pm_session *session)
 	session->cpu_time = (struct cpu_time){ .event = SIZE_MAX };
 	session->was_full = session->follows = false;
 	session->events.nofile = 0;
+	session->events.output = -1;
 	session->pid = getpid();
 	session->self = pm_gettid();
 	session->strategy = pm_plan_chosen(session->plan);
@@ -106,12 +107,19 @@ static int attach_any(struct pm_session *session, struct pm_diag *diag)
 {
 	struct pm_diag own = { .size = sizeof(own) };
 
+	session->events.by_flag = true;
 	for (;;) {
 		int err = attach_chosen(session, &own);
+		bool astray = session->canary.forwarded != 0 && !session->canary.forwarding;
 
 		if (err == 0)
 			return session->plan->chosen;
 		undo(session);
+		/* A kernel may ignore the flag, and know the ioctl(2). */
+		if (session->events.by_flag && astray) {
+			session->events.by_flag = false;
+			continue;
+		}
 		(void)pm_diag_say(diag, own.error, own.cause, "%s", own.text);
 		if (pm_plan_next(session->plan, own.text) < 0)
 			return err;

@@ -4,15 +4,11 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <sched.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/syscall.h>
 
 #include "canary_thread.h"
 #include "drain.h"
-
-#define WAIT_TURNS 10000	/* of sched_yield(2); more would be a kernel that forgets threads */
 
 /* Whether it is in this very cgroup. One below it would be observed, too; that is passed over. */
 static bool is_in_cgroup(int directory)
@@ -196,13 +192,21 @@ int pm_canary_self(struct pm_session *session, bool patient, char *reason, size_
 	return err;
 }
 
+void pm_canary_early(struct pm_session *session)
+{
+	/* CPUs that come later are not asked. */
+	if (!session->attached && session->operations->prove == pm_canary_inherits &&
+	    session->rings.count > 0 && is_inherited(session))
+		pm_canary_depart(session);
+}
+
 int pm_canary(struct pm_session *session, char *reason, size_t size)
 {
 	int err = 0;
 
 	if (session->operations->prove == NULL)
 		return 0;
-	memset(&session->canary, 0, sizeof(session->canary));
+	session->canary = (struct canary){ .out = session->canary.out };
 	for (size_t i = 0; i < session->plan->count; i++)
 		session->plan->events[i].around_us =
 			session->plan->events[i].spec.tid == PM_CGROUP &&
@@ -229,18 +233,6 @@ static bool was_on(const struct pm_session *session, const struct session_event 
 	return false;
 }
 
-/* Waits until the canary's thread has added what it counted to the events that it inherited. */
-static void wait_for_thread(const struct pm_session *session)
-{
-	/* A joined thread may not have left the kernel, which it does before its number goes. */
-	for (int i = 0; session->canary.other && i < WAIT_TURNS; i++) {
-		if (session->canary.tid == 0 ||
-		    syscall(SYS_tgkill, getpid(), session->canary.tid, 0) != 0)
-			return;
-		(void)sched_yield();
-	}
-}
-
 /* Its own samples alone stand for more than all threads have counted: they are of another event. */
 static int misnamed(const struct pm_session *session, const uint64_t *counted)
 {
@@ -261,7 +253,6 @@ int pm_canary_leave(struct pm_session *session, char *reason, size_t size)
 	struct event_list *events = &session->events;
 	uint64_t counted[PLAN_EVENTS_MAX] = { 0 };
 
-	wait_for_thread(session);
 	for (size_t i = 0; i < events->count; i++) {
 		struct session_event *event = &events->list[i];
 

@@ -9,21 +9,39 @@
 
 #include <pthread.h>
 #include <sched.h>
+#include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <time.h>
 
 #define BURN_NS 4000000		/* longest that a clock's period may last to be waited for */
 #define FAULTS 16
 #define MANY_FAULTS 64		/* more than others on a CPU cause at the same time, mostly */
 #define STACK_SIZE 131072
+#define WAIT_TURNS 10000	/* of sched_yield(2); more would be a kernel that forgets threads */
+#define PAGES 128		/* more than are touched between two calls of madvise(2) */
+
+/* Memory that was not touched yet: each page of it is a fault. */
+struct pages {
+	char *area;		/* NULL: there is none */
+	size_t size;		/* of one of them */
+	size_t used;
+};
 
 struct errand {
 	struct pm_session *session;
-	pid_t tid;
+	struct pages pages;
+	pthread_t thread;
+	pid_t tid;		/* 0: it has not begun */
 	bool name_only;
+	bool forwards;		/* some event has no ring of its own, or will have none */
+	bool by_flag;		/* such are forwarded as they open */
 	bool patient;		/* the second one, when the first seemed not to come back */
 	bool stranded;		/* it could go nowhere where it shows */
+	bool nameless;		/* as in struct canary, where all go when it is back */
+	uint64_t forwarded;
+	int miscounted;
 };
 
 /* ---------------------------------------------------------------------------- what it can cause */
@@ -63,20 +81,41 @@ bool pm_canary_is_everywhere(const struct plan_event *event)
 	return is_fault(&event->spec) && pm_plan_is_sampled(event) && pm_canary_can_cause(event);
 }
 
-static void fault(size_t count)
+/* `before` bytes stand in front of them. Returns where those begin, NULL without memory. */
+static char *make_pages(struct pages *pages, size_t before)
 {
-	size_t page = (size_t)sysconf(_SC_PAGESIZE);
-	char *area = mmap(NULL, count * page, PROT_READ | PROT_WRITE,
+	const size_t size = (size_t)sysconf(_SC_PAGESIZE);
+	char *area = mmap(NULL, before + PAGES * size, PROT_READ | PROT_WRITE,
 			  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
+	*pages = (struct pages){ .size = size };
 	if (area == MAP_FAILED)
-		return;
+		return NULL;
+	pages->area = area + before;
 #ifdef MADV_NOHUGEPAGE
-	(void)madvise(area, count * page, MADV_NOHUGEPAGE);
+	(void)madvise(pages->area, PAGES * size, MADV_NOHUGEPAGE);
 #endif
+	return area;
+}
+
+static void free_pages(struct pages *pages, size_t before)
+{
+	if (pages->area != NULL)
+		(void)munmap(pages->area - before, before + PAGES * pages->size);
+	pages->area = NULL;
+}
+
+/* A mapping for each fault would cost more: unmapping interrupts the other CPUs. */
+static void fault(struct pages *pages, size_t count)
+{
+	if (pages->area == NULL)
+		return;
+	if (pages->used + count > PAGES) {
+		(void)madvise(pages->area, PAGES * pages->size, MADV_DONTNEED);
+		pages->used = 0;
+	}
 	for (size_t i = 0; i < count; i++)
-		((volatile char *)area)[i * page] = 1;
-	(void)munmap(area, count * page);
+		((volatile char *)pages->area)[pages->used++ * pages->size] = 1;
 }
 
 /* Mostly in user mode: reading the clock is a system call, and the kernel may be excluded. */
@@ -93,18 +132,29 @@ static void burn(uint64_t ns)
 	} while (now - begin < ns);
 }
 
-void pm_canary_cause(const struct pm_plan *plan, bool patient)
+/* `visited`: what takes little has been done on each CPU. */
+static void cause(const struct pm_plan *plan, struct pages *pages, bool patient, bool visited)
 {
 	for (size_t i = 0; i < plan->count; i++) {
 		const struct plan_event *event = &plan->events[i];
 
-		if (!pm_canary_can_cause(event))
+		if (!pm_canary_can_cause(event) ||
+		    (visited && !patient && pm_canary_is_everywhere(event)))
 			continue;
 		if (is_fault(&event->spec))
-			fault(patient ? 4 * FAULTS : (size_t)event->attr.sample_period + 1);
+			fault(pages, patient ? 4 * FAULTS : (size_t)event->attr.sample_period + 1);
 		else
 			burn(patient ? 5 * tick(event) : tick(event) + tick(event) / 4);
 	}
+}
+
+void pm_canary_cause(const struct pm_plan *plan, bool patient)
+{
+	struct pages pages;
+
+	(void)make_pages(&pages, 0);
+	cause(plan, &pages, patient, false);
+	free_pages(&pages, 0);
 }
 
 /* ---------------------------------------------------------------------------------- the thread */
@@ -129,9 +179,12 @@ static bool move_to(int cpu)
 }
 
 /* Begins with the CPU that it runs on: each move costs more than all else together. */
-static void visit(struct pm_session *session, const struct pm_plan *plan, bool patient)
+static bool visit(struct errand *errand)
 {
+	struct pm_session *session = errand->session;
+	const struct pm_plan *plan = session->plan;
 	struct ring_set *rings = &session->rings;
+	bool visited = false;
 	int here = sched_getcpu();
 	size_t first = 0, count = rings->count;
 
@@ -140,7 +193,7 @@ static void visit(struct pm_session *session, const struct pm_plan *plan, bool p
 			first = i;
 	for (size_t i = 0; i < count; i++) {
 		struct session_ring *ring = &rings->list[(first + i) % count];
-		bool stay = ring->cpu == here && i == 0 && !patient;
+		bool stay = ring->cpu == here && i == 0 && !errand->patient;
 
 		if (ring->canary)
 			continue;
@@ -149,16 +202,20 @@ static void visit(struct pm_session *session, const struct pm_plan *plan, bool p
 			ring->canary = ring->unvisited = true;
 			continue;
 		}
-		session->canary.nameless |= !pm_canary_rename();
-		for (size_t k = 0; plan != NULL && k < plan->count; k++)
+		errand->nameless |= !pm_canary_rename();
+		visited = true;
+		for (size_t k = 0; !errand->name_only && k < plan->count; k++)
 			if (pm_canary_is_everywhere(&plan->events[k]))
-				fault((size_t)plan->events[k].attr.sample_period + 1);
+				fault(&errand->pages,
+				      (size_t)plan->events[k].attr.sample_period + 1);
 	}
+	return visited;
 }
 
 /* Whether the counter of the CPU that this thread is on has run or counted meanwhile. */
-static bool goes_on(const struct pm_session *session, const struct session_event *event)
+static bool goes_on(struct errand *errand, const struct session_event *event)
 {
+	const struct pm_session *session = errand->session;
 	const struct plan_event *planned = &session->plan->events[event->spec];
 	struct pm_counts before, after;
 
@@ -166,7 +223,7 @@ static bool goes_on(const struct pm_session *session, const struct session_event
 		return true;
 	(void)pm_canary_rename();
 	if (is_fault(&planned->spec))
-		fault(MANY_FAULTS);
+		fault(&errand->pages, MANY_FAULTS);
 	if (pm_event_counts(&session->events, event, &after) < 0)
 		return true;
 	return is_fault(&planned->spec) ?
@@ -187,8 +244,9 @@ static bool is_counted_by(const struct pm_session *session, const struct session
  * A counter of a CPU counts what runs there only, and this thread may not be allowed there. A
  * kernel whose clock is too coarse shows no progress, hence the second look when patient.
  */
-static bool go_where_counted(struct pm_session *session, bool patient)
+static bool go_where_counted(struct errand *errand)
 {
+	const struct pm_session *session = errand->session;
 	const struct event_list *events = &session->events;
 	bool any = false;
 	int last = -1;
@@ -205,10 +263,10 @@ static bool go_where_counted(struct pm_session *session, bool patient)
 		if (!move_to(event->cpu))
 			continue;
 		any = true;
-		for (int k = 0; !moves && k < (patient ? 100 : 1); k++)
-			moves = goes_on(session, event);
+		for (int k = 0; !moves && k < (errand->patient ? 100 : 1); k++)
+			moves = goes_on(errand, event);
 		if (!moves)
-			session->canary.miscounted = event->cpu + 1;
+			errand->miscounted = event->cpu + 1;
 	}
 	return any;
 }
@@ -218,13 +276,13 @@ static bool go_where_counted(struct pm_session *session, bool patient)
  * opens one of its own, forwards it as others' are, and is renamed once more: that record has the
  * id of this event. A kernel without dummy events (v3.12) is not asked.
  */
-static void try_forwarding(struct pm_session *session, const struct session_ring *ring)
+static void try_forwarding(struct errand *errand, const struct session_ring *ring)
 {
-	struct perf_event_attr attr = session->plan->events[0].attr;
+	struct perf_event_attr attr = errand->session->plan->events[0].attr;
 	uint64_t id = 0;
-	int fd;
+	int fd = -EINVAL, err = 0;
 
-	if (session->events.count == session->rings.count || ring->fd < 0)
+	if (!errand->forwards || ring->fd < 0)
 		return;
 	attr.type = PERF_TYPE_SOFTWARE;
 	attr.config = PERF_COUNT_SW_DUMMY;
@@ -232,14 +290,19 @@ static void try_forwarding(struct pm_session *session, const struct session_ring
 	attr.freq = attr.task = attr.inherit = attr.disabled = 0;
 	attr.sample_period = 1;
 	attr.comm = 1;
-	fd = pm_open(&attr, 0, ring->cpu, -1, 0);
+	if (errand->by_flag)
+		fd = pm_open(&attr, 0, ring->cpu, ring->fd,
+			     PERF_FLAG_FD_OUTPUT | PERF_FLAG_FD_NO_GROUP);
+	if (fd == -EINVAL) {
+		fd = pm_open(&attr, 0, ring->cpu, -1, 0);
+		if (fd >= 0)
+			err = pm_ioctl(fd, PERF_EVENT_IOC_SET_OUTPUT, (unsigned long)ring->fd);
+	}
 	if (fd < 0)
 		return;
-	if (pm_ioctl(fd, PERF_EVENT_IOC_ID, (unsigned long)&id) == 0 &&
-	    pm_ioctl(fd, PERF_EVENT_IOC_SET_OUTPUT, (unsigned long)ring->fd) == 0) {
-		if (pm_canary_rename())
-			session->canary.forwarded = id;
-	}
+	if (err == 0 && pm_ioctl(fd, PERF_EVENT_IOC_ID, (unsigned long)&id) == 0 &&
+	    pm_canary_rename())
+		errand->forwarded = id;
 	close(fd);
 }
 
@@ -247,32 +310,38 @@ static void *run_errand(void *context)
 {
 	struct errand *errand = context;
 	struct pm_session *session = errand->session;
+	bool visited;
 
-	errand->tid = pm_gettid();
-	visit(session, errand->name_only ? NULL : session->plan, errand->patient);
-	errand->stranded = session->rings.count == 0 &&
-		!go_where_counted(session, errand->patient);
+	__atomic_store_n(&errand->tid, pm_gettid(), __ATOMIC_RELEASE);
+	visited = visit(errand);
+	errand->stranded = session->rings.count == 0 && !go_where_counted(errand);
 	/* The thread is held on the CPU that it visited last. */
 	for (size_t i = 0; !errand->name_only && i < session->rings.count; i++)
-		if (session->rings.list[i].cpu == sched_getcpu() && session->canary.forwarded == 0)
-			try_forwarding(session, &session->rings.list[i]);
+		if (session->rings.list[i].cpu == sched_getcpu() && errand->forwarded == 0)
+			try_forwarding(errand, &session->rings.list[i]);
 	if (!errand->name_only)
-		pm_canary_cause(session->plan, errand->patient);
+		cause(session->plan, &errand->pages, errand->patient, visited);
 	return NULL;
 }
 
-/* A small stack is faster to make; a program with much thread-local data may need the usual one. */
-static int start(struct errand *errand, pthread_t *ret)
+/*
+ * A small stack of our own is faster to make, and to leave: the C library need not give it back. A
+ * program with much thread-local data may need the usual one.
+ */
+static int start(struct errand *errand, char *stack)
 {
 	pthread_attr_t attr;
 	int err = EINVAL;
 
 	if (pthread_attr_init(&attr) != 0)
 		return ENOMEM;
-	if (pthread_attr_setstacksize(&attr, STACK_SIZE) == 0)
-		err = pthread_create(ret, &attr, run_errand, errand);
+#ifdef __SANITIZE_THREAD__	/* it needs more than that for itself */
+	stack = NULL;
+#endif
+	if (stack != NULL && pthread_attr_setstack(&attr, stack, STACK_SIZE) == 0)
+		err = pthread_create(&errand->thread, &attr, run_errand, errand);
 	(void)pthread_attr_destroy(&attr);
-	return err == 0 ? 0 : pthread_create(ret, NULL, run_errand, errand);
+	return err == 0 ? 0 : pthread_create(&errand->thread, NULL, run_errand, errand);
 }
 
 /*
@@ -288,19 +357,93 @@ static void begin(struct ring_set *rings, bool own_only)
 	}
 }
 
+static struct errand *send_out(struct pm_session *session, bool name_only, bool patient)
+{
+	struct errand *errand = malloc(sizeof(*errand));
+	char *stack;
+
+	if (errand == NULL)
+		return NULL;
+	*errand = (struct errand){
+		.session = session, .name_only = name_only, .patient = patient,
+		.by_flag = session->events.by_flag,
+		.forwards = session->events.count > session->rings.count ||
+			session->threads.present > 1,
+	};
+	stack = make_pages(&errand->pages, STACK_SIZE);
+	begin(&session->rings, session->strategy->able & RING_PER_EVENT);
+	if (start(errand, stack) == 0)
+		return errand;
+	free_pages(&errand->pages, STACK_SIZE);
+	free(errand);
+	return NULL;
+}
+
+/*
+ * A joined thread may not have left the kernel, which it does before its number goes. Then what it
+ * counted has been added to the events that it inherited, and no CPU uses its memory any more, so
+ * that none has to be interrupted when that is unmapped.
+ */
+static void wait_until_gone(pid_t tid)
+{
+	for (int i = 0; i < WAIT_TURNS && syscall(SYS_tgkill, getpid(), tid, 0) == 0; i++)
+		(void)sched_yield();
+}
+
+/* Returns whether it went where that shows. */
+static bool call_back(struct errand *errand)
+{
+	bool useful;
+
+	(void)pthread_join(errand->thread, NULL);
+	wait_until_gone(errand->tid);
+	useful = !errand->stranded;
+	errand->session->canary.nameless |= errand->nameless;
+	errand->session->canary.forwarded = errand->forwarded;
+	errand->session->canary.miscounted = errand->miscounted;
+	free_pages(&errand->pages, STACK_SIZE);
+	free(errand);
+	return useful;
+}
+
+void pm_canary_depart(struct pm_session *session)
+{
+	if (session->canary.out == NULL)
+		session->canary.out = send_out(session, false, false);
+}
+
+pid_t pm_canary_tid(const struct pm_session *session)
+{
+	const struct errand *errand = session->canary.out;
+	pid_t tid = 0;
+
+	while (errand != NULL && tid == 0) {
+		tid = __atomic_load_n(&errand->tid, __ATOMIC_ACQUIRE);
+		if (tid == 0)
+			(void)sched_yield();
+	}
+	return tid;
+}
+
+void pm_canary_recall(struct pm_session *session)
+{
+	if (session->canary.out != NULL)
+		(void)call_back(session->canary.out);
+	session->canary.out = NULL;
+}
+
 bool pm_canary_send(struct pm_session *session, bool name_only, bool patient)
 {
-	struct errand errand = { .session = session, .name_only = name_only, .patient = patient };
-	pthread_t thread;
+	struct errand *errand = session->canary.out;
 
-	begin(&session->rings, session->strategy->able & RING_PER_EVENT);
-	session->canary.forwarded = 0;
-	session->canary.miscounted = 0;
-	if (start(&errand, &thread) != 0)
+	if (errand == NULL)
+		errand = send_out(session, name_only, patient);
+	if (errand == NULL)
 		return false;
-	(void)pthread_join(thread, NULL);
-	session->canary.tid = errand.tid;
+	session->canary.out = errand;
+	session->canary.tid = pm_canary_tid(session);
+	session->canary.out = NULL;
 	session->canary.ended = 0;
 	session->canary.other = true;
-	return !errand.stranded;
+	return call_back(errand);
 }

@@ -47,17 +47,35 @@ static int add_event(struct event_list *events, const struct session_event *even
 	return (int)events->count++;
 }
 
+/* A refusal with a ring to share may be one of that flag: without it the error counts. */
+static int open_event(struct event_list *events, struct perf_event_attr *attr,
+		      struct session_event *event)
+{
+	const struct plan_event *planned = &events->plan->events[event->spec];
+	int fd = -EINVAL;
+
+	event->forwarded = false;
+	if (events->output >= 0)
+		fd = pm_plan_open_into(events->plan, planned, attr, event->tid, event->cpu,
+				       events->output);
+	event->forwarded = fd >= 0;
+	if (fd != -EINVAL)
+		return fd;
+	fd = pm_plan_open(events->plan, planned, attr, event->tid, event->cpu);
+	events->by_flag = events->by_flag && (events->output < 0 || fd < 0);
+	return fd;
+}
+
 int pm_events_open(struct event_list *events, const struct session_event *wanted, bool inherit)
 {
-	const struct plan_event *planned = &events->plan->events[wanted->spec];
-	struct perf_event_attr attr = planned->attr;
+	struct perf_event_attr attr = events->plan->events[wanted->spec].attr;
 	struct session_event event = *wanted;
 	int at;
 
 	attr.inherit = inherit;
 	attr.disabled = !events->enabled;
 	for (int tries = 0; tries < 2; tries++) {
-		event.fd = pm_plan_open(events->plan, planned, &attr, wanted->tid, wanted->cpu);
+		event.fd = open_event(events, &attr, &event);
 		if (event.fd != -EMFILE || !(events->plan->opts.allow & PM_ALLOW_RAISE_NOFILE))
 			break;
 		raise_when_short(events, INT32_MAX);

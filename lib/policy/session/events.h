@@ -15,6 +15,7 @@ struct session_event {
 	uint32_t round;			/* listing of threads in which its target appeared */
 	uint32_t late;			/* 1 + index of the CPU that came later; 0: none */
 	uint64_t id;			/* 0 until asked for: see ids.h */
+	bool forwarded;			/* to `output` of the list, as it opened */
 	struct {			/* what it had counted when the attach was done */
 		uint64_t value, enabled, running;
 	} base;
@@ -26,6 +27,8 @@ struct event_list {
 	size_t count, room;
 	const struct pm_plan *plan;	/* whose events they are */
 	bool enabled;			/* they are opened so: no ioctl(2) for each is needed */
+	bool by_flag;			/* forwarded as they open, not by an ioctl(2) for each */
+	int output;			/* whose ring the next one shares; -1: nobody's */
 	uint64_t nofile;		/* the soft limit, once read */
 };
 

@@ -11,11 +11,16 @@
 #include <stdlib.h>
 
 #include "../diagnosis/diag.h"
+#include "births.h"
+#include "canary.h"
+#include "canary_thread.h"
 
 struct opening {
 	struct pm_session *session;
 	const struct pm_cpus *cpus;
 	each_opened *each;
+	bool share;			/* one ring a CPU, mapped as soon as there is an event */
+	size_t first_ring;
 	struct pm_diag *diag;		/* filled in already where `each` failed */
 	struct session_event failed;	/* what could not be opened */
 	bool each_failed;
@@ -35,12 +40,47 @@ int pm_on_cpus_attach(struct pm_session *session, struct pm_diag *diag)
 
 void pm_on_cpus_undo(struct pm_session *session, size_t events, size_t rings)
 {
+	pm_canary_recall(session);
 	pm_rings_close_since(&session->rings, rings);
 	pm_events_close_since(&session->events, events);
 	pm_threads_free(&session->threads);
 }
 
 /* -------------------------------------------------------------------------------------- opening */
+
+/* The ring that an event of this CPU shares, NULL: there is none yet. */
+static const struct session_ring *shared_ring(const struct opening *opening, size_t cpu)
+{
+	const struct ring_set *rings = &opening->session->rings;
+	const size_t at = opening->first_ring + cpu;
+
+	return opening->share && at < rings->count ? &rings->list[at] : NULL;
+}
+
+/*
+ * The first event of a CPU gets the ring and leads it. That is the main thread's, which is listed
+ * first, unless it has ended: wake-ups stop when the leader's thread ends.
+ */
+static int share(struct opening *opening, size_t cpu, const struct session_event *event)
+{
+	struct ring_set *rings = &opening->session->rings;
+	const struct session_ring *ring = shared_ring(opening, cpu);
+
+	if (ring == NULL)
+		return pm_rings_map(rings, event, *rings->pages);
+	return event->forwarded ? 0 : pm_ioctl(event->fd, PERF_EVENT_IOC_SET_OUTPUT,
+					       (unsigned long)ring->fd);
+}
+
+/* What becomes of an event that was opened. */
+static int take_opened(struct opening *opening, size_t cpu, int at)
+{
+	struct session_event *event = &opening->session->events.list[at];
+
+	if (opening->share)
+		return share(opening, cpu, event);
+	return opening->each ? opening->each(opening->session, event, opening->diag) : 0;
+}
 
 static int open_on_each(struct opening *opening, uint32_t spec, pid_t tid)
 {
@@ -51,16 +91,18 @@ static int open_on_each(struct opening *opening, uint32_t spec, pid_t tid)
 	const bool inherit = session->plan->events[spec].spec.tid == PM_ALL_THREADS;
 
 	for (size_t i = 0; i < opening->cpus->count; i++) {
+		const struct session_ring *ring = shared_ring(opening, i);
 		int at;
 
 		wanted.cpu = opening->cpus->list[i];
+		session->events.output = ring != NULL && session->events.by_flag ? ring->fd : -1;
 		at = pm_events_open(&session->events, &wanted, inherit);
+		session->events.output = -1;
 		if (at < 0) {
 			opening->failed = wanted;
 			return at;
 		}
-		at = opening->each ? opening->each(session, &session->events.list[at],
-							  opening->diag) : 0;
+		at = take_opened(opening, i, at);
 		if (at < 0) {
 			opening->each_failed = true;
 			return at;
@@ -84,6 +126,8 @@ static int open_for_thread(pid_t tid, void *context)
 		if (err < 0)
 			return err;
 	}
+	if (opening->share && tid == opening->session->self)
+		pm_canary_early(opening->session);
 	return 0;
 }
 
@@ -106,16 +150,36 @@ static int open_single(struct opening *opening)
 	return 0;
 }
 
+/* The canary's thread is no new one: it is gone before the attach is done. */
+static int list_born(struct pm_session *session)
+{
+	struct threads *threads = &session->threads;
+	const pid_t canary = pm_canary_tid(session);
+	struct thread_mark *mark = canary ? pm_threads_mark(threads, canary, true) : NULL;
+	int err;
+
+	if (mark != NULL)
+		mark->listed = true;
+	err = canary && mark == NULL ? -ENOMEM : pm_threads_list(threads, NULL, NULL);
+	if (canary)
+		pm_threads_forget(threads, canary);
+	return err;
+}
+
 /* Returns 0 when no thread was born meanwhile, how many otherwise. */
 static int open_one_listing(struct opening *opening)
 {
-	struct threads *threads = &opening->session->threads;
+	struct pm_session *session = opening->session;
+	struct births births;
 	int err = open_single(opening);
 
-	if (err < 0 || !pm_plan_watches_all(opening->session->plan))
+	if (err < 0 || !pm_plan_watches_all(session->plan))
 		return err;
-	err = pm_threads_list(threads, open_for_thread, opening);
-	return err < 0 ? err : pm_threads_list(threads, NULL, NULL);
+	pm_births_begin(&births);
+	err = pm_threads_list(&session->threads, open_for_thread, opening);
+	if (pm_births_none(&births, pm_canary_tid(session)) && err >= 0)
+		return 0;
+	return err < 0 ? err : list_born(session);
 }
 
 static int open_all_listings(struct opening *opening, unsigned int listings)
@@ -130,24 +194,33 @@ static int open_all_listings(struct opening *opening, unsigned int listings)
 	return err;
 }
 
-int pm_on_cpus_open(struct pm_session *session, const struct pm_cpus *cpus,
-		    each_opened *each, struct pm_diag *diag)
+static int open_again_and_again(struct opening *opening)
 {
+	struct pm_session *session = opening->session;
 	const size_t events = session->events.count, rings = session->rings.count;
 	const unsigned int listings = session->plan->opts.rounds;
-	struct opening opening = {
-		.session = session, .cpus = cpus, .each = each, .diag = diag,
-		.failed = { .cpu = -1 },
-	};
 	/* A broker gives so many events in all, whatever becomes of them. */
 	unsigned int attempts = session->plan->via_broker ? 0 : listings;
 	int err = 1;
 
 	for (unsigned int i = 0; err > 0 && i <= attempts; i++) {
 		pm_on_cpus_undo(session, events, rings);
-		err = i < attempts ? open_one_listing(&opening) :
-			open_all_listings(&opening, listings);
+		err = i < attempts ? open_one_listing(opening) :
+			open_all_listings(opening, listings);
 	}
+	return err;
+}
+
+int pm_on_cpus_open(struct pm_session *session, const struct pm_cpus *cpus,
+		    each_opened *each, struct pm_diag *diag)
+{
+	const unsigned int listings = session->plan->opts.rounds;
+	struct opening opening = {
+		.session = session, .cpus = cpus, .each = each, .diag = diag,
+		.failed = { .cpu = -1 },
+	};
+	int err = open_again_and_again(&opening);
+
 	if (err < 0)
 		return opening.each_failed ? err :
 			pm_events_refused(&session->events, opening.failed.spec,
@@ -165,15 +238,44 @@ static bool needs_ids(const struct pm_session *session)
 		session->ids.table != NULL;
 }
 
+static int finish(struct pm_session *session, struct pm_diag *diag)
+{
+	if (needs_ids(session) && pm_ids_index(&session->ids, &session->events) < 0)
+		return pm_diag_say(diag, ENOMEM, PM_CAUSE_NONE, "attach: out of memory");
+	return pm_events_enable(&session->events, diag);
+}
+
 int pm_on_cpus_connect(struct pm_session *session, const struct pm_cpus *cpus, size_t first,
 		       struct pm_diag *diag)
 {
-	const bool ids = needs_ids(session);
 	int err = pm_rings_share(&session->rings, &session->events, cpus, first, diag);
 
-	if (err < 0)
-		return err;
-	if (ids && pm_ids_index(&session->ids, &session->events) < 0)
-		return pm_diag_say(diag, ENOMEM, PM_CAUSE_NONE, "attach: out of memory");
-	return pm_events_enable(&session->events, diag);
+	return err < 0 ? err : finish(session, diag);
+}
+
+static bool may_share(const struct pm_session *session)
+{
+	const struct pm_plan *plan = session->plan;
+
+	for (size_t i = 0; i < plan->count; i++)
+		if (plan->events[i].spec.tid != PM_ALL_THREADS)
+			return false;
+	return !plan->via_broker && session->events.enabled;
+}
+
+int pm_on_cpus_open_shared(struct pm_session *session, const struct pm_cpus *cpus,
+			   struct pm_diag *diag)
+{
+	const size_t events = session->events.count, rings = session->rings.count;
+	struct opening opening = {
+		.session = session, .cpus = cpus, .share = true, .first_ring = rings,
+	};
+	int err = may_share(session) ? open_again_and_again(&opening) : -ENOTSUP;
+
+	if (err == 0)
+		return finish(session, diag);
+	/* Then one thing after the other, which also says what is wrong. */
+	pm_on_cpus_undo(session, events, rings);
+	err = pm_on_cpus_open(session, cpus, NULL, diag);
+	return err < 0 ? err : pm_on_cpus_connect(session, cpus, events, diag);
 }

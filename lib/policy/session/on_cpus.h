@@ -24,6 +24,14 @@ int pm_on_cpus_open(struct pm_session *session, const struct pm_cpus *cpus,
 int pm_on_cpus_connect(struct pm_session *session, const struct pm_cpus *cpus, size_t first,
 		       struct pm_diag *diag);
 
+/*
+ * Both in one for a ring a CPU: it is mapped as soon as it has an event, which the others are
+ * forwarded to as they open, and meanwhile the canary is on its way. Where that fails, the two
+ * after one another.
+ */
+int pm_on_cpus_open_shared(struct pm_session *session, const struct pm_cpus *cpus,
+			   struct pm_diag *diag);
+
 /* Closes what was opened and mapped since there were so many, and forgets the listings. */
 void pm_on_cpus_undo(struct pm_session *session, size_t events, size_t rings);
 

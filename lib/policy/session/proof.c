@@ -10,6 +10,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <time.h>
 
 #include "canary_thread.h"
 #include "session.h"
@@ -24,6 +25,17 @@ static bool may_be_noted(const struct pm_session *session, const struct session_
 {
 	return event->tid > 0 && event->tid != session->self &&
 		(event->fd >= 0 || (session->strategy->able & RING_PER_EVENT));
+}
+
+/* ns of CPU time of all threads but the calling one, roughly; 0: not known. */
+static uint64_t used_by_others(void)
+{
+	uint64_t all, own;
+
+	if (pm_clock_ns(CLOCK_PROCESS_CPUTIME_ID, &all) < 0 ||
+	    pm_clock_ns(CLOCK_THREAD_CPUTIME_ID, &own) < 0)
+		return 0;
+	return all > own ? all - own : 0;
 }
 
 int pm_proof_begin(struct pm_session *session)
@@ -45,6 +57,7 @@ int pm_proof_begin(struct pm_session *session)
 				&proof->threads[proof->thread_count].used) == 0)
 			proof->thread_count++;
 	}
+	proof->others = used_by_others();
 	return 0;
 }
 
@@ -103,12 +116,23 @@ void pm_proof_ended(struct pm_session *session, pid_t tid)
 	}
 }
 
+/* While attaching: no thread has run for so long when all together have not. */
+static bool nobody_ran(const struct proof *proof)
+{
+	const uint64_t others = proof->wait == 0 && proof->others != 0 ? used_by_others() : 0;
+
+	return others != 0 && others >= proof->others && others - proof->others < RAN_NS;
+}
+
 int pm_proof_threads(struct pm_session *session, char *reason, size_t size)
 {
 	struct proof *proof = &session->proof;
 	size_t kept = 0;
 	int err = 0;
 
+	session->stats.unproven_threads = proof->thread_count;
+	if (nobody_ran(proof))
+		return 0;
 	for (size_t i = 0; i < proof->thread_count; i++) {
 		const struct proof_thread thread = proof->threads[i];
 		uint64_t used = 0;

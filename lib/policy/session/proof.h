@@ -19,6 +19,7 @@ struct proof_thread {
 struct proof {
 	struct proof_thread *threads;
 	size_t thread_count;
+	uint64_t others;		/* ns of CPU time of all other threads, at that time */
 	uint64_t looked_at, wait;	/* ns; the time between two looks doubles */
 	uint32_t seen;			/* by spec: a sample has come since the attach */
 };

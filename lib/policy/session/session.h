@@ -36,7 +36,8 @@ struct late_cpus {
 
 /* The thread that is to show in every ring: see canary.c. */
 struct canary {
-	pid_t tid;			/* 0: none is out */
+	struct errand *out;		/* it was sent before it is waited for: canary_thread.c */
+	pid_t tid;			/* 0: there was none */
 	bool other;			/* a thread of its own, nothing of it is delivered */
 	uint64_t ended;			/* when, of perf's clock; 0: not told yet */
 	uint64_t forwarded;		/* the id of an event of its own; 0: there was none */

@@ -27,7 +27,9 @@ static bool is_in_use(const struct thread_mark *mark)
 /* Room for twice those in use; numbers of threads that have ended are forgotten. */
 static int grow_marks(struct threads *threads)
 {
-	struct threads bigger = { .room = 256, .rounds = threads->rounds };
+	struct threads bigger = {
+		.room = 256, .rounds = threads->rounds, .present = threads->present,
+	};
 	size_t in_use = 0;
 
 	for (size_t i = 0; i < threads->room; i++)
@@ -174,6 +176,7 @@ int pm_threads_list(struct threads *threads, int (*each)(pid_t tid, void *contex
 	struct tids tids = { NULL, 0, 0 };
 	int fresh = 0, err = read_tids(&tids);
 
+	threads->present = tids.count;
 	for (size_t i = 0; err >= 0 && i < tids.count; i++) {
 		err = list_one(threads, tids.list[i], each, context);
 		fresh += err > 0;

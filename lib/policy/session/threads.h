@@ -23,6 +23,7 @@ struct threads {
 	struct thread_mark *marks;	/* open addressing, at most half full */
 	size_t room, used;
 	uint32_t rounds;		/* listings that brought something new */
+	size_t present;			/* how many the last listing had */
 };
 
 /* The mark of a thread, made when `make`; NULL: not there, or no memory. */

@@ -22,12 +22,8 @@ void pm_cost_per_cpu(const struct pm_plan *plan, struct pm_cost *ret)
 
 static int attach_cpus(struct pm_session *session, struct pm_cpus *cpus, struct pm_diag *diag)
 {
-	const size_t first = session->events.count;
-	int err;
-
 	session->events.enabled = true;
-	err = pm_on_cpus_open(session, cpus, NULL, diag);
-	return err < 0 ? err : pm_on_cpus_connect(session, cpus, first, diag);
+	return pm_on_cpus_open_shared(session, cpus, diag);
 }
 
 const struct operations pm_operations_per_cpu = {

@@ -22,6 +22,8 @@
 static struct {
 	bool mute;			/* inheriting events are opened and never enabled */
 	bool no_redirect;		/* SET_OUTPUT is taken and does nothing */
+	bool no_flag;			/* PERF_FLAG_FD_OUTPUT is taken and does nothing */
+	int refuse_flag;		/* errno, to that flag */
 	bool no_wakeup;			/* poll sleeps its time out, whatever comes */
 	int refuse_redirect;		/* errno */
 	int refuse_cpu;			/* errno, to events of one CPU */
@@ -52,6 +54,11 @@ static long on_open(syscall_fn real, struct perf_event_attr *attr, const long *a
 		return refuse_with(kernel.refuse_cpu);
 	if (kernel.mute && attr != NULL && attr->inherit)
 		attr->disabled = 1;
+	if ((args[4] & PERF_FLAG_FD_OUTPUT) && kernel.refuse_flag)
+		return refuse_with(kernel.refuse_flag);
+	if ((args[4] & PERF_FLAG_FD_OUTPUT) && kernel.no_flag)
+		return real(SYS_perf_event_open, args[0], args[1], args[2], -1,
+			    args[4] & ~(long)(PERF_FLAG_FD_OUTPUT | PERF_FLAG_FD_NO_GROUP));
 	return open_really(real, args);
 }
 
@@ -400,11 +407,11 @@ static void refusals_lead_on(void **state)
 	if (!perf_is_here())
 		skip();
 	profile = profile_of_all(PM_YES);
-	kernel.refuse_redirect = EINVAL;
+	kernel.refuse_redirect = kernel.refuse_flag = EINVAL;
 	outcome = observe_with(profile, PM_ALLOW_ALL);
 	expect_no_silence(&outcome, "all is well", "SET_OUTPUT refused");
 	assert_string_not_equal(outcome.strategy, "per_cpu");
-	kernel.refuse_redirect = 0;
+	kernel.refuse_redirect = kernel.refuse_flag = 0;
 	kernel.refuse_cpu = EACCES;
 	outcome = observe_with(profile, PM_ALLOW_ALL);
 	expect_no_silence(&outcome, "all is well", "events of one CPU refused");
@@ -434,10 +441,28 @@ static void redirecting_does_nothing(void **state)
 	(void)state;
 	if (!perf_is_here())
 		skip();
-	kernel.no_redirect = true;
+	kernel.no_redirect = kernel.no_flag = true;
 	outcome = observe_with(NULL, PM_ALLOW_ALL);
 	expect_no_silence(&outcome, "nothing", "SET_OUTPUT does nothing");
 	assert_string_not_equal(outcome.strategy, "per_cpu");
+}
+
+/* The flag is ignored or refused: then there is the ioctl(2). */
+static void redirecting_by_ioctl(void **state)
+{
+	struct outcome outcome;
+
+	(void)state;
+	if (!perf_is_here())
+		skip();
+	for (int refused = 0; refused < 2; refused++) {
+		kernel.no_flag = !refused;
+		kernel.refuse_flag = refused ? EINVAL : 0;
+		outcome = observe_with(NULL, PM_ALLOW_ALL);
+		expect_no_silence(&outcome, "nothing", "PERF_FLAG_FD_OUTPUT does nothing");
+		assert_string_equal(outcome.strategy, "per_cpu");
+		assert_int_equal(outcome.once, 2 * PAGES);
+	}
 }
 
 int main(void)
@@ -452,6 +477,7 @@ int main(void)
 		cmocka_unit_test_setup(refusals_lead_on, setup),
 		cmocka_unit_test_setup(no_wakeups, setup),
 		cmocka_unit_test_setup(redirecting_does_nothing, setup),
+		cmocka_unit_test_setup(redirecting_by_ioctl, setup),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
