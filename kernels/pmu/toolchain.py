@@ -16,8 +16,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from kernels.errors import Missing
-from kernels.pmu.headers import Tree, unpacked
+from kernels.pmu.headers import Tree
 from kernels.source.fetch import Fetcher
+from kernels.source.unpacked import unpacked
 
 SUITES = ("trixie",)
 GCC = 14

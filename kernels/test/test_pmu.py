@@ -16,7 +16,9 @@ from kernels.options import with_pmu
 from kernels.pmu import build, headers, toolchain
 from kernels.pmu.headers import Tree
 from kernels.pmu.toolchain import Tools
+from kernels.source.fetch import Deb
 from kernels.source.packages import Package
+from kernels.source.unpacked import unpacked
 
 ROW = matrix.load().rows["amd64-6.1-pmu"]
 ELF = b"\x7fELF" + b"\0" * 60 + b"/lib64/ld-linux-x86-64.so.2\0"
@@ -93,7 +95,7 @@ def test_a_package_that_cannot_be_unpacked(tmp_path: Path) -> None:
     deb = tmp_path / "x.deb"
     deb.write_bytes(b"no archive")
     with pytest.raises(Refused, match="not a readable package"):
-        headers.unpacked([headers.Deb(deb, KERNEL)], tmp_path / "headers")
+        unpacked([Deb(deb, KERNEL)], tmp_path / "headers")
     assert not [path for path in (tmp_path / "headers").iterdir() if path.name.isalnum()
                 and path.name != "lock"]
 
