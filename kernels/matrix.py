@@ -38,6 +38,7 @@ class Arch:
     unpack: str = ""
     triple: str = ""
     cflags: str = ""
+    make: str = ""
     musl: tuple[str, ...] = ("bookworm", "trixie", "sid")
     skip: tuple[str, ...] = ()
 
@@ -74,6 +75,7 @@ class Row:
     pmu: str = ""
     skip: tuple[str, ...] = ()
     unavailable: str = ""
+    emulator: tuple[str, ...] = ()
 
     def all_tags(self) -> frozenset[str]:
         return frozenset(self.tags) | {"all", self.arch.name}
@@ -180,6 +182,8 @@ def _row(table: dict[str, Any], arches: dict[str, Arch], defaults: dict[str, Any
         raise Usage(f"{where}: series is X.Y or newest, and why is needed")
     if row.pmu and not any(SYNTHETIC in limit for limit in row.limits):
         raise Usage(f"{where}: limits must say that its PMU is {SYNTHETIC}")
+    if row.emulator and (len(row.emulator) != 2 or row.arch.runner != "qemu"):
+        raise Usage(f"{where}: emulator is the suite and the package of another QEMU")
     base = row.arch
     for known in (*base.skip, *row.skip):
         if not SKIPPED.fullmatch(known):

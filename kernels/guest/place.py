@@ -20,6 +20,7 @@ from kernels.place import work
 from kernels.place.channel import Channel
 from kernels.place.outcome import Outcome
 from kernels.place.place import Facts, Order
+from kernels.source import emulator
 from kernels.source.fetch import Fetcher
 
 
@@ -51,16 +52,18 @@ class GuestPlace:
     def facts(self) -> Facts:
         row, setup = self.row, self.setup
         known = setup.kernel.facts if setup else {}
-        emulator = machine.emulator(row, self.options.kvm)
-        env = {"emulator": emulator, "kernel_row": row.name, **known}
-        record = {"row": row.name, "arch": row.arch.name, "emulator": emulator, **known}
+        runs_on = machine.emulator(row, self.options.kvm)
+        env = {"emulator": runs_on, "kernel_row": row.name, **known}
+        record = {"row": row.name, "arch": row.arch.name, "emulator": runs_on, **known}
+        if setup and self._version:
+            env["emulator_version"] = self._version.split()[0]
         if setup:
             record |= {"qemu_version": self._version, "no_snapshot": setup.why}
         return Facts(row.name, row.arch.bundle, env, record, row.limits, True, True)
 
     def health(self) -> str:
         try:
-            if self.row.arch.runner == "qemu":
+            if self.row.arch.runner == "qemu" and not self.row.emulator:
                 machine.program(self.row)
         except Missing as error:
             return str(error)
@@ -69,11 +72,12 @@ class GuestPlace:
     @contextmanager
     def put(self, bundle: Path) -> Iterator[None]:
         """The bundle becomes part of an initramfs in memory; nothing is left on disk."""
-        kernel = find_kernel(self.row, self.fetcher)
-        initrd = find_initrd(self.row, self.fetcher, bundle, kernel.module)
+        row = emulator.private(self.row, self.fetcher)
+        kernel = find_kernel(row, self.fetcher)
+        initrd = find_initrd(row, self.fetcher, bundle, kernel.module)
         cold, kvm = self.options.cold, self.options.kvm
-        self._version = machine.qemu_version(self.row)
-        self.setup = prepare(self.row, kernel, initrd, cold, kvm, self.fetcher.cache)
+        self._version = machine.qemu_version(row)
+        self.setup = prepare(row, kernel, initrd, cold, kvm, self.fetcher.cache)
         try:
             yield
         finally:

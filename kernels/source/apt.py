@@ -34,6 +34,8 @@ PREFIXES = (
     "user-mode-linux",
     "busybox-static",
     "musl-dev",
+    # a newer emulator than the one installed
+    "qemu-system-",
     # for modules: a kernel's headers, and a compiler as new as the kernel's
     "linux-headers-",
     "linux-kbuild-",
