@@ -9,7 +9,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import FrameType
 
@@ -23,10 +23,11 @@ from kernels.place.bundle import bundles, find_bundle, with_suite
 from kernels.place.engine import Engine
 from kernels.place.judge import resumable
 from kernels.place.report import Report
-from kernels.show import bisect, compare, summary as show
+from kernels.show import bisect, commits, compare, summary as show
 from kernels.show.listing import listing
 from kernels.show.progress import Progress
 from kernels.source import cross, fetch
+from kernels.source.tree import NoBuild, Tree
 from reports import text
 
 
@@ -57,6 +58,8 @@ def run(args: argparse.Namespace, listed: Matrix) -> int:
         return compare.table([args.matrix], args.all)
     if args.diff:
         return compare.diff(args.diff)
+    if (args.git or args.range or args.config) and not args.bisect:
+        raise Usage("--git, --range and --config go with --bisect")
     if args.bisect:
         return bisect_rows(args, listed)
     rows = chosen(args, listed)
@@ -104,23 +107,51 @@ def bisect_rows(args: argparse.Namespace, listed: Matrix) -> int:
     fetcher = fetch.fetcher(args.mirror, args.refresh, note)
     folder.mkdir(parents=True, exist_ok=True)
 
-    def ask(name: str) -> bisect.Answer:
-        made = resumable(folder, name)
+    def ask_row(row: Row) -> bisect.Answer:
+        made = resumable(folder, row.name)
         if not made:
-            made = Engine(folder, wanted, {machine: bundle}).run(
-                GuestPlace(rows[name], fetcher, how(args))
-            )
-        failed = bisect.Answer(name, made.release, "", made.error)
-        answer = failed if made.error else bisect.answer_of(folder / name, name, persona, point)
+            place = GuestPlace(row, fetcher, how(args))
+            made = Engine(folder, wanted, {machine: bundle}).run(place)
+        failed = bisect.Answer(row.name, made.release, "", made.error)
+        where = folder / row.name
+        answer = failed if made.error else bisect.answer_of(where, row.name, persona, point)
         print(f"  {answer}", flush=True)
         return answer
 
-    search = bisect.Search(list(rows), ask)
+    search = bisect.Search(list(rows), lambda name: ask_row(rows[name]))
     print(f"{point} as {persona}, {len(rows)} rows:")
     for index in range(len(rows) if args.all else 0):
         search.at(index)
-    print("\n".join(bisect.report(search, *search.run(), point)))
+    last, first = search.run()
+    print("\n".join(bisect.report(search, last, first, point)))
+    if args.git:
+        bisect_commits(args, rows[first.row], (last, first), ask_row)
     return 0
+
+
+def bisect_commits(
+    args: argparse.Namespace,
+    row: Row,
+    found: tuple[bisect.Answer, bisect.Answer],
+    ask_row: Callable[[Row], bisect.Answer],
+) -> None:
+    """Go on in a git tree between the two rows: build the kernel of a commit, and ask it."""
+    home = fetch.cache_home() / "trees" / f"{row.arch.name}-{commits.key(args.git)}"
+    tree = Tree(args.git.resolve(), home, row.arch, args.config)
+    old, new = commits.ends(tree, args.range, *found)
+
+    def ask(commit: str) -> bisect.Answer:
+        name = f"git-{commit[:12]}"
+        try:
+            image = tree.build()
+        except NoBuild as error:
+            print(f"  {name} is skipped: {error}", flush=True)
+            return bisect.Answer(name, "", "", str(error))
+        return ask_row(commits.row_of(row, image, name))
+
+    with tree.opened(old):
+        print(f"in {args.git}, kernels built in {os.path.relpath(tree.output)}:", flush=True)
+        print("\n".join(commits.search(tree, old, new, ask)))
 
 
 def print_workflow(args: argparse.Namespace, listed: Matrix) -> int:

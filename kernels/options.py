@@ -85,6 +85,23 @@ def _comparisons(run: argparse.ArgumentParser) -> None:
         "--persona), and stop",
     )
     run.add_argument(
+        "--git",
+        metavar="DIR",
+        type=Path,
+        help="with --bisect: go on in a git tree of Linux, and build what it takes to name a commit",
+    )
+    run.add_argument(
+        "--range",
+        metavar="OLD..NEW",
+        default="",
+        help="with --git: the commits to search between (default: the tags of both kernels)",
+    )
+    run.add_argument(
+        "--config",
+        type=Path,
+        help="with --git: configuration of the kernels (default: defconfig, and what a guest needs)",
+    )
+    run.add_argument(
         "--diff",
         metavar="NAME",
         nargs="+",

@@ -30,6 +30,7 @@ def test_the_list_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
     ("args", "said"),
     [
         ([], "which kernel?"),
+        (["uml", "--git", "."], "go with --bisect"),
         (["vax-4.3"], "no kernel 'vax-4.3'"),
         (["--tag", "nightly"], "no row has the tag"),
         (["uml", "--paranoid", "9"], "--paranoid is"),

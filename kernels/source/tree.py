@@ -1,0 +1,151 @@
+# SPDX-License-Identifier: MIT
+"""Kernels built from a git tree: a worktree and a build folder of our own, one commit after another.
+
+The user's checkout is never touched. The worktree is registered with the user's repository while it is
+in use; bisection refs belong to a worktree, so an own `git bisect` of the user is not disturbed either.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from kernels.errors import Missing, Usage
+from kernels.matrix import Arch
+
+BUILD = 4 * 3600  # seconds for one kernel
+REF = re.compile(r"[\w][\w./^~+-]{0,200}")
+# What init and run.sh need of a kernel; the user's --config is taken as it is.
+NEEDED = """\
+CONFIG_BLK_DEV_INITRD=y
+CONFIG_DEVTMPFS=y
+CONFIG_TMPFS=y
+CONFIG_PROC_FS=y
+CONFIG_SYSFS=y
+CONFIG_PERF_EVENTS=y
+CONFIG_FTRACE=y
+CONFIG_KPROBES=y
+CONFIG_UPROBE_EVENTS=y
+CONFIG_BPF_SYSCALL=y
+CONFIG_SERIAL_8250=y
+CONFIG_SERIAL_8250_CONSOLE=y
+CONFIG_SERIAL_AMBA_PL011=y
+CONFIG_SERIAL_AMBA_PL011_CONSOLE=y
+CONFIG_VIRTIO_PCI=y
+CONFIG_VIRTIO_CONSOLE=y
+CONFIG_PVH=y
+"""
+
+
+class NoBuild(Exception):
+    """This commit gives no kernel; others may."""
+
+
+def _run(argv: list[str], limit: int = 600) -> subprocess.CompletedProcess[str]:
+    try:
+        return subprocess.run(
+            argv,
+            capture_output=True,
+            text=True,
+            errors="replace",
+            timeout=limit,
+            stdin=subprocess.DEVNULL,
+            env={**os.environ, "LC_ALL": "C"},
+            check=False,
+        )
+    except FileNotFoundError:
+        raise Missing(f"no {argv[0]}: apt-get install {argv[0]}") from None
+    except subprocess.TimeoutExpired:
+        raise NoBuild(f"{argv[0]} did not finish in {limit} s") from None
+
+
+@dataclass(frozen=True)
+class Tree:
+    """A repository with kernels, checked out at `folder`/source and built in `folder`/build."""
+
+    repository: Path
+    folder: Path
+    arch: Arch
+    config: Path | None = None
+    jobs: int = os.cpu_count() or 1
+
+    @property
+    def source(self) -> Path:
+        return self.folder / "source"
+
+    @property
+    def output(self) -> Path:
+        return self.folder / "build"
+
+    def commit(self, ref: str) -> str:
+        """The commit that a tag, branch or hash names, or empty."""
+        if not REF.fullmatch(ref):
+            raise Usage(f"{ref!r} names no commit")
+        argv = ["git", "-C", str(self.repository), "rev-parse", "-q", "--verify", f"{ref}^{{commit}}"]
+        return _run(argv).stdout.strip()
+
+    def git(self, *words: str) -> subprocess.CompletedProcess[str]:
+        """git in the worktree, without the user's hooks, which may do anything."""
+        place = ["git", "-C", str(self.source), "-c", "core.hooksPath=/dev/null"]
+        return _run([*place, *words])
+
+    @contextmanager
+    def opened(self, commit: str) -> Iterator[None]:
+        """The worktree, at this commit; it is gone afterwards, and the build folder stays."""
+        base = ["git", "-C", str(self.repository), "-c", "core.hooksPath=/dev/null", "worktree"]
+        self._close(base)
+        self.output.mkdir(parents=True, exist_ok=True)
+        made = _run([*base, "add", "--detach", "--force", str(self.source), commit])
+        if made.returncode:
+            raise Missing(f"{self.repository}: {_last(made.stderr) or 'git made no worktree'}")
+        try:
+            yield
+        finally:
+            self._close(base)
+
+    def _close(self, base: list[str]) -> None:
+        _run([*base, "remove", "--force", str(self.source)])
+        shutil.rmtree(self.source, ignore_errors=True)
+        _run([*base, "prune"])
+
+    def _make(self, *words: str) -> str:
+        argv = ["make", "-C", str(self.source), f"O={self.output}", f"ARCH={self.arch.make}"]
+        if self.arch.bundle != os.uname().machine:
+            argv.append(f"CROSS_COMPILE={self.arch.triple}-")
+        done = _run([*argv, *words], BUILD)
+        (self.folder / "make.log").write_text(done.stdout + done.stderr, encoding="utf-8")
+        if done.returncode:
+            raise NoBuild(f"make {words[-1]}: {_last(done.stderr)}")
+        return done.stdout
+
+    def _configure(self) -> None:
+        if self.config:
+            shutil.copyfile(self.config, self.output / ".config")
+        elif not (self.output / ".config").exists():
+            self._make("-s", "defconfig")
+            with open(self.output / ".config", "a", encoding="ascii") as file:
+                file.write(NEEDED)
+        self._make("-s", "olddefconfig")
+
+    def build(self) -> Path:
+        """The kernel of the commit that is checked out. Raises NoBuild with make's last error."""
+        self._configure()
+        name = self._make("-s", "--no-print-directory", "image_name").strip().splitlines()[-1:]
+        image = self.output / (name[0] if name else "")
+        self._make("-s", f"-j{self.jobs}", image.name)
+        if not image.is_file():
+            raise NoBuild(f"make left no {image.name}")
+        return image
+
+
+def _last(said: str) -> str:
+    """The line of a compiler or git that tells what is wrong."""
+    lines = [line.strip() for line in said.splitlines() if line.strip()]
+    telling = [line for line in lines if re.search(r"error|fatal|No rule", line)]
+    return (telling or lines or [""])[0][:200]
