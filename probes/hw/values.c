@@ -14,6 +14,8 @@ PROBE(TITLE("values of hardware counters")
       POINT(instructions_grow, "four times the loop is about four times the instructions")
       POINT(branches_grow, "four times the loop is about four times the branches")
       POINT(cycles_grow, "cycles of four times the loop are more than of one")
+      POINT(distinct, "a loop of several instructions and one branch takes fewer branches than "
+		      "instructions")
       POINT(repeatable, "the middle half of 20 runs of the loop differ by less than a hundredth")
       FACT(spread, int, "instructions", "dearest less cheapest run of that middle half")
       FACT(per_loop, int, "instructions", "user-mode instructions of a pass of the loop")
@@ -63,6 +65,23 @@ TEST(cycles_grow)
 			return;
 	}
 	say_broken("one=%" PRIu64 " four=%" PRIu64, one, four);
+}
+
+TEST(distinct)
+{
+	const int instructions = open_hardware(PERF_COUNT_HW_INSTRUCTIONS);
+	const int branches = open_hardware(PERF_COUNT_HW_BRANCH_INSTRUCTIONS);
+	uint64_t executed = must_count(instructions), taken = must_count(branches);
+
+	loop(4);
+	taken = must_count(branches) - taken;
+	executed = must_count(instructions) - executed;
+	/* Load, add, store, compare, jump: three to one is less than any machine needs. */
+	if (!executed || !taken)
+		say_unknown("instructions=%" PRIu64 " branches=%" PRIu64, executed, taken);
+	if (taken > executed / 2)
+		say_broken("instructions=%" PRIu64 " branches=%" PRIu64 " of the same loop",
+			   executed, taken);
 }
 
 static int compare(const void *one, const void *two)

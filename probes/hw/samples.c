@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Do samples of a hardware counter tell the truth? A profile weighs each by its period and puts it
+ * where its address is; interrupts that come late put all of it into the wrong function. Observed:
+ * a user-only counter over one loop that lies in a section of its own.
+ */
+#include "probe.h"
+#include "core_pmu.h"
+
+PROBE(TITLE("what samples of hardware counters say")
+      SINCE("2.6.31")
+      NEEDS("pmu")
+      POINT(period, "each sample tells the period that was asked for")
+      POINT(place, "three of four addresses lie in the loop that the program spins in")
+      POINT(spread, "one period or about that lies between a sample and the next, by the counter")
+      FACT(inside, int, "%", "addresses that lie in the loop"))
+
+#define PERIOD 10000000
+#define WANT 24
+#define MOST 64
+#define ONE_STEP 100000		/* passes of the loop between two looks at the clock */
+
+/* Begin and end of the section, which the linker knows. */
+extern const char __start_hot[], __stop_hot[];
+
+static volatile uint32_t sink;
+
+static void __attribute__((section("hot"), noinline)) hot_loop(void)
+{
+	for (int i = 0; i < ONE_STEP; i++)
+		sink += i;
+}
+
+FIXTURE(samples)
+{
+	struct pm_sample taken[MOST];
+	int count;
+	uint64_t spun, stalled;		/* ns in all, and in which this CPU did nothing for us */
+};
+
+static void take(struct sampler *sampler, FIXTURE_DATA(samples) *self)
+{
+	struct pm_record record;
+
+	while (find_record(sampler, PERF_RECORD_SAMPLE, &record))
+		if (self->count < MOST)
+			self->taken[self->count++] = record.sample;
+}
+
+/* A step takes well below a millisecond; while one took longer, something else ran. */
+static void spin(struct sampler *sampler, FIXTURE_DATA(samples) *self)
+{
+	const uint64_t start = now_ns();
+	uint64_t before = start, now = start;
+
+	while (self->count < WANT && now < start + 2000000000) {
+		hot_loop();
+		now = now_ns();
+		if (now - before > 2000000)
+			self->stalled += now - before;
+		before = now;
+		take(sampler, self);
+	}
+	self->spun = now - start;
+}
+
+FIXTURE_SETUP(samples)
+{
+	struct perf_event_attr attr = attr_of(PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES);
+	struct sampler sampler;
+
+	must_have_counters();
+	attr.sample_period = PERIOD;
+	attr.sample_type = PERF_SAMPLE_IP | PERF_SAMPLE_PERIOD | PERF_SAMPLE_READ;
+	sampler = must_run_sampler(&attr, 0, -1, 8);
+	spin(&sampler, self);
+	if (self->count < WANT)
+		say_unknown("samples=%d in 2 s of work; counted=%" PRIu64, self->count,
+			    must_count(sampler.fd));
+}
+
+FIXTURE_TEARDOWN(samples)
+{
+}
+
+TEST_F(samples, period)
+{
+	for (int i = 0; i < self->count; i++)
+		if (self->taken[i].period != PERIOD)
+			say_broken("sample %d: period=%" PRIu64 " want=%d", i,
+				   self->taken[i].period, PERIOD);
+}
+
+TEST_F(samples, place)
+{
+	int inside = 0;
+
+	for (int i = 0; i < self->count; i++)
+		inside += self->taken[i].ip >= (uintptr_t)__start_hot &&
+			  self->taken[i].ip < (uintptr_t)__stop_hot;
+	fact_int("inside", 100 * inside / self->count);
+	if (4 * inside < 3 * self->count)
+		say_broken("%d of %d addresses lie in the loop, the first is %#" PRIx64
+			   " of %p to %p", inside, self->count, self->taken[0].ip,
+			   (const void *)__start_hot, (const void *)__stop_hot);
+}
+
+/* A machine that stands still has several periods end at once, and its samples are no news. */
+TEST_F(samples, spread)
+{
+	int short_ones = 0;
+
+	for (int i = 1; i < self->count; i++) {
+		const uint64_t gap = self->taken[i].read.member[0].value -
+				     self->taken[i - 1].read.member[0].value;
+
+		short_ones += gap < PERIOD / 4 || gap > UINT64_MAX / 2;
+	}
+	if (2 * short_ones < self->count)
+		return;
+	if (4 * self->stalled > self->spun)
+		say_unknown("the thread stood still for %" PRIu64 " of %" PRIu64 " ns",
+			    self->stalled, self->spun);
+	say_broken("%d of %d samples came less than a quarter of a period behind another: late, in "
+		   "heaps", short_ones, self->count);
+}
+
+PROBE_MAIN
