@@ -83,7 +83,7 @@ $(B)/lib/mechanism.a: $(MECHANISM)
 $(B)/launch: $(LAUNCHER) $(B)/launcher/main.o $(B)/lib/mechanism.a
 $(B)/identify: $(B)/launcher/identify.o $(B)/lib/mechanism.a
 # The same launcher with fake kernels, for the tests alone: it is in no bundle.
-$(B)/falsify/launch: $(patsubst suites/%.c,$(B)/%.o,$(wildcard suites/falsify/*.c)) $(LAUNCHER) $(B)/lib/mechanism.a
+$(B)/falsify/launch: $(patsubst suites/%.c,$(B)/%.o,$(wildcard suites/falsify/*.c)) $(B)/falsify/lies/names.o $(LAUNCHER) $(B)/lib/mechanism.a
 $(PROGRAMS) $(B)/falsify/launch:
 	$(call say,LINK,$@)
 	$(Q)$(CC) $(LINK) -o $@ $^

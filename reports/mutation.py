@@ -4,10 +4,14 @@
 The words are mutation testing's. A mutant is a kernel with one fault (see suites/falsify). A point
 that says no or broken on a mutant has killed it; one that only gets to unknown, blocked or absent is
 weak; one that says yes to every mutant has let all of them survive, and checks nothing.
+
+Some faults leave nearly nothing working: blanket.txt lists them. A point that kills no other mutant has
+been shown to need a kernel, not to check its own question.
 """
 
 from __future__ import annotations
 
+import fnmatch
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,6 +21,8 @@ from reports.catalogue import Catalogue
 from reports.declaration import Probe
 
 RECORDS = Path("suites/falsify/killed")
+BLANKET = Path("suites/falsify/blanket.txt")	# faults that leave nearly nothing working
+REASONS = Path("suites/falsify/reasons.txt")	# why a point cannot be shown to fail
 NATURE = "-"		# no fault: the kernel as it is
 NOT_HERE = "not-here"	# no fault, and nobody was told yes on that kernel: nothing can be shown there
 VERDICTS = tuple(word for word in wordlist.EVERY if word != "yes")
@@ -45,6 +51,51 @@ class Seen:
     def blunt(self) -> bool:
         """Whether the fault refuses every perf_event_open, which says little about one point."""
         return self.fault.startswith("open-e") and self.fault not in ("open-enomsg", "open-entrusts")
+
+
+class Blanket:
+    """Which faults leave nearly nothing working, and the points that ask about just that."""
+
+    def __init__(self, top: Path) -> None:
+        path = top / BLANKET
+        lines = [words for _, words in _lines(path)] if path.is_file() else []
+        self.subjects = {words[0]: words[1:] for words in lines}
+
+    def own(self, point: str, how: Seen) -> bool:
+        """Whether this kill is about the point's own question."""
+        if how.weight < 3:
+            return False
+        return how.fault not in self.subjects or any(fnmatch.fnmatchcase(point, glob)
+                                                     for glob in self.subjects[how.fault])
+
+    def worth(self, point: str, how: Seen) -> int:
+        """The weight of a record, and 4 for a kill by a fault of the point's own."""
+        return 4 if self.own(point, how) else how.weight
+
+
+def reasons(top: Path) -> dict[str, str]:
+    """glob over points -> why they cannot be shown to fail by a fault of their own."""
+    path = top / REASONS
+    return {words[0]: " ".join(words[1:]) for _, words in _lines(path)} if path.is_file() else {}
+
+
+def standing(top: Path, declared: Catalogue) -> dict[str, list[str]]:
+    """The points in four lists: killed by a fault of their `own`, only by a `blanket` one, `never` yes on
+    any kernel that was tried, and `not` killed."""
+    known, blanket = read(top), Blanket(top)
+    found: dict[str, list[str]] = {"own": [], "blanket": [], "not": [], "never": []}
+    for probe in declared.probes.values():
+        for point in (f"{probe.id}.{item.name}" for item in probe.points()):
+            how = known.get(point)
+            if probe.id.startswith("meta."):
+                continue
+            if how is None or 0 < how.weight < 3:
+                found["not"].append(point)
+            elif how.weight == 0:
+                found["never"].append(point)
+            else:
+                found["own" if blanket.own(point, how) else "blanket"].append(point)
+    return found
 
 
 def path_of(top: Path, probe: str) -> Path:
@@ -98,12 +149,23 @@ def problems(top: Path, declared: Catalogue | None) -> Iterator[tuple[str, int, 
                 yield where, number, "not: point verdict persona fault kernel"
             elif names is not None and words[0] not in names:
                 yield where, number, f"stale: no point {words[0]}; run make falsify PROBE={probe}"
+    for message in stale_reasons(top, declared) if declared else ():
+        yield str(REASONS), 0, message
+
+
+def stale_reasons(top: Path, declared: Catalogue) -> Iterator[str]:
+    """Reasons for points that are no more, or that have been killed by a fault of their own."""
+    found = standing(top, declared)
+    for glob in reasons(top):
+        if not any(fnmatch.fnmatchcase(point, glob) for point in found["blanket"] + found["not"]):
+            yield f"stale: {glob}: every such point is killed, or there is none"
 
 
 def unshown(top: Path, declared: Catalogue) -> Iterator[tuple[Probe, list[str]]]:
     """Probes with the names of their points that have no record. Those about the house need none."""
-    known = read(top)
+    known, excused = read(top), reasons(top)
     for probe in declared.probes.values():
-        names = [item.name for item in probe.points() if f"{probe.id}.{item.name}" not in known]
+        names = [item.name for item in probe.points() if f"{probe.id}.{item.name}" not in known
+                 and not any(fnmatch.fnmatchcase(f"{probe.id}.{item.name}", glob) for glob in excused)]
         if names and not probe.id.startswith("meta."):
             yield probe, names

@@ -30,14 +30,24 @@ check: check-deps	## run all tests (installs what they need; NO_INSTALL=1 does n
 compare-builds:	## the same verdicts from gcc and clang at -O0, -O2, -O3
 	$(Q)suites/compare_builds.py
 
-falsify: all	## run probes on kernels that lie: each point must be able to fail; PROBE='ring.*' for a few
+falsify: all lying-probes	## run probes on kernels that lie: each point must be able to fail; PROBE='ring.*' for a few
 	$(Q)ARCH=$(ARCH) suites/falsify/falsify.py $(if $(PROBE),--probe '$(PROBE)')
 
-# A probe whose decoder lies about one field of the records, for suites/test/test_contents.py.
-$(B)/falsify/contents/%: probes/%.c $(KIT) $(B)/falsify/contents/lie.o $(B)/lib/mechanism.a | $(HARNESS)
+# A probe with the lies of falsify/lies between it and its calls; PERFMODES_LIE names one. Never in a bundle
+# that ships.
+LIES := $(patsubst suites/%.c,$(B)/%.o,$(wildcard suites/falsify/lies/*.c))
+WRAPPED := syscall close ioctl prctl read mmap poll epoll_wait fcntl sigtimedwait sigaction \
+	pm_record_decode pm_ring_next pm_ring_head
+LYING := $(PROBES:%=$(B)/falsify/probes/%)
+$(B)/falsify/objects/%.o: probes/%.c | $(HARNESS)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(ALL_CFLAGS) -Wno-missing-prototypes -Wno-unused-parameter -isystem build/kselftest -I probes/kit \
-		-DPROBE_ID='"$(subst /,.,$*)"' $(LINK) -Wl,--wrap=pm_record_decode -o $@ $< $(KIT) \
-		$(B)/falsify/contents/lie.o $(B)/lib/mechanism.a
+		-DPROBE_ID='"$(subst /,.,$*)"' -c -o $@ $<
+$(B)/falsify/probes/%: $(B)/falsify/objects/%.o $(KIT) $(LIES) $(B)/lib/mechanism.a
+	$(call say,LYING,$(subst /,.,$*))
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(LINK) $(WRAPPED:%=-Wl,--wrap=%) -o $@ $^
+lying-probes: $(LYING)
+-include $(wildcard $(B)/falsify/objects/*/*.d $(B)/falsify/lies/*.d)
 
-.PHONY: quick check check-deps compare-builds falsify
+.PHONY: quick check check-deps compare-builds falsify lying-probes

@@ -64,3 +64,33 @@ def test_an_ill_formed_record_is_found(tree: Path, line: str) -> None:
     (Seen("unknown", "user", "open-eacces"), 1), (Seen("absent", "root", "not-here"), 0), (Seen("yes", "root"), 0)])
 def test_what_shows_how_much(how: Seen, weight: int) -> None:
     assert how.weight == weight
+
+
+def test_a_kill_where_nothing_works_is_of_the_points_own_only_where_it_asks_about_that(tree: Path) -> None:
+    path = tree / mutation.BLANKET
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("# a comment\nread-zeros ring.b*\n")
+    blanket = mutation.Blanket(tree)
+    assert [blanket.own(point, KILLED) for point in ("ring.a.a", "ring.bad")] == [False, True]
+    assert blanket.worth("ring.a.a", KILLED) == 3 and blanket.worth("ring.bad", KILLED) == 4
+    other = Seen("broken", "user", "poll.always", "6.18/x86_64")
+    assert blanket.own("ring.a.a", other) and not blanket.own("ring.a.a", Seen("unknown", "user", "poll.always"))
+
+
+def test_points_are_counted_by_what_kills_them(tree: Path) -> None:
+    path = tree / mutation.BLANKET
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("read-zeros\n")
+    mutation.write(tree, "ring.a", {"a": KILLED, "one.b": Seen("absent", "user", "not-here", "6.18/x86_64")})
+    found = mutation.standing(tree, lint._built(tree))
+    assert found == {"own": [], "blanket": ["ring.a.a"], "not": [], "never": ["ring.a.one.b"]}
+
+
+@pytest.mark.parametrize("reason, stale", [("ring.a.a  it is so", 0), ("ring.gone.*  it is so", 1)])
+def test_a_reason_excuses_a_point_and_goes_stale_with_it(tree: Path, reason: str, stale: int) -> None:
+    path = tree / mutation.REASONS
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(reason + "\n")
+    mutation.write(tree, "ring.a", {"one.b": Seen("absent", "user", "not-here", "6.18/x86_64")})
+    assert len([f for f in lint.tree(tree) if f.rule == "mutation"]) == stale
+    assert len(list(lint.notes(tree))) == stale

@@ -10,12 +10,14 @@
 
 #include "../../probes/launcher/launch.h"
 #include "fault.h"
+#include "lies/lies.h"
 #include "old_kernel.h"
 
 static const char usage[] =
 	"falsify/launch: launch, and besides:\n"
 	"  --old-kernel           answer ENOSYS to system calls newer than Linux 3.10\n"
-	"  --fault NAME           run the probe on a kernel with that fault (--fault list)\n";
+	"  --fault NAME           run the probe on a kernel with that fault (--fault list); the\n"
+	"                         names with a dot are for programs of falsify/probes alone\n";
 
 static const struct fault *fault;
 static bool old_kernel;
@@ -45,8 +47,14 @@ static void take_fault(const char *name)
 	fault = fault_find(name);
 	if (fault)
 		return;
+	if (lie_number(name) >= 0) {
+		setenv("PERFMODES_LIE", name, 1);
+		return;
+	}
 	if (!strcmp(name, "list")) {
 		fault_list(stdout);
+		for (int i = 0; i < lies_count(); i++)
+			puts(lie_name(i));
 		exit(0);
 	}
 	fprintf(stderr, "launch: no fault called '%s' (--fault list)\n", name);

@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Lies about read(2) and mmap(2) of events.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "change.h"
+#include "event.h"
+#include "lies.h"
+
+ssize_t __real_read(int fd, void *buffer, size_t size);
+ssize_t __wrap_read(int fd, void *buffer, size_t size);
+void *__real_mmap(void *at, size_t size, int protection, int flags, int fd, off_t offset);
+void *__wrap_mmap(void *at, size_t size, int protection, int flags, int fd, off_t offset);
+int __real_ioctl(int fd, int request, ...);
+
+/* ----------------------------------------------------------------------------------- read */
+
+static size_t put(const struct pm_counts *counts, uint64_t read_format, uint64_t *words)
+{
+	const bool group = read_format & PERF_FORMAT_GROUP;
+	size_t at = 0;
+
+	if (group)
+		words[at++] = counts->nr;
+	else
+		words[at++] = counts->member[0].value;
+	if (read_format & PERF_FORMAT_TOTAL_TIME_ENABLED)
+		words[at++] = counts->time_enabled;
+	if (read_format & PERF_FORMAT_TOTAL_TIME_RUNNING)
+		words[at++] = counts->time_running;
+	for (uint64_t i = 0; i < counts->nr && i < PM_COUNTS_MAX; i++) {
+		if (group)
+			words[at++] = counts->member[i].value;
+		if (read_format & PERF_FORMAT_ID)
+			words[at++] = counts->member[i].id;
+		if (read_format & PERF_FORMAT_LOST)
+			words[at++] = counts->member[i].lost;
+	}
+	return 8 * at;
+}
+
+static ssize_t change_read(struct event *event, void *buffer, size_t room, ssize_t size)
+{
+	uint64_t words[4 + 3 * PM_COUNTS_MAX];
+	struct pm_counts counts;
+
+	if (size <= 0 || size % 8 ||
+	    pm_counts_decode(buffer, (size_t)size, event->attr.read_format, &counts) != size ||
+	    counts.nr > PM_COUNTS_MAX || counts.dropped)
+		return size;
+	change_counts(&counts, event->attr.read_format);
+	if (lie(LIE_read_backward) && ++event->reads % 2 == 0)
+		counts.member[0].value /= 3;
+	size = (ssize_t)put(&counts, event->attr.read_format, words);
+	if (lie(LIE_read_longer))
+		words[size / 8] = 0, size += 8;
+	if (lie(LIE_read_shorter))
+		size -= 8;
+	if (size > (ssize_t)room)
+		size = (ssize_t)room;
+	memcpy(buffer, words, (size_t)size);
+	return size;
+}
+
+/* What was given before, for a kernel that answers one read too late. */
+static void make_stale(struct event *event, void *buffer, ssize_t size)
+{
+	unsigned char now[sizeof(event->last)];
+
+	if (size <= 0 || size > (ssize_t)sizeof(now))
+		return;
+	memcpy(now, buffer, (size_t)size);
+	if (event->last_size == size)
+		memcpy(buffer, event->last, (size_t)size);
+	memcpy(event->last, now, (size_t)size);
+	event->last_size = size;
+}
+
+ssize_t __wrap_read(int fd, void *buffer, size_t size)
+{
+	struct event *event = event_of(fd);
+	const int first = event_first(), last = event_last();
+	ssize_t got;
+
+	if (!event)
+		return __real_read(fd, buffer, size);
+	if (lie(LIE_read_end_of_file))
+		return 0;
+	if (first >= 0 && first != fd && lie(LIE_read_of_first))
+		fd = first;
+	if (last >= 0 && last != fd && lie(LIE_read_of_last))
+		fd = last;
+	got = __real_read(fd, buffer, size);
+	if (got == 0 && lie(LIE_read_no_end_of_file)) {
+		memset(buffer, 0, size < 8 ? size : 8);
+		return 8;
+	}
+	if (got < 0 && errno == ENOSPC && lie(LIE_read_small_buffer))
+		return (ssize_t)size;
+	if (lie(LIE_read_stale))
+		make_stale(event, buffer, got);
+	if (lie(LIE_read_resets))
+		__real_ioctl(fd, (int)PERF_EVENT_IOC_RESET, 0);
+	return change_read(event, buffer, size, got);
+}
+
+/* ----------------------------------------------------------------------------------- mmap */
+
+void *__wrap_mmap(void *at, size_t size, int protection, int flags, int fd, off_t offset)
+{
+	static int first = -1;
+	struct event *event = flags & MAP_ANONYMOUS ? NULL : event_of(fd);
+	void *area;
+
+	if (!event)
+		return __real_mmap(at, size, protection, flags, fd, offset);
+	if (protection & PROT_WRITE && lie(LIE_mmap_read_only))
+		protection &= ~PROT_WRITE;
+	if (!(protection & PROT_WRITE) && lie(LIE_mmap_writable))
+		protection |= PROT_WRITE;
+	if (event_of(first) && first != fd && lie(LIE_mmap_of_first))
+		fd = first;
+	area = __real_mmap(at, size, protection, flags, fd, offset);
+	if (area == MAP_FAILED) {
+		if (lie(LIE_mmap_eperm))
+			errno = errno == EPERM ? EINVAL : EPERM;
+		return area;
+	}
+	if (first < 0)
+		first = fd;
+	if (lie(LIE_mmap_dead)) {
+		munmap(area, size);
+		area = __real_mmap(at, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1,
+				   0);
+	}
+	return area;
+}

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Which lie is told, and which ones could be. See lies.h.
+ */
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "lies.h"
+
+#define NONE (-2)
+#define MOST 1024
+
+static int told = NONE;
+static const char *asked;
+static bool noted[MOST];
+
+static void write_line(const char *way, const char *name)
+{
+	char line[64];
+	const int length = snprintf(line, sizeof(line), "%s%s\n", way, name);
+	const int fd = open(asked, O_WRONLY | O_APPEND | O_CLOEXEC);
+
+	if (fd >= 0 && write(fd, line, (size_t)length) > 0)
+		close(fd);
+}
+
+static void note(int number)
+{
+	if (number >= MOST || noted[number])
+		return;
+	noted[number] = true;
+	write_line("", lie_name(number));
+}
+
+void lies_use_attr(const char *name)
+{
+	if (!asked)
+		return;
+	write_line("attr-", name);
+	write_line("refuse-", name);
+}
+
+/* Before anything of the probe runs, so that threads find it settled. */
+static void __attribute__((constructor)) settle(void)
+{
+	const char *name = getenv("PERFMODES_LIE");
+
+	asked = getenv("PERFMODES_LIES_ASKED");
+	told = name && *name ? lie_number(name) : NONE;
+}
+
+bool lie(int number)
+{
+	if (asked)
+		note(number);
+	return number == told;
+}

@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: MIT
+"""Records and counts with one false field, and calls that do something else: the point that asks notices.
+
+A probe is linked with falsify/lies between it and its calls. Without a lie the same point says yes, or the
+case is skipped: this machine cannot ask the question. `make falsify` finds such a point for every lie; here
+are those that a probe was once blind to.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+
+TREE = Path(__file__).resolve().parents[2]
+FIELDS = TREE / "suites/falsify/lies/fields.def"
+
+LIES = [
+    ("sample.callchain.last", "sample/callchain", "depth"),
+    ("sample.callchain.last", "sample/callchain", "other_task"),
+    ("sample.callchain_nr.half", "sample/callchain_cut", "max_stack"),
+    ("sample.callchain.last", "sample/order", "everything"),
+    ("sample.callchain.last", "strategy/callchain", "callchain"),
+    ("sample.phys_addr.more", "sample/page", "phys_addr"),
+    ("sample.data_page_size.double", "sample/page", "data_page_size"),
+    ("sample.code_page_size.double", "sample/page", "code_page_size"),
+    ("sample.regs_user.first", "sample/registers", "user"),
+    ("count.value.more", "sample/read", "value"),
+    ("count.time_enabled.thousandth", "sample/read", "times"),
+    ("count.sibling_value.more", "sample/read", "group"),
+    ("misc.mmap.data.clear", "record/mmap_data", "data_marked"),
+    ("misc.mmap.data.set", "record/mmap_data", "data_marked"),
+    ("mmap2.min.more", "record/mmap2", "file"),
+    ("mmap2.filename.cut", "record/mmap2", "file"),
+    ("bpf_event.id.more", "record/bpf", "load"),
+    ("ksymbol.addr.more", "record/bpf", "ksymbol"),
+    ("ksymbol.len.more", "record/bpf", "ksymbol"),
+    ("ksymbol.name.cut", "record/bpf", "ksymbol"),
+    ("namespaces.entries.first", "record/namespaces", "inodes"),
+    ("switch_cpu_wide.next_prev_pid.more", "record/switch_cpu_wide", "cpu_wide"),
+    ("misc.switch.preempt.set", "record/preemption", "preempt"),
+    ("misc.switch.preempt.clear", "record/preemption", "preempt"),
+    ("count.value.more", "record/inherit_stat", "exact"),
+    ("exit.ppid.more", "record/exit", "exit_watched"),
+]
+
+
+def members(text: str) -> set[str]:
+    """The members of a struct of pm_sys.h, unions and structs in it by their path."""
+    found: set[str] = set()
+    for body, name in re.findall(r"struct \{([^{}]*)\} (\w+);", text):
+        parts = [part.split()[-1].strip("*") for part in re.split("[;,]", body) if part.strip()]
+        found |= {f"{name}.{part}" for part in parts}
+    return found
+
+
+def test_every_field_of_every_record_is_lied_about() -> None:
+    header = re.sub(r"/\*.*?\*/", "", (TREE / "lib/pm_sys.h").read_text(encoding="utf-8"), flags=re.DOTALL)
+    record = header[header.index("struct pm_record {"):]
+    told = set(re.findall(r", (\w+\.\w+), ALWAYS", FIELDS.read_text(encoding="utf-8")))
+    # Counts have a list of their own; nothing fills the other two.
+    left_out = {"read.counts", "aux_output_hw_id.pid", "aux_output_hw_id.tid"}
+    wanted = members(record[:record.index("\n};")])
+    assert len(wanted) > 50 and wanted - told == left_out
+
+
+def test_every_field_of_a_sample_is_lied_about() -> None:
+    known = set(re.findall(r"FIELD\(\d+, (\w+),", (TREE / "lib/abi.def").read_text(encoding="utf-8")))
+    told = set(re.findall(r"FIELD\(SAMPLE, \w+, [\w.]+, (\w+),", FIELDS.read_text(encoding="utf-8")))
+    assert len(told) > 20 and known - told == {"READ"}, "counts have a list of their own"
+
+
+@pytest.fixture(scope="module")
+def programs() -> Path:
+    """The probes of the table, built with the lies in them."""
+    probes = sorted({probe for _, probe, _ in LIES})
+    subprocess.run(["make", "-s", *(f"build/{os.uname().machine}/falsify/probes/{probe}" for probe in probes)],
+                   cwd=TREE, check=True)
+    return TREE / "build" / os.uname().machine / "falsify/probes"
+
+
+def result(program: Path, point: str, lie: str) -> str:
+    """The result line of a point."""
+    done = subprocess.run([program], env={**os.environ, "PERFMODES_LIE": lie}, capture_output=True, text=True,
+                          timeout=60, check=False)
+    return next(line for line in done.stdout.splitlines()
+                if line.startswith(("ok ", "not ok ")) and f".{point}" in line)
+
+
+@pytest.mark.parametrize(("lie", "probe", "point"), LIES)
+def test_a_false_field_is_noticed(programs: Path, lie: str, probe: str, point: str) -> None:
+    true = result(programs / probe, point, "")
+    if not true.startswith("ok ") or "SKIP" in true:
+        pytest.skip(f"cannot be asked here: {true}")
+    false = result(programs / probe, point, lie)
+    assert false.startswith("not ok ") or "# SKIP no:" in false
