@@ -39,15 +39,10 @@ LIES := $(patsubst suites/%.c,$(B)/%.o,$(wildcard suites/falsify/lies/*.c))
 WRAPPED := syscall close ioctl prctl read mmap poll epoll_wait fcntl sigtimedwait sigaction \
 	pm_record_decode pm_ring_next pm_ring_head
 LYING := $(PROBES:%=$(B)/falsify/probes/%)
-$(B)/falsify/objects/%.o: probes/%.c | $(HARNESS)
-	$(Q)mkdir -p $(@D)
-	$(Q)$(CC) $(ALL_CFLAGS) -Wno-missing-prototypes -Wno-unused-parameter -isystem build/kselftest -I probes/kit \
-		-DPROBE_ID='"$(subst /,.,$*)"' -c -o $@ $<
-$(B)/falsify/probes/%: $(B)/falsify/objects/%.o $(KIT) $(LIES) $(B)/lib/mechanism.a
+$(B)/falsify/probes/%: $(B)/object/%.o $(KIT) $(LIES) $(B)/lib/mechanism.a
 	$(call say,LYING,$(subst /,.,$*))
-	$(Q)mkdir -p $(@D)
-	$(Q)$(CC) $(LINK) $(WRAPPED:%=-Wl,--wrap=%) -o $@ $^
+	$(Q)mkdir -p $(@D) && $(CC) $(LINK) $(WRAPPED:%=-Wl,--wrap=%) -o $@ $^
 lying-probes: $(LYING)
--include $(wildcard $(B)/falsify/objects/*/*.d $(B)/falsify/lies/*.d)
+-include $(wildcard $(B)/falsify/lies/*.d)
 
 .PHONY: quick check check-deps compare-builds falsify lying-probes
