@@ -82,7 +82,11 @@ def boot_rows(args: argparse.Namespace, rows: list[Row]) -> int:
     settled = {report.name for report in reports}
     places = [GuestPlace(row, fetcher, guests) for row in rows if row.name not in settled]
     machines = (place.facts().machine for place in places)
-    made = bundles(machines, not args.no_build, not args.no_install)
+    made: dict[str, Path | str]
+    if args.bundle:
+        made = dict.fromkeys(machines, args.bundle)
+    else:
+        made = bundles(machines, not args.no_build, not args.no_install)
     say = lambda report: progress.ended(report.name, show.line(report))  # noqa: E731
     with with_suite(made, suite_file(args)) as whole:
         engine = Engine(folder, wanted, whole, progress.set)

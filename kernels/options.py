@@ -172,6 +172,9 @@ def _machinery(run: argparse.ArgumentParser) -> None:
         "--refresh", action="store_true", help="fetch package indexes even if they are of today"
     )
     run.add_argument("--no-build", action="store_true", help="use the bundle as it is")
+    run.add_argument(
+        "--bundle", type=Path, metavar="DIR", help="use this one, whatever machine the row is"
+    )
     run.add_argument("--no-install", action="store_true", help="install no packages")
 
 

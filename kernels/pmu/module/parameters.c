@@ -57,10 +57,6 @@ unsigned int dead_cpu;
 module_param(dead_cpu, uint, 0444);
 MODULE_PARM_DESC(dead_cpu, "the CPU of the lie dead_cpu");
 
-static char *lie = "";
-module_param(lie, charp, 0444);
-MODULE_PARM_DESC(lie, "what it lies about: names from README.md, separated by commas");
-
 static const char *const lie_names[LIES] = {
 	[LIE_FROZEN] = "frozen",
 	[LIE_HALF_COUNT] = "half_count",
@@ -99,7 +95,7 @@ bool lies(enum lie which)
 	return test_bit(which, told_lies);
 }
 
-static int read_lies(char *list)
+static int read_lies(char *list, unsigned long *ret)
 {
 	char *name;
 	int which;
@@ -112,23 +108,36 @@ static int read_lies(char *list)
 			pr_err("perfmodes_pmu: no lie '%s'\n", name);
 			return -EINVAL;
 		}
-		__set_bit(which, told_lies);
+		__set_bit(which, ret);
 	}
 	return 0;
 }
 
-int parameters_check(void)
+/* From then on it tells these and no others. */
+static int lie_set(const char *value, const struct kernel_param *unused)
 {
-	char *list = kstrdup(lie, GFP_KERNEL);
+	DECLARE_BITMAP(wanted, LIES) = { 0 };
+	char *list = kstrdup(value, GFP_KERNEL);
 	int error;
 
 	if (!list)
 		return -ENOMEM;
-	error = read_lies(list);
+	error = read_lies(strim(list), wanted);
 	kfree(list);
-	if (!error && (!counters || counters > MAX_COUNTERS || max_precise > 3))
-		error = -EINVAL;
+	if (!error)
+		bitmap_copy(told_lies, wanted, LIES);
 	return error;
+}
+
+static const struct kernel_param_ops lie_ops = {
+	.set = lie_set,
+};
+module_param_cb(lie, &lie_ops, NULL, 0200);
+MODULE_PARM_DESC(lie, "what it lies about: names from README.md, separated by commas");
+
+int parameters_check(void)
+{
+	return counters && counters <= MAX_COUNTERS && max_precise <= 3 ? 0 : -EINVAL;
 }
 
 /* Any write to it makes the PMUs go, with the events that are open. */
