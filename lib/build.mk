@@ -53,6 +53,9 @@ build/test/%_test: lib/test/%_test.c build/test/lib.a $(wildcard lib/test/*.h li
 	$(Q)mkdir -p $(@D) && gcc $(TEST_FLAGS) -o $@ $< build/test/lib.a -lcmocka $(YAJL) $(TEST_LIBS)
 build/test/policy/tracepoint_test: TEST_LIBS := -l:libtraceevent.a -ldl
 build/test/policy/matrix_test: TEST_LIBS := -Wl,--wrap=pm_ring_pending
+build/test/policy/storms_test: TEST_LIBS := -Wl,--wrap=clock_gettime
+build/test/policy/faults_test: TEST_LIBS := -Wl,--wrap=free $(shell awk -F'[(,) ]+' \
+	'/^X/ && $$3 != "NEVER" { print "-Wl,--wrap=" $$2 }' lib/test/policy/libc.def)
 build/fuzz/object/%.o: lib/%.c
 	$(Q)mkdir -p $(@D) && clang $(TEST_FLAGS) -fsanitize=fuzzer-no-link -c -o $@ $<
 build/fuzz/lib.a: $(patsubst lib/%.c,build/fuzz/object/%.o,$(LIB_SOURCES))

@@ -10,7 +10,72 @@
 #include "json.h"
 
 #include <errno.h>
+#include <setjmp.h>
+#include <stdlib.h>
 #include <yajl/yajl_parse.h>
+
+/* --------------------------------------------------------------------------------------- memory */
+
+/* yajl uses what it is given unseen, so when there is no memory it is left, and all of it freed. */
+struct pool {
+	struct block {
+		struct block *next, *previous;
+	} __attribute__((aligned(16))) blocks;	/* a circle, and this its head */
+	jmp_buf out;
+};
+
+static void *link_in(struct pool *pool, struct block *block)
+{
+	if (block == NULL)
+		longjmp(pool->out, 1);
+	block->next = pool->blocks.next;
+	block->previous = &pool->blocks;
+	block->next->previous = pool->blocks.next = block;
+	return block + 1;
+}
+
+static void unlink_from_pool(struct block *block)
+{
+	block->next->previous = block->previous;
+	block->previous->next = block->next;
+}
+
+static void *take(void *pool, size_t size)
+{
+	return link_in(pool, malloc(sizeof(struct block) + size));
+}
+
+static void drop(void *pool, void *pointer)
+{
+	struct block *block = pointer;
+
+	(void)pool;
+	if (block == NULL)
+		return;
+	unlink_from_pool(block - 1);
+	free(block - 1);
+}
+
+static void *change(void *pool, void *pointer, size_t size)
+{
+	struct block *block = pointer, *more;
+
+	if (block == NULL)
+		return take(pool, size);
+	unlink_from_pool(--block);
+	more = realloc(block, sizeof(*block) + size);
+	if (more == NULL)
+		free(block);
+	return link_in(pool, more);
+}
+
+static void free_all(struct pool *pool)
+{
+	while (pool->blocks.next != &pool->blocks)
+		drop(pool, pool->blocks.next + 1);
+}
+
+/* -------------------------------------------------------------------------------------- parsing */
 
 struct listener {
 	int (*each)(void *context, const struct json_token *token);
@@ -89,11 +154,10 @@ static const yajl_callbacks callbacks = {
 	.yajl_start_array = on_list, .yajl_end_array = on_list_end,
 };
 
-int pm_json_parse(const char *text, size_t size,
-		  int (*each)(void *context, const struct json_token *token), void *context)
+static int parse(struct pool *pool, const char *text, size_t size, struct listener *to)
 {
-	struct listener to = { .each = each, .context = context };
-	yajl_handle parser = yajl_alloc(&callbacks, NULL, &to);
+	yajl_alloc_funcs memory = { .malloc = take, .realloc = change, .free = drop, .ctx = pool };
+	yajl_handle parser = yajl_alloc(&callbacks, &memory, to);
 	yajl_status status;
 
 	if (parser == NULL)
@@ -103,6 +167,19 @@ int pm_json_parse(const char *text, size_t size,
 		status = yajl_complete_parse(parser);
 	yajl_free(parser);
 	if (status == yajl_status_client_canceled)
-		return to.err;
+		return to->err;
 	return status == yajl_status_ok ? 0 : -EBADMSG;
+}
+
+int pm_json_parse(const char *text, size_t size,
+		  int (*each)(void *context, const struct json_token *token), void *context)
+{
+	struct listener to = { .each = each, .context = context };
+	struct pool pool;
+
+	pool.blocks.next = pool.blocks.previous = &pool.blocks;
+	if (setjmp(pool.out) == 0)
+		return parse(&pool, text, size, &to);
+	free_all(&pool);
+	return -ENOMEM;
 }

@@ -74,14 +74,20 @@ static int start(struct process_timer *timer, uint64_t period)
 	return now.it_interval.tv_sec != 0 || now.it_interval.tv_usec != 0 ? 0 : -EIO;
 }
 
-/* Whether the timer that runs is the one that was started: a program may have set its own since. */
-static bool is_ours(const struct process_timer *timer)
+/*
+ * Switches the timer off if it is the one that was started: a program may have set its own since.
+ * False: that was refused, and it may run on.
+ */
+static bool stop(const struct process_timer *timer)
 {
+	const struct itimerval off = { { 0, 0 }, { 0, 0 } };
 	struct itimerval now;
 
-	return getitimer(ITIMER_PROF, &now) == 0 &&
-		now.it_interval.tv_sec == timer->each.tv_sec &&
-		now.it_interval.tv_usec == timer->each.tv_usec;
+	if (getitimer(ITIMER_PROF, &now) != 0)
+		return false;
+	return now.it_interval.tv_sec != timer->each.tv_sec ||
+		now.it_interval.tv_usec != timer->each.tv_usec ||
+		setitimer(ITIMER_PROF, &off, NULL) == 0;
 }
 
 static int attach(struct pm_session *session, struct pm_diag *diag)
@@ -112,14 +118,16 @@ static int attach(struct pm_session *session, struct pm_diag *diag)
 
 static void undo(struct pm_session *session)
 {
-	const struct itimerval off = { { 0, 0 }, { 0, 0 } };
 	struct process_timer *timer = session->own;
 
 	if (timer == NULL)
 		return;
-	/* A forked child has no copy of it, and may have set its own. */
-	if (session->pid == getpid() && is_ours(timer))
-		(void)setitimer(ITIMER_PROF, &off, NULL);
+	/*
+	 * A forked child has no copy of it, and may have set its own. Where it runs on, its next
+	 * signal would end the process.
+	 */
+	if (session->pid == getpid() && !stop(timer))
+		timer->ring.before.sa_handler = SIG_IGN;
 	pm_sigring_remove(&timer->ring);
 	session->own = NULL;
 	free(timer);

@@ -28,7 +28,7 @@ def run(name: str, *arguments: str | Path) -> subprocess.CompletedProcess[str]:
     if not program.exists():
         pytest.skip(f"not built: make {program.relative_to(TREE)}")
     return subprocess.run([str(program), *map(str, arguments)], cwd=BUILT, capture_output=True,
-                          text=True, errors="backslashreplace", timeout=120, check=False)
+                          text=True, errors="backslashreplace", timeout=300, check=False)
 
 
 @pytest.mark.parametrize("name", names("*_test.c"))
@@ -48,6 +48,20 @@ def test_fuzz(name: str, tmp_path: Path) -> None:
                tmp_path, corpus)
     assert done.returncode == 0, done.stderr[-4000:]
     assert "DONE" in done.stderr
+
+
+def test_calls_of_libc() -> None:
+    """libc.def, each of which faults_test lets fail, has what the library really calls."""
+    archive = TREE / "build" / "test" / "lib.a"
+    if not archive.exists():
+        pytest.skip("not built: make unit-tests")
+    done = subprocess.run(["nm", "-u", str(archive)], capture_output=True, text=True, check=True,
+                          timeout=60)
+    compiler = r"(__asan|__ubsan|__popcount|_GLOBAL_|pm_|yajl_)"
+    called = {re.sub("64$", "", name) for name in re.findall(r"^ +U (\w+)$", done.stdout, re.M)
+              if not re.match(compiler, name)}
+    listed = set(re.findall(r"^X\((\w+),", (HERE / "libc.def").read_text(), re.M))
+    assert called == listed, f"not in libc.def: {called - listed}; only there: {listed - called}"
 
 
 def catalogue() -> dict[str, set[str]]:
