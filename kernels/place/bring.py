@@ -14,8 +14,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from kernels.errors import Missing
-from kernels.place.link import Answer, Link, Lost
+from kernels.errors import Missing, RowError
+from kernels.place.channel import printable
+from kernels.place.link import Answer, Link
 
 AGENT = Path(__file__).with_name("agent")
 FOLDER = re.compile(r"/[\w./+-]{0,200}/?perfmodes\.[A-Za-z0-9]{1,20}")
@@ -86,8 +87,8 @@ def bring(link: Link, bundle: Path, base: str) -> str:
     """Put the bundle into a new folder there and return the name of that. Raises Missing."""
     asked = link.execute(agent_call("folder", size_kb(bundle) + SLACK, base), limit=120)
     folder = asked.body.decode("utf-8", "replace").strip().rpartition("\n")[2]
-    if asked.status or not FOLDER.fullmatch(folder):
-        raise Missing(folder[:300] if asked.status and folder else f"no folder there: {asked.why}")
+    if asked.status or not FOLDER.fullmatch(folder) or ".." in folder:
+        raise Missing(printable(folder[:300].encode()) if asked.status and folder else "no folder there")
     try:
         with packed(bundle) as archive:
             sent = link.send(archive, f"cd {folder} && gzip -dc | tar -xf -", LIMIT)
@@ -126,10 +127,10 @@ def one_by_one(link: Link, bundle: Path, folder: str) -> Answer:
     return sent
 
 
-def remove(link: Link, folder: str) -> None:
+def remove(link: Link, folder: str, limit: float = 45) -> None:
     """End what runs there and remove the folder; nothing if the device cannot be reached."""
-    if FOLDER.fullmatch(folder) and ".." not in folder:
+    if folder:
         try:
-            link.execute(f"[ ! -s {folder}/agent ] || sh {folder}/agent end; rm -rf {folder}", limit=40)
-        except Lost:
+            link.execute(f"[ ! -s {folder}/agent ] || sh {folder}/agent end; rm -rf {folder}", limit=limit)
+        except RowError:
             pass

@@ -25,15 +25,18 @@ HEAD = re.compile(
     rb"([\w-]{1,64}) (\d{1,9}\.\d\d|-) (\d{1,7}|-) (-?\d{0,3}) (restarted|over|running|gone)"
     rb" (\d{1,3}) (raw|gzip64|base64|hex) (\d{1,10}) (\d{1,9})\r?\n"
 )
-LEASE, STALL = 900, 600
+LEASE = 900
 
 
 @dataclass(frozen=True)
 class Pace:
-    """Seconds: between two questions; that the device may take for an answer with nothing new."""
+    """Seconds: between two questions; that the device holds one back for something new; that an
+    answer may take besides; without a new file before a run is given up."""
 
     pause: float = 1.0
     wait: int = 10
+    answer: float = 45.0
+    stall: float = 600.0
 
 
 @dataclass(frozen=True)
@@ -81,6 +84,7 @@ class Reader:
 
     link: Link
     folder: str
+    pace: Pace = Pace()
 
     def agent(self, words: str, **more: object) -> Answer:
         return self.link.execute(f"sh {self.folder}/agent {words}", **more)  # type: ignore[arg-type]
@@ -91,7 +95,7 @@ class Reader:
         most = self.link.piece
         code = "raw" if self.link.clean else "text"
         words = f"read {shlex.quote(name)} {offset} {most} {wait} {code}"
-        return parse(self.agent(words, limit=wait + 45, stop=stop), most)
+        return parse(self.agent(words, limit=wait + self.pace.answer, stop=stop), most)
 
     def whole(self, name: str, limit: int) -> bytes:
         """A file as far as the limit, and one byte more if there is more."""
@@ -143,9 +147,10 @@ class Follow:
         name = new_word()
 
         def ask() -> Answer:
-            if self.reader.agent(f"begun {name}", stop=self.stop).status == 0:
+            more = {"limit": self.pace.answer, "stop": self.stop}
+            if self.reader.agent(f"begun {name}", **more).status == 0:
                 return Answer(0, b"")
-            return self.reader.agent(f"begin {LEASE} {name}", data=task, stop=self.stop)
+            return self.reader.agent(f"begin {LEASE} {name}", data=task, **more)
 
         begun = self._patiently(ask)
         if begun.status:
@@ -216,22 +221,22 @@ class Follow:
     def _late(self) -> bool:
         if self._now() > self.limit:
             return self._end("hang", f"not done after {self.limit} s")
-        if time.monotonic() - self._sign > STALL:
+        if time.monotonic() - self._sign > self.pace.stall:
             last = next(reversed(self.channel.files), "none")
-            return self._end("hang", f"no file for {STALL} s, last one: {last}")
+            return self._end("hang", f"no file for {self.pace.stall:.0f} s, last one: {last}")
         return False
 
     def _log(self) -> bytes:
         """The end of what run.sh said."""
         try:
-            return self.reader.link.execute(f"tail -c 32768 {self.reader.folder}/run/log").body
+            return self.reader.agent("said", limit=self.pace.answer).body
         except RowError:
             return b""
 
     def _leave(self) -> None:
         """Leave nothing running there. Without a link the agent ends the run by itself."""
         try:
-            self.reader.agent("end", limit=40)
+            self.reader.agent("end", limit=self.pace.answer)
             self.channel.log.write_bytes(self.channel.clean(self._log()))
         except RowError:
             self.channel.log.touch()

@@ -45,13 +45,13 @@ class RemotePlace:
 
     def look(self) -> None:
         """Ask the device what it is. Raises RowError."""
-        answer = self.link.execute(agent_call("look"), limit=60)
+        answer = self.link.execute(agent_call("look"), limit=self.pace.answer)
         lines = [LINE.fullmatch(line.rstrip()) for line in answer.body.decode("ascii", "replace").splitlines()[:100]]
         pairs = [(match[1], match[2]) for match in lines if match]
-        self.known = dict(pairs)
-        self.known.pop("secret", None)
-        if not re.fullmatch(r"\w{1,30}", self.known.get("machine", "")):
+        known = {key: value for key, value in pairs if key != "secret"}
+        if not re.fullmatch(r"\w{1,30}", known.get("machine", "")):
             raise Missing(f"the device does not say what machine it is: {answer.why}")
+        self.known = known
         self.private.add(value for key, value in pairs if key == "secret")
         self._looked = time.monotonic()
 
@@ -90,7 +90,7 @@ class RemotePlace:
             self._bring(bundle)
             yield
         finally:
-            remove(self.link, self._folder)
+            remove(self.link, self._folder, self.pace.answer)
             self._bundle, self._folder = None, ""
             self.link.close()
 
@@ -114,7 +114,7 @@ class RemotePlace:
             return Outcome("died", self.private.text(str(error)), "init")
         channel.release = channel.release or self.known.get("release", "")
         limit = order.limit or self.owner.limit
-        reader = Reader(self.link, self._folder)
+        reader = Reader(self.link, self._folder, self.pace)
         boot = self.known.get("boot", "")
         follow = Follow(reader, channel, stop, self.owner.patience, limit, self.pace, boot)
         try:
@@ -126,7 +126,9 @@ class RemotePlace:
 
     def _again(self, stop: threading.Event) -> None:
         """Bring the bundle again if a restart emptied its folder, and hear which boot this is."""
-        there = self.link.execute(f"[ -x {self._folder}/bundle/run.sh ]", stop=stop)
+        there = self.link.execute(
+            f"[ -x {self._folder}/bundle/run.sh ]", limit=self.pace.answer, stop=stop
+        )
         if there.status and self._bundle:
             self._bring(self._bundle)
         self.look()
@@ -146,9 +148,9 @@ class RemotePlace:
         """Take the files that run.sh has finished but that have not arrived."""
         if not self._folder or len(channel.runs) > 1 or channel.complete:
             return
-        reader = Reader(self.link, self._folder)
+        reader = Reader(self.link, self._folder, self.pace)
         try:
-            listed = reader.agent("names").body.decode("utf-8", "replace").splitlines()
+            listed = reader.agent("names", limit=self.pace.answer).body.decode("utf-8", "replace").splitlines()
             for name in sorted(line.removeprefix("./") for line in listed):
                 if safe_path(name) and name not in channel.files and not channel.flood:
                     channel.take(name, reader.whole(f"out/{name}", channel.limits.file))

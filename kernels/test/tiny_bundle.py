@@ -48,6 +48,7 @@ for name in env catalogue plan; do first $name; done
 probe root/a.b.ktap
 case $suite in
 restarts) down ;;
+fills) cat /dev/zero >"$out/zero" || exit 3 ;;
 gaps) sleep 1; probe root/c.d.ktap; sleep 1; probe user/a.b.ktap; echo "@@end 6" >> "$tee" ;;
 good) probe root/c.d.ktap; probe user/a.b.ktap; echo "@@end 6" >> "$tee" ;;
 slow) echo "a word" >&2; (sleep 77) & sleep 77 ;;
