@@ -103,16 +103,17 @@ TEST_F(ring, ring_stays_whole)
 	counts = must_counts(self->faults.fd, PERF_FORMAT_ID);
 	while (find_record(&self->faults, PERF_RECORD_SAMPLE, &record))
 		found[record.sample.sid.id == self->ids[1]]++;
-	if (!found[1] && variant->type == PERF_TYPE_HARDWARE)
-		must_have_run();
-	if (!found[1] && ticker_count(&ticker) < 20)
-		say_unknown("no sample of the fast event, but another timer interrupted %u times "
-			    "only",
-			    ticker_count(&ticker));
-	if (!found[1] || found[0] > counts.member[0].value ||
+	if (!found[0] || found[0] > counts.member[0].value ||
 	    found[0] + lost < counts.member[0].value)
 		say_broken("fast=%" PRIu64 " faults=%" PRIu64 " counted=%" PRIu64 " lost=%" PRIu64,
 			   found[1], found[0], counts.member[0].value, lost);
+	/* Whether it samples at all is another probe's question. */
+	if (!found[1] && variant->type == PERF_TYPE_HARDWARE)
+		must_have_run();
+	if (!found[1])
+		say_unknown("no sample of the fast event beside %" PRIu64 " faults, so nothing "
+			    "nested; another timer interrupted %u times", found[0],
+			    ticker_count(&ticker));
 }
 
 PROBE_MAIN
