@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import shutil
 import signal
 import subprocess
@@ -180,19 +181,33 @@ VERBS = {
 }
 
 
-def _terminated(signum: int, frame: FrameType | None) -> None:
+ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+
+def _patience(signum: int, frame: FrameType | None) -> None:
+    os.write(2, b"kernels: already ending; what was started is being put away\n")
+
+
+def _ended(signum: int, frame: FrameType | None) -> None:
+    """The first signal ends the run. Later ones find that under way, and must not break it off."""
+    for number in ENDING:
+        signal.signal(number, _patience)
+    if signum == signal.SIGINT:
+        raise KeyboardInterrupt
     raise SystemExit(128 + signum)
 
 
 def main(argv: Sequence[str]) -> int:
     args = parser(device.add).parse_args(argv)
-    signal.signal(signal.SIGTERM, _terminated)
-    signal.signal(signal.SIGHUP, _terminated)
+    before = [signal.signal(number, _ended) for number in ENDING]
     try:
-        return VERBS[args.verb](args, matrix.load())
+        status = VERBS[args.verb](args, matrix.load())
     except (RowError, OSError) as error:
         print(f"kernels: {text.clean(str(error), show.LIMIT)}", file=sys.stderr)
-        return 2 if isinstance(error, Usage) else 3
+        status = 2 if isinstance(error, Usage) else 3
     except KeyboardInterrupt:
         print("kernels: interrupted; what had finished is kept, --resume asks the rest", file=sys.stderr)
         return 130
+    for number, handler in zip(ENDING, before, strict=True):
+        signal.signal(number, handler)
+    return status

@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
+import signal
 import subprocess
 import sys
+import time
 import xml.etree.ElementTree as ElementTree
 from dataclasses import replace
 from pathlib import Path
@@ -195,3 +197,42 @@ def test_nothing_a_row_says_steers_a_terminal_or_spoils_junit(
 
 def test_counts_leave_out_what_is_not_there() -> None:
     assert show.counts({"unknown": 2, "yes": 5, "no": 0}) == "5 yes 2 unknown"
+
+
+SLOW_TO_END = """
+import sys, time
+from kernels import cli
+def run(args, listed):
+    try:
+        print("runs", flush=True)
+        time.sleep(300)
+    finally:
+        print("ends", flush=True)
+        until = time.monotonic() + 2
+        while time.monotonic() < until:
+            time.sleep(0.1)
+        print("put away", flush=True)
+cli.VERBS["run"] = run
+sys.exit(cli.main(["run", "uml"]))
+"""
+
+
+@pytest.mark.parametrize(("first", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_a_second_signal_does_not_break_off_the_clean_up(first: int, status: int) -> None:
+    child = subprocess.Popen(
+        ["/usr/bin/python3", "-c", SLOW_TO_END],
+        cwd=ROOT,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    with child:
+        assert child.stdout and child.stdout.readline() == "runs\n"
+        child.send_signal(first)
+        assert child.stdout.readline() == "ends\n"
+        for number in (signal.SIGINT, signal.SIGINT, signal.SIGTERM):
+            child.send_signal(number)
+            time.sleep(0.1)
+        said, complained = child.communicate(timeout=60)
+    assert said == "put away\n" and child.returncode == status
+    assert "already ending" in complained and "Traceback" not in complained
