@@ -11,6 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from kernels import ROOT
+from kernels.device import manifest
 from kernels.device.inventory import TRANSPORTS, Device, Inventory, find, load
 from kernels.device.logs import Logs
 from kernels.errors import RowError, Usage
@@ -146,6 +147,7 @@ def probe(places: list[RemotePlace], devices: list[Device], args: argparse.Names
         with packing(), with_suite(made, suite_file(args)) as whole:
             reports += Engine(folder, wanted, whole, state).run_all(left, args.jobs, ended)
     show.closing(reports, names, time.monotonic() - began, folder, "device")
+    manifest.write(folder, names)
     if args.junit:
         args.junit.write_text(show.junit(reports, "devices"), encoding="utf-8")
     return max((report.status for report in reports), default=0)

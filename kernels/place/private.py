@@ -12,6 +12,8 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable
+from functools import lru_cache
+from pathlib import Path
 
 SHOWN = "<withheld>"
 MAC = re.compile(rb"(?<![0-9A-Fa-f:])(?:[0-9A-Fa-f]{2}[:-]){5}[0-9A-Fa-f]{2}(?![0-9A-Fa-f:])")
@@ -32,11 +34,18 @@ class Private:
         self.keep = keep
         self.withheld: Counter[str] = Counter()
         self._names: list[str] = []
+        self._spared: frozenset[str] = frozenset()
         self.add(names)
 
     def add(self, names: Iterable[str]) -> None:
         found = {*self._names, *(name.strip() for name in names)}
-        self._names = sorted((name for name in found if _telling(name)), key=len, reverse=True)
+        telling = (name for name in found if _telling(name) and name.lower() not in self._spared)
+        self._names = sorted(telling, key=len, reverse=True)
+
+    def spare(self, words: frozenset[str]) -> None:
+        """Words that results are written in. A host that is called so keeps its name."""
+        self._spared = words
+        self.add([])
 
     def clean(self, data: bytes) -> bytes:
         """The data without those names, and as long as before."""
@@ -58,6 +67,16 @@ class Private:
         data, count = MAC.subn(lambda match: instead(len(match[0])), data)
         self.withheld["MAC addresses"] += count
         return data
+
+
+@lru_cache(maxsize=8)
+def words_of(bundle: Path) -> frozenset[str]:
+    """The words in which the probes of a bundle declare themselves."""
+    found: set[str] = set()
+    for path in (bundle / "bin" / "declared").glob("*/*.txt"):
+        text = path.read_text(encoding="utf-8", errors="replace").lower()
+        found |= {path.parent.name, *re.findall(r"\w+", text)}
+    return frozenset(found)
 
 
 def _instead(size: int) -> bytes:

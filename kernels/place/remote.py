@@ -18,7 +18,7 @@ from kernels.place.link import Flood, Link, Lost, patiently
 from kernels.place.outcome import Outcome
 from kernels.place.owner import Owner
 from kernels.place.place import Facts, Order
-from kernels.place.private import Private
+from kernels.place.private import Private, words_of
 
 # What uname -m says, and the folder below build/ whose programs run there.
 MACHINES = {"i486": "i386", "i586": "i386", "i686": "i386", "armv7l": "armhf", "armv8l": "armhf",
@@ -65,8 +65,8 @@ class RemotePlace:
         for key in ("android", "perf_harden", "selinux"):
             if self.known.get(key):
                 env[key] = record[key] = self.known[key]
-        if self.private.withheld.total():
-            record["withheld"] = dict(self.private.withheld)
+        record["names_kept"] = self.private.keep
+        record["withheld"] = dict(+self.private.withheld)
         return Facts(
             self.name, MACHINES.get(machine, machine), env, record, (),
             self.owner.disturb, self.owner.hazards,
@@ -100,6 +100,7 @@ class RemotePlace:
         except RowError as error:
             raise Missing(self.private.text(str(error))) from None
         self._bundle = bundle
+        self.private.spare(words_of(bundle))
         self.private.add([self._folder])
 
     def run(self, order: Order, channel: Channel, stop: threading.Event) -> Outcome:

@@ -16,7 +16,7 @@ from kernels import cli
 from kernels.device import command, inventory
 from kernels.errors import Usage
 from kernels.place.owner import Owner
-from kernels.place.private import Private
+from kernels.place.private import Private, words_of
 from kernels.place.steps import answer
 
 ENTRY = '[[device]]\nname = "a"\ntransport = "ssh"\naddress = "a.example"\n'
@@ -115,18 +115,51 @@ def test_names_are_withheld_in_as_many_bytes() -> None:
     assert Private(["kitchen-pi"], keep=True).clean(data) == data
 
 
+def test_words_of_results_are_no_names(tmp_path: Path) -> None:
+    """A host that is called as a probe does not spoil its results."""
+    declared = tmp_path / "bin" / "declared" / "ring"
+    declared.mkdir(parents=True)
+    (declared / "lost.txt").write_text("id=ring.lost\ntitle=a kitchen\n")
+    private = Private(["ring", "kitchen", "kitchen-pi"])
+    private.spare(words_of(tmp_path))
+    assert private.clean(b"ring.lost kitchen kitchen-pi") == b"ring.lost kitchen <withheld>"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("keep", [False, True])
+def test_nothing_in_the_results_says_who_it_was(
+    bundle: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, keep: bool
+) -> None:
+    built(bundle, monkeypatch, "tells")
+    inside = ("unshare", "-u", "sh", "-c", 'hostname kitchen-pi && exec "$@"', "sh")
+    out = tmp_path / "out"
+    with serving(tmp_path / "server", inside=inside) as server:
+        words = ["device", "ssh:board", "--ssh-config", str(server.config), "--no-install"]
+        cli.main([*words, "--out", str(out), *["--keep-names"] * keep])
+    files = [path for path in out.rglob("*") if path.is_file()]
+    assert any(path.name == "c.d.ktap" for path in files)
+    for what in (b"kitchen-pi", b"02:00:5e:10:20:30", b"/perfmodes.", b"board"):
+        found = [path.name for path in files if what in path.read_bytes()]
+        assert bool(found) == (keep and what != b"board"), (what, found)
+    told = json.loads((out / "manifest.json").read_text())
+    (device,) = told["devices"].values()
+    assert "root/c.d.ktap" in device["files"] and {"arch", "release"} <= {*device["env"]}
+    assert device["names_kept"] == keep and bool(device["withheld"]) != keep
+
+
 @pytest.fixture
 def server(tmp_path: Path):  # type: ignore[no-untyped-def]
     with serving(tmp_path / "server") as made:
         yield made
 
 
-def built(bundle: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def built(bundle: Path, monkeypatch: pytest.MonkeyPatch, suite: str = "good") -> None:
     """The command finds the tiny bundle in place of the one that make builds."""
     (bundle / "suites").mkdir()
     for name in ("quick", "default"):
         (bundle / "suites" / f"{name}.txt").touch()
     run = (bundle / "run.sh").read_text()
+    run = run.replace("suite=good out", f"suite={suite} out")
     (bundle / "run.sh").write_text(run.replace("--suite) suite=$2; shift", "--suite) shift"))
     monkeypatch.setattr(
         command, "bundles", lambda machines, *rest: dict.fromkeys([*machines], bundle)

@@ -47,6 +47,8 @@ fi
 for name in env catalogue plan; do first $name; done
 probe root/a.b.ktap
 case $suite in
+tells) { echo "# $(uname -n) has 02:00:5e:10:20:30 in $PWD"; cat "${0%/*}/ktap"; } | put root/c.d.ktap
+	send root/c.d.ktap; uname -n >&2; exit 3 ;;
 restarts) down ;;
 fills) cat /dev/zero >"$out/zero" || exit 3 ;;
 gaps) sleep 1; probe root/c.d.ktap; sleep 1; probe user/a.b.ktap; echo "@@end 6" >> "$tee" ;;
