@@ -74,3 +74,15 @@ def test_a_trace_unit(tmp_path: Path) -> None:
     told = ask(tmp_path / "run", "amd64-newest-aux")
     traced = {point for point in told if point.startswith(("aux.records.", "aux.sample", "aux.paused"))}
     assert len(traced) == 7 and {told[point] for point in traced} == {"yes"}
+
+
+@pytest.mark.parametrize(("trouble", "said"), [("oops", "NULL pointer"), ("warn", "WARNING")])
+def test_a_kernel_that_complains_is_a_finding_of_the_probe(
+    tmp_path: Path, trouble: str, said: str
+) -> None:
+    words = ["--probe", "hw.standstill", "--pmu", f"trouble={trouble}"]
+    told = ask(tmp_path / "run", "amd64-6.1-pmu", *words)
+    heard = json.loads((tmp_path / "run/amd64-6.1-pmu/result.json").read_text())["complaints"]
+    assert any(said in one["message"] and one["fault"] for one in heard), heard
+    assert {step for one in heard for step in one["during"]} == {"root hw.standstill"}
+    assert "yes" in told.values() or trouble == "oops", "a kernel that only warns still answers"

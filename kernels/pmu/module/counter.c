@@ -238,6 +238,7 @@ static int event_init(struct perf_event *event)
 		error = meaning_of(event, &meaning);
 	if (error)
 		return error;
+	cause_trouble();
 	counter = kzalloc(sizeof(*counter), GFP_KERNEL);
 	if (!counter)
 		return -ENOMEM;

@@ -140,4 +140,8 @@ void trace_pmu_setup(void);
 
 extern struct pmu uncore_pmu;
 
+/* ---------------------------------------------------------------- trouble.c */
+
+void cause_trouble(void);
+
 #endif
