@@ -43,7 +43,8 @@ struct pm_counters_stats {
  * Events that the kernel does not take into the first group (-EINVAL, -ENOSPC, -E2BIG: other
  * PMUs, too many) form further ones, unless PM_COUNTERS_TOGETHER forbids it. Where an inheriting
  * group cannot be read at once (kernels before v4.13, ba5213ae6b88, or by the profile's facts of
- * group.*), each event is read by itself.
+ * group.*), each event is read by itself. A cpu-clock that by the profile's facts loses counts
+ * (sw.clocks.cpu_switched, Linux 6.16) is counted by task-clock, unless it is PM_SPEC_EXACT.
  *
  * `profile` as in pm_plan_make, needed during the call only. Returns 0; 1 when everything is of
  * user mode only, as PM_COUNTERS_MAY_USER_ONLY allows for events that do happen there; -EINVAL for

@@ -12,6 +12,7 @@
 
 #include "../diagnosis/diag.h"
 #include "../plan/limits.h"
+#include "../plan/task_clock.h"
 #include "../profile/facts.h"
 #include "../profile/deny.h"
 
@@ -300,6 +301,12 @@ static int settle(struct pm_counters *counters, struct pm_profile *profile, stru
 	static const char *const sums[] = { GROUP_SUM_FACTS(PM_FACT_KEY) NULL };
 	int err;
 
+	for (size_t i = 0; i < counters->count; i++) {
+		struct pm_event_spec *spec = &counters->specs[i];
+
+		if (!(spec->flags & PM_SPEC_EXACT) && pm_needs_task_clock(profile, spec))
+			spec->config = PERF_COUNT_SW_TASK_CLOCK;
+	}
 	counters->at_once = !counters->inherit || !any_denied(profile, sums);
 	err = open_somehow(counters, diag);
 	if (err >= 0 && may_read_registers(counters, profile))

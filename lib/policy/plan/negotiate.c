@@ -16,6 +16,7 @@
 #include "modify.h"
 #include "negotiate.h"
 #include "open.h"
+#include "task_clock.h"
 
 #define NS_PER_S 1000000000ull
 #define CLOCK_PERIOD_LEAST 100000	/* ns: a clock that samples faster does nothing else */
@@ -79,6 +80,11 @@ static bool is_first_of_target(const struct pm_plan *plan, const struct plan_eve
 	return true;
 }
 
+static bool takes_task_clock(const struct pm_plan *plan, const struct pm_event_spec *spec)
+{
+	return !(spec->flags & PM_SPEC_EXACT) && pm_needs_task_clock(plan->profile, spec);
+}
+
 static void build(const struct pm_plan *plan, struct plan_event *event)
 {
 	const struct pm_event_spec *spec = &event->spec;
@@ -99,6 +105,8 @@ static void build(const struct pm_plan *plan, struct plan_event *event)
 	set_rate(attr, spec);
 	if (event->substituted)
 		substitute(attr, spec);
+	if (takes_task_clock(plan, spec))
+		attr->config = PERF_COUNT_SW_TASK_CLOCK;
 	if (attr->sample_period != 0)
 		set_wakeup(plan, attr);
 }
@@ -183,6 +191,19 @@ static bool give_way(struct pm_plan *plan, struct plan_event *event, int err)
 	}
 }
 
+/* What it loses is told of the very event, too. */
+static void look_at_clock(const struct pm_plan *plan, struct plan_event *event)
+{
+	char fact[160];
+
+	if (!pm_needs_task_clock(plan->profile, &event->spec))
+		return;
+	pm_task_clock_why(plan->profile, fact, sizeof(fact));
+	snprintf(event->why, sizeof(event->why), "%s (%s)", takes_task_clock(plan, &event->spec) ?
+		 "task-clock instead: cpu-clock loses counts here" :
+		 "it loses what it counted when its thread is switched out", fact);
+}
+
 /* A tracepoint opens by its number; only tracefs tells which event has that number. */
 static void look_for_tracefs(struct plan_event *event)
 {
@@ -200,6 +221,7 @@ static void try_until_settled(struct pm_plan *plan, struct plan_event *event)
 
 	event->user_only = event->substituted = false;
 	event->why[0] = '\0';
+	look_at_clock(plan, event);
 	do {
 		err = try_event(plan, event, false);
 		if (err < 0)

@@ -141,6 +141,29 @@ static void facts_forbid_inherited_groups(void **state)
 	assert_int_equal(counters->stats.groups, 2);
 }
 
+/* Linux 6.16: what cpu-clock has counted is lost when its thread is switched out. */
+static void clock_that_keeps_its_counts(void **state)
+{
+	struct pm_event_spec clock = SPEC(PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CPU_CLOCK);
+	struct pm_fact fact = { .size = sizeof(fact), .key = "sw.clocks.cpu_switched",
+				.verdict = PM_YES, .rank = PM_RANK_BUILD };
+
+	(void)state;
+	start_script();
+	assert_true(pm_profile_set(nothing, &fact) >= 0);
+	assert_int_equal(open_specs(&clock, 1, 0), 0);
+	assert_int_equal(fake_kernel.attr.config, PERF_COUNT_SW_CPU_CLOCK);
+	pm_counters_close(counters);
+	fact.verdict = PM_BROKEN;
+	assert_true(pm_profile_set(nothing, &fact) >= 0);
+	assert_int_equal(open_specs(&clock, 1, 0), 0);
+	assert_int_equal(fake_kernel.attr.config, PERF_COUNT_SW_TASK_CLOCK);
+	pm_counters_close(counters);
+	clock.flags = PM_SPEC_EXACT;
+	assert_int_equal(open_specs(&clock, 1, 0), 0);
+	assert_int_equal(fake_kernel.attr.config, PERF_COUNT_SW_CPU_CLOCK);
+}
+
 static void user_only_is_told(void **state)
 {
 	const struct pm_event_spec switches[] = { SPEC(1, 3), SPEC(1, 4), SPEC(1, 11), SPEC(2, 5) };
@@ -370,6 +393,7 @@ int main(void)
 		TEST(pinned_without_a_place), TEST(only_the_leader_is_pinned),
 		TEST(answers_of_another_shape), TEST(groups_where_one_is_too_small),
 		TEST(inherited_group_refused), TEST(facts_forbid_inherited_groups),
+		TEST(clock_that_keeps_its_counts),
 		TEST(user_only_is_told), TEST(read_in_user_space), TEST(index_goes_away),
 		TEST(other_thread), TEST(forked_process), TEST(without_user_reads),
 		TEST(scale_is_exact), TEST(scale_at_the_edges),
