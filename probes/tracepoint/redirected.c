@@ -20,11 +20,12 @@ PROBE(TITLE("tracepoints that write into another event's ring")
 /* A ring that belongs to the dummy event, and a tracepoint that writes into it, not yet running. */
 static int must_redirect_closes(struct sampler *ret_target)
 {
-	struct perf_event_attr attr = attr_sideband(), closes = sampling(1, TYPE);
+	struct perf_event_attr closes = sampling(1, TYPE), without = attr_sideband(), with;
 	int source;
 
-	attr.sample_type = TYPE;
-	*ret_target = must_sampler(&attr, 0, -1, 2);
+	with = without;
+	with.sample_type = TYPE;
+	*ret_target = ask_sampler(&with, &without, 0, -1, 2, "PERF_SAMPLE_IDENTIFIER");
 	closes.read_format = PERF_FORMAT_ID;
 	source = must_open(&closes, 0, -1, -1, 0);
 	ask_ioctl(source, PERF_EVENT_IOC_SET_OUTPUT, ret_target->fd, "SET_OUTPUT of a tracepoint");
@@ -67,11 +68,13 @@ static unsigned int must_sample_size(struct sampler *sampler, int fd)
 TEST(raw_data)
 {
 	struct perf_event_attr attr = sampling(1, TYPE);
-	struct sampler own = must_sampler(&attr, 0, -1, 2), target;
+	struct sampler own, target;
 	const int source = must_redirect_closes(&target);
-	const unsigned int want = must_sample_size(&own, own.fd);
-	const unsigned int size = must_sample_size(&target, source);
+	unsigned int want, size;
 
+	own = must_sampler(&attr, 0, -1, 2);
+	want = must_sample_size(&own, own.fd);
+	size = must_sample_size(&target, source);
 	if (size != want)
 		say_broken("size=%u want=%u", size, want);
 }

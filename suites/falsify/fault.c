@@ -24,11 +24,6 @@
 #include "fault.h"
 #include "seccomp_notify.h"
 
-#ifdef SYS_mmap2
-#define CALL_MMAP SYS_mmap2
-#else
-#define CALL_MMAP SYS_mmap
-#endif
 #ifdef SYS_poll
 #define CALL_POLL SYS_poll
 #else
@@ -72,6 +67,9 @@ static const struct fault faults[] = {
 	{ "open-old", .kind = FAULT_OLD },
 	{ "open-size", .kind = FAULT_SIZE },
 	{ "open-pointer", .kind = FAULT_POINTER },
+	{ "series-3.10", .kind = FAULT_SERIES, .series = 3 << 8 | 10 },
+	{ "series-4.4", .kind = FAULT_SERIES, .series = 4 << 8 | 4 },
+	{ "series-4.19", .kind = FAULT_SERIES, .series = 4 << 8 | 19 },
 	{ "read-zeros", .kind = FAULT_READ },
 	{ "read-more", .kind = FAULT_READ_MORE },
 	{ "ioctl-accepts", .kind = FAULT_ORDER },

@@ -24,12 +24,15 @@ static bool old_kernel;
 
 static int before(void)
 {
-	return old_kernel ? old_kernel_filter() : 0;
+	return old_kernel && !fault ? old_kernel_filter() : 0;
 }
 
 static int inject(int socket)
 {
-	return fault ? fault_inject(fault, socket) : 0;
+	int error = fault ? fault_inject(fault, socket) : 0;
+
+	/* Only now: how a fault listens is newer than Linux 3.10. */
+	return !error && old_kernel && fault ? old_kernel_filter() : error;
 }
 
 static int listener(int socket)

@@ -22,13 +22,6 @@
 #include "../../lib/pm_abi.h"
 #include "seccomp_notify.h"
 
-#ifdef SYS_mmap2
-#define CALL_MMAP SYS_mmap2
-#define MMAP_UNIT 4096
-#else
-#define CALL_MMAP SYS_mmap
-#define MMAP_UNIT 1
-#endif
 /* One number everywhere, younger than some C library's headers (v5.3, v5.6, v5.8). */
 #define CALL_PIDFD_OPEN 434
 #define CALL_PIDFD_GETFD 438
@@ -145,6 +138,11 @@ int notify_fd(const struct notification *notification, uint64_t argument)
 	return number >= 0 && fd < 0 ? -2 : fd;
 }
 
+int notify_event(const struct notification *notification, int number)
+{
+	return is_event(notification, number) ? take(notification, number) : -1;
+}
+
 static void answer_map(const struct notification *notification)
 {
 	const uint64_t *asked = notify_arguments(notification);
@@ -246,8 +244,8 @@ static bool opens(int call)
 	return call == SYS_openat;
 }
 
-/* The path that is asked for, as far as it fits; it may lie before the end of all memory. */
-static bool peek_path(const struct notification *notification, char *path, size_t size)
+/* It may lie before the end of all memory. */
+bool notify_peek_path(const struct notification *notification, char *path, size_t size)
 {
 	const uint64_t address =
 		notify_arguments(notification)[takes_place(notification->call.data.nr)];
@@ -287,7 +285,7 @@ static void answer_file(const struct notification *notification)
 	char path[160];
 	int fd = -1;
 
-	if (!peek_path(notification, path, sizeof(path)) ||
+	if (!notify_peek_path(notification, path, sizeof(path)) ||
 	    strncmp(path, notification->fault->path, strlen(notification->fault->path))) {
 		notify_continue(notification);
 	} else if (kind == FAULT_MISSING) {
@@ -324,8 +322,21 @@ void notify_answer(const struct fault *fault, int listener)
 	case FAULT_GARBAGE:
 	case FAULT_COPY:
 	case FAULT_LOCK: answer_file(&notification); break;
+	case FAULT_SERIES: notify_answer_series(&notification); break;
 	default: notify_answer_open(&notification); break;
 	}
+}
+
+static size_t add_path_calls(int *calls, size_t count)
+{
+#ifdef SYS_open
+	calls[count++] = SYS_open;
+	calls[count++] = SYS_access;
+#endif
+	calls[count++] = SYS_openat;
+	calls[count++] = SYS_faccessat;
+	calls[count++] = CALL_FACCESSAT2;
+	return count;
 }
 
 static size_t calls_of(enum kind kind, int calls[8])
@@ -333,6 +344,12 @@ static size_t calls_of(enum kind kind, int calls[8])
 	size_t count = 0;
 
 	switch (kind) {
+	case FAULT_SERIES:
+		calls[count++] = SYS_perf_event_open;
+		calls[count++] = CALL_MMAP;
+		calls[count++] = SYS_ioctl;
+		count = add_path_calls(calls, count);
+		break;
 	case FAULT_MAP: calls[count++] = CALL_MMAP; break;
 	case FAULT_ORDER: calls[count++] = SYS_ioctl; break;
 	case FAULT_READ:
@@ -341,13 +358,7 @@ static size_t calls_of(enum kind kind, int calls[8])
 	case FAULT_GARBAGE:
 	case FAULT_COPY:
 	case FAULT_LOCK:
-#ifdef SYS_open
-		calls[count++] = SYS_open;
-		calls[count++] = SYS_access;
-#endif
-		calls[count++] = SYS_openat;
-		calls[count++] = SYS_faccessat;
-		calls[count++] = CALL_FACCESSAT2;
+		count = add_path_calls(calls, count);
 		break;
 	default: calls[count++] = SYS_perf_event_open; break;
 	}

@@ -10,7 +10,17 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <sys/syscall.h>
+
 #include <linux/seccomp.h>
+
+#ifdef SYS_mmap2
+#define CALL_MMAP SYS_mmap2
+#define MMAP_UNIT 4096
+#else
+#define CALL_MMAP SYS_mmap
+#define MMAP_UNIT 1
+#endif
 
 /* A call with (argument & mask) == value answers `error`; 0 is success without a deed. */
 struct rule {
@@ -43,6 +53,7 @@ enum kind {
 	FAULT_GARBAGE,			/* they hold garbage, and everybody may write them */
 	FAULT_COPY,			/* anything can be written to them, to no effect */
 	FAULT_LOCK,			/* they cannot be opened for writing by whoever may */
+	FAULT_SERIES,			/* answers as a kernel of an older series would */
 };
 
 struct fault {
@@ -53,6 +64,7 @@ struct fault {
 	uint8_t flag;			/* or, with size 8, the one flag, counted from 1 */
 	uint64_t plain;			/* or, with size 8, the bits that are nothing special */
 	const char *path;		/* where the files begin */
+	uint16_t series;		/* major << 8 | minor */
 };
 
 /* Stop this process at the calls the fault is about. Returns a listener or -errno. */
@@ -60,7 +72,7 @@ int notify_listen(enum kind kind);
 /* Answer one of them. */
 void notify_answer(const struct fault *fault, int listener);
 
-/* ------------------------------------------------- shared with seccomp_open.c */
+/* ------------------------------------------------- shared with seccomp_{open,series}.c */
 
 /* A call that waits for its answer. */
 struct notification {
@@ -80,7 +92,14 @@ bool notify_poke(const struct notification *notification, uint64_t address, void
 		 size_t size);
 /* A descriptor among the arguments as one of ours: -1 stays, and what is none is none here. */
 int notify_fd(const struct notification *notification, uint64_t argument);
+/* The asker's descriptor as one of ours if it is an event's, or -1. */
+int notify_event(const struct notification *notification, int number);
+/* The path that is asked for, as far as it fits. Returns whether there is one. */
+bool notify_peek_path(const struct notification *notification, char *path, size_t size);
+/* The attr's bytes as far as its own size says, at most a page. Returns how many, or 0. */
+size_t notify_peek_attr(const struct notification *notification, unsigned char *attr);
 
 void notify_answer_open(const struct notification *notification);
+void notify_answer_series(const struct notification *notification);
 
 #endif

@@ -16,8 +16,7 @@
 
 /* --------------------------------------------------------------------- fields of the attr */
 
-/* The attr's bytes as far as its own size says. Returns how many, or 0. */
-static size_t peek_attr(const struct notification *notification, unsigned char *attr)
+size_t notify_peek_attr(const struct notification *notification, unsigned char *attr)
 {
 	const uint64_t address = notify_arguments(notification)[0];
 	const size_t offset = offsetof(struct perf_event_attr, size);
@@ -89,7 +88,7 @@ static void answer_field(const struct notification *notification)
 {
 	const struct fault *fault = notification->fault;
 	unsigned char attr[ATTR_MOST];
-	const size_t size = peek_attr(notification, attr);
+	const size_t size = notify_peek_attr(notification, attr);
 
 	if (fault->offset + fault->size > (int)size || !change_field(fault, attr)) {
 		notify_continue(notification);
@@ -115,7 +114,7 @@ static int try_open(const struct notification *notification)
 
 	if (pid == 0 && !cgroup)
 		pid = notification->call.pid;
-	if (peek_attr(notification, attr)) {
+	if (notify_peek_attr(notification, attr)) {
 		fd = syscall(SYS_perf_event_open, attr, pid, (int)asked[2], group,
 			     (unsigned long)asked[4] | PERF_FLAG_FD_CLOEXEC);
 		fd = fd < 0 ? -errno : fd;
@@ -163,7 +162,7 @@ static void answer_old(const struct notification *notification)
 	const uint64_t at =
 		notify_arguments(notification)[0] + offsetof(struct perf_event_attr, size);
 	unsigned char attr[ATTR_MOST];
-	const size_t size = peek_attr(notification, attr);
+	const size_t size = notify_peek_attr(notification, attr);
 	uint32_t own = 72;
 	bool known = true;
 
@@ -181,7 +180,7 @@ static void answer_pointer(const struct notification *notification)
 {
 	const uint64_t address = notify_arguments(notification)[0];
 	unsigned char attr[ATTR_MOST];
-	const size_t size = peek_attr(notification, attr);
+	const size_t size = notify_peek_attr(notification, attr);
 
 	if (address % 8 || (address + size) % 4096 == 0)
 		notify_return(notification, 0, EFAULT);
