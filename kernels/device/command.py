@@ -16,6 +16,7 @@ from kernels.device.inventory import TRANSPORTS, Device, Inventory, find, load
 from kernels.device.logs import Logs
 from kernels.errors import RowError, Usage
 from kernels.options import request, results_folder, suite_file
+from kernels.place.adb import AdbLink
 from kernels.place.bring import packing
 from kernels.place.bundle import bundles, with_suite
 from kernels.place.engine import Engine
@@ -33,9 +34,15 @@ RUNS = ROOT / "results" / "devices"
 def place_of(device: Device, args: argparse.Namespace) -> RemotePlace:
     """The place behind a device. Its address is a name that stays out of results."""
     config = args.ssh_config or device.ssh_config
-    link = SshLink(device.address, Path(config) if config else None)
+    link: SshLink | AdbLink
+    if device.transport == "adb":
+        link = AdbLink(device.address)
+    else:
+        link = SshLink(device.address, Path(config) if config else None)
     private = Private([device.address, *link.names], args.keep_names)
-    return RemotePlace(device.name, link, device.transport, device.owner, private=private)
+    made = RemotePlace(device.name, link, device.transport, device.owner, private=private)
+    made.clear = args.clear_perf_harden
+    return made
 
 
 def run(args: argparse.Namespace) -> int:
@@ -77,6 +84,7 @@ def listing(listed: Inventory, args: argparse.Namespace) -> int:
 def allowed(device: Device) -> str:
     owner = device.owner
     may = ["--may-disturb"] * owner.disturb + ["--hazards"] * owner.hazards
+    may += ["--clear-perf-harden"] * owner.perf_harden
     may += [f"--paranoid {','.join(owner.levels)}"] if owner.levels else []
     quiet = f"; not within {', '.join(owner.quiet)}" if owner.quiet else ""
     return f"allowed: {', '.join(may) or 'what changes nothing'}{quiet}"

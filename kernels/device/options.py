@@ -19,7 +19,7 @@ def add(verbs: Any) -> None:
     )  # fmt: skip
     made.add_argument(
         "target", nargs="*", metavar="TARGET",
-        help="name or tag of the inventory, `all`, or ssh:[USER@]HOST[:PORT]",
+        help="name or tag of the inventory, `all`, ssh:[USER@]HOST[:PORT], or adb:SERIAL",
     )  # fmt: skip
     _where(made)
     _what(made)
@@ -58,6 +58,10 @@ def _what(made: argparse.ArgumentParser) -> None:
     made.add_argument(
         "--may-disturb", action="store_true",
         help="let probes change CPUs and sysctls; the inventory must allow it",
+    )  # fmt: skip
+    made.add_argument(
+        "--clear-perf-harden", action="store_true",
+        help="Android: security.perf_harden=0 for the run, put back afterwards; the inventory must allow it",
     )  # fmt: skip
     made.add_argument(
         "--hazards", action="store_true",

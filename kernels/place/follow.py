@@ -119,6 +119,7 @@ class Follow:
     limit: int
     pace: Pace = Pace()
     boot: str = ""
+    clear: bool = False  # security.perf_harden, while it runs
     outcome: Outcome = field(default_factory=lambda: Outcome(stage="init"))
     heats: list[int] = field(default_factory=list)
     battery: list[str] = field(default_factory=list)
@@ -144,13 +145,13 @@ class Follow:
     def _begin(self, task: bytes) -> None:
         """Start the run. If the answer was lost, ask whether it was started, and do not start it
         again: it may have brought the device down."""
-        name = new_word()
+        name, harden = new_word(), "clear" if self.clear else "keep"
 
         def ask() -> Answer:
             more = {"limit": self.pace.answer, "stop": self.stop}
             if self.reader.agent(f"begun {name}", **more).status == 0:
                 return Answer(0, b"")
-            return self.reader.agent(f"begin {LEASE} {name}", data=task, **more)
+            return self.reader.agent(f"begin {LEASE} {name} {harden}", data=task, **more)
 
         begun = self._patiently(ask)
         if begun.status:

@@ -38,6 +38,7 @@ class RemotePlace:
         self.name, self.link, self.kind, self.owner, self.pace = name, link, kind, owner, pace
         self.known: dict[str, str] = {}
         self.private = private or Private()
+        self.clear = False  # security.perf_harden, if there is one
         self.record: dict[str, object] = {}
         self._folder = ""
         self._bundle: Path | None = None
@@ -106,6 +107,8 @@ class RemotePlace:
     def run(self, order: Order, channel: Channel, stop: threading.Event) -> Outcome:
         if not self._bundle:
             raise RowError("no bundle has been put here")
+        if self.clear and not self.owner.perf_harden:
+            raise Refused("security.perf_harden is not to be changed at this place")
         if not set(order.levels) <= set(self.owner.levels):
             raise Refused("perf_event_paranoid is not to be changed to that at this place")
         channel.clean = self.private.clean
@@ -117,7 +120,7 @@ class RemotePlace:
         limit = order.limit or self.owner.limit
         reader = Reader(self.link, self._folder, self.pace)
         boot = self.known.get("boot", "")
-        follow = Follow(reader, channel, stop, self.owner.patience, limit, self.pace, boot)
+        follow = Follow(reader, channel, stop, self.owner.patience, limit, self.pace, boot, self.clear)
         try:
             outcome = follow.whole(order)
         finally:
