@@ -51,6 +51,10 @@ build/test/lib.a: $(patsubst lib/%.c,build/test/object/%.o,$(LIB_SOURCES))
 build/test/%_test: lib/test/%_test.c build/test/lib.a $(wildcard lib/test/*.h lib/test/data/*.inc)
 	$(call say,TEST,$@)
 	$(Q)mkdir -p $(@D) && gcc $(TEST_FLAGS) -o $@ $< build/test/lib.a -lcmocka $(YAJL) $(TEST_LIBS)
+# As it is installed: what the sanitizers call is not to be refused.
+build/test/policy/calls_test: lib/test/policy/calls_test.c lib/test/policy/calls.def $(B)/libperfmodes.a
+	$(call say,TEST,$@)
+	$(Q)mkdir -p $(@D) && gcc $(LIB_FLAGS) -g -O1 -o $@ $< $(B)/libperfmodes.a -lcmocka $(YAJL)
 build/test/policy/tracepoint_test: TEST_LIBS := -l:libtraceevent.a -ldl
 build/test/policy/matrix_test: TEST_LIBS := -Wl,--wrap=pm_ring_pending
 build/test/policy/storms_test: TEST_LIBS := -Wl,--wrap=clock_gettime

@@ -99,8 +99,9 @@ int pm_events_enable(const struct event_list *events, struct pm_diag *diag)
 		int err = pm_ioctl(events->list[i].fd, PERF_EVENT_IOC_ENABLE, 0);
 
 		if (err < 0)
-			return pm_diag_say(diag, -err, PM_CAUSE_UNKNOWN, "attach: enabling: %s",
-					   pm_errno_name(-err));
+			return pm_diag_say(diag, -err, PM_CAUSE_UNKNOWN, "ioctl(PERF_EVENT_IOC_"
+					   "ENABLE): %s: the events cannot be started, a filter "
+					   "may refuse it", pm_errno_name(-err));
 	}
 	return 0;
 }

@@ -25,8 +25,10 @@ static int map_and_close(struct pm_session *session, struct session_event *event
 	const size_t bytes = (*rings->pages + 1) * (size_t)sysconf(_SC_PAGESIZE);
 	int err = pm_event_id(&session->events, event);
 
-	if (err == 0)
-		err = pm_rings_map(rings, event, *rings->pages);
+	if (err < 0)
+		return pm_diag_say(diag, -err, PM_CAUSE_UNKNOWN, "ioctl(PERF_EVENT_IOC_ID): %s: "
+				   "samples cannot be told apart", pm_errno_name(-err));
+	err = pm_rings_map(rings, event, *rings->pages);
 	if (err < 0)
 		return pm_diag_map(diag, rings->count + 1, bytes, -err);
 	rings->list[rings->count - 1].fd = -1;

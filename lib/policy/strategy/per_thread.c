@@ -15,7 +15,7 @@
 struct opening {
 	struct pm_session *session;
 	uint32_t spec;		/* of a failure */
-	bool map_failed;
+	bool map_failed, forward_failed;
 };
 
 static void cost(const struct pm_plan *plan, struct pm_cost *ret)
@@ -50,6 +50,7 @@ static int open_rings(pid_t tid, void *context)
 		at = pm_events_open(&session->events, &wanted, false);
 		if (at < 0)
 			return at;
+		opening->forward_failed = leader >= 0;
 		err = map_or_forward(&session->rings, &session->events.list[at], &leader);
 		opening->map_failed = err < 0;
 		if (err < 0)
@@ -91,6 +92,9 @@ static int attach(struct pm_session *session, struct pm_diag *diag)
 	struct opening opening = { .session = session };
 	int err = open_until_none_is_new(&opening);
 
+	if (err < 0 && opening.map_failed && opening.forward_failed)
+		return pm_diag_say(diag, -err, PM_CAUSE_UNSUPPORTED, "PERF_EVENT_IOC_SET_OUTPUT "
+				   "between events of a thread: %s", pm_errno_name(-err));
 	if (err < 0 && opening.map_failed)
 		return pm_diag_map(diag, 1, (size_t)sysconf(_SC_PAGESIZE), -err);
 	if (err == 0 && !has_event_for_each(&session->events))

@@ -94,11 +94,13 @@ static int attach(struct pm_session *session, struct pm_diag *diag)
 {
 	struct process_timer *timer = pm_sigring_create(sizeof(*timer), session->operations);
 	int err = timer ? pm_sigring_install(&timer->ring, SIGPROF) : -ENOMEM;
+	const char *call = "sigaction";
 
 	if (err < 0) {
 		free(timer);
 	} else {
 		session->own = timer;
+		call = "setitimer or getitimer";
 		(void)pm_clock_ns(CLOCK_PROCESS_CPUTIME_ID, &timer->seen);
 		err = start(timer, pm_cpu_timer_period(&session->plan->events[0].spec));
 		/* Somebody else's must not be switched off. */
@@ -111,9 +113,10 @@ static int attach(struct pm_session *session, struct pm_diag *diag)
 	if (err == -EIO)
 		return pm_diag_say(diag, EIO, PM_CAUSE_SILENCE, "process_timer: setitimer(2) is "
 				   "taken, and ITIMER_PROF does not run");
-	return err < 0 ? pm_diag_say(diag, -err, PM_CAUSE_UNKNOWN, "process_timer: %s",
-				     err == -EBUSY ? "SIGPROF or ITIMER_PROF is already in use in "
-				     "this process" : pm_errno_name(-err)) : 0;
+	return err < 0 ? pm_diag_say(diag, -err, PM_CAUSE_UNKNOWN, "process_timer: %s: %s",
+				     err == -EBUSY ? "SIGPROF or ITIMER_PROF" : call,
+				     err == -EBUSY ? "already in use in this process" :
+				     pm_errno_name(-err)) : 0;
 }
 
 static void undo(struct pm_session *session)

@@ -265,13 +265,11 @@ static void follow(struct pm_session *session)
 /* A signal that nobody uses. */
 static int install(struct signals *signals)
 {
-	for (int number = SIGRTMAX - 1; number >= SIGRTMIN; number--) {
-		int err = pm_sigring_install(&signals->ring, number);
+	int err = -EBUSY;
 
-		if (err == 0)
-			return 0;
-	}
-	return -EBUSY;
+	for (int number = SIGRTMAX - 1; err == -EBUSY && number >= SIGRTMIN; number--)
+		err = pm_sigring_install(&signals->ring, number);
+	return err;
 }
 
 /* The handler may be there already, in a process forked from one with a session. */
@@ -388,9 +386,9 @@ static int attach(struct pm_session *session, struct pm_diag *diag)
 
 	if (err < 0) {
 		destroy(signals);
-		return pm_diag_say(diag, -err, PM_CAUSE_UNKNOWN, "signals: %s", err == -EBUSY ?
+		return pm_diag_say(diag, -err, PM_CAUSE_UNKNOWN, "signals: %s%s", err == -EBUSY ?
 				   "no real-time signal is free, or another session uses one" :
-				   pm_errno_name(-err));
+				   "sigaction: ", err == -EBUSY ? "" : pm_errno_name(-err));
 	}
 	session->own = signals;
 	take_overflow(signals);

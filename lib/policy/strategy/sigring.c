@@ -149,6 +149,7 @@ int pm_sigring_install(struct sigring *ring, int number)
 {
 	struct sigaction action = { .sa_flags = SA_SIGINFO | SA_RESTART | SA_ONSTACK };
 	struct sigring *none = __atomic_load_n(&active, __ATOMIC_SEQ_CST);
+	int err;
 
 	action.sa_sigaction = on_signal;
 	sigemptyset(&action.sa_mask);
@@ -160,12 +161,15 @@ int pm_sigring_install(struct sigring *ring, int number)
 	if (!__atomic_compare_exchange_n(&active, &none, ring, false, __ATOMIC_SEQ_CST,
 					 __ATOMIC_SEQ_CST))
 		return -EBUSY;
-	if (sigaction(number, NULL, &ring->before) == 0 &&
-	    ring->before.sa_handler == SIG_DFL && sigaction(number, &action, NULL) == 0)
-		return 0;
+	err = sigaction(number, NULL, &ring->before) == 0 ? 0 : -errno;
 	/* Somebody else profiles this program; taking the signal away would break that. */
-	__atomic_store_n(&active, NULL, __ATOMIC_SEQ_CST);
-	return -EBUSY;
+	if (err == 0 && ring->before.sa_handler != SIG_DFL)
+		err = -EBUSY;
+	if (err == 0 && sigaction(number, &action, NULL) != 0)
+		err = -errno;
+	if (err < 0)
+		__atomic_store_n(&active, NULL, __ATOMIC_SEQ_CST);
+	return err;
 }
 
 void pm_sigring_remove(struct sigring *ring)

@@ -32,6 +32,7 @@ struct timers {
 	uint64_t period;
 	struct timer *list;
 	size_t count, room;
+	const char *refused;		/* the call that failed */
 };
 
 static struct timers *timers_of(const struct pm_session *session)
@@ -61,8 +62,10 @@ static int start(struct timers *timers, pid_t tid)
 	event.sigev_signo = SIGPROF;
 	event.sigev_value.sival_ptr = timers;
 	event.sigev_notify_thread_id = tid;
+	timers->refused = "timer_create";
 	if (timer_create(pm_thread_clock(tid), &event, &id) != 0)
 		return -errno;
+	timers->refused = "timer_settime";
 	if (timer_settime(id, 0, &each, NULL) != 0) {
 		int err = -errno;
 
@@ -188,9 +191,9 @@ static int attach(struct pm_session *session, struct pm_diag *diag)
 
 	if (err < 0) {
 		free(timers);
-		return pm_diag_say(diag, -err, PM_CAUSE_UNKNOWN, "timers: SIGPROF: %s",
-				   err == -EBUSY ? "already in use in this process" :
-				   pm_errno_name(-err));
+		return pm_diag_say(diag, -err, PM_CAUSE_UNKNOWN, "timers: %s%s",
+				   err == -EBUSY ? "SIGPROF is already in use in this process" :
+				   "sigaction: ", err == -EBUSY ? "" : pm_errno_name(-err));
 	}
 	session->own = timers;
 	timers->period = pm_cpu_timer_period(spec);
@@ -200,7 +203,8 @@ static int attach(struct pm_session *session, struct pm_diag *diag)
 		err = -ESRCH;
 	session->follows = spec->tid == PM_ALL_THREADS;
 	(void)pm_clock_ns(CLOCK_MONOTONIC, &session->followed_at);
-	return err < 0 ? pm_diag_say(diag, -err, PM_CAUSE_UNKNOWN, "timers: timer_create: %s",
+	return err < 0 ? pm_diag_say(diag, -err, PM_CAUSE_UNKNOWN, "timers: %s: %s",
+				     timers->refused ? timers->refused : "threads",
 				     pm_errno_name(-err)) : 0;
 }
 

@@ -83,7 +83,11 @@ static void note_pointer(void *pointer, bool there)
 #define NUMBER(name) \
 	if (fails(#name, FAULT_NUMBER)) return fault.error;
 #define DONE(name) \
-	if (fails(#name, FAULT_DONE)) { (void)__real_##name(PASSED); errno = fault.error; return -1; }
+	if (fails(#name, FAULT_DONE)) { \
+		(void)__real_##name(PASSED); \
+		errno = fault.error; \
+		return -1; \
+	}
 
 #define WRAP_NULLS(name) WRAP(name, NULLS)
 #define WRAP_MINUS(name) WRAP(name, MINUS)

@@ -437,7 +437,7 @@ static int run_row(const struct row *row)
 		snprintf(name, sizeof(name), "%s/%s", row->name, lies[lie].name);
 		if (!applies(row, lie) || (only != NULL && strcmp(only, name) != 0))
 			continue;
-		/* What others on this machine do counts for cpu_wide as well: wrong is wrong twice. */
+		/* What others on this machine do counts for cpu_wide as well: look twice. */
 		wrong += !run_cell(row, lie) && !run_cell(row, lie);
 	}
 	return wrong;
