@@ -82,9 +82,14 @@ static int load_seen(struct sampler *sampler, struct program *ret)
 TEST(load)
 {
 	struct sampler sampler = watch_bpf(false, true);
+	struct pm_record record;
 	struct program program;
 
 	load_seen(&sampler, &program);
+	while (find_record(&sampler, PERF_RECORD_BPF_EVENT, &record))
+		if (record.bpf_event.bpf_type == PERF_BPF_EVENT_PROG_LOAD &&
+		    record.bpf_event.id == program.info.id)
+			say_broken("a second record of program %u", program.info.id);
 }
 
 TEST(unload)

@@ -44,6 +44,10 @@ static struct modes fault_twice(bool user, bool kernel)
 	while (find_record(&sampler, PERF_RECORD_SAMPLE, &record)) {
 		const int mode = record.misc & PERF_RECORD_MISC_CPUMODE_MASK;
 
+		if (record.misc & PERF_RECORD_MISC_EXACT_IP)
+			say_broken("misc=%#x: the address of a software event's sample is said to "
+				   "be exact, which nobody asked for", record.misc);
+
 		if (record.sample.addr == (uintptr_t)mine)
 			*(mode == PERF_RECORD_MISC_USER ? &ret.user : &ret.other) += 1;
 		if (record.sample.addr == (uintptr_t)kernels)

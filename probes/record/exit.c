@@ -15,7 +15,9 @@ PROBE(TITLE("ends of tasks in the ring")
       POINT(exit_with_inherit,
 	    "with inherit on each CPU, one EXIT of a thread and of a child arrives")
       POINT(exit_watched,
-	    "an event on the child gets exactly one EXIT, with its pid and its parent's"))
+	    "an event on the child gets exactly one EXIT, with its pid and its parent's")
+      POINT(exit_time, "EXIT carries a time between clock readings around it (attr.use_clockid)")
+      SINCE("4.1"))
 
 TEST(exit_is_the_tasks_own)
 {
@@ -77,6 +79,34 @@ TEST(exit_with_inherit)
 		say_broken("EXITs of thread=%d of child=%d want=1,1", threads, children);
 }
 
+static int wait_and_end(void *gate);
+
+TEST(exit_time)
+{
+	struct perf_event_attr attr = attr_tasks(), without = attr;
+	struct pm_record record;
+	struct sampler sampler;
+	uint64_t before, after;
+	struct gate gate;
+	pid_t child;
+
+	attr.use_clockid = 1;
+	attr.clockid = CLOCK_MONOTONIC;
+	ASSERT_EQ(0, gate_init(&gate));
+	child = start_child(wait_and_end, &gate);
+	ASSERT_LT(0, child);
+	sampler = ask_run_sampler(&attr, &without, child, -1, 1, "use_clockid");
+	before = now_ns();
+	gate_open(&gate);
+	ASSERT_EQ(0, wait_child(child));
+	after = now_ns();
+	if (!find_record(&sampler, PERF_RECORD_EXIT, &record))
+		say_broken("no EXIT");
+	if (record.task.time < before || record.task.time > after)
+		say_broken("time=%" PRIu64 " not within %" PRIu64 "..%" PRIu64, record.task.time,
+			   before, after);
+}
+
 static int wait_and_end(void *gate)
 {
 	gate_wait(gate);
@@ -100,9 +130,9 @@ TEST(exit_watched)
 	if (!find_record(&sampler, PERF_RECORD_EXIT, &record))
 		say_broken("no EXIT from an event on the task itself");
 	if (record.task.pid != (uint32_t)child || record.task.tid != (uint32_t)child ||
-	    record.task.ppid != (uint32_t)getpid())
-		say_broken("pid=%u tid=%u want=%d, ppid=%u want=%d", record.task.pid,
-			   record.task.tid, child, record.task.ppid, getpid());
+	    record.task.ppid != (uint32_t)getpid() || record.task.ptid != (uint32_t)getpid())
+		say_broken("pid=%u tid=%u want=%d, ppid=%u ptid=%u want=%d", record.task.pid,
+			   record.task.tid, child, record.task.ppid, record.task.ptid, getpid());
 	if (find_record(&sampler, PERF_RECORD_EXIT, &record))
 		say_broken("a second EXIT");
 }

@@ -14,7 +14,8 @@
 
 PROBE(TITLE("identity of mapped files")
       SINCE("3.16")
-      POINT(file, "MMAP2 carries the device, inode and name that /proc/self/maps shows")
+      POINT(file, "MMAP2 carries what MMAP does, and the device and inode that /proc/self/maps "
+		  "shows")
       POINT(protection, "MMAP2 carries the protection and the MAP_PRIVATE or MAP_SHARED flag")
       POINT(replaces_mmap, "a mapping is reported as MMAP2 and not as MMAP as well"))
 
@@ -67,16 +68,30 @@ static struct line must_find_line(const void *area)
 
 #define OVERLAY 0x794c7630	/* OVERLAYFS_SUPER_MAGIC */
 
+/* What MMAP tells as well: a page of code, at page 1 of the file, mapped by this thread. */
+static void expect_place(const struct pm_record *record, uint64_t page)
+{
+	if (record->mmap.pid != (uint32_t)getpid() || record->mmap.tid != (uint32_t)pm_gettid())
+		say_broken("pid=%u tid=%u want=%d", record->mmap.pid, record->mmap.tid, getpid());
+	if (record->mmap.len != page || record->mmap.pgoff != page)
+		say_broken("len=%#" PRIx64 " pgoff=%#" PRIx64 " want=%#" PRIx64, record->mmap.len,
+			   record->mmap.pgoff, page);
+	if (record->misc & PERF_RECORD_MISC_MMAP_DATA)
+		say_broken("misc=%#x says data of an executable mapping", record->misc);
+}
+
 TEST(file)
 {
 	struct sampler sampler = watch_maps();
 	struct pm_record record;
 	struct statfs home = { 0 };
 	struct line want;
+	const size_t page = probe_env()->page_size;
 	void *area = map_program(MAP_PRIVATE, PROT_READ | PROT_EXEC);
 
 	must_find(&sampler, area, &record);
 	want = must_find_line(area);
+	expect_place(&record, page);
 	if ((record.mmap.ino != want.ino || record.mmap.min != want.min) &&
 	    !statfs("/proc/self/exe", &home) && home.f_type == OVERLAY)
 		say_absent("this program lies on an overlay file system, whose files have two "

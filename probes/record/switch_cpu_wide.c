@@ -17,26 +17,44 @@ static int move_to_first(void *unused)
 	return move_to_nth_cpu(0);
 }
 
-/* Whether the ring holds a switch from us to the child, and one back. */
-static bool saw_both(struct sampler *sampler, uint32_t child)
+/* This task is away after a switch out, and back after one in. */
+static void expect_turn(uint16_t misc, bool *away)
+{
+	const bool out = misc & PERF_RECORD_MISC_SWITCH_OUT;
+
+	if (out == *away)
+		say_broken("misc=%#x: a switch %s of a task that %s", misc, out ? "out" : "in",
+			   *away ? "is away" : "runs");
+	if (!out && misc & PERF_RECORD_MISC_SWITCH_OUT_PREEMPT)
+		say_broken("misc=%#x: a switch in is said to be a preemption", misc);
+	*away = out;
+}
+
+/* Whether the ring holds a switch from us to the child, and one back: in turns, from the first. */
+static bool saw_both(struct sampler *sampler, uint32_t child, bool *away)
 {
 	const uint32_t self = pm_gettid(), process = getpid();
 	struct pm_record record;
 	bool out = false, in = false;
 
-	while (find_record(sampler, PERF_RECORD_SWITCH_CPU_WIDE, &record)) {
+	while (find_record(sampler, 0, &record)) {
 		const uint32_t other = record.switch_cpu_wide.next_prev_tid;
 
-		if (record.sid.tid != self || other != child)
+		if (record.type == PERF_RECORD_LOST)
+			say_unknown("records were lost: others switch too often on this CPU");
+		if (record.type != PERF_RECORD_SWITCH_CPU_WIDE || record.sid.tid != self)
 			continue;
+		if (other != child) {		/* somebody else came in between */
+			*away = record.misc & PERF_RECORD_MISC_SWITCH_OUT;
+			continue;
+		}
 		if (record.sid.pid != process || record.switch_cpu_wide.next_prev_pid != child)
 			say_broken("pid=%u want=%u, pid of the other task=%u want=%u",
 				   record.sid.pid, process,
 				   record.switch_cpu_wide.next_prev_pid, child);
-		if (record.misc & PERF_RECORD_MISC_SWITCH_OUT)
-			out = true;
-		else
-			in = true;
+		expect_turn(record.misc, away);
+		out |= *away;
+		in |= !*away;
 	}
 	return out && in;
 }
@@ -47,6 +65,7 @@ TEST(cpu_wide)
 	const int cpu = move_to_nth_cpu(0);
 	struct worker worker;
 	struct sampler sampler;
+	bool away = false;
 
 	ASSERT_LE(0, cpu);
 	attr.sample_id_all = 1;
@@ -58,7 +77,7 @@ TEST(cpu_wide)
 	ASSERT_EQ(cpu, worker_do(&worker, move_to_first, NULL));
 	for (int round = 0; round < 50; round++) {
 		ASSERT_EQ(0, worker_faults(&worker, 1));
-		if (saw_both(&sampler, worker.tid))
+		if (saw_both(&sampler, worker.tid, &away))
 			return;
 	}
 	say_broken("50 turns on CPU %d, and no pair of records names both tasks", cpu);

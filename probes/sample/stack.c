@@ -5,6 +5,7 @@
  * copy contains it.
  */
 #include "probe.h"
+#include <stdio.h>
 
 PROBE(TITLE("user stack in samples")
       SINCE("3.7")
@@ -14,6 +15,7 @@ PROBE(TITLE("user stack in samples")
 	    "STACK_USER of 65528 bytes, the most, is accepted, and a sample comes"))
 
 #define PATTERN 256
+#define LARGEST 65528
 
 static struct sampler ask_stack(uint32_t size, size_t pages)
 {
@@ -24,10 +26,13 @@ static struct sampler ask_stack(uint32_t size, size_t pages)
 	return ask_run_sampler(&attr, &without, 0, -1, pages, "STACK_USER");
 }
 
+static uintptr_t pattern_at;
+
 static __attribute__((noinline)) void fault_above_pattern(unsigned char seed)
 {
 	volatile unsigned char pattern[PATTERN];
 
+	pattern_at = (uintptr_t)pattern;
 	for (unsigned int i = 0; i < PATTERN; i++)
 		pattern[i] = (unsigned char)(seed + 7 * i);
 	cause_faults(1);
@@ -69,16 +74,63 @@ TEST(dyn_size)
 			   record.sample.stack_user_size, record.sample.stack_user_dyn_size);
 }
 
+/* Where the mapping of an address ends, or 0. */
+static uintptr_t end_of_mapping(uintptr_t address)
+{
+	FILE *maps = fopen("/proc/self/maps", "re");
+	unsigned long long start, end = 0;
+	char text[1024];
+	bool found = false;
+
+	while (!found && maps && fgets(text, sizeof(text), maps))
+		found = sscanf(text, "%llx-%llx", &start, &end) == 2 && start <= address &&
+			address < end;
+	if (maps)
+		fclose(maps);
+	return found ? end : 0;
+}
+
+/* The copy goes to the end of the stack, or as far as it may, and its end is what lies there. */
+static void expect_end(const struct pm_sample *sample, const unsigned char *pattern)
+{
+	const unsigned char *copy = sample->stack_user;
+	const uintptr_t base = pattern_at - (uintptr_t)(pattern - copy);
+	const uintptr_t end = end_of_mapping(base);
+	const uint64_t size = sample->stack_user_dyn_size;
+	const uint64_t want = end - base < LARGEST ? end - base : LARGEST;
+
+	if (!end)
+		return;
+	if (size != want)
+		say_broken("dyn_size=%" PRIu64 " want=%" PRIu64, size, want);
+	if (want == end - base && memcmp(copy + size - 64, (const void *)(end - 64), 64))
+		say_broken("the end of the copy is not the end of the stack");
+}
+
 TEST(largest)
 {
-	struct sampler sampler = ask_stack(65528, 32);
+	struct sampler sampler = ask_stack(LARGEST, 32);
+	unsigned char want[PATTERN];
 	struct pm_record record;
 
-	ASSERT_EQ(0, cause_faults(1));
+	for (unsigned int i = 0; i < PATTERN; i++)
+		want[i] = (unsigned char)(57 + 7 * i);
+	fault_above_pattern(57);
 	if (!find_record(&sampler, PERF_RECORD_SAMPLE, &record))
 		say_broken("no sample although the ring has room for 128 KiB");
-	if (record.sample.stack_user_dyn_size > 65528)
-		say_broken("dyn_size=%" PRIu64, record.sample.stack_user_dyn_size);
+	do {
+		const struct pm_sample *sample = &record.sample;
+		const void *found;
+
+		if (sample->stack_user_dyn_size > LARGEST)
+			say_broken("dyn_size=%" PRIu64, sample->stack_user_dyn_size);
+		found = memmem(sample->stack_user, sample->stack_user_dyn_size, want, PATTERN);
+		if (found) {
+			expect_end(sample, found);
+			return;
+		}
+	} while (find_record(&sampler, PERF_RECORD_SAMPLE, &record));
+	say_broken("the pattern on the stack is in no copy");
 }
 
 PROBE_MAIN

@@ -120,8 +120,6 @@ void *__wrap_mmap(void *at, size_t size, int protection, int flags, int fd, off_
 
 	if (!event)
 		return __real_mmap(at, size, protection, flags, fd, offset);
-	if (protection & PROT_WRITE && lie(LIE_mmap_read_only))
-		protection &= ~PROT_WRITE;
 	if (!(protection & PROT_WRITE) && lie(LIE_mmap_writable))
 		protection |= PROT_WRITE;
 	if (event_of(first) && first != fd && lie(LIE_mmap_of_first))

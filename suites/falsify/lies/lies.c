@@ -43,9 +43,16 @@ void lies_use_attr(const char *name)
 	write_line("refuse-", name);
 }
 
-/* Before anything of the probe runs, so that threads find it settled. */
+/*
+ * Before anything of the probe runs, so that threads find it settled, and so that no page of ours
+ * is touched for the first time while a probe counts page faults.
+ */
 static void __attribute__((constructor)) settle(void)
 {
+	const char *ways;
+
+	lies_count();
+	lie_of_field(0, &ways);
 	const char *name = getenv("PERFMODES_LIE");
 
 	asked = getenv("PERFMODES_LIES_ASKED");
