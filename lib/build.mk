@@ -12,13 +12,13 @@ examples: $(patsubst lib/%.c,$(B)/%,$(wildcard lib/examples/*.c))
 
 $(B)/pic/%.o: lib/%.c
 	$(call say,CC,$<)
-	$(Q)mkdir -p $(@D) && $(LIB_CC) $(LIB_FLAGS) -O2 -fPIC -fvisibility=hidden -c -o $@ $<
+	$(Q)mkdir -p $(@D) && $(LIB_CC) $(LIB_FLAGS) -O2 $(LIB_EXTRA) -fPIC -fvisibility=hidden -c -o $@ $<
 $(B)/libperfmodes.a: $(patsubst lib/%.c,$(B)/pic/%.o,$(LIB_SOURCES))
 	$(call say,AR,$@)
 	$(Q)rm -f $@ && $(AR) rcs $@ $^
 $(B)/libperfmodes.so.0: $(B)/libperfmodes.a lib/perfmodes.map
 	$(call say,LINK,$@)
-	$(Q)$(LIB_CC) -shared -pthread -Wl,--version-script=lib/perfmodes.map -Wl,-soname,$(@F) -Wl,-z,defs \
+	$(Q)$(LIB_CC) $(LIB_LINK) -shared -pthread -Wl,--version-script=lib/perfmodes.map -Wl,-soname,$(@F) -Wl,-z,defs \
 		-o $@ -Wl,--whole-archive $< -Wl,--no-whole-archive -lyajl
 $(B)/examples/%: lib/examples/%.c $(B)/libperfmodes.a
 	$(call say,LINK,$@)
@@ -34,7 +34,7 @@ doctor: $(B)/doctor	## build what ./run.sh doctor runs
 $(B)/perfmodes-doctor: $(patsubst lib/%.c,$(B)/pic/%.o,$(filter-out %/no_json.c,$(wildcard lib/doctor/*.c))) \
 		$(B)/libperfmodes.a
 	$(call say,LINK,$@)
-	$(Q)$(LIB_CC) -o $@ $^ $(YAJL) -pthread
+	$(Q)$(LIB_CC) $(LIB_LINK) -o $@ $^ $(YAJL) -pthread
 
 # Unit tests: one program a file, with the sanitizers. Fuzz targets: libFuzzer.
 TEST_FLAGS := $(LIB_FLAGS) -g -O1 -fsanitize=address,undefined -fno-sanitize-recover=all \
@@ -68,8 +68,6 @@ build/test/%_fuzz: lib/test/%_fuzz.c build/fuzz/lib.a $(wildcard lib/test/*.h li
 	$(call say,FUZZ,$@)
 	$(Q)mkdir -p $(@D) && clang $(filter-out -MMD -MP,$(TEST_FLAGS)) -fsanitize=fuzzer -o $@ $< \
 		build/fuzz/lib.a $(YAJL)
-fuzz: $(LIB_FUZZ)	## look for a minute with each fuzz target
-	FUZZ_SECONDS=60 $(PYTHON) -m pytest -q -p no:cacheprovider lib/test -k fuzz
 
 # The census (test/census): with the sanitizers of memory and of threads, and static for guests.
 # The sanitizer of threads also sees the tests that have several, and Valgrind the one of endings.
@@ -169,6 +167,6 @@ uninstall: $(B)/man/done	## remove what install put there
 	$(Q)for name in $$($(names_in) $(B)/man/*.3); do rm -f $(DESTDIR)$(MANDIR)/man3/$$name.3; done
 	$(Q)rmdir $(DESTDIR)$(DATADIR) 2>/dev/null || true
 
-.PHONY: library examples unit-tests library-tests fuzz bench doctor install uninstall
+.PHONY: library examples unit-tests library-tests bench doctor install uninstall
 # However deep its folder is, what was compiled is compiled again when a header of it changes.
 -include $(shell find $(B)/pic $(B)/lib build/test build/fuzz build/tsan -name '*.d' 2>/dev/null)

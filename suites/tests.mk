@@ -22,10 +22,21 @@ check-deps:
 
 check: check-deps	## run all tests (installs what they need; NO_INSTALL=1 does not)
 	$(Q)$(MAKE) --no-print-directory $(if $(findstring -j,$(MAKEFLAGS)),,-j$$(nproc)) WERROR=1 \
-		all bundle library library-tests
+		all bundle library library-tests fuzz-targets
 	$(Q)status=0; for part in lib reports kernels suites; do echo "== $$part"; \
 		$(PYTEST) $(if $(JUNIT),--junitxml=$(JUNIT)/$$part.xml) \
 			$$(ls -d $$part/test $$part/*/test 2>/dev/null) || status=1; done; exit $$status
+
+# The launcher's readers as a fuzz target: it includes four files and needs the others.
+build/test/launcher_fuzz: probes/launcher/fuzz/launcher_fuzz.c $(wildcard probes/launcher/*.[chd]*) build/fuzz/lib.a
+	$(call say,FUZZ,$@)
+	$(Q)clang $(filter-out -MMD -MP,$(TEST_FLAGS)) -fsanitize=fuzzer -o $@ $< $(patsubst %,probes/launcher/%.c, \
+		frame inherit persona regular supervise) build/fuzz/lib.a $(YAJL)
+fuzz-targets: $(LIB_FUZZ) build/test/launcher_fuzz
+
+SECONDS ?= 60
+fuzz: fuzz-targets	## mutate what each reader reads: each target for SECONDS=60, findings in build/fuzz
+	$(Q)$(PYTHON) suites/test/fuzz/run.py --seconds $(SECONDS)
 
 compare-builds:	## the same verdicts from gcc and clang at -O0, -O2, -O3
 	$(Q)suites/compare_builds.py
@@ -45,4 +56,4 @@ $(B)/falsify/probes/%: $(B)/object/%.o $(KIT) $(LIES) $(B)/lib/mechanism.a
 lying-probes: $(LYING)
 -include $(wildcard $(B)/falsify/lies/*.d)
 
-.PHONY: quick check check-deps compare-builds falsify lying-probes
+.PHONY: quick check check-deps compare-builds falsify fuzz fuzz-targets lying-probes
