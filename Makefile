@@ -112,13 +112,13 @@ $(B)/cross/tools.mk: kernels/source/cross.py
 # One probe by its name: make probes/ring/write_backward
 $(PROBES:%=probes/%): probes/%: $(B)/probes/%
 
-include lib/build.mk suites/tests.mk .packaging/bundle.mk
+include lib/build.mk suites/tests.mk .packaging/bundle.mk .packaging/release.mk
 
 clean:		## remove build/
 	rm -rf build
 
 help:		## print this
-	@sed -n 's/^\([a-z-]*\):.*## *\(.*\)/  \1	\2/p' $(filter %Makefile %build.mk %tests.mk %bundle.mk,$(MAKEFILE_LIST)) | expand -t 20
+	@sed -n 's/^\([a-z-]*\):.*## *\(.*\)/  \1	\2/p' $(filter %Makefile %build.mk %tests.mk %bundle.mk %release.mk,$(MAKEFILE_LIST)) | expand -t 20
 
 .PHONY: all shipped bundle bundles clean help changed $(PROBES:%=probes/%)
 .DELETE_ON_ERROR:

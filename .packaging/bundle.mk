@@ -31,7 +31,7 @@ $(B)/bundle.tar: $(PROGRAMS) $(B)/probe run.sh $(wildcard suites/*.txt) .packagi
 	$(Q)rm -rf $(B)/bundle && mkdir -p $(B)/bundle/bin $(B)/bundle/suites
 	$(Q)cp run.sh $(B)/bundle/ && cp suites/*.txt $(B)/bundle/suites/
 	$(Q)for program in launch identify doctor probe; do \
-		$(CROSS_COMPILE)strip -o $(B)/bundle/bin/$$program $(B)/$$program || exit 1; done
+		$(CROSS_COMPILE)strip -R .comment -o $(B)/bundle/bin/$$program $(B)/$$program || exit 1; done
 	$(Q)cd $(B)/bundle/bin && for probe in $(PROBES); do mkdir -p probes/$${probe%/*} && \
 		ln -s ../../probe probes/$$probe || exit 1; done
 	$(Q)cd $(B) && tar -cf - $(PROBES:%=declared/%.txt) | tar -xf - -C bundle/bin

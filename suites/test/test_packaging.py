@@ -1,0 +1,144 @@
+# SPDX-License-Identifier: MIT
+"""Packages and releases: what is made of the tree, the same bytes each time, and what is refused."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import tarfile
+from pathlib import Path
+
+import pytest
+from conftest import TREE, run
+
+PACKAGING = TREE / ".packaging"
+LIBRARY = TREE / "build" / os.uname().machine / "libperfmodes.so.0"
+VERSION = re.search(r"^Version: (.+)$", (TREE / "lib/perfmodes.pc.in").read_text(), re.M)[1]
+
+
+def test_the_package_has_the_version_of_the_library() -> None:
+    first = (PACKAGING / "debian" / "changelog").read_text().splitlines()[0]
+    assert first.startswith(f"perfmodes ({VERSION}-")
+
+
+# ----------------------------------------------------------------------------------- the archive
+
+def tree_of(folder: Path, mode: int) -> Path:
+    """Two files and a link, as a umask would leave them."""
+    (folder / "bundle" / "bin").mkdir(parents=True)
+    (folder / "bundle" / "run.sh").write_text("#!/bin/sh\n")
+    (folder / "bundle" / "run.sh").chmod(0o700 | mode)
+    (folder / "bundle" / "bin" / "a").write_text("text")
+    (folder / "bundle" / "bin" / "a").chmod(0o600 | mode & 0o044)
+    (folder / "bundle" / "link").symlink_to("bin/a")
+    return folder
+
+
+def pack(folder: Path, **more: str) -> bytes:
+    run(PACKAGING / "tar", folder / "out.tar", folder, "bundle", env={**os.environ, **more})
+    return (folder / "out.tar").read_bytes()
+
+
+def test_an_archive_has_the_same_bytes_each_time(tmp_path: Path) -> None:
+    one = pack(tree_of(tmp_path / "one", 0o055), LC_ALL="C", TZ="UTC")
+    two = tree_of(tmp_path / "elsewhere", 0)
+    os.utime(two / "bundle" / "bin" / "a", (1, 1))
+    assert pack(two, LC_ALL="C.UTF-8", TZ="Asia/Tokyo") == one
+    (two / "bundle" / "bin" / "a").write_text("other")
+    assert pack(two) != one
+
+
+def test_the_manifest_has_each_file(tmp_path: Path) -> None:
+    pack(tree_of(tmp_path / "x", 0))
+    with tarfile.open(tmp_path / "x" / "out.tar") as tar:
+        tar.extractall(tmp_path / "back")
+    back = tmp_path / "back" / "bundle"
+    assert (back / "MANIFEST").read_text().count("\n") == 2
+    assert run("sha256sum", "-c", "--quiet", "MANIFEST", cwd=back).returncode == 0
+    (back / "run.sh").write_text("#!/bin/bash\n")
+    assert run("sha256sum", "-c", "--quiet", "MANIFEST", cwd=back).returncode == 1
+
+
+def test_a_bundle_has_nothing_that_a_device_does_not_use() -> None:
+    bundle = TREE / "build" / os.uname().machine / "bundle"
+    if not bundle.is_dir():
+        pytest.skip("no bundle is built: make bundle")
+    files = {str(path.relative_to(bundle)) for path in bundle.rglob("*")
+             if path.is_file() and not path.is_symlink()}
+    programs = {f"bin/{name}" for name in ("launch", "identify", "doctor", "probe")}
+    rest = {name for name in files - programs
+            if not re.fullmatch(r"suites/[a-z]+\.txt|bin/declared/[a-z_]+/[a-z0-9_]+\.txt", name)
+            and not name.startswith("bin/probes/library/")}
+    assert programs <= files and rest == {"run.sh", "MANIFEST"}
+
+
+# ------------------------------------------------------------------------------------- the ABI
+
+def abi(symbols: Path) -> subprocess.CompletedProcess[str]:
+    if not LIBRARY.exists():
+        pytest.skip("the library is not built: make library")
+    done = run(PACKAGING / "abi", LIBRARY, symbols)
+    if done.returncode == 2:
+        pytest.skip(done.stderr)
+    return done
+
+
+def test_the_interface_is_the_one_that_is_written_down() -> None:
+    done = abi(PACKAGING / "debian" / "libperfmodes0.symbols")
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("how", ["gone", "new"])
+def test_a_changed_interface_is_told(tmp_path: Path, how: str) -> None:
+    lines = (PACKAGING / "debian" / "libperfmodes0.symbols").read_text().splitlines(keepends=True)
+    lines = (lines + [" pm_was_there@PERFMODES_0.1 0.1.0\n"] if how == "gone" else
+             [line for line in lines if "pm_session_attach@" not in line])
+    (tmp_path / "symbols").write_text("".join(lines))
+    done = abi(tmp_path / "symbols")
+    assert done.returncode == 1
+    assert ("pm_was_there" if how == "gone" else "pm_session_attach") in done.stdout
+
+
+# ------------------------------------------------------------------------------ what is lacking
+
+@pytest.mark.parametrize("absent, named", [
+    ("yajl/yajl_parse.h", "libyajl-dev"), ("stdio.h", "libc6-dev"), ("linux/types.h", "linux-libc-dev")])
+def test_a_missing_header_is_named_with_its_package(tmp_path: Path, absent: str, named: str) -> None:
+    compiler = tmp_path / "cc"
+    compiler.write_text(f"#!/bin/sh\n! grep -q '<{absent}>'\n")
+    compiler.chmod(0o755)
+    done = run(PACKAGING / "need-library", compiler)
+    assert done.returncode == 1 and done.stderr.count("\n") == 1
+    assert f"apt-get install {named}" in done.stderr
+
+
+def test_a_missing_compiler_is_named() -> None:
+    done = run(PACKAGING / "need-library", "no-such-compiler")
+    assert done.returncode == 1 and "no-such-compiler" in done.stderr
+    assert "apt-get install gcc libc6-dev libyajl-dev" in done.stderr
+
+
+def test_nothing_is_lacking_here() -> None:
+    assert run(PACKAGING / "need-library", "gcc").returncode == 0
+
+
+# ------------------------------------------------------------------------------------- the SBOM
+
+def test_the_sbom_names_the_files_and_their_parts(tmp_path: Path) -> None:
+    (tmp_path / "b.tar").write_bytes(b"two")
+    (tmp_path / "a.tar").write_bytes(b"one")
+    words = (PACKAGING / "sbom.py", "1.2.3", tmp_path, tmp_path / "b.tar", tmp_path / "a.tar")
+    env = {**os.environ, "SOURCE_DATE_EPOCH": "86400"}
+    text = run(*words, env=env).stdout
+    assert text == run(*words, env=env, cwd="/").stdout
+    made = json.loads(text)
+    assert (made["bomFormat"], made["specVersion"]) == ("CycloneDX", "1.5")
+    assert made["metadata"]["timestamp"] == "1970-01-02T00:00:00Z"
+    assert made["metadata"]["component"]["version"] == "1.2.3"
+    names = [part["name"] for part in made["components"]]
+    assert names[:2] == ["a.tar", "b.tar"] and {"kselftest", "musl", "yajl"} <= set(names)
+    assert len(made["components"][0]["hashes"][0]["content"]) == 64
+    refs = {part["bom-ref"] for part in made["components"]}
+    assert set(made["dependencies"][0]["dependsOn"]) <= refs
