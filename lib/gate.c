@@ -113,6 +113,9 @@ static void say_trace_unmounted(const struct pm_refused *refused, struct pm_gate
 	       "/sys/kernel/debug/tracing, or hidden there");
 	if (access("/sys/kernel/tracing", F_OK) == 0)
 		PM_SAY(ret->change, "as root: mount -t tracefs tracefs /sys/kernel/tracing");
+	else if (access("/sys/kernel", F_OK) != 0)
+		PM_SAY(ret->change, "as root: mount -t sysfs sysfs /sys, then mount -t tracefs "
+		       "tracefs /sys/kernel/tracing");
 	else
 		PM_SAY(ret->change, "as root: mount -t debugfs debugfs /sys/kernel/debug, where "
 		       "it is the directory tracing");

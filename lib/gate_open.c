@@ -358,10 +358,13 @@ static void say_hardware_missing(const struct pm_refused *refused, struct pm_gat
 
 	brief_missing(refused, ret);
 	if (pm_pmu_core(pmu, sizeof(pmu)) < 0) {
+		const bool hidden = access(devices, F_OK) != 0;
+
 		PM_SAY(ret->gate, "no such event: no CPU PMU in %s%s", devices,
-		       access(devices, F_OK) == 0 ? "" : " (hidden here)");
-		PM_SAY(ret->change, "in a virtual machine the host has to pass its PMU on (QEMU: "
-		       "-cpu host,pmu=on); else the driver of the PMU is not loaded");
+		       hidden ? " (hidden here)" : "");
+		PM_SAY(ret->change, "%sin a virtual machine the host has to pass its PMU on "
+		       "(QEMU: -cpu host,pmu=on); else the driver of the PMU is not loaded",
+		       hidden ? "mount sysfs on /sys to see what there is; " : "");
 	} else {
 		PM_SAY(ret->gate, "the PMU %s has no such event, or cannot sample it", pmu);
 		PM_SAY(ret->change, "count it instead of sampling, or take an event that perf "

@@ -3,6 +3,7 @@
 #include <limits.h>
 #include <stdio.h>
 #include <sys/utsname.h>
+#include <unistd.h>
 
 #include "../policy/diagnosis/diag.h"
 #include "tell.h"
@@ -90,6 +91,24 @@ static void put_wish(const struct outcome *outcome)
 	for (int i = 0; i < outcome->refused; i++)
 		put_refusal(outcome, i);
 	printf("]}");
+}
+
+bool is_privileged(const struct pm_env *env)
+{
+	const struct perf_event_attr attr = {
+		.type = PERF_TYPE_SOFTWARE, .config = PERF_COUNT_SW_CPU_CLOCK, .disabled = 1,
+	};
+	int fd;
+
+	if (!pm_env_has_cap(env, PM_CAP_PERFMON) && !pm_env_has_cap(env, PM_CAP_SYS_ADMIN))
+		return false;
+	if (access("/proc/self/uid_map", R_OK) == 0)
+		return !pm_in_user_namespace();
+	/* Without /proc only what it opens tells. */
+	fd = pm_open(&attr, -1, 0, -1, 0);
+	if (fd >= 0)
+		close(fd);
+	return fd >= 0;
 }
 
 void tell_json(const struct outcome *outcomes, size_t count)

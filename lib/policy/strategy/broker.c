@@ -45,7 +45,7 @@ PM_NEEDS(broker, NEEDS);
 const struct strategy pm_strategy_broker = {
 	.name = "broker",
 	.what = "events opened by a privileged process, per CPU or as counters",
-	.able = FOR_SELF | CAN_SAMPLE | CAN_COUNT | USES_RINGS | GIVES_SUMS,
+	.able = FOR_SELF | CAN_SAMPLE | CAN_COUNT | USES_RINGS | GIVES_SUMS | BY_OTHERS,
 	.needs = needs_broker,
 	.proof = "attach.descriptor_sent.counts",
 	.fits = fits,
