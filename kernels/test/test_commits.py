@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -15,6 +16,8 @@ from kernels.show import commits
 from kernels.show.bisect import Answer
 from kernels.source.tree import NEEDED, NoBuild, Tree
 
+pytestmark = [pytest.mark.skipif(not shutil.which(name), reason=f"no {name}: apt-get install {name}")
+              for name in ("git", "make")]  # fmt: skip
 LISTED = matrix.load()
 WORDS = {"y": "yes", "n": "no", "b": "broken", "?": "unknown", "x": ""}
 MAKEFILE = """\
