@@ -4,6 +4,7 @@
  * CPU until the event gets time. See core_pmu.h.
  */
 #define _GNU_SOURCE
+#include <errno.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdnoreturn.h>
@@ -62,6 +63,19 @@ static int look_at(const char *name, void *context)
 	return 0;
 }
 
+/* Without privileges only events without the kernel may be opened; some PMUs count it always. */
+static void must_leave_out_kernel(struct perf_event_attr attr, int error)
+{
+	if (!attr.exclude_kernel || (error != -EINVAL && error != -EOPNOTSUPP))
+		return;
+	attr.exclude_kernel = 0;
+	error = pm_open(&attr, 0, -1, -1, 0);
+	if (error == -EACCES || error == -EPERM)
+		say_absent("a PMU that can leave out the kernel: all else is refused here");
+	if (error >= 0)
+		close(error);
+}
+
 /* Instructions, or cycles where there are none. Ends the test where neither can be had. */
 static int open_plain_counter(void)
 {
@@ -75,6 +89,10 @@ static int open_plain_counter(void)
 	if (fd >= 0)
 		return fd;
 	attr.config = PERF_COUNT_HW_CPU_CYCLES;
+	fd = pm_open(&attr, 0, -1, -1, 0);
+	if (fd >= 0)
+		return fd;
+	must_leave_out_kernel(attr, fd);
 	return must_open(&attr, 0, -1, -1, 0);
 }
 
