@@ -52,7 +52,12 @@ def _check(args: argparse.Namespace) -> int:
     return command.check(args)
 
 
-WORKS: dict[str, Work] = {"db": _lazy(_db), "export": _export, "merge": _merge, "check": _check}
+def _site(args: argparse.Namespace) -> int:
+    from reports.site import command
+    return command.work(args)
+
+
+WORKS: dict[str, Work] = {"db": _lazy(_db), "site": _lazy(_site), "export": _export, "merge": _merge, "check": _check}
 FORMATS = ("junit", "ktap", "kcidb", "squad", "csv", "json", "markdown", "header", "badge", "features")
 
 
@@ -89,6 +94,10 @@ def arguments(verb: Any) -> None:
     made.add_argument("requirements", type=Path, help="TOML; reports/requirements.py has an example")
     made.add_argument("profile", type=Path, nargs="+", help="profile, result or result directory")
     made.add_argument("--json", action="store_true", help="for machines")
+    made = verb("site", "the compatibility site of a database: static pages")
+    made.add_argument("folder", type=Path, metavar="OUT", help="folder that is made, or replaced")
+    add_database(made)
+    add_filters(made)
     _database(verb)
 
 

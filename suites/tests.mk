@@ -4,7 +4,7 @@
 # The quick ring needs no perf permission; it boots nothing, fuzzes nothing and seldom waits for a clock.
 QUICK_lib := lib/test/test_lib.py lib/test/policy/test_policy.py -k 'not fuzz and not late_ and not lies'
 QUICK_reports := reports/test $(wildcard reports/*/test) --ignore=reports/test/test_fuzz.py \
-	--ignore=reports/database/test/test_store.py
+	--ignore=reports/database/test/test_store.py --ignore=reports/site/test
 QUICK_kernels := kernels/test $(patsubst %,--ignore=kernels/test/test_%.py,boot fetch isolate place engine)
 QUICK_suites := $(patsubst %,suites/test/test_%.py,tree suites hidden)
 # A test may run make itself: it has nothing to do with the jobs of this one.
@@ -18,7 +18,7 @@ quick-%:
 	$(Q)$(PYTEST) $(QUICK_$*)
 
 check-deps:
-	$(Q)$(if $(NO_INSTALL),:,.ci/install build reports database check)
+	$(Q)$(if $(NO_INSTALL),:,.ci/install build reports database site check)
 
 check: check-deps	## run all tests (installs what they need; NO_INSTALL=1 does not)
 	$(Q)$(MAKE) --no-print-directory $(if $(findstring -j,$(MAKEFLAGS)),,-j$$(nproc)) WERROR=1 \

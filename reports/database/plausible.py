@@ -167,9 +167,8 @@ RULES: tuple[Rule, ...] = (altered, empty, miscounted, from_the_future, never_ra
                            newer_than_its_kernel)
 
 
-def problem(result: Result, found: Catalogue) -> str:
+def problem(result: Result, declared: Declared) -> str:
     """Why no machine can have given this result, with the rule's name; '' when it is plausible."""
-    declared = declared_by(found)
     for rule in RULES:
         why = rule(result, declared)
         if why:

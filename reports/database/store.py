@@ -74,6 +74,7 @@ class Store:
         self.checker = valid.Checker()
         self.catalogues: dict[str, Catalogue] = {}
         self.fallback: Catalogue | None = None
+        self.by_key: dict[int, tuple[Catalogue, plausible.Declared]] = {}
 
     def add(self, paths: Iterable[Path]) -> Iterator[Outcome]:
         """Add all results that the paths hold."""
@@ -93,7 +94,7 @@ class Store:
             value = self._load(found)
             parts = self.checker.require(value, found.name)
             declared = self._declared(found, value)
-            why = plausible.problem(value, declared)
+            why = plausible.problem(value, self._by_key(declared))
         except Failed:
             raise
         except Unusable as error:
@@ -131,6 +132,11 @@ class Store:
             return self._any()
         self.catalogues[digest] = made
         return made
+
+    def _by_key(self, declared: Catalogue) -> plausible.Declared:
+        if id(declared) not in self.by_key:
+            self.by_key[id(declared)] = declared, plausible.declared_by(declared)
+        return self.by_key[id(declared)][1]
 
     def _any(self) -> Catalogue:
         if self.fallback is None:

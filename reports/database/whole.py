@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -95,10 +96,14 @@ def loose(connection: Connection, run: int) -> dict[str, Any]:
     return found
 
 
-def line_of(said: str, point: str) -> tuple[int, str] | None:
-    """The number and text of the result line of a point in what its probe printed."""
+def result_lines(said: str) -> Iterator[tuple[int, str, str]]:
+    """(line number, point, line) of each result that a probe printed."""
     for number, line in enumerate(said.split("\n"), 1):
         match = _LINE.match(line)
-        if match and (match[1].partition(".")[2] or match[1]) == point:
-            return number, text.clean(line.strip(), 400)
-    return None
+        if match:
+            yield number, match[1].partition(".")[2] or match[1], text.clean(line.strip(), 400)
+
+
+def line_of(said: str, point: str) -> tuple[int, str] | None:
+    """The number and text of the result line of a point in what its probe printed."""
+    return next(((number, line) for number, name, line in result_lines(said) if name == point), None)

@@ -96,9 +96,9 @@ def test_every_rule_rejects_its_case_and_says_why(rule: plausible.Rule) -> None:
     result = BAD[rule]()
     found = plausible.declared_by(declared())
     assert [each.__name__ for each in plausible.RULES if each(result, found)] == [rule.__name__]
-    assert plausible.problem(result, declared()).startswith(f"{rule.__name__}: ")
+    assert plausible.problem(result, plausible.declared_by(declared())).startswith(f"{rule.__name__}: ")
 
 
 @pytest.mark.parametrize("result", GOOD)
 def test_what_can_be_is_let_through(result: Result) -> None:
-    assert plausible.problem(result, declared()) == ""
+    assert plausible.problem(result, plausible.declared_by(declared())) == ""

@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: MIT
+"""The compatibility site: static pages made of a database of results."""

@@ -1,0 +1,205 @@
+# SPDX-License-Identifier: MIT
+"""Builds the whole site beside the old one, and puts it in its place when it is complete."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import tempfile
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from reports import expect, personas, text, wordlist
+from reports.database import query, whole
+from reports.site import bundle, machines, model, pages as points_pages, plots
+from reports.site.model import Site, Spot
+from reports.site.render import Pages
+from reports.text import Unusable
+
+MARK = ".perfmodes-site"
+ROWS_LIMIT = 400_000        # of the table of all cells
+_ERRNO = re.compile(r"\bE[A-Z0-9]{3,}\b")
+_FLAG = re.compile(r"\b(?:PERF_[A-Z_0-9]+|[a-z0-9]+_[a-z0-9_]+)\b")
+
+Say = Callable[[str], None]
+
+
+def _words(site: Site, one: model.Point, errnos: dict[str, set[str]]) -> str:
+    """What a point is found by besides its name and meaning."""
+    about = site.sources.probes.get(one.probe.id) if one.probe else None
+    flags = _FLAG.findall(f"{about.why} {about.observed}") if about else []
+    return " ".join(dict.fromkeys([*sorted(errnos.get(one.key, ())), *flags[:12]]))
+
+
+def _errnos(site: Site) -> dict[str, set[str]]:
+    """Point -> the errno names in its reasons."""
+    known = {number: set(_ERRNO.findall(said)) for number, said in site.matrix.reasons.items()}
+    found: dict[str, set[str]] = {}
+    for spot in site.spots:
+        for persona in spot.columns:
+            for point, cell in site.cells(spot, persona).items():
+                if cell.answer and cell.answer.reason is not None:
+                    found.setdefault(site.matrix.points[point], set()).update(known[cell.answer.reason])
+    return found
+
+
+def _numbers(release: str) -> list[int]:
+    return list(expect.release_of(release) or ())
+
+
+def data(site: Site) -> str:
+    """What the scripts read: columns, points, and a string of signs for each column."""
+    signs = model.letters()
+    errnos = _errnos(site)
+    spots = [{"id": spot.page.removesuffix(".html"), "name": spot.name, "arch": spot.arch,
+              "release": text.clean(spot.release, 80), "numbers": _numbers(spot.release),
+              "kind": spot.kind, "level": spot.one.result.level, "devices": spot.devices,
+              "personas": list(spot.columns)} for spot in site.spots]
+    points = [[one.key, one.area, one.meaning, one.title, one.since, _numbers(one.since),
+               _words(site, one, errnos), one.page] for one in site.points]
+    cells = {persona: ["".join(signs[cell.verdict if (cell := site.cell(one, spot, persona)) else ""]
+                               for one in site.points) if persona in spot.columns else ""
+                       for spot in site.spots] for persona in site.personas}
+    made = {"verdicts": [*wordlist.EVERY], "mixed": "m", "silent": "-", "personas": site.personas,
+            "spots": spots, "points": points, "cells": cells}
+    packed = json.dumps(made, separators=(",", ":"), sort_keys=True)
+    # The text stands in a script: nothing in it may end one or start a comment.
+    return "window.PERFMODES=" + packed.replace("<", "\\u003c").replace(">", "\\u003e") + ";\n"
+
+
+def _tables(site: Site, pages: Pages) -> None:
+    """All cells as CSV and JSON, and what differs as Markdown."""
+    from reports.export import tabular
+    head = ("kernel", "arch", "release", "kind", "persona", "point", "verdict", "reason")
+    rows = []
+    for spot in site.spots:
+        for persona in spot.columns:
+            for number, cell in site.cells(spot, persona).items():
+                rows.append((spot.name, spot.arch, spot.release, spot.kind, persona,
+                             site.matrix.points[number], cell.verdict, site.reason(cell)))
+    rows = rows[:ROWS_LIMIT]
+    lines = [",".join(head)]
+    for row in rows:
+        cells = (tabular.safe_cell(text.clean(each)).replace('"', '""') for each in row)
+        lines.append(",".join(f'"{cell}"' for cell in cells))
+    pages.write("data/cells.csv", "\r\n".join(lines) + "\r\n")
+    pages.write("data/cells.json", json.dumps({"head": head, "rows": rows}, ensure_ascii=True,
+                                              separators=(",", ":")) + "\n")
+    pages.write("data/table.md", markdown(site))
+
+
+def markdown(site: Site, limit: int = 400) -> str:
+    """The points in which kernels differ, as root or whoever may most."""
+    persona = site.personas[0] if site.personas else ""
+    spots = [spot for spot in site.spots if persona in spot.columns]
+    lines = ["| point | " + " | ".join(text.markdown(spot.name) for spot in spots) + " |",
+             "|---" * (len(spots) + 1) + "|"]
+    for one in site.points:
+        words = [cell.verdict if (cell := site.cell(one, spot, persona)) else "" for spot in spots]
+        if len({word for word in words if word in wordlist.OF_KERNEL}) > 1 and len(lines) < limit:
+            lines.append(f"| {text.markdown(one.key)} | " + " | ".join(words) + " |")
+    return "\n".join(lines) + "\n"
+
+
+def _plots(site: Site, pages: Pages) -> None:
+    persona = site.personas[0] if site.personas else ""
+    spots = [spot for spot in site.spots if persona in spot.columns]
+    newest = max(spots, key=lambda spot: (spot.one.result.kernel.order, len(site.cells(spot, persona))),
+                 default=None)
+    works = site.cells(newest, persona) if newest else {}
+    arrived = [(one.since, (cell := works.get(site.matrix.ids[one.key])) is not None
+                and cell.verdict == "yes") for one in site.points]
+    shares = []
+    for spot in spots:
+        counts = model.totals(site, spot, persona)
+        shares.append((spot.name, counts["yes"], sum(counts[word] for word in wordlist.OF_KERNEL)))
+    answered = Counter(cover.hardware.total() + cover.other.total()
+                       for cover in query.coverage(site.matrix).values())
+    most = sum(answered.values())
+    coverage = [(text.count(number, "device"), count, most) for number, count in sorted(answered.items())][:40]
+    pages.page("plots.html", "plots.html", arrivals=plots.arrivals(arrived), shares=shares,
+               skews=[(spot.name, plots.skew(found)) for spot in spots if (found := _offsets(site, spot))],
+               coverage=plots.bars("Points by the number of devices that answered", coverage))
+
+
+def _offsets(site: Site, spot: Spot) -> list[tuple[int, int, int]]:
+    run = machines.site_newest(spot, next(iter(spot.columns))).run
+    facts = whole.loose(site.connection, run).get("clock.per_cpu", {}).get("facts", {})
+    found = plots.offsets(str(facts.get("offsets", "")))
+    return found if len(found) > 1 else []
+
+
+def _evidence(site: Site) -> dict[tuple[int, str], list[str]]:
+    found: dict[tuple[int, str], list[str]] = {}
+    for spot in site.spots:
+        for persona in spot.columns:
+            run = machines.site_newest(spot, persona).run
+            for probe, loose in whole.loose(site.connection, run).items():
+                for name, lines in loose.get("evidence", {}).items():
+                    found[run, f"{probe}.{name}"] = [text.clean(line, 400) for line in lines[:20]]
+    return found
+
+
+def write(site: Site, folder: Path, scripts: bool, say: Say) -> Pages:
+    """All pages of a site."""
+    pages = Pages(site, folder, scripts)
+    points_pages.overview(site, pages)
+    points_pages.areas(site, pages)
+    lines, evidence = model.lines(site), _evidence(site)
+    for number, one in enumerate(site.points):
+        if number % 100 == 0:
+            say(f"points: {number} of {len(site.points)}")
+        points_pages.point(site, pages, one, lines, evidence)
+    kernels = machines.Machines(site, pages, lines)
+    for number, spot in enumerate(site.spots):
+        say(f"kernels: {number} of {len(site.spots)}")
+        kernels.kernel(spot)
+    kernels.devices()
+    persona = site.personas[0] if site.personas else ""
+    totals = [(spot, model.totals(site, spot, persona if persona in spot.columns else
+                                  next(iter(spot.columns)))) for spot in site.spots]
+    pages.page("kernels.html", "kernels.html", rows=[(spot, counts, counts.total())
+                                                     for spot, counts in totals])
+    for name in ("explore", "compare"):
+        pages.page(f"{name}.html", f"{name}.html")
+    pages.page("about.html", "about.html", described=personas.read())
+    _plots(site, pages)
+    _tables(site, pages)
+    if scripts:
+        pages.write("data.js", data(site))
+    return pages
+
+
+def replace(folder: Path, make: Callable[[Path], Any]) -> Any:
+    """Make a folder and put it in the place of an older site. Another folder is not touched."""
+    if folder.exists() and any(folder.iterdir()) and not (folder / MARK).exists():
+        raise Unusable(f"{folder}: not empty, and no site of ours: name another folder")
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    part = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", dir=folder.parent))
+    try:
+        made = make(part)
+        (part / MARK).write_text("made by perfmodes: `report site` replaces this folder\n", encoding="utf-8")
+        part.chmod(0o755)
+        old = part.with_name(part.name + ".old")
+        if folder.exists():
+            os.replace(folder, old)
+        os.replace(part, folder)
+        shutil.rmtree(old, ignore_errors=True)
+        return made
+    except BaseException:
+        shutil.rmtree(part, ignore_errors=True)
+        raise
+
+
+def build(site: Site, folder: Path, say: Say) -> tuple[Pages, str]:
+    """The site in its folder; and why it has no scripts, if so."""
+    def make(part: Path) -> tuple[Pages, str]:
+        say("scripts and styles")
+        missing = bundle.put(part)
+        return write(site, part, not missing, say), missing
+    made: tuple[Pages, str] = replace(folder, make)
+    return made

@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: MIT
+"""Scripts and styles: built once by npm from locked versions, kept in build/site. Where npm is missing
+the site is built without scripts and with the plain style: every table is there."""
+
+from __future__ import annotations
+
+import hashlib
+import shutil
+import subprocess
+from pathlib import Path
+
+from reports import text
+
+HERE = Path(__file__).parent
+WORK = Path("build/site")
+PATIENCE = 600
+OUT = ("site.js", "style.css")
+ASKED = ("package.json", "package-lock.json", ".npmrc", "bundle.mjs")
+
+
+def _sources() -> list[Path]:
+    return [*(HERE / name for name in ASKED), *sorted((HERE / "front").iterdir())]
+
+
+def _digest(paths: list[Path]) -> str:
+    made = hashlib.sha256()
+    for path in paths:
+        made.update(path.name.encode() + b"\0" + path.read_bytes() + b"\0")
+    return made.hexdigest()
+
+
+def _run(*command: str) -> str:
+    """Run a tool in the work folder; why it failed, or ''."""
+    try:
+        ended = subprocess.run(command, cwd=WORK, capture_output=True, text=True, timeout=PATIENCE,
+                               check=False)
+    except (OSError, subprocess.TimeoutExpired) as error:
+        return text.clean(str(error), 200)
+    last = [line for line in ended.stderr.splitlines() if line.strip()][-1:] or [""]
+    return "" if ended.returncode == 0 else text.clean(f"{command[0]}: {last[0]}", 200)
+
+
+def _stale(name: str, digest: str) -> bool:
+    mark = WORK / name
+    return not mark.is_file() or mark.read_text(encoding="utf-8") != digest
+
+
+def install() -> str:
+    """The locked packages in build/site/node_modules; why not, or ''."""
+    if not shutil.which("npm") or not shutil.which("node"):
+        return "npm is not installed: install the packages nodejs and npm for search, filters and compare"
+    WORK.mkdir(parents=True, exist_ok=True)
+    locked = _digest([HERE / name for name in ASKED[:3]])
+    for name in ASKED:
+        shutil.copyfile(HERE / name, WORK / name)
+    if _stale(".installed", locked):
+        failed = _run("npm", "ci", "--no-fund", "--no-audit", "--loglevel=error")
+        if failed:
+            return f"the packages of the front end could not be installed: {failed}"
+        (WORK / ".installed").write_text(locked, encoding="utf-8")
+    return ""
+
+
+def put(folder: Path) -> str:
+    """Put scripts and styles into a folder; why there are no scripts, or ''."""
+    built = _digest(_sources())
+    missing = ""
+    if _stale(".built", built) or any(not (WORK / "out" / name).is_file() for name in OUT):
+        missing = install()
+        if not missing:
+            shutil.copytree(HERE / "front", WORK / "front", dirs_exist_ok=True)
+            missing = _run("node", "bundle.mjs")
+        if not missing:
+            (WORK / ".built").write_text(built, encoding="utf-8")
+    if missing:
+        shutil.copyfile(HERE / "front/style.css", folder / "style.css")
+        return missing
+    for name in OUT:
+        shutil.copyfile(WORK / "out" / name, folder / name)
+    return ""

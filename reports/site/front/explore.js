@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: MIT
+// All points, filtered. Every filter stands in the address.
+import { differs, fill, keep, persona, remember, state, verdict } from "./frame.js";
+import { Rows } from "./rows.js";
+
+const unique = (values) => [...new Set(values)].sort();
+const pairs = (values) => [["", "any"], ...values.map((value) => [value, value])];
+
+function fits(point, words) {
+  const said = `${point[0]} ${point[2]} ${point[3]} ${point[6]}`.toLowerCase();
+  return words.every((word) => said.includes(word));
+}
+
+function spotsOf(data, wanted) {
+  return data.spots.map((_spot, at) => at).filter((at) => {
+    const spot = data.spots[at];
+    return data.cells[wanted.p][at] && ["arch", "kind", "level"].every((key) => !wanted[key] || spot[key] === wanted[key]);
+  });
+}
+
+/** The numbers of the points that fit; a verdict must be that of one of the kernels shown. */
+export function filtered(data, wanted, spots) {
+  const words = (wanted.q ?? "").toLowerCase().split(/\s+/).filter(Boolean);
+  return data.points.map((_point, number) => number).filter((number) => {
+    const point = data.points[number];
+    if ((wanted.area && point[1] !== wanted.area) || !fits(point, words)) return false;
+    const told = spots.map((at) => verdict(data, data.cells[wanted.p][at][number]));
+    if (!told.some(Boolean)) return false;
+    if (wanted.verdict && !told.includes(wanted.verdict)) return false;
+    if (wanted.lies && !told.includes("broken")) return false;
+    if (wanted.upstream && !told.some((word, at) => differs(point, data.spots[spots[at]], word))) return false;
+    return !wanted.varies || new Set(told.filter((word) => ["yes", "no", "broken", "hazard"].includes(word))).size > 1;
+  });
+}
+
+export function explore(data) {
+  const form = document.getElementById("filters");
+  const rows = new Rows(document.getElementById("rows"));
+  const asked = state();
+  const field = (name) => form.elements.namedItem(name);
+  fill(field("area"), pairs(unique(data.points.map((point) => point[1]))), asked.area);
+  fill(field("verdict"), pairs([...data.verdicts, "mixed"]), asked.verdict);
+  fill(field("arch"), pairs(unique(data.spots.map((spot) => spot.arch))), asked.arch);
+  fill(field("kind"), pairs(unique(data.spots.map((spot) => spot.kind))), asked.kind);
+  fill(field("level"), pairs(unique(data.spots.map((spot) => spot.level).filter(Boolean))), asked.level);
+  fill(field("p"), data.personas.map((name) => [name, name]), persona(data));
+  field("q").value = asked.q ?? "";
+  for (const name of ["lies", "upstream", "varies"]) field(name).checked = asked[name] === "1";
+  const show = () => {
+    const wanted = Object.fromEntries([...form.elements].filter((each) => each.name).map((each) =>
+      [each.name, each.type === "checkbox" ? (each.checked ? "1" : "") : each.value]));
+    remember(wanted.p);
+    keep(wanted);
+    const spots = spotsOf(data, wanted);
+    const points = filtered(data, wanted, spots);
+    rows.show(data, points, spots, wanted.p);
+    document.getElementById("found").textContent = `${points.length} of ${data.points.length} points, ${spots.length} kernels, as ${wanted.p}`;
+  };
+  form.addEventListener("input", show);
+  form.addEventListener("submit", (event) => event.preventDefault());
+  document.getElementById("explore").hidden = false;
+  show();
+}

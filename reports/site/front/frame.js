@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: MIT
+// What is on every page: the theme, the persona, and the address that keeps both filters and links.
+
+const kept = {
+  get: (name) => {
+    try {
+      return localStorage.getItem(`perfmodes.${name}`);
+    } catch {
+      return null;
+    }
+  },
+  set: (name, value) => {
+    try {
+      localStorage.setItem(`perfmodes.${name}`, value);
+    } catch {
+      // Without storage the choice holds for this page.
+    }
+  },
+};
+
+/** The filters in the address, after the #. */
+export function state() {
+  return Object.fromEntries(new URLSearchParams(location.hash.slice(1)));
+}
+
+/** Puts filters into the address without a step in the history; empty ones are left out. */
+export function keep(values) {
+  const left = Object.entries(values).filter(([, value]) => value !== "" && value !== false);
+  const hash = new URLSearchParams(left).toString();
+  history.replaceState(null, "", hash ? `#${hash}` : location.pathname + location.search);
+}
+
+/** An element with text; nothing of the data is ever markup. */
+export function make(tag, text = "", attributes = {}) {
+  const made = document.createElement(tag);
+  made.textContent = text;
+  for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, value);
+  return made;
+}
+
+/** Fills a select: pairs of value and text. */
+export function fill(select, pairs, value) {
+  select.replaceChildren(...pairs.map(([key, text]) => make("option", text, { value: key })));
+  if (pairs.some(([key]) => key === value)) select.value = value;
+}
+
+export function theme() {
+  const root = document.documentElement;
+  const button = make("button", "", { type: "button" });
+  const dark = () => (root.dataset.theme ?? (matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light")) === "dark";
+  const say = () => (button.textContent = dark() ? "Light" : "Dark");
+  const stored = kept.get("theme");
+  if (stored === "dark" || stored === "light") root.dataset.theme = stored;
+  button.addEventListener("click", () => {
+    root.dataset.theme = dark() ? "light" : "dark";
+    kept.set("theme", root.dataset.theme);
+    say();
+  });
+  say();
+  document.getElementById("tools").append(button);
+}
+
+/** The persona that was chosen, if the data has it; else the first. */
+export function persona(data) {
+  const asked = state().p ?? kept.get("persona");
+  return data.personas.includes(asked) ? asked : data.personas[0];
+}
+
+export function remember(name) {
+  kept.set("persona", name);
+}
+
+/** Shows the tables of one persona where a page has a table for each. */
+export function personas() {
+  const parts = [...document.querySelectorAll("main .persona")];
+  if (!parts.length) return;
+  const names = [...new Set(parts.map((part) => part.dataset.persona))];
+  const select = make("select", "", { id: "who" });
+  const asked = [location.hash.slice(1), state().p, kept.get("persona")].find((name) => names.includes(name));
+  fill(select, names.map((name) => [name, name]), asked);
+  const show = () => {
+    for (const part of parts) part.hidden = part.dataset.persona !== select.value;
+  };
+  select.addEventListener("change", () => {
+    remember(select.value);
+    keep({ ...state(), p: select.value });
+    show();
+    document.dispatchEvent(new CustomEvent("persona", { detail: select.value }));
+  });
+  const label = make("label", "asked as");
+  label.append(select);
+  document.getElementById("tools").prepend(label);
+  show();
+}
+
+/** The verdict of a sign in the data. */
+export function verdict(data, sign) {
+  if (sign === data.mixed) return "mixed";
+  return sign === undefined || sign === data.silent ? "" : data.verdicts[Number(sign)];
+}
+
+export function chip(word) {
+  return make("span", word || "not asked", { class: `v ${word || "silent"}` });
+}
+
+/** A cell of a table: its colour and sign for the eye, its word for a reader. */
+export function cell(word) {
+  const made = make("td", "", { class: `c ${word || "silent"}` });
+  made.append(make("i", word || "not asked"));
+  return made;
+}
+
+/** Compares releases given as lists of numbers. */
+export function older(a, b) {
+  for (let at = 0; at < 3; at += 1) {
+    if ((a[at] ?? 0) !== (b[at] ?? 0)) return (a[at] ?? 0) < (b[at] ?? 0);
+  }
+  return false;
+}
+
+/** How an answer differs from upstream of that series: backport, lacks, wrong, or "". */
+export function differs(point, spot, word) {
+  if (word === "broken") return "wrong";
+  const since = point[5];
+  if (!since.length || !spot.numbers.length) return "";
+  const before = older(spot.numbers, since);
+  if (word === "yes" && before) return "backport";
+  return word === "no" && !before ? "lacks" : "";
+}

@@ -1,0 +1,281 @@
+# SPDX-License-Identifier: MIT
+"""What the pages show: kernels on machines as columns, points as rows, in the order of the pages."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from sqlalchemy.engine import Connection
+
+from reports import expect, personas, text, wordlist
+from reports.catalogue import Catalogue
+from reports.database import command, matrix, whole
+from reports.database.matrix import Answer, Column, Matrix
+from reports.declaration import Item, Probe
+from reports.site import source
+
+MIXED, SILENT = "mixed", ""
+NAME_LIMIT = 80
+
+
+def slug(said: str) -> str:
+    """A file name for a text: readable, and different for different texts."""
+    plain = re.sub("[^a-z0-9]+", "-", said.lower()).strip("-")[:60]
+    if plain == said:
+        return plain
+    return f"{plain or 'x'}-{hashlib.sha256(said.encode()).hexdigest()[:6]}"
+
+
+@dataclass
+class Spot:
+    """A kernel on a kind of machine: one column of a table for each persona. Where several devices
+    ran that kernel, it stands for all of them."""
+    key: tuple[str, ...]
+    columns: dict[str, list[Column]] = field(default_factory=dict)     # persona -> newest results
+
+    @property
+    def one(self) -> Column:
+        """The newest result."""
+        every = [column for found in self.columns.values() for column in found]
+        return max(every, key=lambda each: (each.result.started, each.result.id))
+
+    @property
+    def arch(self) -> str:
+        return self.one.result.kernel.arch
+
+    @property
+    def release(self) -> str:
+        return self.one.result.kernel.release
+
+    @property
+    def kind(self) -> str:
+        return self.one.result.device.kind
+
+    @property
+    def row(self) -> str:
+        return self.one.result.row
+
+    @cached_property
+    def name(self) -> str:
+        """How the column is called: its row of the matrix, or architecture and release."""
+        level = self.one.result.level
+        said = self.row or f"{self.arch} {short(self.release)}"
+        return text.clean(said + (f" paranoid={level}" if level not in ("", "2") else ""), NAME_LIMIT)
+
+    @cached_property
+    def page(self) -> str:
+        return f"{slug(self.name)[:60]}-{hashlib.sha256(repr(self.key).encode()).hexdigest()[:6]}.html"
+
+    @property
+    def devices(self) -> int:
+        return len({column.result.device.id for found in self.columns.values() for column in found})
+
+
+def short(release: str) -> str:
+    """A release for a narrow place: its numbers."""
+    numbers = re.match(r"[0-9]+(?:\.[0-9]+){0,2}", release)
+    return numbers[0] if numbers else text.clean(release, 24)
+
+
+@dataclass(frozen=True)
+class Cell:
+    """What a persona on a spot finds. `verdict` is `mixed` where its devices differ."""
+    verdict: str
+    column: Column
+    answer: Answer | None
+    counts: tuple[tuple[str, int], ...]
+
+
+@dataclass
+class Point:
+    """One row: what is asked, and where it stands in the catalogue."""
+    key: str
+    probe: Probe | None
+    item: Item | None
+
+    @property
+    def area(self) -> str:
+        return self.key.partition(".")[0]
+
+    @property
+    def page(self) -> str:
+        return f"{self.key}.html" if re.fullmatch("[a-z0-9_.-]{1,150}", self.key) else \
+            slug(self.key) + ".html"
+
+    @property
+    def meaning(self) -> str:
+        return self.item.meaning if self.item else self.key
+
+    @property
+    def title(self) -> str:
+        return self.probe.title if self.probe else ""
+
+    @property
+    def since(self) -> str:
+        return self.probe.since_of(self.item) if self.probe and self.item else ""
+
+    @property
+    def commits(self) -> list[str]:
+        own = self.item.commits if self.item else []
+        return own or (self.probe.commits if self.probe else [])
+
+    @property
+    def needs(self) -> list[str]:
+        return self.probe.needs_of(self.item) if self.probe and self.item else []
+
+    @property
+    def short_name(self) -> str:
+        return self.key.split(".", 2)[-1] if self.key.count(".") > 1 else self.key
+
+
+@dataclass
+class Site:
+    """All that the pages are made of."""
+    connection: Connection
+    matrix: Matrix
+    declared: Catalogue
+    expected: expect.Expectations
+    spots: list[Spot]
+    points: list[Point]
+    personas: list[str]
+    sources: source.Sources
+    _cells: dict[tuple[int, str], dict[int, Cell]] = field(default_factory=dict)
+
+    @cached_property
+    def areas(self) -> dict[str, list[Point]]:
+        found: dict[str, list[Point]] = {}
+        for point in self.points:
+            found.setdefault(point.area, []).append(point)
+        return found
+
+    def cells(self, spot: Spot, persona: str) -> dict[int, Cell]:
+        """point id -> cell, of one column."""
+        at = (id(spot), persona)
+        if at not in self._cells:
+            self._cells[at] = self._column(spot.columns.get(persona, []))
+        return self._cells[at]
+
+    def _column(self, columns: list[Column]) -> dict[int, Cell]:
+        """The newest result first; several devices are counted."""
+        if not columns:
+            return {}
+        newest = max(columns, key=lambda each: (each.result.started, each.result.id))
+        found = {point: Cell(answer.verdict, newest, answer, ((answer.verdict, 1),))
+                 for point, answer in self.matrix.of(newest).items()}
+        if len(columns) == 1:
+            return found
+        counts: dict[int, Counter[str]] = {}
+        for (point, verdict), times in self.matrix.count(columns).items():
+            counts.setdefault(point, Counter())[verdict] += times
+        for point, each in counts.items():
+            one = found.get(point)
+            verdict = next(iter(each)) if len(each) == 1 else MIXED
+            found[point] = Cell(verdict, one.column if one else newest, one.answer if one else None,
+                                tuple(each.most_common()))
+        return found
+
+    def cell(self, point: Point, spot: Spot, persona: str) -> Cell | None:
+        return self.cells(spot, persona).get(self.matrix.ids.get(point.key, -1))
+
+    def reason(self, cell: Cell) -> str:
+        return text.clean(self.matrix.reason(cell.answer), 1000) if cell.answer else ""
+
+    @cached_property
+    def deviations(self) -> dict[str, list[expect.Deviation]]:
+        found: dict[str, list[expect.Deviation]] = {}
+        for each in self.expected.deviations:
+            found.setdefault(each.probe, []).append(each)
+        return found
+
+
+def _spots(columns: Iterable[Column]) -> list[Spot]:
+    """Columns by kernel and kind of machine, each device with its newest result."""
+    newest: dict[tuple[object, ...], Column] = {}
+    for column in columns:
+        result = column.result
+        key = (result.kernel.arch, result.kernel.release, result.device.kind, result.row, result.level)
+        at = (key, result.device.id, column.persona)
+        old = newest.get(at)
+        if old is None or _weight(column) > _weight(old):
+            newest[at] = column
+    found: dict[tuple[str, ...], Spot] = {}
+    for (key, _device, persona), column in newest.items():     # type: ignore[misc]
+        spot = found.setdefault(key, Spot(key))                 # type: ignore[arg-type]
+        spot.columns.setdefault(str(persona), []).append(column)
+    return sorted(found.values(), key=lambda spot: (
+        spot.arch, spot.one.result.kernel.order, spot.kind, spot.row, spot.one.result.level))
+
+
+def _weight(column: Column) -> tuple[bool, str, int]:
+    """A whole suite says more than a part of it that ran later."""
+    return column.result.suite == "default", column.result.started, column.result.id
+
+
+def load(connection: Connection, wanted: matrix.Filter) -> Site:
+    """The site of a database."""
+    made = matrix.load(connection, wanted)
+    declared = command.declarations(connection)
+    used = {key for key in made.points.values() if not key.startswith("meta.")}
+    known = {f"{probe.id}.{item.name}": Point(f"{probe.id}.{item.name}", probe, item)
+             for probe in declared.probes.values() for item in probe.points()}
+    points = [known.get(key, Point(key, None, None)) for key in sorted(used)]
+    order = personas.in_order({column.persona for column in made.columns})
+    return Site(connection, made, declared, expect.read(expect.FOLDER), _spots(made.columns), points,
+                order, source.read())
+
+
+@dataclass
+class Line:
+    """Where a probe printed the answer to a point."""
+    file: str
+    number: int
+    said: str
+
+
+def lines(site: Site) -> dict[tuple[int, str], Line]:
+    """(run, point key) -> the line of what was printed, of the results that the tables show."""
+    found: dict[tuple[int, str], Line] = {}
+    for spot in site.spots:
+        for persona, columns in spot.columns.items():
+            run = max(columns, key=lambda each: (each.result.started, each.result.id)).run
+            for probe, said in whole.transcripts(site.connection, run).items():
+                for number, name, line in whole.result_lines(said):
+                    found[run, f"{probe}.{name}"] = Line(f"{persona}/{probe}.ktap", number, line)
+    return found
+
+
+def totals(site: Site, spot: Spot, persona: str) -> Counter[str]:
+    return Counter(cell.verdict for cell in site.cells(spot, persona).values())
+
+
+def by_area(site: Site, spot: Spot, persona: str) -> dict[str, Counter[str]]:
+    """The verdicts of each area in one column."""
+    found: dict[str, Counter[str]] = {}
+    for point, cell in site.cells(spot, persona).items():
+        area = site.matrix.points[point].partition(".")[0]
+        found.setdefault(area, Counter())[cell.verdict] += 1
+    return found
+
+
+def differs(point: Point, spot: Spot, verdict: str) -> str:
+    """How a cell differs from upstream of its series: 'backport', 'lacks', 'wrong', or ''."""
+    since, release = expect.release_of(point.since), expect.release_of(spot.release)
+    if verdict == "broken":
+        return "wrong"
+    if since is None or release is None:
+        return ""
+    if verdict == "yes" and since > release:
+        return "backport"
+    return "lacks" if verdict == "no" and since <= release else ""
+
+
+def letters() -> dict[str, str]:
+    """The sign of each verdict in the data of the scripts."""
+    return {word: str(number) for number, word in enumerate(wordlist.EVERY)} | {MIXED: "m", SILENT: "-"}
+
+

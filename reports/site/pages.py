@@ -1,0 +1,171 @@
+# SPDX-License-Identifier: MIT
+"""The pages of points, areas and kernels: what each of them says."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from reports import wordlist
+from reports.database.query import BEST_FIRST, History, Step
+from reports.difference import LACKING
+from reports.site import model
+from reports.site.model import Cell, Line, Point, Site, Spot
+from reports.site.render import Pages
+from reports.site.source import About
+
+STEPS = 5       # of a heat-map
+Lines = dict[tuple[int, str], Line]
+
+
+@dataclass
+class Share:
+    """A cell of the heat-map."""
+    said: str = ""
+    step: str = "h-none"
+    broken: int = 0
+    title: str = ""
+
+
+def share(counts: Counter[str]) -> Share:
+    """How much of what the kernel answered works."""
+    told = sum(counts[word] for word in wordlist.OF_KERNEL)
+    if not told:
+        return Share(title="nobody could tell" if counts else "")
+    part = counts["yes"] / told
+    percent = int(part * 100) if part < 1 else 100
+    step = STEPS if part == 1 else min(int(part * STEPS), STEPS - 1)
+    return Share(str(percent), f"h{step}", counts["broken"],
+                 f"{counts['yes']} of {told} work" + (f", {counts['blocked']} blocked" if counts["blocked"]
+                                                      else ""))
+
+
+def overview(site: Site, pages: Pages) -> None:
+    """The start page."""
+    spots = {persona: [spot for spot in site.spots if persona in spot.columns] for persona in site.personas}
+    heat: dict[str, dict[str, list[Share]]] = {}
+    for persona in site.personas:
+        found = [model.by_area(site, spot, persona) for spot in spots[persona]]
+        heat[persona] = {area: [share(each.get(area, Counter())) for each in found] for area in site.areas}
+    pages.page("index.html", "index.html", heat=heat, heat_spots=spots)
+
+
+def areas(site: Site, pages: Pages) -> None:
+    for area, points in site.areas.items():
+        spots: dict[str, list[Spot]] = {}
+        rows = {}
+        for persona in site.personas:
+            spots[persona] = [spot for spot in site.spots if any(
+                site.cell(point, spot, persona) for point in points)]
+            rows[persona] = [(point, [_verdict(site.cell(point, spot, persona)) for spot in spots[persona]])
+                             for point in points]
+        pages.page("area.html", f"area/{area}.html", area=area, points=points, spots=spots, rows=rows)
+
+
+def _verdict(cell: Cell | None) -> str:
+    return cell.verdict if cell else ""
+
+
+@dataclass
+class Group:
+    """The cells of a point that say the same for the same reason."""
+    verdict: str
+    reason: str
+    anchor: str
+    evidence: list[str] = field(default_factory=list)
+    where: list[dict[str, Any]] = field(default_factory=list)
+
+
+@dataclass
+class _Story:
+    """The page of a point, as it grows."""
+    site: Site
+    point: Point
+    lines: Lines
+    evidence: dict[tuple[int, str], list[str]]
+    groups: dict[tuple[str, str], Group] = field(default_factory=dict)
+
+    def told(self, spot: Spot, persona: str) -> dict[str, Any] | None:
+        """A cell of the table, booked under its reason."""
+        cell = self.site.cell(self.point, spot, persona)
+        if cell is None:
+            return None
+        reason = self.site.reason(cell)
+        verdict = cell.answer.verdict if cell.answer else cell.verdict
+        group = self.groups.setdefault((verdict, reason),
+                                       Group(verdict, reason, f"r{len(self.groups) + 1}"))
+        at = (cell.column.run, self.point.key)
+        group.evidence = group.evidence or self.evidence.get(at, [])
+        group.where.append({"spot": spot.name, "persona": persona, "line": self.lines.get(at),
+                            "result": cell.column.result.digest})
+        several = ", ".join(f"{word} {count}" for word, count in cell.counts) if len(cell.counts) > 1 else ""
+        return {"verdict": cell.verdict, "anchor": group.anchor, "counts": several,
+                "differs": model.differs(self.point, spot, cell.verdict)}
+
+    def histories(self) -> list[History]:
+        """The point on each architecture, whoever asked."""
+        steps: dict[str, dict[str, Step]] = {}
+        for spot in self.site.spots:
+            kernel = spot.one.result.kernel
+            for persona in spot.columns:
+                cell = self.site.cell(self.point, spot, persona)
+                if cell:
+                    step = steps.setdefault(spot.arch, {}).setdefault(
+                        spot.release, Step(spot.release, kernel.order))
+                    step.counts.update(dict(cell.counts))
+        return [History(self.point.key, arch, sorted(found.values(), key=lambda step: step.order))
+                for arch, found in sorted(steps.items())]
+
+
+def _best(step: Step) -> str:
+    return next((word for word in BEST_FIRST if step.counts[word]), "unknown")
+
+
+def point(site: Site, pages: Pages, one: Point, lines: Lines,
+          evidence: dict[tuple[int, str], list[str]]) -> None:
+    """The page of a point."""
+    story = _Story(site, one, lines, evidence)
+    rows = []
+    for spot in site.spots:
+        cells = [story.told(spot, persona) for persona in site.personas]
+        if any(cells):
+            rows.append((spot, cells))
+    histories = story.histories()
+    spans = [(each.arch, f"{each.first()}" + (f", gone {each.last()}" if each.last() else ""))
+             for each in histories if each.first()]
+    strips = [(each.arch, [{"verdict": _best(step), "release": model.short(step.release)}
+                           for step in each.steps]) for each in histories]
+    probe = one.probe.id if one.probe else ""
+    name = one.item.name if one.item else ""
+    known = [{"verdicts": each.verdicts, "reason": each.reason, "link": each.link,
+              "when": ", ".join(f"{key} is {' or '.join(values)}" for key, values in each.when) or "anywhere"}
+             for each in site.deviations.get(probe, []) if each.point in (name, "*") or
+             each.applies(probe, name, dict.fromkeys([], []))]
+    groups = sorted(story.groups.values(), key=lambda each: wordlist.WORST_FIRST.index(each.verdict))
+    pages.page("point.html", f"point/{one.page}", point=one, rows=rows, strips=strips, spans=spans,
+               about=site.sources.probes.get(probe, About()), uses=site.sources.uses.get(one.key, []),
+               deviations=known, groups=groups)
+
+
+def lacking(site: Site, spot: Spot) -> Iterator[tuple[Point, str, str, str]]:
+    """(point, verdict, who, reason) of what a kernel refuses, gets wrong or must not be asked."""
+    for one in site.points:
+        said: dict[tuple[str, str], list[str]] = {}
+        for persona in site.personas:
+            cell = site.cell(one, spot, persona)
+            if cell and cell.verdict in LACKING:
+                said.setdefault((cell.verdict, site.reason(cell)), []).append(persona)
+        for (verdict, reason), who in said.items():
+            yield one, verdict, ", ".join(who), reason
+
+
+def backports(site: Site, spot: Spot) -> Iterator[tuple[Point, str, str, str]]:
+    """What works although upstream has it later."""
+    for one in site.points:
+        who = [persona for persona in site.personas
+               if (cell := site.cell(one, spot, persona)) and cell.verdict == "yes"
+               and model.differs(one, spot, "yes") == "backport"]
+        if who:
+            yield one, "yes", ", ".join(who), f"upstream since {one.since}"

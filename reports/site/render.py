@@ -1,0 +1,50 @@
+# SPDX-License-Identifier: MIT
+"""Turns templates into files. Every value is cleaned and escaped; nothing a result says is markup."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup
+
+from reports import text, wordlist
+from reports.site.model import Site
+
+TEXT_LIMIT = 4000
+
+
+def _clean(value: Any) -> Any:
+    """Control characters and marks that reorder text are spelled out, long texts are cut."""
+    if isinstance(value, str) and not isinstance(value, Markup):
+        return text.clean(value, TEXT_LIMIT)
+    return value
+
+
+class Pages:
+    """Writes the pages of one site below a folder."""
+
+    def __init__(self, site: Site, folder: Path, scripts: bool) -> None:
+        self.folder = folder
+        self.count = 0
+        self.bytes = 0
+        # Autoescape is for every template: each makes HTML.
+        self.engine = Environment(loader=FileSystemLoader(Path(__file__).parent / "template"),
+                                  autoescape=True, undefined=StrictUndefined, trim_blocks=True,
+                                  lstrip_blocks=True, finalize=_clean)
+        self.engine.globals |= {"site": site, "scripts": scripts, "verdicts": wordlist.VERDICTS}
+
+    def page(self, template: str, file: str, **values: Any) -> None:
+        """Render a template into a file; `up` leads from there to the top."""
+        up = "../" * file.count("/")
+        self.write(file, self.engine.get_template(template).render(up=up, here=file, **values))
+
+    def write(self, file: str, said: str) -> None:
+        """Write a file, which nobody reads before the site is whole."""
+        path = self.folder / file
+        path.parent.mkdir(parents=True, exist_ok=True)
+        data = said.encode("utf-8", "backslashreplace")
+        path.write_bytes(data)
+        self.count += 1
+        self.bytes += len(data)

@@ -1,0 +1,184 @@
+# SPDX-License-Identifier: MIT
+"""The pages, in a browser and by their text."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import subprocess
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+
+from reports.site import build, bundle, plots, source
+from reports.site.test.conftest import HOSTILE, build_into, make
+from reports.text import Unusable
+
+HERE = Path(__file__).parent
+WORK = bundle.WORK.resolve()
+CHROMIUM = os.environ.get("CHROMIUM") or shutil.which("chromium") or ""
+
+
+class Links(HTMLParser):
+    """The targets of a page, and what could run."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.targets: list[str] = []
+        self.ids: set[str] = set()
+        self.loaded: list[str] = []
+        self.handlers: list[str] = []
+        self.texts: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        for name, value in attrs:
+            if name == "href" and tag == "a":
+                self.targets.append(value or "")
+            if name == "src" or (name == "href" and tag == "link"):
+                self.loaded.append(value or "")
+            if name == "id":
+                self.ids.add(value or "")
+            if name.startswith("on") or name == "style":
+                self.handlers.append(f"{tag} {name}")
+
+    def handle_data(self, data: str) -> None:
+        self.texts.append(data)
+
+
+def read(path: Path) -> Links:
+    made = Links()
+    made.feed(path.read_text(encoding="utf-8"))
+    return made
+
+
+def pages(site: Path) -> list[Path]:
+    return sorted(site.rglob("*.html"))
+
+
+def test_every_link_leads_somewhere(built: Path) -> None:
+    read_pages = {path: read(path) for path in pages(built)}
+    for path, found in read_pages.items():
+        for target in found.targets:
+            if target.startswith("https://"):
+                continue
+            file, _, anchor = target.partition("#")
+            there = (path.parent / file).resolve() if file else path
+            assert there.is_file(), f"{path.name}: {target}"
+            if anchor and there in read_pages and "=" not in anchor:
+                assert anchor in read_pages[there].ids, f"{path.name}: {target}"
+
+
+def test_nothing_of_a_result_runs_or_loads(built: Path) -> None:
+    for path in pages(built):
+        found = read(path)
+        assert not found.handlers, path
+        assert {name.rpartition("/")[2] for name in found.loaded} <= {"data:,", ",", "style.css", "data.js",
+                                                                     "site.js"}, path
+        text = path.read_text(encoding="utf-8")
+        assert not re.search("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b-\u200f\u202a-\u202e]", text), path
+        assert "<script>" not in text and "<img" not in text, path
+        assert "default-src 'none'" in text and "unsafe" not in text
+        assert all(target.startswith(("https://git.kernel.org/", "https://lore.kernel.org/", "#", "../"))
+                   or re.match(r"[a-z0-9/._-]+(#|$)", target) for target in found.targets), found.targets
+    assert all(len(path.name.encode()) < 200 for path in built.rglob("*"))
+
+
+def test_hostile_texts_are_shown_as_text(built: Path) -> None:
+    shown = "".join(text for path in pages(built / "kernel") for text in read(path).texts)
+    assert HOSTILE[0] in shown and "{{ 7*7 }}" in shown
+    assert "\\u202egnp.exe" in shown
+
+
+def test_downloads_are_what_they_say(built: Path) -> None:
+    assert json.loads((built / "data/cells.json").read_text(encoding="utf-8"))["rows"]
+    for path in (built / "data/results").iterdir():
+        assert json.loads(path.read_text(encoding="utf-8"))["id"] == path.stem
+    assert not [line for line in (built / "data/cells.csv").read_text(encoding="utf-8").splitlines()
+                if re.search('(^|,)"[=+@-]', line)]
+
+
+def test_without_npm_every_table_is_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bundle, "WORK", tmp_path / "none")
+    monkeypatch.setattr(bundle.shutil, "which", lambda _name: None)
+    site = build_into(tmp_path, [make(0), make(1)], monkeypatch)
+    assert not (site / "site.js").exists() and (site / "style.css").is_file()
+    assert "<script" not in (site / "index.html").read_text(encoding="utf-8")
+    assert (site / "area/alpha.html").read_text(encoding="utf-8").count('<td class="c ') > 100
+
+
+def test_a_folder_of_somebody_else_is_not_replaced(tmp_path: Path) -> None:
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine/letter").write_text("dear", encoding="utf-8")
+    with pytest.raises(Unusable, match="not empty"):
+        build.replace(tmp_path / "mine", lambda _part: None)
+    assert (tmp_path / "mine/letter").read_text(encoding="utf-8") == "dear"
+
+
+def test_a_site_is_replaced_whole_or_not_at_all(tmp_path: Path) -> None:
+    folder = tmp_path / "site"
+    build.replace(folder, lambda part: (part / "index.html").write_text("old", encoding="utf-8"))
+
+    def fails(part: Path) -> None:
+        (part / "index.html").write_text("new", encoding="utf-8")
+        raise OSError(28, "No space left on device")
+
+    with pytest.raises(OSError):
+        build.replace(folder, fails)
+    assert (folder / "index.html").read_text(encoding="utf-8") == "old"
+    assert [path.name for path in tmp_path.iterdir()] == ["site"]
+
+
+def test_comments_of_probes_are_taken_apart() -> None:
+    found = source.about("Does it?\nWho cares.\nObserved: we look.\nLinux commit 9ecda41acb97 (\"x\") (v4.7)")
+    assert found == source.About("Does it? Who cares.", "we look.", ('Linux commit 9ecda41acb97 ("x") (v4.7)',))
+
+
+@pytest.mark.parametrize("said", ["", "0:1", "a:b+-c", "0:1+-2 " * 1000, "<svg>"])
+def test_offsets_are_taken_with_care(said: str) -> None:
+    assert len(plots.offsets(said)) <= plots.CPUS
+
+
+def tools() -> None:
+    """Skip where the front end's packages cannot be installed."""
+    missing = bundle.install()
+    if missing:
+        pytest.skip(missing)
+
+
+def test_html_and_css_validate(built: Path) -> None:
+    tools()
+    for name in ("html-validate.json", "stylelint.config.mjs"):
+        shutil.copyfile(HERE / name, WORK / name)
+    some = [pages(built / folder)[0] for folder in ("area", "point", "kernel", "device", "result")]
+    ended = subprocess.run(["npx", "--no-install", "html-validate", "--config", "html-validate.json",
+                            *sorted(built.glob("*.html")), *some], cwd=WORK, capture_output=True, text=True,
+                           timeout=300, check=False)
+    assert ended.returncode == 0, ended.stdout[-3000:] + ended.stderr[-500:]
+    shutil.copyfile(bundle.HERE / "front/style.css", WORK / "style.css")
+    ended = subprocess.run(["npx", "--no-install", "stylelint", "style.css"], cwd=WORK, capture_output=True,
+                           text=True, timeout=300, check=False)
+    assert ended.returncode == 0, ended.stdout[-3000:] + ended.stderr[-2000:]
+
+
+@pytest.mark.skipif(not CHROMIUM, reason="the package chromium is not installed")
+def test_a_walk_through_the_site_in_a_browser(built: Path) -> None:
+    """Search, filter, compare, links, history, personas, themes, a phone, no script, keyboard, axe."""
+    tools()
+    shutil.copyfile(HERE / "walk.mjs", WORK / "walk.mjs")
+    ended = subprocess.run(["node", "walk.mjs", built, WORK / "screenshots"], cwd=WORK, text=True,
+                           env=os.environ | {"CHROMIUM": CHROMIUM}, capture_output=True, timeout=580,
+                           check=False)
+    steps = [json.loads(line) for line in ended.stdout.splitlines()]
+    assert [step for step in steps if not step["ok"]] == [] and ended.returncode == 0, ended.stderr[-2000:]
+    assert len(steps) > 40
+
+
+def test_the_lock_file_names_no_host() -> None:
+    locked = (bundle.HERE / "package-lock.json").read_text(encoding="utf-8")
+    assert "resolved" not in locked and "registry" not in locked
+    packages = json.loads((bundle.HERE / "package.json").read_text(encoding="utf-8"))
+    assert all(re.fullmatch(r"[0-9.]+", version) for kind in ("dependencies", "devDependencies")
+               for version in packages[kind].values())

@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: MIT
+// Walks through a site in a real browser: node walk.mjs SITE SCREENSHOTS. Prints a line of JSON for each
+// step, {"name", "ok", "why"}; exits with 1 when one failed. Sites are opened from disk and, with a
+// third argument, from a server on that port of the loopback.
+import { mkdirSync, readdirSync, readFileSync } from "node:fs";
+import { createServer } from "node:http";
+import path from "node:path";
+import { chromium } from "playwright-core";
+
+const [folder, shots] = process.argv.slice(2);
+const axe = readFileSync(path.join("node_modules/axe-core/axe.min.js"), "utf8");
+const files = (of) => readdirSync(path.join(folder, of)).sort();
+const browser = await chromium.launch({
+  executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium",
+  args: ["--no-sandbox", "--disable-gpu", "--disable-background-networking"],
+});
+let failed = 0;
+mkdirSync(shots, { recursive: true });
+
+/** One step: a page of its own, no request elsewhere, nothing in the console. */
+async function step(name, where, act, options = {}) {
+  const wrong = [];
+  const context = await browser.newContext({ viewport: { width: 1280, height: 900 }, ...options });
+  const page = await context.newPage();
+  page.setDefaultTimeout(30000);
+  page.on("request", (request) => {
+    if (!/^(file:|data:|http:\/\/127\.0\.0\.1[:/])/.test(request.url())) wrong.push(`asks ${request.url()}`);
+  });
+  page.on("console", (said) => ["error", "warning"].includes(said.type()) && wrong.push(`console: ${said.text()}`));
+  page.on("pageerror", (error) => wrong.push(`error: ${error.message}`));
+  try {
+    await page.goto(where.startsWith("http") ? where : `file://${folder}/${where}`);
+    await act?.(page, (truth, why) => truth || wrong.push(why));
+    await page.screenshot({ path: path.join(shots, `${name.replaceAll(/\W+/g, "-")}.png`) });
+  } catch (error) {
+    wrong.push(String(error.message).split("\n")[0]);
+  }
+  await context.close();
+  failed += wrong.length ? 1 : 0;
+  console.log(JSON.stringify({ name, ok: wrong.length === 0, why: wrong.join("; ") }));
+}
+
+/** What axe finds that is serious or critical. */
+async function accessible(page, expect) {
+  await page.evaluate(axe);
+  const found = await page.evaluate(() => window.axe.run(document, { resultTypes: ["violations"], preload: false }));
+  const bad = found.violations.filter((each) => ["serious", "critical"].includes(each.impact));
+  expect(!bad.length, bad.map((each) => `axe: ${each.id}: ${each.nodes[0].html.slice(0, 120)}`).join("; "));
+}
+
+const data = JSON.parse(readFileSync(path.join(folder, "data.js"), "utf8").replace(/^window\.PERFMODES=/, "").replace(/;\s*$/, ""));
+const told = (number) => data.points[number][0];
+const widest = data.spots.reduce((best, spot, at) => (spot.personas.length > data.spots[best].personas.length ? at : best), 0);
+const spot = data.spots[widest];
+const area = data.points[0][1];
+const hits = (page) => page.locator("#hits li").count();
+const count = async (page) => Number((await page.textContent("#found")).match(/^\d+/)?.[0] ?? -1);
+
+await step("search", "index.html", async (page, expect) => {
+  await page.fill("#q", told(0));
+  expect((await page.locator("#hits li a").first().textContent()) === told(0), "the point is not the first hit");
+  const word = await page.locator("#hits li .v").first().textContent();
+  expect(["yes", "no", "broken", "blocked", "absent", "hazard", "unknown", "not asked", "mixed"].includes(word), `says '${word}'`);
+  await page.fill("#q", "zzzzqqq");
+  expect((await hits(page)) === 0 && (await page.textContent("#said")).startsWith("No points"), "finds what is not there");
+  await page.fill("#q", "eacces");
+  await page.fill("#q", told(0).split(".").slice(1).join(" "));
+  expect((await hits(page)) > 0, "words of a name find nothing");
+  expect(page.url().includes("q="), "the address does not keep the search");
+});
+
+await step("search deep link", `index.html#q=${told(0)}&k=${spot.id}&p=${spot.personas.at(-1)}`, async (page, expect) => {
+  expect((await hits(page)) > 0, "a link with a search shows nothing");
+  expect((await page.inputValue("#who")) === spot.personas.at(-1), "the persona of the link is not taken");
+  expect((await page.textContent("#said")).includes(spot.name), "the kernel of the link is not taken");
+});
+
+await step("filter", "explore.html", async (page, expect) => {
+  const all = await count(page);
+  await page.selectOption("[name=area]", area);
+  const some = await count(page);
+  expect(some > 0 && some < all, `an area leaves ${some} of ${all}`);
+  await page.fill("#filters [name=q]", told(0).split(".").at(-1));
+  expect((await count(page)) >= 1, "a text within the area finds nothing");
+  await page.fill("#filters [name=q]", "");
+  for (const name of ["lies", "upstream", "varies"]) {
+    await page.check(`[name=${name}]`);
+    expect((await count(page)) <= some, `${name} does not narrow`);
+    await page.uncheck(`[name=${name}]`);
+  }
+  await page.selectOption("[name=verdict]", "yes");
+  expect((await count(page)) <= some, "a verdict does not narrow");
+});
+
+await step("filter deep link", `explore.html#area=${area}&verdict=yes`, async (page, expect) => {
+  expect((await page.inputValue("[name=area]")) === area, "the area of the link is not taken");
+  const before = await count(page);
+  await page.reload();
+  expect((await count(page)) === before, "the same link shows something else");
+});
+
+await step("all points scroll", "explore.html", async (page, expect) => {
+  const rows = page.locator("#rows tbody tr:not(.gap)");
+  expect((await rows.count()) < 200, "all rows are in the page at once");
+  await page.evaluate(() => document.getElementById("rows").scrollTo(0, 1e7));
+  await page.waitForFunction((last) => document.querySelector("#rows tbody")?.textContent.includes(last), told(data.points.length - 1));
+});
+
+await step("compare", "compare.html", async (page, expect) => {
+  const whole = data.spots.map((_spot, at) => at).filter((at) => data.cells[data.personas[0]][at]).slice(0, 3);
+  for (const at of whole) await page.selectOption("[name=add]", String(at));
+  const differing = data.points.filter((_point, number) =>
+    new Set(whole.map((at) => data.cells[data.personas[0]][at][number]).filter((sign) => sign !== "-")).size > 1).length;
+  expect((await count(page)) === differing, `${await count(page)} transitions, the data has ${differing}`);
+  const link = page.url();
+  expect(link.includes("#c="), "the address does not keep the kernels");
+  await page.goto("about:blank");
+  await page.goto(link);
+  expect((await count(page)) === differing, "the link shows something else");
+  await page.locator("#columns button").first().click();
+  expect((await page.locator("#columns li").count()) === whole.length - 1, "a kernel cannot be taken away");
+});
+
+await step("persona switch", "index.html", async (page, expect) => {
+  const last = data.personas.at(-1);
+  await page.selectOption("#who", last);
+  expect(await page.isVisible(`.persona[data-persona=${last}]`), "its table is not shown");
+  if (data.personas.length > 1) expect(!(await page.isVisible(`.persona[data-persona=${data.personas[0]}]`)), "the other is");
+  await page.goto(`file://${folder}/area/${area}.html`);
+  expect((await page.inputValue("#who")) === last, "the next page forgot it");
+});
+
+await step("point and history", `point/${data.points[0][7]}`, async (page, expect) => {
+  expect((await page.textContent("h1")) === told(0), "another point");
+  expect((await page.locator(".strip li").count()) > 0, "no history");
+  const link = page.locator(".verdicts a[href^='#r']").first();
+  await link.click();
+  expect(await page.isVisible(`${await link.getAttribute("href")}`), "a verdict does not lead to its reason");
+  const where = page.locator(".lines a").first();
+  await page.locator("summary").first().evaluate((each) => { each.parentElement.open = true; });
+  await where.click();
+  expect(page.url().includes("/result/"), "the evidence leads to no result");
+});
+
+await step("kernel", `kernel/${spot.id}.html`, async (page, expect) => {
+  for (const kind of ["json", "csv", "md", "profile.json", "h"]) {
+    const link = page.locator(`dd a[href$='.${kind}']`).first();
+    const file = path.resolve(folder, "kernel", await link.getAttribute("href"));
+    expect(readFileSync(file).length > 0, `no ${kind} to download`);
+  }
+});
+await step("device", `device/${files("device")[0]}`, async (page, expect) => {
+  expect((await page.locator("table tbody tr").count()) > 0, "no result over time");
+});
+await step("plots", "plots.html", async (page, expect) => {
+  expect((await page.locator("svg.picture").count()) > 1, "no picture");
+});
+
+const looked = ["index.html", `area/${area}.html`, `point/${data.points[0][7]}`, `kernel/${spot.id}.html`, "explore.html",
+  `compare.html#c=${data.spots.slice(0, 2).map((each) => each.id).join(",")}`, "kernels.html", "devices.html",
+  `device/${files("device")[0]}`, `result/${files("result")[0]}`, "plots.html", "about.html"];
+for (const [name, pages, options] of [["light", looked, {}], ["dark", looked.slice(0, 6), { colorScheme: "dark" }]]) {
+  for (const where of pages) await step(`${name} ${where.replace(/#.*/, "")}`, where, accessible, options);
+}
+
+await step("dark by hand", "index.html", async (page, expect) => {
+  const light = await page.evaluate(() => getComputedStyle(document.body.parentElement).backgroundColor);
+  await page.click("#tools button");
+  expect((await page.evaluate(() => getComputedStyle(document.body.parentElement).backgroundColor)) !== light, "it stays light");
+  await page.reload();
+  expect((await page.getAttribute("html", "data-theme")) === "dark", "it is forgotten");
+});
+
+for (const where of ["index.html", `area/${area}.html`, `point/${data.points[0][7]}`, "explore.html", "compare.html", `kernel/${spot.id}.html`, "plots.html"]) {
+  await step(`phone ${where}`, where, async (page, expect) => {
+    const over = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
+    expect(over <= 0, `the page is ${over} pixels too wide`);
+    await accessible(page, expect);
+  }, { viewport: { width: 375, height: 812 }, hasTouch: true, isMobile: true });
+}
+
+await step("no JavaScript", "index.html", async (page, expect) => {
+  expect((await page.locator("table.heat tbody tr").count()) >= new Set(data.points.map((point) => point[1])).size, "no overview");
+  await page.click("table.heat tbody th a");
+  expect((await page.locator("table.grid td.c").count()) > 0, "no table of an area");
+  await page.click("table.grid tbody th a");
+  expect((await page.locator(".verdicts .v").count()) > 0, "no verdicts of a point");
+}, { javaScriptEnabled: false });
+
+await step("keyboard only", "index.html", async (page, expect) => {
+  await page.keyboard.press("Tab");
+  expect((await page.evaluate(() => document.activeElement.className)) === "skip", "the first stop is not the way to the content");
+  await page.keyboard.press("/");
+  await page.keyboard.type(told(0));
+  for (let stop = 0; stop < 12; stop += 1) {
+    await page.keyboard.press("Tab");
+    if (await page.evaluate(() => document.activeElement.closest("#hits") !== null)) break;
+  }
+  await page.keyboard.press("Enter");
+  await page.waitForURL(/\/point\//);
+  expect((await page.textContent("h1")) === told(0), "Enter leads elsewhere");
+});
+
+await step("print", "index.html", async (page, expect) => {
+  await page.emulateMedia({ media: "print" });
+  expect(!(await page.isVisible("nav")), "the menu is printed");
+});
+
+const server = createServer((request, answer) => {
+  try {
+    const file = path.join(folder, decodeURIComponent(new URL(request.url, "http://x").pathname));
+    const kinds = { ".html": "text/html", ".js": "text/javascript", ".css": "text/css" };
+    answer.writeHead(200, { "content-type": kinds[path.extname(file)] ?? "application/octet-stream" }).end(readFileSync(file));
+  } catch {
+    answer.writeHead(404).end();
+  }
+});
+await new Promise((ready) => server.listen(0, "127.0.0.1", ready));
+await step("from a server", `http://127.0.0.1:${server.address().port}/index.html`, async (page, expect) => {
+  await page.fill("#q", told(0));
+  expect((await hits(page)) > 0, "search does not work from a server");
+  console.log(JSON.stringify({ name: "milliseconds to interact", ok: true, why: await page.getAttribute("html", "data-ready") }));
+});
+server.close();
+await browser.close();
+process.exit(failed ? 1 : 0);
