@@ -321,6 +321,14 @@ struct pm_env {
 	char lsm[96];			/* active list, "" unknown */
 };
 int pm_env_read(struct pm_env *ret);
+
+/*
+ * Parts of it, in a fraction of the time; the other fields are 0. What the calling thread may, from
+ * system calls alone: uid, euid, caps_effective, seccomp_mode. And besides, what decides how much
+ * memory rings may lock: paranoid, mlock_kb, memlock_bytes.
+ */
+void pm_env_read_thread(struct pm_env *ret);
+void pm_env_read_locked(struct pm_env *ret);
 bool pm_env_has_cap(const struct pm_env *env, enum pm_cap cap);
 /* True in any user namespace but the first, whose capabilities alone count for perf. */
 bool pm_in_user_namespace(void);

@@ -88,13 +88,13 @@ int pm_limit_descriptors(const struct pm_plan *plan, struct candidate *candidate
 /* ------------------------------------------------------------------------------- locked memory */
 
 /* An upper bound: other processes of this user take from it as well. */
-static uint64_t lockable(void)
+static uint64_t lockable(const struct pm_plan *plan)
 {
 	struct pm_env env;
 	uint64_t kb;
-	int cpus = pm_cpus_online();
+	int cpus = plan->cpus[0] ? pm_cpus_online() : (int)plan->now.cpus;
 
-	(void)pm_env_read(&env);
+	pm_env_read_locked(&env);
 	if ((pm_env_has_cap(&env, PM_CAP_IPC_LOCK) && !pm_in_user_namespace()) ||
 	    env.paranoid == -1 || env.memlock_bytes > UINT64_MAX / 2)
 		return UINT64_MAX;
@@ -117,7 +117,7 @@ void pm_limit_look(struct pm_plan *plan)
 	plan->now.threads = pm_thread_count();
 	plan->now.descriptors = count_entries("/proc/self/fd");
 	plan->now.cpus = cpu_count(plan);
-	plan->now.lockable = lockable();
+	plan->now.lockable = lockable(plan);
 }
 
 void pm_limit_locked_text(char *buf, size_t size)
@@ -125,7 +125,7 @@ void pm_limit_locked_text(char *buf, size_t size)
 	struct pm_env env;
 	int used;
 
-	(void)pm_env_read(&env);
+	pm_env_read_locked(&env);
 	if (env.mlock_kb >= 0)
 		used = snprintf(buf, size, "kernel.perf_event_mlock_kb=%lld a CPU",
 				(long long)env.mlock_kb);

@@ -255,9 +255,12 @@ static const char *own_persona(void)
 	struct pm_env env;
 	int gate_errno;
 
-	(void)pm_env_read(&env);
-	if (env.seccomp_mode != 0 && pm_perf_ask(&env, &gate_errno) == PM_PERF_FILTERED)
-		return "seccomp";
+	pm_env_read_thread(&env);
+	if (env.seccomp_mode != 0) {
+		(void)pm_env_read(&env);
+		if (pm_perf_ask(&env, &gate_errno) == PM_PERF_FILTERED)
+			return "seccomp";
+	}
 	if (env.euid == 0 && pm_env_has_cap(&env, PM_CAP_SYS_ADMIN))
 		return "root";
 	return pm_env_has_cap(&env, PM_CAP_PERFMON) ? "perfmon" : "user";
