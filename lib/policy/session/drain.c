@@ -238,6 +238,26 @@ static void release(struct pm_session *session, struct session_ring *ring, uint6
 }
 
 /*
+ * What pm_ring_next() does for a record that is true and lies in one piece, inline, of the `left`
+ * bytes whose end was read before. NULL: ask that one.
+ */
+static inline const struct perf_event_header *next_whole(struct pm_ring *ring, uint64_t left)
+{
+	const size_t at = (size_t)(ring->tail & (ring->data_size - 1));
+	const struct perf_event_header *header =
+		(const void *)((const char *)ring->base + ring->data_offset + at);
+	uint16_t size;
+
+	if (ring->tail % 8 != 0 || left < sizeof(*header))
+		return NULL;
+	size = __atomic_load_n(&header->size, __ATOMIC_RELAXED);
+	if (size < sizeof(*header) || size % 8 != 0 || size > left || size > ring->data_size - at)
+		return NULL;
+	ring->tail += size;
+	return header;
+}
+
+/*
  * One lap at most: a thread that writes faster than we read must not keep us from the others, nor
  * from being stopped.
  */
@@ -245,12 +265,14 @@ static int drain_ring(struct pm_session *session, struct session_ring *ring)
 {
 	const struct perf_event_header *header;
 	uint64_t left = pm_ring_pending(&ring->ring), before = ring->ring.tail;
+	const bool possible = left <= ring->ring.data_size;
 	int count = 0, state = 0;
 
-	if (left > ring->ring.data_size)
+	if (!possible)
 		left = ring->ring.data_size;
 	while (left > 0) {
-		state = pm_ring_next(&ring->ring, &header);
+		header = possible ? next_whole(&ring->ring, left) : NULL;
+		state = header ? 1 : pm_ring_next(&ring->ring, &header);
 		if (state <= 0)
 			break;
 		left -= header->size < left ? header->size : left;
