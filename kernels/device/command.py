@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 import time
 from collections.abc import Callable
@@ -20,27 +21,33 @@ from kernels.place.adb import AdbLink
 from kernels.place.bring import packing
 from kernels.place.bundle import bundles, with_suite
 from kernels.place.engine import Engine
+from kernels.place.follow import Pace
 from kernels.place.judge import resumable
 from kernels.place.private import Private
 from kernels.place.remote import RemotePlace
 from kernels.place.report import Report
+from kernels.place.serial import SerialLink
 from kernels.place.ssh import SshLink
 from kernels.show import compare, summary as show
 from kernels.show.progress import Progress
 
 RUNS = ROOT / "results" / "devices"
+PACE = Pace()
+CONNECTING = 4 * (os.cpu_count() or 1)  # at a time: setting up a connection takes CPU here
 
 
 def place_of(device: Device, args: argparse.Namespace) -> RemotePlace:
     """The place behind a device. Its address is a name that stays out of results."""
     config = args.ssh_config or device.ssh_config
-    link: SshLink | AdbLink
+    link: SshLink | AdbLink | SerialLink
     if device.transport == "adb":
         link = AdbLink(device.address)
+    elif device.transport == "serial":
+        link = SerialLink(device.address)
     else:
         link = SshLink(device.address, Path(config) if config else None)
     private = Private([device.address, *link.names], args.keep_names)
-    made = RemotePlace(device.name, link, device.transport, device.owner, private=private)
+    made = RemotePlace(device.name, link, device.transport, device.owner, PACE, private)
     made.clear = args.clear_perf_harden
     return made
 
@@ -102,7 +109,7 @@ def looked_at(places: list[RemotePlace], jobs: int, told: Callable[[str, str], N
         told(place.name, ill or "waiting")
         return place.name, ill
 
-    with ThreadPoolExecutor(jobs) as pool:
+    with ThreadPoolExecutor(min(jobs, CONNECTING)) as pool:
         return {name: ill for name, ill in pool.map(look, places) if ill}
 
 

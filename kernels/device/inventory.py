@@ -22,7 +22,7 @@ from kernels.place.owner import Owner
 
 HERE = Path(__file__).resolve().parent
 EXAMPLE = HERE / "devices.toml"
-TRANSPORTS = ("ssh", "adb")
+TRANSPORTS = ("ssh", "adb", "serial")
 
 
 @dataclass(frozen=True)

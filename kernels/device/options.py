@@ -19,7 +19,7 @@ def add(verbs: Any) -> None:
     )  # fmt: skip
     made.add_argument(
         "target", nargs="*", metavar="TARGET",
-        help="name or tag of the inventory, `all`, ssh:[USER@]HOST[:PORT], or adb:SERIAL",
+        help="name or tag of the inventory, `all`, ssh:[USER@]HOST[:PORT], adb:SERIAL or serial:/PATH[@BAUD]",
     )  # fmt: skip
     _where(made)
     _what(made)

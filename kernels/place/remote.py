@@ -74,13 +74,16 @@ class RemotePlace:
         )  # fmt: skip
 
     def health(self) -> str:
-        """A device that has a bundle may just be restarting: it is waited for."""
+        """A device that has a bundle may just be restarting: it is waited for. Without one it is
+        asked twice."""
         until = time.monotonic() + (self.owner.patience if self._bundle else 0)
+        tried = 0
         while time.monotonic() - self._looked > FRESH:
             try:
                 self.look()
             except RowError as error:
-                if not isinstance(error, Lost) or time.monotonic() > until:
+                tried += 1
+                if not isinstance(error, Lost) or (time.monotonic() > until and tried > 1):
                     return self.private.text(str(error))
                 time.sleep(min(2, self.pace.pause))
         return self.owner.refuses(self.known.get("battery", ""), self.known.get("heat", ""))

@@ -1,0 +1,171 @@
+# SPDX-License-Identifier: MIT
+"""Places behind a console: a shell on a terminal, and a line that drops, doubles and invents bytes."""
+
+from __future__ import annotations
+
+import os
+import pty
+import random
+import select
+import signal
+import socket
+import subprocess
+import threading
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+from fake_place import FIRST, KTAP, STEPS
+
+from kernels.errors import Usage
+from kernels.place.channel import Channel
+from kernels.place.follow import Pace
+from kernels.place.owner import Owner
+from kernels.place.place import Order
+from kernels.place.remote import RemotePlace
+from kernels.place.serial import SerialLink
+from kernels.place.steps import answer
+
+ALL = sorted([*FIRST, *map(answer, STEPS)])
+
+
+@dataclass
+class Line:
+    """Carries bytes between a console and a socket, and spoils one in `rate` of them."""
+
+    console: int
+    path: Path
+    rate: int = 0
+    chance: random.Random = field(default_factory=lambda: random.Random(11))
+    spoiled: int = 0
+    ended: threading.Event = field(default_factory=threading.Event)
+
+    def serve(self) -> None:
+        with socket.socket(socket.AF_UNIX) as server:
+            server.bind(str(self.path))
+            server.listen(1)
+            server.settimeout(0.2)
+            while not self.ended.is_set():
+                try:
+                    line, _ = server.accept()
+                except TimeoutError:
+                    continue
+                with line:
+                    self._carry(line)
+
+    def _carry(self, line: socket.socket) -> None:
+        while not self.ended.is_set():
+            for ready in select.select([line.fileno(), self.console], [], [], 0.2)[0]:
+                other = self.console if ready == line.fileno() else line.fileno()
+                try:
+                    data = os.read(ready, 4096)
+                    if not data:
+                        return
+                    os.write(other, self.spoil(data))
+                except OSError:
+                    return
+
+    def spoil(self, data: bytes) -> bytes:
+        made = bytearray()
+        for byte in data:
+            if not self.rate or self.chance.randrange(self.rate):
+                made.append(byte)
+                continue
+            self.spoiled += 1
+            made += self.chance.choice([b"", bytes([byte, byte]), bytes([byte]) + b"\xff\x00[  1.0] oops: x\r\n"])
+        return bytes(made)
+
+
+@dataclass
+class Board:
+    """A shell on a terminal of its own, reached by a line."""
+
+    line: Line
+    shell: subprocess.Popen[bytes]
+
+    def place(self, folder: Path | str = "", patience: int = 30) -> RemotePlace:
+        owner = Owner(folder=str(folder), patience=patience)
+        link = SerialLink(str(self.line.path), again=0.5)
+        return RemotePlace("console", link, "serial", owner, Pace(0.1, 1, 60))
+
+
+@pytest.fixture
+def board(tmp_path: Path) -> Iterator[Board]:
+    ours, theirs = pty.openpty()
+    shell = subprocess.Popen(
+        ["sh", "-i"], stdin=theirs, stdout=theirs, stderr=theirs, start_new_session=True,
+        env={**os.environ, "PS1": "board# ", "ENV": ""},
+    )  # fmt: skip
+    os.close(theirs)
+    line = Line(ours, tmp_path / "line")
+    thread = threading.Thread(target=line.serve)
+    thread.start()
+    while not line.path.exists():
+        time.sleep(0.01)
+    try:
+        yield Board(line, shell)
+    finally:
+        line.ended.set()
+        thread.join()
+        os.killpg(shell.pid, signal.SIGKILL)
+        shell.wait()
+        os.close(ours)
+
+
+@pytest.mark.parametrize("address", ["", "tty", "/dev/ttyS0@1", "/dev/ttyS0@x"])
+def test_no_address(address: str) -> None:
+    with pytest.raises(Usage, match="not /PATH"):
+        SerialLink(address)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("rate", [0, 2500])
+def test_a_script_an_answer(board: Board, rate: int) -> None:
+    board.line.rate = rate
+    link = board.place().link
+    said = link.execute("cat; printf 'a\\r\\n\\0\\377'; echo oh >&2; exit 7", b"in\n\0\1", limit=120)
+    assert (said.status, said.body, said.why) == (7, b"in\n\0\1a\r\n\0\377", "oh")
+    count = link.execute("echo x >>/tmp/.pm-$$; wc -l </tmp/.pm-$$; rm /tmp/.pm-$$", limit=120)
+    assert count.body.strip() == b"1", "no command is carried out twice"
+    big = bytes(random.Random(1).randrange(256) for _ in range(2000))
+    assert link.execute("cat", big, limit=200).body == big
+    assert bool(board.line.spoiled) == bool(rate)
+    link.close()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("rate", [0, 3000])
+def test_a_whole_run_by_a_bad_line(board: Board, bundle: Path, tmp_path: Path, rate: int) -> None:
+    """The same bytes as by a good one."""
+    board.line.rate = rate
+    base, out = tmp_path / "base", tmp_path / "out"
+    base.mkdir()
+    out.mkdir()
+    place, channel = board.place(base), Channel(out)
+    place.look()
+    with place.put(bundle):
+        outcome = place.run(Order("gaps", limit=200), channel, threading.Event())
+    assert outcome.ended == "done" and sorted(channel.files) == ALL, outcome
+    assert all((out / answer(step)).read_bytes() == KTAP for step in STEPS)
+    assert not list(base.iterdir()) and bool(board.line.spoiled) == bool(rate)
+
+
+@pytest.mark.slow
+def test_a_line_that_dies_in_mid_run(board: Board, bundle: Path, tmp_path: Path) -> None:
+    """So many bytes are spoiled that nothing comes through: no answer, and never a wrong one."""
+    place, channel = board.place(patience=2), Channel(tmp_path / "out")
+    place.pace = Pace(0.1, 1, 8)
+    (tmp_path / "out").mkdir()
+    place.look()
+
+    def worse(name: str) -> None:
+        if name == answer(STEPS[0]):
+            board.line.rate = 8
+
+    channel.on_file = worse
+    with place.put(bundle):
+        outcome = place.run(Order("gaps", limit=60), channel, threading.Event())
+        board.line.rate = 0
+    assert outcome.ended == "dropped" and (tmp_path / "out" / answer(STEPS[0])).read_bytes() == KTAP
