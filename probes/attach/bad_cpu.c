@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What does a CPU number say that is none? A tool that trusts a wrong CPU list must be told.
+ * What does the kernel answer to a CPU number that is invalid? A tool that trusts a wrong CPU list
+ * must be told.
  * Observed: EINVAL for a number beyond all possible CPUs and for -2, for a task and for all tasks,
  * before any question of permission.
  */

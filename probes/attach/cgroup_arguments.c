@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What is said to wrong arguments of PERF_FLAG_PID_CGROUP? The pid is a descriptor then, and a tool
- * that mixes the two must be told. Observed: each of the wrong arguments, after the right ones have
- * been accepted. Nothing is created.
+ * How does the kernel answer wrong arguments with PERF_FLAG_PID_CGROUP? The pid is a descriptor
+ * then, and a tool that confuses the two must be told. Observed: each wrong argument, after the
+ * right ones have been accepted. Nothing is created.
  */
 #include "probe.h"
 #include "cgroup.h"

@@ -2,7 +2,7 @@
 /*
  * What becomes of an event whose cgroup is removed? Containers come and go under system-wide
  * profilers. Observed: the event can still be read and stands still, and a new one is refused.
- * Who lets a kernel crash also lets it have three cgroups for a moment: one leave is enough.
+ * The leave to crash the kernel includes the leave to make three cgroups for a moment.
  */
 #include "probe.h"
 #include "cgroup.h"

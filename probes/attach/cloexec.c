@@ -2,7 +2,7 @@
 /*
  * Can an event be opened close-on-exec in one step? Without the flag, a program started by another
  * thread between open and fcntl(2) keeps the event. Observed: the descriptor's flag, and which
- * descriptor is still there after execve(2) of this very program.
+ * descriptors are still open after execve(2) of this same program.
  * Linux a21b0b354d4a ("perf: Introduce a flag to enable close-on-exec in perf_event_open()")
  * (v3.14)
  */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * One event for all tasks of a CPU: what system-wide profilers open on every CPU.
- * Observed: a child with an own address space faults on that CPU and on another one; its samples
- * are told apart by their thread id, so that other tasks do no harm to the exact number.
+ * Observed: a child with an address space of its own causes page faults on that CPU and on another
+ * one. Its samples are told apart by their thread id, so other tasks do not disturb the count.
  */
 #include "probe.h"
 

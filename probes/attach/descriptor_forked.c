@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Does a forked child hold its parent's event? Descriptors are inherited over fork(2), and daemons
+ * Does a forked child keep its parent's event? Descriptors are inherited over fork(2), and daemons
  * open events for workers that way. Observed: the parent's count, read by the child.
  */
 #include "probe.h"

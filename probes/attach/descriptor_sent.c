@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Does an event outlive its opener, in another process? Daemons open events with privilege and send
- * them to those who have none. Observed: exact page faults of this thread, in an event that a child
- * has opened and sent over a socket, while the child lives and after.
+ * Does an event that was sent to another process outlive the process that opened it? Privileged
+ * daemons open events and send them to programs without privilege. Observed: exact page faults of
+ * this thread, in an event that a child opened and sent over a socket, while the child lives and
+ * after its end.
  */
 #include "probe.h"
 #include <sys/socket.h>

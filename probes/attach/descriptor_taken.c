@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Can an event be taken out of another process? pidfd_getfd(2) does so for whoever may trace it.
+ * Can an event be taken out of another process? pidfd_getfd(2) does that for anyone who may trace
+ * the process.
  * Observed: a child's event on itself, opened there, read and mapped here.
  * Linux 8649c322f75c ("pid: Implement pidfd_getfd syscall") (v5.6)
  */

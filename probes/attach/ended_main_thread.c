@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * A process whose main thread has ended lives on in its other threads, but pid = process id means
- * the main thread. Observed: ESRCH for that one, which is a zombie, while another thread of the
- * same process can be watched.
+ * Can a process be watched whose main thread has ended? It lives on in its other threads, but its
+ * process id names the main thread. Observed: ESRCH for that thread, which is a zombie, while
+ * another thread of the same process can be watched.
  */
 #include "probe.h"
 #include <stdio.h>

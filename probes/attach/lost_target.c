@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What does attaching to a task say that is not there, or no longer? A profiler that walks /proc
- * meets all of these. Observed: ESRCH for ids that never were and for zombies; and neither hang nor
- * other answer while a task is just ending.
+ * What does the kernel answer for a task that does not exist, or no longer does? A profiler that
+ * walks /proc meets all of these. Observed: ESRCH for ids that were never in use and for zombies;
+ * while a task is ending, the call neither hangs nor answers anything else.
  */
 #include "probe.h"
 #include <sys/wait.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * A group descriptor without a group: what does PERF_FLAG_FD_NO_GROUP do? Observed: how many
- * members a read of the named leader tells, with the flag and without; and the answer to a flag
- * that is none.
+ * Does PERF_FLAG_FD_NO_GROUP keep an event out of the group whose leader is named? Observed: how
+ * many members a read of that leader shows, with the flag and without; and the answer to a flag
+ * that does not exist.
  */
 #include "probe.h"
 

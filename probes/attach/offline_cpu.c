@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What does an event on a CPU say that is offline? A tool that opens one event a CPU, from a list
- * that is older than the machine's state, must be told.
- * Observed: ENODEV for all tasks of a possible CPU that is offline; for a task, an event that
- * counts nothing there.
+ * What does the kernel answer for an event on a CPU that is offline? A tool that opens one event
+ * per CPU from an outdated list must be told.
+ * Observed: ENODEV for all tasks of a CPU that is present and offline; for a single task, an event
+ * that opens and counts nothing.
  */
 #include "probe.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Can a task be watched that this one did not start, or only for being its parent? Observed: exact
- * faults of a child, and of a child that has made itself invisible to its own user, which takes
- * privilege.
+ * May a task watch another one because it is its parent, or because it has the privilege? Observed:
+ * exact page faults of a child, and of a child that is not dumpable, which only privilege may
+ * watch.
  * Linux 45fd22da97c6 ("perf/core: Take over CAP_SYS_PTRACE creds to CAP_PERFMON capability") (v5.9)
  */
 #include "probe.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * In a container, whose process ids does pid mean? The caller's namespace decides. Observed: the
- * first process of a new namespace watches itself as 1, and is refused its parent's id, which no
- * task has inside.
+ * Which PID namespace do process ids in a call belong to? The caller's. Observed: the first process
+ * of a new namespace watches itself as process 1, and its parent's id is refused, because no task
+ * inside has it.
  */
 #include "probe.h"
 #include "pid_namespace.h"

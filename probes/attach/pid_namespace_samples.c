@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * In a container, whose process ids do samples tell? Those of the opener's namespace, and 0 for
- * tasks that it cannot see. Observed: a child in a new namespace samples itself, its parent samples
- * it, it samples all tasks of a CPU, and the ids in the rings are compared.
+ * Which PID namespace do process ids in samples belong to? That of the process which opened the
+ * event, with 0 for tasks that it cannot see. Observed: a child in a new namespace samples itself,
+ * its parent samples it, it samples all tasks of a CPU, and the ids in the rings are compared.
  */
 #include "probe.h"
 #include "pid_namespace.h"

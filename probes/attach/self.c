@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * The plainest way to attach: a thread watches itself, on every CPU or on one. Every profiler that
- * needs no privilege starts here. Observed: page faults, which are counted to the last one, caused
- * on the right and on the wrong CPU; and the one combination of arguments that means nothing.
+ * needs no privilege starts here. Observed: exact page faults on the right and on the wrong CPU;
+ * and the one combination of arguments that means nothing, pid -1 with CPU -1.
  */
 #include "probe.h"
 

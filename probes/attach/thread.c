@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Is `pid` a process or a thread? The name says process, the kernel means thread: a profiler that
- * passes getpid() sees the main thread only and nothing tells it so.
+ * Does `pid` name a process or a thread? The kernel takes it as a thread id: a profiler that passes
+ * getpid() watches the main thread only, and nothing tells it so.
  * Observed: exact page faults of the main thread and of a second one, attached to each id.
  */
 #include "probe.h"

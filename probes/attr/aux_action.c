@@ -2,9 +2,9 @@
 /*
  * Is aux_action known, and what do software events answer to what only an AUX area can do?
  *
- * Three bits beside aux_sample_size became aux_action in v6.13, and in stable 6.12.24: the proof
- * that a release number does not tell. No software event has a legal twin for these: that a bit is
- * known is seen from EOPNOTSUPP, where an unknown one is EINVAL.
+ * Three bits beside aux_sample_size became aux_action in v6.13 and in stable 6.12.24, so a release
+ * number does not tell. No software event can have these bits legally: a known bit is refused with
+ * EOPNOTSUPP, an unknown one with EINVAL.
  */
 #include "probe.h"
 #include "finding.h"

@@ -2,9 +2,9 @@
 /*
  * Which branch filters (branch_sample_type) does this kernel know, with or without hardware?
  *
- * The bits are looked at before any PMU is asked, so a software event tells them apart: a known
- * filter gets as far as the PMU and is EOPNOTSUPP there, an unknown one is EINVAL before. Whether
- * some PMU can really record branches is asked elsewhere.
+ * The kernel checks the bits before it asks any PMU, so a software event tells them apart: a known
+ * filter gets as far as the PMU, which answers EOPNOTSUPP; an unknown one is EINVAL before that.
+ * Whether a PMU can record branches is asked by sample.branch.
  */
 #include "probe.h"
 #include "finding.h"

@@ -2,8 +2,9 @@
 /*
  * What does the kernel answer for an event type that does not exist?
  *
- * A library falls back by this answer, so it must be ENOENT and not something that looks like a
- * bug of the caller. Numbers that no event has: sw.events, tracepoint.ids, hw.unknown_ids.
+ * A library chooses its fallback by this answer, so it must be ENOENT and not an errno that looks
+ * like a mistake of the caller. sw.events, tracepoint.ids and hw.unknown_ids ask about numbers that
+ * no event has.
  */
 #include "probe.h"
 

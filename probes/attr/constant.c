@@ -2,8 +2,8 @@
 /*
  * Does the kernel leave the attr alone?
  *
- * A library passes attrs out of constant tables: memory that cannot be written must do, and
- * nothing but the size after E2BIG may change.
+ * A library passes attrs from constant tables, so read-only memory must be accepted, and the kernel
+ * may change nothing but the size, after E2BIG.
  */
 #include "probe.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Do program and kernel agree on where the flags are, when their byte order or word size differ?
+ * Do program and kernel agree on where the flags are, whatever the byte order and word size?
  *
  * The flags are a bit field, whose first bit is the highest one on big-endian machines. Observed
  * by writing the flag word as a number and watching the counter.

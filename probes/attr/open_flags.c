@@ -2,8 +2,8 @@
 /*
  * Which bits of the system call's own flags argument does this kernel know?
  *
- * Each is asked by itself. What the flags do is asked in attach.*_flag and attach.cloexec, the
- * bits without a meaning in attr.unknown_bits.
+ * Each is asked by itself. attach.no_group_flag, output.flag and attach.cloexec ask what the flags
+ * do, attr.unknown_bits about bits without a meaning.
  */
 #include "probe.h"
 #include "finding.h"

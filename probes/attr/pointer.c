@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * From where does the kernel read the attr, and how much of it?
+ * Where may an attr lie in memory, and how much of it does the kernel read?
  *
- * A library passes attrs out of tables and frames: any place must do, and not one byte beyond the
- * size may be read. Observed with an attr between two pages that are out of reach.
+ * A library passes attrs from tables and from its stack: any address must do, and no byte beyond
+ * the size may be read. Observed with an attr between two pages that cannot be accessed.
  */
 #include "probe.h"
 

@@ -2,8 +2,9 @@
 /*
  * Are the reserved fields of perf_event_attr refused when they are not zero?
  *
- * Reserved bits that are ignored could never be given a meaning. Some have got one meanwhile, in
- * stable updates too: see attr.aux_action. Each bit is asked by itself, beside an event without it.
+ * Reserved bits that the kernel ignored could never be given a meaning. Some have been given one
+ * since, also in stable updates: see attr.aux_action. Each bit is asked by itself, beside an event
+ * without it.
  * Linux 697d877849d4 ("perf/core: Start rejecting the syscall with attr.__reserved_2 set") (v5.4)
  */
 #include "probe.h"

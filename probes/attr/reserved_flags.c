@@ -2,8 +2,9 @@
 /*
  * Are the flag bits of perf_event_attr that no release has given a meaning refused?
  *
- * A verdict a bit: a vendor kernel may have given one a meaning, which is a "no". Flags are
- * declared as a bit field, so bit 0 is the highest bit of the word on big-endian machines.
+ * Each bit has its own verdict: where a vendor kernel has given one a meaning, that is a "no".
+ * Flags are declared as a bit field, so bit 0 is the highest bit of the word on big-endian
+ * machines.
  */
 #include "probe.h"
 #include "finding.h"

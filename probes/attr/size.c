@@ -2,9 +2,9 @@
 /*
  * How do a program and a kernel of different age agree on the size of perf_event_attr?
  *
- * The size is the version of the ABI, and E2BIG with the kernel's own size written back is the
- * one oracle that says how old a kernel really is, whatever its release claims. Observed by
- * calls of every size from 0 to the kernel's own; sizes beyond it: attr.size_beyond.
+ * The size is the version of the ABI. E2BIG, with the kernel's own size written back, is the only
+ * way to learn how old a kernel really is, whatever its release claims. Observed with calls of
+ * every size from 0 to the kernel's own; attr.size_beyond asks about larger ones.
  */
 #include "probe.h"
 

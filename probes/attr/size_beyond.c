@@ -3,8 +3,8 @@
  * May an attr be larger than the kernel's own?
  *
  * A newer program may pass its whole struct: zeros beyond what the kernel knows are harmless, a
- * byte that is set is a feature that it lacks, and there is an end at a page. The answer E2BIG
- * comes with the kernel's own size.
+ * byte that is set is a feature that the kernel lacks, and a page is the limit. With E2BIG the
+ * kernel writes its own size back.
  */
 #include "probe.h"
 

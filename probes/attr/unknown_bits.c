@@ -2,10 +2,11 @@
 /*
  * Are bits that no release has given a meaning refused?
  *
- * A bit that is ignored today cannot get a meaning tomorrow: programs would have it set by
- * accident. And a program that asks for a new feature must be told that it is not there. Each bit
- * is asked by itself, beside an event that opens. A few that are taken have got a meaning since:
- * a "no". Before v3.15 the upper half of the flags was not looked at on 64-bit machines.
+ * A bit that is ignored today cannot be given a meaning tomorrow, because programs may have it set
+ * by accident. And a program that asks for a new feature must be told that it is missing. Each bit
+ * is asked by itself, beside an event that opens. A bit that is accepted is a "no": it has been
+ * given a meaning since. Before v3.15 the kernel did not look at the upper half of the flags on
+ * 64-bit machines.
  */
 #include "probe.h"
 #include "finding.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Is perf_event_open there at all?
+ * Is perf_event_open available at all?
  *
- * Filters answer in the kernel's stead, so the system call is asked in a way that only perf can
+ * A filter may answer in place of the kernel, so the call is made in a way that only perf can
  * answer: unknown flags are EINVAL before a bad pointer is EFAULT, and nothing is opened.
  */
 #include "probe.h"

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Which single capability opens what perf_event_paranoid shuts?
+ * Which single capability allows what perf_event_paranoid refuses?
  *
  * CAP_PERFMON was made so that profilers need not be root; CAP_SYS_ADMIN must go on working; and
  * a capability inside a user namespace must not count, or every container could watch its host.
- * Asked with what takes no heed of the level (namespaces) and, where the level shuts it, with an
- * event on a whole CPU and one that counts the kernel.
+ * Asked with a flag that needs the capability at every level (namespaces) and, where the level
+ * refuses them, with an event on a whole CPU and one that counts the kernel.
  */
 #include "probe.h"
 #include "privilege.h"

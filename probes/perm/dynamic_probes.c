@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Who may plant kernel and user probes?
+ * Who may create kernel and user probes?
  *
- * Each of these lets a task look into the kernel or into programs of others, so each has a gate
- * besides the level. The gate comes before the request is looked at, so nothing is ever planted:
- * all requests here are impossible ones. With the right to plant, the answer is another errno.
+ * Each kind lets a task look into the kernel or into other users' programs, so each has a
+ * permission check besides the paranoid level. The check comes before the request is examined. All
+ * requests here are impossible ones, so no probe is ever created: with permission, the answer is
+ * another errno.
  */
 #include "probe.h"
 #include "privilege.h"

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Can a program tell a filter in front of perf_event_open from an answer of perf's?
+ * Can a program tell a filter in front of perf_event_open from perf itself?
  *
  * Containers and application sandboxes refuse the call with EPERM or ENOSYS, and a program that
- * takes this for the kernel's word stores a wrong profile. Each test puts such a filter before
- * itself and asks again. Events opened before go on counting: the filter does not see them.
+ * takes this for the kernel's answer stores a wrong profile. Each test installs such a filter for
+ * itself and asks again. Events that are open already go on counting: the filter does not see them.
  */
 #include "probe.h"
 #include "waiter.h"

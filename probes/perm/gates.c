@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Does perf_event_paranoid, at the level it has now, open and close what it is said to?
+ * Does perf_event_paranoid, at its present level, allow and refuse what is documented?
  *
- * Each gate is asked twice: with the capabilities this persona holds, and with none at all. A gate
- * that lets through what it should hold back is a hole; one that holds back what its level lets
- * through has something else behind it, which is policy. Other levels: perm.levels.
+ * Each gate is tried twice: with the capabilities of this persona, and with none. A gate that
+ * allows what it should refuse is a hole. Where something is refused that the level allows, another
+ * policy refuses it. perm.levels asks about other levels.
  */
 #include "probe.h"
 #include "finding.h"

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Does the file that stands for perf events, perf_event_paranoid, tell the truth?
+ * Does the file perf_event_paranoid tell the truth about perf events?
  *
- * Its existence is the official sign that the kernel has them. Phones were met without the file,
- * and containers hide it. Observed beside the system call, and a level beside what it shuts.
+ * Its existence is the documented sign that the kernel has perf events. Some phones lack the file,
+ * and containers hide it. Observed: the file beside the system call, and its level beside what that
+ * level refuses.
  */
 #include "probe.h"
 #include "finding.h"

@@ -2,9 +2,9 @@
 /*
  * What does each level of perf_event_paranoid allow and refuse, -1 to 4?
  *
- * Needs root: every test sets a level, gives up all its capabilities and asks as nobody. Levels 3
- * and 4 are those of vendors; where the kernel does not know them they mean 2. The level is put
- * back when the program ends, whatever ends it.
+ * Needs root: every test sets a level, drops all its capabilities and asks as nobody. Levels 3 and
+ * 4 are vendors' additions; a kernel that does not know them treats them as 2. The level is
+ * restored when the program ends, however it ends.
  */
 #include "probe.h"
 #include "privilege.h"

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What does lockdown of the kernel take from perf?
+ * What does kernel lockdown refuse to perf?
  *
- * Lockdown for confidentiality takes the registers of interrupted code away, from root as well: a
- * profiler has to know that it is not a right that is missing.
+ * Lockdown in confidentiality mode refuses the registers of interrupted code, to root as well: a
+ * profiler has to know that no further privilege would help.
  */
 #include "probe.h"
 

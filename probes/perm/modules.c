@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Do security modules leave an open event alone?
+ * Do security modules let an open event be used?
  *
- * The hooks of v5.5 sit before open, read, ioctl and mmap, so an event may open and then refuse
- * to be read: whoever opened it must be told which of them said no.
+ * Since v5.5 there are hooks for open, read, ioctl and mmap, so an event may open and then be
+ * refused a read. A program must know which of the four was refused.
  */
 #include "probe.h"
 

@@ -2,10 +2,9 @@
 /*
  * In which order does the kernel check a call that is wrong in two ways?
  *
- * Who knows the order can ask for one thing without a right to another: that is how a filter is
- * told from perf, and how a feature is probed by an errno. Every test makes two mistakes whose
- * errnos differ; the answer is a fact. Yes is the order of mainline since v6.1; the other of the
- * two is no more than another order.
+ * The order tells what a call without privilege can find out: it distinguishes a filter from perf,
+ * and it lets an errno reveal a feature. Every test makes two mistakes whose errnos differ; the
+ * answer is a fact. "Yes" is mainline's order since v6.1; "no" is merely another order.
  */
 #include "probe.h"
 #include "privilege.h"

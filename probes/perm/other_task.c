@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Which single capability opens the tasks of other users?
+ * Which single capability lets a task watch those of other users?
  *
- * The right to watch a task is the right to read it by ptrace(2), of the real user; CAP_PERFMON
- * alone is enough since v5.9. One's own tasks: attach.other_task; undumpable ones:
- * attach.other_user.
+ * Watching a task takes the permission to read it by ptrace(2), checked for the real user;
+ * CAP_PERFMON alone is enough since v5.9. attach.other_task asks about one's own tasks,
+ * attach.other_user about tasks that are not dumpable.
  */
 #include "probe.h"
 #include "privilege.h"

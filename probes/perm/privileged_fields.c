@@ -2,10 +2,9 @@
 /*
  * Which flags and fields of a task's own event need a capability although the kernel is excluded?
  *
- * Namespaces and physical addresses always did. Kernel call chains and text_poke got their gate
- * by a stable update (v6.12.113, v7.2.10), which breaks profilers that do not exclude kernel
- * call chains; so whether that gate is there is worth a probe. Each is asked with the
- * capabilities held, and with none.
+ * Namespaces and physical addresses always did. Kernel call chains and text_poke need one since a
+ * stable update (v6.12.113, v7.2.10), which breaks profilers that do not exclude kernel call
+ * chains. Each is asked with the capabilities of this persona, and with none.
  */
 #include "probe.h"
 #include "finding.h"

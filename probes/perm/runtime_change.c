@@ -3,8 +3,8 @@
  * What happens to open events when perf_event_paranoid is raised?
  *
  * The level is checked at open only: an open event goes on counting, can be read and mapped, and
- * is inherited by children. (Android had to write -1 before a fork for tracepoints of old
- * kernels.) The level is put back however the program ends.
+ * is inherited by children. (Android had to write -1 before a fork, for tracepoints of old
+ * kernels.) The level is restored when the program ends, however it ends.
  */
 #include "probe.h"
 #include "privilege.h"

@@ -3,7 +3,7 @@
  * Does perf_event_max_stack bound how deep a call chain an event may ask for?
  *
  * A profiler that asks for more gets no event at all. Observed at the limit, where samples must
- * come, and one above it. Whether the setting may change: proc.max_stack_in_use.
+ * arrive, and one above it. proc.max_stack_in_use asks whether the setting may change.
  */
 #include "probe.h"
 

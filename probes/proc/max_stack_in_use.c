@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Is the depth of call chains held while an event uses it?
+ * Is the depth of call chains fixed while an event uses it?
  *
  * The buffers of call chains have the size of the setting, so it must not change while an event
  * uses them: the write is EBUSY. Observed by writing the value that is there already, which

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * In which interval are the counters of a PMU handed on from event to event?
+ * How often does a PMU rotate its counters among the events that share them?
  *
- * With more events than counters each counts part of the time, and the interval decides how
- * short a phase of a program is still seen. The file is there for each PMU, also for the software
- * events, which share no counters. Setting it: proc.mux_interval_set.
+ * With more events than counters each event counts part of the time, and the interval decides how
+ * short a phase of a program is still seen. Each PMU has the file, even that of the software
+ * events, which share no counters. proc.mux_interval_set asks who may set it.
  */
 #include "probe.h"
 

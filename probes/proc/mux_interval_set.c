@@ -2,7 +2,7 @@
 /*
  * Can the interval of multiplexing be set, and to what?
  *
- * Written is the value that is there, and one to be refused: nothing changes.
+ * The probe writes the value that is there and one that must be refused, so nothing changes.
  */
 #include "probe.h"
 #include "privilege.h"

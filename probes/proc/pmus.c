@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Do the types that sysfs gives PMUs belong to PMUs of the kernel?
+ * Does each PMU type in sysfs belong to a PMU of the kernel?
  *
- * The type is the only way to a dynamic PMU; the PMUs of old have fixed types. Observed beside the
- * system call: a type that no PMU has is ENOENT, so every other answer comes from the PMU of that
- * type. What else sysfs says of PMUs is asked in pmu.sysfs.
+ * A dynamic PMU can be reached by its type only; the oldest PMUs have fixed types. Observed with
+ * the system call: a type that no PMU has is ENOENT, so every other answer comes from the PMU of
+ * that type. pmu.sysfs asks what else sysfs says about PMUs.
  */
 #include "probe.h"
 #include "finding.h"

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Does perf_event_max_sample_rate bound the frequency of an event, for whom?
+ * Does perf_event_max_sample_rate bound the frequency of an event, and for whom?
  *
  * The kernel lowers the rate by itself when sampling takes too much time, so the value may change
- * between two looks at it; every comparison is made again when it did.
+ * between two reads. Every comparison is repeated when it did.
  */
 #include "probe.h"
 #include "finding.h"

@@ -2,9 +2,9 @@
 /*
  * Which settings of perf events does /proc/sys/kernel show, and are they what they claim?
  *
- * A profiler plans with them: rate, memory budget, depth of call chains. Values are facts; a point
- * says that the file is there, holds a number in its documented range, and that nobody but root
- * may write it. Some kernels have no such file, some containers show no /proc/sys.
+ * A profiler plans with the rate, the memory budget and the depth of call chains. Values are facts.
+ * A point says that the file exists, holds a number in its documented range, and that only root may
+ * write it. Some kernels have no such file, and some containers hide /proc/sys.
  */
 #include "probe.h"
 #include "privilege.h"

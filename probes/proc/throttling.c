@@ -3,8 +3,8 @@
  * How do the settings that limit the CPU time of sampling depend on one another?
  *
  * With perf_cpu_time_max_percent at 0 or 100 the kernel limits nothing, and then refuses to set
- * the rate by hand. Values beyond the range are refused since v4.11; before they were taken. All
- * values are put back when the program ends, whatever ends it. The kernel warns in its log.
+ * the rate by hand. Values beyond the range are refused since v4.11 and were accepted before. All
+ * values are restored when the program ends, however it ends. The kernel warns in its log.
  */
 #include "probe.h"
 #include "privilege.h"
