@@ -110,7 +110,7 @@ static void say_trace_unmounted(const struct pm_refused *refused, struct pm_gate
 	(void)refused;
 	PM_SAY(ret->brief, UNMOUNTED);
 	PM_SAY(ret->gate, "tracefs is not mounted at /sys/kernel/tracing or "
-	       "/sys/kernel/debug/tracing, or hidden there");
+	       "/sys/kernel/debug/tracing, or is hidden there");
 	if (access("/sys/kernel/tracing", F_OK) == 0)
 		PM_SAY(ret->change, "as root: mount -t tracefs tracefs /sys/kernel/tracing");
 	else if (access("/sys/kernel", F_OK) != 0)

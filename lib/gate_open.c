@@ -216,10 +216,10 @@ static void say_level(const struct pm_refused *refused, struct pm_gate_words *re
 		 capability_at(env, level));
 	if (env->paranoid == INT_MIN)
 		PM_SAY(ret->gate, "kernel.perf_event_paranoid (not readable here) acts as %s%d, "
-		       "needed is %d or less, and %s", level == 3 ? "a vendor's level " : "",
+		       "%d or less is needed, and %s", level == 3 ? "a vendor's level " : "",
 		       level, needed, without);
 	else
-		PM_SAY(ret->gate, "kernel.perf_event_paranoid=%d%s, needed is %d or less, and %s",
+		PM_SAY(ret->gate, "kernel.perf_event_paranoid=%d%s, %d or less is needed, and %s",
 		     env->paranoid, level == 3 ? ", a vendor's level that refuses every event" : "",
 		       needed, without);
 	change_level(refused, needed, ret);
@@ -234,8 +234,8 @@ static bool is_target(const struct pm_refused *refused)
 static void say_target(const struct pm_refused *refused, struct pm_gate_words *ret)
 {
 	brief_denial(refused, ret);
-	PM_SAY(ret->gate, "the target is not ours to trace: another user's, or one that changed "
-	       "its privileges, and no %s", capability(refused->env));
+	PM_SAY(ret->gate, "the target may not be traced: it is another user's or has changed its "
+	       "privileges, and %s is missing", capability(refused->env));
 	PM_SAY(ret->change, "run as the target's user, or give the program %s",
 	       capability(refused->env));
 }
@@ -325,8 +325,8 @@ static bool is_taken(const struct pm_refused *refused)
 
 static void say_taken(const struct pm_refused *refused, struct pm_gate_words *ret)
 {
-	PM_SAY(ret->brief, "counters are taken by somebody else (%s)", error_name(refused));
-	PM_SAY(ret->gate, "somebody else has the counters or breakpoints");
+	PM_SAY(ret->brief, "others hold the counters (%s)", error_name(refused));
+	PM_SAY(ret->gate, "others hold the counters or breakpoints");
 	PM_SAY(ret->change, "end other profilers; as root: sysctl -w kernel.nmi_watchdog=0 frees "
 	       "a counter");
 }
@@ -342,7 +342,7 @@ static void say_no_tracepoint(const struct pm_refused *refused, struct pm_gate_w
 {
 	brief_missing(refused, ret);
 	PM_SAY(ret->gate, "no tracepoint has that id");
-	PM_SAY(ret->change, "read the id anew from events/SYSTEM/NAME/id in tracefs: it differs "
+	PM_SAY(ret->change, "read the id again from events/SYSTEM/NAME/id in tracefs: it differs "
 	       "from boot to boot");
 }
 
@@ -360,10 +360,10 @@ static void say_hardware_missing(const struct pm_refused *refused, struct pm_gat
 	if (pm_pmu_core(pmu, sizeof(pmu)) < 0) {
 		const bool hidden = access(devices, F_OK) != 0;
 
-		PM_SAY(ret->gate, "no such event: no CPU PMU in %s%s", devices,
+		PM_SAY(ret->gate, "hardware events are missing: no CPU PMU in %s%s", devices,
 		       hidden ? " (hidden here)" : "");
-		PM_SAY(ret->change, "%sin a virtual machine the host has to pass its PMU on "
-		       "(QEMU: -cpu host,pmu=on); else the driver of the PMU is not loaded",
+		PM_SAY(ret->change, "%sin a virtual machine the host has to pass its PMU "
+		       "through (QEMU: -cpu host,pmu=on); else the PMU's driver is not loaded",
 		       hidden ? "mount sysfs on /sys to see what there is; " : "");
 	} else {
 		PM_SAY(ret->gate, "the PMU %s has no such event, or cannot sample it", pmu);

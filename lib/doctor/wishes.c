@@ -39,7 +39,7 @@ const struct wish doctor_wishes[] = {
 		{ .what = "switch records", .go = go_switch_records },
 		{ .what = "getrusage(2)", .go = go_rusage },
 	} },
-	{ "kernel-chains", "call chains with the kernel's part", {
+	{ "kernel-chains", "call chains that include the kernel", {
 		{ .what = "call chains with kernel addresses", .go = go_kernel_chain,
 		  .kernel = true },
 		{ .what = "call chains of user mode", .go = go_kernel_chain },
@@ -69,7 +69,7 @@ const struct wish doctor_wishes[] = {
 		{ .what = "read(2) of task-clock", .go = go_read, SPEC(TASK_CLOCK) },
 		{ .what = "CPU time (getrusage(2))", .go = go_rusage },
 	} },
-	{ "rings", "rings of 1 MiB a CPU, for floods of records", {
+	{ "rings", "rings of 1 MiB per CPU, for many records", {
 		{ .what = "1 MiB a CPU", .go = go_rings, .kernel = true },
 		{ .what = "smaller rings", .go = go_rings },
 	} },

@@ -182,7 +182,7 @@ def test_a_target_of_somebody_else(doctor: Path) -> None:
                            "other-process"], capture_output=True, text=True, timeout=60, check=True)
     wish = json.loads(done.stdout)["wishes"][0]
     last = wish["refusals"][-1]
-    assert last["errno"] == "EACCES" and "not ours" in last["gate"]
+    assert last["errno"] == "EACCES" and "may not be traced" in last["gate"]
     assert "/proc" in wish["used"]
 
 

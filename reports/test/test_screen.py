@@ -295,7 +295,7 @@ def test_the_words_of_the_librarys_gates_are_known_here() -> None:
         for gate in [gates.of({"verdict": word, "reason": brief}, gates.read())] if gate}]
         if met <= last}
     assert strange <= {"2", "set-up refused: type 2 config 2: 2", "no such event here: type 2 config 2 (2)",
-                       "counters are taken by somebody else (2)",
+                       "others hold the counters (2)",
                        "breakpoints on reads or on writes alone"}, strange
 
 
