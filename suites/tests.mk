@@ -41,6 +41,11 @@ fuzz: fuzz-targets	## mutate what each reader reads: each target for SECONDS=60,
 compare-builds:	## the same verdicts from gcc and clang at -O0, -O2, -O3
 	$(Q)suites/compare_builds.py
 
+odd-machines: bundle $(B)/deny_calls	## the same answers on btrfs, with one CPU, without /proc, in a container ...
+	$(Q)suites/odd_machines.py
+$(B)/deny_calls: suites/deny_calls.c
+	$(Q)mkdir -p $(@D) && gcc -std=gnu11 -O1 $(WARNINGS) -o $@ $<
+
 falsify: all lying-probes	## run probes on kernels that lie: each point must be able to fail; PROBE='ring.*' for a few
 	$(Q)ARCH=$(ARCH) suites/falsify/falsify.py $(if $(PROBE),--probe '$(PROBE)')
 
@@ -56,4 +61,4 @@ $(B)/falsify/probes/%: $(B)/object/%.o $(KIT) $(LIES) $(B)/lib/mechanism.a
 lying-probes: $(LYING)
 -include $(wildcard $(B)/falsify/lies/*.d)
 
-.PHONY: quick check check-deps compare-builds falsify fuzz fuzz-targets lying-probes
+.PHONY: quick check check-deps compare-builds odd-machines falsify fuzz fuzz-targets lying-probes

@@ -19,7 +19,7 @@ BUILD = TREE / "build" / platform.machine()
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    config.addinivalue_line("markers", "slow: the whole suite several times; runs only when asked for: pytest -m slow")
+    config.addinivalue_line("markers", "slow: takes minutes; runs only when asked for: pytest -m slow")
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
@@ -30,17 +30,6 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="needs root")
-
-
-def pytest_configure(config: pytest.Config) -> None:
-    config.addinivalue_line("markers", "slow: takes minutes; runs only when asked for: pytest -m slow")
-
-
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    if "slow" in (config.option.markexpr or ""):
-        return
-    config.hook.pytest_deselected(items=[item for item in items if item.get_closest_marker("slow")])
-    items[:] = [item for item in items if not item.get_closest_marker("slow")]
 
 
 def refusal_of_mounts() -> str:
