@@ -48,7 +48,7 @@ static const char usage[] =
 	"  --timeout SECONDS      end a probe and all it started after this long (default 60)\n"
 	"  --output-limit BYTES   cut its output off there (default 1048576)\n"
 	"or  --check PERSONA      exit 0 if this process could assume the persona, else 1 and why\n"
-	"or  --lock FD            lock what is open there, as flock(1); 1: somebody else has\n"
+	"or  --lock FD            lock what is open there; exit 1: somebody else has, 3: no locks\n"
 	"Exit: 0 FILE is complete, 2 usage, 3 could not run or write, 128+N ended by signal N.\n";
 
 static int check_persona(const char *name)
@@ -80,7 +80,7 @@ static bool take_number(const char *text, int most, int *ret)
 
 /*
  * The descriptor is the caller's: its lock lasts until the caller and all that inherit it are gone,
- * however they end. A file system without such locks (NFS, for a directory) is no hindrance.
+ * however they end. Some file systems have no such locks (NFS, for a directory): 3.
  */
 static int lock_descriptor(const char *text)
 {
@@ -88,7 +88,9 @@ static int lock_descriptor(const char *text)
 
 	if (!take_number(text, 9999, &fd))
 		return 2;
-	return flock(fd, LOCK_EX | LOCK_NB) < 0 && errno == EWOULDBLOCK ? 1 : 0;
+	if (flock(fd, LOCK_EX | LOCK_NB) == 0)
+		return 0;
+	return errno == EWOULDBLOCK ? 1 : 3;
 }
 
 /* Cut FILE=NAME in two. */

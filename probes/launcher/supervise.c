@@ -53,6 +53,7 @@ struct running {
 };
 
 volatile sig_atomic_t supervise_interrupted;
+static pid_t supervisor;
 
 static void on_signal(int number)
 {
@@ -243,6 +244,8 @@ static noreturn void become_probe(const struct bounds *bounds, const struct pers
 	if (bounds->between && bounds->between->inject(socket) < 0)
 		_exit(126);
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (getppid() != supervisor)
+		_exit(126);		/* killed before this was asked for */
 	/* By descriptor: the persona may not be able to reach the path, for example in /root. */
 	fexecve(program, arguments, inherit_environment());
 	dprintf(STDERR_FILENO, "# launch: cannot execute the probe: %s\n", strerror(errno));
@@ -425,6 +428,7 @@ void supervise_begin(void)
 	const struct sigaction action = { .sa_handler = on_signal };
 	sigset_t block;
 
+	supervisor = getpid();
 	sigemptyset(&block);
 	for (size_t i = 0; i < sizeof(numbers) / sizeof(*numbers); i++) {
 		sigaction(numbers[i], &action, NULL);

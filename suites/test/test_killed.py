@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: MIT
+"""A run that is interrupted more than once, and one whose processes are all killed at a stroke."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+from pathlib import Path
+
+import pytest
+from conftest import BUILD, TREE, processes_of, result_of, wait_for
+
+HANGS = ("--suite", "meta", "--probe", "meta.hang", "--probe", "meta.pass", "--persona", "user", "--jobs", "1")
+
+
+def begin(out: Path, *command: str | Path) -> subprocess.Popen[str]:
+    """A run of a probe that hangs for a second, in a session of its own."""
+    return subprocess.Popen(
+        [*command, TREE / "run.sh", "--no-install", "--no-build", "--out", out, *HANGS],
+        stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+        start_new_session=True, preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL))
+
+
+def left() -> list[int]:
+    return [*processes_of(BUILD / "launch"), *processes_of(BUILD / "probes/meta")]
+
+
+@pytest.mark.parametrize("numbers", [(signal.SIGINT,) * 5, (signal.SIGTERM,) * 5,
+                                     (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGINT)])
+def test_several_signals_are_as_one(numbers: tuple[signal.Signals, ...], build: Path, tmp_path: Path) -> None:
+    """What is finished becomes a result all the same, nothing says more than a sentence."""
+    out = tmp_path / "run"
+    process = begin(out)
+    wait_for((out / "user/meta.hang.ktap.part").exists)
+    for number in numbers:
+        if process.poll() is None:
+            os.killpg(process.pid, number)
+    said = "".join(process.communicate(timeout=60))
+    assert process.returncode in {128 + number for number in numbers}, said
+    assert "Traceback" not in said and "interrupted;" in said
+    assert result_of(out)["personas"]["user"]["probes"]["meta.hang"]["status"] == "not_run"
+    assert not left() and not list(out.rglob("*.part"))
+
+
+def test_a_killed_group_leaves_no_process(build: Path, tmp_path: Path) -> None:
+    """SIGKILL at once for run.sh, the launcher and its workers; the probe, which is in a session of
+    its own, and the process of its test end with them."""
+    out = tmp_path / "run"
+    process = begin(out)
+    wait_for(lambda: len(list(processes_of(BUILD / "probes/meta"))) == 2)
+    os.killpg(process.pid, signal.SIGKILL)
+    process.communicate(timeout=60)
+    wait_for(lambda: not left())
+
+
+def test_a_file_system_without_locks_is_told(build: Path, tmp_path: Path) -> None:
+    """As NFS is for folders. A descriptor that cannot be locked stands in; run.sh hears of it."""
+    plain = os.open(tmp_path, os.O_PATH)
+    assert subprocess.run([build / "launch", "--lock", "0"], stdin=plain, check=False).returncode == 3
+    os.close(plain)
+    tree = tmp_path / "bundle"
+    (tree / "bin").mkdir(parents=True)
+    for name in ("identify", "probes", "declared"):
+        (tree / "bin" / name).symlink_to(build / name)
+    (tree / "bin" / "launch").write_text(
+        f'#!/bin/sh\n[ "$1" != --lock ] || exit 3\nexec {build}/launch "$@"\n')
+    (tree / "bin" / "launch").chmod(0o755)
+    for name in ("suites", "run.sh"):
+        (tree / name).symlink_to(TREE / name)
+    done = subprocess.run(["sh", str(tree / "run.sh"), "--suite", "meta", "--probe", "meta.pass",
+                           "--persona", "user", "--out", str(tmp_path / "run")],
+                          capture_output=True, text=True, stdin=subprocess.DEVNULL, timeout=120, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "this file system has no locks" in done.stderr
