@@ -50,9 +50,14 @@ void pm_account_look(struct pm_session *session)
 	struct account *account = &session->account;
 	struct pm_value values[PLAN_EVENTS_MAX];
 
-	if (!is_asked(session) ||
-	    pm_sums_read(&session->sums, &session->events, values) < 0)
+	if (!is_asked(session))
 		return;
+	if (pm_sums_read(&session->sums, &session->events, values) < 0) {
+		/* A CPU's are not readable while it is away; what else cannot be read is no event. */
+		account->incomplete |= !(session->strategy->able & OWNED_BY_CPU);
+		account->looked = true;
+		return;
+	}
 	look_for_idle(session, values);
 	for (size_t i = 0; i < session->plan->count; i++) {
 		account->counted[i] = values[i].value;

@@ -91,6 +91,11 @@ static int judge(const struct pm_session *session, char *reason, size_t size)
 			 "another");
 		return -EIO;
 	}
+	if (canary->strange) {
+		snprintf(reason, size, "all opened, but what one thread did was told by the event "
+			 "of another");
+		return -EIO;
+	}
 	for (size_t i = 0; canary->other && i < session->rings.count; i++)
 		if (missing_on(session, session->rings.list[i].cpu) >= 0 &&
 		    !session->rings.list[i].unvisited) {

@@ -358,6 +358,7 @@ static void begin(struct ring_set *rings, bool own_only)
 		rings->list[i].canary = own_only && rings->list[i].tid != pm_gettid();
 		rings->list[i].unvisited = false;
 		rings->list[i].sampled = 0;
+		rings->list[i].name_id = 0;
 	}
 }
 

@@ -144,6 +144,26 @@ static void on_task(struct pm_session *session, const struct pm_record *record)
 				       born ? (int)record->task.ptid : -1, record->task.time);
 }
 
+static bool is_one_target(const struct pm_plan *plan)
+{
+	for (size_t i = 1; i < plan->count; i++)
+		if (plan->events[i].spec.tid != plan->events[0].spec.tid)
+			return false;
+	return true;
+}
+
+/* The canary has the events of this thread alone, and one of them tells its name. */
+static bool is_strange(const struct pm_session *session, struct session_ring *ring, uint64_t id)
+{
+	const uint64_t before = ring->name_id;
+
+	if (ring->cpu < 0 || (session->strategy->able & RING_PER_EVENT))
+		return ring->tid != pm_gettid();
+	ring->name_id = id;
+	return before != 0 && before != id && session->threads.rounds <= 1 &&
+		is_one_target(session->plan);
+}
+
 static void on_other(struct pm_session *session, struct session_ring *ring,
 		     const struct perf_event_header *header, const struct pm_record *record)
 {
@@ -152,8 +172,10 @@ static void on_other(struct pm_session *session, struct session_ring *ring,
 		session->canary.misplaced |= is_misplaced(ring, record->sid.cpu);
 		if (session->canary.forwarded != 0 && record->sid.id == session->canary.forwarded)
 			session->canary.forwarding = true;
-		else
+		else {
+			session->canary.strange |= is_strange(session, ring, record->sid.id);
 			ring->canary = true;
+		}
 		return;
 	}
 	if (session->listener.other != NULL)

@@ -16,6 +16,7 @@
 #include "session.h"
 
 #define RAN_NS 1000000		/* a thread that ran for so long has run with its events */
+#define SELF_RAN_NS 200000	/* its events have run with it from the first on */
 #define FIRST_WAIT_NS 1000000000
 #define LAST_WAIT_NS 64000000000
 #define PERIODS 4		/* so many must have given a sample */
@@ -181,6 +182,7 @@ void pm_proof_tell(struct pm_session *session)
 	if (session->operations->prove == NULL)
 		events = plan->count;
 	session->proof.wait = FIRST_WAIT_NS;
+	(void)pm_clock_ns(CLOCK_THREAD_CPUTIME_ID, &session->proof.self_used);
 	(void)pm_clock_ns(CLOCK_MONOTONIC, &session->proof.looked_at);
 	stats->unproven_events = events;
 	plan->unproven[0] = '\0';
@@ -233,6 +235,37 @@ static void look_for_silence(struct pm_session *session)
 			session->stats.silent_events++;
 }
 
+/* Whether the thread that attached has run for a while, and none of its events with it. */
+static bool self_stands(const struct pm_session *session)
+{
+	const struct event_list *events = &session->events;
+	uint64_t used = 0, enabled = 0;
+	bool read = false;
+
+	if (pm_gettid() != session->self || pm_clock_ns(CLOCK_THREAD_CPUTIME_ID, &used) < 0 ||
+	    used - session->proof.self_used < SELF_RAN_NS)
+		return false;
+	for (size_t i = 0; i < events->count; i++) {
+		struct pm_counts counts;
+
+		if (events->list[i].tid != session->self ||
+		    pm_event_counts(events, &events->list[i], &counts) < 0)
+			continue;
+		read = true;
+		if (counts.time_enabled > enabled)
+			enabled = counts.time_enabled;
+	}
+	return read && enabled < (used - session->proof.self_used) / 2;
+}
+
+static void look_at_self(struct pm_session *session)
+{
+	if (session->proof.self_silent || !self_stands(session))
+		return;
+	session->proof.self_silent = true;
+	session->stats.silent_threads++;
+}
+
 void pm_proof_follow(struct pm_session *session, bool at_once)
 {
 	struct proof *proof = &session->proof;
@@ -248,6 +281,7 @@ void pm_proof_follow(struct pm_session *session, bool at_once)
 	if (proof->wait < LAST_WAIT_NS)
 		proof->wait *= 2;
 	(void)pm_proof_threads(session, unused, sizeof(unused));
+	look_at_self(session);
 	look_for_silence(session);
 	if (at_once)
 		return;

@@ -21,6 +21,8 @@ struct proof {
 	size_t thread_count;
 	uint64_t others;		/* ns of CPU time of all other threads, at that time */
 	uint64_t looked_at, wait;	/* ns; the time between two looks doubles */
+	uint64_t self_used;		/* ns of CPU time of the thread that attached, then */
+	bool self_silent;
 	uint32_t seen;			/* by spec: a sample has come since the attach */
 };
 

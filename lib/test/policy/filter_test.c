@@ -18,6 +18,7 @@
 #define NOT_HERE 77
 
 static unsigned int seen, strangers;
+static struct pm_diag said = { .size = sizeof(said) };	/* of the last plan */
 
 static void on_call(void *context, const struct pm_observed *sample)
 {
@@ -42,7 +43,7 @@ static int observe(const char *filter)
 	if (id < 0)
 		_exit(NOT_HERE);
 	spec.config = (uint64_t)id;
-	err = pm_plan_make(&spec, 1, &opts, NULL, NULL, &plan);
+	err = pm_plan_make(&spec, 1, &opts, NULL, &said, &plan);
 	if (err < 0)
 		return err;
 	session = pm_session_create(plan, &calls, NULL);
@@ -75,7 +76,12 @@ static void observe_with_tracefs(void)
 		_exit(2);
 	if (observe(NULL) != 0 || seen < CALLS)
 		_exit(3);
-	_exit(observe("no_such_field == 1") == -ENOTSUP ? 0 : 4);
+	/* Misspelt: the filter is blamed, and not the kernel. */
+	if (observe("no_such_field == 1") != -ENOTSUP ||
+	    strstr(said.text, "names a field that this tracepoint does not have") == NULL)
+		_exit(4);
+	_exit(observe("id === 1") == -ENOTSUP &&
+	      strstr(said.text, "does not take the filter \"id === 1\"") != NULL ? 0 : 5);
 }
 
 static void only_what_the_filter_lets_through(void **state)
