@@ -112,10 +112,18 @@ library-bundle: bundle $(GUESTS)	## the bundle with the census: ./run.sh kernels
 		$(CROSS_COMPILE)strip -o $(B)/bundle/bin/probes/library/$$name $(B)/$$name || exit 1; done
 .PHONY: library-bundle soak
 
-# Benchmarks, side by side with others; nothing is judged. BENCH=attach runs one of them.
-BENCH ?= $(patsubst lib/bench/%.c,%,$(wildcard lib/bench/*.c))
-bench: $(BENCH:%=$(B)/bench/%)	## measure the library beside others, as a table and JSON in build/
-	$(Q)$(PYTHON) lib/bench/bench.py --json $(B)/bench.json $(if $(ROUNDS),--rounds $(ROUNDS)) $^
+# Benchmarks, side by side with others; nothing is judged. BENCH="attach suite" runs some of them,
+# GUEST=NAME the default suite in a kernel of the matrix, too. bench-table puts a run into READMEs.
+BENCH ?= $(patsubst lib/bench/%.c,%,$(wildcard lib/bench/*.c)) suite
+SUITE_BENCH := lib/bench/suite.py$(if $(GUEST), --guest $(GUEST)) $(B)/bench/nothing
+bench: $(patsubst %,$(B)/bench/%,$(filter-out suite,$(BENCH)))	## measure the library beside others: table, JSON in build/
+bench: $(if $(filter suite,$(BENCH)),$(B)/bench/nothing bundle)
+	$(Q)$(PYTHON) lib/bench/bench.py --json build/bench $(if $(ROUNDS),--rounds $(ROUNDS)) \
+		$(patsubst %,$(B)/bench/%,$(filter-out suite,$(BENCH))) $(if $(filter suite,$(BENCH)),"$(SUITE_BENCH)")
+bench-table:	## the tables of README.md and lib/bench/README.md, of the last `make bench`
+	$(Q)$(PYTHON) lib/bench/table.py --take build/bench/run.json --write
+$(B)/bench/nothing: lib/bench/peer/nothing.c
+	$(Q)mkdir -p $(@D) && $(LIB_CC) -O2 -static -o $@ $<
 $(B)/bench/%: lib/bench/%.c lib/bench/bench.h $(B)/libperfmodes.a
 	$(call say,BENCH,$@)
 	$(Q)$(if $(NO_INSTALL),:,.ci/install bench)
@@ -167,6 +175,6 @@ uninstall: $(B)/man/done	## remove what install put there
 	$(Q)for name in $$($(names_in) $(B)/man/*.3); do rm -f $(DESTDIR)$(MANDIR)/man3/$$name.3; done
 	$(Q)rmdir $(DESTDIR)$(DATADIR) 2>/dev/null || true
 
-.PHONY: library examples unit-tests library-tests bench doctor install uninstall
+.PHONY: library examples unit-tests library-tests bench bench-table doctor install uninstall
 # However deep its folder is, what was compiled is compiled again when a header of it changes.
 -include $(shell find $(B)/pic $(B)/lib build/test build/fuzz build/tsan -name '*.d' 2>/dev/null)

@@ -129,53 +129,33 @@ static void raw_detach(void)
 
 /* ------------------------------------------------------------------------------------ measuring */
 
-struct watch { uint64_t wall, cpu; };
-
-static struct watch start(void)
-{
-	return (struct watch){ bench_clock(CLOCK_MONOTONIC),
-			       bench_clock(CLOCK_PROCESS_CPUTIME_ID) };
-}
-
-static void stop(struct watch since, const char *what, const char *name, const char *subject)
-{
-	uint64_t cpu = bench_clock(CLOCK_PROCESS_CPUTIME_ID) - since.cpu;
-	uint64_t wall = bench_clock(CLOCK_MONOTONIC) - since.wall;
-	char text[96];
-
-	snprintf(text, sizeof(text), "%s, CPU time, %s", what, name);
-	bench_say(text, subject, "us", (double)cpu / 1e3);
-	snprintf(text, sizeof(text), "%s, wall time, %s", what, name);
-	bench_say(text, subject, "us", (double)wall / 1e3);
-}
-
 static void measure_raw(const struct pm_plan *plan, const char *name, bool each)
 {
 	const char *subject = each ? "system calls, ENABLE of each" :
 		"system calls, enabled at open";
-	struct watch since = start();
+	struct bench_watch since = bench_start();
 
 	raw.each = each;
 	raw_attach(plan);
-	stop(since, "attach", name, subject);
-	since = start();
+	bench_stop(since, "attach", name, subject, 1);
+	since = bench_start();
 	raw_detach();
-	stop(since, "detach", name, subject);
+	bench_stop(since, "detach", name, subject, 1);
 }
 
 static void measure_ours(struct pm_plan *plan, const char *name)
 {
 	struct pm_diag diag = { .size = sizeof(diag) };
 	struct pm_session *session = pm_session_create(plan, NULL, NULL);
-	struct watch since = start();
+	struct bench_watch since = bench_start();
 	int err = session ? pm_session_attach(session, &diag) : -ENOMEM;
 
-	stop(since, "attach", name, "perfmodes");
+	bench_stop(since, "attach", name, "perfmodes", 1);
 	if (err != PM_STRATEGY_PER_CPU)
 		bench_fail(diag.text, err < 0 ? err : ENOTSUP);
-	since = start();
+	since = bench_start();
 	pm_session_detach(session);
-	stop(since, "detach", name, "perfmodes");
+	bench_stop(since, "detach", name, "perfmodes", 1);
 	pm_session_destroy(session);
 }
 
@@ -211,7 +191,7 @@ static void measure(unsigned int threads, unsigned int events, unsigned int roun
 
 int main(int argc, char **argv)
 {
-	static const unsigned int usual[] = { 1, 8, 64, 256 };
+	static const unsigned int usual[] = { 1, 8, 64, 256, 1024 };
 	unsigned int rounds = bench_argument(argc, argv, 1, 31), alive = 1;
 	pthread_attr_t small;
 	struct rlimit limit;
@@ -226,8 +206,8 @@ int main(int argc, char **argv)
 	pthread_mutex_lock(&gate);
 	pthread_attr_init(&small);
 	pthread_attr_setstacksize(&small, 65536);
-	for (int i = 0; i < (argc > 2 ? argc - 2 : 4); i++) {
-		unsigned int threads = bench_argument(argc, argv, i + 2, usual[i & 3]);
+	for (int i = 0; i < (argc > 2 ? argc - 2 : 5); i++) {
+		unsigned int threads = bench_argument(argc, argv, i + 2, usual[i % 5]);
 
 		for (; alive < threads && alive < THREADS_MAX; alive++) {
 			if (pthread_create(&thread, &small, wait_for_end, NULL) != 0)

@@ -31,6 +31,29 @@ static inline void bench_say(const char *name, const char *subject, const char *
 	fflush(stdout);
 }
 
+/* CPU time is that of all threads of the process, also of those that have ended. */
+struct bench_watch { uint64_t wall, cpu; };
+
+static inline struct bench_watch bench_start(void)
+{
+	return (struct bench_watch){ bench_clock(CLOCK_MONOTONIC),
+				     bench_clock(CLOCK_PROCESS_CPUTIME_ID) };
+}
+
+/* Says "what, CPU time, name" and "what, wall time, name": each of `times` took so long. */
+static inline void bench_stop(struct bench_watch since, const char *what, const char *name,
+			      const char *subject, unsigned int times)
+{
+	uint64_t cpu = bench_clock(CLOCK_PROCESS_CPUTIME_ID) - since.cpu;
+	uint64_t wall = bench_clock(CLOCK_MONOTONIC) - since.wall;
+	char text[96];
+
+	snprintf(text, sizeof(text), "%s, CPU time, %s", what, name);
+	bench_say(text, subject, "us", (double)cpu / 1e3 / times);
+	snprintf(text, sizeof(text), "%s, wall time, %s", what, name);
+	bench_say(text, subject, "us", (double)wall / 1e3 / times);
+}
+
 static inline __attribute__((noreturn)) void bench_fail(const char *what, int err)
 {
 	fprintf(stderr, "bench: %s: %s\n", what, strerror(err < 0 ? -err : err));

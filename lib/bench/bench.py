@@ -2,11 +2,12 @@
 # SPDX-License-Identifier: MIT
 """Runs benchmarks and tells medians, spreads and ratios.
 
-    bench.py [--json FILE] [--rounds N] PROGRAM...
+    bench.py [--json DIR] [--rounds N] PROGRAM...
 
 Each program prints measurements (see bench.h); a subject is compared with `perfmodes` round by
-round, which is fair where the machine changes its speed. Nothing here passes or fails: times are
-for people to look at. Exit: 0, or 2 when a program could not run.
+round, which is fair where the machine changes its speed. A PROGRAM may have arguments in its word.
+DIR gets a file for each program and run.json, all of it, which table.py makes tables of. Nothing
+here passes or fails: times are for people to look at. Exit: 0, or 2 when a program could not run.
 """
 
 from __future__ import annotations
@@ -62,24 +63,26 @@ def summarise(cases: Cases, units: dict[str, str]) -> list[dict[str, Any]]:
             low, middle, high = quartiles(values)
             row: dict[str, Any] = {
                 "case": case, "subject": subject, "unit": units[case], "rounds": len(values),
-                "median": middle, "quartiles": [low, high], "least": min(values)}
+                "median": middle, "quartiles": [low, high], "least": min(values),
+                "most": max(values)}
             paired = ratios(subjects.get(OURS, []), values)
             if subject != OURS and paired:
                 low, middle, high = quartiles(paired)
                 row["ratio"] = middle
                 row["ratio_quartiles"] = [low, high]
+                row["ratio_least"], row["ratio_most"] = min(paired), max(paired)
             rows.append(row)
     return rows
 
 
 def markdown(rows: list[dict[str, Any]]) -> str:
-    lines = ["| case | subject | median | quartiles | unit | perfmodes / subject |",
+    lines = ["| case | subject | median | quartiles | unit | perfmodes / subject (least-most) |",
              "|---|---|---:|---|---|---|"]
     for row in rows:
         low, high = row["quartiles"]
         ratio = ""
         if "ratio" in row:
-            least, most = row["ratio_quartiles"]
+            least, most = row["ratio_least"], row["ratio_most"]
             ratio = f"**{short(row['ratio'])}** ({short(least)}-{short(most)})"
         lines.append(f"| {row['case']} | {row['subject']} | {short(row['median'])} | "
                      f"{short(low)}-{short(high)} | {row['unit']} | {ratio} |")
@@ -104,7 +107,7 @@ def machine() -> dict[str, object]:
 
 
 def run(program: str, rounds: int | None) -> str:
-    command = [program] + ([str(rounds)] if rounds else [])
+    command = program.split() + ([str(rounds)] if rounds else [])
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=900, check=False)
     except (OSError, subprocess.TimeoutExpired) as problem:
@@ -118,21 +121,43 @@ def run(program: str, rounds: int | None) -> str:
     return done.stdout
 
 
+def measure(programs: list[str], rounds: int | None) -> dict[str, Any]:
+    """What run.json holds: the machine, the rows, and of each program the load it met."""
+    rows: list[dict[str, Any]] = []
+    loads: dict[str, list[float]] = {}
+    here = machine()
+    for program in programs:
+        cases: Cases = {}
+        units: dict[str, str] = {}
+        before = os.getloadavg()[0]
+        parse(run(program, rounds), cases, units)
+        name = Path(program.split()[0]).stem
+        loads[name] = [round(before, 2), round(os.getloadavg()[0], 2)]
+        rows += [{"program": name, **row} for row in summarise(cases, units)]
+    return {"machine": here, "load": loads, "rows": rows}
+
+
+def write(directory: Path, result: dict[str, Any]) -> None:
+    directory.mkdir(parents=True, exist_ok=True)
+    for name, load in result["load"].items():
+        part = {"machine": result["machine"], "load": {name: load},
+                "rows": [row for row in result["rows"] if row["program"] == name]}
+        (directory / f"{name}.json").write_text(json.dumps(part, indent=1) + "\n",
+                                                encoding="utf-8")
+    (directory / "run.json").write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
+
+
 def main() -> int:
     arguments = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    arguments.add_argument("--json", type=Path, help="write all of it there, too")
+    arguments.add_argument("--json", type=Path, help="the directory that gets all of it, too")
     arguments.add_argument("--rounds", type=int)
     arguments.add_argument("programs", nargs="+")
     given = arguments.parse_args()
-    cases: Cases = {}
-    units: dict[str, str] = {}
-    for program in given.programs:
-        parse(run(program, given.rounds), cases, units)
-    here, rows = machine(), summarise(cases, units)
-    print("; ".join(f"{key} {value}" for key, value in here.items()), markdown(rows), sep="\n\n")
+    result = measure(given.programs, given.rounds)
+    print("; ".join(f"{key} {value}" for key, value in result["machine"].items()),
+          markdown(result["rows"]), sep="\n\n")
     if given.json:
-        given.json.write_text(json.dumps({"machine": here, "rows": rows}, indent=1) + "\n",
-                              encoding="utf-8")
+        write(given.json, result)
     return 0
 
 

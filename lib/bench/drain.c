@@ -153,9 +153,27 @@ static size_t deliver(struct pm_ring *ring)
 	return count > 0 ? (size_t)count : 0;
 }
 
-static size_t libperf(struct pm_ring *ring)
+static void on_peer_sample(void *context, const struct peer_sample *sample)
 {
-	caught.sum += peer_libperf_drain(ring->base, ring->data_size);
+	*(uint64_t *)context += sample->ip + sample->time;
+}
+
+static size_t libperf_each(struct pm_ring *ring)
+{
+	caught.sum += peer_libperf_drain(ring->base, ring->data_size, false);
+	return caught.records;
+}
+
+static size_t libperf_batch(struct pm_ring *ring)
+{
+	caught.sum += peer_libperf_drain(ring->base, ring->data_size, true);
+	return caught.records;
+}
+
+static size_t libperf_decode(struct pm_ring *ring)
+{
+	caught.sum += peer_libperf_decode(ring->base, ring->data_size, on_peer_sample,
+					  &caught.sum);
 	return caught.records;
 }
 
@@ -191,11 +209,13 @@ int main(int argc, char **argv)
 	catch_records(plan);
 	for (unsigned int i = 0; i < rounds; i++) {
 		measure("read a ring", "bare walk", walk);
-		measure("read a ring", "libperf", libperf);
+		measure("read a ring", "libperf, a consume a record", libperf_each);
 		measure("read a ring", "perfmodes", read_ring);
-		measure("read, decode, deliver", "libperf, headers only", libperf);
-		measure("read, decode, deliver", "pm_record_decode, any layout", decode_any);
-		measure("read, decode, deliver", "perfmodes", deliver);
+		measure("read a ring", "libperf, a consume a batch", libperf_batch);
+		measure("decode, deliver", "libperf, a batch, decoded by hand", libperf_decode);
+		measure("decode, deliver", "perfmodes", deliver);
+		measure("decode, deliver", "libperf, a batch, headers only", libperf_batch);
+		measure("decode, deliver", "pm_record_decode, any layout", decode_any);
 	}
 	pm_session_destroy(caught.session);
 	pm_plan_destroy(plan);

@@ -1,23 +1,24 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The whole way, live: a program faults pages in, a sample each, while its own session or perf(1)
- * reads. Rates are bounded by the program; what tells is the CPU time of the reader, and loss.
+ * reads: 100,000 a second for five seconds, which is the same rate for both, and long beside the
+ * start of perf(1). What tells is the CPU time of the reader, and loss.
  *
- *   live [rounds]      live work      the program by itself, for perf(1); live rest: without work
+ *   live [rounds]      live work: the program by itself, for perf(1)
  */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <pthread.h>
-#include <stdbool.h>
 #include <sys/mman.h>
-#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "../perfmodes.h"
 #include "bench.h"
 
-#define FAULTS 200000
+#define FAULTS 500000
+#define BURST 1000
+#define BURST_NS 10000000	/* so 5 s, of which a tenth is work */
 
 static uint64_t samples;
 
@@ -31,16 +32,18 @@ static void cause_faults(void)
 {
 	size_t page = (size_t)sysconf(_SC_PAGESIZE);
 
-	for (int left = FAULTS; left > 0; left -= 1000) {
-		char *area = mmap(NULL, 1000 * page, PROT_READ | PROT_WRITE,
+	for (int left = FAULTS; left > 0; left -= BURST) {
+		const struct timespec rest = { 0, BURST_NS };
+		char *area = mmap(NULL, BURST * page, PROT_READ | PROT_WRITE,
 				  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
 		if (area == MAP_FAILED)
 			bench_fail("mmap", errno);
-		madvise(area, 1000 * page, MADV_NOHUGEPAGE);
-		for (size_t i = 0; i < 1000; i++)
+		madvise(area, BURST * page, MADV_NOHUGEPAGE);
+		for (size_t i = 0; i < BURST; i++)
 			((volatile char *)area)[i * page] = 1;
-		munmap(area, 1000 * page);
+		munmap(area, BURST * page);
+		nanosleep(&rest, NULL);
 	}
 }
 
@@ -52,10 +55,9 @@ static void *read_records(void *session)
 	return (void *)(uintptr_t)(bench_clock(CLOCK_THREAD_CPUTIME_ID) - begin);
 }
 
-static void say(const char *subject, int64_t cpu, uint64_t wall, uint64_t delivered)
+static void say(const char *subject, uint64_t cpu, uint64_t delivered)
 {
 	bench_say("live, CPU time of the reader", subject, "ns a fault", (double)cpu / FAULTS);
-	bench_say("live, wall time of the program", subject, "ns a fault", (double)wall / FAULTS);
 	bench_say("live, faults without a sample", subject, "%",
 		  delivered < FAULTS ? 100.0 * (double)(FAULTS - delivered) / FAULTS : 0.0);
 }
@@ -70,7 +72,6 @@ static void measure_ours(void)
 	struct pm_diag diag = { .size = sizeof(diag) };
 	struct pm_session *session;
 	struct pm_plan *plan;
-	uint64_t begin, wall;
 	pthread_t reader;
 	void *cpu;
 
@@ -81,31 +82,27 @@ static void measure_ours(void)
 		bench_fail(diag.text, ENOTSUP);
 	pthread_create(&reader, NULL, read_records, session);
 	samples = 0;
-	begin = bench_clock(CLOCK_MONOTONIC);
 	cause_faults();
-	wall = bench_clock(CLOCK_MONOTONIC) - begin;
 	pm_session_stop(session);
 	pthread_join(reader, &cpu);
-	say("perfmodes", (intptr_t)cpu, wall, samples);
+	say("perfmodes", (uintptr_t)cpu, samples);
 	pm_session_destroy(session);
 	pm_plan_destroy(plan);
 }
 
 /* ---------------------------------------------------------------------------------- perf record */
 
-/* "wall cpu", in ns, and whatever else the program itself needed. */
-static int work(bool faults)
+/* Says what CPU time, in ns, the parent took meanwhile, which is perf(1). */
+static int work(void)
 {
-	struct rusage usage;
-	uint64_t begin = bench_clock(CLOCK_MONOTONIC), wall;
+	clockid_t clock;
+	uint64_t begin;
 
-	if (faults)
-		cause_faults();
-	wall = bench_clock(CLOCK_MONOTONIC) - begin;
-	getrusage(RUSAGE_SELF, &usage);
-	printf("%llu %llu\n", (unsigned long long)wall, (unsigned long long)
-	       ((usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) * 1000000000ll +
-		(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) * 1000ll));
+	if (clock_getcpuclockid(getppid(), &clock) != 0)
+		return 1;
+	begin = bench_clock(clock);
+	cause_faults();
+	printf("%llu\n", (unsigned long long)(bench_clock(clock) - begin));
 	return 0;
 }
 
@@ -125,22 +122,20 @@ static uint64_t count_samples(const char *file)
 	return count;
 }
 
-static void run_perf(const char *self, const char *verb, const char *file, int out)
+static void run_perf(const char *self, const char *file, int out)
 {
 	dup2(out, 1);
 	(void)!freopen("/dev/null", "w", stderr);
 	execlp("perf", "perf", "record", "-q", "-B", "-N", "-e", "minor-faults", "-c", "1", "-d",
-	       "-m", "128", "-o", file, self, verb, (char *)NULL);
+	       "-m", "128", "-o", file, self, "work", (char *)NULL);
 	_exit(127);
 }
 
-/* Its own CPU time in ns, without the program's; 0: it could not run. */
-static uint64_t time_perf(const char *self, const char *verb, const char *file, uint64_t *wall)
+/* Its own CPU time in ns while the program worked; 0: it could not run. */
+static uint64_t time_perf(const char *self, const char *file)
 {
-	unsigned long long took = 0, own = 0;
+	unsigned long long cpu = 0;
 	char text[64] = "";
-	struct rusage usage;
-	uint64_t cpu = 0;
 	int ends[2], status;
 	pid_t pid;
 
@@ -150,32 +145,28 @@ static uint64_t time_perf(const char *self, const char *verb, const char *file, 
 	if (pid < 0)
 		bench_fail("fork", errno);
 	if (pid == 0)
-		run_perf(self, verb, file, ends[1]);
+		run_perf(self, file, ends[1]);
 	close(ends[1]);
-	if (wait4(pid, &status, 0, &usage) == pid && status == 0 &&
-	    read(ends[0], text, sizeof(text) - 1) > 0 &&
-	    sscanf(text, "%llu %llu", &took, &own) == 2)
-		cpu = (uint64_t)((usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) * 1000000000ll +
-				 (usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) * 1000ll) - own;
+	if (waitpid(pid, &status, 0) != pid || status != 0 ||
+	    read(ends[0], text, sizeof(text) - 1) <= 0 || sscanf(text, "%llu", &cpu) != 1)
+		cpu = 0;
 	close(ends[0]);
-	*wall = took;
 	return cpu;
 }
 
-/* Starting and ending takes perf(1) long; that is measured with a program that does nothing. */
 static void measure_perf(const char *self)
 {
 	char file[] = "/tmp/perfmodes-bench-XXXXXX";
-	uint64_t wall, unused, cpu, rest;
 	int fd = mkstemp(file);
+	uint64_t cpu;
 
 	if (fd < 0)
 		bench_fail("a file", errno);
-	rest = time_perf(self, "rest", file, &unused);
-	cpu = time_perf(self, "work", file, &wall);
-	if (cpu > 0 && rest > 0)
-		say("perf record to a file, without its start", (int64_t)(cpu - rest), wall,
-		    count_samples(file));
+	cpu = time_perf(self, file);
+	if (cpu > 0)
+		say("perf record to a file", cpu, count_samples(file));
+	else
+		fprintf(stderr, "bench: perf record cannot run here\n");
 	close(fd);
 	unlink(file);
 }
@@ -184,9 +175,9 @@ int main(int argc, char **argv)
 {
 	unsigned int rounds;
 
-	if (argc > 1 && (strcmp(argv[1], "work") == 0 || strcmp(argv[1], "rest") == 0))
-		return work(argv[1][0] == 'w');
-	rounds = bench_argument(argc, argv, 1, 7);
+	if (argc > 1 && strcmp(argv[1], "work") == 0)
+		return work();
+	rounds = bench_argument(argc, argv, 1, 3);
 	for (unsigned int i = 0; i < rounds; i++) {
 		measure_ours();
 		measure_perf(argv[0]);

@@ -9,8 +9,8 @@
 #include "../spec/spec.h"
 
 /*
- * All on the way to read(2) and back is inline: behind a system call a CPU foresees no return, where
- * mitigations clear what it has learned of them, and three of them take 5 % of a read.
+ * All on the way to read(2) and back is inline: behind a system call a CPU foresees no return,
+ * where mitigations clear what it has learned of them, and three of them take 5 % of a read.
  */
 #define STRAIGHT static inline __attribute__((always_inline))
 
