@@ -5,7 +5,8 @@
 # usage: ./run.sh [options]             probe this machine: build, run, print one screen
 #        ./run.sh kernels NAME...       probe kernels in QEMU (./run.sh kernels --help)
 #        ./run.sh device TAG...|ssh:HOST   probe devices (./run.sh device --help)
-#        ./run.sh doctor [--json]       what works here, and who refuses the rest (doctor --help)
+#        ./run.sh doctor [--json]       what works here, and who refuses the rest (doctor --help);
+#                                       --as PROFILE: what a program could do on that machine
 #        ./run.sh report VERB ...       tables, diffs, catalogue (./run.sh report --help)
 #
 #   --suite NAME      which probes: a file in suites/ or a path (default: default)
@@ -61,6 +62,11 @@ python() {	# hand over to a Python package of this tree
 }
 
 doctor() {	# from the tree or from a bundle; in a tree of somebody else's as it was built last
+	case ${1:-} in --as)	# what a program could do on another machine, by its profile or result
+		shift
+		python reports check lib/doctor/wishes.toml "$@"
+		exit ;;
+	esac
 	doctor=$here/bin/doctor
 	if [ -f "$here/Makefile" ]; then
 		doctor=$here/build/${ARCH:-$(uname -m)}/doctor

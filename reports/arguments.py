@@ -92,6 +92,8 @@ def _showing(verb: Any) -> None:
     made.add_argument("run", type=Path, nargs="?",
                       help="finished run of the kernel matrix; without: the compiled table alone")
     made.add_argument("--check", action="store_true", help="write nothing; exit 1 on differences")
+    made = verb("slice", "the part of the compatibility table that ships, of lib/profiles")
+    made.add_argument("--write", action="store_true", help="into lib/profiles/README.md")
     made = verb("timing", "milliseconds per probe, slowest first")
     made.add_argument("result", type=Path)
     made.add_argument("--top", type=int, help="only the slowest N")

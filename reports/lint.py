@@ -15,7 +15,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from reports import catalogue, coverage, expect, floors, ktap, mutation, rules, schema, text
+from reports import catalogue, coverage, excerpt, expect, floors, ktap, mutation, rules, schema, text
 from reports.result import load, name_of
 from reports.text import Unusable
 
@@ -95,6 +95,8 @@ def tree(top: Path | None) -> Iterator[Finding]:
         yield Finding(where, line, "floor", message)
     for where, line, message in mutation.problems(top, declared):
         yield Finding(where, line, "mutation", message)
+    if message := excerpt.stale(top):
+        yield Finding(str(excerpt.FILE), 0, "slice", message)
 
 
 def notes(top: Path | None) -> Iterator[str]:

@@ -92,7 +92,9 @@ def arguments(verb: Any) -> None:
     made.add_argument("-o", "--output", type=Path, help="write it there")
     made = verb("check", "hold what a program needs against profiles; exit 1 when it is not there")
     made.add_argument("requirements", type=Path, help="TOML; reports/requirements.py has an example")
-    made.add_argument("profile", type=Path, nargs="+", help="profile, result or result directory")
+    made.add_argument("profile", type=Path, nargs="+",
+                      help="profile, name of one that ships, result or result directory")
+    made.add_argument("--persona", default="", help="as whom; else as the requirements say")
     made.add_argument("--json", action="store_true", help="for machines")
     made = verb("site", "the compatibility site of a database: static pages")
     made.add_argument("folder", type=Path, metavar="OUT", help="folder that is made, or replaced")

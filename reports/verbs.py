@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from reports import (arguments, catalogue, coverage, difference, expect, lint, overview, page, profile, result,
+from reports import (arguments, catalogue, coverage, difference, excerpt, expect, lint, overview, page, profile, result,
                      rooms, schema, screen, shipped, table, terminal, text)
 from reports.text import Unusable
 
@@ -180,6 +180,21 @@ def _lint(args: argparse.Namespace) -> int:
     return BAD if findings else OK
 
 
+def _put(path: Path, said: str) -> None:
+    try:
+        text.write_whole(path, said)
+    except OSError as error:
+        raise Unusable(f"{path}: cannot be written: {error.strerror}") from error
+
+
+def _slice(args: argparse.Namespace) -> int:
+    if args.write:
+        _put(excerpt.FILE, excerpt.make(Path(".")))
+        return OK
+    print(excerpt.make(Path(".")), end="")
+    return OK
+
+
 def _ship(args: argparse.Namespace) -> int:
     made = shipped.derive(args.run) if args.run else {}
     if args.check:
@@ -191,6 +206,7 @@ def _ship(args: argparse.Namespace) -> int:
             _say(line)
         return BAD if found else OK
     shipped.write(made)
+    _put(excerpt.FILE, excerpt.make(Path(".")))
     for name, each in made.items():
         _say(f"{shipped.FOLDER / name}.json: {len(each['kernel'])} facts")
     return OK
@@ -221,7 +237,7 @@ def _timing(args: argparse.Namespace) -> int:
 
 WORKS = {"result": _result, "validate": _validate, "lint": _lint, "table": _table,
          "profile": _profile, "catalogue": _catalogue, "coverage": _coverage, "diff": _diff,
-         "ship": _ship, "show": _show, "timing": _timing} | rooms.WORKS
+         "ship": _ship, "slice": _slice, "show": _show, "timing": _timing} | rooms.WORKS
 
 
 def _one_verb(argv: Sequence[str]) -> Sequence[str]:

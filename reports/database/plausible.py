@@ -88,13 +88,13 @@ def never_ran(result: Result, _declared: Declared) -> str:
 
 
 def _unmet(probe: Probe, item: Item, result: Result) -> str:
-    """The need of a point that this machine cannot meet, or ''. (A point that needs root may be met
-    by a capability as well: not every need can be judged from here.)"""
+    """The need of a point that this machine cannot meet, or ''. What a probe needs may be needed by
+    some of its points only; and what needs root may be had by a capability: that is not judged."""
     for need in probe.needs_of(item):
         family = _FAMILIES.get(need.removeprefix("arch:")) if need.startswith("arch:") else None
         if family and not family.fullmatch(result["identity"]["arch"]):
             return f"{need}, and this is {result['identity']['arch']}"
-        if need == "cpu2" and result["environment"].get("cpus_possible") == "1":
+        if need == "cpu2" and need in item.needs and result["environment"].get("cpus_possible") == "1":
             return "a second CPU, and there is one"
     return ""
 

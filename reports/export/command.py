@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from reports import catalogue, expect, merge, profile, requirements, result, schema, text
+from reports import catalogue, expect, merge, profile, requirements, result, schema, shipped, text
 from reports.catalogue import Catalogue
 from reports.export import badge, features, header, junit, kcidb, ktap, squad, tabular
 from reports.export.common import Options, Result
@@ -53,7 +53,11 @@ def export(args: argparse.Namespace) -> int:
 
 
 def _loaded(path: Path) -> tuple[dict[str, Any], dict[str, Any] | None]:
-    """A profile, of a file or derived from a result; and the result, where it was one."""
+    """A profile, of a file, by the name of one that ships, or derived from a result; and the result,
+    where it was one."""
+    ships = shipped.FOLDER / f"{path}.json"
+    if not path.exists() and ships.is_file():
+        path = ships
     if path.is_file():
         value = text.load_json(path)
         if schema.kind_of(value) == "profile":
@@ -85,14 +89,14 @@ def check(args: argparse.Namespace) -> int:
     bad, told = False, []
     for path in args.profile:
         made, whole = _loaded(path)
-        found = requirements.check(wanted, merge.view(made, wanted.persona),
-                                   _reasons(whole, wanted.persona))
+        persona = args.persona or wanted.persona
+        found = requirements.check(wanted, merge.view(made, persona), _reasons(whole, persona))
         bad = bad or any(not each.met and not each.need.optional for each in found)
-        told.append({"profile": text.clean(str(path)), "persona": wanted.persona, "needs": [
+        told.append({"profile": text.clean(str(path)), "persona": persona, "needs": [
             {"what": each.need.what, "met": each.met, "optional": each.need.optional,
              "missing": list(each.missing)} for each in found]})
         if not args.json:
-            print(text.clean(f"{wanted.name}, as {wanted.persona}, on {path}:"))
+            print(text.clean(f"{wanted.name}, as {persona}, on {path}:"))
             for line in (line for each in found for line in each.lines()):
                 print(text.clean(f"  {line}", 2000))
     if args.json:

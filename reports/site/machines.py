@@ -3,9 +3,10 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
-from reports import merge, profile, text, wordlist
+from reports import merge, profile, requirements, text, wordlist
 from reports.database import query, whole
 from reports.difference import LACKING
 from reports.export import header, tabular
@@ -15,6 +16,7 @@ from reports.site.model import Line, Site, Spot, slug
 from reports.site.render import Pages
 
 Lines = dict[tuple[int, str], Line]
+WISHES = Path("lib/doctor/wishes.toml")
 SHOWN = ("version", "build_id", "config_sha256", "cpu_model", "cpu_midr", "board", "fingerprint",
          "hypervisor", "emulator", "pmu", "lsm", "page_size")
 
@@ -35,6 +37,7 @@ class Machines:
 
     def __init__(self, site: Site, pages: Pages, lines: Lines) -> None:
         self.site, self.pages, self.lines = site, pages, lines
+        self.wishes = [requirements.read(WISHES)] if WISHES.is_file() else []
         self.shown = {column.result.digest for spot in site.spots
                       for found in spot.columns.values()
                       for column in [max(found, key=lambda each: (each.result.started, each.result.id))]}
@@ -122,8 +125,11 @@ class Machines:
             verdict = query.best(cell.verdict for cell in said) if said else ""
             if verdict in LACKING:
                 lacks.append((one, verdict, site.reason(said[0])))
+        wishes = [requirements.check(wanted, merge.view(profile.derive(made), wanted.persona))
+                  for wanted in self.wishes]
         self.pages.page("device.html", f"device/{page}", device=device, spots=spots, results=results[:200],
-                        identity=identity(made), shown=self.shown, lacks=lacks, stem=stem)
+                        identity=identity(made), shown=self.shown, lacks=lacks, stem=stem,
+                        wishes=wishes[0] if wishes else [])
 
 
 def site_newest(spot: Spot, persona: str) -> Any:

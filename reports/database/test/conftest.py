@@ -34,8 +34,8 @@ point=instructions instructions count
 id=task.two
 title=two CPUs
 since=2.6.31
-needs=cpu2
 point=moves it moves
+needs=cpu2
 """
 POINTS = {"ring.write_backward": ("newest", "plain"), "hw.count": ("cycles", "instructions"),
           "task.two": ("moves",)}
