@@ -18,6 +18,7 @@ from kernels import ROOT, matrix, workflow
 from kernels.device import command, options as device
 from kernels.errors import RowError, Usage
 from kernels.guest.place import GuestPlace
+from kernels.lab import command as lab_command, options as lab
 from kernels.matrix import Matrix, Row
 from kernels.options import chosen, how, parser, request, results_folder, suite_file
 from kernels.place.bundle import bundles, find_bundle, with_suite
@@ -172,9 +173,14 @@ def on_devices(args: argparse.Namespace, listed: Matrix) -> int:
     return command.run(args)
 
 
+def in_a_lab(args: argparse.Namespace, listed: Matrix) -> int:
+    return lab_command.run(args)
+
+
 VERBS = {
     "run": run,
     "device": on_devices,
+    "lab": in_a_lab,
     "cross": cross.verb,
     "bundles": print_bundles,
     "workflow": print_workflow,
@@ -198,7 +204,7 @@ def _ended(signum: int, frame: FrameType | None) -> None:
 
 
 def main(argv: Sequence[str]) -> int:
-    args = parser(device.add).parse_args(argv)
+    args = parser(device.add, lab.add).parse_args(argv)
     before = [signal.signal(number, _ended) for number in ENDING]
     try:
         status = VERBS[args.verb](args, matrix.load())

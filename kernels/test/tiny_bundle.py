@@ -8,7 +8,7 @@ from pathlib import Path
 from fake_place import FIRST, KTAP
 
 RUN = r"""#!/bin/sh
-suite=good out='' tee=''
+suite=good out='' tee=/dev/null
 while [ $# -gt 0 ]; do
 	case $1 in
 	--suite) suite=$2; shift ;;

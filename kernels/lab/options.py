@@ -1,0 +1,41 @@
+# SPDX-License-Identifier: MIT
+"""The options of the verbs for labs."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+EPILOG = "exit status: 0 done, 1 broken or unexpected verdicts, 2 usage, 3 no result"
+
+
+def add(verbs: Any) -> None:
+    made = verbs.add_parser(
+        "lab", prog="python3 -m kernels lab", epilog=EPILOG, description="jobs and results of LAVA"
+    )
+    kinds = made.add_subparsers(dest="kind", required=True)
+    one = kinds.add_parser("job", help="print a job for a device type and a suite")
+    _job_options(one)
+    one = kinds.add_parser("submit", help="submit it with lavacli, wait, and take in its result")
+    _job_options(one)
+    one.add_argument("--identity", default="default", help="of lavacli: which server, as whom")
+    one.add_argument("--out", type=Path, required=True, metavar="DIR", help="folder for the result")
+    one = kinds.add_parser("ingest", help="result.json out of the log of a job")
+    one.add_argument("log", type=Path, help="logs.yaml, a server's log, or messages of lava-run")
+    one.add_argument("--out", type=Path, required=True, metavar="DIR", help="folder for the result")
+
+
+def _job_options(made: argparse.ArgumentParser) -> None:
+    made.add_argument("device_type", help="of the lab; `qemu` needs --kernel and --ramdisk")
+    made.add_argument("--suite", default="default", help="name of a suite of the bundle")
+    made.add_argument("--probe", action="append", default=[], help="only probes whose id matches")
+    made.add_argument("--persona", help="only these, with commas")
+    made.add_argument(
+        "--bundle", required=True, help="URL of bundle.tar or bundle.tar.gz, or a folder on the device"
+    )
+    made.add_argument("--base", type=Path, help="a job of the lab that deploys and boots such a device")
+    made.add_argument("--kernel", default="", help="URL, for qemu")
+    made.add_argument("--ramdisk", default="", help="URL of a cpio.gz with busybox, for qemu")
+    made.add_argument("--append", default="console=ttyS0 rdinit=/init panic=-1", help="for qemu")
+    made.add_argument("--minutes", type=int, default=30, help="that the suite may take (30)")

@@ -1,0 +1,234 @@
+# SPDX-License-Identifier: MIT
+"""Jobs that LAVA's own schema accepts, the adapter in its test shell, and results out of its logs."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+from fake_place import STEPS
+
+from kernels import cli
+from kernels.errors import Refused
+from kernels.lab import ingest
+from kernels.place.channel import Channel
+from kernels.place.steps import answer
+
+SCHEMA = Path("/usr/share/lava-common/lava-schema.py")
+ADAPTER = Path(ingest.__file__).with_name("adapter")
+QEMU = ["lab", "job", "qemu", "--suite", "quick", "--kernel", "https://lab.example/bzImage",
+        "--ramdisk", "https://lab.example/rd.gz", "--bundle", "https://lab.example/bundle.tar.gz"]  # fmt: skip
+BASE = """
+job_name: health
+device_type: bcm2711-rpi-4-b
+visibility: public
+priority: medium
+timeouts: {job: {minutes: 30}}
+actions:
+- deploy: {to: tftp, os: oe, kernel: {url: "https://lab.example/Image", type: image}}
+- boot: {method: u-boot, commands: nfs, prompts: ["# "]}
+- test: {definitions: [{from: git, name: x, path: x.yaml, repository: "https://lab.example/x.git"}]}
+"""
+KTAP = """TAP version 13
+1..6
+ok 1 ring.first
+not ok 2 ring.second
+ok 3 ring.third # SKIP no: EINVAL (the pair)
+#:perfmodes: ring.pages=128
+#:perfmodes: ring.word=soon
+    # Subtest: nested
+    1..2
+    ok 1 inner
+    not ok 2 - other
+ok 4 nested
+ok 5 ring.first
+ok 6 odd;name$(reboot) # TODO
+"""
+SAID = """pass root.a.b.ring.first
+fail root.a.b.ring.second
+reason root.a.b.ring.third: no: EINVAL (the pair)
+skip root.a.b.ring.third
+pass root.fact.ring.pages 128
+pass root.a.b.nested.inner
+fail root.a.b.nested.other
+pass root.a.b.nested
+pass root.a.b.ring.first.2
+"""
+
+
+def shells() -> list[list[str]]:
+    found = [["sh"], ["busybox", "sh"], ["mksh"]]
+    return [words for words in found if shutil.which(words[0])]
+
+
+def printed(args: list[str], capsys: pytest.CaptureFixture[str]) -> str:
+    pytest.importorskip("yaml", reason="no yaml: package python3-yaml")
+    assert cli.main(args) == 0
+    return capsys.readouterr().out
+
+
+def accepted(job: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    if not SCHEMA.exists():
+        pytest.skip("no lava-schema.py: package lava-common")
+    file = folder / "job.yaml"
+    file.write_text(job)
+    return subprocess.run(
+        ["/usr/bin/python3", str(SCHEMA), "job", "--strict", str(file)], capture_output=True, text=True, check=False
+    )
+
+
+@pytest.mark.parametrize("more", [[], ["--probe", "ring.*", "--persona", "root,user"]])
+def test_a_job_for_qemu(tmp_path: Path, capsys: pytest.CaptureFixture[str], more: list[str]) -> None:
+    job = printed([*QEMU, *more], capsys)
+    told = accepted(job, tmp_path)
+    assert told.returncode == 0, told.stdout
+    wrong = accepted(job.replace("method: qemu", "method: pigeon"), tmp_path)
+    assert wrong.returncode != 0, "the schema can say no"
+
+
+def test_a_job_from_one_of_the_lab(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "base.yaml").write_text(BASE)
+    words = ["lab", "job", "rpi", "--base", str(tmp_path / "base.yaml"), "--bundle", "/opt/perfmodes"]
+    job = printed(words, capsys)
+    assert accepted(job, tmp_path).returncode == 0
+    assert "u-boot" in job and "x.git" not in job and "sh adapter /opt/perfmodes default" in job
+
+
+@pytest.mark.parametrize(
+    ("args", "said"),
+    [
+        (["lab", "job", "rpi", "--bundle", "/x"], "--base JOB"),
+        (["lab", "job", "qemu", "--bundle", "/x"], "--kernel and --ramdisk"),
+        ([*QEMU, "--suite", "x; reboot"], "not the name of a suite"),
+        ([*QEMU, "--probe", "'; reboot"], "an argument of run.sh"),
+        ([*QEMU[:-1], "/x y"], "--bundle is"),
+        (["lab", "job", "rpi", "--base", "/nowhere", "--bundle", "/x"], "not a job"),
+    ],
+)
+def test_usage(args: list[str], said: str, capsys: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("yaml")
+    assert cli.main(args) == 2 and said in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("shell", shells(), ids=" ".join)
+def test_the_adapter_tells_every_point(
+    shell: list[str], bundle: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (bundle / "ktap").write_text(KTAP)
+    heard = tmp_path / "heard"
+    tool = tmp_path / "lava-test-case"
+    tool.write_text(f'#!/bin/sh\necho "$3 $1${{5:+ $5}}" >>{heard}\n')
+    tool.chmod(0o755)
+    path = f"{tmp_path}:{os.environ['PATH']}"
+    done = subprocess.run(
+        [*shell, str(ADAPTER), str(bundle), "good"], env={**os.environ, "PATH": path, "TMPDIR": str(tmp_path)},
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    expected = [line for line in SAID.splitlines() if not line.startswith("reason")]
+    for line in expected:
+        assert line in heard.read_text().splitlines(), (line, heard.read_text())
+    assert "reason: root.a.b.ring.third: no: EINVAL (the pair)" in done.stdout
+    assert not list(tmp_path.glob("pm-lab.*")) and "reboot" not in heard.read_text()
+
+
+def log_of(bundle: Path, folder: Path, dashes: bool) -> tuple[Path, list[str]]:
+    """The log that LAVA keeps of the adapter's output, in either of its formats."""
+    done = subprocess.run(
+        ["sh", str(ADAPTER), str(bundle), "good"], env={**os.environ, "TMPDIR": str(folder)},
+        capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    start = "- " if dashes else ""
+    lines = [
+        start + json.dumps({"dt": "2026-11-22T10:00:00", "lvl": "target", "msg": line})
+        for line in done.stdout.splitlines()
+    ]
+    noise = [start + json.dumps({"lvl": "results", "msg": {"case": "x", "result": "pass"}}), "- {broken", ""]
+    log = folder / "logs.yaml"
+    log.write_text("\n".join([*noise, *lines, *noise]) + "\n")
+    return log, lines
+
+
+@pytest.mark.parametrize("dashes", [True, False])
+def test_a_log_becomes_the_same_result(bundle: Path, tmp_path: Path, dashes: bool) -> None:
+    log, lines = log_of(bundle, tmp_path, dashes)
+    out = tmp_path / "out"
+    assert cli.main(["lab", "ingest", str(log), "--out", str(out)]) == 0
+    for step in STEPS:
+        assert (out / answer(step)).read_bytes() == (bundle / "ktap").read_bytes()
+    assert (out / "result.json").exists() and json.loads((out / "boot.json").read_text())["place"] == "lava"
+    assert cli.main(["lab", "ingest", str(log), "--out", str(out)]) == 2, "nothing is overwritten"
+
+
+def test_a_damaged_log_is_an_error(bundle: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    log, lines = log_of(bundle, tmp_path, True)
+    whole = log.read_text()
+    block = next(line for line in lines if "@@pm 0" in line)
+    cases = {
+        "1 of": whole.replace(block + "\n", ""),
+        "missing or damaged": whole.replace("@@pm 0 ", "@@pm 0 1"),
+        "no end of a result": whole.replace("@@pm-end", "@@pm-endless"),
+    }
+    for said, text in cases.items():
+        log.write_text(text)
+        with pytest.raises(Refused, match=said):
+            ingest.collect(log)
+        assert cli.main(["lab", "ingest", str(log), "--out", str(tmp_path / said.replace(" ", ""))]) == 3
+    log.write_text(whole.replace(block, f"{block.replace('@@pm 0 ', 'noise @@pm 0 ')}\n{block}"))
+    assert ingest.collect(log)
+
+
+def test_what_is_in_a_result_is_not_trusted(tmp_path: Path) -> None:
+    import gzip
+    import io
+    import tarfile
+
+    made = io.BytesIO()
+    with tarfile.open(fileobj=made, mode="w") as tar:
+        for name in ("../evil", "/tmp/evil", "boot.json", "a/b/c/d", "root/a.b.ktap"):
+            info = tarfile.TarInfo(name)
+            info.size = 1
+            tar.addfile(info, io.BytesIO(b"x"))
+        link = tarfile.TarInfo("root/c.d.ktap")
+        link.type, link.linkname = tarfile.SYMTYPE, "/etc/passwd"
+        tar.addfile(link)
+    out = tmp_path / "out"
+    out.mkdir()
+    ingest.unpack(gzip.compress(made.getvalue()), Channel(out))
+    assert [str(path.relative_to(tmp_path)) for path in tmp_path.rglob("*") if path.is_file()] == ["out/root/a.b.ktap"]
+    with pytest.raises(Refused, match="cannot be unpacked"):
+        ingest.unpack(b"\x1f\x8bnonsense", Channel(out))
+
+
+LAVACLI = """#!/bin/sh
+echo "$*" >>{folder}/asked
+case $4 in
+submit) cp "$5" {folder}/job.yaml; echo 17 ;;
+wait) ;;
+logs) cat {folder}/logs.yaml ;;
+esac
+"""
+
+
+def test_submit_wait_and_take_in(
+    bundle: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pytest.importorskip("yaml")
+    log_of(bundle, tmp_path, True)
+    tool = tmp_path / "lavacli"
+    tool.write_text(LAVACLI.format(folder=tmp_path))
+    tool.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    words = ["lab", "submit", *QEMU[2:], "--identity", "mine", "--out", str(tmp_path / "out")]
+    assert cli.main(words) == 0
+    asked = (tmp_path / "asked").read_text().splitlines()
+    assert [line.split()[1:4] for line in asked] == [
+        ["mine", "jobs", "submit"], ["mine", "jobs", "wait"], ["mine", "jobs", "logs"]
+    ]  # fmt: skip
+    assert (tmp_path / "out" / answer(STEPS[2])).exists()
+    tool.write_text("#!/bin/sh\necho 'no such server' >&2; exit 1\n")
+    assert cli.main([*words[:-1], str(tmp_path / "again")]) == 3
+    assert "no such server" in capsys.readouterr().err
