@@ -51,7 +51,8 @@ static int cgroup_root(int cpu, char *buf, size_t size)
 			snprintf(buf, size, "%s", roots[i]);
 			return 0;
 		}
-		if (fd == -EACCES || fd == -EPERM)
+		/* No cgroup file system, or one where perf takes no part. */
+		if (fd != -ENOENT && fd != -EBADF && fd != -EINVAL)
 			error = fd;
 		else if (fd != -ENOENT && error == -ENOENT)
 			error = -ENODEV;
@@ -127,6 +128,8 @@ void must_cgroup_root(int cpu, char *path, size_t size)
 		say_absent("no cgroup file system is mounted at a usual place");
 	if (error == -ENODEV)
 		say_absent("no cgroup here takes part in perf (CONFIG_CGROUP_PERF)");
-	if (error)
+	if (error == -EACCES || error == -EPERM)
 		say_blocked("cgroup event: %s", pm_errno_name(error));
+	if (error)
+		say_unknown("cgroup event: %s", pm_errno_name(error));
 }
