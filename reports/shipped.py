@@ -27,6 +27,7 @@ HARDWARE = {"pmu", "aux", "breakpoint", "counter"}
 POLICY = "perm."
 OF_KERNEL = {"perm.level_file.file_agrees"}     # whether the file is there is no policy
 SYNTHETIC = "synthetic"     # a PMU of our own: what it answers is said of nothing else
+NO_PERF = "uml"             # user-mode Linux has no perf events: what it says is of nothing
 IDENTITY = ("arch", "release", "version", "build_id", "config_sha256", "page_size")
 UNKNOWN = "."
 
@@ -63,7 +64,8 @@ def derive(run: Path, library: Path = facts.LIBRARY) -> dict[str, dict[str, Any]
     """What would ship of a finished run of the kernel matrix; kernels that said nothing do not."""
     wanted = facts.keys(library)
     made = {name: cut(profile, wanted, hardware) for name, profile, hardware in _rows(run)
-            if profile["identity"].get("pmu") != SYNTHETIC}
+            if profile["identity"].get("pmu") != SYNTHETIC
+            and profile["identity"].get("emulator") != NO_PERF}
     made = {name: profile for name, profile in made.items() if profile["kernel"]}
     if not made:
         raise Unusable(f"{run}: no kernel there has answered what the library asks")

@@ -41,9 +41,9 @@ def test_only_what_is_asked_and_holds_for_everybody_ships() -> None:
     assert made["identity"] == {"arch": "x86_64", "release": "6.1.0-18"}
 
 
-def test_nothing_of_a_synthetic_pmu_ships(tmp_path: Path,
-                                          monkeypatch: pytest.MonkeyPatch) -> None:
-    for name, more in (("real", {}), ("made", {"pmu": "synthetic"})):
+def test_nothing_of_a_synthetic_pmu_or_of_no_perf_ships(tmp_path: Path,
+                                                        monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, more in (("real", {}), ("made", {"pmu": "synthetic"}), ("uml", {"emulator": "uml"})):
         profile = profile_of("6.1.0", attach__self__counts="yes")
         profile["identity"] |= more
         (tmp_path / name).mkdir()
