@@ -38,6 +38,7 @@ def parser(*add: Callable[[Any], None]) -> argparse.ArgumentParser:
     )
     _rows(run)
     _comparisons(run)
+    _bisection(run)
     _in_the_guest(run)
     _machinery(run)
     _other_verbs(verbs)
@@ -78,6 +79,15 @@ def _comparisons(run: argparse.ArgumentParser) -> None:
         help="with --matrix: also what all of them agree on; with --bisect: ask every row",
     )
     run.add_argument(
+        "--diff",
+        metavar="NAME",
+        nargs="+",
+        help="print what changed between two kernels (NAME NAME [RUN]) and stop",
+    )
+
+
+def _bisection(run: argparse.ArgumentParser) -> None:
+    run.add_argument(
         "--bisect",
         metavar=("POINT", "A", "B"),
         nargs=3,
@@ -100,12 +110,6 @@ def _comparisons(run: argparse.ArgumentParser) -> None:
         "--config",
         type=Path,
         help="with --git: configuration of the kernels (default: defconfig, and what a guest needs)",
-    )
-    run.add_argument(
-        "--diff",
-        metavar="NAME",
-        nargs="+",
-        help="print what changed between two kernels (NAME NAME [RUN]) and stop",
     )
 
 
