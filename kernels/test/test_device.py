@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import platform
+import shlex
 import time
 from pathlib import Path
 
@@ -12,8 +13,8 @@ import pytest
 from fake_place import STEPS
 from sshd import Server, serving
 
-from kernels import cli
-from kernels.device import command, inventory
+from kernels import ROOT, cli, options
+from kernels.device import command, inventory, options as device_options
 from kernels.errors import Usage
 from kernels.place.owner import Owner
 from kernels.place.private import Private, words_of
@@ -209,3 +210,16 @@ def test_what_the_inventory_does_not_allow(
     for flag in ("--hazards", "--may-disturb", "--paranoid=1"):
         assert cli.main([*words, flag, "--out", str(tmp_path / flag.strip("-"))]) == 3
         assert "not for this place" in (said := capsys.readouterr().out) or "not to be changed" in said
+
+
+@pytest.mark.parametrize("name", [".github/workflows/device.yml", "kernels/device/gitlab.yml"])
+def test_the_workflows_call_the_command_as_it_is(name: str) -> None:
+    """The command line in them is one that the parser takes."""
+    yaml = pytest.importorskip("yaml", reason="no yaml: package python3-yaml")
+    told = yaml.safe_load((ROOT / name).read_text())
+    job = told.get("jobs", told)["device"]
+    steps = job.get("script") or [step["run"] for step in job["steps"] if "run" in step]
+    (words,) = [shlex.split(step) for step in steps]
+    assert words[:2] == ["./run.sh", "device"]
+    args = options.parser(device_options.add).parse_args(words[1:])
+    assert args.target == ["$TARGET"] and args.suite == "$SUITE" and str(args.junit) == "devices.xml"
