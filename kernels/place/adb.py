@@ -2,9 +2,9 @@
 """A link by the system's adb, to the one device of a serial number.
 
 A server that runs already is used as it is, since it holds the USB devices; without one we start a
-server on a port of our own and end it afterwards. Devices from before Android 7 have a shell
-without exit status and with the line ends of a terminal (no shell_v2): there, input comes as a file
-and pieces of files as text.
+server on a port of our own, for all devices of this process, and end it after the last. Devices
+from before Android 7 have a shell without exit status and with the line ends of a terminal (no
+shell_v2): there, input comes as a file and pieces of files as text.
 """
 
 from __future__ import annotations
@@ -29,6 +29,11 @@ ADDRESS = re.compile(r"[\w.-]+:\d{1,5}")
 USUAL_PORT = 5037
 LONG = 2000  # a service of an old device has 4096 bytes for its name, the whole command
 BASES = ("/data/local/tmp", "/tmp")
+
+# The links that use the server which we started, and its port. It is one for all of them: two servers
+# would take the USB devices away from each other.
+_users: dict[int, int] = {}
+_server = threading.Lock()
 
 
 @dataclass
@@ -164,15 +169,21 @@ class AdbLink:
             return
         self._env = dict(os.environ)
         told = {"ANDROID_ADB_SERVER_PORT", "ADB_SERVER_SOCKET"} & self._env.keys()
-        if not told and not _listening(USUAL_PORT):
-            self._env["ANDROID_ADB_SERVER_PORT"] = str(_free_port())
-            self._ours = True
+        with _server:
+            if not told and (_users or not _listening(USUAL_PORT)):
+                port = next(iter(_users.values()), 0) or _free_port()
+                _users[id(self)] = port
+                self._env["ANDROID_ADB_SERVER_PORT"] = str(port)
+                self._ours = True
 
     def close(self) -> None:
         try:
             if self._ours:
-                self._quickly("adb", "kill-server", limit=10)
                 self._ours = False
+                with _server:
+                    _users.pop(id(self), None)
+                    if not _users:
+                        self._quickly("adb", "kill-server", limit=10)
             elif self._known and ADDRESS.fullmatch(self.serial):
                 self._quickly("adb", "disconnect", self.serial, limit=10)
         except (Lost, OSError):

@@ -146,12 +146,13 @@ class Follow:
         """Start the run. If the answer was lost, ask whether it was started, and do not start it
         again: it may have brought the device down."""
         name, harden = new_word(), "clear" if self.clear else "keep"
+        lease = max(LEASE, 2 * self.patience)
 
         def ask() -> Answer:
             more = {"limit": self.pace.answer, "stop": self.stop}
             if self.reader.agent(f"begun {name}", **more).status == 0:
                 return Answer(0, b"")
-            return self.reader.agent(f"begin {LEASE} {name} {harden}", data=task, **more)
+            return self.reader.agent(f"begin {lease} {name} {harden}", data=task, **more)
 
         begun = self._patiently(ask)
         if begun.status:

@@ -124,6 +124,18 @@ def test_a_whole_run_without_a_trace(phone: Phone, bundle: Path, tmp_path: Path,
     assert not list(base.iterdir())
 
 
+@pytest.mark.slow
+def test_one_server_for_all_devices(phone: Phone) -> None:
+    """Ours ends with the last of them."""
+    one, two = AdbLink(SERIAL), AdbLink(SERIAL)
+    ports = [link.execute("true") and link._env["ANDROID_ADB_SERVER_PORT"] for link in (one, two)]
+    assert ports[0] == ports[1] != "5037"
+    one.close()
+    assert two.execute("echo here").body.strip() == b"here"
+    two.close()
+    wait_until(lambda: not server_of(ports[0]))
+
+
 def server_of(port: str) -> int:
     """The process of the adb server on that port."""
     for path in Path("/proc").glob("[0-9]*/cmdline"):
