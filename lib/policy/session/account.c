@@ -11,6 +11,8 @@
 
 #include "session.h"
 
+#define IN_RINGS 262144		/* samples that had not been drained at the first look */
+
 static bool is_exact(const struct plan_event *event)
 {
 	const struct perf_event_attr *attr = &event->attr;
@@ -37,8 +39,9 @@ static bool is_asked(const struct pm_session *session)
 /* Where events are of any CPU, these run whenever they are enabled. */
 static void look_for_idle(struct pm_session *session, const struct pm_value *values)
 {
-	if (session->strategy->able & BY_CPU)
-		return;
+	for (size_t i = 0; i < session->events.count; i++)
+		if (session->events.list[i].cpu >= 0)
+			return;
 	for (size_t i = 0; i < session->plan->count; i++)
 		if (is_exact(&session->plan->events[i]) &&
 		    values[i].running < values[i].enabled - values[i].enabled / 16)
@@ -53,7 +56,7 @@ void pm_account_look(struct pm_session *session)
 	if (!is_asked(session))
 		return;
 	if (pm_sums_read(&session->sums, &session->events, values) < 0) {
-		/* A CPU's are not readable while it is away; what else cannot be read is no event. */
+		/* A CPU's are not readable while it is away; others are no events. */
 		account->incomplete |= !(session->strategy->able & OWNED_BY_CPU);
 		account->looked = true;
 		return;
@@ -85,10 +88,13 @@ void pm_account_judge(struct pm_session *session)
 		return;
 	for (size_t i = 0; rings && i < session->plan->count; i++) {
 		const struct plan_event *event = &session->plan->events[i];
+		const uint64_t sampled = account->sampled[i] - account->base[i].sampled;
+		const uint64_t counted = account->counted[i] - account->base[i].counted;
 
-		if (pm_plan_is_sampled(event) && event->attr.freq == 0 && is_exact(event) &&
-		    account->sampled[i] - account->base[i].sampled <
-		    account->counted[i] - account->base[i].counted)
+		if (!pm_plan_is_sampled(event) || event->attr.freq != 0 || !is_exact(event))
+			continue;
+		/* Far more, beyond what was in the rings at the first look, is another's. */
+		if (sampled < counted || sampled / 4 > counted + IN_RINGS)
 			account->incomplete |= 1u << i;
 	}
 	session->stats.incomplete_events = (uint64_t)__builtin_popcount(account->incomplete);

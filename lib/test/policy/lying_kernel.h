@@ -64,6 +64,7 @@ static long on_open(syscall_fn real, struct perf_event_attr *attr, const long *a
 	const struct perf_event_attr asked = *attr;
 	const int pid = (int)args[1], cpu = (int)args[2], cpus = kernel.last_cpu + 1;
 	const bool other = pid > 0 && pid != kernel.opener, on_last = cpu == kernel.last_cpu;
+	static unsigned int opens;
 	long changed[5] = { args[0], args[1], args[2], args[3], args[4] }, fd;
 	bool dead = kernel.lie == LIE_mute || (kernel.lie == LIE_dead_cpu && on_last) ||
 		(kernel.lie == LIE_dead_threads && other);
@@ -76,7 +77,8 @@ static long on_open(syscall_fn real, struct perf_event_attr *attr, const long *a
 		changed[2] = (cpu + 1) % cpus;
 	if (kernel.lie == LIE_any_cpu_is_one && cpu < 0)
 		changed[2] = kernel.last_cpu;
-	fd = open_really(real, changed);
+	fd = kernel.lie == LIE_no_event && ++opens % 3 == 0 ? open("/dev/null", O_RDWR) :
+		open_really(real, changed);
 	if (fd >= 0 && attr->sample_period != 0)
 		kernel.sample_type = attr->sample_type;
 	attr->disabled = asked.disabled;
