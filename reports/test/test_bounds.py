@@ -4,9 +4,9 @@
 from __future__ import annotations
 
 import json
+import resource
 import signal
 import subprocess
-import time
 from pathlib import Path
 
 import pytest
@@ -46,23 +46,29 @@ def test_json_beyond_the_limits_is_refused_in_a_sentence(content: str, why: str,
         text.load_json(path)
 
 
+def _spent() -> float:
+    """CPU seconds of the children that have ended: a busy machine does not lengthen them."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
 def test_a_million_warnings_are_refused_at_once_in_little_memory(made: Path) -> None:
     told = json.loads((made / "result.json").read_text())
     told["warnings"] = ["w"] * 1_000_000
     (made / "result.json").write_text(json.dumps(told))
-    began = time.monotonic()
+    began = _spent()
     done = shell(f"ulimit -v 400000; {REPORTS} show {made}")
     assert done.returncode == 3 and "more than 300000 values" in done.stderr
-    assert time.monotonic() - began < 20
+    assert _spent() - began < 20
 
 
 def test_as_many_warnings_as_are_taken_take_seconds(made: Path) -> None:
     told = json.loads((made / "result.json").read_text())
     told["warnings"] = ["w"] * text.MEMBERS_LIMIT
     (made / "result.json").write_text(json.dumps(told))
-    began = time.monotonic()
+    began = _spent()
     assert verbs.main(["validate", str(made / "result.json")]) == 0
-    assert time.monotonic() - began < 20
+    assert _spent() - began < 20
 
 
 @pytest.mark.parametrize("verb", ["show {}", "table {} --all", "profile {}", "timing {}", "--help"])
