@@ -104,12 +104,27 @@ class Server:
             "Port": self.port, "ListenAddress": "127.0.0.1", "HostKey": self.folder / "host",
             "AuthorizedKeysFile": self.folder / "user.pub", "UsePAM": "no", "StrictModes": "no",
             "PidFile": "none", "PasswordAuthentication": "no", "MaxStartups": "100", "MaxSessions": "100",
-            "UseDNS": "no",
+            "UseDNS": "no", "SetEnv": f"TMPDIR={self.scratch}",
         }  # fmt: skip
         if self.command:
             options["ForceCommand"] = self.command
         words = [f"-o{key}={value}" for key, value in options.items()]
         return [need("sshd", "openssh-server"), "-D", "-e", "-f", "/dev/null", *words, *self.more]
+
+    @property
+    def scratch(self) -> Path:
+        """Where bundles go."""
+        made = self.folder / "tmp"
+        made.mkdir(exist_ok=True)
+        return made
+
+    def clear(self) -> None:
+        """End what was left running when the server was taken away."""
+        for path in self.scratch.glob("perfmodes.*/run/pid"):
+            try:
+                os.killpg(int(path.read_text()), signal.SIGKILL)
+            except (OSError, ValueError):
+                pass
 
     def start(self) -> Server:
         with open(self.folder / "log", "ab") as log:
@@ -178,6 +193,8 @@ def serving(folder: Path, type: type[S] = Server, **more: object) -> Iterator[S]
             yield server.start()
         finally:
             server.kill()
+            if "-p" not in server.inside:  # with processes of its own, they have ended with it
+                server.clear()
 
 
 def with_home(folder: Path) -> tuple[str, ...]:
