@@ -8,6 +8,7 @@
  * group.rules, wrong CPU numbers in attach.bad_cpu, missing tasks (ESRCH) in attach.lost_target.
  */
 #include "probe.h"
+#include "finding.h"
 
 /* name, what is wrong, since when the rule, what makes it wrong */
 #define MISTAKES(X) \
@@ -37,17 +38,25 @@ struct call {
 static struct perf_event_attr of_branches(void)
 {
 	struct perf_event_attr attr = attr_faults(PERF_SAMPLE_BRANCH_STACK);
+	int error;
 
 	attr.branch_sample_type = PERF_SAMPLE_BRANCH_USER | PERF_SAMPLE_BRANCH_ANY;
+	error = try_open(&attr);
+	/* It has no legal twin; this is how an unknown field is refused. */
+	if (error == -EINVAL || error == -E2BIG)
+		say_no("branch records are refused as something unknown: %s", pm_errno_name(error));
 	return attr;
 }
 
 static struct perf_event_attr too_deep(void)
 {
-	struct perf_event_attr attr = attr_faults(PERF_SAMPLE_CALLCHAIN);
+	struct perf_event_attr attr = attr_faults(PERF_SAMPLE_CALLCHAIN), without;
 	int64_t limit;
 
 	attr.exclude_callchain_kernel = 1;
+	without = attr;
+	attr.sample_max_stack = 1;
+	close(ask_open(&attr, &without, 0, -1, "sample_max_stack"));
 	if (pm_read_number("/proc/sys/kernel/perf_event_max_stack", &limit) < 0)
 		say_absent("perf_event_max_stack is not there");
 	if (limit >= UINT16_MAX)

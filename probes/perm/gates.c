@@ -73,6 +73,9 @@ static void judge(int answer, enum level_gate gate, bool allowed)
 	const struct level_rule *rule = &level_rules[gate];
 	struct finding finding;
 
+	if (!allowed && (answer == -EINVAL || answer == -E2BIG))
+		say_unknown("%s: %s, before anybody asks for permission", rule->what,
+			    pm_errno_name(answer));
 	if (!allowed && answer == 0)
 		say_broken("%s: accepted, want %s", rule->what, pm_errno_name(rule->refusal));
 	if (!allowed)

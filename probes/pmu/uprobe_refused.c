@@ -51,6 +51,8 @@ TEST(unprivileged)
 
 	attr.exclude_kernel = 1;
 	answer = ask_unprivileged(&attr, 0, -1);
+	if (answer == -EINVAL || answer == -E2BIG)
+		say_unknown("%s, before anybody asks for permission", pm_errno_name(answer));
 	if (answer != -EACCES && answer != -EPERM)
 		say_broken("answer=%s want=EACCES or EPERM", answer ? pm_errno_name(answer) : "ok");
 }

@@ -44,10 +44,12 @@ TEST(up_to_limit)
 TEST(beyond_limit)
 {
 	int64_t limit;
-	struct perf_event_attr attr = chain(&limit);
+	struct perf_event_attr attr = chain(&limit), plain = attr;
 
 	if (limit >= UINT16_MAX)
 		say_absent("the limit is as large as the field");
+	attr.sample_max_stack = 1;
+	close(ask_open(&attr, &plain, 0, -1, "sample_max_stack"));
 	attr.sample_max_stack = limit + 1;
 	expect_refused(pm_open(&attr, 0, -1, -1, 0), EOVERFLOW, BROKEN, "one frame over the limit");
 }

@@ -51,11 +51,11 @@ def make_bundle(folder: Path, probes: set[str], lines: list[Line]) -> None:
         shutil.copy(source, folder / name)
     for probe in probes:
         area, _, name = probe.partition(".")
-        for kind in ("probes", "declared"):
+        for kind in ("probes", "plain", "declared"):
             (folder / "bin" / kind / area).mkdir(parents=True, exist_ok=True)
         shutil.copy(BUILD / f"declared/{area}/{name}.txt", folder / f"bin/declared/{area}/{name}.txt")
-        subprocess.run(["strip", "-o", folder / f"bin/probes/{area}/{name}", BUILD / f"falsify/probes/{area}/{name}"],
-                       check=True)
+        for kind, built in (("probes", "falsify/probes"), ("plain", "probes")):
+            subprocess.run(["strip", "-o", folder / f"bin/{kind}/{area}/{name}", BUILD / built / area / name], check=True)
     (folder / "mutants").write_text("".join(f"{' '.join(line)}\n" for line in lines), encoding="utf-8")
 
 
@@ -103,6 +103,10 @@ def mutants_of(ledger: Ledger, probe: catalogue.Probe, with_pmu: bool) -> list[s
 
 def hunt(ledger: Ledger, row: str, probes: dict[str, catalogue.Probe], out: Path, options: argparse.Namespace) -> None:
     """Boot the row until every point that says yes there has failed, or the rounds are over."""
+    if options.taken:
+        for folder in [options.taken / "honest" / row, *sorted(options.taken.glob(f"[0-9]*/{row}*"))]:
+            take(ledger, folder, probes)
+        return
     honest = boot(row, [(NATURE, "root", id) for id in probes], out / "honest", options.pmu)
     take(ledger, honest, probes)
     for number in range(options.rounds):
@@ -135,6 +139,7 @@ def main() -> int:
     parser.add_argument("--rounds", type=int, default=4, help="boots after the first one")
     parser.add_argument("--pmu", default="", help="more arguments of the PMU's module")
     parser.add_argument("--out", type=Path, help="keep the runs here")
+    parser.add_argument("--taken", type=Path, help="boot nothing: the runs that --out kept here")
     options = parser.parse_args()
     all_declared = declared()
     globs = [glob for text in options.probe or ["*"] for glob in text.split()]
