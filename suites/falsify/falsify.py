@@ -12,7 +12,7 @@ The records are killed/AREA/NAME.txt, one file a probe, written by this program 
 mutants of its record first, and all the others only when a point has no record or the record is no
 longer true. Probes that were not chosen keep theirs.
 
-usage: suites/falsify/falsify.py [--probe GLOB]... [--search] [--result RESULT]...
+usage: suites/falsify/falsify.py [--probe GLOB]... [--search] [--forget] [--result RESULT]...
        make falsify [PROBE='ring.new_probe']
 --search runs weak points on all mutants, to find one that they kill; --result takes verdicts of a run
 on another kernel. ARCH chooses the build.
@@ -52,6 +52,7 @@ class Ledger:
     known: dict[str, Seen]
     scratch: Path
     search: bool = False
+    forget: bool = False
     blanket: mutation.Blanket = field(default_factory=lambda: mutation.Blanket(TREE))
     best: dict[str, Seen] = field(default_factory=dict)
     yes: set[str] = field(default_factory=set)
@@ -114,10 +115,20 @@ def confront(ledger: Ledger, probe: catalogue.Probe, mutants: Iterable[tuple[str
     for fault, persona in mutants:
         if not ledger.open(probe.id):
             break
-        for point, said in run(probe, persona, fault, ledger.scratch).items():
+        for point, said in twice(ledger, probe, persona, fault).items():
             ledger.note(point, Seen(said, persona, fault))
         runs += 1
     return runs
+
+
+def twice(ledger: Ledger, probe: catalogue.Probe, persona: str, fault: str) -> dict[str, str]:
+    """What a probe says on a mutant. A kill counts when it is repeated: a busy machine kills now and then."""
+    said = run(probe, persona, fault, ledger.scratch)
+    kills = {point for point, word in said.items() if word in ("no", "broken") and point in ledger.yes}
+    if not any(ledger.worth(point, Seen(said[point], persona, fault)) > ledger.worth(point) for point in kills):
+        return said
+    again = run(probe, persona, fault, ledger.scratch)
+    return {point: word if again.get(point) == word else "unknown" for point, word in said.items()}
 
 
 def confront_all(ledger: Ledger, probes: list[catalogue.Probe]) -> None:
@@ -155,6 +166,8 @@ def better(ledger: Ledger, point: str, how: Seen) -> Seen:
     now, then = ledger.worth(point, how), ledger.worth(point, before)
     if how.kernel != KERNEL:
         return how if now > then else before
+    if ledger.forget and lost(ledger, point, how):
+        return how
     stands = then >= 3 or before.kernel != KERNEL or how.fault == NOT_HERE
     return before if stands and then >= now else how
 
@@ -196,6 +209,9 @@ def judge(ledger: Ledger, now: dict[str, Seen], chosen: Iterable[str]) -> int:
 def record(ledger: Ledger, now: dict[str, Seen], chosen: Iterable[str], top: Path) -> None:
     """Write what is known from now on of the chosen probes; forget probes that are no more."""
     for probe in chosen:
+        for point in ledger.points[probe]:
+            if ledger.forget and point not in now and lost(ledger, point, None):
+                del ledger.known[point]
         lines = {point: better(ledger, point, now[point]) if point in now else ledger.known[point]
                  for point in ledger.points[probe] if point in now or point in ledger.known}
         mutation.write(top, probe, {point.removeprefix(f"{probe}."): how for point, how in lines.items()})
@@ -216,6 +232,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--probe", action="append", help="which probes, as globs over ids (default: all)")
     parser.add_argument("--result", type=Path, action="append", default=[], help="a run on another kernel")
+    parser.add_argument("--forget", action="store_true", help="drop records that are no longer true")
     parser.add_argument("--search", action="store_true", help="run weak points on all mutants")
     options = parser.parse_args()
     all_declared = declared()
@@ -226,7 +243,7 @@ def main() -> int:
         stop(f"no probe matches {' '.join(globs)}")
     points = {id: [f"{id}.{item.name}" for item in probe.points()] for id, probe in found.items()}
     with tempfile.TemporaryDirectory(prefix="falsify.", dir=TREE / "build") as scratch:
-        ledger = Ledger(points, mutation.read(TREE), Path(scratch), options.search)
+        ledger = Ledger(points, mutation.read(TREE), Path(scratch), options.search, options.forget)
         confront_all(ledger, [found[id] for id in chosen])
     take_results(ledger, options.result)
     now = settle(ledger)
