@@ -140,6 +140,9 @@ int pm_proof_threads(struct pm_session *session, char *reason, size_t size)
 		const bool ended = pm_clock_ns(pm_thread_clock(thread.tid), &used) < 0;
 		bool known = false;
 
+		/* It may have been past the end of its events before they were enabled. */
+		if (ended && proof->wait == 0)
+			continue;
 		if (ended || used - thread.used >= RAN_NS) {
 			if (!is_silent(session, thread.tid, ended, &known) && (known || ended))
 				continue;

@@ -6,7 +6,7 @@
 #include "late_cpus.h"
 
 /* Threads come and go while the CPU is attached: nothing of them is told twice. */
-static _Atomic bool enough;
+static _Atomic bool enough, paused;
 static void *areas[2];
 
 static void *touch_and_end(void *area)
@@ -28,6 +28,10 @@ static void *churn(void *context)
 	while (!enough) {
 		pthread_t thread;
 
+		if (paused) {
+			sched_yield();
+			continue;
+		}
 		assert_int_equal(pthread_create(&thread, NULL, touch_and_end, areas[which]), 0);
 		expect_null(thread);
 		caused[which] += PAGES;
@@ -66,8 +70,11 @@ static void churned(enum pm_strategy strategy)
 	while (stats_now().late_cpus == 0 && stats_now().unwatched_cpus < 1);
 	assert_int_equal(stats_now().late_cpus, 1);
 	/* At most the one round of faults that was under way may be missing from now on. */
+	paused = true;
+	poll_for(100);
 	for (int i = 0; i < 2; i++)
 		missing[i] = caused[i] - told[i];
+	paused = false;
 	poll_for(700);
 	enough = true;
 	for (int i = 0; i < 2; i++)
