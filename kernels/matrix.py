@@ -171,7 +171,7 @@ def _arch(name: str, table: dict[str, Any]) -> Arch:
 def _row(table: dict[str, Any], arches: dict[str, Arch], defaults: dict[str, Any]) -> Row:
     where = f"row {table.get('name', '?')!r}"
     arch = table.get("arch")
-    if arch not in arches:
+    if not isinstance(arch, str) or arch not in arches:
         raise Usage(f"{where}: no [arch.{arch}]")
     row: Row = _build(Row, where, {**defaults, **table, "arch": arches[arch]})
     if not NAME.fullmatch(row.name):
@@ -200,6 +200,18 @@ def _row(table: dict[str, Any], arches: dict[str, Arch], defaults: dict[str, Any
     )
 
 
+def _table(where: str, value: Any) -> dict[str, Any]:
+    if not isinstance(value, dict):
+        raise Usage(f"matrix.toml: {where} is not a table")
+    return value
+
+
+def _rows(value: Any) -> list[dict[str, Any]]:
+    if not isinstance(value, list):
+        raise Usage("matrix.toml: rows begin with [[row]]")
+    return [_table("row", table) for table in value]
+
+
 def parse(text: str) -> Matrix:
     try:
         data = tomllib.loads(text)
@@ -208,10 +220,13 @@ def parse(text: str) -> Matrix:
     unknown = set(data) - {"defaults", "arch", "row"}
     if unknown:
         raise Usage(f"matrix.toml: unknown table {sorted(unknown)[0]!r}")
-    arches = {name: _arch(name, table) for name, table in data.get("arch", {}).items()}
-    defaults = data.get("defaults", {})
+    defaults = _table("defaults", data.get("defaults", {}))
+    arches = {
+        name: _arch(name, _table(f"arch.{name}", table))
+        for name, table in _table("arch", data.get("arch", {})).items()
+    }
     rows: dict[str, Row] = {}
-    for table in data.get("row", []):
+    for table in _rows(data.get("row", [])):
         row = _row(table, arches, defaults)
         if row.name in rows:
             raise Usage(f"row {row.name!r} is there twice")

@@ -61,6 +61,12 @@ def test_a_row_is_enough() -> None:
         (ARCH + 'results = ["-serial", "x"]\n', "results without results_tty"),
         ("[rows]\n", "unknown table 'rows'"),
         ("[[row]\n", "matrix.toml"),
+        ('row = "one"\n', "rows begin with"),
+        ('row = ["one"]\n', "row is not a table"),
+        ('arch = "uml"\n', "arch is not a table"),
+        ('arch.uml = "uml"\n', "arch.uml is not a table"),
+        ("defaults = 1\n", "defaults is not a table"),
+        (ARCH + ROW.replace('arch = "uml"', "arch = []"), "no [arch"),
         (ARCH + '[[row]]\nname = "one"\narch = "uml"\n', "missing"),
     ],
 )

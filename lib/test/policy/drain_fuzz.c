@@ -23,6 +23,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 /* The operations of a strategy whose samples come by rings. */
 static const struct operations rings_only;
+static const struct strategy by_rings = { .name = "rings", .operations = &rings_only };
 static struct pm_plan plan;
 static struct session_ring ring;
 static struct session_event events[IDS];
@@ -59,6 +60,7 @@ static void begin(struct pm_session *session, uint8_t options, uint8_t threads)
 		plan.events[i].spec.tid = PM_ALL_THREADS;
 	session->plan = &plan;
 	session->events.plan = &plan;
+	session->strategy = &by_rings;
 	session->operations = &rings_only;
 	session->listener = (struct pm_listener){ .sample = on_sample, .other = on_other };
 	session->pid = 7;
