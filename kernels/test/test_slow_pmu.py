@@ -73,7 +73,7 @@ def test_cores_of_two_kinds(tmp_path: Path) -> None:
 def test_a_trace_unit(tmp_path: Path) -> None:
     told = ask(tmp_path / "run", "amd64-newest-aux")
     traced = {point for point in told if point.startswith(("aux.records.", "aux.sample", "aux.paused"))}
-    assert len(traced) == 7 and {told[point] for point in traced} == {"yes"}
+    assert len(traced) == 9 and {told[point] for point in traced} == {"yes"}
 
 
 @pytest.mark.parametrize(("trouble", "said"), [("oops", "NULL pointer"), ("warn", "WARNING")])

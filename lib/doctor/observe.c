@@ -10,6 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#define ROUNDS 4
 #define PAGES 64
 #define RING_BYTES (1u << 20)
 
@@ -110,10 +111,16 @@ int doctor_observe(const struct observation *see, struct pm_refusal *refusal)
 		return fd;
 	err = doctor_map(fd, 1, PAGES, refusal, &ring);
 	if (err == 0) {
-		(void)pm_ioctl(fd, PERF_EVENT_IOC_ENABLE, 0);
-		doctor_work(see->ns);
-		(void)pm_ioctl(fd, PERF_EVENT_IOC_DISABLE, 0);
-		err = came(&ring, see) ? 0 : doctor_silence(refusal, see->event);
+		err = -ENODATA;
+		/* A busy machine may give the work no time at first. */
+		for (int round = 0; round < ROUNDS && err < 0; round++) {
+			(void)pm_ioctl(fd, PERF_EVENT_IOC_ENABLE, 0);
+			doctor_work(see->ns);
+			(void)pm_ioctl(fd, PERF_EVENT_IOC_DISABLE, 0);
+			err = came(&ring, see) ? 0 : -ENODATA;
+		}
+		if (err < 0)
+			err = doctor_silence(refusal, see->event);
 		pm_ring_close(&ring);
 	}
 	close(fd);

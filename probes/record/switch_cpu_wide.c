@@ -6,6 +6,8 @@
  */
 #include "probe.h"
 
+#define ROUNDS 1000
+
 PROBE(TITLE("switches between the tasks of a CPU in the ring")
       SINCE("4.3")
       NEEDS("root")
@@ -30,12 +32,15 @@ static void expect_turn(uint16_t misc, bool *away)
 	*away = out;
 }
 
-/* Whether the ring holds a switch from us to the child, and one back: in turns, from the first. */
-static bool saw_both(struct sampler *sampler, uint32_t child, bool *away)
+struct turns {
+	bool away, out, in;
+};
+
+/* Whether there was a switch from us to the child, and one back: in turns, from the first. */
+static bool saw_both(struct sampler *sampler, uint32_t child, struct turns *turns)
 {
 	const uint32_t self = pm_gettid(), process = getpid();
 	struct pm_record record;
-	bool out = false, in = false;
 
 	while (find_record(sampler, 0, &record)) {
 		const uint32_t other = record.switch_cpu_wide.next_prev_tid;
@@ -45,18 +50,18 @@ static bool saw_both(struct sampler *sampler, uint32_t child, bool *away)
 		if (record.type != PERF_RECORD_SWITCH_CPU_WIDE || record.sid.tid != self)
 			continue;
 		if (other != child) {		/* somebody else came in between */
-			*away = record.misc & PERF_RECORD_MISC_SWITCH_OUT;
+			turns->away = record.misc & PERF_RECORD_MISC_SWITCH_OUT;
 			continue;
 		}
 		if (record.sid.pid != process || record.switch_cpu_wide.next_prev_pid != child)
 			say_broken("pid=%u want=%u, pid of the other task=%u want=%u",
 				   record.sid.pid, process,
 				   record.switch_cpu_wide.next_prev_pid, child);
-		expect_turn(record.misc, away);
-		out |= *away;
-		in |= !*away;
+		expect_turn(record.misc, &turns->away);
+		turns->out |= turns->away;
+		turns->in |= !turns->away;
 	}
-	return out && in;
+	return turns->out && turns->in;
 }
 
 TEST(cpu_wide)
@@ -65,7 +70,7 @@ TEST(cpu_wide)
 	const int cpu = move_to_nth_cpu(0);
 	struct worker worker;
 	struct sampler sampler;
-	bool away = false;
+	struct turns turns = { false };
 
 	ASSERT_LE(0, cpu);
 	attr.sample_id_all = 1;
@@ -75,12 +80,13 @@ TEST(cpu_wide)
 	sampler = ask_run_sampler(&attr, &without, -1, cpu, 32, "context_switch");
 	must_start_worker(&worker, WORKER_CHILD);
 	ASSERT_EQ(cpu, worker_do(&worker, move_to_first, NULL));
-	for (int round = 0; round < 50; round++) {
+	/* On a busy CPU others run in between, most of the time. */
+	for (int round = 0; round < ROUNDS; round++) {
 		ASSERT_EQ(0, worker_faults(&worker, 1));
-		if (saw_both(&sampler, worker.tid, &away))
+		if (saw_both(&sampler, worker.tid, &turns))
 			return;
 	}
-	say_broken("50 turns on CPU %d, and no pair of records names both tasks", cpu);
+	say_broken("%d turns on CPU %d, and no pair of records names both tasks", ROUNDS, cpu);
 }
 
 PROBE_MAIN

@@ -32,6 +32,7 @@ struct timers {
 	uint64_t period;
 	struct timer *list;
 	size_t count, room;
+	bool left;			/* one could not be deleted and may go on */
 	const char *refused;		/* the call that failed */
 };
 
@@ -149,7 +150,7 @@ static void let_go_of_ended(struct pm_session *session)
 			continue;
 		}
 		pm_threads_forget(&session->threads, timers->list[i].tid);
-		(void)timer_delete(timers->list[i].id);
+		timers->left |= timer_delete(timers->list[i].id) != 0;
 		timers->list[i] = timers->list[--timers->count];
 	}
 }
@@ -165,15 +166,14 @@ static void follow(struct pm_session *session)
 static void undo(struct pm_session *session)
 {
 	struct timers *timers = timers_of(session);
-	bool left = false;
 
 	if (timers == NULL)
 		return;
 	/* A forked child has no copies of them, and may have given their numbers to its own. */
 	for (size_t i = 0; session->pid == getpid() && i < timers->count; i++)
-		left |= timer_delete(timers->list[i].id) != 0;
+		timers->left |= timer_delete(timers->list[i].id) != 0;
 	/* Where a filter forbids that, the next tick would end the process. */
-	if (left)
+	if (timers->left)
 		timers->ring.before.sa_handler = SIG_IGN;
 	pm_sigring_remove(&timers->ring);
 	session->own = NULL;

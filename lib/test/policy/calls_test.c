@@ -170,6 +170,22 @@ static int observe(const struct pm_event_spec *spec, unsigned int forbid)
 	return told == 0 && after.value == before.value && findings(&stats) == 0;
 }
 
+/* A process of its own: a timer that could not be deleted ends with it, and so does its signal. */
+static bool refusing;
+
+static int observe_apart(const struct pm_event_spec *spec, unsigned int forbid)
+{
+	pid_t child = refusing ? fork() : -1;
+	int status;
+
+	if (child == 0)
+		_exit(observe(spec, forbid));
+	if (child < 0)		/* nothing is refused, or this call is */
+		return observe(spec, forbid);
+	assert_int_equal(waitpid(child, &status, 0), child);
+	return !WIFEXITED(status) || WEXITSTATUS(status) != 0;
+}
+
 /* By the way the plan would go, and by those that it goes where others are refused. */
 static int observe_each(void)
 {
@@ -186,11 +202,8 @@ static int observe_each(void)
 		silent |= observe(i == 2 ? &plain : &faults, ways[i]) << i;
 	}
 	told = 0;
-	silent |= observe(&clock_of_all, ~(1u << PM_STRATEGY_TIMERS)) << 5;
-	told = 0;
-	/* Where its timers could not be stopped, the signal is ignored from then on. */
-	(void)signal(SIGPROF, SIG_DFL);
-	return silent | observe(&clock_of_all, ~(1u << PM_STRATEGY_PROCESS_TIMER)) << 6;
+	silent |= observe_apart(&clock_of_all, ~(1u << PM_STRATEGY_TIMERS)) << 5;
+	return silent | observe_apart(&clock_of_all, ~(1u << PM_STRATEGY_PROCESS_TIMER)) << 6;
 }
 
 /* What is not said by sessions: it returns, and an error has a reason. */
@@ -247,6 +260,7 @@ static bool is_wrong(const struct call *call, int error)
 		(void)signal(SIGSYS, SIG_DFL);
 		(void)signal(SIGSEGV, SIG_DFL);
 		alarm(60);
+		refusing = true;
 		refuse(call->number, error);
 		_exit(observe_each() | use_the_rest() << 7);
 	}
@@ -271,7 +285,8 @@ static unsigned int run_lane(unsigned int lane)
 	for (unsigned int i = lane; i < ARRAY_SIZE(calls); i += LANES)
 		for (size_t k = 0; calls[i].refusable && k < ARRAY_SIZE(ways); k++)
 			if (only == NULL || strcmp(only, calls[i].name) == 0)
-				wrong += is_wrong(&calls[i], ways[k]);
+				/* On a busy machine a clock may give no sample once, and not twice. */
+				wrong += is_wrong(&calls[i], ways[k]) && is_wrong(&calls[i], ways[k]);
 	return wrong;
 }
 
