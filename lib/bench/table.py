@@ -6,7 +6,8 @@
 
 RUN (build/bench/run.json) is shortened and kept as lib/bench/measured.json, which is committed, in
 place of what the same programs measured before; everything between the lines `<!-- bench NAME -->`
-and `<!-- /bench -->` of a README is made of that. Without --write no README is changed. Exit: 0, 1 when a README says something else, 2 without a run.
+and `<!-- /bench -->` of a README is made of that. Without --write no README is changed.
+Exit: 0, 1 when a README says something else, 2 without a run.
 """
 
 from __future__ import annotations
@@ -27,22 +28,22 @@ BLOCK = re.compile(r"(<!-- bench (\w+) -->\n).*?(?=<!-- /bench -->)", re.DOTALL)
 KEPT = ("program", "case", "subject", "unit", "rounds", "median", "least", "most", "ratio",
         "ratio_least", "ratio_most")
 
-# What the table shows: a pattern of cases, and of the subjects that stand beside ours.
-SHOWN = (
-    (r"read a ring", r"libperf"),
-    (r"decode, deliver", r"libperf"),
-    (r"live, CPU time of the reader", r"perf record"),
-    (r"attach, (CPU|wall) time, .* x 1 events", r"system calls, enabled at open"),
-    (r"attach, CPU time, .* x 2 events", r"system calls, enabled at open"),
-    (r"make a plan, CPU time, .*", r".*"),
-    (r"read a (counter, page-faults|group.*)", r"read\(2\), (value and times|same group)|PAPI.*"),
-    (r"know .* facts.*", r"63 attr bits asked of the kernel|jansson.*"),
-    (r"stop, .*", r"perf record.*"),
-    (r"reader after its leader's end", r".*"),
-    (r"default suite, (wall|CPU) time", r".*"),
-    (r"default suite in a guest.*", r""),
-    (r"doctor, wall time", r""),
-)
+# What the table shows: a pattern of cases, and one of the subjects that stand beside ours, if any.
+SHOWN = [row.split("; ") if "; " in row else [row, ""] for row in r"""
+read a ring; libperf
+decode, deliver; libperf
+live, CPU time of the reader; perf record
+attach, (CPU|wall) time, .* x 1 events; system calls, enabled at open
+attach, CPU time, .* x 2 events; system calls, enabled at open
+make a plan, CPU time, .*; .*
+read a (counter, page-faults|group.*); read\(2\), (value and times|same group)|PAPI.*
+know .* facts.*; 63 attr bits asked of the kernel|jansson.*
+stop, .*; perf record.*
+reader after its leader's end; .*
+default suite, (wall|CPU) time; .*
+default suite in a guest.*
+doctor, wall time
+""".split("\n")[1:-1]]
 
 Run = dict[str, Any]
 Row = dict[str, Any]
@@ -53,13 +54,20 @@ def find(run: Run, case: str, subject: str) -> list[Row]:
             and re.match(subject, row["subject"])]
 
 
+def ratio(value: float) -> str:
+    if value < 0.01:
+        return "<0.01"
+    return f"{value:.2f}" if value < 100 else short(value)
+
+
 def line(ours: Row, other: Row | None) -> str:
     """A row of the table; ours alone where nothing stands beside it."""
     start = f"| {ours['case']} | {short(ours['median'])} {ours['unit']} | "
     if other is None or "ratio" not in other:
         return start + f"| {ours['rounds']} rounds, {short(ours['least'])}-{short(ours['most'])} |"
-    return start + (f"{other['subject']}: {short(other['median'])} | **{other['ratio']:.2f}** "
-                    f"({other['ratio_least']:.2f}-{other['ratio_most']:.2f}) |")
+    return start + (f"{other['subject']}: {short(other['median'])} | "
+                    f"**{ratio(other['ratio'])}** "
+                    f"({ratio(other['ratio_least'])}-{ratio(other['ratio_most'])}) |")
 
 
 def where(run: Run) -> str:

@@ -122,3 +122,16 @@ def test_a_readme_that_says_another_number(tmp_path: Path) -> None:
     done = table(tree)
     assert done.returncode == 1 and "README.md: other numbers" in done.stderr
     assert table(tree, "--take", a_run(tmp_path, 5.0)).returncode == 1
+
+
+def test_a_ratio_too_small_for_two_digits_is_not_zero(tmp_path: Path) -> None:
+    tree = tree_with(tmp_path)
+    path = Path(a_run(tmp_path, 4.0))
+    run_of_two = json.loads(path.read_text(encoding="utf-8"))
+    ours = {"program": "stop", "case": "stop, idle", "subject": "perfmodes", "unit": "us",
+            "rounds": 3, "median": 50, "least": 40, "most": 60}
+    run_of_two["rows"] += [ours, {**ours, "subject": "perf record, SIGINT to exit", "median": 1e6,
+                                  "ratio": 5e-5, "ratio_least": 4e-5, "ratio_most": 0.5}]
+    path.write_text(json.dumps(run_of_two), encoding="utf-8")
+    assert table(tree, "--take", str(path), "--write").returncode == 0
+    assert "**<0.01** (<0.01-0.50) |" in (tree / "lib/bench/README.md").read_text(encoding="utf-8")
