@@ -56,8 +56,8 @@ def setting(name: str) -> int:
 @lru_cache(maxsize=None)
 def refusal_of_mounts() -> str:
     """Why nothing can be mounted for a test alone, or ''."""
-    done = subprocess.run(["unshare", "-m", "mount", "-t", "tmpfs", "none", "/tmp"], capture_output=True, text=True,
-                          check=False)
+    done = subprocess.run(["unshare", "-m", "mount", "-t", "tmpfs", "none", "/tmp"],
+                          capture_output=True, text=True, timeout=30, check=False)
     return done.stderr.strip() or f"status {done.returncode}" if done.returncode else ""
 
 

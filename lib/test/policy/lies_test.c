@@ -62,7 +62,7 @@ static long on_open(syscall_fn real, struct perf_event_attr *attr, const long *a
 	return open_really(real, args);
 }
 
-/* ------------------------------------------------------------- two threads, known work  */
+/* ------------------------------------------------------------- two threads, known work */
 
 static char *areas[2];
 static unsigned int told[2][PAGES];
