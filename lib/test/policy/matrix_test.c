@@ -68,11 +68,13 @@ static void *work(void *context)
 	return NULL;
 }
 
+/* A thread that is still to come has tid 0, as the idle task has, whose events a cgroup tells. */
 static void on_sample(void *context, const struct pm_observed *sample)
 {
 	(void)context;
 	for (size_t i = 0; i < 2; i++)
-		if (sample->event == 0 && (pid_t)sample->tid == workers[i].tid)
+		if (sample->event == 0 && sample->tid != 0 &&
+		    (pid_t)sample->tid == workers[i].tid)
 			workers[i].told += workers[i].row->kind == TIME ? sample->period : 1;
 }
 
@@ -312,8 +314,11 @@ static bool run_cell(const struct row *row, enum lie lie)
 		print_message("%s/%s: not to be had here\n", row->name, lies[lie].name);
 		return true;
 	}
-	print_message("%s/%s: %.500s\n", row->name, lies[lie].name,
-		      status ? "it died" : text);
+	if (WIFSIGNALED(status))
+		snprintf(text, sizeof(text), "it died of %s", strsignal(WTERMSIG(status)));
+	else if (status != 0)
+		snprintf(text, sizeof(text), "it ended with %d", WEXITSTATUS(status));
+	print_message("%s/%s: %.500s\n", row->name, lies[lie].name, text);
 	return !is_wrong(text, status, lie);
 }
 
