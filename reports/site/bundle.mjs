@@ -7,7 +7,7 @@ await build({
   bundle: true,
   minify: true,
   format: "iife",
-  target: ["chrome100", "firefox100", "safari15"],
+  target: ["chrome123", "firefox120", "safari17.5"],    // the first versions with light-dark()
   loader: { ".woff2": "dataurl" },
   legalComments: "eof",
   outdir: "out",
