@@ -107,6 +107,9 @@ def test_without_npm_every_table_is_there(tmp_path: Path, monkeypatch: pytest.Mo
     assert not (site / "site.js").exists() and (site / "style.css").is_file()
     assert "<script" not in (site / "index.html").read_text(encoding="utf-8")
     assert (site / "area/alpha.html").read_text(encoding="utf-8").count('<td class="c ') > 100
+    for page in ("index", "explore", "compare"):
+        said = (site / f"{page}.html").read_text(encoding="utf-8")
+        assert "built without scripts" in said and "<noscript" not in said, page
 
 
 def test_a_folder_of_somebody_else_is_not_replaced(tmp_path: Path) -> None:
