@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from kernels import ROOT
+from reports import catalogue
 
 pytestmark = pytest.mark.slow
 LIES = {
@@ -72,8 +73,13 @@ def test_cores_of_two_kinds(tmp_path: Path) -> None:
 
 def test_a_trace_unit(tmp_path: Path) -> None:
     told = ask(tmp_path / "run", "amd64-newest-aux")
-    traced = {point for point in told if point.startswith(("aux.records.", "aux.sample", "aux.paused"))}
-    assert len(traced) == 9 and {told[point] for point in traced} == {"yes"}
+    declared = catalogue.gather([tmp_path / "run/amd64-newest-aux/catalogue"]).probes
+    traced = {
+        f"{probe}.{item.name}": "yes"
+        for probe in ("aux.records", "aux.sample", "aux.paused")
+        for item in declared[probe].points()
+    }
+    assert {point: told.get(point) for point in traced} == traced
 
 
 @pytest.mark.parametrize(("trouble", "said"), [("oops", "NULL pointer"), ("warn", "WARNING")])

@@ -19,6 +19,7 @@ PROBE(TITLE("traces that are paused and resumed")
 #define DATA_PAGES 8
 #define AUX_PAGES 64
 #define WORK_NS 3000000
+#define TRIES 10
 
 enum action { NONE, PAUSE, RESUME };
 
@@ -42,23 +43,29 @@ static int open_action(int leader, enum action action)
 }
 
 /*
- * How far an event's trace gets in 3 ms of work, at the begin of which a page fault may act on it.
- * The event is gone then: a trace unit has one event.
+ * How far an event's trace gets in 3 ms of work, at the begin of which a page fault may act on it:
+ * the first write to a page that is mapped already, so that little is traced before it. The event
+ * is gone then: a trace unit has one event.
  */
 static uint64_t trace(struct sampler *sampler, enum action action)
 {
+	const size_t size = probe_env()->page_size;
 	void *area = ask_aux(sampler, AUX_PAGES, PROT_READ | PROT_WRITE);
 	int actor = action == NONE ? -1 : open_action(sampler->fd, action);
+	volatile char *page = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
+				   -1, 0);
 	uint64_t head;
 
+	ASSERT_NE(MAP_FAILED, (void *)page);
 	ASSERT_EQ(0, cause_faults(1));
 	must_ioctl(sampler->fd, PERF_EVENT_IOC_ENABLE, 0);
 	if (action != NONE)
-		ASSERT_EQ(0, cause_faults(1));
+		*page = 1;
 	spin_ns(WORK_NS);
 	must_ioctl(sampler->fd, PERF_EVENT_IOC_DISABLE, 0);
 	head = ((volatile struct perf_event_mmap_page *)sampler->ring.base)->aux_head;
-	munmap(area, AUX_PAGES * probe_env()->page_size);
+	munmap((void *)page, size);
+	munmap(area, AUX_PAGES * size);
 	pm_ring_close(&sampler->ring);
 	if (actor >= 0)
 		must_close(actor);
@@ -113,13 +120,21 @@ TEST(resumed)
 		say_broken("aux_head=0 after 3 ms of work behind a page fault that resumes");
 }
 
+/*
+ * On a busy machine this thread may be delayed between ENABLE and its page fault. Where a pause is
+ * ignored no trace is shorter than the work.
+ */
 TEST(paused)
 {
 	struct perf_event_attr attr;
 	const uint64_t all = must_trace_plain(&attr);
-	struct sampler sampler = must_sampler(&attr, 0, -1, DATA_PAGES);
-	const uint64_t head = trace(&sampler, PAUSE);
+	uint64_t head = UINT64_MAX;
 
+	for (int i = 0; i < TRIES && head > all / 4; i++) {
+		struct sampler sampler = must_sampler(&attr, 0, -1, DATA_PAGES);
+
+		head = trace(&sampler, PAUSE);
+	}
 	if (head > all / 4)
 		say_broken("aux_head=%" PRIu64 " behind a page fault that pauses, %" PRIu64
 			   " without", head, all);

@@ -215,7 +215,7 @@ static void stop(struct perf_event *event, int flags)
 	if (flags & PERF_EF_PAUSE) {
 		if (tracer->area)
 			write_packets(tracer, !tracer->ranges);
-		tracer->paused = true;
+		tracer->paused = !lies(LIE_TRACE_UNPAUSED);
 		return;
 	}
 	if (tracer->area && !write_packets(tracer, !tracer->ranges) && !lies(LIE_TRACE_SILENT))
