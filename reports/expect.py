@@ -11,6 +11,7 @@ import tomllib
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -36,6 +37,7 @@ Release = tuple[int, int, int]
 Facts = dict[str, list[str]]
 
 
+@lru_cache(maxsize=4096)
 def release_of(value: str) -> Release | None:
     """The numbers at the start of a release; a vendor's suffix is not compared."""
     match = _RELEASE.match(value)

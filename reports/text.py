@@ -103,7 +103,8 @@ def load_json(path: Path) -> Any:
         source = data.decode("utf-8")
         _few_values(source)
         value = json.loads(source, parse_constant=_refuse_constant)
-        _few_members(value)
+        if source.count(",") >= MEMBERS_LIMIT:      # else no list or object can have so many
+            _few_members(value)
         return value
     except OSError as error:
         raise Unusable(f"{path}: {error.strerror or error}") from error

@@ -7,10 +7,11 @@ import hashlib
 import json
 import zlib
 from array import array
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
+MANY = 500      # values in one statement
 VOLATILE = ("ms", "leftover", "facts")      # of a probe; and the evidence of its points
 
 
@@ -26,15 +27,18 @@ def digest_of(data: bytes) -> str:
     return hashlib.blake2b(data, digest_size=16).hexdigest()
 
 
+_ENCODER = json.JSONEncoder(sort_keys=True, separators=(",", ":"))
+
+
 def canonical(value: Any) -> bytes:
     """The one JSON text of a value."""
-    return json.dumps(value, sort_keys=True, separators=(",", ":")).encode()
+    return _ENCODER.encode(value).encode()
 
 
 def split(probe: str, made: dict[str, Any]) -> tuple[Record, dict[str, Any]]:
     """What repeats of a probe's part of a result, and what does not."""
     steady = {key: value for key, value in made.items() if key not in VOLATILE}
-    loose = {key: made[key] for key in VOLATILE if made.get(key) not in (None, {})}
+    loose = {key: made[key] for key in VOLATILE if key in made and made[key] != {}}
     evidence = {name: point["evidence"] for name, point in made["points"].items()
                 if "evidence" in point}
     if evidence:
@@ -68,6 +72,12 @@ def numbers(ids: Iterable[int]) -> bytes:
     if made.itemsize != 4:
         raise OverflowError("no 32-bit numbers on this machine")
     return made.tobytes()
+
+
+def some_of(ids: Iterable[Any]) -> Iterator[list[Any]]:
+    """The values in lists that are short enough for one statement."""
+    every = list(ids)
+    return (every[start:start + MANY] for start in range(0, len(every), MANY))
 
 
 def ids_of(data: bytes) -> array[int]:

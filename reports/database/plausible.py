@@ -8,9 +8,11 @@ backport, is kept. Rules see the result and the declarations of its points.
 from __future__ import annotations
 
 import re
-from collections import Counter
-from collections.abc import Callable, Iterator
+from collections import Counter, defaultdict
+from collections.abc import Callable
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from functools import cached_property
 from typing import Any
 
 from reports import expect, result as results, wordlist
@@ -18,8 +20,22 @@ from reports.catalogue import Catalogue
 from reports.declaration import Item, Probe
 
 Result = dict[str, Any]
-Declared = dict[str, tuple[Probe, Item]]
-Rule = Callable[[Result, Declared], str]
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What the catalogue says of a point."""
+    probe: Probe
+    item: Item
+    needs: tuple[str, ...]
+    since: str
+
+    @property
+    def release(self) -> expect.Release | None:
+        return expect.release_of(self.since)
+
+
+Declared = dict[str, Asked]
 
 NEWER_ASKED = 20    # points newer than the kernel; fewer could all be backports
 CLOCK_SKEW = timedelta(days=2)
@@ -33,53 +49,68 @@ _FAMILIES = {"x86": _X86, "arm64": re.compile("aarch64"), "arm": re.compile("arm
 
 def declared_by(found: Catalogue) -> Declared:
     """key -> what declares it."""
-    return {f"{probe.id}.{item.name}": (probe, item)
+    return {f"{probe.id}.{item.name}": Asked(probe, item, tuple(probe.needs_of(item)),
+                                             probe.since_of(item))
             for probe in found.probes.values() for item in probe.points()}
 
 
-def _answered(result: Result, verdict: str) -> Iterator[tuple[str, str]]:
-    """(persona, key) of the points with that verdict."""
-    for persona, probe, name, point in expect.points(result):
-        if point["verdict"] == verdict:
-            yield persona, f"{probe}.{name}"
+@dataclass
+class Case:
+    """A result, and what is declared of its points."""
+    result: Result
+    declared: Declared
+
+    @cached_property
+    def answers(self) -> dict[str, list[tuple[str, str]]]:
+        """verdict -> (persona, key) of the points that have it."""
+        found: dict[str, list[tuple[str, str]]] = defaultdict(list)
+        for persona, part in self.result["personas"].items():
+            for probe, record in part["probes"].items():
+                for name, point in record["points"].items():
+                    found[point["verdict"]].append((persona, f"{probe}.{name}"))
+        return found
 
 
-def altered(result: Result, _declared: Declared) -> str:
+Rule = Callable[[Case], str]
+
+
+def altered(case: Case) -> str:
     """The id is a hash of the content."""
-    return "" if results.content_id(result) == result["id"] else \
+    return "" if results.content_id(case.result) == case.result["id"] else \
         "its id is not the hash of its content: it was changed after it was made"
 
 
-def miscounted(result: Result, _declared: Declared) -> str:
+def miscounted(case: Case) -> str:
     """The summary counts the points."""
-    for persona, part in result["personas"].items():
+    for persona, part in case.result["personas"].items():
         counts = Counter(point["verdict"] for record in part["probes"].values()
                          for point in record["points"].values())
-        said = {word: count for word, count in result["summary"].get(persona, {}).items() if count}
+        said = {word: count for word, count in case.result["summary"].get(persona, {}).items() if count}
         if said != dict(counts):
             return f"the summary of {persona} does not count its points"
     return ""
 
 
-def empty(result: Result, _declared: Declared) -> str:
+def empty(case: Case) -> str:
     """A run asks something."""
-    asked = any(record["points"] for part in result["personas"].values()
+    asked = any(record["points"] for part in case.result["personas"].values()
                 for record in part["probes"].values())
     return "" if asked else "it answers no point"
 
 
-def from_the_future(result: Result, _declared: Declared) -> str:
+def from_the_future(case: Case) -> str:
     """A run starts before it is stored."""
-    if "started" not in result:
+    said = case.result.get("started")
+    if said is None:
         return ""
-    started = datetime.strptime(result["started"], "%Y-%m-%dT%H:%M:%SZ").replace(tzinfo=UTC)
+    started = datetime.strptime(said, "%Y-%m-%dT%H:%M:%SZ").replace(tzinfo=UTC)
     late = started > datetime.now(UTC) + CLOCK_SKEW
-    return f"it started in the future: {result['started']}" if late else ""
+    return f"it started in the future: {said}" if late else ""
 
 
-def never_ran(result: Result, _declared: Declared) -> str:
+def never_ran(case: Case) -> str:
     """A program that did not run observed nothing."""
-    for persona, part in result["personas"].items():
+    for persona, part in case.result["personas"].items():
         for probe, record in part["probes"].items():
             if record["status"] == "not_run" and any(
                     point["verdict"] in wordlist.CONCLUSIVE for point in record["points"].values()):
@@ -87,31 +118,32 @@ def never_ran(result: Result, _declared: Declared) -> str:
     return ""
 
 
-def _unmet(probe: Probe, item: Item, result: Result) -> str:
+def _unmet(asked: Asked, result: Result) -> str:
     """The need of a point that this machine cannot meet, or ''. What a probe needs may be needed by
     some of its points only; and what needs root may be had by a capability: that is not judged."""
-    for need in probe.needs_of(item):
+    for need in asked.needs:
         family = _FAMILIES.get(need.removeprefix("arch:")) if need.startswith("arch:") else None
         if family and not family.fullmatch(result["identity"]["arch"]):
             return f"{need}, and this is {result['identity']['arch']}"
-        if need == "cpu2" and need in item.needs and result["environment"].get("cpus_possible") == "1":
+        if need == "cpu2" and need in asked.item.needs and result["environment"].get("cpus_possible") == "1":
             return "a second CPU, and there is one"
     return ""
 
 
-def without_its_need(result: Result, declared: Declared) -> str:
+def without_its_need(case: Case) -> str:
     """A point that is yes has what it needs."""
-    for persona, key in _answered(result, "yes"):
-        if key in declared:
-            unmet = _unmet(*declared[key], result)
+    for persona, key in case.answers["yes"]:
+        found = case.declared.get(key)
+        if found and found.needs:
+            unmet = _unmet(found, case.result)
             if unmet:
                 return f"{persona} {key} is yes, but it needs {unmet}"
     return ""
 
 
-def counts_without_events(result: Result, declared: Declared) -> str:
+def counts_without_events(case: Case) -> str:
     """Where the CPU has no PMU, no point that needs one counts."""
-    for persona, part in result["personas"].items():
+    for persona, part in case.result["personas"].items():
         lacking = any(NO_PMU in point.get("reason", "") and point["verdict"] == "absent"
                       for probe, record in part["probes"].items() if probe.startswith("hw.")
                       for point in record["points"].values())
@@ -119,16 +151,16 @@ def counts_without_events(result: Result, declared: Declared) -> str:
             continue
         for probe, record in part["probes"].items():
             for name, point in record["points"].items():
-                found = declared.get(f"{probe}.{name}")
+                found = case.declared.get(f"{probe}.{name}")
                 if found and point["verdict"] == "yes" and probe.startswith("hw.") \
-                        and "pmu" in found[0].needs_of(found[1]):
+                        and "pmu" in found.needs:
                     return f"{persona} {probe}.{name} counts, but the CPU has no PMU"
     return ""
 
 
-def without_perf(result: Result, declared: Declared) -> str:
+def without_perf(case: Case) -> str:
     """A kernel that has no perf_event_open for root gives no working PMU event."""
-    for persona, part in result["personas"].items():
+    for persona, part in case.result["personas"].items():
         said = [point for record in part["probes"].values() for point in record["points"].values()]
         lacking = sum(point["verdict"] == "absent" and NO_PERF in point.get("reason", "")
                       for point in said)
@@ -138,27 +170,26 @@ def without_perf(result: Result, declared: Declared) -> str:
     return ""
 
 
-def refused_to_the_mighty(result: Result, _declared: Declared) -> str:
+def refused_to_the_mighty(case: Case) -> str:
     """`no` is the kernel's answer whoever asks: what root is refused, nobody less can do."""
-    refused = {key for persona, key in _answered(result, "no") if persona == "root"}
-    for persona, key in _answered(result, "yes"):
+    refused = {key for persona, key in case.answers["no"] if persona == "root"}
+    for persona, key in case.answers["yes"]:
         if key in refused and persona != "root":
             return f"{key} is no for root and yes for {persona}"
     return ""
 
 
-def newer_than_its_kernel(result: Result, declared: Declared) -> str:
+def newer_than_its_kernel(case: Case) -> str:
     """A kernel older than a feature may have it as a backport, but not every feature there is."""
-    release = expect.release_of(result["identity"]["release"])
-    have: Counter[str] = Counter()
-    for _persona, probe, name, point in expect.points(result):
-        found = declared.get(f"{probe}.{name}")
-        since = expect.release_of(found[0].since_of(found[1])) if found else None
-        if since and release and since > release:
-            have[point["verdict"]] += 1
-    asked = sum(have[word] for word in wordlist.CONCLUSIVE)
+    release = expect.release_of(case.result["identity"]["release"])
+    if release is None:
+        return ""
+    newer = {key for key, asked in case.declared.items() if (asked.release or release) > release}
+    have = {word: sum(key in newer for _persona, key in case.answers[word])
+            for word in wordlist.CONCLUSIVE}
+    asked = sum(have.values())
     if asked >= NEWER_ASKED and have["yes"] == asked:
-        return f"all {asked} points that are newer than {result['identity']['release']} work there"
+        return f"all {asked} points that are newer than {case.result['identity']['release']} work there"
     return ""
 
 
@@ -169,8 +200,9 @@ RULES: tuple[Rule, ...] = (altered, empty, miscounted, from_the_future, never_ra
 
 def problem(result: Result, declared: Declared) -> str:
     """Why no machine can have given this result, with the rule's name; '' when it is plausible."""
+    case = Case(result, declared)
     for rule in RULES:
-        why = rule(result, declared)
+        why = rule(case)
         if why:
             return f"{rule.__name__}: {why}"
     return ""

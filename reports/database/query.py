@@ -89,16 +89,14 @@ class Backport:
 
 def backports(matrix: Matrix, declared: Catalogue) -> list[Backport]:
     """Points that work on kernels older than the release that upstream has them since."""
-    since = {key: expect.release_of(probe.since_of(item))
-             for key, (probe, item) in declared_by(declared).items()}
-    words = {key: probe.since_of(item) for key, (probe, item) in declared_by(declared).items()}
+    asked = declared_by(declared)
     found: dict[str, dict[Kernel, None]] = defaultdict(dict)
     for kernel, columns in by_kernel(matrix.columns).items():
         for (point, verdict), _count in matrix.count(columns).items():
-            known = since.get(matrix.points[point])
-            if verdict == "yes" and known and known > kernel.order[0]:
+            known = asked.get(matrix.points[point])
+            if verdict == "yes" and known and (known.release or (0, 0, 0)) > kernel.order[0]:
                 found[matrix.points[point]][kernel] = None
-    return [Backport(key, words[key], [f"{kernel.arch} {kernel.release}" for kernel in
+    return [Backport(key, asked[key].since, [f"{kernel.arch} {kernel.release}" for kernel in
                                        sorted(found[key], key=lambda each: (each.arch, each.order))])
             for key in sorted(found)]
 

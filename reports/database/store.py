@@ -19,7 +19,6 @@ from reports.database.connect import Failed
 from reports.text import Unusable
 
 ADDED, KNOWN, REJECTED = "added", "known", "rejected"
-MANY = 500      # values in one statement
 
 Parts = dict[str, list[tuple[pack.Record, dict[str, Any]]]]
 
@@ -43,8 +42,7 @@ class Numbers:
 
     def _ask(self, connection: Connection, table: Table, column: str, keys: list[Any]) -> None:
         known = self.known(table)
-        for start in range(0, len(keys), MANY):
-            some = keys[start:start + MANY]
+        for some in pack.some_of(keys):
             for row in connection.execute(select(table.c[column], table.c.id)
                                           .where(table.c[column].in_(some))):
                 known[row[0]] = row[1]

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -30,36 +30,48 @@ def digest_of(connection: Connection, start: str) -> str:
     return str(found[0].digest)
 
 
-def record_of(connection: Connection, number: int) -> dict[str, Any]:
-    """The content of a record."""
+def records_of(connection: Connection, numbers: Iterable[int]) -> dict[int, tuple[str, dict[str, Any]]]:
+    """Number -> (probe, content) of records."""
+    found: dict[int, tuple[str, dict[str, Any]]] = {}
+    for some in pack.some_of(numbers):
+        found |= _records(connection, some)
+    return found
+
+
+def _records(connection: Connection, numbers: list[int]) -> dict[int, tuple[str, dict[str, Any]]]:
     table, answer, reason = tables.RECORD, tables.ANSWER, tables.REASON
-    content: dict[str, Any] = json.loads(connection.execute(
-        select(table.c.rest).where(table.c.id == number)).scalar() or "{}")
+    found = {row.id: (row.probe, json.loads(row.rest) | {"points": {}}) for row in connection.execute(
+        select(table.c.id, table.c.probe, table.c.rest).where(table.c.id.in_(numbers)))}
     rows = connection.execute(
-        select(tables.POINT.c.key, answer.c.verdict, reason.c.text, answer.c.undeclared, table.c.probe)
-        .select_from(answer.join(tables.POINT).join(table)
-                     .outerjoin(reason, answer.c.reason == reason.c.id))
-        .where(answer.c.record == number))
-    points: dict[str, Any] = {}
-    for row in rows:
-        point = points[row.key.removeprefix(f"{row.probe}.")] = {"verdict": row.verdict}
-        if row.text is not None:
-            point["reason"] = row.text
-        if row.undeclared:
+        select(answer.c.record, tables.POINT.c.key, answer.c.verdict, reason.c.text, answer.c.undeclared)
+        .select_from(answer.join(tables.POINT).outerjoin(reason, answer.c.reason == reason.c.id))
+        .where(answer.c.record.in_(numbers)))
+    for number, key, verdict, said, undeclared in rows:
+        probe, content = found[number]
+        point = content["points"][key.removeprefix(f"{probe}.")] = {"verdict": verdict}
+        if said is not None:
+            point["reason"] = said
+        if undeclared:
             point["undeclared"] = True
-    return content | {"points": points}
+    return found
 
 
-def _run(connection: Connection, run: Any) -> dict[str, Any]:
-    sheet = connection.execute(select(tables.SHEET.c.records)
-                               .where(tables.SHEET.c.id == run.sheet)).scalar()
-    rest = pack.unpack(run.rest)
-    probes = {}
-    for number in pack.ids_of(sheet or b""):
-        probe = connection.execute(select(tables.RECORD.c.probe)
-                                   .where(tables.RECORD.c.id == number)).scalar()
-        probes[probe] = pack.join(record_of(connection, number), rest["loose"].get(probe, {}))
-    return {"environment": rest["environment"], "probes": probes}
+def _runs(connection: Connection, number: int) -> dict[str, Any]:
+    """The personas of a result."""
+    runs = connection.execute(
+        select(tables.RUN.c.persona, tables.RUN.c.rest, tables.SHEET.c.records).select_from(
+            tables.RUN.join(tables.SHEET)).where(tables.RUN.c.result == number)).all()
+    sheets = {run.persona: pack.ids_of(run.records) for run in runs}
+    records = records_of(connection, {each for sheet in sheets.values() for each in sheet})
+    made = {}
+    for run in runs:
+        rest = pack.unpack(run.rest)
+        probes = {}
+        for each in sheets[run.persona]:
+            probe, content = records[each]
+            probes[probe] = pack.join(content, rest["loose"].get(probe, {}))
+        made[run.persona] = {"environment": rest["environment"], "probes": probes}
+    return made
 
 
 def result(connection: Connection, digest: str) -> dict[str, Any]:
@@ -68,8 +80,7 @@ def result(connection: Connection, digest: str) -> dict[str, Any]:
     row = connection.execute(select(table.c.id, table.c.head)
                              .where(table.c.digest == digest_of(connection, digest))).one()
     made: dict[str, Any] = pack.unpack(row.head)
-    runs = connection.execute(select(tables.RUN).where(tables.RUN.c.result == row.id))
-    made["personas"] = {run.persona: _run(connection, run) for run in runs.all()}
+    made["personas"] = _runs(connection, row.id)
     return made
 
 

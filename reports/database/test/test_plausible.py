@@ -95,7 +95,7 @@ GOOD = [make(), make(arch="aarch64"), newer_than_its_kernel(works=plausible.NEWE
 def test_every_rule_rejects_its_case_and_says_why(rule: plausible.Rule) -> None:
     result = BAD[rule]()
     found = plausible.declared_by(declared())
-    assert [each.__name__ for each in plausible.RULES if each(result, found)] == [rule.__name__]
+    assert [each.__name__ for each in plausible.RULES if each(plausible.Case(result, found))] == [rule.__name__]
     assert plausible.problem(result, plausible.declared_by(declared())).startswith(f"{rule.__name__}: ")
 
 
