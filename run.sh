@@ -150,7 +150,7 @@ else
 fi
 launch=$bin/launch table=$here/suites/personas.txt
 [ -z "$lies" ] || launch=$bin/falsify/launch
-[ -x "$launch" ] || die 3 "no probes in $bin; run make first"
+[ -x "$launch" ] && [ -d "$bin/probes" ] || die 3 "no probes in $bin; run make first"
 trap 'exit 130' INT
 trap 'exit 143' TERM HUP
 [ -z "$faults" ] || printf '%s' "$faults" | while read -r fault; do

@@ -117,7 +117,7 @@ library-bundle: bundle $(GUESTS)	## the bundle with the census: ./run.sh kernels
 BENCH ?= $(patsubst lib/bench/%.c,%,$(wildcard lib/bench/*.c)) suite
 SUITE_BENCH := lib/bench/suite.py$(if $(GUEST), --guest $(GUEST)) $(B)/bench/nothing
 bench: $(patsubst %,$(B)/bench/%,$(filter-out suite,$(BENCH)))	## measure the library beside others: table, JSON in build/
-bench: $(if $(filter suite,$(BENCH)),$(B)/bench/nothing bundle)
+bench: $(if $(filter suite,$(BENCH)),$(B)/bench/nothing shipped bundle)
 	$(Q)$(PYTHON) lib/bench/bench.py --json build/bench $(if $(ROUNDS),--rounds $(ROUNDS)) \
 		$(patsubst %,$(B)/bench/%,$(filter-out suite,$(BENCH))) $(if $(filter suite,$(BENCH)),"$(SUITE_BENCH)")
 bench-table:	## the tables of README.md and lib/bench/README.md, of the last `make bench`
