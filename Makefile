@@ -112,7 +112,7 @@ $(B)/cross/tools.mk: kernels/source/cross.py
 # One probe by its name: make probes/ring/write_backward
 $(PROBES:%=probes/%): probes/%: $(B)/probes/%
 
-include lib/build.mk suites/tests.mk .packaging/bundle.mk .packaging/release.mk
+include lib/build.mk $(wildcard lib/*/build.mk) suites/tests.mk .packaging/bundle.mk .packaging/release.mk
 
 clean:		## remove build/
 	rm -rf build
