@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * libperfmodes-stacks: the call stacks of other processes, and the names of what is in them.
+ *
+ * An optional library of its own; conventions as in perfmodes.h. It needs no other part of
+ * libperfmodes: what goes in are the fields of samples, from whatever reader they come.
+ *
+ *   unwinder   one process: its mappings, its memory, from registers and a copied stack to frames
+ *   symbols    from addresses to names; a cache of files that unwinders share
+ *   worker     a thread that unwinds behind a bounded queue
+ *   folded, pprof   stacks written to a file as they come
+ *
+ * An unwinder and its symbols are used by one thread at a time; of those that a worker has, that is
+ * the worker's, in its callbacks. Everything that comes from a target (maps, memory, ELF files,
+ * files of its JIT) is bounded and held against its bounds; nothing of it is trusted.
+ */
+#ifndef PERFMODES_STACKS_H
+#define PERFMODES_STACKS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+#ifdef __GNUC__
+#pragma GCC visibility push(default)
+#endif
+
+struct pm_symbols;
+
+/* ---------------------------------------------------------------------------------- stacks */
+
+/* What is known of a frame: bits of struct pm_stack's `frames`. (0.1) */
+enum pm_frame_bits {
+	PM_FRAME_KERNEL = 1,
+	PM_FRAME_GUEST = 2,		/* of a virtual machine, user or kernel */
+	PM_FRAME_HYPERVISOR = 4,
+	PM_FRAME_SIGNAL = 8,		/* a signal interrupted it here: no return address */
+	PM_FRAME_CALLER = 16		/* a return address: the call is in front of it */
+};
+
+/* Why a stack has no further frames. (0.1) */
+enum pm_stack_end {
+	PM_END_COMPLETE,	/* the outermost frame was reached */
+	PM_END_UNTOLD,		/* a chain of the kernel's, which does not say */
+	PM_END_COPY,		/* the copy of the stack ended: more would need a larger one */
+	PM_END_NO_MAPPING,	/* code at an address where nothing is mapped */
+	PM_END_NO_INFO,		/* code without unwind information, and no frame pointer led on */
+	PM_END_MEMORY,		/* memory that cannot be read */
+	PM_END_FRAMES,		/* the limit of frames */
+	PM_END_TIME,		/* the limit of time */
+	PM_END_GONE,		/* the process has ended, or became another by exec */
+	PM_END_REGISTERS,	/* no registers, or of an ABI that is not unwound here */
+	PM_END_DEFERRED		/* the deferred part of the chain did not come */
+};
+
+/* A text for it: "complete", "the copied stack ended"... Never NULL. (0.1) */
+const char *pm_stack_end_text(enum pm_stack_end end);
+
+/* A stack, innermost frame first. Arrays live as long as the callback, or until the next stack. */
+struct pm_stack {
+	size_t size;			/* sizeof(struct pm_stack) */
+	pid_t pid, tid;
+	uint64_t time;			/* ns, as given with the sample */
+	uint64_t weight;		/* as given with the sample, 1 when that was 0 */
+	size_t count;			/* of frames */
+	const uint64_t *addresses;
+	const uint8_t *frames;		/* enum pm_frame_bits of each */
+	enum pm_stack_end end;
+	void *context;			/* as given with the sample */
+};
+
+/*
+ * What a sample tells about a stack: a chain of the kernel's, registers with a copy of the stack,
+ * or both; then the chain's kernel part is kept, and the user part unwound. (0.1)
+ */
+struct pm_stack_sample {
+	size_t size;			/* sizeof(struct pm_stack_sample) */
+	pid_t pid, tid;
+	uint64_t time;			/* ns, passed on */
+	uint64_t weight;		/* the period, say; passed on */
+	uint64_t ip;			/* 0: not known; used where there is no chain */
+	const uint64_t *callchain;	/* PERF_SAMPLE_CALLCHAIN with its context marks */
+	size_t callchain_count;
+	uint64_t regs_abi;		/* PERF_SAMPLE_REGS_USER: its first word */
+	uint64_t regs_mask;		/* sample_regs_user of the event */
+	const uint64_t *regs;		/* a word for each bit of regs_mask, lowest first */
+	const void *stack;		/* PERF_SAMPLE_STACK_USER */
+	size_t stack_size;		/* bytes that were asked for (its size) */
+	size_t stack_used;		/* bytes that were copied (its dyn_size) */
+	void *context;			/* the caller's, passed on */
+};
+
+/* ------------------------------------------------------------------------------- unwinders */
+
+struct pm_unwinder;
+
+/* How to reach a process, and limits. All 0 is a good choice. (0.1) */
+struct pm_unwinder_opts {
+	size_t size;			/* sizeof(struct pm_unwinder_opts) */
+	bool descriptors;		/* take maps_fd and mem_fd instead of opening /proc/PID */
+	int maps_fd, mem_fd;		/* of /proc/PID; owned by the unwinder from then on, also
+					 * when the call fails; mem_fd may be -1 */
+	unsigned int frames;		/* limit of frames a stack; 0: 512, at most 8192 */
+	uint64_t time_limit;		/* ns for a stack; 0: 20 ms */
+	struct pm_symbols *symbols;	/* files are shared through it; NULL: a private one. It has
+					 * to outlive the unwinder */
+};
+
+/*
+ * An unwinder of the process. Its maps are read now, its files when a frame is in them. -ESRCH: no
+ * such process; -EACCES or -EPERM: it is not ours to read (ptrace(2), access mode READ); -ENOTSUP:
+ * an architecture that is not unwound (x86-64, arm64, ppc64le and s390x are); -ENOMEM. Without
+ * access to its memory (maps alone) a process is unwound from its samples and files. (0.1)
+ */
+int pm_unwinder_open(pid_t pid, const struct pm_unwinder_opts *opts, struct pm_unwinder **ret);
+void pm_unwinder_close(struct pm_unwinder *unwinder);
+
+/* The value of sample_regs_user that unwinding needs on this architecture; 0: none. (0.1) */
+uint64_t pm_unwinder_registers(void);
+
+/*
+ * The stack of a sample. Returns 0, also when the stack is incomplete: `end` says why. What is in
+ * `ret` lives until the next call. A frame where nothing is mapped makes the maps be read again,
+ * once a stack, and not more often than takes a tenth of the time. -EINVAL without a size. (0.1)
+ */
+int pm_unwinder_stack(struct pm_unwinder *unwinder, const struct pm_stack_sample *sample,
+		      struct pm_stack *ret);
+
+/* A mapping that side-band told (MMAP, MMAP2). (0.1) */
+struct pm_mapping {
+	size_t size;			/* sizeof(struct pm_mapping) */
+	uint64_t start, length, offset;
+	uint32_t prot;			/* PROT_EXEC and so on */
+	uint64_t inode;			/* 0: not known */
+	const uint8_t *build_id;	/* NULL: not known */
+	size_t build_id_size;
+	const char *name;
+};
+
+/* It replaces what was mapped there. -EINVAL, -ENOSPC beyond a million, -ENOMEM. (0.1) */
+int pm_unwinder_map(struct pm_unwinder *unwinder, const struct pm_mapping *mapping);
+
+/* Reads the maps anew, after an exec for example. -ESRCH when the process has ended. (0.1) */
+int pm_unwinder_refresh(struct pm_unwinder *unwinder);
+
+/*
+ * The descriptor-free part, for chains without an unwinder (a process that cannot be read): kernel
+ * and user frames of the sample's chain into the caller's arrays. Returns how many. (0.1)
+ */
+size_t pm_stack_chain(const struct pm_stack_sample *sample, uint64_t *addresses, uint8_t *frames,
+		      size_t room, enum pm_stack_end *end);
+
+/* The cookie of a chain whose user part is deferred (Linux 7.0), or 0. (0.1) */
+uint64_t pm_stack_cookie(const struct pm_stack_sample *sample);
+
+/* --------------------------------------------------------------------------------- symbols */
+
+/* Where names come from, and limits. All 0 is a good choice. (0.1) */
+struct pm_symbols_opts {
+	size_t size;			/* sizeof(struct pm_symbols_opts) */
+	uint64_t memory;		/* bytes of tables and names; 0: 256 MiB */
+	bool mangled;			/* leave C++ and Rust names as they are */
+	bool debuginfod;		/* ask the servers of $DEBUGINFOD_URLS; it may take long */
+	const char *debug_root;		/* NULL: /usr/lib/debug */
+	const char *kallsyms;		/* NULL: /proc/kallsyms */
+};
+
+/* Files and their symbols. NULL: no memory. (0.1) */
+struct pm_symbols *pm_symbols_create(const struct pm_symbols_opts *opts);
+void pm_symbols_destroy(struct pm_symbols *symbols);
+
+/* Where a name was found. (0.1) */
+enum pm_symbol_source {
+	PM_SYMBOL_NONE,		/* no name: the file, or only the address, is known */
+	PM_SYMBOL_FILE,		/* the symbols of the file, or of its debug file */
+	PM_SYMBOL_JIT,		/* a perf map or jitdump of the process */
+	PM_SYMBOL_KERNEL,	/* kallsyms */
+	PM_SYMBOL_HIDDEN	/* the kernel's, which kernel.kptr_restrict hides from us */
+};
+
+/* A name for an address. Texts live until the next call with the same symbols. (0.1) */
+struct pm_symbol {
+	size_t size;			/* sizeof(struct pm_symbol) */
+	enum pm_symbol_source source;
+	const char *name;		/* NULL when there is none */
+	const char *raw_name;		/* before demangling; NULL when there is none */
+	const char *module;		/* path, "[vdso]", "[kernel]", "[jit]"...; never NULL */
+	uint64_t start;			/* the symbol's first address in the process */
+	uint64_t file_address;		/* the address as the file counts; 0 without a file */
+	const uint8_t *build_id;	/* of the file, build_id_size bytes; may be NULL */
+	size_t build_id_size;
+};
+
+/*
+ * The symbol at an address of the unwinder's process, or of the kernel, by the frame's bits; the
+ * instruction in front of it when they have PM_FRAME_CALLER. The unwinder was opened with these
+ * symbols; it may be NULL for addresses of the kernel. Returns 0, also without a name; -EINVAL when
+ * a size is not set. (0.1)
+ */
+int pm_symbols_find(struct pm_symbols *symbols, struct pm_unwinder *unwinder, uint64_t address,
+		    unsigned int frame, struct pm_symbol *ret);
+
+#ifdef __GNUC__
+#pragma GCC visibility pop
+#endif
+#ifdef __cplusplus
+}
+#endif
+
+#endif

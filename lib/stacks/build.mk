@@ -1,0 +1,43 @@
+# SPDX-License-Identifier: MIT
+# libperfmodes-stacks: optional, built where pkg-config knows elfutils. Part of ../../Makefile.
+
+STACKS_NEED := libdw libelf zlib
+STACKS_LIBS := -ldw -lelf -lz -ldl -pthread
+STACKS_SOURCES := $(wildcard lib/stacks/*.c)
+ifeq ($(CROSS_COMPILE),)
+HAVE_STACKS := $(shell pkg-config --exists $(STACKS_NEED) 2>/dev/null && echo yes)
+endif
+
+ifneq ($(HAVE_STACKS),)
+library: $(B)/libperfmodes-stacks.a
+unit-tests: $(patsubst lib/test/%.c,build/test/%,$(wildcard lib/test/stacks/*_test.c))
+library-tests: stacks-tests
+else
+library: without-stacks
+without-stacks:
+	@echo "  LEFT    libperfmodes-stacks: pkg-config knows no $(STACKS_NEED) (Debian: libdw-dev zlib1g-dev)"
+.PHONY: without-stacks
+endif
+
+$(B)/libperfmodes-stacks.a: $(patsubst lib/%.c,$(B)/pic/%.o,$(STACKS_SOURCES))
+	$(call say,AR,$@)
+	$(Q)rm -f $@ && $(AR) rcs $@ $^
+
+# The tests of the room: under the sanitizers, and the programs that they look at.
+STACKS_TREES := build/test/stacks/trees build/test/stacks/late.so build/test/stacks/stopped
+stacks-tests: $(STACKS_TREES) $(patsubst lib/test/%.c,build/test/%,$(wildcard lib/test/stacks/*_test.c))	## tests of lib/stacks
+build/test/stacks.a: $(patsubst lib/%.c,build/test/object/%.o,$(STACKS_SOURCES))
+	$(Q)rm -f $@ && ar rcs $@ $^
+build/test/stacks/%_test: lib/test/stacks/%_test.c build/test/stacks.a $(wildcard lib/test/stacks/*.h)
+	$(call say,TEST,$@)
+	$(Q)mkdir -p $(@D) && gcc $(TEST_FLAGS) -o $@ $< build/test/stacks.a -lcmocka $(STACKS_LIBS)
+build/test/stacks/stopped: lib/test/stacks/stopped.c build/test/stacks.a
+	$(call say,TEST,$@)
+	$(Q)mkdir -p $(@D) && gcc $(TEST_FLAGS) -o $@ $< build/test/stacks.a $(STACKS_LIBS)
+build/test/stacks/trees: lib/test/stacks/trees.c
+	$(call say,TEST,$@)
+	$(Q)mkdir -p $(@D) && gcc -std=gnu11 -O1 -g -o $@ $< -ldl -pthread -lrt
+build/test/stacks/late.so: lib/test/stacks/late.c
+	$(call say,TEST,$@)
+	$(Q)mkdir -p $(@D) && gcc -std=gnu11 -shared -fPIC -O2 -fomit-frame-pointer -o $@ $<
+.PHONY: stacks-tests

@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * kallsyms: lines of "ADDRESS TYPE NAME" with "\t[module]" behind names of modules. Where
+ * kernel.kptr_restrict or a missing capability hides addresses, all of them read as 0.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "symbols.h"
+
+#define TEXT_MAX ((size_t)128 << 20)
+
+static char *read_all(const char *path, size_t *size)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	size_t room = 0, used = 0;
+	char *text = NULL;
+	ssize_t got = fd < 0 ? -1 : 1;
+
+	while (got > 0) {
+		if (room - used < 65536) {
+			const size_t more = room ? 2 * room : 1 << 20;
+			char *bigger = more <= TEXT_MAX ? realloc(text, more) : NULL;
+
+			if (bigger == NULL)
+				break;
+			text = bigger;
+			room = more;
+		}
+		got = read(fd, text + used, room - used - 1);
+		if (got > 0)
+			used += (size_t)got;
+	}
+	if (fd >= 0)
+		close(fd);
+	*size = used;
+	return text;
+}
+
+static bool is_code(char type)
+{
+	return strchr("tTwWiu", type) != NULL;
+}
+
+static void take_line(struct kernel *kernel, char *line, bool *shown)
+{
+	struct entry entry = { 0 };
+	char *end;
+
+	entry.address = strtoull(line, &end, 16);
+	if (end == line || end[0] != ' ' || end[1] == '\0' || end[2] != ' ' || end[3] == '\0')
+		return;
+	*shown |= entry.address != 0;
+	entry.name = end + 3;
+	if (entry.address != 0 && is_code(end[1]))
+		(void)table_add(&kernel->table, &entry);
+}
+
+static void read_kernel(struct kernel *kernel, const char *path)
+{
+	char *line, *newline, *end;
+	bool shown = false;
+	size_t size;
+
+	kernel->read = true;
+	kernel->text = read_all(path, &size);
+	if (kernel->text == NULL) {
+		kernel->hidden = true;
+		return;
+	}
+	kernel->text[size] = '\0';
+	end = kernel->text + size;
+	for (line = kernel->text; line < end; line = newline + 1) {
+		newline = memchr(line, '\n', (size_t)(end - line));
+		if (newline == NULL)
+			break;		/* a line that was cut */
+		*newline = '\0';
+		take_line(kernel, line, &shown);
+	}
+	kernel->hidden = !shown;
+	if (kernel->hidden)
+		kernel_free(kernel);
+	kernel->read = true;
+}
+
+void kernel_free(struct kernel *kernel)
+{
+	const bool hidden = kernel->hidden;
+
+	table_free(&kernel->table);
+	free(kernel->text);
+	*kernel = (struct kernel){ .hidden = hidden };
+}
+
+const struct entry *kernel_find(struct pm_symbols *symbols, uint64_t address)
+{
+	if (!symbols->kernel.read)
+		read_kernel(&symbols->kernel, symbols->kallsyms);
+	return table_find(&symbols->kernel.table, address);
+}

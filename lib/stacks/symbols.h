@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: MIT */
+/* The inside of struct pm_symbols. Not installed. */
+#ifndef PM_STACKS_SYMBOLS_H
+#define PM_STACKS_SYMBOLS_H
+
+#include "cache.h"
+#include "table.h"
+
+#define NAME_MAX_BYTES 4096		/* a longer one is cut */
+
+/* Names of the kernel. */
+struct kernel {
+	struct table table;
+	char *text;			/* of kallsyms; names and modules lead into it */
+	bool read, hidden;
+};
+
+struct pm_symbols {
+	uint64_t limit;			/* bytes */
+	bool mangled, debuginfod;
+	char *debug_root, *kallsyms;
+	struct cached *files;
+	uint64_t clock;			/* counts lookups, for the oldest */
+	struct kernel kernel;
+	char *name;			/* the last demangled one, malloc'ed; NULL */
+	char module[256];		/* the last module of the kernel */
+	char cut[NAME_MAX_BYTES + 1];	/* a long name */
+};
+
+/* Reads the symbols of a file, once. */
+void symbols_load(struct pm_symbols *symbols, struct cached *cached);
+
+/* Lets go of what nobody uses, the longest unused first, until the limit is held. */
+void cache_trim(struct pm_symbols *symbols);
+
+/* The bytes that a file's symbols take. */
+uint64_t cache_bytes(const struct cached *cached);
+
+/* Reads kallsyms at the first call. The entry's name is "name" or "name\t[module]". */
+const struct entry *kernel_find(struct pm_symbols *symbols, uint64_t address);
+void kernel_free(struct kernel *kernel);
+
+/* A demangled copy for free(), or NULL when it is no mangled name or nothing can demangle it. */
+char *demangle(const char *name);
+
+/* A file of debug symbols for this one: its descriptor, or -ENOENT. */
+int debug_file_open(const struct pm_symbols *symbols, const struct cached *cached);
+
+#endif

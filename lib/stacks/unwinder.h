@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: MIT */
+/* What the parts of an unwinder share. Not installed. */
+#ifndef PM_STACKS_UNWINDER_H
+#define PM_STACKS_UNWINDER_H
+
+#include <elfutils/libdwfl.h>
+
+#include "cache.h"
+#include "jit.h"
+#include "maps.h"
+
+#define FRAMES_DEFAULT 512
+#define FRAMES_MAX 8192
+#define TIME_DEFAULT 20000000ull
+
+/* A file where a process has it. */
+struct module {
+	struct module *next;
+	uint64_t low, high, bias;
+	uint64_t start, inode;		/* of the mapping that it was found by */
+	struct cached *cached;
+	bool told;			/* libdwfl knows it */
+};
+
+struct pm_unwinder {
+	pid_t pid;
+	int maps_fd, mem_fd;
+	unsigned int room;		/* frames */
+	uint64_t time_limit;		/* ns */
+	struct pm_symbols *symbols;
+	bool own_symbols;
+	struct maps maps;
+	uint64_t read_at, read_took;	/* when the maps were read, and how long that took, ns */
+	bool gone;
+	struct module *modules;
+	struct jit jit;
+	Dwfl *dwfl;
+	Elf *machine;			/* a header that says which machine it is */
+	char header[64];
+	uint64_t *addresses;
+	uint8_t *frames;
+	/* the stack that is being unwound */
+	const struct pm_stack_sample *sample;
+	size_t count, first;		/* frames so far; the first of the user's */
+	uint64_t sp, deadline;
+	enum pm_stack_end end;		/* why memory or a frame was refused */
+};
+
+uint64_t unwinder_now(void);
+
+/* The file that is mapped at the address, opened at the first call; NULL when there is none. */
+struct module *unwinder_module(struct pm_unwinder *unwinder, uint64_t address);
+
+/* As above, for libdwfl, which then knows it. */
+bool unwinder_tell_dwfl(struct pm_unwinder *unwinder, uint64_t address);
+
+/* Forgets all modules, or those whose mapping is not there any more. */
+void unwinder_drop_modules(struct pm_unwinder *unwinder);
+void unwinder_keep_modules(struct pm_unwinder *unwinder);
+
+/* Makes the unwinder's Dwfl. -ENOMEM, -ENOTSUP. */
+int unwinder_begin(struct pm_unwinder *unwinder);
+
+/* The user's part of unwinder->sample behind what is there. */
+enum pm_stack_end unwinder_walk(struct pm_unwinder *unwinder);
+
+/* The maps again, where that is allowed by now. Returns whether they were read. */
+bool unwinder_reread(struct pm_unwinder *unwinder);
+
+#endif

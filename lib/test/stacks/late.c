@@ -1,0 +1,8 @@
+/* SPDX-License-Identifier: MIT */
+/* A library that a program loads late: it calls back. */
+int late(void (*back)(const char *));
+int late(void (*back)(const char *))
+{
+	back("spin late ?");
+	return 1;
+}
