@@ -29,12 +29,11 @@ PROBE(TITLE("attrs of events for event-based branches")
       POINT(bhrb_alone, "EINVAL for the branch history bit (62) without the EBB bit (63)")
       POINT(cpu_wide, "EINVAL for an EBB event on a CPU")
       NEEDS("root")
-      POINT(on_child, "an EBB event on a child of this task is accepted"))
-
-TEST(accepted)
-{
-	close(must_lead());
-}
+      POINT(on_child, "an EBB event on a child of this task is accepted")
+      POINT(enabled_at_once, "an EBB event that is opened enabled is on its counter")
+      POINT(one_cpu, "an EBB event of this task on one CPU is on its counter there")
+      FACT(cache_type, enum, "-", "what a generic cache event with bit 63 is answered")
+      FACT(software_type, enum, "-", "what a software event with bit 63 is answered"))
 
 static void accept(uint64_t code)
 {
@@ -45,6 +44,11 @@ static void accept(uint64_t code)
 	close(ask_open(&attr, &without, 0, -1, "bit 63"));
 }
 
+TEST(accepted)
+{
+	accept(CYCLES_1);
+}
+
 TEST(counter_5)
 {
 	accept(0x500fa);
@@ -53,6 +57,17 @@ TEST(counter_5)
 TEST(counter_6)
 {
 	accept(0x600f4);
+}
+
+static const char *answer(uint32_t type)
+{
+	struct perf_event_attr attr = attr_of(type, EBB);
+	int fd = pm_open(&attr, 0, -1, -1, 0);
+
+	if (fd < 0)
+		return pm_errno_name(fd);
+	close(fd);
+	return "accepted";
 }
 
 /* The rules would refuse it: neither pinned nor exclusive. */
@@ -70,6 +85,8 @@ TEST(generic_type)
 	spin_ns(1000000);
 	if (read(fd, &value, 8) != 8 || !value)
 		say_broken("the generic event is accepted, and does not count");
+	fact_str("cache_type", "%s", answer(PERF_TYPE_HW_CACHE));
+	fact_str("software_type", "%s", answer(PERF_TYPE_SOFTWARE));
 }
 
 FIXTURE(rule)
@@ -136,6 +153,36 @@ TEST(cpu_wide)
 	expect_refused(pm_open(&attr, -1, move_to_nth_cpu(0), -1, 0), EINVAL, BROKEN, "on a CPU");
 }
 
+static void expect_on_counter(int fd)
+{
+	uint64_t value;
+
+	if (read(fd, &value, 8) != 8)
+		say_broken("read(2) gives no value");
+}
+
+TEST(enabled_at_once)
+{
+	struct perf_event_attr attr = attr_ebb(CYCLES_1);
+
+	close(must_lead());
+	attr.disabled = 0;
+	expect_on_counter(must_open(&attr, 0, -1, -1, 0));
+}
+
+TEST(one_cpu)
+{
+	struct perf_event_attr attr = attr_ebb(CYCLES_1);
+	int cpu, fd;
+
+	close(must_lead());
+	cpu = move_to_nth_cpu(0);
+	ASSERT_LE(0, cpu);
+	fd = must_open(&attr, 0, cpu, -1, 0);
+	must_ioctl(fd, PERF_EVENT_IOC_ENABLE, 0);
+	expect_on_counter(fd);
+}
+
 static int wait_and_end(void *gate)
 {
 	gate_wait(gate);
@@ -144,14 +191,15 @@ static int wait_and_end(void *gate)
 
 TEST(on_child)
 {
-	struct perf_event_attr attr = attr_ebb(CYCLES_1);
+	struct perf_event_attr attr = attr_ebb(CYCLES_1), without = attr;
 	struct gate gate;
 	pid_t child;
 
 	close(must_lead());
 	ASSERT_EQ(0, gate_init(&gate));
 	child = start_child(wait_and_end, &gate);
-	must_open(&attr, child, -1, -1, 0);
+	without.config &= ~EBB;
+	ask_open(&attr, &without, child, -1, "bit 63 on a child");
 	gate_open(&gate);
 	wait_child(child);
 }

@@ -64,15 +64,6 @@ static uint64_t running(int fd)
 	return must_counts(fd, TIMES).time_running;
 }
 
-/* How long a thread has been on a CPU. */
-static uint64_t cpu_time(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-	return now.tv_sec * 1000000000ull + now.tv_nsec;
-}
-
 /*
  * Broken when the ordinary one runs while this thread, with ours on the counters, has the CPU. An
  * event of the CPU may also run while other tasks have it.
@@ -80,11 +71,11 @@ static uint64_t cpu_time(void)
 static void expect_still(int ordinary)
 {
 	const uint64_t start = now_ns();
-	uint64_t used = cpu_time(), gained = running(ordinary), gone;
+	uint64_t used = used_ns(), gained = running(ordinary), gone;
 
 	spin_ns(20000000);
 	gained = running(ordinary) - gained;
-	used = cpu_time() - used;
+	used = used_ns() - used;
 	gone = now_ns() - start - used;
 	if (used < 5000000)
 		say_unknown("this thread had the CPU for %" PRIu64 " of 20000000 ns", used);

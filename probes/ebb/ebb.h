@@ -9,21 +9,20 @@
 
 #include <sys/auxv.h>
 
+#include "spr.h"
+
 #define EBB (1ull << 63)
 #define BHRB (1ull << 62)
 #define CYCLES_1 0x1001e
 #define CYCLES_2 0x2001e
 
-#define READ_SPR(n) ({ unsigned long v_; __asm__ volatile("mfspr %0," #n : "=r"(v_)); v_; })
-#define WRITE_SPR(n, v) __asm__ volatile("mtspr " #n ",%0" : : "r"((unsigned long)(v)) : "memory")
-/* EBBHR 804, BESCR 806, MMCR0 (user) 779, PMC1 771 */
-
-/* A test for machines that do not have the registers it names. */
-#define NOT_POWER(name)                                                                        \
-	TEST(name)                                                                             \
-	{                                                                                      \
-		say_absent("not a 64-bit Power machine");                                      \
-	}
+#define BESCR_GE (unsigned long)0x8000000000000000ull	/* branches are on ... */
+#define BESCR_PME (unsigned long)0x0000000100000000ull	/* ... for the performance monitor ... */
+#define BESCR_PMEO 1ul					/* ... which asks for one */
+#define BESCR_ON (BESCR_GE | BESCR_PME)
+#define MMCR0_FC 0x80000000ul				/* counters stand still */
+#define MMCR0_PMAE 0x04000000ul				/* an overflow may branch ... */
+#define MMCR0_PMAO 0x00000080ul				/* ... and one has happened */
 
 static inline struct perf_event_attr attr_ebb(uint64_t code)
 {
@@ -40,11 +39,11 @@ static inline void require_ebb(void)
 {
 	struct perf_event_attr wrong = attr_ebb(0x1e);
 
-#ifdef __powerpc__
+#ifdef __powerpc64__
 	if (!(getauxval(AT_HWCAP2) & 0x10000000))
 		say_absent("this CPU or its PMU driver has no event-based branches");
 #else
-	say_absent("not a Power machine");
+	say_absent("not a 64-bit Power machine");
 #endif
 	require(REQUIRE_CPU_PMU);
 	if (pm_open(&wrong, 0, -1, -1, 0) >= 0)
@@ -74,6 +73,15 @@ static inline int must_schedule(void)
 	if (read(fd, &value, 8) != 8)
 		say_unknown("the event is not scheduled: another has the counters");
 	return fd;
+}
+
+/* CPU time of this thread, in nanoseconds. */
+static inline uint64_t used_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+	return now.tv_sec * 1000000000ull + now.tv_nsec;
 }
 
 #endif

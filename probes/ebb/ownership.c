@@ -19,23 +19,24 @@ PROBE(TITLE("registers of event-based branches (EBB)")
       POINT(fork_clears, "a child starts with BESCR, EBBHR and EBBRR 0, and cannot write a "
 			 "counter"))
 
-#if defined(__powerpc64__)
+/* An address that nothing branches to: branches stay off. */
+#define SOMEWHERE (unsigned long)0x0100000000000000ull
 
 static int write_counter(void *unused)
 {
 	(void)unused;
-	WRITE_SPR(771, 0);
+	spr_write(SPR_PMC1, 0);
 	return 0;
 }
 
 TEST(registers)
 {
 	require_ebb();
-	WRITE_SPR(806, 0x8000000100000000ul);
-	WRITE_SPR(804, 0x0100000000000000ul);
-	if (READ_SPR(806) != 0x8000000100000000ul || READ_SPR(804) != 0x0100000000000000ul)
-		say_broken("BESCR=%#lx EBBHR=%#lx", READ_SPR(806), READ_SPR(804));
-	WRITE_SPR(806, 0);
+	spr_write(SPR_BESCR, BESCR_ON);
+	spr_write(SPR_EBBHR, SOMEWHERE);
+	if (spr_read(SPR_BESCR) != BESCR_ON || spr_read(SPR_EBBHR) != SOMEWHERE)
+		say_broken("BESCR=%#lx EBBHR=%#lx", spr_read(SPR_BESCR), spr_read(SPR_EBBHR));
+	spr_write(SPR_BESCR, 0);
 }
 
 /* Writes a counter while the event is open, says so, and writes it again after the close. */
@@ -81,7 +82,7 @@ TEST(other_event_keeps)
 static int look_after_fork(void *unused)
 {
 	(void)unused;
-	if (READ_SPR(806) || READ_SPR(804) || READ_SPR(805))
+	if (spr_read(SPR_BESCR) || spr_read(SPR_EBBHR) || spr_read(SPR_EBBRR))
 		return 1;
 	return write_counter(NULL);
 }
@@ -91,25 +92,16 @@ TEST(fork_clears)
 	int status;
 
 	must_schedule();
-	WRITE_SPR(804, 0x0100000000000000ul);
-	WRITE_SPR(805, 0x0200000000000000ul);
-	WRITE_SPR(806, 0x0000000100000000ul);
+	spr_write(SPR_EBBHR, SOMEWHERE);
+	spr_write(SPR_EBBRR, 2 * SOMEWHERE);
+	spr_write(SPR_BESCR, BESCR_PME);
 	status = wait_child(start_child(look_after_fork, NULL));
-	WRITE_SPR(779, 0x80000000ul);
-	WRITE_SPR(806, 0);
+	spr_write(SPR_MMCR0, MMCR0_FC);
+	spr_write(SPR_BESCR, 0);
 	if (status == 1)
 		say_broken("the child has its parent's BESCR, EBBHR or EBBRR");
 	if (status != 128 + SIGILL)
 		say_broken("the child's write to PMC1 ended with %d, want SIGILL", status);
 }
-
-#else
-
-NOT_POWER(registers)
-NOT_POWER(close_takes_back)
-NOT_POWER(other_event_keeps)
-NOT_POWER(fork_clears)
-
-#endif
 
 PROBE_MAIN
