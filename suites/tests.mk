@@ -53,7 +53,7 @@ falsify: all lying-probes	## run probes on kernels that lie: each point must be 
 # that ships.
 LIES := $(patsubst suites/%.c,$(B)/%.o,$(wildcard suites/falsify/lies/*.c))
 WRAPPED := syscall close ioctl prctl read mmap poll epoll_wait fcntl sigtimedwait sigaction \
-	pm_record_decode pm_ring_next pm_ring_head
+	pm_record_decode pm_ring_next pm_ring_head spr_read spr_write getauxval
 LYING := $(PROBES:%=$(B)/falsify/probes/%)
 $(B)/falsify/probes/%: $(B)/object/%.o $(KIT) $(LIES) $(B)/lib/mechanism.a
 	$(call say,LYING,$(subst /,.,$*))

@@ -7,8 +7,8 @@ boot asks each probe on its kernel as it is, and which lies it could be told; th
 points that said yes, some mutants a boot, until each has failed. Where the row has a synthetic PMU, that
 lies, too.
 
-usage: suites/falsify/guests.py ROW [--probe GLOB]... [--rounds N]
-Needs `make lying-probes`. Exit: 0 done, 3 a guest could not run.
+usage: [ARCH=MACHINE] suites/falsify/guests.py ROW [--probe GLOB]... [--rounds N]
+Needs `make lying-probes`, for a row of another machine `make ARCH=MACHINE lying-probes` and `make`. Exit: 0 done, 3 a guest could not run.
 """
 
 from __future__ import annotations
@@ -41,6 +41,13 @@ def pmu_lies() -> list[str]:
     return [f"pmu-{name}" for name in re.findall(r'\[LIE_\w+\] = "(\w+)"', text)]
 
 
+def prefix() -> str:
+    """Of the tools of the machine built for; empty for this one."""
+    tools = BUILD / "cross/tools.mk"
+    found = re.search(r"^CROSS_COMPILE := (\S+)", tools.read_text(encoding="utf-8"), re.MULTILINE) if tools.is_file() else None
+    return found[1] if found else ""
+
+
 def make_bundle(folder: Path, probes: set[str], lines: list[Line]) -> None:
     """What a guest gets."""
     shutil.copytree(TREE / "suites", folder / "suites", ignore=lambda top, names:
@@ -55,7 +62,7 @@ def make_bundle(folder: Path, probes: set[str], lines: list[Line]) -> None:
             (folder / "bin" / kind / area).mkdir(parents=True, exist_ok=True)
         shutil.copy(BUILD / f"declared/{area}/{name}.txt", folder / f"bin/declared/{area}/{name}.txt")
         for kind, built in (("probes", "falsify/probes"), ("plain", "probes")):
-            subprocess.run(["strip", "-o", folder / f"bin/{kind}/{area}/{name}", BUILD / built / area / name], check=True)
+            subprocess.run([f"{prefix()}strip", "-o", folder / f"bin/{kind}/{area}/{name}", BUILD / built / area / name], check=True)
     (folder / "mutants").write_text("".join(f"{' '.join(line)}\n" for line in lines), encoding="utf-8")
 
 

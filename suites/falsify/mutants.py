@@ -23,6 +23,7 @@ from reports import catalogue, ktap, verdict  # noqa: E402
 from reports.mutation import NATURE, Blanket  # noqa: E402
 
 BUILD = TREE / "build" / os.environ.get("ARCH", platform.machine())
+HOST = TREE / "build" / platform.machine()	# whose launcher runs here; the names of lies are the same
 # Each contradicts many points in its own way.
 STRONG = ["open-accepts", "open-entrusts", "mmap-accepts", "ioctl-accepts", "read-more", "attr-read_format",
           "disable-nothing", "open-size", "open-pointer", "open-old"]
@@ -37,7 +38,7 @@ def stop(text: str) -> NoReturn:
 @cache
 def faults() -> tuple[str, ...]:
     """The names of all mutants: filters, and lies that are linked in."""
-    done = subprocess.run([BUILD / "falsify/launch", "--fault", "list"], capture_output=True, text=True, check=True)
+    done = subprocess.run([HOST / "falsify/launch", "--fault", "list"], capture_output=True, text=True, check=True)
     return tuple(done.stdout.split())
 
 
