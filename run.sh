@@ -56,8 +56,13 @@ python() {	# hand over to a Python package of this tree
 	[ ! -x "$here/.ci/install" ] || "$here/.ci/install" reports || exit 3	# none in a package
 	interpreter=/usr/bin/python3
 	[ -x $interpreter ] || interpreter=python3
-	cd "$here"
-	case $1 in reports) LC_ALL=$locale ;; esac	# the caller's: may blocks be drawn?
+	# Paths that the caller gives to `kernels` are of the folder it is called in; nothing is imported from there.
+	export PYTHONPATH="$here" PYTHONSAFEPATH=1
+	case $1 in
+	reports)
+		cd "$here"
+		LC_ALL=$locale ;;	# the caller's: may blocks be drawn?
+	esac
 	"$interpreter" -m "$@"
 }
 

@@ -10,12 +10,14 @@ import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import TypeAlias
 
 from kernels import ROOT
 from kernels.device import manifest
 from kernels.device.inventory import TRANSPORTS, Device, Inventory, find, load
 from kernels.device.logs import Logs
 from kernels.errors import RowError, Usage
+from kernels.lab.place import Lab, LavaPlace, jobs_of
 from kernels.options import request, results_folder, suite_file
 from kernels.place.adb import AdbLink
 from kernels.place.bring import packing
@@ -33,6 +35,8 @@ from kernels.show.progress import Progress
 
 RUNS = ROOT / "results" / "devices"
 PACE = Pace()
+Said: TypeAlias = Callable[[str, str], None]
+Ended: TypeAlias = Callable[[Report], None]
 CONNECTING = 4 * (os.cpu_count() or 1)  # at a time: setting up a connection takes CPU here
 
 
@@ -52,6 +56,13 @@ def place_of(device: Device, args: argparse.Namespace) -> RemotePlace:
     return made
 
 
+def lab_of(device: Device, args: argparse.Namespace) -> LavaPlace:
+    """A device type of a lab: who schedules it is the lab."""
+    lab = Lab(args.bundle or device.lab.bundle, args.base or device.lab.base)
+    identity = device.address.partition("/")[0]
+    return LavaPlace(device.name, device.address, lab, Private([identity], args.keep_names))
+
+
 def run(args: argparse.Namespace) -> int:
     if args.matrix is not None:
         return compare.table(args.matrix or ["latest"], args.all, RUNS)
@@ -66,9 +77,10 @@ def run(args: argparse.Namespace) -> int:
     if not devices:
         ways = ", ".join(f"{transport}:..." for transport in TRANSPORTS)
         raise Usage(f"which device? {' '.join(listed.devices) or 'there is no devices.toml'}; or {ways}")
-    places = [place_of(device, args) for device in devices]
+    places = [place_of(device, args) for device in devices if device.transport != "lava"]
+    labs = [lab_of(device, args) for device in devices if device.transport == "lava"]
     try:
-        return health(places, args.jobs) if args.health else probe(places, devices, args)
+        return health(places, labs, args.jobs) if args.health else probe(places, labs, devices, args)
     finally:
         for place in places:
             place.link.close()
@@ -97,7 +109,7 @@ def allowed(device: Device) -> str:
     return f"allowed: {', '.join(may) or 'what changes nothing'}{quiet}"
 
 
-def looked_at(places: list[RemotePlace], jobs: int, told: Callable[[str, str], None]) -> dict[str, str]:
+def looked_at(places: list[RemotePlace], jobs: int, told: Said) -> dict[str, str]:
     """Ask every device what it is, side by side. Returns those that cannot be asked, with why."""
 
     def look(place: RemotePlace) -> tuple[str, str]:
@@ -113,11 +125,15 @@ def looked_at(places: list[RemotePlace], jobs: int, told: Callable[[str, str], N
         return {name: ill for name, ill in pool.map(look, places) if ill}
 
 
-def health(places: list[RemotePlace], jobs: int) -> int:
+def health(places: list[RemotePlace], labs: list[LavaPlace], jobs: int) -> int:
     """--health: a line for each device. 3 if one of them cannot run now."""
-    ill = looked_at(places, jobs, lambda name, state: None)
+    ill = looked_at(places, jobs, lambda name, state: None) if places else {}
     for place in places:
         print(show.clean(f"{place.name:<20} {ill.get(place.name) or well(place)}"))
+    for lab in labs:
+        why = lab.health()
+        ill |= {lab.name: why} if why else {}
+        print(show.clean(f"{lab.name:<20} {why or 'ok: its lab answers'}"))
     return 3 if ill else 0
 
 
@@ -131,11 +147,12 @@ def well(place: RemotePlace) -> str:
     return ", ".join(said)
 
 
-def probe(places: list[RemotePlace], devices: list[Device], args: argparse.Namespace) -> int:
+def probe(
+    places: list[RemotePlace], labs: list[LavaPlace], devices: list[Device], args: argparse.Namespace
+) -> int:
     """Run the suite on all devices and report on them. Returns the exit status."""
-    wanted, began = request(args), time.monotonic()
-    folder = results_folder(args, "devices")
-    names = [place.name for place in places]
+    began, folder = time.monotonic(), results_folder(args, "devices")
+    names = [device.name for device in devices]
     progress, logs = Progress(names, show.console(stderr=True)), Logs(folder / "logs")
     for device in devices:
         if not device.named:
@@ -150,20 +167,29 @@ def probe(places: list[RemotePlace], devices: list[Device], args: argparse.Names
         logs.say(report.name, show.line(report))
 
     reports = [made for name in names if args.resume and (made := resumable(folder, name))]
-    left = [place for place in places if place.name not in {report.name for report in reports}]
+    had = {report.name for report in reports}
     with progress.live():
-        ill = looked_at(left, args.jobs, state)
-        reports += [Report(name, error=why) for name, why in ill.items()]
         for report in reports:
             ended(report)
-        left = [place for place in left if place.name not in ill]
-        machines = (place.facts().machine for place in left)
-        made = bundles(machines, not args.no_build, not args.no_install)
-        with packing(), with_suite(made, suite_file(args)) as whole:
-            reports += Engine(folder, wanted, whole, state).run_all(left, args.jobs, ended)
+        left = [lab for lab in labs if lab.name not in had]
+        with jobs_of(left, request(args), folder, state, ended) as of_labs:
+            left_here = [place for place in places if place.name not in had]
+            reports += fleet(left_here, args, folder, state, ended)
+        reports += of_labs
     show.closing(reports, names, time.monotonic() - began, folder, "device")
     manifest.write(folder, names)
     if args.junit:
         args.junit.write_text(show.junit(reports, "devices"), encoding="utf-8")
     return max((report.status for report in reports), default=0)
 
+
+def fleet(places: list[RemotePlace], args: argparse.Namespace, folder: Path, state: Said, ended: Ended) -> list[Report]:
+    """Those that are reached from here."""
+    ill = looked_at(places, args.jobs, state) if places else {}
+    reports = [Report(name, error=why) for name, why in ill.items()]
+    for report in reports:
+        ended(report)
+    left = [place for place in places if place.name not in ill]
+    made = bundles((place.facts().machine for place in left), not args.no_build, not args.no_install)
+    with packing(), with_suite(made, suite_file(args)) as whole:
+        return reports + Engine(folder, request(args), whole, state).run_all([*left], args.jobs, ended)

@@ -18,11 +18,12 @@ from typing import Any
 import jsonschema
 
 from kernels.errors import Usage
+from kernels.lab.place import Lab
 from kernels.place.owner import Owner
 
 HERE = Path(__file__).resolve().parent
 EXAMPLE = HERE / "devices.toml"
-TRANSPORTS = ("ssh", "adb", "serial")
+TRANSPORTS = ("ssh", "adb", "serial", "lava")
 
 
 @dataclass(frozen=True)
@@ -37,6 +38,7 @@ class Device:
     about: str = ""
     owner: Owner = Owner()
     ssh_config: str = ""
+    lab: Lab = Lab()
     named: bool = True
 
 
@@ -125,7 +127,7 @@ def _device(entry: dict[str, Any], defaults: dict[str, Any], folder: Path) -> De
     limits["levels"] = tuple(str(level) for level in limits.get("levels", ()))
     limits["quiet"] = tuple(limits.get("quiet", ()))
     limits["disturb"] = limits.pop("may_disturb", False)
-    config = entry.get("ssh_config", "")
+    config, base = entry.get("ssh_config", ""), entry.get("base", "")
     return Device(
         entry["name"],
         entry["transport"],
@@ -134,4 +136,5 @@ def _device(entry: dict[str, Any], defaults: dict[str, Any], folder: Path) -> De
         entry.get("about", ""),
         Owner(**limits),
         str(folder / Path(config).expanduser()) if config else "",
+        Lab(entry.get("bundle", ""), str(folder / Path(base).expanduser()) if base else ""),
     )

@@ -19,7 +19,8 @@ def add(verbs: Any) -> None:
     )  # fmt: skip
     made.add_argument(
         "target", nargs="*", metavar="TARGET",
-        help="name or tag of the inventory, `all`, ssh:[USER@]HOST[:PORT], adb:SERIAL or serial:/PATH[@BAUD]",
+        help="name or tag of the inventory, `all`, ssh:[USER@]HOST[:PORT], adb:SERIAL, "
+        "serial:/PATH[@BAUD] or lava:IDENTITY/DEVICE-TYPE, the identity one of lavacli's",
     )  # fmt: skip
     _where(made)
     _what(made)
@@ -32,6 +33,13 @@ def _where(made: argparse.ArgumentParser) -> None:
         help="devices.toml (default: $PERFMODES_DEVICES, ~/.config/perfmodes/devices.toml)",
     )  # fmt: skip
     made.add_argument("--ssh-config", type=Path, metavar="FILE", help="for ssh, in place of the user's")
+    made.add_argument(
+        "--bundle", default="", metavar="URL",
+        help="for lava: from where its devices fetch bundle.tar or bundle.tar.gz, or a folder on them",
+    )  # fmt: skip
+    made.add_argument(
+        "--base", default="", metavar="JOB", help="for lava: a job of the lab that boots such a device"
+    )
     made.add_argument("--list", action="store_true", help="print the devices and stop")
     made.add_argument("--health", action="store_true", help="ask how the devices are and stop")
     made.add_argument(

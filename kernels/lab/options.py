@@ -20,10 +20,15 @@ def add(verbs: Any) -> None:
     one = kinds.add_parser("submit", help="submit it with lavacli, wait, and take in its result")
     _job_options(one)
     one.add_argument("--identity", default="default", help="of lavacli: which server, as whom")
-    one.add_argument("--out", type=Path, required=True, metavar="DIR", help="folder for the result")
+    _result_options(one)
     one = kinds.add_parser("ingest", help="result.json out of the log of a job")
     one.add_argument("log", type=Path, help="logs.yaml, a server's log, or messages of lava-run")
-    one.add_argument("--out", type=Path, required=True, metavar="DIR", help="folder for the result")
+    _result_options(one)
+
+
+def _result_options(made: argparse.ArgumentParser) -> None:
+    made.add_argument("--out", type=Path, required=True, metavar="DIR", help="folder for the result")
+    made.add_argument("--keep-names", action="store_true", help="leave MAC addresses in the result")
 
 
 def _job_options(made: argparse.ArgumentParser) -> None:

@@ -31,10 +31,11 @@ def written(folder: Path, text: str) -> Path:
 
 def test_the_example_is_an_inventory() -> None:
     listed = inventory.load(inventory.EXAMPLE)
-    board, shared, phone = listed.devices.values()
+    board, shared, phone, lab = listed.devices.values()
     assert board.owner.hazards and board.owner.levels == ("-1", "0", "1", "2", "3")
     assert not shared.owner.hazards and not shared.owner.disturb and shared.owner.heat == 75
     assert phone.transport == "adb" and phone.owner.perf_harden
+    assert lab.lab.base == str(inventory.EXAMPLE.with_name("health-check.yaml")) and lab.lab.bundle
 
 
 @pytest.mark.parametrize(

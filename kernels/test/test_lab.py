@@ -7,6 +7,7 @@ import json
 import os
 import shutil
 import subprocess
+import time
 from pathlib import Path
 
 import pytest
@@ -14,8 +15,11 @@ from fake_place import STEPS
 
 from kernels import cli
 from kernels.errors import Refused
-from kernels.lab import ingest
+from kernels.lab import ingest, lava
+from kernels.lab.place import Lab, LavaPlace, jobs_of
 from kernels.place.channel import Channel
+from kernels.place.private import Private
+from kernels.place.report import Report, Request
 from kernels.place.steps import answer
 
 SCHEMA = Path("/usr/share/lava-common/lava-schema.py")
@@ -207,28 +211,92 @@ LAVACLI = """#!/bin/sh
 echo "$*" >>{folder}/asked
 case $4 in
 submit) cp "$5" {folder}/job.yaml; echo 17 ;;
-wait) ;;
+show)
+    state=Finished
+    [ -e {folder}/ran ] || state=Running
+    touch {folder}/ran
+    [ ! -e {folder}/endless ] || state=Running
+    echo '{{"state": "'$state'", "device": "board-of-jane-1"}}' ;;
+cancel) touch {folder}/cancelled ;;
 logs) cat {folder}/logs.yaml ;;
+list) ;;
 esac
 """
 
 
-def test_submit_wait_and_take_in(
-    bundle: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    pytest.importorskip("yaml")
+@pytest.fixture()
+def server(bundle: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A lavacli whose server runs each job to the log of a good run. Returns the program."""
+    pytest.importorskip("yaml", reason="no yaml: package python3-yaml")
     log_of(bundle, tmp_path, True)
     tool = tmp_path / "lavacli"
     tool.write_text(LAVACLI.format(folder=tmp_path))
     tool.chmod(0o755)
     monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    monkeypatch.setattr(lava, "ASKED_EVERY", 0.05)
+    monkeypatch.setattr(LavaPlace, "every", 0.05)
+    return tool
+
+
+def test_submit_wait_and_take_in(server: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     words = ["lab", "submit", *QEMU[2:], "--identity", "mine", "--out", str(tmp_path / "out")]
     assert cli.main(words) == 0
     asked = (tmp_path / "asked").read_text().splitlines()
     assert [line.split()[1:4] for line in asked] == [
-        ["mine", "jobs", "submit"], ["mine", "jobs", "wait"], ["mine", "jobs", "logs"]
+        ["mine", "jobs", "submit"], ["mine", "jobs", "show"], ["mine", "jobs", "show"], ["mine", "jobs", "logs"]
     ]  # fmt: skip
     assert (tmp_path / "out" / answer(STEPS[2])).exists()
-    tool.write_text("#!/bin/sh\necho 'no such server' >&2; exit 1\n")
+    server.write_text("#!/bin/sh\necho 'no such server' >&2; exit 1\n")
     assert cli.main([*words[:-1], str(tmp_path / "again")]) == 3
     assert "no such server" in capsys.readouterr().err
+
+
+def inventory(folder: Path, more: str = "") -> list[str]:
+    """The options for an inventory with a lab in it."""
+    (folder / "base.yaml").write_text(BASE)
+    (folder / "devices.toml").write_text(
+        'format = 1\n[[device]]\nname = "pi"\ntransport = "lava"\naddress = "mine/rpi4"\ntags = ["arm"]\n'
+        f'bundle = "https://lab.example/bundle.tar.gz"\nbase = "base.yaml"\n{more}'
+    )
+    return ["--inventory", str(folder / "devices.toml"), "--out", str(folder / "out"), "--no-build", "--no-install"]
+
+
+def test_a_device_type_of_a_lab_is_a_device(server: Path, bundle: Path, tmp_path: Path) -> None:
+    words = ["device", *inventory(tmp_path), "--suite", "quick", "--probe", "ring.*", "arm"]
+    assert cli.main([*words, "--junit", str(tmp_path / "junit.xml")]) == 0
+    for step in STEPS:
+        assert (tmp_path / "out" / "pi" / answer(step)).read_bytes() == (bundle / "ktap").read_bytes()
+    made = (tmp_path / "job.yaml").read_text()
+    assert "device_type: rpi4" in made and "quick '--probe' 'ring.*'" in made and "lab.example/x.git" not in made
+    told = json.loads((tmp_path / "out" / "manifest.json").read_text())["devices"]["pi"]
+    assert told["names_kept"] is False
+    before = (tmp_path / "asked").read_text()
+    assert cli.main([*words, "--resume"]) == 0
+    assert (tmp_path / "asked").read_text() == before, "what is finished is not asked for again"
+
+
+def test_a_lab_that_fails_stops_no_other(
+    server: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    more = '[[device]]\nname = "nowhere"\ntransport = "lava"\naddress = "mine/other"\n'
+    words = ["device", *inventory(tmp_path, more), "--suite", "quick", "all"]
+    assert cli.main(words) == 3
+    assert (tmp_path / "out" / "pi" / "result.json").exists()
+    assert "`bundle`" in capsys.readouterr().out
+    server.write_text("#!/bin/sh\necho 'no such server' >&2; exit 1\n")
+    assert cli.main(["device", *inventory(tmp_path), "--health", "pi"]) == 3
+    assert "no such server" in capsys.readouterr().out
+
+
+def test_an_interrupt_cancels_the_job(server: Path, tmp_path: Path) -> None:
+    (tmp_path / "endless").touch()
+    (tmp_path / "base.yaml").write_text(BASE)
+    lab = Lab("https://lab.example/b.tar", str(tmp_path / "base.yaml"))
+    place = LavaPlace("pi", "mine/rpi4", lab, Private())
+    heard: list[Report] = []
+    with pytest.raises(KeyboardInterrupt):
+        with jobs_of([place], Request(), tmp_path, lambda name, said: None, heard.append):
+            while "show" not in (tmp_path / "asked").read_text() if (tmp_path / "asked").exists() else True:
+                time.sleep(0.02)
+            raise KeyboardInterrupt
+    assert (tmp_path / "cancelled").exists() and not heard

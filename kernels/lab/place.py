@@ -1,0 +1,125 @@
+# SPDX-License-Identifier: MIT
+"""`device lava:IDENTITY/DEVICE-TYPE`: a job is written, submitted and waited for, and its result is
+where that of a device of one's own would be."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+from kernels.errors import Missing, RowError, Usage
+from kernels.lab import lava
+from kernels.lab.result import taken_in
+from kernels.place.private import Private
+from kernels.place.report import Report, Request
+
+
+@dataclass(frozen=True)
+class Lab:
+    """Where a lab's jobs come from. `bundle` is the address that its devices fetch the bundle from,
+    or a folder on them; `base` a job of the lab that boots such a device."""
+
+    bundle: str = ""
+    base: str = ""
+
+
+@dataclass
+class LavaPlace:
+    """A device type of a lab. `address` is IDENTITY/DEVICE-TYPE, the identity one of lavacli's."""
+
+    name: str
+    address: str
+    lab: Lab
+    private: Private
+    every: float = lava.ASKED_EVERY
+
+    def health(self) -> str:
+        """Why no job can be submitted, or ''."""
+        try:
+            lava.lavacli(self.address.partition("/")[0], "devices", "list", limit=60)
+        except RowError as error:
+            return self.private.text(str(error))
+        return ""
+
+    def job(self, request: Request) -> str:
+        """The job that asks for the same. Raises Usage."""
+        from kernels.lab import job  # needs python3-yaml
+
+        order = request.order
+        if request.may_disturb or request.hazards or order.levels:
+            raise Usage(f"{self.name}: a job of a lab changes nothing on its device")
+        if not self.lab.bundle or not self.lab.base:
+            raise Usage(
+                f"{self.name}: needs `bundle`, from where its devices fetch bundle.tar.gz, and `base`, "
+                "a job of the lab that boots them (in devices.toml, or --bundle and --base)"
+            )
+        minutes = max(1, round(order.limit / 60)) if order.limit else 30
+        test = job.test_action(order.suite, self.lab.bundle, order.args, minutes)
+        base = job.of_base(Path(self.lab.base))
+        kind = self.address.partition("/")[2]
+        if not job.NAME.fullmatch(kind):
+            raise Usage(f"{self.name}: lava:IDENTITY/DEVICE-TYPE, not {self.address!r}")
+        base["device_type"] = kind
+        return job.text({**base, "actions": [*base["actions"], test]})
+
+    def run(
+        self, request: Request, results: Path, say: Callable[[str], None], stop: threading.Event
+    ) -> Report:
+        """The report of a job. Only an interrupt is raised; a failure is the reason in the report."""
+        part = results / f"{self.name}.part"
+        shutil.rmtree(part, ignore_errors=True)
+        report = Report(self.name)
+        try:
+            report = self._fetch(request, part, say, stop)
+            report.name = self.name
+            shutil.rmtree(results / self.name, ignore_errors=True)
+            part.rename(results / self.name)
+        except (RowError, Usage) as error:
+            report.error = self.private.text(str(error))
+        except ModuleNotFoundError as error:
+            report.error = f"no Python module {error.name!r}; install the package python3-yaml"
+        except OSError as error:
+            report.error = f"{error.strerror or error} ({type(error).__name__})"
+        return report
+
+    def _fetch(
+        self, request: Request, part: Path, say: Callable[[str], None], stop: threading.Event
+    ) -> Report:
+        identity = self.address.partition("/")[0]
+        if not identity:
+            raise Missing(f"lava:IDENTITY/DEVICE-TYPE, not {self.address!r}")
+        with tempfile.TemporaryDirectory(prefix="pm-lab-") as folder:
+            number = lava.submitted(self.job(request), identity, Path(folder))
+            log = Path(folder, "logs.yaml")
+            log.write_text(lava.log_of(identity, number, say, stop, self.every), encoding="utf-8")
+            self.private.add([str(lava.shown(identity, number).get("device") or "")])
+            return taken_in(log, part, self.private)
+
+
+@contextmanager
+def jobs_of(
+    places: list[LavaPlace], request: Request, results: Path, state: Callable[[str, str], None],
+    ended: Callable[[Report], None],
+) -> Iterator[list[Report]]:  # fmt: skip
+    """Submit a job for each while the body runs, and wait for their ends after it. The list is full
+    then. If the body or the wait is interrupted, the jobs are cancelled."""
+    stop, reports = threading.Event(), list[Report]()
+    with ThreadPoolExecutor(max(1, len(places))) as pool:
+        futures = [
+            pool.submit(place.run, request, results, partial(state, place.name), stop) for place in places
+        ]
+        try:
+            yield reports
+            for future in as_completed(futures):
+                reports.append(future.result())
+                ended(reports[-1])
+        except BaseException:
+            stop.set()
+            raise
