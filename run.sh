@@ -155,7 +155,7 @@ else
 fi
 launch=$bin/launch table=$here/suites/personas.txt
 [ -z "$lies" ] || launch=$bin/falsify/launch
-[ -x "$launch" ] && [ -d "$bin/probes" ] || die 3 "no probes in $bin; run make first"
+if [ ! -x "$launch" ] || [ ! -d "$bin/probes" ]; then die 3 "no probes in $bin; run make first"; fi
 trap 'exit 130' INT
 trap 'exit 143' TERM HUP
 [ -z "$faults" ] || printf '%s' "$faults" | while read -r fault; do
