@@ -56,7 +56,7 @@ build/test/policy/calls_test: lib/test/policy/calls_test.c lib/test/policy/calls
 	$(call say,TEST,$@)
 	$(Q)mkdir -p $(@D) && gcc $(LIB_FLAGS) -g -O1 -o $@ $< $(B)/libperfmodes.a -lcmocka $(YAJL)
 build/test/policy/tracepoint_test: TEST_LIBS := -l:libtraceevent.a -ldl
-build/test/policy/matrix_test: TEST_LIBS := -Wl,--wrap=pm_ring_pending
+build/test/policy/matrix_test: TEST_LIBS := -Wl,--wrap=pm_ring_pending,--wrap=clock_gettime
 build/test/policy/storms_test: TEST_LIBS := -Wl,--wrap=clock_gettime
 build/test/policy/faults_test: TEST_LIBS := -Wl,--wrap=free $(shell awk -F'[(,) ]+' \
 	'/^X/ && $$3 != "NEVER" { print "-Wl,--wrap=" $$2 }' lib/test/policy/libc.def)

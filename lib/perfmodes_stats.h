@@ -52,7 +52,8 @@ struct pm_stats {
 	uint64_t unproven_events, unproven_rings, unproven_threads;
 	/*
 	 * Found out in polls and at the end: events of which no sample has come although they have
-	 * counted four periods or more, and threads that run while their events stand still.
+	 * counted four periods or more, or that stand still, or did for half of the time, and
+	 * threads that run while their events stand still.
 	 */
 	uint64_t silent_events, silent_threads;
 	/*

@@ -72,6 +72,23 @@ void pm_account_look(struct pm_session *session)
 	account->looked = true;
 }
 
+/*
+ * Each occurrence of these is one, and its sample stands for it, or for the period on kernels that
+ * do not sample each.
+ */
+int pm_account_misnamed(const struct pm_session *session)
+{
+	for (size_t i = 0; i < session->plan->count; i++) {
+		const struct perf_event_attr *attr = &session->plan->events[i].attr;
+
+		if (is_exact(&session->plan->events[i]) && attr->type != PERF_TYPE_TRACEPOINT &&
+		    attr->freq == 0 && session->account.largest[i] > 1 &&
+		    session->account.largest[i] > attr->sample_period)
+			return (int)i;
+	}
+	return -1;
+}
+
 /* Something is missing, and has been told. */
 static bool is_told(const struct pm_stats *stats)
 {
@@ -86,6 +103,8 @@ void pm_account_judge(struct pm_session *session)
 
 	if (!account->looked)
 		return;
+	if (rings && pm_account_misnamed(session) >= 0)
+		account->incomplete |= 1u << pm_account_misnamed(session);
 	for (size_t i = 0; rings && i < session->plan->count; i++) {
 		const struct plan_event *event = &session->plan->events[i];
 		const uint64_t sampled = account->sampled[i] - account->base[i].sampled;

@@ -12,6 +12,7 @@ struct pm_session;
 
 struct account {
 	uint64_t sampled[PLAN_EVENTS_MAX];	/* the sum of periods, by spec */
+	uint64_t largest[PLAN_EVENTS_MAX];	/* period of a sample, the canary's as well */
 	struct {
 		uint64_t counted, sampled;
 	} base[PLAN_EVENTS_MAX];		/* at the first look */
@@ -20,11 +21,21 @@ struct account {
 	bool looked;
 };
 
-/* A sample came, delivered or not. */
+/* A sample came, of the canary or not. */
+static inline void pm_account_see(struct account *account, size_t spec, uint64_t period)
+{
+	if (period > account->largest[spec])
+		account->largest[spec] = period;
+}
+
+/* A sample came that is not the canary's, delivered or not. */
 static inline void pm_account_add(struct account *account, size_t spec, uint64_t period)
 {
 	account->sampled[spec] += period;
 }
+
+/* An event with a sample that it cannot have given, so that has the id of another; -1: none. */
+int pm_account_misnamed(const struct pm_session *session);
 
 /*
  * Notes what the events have counted by now. What has come before the next drain ends must make it

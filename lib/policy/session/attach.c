@@ -75,6 +75,7 @@ static int attach_chosen(struct pm_session *session, struct pm_diag *diag)
 		return pm_diag_say(diag, ENOMEM, PM_CAUSE_NONE, "attach: out of memory");
 	if (pm_canary(session, reason, sizeof(reason)) == 0 &&
 	    pm_canary_leave(session, reason, sizeof(reason)) == 0 &&
+	    pm_standstill_sleepers(session, reason, sizeof(reason)) == 0 &&
 	    pm_proof_threads(session, reason, sizeof(reason)) == 0) {
 		pm_cpu_time_begin(session);
 		pm_proof_tell(session);

@@ -238,7 +238,7 @@ static bool was_on(const struct pm_session *session, const struct session_event 
 	return false;
 }
 
-/* Its own samples alone stand for more than all threads have counted: they are of another event. */
+/* Its own samples alone stand for more than all threads have counted: they are another's. */
 static int misnamed(const struct pm_session *session, const uint64_t *counted)
 {
 	for (size_t i = 0; session->rings.count > 0 && i < session->plan->count; i++)
@@ -246,7 +246,7 @@ static int misnamed(const struct pm_session *session, const uint64_t *counted)
 		    session->plan->events[i].attr.freq == 0 &&
 		    session->canary.sampled[i] / 2 > counted[i])
 			return (int)i;
-	return -1;
+	return pm_account_misnamed(session);
 }
 
 /*

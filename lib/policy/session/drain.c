@@ -70,6 +70,7 @@ static void on_sample(struct pm_session *session, struct session_ring *ring,
 	}
 	observed.size = sizeof(observed);
 	observed.event = event->spec;
+	pm_account_see(&session->account, event->spec, observed.period);
 	if (is_canary(session, (pid_t)observed.tid, observed.time)) {
 		session->canary.samples[event->spec]++;
 		session->canary.sampled[event->spec] += observed.period;

@@ -184,6 +184,7 @@ void pm_proof_tell(struct pm_session *session)
 		events += !pm_canary_can_cause(&plan->events[i]);
 	if (session->operations->prove == NULL)
 		events = plan->count;
+	pm_standstill_attached(session);
 	session->proof.wait = FIRST_WAIT_NS;
 	(void)pm_clock_ns(CLOCK_THREAD_CPUTIME_ID, &session->proof.self_used);
 	(void)pm_clock_ns(CLOCK_MONOTONIC, &session->proof.looked_at);
@@ -233,9 +234,9 @@ static void look_for_silence(struct pm_session *session)
 {
 	session->stats.silent_events = 0;
 	for (uint32_t i = 0; i < session->plan->count; i++)
-		if (pm_plan_is_sampled(&session->plan->events[i]) &&
-		    !(session->proof.seen & 1u << i) && has_counted(session, i))
-			session->stats.silent_events++;
+		session->stats.silent_events += pm_standstill_of(session, i) ||
+			(pm_plan_is_sampled(&session->plan->events[i]) &&
+			 !(session->proof.seen & 1u << i) && has_counted(session, i));
 }
 
 /* Whether the thread that attached has run for a while, and none of its events with it. */

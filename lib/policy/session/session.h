@@ -13,6 +13,7 @@
 #include "ids.h"
 #include "proof.h"
 #include "rings.h"
+#include "standstill.h"
 #include "stop.h"
 #include "sums.h"
 #include "threads.h"
@@ -68,6 +69,7 @@ struct pm_session {
 	struct cpu_time cpu_time;
 	struct account account;
 	struct proof proof;
+	struct standstill standstill;
 	struct canary canary;
 	struct stop_channel stop;
 	bool attached;

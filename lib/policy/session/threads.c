@@ -8,6 +8,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "../../pm_sys.h"
+
 #define GUESSES 4096
 
 static struct thread_mark *mark_slot(const struct threads *threads, pid_t tid)
@@ -27,11 +29,11 @@ static bool is_in_use(const struct thread_mark *mark)
 /* Room for twice those in use; numbers of threads that have ended are forgotten. */
 static int grow_marks(struct threads *threads)
 {
-	struct threads bigger = {
-		.room = 256, .rounds = threads->rounds, .present = threads->present,
-	};
+	struct threads bigger = *threads;
 	size_t in_use = 0;
 
+	bigger.room = 256;
+	bigger.used = 0;
 	for (size_t i = 0; i < threads->room; i++)
 		in_use += is_in_use(&threads->marks[i]);
 	while (bigger.room < 4 * in_use)
@@ -149,6 +151,18 @@ static int read_tids(struct tids *ret)
 	return err == 0 && ret->count == 0 ? guess_tids(ret) : err;
 }
 
+/* Another thread than the calling one is about to be observed. */
+static void note(struct threads *threads, pid_t tid)
+{
+	for (size_t i = 0; i < THREADS_NOTED && tid != pm_gettid(); i++) {
+		if (threads->noted[i].tid != 0)
+			continue;
+		if (pm_clock_ns(pm_thread_clock(tid), &threads->noted[i].used) == 0)
+			threads->noted[i].tid = tid;
+		return;
+	}
+}
+
 /* 1 when it was new, or -errno. */
 static int list_one(struct threads *threads, pid_t tid, int (*each)(pid_t tid, void *context),
 		    void *context)
@@ -162,6 +176,8 @@ static int list_one(struct threads *threads, pid_t tid, int (*each)(pid_t tid, v
 		return 0;
 	mark->listed = true;
 	mark->round = threads->rounds;
+	if (each != NULL)
+		note(threads, tid);
 	err = each != NULL ? each(tid, context) : 0;
 	if (err != -ESRCH)
 		return err < 0 ? err : 1;
@@ -184,6 +200,20 @@ int pm_threads_list(struct threads *threads, int (*each)(pid_t tid, void *contex
 	free(tids.list);
 	threads->rounds += fresh > 0;
 	return err < 0 ? err : fresh;
+}
+
+int pm_threads_unlisted(struct threads *threads)
+{
+	struct tids tids = { NULL, 0, 0 };
+	int err = read_tids(&tids), count = 0;
+
+	for (size_t i = 0; i < tids.count; i++) {
+		const struct thread_mark *mark = pm_threads_mark(threads, tids.list[i], false);
+
+		count += mark == NULL || !mark->listed;
+	}
+	free(tids.list);
+	return err < 0 ? err : count;
 }
 
 int pm_threads_late(struct threads *threads, struct pm_stats *stats, pid_t tid, int err)

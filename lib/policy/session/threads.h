@@ -19,11 +19,17 @@ struct thread_mark {
 	uint32_t round;
 };
 
+#define THREADS_NOTED 2			/* what is found of some threads is taken to hold for all */
+
 struct threads {
 	struct thread_mark *marks;	/* open addressing, at most half full */
 	size_t room, used;
 	uint32_t rounds;		/* listings that brought something new */
 	size_t present;			/* how many the last listing had */
+	struct thread_noted {
+		pid_t tid;		/* 0: none */
+		uint64_t used;		/* ns of CPU time, before anything was opened for it */
+	} noted[THREADS_NOTED];		/* the first others */
 };
 
 /* The mark of a thread, made when `make`; NULL: not there, or no memory. */
@@ -53,6 +59,9 @@ bool pm_threads_is_source(struct threads *threads, pid_t target, uint32_t round,
  */
 int pm_threads_list(struct threads *threads, int (*each)(pid_t tid, void *context),
 		    void *context);
+
+/* How many threads there are that no listing has marked; -errno. */
+int pm_threads_unlisted(struct threads *threads);
 
 /*
  * Keeps account of a thread found while polling, with `err` from the attempt to attach to it: where

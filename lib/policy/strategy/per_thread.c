@@ -182,7 +182,9 @@ static void follow(struct pm_session *session)
 	let_go_of_ended(session);
 	before = session->events.count;
 	(void)pm_clock_ns(CLOCK_MONOTONIC, &now);
-	if (session->followed_at != 0 && now - session->followed_at < FOLLOW_NS)
+	/* A clock that stands still tells nothing: then each time. */
+	if (session->followed_at != 0 && now != session->followed_at &&
+	    now - session->followed_at < FOLLOW_NS)
 		return;
 	session->followed_at = now;
 	if (pm_threads_list(&session->threads, open_late, &opening) >= 0)

@@ -230,7 +230,9 @@ bool pm_sigring_is_due(struct pm_session *session)
 	uint64_t now = 0;
 
 	(void)pm_clock_ns(CLOCK_MONOTONIC, &now);
-	if (!session->follows || now - session->followed_at < FOLLOW_NS)
+	/* A clock that stands still tells nothing: then each time. */
+	if (!session->follows ||
+	    (now != session->followed_at && now - session->followed_at < FOLLOW_NS))
 		return false;
 	session->followed_at = now;
 	return true;

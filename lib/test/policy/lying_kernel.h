@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A kernel that lies in one way at a time: each call that the library makes of events is answered
- * as lies.def says. Link with -Wl,--wrap=pm_ring_pending.
+ * as lies.def says. Link with -Wl,--wrap=pm_ring_pending,--wrap=clock_gettime.
  */
 #ifndef LYING_KERNEL_H
 #define LYING_KERNEL_H
@@ -69,18 +69,21 @@ static long on_open(syscall_fn real, struct perf_event_attr *attr, const long *a
 	bool dead = kernel.lie == LIE_mute || (kernel.lie == LIE_dead_cpu && on_last) ||
 		(kernel.lie == LIE_dead_threads && other);
 
+	/* Also of what is refused here: a broker opens the like of it elsewhere. */
+	if (attr->sample_period != 0)
+		kernel.sample_type = attr->sample_type;
 	if (kernel.refuse != 0 && getpid() == kernel.refused)
 		return refuse_with(kernel.refuse);
 	if (dead)
 		attr->disabled = 1;
 	if (kernel.lie == LIE_wrong_cpu && cpu >= 0)
 		changed[2] = (cpu + 1) % cpus;
+	if (kernel.lie == LIE_others_are_ours && other && !(args[4] & PERF_FLAG_PID_CGROUP))
+		changed[1] = kernel.opener;
 	if (kernel.lie == LIE_any_cpu_is_one && cpu < 0)
 		changed[2] = kernel.last_cpu;
 	fd = kernel.lie == LIE_no_event && ++opens % 3 == 0 ? open("/dev/null", O_RDWR) :
 		open_really(real, changed);
-	if (fd >= 0 && attr->sample_period != 0)
-		kernel.sample_type = attr->sample_type;
 	attr->disabled = asked.disabled;
 	if (fd >= 0 && fd < 4096) {
 		kernel.fds[fd].dead = dead;
@@ -107,6 +110,14 @@ static int on_ioctl(ioctl_fn real, int fd, unsigned long request, void *argument
 		break;
 	}
 	return real(fd, request, argument);
+}
+
+/* The lie events_stop begins: every event of this process. */
+static inline void stop_events(void)
+{
+	for (int fd = 0; fd < 4096; fd++)
+		if (is_event(fd))
+			(void)ioctl(fd, PERF_EVENT_IOC_DISABLE, NULL);
 }
 
 /* -------------------------------------------------------------------------------- other calls */
@@ -214,6 +225,21 @@ int fcntl(int fd, int command, ...)
 	if (kernel.lie == LIE_signals_ignored && command == F_SETFL)
 		return 0;
 	return real(fd, command, argument);
+}
+
+int __real_clock_gettime(clockid_t clock, struct timespec *ret);
+int __wrap_clock_gettime(clockid_t clock, struct timespec *ret);
+
+int __wrap_clock_gettime(clockid_t clock, struct timespec *ret)
+{
+	static struct timespec first;
+
+	if (kernel.lie != LIE_clock_stands || clock != CLOCK_MONOTONIC)
+		return __real_clock_gettime(clock, ret);
+	if (first.tv_sec == 0)
+		(void)__real_clock_gettime(clock, &first);
+	*ret = first;
+	return 0;
 }
 
 /* ------------------------------------------------------------------------------- in the rings */

@@ -117,6 +117,8 @@ static void observe(struct pm_session *session, const struct row *row, struct ou
 	for (int i = 0; row->polled && i < 5; i++)
 		(void)pm_session_poll(session, 20);
 	(void)pm_session_poll(session, 0);
+	if (kernel.lie == LIE_events_stop)
+		stop_events();
 	may_work = true;
 	for (int i = 0; kernel.lie != LIE_losses_hidden && i < 3; i++)
 		(void)pm_session_poll(session, row->kind == TIME ? 25 : 5);
@@ -288,7 +290,7 @@ static void live(int out, const struct row *row, enum lie lie)
 static bool applies(const struct row *row, enum lie lie)
 {
 	return row->kind != TIME || lie == LIE_none || lie == LIE_mute || lie == LIE_poll_sleeps ||
-		lie == LIE_timer_ignored || lie == LIE_signals_ignored;
+		lie == LIE_timer_ignored || lie == LIE_signals_ignored || lie == LIE_clock_stands;
 }
 
 static bool run_cell(const struct row *row, enum lie lie)
