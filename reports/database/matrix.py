@@ -130,6 +130,24 @@ class Matrix:
     def answers(self, record: int) -> list[tuple[int, Answer]]:
         return self._answers.get(record, [])
 
+    @cached_property
+    def probes(self) -> dict[int, str]:
+        """record -> the probe that it is of."""
+        table = tables.RECORD
+        return {row.id: row.probe for row in self.connection.execute(select(table.c.id, table.c.probe))}
+
+    def best_of(self, columns: Iterable[Column]) -> dict[int, list[str]]:
+        """point -> what the personas of the newest result that asked its probe say. All columns are of
+        one device."""
+        newest: dict[str, int] = {}
+        said: dict[int, list[str]] = {}
+        for column in sorted(columns, key=lambda each: (each.result.started, each.result.id), reverse=True):
+            for record in self._sheets[column.sheet]:
+                if newest.setdefault(self.probes[record], column.result.id) == column.result.id:
+                    for point, answer in self._answers.get(record, ()):
+                        said.setdefault(point, []).append(answer.verdict)
+        return said
+
     def of(self, column: Column) -> dict[int, Answer]:
         """point -> what the column says of it."""
         return {point: answer for record in self._sheets[column.sheet]

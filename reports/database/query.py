@@ -133,21 +133,11 @@ def best(verdicts: Iterable[str]) -> str:
     return next((word for word in BEST_FIRST if word in found), "unknown")
 
 
-def _newest_first(columns: list[Column]) -> list[Column]:
-    return sorted(columns, key=lambda each: (each.result.started, each.result.id), reverse=True)
-
-
 def coverage(matrix: Matrix) -> dict[str, Covered]:
     """The points over devices. A device counts once, with the newest result that asked the point."""
     found: dict[str, Covered] = defaultdict(Covered)
     for device, columns in by_device(matrix.columns).items():
-        newest: dict[int, tuple[int, list[str]]] = {}
-        for column in _newest_first(columns):
-            for point, answer in matrix.of(column).items():
-                result, said = newest.setdefault(point, (column.result.id, []))
-                if result == column.result.id:
-                    said.append(answer.verdict)
-        for point, (_result, said) in newest.items():
+        for point, said in matrix.best_of(columns).items():
             counts = found[matrix.points[point]]
             (counts.hardware if device.kind == "hardware" else counts.other)[best(said)] += 1
     return dict(found)
@@ -187,14 +177,10 @@ def lacking(matrix: Matrix, key: str) -> Lacking:
 
 
 def classes(matrix: Matrix) -> list[tuple[list[Device], list[str]]]:
-    """Devices that lack the same points, and these points; the largest class first."""
+    """Devices whose newest results lack the same points, and these points; the largest class first."""
     groups: dict[tuple[str, ...], list[Device]] = defaultdict(list)
     for device, columns in by_device(matrix.columns).items():
-        said: dict[int, list[str]] = defaultdict(list)
-        for column in columns:
-            for point, answer in matrix.of(column).items():
-                said[point].append(answer.verdict)
-        missing = tuple(sorted(matrix.points[point] for point, words in said.items()
+        missing = tuple(sorted(matrix.points[point] for point, words in matrix.best_of(columns).items()
                                if best(words) in LACKING))
         groups[missing].append(device)
     ordered = sorted(groups.items(), key=lambda group: (-len(group[1]), group[0]))

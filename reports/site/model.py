@@ -38,9 +38,9 @@ class Spot:
     key: tuple[str, ...]
     columns: dict[str, list[Column]] = field(default_factory=dict)     # persona -> newest results
 
-    @property
+    @cached_property
     def one(self) -> Column:
-        """The newest result."""
+        """The newest result, once all columns are there."""
         every = [column for found in self.columns.values() for column in found]
         return max(every, key=lambda each: (each.result.started, each.result.id))
 

@@ -232,19 +232,3 @@ def test_a_full_file_system_loses_nothing(database: Database) -> None:
         pytest.skip("no file system may be mounted here")
     assert ended.returncode == 3 and "full" in ended.stderr, ended.stderr
     assert 0 < int(ended.stdout) < 40
-
-
-def test_a_server_by_the_same_code(database: Database) -> None:
-    """PostgreSQL, where PERFMODES_POSTGRES names an empty database."""
-    where = os.environ.get("PERFMODES_POSTGRES")
-    if not where:
-        pytest.skip("PERFMODES_POSTGRES names no database")
-    engine = connect.open_engine(where, create=True)
-    result = make(personas={"root": {"hw.count.cycles": "broken"}})
-    server = store.Store(engine, database.store.expected)
-    server.fallback = database.store.fallback
-    files = [database.write(result), database.write(result)]
-    assert [each.what for each in server.add(files)][1] == store.KNOWN
-    with connect.reading(engine) as connection:
-        assert whole.result(connection, result["id"]) == result
-        assert matrix.load(connection).columns
