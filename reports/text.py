@@ -34,6 +34,8 @@ def _escape(match: re.Match[str]) -> str:
 
 def clean(text: str, limit: int = 4096) -> str:
     """The text with control characters spelled out, cut to `limit` characters."""
+    if len(text) <= limit and text.isascii() and text.isprintable():
+        return text
     cut = text[:limit + 1]
     safe = _UNSAFE.sub(_escape, cut)
     return safe if len(cut) <= limit and len(safe) <= 4 * limit else safe[:limit] + "..."
@@ -118,6 +120,11 @@ def dump_json(value: Any) -> str:
     plain = json.dumps(value, indent=1, sort_keys=True, ensure_ascii=False)
     return _UNSAFE.sub(lambda char: char[0] if char[0] == "\n" else json.dumps(char[0])[1:-1],
                        plain) + "\n"
+
+
+def pack_json(value: Any) -> str:
+    """One line of JSON, all of it ASCII."""
+    return json.dumps(value, sort_keys=True, separators=(",", ":")) + "\n"
 
 
 def write_whole(path: Path, text: str) -> None:

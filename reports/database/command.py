@@ -122,12 +122,7 @@ def declarations(connection: Connection) -> Catalogue:
         return catalogue.gather([catalogue.built(Path("."))])
     except Unusable:
         pass
-    for column in sorted(matrix.load(connection).columns, key=lambda each: each.result.started,
-                         reverse=True):
-        found = store.stored_catalogue(connection, column.result.catalogue)
-        if found:
-            return found
-    return Catalogue()
+    return store.newest_catalogue(connection) or Catalogue()
 
 
 def wanted(args: argparse.Namespace) -> matrix.Filter:

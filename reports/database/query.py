@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from reports import expect, wordlist
@@ -185,6 +185,21 @@ def classes(matrix: Matrix) -> list[tuple[list[Device], list[str]]]:
         groups[missing].append(device)
     ordered = sorted(groups.items(), key=lambda group: (-len(group[1]), group[0]))
     return [(devices, list(missing)) for missing, devices in ordered]
+
+
+def changed(matrix: Matrix, before: Sequence[Column], after: Sequence[Column]) -> list[Change]:
+    """What changed from one result to another; records that both have are not looked at."""
+    changes = []
+    old = {column.persona: set(matrix.records(column)) for column in before}
+    for column in after:
+        records = set(matrix.records(column))
+        was, now = ({point: answer for record in some for point, answer in matrix.answers(record)}
+                    for some in (old.get(column.persona, records) - records,
+                                 records - old.get(column.persona, records)))
+        changes += [Change(column.persona, matrix.points[point], was[point].verdict, now[point].verdict,
+                           matrix.reason(now[point]))
+                    for point in was.keys() & now.keys() if was[point].verdict != now[point].verdict]
+    return in_order(changes)
 
 
 def between(matrix: Matrix, before: str, after: str) -> list[Change]:

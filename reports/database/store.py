@@ -242,6 +242,15 @@ def _keep_catalogue(connection: Connection, declared: Catalogue) -> None:
         connection.execute(table.insert().values(digest=digest, packed=packed))
 
 
+def newest_catalogue(connection: Connection) -> Catalogue | None:
+    """The catalogue of the newest result that came with one."""
+    table, kept = tables.RESULT, tables.CATALOGUE
+    digest = connection.execute(
+        select(table.c.catalogue).join(kept, kept.c.digest == table.c.catalogue)
+        .order_by(table.c.started.desc(), table.c.id.desc()).limit(1)).scalar()
+    return stored_catalogue(connection, digest) if digest else None
+
+
 def stored_catalogue(connection: Connection, digest: str) -> Catalogue | None:
     """The catalogue of that digest, where a result came with it."""
     table = tables.CATALOGUE

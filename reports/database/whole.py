@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -30,15 +30,11 @@ def digest_of(connection: Connection, start: str) -> str:
     return str(found[0].digest)
 
 
-def records_of(connection: Connection, numbers: Iterable[int]) -> dict[int, tuple[str, dict[str, Any]]]:
-    """Number -> (probe, content) of records."""
-    found: dict[int, tuple[str, dict[str, Any]]] = {}
-    for some in pack.some_of(numbers):
-        found |= _records(connection, some)
-    return found
+Record = tuple[str, dict[str, Any]]     # probe, content
+KEPT = 50_000      # records that a reader keeps
 
 
-def _records(connection: Connection, numbers: list[int]) -> dict[int, tuple[str, dict[str, Any]]]:
+def _records(connection: Connection, numbers: list[int]) -> dict[int, Record]:
     table, answer, reason = tables.RECORD, tables.ANSWER, tables.REASON
     found = {row.id: (row.probe, json.loads(row.rest) | {"points": {}}) for row in connection.execute(
         select(table.c.id, table.c.probe, table.c.rest).where(table.c.id.in_(numbers)))}
@@ -56,32 +52,49 @@ def _records(connection: Connection, numbers: list[int]) -> dict[int, tuple[str,
     return found
 
 
-def _runs(connection: Connection, number: int) -> dict[str, Any]:
-    """The personas of a result."""
-    runs = connection.execute(
-        select(tables.RUN.c.persona, tables.RUN.c.rest, tables.SHEET.c.records).select_from(
-            tables.RUN.join(tables.SHEET)).where(tables.RUN.c.result == number)).all()
-    sheets = {run.persona: pack.ids_of(run.records) for run in runs}
-    records = records_of(connection, {each for sheet in sheets.values() for each in sheet})
-    made = {}
-    for run in runs:
-        rest = pack.unpack(run.rest)
-        probes = {}
-        for each in sheets[run.persona]:
-            probe, content = records[each]
-            probes[probe] = pack.join(content, rest["loose"].get(probe, {}))
-        made[run.persona] = {"environment": rest["environment"], "probes": probes}
-    return made
+class Reader:
+    """Takes results out of a database. Results share most records, so these are kept."""
+
+    def __init__(self, connection: Connection) -> None:
+        self.connection = connection
+        self.records: dict[int, Record] = {}
+
+    def _need(self, numbers: set[int]) -> None:
+        if len(self.records) > KEPT:
+            self.records.clear()
+        for some in pack.some_of(numbers - self.records.keys()):
+            self.records |= _records(self.connection, some)
+
+    def result(self, digest: str) -> dict[str, Any]:
+        """A result as it was added. Raises Unusable when there is none of that id."""
+        table = tables.RESULT
+        row = self.connection.execute(select(table.c.id, table.c.head).where(
+            table.c.digest == digest_of(self.connection, digest))).one()
+        made: dict[str, Any] = pack.unpack(row.head)
+        made["personas"] = self._personas(row.id)
+        return made
+
+    def _personas(self, number: int) -> dict[str, Any]:
+        """The personas of a result."""
+        runs = self.connection.execute(
+            select(tables.RUN.c.persona, tables.RUN.c.rest, tables.SHEET.c.records).select_from(
+                tables.RUN.join(tables.SHEET)).where(tables.RUN.c.result == number)).all()
+        sheets = {run.persona: pack.ids_of(run.records) for run in runs}
+        self._need({each for sheet in sheets.values() for each in sheet})
+        made = {}
+        for run in runs:
+            rest = pack.unpack(run.rest)
+            probes = {}
+            for each in sheets[run.persona]:
+                probe, content = self.records[each]
+                probes[probe] = pack.join(content, rest["loose"].get(probe, {}))
+            made[run.persona] = {"environment": rest["environment"], "probes": probes}
+        return made
 
 
 def result(connection: Connection, digest: str) -> dict[str, Any]:
     """A result as it was added. Raises Unusable when there is none of that id."""
-    table = tables.RESULT
-    row = connection.execute(select(table.c.id, table.c.head)
-                             .where(table.c.digest == digest_of(connection, digest))).one()
-    made: dict[str, Any] = pack.unpack(row.head)
-    made["personas"] = _runs(connection, row.id)
-    return made
+    return Reader(connection).result(digest)
 
 
 @dataclass(frozen=True)

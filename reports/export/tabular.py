@@ -8,7 +8,7 @@ import io
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from reports import table, text
+from reports import table as tables, text
 from reports.export.common import Options, Result, cells
 
 HEADS = ("result", "arch", "release", "persona", "point", "verdict", "reason")
@@ -39,13 +39,18 @@ def csv(results: Sequence[Result], options: Options) -> str:
     return out.getvalue()
 
 
-def json(results: Sequence[Result], options: Options) -> str:
+def table(results: Sequence[Result], options: Options) -> dict[str, Any]:
+    """The rows as an object."""
     made: list[Any] = [{key: value for key, value in row.items() if value}
                        for row in rows(results, options.persona)]
-    return text.dump_json({"format": 1, "kind": "cells", "cells": made})
+    return {"format": 1, "kind": "cells", "cells": made}
+
+
+def json(results: Sequence[Result], options: Options) -> str:
+    return text.dump_json(table(results, options))
 
 
 def markdown(results: Sequence[Result], options: Options) -> str:
     """The points that differ, side by side; all points of a single result."""
-    columns = table.columns(list(results), options.persona or None)
-    return "\n".join(table.as_markdown(columns, len(results) == 1)) + "\n"
+    columns = tables.columns(list(results), options.persona or None)
+    return "\n".join(tables.as_markdown(columns, len(results) == 1)) + "\n"

@@ -3,72 +3,26 @@
 
 from __future__ import annotations
 
-import json
 import os
-import re
 import shutil
 import tempfile
 from collections import Counter
 from collections.abc import Callable
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from reports import expect, personas, text, wordlist
+from reports import personas, text, wordlist
 from reports.database import query, whole
-from reports.site import bundle, machines, model, pages as points_pages, plots
+from reports.site import build_data, bundle, devices as machines_devices, machines, model, pages as points_pages, plots
 from reports.site.model import Site, Spot
 from reports.site.render import Pages
 from reports.text import Unusable
 
 MARK = ".perfmodes-site"
 ROWS_LIMIT = 400_000        # of the table of all cells
-_ERRNO = re.compile(r"\bE[A-Z0-9]{3,}\b")
-_FLAG = re.compile(r"\b(?:PERF_[A-Z_0-9]+|[a-z0-9]+_[a-z0-9_]+)\b")
 
 Say = Callable[[str], None]
-
-
-def _words(site: Site, one: model.Point, errnos: dict[str, set[str]]) -> str:
-    """What a point is found by besides its name and meaning."""
-    about = site.sources.probes.get(one.probe.id) if one.probe else None
-    flags = _FLAG.findall(f"{about.why} {about.observed}") if about else []
-    return " ".join(dict.fromkeys([*sorted(errnos.get(one.key, ())), *flags[:12]]))
-
-
-def _errnos(site: Site) -> dict[str, set[str]]:
-    """Point -> the errno names in its reasons."""
-    known = {number: set(_ERRNO.findall(said)) for number, said in site.matrix.reasons.items()}
-    found: dict[str, set[str]] = {}
-    for spot in site.spots:
-        for persona in spot.columns:
-            for point, cell in site.cells(spot, persona).items():
-                if cell.answer and cell.answer.reason is not None:
-                    found.setdefault(site.matrix.points[point], set()).update(known[cell.answer.reason])
-    return found
-
-
-def _numbers(release: str) -> list[int]:
-    return list(expect.release_of(release) or ())
-
-
-def data(site: Site) -> str:
-    """What the scripts read: columns, points, and a string of signs for each column."""
-    signs = model.letters()
-    errnos = _errnos(site)
-    spots = [{"id": spot.page.removesuffix(".html"), "name": spot.name, "arch": spot.arch,
-              "release": text.clean(spot.release, 80), "numbers": _numbers(spot.release),
-              "kind": spot.kind, "level": spot.one.result.level, "devices": spot.devices,
-              "personas": list(spot.columns)} for spot in site.spots]
-    points = [[one.key, one.area, one.meaning, one.title, one.since, _numbers(one.since),
-               _words(site, one, errnos), one.page] for one in site.points]
-    cells = {persona: ["".join(signs[cell.verdict if (cell := site.cell(one, spot, persona)) else ""]
-                               for one in site.points) if persona in spot.columns else ""
-                       for spot in site.spots] for persona in site.personas}
-    made = {"verdicts": [*wordlist.EVERY], "mixed": "m", "silent": "-", "personas": site.personas,
-            "spots": spots, "points": points, "cells": cells}
-    packed = json.dumps(made, separators=(",", ":"), sort_keys=True)
-    # The text stands in a script: nothing in it may end one or start a comment.
-    return "window.PERFMODES=" + packed.replace("<", "\\u003c").replace(">", "\\u003e") + ";\n"
 
 
 def _tables(site: Site, pages: Pages) -> None:
@@ -77,18 +31,19 @@ def _tables(site: Site, pages: Pages) -> None:
     head = ("kernel", "arch", "release", "kind", "persona", "point", "verdict", "reason")
     rows = []
     for spot in site.spots:
+        place = (spot.name, spot.arch, spot.release, spot.kind)
         for persona in spot.columns:
             for number, cell in site.cells(spot, persona).items():
-                rows.append((spot.name, spot.arch, spot.release, spot.kind, persona,
-                             site.matrix.points[number], cell.verdict, site.reason(cell)))
+                rows.append((*place, persona, site.matrix.points[number], cell.verdict, site.reason(cell)))
     rows = rows[:ROWS_LIMIT]
-    lines = [",".join(head)]
-    for row in rows:
-        cells = (tabular.safe_cell(text.clean(each)).replace('"', '""') for each in row)
-        lines.append(",".join(f'"{cell}"' for cell in cells))
+
+    @lru_cache(maxsize=65536)
+    def quoted(said: str) -> str:
+        return '"' + tabular.safe_cell(text.clean(said)).replace('"', '""') + '"'
+
+    lines = [",".join(head), *(",".join(map(quoted, row)) for row in rows)]
     pages.write("data/cells.csv", "\r\n".join(lines) + "\r\n")
-    pages.write("data/cells.json", json.dumps({"head": head, "rows": rows}, ensure_ascii=True,
-                                              separators=(",", ":")) + "\n")
+    pages.write("data/cells.json", text.pack_json({"head": head, "rows": rows}))
     pages.write("data/table.md", markdown(site))
 
 
@@ -158,7 +113,7 @@ def write(site: Site, folder: Path, scripts: bool, say: Say) -> Pages:
     for number, spot in enumerate(site.spots):
         say(f"kernels: {number} of {len(site.spots)}")
         kernels.kernel(spot)
-    kernels.devices()
+    machines_devices.write(site, pages, kernels.shown)
     persona = site.personas[0] if site.personas else ""
     totals = [(spot, model.totals(site, spot, persona if persona in spot.columns else
                                   next(iter(spot.columns)))) for spot in site.spots]
@@ -170,7 +125,7 @@ def write(site: Site, folder: Path, scripts: bool, say: Say) -> Pages:
     _plots(site, pages)
     _tables(site, pages)
     if scripts:
-        pages.write("data.js", data(site))
+        pages.write("data.js", build_data.data(site))
     return pages
 
 

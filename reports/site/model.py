@@ -72,6 +72,10 @@ class Spot:
         return f"{slug(self.name)[:60]}-{hashlib.sha256(repr(self.key).encode()).hexdigest()[:6]}.html"
 
     @property
+    def suite(self) -> str:
+        return self.one.result.suite
+
+    @property
     def devices(self) -> int:
         return len({column.result.device.id for found in self.columns.values() for column in found})
 
@@ -184,6 +188,18 @@ class Site:
 
     def reason(self, cell: Cell) -> str:
         return text.clean(self.matrix.reason(cell.answer), 1000) if cell.answer else ""
+
+    @cached_property
+    def reader(self) -> whole.Reader:
+        return whole.Reader(self.connection)
+
+    def pmu(self, spot: Spot) -> str:
+        """Whether the PMU of the CPU counts there: 'counts', 'synthetic', or 'none'."""
+        if spot.kind == "synthetic":
+            return "synthetic"
+        counts = any(cell.verdict == "yes" and self.matrix.points[point].startswith("hw.")
+                     for persona in spot.columns for point, cell in self.cells(spot, persona).items())
+        return "counts" if counts else "none"
 
     @cached_property
     def deviations(self) -> dict[str, list[expect.Deviation]]:

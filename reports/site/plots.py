@@ -11,7 +11,7 @@ from markupsafe import Markup, escape
 
 from reports import expect, text
 
-WIDTH, BAR, GAP, LEFT = 720, 16, 5, 90
+WIDTH, BAR, GAP, LEFT, RIGHT = 720, 16, 5, 100, 150
 _OFFSET = re.compile(r"(\d+):(-?\d+)\+-(\d+)")
 CPUS = 64
 
@@ -28,7 +28,7 @@ def _text(x: float, y: float, said: str, anchor: str = "start") -> str:
 def bars(title: str, rows: Sequence[tuple[str, int, int]]) -> Markup:
     """Horizontal bars: (name, part, whole); the part is dark."""
     most = max((whole for _name, _part, whole in rows), default=1) or 1
-    room = WIDTH - LEFT - 70
+    room = WIDTH - LEFT - RIGHT
     body = []
     for number, (name, part, whole) in enumerate(rows):
         y = number * (BAR + GAP)
@@ -65,7 +65,7 @@ def skew(found: Sequence[tuple[int, int, int]]) -> Markup:
     first = found[0][1]
     points = [(cpu, value - first, width) for cpu, value, width in found]
     reach = max(abs(value) + width for _cpu, value, width in points) or 1
-    middle, scale = (WIDTH + LEFT - 70) / 2, (WIDTH - LEFT - 70) / 2 / reach
+    middle, scale = (WIDTH + LEFT - RIGHT) / 2, (WIDTH - LEFT - RIGHT) / 2 / reach
     height = len(points) * (BAR + GAP)
     body = [f'<line class="zero" x1="{middle:.1f}" y1="0" x2="{middle:.1f}" y2="{height}"/>']
     for number, (cpu, value, width) in enumerate(points):

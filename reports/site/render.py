@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,18 @@ from reports import text, wordlist
 from reports.site.model import Site
 
 TEXT_LIMIT = 4000
+
+
+@lru_cache(maxsize=64)
+def chip(verdict: str) -> Markup:
+    """A verdict in a line of text."""
+    return Markup('<span class="v {}">{}</span>').format(verdict or "silent", verdict or "not asked")
+
+
+@lru_cache(maxsize=64)
+def cell(verdict: str) -> Markup:
+    """A verdict in a narrow table: its colour and sign for the eye, its word for a reader."""
+    return Markup('<td class="c {}"><i>{}</i></td>').format(verdict or "silent", verdict or "not asked")
 
 
 def _clean(value: Any) -> Any:
@@ -27,13 +40,15 @@ class Pages:
 
     def __init__(self, site: Site, folder: Path, scripts: bool) -> None:
         self.folder = folder
+        self.scripts = scripts
         self.count = 0
         self.bytes = 0
         # Autoescape is for every template: each makes HTML.
         self.engine = Environment(loader=FileSystemLoader(Path(__file__).parent / "template"),
                                   autoescape=True, undefined=StrictUndefined, trim_blocks=True,
                                   lstrip_blocks=True, finalize=_clean)
-        self.engine.globals |= {"site": site, "scripts": scripts, "verdicts": wordlist.VERDICTS}
+        self.engine.globals |= {"site": site, "scripts": scripts, "verdicts": wordlist.VERDICTS,
+                                "chip": chip, "cell": cell}
 
     def page(self, template: str, file: str, **values: Any) -> None:
         """Render a template into a file; `up` leads from there to the top."""

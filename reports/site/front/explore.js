@@ -3,6 +3,7 @@
 import { differs, fill, keep, persona, remember, state, verdict } from "./frame.js";
 import { Rows } from "./rows.js";
 
+const QUIET = ["absent", "unknown"];    // nobody could tell: hidden unless asked for
 const unique = (values) => [...new Set(values)].sort();
 const pairs = (values) => [["", "any"], ...values.map((value) => [value, value])];
 
@@ -14,7 +15,7 @@ function fits(point, words) {
 function spotsOf(data, wanted) {
   return data.spots.map((_spot, at) => at).filter((at) => {
     const spot = data.spots[at];
-    return data.cells[wanted.p][at] && ["arch", "kind", "level"].every((key) => !wanted[key] || spot[key] === wanted[key]);
+    return data.cells[wanted.p][at] && ["arch", "kind", "level", "suite", "pmu"].every((key) => !wanted[key] || spot[key] === wanted[key]);
   });
 }
 
@@ -26,6 +27,7 @@ export function filtered(data, wanted, spots) {
     if ((wanted.area && point[1] !== wanted.area) || !fits(point, words)) return false;
     const told = spots.map((at) => verdict(data, data.cells[wanted.p][at][number]));
     if (!told.some(Boolean)) return false;
+    if (!wanted.silent && !wanted.verdict && told.every((word) => !word || QUIET.includes(word))) return false;
     if (wanted.verdict && !told.includes(wanted.verdict)) return false;
     if (wanted.lies && !told.includes("broken")) return false;
     if (wanted.upstream && !told.some((word, at) => differs(point, data.spots[spots[at]], word))) return false;
@@ -43,9 +45,11 @@ export function explore(data) {
   fill(field("arch"), pairs(unique(data.spots.map((spot) => spot.arch))), asked.arch);
   fill(field("kind"), pairs(unique(data.spots.map((spot) => spot.kind))), asked.kind);
   fill(field("level"), pairs(unique(data.spots.map((spot) => spot.level).filter(Boolean))), asked.level);
+  fill(field("suite"), pairs(unique(data.spots.map((spot) => spot.suite))), asked.suite);
+  fill(field("pmu"), pairs(unique(data.spots.map((spot) => spot.pmu))), asked.pmu);
   fill(field("p"), data.personas.map((name) => [name, name]), persona(data));
   field("q").value = asked.q ?? "";
-  for (const name of ["lies", "upstream", "varies"]) field(name).checked = asked[name] === "1";
+  for (const name of ["lies", "upstream", "varies", "silent"]) field(name).checked = asked[name] === "1";
   const show = () => {
     const wanted = Object.fromEntries([...form.elements].filter((each) => each.name).map((each) =>
       [each.name, each.type === "checkbox" ? (each.checked ? "1" : "") : each.value]));

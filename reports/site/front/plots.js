@@ -3,7 +3,8 @@
 import UPlot from "uplot";
 import { older, persona, verdict } from "./frame.js";
 
-const COLOURS = ["#2a7597", "#bf3f0a", "#6b3a8c", "#8a6a00", "#3f6f4f", "#7a4a4a"];
+// No two of them are told apart by red and green alone; dashes tell the second round from the first.
+const COLOURS = ["#2a7597", "#bf3f0a", "#6b3a8c", "#8a6a00", "#c05a9a", "#5b6670"];
 const LEAST = 1000;     // points that a column must have, to be of the whole suite
 
 function works(data, at, who) {
@@ -34,7 +35,7 @@ export function plots(data) {
       { stroke: ink, label: `points that work, as ${who}` },
     ],
     series: [{ label: "release", value: (_plot, at) => releases[at] ?? "" },
-      ...arches.map((arch, at) => ({ label: arch, stroke: COLOURS[at % COLOURS.length], width: 2, spanGaps: true, points: { show: true, size: 8 } }))],
+      ...arches.map((arch, at) => ({ label: arch, stroke: COLOURS[at % COLOURS.length], width: 2, dash: at < COLOURS.length ? [] : [6, 4], spanGaps: true, points: { show: true, size: 8 } }))],
   }, [releases.map((_name, at) => at), ...arches.map(line)], box);
   addEventListener("resize", () => plot.setSize({ width: Math.min(box.clientWidth, 900), height: 320 }));
 }

@@ -10,7 +10,7 @@ function head(data, spots) {
   row.append(make("th", "point", { scope: "col" }), make("th", "since", { scope: "col" }));
   for (const at of spots) {
     const turned = make("th", "", { scope: "col", class: "turn" });
-    const link = make("a", "", { href: `kernel/${data.spots[at].id}.html` });
+    const link = make("a", "", { href: data.spots[at].page });
     link.append(make("span", data.spots[at].name));
     turned.append(link);
     row.append(turned);

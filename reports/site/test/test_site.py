@@ -75,7 +75,7 @@ def test_nothing_of_a_result_runs_or_loads(built: Path) -> None:
     for path in pages(built):
         found = read(path)
         assert not found.handlers, path
-        assert {name.rpartition("/")[2] for name in found.loaded} <= {"data:,", ",", "style.css", "data.js",
+        assert {name.rpartition("/")[2] for name in found.loaded} <= {"data:,", ",", "style.css", "data.js", "devices.js",
                                                                      "site.js"}, path
         text = path.read_text(encoding="utf-8")
         assert not re.search("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b-\u200f\u202a-\u202e]", text), path

@@ -99,7 +99,20 @@ await step("filter deep link", `explore.html#area=${area}&verdict=yes`, async (p
   expect((await count(page)) === before, "the same link shows something else");
 });
 
-await step("all points scroll", "explore.html", async (page, expect) => {
+await step("what nobody could answer is hidden", "explore.html", async (page, expect) => {
+  const some = await count(page);
+  const signs = data.cells[data.personas[0]].filter(Boolean);
+  const quiet = ["absent", "unknown"].map((word) => String(data.verdicts.indexOf(word)));
+  const told = data.points.filter((_point, at) => signs.some((each) => each[at] !== "-" && !quiet.includes(each[at]))).length;
+  expect(some === told, `${some} points are shown, kernels answered ${told}`);
+  await page.check("[name=silent]");
+  expect((await count(page)) === data.points.length, "all points are not shown when asked for");
+  await page.selectOption("[name=suite]", data.spots[0].suite);
+  await page.selectOption("[name=pmu]", data.spots[0].pmu);
+  expect(page.url().includes("suite=") && page.url().includes("pmu="), "the address does not keep the suite and the PMU");
+});
+
+await step("all points scroll", "explore.html#silent=1", async (page, expect) => {
   const rows = page.locator("#rows tbody tr:not(.gap)");
   expect((await rows.count()) < 200, "all rows are in the page at once");
   await page.evaluate(() => document.getElementById("rows").scrollTo(0, 1e7));
@@ -119,6 +132,22 @@ await step("compare", "compare.html", async (page, expect) => {
   expect((await count(page)) === differing, "the link shows something else");
   await page.locator("#columns button").first().click();
   expect((await page.locator("#columns li").count()) === whole.length - 1, "a kernel cannot be taken away");
+});
+
+await step("compare devices", "compare.html", async (page, expect) => {
+  const ids = await page.evaluate(() => window.PERFMODES_DEVICES.map((each) => each.id));
+  await page.selectOption("[name=add]", "0");
+  for (const [at, id] of ids.slice(0, 2).entries()) {
+    await page.selectOption("[name=device]", id);
+    await page.waitForFunction((want) => document.querySelectorAll("#columns li").length === want, at + 2);
+  }
+  const shown = await count(page);
+  expect(shown > 0, "devices that differ show nothing");
+  await page.reload();
+  await page.waitForFunction(() => document.querySelectorAll("#columns li").length === 3);
+  expect((await count(page)) === shown, "the link to devices shows something else");
+  await page.selectOption("[name=show]", "all");
+  expect((await page.locator("#rows thead a[href^='device/']").count()) === 2, "no columns of devices");
 });
 
 await step("persona switch", "index.html", async (page, expect) => {
@@ -150,6 +179,7 @@ await step("kernel", `kernel/${spot.id}.html`, async (page, expect) => {
   }
 });
 await step("device", `device/${files("device")[0]}`, async (page, expect) => {
+  expect((await page.locator("#simulate ~ .wide tbody tr").count()) === 10, "not ten wishes");
   expect((await page.locator("table tbody tr").count()) > 0, "no result over time");
 });
 await step("plots", "plots.html", async (page, expect) => {
