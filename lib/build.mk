@@ -3,6 +3,14 @@
 # Built with gcc against the C library of the system, whose JSON reader (yajl) it links statically.
 
 LIB_SOURCES := $(wildcard lib/*.c lib/policy/*/*.c)
+# Event-based branches: only where CPUs have them. What a branch may run uses general registers alone.
+ifneq ($(filter ppc64le ppc64le-%,$(ARCH)),)
+LIB_SOURCES += $(wildcard lib/ebb/*.c)
+LIB_ENTRY := ebb/entry.o
+EBB_MAP := -Wl,--version-script=lib/ebb/ebb.map
+$(addprefix $(B)/,lib/ebb/branch.o lib/test/ebb/callback.o): CFLAGS += -mno-altivec -mno-vsx -msoft-float
+$(B)/pic/ebb/branch.o: LIB_EXTRA += -mno-altivec -mno-vsx -msoft-float
+endif
 LIB_CC := $(CROSS_COMPILE)gcc
 LIB_FLAGS := -std=gnu11 $(WARNINGS) -pthread -MMD -MP
 YAJL := -l:libyajl_s.a
@@ -13,12 +21,17 @@ examples: $(patsubst lib/%.c,$(B)/%,$(wildcard lib/examples/*.c))
 $(B)/pic/%.o: lib/%.c
 	$(call say,CC,$<)
 	$(Q)mkdir -p $(@D) && $(LIB_CC) $(LIB_FLAGS) -O2 $(LIB_EXTRA) -fPIC -fvisibility=hidden -c -o $@ $<
-$(B)/libperfmodes.a: $(patsubst lib/%.c,$(B)/pic/%.o,$(LIB_SOURCES))
+$(B)/pic/%.o: lib/%.S
+	$(call say,AS,$<)
+	$(Q)mkdir -p $(@D) && $(LIB_CC) -MMD -MP -c -o $@ $<
+$(B)/lib/%.o: lib/%.S
+	$(compile)
+$(B)/libperfmodes.a: $(patsubst lib/%.c,$(B)/pic/%.o,$(LIB_SOURCES)) $(LIB_ENTRY:%=$(B)/pic/%)
 	$(call say,AR,$@)
 	$(Q)rm -f $@ && $(AR) rcs $@ $^
 $(B)/libperfmodes.so.0: $(B)/libperfmodes.a lib/perfmodes.map
 	$(call say,LINK,$@)
-	$(Q)$(LIB_CC) $(LIB_LINK) -shared -pthread -Wl,--version-script=lib/perfmodes.map -Wl,-soname,$(@F) -Wl,-z,defs \
+	$(Q)$(LIB_CC) $(LIB_LINK) -shared -pthread -Wl,--version-script=lib/perfmodes.map $(EBB_MAP) -Wl,-soname,$(@F) -Wl,-z,defs \
 		-o $@ -Wl,--whole-archive $< -Wl,--no-whole-archive -lyajl
 $(B)/examples/%: lib/examples/%.c $(B)/libperfmodes.a
 	$(call say,LINK,$@)
@@ -28,7 +41,7 @@ $(B)/examples/%: lib/examples/%.c $(B)/libperfmodes.a
 # The doctor runs where the probes run, so it is built as they are, static and without yajl. What is
 # installed reads profiles as every other program does.
 DOCTOR := $(patsubst lib/%.c,$(B)/lib/%.o,$(filter-out lib/policy/profile/json.c,$(LIB_SOURCES)) \
-	$(wildcard lib/doctor/*.c))
+	$(wildcard lib/doctor/*.c)) $(LIB_ENTRY:%=$(B)/lib/%)
 $(B)/doctor: $(DOCTOR)
 doctor: $(B)/doctor	## build what ./run.sh doctor runs
 $(B)/perfmodes-doctor: $(patsubst lib/%.c,$(B)/pic/%.o,$(filter-out %/no_json.c,$(wildcard lib/doctor/*.c))) \
@@ -99,16 +112,18 @@ build/plain/%_test: lib/test/policy/%_test.c $(LIB_SOURCES) $(wildcard lib/*.h l
 soak: library-tests	## a minute of census with each sanitizer, 1000 attaches under Valgrind
 	$(Q)PM_SOAK=1 $(PYTHON) -m pytest -q -p no:cacheprovider lib/test/policy/test_soak.py
 # Static and without yajl, to be run in guests; hotplug shares the crowd and how verdicts are told.
-GUESTS := $(B)/census $(B)/hotplug
-LIB_STATIC := $(patsubst lib/%.c,$(B)/lib/%.o,lib/doctor/no_json.c $(filter-out lib/policy/profile/json.c,$(LIB_SOURCES)))
+GUESTS := $(B)/census $(B)/hotplug $(if $(LIB_ENTRY),$(B)/ebb)
+LIB_STATIC := $(patsubst lib/%.c,$(B)/lib/%.o,lib/doctor/no_json.c $(filter-out lib/policy/profile/json.c,$(LIB_SOURCES))) \
+	$(LIB_ENTRY:%=$(B)/lib/%)
 $(B)/census: $(patsubst lib/%.c,$(B)/lib/%.o,$(CENSUS)) $(LIB_STATIC)
 $(B)/hotplug: $(patsubst %,$(B)/lib/test/census/%.o,hotplug/hotplug crowd verdict) $(LIB_STATIC)
+$(B)/ebb: $(patsubst %,$(B)/%.o,$(basename $(wildcard lib/test/ebb/*.[cS])) lib/test/census/verdict) $(LIB_STATIC)
 $(GUESTS):
 	$(call say,LINK,$@)
 	$(Q)$(CC) $(LINK) -o $@ $^
 library-bundle: bundle $(GUESTS)	## the bundle with the census: ./run.sh kernels --no-build --suite library
 	$(Q)mkdir -p $(B)/bundle/bin/probes/library
-	$(Q)for name in census hotplug; do \
+	$(Q)for name in $(notdir $(GUESTS)); do \
 		$(CROSS_COMPILE)strip -o $(B)/bundle/bin/probes/library/$$name $(B)/$$name || exit 1; done
 .PHONY: library-bundle soak
 
@@ -144,7 +159,7 @@ LIBDIR ?= $(PREFIX)/lib
 MANDIR ?= $(PREFIX)/share/man
 DATADIR := $(PREFIX)/share/perfmodes
 HEADERS := perfmodes.h perfmodes_event.h perfmodes_count.h perfmodes_trace.h perfmodes_stats.h \
-	perfmodes_verdicts.def perfmodes_event.def
+	perfmodes_ebb.h perfmodes_verdicts.def perfmodes_event.def
 put = install -d $(DESTDIR)$(2) && install -m $(1) $(3) $(DESTDIR)$(2)/
 # The functions that a page describes: the names that stand in its NAME section.
 names_in = sed -n '/^.Sh NAME/,/^.Nd/s/^.Nm \([a-z_]*\).*/\1/p'

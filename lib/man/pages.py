@@ -4,8 +4,8 @@
 
     pages.py OUT HEADER... -- TEMPLATE...
 
-A template begins with `.\\" functions: PATTERN...` and `.\\" types: NAME...`. In it @HEAD@ becomes
-the head of the page with all names, @SYNOPSIS@ their declarations, @FUNCTIONS@ a list of them with
+A template begins with `.\\" functions: PATTERN...` and `.\\" types: NAME...`, and names a header of
+its own by `.\\" header: NAME`. In it @HEAD@ becomes the head of the page with all names, @SYNOPSIS@ their declarations, @FUNCTIONS@ a list of them with
 the comments that stand above them in the header, and @TYPES@ the definitions of the named types.
 A function on two pages or on none is an error.
 """
@@ -76,9 +76,9 @@ def head(names: list[str], title: str) -> str:
     return (f".Dd {DATE}\n.Dt {title.upper()} 3\n.Os perfmodes\n.Sh NAME\n.Nm {listed}")
 
 
-def synopsis(chosen: list[Function]) -> str:
+def synopsis(chosen: list[Function], header: str) -> str:
     declared = "\n".join(escape(function.declaration) for function in chosen)
-    return (f".Sh SYNOPSIS\n.In perfmodes.h\n.Bd -literal\n{declared}\n.Ed\n"
+    return (f".Sh SYNOPSIS\n.In {header}\n.Bd -literal\n{declared}\n.Ed\n"
             ".Pp\nCompile and link with\n.Ql pkg-config --cflags --libs perfmodes .")
 
 
@@ -110,7 +110,7 @@ def page(template: str, title: str, known: dict[str, Function], defined: dict[st
     since = sorted({function.since for function in chosen if function.since})
     filling = {
         "@HEAD@": head([function.name for function in chosen], title),
-        "@SYNOPSIS@": synopsis(chosen),
+        "@SYNOPSIS@": synopsis(chosen, (listed(template, "header") or ["perfmodes.h"])[0]),
         "@FUNCTIONS@": described(chosen),
         "@TYPES@": definitions(listed(template, "types"), defined),
         "@SINCE@": f".Sh HISTORY\nThese functions came with libperfmodes {', '.join(since)}.",

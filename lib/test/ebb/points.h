@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: MIT */
+/* The groups of points that ebb.c asks; not more than their order. */
+#ifndef POINTS_H
+#define POINTS_H
+
+#include <stdint.h>
+
+void ask_use(void);			/* use.c: open, start, stop, names, stacks */
+void ask_tasks(void);			/* tasks.c: fork, exec, threads, adoption, eviction */
+void ask_soak(uint64_t branches);	/* soak.c */
+int soak_child(void);
+
+#endif
