@@ -50,7 +50,6 @@ static void begin(struct pm_session *session)
 	memset(&session->canary, 0, sizeof(session->canary));
 	memset(&session->sums, 0, sizeof(session->sums));
 	memset(&session->account, 0, sizeof(session->account));
-	session->cpu_time = (struct cpu_time){ .event = SIZE_MAX };
 	session->was_full = session->follows = false;
 	session->events.nofile = 0;
 	session->events.output = -1;
@@ -58,6 +57,7 @@ static void begin(struct pm_session *session)
 	session->self = pm_gettid();
 	session->strategy = pm_plan_chosen(session->plan);
 	session->operations = session->strategy->operations;
+	pm_cpu_time_prepare(session);
 	pm_format_of(&session->plan->events[0].attr, &session->format);
 }
 

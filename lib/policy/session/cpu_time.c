@@ -17,15 +17,27 @@ static bool is_sampled_time(const struct pm_session *session, size_t i)
 		 event->attr.config <= PERF_COUNT_SW_TASK_CLOCK);
 }
 
+/* SIZE_MAX: there is none. */
+static size_t choose(const struct pm_session *session)
+{
+	for (size_t i = 0; i < session->plan->count; i++)
+		if (is_sampled_time(session, i))
+			return i;
+	return SIZE_MAX;
+}
+
+void pm_cpu_time_prepare(struct pm_session *session)
+{
+	session->cpu_time = (struct cpu_time){ .event = choose(session) };
+}
+
 void pm_cpu_time_begin(struct pm_session *session)
 {
 	struct cpu_time *time = &session->cpu_time;
 	int tid;
 
-	*time = (struct cpu_time){ .event = SIZE_MAX };
-	for (size_t i = session->plan->count; i-- > 0;)
-		if (is_sampled_time(session, i))
-			time->event = i;
+	if (time->event != choose(session))	/* a strategy may only count */
+		pm_cpu_time_prepare(session);
 	if (time->event == SIZE_MAX)
 		return;
 	tid = session->plan->events[time->event].spec.tid;

@@ -18,6 +18,9 @@ struct cpu_time {
 	uint64_t sampled;		/* ns, of samples that were delivered */
 };
 
+/* An attach begins: samples that come before it is done are delivered, and count. */
+void pm_cpu_time_prepare(struct pm_session *session);
+
 /* Starts the account, for the first event that samples time of one process or thread. */
 void pm_cpu_time_begin(struct pm_session *session);
 
