@@ -68,6 +68,10 @@ build/test/%_test: lib/test/%_test.c build/test/lib.a $(wildcard lib/test/*.h li
 build/test/policy/calls_test: lib/test/policy/calls_test.c lib/test/policy/calls.def $(B)/libperfmodes.a
 	$(call say,TEST,$@)
 	$(Q)mkdir -p $(@D) && gcc $(LIB_FLAGS) -g -O1 -o $@ $< $(B)/libperfmodes.a -lcmocka $(YAJL)
+# As a program loads it at run time; the sanitizers would keep memory and handlers of their own.
+build/test/policy/unload_test: lib/test/policy/unload_test.c $(B)/libperfmodes.so.0
+	$(call say,TEST,$@)
+	$(Q)mkdir -p $(@D) && gcc $(LIB_FLAGS) -g -O1 -DLIBRARY='"/$(ARCH)/libperfmodes.so.0"' -o $@ $< -lcmocka -ldl
 build/test/policy/tracepoint_test: TEST_LIBS := -l:libtraceevent.a -ldl
 build/test/policy/matrix_test: TEST_LIBS := -Wl,--wrap=pm_ring_pending,--wrap=clock_gettime
 build/test/policy/storms_test: TEST_LIBS := -Wl,--wrap=clock_gettime

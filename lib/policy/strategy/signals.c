@@ -321,6 +321,12 @@ static void undo(struct pm_session *session)
 			continue;
 		(void)pm_ioctl(fd, PERF_EVENT_IOC_DISABLE, 0);
 		(void)fcntl(fd, F_SETFL, 0);
+		/*
+		 * An interrupt may still have a signal to send, and would send it to a program that
+		 * no longer handles it; closing waits for that (irq_work_sync in _free_event).
+		 */
+		close(fd);
+		session->events.list[i].fd = -1;
 	}
 	pm_sigring_remove(&signals->ring);
 	give_overflow_back(signals);
