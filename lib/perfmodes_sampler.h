@@ -247,6 +247,7 @@ struct pm_sampler_stats {
 	uint64_t unwatched;		/* processes or threads that a limit left out */
 	uint64_t late_threads;		/* noticed by a listing only: their beginning is missing */
 	uint64_t rings, descriptors;	/* held now */
+	uint64_t mistimed;		/* records with the time of another program's clock */
 };
 
 /* --------------------------------------------------------------------------------- samplers */

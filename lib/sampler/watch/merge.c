@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Rings are of CPUs, and what is told of one process is in several: its birth in one, its samples
+ * in another. So the oldest record of all rings comes next. What may be preceded by a record that
+ * is still being written waits in its ring.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "records.h"
+
+#define STRANGE_NS 1000000000ull	/* no two clocks of one ring are that far apart */
+#define RECORD_LARGE 4096	/* a ring with less room than this may have lost */
+
+/* Where the time stands: `format` of all events ends, and begins, alike. 0 when it is too short. */
+static uint64_t time_of(const struct perf_event_header *record)
+{
+	const char *at = (const char *)record;
+	uint64_t time = 0;
+
+	if (record->type == PERF_RECORD_SAMPLE)	/* identifier, ip, pid and tid */
+		at += sizeof(*record) + 24;
+	else				/* time, cpu, identifier: at the end */
+		at += record->size - 24;
+	if (record->size >= sizeof(*record) + 32)
+		memcpy(&time, at, sizeof(time));
+	return time;
+}
+
+/* ----------------------------------------------------------------------------------------- heap */
+
+static bool is_older(const struct pm_sampler *sampler, size_t a, size_t b)
+{
+	return sampler->rings[sampler->heap[a]].time < sampler->rings[sampler->heap[b]].time;
+}
+
+static void swap(struct pm_sampler *sampler, size_t a, size_t b)
+{
+	const size_t ring = sampler->heap[a];
+
+	sampler->heap[a] = sampler->heap[b];
+	sampler->heap[b] = ring;
+}
+
+static void sink(struct pm_sampler *sampler, size_t at)
+{
+	while (2 * at + 1 < sampler->heap_count) {
+		size_t child = 2 * at + 1;
+
+		if (child + 1 < sampler->heap_count && is_older(sampler, child + 1, child))
+			child++;
+		if (!is_older(sampler, child, at))
+			return;
+		swap(sampler, child, at);
+		at = child;
+	}
+}
+
+static void push(struct pm_sampler *sampler, size_t ring)
+{
+	size_t at = sampler->heap_count++;
+
+	sampler->heap[at] = ring;
+	while (at > 0 && is_older(sampler, at, (at - 1) / 2)) {
+		swap(sampler, at, (at - 1) / 2);
+		at = (at - 1) / 2;
+	}
+}
+
+/* ---------------------------------------------------------------------------------------- rings */
+
+/*
+ * Records of a ring are in order. One with quite another time has it from another event: when one
+ * occurrence hits several software events, the kernel fills in time and id once, by the clock of
+ * the first, which may be of another program (seen on 6.18: CLOCK_REALTIME in a ring of
+ * CLOCK_MONOTONIC).
+ */
+static uint64_t plausible(struct pm_sampler *sampler, const struct watch_ring *ring, uint64_t time)
+{
+	const uint64_t last = ring->time;
+
+	if (!sampler->clockid || (time <= sampler->turn_began + STRANGE_NS &&
+				  time + STRANGE_NS >= last))
+		return time;
+	sampler->stats.mistimed++;
+	return last;
+}
+
+/* The next record of a ring, if there is one. */
+static bool hold(struct pm_sampler *sampler, struct watch_ring *ring)
+{
+	int err = pm_ring_next(&ring->ring, &ring->held);
+
+	if (err == 1) {
+		ring->time = plausible(sampler, ring, time_of(ring->held));
+		return true;
+	}
+	ring->held = NULL;
+	if (err == 0)
+		return false;
+	sampler->stats.corrupt++;
+	sampler->stats.corrupt_bytes += pm_ring_skip_all(&ring->ring);
+	ring->released = ring->ring.tail;
+	return false;
+}
+
+static void release(struct watch_ring *ring)
+{
+	if (ring->released == ring->ring.tail)
+		return;
+	pm_ring_release(&ring->ring);
+	ring->released = ring->ring.tail;
+}
+
+static void begin(struct pm_sampler *sampler)
+{
+	sampler->heap_count = 0;
+	for (size_t i = 0; i < sampler->ring_count; i++) {
+		struct watch_ring *ring = &sampler->rings[i];
+
+		if (pm_ring_pending(&ring->ring) + RECORD_LARGE > ring->ring.data_size)
+			sampler->stats.full_rings++;
+		if (hold(sampler, ring))
+			push(sampler, i);
+	}
+}
+
+/* What was not delivered is read again next time. */
+static void end(struct pm_sampler *sampler)
+{
+	for (size_t i = 0; i < sampler->ring_count; i++) {
+		struct watch_ring *ring = &sampler->rings[i];
+
+		if (ring->held != NULL)
+			ring->ring.tail -= ring->held->size;
+		ring->held = NULL;
+		release(ring);
+	}
+}
+
+int pm_watch_merge(struct pm_sampler *sampler, uint64_t limit, uint64_t most)
+{
+	uint64_t count = 0;
+
+	begin(sampler);
+	while (sampler->heap_count > 0 && (most == 0 || count < most) && count < INT32_MAX) {
+		struct watch_ring *ring = &sampler->rings[sampler->heap[0]];
+
+		if (ring->time > limit)
+			break;
+		if (ring->time < sampler->delivered_to)
+			sampler->stats.unordered++;
+		else
+			sampler->delivered_to = ring->time;
+		pm_watch_deliver(sampler, ring, ring->held);
+		count++;
+		if (ring->ring.tail - ring->released > ring->ring.data_size / 8)
+			release(ring);
+		if (!hold(sampler, ring))
+			sampler->heap[0] = sampler->heap[--sampler->heap_count];
+		sink(sampler, 0);
+	}
+	end(sampler);
+	sampler->stats.records += count;
+	return (int)count;
+}
+
+bool pm_watch_is_pressed(struct pm_sampler *sampler)
+{
+	for (size_t i = 0; i < sampler->ring_count; i++)
+		if (pm_ring_pending(&sampler->rings[i].ring) >
+		    sampler->rings[i].ring.data_size / 2)
+			return true;
+	return false;
+}
+
+bool pm_watch_is_waiting(const struct pm_sampler *sampler)
+{
+	for (size_t i = 0; i < sampler->ring_count; i++)
+		if (pm_ring_pending(&sampler->rings[i].ring) > 0)
+			return true;
+	return false;
+}

@@ -1,0 +1,268 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The ways, best first. By CPU: all of side-band, nothing missed, a privilege. By thread: events
+ * that children inherit, each on one CPU, because inherited copies on several CPUs must not write
+ * into one ring. There the ring is owned by an event of the caller's own thread: wake-ups stop when
+ * the owner's thread ends, and those that are watched may end.
+ */
+#include "opening.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "../../policy/diagnosis/diag.h"
+#include "../../policy/profile/deny.h"
+#include "../../policy/strategy/order.h"
+#include "negotiate.h"
+#include "rings.h"
+#include "threads.h"
+
+/* ------------------------------------------------------------------------------ the ways: facts */
+
+/* What the strategies for one's own process need of a kernel, the ways for others need as well. */
+static bool is_denied(const struct pm_sampler *sampler, enum way way, char *why)
+{
+	static const enum pm_strategy same[WAYS] = {
+		PM_STRATEGY_CGROUP, PM_STRATEGY_CPU_WIDE, PM_STRATEGY_PER_CPU,
+	};
+	const struct need *need = pm_strategies[same[way]]->needs;
+
+	for (; need->key != NULL; need++)
+		if (strncmp(need->key, "perm.", 5) != 0 &&
+		    pm_denies(sampler->profile, need->key)) {
+			snprintf(why, WHY_SIZE, "%s does not work here, says the profile",
+				 need->key);
+			return true;
+		}
+	return false;
+}
+
+/* The cgroup, when one is all that is included. */
+static const char *only_cgroup(const struct targets *targets)
+{
+	const char *path = NULL;
+
+	for (size_t i = 0; i < targets->count; i++) {
+		const struct pm_target *target = &targets->list[i].target;
+
+		if (target->exclude)
+			continue;
+		if (target->by != PM_BY_CGROUP || path != NULL)
+			return NULL;
+		path = target->text;
+	}
+	return path;
+}
+
+static int open_cgroup(struct pm_sampler *sampler, char *why)
+{
+	const char *path = only_cgroup(&sampler->processes.rules.targets);
+	char name[CGROUP_SIZE + 40];
+
+	if (path == NULL) {
+		snprintf(why, WHY_SIZE, "other than one cgroup is asked for");
+		return -EINVAL;
+	}
+	snprintf(name, sizeof(name), "/sys/fs/cgroup%s", path);
+	sampler->cgroup = open(name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (sampler->cgroup >= 0)
+		return 0;
+	snprintf(why, WHY_SIZE, "%.300s: %s", name, pm_errno_name(errno));
+	return -errno;
+}
+
+/* -------------------------------------------------------------------------------------- by CPU */
+
+static void give_up_cpu(struct pm_sampler *sampler, int cpu)
+{
+	struct watch_ring *ring = pm_watch_ring(sampler, cpu);
+
+	if (ring != NULL)
+		ring->dead = true;
+	pm_watch_drop_dead(sampler);
+	pm_watch_close_of(sampler, 0, cpu);
+}
+
+static int open_on_cpu(struct pm_sampler *sampler, size_t event, int cpu, int group)
+{
+	struct opened opened = { .event = (uint32_t)event, .cpu = cpu };
+	int err;
+
+	opened.fd = pm_watch_open_event(sampler, &sampler->events[event], 0, cpu, group);
+	if (opened.fd < 0)
+		return opened.fd;
+	err = pm_watch_add(sampler, &opened);
+	return err < 0 ? err : opened.fd;
+}
+
+/* An event of a PMU that is of other CPUs: it was opened on one of those. */
+static bool is_elsewhere(int err)
+{
+	return err == -ENOENT || err == -ENODEV || err == -EINVAL || err == -EOPNOTSUPP;
+}
+
+static int open_all_on_cpu(struct pm_sampler *sampler, int cpu)
+{
+	int fds[EVENTS_MAX], side = open_on_cpu(sampler, sampler->count, cpu, -1);
+	int err = side < 0 ? side : pm_watch_map(sampler, side, cpu, false);
+
+	for (size_t i = 0; err >= 0 && i < sampler->count; i++) {
+		const size_t leader = sampler->events[i].leader;
+		const bool leads = leader == i;
+
+		fds[i] = leads || fds[leader] >= 0 ?
+			open_on_cpu(sampler, i, cpu, leads ? -1 : fds[leader]) : -ENOENT;
+		if (fds[i] < 0 && !is_elsewhere(fds[i]))
+			err = fds[i];
+		else if (fds[i] >= 0 && pm_watch_samples(&sampler->events[i]))
+			err = pm_ioctl(fds[i], PERF_EVENT_IOC_SET_OUTPUT, (unsigned long)side);
+	}
+	return err;
+}
+
+static int open_cpus(struct pm_sampler *sampler, struct pm_diag *diag)
+{
+	for (size_t i = 0; i < sampler->on.count; i++) {
+		const int cpu = sampler->on.list[i];
+		int err = open_all_on_cpu(sampler, cpu);
+
+		if (err >= 0)
+			continue;
+		give_up_cpu(sampler, cpu);
+		if (err != -ENODEV)
+			return pm_diag_say(diag, -err, err == -EMFILE ? PM_CAUSE_DESCRIPTORS :
+					   PM_CAUSE_UNKNOWN, "sampler: events on cpu %d: %s", cpu,
+					   pm_errno_name(-err));
+	}
+	return sampler->ring_count > 0 ? 0 : pm_diag_say(diag, ENODEV, PM_CAUSE_NO_TARGET,
+							 "sampler: no CPU is online");
+}
+
+/* ------------------------------------------------------------------------------------- the ways */
+
+static const char *const way_names[WAYS] = {
+	"events of the cgroup on each CPU", "events on each CPU", "inherited events of each thread",
+};
+
+static bool is_allowed(const struct pm_sampler *sampler, enum way way)
+{
+	const unsigned int flags = sampler->opts.flags;
+
+	return !(flags & (way == WAY_THREADS ? PM_SAMPLER_ONLY_CPUS : PM_SAMPLER_ONLY_THREADS));
+}
+
+static int try_way(struct pm_sampler *sampler, enum way way, struct pm_diag *diag)
+{
+	char *why = sampler->reasons[way];
+	int err = 0;
+
+	sampler->way = way;
+	if (!is_allowed(sampler, way)) {
+		snprintf(why, WHY_SIZE, "not wanted");
+		return -EINVAL;
+	}
+	if (is_denied(sampler, way, why))
+		return -ENOTSUP;
+	if (way == WAY_CGROUP)
+		err = open_cgroup(sampler, why);
+	if (err < 0)
+		return err;
+	if (way == WAY_THREADS)
+		return pm_watch_open_threads(sampler, diag);
+	err = pm_watch_negotiate(sampler, 0, diag);
+	return err < 0 ? err : open_cpus(sampler, diag);
+}
+
+int pm_watch_open(struct pm_sampler *sampler, struct pm_diag *diag)
+{
+	struct pm_diag first = { .size = sizeof(first) };
+	int err = -ENOTSUP, first_err = 0;
+
+	for (enum way way = 0; way < WAYS; way++) {
+		struct pm_diag said = { .size = sizeof(said) };
+
+		err = try_way(sampler, way, &said);
+		if (err >= 0)
+			return 0;
+		pm_watch_close_all(sampler);
+		if (said.text[0] != '\0')
+			snprintf(sampler->reasons[way], WHY_SIZE, "%s", said.text);
+		else if (sampler->reasons[way][0] == '\0')
+			snprintf(sampler->reasons[way], WHY_SIZE, "%s", pm_errno_name(-err));
+		/* The last real refusal tells best what would help. */
+		if (said.text[0] != '\0' || first_err == 0) {
+			first = said;
+			first_err = err;
+		}
+	}
+	return pm_diag_say(diag, -first_err, first.cause, "no way to watch: %s",
+			   first.text[0] ? first.text : sampler->reasons[WAY_THREADS]);
+}
+
+const char *pm_watch_way_name(enum way way)
+{
+	return way_names[way];
+}
+
+int pm_watch_enable(struct pm_sampler *sampler, bool enable)
+{
+	int err = 0;
+
+	for (size_t i = 0; err == 0 && i < sampler->opened_count; i++) {
+		if (pm_watch_leads(sampler, sampler->opened[i].event))
+			err = pm_ioctl(sampler->opened[i].fd, enable ? PERF_EVENT_IOC_ENABLE :
+				       PERF_EVENT_IOC_DISABLE, 0);
+	}
+	return err;
+}
+
+/* -------------------------------------------------------------------------------------- follow */
+
+/* CPUs that came online, or came back after their events had died with them. */
+static void follow_cpus(struct pm_sampler *sampler)
+{
+	struct pm_cpus now;
+
+	if (pm_cpus_list(sampler->cpus, NULL, &now) < 0)
+		return;
+	for (size_t i = 0; i < now.count; i++) {
+		const size_t before = sampler->opened_count;
+
+		if (pm_watch_ring(sampler, now.list[i]) != NULL)
+			continue;
+		if (open_all_on_cpu(sampler, now.list[i]) < 0) {
+			give_up_cpu(sampler, now.list[i]);
+			sampler->stats.unwatched++;
+			continue;
+		}
+		for (size_t k = before; k < sampler->opened_count; k++)
+			if (pm_watch_leads(sampler, sampler->opened[k].event))
+				(void)pm_ioctl(sampler->opened[k].fd, PERF_EVENT_IOC_ENABLE, 0);
+	}
+	free(now.list);
+}
+
+void pm_watch_follow(struct pm_sampler *sampler)
+{
+	if (sampler->way == WAY_THREADS)
+		pm_watch_follow_threads(sampler);
+	else
+		follow_cpus(sampler);
+}
+
+void pm_watch_leave(struct pm_sampler *sampler, const struct process *process)
+{
+	const struct processes *all = &sampler->processes;
+
+	if (process->root == 0)
+		return;
+	for (size_t i = 0; i < all->room; i++)
+		for (const struct process *at = all->slots[i]; at != NULL; at = at->next)
+			if (at != process && at->root == process->root)
+				return;
+	pm_watch_close_of(sampler, process->root, -1);
+}

@@ -1,0 +1,327 @@
+/* SPDX-License-Identifier: MIT */
+/* What a record says of processes, and to whom it is delivered. */
+#include "records.h"
+
+#include <string.h>
+
+#include "rings.h"
+
+/* -------------------------------------------------------------------------------------- samples */
+
+static size_t take_values(const struct pm_sample *sample, uint64_t *values)
+{
+	const uint64_t count = sample->read.nr < EVENTS_MAX ? sample->read.nr : EVENTS_MAX;
+
+	for (uint64_t i = 0; i < count; i++)
+		values[i] = sample->read.member[i].value;
+	return (size_t)count;
+}
+
+/* The kernel leaves the size it copied at 0 when it could copy nothing. */
+static void take_stack(const struct pm_sample *sample, struct pm_sampled *ret)
+{
+	ret->stack = sample->stack_user_dyn_size ? sample->stack_user : NULL;
+	ret->stack_size = (size_t)sample->stack_user_dyn_size;
+	ret->stack_cut = sample->stack_user_size != 0 &&
+		sample->stack_user_dyn_size == sample->stack_user_size;
+}
+
+static void tell_sample(struct pm_sampler *sampler, const struct opened *opened,
+			const struct process *process, const struct pm_record *record)
+{
+	const struct watch_event *event = &sampler->events[opened->event];
+	const struct pm_sample *sample = &record->sample;
+	uint64_t values[EVENTS_MAX];
+	struct pm_sampled told = {
+		.size = sizeof(told), .event = opened->event, .process = &process->told,
+		.pid = sample->sid.pid, .tid = sample->sid.tid, .cpu = sample->sid.cpu,
+		.mode = record->misc & PERF_RECORD_MISC_CPUMODE_MASK,
+		.exact = record->misc & PERF_RECORD_MISC_EXACT_IP,
+		.time = sample->sid.time, .ip = sample->ip, .address = sample->addr,
+		.period = sample->period, .chain = sample->callchain,
+		.chain_count = (size_t)sample->callchain_nr,
+		.registers_abi = sample->regs_user_abi, .registers = sample->regs_user,
+		.registers_count = sample->regs_user_nr,
+		.registers_mask = event->attr.sample_regs_user,
+		.branches = sample->branches, .branches_count = (size_t)sample->branch_nr,
+		.raw = sample->raw, .raw_size = sample->raw_size, .weight = sample->weight,
+		.source = sample->data_src, .cgroup = sample->cgroup,
+	};
+
+	take_stack(sample, &told);
+	if (event->format.sample_type & PERF_SAMPLE_READ) {
+		told.values = values;
+		told.values_count = take_values(sample, values);
+		told.enabled = sample->read.time_enabled;
+		told.running = sample->read.time_running;
+	}
+	sampler->listener.sample(sampler->context, &told);
+}
+
+/* Listed threads have events of their own; what they have inherited besides tells it again. */
+static bool is_duplicate(struct pm_sampler *sampler, const struct opened *opened, uint32_t tid)
+{
+	return sampler->way == WAY_THREADS && sampler->threads.rounds > 1 &&
+		!pm_threads_is_source(&sampler->threads, (pid_t)opened->tid, opened->round,
+				      (pid_t)tid);
+}
+
+/* The id may be that of another program's event (see plausible() in merge.c). */
+static const struct opened *find_event(const struct pm_sampler *sampler, uint64_t id)
+{
+	const struct opened *opened = pm_watch_find(sampler, id);
+
+	if (opened == NULL && sampler->count == 1)
+		for (size_t i = 0; i < sampler->opened_count; i++)
+			if (sampler->opened[i].event == 0)
+				return &sampler->opened[i];
+	return opened;
+}
+
+static void on_sample(struct pm_sampler *sampler, const struct perf_event_header *header,
+		      uint64_t time)
+{
+	const struct opened *opened;
+	struct pm_record record;
+	struct process *process;
+	uint64_t id = 0;
+	uint32_t pid;
+
+	opened = pm_record_identifier(header, &id) == 0 ? find_event(sampler, id) : NULL;
+	if (opened == NULL ||
+	    pm_record_decode(header, &sampler->events[opened->event].format, &record) < 0) {
+		sampler->stats.unknown++;
+		return;
+	}
+	/* The idle task, and tasks of other PID namespaces: those are 0. Ending ones are -1. */
+	pid = record.sample.sid.pid;
+	record.sample.sid.time = time;
+	process = pid == 0 || pid == UINT32_MAX ? NULL :
+		pm_processes_find(&sampler->processes, pid, time);
+	if (process != NULL)
+		process->seen_at = time;
+	if (process == NULL || !process->told.watched) {
+		sampler->stats.skipped++;
+		return;
+	}
+	if (is_duplicate(sampler, opened, record.sample.sid.tid)) {
+		sampler->stats.duplicates++;
+		return;
+	}
+	sampler->stats.samples++;
+	if (sampler->listener.sample != NULL)
+		tell_sample(sampler, opened, process, &record);
+}
+
+/* ------------------------------------------------------------------------------------ side-band */
+
+static bool is_wanted(const struct pm_sampler *sampler, enum pm_side_kind kind)
+{
+	return sampler->listener.side != NULL &&
+		((sampler->opts.side & kind) || kind == PM_SIDE_THROTTLE ||
+		 (kind == PM_SIDE_CHAIN && (sampler->opts.want & PM_SAMPLE_DEFERRED)));
+}
+
+/* Of a process: to be told only when that is watched. */
+static void tell_of(struct pm_sampler *sampler, struct pm_side *side)
+{
+	const struct process *process;
+
+	if (!is_wanted(sampler, side->kind) || side->pid == 0 || side->pid == UINT32_MAX)
+		return;
+	process = pm_processes_find(&sampler->processes, side->pid, side->time);
+	if (process == NULL || !process->told.watched)
+		return;
+	side->process = &process->told;
+	sampler->listener.side(sampler->context, side);
+}
+
+static void tell_all(struct pm_sampler *sampler, struct pm_side *side)
+{
+	if (is_wanted(sampler, side->kind))
+		sampler->listener.side(sampler->context, side);
+}
+
+static void on_mapping(struct pm_sampler *sampler, const struct pm_record *record,
+		       struct pm_side *side)
+{
+	const bool data = record->misc & PERF_RECORD_MISC_MMAP_DATA;
+
+	if (data && !(sampler->opts.side & PM_SIDE_MMAP_DATA))
+		return;
+	side->kind = sampler->opts.side & PM_SIDE_MMAP ? PM_SIDE_MMAP : PM_SIDE_MMAP_DATA;
+	side->exec = !data;
+	side->pid = record->mmap.pid;
+	side->tid = record->mmap.tid;
+	side->address = record->mmap.addr;
+	side->length = record->mmap.len;
+	side->offset = record->mmap.pgoff;
+	side->major = record->mmap.maj;
+	side->minor = record->mmap.min;
+	side->inode = record->mmap.ino;
+	side->generation = record->mmap.ino_generation;
+	side->protection = record->mmap.prot;
+	side->map_flags = record->mmap.flags;
+	side->build_id = record->mmap.build_id;
+	side->build_id_size = record->mmap.build_id_size;
+	side->text = record->mmap.filename;
+	tell_of(sampler, side);
+}
+
+static void on_comm(struct pm_sampler *sampler, const struct pm_record *record,
+		    struct pm_side *side)
+{
+	side->kind = PM_SIDE_COMM;
+	side->exec = record->misc & PERF_RECORD_MISC_COMM_EXEC;
+	side->pid = record->comm.pid;
+	side->tid = record->comm.tid;
+	side->text = record->comm.comm;
+	if (side->exec)
+		pm_processes_exec(&sampler->processes, side->pid, side->text, side->time);
+	else if (side->pid == side->tid)
+		pm_processes_name(&sampler->processes, side->pid, side->text, side->time);
+	tell_of(sampler, side);
+}
+
+static void on_task(struct pm_sampler *sampler, const struct pm_record *record,
+		    struct pm_side *side)
+{
+	side->kind = PM_SIDE_TASK;
+	side->end = record->type == PERF_RECORD_EXIT;
+	side->pid = record->task.pid;
+	side->tid = record->task.tid;
+	side->parent = record->task.ppid;
+	side->parent_tid = record->task.ptid;
+	if (!side->end)
+		pm_processes_birth(&sampler->processes, side->pid, side->tid, side->parent,
+				   side->time);
+	tell_of(sampler, side);
+	if (!side->end)
+		return;
+	pm_processes_end(&sampler->processes, side->pid, side->tid, side->time);
+	if (sampler->way == WAY_THREADS)
+		pm_threads_forget(&sampler->threads, (pid_t)side->tid);
+}
+
+static void on_switch(struct pm_sampler *sampler, const struct pm_record *record,
+		      struct pm_side *side)
+{
+	side->kind = PM_SIDE_SWITCH;
+	side->end = record->misc & PERF_RECORD_MISC_SWITCH_OUT;
+	side->preempted = side->end && (record->misc & PERF_RECORD_MISC_SWITCH_OUT_PREEMPT);
+	if (record->type == PERF_RECORD_SWITCH_CPU_WIDE) {
+		side->parent = record->switch_cpu_wide.next_prev_pid;
+		side->parent_tid = record->switch_cpu_wide.next_prev_tid;
+	}
+	tell_of(sampler, side);
+}
+
+static void on_symbol(struct pm_sampler *sampler, const struct pm_record *record,
+		      struct pm_side *side)
+{
+	side->kind = PM_SIDE_KSYMBOL;
+	side->address = record->ksymbol.addr;
+	side->length = record->ksymbol.len;
+	side->end = record->ksymbol.flags & PERF_RECORD_KSYMBOL_FLAGS_UNREGISTER;
+	side->text = record->ksymbol.name;
+	tell_all(sampler, side);
+}
+
+static void on_cgroup(struct pm_sampler *sampler, const struct pm_record *record,
+		      struct pm_side *side)
+{
+	side->kind = PM_SIDE_CGROUP;
+	side->id = record->cgroup.id;
+	side->text = record->cgroup.path;
+	tell_all(sampler, side);
+}
+
+static void on_chain(struct pm_sampler *sampler, const struct pm_record *record,
+		     struct pm_side *side)
+{
+	side->kind = PM_SIDE_CHAIN;
+	side->id = record->callchain_deferred.cookie;
+	side->chain = record->callchain_deferred.ips;
+	side->chain_count = (size_t)record->callchain_deferred.nr;
+	tell_of(sampler, side);
+}
+
+static void on_throttle(struct pm_sampler *sampler, const struct pm_record *record,
+			struct pm_side *side)
+{
+	side->kind = PM_SIDE_THROTTLE;
+	side->end = record->type == PERF_RECORD_UNTHROTTLE;
+	sampler->stats.throttled += !side->end;
+	tell_all(sampler, side);
+}
+
+static void on_lost(struct pm_sampler *sampler, const struct watch_ring *ring,
+		    const struct pm_record *record)
+{
+	const bool ring_full = record->type == PERF_RECORD_LOST;
+	const uint64_t count = ring_full ? record->lost.lost : record->lost_samples.lost;
+
+	if (ring_full)
+		sampler->stats.lost += count;
+	else
+		sampler->stats.lost_samples += count;
+	if (sampler->listener.lost != NULL)
+		sampler->listener.lost(sampler->context, (uint32_t)ring->cpu, count);
+}
+
+static void on_side(struct pm_sampler *sampler, const struct watch_ring *ring,
+		    const struct pm_record *record, struct pm_side *side)
+{
+	switch (record->type) {
+	case PERF_RECORD_MMAP: case PERF_RECORD_MMAP2:
+		on_mapping(sampler, record, side);
+		break;
+	case PERF_RECORD_COMM:
+		on_comm(sampler, record, side);
+		break;
+	case PERF_RECORD_FORK: case PERF_RECORD_EXIT:
+		on_task(sampler, record, side);
+		break;
+	case PERF_RECORD_SWITCH: case PERF_RECORD_SWITCH_CPU_WIDE:
+		on_switch(sampler, record, side);
+		break;
+	case PERF_RECORD_KSYMBOL:
+		on_symbol(sampler, record, side);
+		break;
+	case PERF_RECORD_CGROUP:
+		on_cgroup(sampler, record, side);
+		break;
+	case PERF_RECORD_CALLCHAIN_DEFERRED:
+		on_chain(sampler, record, side);
+		break;
+	case PERF_RECORD_THROTTLE: case PERF_RECORD_UNTHROTTLE:
+		on_throttle(sampler, record, side);
+		break;
+	case PERF_RECORD_LOST: case PERF_RECORD_LOST_SAMPLES:
+		on_lost(sampler, ring, record);
+		break;
+	default:
+		sampler->stats.unknown++;
+	}
+}
+
+void pm_watch_deliver(struct pm_sampler *sampler, const struct watch_ring *ring,
+		      const struct perf_event_header *header)
+{
+	struct pm_record record;
+	struct pm_side side = { .size = sizeof(side), .text = "" };
+
+	if (header->type == PERF_RECORD_SAMPLE) {
+		on_sample(sampler, header, ring->time);
+		return;
+	}
+	if (pm_record_decode(header, &sampler->events[sampler->count].format, &record) < 0) {
+		sampler->stats.unknown++;
+		return;
+	}
+	side.time = ring->time;
+	side.pid = record.sid.pid;
+	side.tid = record.sid.tid;
+	side.cpu = record.sid.cpu;
+	on_side(sampler, ring, &record, &side);
+}

@@ -1,0 +1,363 @@
+/* SPDX-License-Identifier: MIT */
+/* A sampler from its opening to its end. */
+#include <errno.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/timerfd.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "../../policy/diagnosis/diag.h"
+#include "../../policy/spec/spec.h"
+#include "opening.h"
+#include "options.h"
+#include "records.h"
+#include "rings.h"
+
+#define TICK_NS 100000000ull		/* rings are looked at that often, wake-up or not */
+#define FOLLOW_NS 1000000000ull		/* and processes and CPUs that often */
+#define TIMER UINT32_MAX		/* in the epoll, beside the numbers of CPUs */
+
+/* -------------------------------------------------------------------------------------- opening */
+
+static void on_process(void *context, struct process *process, enum pm_process_change change,
+		       uint64_t time)
+{
+	struct pm_sampler *sampler = context;
+
+	if (sampler->listener.process != NULL && (sampler->running || sampler->ended))
+		sampler->listener.process(sampler->context, &process->told, change, time);
+	if (change == PM_PROCESS_ENDED && sampler->way == WAY_THREADS)
+		pm_watch_leave(sampler, process);
+}
+
+/* Who is asked for by pid has to be there. */
+static int check_pids(const struct pm_sampler *sampler, struct pm_diag *diag)
+{
+	const struct targets *targets = &sampler->processes.rules.targets;
+
+	for (size_t i = 0; i < targets->count; i++)
+		if (targets->list[i].target.by == PM_BY_PID &&
+		    !targets->list[i].target.exclude && targets->list[i].serial == 0)
+			return pm_diag_say(diag, ESRCH, PM_CAUSE_NO_TARGET,
+					   "sampler: there is no process %lld",
+					   (long long)targets->list[i].target.number);
+	return 0;
+}
+
+static uint64_t now_of(const struct pm_sampler *sampler)
+{
+	uint64_t now = 0;
+
+	(void)pm_clock_ns(pm_watch_clock(sampler), &now);
+	return now;
+}
+
+static int look_around(struct pm_sampler *sampler, struct pm_diag *diag)
+{
+	struct processes *processes = &sampler->processes;
+	int err = pm_processes_begin(processes, sampler->opts.processes);
+
+	processes->tell = on_process;
+	processes->context = sampler;
+	processes->clock = pm_watch_clock(sampler);
+	if (err == 0)
+		err = pm_processes_list(processes, now_of(sampler));
+	if (err < 0)
+		return pm_diag_say(diag, -err, PM_CAUSE_UNKNOWN, "sampler: /proc cannot be "
+				   "listed: %s", pm_errno_name(-err));
+	return check_pids(sampler, diag);
+}
+
+static int make_channels(struct pm_sampler *sampler)
+{
+	struct epoll_event wanted = { .events = EPOLLIN, .data.u32 = TIMER };
+
+	sampler->epoll = epoll_create1(EPOLL_CLOEXEC);
+	sampler->timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+	if (sampler->epoll < 0 || sampler->timer < 0 ||
+	    epoll_ctl(sampler->epoll, EPOLL_CTL_ADD, sampler->timer, &wanted) != 0)
+		return -errno;
+	return 0;
+}
+
+static int load_profile(struct pm_sampler *sampler, struct pm_profile *profile,
+			struct pm_diag *diag)
+{
+	int err = 0;
+
+	sampler->profile = profile;
+	if (profile == NULL) {
+		err = pm_profile_load_default(diag, &sampler->profile);
+		sampler->owns_profile = err >= 0;
+	}
+	return err < 0 ? err : pm_profile_probe(sampler->profile, NULL, 0);
+}
+
+static int open_all(struct pm_sampler *sampler, struct pm_diag *diag)
+{
+	int err = pm_cpus_list(sampler->cpus, diag, &sampler->on);
+
+	if (err == 0)
+		err = make_channels(sampler);
+	if (err == 0)
+		err = look_around(sampler, diag);
+	return err < 0 ? err : pm_watch_open(sampler, diag);
+}
+
+int pm_sampler_open(const struct pm_sampler_event *events, size_t count,
+		    const struct pm_target *targets, size_t target_count,
+		    const struct pm_sampler_opts *opts, struct pm_profile *profile,
+		    const struct pm_sampler_listener *listener, void *context,
+		    struct pm_diag *diag, struct pm_sampler **ret)
+{
+	struct pm_sampler *sampler = calloc(1, sizeof(*sampler));
+	int err;
+
+	if (sampler == NULL)
+		return -ENOMEM;
+	sampler->epoll = sampler->timer = sampler->cgroup = -1;
+	err = pm_watch_take_opts(sampler, opts, diag);
+	if (err == 0)
+		err = pm_watch_take_events(sampler, events, count, diag);
+	if (err == 0)
+		err = pm_watch_take_listener(sampler, listener, context, diag);
+	if (err == 0)
+		err = pm_watch_take_targets(sampler, targets, target_count, diag);
+	if (err == 0)
+		err = load_profile(sampler, profile, diag);
+	if (err >= 0)
+		err = open_all(sampler, diag);
+	if (err < 0) {
+		pm_sampler_close(sampler);
+		return err;
+	}
+	*ret = sampler;
+	return 0;
+}
+
+void pm_sampler_close(struct pm_sampler *sampler)
+{
+	if (sampler == NULL)
+		return;
+	pm_watch_close_all(sampler);
+	pm_processes_free(&sampler->processes);
+	pm_threads_free(&sampler->threads);
+	free(sampler->on.list);
+	if (sampler->owns_profile)
+		pm_profile_destroy(sampler->profile);
+	if (sampler->epoll >= 0)
+		close(sampler->epoll);
+	if (sampler->timer >= 0)
+		close(sampler->timer);
+	if (sampler->cgroup >= 0)
+		close(sampler->cgroup);
+	free(sampler);
+}
+
+/* ------------------------------------------------------------------------------------- running */
+
+static void arm(const struct pm_sampler *sampler, uint64_t ns)
+{
+	const struct itimerspec when = { .it_value = {
+		.tv_sec = (time_t)(ns / 1000000000u), .tv_nsec = (long)(ns % 1000000000u),
+	} };
+
+	(void)timerfd_settime(sampler->timer, 0, &when, NULL);
+}
+
+int pm_sampler_start(struct pm_sampler *sampler, struct pm_diag *diag)
+{
+	int err;
+
+	if (sampler->running || sampler->ended)
+		return -EALREADY;
+	err = pm_watch_enable(sampler, true);
+	if (err < 0) {
+		(void)pm_watch_enable(sampler, false);
+		return pm_diag_say(diag, -err, PM_CAUSE_UNSUPPORTED, "sampler: "
+				   "PERF_EVENT_IOC_ENABLE: %s", pm_errno_name(-err));
+	}
+	sampler->running = true;
+	sampler->followed_at = now_of(sampler);
+	err = pm_processes_refresh(&sampler->processes, sampler->followed_at);
+	arm(sampler, TICK_NS);
+	return err;
+}
+
+/* A wake-up that is not taken back would come again at once. */
+static void take_wakeups(struct pm_sampler *sampler, const struct epoll_event *woken, int count)
+{
+	for (int i = 0; i < count; i++) {
+		struct watch_ring *ring;
+		uint64_t expirations;
+
+		if (woken[i].data.u32 == TIMER) {
+			if (read(sampler->timer, &expirations, sizeof(expirations)) < 0)
+				continue;
+			continue;
+		}
+		ring = pm_watch_ring(sampler, (int)woken[i].data.u32);
+		if (ring == NULL || !(woken[i].events & (EPOLLHUP | EPOLLERR)))
+			continue;
+		/* Its thread, or its CPU, is gone: from here on the ring is read by the clock. */
+		(void)epoll_ctl(sampler->epoll, EPOLL_CTL_DEL, ring->fd, NULL);
+		ring->polled = false;
+		ring->dead = sampler->way != WAY_THREADS;
+	}
+}
+
+static void wait(struct pm_sampler *sampler, int timeout_ms)
+{
+	struct epoll_event woken[64];
+	int count = epoll_wait(sampler->epoll, woken, 64, timeout_ms);
+
+	take_wakeups(sampler, woken, count);
+}
+
+/* Perf's own clock cannot be read: what is there now is taken for complete. */
+static uint64_t limit_now(struct pm_sampler *sampler, uint64_t now)
+{
+	if (!sampler->clockid)
+		return UINT64_MAX;
+	return pm_watch_is_pressed(sampler) || now < sampler->opts.delay ? now :
+		now - sampler->opts.delay;
+}
+
+static int turn(struct pm_sampler *sampler)
+{
+	const uint64_t now = now_of(sampler), limit = limit_now(sampler, now);
+	int count;
+
+	sampler->turn_began = now;
+	count = pm_watch_merge(sampler, limit, sampler->opts.turn);
+	pm_watch_drop_dead(sampler);
+	pm_processes_settle(&sampler->processes, limit == UINT64_MAX ? now : limit);
+	if (now >= sampler->followed_at + FOLLOW_NS) {
+		sampler->followed_at = now;
+		pm_watch_follow(sampler);
+		pm_processes_sweep(&sampler->processes, now);
+	}
+	arm(sampler, pm_watch_is_waiting(sampler) && sampler->opts.delay < TICK_NS ?
+	    sampler->opts.delay : TICK_NS);
+	return count;
+}
+
+int pm_sampler_poll(struct pm_sampler *sampler, int timeout_ms)
+{
+	int count;
+
+	if (!sampler->running)
+		return -ENOTCONN;
+	wait(sampler, 0);
+	count = turn(sampler);
+	if (count != 0 || timeout_ms == 0)
+		return count;
+	wait(sampler, timeout_ms);
+	return turn(sampler);
+}
+
+int pm_sampler_stop(struct pm_sampler *sampler)
+{
+	int count;
+
+	if (!sampler->running)
+		return -ENOTCONN;
+	(void)pm_watch_enable(sampler, false);
+	sampler->turn_began = now_of(sampler);
+	count = pm_watch_merge(sampler, UINT64_MAX, 0);
+	sampler->running = false;
+	sampler->ended = true;
+	pm_watch_count_lost(sampler);
+	pm_processes_settle(&sampler->processes, UINT64_MAX);
+	return count;
+}
+
+int pm_sampler_fd(const struct pm_sampler *sampler)
+{
+	return sampler->epoll;
+}
+
+/* ------------------------------------------------------------------------------------- looking */
+
+int pm_sampler_each(const struct pm_sampler *sampler,
+		    int (*each)(const struct pm_process *process, void *context), void *context)
+{
+	const struct processes *all = &sampler->processes;
+
+	for (size_t i = 0; i < all->room; i++)
+		for (const struct process *at = all->slots[i]; at != NULL; at = at->next) {
+			int stop = each(&at->told, context);
+
+			if (stop != 0)
+				return stop;
+		}
+	return 0;
+}
+
+int pm_sampler_stats(struct pm_sampler *sampler, struct pm_sampler_stats *ret)
+{
+	const struct processes *all = &sampler->processes;
+	struct pm_sampler_stats *stats = &sampler->stats;
+
+	stats->processes = all->count;
+	stats->watched = all->watched;
+	stats->processes_seen = all->serials;
+	stats->pids_reused = all->reused;
+	stats->execs = all->execs;
+	stats->gone = all->gone;
+	stats->rings = sampler->ring_count;
+	stats->descriptors = sampler->opened_count;
+	*ret = (struct pm_sampler_stats){ .size = ret->size };
+	if (!pm_give(ret, stats, sizeof(*stats), sizeof(size_t)))
+		return -EINVAL;
+	if (ret->size >= offsetof(struct pm_sampler_stats, late_threads))
+		ret->unwatched += all->unwatched;
+	return 0;
+}
+
+/* By CPU the events count everybody: as asked for without a target, or of a cgroup. */
+static bool is_everybody(const struct pm_sampler *sampler)
+{
+	return sampler->way != WAY_CPUS || sampler->processes.rules.targets.count == 0;
+}
+
+static int add_one(const struct pm_sampler *sampler, const struct opened *opened,
+		   struct pm_value *sum)
+{
+	const struct watch_event *event = &sampler->events[opened->event];
+	struct pm_counts counts;
+	int err = pm_read_counts(opened->fd, event->attr.read_format, &counts);
+
+	if (err < 0)
+		return err;
+	for (uint64_t i = 0; i < counts.nr; i++)
+		if (counts.nr == 1 || counts.member[i].id == opened->id)
+			sum->value += counts.member[i].value;
+	sum->enabled += counts.time_enabled;
+	sum->running += counts.time_running;
+	return 0;
+}
+
+int pm_sampler_read(struct pm_sampler *sampler, struct pm_value *ret, size_t count)
+{
+	struct pm_value sums[EVENTS_MAX + 1] = { { .size = sizeof(sums[0]) } };
+
+	if (!is_everybody(sampler))
+		return -ENOTSUP;
+	for (size_t i = 0; i < sampler->opened_count; i++) {
+		int err = add_one(sampler, &sampler->opened[i],
+				  &sums[sampler->opened[i].event]);
+
+		if (err < 0)
+			return err;
+	}
+	if (count > sampler->count)
+		count = sampler->count;
+	for (size_t i = 0; i < count; i++)
+		if (!pm_give(pm_element(ret, i), &sums[i], sizeof(sums[i]), sizeof(size_t)))
+			return -EINVAL;
+	return (int)count;
+}

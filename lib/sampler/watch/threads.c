@@ -1,0 +1,300 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Threads are created while the events of a process are opened, and may have inherited those that
+ * their creators had by then. So opening starts over until no thread appeared meanwhile. When that
+ * never comes, late threads get events of their own, and what they report twice is told apart by
+ * the ids of the events, as sessions do it (lib/policy/session/threads.h).
+ */
+#include "threads.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "../../policy/diagnosis/diag.h"
+#include "negotiate.h"
+#include "rings.h"
+
+#define ATTEMPTS 8	/* from scratch */
+#define LISTINGS 16	/* of the last attempt */
+
+/* ---------------------------------------------------------------------------------------- rings */
+
+/* An event that counts nothing, of this thread: it lends its ring to all others of the CPU. */
+static int keep_ring(struct pm_sampler *sampler, int cpu)
+{
+	struct perf_event_attr attr = sampler->events[sampler->count].attr;
+	int fd, err;
+
+	attr.inherit = attr.comm = attr.task = attr.mmap = attr.mmap2 = attr.mmap_data = 0;
+	attr.build_id = attr.context_switch = attr.cgroup = attr.ksymbol = attr.comm_exec = 0;
+	attr.defer_output = 0;
+	fd = pm_open(&attr, 0, cpu, -1, 0);
+	if (fd < 0)
+		return fd;
+	err = pm_watch_map(sampler, fd, cpu, true);
+	if (err < 0)
+		close(fd);
+	return err;
+}
+
+static int keep_rings(struct pm_sampler *sampler)
+{
+	int err = 0;
+
+	for (size_t i = 0; err == 0 && i < sampler->on.count; i++)
+		err = keep_ring(sampler, sampler->on.list[i]);
+	return err;
+}
+
+/* -------------------------------------------------------------------------------------- threads */
+
+/* Descriptors that the options leave, besides those that are open. */
+static bool has_room(const struct pm_sampler *sampler, size_t more)
+{
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) != 0)
+		return true;
+	return sampler->opened_count + more <=
+		(uint64_t)limit.rlim_cur * sampler->opts.descriptors_percent / 100;
+}
+
+static int open_on(struct pm_sampler *sampler, const struct opened *wanted, int *fds)
+{
+	const struct watch_event *event = &sampler->events[wanted->event];
+	const bool leads = &sampler->events[event->leader] == event;
+	const struct watch_ring *ring = pm_watch_ring(sampler, wanted->cpu);
+	struct opened opened = *wanted;
+	int err;
+
+	if (!leads && fds[event->leader] < 0)
+		return -ENOENT;
+	opened.fd = pm_watch_open_event(sampler, event, wanted->tid, wanted->cpu,
+					leads ? -1 : fds[event->leader]);
+	if (opened.fd < 0)
+		return opened.fd;
+	if (event->side || pm_watch_samples(event)) {
+		err = pm_ioctl(opened.fd, PERF_EVENT_IOC_SET_OUTPUT, (unsigned long)ring->fd);
+		if (err < 0) {
+			close(opened.fd);
+			return err;
+		}
+	}
+	err = pm_watch_add(sampler, &opened);
+	return err < 0 ? err : opened.fd;
+}
+
+/* All events of one thread on all CPUs. -ESRCH: it has ended, which is no failure. */
+static int open_thread(struct pm_sampler *sampler, uint64_t root, uint32_t tid)
+{
+	int fds[EVENTS_MAX + 1];
+
+	if (!has_room(sampler, (sampler->count + 1) * sampler->ring_count))
+		return -EMFILE;
+	for (size_t c = 0; c < sampler->ring_count; c++)
+		for (size_t i = 0; i <= sampler->count; i++) {
+			const struct opened wanted = {
+				.event = (uint32_t)i, .cpu = sampler->rings[c].cpu, .tid = tid,
+				.round = sampler->threads.rounds, .root = root,
+			};
+
+			fds[i] = open_on(sampler, &wanted, fds);
+			if (fds[i] < 0 && fds[i] != -ENOENT)
+				return fds[i];
+		}
+	return 0;
+}
+
+struct opening {
+	struct pm_sampler *sampler;
+	uint64_t root;
+	unsigned int fresh;
+};
+
+static int open_listed(uint32_t tid, void *context)
+{
+	struct opening *opening = context;
+	struct threads *threads = &opening->sampler->threads;
+	struct thread_mark *mark = pm_threads_mark(threads, (pid_t)tid, true);
+	int err;
+
+	if (mark == NULL)
+		return -ENOMEM;
+	if (mark->listed)
+		return 0;
+	mark->listed = true;
+	mark->round = threads->rounds;
+	err = open_thread(opening->sampler, opening->root, tid);
+	if (err == -ESRCH) {
+		pm_threads_forget(threads, (pid_t)tid);
+		return 0;
+	}
+	opening->fresh += err == 0;
+	return err;
+}
+
+static int forget_listed(uint32_t tid, void *context)
+{
+	pm_threads_forget(context, (pid_t)tid);
+	return 0;
+}
+
+/* Returns how many threads were new, or -errno. */
+static int open_listing(struct pm_sampler *sampler, const struct process *process)
+{
+	struct opening opening = { .sampler = sampler, .root = process->told.serial };
+	char folder[48];
+	int err;
+
+	snprintf(folder, sizeof(folder), "/proc/%u/task", process->told.pid);
+	err = pm_proc_each(folder, open_listed, &opening);
+	sampler->threads.rounds += opening.fresh > 0;
+	return err < 0 ? err : (int)opening.fresh;
+}
+
+/* Threads that appeared after the listing are those without a mark. */
+static int find_new(uint32_t tid, void *context)
+{
+	struct thread_mark *mark = pm_threads_mark(context, (pid_t)tid, false);
+
+	return mark == NULL || !mark->listed;
+}
+
+static int open_process(struct pm_sampler *sampler, struct process *process)
+{
+	const size_t before = sampler->opened_count;
+	const uint32_t rounds = sampler->threads.rounds;
+	char folder[48];
+	int err = 0;
+
+	snprintf(folder, sizeof(folder), "/proc/%u/task", process->told.pid);
+	for (int i = 0; i < ATTEMPTS; i++) {
+		err = open_listing(sampler, process);
+		if (err < 0 || pm_proc_each(folder, find_new, &sampler->threads) == 0)
+			break;
+		if (i == ATTEMPTS - 1)
+			break;
+		(void)pm_proc_each(folder, forget_listed, &sampler->threads);
+		pm_watch_close_since(sampler, before);
+		sampler->threads.rounds = rounds;
+	}
+	for (int i = 0; err > 0 && i < LISTINGS; i++)
+		err = open_listing(sampler, process);
+	if (err < 0)
+		pm_watch_close_since(sampler, before);
+	else
+		process->root = process->told.serial;
+	return err < 0 ? err : 0;
+}
+
+/* ---------------------------------------------------------------------------------- all of them */
+
+static struct process *next_without(const struct pm_sampler *sampler, uint64_t after)
+{
+	const struct processes *all = &sampler->processes;
+	struct process *found = NULL;
+
+	for (size_t i = 0; i < all->room; i++)
+		for (struct process *at = all->slots[i]; at != NULL; at = at->next)
+			if (at->told.watched && at->root == 0 && !at->ending &&
+			    !at->told.kernel && !at->refused && at->told.serial > after &&
+			    (found == NULL || at->told.serial < found->told.serial))
+				found = at;
+	return found;
+}
+
+static int open_all(struct pm_sampler *sampler, struct pm_diag *diag)
+{
+	struct process *process = NULL;
+	size_t opened = 0;
+
+	while ((process = next_without(sampler, process ? process->told.serial : 0)) != NULL) {
+		int err = open_process(sampler, process);
+
+		opened += err == 0;
+		if (err == 0 || err == -ESRCH)
+			continue;
+		if (err == -EACCES || err == -EPERM) {
+			sampler->stats.unwatched++;
+			process->refused = true;
+			continue;
+		}
+		return pm_diag_say(diag, -err, err == -EMFILE ? PM_CAUSE_DESCRIPTORS :
+				   PM_CAUSE_UNKNOWN, "sampler: events of process %u: %s%s",
+				   process->told.pid, pm_errno_name(-err), err == -EMFILE ?
+				   "; raise RLIMIT_NOFILE or descriptors_percent" : "");
+	}
+	return opened > 0 || sampler->stats.unwatched == 0 ? 0 :
+		pm_diag_say(diag, EACCES, PM_CAUSE_PARANOID, "sampler: none of %llu processes may "
+			    "be watched", (unsigned long long)sampler->stats.unwatched);
+}
+
+int pm_watch_open_threads(struct pm_sampler *sampler, struct pm_diag *diag)
+{
+	const struct process *any = next_without(sampler, 0);
+	int err = pm_watch_negotiate(sampler, any ? any->told.pid : (uint32_t)getpid(), diag);
+
+	if (err < 0)
+		return err;
+	err = keep_rings(sampler);
+	if (err < 0)
+		return pm_diag_map(diag, sampler->on.count, (size_t)sysconf(_SC_PAGESIZE), -err);
+	return open_all(sampler, diag);
+}
+
+/* ---------------------------------------------------------------------------------------- later */
+
+/* Whether somebody who is not watched may become so without our hearing of it. */
+static bool may_appear(const struct targets *targets)
+{
+	for (size_t i = 0; i < targets->count; i++)
+		if (!targets->list[i].target.exclude && targets->list[i].target.by != PM_BY_PID)
+			return true;
+	return !targets->includes;
+}
+
+/* Without its events nobody tells us of its exec. */
+static void look_again(struct pm_sampler *sampler)
+{
+	struct processes *all = &sampler->processes;
+
+	for (size_t i = 0; i < all->room; i++)
+		for (struct process *at = all->slots[i]; at != NULL; at = at->next) {
+			struct proc_stat stat;
+
+			if (at->root != 0 || at->ending || at->told.kernel ||
+			    pm_proc_look_stat(at->told.pid, &stat) < 0 ||
+			    stat.started != at->told.started ||
+			    strncmp(stat.comm, at->told.comm, 15) == 0)
+				continue;
+			(void)pm_process_look(all, at, NULL, sampler->followed_at);
+			pm_process_judge(all, at, at->inherits);
+		}
+}
+
+void pm_watch_follow_threads(struct pm_sampler *sampler)
+{
+	struct process *process = NULL;
+
+	if (may_appear(&sampler->processes.rules.targets)) {
+		look_again(sampler);
+		(void)pm_processes_list(&sampler->processes, sampler->followed_at);
+	}
+	while ((process = next_without(sampler, process ? process->told.serial : 0)) != NULL) {
+		const size_t before = sampler->opened_count;
+		int err = open_process(sampler, process);
+
+		if (err < 0) {
+			sampler->stats.unwatched += err != -ESRCH;
+			process->refused = true;
+			continue;
+		}
+		sampler->stats.late_threads += process->threads;
+		for (size_t i = before; i < sampler->opened_count; i++)
+			if (pm_watch_leads(sampler, sampler->opened[i].event))
+				(void)pm_ioctl(sampler->opened[i].fd, PERF_EVENT_IOC_ENABLE, 0);
+	}
+}

@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: MIT */
+/* Other processes, watched by CPU and by thread: their known page faults are all told. */
+#define _GNU_SOURCE
+#include "../test.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "watching.h"
+
+/* ------------------------------------------------------------------- a program of seven threads */
+
+#define THREADS 7
+#define PAGES 400
+#define ROUNDS 5
+
+static void *work(void *context)
+{
+	for (int i = 0; i < ROUNDS; i++)
+		crowd_touch((size_t)(uintptr_t)context * PAGES, PAGES);
+	return NULL;
+}
+
+/* Three threads exist before the sampler does, four come later; then all once more. */
+static void *wait_and_work(void *context)
+{
+	crowd_wait(1);
+	return work(context);
+}
+
+static void seven_threads(void)
+{
+	pthread_t threads[THREADS];
+
+	for (size_t i = 0; i < THREADS; i++) {
+		if (i == 3) {
+			crowd->done++;
+			crowd_wait(1);
+		}
+		if (pthread_create(&threads[i], NULL, i < 3 ? wait_and_work : work, (void *)i))
+			_exit(9);
+	}
+	for (size_t i = 0; i < THREADS; i++)
+		(void)pthread_join(threads[i], NULL);
+	crowd_touch(THREADS * PAGES, PAGES);
+	_exit(0);
+}
+
+static pid_t fork_into(void (*body)(void))
+{
+	pid_t child = fork();
+
+	if (child == 0)
+		body();
+	assert_true(child > 0);
+	while (crowd->done == 0)
+		usleep(200);
+	return child;
+}
+
+static void watch_seven(unsigned int way)
+{
+	struct pm_sampler *sampler;
+	struct pm_target target;
+	pid_t child;
+
+	crowd_begin();
+	child = fork_into(seven_threads);
+	target = the_pid(child);
+	sampler = watch(&target, 1, (struct pm_sampler_opts){ .flags = way });
+	crowd->go = 1;
+	if (sampler == NULL) {
+		(void)waitpid(child, NULL, 0);
+		skip();
+	}
+	watch_child(sampler, child);
+	(void)pm_sampler_stop(sampler);
+	assert_true(crowd->caused == THREADS * PAGES * ROUNDS + PAGES);
+	everything_was_told(sampler);
+	assert_int_equal(heard.tid_count, THREADS + 1);
+	assert_int_equal(heard.found, 1);
+	assert_int_equal(heard.ended, 1);
+	pm_sampler_close(sampler);
+	crowd_end();
+}
+
+static void seven_threads_by_cpu(void **state)
+{
+	(void)state;
+	watch_seven(PM_SAMPLER_ONLY_CPUS);
+}
+
+static void seven_threads_by_thread(void **state)
+{
+	(void)state;
+	watch_seven(PM_SAMPLER_ONLY_THREADS);
+}
+
+/* ---------------------------------------------------------------------- short-lived processes */
+
+#define CHILDREN 1000
+#define FEW 50
+
+static void many_children(void)
+{
+	crowd->done++;
+	crowd_wait(1);
+	for (unsigned int i = 0, count = crowd->go == 1 ? CHILDREN : FEW; i < count; i++) {
+		pid_t child = fork();
+
+		if (child == 0) {
+			crowd_touch(0, 16);
+			_exit(0);
+		}
+		if (child < 0 || waitpid(child, NULL, 0) != child)
+			_exit(9);
+	}
+	_exit(0);
+}
+
+static void watch_many(unsigned int way)
+{
+	struct pm_sampler *sampler;
+	struct pm_target target;
+	pid_t child;
+
+	crowd_begin();
+	child = fork_into(many_children);
+	target = the_pid(child);
+	sampler = watch(&target, 1,
+			(struct pm_sampler_opts){ .flags = way | PM_SAMPLER_CHILDREN });
+	crowd->go = 1;
+	if (sampler == NULL) {
+		(void)waitpid(child, NULL, 0);
+		skip();
+	}
+	watch_child(sampler, child);
+	(void)pm_sampler_stop(sampler);
+	assert_true(crowd->caused == CHILDREN * 16);
+	everything_was_told(sampler);
+	if (stats_of(sampler).lost == 0) {
+		assert_int_equal(heard.born, CHILDREN);
+		assert_int_equal(heard.ended, CHILDREN + 1);
+		for (size_t i = 0, of = 0; i < SERIALS; i++, of = 0) {
+			of = heard.of[i];
+			assert_true(of == 0 || of == 16);
+		}
+	}
+	pm_sampler_close(sampler);
+	crowd_end();
+}
+
+static void a_thousand_processes_by_cpu(void **state)
+{
+	(void)state;
+	watch_many(PM_SAMPLER_ONLY_CPUS);
+}
+
+static void a_thousand_processes_by_thread(void **state)
+{
+	(void)state;
+	watch_many(PM_SAMPLER_ONLY_THREADS);
+}
+
+/* Without the flag the children are nobody that was asked for. */
+static void children_are_left_out(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(ways); i++) {
+		struct pm_sampler *sampler;
+		struct pm_target target;
+		pid_t child;
+
+		crowd_begin();
+		child = fork_into(many_children);
+		target = the_pid(child);
+		sampler = watch(&target, 1, (struct pm_sampler_opts){ .flags = ways[i] });
+		crowd->go = 2;
+		if (sampler == NULL) {
+			(void)waitpid(child, NULL, 0);
+			skip();
+		}
+		watch_child(sampler, child);
+		(void)pm_sampler_stop(sampler);
+		assert_int_equal(heard.in_area, 0);
+		assert_int_equal(heard.born, 0);
+		assert_true(stats_of(sampler).skipped + stats_of(sampler).lost >= FEW * 16);
+		pm_sampler_close(sampler);
+		crowd_end();
+	}
+}
+
+/* -------------------------------------------------------------------------------------- limits */
+
+static void what_makes_no_sense_is_refused(void **state)
+{
+	struct pm_diag diag = { .size = sizeof(diag) };
+	struct pm_target target = the_pid(getpid()), nobody = the_pid(INT32_MAX - 1);
+	struct pm_sampler_opts opts = { .size = sizeof(opts), .shard = 2, .shards = 2 };
+	struct pm_sampler_event member = { .size = sizeof(member), .spec = &fault_spec,
+					   .leader = 1 };
+	struct pm_sampler_event precise = { .size = sizeof(precise), .spec = &fault_spec,
+					    .precise = 4 };
+	struct pm_sampler *sampler = NULL;
+
+	(void)state;
+	assert_int_equal(pm_sampler_open(&fault_event, 0, &target, 1, NULL, NULL, NULL, NULL,
+					 &diag, &sampler), -EINVAL);
+	assert_int_equal(pm_sampler_open(&fault_event, 1, &target, 1, &opts, NULL, NULL, NULL,
+					 &diag, &sampler), -EINVAL);
+	assert_non_null(strstr(diag.text, "shard"));
+	assert_int_equal(pm_sampler_open(&member, 1, &target, 1, NULL, NULL, NULL, NULL, &diag,
+					 &sampler), -EINVAL);
+	assert_int_equal(pm_sampler_open(&precise, 1, &target, 1, NULL, NULL, NULL, NULL, &diag,
+					 &sampler), -EINVAL);
+	assert_int_equal(pm_sampler_open(&fault_event, 1, &nobody, 1, NULL, NULL, NULL, NULL,
+					 &diag, &sampler), -ESRCH);
+	assert_non_null(strstr(diag.text, "2147483646"));
+	assert_null(sampler);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(seven_threads_by_cpu),
+		cmocka_unit_test(seven_threads_by_thread),
+		cmocka_unit_test(a_thousand_processes_by_cpu),
+		cmocka_unit_test(a_thousand_processes_by_thread),
+		cmocka_unit_test(children_are_left_out),
+		cmocka_unit_test(what_makes_no_sense_is_refused),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
