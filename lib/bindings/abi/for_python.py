@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: MIT
+"""The interface as a Python module for ctypes."""
+
+from __future__ import annotations
+
+from model import Enum, Function, Interface, Struct, Type
+from words import camel, is_flags, short
+
+HEAD = '''# SPDX-License-Identifier: MIT
+# Made from the headers by lib/bindings/abi/make.py; not to be edited.
+"""The C interface of libperfmodes: structures, constants, and the types of its functions."""
+
+from __future__ import annotations
+
+import ctypes as c
+import enum
+
+'''
+
+
+def integer(type_: Type) -> str:
+    return f"c.c_{'' if type_.signed else 'u'}int{8 * type_.size}"
+
+
+def pointer(target: Type) -> str:
+    if target.kind == "char":
+        return "c.c_char_p"
+    if target.kind == "function":
+        assert target.of is not None
+        result = "None" if target.of.kind == "void" else spelled(target.of)
+        return f"c.CFUNCTYPE({', '.join([result, *map(spelled, target.arguments)])})"
+    if target.kind == "struct" and target.size == 0 or target.kind == "void":
+        return "c.c_void_p"
+    return f"c.POINTER({spelled(target)})"
+
+
+def spelled(type_: Type) -> str:
+    """The type in terms of ctypes."""
+    if type_.kind == "pointer":
+        assert type_.of is not None
+        return pointer(type_.of)
+    if type_.kind == "array":
+        assert type_.of is not None
+        return f"{spelled(type_.of)} * {type_.count}"
+    names = {"bool": "c.c_bool", "char": "c.c_char", "float": "c.c_double", "enum": "c.c_int",
+             "void": "None"}
+    return type_.name if type_.kind == "struct" else names.get(type_.kind) or integer(type_)
+
+
+def structure(struct: Struct) -> str:
+    lines = [f"class {struct.name}(c.Structure):", "    _fields_ = ["]
+    lines += [f'        ("{member.name}", {spelled(member.type)}),' for member in struct.members]
+    return "\n".join([*lines, "    ]", ""])
+
+
+def enumeration(enum: Enum) -> str:
+    kind = "IntFlag" if is_flags(enum) else "IntEnum"
+    lines = [f"class {camel(enum.name)}(enum.{kind}):"]
+    return "\n".join([*lines, *(f"    {name} = {value}" for name, value in short(enum).items()), ""])
+
+
+def signature(function: Function) -> str:
+    arguments = ", ".join(map(spelled, function.arguments))
+    return f'    "{function.name}": ({spelled(function.result)}, [{arguments}]),'
+
+
+def module(interface: Interface) -> str:
+    known = [struct for struct in interface.structs.values() if struct.members]
+    parts = [f"{name.removeprefix('PM_')} = {value}"
+             for name, value in interface.constants.items()]
+    parts += ["", *("\n" + enumeration(one) for one in interface.enums.values())]
+    parts += ["\n" + structure(one) for one in known]
+    parts += ["", "FUNCTIONS: dict[str, tuple[object, list[object]]] = {",
+              *map(signature, interface.functions), "}", ""]
+    return HEAD + "\n".join(parts)

@@ -1,0 +1,154 @@
+# SPDX-License-Identifier: MIT
+"""Reads the interface from the debug information of a C file that names all of it.
+
+So the compiler says what a type is, how large it is and where its members lie; no C is parsed here.
+"""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import tempfile
+from pathlib import Path
+
+from elftools.dwarf.die import DIE
+from elftools.elf.elffile import ELFFile
+
+from model import Enum, Function, Interface, Member, Struct, Type
+
+_BOOLEAN, _FLOAT, _SIGNED, _SIGNED_CHAR, _UNSIGNED_CHAR = 2, 4, 5, 6, 8
+
+
+def exported(version_script: Path) -> list[str]:
+    return re.findall(r"^\t(pm_\w+);$", version_script.read_text(encoding="utf-8"), re.M)
+
+
+def macros(paths: list[Path]) -> list[str]:
+    """Constants that are no enumerators: #define with a value and without parameters."""
+    text = "\n".join(path.read_text(encoding="utf-8") for path in paths)
+    return re.findall(r"^#define (PM_\w+)[ \t]+[^\s/]", text, re.M)
+
+
+def headers(root: Path) -> list[Path]:
+    """perfmodes.h and the parts of it that it includes."""
+    done = subprocess.run(["gcc", "-MM", str(root / "perfmodes.h")], capture_output=True, text=True,
+                          check=True)
+    return [Path(word) for word in done.stdout.split() if word.endswith(".h")]
+
+
+def source(functions: list[str], constants: list[str]) -> str:
+    lines = ["#include <perfmodes.h>"]
+    lines += [f"__typeof__({name}) *function_{name};" for name in functions]
+    lines += [f"enum {{ macro_of_{name} = (long long)({name}) }};" for name in constants]
+    return "\n".join(lines) + "\n"
+
+
+class Reader:
+    """The types of one compilation unit."""
+
+    def __init__(self) -> None:
+        self.interface = Interface()
+
+    def type_of(self, die: DIE) -> Type:
+        if "DW_AT_type" not in die.attributes:
+            return Type("void")
+        return self.type(die.get_DIE_from_attribute("DW_AT_type"))
+
+    def type(self, die: DIE) -> Type:
+        """Of a DIE that is a type; structures on the way are remembered."""
+        kind = die.tag.removeprefix("DW_TAG_")
+        if kind in ("typedef", "volatile_type", "restrict_type"):
+            return self.type_of(die)
+        if kind == "const_type":
+            inner = self.type_of(die)
+            return Type(**{**inner.__dict__, "const": True})
+        handler = getattr(self, f"_{kind}", None)
+        if handler is None:
+            raise ValueError(f"a type that is not expected here: {die.tag}")
+        return handler(die)
+
+    def _base_type(self, die: DIE) -> Type:
+        encoding = die.attributes["DW_AT_encoding"].value
+        size = die.attributes["DW_AT_byte_size"].value
+        if encoding == _BOOLEAN:
+            return Type("bool", size)
+        if encoding == _FLOAT:
+            return Type("float", size)
+        if encoding in (_SIGNED_CHAR, _UNSIGNED_CHAR) and name_of(die) == "char":
+            return Type("char", size)
+        return Type("int", size, signed=encoding in (_SIGNED, _SIGNED_CHAR))
+
+    def _pointer_type(self, die: DIE) -> Type:
+        return Type("pointer", 8, of=self.type_of(die))
+
+    def _array_type(self, die: DIE) -> Type:
+        element = self.type_of(die)
+        bounds = next(child for child in die.iter_children()
+                      if child.tag == "DW_TAG_subrange_type")
+        count = bounds.attributes["DW_AT_upper_bound"].value + 1
+        return Type("array", element.size * count, of=element, count=count)
+
+    def _structure_type(self, die: DIE) -> Type:
+        name, size = name_of(die), 0
+        if "DW_AT_byte_size" in die.attributes:
+            size = die.attributes["DW_AT_byte_size"].value
+        if name not in self.interface.structs or (
+                size and not self.interface.structs[name].members):
+            found = self.interface.structs[name] = Struct(name, size)
+            found.members = [Member(name_of(child), self.type_of(child),
+                                    child.attributes["DW_AT_data_member_location"].value)
+                             for child in die.iter_children() if child.tag == "DW_TAG_member"]
+        return Type("struct", size, name=name)
+
+    def _enumeration_type(self, die: DIE) -> Type:
+        values = {name_of(child): child.attributes["DW_AT_const_value"].value
+                  for child in die.iter_children()}
+        self.interface.enums.setdefault(name_of(die), Enum(name_of(die), values))
+        return Type("enum", die.attributes["DW_AT_byte_size"].value, name=name_of(die))
+
+    def _subroutine_type(self, die: DIE) -> Type:
+        arguments = tuple(self.type_of(child) for child in die.iter_children()
+                          if child.tag == "DW_TAG_formal_parameter")
+        return Type("function", of=self.type_of(die), arguments=arguments)
+
+
+def name_of(die: DIE) -> str:
+    attribute = die.attributes.get("DW_AT_name")
+    return attribute.value.decode() if attribute else ""
+
+
+def interface(root: Path) -> Interface:
+    """That of the library whose folder `root` is. Raises CalledProcessError, ValueError."""
+    constants = macros(headers(root))
+    with tempfile.TemporaryDirectory() as place:
+        built = Path(place) / "all.o"
+        subprocess.run(["gcc", "-std=gnu11", "-x", "c", "-c", "-g", "-gdwarf-4", "-O0",
+                        "-fno-eliminate-unused-debug-types", f"-I{root}", "-o", str(built), "-"],
+                       input=source(exported(root / "perfmodes.map"), constants), text=True,
+                       check=True)
+        with built.open("rb") as file:
+            return _read(file, constants)
+
+
+def _read(file: object, constants: list[str]) -> Interface:
+    elf = ELFFile(file)
+    reader, values = Reader(), {}
+    for unit in elf.get_dwarf_info(relocate_dwarf_sections=True).iter_CUs():
+        for die in unit.get_top_DIE().iter_children():
+            name = name_of(die)
+            if die.tag == "DW_TAG_variable" and name.startswith("function_"):
+                call = reader.type_of(die).of
+                assert call is not None and call.of is not None
+                reader.interface.functions.append(
+                    Function(name.removeprefix("function_"), call.of, call.arguments))
+            elif die.tag == "DW_TAG_structure_type" and name.startswith("pm_"):
+                reader.type(die)
+            elif die.tag == "DW_TAG_enumeration_type":
+                reader.type(die) if name else values.update(_macro(die))
+    reader.interface.constants = {name: values[name] for name in constants if name in values}
+    return reader.interface
+
+
+def _macro(die: DIE) -> dict[str, int]:
+    return {name_of(child).removeprefix("macro_of_"): child.attributes["DW_AT_const_value"].value
+            for child in die.iter_children() if name_of(child).startswith("macro_of_")}

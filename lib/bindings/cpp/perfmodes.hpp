@@ -1,0 +1,320 @@
+// SPDX-License-Identifier: MIT
+/*
+ * libperfmodes for C++11 and later: owners of what the library opens, and errors as exceptions.
+ * Header only. The structures, constants and their meaning are those of perfmodes.h.
+ *
+ * An object closes what it owns when it is destroyed, cannot be copied, and can be moved. A call
+ * that fails throws perfmodes::error, whose what() is the library's diagnosis; its code() has the
+ * errno. Callbacks of a session may throw: the call that delivered the record throws it on.
+ */
+#ifndef PERFMODES_HPP
+#define PERFMODES_HPP
+
+#include <cstring>
+#include <exception>
+#include <functional>
+#include <memory>
+#include <string>
+#include <system_error>
+#include <vector>
+
+#include <perfmodes.h>
+
+namespace perfmodes {
+
+/* A structure of the library, 0 but for its size. */
+template <typename T> T sized()
+{
+	T made;
+
+	std::memset(&made, 0, sizeof(made));
+	made.size = sizeof(made);
+	return made;
+}
+
+/* A failed call. */
+class error : public std::system_error {
+public:
+	error(int number, const std::string &line, pm_cause cause = PM_CAUSE_NONE)
+		: std::system_error(number, std::generic_category(), line), line_(line),
+		  cause_(cause) {}
+	const char *what() const noexcept override { return line_.c_str(); }
+	pm_cause cause() const noexcept { return cause_; }
+
+private:
+	std::string line_;
+	pm_cause cause_;
+};
+
+/* The result, unless it is a failure. */
+inline int check(int result, const char *call)
+{
+	if (result < 0)
+		throw error(-result, std::string(call) + ": " + std::strerror(-result));
+	return result;
+}
+
+inline int check(int result, const char *call, const pm_diag &diag)
+{
+	if (result < 0 && diag.text[0] != '\0')
+		throw error(-result, diag.text, diag.cause);
+	return check(result, call);
+}
+
+/* The event of that name, of every thread of this process, counted and not sampled. */
+inline pm_event_spec event(const std::string &name, int tid = PM_ALL_THREADS)
+{
+	pm_event_spec spec = sized<pm_event_spec>();
+	pm_diag diag = sized<pm_diag>();
+
+	check(pm_event_parse(name.c_str(), &diag, &spec), name.c_str(), diag);
+	spec.tid = tid;
+	return spec;
+}
+
+inline pm_session_opts allow(unsigned int what = PM_ALLOW_ALL)
+{
+	pm_session_opts opts = sized<pm_session_opts>();
+
+	opts.allow = what;
+	return opts;
+}
+
+class profile {
+public:
+	/* That of this machine. */
+	profile() : profile(std::string()) {}
+	/* That of a file; of this machine when the path is empty. */
+	explicit profile(const std::string &path)
+	{
+		pm_diag diag = sized<pm_diag>();
+		pm_profile *made = nullptr;
+
+		check(path.empty() ? pm_profile_load_default(&diag, &made) :
+		      pm_profile_load_file(path.c_str(), &diag, &made), "profile", diag);
+		own_.reset(made);
+	}
+	pm_rank rank() const { return pm_profile_rank(own_.get()); }
+	int probe(uint64_t budget_ns = 0)
+	{
+		return check(pm_profile_probe(own_.get(), nullptr, budget_ns), "pm_profile_probe");
+	}
+	/* PM_UNKNOWN for a fact that is not known, or is no verdict. */
+	pm_verdict verdict(const std::string &key) const
+	{
+		pm_fact fact = sized<pm_fact>();
+
+		return pm_profile_lookup(own_.get(), key.c_str(), &fact) < 0 ? PM_UNKNOWN :
+			fact.verdict;
+	}
+	pm_profile *get() const noexcept { return own_.get(); }
+
+private:
+	struct closer { void operator()(pm_profile *p) const { pm_profile_destroy(p); } };
+	std::unique_ptr<pm_profile, closer> own_;
+};
+
+/* Which way to observe works here. A profile that is handed in has to outlive it. */
+class plan {
+public:
+	explicit plan(const std::vector<pm_event_spec> &specs,
+		      const pm_session_opts &opts = allow(), profile *known = nullptr)
+		: events_(specs.size())
+	{
+		pm_diag diag = sized<pm_diag>();
+		pm_plan *made = nullptr;
+
+		check(pm_plan_make(specs.data(), specs.size(), &opts,
+				   known != nullptr ? known->get() : nullptr, &diag, &made),
+		      "pm_plan_make", diag);
+		own_.reset(made);
+	}
+	pm_strategy strategy() const { return pm_plan_strategy(own_.get()); }
+	std::string explain() const
+	{
+		std::string text(static_cast<size_t>(pm_plan_explain(own_.get(), nullptr, 0)) + 1,
+				 '\0');
+
+		pm_plan_explain(own_.get(), &text[0], text.size());
+		text.pop_back();
+		return text;
+	}
+	pm_cost cost() const
+	{
+		pm_cost cost = sized<pm_cost>();
+
+		check(pm_plan_cost(own_.get(), &cost), "pm_plan_cost");
+		return cost;
+	}
+	size_t events() const noexcept { return events_; }
+	pm_plan *get() const noexcept { return own_.get(); }
+
+private:
+	struct closer { void operator()(pm_plan *p) const { pm_plan_destroy(p); } };
+	std::unique_ptr<pm_plan, closer> own_;
+	size_t events_;
+};
+
+/* Each may be empty. They run in the thread that calls poll, run, attach, read or detach. */
+struct listener {
+	std::function<void(const pm_observed &)> sample;
+	std::function<void(int tid, int parent, uint64_t time)> task;
+	std::function<void(uint64_t count)> lost;
+};
+
+/* Events of a plan, which has to outlive it and belongs to one session at a time. */
+class session {
+public:
+	explicit session(plan &of, listener heard = listener())
+		: events_(of.events()), inner_(new inner{ std::move(heard), nullptr })
+	{
+		pm_listener calls = sized<pm_listener>();
+
+		calls.sample = on_sample;
+		calls.task = on_task;
+		calls.lost = on_lost;
+		own_.reset(pm_session_create(of.get(), &calls, inner_.get()));
+		if (!own_)
+			throw std::bad_alloc();
+	}
+	pm_strategy attach()
+	{
+		pm_diag diag = sized<pm_diag>();
+
+		return static_cast<pm_strategy>(
+			done(pm_session_attach(own_.get(), &diag), "attach", &diag));
+	}
+	void detach() { done(pm_session_detach(own_.get()), "pm_session_detach"); }
+	int poll(int timeout_ms) { return done(pm_session_poll(own_.get(), timeout_ms), "poll"); }
+	void run() { done(pm_session_run(own_.get()), "pm_session_run"); }
+	/* From any thread or callback. */
+	void stop() noexcept { pm_session_stop(own_.get()); }
+	std::vector<pm_value> read()
+	{
+		std::vector<pm_value> values(events_, sized<pm_value>());
+
+		values.resize(static_cast<size_t>(
+			done(pm_session_read(own_.get(), values.data(), events_), "read")));
+		return values;
+	}
+	std::vector<pm_part> read_parts()
+	{
+		size_t room = static_cast<size_t>(
+			done(pm_session_read_parts(own_.get(), nullptr, 0), "read_parts"));
+		std::vector<pm_part> parts(room, sized<pm_part>());
+
+		if (room > 0)
+			done(pm_session_read_parts(own_.get(), parts.data(), room), "read_parts");
+		return parts;
+	}
+	pm_stats stats() const
+	{
+		pm_stats stats = sized<pm_stats>();
+
+		check(pm_session_stats(own_.get(), &stats), "pm_session_stats");
+		return stats;
+	}
+	pm_session *get() const noexcept { return own_.get(); }
+
+private:
+	/* It stays where it is when the session is moved. */
+	struct inner {
+		listener heard;
+		std::exception_ptr failure;
+
+		template <typename Call> void keep(Call call)
+		{
+			if (failure)
+				return;
+			try {
+				call();
+			} catch (...) {
+				failure = std::current_exception();
+			}
+		}
+	};
+	struct closer { void operator()(pm_session *s) const { pm_session_destroy(s); } };
+
+	static void on_sample(void *context, const pm_observed *sample)
+	{
+		inner *self = static_cast<inner *>(context);
+
+		if (self->heard.sample)
+			self->keep([&] { self->heard.sample(*sample); });
+	}
+	static void on_task(void *context, int tid, int parent, uint64_t time)
+	{
+		inner *self = static_cast<inner *>(context);
+
+		if (self->heard.task)
+			self->keep([&] { self->heard.task(tid, parent, time); });
+	}
+	static void on_lost(void *context, uint64_t count)
+	{
+		inner *self = static_cast<inner *>(context);
+
+		if (self->heard.lost)
+			self->keep([&] { self->heard.lost(count); });
+	}
+	int done(int result, const char *call, const pm_diag *diag = nullptr)
+	{
+		if (inner_->failure) {
+			std::exception_ptr failure;
+
+			std::swap(failure, inner_->failure);
+			std::rethrow_exception(failure);
+		}
+		return diag != nullptr ? check(result, call, *diag) : check(result, call);
+	}
+
+	size_t events_;
+	std::unique_ptr<inner> inner_;
+	std::unique_ptr<pm_session, closer> own_;	/* goes first: it may still deliver */
+};
+
+/* Events counted together on one thread, the calling one if the specs say 0. */
+class counters {
+public:
+	explicit counters(const std::vector<pm_event_spec> &specs,
+			  unsigned int flags = PM_COUNTERS_MAY_USER_ONLY, profile *known = nullptr)
+		: events_(specs.size())
+	{
+		pm_diag diag = sized<pm_diag>();
+		pm_counters *made = nullptr;
+
+		check(pm_counters_open(specs.data(), specs.size(), flags,
+				       known != nullptr ? known->get() : nullptr, &diag, &made),
+		      "pm_counters_open", diag);
+		own_.reset(made);
+	}
+	void start() { done(pm_counters_start(own_.get())); }
+	void stop() { done(pm_counters_stop(own_.get())); }
+	void reset() { done(pm_counters_reset(own_.get())); }
+	std::vector<pm_value> read()
+	{
+		std::vector<pm_value> values(events_, sized<pm_value>());
+
+		done(pm_counters_read(own_.get(), values.data(), events_));
+		return values;
+	}
+	pm_counters *get() const noexcept { return own_.get(); }
+
+private:
+	struct closer { void operator()(pm_counters *c) const { pm_counters_close(c); } };
+
+	void done(int result)
+	{
+		pm_diag diag = sized<pm_diag>();
+
+		if (result < 0)
+			pm_counters_diagnose(own_.get(), result, &diag);
+		check(result, "counters", diag);
+	}
+
+	std::unique_ptr<pm_counters, closer> own_;
+	size_t events_;
+};
+
+} // namespace perfmodes
+
+#endif

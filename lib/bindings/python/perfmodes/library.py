@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: MIT
+"""The shared library, its functions with their types, and its errors as exceptions."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+from collections.abc import Callable
+from typing import Any
+
+from perfmodes import abi
+
+NAME = "libperfmodes.so.0"
+
+
+class Error(OSError):
+    """A call that failed. `errno` is positive; `cause` says who decided; the text what to change."""
+
+    def __init__(self, number: int, text: str, cause: abi.Cause = abi.Cause.NONE) -> None:
+        super().__init__(number, text)
+        self.cause = cause
+
+    def __str__(self) -> str:
+        return str(self.strerror)
+
+
+def _load() -> ctypes.CDLL:
+    """$PERFMODES_LIBRARY, a path, else what the system finds."""
+    loaded = ctypes.CDLL(os.environ.get("PERFMODES_LIBRARY", NAME))
+    for name, (result, arguments) in abi.FUNCTIONS.items():
+        function = getattr(loaded, name)
+        function.restype = result
+        function.argtypes = arguments
+    return loaded
+
+
+lib = _load()
+
+
+def sized(kind: Callable[[], Any]) -> Any:
+    """A structure of the interface, 0 but for its size."""
+    made = kind()
+    made.size = ctypes.sizeof(made)
+    return made
+
+
+def array(kind: Any, count: int) -> Any:
+    """An array of structures; the first one tells the size of all."""
+    made = (kind * max(count, 1))()
+    made[0].size = ctypes.sizeof(kind)
+    return made
+
+
+def check(result: int, what: str, diag: abi.pm_diag | None = None) -> int:
+    """The result, if it is none of failure; else raises Error with the diagnosis there is."""
+    if result >= 0:
+        return result
+    if diag is not None and diag.text:
+        raise Error(-result, diag.text.decode(errors="backslashreplace"), abi.Cause(diag.cause))
+    raise Error(-result, f"{what}: {os.strerror(-result)}")
+
+
+def text_of(call: Callable[[Any, int], int]) -> str:
+    """What a function writes that works as snprintf(3)."""
+    buffer = ctypes.create_string_buffer(4096)
+    length = call(buffer, len(buffer))
+    if length >= len(buffer):
+        buffer = ctypes.create_string_buffer(length + 1)
+        call(buffer, len(buffer))
+    return buffer.value.decode(errors="backslashreplace")
+
+
+class Handle:
+    """Something of the library that is closed once, at the latest when nobody needs it."""
+
+    _destroy: Callable[[Any], None]
+
+    def __init__(self, pointer: Any) -> None:
+        self._pointer = pointer
+
+    @property
+    def pointer(self) -> Any:
+        if not self._pointer:
+            raise ValueError(f"{type(self).__name__} is closed")
+        return self._pointer
+
+    def close(self) -> None:
+        pointer, self._pointer = getattr(self, "_pointer", None), None
+        if pointer:
+            type(self)._destroy(pointer)
+
+    def __enter__(self) -> Any:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.close()
+
+    def __del__(self) -> None:
+        self.close()

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: MIT
+// The owners of perfmodes.hpp: moved, destroyed in order, with callbacks that throw.
+#include <perfmodes.hpp>
+
+#include <cassert>
+#include <cerrno>
+#include <iostream>
+#include <sys/mman.h>
+#include <unistd.h>
+
+static void touch(size_t pages)
+{
+	size_t page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
+	void *area = mmap(nullptr, pages * page, PROT_READ | PROT_WRITE,
+			  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	madvise(area, pages * page, MADV_NOHUGEPAGE);
+	for (size_t i = 0; i < pages; i++)
+		static_cast<volatile char *>(area)[i * page] = 1;
+	munmap(area, pages * page);
+}
+
+static void errors()
+{
+	try {
+		perfmodes::event("nonsense");
+		std::abort();
+	} catch (const perfmodes::error &error) {
+		assert(error.code().value() == EINVAL);
+		assert(std::string(error.what()).find("nonsense") != std::string::npos);
+	}
+}
+
+static void moved()
+{
+	perfmodes::counters first({ perfmodes::event("page-faults:u", 0) });
+	perfmodes::counters second = std::move(first);
+
+	second.start();
+	touch(100);
+	second.stop();
+	assert(second.read().at(0).value >= 100);
+}
+
+static void sampled()
+{
+	pm_event_spec faults = perfmodes::event("page-faults:u");
+	perfmodes::listener heard;
+	unsigned int seen = 0;
+
+	faults.period = 1;
+	perfmodes::plan plan({ faults });
+	heard.sample = [&](const pm_observed &) { seen++; };
+	perfmodes::session first(plan, heard);
+	perfmodes::session session = std::move(first);
+	session.attach();
+	touch(100);
+	session.detach();
+	assert(seen >= 100 && session.stats().samples >= 100);
+}
+
+static void thrown()
+{
+	pm_event_spec faults = perfmodes::event("page-faults:u");
+	perfmodes::listener heard;
+	bool caught = false;
+
+	faults.period = 1;
+	perfmodes::plan plan({ faults });
+	heard.sample = [](const pm_observed &) { throw std::runtime_error("mine"); };
+	perfmodes::session session(plan, heard);
+	try {
+		session.attach();	// which causes a fault itself, or
+		touch(100);
+		session.poll(0);
+	} catch (const std::runtime_error &error) {
+		caught = std::string(error.what()) == "mine";
+	}
+	assert(caught);
+}
+
+int main()
+{
+	perfmodes::profile profile;
+
+	profile.probe();
+	assert(profile.verdict("no.such.fact") == PM_UNKNOWN);
+	errors();
+	moved();
+	sampled();
+	thrown();
+	std::cout << "done\n";
+	return 0;
+}

@@ -1,0 +1,231 @@
+# SPDX-License-Identifier: MIT
+"""Bindings at work: the same self-profile in each language, errors, and what is left behind."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+import places  # noqa: E402
+
+PYTHON = "/usr/bin/python3"
+TOUCH = """
+import mmap, os, threading
+import perfmodes
+from perfmodes import Counters, Error, Event, Plan, Profile, Session, Strategy, Want
+PAGE = mmap.PAGESIZE
+def touch(pages):
+    area = mmap.mmap(-1, pages * PAGE)
+    if hasattr(area, "madvise"):
+        area.madvise(15)    # MADV_NOHUGEPAGE
+    for page in range(pages):
+        area[page * PAGE] = 1
+    return area
+def descriptors():
+    return len(os.listdir("/proc/self/fd"))
+"""
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _built() -> None:
+    places.make("bindings")
+
+
+def python(text: str, **more: str) -> subprocess.CompletedProcess[str]:
+    return places.run(PYTHON, "-W", "error", "-c", TOUCH + text,
+                      env={**places.environment(), **more})
+
+
+def passes(text: str, **more: str) -> str:
+    done = python(text, **more)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+def check_profile(done: subprocess.CompletedProcess[str]) -> None:
+    if done.returncode == 2:
+        pytest.skip(done.stderr.strip())
+    assert done.returncode == 0, done.stdout + done.stderr
+    counts = [int(line.split()[1]) for line in done.stdout.splitlines()
+              if line.startswith("thread-")]
+    assert len(counts) >= 1 and max(counts) >= 10
+
+
+# -------------------------------------------------------------------------------------- Python
+
+def test_python_profiles_itself() -> None:
+    check_profile(places.run(PYTHON, places.ROOM / "python/examples/self_profile.py",
+                             env=places.environment()))
+
+
+def test_python_counts_and_samples_what_was_done() -> None:
+    passes("""
+seen = []
+with Session(Event("page-faults:u", period=1, want=Want.ADDRESS),
+             on_sample=lambda sample: seen.append(sample)) as session:
+    area = touch(400)
+    session.poll(0)
+    assert session.plan.strategy in Strategy and "chosen: " in session.plan.explain()
+    stats = session.stats()
+assert len(seen) + stats["lost"] >= 400, (len(seen), stats)
+assert {sample.pid for sample in seen} == {os.getpid()} and seen[0].time > 0
+assert all(sample.address for sample in seen) and seen[0].cpu is not None
+with Counters(["page-faults:u"]) as counters:
+    area = touch(300)
+    assert 300 <= counters.read()[0].value < 600, counters.read()
+    counters.reset()
+    assert counters.read()[0].value < 50
+""")
+
+
+def test_python_parts_and_costs() -> None:
+    passes("""
+with Plan(Event("page-faults:u", want=Want.CPU)) as plan:
+    assert plan.cost().cpus >= 1
+    with Session(plan) as session:
+        area = touch(200)
+        total, parts = session.read()[0].value, session.read_parts()
+        assert total >= 200 and sum(part.value for part in parts) >= 200
+        assert {part.event for part in parts} == {0} and all(part.cpu >= 0 for part in parts)
+""")
+
+
+def test_python_errors_have_the_diagnosis() -> None:
+    passes("""
+for name, errno in (("nonsense", 22), ("page-faults:k", 95)):
+    try:
+        Plan(Event(name))
+    except Error as error:
+        assert error.errno == errno and name.split(":")[0] in str(error), error
+        assert isinstance(error, OSError) and error.cause in perfmodes.Cause
+    else:
+        raise AssertionError(name)
+try:
+    Plan(Event("page-faults"), no_such_option=1)
+except TypeError as error:
+    assert "ring_pages" in str(error)
+try:
+    Session([])
+except ValueError:
+    pass
+""")
+
+
+def test_python_passes_exceptions_of_callbacks_on() -> None:
+    passes("""
+def fail(sample):
+    raise KeyError("mine")
+before = descriptors()
+try:
+    with Session(Event("page-faults:u", period=1), on_sample=fail) as session:
+        area = touch(100)
+        session.poll(0.1)
+except KeyError as error:
+    assert error.args == ("mine",)
+else:
+    raise AssertionError("no exception")
+assert descriptors() == before
+""")
+
+
+def test_python_leaves_nothing_behind() -> None:
+    passes("""
+import gc
+Session(Event("page-faults:u"))    # never attached, never closed
+before = descriptors()
+for _ in range(20):
+    with Session(Event("page-faults:u", period=1)) as session:
+        session.poll(0)
+session = Session(Event("page-faults:u", period=1))
+session.attach()
+session = None
+gc.collect()
+assert descriptors() == before, (before, descriptors())
+closed = Counters(["page-faults:u"])
+closed.close()
+closed.close()
+try:
+    closed.read()
+except ValueError as error:
+    assert "closed" in str(error)
+""")
+
+
+def test_python_stops_from_another_thread() -> None:
+    passes("""
+with Session(Event("page-faults:u", period=1)) as session:
+    threading.Timer(0.2, session.stop).start()
+    session.run()
+""")
+
+
+def test_python_profile(tmp_path: Path) -> None:
+    passes(f"""
+with Profile() as profile:
+    profile.probe()
+    assert len(profile) > 10
+    profile.save({str(tmp_path / "profile.json")!r})
+    with Profile({str(tmp_path / "profile.json")!r}) as again:
+        assert 10 < len(again) <= len(profile) and profile.rank in perfmodes.Rank
+    try:
+        profile["no.such.fact"]
+    except KeyError:
+        pass
+try:
+    Profile("/nonexistent")
+except Error as error:
+    assert error.errno == 2
+""")
+
+
+def test_python_says_which_library_is_missing() -> None:
+    done = python("", PERFMODES_LIBRARY="/nonexistent/libperfmodes.so.0")
+    assert done.returncode == 1 and "/nonexistent/libperfmodes.so.0" in done.stderr
+
+
+# ----------------------------------------------------------------------------------------- C++
+
+@pytest.mark.parametrize("compiler, standard", [("g++", "c++11"), ("g++", "c++20"),
+                                                ("clang++", "c++17")])
+def test_cpp_profiles_itself(tmp_path: Path, compiler: str, standard: str) -> None:
+    if shutil.which(compiler) is None:
+        pytest.skip(f"no {compiler} (Debian: {'g++' if compiler == 'g++' else 'clang'})")
+    done = places.run(compiler, f"-std={standard}", "-Wall", "-Wextra", "-pedantic", "-Werror",
+                      f"-I{places.TREE}/lib", f"-I{places.ROOM}/cpp", "-o", tmp_path / "program",
+                      places.ROOM / "cpp/example/self_profile.cc", f"-L{places.BUILD}",
+                      "-lperfmodes", "-pthread")
+    assert done.returncode == 0, done.stderr
+    check_profile(places.run(tmp_path / "program", env=places.environment()))
+
+
+def test_cpp_owners(tmp_path: Path) -> None:
+    """Under ASan: moved owners close once, errors have the diagnosis, callbacks may throw."""
+    done = places.run("g++", "-std=c++11", "-g", "-fsanitize=address,undefined",
+                      f"-I{places.TREE}/lib", f"-I{places.ROOM}/cpp", "-o", tmp_path / "program",
+                      Path(__file__).with_name("owners.cc"), f"-L{places.BUILD}", "-lperfmodes",
+                      "-pthread")
+    assert done.returncode == 0, done.stderr
+    ran = places.run(tmp_path / "program", env=places.environment())
+    assert ran.returncode == 0, ran.stdout + ran.stderr
+
+
+# ---------------------------------------------------------------------------------------- Rust
+
+def test_rust_profiles_itself() -> None:
+    cargo = places.need("cargo", "cargo rustc")
+    environment = {**places.environment(), "CARGO_TARGET_DIR": str(places.BUILD / "cargo"),
+                   "PATH": f"/usr/bin:/bin:{os.environ['PATH']}", "RUSTFLAGS": "-Dwarnings"}
+    done = places.run(cargo, "run", "--offline", "--quiet", "--example", "self_profile",
+                      cwd=places.RUST, env=environment)
+    check_profile(done)
+
+
+def test_rust_needs_no_crate() -> None:
+    text = (places.ROOM / "rust" / "Cargo.toml").read_text(encoding="utf-8")
+    assert "dependencies" not in text
