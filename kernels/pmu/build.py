@@ -11,6 +11,7 @@ import subprocess
 import tempfile
 from pathlib import Path
 
+from kernels import program
 from kernels.errors import Missing
 from kernels.pmu import headers, toolchain
 from kernels.source.fetch import Fetcher
@@ -19,7 +20,6 @@ from kernels.source.packages import Package
 
 SOURCE = Path(__file__).with_name("module")
 NAME = "perfmodes_pmu.ko"
-LIMIT = 600  # seconds
 LIE = re.compile(r'\[LIE_\w+\] = "(\w+)"')
 
 
@@ -61,19 +61,7 @@ def _make(tree: headers.Tree, tools: toolchain.Tools, files: dict[str, bytes]) -
         folder = Path(name)
         for file, data in files.items():
             (folder / file).write_bytes(data)
-        try:
-            done = subprocess.run(
-                command(tree, tools, folder),
-                capture_output=True,
-                text=True,
-                errors="replace",
-                timeout=LIMIT,
-                stdin=subprocess.DEVNULL,
-                env={**os.environ, "LC_ALL": "C"},
-                check=False,
-            )
-        except subprocess.TimeoutExpired:
-            raise Missing(f"{NAME}: not built within {LIMIT} s") from None
+        done = program.run(command(tree, tools, folder))
         module = folder / NAME
         if done.returncode or not module.exists():
             said = _telling(f"{done.stderr}\n{done.stdout}").replace(f"{folder}/", "")

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import fcntl
 import json
-import os
 import re
 import subprocess
 import time
@@ -21,12 +20,14 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
+from kernels import program
 from kernels.errors import Missing, Refused
 from kernels.source.mirror import Mirror
 from kernels.source.packages import Package, read_index
 from reports.text import write_whole
 
 HELPER = "/usr/lib/apt/apt-helper"
+ADVICE = "kernels come through apt, from Debian or a derivative"
 DAY = 24 * 3600
 PREFIXES = (
     "linux-image-",
@@ -100,26 +101,6 @@ def locked(folder: Path) -> Iterator[None]:
         yield
 
 
-def _run(argv: list[str], timeout: int = 600) -> subprocess.CompletedProcess[str]:
-    try:
-        return subprocess.run(
-            argv,
-            capture_output=True,
-            text=True,
-            errors="replace",
-            timeout=timeout,
-            stdin=subprocess.DEVNULL,
-            env={**os.environ, "LC_ALL": "C"},
-            check=False,
-        )
-    except FileNotFoundError:
-        raise Missing(
-            f"no {argv[0]}: kernels come through apt, from Debian or a derivative"
-        ) from None
-    except subprocess.TimeoutExpired:
-        raise Missing(f"{argv[0]} did not finish in {timeout} s") from None
-
-
 def _reason(result: subprocess.CompletedProcess[str]) -> str:
     lines = [line for line in result.stderr.splitlines() if re.match(r"[EW]:|Err", line)]
     said = (lines or result.stderr.splitlines() or [f"exit status {result.returncode}"])[0]
@@ -169,7 +150,7 @@ class Suite:
         if self._fresh() and not refresh:
             return
         self._prepare()
-        result = _run(["apt-get", "-c", str(self.config), "update"])
+        result = program.run(["apt-get", "-c", str(self.config), "update"], advice=ADVICE)
         if untrusted(result.stderr):
             (self.folder / "updated").unlink(missing_ok=True)
             raise Refused(f"suite {self.name}: apt does not trust it: {_reason(result)}")
@@ -184,7 +165,7 @@ class Suite:
 
     def _index_files(self) -> Iterator[tuple[Path, str]]:
         layout = "$(TRUSTED)\t$(REPO_URI)\t$(FILENAME)"
-        listing = _run(
+        listing = program.run(
             [
                 "apt-get",
                 "-c",
@@ -193,7 +174,8 @@ class Suite:
                 "--format",
                 layout,
                 "Created-By: Packages",
-            ]
+            ],
+            advice=ADVICE,
         )
         for line in listing.stdout.splitlines():
             trusted, uri, path = line.split("\t", 2)
@@ -207,9 +189,8 @@ class Suite:
         if found:
             return found
         for path, uri in self._index_files():
-            found += read_index(
-                _run([HELPER, "cat-file", str(path)]).stdout, PREFIXES, uri, self.name
-            )
+            listed = program.run([HELPER, "cat-file", str(path)], advice=ADVICE).stdout
+            found += read_index(listed, PREFIXES, uri, self.name)
         data = {"prefixes": PREFIXES, "packages": [asdict(package) for package in found]}
         write_whole(kept, json.dumps(data))
         return found
@@ -229,7 +210,7 @@ class Suite:
 
     def download(self, package: Package, target: Path) -> str:
         """Fetch through apt, which checks the hash. Returns why it failed, or an empty string."""
-        result = _run(
+        result = program.run(
             [
                 HELPER,
                 "-c",
@@ -238,6 +219,7 @@ class Suite:
                 package.uri,
                 str(target),
                 f"SHA256:{package.sha256}",
-            ]
+            ],
+            advice=ADVICE,
         )
         return "" if result.returncode == 0 and target.exists() else _reason(result)

@@ -16,6 +16,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from kernels import program
 from kernels.errors import Missing, Usage
 from kernels.matrix import Arch
 
@@ -47,22 +48,8 @@ class NoBuild(Exception):
     """This commit gives no kernel; others may."""
 
 
-def _run(argv: list[str], limit: int = 600) -> subprocess.CompletedProcess[str]:
-    try:
-        return subprocess.run(
-            argv,
-            capture_output=True,
-            text=True,
-            errors="replace",
-            timeout=limit,
-            stdin=subprocess.DEVNULL,
-            env={**os.environ, "LC_ALL": "C"},
-            check=False,
-        )
-    except FileNotFoundError:
-        raise Missing(f"no {argv[0]}: apt-get install {argv[0]}") from None
-    except subprocess.TimeoutExpired:
-        raise NoBuild(f"{argv[0]} did not finish in {limit} s") from None
+def _run(argv: list[str], limit: int = program.LIMIT) -> subprocess.CompletedProcess[str]:
+    return program.run(argv, limit, late=NoBuild)
 
 
 @dataclass(frozen=True)
