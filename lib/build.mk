@@ -8,8 +8,8 @@ ifneq ($(filter ppc64le ppc64le-%,$(ARCH)),)
 LIB_SOURCES += $(wildcard lib/ebb/*.c)
 LIB_ENTRY := ebb/entry.o
 EBB_MAP := -Wl,--version-script=lib/ebb/ebb.map
-$(addprefix $(B)/,lib/ebb/branch.o lib/test/ebb/callback.o): CFLAGS += -mno-altivec -mno-vsx -msoft-float
-$(B)/pic/ebb/branch.o: LIB_EXTRA += -mno-altivec -mno-vsx -msoft-float
+$(addprefix $(B)/,lib/ebb/branch.o lib/ebb/note.o lib/test/ebb/callback.o): CFLAGS += -mno-altivec -mno-vsx -msoft-float
+$(B)/pic/ebb/branch.o $(B)/pic/ebb/note.o: LIB_EXTRA += -mno-altivec -mno-vsx -msoft-float
 endif
 LIB_CC := $(CROSS_COMPILE)gcc
 LIB_FLAGS := -std=gnu11 $(WARNINGS) -pthread -MMD -MP

@@ -228,7 +228,13 @@ enum pm_strategy {
 	PM_STRATEGY_COUNTERS_PER_CPU,	/* such counters for each thread and CPU */
 	PM_STRATEGY_TIMERS,	/* a POSIX CPU-time timer for each thread, without perf */
 	PM_STRATEGY_PROCESS_TIMER,	/* one ITIMER_PROF for the process, without perf */
+#ifdef __powerpc64__
+	PM_STRATEGY_EBB,	/* event-based branches of Power, before all others: PM_ALLOW_EBB */
 	PM_STRATEGIES
+#else
+	PM_STRATEGIES,
+	PM_STRATEGY_EBB = PM_STRATEGIES	/* not here: never chosen */
+#endif
 };
 
 /* What the library may do to deliver at least something. (0.1) */
@@ -239,7 +245,9 @@ enum pm_allow {
 	PM_ALLOW_COUNT = 8,		/* counts where samples were asked for */
 	PM_ALLOW_TIMERS = 16,		/* signals (SIGPROF) where perf is refused */
 	PM_ALLOW_SIGNALS = 32,		/* a real-time signal for each sample where rings fail */
-	PM_ALLOW_ALL = 63
+	PM_ALLOW_ALL = 63,
+	/* Branches in user mode, on Power (perfmodes_ebb.h). They take the PMU from all others. */
+	PM_ALLOW_EBB = 64
 };
 
 /* How to go about it. All 0 but for `size`: nothing allowed, default limits. (0.1) */

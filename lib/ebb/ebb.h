@@ -93,6 +93,17 @@ void pm_ebb_call_on(char *stack_top, pm_ebb_callback callback, void *context,
  */
 uint64_t pm_ebb_dispatch(const struct ebb_frame *frame) __attribute__((visibility("hidden")));
 
+/*
+ * pm_ebb_open and pm_ebb_close without memory of their own: `ebb` is zeroed. With `diag` NULL
+ * these, pm_ebb_start and pm_ebb_stop may be called by a signal handler.
+ */
+int pm_ebb_enter(struct pm_ebb *ebb, const struct pm_ebb_opts *opts, struct pm_diag *diag)
+	__attribute__((visibility("hidden")));
+void pm_ebb_leave(struct pm_ebb *ebb) __attribute__((visibility("hidden")));
+
+/* Whether its events are on the PMU, from any thread: read(2) gives nothing for others. */
+bool pm_ebb_is_scheduled(const struct pm_ebb *ebb) __attribute__((visibility("hidden")));
+
 /* Full periods for all counters, and go. */
 void pm_ebb_arm(struct pm_ebb *ebb) __attribute__((visibility("hidden")));
 

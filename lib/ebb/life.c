@@ -86,18 +86,14 @@ static int open_all(struct pm_ebb *ebb, struct pm_diag *diag)
 	return ebb->flags & PM_EBB_ADOPT ? 0 : pm_ebb_open_events(ebb, 0, diag);
 }
 
-int pm_ebb_open(const struct pm_ebb_opts *opts, struct pm_diag *diag, struct pm_ebb **ret)
+int pm_ebb_enter(struct pm_ebb *ebb, const struct pm_ebb_opts *opts, struct pm_diag *diag)
 {
-	struct pm_ebb *ebb;
 	int err;
 
 	/* A forked child has a copy of the pointer, and none of the registers. */
 	if (pm_ebb_of_thread != NULL && pm_ebb_of_thread->pid == getpid())
 		return pm_diag_say(diag, EBUSY, PM_CAUSE_INPUT, "this thread has a set of counters "
 				   "already");
-	ebb = calloc(1, sizeof(*ebb));
-	if (ebb == NULL)
-		return -ENOMEM;
 	err = take(ebb, opts);
 	if (err < 0)
 		(void)pm_diag_say(diag, -err, PM_CAUSE_INPUT, "counters or options that make no "
@@ -107,20 +103,30 @@ int pm_ebb_open(const struct pm_ebb_opts *opts, struct pm_diag *diag, struct pm_
 		err = open_all(ebb, diag);
 	if (err < 0) {
 		pm_ebb_close_events(ebb);
-		free(ebb);
 		return err;
 	}
 	ebb->pid = getpid();
 	ebb->tid = thread_id();
 	pm_ebb_of_thread = ebb;
-	*ret = ebb;
 	return 0;
+}
+
+int pm_ebb_open(const struct pm_ebb_opts *opts, struct pm_diag *diag, struct pm_ebb **ret)
+{
+	struct pm_ebb *ebb = calloc(1, sizeof(*ebb));
+	int err = ebb ? pm_ebb_enter(ebb, opts, diag) : -ENOMEM;
+
+	if (err < 0)
+		free(ebb);
+	else
+		*ret = ebb;
+	return err;
 }
 
 /* -------------------------------------------------------------------------------------- running */
 
 /* read(2) gives nothing for an event that is not on the PMU. */
-static bool is_scheduled(const struct pm_ebb *ebb)
+bool pm_ebb_is_scheduled(const struct pm_ebb *ebb)
 {
 	uint64_t junk;
 
@@ -150,7 +156,7 @@ static size_t other_events(const struct pm_ebb *ebb)
 
 static int not_scheduled(const struct pm_ebb *ebb, struct pm_diag *diag)
 {
-	const size_t others = other_events(ebb);
+	const size_t others = diag ? other_events(ebb) : 0;
 
 	if (others > 0)
 		return pm_diag_say(diag, EBUSY, PM_CAUSE_UNKNOWN, "the event is enabled and not on "
@@ -185,7 +191,7 @@ int pm_ebb_start(struct pm_ebb *ebb, struct pm_diag *diag)
 	if (err < 0)
 		return pm_diag_say(diag, -err, PM_CAUSE_UNKNOWN, "enabling the events: %s",
 				   pm_errno_name(-err));
-	if (!is_scheduled(ebb))
+	if (!pm_ebb_is_scheduled(ebb))
 		return not_scheduled(ebb, diag);
 	ebb->evicted = false;
 	pm_ebb_arm(ebb);
@@ -224,7 +230,7 @@ enum pm_ebb_state pm_ebb_state(const struct pm_ebb *ebb)
 		return PM_EBB_ELSEWHERE;
 	if (!ebb->running)
 		return PM_EBB_STOPPED;
-	if (ebb->evicted || !is_scheduled(ebb))
+	if (ebb->evicted || !pm_ebb_is_scheduled(ebb))
 		return PM_EBB_EVICTED;
 	/* Outside of the handler an alert is due at once, and branches are on. */
 	return (READ_SPR(SPR_MMCR0) & MMCR0_PMAO) || !(READ_SPR(SPR_BESCR) & BESCR_GE) ?
@@ -249,10 +255,8 @@ int pm_ebb_stats(const struct pm_ebb *ebb, struct pm_ebb_stats *ret)
 	return 0;
 }
 
-void pm_ebb_close(struct pm_ebb *ebb)
+void pm_ebb_leave(struct pm_ebb *ebb)
 {
-	if (ebb == NULL)
-		return;
 	if (is_ours(ebb)) {
 		WRITE_SPR(SPR_BESCR, 0);
 		WRITE_SPR(SPR_EBBHR, 0);
@@ -260,6 +264,13 @@ void pm_ebb_close(struct pm_ebb *ebb)
 	if (pm_ebb_of_thread == ebb)
 		pm_ebb_of_thread = NULL;
 	pm_ebb_close_events(ebb);
+}
+
+void pm_ebb_close(struct pm_ebb *ebb)
+{
+	if (ebb == NULL)
+		return;
+	pm_ebb_leave(ebb);
 	free(ebb);
 }
 

@@ -42,6 +42,8 @@ static int refused(int err, uint64_t code, unsigned int flags, struct pm_diag *d
 	};
 	struct pm_diag why = { .size = sizeof(why) };
 
+	if (diag == NULL)
+		return err;
 	if (err != -EINVAL && pm_diag_open(&why, &plain, -1, -err) != PM_CAUSE_NONE)
 		return pm_diag_say(diag, -err, why.cause, "%s", why.text);
 	return pm_diag_say(diag, -err, PM_CAUSE_UNSUPPORTED, "perf_event_open of 0x%llx with "

@@ -61,16 +61,30 @@ static size_t list_reason(const struct pm_plan *plan, int index, char *buf, size
 	return used < size ? used : size - 1;
 }
 
+/*
+ * Branches of Power are the last constant, so that no other depends on the machine, and come first:
+ * who allows them wants them.
+ */
+#ifdef __powerpc64__
+#define TURN(i) (((i) + PM_STRATEGY_EBB) % PM_STRATEGIES)
+#else
+#define TURN(i) (i)
+#endif
+
 /* The first that fits and is not doubted becomes the chosen one, else the first that fits. */
 static int take_first(struct pm_plan *plan)
 {
 	for (int doubted = 0; doubted < 2; doubted++)
-		for (int i = 0; i < PM_STRATEGIES; i++)
-			if (plan->candidates[i].fits && plan->candidates[i].doubted == doubted) {
-				plan->chosen = i;
-				size_rings(plan, plan->candidates[i].strategy);
-				return 0;
-			}
+		for (int i = 0; i < PM_STRATEGIES; i++) {
+			const int at = TURN(i);
+
+			if (!plan->candidates[at].fits ||
+			    plan->candidates[at].doubted != doubted)
+				continue;
+			plan->chosen = at;
+			size_rings(plan, plan->candidates[at].strategy);
+			return 0;
+		}
 	return -ENOTSUP;
 }
 

@@ -145,6 +145,28 @@ int pm_session_attach(struct pm_session *session, struct pm_diag *diag)
 	return err;
 }
 
+#ifdef __powerpc64__
+int pm_session_go_on(struct pm_session *session, const char *why)
+{
+	struct pm_stats before;
+	int err;
+
+	(void)pm_drain(session);
+	before = session->stats;
+	undo(session);
+	err = pm_plan_next(session->plan, why);
+	if (err == 0) {
+		pm_plan_negotiate(session->plan);
+		err = attach_any(session, NULL);
+	}
+	session->stats.records += before.records;
+	session->stats.samples += before.samples;
+	session->stats.dropped += before.dropped;
+	session->stats.late_threads += before.late_threads;
+	return err < 0 ? err : 0;
+}
+#endif
+
 /* --------------------------------------------------------------------------------------- detach */
 
 /*

@@ -7,6 +7,12 @@
 
 #include "../plan/make.h"
 
+#ifdef __powerpc64__
+#define ONLY_ON_POWER(X) X(EBB, ebb)	/* of ../../ebb */
+#else
+#define ONLY_ON_POWER(X)
+#endif
+
 #define STRATEGIES(X) \
 	X(PER_CPU, per_cpu) \
 	X(OWN_RINGS, own_rings) \
@@ -18,7 +24,8 @@
 	X(COUNTERS, counters) \
 	X(COUNTERS_PER_CPU, counters_per_cpu) \
 	X(TIMERS, timers) \
-	X(PROCESS_TIMER, process_timer)
+	X(PROCESS_TIMER, process_timer) \
+	ONLY_ON_POWER(X)
 
 #define DECLARE(constant, name) extern const struct strategy pm_strategy_##name;
 STRATEGIES(DECLARE)

@@ -30,6 +30,9 @@ static const char declaration[] =
 	"point=tasks.adopted another process opens the event of a willing thread\n"
 	"point=tasks.not_scheduled a counter that another pinned event holds is not started\n"
 	"point=tasks.evicted a counter that is taken away is told, and no SIGILL\n"
+	"point=session.complete the strategy ebb gives the samples of a known loop within 1 %\n"
+	"point=session.refused where a pinned event has the PMU the next strategy is taken\n"
+	"point=session.goes_on evicted, the session says so and goes on by the next strategy\n"
 	"point=soak.registers_kept no register lost, no branch unaccounted for, in four threads\n";
 
 const char verdict_of[] = "ebb";
@@ -50,9 +53,10 @@ int main(int argc, char **argv)
 		verdict("use.delivers", is_gate(diag.cause) ? BLOCKED : ABSENT, "%s", diag.text);
 		return 0;
 	}
-	printf("1..11\n");
+	printf("1..14\n");
 	ask_use();
 	ask_tasks();
+	ask_session();
 	ask_soak(branches ? branches : BRANCHES);
 	return verdicts_failed != 0;
 }

@@ -8,6 +8,7 @@
 void ask_use(void);			/* use.c: open, start, stop, names, stacks */
 void ask_tasks(void);			/* tasks.c: fork, exec, threads, adoption, eviction */
 void ask_soak(uint64_t branches);	/* soak.c */
+void ask_session(void);		/* session.c: the strategy ebb */
 int soak_child(void);
 
 #endif
