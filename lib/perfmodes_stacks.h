@@ -204,6 +204,121 @@ struct pm_symbol {
 int pm_symbols_find(struct pm_symbols *symbols, struct pm_unwinder *unwinder, uint64_t address,
 		    unsigned int frame, struct pm_symbol *ret);
 
+/* ------------------------------------------------------------------------------ the worker */
+
+/*
+ * A thread that unwinds what one other thread puts into its queue. That one is never kept waiting:
+ * what does not fit is dropped and counted. Unwinders of a worker belong to it. (0.1)
+ */
+struct pm_stack_worker;
+
+struct pm_stack_worker_opts {
+	size_t size;			/* sizeof(struct pm_stack_worker_opts) */
+	uint64_t memory;		/* bytes of the queue, made a power of two; 0: 16 MiB */
+	/* Called in the worker's thread; the unwinder is NULL when the sample was put without. */
+	void (*stack)(void *context, struct pm_unwinder *unwinder, const struct pm_stack *stack);
+	void *context;
+	unsigned int deferred;		/* samples that wait for their user part; 0: 1024 */
+};
+
+/* What became of samples. Bytes are those of the queue. (0.1) */
+struct pm_stack_worker_stats {
+	size_t size;			/* sizeof(struct pm_stack_worker_stats) */
+	uint64_t put;			/* samples taken into the queue */
+	uint64_t done;			/* handed to the callback */
+	uint64_t dropped;		/* that did not fit */
+	uint64_t purged;		/* in the queue when it was stopped at once */
+	uint64_t incomplete;		/* done, and `end` is neither COMPLETE nor UNTOLD */
+	uint64_t orphans;		/* deferred chains whose sample is not known (any more) */
+	uint64_t bytes, bytes_peak;	/* in the queue now, and at most */
+	uint64_t cpu_time;		/* ns that the thread has used, until it last slept */
+};
+
+/* -EINVAL without a callback or a size; -ENOMEM; -EAGAIN from pthread_create(3). (0.1) */
+int pm_stack_worker_start(const struct pm_stack_worker_opts *opts, struct pm_stack_worker **ret);
+
+/*
+ * Copies the sample into the queue. The unwinder may be NULL: then its chain is all there is.
+ * Returns 0, or -ENOBUFS when it was dropped. -EINVAL without a size. (0.1)
+ */
+int pm_stack_worker_put(struct pm_stack_worker *worker, struct pm_unwinder *unwinder,
+			const struct pm_stack_sample *sample);
+
+/*
+ * The user part of chains that were put with this cookie (pm_stack_cookie()) by this thread; `ips`
+ * as the record CALLCHAIN_DEFERRED has them. -ENOBUFS when it was dropped: its samples are then
+ * delivered without it. (0.1)
+ */
+int pm_stack_worker_deferred(struct pm_stack_worker *worker, pid_t tid, uint64_t cookie,
+			     const uint64_t *ips, size_t count);
+
+/* pm_unwinder_map() in its place between the samples. Where it does not fit, maps are read anew. */
+int pm_stack_worker_map(struct pm_stack_worker *worker, struct pm_unwinder *unwinder,
+			const struct pm_mapping *mapping);
+
+/* Closes the unwinder when what was put before is done. Nothing is put with it any more. (0.1) */
+void pm_stack_worker_forget(struct pm_stack_worker *worker, struct pm_unwinder *unwinder);
+
+/* Waits until all that was put is done, at most `timeout` ns. Returns 0 or -ETIMEDOUT. (0.1) */
+int pm_stack_worker_flush(struct pm_stack_worker *worker, uint64_t timeout);
+int pm_stack_worker_stats(struct pm_stack_worker *worker, struct pm_stack_worker_stats *ret);
+
+/*
+ * Ends the thread: `at_once` after the stack that it is at, with what is queued counted as purged;
+ * else when the queue is empty. Samples that wait for a deferred part are delivered without it.
+ * Unwinders that were not forgotten are the caller's again. `ret` may be NULL. (0.1)
+ */
+void pm_stack_worker_stop(struct pm_stack_worker *worker, bool at_once,
+			  struct pm_stack_worker_stats *ret);
+
+/* ---------------------------------------------------------------------------------- output */
+
+/*
+ * Folded stacks, "comm;outermost;...;innermost weight", a line each, as tools for flame graphs read
+ * them. Equal stacks are added up as far as memory goes; a line may therefore come twice. (0.1)
+ */
+struct pm_folded;
+
+struct pm_folded_opts {
+	size_t size;			/* sizeof(struct pm_folded_opts) */
+	uint64_t memory;		/* bytes; 0: 16 MiB */
+	bool addresses;			/* unnamed frames as [file+0x...] and not as [file] */
+};
+
+/* Writes to the descriptor, which stays the caller's and open. -ENOMEM. (0.1) */
+int pm_folded_open(int fd, const struct pm_folded_opts *opts, struct pm_folded **ret);
+
+/*
+ * Adds a stack; the symbols and the unwinder (which may be NULL) as for pm_symbols_find(). Names
+ * are written without control characters, ";" as ":". A stack that does not end at its outermost
+ * frame begins with "[truncated]". Returns 0, or the first -errno of a write, from then on. (0.1)
+ */
+int pm_folded_add(struct pm_folded *folded, const char *comm, struct pm_symbols *symbols,
+		  struct pm_unwinder *unwinder, const struct pm_stack *stack);
+
+/* Writes the rest and frees. Returns 0 or the first error of a write. (0.1) */
+int pm_folded_close(struct pm_folded *folded);
+
+/* The profile.proto of pprof, written as it comes, compressed by gzip. (0.1) */
+struct pm_pprof;
+
+struct pm_pprof_opts {
+	size_t size;			/* sizeof(struct pm_pprof_opts) */
+	uint64_t memory;		/* bytes; 0: 32 MiB */
+	const char *type, *unit;	/* of weights; NULL: "cpu", "nanoseconds" */
+	uint64_t period;		/* a sample each so many units; 0: not told */
+	uint64_t time;			/* ns since 1970 of the begin; 0: not told */
+	bool plain;			/* not compressed */
+};
+
+/* As pm_folded_*. Labels of each stack are "comm", "pid" and "tid", and "end" if cut off. (0.1) */
+int pm_pprof_open(int fd, const struct pm_pprof_opts *opts, struct pm_pprof **ret);
+int pm_pprof_add(struct pm_pprof *pprof, const char *comm, struct pm_symbols *symbols,
+		 struct pm_unwinder *unwinder, const struct pm_stack *stack);
+
+/* `duration` in ns, 0: not told. (0.1) */
+int pm_pprof_close(struct pm_pprof *pprof, uint64_t duration);
+
 #ifdef __GNUC__
 #pragma GCC visibility pop
 #endif

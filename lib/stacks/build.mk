@@ -24,16 +24,24 @@ $(B)/libperfmodes-stacks.a: $(patsubst lib/%.c,$(B)/pic/%.o,$(STACKS_SOURCES))
 	$(Q)rm -f $@ && $(AR) rcs $@ $^
 
 # The tests of the room: under the sanitizers, and the programs that they look at.
-STACKS_TREES := build/test/stacks/trees build/test/stacks/late.so build/test/stacks/stopped
-stacks-tests: $(STACKS_TREES) $(patsubst lib/test/%.c,build/test/%,$(wildcard lib/test/stacks/*_test.c))	## tests of lib/stacks
+STACKS_PROGRAMS := $(patsubst %,build/test/stacks/%,trees late.so stopped sample)
+STACKS_TESTS := $(patsubst lib/test/%.c,build/test/%,$(wildcard lib/test/stacks/*_test.c))
+STACKS_FUZZ := $(patsubst lib/test/%.c,build/test/%,$(wildcard lib/test/stacks/*_fuzz.c))
+stacks-tests: $(STACKS_PROGRAMS) $(STACKS_TESTS) $(STACKS_FUZZ)	## build the tests of lib/stacks
 build/test/stacks.a: $(patsubst lib/%.c,build/test/object/%.o,$(STACKS_SOURCES))
 	$(Q)rm -f $@ && ar rcs $@ $^
-build/test/stacks/%_test: lib/test/stacks/%_test.c build/test/stacks.a $(wildcard lib/test/stacks/*.h)
+build/fuzz/stacks.a: $(patsubst lib/%.c,build/fuzz/object/%.o,$(STACKS_SOURCES))
+	$(Q)rm -f $@ && ar rcs $@ $^
+$(STACKS_TESTS): build/test/%: lib/test/%.c build/test/stacks.a lib/test/test.h
 	$(call say,TEST,$@)
 	$(Q)mkdir -p $(@D) && gcc $(TEST_FLAGS) -o $@ $< build/test/stacks.a -lcmocka $(STACKS_LIBS)
-build/test/stacks/stopped: lib/test/stacks/stopped.c build/test/stacks.a
+$(STACKS_FUZZ): build/test/%: lib/test/%.c build/fuzz/stacks.a
+	$(call say,FUZZ,$@)
+	$(Q)mkdir -p $(@D) && clang $(filter-out -MMD -MP,$(TEST_FLAGS)) -fsanitize=fuzzer -o $@ $< \
+		build/fuzz/stacks.a $(STACKS_LIBS)
+build/test/stacks/stopped build/test/stacks/sample: build/test/stacks/%: lib/test/stacks/%.c build/test/stacks.a build/test/lib.a
 	$(call say,TEST,$@)
-	$(Q)mkdir -p $(@D) && gcc $(TEST_FLAGS) -o $@ $< build/test/stacks.a $(STACKS_LIBS)
+	$(Q)mkdir -p $(@D) && gcc $(TEST_FLAGS) -o $@ $< build/test/stacks.a build/test/lib.a $(STACKS_LIBS)
 build/test/stacks/trees: lib/test/stacks/trees.c
 	$(call say,TEST,$@)
 	$(Q)mkdir -p $(@D) && gcc -std=gnu11 -O1 -g -o $@ $< -ldl -pthread -lrt

@@ -4,6 +4,7 @@
 #define PM_STACKS_UNWINDER_H
 
 #include <elfutils/libdwfl.h>
+#include <stdatomic.h>
 
 #include "cache.h"
 #include "jit.h"
@@ -39,6 +40,10 @@ struct pm_unwinder {
 	char header[64];
 	uint64_t *addresses;
 	uint8_t *frames;
+	/* a worker's */
+	atomic_bool stale;		/* side-band was lost: the maps are to be read again */
+	struct pm_unwinder *forgotten;	/* the next on its list */
+	uint64_t forget_after;		/* when so many items are done */
 	/* the stack that is being unwound */
 	const struct pm_stack_sample *sample;
 	size_t count, first;		/* frames so far; the first of the user's */

@@ -154,14 +154,18 @@ static int stop(struct pm_unwinder *unwinder, enum pm_stack_end end)
 	return DWARF_CB_ABORT;
 }
 
-/* Called with each frame before libdwfl leaves it, so what it needs for that can still come. */
+/*
+ * Called with each frame before libdwfl leaves it, so that what it needs for that can still come.
+ * The question whether the address is exact makes it leave the frame, because the answer is in the
+ * unwind information; the file has to be known before.
+ */
 static int on_frame(Dwfl_Frame *state, void *context)
 {
 	struct pm_unwinder *unwinder = context;
 	Dwarf_Addr pc;
 	bool exact;
 
-	if (!dwfl_frame_pc(state, &pc, &exact))
+	if (!dwfl_frame_pc(state, &pc, NULL))
 		return stop(unwinder, PM_END_NO_INFO);
 	if (unwinder->count == unwinder->room)
 		return stop(unwinder, PM_END_FRAMES);
@@ -169,6 +173,10 @@ static int on_frame(Dwfl_Frame *state, void *context)
 		return DWARF_CB_ABORT;
 	if (pc == 0)
 		return stop(unwinder, PM_END_COMPLETE);
+	unwinder_tell_dwfl(unwinder, pc);
+	unwinder_tell_dwfl(unwinder, pc - 1);
+	unwinder->end = PM_END_NO_INFO;
+	(void)dwfl_frame_pc(state, &pc, &exact);
 	if (!is_code(unwinder, exact ? pc : pc - 1))
 		return stop(unwinder, PM_END_NO_MAPPING);
 	/* What returns from a signal is entered at its first instruction, by no call. */
@@ -178,8 +186,6 @@ static int on_frame(Dwfl_Frame *state, void *context)
 	unwinder->frames[unwinder->count] = !exact ? PM_FRAME_CALLER :
 		unwinder->count > unwinder->first ? PM_FRAME_SIGNAL : 0;
 	unwinder->count++;
-	unwinder->end = PM_END_NO_INFO;
-	unwinder_tell_dwfl(unwinder, exact ? pc : pc - 1);
 	return DWARF_CB_OK;
 }
 
@@ -189,9 +195,10 @@ static enum pm_stack_end walk(struct pm_unwinder *unwinder)
 		return PM_END_MEMORY;
 	unwinder->count = unwinder->first;
 	unwinder->end = PM_END_NO_INFO;
-	if (dwfl_getthread_frames(unwinder->dwfl, unwinder->pid, on_frame, unwinder) == 0)
-		return PM_END_COMPLETE;
-	return unwinder->end;
+	if (dwfl_getthread_frames(unwinder->dwfl, unwinder->pid, on_frame, unwinder) != 0)
+		return unwinder->end;
+	/* A return address that could not be read counts as none for libdwfl. */
+	return unwinder->end == PM_END_NO_INFO ? PM_END_COMPLETE : unwinder->end;
 }
 
 /* Code where nothing was mapped: the maps are read again, which is not done within a walk. */

@@ -3,6 +3,6 @@
 int late(void (*back)(const char *));
 int late(void (*back)(const char *))
 {
-	back("spin late ?");
+	back("spin late by_library main");
 	return 1;
 }

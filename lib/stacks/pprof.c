@@ -1,0 +1,390 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The format of pprof (profile.proto of github.com/google/pprof): one message, Profile, whose
+ * repeated fields may stand in any order and in any number of pieces. So strings, functions and
+ * locations are written when they first occur, each with the next number, and nothing needs to be
+ * kept but what number they got. When that takes too much memory all is forgotten, and what occurs
+ * again is written again.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../perfmodes_stacks.h"
+#include "bag.h"
+#include "sink.h"
+
+#define MEMORY_DEFAULT ((uint64_t)32 << 20)
+#define FRAMES_MAX 8192
+
+/* Fields of the messages, by their numbers. */
+enum { PROFILE_SAMPLE_TYPE = 1, PROFILE_SAMPLE, PROFILE_MAPPING, PROFILE_LOCATION,
+       PROFILE_FUNCTION, PROFILE_STRING, PROFILE_TIME = 9, PROFILE_DURATION, PROFILE_PERIOD_TYPE,
+       PROFILE_PERIOD };
+enum { VALUE_TYPE = 1, VALUE_UNIT };
+enum { SAMPLE_LOCATIONS = 1, SAMPLE_VALUES, SAMPLE_LABEL };
+enum { LABEL_KEY = 1, LABEL_TEXT, LABEL_NUMBER };
+enum { MAPPING_ID = 1, MAPPING_START, MAPPING_LIMIT, MAPPING_OFFSET, MAPPING_FILE,
+       MAPPING_BUILD_ID, MAPPING_HAS_FUNCTIONS };
+enum { LOCATION_ID = 1, LOCATION_MAPPING, LOCATION_ADDRESS, LOCATION_LINE };
+enum { LINE_FUNCTION = 1 };
+enum { FUNCTION_ID = 1, FUNCTION_NAME, FUNCTION_SYSTEM_NAME, FUNCTION_FILE };
+
+struct message {
+	unsigned char *data;
+	size_t used, room;
+	bool failed;			/* no memory */
+};
+
+struct pm_pprof {
+	struct sink sink;
+	uint64_t limit;
+	struct bag strings, functions, locations, mappings, stacks;
+	uint64_t string_count, function_count, location_count, mapping_count;
+	struct message outer, inner, line;
+};
+
+/* What is summed up: numbers of labels and locations. Behind it, `count` locations. */
+struct stack_key {
+	uint64_t comm, pid, tid, end, count;
+};
+
+/* ----------------------------------------------------------------------------- the wire format */
+
+static void put_byte(struct message *message, unsigned char byte)
+{
+	if (message->used == message->room) {
+		const size_t room = message->room ? 2 * message->room : 256;
+		unsigned char *more = realloc(message->data, room);
+
+		if (more == NULL) {
+			message->failed = true;
+			return;
+		}
+		message->data = more;
+		message->room = room;
+	}
+	message->data[message->used++] = byte;
+}
+
+static void put_varint(struct message *message, uint64_t value)
+{
+	for (; value >= 0x80; value >>= 7)
+		put_byte(message, (unsigned char)(value | 0x80));
+	put_byte(message, (unsigned char)value);
+}
+
+/* A field of value 0 is the same as none. */
+static void put_number(struct message *message, unsigned int field, uint64_t value)
+{
+	if (value == 0)
+		return;
+	put_varint(message, field << 3);
+	put_varint(message, value);
+}
+
+static void put_bytes(struct message *message, unsigned int field, const void *data, size_t size)
+{
+	put_varint(message, field << 3 | 2);
+	put_varint(message, size);
+	for (size_t i = 0; i < size; i++)
+		put_byte(message, ((const unsigned char *)data)[i]);
+}
+
+static void put_message(struct message *message, unsigned int field, const struct message *inner)
+{
+	put_bytes(message, field, inner->data, inner->used);
+}
+
+static void begin(struct message *message)
+{
+	message->used = 0;
+}
+
+/* Writes pprof->inner as a field of the profile. */
+static void emit(struct pm_pprof *pprof, unsigned int field)
+{
+	begin(&pprof->outer);
+	put_message(&pprof->outer, field, &pprof->inner);
+	sink_write(&pprof->sink, pprof->outer.data, pprof->outer.used);
+}
+
+/* -------------------------------------------------------------- what is written when it occurs */
+
+/* Valid UTF-8 is a must in strings: what is none, and control characters, become "?". */
+static size_t utf8_length(const unsigned char *at)
+{
+	const size_t length = at[0] < 0x80 ? 1 : at[0] >= 0xc2 && at[0] < 0xe0 ? 2 :
+		(at[0] & 0xf0) == 0xe0 ? 3 : at[0] >= 0xf0 && at[0] < 0xf5 ? 4 : 0;
+
+	if (length == 0 || at[0] < ' ' || at[0] == 0x7f)
+		return 0;
+	for (size_t i = 1; i < length; i++)
+		if ((at[i] & 0xc0) != 0x80)
+			return 0;
+	if ((at[0] == 0xe0 && at[1] < 0xa0) || (at[0] == 0xed && at[1] >= 0xa0) ||
+	    (at[0] == 0xf0 && at[1] < 0x90) || (at[0] == 0xf4 && at[1] >= 0x90))
+		return 0;
+	return length;
+}
+
+static uint64_t string(struct pm_pprof *pprof, const char *text)
+{
+	uint64_t *number;
+
+	if (text == NULL || text[0] == '\0')
+		return 0;
+	number = bag_take(&pprof->strings, text, strlen(text));
+	if (number == NULL)
+		return 0;
+	if (*number != 0)
+		return *number;
+	*number = pprof->string_count++;
+	begin(&pprof->line);
+	for (const unsigned char *at = (const unsigned char *)text; *at != '\0';) {
+		const size_t length = utf8_length(at);
+
+		for (size_t i = 0; i < length; i++)
+			put_byte(&pprof->line, at[i]);
+		if (length == 0)
+			put_byte(&pprof->line, '?');
+		at += length ? length : 1;
+	}
+	begin(&pprof->outer);
+	put_message(&pprof->outer, PROFILE_STRING, &pprof->line);
+	sink_write(&pprof->sink, pprof->outer.data, pprof->outer.used);
+	return *number;
+}
+
+static uint64_t mapping(struct pm_pprof *pprof, const struct pm_symbol *symbol)
+{
+	char build_id[2 * 64 + 1] = "";
+	uint64_t file, id, *number;
+
+	for (size_t i = 0; i < symbol->build_id_size && i < 64; i++) {
+		build_id[2 * i] = "0123456789abcdef"[symbol->build_id[i] >> 4];
+		build_id[2 * i + 1] = "0123456789abcdef"[symbol->build_id[i] & 15];
+	}
+	file = string(pprof, symbol->module);
+	id = string(pprof, build_id);
+	number = bag_take(&pprof->mappings, (uint64_t[2]){ file, id }, 2 * sizeof(uint64_t));
+	if (number == NULL || *number != 0)
+		return number != NULL ? *number : 0;
+	*number = ++pprof->mapping_count;
+	begin(&pprof->inner);
+	put_number(&pprof->inner, MAPPING_ID, *number);
+	put_number(&pprof->inner, MAPPING_LIMIT, INT64_MAX);
+	put_number(&pprof->inner, MAPPING_FILE, file);
+	put_number(&pprof->inner, MAPPING_BUILD_ID, id);
+	put_number(&pprof->inner, MAPPING_HAS_FUNCTIONS, 1);
+	emit(pprof, PROFILE_MAPPING);
+	return *number;
+}
+
+static uint64_t function(struct pm_pprof *pprof, const struct pm_symbol *symbol)
+{
+	uint64_t name, raw, file, *number;
+
+	if (symbol->name == NULL)
+		return 0;
+	name = string(pprof, symbol->name);
+	raw = string(pprof, symbol->raw_name);
+	file = string(pprof, symbol->module);
+	number = bag_take(&pprof->functions, (uint64_t[3]){ name, raw, file },
+			  3 * sizeof(uint64_t));
+	if (number == NULL || *number != 0)
+		return number != NULL ? *number : 0;
+	*number = ++pprof->function_count;
+	begin(&pprof->inner);
+	put_number(&pprof->inner, FUNCTION_ID, *number);
+	put_number(&pprof->inner, FUNCTION_NAME, name);
+	put_number(&pprof->inner, FUNCTION_SYSTEM_NAME, raw);
+	emit(pprof, PROFILE_FUNCTION);
+	return *number;
+}
+
+/* Addresses are the file's, so that those of two processes are one; without a file, as they are. */
+static uint64_t location(struct pm_pprof *pprof, const struct pm_symbol *symbol, uint64_t address)
+{
+	const uint64_t where = symbol->file_address ? symbol->file_address : address;
+	const uint64_t map = mapping(pprof, symbol);
+	const uint64_t named = function(pprof, symbol);
+	uint64_t *number;
+
+	number = bag_take(&pprof->locations, (uint64_t[3]){ map, named, where },
+			  3 * sizeof(uint64_t));
+	if (number == NULL || *number != 0)
+		return number != NULL ? *number : 0;
+	*number = ++pprof->location_count;
+	begin(&pprof->inner);
+	put_number(&pprof->inner, LOCATION_ID, *number);
+	put_number(&pprof->inner, LOCATION_MAPPING, map);
+	put_number(&pprof->inner, LOCATION_ADDRESS, where & INT64_MAX);
+	begin(&pprof->line);
+	put_number(&pprof->line, LINE_FUNCTION, named);
+	if (named != 0)
+		put_message(&pprof->inner, LOCATION_LINE, &pprof->line);
+	emit(pprof, PROFILE_LOCATION);
+	return *number;
+}
+
+/* ------------------------------------------------------------------------------------- samples */
+
+static void put_label(struct pm_pprof *pprof, uint64_t key, uint64_t text, uint64_t number)
+{
+	begin(&pprof->line);
+	put_number(&pprof->line, LABEL_KEY, key);
+	put_number(&pprof->line, LABEL_TEXT, text);
+	put_number(&pprof->line, LABEL_NUMBER, number);
+	put_message(&pprof->inner, SAMPLE_LABEL, &pprof->line);
+}
+
+static void write_stack(struct pm_pprof *pprof, const struct stack_key *key, uint64_t weight)
+{
+	const uint64_t *locations = (const uint64_t *)(key + 1);
+	const uint64_t comm = string(pprof, "comm"), pid = string(pprof, "pid");
+	const uint64_t tid = string(pprof, "tid"), end = string(pprof, "end");
+
+	begin(&pprof->outer);
+	for (uint64_t i = 0; i < key->count; i++)
+		put_varint(&pprof->outer, locations[i]);
+	begin(&pprof->inner);
+	put_message(&pprof->inner, SAMPLE_LOCATIONS, &pprof->outer);
+	begin(&pprof->line);
+	put_varint(&pprof->line, weight);
+	put_message(&pprof->inner, SAMPLE_VALUES, &pprof->line);
+	put_label(pprof, comm, key->comm, 0);
+	put_label(pprof, pid, 0, key->pid);
+	put_label(pprof, tid, 0, key->tid);
+	if (key->end != 0)
+		put_label(pprof, end, key->end, 0);
+	emit(pprof, PROFILE_SAMPLE);
+}
+
+static void write_stacks(struct pm_pprof *pprof)
+{
+	for (size_t i = 0; i < pprof->stacks.room; i++)
+		if (pprof->stacks.slots[i].key != NULL)
+			write_stack(pprof, (const void *)pprof->stacks.slots[i].key,
+				    pprof->stacks.slots[i].value);
+	bag_clear(&pprof->stacks);
+}
+
+static void forget_beyond(struct pm_pprof *pprof, uint64_t limit)
+{
+	if (pprof->strings.bytes + pprof->functions.bytes + pprof->locations.bytes +
+	    pprof->mappings.bytes + pprof->stacks.bytes <= limit)
+		return;
+	write_stacks(pprof);
+	bag_clear(&pprof->strings);
+	bag_clear(&pprof->functions);
+	bag_clear(&pprof->locations);
+	bag_clear(&pprof->mappings);
+}
+
+int pm_pprof_add(struct pm_pprof *pprof, const char *comm, struct pm_symbols *symbols,
+		 struct pm_unwinder *unwinder, const struct pm_stack *stack)
+{
+	const size_t count = stack->count < FRAMES_MAX ? stack->count : FRAMES_MAX;
+	uint64_t key[sizeof(struct stack_key) / sizeof(uint64_t) + FRAMES_MAX];
+	uint64_t *locations = key + sizeof(struct stack_key) / sizeof(uint64_t), *weight;
+	struct stack_key *head = (struct stack_key *)key;
+
+	forget_beyond(pprof, pprof->limit);
+	*head = (struct stack_key){ string(pprof, comm), (uint64_t)stack->pid,
+				    (uint64_t)stack->tid, 0, 0 };
+	if (stack->end != PM_END_COMPLETE && stack->end != PM_END_UNTOLD)
+		head->end = string(pprof, pm_stack_end_text(stack->end));
+	for (size_t i = 0; i < count; i++) {
+		struct pm_symbol symbol = { .size = sizeof(symbol), .module = "[unknown]" };
+
+		(void)pm_symbols_find(symbols, unwinder, stack->addresses[i], stack->frames[i],
+				      &symbol);
+		locations[head->count] = location(pprof, &symbol, stack->addresses[i]);
+		head->count += locations[head->count] != 0;
+	}
+	weight = bag_take(&pprof->stacks, key, sizeof(*head) + head->count * sizeof(uint64_t));
+	if (weight == NULL || pprof->outer.failed || pprof->inner.failed || pprof->line.failed)
+		return -ENOMEM;
+	*weight += stack->weight;
+	return pprof->sink.error;
+}
+
+/* ------------------------------------------------------------------------------- begin and end */
+
+static void write_type(struct pm_pprof *pprof, unsigned int field, const char *type,
+		       const char *unit)
+{
+	const uint64_t first = string(pprof, type), second = string(pprof, unit);
+
+	begin(&pprof->inner);
+	put_number(&pprof->inner, VALUE_TYPE, first);
+	put_number(&pprof->inner, VALUE_UNIT, second);
+	emit(pprof, field);
+}
+
+static void write_number(struct pm_pprof *pprof, unsigned int field, uint64_t value)
+{
+	begin(&pprof->outer);
+	put_number(&pprof->outer, field, value & INT64_MAX);
+	sink_write(&pprof->sink, pprof->outer.data, pprof->outer.used);
+}
+
+/* The first string is the empty one: 0 stands for none. */
+static void write_head(struct pm_pprof *pprof, const struct pm_pprof_opts *opts)
+{
+	const char *type = opts->type ? opts->type : "cpu";
+	const char *unit = opts->unit ? opts->unit : "nanoseconds";
+
+	begin(&pprof->inner);
+	emit(pprof, PROFILE_STRING);
+	pprof->string_count = 1;
+	write_type(pprof, PROFILE_SAMPLE_TYPE, type, unit);
+	if (opts->period != 0)
+		write_type(pprof, PROFILE_PERIOD_TYPE, type, unit);
+	write_number(pprof, PROFILE_PERIOD, opts->period);
+	write_number(pprof, PROFILE_TIME, opts->time);
+}
+
+int pm_pprof_open(int fd, const struct pm_pprof_opts *opts, struct pm_pprof **ret)
+{
+	struct pm_pprof_opts all = { .size = sizeof(all) };
+	struct pm_pprof *pprof = calloc(1, sizeof(*pprof));
+
+	if (pprof == NULL)
+		return -ENOMEM;
+	if (opts != NULL)
+		memcpy(&all, opts, opts->size < sizeof(all) ? opts->size : sizeof(all));
+	pprof->limit = all.memory ? all.memory : MEMORY_DEFAULT;
+	if (sink_open(&pprof->sink, fd, !all.plain) < 0) {
+		free(pprof);
+		return -ENOMEM;
+	}
+	bag_open(&pprof->strings);
+	bag_open(&pprof->functions);
+	bag_open(&pprof->locations);
+	bag_open(&pprof->mappings);
+	bag_open(&pprof->stacks);
+	write_head(pprof, &all);
+	*ret = pprof;
+	return 0;
+}
+
+int pm_pprof_close(struct pm_pprof *pprof, uint64_t duration)
+{
+	int err;
+
+	if (pprof == NULL)
+		return 0;
+	write_stacks(pprof);
+	forget_beyond(pprof, 0);
+	write_number(pprof, PROFILE_DURATION, duration);
+	err = sink_close(&pprof->sink);
+	if (err == 0 && (pprof->outer.failed || pprof->inner.failed || pprof->line.failed))
+		err = -ENOMEM;
+	free(pprof->outer.data);
+	free(pprof->inner.data);
+	free(pprof->line.data);
+	free(pprof);
+	return err;
+}

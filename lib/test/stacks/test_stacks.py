@@ -1,0 +1,217 @@
+# SPDX-License-Identifier: MIT
+"""The room lib/stacks: its unit tests and fuzz targets, and known call trees, as gdb sees them."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+TREE = Path(__file__).resolve().parents[3]
+HERE = Path(__file__).resolve().parent
+BUILT = TREE / "build" / "test" / "stacks"
+TREES = ["recursion", "tail", "leaf", "vdso", "library", "dlopen", "jit", "thread", "signal",
+         "altstack"]
+
+
+def names(pattern: str) -> list[str]:
+    return sorted(path.stem for path in HERE.glob(pattern))
+
+
+def built(name: str) -> Path:
+    if not (BUILT / name).exists():
+        pytest.skip(f"not built: make stacks-tests, with libdw-dev and zlib1g-dev ({name})")
+    return BUILT / name
+
+
+def run(*command: str | Path, limit: float = 120) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([str(part) for part in command], cwd=BUILT, capture_output=True,
+                          text=True, errors="backslashreplace", timeout=limit, check=False)
+
+
+@pytest.mark.parametrize("name", names("*_test.c"))
+def test_unit(name: str) -> None:
+    done = run(built(name), limit=300)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "[  PASSED  ]" in done.stderr + done.stdout
+
+
+@pytest.mark.parametrize("name", names("*_fuzz.c"))
+def test_fuzz(name: str, tmp_path: Path) -> None:
+    corpus = HERE.parent / "data" / name
+    assert list(corpus.iterdir()), "no corpus"
+    done = run(built(name), "-max_total_time=1", f"-artifact_prefix={tmp_path}/", tmp_path, corpus)
+    assert done.returncode == 0, done.stderr[-4000:]
+    assert "DONE" in done.stderr
+
+
+# ---------------------------------------------------------------------------------- known call trees
+
+@contextmanager
+def tree(which: str, *more: str) -> Iterator[tuple[int, int, list[str]]]:
+    """A process inside the tree: its pid, the thread that is in it, the calls it says it is in."""
+    environment = os.environ | {"TREES_LIBRARY": str(built("late.so"))}
+    with subprocess.Popen([built("trees"), which, *more], stdout=subprocess.PIPE, text=True,
+                          env=environment) as process:
+        try:
+            assert process.stdout is not None
+            line = process.stdout.readline().split()
+            if not line:
+                pytest.skip(f"no tree {which} on this architecture")
+            tids = sorted(int(tid) for tid in os.listdir(f"/proc/{process.pid}/task"))
+            yield process.pid, tids[-1], line[2:]
+        finally:
+            process.kill()
+            Path(f"/tmp/perf-{process.pid}.map").unlink(missing_ok=True)
+
+
+def hold(pid: int) -> None:
+    """Stops it, so that whoever looks next finds it where it is."""
+    os.kill(pid, signal.SIGSTOP)
+    end = time.monotonic() + 30
+    while time.monotonic() < end:
+        if Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rsplit(")", 1)[1].split()[0] == "T":
+            return
+        time.sleep(0.01)
+    raise AssertionError("it does not stop")
+
+
+def ours(pid: int, tid: int) -> tuple[list[tuple[int, str, str]], str]:
+    """Frames as (address, name, file), and why there are no more."""
+    done = run(built("stopped"), str(pid), str(tid))
+    if done.returncode == 77:
+        pytest.skip("ptrace is refused")
+    assert done.returncode == 0, done.stderr
+    *lines, last = done.stdout.splitlines()
+    frames = [line.split() for line in lines]
+    return [(int(address, 16), name, file) for address, name, file, *_ in frames], last
+
+
+GDB = """
+import gdb
+for thread in gdb.selected_inferior().threads():
+    if thread.ptid[1] == TID:
+        thread.switch()
+frame = gdb.newest_frame()
+while frame is not None:
+    if frame.type() not in (gdb.INLINE_FRAME, gdb.TAILCALL_FRAME):
+        print("frame", frame.pc())
+    frame = frame.older()
+"""
+
+
+def gdb(pid: int, tid: int, script: Path) -> list[int]:
+    if shutil.which("gdb") is None:
+        pytest.skip("no gdb: apt-get install gdb")
+    script.write_text(GDB.replace("TID", str(tid)), encoding="utf-8")
+    done = run("gdb", "-q", "-nx", "-batch", "-p", str(pid), "-ex", "set backtrace past-main on",
+               "-ex", "set backtrace past-entry on", "-x", script)
+    found = [int(line.split()[1]) for line in done.stdout.splitlines() if line.startswith("frame ")]
+    assert found, done.stdout + done.stderr
+    return found
+
+
+def inside(pid: int, tid: int, calls: list[str]) -> tuple[list[tuple[int, str, str]], str]:
+    """Holds it in the innermost call: it may still be saying where it is, or be out of the vDSO."""
+    for _ in range(300):
+        hold(pid)
+        frames, end = ours(pid, tid)
+        if frames[0][1] == calls[0] or (calls[0] == "?" and frames[0][2] == "[vdso]"):
+            return frames, end
+        os.kill(pid, signal.SIGCONT)
+        time.sleep(0.002)
+    raise AssertionError(frames)
+
+
+@pytest.mark.parametrize("which", TREES)
+def test_tree(which: str) -> None:
+    """The calls that the program says it is in, from the innermost on, and up to _start or clone."""
+    with tree(which) as (pid, tid, calls):
+        frames, end = inside(pid, tid, calls)
+    found = [name for _, name, _ in frames]
+    assert end == "end: complete"
+    if which == "vdso":
+        assert "in_vdso" in found and "main" in found
+        return
+    assert [name if want != "?" else "?" for name, want in zip(found, calls)] == calls, found
+    assert found[-1] == "_start" or "clone3" in found[-1] or found[-1] == "?"
+
+
+@pytest.mark.parametrize("which", [one for one in TREES if one != "jit"])
+def test_tree_as_gdb(which: str, tmp_path: Path) -> None:
+    """Address by address. In code of a JIT gdb guesses: that one is held against its maker alone."""
+    with tree(which) as (pid, tid, calls):
+        frames, _ = inside(pid, tid, calls)
+        theirs = gdb(pid, tid, tmp_path / "frames.py")
+    assert [address for address, _, _ in frames] == theirs
+
+
+def test_code_without_a_name_is_no_end(tmp_path: Path) -> None:
+    """A perf map of somebody else, in the place of the target's, is not believed; frames remain."""
+    if os.geteuid() != 0:
+        pytest.skip("only root can give a file away")
+    with tree("jit") as (pid, tid, calls):
+        inside(pid, tid, calls)
+        path = Path(f"/tmp/perf-{pid}.map")
+        path.unlink()
+        path.write_text("0 ffffffffffff lie\n", encoding="utf-8")
+        os.chown(path, 65534, 65534)
+        frames, end = ours(pid, tid)
+    found = [name for _, name, _ in frames]
+    assert found[:4] == ["spin", "?", "by_jit", "main"] and end == "end: complete"
+
+
+# ----------------------------------------------------------------------------------------- samples
+
+def sampled(pid: int, seconds: float, stack: int, *files: Path) -> dict[str, int]:
+    done = run(built("sample"), str(pid), str(seconds), "500", str(stack), *files)
+    if done.returncode == 77:
+        pytest.skip("whole CPUs may not be watched")
+    assert done.returncode == 0, done.stderr
+    return {line.split()[0]: int(line.split()[1]) for line in done.stdout.splitlines()}
+
+
+@pytest.mark.parametrize("which", ["recursion", "tail", "leaf", "library", "dlopen", "jit",
+                                   "thread", "signal"])
+def test_tree_from_samples(which: str, tmp_path: Path) -> None:
+    """The same trees from registers and a copy of the stack, without stopping anybody."""
+    folded = tmp_path / "folded"
+    with tree(which) as (pid, _, calls):
+        told = sampled(pid, 0.7, 16384, folded)
+    assert told["stacks"] >= 5 and told["complete"] == told["stacks"], told
+    lines = [line.rsplit(" ", 1)[0].split(";")[::-1] for line in
+             folded.read_text(encoding="utf-8").splitlines()]
+    inside = [line[line.index("spin"):] for line in lines if "spin" in line]
+    assert len(inside) >= 0.9 * len(lines), lines
+    for line in inside:
+        assert all(want in ("?", name) for name, want in zip(line, calls)), (line, calls)
+
+
+def test_a_copy_that_is_too_small(tmp_path: Path) -> None:
+    """2,000 calls of 200 bytes or so: 8 KiB of stack do not hold them, and that is said."""
+    with tree("deep", "2000") as (pid, _, _):
+        told = sampled(pid, 0.5, 8192, tmp_path / "folded")
+    assert told["stacks"] >= 3 and told["end_2"] == told["stacks"], told
+    assert "target;[truncated];deep;deep" in (tmp_path / "folded").read_text(encoding="utf-8")
+
+
+def test_pprof_is_read(tmp_path: Path) -> None:
+    """By the tool that the format is from."""
+    if shutil.which("go") is None:
+        pytest.skip("no go: apt-get install golang-go")
+    with tree("recursion") as (pid, _, _):
+        sampled(pid, 0.5, 16384, Path(""), tmp_path / "pprof")
+    done = run("go", "tool", "pprof", "-top", "-cum", tmp_path / "pprof")
+    assert done.returncode == 0, done.stderr
+    rows = {line.split()[-1]: line.split() for line in done.stdout.splitlines() if "%" in line}
+    assert {"spin", "recurse", "main", "_start"} <= rows.keys(), done.stdout
+    assert float(rows["recurse"][4].rstrip("%")) > 90
+    raw = run("go", "tool", "pprof", "-raw", tmp_path / "pprof").stdout
+    assert "comm:[target]" in raw and "recurse" in raw

@@ -1,0 +1,249 @@
+/* SPDX-License-Identifier: MIT */
+/* The worker: chains and deferred chains, a queue that is flooded, ends of all kinds. */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <semaphore.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "../test.h"
+#include "../../perfmodes_stacks.h"
+
+#define KERNEL ((uint64_t)-128)
+#define USER ((uint64_t)-512)
+#define DEFERRED ((uint64_t)-640)
+
+struct seen {
+	unsigned int stacks;
+	struct pm_stack last;
+	uint64_t addresses[64];
+	uint8_t frames[64];
+	unsigned int ends[16];
+	sem_t *gate;			/* each stack waits for it */
+};
+
+static void on_stack(void *context, struct pm_unwinder *unwinder, const struct pm_stack *stack)
+{
+	struct seen *seen = context;
+	const size_t count = stack->count < 64 ? stack->count : 64;
+
+	(void)unwinder;
+	if (seen->gate != NULL)
+		sem_wait(seen->gate);
+	seen->stacks++;
+	seen->last = *stack;
+	seen->ends[stack->end & 15]++;
+	memcpy(seen->addresses, stack->addresses, count * sizeof(uint64_t));
+	memcpy(seen->frames, stack->frames, count);
+}
+
+static struct pm_stack_worker *started(struct seen *seen, uint64_t memory)
+{
+	const struct pm_stack_worker_opts opts = {
+		.size = sizeof(opts), .memory = memory, .stack = on_stack, .context = seen,
+		.deferred = 4,
+	};
+	struct pm_stack_worker *worker;
+
+	assert_int_equal(pm_stack_worker_start(&opts, &worker), 0);
+	return worker;
+}
+
+static struct pm_stack_sample chain_of(const uint64_t *chain, size_t count)
+{
+	return (struct pm_stack_sample){
+		.size = sizeof(struct pm_stack_sample), .pid = 1, .tid = 2, .callchain = chain,
+		.callchain_count = count,
+	};
+}
+
+static void a_chain_is_taken_apart(void **state)
+{
+	const uint64_t chain[] = { KERNEL, 0xffffffff81000001, 0xffffffff81000002, USER, 0x1000,
+				   0x2000, 0x3000 };
+	const struct pm_stack_sample sample = chain_of(chain, 7);
+	struct pm_stack_worker_stats stats = { .size = sizeof(stats) };
+	struct seen seen = { 0 };
+	struct pm_stack_worker *worker = started(&seen, 0);
+
+	(void)state;
+	assert_int_equal(pm_stack_worker_put(worker, NULL, &sample), 0);
+	assert_int_equal(pm_stack_worker_flush(worker, 60000000000), 0);
+	pm_stack_worker_stop(worker, false, &stats);
+	assert_int_equal(seen.last.count, 5);
+	assert_int_equal(seen.last.end, PM_END_UNTOLD);
+	assert_int_equal(seen.addresses[2], 0x1000);
+	assert_int_equal(seen.frames[0], PM_FRAME_KERNEL);
+	assert_int_equal(seen.frames[1], PM_FRAME_KERNEL | PM_FRAME_CALLER);
+	assert_int_equal(seen.frames[2], 0);
+	assert_int_equal(seen.frames[3], PM_FRAME_CALLER);
+	assert_true(stats.put == 1 && stats.done == 1 && stats.incomplete == 0);
+}
+
+static void deferred_chains_are_joined(void **state)
+{
+	const uint64_t chain[] = { KERNEL, 0xffffffff81000001, DEFERRED, 77 };
+	const uint64_t user[] = { USER, 0x1000, 0x2000 };
+	const struct pm_stack_sample sample = chain_of(chain, 4);
+	struct pm_stack_worker_stats stats = { .size = sizeof(stats) };
+	struct seen seen = { 0 };
+	struct pm_stack_worker *worker = started(&seen, 0);
+
+	(void)state;
+	assert_int_equal(pm_stack_cookie(&sample), 77);
+	for (int i = 0; i < 2; i++)
+		pm_stack_worker_put(worker, NULL, &sample);
+	pm_stack_worker_deferred(worker, 3, 77, user, 3);	/* another thread's */
+	pm_stack_worker_deferred(worker, 2, 77, user, 3);
+	assert_int_equal(pm_stack_worker_flush(worker, 60000000000), 0);
+	assert_int_equal(seen.stacks, 2);
+	assert_int_equal(seen.last.count, 3);
+	assert_int_equal(seen.last.end, PM_END_UNTOLD);
+	assert_int_equal(seen.addresses[1], 0x1000);
+	for (int i = 0; i < 6; i++)		/* four wait; two are given up for them */
+		pm_stack_worker_put(worker, NULL, &sample);
+	assert_int_equal(pm_stack_worker_flush(worker, 60000000000), 0);
+	assert_int_equal(seen.ends[PM_END_DEFERRED], 2);
+	pm_stack_worker_stop(worker, false, &stats);
+	assert_int_equal(seen.ends[PM_END_DEFERRED], 6);
+	assert_true(stats.done == 8 && stats.orphans == 1 && stats.incomplete == 6);
+}
+
+/* The reader goes on at once, and everything is accounted for. */
+static void a_flood_is_dropped_and_counted(void **state)
+{
+	static char stack[60000];
+	const uint64_t regs[64] = { 0 };
+	const struct pm_stack_sample sample = {
+		.size = sizeof(sample), .pid = 1, .tid = 1, .regs_abi = 2,
+		.regs_mask = pm_unwinder_registers(), .regs = regs, .stack = stack,
+		.stack_size = sizeof(stack), .stack_used = sizeof(stack),
+	};
+	struct pm_stack_worker_stats stats = { .size = sizeof(stats) };
+	struct seen seen = { 0 };
+	struct pm_stack_worker *worker;
+	unsigned int refused = 0;
+	sem_t gate;
+
+	(void)state;
+	sem_init(&gate, 0, 0);
+	seen.gate = &gate;
+	worker = started(&seen, 1 << 20);
+	for (int i = 0; i < 10000; i++)
+		refused += pm_stack_worker_put(worker, NULL, &sample) == -ENOBUFS;
+	assert_true(refused > 9900 && refused < 10000);
+	pm_stack_worker_stats(worker, &stats);
+	assert_true(stats.bytes <= 1 << 20 && stats.bytes_peak <= 1 << 20);
+	assert_int_equal(stats.dropped, refused);
+	assert_int_equal(stats.put + refused, 10000);
+	for (int i = 0; i < 20000; i++)
+		sem_post(&gate);
+	pm_stack_worker_stop(worker, false, &stats);
+	assert_int_equal(stats.done, stats.put);
+	assert_int_equal(stats.done, seen.stacks);
+	sem_destroy(&gate);
+}
+
+static void stopped_at_once_it_purges(void **state)
+{
+	const uint64_t chain[] = { USER, 0x1000 };
+	const struct pm_stack_sample sample = chain_of(chain, 2);
+	struct pm_stack_worker_stats stats = { .size = sizeof(stats) };
+	struct seen seen = { 0 };
+	struct pm_stack_worker *worker;
+	sem_t gate;
+
+	(void)state;
+	sem_init(&gate, 0, 1000);
+	seen.gate = &gate;
+	worker = started(&seen, 0);
+	for (int i = 0; i < 1000; i++)
+		pm_stack_worker_put(worker, NULL, &sample);
+	pm_stack_worker_stop(worker, true, &stats);
+	assert_int_equal(stats.done + stats.purged, 1000);
+	sem_destroy(&gate);
+}
+
+static pid_t sleeping_child(void)
+{
+	const pid_t pid = fork();
+
+	if (pid == 0)
+		for (;;)
+			pause();
+	assert_true(pid > 0);
+	return pid;
+}
+
+static struct pm_stack_sample in_nowhere(const uint64_t *regs, const void *stack)
+{
+	return (struct pm_stack_sample){
+		.size = sizeof(struct pm_stack_sample), .pid = 1, .tid = 1, .regs_abi = 2,
+		.regs_mask = pm_unwinder_registers(), .regs = regs, .stack = stack,
+		.stack_size = 4096, .stack_used = 4096,
+	};
+}
+
+/* It is killed with its samples in the queue; its unwinder is forgotten meanwhile. */
+static void a_target_that_is_killed(void **state)
+{
+	static const char stack[4096];
+	const uint64_t regs[64] = { [1] = 0x1000 };
+	const struct pm_stack_sample sample = in_nowhere(regs, stack);
+	const struct pm_mapping mapping = { .size = sizeof(mapping), .start = 0x1000,
+					    .length = 0x1000, .prot = PROT_EXEC, .name = "x" };
+	struct pm_stack_worker_stats stats = { .size = sizeof(stats) };
+	struct seen seen = { 0 };
+	struct pm_stack_worker *worker = started(&seen, 0);
+	const pid_t pid = sleeping_child();
+	struct pm_unwinder *unwinder;
+
+	(void)state;
+	assert_int_equal(pm_unwinder_open(pid, NULL, &unwinder), 0);
+	for (int i = 0; i < 100; i++) {
+		if (i == 50) {
+			kill(pid, SIGKILL);
+			assert_int_equal(waitpid(pid, NULL, 0), pid);
+		}
+		pm_stack_worker_map(worker, unwinder, &mapping);
+		assert_int_equal(pm_stack_worker_put(worker, unwinder, &sample), 0);
+	}
+	pm_stack_worker_forget(worker, unwinder);
+	pm_stack_worker_stop(worker, false, &stats);
+	assert_int_equal(stats.done, 100);
+	assert_int_equal(seen.stacks, 100);
+}
+
+static void nobody_is_there(void **state)
+{
+	const pid_t pid = sleeping_child();
+	struct pm_unwinder *unwinder = NULL;
+	const struct pm_unwinder_opts none = { .size = sizeof(none), .descriptors = true,
+					       .maps_fd = -1, .mem_fd = -1 };
+
+	(void)state;
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+	assert_int_equal(pm_unwinder_open(pid, NULL, &unwinder), -ESRCH);
+	assert_int_equal(pm_unwinder_open(pid, &none, &unwinder), -EINVAL);
+	assert_null(unwinder);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_chain_is_taken_apart),
+		cmocka_unit_test(deferred_chains_are_joined),
+		cmocka_unit_test(a_flood_is_dropped_and_counted),
+		cmocka_unit_test(stopped_at_once_it_purges),
+		cmocka_unit_test(a_target_that_is_killed),
+		cmocka_unit_test(nobody_is_there),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
