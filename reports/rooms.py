@@ -52,12 +52,18 @@ def _check(args: argparse.Namespace) -> int:
     return command.check(args)
 
 
+def _features(args: argparse.Namespace) -> int:
+    from reports.export import command
+    return command.features_differ(args)
+
+
 def _site(args: argparse.Namespace) -> int:
     from reports.site import command
     return command.work(args)
 
 
-WORKS: dict[str, Work] = {"db": _lazy(_db), "site": _lazy(_site), "export": _export, "merge": _merge, "check": _check}
+WORKS: dict[str, Work] = {"db": _lazy(_db), "site": _lazy(_site), "export": _export, "merge": _merge,
+                          "check": _check, "features": _features}
 FORMATS = ("junit", "ktap", "kcidb", "squad", "csv", "json", "markdown", "header", "badge", "features")
 
 
@@ -96,6 +102,9 @@ def arguments(verb: Any) -> None:
                       help="profile, name of one that ships, result or result directory")
     made.add_argument("--persona", default="", help="as whom; else as the requirements say")
     made.add_argument("--json", action="store_true", help="for machines")
+    made = verb("features", "hold the kernel's Documentation/features against results; exit 1 where they differ")
+    made.add_argument("folder", type=Path, metavar="TREE", help="kernel tree, or its Documentation/features")
+    made.add_argument("result", type=Path, nargs="+", help="result directory or result.json")
     made = verb("site", "the compatibility site of a database: static pages")
     made.add_argument("folder", type=Path, metavar="OUT", help="folder that is made, or replaced")
     add_database(made)

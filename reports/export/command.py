@@ -11,7 +11,7 @@ from typing import Any
 
 from reports import catalogue, expect, merge, profile, requirements, result, schema, shipped, text
 from reports.catalogue import Catalogue
-from reports.export import badge, features, header, junit, kcidb, ktap, squad, tabular
+from reports.export import badge, features, header, junit, kcidb, ktap, squad, support, tabular
 from reports.export.common import Options, Result
 from reports.text import Unusable
 
@@ -50,6 +50,16 @@ def export(args: argparse.Namespace) -> int:
         raise Unusable(text.clean(f"no result has a persona '{args.persona}'", 200))
     _out(FORMATS[args.format](results, options), args.output)
     return OK
+
+
+def features_differ(args: argparse.Namespace) -> int:
+    """Hold the kernel's own table of features against results; 1 where they differ."""
+    results = [result.load(path, expect.read(expect.FOLDER)) for path in args.result]
+    compared, different = support.differences(results, args.folder)
+    for each in different:
+        print(text.clean(str(each)))
+    print(f"{compared} cells compared, {len(different)} differ")
+    return BAD if different else OK
 
 
 def _loaded(path: Path) -> tuple[dict[str, Any], dict[str, Any] | None]:

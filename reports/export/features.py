@@ -22,7 +22,7 @@ def arch_of(result: Result) -> str:
     """The kernel's name of the architecture of a result."""
     if str(result["identity"].get("hypervisor", "")).startswith("uml"):
         return "um"
-    machine = result["identity"]["arch"]
+    machine = re.sub("[^A-Za-z0-9_.-]", "_", result["identity"]["arch"])[:40]
     return next((name for pattern, name in _KNOWN if re.fullmatch(pattern, machine)), machine)
 
 

@@ -19,7 +19,7 @@ from typing import Any
 import pytest
 
 from reports import ktap as reader, text
-from reports.export import command, features, tabular
+from reports.export import command, features, support, tabular
 from reports.export.common import Options
 from reports.test.conftest import TREE
 
@@ -29,16 +29,24 @@ POINTS = {"works": {"verdict": "yes"}, "lacks": {"verdict": "no", "reason": "EIN
           "lost": {"verdict": "unknown", "reason": "not reported"}}
 HOSTILE = ["<script>alert(1)</script>", "\u202egnp.exe", "a\u200bb", "=1+1", "@SUM(A1)", "+cmd|' /C calc'!A0",
            "-2+3", "x*/ #error */", "??/\n", "a # SKIP b", "ok 1 forged", "\"'&<>]]>", "`rm -rf`|x|", "%s%n",
-           "A" * 10_000, "{{7*7}}", "\\\"; }", "\u0085x"]
+           "A" * 10_000, "{{7*7}}", "\u2066\u202dx\u2069", "\u2028next", "\ufeff=1", "＝1", " =1", "<!--#exec cmd-->",
+           "]]><x>", "[a](javascript:alert(1))", "|---|", "%2e%2e/", "\\\"; }", "\u0085x"]
 
 
-def make(reason: str = "EINVAL", release: str = "6.1.0", arch: str = "x86_64") -> dict[str, Any]:
+def schema_line(said: str) -> str:
+    """The text as a result may have it: the schema allows all but control characters."""
+    return re.sub("[\x00-\x1f\x7f-\x9f]", " ", said)
+
+
+def make(reason: str = "EINVAL", release: str = "6.1.0", arch: str = "x86_64",
+         board: str = "a board") -> dict[str, Any]:
     points = {name: dict(point) for name, point in POINTS.items()}
     points["lacks"]["reason"] = reason
+    points["wrong"]["evidence"] = [reason, "seen=0"]
     return {"format": 1, "kind": "result", "id": "0123456789abcdef", "suite": "default", "unexpected": [],
             "tool": {"name": "perfmodes", "version": "0.1", "catalogue": "0" * 12},
             "started": "2026-11-20T10:00:00Z", "environment": {}, "summary": {},
-            "identity": {"arch": arch, "release": release, "cpu_model": [reason]},
+            "identity": {"arch": arch, "release": release, "cpu_model": [reason], "board": board},
             "personas": {persona: {"environment": {}, "probes": {"ring.one": {
                 "status": "done", "ms": 1500, "points": points,
                 "facts": {"pages": 128, "on": True, "clock": reason}}}} for persona in ("root", "user")}}
@@ -52,8 +60,9 @@ def written(name: str, *results: dict[str, Any], **options: Any) -> str:
 @pytest.mark.parametrize("said", HOSTILE)
 def test_hostile_texts_are_harmless(name: str, said: str) -> None:
     """They stay text: no tag, no control character, no mark that reorders, no line of their own."""
-    made = written(name, make(text.clean(said), release=text.clean(said)[:200]))
-    assert not re.search("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u200b-\u200f\u202a-\u202e]", made)
+    said = schema_line(said)
+    made = written(name, make(said, release=said[:200], board=said, arch=said[:60] if name != "header" else "x86_64"))
+    assert not re.search("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2066-\u2069\ufeff]", made)
     assert not re.search("^(not )?ok \\d+ forged|^#error", made, re.MULTILINE)
     if name in ("junit", "badge"):
         ElementTree.fromstring(made)
@@ -133,11 +142,15 @@ def test_ktap_is_read_by_our_reader(tmp_path: Path) -> None:
         ("wrong", False, "")]
 
 
+# What probes/kit/fetch-harness keeps of the package linux-source.
+KERNEL = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "perfmodes/kselftest"
+
+
 def test_ktap_is_read_by_the_kernels_parser() -> None:
-    """KUNIT_DIR is tools/testing/kunit of a kernel tree, as the package linux-source has it."""
-    folder = os.environ.get("KUNIT_DIR")
-    if not folder:
-        pytest.skip("KUNIT_DIR names no tools/testing/kunit of linux-source")
+    """KUNIT_DIR is tools/testing/kunit of a kernel tree."""
+    folder = os.environ.get("KUNIT_DIR") or str(KERNEL)
+    if not (Path(folder) / "kunit_parser.py").is_file():
+        pytest.skip(f"{folder} has no kunit_parser.py of linux-source: run probes/kit/fetch-harness build/kselftest")
     sys.path.insert(0, folder)
     try:
         spec = importlib.util.spec_from_file_location("kunit_parser", Path(folder) / "kunit_parser.py")
@@ -161,7 +174,7 @@ def test_kcidb_follows_its_schema() -> None:
     schema = json.loads(Path(where).read_text(encoding="utf-8"))
     for said in HOSTILE:
         jsonschema.Draft7Validator(schema, format_checker=jsonschema.FormatChecker()).validate(
-            json.loads(written("kcidb", make(text.clean(said), release=text.clean(said)[:200]))))
+            json.loads(written("kcidb", make(schema_line(said), release=schema_line(said)[:200], board=schema_line(said)))))
 
 
 def test_kcidb_has_whole_chains() -> None:
@@ -192,6 +205,54 @@ def test_csv_has_a_line_for_each_answer() -> None:
     rows = list(csv.DictReader(io.StringIO(written("csv"))))
     assert len(rows) == 10 and rows[0]["point"] == "ring.one.kept" and rows[0]["verdict"] == "blocked"
     assert tabular.safe_cell(" =1") == "' =1" and tabular.safe_cell("6.1") == "6.1"
+
+
+TABLE = """#
+# Feature name:          kprobes-event
+    -----------------------
+    |         arch |status|
+    -----------------------
+    |       loong: | TODO |
+    |       riscv: |  ok  |
+    |         x86: |  ok  |
+    -----------------------
+"""
+
+
+def of_kprobes(arch: str, verdict: str) -> dict[str, Any]:
+    made = make(arch=arch)
+    point = {"verdict": verdict} | ({} if verdict == "yes" else {"reason": "x"})
+    for part in made["personas"].values():
+        part["probes"]["pmu.kprobe"] = {"status": "done", "facts": {}, "points": {"counts": point}}
+    return made
+
+
+@pytest.mark.parametrize("arch, verdict, said", [
+    ("x86_64", "yes", (1, [])), ("x86_64", "blocked", (0, [])), ("sparc", "yes", (0, [])),
+    ("riscv64", "no", (1, ["kprobes-event on riscv: the kernel's table says ok, measured TODO"])),
+    ("loongarch64", "yes", (1, ["kprobes-event on loongarch: the kernel's table says TODO, measured ok"]))])
+def test_the_kernels_table_is_held_against_results(tmp_path: Path, arch: str, verdict: str,
+                                                   said: tuple[int, list[str]]) -> None:
+    (tmp_path / "kprobes-event").mkdir()
+    (tmp_path / "kprobes-event/arch-support.txt").write_text(TABLE, encoding="utf-8")
+    compared, different = support.differences([of_kprobes(arch, verdict)], tmp_path)
+    assert (compared, [str(each) for each in different]) == said
+
+
+def test_what_is_no_table_is_told(tmp_path: Path) -> None:
+    with pytest.raises(text.Unusable, match="no kprobes-event"):
+        support.tables(tmp_path)
+    (tmp_path / "perf-regs").mkdir()
+    (tmp_path / "perf-regs/arch-support.txt").write_text("x" * 100, encoding="utf-8")
+    with pytest.raises(text.Unusable, match="no arch-support"):
+        support.tables(tmp_path)
+
+
+def test_the_kernels_own_tables_are_read() -> None:
+    if not (KERNEL / "perf-regs").is_dir():
+        pytest.skip(f"{KERNEL} has no Documentation/features of linux-source: run probes/kit/fetch-harness build/kselftest")
+    found = support.tables(KERNEL)
+    assert set(found) == set(support.SHOWN_BY) and found["perf-regs"]["x86"] == "ok"
 
 
 def test_architectures_as_the_kernel_writes_them() -> None:
