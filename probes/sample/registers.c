@@ -9,6 +9,7 @@
 #include "probe.h"
 #include "pages.h"
 #include "one_fault.h"
+#include "register_numbers.h"
 
 PROBE(TITLE("registers in samples")
       SINCE("3.7")
@@ -16,40 +17,6 @@ PROBE(TITLE("registers in samples")
       POINT(user_abi, "REGS_USER says 32 or 64 bit as this program is")
       POINT(interrupted, "REGS_INTR of a fault in user mode has its IP, SP and frame pointer")
       SINCE("3.19"))
-
-#define NONE -1
-
-#if defined(__x86_64__) || defined(__i386__)
-enum { BP = 6, SP = 7, IP = 8 };
-#elif defined(__aarch64__)
-enum { BP = 29, SP = 31, IP = 32 };
-#elif defined(__arm__)
-enum { BP = NONE, SP = 13, IP = 15 };
-#elif defined(__powerpc__)
-enum { BP = NONE, SP = 1, IP = 32 };
-#elif defined(__s390x__)
-enum { BP = NONE, SP = 15, IP = 33 };
-#elif defined(__riscv)
-enum { BP = 8, SP = 2, IP = 0 };
-#elif defined(__mips__)
-enum { BP = NONE, SP = 29, IP = 0 };
-#elif defined(__loongarch__)
-enum { BP = NONE, SP = 3, IP = 0 };
-#else
-enum { BP = NONE, SP = NONE, IP = NONE };
-#endif
-
-static uint64_t bit(int number)
-{
-	return number == NONE ? 0 : 1ull << number;
-}
-
-static uint64_t all_known(void)
-{
-	if (SP == NONE)
-		say_absent("the numbers of this architecture's registers are not known here");
-	return bit(BP) | bit(SP) | bit(IP);
-}
 
 /* The frame of the function that touches a page; asking for it makes the compiler keep one. */
 static __attribute__((noinline)) uintptr_t touch(volatile char *page)
@@ -82,30 +49,25 @@ static struct touched sample_touch(struct sampler *sampler)
 	return ret;
 }
 
-/* A register's value: they lie in the order of their numbers. */
-static uint64_t value_of(const uint64_t *registers, int number)
-{
-	return registers[__builtin_popcountll(all_known() & (bit(number) - 1))];
-}
-
 static void expect_true(const uint64_t *registers, unsigned int count,
 			const struct touched *touched)
 {
-	const unsigned int want = __builtin_popcountll(all_known());
+	const unsigned int want = __builtin_popcountll(known_registers());
 	uint64_t ip, sp;
 
 	if (count != want)
 		say_broken("registers=%u want=%u", count, want);
-	ip = value_of(registers, IP);
-	sp = value_of(registers, SP);
+	ip = register_value(registers, IP);
+	sp = register_value(registers, SP);
 	if (ip != touched->sample.ip)
 		say_broken("IP register=%#" PRIx64 " sample's IP=%#" PRIx64, ip,
 			   touched->sample.ip);
 	if (sp > touched->frame + 4096 || sp + 4096 < touched->frame)
 		say_broken("SP register=%#" PRIx64 " is far from the frame at %#" PRIxPTR, sp,
 			   touched->frame);
-	if (BP != NONE && value_of(registers, BP) != touched->frame)
-		say_broken("frame pointer=%#" PRIx64 " want=%#" PRIxPTR, value_of(registers, BP),
+	if (BP != NO_REGISTER && register_value(registers, BP) != touched->frame)
+		say_broken("frame pointer=%#" PRIx64 " want=%#" PRIxPTR,
+			   register_value(registers, BP),
 			   touched->frame);
 }
 
@@ -118,7 +80,7 @@ static struct sampler ask_user(void)
 {
 	struct perf_event_attr attr = attr_touch(PERF_SAMPLE_REGS_USER), without = attr_touch(0);
 
-	attr.sample_regs_user = all_known();
+	attr.sample_regs_user = known_registers();
 	return ask_sampler(&attr, &without, 0, -1, 4, "REGS_USER");
 }
 
@@ -148,7 +110,7 @@ TEST(interrupted)
 	struct touched touched;
 	struct sampler sampler;
 
-	attr.sample_regs_intr = all_known();
+	attr.sample_regs_intr = known_registers();
 	sampler = ask_sampler(&attr, &without, 0, -1, 4, "REGS_INTR");
 	touched = sample_touch(&sampler);
 	if (!touched.sample.regs_intr_abi)

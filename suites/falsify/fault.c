@@ -99,6 +99,7 @@ static const struct fault faults[] = {
 	{ "munmap-nothing", RULES({ SYS_munmap, ANY, 0 }) },
 	{ "remap-nothing", RULES({ SYS_mremap, ANY, 0 }, { SYS_mprotect, ANY, 0 }) },
 	{ "ioctl-any-nothing", RULES(LET(0), LET(1), LET(3), { SYS_ioctl, ANY, 0 }) },
+	{ "memory-nothing", RULES({ SYS_process_vm_readv, ANY, 0 }) },
 	{ "file-nothing", RULES({ SYS_lseek, ANY, 0 }, { SYS_pread64, ANY, 0 },
 				   { SYS_ftruncate, ANY, 0 }, { SYS_fsync, ANY, 0 }) },
 	{ "close-nothing", RULES({ SYS_close, ANY, 0 }) },

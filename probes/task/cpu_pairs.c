@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Do a thread's events on single CPUs add up to the thread's total? What ran on which hardware
+ * thread is known exactly only from one event for each (thread, CPU); a library that attributes
+ * counts to a topology needs their sum to be the whole.
+ * Observed: a thread moves between CPUs and causes a known number of page faults on each; the
+ * events of the pairs are read beside an event on any CPU.
+ */
+#include "probe.h"
+#include <sched.h>
+
+PROBE(TITLE("counts by thread and CPU")
+      SINCE("2.6.31")
+      NEEDS("cpu2")
+      POINT(each, "after 200 moves each CPU's event of a thread has the faults caused there")
+      POINT(sum, "the sum over all CPUs is what the thread's event on any CPU counts")
+      POINT(times, "each pair's time_running is at most the time enabled, and together they are "
+		   "the thread's")
+      POINT(other_thread, "events of the same CPUs on another thread count none of it"))
+
+#define MOVES 200
+#define TIMES (PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING)
+
+struct watch {
+	int any, pair[2], cpu[2];
+};
+
+static int open_counter(pid_t tid, int cpu)
+{
+	struct perf_event_attr attr = attr_software(PERF_COUNT_SW_PAGE_FAULTS);
+
+	attr.read_format = TIMES;
+	return must_open(&attr, tid, cpu, -1, 0);
+}
+
+/* Events of a thread on any CPU and on two CPUs. */
+static struct watch must_watch(struct worker *worker)
+{
+	struct watch watch;
+
+	for (int i = 0; i < 2; i++) {
+		watch.cpu[i] = worker_move(worker, (unsigned int)i);
+		ASSERT_LE(0, watch.cpu[i]);
+		watch.pair[i] = open_counter(worker->tid, watch.cpu[i]);
+	}
+	watch.any = open_counter(worker->tid, -1);
+	return watch;
+}
+
+static struct pm_counts counts(int fd)
+{
+	return must_counts(fd, TIMES);
+}
+
+static void enable_all(const struct watch *watch)
+{
+	const int fds[] = { watch->any, watch->pair[0], watch->pair[1] };
+
+	for (int i = 0; i < 3; i++)
+		must_ioctl(fds[i], PERF_EVENT_IOC_ENABLE, 0);
+}
+
+struct work {
+	int errors;
+	unsigned int faults[2];
+};
+
+/* In the worker: moves from CPU to CPU; one fault more on the first than on the second. */
+static int move_and_fault(void *argument)
+{
+	struct work *work = argument;
+
+	for (unsigned int i = 0; i < MOVES; i++) {
+		if (move_to_nth_cpu(i % 2) < 0 || cause_faults(4 + !(i % 2)))
+			work->errors++;
+		work->faults[i % 2] += 4 + !(i % 2);
+	}
+	return 0;
+}
+
+static struct worker worker;
+
+/* The worker's events after its moves; what surrounds them is in none. */
+static struct watch watch_moves(struct work *work)
+{
+	struct watch watch;
+
+	require(REQUIRE_CPU2);
+	must_start_worker(&worker, WORKER_THREAD);
+	watch = must_watch(&worker);
+	ASSERT_EQ(0, worker_do(&worker, move_and_fault, &(struct work){ 0 }));
+	enable_all(&watch);
+	ASSERT_EQ(0, worker_do(&worker, move_and_fault, work));
+	ASSERT_EQ(0, work->errors);
+	return watch;
+}
+
+TEST(each)
+{
+	struct work work = { 0 };
+	struct watch watch = watch_moves(&work);
+	uint64_t got[2];
+
+	for (int i = 0; i < 2; i++)
+		got[i] = counts(watch.pair[i]).member[0].value;
+	if (got[0] != work.faults[0] || got[1] != work.faults[1])
+		say_broken("CPU %d: %" PRIu64 " want=%u, CPU %d: %" PRIu64 " want=%u",
+			   watch.cpu[0], got[0], work.faults[0], watch.cpu[1], got[1],
+			   work.faults[1]);
+}
+
+TEST(sum)
+{
+	struct work work = { 0 };
+	struct watch watch = watch_moves(&work);
+	uint64_t sum = counts(watch.pair[0]).member[0].value +
+		       counts(watch.pair[1]).member[0].value;
+	uint64_t total = counts(watch.any).member[0].value;
+
+	if (sum != total)
+		say_broken("sum=%" PRIu64 " total=%" PRIu64, sum, total);
+}
+
+/* Read while the worker sits still, at three moments: a millisecond of tolerance. */
+TEST(times)
+{
+	struct work work = { 0 };
+	struct watch watch = watch_moves(&work);
+	struct pm_counts any, pair[2];
+	uint64_t sum;
+
+	any = counts(watch.any);
+	for (int i = 0; i < 2; i++)
+		pair[i] = counts(watch.pair[i]);
+	sum = pair[0].time_running + pair[1].time_running;
+	for (int i = 0; i < 2; i++)
+		if (pair[i].time_running > pair[i].time_enabled || !pair[i].time_running)
+			say_broken("CPU %d: time_enabled=%" PRIu64 " time_running=%" PRIu64,
+				   watch.cpu[i], pair[i].time_enabled, pair[i].time_running);
+	if (sum > any.time_running + 1000000 || sum + 1000000 < any.time_running)
+		say_broken("running=%" PRIu64 "+%" PRIu64 " total=%" PRIu64, pair[0].time_running,
+			   pair[1].time_running, any.time_running);
+}
+
+TEST(other_thread)
+{
+	struct worker idle;
+	struct work work = { 0 };
+	struct watch watch;
+	uint64_t before[2], after;
+
+	must_start_worker(&idle, WORKER_THREAD);
+	require(REQUIRE_CPU2);
+	watch = must_watch(&idle);
+	enable_all(&watch);
+	for (int i = 0; i < 2; i++)
+		before[i] = counts(watch.pair[i]).member[0].value;
+	watch_moves(&work);
+	for (int i = 0; i < 2; i++) {
+		after = counts(watch.pair[i]).member[0].value;
+		if (after != before[i])
+			say_broken("CPU %d: %" PRIu64 " of another thread", watch.cpu[i],
+				   after - before[i]);
+	}
+}
+
+PROBE_MAIN
