@@ -195,7 +195,7 @@ TEST(on_child)
 	struct gate gate;
 	pid_t child;
 
-	close(must_lead());
+	require_ebb();
 	ASSERT_EQ(0, gate_init(&gate));
 	child = start_child(wait_and_end, &gate);
 	without.config &= ~EBB;

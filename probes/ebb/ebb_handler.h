@@ -212,11 +212,11 @@ static inline unsigned long traps_taken(void)
 
 /*
  * Spin until that many branches were taken, the counters are taken away, or this thread has spun
- * for 400 ms. QEMU notices an overflow of instructions only where the clock is read.
+ * for 150 ms. QEMU notices an overflow of instructions only where the clock is read.
  */
 static inline unsigned long take_branches(unsigned long want)
 {
-	const uint64_t end = used_ns() + 400000000;
+	const uint64_t end = used_ns() + 150000000;
 
 	while (branches_taken() < want && !traps_taken() && used_ns() < end)
 		for (int i = 0; i < 1000 && branches_taken() < want; i++)
@@ -250,10 +250,10 @@ static inline bool facility_is_whole(void)
 			say_broken(__VA_ARGS__);                                               \
 	} while (0)
 
-/* Spin until PMC1 has overflowed; unknown when it does not within 100 ms. */
+/* Spin until PMC1 has overflowed; unknown when it does not within 50 ms. */
 static inline void must_overflow(void)
 {
-	const uint64_t end = used_ns() + 100000000;
+	const uint64_t end = used_ns() + 50000000;
 
 	while (spr_read(SPR_PMC1) < OVERFLOWN && used_ns() < end)
 		;
@@ -261,7 +261,7 @@ static inline void must_overflow(void)
 		return;
 	if (!facility_is_whole())
 		say_absent("emulator: it interrupts the kernel, which sets the counter back");
-	say_unknown("PMC1=%#lx after 100 ms: no overflow", spr_read(SPR_PMC1));
+	say_unknown("PMC1=%#lx after 50 ms: no overflow", spr_read(SPR_PMC1));
 }
 
 /* As many branches as wanted, and the counters never taken away meanwhile. */

@@ -22,13 +22,13 @@ PROBE(TITLE("event-based branches that must not be lost")
 /* About the length of a system call: some overflows fall into one. */
 #define SHORT 3001
 
-/* Until all are taken, or this thread has had 2 s of a CPU for them. */
+/* Until all are taken, or this thread has had 200 ms of a CPU for them. */
 static bool going_on(unsigned long want)
 {
 	static unsigned int asked;
 
 	return branches_taken() < want && !traps_taken() &&
-	       (++asked % 100 || used_ns() < 2000000000);
+	       (++asked % 100 || used_ns() < 200000000);
 }
 
 static void expect_all(unsigned long want)

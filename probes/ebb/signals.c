@@ -16,7 +16,7 @@
 PROBE(TITLE("event-based branches and signals")
       SINCE("3.10")
       NEEDS("arch:powerpc")
-      POINT(beside, "a timer's signals each millisecond and 3000 branches: none is lost")
+      POINT(beside, "a timer's signals each millisecond and 1500 branches: none is lost")
       POINT(branch_in_signal, "branches are taken inside a signal's handler")
       POINT(signal_in_handler, "a signal inside the handler of branches returns there, and "
 			       "branches go on")
@@ -50,10 +50,10 @@ TEST(beside)
 	catch(SIGALRM, count_signal);
 	ASSERT_EQ(0, setitimer(ITIMER_REAL, &each_ms, NULL));
 	arm(20000);
-	taken = take_branches(3000);
+	taken = take_branches(1500);
 	disarm();
 	setitimer(ITIMER_REAL, &off, NULL);
-	expect_branches(taken, 3000);
+	expect_branches(taken, 1500);
 	if (!signals)
 		say_unknown("no signal came meanwhile");
 	if (ebb_state.overflows[0] != ebb_state.branches)
