@@ -100,12 +100,12 @@ def take(ledger: Ledger, folder: Path, probes: dict[str, catalogue.Probe]) -> No
         ledger.asked[path.name, "root"] = set(path.read_text(encoding="utf-8").split())
 
 
-def mutants_of(ledger: Ledger, probe: catalogue.Probe, with_pmu: bool) -> list[str]:
-    """All that can concern a probe, the PMU's own lies first."""
+def mutants_of(ledger: Ledger, probe: catalogue.Probe, with_pmu: bool, globs: list[str]) -> list[str]:
+    """All that can concern a probe and match a glob, the PMU's own lies first."""
     lies = pmu_lies() if with_pmu else []
     blanket = [name for name in lies if name in ledger.blanket.subjects]
     found = [name for name in lies if name not in blanket] + order(ledger.asked.get((probe.id, "root"), set()))
-    return found + blanket
+    return [name for name in found + blanket if not globs or any(fnmatch.fnmatchcase(name, glob) for glob in globs)]
 
 
 def hunt(ledger: Ledger, row: str, probes: dict[str, catalogue.Probe], out: Path, options: argparse.Namespace) -> None:
@@ -119,7 +119,7 @@ def hunt(ledger: Ledger, row: str, probes: dict[str, catalogue.Probe], out: Path
     for number in range(options.rounds):
         lines = []
         for id, probe in probes.items():
-            names = mutants_of(ledger, probe, "-pmu" in row or "-hybrid" in row or "-aux" in row)
+            names = mutants_of(ledger, probe, "-pmu" in row or "-hybrid" in row or "-aux" in row, options.fault or [])
             if ledger.open(id):
                 lines += [(name, "root", id) for name in names[number * A_ROUND:(number + 1) * A_ROUND]]
         if not lines:
@@ -143,6 +143,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("row", help="of kernels/matrix.toml")
     parser.add_argument("--probe", action="append", help="which probes, as globs over ids (default: all)")
+    parser.add_argument("--fault", action="append", help="which mutants, as globs (default: all that concern a probe)")
     parser.add_argument("--rounds", type=int, default=4, help="boots after the first one")
     parser.add_argument("--pmu", default="", help="more arguments of the PMU's module")
     parser.add_argument("--out", type=Path, help="keep the runs here")

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Lies about event-based branches of Power: the registers that user mode reads and writes, and what
- * getauxval(3) promises.
+ * Lies about event-based branches of Power: the registers that user mode reads and writes, what
+ * getauxval(3) promises, and which of their events are refused.
  */
 #include <sys/auxv.h>
 
@@ -101,10 +101,27 @@ void __wrap_spr_write(enum spr spr, unsigned long value)
 	if (is_ebb(spr))
 		kept[spr - SPR_EBBHR] = value;
 	if ((spr == SPR_BESCRS || spr == SPR_BESCRR) &&
-	    (lie(LIE_ebb_lost) || lie(LIE_ebb_unwritable) || lie(LIE_ebb_whole)))
+	    (lie(LIE_ebb_lost) || lie(LIE_ebb_unwritable) || lie(LIE_ebb_counts_half) ||
+	     lie(LIE_ebb_whole)))
 		set_or_reset(spr, value);
 	else
 		__real_spr_write(spr, value);
+}
+
+bool lies_refuse_ebb(const struct perf_event_attr *attr, long pid, long group)
+{
+	const bool raw = attr->type == PERF_TYPE_RAW;
+
+	if (!raw)
+		return attr->type == PERF_TYPE_SOFTWARE && group >= 0 && lie(LIE_ebb_no_sibling);
+	if (!(attr->config >> 16 & 15) && lie(LIE_ebb_ruled))
+		return true;
+	if (attr->config >> 62 & 1 && lie(LIE_ebb_no_history))
+		return true;
+	if (!(attr->config >> 63))
+		return false;
+	return lie(LIE_ebb_refused) || (group >= 0 && lie(LIE_ebb_no_sibling)) ||
+	       (pid > 0 && lie(LIE_ebb_no_child));
 }
 
 unsigned long __wrap_getauxval(unsigned long type)

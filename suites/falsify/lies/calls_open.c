@@ -4,6 +4,7 @@
  */
 #define _GNU_SOURCE
 #include <errno.h>
+#include <fcntl.h>
 #include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -56,6 +57,7 @@ static void remember(int fd, const struct perf_event_attr *attr)
 	memset(events[fd], 0, sizeof(*events[fd]));
 	events[fd]->attr = *attr;
 	events[fd]->open = true;
+	events[fd]->opener = getpid();
 	if (!event_of(first))
 		first = fd;
 	last = fd;
@@ -242,7 +244,14 @@ static long open_event(struct perf_event_attr *asked, long pid, long cpu, long g
 	change_attr(&attr);
 	attr.size = size;
 	change_place(&pid, &cpu, &group, &flags);
+	if (lies_refuse_ebb(&attr, pid, group)) {
+		errno = EINVAL;
+		return -1;
+	}
 	fd = __real_syscall(SYS_perf_event_open, &attr, pid, cpu, group, flags);
+	if (fd < 0 && errno == EINVAL && group >= 0 && attr.type == PERF_TYPE_RAW &&
+	    lie(LIE_ebb_any_sibling))
+		return open("/dev/null", O_RDONLY | O_CLOEXEC);
 	if (attr.size != size)
 		asked->size = attr.size;
 	if (lie(LIE_open_writes_attr))

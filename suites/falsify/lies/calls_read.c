@@ -97,6 +97,11 @@ ssize_t __wrap_read(int fd, void *buffer, size_t size)
 	if (last >= 0 && last != fd && lie(LIE_read_of_last))
 		fd = last;
 	got = __real_read(fd, buffer, size);
+	event->ended |= got == 0;
+	if (event->opener != getpid() && lie(LIE_read_not_by_child))
+		return 0;
+	if (event->ended && lie(LIE_read_stays_at_end))
+		return 0;
 	if (got == 0 && lie(LIE_read_no_end_of_file)) {
 		memset(buffer, 0, size < 8 ? size : 8);
 		return 8;

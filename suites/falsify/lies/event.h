@@ -13,6 +13,8 @@ struct event {
 	bool open;
 	struct perf_event_attr attr;
 	bool refreshed, filtered, paused, woken, swallowed;
+	bool ended;			/* read at its end */
+	int opener;			/* the process that opened it */
 	unsigned int reads, wakeups;
 	unsigned long late;		/* an ioctl that waits to be done */
 	unsigned long late_argument;

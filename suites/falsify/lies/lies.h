@@ -10,6 +10,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "../../../lib/pm_abi.h"
 #include "lies.def"
 
 #define NUMBER(area, name, text) LIE_##area##_##name,
@@ -34,6 +35,9 @@ int lie_of_field(int field, const char **ret_ways);
 
 /* Whether this one is told now: each place where it could be asks. lies.c */
 bool lie(int number);
+
+/* Whether an event for branches of Power is refused: calls_ebb.c */
+bool lies_refuse_ebb(const struct perf_event_attr *attr, long pid, long group);
 
 /* Note that attr-NAME and refuse-NAME, which a system call filter plays, could be told. */
 void lies_use_attr(const char *name);
