@@ -76,6 +76,7 @@ class Row:
     skip: tuple[str, ...] = ()
     unavailable: str = ""
     emulator: tuple[str, ...] = ()
+    pvr: int = 0
 
     def all_tags(self) -> frozenset[str]:
         return frozenset(self.tags) | {"all", self.arch.name}

@@ -11,6 +11,7 @@ import threading
 from pathlib import Path
 
 from kernels.errors import Missing
+from kernels.guest import pvr
 from kernels.guest.initramfs import work_archive
 from kernels.guest.lines import Lines
 from kernels.guest.machine import command
@@ -97,6 +98,8 @@ def boot(
             argv = command(row, kernel, image, lines.wires, place, kvm, state)
             _start(guest, argv, lines, scratch)
             _listen(guest, lines)
+            if row.pvr:
+                pvr.set_and_start(place, row.pvr)
             guest.watch()
         finally:
             guest.close()

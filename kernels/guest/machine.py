@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from kernels.errors import Missing
+from kernels.guest import pvr
 from kernels.matrix import Row
 
 
@@ -143,4 +144,5 @@ def command(
         return [*guard, *_uml(row, kernel, initrd, wires, scratch)]
     bound = ["prlimit", f"--fsize={FILE_LIMIT}", "--"]
     resume = ["-incoming", f"exec:cat {shlex.quote(str(state))}"] if state else []
-    return [*guard, *bound, *_qemu(row, kernel, initrd, wires, kvm), *resume]
+    stopped = pvr.options(scratch) if row.pvr else []
+    return [*guard, *bound, *_qemu(row, kernel, initrd, wires, kvm), *stopped, *resume]

@@ -101,6 +101,8 @@ def cannot(row: Row) -> str:
     """Why the machine of a row cannot be saved at all, or empty."""
     if row.arch.runner != "qemu":
         return "a user-mode kernel is a process and has no state to save"
+    if row.pvr:
+        return "its processor version register is set at the start"
     if not row.results:
         return "work would have to come in by the console"
     return ""
