@@ -15,6 +15,7 @@ static int poll_once(struct pm_session *session)
 		session->operations->follow(session);
 	pm_late_cpus_follow(session, false);
 	pm_proof_follow(session, false);
+	pm_pollable_renew(session);
 	return pm_stop_take(&session->stop) < 0 ? -ECANCELED : count;
 }
 
@@ -24,8 +25,11 @@ int pm_session_poll(struct pm_session *session, int timeout_ms)
 
 	if (err < 0)
 		return err;
-	/* Where there is always something to deliver, nobody would wait and see who has gone. */
-	if (session->follows && session->rings.count > 0)
+	/*
+	 * Where there is always something to deliver, or another waits for us, nobody would wait
+	 * and see who has gone.
+	 */
+	if ((session->follows || session->pollable.epoll != 0) && session->rings.count > 0)
 		(void)pm_wait(session, 0);
 	for (;;) {
 		count = poll_once(session);

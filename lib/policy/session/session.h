@@ -11,6 +11,7 @@
 #include "cpu_time.h"
 #include "events.h"
 #include "ids.h"
+#include "pollable.h"
 #include "proof.h"
 #include "rings.h"
 #include "standstill.h"
@@ -72,6 +73,7 @@ struct pm_session {
 	struct standstill standstill;
 	struct canary canary;
 	struct stop_channel stop;
+	struct pollable pollable;
 	bool attached;
 	bool follows;			/* new threads are looked for while polling */
 	uint64_t followed_at;		/* ns; 0: to be looked at now */

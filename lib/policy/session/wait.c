@@ -36,6 +36,7 @@ static void drop_hung_up(struct pm_session *session, const struct pollfd *polled
 		for (size_t k = 0; k < session->rings.count; k++)
 			if (session->rings.list[k].fd == polled[i].fd)
 				session->rings.list[k].fd = -1;
+		pm_pollable_forget(session, polled[i].fd);
 		if (owned)
 			session->cpus.seen_at = 0;
 		else
@@ -54,9 +55,14 @@ static bool is_timed(const struct pm_session *session)
 	return false;
 }
 
+int pm_wait_tick(const struct pm_session *session)
+{
+	return is_timed(session) ? FAST_TICK_MS : TICK_MS;
+}
+
 int pm_wait(struct pm_session *session, int timeout_ms)
 {
-	int tick = is_timed(session) ? FAST_TICK_MS : TICK_MS, ready;
+	int tick = pm_wait_tick(session), ready;
 	struct pollfd *polled = malloc((session->rings.count + 1) * sizeof(*polled));
 	nfds_t count;
 	bool stop;

@@ -12,4 +12,7 @@
  */
 int pm_wait(struct pm_session *session, int timeout_ms);
 
+/* How often rings are looked at, wake-up or not: ms. */
+int pm_wait_tick(const struct pm_session *session);
+
 #endif

@@ -158,6 +158,7 @@ static int observe(const struct pm_event_spec *spec, unsigned int forbid)
 	touch_pages(FAULTS);
 	if (spec->config == PERF_COUNT_SW_TASK_CLOCK)
 		turn(turns);
+	(void)pm_session_fd(session);
 	for (int i = 0; i < 3; i++)
 		(void)pm_session_poll(session, 1);
 	(void)pm_session_read(session, &after, 1);

@@ -66,6 +66,7 @@ static const char *use(struct pm_session *session, bool clock)
 	int err = 0, reads = 0;
 
 	reads += pm_session_read(session, &before, 1) == 1;
+	(void)pm_session_fd(session);
 	if (!clock)
 		work();
 	err |= pm_session_poll(session, 1);
