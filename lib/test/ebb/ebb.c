@@ -33,6 +33,11 @@ static const char declaration[] =
 	"point=session.complete the strategy ebb gives the samples of a known loop within 1 %\n"
 	"point=session.refused where a pinned event has the PMU the next strategy is taken\n"
 	"point=session.goes_on evicted, the session says so and goes on by the next strategy\n"
+	"point=cost.below_a_signal a branch takes less than half of what a signal takes\n"
+	"fact=cost_plain int ns of a branch that is counted\n"
+	"fact=cost_callback int ns of a branch with a callback\n"
+	"fact=cost_vectors int ns of one with a callback that may use vectors\n"
+	"fact=cost_signal int ns of a signal, its handler and the return\n"
 	"point=soak.registers_kept no register lost, no branch unaccounted for, in four threads\n";
 
 const char verdict_of[] = "ebb";
@@ -53,10 +58,11 @@ int main(int argc, char **argv)
 		verdict("use.delivers", is_gate(diag.cause) ? BLOCKED : ABSENT, "%s", diag.text);
 		return 0;
 	}
-	printf("1..14\n");
+	printf("1..15\n");
 	ask_use();
 	ask_tasks();
 	ask_session();
+	ask_cost();
 	ask_soak(branches ? branches : BRANCHES);
 	return verdicts_failed != 0;
 }
