@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Tracepoints by name, and the fields of their records by name. Part of perfmodes.h, which includes
- * it and tells the conventions.
+ * Tracepoints by name, the fields of their records by name, and the records of several CPUs in the
+ * order of time. Part of perfmodes.h, which includes it and tells the conventions.
  */
 #ifndef PERFMODES_TRACE_H
 #define PERFMODES_TRACE_H
@@ -9,6 +9,9 @@
 #ifndef PERFMODES_H
 #error "include perfmodes.h"
 #endif
+
+struct pm_listener;
+struct pm_session;
 
 /* What a format file says of one event. It never changes, so threads may share it. (0.1) */
 struct pm_trace_event;
@@ -94,5 +97,54 @@ int pm_trace_bytes(const struct pm_trace_event *event, size_t index, const void 
  */
 int pm_trace_text(const struct pm_trace_event *event, size_t index, const void *raw,
 		  size_t raw_size, const char **ret);
+
+/* ------------------------------------------------------------------------------ order of time */
+
+/*
+ * Puts what a session delivers into the order of time. A poll drains one ring after the other, so
+ * records of several CPUs come ordered by ring. Not thread-safe. (0.1)
+ */
+struct pm_order;
+
+/* How long records may be held back. 0 but for `size`. (0.1) */
+struct pm_order_opts {
+	size_t size;		/* sizeof(struct pm_order_opts) */
+	size_t bytes;		/* held at a time, at most; 0: 8 MiB */
+	uint64_t window;	/* ns that the newest may be ahead of one held; 0: polls decide */
+};
+
+/* What it did. (0.1) */
+struct pm_order_stats {
+	size_t size;		/* sizeof(struct pm_order_stats) */
+	uint64_t delivered;	/* to the listener, in order but for: */
+	uint64_t late;		/* those behind a younger one: bounds, or a ring read too slowly */
+	uint64_t forced;	/* delivered early because `bytes` or memory was short */
+	uint64_t lost;		/* records that the kernel says it dropped */
+	uint64_t held, held_bytes, held_bytes_max;
+};
+
+/* The listener is copied and may be NULL. NULL: no memory. (0.1) */
+struct pm_order *pm_order_create(const struct pm_order_opts *opts,
+				 const struct pm_listener *listener, void *context);
+
+/* Frees it; what is held is not delivered. NULL is allowed. (0.1) */
+void pm_order_destroy(struct pm_order *order);
+
+/* The listener for pm_session_create, with the order as its context. Returns 0. (0.1) */
+int pm_order_listener(const struct pm_order *order, struct pm_listener *ret);
+
+/*
+ * pm_session_poll, and then everything in order that no ring can have anything older than: what was
+ * there at the poll before. A loss, and a record that tells no time to us, keep their place behind
+ * the record of the same ring that came before. Nothing is dropped: without memory a record is
+ * delivered at once. Returns how many were delivered; fails as pm_session_poll. (0.1)
+ */
+int pm_order_poll(struct pm_order *order, struct pm_session *session, int timeout_ms);
+
+/* Delivers all that is held: after pm_session_detach. Returns how many. (0.1) */
+int pm_order_flush(struct pm_order *order);
+
+/* Copies the statistics, up to ret->size. Returns 0. (0.1) */
+int pm_order_stats(const struct pm_order *order, struct pm_order_stats *ret);
 
 #endif
