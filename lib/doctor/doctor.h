@@ -48,6 +48,9 @@ extern pid_t doctor_target;
 /* session.c: through a plan and a session, as a program works. */
 int go_session(const struct attempt *attempt, struct pm_refusal *refusal, char *how);
 
+/* branches.c: event-based branches, on Power alone. */
+int go_branches(const struct attempt *attempt, struct pm_refusal *refusal, char *how);
+
 /* reach.c: bare calls. */
 int go_kernel_chain(const struct attempt *attempt, struct pm_refusal *refusal, char *how);
 int go_process(const struct attempt *attempt, struct pm_refusal *refusal, char *how);

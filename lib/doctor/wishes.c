@@ -2,6 +2,8 @@
 /* The table of wishes. */
 #include "doctor.h"
 
+#include "../perfmodes_ebb.h"
+
 #define SPEC(...) \
 	.spec = { .size = sizeof(struct pm_event_spec), .tid = PM_ALL_THREADS, __VA_ARGS__ }
 #define CPU_CLOCK .type = PERF_TYPE_SOFTWARE, .config = PERF_COUNT_SW_CPU_CLOCK
@@ -73,6 +75,14 @@ const struct wish doctor_wishes[] = {
 		{ .what = "1 MiB a CPU", .go = go_rings, .kernel = true },
 		{ .what = "smaller rings", .go = go_rings },
 	} },
+#ifdef PM_HAS_EBB
+	{ "own-branches", "sample my threads without the kernel", {
+		{ .what = "event-based branches", .go = go_branches },
+		{ .what = "samples by the kernel", .go = go_session,
+		  SPEC(CPU_CLOCK, .frequency = 1000), .allow = PM_ALLOW_ALL },
+		{ .what = "getrusage(2): a sum", .go = go_rusage },
+	} },
+#endif
 };
 
 const size_t doctor_wish_count = sizeof(doctor_wishes) / sizeof(doctor_wishes[0]);
