@@ -105,7 +105,7 @@ struct pm_unwinder_opts {
 	int maps_fd, mem_fd;		/* of /proc/PID; owned by the unwinder from then on, also
 					 * when the call fails; mem_fd may be -1 */
 	unsigned int frames;		/* limit of frames a stack; 0: 512, at most 8192 */
-	uint64_t time_limit;		/* ns for a stack; 0: 20 ms */
+	uint64_t time_limit;		/* ns of CPU time for a stack; 0: 100 ms */
 	struct pm_symbols *symbols;	/* files are shared through it; NULL: a private one. It has
 					 * to outlive the unwinder */
 };

@@ -12,7 +12,7 @@
 
 #define FRAMES_DEFAULT 512
 #define FRAMES_MAX 8192
-#define TIME_DEFAULT 20000000ull
+#define TIME_DEFAULT 100000000ull
 
 /* A file where a process has it. */
 struct module {
@@ -47,7 +47,8 @@ struct pm_unwinder {
 	/* the stack that is being unwound */
 	const struct pm_stack_sample *sample;
 	size_t count, first;		/* frames so far; the first of the user's */
-	uint64_t sp, deadline;
+	uint64_t sp;
+	uint64_t deadline, steps;	/* of the thread's CPU time, ns; questions so far */
 	enum pm_stack_end end;		/* why memory or a frame was refused */
 };
 

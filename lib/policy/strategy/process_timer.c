@@ -100,6 +100,8 @@ static int attach(struct pm_session *session, struct pm_diag *diag)
 		free(timer);
 	} else {
 		session->own = timer;
+		timer->ring.chains =
+			session->plan->events[0].spec.want & PM_WANT_CALLCHAIN;
 		call = "setitimer or getitimer";
 		(void)pm_clock_ns(CLOCK_PROCESS_CPUTIME_ID, &timer->seen);
 		err = start(timer, pm_cpu_timer_period(&session->plan->events[0].spec));

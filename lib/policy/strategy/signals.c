@@ -381,6 +381,9 @@ static struct signals *make(const struct pm_session *session)
 		return NULL;
 	}
 	signals->refresh = may_refresh(session->plan);
+	for (size_t i = 0; i < session->plan->count; i++)
+		signals->ring.chains |= session->plan->events[i].spec.want &
+			PM_WANT_CALLCHAIN;
 	return signals;
 }
 
@@ -421,10 +424,9 @@ static int fits(const struct pm_plan *plan, struct candidate *candidate)
 	if (!(plan->opts.allow & PM_ALLOW_SIGNALS))
 		return pm_rule_out(candidate, EINVAL, "signals are not allowed");
 	for (size_t i = 0; i < plan->count; i++)
-		if (plan->events[i].spec.want &
-		    (PM_WANT_ADDRESS | PM_WANT_CALLCHAIN | PM_WANT_RAW))
-			return pm_rule_out(candidate, EINVAL, "a signal tells no address, call "
-					   "chain or raw data of event %zu", i);
+		if (plan->events[i].spec.want & (PM_WANT_ADDRESS | PM_WANT_RAW))
+			return pm_rule_out(candidate, EINVAL, "a signal tells no address or raw "
+					   "data of event %zu", i);
 	return 0;
 }
 

@@ -66,12 +66,21 @@ static struct sigring_slot *claim(struct sigring *ring, uint64_t *ret_position)
 	}
 }
 
+/* Most of it is room for a chain, which is copied as far as it is used. */
+static void copy(struct sigring_sample *to, const struct sigring_sample *from)
+{
+	memcpy(to, from, offsetof(struct sigring_sample, chain));
+	memcpy(to->chain, from->chain, from->depth * sizeof(from->chain[0]));
+}
+
 static void note(struct sigring *ring, const siginfo_t *info, const void *context)
 {
-	struct sigring_sample sample = { .count = 1 };
+	struct sigring_sample sample;
 	struct sigring_slot *slot;
 	uint64_t position;
 
+	memset(&sample, 0, offsetof(struct sigring_sample, chain));
+	sample.count = 1;
 	if (!ring->operations->accept(ring, info, &sample))
 		return;
 	slot = claim(ring, &position);
@@ -83,7 +92,9 @@ static void note(struct sigring *ring, const siginfo_t *info, const void *contex
 	sample.ip = instruction(context);
 	sample.tid = (uint32_t)pm_gettid();
 	sample.cpu = (uint32_t)sched_getcpu();
-	slot->sample = sample;
+	copy(&slot->sample, &sample);
+	if (ring->chains)
+		slot->sample.depth = pm_frames_walk(context, slot->sample.chain);
 	__atomic_store_n(&slot->turn, position + 1, __ATOMIC_RELEASE);
 }
 
@@ -187,8 +198,20 @@ void pm_sigring_remove(struct sigring *ring)
 
 /* --------------------------------------------------------------------------------------- reader */
 
+/* As the kernel writes chains: a mark that says whose frames they are, then the instruction. */
+static void set_chain(const struct sigring_sample *sample, uint64_t chain[2 + FRAMES_DEPTH],
+		      struct pm_observed *ret)
+{
+	chain[0] = PERF_CONTEXT_USER;
+	chain[1] = sample->ip;
+	memcpy(chain + 2, sample->chain, sample->depth * sizeof(chain[0]));
+	ret->callchain = chain;
+	ret->callchain_count = 2 + sample->depth;
+}
+
 static void deliver(struct pm_session *session, const struct sigring_sample *sample)
 {
+	uint64_t chain[2 + FRAMES_DEPTH];
 	struct pm_observed observed = {
 		.size = sizeof(observed), .pid = (uint32_t)session->pid, .tid = sample->tid,
 		.cpu = sample->cpu,
@@ -198,6 +221,8 @@ static void deliver(struct pm_session *session, const struct sigring_sample *sam
 	session->stats.records++;
 	if (!session->operations->describe(session, sample, &observed))
 		return;
+	if (((const struct sigring *)session->own)->chains)
+		set_chain(sample, chain, &observed);
 	session->stats.samples++;
 	session->proof.seen |= 1u << observed.event;
 	pm_cpu_time_add(&session->cpu_time, observed.event, observed.period);
@@ -216,7 +241,7 @@ int pm_sigring_drain(struct pm_session *session)
 
 		if (__atomic_load_n(&slot->turn, __ATOMIC_ACQUIRE) != ring->tail + 1)
 			break;
-		sample = slot->sample;
+		copy(&sample, &slot->sample);
 		__atomic_store_n(&slot->turn, ring->tail + SIGRING_SLOTS, __ATOMIC_RELEASE);
 		ring->tail++;
 		deliver(session, &sample);

@@ -11,6 +11,7 @@
 #include <signal.h>
 
 #include "../session/session.h"
+#include "frames.h"
 
 #define SIGRING_SLOTS 8192	/* samples between two polls; a power of two */
 
@@ -21,6 +22,8 @@ struct sigring_sample {
 	uint64_t weight;		/* events or ns since the last one */
 	uint32_t tid, cpu;
 	int32_t source;			/* what `accept` made of it */
+	uint32_t depth;			/* callers in `chain` */
+	uint64_t chain[FRAMES_DEPTH];
 };
 
 /* A slot is free for position p when turn == p, and filled when turn == p + 1. */
@@ -34,6 +37,7 @@ struct sigring {
 	uint64_t head, tail;
 	uint64_t dropped;
 	int number;			/* of the signal */
+	bool chains;			/* call chains are asked for */
 	pid_t pid;			/* whose they are: a forked child gets no signals of ours */
 	struct sigaction before;
 	const struct operations *operations;

@@ -196,6 +196,7 @@ static int attach(struct pm_session *session, struct pm_diag *diag)
 				   "sigaction: ", err == -EBUSY ? "" : pm_errno_name(-err));
 	}
 	session->own = timers;
+	timers->ring.chains = spec->want & PM_WANT_CALLCHAIN;
 	timers->period = pm_cpu_timer_period(spec);
 	err = spec->tid == PM_ALL_THREADS ? pm_threads_list(&session->threads, watch, timers) :
 		watch(spec->tid ? spec->tid : pm_gettid(), timers);
