@@ -92,7 +92,7 @@ static void put_back(const struct trial *trial, struct watch_event *event)
 	for (int i = 0; i < EXTRAS; i++) {
 		int err;
 
-		if (!(event->wanted & 1u << i))
+		if (!(event->wanted & 1u << i) || event->extras & 1u << i)
 			continue;
 		event->extras |= 1u << i;
 		err = try(trial, event);
@@ -114,7 +114,11 @@ static bool may_go_user_only(const struct trial *trial, const struct watch_event
 
 static int try_bare(const struct trial *trial, struct watch_event *event)
 {
-	event->extras = event->precise_left = 0;
+	const struct watch_event *leader = &trial->sampler->events[event->leader];
+
+	/* The kernel refuses a member whose clock is not its leader's. */
+	event->extras = leader == event ? 0 : leader->extras & 1u << EXTRA_CLOCK;
+	event->precise_left = 0;
 	return try(trial, event);
 }
 
