@@ -14,8 +14,33 @@ $(B)/libperfmodes-%.a:
 # Tests: as those of the library, with the sanitizers.
 SAMPLER_TESTS := $(patsubst lib/test/%.c,build/test/%,$(wildcard lib/test/sampler/*_test.c))
 unit-tests: $(SAMPLER_TESTS)
-build/test/sampler.a: $(patsubst lib/%.c,build/test/object/%.o,$(SAMPLER_SOURCES) $(WILLING_SOURCES))
+# Of the service, what needs no stacks.
+TESTED := $(patsubst %,lib/sampler/service/%.c,config guard note)
+build/test/sampler.a: $(patsubst lib/%.c,build/test/object/%.o,$(SAMPLER_SOURCES) $(WILLING_SOURCES) $(TESTED))
 	$(Q)rm -f $@ && ar rcs $@ $^
 $(SAMPLER_TESTS): build/test/%_test: lib/test/%_test.c build/test/sampler.a build/test/lib.a $(wildcard lib/test/*.h lib/test/sampler/*.h)
 	$(call say,TEST,$@)
 	$(Q)mkdir -p $(@D) && gcc $(TEST_FLAGS) -o $@ $< build/test/sampler.a build/test/lib.a -lcmocka $(YAJL) $(TEST_LIBS)
+
+# The service needs stacks and their symbols: built where lib/stacks/build.mk finds what they need.
+SERVICE := $(patsubst lib/%.c,$(B)/pic/%.o,$(wildcard lib/sampler/service/*.c))
+SERVICE_LIBS = $(B)/libperfmodes-sampler.a $(B)/libperfmodes-stacks.a $(B)/libperfmodes.a
+$(B)/perfmodes-sampler: $(SERVICE) $(B)/libperfmodes-sampler.a $(B)/libperfmodes-stacks.a $(B)/libperfmodes.a
+	$(call say,LINK,$@)
+	$(Q)$(LIB_CC) $(LIB_LINK) -o $@ $(SERVICE) $(SERVICE_LIBS) $(YAJL) $(STACKS_LIBS) -pthread
+ifeq ($(CROSS_COMPILE),)
+ifneq ($(shell pkg-config --exists libdw libelf zlib 2>/dev/null && echo yes),)
+library: $(B)/perfmodes-sampler
+unit-tests: build/test/sampler/workload $(B)/perfmodes-sampler
+endif
+endif
+# What the service is tried on: as programs are built, without sanitizers.
+build/test/sampler/workload: lib/test/sampler/workload.c $(WILLING_SOURCES)
+	$(call say,TEST,$@)
+	$(Q)mkdir -p $(@D) && gcc -std=gnu11 $(WARNINGS) -O1 -g -fno-omit-frame-pointer -o $@ $^
+
+install-sampler: $(B)/perfmodes-sampler $(B)/libperfmodes-sampler.a $(B)/libperfmodes-willing.a install	## install, and perfmodes-sampler with its libraries
+	$(Q)$(call put,755,$(PREFIX)/bin,$<)
+	$(Q)$(call put,644,$(LIBDIR),$(B)/libperfmodes-sampler.a $(B)/libperfmodes-willing.a)
+	$(Q)$(call put,644,$(PREFIX)/include,$(patsubst %,lib/perfmodes_%.h,sampler descriptors willing perfetto))
+.PHONY: install-sampler

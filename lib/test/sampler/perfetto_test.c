@@ -135,7 +135,7 @@ static void numbers_of_bytes(void **state)
 	intern_free(&intern);
 }
 
-/* ------------------------------------------------------------------------------------ the trace */
+/* ----------------------------------------------------------------------------------- the trace */
 
 static void options_that_make_no_sense(void **state)
 {

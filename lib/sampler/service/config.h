@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: MIT */
+/* The configuration file: JSON, in which comments are allowed. */
+#ifndef SERVICE_CONFIG_H
+#define SERVICE_CONFIG_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define SOURCES 8
+#define OUTPUTS 8
+#define TARGETS 64
+#define FOLLOWERS 8
+
+enum stacks { STACKS_NONE, STACKS_FRAMES, STACKS_DWARF };
+enum format { FORMAT_FOLDED, FORMAT_PPROF, FORMAT_PERFETTO };
+
+struct source_config {
+	char *name, *event, *cpus;
+	char *followers[FOLLOWERS], *targets[TARGETS];
+	size_t follower_count, target_count;
+	int64_t period, frequency, poll_ms;	/* exactly one is not 0 */
+	int64_t shard, shards, first;
+	int64_t ring_pages, stack_bytes;
+	int64_t read_ms;	/* how often rings are read */
+	int64_t turn_records, turn_us;	/* caps of one turn */
+	int64_t start_ms, stop_ms;	/* after the beginning; stop 0: at the end */
+	enum stacks stacks;
+	bool kernel, children, abrupt;
+};
+
+struct output_config {
+	char *path;
+	char *source;		/* the name of one; NULL: the first */
+	size_t source_at;
+	enum format format;
+};
+
+struct config {
+	struct source_config sources[SOURCES];
+	size_t source_count;
+	struct output_config outputs[OUTPUTS];
+	size_t output_count;
+	char *socket, *report;
+	int64_t duration_ms;	/* 0: until a signal */
+	int64_t signal, timeout_ms, processes, unwinders;
+	int64_t queue_records, queue_bytes;
+	int64_t memory_bytes, cpu_percent, window_ms;	/* guardrails; 0: none */
+};
+
+/*
+ * Reads a file. Returns 0, or -errno with a sentence in `error`; config_free in either case. The
+ * text is bounded to 1 MiB; a key that is not known is an error.
+ */
+int config_read(const char *path, struct config *ret, char *error, size_t size);
+int config_parse(const char *text, struct config *ret, char *error, size_t size);
+void config_free(struct config *config);
+
+#endif

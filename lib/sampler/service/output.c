@@ -1,0 +1,267 @@
+/* SPDX-License-Identifier: MIT */
+/* Folded stacks, pprof and Perfetto from the same stacks. */
+#define _GNU_SOURCE
+#include "output.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "../../pm_sys.h"
+
+#define FRAMES 8192
+#define NAMES_BYTES (1u << 20)	/* of one stack; later frames have no names then */
+
+static bool is_clock(const char *event)
+{
+	return strncmp(event, "cpu-clock", 9) == 0 || strncmp(event, "task-clock", 10) == 0;
+}
+
+static int open_pprof(struct output *output, const struct source_config *source)
+{
+	struct pm_pprof_opts opts = {
+		.size = sizeof(opts), .type = source->event,
+		.unit = is_clock(source->event) ? "nanoseconds" : "count",
+		.period = (uint64_t)source->period,
+	};
+
+	(void)pm_clock_ns(CLOCK_REALTIME, &opts.time);
+	return pm_pprof_open(output->fd, &opts, &output->pprof);
+}
+
+static int open_perfetto(struct output *output, const struct source_config *source)
+{
+	struct pm_perfetto_opts opts = {
+		.size = sizeof(opts), .fd = output->fd, .event = source->event,
+		.period = (uint64_t)source->period, .frequency = (uint64_t)source->frequency,
+		.poll_ms = (uint32_t)source->poll_ms, .shard = (uint32_t)source->shard,
+		.shards = (uint32_t)source->shards,
+		.followers = (const char *const *)source->followers,
+		.follower_count = source->follower_count,
+	};
+
+	return pm_perfetto_open(&opts, &output->perfetto);
+}
+
+static int open_one(struct output *output, const struct config *config)
+{
+	const struct source_config *source = &config->sources[output->config->source_at];
+
+	output->fd = open(output->config->path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOCTTY,
+			  0644);
+	if (output->fd < 0)
+		return -errno;
+	if (output->config->format == FORMAT_FOLDED)
+		return pm_folded_open(output->fd, NULL, &output->folded);
+	if (output->config->format == FORMAT_PPROF)
+		return open_pprof(output, source);
+	return open_perfetto(output, source);
+}
+
+int outputs_open(struct outputs *outputs, const struct config *config, struct pm_symbols *symbols,
+		 char *error, size_t size)
+{
+	*outputs = (struct outputs){ .config = config, .symbols = symbols };
+	outputs->names = malloc(NAMES_BYTES);
+	outputs->frames = calloc(FRAMES, sizeof(*outputs->frames));
+	for (size_t i = 0; i < OUTPUTS; i++)
+		outputs->list[i].fd = -1;
+	if (!outputs->names || !outputs->frames) {
+		(void)snprintf(error, size, "no memory");
+		return -ENOMEM;
+	}
+	for (size_t i = 0; i < config->output_count; i++) {
+		int err;
+
+		outputs->list[i].config = &config->outputs[i];
+		outputs->count = i + 1;
+		err = open_one(&outputs->list[i], config);
+		if (err < 0) {
+			(void)snprintf(error, size, "output %s: %s", config->outputs[i].path,
+				       strerror(-err));
+			return err;
+		}
+	}
+	return 0;
+}
+
+static void booked(struct outputs *outputs, struct output *output, int err, bool is_sample)
+{
+	if (err < 0 && output->error == 0) {
+		output->error = err;
+		(void)atomic_fetch_add(&outputs->failed, 1);
+	}
+	if (!is_sample)
+		return;
+	if (output->error == 0)
+		output->written++;
+	else
+		output->unwritten++;
+}
+
+/* ------------------------------------------------------------------------------------ Perfetto */
+
+static const char *keep(struct outputs *outputs, size_t *used, const char *text)
+{
+	size_t size = text ? strlen(text) + 1 : 0;
+	char *copy = outputs->names + *used;
+
+	if (size == 0 || size > NAMES_BYTES - *used)
+		return NULL;
+	memcpy(copy, text, size);
+	*used += size;
+	return copy;
+}
+
+/* Names live until the next one is looked up: they are copied. */
+static size_t name_frames(struct outputs *outputs, struct pm_unwinder *unwinder,
+			  const struct pm_stack *stack)
+{
+	size_t count = stack->count < FRAMES ? stack->count : FRAMES, used = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		struct pm_perfetto_frame *frame = &outputs->frames[i];
+		struct pm_symbol symbol = { .size = sizeof(symbol) };
+
+		*frame = (struct pm_perfetto_frame){ .address = stack->addresses[i] };
+		if (pm_symbols_find(outputs->symbols, unwinder, stack->addresses[i],
+				    stack->frames[i], &symbol) < 0)
+			continue;
+		frame->function = keep(outputs, &used, symbol.name);
+		frame->module = keep(outputs, &used, symbol.module);
+		if (symbol.file_address != 0)
+			frame->address = symbol.file_address;
+	}
+	return count;
+}
+
+static enum pm_perfetto_unwind reason(enum pm_stack_end end)
+{
+	switch (end) {
+	case PM_END_COMPLETE: case PM_END_UNTOLD: return PM_PERFETTO_WHOLE;
+	case PM_END_COPY: case PM_END_MEMORY: return PM_PERFETTO_MEMORY;
+	case PM_END_NO_MAPPING: return PM_PERFETTO_MAP;
+	case PM_END_NO_INFO: return PM_PERFETTO_INFO;
+	case PM_END_FRAMES: return PM_PERFETTO_FRAMES;
+	case PM_END_REGISTERS: return PM_PERFETTO_UNSUPPORTED;
+	default: return PM_PERFETTO_UNKNOWN;
+	}
+}
+
+static int add_perfetto(struct outputs *outputs, struct pm_perfetto *perfetto,
+			const struct note *note, struct pm_unwinder *unwinder,
+			const struct pm_stack *stack)
+{
+	struct pm_perfetto_sample sample = {
+		.size = sizeof(sample), .time = note->time, .cpu = note->cpu, .pid = note->pid,
+		.tid = note->tid, .mode = note->mode, .skip = note->skip,
+	};
+
+	if (note->value_count > 0) {
+		sample.count = note->values[0];
+		sample.followers = note->values + 1;
+		sample.follower_count = note->value_count - 1;
+	}
+	if (stack && stack->count > 0) {
+		sample.frames = outputs->frames;
+		sample.frame_count = name_frames(outputs, unwinder, stack);
+		if (note->skip == PM_PERFETTO_SKIP_NONE)
+			sample.unwind = reason(stack->end);
+	}
+	return pm_perfetto_add(perfetto, &sample);
+}
+
+/* ----------------------------------------------------------------------------------- all kinds */
+
+void outputs_stack(struct outputs *outputs, const struct note *note, struct pm_unwinder *unwinder,
+		   const struct pm_stack *stack)
+{
+	for (size_t i = 0; i < outputs->count; i++) {
+		struct output *output = &outputs->list[i];
+		int err = 0;
+
+		if (output->config->source_at != note->source)
+			continue;
+		if (output->error == 0 && output->folded)
+			err = pm_folded_add(output->folded, note->comm, outputs->symbols, unwinder,
+					    stack);
+		else if (output->error == 0 && output->pprof)
+			err = pm_pprof_add(output->pprof, note->comm, outputs->symbols, unwinder,
+					   stack);
+		else if (output->error == 0)
+			err = add_perfetto(outputs, output->perfetto, note, unwinder, stack);
+		booked(outputs, output, err, true);
+	}
+}
+
+static int tell_perfetto(struct outputs *outputs, struct pm_perfetto *perfetto,
+			 const struct note *note)
+{
+	switch (note->kind) {
+	case NOTE_PROCESS:
+		return pm_perfetto_process(perfetto, (int)note->pid, note->parent, note->uid,
+					   note->text ? note->text : note->comm);
+	case NOTE_THREAD:
+		return pm_perfetto_thread(perfetto, (int)note->pid, (int)note->tid, note->comm);
+	case NOTE_LOST:
+		return pm_perfetto_lost(perfetto, note->time, note->cpu, note->values[0]);
+	case NOTE_GUARDRAIL:
+		return pm_perfetto_guardrail(perfetto, note->time);
+	case NOTE_COUNTS:
+		return add_perfetto(outputs, perfetto, note, NULL, NULL);
+	default:
+		return pm_perfetto_flush(perfetto);
+	}
+}
+
+void outputs_note(struct outputs *outputs, const struct note *note)
+{
+	for (size_t i = 0; i < outputs->count; i++) {
+		struct output *output = &outputs->list[i];
+		int err = 0;
+
+		if (!output->perfetto || output->config->source_at != note->source)
+			continue;
+		if (output->error == 0)
+			err = tell_perfetto(outputs, output->perfetto, note);
+		booked(outputs, output, err, note->kind == NOTE_COUNTS);
+	}
+}
+
+/* The last bytes: a disk that is full is often noticed here only, by close(2) even. */
+static int close_one(struct output *output, uint64_t duration)
+{
+	int err = 0;
+
+	if (output->folded)
+		err = pm_folded_close(output->folded);
+	if (output->pprof)
+		err = pm_pprof_close(output->pprof, duration);
+	if (output->perfetto)
+		err = pm_perfetto_close(output->perfetto);
+	output->folded = NULL;
+	output->pprof = NULL;
+	output->perfetto = NULL;
+	if (output->fd >= 0 && close(output->fd) != 0 && err == 0)
+		err = -errno;
+	output->fd = -1;
+	return err;
+}
+
+size_t outputs_close(struct outputs *outputs, uint64_t duration)
+{
+	for (size_t i = 0; i < outputs->count; i++)
+		booked(outputs, &outputs->list[i], close_one(&outputs->list[i], duration), false);
+	return atomic_load(&outputs->failed);
+}
+
+void outputs_free(struct outputs *outputs)
+{
+	(void)outputs_close(outputs, 0);
+	free(outputs->names);
+	free(outputs->frames);
+}

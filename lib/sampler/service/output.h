@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: MIT */
+/* The files that are written. After their opening they belong to the worker's thread. */
+#ifndef SERVICE_OUTPUT_H
+#define SERVICE_OUTPUT_H
+
+#include <stdatomic.h>
+
+#include "../../perfmodes_stacks.h"
+#include "config.h"
+#include "note.h"
+
+struct output {
+	const struct output_config *config;
+	int fd;
+	struct pm_folded *folded;
+	struct pm_pprof *pprof;
+	struct pm_perfetto *perfetto;
+	int error;			/* the first one of writing, negative */
+	uint64_t written, unwritten;	/* samples; those after the error */
+};
+
+struct outputs {
+	const struct config *config;
+	struct output list[OUTPUTS];
+	size_t count;
+	struct pm_symbols *symbols;
+	char *names;			/* copies of the names of one stack */
+	struct pm_perfetto_frame *frames;
+	atomic_size_t failed;		/* outputs with an error */
+};
+
+/* Creates all files. -errno, with a sentence. */
+int outputs_open(struct outputs *outputs, const struct config *config, struct pm_symbols *symbols,
+		 char *error, size_t size);
+
+/* A sample with its stack; `unwinder` may be NULL. */
+void outputs_stack(struct outputs *outputs, const struct note *note, struct pm_unwinder *unwinder,
+		   const struct pm_stack *stack);
+
+/* Everything else that a trace tells. */
+void outputs_note(struct outputs *outputs, const struct note *note);
+
+/* Writes what is left and closes; `duration` in ns. Returns how many have an error. */
+size_t outputs_close(struct outputs *outputs, uint64_t duration);
+void outputs_free(struct outputs *outputs);
+
+#endif

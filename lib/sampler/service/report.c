@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: MIT */
+/* JSON through yajl's generator, which escapes what comes from others' processes. */
+#define _GNU_SOURCE
+#include "report.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <string.h>
+#include <time.h>
+#include <yajl/yajl_gen.h>
+
+#include "../../pm_sys.h"
+
+int report_open(struct report *report, const char *path)
+{
+	report->file = NULL;
+	report->error = 0;
+	(void)pm_clock_ns(CLOCK_MONOTONIC, &report->begin);
+	if (!path)
+		return 0;
+	report->file = fopen(path, "we");
+	return report->file ? 0 : -errno;
+}
+
+static void text(yajl_gen gen, const char *value)
+{
+	/* With validation a name that is no UTF-8 is an error, and "?" better than no line. */
+	if (yajl_gen_string(gen, (const unsigned char *)value, strlen(value)) !=
+	    yajl_gen_status_ok)
+		(void)yajl_gen_string(gen, (const unsigned char *)"?", 1);
+}
+
+static void write_line(struct report *report, yajl_gen gen)
+{
+	const unsigned char *bytes;
+	size_t size;
+
+	if (yajl_gen_get_buf(gen, &bytes, &size) != yajl_gen_status_ok)
+		return;
+	if ((fwrite(bytes, 1, size, report->file) != size || fputc('\n', report->file) == EOF ||
+	     fflush(report->file) != 0) && report->error == 0)
+		report->error = -errno;
+}
+
+void report_event(struct report *report, const char *event, ...)
+{
+	yajl_gen gen = report->file ? yajl_gen_alloc(NULL) : NULL;
+	const char *key;
+	uint64_t now = 0;
+	va_list list;
+
+	if (!gen)
+		return;
+	(void)yajl_gen_config(gen, yajl_gen_validate_utf8, 1);
+	(void)pm_clock_ns(CLOCK_MONOTONIC, &now);
+	(void)yajl_gen_map_open(gen);
+	text(gen, "time");
+	(void)yajl_gen_integer(gen, (long long)(now - report->begin));
+	text(gen, "event");
+	text(gen, event);
+	va_start(list, event);
+	while ((key = va_arg(list, const char *)) != NULL) {
+		text(gen, key[0] == '#' ? key + 1 : key);
+		if (key[0] == '#')
+			(void)yajl_gen_integer(gen, va_arg(list, int64_t));
+		else
+			text(gen, va_arg(list, const char *));
+	}
+	va_end(list);
+	(void)yajl_gen_map_close(gen);
+	write_line(report, gen);
+	yajl_gen_free(gen);
+}
+
+void report_process(struct report *report, const char *source, int pid, const char *comm,
+		    const char *state, int error)
+{
+	report_event(report, "process", "source", source, "#pid", (int64_t)pid, "comm", comm,
+		     "state", state, "error", error ? pm_errno_name(error) : "", NULL);
+}
+
+int report_close(struct report *report)
+{
+	if (report->file && fclose(report->file) != 0 && report->error == 0)
+		report->error = -errno;
+	report->file = NULL;
+	return report->error;
+}

@@ -1,0 +1,317 @@
+/* SPDX-License-Identifier: MIT */
+/* The run: a loop that does what is due, and sleeps until the next thing is. */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "../../pm_sys.h"
+#include "service.h"
+
+#define TICK_MS 5		/* while something is awaited that no descriptor tells */
+
+static void on_answer(void *context, const struct pm_descriptors_answer *answer)
+{
+	procs_answer(context, answer);
+}
+
+/* ---------------------------------------------------------------------------------- guardrails */
+
+static struct guard_reading totals(void)
+{
+	struct guard_reading reading = { .memory = guard_memory(), .wall_ns = service_now() };
+
+	(void)pm_clock_ns(CLOCK_PROCESS_CPUTIME_ID, &reading.cpu_ns);
+	return reading;
+}
+
+static void tell_guardrail(struct service *service)
+{
+	for (size_t i = 0; i < service->config.source_count; i++) {
+		struct note *note = note_take(&service->notes, NOTE_GUARDRAIL);
+
+		if (!note)
+			continue;
+		note->source = i;
+		note->time = service_now();
+		(void)send_note(service, note);
+	}
+}
+
+static void stop_all(struct service *service, bool abrupt, const char *why)
+{
+	for (size_t i = 0; i < service->config.source_count; i++) {
+		struct source *source = &service->sources[i];
+
+		if (abrupt || source->config->abrupt)
+			source_purge(source, why);
+		source_stop(source);
+	}
+}
+
+static void check_guard(struct service *service, uint64_t now)
+{
+	static const char *const whys[] = { "", "cpu", "memory" };
+	struct guard_reading total, reading;
+	enum guard_why why;
+	enum guard_verdict verdict;
+
+	if (now < service->window)
+		return;
+	service->window = now + 1000000ull * (uint64_t)service->config.window_ms;
+	total = totals();
+	reading = (struct guard_reading){ total.cpu_ns - service->last.cpu_ns,
+					  total.wall_ns - service->last.wall_ns, total.memory };
+	service->last = total;
+	verdict = guard_judge(&service->guard, &reading, &why);
+	if (verdict == GUARD_SAME)
+		return;
+	report_event(&service->report, verdict == GUARD_STOP ? "guardrail" :
+		     verdict == GUARD_MORE ? "shed" : "recovered", "why", whys[why], "#level",
+		     (int64_t)service->guard.level, "#cpu_percent",
+		     (int64_t)guard_cpu(&reading), "#memory_bytes", (int64_t)reading.memory,
+		     NULL);
+	if (verdict != GUARD_STOP)
+		return;
+	service->guardrail = true;
+	tell_guardrail(service);
+	stop_all(service, true, why == GUARD_CPU ? "guardrail: cpu" : "guardrail: memory");
+}
+
+/* ----------------------------------------------------------------------------------- the clock */
+
+static void start_due(struct service *service, uint64_t now)
+{
+	for (size_t i = 0; i < service->config.source_count; i++) {
+		struct source *source = &service->sources[i];
+		uint64_t at = service->begin + 1000000ull * (uint64_t)source->config->start_ms;
+
+		if (source->state != SOURCE_WAITING || now < at)
+			continue;
+		if (source_start(source) < 0) {
+			service->failed = true;
+			fprintf(stderr, "perfmodes-sampler: %s\n", service->error);
+		}
+	}
+}
+
+static void stop_due(struct service *service, uint64_t now)
+{
+	for (size_t i = 0; i < service->config.source_count; i++) {
+		struct source *source = &service->sources[i];
+		uint64_t at = service->begin + 1000000ull * (uint64_t)source->config->stop_ms;
+
+		if (source->state != SOURCE_STARTED || source->config->stop_ms == 0 || now < at)
+			continue;
+		if (source->config->abrupt)
+			source_purge(source, "its time is over");
+		else
+			source_stop(source);
+	}
+	if (service->config.duration_ms != 0 &&
+	    now >= service->begin + 1000000ull * (uint64_t)service->config.duration_ms)
+		stop_all(service, false, "the time is over");
+	/* Nothing is written any more: reading on would cost and bring nothing. */
+	if (service->outputs.count > 0 &&
+	    atomic_load(&service->outputs.failed) == service->outputs.count)
+		stop_all(service, false, "no output can be written");
+}
+
+static void read_due(struct service *service)
+{
+	for (size_t i = 0; i < service->config.source_count; i++) {
+		struct source *source = &service->sources[i];
+
+		if (source->state == SOURCE_STARTED && service_now() >= source->next)
+			source_read(source);
+		source_drain(source);
+	}
+}
+
+static uint64_t sooner(uint64_t one, uint64_t other)
+{
+	return one < other ? one : other;
+}
+
+/* ms until something is due; `wait` is what the descriptors asked for. */
+static int sleep_ms(const struct service *service, int wait)
+{
+	uint64_t now = service_now(), next = service->window;
+
+	for (size_t i = 0; i < service->config.source_count; i++) {
+		const struct source *source = &service->sources[i];
+
+		if (source->state == SOURCE_DRAINING)
+			next = sooner(next, now + 1000000ull * TICK_MS);
+		if (source->state == SOURCE_STARTED)
+			next = sooner(next, source->next);
+		if (source->state == SOURCE_STARTED && source->config->stop_ms != 0)
+			next = sooner(next, service->begin +
+				      1000000ull * (uint64_t)source->config->stop_ms);
+		if (source->state == SOURCE_WAITING)
+			next = sooner(next, service->begin +
+				      1000000ull * (uint64_t)source->config->start_ms);
+	}
+	if (service->config.duration_ms != 0)
+		next = sooner(next, service->begin +
+			      1000000ull * (uint64_t)service->config.duration_ms);
+	if (wait >= 0)
+		next = sooner(next, now + 1000000ull * (uint64_t)wait);
+	return next <= now ? 0 : (int)((next - now + 999999) / 1000000);
+}
+
+static bool is_over(const struct service *service)
+{
+	for (size_t i = 0; i < service->config.source_count; i++) {
+		if (!source_is_over(&service->sources[i]))
+			return false;
+	}
+	return true;
+}
+
+static void on_signals(struct service *service, int fd)
+{
+	struct signalfd_siginfo info;
+
+	while (read(fd, &info, sizeof(info)) == (ssize_t)sizeof(info)) {
+		service->stop++;
+		report_event(&service->report, "signal", "#number", (int64_t)info.ssi_signo, NULL);
+		stop_all(service, service->stop > 1, "a second signal");
+	}
+}
+
+static void loop(struct service *service, int signals)
+{
+	while (!is_over(service)) {
+		struct pollfd ready[2] = {
+			{ .fd = signals, .events = POLLIN },
+			{ .fd = pm_descriptors_fd(service->descriptors), .events = POLLIN },
+		};
+		uint64_t now = service_now();
+		int wait;
+
+		start_due(service, now);
+		wait = pm_descriptors_run(service->descriptors);
+		read_due(service);
+		stop_due(service, now);
+		check_guard(service, now);
+		if (is_over(service))
+			return;
+		(void)poll(ready, 2, sleep_ms(service, wait));
+		on_signals(service, signals);
+	}
+}
+
+/* --------------------------------------------------------------------------- beginning and end */
+
+static int open_descriptors(struct service *service)
+{
+	struct pm_descriptors_opts opts = {
+		.size = sizeof(opts), .answer = on_answer, .context = service,
+		.socket = service->config.socket, .signal = (int)service->config.signal,
+		.timeout_ns = 1000000ull * (uint64_t)service->config.timeout_ms,
+		.pending_max = (unsigned int)service->config.processes,
+	};
+	int err = pm_descriptors_create(&opts, &service->descriptors);
+
+	if (err < 0)
+		(void)snprintf(service->error, sizeof(service->error), "socket %s: %s",
+			       service->config.socket ? service->config.socket : "",
+			       strerror(-err));
+	return err;
+}
+
+static int open_all(struct service *service)
+{
+	struct pm_stack_worker_opts opts = {
+		.size = sizeof(opts), .memory = (uint64_t)service->config.queue_bytes,
+		.stack = on_stack, .context = service,
+	};
+	int err = report_open(&service->report, service->config.report);
+
+	if (err < 0) {
+		(void)snprintf(service->error, sizeof(service->error), "report %s: %s",
+			       service->config.report, strerror(-err));
+		return err;
+	}
+	service->symbols = pm_symbols_create(NULL);
+	err = service->symbols ? notes_init(&service->notes,
+					    (size_t)service->config.queue_records + 256) : -ENOMEM;
+	if (err == 0)
+		err = outputs_open(&service->outputs, &service->config, service->symbols,
+				   service->error, sizeof(service->error));
+	if (err == 0)
+		err = open_descriptors(service);
+	if (err == 0)
+		err = pm_stack_worker_start(&opts, &service->worker);
+	if (err < 0 && service->error[0] == '\0')
+		(void)snprintf(service->error, sizeof(service->error), "%s", strerror(-err));
+	return err;
+}
+
+static int take_signals(void)
+{
+	sigset_t set;
+
+	(void)signal(SIGPIPE, SIG_IGN);
+	sigemptyset(&set);
+	sigaddset(&set, SIGINT);
+	sigaddset(&set, SIGTERM);
+	/* Before the worker's thread is created, which inherits the mask. */
+	(void)sigprocmask(SIG_BLOCK, &set, NULL);
+	return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+}
+
+static void begin(struct service *service)
+{
+	service->guard.memory_limit = (uint64_t)service->config.memory_bytes;
+	service->guard.cpu_limit = (uint64_t)service->config.cpu_percent;
+	service->begin = service_now();
+	service->window = service->begin + 1000000ull * (uint64_t)service->config.window_ms;
+	service->last = totals();
+	for (size_t i = 0; i < service->config.source_count; i++) {
+		struct source *source = &service->sources[i];
+
+		source->service = service;
+		source->config = &service->config.sources[i];
+		source->index = i;
+	}
+}
+
+static void end(struct service *service)
+{
+	struct pm_stack_worker_stats stats = { .size = sizeof(stats) };
+	bool at_once = service->stop > 1 || service->guardrail;
+
+	if (service->worker)
+		pm_stack_worker_stop(service->worker, at_once, &stats);
+	service->worker = NULL;
+	service->purged = stats.purged;
+	if (outputs_close(&service->outputs, service_now() - service->begin) > 0)
+		service->failed = true;
+}
+
+int service_run(struct service *service)
+{
+	int signals = take_signals(), status;
+
+	if (signals < 0 || open_all(service) < 0) {
+		fprintf(stderr, "perfmodes-sampler: %s\n", service->error);
+		status = 1;
+	} else {
+		begin(service);
+		loop(service, signals);
+		end(service);
+		service_summary(service);
+		status = service->guardrail ? 3 : service->failed ? 1 : 0;
+	}
+	service_free(service);
+	if (signals >= 0)
+		close(signals);
+	return status;
+}

@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The service: a thread that reads rings by the clock, asks for memory and keeps time, and a worker
+ * that unwinds and writes. Between them is the worker's queue, at which the reader never waits.
+ */
+#ifndef SERVICE_SERVICE_H
+#define SERVICE_SERVICE_H
+
+#include <stdatomic.h>
+
+#include "../../perfmodes_descriptors.h"
+#include "../../perfmodes_sampler.h"
+#include "../../perfmodes_stacks.h"
+#include "config.h"
+#include "guard.h"
+#include "note.h"
+#include "output.h"
+#include "report.h"
+
+/* What is known of a process's memory. The names are in proc.c. */
+enum proc_state {
+	PROC_INITIAL,		/* no sample so far that needs it */
+	PROC_RESOLVING,		/* descriptors of its memory are asked for; its samples wait */
+	PROC_RESOLVED,
+	PROC_TIMED_OUT,		/* no descriptors in time: samples without stacks */
+	PROC_REFUSED,		/* they, or the unwinder, were refused */
+	PROC_REJECTED,		/* no target fits it, or one excludes it */
+	PROC_KERNEL,		/* a kernel thread has no user stacks */
+	PROC_GONE,		/* ended before it could be asked */
+	PROC_STATES
+};
+extern const char *const proc_state_names[PROC_STATES];
+
+/* A sample that waits for the memory of its process. */
+struct held {
+	struct held *next;
+	size_t bytes;
+	struct note *note;
+	struct pm_stack_sample sample;	/* its arrays are behind it */
+};
+
+struct proc {
+	uint64_t serial;		/* in its source's sampler; 0: a free place */
+	int pid;
+	enum proc_state state;
+	bool ended, told;		/* told: to the outputs */
+	int error;			/* of REFUSED, a positive errno */
+	enum pm_descriptors_outcome outcome;	/* of the last question */
+	uint32_t execs;
+	struct pm_unwinder *unwinder;
+	uint64_t used;			/* the time of its last sample */
+	struct held *first, **last;
+	uint64_t samples, skipped;	/* all; those without a stack that should have one */
+	char comm[16];
+};
+
+struct procs {
+	struct proc *places;
+	size_t count, room;		/* room: a power of two */
+};
+
+enum source_state { SOURCE_WAITING, SOURCE_STARTED, SOURCE_DRAINING, SOURCE_STOPPED,
+		    SOURCE_PURGED, SOURCE_FAILED };
+
+struct source_counts {
+	uint64_t samples;		/* of watched processes, as read */
+	uint64_t lost;			/* by the kernel */
+	uint64_t shed;			/* by a guardrail: told without a stack */
+	uint64_t unresolved;		/* skipped: no memory of the process */
+	uint64_t dropped;		/* the queue was full: no stack, or not told at all */
+	uint64_t untold;		/* of the dropped ones, those not told at all */
+	uint64_t purged;		/* thrown away by an abrupt stop */
+	uint64_t turns, capped;		/* readings; those ended by a cap */
+	uint64_t polls, poll_errors;	/* readings of counters */
+};
+
+struct source {
+	struct service *service;
+	const struct source_config *config;
+	size_t index;
+	enum source_state state;
+	struct pm_sampler *sampler;
+	struct polling *polling;
+	struct procs procs;
+	struct pm_sampler_stats stats;	/* of a sampler that is closed */
+	struct source_counts counts;
+	uint64_t next;			/* when to read, ns */
+	uint64_t deadline;		/* of the draining */
+	bool barrier;			/* is on its way */
+	atomic_bool drained, discard;	/* set by the worker; by the reader */
+	_Atomic uint64_t discarded;
+};
+
+struct service {
+	struct config config;
+	struct report report;
+	struct notes notes;
+	struct outputs outputs;
+	struct pm_symbols *symbols;
+	struct pm_stack_worker *worker;
+	struct pm_descriptors *descriptors;
+	struct guard guard;
+	struct guard_reading last;	/* totals at the beginning of the window */
+	struct source sources[SOURCES];
+	uint64_t begin, window;		/* ns */
+	size_t unwinders;		/* open */
+	uint64_t held_bytes;		/* of samples that wait */
+	uint64_t purged;		/* by the worker's end */
+	uint64_t processes_unknown;	/* beyond the limit of processes */
+	bool guardrail, failed;
+	int stop;			/* signals so far */
+	char error[512];
+};
+
+uint64_t service_now(void);
+
+/* --------------------------------------------------------------------------- processes: proc.c */
+
+/* The process of that serial, made when it is new; NULL beyond the limit, which is counted. */
+struct proc *proc_find(struct source *source, uint64_t serial);
+
+/* Puts a sample on its way: unwound, waiting, or without a stack. Takes the note. */
+void proc_sample(struct source *source, struct proc *proc, struct note *note,
+		 const struct pm_stack_sample *sample);
+
+/* Its program is another from here on, or it has ended: nothing of its memory is good any more. */
+void proc_exec(struct source *source, struct proc *proc);
+void proc_end(struct source *source, struct proc *proc);
+
+/* The answer to a question, for every source. */
+void procs_answer(struct service *service, const struct pm_descriptors_answer *answer);
+
+/* Processes of which an answer is awaited. */
+size_t procs_waiting(const struct source *source);
+
+/* Gives up waiting, forgets all unwinders. `purge`: samples that wait are thrown away. */
+void procs_close(struct source *source, bool purge);
+
+/* --------------------------------------------------------------------------- the queue: send.c */
+
+/* Hands a sample to the worker; what does not fit is told without a stack, and counted. */
+void send_sample(struct source *source, struct pm_unwinder *unwinder, struct note *note,
+		 const struct pm_stack_sample *sample);
+
+/* A sample whose stack is missing for that reason. */
+void send_without(struct source *source, struct note *note, enum pm_perfetto_skip why,
+		  const struct pm_stack_sample *sample);
+
+/* Something without a stack. False when there is no room. */
+bool send_note(struct service *service, struct note *note);
+
+/* What the worker calls. */
+void on_stack(void *context, struct pm_unwinder *unwinder, const struct pm_stack *stack);
+
+/* --------------------------------------------------------------------------- sources: source.c */
+
+/* -errno with a sentence in service->error. */
+int source_start(struct source *source);
+
+/* One turn of reading, within its caps. */
+void source_read(struct source *source);
+
+/* Stops in order: what is in rings is read, answers are awaited, the queue is worked off. */
+void source_stop(struct source *source);
+void source_drain(struct source *source);
+
+/* Stops at once: what is on its way is thrown away, and counted. */
+void source_purge(struct source *source, const char *why);
+bool source_is_over(const struct source *source);
+
+/* -------------------------------------------------------------------------- polling: polling.c */
+
+/* Counters of every CPU, or of the processes that targets name by pid. */
+int polling_open(struct source *source, struct polling **ret);
+void polling_read(struct source *source);
+void polling_close(struct polling *polling);
+
+/* --------------------------------------------------------------------------------------- run.c */
+
+/* From start to end. Returns the exit status of the program. */
+int service_run(struct service *service);
+
+/* What became of everything; frees everything: summary.c. */
+void service_summary(struct service *service);
+void service_free(struct service *service);
+
+#endif

@@ -1,0 +1,408 @@
+/* SPDX-License-Identifier: MIT */
+/* A data source: from its start to its stop, in order or at once. */
+#define _GNU_SOURCE
+#include "service.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "../../perfmodes.h"
+#include "../../pm_sys.h"
+
+#define POLL_RECORDS 512	/* delivered before the clock is looked at again */
+#define DRAIN_NS 10000000000ull	/* for the worker, when a source stops in order */
+
+uint64_t service_now(void)
+{
+	uint64_t now = 0;
+
+	(void)pm_clock_ns(CLOCK_MONOTONIC, &now);
+	return now;
+}
+
+/* ---------------------------------------------------------------------- what the sampler tells */
+
+static void tell_process(struct source *source, struct proc *proc, const struct pm_process *process)
+{
+	struct note *note = note_take(&source->service->notes, NOTE_PROCESS);
+
+	proc->told = note != NULL;
+	if (!note)
+		return;
+	note->source = source->index;
+	note->pid = process->pid;
+	note->parent = (int32_t)process->parent;
+	note->uid = process->uid == UINT32_MAX ? -1 : (int64_t)process->uid;
+	memcpy(note->comm, process->comm, sizeof(note->comm));
+	note->text = process->cmdline && process->cmdline[0] ? strdup(process->cmdline) : NULL;
+	proc->told = send_note(source->service, note);
+}
+
+static void on_process(void *context, const struct pm_process *process,
+		       enum pm_process_change change, uint64_t time)
+{
+	struct source *source = context;
+	struct proc *proc = proc_find(source, process->serial);
+
+	(void)time;
+	if (!proc)
+		return;
+	proc->pid = (int)process->pid;
+	memcpy(proc->comm, process->comm, sizeof(proc->comm));
+	if (change == PM_PROCESS_EXEC)
+		proc_exec(source, proc);
+	if (change == PM_PROCESS_ENDED)
+		proc_end(source, proc);
+	else if (process->kernel)
+		proc->state = PROC_KERNEL;
+	else if (!process->watched && proc->state == PROC_INITIAL)
+		proc->state = PROC_REJECTED;
+	else if (process->watched && proc->state == PROC_REJECTED)
+		proc->state = PROC_INITIAL;
+}
+
+static void fill_note(struct note *note, const struct source *source,
+		      const struct pm_sampled *sampled)
+{
+	note->source = source->index;
+	note->time = sampled->time;
+	note->cpu = sampled->cpu;
+	note->pid = sampled->pid;
+	note->tid = sampled->tid;
+	note->mode = sampled->mode;
+	note->value_count = sampled->values_count < NOTE_VALUES ? sampled->values_count :
+		NOTE_VALUES;
+	if (note->value_count > 0)
+		memcpy(note->values, sampled->values, note->value_count * 8);
+	memcpy(note->comm, sampled->process->comm, sizeof(note->comm));
+}
+
+static struct pm_stack_sample stack_of(const struct source *source,
+				       const struct pm_sampled *sampled)
+{
+	return (struct pm_stack_sample){
+		.size = sizeof(struct pm_stack_sample), .pid = (int)sampled->pid,
+		.tid = (int)sampled->tid, .time = sampled->time, .weight = sampled->period,
+		.ip = source->config->stacks == STACKS_NONE ? 0 : sampled->ip,
+		.callchain = sampled->chain, .callchain_count = sampled->chain_count,
+		.regs_abi = sampled->registers_abi,
+		.regs_mask = sampled->registers ? sampled->registers_mask : 0,
+		.regs = sampled->registers, .stack = sampled->stack,
+		.stack_size = (size_t)source->config->stack_bytes,
+		.stack_used = sampled->stack ? sampled->stack_size : 0,
+	};
+}
+
+static void on_sample(void *context, const struct pm_sampled *sampled)
+{
+	struct source *source = context;
+	struct service *service = source->service;
+	struct pm_stack_sample sample = stack_of(source, sampled);
+	struct proc *proc = proc_find(source, sampled->process->serial);
+	struct note *note;
+
+	if (sampled->event != 0)
+		return;		/* followers are counted with the leader's samples */
+	source->counts.samples++;
+	if (proc && !proc->told)
+		tell_process(source, proc, sampled->process);
+	note = proc ? note_take(&service->notes, NOTE_SAMPLE) : NULL;
+	if (!note) {
+		source->counts.dropped++;
+		source->counts.untold++;
+		return;
+	}
+	proc->samples++;
+	fill_note(note, source, sampled);
+	if (guard_admits(&service->guard)) {
+		proc_sample(source, proc, note, &sample);
+		return;
+	}
+	source->counts.shed++;
+	proc->skipped++;
+	send_without(source, note, PM_PERFETTO_SKIP_QUEUE, &sample);
+}
+
+static void on_side(void *context, const struct pm_side *side)
+{
+	struct source *source = context;
+	struct note *note;
+
+	if (side->kind != PM_SIDE_COMM || !side->process || !side->process->watched)
+		return;
+	note = note_take(&source->service->notes, NOTE_THREAD);
+	if (!note)
+		return;
+	note->source = source->index;
+	note->pid = side->pid;
+	note->tid = side->tid;
+	(void)snprintf(note->comm, sizeof(note->comm), "%s", side->text);
+	(void)send_note(source->service, note);
+}
+
+static void on_lost(void *context, uint32_t cpu, uint64_t count)
+{
+	struct source *source = context;
+	struct note *note = note_take(&source->service->notes, NOTE_LOST);
+
+	source->counts.lost += count;
+	report_event(&source->service->report, "lost", "source", source->config->name, "#cpu",
+		     (int64_t)cpu, "#records", (int64_t)count, NULL);
+	if (!note)
+		return;
+	note->source = source->index;
+	note->time = service_now();
+	note->cpu = cpu;
+	note->values[0] = count;
+	(void)send_note(source->service, note);
+}
+
+/* --------------------------------------------------------------------------------------- start */
+
+static unsigned int wants(const struct source_config *config)
+{
+	unsigned int want = config->follower_count ? PM_SAMPLE_VALUES : 0;
+
+	if (config->kernel)
+		want |= PM_SAMPLE_CHAIN_KERNEL;
+	if (config->stacks == STACKS_FRAMES)
+		want |= PM_SAMPLE_CHAIN_USER;
+	if (config->stacks == STACKS_DWARF)
+		want |= PM_SAMPLE_REGISTERS | PM_SAMPLE_STACK;
+	return want;
+}
+
+static struct pm_sampler_opts options(const struct source_config *config)
+{
+	return (struct pm_sampler_opts){
+		.size = sizeof(struct pm_sampler_opts),
+		.flags = PM_SAMPLER_NO_WAKEUP | PM_SAMPLER_USER_ONLY |
+			(config->children ? PM_SAMPLER_CHILDREN : 0),
+		.want = wants(config), .side = PM_SIDE_COMM | PM_SIDE_TASK,
+		.shard = (unsigned int)config->shard, .shards = (unsigned int)config->shards,
+		.first = (unsigned int)config->first,
+		.ring_pages = (unsigned int)config->ring_pages,
+		.turn = POLL_RECORDS, .stack = (unsigned int)config->stack_bytes & ~7u,
+		.registers = config->stacks == STACKS_DWARF ? pm_unwinder_registers() : 0,
+		.cpus = config->cpus,
+	};
+}
+
+static int said(struct source *source, const struct pm_diag *diag, const char *what, int err)
+{
+	(void)snprintf(source->service->error, sizeof(source->service->error),
+		       "source \"%s\": %s: %s", source->config->name, what,
+		       diag->text[0] ? diag->text : pm_errno_name(err));
+	return err;
+}
+
+static int parse_events(struct source *source, struct pm_event_spec *specs,
+			struct pm_sampler_event *events, struct pm_diag *diag)
+{
+	const struct source_config *config = source->config;
+
+	for (size_t i = 0; i <= config->follower_count; i++) {
+		const char *name = i == 0 ? config->event : config->followers[i - 1];
+		int err;
+
+		specs[i] = (struct pm_event_spec){ .size = sizeof(specs[i]) };
+		err = pm_event_parse(name, diag, &specs[i]);
+		if (err < 0)
+			return said(source, diag, name, err);
+		events[i] = (struct pm_sampler_event){ .size = sizeof(events[i]),
+						       .spec = &specs[i], .leader = i > 0 };
+	}
+	specs[0].period = (uint64_t)config->period;
+	specs[0].frequency = (uint64_t)config->frequency;
+	return 0;
+}
+
+static int parse_targets(struct source *source, struct pm_target *targets, struct pm_diag *diag)
+{
+	for (size_t i = 0; i < source->config->target_count; i++) {
+		int err;
+
+		targets[i] = (struct pm_target){ .size = sizeof(targets[i]) };
+		err = pm_target_parse(source->config->targets[i], diag, &targets[i]);
+		if (err < 0)
+			return said(source, diag, source->config->targets[i], err);
+	}
+	return 0;
+}
+
+static int open_sampler(struct source *source)
+{
+	const struct source_config *config = source->config;
+	const struct pm_sampler_listener listener = {
+		.size = sizeof(listener), .sample = on_sample, .side = on_side,
+		.process = on_process, .lost = on_lost,
+	};
+	struct pm_diag diag = { .size = sizeof(diag) };
+	struct pm_event_spec specs[FOLLOWERS + 1];
+	struct pm_sampler_event events[FOLLOWERS + 1];
+	struct pm_target targets[TARGETS];
+	struct pm_sampler_opts opts = options(config);
+	int err = parse_events(source, specs, events, &diag);
+
+	if (err == 0)
+		err = parse_targets(source, targets, &diag);
+	if (err < 0)
+		return err;
+	err = pm_sampler_open(events, config->follower_count + 1, targets, config->target_count,
+			      &opts, NULL, &listener, source, &diag, &source->sampler);
+	if (err < 0)
+		return said(source, &diag, config->event, err);
+	err = pm_sampler_start(source->sampler, &diag);
+	return err < 0 ? said(source, &diag, config->event, err) : 0;
+}
+
+int source_start(struct source *source)
+{
+	char why[2048] = "counters are read by the clock";
+	int err = source->config->poll_ms ? polling_open(source, &source->polling) :
+		open_sampler(source);
+
+	if (err < 0) {
+		source->state = SOURCE_FAILED;
+		report_event(&source->service->report, "failed", "source", source->config->name,
+			     "why", source->service->error, NULL);
+		return err;
+	}
+	source->state = SOURCE_STARTED;
+	source->next = service_now();
+	if (source->sampler)
+		(void)pm_sampler_explain(source->sampler, why, sizeof(why));
+	report_event(&source->service->report, "started", "source", source->config->name, "how",
+		     why, NULL);
+	return 0;
+}
+
+/* ------------------------------------------------------------------------------------- reading */
+
+static uint64_t interval(const struct source *source)
+{
+	return 1000000ull * (uint64_t)(source->config->poll_ms ? source->config->poll_ms :
+				       source->config->read_ms);
+}
+
+/* The next reading is on the beat, and late ones are left out. */
+static void schedule(struct source *source, uint64_t now)
+{
+	uint64_t every = interval(source);
+
+	source->next += every;
+	if (source->next <= now)
+		source->next += (now - source->next) / every * every + every;
+}
+
+void source_read(struct source *source)
+{
+	const struct source_config *config = source->config;
+	uint64_t begin = service_now(), now = begin, most = (uint64_t)config->turn_us * 1000;
+	int64_t records = 0;
+	int got = 1;
+
+	source->counts.turns++;
+	if (source->polling) {
+		polling_read(source);
+		schedule(source, begin);
+		return;
+	}
+	while (got > 0 && records < config->turn_records && now - begin < most) {
+		got = pm_sampler_poll(source->sampler, 0);
+		records += got > 0 ? got : 0;
+		now = service_now();
+	}
+	if (got < 0) {
+		(void)snprintf(source->service->error, sizeof(source->service->error),
+			       "source \"%s\": %s", config->name, pm_errno_name(got));
+		source_purge(source, source->service->error);
+		source->service->failed = true;
+		return;
+	}
+	schedule(source, now);
+	if (got == 0)
+		return;
+	/* More is there: the others get their turn first. */
+	source->counts.capped++;
+	source->next = now + 1000000;
+}
+
+/* ---------------------------------------------------------------------------------------- stop */
+
+static void close_sampler(struct source *source)
+{
+	source->stats.size = sizeof(source->stats);
+	if (source->sampler)
+		(void)pm_sampler_stats(source->sampler, &source->stats);
+	pm_sampler_close(source->sampler);
+	polling_close(source->polling);
+	source->sampler = NULL;
+	source->polling = NULL;
+}
+
+void source_stop(struct source *source)
+{
+	if (source->state == SOURCE_WAITING)
+		source->state = SOURCE_STOPPED;
+	if (source->state != SOURCE_STARTED)
+		return;
+	if (source->sampler)
+		(void)pm_sampler_stop(source->sampler);
+	if (source->polling)
+		polling_read(source);
+	close_sampler(source);
+	source->state = SOURCE_DRAINING;
+	source->deadline = service_now() + DRAIN_NS +
+		1000000ull * (uint64_t)source->service->config.timeout_ms;
+}
+
+static void finish(struct source *source, enum source_state state, const char *event,
+		   const char *why)
+{
+	source->state = state;
+	report_event(&source->service->report, event, "source", source->config->name, "why", why,
+		     "#samples", (int64_t)source->counts.samples, "#lost",
+		     (int64_t)source->counts.lost, "#purged", (int64_t)source->counts.purged,
+		     NULL);
+}
+
+/* First the answers, then the queue: the barrier is behind everything that was put. */
+void source_drain(struct source *source)
+{
+	struct note *note;
+
+	if (source->state != SOURCE_DRAINING)
+		return;
+	if (service_now() > source->deadline) {
+		source_purge(source, "the worker did not finish in time");
+		return;
+	}
+	if (!source->barrier && procs_waiting(source) == 0) {
+		procs_close(source, false);
+		note = note_take(&source->service->notes, NOTE_BARRIER);
+		if (note)
+			note->source = source->index;
+		source->barrier = note && send_note(source->service, note);
+	}
+	if (atomic_load(&source->drained))
+		finish(source, SOURCE_STOPPED, "stopped", "in order");
+}
+
+void source_purge(struct source *source, const char *why)
+{
+	if (source->state != SOURCE_STARTED && source->state != SOURCE_DRAINING)
+		return;
+	atomic_store(&source->discard, true);
+	close_sampler(source);
+	procs_close(source, true);
+	finish(source, SOURCE_PURGED, "purged", why);
+}
+
+bool source_is_over(const struct source *source)
+{
+	return source->state == SOURCE_STOPPED || source->state == SOURCE_PURGED ||
+		source->state == SOURCE_FAILED;
+}

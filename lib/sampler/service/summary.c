@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: MIT */
+/* What became of everything: for a person on stderr, for a program in the report. */
+#define _GNU_SOURCE
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "service.h"
+
+static void count_states(const struct source *source, uint64_t *states)
+{
+	for (size_t i = 0; i < source->procs.room; i++) {
+		const struct proc *proc = &source->procs.places[i];
+
+		if (proc->serial != 0)
+			states[proc->state]++;
+	}
+}
+
+static void report_states(struct service *service, const struct source *source)
+{
+	for (size_t i = 0; i < source->procs.room; i++) {
+		const struct proc *proc = &source->procs.places[i];
+
+		if (proc->serial == 0 || (proc->samples == 0 && proc->state != PROC_REJECTED))
+			continue;
+		report_event(&service->report, "summary of a process", "source",
+			     source->config->name, "#pid", (int64_t)proc->pid, "comm", proc->comm,
+			     "state", proc_state_names[proc->state], "#samples",
+			     (int64_t)proc->samples, "#skipped", (int64_t)proc->skipped,
+			     "#execs", (int64_t)proc->execs, "#ended", (int64_t)proc->ended, NULL);
+	}
+}
+
+static void tell_source(struct service *service, struct source *source)
+{
+	const struct source_counts *counts = &source->counts;
+	uint64_t states[PROC_STATES] = { 0 };
+
+	count_states(source, states);
+	report_states(service, source);
+	report_event(&service->report, "summary of a source", "source", source->config->name,
+		     "#samples", (int64_t)counts->samples, "#lost", (int64_t)counts->lost,
+		     "#shed", (int64_t)counts->shed, "#unresolved", (int64_t)counts->unresolved,
+		     "#dropped", (int64_t)counts->dropped, "#untold", (int64_t)counts->untold,
+		     "#purged", (int64_t)(counts->purged + atomic_load(&source->discarded)),
+		     "#turns", (int64_t)counts->turns, "#capped", (int64_t)counts->capped,
+		     "#poll_errors", (int64_t)counts->poll_errors, "#skipped",
+		     (int64_t)source->stats.skipped, "#records", (int64_t)source->stats.records,
+		     NULL);
+	fprintf(stderr, "%s: %" PRIu64 " samples; lost by the kernel %" PRIu64 "; without a stack: "
+		"shed %" PRIu64 ", queue full %" PRIu64 ", no memory of the process %" PRIu64
+		"; not written %" PRIu64 "\n", source->config->name, counts->samples, counts->lost,
+		counts->shed, counts->dropped, counts->unresolved,
+		counts->untold + counts->purged + atomic_load(&source->discarded));
+	for (int i = 0; i < PROC_STATES; i++) {
+		if (states[i] > 0)
+			fprintf(stderr, "%s: %" PRIu64 " processes %s\n", source->config->name,
+				states[i], proc_state_names[i]);
+	}
+}
+
+static void tell_output(struct service *service, const struct output *output)
+{
+	const char *why = output->error ? strerror(-output->error) : "";
+
+	report_event(&service->report, "summary of an output", "path", output->config->path,
+		     "#written", (int64_t)output->written, "#unwritten",
+		     (int64_t)output->unwritten, "error", why, NULL);
+	if (output->error)
+		fprintf(stderr, "perfmodes-sampler: %s: %s; of %" PRIu64 " samples about %" PRIu64
+			" are missing at its end\n", output->config->path, why,
+			output->written + output->unwritten, output->unwritten);
+}
+
+void service_summary(struct service *service)
+{
+	int err;
+
+	for (size_t i = 0; i < service->config.source_count; i++)
+		tell_source(service, &service->sources[i]);
+	for (size_t i = 0; i < service->outputs.count; i++)
+		tell_output(service, &service->outputs.list[i]);
+	if (service->purged > 0)
+		fprintf(stderr, "perfmodes-sampler: %" PRIu64 " samples were thrown away by the "
+			"abrupt end\n", service->purged);
+	if (service->processes_unknown > 0)
+		fprintf(stderr, "perfmodes-sampler: beyond the limit of processes: %" PRIu64
+			" times\n", service->processes_unknown);
+	report_event(&service->report, "end", "#purged", (int64_t)service->purged,
+		     "#processes_unknown", (int64_t)service->processes_unknown, NULL);
+	err = report_close(&service->report);
+	if (err < 0) {
+		fprintf(stderr, "perfmodes-sampler: %s: %s\n", service->config.report,
+			strerror(-err));
+		service->failed = true;
+	}
+}
+
+void service_free(struct service *service)
+{
+	if (service->worker)
+		pm_stack_worker_stop(service->worker, true, NULL);
+	(void)report_close(&service->report);
+	outputs_free(&service->outputs);
+	pm_descriptors_destroy(service->descriptors);
+	for (size_t i = 0; i < SOURCES; i++)
+		free(service->sources[i].procs.places);
+	pm_symbols_destroy(service->symbols);
+	notes_free(&service->notes);
+	config_free(&service->config);
+}

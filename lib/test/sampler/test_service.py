@@ -1,0 +1,276 @@
+# SPDX-License-Identifier: MIT
+"""The service on processes whose work is known."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+import perfetto  # noqa: E402
+from service import (NOBODY, PERIOD, PROGRAM, TREE, Service, accounted,  # noqa: E402
+                     need_all, start)
+
+KNOWN = "known_outer;known_inner"
+
+
+def test_known_work_of_several_processes(tmp_path: Path) -> None:
+    """Weights add up to the page faults that were caused, but for what is told to be lost."""
+    faults = 10_000
+    service = Service(tmp_path, {"event": "page-faults", "period": 1, "stacks": "frames",
+                                 "read_ms": 20, "turn_records": 1_000_000, "turn_us": 1_000_000,
+                                 "ring_pages": 1024}, queue_bytes=64 << 20,
+                      queue_records=100_000).start()
+    workloads = [start("touch", str(faults)) for _ in range(3)]
+    for workload in workloads:
+        workload.cpu_ns()
+    run = service.stop()
+    assert run.status == 0, run.errors
+    weights = {stack: weight for stack, weight in run.folded().items()
+               if stack.startswith("workload;")}
+    known = sum(weight for stack, weight in weights.items() if "touch_outer;touch_inner" in stack)
+    source = run.source()
+    missing = source["lost"] + source["dropped"] + source["unresolved"]
+    assert 3 * faults * 0.999 <= known + missing and known <= 3 * faults + 30, (known, source)
+    assert known > 3 * faults // 2, source
+    assert [run.state(workload.pid) for workload in workloads] == ["resolved"] * 3
+    accounted(run)
+
+
+def test_time_of_the_cpu(tmp_path: Path) -> None:
+    """A clock's samples are in the functions that used the time. A busy host steals some of them."""
+    service = Service(tmp_path, {}).start()
+    workload = start("spin", "500")
+    used = workload.cpu_ns()
+    run = service.stop()
+    weights = {stack: weight for stack, weight in run.folded().items()
+               if stack.startswith("workload;")}
+    seen = sum(weights.values())
+    assert 0.2 * used < seen < 1.1 * used + 30 * PERIOD
+    assert sum(weight for stack, weight in weights.items() if KNOWN in stack) > 0.9 * seen
+    accounted(run)
+
+
+def test_the_trace_tells_the_same(tmp_path: Path) -> None:
+    classes = perfetto.compiled(tmp_path)
+    service = Service(tmp_path, {"followers": ["page-faults"]}).start()
+    workload = start("spin", "300")
+    workload.cpu_ns()
+    run = service.stop()
+    accounted(run, "perfetto")
+    trace = perfetto.decode(tmp_path / "perfetto", classes)
+    mine = [sample for sample in trace.samples
+            if sample.packet.perf_sample.pid == workload.pid]
+    assert list(trace.processes[workload.pid].cmdline)[1:] == ["spin", "300"]
+    names = [[function for function, _ in sample.stack] for sample in mine]
+    known = [stack for stack in names if stack[:2] == ["known_inner", "known_outer"]]
+    assert len(mine) > 50 and len(known) > 0.8 * len(mine), names[:3]
+    counts = [sample.packet.perf_sample.timebase_count for sample in mine]
+    assert all(count > 0 for count in counts)
+    assert all(len(sample.packet.perf_sample.follower_counts) == 1 for sample in mine)
+    modules = {module for sample in mine for _, module in sample.stack}
+    assert any(module.endswith("/workload") for module in modules)
+
+
+def test_states_of_each_process(tmp_path: Path) -> None:
+    """A sampler that may not open /proc/PID/mem: who answers, who is silent, who cannot be asked."""
+    need_all()
+    if os.geteuid() != 0 or not shutil.which("setpriv"):
+        pytest.skip("not root, or without setpriv: cannot become a user with CAP_PERFMON")
+    tmp_path.chmod(0o777)
+    for parent in tmp_path.parents:
+        if parent.stat().st_uid == os.getuid() and parent != Path("/"):
+            parent.chmod(parent.stat().st_mode | 0o055)
+    socket = f"@perfmodes-service-{os.getpid()}"
+    service = Service(tmp_path, {"targets": ["cmd:*workload*", "!cmd:* 333*"]}, socket=socket,
+                      timeout_ms=2000).start(
+        "setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups",
+        "--inh-caps=+perfmon", "--ambient-caps=+perfmon")
+    workloads = [start("hidden", "400", socket), start("closed", "400"), start("closed", "333")]
+    silent = start("silent", "60000")
+    for workload in workloads:
+        workload.cpu_ns()
+    service.wait_for(f'"pid":{silent.pid},"comm":"workload","state":"descriptors timed out"')
+    silent.process.kill()
+    silent.cpu_ns()
+    run = service.stop()
+    assert run.status == 0, run.errors
+    assert [run.state(workload.pid) for workload in [*workloads, silent]] == [
+        "resolved", "unwinding refused", "rejected by filter", "descriptors timed out"]
+    known = sum(weight for stack, weight in run.folded().items() if KNOWN in stack)
+    assert known > 0 and run.source()["unresolved"] > 0
+    accounted(run)
+
+
+def test_exec_in_the_middle(tmp_path: Path) -> None:
+    """The program before and the program after are each unwound by their own memory."""
+    service = Service(tmp_path, {}).start()
+    workload = start("reexec", "500")
+    workload.cpu_ns()
+    run = service.stop()
+    weights = run.folded()
+    before = sum(weight for stack, weight in weights.items() if "main;before_exec" in stack)
+    after = sum(weight for stack, weight in weights.items() if f"main;{KNOWN}" in stack)
+    assert before > 0 and after > 0 and 0.5 < before / after < 2
+    summary = [line for line in run.all("summary of a process") if line["pid"] == workload.pid]
+    assert len(summary) == 1 and summary[0]["execs"] >= 1
+    accounted(run)
+
+
+def test_target_that_is_killed(tmp_path: Path) -> None:
+    service = Service(tmp_path, {}).start()
+    workload = start("spin", "60000")
+    spent = Path(f"/proc/{workload.pid}/schedstat")
+    while int(spent.read_text(encoding="ascii").split()[0]) < 300_000_000:
+        time.sleep(0.01)
+    workload.process.kill()
+    workload.cpu_ns()
+    run = service.stop()
+    assert run.status == 0
+    assert sum(weight for stack, weight in run.folded().items() if KNOWN in stack) > 0
+    accounted(run)
+
+
+def test_guardrail_of_cpu_sheds(tmp_path: Path) -> None:
+    """At 1 % of a CPU and 20,000 samples a second: stacks are left out, and each is told."""
+    classes = perfetto.compiled(tmp_path)
+    service = Service(tmp_path, {"period": 50_000}, cpu_percent=1, window_ms=100).start()
+    workload = start("spin", "600")
+    workload.cpu_ns()
+    run = service.stop() if service.process and service.process.poll() is None else service.wait()
+    assert run.status in (0, 3), run.errors
+    sheds = run.all("shed")
+    assert sheds and all(line["why"] == "cpu" and line["cpu_percent"] >= 1 for line in sheds)
+    assert run.source()["shed"] > 0
+    accounted(run)
+    trace = perfetto.decode(tmp_path / "perfetto", classes)
+    told = [sample for sample in trace.samples
+            if sample.packet.perf_sample.sample_skipped_reason == 3]
+    missing = run.source()["purged"] + run.all("end")[0]["purged"] + run.source()["untold"]
+    assert abs(len(told) - run.source()["shed"] - run.source()["dropped"]) <= missing
+
+
+def test_guardrail_of_memory_stops(tmp_path: Path) -> None:
+    classes = perfetto.compiled(tmp_path)
+    service = Service(tmp_path, {}, memory_bytes=1 << 20, window_ms=50).start()
+    workload = start("spin", "500")
+    run = service.wait()
+    workload.process.kill()
+    workload.cpu_ns()
+    assert run.status == 3, run.errors
+    assert [line["why"] for line in run.all("guardrail")] == ["memory"]
+    assert run.all("purged")
+    trace = perfetto.decode(tmp_path / "perfetto", classes)
+    assert trace.packets and run.all("shed")
+
+
+def test_queue_that_is_flooded(tmp_path: Path) -> None:
+    """Samples of 64 kB into a queue of 128 kB: dropped ones are counted, the reader goes on."""
+    service = Service(tmp_path, {"period": 100_000, "stack_bytes": 65528, "ring_pages": 2048},
+                      queue_bytes=1 << 17, queue_records=64).start()
+    workload = start("spin", "400")
+    workload.cpu_ns()
+    run = service.stop()
+    assert run.status == 0 and run.source()["dropped"] > 0
+    assert run.output("folded")["written"] > 0
+    accounted(run)
+
+
+def test_full_disk_is_said(tmp_path: Path) -> None:
+    need_all()
+    outputs = [{"format": "folded", "path": "/dev/full"},
+               {"format": "perfetto", "path": str(tmp_path / "perfetto")}]
+    service = Service(tmp_path, {}, outputs=outputs).start()
+    workload = start("spin", "200")
+    workload.cpu_ns()
+    run = service.stop()
+    assert run.status == 1 and "No space left on device" in run.errors
+    assert run.output("perfetto")["error"] == ""
+    accounted(run, "perfetto")
+
+
+def test_counters_are_polled(tmp_path: Path) -> None:
+    classes = perfetto.compiled(tmp_path)
+    service = Service(tmp_path, {"event": "context-switches", "followers": ["cpu-migrations"],
+                                 "poll_ms": 20}, duration_ms=400).start()
+    run = service.wait()
+    assert run.status == 0, run.errors
+    trace = perfetto.decode(tmp_path / "perfetto", classes)
+    cpus: dict[int, list[int]] = {}
+    for sample in trace.samples:
+        body = sample.packet.perf_sample
+        assert len(body.follower_counts) == 1 and not body.pid
+        cpus.setdefault(body.cpu, []).append(body.timebase_count)
+    assert len(cpus) == len(os.sched_getaffinity(0)) or len(cpus) >= 1
+    assert all(len(counts) >= 3 and counts == sorted(counts) for counts in cpus.values())
+    assert trace.packets[0].trace_packet_defaults.perf_sample_defaults.timebase.poll_period_ms == 20
+
+
+@pytest.mark.parametrize("how", ["ordered", "abrupt"])
+def test_a_source_stops_by_itself(tmp_path: Path, how: str) -> None:
+    service = Service(tmp_path, {"stop_ms": 300, "stop": how}).start()
+    workload = start("spin", "500")
+    workload.cpu_ns()
+    run = service.wait()
+    assert run.status == 0, run.errors
+    assert run.all("stopped" if how == "ordered" else "purged")
+    assert how == "abrupt" or run.source()["purged"] == 0
+    accounted(run)
+
+
+def test_two_signals_end_at_once(tmp_path: Path) -> None:
+    service = Service(tmp_path, {"period": 100_000}).start()
+    workload = start("spin", "400")
+    assert service.process
+    service.process.send_signal(signal.SIGTERM)
+    run = service.stop(signal.SIGTERM)
+    workload.process.kill()
+    workload.cpu_ns()
+    assert run.status == 0
+    accounted(run)
+
+
+def test_the_page_says_what_the_program_takes(tmp_path: Path) -> None:
+    """Options and keys of the page are those of the program, and its example is a right one."""
+    need_all()
+    page = (TREE / "lib" / "man" / "perfmodes-sampler.1").read_text(encoding="utf-8")
+    usage = subprocess.run([str(PROGRAM), "--help"], capture_output=True, text=True, timeout=60,
+                           check=True).stdout
+    assert set(re.findall(r"^\.It Fl -(\w+)", page, re.M)) == set(
+        re.findall(r"^  --(\w+)", usage, re.M))
+    source = (TREE / "lib" / "sampler" / "service" / "config.c").read_text(encoding="utf-8")
+    keys = set(re.findall(r'^\t\{ "(\w+)", [A-Z]', source, re.M)) | {"sources", "outputs"}
+    told = set(re.findall(r"\bVa ([\w]+)", page))
+    told |= set(re.findall(r"^\.Va (\w+)", page, re.M))
+    assert keys == told, keys ^ told
+    example = re.search(r"^\.Bd -literal\n(.*?)^\.Ed", page, re.M | re.S)
+    assert example
+    config = tmp_path / "config"
+    config.write_text(example.group(1), encoding="ascii")
+    done = subprocess.run([str(PROGRAM), "--check", str(config)], timeout=60, check=False)
+    assert done.returncode == 0
+
+
+def test_wrong_usage_is_explained(tmp_path: Path) -> None:
+    need_all()
+    wrong = tmp_path / "wrong.json"
+    wrong.write_text('{ "sources": [ { "frequenzy": 1 } ] }', encoding="ascii")
+    for arguments, status, text in (
+            (["--help"], 0, ""), ([], 2, "configuration file is needed"),
+            (["--duration", "x", "y"], 2, "milliseconds"), (["--nonsense"], 2, "--help"),
+            ([str(tmp_path / "none")], 2, "No such file"),
+            (["--check", str(wrong)], 2, "unknown key \"frequenzy\"")):
+        done = subprocess.run([str(PROGRAM), *arguments], capture_output=True, text=True,
+                              timeout=60, check=False)
+        assert (done.returncode, text in done.stderr) == (status, True), done
+    service = Service(tmp_path, {"event": "no-such-event"})
+    run = service.start().wait()
+    assert run.status == 1 and "no-such-event" in run.errors
