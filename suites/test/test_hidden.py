@@ -62,9 +62,12 @@ def test_numbers_of_another_pid_namespace_are_not_wrong(build: Path, probe: str)
 
 
 def test_a_no_and_a_wrong_effect_would_be_seen(build: Path) -> None:
-    for probe in ("meta/no", "meta/broken"):
+    for probe in ("meta/broken", "meta/no"):
+        told = run(build / "probes" / probe).stdout
+        if "# SKIP blocked: " in told:
+            pytest.skip("perf_event_open(2) is refused here, and no pair of calls proves a no")
         with pytest.raises(AssertionError):
-            hold(run(build / "probes" / probe).stdout)
+            hold(told)
 
 
 def test_who_cannot_mount_is_skipped_with_the_reason(tmp_path: Path) -> None:

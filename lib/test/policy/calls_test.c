@@ -236,12 +236,19 @@ static int use_the_rest(void)
 
 /* ---------------------------------------------------------------------------- calls x answers */
 
-/* Where nothing attached, the reason names the errno, the call, or what did not come. */
+/*
+ * Where nothing attached, the reason names the errno, the call, or what did not come; or that
+ * events are refused here whatever the call answers.
+ */
 static bool is_reasonable(const struct call *call, int error)
 {
+	const int refused_here = refusal_here();
+
 	for (unsigned int i = 0; i < said->count; i++) {
 		const char *text = said->text[i];
 
+		if (refused_here != 0 && strstr(text, pm_errno_name(refused_here)) != NULL)
+			continue;
 		if (strncmp(text, "no", 2) == 0 && strstr(text, pm_errno_name(error)) == NULL &&
 		    strstr(text, call->name) == NULL && strstr(text, "memory") == NULL &&
 		    strstr(text, "all opened, but") == NULL)

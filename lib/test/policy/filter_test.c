@@ -62,7 +62,8 @@ static void observe_with_tracefs(void)
 {
 	char filter[100];
 
-	if (unshare(CLONE_NEWNS) != 0 || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) != 0 ||
+	if (refusal_here() != 0 || unshare(CLONE_NEWNS) != 0 ||
+	    mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) != 0 ||
 	    (access("/sys/kernel/tracing/events", F_OK) != 0 &&
 	     mount("none", "/sys/kernel/tracing", "tracefs", 0, NULL) != 0))
 		_exit(NOT_HERE);

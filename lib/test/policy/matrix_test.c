@@ -234,6 +234,8 @@ static void run_counters(struct outcome *came)
 		err = pm_counters_read(counters, &value, 1);
 	}
 	came->counted = value.value;
+	if (err < 0 && kernel.lie == LIE_none && refusal_here() != 0)
+		_exit(NOT_HERE);
 	if (err < 0)
 		snprintf(came->text, sizeof(came->text), "REFUSED %s %s", pm_errno_name(-err),
 			 diag.text);

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "../../perfmodes.h"
+#include "../../pm_sys.h"
 
 static const struct pm_event_spec faults = {
 	.size = sizeof(faults), .type = PERF_TYPE_SOFTWARE, .config = PERF_COUNT_SW_PAGE_FAULTS,
@@ -23,6 +24,18 @@ static const struct pm_event_spec clock_of_all = {
 	.size = sizeof(clock_of_all), .type = PERF_TYPE_SOFTWARE,
 	.config = PERF_COUNT_SW_TASK_CLOCK, .period = 1000000, .tid = PM_ALL_THREADS,
 };
+
+/* Why this machine refuses even the plainest event of this thread: an errno, or 0. */
+static inline int refusal_here(void)
+{
+	struct perf_event_attr attr = { .type = PERF_TYPE_SOFTWARE, .exclude_kernel = 1,
+		.config = PERF_COUNT_SW_PAGE_FAULTS, .disabled = 1 };
+	const int fd = pm_open(&attr, 0, -1, -1, 0);
+
+	if (fd >= 0)
+		close(fd);
+	return fd < 0 ? -fd : 0;
+}
 
 /* NULL: this machine refuses perf events. */
 static inline struct pm_plan *plan_of(const struct pm_event_spec *specs, size_t count,
