@@ -9,7 +9,7 @@ HAVE_STACKS := $(shell pkg-config --exists $(STACKS_NEED) 2>/dev/null && echo ye
 endif
 
 ifneq ($(HAVE_STACKS),)
-library: $(B)/libperfmodes-stacks.a
+library: $(B)/libperfmodes-stacks.a $(B)/examples/stacks/folded_stacks
 unit-tests: $(patsubst lib/test/%.c,build/test/%,$(wildcard lib/test/stacks/*_test.c))
 library-tests: stacks-tests
 else
@@ -22,6 +22,10 @@ endif
 $(B)/libperfmodes-stacks.a: $(patsubst lib/%.c,$(B)/pic/%.o,$(STACKS_SOURCES))
 	$(call say,AR,$@)
 	$(Q)rm -f $@ && $(AR) rcs $@ $^
+
+$(B)/examples/stacks/%: lib/examples/stacks/%.c $(B)/libperfmodes-stacks.a $(B)/libperfmodes-sampler.a $(B)/libperfmodes.a
+	$(call say,LINK,$@)
+	$(Q)mkdir -p $(@D) && $(LIB_CC) -std=gnu11 -O2 $(WARNINGS) -Ilib -o $@ $< $(filter %.a,$^) $(YAJL) $(STACKS_LIBS)
 
 # The tests of the room: under the sanitizers, and the programs that they look at.
 STACKS_PROGRAMS := $(patsubst %,build/test/stacks/%,trees late.so stopped sample)

@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Stacks of a process, with all its threads and children, for some seconds: folded, for a flame
+ * graph. The process needs no frame pointers, and need not know of it.
+ *
+ *   folded_stacks PID [SECONDS] >folded
+ */
+#include <perfmodes_sampler.h>
+#include <perfmodes_stacks.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#define PROCESSES 1024
+
+struct known {
+	uint64_t serial;
+	struct pm_unwinder *unwinder;	/* NULL: not ours to read; its chains remain */
+};
+
+struct profile {
+	struct pm_symbols *symbols;
+	struct pm_folded *folded;
+	struct pm_stack_worker *worker;
+	struct known known[PROCESSES];
+};
+
+/* In the worker's thread. */
+static void on_stack(void *context, struct pm_unwinder *unwinder, const struct pm_stack *stack)
+{
+	struct profile *profile = context;
+	char name[32];
+
+	snprintf(name, sizeof(name), "process-%d", (int)stack->pid);
+	pm_folded_add(profile->folded, name, profile->symbols, unwinder, stack);
+}
+
+static struct known *known_of(struct profile *profile, const struct pm_process *process)
+{
+	return &profile->known[process->serial % PROCESSES];
+}
+
+static void forget(struct profile *profile, struct known *known)
+{
+	if (known->unwinder != NULL)
+		pm_stack_worker_forget(profile->worker, known->unwinder);
+	*known = (struct known){ 0 };
+}
+
+static void on_process(void *context, const struct pm_process *process,
+		       enum pm_process_change change, uint64_t time)
+{
+	struct profile *profile = context;
+	struct known *known = known_of(profile, process);
+
+	(void)time;
+	if (change == PM_PROCESS_EXEC || (change == PM_PROCESS_ENDED &&
+					  known->serial == process->serial))
+		forget(profile, known);
+}
+
+static struct pm_unwinder *unwinder_of(struct profile *profile, const struct pm_process *process)
+{
+	const struct pm_unwinder_opts opts = { .size = sizeof(opts), .symbols = profile->symbols };
+	struct known *known = known_of(profile, process);
+
+	if (known->serial == process->serial)
+		return known->unwinder;
+	forget(profile, known);
+	known->serial = process->serial;
+	if (pm_unwinder_open((pid_t)process->pid, &opts, &known->unwinder) < 0)
+		known->unwinder = NULL;
+	return known->unwinder;
+}
+
+static void on_sample(void *context, const struct pm_sampled *from)
+{
+	struct profile *profile = context;
+	const struct pm_stack_sample sample = {
+		.size = sizeof(sample), .pid = (pid_t)from->pid, .tid = (pid_t)from->tid,
+		.time = from->time, .weight = from->period, .ip = from->ip,
+		.callchain = from->chain, .callchain_count = from->chain_count,
+		.regs_abi = from->registers_abi, .regs = from->registers,
+		.regs_mask = from->registers_mask, .stack = from->stack,
+		.stack_size = from->stack_size, .stack_used = from->stack_size,
+	};
+
+	pm_stack_worker_put(profile->worker, unwinder_of(profile, from->process), &sample);
+}
+
+static int run(struct profile *profile, const char *pid, int seconds)
+{
+	const struct pm_event_spec clock = { .size = sizeof(clock), .type = PM_TYPE_SOFTWARE,
+					     .config = PM_SW_CPU_CLOCK, .frequency = 199 };
+	const struct pm_sampler_event event = { .size = sizeof(event), .spec = &clock };
+	const struct pm_sampler_opts opts = {
+		.size = sizeof(opts), .flags = PM_SAMPLER_CHILDREN | PM_SAMPLER_USER_ONLY,
+		.want = PM_SAMPLE_REGISTERS | PM_SAMPLE_STACK, .stack = 32768,
+		.registers = pm_unwinder_registers(),
+	};
+	const struct pm_sampler_listener listener = {
+		.size = sizeof(listener), .sample = on_sample, .process = on_process,
+	};
+	struct pm_target target = { .size = sizeof(target) };
+	struct pm_diag diag = { .size = sizeof(diag) };
+	const time_t end = time(NULL) + seconds;
+	struct pm_sampler *sampler;
+	int err = pm_target_parse(pid, &diag, &target);
+
+	if (err == 0)
+		err = pm_sampler_open(&event, 1, &target, 1, &opts, NULL, &listener, profile, &diag,
+				      &sampler);
+	if (err < 0) {
+		fprintf(stderr, "folded_stacks: %s\n", diag.text);
+		return 1;
+	}
+	err = pm_sampler_start(sampler, &diag);
+	while (err >= 0 && time(NULL) < end)
+		err = pm_sampler_poll(sampler, 100);
+	pm_sampler_stop(sampler);
+	pm_sampler_close(sampler);
+	return err < 0;
+}
+
+int main(int argc, char **argv)
+{
+	static struct profile profile;
+	const struct pm_stack_worker_opts how = { .size = sizeof(how), .stack = on_stack,
+						  .context = &profile };
+	struct pm_stack_worker_stats stats = { .size = sizeof(stats) };
+	int failed;
+
+	if (argc < 2) {
+		fprintf(stderr, "usage: folded_stacks PID [SECONDS] >folded\n");
+		return 2;
+	}
+	profile.symbols = pm_symbols_create(NULL);
+	if (profile.symbols == NULL || pm_folded_open(1, NULL, &profile.folded) < 0 ||
+	    pm_stack_worker_start(&how, &profile.worker) < 0)
+		return 1;
+	failed = run(&profile, argv[1], argc > 2 ? atoi(argv[2]) : 5);
+	for (size_t i = 0; i < PROCESSES; i++)
+		forget(&profile, &profile.known[i]);
+	pm_stack_worker_stop(profile.worker, false, &stats);
+	fprintf(stderr, "%llu stacks, %llu cut off, %llu dropped\n", (unsigned long long)stats.done,
+		(unsigned long long)stats.incomplete, (unsigned long long)stats.dropped);
+	failed |= pm_folded_close(profile.folded) < 0;
+	pm_symbols_destroy(profile.symbols);
+	return failed;
+}
