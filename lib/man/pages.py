@@ -4,9 +4,10 @@
 
     pages.py OUT HEADER... -- TEMPLATE...
 
-A template begins with `.\\" functions: PATTERN...` and `.\\" types: NAME...`, and names a header of
-its own by `.\\" header: NAME`. In it @HEAD@ becomes the head of the page with all names, @SYNOPSIS@ their declarations, @FUNCTIONS@ a list of them with
-the comments that stand above them in the header, and @TYPES@ the definitions of the named types.
+A template begins with `.\\" functions: PATTERN...` and `.\\" types: NAME...`, and names a header and
+a package of its own by `.\\" header: NAME` and `.\\" package: NAME`. In it @HEAD@ becomes the head
+of the page with all names, @SYNOPSIS@ their declarations, @FUNCTIONS@ a list of them with the
+comments that stand above them in the header, and @TYPES@ the definitions of the named types.
 A function on two pages or on none is an error.
 """
 
@@ -76,10 +77,10 @@ def head(names: list[str], title: str) -> str:
     return (f".Dd {DATE}\n.Dt {title.upper()} 3\n.Os perfmodes\n.Sh NAME\n.Nm {listed}")
 
 
-def synopsis(chosen: list[Function], header: str) -> str:
+def synopsis(chosen: list[Function], header: str, package: str) -> str:
     declared = "\n".join(escape(function.declaration) for function in chosen)
     return (f".Sh SYNOPSIS\n.In {header}\n.Bd -literal\n{declared}\n.Ed\n"
-            ".Pp\nCompile and link with\n.Ql pkg-config --cflags --libs perfmodes .")
+            f".Pp\nCompile and link with\n.Ql pkg-config --cflags --libs {package} .")
 
 
 def described(chosen: list[Function]) -> str:
@@ -110,7 +111,8 @@ def page(template: str, title: str, known: dict[str, Function], defined: dict[st
     since = sorted({function.since for function in chosen if function.since})
     filling = {
         "@HEAD@": head([function.name for function in chosen], title),
-        "@SYNOPSIS@": synopsis(chosen, (listed(template, "header") or ["perfmodes.h"])[0]),
+        "@SYNOPSIS@": synopsis(chosen, *((listed(template, what) or [usual])[0] for what, usual in
+                                         (("header", "perfmodes.h"), ("package", "perfmodes")))),
         "@FUNCTIONS@": described(chosen),
         "@TYPES@": definitions(listed(template, "types"), defined),
         "@SINCE@": f".Sh HISTORY\nThese functions came with libperfmodes {', '.join(since)}.",

@@ -44,4 +44,7 @@ install-topology: $(B)/libperfmodes-topology.a install	## install, and libperfmo
 	$(Q)sed 's|@PREFIX@|$(PREFIX)|; s|@LIBDIR@|$(LIBDIR)|; s|@NEEDS@|$(TOPOLOGY_NEEDS)|' \
 		lib/topology/perfmodes-topology.pc.in >$(DESTDIR)$(LIBDIR)/pkgconfig/perfmodes-topology.pc
 
+	$(Q)$(PYTHON) lib/man/pages.py $(B)/man/topology lib/topology/perfmodes_topology.h -- lib/topology/*.3.in
+	$(Q)$(call put,644,$(MANDIR)/man3,$(B)/man/topology/*.3)
+
 .PHONY: topology install-topology

@@ -272,6 +272,44 @@ static void session_in_order(void **state)
 	pm_order_destroy(order);
 }
 
+/* The smallest rings, which nobody reads: what the kernel could not write is told. */
+static void overflow_is_told(void **state)
+{
+	const struct pm_session_opts opts = { .size = sizeof(opts), .ring_pages = 1 };
+	const struct pm_event_spec faults = {
+		.size = sizeof(faults), .type = PM_TYPE_SOFTWARE, .config = PM_SW_PAGE_FAULTS,
+		.period = 1, .tid = PM_ALL_THREADS, .flags = PM_SPEC_USER_ONLY,
+	};
+	struct pm_session *session = NULL;
+	struct pm_listener to;
+	struct pm_order *order = make(0, 0, &to);
+	struct pm_plan *plan = NULL;
+	size_t told = 0;
+
+	(void)state;
+	if (pm_plan_make(&faults, 1, &opts, NULL, NULL, &plan) == 0)
+		session = pm_session_create(plan, &to, order);
+	if (session == NULL || pm_session_attach(session, NULL) < 0) {
+		pm_session_destroy(session);
+		pm_plan_destroy(plan);
+		pm_order_destroy(order);
+		skip();
+	}
+	touch(&cpus[0]);
+	/* A loss is told by the record behind it, for which there must be room again. */
+	assert_true(pm_order_poll(order, session, 0) >= 0);
+	touch(&cpus[0]);
+	assert_int_equal(pm_session_detach(session), 0);
+	pm_order_flush(order);
+	for (size_t i = 0; i < count; i++)
+		told += seen[i].kind == 'l';
+	assert_true(told > 0 && stats_of(order).lost > 1000);
+	assert_true(count + stats_of(order).lost >= 2000);
+	pm_session_destroy(session);
+	pm_plan_destroy(plan);
+	pm_order_destroy(order);
+}
+
 static int two_cpus(void **state)
 {
 	cpu_set_t allowed;
@@ -296,6 +334,7 @@ int main(void)
 		cmocka_unit_test(bytes_are_bounded),
 		cmocka_unit_test(a_window_delivers_by_itself),
 		cmocka_unit_test(session_in_order),
+		cmocka_unit_test(overflow_is_told),
 	};
 
 	return cmocka_run_group_tests(tests, two_cpus, NULL);

@@ -8,6 +8,7 @@ import platform
 import re
 import shutil
 import subprocess
+import sys
 import xml.etree.ElementTree as ElementTree
 from pathlib import Path
 
@@ -94,6 +95,24 @@ def test_example_as_installed(place: Path, tmp_path: Path) -> None:
     if shutil.which("lstopo-no-graphics"):
         shown = run("lstopo-no-graphics", "-i", tmp_path / "out.xml", "--of", "console", "-v")
         assert shown.stdout.count("perfmodes:page-faults") == len(values)
+
+
+def test_the_page_is_clean_and_its_program_runs(tmp_path: Path) -> None:
+    done = run(sys.executable, TREE / "lib/man/pages.py", tmp_path, ROOM / "perfmodes_topology.h",
+               "--", *sorted(ROOM.glob("*.3.in")))
+    assert done.returncode == 0, done.stderr
+    page = tmp_path / "pm_topology_open.3"
+    text = page.read_text(encoding="utf-8")
+    assert "--libs perfmodes-topology" in text and ".In perfmodes_topology.h" in text
+    if shutil.which("mandoc"):
+        assert run("mandoc", "-Tlint", "-W", "warning", page).stdout == ""
+    program = re.findall(r"^\.Bd -literal\n(#include.*?)^\.Ed", text, re.M | re.S)[0]
+    (tmp_path / "page.c").write_text(program.replace("\\e", "\\"), encoding="utf-8")
+    done = run("gcc", "-std=gnu11", "-Wall", "-Wextra", "-Werror", f"-I{TREE}/lib", f"-I{ROOM}",
+               "-o", tmp_path / "page", tmp_path / "page.c", *sorted(ROOM.glob("*.c")),
+               TREE / "build" / ARCH / "libperfmodes.a", "-l:libyajl_s.a", "-lhwloc", "-pthread")
+    assert done.returncode == 0, done.stderr
+    assert run(tmp_path / "page").returncode == 0
 
 
 def test_without_papi_it_says_so(tmp_path: Path) -> None:
