@@ -40,6 +40,9 @@ Declared = dict[str, Asked]
 NEWER_ASKED = 20    # points newer than the kernel; fewer could all be backports
 CLOCK_SKEW = timedelta(days=2)
 NO_PMU = "no hardware PMU of the CPU"
+# What a point says where the whole machine lacks what it needs.
+LACKS = {"breakpoint": "no breakpoint PMU", "kprobe": "no kprobe PMU", "uprobe": "no uprobe PMU",
+         "aux": "no PMU with AUX data"}
 NO_PERF = "this kernel has no perf_event_open"
 _X86 = re.compile(r"x86_64|i[3-6]86|um")
 _FAMILIES = {"x86": _X86, "arm64": re.compile("aarch64"), "arm": re.compile("arm.*"),
@@ -158,6 +161,24 @@ def counts_without_events(case: Case) -> str:
     return ""
 
 
+def lacks_and_has(case: Case) -> str:
+    """Where one point finds that the machine lacks what it needs, no other that needs it works."""
+    for persona, part in case.result["personas"].items():
+        lacking: dict[str, str] = {}
+        working: dict[str, str] = {}
+        for probe, record in part["probes"].items():
+            for name, point in record["points"].items():
+                found = case.declared.get(f"{probe}.{name}")
+                for need in LACKS.keys() & set(found.needs if found else ()):
+                    if point["verdict"] == "yes":
+                        working[need] = f"{probe}.{name}"
+                    elif point["verdict"] == "absent" and LACKS[need] in point["reason"]:
+                        lacking[need] = f"{probe}.{name}"
+        for need in sorted(lacking.keys() & working.keys()):
+            return f"{persona} {working[need]} is yes, but {lacking[need]} finds {LACKS[need]}"
+    return ""
+
+
 def without_perf(case: Case) -> str:
     """A kernel that has no perf_event_open for root gives no working PMU event."""
     for persona, part in case.result["personas"].items():
@@ -194,7 +215,7 @@ def newer_than_its_kernel(case: Case) -> str:
 
 
 RULES: tuple[Rule, ...] = (altered, empty, miscounted, from_the_future, never_ran, without_its_need,
-                           counts_without_events, without_perf, refused_to_the_mighty,
+                           counts_without_events, lacks_and_has, without_perf, refused_to_the_mighty,
                            newer_than_its_kernel)
 
 

@@ -14,7 +14,8 @@ from reports.database import plausible
 from reports.database.test.conftest import CATALOGUE, make, sealed
 
 Result = dict[str, Any]
-NEWER = CATALOGUE + "\nid=new.many\ntitle=many\nsince=6.0\n" + "".join(
+TRAPS = "\nid=trap.one\ntitle=traps\nsince=2.6.33\nneeds=breakpoint\npoint=reads it traps\npoint=writes it traps\n"
+NEWER = CATALOGUE + TRAPS + "\nid=new.many\ntitle=many\nsince=6.0\n" + "".join(
     f"point=p{number} it works\n" for number in range(plausible.NEWER_ASKED))
 
 
@@ -61,6 +62,14 @@ def counts_without_events() -> Result:
                 reason="no hardware PMU of the CPU here")
 
 
+def lacks_and_has(verdict: str = "yes") -> Result:
+    result = make()
+    points = {"reads": {"verdict": "absent", "reason": "no breakpoint PMU on this machine"},
+              "writes": {"verdict": verdict} | ({} if verdict == "yes" else {"reason": "no breakpoint PMU"})}
+    result["personas"]["root"]["probes"]["trap.one"] = {"status": "done", "facts": {}, "points": points}
+    return sealed(result)
+
+
 def without_perf() -> Result:
     return make(personas={"user": {"hw.count.instructions": "absent"}},
                 reason="this kernel has no perf_event_open")
@@ -82,8 +91,8 @@ def newer_than_its_kernel(works: int = plausible.NEWER_ASKED, release: str = "5.
 BAD: dict[plausible.Rule, Callable[[], Result]] = {
     getattr(plausible, made.__name__): made for made in (
         altered, empty, miscounted, from_the_future, never_ran, without_its_need,
-        counts_without_events, without_perf, refused_to_the_mighty, newer_than_its_kernel)}
-GOOD = [make(), make(arch="aarch64"), newer_than_its_kernel(works=plausible.NEWER_ASKED - 1),
+        counts_without_events, lacks_and_has, without_perf, refused_to_the_mighty, newer_than_its_kernel)}
+GOOD = [make(), lacks_and_has("absent"), make(arch="aarch64"), newer_than_its_kernel(works=plausible.NEWER_ASKED - 1),
         newer_than_its_kernel(release="6.1"),
         make(personas={"root": {}, "user": {"hw.count.cycles": "blocked"}}),
         make(personas={"root": {"hw.count.cycles": "absent", "hw.count.instructions": "absent"}},
