@@ -84,6 +84,12 @@ def add_filters(made: argparse.ArgumentParser) -> None:
                       help="every result, not only the newest of a kernel on a device")
 
 
+def add_usage(made: argparse.ArgumentParser) -> None:
+    """The option that says what is in use."""
+    made.add_argument("--usage", type=Path, metavar="FILE",
+                      help="TOML, how much each device is used; reports/database/usage.py has an example")
+
+
 def arguments(verb: Any) -> None:
     """The command lines."""
     made = verb("export", "results in a format that other tools read")
@@ -107,6 +113,7 @@ def arguments(verb: Any) -> None:
     made.add_argument("result", type=Path, nargs="+", help="result directory or result.json")
     made = verb("site", "the compatibility site of a database: static pages")
     made.add_argument("folder", type=Path, metavar="OUT", help="folder that is made, or replaced")
+    add_usage(made)
     add_database(made)
     add_filters(made)
     _database(verb)
@@ -118,8 +125,10 @@ def _database(verb: Any) -> None:
     each = queries.add_parser("add", help="add results: directories, archives, files")
     add_database(each)
     each.add_argument("result", type=Path, nargs="+")
+    each = _query(queries, "coverage", "each point over devices, real ones apart")
+    add_usage(each)
     for name, about in (
-            ("list", "the results"), ("coverage", "each point over devices, real ones apart"),
+            ("list", "the results"),
             ("backports", "points that work on kernels older than they are upstream"),
             ("classes", "devices that lack the same")):
         _query(queries, name, about)

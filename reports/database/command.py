@@ -15,7 +15,7 @@ from sqlalchemy.engine import Connection
 
 from reports import catalogue, expect, terminal, text
 from reports.catalogue import Catalogue
-from reports.database import connect, matrix, query, store, whole
+from reports.database import connect, matrix, query, store, usage, whole
 from reports.text import Unusable
 
 OK, BAD = 0, 1
@@ -79,11 +79,15 @@ def _history(made: matrix.Matrix, args: argparse.Namespace) -> Rows:
             yield {"arch": found.arch, "release": "gone since", "verdicts": str(found.last())}
 
 
-def _coverage(made: matrix.Matrix, _args: argparse.Namespace) -> Rows:
-    for key, each in sorted(query.coverage(made).items()):
-        share = each.share()
+def _percent(share: float | None) -> str:
+    return "" if share is None else f"{share:.0%}"
+
+
+def _coverage(made: matrix.Matrix, args: argparse.Namespace) -> Rows:
+    used = usage.read(args.usage) if args.usage else None
+    for key, each in sorted(query.coverage(made, used).items()):
         yield {"point": key, "hardware": each.hardware.total(), "yes": each.hardware["yes"],
-               "share": "" if share is None else f"{share:.0%}",
+               "share": _percent(each.share()), "in use": _percent(each.in_use()),
                "virtual or emulated": each.other.total(), "yes there": each.other["yes"]}
 
 

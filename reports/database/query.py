@@ -11,6 +11,7 @@ from reports import expect, wordlist
 from reports.catalogue import Catalogue
 from reports.database.matrix import Answer, Column, Device, Kernel, Matrix
 from reports.database.plausible import declared_by
+from reports.database.usage import Usage
 from reports.difference import LACKING, Change, in_order
 
 BEST_FIRST = ("yes", *(word for word in wordlist.WORST_FIRST if word not in ("yes", "unknown")))
@@ -120,11 +121,17 @@ class Covered:
     """How many devices said what of a point, by their newest result. Only real hardware is hardware."""
     hardware: Counter[str] = field(default_factory=Counter)
     other: Counter[str] = field(default_factory=Counter)
+    used: dict[str, float] = field(default_factory=dict)     # verdict -> weight of the devices that say so
 
     def share(self) -> float | None:
         """The part of the hardware that could tell on which it works."""
         told = sum(self.hardware[word] for word in wordlist.OF_KERNEL)
         return self.hardware["yes"] / told if told else None
+
+    def in_use(self) -> float | None:
+        """The part of what is in use, of that which could tell, on which it works."""
+        told = sum(self.used.get(word, 0.0) for word in wordlist.OF_KERNEL)
+        return self.used.get("yes", 0.0) / told if told else None
 
 
 def best(verdicts: Iterable[str]) -> str:
@@ -133,13 +140,19 @@ def best(verdicts: Iterable[str]) -> str:
     return next((word for word in BEST_FIRST if word in found), "unknown")
 
 
-def coverage(matrix: Matrix) -> dict[str, Covered]:
+def coverage(matrix: Matrix, usage: Usage | None = None) -> dict[str, Covered]:
     """The points over devices. A device counts once, with the newest result that asked the point."""
     found: dict[str, Covered] = defaultdict(Covered)
-    for device, columns in by_device(matrix.columns).items():
+    devices = by_device(matrix.columns)
+    weights = usage.weights({device: max((column.result for column in columns),
+                                         key=lambda each: (each.started, each.id))
+                             for device, columns in devices.items()}) if usage else {}
+    for device, columns in devices.items():
         for point, said in matrix.best_of(columns).items():
-            counts = found[matrix.points[point]]
-            (counts.hardware if device.kind == "hardware" else counts.other)[best(said)] += 1
+            counts, verdict = found[matrix.points[point]], best(said)
+            (counts.hardware if device.kind == "hardware" else counts.other)[verdict] += 1
+            if device.id in weights:
+                counts.used[verdict] = counts.used.get(verdict, 0.0) + weights[device.id]
     return dict(found)
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from reports import personas, text, wordlist
-from reports.database import query, whole
+from reports.database import whole
 from reports.site import build_data, bundle, devices as machines_devices, machines, model, pages as points_pages, plots
 from reports.site.model import Site, Spot
 from reports.site.render import Pages
@@ -21,6 +21,10 @@ from reports.text import Unusable
 
 MARK = ".perfmodes-site"
 ROWS_LIMIT = 400_000        # of the table of all cells
+COST_LIMIT = 1 << 50
+# Facts that are times: what using perf events costs on a kernel.
+COSTS = (("task.attach_many", "attach_ns", "Attaching to one more thread, ns"),
+         ("task.storm", "fork_us", "A child that is forked, faults ten times and is waited for, inheriting, µs"))
 
 Say = Callable[[str], None]
 
@@ -73,19 +77,36 @@ def _plots(site: Site, pages: Pages) -> None:
         counts = model.totals(site, spot, persona)
         shares.append((spot.name, counts["yes"], sum(counts[word] for word in wordlist.OF_KERNEL)))
     answered = Counter(cover.hardware.total() + cover.other.total()
-                       for cover in query.coverage(site.matrix).values())
+                       for cover in site.coverage.values())
     most = sum(answered.values())
     coverage = [(text.count(number, "device"), count, most) for number, count in sorted(answered.items())][:40]
     pages.page("plots.html", "plots.html", arrivals=plots.arrivals(arrived), shares=shares,
                skews=[(spot.name, plots.skew(found)) for spot in spots if (found := _offsets(site, spot))],
+               costs=_costs(site, spots),
                coverage=plots.bars("Points by the number of devices that answered", coverage))
 
 
-def _offsets(site: Site, spot: Spot) -> list[tuple[int, int, int]]:
+def _facts(site: Site, spot: Spot, probe: str) -> dict[str, Any]:
+    """The facts of a probe, as the most privileged persona of a kernel found them."""
     run = machines.site_newest(spot, next(iter(spot.columns))).run
-    facts = whole.loose(site.connection, run).get("clock.per_cpu", {}).get("facts", {})
-    found = plots.offsets(str(facts.get("offsets", "")))
+    found: dict[str, Any] = whole.loose(site.connection, run).get(probe, {}).get("facts", {})
+    return found
+
+
+def _offsets(site: Site, spot: Spot) -> list[tuple[int, int, int]]:
+    found = plots.offsets(str(_facts(site, spot, "clock.per_cpu").get("offsets", "")))
     return found if len(found) > 1 else []
+
+
+def _costs(site: Site, spots: list[Spot]) -> list[tuple[str, Any]]:
+    """A picture for each time that was measured on several kernels."""
+    made = []
+    for probe, name, title in COSTS:
+        rows = [(spot.name, value) for spot in spots
+                if type(value := _facts(site, spot, probe).get(name)) is int and 0 < value < COST_LIMIT]
+        if len(rows) > 1:
+            made.append((title, plots.costs(title, rows)))
+    return made
 
 
 def _evidence(site: Site) -> dict[tuple[int, str], list[str]]:

@@ -5,6 +5,7 @@ the site is built without scripts and with the plain style: every table is there
 from __future__ import annotations
 
 import hashlib
+import re
 import shutil
 import subprocess
 from pathlib import Path
@@ -61,6 +62,17 @@ def install() -> str:
     return ""
 
 
+def sheets() -> list[Path]:
+    """Our own style sheets, in their order; fonts come from packages."""
+    names = re.findall(r'url\("\./(\w+)\.css"\)', (HERE / "front/main.css").read_text(encoding="utf-8"))
+    return [HERE / f"front/{name}.css" for name in names if name != "fonts"]
+
+
+def plain_style() -> str:
+    """The style where nothing can be bundled."""
+    return "\n".join(path.read_text(encoding="utf-8") for path in sheets())
+
+
 def put(folder: Path) -> str:
     """Put scripts and styles into a folder; why there are no scripts, or ''."""
     built = _digest(_sources())
@@ -68,12 +80,13 @@ def put(folder: Path) -> str:
     if _stale(".built", built) or any(not (WORK / "out" / name).is_file() for name in OUT):
         missing = install()
         if not missing:
-            shutil.copytree(HERE / "front", WORK / "front", dirs_exist_ok=True)
+            shutil.rmtree(WORK / "front", ignore_errors=True)
+            shutil.copytree(HERE / "front", WORK / "front")
             missing = _run("node", "bundle.mjs")
         if not missing:
             (WORK / ".built").write_text(built, encoding="utf-8")
     if missing:
-        shutil.copyfile(HERE / "front/style.css", folder / "style.css")
+        (folder / "style.css").write_text(plain_style(), encoding="utf-8")
         return missing
     for name in OUT:
         shutil.copyfile(WORK / "out" / name, folder / name)

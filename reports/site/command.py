@@ -11,7 +11,7 @@ from contextlib import nullcontext
 from rich.status import Status
 
 from reports import terminal, text
-from reports.database import command, connect
+from reports.database import command, connect, usage
 from reports.site import build, model
 from reports.text import Unusable
 
@@ -23,6 +23,7 @@ def work(args: argparse.Namespace) -> int:
             Status("reading", console=terminal.console(stderr=True)) if sys.stderr.isatty() \
             else nullcontext() as status:
         site = model.load(connection, command.wanted(args))
+        site.usage = usage.read(args.usage) if args.usage else None
         if not site.spots:
             raise Unusable("no result is in the database, or none fits")
         pages, missing = build.build(site, args.folder, status.update if status else lambda _said: None)

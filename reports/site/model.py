@@ -14,8 +14,9 @@ from sqlalchemy.engine import Connection
 
 from reports import expect, personas, text, wordlist
 from reports.catalogue import Catalogue
-from reports.database import command, matrix, whole
+from reports.database import command, matrix, query, whole
 from reports.database.matrix import Answer, Column, Matrix
+from reports.database.usage import Usage
 from reports.declaration import Item, Probe
 from reports.site import source
 
@@ -148,6 +149,7 @@ class Site:
     points: list[Point]
     personas: list[str]
     sources: source.Sources
+    usage: Usage | None = None
     _cells: dict[tuple[int, str], dict[int, Cell]] = field(default_factory=dict)
 
     @cached_property
@@ -188,6 +190,10 @@ class Site:
 
     def reason(self, cell: Cell) -> str:
         return text.clean(self.matrix.reason(cell.answer), 1000) if cell.answer else ""
+
+    @cached_property
+    def coverage(self) -> dict[str, query.Covered]:
+        return query.coverage(self.matrix, self.usage)
 
     @cached_property
     def reader(self) -> whole.Reader:

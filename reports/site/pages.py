@@ -123,6 +123,21 @@ def _best(step: Step) -> str:
     return next((word for word in BEST_FIRST if step.counts[word]), "unknown")
 
 
+def _devices(site: Site, one: Point) -> str:
+    """On how many devices a point works, real ones first; each counts once, by its newest result."""
+    found = site.coverage.get(one.key)
+    if found is None:
+        return ""
+    said = []
+    for name, counts in (("hardware", found.hardware), ("virtual, emulated or synthetic", found.other)):
+        told = sum(counts[word] for word in wordlist.OF_KERNEL)
+        said += [f"works on {counts['yes']} of {told} that could tell ({name})"] if told else []
+    share = found.in_use()
+    if share is not None and site.usage:
+        said.append(f"on {share:.0%} of what is in use ({site.usage.name})")
+    return "; ".join(said) or "none could tell"
+
+
 def point(site: Site, pages: Pages, one: Point, lines: Lines,
           evidence: dict[tuple[int, str], list[str]]) -> None:
     """The page of a point."""
@@ -144,7 +159,7 @@ def point(site: Site, pages: Pages, one: Point, lines: Lines,
              for each in site.deviations.get(probe, []) if each.point in (name, "*") or
              each.applies(probe, name, dict.fromkeys([], []))]
     groups = sorted(story.groups.values(), key=lambda each: wordlist.WORST_FIRST.index(each.verdict))
-    pages.page("point.html", f"point/{one.page}", point=one, rows=rows, strips=strips, spans=spans,
+    pages.page("point.html", f"point/{one.page}", point=one, devices=_devices(site, one), rows=rows, strips=strips, spans=spans,
                about=site.sources.probes.get(probe, About()), uses=site.sources.uses.get(one.key, []),
                deviations=known, groups=groups)
 

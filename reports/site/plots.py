@@ -39,6 +39,18 @@ def bars(title: str, rows: Sequence[tuple[str, int, int]]) -> Markup:
     return _svg(len(rows) * (BAR + GAP) + 4, title, body)
 
 
+def costs(title: str, rows: Sequence[tuple[str, int]]) -> Markup:
+    """Horizontal bars of times: (name, time)."""
+    most, room, left = max(time for _name, time in rows), WIDTH - LEFT - RIGHT - 80, LEFT + 80
+    body = []
+    for number, (name, time) in enumerate(rows):
+        y = number * (BAR + GAP)
+        body += [_text(left - 8, y + 12, name[:24], "end"),
+                 f'<rect class="part" x="{left}" y="{y}" width="{room * time / most:.1f}" height="{BAR}"/>',
+                 _text(left + room * time / most + 6, y + 12, f"{time:,}")]
+    return _svg(len(rows) * (BAR + GAP) + 4, title, body)
+
+
 def _span(since: str) -> tuple[int, int]:
     """Which five releases a release is one of."""
     major, minor, _patch = expect.release_of(since) or (0, 0, 0)

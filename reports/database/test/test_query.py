@@ -3,11 +3,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from reports import catalogue, difference, verbs
-from reports.database import connect, machine, matrix, query
+from reports.database import connect, machine, matrix, query, usage
 from reports.database.test.conftest import CATALOGUE, Database, make
+from reports.text import Unusable
 
 NEWEST = "ring.write_backward.newest"
 
@@ -63,6 +66,42 @@ def test_coverage_counts_devices_by_their_newest_result(database: Database) -> N
         found = query.coverage(matrix.load(connection, matrix.Filter(newest=False)))[NEWEST]
     assert dict(found.hardware) == {"yes": 2} and dict(found.other) == {"yes": 3}
     assert found.share() == 1.0
+
+
+USAGE = """format = 1
+name = "ours"
+[[share]]
+device = "Rare*"
+weight = 1
+[[share]]
+arch = "x86_64"
+weight = 9
+"""
+
+
+def test_coverage_by_what_is_in_use(database: Database, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A device that few have counts little; two of one share have half of it each."""
+    for name, verdict in (("Rare one", "no"), ("Common", "yes"), ("Common too", "yes")):
+        database.add(make(personas={"root": {NEWEST: verdict} if verdict != "yes" else {}},
+                          identity={"cpu_model": [name]}))
+    database.add(make(arch="riscv64", personas={"root": {NEWEST: "no"}}))       # in no share
+    (tmp_path / "usage.toml").write_text(USAGE, encoding="utf-8")
+    with connect.reading(database.engine) as connection:
+        found = query.coverage(matrix.load(connection), usage.read(tmp_path / "usage.toml"))[NEWEST]
+    assert found.used == {"no": 1.0, "yes": 9.0} and found.in_use() == 0.9
+    assert verbs.main(["db", "coverage", "--usage", str(tmp_path / "usage.toml"), "--db", str(database.file)]) == 0
+    assert "90%" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("said", ["", "format = 1", "format = 1\n[[share]]\nweight = 1", "x" * (2 << 20),
+                                  "format = 1\n[[share]]\narch = 'x'\nweight = -1",
+                                  "format = 1\n[[share]]\narch = 'x'\nweight = nan",
+                                  "format = 1\n[[share]]\narch = 1\nweight = 1",
+                                  "format = 1\n[[share]]\narch = 'x'\nweight = 1\nmore = 1"])
+def test_what_says_no_usage_is_refused(tmp_path: Path, said: str) -> None:
+    (tmp_path / "usage.toml").write_text(said, encoding="utf-8")
+    with pytest.raises(Unusable):
+        usage.read(tmp_path / "usage.toml")
 
 
 def test_what_the_lacking_ones_share(database: Database) -> None:

@@ -160,8 +160,8 @@ def test_html_and_css_validate(built: Path) -> None:
                             *sorted(built.glob("*.html")), *some], cwd=WORK, capture_output=True, text=True,
                            timeout=300, check=False)
     assert ended.returncode == 0, ended.stdout[-3000:] + ended.stderr[-500:]
-    shutil.copyfile(bundle.HERE / "front/style.css", WORK / "style.css")
-    ended = subprocess.run(["npx", "--no-install", "stylelint", "style.css"], cwd=WORK, capture_output=True,
+    shutil.copytree(bundle.HERE / "front", WORK / "linted", dirs_exist_ok=True)
+    ended = subprocess.run(["npx", "--no-install", "stylelint", *(f"linted/{path.name}" for path in bundle.sheets())], cwd=WORK, capture_output=True,
                            text=True, timeout=300, check=False)
     assert ended.returncode == 0, ended.stdout[-3000:] + ended.stderr[-2000:]
 
