@@ -174,9 +174,8 @@ static inline void count_traps(void)
 	sigaction(SIGILL, &action, NULL);
 }
 
-/* From now on overflows branch to the handler. That counter (1 to 6) is one period away from its
- * first, and each is reloaded with that period. */
-static inline void arm_counter(int counter, unsigned long period)
+/* Branches are on, to the handler, which reloads each counter with that period. Needs no event. */
+static inline void be_willing(unsigned long period)
 {
 	memset(&ebb_state, 0, sizeof(ebb_state));
 	count_traps();
@@ -184,8 +183,20 @@ static inline void arm_counter(int counter, unsigned long period)
 		ebb_state.reload[i] = OVERFLOWN - period;
 	spr_write(SPR_EBBHR, (unsigned long)ebb_handler);
 	spr_write(SPR_BESCR, BESCR_ON);
+}
+
+/* That counter (1 to 6) runs, one period away from its first overflow. */
+static inline void start_counter(int counter, unsigned long period)
+{
 	spr_write(SPR_PMC1 + counter - 1, OVERFLOWN - period);
 	spr_write(SPR_MMCR0, MMCR0_PMAE);
+}
+
+/* Both: from now on overflows of that counter branch to the handler. */
+static inline void arm_counter(int counter, unsigned long period)
+{
+	be_willing(period);
+	start_counter(counter, period);
 }
 
 static inline void arm(unsigned long period)

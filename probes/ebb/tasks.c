@@ -17,8 +17,8 @@ PROBE(TITLE("event-based branches of several tasks")
       POINT(mmcr0_kept, "MMCR0 is the same before and after a system call in the handler that "
 			"gives up the CPU")
       POINT(several, "four tasks on one CPU, each with an EBB event, take all of their branches")
-      POINT(willing_child, "a child with a handler takes the branches of an event that its parent "
-			   "opened on it")
+      POINT(willing_child, "a child that has branches on takes those of an event that its parent "
+			   "opens on it afterwards")
       POINT(unaware_child, "a child without a handler may use the counters of an event that its "
 			   "parent opened on it"))
 
@@ -116,10 +116,12 @@ static int be_watched(void *context)
 	struct child *child = context;
 	unsigned long taken = 100;
 
+	if (child->willing)
+		be_willing(PERIOD);
 	gate_open(&child->ready);
 	gate_wait(&child->opened);
 	if (child->willing) {
-		arm(PERIOD);
+		start_counter(1, PERIOD);
 		taken = take_branches(10);
 	} else {
 		spr_write(SPR_PMC1, OVERFLOWN - PERIOD);
