@@ -38,6 +38,7 @@ static const char declaration[] =
 	"fact=cost_callback int ns of a branch with a callback\n"
 	"fact=cost_vectors int ns of one with a callback that may use vectors\n"
 	"fact=cost_signal int ns of a signal, its handler and the return\n"
+	"point=soak.notices the same passes notice a handler that keeps no vectors\n"
 	"point=soak.registers_kept no register lost, no branch unaccounted for, in four threads\n";
 
 const char verdict_of[] = "ebb";
@@ -58,7 +59,7 @@ int main(int argc, char **argv)
 		verdict("use.delivers", is_gate(diag.cause) ? BLOCKED : ABSENT, "%s", diag.text);
 		return 0;
 	}
-	printf("1..15\n");
+	printf("1..16\n");
 	ask_use();
 	ask_tasks();
 	ask_session();

@@ -133,6 +133,23 @@ static void judge(const struct soaker *soakers, unsigned int children, int child
 		(unsigned long long)ns / 1000000, err ? pm_errno_name(-err) : "all well", what);
 }
 
+/* A handler that keeps too little must be found out; in a child, which may not outlive it. */
+static void ask_notices(void)
+{
+	struct work work = { .spoils = true };
+	struct pm_diag diag = { .size = sizeof(diag) };
+	int status = -1;
+	pid_t pid = fork();
+
+	if (pid == 0)
+		_exit(work_start(&work, &diag) < 0 ? 2 :
+		      work_until(&work, CHILD_BRANCHES) == -EILSEQ ? 0 : 1);
+	if (pid > 0)
+		(void)waitpid(pid, &status, 0);
+	verdict("soak.notices", WIFEXITED(status) && WEXITSTATUS(status) == 0 ? YES : BROKEN,
+		"vectors that nobody kept: status %d (0 noticed, 1 not)", status);
+}
+
 void ask_soak(uint64_t branches)
 {
 	struct soaker *soakers = calloc(THREADS, sizeof(*soakers));
@@ -142,6 +159,7 @@ void ask_soak(uint64_t branches)
 
 	if (soakers == NULL)
 		return;
+	ask_notices();
 	beat(true);
 	for (int i = 0; i < THREADS; i++) {
 		soakers[i].work.flags = i & 1 ? PM_EBB_VECTORS : 0;

@@ -17,7 +17,8 @@ int work_start(struct work *work, struct pm_diag *diag)
 	const struct pm_ebb_opts opts = {
 		.size = sizeof(opts), .counters = &counter, .count = 1,
 		.flags = work->flags | PM_EBB_USER_ONLY,
-		.callback = work->flags & PM_EBB_VECTORS ? on_branch_vectors : on_branch,
+		.callback = (work->flags & PM_EBB_VECTORS) || work->spoils ?
+			on_branch_vectors : on_branch,
 		.context = work, .stack = work->stack, .stack_size = work->stack_size,
 	};
 	int err = pm_ebb_code("cycles", diag, &counter.code);

@@ -11,6 +11,7 @@ struct work {
 	struct pm_ebb *ebb;
 	unsigned int flags;		/* enum pm_ebb_flags */
 	uint64_t period;		/* 0: EVERY */
+	bool spoils;			/* vectors are changed that were not kept */
 	void *stack;
 	size_t stack_size;
 	/* by callbacks: */
