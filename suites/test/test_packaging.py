@@ -90,6 +90,15 @@ def test_the_interface_is_the_one_that_is_written_down() -> None:
     assert done.returncode == 0, done.stdout + done.stderr
 
 
+@pytest.mark.parametrize("arch, status", [("nowhere", 0), ("{here}", 1)])
+def test_a_symbol_of_one_machine_counts_there_alone(tmp_path: Path, arch: str, status: int) -> None:
+    here = run("dpkg", "--print-architecture").stdout.strip()
+    text = (PACKAGING / "debian" / "libperfmodes0.symbols").read_text()
+    (tmp_path / "symbols").write_text(
+        text + f" (arch={arch.format(here=here)})pm_was_there@PERFMODES_0.1 0.1.0\n")
+    assert abi(tmp_path / "symbols").returncode == status
+
+
 @pytest.mark.parametrize("how", ["gone", "new"])
 def test_a_changed_interface_is_told(tmp_path: Path, how: str) -> None:
     lines = (PACKAGING / "debian" / "libperfmodes0.symbols").read_text().splitlines(keepends=True)
