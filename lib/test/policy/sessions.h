@@ -25,11 +25,11 @@ static const struct pm_event_spec clock_of_all = {
 	.config = PERF_COUNT_SW_TASK_CLOCK, .period = 1000000, .tid = PM_ALL_THREADS,
 };
 
-/* Why this machine refuses even the plainest event of this thread: an errno, or 0. */
+/* Why this machine refuses an event of this thread that counts in the kernel, too: errno, or 0. */
 static inline int refusal_here(void)
 {
-	struct perf_event_attr attr = { .type = PERF_TYPE_SOFTWARE, .exclude_kernel = 1,
-		.config = PERF_COUNT_SW_PAGE_FAULTS, .disabled = 1 };
+	struct perf_event_attr attr = { .type = PERF_TYPE_SOFTWARE, .disabled = 1,
+		.config = PERF_COUNT_SW_PAGE_FAULTS };
 	const int fd = pm_open(&attr, 0, -1, -1, 0);
 
 	if (fd >= 0)
