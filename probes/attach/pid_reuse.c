@@ -12,7 +12,8 @@
 #include <sys/wait.h>
 
 PROBE(TITLE("process ids that are used again")
-      SINCE("2.6.31")
+      SINCE("5.5")
+      COMMIT("49cb2fc42ce4")
       NEEDS("root")
       POINT(old_event, "an event of a process that ended counts nothing of a new one with its id")
       POINT(hangs_up, "its poll hangs up, and goes on doing so while the new process runs")
