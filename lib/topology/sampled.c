@@ -8,6 +8,7 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <search.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -269,14 +270,27 @@ static const struct source sampled = {
 	.close = close_sampled,
 };
 
+/* Strategies with one event a thread are for this process alone. */
+static bool is_foreign(pid_t tid)
+{
+	char path[64];
+
+	if (tid <= 0)
+		return false;
+	snprintf(path, sizeof(path), "/proc/self/task/%d", (int)tid);
+	return access(path, F_OK) != 0;
+}
+
 /* With migrations beside, which nobody may see in user mode alone; else without. */
 static int make_plan(struct pm_topology *set, struct pm_diag *diag)
 {
 	struct pm_session_opts opts = {
 		.size = sizeof(opts), .allow = set->opts.allow,
-		/* An event on each CPU is what this is to save. */
-		.forbid = 1u << PM_STRATEGY_PER_CPU | 1u << PM_STRATEGY_OWN_RINGS,
 	};
+
+	/* An event on each CPU is what this is to save. */
+	if (!is_foreign(set->specs[0].tid))
+		opts.forbid = 1u << PM_STRATEGY_PER_CPU | 1u << PM_STRATEGY_OWN_RINGS;
 
 	for (size_t i = 0; i < set->events; i++) {
 		set->specs[i].period = set->opts.period;

@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #define MIGRATIONS 1000
@@ -165,6 +166,81 @@ static void all_threads_are_counted(void **state)
 	assert_true(on_cpu(set, cpus[1]).value >= 50 * 40);
 	worker_end(&worker);
 	pm_topology_close(set);
+	hwloc_topology_destroy(topology);
+}
+
+/* A process of its own with one thread: page faults on each CPU for each byte it gets. */
+__attribute__((no_sanitize("address"))) static void serve(int from, int to, char *area)
+{
+	size_t page = (size_t)sysconf(_SC_PAGESIZE), used = 0;
+	char byte;
+
+	while (read(from, &byte, 1) == 1) {
+		for (int i = 0; i < 2; i++) {
+			go_to(cpus[i]);
+			for (int n = 0; n < 50 << i; n++)
+				((volatile char *)area)[used++ * page] = 1;
+		}
+		if (write(to, &byte, 1) != 1)
+			break;
+	}
+	_exit(0);
+}
+
+static void ask(const int pipes[4])
+{
+	char byte = 0;
+
+	assert_int_equal(write(pipes[1], &byte, 1), 1);
+	assert_int_equal(read(pipes[2], &byte, 1), 1);
+}
+
+static void check_ways(hwloc_topology_t topology, pid_t child, const int pipes[4])
+{
+	static const struct { unsigned int flags; int64_t period; } ways[] = {
+		{ 0, 0 }, { PM_TOPOLOGY_SPLIT, 1 }, { PM_TOPOLOGY_SPLIT, 0 },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(ways); i++) {
+		struct pm_topology *set = open_set(topology, child, ways[i].flags, ways[i].period);
+
+		ask(pipes);
+		assert_true(pm_topology_read(set, NULL) >= 1);
+		/* It may cause a few of its own on the way. */
+		assert_in_range(value_of(set, 0, NULL), 150, 160);
+		if (i < 2) {
+			assert_in_range(on_cpu(set, cpus[0]).value, 50, 60);
+			assert_in_range(on_cpu(set, cpus[1]).value, 100, 110);
+		}
+		pm_topology_close(set);
+	}
+}
+
+static void another_process(void **state)
+{
+	hwloc_topology_t topology = here();
+	size_t bytes = 4000 * (size_t)sysconf(_SC_PAGESIZE);
+	char *area = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	int pipes[4], status;
+	pid_t child;
+
+	(void)state;
+	madvise(area, bytes, MADV_NOHUGEPAGE);
+	assert_int_equal(pipe(pipes), 0);
+	assert_int_equal(pipe(pipes + 2), 0);
+	child = fork();
+	if (child == 0) {
+		close(pipes[1]);
+		serve(pipes[0], pipes[3], area);
+	}
+	ask(pipes);
+	check_ways(topology, child, pipes);
+	close(pipes[1]);
+	assert_int_equal(waitpid(child, &status, 0), child);
+	close(pipes[0]);
+	close(pipes[2]);
+	close(pipes[3]);
+	munmap(area, bytes);
 	hwloc_topology_destroy(topology);
 }
 
@@ -379,6 +455,7 @@ int main(void)
 		cmocka_unit_test(exact_over_1000_migrations),
 		cmocka_unit_test(stop_and_start),
 		cmocka_unit_test(all_threads_are_counted),
+		cmocka_unit_test(another_process),
 		cmocka_unit_test(error_of_guesses),
 		cmocka_unit_test(no_migration_no_guess),
 		cmocka_unit_test(papi_as_a_source),
