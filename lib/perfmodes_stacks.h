@@ -117,6 +117,8 @@ struct pm_unwinder_opts {
  * access to its memory (maps alone) a process is unwound from its samples and files. (0.1)
  */
 int pm_unwinder_open(pid_t pid, const struct pm_unwinder_opts *opts, struct pm_unwinder **ret);
+
+/* Closes its descriptors and frees it. NULL is allowed. (0.1) */
 void pm_unwinder_close(struct pm_unwinder *unwinder);
 
 /* The value of sample_regs_user that unwinding needs on this architecture; 0: none. (0.1) */
@@ -171,6 +173,8 @@ struct pm_symbols_opts {
 
 /* Files and their symbols. NULL: no memory. (0.1) */
 struct pm_symbols *pm_symbols_create(const struct pm_symbols_opts *opts);
+
+/* Frees them, after the unwinders that use them. NULL is allowed. (0.1) */
 void pm_symbols_destroy(struct pm_symbols *symbols);
 
 /* Where a name was found. (0.1) */
@@ -252,7 +256,10 @@ int pm_stack_worker_put(struct pm_stack_worker *worker, struct pm_unwinder *unwi
 int pm_stack_worker_deferred(struct pm_stack_worker *worker, pid_t tid, uint64_t cookie,
 			     const uint64_t *ips, size_t count);
 
-/* pm_unwinder_map() in its place between the samples. Where it does not fit, maps are read anew. */
+/*
+ * pm_unwinder_map() in its place between the samples. -ENOBUFS where it does not fit: then the maps
+ * are read anew before the next stack. -EINVAL. (0.1)
+ */
 int pm_stack_worker_map(struct pm_stack_worker *worker, struct pm_unwinder *unwinder,
 			const struct pm_mapping *mapping);
 
@@ -261,6 +268,8 @@ void pm_stack_worker_forget(struct pm_stack_worker *worker, struct pm_unwinder *
 
 /* Waits until all that was put is done, at most `timeout` ns. Returns 0 or -ETIMEDOUT. (0.1) */
 int pm_stack_worker_flush(struct pm_stack_worker *worker, uint64_t timeout);
+
+/* What became of samples so far. -EINVAL without a size. (0.1) */
 int pm_stack_worker_stats(struct pm_stack_worker *worker, struct pm_stack_worker_stats *ret);
 
 /*
@@ -311,12 +320,17 @@ struct pm_pprof_opts {
 	bool plain;			/* not compressed */
 };
 
-/* As pm_folded_*. Labels of each stack are "comm", "pid" and "tid", and "end" if cut off. (0.1) */
+/* Writes to the descriptor, which stays the caller's and open. -ENOMEM. (0.1) */
 int pm_pprof_open(int fd, const struct pm_pprof_opts *opts, struct pm_pprof **ret);
+
+/*
+ * As pm_folded_add(). Labels of each stack are "comm", "pid" and "tid", and "end" when it was cut
+ * off. (0.1)
+ */
 int pm_pprof_add(struct pm_pprof *pprof, const char *comm, struct pm_symbols *symbols,
 		 struct pm_unwinder *unwinder, const struct pm_stack *stack);
 
-/* `duration` in ns, 0: not told. (0.1) */
+/* As pm_folded_close(). `duration` in ns, 0: not told. (0.1) */
 int pm_pprof_close(struct pm_pprof *pprof, uint64_t duration);
 
 #ifdef __GNUC__

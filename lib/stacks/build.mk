@@ -27,6 +27,14 @@ $(B)/examples/stacks/%: lib/examples/stacks/%.c $(B)/libperfmodes-stacks.a $(B)/
 	$(call say,LINK,$@)
 	$(Q)mkdir -p $(@D) && $(LIB_CC) -std=gnu11 -O2 $(WARNINGS) -Ilib -o $@ $< $(filter %.a,$^) $(YAJL) $(STACKS_LIBS)
 
+STACKS_PAGES := $(wildcard lib/stacks/man/*.3.in)
+install-stacks: $(B)/libperfmodes-stacks.a	## install libperfmodes-stacks, its header and its pages
+	$(Q)$(call put,644,$(PREFIX)/include,lib/perfmodes_stacks.h)
+	$(Q)$(call put,644,$(LIBDIR),$<)
+	$(Q)rm -rf $(B)/man-stacks && $(PYTHON) lib/man/pages.py $(B)/man-stacks lib/perfmodes_stacks.h -- $(STACKS_PAGES)
+	$(Q)$(call put,644,$(MANDIR)/man3,$(B)/man-stacks/*.3)
+.PHONY: install-stacks
+
 # The tests of the room: under the sanitizers, and the programs that they look at.
 STACKS_PROGRAMS := $(patsubst %,build/test/stacks/%,trees late.so stopped sample)
 STACKS_TESTS := $(patsubst lib/test/%.c,build/test/%,$(wildcard lib/test/stacks/*_test.c))

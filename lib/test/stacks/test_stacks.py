@@ -7,6 +7,7 @@ import os
 import shutil
 import signal
 import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -50,6 +51,18 @@ def test_fuzz(name: str, tmp_path: Path) -> None:
     done = run(built(name), "-max_total_time=1", f"-artifact_prefix={tmp_path}/", tmp_path, corpus)
     assert done.returncode == 0, done.stderr[-4000:]
     assert "DONE" in done.stderr
+
+
+def test_manual_pages(tmp_path: Path) -> None:
+    """Each function is on one page, and the pages are clean."""
+    if shutil.which("mandoc") is None:
+        pytest.skip("no mandoc: apt-get install mandoc")
+    made = run(sys.executable, TREE / "lib" / "man" / "pages.py", tmp_path,
+               TREE / "lib" / "perfmodes_stacks.h", "--",
+               *sorted((TREE / "lib" / "stacks" / "man").glob("*.3.in")))
+    assert made.returncode == 0, made.stderr
+    checked = run("mandoc", "-T", "lint", "-W", "warning", *sorted(tmp_path.glob("*.3")))
+    assert checked.returncode == 0 and len(list(tmp_path.glob("*.3"))) == 3, checked.stdout
 
 
 # ---------------------------------------------------------------------------------- known call trees
@@ -217,3 +230,65 @@ def test_pprof_is_read(tmp_path: Path) -> None:
     assert float(rows["recurse"][4].rstrip("%")) > 90
     raw = run("go", "tool", "pprof", "-raw", tmp_path / "pprof").stdout
     assert "comm:[target]" in raw and "recurse" in raw
+
+
+# ---------------------------------------------------------------------------------- real programs
+
+PYTHON_WORK = """
+import json, re, time
+def fib(n): return n if n < 2 else fib(n - 1) + fib(n - 2)
+end = time.time() + 100
+while time.time() < end:
+    fib(15); json.loads(json.dumps({str(i): [i] * 20 for i in range(200)}))
+    sorted(range(3000), key=lambda x: -x)
+"""
+NODE_WORK = """
+function fib(n) { return n < 2 ? n : fib(n - 1) + fib(n - 2); }
+const end = Date.now() + 100000;
+while (Date.now() < end) { fib(18); JSON.parse(JSON.stringify(Array.from({length: 500}))); }
+"""
+
+
+@contextmanager
+def program(*command: str) -> Iterator[int]:
+    if shutil.which(command[0]) is None:
+        pytest.skip(f"no {command[0]}: apt-get install {command[0].rsplit('/', 1)[-1]}")
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL) as process:
+        try:
+            time.sleep(1)
+            yield process.pid
+        finally:
+            process.kill()
+            Path(f"/tmp/perf-{process.pid}.map").unlink(missing_ok=True)
+
+
+def perf_named(pid: int, folder: Path) -> float:
+    """The part of frames that perf script names, of stacks that perf record copied."""
+    if shutil.which("perf") is None:
+        pytest.skip("no perf: apt-get install linux-perf")
+    taken = run("perf", "record", "-q", "-F", "200", "--call-graph", "dwarf,32768", "-p", str(pid),
+                "-o", folder / "perf.data", "--", "sleep", "2")
+    if taken.returncode != 0:
+        pytest.skip("perf record is refused here")
+    told = run("perf", "script", "-i", folder / "perf.data", "-F", "ip,sym", limit=300).stdout
+    frames = [line for line in told.splitlines() if line.strip()]
+    return sum("[unknown]" not in line for line in frames) / max(1, len(frames))
+
+
+@pytest.mark.slow
+def test_python_is_named_as_by_perf(tmp_path: Path) -> None:
+    """What a stripped program names is all that is there: as much of it as perf script finds."""
+    with program("/usr/bin/python3", "-c", PYTHON_WORK) as pid:
+        told = sampled(pid, 2, 32768)
+        theirs = perf_named(pid, tmp_path)
+    assert told["complete"] >= 0.99 * told["stacks"] > 0, told
+    assert told["named"] / told["frames"] >= theirs - 0.05, (told, theirs)
+
+
+@pytest.mark.slow
+def test_node_and_its_jit_are_named() -> None:
+    """99 % of all frames, code of the JIT among them."""
+    with program("node", "--perf-basic-prof", "-e", NODE_WORK) as pid:
+        told = sampled(pid, 3, 32768)
+    assert told["complete"] >= 0.9 * told["stacks"] > 0, told
+    assert told["named"] >= 0.99 * told["frames"], told
