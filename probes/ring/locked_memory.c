@@ -12,6 +12,7 @@
 #include "privilege.h"
 
 #define MOST_RINGS 24
+#define TIMES 4
 
 PROBE(TITLE("budget of locked memory for rings")
       SINCE("2.6.31")
@@ -120,9 +121,12 @@ TEST(rlimit_adds)
 	if (error)
 		say_broken("with RLIMIT_MEMLOCK=%zu pages: %s", 2 * (user.step + 1),
 			   pm_errno_name(error));
-	if (map_next(&mapped) == 0 && map_next(&mapped) == 0)
-		say_broken("RLIMIT_MEMLOCK=%zu pages lets in %zu", 2 * (user.step + 1),
-			   3 * (user.step + 1));
+	if (map_next(&mapped) || map_next(&mapped))
+		return;
+	if (!user.own_uid)
+		say_unknown("others of this user may have given memory back");
+	say_broken("RLIMIT_MEMLOCK=%zu pages lets in %zu", 2 * (user.step + 1),
+		   3 * (user.step + 1));
 }
 
 static int map_in_child(void *context)
@@ -132,22 +136,53 @@ static int map_in_child(void *context)
 	return -map_next(&mapped);
 }
 
+/*
+ * A ring of a child while the parent holds the whole budget. What others of this user give back
+ * lets in one; the parent then takes the rest, and a child that gets in each time has a budget of
+ * its own.
+ */
+static int try_in_child(int *mapped)
+{
+	int error = 0;
+
+	for (int i = 0; i < TIMES && !error && *mapped < MOST_RINGS; i++) {
+		error = wait_child(start_child(map_in_child, mapped));
+		while (!error && *mapped < MOST_RINGS && !map_next(mapped))
+			;
+	}
+	return error;
+}
+
+/* The memory of those that have ended comes back after a while. */
+static int try_again_in_child(void)
+{
+	const uint64_t end = now_ns() + 1000000000;
+	int error, none = 0;
+
+	do
+		error = wait_child(start_child(map_in_child, &none));
+	while (error == EPERM && now_ns() < end);
+	return error;
+}
+
 TEST(budget_is_per_user)
 {
-	int mapped, first, second = -1;
+	int mapped, error;
 
 	prepare(false);
 	mapped = use_up();
 	if (mapped == 0)
 		say_unknown("not one ring fits into the budget, or others of this user hold it");
-	first = wait_child(start_child(map_in_child, &mapped));
-	if (first != EPERM)
-		say_broken("budget used up by the parent, child's ring: %s", pm_errno_name(first));
+	error = try_in_child(&mapped);
+	if (error != EPERM)
+		say_broken("budget used up by the parent, child's ring: %s", pm_errno_name(error));
 	for (int i = 0; i < mapped; i++)
 		pm_ring_close(&user.rings[i]);
-	second = wait_child(start_child(map_in_child, &mapped));
-	if (second)
-		say_broken("parent has released all, child's ring: %s", pm_errno_name(second));
+	error = try_again_in_child();
+	if (error == EPERM && !user.own_uid)
+		say_unknown("others of this user may have taken what the parent released");
+	if (error)
+		say_broken("parent has released all, child's ring: %s", pm_errno_name(error));
 }
 
 TEST(capability_lifts)
