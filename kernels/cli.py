@@ -174,7 +174,7 @@ def on_devices(args: argparse.Namespace, listed: Matrix) -> int:
 
 
 def in_a_lab(args: argparse.Namespace, listed: Matrix) -> int:
-    return lab_command.run(args)
+    return lab_command.run(args, listed)
 
 
 VERBS = {

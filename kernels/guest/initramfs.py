@@ -27,8 +27,10 @@ def build(
     channel: str,
     init: bytes | None = None,
     module: tuple[bytes, str] | None = None,
+    prompt: str = "",
 ) -> bytes:
-    """The initramfs of a guest without its work; `module` is one to load, and its arguments."""
+    """The initramfs of a guest without its work; `module` is one to load, and its arguments. With a
+    prompt a shell waits at the console in place of it."""
     here = Path(__file__).parent
     mirror = "".join(f"\\{byte:03o}" for byte in REVERSED)
     script = init or (here / "init").read_bytes()
@@ -52,5 +54,6 @@ def build(
             cpio.file("job/channel", f"{channel}\n".encode()),
             cpio.file("job/mirror", f"{mirror}\n".encode()),
             *_module(*module or (b"", "")),
+            *([cpio.file("job/prompt", prompt.encode())] if prompt else []),
         ]
     )

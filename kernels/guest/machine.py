@@ -66,7 +66,7 @@ def qemu_version(row: Row) -> str:
     return match[1].strip() if match else "unknown"
 
 
-def _cmdline(row: Row) -> str:
+def cmdline(row: Row) -> str:
     """TOKEN tells probes that can bring a machine down that this one is disposable."""
     return f"console={row.arch.console} quiet panic=-1 {TOKEN} {row.append}".strip()
 
@@ -108,7 +108,7 @@ def _qemu(row: Row, kernel: Path, initrd: Path, wires: Wires, kvm: bool) -> list
         "-initrd",
         str(initrd),
         "-append",
-        _cmdline(row),
+        cmdline(row),
     ]
 
 

@@ -8,33 +8,65 @@ import sys
 import tempfile
 import threading
 from pathlib import Path
+from types import ModuleType
 
 from kernels.errors import Missing, Usage
-from kernels.lab import lava
+from kernels.lab import guest, lava
 from kernels.lab.result import taken_in
+from kernels.matrix import Matrix
 from kernels.place.private import Private
 from kernels.place.report import Report
 from kernels.show import summary as show
 
 
-def made_job(args: argparse.Namespace) -> str:
+def jobs() -> ModuleType:
+    """kernels.lab.job, the only module that needs python3-yaml."""
     try:
-        from kernels.lab import job  # needs python3-yaml, and is the only one that does
+        from kernels.lab import job
     except ModuleNotFoundError as error:
         raise Missing(f"no Python module {error.name!r}; install the package python3-yaml") from None
+    return job
+
+
+def arguments(args: argparse.Namespace) -> tuple[str, ...]:
+    """For run.sh."""
     words = [word for glob in args.probe for word in ("--probe", glob)]
-    words += ["--persona", args.persona] if args.persona else []
-    test = job.test_action(args.suite, args.bundle, tuple(words), args.minutes)
+    return (*words, *(["--persona", args.persona] if args.persona else []))
+
+
+def job_of_guest(args: argparse.Namespace, listed: Matrix) -> int:
+    """The files that a row boots from, and job.yaml beside them."""
+    job = jobs()
+    rows = listed.pick([args.row], [])
+    if len(rows) != 1:
+        raise Usage(f"{args.row}: one row of the matrix, not {len(rows)}")
+    say = lambda text: print(text, file=sys.stderr)  # noqa: E731
+    folder = args.out.resolve()
+    boot = guest.written(rows[0], folder, not args.no_build, not args.no_install, say)
+    test = job.test_action(args.suite, guest.BUNDLE, arguments(args), args.minutes)
+    actions = job.for_qemu(boot.kernel.as_uri(), boot.ramdisk.as_uri(), boot.append)
+    made = job.job(job.QEMU, actions, test, args.suite, args.minutes)
+    (folder / "job.yaml").write_text(job.text(made), encoding="utf-8")
+    print(f"{folder}/job.yaml boots {folder}/kernel and ramdisk.cpio.gz")
+    return 0
+
+
+def made_job(args: argparse.Namespace) -> str:
+    job, words = jobs(), arguments(args)
+    test = job.test_action(args.suite, args.bundle, words, args.minutes)
     if args.base:
         base = job.of_base(args.base)
-        return job.text({**base, "actions": [*base["actions"], test]})
+        return str(job.text({**base, "actions": [*base["actions"], test]}))
     if args.device_type != job.QEMU:
         raise Usage("--base JOB: how such a device is booted is known to its lab")
     actions = job.for_qemu(args.kernel, args.ramdisk, args.append)
-    return job.text(job.job(args.device_type, actions, test, args.suite, args.minutes))
+    made = job.job(args.device_type, actions, test, args.suite, args.minutes)
+    return str(job.text(made))
 
 
-def run(args: argparse.Namespace) -> int:
+def run(args: argparse.Namespace, listed: Matrix) -> int:
+    if args.kind == "guest":
+        return job_of_guest(args, listed)
     if args.kind == "job":
         print(made_job(args), end="")
         return 0

@@ -15,7 +15,8 @@ from fake_place import STEPS
 
 from kernels import cli
 from kernels.errors import Refused
-from kernels.lab import ingest, lava
+from kernels.guest import initramfs
+from kernels.lab import guest, ingest, lava
 from kernels.lab.place import Lab, LavaPlace, jobs_of
 from kernels.place.channel import Channel
 from kernels.place.private import Private
@@ -300,3 +301,10 @@ def test_an_interrupt_cancels_the_job(server: Path, tmp_path: Path) -> None:
                 time.sleep(0.02)
             raise KeyboardInterrupt
     assert (tmp_path / "cancelled").exists() and not heard
+
+
+def test_a_guest_for_a_lab_talks_and_waits_with_a_prompt(tmp_path: Path) -> None:
+    (tmp_path / "run.sh").touch()
+    waits = initramfs.build(b"", tmp_path, "ttyS0", prompt=guest.PROMPT)
+    assert b"lava#" in waits and b"lava#" not in initramfs.build(b"", tmp_path, "ttyS0")
+    assert guest.heard("console=ttyS0 quiet panic=-1") == "console=ttyS0 panic=-1"
