@@ -4,6 +4,8 @@
  *
  * An event is cycles, instructions@2, run_cycles, a raw code as r1001e, or a name of sysfs with the
  * counter behind it. Elsewhere than on Power it says so.
+ *
+ *   cc -O2 ebb_count.c -lperfmodes && ./a.out cycles 1000000
  */
 #include <errno.h>
 #include <perfmodes_ebb.h>

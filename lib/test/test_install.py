@@ -105,7 +105,8 @@ def test_header_is_clean(place: Path, compiler: str, standard: str) -> None:
     if shutil.which(compiler) is None:
         pytest.skip(f"no {compiler}")
     language = "c++" if "+" in compiler else "c"
-    text = "#include <perfmodes.h>\n#include <perfmodes.h>\nint main(void) { return 0; }\n"
+    text = ("#include <perfmodes.h>\n#include <perfmodes.h>\n#include <perfmodes_ebb.h>\n"
+            "int main(void) { return 0; }\n")
     run(compiler, "-x", language, f"-std={standard}", *STRICT, "-Wconversion", "-fsyntax-only",
         f"-I{place}/usr/include", "-", input=text)
 
