@@ -44,3 +44,12 @@ install-sampler: $(B)/perfmodes-sampler $(B)/libperfmodes-sampler.a $(B)/libperf
 	$(Q)$(call put,644,$(LIBDIR),$(B)/libperfmodes-sampler.a $(B)/libperfmodes-willing.a)
 	$(Q)$(call put,644,$(PREFIX)/include,$(patsubst %,lib/perfmodes_%.h,sampler descriptors willing perfetto))
 .PHONY: install-sampler
+
+SAMPLER_FUZZ := $(patsubst lib/test/%.c,build/test/%,$(wildcard lib/test/sampler/*_fuzz.c))
+library-tests fuzz-targets: $(SAMPLER_FUZZ)
+build/fuzz/sampler.a: $(patsubst lib/%.c,build/fuzz/object/%.o,$(SAMPLER_SOURCES))
+	$(Q)rm -f $@ && ar rcs $@ $^
+$(SAMPLER_FUZZ): build/test/%_fuzz: lib/test/%_fuzz.c build/fuzz/sampler.a build/fuzz/lib.a
+	$(call say,FUZZ,$@)
+	$(Q)mkdir -p $(@D) && clang $(filter-out -MMD -MP,$(TEST_FLAGS)) -fsanitize=fuzzer -o $@ $< \
+		build/fuzz/sampler.a build/fuzz/lib.a $(YAJL)

@@ -25,7 +25,8 @@ from pathlib import Path
 
 TREE = Path(__file__).resolve().parents[3]
 HERE = "suites/test/fuzz/run.py"
-SEEDS = ("lib/test/data", "lib/test/policy/data", "probes/launcher/fuzz/data")
+SEEDS = ("lib/test/data", "lib/test/policy/data", "lib/test/sampler/data",
+         "probes/launcher/fuzz/data")
 KEPT = TREE / "build" / "fuzz"
 LIMIT = 5           # seconds for one input, many times what the largest takes
 TOKENS = (b"\0", b"\n", b"=", b"-1", b"4294967296", b"99999999999999999999", b"\xff" * 4, b"[", b"{", b'"',
