@@ -187,6 +187,8 @@ public:
 	void detach() { done(pm_session_detach(own_.get()), "pm_session_detach"); }
 	int poll(int timeout_ms) { return done(pm_session_poll(own_.get(), timeout_ms), "poll"); }
 	void run() { done(pm_session_run(own_.get()), "pm_session_run"); }
+	/* For event loops: readable when poll has something to do. */
+	int fd() { return done(pm_session_fd(own_.get()), "pm_session_fd"); }
 	/* From any thread or callback. */
 	void stop() noexcept { pm_session_stop(own_.get()); }
 	std::vector<pm_value> read()

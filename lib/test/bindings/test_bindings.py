@@ -165,6 +165,17 @@ with Session(Event("page-faults:u", period=1)) as session:
 """)
 
 
+def test_python_waits_in_an_event_loop() -> None:
+    passes("""
+import select
+with Session(Event("page-faults:u", period=1), wakeup=1) as session:
+    session.poll(0)
+    area = touch(200)
+    ready, _, _ = select.select([session], [], [], 30)
+    assert ready == [session] and session.poll(0) > 0
+""")
+
+
 def test_python_profile(tmp_path: Path) -> None:
     passes(f"""
 with Profile() as profile:

@@ -97,6 +97,12 @@ def test_constants_are_those_of_the_header(abi: ModuleType, tmp_path: Path) -> N
     assert done.returncode == 0, done.stderr
 
 
+def test_words_leave_out_what_names_have_in_common(abi: ModuleType) -> None:
+    assert {"PER_CPU", "TIMERS"} <= set(abi.Strategy.__members__)
+    assert not {"STRATEGIES", "IES"} & set(abi.Strategy.__members__)
+    assert "LL" in abi.Cache.__members__ and "YES" in abi.Verdict.__members__
+
+
 def test_rust(abi: ModuleType, tmp_path: Path) -> None:
     cargo = places.need("cargo", "cargo rustc")
     environment = {**places.environment(), "CARGO_TARGET_DIR": str(places.BUILD / "cargo"),

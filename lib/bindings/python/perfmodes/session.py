@@ -128,6 +128,10 @@ class Session(Handle):
         """Polls until stop is called, from any thread."""
         self._done(lib.pm_session_run(self.pointer), "run")
 
+    def fileno(self) -> int:
+        """For select, poll and event loops: readable when poll has something to do."""
+        return self._done(lib.pm_session_fd(self.pointer), "fileno")
+
     def stop(self) -> None:
         lib.pm_session_stop(self.pointer)
 
