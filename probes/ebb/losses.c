@@ -13,11 +13,12 @@
 PROBE(TITLE("event-based branches that must not be lost")
       SINCE("3.10")
       NEEDS("arch:powerpc")
-      POINT(in_calls, "5000 overflows beside system calls: none is lost")
-      POINT(in_switches, "2000 overflows of a task that shares its CPU and yields: none is lost")
-      POINT(in_moves, "2000 overflows of a task that moves from CPU to CPU: none is lost")
-      POINT(in_faults, "2000 overflows beside page faults: none is lost")
-      FACT(moves, int, "moves", "from CPU to CPU during 2000 overflows"))
+      POINT(in_calls, "of up to 5000 overflows beside system calls none is lost")
+      POINT(in_switches, "of up to 2000 overflows of a task that shares its CPU and yields none "
+			 "is lost")
+      POINT(in_moves, "of up to 2000 overflows of a task that moves from CPU to CPU none is lost")
+      POINT(in_faults, "of up to 2000 overflows beside page faults none is lost")
+      FACT(moves, int, "moves", "from CPU to CPU meanwhile"))
 
 /* About the length of a system call: some overflows fall into one. */
 #define SHORT 3001
@@ -31,13 +32,18 @@ static bool going_on(unsigned long want)
 	       (++asked % 100 || used_ns() < 200000000);
 }
 
-static void expect_all(unsigned long want)
+/* The counter stands still until its handler has run: where one branch was lost, none comes. */
+static void expect_more(void)
 {
+	const unsigned long before = branches_taken(), after = take_branches(before + 1);
+
 	disarm();
-	expect_branches(branches_taken(), want);
+	expect_branches(after, before + 1);
 	if (ebb_state.overflows[0] != ebb_state.branches)
 		say_broken("branches=%lu overflows found by the handler=%lu", ebb_state.branches,
 			   ebb_state.overflows[0]);
+	if (before < 50)
+		say_unknown("%lu branches in the time for thousands", before);
 }
 
 TEST(in_calls)
@@ -46,7 +52,7 @@ TEST(in_calls)
 	arm(SHORT);
 	while (going_on(5000))
 		getppid();
-	expect_all(5000);
+	expect_more();
 }
 
 static int yield_for_ever(void *unused)
@@ -69,10 +75,9 @@ TEST(in_switches)
 	arm(SHORT);
 	while (going_on(2000))
 		sched_yield();
-	disarm();
 	kill(other, SIGKILL);
 	wait_child(other);
-	expect_all(2000);
+	expect_more();
 }
 
 TEST(in_moves)
@@ -84,7 +89,7 @@ TEST(in_moves)
 	arm(SHORT);
 	while (going_on(2000))
 		move_to_nth_cpu(moves++ % 2);
-	expect_all(2000);
+	expect_more();
 	fact_int("moves", moves);
 }
 
@@ -94,7 +99,7 @@ TEST(in_faults)
 	arm(SHORT);
 	while (going_on(2000))
 		cause_faults(10);
-	expect_all(2000);
+	expect_more();
 }
 
 PROBE_MAIN
