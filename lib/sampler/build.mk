@@ -32,6 +32,11 @@ ifeq ($(CROSS_COMPILE),)
 ifneq ($(shell pkg-config --exists libdw libelf zlib 2>/dev/null && echo yes),)
 library: $(B)/perfmodes-sampler
 unit-tests: build/test/sampler/workload $(B)/perfmodes-sampler
+else
+library: without-sampler
+without-sampler:
+	@echo "  LEFT    perfmodes-sampler: pkg-config knows no libdw libelf zlib (Debian: libdw-dev zlib1g-dev)"
+.PHONY: without-sampler
 endif
 endif
 # What the service is tried on: as programs are built, without sanitizers.
@@ -41,6 +46,7 @@ build/test/sampler/workload: lib/test/sampler/workload.c $(WILLING_SOURCES)
 
 install-sampler: $(B)/perfmodes-sampler $(B)/libperfmodes-sampler.a $(B)/libperfmodes-willing.a install	## install, and perfmodes-sampler with its libraries
 	$(Q)$(call put,755,$(PREFIX)/bin,$<)
+	$(Q)$(call put,644,$(MANDIR)/man1,lib/sampler/service/perfmodes-sampler.1)
 	$(Q)$(call put,644,$(LIBDIR),$(B)/libperfmodes-sampler.a $(B)/libperfmodes-willing.a)
 	$(Q)$(call put,644,$(PREFIX)/include,$(patsubst %,lib/perfmodes_%.h,sampler descriptors willing perfetto))
 .PHONY: install-sampler

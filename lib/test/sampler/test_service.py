@@ -241,7 +241,12 @@ def test_two_signals_end_at_once(tmp_path: Path) -> None:
 def test_the_page_says_what_the_program_takes(tmp_path: Path) -> None:
     """Options and keys of the page are those of the program, and its example is a right one."""
     need_all()
-    page = (TREE / "lib" / "man" / "perfmodes-sampler.1").read_text(encoding="utf-8")
+    path = TREE / "lib" / "sampler" / "service" / "perfmodes-sampler.1"
+    page = path.read_text(encoding="utf-8")
+    if shutil.which("mandoc"):
+        lint = subprocess.run(["mandoc", "-Tlint", "-W", "warning", str(path)], text=True,
+                              capture_output=True, timeout=60, check=False)
+        assert lint.returncode == 0, lint.stdout
     usage = subprocess.run([str(PROGRAM), "--help"], capture_output=True, text=True, timeout=60,
                            check=True).stdout
     assert set(re.findall(r"^\.It Fl -(\w+)", page, re.M)) == set(
