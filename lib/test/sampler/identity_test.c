@@ -97,12 +97,13 @@ static void a_process_stays_itself_over_an_exec(void **state)
 			skip();
 		everything_was_told(sampler);
 		assert_int_equal(crowd->caused, FIRST + SECOND);
-		assert_int_equal(heard.execs, 1);
 		assert_int_equal(heard.found, 1);
-		assert_int_equal(heard.ended, 1);
-		assert_int_equal(heard.tid_count, 1);
+		assert_true(heard.execs <= 1 && heard.ended <= 1 && heard.tid_count == 1);
+		if (stats_of(sampler).lost == 0)
+			assert_true(heard.execs == 1 && heard.ended == 1);
 		/* It may have ended before it was looked at. */
 		assert_true(strcmp(heard.cmdline, "pm-crowd-two again") == 0 ||
+			    heard.execs == 0 ||
 			    (heard.cmdline[0] == '\0' && stats_of(sampler).gone > 0));
 		pm_sampler_close(sampler);
 		munmap(crowd, crowd_page());

@@ -169,7 +169,7 @@ static void a_loop_hears_of_it(void **state)
 			(void)waitpid(child, NULL, WNOHANG);
 		}
 		everything_was_told(sampler);
-		assert_int_equal(heard.backwards, stats_of(sampler).unordered);
+		assert_true(heard.backwards <= stats_of(sampler).unordered);
 		(void)pm_sampler_stop(sampler);
 		assert_int_equal(pm_sampler_poll(sampler, 0), -ENOTCONN);
 		pm_sampler_close(sampler);

@@ -77,9 +77,12 @@ static void watch_seven(unsigned int way)
 	(void)pm_sampler_stop(sampler);
 	assert_true(crowd->caused == THREADS * PAGES * ROUNDS + PAGES);
 	everything_was_told(sampler);
-	assert_int_equal(heard.tid_count, THREADS + 1);
 	assert_int_equal(heard.found, 1);
-	assert_int_equal(heard.ended, 1);
+	/* A thread's end may be among what was lost. */
+	if (stats_of(sampler).lost == 0) {
+		assert_int_equal(heard.tid_count, THREADS + 1);
+		assert_int_equal(heard.ended, 1);
+	}
 	pm_sampler_close(sampler);
 	crowd_end();
 }
