@@ -181,7 +181,7 @@ static int on_frame(Dwfl_Frame *state, void *context)
 		return stop(unwinder, PM_END_FRAMES);
 	if (is_late(unwinder))
 		return DWARF_CB_ABORT;
-	if (pc == 0)
+	if (pc == 0 && unwinder->count > unwinder->first)
 		return stop(unwinder, PM_END_COMPLETE);
 	unwinder_tell_dwfl(unwinder, pc);
 	unwinder_tell_dwfl(unwinder, pc - 1);

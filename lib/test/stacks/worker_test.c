@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <semaphore.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -193,7 +194,7 @@ static struct pm_stack_sample in_nowhere(const uint64_t *regs, const void *stack
 static void a_target_that_is_killed(void **state)
 {
 	static const char stack[4096];
-	const uint64_t regs[64] = { [1] = 0x1000 };
+	const uint64_t regs[64] = { 0 };
 	const struct pm_stack_sample sample = in_nowhere(regs, stack);
 	const struct pm_mapping mapping = { .size = sizeof(mapping), .start = 0x1000,
 					    .length = 0x1000, .prot = PROT_EXEC, .name = "x" };
@@ -219,6 +220,48 @@ static void a_target_that_is_killed(void **state)
 	assert_int_equal(seen.stacks, 100);
 }
 
+static double cpu_seconds(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+	return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
+}
+
+/* The maps of a target that maps without end: read again for some of the stacks, not for each. */
+static int endless_maps(size_t count)
+{
+	int fd = memfd_create("maps", MFD_CLOEXEC);
+
+	for (size_t i = 0; i < count; i++)
+		assert_true(dprintf(fd, "%zx-%zx rw-p 0 0:0 0    /lib/name-%zu\n",
+				    0x100000 + i * 0x2000, 0x101000 + i * 0x2000, i) > 0);
+	return fd;
+}
+
+static void a_hundred_thousand_mappings(void **state)
+{
+	static const char stack[4096];
+	const uint64_t regs[64] = { 0 };	/* a call to nowhere */
+	const struct pm_stack_sample sample = in_nowhere(regs, stack);
+	const struct pm_unwinder_opts opts = { .size = sizeof(opts), .descriptors = true,
+					       .maps_fd = endless_maps(100000), .mem_fd = -1 };
+	struct pm_stack found = { .size = sizeof(found) };
+	struct pm_unwinder *unwinder;
+	double begin = cpu_seconds(), once;
+
+	(void)state;
+	assert_int_equal(pm_unwinder_open(getpid(), &opts, &unwinder), 0);
+	once = cpu_seconds() - begin;
+	begin = cpu_seconds();
+	for (int i = 0; i < 1000; i++) {
+		assert_int_equal(pm_unwinder_stack(unwinder, &sample, &found), 0);
+		assert_int_equal(found.end, PM_END_NO_MAPPING);
+	}
+	assert_true(cpu_seconds() - begin < 20 * once + 1);	/* and not 1,000 times */
+	pm_unwinder_close(unwinder);
+}
+
 static void nobody_is_there(void **state)
 {
 	const pid_t pid = sleeping_child();
@@ -242,6 +285,7 @@ int main(void)
 		cmocka_unit_test(a_flood_is_dropped_and_counted),
 		cmocka_unit_test(stopped_at_once_it_purges),
 		cmocka_unit_test(a_target_that_is_killed),
+		cmocka_unit_test(a_hundred_thousand_mappings),
 		cmocka_unit_test(nobody_is_there),
 	};
 
