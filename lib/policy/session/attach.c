@@ -149,11 +149,14 @@ int pm_session_attach(struct pm_session *session, struct pm_diag *diag)
 #ifdef __powerpc64__
 int pm_session_go_on(struct pm_session *session, const char *why)
 {
+	const struct pollable pollable = session->pollable;
 	struct pm_stats before;
 	int err;
 
 	(void)pm_drain(session);
 	before = session->stats;
+	/* An event loop may hold it. */
+	session->pollable = (struct pollable){ 0, 0 };
 	undo(session);
 	err = pm_plan_next(session->plan, why);
 	if (err == 0) {
@@ -164,6 +167,11 @@ int pm_session_go_on(struct pm_session *session, const char *why)
 	session->stats.samples += before.samples;
 	session->stats.dropped += before.dropped;
 	session->stats.late_threads += before.late_threads;
+	session->pollable = pollable;
+	if (err < 0)
+		pm_pollable_close(&session->pollable);
+	else
+		pm_pollable_renew(session);
 	return err < 0 ? err : 0;
 }
 #endif

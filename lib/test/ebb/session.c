@@ -4,6 +4,7 @@
 #include "points.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
@@ -199,7 +200,7 @@ static void ask_evicted(void)
 	struct pm_plan *plan;
 	struct pm_session *session = attach(~WITH_TIMERS, &plan, &tally, &diag);
 	enum pm_strategy before, after;
-	int rivals[CPUS_MAX], count = 0;
+	int rivals[CPUS_MAX], count = 0, descriptor;
 	uint64_t first, meanwhile;
 	char said[300] = "";
 
@@ -208,6 +209,7 @@ static void ask_evicted(void)
 		return;
 	}
 	before = pm_plan_strategy(plan);
+	descriptor = pm_session_fd(session);
 	known_loop();
 	poll_for(session, 1);
 	first = tally.samples;
@@ -228,7 +230,8 @@ static void ask_evicted(void)
 			pm_errno_name(-rivals[0]));
 	else
 		verdict("session.goes_on", before == PM_STRATEGY_EBB && after != PM_STRATEGY_EBB &&
-			first > 0 && tally.samples > meanwhile &&
+			first > 0 && tally.samples > meanwhile && descriptor > 0 &&
+			pm_session_fd(session) == descriptor && fcntl(descriptor, F_GETFD) >= 0 &&
 			strstr(said, "evicted") != NULL ? YES : BROKEN,
 			"%s with %llu samples, then %s with %llu: %s", pm_strategy_name(before),
 			(unsigned long long)first, pm_strategy_name(after),
