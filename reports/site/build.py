@@ -14,7 +14,7 @@ from typing import Any
 
 from reports import personas, text, wordlist
 from reports.database import whole
-from reports.site import build_data, bundle, devices as machines_devices, machines, model, pages as points_pages, plots
+from reports.site import build_data, bundle, devices as machines_devices, evidence, machines, model, pages as points_pages, plots
 from reports.site.model import Site, Spot
 from reports.site.render import Pages
 from reports.text import Unusable
@@ -49,6 +49,8 @@ def _tables(site: Site, pages: Pages) -> None:
     pages.write("data/cells.csv", "\r\n".join(lines) + "\r\n")
     pages.write("data/cells.json", text.pack_json({"head": head, "rows": rows}))
     pages.write("data/table.md", markdown(site))
+    if site.file:       # nobody writes to it: this transaction reads
+        pages.copy("data/results.db", site.file)
 
 
 def markdown(site: Site, limit: int = 400) -> str:
@@ -88,7 +90,7 @@ def _plots(site: Site, pages: Pages) -> None:
 
 def _facts(site: Site, spot: Spot, probe: str) -> dict[str, Any]:
     """The facts of a probe, as the most privileged persona of a kernel found them."""
-    run = machines.site_newest(spot, next(iter(spot.columns))).run
+    run = evidence.newest(spot, next(iter(spot.columns))).run
     found: dict[str, Any] = whole.loose(site.connection, run).get(probe, {}).get("facts", {})
     return found
 
@@ -109,27 +111,16 @@ def _costs(site: Site, spots: list[Spot]) -> list[tuple[str, Any]]:
     return made
 
 
-def _evidence(site: Site) -> dict[tuple[int, str], list[str]]:
-    found: dict[tuple[int, str], list[str]] = {}
-    for spot in site.spots:
-        for persona in spot.columns:
-            run = machines.site_newest(spot, persona).run
-            for probe, loose in whole.loose(site.connection, run).items():
-                for name, lines in loose.get("evidence", {}).items():
-                    found[run, f"{probe}.{name}"] = [text.clean(line, 400) for line in lines[:20]]
-    return found
-
-
 def write(site: Site, folder: Path, scripts: bool, say: Say) -> Pages:
     """All pages of a site."""
     pages = Pages(site, folder, scripts)
     points_pages.overview(site, pages)
     points_pages.areas(site, pages)
-    lines, evidence = model.lines(site), _evidence(site)
+    lines, said = evidence.lines(site), evidence.printed(site)
     for number, one in enumerate(site.points):
         if number % 100 == 0:
             say(f"points: {number} of {len(site.points)}")
-        points_pages.point(site, pages, one, lines, evidence)
+        points_pages.point(site, pages, one, lines, said)
     kernels = machines.Machines(site, pages, lines)
     for number, spot in enumerate(site.spots):
         say(f"kernels: {number} of {len(site.spots)}")

@@ -7,11 +7,13 @@ from pathlib import Path
 from typing import Any
 
 from reports import merge, profile, requirements, text, wordlist
+from reports.database.matrix import Result
 from reports.export import header, tabular
 from reports.export.common import Options
 from reports.requirements import Finding, Requirements
 from reports.site import model, pages as points_pages
-from reports.site.model import Line, Site, Spot
+from reports.site.evidence import Line, newest as newest_column
+from reports.site.model import Site, Spot
 from reports.site.render import Pages
 
 Lines = dict[tuple[int, str], Line]
@@ -62,12 +64,12 @@ class Machines:
         """The page of a kernel, the results behind it, and its downloads."""
         site = self.site
         newest = {column.result.digest: column.result for persona in spot.columns
-                  for column in [site_newest(spot, persona)]}
+                  for column in [newest_column(spot, persona)]}
         results = {digest: site.reader.result(digest) for digest in newest}
         first = results[spot.one.result.digest] if spot.one.result.digest in results else \
             next(iter(results.values()))
         for digest, made in results.items():
-            self._result(spot, digest, made)
+            self._result(spot, newest[digest], made)
         stem = spot.page.removesuffix(".html")
         merged = self._downloads(stem, list(results.values()))
         lacks = list(points_pages.lacking(site, spot))
@@ -81,7 +83,8 @@ class Machines:
                  for area, counts in sorted(model.by_area(site, spot, site.personas[0]).items())]
         self.pages.page("kernel.html", f"kernel/{spot.page}", spot=spot, stem=stem, lists=lists,
                         identity=identity(first), limit=_text(first["environment"].get("limit")),
-                        results=list(newest.values()), wishes=plans(self.wishes, first, merged), complaints=first.get("complaints", []), areas=areas,
+                        results=list(newest.values()), wishes=plans(self.wishes, first, merged),
+                        complaints=first.get("complaints", []), areas=areas,
                         totals=[(persona, model.totals(site, spot, persona)) for persona in spot.columns])
 
     def _downloads(self, stem: str, results: list[dict[str, Any]]) -> dict[str, Any]:
@@ -95,7 +98,8 @@ class Machines:
         self.pages.write(f"data/{stem}.profile.json", text.pack_json(made))
         return made
 
-    def _result(self, spot: Spot, digest: str, made: dict[str, Any]) -> None:
+    def _result(self, spot: Spot, result: Result, made: dict[str, Any]) -> None:
+        digest = result.digest
         runs = {column.persona: column.run for found in spot.columns.values() for column in found
                 if column.result.digest == digest}
         evidence = []
@@ -108,15 +112,10 @@ class Machines:
             evidence.append((persona, rows))
         self.pages.page("result.html", f"result/{digest}.html", spot=spot, digest=digest,
                         started=made.get("started", ""), suite=made["suite"], identity=identity(made),
-                        source=spot.one.result.source, evidence=evidence,
+                        source=result.source, evidence=evidence,
                         judged=[("Unexpected", made["unexpected"]), ("Better than expected",
                                                                      made.get("news", []))])
         self.pages.write(f"data/results/{digest}.json", text.pack_json(made))
-
-
-def site_newest(spot: Spot, persona: str) -> Any:
-    """The column that stands for a persona of a spot."""
-    return max(spot.columns[persona], key=lambda each: (each.result.started, each.result.id))
 
 
 def _text(value: Any) -> str:

@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
+from pathlib import Path
 
 from sqlalchemy.engine import Connection
 
@@ -22,6 +23,7 @@ from reports.site import source
 
 MIXED, SILENT = "mixed", ""
 NAME_LIMIT = 80
+FILE_LIMIT = 100 << 20      # of a database that goes with the site
 
 
 def slug(said: str) -> str:
@@ -192,6 +194,14 @@ class Site:
         return text.clean(self.matrix.reason(cell.answer), 1000) if cell.answer else ""
 
     @cached_property
+    def file(self) -> Path | None:
+        """The database, where it is a file that is small enough to go with the site."""
+        url = self.connection.engine.url
+        path = Path(url.database or "")
+        fits = url.get_backend_name() == "sqlite" and path.is_file() and path.stat().st_size <= FILE_LIMIT
+        return path if fits else None
+
+    @cached_property
     def coverage(self) -> dict[str, query.Covered]:
         return query.coverage(self.matrix, self.usage)
 
@@ -249,26 +259,6 @@ def load(connection: Connection, wanted: matrix.Filter) -> Site:
     order = personas.in_order({column.persona for column in made.columns})
     return Site(connection, made, declared, expect.read(expect.FOLDER), _spots(made.columns), points,
                 order, source.read())
-
-
-@dataclass
-class Line:
-    """Where a probe printed the answer to a point."""
-    file: str
-    number: int
-    said: str
-
-
-def lines(site: Site) -> dict[tuple[int, str], Line]:
-    """(run, point key) -> the line of what was printed, of the results that the tables show."""
-    found: dict[tuple[int, str], Line] = {}
-    for spot in site.spots:
-        for persona, columns in spot.columns.items():
-            run = max(columns, key=lambda each: (each.result.started, each.result.id)).run
-            for probe, said in whole.transcripts(site.connection, run).items():
-                for number, name, line in whole.result_lines(said):
-                    found[run, f"{probe}.{name}"] = Line(f"{persona}/{probe}.ktap", number, line)
-    return found
 
 
 def totals(site: Site, spot: Spot, persona: str) -> Counter[str]:

@@ -12,7 +12,8 @@ from reports import wordlist
 from reports.database.query import BEST_FIRST, History, Step
 from reports.difference import LACKING
 from reports.site import model
-from reports.site.model import Cell, Line, Point, Site, Spot
+from reports.site.evidence import Line
+from reports.site.model import Cell, Point, Site, Spot
 from reports.site.render import Pages
 from reports.site.source import About
 

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import shutil
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -63,3 +64,9 @@ class Pages:
         path.write_bytes(data)
         self.count += 1
         self.bytes += len(data)
+
+    def copy(self, file: str, source: Path) -> None:
+        """Put a copy of a file into the site."""
+        shutil.copyfile(source, self.folder / file)
+        self.count += 1
+        self.bytes += source.stat().st_size

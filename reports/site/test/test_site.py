@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from reports.database import connect, matrix
 from reports.site import build, bundle, plots, source
 from reports.site.test.conftest import HOSTILE, build_into, make
 from reports.text import Unusable
@@ -98,6 +99,12 @@ def test_downloads_are_what_they_say(built: Path) -> None:
         assert json.loads(path.read_text(encoding="utf-8"))["id"] == path.stem
     assert not [line for line in (built / "data/cells.csv").read_text(encoding="utf-8").splitlines()
                 if re.search('(^|,)"[=+@-]', line)]
+
+
+def test_the_whole_database_goes_with_the_site(built: Path) -> None:
+    with connect.reading(connect.open_engine(str(built / "data/results.db"))) as connection:
+        there = {column.result.digest for column in matrix.load(connection).columns}
+    assert there == {path.stem for path in (built / "data/results").iterdir()}
 
 
 def test_without_npm_every_table_is_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: MIT
+"""Where the cells of the tables come from: the run, the line, and what the probe printed besides."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from reports import text
+from reports.database import whole
+from reports.site.model import Site, Spot
+
+
+def newest(spot: Spot, persona: str) -> Any:
+    """The column that stands for a persona of a spot."""
+    return max(spot.columns[persona], key=lambda each: (each.result.started, each.result.id))
+
+
+@dataclass
+class Line:
+    """Where a probe printed the answer to a point."""
+    file: str
+    number: int
+    said: str
+
+
+def lines(site: Site) -> dict[tuple[int, str], Line]:
+    """(run, point key) -> the line of what was printed, of the results that the tables show."""
+    found: dict[tuple[int, str], Line] = {}
+    for spot in site.spots:
+        for persona in spot.columns:
+            run = newest(spot, persona).run
+            for probe, said in whole.transcripts(site.connection, run).items():
+                for number, name, line in whole.result_lines(said):
+                    found[run, f"{probe}.{name}"] = Line(f"{persona}/{probe}.ktap", number, line)
+    return found
+
+
+def printed(site: Site) -> dict[tuple[int, str], list[str]]:
+    """(run, point key) -> what a probe printed as evidence, of the same results."""
+    found: dict[tuple[int, str], list[str]] = {}
+    for spot in site.spots:
+        for persona in spot.columns:
+            run = newest(spot, persona).run
+            for probe, loose in whole.loose(site.connection, run).items():
+                for name, lines in loose.get("evidence", {}).items():
+                    found[run, f"{probe}.{name}"] = [text.clean(line, 400) for line in lines[:20]]
+    return found
