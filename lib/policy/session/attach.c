@@ -57,7 +57,7 @@ static void begin(struct pm_session *session)
 	session->self = pm_gettid();
 	session->strategy = pm_plan_chosen(session->plan);
 	session->operations = session->strategy->operations;
-	pm_cpu_time_prepare(session);
+	pm_cpu_time_begin(session);
 	pm_format_of(&session->plan->events[0].attr, &session->format);
 }
 
@@ -77,7 +77,7 @@ static int attach_chosen(struct pm_session *session, struct pm_diag *diag)
 	    pm_canary_leave(session, reason, sizeof(reason)) == 0 &&
 	    pm_standstill_sleepers(session, reason, sizeof(reason)) == 0 &&
 	    pm_proof_threads(session, reason, sizeof(reason)) == 0) {
-		pm_cpu_time_begin(session);
+		pm_cpu_time_attached(session);
 		pm_proof_tell(session);
 		return 0;
 	}

@@ -26,18 +26,12 @@ static size_t choose(const struct pm_session *session)
 	return SIZE_MAX;
 }
 
-void pm_cpu_time_prepare(struct pm_session *session)
-{
-	session->cpu_time = (struct cpu_time){ .event = choose(session) };
-}
-
 void pm_cpu_time_begin(struct pm_session *session)
 {
 	struct cpu_time *time = &session->cpu_time;
 	int tid;
 
-	if (time->event != choose(session))	/* a strategy may only count */
-		pm_cpu_time_prepare(session);
+	*time = (struct cpu_time){ .event = choose(session) };
 	if (time->event == SIZE_MAX)
 		return;
 	tid = session->plan->events[time->event].spec.tid;
@@ -46,6 +40,12 @@ void pm_cpu_time_begin(struct pm_session *session)
 	time->clock = tid == PM_ALL_THREADS ? CLOCK_PROCESS_CPUTIME_ID :
 		pm_thread_clock(tid ? tid : session->self);
 	time->known = pm_clock_ns(time->clock, &time->begin) == 0;
+}
+
+void pm_cpu_time_attached(struct pm_session *session)
+{
+	if (session->cpu_time.event != choose(session))
+		pm_cpu_time_begin(session);
 }
 
 uint64_t pm_cpu_time_used(const struct pm_session *session)

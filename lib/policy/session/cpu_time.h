@@ -18,11 +18,14 @@ struct cpu_time {
 	uint64_t sampled;		/* ns, of samples that were delivered */
 };
 
-/* An attach begins: samples that come before it is done are delivered, and count. */
-void pm_cpu_time_prepare(struct pm_session *session);
-
-/* Starts the account, for the first event that samples time of one process or thread. */
+/*
+ * An attach begins, and with it the account, for the first event that samples time of one process
+ * or thread: samples that come before the attach is done are delivered, too.
+ */
 void pm_cpu_time_begin(struct pm_session *session);
+
+/* The attach is done: a strategy that only counts samples no time. */
+void pm_cpu_time_attached(struct pm_session *session);
 
 /* ns used since then; 0 when there is no such event, or its thread has ended. */
 uint64_t pm_cpu_time_used(const struct pm_session *session);
