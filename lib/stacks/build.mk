@@ -4,6 +4,7 @@
 STACKS_NEED := libdw libelf zlib
 STACKS_LIBS := -ldw -lelf -lz -ldl -pthread
 STACKS_SOURCES := $(wildcard lib/stacks/*.c)
+STACKS_FUZZ := $(patsubst lib/test/%.c,build/test/%,$(wildcard lib/test/stacks/*_fuzz.c))
 ifeq ($(CROSS_COMPILE),)
 HAVE_STACKS := $(shell pkg-config --exists $(STACKS_NEED) 2>/dev/null && echo yes)
 endif
@@ -12,6 +13,7 @@ ifneq ($(HAVE_STACKS),)
 library: $(B)/libperfmodes-stacks.a $(B)/examples/stacks/folded_stacks
 unit-tests: $(patsubst lib/test/%.c,build/test/%,$(wildcard lib/test/stacks/*_test.c))
 library-tests: stacks-tests
+fuzz-targets: $(STACKS_FUZZ)
 else
 library: without-stacks
 without-stacks:
@@ -38,7 +40,6 @@ install-stacks: $(B)/libperfmodes-stacks.a	## install libperfmodes-stacks, its h
 # The tests of the room: under the sanitizers, and the programs that they look at.
 STACKS_PROGRAMS := $(patsubst %,build/test/stacks/%,trees late.so stopped sample)
 STACKS_TESTS := $(patsubst lib/test/%.c,build/test/%,$(wildcard lib/test/stacks/*_test.c))
-STACKS_FUZZ := $(patsubst lib/test/%.c,build/test/%,$(wildcard lib/test/stacks/*_fuzz.c))
 stacks-tests: $(STACKS_PROGRAMS) $(STACKS_TESTS) $(STACKS_FUZZ)	## build the tests of lib/stacks
 build/test/stacks.a: $(patsubst lib/%.c,build/test/object/%.o,$(STACKS_SOURCES))
 	$(Q)rm -f $@ && ar rcs $@ $^

@@ -46,7 +46,7 @@ def test_unit(name: str) -> None:
 
 @pytest.mark.parametrize("name", names("*_fuzz.c"))
 def test_fuzz(name: str, tmp_path: Path) -> None:
-    corpus = HERE.parent / "data" / name
+    corpus = HERE / "data" / name
     assert list(corpus.iterdir()), "no corpus"
     done = run(built(name), "-max_total_time=1", f"-artifact_prefix={tmp_path}/", tmp_path, corpus)
     assert done.returncode == 0, done.stderr[-4000:]

@@ -25,7 +25,7 @@ from pathlib import Path
 
 TREE = Path(__file__).resolve().parents[3]
 HERE = "suites/test/fuzz/run.py"
-SEEDS = ("lib/test/data", "lib/test/policy/data", "lib/test/sampler/data",
+SEEDS = ("lib/test/data", "lib/test/policy/data", "lib/test/sampler/data", "lib/test/stacks/data",
          "probes/launcher/fuzz/data")
 KEPT = TREE / "build" / "fuzz"
 LIMIT = 5           # seconds for one input, many times what the largest takes
