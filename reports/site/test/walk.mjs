@@ -179,7 +179,7 @@ await step("kernel", `kernel/${spot.id}.html`, async (page, expect) => {
   }
 });
 await step("device", `device/${files("device")[0]}`, async (page, expect) => {
-  expect((await page.locator("#simulate ~ .wide tbody tr").count()) === 10, "not ten wishes");
+  expect((await page.locator("#simulate ~ .wide tbody tr").count()) >= 10, "fewer than ten wishes");
   expect((await page.locator("table tbody tr").count()) > 0, "no result over time");
 });
 await step("plots", "plots.html", async (page, expect) => {
