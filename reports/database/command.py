@@ -121,12 +121,12 @@ ASKED: dict[str, Callable[[matrix.Matrix, argparse.Namespace], Rows]] = {
 
 
 def declarations(connection: Connection) -> Catalogue:
-    """The declarations of the tree, or else those of the newest result that came with some."""
+    """The declarations of the tree, or else those that came with the results."""
     try:
         return catalogue.gather([catalogue.built(Path("."))])
     except Unusable:
         pass
-    return store.newest_catalogue(connection) or Catalogue()
+    return store.declarations(connection)
 
 
 def wanted(args: argparse.Namespace) -> matrix.Filter:

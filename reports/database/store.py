@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import Table, exc, select
+from sqlalchemy import Table, exc, func, select
 from sqlalchemy.engine import Connection, Engine
 
 from reports import catalogue, expect, result as results, text
@@ -242,13 +242,21 @@ def _keep_catalogue(connection: Connection, declared: Catalogue) -> None:
         connection.execute(table.insert().values(digest=digest, packed=packed))
 
 
-def newest_catalogue(connection: Connection) -> Catalogue | None:
-    """The catalogue of the newest result that came with one."""
+def declarations(connection: Connection) -> Catalogue:
+    """What the results declare: each probe as the newest that came with it has it. A run of a small suite
+    comes with the declarations of that suite alone."""
     table, kept = tables.RESULT, tables.CATALOGUE
-    digest = connection.execute(
-        select(table.c.catalogue).join(kept, kept.c.digest == table.c.catalogue)
-        .order_by(table.c.started.desc(), table.c.id.desc()).limit(1)).scalar()
-    return stored_catalogue(connection, digest) if digest else None
+    newest = func.max(table.c.started)
+    rows = connection.execute(
+        select(table.c.catalogue, newest).join(kept, kept.c.digest == table.c.catalogue)
+        .group_by(table.c.catalogue).order_by(newest.desc(), table.c.catalogue))
+    found = [made for row in rows.all() if (made := stored_catalogue(connection, row.catalogue))]
+    if not found:
+        return Catalogue()
+    whole = Catalogue(text=found[0].text)
+    for made in found:
+        whole.probes = made.probes | whole.probes
+    return whole
 
 
 def stored_catalogue(connection: Connection, digest: str) -> Catalogue | None:

@@ -85,7 +85,7 @@ def test_the_same_answers_as_a_file_gives(database: Database, url: str, capsys: 
         assert verbs.main(["db", "add", "--db", where, *files]) == 0
         capsys.readouterr()
         for asked in (("list",), ("coverage",), ("history", "hw.count.cycles"), ("lacking", "hw.count.cycles"),
-                      ("classes",), ("point", "hw.count.cycles"), ("changes", "6.1", "6.2")):
+                      ("classes",), ("backports",), ("point", "hw.count.cycles"), ("changes", "6.1", "6.2")):
             assert verbs.main(["db", *asked, "--json", "--db", where]) == 0
         said.append(capsys.readouterr().out)
     assert said[0] == said[1]

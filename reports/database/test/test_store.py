@@ -17,8 +17,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings, strategies
 from sqlalchemy import func, select, text as sql
 
+from reports import catalogue
 from reports.database import connect, matrix, store, tables, whole
-from reports.database.test.conftest import POINTS, Database, make, sealed
+from reports.database.test.conftest import CATALOGUE, POINTS, Database, make, sealed
 from reports.test.conftest import TREE, MakeRun
 from reports.text import Unusable
 
@@ -71,6 +72,20 @@ def test_directories_and_archives(database: Database, make_run: MakeRun, tmp_pat
         said = whole.transcripts(connection, made.columns[0].run)
     assert whole.line_of(said["ring.write_backward"], "newest") == (5, "ok 1 ring.newest")
     assert whole.line_of(said["ring.write_backward"], "nothing") is None
+
+
+def test_a_later_run_of_a_small_suite_hides_no_declaration(database: Database) -> None:
+    """Seen with a quick run that came after a default one: most points had lost their release."""
+    small = catalogue.parse("id=hw.count\ntitle=newer words\nsince=2.6.31\npoint=cycles they count\n")
+    for hour, declared in (("10", catalogue.parse(CATALOGUE)), ("11", small)):
+        result = make(started=f"2026-11-20T{hour}:00:00Z")
+        result["tool"]["catalogue"] = declared.digest()
+        database.store.catalogues[declared.digest()] = declared
+        assert database.add(sealed(result))[0].what == store.ADDED
+    with connect.reading(database.engine) as connection:
+        found = store.declarations(connection)
+    assert sorted(found.probes) == ["hw.count", "ring.write_backward", "task.two"]
+    assert found.probes["hw.count"].title == "newer words"
 
 
 def test_an_archive_writes_nowhere_else(database: Database, tmp_path: Path) -> None:
