@@ -135,7 +135,8 @@ bool pm_sigring_is_ours(const struct sigring *ring)
 
 /*
  * Gives the signal back, unless the program has taken it over: what was there before would end it
- * at its next signal. In between it is ignored, which throws away what is pending in every thread.
+ * at its next signal. In between it is ignored, which throws away what is pending in every thread;
+ * where that is refused, the handler stays, which has nothing to do any more.
  */
 static void give_back(const struct sigring *ring)
 {
@@ -144,8 +145,8 @@ static void give_back(const struct sigring *ring)
 	if (!pm_sigring_is_ours(ring))
 		return;
 	ignore.sa_handler = SIG_IGN;
-	(void)sigaction(ring->number, &ignore, NULL);
-	(void)sigaction(ring->number, &ring->before, NULL);
+	if (sigaction(ring->number, &ignore, NULL) == 0)
+		(void)sigaction(ring->number, &ring->before, NULL);
 }
 
 /* In a forked child: the handler was copied, the threads that ran it were not. */
