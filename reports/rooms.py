@@ -52,6 +52,11 @@ def _check(args: argparse.Namespace) -> int:
     return command.check(args)
 
 
+def _history(args: argparse.Namespace) -> int:
+    from reports.export import command
+    return command.history(args)
+
+
 def _features(args: argparse.Namespace) -> int:
     from reports.export import command
     return command.features_differ(args)
@@ -63,7 +68,7 @@ def _site(args: argparse.Namespace) -> int:
 
 
 WORKS: dict[str, Work] = {"db": _lazy(_db), "site": _lazy(_site), "export": _export, "merge": _merge,
-                          "check": _check, "features": _features}
+                          "check": _check, "features": _features, "history": _history}
 FORMATS = ("junit", "ktap", "kcidb", "squad", "csv", "json", "markdown", "header", "badge", "features")
 
 
@@ -102,6 +107,10 @@ def arguments(verb: Any) -> None:
     made.add_argument("profile", type=Path, nargs="+", help="profile, result or result directory")
     made.add_argument("--union", action="store_true", help="what is known of any of them")
     made.add_argument("-o", "--output", type=Path, help="write it there")
+    made.add_argument("--update", type=Path, metavar="FILE",
+                      help="the next version of that profile, with what changed; written there without -o")
+    made = verb("history", "the versions of a merged profile, and what changed in each")
+    made.add_argument("profile", type=Path, help="profile that `merge --update` made")
     made = verb("check", "hold what a program needs against profiles; exit 1 when it is not there")
     made.add_argument("requirements", type=Path, help="TOML; reports/requirements.py has an example")
     made.add_argument("profile", type=Path, nargs="+",

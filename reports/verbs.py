@@ -241,8 +241,8 @@ WORKS = {"result": _result, "validate": _validate, "lint": _lint, "table": _tabl
 
 
 def _one_verb(argv: Sequence[str]) -> Sequence[str]:
-    """`profile merge` and `profile check` are verbs of two words."""
-    two = len(argv) > 1 and argv[0] == "profile" and argv[1] in ("merge", "check")
+    """`profile merge`, `profile history` and `profile check` are verbs of two words."""
+    two = len(argv) > 1 and argv[0] == "profile" and argv[1] in ("merge", "history", "check")
     return argv[1:] if two else argv
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The verb `export`, and the two of profiles: merge and check."""
+"""The verbs `export`, `features` and those of profiles: merge, history and check."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 
 from reports import catalogue, expect, merge, profile, requirements, result, schema, shipped, text
 from reports.catalogue import Catalogue
-from reports.export import badge, features, header, junit, kcidb, ktap, squad, support, tabular
+from reports.export import badge, features, header, junit, kcidb, ktap, squad, support, tabular, versions
 from reports.export.common import Options, Result
 from reports.text import Unusable
 
@@ -82,7 +82,23 @@ def merge_profiles(args: argparse.Namespace) -> int:
     made, conflicts = merge.merge(named, args.union)
     for conflict in conflicts:
         print(f"reports: left out: {conflict}", file=sys.stderr)
-    _out(text.dump_json(schema.require("profile", made, "the merged profile")), args.output)
+    output = args.output or args.update
+    if args.update:
+        old = schema.require("profile", text.load_json(args.update), str(args.update)) \
+            if args.update.exists() else None
+        made = versions.update(old, made)
+        print(f"reports: version {made['version']}", file=sys.stderr)
+    _out(text.dump_json(schema.require("profile", made, "the merged profile")), output)
+    return OK
+
+
+def history(args: argparse.Namespace) -> int:
+    """Print the versions of a merged profile."""
+    made, _whole = _loaded(args.profile)
+    if "history" not in made:
+        raise Unusable(text.clean(f"{args.profile}: has no history; `profile merge --update` keeps one", 300))
+    for line in versions.lines(made):
+        print(text.clean(line))
     return OK
 
 

@@ -466,8 +466,8 @@ static void large_and_deep(void **state)
 
 static void later_formats_may_add(void **state)
 {
-	struct pm_profile *profile = load("{\"format\": 1, \"kind\": \"profile\", \"new\": {\"a\":"
-					  " [1, {\"kernel\": {\"b\": null}}]}, \"more\": 1.5,"
+	struct pm_profile *profile = load("{\"format\": 1, \"kind\": \"profile\", \"version\": 1.5,"
+					  " \"history\": [1, {\"kernel\": {\"b\": null}}],"
 					  " \"kernel\": {\"a.b\": \"yes\"}}");
 
 	(void)state;

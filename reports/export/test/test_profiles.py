@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from reports import merge, requirements, schema, text, verbs
+from reports.export import versions
 from reports.text import Unusable
 
 Profile = dict[str, Any]
@@ -112,3 +113,59 @@ def test_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) ->
     assert verbs.main(["profile", "merge", *names]) == 0
     said = capsys.readouterr()
     assert json.loads(said.out)["kernel"] == {} and "left out: user a.b: " in said.err
+
+
+def test_versions_tell_what_changed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", str(86400 * 365))
+    first = make({"a.b": "yes", "a.c": 1, "a.gone": "no"})
+    for old, dates in ((first, [None, "1971-01-01"]), (versions.update(None, first), ["1971-01-01"] * 2)):
+        made = versions.update(old, make({"a.b": "no", "a.c": True, "a.new": "x"}, {"a.b": "blocked"}))
+        assert not schema.problems("profile", made)
+        assert [each.get("date") for each in made["history"]] == dates
+        last = made["history"][-1]
+        assert (made["version"], last["added"], last["removed"], last["changed"]) == (2, 2, 1, 2)
+        assert last["changes"] == [
+            {"key": "a.b", "was": "yes", "now": "no"}, {"key": "a.b", "persona": "user", "now": "blocked"},
+            {"key": "a.c", "was": 1, "now": True}, {"key": "a.gone", "was": "no"},
+            {"key": "a.new", "now": "x"}]
+    assert versions.update(made, made) == made
+    other = versions.update(made, made | {"evidence": ["1" * 16]})
+    assert other["version"] == 3 and other["history"][-1]["changes"] == []
+
+
+def test_a_history_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    made = versions.update(None, make({}))
+    for number in range(40):
+        made = versions.update(made, make({f"a.k{at}": f"{number}" + "x" * 9000 for at in range(501)}))
+    last = made["history"][-1]
+    assert made["version"] == 41 and last["changed"] == 501 and len(last["changes"]) == 500
+    assert not schema.problems("profile", made)
+    assert 1 < len(made["history"]) < 32 and "and 1 more" in "\n".join(versions.lines(made))
+    assert len(text.dump_json(made["history"]).encode()) < versions.BYTES_LIMIT + 100_000
+    monkeypatch.setattr(versions, "BYTES_LIMIT", 1)
+    assert [each["version"] for each in versions.update(made, make({}))["history"]] == [42]
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", "never")
+    with pytest.raises(Unusable):
+        versions.today()
+
+
+@pytest.mark.parametrize("wrong", [
+    {"version": 0}, {"version": True}, {"history": []}, {"history": [{"version": 1}]}])
+def test_a_wrong_history_is_refused(wrong: Profile) -> None:
+    assert schema.problems("profile", make({}) | wrong)
+
+
+def test_merge_updates_a_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    base, one = tmp_path / "base.json", tmp_path / "one.json"
+    for answer in ("yes", "no", "no"):
+        one.write_text(text.dump_json(make({"a.b": answer})), encoding="utf-8")
+        assert verbs.main(["profile", "merge", "--update", str(base), str(one)]) == 0
+    assert "version 2" in capsys.readouterr().err
+    assert text.load_json(base)["kernel"] == {"a.b": "no"}
+    assert verbs.main(["profile", "history", str(base)]) == 0
+    said = capsys.readouterr().out.splitlines()
+    assert "1 changed" in said[0] and said[1].strip() == "a.b: yes -> no" and said[2].startswith("version 1")
+    assert verbs.main(["profile", "history", str(one)]) == 3
+    base.write_text("{}", encoding="utf-8")
+    assert verbs.main(["profile", "merge", "--update", str(base), str(one)]) == 3
+    assert base.read_text(encoding="utf-8") == "{}"
