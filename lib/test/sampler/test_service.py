@@ -46,15 +46,18 @@ def test_known_work_of_several_processes(tmp_path: Path) -> None:
 
 
 def test_time_of_the_cpu(tmp_path: Path) -> None:
-    """A clock's samples are in the functions that used the time. A busy host steals some of them."""
+    """A clock's samples are in the functions that used the time. A busy host takes some of them, and
+    in a guest the clock also counts what the host takes of the time."""
     service = Service(tmp_path, {}).start()
+    began = time.monotonic_ns()
     workload = start("spin", "500")
     used = workload.cpu_ns()
+    there = time.monotonic_ns() - began
     run = service.stop()
     weights = {stack: weight for stack, weight in run.folded().items()
                if stack.startswith("workload;")}
     seen = sum(weights.values())
-    assert 0.2 * used < seen < 1.1 * used + 30 * PERIOD
+    assert 0.2 * used < seen < max(1.1 * used, there) + 30 * PERIOD
     assert sum(weight for stack, weight in weights.items() if KNOWN in stack) > 0.9 * seen
     accounted(run)
 
