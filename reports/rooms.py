@@ -62,13 +62,19 @@ def _features(args: argparse.Namespace) -> int:
     return command.features_differ(args)
 
 
+def _uapi(args: argparse.Namespace) -> int:
+    from reports.export import command
+    return command.uapi_differs(args)
+
+
 def _site(args: argparse.Namespace) -> int:
     from reports.site import command
     return command.work(args)
 
 
 WORKS: dict[str, Work] = {"db": _lazy(_db), "site": _lazy(_site), "export": _export, "merge": _merge,
-                          "check": _check, "features": _features, "history": _history}
+                          "check": _check, "features": _features, "history": _history,
+                          "uapi": _uapi}
 FORMATS = ("junit", "ktap", "kcidb", "squad", "csv", "json", "markdown", "header", "badge", "features")
 
 
@@ -120,6 +126,10 @@ def arguments(verb: Any) -> None:
     made = verb("features", "hold the kernel's Documentation/features against results; exit 1 where they differ")
     made.add_argument("folder", type=Path, metavar="TREE", help="kernel tree, or its Documentation/features")
     made.add_argument("result", type=Path, nargs="+", help="result directory or result.json")
+    made = verb("uapi", "hold the numbers of the library's ABI against the kernel's; exit 1 where one differs")
+    made.add_argument("abi", type=Path, metavar="ABI", help="the library's header, or as HEADER")
+    made.add_argument("header", type=Path, metavar="HEADER",
+                      help="perf_event.h, a kernel tree, or a folder of headers such as /usr/include")
     made = verb("site", "the compatibility site of a database: static pages")
     made.add_argument("folder", type=Path, metavar="OUT", help="folder that is made, or replaced")
     add_usage(made)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The verbs `export`, `features` and those of profiles: merge, history and check."""
+"""The verbs `export`, `features`, `uapi` and those of profiles: merge, history and check."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 
 from reports import catalogue, expect, merge, profile, requirements, result, schema, shipped, text
 from reports.catalogue import Catalogue
-from reports.export import badge, features, header, junit, kcidb, ktap, squad, support, tabular, versions
+from reports.export import badge, features, header, junit, kcidb, ktap, squad, support, tabular, uapi, versions
 from reports.export.common import Options, Result
 from reports.text import Unusable
 
@@ -60,6 +60,21 @@ def features_differ(args: argparse.Namespace) -> int:
         print(text.clean(str(each)))
     print(f"{compared} cells compared, {len(different)} differ")
     return BAD if different else OK
+
+
+def uapi_differs(args: argparse.Namespace) -> int:
+    """Hold the numbers of the library's ABI against kernel headers; 1 where one differs."""
+    ours, theirs = (uapi.constants(uapi.headers_of(path)) for path in (args.abi, args.header))
+    found = uapi.compare(ours, theirs)
+    for each in found.differ:
+        print(text.clean(f"differs: {each}"))
+    for title, names in (("the list ends elsewhere", found.ends), ("only there", found.theirs_alone),
+                         ("only here", found.ours_alone)):
+        for name in names:
+            print(text.clean(f"{title}: {name}"))
+    print(f"{found.compared} constants compared, {len(found.differ)} differ, "
+          f"{len(found.theirs_alone)} only there, {len(found.ours_alone)} only here")
+    return BAD if found.differ else OK
 
 
 def _loaded(path: Path) -> tuple[dict[str, Any], dict[str, Any] | None]:
