@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * * May a profiler read the memory map and the memory of a process that it samples? Foreign stacks
+ * May a profiler read the memory map and the memory of a process that it samples? Foreign stacks
  * are unwound from both, and perf events give neither: where they may be opened, these may still
  * be closed.
  * Observed: a child writes down where a known pattern lies; maps, mem and process_vm_readv(2) are
@@ -151,6 +151,7 @@ TEST(not_dumpable)
 	must_start_worker(&child, WORKER_CHILD);
 	close(must_open(&attr, child.tid, -1, -1, 0));
 	must_be_open(read_by_call(child.tid, copy), "process_vm_readv");
+	close(must_be_open(open_of(child.tid, "mem"), "mem"));
 	ASSERT_EQ(0, worker_do(&child, hide, NULL));
 	event = pm_open(&attr, child.tid, -1, -1, 0);
 	mem = open_of(child.tid, "mem");
