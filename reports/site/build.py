@@ -22,9 +22,10 @@ from reports.text import Unusable
 MARK = ".perfmodes-site"
 ROWS_LIMIT = 400_000        # of the table of all cells
 COST_LIMIT = 1 << 50
-# Facts that are times: what using perf events costs on a kernel.
+# Facts that are times or rates: what using perf events costs on a kernel.
 COSTS = (("task.attach_many", "attach_ns", "Attaching to one more thread, ns"),
-         ("task.storm", "fork_us", "A child that is forked, faults ten times and is waited for, inheriting, µs"))
+         ("task.storm", "fork_us", "A child that is forked, faults ten times and is waited for, inheriting, µs"),
+         ("ring.lost", "drain_rate", "Records that a reader takes out of a full ring, one by one, in a second"))
 
 Say = Callable[[str], None]
 
@@ -101,7 +102,7 @@ def _offsets(site: Site, spot: Spot) -> list[tuple[int, int, int]]:
 
 
 def _costs(site: Site, spots: list[Spot]) -> list[tuple[str, Any]]:
-    """A picture for each time that was measured on several kernels."""
+    """A picture for each time or rate that was measured on several kernels."""
     made = []
     for probe, name, title in COSTS:
         rows = [(spot.name, value) for spot in spots

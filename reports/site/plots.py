@@ -40,7 +40,7 @@ def bars(title: str, rows: Sequence[tuple[str, int, int]]) -> Markup:
 
 
 def costs(title: str, rows: Sequence[tuple[str, int]]) -> Markup:
-    """Horizontal bars of times: (name, time)."""
+    """Horizontal bars of times or rates: (name, value)."""
     most, room, left = max(time for _name, time in rows), WIDTH - LEFT - RIGHT - 80, LEFT + 80
     body = []
     for number, (name, time) in enumerate(rows):

@@ -3,9 +3,17 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 from xml.etree import ElementTree
 
-from reports.site import plots
+import pytest
+
+from reports.site import build, plots
+
+PROBES = Path(__file__).resolve().parents[3] / "probes"
 
 
 def words(svg: str) -> list[str]:
@@ -20,6 +28,24 @@ def test_costs_are_to_scale() -> None:
     made = plots.costs("Attaching, ns", [("amd64-6.1", 1000), ("<script>", 250)])
     assert words(made) == ["amd64-6.1", "1,000", "<script>", "250"]
     assert widths(made)[0] == 4 * widths(made)[1] > 0
+
+
+@pytest.mark.parametrize("probe, fact", [(probe, fact) for probe, fact, _title in build.COSTS])
+def test_each_cost_is_a_number_that_its_probe_declares(probe: str, fact: str) -> None:
+    source = (PROBES / f"{probe.replace('.', '/')}.c").read_text(encoding="utf-8")
+    assert re.search(rf'\bFACT\({fact}, int,', source) and f'fact_int("{fact}"' in source
+
+
+def test_drain_rates_are_plotted(monkeypatch: pytest.MonkeyPatch) -> None:
+    found: dict[str, Any] = {"one": {"drain_rate": 15_000_000}, "two": {"drain_rate": 5_000_000},
+                             "coarse": {}, "text": {"drain_rate": "fast"}}
+    monkeypatch.setattr(build, "_facts", lambda _site, spot, probe: found[spot.name]
+                        if probe == "ring.lost" else {})
+    spots: list[Any] = [SimpleNamespace(name=name) for name in found]
+    site: Any = None
+    ((title, made),) = build._costs(site, spots)
+    assert "Records" in title and words(made) == ["one", "15,000,000", "two", "5,000,000"]
+    assert build._costs(site, spots[:1]) == []
 
 
 def test_bars_leave_room_for_their_numbers() -> None:
