@@ -56,13 +56,26 @@ def overview(site: Site, pages: Pages) -> None:
 def areas(site: Site, pages: Pages) -> None:
     for area, points in site.areas.items():
         spots: dict[str, list[Spot]] = {}
+        without: dict[str, list[Spot]] = {}
         rows = {}
         for persona in site.personas:
-            spots[persona] = [spot for spot in site.spots if any(
-                site.cell(point, spot, persona) for point in points)]
+            spots[persona], without[persona] = apart(site, points, persona)
             rows[persona] = [(point, [_verdict(site.cell(point, spot, persona)) for spot in spots[persona]])
                              for point in points]
-        pages.page("area.html", f"area/{area}.html", area=area, points=points, spots=spots, rows=rows)
+        pages.page("area.html", f"area/{area}.html", area=area, points=points, spots=spots, rows=rows,
+                   without=without)
+
+
+def apart(site: Site, points: list[Point], persona: str) -> tuple[list[Spot], list[Spot]]:
+    """Kernels that were asked, and those of them on which all of it is absent: what is for one
+    architecture has a table of that architecture's kernels. All of them where it is absent on all."""
+    there: list[Spot] = []
+    without: list[Spot] = []
+    for spot in site.spots:
+        found = {cell.verdict for point in points if (cell := site.cell(point, spot, persona))}
+        if found:
+            (without if found == {"absent"} else there).append(spot)
+    return (there, without) if there else (without, [])
 
 
 def _verdict(cell: Cell | None) -> str:

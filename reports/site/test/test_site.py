@@ -192,3 +192,17 @@ def test_the_lock_file_names_no_host() -> None:
     packages = json.loads((bundle.HERE / "package.json").read_text(encoding="utf-8"))
     assert all(re.fullmatch(r"[0-9.]+", version) for kind in ("dependencies", "devDependencies")
                for version in packages[kind].values())
+
+
+def test_an_area_for_one_architecture_has_a_table_of_its_kernels() -> None:
+    said = {("power", "as"): "no", ("power", "bs"): "absent", ("arm", "as"): "absent", ("arm", "bs"): "absent"}
+
+    class Asked:
+        spots = ["power", "arm", "never"]
+
+        def cell(self, point: str, spot: str, persona: str) -> SimpleNamespace | None:
+            return SimpleNamespace(verdict=said[spot, point]) if (spot, point) in said else None
+
+    site = cast(Any, Asked())
+    assert site_pages.apart(site, cast(Any, ["as", "bs"]), "root") == (["power"], ["arm"])
+    assert site_pages.apart(site, cast(Any, ["bs"]), "root") == (["power", "arm"], [])
