@@ -17,7 +17,7 @@ import pytest
 from conftest import processes_of, run, wait_for
 from test_launch import footer
 
-# Says in $LOG when it begins and ends. One called left leaves a child behind.
+# Says in the file LOG when it begins and ends. One called left leaves a child behind.
 PROBE = r"""
 #include <fcntl.h>
 #include <stdio.h>
@@ -204,7 +204,7 @@ def watched(build: Path, folder: Path, program: Path, terminal: str | None, *opt
     (folder / "out/catalogue").write_text("")
     argv = [build / "launch", "--queue", folder / "out", "--programs", folder / "bin", "--jobs", "1",
             "--progress", *options]
-    env = {**os.environ, "LOG": str(folder / "log"), "TERM": terminal or "xterm"}
+    env = {**os.environ, "TERM": terminal or "xterm"}
     if terminal is None:
         return subprocess.run(argv, env=env, capture_output=True, text=True, timeout=30).stderr
     master, slave = pty.openpty()
@@ -224,7 +224,7 @@ def watched(build: Path, folder: Path, program: Path, terminal: str | None, *opt
 @pytest.mark.parametrize("terminal", [None, "dumb"])
 def test_the_live_line_is_for_terminals_that_can_erase_it(terminal: str | None, build: Path, tmp_path: Path,
                                                           compile_c: Callable[[str], Path]) -> None:
-    assert watched(build, tmp_path, compile_c(PROBE), terminal) == ""
+    assert watched(build, tmp_path, compile_c(PROBE.replace("LOG", "/dev/null")), terminal) == ""
 
 
 def test_the_live_line_tells_the_time_left(build: Path, tmp_path: Path, compile_c: Callable[[str], Path]) -> None:
@@ -232,7 +232,7 @@ def test_the_live_line_tells_the_time_left(build: Path, tmp_path: Path, compile_
     like.mkdir(parents=True)
     for name in ("one", "two"):     # the others are expected to take as long
         (like / f"x.{name}.ktap").write_text("ok\n#:launch: exit=0 signal=0 ms=100000 timeout=0\n")
-    shown = watched(build, tmp_path, compile_c(PROBE), "xterm", "--like", like.parent)
+    shown = watched(build, tmp_path, compile_c(PROBE.replace("LOG", "/dev/null")), "xterm", "--like", like.parent)
     lines = shown.split("\r\x1b[K")
     assert lines[0] == "" and lines[-1] == "", "written over, and erased at the end"
     assert lines[1] == "[1/4], 7 min left  same "
@@ -246,5 +246,5 @@ def test_a_hostile_earlier_run_tells_no_time(build: Path, tmp_path: Path, compil
     os.mkfifo(like / "x.one.ktap")
     (like / "x.two.ktap").write_text("#:launch: ms=-5\n")
     (like / "x.of_a_name_that_is_longer_than_the_line.ktap").write_bytes(b"#:launch: \0 ms=" + b"9" * 400)
-    shown = watched(build, tmp_path, compile_c(PROBE), "xterm", "--like", like.parent)
+    shown = watched(build, tmp_path, compile_c(PROBE.replace("LOG", "/dev/null")), "xterm", "--like", like.parent)
     assert "[1/4]  same " in shown and "left" not in shown.split("\r\x1b[K")[1]

@@ -23,6 +23,16 @@ def test_the_tree_keeps_the_house_rules() -> None:
     assert done.returncode == 0, done.stdout
 
 
+def test_the_top_level_holds_what_it_should() -> None:
+    """A test that writes where it is started leaves files there, and they get committed."""
+    try:
+        listed = run("git", "ls-files").stdout.splitlines()
+    except FileNotFoundError:
+        listed = []
+    top = {name.split("/")[0] for name in listed if not name.startswith(".")}
+    assert top <= {"probes", "lib", "suites", "kernels", "reports", "run.sh", "Makefile", "README.md"}
+
+
 @pytest.mark.parametrize("name", scripts())
 def test_shell_scripts_are_clean(name: str) -> None:
     done = run("shellcheck", "-s", "sh", name)

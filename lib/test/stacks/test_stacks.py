@@ -8,6 +8,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -253,7 +254,10 @@ while (Date.now() < end) { fib(18); JSON.parse(JSON.stringify(Array.from({length
 def program(*command: str) -> Iterator[int]:
     if shutil.which(command[0]) is None:
         pytest.skip(f"no {command[0]}: apt-get install {command[0].rsplit('/', 1)[-1]}")
-    with subprocess.Popen(command, stdout=subprocess.DEVNULL) as process:
+    # In a folder of its own: node writes its log where it is started.
+    with tempfile.TemporaryDirectory() as folder, subprocess.Popen(
+        command, stdout=subprocess.DEVNULL, cwd=folder
+    ) as process:
         try:
             time.sleep(1)
             yield process.pid

@@ -10,11 +10,13 @@ import shutil
 import subprocess
 from html.parser import HTMLParser
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 
 from reports.database import connect, matrix
-from reports.site import build, bundle, plots, source
+from reports.site import build, bundle, pages as site_pages, plots, source
 from reports.site.test.conftest import HOSTILE, build_into, make
 from reports.text import Unusable
 
