@@ -71,12 +71,16 @@ int waiter_start(struct waiter *waiter, int fd, int time_out_ms)
 	error = pthread_create(&waiter->thread, NULL, wait_in_poll, waiter);
 	if (error)
 		return -error;
-	while (!waiter->tid || state_of(waiter->tid) != 'S') {
+	for (char state = 0; state != 'S'; sched_yield()) {
+		const bool known = waiter->tid != 0;
+
+		state = known ? state_of(waiter->tid) : 0;
 		if (poll_once(waiter->woken[0], POLLIN, 0) == POLLIN)
 			return 0;
+		if (known && !state)
+			return -ENOENT;		/* without /proc nobody knows when it sleeps */
 		if (now_ns() > end)
 			return -ETIMEDOUT;
-		sched_yield();
 	}
 	return 0;
 }

@@ -24,6 +24,8 @@ static void wake_sleeper(int polled, int source)
 	must_wait(&waiter, polled, 5000);
 	cause_enabled_faults(source, 1);
 	revents = woken_by(&waiter, 2000);
+	if (!revents)
+		say_unknown("poll had timed out before the sample");
 	if (revents != POLLIN)
 		say_broken("a sample of the source: revents=%#x want=%#x", revents, POLLIN);
 }
