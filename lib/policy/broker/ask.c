@@ -37,6 +37,11 @@ static int ask(int socket, const struct perf_event_attr *attr, pid_t tid, int cp
 	return sent == (ssize_t)size ? 0 : -EPIPE;
 }
 
+/* musl's CMSG_NXTHDR compares a length with a difference of pointers. */
+#if defined(__clang__)
+#pragma clang diagnostic ignored "-Wsign-compare"
+#endif
+
 /* All descriptors that came, of which only the first is kept and only if `wanted`. -1: none. */
 static int take_descriptors(struct msghdr *message, bool wanted)
 {
