@@ -37,7 +37,10 @@ FIXTURE_TEARDOWN(ring)
 	pm_ring_close(&self->sampler.ring);
 }
 
-/* Cause faults and hold the number against the ring, which may take no more than `room`. */
+/*
+ * Cause faults and hold the number against the ring, which may take no more than `room`. The kernel
+ * may take a page away meanwhile, and its fault counts, too.
+ */
 static void compare(struct sampler *sampler, unsigned int faults, unsigned int room)
 {
 	struct pm_counts counts;
@@ -46,8 +49,8 @@ static void compare(struct sampler *sampler, unsigned int faults, unsigned int r
 	cause_faults_on(sampler->fd, faults);
 	samples = count_records(&sampler->ring, PERF_RECORD_SAMPLE);
 	counts = must_counts(sampler->fd, PERF_FORMAT_LOST);
-	if (counts.member[0].value != faults || samples > room ||
-	    samples + counts.member[0].lost != faults)
+	if (counts.member[0].value < faults || samples > room ||
+	    samples + counts.member[0].lost != counts.member[0].value)
 		say_broken("samples=%" PRIu64 " lost=%" PRIu64 " counted=%" PRIu64
 			   " want=%u, room=%u",
 			   samples, counts.member[0].lost, counts.member[0].value, faults, room);
