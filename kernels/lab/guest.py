@@ -41,12 +41,12 @@ def written(row: Row, folder: Path, build: bool, install: bool, say: Callable[[s
     busybox = image.member(fetcher.busybox(row).path, image.BUSYBOX)
     made = initramfs.build(busybox, bundle, row.arch.console, prompt=PROMPT)
     folder.mkdir(parents=True, exist_ok=True)
-    boot = Boot(folder / "kernel", folder / "ramdisk.cpio.gz", heard(machine.cmdline(row)))
+    boot = Boot(folder / "kernel", folder / "ramdisk.cpio.gz", without_quiet(machine.cmdline(row)))
     shutil.copyfile(kernel.path, boot.kernel)
     boot.ramdisk.write_bytes(gzip.compress(made, 6, mtime=0))
     return boot
 
 
-def heard(append: str) -> str:
-    """A command line whose kernel talks: LAVA waits for what it says first."""
+def without_quiet(append: str) -> str:
+    """The command line of a kernel that prints its messages: LAVA waits for the first of them."""
     return " ".join(word for word in append.split() if word != "quiet")
