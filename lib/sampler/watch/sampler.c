@@ -310,7 +310,6 @@ int pm_sampler_stats(struct pm_sampler *sampler, struct pm_sampler_stats *ret)
 	stats->gone = all->gone;
 	stats->rings = sampler->ring_count;
 	stats->descriptors = sampler->opened_count;
-	*ret = (struct pm_sampler_stats){ .size = ret->size };
 	if (!pm_give(ret, stats, sizeof(*stats), sizeof(size_t)))
 		return -EINVAL;
 	if (ret->size >= offsetof(struct pm_sampler_stats, late_threads))

@@ -222,6 +222,24 @@ static void what_makes_no_sense_is_refused(void **state)
 	assert_null(sampler);
 }
 
+/* What an earlier release's program has room for is written, and nothing behind it. */
+static void stats_of_a_small_caller(void **state)
+{
+	const struct pm_target target = the_pid(getpid());
+	struct pm_sampler *sampler = watch(&target, 1, (struct pm_sampler_opts){ .flags = 0 });
+	struct pm_sampler_stats stats;
+
+	(void)state;
+	if (sampler == NULL)
+		skip();
+	memset(&stats, 0x5a, sizeof(stats));
+	stats.size = offsetof(struct pm_sampler_stats, skipped);
+	assert_int_equal(pm_sampler_stats(sampler, &stats), 0);
+	assert_int_not_equal(stats.samples, 0x5a5a5a5a5a5a5a5a);
+	assert_true(stats.skipped == 0x5a5a5a5a5a5a5a5a && stats.mistimed == stats.skipped);
+	pm_sampler_close(sampler);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -231,6 +249,7 @@ int main(void)
 		cmocka_unit_test(a_thousand_processes_by_thread),
 		cmocka_unit_test(children_are_left_out),
 		cmocka_unit_test(what_makes_no_sense_is_refused),
+		cmocka_unit_test(stats_of_a_small_caller),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
