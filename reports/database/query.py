@@ -7,12 +7,13 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-from reports import expect, wordlist
+from reports import expect, text, wordlist
 from reports.catalogue import Catalogue
 from reports.database.matrix import Answer, Column, Device, Kernel, Matrix
 from reports.database.plausible import declared_by
 from reports.database.usage import Usage
 from reports.difference import LACKING, Change, in_order
+from reports.text import Unusable
 
 BEST_FIRST = ("yes", *(word for word in wordlist.WORST_FIRST if word not in ("yes", "unknown")))
 
@@ -93,6 +94,8 @@ def backports(matrix: Matrix, declared: Catalogue) -> list[Backport]:
     asked = declared_by(declared)
     found: dict[str, dict[Kernel, None]] = defaultdict(dict)
     for kernel, columns in by_kernel(matrix.columns).items():
+        if expect.release_of(kernel.release) is None:
+            continue        # nobody can tell what is newer
         for (point, verdict), _count in matrix.count(columns).items():
             known = asked.get(matrix.points[point])
             if verdict == "yes" and known and (known.release or (0, 0, 0)) > kernel.order[0]:
@@ -216,7 +219,8 @@ def changed(matrix: Matrix, before: Sequence[Column], after: Sequence[Column]) -
 
 
 def between(matrix: Matrix, before: str, after: str) -> list[Change]:
-    """What changed from one kernel to another, where each says one thing; by release or row."""
+    """What changed from one kernel to another, where each says one thing; by release, row or result.
+    Raises Unusable where one of them has no result."""
     sides = []
     for name in (before, after):
         said: dict[tuple[str, int], list[Answer]] = defaultdict(list)
@@ -224,6 +228,9 @@ def between(matrix: Matrix, before: str, after: str) -> list[Change]:
             if name in (column.result.kernel.release, column.result.row, column.result.digest):
                 for point, answer in matrix.of(column).items():
                     said[column.persona, point].append(answer)
+        if not said:
+            raise Unusable(text.clean(f"{name}: no result is of this kernel; `db list` tells which there are",
+                                      300))
         sides.append({key: min(answers, key=lambda each: wordlist.WORST_FIRST.index(each.verdict))
                       for key, answers in said.items()})
     changes = []

@@ -39,7 +39,7 @@ def test_seen_from_the_start_is_a_bound(database: Database) -> None:
 
 
 def test_backports(database: Database) -> None:
-    database.add(make(release="4.4.1"), make(release="4.7.0"))
+    database.add(make(release="4.4.1"), make(release="4.7.0"), make(release="next-20261120"))
     with connect.reading(database.engine) as connection:
         found = query.backports(matrix.load(connection), catalogue.parse(CATALOGUE))
     assert [(each.key, each.kernels) for each in found] == [
@@ -142,6 +142,7 @@ def test_the_command_line(database: Database, capsys: pytest.CaptureFixture[str]
     assert len(run("list")[1].splitlines()) == 4
     assert "after 4.4.1, by 4.14.2" in run("history", NEWEST)[1]
     assert run("point", "no.such.point")[0] == 3
+    assert run("changes", "6.1.0", "6.5.33")[0] == 3
     for verb in ("coverage", "backports", "classes"):
         assert run(verb, "--json")[0] == 0
     filtered = run("point", NEWEST, "--kernel", "6.*", "--persona", "root", "--json")[1]
