@@ -14,7 +14,8 @@ from typing import Any
 
 from reports import personas, text, wordlist
 from reports.database import whole
-from reports.site import build_data, bundle, devices as machines_devices, evidence, machines, model, pages as points_pages, plots
+from reports.site import (build_data, bundle, devices, evidence, machines, model, pages as points_pages,
+                          plots)
 from reports.site.model import Site, Spot
 from reports.site.render import Pages
 from reports.text import Unusable
@@ -126,7 +127,7 @@ def write(site: Site, folder: Path, scripts: bool, say: Say) -> Pages:
     for number, spot in enumerate(site.spots):
         say(f"kernels: {number} of {len(site.spots)}")
         kernels.kernel(spot)
-    machines_devices.write(site, pages, kernels.shown)
+    devices.write(site, pages, kernels.shown)
     persona = site.personas[0] if site.personas else ""
     totals = [(spot, model.totals(site, spot, persona if persona in spot.columns else
                                   next(iter(spot.columns)))) for spot in site.spots]

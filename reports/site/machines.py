@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The pages of kernels, devices and results, and what can be downloaded of them."""
+"""The pages of kernels and results, and what can be downloaded of them."""
 
 from __future__ import annotations
 
@@ -56,9 +56,8 @@ class Machines:
     def __init__(self, site: Site, pages: Pages, lines: Lines) -> None:
         self.site, self.pages, self.lines = site, pages, lines
         self.wishes = wished()
-        self.shown = {column.result.digest for spot in site.spots
-                      for found in spot.columns.values()
-                      for column in [max(found, key=lambda each: (each.result.started, each.result.id))]}
+        self.shown = {newest_column(spot, persona).result.digest for spot in site.spots
+                      for persona in spot.columns}
 
     def kernel(self, spot: Spot) -> None:
         """The page of a kernel, the results behind it, and its downloads."""
