@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import sys
 import zlib
 from array import array
 from collections.abc import Iterable, Iterator
@@ -66,12 +67,19 @@ def unpack(data: bytes) -> Any:
     return json.loads(zlib.decompress(data))
 
 
+def _little(made: array[int]) -> array[int]:
+    """From the byte order of this machine to little-endian, or back."""
+    if sys.byteorder == "big":
+        made.byteswap()
+    return made
+
+
 def numbers(ids: Iterable[int]) -> bytes:
     """The records of a sheet as 32-bit little-endian numbers."""
     made = array("I", ids)
     if made.itemsize != 4:
         raise OverflowError("no 32-bit numbers on this machine")
-    return made.tobytes()
+    return _little(made).tobytes()
 
 
 def some_of(ids: Iterable[Any]) -> Iterator[list[Any]]:
@@ -83,4 +91,4 @@ def some_of(ids: Iterable[Any]) -> Iterator[list[Any]]:
 def ids_of(data: bytes) -> array[int]:
     made = array("I")
     made.frombytes(data)
-    return made
+    return _little(made)

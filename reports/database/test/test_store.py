@@ -18,7 +18,7 @@ from hypothesis import HealthCheck, given, settings, strategies
 from sqlalchemy import func, select, text as sql
 
 from reports import catalogue
-from reports.database import connect, matrix, store, tables, whole
+from reports.database import connect, matrix, pack, store, tables, whole
 from reports.database.test.conftest import CATALOGUE, POINTS, Database, make, sealed
 from reports.test.conftest import TREE, MakeRun
 from reports.text import Unusable
@@ -247,3 +247,12 @@ def test_a_full_file_system_loses_nothing(database: Database) -> None:
         pytest.skip("no file system may be mounted here")
     assert ended.returncode == 3 and "full" in ended.stderr, ended.stderr
     assert 0 < int(ended.stdout) < 40
+
+
+def test_sheets_are_little_endian_on_any_machine(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A file goes from one machine to another, and a server has clients of both kinds."""
+    other = "little" if sys.byteorder == "big" else "big"
+    own = pack.numbers([1, 258])
+    assert own == b"\x01\0\0\0\x02\x01\0\0" and list(pack.ids_of(own)) == [1, 258]
+    monkeypatch.setattr(sys, "byteorder", other)
+    assert pack.numbers([1]) != own[:4] and list(pack.ids_of(pack.numbers([1, 258]))) == [1, 258]
