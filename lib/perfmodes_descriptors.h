@@ -24,7 +24,7 @@ enum pm_descriptors_outcome {
 	PM_DESCRIPTORS_PASSED,		/* by the process itself */
 	PM_DESCRIPTORS_UNWILLING,	/* it has no handler for the signal, so it was not asked */
 	PM_DESCRIPTORS_NOT_ALLOWED,	/* this process may not send it a signal */
-	PM_DESCRIPTORS_REFUSED,		/* it answered that it cannot open them: `error` */
+	PM_DESCRIPTORS_REFUSED,		/* it, or this process, cannot open them: `error` */
 	PM_DESCRIPTORS_TIMED_OUT,
 	PM_DESCRIPTORS_GONE,		/* it ended, or another process has its pid by now */
 	PM_DESCRIPTORS_OUTCOMES

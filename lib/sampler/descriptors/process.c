@@ -31,7 +31,7 @@ static int read_at(int directory, const char *name, char *buf, size_t size)
 	ssize_t got = 1;
 
 	if (fd < 0)
-		return -errno;
+		return errno == ENOENT ? -ESRCH : -errno;
 	while (got > 0 && have < size - 1) {
 		got = read(fd, buf + have, size - 1 - have);
 		if (got > 0)
@@ -100,15 +100,23 @@ void process_close(struct process *process)
 	process->directory = process->pidfd = -1;
 }
 
-bool process_is_there(const struct process *process)
+/* 0 while it runs, -ESRCH when it has ended; another -errno where /proc cannot be read. */
+static int check_running(const struct process *process)
 {
 	struct pollfd ended = { .fd = process->pidfd, .events = POLLIN };
 	uint64_t start;
 	bool kernel;
+	int err;
 
-	if (process->pidfd >= 0 && poll(&ended, 1, 0) != 0)
-		return false;
-	return read_stat(process->directory, &start, &kernel) == 0 && start == process->start_time;
+	if (process->pidfd >= 0 && poll(&ended, 1, 0) > 0)
+		return -ESRCH;
+	err = read_stat(process->directory, &start, &kernel);
+	return err < 0 || start == process->start_time ? err : -ESRCH;
+}
+
+bool process_is_there(const struct process *process)
+{
+	return check_running(process) != -ESRCH;
 }
 
 int process_open_memory(const struct process *process, int *fds)
@@ -145,6 +153,7 @@ int process_signal(const struct process *process, int number, int value)
 {
 	union sigval with = { .sival_int = value };
 	siginfo_t info;
+	int err;
 
 	memset(&info, 0, sizeof(info));
 	info.si_signo = number;
@@ -158,7 +167,8 @@ int process_signal(const struct process *process, int number, int value)
 		if (errno != ENOSYS)
 			return -errno;
 	}
-	if (!process_is_there(process))
-		return -ESRCH;
+	err = check_running(process);
+	if (err < 0)
+		return err;
 	return sigqueue(process->pid, number, with) == 0 ? 0 : -errno;
 }

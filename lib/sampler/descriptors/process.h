@@ -19,13 +19,16 @@ struct process {
 int process_open(int pid, struct process *ret);
 void process_close(struct process *process);
 
-/* True while it runs; a process that waits to be reaped has ended. */
+/*
+ * False when it has ended; a process that waits to be reaped has, where there are pidfds. True also
+ * while that cannot be told: for want of descriptors, for one.
+ */
 bool process_is_there(const struct process *process);
 
 /* Its descriptors of maps and mem, [0] and [1]. -EACCES or -EPERM where that is not allowed. */
 int process_open_memory(const struct process *process, int *fds);
 
-/* Whether it has a handler for a signal. -errno when that cannot be read. */
+/* Whether it has a handler for a signal. -ESRCH when it has ended, -errno of open(2). */
 int process_handles(const struct process *process, int number);
 
 /* Sends a signal with a value. -EPERM, -ESRCH, -EAGAIN when too many are queued. */

@@ -55,6 +55,16 @@ void question_end(struct pm_descriptors *descriptors, struct question *question,
 	tell(descriptors, &ended, outcome, error, fds);
 }
 
+/* Of an error that this process met; a want of descriptors says nothing of rights or handlers. */
+static enum pm_descriptors_outcome outcome_of(int err)
+{
+	switch (err) {
+	case -ESRCH: return PM_DESCRIPTORS_GONE;
+	case -EACCES: case -EPERM: return PM_DESCRIPTORS_NOT_ALLOWED;
+	default: return PM_DESCRIPTORS_REFUSED;
+	}
+}
+
 void question_signal(struct pm_descriptors *descriptors, struct question *question)
 {
 	const struct pm_descriptors_opts *opts = &descriptors->opts;
@@ -64,17 +74,15 @@ void question_signal(struct pm_descriptors *descriptors, struct question *questi
 	question->attempts--;
 	question->again += opts->timeout_ns / opts->attempts;
 	if (handles <= 0) {
-		question_end(descriptors, question, handles == -ESRCH ? PM_DESCRIPTORS_GONE :
+		question_end(descriptors, question, handles < 0 ? outcome_of(handles) :
 			     PM_DESCRIPTORS_UNWILLING, -handles, NULL);
 		return;
 	}
 	err = process_signal(&question->process, opts->signal, question->token);
 	if (err == 0)
 		descriptors->stats.signals++;
-	else if (err == -ESRCH)
-		question_end(descriptors, question, PM_DESCRIPTORS_GONE, 0, NULL);
 	else if (err != -EAGAIN)
-		question_end(descriptors, question, PM_DESCRIPTORS_NOT_ALLOWED, -err, NULL);
+		question_end(descriptors, question, outcome_of(err), -err, NULL);
 }
 
 static int make_token(int *ret)
@@ -128,14 +136,10 @@ static int try_directly(struct pm_descriptors *descriptors, const struct questio
 		err = process_open_memory(&question->process, fds);
 	if (err == 0)
 		tell(descriptors, question, PM_DESCRIPTORS_OPENED, 0, fds);
-	else if (err == -ESRCH)
-		tell(descriptors, question, PM_DESCRIPTORS_GONE, 0, NULL);
-	else if (err != -EACCES && err != -EPERM)
-		tell(descriptors, question, PM_DESCRIPTORS_REFUSED, -err, NULL);
-	else if (descriptors->listener < 0)
-		tell(descriptors, question, PM_DESCRIPTORS_NOT_ALLOWED, -err, NULL);
-	else
+	else if (descriptors->listener >= 0 && outcome_of(err) == PM_DESCRIPTORS_NOT_ALLOWED)
 		return 0;
+	else
+		tell(descriptors, question, outcome_of(err), -err, NULL);
 	return 1;
 }
 
@@ -157,8 +161,7 @@ int pm_descriptors_ask(struct pm_descriptors *descriptors, int pid)
 	descriptors->stats.asked++;
 	err = process_open(pid, &question.process);
 	if (err < 0) {
-		tell(descriptors, &question, err == -ESRCH ? PM_DESCRIPTORS_GONE :
-		     PM_DESCRIPTORS_NOT_ALLOWED, -err, NULL);
+		tell(descriptors, &question, outcome_of(err), -err, NULL);
 		return 0;
 	}
 	if (try_directly(descriptors, &question)) {

@@ -3,6 +3,8 @@
 #define _GNU_SOURCE
 #include "../test.h"
 
+#include <errno.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 
 #include "../../sampler/descriptors/process.h"
@@ -229,6 +231,33 @@ static void a_program_says_when_it_is_willing(void **state)
 	signal(PM_WILLING_SIGNAL, SIG_IGN);
 }
 
+/* With or without a pidfd: who cannot be looked at is not taken for ended, or for unwilling. */
+static void a_want_of_descriptors_ends_nobody(void **state)
+{
+	struct target target = target_start(be_ordinary);
+	struct rlimit all, none;
+	struct process process;
+
+	(void)state;
+	assert_int_equal(process_open(target.pid, &process), 0);
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &all), 0);
+	for (int i = 0; i < 2; i++) {
+		none = (struct rlimit){ .rlim_cur = 0, .rlim_max = all.rlim_max };
+		assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
+		assert_true(process_is_there(&process));
+		assert_int_equal(process_handles(&process, SIGUSR1), -EMFILE);
+		assert_int_equal(setrlimit(RLIMIT_NOFILE, &all), 0);
+		if (process.pidfd >= 0)
+			close(process.pidfd);
+		process.pidfd = -1;
+	}
+	assert_int_equal(target_end(&target), 0);
+	assert_false(process_is_there(&process));
+	assert_int_equal(process_handles(&process, SIGUSR1), -ESRCH);
+	assert_int_equal(process_signal(&process, SIGUSR1, 0), -ESRCH);
+	process_close(&process);
+}
+
 static void options_that_make_no_sense(void **state)
 {
 	struct pm_descriptors_opts opts = { .size = sizeof(opts), .answer = on_answer };
@@ -266,6 +295,7 @@ int main(void)
 		cmocka_unit_test(killed_while_it_answers),
 		cmocka_unit_test(a_reused_pid_is_another_process),
 		cmocka_unit_test(a_program_says_when_it_is_willing),
+		cmocka_unit_test(a_want_of_descriptors_ends_nobody),
 		cmocka_unit_test(options_that_make_no_sense),
 	};
 
