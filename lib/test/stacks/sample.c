@@ -168,6 +168,8 @@ int main(int argc, char **argv)
 
 	if (argc < 4)
 		return 2;
+	if (cpus > CPUS_MAX)
+		cpus = CPUS_MAX;
 	target = atoi(argv[1]);
 	attr = attr_of(strtoul(argv[3], NULL, 0), argc > 4 ? (unsigned int)atoi(argv[4]) : 32768);
 	pm_format_of(&attr, &format);
@@ -175,7 +177,7 @@ int main(int argc, char **argv)
 		pm_folded_open(file, NULL, &all.folded);
 	if ((file = open_output(argv, argc, 6)) >= 0)
 		pm_pprof_open(file, NULL, &all.pprof);
-	for (int cpu = 0; cpu < cpus && cpu < CPUS_MAX; cpu++) {
+	for (int cpu = 0; cpu < cpus; cpu++) {
 		fds[cpu] = pm_open(&attr, -1, cpu, -1, 0);
 		if (fds[cpu] < 0 || pm_ring_open(fds[cpu], 1024, PROT_READ | PROT_WRITE,
 						 &rings[cpu]) < 0)
