@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 # The room lib/sampler: watching other processes. Part of ../../Makefile.
 
-SAMPLER_SOURCES := $(filter-out lib/sampler/willing/% lib/sampler/service/%,$(wildcard lib/sampler/*.c lib/sampler/*/*.c))
+SAMPLER_SOURCES := $(filter-out lib/sampler/willing/% lib/sampler/service/%,$(wildcard lib/sampler/*.c lib/sampler/*/*.c)) lib/wire/packet.c
 WILLING_SOURCES := $(wildcard lib/sampler/willing/*.c)
 
 library: $(B)/libperfmodes-sampler.a $(B)/libperfmodes-willing.a

@@ -3,7 +3,7 @@
 
 STACKS_NEED := libdw libelf zlib
 STACKS_LIBS := -ldw -lelf -lz -ldl -pthread
-STACKS_SOURCES := $(wildcard lib/stacks/*.c)
+STACKS_SOURCES := $(wildcard lib/stacks/*.c) lib/wire/packet.c
 STACKS_FUZZ := $(patsubst lib/test/%.c,build/test/%,$(wildcard lib/test/stacks/*_fuzz.c))
 ifeq ($(CROSS_COMPILE),)
 HAVE_STACKS := $(shell pkg-config --exists $(STACKS_NEED) 2>/dev/null && echo yes)

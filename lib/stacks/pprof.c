@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "../perfmodes_stacks.h"
+#include "../wire/packet.h"
 #include "bag.h"
 #include "sink.h"
 
@@ -30,18 +31,12 @@ enum { LOCATION_ID = 1, LOCATION_MAPPING, LOCATION_ADDRESS, LOCATION_LINE };
 enum { LINE_FUNCTION = 1 };
 enum { FUNCTION_ID = 1, FUNCTION_NAME, FUNCTION_SYSTEM_NAME, FUNCTION_FILE };
 
-struct message {
-	unsigned char *data;
-	size_t used, room;
-	bool failed;			/* no memory */
-};
-
 struct pm_pprof {
 	struct sink sink;
 	uint64_t limit;
 	struct bag strings, functions, locations, mappings, stacks;
 	uint64_t string_count, function_count, location_count, mapping_count;
-	struct message outer, inner, line;
+	struct packet outer, inner, line;
 };
 
 /* What is summed up: numbers of labels and locations. Behind it, `count` locations. */
@@ -49,56 +44,34 @@ struct stack_key {
 	uint64_t comm, pid, tid, end, count;
 };
 
-/* ----------------------------------------------------------------------------- the wire format */
+/* ------------------------------------------------------------------------------------ messages */
 
-static void put_byte(struct message *message, unsigned char byte)
+static void begin(struct packet *packet)
 {
-	if (message->used == message->room) {
-		const size_t room = message->room ? 2 * message->room : 256;
-		unsigned char *more = realloc(message->data, room);
-
-		if (more == NULL) {
-			message->failed = true;
-			return;
-		}
-		message->data = more;
-		message->room = room;
-	}
-	message->data[message->used++] = byte;
-}
-
-static void put_varint(struct message *message, uint64_t value)
-{
-	for (; value >= 0x80; value >>= 7)
-		put_byte(message, (unsigned char)(value | 0x80));
-	put_byte(message, (unsigned char)value);
+	packet->size = 0;
 }
 
 /* A field of value 0 is the same as none. */
-static void put_number(struct message *message, unsigned int field, uint64_t value)
+static void put_number(struct packet *packet, unsigned int field, uint64_t value)
 {
-	if (value == 0)
-		return;
-	put_varint(message, field << 3);
-	put_varint(message, value);
+	if (value != 0)
+		packet_number(packet, field, value);
 }
 
-static void put_bytes(struct message *message, unsigned int field, const void *data, size_t size)
+static void put_message(struct packet *packet, unsigned int field, const struct packet *inner)
 {
-	put_varint(message, field << 3 | 2);
-	put_varint(message, size);
-	for (size_t i = 0; i < size; i++)
-		put_byte(message, ((const unsigned char *)data)[i]);
+	packet_bytes(packet, field, inner->bytes, inner->size);
 }
 
-static void put_message(struct message *message, unsigned int field, const struct message *inner)
+static bool failed(const struct pm_pprof *pprof)
 {
-	put_bytes(message, field, inner->data, inner->used);
+	return pprof->outer.error != 0 || pprof->inner.error != 0 || pprof->line.error != 0;
 }
 
-static void begin(struct message *message)
+static void write_outer(struct pm_pprof *pprof)
 {
-	message->used = 0;
+	if (!failed(pprof))
+		sink_write(&pprof->sink, pprof->outer.bytes, pprof->outer.size);
 }
 
 /* Writes pprof->inner as a field of the profile. */
@@ -106,27 +79,10 @@ static void emit(struct pm_pprof *pprof, unsigned int field)
 {
 	begin(&pprof->outer);
 	put_message(&pprof->outer, field, &pprof->inner);
-	sink_write(&pprof->sink, pprof->outer.data, pprof->outer.used);
+	write_outer(pprof);
 }
 
 /* -------------------------------------------------------------- what is written when it occurs */
-
-/* Valid UTF-8 is a must in strings: what is none, and control characters, become "?". */
-static size_t utf8_length(const unsigned char *at)
-{
-	const size_t length = at[0] < 0x80 ? 1 : at[0] >= 0xc2 && at[0] < 0xe0 ? 2 :
-		(at[0] & 0xf0) == 0xe0 ? 3 : at[0] >= 0xf0 && at[0] < 0xf5 ? 4 : 0;
-
-	if (length == 0 || at[0] < ' ' || at[0] == 0x7f)
-		return 0;
-	for (size_t i = 1; i < length; i++)
-		if ((at[i] & 0xc0) != 0x80)
-			return 0;
-	if ((at[0] == 0xe0 && at[1] < 0xa0) || (at[0] == 0xed && at[1] >= 0xa0) ||
-	    (at[0] == 0xf0 && at[1] < 0x90) || (at[0] == 0xf4 && at[1] >= 0x90))
-		return 0;
-	return length;
-}
 
 static uint64_t string(struct pm_pprof *pprof, const char *text)
 {
@@ -140,19 +96,9 @@ static uint64_t string(struct pm_pprof *pprof, const char *text)
 	if (*number != 0)
 		return *number;
 	*number = pprof->string_count++;
-	begin(&pprof->line);
-	for (const unsigned char *at = (const unsigned char *)text; *at != '\0';) {
-		const size_t length = utf8_length(at);
-
-		for (size_t i = 0; i < length; i++)
-			put_byte(&pprof->line, at[i]);
-		if (length == 0)
-			put_byte(&pprof->line, '?');
-		at += length ? length : 1;
-	}
 	begin(&pprof->outer);
-	put_message(&pprof->outer, PROFILE_STRING, &pprof->line);
-	sink_write(&pprof->sink, pprof->outer.data, pprof->outer.used);
+	packet_text(&pprof->outer, PROFILE_STRING, text, strlen(text));
+	write_outer(pprof);
 	return *number;
 }
 
@@ -247,11 +193,11 @@ static void write_stack(struct pm_pprof *pprof, const struct stack_key *key, uin
 
 	begin(&pprof->outer);
 	for (uint64_t i = 0; i < key->count; i++)
-		put_varint(&pprof->outer, locations[i]);
+		packet_varint(&pprof->outer, locations[i]);
 	begin(&pprof->inner);
 	put_message(&pprof->inner, SAMPLE_LOCATIONS, &pprof->outer);
 	begin(&pprof->line);
-	put_varint(&pprof->line, weight);
+	packet_varint(&pprof->line, weight);
 	put_message(&pprof->inner, SAMPLE_VALUES, &pprof->line);
 	put_label(pprof, comm, key->comm, 0);
 	put_label(pprof, pid, 0, key->pid);
@@ -304,7 +250,7 @@ int pm_pprof_add(struct pm_pprof *pprof, const char *comm, struct pm_symbols *sy
 		head->count += locations[head->count] != 0;
 	}
 	weight = bag_take(&pprof->stacks, key, sizeof(*head) + head->count * sizeof(uint64_t));
-	if (weight == NULL || pprof->outer.failed || pprof->inner.failed || pprof->line.failed)
+	if (weight == NULL || failed(pprof))
 		return -ENOMEM;
 	*weight += stack->weight;
 	return pprof->sink.error;
@@ -327,7 +273,7 @@ static void write_number(struct pm_pprof *pprof, unsigned int field, uint64_t va
 {
 	begin(&pprof->outer);
 	put_number(&pprof->outer, field, value & INT64_MAX);
-	sink_write(&pprof->sink, pprof->outer.data, pprof->outer.used);
+	write_outer(pprof);
 }
 
 /* The first string is the empty one: 0 stands for none. */
@@ -380,11 +326,11 @@ int pm_pprof_close(struct pm_pprof *pprof, uint64_t duration)
 	forget_beyond(pprof, 0);
 	write_number(pprof, PROFILE_DURATION, duration);
 	err = sink_close(&pprof->sink);
-	if (err == 0 && (pprof->outer.failed || pprof->inner.failed || pprof->line.failed))
+	if (err == 0 && failed(pprof))
 		err = -ENOMEM;
-	free(pprof->outer.data);
-	free(pprof->inner.data);
-	free(pprof->line.data);
+	free(pprof->outer.bytes);
+	free(pprof->inner.bytes);
+	free(pprof->line.bytes);
 	free(pprof);
 	return err;
 }

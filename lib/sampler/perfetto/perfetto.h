@@ -4,8 +4,8 @@
 #define PM_PERFETTO_H
 
 #include "../../perfmodes_perfetto.h"
+#include "../../wire/packet.h"
 #include "intern.h"
-#include "packet.h"
 #include "sink.h"
 
 #define FOLLOWERS 32

@@ -18,7 +18,7 @@
 
 #include "../../perfmodes_perfetto.h"
 #include "../../sampler/perfetto/intern.h"
-#include "../../sampler/perfetto/packet.h"
+#include "../../wire/packet.h"
 
 static const uint8_t build_id[] = { 0xab, 0xcd, 0xef, 0x01 };
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The wire format of protocol buffers, as far as a trace needs it: varints and lengths. */
+/* The wire format of protocol buffers, as far as it is written here: varints and lengths. */
 #include "packet.h"
 
 #include <errno.h>
@@ -34,7 +34,7 @@ static bool make_room(struct packet *packet, size_t more)
 	return true;
 }
 
-static void put_varint(struct packet *packet, uint64_t value)
+void packet_varint(struct packet *packet, uint64_t value)
 {
 	if (!make_room(packet, 10))
 		return;
@@ -45,27 +45,27 @@ static void put_varint(struct packet *packet, uint64_t value)
 
 void packet_number(struct packet *packet, unsigned int field, uint64_t value)
 {
-	put_varint(packet, (uint64_t)field << 3 | WIRE_VARINT);
-	put_varint(packet, value);
+	packet_varint(packet, (uint64_t)field << 3 | WIRE_VARINT);
+	packet_varint(packet, value);
 }
 
 void packet_bytes(struct packet *packet, unsigned int field, const void *bytes, size_t size)
 {
-	put_varint(packet, (uint64_t)field << 3 | WIRE_LENGTH);
-	put_varint(packet, size);
+	packet_varint(packet, (uint64_t)field << 3 | WIRE_LENGTH);
+	packet_varint(packet, size);
 	if (size == 0 || !make_room(packet, size))
 		return;
 	memcpy(packet->bytes + packet->size, bytes, size);
 	packet->size += size;
 }
 
-/* Bytes of the character that begins here; 0 for what is no UTF-8 (RFC 3629). */
+/* Bytes of the character that begins here; 0 for what is no UTF-8 (RFC 3629), and for controls. */
 static size_t character(const unsigned char *at, size_t left)
 {
 	size_t size = at[0] < 0x80 ? 1 : at[0] < 0xc2 ? 0 : at[0] < 0xe0 ? 2 : at[0] < 0xf0 ? 3 :
 		at[0] < 0xf5 ? 4 : 0;
 
-	if (size > left)
+	if (size > left || at[0] < ' ' || at[0] == 0x7f)
 		return 0;
 	for (size_t i = 1; i < size; i++) {
 		if ((at[i] & 0xc0) != 0x80)
@@ -97,7 +97,7 @@ void packet_text(struct packet *packet, unsigned int field, const char *text, si
 
 size_t packet_begin(struct packet *packet, unsigned int field)
 {
-	put_varint(packet, (uint64_t)field << 3 | WIRE_LENGTH);
+	packet_varint(packet, (uint64_t)field << 3 | WIRE_LENGTH);
 	if (!make_room(packet, LENGTH_BYTES))
 		return 0;
 	packet->size += LENGTH_BYTES;

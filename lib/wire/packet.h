@@ -15,10 +15,13 @@ struct packet {
 };
 #define PACKET_MAX (1u << 24)
 
+/* A number alone, as the elements of a packed field are. */
+void packet_varint(struct packet *packet, uint64_t value);
+
 void packet_number(struct packet *packet, unsigned int field, uint64_t value);
 void packet_bytes(struct packet *packet, unsigned int field, const void *bytes, size_t size);
 
-/* As `string`, which has to be UTF-8: other bytes become question marks. */
+/* As `string`, which has to be UTF-8: other bytes, and controls, become question marks. */
 void packet_text(struct packet *packet, unsigned int field, const char *text, size_t size);
 
 /* A message in the message: from begin, which returns a mark, to end. */
