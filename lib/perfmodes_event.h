@@ -67,6 +67,10 @@ enum pm_access { PM_ACCESS_R = 1, PM_ACCESS_W = 2, PM_ACCESS_RW = 3, PM_ACCESS_X
  *	mem:0x601040/8:rw				a breakpoint: address, bytes, access
  *	cpu_core/event=0xc0,umask=1/			terms of a PMU, as its folder "format" in
  *							sysfs names them, or names in "events"
+ *	cpu_atom/cycles/				a generic event on one kind of cores
+ *
+ * Without a kind of cores a generic event is of all of them: where they differ the plan makes it
+ * one event each, adds what they count, and pm_plan_explain says so.
  *
  * Behind it may stand ":u" (behind a PMU's last slash "u"): user mode only, PM_SPEC_USER_ONLY.
  * The other modifiers of perf(1), k h p P H G D and so on, ask for what a spec cannot say.

@@ -21,9 +21,19 @@
 
 static char fake_root[64];
 
+/* When set, paths that do not begin so are the machine's own. */
+static const char *fake_only;
+
 /* A path that answers with an errno, because the tests may run as root. */
 static const char *fake_denied_path;
 static int fake_denied_errno;
+
+static inline bool fake_is_meant(const char *path)
+{
+	if (fake_only != NULL)
+		return strncmp(path, fake_only, strlen(fake_only)) == 0;
+	return strncmp(path, "/sys", 4) == 0 || strncmp(path, "/proc", 5) == 0;
+}
 
 int open(const char *path, int flags, ...)
 {
@@ -35,7 +45,7 @@ int open(const char *path, int flags, ...)
 	if (flags & O_CREAT)
 		mode = va_arg(args, unsigned int);
 	va_end(args);
-	if (fake_root[0] && (strncmp(path, "/sys", 4) == 0 || strncmp(path, "/proc", 5) == 0)) {
+	if (fake_root[0] && fake_is_meant(path)) {
 		if (fake_denied_path != NULL && strcmp(path, fake_denied_path) == 0) {
 			errno = fake_denied_errno;
 			return -1;
@@ -77,7 +87,7 @@ static inline int fake_setup(void **state)
 {
 	(void)state;
 	strcpy(fake_root, "/tmp/perfmodes-test-XXXXXX");
-	fake_denied_path = NULL;
+	fake_denied_path = fake_only = NULL;
 	return mkdtemp(fake_root) ? 0 : -1;
 }
 

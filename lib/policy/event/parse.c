@@ -97,7 +97,7 @@ static bool take_cache(struct perf_event_attr *attr, const char *text, size_t le
 	return false;
 }
 
-static bool take_generic(struct perf_event_attr *attr, const char *text, size_t length)
+bool pm_event_generic(struct perf_event_attr *attr, const char *text, size_t length)
 {
 	for (size_t i = 0; i < COUNT(generics); i++)
 		if (is_word(generics[i].name, text, length) ||
@@ -210,7 +210,7 @@ static int parse_event(struct parsing *parsing)
 		return parse_breakpoint(parsing);
 	if (strchr(parsing->at, '/') != NULL)
 		return pm_event_parse_pmu(parsing);
-	if (!take_generic(&parsing->attr, parsing->at, length) &&
+	if (!pm_event_generic(&parsing->attr, parsing->at, length) &&
 	    !take_raw(&parsing->attr, parsing->at, length)) {
 		if (length > 0 && parsing->at[length] == ':')
 			return parse_tracepoint(parsing, length);

@@ -124,6 +124,26 @@ static int take_all(const struct pmu *pmu, const char *list, size_t size)
 	return 0;
 }
 
+/*
+ * Where cores differ each kind has a PMU, and a file "cpus". The kernel takes generic events of one
+ * kind by its type in the upper half of config (55bcf6ef314a, v5.13), whatever "events" lists.
+ */
+static bool take_generic(struct pmu *pmu, const char *list, size_t size, int type)
+{
+	struct perf_event_attr *attr = &pmu->parsing->attr, generic = *attr;
+	char path[PATH_MAX], text[TEXT_MAX];
+
+	if (!pm_event_generic(&generic, list, size) || generic.type == PERF_TYPE_SOFTWARE)
+		return false;
+	snprintf(path, sizeof(path), PMU_DIR "/%s/cpus", pmu->name);
+	if (pm_read_text(path, text, sizeof(text)) < 0 ||
+	    read_of_pmu(pmu, "events", list, size, text) >= 0)
+		return false;
+	generic.config |= (uint64_t)type << 32;
+	*attr = generic;
+	return true;
+}
+
 int pm_event_parse_pmu(struct parsing *parsing)
 {
 	struct pmu pmu = { .parsing = parsing };
@@ -140,5 +160,5 @@ int pm_event_parse_pmu(struct parsing *parsing)
 		return pm_event_wrong(parsing, ENOENT, parsing->at, length, "is no PMU here");
 	parsing->attr.type = (uint32_t)type;
 	parsing->at = list + size + 1;
-	return take_all(&pmu, list, size);
+	return take_generic(&pmu, list, size, type) ? 0 : take_all(&pmu, list, size);
 }

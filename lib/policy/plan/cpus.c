@@ -76,12 +76,3 @@ int pm_cpus_list(const char *only, struct pm_diag *diag, struct pm_cpus *ret)
 	return pm_diag_say(diag, -err, PM_CAUSE_NO_TARGET, "attach: no CPU%s%.100s is online",
 			   only[0] ? " of " : "", only);
 }
-
-int pm_cpus_first(const char *only)
-{
-	struct pm_cpus cpus;
-	int cpu = pm_cpus_list(only, NULL, &cpus) == 0 ? cpus.list[0] : 0;
-
-	free(cpus.list);
-	return cpu;
-}

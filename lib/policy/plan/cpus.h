@@ -17,7 +17,4 @@ struct pm_cpus {
  */
 int pm_cpus_list(const char *only, struct pm_diag *diag, struct pm_cpus *ret);
 
-/* A CPU to try events on that are opened on CPUs; 0 when none is known. */
-int pm_cpus_first(const char *only);
-
 #endif

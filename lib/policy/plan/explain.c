@@ -38,8 +38,12 @@ static void put_events(struct text *text, const struct pm_plan *plan)
 
 	for (size_t i = 0; i < plan->count; i++) {
 		(void)pm_event_name(&plan->events[i].spec, name, sizeof(name));
+		if (plan->events[i].hybrid[0] != '\0')
+			put(text, "event %u, %s: %s\n", plan->events[i].asked, name,
+			    plan->events[i].hybrid);
 		if (plan->events[i].why[0] != '\0')
-			put(text, "event %zu, %s: %s\n", i, name, plan->events[i].why);
+			put(text, "event %u, %s: %s\n", plan->events[i].asked, name,
+			    plan->events[i].why);
 	}
 }
 

@@ -9,6 +9,7 @@
 
 #include "../diagnosis/diag.h"
 #include "choose.h"
+#include "hybrid.h"
 #include "limits.h"
 #include "modify.h"
 #include "negotiate.h"
@@ -41,7 +42,8 @@ static int take_specs(struct pm_plan *plan, const struct pm_event_spec *specs, s
 	for (size_t i = 0; err == 0 && i < count; i++) {
 		err = pm_spec_take(specs, i, &plan->events[i].spec) ?
 			take_spec(plan, &plan->events[i]) : -EINVAL;
-		plan->count = i + 1;
+		plan->events[i].asked = (uint32_t)i;
+		plan->asked = plan->count = i + 1;
 	}
 	return err;
 }
@@ -92,6 +94,7 @@ static int make(struct pm_plan *plan, struct pm_diag *diag)
 		err = pm_profile_probe(plan->profile, NULL, 0);
 	if (err < 0)
 		return err;
+	pm_hybrid_expand(plan);
 	pm_limit_look(plan);
 	pm_modify_begin(plan);
 	plan->refusal.size = sizeof(plan->refusal);

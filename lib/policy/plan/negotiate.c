@@ -12,7 +12,7 @@
 #include "../diagnosis/diag.h"
 #include "../profile/facts.h"
 #include "../profile/profile.h"
-#include "cpus.h"
+#include "hybrid.h"
 #include "modify.h"
 #include "negotiate.h"
 #include "open.h"
@@ -71,11 +71,17 @@ static void set_wakeup(const struct pm_plan *plan, struct perf_event_attr *attr)
 	}
 }
 
+/* Two events of different kinds of cores are never on one CPU, and a record is of one. */
+static bool are_apart(const struct plan_event *one, const struct plan_event *other)
+{
+	return one->pmu[0] && other->pmu[0] && strcmp(one->pmu, other->pmu) != 0;
+}
+
 /* One event of a thread reports its name, birth and end; each of them would repeat that. */
 static bool is_first_of_target(const struct pm_plan *plan, const struct plan_event *event)
 {
 	for (const struct plan_event *other = plan->events; other < event; other++)
-		if (other->spec.tid == event->spec.tid)
+		if (other->spec.tid == event->spec.tid && !are_apart(other, event))
 			return false;
 	return true;
 }
@@ -284,7 +290,7 @@ static void choose_cpus(struct pm_plan *plan)
 {
 	for (size_t i = 0; i < plan->count; i++)
 		plan->events[i].cpu = plan->events[i].spec.tid < PM_ALL_THREADS ?
-			pm_cpus_first(plan->cpus) : -1;
+			pm_hybrid_first(plan, &plan->events[i]) : -1;
 }
 
 void pm_plan_negotiate(struct pm_plan *plan)

@@ -10,11 +10,17 @@
 #define FILTER_SIZE 512
 #define CPUS_SIZE 256
 #define CLOCKS_MAX 3
+#define HYBRID_CPUS 4096
+#define HYBRID_NAME 64
 
 struct plan_event {
 	struct pm_event_spec spec;	/* as asked; its filter is the copy below, or NULL */
+	uint32_t asked;			/* index of the caller's spec */
 	struct perf_event_attr attr;	/* as it will be opened, but for inherit and disabled */
 	char filter[FILTER_SIZE];
+	char pmu[HYBRID_NAME];		/* one of several kinds of cores; "": any */
+	unsigned char on[HYBRID_CPUS / 8];	/* with pmu: its CPUs, a bit each */
+	char hybrid[160];		/* what was done because cores differ; "": nothing */
 	bool user_only, substituted;
 	bool around_us;			/* of a cgroup that this process is in */
 	int cpu;			/* on which it is tried; -1: any */
@@ -46,6 +52,7 @@ struct candidate {
 struct pm_plan {
 	struct plan_event events[PLAN_EVENTS_MAX];
 	size_t count;
+	size_t asked;			/* specs of the caller: less where cores differ */
 	struct pm_session_opts opts;
 	char cpus[CPUS_SIZE];		/* "": all */
 	struct pm_profile *profile;

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "cpus.h"
+#include "hybrid.h"
 #include "open.h"
 #include "tax.h"
 
@@ -54,6 +55,8 @@ static int open_inherited(const struct pm_plan *plan, const struct pm_cpus *cpus
 			struct perf_event_attr attr = event->attr;
 			int fd;
 
+			if (!pm_plan_is_on(event, cpus->list[k]))
+				continue;
 			attr.inherit = 1;
 			attr.disabled = 0;
 			fd = pm_plan_open(plan, event, &attr, 0, cpus->list[k]);

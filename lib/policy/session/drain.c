@@ -69,7 +69,6 @@ static void on_sample(struct pm_session *session, struct session_ring *ring,
 		return;
 	}
 	observed.size = sizeof(observed);
-	observed.event = event->spec;
 	pm_account_see(&session->account, event->spec, observed.period);
 	if (is_canary(session, (pid_t)observed.tid, observed.time)) {
 		session->canary.samples[event->spec]++;
@@ -91,6 +90,7 @@ static void on_sample(struct pm_session *session, struct session_ring *ring,
 	}
 	session->stats.samples++;
 	pm_cpu_time_add(&session->cpu_time, event->spec, observed.period);
+	observed.event = session->plan->events[event->spec].asked;
 	if (session->listener.sample != NULL)
 		session->listener.sample(session->context, &observed);
 }

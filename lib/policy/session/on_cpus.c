@@ -11,6 +11,7 @@
 #include <stdlib.h>
 
 #include "../diagnosis/diag.h"
+#include "../plan/hybrid.h"
 #include "births.h"
 #include "canary.h"
 #include "canary_thread.h"
@@ -95,6 +96,8 @@ static int open_on_each(struct opening *opening, uint32_t spec, pid_t tid)
 		int at;
 
 		wanted.cpu = opening->cpus->list[i];
+		if (!pm_plan_is_on(&session->plan->events[spec], wanted.cpu))
+			continue;
 		session->events.output = ring != NULL && session->events.by_flag ? ring->fd : -1;
 		at = pm_events_open(&session->events, &wanted, inherit);
 		session->events.output = -1;
@@ -258,7 +261,7 @@ static bool may_share(const struct pm_session *session)
 	const struct pm_plan *plan = session->plan;
 
 	for (size_t i = 0; i < plan->count; i++)
-		if (plan->events[i].spec.tid != PM_ALL_THREADS)
+		if (plan->events[i].spec.tid != PM_ALL_THREADS || plan->events[i].pmu[0])
 			return false;
 	return !plan->via_broker && session->events.enabled;
 }

@@ -25,6 +25,32 @@ static bool has_sums(const struct pm_plan *plan, unsigned int able)
 	return able & GIVES_SUMS;
 }
 
+/*
+ * From sums of our events to those of the caller's specs. An event of any CPU is enabled all the
+ * time of its thread and runs on its kind of cores; events of CPUs are enabled where they run.
+ */
+static void add_kinds(const struct pm_session *session, struct pm_value *values)
+{
+	const struct pm_plan *plan = session->plan;
+	const bool by_cpu = session->events.count > 0 && session->events.list[0].cpu >= 0;
+
+	for (size_t i = 0; i < plan->count; i++) {
+		const struct pm_value from = values[i];
+		struct pm_value *to = &values[plan->events[i].asked];
+
+		if (i == 0 || plan->events[i].asked != plan->events[i - 1].asked) {
+			*to = from;
+			continue;
+		}
+		to->value += from.value;
+		to->running += from.running;
+		if (by_cpu)
+			to->enabled += from.enabled;
+		else if (from.enabled > to->enabled)
+			to->enabled = from.enabled;
+	}
+}
+
 int pm_session_read(struct pm_session *session, struct pm_value *ret, size_t count)
 {
 	struct pm_value values[PLAN_EVENTS_MAX];
@@ -42,8 +68,9 @@ int pm_session_read(struct pm_session *session, struct pm_value *ret, size_t cou
 	err = pm_sums_read(&session->sums, &session->events, values);
 	if (err < 0)
 		return err;
-	if (count > session->plan->count)
-		count = session->plan->count;
+	add_kinds(session, values);
+	if (count > session->plan->asked)
+		count = session->plan->asked;
 	for (size_t i = 0; i < count; i++) {
 		struct pm_value *to = pm_element(ret, i);
 
@@ -59,7 +86,7 @@ static int read_part(const struct event_list *events, const struct session_event
 	struct pm_counts counts;
 	int err;
 
-	ret->event = event->spec;
+	ret->event = events->plan->events[event->spec].asked;
 	ret->tid = event->tid;
 	ret->cpu = event->cpu;
 	ret->value = ret->enabled = ret->running = 0;
@@ -83,14 +110,14 @@ static void give_part(struct pm_part *ret, size_t index, const struct pm_part *p
 }
 
 /* What events counted that went with their CPU. Returns the new count. */
-static size_t add_ended(const struct session_cpu *cpu, size_t specs, size_t have,
+static size_t add_ended(const struct session_cpu *cpu, const struct pm_plan *plan, size_t have,
 			struct pm_part *ret, size_t count)
 {
-	for (size_t i = 0; i < specs; i++, have++) {
+	for (size_t i = 0; i < plan->count; i++, have++) {
 		const struct pm_value *sum = &cpu->folded[i];
 		const struct pm_part part = {
-			.event = i, .tid = -1, .cpu = cpu->cpu, .value = sum->value,
-			.enabled = sum->enabled, .running = sum->running,
+			.event = plan->events[i].asked, .tid = -1, .cpu = cpu->cpu,
+			.value = sum->value, .enabled = sum->enabled, .running = sum->running,
 		};
 
 		if (have < count)
@@ -120,8 +147,7 @@ int pm_session_read_parts(struct pm_session *session, struct pm_part *ret, size_
 	have = session->events.count;
 	for (size_t i = 0; i < session->cpus.count; i++)
 		if (session->cpus.list[i].ended)
-			have = add_ended(&session->cpus.list[i], session->plan->count, have, ret,
-					 count);
+			have = add_ended(&session->cpus.list[i], session->plan, have, ret, count);
 	return (int)have;
 }
 

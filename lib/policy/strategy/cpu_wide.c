@@ -9,6 +9,7 @@
 
 #include "../diagnosis/diag.h"
 #include "../plan/cost.h"
+#include "../plan/hybrid.h"
 #include "../plan/negotiate.h"
 #include "../plan/open.h"
 #include "../plan/weigh.h"
@@ -22,9 +23,10 @@ void pm_cost_cpu_wide(const struct pm_plan *plan, struct pm_cost *ret)
 	ret->rings = plan->samples ? ret->cpus : 0;
 }
 
-static int fits_event(const struct pm_plan *plan, size_t i, int cpu, struct candidate *candidate)
+static int fits_event(const struct pm_plan *plan, size_t i, struct candidate *candidate)
 {
 	const struct plan_event *event = &plan->events[i];
+	const int cpu = pm_hybrid_first(plan, event);
 	struct pm_diag diag = { .size = sizeof(diag) };
 	struct perf_event_attr attr = event->attr;
 	struct pm_event_spec spec = event->spec;
@@ -47,14 +49,13 @@ static int fits_event(const struct pm_plan *plan, size_t i, int cpu, struct cand
 static int fits(const struct pm_plan *plan, struct candidate *candidate)
 {
 	struct pm_cpus cpus;
-	int err = pm_cpus_list(plan->cpus, NULL, &cpus), cpu;
+	int err = pm_cpus_list(plan->cpus, NULL, &cpus);
 
 	if (err < 0)
 		return pm_rule_out(candidate, -err, "no CPU of %.100s is online", plan->cpus);
-	cpu = cpus.list[0];
 	free(cpus.list);
 	for (size_t i = 0; err == 0 && i < plan->count; i++)
-		err = fits_event(plan, i, cpu, candidate);
+		err = fits_event(plan, i, candidate);
 	return err;
 }
 
@@ -65,7 +66,11 @@ static int open_on_cpu(struct event_list *events, int cpu, uint32_t *ret_spec)
 	struct session_event wanted = { .tid = -1, .cpu = cpu };
 
 	for (; wanted.spec < events->plan->count; wanted.spec++) {
-		int at = pm_events_open(events, &wanted, false);
+		int at;
+
+		if (!pm_plan_is_on(&events->plan->events[wanted.spec], cpu))
+			continue;
+		at = pm_events_open(events, &wanted, false);
 
 		*ret_spec = wanted.spec;
 		if (at < 0)

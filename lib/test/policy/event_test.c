@@ -27,6 +27,12 @@ static int setup(void **state)
 	fake_file(DEVICES "cpu_core/events/loads", "event=0xcd,umask=0x1,ldlat=3\n");
 	fake_file(DEVICES "cpu_core/events/loop", "loop\n");
 	fake_file(DEVICES "uncore_imc-0/type", "23\n");
+	fake_file(DEVICES "cpu_atom/type", "10\n");
+	fake_file(DEVICES "cpu_atom/cpus", "4-7\n");
+	fake_file(DEVICES "cpu_atom/events/instructions", "event=0xc0\n");
+	fake_file(DEVICES "cpu_atom/format/event", "config:0-7\n");
+	fake_file(DEVICES "kprobe/type", "8\n");
+	fake_file(DEVICES "kprobe/format/retprobe", "config:0\n");
 	fake_file("/sys/kernel/tracing/events/sched/sched_switch/id", "314\n");
 	return 0;
 }
@@ -66,6 +72,10 @@ static const struct {
 	{ "cpu_core/loads,ldlat=30/", 4, 0x1cd, 30, 0, 0 },
 	{ "cpu_core/config=0x10,config1=2,config2=3/", 4, 0x10, 2, 3, 0 },
 	{ "uncore_imc-0//", 23, 0, 0, 0, 0 },
+	{ "cpu_atom/cycles/u", PM_TYPE_HARDWARE, 10ull << 32, 0, 0, PM_SPEC_USER_ONLY },
+	{ "cpu_atom/LLC-loads/", PM_TYPE_CACHE, 10ull << 32 | PM_CACHE_LL, 0, 0, 0 },
+	{ "cpu_atom/instructions/", 10, 0xc0, 0, 0, 0 },
+	{ "kprobe/retprobe,config2=0x1000/", 8, 1, 0, 0x1000, 0 },
 };
 
 static void names_that_are_known(void **state)
@@ -119,6 +129,9 @@ static const struct {
 	{ "cpu_core/event=/", EINVAL, "has no number" },
 	{ "cpu_core/event=0x1000/", ERANGE, "cannot be that large" },
 	{ "cpu_core/edge=2/", ERANGE, "cannot be that large" },
+	{ "cpu_core/cycles/", ENOENT, "\"cycles\" is no term and no event" },
+	{ "cpu_atom/page-faults/", ENOENT, "is no term and no event" },
+	{ "cpu_atom/cycles,event=1/", ENOENT, "is no term and no event" },
 	{ "cpu_core/nonsense/", ENOENT, "\"nonsense\" is no term and no event" },
 	{ "cpu_core/event=1,,umask=1/", EINVAL, "is no term" },
 	{ "cpu_core/event=1/k", ENOTSUP, "modifier" },
