@@ -167,8 +167,9 @@ struct pm_symbols_opts {
 	uint64_t memory;		/* bytes of tables and names; 0: 256 MiB */
 	bool mangled;			/* leave C++ and Rust names as they are */
 	bool debuginfod;		/* ask the servers of $DEBUGINFOD_URLS; it may take long */
-	const char *debug_root;		/* NULL: /usr/lib/debug */
+	const char *debug_root;		/* NULL: /usr/lib/debug; several with ":" between */
 	const char *kallsyms;		/* NULL: /proc/kallsyms */
+	const char *perf_cache;		/* of perf-buildid-cache(1); NULL: ~/.debug; "": none */
 };
 
 /* Files and their symbols. NULL: no memory. (0.1) */

@@ -15,6 +15,19 @@
 #define MEMORY_DEFAULT ((uint64_t)256 << 20)
 #define JIT_PAUSE 100000000ull		/* ns between two looks for news of the JIT */
 
+/* perf(1) keeps copies of files below the home folder. Empty: nobody's, or not to be used. */
+static char *cache_of(const char *asked)
+{
+	const char *home = secure_getenv("HOME");
+	char *cache;
+
+	if (asked != NULL)
+		return strdup(asked);
+	if (home == NULL || home[0] != '/')
+		return strdup("");
+	return asprintf(&cache, "%s/.debug", home) < 0 ? NULL : cache;
+}
+
 struct pm_symbols *pm_symbols_create(const struct pm_symbols_opts *opts)
 {
 	struct pm_symbols_opts all = { .size = sizeof(all) };
@@ -28,8 +41,10 @@ struct pm_symbols *pm_symbols_create(const struct pm_symbols_opts *opts)
 	symbols->mangled = all.mangled;
 	symbols->debuginfod = all.debuginfod;
 	symbols->debug_root = strdup(all.debug_root ? all.debug_root : "/usr/lib/debug");
+	symbols->perf_cache = cache_of(all.perf_cache);
 	symbols->kallsyms = strdup(all.kallsyms ? all.kallsyms : "/proc/kallsyms");
-	if (symbols->debug_root == NULL || symbols->kallsyms == NULL) {
+	if (symbols->debug_root == NULL || symbols->perf_cache == NULL ||
+	    symbols->kallsyms == NULL) {
 		pm_symbols_destroy(symbols);
 		return NULL;
 	}
@@ -45,6 +60,7 @@ void pm_symbols_destroy(struct pm_symbols *symbols)
 	kernel_free(&symbols->kernel);
 	free(symbols->name);
 	free(symbols->debug_root);
+	free(symbols->perf_cache);
 	free(symbols->kallsyms);
 	free(symbols);
 }

@@ -18,7 +18,7 @@ struct kernel {
 struct pm_symbols {
 	uint64_t limit;			/* bytes */
 	bool mangled, debuginfod;
-	char *debug_root, *kallsyms;
+	char *debug_root, *perf_cache, *kallsyms;	/* the first: folders, ":" between */
 	struct cached *files;
 	uint64_t clock;			/* counts lookups, for the oldest */
 	struct kernel kernel;
@@ -43,7 +43,12 @@ void kernel_free(struct kernel *kernel);
 /* A demangled copy for free(), or NULL when it is no mangled name or nothing can demangle it. */
 char *demangle(const char *name);
 
-/* A file of debug symbols for this one: its descriptor, or -ENOENT. */
-int debug_file_open(const struct pm_symbols *symbols, const struct cached *cached);
+/*
+ * A file of debug symbols for this one, if the place of this number has one: its descriptor, or an
+ * error. -ERANGE behind the last place. Whether it belongs to the file is not looked at, except by
+ * the checksum of a link.
+ */
+int debug_file_open(const struct pm_symbols *symbols, const struct cached *cached,
+		    unsigned int place);
 
 #endif

@@ -4,6 +4,8 @@
  * that went: "key value" lines. Needs the right to watch whole CPUs.
  *
  *   sample PID SECONDS HERTZ [stack bytes, 0: chains of the kernel's] [folded file] [pprof file]
+ *
+ * SAMPLE_DEBUG_ROOT has debug files instead of /usr/lib/debug.
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -152,8 +154,12 @@ static int open_output(char **argv, int argc, int i)
 
 int main(int argc, char **argv)
 {
-	struct sampling all = { .symbols = pm_symbols_create(NULL) };
-	const struct pm_unwinder_opts opts = { .size = sizeof(opts), .symbols = all.symbols };
+	const struct pm_symbols_opts names = {
+		.size = sizeof(names), .debug_root = getenv("SAMPLE_DEBUG_ROOT"),
+	};
+	struct sampling all = { .symbols = pm_symbols_create(&names) };
+	const struct pm_unwinder_opts opts = { .size = sizeof(opts), .symbols = all.symbols,
+						.time_limit = 5000000000 };
 	const struct pm_stack_worker_opts how = { .size = sizeof(how), .stack = on_stack,
 						  .context = &all };
 	struct pm_stack_worker_stats stats = { .size = sizeof(stats) };

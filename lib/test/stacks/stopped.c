@@ -4,6 +4,9 @@
  * frame, "ADDRESS NAME", then "end: WHY".
  *
  *   stopped PID [TID]
+ *
+ * STOPPED_DEBUG_ROOT has debug files instead of /usr/lib/debug; with STOPPED_DEBUGINFOD the servers
+ * of $DEBUGINFOD_URLS are asked.
  */
 #define _GNU_SOURCE
 #include <elf.h>
@@ -67,7 +70,11 @@ int main(int argc, char **argv)
 {
 	const pid_t pid = argc > 1 ? atoi(argv[1]) : 0;
 	const pid_t tid = argc > 2 ? atoi(argv[2]) : pid;
-	struct pm_symbols *symbols = pm_symbols_create(NULL);
+	const struct pm_symbols_opts names = {
+		.size = sizeof(names), .debug_root = getenv("STOPPED_DEBUG_ROOT"),
+		.debuginfod = getenv("STOPPED_DEBUGINFOD") != NULL,
+	};
+	struct pm_symbols *symbols = pm_symbols_create(&names);
 	const struct pm_unwinder_opts opts = { .size = sizeof(opts), .symbols = symbols };
 	struct pm_stack stack = { .size = sizeof(stack) };
 	uint64_t regs[REGS_MAX];
