@@ -74,7 +74,7 @@ static enum progress look_at_rings(const struct ring_set *rings, pid_t tid, bool
 	return ended ? STANDS : NOT_KNOWN;
 }
 
-/* Whether any event of it has been enabled for some time. */
+/* Whether any event of it has been enabled for some time, also before its counts began at 0. */
 static enum progress look_at_events(const struct event_list *events, pid_t tid)
 {
 	enum progress found = NOT_KNOWN;
@@ -85,7 +85,7 @@ static enum progress look_at_events(const struct event_list *events, pid_t tid)
 		if (events->list[i].tid != tid ||
 		    pm_event_counts(events, &events->list[i], &counts) < 0)
 			continue;
-		if (counts.time_enabled > 0)
+		if (counts.time_enabled + events->list[i].base.enabled > 0)
 			return MOVES;
 		found = STANDS;
 	}
