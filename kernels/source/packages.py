@@ -99,6 +99,7 @@ def _package(fields: dict[str, str], base_uri: str, suite: str) -> Package | Non
         return None
     if (
         not PLAIN.fullmatch(fields["Package"])
+        or not PLAIN.fullmatch(fields.get("Architecture", ""))
         or not filename
         or filename.startswith("/")
         or ".." in filename.split("/")

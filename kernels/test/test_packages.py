@@ -146,6 +146,7 @@ def test_an_index_is_read_by_stanza() -> None:
         ("Version: 6.1.90-1", "Version: ../6"),
         ("Package: linux-image-6.1.0-9-cloud-amd64", "Package: linux-image-../../x"),
         ("Filename: pool/l/x.deb\n", ""),
+        ("Architecture: amd64", "Architecture: ../../x"),
     ],
 )
 def test_a_stanza_that_lies_is_passed_over(old: str, new: str) -> None:
