@@ -105,14 +105,21 @@ def _told(name: str, facts: dict[str, Any]) -> Report:
     )
 
 
+def recorded(results: Path, name: str) -> Report | None:
+    """The report that an earlier run left; None without one, or if it is damaged."""
+    try:
+        return _told(name, load_json(results / name / RECORD))
+    except (Unusable, OSError, ArithmeticError, AttributeError, KeyError, TypeError, ValueError):
+        return None
+
+
 def resumable(results: Path, name: str) -> Report | None:
     """The report of a place that an earlier run has finished; None if it must run again."""
-    folder = results / name
+    report = recorded(results, name)
+    if report is None or report.outcome.infra or report.outcome.ended == "interrupted":
+        return None
     try:
-        report = _told(name, load_json(folder / RECORD))
-        if report.outcome.infra or report.outcome.ended == "interrupted":
-            return None
-        judge(report, folder)
+        judge(report, results / name)
     except (Unusable, OSError, ArithmeticError, AttributeError, KeyError, TypeError, ValueError):
         return None
     return report

@@ -35,6 +35,23 @@ def test_each_target_in_c_has_a_small_corpus() -> None:
             assert seeds and sum(seed.stat().st_size for seed in seeds) < 128 << 10, source
 
 
+def test_each_reader_in_python_takes_one_of_its_seeds() -> None:
+    """Mutants of what is refused at once would reach little of a reader."""
+    program = (f"import sys; sys.path[:0] = [{str(TREE)!r}, {str(FUZZ)!r}]\n"
+               "import readers\n"
+               "readers.READERS['refuses all'] = readers.Reader(int, lambda: [b'x', b''], (ValueError,))\n"
+               "def takes(reader):\n"
+               "    for seed in reader.seeds():\n"
+               "        try:\n"
+               "            reader.read(seed)\n"
+               "            return True\n"
+               "        except (*reader.answers, *readers.ALWAYS):\n"
+               "            pass\n"
+               "print(*[name for name, reader in readers.READERS.items() if not takes(reader)], sep=',')")
+    done = run("/usr/bin/python3", "-c", program)
+    assert done.stdout.strip() == "refuses all", done.stdout + done.stderr
+
+
 def falls(data: bytes) -> None:
     if len(data) > 3:
         raise ZeroDivisionError("planted")
