@@ -67,6 +67,12 @@ struct pm_stats {
 	 * less, cannot be read, or were enabled on a CPU of any and did not run there.
 	 */
 	uint64_t incomplete_events;
+	/*
+	 * Samples with a time that the chosen clock did not show: since v6.3 software events share
+	 * what one occurrence tells, and the first event's clock may be another program's. Their
+	 * time is that of the sample before, or of the poll.
+	 */
+	uint64_t mistimed;
 };
 
 #endif

@@ -4,6 +4,7 @@
 
 #include "layout.h"
 
+#define STRANGE_NS 1000000000ull	/* no two samples of one clock are that far out of order */
 #define RECORD_LARGE 4096	/* longer than any but samples with very long call chains */
 
 /* -------------------------------------------------------------------------------------- records */
@@ -51,6 +52,32 @@ static bool is_right_source(struct pm_session *session, const struct session_eve
 		pm_threads_is_source(threads, event->tid, event->round, tid);
 }
 
+/* No sample has a later time. It is read again before a sample is called a late one. */
+static void look_at_clock(struct pm_session *session)
+{
+	const struct pm_plan *plan = session->plan;
+	uint64_t now = 0;
+
+	session->latest = 0;
+	if (plan->clockid && pm_clock_ns(plan->clocks[plan->clock], &now) == 0)
+		session->latest = now + STRANGE_NS;
+}
+
+/*
+ * When one occurrence hits several software events, the kernel fills in time and id once, by the
+ * clock of the first, which may be of another program: see probe clock.shared_hit.
+ */
+static __attribute__((noinline)) uint64_t plausible(struct pm_session *session,
+						    struct session_ring *ring, uint64_t time)
+{
+	if (time > session->latest)
+		look_at_clock(session);
+	if (session->latest == 0 || (time <= session->latest && time + STRANGE_NS >= ring->time))
+		return time;
+	session->stats.mistimed++;
+	return ring->time ? ring->time : session->latest - STRANGE_NS;
+}
+
 static void on_sample(struct pm_session *session, struct session_ring *ring,
 		      const struct perf_event_header *header)
 {
@@ -62,6 +89,10 @@ static void on_sample(struct pm_session *session, struct session_ring *ring,
 		session->stats.unknown++;
 		return;
 	}
+	if (session->latest != 0 && (observed.time > session->latest ||
+				     observed.time + STRANGE_NS < ring->time))
+		observed.time = plausible(session, ring, observed.time);
+	ring->time = observed.time;
 	event = session->ids.table ?
 		pm_ids_find(&session->ids, &session->events, id) : &session->events.list[0];
 	if (event == NULL) {
@@ -313,6 +344,7 @@ int pm_drain(struct pm_session *session)
 	if (session->operations->drain != NULL)
 		return session->operations->drain(session);
 	session->draining = true;
+	look_at_clock(session);
 	for (size_t i = 0; i < session->rings.count; i++)
 		if (session->rings.list[i].ring.base != NULL)
 			count += drain_ring(session, &session->rings.list[i]);

@@ -12,6 +12,7 @@ struct session_ring {
 	int cpu;
 	pid_t tid;			/* of its leader */
 	bool canary;			/* the canary's record has come */
+	uint64_t time;			/* ns: of its last sample */
 	uint64_t name_id;		/* of the event that told the canary's name; 0: none */
 	bool unvisited;			/* it must not run there */
 	uint32_t sampled;		/* by spec: its samples have come */

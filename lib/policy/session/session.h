@@ -78,6 +78,7 @@ struct pm_session {
 	bool follows;			/* new threads are looked for while polling */
 	uint64_t followed_at;		/* ns; 0: to be looked at now */
 	bool was_full;			/* a ring was, so records may have been lost */
+	uint64_t latest;		/* ns: no sample can be later; 0: its clock is not known */
 	bool draining;			/* the listener is at work: rings must stay */
 	pid_t pid, self;		/* of the process and thread that attached */
 };

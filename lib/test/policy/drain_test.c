@@ -92,11 +92,16 @@ static uint64_t halves(uint32_t first, uint32_t second)
 	return word;
 }
 
-static void put_sample(uint64_t id, uint32_t pid, uint32_t tid)
+static void put_sample_at(uint64_t id, uint32_t pid, uint32_t tid, uint64_t time)
 {
-	const uint64_t words[] = { id, 0x1234, halves(pid, tid), 99, halves(3, 0), 5 };
+	const uint64_t words[] = { id, 0x1234, halves(pid, tid), time, halves(3, 0), 5 };
 
 	put(PERF_RECORD_SAMPLE, 56, words, 6);
+}
+
+static void put_sample(uint64_t id, uint32_t pid, uint32_t tid)
+{
+	put_sample_at(id, pid, tid, 99);
 }
 
 static void fields_of_a_sample(void **state)
@@ -325,6 +330,38 @@ static void the_right_source_of_two(void **state)
 	free(session.ids.table);
 }
 
+static uint64_t time_of_sample_at(uint64_t time)
+{
+	put_sample_at(1, 7, 8, time);
+	assert_int_equal(pm_drain(&session), 1);
+	return last.time;
+}
+
+/* One of CLOCK_REALTIME in a ring of CLOCK_MONOTONIC, and what comes after it. */
+static void times_of_another_clock(void **state)
+{
+	uint64_t now, other;
+
+	(void)state;
+	assert_int_equal(pm_clock_ns(CLOCK_MONOTONIC, &now), 0);
+	assert_int_equal(pm_clock_ns(CLOCK_REALTIME, &other), 0);
+	if (other < now + 10000000000ull)
+		skip();
+	plan.clockid = true;
+	plan.clocks[0] = CLOCK_MONOTONIC;
+	plan.clock_count = 1;
+	assert_true(time_of_sample_at(now) == now);
+	assert_true(time_of_sample_at(other) == now);
+	assert_true(time_of_sample_at(now + 5) == now + 5);
+	assert_true(time_of_sample_at(1) == now + 5);
+	assert_int_equal(session.stats.mistimed, 2);
+	assert_int_equal(delivered, 4);
+	/* Of a clock that nobody can read, nothing is known. */
+	plan.clockid = false;
+	assert_true(time_of_sample_at(other) == other);
+	assert_int_equal(session.stats.mistimed, 2);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -341,6 +378,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(records_over_the_end, setup, teardown),
 		cmocka_unit_test_setup_teardown(fullness_is_noticed, setup, teardown),
 		cmocka_unit_test_setup_teardown(other_processes_are_not_told, setup, teardown),
+		cmocka_unit_test_setup_teardown(times_of_another_clock, setup, teardown),
 		cmocka_unit_test_setup_teardown(the_right_source_of_two, setup, teardown),
 	};
 

@@ -146,6 +146,58 @@ static void counts_are_exact(void **state)
 static unsigned int ticks_of[2];
 static int spinner_tid;
 
+static uint64_t earliest, latest;
+
+static void on_time(void *context, const struct pm_observed *sample)
+{
+	(void)context;
+	earliest = sample->time < earliest ? sample->time : earliest;
+	latest = sample->time > latest ? sample->time : latest;
+}
+
+/* Another program samples the same page faults by CLOCK_REALTIME: see probe clock.shared_hit. */
+static void another_program_has_another_clock(void **state)
+{
+	const struct pm_listener times = { .size = sizeof(times), .sample = on_time };
+	struct perf_event_attr other = {
+		.type = PERF_TYPE_SOFTWARE, .config = PERF_COUNT_SW_PAGE_FAULTS,
+		.sample_period = 1, .sample_type = PERF_SAMPLE_TID | PERF_SAMPLE_TIME,
+		.use_clockid = 1, .clockid = CLOCK_REALTIME,
+	};
+	struct pm_plan *plan = plan_of(&faults, 1, PM_STRATEGY_PER_CPU, NULL);
+	struct pm_session *session;
+	uint64_t before, after;
+	char text[8192];
+	int fd;
+
+	(void)state;
+	if (plan == NULL)
+		skip();
+	(void)pm_plan_explain(plan, text, sizeof(text));
+	session = pm_session_create(plan, &times, NULL);
+	assert_int_equal(pm_session_attach(session, NULL), PM_STRATEGY_PER_CPU);
+	fd = pm_open(&other, 0, -1, -1, 0);
+	assert_int_equal(pm_clock_ns(CLOCK_MONOTONIC, &before), 0);
+	(void)pm_session_poll(session, 0);
+	earliest = UINT64_MAX;
+	latest = 0;
+	for (int i = 0; i < 64; i++) {
+		void *page = mmap(NULL, 4096, PROT_READ | PROT_WRITE,
+				  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+		*(volatile char *)page = 1;
+		munmap(page, 4096);
+	}
+	assert_int_equal(pm_session_detach(session), 0);
+	assert_int_equal(pm_clock_ns(CLOCK_MONOTONIC, &after), 0);
+	if (fd >= 0)
+		close(fd);
+	if (strstr(text, "clock: CLOCK_MONOTONIC\n") != NULL && latest != 0)
+		assert_true(earliest >= before - 1000000000 && latest <= after + 1000000000);
+	pm_session_destroy(session);
+	pm_plan_destroy(plan);
+}
+
 static void *spin(void *context)
 {
 	uint64_t now = 0;
@@ -291,6 +343,7 @@ int main(void)
 		cmocka_unit_test(two_events_keep_apart),
 		cmocka_unit_test(attach_while_threads_come_and_go),
 		cmocka_unit_test(counts_are_exact),
+		cmocka_unit_test(another_program_has_another_clock),
 		cmocka_unit_test(timers_see_a_busy_thread),
 		cmocka_unit_test(timers_respect_another_profiler),
 		cmocka_unit_test(stops_at_once),
