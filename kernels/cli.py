@@ -28,7 +28,7 @@ from kernels.place.report import Report
 from kernels.show import bisect, commits, compare, summary as show
 from kernels.show.listing import listing
 from kernels.show.progress import Progress
-from kernels.source import cross, fetch
+from kernels.source import cross, fetch, sysroot
 from kernels.source.tree import NoBuild, Tree
 from reports import text
 
@@ -182,6 +182,7 @@ VERBS = {
     "device": on_devices,
     "lab": in_a_lab,
     "cross": cross.verb,
+    "sysroot": sysroot.verb,
     "bundles": print_bundles,
     "workflow": print_workflow,
 }

@@ -52,7 +52,17 @@ PREFIXES = (
     "libisl",
     "libzstd1",
     "zlib1g",
-    "libelf1t64",
+    # what unwinds in guests: headers to build against, and what runs there
+    "linux-libc-dev",
+    "libelf1",
+    "libelf-dev",
+    "libdw1",
+    "libdw-dev",
+    "liblzma5",
+    "libbz2-1.0",
+    # a real program with its symbols
+    "python3.",
+    "libpython3.",
 )
 UNTRUSTED = re.compile(
     r"GPG error|is not signed|signatures? (?:were|was|couldn't)|BADSIG|NO_PUBKEY|Clearsigned file",
