@@ -142,9 +142,17 @@ static size_t try_kinds(struct pm_plan *plan, size_t at, const struct kinds *kin
 	return kinds->count;
 }
 
+static bool has_bare(const struct pm_plan *plan)
+{
+	for (size_t i = 0; i < plan->count; i++)
+		if (is_bare(&plan->events[i].spec))
+			return true;
+	return false;
+}
+
 void pm_hybrid_expand(struct pm_plan *plan)
 {
-	struct kinds *kinds = calloc(1, sizeof(*kinds));
+	struct kinds *kinds = has_bare(plan) ? calloc(1, sizeof(*kinds)) : NULL;
 
 	if (kinds != NULL && pm_pmu_each(add_kind, kinds) == 0 && kinds->count > 1) {
 		qsort(kinds->list, kinds->count, sizeof(kinds->list[0]), by_type);

@@ -3,11 +3,14 @@
 #include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "../diagnosis/refusal.h"
+#include "cpus.h"
 #include "limits.h"
 
 #define MLOCK_KB_DEFAULT 516	/* kernel.perf_event_mlock_kb since v2.6.32, where it is hidden */
@@ -26,9 +29,22 @@ static size_t count_entries(const char *path)
 	return count;
 }
 
+/* The links of the directory are itself, its parent's and one a thread. */
 size_t pm_thread_count(void)
 {
-	return count_entries("/proc/self/task");
+	struct stat info;
+
+	return stat("/proc/self/task", &info) == 0 && info.st_nlink > 2 ?
+		(size_t)info.st_nlink - 2 : count_entries("/proc/self/task");
+}
+
+/* Its size is their number since Linux v6.2 (commit f1f1f2569901), and 0 before. */
+static size_t descriptor_count(void)
+{
+	struct stat info;
+
+	return stat("/proc/self/fd", &info) == 0 && info.st_size > 0 ? (size_t)info.st_size :
+		count_entries("/proc/self/fd");
 }
 
 static size_t cpu_count(const struct pm_plan *plan)
@@ -90,13 +106,15 @@ int pm_limit_descriptors(const struct pm_plan *plan, struct candidate *candidate
 /* An upper bound: other processes of this user take from it as well. */
 static uint64_t lockable(const struct pm_plan *plan)
 {
-	struct pm_env env;
+	struct pm_env env = { .uid = 0 };
 	uint64_t kb;
 	int cpus = plan->cpus[0] ? pm_cpus_online() : (int)plan->now.cpus;
 
+	pm_env_read_thread(&env);
+	if (pm_env_has_cap(&env, PM_CAP_IPC_LOCK) && !pm_in_user_namespace())
+		return UINT64_MAX;
 	pm_env_read_locked(&env);
-	if ((pm_env_has_cap(&env, PM_CAP_IPC_LOCK) && !pm_in_user_namespace()) ||
-	    env.paranoid == -1 || env.memlock_bytes > UINT64_MAX / 2)
+	if (env.paranoid == -1 || env.memlock_bytes > UINT64_MAX / 2)
 		return UINT64_MAX;
 	kb = env.mlock_kb >= 0 ? (uint64_t)env.mlock_kb : MLOCK_KB_DEFAULT;
 	return kb * 1024 * (cpus > 0 ? (uint64_t)cpus : 1) + env.memlock_bytes;
@@ -114,10 +132,15 @@ unsigned int pm_limit_pages(const struct pm_plan *plan, uint64_t rings)
 
 void pm_limit_look(struct pm_plan *plan)
 {
+	struct pm_cpus cpus;
+	int err = pm_cpus_list(plan->cpus, NULL, &cpus);
+
 	plan->now.threads = pm_thread_count();
-	plan->now.descriptors = count_entries("/proc/self/fd");
-	plan->now.cpus = cpu_count(plan);
+	plan->now.descriptors = descriptor_count();
+	plan->now.first_cpu = err == 0 ? cpus.list[0] : err;
+	plan->now.cpus = err == 0 && plan->cpus[0] == '\0' ? cpus.count : cpu_count(plan);
 	plan->now.lockable = lockable(plan);
+	free(cpus.list);
 }
 
 void pm_limit_locked_text(char *buf, size_t size)

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "../diagnosis/diag.h"
+#include "../profile/profile.h"
 #include "choose.h"
 #include "hybrid.h"
 #include "limits.h"
@@ -43,6 +44,7 @@ static int take_specs(struct pm_plan *plan, const struct pm_event_spec *specs, s
 		err = pm_spec_take(specs, i, &plan->events[i].spec) ?
 			take_spec(plan, &plan->events[i]) : -EINVAL;
 		plan->events[i].asked = (uint32_t)i;
+		plan->events[i].trial = -1;
 		plan->asked = plan->count = i + 1;
 	}
 	return err;
@@ -86,20 +88,27 @@ static int load_profile(struct pm_plan *plan, struct pm_diag *diag)
 	return 0;
 }
 
-static int make(struct pm_plan *plan, struct pm_diag *diag)
+static int decide(struct pm_plan *plan, struct pm_diag *diag)
 {
-	int err = plan->profile ? 0 : load_profile(plan, diag);
-
-	if (err == 0)
-		err = pm_profile_probe(plan->profile, NULL, 0);
-	if (err < 0)
-		return err;
 	pm_hybrid_expand(plan);
-	pm_limit_look(plan);
 	pm_modify_begin(plan);
 	plan->refusal.size = sizeof(plan->refusal);
 	pm_plan_negotiate(plan);
 	return pm_plan_choose(plan, diag);
+}
+
+static int make(struct pm_plan *plan, struct pm_diag *diag)
+{
+	int err = plan->profile ? 0 : load_profile(plan, diag);
+
+	if (err < 0)
+		return err;
+	pm_limit_look(plan);
+	err = pm_profile_probe_for_plan(plan->profile, &plan->kept);
+	if (err >= 0)
+		err = decide(plan, diag);
+	pm_plan_let_go(plan);
+	return err;
 }
 
 int pm_plan_make_of(const struct strategy *const *strategies, const struct pm_event_spec *specs,
@@ -112,6 +121,7 @@ int pm_plan_make_of(const struct strategy *const *strategies, const struct pm_ev
 	if (plan == NULL)
 		return -ENOMEM;
 	plan->profile = profile;
+	plan->kept = -1;
 	for (int i = 0; i < PM_STRATEGIES; i++)
 		plan->candidates[i].strategy = strategies[i];
 	err = take_opts(plan, opts);

@@ -117,6 +117,37 @@ static void build(const struct pm_plan *plan, struct plan_event *event)
 		set_wakeup(plan, attr);
 }
 
+static void let_go(struct plan_event *event)
+{
+	if (event->trial >= 0)
+		close(event->trial);
+	event->trial = -1;
+}
+
+void pm_plan_let_go(struct pm_plan *plan)
+{
+	for (size_t i = 0; i < plan->count; i++)
+		let_go(&plan->events[i]);
+	if (plan->kept >= 0)
+		close(plan->kept);
+	plan->kept = -1;
+}
+
+/*
+ * The kernel patches its code where the first event of a software kind or of a tracepoint opens and
+ * where the last one closes, so one stays open from trial to trial. Others may take a place that
+ * the next trial needs.
+ */
+static void keep(struct plan_event *event, int fd)
+{
+	const uint32_t type = event->attr.type;
+
+	let_go(event);
+	event->trial = fd;
+	if (type != PERF_TYPE_SOFTWARE && type != PERF_TYPE_TRACEPOINT)
+		let_go(event);
+}
+
 static int try_event(struct pm_plan *plan, struct plan_event *event, bool inherit)
 {
 	struct perf_event_attr attr;
@@ -129,9 +160,13 @@ static int try_event(struct pm_plan *plan, struct plan_event *event, bool inheri
 	if (tid == PM_ALL_THREADS || tid == 0)
 		tid = plan->via_broker ? pm_gettid() : 0;
 	fd = pm_plan_open(plan, event, &attr, tid, event->cpu);
+	if (fd == -EMFILE) {
+		pm_plan_let_go(plan);
+		fd = pm_plan_open(plan, event, &attr, tid, event->cpu);
+	}
 	if (fd < 0)
 		return fd;
-	close(fd);
+	keep(event, fd);
 	return 0;
 }
 

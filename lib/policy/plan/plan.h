@@ -24,6 +24,7 @@ struct plan_event {
 	bool user_only, substituted;
 	bool around_us;			/* of a cgroup that this process is in */
 	int cpu;			/* on which it is tried; -1: any */
+	int trial;			/* opened last, kept meanwhile; -1: none */
 	int error;			/* of the last attempt to open it; 0: it opens */
 	int inherit_error;		/* of the attempt with attr.inherit */
 	char why[REASON_SIZE];		/* what changed, or why it does not open */
@@ -57,6 +58,7 @@ struct pm_plan {
 	char cpus[CPUS_SIZE];		/* "": all */
 	struct pm_profile *profile;
 	bool owns_profile;
+	int kept;			/* the quick probe's event, while it is made; -1: none */
 	char profile_says[REASON_SIZE];	/* why it is another than the one that was named */
 	bool samples;			/* some event is sampled */
 	bool cloexec, identifier, clockid, lost, watermark, user_chain;	/* modifiers */
@@ -65,6 +67,7 @@ struct pm_plan {
 	size_t clock_count, clock;	/* the one in use */
 	struct {			/* when the plan was made */
 		size_t threads, cpus, descriptors;
+		int first_cpu;		/* -errno: none of those that were asked for is online */
 		uint64_t lockable;	/* bytes */
 	} now;
 	bool brokered;			/* the broker opens what the kernel refuses to us */

@@ -4,8 +4,8 @@
  * series of the kernel matrix. It ranks lowest and is used where no profile is installed.
  */
 #include <string.h>
+#include <sys/utsname.h>
 
-#include "../../pm_sys.h"
 #include "profile.h"
 
 struct builtin {
@@ -13,21 +13,6 @@ struct builtin {
 };
 
 #include "builtin.inc"
-
-struct running {
-	const struct builtin *kernel;
-	char arch[32], release[64];
-};
-
-static void take(const char *key, const char *value, void *context)
-{
-	struct running *running = context;
-
-	if (strcmp(key, "arch") == 0 && strlen(value) < sizeof(running->arch))
-		strcpy(running->arch, value);
-	else if (strcmp(key, "release") == 0 && strlen(value) < sizeof(running->release))
-		strcpy(running->release, value);
-}
 
 static const struct builtin *kernel_of(const char *arch, const char *release)
 {
@@ -62,8 +47,9 @@ int pm_profile_builtin_of(struct pm_profile *profile, const char *arch, const ch
 
 int pm_profile_builtin(struct pm_profile *profile)
 {
-	struct running running = { .arch = "" };
+	struct utsname names;
 
-	(void)pm_identity_kernel(take, &running);
-	return pm_profile_builtin_of(profile, running.arch, running.release);
+	if (uname(&names) != 0)
+		return 0;
+	return pm_profile_builtin_of(profile, names.machine, names.release);
 }

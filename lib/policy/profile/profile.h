@@ -89,6 +89,14 @@ int pm_profile_builtin_of(struct pm_profile *profile, const char *arch, const ch
 int pm_profile_parse(const char *text, size_t size, enum pm_rank least, struct pm_diag *diag,
 		     struct pm_profile **ret);
 
+/*
+ * pm_profile_probe() of what plans are made by. It leaves the event of page faults open, where it
+ * opened one: *ret_fd is to be closed, also after an error. Opening the first event of a software
+ * kind and closing the last one patches the kernel's code on all CPUs, which takes longer than all
+ * else that a plan does.
+ */
+int pm_profile_probe_for_plan(struct pm_profile *profile, int *ret_fd);
+
 /* The verdict of a word, -ENOENT when it is none. The word of a verdict. */
 int pm_verdict_of(const char *word, size_t size);
 const char *pm_verdict_word(enum pm_verdict verdict);

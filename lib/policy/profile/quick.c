@@ -51,8 +51,9 @@ static enum pm_verdict pair(const struct perf_event_attr *with, const struct per
 }
 
 /*
- * Causes exactly FAULTS page faults, whatever the size of a huge page; returns how many. Where a
- * filter refuses the memory there are none, and that the event opens and can be read has to do.
+ * Causes exactly FAULTS page faults, whatever the size of a huge page; returns how many. Reading
+ * maps the page of zeros, which takes half as long as a page of its own. Where a filter refuses the
+ * memory there are none, and that the event opens and can be read has to do.
  */
 static unsigned int cause_faults(void)
 {
@@ -66,12 +67,12 @@ static unsigned int cause_faults(void)
 	(void)madvise(area, FAULTS * page, MADV_NOHUGEPAGE);
 #endif
 	for (size_t i = 0; i < FAULTS; i++)
-		((volatile char *)area)[i * page] = 1;
+		(void)((volatile char *)area)[i * page];
 	(void)munmap(area, FAULTS * page);
 	return FAULTS;
 }
 
-static enum pm_verdict counts_faults(void)
+static enum pm_verdict count_faults(int *ret_fd)
 {
 	struct perf_event_attr attr = dummy;
 	uint64_t before = 0, after = 0;
@@ -90,7 +91,17 @@ static enum pm_verdict counts_faults(void)
 		if (pm_read_count(fd, &after) == 0)
 			verdict = after - before >= caused ? PM_YES : PM_BROKEN;
 	}
-	close(fd);
+	*ret_fd = fd;
+	return verdict;
+}
+
+static enum pm_verdict counts_faults(void)
+{
+	int fd = -1;
+	enum pm_verdict verdict = count_faults(&fd);
+
+	if (fd >= 0)
+		close(fd);
 	return verdict;
 }
 
@@ -147,20 +158,22 @@ static enum pm_verdict flag_use_clockid(void)
 	return pair(&with, &dummy);
 }
 
+/* Whether plans are made by it, too. */
 #define QUICK_FACTS(X) \
-	X("perm.available.opens", counts_faults) \
-	X("attach.cloexec.sets_flag", flag_cloexec) \
-	X("attr.sample_type_bits.identifier", sample_identifier) \
-	X("attr.flag_bits.use_clockid", flag_use_clockid) \
-	X("attr.read_format_bits.lost", format_lost) \
-	X("inherit.sample_read.with_tid", inherit_sample_read)
+	X("perm.available.opens", counts_faults, true) \
+	X("attach.cloexec.sets_flag", flag_cloexec, true) \
+	X("attr.sample_type_bits.identifier", sample_identifier, true) \
+	X("attr.flag_bits.use_clockid", flag_use_clockid, true) \
+	X("attr.read_format_bits.lost", format_lost, true) \
+	X("inherit.sample_read.with_tid", inherit_sample_read, false)
 PM_FACTS(quick, QUICK_FACTS);
 
 static const struct quick {
 	const char *key;
 	enum pm_verdict (*find_out)(void);
+	bool decides;
 } table[] = {
-#define QUICK_ROW(key, find_out) { key, find_out },
+#define QUICK_ROW(key, find_out, decides) { key, find_out, decides },
 	QUICK_FACTS(QUICK_ROW)
 };
 
@@ -183,9 +196,10 @@ static bool is_known(const struct pm_profile *profile, const char *key)
 		fact.verdict != PM_BLOCKED;
 }
 
-static int find_out(struct pm_profile *profile, const struct quick *quick)
+static int find_out(struct pm_profile *profile, const struct quick *quick, int *ret_fd)
 {
-	enum pm_verdict verdict = quick->find_out();
+	enum pm_verdict verdict = quick->find_out == counts_faults && ret_fd != NULL ?
+		count_faults(ret_fd) : quick->find_out();
 
 	if (verdict == PM_UNKNOWN)
 		return 0;
@@ -194,7 +208,9 @@ static int find_out(struct pm_profile *profile, const struct quick *quick)
 		.key = quick->key, .verdict = verdict, .rank = PM_RANK_RUNTIME });
 }
 
-int pm_profile_probe(struct pm_profile *profile, const char *const *keys, uint64_t budget_ns)
+/* For a plan with `ret_fd`. */
+static int probe(struct pm_profile *profile, const char *const *keys, uint64_t budget_ns,
+		 int *ret_fd)
 {
 	uint64_t begin = 0, now = 0;
 	int found = 0, err;
@@ -207,17 +223,28 @@ int pm_profile_probe(struct pm_profile *profile, const char *const *keys, uint64
 	}
 	(void)pm_clock_ns(CLOCK_MONOTONIC, &begin);
 	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
-		if (!is_asked(keys, table[i].key) || is_known(profile, table[i].key))
+		if (!is_asked(keys, table[i].key) || (ret_fd != NULL && !table[i].decides) ||
+		    is_known(profile, table[i].key))
 			continue;
 		/* The first decides whether there is anything at all: being delayed must not. */
 		(void)pm_clock_ns(CLOCK_MONOTONIC, &now);
 		if (tried && now - begin > (budget_ns ? budget_ns : BUDGET_NS))
 			break;
 		tried = true;
-		err = find_out(profile, &table[i]);
+		err = find_out(profile, &table[i], ret_fd);
 		if (err < 0)
 			return err;
 		found += err;
 	}
 	return found;
+}
+
+int pm_profile_probe(struct pm_profile *profile, const char *const *keys, uint64_t budget_ns)
+{
+	return probe(profile, keys, budget_ns, NULL);
+}
+
+int pm_profile_probe_for_plan(struct pm_profile *profile, int *ret_fd)
+{
+	return probe(profile, NULL, 0, ret_fd);
 }

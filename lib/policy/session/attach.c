@@ -126,6 +126,7 @@ static int attach_any(struct pm_session *session, struct pm_diag *diag)
 		if (pm_plan_next(session->plan, own.text) < 0)
 			return err;
 		pm_plan_negotiate(session->plan);
+		pm_plan_let_go(session->plan);
 	}
 }
 
@@ -161,6 +162,7 @@ int pm_session_go_on(struct pm_session *session, const char *why)
 	err = pm_plan_next(session->plan, why);
 	if (err == 0) {
 		pm_plan_negotiate(session->plan);
+		pm_plan_let_go(session->plan);
 		err = attach_any(session, NULL);
 	}
 	session->stats.records += before.records;

@@ -5,8 +5,6 @@
  *
  * When the CPU goes offline its events die, and stay dead when it comes back: late_cpus.c.
  */
-#include <stdlib.h>
-
 #include "../diagnosis/diag.h"
 #include "../plan/cost.h"
 #include "../plan/hybrid.h"
@@ -26,7 +24,7 @@ void pm_cost_cpu_wide(const struct pm_plan *plan, struct pm_cost *ret)
 static int fits_event(const struct pm_plan *plan, size_t i, struct candidate *candidate)
 {
 	const struct plan_event *event = &plan->events[i];
-	const int cpu = pm_hybrid_first(plan, event);
+	const int cpu = event->pmu[0] ? pm_hybrid_first(plan, event) : plan->now.first_cpu;
 	struct pm_diag diag = { .size = sizeof(diag) };
 	struct perf_event_attr attr = event->attr;
 	struct pm_event_spec spec = event->spec;
@@ -48,12 +46,10 @@ static int fits_event(const struct pm_plan *plan, size_t i, struct candidate *ca
 /* A process that may observe itself may not observe a CPU, so that is tried separately. */
 static int fits(const struct pm_plan *plan, struct candidate *candidate)
 {
-	struct pm_cpus cpus;
-	int err = pm_cpus_list(plan->cpus, NULL, &cpus);
+	int err = plan->now.first_cpu < 0 ? plan->now.first_cpu : 0;
 
 	if (err < 0)
 		return pm_rule_out(candidate, -err, "no CPU of %.100s is online", plan->cpus);
-	free(cpus.list);
 	for (size_t i = 0; err == 0 && i < plan->count; i++)
 		err = fits_event(plan, i, candidate);
 	return err;
