@@ -263,7 +263,10 @@ def test_the_guests_cksum_agrees(tmp_path: Path) -> None:
                 check=True,
                 env={"PATH": str(tmp_path / "bin")},
             ).stdout.split()
-        assert (
-            said
-            == subprocess.run(["cksum"], input=data, capture_output=True, check=True).stdout.split()
-        )
+        real = subprocess.run(["cksum"], input=data, capture_output=True, check=True).stdout.split()
+        assert said == real
+        piped = subprocess.run(
+            ["busybox", "sh", "-c", script], input=data, capture_output=True, check=True,
+            env={"PATH": str(tmp_path / "bin")},
+        )  # fmt: skip
+        assert piped.stdout.split() == real, "by a pipe, too"
