@@ -40,7 +40,8 @@ def character(name: str, major: int, minor: int) -> Entry:
     return Entry(name, stat.S_IFCHR | 0o600, b"", (major, minor))
 
 
-def _found(path: Path, name: str) -> Entry:
+def found(path: Path, name: str) -> Entry:
+    """A file or symbolic link of this machine, under another name."""
     if path.is_symlink():
         return link(name, os.readlink(path))
     return file(name, path.read_bytes(), 0o755 if path.stat().st_mode & 0o100 else 0o644)
@@ -49,7 +50,7 @@ def _found(path: Path, name: str) -> Entry:
 def tree(source: Path, under: str) -> list[Entry]:
     """Every regular file and symbolic link below `source`, as `under/...`."""
     paths = sorted(path for path in source.rglob("*") if path.is_symlink() or path.is_file())
-    return [_found(path, f"{under}/{path.relative_to(source)}") for path in paths]
+    return [found(path, f"{under}/{path.relative_to(source)}") for path in paths]
 
 
 def _padded(data: bytes) -> bytes:

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 
 from kernels.guest import cpio
@@ -23,14 +24,15 @@ def _module(module: bytes, arguments: str) -> list[cpio.Entry]:
 
 def build(
     busybox: bytes,
-    bundle: Path,
+    bundle: Path | None,
     channel: str,
     init: bytes | None = None,
     module: tuple[bytes, str] | None = None,
     prompt: str = "",
+    more: Iterable[cpio.Entry] = (),
 ) -> bytes:
     """The initramfs of a guest without its work; `module` is one to load, and its arguments. With a
-    prompt a shell waits at the console in place of it."""
+    prompt a shell waits at the console in place of it; of `more`, job/start is run before."""
     here = Path(__file__).parent
     mirror = "".join(f"\\{byte:03o}" for byte in REVERSED)
     script = init or (here / "init").read_bytes()
@@ -50,10 +52,11 @@ def build(
                 "etc/passwd", b"root:x:0:0::/root:/bin/sh\nnobody:x:65534:65534::/:/bin/false\n"
             ),
             cpio.file("etc/group", b"root:x:0:\nnogroup:x:65534:\n"),
-            *cpio.tree(bundle, "perfmodes"),
+            *(cpio.tree(bundle, "perfmodes") if bundle else []),
             cpio.file("job/channel", f"{channel}\n".encode()),
             cpio.file("job/mirror", f"{mirror}\n".encode()),
             *_module(*module or (b"", "")),
             *([cpio.file("job/prompt", prompt.encode())] if prompt else []),
+            *more,
         ]
     )

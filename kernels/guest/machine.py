@@ -71,9 +71,10 @@ def cmdline(row: Row) -> str:
     return f"console={row.arch.console} quiet panic=-1 {TOKEN} {row.append}".strip()
 
 
-def _qemu(row: Row, kernel: Path, initrd: Path, wires: Wires, kvm: bool) -> list[str]:
+def board(row: Row, kvm: bool) -> list[str]:
+    """The emulator with the machine of a row, to which lines are added."""
     fast = emulator(row, kvm) == "qemu-kvm"
-    argv = [
+    return [
         program(row),
         "-M",
         row.machine,
@@ -89,6 +90,18 @@ def _qemu(row: Row, kernel: Path, initrd: Path, wires: Wires, kvm: bool) -> list
         "-display",
         "none",
         "-no-reboot",
+    ]
+
+
+def booted(row: Row, kernel: Path, initrd: Path) -> list[str]:
+    """What the machine starts."""
+    files = ["-kernel", str(kernel), "-initrd", str(initrd)]
+    return [*row.qemu_args, *files, "-append", cmdline(row)]
+
+
+def _qemu(row: Row, kernel: Path, initrd: Path, wires: Wires, kvm: bool) -> list[str]:
+    argv = [
+        *board(row, kvm),
         "-chardev",
         f"file,id=console,path=/dev/fd/{wires.console}",
         "-serial",
@@ -100,16 +113,7 @@ def _qemu(row: Row, kernel: Path, initrd: Path, wires: Wires, kvm: bool) -> list
     ]
     if row.results:
         argv += ["-chardev", "stdio,id=results,signal=off", *row.results]
-    return [
-        *argv,
-        *row.qemu_args,
-        "-kernel",
-        str(kernel),
-        "-initrd",
-        str(initrd),
-        "-append",
-        cmdline(row),
-    ]
+    return [*argv, *booted(row, kernel, initrd)]
 
 
 def _uml(row: Row, kernel: Path, initrd: Path, wires: Wires, scratch: Path) -> list[str]:

@@ -11,9 +11,9 @@ from pathlib import Path
 from types import ModuleType
 
 from kernels.errors import Missing, Usage
-from kernels.lab import guest, lava
+from kernels.lab import device, guest, lava
 from kernels.lab.result import taken_in
-from kernels.matrix import Matrix
+from kernels.matrix import Matrix, Row
 from kernels.place.private import Private
 from kernels.place.report import Report
 from kernels.show import summary as show
@@ -37,18 +37,31 @@ def arguments(args: argparse.Namespace) -> tuple[str, ...]:
 def job_of_guest(args: argparse.Namespace, listed: Matrix) -> int:
     """The files that a row boots from, and job.yaml beside them."""
     job = jobs()
-    rows = listed.pick([args.row], [])
-    if len(rows) != 1:
-        raise Usage(f"{args.row}: one row of the matrix, not {len(rows)}")
+    row = one_row(args.row, listed)
     say = lambda text: print(text, file=sys.stderr)  # noqa: E731
     folder = args.out.resolve()
-    boot = guest.written(rows[0], folder, not args.no_build, not args.no_install, say)
+    boot = guest.written(row, folder, not args.no_build, not args.no_install, say)
     test = job.test_action(args.suite, guest.BUNDLE, arguments(args), args.minutes)
     actions = job.for_qemu(boot.kernel.as_uri(), boot.ramdisk.as_uri(), boot.append)
     made = job.job(job.QEMU, actions, test, args.suite, args.minutes)
     (folder / "job.yaml").write_text(job.text(made), encoding="utf-8")
     print(f"{folder}/job.yaml boots {folder}/kernel and ramdisk.cpio.gz")
     return 0
+
+
+def stand_in(args: argparse.Namespace, listed: Matrix) -> int:
+    """A guest in the place of a device, while a command runs."""
+    socket = args.serial.absolute() if args.serial else None
+    way = device.Way(args.adb, socket)
+    say = lambda text: print(text, file=sys.stderr)  # noqa: E731
+    return device.run(one_row(args.row, listed), way, args.command, say)
+
+
+def one_row(name: str, listed: Matrix) -> Row:
+    rows = listed.pick([name], [])
+    if len(rows) != 1:
+        raise Usage(f"{name}: one row of the matrix, not {len(rows)}")
+    return rows[0]
 
 
 def made_job(args: argparse.Namespace) -> str:
@@ -67,6 +80,8 @@ def made_job(args: argparse.Namespace) -> str:
 def run(args: argparse.Namespace, listed: Matrix) -> int:
     if args.kind == "guest":
         return job_of_guest(args, listed)
+    if args.kind == "device":
+        return stand_in(args, listed)
     if args.kind == "job":
         print(made_job(args), end="")
         return 0

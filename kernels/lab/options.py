@@ -12,7 +12,7 @@ EPILOG = "exit status: 0 done, 1 broken or unexpected verdicts, 2 usage, 3 no re
 
 def add(verbs: Any) -> None:
     made = verbs.add_parser(
-        "lab", prog="python3 -m kernels lab", epilog=EPILOG, description="jobs and results of LAVA"
+        "lab", prog="python3 -m kernels lab", epilog=EPILOG, description="jobs and results of LAVA; guests as devices"
     )
     kinds = made.add_subparsers(dest="kind", required=True)
     one = kinds.add_parser("job", help="print a job for a device type and a suite")
@@ -26,6 +26,11 @@ def add(verbs: Any) -> None:
     one.add_argument("--out", type=Path, required=True, metavar="DIR", help="folder for the files")
     one.add_argument("--no-build", action="store_true", help="use the bundle as it is")
     one.add_argument("--no-install", action="store_true", help="install no packages")
+    one = kinds.add_parser("device", help="start a row of the matrix in the place of a device")
+    one.add_argument("row", help="./run.sh kernels --list names them")
+    one.add_argument("--adb", type=int, default=0, metavar="PORT", help="an adbd at that port of loopback")
+    one.add_argument("--serial", type=Path, metavar="SOCKET", help="its console, at a socket that is made")
+    one.add_argument("command", nargs=argparse.REMAINDER, help="it runs while this does; else until Ctrl-C")
     one = kinds.add_parser("submit", help="submit it with lavacli, wait, and take in its result")
     _job_options(one)
     one.add_argument("--identity", default="default", help="of lavacli: which server, as whom")

@@ -63,6 +63,16 @@ PREFIXES = (
     # a real program with its symbols
     "python3.",
     "libpython3.",
+    # the daemon of an Android device, and its libraries
+    "adbd",
+    "android-lib",
+    "libbrotli1",
+    "libcap2",
+    "libgcrypt20",
+    "libgpg-error0",
+    "liblz4-1",
+    "libprotobuf32",
+    "libsystemd0",
 )
 UNTRUSTED = re.compile(
     r"GPG error|is not signed|signatures? (?:were|was|couldn't)|BADSIG|NO_PUBKEY|Clearsigned file",
