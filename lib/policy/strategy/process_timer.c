@@ -50,6 +50,8 @@ static bool describe(struct pm_session *session, const struct sigring_sample *sa
 	return true;
 }
 
+static const struct itimerval off = { { 0, 0 }, { 0, 0 } };
+
 /*
  * A timer that runs already belongs to somebody else. The odd number of us tells this one from
  * those; it makes no other difference, because the timer goes by the scheduler's tick.
@@ -67,8 +69,16 @@ static int start(struct process_timer *timer, uint64_t period)
 		return -errno;
 	if (now.it_value.tv_sec != 0 || now.it_value.tv_usec != 0)
 		return -EBUSY;
-	if (setitimer(ITIMER_PROF, &wanted, NULL) != 0 || getitimer(ITIMER_PROF, &now) != 0)
+	if (setitimer(ITIMER_PROF, &wanted, NULL) != 0)
 		return -errno;
+	if (getitimer(ITIMER_PROF, &now) != 0) {
+		const int err = -errno;
+
+		/* Nobody can tell later that it is ours; where it runs on, see undo(). */
+		if (setitimer(ITIMER_PROF, &off, NULL) != 0)
+			timer->ring.before.sa_handler = SIG_IGN;
+		return err;
+	}
 	timer->each = now.it_interval;
 	/* Taken, and not set. */
 	return now.it_interval.tv_sec != 0 || now.it_interval.tv_usec != 0 ? 0 : -EIO;
@@ -80,7 +90,6 @@ static int start(struct process_timer *timer, uint64_t period)
  */
 static bool stop(const struct process_timer *timer)
 {
-	const struct itimerval off = { { 0, 0 }, { 0, 0 } };
 	struct itimerval now;
 
 	if (getitimer(ITIMER_PROF, &now) != 0)

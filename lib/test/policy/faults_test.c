@@ -258,6 +258,7 @@ static const struct scenario {
 struct rest {
 	int descriptors, maps;
 	bool timer, signal;		/* ITIMER_PROF runs; SIGPROF is somebody's */
+	bool fatal;			/* it runs, and its signal will end the program */
 };
 
 static void look(struct rest *ret)
@@ -270,6 +271,7 @@ static void look(struct rest *ret)
 	(void)getitimer(ITIMER_PROF, &timer);
 	ret->timer = timer.it_interval.tv_sec + timer.it_interval.tv_usec != 0;
 	(void)sigaction(SIGPROF, NULL, &prof);
+	ret->fatal = ret->timer && prof.sa_handler == SIG_DFL;
 	ret->signal = prof.sa_handler != SIG_DFL && prof.sa_handler != SIG_IGN;
 }
 
@@ -284,6 +286,8 @@ static bool check(const struct scenario *scenario, const struct rest *before, co
 		wrong = "descriptors stay open";
 	if (wrong == NULL && after.maps != before->maps)
 		wrong = "rings stay mapped";
+	if (wrong == NULL && after.fatal)
+		wrong = "a timer will end the program";
 	if (wrong == NULL && after.timer && strstr(fault.failed, "itimer") == NULL)
 		wrong = "a timer runs on";
 	if (wrong == NULL && after.signal && strcmp(fault.failed, "sigaction") != 0)
