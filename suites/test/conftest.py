@@ -78,16 +78,19 @@ def verdicts(result: dict, persona: str) -> dict[str, str]:
             for name, point in body["points"].items()}
 
 
-def processes_of(directory: Path) -> Iterator[int]:
-    """Running processes whose program is in a directory."""
+def processes_of(place: Path) -> Iterator[int]:
+    """Running processes whose program is this file or is in this directory. Known by inode: from a mount
+    namespace of its own, as that of a persona, the kernel may show another path."""
+    files = [place] if place.is_file() else [path for path in place.rglob("*") if path.is_file()]
+    programs = {(info.st_dev, info.st_ino) for info in map(os.stat, files)}
     for entry in Path("/proc").iterdir():
         if entry.name.isdigit():
             try:
-                program = os.readlink(entry / "exe")
+                program = os.stat(entry / "exe")
                 state = (entry / "stat").read_text().rpartition(")")[2].split()[0]
             except (OSError, IndexError):
                 continue
-            if program.startswith(str(directory)) and state != "Z":
+            if (program.st_dev, program.st_ino) in programs and state != "Z":
                 yield int(entry.name)
 
 
