@@ -6,10 +6,12 @@
  * session that delivers nothing may be one that nothing happens in, or a silent one: what its own
  * events have counted tells the two apart.
  */
+#define _GNU_SOURCE
 #include "proof.h"
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 #include <time.h>
 
 #include "canary_thread.h"
@@ -173,6 +175,17 @@ static size_t count_unvisited(const struct ring_set *rings)
 	return count;
 }
 
+/* ns in user mode of the process, or of the calling thread, as the scheduler accounts it. */
+static uint64_t user_time(int who)
+{
+	struct rusage usage;
+
+	if (getrusage(who, &usage) != 0)
+		return 0;
+	return (uint64_t)usage.ru_utime.tv_sec * 1000000000 +
+		(uint64_t)usage.ru_utime.tv_usec * 1000;
+}
+
 void pm_proof_tell(struct pm_session *session)
 {
 	struct pm_stats *stats = &session->stats;
@@ -187,6 +200,8 @@ void pm_proof_tell(struct pm_session *session)
 	pm_standstill_attached(session);
 	session->proof.wait = FIRST_WAIT_NS;
 	(void)pm_clock_ns(CLOCK_THREAD_CPUTIME_ID, &session->proof.self_used);
+	session->proof.user_all = user_time(RUSAGE_SELF);
+	session->proof.user_self = user_time(RUSAGE_THREAD);
 	(void)pm_clock_ns(CLOCK_MONOTONIC, &session->proof.looked_at);
 	stats->unproven_events = events;
 	plan->unproven[0] = '\0';
@@ -200,13 +215,16 @@ void pm_proof_tell(struct pm_session *session)
 
 /* ------------------------------------------------------------------------------------ following */
 
+static bool is_clock(const struct plan_event *event)
+{
+	return event->attr.type == PERF_TYPE_SOFTWARE &&
+		event->attr.config <= PERF_COUNT_SW_TASK_CLOCK;
+}
+
 static uint64_t enough(const struct plan_event *event)
 {
-	const bool timed = event->attr.type == PERF_TYPE_SOFTWARE &&
-		event->attr.config <= PERF_COUNT_SW_TASK_CLOCK;
-
 	if (event->spec.period == 0)
-		return timed ? SILENT_NS : UINT64_MAX;
+		return is_clock(event) ? SILENT_NS : UINT64_MAX;
 	return event->spec.period < UINT64_MAX / PERIODS ? PERIODS * event->spec.period :
 		UINT64_MAX;
 }
@@ -230,13 +248,34 @@ static bool has_counted(const struct pm_session *session, uint32_t spec)
 		pm_cpu_time_used(session) / 16 >= session->plan->events[spec].spec.period;
 }
 
+/*
+ * A clock that leaves out the kernel counts what runs there all the same: the kernel drops the
+ * sample alone (perf_swevent_hrtimer() of linux). Such a one is silent only where as much has run
+ * in user mode as no clock misses; of other processes and threads that is not known.
+ */
+static bool has_run_where_sampled(const struct pm_session *session, uint32_t spec)
+{
+	const struct plan_event *event = &session->plan->events[spec];
+	const pid_t tid = event->spec.tid;
+	uint64_t ran = 0;
+
+	if (!event->attr.exclude_kernel || !is_clock(event))
+		return true;
+	if (tid == PM_ALL_THREADS)
+		ran = user_time(RUSAGE_SELF) - session->proof.user_all;
+	else if ((tid == 0 || tid == session->self) && pm_gettid() == session->self)
+		ran = user_time(RUSAGE_THREAD) - session->proof.user_self;
+	return ran >= SILENT_NS && ran / 16 >= event->spec.period;
+}
+
 static void look_for_silence(struct pm_session *session)
 {
 	session->stats.silent_events = 0;
 	for (uint32_t i = 0; i < session->plan->count; i++)
 		session->stats.silent_events += pm_standstill_of(session, i) ||
 			(pm_plan_is_sampled(&session->plan->events[i]) &&
-			 !(session->proof.seen & 1u << i) && has_counted(session, i));
+			 !(session->proof.seen & 1u << i) && has_counted(session, i) &&
+			 has_run_where_sampled(session, i));
 }
 
 /* Whether the thread that attached has run for a while, and none of its events with it. */

@@ -6,6 +6,7 @@
 #define _GNU_SOURCE
 #include "../test.h"
 
+#include <fcntl.h>
 #include <sched.h>
 #include <semaphore.h>
 #include <stdatomic.h>
@@ -18,6 +19,7 @@
 #include "sessions.h"
 
 #define NEVER (UINT64_MAX >> 2)
+#define AREA (1 << 20)
 
 static struct {
 	int silent_cpu;			/* its events have no samples; -1: none */
@@ -286,8 +288,26 @@ static void burn(uint64_t ns)
 	}
 }
 
+/* The same in the kernel, nearly all of it. */
+static void burn_in_kernel(uint64_t ns)
+{
+	const int zero = open("/dev/zero", O_RDONLY | O_CLOEXEC);
+	uint64_t begin = 0, now = 0;
+	char *area = malloc(AREA);
+
+	assert_true(zero >= 0 && area != NULL);
+	(void)pm_clock_ns(CLOCK_THREAD_CPUTIME_ID, &begin);
+	while (now - begin < ns || now == 0) {
+		for (int i = 0; i < 8; i++)
+			assert_int_equal(read(zero, area, AREA), AREA);
+		(void)pm_clock_ns(CLOCK_THREAD_CPUTIME_ID, &now);
+	}
+	free(area);
+	close(zero);
+}
+
 /* The canary does not wait for a period of 20 ms. */
-static void expect_silence(enum pm_strategy strategy, bool silent)
+static void expect_silence(enum pm_strategy strategy, bool silent, bool user_only, bool in_kernel)
 {
 	struct pm_event_spec spec = clock_of_all;
 	struct pm_stats stats = { .size = sizeof(stats) };
@@ -296,14 +316,18 @@ static void expect_silence(enum pm_strategy strategy, bool silent)
 	struct pm_plan *plan;
 
 	spec.period = 20000000;
+	spec.flags |= user_only ? PM_SPEC_USER_ONLY : 0;
 	kernel.silent = silent;
 	if (attach_by(strategy, &spec, &diag, &session, &plan) < 0)
 		fail_msg("%s", diag.text);
-	burn(150000000);
+	if (in_kernel)
+		burn_in_kernel(400000000);
+	else	/* those without rights observe user mode alone */
+		burn(user_only || geteuid() != 0 ? 400000000 : 150000000);
 	pm_session_detach(session);
 	pm_session_stats(session, &stats);
 	assert_int_equal(stats.unproven_events, 1);
-	assert_int_equal(stats.silent_events, silent);
+	assert_int_equal(stats.silent_events, silent && !in_kernel);
 	pm_session_destroy(session);
 	pm_plan_destroy(plan);
 }
@@ -312,10 +336,22 @@ static void silence_is_told_in_the_end(void **state)
 {
 	(void)state;
 	for (int silent = 0; silent < 2; silent++) {
-		expect_silence(PM_STRATEGY_PER_CPU, silent);
-		expect_silence(PM_STRATEGY_PER_THREAD, silent);
-		expect_silence(PM_STRATEGY_SIGNALS, silent);
+		expect_silence(PM_STRATEGY_PER_CPU, silent, false, false);
+		expect_silence(PM_STRATEGY_PER_THREAD, silent, false, false);
+		expect_silence(PM_STRATEGY_SIGNALS, silent, false, false);
 	}
+}
+
+/* It counts, and takes no sample where none was asked for. */
+static void a_clock_of_user_mode_is_not_silent_in_the_kernel(void **state)
+{
+	(void)state;
+	expect_silence(PM_STRATEGY_PER_THREAD, true, true, false);
+	expect_silence(PM_STRATEGY_PER_CPU, true, true, false);
+	expect_silence(PM_STRATEGY_PER_THREAD, true, true, true);
+	expect_silence(PM_STRATEGY_PER_THREAD, false, true, true);
+	expect_silence(PM_STRATEGY_PER_CPU, false, true, true);
+	expect_silence(PM_STRATEGY_SIGNALS, false, true, true);
 }
 
 int main(void)
@@ -329,6 +365,7 @@ int main(void)
 				       setup),
 		cmocka_unit_test_setup(a_sleeping_thread_is_told, setup),
 		cmocka_unit_test_setup(silence_is_told_in_the_end, setup),
+		cmocka_unit_test_setup(a_clock_of_user_mode_is_not_silent_in_the_kernel, setup),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
