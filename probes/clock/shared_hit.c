@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * If two events with different clocks sample the same hit, is each sample stamped by its own event's
- * clock? A kernel that prepares the sample once and reuses it writes the first event's time into
- * both: a ring of CLOCK_MONOTONIC then has stamps of CLOCK_REALTIME, decades later, and the first
- * event may be of another program. Who orders records by time delivers all others before them.
+ * If two events with different clocks sample the same hit, is each sample stamped by its own
+ * event's clock? A kernel that prepares the sample once and reuses it writes the first event's time
+ * into both: a ring of CLOCK_MONOTONIC then has stamps of CLOCK_REALTIME, decades later, and the
+ * first event may be of another program. Who orders records by time delivers all others before.
  * Observed: page faults with an event of each clock, between readings of both clocks.
  * Linux 34f439278cef ("perf: Add per event clockid support") (v4.1)
  */
