@@ -192,14 +192,18 @@ int pm_profile_probe(struct pm_profile *profile, const char *const *keys, uint64
 
 enum pm_spec_flags {
 	PM_SPEC_USER_ONLY = 1,	/* only what happens in user mode */
-	PM_SPEC_EXACT = 2	/* this very event or none: no substitute, not user mode instead */
+	PM_SPEC_EXACT = 2,	/* this very event or none: no substitute, not user mode instead */
+	PM_SPEC_PINNED = 4,	/* always on the PMU, or pm_session_read says -ENODATA */
+	PM_SPEC_PRECISE = 8	/* attr.precise_ip as high as the CPU has it */
 };
 
 enum pm_want {
 	PM_WANT_ADDRESS = 1,	/* the data address, of page faults for example */
 	PM_WANT_CALLCHAIN = 2,	/* return addresses of user mode */
 	PM_WANT_CPU = 4,	/* counts by CPU, for pm_session_read_parts */
-	PM_WANT_RAW = 8		/* raw data of tracepoints: pm_trace_number reads its fields */
+	PM_WANT_RAW = 8,	/* raw data of tracepoints: pm_trace_number reads its fields */
+	PM_WANT_KERNEL_FRAMES = 16,	/* with PM_WANT_CALLCHAIN: the kernel's, too */
+	PM_WANT_BRANCHES = 32	/* the last branches in user mode, by hardware that keeps them */
 };
 
 /* One event to observe. Starts as all 0 but for `size`; pm_event_parse fills in which. (0.1) */
@@ -264,6 +268,7 @@ struct pm_session_opts {
 	int broker;		/* a socket connected to pm_broker_serve; 0: none */
 	uint64_t thread_tax;	/* ns by which creating a thread may become slower; 0: any */
 	const char *cpus;	/* observe these only, as "0-3,8", up to 255 bytes; NULL: all */
+	unsigned int side;	/* enum pm_side: records for listener.other, from rings only */
 };
 
 /* ------------------------------------------------------------------------------------ plans */
@@ -354,6 +359,9 @@ int pm_broker_serve(int socket, const struct pm_broker_opts *opts);
 
 /* --------------------------------------------------------------------------------- sessions */
 
+/* A branch, as PERF_SAMPLE_BRANCH_STACK tells it. (0.1) */
+struct pm_branch { uint64_t from, to, flags; };
+
 /* One sample. Arrays are valid during the callback only. (0.1) */
 struct pm_observed {
 	size_t size;			/* set by the library: how much of it there is */
@@ -367,6 +375,8 @@ struct pm_observed {
 	size_t callchain_count;
 	const void *raw;		/* with PM_WANT_RAW; not of timers and signals */
 	size_t raw_size;		/* with the padding that the kernel adds */
+	const struct pm_branch *branches;	/* with PM_WANT_BRANCHES, newest first */
+	size_t branch_count;
 };
 
 /*

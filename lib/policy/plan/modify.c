@@ -26,9 +26,25 @@ PM_FACTS(modifiers, MODIFIER_FACTS);
 
 static const struct {
 	const char *name, *key;
-} modifiers[MODIFIERS] = {
+} modifiers[MODIFIERS_OF_FACTS] = {
 #define MODIFIER_ROW(key, modifier, name) [MODIFIER_##modifier] = { name, key },
 	MODIFIER_FACTS(MODIFIER_ROW)
+};
+
+/* What was asked for, and can be done without: it is taken where the kernel takes it. */
+static const struct {
+	const char *name;
+	unsigned int side;		/* option that asks for it; 0: an event's want */
+	unsigned int want;
+} extras[MODIFIERS] = {
+	[MODIFIER_MAPS] = { "MMAP records", PM_SIDE_MAPS | PM_SIDE_BUILD_IDS, 0 },
+	[MODIFIER_MAPS2] = { "MMAP2 records", PM_SIDE_MAPS | PM_SIDE_BUILD_IDS, 0 },
+	[MODIFIER_BUILD_IDS] = { "build ids in MMAP2 records", PM_SIDE_BUILD_IDS, 0 },
+	[MODIFIER_EXECS] = { "the mark of an exec", PM_SIDE_EXECS, 0 },
+	[MODIFIER_SWITCHES] = { "SWITCH records", PM_SIDE_SWITCHES, 0 },
+	[MODIFIER_CGROUPS] = { "CGROUP records", PM_SIDE_CGROUPS, 0 },
+	[MODIFIER_KSYMBOLS] = { "KSYMBOL records", PM_SIDE_KSYMBOLS, 0 },
+	[MODIFIER_BRANCHES] = { "branches", 0, PM_WANT_BRANCHES },
 };
 
 #define CLOCK_FACTS(X) \
@@ -49,12 +65,12 @@ static const struct clock {
 
 const char *pm_modify_name(enum modifier modifier)
 {
-	return modifiers[modifier].name;
+	return modifier < MODIFIERS_OF_FACTS ? modifiers[modifier].name : extras[modifier].name;
 }
 
 static bool *flag_of(struct pm_plan *plan, enum modifier modifier)
 {
-	bool *const flags[MODIFIERS] = {
+	bool *const flags[MODIFIERS_OF_FACTS] = {
 		[MODIFIER_WATERMARK] = &plan->watermark,
 		[MODIFIER_IDENTIFIER] = &plan->identifier,
 		[MODIFIER_CLOEXEC] = &plan->cloexec,
@@ -63,7 +79,7 @@ static bool *flag_of(struct pm_plan *plan, enum modifier modifier)
 		[MODIFIER_LOST] = &plan->lost,
 	};
 
-	return flags[modifier];
+	return modifier < MODIFIERS_OF_FACTS ? flags[modifier] : &plan->extra[modifier];
 }
 
 static const struct clock *find_clock(int clock)
@@ -130,10 +146,20 @@ static void add_clocks(struct pm_plan *plan)
 	add_clock(plan, CLOCK_MONOTONIC_RAW);
 }
 
+static bool is_asked(const struct pm_plan *plan, enum modifier modifier)
+{
+	for (size_t i = 0; i < plan->count; i++)
+		if (plan->events[i].spec.want & extras[modifier].want)
+			return true;
+	return plan->opts.side & extras[modifier].side;
+}
+
 void pm_modify_begin(struct pm_plan *plan)
 {
 	add_clocks(plan);
-	for (int i = 0; i < MODIFIERS; i++)
+	for (int i = MODIFIERS_OF_FACTS; i < MODIFIERS; i++)
+		plan->extra[i] = is_asked(plan, i);
+	for (int i = 0; i < MODIFIERS_OF_FACTS; i++)
 		*flag_of(plan, i) = !is_denied(plan, i, modifiers[i].key);
 	plan->clockid = plan->clockid && plan->clock_count > 0;
 }

@@ -19,6 +19,7 @@
 #include "task_clock.h"
 
 #define NS_PER_S 1000000000ull
+#define PRECISE_MOST 3u
 #define CLOCK_PERIOD_LEAST 100000	/* ns: a clock that samples faster does nothing else */
 
 /* Samples of all events of a session have one layout, because they share rings. */
@@ -36,7 +37,7 @@ static uint64_t sample_type(const struct pm_plan *plan)
 		if (plan->events[i].spec.want & PM_WANT_RAW)
 			type |= PERF_SAMPLE_RAW;
 	}
-	return type;
+	return plan->extra[MODIFIER_BRANCHES] ? type | PERF_SAMPLE_BRANCH_STACK : type;
 }
 
 static void set_rate(struct perf_event_attr *attr, const struct pm_event_spec *spec)
@@ -91,6 +92,25 @@ static bool takes_task_clock(const struct pm_plan *plan, const struct pm_event_s
 	return !(spec->flags & PM_SPEC_EXACT) && pm_needs_task_clock(plan->profile, spec);
 }
 
+/* Records beside the samples, by one event of a target as its name and birth are. */
+static void set_side(const struct pm_plan *plan, struct perf_event_attr *attr)
+{
+	attr->comm = attr->task = 1;
+	attr->mmap = plan->extra[MODIFIER_MAPS];
+	attr->mmap2 = plan->extra[MODIFIER_MAPS2];
+	attr->build_id = plan->extra[MODIFIER_BUILD_IDS];
+	attr->comm_exec = plan->extra[MODIFIER_EXECS];
+	attr->context_switch = plan->extra[MODIFIER_SWITCHES];
+	attr->cgroup = plan->extra[MODIFIER_CGROUPS];
+	attr->ksymbol = plan->extra[MODIFIER_KSYMBOLS];
+}
+
+void pm_plan_no_side(struct perf_event_attr *attr)
+{
+	attr->comm = attr->task = attr->mmap = attr->mmap2 = attr->build_id = 0;
+	attr->comm_exec = attr->context_switch = attr->cgroup = attr->ksymbol = 0;
+}
+
 static void build(const struct pm_plan *plan, struct plan_event *event)
 {
 	const struct pm_event_spec *spec = &event->spec;
@@ -99,8 +119,14 @@ static void build(const struct pm_plan *plan, struct plan_event *event)
 	*attr = pm_spec_attr(spec, event->user_only);
 	attr->sample_type = sample_type(plan);
 	attr->sample_id_all = attr->disabled = 1;
-	attr->exclude_callchain_kernel = plan->user_chain && (spec->want & PM_WANT_CALLCHAIN);
-	attr->comm = attr->task = is_first_of_target(plan, event);
+	attr->exclude_callchain_kernel = plan->user_chain && (spec->want & PM_WANT_CALLCHAIN) &&
+		!(spec->want & PM_WANT_KERNEL_FRAMES);
+	if (is_first_of_target(plan, event))
+		set_side(plan, attr);
+	if (plan->extra[MODIFIER_BRANCHES])
+		attr->branch_sample_type = PERF_SAMPLE_BRANCH_USER | PERF_SAMPLE_BRANCH_ANY;
+	attr->pinned = !!(spec->flags & PM_SPEC_PINNED);
+	attr->precise_ip = event->precise & 3;
 	if (plan->clockid) {
 		attr->use_clockid = 1;
 		attr->clockid = plan->clocks[plan->clock];
@@ -214,6 +240,11 @@ static void add_why(struct plan_event *event, const char *what, int error)
 /* What else to try after `err`: true when something of the event or the plan was changed. */
 static bool give_way(struct pm_plan *plan, struct plan_event *event, int err)
 {
+	/* From "no skid at all" to "any skid", as perf_event_open(2) numbers them. */
+	if (event->precise > 0 && err != -EACCES && err != -EPERM) {
+		event->precise--;
+		return true;
+	}
 	switch (err) {
 	case -EACCES: case -EPERM:
 		if (!may_go_user_only(plan, event))
@@ -256,12 +287,21 @@ static void look_for_tracefs(struct plan_event *event)
 			-err);
 }
 
+static void look_at_precision(struct plan_event *event)
+{
+	const size_t used = strlen(event->why);
+
+	snprintf(event->why + used, sizeof(event->why) - used, "%sprecise_ip %u of %u",
+		 used ? "; " : "", event->precise, PRECISE_MOST);
+}
+
 static void try_until_settled(struct pm_plan *plan, struct plan_event *event)
 {
 	int err;
 
 	event->user_only = event->substituted = false;
 	event->why[0] = '\0';
+	event->precise = event->spec.flags & PM_SPEC_PRECISE ? PRECISE_MOST : 0;
 	look_at_clock(plan, event);
 	do {
 		err = try_event(plan, event, false);
@@ -270,6 +310,8 @@ static void try_until_settled(struct pm_plan *plan, struct plan_event *event)
 	} while (err < 0 && give_way(plan, event, err));
 	event->error = err;
 	event->inherit_error = err;
+	if (err == 0 && (event->spec.flags & PM_SPEC_PRECISE))
+		look_at_precision(event);
 	if (err == 0 && event->spec.type == PERF_TYPE_TRACEPOINT)
 		look_for_tracefs(event);
 	if (err == 0 && event->spec.tid == PM_ALL_THREADS)
@@ -344,7 +386,9 @@ void pm_plan_as_counters(struct pm_plan *plan)
 		struct perf_event_attr *attr = &plan->events[i].attr;
 
 		attr->sample_period = attr->sample_type = 0;
-		attr->freq = attr->comm = attr->task = attr->sample_id_all = 0;
+		attr->freq = attr->sample_id_all = attr->precise_ip = 0;
+		attr->branch_sample_type = 0;
+		pm_plan_no_side(attr);
 		attr->watermark = attr->wakeup_events = 0;
 	}
 }

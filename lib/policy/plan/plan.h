@@ -27,6 +27,7 @@ struct plan_event {
 	int trial;			/* opened last, kept meanwhile; -1: none */
 	int error;			/* of the last attempt to open it; 0: it opens */
 	int inherit_error;		/* of the attempt with attr.inherit */
+	unsigned int precise;		/* attr.precise_ip */
 	char why[REASON_SIZE];		/* what changed, or why it does not open */
 };
 
@@ -38,6 +39,15 @@ enum modifier {
 	MODIFIER_CALLCHAIN,		/* exclude_callchain_kernel */
 	MODIFIER_CLOCK,
 	MODIFIER_LOST,
+	MODIFIERS_OF_FACTS,		/* those behind are asked for, and no fact tells of them */
+	MODIFIER_MAPS = MODIFIERS_OF_FACTS,
+	MODIFIER_MAPS2,
+	MODIFIER_BUILD_IDS,
+	MODIFIER_EXECS,
+	MODIFIER_SWITCHES,
+	MODIFIER_CGROUPS,
+	MODIFIER_KSYMBOLS,
+	MODIFIER_BRANCHES,
 	MODIFIERS
 };
 
@@ -62,6 +72,7 @@ struct pm_plan {
 	char profile_says[REASON_SIZE];	/* why it is another than the one that was named */
 	bool samples;			/* some event is sampled */
 	bool cloexec, identifier, clockid, lost, watermark, user_chain;	/* modifiers */
+	bool extra[MODIFIERS];		/* those that were asked for and are taken */
 	char without[MODIFIERS][80];	/* why it is done without; "" else */
 	int clocks[CLOCKS_MAX];		/* clockid_t to be tried, best first */
 	size_t clock_count, clock;	/* the one in use */

@@ -15,6 +15,8 @@
 #include <sys/syscall.h>
 #include <time.h>
 
+#include "../plan/negotiate.h"
+
 #define BURN_NS 4000000		/* longest that a clock's period may last to be waited for */
 #define FAULTS 16
 #define MANY_FAULTS 64		/* more than others on a CPU cause at the same time, mostly */
@@ -291,7 +293,10 @@ static void try_forwarding(struct errand *errand, const struct session_ring *rin
 	attr.type = PERF_TYPE_SOFTWARE;
 	attr.config = PERF_COUNT_SW_DUMMY;
 	attr.config1 = attr.config2 = 0;
-	attr.freq = attr.task = attr.inherit = attr.disabled = 0;
+	pm_plan_no_side(&attr);
+	attr.freq = attr.inherit = attr.disabled = attr.pinned = attr.precise_ip = 0;
+	attr.sample_type &= ~(uint64_t)PERF_SAMPLE_BRANCH_STACK;
+	attr.branch_sample_type = 0;
 	attr.sample_period = 1;
 	attr.comm = 1;
 	if (errand->by_flag)

@@ -32,8 +32,9 @@ static inline bool take_callchain(const uint64_t **at, const uint64_t *end, stru
 }
 
 /* A size of 32 bits and so many bytes, filled up to a multiple of 8. */
-static inline bool take_raw(const uint64_t *at, const uint64_t *end, struct pm_observed *ret)
+static inline bool take_raw(const uint64_t **from, const uint64_t *end, struct pm_observed *ret)
 {
+	const uint64_t *at = *from;
 	size_t room = (size_t)(end - at) * sizeof(*at);
 	uint32_t size;
 
@@ -44,6 +45,16 @@ static inline bool take_raw(const uint64_t *at, const uint64_t *end, struct pm_o
 		return false;
 	ret->raw = (const char *)at + sizeof(size);
 	ret->raw_size = size;
+	*from = at + (sizeof(size) + size + sizeof(*at) - 1) / sizeof(*at);
+	return true;
+}
+
+static inline bool take_branches(const uint64_t *at, const uint64_t *end, struct pm_observed *ret)
+{
+	if (at == end || *at > (uint64_t)(end - at - 1) * sizeof(*at) / sizeof(*ret->branches))
+		return false;
+	ret->branch_count = (size_t)*at;
+	ret->branches = (const struct pm_branch *)(at + 1);
 	return true;
 }
 
@@ -53,7 +64,9 @@ static inline bool take_long_parts(const uint64_t *at, const uint64_t *end, uint
 {
 	if ((type & PERF_SAMPLE_CALLCHAIN) && !take_callchain(&at, end, ret))
 		return false;
-	return !(type & PERF_SAMPLE_RAW) || take_raw(at, end, ret);
+	if ((type & PERF_SAMPLE_RAW) && !take_raw(&at, end, ret))
+		return false;
+	return !(type & PERF_SAMPLE_BRANCH_STACK) || take_branches(at, end, ret);
 }
 
 /* Words that each sample has: sample_type() in negotiate.c chose the bits. */
@@ -92,7 +105,9 @@ static inline bool pm_layout_take(const struct perf_event_header *header, uint64
 	ret->callchain_count = 0;
 	ret->raw = NULL;
 	ret->raw_size = 0;
-	return !(type & (PERF_SAMPLE_CALLCHAIN | PERF_SAMPLE_RAW)) ||
+	ret->branches = NULL;
+	ret->branch_count = 0;
+	return !(type & (PERF_SAMPLE_CALLCHAIN | PERF_SAMPLE_RAW | PERF_SAMPLE_BRANCH_STACK)) ||
 		take_long_parts(at, end, type, ret);
 }
 

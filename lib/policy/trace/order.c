@@ -25,7 +25,7 @@ struct item {
 		uint64_t lost;
 		size_t size;		/* of another record */
 	};
-	uint64_t data[];		/* callchain, then raw; or the record */
+	uint64_t data[];		/* callchain, branches, raw; or the record */
 };
 
 struct pm_order {
@@ -185,11 +185,30 @@ static void deliver_now(struct pm_order *order, uint64_t time)
 
 /* ---------------------------------------------------------------------------- what is handed in */
 
+/* What a sample points to goes behind it: `chain` and `branches` are bytes. */
+static void keep_arrays(struct item *item, const struct pm_observed *sample, size_t chain,
+			size_t branches)
+{
+	char *at = (char *)item->data;
+
+	item->sample = *sample;
+	if (chain > 0)
+		memcpy(at, sample->callchain, chain);
+	item->sample.callchain = chain > 0 ? item->data : NULL;
+	if (branches > 0)
+		memcpy(at + chain, sample->branches, branches);
+	item->sample.branches = branches > 0 ? (struct pm_branch *)(at + chain) : NULL;
+	if (sample->raw != NULL)
+		item->sample.raw = memcpy(at + chain + branches, sample->raw, sample->raw_size);
+}
+
 static void on_sample(void *context, const struct pm_observed *sample)
 {
 	size_t chain = sample->callchain != NULL ? sample->callchain_count * sizeof(uint64_t) : 0;
+	size_t branches = sample->branches != NULL ?
+		sample->branch_count * sizeof(*sample->branches) : 0;
 	struct pm_order *order = context;
-	struct item *item = make_item(order, SAMPLE, chain + sample->raw_size);
+	struct item *item = make_item(order, SAMPLE, chain + branches + sample->raw_size);
 
 	if (item == NULL) {
 		deliver_now(order, sample->time);
@@ -197,15 +216,7 @@ static void on_sample(void *context, const struct pm_observed *sample)
 			order->listener.sample(order->context, sample);
 		return;
 	}
-	item->sample = *sample;
-	if (chain > 0)
-		memcpy(item->data, sample->callchain, chain);
-	item->sample.callchain = chain > 0 ? item->data : NULL;
-	item->sample.raw = NULL;
-	if (sample->raw != NULL) {
-		item->sample.raw = (char *)item->data + chain;
-		memcpy((char *)item->data + chain, sample->raw, sample->raw_size);
-	}
+	keep_arrays(item, sample, chain, branches);
 	hold(order, item, sample->time);
 }
 

@@ -25,6 +25,10 @@ static void on_sample(void *context, const struct pm_observed *sample)
 {
 	(void)context;
 	last = *sample;
+	for (size_t i = 0; i < sample->branch_count; i++)
+		assert_true(sample->branches[i].from == 11 + 10 * i &&
+			    sample->branches[i].to == 12 + 10 * i &&
+			    sample->branches[i].flags == 13 + 10 * i);
 	delivered++;
 }
 
@@ -161,6 +165,29 @@ static void raw_data(void **state)
 	(void)pm_drain(&session);
 	assert_int_equal(delivered, 1);
 	assert_int_equal(session.stats.unknown, 2);
+}
+
+/* Behind 12 bytes of raw data, and how many there are is not believed. */
+static void branches(void **state)
+{
+	uint64_t words[] = { 1, 0x1234, halves(7, 8), 99, halves(3, 0), 5, halves(12, 1), 2,
+			     2, 11, 12, 13, 21, 22, 23 };
+
+	(void)state;
+	session.format.sample_type |= PERF_SAMPLE_RAW | PERF_SAMPLE_BRANCH_STACK;
+	put(PERF_RECORD_SAMPLE, 8 + sizeof(words), words, ARRAY_SIZE(words));
+	assert_int_equal(pm_drain(&session), 1);
+	assert_true(delivered == 1 && last.raw_size == 12 && last.branch_count == 2);
+	words[8] = 3;
+	put(PERF_RECORD_SAMPLE, 8 + sizeof(words), words, ARRAY_SIZE(words));
+	words[8] = UINT64_MAX / 3;
+	put(PERF_RECORD_SAMPLE, 8 + sizeof(words), words, ARRAY_SIZE(words));
+	assert_int_equal(pm_drain(&session), 2);
+	assert_true(delivered == 1 && session.stats.unknown == 2);
+	/* Their number is missing altogether. */
+	put(PERF_RECORD_SAMPLE, 8 + 8 * sizeof(words[0]), words, 8);
+	assert_int_equal(pm_drain(&session), 1);
+	assert_true(delivered == 1 && session.stats.unknown == 3);
 }
 
 static void many_laps(void **state)
@@ -368,6 +395,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(fields_of_a_sample, setup, teardown),
 		cmocka_unit_test_setup_teardown(fields_not_asked_for, setup, teardown),
 		cmocka_unit_test_setup_teardown(raw_data, setup, teardown),
+		cmocka_unit_test_setup_teardown(branches, setup, teardown),
 		cmocka_unit_test_setup_teardown(many_laps, setup, teardown),
 		cmocka_unit_test_setup_teardown(too_short_for_its_layout, setup, teardown),
 		cmocka_unit_test_setup_teardown(a_callchain_longer_than_the_record, setup,
