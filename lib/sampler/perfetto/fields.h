@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Field numbers of Perfetto's published trace format, those that are written here:
- * perfetto.dev/docs/reference/trace-packet-proto. Not installed.
+ * perfetto.dev/docs/reference/trace-packet-proto. lib/test/sampler/trace.proto says where each was
+ * read. Not installed.
  */
 #ifndef PM_PERFETTO_FIELDS_H
 #define PM_PERFETTO_FIELDS_H

@@ -6,6 +6,7 @@ from __future__ import annotations
 import importlib.util
 import shutil
 import subprocess
+import zlib
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import ModuleType
@@ -17,14 +18,21 @@ HERE = Path(__file__).resolve().parent
 CLEARED = 1
 
 
-def compiled(out: Path) -> ModuleType:
-    """The Python classes that protoc makes; skips where it or Python's protobuf is missing."""
+def compiled(out: Path, *edit: str) -> ModuleType:
+    """The Python classes that protoc makes; skips where it or Python's protobuf is missing. `edit`: a
+    line of the description, and what it is replaced by."""
     pytest.importorskip("google.protobuf", reason="needs the package python3-protobuf")
     if not shutil.which("protoc"):
         pytest.skip("needs the package protobuf-compiler")
-    subprocess.run(["protoc", f"--python_out={out}", f"--proto_path={HERE}", "trace.proto"],
+    name = f"wrong_{zlib.crc32(edit[0].encode()):x}" if edit else "trace"
+    text = (HERE / "trace.proto").read_text(encoding="utf-8")
+    assert not edit or text.count(edit[0]) == 1
+    if edit:  # beside the right one in one process
+        text = text.replace(*edit).replace('"proto2";', f'"proto2"; package {name};')
+    (out / f"{name}.proto").write_text(text, encoding="utf-8")
+    subprocess.run(["protoc", f"--python_out={out}", f"--proto_path={out}", f"{name}.proto"],
                    check=True, timeout=60)
-    spec = importlib.util.spec_from_file_location("trace_pb2", out / "trace_pb2.py")
+    spec = importlib.util.spec_from_file_location(f"{name}_pb2", out / f"{name}_pb2.py")
     assert spec and spec.loader
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
@@ -79,10 +87,18 @@ class Interned:
         return "/".join(self.text("mapping_paths", iid) for iid in mapping.path_string_ids)
 
 
+def has_unknown(trace: Any) -> bool:
+    """Whether anything in it has a number, a type or an enumerated value that is not described."""
+    before = trace.SerializeToString()
+    trace.DiscardUnknownFields()
+    return bool(trace.SerializeToString() != before)
+
+
 def decode(path: Path, classes: ModuleType) -> Decoded:
     """Reads a whole trace as trace_processor would; every number must have been defined."""
     trace = classes.Trace()
     trace.ParseFromString(path.read_bytes())
+    assert not has_unknown(trace), "a field or a value that the description does not know"
     decoded, interned = Decoded(list(trace.packet)), Interned()
     for packet in trace.packet:
         if packet.sequence_flags & CLEARED:

@@ -16,13 +16,17 @@ WRITER = Path(__file__).resolve().parents[3] / "build" / "test" / "sampler" / "p
 MONOTONIC, BOOTTIME = 3, 6
 
 
-def written(tmp_path: Path, memory: int, samples: int) -> perfetto.Decoded:
+def trace_of(tmp_path: Path, memory: int, samples: int) -> Path:
     if not WRITER.exists():
         pytest.skip("not built: make build/test/sampler/perfetto_test")
-    classes = perfetto.compiled(tmp_path)
     path = tmp_path / "trace"
     subprocess.run([str(WRITER), str(path), str(memory), str(samples)], check=True, timeout=120)
-    return perfetto.decode(path, classes)
+    return path
+
+
+def written(tmp_path: Path, memory: int, samples: int) -> perfetto.Decoded:
+    classes = perfetto.compiled(tmp_path)
+    return perfetto.decode(trace_of(tmp_path, memory, samples), classes)
 
 
 def test_every_field_comes_back(tmp_path: Path) -> None:
@@ -81,3 +85,16 @@ def test_a_wrong_number_is_noticed(tmp_path: Path) -> None:
         interned.take(decoded.packets[3].interned_data)
     with pytest.raises(KeyError):
         interned.stack(99)
+
+
+@pytest.mark.parametrize("edit", [
+    ("optional uint64 timestamp = 8;", "optional uint64 timestamp = 9;"),
+    ("optional uint64 callstack_iid = 4;", "optional string callstack_iid = 4;"),
+    ("repeated Mapping mappings = 19;", ""),
+    ("MEMORY_INVALID = 2;", "MEMORY_INVALID = 20;"),
+    ("UNWIND_ENQUEUE = 3;", "UNWIND_ENQUEUE = 30;")])
+def test_a_number_that_is_not_published_is_noticed(tmp_path: Path, edit: tuple[str, str]) -> None:
+    """The description decides: where it differs from what is written, the trace is refused."""
+    classes, path = perfetto.compiled(tmp_path, *edit), trace_of(tmp_path, 1 << 20, 50)
+    with pytest.raises(AssertionError, match="does not know"):
+        perfetto.decode(path, classes)
