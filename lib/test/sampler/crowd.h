@@ -85,4 +85,18 @@ static inline void crowd_step(unsigned int step, unsigned int done)
 		usleep(200);
 }
 
+/* A child that lives by that; returns when it has taken its first step. */
+static inline pid_t fork_into(void (*body)(void))
+{
+	const unsigned int before = crowd->done;
+	pid_t child = fork();
+
+	if (child == 0)
+		body();
+	assert_true(child > 0);
+	while (crowd->done == before)
+		usleep(200);
+	return child;
+}
+
 #endif

@@ -33,15 +33,8 @@ static void live(void)
 
 static pid_t start_life(void)
 {
-	pid_t child;
-
 	crowd_begin();
-	child = fork();
-	if (child == 0)
-		live();
-	while (crowd->done == 0)
-		usleep(200);
-	return child;
+	return fork_into(live);
 }
 
 static void side_band_is_told(void **state)
@@ -49,19 +42,11 @@ static void side_band_is_told(void **state)
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(ways); i++) {
 		const pid_t child = start_life();
-		const struct pm_target target = the_pid(child);
-		struct pm_sampler *sampler = watch(&target, 1, (struct pm_sampler_opts){
+		struct pm_sampler *sampler = watch_life(child, 1, (struct pm_sampler_opts){
 			.flags = ways[i], .side = PM_SIDE_MMAP | PM_SIDE_COMM | PM_SIDE_TASK |
 				PM_SIDE_SWITCH,
 		});
 
-		crowd->go = 1;
-		if (sampler == NULL) {
-			(void)waitpid(child, NULL, 0);
-			skip();
-		}
-		watch_child(sampler, child);
-		(void)pm_sampler_stop(sampler);
 		everything_was_told(sampler);
 		print_message("mmap %llu (%llu with build ids), comm %llu, task %llu, switch %llu"
 			      "\n",

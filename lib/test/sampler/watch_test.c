@@ -46,35 +46,12 @@ static void seven_threads(void)
 	_exit(0);
 }
 
-static pid_t fork_into(void (*body)(void))
-{
-	pid_t child = fork();
-
-	if (child == 0)
-		body();
-	assert_true(child > 0);
-	while (crowd->done == 0)
-		usleep(200);
-	return child;
-}
-
 static void watch_seven(unsigned int way)
 {
 	struct pm_sampler *sampler;
-	struct pm_target target;
-	pid_t child;
 
 	crowd_begin();
-	child = fork_into(seven_threads);
-	target = the_pid(child);
-	sampler = watch(&target, 1, (struct pm_sampler_opts){ .flags = way });
-	crowd->go = 1;
-	if (sampler == NULL) {
-		(void)waitpid(child, NULL, 0);
-		skip();
-	}
-	watch_child(sampler, child);
-	(void)pm_sampler_stop(sampler);
+	sampler = watch_life(fork_into(seven_threads), 1, (struct pm_sampler_opts){ .flags = way });
 	assert_true(crowd->caused == THREADS * PAGES * ROUNDS + PAGES);
 	everything_was_told(sampler);
 	assert_int_equal(heard.found, 1);
@@ -124,21 +101,10 @@ static void many_children(void)
 static void watch_many(unsigned int way)
 {
 	struct pm_sampler *sampler;
-	struct pm_target target;
-	pid_t child;
 
 	crowd_begin();
-	child = fork_into(many_children);
-	target = the_pid(child);
-	sampler = watch(&target, 1,
-			(struct pm_sampler_opts){ .flags = way | PM_SAMPLER_CHILDREN });
-	crowd->go = 1;
-	if (sampler == NULL) {
-		(void)waitpid(child, NULL, 0);
-		skip();
-	}
-	watch_child(sampler, child);
-	(void)pm_sampler_stop(sampler);
+	sampler = watch_life(fork_into(many_children), 1,
+			     (struct pm_sampler_opts){ .flags = way | PM_SAMPLER_CHILDREN });
 	assert_true(crowd->caused == CHILDREN * 16);
 	everything_was_told(sampler);
 	if (stats_of(sampler).lost == 0) {
@@ -171,20 +137,10 @@ static void children_are_left_out(void **state)
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(ways); i++) {
 		struct pm_sampler *sampler;
-		struct pm_target target;
-		pid_t child;
 
 		crowd_begin();
-		child = fork_into(many_children);
-		target = the_pid(child);
-		sampler = watch(&target, 1, (struct pm_sampler_opts){ .flags = ways[i] });
-		crowd->go = 2;
-		if (sampler == NULL) {
-			(void)waitpid(child, NULL, 0);
-			skip();
-		}
-		watch_child(sampler, child);
-		(void)pm_sampler_stop(sampler);
+		sampler = watch_life(fork_into(many_children), 2,
+				     (struct pm_sampler_opts){ .flags = ways[i] });
 		assert_int_equal(heard.in_area, 0);
 		assert_int_equal(heard.born, 0);
 		assert_true(stats_of(sampler).skipped + stats_of(sampler).lost >= FEW * 16);

@@ -137,6 +137,23 @@ static inline void watch_child(struct pm_sampler *sampler, pid_t child)
 	assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
 }
 
+/* A child of a crowd from the step `go` to its end, watched and stopped. Skips where refused. */
+static inline struct pm_sampler *watch_life(pid_t child, unsigned int go,
+					    struct pm_sampler_opts opts)
+{
+	const struct pm_target target = the_pid(child);
+	struct pm_sampler *sampler = watch(&target, 1, opts);
+
+	crowd->go = go;
+	if (sampler == NULL) {
+		(void)waitpid(child, NULL, 0);
+		skip();
+	}
+	watch_child(sampler, child);
+	(void)pm_sampler_stop(sampler);
+	return sampler;
+}
+
 static inline struct pm_sampler_stats stats_of(struct pm_sampler *sampler)
 {
 	struct pm_sampler_stats stats = { .size = sizeof(stats) };
