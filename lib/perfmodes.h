@@ -337,7 +337,10 @@ enum pm_cause pm_diag_open(struct pm_diag *diag, const struct pm_event_spec *spe
 
 enum pm_broker_allow {
 	PM_BROKER_KERNEL = 1,	/* what happens in kernel mode, too */
-	PM_BROKER_ANY_PMU = 2	/* events of other types than hardware, software and cache */
+	PM_BROKER_ANY_PMU = 2,	/* events of other types than hardware, software and cache */
+	PM_BROKER_OTHERS = 4,	/* threads of other processes, whoever's they are */
+	PM_BROKER_SYSTEM = 8,	/* all that runs on a CPU */
+	PM_BROKER_STACKS = 16	/* user registers and copies of user stacks */
 };
 
 /* What a process that may open events opens for one that may not. 0 but for `size`. (0.1) */
@@ -349,9 +352,10 @@ struct pm_broker_opts {
 
 /*
  * Serves the process at the other end of a connected SOCK_SEQPACKET socket (session option
- * `broker`) until it hangs up. The peer gets events on its own threads only, in the PID namespace
- * of this process, with harmless fields only. The caller decides whether to serve that process at
- * all (SO_PEERCRED). Whatever the peer sends, the worst it does is to end this call. Returns the
+ * `broker`, sampler option `broker`) until it hangs up. The peer gets events on its own threads,
+ * in the PID namespace of this process, with harmless fields only; what `allow` adds to that tells
+ * it of other users' processes. The caller decides whether to serve that process at all
+ * (SO_PEERCRED). Whatever the peer sends, the worst it does is to end this call. Returns the
  * number of events given; -EBADMSG for a malformed request; -ESRCH, -EPERM when the peer cannot be
  * identified. (0.1)
  */

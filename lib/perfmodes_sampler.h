@@ -8,6 +8,10 @@
  * watched process. Elsewhere it opens inheriting events for each thread of the watched processes
  * and each CPU, with one ring a CPU. pm_sampler_explain says which, and why.
  *
+ * What this process may not open (EACCES, EPERM) it asks a broker for, if opts.broker is one; a
+ * broker without an answer for 2 seconds is asked nothing more. A broker opens no groups, and none
+ * of a cgroup alone. The socket stays the caller's.
+ *
  * Records of all rings are delivered in the order of their times. A process is known by a serial
  * number that no other process gets, also none with the same pid.
  */
@@ -130,6 +134,7 @@ struct pm_sampler_opts {
 	uint64_t delay;			/* ns for which records wait for older ones; 0: 10 ms */
 	int clock;			/* 1 + the clockid_t that stamps records; 0: MONOTONIC */
 	const char *cpus;		/* these only, as "0-3,8", up to 255 bytes; NULL: all */
+	int broker;			/* a socket connected to pm_broker_serve; 0: none */
 };
 
 /* -------------------------------------------------------------------------- what is reported */
@@ -248,6 +253,8 @@ struct pm_sampler_stats {
 	uint64_t late_threads;		/* noticed by a listing only: their beginning is missing */
 	uint64_t rings, descriptors;	/* held now */
 	uint64_t mistimed;		/* records with the time of another program's clock */
+	uint64_t brokered;		/* descriptors that a broker opened, ever */
+	uint64_t broker_refused;	/* those that it did not, or not in time */
 };
 
 /* --------------------------------------------------------------------------------- samplers */

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A broker: opens perf events for processes that may not open them, on their own threads only.
- * Run it with CAP_PERFMON; the client connects and hands the socket to its session (`broker`).
+ * A broker: opens perf events for processes that may not open them, on their own threads.
+ * Run it with CAP_PERFMON; the client connects and hands the socket to its session or sampler
+ * (`broker`).
  *
- *   cc perfmodes-broker.c -lperfmodes && ./a.out SOCKET [--uid N] [--kernel]
+ *   cc perfmodes-broker.c -lperfmodes && ./a.out SOCKET [--uid N] [--kernel] [--others] ...
  *
  * --uid: serve that user only, else everybody who can reach the socket. --kernel: also what
- * happens in kernel mode. Ends on SIGTERM and SIGINT.
+ * happens in kernel mode. --others: threads of other processes, for which it needs CAP_SYS_PTRACE,
+ * too. --system: whole CPUs. --stacks: copies of user stacks. Ends on SIGTERM and SIGINT.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -68,21 +70,39 @@ static int serve(int peer, const struct pm_broker_opts *opts)
 	return child > 0;
 }
 
+/* Returns what an option adds to what is served; 0: it is none of these. */
+static unsigned int allowed_by(const char *option)
+{
+	static const struct {
+		const char *name;
+		unsigned int allow;
+	} options[] = {
+		{ "--kernel", PM_BROKER_KERNEL }, { "--others", PM_BROKER_OTHERS },
+		{ "--system", PM_BROKER_SYSTEM }, { "--stacks", PM_BROKER_STACKS },
+	};
+
+	for (size_t i = 0; i < sizeof(options) / sizeof(options[0]); i++)
+		if (strcmp(option, options[i].name) == 0)
+			return options[i].allow;
+	return 0;
+}
+
 int main(int argc, char **argv)
 {
 	struct pm_broker_opts opts = { .size = sizeof(opts) };
 	int listener, peers = 0;
 
 	for (int i = 2; i < argc; i++) {
-		if (strcmp(argv[i], "--kernel") == 0)
-			opts.allow |= PM_BROKER_KERNEL;
+		if (allowed_by(argv[i]) != 0)
+			opts.allow |= allowed_by(argv[i]);
 		else if (strcmp(argv[i], "--uid") == 0 && i + 1 < argc)
 			only_uid = atol(argv[++i]);
 		else
 			argc = 0;
 	}
 	if (argc < 2)
-		return fprintf(stderr, "usage: perfmodes-broker SOCKET [--uid N] [--kernel]\n"), 2;
+		return fprintf(stderr, "usage: perfmodes-broker SOCKET [--uid N] [--kernel] "
+			       "[--others] [--system] [--stacks]\n"), 2;
 	path = argv[1];
 	listener = listen_at(path);
 	if (listener < 0)

@@ -8,6 +8,11 @@
 #define CPU_MAX 65536
 #define STACK_FRAMES_MAX 1024
 
+static bool is_of_system(const struct broker_request *request)
+{
+	return request->tid == -1 && request->cpu >= 0;
+}
+
 int pm_broker_parse(const void *packet, size_t size, int *ret_tid, int *ret_cpu,
 		    struct perf_event_attr *ret)
 {
@@ -21,7 +26,8 @@ int pm_broker_parse(const void *packet, size_t size, int *ret_tid, int *ret_cpu,
 	if (request.magic != BROKER_MAGIC || request.version != BROKER_VERSION ||
 	    request.zero != 0 || request.attr_size != size - head ||
 	    request.attr_size < PERF_ATTR_SIZE_VER0 || request.attr_size % 8 != 0 ||
-	    request.tid <= 0 || request.cpu < -1 || request.cpu > CPU_MAX)
+	    (request.tid <= 0 && !is_of_system(&request)) ||
+	    request.cpu < -1 || request.cpu > CPU_MAX)
 		return -EBADMSG;
 	for (size_t i = sizeof(*ret); i < request.attr_size; i++)
 		if (request.attr[i] != 0)
@@ -61,6 +67,26 @@ static void keep_harmless(const struct perf_event_attr *asked, struct perf_event
 	};
 }
 
+/* What a watcher of others wants besides: programs, and where their code comes from. */
+static void keep_for_watchers(const struct perf_event_attr *asked, unsigned int allow,
+			      struct perf_event_attr *kept)
+{
+	if (allow & (PM_BROKER_OTHERS | PM_BROKER_SYSTEM)) {
+		kept->comm_exec = asked->comm_exec;
+		kept->build_id = asked->build_id;
+		kept->mmap_data = asked->mmap_data;
+		kept->context_switch = asked->context_switch;
+		kept->cgroup = asked->cgroup;
+		kept->sample_type |= asked->sample_type & PERF_SAMPLE_CGROUP;
+	}
+	if (allow & PM_BROKER_STACKS) {
+		kept->sample_type |= asked->sample_type &
+			(PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER);
+		kept->sample_regs_user = asked->sample_regs_user;
+		kept->sample_stack_user = asked->sample_stack_user;
+	}
+}
+
 int pm_broker_permit(const struct perf_event_attr *asked, unsigned int allow,
 		     struct perf_event_attr *ret)
 {
@@ -69,6 +95,7 @@ int pm_broker_permit(const struct perf_event_attr *asked, unsigned int allow,
 		((asked->sample_type & PERF_SAMPLE_CALLCHAIN) && !asked->exclude_callchain_kernel);
 
 	keep_harmless(asked, &kept);
+	keep_for_watchers(asked, allow, &kept);
 	if (memcmp(&kept, asked, sizeof(kept)) != 0 || kept.sample_max_stack > STACK_FRAMES_MAX)
 		return -EPERM;
 	if (kernel && !(allow & PM_BROKER_KERNEL))

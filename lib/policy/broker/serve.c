@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The server, in a process that may open events. Whoever is connected gets events on its own
- * threads, made of harmless fields only, as many as the options say.
+ * threads, made of harmless fields only, as many as the options say, and on others if those say so.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -54,22 +54,44 @@ static bool is_own_thread(const struct peer *peer, int tid)
 	return faccessat(peer->proc, path, F_OK, 0) == 0;
 }
 
-static int open_for(const struct peer *peer, const struct pm_broker_opts *opts, int tid, int cpu,
-		    const struct perf_event_attr *asked)
+/* Numbers of threads mean others in another PID namespace. */
+static bool shares_pids(const struct peer *peer)
 {
-	struct perf_event_attr attr;
-	int err = pm_broker_permit(asked, opts->allow, &attr), fd;
+	struct stat ours, theirs;
 
-	if (err < 0)
-		return err;
+	return stat("/proc/self/ns/pid", &ours) == 0 &&
+		fstatat(peer->proc, "ns/pid", &theirs, 0) == 0 &&
+		ours.st_dev == theirs.st_dev && ours.st_ino == theirs.st_ino;
+}
+
+static int open_own(const struct peer *peer, const struct perf_event_attr *attr, int tid, int cpu)
+{
+	struct perf_event_attr kept = *attr;
+	int fd;
+
 	if (!is_own_thread(peer, tid))
 		return -ESRCH;
-	fd = pm_open(&attr, tid, cpu, -1, 0);
+	fd = pm_open(&kept, tid, cpu, -1, 0);
 	/* Its number may have been given to a stranger in between. */
 	if (fd < 0 || is_own_thread(peer, tid))
 		return fd;
 	close(fd);
 	return -ESRCH;
+}
+
+static int open_for(const struct peer *peer, const struct pm_broker_opts *opts, int tid, int cpu,
+		    const struct perf_event_attr *asked)
+{
+	struct perf_event_attr attr;
+	int err = pm_broker_permit(asked, opts->allow, &attr);
+
+	if (err < 0)
+		return err;
+	if (tid == -1)
+		return opts->allow & PM_BROKER_SYSTEM ? pm_open(&attr, -1, cpu, -1, 0) : -EACCES;
+	if ((opts->allow & PM_BROKER_OTHERS) && shares_pids(peer))
+		return pm_open(&attr, tid, cpu, -1, 0);
+	return open_own(peer, &attr, tid, cpu);
 }
 
 /* --------------------------------------------------------------------------------------- socket */

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <time.h>
 
+#include "negotiate.h"
 #include "opening.h"
 
 struct text {
@@ -85,6 +86,25 @@ static void add_event(struct text *text, const struct pm_sampler *sampler, size_
 	add(text, "%s%s\n", event->why[0] ? "; " : "", event->why);
 }
 
+/* Whether it was needed, and what became of what it was asked for. */
+static void add_broker(struct text *text, const struct pm_sampler *sampler)
+{
+	const unsigned long long given = sampler->stats.brokered;
+
+	if (sampler->opts.broker == 0)
+		return;
+	if (given == 0 && sampler->broker_error == 0) {
+		add(text, "broker: not needed\n");
+		return;
+	}
+	add(text, "broker: opened %llu descriptors", given);
+	if (sampler->broker_error != 0)
+		add(text, ", not %llu; last it said %s",
+		    (unsigned long long)sampler->stats.broker_refused,
+		    pm_watch_broker_says(sampler));
+	add(text, "\n");
+}
+
 int pm_sampler_explain(const struct pm_sampler *sampler, char *buf, size_t size)
 {
 	struct text text = { .buf = buf, .size = size };
@@ -95,6 +115,7 @@ int pm_sampler_explain(const struct pm_sampler *sampler, char *buf, size_t size)
 	    sampler->pages, clock_name(sampler));
 	for (enum way way = 0; way < sampler->way; way++)
 		add(&text, "not by %s: %s\n", pm_watch_way_name(way), sampler->reasons[way]);
+	add_broker(&text, sampler);
 	for (size_t i = 0; i <= sampler->count; i++)
 		add_event(&text, sampler, i);
 	return (int)text.length;

@@ -11,20 +11,61 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "../../policy/broker/broker.h"
 #include "../../policy/diagnosis/diag.h"
 #include "../../policy/spec/spec.h"
 #include "attrs.h"
 
-int pm_watch_open_event(const struct pm_sampler *sampler, const struct watch_event *event,
+static bool is_no_privilege(int err)
+{
+	return err == -EACCES || err == -EPERM || err == -ENOSYS;
+}
+
+/* What a broker's kernel says of the event, and not of the privilege. */
+static bool is_of_event(int err)
+{
+	return err == -ENOENT || err == -ENODEV || err == -EINVAL || err == -EOPNOTSUPP;
+}
+
+/* Another process may be allowed what is refused to this one; else the refusal stays as it is. */
+static int ask_broker(struct pm_sampler *sampler, const struct perf_event_attr *attr, pid_t tid,
+		      int cpu, int refusal)
+{
+	int fd;
+
+	if (sampler->opts.broker == 0 || sampler->broker_gone)
+		return refusal;
+	fd = pm_broker_open(sampler->opts.broker, attr, tid, cpu);
+	if (fd >= 0) {
+		sampler->stats.brokered++;
+		return fd;
+	}
+	/* Who says nonsense once is out of step with the questions. */
+	sampler->broker_gone = fd == -EPIPE || fd == -EPROTO;
+	sampler->broker_error = fd;
+	sampler->stats.broker_refused++;
+	return is_of_event(fd) ? fd : refusal;
+}
+
+const char *pm_watch_broker_says(const struct pm_sampler *sampler)
+{
+	return sampler->broker_gone ? "nothing that makes sense, or is gone" :
+		pm_errno_name(-sampler->broker_error);
+}
+
+int pm_watch_open_event(struct pm_sampler *sampler, const struct watch_event *event,
 			uint32_t tid, int cpu, int group)
 {
+	const pid_t task = sampler->way == WAY_CPUS ? -1 : (pid_t)tid;
 	struct perf_event_attr attr = event->attr;
 	int fd, err;
 
 	if (sampler->way == WAY_CGROUP)
 		fd = pm_open(&attr, sampler->cgroup, cpu, group, PERF_FLAG_PID_CGROUP);
 	else
-		fd = pm_open(&attr, sampler->way == WAY_CPUS ? -1 : (pid_t)tid, cpu, group, 0);
+		fd = pm_open(&attr, task, cpu, group, 0);
+	if (is_no_privilege(fd) && sampler->way != WAY_CGROUP && group < 0)
+		fd = ask_broker(sampler, &attr, task, cpu, fd);
 	if (fd < 0 || event->filter[0] == '\0')
 		return fd;
 	err = pm_ioctl(fd, PERF_EVENT_IOC_SET_FILTER, (unsigned long)event->filter);

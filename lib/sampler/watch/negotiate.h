@@ -6,11 +6,14 @@
 #include "watch.h"
 
 /*
- * One call of perf_event_open(2) in the sampler's way, with the event's filter. Returns the
- * descriptor or -errno.
+ * One call of perf_event_open(2) in the sampler's way, with the event's filter; by a broker when
+ * this process is refused. Returns the descriptor or -errno.
  */
-int pm_watch_open_event(const struct pm_sampler *sampler, const struct watch_event *event,
+int pm_watch_open_event(struct pm_sampler *sampler, const struct watch_event *event,
 			uint32_t tid, int cpu, int group);
+
+/* What the broker last refused with, in words; it did. */
+const char *pm_watch_broker_says(const struct pm_sampler *sampler);
 
 /*
  * Opens each event as it will be, with what the kernel takes of it, on a thread where the way is by

@@ -199,8 +199,10 @@ int pm_watch_open(struct pm_sampler *sampler, struct pm_diag *diag)
 			first_err = err;
 		}
 	}
-	return pm_diag_say(diag, -first_err, first.cause, "no way to watch: %s",
-			   first.text[0] ? first.text : sampler->reasons[WAY_THREADS]);
+	return pm_diag_say(diag, -first_err, first.cause, "no way to watch: %s%s%s",
+			   first.text[0] ? first.text : sampler->reasons[WAY_THREADS],
+			   sampler->broker_error ? "; the broker says " : "",
+			   sampler->broker_error ? pm_watch_broker_says(sampler) : "");
 }
 
 const char *pm_watch_way_name(enum way way)

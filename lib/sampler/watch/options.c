@@ -53,6 +53,8 @@ static int check(const struct pm_sampler_opts *opts, struct pm_diag *diag)
 		return wrong(diag, "ring_pages is no power of two up to 65536");
 	if (opts->stack % 8 != 0 || opts->stack > STACK_MAX)
 		return wrong(diag, "stack is no multiple of 8 up to 65528");
+	if (opts->broker < 0)
+		return wrong(diag, "broker is no socket");
 	if (opts->descriptors_percent > 100 || opts->frames > UINT16_MAX || opts->clock < 0)
 		return wrong(diag, "an option is too large");
 	return 0;

@@ -82,6 +82,8 @@ struct pm_sampler {
 	char reasons[WAYS][WHY_SIZE];	/* why not, of those before the one taken */
 	int cgroup;			/* descriptor of WAY_CGROUP, -1 */
 	bool clockid;			/* opts.clock stamps records */
+	bool broker_gone;		/* it hung up, said nonsense, or nothing in time */
+	int broker_error;		/* its last refusal, -errno; 0: none */
 	struct pm_cpus on;
 	unsigned int pages;
 

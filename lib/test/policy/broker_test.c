@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The broker: what it takes from strangers, what it gives them, and a process that is refused
- * every event and observes itself all the same.
+ * The broker: what it gives to strangers, and a process that is refused every event and observes
+ * itself all the same.
  */
 #define _GNU_SOURCE
 #include "../test.h"
 
 #include <fcntl.h>
+#include <poll.h>
+#include <sched.h>
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
@@ -25,117 +27,12 @@ static long on_open(syscall_fn real, struct perf_event_attr *attr, const long *a
 	return refuse != 0 ? refuse_with(refuse) : open_really(real, args);
 }
 
-/* -------------------------------------------------------------------------------------- packets */
-
 static const struct perf_event_attr harmless = {
 	.type = PERF_TYPE_SOFTWARE, .size = PERF_ATTR_SIZE_VER8,
 	.config = PERF_COUNT_SW_PAGE_FAULTS, .sample_period = 1,
 	.sample_type = PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_CALLCHAIN,
 	.exclude_kernel = 1, .exclude_hv = 1, .exclude_callchain_kernel = 1, .inherit = 1,
 };
-
-static struct broker_request request_of(const struct perf_event_attr *attr, int tid)
-{
-	struct broker_request request = {
-		.magic = BROKER_MAGIC, .version = BROKER_VERSION, .tid = tid, .cpu = -1,
-		.attr_size = attr->size,
-	};
-
-	memcpy(request.attr, attr, attr->size < sizeof(*attr) ? attr->size : sizeof(*attr));
-	return request;
-}
-
-#define SIZE_OF(request) (offsetof(struct broker_request, attr) + (request).attr_size)
-
-static int parse(const struct broker_request *request, size_t size)
-{
-	struct perf_event_attr attr;
-	int tid, cpu;
-
-	return pm_broker_parse(request, size, &tid, &cpu, &attr);
-}
-
-static void a_packet_is_taken_apart(void **state)
-{
-	struct broker_request request = request_of(&harmless, 77);
-	struct perf_event_attr attr;
-	int tid = 0, cpu = 0;
-
-	(void)state;
-	assert_int_equal(pm_broker_parse(&request, SIZE_OF(request), &tid, &cpu, &attr), 0);
-	assert_true(tid == 77 && cpu == -1);
-	assert_memory_equal(&attr, &harmless, sizeof(attr));
-}
-
-static void packets_that_are_refused(void **state)
-{
-	struct broker_request good = request_of(&harmless, 77), bad;
-
-	(void)state;
-#define BAD(change) do { bad = good; change; \
-	assert_int_equal(parse(&bad, SIZE_OF(bad)), -EBADMSG); } while (0)
-	BAD(bad.magic++);
-	BAD(bad.version = 2);
-	BAD(bad.tid = 0);
-	BAD(bad.tid = -1);
-	BAD(bad.cpu = -2);
-	BAD(bad.cpu = 1 << 20);
-	BAD(bad.zero = 1);
-	BAD(bad.attr_size = 56);
-	BAD(bad.attr_size = 68);
-	bad = good;
-	bad.attr_size = UINT32_MAX;
-	assert_int_equal(parse(&bad, sizeof(bad)), -EBADMSG);
-	assert_int_equal(parse(&good, SIZE_OF(good) - 1), -EBADMSG);
-	assert_int_equal(parse(&good, 3), -EBADMSG);
-	/* Bytes of a later kernel: zeros are harmless, anything else is not understood. */
-	bad = good;
-	bad.attr_size = BROKER_ATTR_MAX;
-	assert_int_equal(parse(&bad, SIZE_OF(bad)), 0);
-	bad.attr[BROKER_ATTR_MAX - 1] = 1;
-	assert_int_equal(parse(&bad, SIZE_OF(bad)), -E2BIG);
-}
-
-static int permit(const struct perf_event_attr *attr, unsigned int allow)
-{
-	struct perf_event_attr kept;
-	int err = pm_broker_permit(attr, allow, &kept);
-
-	if (err == 0)
-		assert_memory_equal(&kept, attr, sizeof(kept));
-	return err;
-}
-
-static void what_strangers_may_have(void **state)
-{
-	struct perf_event_attr attr;
-
-	(void)state;
-	assert_int_equal(permit(&harmless, 0), 0);
-#define WITH(change, allow, want) do { attr = harmless; change; \
-	assert_int_equal(permit(&attr, allow), want); } while (0)
-	WITH(attr.exclude_kernel = 0, 0, -EACCES);
-	WITH(attr.exclude_kernel = 0, PM_BROKER_KERNEL, 0);
-	WITH(attr.exclude_hv = 0, 0, -EACCES);
-	WITH(attr.exclude_callchain_kernel = 0, 0, -EACCES);
-	WITH(attr.type = 77, 0, -EACCES);
-	WITH(attr.type = 77, PM_BROKER_ANY_PMU, 0);
-	WITH(attr.type = PERF_TYPE_TRACEPOINT, PM_BROKER_KERNEL, -EACCES);
-	WITH(attr.sample_type |= PERF_SAMPLE_PHYS_ADDR, 3, -EPERM);
-	WITH(attr.sample_type |= PERF_SAMPLE_REGS_INTR, 3, -EPERM);
-	WITH(attr.sample_type |= PERF_SAMPLE_RAW, 3, -EPERM);
-	WITH(attr.sample_type |= PERF_SAMPLE_STACK_USER, 3, -EPERM);
-	WITH(attr.read_format |= PERF_FORMAT_GROUP, 3, -EPERM);
-	WITH(attr.pinned = 1, 3, -EPERM);
-	WITH(attr.exclusive = 1, 3, -EPERM);
-	WITH(attr.sigtrap = 1, 3, -EPERM);
-	WITH(attr.text_poke = 1, 3, -EPERM);
-	WITH(attr.ksymbol = 1, 3, -EPERM);
-	WITH(attr.enable_on_exec = 1, 3, -EPERM);
-	WITH(attr.aux_output = 1, 3, -EPERM);
-	WITH(attr.sample_max_stack = 2000, 3, -EPERM);
-	WITH(attr.precise_ip = 1, 3, -EPERM);
-}
 
 /* -------------------------------------------------------------------------------------- serving */
 
@@ -184,6 +81,14 @@ static bool perf_is_here(void)
 	return fd >= 0;
 }
 
+/* Whether somebody connects within 10 seconds. */
+static bool poll_in(int socket)
+{
+	struct pollfd wanted = { .fd = socket, .events = POLLIN };
+
+	return poll(&wanted, 1, 10000) == 1;
+}
+
 static void own_threads_and_no_others(void **state)
 {
 	const struct pm_broker_opts opts = { .size = sizeof(opts), .events = 2 };
@@ -208,6 +113,82 @@ static void own_threads_and_no_others(void **state)
 	}
 	assert_int_equal(pm_broker_open(served.socket, &harmless, getpid(), -1), -EMFILE);
 	assert_int_equal(end_broker(&served), 2);
+}
+
+/* Each of the two is a word of its own. */
+static void others_and_cpus_when_the_options_say_so(void **state)
+{
+	const unsigned int allowed[] = { PM_BROKER_KERNEL, PM_BROKER_OTHERS, PM_BROKER_SYSTEM };
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(allowed); i++) {
+		const struct pm_broker_opts opts = { .size = sizeof(opts), .allow = allowed[i] };
+		struct served served = start_broker(&opts);
+		int other = pm_broker_open(served.socket, &harmless, served.broker, -1);
+		int system = pm_broker_open(served.socket, &harmless, -1, 0);
+		const bool here = perf_is_here();
+
+		if (here && allowed[i] != PM_BROKER_OTHERS)
+			assert_int_equal(other, -ESRCH);
+		if (here && allowed[i] != PM_BROKER_SYSTEM)
+			assert_int_equal(system, -EACCES);
+		/* The broker itself is of the same user, whose threads need no privilege. */
+		assert_true(!here || allowed[i] != PM_BROKER_OTHERS || other >= 0);
+		assert_true(!here || allowed[i] != PM_BROKER_SYSTEM || system >= 0 ||
+			    system == -EACCES || system == -EPERM || system == -EINVAL);
+		close(other);
+		close(system);
+		(void)end_broker(&served);
+	}
+}
+
+/* In another PID namespace numbers are those of other processes: 1 is not who it means. */
+static void ask_from_a_namespace(const struct sockaddr_un *address, socklen_t length)
+{
+	int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0), status;
+	pid_t child;
+
+	if (unshare(CLONE_NEWPID) != 0)
+		_exit(77);
+	child = fork();
+	if (child == 0) {
+		if (connect(fd, (const void *)address, length) != 0)
+			_exit(78);
+		_exit(-pm_broker_open(fd, &harmless, 1, -1));
+	}
+	(void)waitpid(child, &status, 0);
+	_exit(WIFEXITED(status) ? WEXITSTATUS(status) : 79);
+}
+
+static void others_are_of_this_namespace(void **state)
+{
+	const struct pm_broker_opts opts = { .size = sizeof(opts), .allow = PM_BROKER_OTHERS };
+	int listener = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0), status, peer;
+	struct sockaddr_un address = { .sun_family = AF_UNIX };
+	socklen_t length = sizeof(address);
+	pid_t child;
+
+	(void)state;
+	if (getuid() != 0 || !perf_is_here())
+		skip();
+	/* A name in the abstract namespace that the kernel chooses. */
+	assert_int_equal(bind(listener, (void *)&address, sizeof(sa_family_t)), 0);
+	assert_int_equal(getsockname(listener, (void *)&address, &length), 0);
+	assert_int_equal(listen(listener, 1), 0);
+	child = fork();
+	if (child == 0)
+		ask_from_a_namespace(&address, length);
+	if (!poll_in(listener)) {
+		assert_int_equal(waitpid(child, &status, 0), child);
+		skip();
+	}
+	peer = accept4(listener, NULL, NULL, SOCK_CLOEXEC);
+	assert_int_equal(pm_broker_serve(peer, &opts), 0);
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_true(WIFEXITED(status));
+	assert_int_equal(WEXITSTATUS(status), ESRCH);
+	close(peer);
+	close(listener);
 }
 
 static void nonsense_ends_it(void **state)
@@ -403,10 +384,9 @@ static void another_user(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_packet_is_taken_apart),
-		cmocka_unit_test(packets_that_are_refused),
-		cmocka_unit_test(what_strangers_may_have),
 		cmocka_unit_test(own_threads_and_no_others),
+		cmocka_unit_test(others_and_cpus_when_the_options_say_so),
+		cmocka_unit_test(others_are_of_this_namespace),
 		cmocka_unit_test(nonsense_ends_it),
 		cmocka_unit_test(samples_for_the_refused),
 		cmocka_unit_test(counts_for_the_refused),
