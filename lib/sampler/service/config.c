@@ -81,6 +81,7 @@ static const struct key output_keys[] = {
 static const struct key keys[] = {
 	{ "socket", TEXT, AT(socket), 0, 0, 0, 0, NULL },
 	{ "report", TEXT, AT(report), 0, 0, 0, 0, NULL },
+	{ "broker", TEXT, AT(broker), 0, 0, 0, 0, NULL },
 	{ "duration_ms", NUMBER, AT(duration_ms), 0, INT32_MAX, 0, 0, NULL },
 	{ "signal", NUMBER, AT(signal), 34, 64, 0, 0, NULL },
 	{ "timeout_ms", NUMBER, AT(timeout_ms), 1, 600000, 1000, 0, NULL },
@@ -386,5 +387,6 @@ void config_free(struct config *config)
 	}
 	free(config->socket);
 	free(config->report);
+	free(config->broker);
 	memset(config, 0, sizeof(*config));
 }

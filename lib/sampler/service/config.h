@@ -41,7 +41,7 @@ struct config {
 	size_t source_count;
 	struct output_config outputs[OUTPUTS];
 	size_t output_count;
-	char *socket, *report;
+	char *socket, *report, *broker;
 	int64_t duration_ms;	/* 0: until a signal */
 	int64_t signal, timeout_ms, processes, unwinders;
 	int64_t queue_records, queue_bytes;

@@ -239,6 +239,7 @@ static int open_all(struct service *service)
 			       service->config.report, strerror(-err));
 		return err;
 	}
+	broker_connect(service);
 	service->symbols = pm_symbols_create(NULL);
 	err = service->symbols ? notes_init(&service->notes,
 					    (size_t)service->config.queue_records + 256) : -ENOMEM;

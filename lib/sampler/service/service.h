@@ -109,6 +109,7 @@ struct service {
 	uint64_t processes_unknown;	/* beyond the limit of processes */
 	bool guardrail, failed;
 	int stop;			/* signals so far */
+	int broker;			/* a socket; 0: none, or it cannot be reached */
 	char error[512];
 };
 
@@ -174,6 +175,12 @@ bool source_is_over(const struct source *source);
 int polling_open(struct source *source, struct polling **ret);
 void polling_read(struct source *source);
 void polling_close(struct polling *polling);
+
+/* ---------------------------------------------------------------------------- broker: broker.c */
+
+/* Whether it can be reached is told; without it the service goes on by itself. */
+void broker_connect(struct service *service);
+void broker_close(struct service *service);
 
 /* --------------------------------------------------------------------------------------- run.c */
 

@@ -174,8 +174,10 @@ static unsigned int wants(const struct source_config *config)
 	return want;
 }
 
-static struct pm_sampler_opts options(const struct source_config *config)
+static struct pm_sampler_opts options(const struct source *source)
 {
+	const struct source_config *config = source->config;
+
 	return (struct pm_sampler_opts){
 		.size = sizeof(struct pm_sampler_opts),
 		.flags = PM_SAMPLER_NO_WAKEUP | PM_SAMPLER_USER_ONLY |
@@ -186,7 +188,7 @@ static struct pm_sampler_opts options(const struct source_config *config)
 		.ring_pages = (unsigned int)config->ring_pages,
 		.turn = POLL_RECORDS, .stack = (unsigned int)config->stack_bytes & ~7u,
 		.registers = config->stacks == STACKS_DWARF ? pm_unwinder_registers() : 0,
-		.cpus = config->cpus,
+		.cpus = config->cpus, .broker = source->service->broker,
 	};
 }
 
@@ -243,7 +245,7 @@ static int open_sampler(struct source *source)
 	struct pm_event_spec specs[FOLLOWERS + 1];
 	struct pm_sampler_event events[FOLLOWERS + 1];
 	struct pm_target targets[TARGETS];
-	struct pm_sampler_opts opts = options(config);
+	struct pm_sampler_opts opts = options(source);
 	int err = parse_events(source, specs, events, &diag);
 
 	if (err == 0)

@@ -48,7 +48,9 @@ static void tell_source(struct service *service, struct source *source)
 		     "#turns", (int64_t)counts->turns, "#capped", (int64_t)counts->capped,
 		     "#poll_errors", (int64_t)counts->poll_errors, "#skipped",
 		     (int64_t)source->stats.skipped, "#records", (int64_t)source->stats.records,
-		     NULL);
+		     "#unwatched", (int64_t)source->stats.unwatched, "#brokered",
+		     (int64_t)source->stats.brokered, "#broker_refused",
+		     (int64_t)source->stats.broker_refused, NULL);
 	fprintf(stderr, "%s: %" PRIu64 " samples; lost by the kernel %" PRIu64 "; without a stack: "
 		"shed %" PRIu64 ", queue full %" PRIu64 ", no memory of the process %" PRIu64
 		"; not written %" PRIu64 "\n", source->config->name, counts->samples, counts->lost,
@@ -105,6 +107,7 @@ void service_free(struct service *service)
 	(void)report_close(&service->report);
 	outputs_free(&service->outputs);
 	pm_descriptors_destroy(service->descriptors);
+	broker_close(service);
 	for (size_t i = 0; i < SOURCES; i++)
 		free(service->sources[i].procs.places);
 	pm_symbols_destroy(service->symbols);
