@@ -11,6 +11,7 @@
 #endif
 
 struct pm_listener;
+struct pm_observed;
 struct pm_session;
 
 /* What a format file says of one event. It never changes, so threads may share it. (0.1) */
@@ -97,6 +98,15 @@ int pm_trace_bytes(const struct pm_trace_event *event, size_t index, const void 
  */
 int pm_trace_text(const struct pm_trace_event *event, size_t index, const void *raw,
 		  size_t raw_size, const char **ret);
+
+/*
+ * The fields of a sample with PM_WANT_RAW, without the common ones, as "name=value name=value": up
+ * to 64 elements of an array, "?" for what cannot be read and for each character that is no plain
+ * one. As snprintf(3): always terminated when size > 0, returns the length without bound. -EBADMSG
+ * for a sample of another event. (0.1)
+ */
+int pm_trace_print(const struct pm_trace_event *event, const struct pm_observed *sample, char *buf,
+		   size_t size);
 
 /* ------------------------------------------------------------------------------ order of time */
 

@@ -46,6 +46,18 @@ static void read_field(const struct pm_trace_event *event, size_t index,
 		(void)pm_trace_number(event, index, element, raw, size, &number);
 }
 
+/* It ends within its bounds. */
+static void print(const struct pm_trace_event *event, const void *raw, size_t size)
+{
+	const struct pm_observed sample = { .size = sizeof(sample), .raw = raw, .raw_size = size };
+	char *text = malloc(64);
+	const int length = pm_trace_print(event, &sample, text, 64);
+
+	if (length >= 0 && strlen(text) != (size_t)(length < 64 ? length : 63))
+		abort();
+	free(text);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	const uint8_t *zero = memchr(data, 0, size);
@@ -64,6 +76,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (raw_size > 0)
 		memcpy(raw + 1, zero + 1, raw_size);
 	(void)pm_trace_event_is(event, raw + 1, raw_size);
+	print(event, raw + 1, raw_size);
 	for (size_t i = 0; i < pm_trace_event_count(event); i++)
 		read_field(event, i, raw + 1, raw_size);
 	free(raw);
