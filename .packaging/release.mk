@@ -47,13 +47,19 @@ deb: tarball	## Debian packages in build/deb; DEB_FLAGS='-us -uc -S' for the sou
 abi: $(B)/libperfmodes.so.0	## is the library's interface the one of .packaging/debian/libperfmodes0.symbols?
 	$(Q).packaging/abi $< .packaging/debian/libperfmodes0.symbols
 
-RELEASE_ARCHES ?= $$($(PYTHON) -m kernels bundles)
+# Every machine of the matrix whose cross compiler is installed; the others are named with their packages.
+RELEASE_ARCHES ?= $$($(PYTHON) -m kernels bundles --here)
 release: tarball	## source, a bundle for each machine, SBOM and checksums, in build/release
+	$(Q)rm -f $(RELEASE)/perfmodes-$(VERSION)-*.tar.xz $(RELEASE)/perfmodes-$(VERSION).cdx.json $(RELEASE)/SHA256SUMS
 	$(Q)for arch in $(RELEASE_ARCHES); do $(MAKE) ARCH=$$arch bundle || exit 1; \
 		$(squeeze) build/$$arch/bundle.tar >$(RELEASE)/perfmodes-$(VERSION)-$$arch.tar.xz || exit 1; done
-	$(Q)cd $(RELEASE) && SOURCE_DATE_EPOCH=$$(../../.packaging/tar --time) ../../.packaging/sbom.py $(VERSION) \
-		../kselftest perfmodes-$(VERSION)*.tar.xz >perfmodes-$(VERSION).cdx.json
+	$(Q)$(MAKE) --no-print-directory release-sums
+
+# Of all that is in $(RELEASE), whatever was built for.
+release-sums:
+	$(Q)cd $(RELEASE) && SOURCE_DATE_EPOCH=$$($(CURDIR)/.packaging/tar --time) $(CURDIR)/.packaging/sbom.py $(VERSION) \
+		$(CURDIR)/build/kselftest perfmodes-$(VERSION)*.tar.xz >perfmodes-$(VERSION).cdx.json
 	$(Q)cd $(RELEASE) && sha256sum perfmodes-$(VERSION)*.tar.xz perfmodes-$(VERSION).cdx.json >SHA256SUMS
 	$(Q)cat $(RELEASE)/SHA256SUMS
 
-.PHONY: need-library install-suite tarball deb abi release $(RELEASE)/source
+.PHONY: need-library install-suite tarball deb abi release release-sums $(RELEASE)/source

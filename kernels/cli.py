@@ -34,7 +34,10 @@ from reports import text
 
 
 def print_bundles(args: argparse.Namespace, listed: Matrix) -> int:
-    print("\n".join(cross.bundles(listed)))
+    found, lacking = cross.buildable(listed) if args.here else (cross.bundles(listed), [])
+    print("\n".join(found))
+    for what in lacking:
+        print(f"perfmodes: left out: {what}", file=sys.stderr)
     return 0
 
 

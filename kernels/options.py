@@ -194,7 +194,9 @@ def _other_verbs(verbs: argparse._SubParsersAction[argparse.ArgumentParser]) -> 
     root.add_argument("folder", type=Path, help="where to put a link to them")
     root.add_argument("packages", nargs="+", help="their names, in the release of this system")
     root.add_argument("--mirror", default="", help="Debian mirror")
-    verbs.add_parser("bundles", help="print the machines the matrix has bundles for")
+    made = verbs.add_parser("bundles", help="print the machines the matrix has bundles for")
+    made.add_argument("--here", action="store_true",
+                      help="those alone whose compiler is installed; of the others, what is lacking")
     jobs = verbs.add_parser("workflow", help="print the CI workflow generated from the matrix")
     jobs.add_argument("--write", action="store_true", help=f"into {workflow.FILE.name}")
 

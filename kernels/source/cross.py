@@ -78,6 +78,19 @@ def require(arch: Arch) -> None:
         raise Missing(f"no kernel headers for {arch.apt}: apt-get install {headers}")
 
 
+def buildable(listed: Matrix) -> tuple[list[str], list[str]]:
+    """The machines that can be built for with what is installed, and of the others what is lacking."""
+    found, lacking = [], []
+    for name in bundles(listed):
+        try:
+            if name != platform.machine():
+                require(target(listed, name))
+            found.append(name)
+        except Missing as error:
+            lacking.append(f"{name}: {error}")
+    return found, lacking
+
+
 def unpack(deb: Path, folder: Path) -> None:
     """Unpack include/ and lib/ of a musl-dev package; only plain files with plain names."""
     found: dict[str, bytes] = {}

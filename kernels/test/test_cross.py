@@ -45,6 +45,23 @@ def test_every_machine_of_the_matrix_can_be_built_for() -> None:
         cross.target(LISTED, "vax")
 
 
+def test_what_cannot_be_built_here_is_named_with_its_package(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def require(arch: matrix.Arch) -> None:
+        if arch.bundle == "s390x":
+            raise Missing(f"no {arch.triple}-gcc: apt-get install {cross.packages(arch)[0]}")
+
+    monkeypatch.setattr(cross, "require", require)
+    found, lacking = cross.buildable(LISTED)
+    assert found == [name for name in cross.bundles(LISTED) if name != "s390x"]
+    assert lacking == [
+        "s390x: no s390x-linux-gnu-gcc: apt-get install gcc-s390x-linux-gnu"
+    ]
+    monkeypatch.setattr(cross.platform, "machine", lambda: "s390x")
+    assert cross.buildable(LISTED) == (cross.bundles(LISTED), []), "this machine needs no other compiler"
+
+
 def test_the_install_script_knows_what_the_matrix_needs() -> None:
     argv = [str(ROOT / ".ci" / "install"), "--list", "kernels", "kernels-all"]
     listed = subprocess.run(argv, capture_output=True, text=True, check=True).stdout.split()

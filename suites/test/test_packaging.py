@@ -151,3 +151,24 @@ def test_the_sbom_names_the_files_and_their_parts(tmp_path: Path) -> None:
     assert len(made["components"][0]["hashes"][0]["content"]) == 64
     refs = {part["bom-ref"] for part in made["components"]}
     assert set(made["dependencies"][0]["dependsOn"]) <= refs
+
+
+# ----------------------------------------------------------------------------------- a release
+
+def test_sums_and_sbom_have_each_bundle(tmp_path: Path) -> None:
+    if not (TREE / "build/kselftest/kselftest_harness.h").exists():
+        pytest.skip("no harness: make all")
+    names = [f"perfmodes-{VERSION}{suffix}.tar.xz" for suffix in ("", "-x86_64", "-s390x", "-ppc64le")]
+    for name in names:
+        (tmp_path / name).write_text(name)
+    (tmp_path / "perfmodes-0.0.1-old.tar.xz").write_text("of another release")
+    done = run("make", "-s", "NO_INSTALL=1", f"RELEASE={tmp_path}", "release-sums")
+    assert done.returncode == 0, done.stderr
+    made = json.loads((tmp_path / f"perfmodes-{VERSION}.cdx.json").read_text())
+    assert {part["name"] for part in made["components"]} >= set(names)
+    assert "of another release" not in str(made) and "0.0.1-old" not in str(made)
+    listed = {line.split()[1] for line in (tmp_path / "SHA256SUMS").read_text().splitlines()}
+    assert listed == {*names, f"perfmodes-{VERSION}.cdx.json"}
+    assert run("sha256sum", "-c", "--quiet", "SHA256SUMS", cwd=tmp_path).returncode == 0
+    (tmp_path / names[2]).write_text("changed since")
+    assert run("sha256sum", "-c", "--quiet", "SHA256SUMS", cwd=tmp_path).returncode == 1
