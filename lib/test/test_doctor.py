@@ -100,6 +100,7 @@ def lower(which: int, value: int) -> Callable[[], None]:
 
 # ------------------------------------------------------------------------------------ privileged
 
+@pytest.mark.perf
 @as_root
 def test_what_root_wishes_works(doctor: Path) -> None:
     found = examine(doctor)
@@ -109,6 +110,7 @@ def test_what_root_wishes_works(doctor: Path) -> None:
     assert found["rings"]["verdict"] == "works"
 
 
+@pytest.mark.perf
 @pytest.mark.skipif(any(Path("/sys/bus/event_source/devices").glob("*cpu*")) or
                     any(Path("/sys/bus/event_source/devices").glob("*pmu*")),
                     reason="this machine has a PMU")
@@ -125,6 +127,7 @@ def test_without_a_pmu(doctor: Path) -> None:
 
 # ---------------------------------------------------------------------------------- the level
 
+@pytest.mark.perf
 @as_root
 @pytest.mark.skipif(not 0 < setting("perf_event_paranoid"), reason="nothing is refused at 0")
 def test_the_level_refuses_a_stranger(doctor: Path) -> None:
@@ -141,6 +144,7 @@ def test_the_level_refuses_a_stranger(doctor: Path) -> None:
         assert f"kernel.perf_event_paranoid={needed}" in first["change"]
 
 
+@pytest.mark.perf
 @as_root
 @pytest.mark.skipif(setting("perf_event_paranoid") != 2, reason="says what happens at 2")
 def test_user_mode_is_used_instead(doctor: Path) -> None:
@@ -153,6 +157,7 @@ def test_user_mode_is_used_instead(doctor: Path) -> None:
     assert "user mode" in found["other-process"]["used"]
 
 
+@pytest.mark.perf
 @as_root
 @pytest.mark.skipif(setting("perf_event_paranoid") < 2, reason="own time is not refused")
 def test_a_hidden_level_is_found_by_trying(doctor: Path) -> None:
@@ -162,6 +167,7 @@ def test_a_hidden_level_is_found_by_trying(doctor: Path) -> None:
     assert "not readable" in first["gate"]
 
 
+@pytest.mark.perf
 @as_root
 @pytest.mark.skipif(setting("perf_event_paranoid") < 2, reason="own time is not refused")
 def test_capabilities_of_a_user_namespace_do_not_count(doctor: Path) -> None:
@@ -174,6 +180,7 @@ def test_capabilities_of_a_user_namespace_do_not_count(doctor: Path) -> None:
     assert first["cause"] == "paranoid" and "user namespace" in first["gate"]
 
 
+@pytest.mark.perf
 @as_root
 @pytest.mark.skipif(setting("perf_event_paranoid") > 2, reason="the level refuses all")
 def test_a_target_of_somebody_else(doctor: Path) -> None:
@@ -202,6 +209,7 @@ def test_a_filter_is_told_from_the_kernel(doctor: Path, errno: int, name: str) -
 
 # ------------------------------------------------------------------------------------ limits
 
+@pytest.mark.perf
 def test_no_descriptor_left(doctor: Path) -> None:
     found = examine(doctor, "system", "rings", limit=lower(resource.RLIMIT_NOFILE, 3))
     for wish in found.values():
@@ -210,6 +218,7 @@ def test_no_descriptor_left(doctor: Path) -> None:
         assert "RLIMIT_NOFILE=3 " in first["gate"] and "ulimit -n" in first["change"]
 
 
+@pytest.mark.perf
 @as_root
 def test_few_descriptors_for_threads(doctor: Path) -> None:
     """2 + 1 threads x CPUs do not fit beside 3 open ones into half of 8."""
@@ -218,6 +227,7 @@ def test_few_descriptors_for_threads(doctor: Path) -> None:
     assert "RLIMIT_NOFILE" in said and found["own-time"]["verdict"] != "refused"
 
 
+@pytest.mark.perf
 @as_root
 def test_locked_memory(doctor: Path) -> None:
     """Two rings of 1 MiB + a page against perf_event_mlock_kb for each CPU and 64 kB on top."""
@@ -263,6 +273,7 @@ def test_tracefs_not_there(doctor: Path) -> None:
     assert "not mounted" in first["gate"] and "mount -t tracefs" in first["change"]
 
 
+@pytest.mark.perf
 @as_root
 @traceable
 def test_tracefs_for_root(doctor: Path) -> None:
@@ -278,6 +289,7 @@ def test_tracefs_closed_to_a_stranger(doctor: Path) -> None:
     assert "gid=" in first["change"]
 
 
+@pytest.mark.perf
 @as_root
 @traceable
 @pytest.mark.skipif(setting("perf_event_paranoid") < 0, reason="nothing is refused at -1")
@@ -329,6 +341,7 @@ def joined_lines(text: str) -> str:
     return re.sub(r"\n {9}", " ", text)
 
 
+@pytest.mark.perf
 @as_root
 @pytest.mark.parametrize("filtered", [False, True])
 def test_people_get_the_same(doctor: Path, filtered: bool) -> None:
@@ -371,6 +384,7 @@ def test_lines_fit(doctor: Path, columns: int) -> None:
         re.sub(r"pid \d+", "", joined(piped(doctor, "60", False)))
 
 
+@pytest.mark.perf
 @as_root
 @pytest.mark.skipif(setting("perf_event_paranoid") != 2, reason="the page shows level 2")
 def test_the_page_shows_what_is_said(doctor: Path) -> None:

@@ -146,7 +146,9 @@ def test_a_program_links(place: Path, tmp_path: Path, kind: str) -> None:
     assert linked == (kind == "static")
 
 
-@pytest.mark.parametrize("example", EXAMPLES, ids=lambda path: path.stem)
+@pytest.mark.parametrize("example", [
+    pytest.param(path, marks=pytest.mark.perf if path.stem in ("census", "count") else ())
+    for path in EXAMPLES], ids=lambda path: path.stem)
 def test_example_builds_and_runs(place: Path, tmp_path: Path, example: Path) -> None:
     """Outside the tree, with what pkg-config says and the libraries that its own comment names."""
     text = example.read_text(encoding="utf-8")

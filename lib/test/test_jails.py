@@ -87,6 +87,7 @@ def open_jail(doctor: Path, user: str) -> Told:
     return jailed(doctor, f"proc sys tracefs {user}".strip())
 
 
+@pytest.mark.perf
 @pytest.mark.skipif(os.geteuid() != 0, reason="mounts, and changes its root")
 @pytest.mark.parametrize("what", JAILS)
 def test_jail(doctor: Path, what: str) -> None:

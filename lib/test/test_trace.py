@@ -101,6 +101,7 @@ def test_each_switch_follows_the_one_before() -> None:
     assert breaks == 0 and followed > 100
 
 
+@pytest.mark.perf
 def test_another_tracepoint_and_none() -> None:
     done = in_namespace(f"{READER} raw_syscalls:sys_enter 0")
     assert done.returncode in (0, 1) and " id=" in done.stdout, done.stderr

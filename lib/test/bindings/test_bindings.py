@@ -64,6 +64,7 @@ def test_python_profiles_itself() -> None:
                              env=places.environment()))
 
 
+@pytest.mark.perf
 def test_python_counts_and_samples_what_was_done() -> None:
     passes("""
 seen = []
@@ -84,6 +85,7 @@ with Counters(["page-faults:u"]) as counters:
 """)
 
 
+@pytest.mark.perf
 def test_python_parts_and_costs() -> None:
     passes("""
 with Plan(Event("page-faults:u", want=Want.CPU)) as plan:
@@ -117,6 +119,7 @@ except ValueError:
 """)
 
 
+@pytest.mark.perf
 def test_python_passes_exceptions_of_callbacks_on() -> None:
     passes("""
 def fail(sample):
@@ -134,6 +137,7 @@ assert descriptors() == before
 """)
 
 
+@pytest.mark.perf
 def test_python_leaves_nothing_behind() -> None:
     passes("""
 import gc
@@ -157,6 +161,7 @@ except ValueError as error:
 """)
 
 
+@pytest.mark.perf
 def test_python_stops_from_another_thread() -> None:
     passes("""
 with Session(Event("page-faults:u", period=1)) as session:
@@ -165,6 +170,7 @@ with Session(Event("page-faults:u", period=1)) as session:
 """)
 
 
+@pytest.mark.perf
 def test_python_waits_in_an_event_loop() -> None:
     passes("""
 import select
@@ -215,6 +221,7 @@ def test_cpp_profiles_itself(tmp_path: Path, compiler: str, standard: str) -> No
     check_profile(places.run(tmp_path / "program", env=places.environment()))
 
 
+@pytest.mark.perf
 def test_cpp_owners(tmp_path: Path) -> None:
     """Under ASan: moved owners close once, errors have the diagnosis, callbacks may throw."""
     done = places.run("g++", "-std=c++11", "-g", "-fsanitize=address,undefined",

@@ -93,7 +93,9 @@ def test_census_within(limit: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["policy/lifecycle_test", "policy/follow_test", "policy/session_test",
-                                  "examples/census", "examples/count", "examples/self_profile"])
+                                  pytest.param("examples/census", marks=pytest.mark.perf),
+                                  pytest.param("examples/count", marks=pytest.mark.perf),
+                                  "examples/self_profile"])
 def test_threads(name: str) -> None:
     """The sanitizer of threads ends a program with 66 for a race."""
     done = run(built(f"tsan/{name}"), PM_ROUNDS=ROUNDS, TSAN_OPTIONS="exitcode=66")
@@ -101,6 +103,7 @@ def test_threads(name: str) -> None:
     assert "ThreadSanitizer" not in done.stderr, done.stderr
 
 
+@pytest.mark.perf
 def test_leaks() -> None:
     """Valgrind finds nothing lost after the last of many attaches, in whatever order they end."""
     if shutil.which("valgrind") is None:

@@ -22,6 +22,7 @@ from service import (NOBODY, PERIOD, PROGRAM, TREE, Service, accounted,  # noqa:
 KNOWN = "known_outer;known_inner"
 
 
+@pytest.mark.perf
 def test_known_work_of_several_processes(tmp_path: Path) -> None:
     """Weights add up to the page faults that were caused, but for what is told to be lost."""
     faults = 10_000
@@ -45,6 +46,7 @@ def test_known_work_of_several_processes(tmp_path: Path) -> None:
     accounted(run)
 
 
+@pytest.mark.perf
 def test_time_of_the_cpu(tmp_path: Path) -> None:
     """A clock's samples are in the functions that used the time. A busy host takes some of them, and
     in a guest the clock also counts what the host takes of the time."""
@@ -62,6 +64,7 @@ def test_time_of_the_cpu(tmp_path: Path) -> None:
     accounted(run)
 
 
+@pytest.mark.perf
 def test_the_trace_tells_the_same(tmp_path: Path) -> None:
     classes = perfetto.compiled(tmp_path)
     service = Service(tmp_path, {"followers": ["page-faults"]}).start()
@@ -83,6 +86,7 @@ def test_the_trace_tells_the_same(tmp_path: Path) -> None:
     assert any(module.endswith("/workload") for module in modules)
 
 
+@pytest.mark.perf
 def test_states_of_each_process(tmp_path: Path) -> None:
     """A sampler that may not open /proc/PID/mem: who answers, who is silent, who cannot be asked."""
     need_all()
@@ -113,6 +117,7 @@ def test_states_of_each_process(tmp_path: Path) -> None:
     accounted(run)
 
 
+@pytest.mark.perf
 def test_exec_in_the_middle(tmp_path: Path) -> None:
     """The program before and the program after are each unwound by their own memory."""
     service = Service(tmp_path, {}).start()
@@ -128,6 +133,7 @@ def test_exec_in_the_middle(tmp_path: Path) -> None:
     accounted(run)
 
 
+@pytest.mark.perf
 def test_target_that_is_killed(tmp_path: Path) -> None:
     service = Service(tmp_path, {}).start()
     workload = start("spin", "60000")
@@ -142,6 +148,7 @@ def test_target_that_is_killed(tmp_path: Path) -> None:
     accounted(run)
 
 
+@pytest.mark.perf
 def test_guardrail_of_cpu_sheds(tmp_path: Path) -> None:
     """At 1 % of a CPU and 20,000 samples a second: stacks are left out, and each is told."""
     classes = perfetto.compiled(tmp_path)
@@ -161,6 +168,7 @@ def test_guardrail_of_cpu_sheds(tmp_path: Path) -> None:
     assert abs(len(told) - run.source()["shed"] - run.source()["dropped"]) <= missing
 
 
+@pytest.mark.perf
 def test_guardrail_of_memory_stops(tmp_path: Path) -> None:
     classes = perfetto.compiled(tmp_path)
     service = Service(tmp_path, {}, memory_bytes=1 << 20, window_ms=50).start()
@@ -175,6 +183,7 @@ def test_guardrail_of_memory_stops(tmp_path: Path) -> None:
     assert trace.packets and run.all("shed")
 
 
+@pytest.mark.perf
 def test_queue_that_is_flooded(tmp_path: Path) -> None:
     """Samples of 64 kB into a queue of 128 kB: dropped ones are counted, the reader goes on."""
     service = Service(tmp_path, {"period": 100_000, "stack_bytes": 65528, "ring_pages": 2048},
@@ -187,6 +196,7 @@ def test_queue_that_is_flooded(tmp_path: Path) -> None:
     accounted(run)
 
 
+@pytest.mark.perf
 def test_full_disk_is_said(tmp_path: Path) -> None:
     need_all()
     outputs = [{"format": "folded", "path": "/dev/full"},
@@ -200,6 +210,7 @@ def test_full_disk_is_said(tmp_path: Path) -> None:
     accounted(run, "perfetto")
 
 
+@pytest.mark.perf
 def test_counters_are_polled(tmp_path: Path) -> None:
     classes = perfetto.compiled(tmp_path)
     service = Service(tmp_path, {"event": "context-switches", "followers": ["cpu-migrations"],
@@ -217,6 +228,7 @@ def test_counters_are_polled(tmp_path: Path) -> None:
     assert trace.packets[0].trace_packet_defaults.perf_sample_defaults.timebase.poll_period_ms == 20
 
 
+@pytest.mark.perf
 @pytest.mark.parametrize("how", ["ordered", "abrupt"])
 def test_a_source_stops_by_itself(tmp_path: Path, how: str) -> None:
     service = Service(tmp_path, {"stop_ms": 300, "stop": how}).start()
@@ -229,6 +241,7 @@ def test_a_source_stops_by_itself(tmp_path: Path, how: str) -> None:
     accounted(run)
 
 
+@pytest.mark.perf
 def test_two_signals_end_at_once(tmp_path: Path) -> None:
     service = Service(tmp_path, {"period": 100_000}).start()
     workload = start("spin", "400")

@@ -172,6 +172,7 @@ def sampled(pid: int, seconds: float, stack: int, *files: Path) -> dict[str, int
     return {line.split()[0]: int(line.split()[1]) for line in done.stdout.splitlines()}
 
 
+@pytest.mark.perf
 @pytest.mark.parametrize("which", known.SAMPLED)
 def test_tree_from_samples(which: str, tmp_path: Path) -> None:
     """The same trees from registers and a copy of the stack, without stopping anybody."""
@@ -184,6 +185,7 @@ def test_tree_from_samples(which: str, tmp_path: Path) -> None:
     known.check_folded(folded.read_text(encoding="utf-8"), calls)
 
 
+@pytest.mark.perf
 def test_a_copy_that_is_too_small(tmp_path: Path) -> None:
     """2,000 calls of 200 bytes or so: 8 KiB of stack do not hold them, and that is said."""
     with tree("deep", "2000") as (pid, _, _):
@@ -192,6 +194,7 @@ def test_a_copy_that_is_too_small(tmp_path: Path) -> None:
     assert "target;[truncated];deep;deep" in (tmp_path / "folded").read_text(encoding="utf-8")
 
 
+@pytest.mark.perf
 def test_pprof_is_read(tmp_path: Path) -> None:
     """By the tool that the format is from."""
     if shutil.which("go") is None:
