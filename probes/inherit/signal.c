@@ -63,16 +63,27 @@ TEST_F(signal, own_overflow)
 /* Nothing of the task's own may be pending when the other one begins. */
 static void ask(FIXTURE_DATA(signal) * self, enum worker_kind kind)
 {
+	struct perf_event_attr attr = attr_counter(false);
+	const int own = must_open(&attr, 0, -1, -1, 0);
+	uint64_t before;
+
 	must_start_worker(&self->worker, kind);
 	must_ioctl(self->fd, PERF_EVENT_IOC_ENABLE, 0);
 	ASSERT_EQ(0, cause_faults(5));
 	if (!signalled(&self->set, 500))
 		say_unknown("not even the task's own overflows signal");
-	while (signalled(&self->set, 5))
-		;
-	ASSERT_EQ(0, worker_faults(&self->worker, 5));
-	if (!signalled(&self->set, 500))
-		say_no("no SIGIO after 5 overflows of the other task; own ones do signal");
+	/* This thread's own faults signal, too: those on pages that it shares with a child. */
+	for (int i = 0; i < 20; i++) {
+		before = must_count(own);
+		while (signalled(&self->set, 5))
+			;
+		ASSERT_EQ(0, worker_faults(&self->worker, 5));
+		if (!signalled(&self->set, 500))
+			say_no("no SIGIO after 5 overflows of the other task; own ones do signal");
+		if (must_count(own) == before)
+			return;
+	}
+	say_unknown("this thread faults whenever the other task does");
 }
 
 TEST_F(signal, thread_overflow)
