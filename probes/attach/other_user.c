@@ -12,18 +12,30 @@
 
 PROBE(TITLE("watching other users' tasks")
       SINCE("2.6.31")
-      POINT(same_user, "an unrelated task of the same user can be watched")
+      POINT(same_user, "an unrelated task of the same user can be watched, and is counted")
       POINT(other_user, "a task of another user is refused with EACCES")
       POINT(not_dumpable, "a task of the same user that is not dumpable is refused with EACCES"))
 
 static pid_t target;
+static int watching = -1;
 
 static int open_target(void *unused)
 {
 	struct perf_event_attr attr = attr_counter(false);
 
 	(void)unused;
-	return pm_open(&attr, target, -1, -1, 0);
+	attr.disabled = 0;
+	return watching = pm_open(&attr, target, -1, -1, 0);
+}
+
+/* What the event that was opened on the target has counted, as far as an int goes. */
+static int read_target(void *unused)
+{
+	uint64_t count;
+	int error = pm_read_count(watching, &count);
+
+	(void)unused;
+	return error ? error : (int)(count & 0xffffff);
 }
 
 static int open_self(void *unused)
@@ -74,17 +86,24 @@ static void start_stranger(struct worker *stranger)
 TEST(same_user)
 {
 	struct worker watched, opener;
-	int fd;
+	int fd, before, gain;
 
 	must_start_worker(&watched, WORKER_CHILD);
 	ASSERT_EQ(0, worker_do(&watched, become_stranger, NULL));
 	target = watched.tid;
 	start_stranger(&opener);
 	fd = worker_do(&opener, open_target, NULL);
-	worker_stop(&opener);
-	worker_stop(&watched);
 	if (fd < 0)
 		say_broken("errno=%s for a dumpable task of the same user", pm_errno_name(fd));
+	ASSERT_EQ(0, worker_faults(&watched, 1));
+	before = worker_do(&opener, read_target, NULL);
+	ASSERT_EQ(0, worker_faults(&watched, 9));
+	gain = worker_do(&opener, read_target, NULL) - before;
+	worker_stop(&opener);
+	worker_stop(&watched);
+	if (before < 0 || gain != 9)
+		say_broken("watched: counted=%d of 9 faults (%s before)", gain,
+			   pm_errno_name(before < 0 ? before : 0));
 }
 
 /* A task of somebody else: a child that stays root, or else the first process. */

@@ -17,7 +17,7 @@ PROBE(TITLE("demands that only an AUX area can meet")
       FACT(aux_pause, verdict, "-", "aux_pause is known")
       FACT(aux_resume, verdict, "-", "aux_resume is known")
       FACT(aux_action_answers, string, "-", "errno of each of the three on a software event")
-      POINT(aux_action, "the three bits of aux_action have been asked")
+      POINT(aux_action, "no event without an AUX area takes one of the three bits of aux_action")
       POINT(pause_excludes_resume, "aux_pause with aux_resume is EINVAL")
       POINT(aux_output, "aux_output on a software event is EOPNOTSUPP")
       SINCE("5.4"))
@@ -43,6 +43,7 @@ TEST(aux_action)
 	char answers[64] = "";
 	struct finding finding, refused;
 	int fd = pm_open(&plain, 0, -1, -1, 0), first = open_action(0);
+	const char *taken = NULL;
 
 	if (fd < 0)
 		classify_setup(-fd, &plain, 0, -1, &refused);
@@ -50,6 +51,8 @@ TEST(aux_action)
 		int answer = open_action(i);
 		size_t used = strlen(answers);
 
+		if (answer >= 0)
+			taken = names[i];
 		if (fd < 0)
 			finding = refused;
 		else if (answer >= 0 || answer == -EOPNOTSUPP || first == -EOPNOTSUPP)
@@ -63,6 +66,8 @@ TEST(aux_action)
 	if (fd < 0)
 		say(&refused);
 	fact_str("aux_action_answers", "%s", answers);
+	if (taken)
+		say_broken("%s is taken by an event that has no AUX area", taken);
 }
 
 static void not_supported(int answer, const char *what)

@@ -116,19 +116,7 @@ size_t pages_beyond_budget(void)
 	return pages;
 }
 
-static int map_beyond_budget(int fd)
-{
-	struct pm_ring ring;
-	int error;
-
-	setrlimit(RLIMIT_MEMLOCK, &(struct rlimit){ 0, 0 });
-	error = pm_ring_open(fd, pages_beyond_budget(), PROT_READ | PROT_WRITE, &ring);
-	if (!error)
-		pm_ring_close(&ring);
-	return error;
-}
-
-/* The other gates: the event is of use. */
+/* The event is of use. */
 static int count_through(int fd)
 {
 	uint64_t count = 0;
@@ -137,6 +125,24 @@ static int count_through(int fd)
 	if (error || cause_faults(4) || pm_read_count(fd, &count))
 		return -EIO;
 	return count < 4 ? -EIO : 0;
+}
+
+/* Beyond the budget there is a ring, and the event writes to it. */
+static int map_beyond_budget(int fd)
+{
+	const struct perf_event_header *header;
+	int error, samples = 0;
+	struct pm_ring ring;
+
+	setrlimit(RLIMIT_MEMLOCK, &(struct rlimit){ 0, 0 });
+	error = pm_ring_open(fd, pages_beyond_budget(), PROT_READ | PROT_WRITE, &ring);
+	if (error)
+		return error;
+	error = count_through(fd);
+	while (!error && pm_ring_next(&ring, &header) == 1)
+		samples += header->type == PERF_RECORD_SAMPLE;
+	pm_ring_close(&ring);
+	return error ? error : samples < 4 ? -EIO : 0;
 }
 
 int try_gate(enum level_gate gate, int tracepoint)

@@ -13,7 +13,7 @@ PROBE(TITLE("tracepoint ids and formats")
       SINCE("2.6.31")
       POINT(readable, "the id of sched:sched_switch can be read")
       NEEDS("tracefs")
-      POINT(opens, "an event with the id of sched:sched_switch opens")
+      POINT(opens, "an event with the id of sched:sched_switch opens and counts switches")
       NEEDS("tracefs")
       POINT(format, "the format file of sched:sched_switch has its id, and a 4-byte next_pid")
       NEEDS("tracefs")
@@ -27,21 +27,35 @@ PROBE(TITLE("tracepoint ids and formats")
 TEST(readable)
 {
 	char root[128];
-	int error = pm_tracefs_root(root, sizeof(root));
+	int error = pm_tracefs_root(root, sizeof(root)), id;
 
 	fact_bool("closed", error == -EACCES);
 	if (!error)
 		fact_str("root", "%s", root);
 	require(REQUIRE_PERF | REQUIRE_TRACEFS);
-	if (pm_tracepoint_id("sched", "sched_switch") <= 0)
+	id = pm_tracepoint_id("sched", "sched_switch");
+	if (id == -EACCES || id == -EPERM || id == -ENOENT)
 		say_blocked("the id of sched:sched_switch is not readable for this user");
+	if (id <= 0)
+		say_broken("the id of sched:sched_switch is no number: %s", pm_errno_name(id));
 }
 
 TEST(opens)
 {
 	struct perf_event_attr attr = must_tracepoint("sched", "sched_switch");
+	uint64_t switches, count;
+	int fd = must_open(&attr, 0, -1, -1, 0);
 
-	close(must_open(&attr, 0, -1, -1, 0));
+	attr.exclude_kernel = attr.disabled = 0;
+	fd = pm_open(&attr, 0, -1, -1, 0);
+	if (fd < 0)	/* who may not see the kernel counts no hit in it */
+		return;
+	switches = cause_switches(3);
+	count = must_count(fd);
+	if (switches < 3)
+		say_unknown("this thread was switched away from %" PRIu64 " times of 3", switches);
+	if (count < switches)
+		say_broken("counted=%" PRIu64 " of %" PRIu64 " switches", count, switches);
 }
 
 TEST(format)
