@@ -12,8 +12,8 @@
 PROBE(TITLE("limits of breakpoint lengths")
       SINCE("2.6.33")
       NEEDS("breakpoint")
-      POINT(execution, "a breakpoint on execution takes at least one of the lengths from 1 to 8")
-      POINT(power_of_two, "among powers of two there is a longest length, of 4 bytes or more")
+      POINT(execution, "a breakpoint on execution takes a length from 1 to 8, and counts")
+      POINT(power_of_two, "the longest power of two is 4 or more, and its last byte is watched")
       POINT(wraps, "a range that would wrap around the address space is refused with EINVAL")
       FACT(x.lengths, string, "bytes", "lengths accepted for a breakpoint on execution")
       FACT(w.longest, int, "bytes", "longest power of two accepted for a write breakpoint"))
@@ -25,10 +25,14 @@ static void function(void)
 	bytes[64]++;
 }
 
+/* Called through memory: direct calls on POWER enter a function behind where a pointer leads. */
+static void (*volatile call_function)(void) = function;
+
 TEST(execution)
 {
 	struct perf_event_attr attr = attr_call(function);
 	char text[64] = "";
+	int count;
 
 	close(must_open(&attr, 0, -1, -1, 0));
 	for (unsigned int length = 1; length <= 8; length++) {
@@ -45,12 +49,19 @@ TEST(execution)
 	fact_str("x.lengths", "%s", text);
 	if (!text[0])
 		say_broken("the length that opened before is refused now");
+	attr = attr_call(function);
+	attr.disabled = 0;
+	count = must_open(&attr, 0, -1, -1, 0);
+	for (int i = 0; i < 5; i++)
+		call_function();
+	expect_count(count, 5);
 }
 
 TEST(power_of_two)
 {
 	struct perf_event_attr control = attr_access(HW_BREAKPOINT_W, bytes, 4);
 	unsigned int longest = 0;
+	int watching;
 
 	close(must_open(&control, 0, -1, -1, 0));
 	for (unsigned int length = 1; length <= 4096; length *= 2) {
@@ -65,6 +76,11 @@ TEST(power_of_two)
 	fact_int("w.longest", longest);
 	if (longest < 4)
 		say_broken("4 bytes are refused now");
+	control = attr_access(HW_BREAKPOINT_W, bytes, longest);
+	control.disabled = 0;
+	watching = must_open(&control, 0, -1, -1, 0);
+	bytes[longest - 1] = 1;
+	expect_count(watching, 1);
 }
 
 TEST(wraps)

@@ -107,7 +107,9 @@ TEST(per_task)
 	must_start_worker(&worker, WORKER_THREAD);
 	must_fill(0);
 	mine = slots.count;
-	must_fill(worker.tid);
+	slots_fill(&slots, worker.tid);
+	if (slots.error != ENOSPC)
+		say_unknown("not full: %s", pm_errno_name(slots.error));
 	if (mine != slots.count)
 		say_broken("slots=%d, of another thread=%d", mine, slots.count);
 }

@@ -11,7 +11,7 @@ PROBE(TITLE("changing the period")
       POINT(at_once, "from period 1000 to 1 the very next page fault is sampled")
       SINCE("3.14")
       COMMIT("bad7192b842c")
-      POINT(lasts, "afterwards samples come with the new period"))
+      POINT(lasts, "afterwards samples come with the new period, and the count goes on"))
 
 static struct sampler watch_period(uint64_t period)
 {
@@ -45,6 +45,7 @@ TEST(lasts)
 	struct sampler sampler = watch_period(1);
 	int seen;
 
+	ASSERT_EQ(0, cause_faults(10));
 	ASSERT_EQ(0, set_period(sampler.fd, 10));
 	ASSERT_EQ(0, cause_faults(20));		/* the period under way may end as the old one */
 	count_records(&sampler.ring, PERF_RECORD_SAMPLE);
@@ -53,6 +54,9 @@ TEST(lasts)
 	seen = count_records(&sampler.ring, PERF_RECORD_SAMPLE);
 	if (seen < 9 || seen > 11)
 		say_broken("samples=%d of 100 faults, want 10", seen);
+	if (must_count(sampler.fd) < 130)
+		say_broken("count=%" PRIu64 " of 130 faults: PERIOD has set it back",
+			   must_count(sampler.fd));
 }
 
 PROBE_MAIN

@@ -14,7 +14,7 @@ PROBE(TITLE("what poll reports, and how often")
       POINT(unmapped_hangs_up, "poll reports POLLHUP at once for an event without a ring")
       SINCE("3.18")
       POINT(idle_is_silent, "poll reports nothing for a ring without records")
-      POINT(wakeup_is_in, "poll reports POLLIN after a wake-up")
+      POINT(wakeup_is_in, "poll reports POLLIN after a wake-up, and neither POLLOUT nor POLLPRI")
       POINT(told_once, "a second poll of a ring that is not drained reports nothing")
       POINT(told_again, "poll reports the next wake-up again, whether the ring was drained or not")
       POINT(draining_is_not_asked, "poll of a drained ring still reports the wake-up that came "
@@ -73,6 +73,10 @@ TEST_F(ring, wakeup_is_in)
 	fact_int("in_mask", revents);
 	if (!(revents & POLLIN) || revents & ~(POLLIN | POLLRDNORM))
 		say_broken("revents=%#x want POLLIN", revents);
+	cause_enabled_faults(self->sampler.fd, 1);
+	revents = poll_once(self->sampler.fd, POLLIN | POLLOUT | POLLPRI, 100);
+	if (revents != POLLIN)
+		say_broken("asked for all: revents=%#x want=%#x", revents, POLLIN);
 }
 
 TEST_F(ring, told_once)

@@ -158,6 +158,8 @@ TEST(ksymbol)
 	struct program program;
 
 	must_see_symbol(&sampler, &program);
+	if (find_symbol(&sampler, &program, false))
+		say_broken("two KSYMBOL records of one program");
 }
 
 TEST(ksymbol_unregister)

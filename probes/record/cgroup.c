@@ -134,8 +134,8 @@ TEST_F(group, path)
 	must_see(self);
 	path = self->record.cgroup.path;
 	skip = strlen(path) - strlen(self->name);
-	if (strlen(path) < strlen(self->name) || strcmp(path + skip, self->name))
-		say_broken("path=%.120s want=.../%s", path, self->name);
+	if (path[0] != '/' || strlen(path) < strlen(self->name) || strcmp(path + skip, self->name))
+		say_broken("path=%.120s want=/.../%s", path, self->name);
 }
 
 TEST_F(group, needs_its_bit)

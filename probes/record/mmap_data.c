@@ -62,6 +62,29 @@ TEST(data_alone)
 			   found & 1);
 }
 
+/* Whether MMAP2 marks a mapping of data; true where there is no MMAP2. */
+static bool marked_by_mmap2(void)
+{
+	struct perf_event_attr attr = attr_sideband();
+	struct pm_record record;
+	struct sampler sampler;
+	bool marked = true;
+	char *data;
+	int fd;
+
+	attr.mmap = attr.mmap_data = attr.mmap2 = 1;
+	fd = pm_open(&attr, 0, -1, -1, 0);
+	if (fd < 0)
+		return true;
+	close(fd);
+	sampler = must_run_sampler(&attr, 0, -1, 8);
+	data = map_program(MAP_PRIVATE, PROT_READ);
+	while (find_record(&sampler, PERF_RECORD_MMAP2, &record))
+		if (record.mmap.addr == (uintptr_t)data)
+			marked = record.misc & PERF_RECORD_MISC_MMAP_DATA;
+	return marked;
+}
+
 /* The record of one mapping, of which there must be exactly one. */
 static struct pm_record must_find(struct sampler *sampler, const void *area)
 {
@@ -101,6 +124,8 @@ TEST(data_marked)
 	code = must_find(&sampler, map_program(MAP_PRIVATE, PROT_READ | PROT_EXEC)).misc &
 	       PERF_RECORD_MISC_MMAP_DATA;
 	fact_bool("data_misc", data);
+	if (data && !marked_by_mmap2())
+		say_broken("MMAP marks a mapping of data, MMAP2 does not");
 	if (code)
 		say_broken("a mapping of code is marked MISC_MMAP_DATA");
 	if (!data)

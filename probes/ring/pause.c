@@ -42,6 +42,10 @@ TEST_F(ring, pause_stops_output)
 	head = pm_ring_head(&self->sampler.ring);
 	ask_ioctl(self->sampler.fd, PERF_EVENT_IOC_PAUSE_OUTPUT, 1, "PAUSE_OUTPUT");
 	counted = cause_enabled_faults(self->sampler.fd, 20);
+	must_ioctl(self->sampler.fd, PERF_EVENT_IOC_PAUSE_OUTPUT, 0);
+	must_ioctl(self->sampler.fd, PERF_EVENT_IOC_ENABLE, 0);
+	must_ioctl(self->sampler.fd, PERF_EVENT_IOC_PAUSE_OUTPUT, 1);
+	expect_gain(self->sampler.fd, NULL, 5, 5);	/* enabled before the pause, and on */
 	if (counted != 20 || pm_ring_head(&self->sampler.ring) != head)
 		say_broken("paused: counted=%" PRIu64 " want=20 data_head=%" PRIu64 " was=%" PRIu64,
 			   counted, pm_ring_head(&self->sampler.ring), head);

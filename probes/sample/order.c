@@ -42,10 +42,27 @@ static struct perf_event_attr attr_everything(void)
 	return attr;
 }
 
+/* Whose sample it is, and where it was taken. */
+static void expect_place(const struct perf_event_attr *attr, const struct pm_sample *sample,
+			 int cpu)
+{
+	const struct pm_sample_id *sid = &sample->sid;
+
+	if (sid->pid != (uint32_t)getpid())
+		say_broken("pid=%u want=%d", sid->pid, (int)getpid());
+	if (attr->sample_type & PERF_SAMPLE_CPU && (sid->cpu != (uint32_t)cpu || sid->cpu_reserved))
+		say_broken("cpu=%u,%u want=%d,0", sid->cpu, sid->cpu_reserved, cpu);
+	if (attr->sample_type & PERF_SAMPLE_STREAM_ID && sid->stream_id != sid->id)
+		say_broken("stream_id=%" PRIu64 " want=%" PRIu64, sid->stream_id, sid->id);
+	if (attr->sample_type & PERF_SAMPLE_REGS_INTR && sample->regs_intr_nr != 1)
+		say_broken("registers of the interrupt=%u want=1", sample->regs_intr_nr);
+}
+
 TEST(everything)
 {
 	struct perf_event_attr attr = attr_faults(PERF_SAMPLE_IDENTIFIER);
 	struct perf_event_attr without = attr_faults(PERF_SAMPLE_IP);
+	const int cpu = move_to_nth_cpu(count_cpus() - 1);
 	struct recursion recursion;
 	struct sampler sampler;
 	struct pm_sample sample;
@@ -60,6 +77,7 @@ TEST(everything)
 	    sample.period != 1)
 		say_broken("tid=%u id=%" PRIu64 " period=%" PRIu64, sample.sid.tid, sample.sid.id,
 			   sample.period);
+	expect_place(&attr, &sample, cpu);
 	if (attr.sample_type & PERF_SAMPLE_CALLCHAIN)
 		expect_frames(&sample, &recursion, HAVE_FRAMES ? 4 : 0);
 	if ((attr.sample_type & PERF_SAMPLE_REGS_USER) && sample.regs_user_nr != 1)

@@ -87,8 +87,11 @@ TEST(starts_again)
 	int first = refreshed(&sampler, 1, 5);
 	int second = refreshed(&sampler, 2, 5);
 
-	if (first != 1 || second != 2)
-		say_broken("samples=%d,%d want=1,2", first, second);
+	uint64_t counted = must_count(sampler.fd);
+
+	if (first != 1 || second != 2 || counted != 3)
+		say_broken("samples=%d,%d want=1,2 counted=%" PRIu64 " want=3", first, second,
+			   counted);
 }
 
 /* Samples among 7 faults after ENABLE. `counted` is what the event counted of them. */
