@@ -52,7 +52,8 @@ falsify: all lying-probes	## run probes on kernels that lie: each point must be 
 # A probe with the lies of falsify/lies between it and its calls; PERFMODES_LIE names one. Never in a bundle
 # that ships.
 LIES := $(patsubst suites/%.c,$(B)/%.o,$(wildcard suites/falsify/lies/*.c))
-WRAPPED := syscall close ioctl prctl read mmap poll epoll_wait fcntl sigtimedwait sigaction \
+WRAPPED := syscall close ioctl prctl read mmap munmap poll epoll_wait fcntl sigtimedwait sigaction \
+	write readlink fstat clock_gettime \
 	pm_record_decode pm_ring_next pm_ring_head spr_read spr_write getauxval
 LYING := $(PROBES:%=$(B)/falsify/probes/%)
 $(B)/falsify/probes/%: $(B)/object/%.o $(KIT) $(LIES) $(B)/lib/mechanism.a

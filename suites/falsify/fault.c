@@ -83,6 +83,7 @@ static const struct fault faults[] = {
 	{ "pmus-garbage", .kind = FAULT_GARBAGE, .path = "/sys/bus/event_source/devices/" },
 	{ "pmus-copied", .kind = FAULT_COPY, .path = "/sys/bus/event_source/devices/" },
 	{ "pmus-locked", .kind = FAULT_LOCK, .path = "/sys/bus/event_source/devices/" },
+	{ "maps-garbage", .kind = FAULT_GARBAGE, .path = "/proc/", .end = "/maps" },
 	{ "tracefs-garbage", .kind = FAULT_GARBAGE, .path = "/sys/kernel/tracing/" },
 	COMMAND("disable-nothing", 1),
 	COMMAND("refresh-nothing", 2),
@@ -138,12 +139,13 @@ enum { PM_ATTR_FIELDS(INDEX) FIELDS };
 	[FIELD_##title] = { .name = #title, .offset = at, .size = bytes },
 #define FLAG(bit, title, beside, since) \
 	{ .name = #title, .offset = ATTR_FLAGS_OFFSET, .size = 8, .flag = (bit) + 1 },
-#define NO_PAIR(low, high, title, since)
+#define PAIR(low, high, title, since) FLAG(low, title##_1, low, since) \
+	FLAG(high, title##_2, high, since)
 #define FIRST_FIELD FIELD_config
 
 static const struct fault fields[] = {
 	PM_ATTR_FIELDS(FIELD)
-	PM_ATTR_FLAGS(FLAG, NO_PAIR)
+	PM_ATTR_FLAGS(FLAG, PAIR)
 	[FIELD_flags].plain = PLAIN_FLAGS,
 	[FIELD_config].plain = PERF_COUNT_SW_PAGE_FAULTS,	/* nothing special among probes */
 };

@@ -96,6 +96,7 @@ def run(probe: catalogue.Probe, persona: str, fault: str, scratch: Path, asked: 
 def ask(probe: catalogue.Probe, persona: str, scratch: Path) -> tuple[dict[str, str], set[str]]:
     """What a probe says on the kernel as it is, and the mutants that it could be told."""
     noted = scratch / f"{probe.id}.{persona}.asked"
+    scratch.chmod(0o711)	# a probe that gives up its privileges notes there, too
     noted.touch()
     noted.chmod(0o666)
     said = run(probe, persona, NATURE, scratch, noted)

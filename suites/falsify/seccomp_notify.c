@@ -277,6 +277,13 @@ static int make_file(const char *path, const char *text)
 	return -1;
 }
 
+static bool ends_with(const char *path, const char *end)
+{
+	const size_t all = strlen(path), length = end ? strlen(end) : 0;
+
+	return length <= all && (!end || !strcmp(path + all - length, end));
+}
+
 static void answer_file(const struct notification *notification)
 {
 	const enum kind kind = notification->fault->kind;
@@ -286,7 +293,8 @@ static void answer_file(const struct notification *notification)
 	int fd = -1;
 
 	if (!notify_peek_path(notification, path, sizeof(path)) ||
-	    strncmp(path, notification->fault->path, strlen(notification->fault->path))) {
+	    strncmp(path, notification->fault->path, strlen(notification->fault->path)) ||
+	    !ends_with(path, notification->fault->end)) {
 		notify_continue(notification);
 	} else if (kind == FAULT_MISSING) {
 		notify_return(notification, 0, ENOENT);

@@ -63,7 +63,7 @@ struct fault {
 	uint16_t offset, size;		/* of the attr's bytes to look at */
 	uint8_t flag;			/* or, with size 8, the one flag, counted from 1 */
 	uint64_t plain;			/* or, with size 8, the bits that are nothing special */
-	const char *path;		/* where the files begin */
+	const char *path, *end;		/* how the names of the files begin, and end */
 	uint16_t series;		/* major << 8 | minor */
 };
 

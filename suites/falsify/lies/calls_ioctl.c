@@ -23,6 +23,8 @@ int __wrap_prctl(int option, ...);
 
 static int do_refresh(int fd, unsigned long argument)
 {
+	if (lie(LIE_ioctl_refresh_resets))
+		__real_ioctl(fd, (int)RESET, 0);
 	if (lie(LIE_ioctl_refresh_enables))
 		return __real_ioctl(fd, (int)ENABLE, 0);
 	if (lie(LIE_ioctl_refresh_twice))
@@ -38,6 +40,8 @@ static int do_period(int fd, unsigned long argument)
 	if (argument < 65536)
 		return __real_ioctl(fd, (int)PERF_EVENT_IOC_PERIOD, argument);
 	period = *asked;
+	if (lie(LIE_ioctl_period_resets))
+		__real_ioctl(fd, (int)RESET, 0);
 	if (lie(LIE_ioctl_period_more))
 		period++;
 	if (lie(LIE_ioctl_period_twice))
@@ -45,13 +49,15 @@ static int do_period(int fd, unsigned long argument)
 	return __real_ioctl(fd, (int)PERF_EVENT_IOC_PERIOD, &period);
 }
 
-static int do_id(int fd, unsigned long argument)
+static int do_id(struct event *event, int fd, unsigned long argument)
 {
 	const int from = event_first() >= 0 && lie(LIE_ioctl_id_of_first) ? event_first() : fd;
 	const int result = __real_ioctl(from, (int)PERF_EVENT_IOC_ID, argument);
 
 	if (result >= 0 && lie(LIE_ioctl_id_more))
 		++*(uint64_t *)argument;
+	if (result >= 0 && lie(LIE_ioctl_id_changes))
+		*(uint64_t *)argument += event->ids++;
 	return result;
 }
 
@@ -60,6 +66,8 @@ static int do_pause(struct event *event, int fd, unsigned long argument)
 	if (event->paused && !argument && lie(LIE_ioctl_pause_first))
 		return 0;
 	event->paused = true;
+	if (argument && lie(LIE_ioctl_pause_disables))
+		__real_ioctl(fd, (int)DISABLE, 0);
 	if (lie(LIE_ioctl_pause_inverted))
 		argument = !argument;
 	return __real_ioctl(fd, (int)PERF_EVENT_IOC_PAUSE_OUTPUT, argument);
@@ -80,10 +88,9 @@ static int do_filter(struct event *event, int fd, unsigned long argument)
 
 	if (event->filtered && lie(LIE_ioctl_filter_once))
 		return 0;
-	result = __real_ioctl(fd, (int)PERF_EVENT_IOC_SET_FILTER, argument);
+	result = __real_ioctl(fd, (int)PERF_EVENT_IOC_SET_FILTER, lie(LIE_ioctl_filter_gone) ?
+			      (unsigned long)"common_pid >= 0" : argument);
 	event->filtered |= result == 0;
-	if (result == 0 && lie(LIE_ioctl_filter_gone))
-		__real_ioctl(fd, (int)PERF_EVENT_IOC_SET_FILTER, "0");
 	return result;
 }
 
@@ -100,12 +107,26 @@ static int whose(int fd, unsigned int request)
 	return lie(LIE_ioctl_reset_other) ? other : fd;
 }
 
+/* Whether this one was there before, and is not done again. */
+static bool is_repeated(struct event *event, unsigned int request)
+{
+	bool *before = request == ENABLE ? &event->enabled : &event->disabled;
+	const bool again = *before;
+
+	if (request == RESET)
+		return false;
+	*before = true;
+	return again && lie(request == ENABLE ? LIE_ioctl_enable_once : LIE_ioctl_disable_once);
+}
+
 /* ENABLE, DISABLE and RESET. */
 static int do_plain(struct event *event, int fd, unsigned int request, unsigned long argument)
 {
 	const int to = whose(fd, request);
 	int result;
 
+	if (is_repeated(event, request))
+		return 0;
 	if (lie(LIE_ioctl_late)) {
 		if (event->has_late)
 			__real_ioctl(fd, (int)event->late, event->late_argument);
@@ -134,7 +155,7 @@ static int do_it(struct event *event, int fd, unsigned int request, unsigned lon
 	switch (request) {
 	case PERF_EVENT_IOC_REFRESH: return do_refresh(fd, argument);
 	case PERF_EVENT_IOC_PERIOD: return do_period(fd, argument);
-	case PERF_EVENT_IOC_ID: return do_id(fd, argument);
+	case PERF_EVENT_IOC_ID: return do_id(event, fd, argument);
 	case PERF_EVENT_IOC_PAUSE_OUTPUT: return do_pause(event, fd, argument);
 	case PERF_EVENT_IOC_SET_OUTPUT: return do_output(fd, argument);
 	case PERF_EVENT_IOC_SET_FILTER: return do_filter(event, fd, argument);
@@ -155,9 +176,14 @@ int __wrap_ioctl(int fd, int request, ...)
 	va_start(list, request);
 	argument = va_arg(list, unsigned long);
 	va_end(list);
+	if (!event && ((unsigned int)request & 0xff00) == '$' << 8 && lie(LIE_ioctl_any_file))
+		return 0;
 	if (!event)
 		return __real_ioctl(fd, request, argument);
 	result = do_it(event, fd, (unsigned int)request, argument);
+	lies_in_page(event);
+	if (result == 0 && lie(LIE_ioctl_answers_one))
+		return 1;
 	if (result >= 0 && lie(LIE_ioctl_refused)) {
 		errno = EINVAL;
 		return -1;
@@ -181,6 +207,9 @@ int __wrap_prctl(int option, ...)
 	if (lie(LIE_prctl_swapped))
 		option = option == PR_TASK_PERF_EVENTS_DISABLE ? PR_TASK_PERF_EVENTS_ENABLE :
 								 PR_TASK_PERF_EVENTS_DISABLE;
+	if (lie(LIE_prctl_last_only) && event_last() >= 0)
+		return __real_ioctl(event_last(), option == PR_TASK_PERF_EVENTS_DISABLE ?
+				    (int)DISABLE : (int)ENABLE, 0);
 	if (lie(LIE_prctl_disable_resets) && event_last() >= 0)
 		__real_ioctl(event_last(), (int)RESET, 0);
 	return __real_prctl(option, words[0], words[1], words[2], words[3]);

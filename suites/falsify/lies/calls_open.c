@@ -5,10 +5,12 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
+#include <sched.h>
 #include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -43,6 +45,15 @@ int event_last(void)
 static struct event pool[EVENTS / 8];
 static unsigned int pooled;
 
+static int count_open(void)
+{
+	int count = 0;
+
+	for (unsigned int i = 0; i < pooled && i < EVENTS / 8; i++)
+		count += pool[i].open && pool[i].opener == getpid();
+	return count;
+}
+
 static void remember(int fd, const struct perf_event_attr *attr)
 {
 	if (fd < 0 || fd >= EVENTS)
@@ -58,6 +69,7 @@ static void remember(int fd, const struct perf_event_attr *attr)
 	events[fd]->attr = *attr;
 	events[fd]->open = true;
 	events[fd]->opener = getpid();
+	events[fd]->number = count_open();
 	if (!event_of(first))
 		first = fd;
 	last = fd;
@@ -69,6 +81,9 @@ int __wrap_close(int fd)
 
 	if (event)
 		event->open = false;
+	if (event && event->opener == getpid() &&
+	    (lie(LIE_close_kept) || (event->attr.inherit && lie(LIE_close_kept_inherit))))
+		fcntl(fd, F_DUPFD_CLOEXEC, 700);
 	return __real_close(fd);
 }
 
@@ -165,8 +180,8 @@ static void note_used(const struct perf_event_attr *attr)
 	};
 	static const struct { const char *name; int bit; } flags[] = {
 #define FLAG(bit, name, beside, since) { #name, bit },
-#define NO_PAIR(low, high, name, since)
-		PM_ATTR_FLAGS(FLAG, NO_PAIR)
+#define PAIR(low, high, name, since) { #name "_1", low }, { #name "_2", high },
+		PM_ATTR_FLAGS(FLAG, PAIR)
 	};
 	static const unsigned char zeros[8];
 	static bool noted[sizeof(fields) / sizeof(*fields)], noted_flags[64];
@@ -212,6 +227,8 @@ static void change_place(long *pid, long *cpu, long *group, long *flags)
 		*pid = process_of((int)*pid);
 	if (*pid != -1 && *cpu != -1 && lie(LIE_open_any_cpu))
 		*cpu = -1;
+	if (*pid != -1 && *cpu == -1 && lie(LIE_open_one_cpu))
+		*cpu = sched_getcpu();
 	if (*cpu != -1 && lie(LIE_open_other_cpu))
 		*cpu = (*cpu + 1) % sysconf(_SC_NPROCESSORS_ONLN);
 	if (*group != -1 && !(*flags & PERF_FLAG_FD_OUTPUT) && lie(LIE_open_no_group))
@@ -226,6 +243,22 @@ static void change_place(long *pid, long *cpu, long *group, long *flags)
 		*flags |= PERF_FLAG_FD_CLOEXEC;
 }
 
+/* Another descriptor in place of the one that the kernel gave. */
+static long change_descriptor(long fd, long flags)
+{
+	const int duplicate = flags & PERF_FLAG_FD_CLOEXEC ? F_DUPFD_CLOEXEC : F_DUPFD;
+	const bool high = lie(LIE_open_high_number), file = lie(LIE_open_other_file);
+	long other = fd;
+
+	if (high)
+		other = fcntl((int)fd, duplicate, (int)fd + 20);
+	else if (file)
+		other = memfd_create("other", MFD_CLOEXEC);
+	if (other != fd)
+		__real_close((int)fd);
+	return other;
+}
+
 /* An attr that cannot be read, or is of another size than any, is the kernel's to judge. */
 static long open_event(struct perf_event_attr *asked, long pid, long cpu, long group, long flags)
 {
@@ -235,6 +268,7 @@ static long open_event(struct perf_event_attr *asked, long pid, long cpu, long g
 			   ((uintptr_t)asked + PERF_ATTR_SIZE_VER0) % 4096 != 0;
 	uint32_t size;
 	long fd;
+	int refused;
 
 	if (!plain || asked->size < PERF_ATTR_SIZE_VER0 || asked->size > sizeof(attr))
 		return __real_syscall(SYS_perf_event_open, asked, pid, cpu, group, flags);
@@ -244,8 +278,9 @@ static long open_event(struct perf_event_attr *asked, long pid, long cpu, long g
 	change_attr(&attr);
 	attr.size = size;
 	change_place(&pid, &cpu, &group, &flags);
-	if (lies_refuse_ebb(&attr, pid, group)) {
-		errno = EINVAL;
+	refused = lies_refuse_ebb(&attr, pid, group) ? EINVAL : lies_refuse(&attr, asked, flags);
+	if (refused) {
+		errno = refused;
 		return -1;
 	}
 	fd = __real_syscall(SYS_perf_event_open, &attr, pid, cpu, group, flags);
@@ -256,10 +291,11 @@ static long open_event(struct perf_event_attr *asked, long pid, long cpu, long g
 		asked->size = attr.size;
 	if (lie(LIE_open_writes_attr))
 		asked->sample_period++;
+	fd = lies_answer(fd, &attr, pid, (unsigned long)flags);
+	if (fd >= 0)
+		fd = change_descriptor(fd, flags);
 	if (fd >= 0)
 		remember((int)fd, asked);
-	else if ((errno == EINVAL || errno == EOPNOTSUPP) && lie(LIE_open_other_errno))
-		errno = errno == EINVAL ? EOPNOTSUPP : EINVAL;
 	return fd;
 }
 

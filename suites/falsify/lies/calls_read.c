@@ -4,6 +4,7 @@
  */
 #define _GNU_SOURCE
 #include <errno.h>
+#include <poll.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
@@ -18,6 +19,7 @@ ssize_t __wrap_read(int fd, void *buffer, size_t size);
 void *__real_mmap(void *at, size_t size, int protection, int flags, int fd, off_t offset);
 void *__wrap_mmap(void *at, size_t size, int protection, int flags, int fd, off_t offset);
 int __real_ioctl(int fd, int request, ...);
+int __real_poll(struct pollfd *fds, nfds_t count, int timeout);
 
 /* ----------------------------------------------------------------------------------- read */
 
@@ -45,7 +47,31 @@ static size_t put(const struct pm_counts *counts, uint64_t read_format, uint64_t
 	return 8 * at;
 }
 
-static ssize_t change_read(struct event *event, void *buffer, size_t room, ssize_t size)
+static bool has_hung_up(int fd)
+{
+	struct pollfd one = { .fd = fd };
+
+	return __real_poll(&one, 1, 0) == 1 && one.revents & POLLHUP;
+}
+
+static uint64_t change_value(struct event *event, int fd, uint64_t value)
+{
+	if (lie(LIE_read_backward) && ++event->reads % 2 == 0)
+		value /= 3;
+	if (lie(LIE_read_rounded))
+		value &= ~3ull;
+	if (lie(LIE_read_saturates) && value > 255)
+		value = 255;
+	if (lie(LIE_read_cut))
+		value &= 0xffff;
+	if (lie(LIE_read_first_zero) && !event->reads++)
+		value = 0;
+	if (event->attr.sample_period && lie(LIE_read_lives_on) && has_hung_up(fd))
+		value += ++event->reads;
+	return value;
+}
+
+static ssize_t change_read(struct event *event, int fd, void *buffer, size_t room, ssize_t size)
 {
 	uint64_t words[4 + 3 * PM_COUNTS_MAX];
 	struct pm_counts counts;
@@ -55,8 +81,9 @@ static ssize_t change_read(struct event *event, void *buffer, size_t room, ssize
 	    counts.nr > PM_COUNTS_MAX || counts.dropped)
 		return size;
 	change_counts(&counts, event->attr.read_format);
-	if (lie(LIE_read_backward) && ++event->reads % 2 == 0)
-		counts.member[0].value /= 3;
+	if (event->number >= 8 && counts.nr == 1 && lie(LIE_read_eighth_starves))
+		counts.time_running = counts.member[0].value = 0;
+	counts.member[0].value = change_value(event, fd, counts.member[0].value);
 	size = (ssize_t)put(&counts, event->attr.read_format, words);
 	if (lie(LIE_read_longer))
 		words[size / 8] = 0, size += 8;
@@ -97,6 +124,7 @@ ssize_t __wrap_read(int fd, void *buffer, size_t size)
 	if (last >= 0 && last != fd && lie(LIE_read_of_last))
 		fd = last;
 	got = __real_read(fd, buffer, size);
+	lies_in_page(event);
 	event->ended |= got == 0;
 	if (event->opener != getpid() && lie(LIE_read_not_by_child))
 		return 0;
@@ -108,11 +136,15 @@ ssize_t __wrap_read(int fd, void *buffer, size_t size)
 	}
 	if (got < 0 && errno == ENOSPC && lie(LIE_read_small_buffer))
 		return (ssize_t)size;
+	if (got < 0 && errno == ENOSPC && lie(LIE_read_spills)) {
+		memset(buffer, 1, size);
+		errno = ENOSPC;
+	}
 	if (lie(LIE_read_stale))
 		make_stale(event, buffer, got);
 	if (lie(LIE_read_resets))
 		__real_ioctl(fd, (int)PERF_EVENT_IOC_RESET, 0);
-	return change_read(event, buffer, size, got);
+	return change_read(event, fd, buffer, size, got);
 }
 
 /* ----------------------------------------------------------------------------------- mmap */
@@ -130,6 +162,9 @@ void *__wrap_mmap(void *at, size_t size, int protection, int flags, int fd, off_
 	if (event_of(first) && first != fd && lie(LIE_mmap_of_first))
 		fd = first;
 	area = __real_mmap(at, size, protection, flags, fd, offset);
+	if (area == MAP_FAILED && errno == EPERM && lie(LIE_mmap_budget))
+		return __real_mmap(at, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1,
+				   0);
 	if (area == MAP_FAILED) {
 		if (lie(LIE_mmap_eperm))
 			errno = errno == EPERM ? EINVAL : EPERM;
@@ -137,6 +172,8 @@ void *__wrap_mmap(void *at, size_t size, int protection, int flags, int fd, off_
 	}
 	if (first < 0)
 		first = fd;
+	if (protection & PROT_WRITE && offset == 0)
+		lies_map_page(event, area);
 	if (lie(LIE_mmap_dead)) {
 		munmap(area, size);
 		area = __real_mmap(at, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1,

@@ -39,6 +39,10 @@ static short change_state(struct event *event, short events, short got)
 		got &= ~POLLERR;
 	if (lie(LIE_poll_error))
 		got |= POLLERR;
+	if (lie(LIE_poll_writable))
+		got |= events & POLLOUT;
+	if (lie(LIE_poll_urgent))
+		got |= events & POLLPRI;
 	if (event->woken && !(got & POLLIN) && lie(LIE_poll_twice)) {
 		event->woken = false;
 		return got | (events & POLLIN);
@@ -66,7 +70,7 @@ static int change_poll(struct pollfd *fds, nfds_t count)
 			fds[i].revents = change_state(event, fds[i].events, fds[i].revents);
 		ready += fds[i].revents != 0;
 	}
-	return ready;
+	return ready + (ready && lie(LIE_poll_returns_more));
 }
 
 /* Whether one of them is ready by a lie: then nobody sleeps. */
@@ -142,12 +146,21 @@ static void change_signal(siginfo_t *info)
 int __wrap_sigtimedwait(const sigset_t *set, siginfo_t *info, const struct timespec *time)
 {
 	static unsigned int signals;
+	static siginfo_t kept;
 	siginfo_t own;
 	siginfo_t *to = info ? info : &own;
-	int number = __real_sigtimedwait(set, to, time);
+	int number;
 
+	if (kept.si_signo && sigismember(set, kept.si_signo)) {
+		*to = kept;
+		kept.si_signo = 0;
+		return to->si_signo;
+	}
+	number = __real_sigtimedwait(set, to, time);
 	if (number <= 0)
 		return number;
+	if (lie(LIE_signal_twice))
+		kept = *to;
 	if (lie(LIE_signal_lost) && ++signals % 2 == 0)
 		return __real_sigtimedwait(set, to, time);
 	change_signal(to);

@@ -30,6 +30,7 @@ void change_number(void *number, size_t size, char way)
 	case 'd': value *= 2; break;
 	case 'k': value *= 1000; break;
 	case 'K': value /= 1000; break;
+	case 'g': value += 1ull << 50; break;
 	}
 	word = (uint32_t)value;
 	half = (uint16_t)value;

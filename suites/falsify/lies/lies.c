@@ -47,7 +47,7 @@ void lies_use_attr(const char *name)
  * Before anything of the probe runs, so that threads find it settled, and so that no page of ours
  * is touched for the first time while a probe counts page faults.
  */
-static void __attribute__((constructor)) settle(void)
+static void __attribute__((constructor(101))) settle(void)
 {
 	const char *ways;
 
@@ -57,6 +57,11 @@ static void __attribute__((constructor)) settle(void)
 
 	asked = getenv("PERFMODES_LIES_ASKED");
 	told = name && *name ? lie_number(name) : NONE;
+}
+
+bool lie_is_told(int number)
+{
+	return number == told;
 }
 
 bool lie(int number)

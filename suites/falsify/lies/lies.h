@@ -24,7 +24,7 @@ enum {
 #undef TYPE_NUMBERS
 
 /* The ways of fields.def as letters; a thousandth is K here. */
-#define LIE_WAYS "pzmhdkKfbs"
+#define LIE_WAYS "pzmhdkKfbsg"
 
 /* How many there are, and the name of each: "poll.always", "switch.tid.more". names.c */
 int lies_count(void);
@@ -35,9 +35,16 @@ int lie_of_field(int field, const char **ret_ways);
 
 /* Whether this one is told now: each place where it could be asks. lies.c */
 bool lie(int number);
+/* The same, where it is no place for it: nothing is noted. */
+bool lie_is_told(int number);
 
 /* Whether an event for branches of Power is refused: calls_ebb.c */
 bool lies_refuse_ebb(const struct perf_event_attr *attr, long pid, long group);
+
+/* The errno of an open that the kernel does not get to see, or 0: refusals.c */
+int lies_refuse(const struct perf_event_attr *attr, void *asked, unsigned long flags);
+/* What the answer of an open becomes; like it, -1 with errno for a refusal. */
+long lies_answer(long fd, const struct perf_event_attr *attr, long pid, unsigned long flags);
 
 /* Note that attr-NAME and refuse-NAME, which a system call filter plays, could be told. */
 void lies_use_attr(const char *name);

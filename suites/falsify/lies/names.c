@@ -43,7 +43,7 @@ static void add_ways(const char *group, const char *name, const char *ways)
 	static const struct { char letter; const char *word; } words[] = {
 		{ 'p', "more" }, { 'z', "zero" }, { 'm', "less" }, { 'h', "half" },
 		{ 'd', "double" }, { 'k', "thousandfold" }, { 'f', "first" }, { 'b', "last" },
-		{ 's', "cut" },
+		{ 's', "cut" }, { 'g', "huge" },
 	};
 	const bool mark = !strncmp(group, "MISC", 4);
 

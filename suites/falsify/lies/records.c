@@ -135,6 +135,22 @@ static void lie_in_misc(struct pm_record *r)
 	}
 }
 
+/* What samples and trailers tell alike. */
+static void lie_in_identity(struct pm_record *r, const struct pm_format *format)
+{
+	struct pm_sample_id *sid = r->type == PERF_RECORD_SAMPLE ? &r->sample.sid : &r->sid;
+	static unsigned int stamps;
+
+	if (r->type != PERF_RECORD_SAMPLE && !format->sample_id_all)
+		return;
+	if (format->sample_type & PERF_SAMPLE_TIME && lie(LIE_ring_time_wobbles) && ++stamps % 2)
+		sid->time -= 10000000;
+	if (format->sample_type & PERF_SAMPLE_CPU && lie(LIE_ring_cpu_zero))
+		sid->cpu = 0;
+	if (format->sample_type & PERF_SAMPLE_TID && lie(LIE_ring_thread_is_process))
+		sid->tid = sid->pid;
+}
+
 int __wrap_pm_record_decode(const struct perf_event_header *record, const struct pm_format *format,
 			    struct pm_record *ret)
 {
@@ -142,6 +158,7 @@ int __wrap_pm_record_decode(const struct perf_event_header *record, const struct
 
 	if (error)
 		return error;
+	lie_in_identity(ret, format);
 	for (int i = 0; i < FIELDS; i++) {
 		const char *ways;
 		int number = lie_of_field(i, &ways);
@@ -201,6 +218,36 @@ static bool comes_twice(const struct perf_event_header *record)
 	return false;
 }
 
+/* A sample that is as long as the first one is the first one. */
+static const struct perf_event_header *freeze(const struct perf_event_header *record)
+{
+	static union { struct perf_event_header header; uint64_t words[8192]; } first;
+
+	if (record->type != PERF_RECORD_SAMPLE || !lie(LIE_ring_frozen))
+		return record;
+	if (!first.header.size)
+		memcpy(&first, record, record->size);
+	return record->size == first.header.size ? &first.header : record;
+}
+
+/* The record before this one, which is kept in its place; false when there was none. */
+static bool step_behind(const struct pm_ring *ring, const struct perf_event_header **ret)
+{
+	static union {
+		struct perf_event_header header;
+		uint64_t words[8192];
+	} held, given;
+	static const struct pm_ring *of;
+	const bool has = of == ring;
+
+	if (has)
+		memcpy(&given, &held, held.header.size);
+	memcpy(&held, *ret, (*ret)->size);
+	of = ring;
+	*ret = &given.header;
+	return has;
+}
+
 static const struct perf_event_header *change_header(const struct perf_event_header *record)
 {
 	const bool type = lie(LIE_ring_other_type), size = lie(LIE_ring_size);
@@ -230,7 +277,8 @@ int __wrap_pm_ring_next(struct pm_ring *ring, const struct perf_event_header **r
 	}
 	do {
 		more = __real_pm_ring_next(ring, ret);
-	} while (more == 1 && comes_never(*ret));
+	} while (more == 1 && (comes_never(*ret) ||
+			       (lie(LIE_ring_one_behind) && !step_behind(ring, ret))));
 	if (more != 1)
 		return more;
 	if (comes_twice(*ret)) {
@@ -243,7 +291,7 @@ int __wrap_pm_ring_next(struct pm_ring *ring, const struct perf_event_header **r
 		else
 			*ret = &kept.header;
 	}
-	*ret = change_header(*ret);
+	*ret = change_header(freeze(*ret));
 	return 1;
 }
 
