@@ -149,8 +149,17 @@ def problems(top: Path, declared: Catalogue | None) -> Iterator[tuple[str, int, 
                 yield where, number, "not: point verdict persona fault kernel"
             elif names is not None and words[0] not in names:
                 yield where, number, f"stale: no point {words[0]}; run make falsify PROBE={probe}"
-    for message in stale_reasons(top, declared) if declared else ():
+    for message in (*stale_reasons(top, declared), *unexplained(top, declared)) if declared else ():
         yield str(REASONS), 0, message
+
+
+def unexplained(top: Path, declared: Catalogue) -> Iterator[str]:
+    """Points on record that no fault of their own kills, and that no reason is given for."""
+    known, found = read(top), standing(top, declared)
+    for point in found["blanket"] + found["not"]:
+        excused = any(fnmatch.fnmatchcase(point, glob) for glob in reasons(top))
+        if point in known and known[point].verdict in VERDICTS and not excused:
+            yield f"unexplained: {point}: no fault of its own kills it, and there is no reason"
 
 
 def stale_reasons(top: Path, declared: Catalogue) -> Iterator[str]:

@@ -86,6 +86,16 @@ def test_points_are_counted_by_what_kills_them(tree: Path) -> None:
     assert found == {"own": [], "blanket": ["ring.a.a"], "not": [], "never": ["ring.a.one.b"]}
 
 
+@pytest.mark.parametrize("reason, found", [("", 1), ("ring.a.a  it is so\n", 0)])
+def test_a_point_that_nothing_kills_needs_a_reason(tree: Path, reason: str, found: int) -> None:
+    path = tree / mutation.REASONS
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(reason)
+    mutation.write(tree, "ring.a", {"a": Seen("unknown", "user", "poll.always", "6.18/x86_64"), "one.b": KILLED})
+    told = [f.message for f in lint.tree(tree) if f.rule == "mutation"]
+    assert len(told) == found and all("unexplained: ring.a.a" in text for text in told)
+
+
 @pytest.mark.parametrize("reason, stale", [("ring.a.a  it is so", 0), ("ring.gone.*  it is so", 1)])
 def test_a_reason_excuses_a_point_and_goes_stale_with_it(tree: Path, reason: str, stale: int) -> None:
     path = tree / mutation.REASONS

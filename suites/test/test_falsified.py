@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import fnmatch
 import os
 import subprocess
 import sys
@@ -15,6 +16,7 @@ sys.path.insert(0, str(TREE / "suites" / "falsify"))
 
 import falsify  # noqa: E402
 import mutants  # noqa: E402
+import noticed  # noqa: E402
 from falsify import KERNEL, NATURE, NOT_HERE, Ledger, Seen, mutation  # noqa: E402
 
 KILLED, WEAK = Seen("broken", "user", "read-zeros", KERNEL), Seen("unknown", "user", "refuse-flags", KERNEL)
@@ -28,6 +30,15 @@ def probes(build: Path) -> dict[str, mutants.catalogue.Probe]:
 def test_every_recorded_fault_is_known(build: Path) -> None:
     recorded = {how.fault for how in mutation.read(TREE).values() if not how.fault.startswith("pmu-")}
     assert len(recorded) > 10 and recorded <= {*mutants.faults(), NATURE, NOT_HERE}
+
+
+def test_a_mutant_that_nobody_notices_has_its_reason_and_no_reason_is_stale() -> None:
+    said = dict(line.split(" ", 1) for line in noticed.FILE.read_text().splitlines() if not line.startswith("#"))
+    silent = {lie for lie, point in said.items() if point.startswith("nobody ")}
+    assert [lie for lie in silent if not noticed.reason_for(lie)] == []
+    globs = [line.split()[0] for line in noticed.REASONS.read_text().splitlines() if not line.startswith("#")]
+    assert [glob for glob in globs if not fnmatch.filter(silent, glob)] == []
+    assert noticed.reason_for("ring.head") == ""
 
 
 def ledger(before: Seen | None, now: Seen | None, tmp_path: Path, yes: bool = True) -> Ledger:
