@@ -268,7 +268,7 @@ struct pm_session_opts {
 	int broker;		/* a socket connected to pm_broker_serve; 0: none */
 	uint64_t thread_tax;	/* ns by which creating a thread may become slower; 0: any */
 	const char *cpus;	/* observe these only, as "0-3,8", up to 255 bytes; NULL: all */
-	unsigned int side;	/* enum pm_side_band: records for listener.other, from rings only */
+	unsigned int also;	/* enum pm_side_band: records for listener.other, from rings only */
 };
 
 /* ------------------------------------------------------------------------------------ plans */

@@ -58,14 +58,14 @@ enum pm_cache_result { PM_CACHE_ACCESS = 0, PM_CACHE_MISS = 1 };
 /* What a breakpoint waits for. (0.1) */
 enum pm_access { PM_ACCESS_R = 1, PM_ACCESS_W = 2, PM_ACCESS_RW = 3, PM_ACCESS_X = 4 };
 
-/* pm_session_opts.side: records beside the samples, as perf_event_open(2) lists them. (0.1) */
+/* pm_session_opts.also: records beside the samples, as perf_event_open(2) lists them. (0.1) */
 enum pm_side_band {
-	PM_SIDE_MAPS = 1,	/* MMAP2 of executable mappings; MMAP before v3.16 */
-	PM_SIDE_BUILD_IDS = 2,	/* build ids in MMAP2 (v5.12) */
-	PM_SIDE_EXECS = 4,	/* the mark of an exec in COMM (v3.16) */
-	PM_SIDE_SWITCHES = 8,	/* SWITCH (v4.3) */
-	PM_SIDE_CGROUPS = 16,	/* CGROUP (v5.7) */
-	PM_SIDE_KSYMBOLS = 32	/* KSYMBOL (v5.1) */
+	PM_ALSO_MAPS = 1,	/* MMAP2 of executable mappings; MMAP before v3.16 */
+	PM_ALSO_BUILD_IDS = 2,	/* build ids in MMAP2 (v5.12) */
+	PM_ALSO_EXECS = 4,	/* the mark of an exec in COMM (v3.16) */
+	PM_ALSO_SWITCHES = 8,	/* SWITCH (v4.3) */
+	PM_ALSO_CGROUPS = 16,	/* CGROUP (v5.7) */
+	PM_ALSO_KSYMBOLS = 32	/* KSYMBOL (v5.1) */
 };
 
 /*

@@ -19,8 +19,8 @@
 #define DESCRIPTORS_PERCENT 50
 #define RING_PAGES 128
 #define RING_PAGES_MAX 65536
-#define SIDE_ALL ((unsigned int)(PM_SIDE_MAPS | PM_SIDE_BUILD_IDS | PM_SIDE_EXECS | \
-				 PM_SIDE_SWITCHES | PM_SIDE_CGROUPS | PM_SIDE_KSYMBOLS))
+#define SIDE_ALL ((unsigned int)(PM_ALSO_MAPS | PM_ALSO_BUILD_IDS | PM_ALSO_EXECS | \
+				 PM_ALSO_SWITCHES | PM_ALSO_CGROUPS | PM_ALSO_KSYMBOLS))
 
 static int take_spec(struct pm_plan *plan, struct plan_event *event)
 {
@@ -59,7 +59,7 @@ static int take_opts(struct pm_plan *plan, const struct pm_session_opts *from)
 	if (from != NULL && !pm_take(opts, sizeof(*opts), from,
 				     offsetof(struct pm_session_opts, wakeup)))
 		return -EINVAL;
-	if (opts->side & ~SIDE_ALL)
+	if (opts->also & ~SIDE_ALL)
 		return -EINVAL;
 	if (opts->cpus != NULL) {
 		if (strlen(opts->cpus) >= CPUS_SIZE ||

@@ -47,7 +47,7 @@ static struct pm_plan *side_plan(const struct pm_event_spec *spec, unsigned int 
 				 enum pm_strategy strategy, char *text, size_t size)
 {
 	struct pm_session_opts opts = { .size = sizeof(opts), .allow = PM_ALLOW_ALL,
-					.descriptors_percent = 100, .side = side };
+					.descriptors_percent = 100, .also = side };
 	struct pm_diag diag = { .size = sizeof(diag) };
 	struct pm_plan *plan;
 
@@ -122,13 +122,13 @@ static void what_is_not_had_is_told(void **state)
 
 	(void)state;
 	kernel.no_build_id = true;
-	plan = side_plan(&faults, PM_SIDE_BUILD_IDS, PM_STRATEGY_PER_CPU, text, sizeof(text));
+	plan = side_plan(&faults, PM_ALSO_BUILD_IDS, PM_STRATEGY_PER_CPU, text, sizeof(text));
 	assert_non_null(strstr(text, "without build ids in MMAP2 records: it is refused (EINVAL)"));
 	assert_null(strstr(text, "without MMAP"));
 	assert_true(plan->events[0].attr.mmap2 && !plan->events[0].attr.build_id);
 	pm_plan_destroy(plan);
 	kernel.no_side = true;
-	plan = side_plan(&faults, PM_SIDE_SWITCHES | PM_SIDE_CGROUPS, PM_STRATEGY_PER_CPU, text,
+	plan = side_plan(&faults, PM_ALSO_SWITCHES | PM_ALSO_CGROUPS, PM_STRATEGY_PER_CPU, text,
 			 sizeof(text));
 	assert_non_null(strstr(text, "without SWITCH records: it is refused (EINVAL)"));
 	assert_non_null(strstr(text, "without CGROUP records: it is refused (EINVAL)"));
@@ -147,14 +147,14 @@ static void counters_have_no_side(void **state)
 	char text[8192];
 
 	(void)state;
-	plan = side_plan(&counted, PM_SIDE_MAPS, PM_STRATEGY_COUNTERS, text, sizeof(text));
+	plan = side_plan(&counted, PM_ALSO_MAPS, PM_STRATEGY_COUNTERS, text, sizeof(text));
 	assert_non_null(strstr(text, "without side-band: no event is sampled"));
 	pm_plan_destroy(plan);
 }
 
 static void unknown_options_are_refused(void **state)
 {
-	struct pm_session_opts opts = { .size = sizeof(opts), .side = SIDE_ALL + 1 };
+	struct pm_session_opts opts = { .size = sizeof(opts), .also = SIDE_ALL + 1 };
 	struct pm_plan *plan;
 
 	(void)state;
