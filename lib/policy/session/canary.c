@@ -115,6 +115,14 @@ static int judge(const struct pm_session *session, char *reason, size_t size)
 	return 0;
 }
 
+static bool send_and_bury(struct pm_session *session, bool name_only, bool patient)
+{
+	bool useful = pm_canary_send(session, name_only, patient);
+
+	pm_canary_bury(session);
+	return useful;
+}
+
 /* Counters have no ring: what the thread caused must be in the sums. */
 static int judge_counters(struct pm_session *session, bool patient, char *reason, size_t size)
 {
@@ -123,7 +131,7 @@ static int judge_counters(struct pm_session *session, bool patient, char *reason
 
 	if (!is_inherited(session) ||
 	    pm_sums_read(&session->sums, &session->events, before) < 0 ||
-	    !pm_canary_send(session, false, patient) ||
+	    !send_and_bury(session, false, patient) ||
 	    pm_sums_read(&session->sums, &session->events, after) < 0)
 		return 0;
 	for (size_t i = 0; i < session->plan->count; i++) {
@@ -173,6 +181,7 @@ static int judge_rings(struct pm_session *session, bool patient, char *reason, s
 	for (int i = 0; i < 64 && pm_drain(session) > 0; i++)
 		;
 	err = judge(session, reason, size);
+	pm_canary_bury(session);
 	if (session->canary.tid == pm_gettid())
 		session->canary.tid = 0;
 	return err;
@@ -282,7 +291,7 @@ int pm_canary_leave(struct pm_session *session, char *reason, size_t size)
 void pm_canary_flush(struct pm_session *session)
 {
 	if (is_inherited(session))
-		(void)pm_canary_send(session, true, true);
+		(void)send_and_bury(session, true, true);
 	else
 		(void)pm_canary_rename();
 }

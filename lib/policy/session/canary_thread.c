@@ -116,8 +116,9 @@ static void fault(struct pages *pages, size_t count)
 		(void)madvise(pages->area, PAGES * pages->size, MADV_DONTNEED);
 		pages->used = 0;
 	}
+	/* The page of zeros takes less than one of its own. */
 	for (size_t i = 0; i < count; i++)
-		((volatile char *)pages->area)[pages->used++ * pages->size] = 1;
+		(void)((volatile char *)pages->area)[pages->used++ * pages->size];
 }
 
 /* Mostly in user mode: reading the clock is a system call, and the kernel may be excluded. */
@@ -400,20 +401,31 @@ static void wait_until_gone(pid_t tid)
 		(void)sched_yield();
 }
 
-/* Returns whether it went where that shows. */
+/* All its records are written then. Returns whether it went where that shows. */
 static bool call_back(struct errand *errand)
 {
-	bool useful;
+	struct canary *canary = &errand->session->canary;
 
 	(void)pthread_join(errand->thread, NULL);
+	canary->tid = errand->tid;
+	canary->nameless |= errand->nameless;
+	canary->forwarded = errand->forwarded;
+	canary->miscounted = errand->miscounted;
+	canary->out = NULL;
+	canary->back = errand;
+	return !errand->stranded;
+}
+
+void pm_canary_bury(struct pm_session *session)
+{
+	struct errand *errand = session->canary.back;
+
+	if (errand == NULL)
+		return;
+	session->canary.back = NULL;
 	wait_until_gone(errand->tid);
-	useful = !errand->stranded;
-	errand->session->canary.nameless |= errand->nameless;
-	errand->session->canary.forwarded = errand->forwarded;
-	errand->session->canary.miscounted = errand->miscounted;
 	free_pages(&errand->pages, STACK_SIZE);
 	free(errand);
-	return useful;
 }
 
 void pm_canary_depart(struct pm_session *session)
@@ -439,7 +451,7 @@ void pm_canary_recall(struct pm_session *session)
 {
 	if (session->canary.out != NULL)
 		(void)call_back(session->canary.out);
-	session->canary.out = NULL;
+	pm_canary_bury(session);
 }
 
 bool pm_canary_send(struct pm_session *session, bool name_only, bool patient)
@@ -450,9 +462,6 @@ bool pm_canary_send(struct pm_session *session, bool name_only, bool patient)
 		errand = send_out(session, name_only, patient);
 	if (errand == NULL)
 		return false;
-	session->canary.out = errand;
-	session->canary.tid = pm_canary_tid(session);
-	session->canary.out = NULL;
 	session->canary.ended = 0;
 	session->canary.other = true;
 	return call_back(errand);

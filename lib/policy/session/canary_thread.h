@@ -30,9 +30,12 @@ pid_t pm_canary_tid(const struct pm_session *session);
 void pm_canary_recall(struct pm_session *session);
 
 /*
- * Makes a thread that shows in each ring, and also causes events unless `name_only`; waits for its
- * end. True when it did so where that shows.
+ * Makes a thread that shows in each ring, and also causes events unless `name_only`; waits until it
+ * has done so. True when it did so where that shows. pm_canary_bury() is to follow.
  */
 bool pm_canary_send(struct pm_session *session, bool name_only, bool patient);
+
+/* Waits until the kernel has added what it counted, and gives its memory back. */
+void pm_canary_bury(struct pm_session *session);
 
 #endif

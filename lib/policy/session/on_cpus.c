@@ -12,6 +12,7 @@
 
 #include "../diagnosis/diag.h"
 #include "../plan/hybrid.h"
+#include "../plan/limits.h"
 #include "births.h"
 #include "canary.h"
 #include "canary_thread.h"
@@ -25,6 +26,7 @@ struct opening {
 	struct pm_diag *diag;		/* filled in already where `each` failed */
 	struct session_event failed;	/* what could not be opened */
 	bool each_failed;
+	bool alone;			/* there is no other thread, nor was one born meanwhile */
 };
 
 int pm_on_cpus_attach(struct pm_session *session, struct pm_diag *diag)
@@ -129,6 +131,8 @@ static int open_for_thread(pid_t tid, void *context)
 		if (err < 0)
 			return err;
 	}
+	/* Before the canary's thread is made. */
+	opening->alone = opening->alone && pm_thread_count() == 1;
 	if (opening->share && tid == opening->session->self)
 		pm_canary_early(opening->session);
 	return 0;
@@ -173,14 +177,21 @@ static int list_born(struct pm_session *session)
 static int open_one_listing(struct opening *opening)
 {
 	struct pm_session *session = opening->session;
-	struct births births;
+	const bool alone = pm_thread_count() == 1;
+	struct births births = { .fd = -1 };
+	bool none;
 	int err = open_single(opening);
 
 	if (err < 0 || !pm_plan_watches_all(session->plan))
 		return err;
-	pm_births_begin(&births);
+	opening->alone = alone;
+	/* Two looks at the number of threads take less than those at the last number. */
+	if (!alone)
+		pm_births_begin(&births);
 	err = pm_threads_list(&session->threads, open_for_thread, opening);
-	if (pm_births_none(&births, pm_canary_tid(session)) && err >= 0)
+	none = alone ? opening->alone && session->threads.present == 1 :
+		pm_births_none(&births, pm_canary_tid(session));
+	if (none && err >= 0)
 		return 0;
 	return err < 0 ? err : list_born(session);
 }

@@ -60,7 +60,7 @@ int pm_proof_begin(struct pm_session *session)
 				&proof->threads[proof->thread_count].used) == 0)
 			proof->thread_count++;
 	}
-	proof->others = used_by_others();
+	proof->others = proof->thread_count > 0 ? used_by_others() : 0;
 	return 0;
 }
 

@@ -39,6 +39,7 @@ struct late_cpus {
 /* The thread that is to show in every ring: see canary.c. */
 struct canary {
 	struct errand *out;		/* it was sent before it is waited for: canary_thread.c */
+	struct errand *back;		/* it has been waited for, and is to be buried */
 	pid_t tid;			/* 0: there was none */
 	bool other;			/* a thread of its own, nothing of it is delivered */
 	uint64_t ended;			/* when, of perf's clock; 0: not told yet */
