@@ -43,8 +43,14 @@ $(B)/examples/%: lib/examples/%.c $(B)/libperfmodes.a
 DOCTOR := $(patsubst lib/%.c,$(B)/lib/%.o,$(filter-out lib/policy/profile/json.c,$(LIB_SOURCES)) \
 	$(wildcard lib/doctor/*.c)) $(LIB_ENTRY:%=$(B)/lib/%)
 $(B)/doctor: $(DOCTOR)
+# For an app: without main, and with all that it needs besides libc.
+$(B)/libperfmodes-doctor.a: $(patsubst lib/%.c,$(B)/pic/%.o,$(filter-out lib/policy/profile/json.c,$(LIB_SOURCES)) \
+		$(filter-out %/main.c,$(wildcard lib/doctor/*.c))) $(LIB_ENTRY:%=$(B)/pic/%)
+	$(call say,AR,$@)
+	$(Q)rm -f $@ && $(AR) rcs $@ $^
+doctor-library: $(B)/libperfmodes-doctor.a	## build libperfmodes-doctor.a, the doctor inside an app's process
 doctor: $(B)/doctor	## build what ./run.sh doctor runs
-$(B)/perfmodes-doctor: $(patsubst lib/%.c,$(B)/pic/%.o,$(filter-out %/no_json.c,$(wildcard lib/doctor/*.c))) \
+$(B)/perfmodes-doctor: $(patsubst lib/%.c,$(B)/pic/%.o,$(filter-out %/no_json.c %/app.c,$(wildcard lib/doctor/*.c))) \
 		$(B)/libperfmodes.a
 	$(call say,LINK,$@)
 	$(Q)$(LIB_CC) $(LIB_LINK) -o $@ $^ $(YAJL) -pthread
@@ -194,6 +200,6 @@ uninstall: $(B)/man/done	## remove what install put there
 	$(Q)for name in $$($(names_in) $(B)/man/*.3); do rm -f $(DESTDIR)$(MANDIR)/man3/$$name.3; done
 	$(Q)rmdir $(DESTDIR)$(DATADIR) 2>/dev/null || true
 
-.PHONY: library examples unit-tests library-tests bench bench-table doctor install uninstall
+.PHONY: library examples unit-tests library-tests bench bench-table doctor doctor-library install uninstall
 # However deep its folder is, what was compiled is compiled again when a header of it changes.
 -include $(shell find $(B)/pic $(B)/lib build/test build/fuzz build/tsan -name '*.d' 2>/dev/null)

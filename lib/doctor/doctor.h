@@ -43,6 +43,15 @@ extern const size_t doctor_wish_count;
 /* The process to observe: --pid, else a child of this one. */
 extern pid_t doctor_target;
 
+typedef void tell_fn(const struct outcome *outcomes, size_t count);
+
+/*
+ * Tries the wishes of these names, NULL at the end, or all if there is none, and tells the outcome
+ * on standard output. Returns 0, or -errno: -ECHILD without a process to
+ * watch, -EIO if not all of it could be written.
+ */
+int doctor_examine(char **names, tell_fn *tell);
+
 /* ----------------------------------------------------------------------- attempts, by file */
 
 /* session.c: through a plan and a session, as a program works. */

@@ -141,5 +141,5 @@ def test_example_runs(pages: dict[str, Path], tmp_path: Path, name: str) -> None
 def test_installed_doctor_is_what_the_page_says(pages: dict[str, Path]) -> None:
     """Every option of the page is one of the program, and the other way round."""
     page = set(re.findall(r"^\.It Fl -(\w+)", pages["perfmodes-doctor.1"].read_text(), re.M))
-    source = (TREE / "lib" / "doctor" / "doctor.c").read_text(encoding="utf-8")
+    source = (TREE / "lib" / "doctor" / "main.c").read_text(encoding="utf-8")
     assert page == set(re.findall(r'\{ "(\w+)", (?:no|required)_argument', source)) - {"help"}

@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: MIT */
+/* See perfmodes_doctor.h. All is done in a child, so that nothing of it stays in the app. */
+#define _GNU_SOURCE
+#include "../perfmodes_doctor.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdio_ext.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <ucontext.h>
+#include <unistd.h>
+
+#include "tell.h"
+
+/* What the child tells its parent at its end. */
+struct report {
+	int err;
+	unsigned int trapped;
+	int call;
+};
+
+static struct report said = { .call = -1 };
+
+/* ------------------------------------------------------------------------------ the child */
+
+/* Have the trapped call return EPERM. Returns false where it is not known how. */
+static bool answer(ucontext_t *context)
+{
+#if defined(__x86_64__)
+	context->uc_mcontext.gregs[REG_RAX] = -EPERM;
+#elif defined(__i386__)
+	context->uc_mcontext.gregs[REG_EAX] = -EPERM;
+#elif defined(__aarch64__)
+	context->uc_mcontext.regs[0] = (unsigned long long)-EPERM;
+#elif defined(__arm__)
+	context->uc_mcontext.arm_r0 = (unsigned long)-EPERM;
+#elif defined(__riscv)
+	context->uc_mcontext.__gregs[10] = (unsigned long)-EPERM;
+#else
+	(void)context;
+	return false;
+#endif
+	return true;
+}
+
+static void on_trap(int signal, siginfo_t *info, void *context)
+{
+	if (said.trapped++ == 0)
+		said.call = info->si_syscall;
+	if (!answer(context)) {
+		(void)sigaction(signal, &(struct sigaction){ .sa_handler = SIG_DFL }, NULL);
+		(void)raise(signal);
+	}
+}
+
+/* The app's handlers are for the app: here a fault is to end the child. */
+static void own_signals(void)
+{
+	static const int faults[] = { SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT, SIGTRAP, SIGCHLD };
+	struct sigaction trap = { .sa_sigaction = on_trap, .sa_flags = SA_SIGINFO | SA_NODEFER };
+	struct sigaction plain = { .sa_handler = SIG_DFL };
+	sigset_t none;
+
+	for (size_t i = 0; i < sizeof(faults) / sizeof(faults[0]); i++)
+		(void)sigaction(faults[i], &plain, NULL);
+	(void)sigaction(SIGSYS, &trap, NULL);
+	sigemptyset(&none);
+	(void)sigprocmask(SIG_SETMASK, &none, NULL);
+}
+
+static _Noreturn void child(int out, int report, unsigned int flags)
+{
+	char *all[] = { NULL };
+
+	own_signals();
+	__fpurge(stdout);	/* what the app has not yet written is not ours to write */
+	if (dup2(out, STDOUT_FILENO) < 0) {
+		said.err = -errno;
+	} else {
+		doctor_target = 0;
+		said.err = doctor_examine(all, flags & PM_DOCTOR_JSON ? tell_json : tell_text);
+	}
+	(void)!write(report, &said, sizeof(said));
+	_exit(0);
+}
+
+/* ----------------------------------------------------------------------------- the parent */
+
+static int left_of(const struct timespec *began, int limit_ms)
+{
+	struct timespec now;
+	long long passed;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	passed = (now.tv_sec - began->tv_sec) * 1000LL + (now.tv_nsec - began->tv_nsec) / 1000000;
+	return passed >= limit_ms ? 0 : (int)(limit_ms - passed);
+}
+
+/* Returns 1 with a report, 0 if the child ended without one, -ETIME, or -errno. */
+static int wait_for(int fd, int limit_ms, struct report *ret)
+{
+	struct pollfd line = { .fd = fd, .events = POLLIN };
+	struct timespec began;
+	int found;
+
+	clock_gettime(CLOCK_MONOTONIC, &began);
+	do {
+		found = poll(&line, 1, left_of(&began, limit_ms));
+	} while (found < 0 && errno == EINTR);
+	if (found <= 0)
+		return found == 0 ? -ETIME : -errno;
+	return read(fd, ret, sizeof(*ret)) == sizeof(*ret);
+}
+
+/* An app that ignores SIGCHLD has its children reaped by the kernel: then there is no status. */
+static int reap(pid_t pid)
+{
+	int status = 0;
+
+	while (waitpid(pid, &status, 0) < 0)
+		if (errno != EINTR)
+			return 0;
+	return status;
+}
+
+static int supervise(pid_t pid, int fd, int limit_ms, struct pm_doctor_end *end)
+{
+	struct report report = { .call = -1 };
+	int err = wait_for(fd, limit_ms, &report);
+	int status;
+
+	if (err < 0)
+		(void)kill(pid, SIGKILL);
+	status = reap(pid);
+	end->trapped = report.trapped;
+	end->call = report.call;
+	end->signal = WIFSIGNALED(status) && err == 0 ? WTERMSIG(status) : 0;
+	if (err < 0)
+		return err;
+	return err > 0 ? report.err : -ECANCELED;
+}
+
+int pm_doctor_run(int out, unsigned int flags, int limit_ms, struct pm_doctor_end *ret)
+{
+	struct pm_doctor_end end = { .size = sizeof(end), .call = -1 };
+	int line[2], err;
+	pid_t pid;
+
+	if ((flags & ~(unsigned int)PM_DOCTOR_JSON) != 0 || limit_ms < 0 ||
+	    (ret != NULL && ret->size != sizeof(*ret)))
+		return -EINVAL;
+	if (fcntl(out, F_GETFD) < 0 || pipe2(line, O_CLOEXEC) < 0)
+		return -errno;
+	pid = fork();
+	if (pid == 0)
+		child(out, line[1], flags);
+	err = -errno;
+	close(line[1]);
+	if (pid > 0)
+		err = supervise(pid, line[0], limit_ms, &end);
+	close(line[0]);
+	if (ret != NULL)
+		*ret = end;
+	return err;
+}

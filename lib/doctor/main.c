@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: MIT */
+/* perfmodes-doctor, the program. */
+#include <errno.h>
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "doctor.h"
+#include "tell.h"
+
+static const char usage[] =
+	"usage: perfmodes-doctor [--json] [--pid PID] [WISH...]\n"
+	"Tries what one usually wants of perf_event_open(2) here and now, and tells what works,\n"
+	"what is used instead, and who refused what, and why. Changes nothing.\n"
+	"  --json      for programs     --pid PID   the process to watch (default: its own)\n"
+	"  --list      the wishes there are\n";
+
+static bool all_known(char **names)
+{
+	for (; *names != NULL; names++) {
+		size_t i = 0;
+
+		while (i < doctor_wish_count && strcmp(doctor_wishes[i].name, *names) != 0)
+			i++;
+		if (i == doctor_wish_count) {
+			fprintf(stderr, "perfmodes-doctor: no wish called '%s' (--list)\n", *names);
+			return false;
+		}
+	}
+	return true;
+}
+
+static int list(void)
+{
+	for (size_t i = 0; i < doctor_wish_count; i++)
+		printf("%-18s %s\n", doctor_wishes[i].name, doctor_wishes[i].title);
+	return 0;
+}
+
+static pid_t pid_argument(const char *text)
+{
+	char *end;
+	long pid = strtol(text, &end, 10);
+
+	if (*end == '\0' && pid > 0 && pid <= INT32_MAX)
+		return (pid_t)pid;
+	fprintf(stderr, "perfmodes-doctor: '%s' is no process id\n", text);
+	exit(2);
+}
+
+int main(int argc, char **argv)
+{
+	static const struct option options[] = {
+		{ "json", no_argument, NULL, 'j' }, { "pid", required_argument, NULL, 'p' },
+		{ "list", no_argument, NULL, 'l' }, { "help", no_argument, NULL, 'h' },
+		{ NULL, 0, NULL, 0 },
+	};
+	tell_fn *tell = tell_text;
+	int option, err;
+
+	while ((option = getopt_long(argc, argv, "h", options, NULL)) != -1)
+		switch (option) {
+		case 'j': tell = tell_json; break;
+		case 'p': doctor_target = pid_argument(optarg); break;
+		case 'l': return list();
+		case 'h': fputs(usage, stdout); return 0;
+		default: fputs(usage, stderr); return 2;
+		}
+	if (!all_known(argv + optind))
+		return 2;
+	err = doctor_examine(argv + optind, tell);
+	if (err == -ECHILD)
+		perror("perfmodes-doctor: a process to watch");
+	return err < 0 ? 3 : 0;
+}
