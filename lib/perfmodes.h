@@ -250,8 +250,7 @@ enum pm_allow {
 	PM_ALLOW_TIMERS = 16,		/* signals (SIGPROF) where perf is refused */
 	PM_ALLOW_SIGNALS = 32,		/* a real-time signal for each sample where rings fail */
 	PM_ALLOW_ALL = 63,
-	/* Branches in user mode, on Power (perfmodes_ebb.h). They take the PMU from all others. */
-	PM_ALLOW_EBB = 64
+	PM_ALLOW_EBB = 64	/* branches of Power (perfmodes_ebb.h): they take the PMU from all */
 };
 
 /* How to go about it. All 0 but for `size`: nothing allowed, default limits. (0.1) */
@@ -268,7 +267,7 @@ struct pm_session_opts {
 	int broker;		/* a socket connected to pm_broker_serve; 0: none */
 	uint64_t thread_tax;	/* ns by which creating a thread may become slower; 0: any */
 	const char *cpus;	/* observe these only, as "0-3,8", up to 255 bytes; NULL: all */
-	unsigned int also;	/* enum pm_side_band: records for listener.other, from rings only */
+	unsigned int also;	/* enum pm_also: records for listener.other, from rings only */
 };
 
 /* ------------------------------------------------------------------------------------ plans */
@@ -355,9 +354,8 @@ struct pm_broker_opts {
  * `broker`, sampler option `broker`) until it hangs up. The peer gets events on its own threads,
  * in the PID namespace of this process, with harmless fields only; what `allow` adds to that tells
  * it of other users' processes. The caller decides whether to serve that process at all
- * (SO_PEERCRED). Whatever the peer sends, the worst it does is to end this call. Returns the
- * number of events given; -EBADMSG for a malformed request; -ESRCH, -EPERM when the peer cannot be
- * identified. (0.1)
+ * (SO_PEERCRED). The worst a peer can do is to end this call. Returns the number of events given;
+ * -EBADMSG for a malformed request; -ESRCH, -EPERM when the peer cannot be identified. (0.1)
  */
 int pm_broker_serve(int socket, const struct pm_broker_opts *opts);
 
@@ -365,7 +363,6 @@ int pm_broker_serve(int socket, const struct pm_broker_opts *opts);
 
 /* A branch, as PERF_SAMPLE_BRANCH_STACK tells it. (0.1) */
 struct pm_branch { uint64_t from, to, flags; };
-
 /* One sample. Arrays are valid during the callback only. (0.1) */
 struct pm_observed {
 	size_t size;			/* set by the library: how much of it there is */

@@ -59,7 +59,7 @@ enum pm_cache_result { PM_CACHE_ACCESS = 0, PM_CACHE_MISS = 1 };
 enum pm_access { PM_ACCESS_R = 1, PM_ACCESS_W = 2, PM_ACCESS_RW = 3, PM_ACCESS_X = 4 };
 
 /* pm_session_opts.also: records beside the samples, as perf_event_open(2) lists them. (0.1) */
-enum pm_side_band {
+enum pm_also {
 	PM_ALSO_MAPS = 1,	/* MMAP2 of executable mappings; MMAP before v3.16 */
 	PM_ALSO_BUILD_IDS = 2,	/* build ids in MMAP2 (v5.12) */
 	PM_ALSO_EXECS = 4,	/* the mark of an exec in COMM (v3.16) */
