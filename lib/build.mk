@@ -41,7 +41,7 @@ $(B)/examples/%: lib/examples/%.c $(B)/libperfmodes.a
 # The doctor runs where the probes run, so it is built as they are, static and without yajl. What is
 # installed reads profiles as every other program does.
 DOCTOR := $(patsubst lib/%.c,$(B)/lib/%.o,$(filter-out lib/policy/profile/json.c,$(LIB_SOURCES)) \
-	$(wildcard lib/doctor/*.c)) $(LIB_ENTRY:%=$(B)/lib/%)
+	$(filter-out %/app.c,$(wildcard lib/doctor/*.c))) $(LIB_ENTRY:%=$(B)/lib/%)
 $(B)/doctor: $(DOCTOR)
 # For an app: without main, and with all that it needs besides libc.
 $(B)/libperfmodes-doctor.a: $(patsubst lib/%.c,$(B)/pic/%.o,$(filter-out lib/policy/profile/json.c,$(LIB_SOURCES)) \
