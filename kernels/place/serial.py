@@ -42,7 +42,7 @@ RECEIVER = (
 )
 ANSWER = re.compile(rb"@a (\d{1,9}) (\d{1,10}) ([ -~]*)")
 BAUDS = {rate: getattr(termios, f"B{rate}") for rate in (9600, 57600, 115200, 230400, 460800, 921600, 1500000)}
-BIT, CHUNK = 360, 3000  # bytes to the device in one line, which a terminal cuts at 4096; from it
+LEAST, BIT, CHUNK = 360, 2400, 3000  # bytes to the device in one line, which a terminal cuts at 4096; from it
 AGAIN = 3.0  # seconds after which a line is sent again
 NOISE = 16 << 20
 
@@ -62,6 +62,7 @@ class SerialLink:
     _ready: bool = False
     _base: str = ""
     _noise: int = 0
+    _bit: int = BIT  # halved when a line has to be sent again: a short one is spoilt less often
     _tail: bytes = b""
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
@@ -127,9 +128,11 @@ class SerialLink:
         use = small if len(small) + 60 < len(data) else data
         text = base64.b64encode(use).decode()
         self._ask(f": >{name}")
-        for at in range(0, len(text), BIT * 4 // 3):
-            part = text[at : at + BIT * 4 // 3]
-            have = min((at + len(part)) * 3 // 4, len(use))
+        at = 0
+        while at < len(text):
+            part = text[at : at + self._bit * 4 // 3]
+            at += len(part)
+            have = min(at * 3 // 4, len(use))
             told = self._ask(f"echo {part}|base64 -d >>{name};wc -c <{name}").strip()
             if told.decode() != str(have):
                 raise Missing(f"{name} cannot be written there (disk full, or no base64?)")
@@ -152,6 +155,7 @@ class SerialLink:
             answer = self._hear(self._number, time.monotonic() + pause)
             if answer is not None:
                 return answer
+            self._bit = max(self._bit // 2, LEAST)
             pause = min(pause * 1.5, 20.0)
 
     def _hear(self, number: int, until: float) -> bytes | None:
