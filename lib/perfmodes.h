@@ -250,7 +250,7 @@ enum pm_allow {
 	PM_ALLOW_TIMERS = 16,		/* signals (SIGPROF) where perf is refused */
 	PM_ALLOW_SIGNALS = 32,		/* a real-time signal for each sample where rings fail */
 	PM_ALLOW_ALL = 63,
-	PM_ALLOW_EBB = 64	/* branches of Power (perfmodes_ebb.h): they take the PMU from all */
+	PM_ALLOW_EBB = 64	/* branches of Power (perfmodes_ebb.h): the PMU is theirs alone */
 };
 
 /* How to go about it. All 0 but for `size`: nothing allowed, default limits. (0.1) */

@@ -44,11 +44,14 @@ build/test/sampler/workload: lib/test/sampler/workload.c $(WILLING_SOURCES)
 	$(call say,TEST,$@)
 	$(Q)mkdir -p $(@D) && gcc -std=gnu11 $(WARNINGS) -O1 -g -fno-omit-frame-pointer -o $@ $^
 
+SAMPLER_HEADERS := $(patsubst %,lib/perfmodes_%.h,sampler descriptors willing perfetto)
 install-sampler: $(B)/perfmodes-sampler $(B)/libperfmodes-sampler.a $(B)/libperfmodes-willing.a install	## install, and perfmodes-sampler with its libraries
 	$(Q)$(call put,755,$(PREFIX)/bin,$<)
 	$(Q)$(call put,644,$(MANDIR)/man1,lib/sampler/service/perfmodes-sampler.1)
 	$(Q)$(call put,644,$(LIBDIR),$(B)/libperfmodes-sampler.a $(B)/libperfmodes-willing.a)
-	$(Q)$(call put,644,$(PREFIX)/include,$(patsubst %,lib/perfmodes_%.h,sampler descriptors willing perfetto))
+	$(Q)$(call put,644,$(PREFIX)/include,$(SAMPLER_HEADERS))
+	$(Q)rm -rf $(B)/man-sampler && $(PYTHON) lib/man/pages.py $(B)/man-sampler $(SAMPLER_HEADERS) -- lib/sampler/man/*.3.in
+	$(Q)$(call put,644,$(MANDIR)/man3,$(B)/man-sampler/*.3)
 .PHONY: install-sampler
 
 SAMPLER_FUZZ := $(patsubst lib/test/%.c,build/test/%,$(wildcard lib/test/sampler/*_fuzz.c))
