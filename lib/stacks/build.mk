@@ -38,9 +38,9 @@ install-stacks: $(B)/libperfmodes-stacks.a	## install libperfmodes-stacks, its h
 .PHONY: install-stacks
 
 # The tests of the room: under the sanitizers, and the programs that they look at.
-STACKS_PROGRAMS := $(patsubst %,build/test/stacks/%,trees late.so stopped sample)
+STACKS_PROGRAMS := $(patsubst %,build/test/stacks/%,trees pointers late.so stopped sample)
 STACKS_TESTS := $(patsubst lib/test/%.c,build/test/%,$(wildcard lib/test/stacks/*_test.c))
-stacks-tests: $(STACKS_PROGRAMS) $(STACKS_TESTS) $(STACKS_FUZZ)	## build the tests of lib/stacks
+stacks-tests: $(STACKS_PROGRAMS) $(STACKS_TESTS) $(STACKS_FUZZ) $(B)/examples/stacks/folded_stacks	## build the tests of lib/stacks
 build/test/stacks.a: $(patsubst lib/%.c,build/test/object/%.o,$(STACKS_SOURCES))
 	$(Q)rm -f $@ && ar rcs $@ $^
 build/fuzz/stacks.a: $(patsubst lib/%.c,build/fuzz/object/%.o,$(STACKS_SOURCES))
@@ -58,7 +58,35 @@ build/test/stacks/stopped build/test/stacks/sample: build/test/stacks/%: lib/tes
 build/test/stacks/trees: lib/test/stacks/trees.c
 	$(call say,TEST,$@)
 	$(Q)mkdir -p $(@D) && gcc -std=gnu11 -O1 -g -o $@ $< -ldl -pthread -lrt
+build/test/stacks/pointers: lib/test/stacks/trees.c
+	$(call say,TEST,$@)
+	$(Q)mkdir -p $(@D) && gcc -std=gnu11 -O1 -g -fno-omit-frame-pointer -o $@ $< -ldl -pthread -lrt
 build/test/stacks/late.so: lib/test/stacks/late.c
 	$(call say,TEST,$@)
 	$(Q)mkdir -p $(@D) && gcc -std=gnu11 -shared -fPIC -O2 -fomit-frame-pointer -o $@ $<
 .PHONY: stacks-tests
+
+# What guests of other machines run, against Debian's libraries of that machine: ARCH=aarch64 or ppc64le.
+SYSROOT := $(B)/sysroot
+SYSROOT_PACKAGES := libc6 libc6-dev linux-libc-dev libdw1 libdw-dev libelf1 libelf-dev zlib1g zlib1g-dev \
+	liblzma5 libbz2-1.0
+TRIPLET = $(or $(patsubst %-,%,$(CROSS_COMPILE)),$(shell gcc -print-multiarch))
+GUEST := $(B)/stacks-guest
+GUEST_CC = $(CROSS_COMPILE)gcc --sysroot=$(abspath $(SYSROOT)) -std=gnu11
+GUEST_SOURCES := $(STACKS_SOURCES) $(wildcard lib/*.c)
+GUEST_EXAMPLE = $(filter-out lib/policy/profile/json.c,$(filter-out lib/ebb/%,$(LIB_SOURCES))) lib/doctor/no_json.c \
+	$(filter-out lib/wire/%,$(SAMPLER_SOURCES))
+stacks-guest: lib/test/stacks/guest/run.sh	## what shows known call trees in a guest: ARCH=aarch64
+	$(Q)$(PYTHON) -m kernels sysroot $(ARCH) $(SYSROOT) $(SYSROOT_PACKAGES)
+	$(Q)rm -rf $(GUEST) && mkdir -p $(GUEST)/root/usr/lib/$(TRIPLET)
+	$(Q)cp $< $(GUEST)/ && for name in lib lib64; do \
+		[ ! -e $(SYSROOT)/$$name ] || cp -a $(SYSROOT)/$$name $(GUEST)/root/; done
+	$(Q)cp -a $(SYSROOT)/usr/lib/$(TRIPLET)/lib*.so* $(GUEST)/root/usr/lib/$(TRIPLET)/
+	$(Q)$(GUEST_CC) -O1 -o $(GUEST)/root/trees lib/test/stacks/trees.c -ldl -pthread -lrt
+	$(Q)$(GUEST_CC) -shared -fPIC -O2 -fomit-frame-pointer -o $(GUEST)/root/late.so lib/test/stacks/late.c
+	$(Q)for name in stopped sample; do $(GUEST_CC) -O2 $(WARNINGS) -o $(GUEST)/root/$$name \
+		lib/test/stacks/$$name.c $(GUEST_SOURCES) $(STACKS_LIBS) || exit 1; done
+	$(Q)$(GUEST_CC) -O1 -fno-omit-frame-pointer -o $(GUEST)/root/pointers lib/test/stacks/trees.c -ldl -pthread -lrt
+	$(Q)[ $(ARCH) != x86_64 ] || $(GUEST_CC) -O1 $(WARNINGS) -Ilib -o $(GUEST)/root/folded_stacks \
+		lib/examples/stacks/folded_stacks.c $(STACKS_SOURCES) $(GUEST_EXAMPLE) $(STACKS_LIBS)
+.PHONY: stacks-guest

@@ -32,7 +32,9 @@ def parsed(text: str) -> tuple[list[Frame], str]:
 
 
 def gdb_frames(text: str) -> list[int]:
-    return [int(line.split()[1]) for line in text.splitlines() if line.startswith("frame ")]
+    """On Power gdb shows the end of the back chain, 0, as a frame."""
+    found = [int(line.split()[1]) for line in text.splitlines() if line.startswith("frame ")]
+    return found[:-1] if found and found[-1] == 0 else found
 
 
 def check_calls(which: str, calls: list[str], frames: list[Frame], end: str) -> None:

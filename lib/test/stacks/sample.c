@@ -159,7 +159,7 @@ int main(int argc, char **argv)
 	};
 	struct sampling all = { .symbols = pm_symbols_create(&names) };
 	const struct pm_unwinder_opts opts = { .size = sizeof(opts), .symbols = all.symbols,
-						.time_limit = 5000000000 };
+						.time_limit = 60000000000 };
 	const struct pm_stack_worker_opts how = { .size = sizeof(how), .stack = on_stack,
 						  .context = &all };
 	struct pm_stack_worker_stats stats = { .size = sizeof(stats) };

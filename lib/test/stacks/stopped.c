@@ -75,7 +75,8 @@ int main(int argc, char **argv)
 		.debuginfod = getenv("STOPPED_DEBUGINFOD") != NULL,
 	};
 	struct pm_symbols *symbols = pm_symbols_create(&names);
-	const struct pm_unwinder_opts opts = { .size = sizeof(opts), .symbols = symbols };
+	const struct pm_unwinder_opts opts = { .size = sizeof(opts), .symbols = symbols,
+					       .time_limit = 60000000000 };
 	struct pm_stack stack = { .size = sizeof(stack) };
 	uint64_t regs[REGS_MAX];
 	const struct pm_stack_sample sample = {

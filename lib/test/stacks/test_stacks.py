@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import os
+import platform
 import shutil
 import signal
 import subprocess
@@ -69,10 +70,10 @@ def test_manual_pages(tmp_path: Path) -> None:
 # ---------------------------------------------------------------------------------- known call trees
 
 @contextmanager
-def tree(which: str, *more: str) -> Iterator[tuple[int, int, list[str]]]:
+def tree(which: str, *more: str, program: str = "trees") -> Iterator[tuple[int, int, list[str]]]:
     """A process inside the tree: its pid, the thread that is in it, the calls it says it is in."""
     environment = os.environ | {"TREES_LIBRARY": str(built("late.so"))}
-    with subprocess.Popen([built("trees"), which, *more], stdout=subprocess.PIPE, text=True,
+    with subprocess.Popen([built(program), which, *more], stdout=subprocess.PIPE, text=True,
                           env=environment) as process:
         try:
             assert process.stdout is not None
@@ -192,6 +193,20 @@ def test_a_copy_that_is_too_small(tmp_path: Path) -> None:
         told = sampled(pid, 0.5, 8192, tmp_path / "folded")
     assert told["stacks"] >= 3 and told["end_2"] == told["stacks"], told
     assert "target;[truncated];deep;deep" in (tmp_path / "folded").read_text(encoding="utf-8")
+
+
+@pytest.mark.perf
+def test_chains_of_the_kernel(tmp_path: Path) -> None:
+    """The example by frame pointers: the same stacks, whether or not this kernel defers them."""
+    example = TREE / "build" / platform.machine() / "examples" / "stacks" / "folded_stacks"
+    if not example.exists():
+        pytest.skip("not built: make library, with libdw-dev and zlib1g-dev")
+    with tree("recursion", program="pointers") as (pid, _, calls):
+        done = run(example, str(pid), "2", "chains")
+    if "perf_event_paranoid" in done.stderr:
+        pytest.skip(done.stderr)
+    assert done.returncode == 0 and ", 0 dropped, " in done.stderr, done.stderr
+    known.check_folded(done.stdout, calls)
 
 
 @pytest.mark.perf

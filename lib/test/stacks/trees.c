@@ -4,6 +4,8 @@
  * "ready" and the calls of it, innermost first, and stays there, in a loop or asleep.
  *
  *   trees recursion|tail|signal|dlopen|vdso|leaf|jit|thread|altstack|deep
+ *
+ * TREES_LIBRARY is the library that is opened late, TREES_NICE how nice the program is.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -15,6 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -188,6 +191,12 @@ SHOWN void by_jit(void)
 	/* stp x29,x30,[sp,#-16]!; mov x29,sp; blr x1; ldp x29,x30,[sp],#16; ret */
 	static const uint32_t code[] = { 0xa9bf7bfd, 0x910003fd, 0xd63f0020, 0xa8c17bfd,
 					 0xd65f03c0 };
+#elif defined(__powerpc64__)
+	/* mflr r0; std r0,16(r1); stdu r1,-32(r1); mr r12,r4; mtctr r12; bctrl; addi r1,r1,32;
+	 * ld r0,16(r1); mtlr r0; blr */
+	static const uint32_t code[] = { 0x7c0802a6, 0xf8010010, 0xf821ffe1, 0x7c8c2378, 0x7d8903a6,
+					 0x4e800421, 0x38210020, 0xe8010010, 0x7c0803a6,
+					 0x4e800020 };
 #else
 	static const unsigned char code[] = { 0 };
 #endif
@@ -229,7 +238,9 @@ int main(int argc, char **argv)
 	const char *which = argc > 1 ? argv[1] : "";
 	int pair[2] = { 2, 1 };
 
-	alarm(120);
+	alarm(600);
+	if (getenv("TREES_NICE") != NULL)
+		(void)setpriority(PRIO_PROCESS, 0, atoi(getenv("TREES_NICE")));
 	if (strcmp(which, "recursion") == 0)
 		return recurse(4);
 	if (strcmp(which, "deep") == 0)
