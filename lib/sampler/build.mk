@@ -56,7 +56,7 @@ install-sampler: $(B)/perfmodes-sampler $(B)/libperfmodes-sampler.a $(B)/libperf
 
 SAMPLER_FUZZ := $(patsubst lib/test/%.c,build/test/%,$(wildcard lib/test/sampler/*_fuzz.c))
 library-tests fuzz-targets: $(SAMPLER_FUZZ)
-build/fuzz/sampler.a: $(patsubst lib/%.c,build/fuzz/object/%.o,$(SAMPLER_SOURCES))
+build/fuzz/sampler.a: $(patsubst lib/%.c,build/fuzz/object/%.o,$(SAMPLER_SOURCES) lib/sampler/service/config.c)
 	$(Q)rm -f $@ && ar rcs $@ $^
 $(SAMPLER_FUZZ): build/test/%_fuzz: lib/test/%_fuzz.c build/fuzz/sampler.a build/fuzz/lib.a
 	$(call say,FUZZ,$@)
