@@ -67,10 +67,14 @@ static int open_cgroup(struct pm_sampler *sampler, char *why)
 		snprintf(why, WHY_SIZE, "other than one cgroup is asked for");
 		return -EINVAL;
 	}
-	snprintf(name, sizeof(name), "/sys/fs/cgroup%s", path);
-	sampler->cgroup = open(name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (sampler->cgroup >= 0)
-		return 0;
+	/* The hierarchy that has the controller of perf: one of its own, or the one of all. */
+	for (size_t i = 0; i < 2; i++) {
+		snprintf(name, sizeof(name), "/sys/fs/cgroup%s%s", i == 0 ? "/perf_event" : "",
+			 path);
+		sampler->cgroup = open(name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+		if (sampler->cgroup >= 0)
+			return 0;
+	}
 	snprintf(why, WHY_SIZE, "%.300s: %s", name, pm_errno_name(errno));
 	return -errno;
 }
