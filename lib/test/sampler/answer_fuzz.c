@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Any bytes as the answer of a willing process. The first byte says how many descriptors come beside
- * it, and which: of its own maps and mem, of other files, in any order. What is taken are the two
- * right ones alone, and none stays open else.
+ * Any bytes as the answer of a willing process. The first two bytes say how many descriptors come
+ * beside it, and which: of its own maps and mem, of other files, in any order. What is taken are
+ * the two right ones alone, and none stays open else.
  */
 #define _GNU_SOURCE
 #include <fcntl.h>

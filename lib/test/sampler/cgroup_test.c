@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A cgroup as the target: events of the cgroup itself, and what has no cgroup there. The cgroup is a
- * child that is removed again; a hierarchy that is mounted nowhere is mounted in a namespace of this
- * process alone.
+ * A cgroup as the target: events of the cgroup itself, and a cgroup that is not there. The cgroup
+ * is a child that is removed again; a hierarchy that is mounted nowhere is mounted in a namespace
+ * of this process alone.
  */
 #define _GNU_SOURCE
 #include "../test.h"
@@ -56,7 +56,8 @@ static bool make_group(void)
 	if (getuid() != 0 || ((own || !is_mounted()) && !mount_one()))
 		return false;
 	(void)snprintf(group, sizeof(group), "/perfmodes-test-%d", (int)getpid());
-	(void)snprintf(folder, sizeof(folder), "/sys/fs/cgroup%s%s", own ? "/perf_event" : "", group);
+	(void)snprintf(folder, sizeof(folder), "/sys/fs/cgroup%s%s", own ? "/perf_event" : "",
+		       group);
 	return mkdir(folder, 0755) == 0;
 }
 
