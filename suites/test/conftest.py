@@ -3,9 +3,11 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import os
 import platform
+import re
 import subprocess
 import time
 from collections.abc import Callable, Iterator
@@ -20,6 +22,7 @@ BUILD = TREE / "build" / platform.machine()
 
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "slow: takes minutes; runs only when asked for: pytest -m slow")
+    config.addinivalue_line("markers", "perf: needs events, as the probe meta.pass does")
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
@@ -27,6 +30,19 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         return
     config.hook.pytest_deselected(items=[item for item in items if item.get_closest_marker("slow")])
     items[:] = [item for item in items if not item.get_closest_marker("slow")]
+
+
+@functools.cache
+def refusal_of_events() -> str:
+    """Why the simplest probe cannot count here, or ''."""
+    said = run(BUILD / "probes/meta/pass").stdout
+    match = re.search(r"^ok 1 .*# SKIP (.*)$", said, re.M)
+    return match[1] if match else ""
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    if item.get_closest_marker("perf") and refusal_of_events():
+        pytest.skip(f"needs events; {refusal_of_events()}")
 
 
 needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="needs root")

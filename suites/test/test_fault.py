@@ -16,6 +16,7 @@ def judged(out: Path, probe: str, fault: str) -> dict[str, str]:
     return verdicts(result_of(out), "user")
 
 
+@pytest.mark.perf
 @pytest.mark.parametrize("fault, verdict", [
     ("open-einval", "blocked"),		# perf would have said EFAULT to the gate's second question
     ("enable-nothing", "broken"),	# accepted, and not one page fault is counted
@@ -26,12 +27,14 @@ def test_lies_of_calls(fault: str, verdict: str, build: Path, tmp_path: Path) ->
     assert judged(tmp_path / "run", "meta.pass", fault) == {"meta.pass.counts": verdict}
 
 
+@pytest.mark.perf
 def test_lies_of_the_attr(build: Path, tmp_path: Path) -> None:
     """inherit is accepted and ignored: the points that need a child's counts notice."""
     found = judged(tmp_path / "run", "inherit.follow", "attr-inherit")
     assert "broken" in found.values() and "no" not in found.values()
 
 
+@pytest.mark.perf
 def test_lies_of_a_flag_that_is_always_on(build: Path, tmp_path: Path) -> None:
     """Every event has enable_on_exec: only the point about events without it notices."""
     found = judged(tmp_path / "run", "exec.enable_on_exec", "set-enable_on_exec")

@@ -22,6 +22,7 @@ def begin(out: Path) -> None:
     (out / "user/meta.pass.ktap").unlink()
 
 
+@pytest.mark.perf
 @pytest.mark.parametrize("shell", ["dash", "busybox sh", "mksh", "bash --posix"])
 @pytest.mark.parametrize("closed", ["0<&-", "1>&-", "2>&-", "0<&- 1>&- 2>&-"])
 def test_a_run_without_standard_descriptors_is_a_run(shell: str, closed: str, build: Path,
@@ -32,6 +33,7 @@ def test_a_run_without_standard_descriptors_is_a_run(shell: str, closed: str, bu
     assert verdicts(result_of(out), "user") == {"meta.pass.counts": "yes"}
 
 
+@pytest.mark.perf
 @pytest.mark.parametrize("closed", ["0<&-", "1>&-", "2>&-", "0<&- 1>&- 2>&-"])
 def test_the_launcher_opens_no_file_onto_them(closed: str, build: Path, tmp_path: Path) -> None:
     out = tmp_path / "x"

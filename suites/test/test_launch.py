@@ -79,6 +79,7 @@ def test_a_side_channel_that_is_not_to_be_had_is_named_with_its_reason(build: Pa
     assert done.returncode == 3 and "no/where: No such file" in done.stderr
 
 
+@pytest.mark.perf
 @needs_root
 def test_personas_have_exactly_their_privileges(build: Path, tmp_path: Path) -> None:
     def facts(persona: str) -> dict[str, str]:
@@ -96,6 +97,7 @@ def test_personas_have_exactly_their_privileges(build: Path, tmp_path: Path) -> 
     assert (seccomp["seccomp"], seccomp["gate"]) == ("2", "filtered")
 
 
+@pytest.mark.perf
 @needs_root
 def test_a_persona_needs_no_right_to_walk_the_path(build: Path, tmp_path: Path) -> None:
     closed = tmp_path / "closed"
@@ -190,6 +192,7 @@ int main(void)
 """
 
 
+@pytest.mark.perf
 def test_old_kernel_hides_newer_calls_and_flags(build: Path, tmp_path: Path, compile_c) -> None:
     out = tmp_path / "x"
     program = compile_c(NEWER_CALLS)

@@ -16,6 +16,7 @@ SHELLS = ["dash", "busybox sh", "mksh", "bash --posix"]
 COUNTS = {"meta.pass.counts": "yes"}
 
 
+@pytest.mark.perf
 @pytest.mark.parametrize("shell", SHELLS)
 def test_every_posix_shell_gives_the_same_run(shell: str, build: Path, tmp_path: Path) -> None:
     out = tmp_path / "run"
@@ -30,6 +31,7 @@ def test_every_posix_shell_gives_the_same_run(shell: str, build: Path, tmp_path:
     assert verdicts(result_of(out), "user") == COUNTS
 
 
+@pytest.mark.perf
 @pytest.mark.parametrize("shell", SHELLS)
 def test_results_may_lie_at_odd_places_below_any_folder(shell: str, build: Path, tmp_path: Path) -> None:
     for name in ("-o d", "plain"):
@@ -107,6 +109,7 @@ def left_of_run() -> list[int]:
     return [*processes_of(BUILD / "launch"), *processes_of(BUILD / "probes/meta")]
 
 
+@pytest.mark.perf
 @pytest.mark.parametrize("number, group", [(signal.SIGINT, True), (signal.SIGTERM, False)])
 def test_interrupted_run_is_valid_and_resumes(number: int, group: bool, build: Path,
                                               tmp_path: Path) -> None:
@@ -128,6 +131,7 @@ def test_interrupted_run_is_valid_and_resumes(number: int, group: bool, build: P
     assert verdicts(result_of(out), "user")["meta.pass.counts"] == "yes"
 
 
+@pytest.mark.perf
 def test_a_run_goes_on_with_the_lies_it_was_begun_with(build: Path, tmp_path: Path) -> None:
     out, lie = tmp_path / "run", ["--fault", "enable-nothing"]
     assert run_suite(out, "--suite", "meta", "--probe", "meta.pass", "--persona", "user", *lie).returncode == 1
