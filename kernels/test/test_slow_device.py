@@ -7,6 +7,7 @@ from __future__ import annotations
 import json
 import os
 import socket
+import subprocess
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -20,6 +21,7 @@ from test_serial import Line
 from kernels import cli, matrix
 from kernels.errors import Missing
 from kernels.lab.device import Way, standing
+from kernels.place.bundle import find_bundle
 
 pytestmark = pytest.mark.slow
 SUITE = "quick"
@@ -109,3 +111,18 @@ def test_a_console_and_nothing_else(tmp_path: Path) -> None:
             assert status in (0, 1) if not rate else status in (0, 1, 3)
             if status != 3:
                 assert verdicts(arrived(out)) == expected
+
+
+def alignments(bundle: Path) -> set[int]:
+    """Of the segments of every program: the largest page that each can be loaded with."""
+    programs = [path for path in (bundle / "bin").rglob("*") if path.is_file() and not path.is_symlink()]
+    programs = [path for path in programs if path.read_bytes()[:4] == b"\x7fELF"]
+    assert programs
+    said = subprocess.run(["readelf", "-lW", *programs], capture_output=True, text=True, check=True).stdout
+    return {int(line.split()[-1], 16) for line in said.splitlines() if line.split()[:1] == ["LOAD"]}
+
+
+def test_pages_of_16_kib_on_arm64() -> None:
+    """As Android has them beside 4 KiB. The linker's default on x86-64 shows that this can fail."""
+    assert min(alignments(find_bundle("aarch64", True, True))) >= 16 << 10
+    assert min(alignments(find_bundle("x86_64", True, True))) == 4 << 10
