@@ -45,11 +45,14 @@ BAUDS = {rate: getattr(termios, f"B{rate}") for rate in (9600, 57600, 115200, 23
 LEAST, BIT, CHUNK = 360, 2400, 3000  # bytes to the device in one line, which a terminal cuts at 4096; from it
 AGAIN = 3.0  # seconds after which a line is sent again
 NOISE = 16 << 20
+TCP = re.compile(r"tcp:([\w][\w.-]*|\[[0-9A-Fa-f:.]+\]):(\d{1,5})")
+CONNECTING = 15.0
 
 
 @dataclass
 class SerialLink:
-    """`address` is PATH[@BAUD]: a tty, or a socket as QEMU makes one for a serial port."""
+    """`address` is PATH[@BAUD]: a tty, or a socket as QEMU makes one for a serial port; or
+    tcp:HOST:PORT[@BAUD], a console server. What a server of telnet says besides is noise."""
 
     address: str
     clean: bool = False
@@ -68,13 +71,16 @@ class SerialLink:
 
     def __post_init__(self) -> None:
         path, at, baud = self.address.partition("@")
-        if not path.startswith("/") or (at and baud not in map(str, BAUDS)):
-            raise Usage(f"not /PATH[@BAUD], BAUD of {' '.join(map(str, BAUDS))}: {self.address!r}")
+        self._tcp = TCP.fullmatch(path)
+        known = baud in map(str, BAUDS) or (self._tcp and re.fullmatch("[1-9][0-9]{2,7}", baud))
+        if not (path.startswith("/") or self._tcp) or (at and not known):
+            bauds = " ".join(map(str, BAUDS))
+            raise Usage(f"not /PATH[@BAUD] or tcp:HOST:PORT, BAUD of {bauds}: {self.address!r}")
         self.path, self.baud = path, int(baud or 115200)
 
     @property
     def names(self) -> list[str]:
-        return [self.path]
+        return [self._tcp[1].strip("[]")] if self._tcp else [self.path]
 
     def execute(
         self, script: str, data: Path | bytes = b"", limit: float = 60, stop: threading.Event | None = None
@@ -91,7 +97,7 @@ class SerialLink:
                 if isinstance(error, Lost):
                     raise
                 self._shut()
-                raise Lost(f"{self.path}: {error.strerror}") from None
+                raise Lost(f"{self.path}: {error.strerror or error}") from None
 
     def send(self, file: Path, script: str, limit: float = 600) -> Answer:
         """A line of 115200 baud carries a megabyte in three minutes: the limit follows the size."""
@@ -205,7 +211,12 @@ class SerialLink:
 
     def _open(self) -> None:
         if self._line < 0:
-            if stat.S_ISSOCK(os.stat(self.path).st_mode):
+            if self._tcp:
+                where = (self._tcp[1].strip("[]"), int(self._tcp[2]))
+                self._socket = socket.create_connection(where, CONNECTING)
+                self._socket.settimeout(None)
+                self._line = self._socket.fileno()
+            elif stat.S_ISSOCK(os.stat(self.path).st_mode):
                 self._socket = socket.socket(socket.AF_UNIX)
                 self._socket.connect(self.path)
                 self._line = self._socket.fileno()

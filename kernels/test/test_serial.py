@@ -22,6 +22,7 @@ from fake_place import FIRST, KTAP, STEPS
 from kernels.errors import Usage
 from kernels.place.channel import Channel
 from kernels.place.follow import Pace
+from kernels.place.link import Lost
 from kernels.place.owner import Owner
 from kernels.place.place import Order
 from kernels.place.remote import RemotePlace
@@ -41,10 +42,15 @@ class Line:
     chance: random.Random = field(default_factory=lambda: random.Random(11))
     spoiled: int = 0
     ended: threading.Event = field(default_factory=threading.Event)
+    tcp: bool = False
+    port: int = 0
 
     def serve(self) -> None:
-        with socket.socket(socket.AF_UNIX) as server:
-            server.bind(str(self.path))
+        with socket.create_server(("127.0.0.1", 0)) if self.tcp else socket.socket(socket.AF_UNIX) as server:
+            if self.tcp:
+                self.port = server.getsockname()[1]
+            else:
+                server.bind(str(self.path))
             server.listen(1)
             server.settimeout(0.2)
             while not self.ended.is_set():
@@ -114,10 +120,34 @@ def board(tmp_path: Path) -> Iterator[Board]:
         os.close(ours)
 
 
-@pytest.mark.parametrize("address", ["", "tty", "/dev/ttyS0@1", "/dev/ttyS0@x"])
+@pytest.mark.parametrize("address", ["", "tty", "/dev/ttyS0@1", "/dev/ttyS0@x", "tcp:host", "tcp:-x:1", "tcp:h:1@x"])
 def test_no_address(address: str) -> None:
     with pytest.raises(Usage, match="not /PATH"):
         SerialLink(address)
+
+
+def test_a_console_server() -> None:
+    assert SerialLink("tcp:[::1]:4001@300").names == ["::1"]
+    with pytest.raises(Lost, match="tcp:127.0.0.1:1: "):
+        SerialLink("tcp:127.0.0.1:1").execute("true", limit=20)
+
+
+def test_a_script_by_a_console_server(board: Board, tmp_path: Path) -> None:
+    """The line is one of TCP."""
+    other = Line(board.line.console, tmp_path / "none", tcp=True)
+    board.line.ended.set()
+    thread = threading.Thread(target=other.serve)
+    thread.start()
+    try:
+        while not other.port:
+            time.sleep(0.01)
+        link = SerialLink(f"tcp:127.0.0.1:{other.port}@115200", again=0.5)
+        said = link.execute("cat; exit 7", b"in\n\0\1\377", limit=120)
+        assert (said.status, said.body) == (7, b"in\n\0\1\377")
+        link.close()
+    finally:
+        other.ended.set()
+        thread.join()
 
 
 @pytest.mark.slow
