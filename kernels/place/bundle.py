@@ -8,12 +8,15 @@ import re
 import shutil
 import subprocess
 import tempfile
+import threading
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 from kernels import ROOT
 from kernels.errors import Missing, RowError
+
+_building = threading.Lock()  # make is run once at a time
 
 
 def _telling(text: str) -> str:
@@ -47,7 +50,8 @@ def bundles(machines: Iterable[str], build: bool, install: bool) -> dict[str, Pa
     found: dict[str, Path | str] = {}
     for machine in dict.fromkeys(machines):
         try:
-            found[machine] = find_bundle(machine, build, install)
+            with _building:
+                found[machine] = find_bundle(machine, build, install)
         except RowError as error:
             found[machine] = str(error)
     return found

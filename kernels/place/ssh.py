@@ -31,12 +31,14 @@ LONG = 2000  # a longer script goes by standard input: dropbear takes no command
 
 @dataclass
 class SshLink:
-    """`target` is [USER@]HOST[:PORT]; HOST may be a name in the user's ssh configuration."""
+    """`target` is [USER@]HOST[:PORT]; HOST may be a name in the user's ssh configuration. `jump` is a
+    host to go by, as for ssh -J."""
 
     target: str
     config: Path | None = None
     clean: bool = True
     piece: int = 1 << 18
+    jump: str = ""
     _folder: str = ""
     _count: int = 0
     _lock: threading.Lock = field(default_factory=threading.Lock)
@@ -49,6 +51,9 @@ class SshLink:
         self._words = ["-l", match[1]] if match[1] else []
         self._words += ["-p", match[3]] if match[3] else []
         self._words += ["-F", str(self.config)] if self.config else []
+        if self.jump and not TARGET.fullmatch(self.jump):
+            raise Usage(f"not [USER@]HOST[:PORT]: {self.jump!r}")
+        self._words += ["-J", self.jump] if self.jump else []
 
     @property
     def names(self) -> list[str]:
