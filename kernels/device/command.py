@@ -7,17 +7,19 @@ import argparse
 import os
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TypeAlias
 
 from kernels import ROOT
 from kernels.device import manifest
-from kernels.device.inventory import TRANSPORTS, Device, Inventory, find, load
+from kernels.device.inventory import LABS, TRANSPORTS, Device, Inventory, find, load
 from kernels.device.logs import Logs
 from kernels.errors import RowError, Usage
-from kernels.lab.place import Lab, LavaPlace, jobs_of
+from kernels.lab.place import Lab, LavaPlace, Scheduled, jobs_of
+from kernels.lab.shelf import LabgridPlace
 from kernels.options import request, results_folder, suite_file
 from kernels.place.adb import AdbLink
 from kernels.place.bring import packing
@@ -56,11 +58,27 @@ def place_of(device: Device, args: argparse.Namespace) -> RemotePlace:
     return made
 
 
-def lab_of(device: Device, args: argparse.Namespace) -> LavaPlace:
-    """A device type of a lab: who schedules it is the lab."""
+def lab_of(device: Device, args: argparse.Namespace) -> Scheduled:
+    """A device whose turn its lab decides: a place of labgrid, or a device type of LAVA."""
+    if device.transport == "labgrid":
+        return shelf_of(device, args)
     lab = Lab(args.bundle or device.lab.bundle, args.base or device.lab.base)
     identity = device.address.partition("/")[0]
     return LavaPlace(device.name, device.address, lab, Private([identity], args.keep_names))
+
+
+def shelf_of(device: Device, args: argparse.Namespace) -> LabgridPlace:
+    @contextmanager
+    def whole(machine: str) -> Iterator[dict[str, Path | str]]:
+        made = bundles([machine], not args.no_build, not args.no_install)
+        with with_suite(made, suite_file(args)) as suited:
+            yield suited
+
+    config = args.ssh_config or device.ssh_config
+    return LabgridPlace(
+        device.name, device.address, whole, device.owner, Private(keep=args.keep_names), PACE,
+        Path(config) if config else None, args.clear_perf_harden,
+    )  # fmt: skip
 
 
 def run(args: argparse.Namespace) -> int:
@@ -77,8 +95,8 @@ def run(args: argparse.Namespace) -> int:
     if not devices:
         ways = ", ".join(f"{transport}:..." for transport in TRANSPORTS)
         raise Usage(f"which device? {' '.join(listed.devices) or 'there is no devices.toml'}; or {ways}")
-    places = [place_of(device, args) for device in devices if device.transport != "lava"]
-    labs = [lab_of(device, args) for device in devices if device.transport == "lava"]
+    places = [place_of(device, args) for device in devices if device.transport not in LABS]
+    labs = [lab_of(device, args) for device in devices if device.transport in LABS]
     try:
         return health(places, labs, args.jobs) if args.health else probe(places, labs, devices, args)
     finally:
@@ -125,7 +143,7 @@ def looked_at(places: list[RemotePlace], jobs: int, told: Said) -> dict[str, str
         return {name: ill for name, ill in pool.map(look, places) if ill}
 
 
-def health(places: list[RemotePlace], labs: list[LavaPlace], jobs: int) -> int:
+def health(places: list[RemotePlace], labs: list[Scheduled], jobs: int) -> int:
     """--health: a line for each device. 3 if one of them cannot run now."""
     ill = looked_at(places, jobs, lambda name, state: None) if places else {}
     for place in places:
@@ -148,7 +166,7 @@ def well(place: RemotePlace) -> str:
 
 
 def probe(
-    places: list[RemotePlace], labs: list[LavaPlace], devices: list[Device], args: argparse.Namespace
+    places: list[RemotePlace], labs: list[Scheduled], devices: list[Device], args: argparse.Namespace
 ) -> int:
     """Run the suite on all devices and report on them. Returns the exit status."""
     began, folder = time.monotonic(), results_folder(args, "devices")
@@ -172,7 +190,7 @@ def probe(
         for report in reports:
             ended(report)
         left = [lab for lab in labs if lab.name not in had]
-        with jobs_of(left, request(args), folder, state, ended) as of_labs:
+        with packing(), jobs_of(left, request(args), folder, state, ended) as of_labs:
             left_here = [place for place in places if place.name not in had]
             reports += fleet(left_here, args, folder, state, ended)
         reports += of_labs
@@ -191,5 +209,5 @@ def fleet(places: list[RemotePlace], args: argparse.Namespace, folder: Path, sta
         ended(report)
     left = [place for place in places if place.name not in ill]
     made = bundles((place.facts().machine for place in left), not args.no_build, not args.no_install)
-    with packing(), with_suite(made, suite_file(args)) as whole:
+    with with_suite(made, suite_file(args)) as whole:
         return reports + Engine(folder, request(args), whole, state).run_all([*left], args.jobs, ended)

@@ -23,7 +23,8 @@ from kernels.place.owner import Owner
 
 HERE = Path(__file__).resolve().parent
 EXAMPLE = HERE / "devices.toml"
-TRANSPORTS = ("ssh", "adb", "serial", "lava")
+TRANSPORTS = ("ssh", "adb", "serial", "lava", "labgrid")
+LABS = ("lava", "labgrid")  # somebody else decides whose turn it is
 
 
 @dataclass(frozen=True)

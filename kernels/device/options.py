@@ -20,7 +20,8 @@ def add(verbs: Any) -> None:
     made.add_argument(
         "target", nargs="*", metavar="TARGET",
         help="name or tag of the inventory, `all`, ssh:[USER@]HOST[:PORT], adb:SERIAL, "
-        "serial:/PATH[@BAUD] or lava:IDENTITY/DEVICE-TYPE, the identity one of lavacli's",
+        "serial:/PATH[@BAUD], serial:tcp:HOST:PORT, lava:IDENTITY/DEVICE-TYPE, the identity one of lavacli's, or "
+        "labgrid:[COORDINATOR/]PLACE, labgrid:[COORDINATOR/]TAG=VALUE[,TAG=VALUE...]",
     )  # fmt: skip
     _where(made)
     _what(made)

@@ -7,18 +7,36 @@ from __future__ import annotations
 import shutil
 import tempfile
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from typing import Protocol
 
 from kernels.errors import Missing, RowError, Usage
 from kernels.lab import lava
 from kernels.lab.result import taken_in
 from kernels.place.private import Private
 from kernels.place.report import Report, Request
+
+
+class Scheduled(Protocol):
+    """A place whose turn somebody else decides."""
+
+    @property
+    def name(self) -> str:
+        """As in Facts."""
+
+    def health(self) -> str:
+        """Why it cannot be asked for, or ''."""
+
+    def run(
+        self, request: Request, results: Path, say: Callable[[str], None], stop: threading.Event
+    ) -> Report:
+        """Wait for the turn, run, and leave the place to others again. Only an interrupt is raised: `stop`
+        says so."""
 
 
 @dataclass(frozen=True)
@@ -105,11 +123,11 @@ class LavaPlace:
 
 @contextmanager
 def jobs_of(
-    places: list[LavaPlace], request: Request, results: Path, state: Callable[[str, str], None],
+    places: Sequence[Scheduled], request: Request, results: Path, state: Callable[[str, str], None],
     ended: Callable[[Report], None],
 ) -> Iterator[list[Report]]:  # fmt: skip
-    """Submit a job for each while the body runs, and wait for their ends after it. The list is full
-    then. If the body or the wait is interrupted, the jobs are cancelled."""
+    """Run each while the body runs, and wait for their ends after it. The list is full then. If the
+    body or the wait is interrupted, all are told to stop."""
     stop, reports = threading.Event(), list[Report]()
     with ThreadPoolExecutor(max(1, len(places))) as pool:
         futures = [

@@ -16,6 +16,7 @@ from sshd import Server, serving
 from kernels import ROOT, cli, options
 from kernels.device import command, inventory, options as device_options
 from kernels.errors import Usage
+from kernels.lab import labgrid
 from kernels.place.owner import Owner
 from kernels.place.private import Private, words_of
 from kernels.place.steps import answer
@@ -31,11 +32,12 @@ def written(folder: Path, text: str) -> Path:
 
 def test_the_example_is_an_inventory() -> None:
     listed = inventory.load(inventory.EXAMPLE)
-    board, shared, phone, lab = listed.devices.values()
+    board, shared, phone, lab, shelf = listed.devices.values()
     assert board.owner.hazards and board.owner.levels == ("-1", "0", "1", "2", "3")
     assert not shared.owner.hazards and not shared.owner.disturb and shared.owner.heat == 75
     assert phone.transport == "adb" and phone.owner.perf_harden
     assert lab.lab.base == str(inventory.EXAMPLE.with_name("health-check.yaml")) and lab.lab.bundle
+    assert labgrid.asked(shelf.address).tags == ("kind=board", "arch=arm64")
 
 
 @pytest.mark.parametrize(
