@@ -245,6 +245,7 @@ def test_the_build_refuses_an_undeclared_probe(lost: str, copy: Path) -> None:
     assert not (copy / "build" / BUILD.name / "probes/meta/mute").exists()
 
 
+@pytest.mark.perf
 def test_a_broken_binary_is_unknown_and_nothing_else(copy: Path, tmp_path: Path) -> None:
     broken = copy / "build" / BUILD.name / "probes/meta/pass"
     broken.write_bytes(b"\x7fELF and then nothing sensible" * 9)
