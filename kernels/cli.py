@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import FrameType
 
-from kernels import ROOT, matrix, workflow
+from kernels import ROOT, matrix, reader, workflow
 from kernels.device import command, options as device
 from kernels.errors import RowError, Usage
 from kernels.guest.place import GuestPlace
@@ -208,11 +208,26 @@ def _ended(signum: int, frame: FrameType | None) -> None:
 
 
 def main(argv: Sequence[str]) -> int:
+    try:
+        try:
+            return _main(argv)
+        finally:
+            if sys.stdout:
+                sys.stdout.flush()
+    except BrokenPipeError:
+        if not reader.gone():
+            raise
+        return reader.leave()
+
+
+def _main(argv: Sequence[str]) -> int:
     args = parser(device.add, lab.add).parse_args(argv)
     before = [signal.signal(number, _ended) for number in ENDING]
     try:
         status = VERBS[args.verb](args, matrix.load())
     except (RowError, OSError) as error:
+        if isinstance(error, BrokenPipeError) and reader.gone():
+            raise
         print(f"kernels: {text.clean(str(error), show.LIMIT)}", file=sys.stderr)
         status = 2 if isinstance(error, Usage) else 3
     except KeyboardInterrupt:

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
+import os
 import signal
 import subprocess
 import sys
@@ -236,3 +237,23 @@ def test_a_second_signal_does_not_break_off_the_clean_up(first: int, status: int
         said, complained = child.communicate(timeout=60)
     assert said == "put away\n" and child.returncode == status
     assert "already ending" in complained and "Traceback" not in complained
+
+
+@pytest.mark.parametrize("words", [["run", "--list"], ["run", "--help"], ["device", "--help"]], ids=" ".join)
+def test_a_reader_that_leaves_ends_it_quietly(words: list[str]) -> None:
+    """As `head` does: no message, and the status that a shell gives SIGPIPE."""
+    ours, theirs = os.pipe()
+    os.close(ours)
+    done = subprocess.run(
+        [sys.executable, "-m", "kernels", *words], stdout=theirs, stderr=subprocess.PIPE, cwd=ROOT, check=False
+    )
+    os.close(theirs)
+    assert (done.returncode, done.stderr) == (141, b"")
+
+
+def test_another_broken_pipe_is_told(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> None:
+    def breaks(*args: object) -> int:
+        raise BrokenPipeError(32, "Broken pipe")
+
+    monkeypatch.setitem(cli.VERBS, "bundles", breaks)
+    assert cli.main(["bundles"]) == 3 and "Broken pipe" in capfd.readouterr().err
