@@ -23,6 +23,14 @@ struct module {
 	bool told;			/* libdwfl knows it */
 };
 
+/* A frame that libdwfl did not find, from which it goes on: registers by their DWARF numbers. */
+struct step {
+	bool wanted;
+	bool caller;			/* pc is where a call returns to; else it was interrupted */
+	uint32_t valid;			/* a bit for each of regs */
+	uint64_t regs[32], pc;
+};
+
 struct pm_unwinder {
 	pid_t pid;
 	int maps_fd, mem_fd;
@@ -50,6 +58,7 @@ struct pm_unwinder {
 	uint64_t sp;
 	uint64_t deadline, steps;	/* of the thread's CPU time, ns; questions so far */
 	enum pm_stack_end end;		/* why memory or a frame was refused */
+	struct step step;
 };
 
 uint64_t unwinder_now(void);
@@ -69,6 +78,16 @@ int unwinder_begin(struct pm_unwinder *unwinder);
 
 /* The user's part of unwinder->sample behind what is there. */
 enum pm_stack_end unwinder_walk(struct pm_unwinder *unwinder);
+
+/* A word of the process's memory; false, and unwinder->end, when it is not to be had. */
+bool unwinder_read(struct pm_unwinder *unwinder, uint64_t address, uint64_t *ret);
+
+/*
+ * Whether libdwfl would leave this frame wrongly. Then its walk is to end: with step.wanted, the
+ * next one goes on from unwinder->step; without, unwinder->end says why there is no more.
+ */
+bool step_is_needed(struct pm_unwinder *unwinder, Dwfl_Frame *state, uint64_t pc);
+bool step_set(const struct step *step, Dwfl_Thread *thread);
 
 /* The maps again, where that is allowed by now. Returns whether they were read. */
 bool unwinder_reread(struct pm_unwinder *unwinder);

@@ -73,14 +73,12 @@ static bool read_live(struct pm_unwinder *unwinder, uint64_t address, Dwarf_Word
 	return true;
 }
 
-static bool read_memory(Dwfl *dwfl, Dwarf_Addr address, Dwarf_Word *ret, void *context)
+bool unwinder_read(struct pm_unwinder *unwinder, uint64_t address, uint64_t *ret)
 {
-	struct pm_unwinder *unwinder = context;
 	const struct pm_stack_sample *sample = unwinder->sample;
 	const uint64_t at = address - unwinder->sp;
 	uint64_t value;
 
-	(void)dwfl;
 	if (is_late(unwinder))
 		return false;
 	if (sample->stack == NULL || at >= sample->stack_used ||
@@ -91,11 +89,18 @@ static bool read_memory(Dwfl *dwfl, Dwarf_Addr address, Dwarf_Word *ret, void *c
 	return true;
 }
 
+static bool read_memory(Dwfl *dwfl, Dwarf_Addr address, Dwarf_Word *ret, void *context)
+{
+	(void)dwfl;
+	return unwinder_read(context, address, ret);
+}
+
 static bool set_registers(Dwfl_Thread *thread, void *context)
 {
 	struct pm_unwinder *unwinder = context;
 
-	return regs_set(unwinder->sample, thread);
+	return unwinder->step.wanted ? step_set(&unwinder->step, thread) :
+		regs_set(unwinder->sample, thread);
 }
 
 static pid_t next_thread(Dwfl *dwfl, void *context, void **thread)
@@ -164,6 +169,17 @@ static int stop(struct pm_unwinder *unwinder, enum pm_stack_end end)
 	return DWARF_CB_ABORT;
 }
 
+/* What returns from a signal is entered at its first instruction, by no call. */
+static void add_frame(struct pm_unwinder *unwinder, uint64_t pc, bool exact)
+{
+	if (exact && unwinder->count > unwinder->first)
+		unwinder->frames[unwinder->count - 1] = 0;
+	unwinder->addresses[unwinder->count] = pc;
+	unwinder->frames[unwinder->count] = !exact ? PM_FRAME_CALLER :
+		unwinder->count > unwinder->first ? PM_FRAME_SIGNAL : 0;
+	unwinder->count++;
+}
+
 /*
  * Called with each frame before libdwfl leaves it, so that what it needs for that can still come.
  * The question whether the address is exact makes it leave the frame, because the answer is in the
@@ -186,26 +202,34 @@ static int on_frame(Dwfl_Frame *state, void *context)
 	unwinder_tell_dwfl(unwinder, pc);
 	unwinder_tell_dwfl(unwinder, pc - 1);
 	unwinder->end = PM_END_NO_INFO;
-	(void)dwfl_frame_pc(state, &pc, &exact);
+	if (unwinder->step.wanted) {	/* the first frame after it, whose pc is one too low */
+		unwinder->step.wanted = false;
+		exact = !unwinder->step.caller;
+		pc = unwinder->step.pc;
+	} else {
+		(void)dwfl_frame_pc(state, &pc, &exact);
+	}
 	if (!is_code(unwinder, exact ? pc : pc - 1))
 		return stop(unwinder, PM_END_NO_MAPPING);
-	/* What returns from a signal is entered at its first instruction, by no call. */
-	if (exact && unwinder->count > unwinder->first)
-		unwinder->frames[unwinder->count - 1] = 0;
-	unwinder->addresses[unwinder->count] = pc;
-	unwinder->frames[unwinder->count] = !exact ? PM_FRAME_CALLER :
-		unwinder->count > unwinder->first ? PM_FRAME_SIGNAL : 0;
-	unwinder->count++;
-	return DWARF_CB_OK;
+	add_frame(unwinder, pc, exact);
+	return step_is_needed(unwinder, state, exact ? pc : pc - 1) ? DWARF_CB_ABORT : DWARF_CB_OK;
 }
 
 static enum pm_stack_end walk(struct pm_unwinder *unwinder)
 {
+	size_t before;
+	int err;
+
 	if (unwinder->dwfl == NULL && unwinder_begin(unwinder) < 0)
 		return PM_END_MEMORY;
 	unwinder->count = unwinder->first;
 	unwinder->end = PM_END_NO_INFO;
-	if (dwfl_getthread_frames(unwinder->dwfl, unwinder->pid, on_frame, unwinder) != 0)
+	unwinder->step.wanted = false;
+	do {
+		before = unwinder->count;
+		err = dwfl_getthread_frames(unwinder->dwfl, unwinder->pid, on_frame, unwinder);
+	} while (err != 0 && unwinder->step.wanted && unwinder->count > before);
+	if (err != 0)
 		return unwinder->end;
 	/* A return address that could not be read counts as none for libdwfl. */
 	return unwinder->end == PM_END_NO_INFO ? PM_END_COMPLETE : unwinder->end;
