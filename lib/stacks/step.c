@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Steps that libdwfl (0.188) does not make well on Power. In code without unwind information it takes
- * each frame for one that has not stored its return address yet. That holds for the innermost alone;
- * the others have theirs in the frame above. And a back chain of 0 is the end of a stack (ELFv2 ABI,
- * 2.2.2.1), where libdwfl reads on above it.
+ * Steps that libdwfl (0.188) does not make well on Power. In code without unwind information it
+ * takes each frame for one that has not stored its return address yet. That holds for the innermost
+ * alone; the others have theirs in the frame above. And a back chain of 0 is the end of a stack
+ * (ELFv2 ABI, 2.2.2.1), where libdwfl reads on above it.
  */
 #include "unwinder.h"
 
