@@ -268,7 +268,9 @@ static void map_pages(struct pm_counters *counters)
 
 static bool is_counter(const struct pm_event_spec *spec, int tid)
 {
+	/* Pinned is a flag of all counters together, and precision is of samples. */
 	return spec->period == 0 && spec->frequency == 0 && spec->want == 0 &&
+		!(spec->flags & (PM_SPEC_PINNED | PM_SPEC_PRECISE)) &&
 		spec->tid >= PM_ALL_THREADS && spec->tid == tid &&
 		(spec->filter == NULL || spec->type == PERF_TYPE_TRACEPOINT);
 }

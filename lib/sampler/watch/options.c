@@ -140,6 +140,8 @@ static int take_event(struct pm_sampler *sampler, size_t index, const void *from
 	if (!pm_take(&asked, sizeof(asked), from, offsetof(struct pm_sampler_event, leader)) ||
 	    asked.spec == NULL || !pm_spec_take(asked.spec, 0, &event->spec))
 		return wrong(diag, "an event or its spec makes no sense, or has no size");
+	if (event->spec.flags & (PM_SPEC_PINNED | PM_SPEC_PRECISE))
+		return wrong(diag, "pinned and precise are said by the event, not by its spec");
 	if (asked.precise > 3 || asked.flags > (PM_EVENT_PINNED | PM_EVENT_EXCLUSIVE))
 		return wrong(diag, "precise is up to 3, flags are pinned and exclusive");
 	event->flags = asked.flags;
