@@ -25,6 +25,9 @@ from kernels.place.bundle import find_bundle
 
 pytestmark = pytest.mark.slow
 SUITE = "quick"
+ASKED = pytest.mark.skipif(
+    "PERFMODES_GUEST_DEVICES" not in os.environ, reason="minutes each: PERFMODES_GUEST_DEVICES=1 asks for it"
+)
 Verdicts = dict[tuple[str, str, str], Any]
 
 
@@ -63,6 +66,7 @@ def alone() -> Iterator[None]:
         yield
 
 
+@ASKED
 @pytest.mark.parametrize("row", ["amd64-5.10", "arm64-5.10"])
 def test_by_adb_as_directly(row: str, alone: None, tmp_path: Path) -> None:
     expected = direct(row, tmp_path / "direct")
@@ -96,6 +100,7 @@ def spoilt(console: Path, path: Path, rate: int, seed: int) -> Iterator[Line]:
             path.unlink(missing_ok=True)
 
 
+@ASKED
 def test_a_console_and_nothing_else(tmp_path: Path) -> None:
     """A clean line first; then lines that drop, double and invent bytes: the same verdicts, or a
     clear error."""
