@@ -211,9 +211,11 @@ def test_a_filter_is_told_from_the_kernel(doctor: Path, errno: int, name: str) -
 
 @pytest.mark.perf
 def test_no_descriptor_left(doctor: Path) -> None:
-    found = examine(doctor, "system", "rings", limit=lower(resource.RLIMIT_NOFILE, 3))
-    for wish in found.values():
-        first = wish["refusals"][0]
+    # Without privilege the kernel refuses the whole system before it looks for a descriptor.
+    wishes = ("system", "rings") if os.geteuid() == 0 else ("rings",)
+    found = examine(doctor, *wishes, limit=lower(resource.RLIMIT_NOFILE, 3))
+    for wish in wishes:
+        first = found[wish]["refusals"][0]
         assert (first["errno"], first["cause"]) == ("EMFILE", "descriptors")
         assert "RLIMIT_NOFILE=3 " in first["gate"] and "ulimit -n" in first["change"]
 

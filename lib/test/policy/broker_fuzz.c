@@ -14,9 +14,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	if (pm_broker_parse(data, size, &tid, &cpu, &asked) != 0)
 		return 0;
-	if (tid <= 0 || cpu < -1 || size > sizeof(struct broker_request))
+	if ((tid <= 0 && (tid != -1 || cpu < 0)) || cpu < -1 ||
+	    size > sizeof(struct broker_request))
 		abort();
-	for (unsigned int allow = 0; allow < 4; allow++) {
+	for (unsigned int allow = 0; allow < 2 * PM_BROKER_STACKS; allow++) {
 		if (pm_broker_permit(&asked, allow, &kept) != 0)
 			continue;
 		if (kept.sigtrap || kept.pinned || kept.exclusive || kept.aux_output ||
@@ -25,6 +26,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 					 PERF_SAMPLE_REGS_INTR | PERF_SAMPLE_AUX)))
 			abort();
 		if (!(allow & PM_BROKER_KERNEL) && !kept.exclude_kernel)
+			abort();
+		if (!(allow & PM_BROKER_STACKS) &&
+		    (kept.sample_type & (PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER)))
+			abort();
+		if (!(allow & (PM_BROKER_OTHERS | PM_BROKER_SYSTEM)) &&
+		    (kept.cgroup || kept.context_switch || kept.mmap_data ||
+		     (kept.sample_type & PERF_SAMPLE_CGROUP)))
 			abort();
 		if (!(allow & PM_BROKER_ANY_PMU) && kept.type > PERF_TYPE_SOFTWARE &&
 		    kept.type != PERF_TYPE_HW_CACHE)

@@ -205,6 +205,7 @@ static void short_of_descriptors(void **state)
 {
 	struct rlimit limit, none;
 	struct pm_session_opts opts = { .size = sizeof(opts), .descriptors_percent = 100,
+					.allow = PM_ALLOW_USER_ONLY,
 					.forbid = ~(1u << PM_STRATEGY_PER_CPU) };
 	struct pm_diag diag = { .size = sizeof(diag) };
 
@@ -260,7 +261,7 @@ static void none_to_attach_to(void **state)
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(kinds); i++) {
 		struct pm_session_opts opts = { .size = sizeof(opts), .cpus = only,
-						.allow = PM_ALLOW_COUNT,
+						.allow = PM_ALLOW_COUNT | PM_ALLOW_USER_ONLY,
 						.forbid = ~(1u << kinds[i]) };
 		struct pm_diag diag = { .size = sizeof(diag) };
 		int err;
