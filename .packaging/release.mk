@@ -9,6 +9,8 @@ RELEASE := build/release
 need-library:
 	$(Q)PYTHON=$(PYTHON) .packaging/need-library '$(LIB_CC)'
 $(patsubst lib/%.c,$(B)/pic/%.o,$(LIB_SOURCES)) $(B)/man/done: | need-library
+need-all:
+	$(Q)PYTHON=$(PYTHON) .packaging/need-library '$(LIB_CC)' all
 
 # The suite with its reports, as a package has it; make install has the library.
 install-suite: bundle	## install probes, runner and reports under $(DESTDIR)$(PREFIX)
@@ -62,4 +64,4 @@ release-sums:
 	$(Q)cd $(RELEASE) && sha256sum perfmodes-$(VERSION)*.tar.xz perfmodes-$(VERSION).cdx.json >SHA256SUMS
 	$(Q)cat $(RELEASE)/SHA256SUMS
 
-.PHONY: need-library install-suite tarball deb abi release release-sums $(RELEASE)/source
+.PHONY: need-library need-all install-suite tarball deb abi release release-sums $(RELEASE)/source

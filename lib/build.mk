@@ -174,6 +174,13 @@ put = install -d $(DESTDIR)$(2) && install -m $(1) $(3) $(DESTDIR)$(2)/
 # The functions that a page describes: the names that stand in its NAME section.
 names_in = sed -n '/^.Sh NAME/,/^.Nd/s/^.Nm \([a-z_]*\).*/\1/p'
 
+# The pages of a folder, and a link for each name besides the page's own; a file for pkg-config.
+put_pages = $(call put,644,$(MANDIR)/man3,$(1)/*.3) && cd $(1) && for page in *.3; do \
+	for name in $$($(names_in) $$page); do [ $$name.3 = $$page ] || \
+	echo ".so man3/$$page" >$(abspath $(DESTDIR)$(MANDIR))/man3/$$name.3; done; done
+put_pc = install -d $(DESTDIR)$(LIBDIR)/pkgconfig && sed 's|@PREFIX@|$(PREFIX)|; s|@LIBDIR@|$(LIBDIR)|; s|@NEEDS@|$(2)|' \
+	$(1) >$(DESTDIR)$(LIBDIR)/pkgconfig/$(basename $(notdir $(1)))
+
 $(B)/man/done: lib/man/pages.py $(wildcard lib/man/*.in) $(HEADERS:%=lib/%)
 	$(call say,MAN,$(@D))
 	$(Q)rm -rf $(@D) && $(PYTHON) lib/man/pages.py $(@D) $(HEADERS:%=lib/%) -- $(filter %.in,$^)
@@ -186,11 +193,12 @@ install: library $(B)/man/done	## install library, doctor and man pages under $(
 	$(Q)ln -sf libperfmodes.so.0 $(DESTDIR)$(LIBDIR)/libperfmodes.so
 	$(Q)$(call put,755,$(PREFIX)/bin,$(B)/perfmodes-doctor)
 	$(Q)$(call put,644,$(DATADIR),lib/profiles/*.json)
-	$(Q)$(foreach n,1 3 7,$(call put,644,$(MANDIR)/man$(n),$(B)/man/*.$(n)) &&) true
-	$(Q)cd $(B)/man && for page in *.3; do for name in $$($(names_in) $$page); do [ $$name.3 = $$page ] || \
-		echo ".so man3/$$page" >$(abspath $(DESTDIR)$(MANDIR))/man3/$$name.3; done; done
-	$(Q)install -d $(DESTDIR)$(LIBDIR)/pkgconfig && sed 's|@PREFIX@|$(PREFIX)|; s|@LIBDIR@|$(LIBDIR)|' \
-		lib/perfmodes.pc.in >$(DESTDIR)$(LIBDIR)/pkgconfig/perfmodes.pc
+	$(Q)$(foreach n,1 7,$(call put,644,$(MANDIR)/man$(n),$(B)/man/*.$(n)) &&) true
+	$(Q)$(call put_pages,$(B)/man)
+	$(Q)$(call put_pc,lib/perfmodes.pc.in)
+
+install-all: need-all	## install, and every optional part: sampler, stacks, topology, bindings
+	$(Q)$(MAKE) --no-print-directory install install-stacks install-sampler install-topology install-bindings
 
 uninstall: $(B)/man/done	## remove what install put there
 	$(Q)cd $(DESTDIR)/ && rm -f $(patsubst /%,%,$(HEADERS:%=$(PREFIX)/include/%) $(PREFIX)/bin/perfmodes-doctor \
@@ -200,6 +208,6 @@ uninstall: $(B)/man/done	## remove what install put there
 	$(Q)for name in $$($(names_in) $(B)/man/*.3); do rm -f $(DESTDIR)$(MANDIR)/man3/$$name.3; done
 	$(Q)rmdir $(DESTDIR)$(DATADIR) 2>/dev/null || true
 
-.PHONY: library examples unit-tests library-tests bench bench-table doctor doctor-library install uninstall
+.PHONY: library examples unit-tests library-tests bench bench-table doctor doctor-library install install-all uninstall
 # However deep its folder is, what was compiled is compiled again when a header of it changes.
 -include $(shell find $(B)/pic $(B)/lib build/test build/fuzz build/tsan -name '*.d' 2>/dev/null)

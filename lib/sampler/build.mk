@@ -51,7 +51,10 @@ install-sampler: $(B)/perfmodes-sampler $(B)/libperfmodes-sampler.a $(B)/libperf
 	$(Q)$(call put,644,$(LIBDIR),$(B)/libperfmodes-sampler.a $(B)/libperfmodes-willing.a)
 	$(Q)$(call put,644,$(PREFIX)/include,$(SAMPLER_HEADERS))
 	$(Q)rm -rf $(B)/man-sampler && $(PYTHON) lib/man/pages.py $(B)/man-sampler $(SAMPLER_HEADERS) -- lib/sampler/man/*.3.in
-	$(Q)$(call put,644,$(MANDIR)/man3,$(B)/man-sampler/*.3)
+	$(Q)$(call put_pages,$(B)/man-sampler)
+	$(Q)$(call put_pc,lib/sampler/perfmodes-sampler.pc.in)
+	$(Q)$(call put_pc,lib/sampler/willing/perfmodes-willing.pc.in)
+	$(Q)$(call put,644,$(PREFIX)/share/doc/perfmodes-sampler/examples,lib/sampler/service/example.json)
 .PHONY: install-sampler
 
 SAMPLER_FUZZ := $(patsubst lib/test/%.c,build/test/%,$(wildcard lib/test/sampler/*_fuzz.c))

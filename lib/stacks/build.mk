@@ -34,7 +34,8 @@ install-stacks: $(B)/libperfmodes-stacks.a	## install libperfmodes-stacks, its h
 	$(Q)$(call put,644,$(PREFIX)/include,lib/perfmodes_stacks.h)
 	$(Q)$(call put,644,$(LIBDIR),$<)
 	$(Q)rm -rf $(B)/man-stacks && $(PYTHON) lib/man/pages.py $(B)/man-stacks lib/perfmodes_stacks.h -- $(STACKS_PAGES)
-	$(Q)$(call put,644,$(MANDIR)/man3,$(B)/man-stacks/*.3)
+	$(Q)$(call put_pages,$(B)/man-stacks)
+	$(Q)$(call put_pc,lib/stacks/perfmodes-stacks.pc.in)
 .PHONY: install-stacks
 
 # The tests of the room: under the sanitizers, and the programs that they look at.

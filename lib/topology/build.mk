@@ -41,10 +41,8 @@ $(TOPOLOGY_TESTS): build/test/topology/%_test: lib/test/topology/%_test.c $(TOPO
 install-topology: $(B)/libperfmodes-topology.a install	## install, and libperfmodes-topology
 	$(Q)$(call put,644,$(PREFIX)/include,lib/topology/perfmodes_topology.h)
 	$(Q)$(call put,644,$(LIBDIR),$<)
-	$(Q)sed 's|@PREFIX@|$(PREFIX)|; s|@LIBDIR@|$(LIBDIR)|; s|@NEEDS@|$(TOPOLOGY_NEEDS)|' \
-		lib/topology/perfmodes-topology.pc.in >$(DESTDIR)$(LIBDIR)/pkgconfig/perfmodes-topology.pc
-
+	$(Q)$(call put_pc,lib/topology/perfmodes-topology.pc.in,$(TOPOLOGY_NEEDS))
 	$(Q)$(PYTHON) lib/man/pages.py $(B)/man/topology lib/topology/perfmodes_topology.h -- lib/topology/*.3.in
-	$(Q)$(call put,644,$(MANDIR)/man3,$(B)/man/topology/*.3)
+	$(Q)$(call put_pages,$(B)/man/topology)
 
 .PHONY: topology install-topology

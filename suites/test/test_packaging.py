@@ -129,6 +129,18 @@ def test_a_missing_compiler_is_named() -> None:
     assert "apt-get install gcc libc6-dev libyajl-dev" in done.stderr
 
 
+@pytest.mark.parametrize("absent, named", [
+    ("elfutils/libdwfl.h", "libdw-dev"), ("zlib.h", "zlib1g-dev"), ("hwloc.h", "libhwloc-dev")])
+def test_what_optional_parts_need_is_named_when_all_is_wanted(tmp_path: Path, absent: str, named: str) -> None:
+    compiler = tmp_path / "cc"
+    compiler.write_text(f"#!/bin/sh\n! grep -q '<{absent}>'\n")
+    compiler.chmod(0o755)
+    assert run(PACKAGING / "need-library", compiler).returncode == 0
+    done = run(PACKAGING / "need-library", compiler, "all")
+    assert done.returncode == 1 and done.stderr.count("\n") == 1
+    assert f"apt-get install {named}" in done.stderr
+
+
 def test_nothing_is_lacking_here() -> None:
     assert run(PACKAGING / "need-library", "gcc").returncode == 0
 
