@@ -1,22 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A broker: opens perf events for processes that may not open them, on their own threads.
- * Run it with CAP_PERFMON; the client connects and hands the socket to its session or sampler
- * (`broker`).
- *
- *   cc perfmodes-broker.c -lperfmodes && ./a.out SOCKET [--uid N] [--kernel] [--others] ...
+ * A broker: opens perf events for those who may not. Run it with CAP_PERFMON; a client connects
+ * and hands the socket to its session or sampler. cc perfmodes-broker.c -lperfmodes
  *
  * --uid: serve that user only, else everybody who can reach the socket. --kernel: also what
- * happens in kernel mode. --others: threads of other processes, for which it needs CAP_SYS_PTRACE,
- * too. --system: whole CPUs. --stacks: copies of user stacks. Ends on SIGTERM and SIGINT.
+ * happens in kernel mode. --others: threads of other processes (it needs CAP_SYS_PTRACE, too).
+ * --system: whole CPUs. --stacks: copies of user stacks. Ends on SIGTERM and SIGINT.
  */
 #define _GNU_SOURCE
-#include <errno.h>
+#include <getopt.h>
 #include <perfmodes.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <sys/wait.h>
@@ -34,17 +30,14 @@ static void end(int number)
 	_exit(0);
 }
 
-static int listen_at(const char *at)
+static int listen_at_path(void)
 {
-	struct sockaddr_un address = { .sun_family = AF_UNIX };
+	struct sockaddr_un at = { .sun_family = AF_UNIX };
 	int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
 
-	if (strlen(at) >= sizeof(address.sun_path))
+	if (snprintf(at.sun_path, sizeof(at.sun_path), "%s", path) >= (int)sizeof(at.sun_path))
 		return -1;
-	strcpy(address.sun_path, at);
-	if (fd < 0 || bind(fd, (const void *)&address, sizeof(address)) != 0 || listen(fd, 16) != 0)
-		return -1;
-	return fd;
+	return bind(fd, (void *)&at, sizeof(at)) == 0 && listen(fd, 16) == 0 ? fd : -1;
 }
 
 static int may_come(int peer)
@@ -70,42 +63,29 @@ static int serve(int peer, const struct pm_broker_opts *opts)
 	return child > 0;
 }
 
-/* Returns what an option adds to what is served; 0: it is none of these. */
-static unsigned int allowed_by(const char *option)
-{
-	static const struct {
-		const char *name;
-		unsigned int allow;
-	} options[] = {
-		{ "--kernel", PM_BROKER_KERNEL }, { "--others", PM_BROKER_OTHERS },
-		{ "--system", PM_BROKER_SYSTEM }, { "--stacks", PM_BROKER_STACKS },
-	};
-
-	for (size_t i = 0; i < sizeof(options) / sizeof(options[0]); i++)
-		if (strcmp(option, options[i].name) == 0)
-			return options[i].allow;
-	return 0;
-}
-
 int main(int argc, char **argv)
 {
+	static const struct option options[] = {
+		{ "uid", required_argument, NULL, 'u' },
+		{ "kernel", no_argument, NULL, PM_BROKER_KERNEL },
+		{ "others", no_argument, NULL, PM_BROKER_OTHERS },
+		{ "system", no_argument, NULL, PM_BROKER_SYSTEM },
+		{ "stacks", no_argument, NULL, PM_BROKER_STACKS }, { 0 }
+	};
 	struct pm_broker_opts opts = { .size = sizeof(opts) };
-	int listener, peers = 0;
+	int listener, option, peers = 0;
 
-	for (int i = 2; i < argc; i++) {
-		if (allowed_by(argv[i]) != 0)
-			opts.allow |= allowed_by(argv[i]);
-		else if (strcmp(argv[i], "--uid") == 0 && i + 1 < argc)
-			only_uid = atol(argv[++i]);
-		else
-			argc = 0;
+	while ((option = getopt_long(argc, argv, "", options, NULL)) != -1) {
+		if (option == '?')
+			return 2;
+		opts.allow |= option == 'u' ? 0 : (unsigned int)option;
+		only_uid = option == 'u' ? atol(optarg) : only_uid;
 	}
-	if (argc < 2)
+	if (optind + 1 != argc)
 		return fprintf(stderr, "usage: perfmodes-broker SOCKET [--uid N] [--kernel] "
 			       "[--others] [--system] [--stacks]\n"), 2;
-	path = argv[1];
-	listener = listen_at(path);
-	if (listener < 0)
+	path = argv[optind];
+	if ((listener = listen_at_path()) < 0)
 		return perror("perfmodes-broker"), 1;
 	signal(SIGTERM, end);
 	signal(SIGINT, end);

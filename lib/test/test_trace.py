@@ -71,7 +71,7 @@ for end in there + back:
     end in (mine, other) or os.close(end)
 print(os.getpid(), flush=True)
 child and os.write(other, b"x")
-end = time.monotonic() + 3
+end = time.monotonic() + 120
 while time.monotonic() < end and os.read(mine, 1):
     os.write(other, b"x")
 """
@@ -88,6 +88,7 @@ def test_each_switch_follows_the_one_before() -> None:
     assert pair.stdout
     mine = {pair.stdout.readline().strip(), pair.stdout.readline().strip()}
     done = in_namespace(f"{READER} sched:sched_switch 1")
+    pair.terminate()  # the other reads the end of its pipe
     pair.communicate(timeout=60)
     if done.returncode != 0:
         pytest.skip(done.stderr.strip())
