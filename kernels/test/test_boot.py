@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import socket
 import threading
 import time
@@ -160,17 +161,17 @@ end() { printf '@@end 2\\n@@exit 0\\n' > $results; }
     [
         ("init; clock 5.00; ktap; sleep 1.5; clock 6.40; end", ""),
         ("init; clock 5.00; ktap; sleep 1.5; end", ""),
-        ("init; clock 5.00; ktap; sleep 1.5; clock 9.00; end", "went 4.0 s while 1.5 s passed"),
-        ("init; clock 5.00; sleep 1.5; ktap; sleep 1.5; clock 5.10; end", "went 0.1 s while 3.0 s"),
-        ("init; clock 5.00; ktap; clock 99999999.00; end", "while 0.0 s passed"),
-        ("init; clock 5.00; ktap; clock 1.00; end", "went -4.0 s"),
-        ("init; clock 5.00; ktap; clock 35.00; echo '@@end 2' > $results", "went 30.0 s"),
+        ("init; clock 5.00; ktap; sleep 1.5; clock 9.00; end", r"went 4\.0 s while 1\.[5-9] s passed"),
+        ("init; clock 5.00; sleep 1.5; ktap; sleep 1.5; clock 5.10; end", r"went 0\.1 s while 3\.\d s"),
+        ("init; clock 5.00; ktap; clock 99999999.00; end", r"while 0\.\d s passed"),
+        ("init; clock 5.00; ktap; clock 1.00; end", r"went -4\.0 s"),
+        ("init; clock 5.00; ktap; clock 35.00; echo '@@end 2' > $results", r"went 30\.0 s"),
     ],
 )
 def test_a_guest_in_a_time_of_its_own_says_nothing(tmp_path: Path, body: str, said: str) -> None:
     outcome, _ = play(tmp_path, CLOCK + body)
     assert (outcome.ended, outcome.infra) == (("clock", True) if said else ("done", False))
-    assert said in outcome.reason
+    assert re.search(said, outcome.reason)
 
 
 def test_virtual_time_is_not_held_against_ours(tmp_path: Path) -> None:
