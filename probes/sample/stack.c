@@ -27,6 +27,14 @@ static struct sampler ask_stack(uint32_t size, size_t pages)
 }
 
 static uintptr_t pattern_at;
+/* Not on the stack: a copy that a fault before the pattern was written causes must not have it. */
+static unsigned char want[PATTERN];
+
+static void want_pattern(unsigned char seed)
+{
+	for (unsigned int i = 0; i < PATTERN; i++)
+		want[i] = (unsigned char)(seed + 7 * i);
+}
 
 static __attribute__((noinline)) void fault_above_pattern(unsigned char seed)
 {
@@ -42,11 +50,9 @@ static __attribute__((noinline)) void fault_above_pattern(unsigned char seed)
 TEST(content)
 {
 	struct sampler sampler = ask_stack(4096, 8);
-	unsigned char want[PATTERN];
 	struct pm_record record;
 
-	for (unsigned int i = 0; i < PATTERN; i++)
-		want[i] = (unsigned char)(101 + 7 * i);
+	want_pattern(101);
 	fault_above_pattern(101);
 	if (!find_record(&sampler, PERF_RECORD_SAMPLE, &record))
 		say_broken("no sample of a page fault");
@@ -100,12 +106,12 @@ static void expect_end(const struct pm_sample *sample, const unsigned char *patt
 	const uintptr_t base = pattern_at - (uintptr_t)(pattern - copy);
 	const uintptr_t end = end_of_mapping(base);
 	const uint64_t size = sample->stack_user_dyn_size;
-	const uint64_t want = end - base < LARGEST ? end - base : LARGEST;
+	const uint64_t whole = end - base < LARGEST ? end - base : LARGEST;
 
 	if (!end)
 		return;
-	if (size > want || (size < want && (base + size) % probe_env()->page_size))
-		say_broken("dyn_size=%" PRIu64 " want=%" PRIu64, size, want);
+	if (size > whole || (size < whole && (base + size) % probe_env()->page_size))
+		say_broken("dyn_size=%" PRIu64 " want=%" PRIu64, size, whole);
 	if (size == end - base && memcmp(copy + size - 64, (const void *)(end - 64), 64))
 		say_broken("the end of the copy is not the end of the stack");
 }
@@ -113,11 +119,9 @@ static void expect_end(const struct pm_sample *sample, const unsigned char *patt
 TEST(largest)
 {
 	struct sampler sampler = ask_stack(LARGEST, 32);
-	unsigned char want[PATTERN];
 	struct pm_record record;
 
-	for (unsigned int i = 0; i < PATTERN; i++)
-		want[i] = (unsigned char)(57 + 7 * i);
+	want_pattern(57);
 	fault_above_pattern(57);
 	if (!find_record(&sampler, PERF_RECORD_SAMPLE, &record))
 		say_broken("no sample although the ring has room for 128 KiB");
