@@ -27,6 +27,7 @@ from kernels.place import follow, judge, link
 from kernels.place.channel import Channel, Limits, cksum
 from kernels.place.outcome import Outcome
 from kernels.place.report import Report
+from kernels.place.receiver import sums
 from kernels.place.serial import SerialLink
 from kernels.source import image, kind, packages
 from reports import complaints
@@ -132,12 +133,16 @@ def _line(data: bytes) -> None:
     serial = SerialLink("/dev/null")
     serial._buffer, serial._until, serial._stop = bytearray(data), float("inf"), None
     answer = serial._hear(7, 0.0)
-    assert answer is None or b"@a 7 %d %s" % (cksum(b"7 " + answer), answer) in data
+    lines = [] if answer is None else [
+        b"@a 7 %s %s" % (made.encode(), answer) for made in sums(b"7 " + answer).values()
+    ]
+    assert answer is None or any(line in data for line in lines)
 
 
 def _line_seeds() -> list[bytes]:
     return [b"login: \r\n@a 7 %d 0 3 aGVs\r\n" % cksum(b"7 0 3 aGVs"), b"noise@n 7\n@n 7\n",
-            b"@a 6 %d y\n@a 7 1 y\n[   1.0] usb 1\n" % cksum(b"6 y")]
+            b"@a 6 %d y\n@a 7 1 y\n[   1.0] usb 1\n" % cksum(b"6 y"),
+            b"@a 7 %s y\n" % sums(b"7 y")["md5sum"].encode()]
 
 
 def _lava_log(data: bytes) -> None:

@@ -1,0 +1,62 @@
+# SPDX-License-Identifier: MIT
+"""What a serial console is connected to here: a tty, a socket of QEMU, a console server."""
+
+from __future__ import annotations
+
+import os
+import re
+import socket
+import stat
+import termios
+import tty
+
+from kernels.errors import Usage
+
+BAUDS = {rate: getattr(termios, f"B{rate}") for rate in (9600, 57600, 115200, 230400, 460800, 921600, 1500000)}
+TCP = re.compile(r"tcp:([\w][\w.-]*|\[[0-9A-Fa-f:.]+\]):(\d{1,5})")
+CONNECTING = 15.0
+
+
+class Line:
+    """`address` is PATH[@BAUD]: a tty, or a socket as QEMU makes one for a serial port; or
+    tcp:HOST:PORT[@BAUD], a console server. What a server of telnet says besides is noise."""
+
+    def __init__(self, address: str) -> None:
+        path, at, baud = address.partition("@")
+        self._tcp = TCP.fullmatch(path)
+        known = baud in map(str, BAUDS) or (self._tcp and re.fullmatch("[1-9][0-9]{2,7}", baud))
+        if not (path.startswith("/") or self._tcp) or (at and not known):
+            bauds = " ".join(map(str, BAUDS))
+            raise Usage(f"not /PATH[@BAUD] or tcp:HOST:PORT, BAUD of {bauds}: {address!r}")
+        self.path, self.baud = path, int(baud or 115200)
+        self._socket: socket.socket | None = None
+        self._file = -1
+
+    @property
+    def names(self) -> list[str]:
+        return [self._tcp[1].strip("[]")] if self._tcp else [self.path]
+
+    def open(self) -> int:
+        """A file descriptor, until close. Raises OSError."""
+        if self._tcp:
+            where = (self._tcp[1].strip("[]"), int(self._tcp[2]))
+            self._socket = socket.create_connection(where, CONNECTING)
+            self._socket.settimeout(None)
+            return self._socket.fileno()
+        if stat.S_ISSOCK(os.stat(self.path).st_mode):
+            self._socket = socket.socket(socket.AF_UNIX)
+            self._socket.connect(self.path)
+            return self._socket.fileno()
+        self._file = os.open(self.path, os.O_RDWR | os.O_NOCTTY | os.O_NONBLOCK)
+        tty.setraw(self._file)
+        settings = termios.tcgetattr(self._file)
+        settings[4] = settings[5] = BAUDS[self.baud]
+        termios.tcsetattr(self._file, termios.TCSANOW, settings)
+        return self._file
+
+    def close(self) -> None:
+        if self._socket:
+            self._socket.close()
+        elif self._file >= 0:
+            os.close(self._file)
+        self._socket, self._file = None, -1
