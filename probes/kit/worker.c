@@ -68,11 +68,14 @@ static void serve(int orders, int answers)
 {
 	int answer = (int)pm_gettid();
 	struct order order;
+	ssize_t size;
 
 	cause_faults(1);
 	while (write(answers, &answer, sizeof(answer)) == sizeof(answer)) {
-		while (read(orders, &order, sizeof(order)) < 0 && errno == EINTR)
+		while ((size = read(orders, &order, sizeof(order))) < 0 && errno == EINTR)
 			;
+		if (size != sizeof(order))
+			return;		/* whoever gave the orders has ended */
 		if (order.function)
 			answer = order.function(order.argument);
 		else if (order.faults)
@@ -106,8 +109,16 @@ static void *serve_thread(void *worker)
 	return NULL;
 }
 
-static int serve_child(void *worker)
+/*
+ * Without the ends that are not its own: a child that may not be killed, of a test that has dropped
+ * its privileges, ends with the test.
+ */
+static int serve_child(void *argument)
 {
+	struct worker *worker = argument;
+
+	close(worker->orders[1]);
+	close(worker->answers[0]);
 	serve_thread(worker);
 	return 0;
 }
