@@ -36,3 +36,9 @@ $(B)/bundle.tar: $(PROGRAMS) $(B)/probe run.sh $(wildcard suites/*.txt) .packagi
 		ln -s ../../probe probes/$$probe || exit 1; done
 	$(Q)cd $(B) && tar -cf - $(PROBES:%=declared/%.txt) | tar -xf - -C bundle/bin
 	$(Q).packaging/tar $@ $(B) bundle
+
+SUITE ?= default
+kselftest: $(B)/bundle.tar	## the probes of SUITE= as a collection for run_kselftest.sh: DESTDIR=DIR
+	$(Q)[ -n "$(DESTDIR)" ] || { echo "make: DESTDIR= is to name the folder of run_kselftest.sh" >&2; exit 1; }
+	$(Q).packaging/kselftest $(B)/bundle "$(DESTDIR)" "$(SUITE)"
+.PHONY: kselftest
