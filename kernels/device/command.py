@@ -54,7 +54,9 @@ def place_of(device: Device, args: argparse.Namespace) -> RemotePlace:
         link = SshLink(device.address, Path(config) if config else None)
     private = Private([device.address, *link.names], args.keep_names)
     made = RemotePlace(device.name, link, device.transport, device.owner, PACE, private)
-    made.clear = args.clear_perf_harden
+    made.clear, made.there = args.clear_perf_harden, args.bundle or device.lab.bundle
+    if made.there and not made.there.startswith("/"):
+        raise Usage(f"{device.name}: --bundle is a folder on the device, not {made.there!r}")
     return made
 
 

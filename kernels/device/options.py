@@ -36,7 +36,7 @@ def _where(made: argparse.ArgumentParser) -> None:
     made.add_argument("--ssh-config", type=Path, metavar="FILE", help="for ssh, in place of the user's")
     made.add_argument(
         "--bundle", default="", metavar="URL",
-        help="for lava: from where its devices fetch bundle.tar or bundle.tar.gz, or a folder on them",
+        help="a folder on the device that has the bundle; for lava, also whence it fetches bundle.tar[.gz]",
     )  # fmt: skip
     made.add_argument(
         "--base", default="", metavar="JOB", help="for lava: a job of the lab that boots such a device"

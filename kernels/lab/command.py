@@ -52,7 +52,7 @@ def job_of_guest(args: argparse.Namespace, listed: Matrix) -> int:
 def stand_in(args: argparse.Namespace, listed: Matrix) -> int:
     """A guest in the place of a device, while a command runs."""
     socket = args.serial.absolute() if args.serial else None
-    way = device.Way(args.adb, socket)
+    way = device.Way(args.adb, socket, args.bundle)
     say = lambda text: print(text, file=sys.stderr)  # noqa: E731
     return device.run(one_row(args.row, listed), way, args.command, say)
 

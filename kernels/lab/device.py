@@ -16,6 +16,7 @@ from pathlib import Path
 from kernels.errors import Missing, Usage
 from kernels.guest import cpio, initramfs, machine, setup
 from kernels.matrix import Row
+from kernels.place.bundle import find_bundle
 from kernels.source import adbd, emulator, fetch, image, modules
 
 PROMPT = "board#"
@@ -31,6 +32,7 @@ class Way:
 
     port: int = 0
     socket: Path | None = None
+    bundle: bool = False  # it has the bundle at guest.BUNDLE
 
     def __post_init__(self) -> None:
         if bool(self.port) == bool(self.socket):
@@ -76,7 +78,8 @@ def standing(row: Row, way: Way, say: Say, wait: float = 240) -> Iterator[Path]:
     more = with_adbd(row, fetcher) if way.port else []
     with tempfile.TemporaryDirectory(prefix="pm-device-") as name:
         initrd, log = Path(name, "initrd"), Path(name, "log")
-        initrd.write_bytes(initramfs.build(busybox, None, row.arch.console, prompt=PROMPT, more=more))
+        bundle = find_bundle(row.arch.bundle, False, False) if way.bundle else None
+        initrd.write_bytes(initramfs.build(busybox, bundle, row.arch.console, prompt=PROMPT, more=more))
         log.touch()
         argv = [*machine.board(row, False), *way.lines(log), *machine.booted(row, kernel.path, initrd)]
         guard = ["setpriv", "--pdeathsig", "KILL", "--", "prlimit", f"--fsize={machine.FILE_LIMIT}", "--"]

@@ -30,6 +30,7 @@ def add(verbs: Any) -> None:
     one.add_argument("row", help="./run.sh kernels --list names them")
     one.add_argument("--adb", type=int, default=0, metavar="PORT", help="an adbd at that port of loopback")
     one.add_argument("--serial", type=Path, metavar="SOCKET", help="its console, at a socket that is made")
+    one.add_argument("--bundle", action="store_true", help="with the bundle in its initramfs, at /perfmodes")
     one.add_argument("command", nargs=argparse.REMAINDER, help="it runs while this does; else until Ctrl-C")
     one = kinds.add_parser("submit", help="submit it with lavacli, wait, and take in its result")
     _job_options(one)

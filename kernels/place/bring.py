@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import gzip
+import hashlib
 import os
 import re
 import shlex
@@ -83,17 +84,16 @@ def size_kb(bundle: Path) -> int:
     return sum(path.lstat().st_size // 1024 + 4 for path in bundle.rglob("*"))
 
 
-def bring(link: Link, bundle: Path, base: str) -> str:
-    """Put the bundle into a new folder there and return the name of that. Raises Missing."""
-    asked = link.execute(agent_call("folder", size_kb(bundle) + SLACK, base), limit=120)
+def bring(link: Link, bundle: Path, base: str, there: str = "") -> str:
+    """Put the bundle into a new folder there and return the name of that. `there` is a folder of the
+    device that has it already. Raises Missing."""
+    need = SLACK + (0 if there else size_kb(bundle))
+    asked = link.execute(agent_call("folder", need, base), limit=120)
     folder = asked.body.decode("utf-8", "replace").strip().rpartition("\n")[2]
     if asked.status or not FOLDER.fullmatch(folder) or ".." in folder:
         raise Missing(printable(folder[:300].encode()) if asked.status and folder else "no folder there")
     try:
-        with packed(bundle) as archive:
-            sent = link.send(archive, f"cd {folder} && gzip -dc | tar -xf -", LIMIT)
-        if sent.status and not has_tar(link):
-            sent = one_by_one(link, bundle, folder)
+        sent = linked(link, bundle, folder, there) if there else sent_whole(link, bundle, folder)
         check = link.execute(f"cd {folder} && [ -s agent ] && [ -x bundle/run.sh ]")
         if sent.status or check.status:
             raise Missing(f"the bundle cannot be put there: {sent.why}")
@@ -101,6 +101,25 @@ def bring(link: Link, bundle: Path, base: str) -> str:
         remove(link, folder)
         raise
     return folder
+
+
+def sent_whole(link: Link, bundle: Path, folder: str) -> Answer:
+    with packed(bundle) as archive:
+        sent = link.send(archive, f"cd {folder} && gzip -dc | tar -xf -", LIMIT)
+    return one_by_one(link, bundle, folder) if sent.status and not has_tar(link) else sent
+
+
+def linked(link: Link, bundle: Path, folder: str, there: str) -> Answer:
+    """The device's own bundle, if every file of it is the same as here. Raises Missing."""
+    where = shlex.quote(there)
+    asked = link.execute(
+        f"cd {where} && sha256sum <MANIFEST && sha256sum -c MANIFEST >/dev/null 2>&1 && echo whole", limit=300
+    )
+    said = asked.body.decode("ascii", "replace").split()
+    ours = hashlib.sha256((bundle / "MANIFEST").read_bytes()).hexdigest()
+    if said[:1] != [ours] or said[-1:] != ["whole"]:
+        raise Missing(f"{there} on the device is not the bundle that is here: build and put it there anew")
+    return link.send(AGENT, f"cd {folder} && cat >agent && ln -s {where} bundle")
 
 
 def has_tar(link: Link) -> bool:

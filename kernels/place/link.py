@@ -55,10 +55,13 @@ class Answer:
 
 
 class Link(Protocol):
-    """`clean`: every byte passes as it is. `piece`: bytes to ask for at a time."""
+    """`clean`: every byte passes as it is."""
 
     clean: bool
-    piece: int
+
+    @property
+    def piece(self) -> int:
+        """Bytes to ask for at a time."""
 
     def execute(
         self, script: str, data: Path | bytes = b"", limit: float = 60, stop: threading.Event | None = None

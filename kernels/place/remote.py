@@ -38,6 +38,7 @@ class RemotePlace:
         self.name, self.link, self.kind, self.owner, self.pace = name, link, kind, owner, pace
         self.known: dict[str, str] = {}
         self.private = private or Private()
+        self.there = ""  # a folder of the device that has the bundle
         self.clear = False  # security.perf_harden, if there is one
         self.record: dict[str, object] = {}
         self._folder = ""
@@ -100,7 +101,7 @@ class RemotePlace:
 
     def _bring(self, bundle: Path) -> None:
         try:
-            self._folder = bring(self.link, bundle, self.owner.folder)
+            self._folder = bring(self.link, bundle, self.owner.folder, self.there)
         except RowError as error:
             raise Missing(self.private.text(str(error))) from None
         self._bundle = bundle

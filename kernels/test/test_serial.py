@@ -3,10 +3,12 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import pty
 import random
 import select
+import shutil
 import signal
 import socket
 import subprocess
@@ -19,7 +21,7 @@ from pathlib import Path
 import pytest
 from fake_place import FIRST, KTAP, STEPS
 
-from kernels.errors import Usage
+from kernels.errors import Missing, Usage
 from kernels.place.channel import Channel
 from kernels.place.follow import Pace
 from kernels.place.link import Lost
@@ -199,3 +201,28 @@ def test_a_line_that_dies_in_mid_run(board: Board, bundle: Path, tmp_path: Path)
         outcome = place.run(Order("gaps", limit=60), channel, threading.Event())
         board.line.rate = 0
     assert outcome.ended == "dropped" and (tmp_path / "out" / answer(STEPS[0])).read_bytes() == KTAP
+
+
+@pytest.mark.slow
+def test_a_board_that_has_the_bundle(board: Board, bundle: Path, tmp_path: Path) -> None:
+    """It is used where it is and left there; one that is not the same is refused, with its name."""
+    base, out, there = tmp_path / "base", tmp_path / "out", tmp_path / "there"
+    base.mkdir()
+    out.mkdir()
+    files = sorted(path for path in bundle.rglob("*") if path.is_file())
+    sums = [f"{hashlib.sha256(path.read_bytes()).hexdigest()}  {path.relative_to(bundle)}\n" for path in files]
+    (bundle / "MANIFEST").write_text("".join(sums))
+    shutil.copytree(bundle, there, symlinks=True)
+    place, channel = board.place(base), Channel(out)
+    place.there = str(there)
+    place.look()
+    with place.put(bundle):
+        outcome = place.run(Order("gaps", limit=200), channel, threading.Event())
+    assert outcome.ended == "done" and sorted(channel.files) == ALL, outcome
+    assert not list(base.iterdir()) and (there / "run.sh").exists()
+    with open(there / files[-1].relative_to(bundle), "ab") as file:
+        file.write(b"#")
+    with pytest.raises(Missing, match="there on the device is not the bundle that is here"):
+        with place.put(bundle):
+            raise AssertionError("not reached")
+    assert not list(base.iterdir())

@@ -20,6 +20,7 @@ from test_serial import Line
 
 from kernels import cli, matrix
 from kernels.errors import Missing
+from kernels.lab import guest
 from kernels.lab.device import Way, standing
 from kernels.place.bundle import find_bundle
 
@@ -46,6 +47,32 @@ def direct(row: str, folder: Path, *more: str) -> Verdicts:
     words = ["--suite", SUITE, "--paranoid", "kernel", "--no-disturb", "--out", str(folder), *more, row]
     assert cli.main(["run", *words]) in (0, 1)
     return verdicts(folder / row)
+
+
+def wrong(expected: Verdicts, folder: Path) -> dict[tuple[str, str, str], object]:
+    """Points with another verdict than directly. The agent takes time from a guest with one CPU: a few
+    tests may be ended by their time limit, which is unknown and says so."""
+    personas = json.loads((folder / "result.json").read_text())["personas"]
+    made, late = verdicts(folder), 0
+    differ: dict[tuple[str, str, str], object] = {key: None for key in expected.keys() ^ made.keys()}
+    for key in expected.keys() & made.keys():
+        told = personas[key[0]]["probes"][key[1]]["points"][key[2]]
+        if made[key] != expected[key]:
+            timeout = made[key] == "unknown" and "timeout" in (told.get("reason") or "")
+            late += timeout
+            differ |= {} if timeout and late <= len(expected) // 100 else {key: told}
+    return differ
+
+
+def test_a_wrong_verdict_is_noticed(tmp_path: Path) -> None:
+    """A rare time limit is no wrong verdict; any other difference is, and so is a missing point."""
+    points = {"a": {"verdict": "yes"}, "b": {"verdict": "unknown", "reason": "Test terminated by timeout"}}
+    told = {"personas": {"root": {"probes": {"x.y": {"points": points}}}}}
+    (tmp_path / "result.json").write_text(json.dumps(told))
+    a, b, c = (("root", "x.y", name) for name in "abc")
+    assert list(wrong({a: "no", b: "unknown"}, tmp_path)) == [a]
+    assert list(wrong({a: "yes", b: "yes"}, tmp_path)) == [b], "one of two is more than a few"
+    assert list(wrong({a: "yes", b: "unknown", c: "yes"}, tmp_path)) == [c]
 
 
 def asked(address: str, folder: Path, *more: str) -> int:
@@ -107,7 +134,8 @@ def test_a_console_and_nothing_else(tmp_path: Path) -> None:
     row, narrow = "amd64-5.10", ("--probe", "perm.*", "--probe", "attr.*")
     expected = direct(row, tmp_path / "direct", *narrow)
     console, address = tmp_path / "tty", tmp_path / "line"
-    with standing(matrix.load().rows[row], Way(socket=console), print):
+    with standing(matrix.load().rows[row], Way(socket=console, bundle=True), print):
+        narrow += ("--bundle", guest.BUNDLE)
         for number, rate in enumerate((0, 4000, 2000)):
             out = tmp_path / f"by-{rate}"
             with spoilt(console, address, rate, number) as line:
@@ -115,7 +143,7 @@ def test_a_console_and_nothing_else(tmp_path: Path) -> None:
             assert bool(line.spoiled) == bool(rate)
             assert status in (0, 1) if not rate else status in (0, 1, 3)
             if status != 3:
-                assert verdicts(arrived(out)) == expected
+                assert not wrong(expected, arrived(out))
 
 
 def alignments(bundle: Path) -> set[int]:
