@@ -6,11 +6,13 @@
 bundle: $(B)/bundle.tar	## what a device or guest needs: build/$(ARCH)/bundle, and as bundle.tar
 
 # The symbols of a probe become its own, its main() gets the probe's name, and its constructors a
-# section that can be found by name.
+# section that can be found by name. What i386 takes its own address with stays global: the linker
+# keeps one copy of all.
 underscored = $(subst /,_,$*)
 $(B)/multicall/%.o: $(B)/object/%.o
 	$(Q)mkdir -p $(@D)
-	$(Q)$(OBJCOPY) --keep-global-symbol=probe_$(underscored) --redefine-sym main=probe_$(underscored) \
+	$(Q)$(OBJCOPY) -w --keep-global-symbol=probe_$(underscored) \
+		--keep-global-symbol='__x86.get_pc_thunk.*' --redefine-sym main=probe_$(underscored) \
 		--rename-section .init_array=init_$(underscored) $< $@
 
 # Its time changes only when the list does.
