@@ -10,11 +10,12 @@ from pathlib import Path
 import pytest
 from test_slow_lava import verdicts
 
-from kernels import ROOT
+from kernels import ROOT, cli
 
 TRY = ROOT / "kernels" / "lab" / "try-labgrid"
 LABGRID = os.environ.get("PERFMODES_LABGRID", "")
 SUITE = "quick"
+ROW = "amd64-5.10"
 pytestmark = [
     pytest.mark.slow,
     pytest.mark.skipif(not LABGRID, reason="PERFMODES_LABGRID names no folder of `try-labgrid make`"),
@@ -66,3 +67,15 @@ signal.signal(signal.SIGINT, signal.default_int_handler); os.execvp("sh", ["sh",
         [ -z "$(labgrid-client reservations)" ]"""
     done = served(tmp_path, script)
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_a_guest_by_its_console(tmp_path: Path) -> None:
+    """Every verdict and reason is that of a direct run of the same kernel."""
+    work = tmp_path / "work"
+    assert cli.main(["lab", "guest", ROW, "--suite", SUITE, "--out", str(work)]) == 0
+    direct = ["--suite", SUITE, "--paranoid", "kernel", "--no-disturb", "--out", str(tmp_path / "direct"), ROW]
+    assert cli.main(["run", *direct]) == 0
+    done = served(work, asking(work, "guest", "labgrid:kind=guest"))
+    assert done.returncode == 0, done.stdout + done.stderr
+    (folder,) = (work / "guest").glob("labgrid-*/")
+    assert len(verdicts(folder)) > 1000 and verdicts(folder) == verdicts(tmp_path / "direct" / ROW)
