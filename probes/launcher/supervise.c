@@ -29,7 +29,7 @@
  * wrote, and the reader has not preempted them.
  */
 #define UNWATCHED_MS 100
-#define GRACE_MS 200			/* for children that end along with their probe */
+#define GRACE_MS 1000			/* for children that end along with their probe */
 #define LAST_MS 500			/* between SIGTERM and SIGKILL, to put things back */
 
 struct ending {
@@ -71,35 +71,43 @@ static int64_t now_ms(void)
 
 /* ------------------------------------------------------------------ finding and killing all */
 
+#define EXITING 4u			/* PF_EXITING of the kernel, in proc_pid_stat(5) "flags" */
+
 struct process {
 	pid_t pid, parent;
-	bool ours;
+	bool ours, exiting;
 };
 
 /*
- * The parent of a living process, from /proc/<pid>/stat. The name in it may hold spaces and
- * brackets. Returns 0 for a process that has ended.
+ * What /proc/<pid>/stat tells of a process; the name in it may hold spaces and brackets. One that
+ * has ended has no parent.
  */
-static pid_t parent_of(const char *pid)
+static void look_at_process(const char *pid, struct process *process)
 {
 	char path[64], text[512], *bracket;
+	unsigned int flags = 0;
 	ssize_t length;
 	int fd, parent;
 	char state;
 
+	*process = (struct process){ .pid = atoi(pid) };
+
 	snprintf(path, sizeof(path), "/proc/%.20s/stat", pid);
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
-		return 0;
+		return;
 	length = read(fd, text, sizeof(text) - 1);
 	close(fd);
 	if (length <= 0)
-		return 0;
+		return;
 	text[length] = '\0';
 	bracket = strrchr(text, ')');
-	if (!bracket || sscanf(bracket, ") %c %d", &state, &parent) != 2 || state == 'Z')
-		return 0;
-	return parent;
+	if (!bracket ||
+	    sscanf(bracket, ") %c %d %*d %*d %*d %*d %u", &state, &parent, &flags) != 3 ||
+	    state == 'Z')
+		return;
+	process->parent = parent;
+	process->exiting = flags & EXITING;
 }
 
 static size_t list_processes(struct process *list, size_t size)
@@ -111,16 +119,14 @@ static size_t list_processes(struct process *list, size_t size)
 	while (proc && count < size && (entry = readdir(proc))) {
 		if (entry->d_name[0] < '1' || entry->d_name[0] > '9')
 			continue;
-		list[count].pid = atoi(entry->d_name);
-		list[count].parent = parent_of(entry->d_name);
-		list[count++].ours = false;
+		look_at_process(entry->d_name, &list[count++]);
 	}
 	if (proc)
 		closedir(proc);
 	return count;
 }
 
-/* Kill every descendant. Returns how many were alive. */
+/* Kill every descendant. Returns how many were alive, and not on their way out already. */
 static int kill_descendants(int number)
 {
 	static struct process list[16384];
@@ -142,7 +148,7 @@ static int kill_descendants(int number)
 	}
 	for (size_t i = 0; i < count; i++)
 		if (list[i].ours)
-			killed += kill(list[i].pid, number) == 0;
+			killed += kill(list[i].pid, number) == 0 && !list[i].exiting;
 	return killed;
 }
 
