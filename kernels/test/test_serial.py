@@ -13,7 +13,6 @@ import signal
 import socket
 import subprocess
 import threading
-import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -43,6 +42,7 @@ class Line:
     rate: int = 0
     chance: random.Random = field(default_factory=lambda: random.Random(11))
     spoiled: int = 0
+    ready: threading.Event = field(default_factory=threading.Event)
     ended: threading.Event = field(default_factory=threading.Event)
     tcp: bool = False
     port: int = 0
@@ -55,6 +55,7 @@ class Line:
                 server.bind(str(self.path))
             server.listen(1)
             server.settimeout(0.2)
+            self.ready.set()
             while not self.ended.is_set():
                 try:
                     line, _ = server.accept()
@@ -110,8 +111,7 @@ def board(tmp_path: Path) -> Iterator[Board]:
     line = Line(ours, tmp_path / "line")
     thread = threading.Thread(target=line.serve)
     thread.start()
-    while not line.path.exists():
-        time.sleep(0.01)
+    assert line.ready.wait(30)
     try:
         yield Board(line, shell)
     finally:
@@ -141,8 +141,7 @@ def test_a_script_by_a_console_server(board: Board, tmp_path: Path) -> None:
     thread = threading.Thread(target=other.serve)
     thread.start()
     try:
-        while not other.port:
-            time.sleep(0.01)
+        assert other.ready.wait(30)
         link = SerialLink(f"tcp:127.0.0.1:{other.port}@115200", again=0.5)
         said = link.execute("cat; exit 7", b"in\n\0\1\377", limit=120)
         assert (said.status, said.body) == (7, b"in\n\0\1\377")
