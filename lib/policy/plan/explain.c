@@ -1,85 +1,60 @@
 /* SPDX-License-Identifier: MIT */
 /* A plan in words. */
-#include <stdarg.h>
 #include <stdio.h>
 
 #include "../diagnosis/diag.h"
+#include "../diagnosis/words.h"
 #include "limits.h"
 #include "modify.h"
 
-struct text {
-	char *at;
-	size_t left;
-	int length;
-};
-
-static void __attribute__((format(printf, 2, 3))) put(struct text *text, const char *format, ...)
-{
-	va_list list;
-	int n;
-
-	va_start(list, format);
-	n = vsnprintf(text->at, text->left, format, list);
-	va_end(list);
-	if (n < 0)
-		return;
-	text->length += n;
-	if (text->left > 0) {
-		size_t used = (size_t)n < text->left ? (size_t)n : text->left - 1;
-
-		text->at += used;
-		text->left -= used;
-	}
-}
-
-static void put_events(struct text *text, const struct pm_plan *plan)
+static void put_events(struct pm_words *text, const struct pm_plan *plan)
 {
 	char name[64];
 
 	for (size_t i = 0; i < plan->count; i++) {
 		(void)pm_event_name(&plan->events[i].spec, name, sizeof(name));
 		if (plan->events[i].hybrid[0] != '\0')
-			put(text, "event %u, %s: %s\n", plan->events[i].asked, name,
+			pm_put(text, "event %u, %s: %s\n", plan->events[i].asked, name,
 			    plan->events[i].hybrid);
 		if (plan->events[i].why[0] != '\0')
-			put(text, "event %u, %s: %s\n", plan->events[i].asked, name,
+			pm_put(text, "event %u, %s: %s\n", plan->events[i].asked, name,
 			    plan->events[i].why);
 	}
 }
 
-static void put_rings(struct text *text, const struct pm_plan *plan)
+static void put_rings(struct pm_words *text, const struct pm_plan *plan)
 {
 	char limits[160];
 
-	put(text, "rings: %u data pages each", plan->ring_pages);
+	pm_put(text, "rings: %u data pages each", plan->ring_pages);
 	if (plan->ring_pages < plan->opts.ring_pages) {
 		pm_limit_locked_text(limits, sizeof(limits));
-		put(text, " of the %u that were asked for: %s", plan->opts.ring_pages, limits);
+		pm_put(text, " of the %u that were asked for: %s", plan->opts.ring_pages, limits);
 	}
-	put(text, "\n");
+	pm_put(text, "\n");
 }
 
 /* What is done without, each in the line where its effect is told. */
-static void put_modifiers(struct text *text, const struct pm_plan *plan)
+static void put_modifiers(struct pm_words *text, const struct pm_plan *plan)
 {
 	const char *no_clock = plan->without[MODIFIER_CLOCK];
 	const char *no_lost = plan->without[MODIFIER_LOST];
 
 	if (plan->samples) {
-		put(text, "clock: %s%s%s%s\n", pm_modify_clock(plan), no_clock[0] ? " (" : "",
+		pm_put(text, "clock: %s%s%s%s\n", pm_modify_clock(plan), no_clock[0] ? " (" : "",
 		    no_clock, no_clock[0] ? ")" : "");
-		put(text, "loss: %s%s%s%s\n",
+		pm_put(text, "loss: %s%s%s%s\n",
 		    plan->lost ? "records and PERF_FORMAT_LOST" : "records",
 		    no_lost[0] ? " (" : "", no_lost, no_lost[0] ? ")" : "");
 	}
 	for (int i = 0; i < MODIFIERS; i++)
 		if (plan->without[i][0] && i != MODIFIER_CLOCK && i != MODIFIER_LOST)
-			put(text, "without %s: %s\n", pm_modify_name(i), plan->without[i]);
+			pm_put(text, "without %s: %s\n", pm_modify_name(i), plan->without[i]);
 }
 
-static void put_passed_over(struct text *text, const struct candidate *candidate)
+static void put_passed_over(struct pm_words *text, const struct candidate *candidate)
 {
-	put(text, "passed over: %s: %s\n", candidate->strategy->name,
+	pm_put(text, "passed over: %s: %s\n", candidate->strategy->name,
 	    candidate->fits && !candidate->doubted ? "comes after the chosen one" :
 	    candidate->reason);
 }
@@ -87,25 +62,25 @@ static void put_passed_over(struct text *text, const struct candidate *candidate
 int pm_plan_explain(const struct pm_plan *plan, char *buf, size_t size)
 {
 	const struct candidate *chosen = &plan->candidates[plan->chosen];
-	struct text text = { buf, size, 0 };
+	struct pm_words text = { buf, size, 0 };
 
-	put(&text, "chosen: %s (%s)\n", chosen->strategy->name, chosen->strategy->what);
+	pm_put(&text, "chosen: %s (%s)\n", chosen->strategy->name, chosen->strategy->what);
 	for (int i = 0; i < PM_STRATEGIES; i++)
 		if (i != plan->chosen)
 			put_passed_over(&text, &plan->candidates[i]);
 	if (chosen->fits && chosen->doubted)
-		put(&text, "nothing better is left: %s\n", chosen->reason);
+		pm_put(&text, "nothing better is left: %s\n", chosen->reason);
 	if (plan->profile_says[0] != '\0')
-		put(&text, "%s; what is installed or built in instead\n", plan->profile_says);
+		pm_put(&text, "%s; what is installed or built in instead\n", plan->profile_says);
 	put_events(&text, plan);
 	if ((chosen->strategy->able & USES_RINGS) && plan->samples)
 		put_rings(&text, plan);
 	if ((chosen->strategy->able & (USES_RINGS | USES_PERF)))
 		put_modifiers(&text, plan);
 	if (plan->opts.also != 0 && (!(chosen->strategy->able & USES_RINGS) || !plan->samples))
-		put(&text, "without side-band: %s\n", plan->samples ?
+		pm_put(&text, "without side-band: %s\n", plan->samples ?
 		    "this strategy has no rings" : "no event is sampled");
 	if (plan->unproven[0] != '\0')
-		put(&text, "not proven: %s\n", plan->unproven);
+		pm_put(&text, "not proven: %s\n", plan->unproven);
 	return text.length;
 }

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: MIT */
+/* A text that is put together in a caller's buffer. See words.h. */
+#include <stdarg.h>
+#include <stdio.h>
+
+#include "words.h"
+
+void pm_put(struct pm_words *text, const char *format, ...)
+{
+	va_list list;
+	int n;
+
+	va_start(list, format);
+	n = vsnprintf(text->at, text->left, format, list);
+	va_end(list);
+	if (n < 0)
+		return;
+	text->length += n;
+	if (text->left > 0) {
+		const size_t used = (size_t)n < text->left ? (size_t)n : text->left - 1;
+
+		text->at += used;
+		text->left -= used;
+	}
+}

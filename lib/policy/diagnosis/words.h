@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: MIT */
+/* A text that is put together in a caller's buffer. Not installed. */
+#ifndef PM_WORDS_H
+#define PM_WORDS_H
+
+#include <stddef.h>
+
+/* Where the next word goes, the bytes that are left there, and the length of the whole text,
+ * also of what had no room, as snprintf(3) tells it. */
+struct pm_words {
+	char *at;
+	size_t left;
+	int length;
+};
+
+/* Appends what printf(3) would print; the buffer ends in a null byte where it has any room. */
+void __attribute__((format(printf, 2, 3))) pm_put(struct pm_words *text, const char *format, ...);
+
+#endif
