@@ -121,7 +121,7 @@ def many(personas: int, area_count: int, reasons: int, points: int = 7) -> dict[
 def test_a_screen_has_at_most_60_lines(made: dict[str, Any], width: int, capsys,
                                        tmp_path: Path) -> None:
     lines = shown(capsys, put(tmp_path / "run", made), "--width", width).splitlines()
-    assert len(lines) <= 60 - 1     # one is run.sh's own
+    assert len(lines) <= 60 - 4     # one is of run.sh, three may be warnings
     assert max(map(len, lines)) <= width
     assert lines[-1].startswith("  ./run.sh kernels") and not any(
         line != line.rstrip() for line in lines)
