@@ -176,6 +176,7 @@ void unwinder_drop_modules(struct pm_unwinder *unwinder)
 /* libdwfl cannot forget one module, so all go when one went. */
 void unwinder_keep_modules(struct pm_unwinder *unwinder)
 {
+	memset(unwinder->seen, 0, sizeof(unwinder->seen));
 	for (const struct module *m = unwinder->modules; m != NULL; m = m->next) {
 		struct map *map = maps_find(&unwinder->maps, m->start);
 

@@ -1,27 +1,33 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Steps that libdwfl (0.188) does not make well on Power. In code without unwind information it
- * takes each frame for one that has not stored its return address yet. That holds for the innermost
- * alone; the others have theirs in the frame above. And a back chain of 0 is the end of a stack
- * (ELFv2 ABI, 2.2.2.1), where libdwfl reads on above it.
+ * Steps that libdwfl (0.188) does not make well. In code without unwind information it takes each
+ * frame for one that has not stored its return address yet. That holds for the innermost alone; the
+ * others have records, and arm64 and Power know where. On arm64 the vDSO may have no unwind
+ * information, and the code that returns from a signal never has: it is known by its instructions
+ * (Linux 87676cfca141, v5.8). On Power a back chain of 0 is the end of a stack (ELFv2 ABI
+ * 2.2.2.1), where libdwfl reads on above it.
  */
 #include "unwinder.h"
 
 #include <elfutils/version.h>
+#include <stdlib.h>
+#include <string.h>
 
-#if defined(__powerpc64__) && _ELFUTILS_PREREQ(0, 188)
+#include "regs.h"
+
+#if _ELFUTILS_PREREQ(0, 188) && (defined(__aarch64__) || defined(__powerpc64__))
+#ifdef __aarch64__
+#define FP 29
+#define LR 30
+#define SP 31
+#define SIGRETURN 0xd4000001d2801168ull		/* mov x8, #139; svc #0 */
+/* In the frame of a signal: siginfo of 128 bytes, then a ucontext with its registers at 176. */
+#define SIGNAL_REGISTERS (128 + 176 + 8)
+#else
 #define SP 1
 #define DWARF_LINK 65
 #define SAVED_LINK 16		/* above the back chain's target */
-
-static bool has_unwind_info(Dwfl *dwfl, uint64_t pc)
-{
-	Dwfl_Module *module = dwfl_addrmodule(dwfl, pc);
-	Dwarf_Addr bias;
-
-	return module != NULL && (dwfl_module_eh_cfi(module, &bias) != NULL ||
-				  dwfl_module_dwarf_cfi(module, &bias) != NULL);
-}
+#endif
 
 static bool take_registers(struct step *step, Dwfl_Frame *state)
 {
@@ -40,6 +46,138 @@ static bool end_or_go_on(struct pm_unwinder *unwinder)
 		unwinder->end = PM_END_COMPLETE;
 	}
 	return true;
+}
+
+#ifdef __aarch64__
+/* ----------------------------------------------------------------------------------- arm64 */
+
+static bool covers(Dwarf_CFI *cfi, uint64_t address)
+{
+	Dwarf_Frame *frame;
+
+	if (cfi == NULL || dwarf_cfi_addrframe(cfi, address, &frame) != 0)
+		return false;
+	free(frame);
+	return true;
+}
+
+static bool has_frame_info(Dwfl *dwfl, uint64_t pc)
+{
+	Dwfl_Module *module = dwfl_addrmodule(dwfl, pc);
+	Dwarf_Addr bias;
+	Dwarf_CFI *cfi;
+
+	if (module == NULL)
+		return false;
+	cfi = dwfl_module_eh_cfi(module, &bias);
+	if (covers(cfi, pc - bias))
+		return true;
+	cfi = dwfl_module_dwarf_cfi(module, &bias);
+	return covers(cfi, pc - bias);
+}
+
+static enum seen_as look_at(struct pm_unwinder *unwinder, uint64_t address, uint64_t pc)
+{
+	uint64_t code;
+
+	if (has_frame_info(unwinder->dwfl, pc))
+		return SEEN_COVERED;
+	return unwinder_read(unwinder, address, &code) && code == SIGRETURN ?
+		SEEN_SIGRETURN : SEEN_BARE;
+}
+
+/* What is at an address stays while the maps do; code of a JIT has no unwind information ever. */
+static enum seen_as see(struct pm_unwinder *unwinder, uint64_t address, uint64_t pc)
+{
+	const enum pm_stack_end end = unwinder->end;
+	struct seen *seen = &unwinder->seen[(pc >> 2) % SEEN_COUNT];
+
+	if (seen->pc != pc || seen->as == SEEN_NOT) {
+		seen->as = look_at(unwinder, address, pc);
+		seen->pc = pc;
+		unwinder->end = end;
+	}
+	return seen->as;
+}
+
+/* What was interrupted: all registers are in the signal's frame. */
+static bool out_of_signal(struct pm_unwinder *unwinder, struct step *step)
+{
+	const uint64_t at = step->regs[SP] + SIGNAL_REGISTERS;
+
+	for (unsigned int i = 0; i <= SP; i++)
+		if (!unwinder_read(unwinder, at + 8 * i, &step->regs[i]))
+			return false;
+	step->valid = UINT32_MAX;
+	step->caller = false;
+	return unwinder_read(unwinder, at + 8 * (SP + 1), &step->pc);
+}
+
+/* By the record that the frame pointer leads to. */
+static bool out_of_record(struct pm_unwinder *unwinder, struct step *step)
+{
+	const uint64_t record = step->regs[FP];
+	uint64_t fp;
+
+	if (!(step->valid >> FP & 1) || record < step->regs[SP] || record % 8 != 0 ||
+	    !unwinder_read(unwinder, record, &fp) ||
+	    !unwinder_read(unwinder, record + 8, &step->pc))
+		return false;
+	step->regs[FP] = fp;
+	step->regs[LR] = step->pc;
+	step->regs[SP] = record + 16;
+	step->caller = true;
+	return true;
+}
+
+/*
+ * What was interrupted in code without unwind information: a PLT, a function of the vDSO, one of a
+ * JIT. Mostly it calls none, and its return address is where the call left it. Where that leads
+ * into the same code of a JIT, a call was made since, so there is a record.
+ */
+static bool out_of_innermost(struct pm_unwinder *unwinder, struct step *step, uint64_t pc)
+{
+	const struct map *map = maps_find(&unwinder->maps, pc);
+	const uint64_t link = step->regs[LR];
+
+	if (!(step->valid >> LR & 1))
+		return false;
+	if (map != NULL && unwinder_module(unwinder, pc) == NULL &&
+	    link >= map->start && link < map->end)
+		return out_of_record(unwinder, step);
+	step->pc = link;
+	step->caller = true;
+	return true;
+}
+
+bool step_is_needed(struct pm_unwinder *unwinder, Dwfl_Frame *state, uint64_t pc)
+{
+	const bool caller = unwinder->frames[unwinder->count - 1] & PM_FRAME_CALLER;
+	const enum seen_as as = see(unwinder, unwinder->addresses[unwinder->count - 1], pc);
+	struct step *step = &unwinder->step;
+
+	if (as == SEEN_COVERED)
+		return false;
+	step->wanted = take_registers(step, state);
+	if (step->wanted && as == SEEN_SIGRETURN)
+		step->wanted = out_of_signal(unwinder, step);
+	else if (step->wanted && caller)
+		step->wanted = out_of_record(unwinder, step);
+	else if (step->wanted)
+		step->wanted = out_of_innermost(unwinder, step, pc);
+	return end_or_go_on(unwinder);
+}
+
+#else
+/* ----------------------------------------------------------------------------------- Power */
+
+static bool has_unwind_info(Dwfl *dwfl, uint64_t pc)
+{
+	Dwfl_Module *module = dwfl_addrmodule(dwfl, pc);
+	Dwarf_Addr bias;
+
+	return module != NULL && (dwfl_module_eh_cfi(module, &bias) != NULL ||
+				  dwfl_module_dwarf_cfi(module, &bias) != NULL);
 }
 
 static bool out_of_record(struct pm_unwinder *unwinder, struct step *step, uint64_t above)
@@ -72,6 +210,7 @@ bool step_is_needed(struct pm_unwinder *unwinder, Dwfl_Frame *state, uint64_t pc
 	step->wanted = above == 0 || out_of_record(unwinder, step, above);
 	return end_or_go_on(unwinder);
 }
+#endif
 
 bool step_set(const struct step *step, Dwfl_Thread *thread)
 {
@@ -81,7 +220,11 @@ bool step_set(const struct step *step, Dwfl_Thread *thread)
 			return false;
 	/* The call's own instruction decides, as it does for each caller in libdwfl. */
 	dwfl_thread_state_register_pc(thread, step->pc - step->caller);
-	return dwfl_thread_state_registers(thread, DWARF_LINK, 1, &step->pc);
+#ifdef DWARF_LINK
+	if (!dwfl_thread_state_registers(thread, DWARF_LINK, 1, &step->pc))
+		return false;
+#endif
+	return true;
 }
 
 #else

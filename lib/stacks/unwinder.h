@@ -31,6 +31,20 @@ struct step {
 	uint64_t regs[32], pc;
 };
 
+/* What the code at an address tells of itself, remembered by the lower bits of the address. */
+#define SEEN_COUNT 128
+enum seen_as {
+	SEEN_NOT,			/* not looked at */
+	SEEN_COVERED,			/* has unwind information */
+	SEEN_BARE,			/* has none */
+	SEEN_SIGRETURN,			/* has none, and returns from a signal */
+};
+
+struct seen {
+	uint64_t pc;
+	enum seen_as as;
+};
+
 struct pm_unwinder {
 	pid_t pid;
 	int maps_fd, mem_fd;
@@ -42,6 +56,7 @@ struct pm_unwinder {
 	uint64_t read_at, read_took;	/* when the maps were read, and how long that took, ns */
 	bool gone;
 	struct module *modules;
+	struct seen seen[SEEN_COUNT];	/* forgotten when a mapping changes */
 	struct jit jit;
 	Dwfl *dwfl;
 	Elf *machine;			/* a header that says which machine it is */

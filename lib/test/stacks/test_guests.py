@@ -20,13 +20,6 @@ MACHINES = {
     "aarch64": ("arm64-6.1", "aarch64-linux-gnu-gcc", "qemu-system-aarch64"),
     "ppc64le": ("ppc64el-6.1-power9", "powerpc64le-linux-gnu-gcc", "qemu-system-ppc64"),
 }
-# On arm64 libdwfl leaves these frames wrongly: those without unwind information, and of signals.
-WRONG = {"aarch64": ["vdso", "jit", "signal", "altstack"], "ppc64le": []}
-
-
-def known_wrong(root: Path, which: str) -> None:
-    if which in WRONG[root.parents[1].name]:
-        pytest.xfail(f"{which} is not unwound to its end on {root.parents[1].name}")
 
 
 def read(folder: Path, name: str) -> str:
@@ -57,7 +50,6 @@ def stopped(folder: Path) -> tuple[list[known.Frame], str, int]:
 @pytest.mark.parametrize("which", known.TREES)
 def test_tree(came: tuple[Path, Path], which: str) -> None:
     folder = came[0] / which
-    known_wrong(came[1], which)
     frames, end, _ = stopped(folder)
     known.check_calls(which, read(folder, "ready").split()[2:], frames, end)
 
@@ -68,7 +60,6 @@ def test_tree_as_gdb(came: tuple[Path, Path], which: str, tmp_path: Path) -> Non
     if shutil.which("gdb-multiarch") is None:
         pytest.skip("no gdb-multiarch: apt-get install gdb-multiarch")
     folder, root = came[0] / which, came[1]
-    known_wrong(root, which)
     frames, _, tid = stopped(folder)
     script = tmp_path / "frames.py"
     script.write_text(known.GDB.replace("TID", str(tid)), encoding="utf-8")
@@ -85,7 +76,6 @@ def test_tree_as_gdb(came: tuple[Path, Path], which: str, tmp_path: Path) -> Non
 def test_tree_from_samples(came: tuple[Path, Path], which: str) -> None:
     """The same trees from registers and a copy of the stack."""
     folder = came[0] / which
-    known_wrong(came[1], which)
     told = {line.split()[0]: int(line.split()[1]) for line in read(folder, "told").splitlines()}
     assert told["stacks"] >= 3 and told["complete"] == told["stacks"], told
     known.check_folded(read(folder, "folded"), read(folder, "ready").split()[2:])
