@@ -5,6 +5,7 @@ that a user writes."""
 from __future__ import annotations
 
 import base64
+import functools
 import gzip
 import io
 import itertools
@@ -86,10 +87,14 @@ def _qmp_seeds() -> list[bytes]:
             b'{"error": {"class": "x", "desc": "y"}}\r\n']
 
 
+@functools.cache
+def _row() -> matrix.Row:
+    return next(iter(matrix.parse(MATRIX.decode()).rows.values()))
+
+
 def _console(data: bytes) -> None:
     """While probes run, in pieces: what the kernel complains of is kept, and safe for a terminal."""
-    row = next(iter(matrix.parse(MATRIX.decode()).rows.values()))
-    guest = Guest(row, _limited("console"), Path(FOLDER.name) / "console.log", Task(), threading.Event())
+    guest = Guest(_row(), _limited("console"), Path(FOLDER.name) / "console.log", Task(), threading.Event())
     try:
         guest.channel.probing = True
         for at in range(0, len(data), 61):

@@ -4,13 +4,16 @@ turn into a sentence. Anything else is a finding."""
 
 from __future__ import annotations
 
+import os
 import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
 TREE = Path(__file__).resolve().parents[3]
-FOLDER = tempfile.TemporaryDirectory(prefix="pm-fuzz-")
+_MEMORY = "/dev/shm"      # most readers of a file take less time than a disk
+FOLDER = tempfile.TemporaryDirectory(prefix="pm-fuzz-", dir=_MEMORY if os.access(_MEMORY, os.W_OK) else None)
+tempfile.tempdir = FOLDER.name      # also for what a reader unpacks
 
 
 @dataclass(frozen=True)

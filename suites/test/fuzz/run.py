@@ -29,6 +29,8 @@ SEEDS = ("lib/test/data", "lib/test/policy/data", "lib/test/sampler/data", "lib/
          "probes/launcher/fuzz/data")
 KEPT = TREE / "build" / "fuzz"
 LIMIT = 5           # seconds for one input, many times what the largest takes
+# Small inputs pay most for the sanitizer's memory of what was freed, and for weighing the corpus anew.
+QUICKER = {"ASAN_OPTIONS": "malloc_context_size=4:quarantine_size_mb=4:thread_local_quarantine_size_kb=64"}
 TOKENS = (b"\0", b"\n", b"=", b"-1", b"4294967296", b"99999999999999999999", b"\xff" * 4, b"[", b"{", b'"',
           b"../", b"\x1b[2J", b"\x00\x00\x00\x80", b"1e999", b"null", b"ok 1 ", b"#:launch: ")
 
@@ -112,13 +114,14 @@ def command(name: str, program: Path | None, args: argparse.Namespace) -> list[s
         folder.mkdir(parents=True, exist_ok=True)
     limit = [f"-runs={args.runs}"] if args.runs else []
     return [str(program), *limit, f"-max_total_time={args.seconds}", f"-rss_limit_mb={args.memory}",
-            f"-timeout={LIMIT}", f"-artifact_prefix={KEPT}/findings/{name}-", str(corpus), *seeds_of(name)]
+            f"-timeout={LIMIT}", "-entropic=0", f"-artifact_prefix={KEPT}/findings/{name}-", str(corpus), *seeds_of(name)]
 
 
 def run_one(name: str, program: Path | None, args: argparse.Namespace) -> tuple[str, int, str, float]:
     began = time.monotonic()
     done = subprocess.run(command(name, program, args), capture_output=True, text=True, cwd=TREE,
-                          errors="backslashreplace", timeout=args.seconds * 3 + 300, check=False)
+                          errors="backslashreplace", timeout=args.seconds * 3 + 300, check=False,
+                          env={**QUICKER, **os.environ})
     return name, done.returncode, done.stdout + done.stderr, time.monotonic() - began
 
 
