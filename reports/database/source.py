@@ -3,14 +3,17 @@
 
 from __future__ import annotations
 
+import bz2
+import gzip
+import lzma
 import tarfile
 import tempfile
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from lzma import LZMAError
 from pathlib import Path
+from typing import Any, BinaryIO, cast
 
 from reports import result as results, text
 from reports.text import Unusable
@@ -20,6 +23,8 @@ MEMBERS_LIMIT = 200_000     # of an archive
 MEMBER_LIMIT = 16 << 20
 ARCHIVE_LIMIT = 4 << 30     # bytes unpacked
 TRANSCRIPT_LIMIT = 1 << 20  # of one probe
+PACKED: tuple[tuple[bytes, Callable[..., Any]], ...] = (
+    (b"\x1f\x8b", gzip.open), (b"\xfd7zXZ", lzma.open), (b"BZh", bz2.open))
 ARCHIVES = (".tar", ".tar.gz", ".tgz", ".tar.xz", ".txz", ".tar.bz2")
 
 
@@ -53,22 +58,48 @@ def _below(path: Path, name: str, depth: int = DEPTH) -> Iterator[Found]:
             yield Found(inner, f"{name}/{inner.name}")
 
 
+class _Bounded:
+    """The bytes of an archive, unpacked. tarfile reads a header of any length at once, and unpacks all of
+    a member that is passed over, so both are bounded here."""
+
+    def __init__(self, stream: BinaryIO, name: str) -> None:
+        self._stream, self._name = stream, name
+        self.tell = stream.tell
+
+    def _check(self, within: bool) -> None:
+        if not within:
+            raise Unusable(f"{self._name}: larger than an archive of results may be")
+
+    def read(self, size: int) -> bytes:
+        self._check(size <= MEMBER_LIMIT and self.tell() + size <= ARCHIVE_LIMIT)
+        return self._stream.read(size)
+
+    def seek(self, at: int) -> int:
+        self._check(at <= ARCHIVE_LIMIT)
+        return self._stream.seek(at)
+
+
+def _unpacked(path: Path) -> BinaryIO:
+    with open(path, "rb") as file:
+        magic = file.read(8)
+    return cast(BinaryIO, next((way for begin, way in PACKED if magic.startswith(begin)), open)(path, "rb"))
+
+
 def _safe(member: tarfile.TarInfo) -> bool:
     parts = Path(member.name).parts
     return member.isreg() and not member.name.startswith("/") and ".." not in parts \
         and member.size <= MEMBER_LIMIT
 
 
-def _unpack(path: Path, into: Path) -> None:
+def _unpack(path: Path, name: str, into: Path) -> None:
     """The regular files of an archive; links, devices and paths that lead outside stay in it."""
-    total = 0
-    with tarfile.open(path, "r:*") as archive:
+    with _unpacked(path) as plain, \
+            tarfile.open(fileobj=cast(BinaryIO, _Bounded(plain, name)), mode="r:") as archive:
         for number, member in enumerate(archive):
-            if number >= MEMBERS_LIMIT or total > ARCHIVE_LIMIT:
-                raise Unusable(f"{path.name}: larger than an archive of results may be")
+            if number >= MEMBERS_LIMIT:
+                raise Unusable(f"{name}: more files than an archive of results may have")
             if not _safe(member):
                 continue
-            total += member.size
             target = into / member.name
             target.parent.mkdir(parents=True, exist_ok=True)
             file = archive.extractfile(member)
@@ -86,13 +117,13 @@ def opened(path: Path) -> Iterator[list[Found]]:
             if path.is_dir():
                 found = list(_below(path, results.name_of(path)))
             elif path.name.endswith(ARCHIVES):
-                _unpack(path, Path(scratch))
+                _unpack(path, name, Path(scratch))
                 found = list(_below(Path(scratch), name))
             elif path.is_file():
                 found = [Found(path, name)]
             else:
                 raise Unusable(text.clean(f"{path}: there is no such file or directory", 300))
-        except (OSError, tarfile.TarError, LZMAError, EOFError, zlib.error, ValueError) as error:
+        except (OSError, tarfile.TarError, lzma.LZMAError, EOFError, zlib.error, ValueError) as error:
             raise Unusable(text.clean(f"{path}: cannot be read: {error}", 300)) from error
         if not found:
             raise Unusable(text.clean(f"{path}: no result in it (no result.json, no env and plan)", 300))

@@ -3,7 +3,10 @@
 
 from __future__ import annotations
 
+import bz2
+import gzip
 import io
+import lzma
 import os
 import resource
 import shutil
@@ -11,14 +14,17 @@ import signal
 import subprocess
 import sys
 import tarfile
+import tracemalloc
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings, strategies
 from sqlalchemy import func, select, text as sql
 
 from reports import catalogue
-from reports.database import connect, matrix, pack, store, tables, whole
+from reports.database import connect, matrix, pack, source, store, tables, whole
 from reports.database.test.conftest import CATALOGUE, POINTS, Database, make, sealed
 from reports.test.conftest import TREE, MakeRun
 from reports.text import Unusable
@@ -100,6 +106,25 @@ def test_an_archive_writes_nowhere_else(database: Database, tmp_path: Path) -> N
         tar.addfile(link)
     assert [each.what for each in database.store.add([archive])] == [store.REJECTED]
     assert not (tmp_path / "evil").exists() and not Path("/tmp/perfmodes-evil").exists()
+
+
+@pytest.mark.parametrize("kind, name", [(tarfile.XHDTYPE, "x"), (tarfile.REGTYPE, "../x"),
+                                        (tarfile.GNUTYPE_LONGNAME, "x")])
+@pytest.mark.parametrize("packer", [gzip.open, lzma.open, bz2.open])
+def test_a_small_archive_that_unpacks_to_much_is_refused(
+        monkeypatch: pytest.MonkeyPatch, tmp_path: Path, packer: Callable[..., Any], kind: bytes, name: str) -> None:
+    """Neither a header nor a member that is passed over costs more than the limits."""
+    monkeypatch.setattr(source, "MEMBER_LIMIT", 1 << 16)
+    monkeypatch.setattr(source, "ARCHIVE_LIMIT", 1 << 20)
+    member = tarfile.TarInfo(name)
+    member.type, member.size = kind, 32 << 20
+    with packer(tmp_path / "bomb.tar.gz", "wb") as packed:
+        packed.write(member.tobuf(tarfile.USTAR_FORMAT) + bytes(member.size))
+    tracemalloc.start()
+    with pytest.raises(Unusable, match="larger than an archive"), source.opened(tmp_path / "bomb.tar.gz"):
+        pass
+    assert tracemalloc.get_traced_memory()[1] < 16 << 20
+    tracemalloc.stop()
 
 
 @pytest.mark.parametrize("content, why", [
