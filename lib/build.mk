@@ -168,7 +168,7 @@ PREFIX ?= /usr/local
 LIBDIR ?= $(PREFIX)/lib
 MANDIR ?= $(PREFIX)/share/man
 DATADIR := $(PREFIX)/share/perfmodes
-HEADERS := perfmodes.h perfmodes_event.h perfmodes_count.h perfmodes_trace.h perfmodes_stats.h \
+HEADERS := perfmodes.h perfmodes_event.h perfmodes_count.h perfmodes_trace.h perfmodes_stats.h perfmodes_sample.h \
 	perfmodes_ebb.h perfmodes_verdicts.def perfmodes_event.def
 put = install -d $(DESTDIR)$(2) && install -m $(1) $(3) $(DESTDIR)$(2)/
 # The functions that a page describes: the names that stand in its NAME section.

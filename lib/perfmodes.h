@@ -361,41 +361,7 @@ int pm_broker_serve(int socket, const struct pm_broker_opts *opts);
 
 /* --------------------------------------------------------------------------------- sessions */
 
-/* A branch, as PERF_SAMPLE_BRANCH_STACK tells it. (0.1) */
-struct pm_branch { uint64_t from, to, flags; };
-/* One sample. Arrays are valid during the callback only. (0.1) */
-struct pm_observed {
-	size_t size;			/* set by the library: how much of it there is */
-	size_t event;			/* index of the spec */
-	uint32_t pid, tid;
-	uint32_t cpu;			/* UINT32_MAX when unknown */
-	uint64_t time;			/* ns; of CLOCK_MONOTONIC if pm_plan_explain says so */
-	uint64_t ip, address;		/* 0 when unknown */
-	uint64_t period;		/* events, or ns, since the last sample of this kind */
-	const uint64_t *callchain;	/* with PM_WANT_CALLCHAIN, context marks included */
-	size_t callchain_count;
-	const void *raw;		/* with PM_WANT_RAW; not of timers and signals */
-	size_t raw_size;		/* with the padding that the kernel adds */
-	const struct pm_branch *branches;	/* with PM_WANT_BRANCHES, newest first */
-	size_t branch_count;
-};
-
-/*
- * Callbacks for records; each may be NULL. They run in the thread that calls poll, run, attach,
- * read or detach. A callback must not poll, detach or destroy the session; it may call
- * pm_session_stop and pm_session_read. (0.1)
- */
-struct pm_listener {
-	size_t size;			/* sizeof(struct pm_listener) */
-	void (*sample)(void *context, const struct pm_observed *sample);
-	/* A thread was created (`parent` >= 0) or has ended (-1). */
-	void (*task)(void *context, int tid, int parent, uint64_t time);
-	/* The kernel reports that it dropped this many records of one ring. */
-	void (*lost)(void *context, uint64_t count);
-	/* Any other whole record, header first, as the kernel wrote it. */
-	void (*other)(void *context, const void *record, size_t size);
-};
-
+#include "perfmodes_sample.h"	/* struct pm_observed: a sample; struct pm_listener */
 #include "perfmodes_stats.h"	/* struct pm_stats: what a session did */
 
 /*

@@ -101,7 +101,8 @@ def test_keys_of_no_probe_are_found() -> None:
 def declared() -> set[str]:
     header = "\n".join((TREE / "lib" / name).read_text(encoding="utf-8")
                        for name in ("perfmodes.h", "perfmodes_event.h", "perfmodes_count.h",
-                                    "perfmodes_trace.h", "perfmodes_stats.h"))
+                                    "perfmodes_trace.h", "perfmodes_stats.h",
+                                    "perfmodes_sample.h"))
     return set(re.findall(r"\b(pm_[a-z_]+)\(", re.sub(r"/\*.*?\*/", "", header, flags=re.S)))
 
 
