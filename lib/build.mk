@@ -197,8 +197,8 @@ install: library $(B)/man/done	## install library, doctor and man pages under $(
 	$(Q)$(call put_pages,$(B)/man)
 	$(Q)$(call put_pc,lib/perfmodes.pc.in)
 
-install-all: need-all	## install, and every optional part: sampler, stacks, topology, bindings
-	$(Q)$(MAKE) --no-print-directory install install-stacks install-sampler install-topology install-bindings
+install-all: need-all	## install, and every optional part: sampler, stacks, topology, names of libpfm4, bindings
+	$(Q)$(MAKE) --no-print-directory install install-stacks install-sampler install-topology install-pfm install-bindings
 
 uninstall: $(B)/man/done	## remove what install put there
 	$(Q)cd $(DESTDIR)/ && rm -f $(patsubst /%,%,$(HEADERS:%=$(PREFIX)/include/%) $(PREFIX)/bin/perfmodes-doctor \

@@ -217,6 +217,7 @@ struct pm_event_spec {
 	unsigned int flags;	/* enum pm_spec_flags */
 	unsigned int want;	/* enum pm_want */
 	const char *filter;	/* on a tracepoint's fields, as tracefs takes it; up to 511 bytes */
+	const char *name;	/* what the caller calls it, for pm_plan_explain; or NULL */
 };
 
 /* Ways to observe, in the order in which they are considered. (0.1) */
@@ -308,8 +309,9 @@ const char *pm_strategy_name(enum pm_strategy strategy);
 
 /*
  * One line for the chosen strategy, one for each other strategy with the reason why it was not
- * chosen, and one for each event that is not opened as asked for. As snprintf(3): terminated when
- * size > 0, returns the length without bound. (0.1)
+ * chosen, and one for each event that is not opened as asked for or has a name of the caller's,
+ * with what became of that. As snprintf(3): terminated when size > 0, returns the length without
+ * bound. (0.1)
  */
 int pm_plan_explain(const struct pm_plan *plan, char *buf, size_t size);
 

@@ -23,6 +23,7 @@ PROGRAMS = {
     "perfmodes-stacks": ("perfmodes_stacks.h", "pm_unwinder_close(NULL); puts(\"closed\");"),
     "perfmodes-sampler": ("perfmodes_sampler.h", "pm_sampler_close(NULL); puts(\"closed\");"),
     "perfmodes-willing": ("perfmodes_willing.h", "pm_willing_stop(); puts(\"stopped\");"),
+    "perfmodes-pfm": ("perfmodes_pfm.h", "char n[9]; puts(pm_pfm_name(\"\", n, 9) < 0 ? \"no name\" : n);"),
     "perfmodes-topology": ("perfmodes_topology.h", "pm_topology_close(NULL); puts(\"closed\");"),
 }
 HARNESS = TREE / "build" / "kselftest"

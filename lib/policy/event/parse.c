@@ -208,6 +208,10 @@ static int parse_event(struct parsing *parsing)
 
 	if (strncmp(parsing->at, "mem:", strlen("mem:")) == 0)
 		return parse_breakpoint(parsing);
+	if (parsing->at[length] == ':' && parsing->at[length + 1] == ':')
+		return pm_event_wrong(parsing, EINVAL, parsing->at, strlen(parsing->at),
+				      "is a name of libpfm, which pm_pfm_parse() takes "
+				      "(perfmodes_pfm.h)");
 	if (strchr(parsing->at, '/') != NULL)
 		return pm_event_parse_pmu(parsing);
 	if (!pm_event_generic(&parsing->attr, parsing->at, length) &&

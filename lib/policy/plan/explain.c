@@ -7,12 +7,28 @@
 #include "limits.h"
 #include "modify.h"
 
+/* What became of a name that this library may not know. */
+static void put_name(struct pm_words *text, const struct plan_event *event, const char *name)
+{
+	const struct pm_event_spec *spec = &event->spec;
+
+	if (event->name[0] == '\0')
+		return;
+	pm_put(text, "event %u, %s: \"%s\" is type %u, config 0x%llx", event->asked, name,
+	    event->name, spec->type, (unsigned long long)spec->config);
+	if (spec->config1 != 0 || spec->config2 != 0)
+		pm_put(text, ", config1 0x%llx, config2 0x%llx", (unsigned long long)spec->config1,
+		    (unsigned long long)spec->config2);
+	pm_put(text, "\n");
+}
+
 static void put_events(struct pm_words *text, const struct pm_plan *plan)
 {
 	char name[64];
 
 	for (size_t i = 0; i < plan->count; i++) {
 		(void)pm_event_name(&plan->events[i].spec, name, sizeof(name));
+		put_name(text, &plan->events[i], name);
 		if (plan->events[i].hybrid[0] != '\0')
 			pm_put(text, "event %u, %s: %s\n", plan->events[i].asked, name,
 			    plan->events[i].hybrid);

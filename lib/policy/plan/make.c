@@ -22,6 +22,18 @@
 #define SIDE_ALL ((unsigned int)(PM_ALSO_MAPS | PM_ALSO_BUILD_IDS | PM_ALSO_EXECS | \
 				 PM_ALSO_SWITCHES | PM_ALSO_CGROUPS | PM_ALSO_KSYMBOLS))
 
+/* It goes into lines of text, so it stays on one. */
+static void take_name(struct plan_event *event)
+{
+	if (event->spec.name == NULL)
+		return;
+	snprintf(event->name, sizeof(event->name), "%s", event->spec.name);
+	for (char *at = event->name; *at != '\0'; at++)
+		if (*at < ' ' || *at > '~')
+			*at = '?';
+	event->spec.name = NULL;
+}
+
 static int take_spec(struct pm_plan *plan, struct plan_event *event)
 {
 	struct pm_event_spec *spec = &event->spec;
@@ -34,6 +46,7 @@ static int take_spec(struct pm_plan *plan, struct plan_event *event)
 			return -EINVAL;
 		spec->filter = strcpy(event->filter, spec->filter);
 	}
+	take_name(event);
 	plan->samples |= spec->period != 0 || spec->frequency != 0;
 	return 0;
 }

@@ -8,6 +8,7 @@
 
 #define PLAN_EVENTS_MAX 32
 #define FILTER_SIZE 512
+#define EVENT_NAME 96
 #define CPUS_SIZE 256
 #define CLOCKS_MAX 3
 #define HYBRID_CPUS 4096
@@ -18,6 +19,7 @@ struct plan_event {
 	uint32_t asked;			/* index of the caller's spec */
 	struct perf_event_attr attr;	/* as it will be opened, but for inherit and disabled */
 	char filter[FILTER_SIZE];
+	char name[EVENT_NAME];		/* the caller's; "": none */
 	char pmu[HYBRID_NAME];		/* one of several kinds of cores; "": any */
 	unsigned char on[HYBRID_CPUS / 8];	/* with pmu: its CPUs, a bit each */
 	char hybrid[160];		/* what was done because cores differ; "": nothing */

@@ -21,6 +21,7 @@ ROOMS = {
     "sampler": ("sampler", "descriptors", "willing", "perfetto"),
     "stacks": ("stacks",),
     "topology": ("topology",),
+    "pfm": ("pfm",),
     "doctor": ("doctor",),
 }
 SAMPLER = sorted((LIB / "sampler" / "man").glob("*.3.in"))
