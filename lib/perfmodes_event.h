@@ -84,6 +84,7 @@ enum pm_also {
  *
  * Behind it may stand ":u" (behind a PMU's last slash "u"): user mode only, PM_SPEC_USER_ONLY.
  * The other modifiers of perf(1), k h p P H G D and so on, ask for what a spec cannot say.
+ * Names of libpfm4 ("skl::INST_RETIRED") are for pm_pfm_parse of perfmodes_pfm.h.
  *
  * Sets type, config, config1 and config2 of *ret, and PM_SPEC_USER_ONLY; its `size` is set by the
  * caller, all else stays as it is. Reads sysfs and tracefs, opens no event, and looks at nothing
@@ -96,8 +97,10 @@ enum pm_also {
 int pm_event_parse(const char *name, struct pm_diag *diag, struct pm_event_spec *ret);
 
 /*
- * The name of an event, with ":u" for PM_SPEC_USER_ONLY; of types without names "event 8:0x1f".
- * As snprintf(3): always terminated when size > 0, returns the length without bound. (0.1)
+ * The name of an event, with ":u" for PM_SPEC_USER_ONLY; of types without names "event 8:0x1f". A
+ * generic event of one kind of cores is "cpu_atom/cycles/", where sysfs says what that PMU is
+ * called, else "cycles of PMU 10". As snprintf(3): always terminated when size > 0, returns the
+ * length without bound. (0.1)
  */
 int pm_event_name(const struct pm_event_spec *spec, char *buf, size_t size);
 

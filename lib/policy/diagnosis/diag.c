@@ -7,6 +7,7 @@
 
 #include "../../pm_sys.h"
 #include "diag.h"
+#include "bits.h"
 #include "refusal.h"
 #include "../spec/spec.h"
 
@@ -85,6 +86,8 @@ enum pm_cause pm_diag_open(struct pm_diag *diag, const struct pm_event_spec *spe
 	pm_refusal_of_open(spec, reach, error, &refusal);
 	if (error == EINVAL && spec->filter != NULL && opens_without_filter(spec, cpu))
 		blame_filter(spec, &refusal);
+	else
+		(void)pm_refused_bit(spec, cpu, error, &refusal);
 	snprintf(refusal.call, sizeof(refusal.call), "perf_event_open(%s, tid %d, cpu %d)",
 		 event, spec->tid, cpu);
 	pm_diag_refusal(diag, &refusal);

@@ -18,23 +18,91 @@ static const char *const software[] = {
 #include "../../perfmodes_event.def"
 };
 
+static const char *const caches[] = {
+#define PM_HARDWARE(id, config, name, other)
+#define PM_SOFTWARE(id, config, name, other)
+#define PM_CACHE(id, number, name) [number] = name,
+#include "../../perfmodes_event.def"
+};
+
 _Static_assert(sizeof(hardware) / sizeof(hardware[0]) == PM_HW_EVENTS, "PM_HW_EVENTS");
 _Static_assert(sizeof(software) / sizeof(software[0]) == PM_SW_EVENTS, "PM_SW_EVENTS");
+_Static_assert(sizeof(caches) / sizeof(caches[0]) == PM_CACHES, "PM_CACHES");
 
-static const char *name_of(const struct pm_event_spec *spec)
+/* "L1-dcache-load-misses"; false: no such event. */
+static bool name_cache(uint64_t config, char *buf, size_t size)
 {
-	if (spec->type == PM_TYPE_SOFTWARE && spec->config < PM_SW_EVENTS)
-		return software[spec->config];
-	if (spec->type == PM_TYPE_HARDWARE && spec->config < PM_HW_EVENTS)
-		return hardware[spec->config];
-	return NULL;
+	static const char *const done[] = { "load", "store", "prefetch" };
+	const uint64_t cache = config & 0xff, op = config >> 8 & 0xff, result = config >> 16;
+
+	if (cache >= PM_CACHES || op > PM_CACHE_PREFETCH || result > PM_CACHE_MISS)
+		return false;
+	snprintf(buf, size, "%s-%s%s", caches[cache], done[op], result ? "-misses" :
+		 op == PM_CACHE_PREFETCH ? "es" : "s");
+	return true;
+}
+
+/* The name of a generic event; false: it is none. */
+static bool name_generic(uint32_t type, uint64_t config, char *buf, size_t size)
+{
+	const char *name = NULL;
+
+	if (type == PM_TYPE_CACHE)
+		return name_cache(config, buf, size);
+	if (type == PM_TYPE_SOFTWARE && config < PM_SW_EVENTS)
+		name = software[config];
+	if (type == PM_TYPE_HARDWARE && config < PM_HW_EVENTS)
+		name = hardware[config];
+	if (name != NULL)
+		snprintf(buf, size, "%s", name);
+	return name != NULL;
+}
+
+struct wanted_pmu {
+	int type;
+	char *name;
+	size_t size;
+};
+
+static int look_at_pmu(const char *name, void *context)
+{
+	const struct wanted_pmu *wanted = context;
+
+	if (pm_pmu_type(name) != wanted->type)
+		return 0;
+	snprintf(wanted->name, wanted->size, "%s", name);
+	return 1;
+}
+
+/*
+ * A generic event of one kind of cores: its PMU's type stands in the upper half of config
+ * (55bcf6ef314a, v5.13), and sysfs tells what that PMU is called.
+ */
+static int name_of_kind(const struct pm_event_spec *spec, char *buf, size_t size)
+{
+	const uint32_t type = (uint32_t)(spec->config >> 32);
+	const bool user = spec->flags & PM_SPEC_USER_ONLY;
+	char pmu[128] = "", generic[64];
+	struct wanted_pmu wanted = { (int)type, pmu, sizeof(pmu) };
+
+	if (!name_generic(spec->type, (uint32_t)spec->config, generic, sizeof(generic)))
+		return -1;
+	if (pm_pmu_each(look_at_pmu, &wanted) == 1)
+		return snprintf(buf, size, "%s/%s/%s", pmu, generic, user ? "u" : "");
+	return snprintf(buf, size, "%s%s of PMU %u", generic, user ? ":u" : "", type);
 }
 
 int pm_event_name(const struct pm_event_spec *spec, char *buf, size_t size)
 {
-	const char *name = name_of(spec), *user = spec->flags & PM_SPEC_USER_ONLY ? ":u" : "";
+	const char *user = spec->flags & PM_SPEC_USER_ONLY ? ":u" : "";
+	char name[64];
+	int length = -1;
 
-	if (name != NULL)
+	if ((spec->type == PM_TYPE_HARDWARE || spec->type == PM_TYPE_CACHE) && spec->config >> 32)
+		length = name_of_kind(spec, buf, size);
+	if (length >= 0)
+		return length;
+	if (name_generic(spec->type, spec->config, name, sizeof(name)))
 		return snprintf(buf, size, "%s%s", name, user);
 	return snprintf(buf, size, "event %u:0x%llx%s", spec->type,
 			(unsigned long long)spec->config, user);

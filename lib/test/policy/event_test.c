@@ -221,6 +221,42 @@ static void names_of_specs(void **state)
 	assert_string_equal(name, "event 0:0xa:u");
 }
 
+/* What the parser makes of each name, this makes that name of again. */
+static void names_go_both_ways(void **state)
+{
+	static const char *const names[] = {
+		"cycles:u", "page-faults", "L1-dcache-loads", "LLC-store-misses", "iTLB-load-misses",
+		"branch-prefetches", "node-prefetch-misses:u", "cpu_core/cycles/",
+		"cpu_core/LLC-load-misses/u",
+	};
+	char name[64];
+
+	(void)state;
+	fake_file(DEVICES "/cpu_core/type", "4\n");
+	fake_file(DEVICES "/cpu_core/cpus", "0-3\n");
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		struct pm_event_spec spec = { .size = sizeof(spec) };
+
+		assert_int_equal(pm_event_parse(names[i], NULL, &spec), 0);
+		(void)pm_event_name(&spec, name, sizeof(name));
+		assert_string_equal(name, names[i]);
+	}
+}
+
+static void kinds_without_a_name(void **state)
+{
+	struct pm_event_spec spec = { .size = sizeof(spec), .type = PM_TYPE_HARDWARE,
+				      .config = 99ull << 32 | PM_HW_CYCLES };
+	char name[64];
+
+	(void)state;
+	assert_int_equal(pm_event_name(&spec, name, sizeof(name)), strlen("cycles of PMU 99"));
+	assert_string_equal(name, "cycles of PMU 99");
+	spec.config |= 0xff;
+	(void)pm_event_name(&spec, name, sizeof(name));
+	assert_string_equal(name, "event 0:0x63000000ff");
+}
+
 #define TEST(test) cmocka_unit_test_setup_teardown(test, setup, fake_teardown)
 
 int main(void)
@@ -231,7 +267,7 @@ int main(void)
 		TEST(tracefs_that_cannot_be_read),
 		TEST(long_names),
 		TEST(the_size_of_the_spec),
-		TEST(names_of_specs),
+		TEST(names_of_specs), TEST(names_go_both_ways), TEST(kinds_without_a_name),
 	};
 
 	return cmocka_run_group_tests_name("event", tests, NULL, NULL);

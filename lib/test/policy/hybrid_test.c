@@ -112,7 +112,7 @@ static void counts_of_both_kinds_are_added(void **state)
 	(void)state;
 	if (plan == NULL)
 		skip();
-	assert_true(says(plan, "event 0, event 0:0x400000000: on the cores of cpu_core; what it "
+	assert_true(says(plan, "event 0, cpu_core/cycles/: on the cores of cpu_core; what it "
 			 "counts on 2 kinds of cores is added\n"));
 	assert_true(says(plan, "on the cores of cpu_atom"));
 	session = pm_session_create(plan, NULL, NULL);

@@ -20,6 +20,8 @@ static struct {
 	bool no_build_id, no_side;
 	unsigned int most_precise;	/* 1 + the highest precise_ip; 0: any */
 	bool has_branches;
+	bool no_pinned, no_kernel_frames;
+	int refuses;			/* everything, with this errno */
 } kernel;
 
 static long on_open(syscall_fn real, struct perf_event_attr *attr, const long *args)
@@ -28,6 +30,13 @@ static long on_open(syscall_fn real, struct perf_event_attr *attr, const long *a
 		attr->context_switch || attr->cgroup || attr->ksymbol;
 
 	if ((kernel.no_build_id && attr->build_id) || (kernel.no_side && side))
+		return refuse_with(EINVAL);
+	if (kernel.refuses)
+		return refuse_with(kernel.refuses);
+	if (kernel.no_pinned && attr->pinned)
+		return refuse_with(EINVAL);
+	if (kernel.no_kernel_frames && (attr->sample_type & PERF_SAMPLE_CALLCHAIN) &&
+	    !attr->exclude_callchain_kernel)
 		return refuse_with(EINVAL);
 	if (kernel.most_precise != 0 && attr->precise_ip >= kernel.most_precise)
 		return refuse_with(EOPNOTSUPP);
@@ -212,6 +221,51 @@ static void frames_of_the_kernel(void **state)
 	pm_plan_destroy(plan);
 }
 
+/* What the diagnosis of a refused open says of a spec that asks for bits of the attr. */
+static const char *blamed(unsigned int flags, unsigned int want, int error)
+{
+	static struct pm_diag diag;
+	struct pm_event_spec spec = faults;
+
+	diag.size = sizeof(diag);
+	spec.tid = 0;
+	spec.flags = flags | PM_SPEC_USER_ONLY;
+	spec.want = want;
+	(void)pm_diag_open(&diag, &spec, -1, error);
+	return diag.text;
+}
+
+static void the_refused_bit_is_told(void **state)
+{
+	(void)state;
+	if (refusal_here() == EACCES || refusal_here() == EPERM)
+		skip();
+	assert_non_null(strstr(blamed(0, PM_WANT_BRANCHES, EOPNOTSUPP), "PM_WANT_BRANCHES"));
+	assert_non_null(strstr(blamed(PM_SPEC_PINNED, PM_WANT_BRANCHES, EOPNOTSUPP),
+			       "PM_WANT_BRANCHES (PERF_SAMPLE_BRANCH_STACK) is refused"));
+	kernel.most_precise = 1;
+	assert_non_null(strstr(blamed(PM_SPEC_PRECISE, 0, EOPNOTSUPP), "PM_SPEC_PRECISE"));
+	kernel.no_pinned = true;
+	assert_non_null(strstr(blamed(PM_SPEC_PINNED, 0, EINVAL), "PM_SPEC_PINNED"));
+	kernel.no_kernel_frames = true;
+	assert_non_null(strstr(blamed(0, PM_WANT_CALLCHAIN | PM_WANT_KERNEL_FRAMES, EINVAL),
+			       "PM_WANT_KERNEL_FRAMES"));
+	/* Two at once, of which neither alone is the reason. */
+	assert_non_null(strstr(blamed(PM_SPEC_PRECISE | PM_SPEC_PINNED, 0, EINVAL),
+			       "(attr.precise_ip) and PM_SPEC_PINNED (attr.pinned)"));
+}
+
+static void no_bit_is_blamed_for_the_event(void **state)
+{
+	(void)state;
+	assert_null(strstr(blamed(0, PM_WANT_CALLCHAIN, EINVAL), "PM_WANT"));
+	assert_null(strstr(blamed(PM_SPEC_PINNED, 0, ENOENT), "PM_SPEC"));
+	/* By now it opens. */
+	assert_null(strstr(blamed(PM_SPEC_PINNED, 0, EINVAL), "PM_SPEC"));
+	kernel.refuses = EINVAL;
+	assert_null(strstr(blamed(PM_SPEC_PINNED | PM_SPEC_PRECISE, 0, EINVAL), "PM_SPEC"));
+}
+
 #define TEST(test) cmocka_unit_test_setup(test, setup)
 
 int main(void)
@@ -224,6 +278,8 @@ int main(void)
 		TEST(precision_by_the_ladder),
 		TEST(branches_where_there_is_no_such_hardware),
 		TEST(frames_of_the_kernel),
+		TEST(the_refused_bit_is_told),
+		TEST(no_bit_is_blamed_for_the_event),
 	};
 
 	return cmocka_run_group_tests_name("side", tests, NULL, NULL);
