@@ -14,6 +14,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from debs import make_deb
 
 from kernels.errors import Missing, Refused
 from kernels.guest import cpio, initramfs
@@ -144,23 +145,6 @@ def test_real_kernels_grow_less(monkeypatch: pytest.MonkeyPatch) -> None:
 )
 def test_a_damaged_elf_has_no_entry(data: bytes) -> None:
     assert not image.has_pvh_entry(data)
-
-
-def make_deb(folder: Path, files: dict[str, bytes]) -> Path:
-    tree = folder / "tree"
-    for name, data in files.items():
-        (tree / name).parent.mkdir(parents=True, exist_ok=True)
-        (tree / name).write_bytes(data)
-    (tree / "DEBIAN").mkdir()
-    (tree / "DEBIAN" / "control").write_text(
-        "Package: x\nVersion: 1\nArchitecture: all\nMaintainer: x <x@x>\nDescription: x\n"
-    )
-    subprocess.run(
-        ["dpkg-deb", "--build", "--root-owner-group", str(tree), str(folder / "x.deb")],
-        check=True,
-        capture_output=True,
-    )
-    return folder / "x.deb"
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from debs import make_deb
 
 from kernels import cli
 from kernels.errors import Missing, Refused, Usage
@@ -19,26 +20,12 @@ from kernels.source import adbd, modules
 KERNEL = "lib/modules/9.9.9/kernel"
 
 
-def package(folder: Path, files: dict[str, bytes]) -> Path:
-    """A .deb with these files."""
-    root = folder / "root"
-    for name, data in files.items():
-        (root / name).parent.mkdir(parents=True, exist_ok=True)
-        (root / name).write_bytes(data)
-    (root / "DEBIAN").mkdir()
-    fields = "Package: x\nVersion: 1\nArchitecture: all\nMaintainer: x <x@example.org>\nDescription: x\n"
-    (root / "DEBIAN" / "control").write_text(fields)
-    argv = ["dpkg-deb", "--root-owner-group", "-b", str(root), str(folder / "x.deb")]
-    subprocess.run(argv, check=True, capture_output=True)
-    return folder / "x.deb"
-
-
 def module(*depends: str) -> bytes:
     return b"\x7fELF..license=GPL\0depends=" + ",".join(depends).encode() + b"\0name=x\0"
 
 
 def test_modules_come_after_those_they_need(tmp_path: Path) -> None:
-    deb = package(tmp_path, {
+    deb = make_deb(tmp_path, {
         f"{KERNEL}/drivers/net/virtio_net.ko": module("net-failover", "virtio"),
         f"{KERNEL}/drivers/net/net-failover.ko.xz": lzma.compress(module("failover")),
         f"{KERNEL}/net/core/failover.ko": module(),
@@ -53,7 +40,7 @@ def test_modules_come_after_those_they_need(tmp_path: Path) -> None:
 
 
 def test_a_damaged_module_is_refused(tmp_path: Path) -> None:
-    deb = package(tmp_path, {f"{KERNEL}/drivers/net/virtio_net.ko.xz": b"\xfd7zXZ\0 but no more"})
+    deb = make_deb(tmp_path, {f"{KERNEL}/drivers/net/virtio_net.ko.xz": b"\xfd7zXZ\0 but no more"})
     with pytest.raises(Refused, match="virtio_net"):
         modules.modules(deb, ["virtio_net"])
 

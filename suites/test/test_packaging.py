@@ -112,13 +112,17 @@ def test_a_changed_interface_is_told(tmp_path: Path, how: str) -> None:
 
 # ------------------------------------------------------------------------------ what is lacking
 
+def compiler_without(folder: Path, header: str) -> Path:
+    compiler = folder / "cc"
+    compiler.write_text(f"#!/bin/sh\n! grep -q '<{header}>'\n")
+    compiler.chmod(0o755)
+    return compiler
+
+
 @pytest.mark.parametrize("absent, named", [
     ("yajl/yajl_parse.h", "libyajl-dev"), ("stdio.h", "libc6-dev"), ("linux/types.h", "linux-libc-dev")])
 def test_a_missing_header_is_named_with_its_package(tmp_path: Path, absent: str, named: str) -> None:
-    compiler = tmp_path / "cc"
-    compiler.write_text(f"#!/bin/sh\n! grep -q '<{absent}>'\n")
-    compiler.chmod(0o755)
-    done = run(PACKAGING / "need-library", compiler)
+    done = run(PACKAGING / "need-library", compiler_without(tmp_path, absent))
     assert done.returncode == 1 and done.stderr.count("\n") == 1
     assert f"apt-get install {named}" in done.stderr
 
@@ -132,9 +136,7 @@ def test_a_missing_compiler_is_named() -> None:
 @pytest.mark.parametrize("absent, named", [
     ("elfutils/libdwfl.h", "libdw-dev"), ("zlib.h", "zlib1g-dev"), ("hwloc.h", "libhwloc-dev")])
 def test_what_optional_parts_need_is_named_when_all_is_wanted(tmp_path: Path, absent: str, named: str) -> None:
-    compiler = tmp_path / "cc"
-    compiler.write_text(f"#!/bin/sh\n! grep -q '<{absent}>'\n")
-    compiler.chmod(0o755)
+    compiler = compiler_without(tmp_path, absent)
     assert run(PACKAGING / "need-library", compiler).returncode == 0
     done = run(PACKAGING / "need-library", compiler, "all")
     assert done.returncode == 1 and done.stderr.count("\n") == 1

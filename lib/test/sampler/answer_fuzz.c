@@ -14,8 +14,8 @@
 
 #include "../../sampler/descriptors/connection.h"
 #include "../../sampler/willing/wire.h"
+#include "../send_rights.h"
 
-#define DESCRIPTORS_MAX 10	/* more than are taken */
 #define TOKEN 0x1234abcd
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -35,25 +35,11 @@ static void open_files(void)
 
 static void answer(int socket, const uint8_t *data, size_t size, const uint8_t *order)
 {
-	const unsigned int count = order[0] % (DESCRIPTORS_MAX + 1);
-	char room[CMSG_SPACE(sizeof(int) * DESCRIPTORS_MAX)] = "";
-	struct iovec part = { (void *)data, size };
-	struct msghdr message = { .msg_iov = &part, .msg_iovlen = 1 };
-	struct cmsghdr *head;
+	int fds[RIGHTS_MAX];
 
-	if (count > 0) {
-		message.msg_control = room;
-		message.msg_controllen = CMSG_SPACE(sizeof(int) * count);
-		head = CMSG_FIRSTHDR(&message);
-		head->cmsg_level = SOL_SOCKET;
-		head->cmsg_type = SCM_RIGHTS;
-		head->cmsg_len = CMSG_LEN(sizeof(int) * count);
-		for (unsigned int i = 0; i < count; i++)
-			memcpy(CMSG_DATA(head) + i * sizeof(int),
-			       &files[(order[1] >> 2 * (i % 4)) & 3], sizeof(int));
-	}
-	if (sendmsg(socket, &message, MSG_NOSIGNAL) < 0)
-		abort();
+	for (int i = 0; i < RIGHTS_MAX; i++)
+		fds[i] = files[(order[1] >> 2 * (i % 4)) & 3];
+	send_rights(socket, data, size, fds, order[0] % (RIGHTS_MAX + 1));
 }
 
 /* Two descriptors of the right kinds with the right words, and nothing else. */
@@ -61,7 +47,7 @@ static bool is_right(const uint8_t *data, size_t size, const uint8_t *order)
 {
 	struct willing_answer words;
 
-	if (size != sizeof(words) || order[0] % (DESCRIPTORS_MAX + 1) != 2)
+	if (size != sizeof(words) || order[0] % (RIGHTS_MAX + 1) != 2)
 		return false;
 	memcpy(&words, data, size);
 	return words.magic == WILLING_MAGIC && words.version == WILLING_VERSION &&

@@ -16,7 +16,7 @@ import threading
 from dataclasses import asdict
 from pathlib import Path
 
-from reader import FOLDER, Reader, in_file, some
+from reader import FOLDER, KERNEL_LOGS, Reader, in_file, some
 
 from kernels import matrix
 from kernels.device import inventory
@@ -108,10 +108,7 @@ def _console(data: bytes) -> None:
 
 
 def _consoles() -> list[bytes]:
-    return [b"<4>[   12.345678] BUG: kernel NULL pointer dereference, address: 0000000000000008\r\n"
-            b"[   12.4] RIP: 0010:perf_event_open+0x12/0x90\r\n[   13.0] Kernel panic - not syncing: x\n",
-            b"[    5.000001][  T12] WARNING: CPU: 0 PID: 7 at kernel/events/core.c:1 f+0x1/0x2\n"
-            b"rcu: INFO: rcu_sched self-detected stall on CPU\nqemu-system-ppc64: fatal: Trying x\n"]
+    return [*(log.replace(b"\n", b"\r\n") for log in KERNEL_LOGS), b"qemu-system-ppc64: fatal: Trying x\n"]
 
 
 # ------------------------------------------------------------------------- what a device or a lab sends

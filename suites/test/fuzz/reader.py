@@ -15,6 +15,13 @@ _MEMORY = "/dev/shm"      # most readers of a file take less time than a disk
 FOLDER = tempfile.TemporaryDirectory(prefix="pm-fuzz-", dir=_MEMORY if os.access(_MEMORY, os.W_OK) else None)
 tempfile.tempdir = FOLDER.name      # also for what a reader unpacks
 
+# Complaints of each kind, as a log and a console have them.
+KERNEL_LOGS = [
+    b"<4>[    1.0] WARNING: CPU: 0 PID: 7 at kernel/events/core.c:1 f+0x1/0x2\nRIP: 0010:g+0x1/0x2\n"
+    b"<1>[    2.0][  T12] BUG: kernel NULL pointer dereference, address: 8\nperf: interrupt took too long\n",
+    b"[    3.0] rcu: INFO: rcu_sched self-detected stall on CPU\n"
+    b"INFO: task a:1 blocked for more than 120 seconds.\n[   13.0] Kernel panic - not syncing: x\n"]
+
 
 @dataclass(frozen=True)
 class Reader:

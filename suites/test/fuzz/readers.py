@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import places
-from reader import FOLDER, Reader, in_file, some
+from reader import FOLDER, KERNEL_LOGS, Reader, in_file, some
 
 from reports import (catalogue, complaints, declaration, environment, expect, ktap, personas, schema, terminal,
                      text, verdict, wordlist)
@@ -100,13 +100,6 @@ def _kernel_log(data: bytes) -> None:
         assert not text._UNSAFE.search(complaints.told(row))
 
 
-def _kernel_logs() -> list[bytes]:
-    return [b"<4>[    1.0] WARNING: CPU: 0 PID: 7 at kernel/events/core.c:1 f+0x1/0x2\nRIP: 0010:g+0x1/0x2\n"
-            b"<1>[    2.0][  T12] BUG: kernel NULL pointer dereference, address: 8\nperf: interrupt took too long\n",
-            b"[    3.0] rcu: INFO: rcu_sched self-detected stall on CPU\n"
-            b"INFO: task a:1 blocked for more than 120 seconds.\n"]
-
-
 def _archive(data: bytes) -> None:
     """What is handed in for the database."""
     with source.opened(in_file(data, "results.tar")) as found:
@@ -143,7 +136,7 @@ READERS = {
     "probe-elf": Reader(_elf, _elf_seeds, (Unusable,)),
     "expectation": Reader(_expectation, lambda: some("suites/expect/*.toml")),
     "personas": Reader(_personas, lambda: some("suites/personas.txt"), (Unusable,)),
-    "kernel-log": Reader(_kernel_log, _kernel_logs),
+    "kernel-log": Reader(_kernel_log, lambda: KERNEL_LOGS),
     "archive": Reader(_archive, _archives, (Unusable,)),
     "terminal": Reader(_variables, lambda: [b"COLUMNS=120\0LC_ALL=C.UTF-8\0TERM=xterm\0NO_COLOR=",
                                             b"COLUMNS=-1\0CLICOLOR_FORCE=1\0LANG=\xff"]),
