@@ -200,13 +200,21 @@ install: library $(B)/man/done	## install library, doctor and man pages under $(
 install-all: need-all	## install, and every optional part: sampler, stacks, topology, names of libpfm4, bindings
 	$(Q)$(MAKE) --no-print-directory install install-stacks install-sampler install-topology install-pfm install-bindings
 
-uninstall: $(B)/man/done	## remove what install put there
-	$(Q)cd $(DESTDIR)/ && rm -f $(patsubst /%,%,$(HEADERS:%=$(PREFIX)/include/%) $(PREFIX)/bin/perfmodes-doctor \
-		$(foreach f,libperfmodes.a libperfmodes.so.0 libperfmodes.so pkgconfig/perfmodes.pc,$(LIBDIR)/$(f)) \
-		$(patsubst lib/profiles/%,$(DATADIR)/%,$(wildcard lib/profiles/*.json)) \
-		$(foreach n,1 7,$(patsubst lib/man/%,$(MANDIR)/man$(n)/%,$(wildcard lib/man/*.$(n)))))
-	$(Q)for name in $$($(names_in) $(B)/man/*.3); do rm -f $(DESTDIR)$(MANDIR)/man3/$$name.3; done
-	$(Q)rmdir $(DESTDIR)$(DATADIR) 2>/dev/null || true
+# All that some install-* puts somewhere, of parts that are not built here, too: what lies in the tree says what
+# that is. A page for each function, whichever template it is on.
+OUR_FILES = $(foreach f,$(notdir $(wildcard lib/perfmodes*.h lib/perfmodes*.def lib/*/perfmodes_*.h lib/bindings/cpp/*.hpp)),$(PREFIX)/include/$(f)) \
+	$(foreach p,$(basename $(basename $(notdir $(wildcard lib/*.pc.in lib/*/*.pc.in lib/*/*/*.pc.in)))), \
+		$(LIBDIR)/pkgconfig/$(p).pc $(LIBDIR)/lib$(p).a) $(LIBDIR)/libperfmodes.so $(LIBDIR)/libperfmodes.so.0 \
+	$(foreach p,$(notdir $(wildcard lib/man/*.1 lib/*/*/*.1)),$(MANDIR)/man1/$(p) $(PREFIX)/bin/$(p:.1=)) \
+	$(foreach p,$(notdir $(wildcard lib/man/*.7)),$(MANDIR)/man7/$(p)) \
+	$(patsubst lib/profiles/%,$(DATADIR)/%,$(wildcard lib/profiles/*.json)) $(SAMPLER_EXAMPLES)/example.json
+OUR_FOLDERS = $(DATADIR) $(SAMPLER_EXAMPLES) $(dir $(SAMPLER_EXAMPLES))
+uninstall:	## remove what install and install-all put there
+	$(Q)rm -rf $(B)/man-all && $(PYTHON) lib/man/pages.py $(B)/man-all lib/perfmodes.h $(filter-out lib/perfmodes.h, \
+		$(wildcard lib/perfmodes*.h lib/*/perfmodes_*.h)) -- $(wildcard lib/*/*.3.in lib/*/man/*.3.in)
+	$(Q)cd $(DESTDIR)/ && rm -f $(patsubst /%,%,$(OUR_FILES)) && rm -rf $(patsubst /%,%,$(PYTHONDIR)/perfmodes)
+	$(Q)for name in $$($(names_in) $(B)/man-all/*.3); do rm -f $(DESTDIR)$(MANDIR)/man3/$$name.3; done
+	$(Q)for folder in $(OUR_FOLDERS); do rmdir $(DESTDIR)$$folder 2>/dev/null || true; done
 
 .PHONY: library examples unit-tests library-tests bench bench-table doctor doctor-library install install-all uninstall
 # However deep its folder is, what was compiled is compiled again when a header of it changes.

@@ -24,6 +24,7 @@ $(SAMPLER_TESTS): build/test/%_test: lib/test/%_test.c build/test/sampler.a buil
 
 # The service needs stacks and their symbols: built where lib/stacks/build.mk finds what they need.
 SERVICE := $(patsubst lib/%.c,$(B)/pic/%.o,$(wildcard lib/sampler/service/*.c))
+$(B)/pic/sampler/service/main.o: LIB_EXTRA += -DPM_VERSION='"$(shell sed -n 's/^Version: //p' lib/sampler/perfmodes-sampler.pc.in)"'
 SERVICE_LIBS = $(B)/libperfmodes-sampler.a $(B)/libperfmodes-stacks.a $(B)/libperfmodes.a
 $(B)/perfmodes-sampler: $(SERVICE) $(B)/libperfmodes-sampler.a $(B)/libperfmodes-stacks.a $(B)/libperfmodes.a
 	$(call say,LINK,$@)
@@ -44,6 +45,7 @@ build/test/sampler/workload: lib/test/sampler/workload.c $(WILLING_SOURCES)
 	$(call say,TEST,$@)
 	$(Q)mkdir -p $(@D) && gcc -std=gnu11 $(WARNINGS) -O1 -g -fno-omit-frame-pointer -o $@ $^
 
+SAMPLER_EXAMPLES = $(PREFIX)/share/doc/perfmodes-sampler/examples
 SAMPLER_HEADERS := $(patsubst %,lib/perfmodes_%.h,sampler descriptors willing perfetto)
 install-sampler: $(B)/perfmodes-sampler $(B)/libperfmodes-sampler.a $(B)/libperfmodes-willing.a install	## install, and perfmodes-sampler with its libraries
 	$(Q)$(call put,755,$(PREFIX)/bin,$<)
@@ -54,7 +56,7 @@ install-sampler: $(B)/perfmodes-sampler $(B)/libperfmodes-sampler.a $(B)/libperf
 	$(Q)$(call put_pages,$(B)/man-sampler)
 	$(Q)$(call put_pc,lib/sampler/perfmodes-sampler.pc.in)
 	$(Q)$(call put_pc,lib/sampler/willing/perfmodes-willing.pc.in)
-	$(Q)$(call put,644,$(PREFIX)/share/doc/perfmodes-sampler/examples,lib/sampler/service/example.json)
+	$(Q)$(call put,644,$(SAMPLER_EXAMPLES),lib/sampler/service/example.json)
 .PHONY: install-sampler
 
 SAMPLER_FUZZ := $(patsubst lib/test/%.c,build/test/%,$(wildcard lib/test/sampler/*_fuzz.c))

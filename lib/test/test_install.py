@@ -189,5 +189,27 @@ def test_what_lies_where(place: Path, tmp_path: Path) -> None:
     assert files(tmp_path) == set()
 
 
+def test_uninstall_removes_all_parts(tmp_path: Path) -> None:
+    """Also optional ones; what somebody else put beside them stays."""
+    lacking = subprocess.run([TREE / ".packaging/need-library", "gcc", "all"], capture_output=True,
+                             text=True, timeout=60, check=False)
+    if lacking.returncode != 0:
+        pytest.skip(lacking.stderr.strip())
+    make(tmp_path, "install-all")
+    found = files(tmp_path)
+    assert {"usr/include/perfmodes_stacks.h", "usr/include/perfmodes.hpp",
+            "usr/include/perfmodes_pfm.h", "usr/lib/libperfmodes-willing.a",
+            "usr/bin/perfmodes-sampler", "usr/share/man/man1/perfmodes-sampler.1",
+            "usr/share/man/man3/pm_topology_read.3",
+            "usr/lib/python3/dist-packages/perfmodes/abi.py"} <= found
+    others = {"usr/include/other.h", "usr/lib/pkgconfig/other.pc", "usr/share/man/man3/other.3",
+              "usr/share/doc/perfmodes-sampler/examples/mine.json", "usr/lib/libperfmodes-mine.a"}
+    for name in others:
+        (tmp_path / name).write_text("", encoding="utf-8")
+    make(tmp_path, "uninstall")
+    assert files(tmp_path) == others
+    assert not (tmp_path / "usr/share/perfmodes").exists()
+
+
 def test_installed_doctor_runs(place: Path) -> None:
     assert "own-time" in run(place / "usr/bin/perfmodes-doctor", "--list")

@@ -22,11 +22,15 @@ static const char usage[] =
 "\n"
 "  --check        read CONFIG and say what is wrong with it; watch nothing\n"
 "  --duration MS  stop after so many milliseconds, whatever CONFIG says; 0: on a signal\n"
+"  --version      print the version\n"
 "  --help         print this\n"
 "\n"
 "SIGINT or SIGTERM stops in order: what was sampled is written. A second one stops at once.\n"
 "Exit: 0 everything was written, 1 a source or an output failed, 2 wrong usage or CONFIG,\n"
 "3 a guardrail stopped the run. perfmodes-sampler(1) tells all keys.\n";
+
+/* PM_VERSION is that of perfmodes-sampler.pc: build.mk. */
+static const char version[] = "perfmodes-sampler " PM_VERSION "\n";
 
 static int wrong(const char *what)
 {
@@ -47,7 +51,8 @@ int main(int argc, char **argv)
 {
 	static const struct option options[] = {
 		{ "check", no_argument, NULL, 'c' }, { "duration", required_argument, NULL, 'd' },
-		{ "help", no_argument, NULL, 'h' }, { NULL, 0, NULL, 0 },
+		{ "help", no_argument, NULL, 'h' }, { "version", no_argument, NULL, 'v' },
+		{ NULL, 0, NULL, 0 },
 	};
 	static struct service service;
 	bool check = false;
@@ -55,8 +60,9 @@ int main(int argc, char **argv)
 	int option;
 
 	while ((option = getopt_long(argc, argv, "", options, NULL)) != -1) {
-		if (option == 'h')
-			return fputs(usage, stdout) == EOF || fflush(stdout) == EOF;
+		if (option == 'h' || option == 'v')
+			return fputs(option == 'h' ? usage : version, stdout) == EOF ||
+				fflush(stdout) == EOF;
 		if (option == '?')
 			return wrong("see the options");
 		if (option == 'c')

@@ -226,8 +226,8 @@ static void names_go_both_ways(void **state)
 {
 	static const char *const names[] = {
 		"cycles:u", "page-faults", "L1-dcache-loads", "LLC-store-misses",
-		"iTLB-load-misses", "branch-prefetches", "node-prefetch-misses:u", "cpu_core/cycles/",
-		"cpu_core/LLC-load-misses/u",
+		"iTLB-load-misses", "branch-prefetches", "node-prefetch-misses:u",
+		"cpu_core/cycles/", "cpu_core/LLC-load-misses/u",
 	};
 	char name[64];
 

@@ -292,6 +292,10 @@ def test_wrong_usage_is_explained(tmp_path: Path) -> None:
         done = subprocess.run([str(PROGRAM), *arguments], capture_output=True, text=True,
                               timeout=60, check=False)
         assert (done.returncode, text in done.stderr) == (status, True), done
+    version = subprocess.run([str(PROGRAM), "--version"], capture_output=True, text=True,
+                             timeout=60, check=True).stdout
+    wanted = (TREE / "lib" / "sampler" / "perfmodes-sampler.pc.in").read_text(encoding="utf-8")
+    assert f"Version: {version.split()[1]}\n" in wanted
     service = Service(tmp_path, {"event": "no-such-event"})
     run = service.start().wait()
     assert run.status == 1 and "no-such-event" in run.errors
