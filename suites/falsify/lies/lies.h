@@ -38,6 +38,9 @@ bool lie(int number);
 /* The same, where it is no place for it: nothing is noted. */
 bool lie_is_told(int number);
 
+/* Take the page faults of lies now, where they are no longer in this process's way. lies.c */
+void lies_own_pages(void);
+
 /* Whether an event for branches of Power is refused: calls_ebb.c */
 bool lies_refuse_ebb(const struct perf_event_attr *attr, long pid, long group);
 
