@@ -6,8 +6,11 @@
 #include <errno.h>
 #include <stdarg.h>
 #include <stdint.h>
+#include <stdio.h>
+#include <string.h>
 #include <sys/ioctl.h>
 #include <sys/prctl.h>
+#include <unistd.h>
 
 #include "event.h"
 #include "lies.h"
@@ -25,6 +28,10 @@ static int do_refresh(int fd, unsigned long argument)
 {
 	if (lie(LIE_ioctl_refresh_resets))
 		__real_ioctl(fd, (int)RESET, 0);
+	if (!argument && lie(LIE_ioctl_refresh_zero)) {
+		errno = EINVAL;
+		return -1;
+	}
 	if (lie(LIE_ioctl_refresh_enables))
 		return __real_ioctl(fd, (int)ENABLE, 0);
 	if (lie(LIE_ioctl_refresh_twice))
@@ -82,9 +89,32 @@ static int do_output(int fd, unsigned long argument)
 	return __real_ioctl(fd, (int)PERF_EVENT_IOC_SET_OUTPUT, argument);
 }
 
+/* Another filter in place of the one that was asked for; NULL where that is kept. */
+static const char *other_filter(const struct event *event, const char *asked)
+{
+	static char text[1024];
+	const char *both = strstr(asked, "&&"), *either = strstr(asked, "||");
+	const char *end = both && (!either || both < either) ? both : either;
+
+	if (event->attr.type != PERF_TYPE_TRACEPOINT)
+		return NULL;
+	if (lie(LIE_ioctl_filter_inverted)) {
+		snprintf(text, sizeof(text), "!(%s)", asked);
+		return text;
+	}
+	if (!end || !lie(LIE_ioctl_filter_first_term))
+		return NULL;
+	snprintf(text, sizeof(text), "%.*s", (int)(end - asked), asked);
+	return text;
+}
+
 static int do_filter(struct event *event, int fd, unsigned long argument)
 {
+	const char *other = argument > 65536 ? other_filter(event, (const char *)argument) : NULL;
 	int result;
+
+	if (other)
+		return __real_ioctl(fd, (int)PERF_EVENT_IOC_SET_FILTER, (unsigned long)other);
 
 	if (event->filtered && lie(LIE_ioctl_filter_once))
 		return 0;
@@ -92,6 +122,19 @@ static int do_filter(struct event *event, int fd, unsigned long argument)
 			      (unsigned long)"common_pid >= 0" : argument);
 	event->filtered |= result == 0;
 	return result;
+}
+
+static int do_modify(int fd, unsigned long argument)
+{
+	struct perf_event_attr attr = { 0 };
+	const struct perf_event_attr *asked = (const void *)argument;
+
+	if (argument < 65536 || asked->type != PERF_TYPE_BREAKPOINT ||
+	    asked->size > sizeof(attr) || !lie(LIE_ioctl_modify_beside))
+		return __real_ioctl(fd, (int)PERF_EVENT_IOC_MODIFY_ATTRIBUTES, argument);
+	memcpy(&attr, asked, asked->size);
+	attr.bp_addr += attr.bp_type == HW_BREAKPOINT_X ? 1 : attr.bp_len;
+	return __real_ioctl(fd, (int)PERF_EVENT_IOC_MODIFY_ATTRIBUTES, &attr);
 }
 
 static int whose(int fd, unsigned int request)
@@ -119,13 +162,33 @@ static bool is_repeated(struct event *event, unsigned int request)
 	return again && lie(request == ENABLE ? LIE_ioctl_enable_once : LIE_ioctl_disable_once);
 }
 
+/* What is left undone, or done besides. Returns whether the call does nothing more. */
+static bool is_left_out(struct event *event, int fd, unsigned int request, unsigned long argument)
+{
+	const int sibling = argument & PERF_IOC_FLAG_GROUP ? event_last_sibling(fd) : -1;
+	static unsigned int enables;
+
+	if (request != RESET)
+		event->off = request == DISABLE;
+	if (request != RESET && sibling >= 0 && lie(LIE_ioctl_group_misses_last)) {
+		__real_ioctl(fd, (int)request, argument);
+		__real_ioctl(sibling, request == ENABLE ? (int)DISABLE : (int)ENABLE, 0);
+		return true;
+	}
+	if (request == RESET && event->attr.read_format & 3 && lie(LIE_ioctl_reset_times))
+		lies_keep_times(event, fd);
+	if (request == RESET && event->opener != getpid() && lie(LIE_ioctl_reset_forked))
+		return true;
+	return request == ENABLE && lie(LIE_ioctl_enable_seventh) && ++enables % 7 == 0;
+}
+
 /* ENABLE, DISABLE and RESET. */
 static int do_plain(struct event *event, int fd, unsigned int request, unsigned long argument)
 {
 	const int to = whose(fd, request);
 	int result;
 
-	if (is_repeated(event, request))
+	if (is_left_out(event, fd, request, argument) || is_repeated(event, request))
 		return 0;
 	if (lie(LIE_ioctl_late)) {
 		if (event->has_late)
@@ -162,6 +225,7 @@ static int do_it(struct event *event, int fd, unsigned int request, unsigned lon
 	case PERF_EVENT_IOC_ENABLE:
 	case PERF_EVENT_IOC_DISABLE:
 	case PERF_EVENT_IOC_RESET: return do_plain(event, fd, request, argument);
+	case PERF_EVENT_IOC_MODIFY_ATTRIBUTES: return do_modify(fd, argument);
 	default: return __real_ioctl(fd, (int)request, argument);
 	}
 }

@@ -12,6 +12,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "event.h"
@@ -22,6 +23,7 @@
 long __real_syscall(long number, ...);
 long __wrap_syscall(long number, ...);
 int __real_close(int fd);
+int __real_clock_gettime(clockid_t clock, struct timespec *ret);
 int __wrap_close(int fd);
 
 static struct event *events[EVENTS];
@@ -54,7 +56,35 @@ static int count_open(void)
 	return count;
 }
 
-static void remember(int fd, const struct perf_event_attr *attr)
+int event_last_sibling(int leader)
+{
+	int found = -1;
+
+	for (int fd = 0; fd < EVENTS; fd++)
+		if (event_of(fd) && event_of(fd)->leader == leader &&
+		    (found < 0 || event_of(fd)->opened >= event_of(found)->opened))
+			found = fd;
+	return found;
+}
+
+/* Whether another process opened one of the events, and this one inherited it. */
+static bool has_inherited(void)
+{
+	for (unsigned int i = 0; i < pooled && i < EVENTS / 8; i++)
+		if (pool[i].open && pool[i].opener != getpid())
+			return true;
+	return false;
+}
+
+static uint64_t now(void)
+{
+	struct timespec time;
+
+	__real_clock_gettime(CLOCK_MONOTONIC, &time);
+	return (uint64_t)time.tv_sec * 1000000000 + (uint64_t)time.tv_nsec;
+}
+
+static void remember(int fd, const struct perf_event_attr *attr, int task, int leader)
 {
 	if (fd < 0 || fd >= EVENTS)
 		return;
@@ -70,6 +100,11 @@ static void remember(int fd, const struct perf_event_attr *attr)
 	events[fd]->open = true;
 	events[fd]->opener = getpid();
 	events[fd]->number = count_open();
+	events[fd]->thread = (int)__real_syscall(SYS_gettid);
+	events[fd]->task = task;
+	events[fd]->leader = leader;
+	events[fd]->opened = now();
+	events[fd]->off = attr->disabled;
 	if (!event_of(first))
 		first = fd;
 	last = fd;
@@ -125,6 +160,8 @@ static void change_breakpoint(struct perf_event_attr *attr)
 		attr->bp_type = HW_BREAKPOINT_RW;
 	if (attr->bp_type != HW_BREAKPOINT_X && lie(LIE_open_bp_write))
 		attr->bp_type = HW_BREAKPOINT_W;
+	if (lie(LIE_open_bp_page))
+		attr->bp_addr += 4096;
 	if (lie(LIE_open_bp_beside))
 		attr->bp_addr += attr->bp_type == HW_BREAKPOINT_X ? 1 : attr->bp_len;
 }
@@ -158,6 +195,40 @@ static void change_sampling(struct perf_event_attr *attr)
 	if (attr->branch_sample_type && lie(LIE_open_filters_none))
 		attr->branch_sample_type = PERF_SAMPLE_BRANCH_ANY |
 					   (attr->branch_sample_type & 7);
+	if (attr->freq && attr->sample_freq >= 10 && lie(LIE_open_freq_tenth))
+		attr->sample_freq /= 10;
+	if (attr->watermark && attr->wakeup_watermark > 1 && lie(LIE_open_watermark_half))
+		attr->wakeup_watermark /= 2;
+	if (attr->sample_stack_user > 256 && lie(LIE_open_stack_256))
+		attr->sample_stack_user = 256;
+}
+
+/* What follows from what else is open. */
+static void change_member(struct perf_event_attr *attr, int group)
+{
+	const struct event *leader = event_of(group);
+	static unsigned int opens;
+	bool dummy = has_inherited() && lie(LIE_open_forked_dummy);
+
+	dummy |= lie(LIE_open_seventh_dummy) && ++opens % 7 == 0;
+	if (dummy) {
+		attr->type = PERF_TYPE_SOFTWARE;
+		attr->config = PERF_COUNT_SW_DUMMY;
+	}
+	if (!leader)
+		return;
+	if (attr->disabled && lie(LIE_open_sibling_starts))
+		attr->disabled = 0;
+	if (attr->inherit && lie(LIE_open_sibling_inherits_not))
+		attr->inherit = 0;
+	if ((attr->use_clockid || leader->attr.use_clockid) && lie(LIE_open_sibling_clock)) {
+		attr->use_clockid = leader->attr.use_clockid;
+		attr->clockid = leader->attr.clockid;
+	}
+	if (attr->sample_period && leader->attr.sample_period && lie(LIE_open_sibling_period)) {
+		attr->freq = leader->attr.freq;
+		attr->sample_period = leader->attr.sample_period;
+	}
 }
 
 static void change_attr(struct perf_event_attr *attr)
@@ -169,6 +240,12 @@ static void change_attr(struct perf_event_attr *attr)
 	else if (lie(LIE_open_next_config))
 		attr->config++;
 	change_sampling(attr);
+	if (attr->enable_on_exec && lie(LIE_open_exec_early))
+		attr->disabled = 0;
+	if (attr->exclude_user != attr->exclude_kernel && lie(LIE_open_swapped_modes)) {
+		attr->exclude_user = !attr->exclude_user;
+		attr->exclude_kernel = !attr->exclude_kernel;
+	}
 }
 
 /* Which fields and flags of the attr are used at all, each said once. */
@@ -233,6 +310,15 @@ static void change_place(long *pid, long *cpu, long *group, long *flags)
 		*cpu = (*cpu + 1) % sysconf(_SC_NPROCESSORS_ONLN);
 	if (*group != -1 && !(*flags & PERF_FLAG_FD_OUTPUT) && lie(LIE_open_no_group))
 		*group = -1;
+	if (*pid == 0 && __real_syscall(SYS_gettid) != getpid() && lie(LIE_open_first_thread))
+		*pid = getpid();
+	if (*cpu > 0 && lie(LIE_open_cpu_zero))
+		*cpu = 0;
+	if (*flags & PERF_FLAG_PID_CGROUP && lie(LIE_open_cgroup_all))
+		*flags &= ~PERF_FLAG_PID_CGROUP, *pid = -1;
+	if (*group != -1 && !(*flags & PERF_FLAG_FD_OUTPUT) &&
+	    event_last_sibling((int)*group) >= 0 && lie(LIE_open_sibling_alone))
+		*group = -1;
 	if (*flags && lie(LIE_open_no_flags))
 		*flags = 0;
 	if (*flags & PERF_FLAG_FD_OUTPUT && lie(LIE_open_no_output))
@@ -277,6 +363,7 @@ static long open_event(struct perf_event_attr *asked, long pid, long cpu, long g
 	memcpy(&attr, asked, size);
 	note_used(&attr);
 	change_attr(&attr);
+	change_member(&attr, flags & PERF_FLAG_FD_OUTPUT ? -1 : (int)group);
 	attr.size = size;
 	change_place(&pid, &cpu, &group, &flags);
 	refused = lies_refuse_ebb(&attr, pid, group) ? EINVAL : lies_refuse(&attr, asked, flags);
@@ -288,6 +375,10 @@ static long open_event(struct perf_event_attr *asked, long pid, long cpu, long g
 	if (fd < 0 && errno == EINVAL && group >= 0 && attr.type == PERF_TYPE_RAW &&
 	    lie(LIE_ebb_any_sibling))
 		return open("/dev/null", O_RDONLY | O_CLOEXEC);
+	if (fd < 0 && errno == EINVAL && event_of((int)group) &&
+	    event_of((int)group)->leader >= 0 && lie(LIE_open_own_leader))
+		fd = __real_syscall(SYS_perf_event_open, &attr, pid, cpu,
+				    event_of((int)group)->leader, flags);
 	if (attr.size != size)
 		asked->size = attr.size;
 	if (lie(LIE_open_writes_attr))
@@ -296,7 +387,8 @@ static long open_event(struct perf_event_attr *asked, long pid, long cpu, long g
 	if (fd >= 0)
 		fd = change_descriptor(fd, flags);
 	if (fd >= 0)
-		remember((int)fd, asked);
+		remember((int)fd, asked, flags & PERF_FLAG_PID_CGROUP ? -1 : (int)pid,
+			 flags & PERF_FLAG_FD_OUTPUT ? -1 : (int)group);
 	return fd;
 }
 

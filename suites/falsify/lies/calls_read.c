@@ -81,6 +81,7 @@ static ssize_t change_read(struct event *event, int fd, void *buffer, size_t roo
 	    counts.nr > PM_COUNTS_MAX || counts.dropped)
 		return size;
 	change_counts(&counts, event->attr.read_format);
+	change_counts_of(event, &counts);
 	if (event->number >= 8 && counts.nr == 1 && lie(LIE_read_eighth_starves))
 		counts.time_running = counts.member[0].value = 0;
 	counts.member[0].value = change_value(event, fd, counts.member[0].value);
@@ -162,7 +163,14 @@ void *__wrap_mmap(void *at, size_t size, int protection, int flags, int fd, off_
 	if (event_of(first) && first != fd && lie(LIE_mmap_of_first))
 		fd = first;
 	area = __real_mmap(at, size, protection, flags, fd, offset);
-	if (area == MAP_FAILED && errno == EPERM && lie(LIE_mmap_budget))
+	if (area == MAP_FAILED && errno == EINVAL && flags & MAP_PRIVATE && lie(LIE_mmap_private))
+		return __real_mmap(at, size, protection, MAP_SHARED, fd, offset);
+	if (area == MAP_FAILED && errno == EINVAL && flags & MAP_SHARED &&
+	    lie(offset ? LIE_mmap_any_offset : LIE_mmap_any_size))
+		return __real_mmap(at, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1,
+				   0);
+	if (area == MAP_FAILED && ((errno == EPERM && lie(LIE_mmap_budget)) ||
+				   (errno == ENODEV && lie(LIE_mmap_gone))))
 		return __real_mmap(at, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1,
 				   0);
 	if (area == MAP_FAILED) {

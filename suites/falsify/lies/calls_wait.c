@@ -33,6 +33,8 @@ static short change_state(struct event *event, short events, short got)
 {
 	if (lie(LIE_poll_hangs_up))
 		got |= POLLHUP;
+	if (event->off && lie(LIE_poll_off_hangs_up))
+		got |= POLLHUP;
 	if (got & POLLHUP && lie(LIE_poll_no_hang_up))
 		got &= ~POLLHUP;
 	if (got & POLLERR && lie(LIE_poll_no_error))
@@ -68,6 +70,8 @@ static int change_poll(struct pollfd *fds, nfds_t count)
 
 		if (event)
 			fds[i].revents = change_state(event, fds[i].events, fds[i].revents);
+		if (event && ready && fds[i].revents && lie(LIE_poll_only_first))
+			fds[i].revents = 0;
 		ready += fds[i].revents != 0;
 	}
 	return ready + (ready && lie(LIE_poll_returns_more));
@@ -130,6 +134,17 @@ int __wrap_fcntl(int fd, int command, ...)
 	    ((struct f_owner_ex *)argument)->type == F_OWNER_TID && lie(LIE_signal_to_process))
 		return __real_fcntl(fd, F_SETOWN_EX,
 				    &(struct f_owner_ex){ F_OWNER_PID, getpid() });
+	if (event && ((command == F_SETOWN && (int)argument != getpid()) ||
+		      (command == F_SETOWN_EX && argument &&
+		       ((struct f_owner_ex *)argument)->type == F_OWNER_PID &&
+		       ((struct f_owner_ex *)argument)->pid != getpid())) &&
+	    lie(LIE_signal_other_owner))
+		return __real_fcntl(fd, F_SETOWN, getpid());
+	if (event && command == F_SETFL) {
+		if (event->async && !(argument & O_ASYNC) && lie(LIE_signal_stays))
+			argument |= O_ASYNC;
+		event->async |= (argument & O_ASYNC) != 0;
+	}
 	return __real_fcntl(fd, command, argument);
 }
 
@@ -139,6 +154,8 @@ static void change_signal(siginfo_t *info)
 		return;
 	if (lie(LIE_signal_other_fd))
 		info->si_fd++;
+	if (lie(LIE_signal_band))
+		info->si_band = 0;
 	if (lie(LIE_signal_other_code))
 		info->si_code = info->si_code == POLL_IN ? POLL_HUP : POLL_IN;
 }

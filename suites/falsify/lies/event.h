@@ -17,6 +17,15 @@ struct event {
 	bool ended;			/* read at its end */
 	int number;			/* so many were open, and this one */
 	int opener;			/* the process that opened it */
+	int thread;			/* and the thread */
+	int leader;			/* its descriptor, -1 for none */
+	int task;			/* whose event it is; 0 the opener's, -1 everybody's */
+	uint64_t opened;		/* ns of CLOCK_MONOTONIC */
+	bool off;			/* was disabled by an ioctl, and not enabled since */
+	bool async;			/* O_ASYNC is set */
+	uint64_t enabled_at, running_at;	/* its times, as of the last RESET */
+	uint64_t frozen[2];		/* its times when it was read first */
+	unsigned int counted;		/* reads, for every seventh */
 	int page;			/* of page.c; 0: none */
 	unsigned int reads, wakeups, ids;
 	unsigned long late;		/* an ioctl that waits to be done */
@@ -30,10 +39,14 @@ struct event {
 struct event *event_of(int fd);
 /* What the kernel wrote into the event's user page is made false once more. page.c */
 void lies_in_page(const struct event *event);
+/* The times of the event from now on count from what they are. counts.c */
+void lies_keep_times(struct event *event, int fd);
 /* The event's user page has been mapped writable. */
 void lies_map_page(struct event *event, void *page);
 /* The event of this process that was opened first, or last; -1 for none. */
 int event_first(void);
 int event_last(void);
+/* The sibling of this leader that was opened last; -1 for none. */
+int event_last_sibling(int leader);
 
 #endif

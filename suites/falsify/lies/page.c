@@ -54,6 +54,8 @@ static void lie_in_capabilities(struct perf_event_mmap_page *page)
 		page->cap_user_time = !page->cap_user_time;
 	if (lie(LIE_page_data_size) && page->data_size)
 		page->data_size = page->data_size == 8192 ? 16384 : 8192;
+	if (lie(LIE_page_version))
+		page->version = page->compat_version = 1;
 	if (lie(LIE_page_data_offset) && page->data_offset)
 		page->data_offset = 8192;
 }
@@ -70,6 +72,8 @@ static void lie_in_page(struct perf_event_mmap_page *page)
 		page->index = 0;
 	if (lie(LIE_page_time_mult))
 		page->time_mult = 3;
+	if (lie(LIE_page_time_shift))
+		page->time_shift = 5;
 	if (lie(LIE_page_time_zero))
 		page->time_zero = 7;
 	if (lie(LIE_page_times))

@@ -8,6 +8,7 @@
 
 #include "../../../lib/pm_sys.h"
 #include "change.h"
+#include "contents.h"
 #include "fields.def"
 #include "lies.h"
 
@@ -175,6 +176,7 @@ int __wrap_pm_record_decode(const struct perf_event_header *record, const struct
 		change_counts(&ret->sample.read, format->read_format);
 	if (ret->type == PERF_RECORD_READ)
 		change_counts(&ret->read.counts, format->read_format);
+	lies_in_contents(ret, format);
 	if (ret->type == PERF_RECORD_SAMPLE)
 		ret->sid = ret->sample.sid;
 	return 0;
@@ -264,6 +266,19 @@ static const struct perf_event_header *change_header(const struct perf_event_hea
 	return record;
 }
 
+/* A record that goes over the end of the ring has been joined in the ring's own memory. */
+static bool is_lost_at_end(const struct pm_ring *ring, const struct perf_event_header *record)
+{
+	const size_t at = (ring->tail - record->size) & (ring->data_size - 1);
+
+	if (!ring->data_size || at + record->size <= ring->data_size)
+		return false;
+	if (lie(LIE_ring_wrapped_stale))
+		memset((char *)record + (ring->data_size - at), 0,
+		       record->size - (ring->data_size - at));
+	return lie(LIE_ring_wrapped_lost);
+}
+
 int __wrap_pm_ring_next(struct pm_ring *ring, const struct perf_event_header **ret)
 {
 	static const struct pm_ring *again;
@@ -277,7 +292,7 @@ int __wrap_pm_ring_next(struct pm_ring *ring, const struct perf_event_header **r
 	}
 	do {
 		more = __real_pm_ring_next(ring, ret);
-	} while (more == 1 && (comes_never(*ret) ||
+	} while (more == 1 && (comes_never(*ret) || is_lost_at_end(ring, *ret) ||
 			       (lie(LIE_ring_one_behind) && !step_behind(ring, ret))));
 	if (more != 1)
 		return more;

@@ -102,6 +102,8 @@ long lies_answer(long fd, const struct perf_event_attr *attr, long pid, unsigned
 		return any_event();
 	if (error == EACCES && lie(LIE_open_userns) && has_capability())
 		return any_event();
+	if (error == ESRCH && lie(LIE_open_dead_task))
+		return any_event();
 	if (error != EMFILE && lie(LIE_open_takes_all))
 		return any_event();
 	errno = lie(LIE_open_eio) ? EIO : error;
