@@ -61,11 +61,12 @@ TEST(gone)
 	struct perf_event_attr faults = attr_counter(false);
 	struct sampler sampler;
 	int software, error;
+	char name[64];
 
 	require(REQUIRE_PERF | REQUIRE_ROOT);
 	if (access(SWITCH, W_OK))
 		say_absent("no synthetic PMU here, or it is gone already");
-	must_have_counters();
+	must_name_core(name, sizeof(name));
 	attr.sample_period = 1000000;
 	attr.sample_type = PERF_SAMPLE_TID;
 	sampler = must_run_sampler(&attr, 0, -1, 2);
@@ -75,6 +76,8 @@ TEST(gone)
 		say_absent("the synthetic PMU does not try it on this kernel (EOPNOTSUPP)");
 	if (error)
 		say_unknown("%s: %s", SWITCH, pm_errno_name(error));
+	if (pm_pmu_type(name) >= 0)
+		say_broken("the PMU is still in sysfs");
 	look_at(&sampler, &attr, software);
 }
 
