@@ -12,11 +12,11 @@ PROBE(TITLE("signals of samples")
       POINT(without_ring.each_sample, "without a ring each sample sends one signal")
       SINCE("3.0")
       POINT(with_ring.each_sample, "with a ring each sample sends one signal")
-      POINT(without_ring.tells_descriptor, "without a ring the signal has si_code POLL_IN and the "
-	    "descriptor in si_fd")
+      POINT(without_ring.tells_descriptor, "without a ring the signal has si_code POLL_IN, the "
+	    "descriptor in si_fd and POLLIN in si_band")
       SINCE("3.0")
-      POINT(with_ring.tells_descriptor, "with a ring the signal has si_code POLL_IN and the "
-	    "descriptor in si_fd")
+      POINT(with_ring.tells_descriptor, "with a ring the signal has si_code POLL_IN, the "
+	    "descriptor in si_fd and POLLIN in si_band")
       POINT(without_ring.none_after_disable, "without a ring no signal comes after IOC_DISABLE")
       SINCE("3.0")
       POINT(with_ring.none_after_disable, "with a ring no signal comes after IOC_DISABLE"))
@@ -82,6 +82,8 @@ TEST_F(event, tells_descriptor)
 	if (self->info.si_code != POLL_IN || self->info.si_fd != self->fd)
 		say_broken("si_code=%d si_fd=%d want=%d,%d", self->info.si_code, self->info.si_fd,
 			   POLL_IN, self->fd);
+	if (!(self->info.si_band & POLLIN))
+		say_broken("si_band=%#lx lacks POLLIN", (unsigned long)self->info.si_band);
 }
 
 TEST_F(event, none_after_disable)
