@@ -5,12 +5,14 @@
  * Observed with a blocked real-time signal, one page fault at a time.
  */
 #include "probe.h"
+#include <fcntl.h>
 #include "fork_exec.h"
 #include "signals.h"
 
 PROBE(TITLE("signals after close and exec")
       SINCE("2.6.31")
       POINT(closed_mapped_signals_on, "with a ring mapped, samples after close still send signals")
+      POINT(async_off_stops, "no signal comes once O_ASYNC is taken back, though samples do")
       POINT(closed_unmapped_stops, "without a ring, no signal comes after close")
       SINCE("3.0")
       POINT(exec_signals_on, "samples of a task still send signals after its exec")
@@ -61,6 +63,24 @@ TEST(closed_mapped_signals_on)
 		say_no("the event itself has ended with close");
 	if (!signals)
 		say_broken("samples after close go on, signals do not");
+}
+
+TEST(async_off_stops)
+{
+	struct pm_ring ring;
+	int fd = prepare(0, &ring), signals;
+
+	ASSERT_EQ(0, cause_faults(3));
+	must_signal(take_signals(1000));
+	ASSERT_EQ(0, fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) & ~O_ASYNC));
+	take_signals(0);
+	count_records(&ring, 0);
+	ASSERT_EQ(0, cause_faults(3));
+	signals = take_signals(20);
+	if (count_records(&ring, PERF_RECORD_SAMPLE) < 3)
+		say_unknown("3 faults without O_ASYNC left no 3 records");
+	if (signals)
+		say_broken("signals=%d without O_ASYNC", signals);
 }
 
 TEST(closed_unmapped_stops)

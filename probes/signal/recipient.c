@@ -6,6 +6,7 @@
  * Observed with a blocked real-time signal taken by sigtimedwait(2), one page fault at a time.
  */
 #include "probe.h"
+#include <fcntl.h>
 #include "redirection.h"
 #include "signals.h"
 
@@ -13,6 +14,8 @@ PROBE(TITLE("who gets the signal of a sample, and from whom")
       SINCE("2.6.32")
       POINT(owner_is_a_thread, "F_OWNER_TID: the signal of a sample is pending for that thread "
 	    "alone, whichever thread was sampled")
+      POINT(owner_is_a_process, "F_SETOWN: the signal of a sample goes to the process that it "
+	    "names")
       POINT(source_signals_itself, "a redirected event sends its signal with its own descriptor")
       SINCE("2.6.35")
       POINT(target_keeps_quiet, "the target of a redirection sends no signal for samples of its "
@@ -58,6 +61,23 @@ TEST(owner_is_a_thread)
 	if (theirs != 1 || info.si_fd != fd)
 		say_broken("pending for the owning thread=%d, taken by it=%d, si_fd=%d want=%d",
 			   pending, theirs, info.si_fd, fd);
+}
+
+TEST(owner_is_a_process)
+{
+	struct perf_event_attr attr = attr_faults(PERF_SAMPLE_IP);
+	int fd = must_open(&attr, 0, -1, -1, 0), pending;
+	struct worker child;
+
+	must_get_signals(fd, NUMBER, pm_gettid());	/* blocked before the child is made */
+	must_start_worker(&child, WORKER_CHILD);
+	ASSERT_EQ(0, fcntl(fd, F_SETOWN, child.tid));
+	cause_enabled_faults(fd, 1);
+	pending = worker_do(&child, see_pending, NULL);
+	if (pending != 1)
+		say_broken("no signal is pending for the process that owns the event: %d", pending);
+	if (take_signal(NUMBER, 0, NULL))
+		say_broken("a signal for this process, which does not own the event");
 }
 
 TEST(source_signals_itself)
