@@ -10,6 +10,7 @@ PROBE(TITLE("pid means thread")
       SINCE("2.6.31")
       POINT(process_id_is_main_thread, "pid = process id counts the main thread and no other")
       POINT(thread_id_is_that_thread, "pid = a thread's id counts that thread and no other")
+      POINT(zero_is_this_thread, "pid = 0 counts the thread that opens and no other")
       POINT(opener_does_not_matter, "an event opened by one thread on another counts the other"))
 
 struct gains {
@@ -58,6 +59,24 @@ static int open_target(void *unused)
 
 	(void)unused;
 	return pm_open(&attr, target, -1, -1, 0);
+}
+
+TEST(zero_is_this_thread)
+{
+	struct perf_event_attr attr = attr_counter(false);
+	struct worker worker;
+	struct gains gains;
+	int fd;
+
+	close(must_open(&attr, 0, -1, -1, 0));
+	must_start_worker(&worker, WORKER_THREAD);
+	target = 0;
+	fd = worker_do(&worker, open_target, NULL);
+	ASSERT_LE(0, fd);
+	gains = gains_of(&worker, fd);
+	if (gains.main != 0 || gains.other != 24)
+		say_broken("main=%" PRIu64 " want=0, other=%" PRIu64 " want=24", gains.main,
+			   gains.other);
 }
 
 TEST(opener_does_not_matter)
