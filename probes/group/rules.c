@@ -12,7 +12,10 @@ PROBE(TITLE("attrs that may not join a group")
       POINT(pinned_sibling, "a pinned sibling is refused with EINVAL")
       POINT(exclusive_sibling, "an exclusive sibling is refused with EINVAL")
       POINT(inherit_mismatch, "a sibling whose attr.inherit differs from its leader's is refused "
-	    "with EINVAL"))
+	    "with EINVAL")
+      POINT(clock_mismatch, "a sibling whose clock differs from its leader's is refused with "
+	    "EINVAL")
+      SINCE("4.1"))
 
 FIXTURE(rules)
 {
@@ -67,6 +70,26 @@ TEST_F(rules, inherit_mismatch)
 	expect_refused(pm_open(&self->attr, 0, -1, fd, 0), EINVAL, NO,
 		       "sibling without inherit of a leader with");
 	close(must_open(&attr, 0, -1, fd, 0));
+	expect_join(self->attr, self->leader);
+}
+
+/* One order of records cannot be that of two clocks. Linux 34f439278cef (v4.1) */
+TEST_F(rules, clock_mismatch)
+{
+	struct perf_event_attr attr = self->attr;
+	int fd;
+
+	attr.use_clockid = 1;
+	attr.clockid = CLOCK_MONOTONIC;
+	fd = ask_open(&attr, &self->attr, 0, -1, "use_clockid");
+	expect_refused(pm_open(&attr, 0, -1, self->leader, 0), EINVAL, BROKEN,
+		       "sibling with a clock of a leader without");
+	expect_refused(pm_open(&self->attr, 0, -1, fd, 0), EINVAL, BROKEN,
+		       "sibling without a clock of a leader with");
+	close(must_open(&attr, 0, -1, fd, 0));
+	attr.clockid = CLOCK_MONOTONIC_RAW;
+	expect_refused(pm_open(&attr, 0, -1, fd, 0), EINVAL, BROKEN,
+		       "sibling with another clock than its leader's");
 	expect_join(self->attr, self->leader);
 }
 

@@ -11,6 +11,7 @@
 PROBE(TITLE("ids of inherited events")
       SINCE("2.6.31")
       POINT(id_is_parents, "every sample of an inherited thread carries the parent's id")
+      POINT(copies_differ, "samples of a copy carry a STREAM_ID that is not the ID of its parent")
       POINT(own_stream_id, "samples of this thread itself carry a STREAM_ID that is not 0"))
 
 static void *fault_ten(void *ret)
@@ -55,6 +56,26 @@ TEST(id_is_parents)
 	}
 	if (seen < 10)
 		say_broken("samples of the inherited thread=%d want>=10", seen);
+}
+
+/* Of each round one of the two tasks has the copy, except where their contexts are swapped between
+ * the thread's last fault and its end. */
+TEST(copies_differ)
+{
+	struct pm_record record;
+	int seen = 0;
+
+	for (int round = 0; round < 5; round++) {
+		pid_t tid = 0;
+		struct sampler sampler = watch_inherited(&tid);
+
+		for (; find_record(&sampler, PERF_RECORD_SAMPLE, &record); seen++)
+			if (record.sample.sid.stream_id != record.sample.sid.id)
+				return;
+	}
+	if (seen < 5 * 20)
+		say_unknown("samples=%d want>=100", seen);
+	say_broken("in each of %d samples STREAM_ID is the ID", seen);
 }
 
 TEST(own_stream_id)
