@@ -9,7 +9,8 @@
 
 PROBE(TITLE("prctl on a task's own events")
       SINCE("2.6.31")
-      POINT(disable, "PR_TASK_PERF_EVENTS_DISABLE stops the events of this thread")
+      POINT(disable, "PR_TASK_PERF_EVENTS_DISABLE stops the events of this thread, which keep "
+	    "their counts")
       POINT(enable, "PR_TASK_PERF_EVENTS_ENABLE has them go on")
       POINT(opened_on_child, "PR_TASK_PERF_EVENTS_DISABLE stops the caller's event on a child"))
 
@@ -24,9 +25,14 @@ static int open_on(pid_t pid)
 TEST(disable)
 {
 	int fd = open_on(0);
+	uint64_t before;
 
 	expect_gain(fd, NULL, 10, 10);
+	before = must_count(fd);
 	ASSERT_EQ(0, prctl(PR_TASK_PERF_EVENTS_DISABLE));
+	if (must_count(fd) < before)
+		say_broken("count=%" PRIu64 ", and %" PRIu64 " before it was stopped",
+			   must_count(fd), before);
 	expect_gain(fd, NULL, 10, 0);
 }
 

@@ -5,11 +5,13 @@
  * copy contains it.
  */
 #include "probe.h"
+#include "pages.h"
 #include <stdio.h>
 
 PROBE(TITLE("user stack in samples")
       SINCE("3.7")
       POINT(content, "STACK_USER copies what lies on the stack")
+      POINT(begins_at_sp, "STACK_USER begins at the stack pointer, and with what lies there")
       POINT(dyn_size, "the used size of STACK_USER is not 0, and at most the size asked for")
       POINT(largest,
 	    "STACK_USER of 65528 bytes, the most, is accepted, and a sample comes"))
@@ -64,6 +66,50 @@ TEST(content)
 			return;
 	while (find_record(&sampler, PERF_RECORD_SAMPLE, &record));
 	say_broken("the pattern on the stack is in no copy");
+}
+
+#define WINDOW (1024 + PATTERN)
+static unsigned char window[WINDOW];	/* what lies around the pattern as the fault finds it */
+
+/* The fault and the copy are one function's, and nothing is called between them. Its own variables
+ * are not on the stack, where they would change meanwhile. */
+static __attribute__((noinline)) void fault_beside_pattern(void)
+{
+	volatile unsigned char pattern[PATTERN];
+	static volatile unsigned int i;
+	static char *volatile page;
+
+	want_pattern(57);
+	for (i = 0; i < PATTERN; i++)
+		pattern[i] = want[i];
+	pattern_at = (uintptr_t)pattern;
+	page = fresh_page();
+	page[0] = 1;
+	for (i = 0; i < WINDOW; i++)
+		window[i] = pattern[(int)i - 1024];
+}
+
+TEST(begins_at_sp)
+{
+	struct sampler sampler = ask_stack(4096, 8);
+	struct pm_record record;
+	const unsigned char *copy, *found;
+
+	fault_beside_pattern();
+	if (!find_record(&sampler, PERF_RECORD_SAMPLE, &record))
+		say_broken("no sample of a page fault");
+	do {
+		copy = record.sample.stack_user;
+		found = record.sample.stack_user_dyn_size < PATTERN ? NULL :
+			memmem(copy, record.sample.stack_user_dyn_size, want, PATTERN);
+	} while (!found && find_record(&sampler, PERF_RECORD_SAMPLE, &record));
+	if (!found)
+		say_broken("the pattern on the stack is in no copy");
+	if (found - copy > 1024)
+		say_unknown("the frame of a function has %td bytes below its array", found - copy);
+	if (memcmp(copy, window + 1024 - (found - copy), (size_t)(found - copy) + PATTERN))
+		say_broken("the first %td bytes of the copy are not those of the stack",
+			   found - copy + PATTERN);
 }
 
 TEST(dyn_size)
