@@ -50,7 +50,7 @@ static bool saw_both(struct sampler *sampler, uint32_t child, struct turns *turn
 		if (record.type != PERF_RECORD_SWITCH_CPU_WIDE || record.sid.tid != self)
 			continue;
 		if (other != child) {		/* somebody else came in between */
-			turns->away = record.misc & PERF_RECORD_MISC_SWITCH_OUT;
+			expect_turn(record.misc, &turns->away);
 			continue;
 		}
 		if (record.sid.pid != process || record.switch_cpu_wide.next_prev_pid != child)
