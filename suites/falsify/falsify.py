@@ -57,7 +57,7 @@ class Ledger:
     best: dict[str, Seen] = field(default_factory=dict)
     yes: set[str] = field(default_factory=set)
     asked: dict[tuple[str, str], set[str]] = field(default_factory=dict)
-    noticed: dict[str, str] = field(default_factory=dict)
+    noticed: dict[str, str] = field(default_factory=dict)	# fault -> the first point that noticed it, and the kernel
 
     def note(self, point: str, seen: Seen) -> None:
         if seen.verdict == "yes":
@@ -65,7 +65,7 @@ class Ledger:
         elif point not in self.best or self.worth(point, seen) > self.worth(point):
             self.best[point] = seen
         if seen.weight == 3:
-            self.noticed.setdefault(seen.fault, point)
+            self.noticed.setdefault(seen.fault, f"{point} {seen.kernel}")
 
     def worth(self, point: str, seen: Seen | None = None) -> int:
         how = seen or self.best.get(point)

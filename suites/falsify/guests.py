@@ -7,7 +7,7 @@ boot asks each probe on its kernel as it is, and which lies it could be told; th
 points that said yes, some mutants a boot, until each has failed. Where the row has a synthetic PMU, that
 lies, too.
 
-usage: [ARCH=MACHINE] suites/falsify/guests.py ROW [--probe GLOB]... [--rounds N]
+usage: [ARCH=MACHINE] suites/falsify/guests.py ROW [--probe GLOB]... [--rounds N] [--hazards]
 Needs `make lying-probes`, for a row of another machine `make ARCH=MACHINE lying-probes` and `make`. Exit: 0 done, 3 a guest could not run.
 """
 
@@ -24,6 +24,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
 
+import noticed  # noqa: E402
 from falsify import Ledger, better, summary  # noqa: E402
 from mutants import BUILD, TREE, declared, order, stop  # noqa: E402
 
@@ -31,7 +32,7 @@ from reports import catalogue, ktap, mutation, verdict  # noqa: E402
 from reports.mutation import NATURE, NOT_HERE, Seen  # noqa: E402
 
 HERE = Path(__file__).parent
-A_ROUND = 30	# mutants a probe meets in one boot
+A_ROUND = 30	# mutants a probe meets in one boot; 1 where it takes away for good what it asks about
 Line = tuple[str, str, str]	# fault, persona, probe
 
 
@@ -48,7 +49,7 @@ def prefix() -> str:
     return found[1] if found else ""
 
 
-def make_bundle(folder: Path, probes: set[str], lines: list[Line]) -> None:
+def make_bundle(folder: Path, probes: set[str], lines: list[Line], hazards: bool) -> None:
     """What a guest gets."""
     shutil.copytree(TREE / "suites", folder / "suites", ignore=lambda top, names:
                     [name for name in names if not name.endswith(".txt")])
@@ -63,16 +64,18 @@ def make_bundle(folder: Path, probes: set[str], lines: list[Line]) -> None:
         shutil.copy(BUILD / f"declared/{area}/{name}.txt", folder / f"bin/declared/{area}/{name}.txt")
         for kind, built in (("probes", "falsify/probes"), ("plain", "probes")):
             subprocess.run([f"{prefix()}strip", "-o", folder / f"bin/{kind}/{area}/{name}", BUILD / built / area / name], check=True)
+    if hazards:
+        (folder / "hazards").touch()
     (folder / "mutants").write_text("".join(f"{' '.join(line)}\n" for line in lines), encoding="utf-8")
 
 
-def boot(row: str, lines: list[Line], out: Path, pmu: str) -> Path:
+def boot(row: str, lines: list[Line], out: Path, options: argparse.Namespace) -> Path:
     """Ask a guest these lines. Returns where the answers are."""
     with tempfile.TemporaryDirectory(prefix="falsify-") as folder:
-        make_bundle(Path(folder) / "bundle", {probe for _, _, probe in lines}, lines)
+        make_bundle(Path(folder) / "bundle", {probe for _, _, probe in lines}, lines, options.hazards)
         command = [TREE / "run.sh", "kernels", row, "--bundle", f"{folder}/bundle", "--suite", "full", "--persona",
                    "root", "--no-disturb", "--no-build", "--no-install", "--cold", "--timeout", "1500", "--out", out,
-                   *(["--pmu", pmu] if pmu else [])]
+                   *(["--pmu", options.pmu] if options.pmu else [])]
         done = subprocess.run(command, check=False, cwd=TREE, capture_output=True, text=True)
     if not list((out / row).glob("*/*.ktap")):
         stop(f"{row}: {(done.stderr or done.stdout).strip()[-300:]}")
@@ -114,18 +117,18 @@ def hunt(ledger: Ledger, row: str, probes: dict[str, catalogue.Probe], out: Path
         for folder in [options.taken / "honest" / row, *sorted(options.taken.glob(f"[0-9]*/{row}*"))]:
             take(ledger, folder, probes)
         return
-    honest = boot(row, [(NATURE, "root", id) for id in probes], out / "honest", options.pmu)
+    honest = boot(row, [(NATURE, "root", id) for id in probes], out / "honest", options)
     take(ledger, honest, probes)
     for number in range(options.rounds):
         lines = []
         for id, probe in probes.items():
             names = mutants_of(ledger, probe, "-pmu" in row or "-hybrid" in row or "-aux" in row, options.fault or [])
-            if ledger.open(id):
-                lines += [(name, "root", id) for name in names[number * A_ROUND:(number + 1) * A_ROUND]]
+            if options.every or ledger.open(id):
+                lines += [(name, "root", id) for name in names[number * options.each:(number + 1) * options.each]]
         if not lines:
             return
         print(f"{row}: round {number + 1}: {len({line[2] for line in lines})} probes, {len(lines)} mutants", flush=True)
-        take(ledger, boot(row, lines, out / str(number), options.pmu), probes)
+        take(ledger, boot(row, lines, out / str(number), options), probes)
 
 
 def write(ledger: Ledger, chosen: dict[str, catalogue.Probe]) -> None:
@@ -144,7 +147,10 @@ def main() -> int:
     parser.add_argument("row", help="of kernels/matrix.toml")
     parser.add_argument("--probe", action="append", help="which probes, as globs over ids (default: all)")
     parser.add_argument("--fault", action="append", help="which mutants, as globs (default: all that concern a probe)")
+    parser.add_argument("--every", action="store_true", help="tell mutants also where all points have failed: who notices?")
+    parser.add_argument("--each", type=int, default=A_ROUND, help="mutants that a probe meets in one boot")
     parser.add_argument("--rounds", type=int, default=4, help="boots after the first one")
+    parser.add_argument("--hazards", action="store_true", help="ask probes that hang or crash some kernels, too")
     parser.add_argument("--pmu", default="", help="more arguments of the PMU's module")
     parser.add_argument("--out", type=Path, help="keep the runs here")
     parser.add_argument("--taken", type=Path, help="boot nothing: the runs that --out kept here")
@@ -158,6 +164,7 @@ def main() -> int:
         ledger = Ledger(points, mutation.read(TREE), Path(scratch), search=True)
         hunt(ledger, options.row, chosen, options.out or Path(scratch), options)
     write(ledger, chosen)
+    noticed.add(ledger.noticed)
     for point in sorted(point for id in chosen for point in points[id] if point in ledger.yes):
         if ledger.worth(point) < 4 and ledger.worth(point, ledger.known.get(point)) < 4:
             print(f"no fault of its own  {point}")

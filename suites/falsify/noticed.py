@@ -6,6 +6,7 @@ falsify.py asks of each point whether it can fail; this asks of each mutant whet
 that names a mutant is an answer. The others are told to the probes that they concern until a point of one
 says no or broken. The list noticed.txt is written by this program alone: the mutant, and the point, or
 `nobody` and how many probes were told it, or `nobody-asks` where no probe of this kernel could be told it.
+A point with a kernel behind it noticed in a guest: guests.py writes such lines, and they stand.
 
 usage: suites/falsify/noticed.py [--lie GLOB]... [--most N]
 `nobody` needs a reason, in unnoticed.txt.
@@ -33,7 +34,8 @@ from reports import catalogue, mutation  # noqa: E402
 REASONS = TREE / "suites/falsify/unnoticed.txt"
 FILE = TREE / "suites/falsify/noticed.txt"
 HEADER = ("# Written by suites/falsify/noticed.py, not by hand: a mutant, and a point that notices it; or nobody and the\n"
-          "# number of probes that were told it; or nobody-asks, where none could be told it on that kernel.\n")
+          "# number of probes that were told it; or nobody-asks, where none could be told it on that kernel. A kernel\n"
+          "# behind a point: guests.py saw it there.\n")
 Asked = dict[str, tuple[dict[str, str], set[str]]]	# probe -> what it says as it is, and what it can be told
 
 
@@ -90,6 +92,26 @@ def recorded() -> dict[str, str]:
     return found
 
 
+def read() -> dict[str, str]:
+    """mutant -> what the list says of it."""
+    if not FILE.is_file():
+        return {}
+    lines = FILE.read_text(encoding="utf-8").splitlines()
+    return dict(line.split(" ", 1) for line in lines if not line.startswith("#"))
+
+
+def stands(said: str) -> bool:
+    """Whether a guest has shown it."""
+    return " " in said and not said.startswith("nobody")
+
+
+def add(found: dict[str, str]) -> None:
+    """What guests noticed, of mutants that nobody here does: mutant -> point and kernel."""
+    now = read()
+    now |= {lie: said for lie, said in found.items() if now.get(lie, "").startswith("nobody")}
+    write(now)
+
+
 def write(now: dict[str, str]) -> None:
     FILE.write_text(HEADER + "".join(f"{lie} {point}\n" for lie, point in sorted(now.items())), encoding="utf-8")
 
@@ -110,11 +132,9 @@ def main() -> int:
     parser.add_argument("--most", type=int, default=400, help="how many probes are told one at most")
     options = parser.parse_args()
     probes = {id: probe for id, probe in sorted(declared().probes.items()) if not id.startswith("meta.")}
-    before = dict(line.split(" ", 1) for line in FILE.read_text(encoding="utf-8").splitlines()
-                  if not line.startswith("#")) if FILE.is_file() else {}
-    names, known = list(faults()), recorded()
+    before, names, known = read(), list(faults()), recorded()
     now = {name: known.get(name, before.get(name, "")) for name in names}
-    wanted = [name for name in chosen(names, options.lie or ["*"]) if name not in known]
+    wanted = [name for name in chosen(names, options.lie or ["*"]) if name not in known and not stands(before.get(name, ""))]
     now |= find_all(wanted, probes, options.most)
     write({name: point for name, point in now.items() if point})
     silent = [name for name, point in now.items() if point.startswith("nobody ")]
