@@ -80,6 +80,9 @@ static _Noreturn void child(int out, int report, unsigned int flags)
 
 	own_signals();
 	__fpurge(stdout);	/* what the app has not yet written is not ours to write */
+	/* An app may have no standard output: then the pipe is where that is to be. */
+	if (report == STDOUT_FILENO)
+		report = fcntl(report, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
 	if (dup2(out, STDOUT_FILENO) < 0) {
 		said.err = -errno;
 	} else {

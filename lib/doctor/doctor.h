@@ -47,8 +47,8 @@ typedef void tell_fn(const struct outcome *outcomes, size_t count);
 
 /*
  * Tries the wishes of these names, NULL at the end, or all if there is none, and tells the outcome
- * on standard output. Returns 0, or -errno: -ECHILD without a process to
- * watch, -EIO if not all of it could be written.
+ * on standard output. Returns 0, or -errno: -ECHILD without a process to watch, -EIO if not all of
+ * it could be written.
  */
 int doctor_examine(char **names, tell_fn *tell);
 

@@ -52,7 +52,7 @@ def number(name: str, folder: Path) -> int:
     return int(made.stdout.split()[-1])
 
 
-@pytest.mark.parametrize("word", ["plain", "filter", "ignored"])
+@pytest.mark.parametrize("word", ["plain", "filter", "ignored", "closed"])
 def test_nothing_is_left_in_the_app(app: Path, word: str) -> None:
     told, end = run(app, LIMIT, word)
     assert end[:2] == ["0", "0"] and end[4] == "nothing", end

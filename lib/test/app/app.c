@@ -4,6 +4,7 @@
  * app_calls.h (made from allowed.txt). Arguments: the limit in ms, and what to do besides:
  *   plain      no filter
  *   ignored    SIGCHLD is ignored, as some apps do
+ *   closed     descriptors 0 to 2 are closed meanwhile
  *   SKIP       the number of one call more that is trapped
  * Prints what the doctor said, then a line "end ERR SIGNAL TRAPPED CALL LEFT" where LEFT tells in
  * words what was left behind, "nothing" as a rule.
@@ -15,6 +16,7 @@
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -89,17 +91,23 @@ static const char *left(int descriptors)
 int main(int argc, char **argv)
 {
 	struct pm_doctor_end end = { .size = sizeof(end) };
-	int descriptors = open_descriptors();
 	const char *word = argc > 2 ? argv[2] : "";
-	int err;
+	const bool closed = strcmp(word, "closed") == 0;
+	const int out = closed ? dup(STDOUT_FILENO) : STDOUT_FILENO;
+	int descriptors, err;
 
+	for (int fd = STDIN_FILENO; closed && fd <= STDERR_FILENO; fd++)
+		close(fd);
+	descriptors = open_descriptors();
 	signal(SIGSYS, mine);
 	if (strcmp(word, "ignored") == 0)
 		signal(SIGCHLD, SIG_IGN);
 	if (strcmp(word, "plain") != 0 && install(atoi(word) > 0 ? atoi(word) : -1) < 0)
 		return 4;
 	printf("not yet written, ");
-	err = pm_doctor_run(STDOUT_FILENO, 0, argc > 1 ? atoi(argv[1]) : 60000, &end);
+	err = pm_doctor_run(out, 0, argc > 1 ? atoi(argv[1]) : 60000, &end);
 	printf("end %d %d %u %d %s\n", err, end.signal, end.trapped, end.call, left(descriptors));
+	if (closed)
+		(void)dup2(out, STDOUT_FILENO);
 	return fflush(stdout) != 0;
 }
