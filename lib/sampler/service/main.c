@@ -4,10 +4,12 @@
  * and by counters, and writes folded stacks, pprof and Perfetto traces.
  */
 #define _GNU_SOURCE
+#include <fcntl.h>
 #include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "service.h"
 
@@ -47,6 +49,18 @@ static long milliseconds(const char *text)
 	return *text == '\0' || *end != '\0' || value < 0 || value > 2000000000 ? -1 : value;
 }
 
+/* Where some are closed, no socket and no output is to take their place. */
+static void open_standard_descriptors(void)
+{
+	int fd;
+
+	do
+		fd = open("/dev/null", O_RDWR);
+	while (fd >= 0 && fd <= STDERR_FILENO);
+	if (fd >= 0)
+		close(fd);
+}
+
 int main(int argc, char **argv)
 {
 	static const struct option options[] = {
@@ -59,6 +73,7 @@ int main(int argc, char **argv)
 	long duration = -1;
 	int option;
 
+	open_standard_descriptors();
 	while ((option = getopt_long(argc, argv, "", options, NULL)) != -1) {
 		if (option == 'h' || option == 'v')
 			return fputs(option == 'h' ? usage : version, stdout) == EOF ||

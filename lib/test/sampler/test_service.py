@@ -299,3 +299,13 @@ def test_wrong_usage_is_explained(tmp_path: Path) -> None:
     service = Service(tmp_path, {"event": "no-such-event"})
     run = service.start().wait()
     assert run.status == 1 and "no-such-event" in run.errors
+
+
+@pytest.mark.perf
+def test_without_standard_descriptors(tmp_path: Path) -> None:
+    """As a daemon may be started: no file of the service takes their place."""
+    service = Service(tmp_path, {}).start("sh", "-c", 'exec "$@" <&- >&- 2>&-', "sh")
+    assert service.process
+    places = [os.readlink(f"/proc/{service.process.pid}/fd/{number}") for number in range(3)]
+    run = service.stop()
+    assert run.status == 0 and places == ["/dev/null"] * 3, places
