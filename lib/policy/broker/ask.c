@@ -83,6 +83,13 @@ static bool has_answer(int socket)
 	return count > 0;
 }
 
+/* What comes later would be taken for the answer to another question. */
+static int end(int socket, int error)
+{
+	(void)shutdown(socket, SHUT_RDWR);
+	return -error;
+}
+
 static int hear(int socket)
 {
 	struct broker_reply reply = { .error = 0 };
@@ -96,10 +103,8 @@ static int hear(int socket)
 	bool right;
 	int fd;
 
-	if (!has_answer(socket)) {
-		(void)shutdown(socket, SHUT_RDWR);
-		return -EPIPE;
-	}
+	if (!has_answer(socket))
+		return end(socket, EPIPE);
 	size = recvmsg(socket, &message, MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
 	if (size <= 0)
 		return -EPIPE;
@@ -108,13 +113,13 @@ static int hear(int socket)
 		!(message.msg_flags & MSG_TRUNC);
 	fd = take_descriptors(&message, right && reply.error == 0);
 	if (!right)
-		return -EPROTO;
+		return end(socket, EPROTO);
 	if (reply.error != 0)
 		return -reply.error;
 	if (fd >= 0)
 		return fd;
 	/* It was sent, and the limit on descriptors left no room to put it. */
-	return message.msg_flags & MSG_CTRUNC ? -EMFILE : -EPROTO;
+	return message.msg_flags & MSG_CTRUNC ? -EMFILE : end(socket, EPROTO);
 }
 
 int pm_broker_open(int socket, const struct perf_event_attr *attr, pid_t tid, int cpu)

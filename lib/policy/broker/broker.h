@@ -47,9 +47,9 @@ int pm_broker_permit(const struct perf_event_attr *asked, unsigned int allow,
 /*
  * Asks the broker at the other end of `socket` for an event on a thread, or with tid -1 on all that
  * runs on a CPU. Returns the descriptor, or -errno as the broker's perf_event_open(2) or the broker
- * itself said it; -EPIPE when it is gone or says nothing, which ends the connection: a late answer
- * would be taken for the next one. -EPROTO when it says nonsense, -EMFILE without room for the
- * descriptor.
+ * itself said it; -EPIPE when it is gone or says nothing, -EPROTO when it says nonsense. Both end
+ * the connection: what it says later would be taken for the next answer. -EMFILE without room for
+ * the descriptor.
  */
 int pm_broker_open(int socket, const struct perf_event_attr *attr, pid_t tid, int cpu);
 

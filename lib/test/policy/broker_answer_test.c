@@ -38,36 +38,57 @@ static void tell(int socket, const void *reply, size_t size)
 	assert_int_equal(send_answer(socket, reply, size), size);
 }
 
+/* Opens an event with that answer, on a connection of its own; with `beside`, descriptors come. */
+static int open_with(struct broker_reply reply, size_t size, bool beside)
+{
+	int pair[2], before, got, again;
+
+	assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET, 0, pair), 0);
+	before = count_descriptors();
+	if (beside)
+		tell(pair[1], &reply, size);
+	else
+		assert_int_equal(send(pair[1], &reply, size, 0), size);
+	got = pm_broker_open(pair[0], &attr, 1, -1);
+	assert_int_equal(count_descriptors(), before + (got >= 0));
+	if (got >= 0)
+		close(got);
+	/* After nonsense nothing it says is an answer. */
+	(void)send_answer(pair[1], &right, sizeof(right));
+	again = pm_broker_open(pair[0], &attr, 1, -1);
+	assert_true(got == -EPROTO ? again == -EPIPE : again >= 0);
+	if (again >= 0)
+		close(again);
+	close(pair[0]);
+	close(pair[1]);
+	return got;
+}
+
 static void answers_that_are_refused(void **state)
 {
 	struct broker_reply reply = right;
-	int pair[2], before, fd;
+
+	(void)state;
+	assert_int_equal(open_with(reply, 7, true), -EPROTO);
+	reply.magic++;
+	assert_int_equal(open_with(reply, sizeof(reply), true), -EPROTO);
+	reply.magic--;
+	reply.error = -5;
+	assert_int_equal(open_with(reply, sizeof(reply), true), -EPROTO);
+	reply.error = EBUSY;
+	assert_int_equal(open_with(reply, sizeof(reply), true), -EBUSY);
+	reply.error = 0;
+	assert_int_equal(open_with(reply, sizeof(reply), false), -EPROTO);
+	/* Two came where one was due: one is kept. */
+	assert_true(open_with(reply, sizeof(reply), true) >= 0);
+}
+
+static void a_broker_that_hung_up(void **state)
+{
+	int pair[2];
 
 	(void)state;
 	assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET, 0, pair), 0);
-	before = count_descriptors();
-	tell(pair[1], &reply, 7);
-	assert_int_equal(pm_broker_open(pair[0], &attr, 1, -1), -EPROTO);
-	reply.magic++;
-	tell(pair[1], &reply, sizeof(reply));
-	assert_int_equal(pm_broker_open(pair[0], &attr, 1, -1), -EPROTO);
-	reply.magic--;
-	reply.error = -5;
-	tell(pair[1], &reply, sizeof(reply));
-	assert_int_equal(pm_broker_open(pair[0], &attr, 1, -1), -EPROTO);
-	reply.error = EBUSY;
-	tell(pair[1], &reply, sizeof(reply));
-	assert_int_equal(pm_broker_open(pair[0], &attr, 1, -1), -EBUSY);
-	reply.error = 0;
-	assert_int_equal(send(pair[1], &reply, sizeof(reply), 0), sizeof(reply));
-	assert_int_equal(pm_broker_open(pair[0], &attr, 1, -1), -EPROTO);
-	assert_int_equal(count_descriptors(), before);
-	/* Two came where one was due: one is kept. */
-	tell(pair[1], &reply, sizeof(reply));
-	fd = pm_broker_open(pair[0], &attr, 1, -1);
-	assert_true(fd >= 0);
-	assert_int_equal(count_descriptors(), before + 1);
-	close(fd);
 	close(pair[1]);
 	assert_int_equal(pm_broker_open(pair[0], &attr, 1, -1), -EPIPE);
 	close(pair[0]);
@@ -151,6 +172,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(answers_that_are_refused),
+		cmocka_unit_test(a_broker_that_hung_up),
 		cmocka_unit_test(a_silent_broker),
 		cmocka_unit_test(signals_while_waiting),
 		cmocka_unit_test(no_room_for_the_answer),
