@@ -4,8 +4,9 @@
  * goes, draining ends, stays inside, delivers what lies within a record only, and accounts for
  * every record it read.
  *
- * Input: a byte of options, a byte of threads known, and then steps: a position for the head
- * (4 bytes, relative to the tail when positive), a length, and that many bytes to put before it.
+ * Input: a byte of options, a byte of threads known (up to 15) and more options, and then steps: a
+ * position for the head (4 bytes, relative to the tail when positive), a length, and that many
+ * bytes to put before it.
  */
 #include "../test.h"
 
@@ -37,6 +38,10 @@ static void on_sample(void *context, const struct pm_observed *sample)
 	delivered++;
 	for (size_t i = 0; i < sample->callchain_count; i++)
 		sum += sample->callchain[i];
+	for (size_t i = 0; i < sample->branch_count; i++)
+		sum += sample->branches[i].from + sample->branches[i].flags;
+	for (size_t i = 0; i < sample->raw_size; i++)
+		sum += ((const unsigned char *)sample->raw)[i];
 	/* Looks at the sum, so that the reading is done. */
 	if (sample->event >= plan.count || (sum == 0x5eed && delivered == 0))
 		abort();
@@ -57,7 +62,8 @@ static void begin(struct pm_session *session, uint8_t options, uint8_t threads)
 	memset(session, 0, sizeof(*session));
 	plan.count = options & 1 ? 2 : 1;
 	for (size_t i = 0; i < plan.count; i++)
-		plan.events[i].spec.tid = PM_ALL_THREADS;
+		plan.events[i] = (struct plan_event){ .asked = (uint32_t)i,
+						      .spec.tid = PM_ALL_THREADS };
 	session->plan = &plan;
 	session->events.plan = &plan;
 	session->strategy = &by_rings;
@@ -70,7 +76,10 @@ static void begin(struct pm_session *session, uint8_t options, uint8_t threads)
 	session->format.sample_type = PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME |
 		PERF_SAMPLE_CPU | PERF_SAMPLE_PERIOD |
 		(options & 4 ? PERF_SAMPLE_IDENTIFIER : PERF_SAMPLE_ID) |
-		(options & 8 ? PERF_SAMPLE_CALLCHAIN : 0) | (options & 16 ? PERF_SAMPLE_ADDR : 0);
+		(options & 8 ? PERF_SAMPLE_CALLCHAIN : 0) | (options & 16 ? PERF_SAMPLE_ADDR : 0) |
+		(threads & 16 ? PERF_SAMPLE_RAW : 0) |
+		(threads & 32 ? PERF_SAMPLE_BRANCH_STACK : 0);
+	plan.clockid = threads & 64;	/* of its one clock, CLOCK_REALTIME */
 	session->canary.tid = options & 32 ? 9 : 0;
 	session->canary.other = options & 64;
 	for (size_t i = 0; i < IDS; i++)
