@@ -143,6 +143,16 @@ static uintptr_t end_of_mapping(uintptr_t address)
 }
 
 /*
+ * How many bytes before a page that is not there a copy from user memory may end. arm64 moves
+ * blocks of 64 bytes and does not count what it had loaded of the last: 48 bytes on 5.10 and 6.12.
+ */
+#ifdef __aarch64__
+#define UNCOUNTED 64
+#else
+#define UNCOUNTED 0
+#endif
+
+/*
  * The copy goes to the end of the stack, or as far as it may, and its end is what lies there. It is
  * taken where no page can be fetched: before one that is not in memory it ends.
  */
@@ -153,10 +163,11 @@ static void expect_end(const struct pm_sample *sample, const unsigned char *patt
 	const uintptr_t end = end_of_mapping(base);
 	const uint64_t size = sample->stack_user_dyn_size;
 	const uint64_t whole = end - base < LARGEST ? end - base : LARGEST;
+	const uint64_t page = probe_env()->page_size, up_to_page = -(base + size) & (page - 1);
 
 	if (!end)
 		return;
-	if (size > whole || (size < whole && (base + size) % probe_env()->page_size))
+	if (size > whole || (size < whole && up_to_page > UNCOUNTED))
 		say_broken("dyn_size=%" PRIu64 " want=%" PRIu64, size, whole);
 	if (size == end - base && memcmp(copy + size - 64, (const void *)(end - 64), 64))
 		say_broken("the end of the copy is not the end of the stack");
