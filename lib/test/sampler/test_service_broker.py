@@ -56,6 +56,7 @@ def watch(folder: Path, broker: Path) -> Service:
     return Service(folder, source, broker=str(broker)).start(*AS_NOBODY)
 
 
+@pytest.mark.perf
 def test_the_work_of_root_is_told_to_nobody(folder: Path, broker: Path) -> None:
     faults = 1000
     service = watch(folder, broker)
