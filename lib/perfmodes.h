@@ -203,7 +203,8 @@ enum pm_want {
 	PM_WANT_CPU = 4,	/* counts by CPU, for pm_session_read_parts */
 	PM_WANT_RAW = 8,	/* raw data of tracepoints: pm_trace_number reads its fields */
 	PM_WANT_KERNEL_FRAMES = 16,	/* with PM_WANT_CALLCHAIN: the kernel's, too */
-	PM_WANT_BRANCHES = 32	/* the last branches in user mode, by hardware that keeps them */
+	PM_WANT_BRANCHES = 32,	/* the last branches in user mode, by hardware that keeps them */
+	PM_WANT_GROUP = 64	/* with others of its tid: each sample has the values of all */
 };
 
 /* One event to observe. Starts as all 0 but for `size`; pm_event_parse fills in which. (0.1) */

@@ -12,6 +12,17 @@
 /* A branch, as PERF_SAMPLE_BRANCH_STACK tells it. (0.1) */
 struct pm_branch { uint64_t from, to, flags; };
 
+/*
+ * What an event of the group of a sample had counted by then, as perf_event_open(2) has it with
+ * PERF_SAMPLE_READ: since it was opened, and for what pm_plan_explain tells under "group values".
+ * (0.1)
+ */
+struct pm_member {
+	size_t event;			/* index of the spec; SIZE_MAX: unknown */
+	uint64_t value;
+	uint64_t lost;			/* samples that the kernel dropped (v6.0); 0 before */
+};
+
 /* One sample. Arrays are valid during the callback only. (0.1) */
 struct pm_observed {
 	size_t size;			/* set by the library: how much of it there is */
@@ -27,6 +38,9 @@ struct pm_observed {
 	size_t raw_size;		/* with the padding that the kernel adds */
 	const struct pm_branch *branches;	/* with PM_WANT_BRANCHES, newest first */
 	size_t branch_count;
+	const struct pm_member *group;	/* with PM_WANT_GROUP; the leader, the first spec, first */
+	size_t group_count;
+	uint64_t group_enabled, group_running;	/* ns, of the leader: as in struct pm_value */
 };
 
 /*

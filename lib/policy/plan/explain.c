@@ -4,6 +4,7 @@
 
 #include "../diagnosis/diag.h"
 #include "../diagnosis/words.h"
+#include "group.h"
 #include "limits.h"
 #include "modify.h"
 
@@ -50,6 +51,23 @@ static void put_rings(struct pm_words *text, const struct pm_plan *plan)
 	pm_put(text, "\n");
 }
 
+/* Which events lead others, and of what the values in their samples are. */
+static void put_groups(struct pm_words *text, const struct pm_plan *plan)
+{
+	for (size_t i = 0; i < plan->count; i++) {
+		const struct plan_event *leader = &plan->events[i];
+
+		if (pm_group_leader(plan, leader) != leader)
+			continue;
+		pm_put(text, "group values: %s; event %u leads", pm_group_whose(plan),
+		    leader->asked);
+		for (size_t j = i + 1; j < plan->count; j++)
+			if (pm_group_leader(plan, &plan->events[j]) == leader)
+				pm_put(text, " %u", plan->events[j].asked);
+		pm_put(text, "%s\n", leader->pmu[0] ? " on its kind of cores" : "");
+	}
+}
+
 /* What is done without, each in the line where its effect is told. */
 static void put_modifiers(struct pm_words *text, const struct pm_plan *plan)
 {
@@ -93,6 +111,7 @@ int pm_plan_explain(const struct pm_plan *plan, char *buf, size_t size)
 		put_rings(&text, plan);
 	if ((chosen->strategy->able & (USES_RINGS | USES_PERF)))
 		put_modifiers(&text, plan);
+	put_groups(&text, plan);
 	if (plan->opts.also != 0 && (!(chosen->strategy->able & USES_RINGS) || !plan->samples))
 		pm_put(&text, "without side-band: %s\n", plan->samples ?
 		    "this strategy has no rings" : "no event is sampled");

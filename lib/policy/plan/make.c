@@ -10,6 +10,7 @@
 #include "../diagnosis/diag.h"
 #include "../profile/profile.h"
 #include "choose.h"
+#include "group.h"
 #include "hybrid.h"
 #include "limits.h"
 #include "modify.h"
@@ -107,11 +108,18 @@ static int load_profile(struct pm_plan *plan, struct pm_diag *diag)
 
 static int decide(struct pm_plan *plan, struct pm_diag *diag)
 {
+	int err;
+
 	pm_hybrid_expand(plan);
 	pm_modify_begin(plan);
 	plan->refusal.size = sizeof(plan->refusal);
 	pm_plan_negotiate(plan);
-	return pm_plan_choose(plan, diag);
+	err = pm_plan_choose(plan, diag);
+	if (err < 0 && pm_group_give_up(plan)) {
+		pm_plan_negotiate(plan);
+		err = pm_plan_choose(plan, diag);
+	}
+	return err;
 }
 
 static int make(struct pm_plan *plan, struct pm_diag *diag)

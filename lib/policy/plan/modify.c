@@ -45,6 +45,7 @@ static const struct {
 	[MODIFIER_CGROUPS] = { "CGROUP records", PM_ALSO_CGROUPS, 0 },
 	[MODIFIER_KSYMBOLS] = { "KSYMBOL records", PM_ALSO_KSYMBOLS, 0 },
 	[MODIFIER_BRANCHES] = { "branches", 0, PM_WANT_BRANCHES },
+	[MODIFIER_GROUP] = { "group values", 0, PM_WANT_GROUP },
 };
 
 #define CLOCK_FACTS(X) \

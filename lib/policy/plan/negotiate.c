@@ -12,6 +12,7 @@
 #include "../diagnosis/diag.h"
 #include "../profile/facts.h"
 #include "../profile/profile.h"
+#include "group.h"
 #include "hybrid.h"
 #include "modify.h"
 #include "negotiate.h"
@@ -134,6 +135,7 @@ static void build(const struct pm_plan *plan, struct plan_event *event)
 	attr->read_format = PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING;
 	if (plan->lost)
 		attr->read_format |= PERF_FORMAT_LOST;
+	pm_group_set(plan, event, attr);
 	set_rate(attr, spec);
 	if (event->substituted)
 		substitute(attr, spec);
@@ -174,21 +176,40 @@ static void keep(struct plan_event *event, int fd)
 		let_go(event);
 }
 
-static int try_event(struct pm_plan *plan, struct plan_event *event, bool inherit)
+/* In its group, with a leader that is opened for it alone. */
+static int open_trial(const struct pm_plan *plan, const struct plan_event *event, bool inherit)
 {
-	struct perf_event_attr attr;
-	int tid = event->spec.tid, fd;
+	const struct plan_event *leader = pm_group_leader(plan, event);
+	struct perf_event_attr attr = event->attr;
+	int tid = event->spec.tid, led_by = -1, fd;
 
-	build(plan, event);
-	attr = event->attr;
 	attr.inherit = inherit;
 	/* A broker serves named threads only. */
 	if (tid == PM_ALL_THREADS || tid == 0)
 		tid = plan->via_broker ? pm_gettid() : 0;
-	fd = pm_plan_open(plan, event, &attr, tid, event->cpu);
+	if (leader != NULL && leader != event) {
+		struct perf_event_attr first = leader->attr;
+
+		first.inherit = inherit;
+		led_by = pm_plan_open(plan, leader, &first, tid, event->cpu);
+		if (led_by < 0)
+			return led_by;
+	}
+	fd = pm_plan_open_led(plan, event, &attr, tid, event->cpu, led_by);
+	if (led_by >= 0)
+		close(led_by);
+	return fd;
+}
+
+static int try_event(struct pm_plan *plan, struct plan_event *event, bool inherit)
+{
+	int fd;
+
+	build(plan, event);
+	fd = open_trial(plan, event, inherit);
 	if (fd == -EMFILE) {
 		pm_plan_let_go(plan);
-		fd = pm_plan_open(plan, event, &attr, tid, event->cpu);
+		fd = open_trial(plan, event, inherit);
 	}
 	if (fd < 0)
 		return fd;
@@ -386,6 +407,7 @@ void pm_plan_as_counters(struct pm_plan *plan)
 		struct perf_event_attr *attr = &plan->events[i].attr;
 
 		attr->sample_period = attr->sample_type = 0;
+		attr->read_format &= ~(uint64_t)(PERF_FORMAT_GROUP | PERF_FORMAT_ID);
 		attr->freq = attr->sample_id_all = attr->precise_ip = 0;
 		attr->branch_sample_type = 0;
 		pm_plan_no_side(attr);

@@ -6,32 +6,43 @@
 #include "../broker/broker.h"
 #include "open.h"
 
+/* Another event that this one has to do with: whose ring it writes to, or who leads its group. */
+struct other {
+	int fd;				/* -1: none */
+	unsigned long flags;		/* of perf_event_open(2) that say which of the two */
+};
+
 static int open_here(const struct pm_plan *plan, struct perf_event_attr *attr, pid_t pid, int cpu,
-		     int output, unsigned long flags)
+		     const struct other *other, unsigned long flags)
 {
-	if (output >= 0)
-		flags |= PERF_FLAG_FD_OUTPUT | PERF_FLAG_FD_NO_GROUP;
+	if (other->fd >= 0)
+		flags |= other->flags;
 	if (!plan->cloexec)
-		return pm_open(attr, pid, cpu, output, flags);
+		return pm_open(attr, pid, cpu, other->fd, flags);
 	attr->size = pm_attr_size_needed(attr);
-	return pm_open_raw(attr, pid, cpu, output, flags | PERF_FLAG_FD_CLOEXEC);
+	return pm_open_raw(attr, pid, cpu, other->fd, flags | PERF_FLAG_FD_CLOEXEC);
 }
 
 static int open_one(const struct pm_plan *plan, const struct plan_event *event,
-		    struct perf_event_attr *attr, pid_t tid, int cpu, int output)
+		    struct perf_event_attr *attr, pid_t tid, int cpu, const struct other *other)
 {
+	struct other leader = *other;
+
 	if (plan->via_broker)
 		return pm_broker_open(plan->opts.broker, attr, tid ? tid : pm_gettid(), cpu);
-	if (event->spec.tid == PM_CGROUP)
-		return open_here(plan, attr, plan->opts.cgroup, cpu, -1,
-				 PERF_FLAG_PID_CGROUP);
-	return open_here(plan, attr, event->spec.tid == PM_SYSTEM ? -1 : tid, cpu, output, 0);
+	if (event->spec.tid != PM_CGROUP)
+		return open_here(plan, attr, event->spec.tid == PM_SYSTEM ? -1 : tid, cpu, other,
+				 0);
+	if (leader.flags != 0)
+		leader.fd = -1;
+	return open_here(plan, attr, plan->opts.cgroup, cpu, &leader, PERF_FLAG_PID_CGROUP);
 }
 
-int pm_plan_open_into(const struct pm_plan *plan, const struct plan_event *event,
-		      struct perf_event_attr *attr, pid_t tid, int cpu, int output)
+static int open_and_filter(const struct pm_plan *plan, const struct plan_event *event,
+			   struct perf_event_attr *attr, pid_t tid, int cpu,
+			   const struct other *other)
 {
-	int fd = open_one(plan, event, attr, tid, cpu, output), err;
+	int fd = open_one(plan, event, attr, tid, cpu, other), err;
 
 	if (fd < 0 || event->spec.filter == NULL)
 		return fd;
@@ -42,8 +53,24 @@ int pm_plan_open_into(const struct pm_plan *plan, const struct plan_event *event
 	return err;
 }
 
+int pm_plan_open_into(const struct pm_plan *plan, const struct plan_event *event,
+		      struct perf_event_attr *attr, pid_t tid, int cpu, int output)
+{
+	const struct other other = { output, PERF_FLAG_FD_OUTPUT | PERF_FLAG_FD_NO_GROUP };
+
+	return open_and_filter(plan, event, attr, tid, cpu, &other);
+}
+
+int pm_plan_open_led(const struct pm_plan *plan, const struct plan_event *event,
+		     struct perf_event_attr *attr, pid_t tid, int cpu, int leader)
+{
+	const struct other other = { leader, 0 };
+
+	return open_and_filter(plan, event, attr, tid, cpu, &other);
+}
+
 int pm_plan_open(const struct pm_plan *plan, const struct plan_event *event,
 		 struct perf_event_attr *attr, pid_t tid, int cpu)
 {
-	return pm_plan_open_into(plan, event, attr, tid, cpu, -1);
+	return pm_plan_open_led(plan, event, attr, tid, cpu, -1);
 }

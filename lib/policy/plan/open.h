@@ -20,4 +20,8 @@ int pm_plan_open(const struct pm_plan *plan, const struct plan_event *event,
 int pm_plan_open_into(const struct pm_plan *plan, const struct plan_event *event,
 		      struct perf_event_attr *attr, pid_t tid, int cpu, int output);
 
+/* The same in the group that `leader`, a descriptor (-1: none), leads. A broker knows no groups. */
+int pm_plan_open_led(const struct pm_plan *plan, const struct plan_event *event,
+		     struct perf_event_attr *attr, pid_t tid, int cpu, int leader);
+
 #endif

@@ -44,6 +44,7 @@ enum ability {
 	GIVES_SUMS = 512,	/* pm_session_read works */
 	OWNED_BY_CPU = 1024,	/* events are of a CPU, die with it, tell of all that runs there */
 	RING_PER_EVENT = 2048,	/* a record shows in the ring of the event's own thread only */
+	GIVES_GROUPS = 8192,	/* opens events in groups, whose values are in samples */
 	BY_OTHERS = 4096,	/* another process opens the events, if there is one */
 };
 

@@ -8,6 +8,7 @@
 
 #include "../diagnosis/diag.h"
 #include "../profile/profile.h"
+#include "group.h"
 #include "limits.h"
 #include "tax.h"
 
@@ -55,6 +56,9 @@ static int suits_event(const struct pm_plan *plan, size_t i, struct candidate *c
 
 	if (err < 0 || pm_plan_is_sampled(event))
 		return err;
+	/* Samples of others in its group tell what it counts. */
+	if (plan->samples && pm_group_leader(plan, event) != NULL && (able & GIVES_GROUPS))
+		return 0;
 	/* What shares rings with samples has to give some itself. */
 	if (!(able & CAN_COUNT) || (plan->samples && (able & CAN_SAMPLE)))
 		return pm_rule_out(candidate, EINVAL, "event %zu is to be counted and not sampled",
@@ -68,13 +72,12 @@ static int suits_event(const struct pm_plan *plan, size_t i, struct candidate *c
 static int suits(const struct pm_plan *plan, struct candidate *candidate)
 {
 	const unsigned int able = candidate->strategy->able;
+	int err = pm_group_suits(plan, candidate);
 
-	for (size_t i = 0; i < plan->count; i++) {
-		int err = suits_event(plan, i, candidate);
-
-		if (err < 0)
-			return err;
-	}
+	for (size_t i = 0; err == 0 && i < plan->count; i++)
+		err = suits_event(plan, i, candidate);
+	if (err < 0)
+		return err;
 	if (plan->cpus[0] != '\0' && !(able & BY_CPU))
 		return pm_rule_out(candidate, EINVAL, "it cannot be limited to cpus %.100s",
 				   plan->cpus);
@@ -97,8 +100,10 @@ static int opens(const struct pm_plan *plan, struct candidate *candidate)
 		if (err == 0)
 			continue;
 		candidate->cause = PM_CAUSE_UNSUPPORTED;
-		return pm_rule_out(candidate, -err, "event %zu opens, but not with attr.inherit "
-				   "(%s)", i, pm_errno_name(-err));
+		return pm_rule_out(candidate, -err, "event %zu opens, but not with attr.inherit%s "
+				   "(%s)", i, plan->extra[MODIFIER_GROUP] ?
+				   " and the values of its group in samples" : "",
+				   pm_errno_name(-err));
 	}
 	return 0;
 }

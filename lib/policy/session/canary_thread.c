@@ -73,6 +73,9 @@ bool pm_canary_can_cause(const struct plan_event *event)
 	if (event->spec.tid != PM_ALL_THREADS && event->spec.tid != PM_SYSTEM &&
 	    !event->around_us)
 		return false;
+	/* It only counts beside those of its group that are sampled. */
+	if ((event->spec.want & PM_WANT_GROUP) && !pm_plan_is_sampled(event))
+		return false;
 	if (is_fault(&event->spec))
 		return event->attr.freq == 0 && event->attr.sample_period <= FAULTS;
 	return tick(event) != 0;

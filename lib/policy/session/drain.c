@@ -78,14 +78,43 @@ static __attribute__((noinline)) uint64_t plausible(struct pm_session *session,
 	return ring->time ? ring->time : session->latest - STRANGE_NS;
 }
 
+static const struct session_event *event_of(struct pm_session *session, uint64_t id)
+{
+	return session->ids.table ? pm_ids_find(&session->ids, &session->events, id) :
+		&session->events.list[0];
+}
+
+/* Not inline, as most sessions have no groups. */
+static __attribute__((noinline)) void give_group(struct pm_session *session,
+						 const struct group_words *words,
+						 struct pm_observed *ret)
+{
+	const size_t room = sizeof(session->group) / sizeof(session->group[0]);
+
+	for (size_t i = 0; i < words->count && i < room; i++) {
+		const uint64_t *word = words->member + i * words->words;
+		const struct session_event *event = event_of(session, word[1]);
+
+		session->group[i] = (struct pm_member){
+			.event = event ? session->plan->events[event->spec].asked : SIZE_MAX,
+			.value = word[0], .lost = words->words > 2 ? word[2] : 0,
+		};
+	}
+	ret->group = session->group;
+	ret->group_count = words->count < room ? words->count : room;
+	ret->group_enabled = words->enabled;
+	ret->group_running = words->running;
+}
+
 static void on_sample(struct pm_session *session, struct session_ring *ring,
 		      const struct perf_event_header *header)
 {
+	struct group_words group = { .count = 0 };
 	const struct session_event *event;
 	struct pm_observed observed;
 	uint64_t id = 0;
 
-	if (!pm_layout_take(header, session->format.sample_type, &observed, &id)) {
+	if (!pm_layout_take(header, &session->format, &observed, &id, &group)) {
 		session->stats.unknown++;
 		return;
 	}
@@ -93,8 +122,7 @@ static void on_sample(struct pm_session *session, struct session_ring *ring,
 				     observed.time + STRANGE_NS < ring->time))
 		observed.time = plausible(session, ring, observed.time);
 	ring->time = observed.time;
-	event = session->ids.table ?
-		pm_ids_find(&session->ids, &session->events, id) : &session->events.list[0];
+	event = event_of(session, id);
 	if (event == NULL) {
 		session->stats.unknown++;
 		return;
@@ -122,6 +150,8 @@ static void on_sample(struct pm_session *session, struct session_ring *ring,
 	session->stats.samples++;
 	pm_cpu_time_add(&session->cpu_time, event->spec, observed.period);
 	observed.event = session->plan->events[event->spec].asked;
+	if (group.count > 0 && (session->plan->events[event->spec].spec.want & PM_WANT_GROUP))
+		give_group(session, &group, &observed);
 	if (session->listener.sample != NULL)
 		session->listener.sample(session->context, &observed);
 }

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "../diagnosis/diag.h"
+#include "../plan/group.h"
 #include "../plan/open.h"
 
 /*
@@ -47,14 +48,35 @@ static int add_event(struct event_list *events, const struct session_event *even
 	return (int)events->count++;
 }
 
+/* The descriptor that leads the group of a new event on its thread and CPU; -1: none. */
+static int leader_of(const struct event_list *events, const struct session_event *event)
+{
+	const struct pm_plan *plan = events->plan;
+	const struct plan_event *planned = &plan->events[event->spec];
+	const struct plan_event *leader = pm_group_leader(plan, planned);
+	const pid_t tid = event->tid ? event->tid : pm_gettid();
+
+	if (leader == NULL || leader == planned)
+		return -1;
+	for (size_t i = events->count; i-- > 0;)
+		if (&plan->events[events->list[i].spec] == leader &&
+		    events->list[i].tid == tid && events->list[i].cpu == event->cpu)
+			return events->list[i].fd;
+	return -1;
+}
+
 /* A refusal with a ring to share may be one of that flag: without it the error counts. */
 static int open_event(struct event_list *events, struct perf_event_attr *attr,
 		      struct session_event *event)
 {
 	const struct plan_event *planned = &events->plan->events[event->spec];
+	const int leader = leader_of(events, event);
 	int fd = -EINVAL;
 
 	event->forwarded = false;
+	if (leader >= 0)
+		return pm_plan_open_led(events->plan, planned, attr, event->tid, event->cpu,
+					leader);
 	if (events->output >= 0)
 		fd = pm_plan_open_into(events->plan, planned, attr, event->tid, event->cpu,
 				       events->output);
@@ -95,7 +117,8 @@ int pm_events_enable(const struct event_list *events, struct pm_diag *diag)
 {
 	if (events->enabled)
 		return 0;
-	for (size_t i = 0; i < events->count; i++) {
+	/* Backwards, so that a group begins when its leader does, with all members: see group.c. */
+	for (size_t i = events->count; i-- > 0;) {
 		int err = pm_ioctl(events->list[i].fd, PERF_EVENT_IOC_ENABLE, 0);
 
 		if (err < 0)
@@ -106,6 +129,24 @@ int pm_events_enable(const struct event_list *events, struct pm_diag *diag)
 	return 0;
 }
 
+/* Of a group each member reads all values, the leader's first: its own is put there. */
+static int read_own(const struct session_event *event, uint64_t format, struct pm_counts *ret)
+{
+	int err = pm_read_counts(event->fd, format, ret);
+	uint64_t id = event->id;
+
+	if (err < 0 || !(format & PERF_FORMAT_GROUP) || ret->nr == 1)
+		return err;
+	if (id == 0)
+		err = pm_ioctl(event->fd, PERF_EVENT_IOC_ID, (unsigned long)&id);
+	for (uint64_t i = 0; err == 0 && i < ret->nr; i++)
+		if (ret->member[i].id == id) {
+			ret->member[0] = ret->member[i];
+			return 0;
+		}
+	return err < 0 ? err : -EBADMSG;
+}
+
 int pm_event_counts(const struct event_list *events, const struct session_event *event,
 		    struct pm_counts *ret)
 {
@@ -113,7 +154,7 @@ int pm_event_counts(const struct event_list *events, const struct session_event 
 
 	if (event->fd < 0)
 		return -EBADF;
-	err = pm_read_counts(event->fd, events->plan->events[event->spec].attr.read_format, ret);
+	err = read_own(event, events->plan->events[event->spec].attr.read_format, ret);
 	if (err < 0)
 		return err;
 	ret->member[0].value -= event->base.value;

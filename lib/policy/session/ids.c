@@ -31,7 +31,7 @@ int pm_event_id(const struct event_list *events, struct session_event *event)
 	if (event->fd < 0)
 		return -EBADF;
 	err = pm_ioctl(event->fd, PERF_EVENT_IOC_ID, (unsigned long)&event->id);
-	if (err == -ENOTTY && (format & PERF_FORMAT_ID)) {
+	if (err == -ENOTTY && (format & PERF_FORMAT_ID) && !(format & PERF_FORMAT_GROUP)) {
 		err = pm_read_counts(event->fd, format, &counts);
 		event->id = err < 0 ? 0 : counts.member[0].id;
 	}

@@ -58,10 +58,42 @@ static inline bool take_branches(const uint64_t *at, const uint64_t *end, struct
 	return true;
 }
 
-/* What has a length, at the end; most sessions ask for nothing of it. */
-static inline bool take_long_parts(const uint64_t *at, const uint64_t *end, uint64_t type,
-			    struct pm_observed *ret)
+/* Values of a group as they lie in a sample; count 0: the sample has none. */
+struct group_words {
+	const uint64_t *member;		/* value, id, and lost where read_format has it */
+	uint64_t enabled, running;
+	size_t count, words;		/* members; words of each */
+};
+
+/* PERF_SAMPLE_READ by the read_format that negotiate.c chooses: group, both times, ids. */
+static inline bool take_group(const uint64_t **at, const uint64_t *end, uint64_t read_format,
+			      struct group_words *ret)
 {
+	const size_t words = read_format & PERF_FORMAT_LOST ? 3 : 2;
+
+	if (end - *at < 3 || **at > (uint64_t)(end - *at - 3) / words)
+		return false;
+	ret->count = (size_t)(*at)[0];
+	ret->words = words;
+	ret->enabled = (*at)[1];
+	ret->running = (*at)[2];
+	ret->member = *at + 3;
+	*at += 3 + ret->count * words;
+	return true;
+}
+
+#define LONG_PARTS (PERF_SAMPLE_READ | PERF_SAMPLE_CALLCHAIN | PERF_SAMPLE_RAW | \
+		    PERF_SAMPLE_BRANCH_STACK)
+
+/* What has a length, at the end; most sessions ask for nothing of it. */
+static inline bool take_long_parts(const uint64_t *at, const uint64_t *end,
+				   const struct pm_format *format, struct pm_observed *ret,
+				   struct group_words *ret_group)
+{
+	const uint64_t type = format->sample_type;
+
+	if ((type & PERF_SAMPLE_READ) && !take_group(&at, end, format->read_format, ret_group))
+		return false;
 	if ((type & PERF_SAMPLE_CALLCHAIN) && !take_callchain(&at, end, ret))
 		return false;
 	if ((type & PERF_SAMPLE_RAW) && !take_raw(&at, end, ret))
@@ -77,14 +109,17 @@ static inline ptrdiff_t words_of(uint64_t type)
 }
 
 /*
- * Decodes a sample whose sample_type is `type`, as negotiate.c chooses it: one word each in this
- * order, but for what has a length. A fifth of the time that pm_record_decode takes for any layout.
+ * Decodes a sample of `format`, as negotiate.c chooses it: one word each in this order, but for what
+ * has a length. A fifth of the time that pm_record_decode takes for any layout.
  * Each field is set by itself, for clearing them together takes as long as all else. False: the
- * bytes do not fit. `ret_id` stays as it is where samples have no id.
+ * bytes do not fit. `ret_id` stays as it is where samples have no id, `ret_group` where they have no
+ * values of a group.
  */
-static inline bool pm_layout_take(const struct perf_event_header *header, uint64_t type,
-				  struct pm_observed *ret, uint64_t *ret_id)
+static inline bool pm_layout_take(const struct perf_event_header *header,
+				  const struct pm_format *format, struct pm_observed *ret,
+				  uint64_t *ret_id, struct group_words *ret_group)
 {
+	const uint64_t type = format->sample_type;
 	const uint64_t *at = (const uint64_t *)(header + 1);
 	const uint64_t *end = (const uint64_t *)((const char *)header + header->size);
 	uint32_t unused;
@@ -107,8 +142,10 @@ static inline bool pm_layout_take(const struct perf_event_header *header, uint64
 	ret->raw_size = 0;
 	ret->branches = NULL;
 	ret->branch_count = 0;
-	return !(type & (PERF_SAMPLE_CALLCHAIN | PERF_SAMPLE_RAW | PERF_SAMPLE_BRANCH_STACK)) ||
-		take_long_parts(at, end, type, ret);
+	ret->group = NULL;
+	ret->group_count = 0;
+	ret->group_enabled = ret->group_running = 0;
+	return !(type & LONG_PARTS) || take_long_parts(at, end, format, ret, ret_group);
 }
 
 #endif

@@ -62,6 +62,7 @@ struct pm_session {
 	void *context;
 	struct pm_stats stats;
 	struct pm_format format;
+	struct pm_member group[PLAN_EVENTS_MAX];	/* of the sample that is delivered */
 	struct event_list events;
 	struct event_ids ids;
 	struct ring_set rings;

@@ -7,7 +7,8 @@
 #define FLAGS_ALL ((unsigned int)(PM_SPEC_USER_ONLY | PM_SPEC_EXACT | PM_SPEC_PINNED | \
 				  PM_SPEC_PRECISE))
 #define WANTS_ALL ((unsigned int)(PM_WANT_ADDRESS | PM_WANT_CALLCHAIN | PM_WANT_CPU | \
-				  PM_WANT_RAW | PM_WANT_KERNEL_FRAMES | PM_WANT_BRANCHES))
+				  PM_WANT_RAW | PM_WANT_KERNEL_FRAMES | PM_WANT_BRANCHES | \
+				  PM_WANT_GROUP))
 
 bool pm_take(void *to, size_t have, const void *from, size_t least)
 {

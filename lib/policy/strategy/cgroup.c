@@ -16,7 +16,7 @@ const struct strategy pm_strategy_cgroup = {
 	.name = "cgroup",
 	.what = "everything of a cgroup on each CPU",
 	.able = FOR_CGROUP | USES_PERF | CAN_SAMPLE | CAN_COUNT | BY_CPU | USES_RINGS |
-		GIVES_SUMS | OWNED_BY_CPU,
+		GIVES_SUMS | GIVES_GROUPS | OWNED_BY_CPU,
 	.needs = needs_cgroup,
 	.proof = "attach.cgroup.counts",
 	.cost = pm_cost_cpu_wide,

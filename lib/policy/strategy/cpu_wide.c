@@ -130,7 +130,7 @@ const struct strategy pm_strategy_cpu_wide = {
 	.name = "cpu_wide",
 	.what = "everything on each CPU, what was not asked for dropped",
 	.able = FOR_SELF | FOR_SYSTEM | USES_PERF | CAN_SAMPLE | CAN_COUNT | BY_CPU | USES_RINGS |
-		GIVES_SUMS | OWNED_BY_CPU,
+		GIVES_SUMS | GIVES_GROUPS | OWNED_BY_CPU,
 	.needs = needs_cpu_wide,
 	.proof = "attach.cpu_wide.sees_opener",
 	.fits = fits,

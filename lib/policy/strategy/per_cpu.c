@@ -4,7 +4,7 @@
  * one ring, only its leader mapped and polled.
  *
  * Events are opened enabled, which saves a call for each: what comes before there is a ring was not
- * to be observed yet.
+ * to be observed yet. Groups are not: a leader is enabled after its members.
  *
  * Never one ring for inheriting events of any CPU, though kernels take it: inherited copies on
  * several CPUs would write into it at once, and a ring is made for one writing CPU at a time.
@@ -22,7 +22,7 @@ void pm_cost_per_cpu(const struct pm_plan *plan, struct pm_cost *ret)
 
 static int attach_cpus(struct pm_session *session, struct pm_cpus *cpus, struct pm_diag *diag)
 {
-	session->events.enabled = true;
+	session->events.enabled = !session->plan->extra[MODIFIER_GROUP];
 	return pm_on_cpus_open_shared(session, cpus, diag);
 }
 
@@ -45,7 +45,8 @@ PM_NEEDS(per_cpu, NEEDS);
 const struct strategy pm_strategy_per_cpu = {
 	.name = "per_cpu",
 	.what = "inheriting events on each CPU, forwarded to one ring a CPU",
-	.able = FOR_SELF | USES_PERF | CAN_SAMPLE | BY_CPU | INHERITS | USES_RINGS | GIVES_SUMS,
+	.able = FOR_SELF | USES_PERF | CAN_SAMPLE | BY_CPU | INHERITS | USES_RINGS | GIVES_SUMS |
+		GIVES_GROUPS,
 	.needs = needs_per_cpu,
 	.proof = "strategy.per_cpu.every_sample_once",
 	.cost = pm_cost_per_cpu,

@@ -154,7 +154,7 @@ static int open_late(pid_t tid, void *context)
 	size_t before = session->events.count, rings = session->rings.count;
 	int err = open_rings(tid, context);
 
-	for (size_t i = before; err == 0 && i < session->events.count; i++)
+	for (size_t i = session->events.count; err == 0 && i-- > before;)
 		err = pm_ioctl(session->events.list[i].fd, PERF_EVENT_IOC_ENABLE, 0);
 	if (err < 0) {
 		pm_rings_close_since(&session->rings, rings);
@@ -209,7 +209,8 @@ PM_NEEDS(per_thread, NEEDS);
 const struct strategy pm_strategy_per_thread = {
 	.name = "per_thread",
 	.what = "one ring a thread, new threads attached as they are noticed",
-	.able = FOR_SELF | USES_PERF | CAN_SAMPLE | USES_RINGS | GIVES_SUMS,
+	.able = FOR_SELF | USES_PERF | CAN_SAMPLE | USES_RINGS | GIVES_SUMS |
+		GIVES_GROUPS,
 	.needs = needs_per_thread,
 	.proof = "output.chain.one_link",
 	.cost = cost,

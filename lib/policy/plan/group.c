@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Values of a group in samples: PERF_SAMPLE_READ with PERF_FORMAT_GROUP.
+ *
+ * An inherited event that samples values was refused until Linux commit 7e8b255650fc ("perf: Support
+ * PERF_SAMPLE_READ with inherit") (v6.13), and has values of each thread since. Nothing looks at a
+ * version: with a refusal no strategy is left that inherits, and the next one has its turn.
+ *
+ * A member that is enabled or opened after its leader may stand still until its thread is switched
+ * in again, if its PMU is another one, as those of the clocks and of other software events are (seen
+ * on 6.18). So all are opened disabled, and leaders are enabled last.
+ */
+#include "group.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "weigh.h"
+
+static bool is_in_group(const struct plan_event *event)
+{
+	return event->spec.want & PM_WANT_GROUP;
+}
+
+const struct plan_event *pm_group_leader(const struct pm_plan *plan,
+					 const struct plan_event *event)
+{
+	if (!plan->extra[MODIFIER_GROUP] || !is_in_group(event))
+		return NULL;
+	for (const struct plan_event *other = plan->events; other < event; other++)
+		if (is_in_group(other) && other->spec.tid == event->spec.tid &&
+		    strcmp(other->pmu, event->pmu) == 0)
+			return other;
+	return event;
+}
+
+bool pm_group_is_led(const struct pm_plan *plan, const struct plan_event *event)
+{
+	const struct plan_event *leader = pm_group_leader(plan, event);
+
+	return leader != NULL && leader != event;
+}
+
+/* Records of all events have one layout, so those in no group are a group by themselves. */
+void pm_group_set(const struct pm_plan *plan, const struct plan_event *event,
+		  struct perf_event_attr *attr)
+{
+	if (!plan->extra[MODIFIER_GROUP])
+		return;
+	attr->sample_type |= PERF_SAMPLE_READ;
+	attr->read_format |= PERF_FORMAT_GROUP | PERF_FORMAT_ID;
+	/* The kernel pins whole groups, by their leaders. */
+	if (pm_group_is_led(plan, event))
+		attr->pinned = 0;
+}
+
+int pm_group_suits(const struct pm_plan *plan, struct candidate *candidate)
+{
+	const unsigned int able = candidate->strategy->able;
+
+	if (!plan->extra[MODIFIER_GROUP])
+		return 0;
+	if (!(able & GIVES_GROUPS))
+		return pm_rule_out(candidate, EINVAL, "its samples do not have the values of a "
+				   "group");
+	for (size_t i = 0; i < plan->count && (able & OWNED_BY_CPU); i++)
+		if (plan->events[i].spec.tid > PM_SYSTEM)
+			return pm_rule_out(candidate, EINVAL, "the values of a group would be of "
+					   "all processes");
+	return 0;
+}
+
+bool pm_group_give_up(struct pm_plan *plan)
+{
+	char *without = plan->without[MODIFIER_GROUP];
+
+	if (!plan->extra[MODIFIER_GROUP])
+		return false;
+	plan->extra[MODIFIER_GROUP] = false;
+	snprintf(without, sizeof(plan->without[MODIFIER_GROUP]), "no strategy is left whose "
+		 "samples have them");
+	return true;
+}
+
+const char *pm_group_whose(const struct pm_plan *plan)
+{
+	const unsigned int able = pm_plan_chosen(plan)->able;
+
+	if (able & OWNED_BY_CPU)
+		return "of the sample's CPU";
+	return able & BY_CPU ? "of the sample's thread on its CPU" : "of the sample's thread";
+}

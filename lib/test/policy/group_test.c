@@ -1,0 +1,423 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Values of a group in samples. What is known exactly: each fault of fresh memory is one sample of
+ * the leader and one count more of it and of the event of minor faults beside it.
+ */
+#define _GNU_SOURCE
+#include "../test.h"
+
+#include "../../perfmodes.h"
+#include "between.h"
+#include "sessions.h"
+
+#define PAGES 300
+#define THREADS 3
+#define STREAMS 256
+
+/* What the kernel between refuses, and what it sees. */
+static struct {
+	bool no_read, no_read_with_inherit, no_lost;
+	unsigned int led;		/* opened in a group that another event leads */
+} kernel;
+
+static long on_open(syscall_fn real, struct perf_event_attr *attr, const long *args)
+{
+	const bool reads = attr->sample_type & PERF_SAMPLE_READ;
+
+	if ((kernel.no_read && reads) || (kernel.no_read_with_inherit && reads && attr->inherit) ||
+	    (kernel.no_lost && (attr->read_format & PERF_FORMAT_LOST)))
+		return refuse_with(EINVAL);
+	kernel.led += args[3] >= 0 && !(args[4] & PERF_FLAG_FD_NO_GROUP);
+	return open_really(real, args);
+}
+
+/* Samples of one thread on one CPU, or of one thread. */
+struct stream {
+	uint32_t tid, cpu;
+	uint64_t samples, first[2], last[2], enabled, clock;
+};
+
+static struct {
+	struct stream list[STREAMS];
+	size_t count;
+	bool by_cpu;
+	uint64_t wrong, bare, samples, lost;
+} seen;
+
+static struct stream *stream_of(const struct pm_observed *sample)
+{
+	const uint32_t cpu = seen.by_cpu ? sample->cpu : 0;
+	struct stream *at = seen.list;
+
+	while (at < seen.list + seen.count && (at->tid != sample->tid || at->cpu != cpu))
+		at++;
+	assert_true(at < seen.list + STREAMS);
+	if (at == seen.list + seen.count) {
+		*at = (struct stream){ .tid = sample->tid, .cpu = cpu };
+		seen.count++;
+	}
+	return at;
+}
+
+static void on_sample(void *context, const struct pm_observed *sample)
+{
+	const struct pm_member *group = sample->group;
+	struct stream *stream;
+
+	(void)context;
+	seen.samples++;
+	if (sample->group_count == 0) {
+		seen.bare++;
+		return;
+	}
+	stream = stream_of(sample);
+	seen.wrong += sample->group_count != 3 || group[0].event != 0 || group[1].event != 1 ||
+		group[2].event != 2 || sample->group_running > sample->group_enabled ||
+		sample->group_enabled < stream->enabled;
+	seen.lost = group[0].lost;
+	for (size_t i = 0; i < 2; i++) {
+		if (stream->samples == 0)
+			stream->first[i] = group[i].value;
+		else
+			seen.wrong += group[i].value != stream->last[i] + 1;
+		stream->last[i] = group[i].value;
+	}
+	seen.wrong += group[2].value == 0 || group[2].value < stream->clock;
+	stream->clock = group[2].value;
+	stream->enabled = sample->group_enabled;
+	stream->samples++;
+}
+
+static const struct pm_listener listener = { .size = sizeof(listener), .sample = on_sample };
+
+static int setup(void **state)
+{
+	(void)state;
+	memset(&kernel, 0, sizeof(kernel));
+	memset(&seen, 0, sizeof(seen));
+	return 0;
+}
+
+static void touch_pages(size_t count)
+{
+	const size_t page = (size_t)sysconf(_SC_PAGESIZE);
+	char *pages = mmap(NULL, count * page, PROT_READ | PROT_WRITE,
+			   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	assert_true(pages != MAP_FAILED);
+	(void)madvise(pages, count * page, MADV_NOHUGEPAGE);
+	for (size_t i = 0; i < count; i++)
+		((volatile char *)pages)[i * page] = 1;
+	munmap(pages, count * page);
+}
+
+/* A sampled leader, and two that only count beside it. */
+static struct pm_plan *group_plan(int tid, unsigned int strategies, unsigned int pages, char *text,
+				  size_t size)
+{
+	struct pm_event_spec specs[3];
+	struct pm_session_opts opts = {
+		.size = sizeof(opts), .allow = PM_ALLOW_ALL, .descriptors_percent = 100,
+		.forbid = ((1u << PM_STRATEGIES) - 1) & ~strategies, .ring_pages = pages,
+	};
+	struct pm_diag diag = { .size = sizeof(diag) };
+	struct pm_plan *plan;
+
+	memset(specs, 0, sizeof(specs));
+	for (size_t i = 0; i < 3; i++)
+		specs[i] = (struct pm_event_spec){ .size = sizeof(specs[0]), .tid = tid,
+						   .type = PM_TYPE_SOFTWARE,
+						   .want = PM_WANT_GROUP };
+	specs[0].config = PM_SW_PAGE_FAULTS;
+	specs[0].period = 1;
+	specs[1].config = PM_SW_MINOR_FAULTS;
+	specs[2].config = PM_SW_TASK_CLOCK;
+	if (pm_plan_make(specs, 3, &opts, NULL, &diag, &plan) < 0) {
+		print_message("%s\n", diag.text);
+		return NULL;
+	}
+	(void)pm_plan_explain(plan, text, size);
+	return plan;
+}
+
+static bool says(const char *text, const char *what)
+{
+	if (strstr(text, what) == NULL)
+		print_message("%s\n", text);
+	return strstr(text, what) != NULL;
+}
+
+static struct pm_session *attached(struct pm_plan *plan)
+{
+	struct pm_session *session = pm_session_create(plan, &listener, NULL);
+	struct pm_diag diag = { .size = sizeof(diag) };
+
+	if (pm_session_attach(session, &diag) < 0)
+		fail_msg("%s", diag.text);
+	while (pm_session_poll(session, 0) > 0)
+		;
+	memset(&seen.list, 0, sizeof(seen.list));
+	seen.count = seen.wrong = seen.samples = seen.bare = 0;
+	return session;
+}
+
+static void finish(struct pm_session *session, struct pm_plan *plan)
+{
+	pm_session_destroy(session);
+	pm_plan_destroy(plan);
+}
+
+/* What streams tell together: samples, and by how much each value grew from first to last. */
+static void assert_exact(uint64_t least)
+{
+	uint64_t samples = 0;
+
+	assert_int_equal(seen.wrong, 0);
+	assert_int_equal(seen.bare, 0);
+	for (size_t i = 0; i < seen.count; i++) {
+		const struct stream *stream = &seen.list[i];
+
+		samples += stream->samples;
+		for (size_t k = 0; k < 2; k++)
+			assert_int_equal(stream->last[k] - stream->first[k], stream->samples - 1);
+	}
+	assert_int_equal(samples, seen.samples);
+	assert_true(samples >= least);
+}
+
+/* --------------------------------------------------------------------------------- exact values */
+
+static void one_thread(void **state)
+{
+	static const unsigned int strategies[] = {
+		1u << PM_STRATEGY_PER_THREAD, 1u << PM_STRATEGY_PER_CPU,
+	};
+	char text[8192];
+
+	for (size_t i = 0; i < ARRAY_SIZE(strategies); i++) {
+		struct pm_value before[3] = { { .size = sizeof(before[0]) } };
+		struct pm_value after[3] = { { .size = sizeof(after[0]) } };
+		struct pm_plan *plan = group_plan(0, strategies[i], 0, text, sizeof(text));
+		struct pm_session *session;
+
+		if (plan == NULL)
+			skip();
+		assert_true(says(text, "event 0 leads 1 2\n"));
+		seen.by_cpu = i == 1;
+		kernel.led = 0;
+		session = attached(plan);
+		assert_true(kernel.led >= 2);
+		assert_int_equal(pm_session_read(session, before, 3), 3);
+		touch_pages(PAGES);
+		assert_int_equal(pm_session_read(session, after, 3), 3);
+		(void)pm_session_poll(session, 0);
+		assert_exact(PAGES);
+		assert_int_equal(after[0].value - before[0].value,
+				 after[1].value - before[1].value);
+		assert_true(after[0].value - before[0].value >= PAGES);
+		assert_true(after[2].value > before[2].value);
+		finish(session, plan);
+		(void)setup(state);
+	}
+}
+
+static void *worker(void *barrier)
+{
+	pthread_barrier_wait(barrier);
+	touch_pages(PAGES);
+	return NULL;
+}
+
+/* Threads of now and of later; each has values of its own. */
+static void all_threads(unsigned int strategy, bool by_cpu)
+{
+	struct pm_plan *plan;
+	struct pm_session *session;
+	pthread_barrier_t barrier;
+	pthread_t threads[2 * THREADS];
+	char text[8192];
+
+	plan = group_plan(PM_ALL_THREADS, 1u << strategy, 0, text, sizeof(text));
+	if (plan == NULL || strstr(text, "without group values") != NULL) {
+		pm_plan_destroy(plan);
+		skip();
+	}
+	assert_true(says(text, by_cpu ? "group values: of the sample's thread on its CPU" :
+			 "group values: of the sample's thread; event 0 leads 1 2"));
+	seen.by_cpu = by_cpu;
+	pthread_barrier_init(&barrier, NULL, THREADS + 1);
+	for (size_t i = 0; i < THREADS; i++)
+		assert_int_equal(pthread_create(&threads[i], NULL, worker, &barrier), 0);
+	session = attached(plan);
+	pthread_barrier_wait(&barrier);
+	for (size_t i = 0; i < THREADS; i++)
+		pthread_join(threads[i], NULL);
+	for (size_t i = THREADS; i < 2 * THREADS && by_cpu; i++)
+		assert_int_equal(pthread_create(&threads[i], NULL, worker, &barrier), 0);
+	if (by_cpu)
+		pthread_barrier_wait(&barrier);
+	for (size_t i = THREADS; i < 2 * THREADS && by_cpu; i++)
+		pthread_join(threads[i], NULL);
+	while (pm_session_poll(session, 0) > 0)
+		;
+	assert_exact((by_cpu ? 2 : 1) * THREADS * PAGES);
+	pthread_barrier_destroy(&barrier);
+	finish(session, plan);
+}
+
+static void threads_with_rings_of_their_own(void **state)
+{
+	(void)state;
+	all_threads(PM_STRATEGY_PER_THREAD, false);
+}
+
+static void threads_that_inherit(void **state)
+{
+	(void)state;
+	all_threads(PM_STRATEGY_PER_CPU, true);
+}
+
+static void a_whole_machine(void **state)
+{
+	struct pm_plan *plan;
+	struct pm_session *session;
+	char text[8192];
+
+	(void)state;
+	plan = group_plan(PM_SYSTEM, 1u << PM_STRATEGY_CPU_WIDE, 0, text, sizeof(text));
+	if (plan == NULL)
+		skip();
+	assert_true(says(text, "group values: of the sample's CPU; event 0 leads 1 2\n"));
+	session = attached(plan);
+	touch_pages(PAGES);
+	while (pm_session_poll(session, 0) > 0)
+		;
+	assert_true(seen.samples >= PAGES);
+	assert_int_equal(seen.bare, 0);
+	finish(session, plan);
+}
+
+/* Samples that found no room are counted, and the next one tells how many. */
+static void lost_samples_are_told(void **state)
+{
+	struct pm_stats stats = { .size = sizeof(stats) };
+	struct pm_plan *plan;
+	struct pm_session *session;
+	char text[8192];
+
+	(void)state;
+	plan = group_plan(0, 1u << PM_STRATEGY_PER_THREAD, 1, text, sizeof(text));
+	if (plan == NULL)
+		skip();
+	if (strstr(text, "PERF_FORMAT_LOST (") != NULL || strstr(text, "without") != NULL)
+		print_message("%s\n", text);
+	session = attached(plan);
+	touch_pages(PAGES);
+	(void)pm_session_poll(session, 0);
+	touch_pages(1);
+	(void)pm_session_poll(session, 0);
+	(void)pm_session_stats(session, &stats);
+	assert_true(stats.lost > 0);
+	if (strstr(text, "records and PERF_FORMAT_LOST") != NULL)
+		assert_in_range(seen.lost, 1, stats.lost);
+	finish(session, plan);
+}
+
+/* ----------------------------------------------------------------------------------- the ladder */
+
+static void no_lost_counts(void **state)
+{
+	struct pm_plan *plan;
+	struct pm_session *session;
+	char text[8192];
+
+	(void)state;
+	kernel.no_lost = true;
+	plan = group_plan(0, 1u << PM_STRATEGY_PER_THREAD, 0, text, sizeof(text));
+	if (plan == NULL)
+		skip();
+	session = attached(plan);
+	touch_pages(PAGES);
+	(void)pm_session_poll(session, 0);
+	assert_exact(PAGES);
+	finish(session, plan);
+}
+
+/* As kernels before 6.13. */
+static void inherited_events_without_values(void **state)
+{
+	struct pm_plan *plan;
+	char text[8192];
+
+	(void)state;
+	kernel.no_read_with_inherit = true;
+	plan = group_plan(PM_ALL_THREADS, (1u << PM_STRATEGIES) - 1, 0, text, sizeof(text));
+	if (plan == NULL)
+		skip();
+	assert_int_equal(pm_plan_strategy(plan), PM_STRATEGY_PER_THREAD);
+	assert_true(says(text, "passed over: per_cpu: event 0 opens, but not with attr.inherit and "
+			 "the values of its group in samples (EINVAL)"));
+	assert_true(says(text, "passed over: signals: its samples do not have the values of a"));
+	assert_true(says(text, "group values: of the sample's thread; event 0 leads 1 2\n"));
+	assert_null(strstr(text, "without group values"));
+	pm_plan_destroy(plan);
+}
+
+/* The caller insists on a strategy that has none: done without, and told. */
+static void nothing_is_left_that_has_them(void **state)
+{
+	struct pm_event_spec specs[2] = { faults, clock_of_all };
+	struct pm_session *session;
+	struct pm_plan *plan;
+	char text[8192];
+
+	(void)state;
+	kernel.no_read_with_inherit = true;
+	specs[0].want = specs[1].want = PM_WANT_GROUP;
+	plan = plan_of(specs, 2, PM_STRATEGY_PER_CPU, NULL);
+	if (plan == NULL)
+		skip();
+	(void)pm_plan_explain(plan, text, sizeof(text));
+	assert_true(says(text, "without group values: no strategy is left whose samples have"));
+	session = attached(plan);
+	touch_pages(PAGES);
+	(void)pm_session_poll(session, 0);
+	assert_true(seen.samples >= PAGES && seen.bare == seen.samples);
+	finish(session, plan);
+}
+
+static void a_kernel_that_reads_nothing(void **state)
+{
+	struct pm_event_spec spec = faults;
+	struct pm_plan *plan;
+	char text[8192];
+
+	(void)state;
+	kernel.no_read = true;
+	spec.want = PM_WANT_GROUP;
+	plan = plan_of(&spec, 1, PM_STRATEGY_PER_CPU, NULL);
+	if (plan == NULL)
+		skip();
+	(void)pm_plan_explain(plan, text, sizeof(text));
+	assert_true(says(text, "without group values: it is refused (EINVAL)"));
+	pm_plan_destroy(plan);
+}
+
+#define TEST(test) cmocka_unit_test_setup(test, setup)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(one_thread),
+		TEST(threads_with_rings_of_their_own),
+		TEST(threads_that_inherit),
+		TEST(a_whole_machine),
+		TEST(lost_samples_are_told),
+		TEST(no_lost_counts),
+		TEST(inherited_events_without_values),
+		TEST(nothing_is_left_that_has_them),
+		TEST(a_kernel_that_reads_nothing),
+	};
+
+	return cmocka_run_group_tests_name("group", tests, NULL, NULL);
+}
