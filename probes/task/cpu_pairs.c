@@ -61,7 +61,7 @@ static void enable_all(const struct watch *watch)
 }
 
 struct work {
-	int errors;
+	int moves, errors;
 	unsigned int faults[2];
 };
 
@@ -70,7 +70,7 @@ static int move_and_fault(void *argument)
 {
 	struct work *work = argument;
 
-	for (unsigned int i = 0; i < MOVES; i++) {
+	for (int i = 0; i < work->moves; i++) {
 		if (move_to_nth_cpu(i % 2) < 0 || cause_faults(4 + !(i % 2)))
 			work->errors++;
 		work->faults[i % 2] += 4 + !(i % 2);
@@ -88,7 +88,7 @@ static struct watch watch_moves(struct work *work)
 	require(REQUIRE_CPU2);
 	must_start_worker(&worker, WORKER_THREAD);
 	watch = must_watch(&worker);
-	ASSERT_EQ(0, worker_do(&worker, move_and_fault, &(struct work){ 0 }));
+	ASSERT_EQ(0, worker_do(&worker, move_and_fault, &(struct work){ .moves = 2 }));
 	enable_all(&watch);
 	ASSERT_EQ(0, worker_do(&worker, move_and_fault, work));
 	ASSERT_EQ(0, work->errors);
@@ -97,7 +97,7 @@ static struct watch watch_moves(struct work *work)
 
 TEST(each)
 {
-	struct work work = { 0 };
+	struct work work = { .moves = MOVES };
 	struct watch watch = watch_moves(&work);
 	uint64_t got[2];
 
@@ -111,7 +111,7 @@ TEST(each)
 
 TEST(sum)
 {
-	struct work work = { 0 };
+	struct work work = { .moves = MOVES };
 	struct watch watch = watch_moves(&work);
 	uint64_t sum = counts(watch.pair[0]).member[0].value +
 		       counts(watch.pair[1]).member[0].value;
@@ -124,7 +124,7 @@ TEST(sum)
 /* Read while the worker sits still, at three moments: a millisecond of tolerance. */
 TEST(times)
 {
-	struct work work = { 0 };
+	struct work work = { .moves = MOVES };
 	struct watch watch = watch_moves(&work);
 	struct pm_counts any, pair[2];
 	uint64_t sum;
@@ -145,7 +145,7 @@ TEST(times)
 TEST(other_thread)
 {
 	struct worker idle;
-	struct work work = { 0 };
+	struct work work = { .moves = MOVES };
 	struct watch watch;
 	uint64_t before[2], after;
 
