@@ -37,14 +37,22 @@ int pm_folded_open(int fd, const struct pm_folded_opts *opts, struct pm_folded *
 	return 0;
 }
 
+/* Terminals obey U+0080 to U+009F, too: c2 80 to c2 9f in UTF-8. */
+static bool is_control(const char *at)
+{
+	const unsigned char c = (unsigned char)at[0];
+
+	return c < ' ' || c == 0x7f || (c == 0xc2 && (at[1] & 0xe0) == 0x80);
+}
+
 /* A part of a line. What the format, or a terminal, would take for something else is replaced. */
 static void put(struct pm_folded *folded, const char *text)
 {
 	for (; *text != '\0' && folded->used < LINE_MAX_BYTES - 1; text++) {
-		const unsigned char c = (unsigned char)*text;
+		const bool control = is_control(text);
 
-		folded->line[folded->used++] =
-			(char)(c == ';' ? ':' : c < ' ' || c == 0x7f ? '?' : c);
+		folded->line[folded->used++] = *text == ';' ? ':' : control ? '?' : *text;
+		text += control && (*text & 0x80) ? 1 : 0;
 	}
 }
 

@@ -30,12 +30,18 @@ void pm_fact_text(const char *key, const struct pm_fact *fact, char *buf, size_t
 		 pm_verdict_word(fact->verdict), elsewhere ? " on another build" : "");
 }
 
+/* U+0080 to U+009F, which terminals obey, too. */
+static bool is_c1(const char *text, size_t size)
+{
+	return size > 1 && (unsigned char)text[0] == 0xc2 && (text[1] & 0xe0) == 0x80;
+}
+
 bool pm_profile_is_line(const char *text, size_t size)
 {
 	if (size == 0 || size > PROFILE_TEXT_MAX)
 		return false;
 	for (size_t i = 0; i < size; i++)
-		if ((unsigned char)text[i] < ' ' || text[i] == 0x7f)
+		if ((unsigned char)text[i] < ' ' || text[i] == 0x7f || is_c1(text + i, size - i))
 			return false;
 	return true;
 }

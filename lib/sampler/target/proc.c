@@ -142,10 +142,15 @@ void pm_proc_join(char *text, size_t length)
 	while (length > 0 && text[length - 1] == '\0')
 		length--;
 	for (size_t i = 0; i < length; i++) {
-		if (text[i] == '\0')
+		const unsigned char c = (unsigned char)text[i];
+
+		if (c == '\0')
 			text[i] = ' ';
-		else if ((unsigned char)text[i] < ' ' || text[i] == 0x7f)
+		else if (c < ' ' || c == 0x7f)
 			text[i] = '?';
+		/* Terminals obey U+0080 to U+009F, too. */
+		else if (c == 0xc2 && i + 1 < length && (text[i + 1] & 0xe0) == 0x80)
+			text[i] = text[i + 1] = '?';
 	}
 	text[length] = '\0';
 }

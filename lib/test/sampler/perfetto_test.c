@@ -72,7 +72,7 @@ static int write_trace(const char *path, size_t memory, unsigned int samples)
 	if (!trace)
 		return 1;
 	err |= pm_perfetto_process(trace, 100, 1, 1000, "thing --with  two \xff\xc3\xa9");
-	err |= pm_perfetto_thread(trace, 100, 103, "worker \xe2\x82\xac \xe2\x82");
+	err |= pm_perfetto_thread(trace, 100, 103, "worker \xe2\x82\xac \xe2\x82\xc2\x9b");
 	for (unsigned int i = 0; i < samples; i++)
 		err |= add(trace, i);
 	err |= pm_perfetto_add(trace, &bare);

@@ -44,7 +44,8 @@ static void join(char *text, size_t size)
 {
 	pm_proc_join(text, size);
 	for (const char *at = text; *at != '\0'; at++)
-		if ((unsigned char)*at < ' ')
+		if ((unsigned char)*at < ' ' ||
+		    ((unsigned char)*at == 0xc2 && (at[1] & 0xe0) == 0x80))
 			abort();
 }
 

@@ -42,7 +42,7 @@ def test_every_field_comes_back(tmp_path: Path) -> None:
     assert [follower.name for follower in perf.followers] == ["page-faults", "context-switches"]
     assert list(decoded.processes[100].cmdline) == ["thing", "--with", "two", "?\xe9"]
     assert (decoded.processes[100].ppid, decoded.processes[100].uid) == (1, 1000)
-    assert decoded.threads[103].name == "worker \u20ac ??" and decoded.threads[103].tgid == 100
+    assert decoded.threads[103].name == "worker \u20ac ????" and decoded.threads[103].tgid == 100
     assert decoded.restarts == 1
 
 

@@ -208,11 +208,11 @@ static void folded_lines(void **state)
 
 	(void)state;
 	assert_int_equal(pm_folded_open(fd, NULL, &folded), 0);
-	assert_int_equal(pm_folded_add(folded, "co;mm\n", symbols, NULL, &stack), 0);
+	assert_int_equal(pm_folded_add(folded, "co;mm\n\xc2\x9b", symbols, NULL, &stack), 0);
 	stack.weight = 40;
-	assert_int_equal(pm_folded_add(folded, "co;mm\n", symbols, NULL, &stack), 0);
+	assert_int_equal(pm_folded_add(folded, "co;mm\n\xc2\x9b", symbols, NULL, &stack), 0);
 	assert_int_equal(pm_folded_close(folded), 0);
-	assert_string_equal(written(fd), "co:mm?;[truncated];[unknown];c_[k];a:b_[k] 42\n");
+	assert_string_equal(written(fd), "co:mm??;[truncated];[unknown];c_[k];a:b_[k] 42\n");
 	pm_symbols_destroy(symbols);
 	close(kernel);
 }
