@@ -154,12 +154,21 @@ TEST(order)
 						 PERF_SAMPLE_IDENTIFIER,
 					     true);
 	uint64_t words[6], id = own_id(&sampler);
+	struct pm_record record;
 	int cpu = move_to_nth_cpu(count_cpus() - 1);
 
 	name_trailer(&sampler, words, 6);
 	for (int i = 0; i < 6; i++)
 		if (!is_true(order[i], words[i], id, cpu, 0))
 			say_broken("word %d=%#" PRIx64 " id=%" PRIu64, i, words[i], id);
+	/* The same through the reader that other probes use. */
+	prctl(PR_SET_NAME, "eight88");
+	if (!find_record(&sampler, PERF_RECORD_COMM, &record))
+		say_broken("no COMM after the second name");
+	if (record.sid.id != id || record.sid.stream_id != id || record.sid.cpu_reserved ||
+	    record.sid.cpu != (uint32_t)cpu)
+		say_broken("id=%" PRIu64 " stream_id=%" PRIu64 " want=%" PRIu64 ", cpu=%u want=%d",
+			   record.sid.id, record.sid.stream_id, id, record.sid.cpu, cpu);
 }
 
 TEST(absent_without_bit)
