@@ -206,14 +206,23 @@ def judge(ledger: Ledger, now: dict[str, Seen], chosen: Iterable[str]) -> int:
     return wrong
 
 
+def matches(point: str, globs: Iterable[str]) -> bool:
+    return any(fnmatch.fnmatchcase(point, glob) for glob in globs)
+
+
 def record(ledger: Ledger, now: dict[str, Seen], chosen: Iterable[str], top: Path) -> None:
-    """Write what is known from now on of the chosen probes; forget probes that are no more."""
+    """Write what is known from now on of the chosen probes; forget probes that are no more.
+
+    A point without a record that has a reason said yes in a guest: that it does not here is no news.
+    """
+    reasons = mutation.reasons(top)
     for probe in chosen:
         for point in ledger.points[probe]:
             if ledger.forget and point not in now and lost(ledger, point, None):
                 del ledger.known[point]
         lines = {point: better(ledger, point, now[point]) if point in now else ledger.known[point]
-                 for point in ledger.points[probe] if point in now or point in ledger.known}
+                 for point in ledger.points[probe] if point in ledger.known or (
+                     point in now and not (now[point].fault == NOT_HERE and matches(point, reasons)))}
         mutation.write(top, probe, {point.removeprefix(f"{probe}."): how for point, how in lines.items()})
     for path in mutation.paths(top):
         if not (top / "probes" / path.parent.name / f"{path.stem}.c").is_file():

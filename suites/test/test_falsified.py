@@ -87,6 +87,26 @@ def test_a_record_keeps_its_kill_until_another_takes_its_place(before: Seen | No
     assert mutation.read(tmp_path) == {"ring.a.p": kept}, "a probe that is no more keeps no record"
 
 
+@pytest.mark.parametrize("reason, kept", [("", {"ring.a.p": Seen("absent", "user", NOT_HERE, KERNEL)}), ("ring.a.* x\n", {})])
+def test_a_point_that_said_yes_in_a_guest_is_not_one_that_never_does(reason: str, kept: dict[str, Seen],
+                                                                     tmp_path: Path) -> None:
+    (tmp_path / "probes" / "ring").mkdir(parents=True)
+    (tmp_path / "probes" / "ring" / "a.c").touch()
+    (tmp_path / mutation.REASONS).parent.mkdir(parents=True)
+    (tmp_path / mutation.REASONS).write_text(reason)
+    made = ledger(None, Seen("absent", "user"), tmp_path, yes=False)
+    falsify.record(made, falsify.settle(made), ["ring.a"], tmp_path)
+    assert mutation.read(tmp_path) == kept
+
+
+def test_what_a_guest_noticed_stands_and_takes_the_place_of_nobody(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(noticed, "FILE", tmp_path / "noticed.txt")
+    noticed.write({"a.b": "nobody 3", "c.d": "nobody-asks", "e.f": "ring.a.p"})
+    noticed.add({"a.b": "ring.a.p 7.3/x86_64", "e.f": "ring.a.q 7.3/x86_64", "pmu-x": "ring.a.p 7.3/x86_64"})
+    assert noticed.read() == {"a.b": "ring.a.p 7.3/x86_64", "c.d": "nobody-asks", "e.f": "ring.a.p"}
+    assert [lie for lie, said in noticed.read().items() if noticed.stands(said)] == ["a.b"]
+
+
 Entry = tuple[str, Seen]
 
 
