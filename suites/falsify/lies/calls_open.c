@@ -366,7 +366,8 @@ static long open_event(struct perf_event_attr *asked, long pid, long cpu, long g
 	change_member(&attr, flags & PERF_FLAG_FD_OUTPUT ? -1 : (int)group);
 	attr.size = size;
 	change_place(&pid, &cpu, &group, &flags);
-	refused = lies_refuse_ebb(&attr, pid, group) ? EINVAL : lies_refuse(&attr, asked, flags);
+	refused = lies_refuse_ebb(&attr, pid, group) ? EINVAL :
+		  lies_refuse(&attr, asked, pid, cpu, (unsigned long)flags);
 	if (refused) {
 		errno = refused;
 		return -1;

@@ -158,6 +158,10 @@ void *__wrap_mmap(void *at, size_t size, int protection, int flags, int fd, off_
 
 	if (!event)
 		return __real_mmap(at, size, protection, flags, fd, offset);
+	if (size > 5 * 4096 && !lies_have_capability() && lie(LIE_mmap_large_shut)) {
+		errno = EPERM;
+		return MAP_FAILED;
+	}
 	if (!(protection & PROT_WRITE) && lie(LIE_mmap_writable))
 		protection |= PROT_WRITE;
 	if (event_of(first) && first != fd && lie(LIE_mmap_of_first))

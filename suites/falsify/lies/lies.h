@@ -45,7 +45,10 @@ void lies_own_pages(void);
 bool lies_refuse_ebb(const struct perf_event_attr *attr, long pid, long group);
 
 /* The errno of an open that the kernel does not get to see, or 0: refusals.c */
-int lies_refuse(const struct perf_event_attr *attr, void *asked, unsigned long flags);
+int lies_refuse(const struct perf_event_attr *attr, void *asked, long pid, long cpu,
+		unsigned long flags);
+/* Whether this thread has any capability. */
+bool lies_have_capability(void);
 /* What the answer of an open becomes; like it, -1 with errno for a refusal. */
 long lies_answer(long fd, const struct perf_event_attr *attr, long pid, unsigned long flags);
 

@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
@@ -14,6 +15,7 @@
 
 #include <linux/capability.h>
 
+#include "../../../lib/pm_sys.h"
 #include "event.h"
 #include "lies.h"
 
@@ -54,12 +56,49 @@ static int refuse_event(const struct perf_event_attr *attr)
 	return 0;
 }
 
-int lies_refuse(const struct perf_event_attr *attr, void *asked, unsigned long flags)
+bool lies_have_capability(void)
+{
+	struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
+	struct __user_cap_data_struct data[2] = { { 0 } };
+
+	return !__real_syscall(SYS_capget, &header, data) &&
+	       (data[0].effective | data[1].effective);
+}
+
+/* What a level of perf_event_paranoid allows to those without capabilities. */
+static int refuse_allowed(const struct perf_event_attr *attr, long pid)
+{
+	if (lies_have_capability())
+		return 0;
+	if (!attr->exclude_kernel && lie(LIE_open_kernel_shut))
+		return EACCES;
+	if (pid == -1 && lie(LIE_open_cpu_shut))
+		return EACCES;
+	if (attr->type == PERF_TYPE_TRACEPOINT && attr->sample_type & PERF_SAMPLE_RAW &&
+	    lie(LIE_open_payload_shut))
+		return EPERM;
+	return 0;
+}
+
+static bool is_offline(long cpu)
+{
+	char path[64], state[4] = "";
+
+	snprintf(path, sizeof(path), "/sys/devices/system/cpu/cpu%ld/online", cpu);
+	return pm_read_text(path, state, sizeof(state)) > 0 && *state == '0';
+}
+
+int lies_refuse(const struct perf_event_attr *attr, void *asked, long pid, long cpu,
+		unsigned long flags)
 {
 	int error = refuse_version(attr, attr->size);
 
 	if (!error)
 		error = refuse_event(attr);
+	if (!error)
+		error = refuse_allowed(attr, pid);
+	if (!error && pid >= 0 && cpu >= 0 && lie(LIE_open_offline_shut) && is_offline(cpu))
+		error = ENODEV;
 	if (flags & ~PERF_FLAG_FD_CLOEXEC && lie(LIE_open_no_call_flags))
 		error = EINVAL;
 	if (flags & IMPOSSIBLE_FLAG && lie(LIE_open_flags_first))
@@ -69,15 +108,6 @@ int lies_refuse(const struct perf_event_attr *attr, void *asked, unsigned long f
 	if (full && lie(LIE_open_stays_full))
 		error = EMFILE;
 	return error;
-}
-
-static bool has_capability(void)
-{
-	struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
-	struct __user_cap_data_struct data[2] = { { 0 } };
-
-	return !__real_syscall(SYS_capget, &header, data) &&
-	       (data[0].effective | data[1].effective);
 }
 
 static long any_event(void)
@@ -100,7 +130,7 @@ long lies_answer(long fd, const struct perf_event_attr *attr, long pid, unsigned
 	if (error == ENOSPC && attr->type == PERF_TYPE_BREAKPOINT && pid == -1 &&
 	    lie(LIE_open_bp_crowded))
 		return any_event();
-	if (error == EACCES && lie(LIE_open_userns) && has_capability())
+	if (error == EACCES && lie(LIE_open_userns) && lies_have_capability())
 		return any_event();
 	if (error == ESRCH && lie(LIE_open_dead_task))
 		return any_event();
