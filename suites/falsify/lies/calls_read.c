@@ -117,7 +117,7 @@ ssize_t __wrap_read(int fd, void *buffer, size_t size)
 	ssize_t got;
 
 	if (!event)
-		return __real_read(fd, buffer, size);
+		return lies_in_text(fd, buffer, size, __real_read(fd, buffer, size));
 	if (lie(LIE_read_end_of_file))
 		return 0;
 	if (first >= 0 && first != fd && lie(LIE_read_of_first))

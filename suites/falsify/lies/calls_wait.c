@@ -119,11 +119,26 @@ int __wrap_epoll_wait(int fd, struct epoll_event *events, int most, int timeout)
 
 /* -------------------------------------------------------------------------------- signals */
 
+/* What F_GETFL and its like tell of an event. */
+static int change_told(int command, unsigned long argument, int told)
+{
+	switch (command) {
+	case F_GETFL: return lie(LIE_told_status_flags) ? told & ~(O_ASYNC | O_NONBLOCK) : told;
+	case F_GETSIG: return lie(LIE_told_number) ? 0 : told;
+	case F_GETOWN: return lie(LIE_told_owner) ? 0 : told;
+	case F_GETOWN_EX:
+		if (lie(LIE_told_owner))
+			((struct f_owner_ex *)argument)->pid = 0;
+	}
+	return told;
+}
+
 int __wrap_fcntl(int fd, int command, ...)
 {
 	struct event *event = event_of(fd);
 	unsigned long argument;
 	va_list list;
+	int result;
 
 	va_start(list, command);
 	argument = va_arg(list, unsigned long);
@@ -145,7 +160,8 @@ int __wrap_fcntl(int fd, int command, ...)
 			argument |= O_ASYNC;
 		event->async |= (argument & O_ASYNC) != 0;
 	}
-	return __real_fcntl(fd, command, argument);
+	result = __real_fcntl(fd, command, argument);
+	return event && result >= 0 ? change_told(command, argument, result) : result;
 }
 
 static void change_signal(siginfo_t *info)

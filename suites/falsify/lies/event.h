@@ -6,6 +6,7 @@
 #define EVENT_H
 
 #include <stdbool.h>
+#include <sys/types.h>
 
 #include "../../../lib/pm_abi.h"
 
@@ -39,6 +40,8 @@ struct event {
 struct event *event_of(int fd);
 /* What the kernel wrote into the event's user page is made false once more. page.c */
 void lies_in_page(const struct event *event);
+/* What was read of a file that is no event, made false in its place; how long it is. texts.c */
+ssize_t lies_in_text(int fd, void *buffer, size_t room, ssize_t size);
 /* The times of the event from now on count from what they are. counts.c */
 void lies_keep_times(struct event *event, int fd);
 /* The event's user page has been mapped writable. */
