@@ -16,6 +16,7 @@ PROBE(TITLE("who gets the signal of a sample, and from whom")
 	    "alone, whichever thread was sampled")
       POINT(owner_is_a_process, "F_SETOWN: the signal of a sample goes to the process that it "
 	    "names")
+      POINT(told_back, "F_GETFL, F_GETSIG, F_GETOWN_EX and F_GETOWN tell what was set of an event")
       POINT(source_signals_itself, "a redirected event sends its signal with its own descriptor")
       SINCE("2.6.35")
       POINT(target_keeps_quiet, "the target of a redirection sends no signal for samples of its "
@@ -78,6 +79,28 @@ TEST(owner_is_a_process)
 		say_broken("no signal is pending for the process that owns the event: %d", pending);
 	if (take_signal(NUMBER, 0, NULL))
 		say_broken("a signal for this process, which does not own the event");
+}
+
+TEST(told_back)
+{
+	struct perf_event_attr attr = attr_faults(PERF_SAMPLE_IP);
+	const int fd = must_open(&attr, 0, -1, -1, 0), plain = fcntl(fd, F_GETFL);
+	struct f_owner_ex owner = { 0 };
+
+	must_get_signals(fd, NUMBER, pm_gettid());
+	ASSERT_EQ(0, fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_NONBLOCK));
+	if (fcntl(fd, F_GETFL) != (plain | O_ASYNC | O_NONBLOCK))
+		say_broken("F_GETFL=%#x, and %#x before O_ASYNC and O_NONBLOCK were set",
+			   fcntl(fd, F_GETFL), plain);
+	if (fcntl(fd, F_GETSIG) != NUMBER)
+		say_broken("F_GETSIG=%d want=%d", fcntl(fd, F_GETSIG), NUMBER);
+	ASSERT_EQ(0, fcntl(fd, F_GETOWN_EX, &owner));
+	if (owner.type != F_OWNER_TID || owner.pid != pm_gettid())
+		say_broken("F_GETOWN_EX: type=%d pid=%d want=%d,%d", owner.type, owner.pid,
+			   F_OWNER_TID, pm_gettid());
+	ASSERT_EQ(0, fcntl(fd, F_SETOWN, getpid()));
+	if (fcntl(fd, F_GETOWN) != getpid())
+		say_broken("F_GETOWN=%d want=%d", fcntl(fd, F_GETOWN), getpid());
 }
 
 TEST(source_signals_itself)
