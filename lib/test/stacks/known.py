@@ -48,9 +48,29 @@ def check_calls(which: str, calls: list[str], frames: list[Frame], end: str) -> 
     assert len(found) >= len(calls), found
 
 
+def folded(text: str) -> list[list[str]]:
+    """Stacks of folded lines, innermost first."""
+    return [line.rsplit(" ", 1)[0].split(";")[::-1] for line in text.splitlines()]
+
+
+def check_in_vdso(text: str) -> None:
+    """Samples of the loop that calls the vDSO: in it, or on the way there, all called by main."""
+    lines = [[name for name in line if not name.endswith("_[k]")] for line in folded(text)]
+    assert any(line[0] != "in_vdso" for line in lines), lines
+    for line in lines:
+        assert line[line.index("in_vdso") + 1] == "main" and "[truncated]" not in line, line
+
+
+def check_cut(text: str, calls: list[str]) -> None:
+    """Samples of a stack of which a part is not in the copy: its calls up to there, and marked."""
+    for line in folded(text):
+        inside = line[line.index("spin"):] if "spin" in line else calls[:2]
+        assert inside[:2] == calls[:2] and line[-2] == "[truncated]", (line, calls)
+
+
 def check_folded(text: str, calls: list[str]) -> None:
     """Samples of a tree, as folded stacks: nine in ten are in its innermost call, by these calls."""
-    lines = [line.rsplit(" ", 1)[0].split(";")[::-1] for line in text.splitlines()]
+    lines = folded(text)
     inside = [line[line.index("spin"):] for line in lines if "spin" in line]
     assert len(inside) >= 0.9 * len(lines) > 0, lines
     for line in inside:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import os
 import platform
+import re
 import shutil
 import signal
 import subprocess
@@ -184,6 +185,44 @@ def test_tree_from_samples(which: str, tmp_path: Path) -> None:
            if "[truncated]" in line]
     assert told["stacks"] >= 5 and told["complete"] == told["stacks"], (cut, told)
     known.check_folded(folded.read_text(encoding="utf-8"), calls)
+
+
+def by_perf_script(pid: int, data: Path) -> list[list[str]]:
+    """Stacks that perf record copies and perf script unwinds, innermost first; "?" has no name."""
+    if shutil.which("perf") is None:
+        pytest.skip("no perf: apt-get install linux-perf")
+    done = run("perf", "record", "-q", "-F", "50", "--call-graph", "dwarf,16384", "-p", str(pid),
+               "-o", data, "--", "sleep", "1")
+    if done.returncode != 0:
+        pytest.skip("perf record is refused here")
+    done = run("perf", "script", "--no-inline", "-i", data, "-F", "ip,sym")
+    stacks = [[line.split()[1] for line in stack.splitlines() if line.strip()]
+              for stack in re.split(r"\n\s*\n", done.stdout) if stack.strip()]
+    return [["?" if name == "[unknown]" else name for name in stack] for stack in stacks]
+
+
+@pytest.mark.slow
+@pytest.mark.perf
+@pytest.mark.parametrize("which", [name for name in known.SAMPLED if name != "jit"])
+def test_tree_as_perf_script(which: str, tmp_path: Path) -> None:
+    """Frame by frame: as many, and by the same names where both have one. Frames of the C library
+    that are in no table have one in neither, or in perf's through debug files that it finds."""
+    with tree(which) as (pid, _, calls):
+        told = sampled(pid, 0.7, 16384, tmp_path / "folded")
+        theirs = by_perf_script(pid, tmp_path / "perf.data")
+    assert told["complete"] == told["stacks"] > 0, told
+    ours = [stack[stack.index("spin"):-1] for stack in
+            known.folded((tmp_path / "folded").read_text(encoding="utf-8")) if "spin" in stack]
+    named = [["?" if name.startswith("[") else name for name in stack] for stack in ours]
+    inside = [stack[stack.index("spin"):] for stack in theirs if "spin" in stack]
+    assert len(inside) >= 0.9 * len(theirs) > 0, theirs
+    for stack in inside:
+        assert any(len(stack) == len(mine) and agree(stack[:len(calls)], mine)
+                   for mine in named), (stack, named)
+
+
+def agree(some: list[str], others: list[str]) -> bool:
+    return all(one in ("?", other) or other == "?" for one, other in zip(some, others))
 
 
 @pytest.mark.perf
