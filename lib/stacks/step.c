@@ -13,8 +13,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "regs.h"
-
 #if _ELFUTILS_PREREQ(0, 188) && (defined(__aarch64__) || defined(__powerpc64__))
 #ifdef __aarch64__
 #define FP 29
@@ -27,6 +25,7 @@
 #define SP 1
 #define DWARF_LINK 65
 #define SAVED_LINK 16		/* above the back chain's target */
+#define SIGRETURN 0		/* there it has unwind information */
 #endif
 
 static bool take_registers(struct step *step, Dwfl_Frame *state)
@@ -48,9 +47,6 @@ static bool end_or_go_on(struct pm_unwinder *unwinder)
 	return true;
 }
 
-#ifdef __aarch64__
-/* ----------------------------------------------------------------------------------- arm64 */
-
 static bool covers(Dwarf_CFI *cfi, uint64_t address)
 {
 	Dwarf_Frame *frame;
@@ -64,7 +60,7 @@ static bool covers(Dwarf_CFI *cfi, uint64_t address)
 static bool has_frame_info(Dwfl *dwfl, uint64_t pc)
 {
 	Dwfl_Module *module = dwfl_addrmodule(dwfl, pc);
-	Dwarf_Addr bias;
+	Dwarf_Addr bias = 0;
 	Dwarf_CFI *cfi;
 
 	if (module == NULL)
@@ -100,6 +96,29 @@ static enum seen_as see(struct pm_unwinder *unwinder, uint64_t address, uint64_t
 	return seen->as;
 }
 
+/*
+ * What was interrupted in code without unwind information is a stub that leads to another file, a
+ * function of the vDSO, one of a JIT. Mostly it calls none, and its return address is in the link
+ * register. Where that leads into the function itself it has called one, so it has a record.
+ */
+static bool has_called(struct pm_unwinder *unwinder, uint64_t pc, uint64_t link)
+{
+	struct pm_symbol here = { .size = sizeof(here) }, there = { .size = sizeof(there) };
+	const struct map *map = maps_find(&unwinder->maps, pc);
+
+	/* For what is not mapped, names would read the maps again, in the middle of a walk. */
+	if (map == NULL || maps_find(&unwinder->maps, link - 1) == NULL)
+		return true;
+	pm_symbols_find(unwinder->symbols, unwinder, pc, 0, &here);
+	pm_symbols_find(unwinder->symbols, unwinder, link, PM_FRAME_CALLER, &there);
+	if (here.start != 0 && there.start != 0)
+		return here.start == there.start;
+	return unwinder_module(unwinder, pc) == NULL && link >= map->start && link < map->end;
+}
+
+#ifdef __aarch64__
+/* ----------------------------------------------------------------------------------- arm64 */
+
 /* What was interrupted: all registers are in the signal's frame. */
 static bool out_of_signal(struct pm_unwinder *unwinder, struct step *step)
 {
@@ -130,22 +149,11 @@ static bool out_of_record(struct pm_unwinder *unwinder, struct step *step)
 	return true;
 }
 
-/*
- * What was interrupted in code without unwind information: a PLT, a function of the vDSO, one of a
- * JIT. Mostly it calls none, and its return address is where the call left it. Where that leads
- * into the same code of a JIT, a call was made since, so there is a record.
- */
 static bool out_of_innermost(struct pm_unwinder *unwinder, struct step *step, uint64_t pc)
 {
-	const struct map *map = maps_find(&unwinder->maps, pc);
-	const uint64_t link = step->regs[LR];
-
-	if (!(step->valid >> LR & 1))
-		return false;
-	if (map != NULL && unwinder_module(unwinder, pc) == NULL &&
-	    link >= map->start && link < map->end)
+	if (!(step->valid >> LR & 1) || has_called(unwinder, pc, step->regs[LR]))
 		return out_of_record(unwinder, step);
-	step->pc = link;
+	step->pc = step->regs[LR];
 	step->caller = true;
 	return true;
 }
@@ -171,15 +179,6 @@ bool step_is_needed(struct pm_unwinder *unwinder, Dwfl_Frame *state, uint64_t pc
 #else
 /* ----------------------------------------------------------------------------------- Power */
 
-static bool has_unwind_info(Dwfl *dwfl, uint64_t pc)
-{
-	Dwfl_Module *module = dwfl_addrmodule(dwfl, pc);
-	Dwarf_Addr bias;
-
-	return module != NULL && (dwfl_module_eh_cfi(module, &bias) != NULL ||
-				  dwfl_module_dwarf_cfi(module, &bias) != NULL);
-}
-
 static bool out_of_record(struct pm_unwinder *unwinder, struct step *step, uint64_t above)
 {
 	if (above <= step->regs[SP] ||
@@ -190,24 +189,40 @@ static bool out_of_record(struct pm_unwinder *unwinder, struct step *step, uint6
 	return true;
 }
 
+static bool out_of_innermost(struct pm_unwinder *unwinder, struct step *step, Dwfl_Frame *state,
+			     uint64_t above, uint64_t pc)
+{
+	Dwarf_Word link;
+
+	if (dwfl_frame_reg(state, DWARF_LINK, &link) != 0 || has_called(unwinder, pc, link))
+		return out_of_record(unwinder, step, above);
+	step->pc = link;
+	step->caller = true;
+	return true;
+}
+
 bool step_is_needed(struct pm_unwinder *unwinder, Dwfl_Frame *state, uint64_t pc)
 {
 	const bool caller = unwinder->frames[unwinder->count - 1] & PM_FRAME_CALLER;
+	const enum seen_as as = see(unwinder, unwinder->addresses[unwinder->count - 1], pc);
 	const enum pm_stack_end end = unwinder->end;
 	struct step *step = &unwinder->step;
 	uint64_t above;
 
 	/* What was interrupted may have no frame of its own. */
-	if (!caller || !take_registers(step, state))
+	if ((!caller && as == SEEN_COVERED) || !take_registers(step, state))
 		return false;
 	if (!unwinder_read(unwinder, step->regs[SP], &above)) {
 		unwinder->end = end;
 		return false;
 	}
-	if (above != 0 && has_unwind_info(unwinder->dwfl, pc))
+	if (above != 0 && as == SEEN_COVERED)
 		return false;
 	step->pc = 0;
-	step->wanted = above == 0 || out_of_record(unwinder, step, above);
+	if (caller)
+		step->wanted = above == 0 || out_of_record(unwinder, step, above);
+	else
+		step->wanted = out_of_innermost(unwinder, step, state, above, pc);
 	return end_or_go_on(unwinder);
 }
 #endif

@@ -3,11 +3,11 @@
 
 from __future__ import annotations
 
-TREES = ["recursion", "tail", "leaf", "vdso", "library", "dlopen", "jit", "thread", "signal",
+TREES = ["recursion", "tail", "leaf", "vdso", "library", "dlopen", "jit", "jitloop", "thread", "signal",
          "altstack"]
 # In code of a JIT gdb guesses, and a loop in the vDSO is elsewhere in each sample.
-BY_GDB = [name for name in TREES if name != "jit"]
-SAMPLED = [name for name in TREES if name not in ("vdso", "altstack")]
+BY_GDB = [name for name in TREES if not name.startswith("jit")]
+SAMPLED = [name for name in TREES if name not in ("vdso", "altstack", "jitloop")]
 Frame = tuple[int, str, str]
 
 GDB = """

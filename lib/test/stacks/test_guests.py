@@ -81,6 +81,24 @@ def test_tree_from_samples(came: tuple[Path, Path], which: str) -> None:
     known.check_folded(read(folder, "folded"), read(folder, "ready").split()[2:])
 
 
+def test_samples_in_the_vdso(came: tuple[Path, Path]) -> None:
+    """All to their end, also those of the stub that leads to the C library's function."""
+    folder = came[0] / "vdso"
+    told = read(folder, "told")
+    assert re.search(r"^complete [1-9]", told, re.M) and told.count("\nend_") == 1, told
+    known.check_in_vdso(read(folder, "folded"))
+
+
+def test_samples_that_are_cut(came: tuple[Path, Path]) -> None:
+    """On an alternate stack: what was interrupted is known, its callers are on a stack that no sample
+    copied. That is said, and nothing is made up."""
+    folder = came[0] / "altstack"
+    told = read(folder, "told")
+    assert "\ncomplete 0\n" in told and told.count("\nend_") == 1, told
+    assert "interrupted;" in read(folder, "folded")
+    known.check_cut(read(folder, "folded"), read(folder, "ready").split()[2:])
+
+
 @pytest.mark.skipif(shutil.which("qemu-system-x86_64") is None,
                     reason="no emulator: apt-get install qemu-system-x86")
 def test_chains_that_are_deferred(tmp_path: Path) -> None:

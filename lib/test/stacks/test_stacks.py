@@ -226,6 +226,24 @@ def agree(some: list[str], others: list[str]) -> bool:
 
 
 @pytest.mark.perf
+def test_samples_in_the_vdso(tmp_path: Path) -> None:
+    """All to their end, also those of the stub that leads to the C library's function."""
+    with tree("vdso") as (pid, _, _):
+        told = sampled(pid, 0.7, 16384, tmp_path / "folded")
+    assert told["complete"] == told["stacks"] > 0, told
+    known.check_in_vdso((tmp_path / "folded").read_text(encoding="utf-8"))
+
+
+@pytest.mark.perf
+def test_samples_on_an_alternate_stack(tmp_path: Path) -> None:
+    """What was interrupted is known, its callers are on a stack that no sample copied: marked."""
+    with tree("altstack") as (pid, _, calls):
+        told = sampled(pid, 0.7, 16384, tmp_path / "folded")
+    assert told["complete"] == 0 < told["stacks"], told
+    known.check_cut((tmp_path / "folded").read_text(encoding="utf-8"), calls)
+
+
+@pytest.mark.perf
 def test_a_copy_that_is_too_small(tmp_path: Path) -> None:
     """2,000 calls of 200 bytes or so: 8 KiB of stack do not hold them, and that is said."""
     with tree("deep", "2000") as (pid, _, _):

@@ -3,7 +3,7 @@
  * A program with call trees that are known: it goes into the one that its argument names, writes
  * "ready" and the calls of it, innermost first, and stays there, in a loop or asleep.
  *
- *   trees recursion|tail|signal|dlopen|vdso|leaf|jit|thread|altstack|deep
+ *   trees recursion|tail|signal|dlopen|vdso|leaf|jit|jitloop|thread|altstack|deep
  *
  * TREES_LIBRARY is the library that is opened late, TREES_NICE how nice the program is.
  */
@@ -179,26 +179,36 @@ SHOWN void by_library(void)
 		late(spin);
 }
 
-/* Code that was made at run time, with a frame pointer and a line in a perf map. */
-void by_jit(void);
-SHOWN void by_jit(void)
+/*
+ * Code that was made at run time, with a frame pointer and a line in a perf map. It calls, and goes
+ * back, or stays after that in a loop of its own.
+ */
+void by_jit(bool stays);
+SHOWN void by_jit(bool stays)
 {
 #if defined(__x86_64__)
 	/* push %rbp; mov %rsp,%rbp; call *%rdi; pop %rbp; ret */
 	static const unsigned char code[] = { 0x55, 0x48, 0x89, 0xe5, 0x48, 0x89, 0xf0, 0xff, 0xd0,
 					      0x5d, 0xc3 };
+	static const unsigned char here[] = { 0xeb, 0xfe };
+	const size_t after_call = 9;
 #elif defined(__aarch64__)
 	/* stp x29,x30,[sp,#-16]!; mov x29,sp; blr x1; ldp x29,x30,[sp],#16; ret */
 	static const uint32_t code[] = { 0xa9bf7bfd, 0x910003fd, 0xd63f0020, 0xa8c17bfd,
 					 0xd65f03c0 };
+	static const uint32_t here[] = { 0x14000000 };
+	const size_t after_call = 12;
 #elif defined(__powerpc64__)
 	/* mflr r0; std r0,16(r1); stdu r1,-32(r1); mr r12,r4; mtctr r12; bctrl; addi r1,r1,32;
 	 * ld r0,16(r1); mtlr r0; blr */
 	static const uint32_t code[] = { 0x7c0802a6, 0xf8010010, 0xf821ffe1, 0x7c8c2378, 0x7d8903a6,
 					 0x4e800421, 0x38210020, 0xe8010010, 0x7c0803a6,
 					 0x4e800020 };
+	static const uint32_t here[] = { 0x48000000 };
+	const size_t after_call = 24;
 #else
-	static const unsigned char code[] = { 0 };
+	static const unsigned char code[] = { 0 }, here[] = { 0 };
+	const size_t after_call = 0;
 #endif
 	char *page = mmap(NULL, 65536, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	void (*made)(const char *, void (*)(const char *));
@@ -206,6 +216,8 @@ SHOWN void by_jit(void)
 	FILE *map;
 
 	memcpy(page, code, sizeof(code));
+	if (stays)
+		memcpy(page + after_call, here, sizeof(here));
 	mprotect(page, 65536, PROT_READ | PROT_EXEC);
 	__builtin___clear_cache(page, page + sizeof(code));
 	snprintf(path, sizeof(path), "/tmp/perf-%d.map", (int)getpid());
@@ -215,7 +227,10 @@ SHOWN void by_jit(void)
 	fprintf(map, "%lx %zx made_at_run_time\n", (unsigned long)page, sizeof(code));
 	fclose(map);
 	*(void **)&made = page;
-	made("spin made_at_run_time by_jit main", spin);
+	if (stays)
+		made("made_at_run_time by_jit main", ready);
+	else
+		made("spin made_at_run_time by_jit main", spin);
 }
 
 void *thread(void *unused);
@@ -256,7 +271,9 @@ int main(int argc, char **argv)
 	else if (strcmp(which, "dlopen") == 0)
 		by_library();
 	else if (strcmp(which, "jit") == 0)
-		by_jit();
+		by_jit(false);
+	else if (strcmp(which, "jitloop") == 0)
+		by_jit(true);
 	else if (strcmp(which, "thread") == 0)
 		by_thread();
 	else if (strcmp(which, "signal") == 0)
