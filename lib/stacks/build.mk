@@ -88,6 +88,8 @@ stacks-guest: lib/test/stacks/guest/run.sh	## what shows known call trees in a g
 	$(Q)for name in stopped sample; do $(GUEST_CC) -O2 $(WARNINGS) -o $(GUEST)/root/$$name \
 		lib/test/stacks/$$name.c $(GUEST_SOURCES) $(STACKS_LIBS) || exit 1; done
 	$(Q)$(GUEST_CC) -O1 -fno-omit-frame-pointer -o $(GUEST)/root/pointers lib/test/stacks/trees.c -ldl -pthread -lrt
+	$(Q)[ $(ARCH) != aarch64 ] || $(GUEST_CC) -O1 -mbranch-protection=standard -o $(GUEST)/root/signed \
+		lib/test/stacks/trees.c -ldl -pthread -lrt
 	$(Q)[ $(ARCH) != x86_64 ] || $(GUEST_CC) -O1 $(WARNINGS) -Ilib -o $(GUEST)/root/folded_stacks \
 		lib/examples/stacks/folded_stacks.c $(STACKS_SOURCES) $(GUEST_EXAMPLE) $(STACKS_LIBS)
 .PHONY: stacks-guest

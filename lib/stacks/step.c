@@ -13,8 +13,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "regs.h"
+
 #if _ELFUTILS_PREREQ(0, 188) && (defined(__aarch64__) || defined(__powerpc64__))
 #ifdef __aarch64__
+#define HAVE_SIGNATURES 1
 #define FP 29
 #define LR 30
 #define SP 31
@@ -119,6 +122,33 @@ static bool has_called(struct pm_unwinder *unwinder, uint64_t pc, uint64_t link)
 #ifdef __aarch64__
 /* ----------------------------------------------------------------------------------- arm64 */
 
+/*
+ * A signed return address (FEAT_PAuth) has its signature in the bits above what the process can
+ * address, but for bit 55, which is 0 in user addresses. How many those are, a sample does not say;
+ * no mapping ends above them, so nothing that is mapped loses a bit here.
+ */
+uint64_t step_plain(const struct pm_unwinder *unwinder, uint64_t value)
+{
+	const struct maps *maps = &unwinder->maps;
+	const uint64_t top = maps->count ? maps->list[maps->count - 1].end - 1 : 0;
+	const struct map *map;
+
+	if (top == 0 || value <= top || value >> 55 & 1)
+		return value;
+	map = maps_find(maps, value & UINT64_MAX >> __builtin_clzll(top));
+	return map != NULL && map->exec ? value & UINT64_MAX >> __builtin_clzll(top) : value;
+}
+
+bool step_begin(const struct pm_unwinder *unwinder, Dwfl_Thread *thread)
+{
+	uint64_t link;
+
+	if (!regs_get(unwinder->sample, LR, &link))
+		return false;
+	link = step_plain(unwinder, link);
+	return dwfl_thread_state_registers(thread, LR, 1, &link);
+}
+
 /* What was interrupted: all registers are in the signal's frame. */
 static bool out_of_signal(struct pm_unwinder *unwinder, struct step *step)
 {
@@ -127,6 +157,7 @@ static bool out_of_signal(struct pm_unwinder *unwinder, struct step *step)
 	for (unsigned int i = 0; i <= SP; i++)
 		if (!unwinder_read(unwinder, at + 8 * i, &step->regs[i]))
 			return false;
+	step->regs[LR] = step_plain(unwinder, step->regs[LR]);
 	step->valid = UINT32_MAX;
 	step->caller = false;
 	return unwinder_read(unwinder, at + 8 * (SP + 1), &step->pc);
@@ -142,6 +173,7 @@ static bool out_of_record(struct pm_unwinder *unwinder, struct step *step)
 	    !unwinder_read(unwinder, record, &fp) ||
 	    !unwinder_read(unwinder, record + 8, &step->pc))
 		return false;
+	step->pc = step_plain(unwinder, step->pc);
 	step->regs[FP] = fp;
 	step->regs[LR] = step->pc;
 	step->regs[SP] = record + 16;
@@ -253,5 +285,19 @@ bool step_set(const struct step *step, Dwfl_Thread *thread)
 {
 	(void)step, (void)thread;
 	return false;
+}
+#endif
+
+#ifndef HAVE_SIGNATURES
+uint64_t step_plain(const struct pm_unwinder *unwinder, uint64_t value)
+{
+	(void)unwinder;
+	return value;
+}
+
+bool step_begin(const struct pm_unwinder *unwinder, Dwfl_Thread *thread)
+{
+	(void)unwinder, (void)thread;
+	return true;
 }
 #endif

@@ -104,6 +104,12 @@ bool unwinder_read(struct pm_unwinder *unwinder, uint64_t address, uint64_t *ret
 bool step_is_needed(struct pm_unwinder *unwinder, Dwfl_Frame *state, uint64_t pc);
 bool step_set(const struct step *step, Dwfl_Thread *thread);
 
+/* What libdwfl is to know of the innermost frame beyond its registers as they are. */
+bool step_begin(const struct pm_unwinder *unwinder, Dwfl_Thread *thread);
+
+/* A word of the stack; without its signature when it is a signed address of code. */
+uint64_t step_plain(const struct pm_unwinder *unwinder, uint64_t value);
+
 /* The maps again, where that is allowed by now. Returns whether they were read. */
 bool unwinder_reread(struct pm_unwinder *unwinder);
 

@@ -92,7 +92,10 @@ bool unwinder_read(struct pm_unwinder *unwinder, uint64_t address, uint64_t *ret
 static bool read_memory(Dwfl *dwfl, Dwarf_Addr address, Dwarf_Word *ret, void *context)
 {
 	(void)dwfl;
-	return unwinder_read(context, address, ret);
+	if (!unwinder_read(context, address, ret))
+		return false;
+	*ret = step_plain(context, *ret);
+	return true;
 }
 
 static bool set_registers(Dwfl_Thread *thread, void *context)
@@ -100,7 +103,7 @@ static bool set_registers(Dwfl_Thread *thread, void *context)
 	struct pm_unwinder *unwinder = context;
 
 	return unwinder->step.wanted ? step_set(&unwinder->step, thread) :
-		regs_set(unwinder->sample, thread);
+		regs_set(unwinder->sample, thread) && step_begin(unwinder, thread);
 }
 
 static pid_t next_thread(Dwfl *dwfl, void *context, void **thread)

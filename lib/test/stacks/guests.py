@@ -21,6 +21,7 @@ from kernels.place.place import Order  # noqa: E402
 from kernels.source import fetch  # noqa: E402
 
 LIMIT = 800  # seconds for all trees
+SIGNING = "max,pauth-impdef=on"  # the model whose code signs addresses, by a quick algorithm
 
 
 def build(machine: str) -> Path:
@@ -32,18 +33,18 @@ def build(machine: str) -> Path:
     return TREE / "build" / machine / "stacks-guest"
 
 
-def plain(name: str) -> Row:
+def plain(name: str, cpu: str) -> Row:
     """The row without a virtual clock, and with one CPU: a tree that spins takes no time from what
     watches it when it is nice. A tree may take minutes on a busy host."""
     row = matrix.load().pick([name], [])[0]
-    return replace(row, qemu_args=(), accel=row.arch.accel, cpus=1, stall=LIMIT, timeout=LIMIT,
-                   skip=())
+    return replace(row, qemu_args=(), cpu=cpu or row.cpu, accel=row.arch.accel, cpus=1,
+                   stall=LIMIT, timeout=LIMIT, skip=())
 
 
-def run(row: str, bundle: Path, target: Path, what: list[str]) -> Path:
-    """Boots the row with the bundle, for these trees, or for ["chains"]. A folder for each tree comes
-    back, its core unpacked."""
-    place = GuestPlace(plain(row), fetch.fetcher(), Options(cold=True))
+def run(row: str, bundle: Path, target: Path, what: list[str], cpu: str = "") -> Path:
+    """Boots the row with the bundle, for these trees, those of the program with signed addresses after
+    "signed", or for ["chains"]. A folder for each tree comes back, its core unpacked."""
+    place = GuestPlace(plain(row, cpu), fetch.fetcher(), Options(cold=True))
     target.mkdir(parents=True)
     channel = Channel(target, Limits())
     with place.put(bundle):
@@ -57,7 +58,8 @@ def run(row: str, bundle: Path, target: Path, what: list[str]) -> Path:
 def main() -> int:
     """`guests.py MACHINE ROW FOLDER TREE...`: what came back is left there."""
     machine, row, folder, *what = sys.argv[1:]
-    print(run(row, build(machine), Path(folder), what))
+    cpu = SIGNING if what[0] == "signed" else ""
+    print(run(row, build(machine), Path(folder), what, cpu))
     return 0
 
 

@@ -62,9 +62,9 @@ chains() {	# TREE, by chains of the kernel: what defers them says how many it de
 	for file in ready told folded; do send "$1/$file"; done
 }
 
-ask() {	# TREE
-	name=$1
-	start trees "$name"
+ask() {	# PROGRAM TREE
+	name=$2
+	start "$1" "$name"
 	/perfmodes/root/sample $pid 3 50 16384 "$out/$name/folded" > "$out/$name/told" 2>&1
 	hold "$name" $pid
 	kill -ABRT $pid	# sh lets what it starts with & ignore QUIT
@@ -86,6 +86,7 @@ ulimit -c unlimited
 cd /tmp || exit 3
 case $what in
 " chains") chains recursion ;;
-*) for tree in $what; do ask "$tree"; done ;;
+" signed "*) for tree in ${what# signed}; do ask signed "$tree"; done ;;	# addresses, by pointer authentication
+*) for tree in $what; do ask trees "$tree"; done ;;
 esac
 echo "@@end $count" >> "$tee"
