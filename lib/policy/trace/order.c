@@ -25,7 +25,7 @@ struct item {
 		uint64_t lost;
 		size_t size;		/* of another record */
 	};
-	uint64_t data[];		/* callchain, branches, raw; or the record */
+	uint64_t data[];		/* callchain, branches, group, raw; or the record */
 };
 
 struct pm_order {
@@ -185,30 +185,48 @@ static void deliver_now(struct pm_order *order, uint64_t time)
 
 /* ---------------------------------------------------------------------------- what is handed in */
 
-/* What a sample points to goes behind it: `chain` and `branches` are bytes. */
-static void keep_arrays(struct item *item, const struct pm_observed *sample, size_t chain,
-			size_t branches)
+/* Bytes of the arrays that a sample points to, but for its raw data. */
+struct arrays {
+	size_t chain, branches, group;
+};
+
+static struct arrays arrays_of(const struct pm_observed *sample)
+{
+	return (struct arrays){
+		.chain = sample->callchain ? sample->callchain_count * sizeof(uint64_t) : 0,
+		.branches = sample->branches ?
+			sample->branch_count * sizeof(*sample->branches) : 0,
+		.group = sample->group ? sample->group_count * sizeof(*sample->group) : 0,
+	};
+}
+
+static const void *keep(char **at, const void *from, size_t size)
+{
+	const void *kept = from ? memcpy(*at, from, size) : NULL;
+
+	*at += size;
+	return kept;
+}
+
+/* The arrays go behind the sample, because they last for a callback only. */
+static void keep_arrays(struct item *item, const struct pm_observed *sample,
+			const struct arrays *sizes)
 {
 	char *at = (char *)item->data;
 
 	item->sample = *sample;
-	if (chain > 0)
-		memcpy(at, sample->callchain, chain);
-	item->sample.callchain = chain > 0 ? item->data : NULL;
-	if (branches > 0)
-		memcpy(at + chain, sample->branches, branches);
-	item->sample.branches = branches > 0 ? (struct pm_branch *)(at + chain) : NULL;
-	if (sample->raw != NULL)
-		item->sample.raw = memcpy(at + chain + branches, sample->raw, sample->raw_size);
+	item->sample.callchain = keep(&at, sample->callchain, sizes->chain);
+	item->sample.branches = keep(&at, sample->branches, sizes->branches);
+	item->sample.group = keep(&at, sample->group, sizes->group);
+	item->sample.raw = keep(&at, sample->raw, sample->raw ? sample->raw_size : 0);
 }
 
 static void on_sample(void *context, const struct pm_observed *sample)
 {
-	size_t chain = sample->callchain != NULL ? sample->callchain_count * sizeof(uint64_t) : 0;
-	size_t branches = sample->branches != NULL ?
-		sample->branch_count * sizeof(*sample->branches) : 0;
+	const struct arrays sizes = arrays_of(sample);
 	struct pm_order *order = context;
-	struct item *item = make_item(order, SAMPLE, chain + branches + sample->raw_size);
+	struct item *item = make_item(order, SAMPLE, sizes.chain + sizes.branches + sizes.group +
+				      sample->raw_size);
 
 	if (item == NULL) {
 		deliver_now(order, sample->time);
@@ -216,7 +234,7 @@ static void on_sample(void *context, const struct pm_observed *sample)
 			order->listener.sample(order->context, sample);
 		return;
 	}
-	keep_arrays(item, sample, chain, branches);
+	keep_arrays(item, sample, &sizes);
 	hold(order, item, sample->time);
 }
 

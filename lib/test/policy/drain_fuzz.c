@@ -40,6 +40,8 @@ static void on_sample(void *context, const struct pm_observed *sample)
 		sum += sample->callchain[i];
 	for (size_t i = 0; i < sample->branch_count; i++)
 		sum += sample->branches[i].from + sample->branches[i].flags;
+	for (size_t i = 0; i < sample->group_count; i++)
+		sum += sample->group[i].value + sample->group[i].lost;
 	for (size_t i = 0; i < sample->raw_size; i++)
 		sum += ((const unsigned char *)sample->raw)[i];
 	/* Looks at the sum, so that the reading is done. */
@@ -63,7 +65,8 @@ static void begin(struct pm_session *session, uint8_t options, uint8_t threads)
 	plan.count = options & 1 ? 2 : 1;
 	for (size_t i = 0; i < plan.count; i++)
 		plan.events[i] = (struct plan_event){ .asked = (uint32_t)i,
-						      .spec.tid = PM_ALL_THREADS };
+						      .spec.tid = PM_ALL_THREADS,
+						      .spec.want = PM_WANT_GROUP };
 	session->plan = &plan;
 	session->events.plan = &plan;
 	session->strategy = &by_rings;
@@ -78,7 +81,9 @@ static void begin(struct pm_session *session, uint8_t options, uint8_t threads)
 		(options & 4 ? PERF_SAMPLE_IDENTIFIER : PERF_SAMPLE_ID) |
 		(options & 8 ? PERF_SAMPLE_CALLCHAIN : 0) | (options & 16 ? PERF_SAMPLE_ADDR : 0) |
 		(threads & 16 ? PERF_SAMPLE_RAW : 0) |
-		(threads & 32 ? PERF_SAMPLE_BRANCH_STACK : 0);
+		(threads & 32 ? PERF_SAMPLE_BRANCH_STACK : 0) |
+		(threads & 128 ? PERF_SAMPLE_READ : 0);
+	session->format.read_format = options & 2 ? PERF_FORMAT_LOST : 0;
 	plan.clockid = threads & 64;	/* of its one clock, CLOCK_REALTIME */
 	session->canary.tid = options & 32 ? 9 : 0;
 	session->canary.other = options & 64;

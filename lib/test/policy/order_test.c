@@ -15,7 +15,7 @@
 #define SEEN_MAX 100000
 
 static struct seen {
-	uint64_t time, first, raw;
+	uint64_t time, first, raw, branches, group;
 	uint32_t cpu;
 	char kind;
 } seen[SEEN_MAX];
@@ -31,6 +31,10 @@ static void on_sample(void *context, const struct pm_observed *sample)
 		one->first = sample->callchain[sample->callchain_count - 1];
 	if (sample->raw != NULL)
 		memcpy(&one->raw, sample->raw, sizeof(one->raw));
+	for (size_t i = 0; i < sample->branch_count; i++)
+		one->branches += sample->branches[i].to;
+	for (size_t i = 0; i < sample->group_count; i++)
+		one->group += sample->group[i].value;
 }
 
 static void on_task(void *context, int tid, int parent, uint64_t time)
@@ -75,23 +79,31 @@ static struct pm_order_stats stats_of(const struct pm_order *order)
 	return stats;
 }
 
-/* A sample whose chain and data tell its time; both are gone when the call has returned. */
+/* A sample whose arrays tell its time; they are gone when the call has returned. */
 static void put(struct pm_order *order, const struct pm_listener *to, uint32_t cpu, uint64_t time)
 {
 	uint64_t chain[3] = { 1, 2, time }, raw = time * 3;
+	struct pm_branch branches[2] = { { .to = time }, { .to = time } };
+	struct pm_member group[2] = { { .value = time }, { .value = 4 * time } };
 	const struct pm_observed sample = {
 		.size = sizeof(sample), .cpu = cpu, .time = time, .callchain = chain,
 		.callchain_count = time % 4 ? 3 : 0, .raw = time % 3 ? &raw : NULL,
-		.raw_size = time % 3 ? sizeof(raw) : 0,
+		.raw_size = time % 3 ? sizeof(raw) : 0, .branches = time % 5 ? branches : NULL,
+		.branch_count = time % 5 ? 2 : 0, .group = time % 7 ? group : NULL,
+		.group_count = time % 7 ? 2 : 0,
 	};
 
 	to->sample(order, &sample);
+	memset(group, 0, sizeof(group));
+	memset(branches, 0, sizeof(branches));
 }
 
 static void check_sample(const struct seen *one)
 {
 	assert_int_equal(one->first, one->time % 4 ? one->time : 0);
 	assert_int_equal(one->raw, one->time % 3 ? one->time * 3 : 0);
+	assert_int_equal(one->branches, one->time % 5 ? one->time * 2 : 0);
+	assert_int_equal(one->group, one->time % 7 ? one->time * 5 : 0);
 }
 
 /* Rings of 5 CPUs, each in order, are drained one after the other. */
