@@ -2,13 +2,14 @@
 /*
  * Values of a group in samples: PERF_SAMPLE_READ with PERF_FORMAT_GROUP.
  *
- * An inherited event that samples values was refused until Linux commit 7e8b255650fc ("perf: Support
- * PERF_SAMPLE_READ with inherit") (v6.13), and has values of each thread since. Nothing looks at a
- * version: with a refusal no strategy is left that inherits, and the next one has its turn.
+ * An inherited event that samples values was refused until Linux commit 7e8b255650fc ("perf:
+ * Support PERF_SAMPLE_READ with inherit") (v6.13), and has values of each thread since. Nothing
+ * looks at a version: with a refusal no strategy is left that inherits, and the next one has its
+ * turn.
  *
  * A member that is enabled or opened after its leader may stand still until its thread is switched
- * in again, if its PMU is another one, as those of the clocks and of other software events are (seen
- * on 6.18). So all are opened disabled, and leaders are enabled last.
+ * in again, if its PMU is another one, as those of the clocks and of other software events are
+ * (seen on 6.18). So all are opened disabled, and leaders are enabled last.
  */
 #include "group.h"
 

@@ -109,11 +109,11 @@ static inline ptrdiff_t words_of(uint64_t type)
 }
 
 /*
- * Decodes a sample of `format`, as negotiate.c chooses it: one word each in this order, but for what
- * has a length. A fifth of the time that pm_record_decode takes for any layout.
- * Each field is set by itself, for clearing them together takes as long as all else. False: the
- * bytes do not fit. `ret_id` stays as it is where samples have no id, `ret_group` where they have no
- * values of a group.
+ * Decodes a sample of `format`, as negotiate.c chooses it: one word each in this order, but for
+ * what has a length. A fifth of the time that pm_record_decode takes for any layout. Each field is
+ * set by itself, for clearing them together takes as long as all else. False: the bytes do not fit.
+ * `ret_id` stays as it is where samples have no id, `ret_group` where they have no values of a
+ * group.
  */
 static inline bool pm_layout_take(const struct perf_event_header *header,
 				  const struct pm_format *format, struct pm_observed *ret,
