@@ -97,7 +97,7 @@ int lies_refuse(const struct perf_event_attr *attr, void *asked, long pid, long 
 		error = refuse_event(attr);
 	if (!error)
 		error = refuse_allowed(attr, pid);
-	if (!error && pid >= 0 && cpu >= 0 && lie(LIE_open_offline_shut) && is_offline(cpu))
+	if (!error && pid >= 0 && cpu >= 0 && is_offline(cpu) && lie(LIE_open_offline_shut))
 		error = ENODEV;
 	if (flags & ~PERF_FLAG_FD_CLOEXEC && lie(LIE_open_no_call_flags))
 		error = EINVAL;
