@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -265,3 +266,34 @@ def test_what_the_library_asks_is_in_the_quick_suite() -> None:
     missing = {key for key in facts.keys(TREE / facts.LIBRARY)
                if ".".join(key.split(".")[:2]) not in quick}
     assert not missing
+
+
+# Debian builds the kernels of these without CPU hotplug.
+CPUS_STAY = {("armv6l", "6.1"), ("armv6l", "6.12"), ("mips64", "6.1"), ("mips64", "6.12")}
+
+
+def unanswered(profiles: dict[str, dict[str, Any]], asked: set[str]) -> dict[tuple[str, str], set[str]]:
+    """What no row of an architecture and series answers, of what programs look up."""
+    said: dict[tuple[str, str], set[str]] = {}
+    for profile in profiles.values():
+        release = ".".join(re.findall(r"\d+", profile["identity"]["release"])[:2])
+        said.setdefault((profile["identity"]["arch"], release), set()).update(profile["kernel"])
+    return {place: asked - keys for place, keys in said.items() if asked - keys}
+
+
+def test_a_series_without_an_answer_is_seen() -> None:
+    profiles = {"one": profile_of("5.10.1", **{"perm.level_file.file_agrees": "yes"}),
+                "two": profile_of("5.10.2", **{"hotplug.cpus.reopened": "yes"}),
+                "three": profile_of("6.1.0", **{"hotplug.cpus.reopened": "yes"})}
+    missing = unanswered(profiles, {"hotplug.cpus.reopened", "perm.level_file.file_agrees"})
+    assert missing == {("x86_64", "6.1"): {"perm.level_file.file_agrees"}}
+
+
+def test_each_series_answers_what_programs_look_up() -> None:
+    """Tracepoints' scope, DISABLE, hotplug and the file of the level ship for each of them."""
+    deciding = facts.deciding(TREE / facts.LIBRARY)
+    asked = {key for key, tables in deciding.items() if "programs" in tables}
+    assert {key.split(".")[0] for key in asked} >= {"tracepoint", "poll", "hotplug", "perm"}
+    missing = unanswered(shipped.load(TREE / shipped.FOLDER), asked)
+    hotplug = {key for key in asked if key.startswith("hotplug.")}
+    assert missing == {place: hotplug for place in CPUS_STAY}
