@@ -40,8 +40,11 @@ static void on_sample(void *context, const struct pm_observed *sample)
 		sum += sample->callchain[i];
 	for (size_t i = 0; i < sample->branch_count; i++)
 		sum += sample->branches[i].from + sample->branches[i].flags;
-	for (size_t i = 0; i < sample->group_count; i++)
+	for (size_t i = 0; i < sample->group_count; i++) {
 		sum += sample->group[i].value + sample->group[i].lost;
+		if (sample->group[i].event >= plan.count && sample->group[i].event != SIZE_MAX)
+			abort();
+	}
 	for (size_t i = 0; i < sample->raw_size; i++)
 		sum += ((const unsigned char *)sample->raw)[i];
 	/* Looks at the sum, so that the reading is done. */

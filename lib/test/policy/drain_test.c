@@ -190,6 +190,56 @@ static void branches(void **state)
 	assert_true(delivered == 1 && session.stats.unknown == 3);
 }
 
+static struct pm_member members[4];
+
+static void on_group(void *context, const struct pm_observed *sample)
+{
+	(void)context;
+	last = *sample;
+	for (size_t i = 0; i < sample->group_count && i < ARRAY_SIZE(members); i++)
+		members[i] = sample->group[i];
+	delivered++;
+}
+
+/* Between the period and the call chain; of its members the second one is nobody's. */
+static void values_of_a_group(void **state)
+{
+	uint64_t words[] = { 1, 0x1234, halves(7, 8), 99, halves(3, 0), 5, 2, 70, 60,
+			     11, 1, 4, 12, 77, 0, 1, 0xa };
+
+	(void)state;
+	session.listener.sample = on_group;
+	session.format.sample_type |= PERF_SAMPLE_READ | PERF_SAMPLE_CALLCHAIN;
+	session.format.read_format = PERF_FORMAT_GROUP | PERF_FORMAT_ID | PERF_FORMAT_LOST |
+		PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING;
+	plan.events[0].spec.want = PM_WANT_GROUP;
+	events[0].id = 1;
+	assert_int_equal(pm_ids_index(&session.ids, &session.events), 0);
+	session.ids.asked_all = true;
+	put(PERF_RECORD_SAMPLE, 8 + sizeof(words), words, ARRAY_SIZE(words));
+	assert_int_equal(pm_drain(&session), 1);
+	assert_true(delivered == 1 && last.group_count == 2 && last.callchain_count == 1);
+	assert_true(last.group_enabled == 70 && last.group_running == 60);
+	assert_true(members[0].event == 0 && members[0].value == 11 && members[0].lost == 4);
+	assert_true(members[1].event == SIZE_MAX && members[1].value == 12);
+	/* More than the record holds, and a number that wraps when it is multiplied. */
+	words[6] = 4;
+	put(PERF_RECORD_SAMPLE, 8 + sizeof(words), words, ARRAY_SIZE(words));
+	words[6] = UINT64_MAX / 3 + 2;
+	put(PERF_RECORD_SAMPLE, 8 + sizeof(words), words, ARRAY_SIZE(words));
+	/* Two words where three are the least. */
+	put(PERF_RECORD_SAMPLE, 8 + 8 * sizeof(words[0]), words, 8);
+	assert_int_equal(pm_drain(&session), 3);
+	assert_true(delivered == 1 && session.stats.unknown == 3);
+	/* Who did not ask for them gets none. */
+	plan.events[0].spec.want = 0;
+	words[6] = 2;
+	put(PERF_RECORD_SAMPLE, 8 + sizeof(words), words, ARRAY_SIZE(words));
+	assert_int_equal(pm_drain(&session), 1);
+	assert_true(delivered == 2 && last.group == NULL && last.group_count == 0);
+	pm_ids_free(&session.ids);
+}
+
 static void many_laps(void **state)
 {
 	(void)state;
@@ -396,6 +446,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(fields_not_asked_for, setup, teardown),
 		cmocka_unit_test_setup_teardown(raw_data, setup, teardown),
 		cmocka_unit_test_setup_teardown(branches, setup, teardown),
+		cmocka_unit_test_setup_teardown(values_of_a_group, setup, teardown),
 		cmocka_unit_test_setup_teardown(many_laps, setup, teardown),
 		cmocka_unit_test_setup_teardown(too_short_for_its_layout, setup, teardown),
 		cmocka_unit_test_setup_teardown(a_callchain_longer_than_the_record, setup,
