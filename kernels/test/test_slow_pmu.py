@@ -71,6 +71,16 @@ def test_cores_of_two_kinds(tmp_path: Path) -> None:
     assert told["hw.kinds_of_cores.own_cores"] == told["group.two_core_pmus.two_core_pmus"] == "yes"
 
 
+def test_the_library_on_cores_of_two_kinds(tmp_path: Path) -> None:
+    """A bare "cycles" is an event for each kind, and what they count adds up."""
+    if not (ROOT / "build/x86_64/bundle/bin/probes/library/kinds").exists():
+        pytest.skip("needs the library's programs in the bundle: make library-bundle")
+    words = ["--suite", "library", "--probe", "library.kinds"]
+    told = ask(tmp_path / "run", "amd64-6.12-hybrid", *words)
+    points = ("names.each", "counts.each", "counts.sum", "samples.both")
+    assert {told.get(f"library.kinds.{point}") for point in points} == {"yes"}, told
+
+
 def test_a_trace_unit(tmp_path: Path) -> None:
     told = ask(tmp_path / "run", "amd64-newest-aux")
     declared = catalogue.gather([tmp_path / "run/amd64-newest-aux/catalogue"]).probes
