@@ -6,6 +6,7 @@
  */
 #include "probe.h"
 #include "core_pmu.h"
+#include "late.h"
 
 PROBE(TITLE("interrupts of hardware counters")
       SINCE("2.6.31")
@@ -120,11 +121,14 @@ TEST_F(counter, samples)
 
 /*
  * One period: returns whether its samples are too few. Throttling and a full ring take some away,
- * and so does a host that lets an emulated CPU stand still: then few gaps are long.
+ * and so does a host that lets an emulated CPU stand still, when few gaps are long, or that has no
+ * time for an emulator's timers.
  */
 static bool too_few(struct sampler *sampler, uint64_t period)
 {
+	struct timer timer = must_timer();
 	struct tally tally = collect(sampler, 20);
+	const bool late = is_late(&timer);
 	uint64_t count = must_count(sampler->fd), want = count / period, got = tally.samples;
 
 	if (!got)
@@ -137,6 +141,9 @@ static bool too_few(struct sampler *sampler, uint64_t period)
 	if (tally.held_back)
 		say_unknown("samples=%" PRIu64 " of %" PRIu64 ", and some were held back", got,
 			    want);
+	if (late)
+		say_unknown("samples=%" PRIu64 " of %" PRIu64 ", but a timer's were late as well",
+			    got, want);
 	if (usual_gap(&tally) <= period + period / 4)
 		say_unknown("samples=%" PRIu64 " of %" PRIu64 ", but most of them a period apart",
 			    got, want);
