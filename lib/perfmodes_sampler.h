@@ -9,8 +9,9 @@
  * and each CPU, with one ring a CPU. pm_sampler_explain says which, and why.
  *
  * What this process may not open (EACCES, EPERM) it asks a broker for, if opts.broker is one; a
- * broker without an answer for 2 seconds is asked nothing more. A broker opens no groups, and none
- * of a cgroup alone. The socket stays the caller's.
+ * broker without an answer for 2 seconds, or with a senseless one, is asked nothing more: the
+ * connection is shut down. A broker opens no groups, and none of a cgroup alone. The socket stays
+ * the caller's.
  *
  * Records of all rings are delivered in the order of their times. A process is known by a serial
  * number that no other process gets, also none with the same pid.
