@@ -38,16 +38,25 @@ def fixture_place(tmp_path: Path) -> Iterator[Path]:
             if place.exists():
                 break
             time.sleep(0.01)
-        yield place
-        broker.terminate()
+        try:
+            yield place
+        finally:
+            broker.terminate()
     assert broker.returncode == 0 and not place.exists()
 
 
 def connect(place: Path) -> socket.socket:
-    client = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-    client.settimeout(10)
-    client.connect(str(place))
-    return client
+    """The socket's name is there a moment before somebody listens."""
+    for _ in range(1000):
+        client = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        client.settimeout(10)
+        try:
+            client.connect(str(place))
+            return client
+        except ConnectionRefusedError:
+            client.close()
+            time.sleep(0.01)
+    raise TimeoutError(f"nobody listens at {place}")
 
 
 def ask(client: socket.socket, packet: bytes) -> tuple[int, list[int]]:
@@ -85,11 +94,13 @@ def test_serves_one_user_only(tmp_path: Path) -> None:
     place = tmp_path / "socket"
     arguments = [str(PROGRAM), str(place), "--uid", str(os.getuid() + 1)]
     with subprocess.Popen(arguments) as broker:
-        while not place.exists():
-            time.sleep(0.01)
-        with connect(place) as client:
-            assert client.recv(64) == b""
-        broker.terminate()
+        try:
+            while not place.exists():
+                time.sleep(0.01)
+            with connect(place) as client:
+                assert client.recv(64) == b""
+        finally:
+            broker.terminate()
 
 
 def turn_away(place: Path) -> None:
