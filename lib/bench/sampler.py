@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""What perfmodes-sampler costs beside `perf record -a`: at the same rate, turn by turn, in one run.
+"""What perfmodes-sampler costs beside `perf record -a`: at the same rate, turn by turn, in pairs.
 
-    lib/bench/sampler.py [--rounds N] [--seconds S] [--period NS]
+    lib/bench/sampler.py [--rounds N] [--seconds S] [--period NS] [--no-readers] [--json DIR]
 
-Of each: CPU time for a sample that was taken, resident memory, and how many of the samples that two
-busy processes must cause came. perf record only stores what it reads; perf script then unwinds and
-names, which the service does while it runs. Nothing is judged; ratios are of the medians.
+Of each, while two processes are busy: CPU time for a sample that was taken, peak resident memory,
+and the part of the samples that was lost. CPU time is of the whole run, start and end with it. perf
+record only stores what it reads; perf script or perf report then unwinds and names, which the
+service does while it runs, so both sums are shown. A ratio is of two programs of one round; who goes
+first changes from round to round. Nothing is judged.
 """
 
 from __future__ import annotations
@@ -16,17 +18,24 @@ import json
 import os
 import platform
 import re
-import statistics
+import shutil
 import subprocess
 import sys
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
+
+import bench
 
 TREE = Path(__file__).resolve().parents[2]
 PROGRAM = TREE / "build" / os.environ.get("ARCH", platform.machine()) / "perfmodes-sampler"
 WORKLOAD = TREE / "build" / "test" / "sampler" / "workload"
+PERF = "perf"
 STACK_BYTES = 4096
+READERS = {"perf script": [PERF, "script", "--no-inline"],
+           "perf report": [PERF, "report", "--stdio", "--no-inline"]}
+UNITS = {"us a sample": "CPU time", "MB": "peak memory", "% lost": "samples lost"}
 
 
 @dataclass
@@ -37,6 +46,12 @@ class Cost:
     rss_kb: int
     samples: int
     lost: int
+
+    def figures(self) -> dict[str, float]:
+        """By unit."""
+        seen = max(self.samples, 1)
+        return {"us a sample": self.cpu_s * 1e6 / seen, "MB": self.rss_kb / 1024,
+                "% lost": 100 * self.lost / (seen + self.lost)}
 
 
 def spent(command: list[str], folder: Path) -> tuple[float, int, str]:
@@ -64,73 +79,103 @@ def service(folder: Path, stacks: str, period: int, seconds: float) -> Cost:
     return Cost(cpu, rss, told["samples"], told["lost"] + told["dropped"])
 
 
+def lost_of(data: Path) -> int:
+    """What rings told, or what the events told at the end (PERF_FORMAT_LOST, v6.0; perf 6.1): the
+    rings' is short of what was lost last. A line with a part in % counts records, not samples."""
+
+    def said(*command: str) -> str:
+        return subprocess.run([PERF, *command, "-i", str(data)], capture_output=True, text=True,
+                              check=False).stdout
+
+    rings = said("script", "--show-lost-events", "-F", "tid")
+    events = said("report", "--stats")
+    return max(sum(map(int, re.findall(r"PERF_RECORD_LOST lost (\d+)", rings))),
+               sum(map(int, re.findall(r"LOST_SAMPLES events:\s+(\d+)$", events, re.MULTILINE))))
+
+
 def perf(folder: Path, stacks: str, period: int, seconds: float) -> Cost:
     graph = [f"--call-graph=dwarf,{STACK_BYTES}"] if stacks == "dwarf" else []
-    command = ["perf", "record", "-a", "-e", "cpu-clock", "-c", str(period), "-m", "1024",
+    command = [PERF, "record", "-a", "-e", "cpu-clock", "-c", str(period), "-m", "1024",
                *graph, "-o", str(folder / "perf.data"), "sleep", str(seconds)]
     cpu, rss, said = spent(command, folder)
     samples = re.search(r"\((\d+) samples\)", said)
-    stats = subprocess.run(["perf", "report", "--stats", "-i", str(folder / "perf.data")],
-                           capture_output=True, text=True, check=False).stdout
-    lost = re.search(r"LOST_SAMPLES events:\s+(\d+)", stats)
-    return Cost(cpu, rss, int(samples.group(1)) if samples else 0,
-                int(lost.group(1)) if lost else 0)
+    if not samples:
+        sys.exit(f"perf record has no samples: {said.strip()}")
+    return Cost(cpu, rss, int(samples.group(1)), lost_of(folder / "perf.data"))
 
 
-def script(folder: Path, recorded: Cost) -> Cost:
-    """perf record, and unwinding what it stored."""
-    before = os.times()
-    with open(os.devnull, "wb") as nowhere:
-        subprocess.run(["perf", "script", "--no-inline", "-i", str(folder / "perf.data")],
-                       stdout=nowhere, stderr=nowhere, check=False)
-    after = os.times()
-    cpu = (after.children_user - before.children_user +
-           after.children_system - before.children_system)
-    return Cost(recorded.cpu_s + cpu, recorded.rss_kb, recorded.samples, recorded.lost)
+def with_reader(folder: Path, recorded: Cost, reader: list[str]) -> Cost:
+    """perf record, and unwinding and naming what it stored."""
+    output = folder / "read"
+    with output.open("wb") as out:
+        process = subprocess.Popen([*reader, "-i", str(folder / "perf.data")], stdout=out,
+                                   stderr=subprocess.DEVNULL)
+        _, _, usage = os.wait4(process.pid, 0)
+    process.returncode = 0
+    return Cost(recorded.cpu_s + usage.ru_utime + usage.ru_stime,
+                max(recorded.rss_kb, usage.ru_maxrss), recorded.samples, recorded.lost)
 
 
-def one_round(period: int, seconds: float, with_script: bool) -> dict[str, Cost]:
+def one_pair(folder: Path, stacks: str, options: argparse.Namespace, we_first: bool,
+             ) -> dict[str, Cost]:
     costs = {}
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        for stacks in ("none", "dwarf"):
-            costs[f"perfmodes-sampler, {stacks}"] = service(folder, stacks, period, seconds)
-            costs[f"perf record -a, {stacks}"] = perf(folder, stacks, period, seconds)
-        if with_script:
-            costs["perf record -a, dwarf, and perf script"] = script(
-                folder, costs["perf record -a, dwarf"])
+    for who in (service, perf) if we_first else (perf, service):
+        name = bench.OURS if who is service else "perf record -a"
+        costs[name] = who(folder, stacks, options.period, options.seconds)
+    if stacks == "dwarf" and not options.no_readers:
+        for reader, command in READERS.items():
+            costs[f"perf record -a, {reader}"] = with_reader(
+                folder, costs["perf record -a"], command)
     return costs
 
 
-def show(rounds: list[dict[str, Cost]]) -> None:
-    print(f"{'':40} {'us/sample':>10} {'RSS, MB':>8} {'samples':>8} {'lost':>6}")
-    for name in rounds[0]:
-        costs = [costs[name] for costs in rounds]
-        each = statistics.median(cost.cpu_s * 1e6 / max(cost.samples, 1) for cost in costs)
-        print(f"{name:40} {each:10.1f} {statistics.median(c.rss_kb for c in costs) / 1024:8.1f} "
-              f"{statistics.median(c.samples for c in costs):8.0f} "
-              f"{sum(c.lost for c in costs):6}")
+def measure(options: argparse.Namespace) -> list[dict[str, Any]]:
+    """Rows as those of bench.py."""
+    cases: bench.Cases = {}
+    units: dict[str, str] = {}
+    for number in range(options.rounds):
+        for stacks, title in (("none", "no stacks"), ("dwarf", "stacks copied")):
+            with tempfile.TemporaryDirectory() as name:
+                costs = one_pair(Path(name), stacks, options, number % 2 == 0)
+            for subject, cost in costs.items():
+                for unit, value in cost.figures().items():
+                    case = f"whole system, {title}, {UNITS[unit]}"
+                    cases.setdefault(case, {}).setdefault(subject, []).append(value)
+                    units[case] = unit
+        print(f"round {number + 1} of {options.rounds}, load {os.getloadavg()[0]:.1f}",
+              file=sys.stderr)
+    return bench.summarise(cases, units)
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--no-script", action="store_true", help="leave perf script out")
+    parser.add_argument("--rounds", type=int, default=6)
+    parser.add_argument("--no-readers", action="store_true",
+                        help="leave perf script and perf report out")
     parser.add_argument("--seconds", type=float, default=3)
     parser.add_argument("--period", type=int, default=1_000_000, help="ns of CPU time")
+    parser.add_argument("--json", type=Path, help="folder that gets sampler.json")
     options = parser.parse_args()
     for program in (PROGRAM, WORKLOAD):
         if not program.exists():
             sys.exit(f"not built: make {program.relative_to(TREE)}")
+    if not shutil.which(PERF):
+        sys.exit("no perf: apt-get install linux-perf")
+    before = bench.machine()
     busy = [subprocess.Popen([str(WORKLOAD), "spin", "600000"], stdout=subprocess.DEVNULL)
             for _ in range(2)]
     try:
-        show([one_round(options.period, options.seconds, not options.no_script)
-              for _ in range(options.rounds)])
+        rows = measure(options)
     finally:
         for process in busy:
             process.kill()
             process.wait()
+    print(bench.markdown(rows))
+    print(f"\nload {before['load']} before, {os.getloadavg()[0]:.2f} after")
+    if options.json:
+        options.json.mkdir(parents=True, exist_ok=True)
+        told = {"machine": before, "rows": rows}
+        (options.json / "sampler.json").write_text(json.dumps(told, indent=1), encoding="utf-8")
     return 0
 
 

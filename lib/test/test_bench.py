@@ -3,12 +3,15 @@
 
 from __future__ import annotations
 
+import argparse
+import importlib
 import json
 import re
 import shutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -135,3 +138,52 @@ def test_a_ratio_too_small_for_two_digits_is_not_zero(tmp_path: Path) -> None:
     path.write_text(json.dumps(run_of_two), encoding="utf-8")
     assert table(tree, "--take", str(path), "--write").returncode == 0
     assert "**<0.01** (<0.01-0.50) |" in (tree / "lib/bench/README.md").read_text(encoding="utf-8")
+
+
+# ------------------------------------------------------------------------- beside perf record -a
+
+@pytest.fixture(name="sampler")
+def bench_sampler(monkeypatch: pytest.MonkeyPatch) -> Any:
+    monkeypatch.syspath_prepend(str(BENCH.parent))
+    return importlib.import_module("sampler")
+
+
+@pytest.mark.parametrize(("rings", "events", "lost"), [
+    ("", "", 0),
+    ("7 PERF_RECORD_LOST lost 12\n7 PERF_RECORD_LOST lost 3", "", 15),
+    ("7 PERF_RECORD_LOST lost 12", "LOST_SAMPLES events:  2  ( 0.0%)\n"
+     "LOST_SAMPLES events:  14\nLOST_SAMPLES events:  6", 20),
+])
+def test_what_perf_lost(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, sampler: Any, rings: str,
+                        events: str, lost: int) -> None:
+    """Samples, and not the records that tell of them."""
+    perf = tmp_path / "perf"
+    perf.write_text(f"#!/bin/sh\ncase $1 in script) echo '{rings}' ;; *) echo '{events}' ;; esac\n",
+                    encoding="utf-8")
+    perf.chmod(0o755)
+    monkeypatch.setattr(sampler, "PERF", str(perf))
+    assert sampler.lost_of(tmp_path / "perf.data") == lost
+
+
+def test_pairs_take_turns_and_readers_are_added(tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+                                                sampler: Any) -> None:
+    turns: list[str] = []
+
+    def program(name: str, cpu: float) -> Any:
+        def run(*_: object) -> Any:
+            turns.append(name)
+            return sampler.Cost(cpu, 2048, 100, 100)
+        return run
+    monkeypatch.setattr(sampler, "service", program("service", 0.5))
+    monkeypatch.setattr(sampler, "perf", program("perf", 1.0))
+    monkeypatch.setattr(sampler, "READERS", {"reader": ["/bin/true"]})
+    monkeypatch.setattr(sampler.tempfile, "tempdir", str(tmp_path))
+    rows = sampler.measure(argparse.Namespace(rounds=2, period=1, seconds=1, no_readers=False))
+    assert turns == ["service", "perf"] * 2 + ["perf", "service"] * 2
+    told = {(row["case"], row["subject"]): row for row in rows}
+    title = "whole system, stacks copied"
+    beside = told[f"{title}, CPU time", "perf record -a"]
+    assert beside["ratio"] == 0.5 and beside["median"] == 10_000
+    assert told[f"{title}, CPU time", "perf record -a, reader"]["ratio"] <= 0.5
+    assert told[f"{title}, samples lost", "perfmodes"]["median"] == 50
+    assert told[f"{title}, peak memory", "perfmodes"]["median"] == 2
