@@ -256,6 +256,7 @@ struct pm_sampler_stats {
 	uint64_t mistimed;		/* records with the time of another program's clock */
 	uint64_t brokered;		/* descriptors that a broker opened, ever */
 	uint64_t broker_refused;	/* those that it did not, or not in time */
+	uint64_t late_cpus;		/* came online or back, a second before at most */
 };
 
 /* --------------------------------------------------------------------------------- samplers */
@@ -295,7 +296,11 @@ int pm_sampler_stop(struct pm_sampler *sampler);
  */
 int pm_sampler_fd(const struct pm_sampler *sampler);
 
-/* Sums of the events in their order, over all that is watched by thread; -ENOTSUP by CPU. (0.1) */
+/*
+ * Sums of the events in their order since the start, what has ended included: over all that is
+ * watched by thread or in a cgroup, or over everybody. Returns how many, up to `count`; -ENOTSUP by
+ * CPU with targets, whose events count others as well; -errno of read(2). (0.1)
+ */
 int pm_sampler_read(struct pm_sampler *sampler, struct pm_value *ret, size_t count);
 
 /* Calls `each` for every process known, until it returns != 0. Returns that, or 0. (0.1) */

@@ -22,6 +22,10 @@ $(SAMPLER_TESTS): build/test/%_test: lib/test/%_test.c build/test/sampler.a buil
 	$(call say,TEST,$@)
 	$(Q)mkdir -p $(@D) && gcc $(TEST_FLAGS) -o $@ $< build/test/sampler.a build/test/lib.a -lcmocka $(YAJL) $(TEST_LIBS)
 
+# In guests (see library-bundle): the crowd under a sampler while CPUs come and go.
+$(B)/sampler_hotplug: $(B)/lib/test/census/hotplug/sampler_hotplug.o $(HOTPLUG) \
+	$(patsubst lib/%.c,$(B)/lib/%.o,$(SAMPLER_SOURCES)) $(LIB_STATIC)
+
 # The service needs stacks and their symbols: built where lib/stacks/build.mk finds what they need.
 SERVICE := $(patsubst lib/%.c,$(B)/pic/%.o,$(wildcard lib/sampler/service/*.c))
 $(B)/pic/sampler/service/main.o: LIB_EXTRA += -DPM_VERSION='"$(shell sed -n 's/^Version: //p' lib/sampler/perfmodes-sampler.pc.in)"'

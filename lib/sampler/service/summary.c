@@ -50,7 +50,8 @@ static void tell_source(struct service *service, struct source *source)
 		     (int64_t)source->stats.skipped, "#records", (int64_t)source->stats.records,
 		     "#unwatched", (int64_t)source->stats.unwatched, "#brokered",
 		     (int64_t)source->stats.brokered, "#broker_refused",
-		     (int64_t)source->stats.broker_refused, NULL);
+		     (int64_t)source->stats.broker_refused, "#late_cpus",
+		     (int64_t)source->stats.late_cpus, NULL);
 	fprintf(stderr, "%s: %" PRIu64 " samples; lost by the kernel %" PRIu64 "; without a stack: "
 		"shed %" PRIu64 ", queue full %" PRIu64 ", no memory of the process %" PRIu64
 		"; not written %" PRIu64 "\n", source->config->name, counts->samples, counts->lost,

@@ -17,6 +17,7 @@
 #include "../../policy/diagnosis/diag.h"
 #include "../../policy/profile/deny.h"
 #include "../../policy/strategy/order.h"
+#include "cpus.h"
 #include "negotiate.h"
 #include "rings.h"
 #include "threads.h"
@@ -79,73 +80,6 @@ static int open_cgroup(struct pm_sampler *sampler, char *why)
 	return -errno;
 }
 
-/* -------------------------------------------------------------------------------------- by CPU */
-
-static void give_up_cpu(struct pm_sampler *sampler, int cpu)
-{
-	struct watch_ring *ring = pm_watch_ring(sampler, cpu);
-
-	if (ring != NULL)
-		ring->dead = true;
-	pm_watch_drop_dead(sampler);
-	pm_watch_close_of(sampler, 0, cpu);
-}
-
-static int open_on_cpu(struct pm_sampler *sampler, size_t event, int cpu, int group)
-{
-	struct opened opened = { .event = (uint32_t)event, .cpu = cpu };
-	int err;
-
-	opened.fd = pm_watch_open_event(sampler, &sampler->events[event], 0, cpu, group);
-	if (opened.fd < 0)
-		return opened.fd;
-	err = pm_watch_add(sampler, &opened);
-	return err < 0 ? err : opened.fd;
-}
-
-/* An event of a PMU that is of other CPUs: it was opened on one of those. */
-static bool is_elsewhere(int err)
-{
-	return err == -ENOENT || err == -ENODEV || err == -EINVAL || err == -EOPNOTSUPP;
-}
-
-static int open_all_on_cpu(struct pm_sampler *sampler, int cpu)
-{
-	int fds[EVENTS_MAX], side = open_on_cpu(sampler, sampler->count, cpu, -1);
-	int err = side < 0 ? side : pm_watch_map(sampler, side, cpu, false);
-
-	for (size_t i = 0; err >= 0 && i < sampler->count; i++) {
-		const size_t leader = sampler->events[i].leader;
-		const bool leads = leader == i;
-
-		fds[i] = leads || fds[leader] >= 0 ?
-			open_on_cpu(sampler, i, cpu, leads ? -1 : fds[leader]) : -ENOENT;
-		if (fds[i] < 0 && !is_elsewhere(fds[i]))
-			err = fds[i];
-		else if (fds[i] >= 0 && pm_watch_samples(&sampler->events[i]))
-			err = pm_ioctl(fds[i], PERF_EVENT_IOC_SET_OUTPUT, (unsigned long)side);
-	}
-	return err;
-}
-
-static int open_cpus(struct pm_sampler *sampler, struct pm_diag *diag)
-{
-	for (size_t i = 0; i < sampler->on.count; i++) {
-		const int cpu = sampler->on.list[i];
-		int err = open_all_on_cpu(sampler, cpu);
-
-		if (err >= 0)
-			continue;
-		give_up_cpu(sampler, cpu);
-		if (err != -ENODEV)
-			return pm_diag_say(diag, -err, err == -EMFILE ? PM_CAUSE_DESCRIPTORS :
-					   PM_CAUSE_UNKNOWN, "sampler: events on cpu %d: %s", cpu,
-					   pm_errno_name(-err));
-	}
-	return sampler->ring_count > 0 ? 0 : pm_diag_say(diag, ENODEV, PM_CAUSE_NO_TARGET,
-							 "sampler: no CPU is online");
-}
-
 /* ------------------------------------------------------------------------------------- the ways */
 
 static const char *const way_names[WAYS] = {
@@ -178,7 +112,7 @@ static int try_way(struct pm_sampler *sampler, enum way way, struct pm_diag *dia
 	if (way == WAY_THREADS)
 		return pm_watch_open_threads(sampler, diag);
 	err = pm_watch_negotiate(sampler, 0, diag);
-	return err < 0 ? err : open_cpus(sampler, diag);
+	return err < 0 ? err : pm_watch_open_cpus(sampler, diag);
 }
 
 int pm_watch_open(struct pm_sampler *sampler, struct pm_diag *diag)
@@ -228,36 +162,12 @@ int pm_watch_enable(struct pm_sampler *sampler, bool enable)
 
 /* -------------------------------------------------------------------------------------- follow */
 
-/* CPUs that came online, or came back after their events had died with them. */
-static void follow_cpus(struct pm_sampler *sampler)
-{
-	struct pm_cpus now;
-
-	if (pm_cpus_list(sampler->cpus, NULL, &now) < 0)
-		return;
-	for (size_t i = 0; i < now.count; i++) {
-		const size_t before = sampler->opened_count;
-
-		if (pm_watch_ring(sampler, now.list[i]) != NULL)
-			continue;
-		if (open_all_on_cpu(sampler, now.list[i]) < 0) {
-			give_up_cpu(sampler, now.list[i]);
-			sampler->stats.unwatched++;
-			continue;
-		}
-		for (size_t k = before; k < sampler->opened_count; k++)
-			if (pm_watch_leads(sampler, sampler->opened[k].event))
-				(void)pm_ioctl(sampler->opened[k].fd, PERF_EVENT_IOC_ENABLE, 0);
-	}
-	free(now.list);
-}
-
 void pm_watch_follow(struct pm_sampler *sampler)
 {
 	if (sampler->way == WAY_THREADS)
 		pm_watch_follow_threads(sampler);
 	else
-		follow_cpus(sampler);
+		pm_watch_follow_cpus(sampler);
 }
 
 void pm_watch_leave(struct pm_sampler *sampler, const struct process *process)

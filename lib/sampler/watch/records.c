@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "rings.h"
+#include "threads.h"
 
 /* -------------------------------------------------------------------------------------- samples */
 
@@ -61,9 +62,10 @@ static void tell_sample(struct pm_sampler *sampler, const struct opened *opened,
 /* Listed threads have events of their own; what they have inherited besides tells it again. */
 static bool is_duplicate(struct pm_sampler *sampler, const struct opened *opened, uint32_t tid)
 {
-	return sampler->way == WAY_THREADS && sampler->threads.rounds > 1 &&
-		!pm_threads_is_source(&sampler->threads, (pid_t)opened->tid, opened->round,
-				      (pid_t)tid);
+	struct threads *threads = pm_watch_threads_on(sampler, opened->cpu);
+
+	return sampler->way == WAY_THREADS && threads->rounds > 1 &&
+		!pm_threads_is_source(threads, (pid_t)opened->tid, opened->round, (pid_t)tid);
 }
 
 /* The id may be that of another program's event (see plausible() in merge.c). */
@@ -200,7 +202,7 @@ static void on_task(struct pm_sampler *sampler, const struct pm_record *record,
 		return;
 	pm_processes_end(&sampler->processes, side->pid, side->tid, side->time);
 	if (sampler->way == WAY_THREADS)
-		pm_threads_forget(&sampler->threads, (pid_t)side->tid);
+		pm_watch_forget_thread(sampler, side->tid);
 }
 
 static void on_switch(struct pm_sampler *sampler, const struct pm_record *record,

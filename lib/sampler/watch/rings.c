@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/epoll.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -92,33 +93,71 @@ int pm_watch_add(struct pm_sampler *sampler, const struct opened *opened)
 	return 0;
 }
 
-/* What the kernel says that it could not write; the event is about to go. */
-static void count_lost(struct pm_sampler *sampler, const struct opened *opened)
+/* What the kernel says that it could not write. */
+static void add_lost(struct pm_sampler *sampler, const struct opened *opened,
+		     const struct pm_counts *counts)
 {
 	const struct watch_event *event = &sampler->events[opened->event];
-	struct pm_counts counts;
 
-	if (sampler->ended || !(event->attr.read_format & PERF_FORMAT_LOST) ||
-	    pm_read_counts(opened->fd, event->attr.read_format, &counts) < 0)
+	if (!(event->attr.read_format & PERF_FORMAT_LOST))
 		return;
-	for (uint64_t i = 0; i < counts.nr; i++)
-		if (counts.member[i].id == opened->id || counts.nr == 1)
-			sampler->stats.lost_counted += counts.member[i].lost;
+	for (uint64_t i = 0; i < counts->nr; i++)
+		if (counts->member[i].id == opened->id || counts->nr == 1)
+			sampler->stats.lost_counted += counts->member[i].lost;
+}
+
+static void add_value(const struct opened *opened, const struct pm_counts *counts,
+		      struct pm_value *sum)
+{
+	for (uint64_t i = 0; i < counts->nr; i++)
+		if (counts->nr == 1 || counts->member[i].id == opened->id)
+			sum->value += counts->member[i].value;
+	sum->enabled += counts->time_enabled;
+	sum->running += counts->time_running;
+}
+
+static int read_one(const struct pm_sampler *sampler, const struct opened *opened,
+		    struct pm_counts *ret)
+{
+	return pm_read_counts(opened->fd, sampler->events[opened->event].attr.read_format, ret);
+}
+
+int pm_watch_sum(const struct pm_sampler *sampler, struct pm_value *sums)
+{
+	struct pm_counts counts;
+	int err;
+
+	memcpy(sums, sampler->gone, sizeof(sampler->gone));
+	for (size_t i = 0; i < sampler->opened_count; i++) {
+		const struct opened *opened = &sampler->opened[i];
+
+		err = read_one(sampler, opened, &counts);
+		if (err < 0)
+			return err;
+		add_value(opened, &counts, &sums[opened->event]);
+	}
+	return 0;
 }
 
 void pm_watch_count_lost(struct pm_sampler *sampler)
 {
-	const bool ended = sampler->ended;
+	struct pm_counts counts;
 
-	sampler->ended = false;
 	for (size_t i = 0; i < sampler->opened_count; i++)
-		count_lost(sampler, &sampler->opened[i]);
-	sampler->ended = ended;
+		if (read_one(sampler, &sampler->opened[i], &counts) >= 0)
+			add_lost(sampler, &sampler->opened[i], &counts);
 }
 
+/* What it counted and lost is kept. */
 static void close_one(struct pm_sampler *sampler, const struct opened *opened)
 {
-	count_lost(sampler, opened);
+	struct pm_counts counts;
+
+	if (read_one(sampler, opened, &counts) >= 0) {
+		if (!sampler->ended)
+			add_lost(sampler, opened, &counts);
+		add_value(opened, &counts, &sampler->gone[opened->event]);
+	}
 	close(opened->fd);
 }
 
@@ -155,6 +194,26 @@ struct watch_ring *pm_watch_ring(const struct pm_sampler *sampler, int cpu)
 		if (sampler->rings[i].cpu == cpu && !sampler->rings[i].dead)
 			return &sampler->rings[i];
 	return NULL;
+}
+
+bool pm_watch_has_ring(const struct pm_sampler *sampler, int cpu)
+{
+	for (size_t i = 0; i < sampler->ring_count; i++)
+		if (sampler->rings[i].cpu == cpu)
+			return true;
+	return false;
+}
+
+void pm_watch_let_go(struct pm_sampler *sampler, int cpu)
+{
+	struct watch_ring *ring = pm_watch_ring(sampler, cpu);
+
+	if (ring == NULL)
+		return;
+	if (ring->polled)
+		(void)epoll_ctl(sampler->epoll, EPOLL_CTL_DEL, ring->fd, NULL);
+	ring->polled = false;
+	ring->dead = true;
 }
 
 static int map(struct pm_sampler *sampler, int fd, struct pm_ring *ret)
@@ -199,6 +258,8 @@ static void close_ring(struct watch_ring *ring)
 	pm_ring_close(&ring->ring);
 	if (ring->keeper)
 		close(ring->fd);
+	if (ring->pulse > 0)
+		close(ring->pulse);
 }
 
 void pm_watch_drop_dead(struct pm_sampler *sampler)
@@ -208,7 +269,7 @@ void pm_watch_drop_dead(struct pm_sampler *sampler)
 	for (size_t i = 0; i < sampler->ring_count; i++) {
 		struct watch_ring *ring = &sampler->rings[i];
 
-		if (!ring->dead) {
+		if (!ring->dead || pm_ring_pending(&ring->ring) > 0) {
 			sampler->rings[kept++] = *ring;
 			continue;
 		}

@@ -19,13 +19,25 @@ void pm_watch_close_since(struct pm_sampler *sampler, size_t count);
 /* Closes what was opened for that process (its serial), or on that CPU (serial 0). */
 void pm_watch_close_of(struct pm_sampler *sampler, uint64_t root, int cpu);
 
+/*
+ * Sums over what is open and what was closed, one for each event, that of side-band last. 0 or
+ * -errno.
+ */
+int pm_watch_sum(const struct pm_sampler *sampler, struct pm_value *sums);
+
 /* The ring of a CPU that is there; NULL: none. */
 struct watch_ring *pm_watch_ring(const struct pm_sampler *sampler, int cpu);
 
 /* Maps the ring of an event with as many pages as may be locked, and polls it. 0 or -errno. */
 int pm_watch_map(struct pm_sampler *sampler, int fd, int cpu, bool keeper);
 
-/* Whose CPU went away: unmapped, and their events closed. */
+/* Whether there is one, also of a CPU that went away. */
+bool pm_watch_has_ring(const struct pm_sampler *sampler, int cpu);
+
+/* The CPU went away. Its ring is nobody's from here on; what it holds is delivered. */
+void pm_watch_let_go(struct pm_sampler *sampler, int cpu);
+
+/* Rings whose CPU went away and that are empty: unmapped, and their events closed. */
 void pm_watch_drop_dead(struct pm_sampler *sampler);
 
 /* What the events could not write, for the statistics; once, at the end. */

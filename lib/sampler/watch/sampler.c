@@ -15,6 +15,7 @@
 #include "options.h"
 #include "records.h"
 #include "rings.h"
+#include "threads.h"
 
 #define TICK_NS 100000000ull		/* rings are looked at that often, wake-up or not */
 #define FOLLOW_NS 1000000000ull		/* and processes and CPUs that often */
@@ -144,7 +145,7 @@ void pm_sampler_close(struct pm_sampler *sampler)
 		return;
 	pm_watch_close_all(sampler);
 	pm_processes_free(&sampler->processes);
-	pm_threads_free(&sampler->threads);
+	pm_watch_free_threads(sampler);
 	free(sampler->on.list);
 	if (sampler->owns_profile)
 		pm_profile_destroy(sampler->profile);
@@ -203,8 +204,7 @@ static void take_wakeups(struct pm_sampler *sampler, const struct epoll_event *w
 		if (ring == NULL || !(woken[i].events & (EPOLLHUP | EPOLLERR)))
 			continue;
 		/* Its thread, or its CPU, is gone: from here on the ring is read by the clock. */
-		(void)epoll_ctl(sampler->epoll, EPOLL_CTL_DEL, ring->fd, NULL);
-		ring->polled = false;
+		pm_watch_let_go(sampler, ring->cpu);
 		ring->dead = sampler->way != WAY_THREADS;
 	}
 }
@@ -323,36 +323,16 @@ static bool is_everybody(const struct pm_sampler *sampler)
 	return sampler->way != WAY_CPUS || sampler->processes.rules.targets.count == 0;
 }
 
-static int add_one(const struct pm_sampler *sampler, const struct opened *opened,
-		   struct pm_value *sum)
-{
-	const struct watch_event *event = &sampler->events[opened->event];
-	struct pm_counts counts;
-	int err = pm_read_counts(opened->fd, event->attr.read_format, &counts);
-
-	if (err < 0)
-		return err;
-	for (uint64_t i = 0; i < counts.nr; i++)
-		if (counts.nr == 1 || counts.member[i].id == opened->id)
-			sum->value += counts.member[i].value;
-	sum->enabled += counts.time_enabled;
-	sum->running += counts.time_running;
-	return 0;
-}
-
 int pm_sampler_read(struct pm_sampler *sampler, struct pm_value *ret, size_t count)
 {
-	struct pm_value sums[EVENTS_MAX + 1] = { { .size = sizeof(sums[0]) } };
+	struct pm_value sums[EVENTS_MAX + 1];
+	int err;
 
 	if (!is_everybody(sampler))
 		return -ENOTSUP;
-	for (size_t i = 0; i < sampler->opened_count; i++) {
-		int err = add_one(sampler, &sampler->opened[i],
-				  &sums[sampler->opened[i].event]);
-
-		if (err < 0)
-			return err;
-	}
+	err = pm_watch_sum(sampler, sums);
+	if (err < 0)
+		return err;
 	if (count > sampler->count)
 		count = sampler->count;
 	for (size_t i = 0; i < count; i++)

@@ -9,6 +9,7 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -87,20 +88,33 @@ static int open_on(struct pm_sampler *sampler, const struct opened *wanted, int 
 	return err < 0 ? err : opened.fd;
 }
 
-/* All events of one thread on all CPUs. -ESRCH: it has ended, which is no failure. */
-static int open_thread(struct pm_sampler *sampler, uint64_t root, uint32_t tid)
+/* What is to be opened: on one CPU that came late, or, with cpu -1, on all. */
+struct opening {
+	struct pm_sampler *sampler;
+	struct threads *threads;	/* those of that CPU */
+	uint64_t root;
+	int cpu;
+	unsigned int fresh;
+};
+
+/* All events of one thread. -ESRCH: it has ended, which is no failure. */
+static int open_thread(const struct opening *opening, uint32_t tid)
 {
+	struct pm_sampler *sampler = opening->sampler;
 	int fds[EVENTS_MAX + 1];
 
-	if (!has_room(sampler, (sampler->count + 1) * sampler->ring_count))
+	if (!has_room(sampler, (sampler->count + 1) *
+		      (opening->cpu < 0 ? sampler->ring_count : 1)))
 		return -EMFILE;
 	for (size_t c = 0; c < sampler->ring_count; c++)
 		for (size_t i = 0; i <= sampler->count; i++) {
 			const struct opened wanted = {
 				.event = (uint32_t)i, .cpu = sampler->rings[c].cpu, .tid = tid,
-				.round = sampler->threads.rounds, .root = root,
+				.round = opening->threads->rounds, .root = opening->root,
 			};
 
+			if (opening->cpu >= 0 && wanted.cpu != opening->cpu)
+				break;
 			fds[i] = open_on(sampler, &wanted, fds);
 			if (fds[i] < 0 && fds[i] != -ENOENT)
 				return fds[i];
@@ -108,16 +122,25 @@ static int open_thread(struct pm_sampler *sampler, uint64_t root, uint32_t tid)
 	return 0;
 }
 
-struct opening {
-	struct pm_sampler *sampler;
-	uint64_t root;
-	unsigned int fresh;
-};
+/* A thread with events on all CPUs has them on those that came late, too. */
+static int mark_on_late(struct pm_sampler *sampler, uint32_t tid)
+{
+	for (size_t i = 0; i < sampler->late_count; i++) {
+		struct threads *threads = &sampler->late[i].threads;
+		struct thread_mark *mark = pm_threads_mark(threads, (pid_t)tid, true);
+
+		if (mark == NULL)
+			return -ENOMEM;
+		mark->listed = true;
+		mark->round = threads->rounds;
+	}
+	return 0;
+}
 
 static int open_listed(uint32_t tid, void *context)
 {
 	struct opening *opening = context;
-	struct threads *threads = &opening->sampler->threads;
+	struct threads *threads = opening->threads;
 	struct thread_mark *mark = pm_threads_mark(threads, (pid_t)tid, true);
 	int err;
 
@@ -127,11 +150,13 @@ static int open_listed(uint32_t tid, void *context)
 		return 0;
 	mark->listed = true;
 	mark->round = threads->rounds;
-	err = open_thread(opening->sampler, opening->root, tid);
+	err = open_thread(opening, tid);
 	if (err == -ESRCH) {
 		pm_threads_forget(threads, (pid_t)tid);
 		return 0;
 	}
+	if (err == 0 && opening->cpu < 0)
+		err = mark_on_late(opening->sampler, tid);
 	opening->fresh += err == 0;
 	return err;
 }
@@ -143,16 +168,14 @@ static int forget_listed(uint32_t tid, void *context)
 }
 
 /* Returns how many threads were new, or -errno. */
-static int open_listing(struct pm_sampler *sampler, const struct process *process)
+static int open_listing(struct opening *opening, const char *folder)
 {
-	struct opening opening = { .sampler = sampler, .root = process->told.serial };
-	char folder[48];
 	int err;
 
-	snprintf(folder, sizeof(folder), "/proc/%u/task", process->told.pid);
-	err = pm_proc_each(folder, open_listed, &opening);
-	sampler->threads.rounds += opening.fresh > 0;
-	return err < 0 ? err : (int)opening.fresh;
+	opening->fresh = 0;
+	err = pm_proc_each(folder, open_listed, opening);
+	opening->threads->rounds += opening->fresh > 0;
+	return err < 0 ? err : (int)opening->fresh;
 }
 
 /* Threads that appeared after the listing are those without a mark. */
@@ -163,31 +186,44 @@ static int find_new(uint32_t tid, void *context)
 	return mark == NULL || !mark->listed;
 }
 
-static int open_process(struct pm_sampler *sampler, struct process *process)
+/* All threads of a process. 0 or -errno, with nothing left open. */
+static int open_threads_of(struct opening *opening, uint32_t pid)
 {
+	struct pm_sampler *sampler = opening->sampler;
 	const size_t before = sampler->opened_count;
-	const uint32_t rounds = sampler->threads.rounds;
+	const uint32_t rounds = opening->threads->rounds;
 	char folder[48];
 	int err = 0;
 
-	snprintf(folder, sizeof(folder), "/proc/%u/task", process->told.pid);
+	snprintf(folder, sizeof(folder), "/proc/%u/task", pid);
 	for (int i = 0; i < ATTEMPTS; i++) {
-		err = open_listing(sampler, process);
-		if (err < 0 || pm_proc_each(folder, find_new, &sampler->threads) == 0)
+		err = open_listing(opening, folder);
+		if (err < 0 || pm_proc_each(folder, find_new, opening->threads) == 0)
 			break;
 		if (i == ATTEMPTS - 1)
 			break;
-		(void)pm_proc_each(folder, forget_listed, &sampler->threads);
+		(void)pm_proc_each(folder, forget_listed, opening->threads);
 		pm_watch_close_since(sampler, before);
-		sampler->threads.rounds = rounds;
+		opening->threads->rounds = rounds;
 	}
 	for (int i = 0; err > 0 && i < LISTINGS; i++)
-		err = open_listing(sampler, process);
+		err = open_listing(opening, folder);
 	if (err < 0)
 		pm_watch_close_since(sampler, before);
-	else
-		process->root = process->told.serial;
 	return err < 0 ? err : 0;
+}
+
+static int open_process(struct pm_sampler *sampler, struct process *process)
+{
+	struct opening opening = {
+		.sampler = sampler, .threads = &sampler->threads, .root = process->told.serial,
+		.cpu = -1,
+	};
+	int err = open_threads_of(&opening, process->told.pid);
+
+	if (err == 0)
+		process->root = process->told.serial;
+	return err;
 }
 
 /* ---------------------------------------------------------------------------------- all of them */
@@ -275,10 +311,102 @@ static void look_again(struct pm_sampler *sampler)
 		}
 }
 
+static void enable_since(struct pm_sampler *sampler, size_t before)
+{
+	for (size_t i = before; i < sampler->opened_count; i++)
+		if (pm_watch_leads(sampler, sampler->opened[i].event))
+			(void)pm_ioctl(sampler->opened[i].fd, PERF_EVENT_IOC_ENABLE, 0);
+}
+
+static struct late_cpu *make_late(struct pm_sampler *sampler, int cpu)
+{
+	struct late_cpu *more = realloc(sampler->late, (sampler->late_count + 1) * sizeof(*more));
+
+	if (more == NULL)
+		return NULL;
+	sampler->late = more;
+	more += sampler->late_count++;
+	*more = (struct late_cpu){ .cpu = cpu };
+	return more;
+}
+
+/* What is watched has inherited events on other CPUs only; here each thread has its own. */
+static void open_all_on(struct pm_sampler *sampler, struct late_cpu *late)
+{
+	const struct processes *all = &sampler->processes;
+
+	for (size_t i = 0; i < all->room; i++)
+		for (const struct process *at = all->slots[i]; at != NULL; at = at->next) {
+			struct opening opening = {
+				.sampler = sampler, .threads = &late->threads, .root = at->root,
+				.cpu = late->cpu,
+			};
+			int err = at->root != 0 && !at->ending ?
+				open_threads_of(&opening, at->told.pid) : 0;
+
+			if (err < 0 && err != -ESRCH && err != -ENOENT)
+				sampler->stats.unwatched++;
+		}
+}
+
+static void attach_late(struct pm_sampler *sampler, int cpu)
+{
+	const size_t before = sampler->opened_count;
+	struct late_cpu *late;
+
+	if (pm_watch_has_ring(sampler, cpu))
+		return;
+	if (keep_ring(sampler, cpu) < 0) {
+		sampler->stats.unwatched++;
+		return;
+	}
+	late = make_late(sampler, cpu);
+	if (late != NULL)
+		open_all_on(sampler, late);
+	sampler->stats.late_cpus++;
+	enable_since(sampler, before);
+}
+
+/* Events of a thread on a CPU survive while the CPU is offline; one that comes has none. */
+static void follow_cpus(struct pm_sampler *sampler)
+{
+	struct pm_cpus online;
+
+	if (pm_cpus_list(sampler->cpus, NULL, &online) < 0)
+		return;
+	for (size_t i = 0; i < online.count; i++)
+		attach_late(sampler, online.list[i]);
+	free(online.list);
+}
+
+struct threads *pm_watch_threads_on(struct pm_sampler *sampler, int cpu)
+{
+	for (size_t i = 0; i < sampler->late_count; i++)
+		if (sampler->late[i].cpu == cpu)
+			return &sampler->late[i].threads;
+	return &sampler->threads;
+}
+
+void pm_watch_forget_thread(struct pm_sampler *sampler, uint32_t tid)
+{
+	for (size_t i = 0; i < sampler->late_count; i++)
+		pm_threads_forget(&sampler->late[i].threads, (pid_t)tid);
+	pm_threads_forget(&sampler->threads, (pid_t)tid);
+}
+
+void pm_watch_free_threads(struct pm_sampler *sampler)
+{
+	for (size_t i = 0; i < sampler->late_count; i++)
+		pm_threads_free(&sampler->late[i].threads);
+	free(sampler->late);
+	pm_threads_free(&sampler->threads);
+}
+
 void pm_watch_follow_threads(struct pm_sampler *sampler)
 {
 	struct process *process = NULL;
 
+	follow_cpus(sampler);
 	if (may_appear(&sampler->processes.rules.targets)) {
 		look_again(sampler);
 		(void)pm_processes_list(&sampler->processes, sampler->followed_at);
@@ -293,8 +421,6 @@ void pm_watch_follow_threads(struct pm_sampler *sampler)
 			continue;
 		}
 		sampler->stats.late_threads += process->threads;
-		for (size_t i = before; i < sampler->opened_count; i++)
-			if (pm_watch_leads(sampler, sampler->opened[i].event))
-				(void)pm_ioctl(sampler->opened[i].fd, PERF_EVENT_IOC_ENABLE, 0);
+		enable_since(sampler, before);
 	}
 }

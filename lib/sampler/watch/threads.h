@@ -8,7 +8,18 @@
 /* Negotiates, maps a ring on each CPU, and opens for all watched processes. 0 or -errno. */
 int pm_watch_open_threads(struct pm_sampler *sampler, struct pm_diag *diag);
 
-/* Opens for watched processes that have no events yet, and enables those. */
+/*
+ * Opens for watched processes that have no events yet, and on CPUs that came online, and enables
+ * those.
+ */
 void pm_watch_follow_threads(struct pm_sampler *sampler);
+
+/* The threads that have events of their own on that CPU. */
+struct threads *pm_watch_threads_on(struct pm_sampler *sampler, int cpu);
+
+/* The thread has ended; its number may come again. */
+void pm_watch_forget_thread(struct pm_sampler *sampler, uint32_t tid);
+
+void pm_watch_free_threads(struct pm_sampler *sampler);
 
 #endif

@@ -63,9 +63,17 @@ struct watch_ring {
 	int fd, cpu;			/* fd: of the event that owns it */
 	bool keeper;			/* fd is in no other list, and is to be closed */
 	bool polled, dead;		/* dead: the CPU went away */
+	int pulse;			/* descriptor, see cpus.c; <= 0: none */
+	uint64_t enabled, asked_at;	/* ns: for how long the CPU's events were, and when */
 	const struct perf_event_header *held;	/* read and not delivered yet */
 	uint64_t time;			/* of that */
 	uint64_t released;		/* the tail as the kernel knows it */
+};
+
+/* A CPU that came online after the start, in WAY_THREADS: which threads have events of it. */
+struct late_cpu {
+	int cpu;
+	struct threads threads;
 };
 
 struct pm_sampler {
@@ -89,6 +97,7 @@ struct pm_sampler {
 
 	struct opened *opened;
 	size_t opened_count, opened_room;
+	struct pm_value gone[EVENTS_MAX + 1];	/* what closed ones had counted, by event */
 	uint32_t *ids;			/* index + 1 by id, open addressing */
 	size_t ids_room;
 	struct watch_ring *rings;
@@ -98,6 +107,8 @@ struct pm_sampler {
 
 	struct processes processes;
 	struct threads threads;		/* WAY_THREADS: which have events of their own */
+	struct late_cpu *late;
+	size_t late_count;
 	uint64_t followed_at, delivered_to, turn_began;	/* ns */
 	bool running, ended;
 	struct pm_sampler_stats stats;

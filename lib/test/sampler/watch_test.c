@@ -98,6 +98,21 @@ static void many_children(void)
 	_exit(0);
 }
 
+/* What all of them have counted is kept when their events are closed. */
+static void counts_are_kept(struct pm_sampler *sampler, unsigned int way)
+{
+	struct pm_value sum = { .size = sizeof(sum) };
+
+	if (way == PM_SAMPLER_ONLY_CPUS) {
+		assert_int_equal(pm_sampler_read(sampler, &sum, 1), -ENOTSUP);
+		return;
+	}
+	assert_int_equal(stats_of(sampler).descriptors, 0);
+	assert_int_equal(pm_sampler_read(sampler, &sum, 1), 1);
+	assert_true(sum.value >= crowd->caused);
+	assert_true(sum.running > 0 && sum.running <= sum.enabled);
+}
+
 static void watch_many(unsigned int way)
 {
 	struct pm_sampler *sampler;
@@ -107,6 +122,7 @@ static void watch_many(unsigned int way)
 			     (struct pm_sampler_opts){ .flags = way | PM_SAMPLER_CHILDREN });
 	assert_true(crowd->caused == CHILDREN * 16);
 	everything_was_told(sampler);
+	counts_are_kept(sampler, way);
 	if (stats_of(sampler).lost == 0) {
 		assert_int_equal(heard.born, CHILDREN);
 		assert_int_equal(heard.ended, CHILDREN + 1);

@@ -10,21 +10,17 @@
  */
 #define _GNU_SOURCE
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
-#include <sys/wait.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "../../../perfmodes.h"
 #include "../../../pm_sys.h"
 #include "../crowd.h"
 #include "../verdict.h"
+#include "switch.h"
 
 static const char declaration[] =
 	"id=library.hotplug\n"
@@ -45,71 +41,6 @@ static const char declaration[] =
 
 const char verdict_of[] = "hotplug";
 
-/* ------------------------------------------------------------------------------------- the CPU */
-
-static int cpu = -1;		/* that can be switched */
-static char path[64];
-
-static int write_switch(char value)
-{
-	int fd = open(path, O_WRONLY | O_CLOEXEC), err;
-
-	if (fd < 0)
-		return -errno;
-	err = write(fd, &value, 1) == 1 ? 0 : -errno;
-	close(fd);
-	return err;
-}
-
-static void consider(unsigned int candidate, void *context)
-{
-	char name[sizeof(path)];
-
-	(void)context;
-	snprintf(name, sizeof(name), "/sys/devices/system/cpu/cpu%u/online", candidate);
-	if (candidate == 0 || access(name, F_OK) != 0)
-		return;
-	cpu = (int)candidate;
-	memcpy(path, name, sizeof(path));
-}
-
-static void find_cpu(void)
-{
-	char text[4096];
-
-	if (pm_read_text("/sys/devices/system/cpu/online", text, sizeof(text)) > 0)
-		(void)pm_cpulist_each(text, consider, NULL);
-}
-
-static void put_back_and_end(int number)
-{
-	(void)write_switch('1');
-	_exit(128 + number);
-}
-
-/* Returns in a child; the parent waits, puts the CPU back and ends as the child did. */
-static void stand_guard(void)
-{
-	const struct sigaction action = { .sa_handler = put_back_and_end };
-	pid_t child;
-	int status;
-
-	sigaction(SIGTERM, &action, NULL);
-	sigaction(SIGINT, &action, NULL);
-	sigaction(SIGHUP, &action, NULL);
-	child = fork();
-	if (child == 0) {
-		(void)prctl(PR_SET_PDEATHSIG, SIGTERM, 0, 0, 0);
-		return;
-	}
-	while (child > 0 && waitpid(child, &status, 0) < 0 && errno == EINTR)
-		;
-	(void)write_switch('1');
-	if (child < 0 || !WIFEXITED(status))
-		_exit(4);
-	_exit(WEXITSTATUS(status));
-}
-
 /* ---------------------------------------------------------------------------------- the session */
 
 struct story {
@@ -126,7 +57,7 @@ static void on_sample(void *context, const struct pm_observed *sample)
 {
 	(void)context;
 	crowd_tell(sample->address);
-	told_there += (int)sample->cpu == cpu;
+	told_there += (int)sample->cpu == switch_cpu;
 }
 
 static uint64_t late_cpus(const struct pm_session *session)
@@ -164,13 +95,13 @@ static void observe(struct pm_session *session, const struct story *story, struc
 	crowd_go();
 	(void)poll_for(session, 500, false);
 	if (!story->away_first) {
-		ret->switched = write_switch('0');
+		ret->switched = switch_write('0');
 		if (story->away_ms > 0)
 			before_back = poll_for(session, story->away_ms, false);
 	}
 	before = crowd_caused(&under_way);
 	if (ret->switched == 0)
-		ret->switched = write_switch('1');
+		ret->switched = switch_write('1');
 	ret->noticed = poll_for(session, 4000, story->must_notice) || before_back;
 	if (ret->noticed)
 		ret->gap = crowd_caused(&under_way) - before + under_way;
@@ -206,8 +137,8 @@ static void judge(const struct story *story, const struct pm_session *session,
 		"after that; late cpus %" PRIu64 ", unwatched %" PRIu64 ", lost %" PRIu64
 		", duplicates %" PRIu64 ", leaders gone %" PRIu64,
 		pm_strategy_name(pm_plan_strategy(plan)), tally->caused, tally->told, tally->more,
-		missing, outcome->gap, outcome->switched, outcome->told_after, cpu, s.late_cpus,
-		s.unwatched_cpus, s.lost, s.duplicates, s.leaders_gone);
+		missing, outcome->gap, outcome->switched, outcome->told_after, switch_cpu,
+		s.late_cpus, s.unwatched_cpus, s.lost, s.duplicates, s.leaders_gone);
 }
 
 static int attach(unsigned int forbid, struct pm_plan **plan, struct pm_session **session,
@@ -242,10 +173,10 @@ static void tell(const struct story *story)
 	struct pm_session *session = NULL;
 	struct pm_plan *plan = NULL;
 	struct outcome outcome = { 0 };
-	int err = write_switch(story->away_first ? '0' : '1');
+	int err = switch_write(story->away_first ? '0' : '1');
 
 	if (err < 0) {
-		verdict(story->point, BLOCKED, "cpu %d cannot be switched: %s", cpu,
+		verdict(story->point, BLOCKED, "cpu %d cannot be switched: %s", switch_cpu,
 			strerror(-err));
 		return;
 	}
@@ -259,7 +190,7 @@ static void tell(const struct story *story)
 		observe(session, story, &outcome);
 		judge(story, session, plan, &outcome);
 	}
-	(void)write_switch('1');
+	(void)switch_write('1');
 	pm_session_destroy(session);
 	pm_plan_destroy(plan);
 }
@@ -273,8 +204,8 @@ static void sleeps(const char *point, unsigned int forbid)
 
 	if (attach(forbid, &plan, &session, &diag) < 0) {
 		refused(point, &diag);
-	} else if (write_switch('0') < 0) {
-		verdict(point, BLOCKED, "cpu %d cannot be switched off", cpu);
+	} else if (switch_write('0') < 0) {
+		verdict(point, BLOCKED, "cpu %d cannot be switched off", switch_cpu);
 	} else {
 		(void)pm_clock_ns(CLOCK_THREAD_CPUTIME_ID, &before);
 		(void)poll_for(session, 2000, false);
@@ -283,7 +214,7 @@ static void sleeps(const char *point, unsigned int forbid)
 		verdict(point, after - before < 500000000 ? YES : BROKEN,
 			"%" PRIu64 " ms of 2 s", (after - before) / 1000000);
 	}
-	(void)write_switch('1');
+	(void)switch_write('1');
 	pm_session_destroy(session);
 	pm_plan_destroy(plan);
 }
@@ -314,15 +245,15 @@ int main(int argc, char **argv)
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	if (argc > 1 && strcmp(argv[1], "--describe") == 0)
 		return fputs(declaration, stdout) < 0;
-	find_cpu();
+	switch_find();
 	printf("TAP version 13\n1..%zu\n", STORIES + 1);
 	if (getenv("PERFMODES_MAY_DISTURB") == NULL)
 		return say_all(BLOCKED, "would disturb CPU hotplug; runs only with --may-disturb");
-	if (cpu < 0)
+	if (switch_cpu < 0)
 		return say_all(ABSENT, "no CPU here can be switched off");
-	if (access(path, W_OK) != 0)
+	if (!switch_is_allowed())
 		return say_all(BLOCKED, "CPUs may be switched by root only");
-	stand_guard();
+	switch_stand_guard();
 	for (size_t i = 0; i < STORIES; i++)
 		tell(&stories[i]);
 	sleeps("cpu_wide.sleeps", ONLY(PM_STRATEGY_CPU_WIDE));

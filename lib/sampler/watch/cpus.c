@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Events of CPUs. They die with their CPU: most kernels tell nobody, and they stay dead when the
+ * CPU is back. So the online CPUs are looked at once a second. What ran on a CPU from its return
+ * until it was noticed is missing; `late_cpus` says so.
+ */
+#include "cpus.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "../../policy/diagnosis/diag.h"
+#include "negotiate.h"
+#include "rings.h"
+
+#define PULSE_NS 100000000	/* longer than the tick of any clock */
+
+/* -------------------------------------------------------------------------------------- opening */
+
+static void give_up_cpu(struct pm_sampler *sampler, int cpu)
+{
+	pm_watch_let_go(sampler, cpu);
+	pm_watch_drop_dead(sampler);
+	pm_watch_close_of(sampler, 0, cpu);
+}
+
+static int open_on_cpu(struct pm_sampler *sampler, size_t event, int cpu, int group)
+{
+	struct opened opened = { .event = (uint32_t)event, .cpu = cpu };
+	int err;
+
+	opened.fd = pm_watch_open_event(sampler, &sampler->events[event], 0, cpu, group);
+	if (opened.fd < 0)
+		return opened.fd;
+	err = pm_watch_add(sampler, &opened);
+	return err < 0 ? err : opened.fd;
+}
+
+/* An event of a PMU that is of other CPUs: it was opened on one of those. */
+static bool is_elsewhere(int err)
+{
+	return err == -ENOENT || err == -ENODEV || err == -EINVAL || err == -EOPNOTSUPP;
+}
+
+static int open_all_on_cpu(struct pm_sampler *sampler, int cpu)
+{
+	int fds[EVENTS_MAX], side = open_on_cpu(sampler, sampler->count, cpu, -1);
+	int err = side < 0 ? side : pm_watch_map(sampler, side, cpu, false);
+
+	for (size_t i = 0; err >= 0 && i < sampler->count; i++) {
+		const size_t leader = sampler->events[i].leader;
+		const bool leads = leader == i;
+
+		fds[i] = leads || fds[leader] >= 0 ?
+			open_on_cpu(sampler, i, cpu, leads ? -1 : fds[leader]) : -ENOENT;
+		if (fds[i] < 0 && !is_elsewhere(fds[i]))
+			err = fds[i];
+		else if (fds[i] >= 0 && pm_watch_samples(&sampler->events[i]))
+			err = pm_ioctl(fds[i], PERF_EVENT_IOC_SET_OUTPUT, (unsigned long)side);
+	}
+	return err;
+}
+
+int pm_watch_open_cpus(struct pm_sampler *sampler, struct pm_diag *diag)
+{
+	for (size_t i = 0; i < sampler->on.count; i++) {
+		const int cpu = sampler->on.list[i];
+		int err = open_all_on_cpu(sampler, cpu);
+
+		if (err >= 0)
+			continue;
+		give_up_cpu(sampler, cpu);
+		if (err != -ENODEV)
+			return pm_diag_say(diag, -err, err == -EMFILE ? PM_CAUSE_DESCRIPTORS :
+					   PM_CAUSE_UNKNOWN, "sampler: events on cpu %d: %s", cpu,
+					   pm_errno_name(-err));
+	}
+	return sampler->ring_count > 0 ? 0 : pm_diag_say(diag, ENODEV, PM_CAUSE_NO_TARGET,
+							 "sampler: no CPU is online");
+}
+
+/* --------------------------------------------------------------------------------------- follow */
+
+/* A cgroup's event stands still while no task of it runs there, so another one has to tell. */
+static int read_pulse(struct watch_ring *ring, struct pm_counts *ret)
+{
+	struct perf_event_attr attr = {
+		.type = PERF_TYPE_SOFTWARE, .config = PERF_COUNT_SW_DUMMY,
+		.read_format = PERF_FORMAT_TOTAL_TIME_ENABLED, .exclude_kernel = 1,
+	};
+
+	if (ring->pulse <= 0)
+		ring->pulse = pm_open(&attr, -1, ring->cpu, -1, 0);
+	return ring->pulse < 0 ? ring->pulse : pm_read_counts(ring->pulse, attr.read_format, ret);
+}
+
+/*
+ * The time for which an event on a CPU has been enabled goes on while the CPU is online. That the
+ * CPU was away between two looks shows here alone: the time stands still for ever.
+ */
+static bool is_dead(const struct pm_sampler *sampler, struct watch_ring *ring, uint64_t now)
+{
+	const uint64_t before = ring->enabled;
+	struct pm_counts counts;
+	int err;
+
+	if (now - ring->asked_at < PULSE_NS)
+		return false;
+	err = sampler->way == WAY_CGROUP ? read_pulse(ring, &counts) :
+		pm_read_counts(ring->fd, sampler->events[sampler->count].attr.read_format, &counts);
+	if (err < 0)
+		return err == -ENODATA;
+	ring->enabled = counts.time_enabled;
+	ring->asked_at = now;
+	return before != 0 && counts.time_enabled == before;
+}
+
+static bool is_listed(const struct pm_cpus *cpus, int cpu)
+{
+	for (size_t i = 0; i < cpus->count; i++)
+		if (cpus->list[i] == cpu)
+			return true;
+	return false;
+}
+
+static void attach_late(struct pm_sampler *sampler, int cpu)
+{
+	const size_t before = sampler->opened_count;
+
+	if (open_all_on_cpu(sampler, cpu) < 0) {
+		give_up_cpu(sampler, cpu);
+		sampler->stats.unwatched++;
+		return;
+	}
+	sampler->stats.late_cpus++;
+	for (size_t i = before; i < sampler->opened_count; i++)
+		if (pm_watch_leads(sampler, sampler->opened[i].event))
+			(void)pm_ioctl(sampler->opened[i].fd, PERF_EVENT_IOC_ENABLE, 0);
+}
+
+void pm_watch_follow_cpus(struct pm_sampler *sampler)
+{
+	struct pm_cpus online;
+	uint64_t now = 0;
+	int err = pm_cpus_list(sampler->cpus, NULL, &online);
+
+	(void)pm_clock_ns(CLOCK_MONOTONIC, &now);
+	if (err != 0 && err != -ENODEV)
+		return;
+	for (size_t i = 0; i < sampler->ring_count; i++)
+		if (!is_listed(&online, sampler->rings[i].cpu) ||
+		    is_dead(sampler, &sampler->rings[i], now))
+			pm_watch_let_go(sampler, sampler->rings[i].cpu);
+	pm_watch_drop_dead(sampler);
+	/* What a ring holds yet is delivered first. */
+	for (size_t i = 0; i < online.count; i++)
+		if (!pm_watch_has_ring(sampler, online.list[i]))
+			attach_late(sampler, online.list[i]);
+	free(online.list);
+}
