@@ -7,8 +7,8 @@
 Of each, while two processes are busy: CPU time for a sample that was taken, peak resident memory,
 and the part of the samples that was lost. CPU time is of the whole run, start and end with it. perf
 record only stores what it reads; perf script or perf report then unwinds and names, which the
-service does while it runs, so both sums are shown. A ratio is of two programs of one round; who goes
-first changes from round to round. Nothing is judged.
+service does while it runs, so both sums are shown. A ratio is of two programs of one round; who
+goes first changes from round to round. Nothing is judged.
 """
 
 from __future__ import annotations
