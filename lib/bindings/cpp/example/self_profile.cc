@@ -15,9 +15,12 @@ static void busy()
 {
 	timespec now;
 
-	do
+	do {
+		// In user mode: all that an unprivileged user may sample.
+		for (int i = 0; i < 100000; i++)
+			asm volatile("");
 		clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-	while (now.tv_sec == 0 && now.tv_nsec < 200000000);
+	} while (now.tv_sec == 0 && now.tv_nsec < 200000000);
 }
 
 int main()
@@ -35,6 +38,7 @@ try {
 	for (int i = 0; i < 40; i++)
 		session.poll(10);
 	worker.join();
+	session.poll(0);	// what came after the last poll: a busy machine lets the worker run late
 	session.detach();
 	for (const auto &each : by_thread)
 		std::cout << "thread-" << each.first << ' ' << each.second << '\n';
