@@ -243,22 +243,38 @@ static int in_namespace(unsigned int way)
 	return WIFEXITED(status) ? WEXITSTATUS(status) : 9;
 }
 
+#define TRIES 8
+
+/*
+ * A page fault that another program's event samples as well has the pid of that program's PID
+ * namespace in both samples (see the probe sample.shared_hit), and is nobody's here: once more.
+ */
+static int in_one_of_some_namespaces(unsigned int way)
+{
+	int status = 1;
+
+	for (int i = 0; i < TRIES && status == 1; i++) {
+		const pid_t child = fork();
+
+		if (child == 0)
+			_exit(in_namespace(way));
+		(void)waitpid(child, &status, 0);
+		status = WIFEXITED(status) ? WEXITSTATUS(status) : 9;
+	}
+	return status;
+}
+
 static void a_pid_that_comes_again_is_another_process(void **state)
 {
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(ways); i++) {
-		int status = 0;
-		pid_t child = fork();
+		const int status = in_one_of_some_namespaces(ways[i]);
 
-		if (child == 0)
-			_exit(in_namespace(ways[i]));
-		(void)waitpid(child, &status, 0);
-		assert_true(WIFEXITED(status));
-		if (WEXITSTATUS(status) == 77) {
+		if (status == 77) {
 			print_message("no PID namespace, no clone3(2) with a pid, or no events\n");
 			skip();
 		}
-		assert_int_equal(WEXITSTATUS(status), 0);
+		assert_int_equal(status, 0);
 	}
 }
 
