@@ -7,9 +7,7 @@
  */
 #include "probe.h"
 #include "map_program.h"
-#include <elf.h>
-#include <link.h>
-#include <sys/syscall.h>
+#include "tiny_elf.h"
 
 PROBE(TITLE("build ids of mapped files")
       SINCE("5.12")
@@ -38,43 +36,11 @@ static void must_find(struct sampler *sampler, const void *area, struct pm_recor
 	while (ret->mmap.addr != (uintptr_t)area);
 }
 
-/* What of an ELF file the kernel reads: header, one program header, the note. */
-struct tiny_elf {
-	ElfW(Ehdr) header;
-	ElfW(Phdr) program;
-	ElfW(Nhdr) note;
-	char name[4];
-	uint8_t id[20];
-};
-
-static const struct tiny_elf tiny_elf = {
-	.header = { .e_ident = { 0x7f, 'E', 'L', 'F', sizeof(long) == 8 ? ELFCLASS64 : ELFCLASS32,
-				 __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? ELFDATA2LSB
-									   : ELFDATA2MSB,
-				 EV_CURRENT },
-		    .e_type = ET_DYN, .e_version = EV_CURRENT,
-		    .e_phoff = offsetof(struct tiny_elf, program),
-		    .e_ehsize = sizeof(ElfW(Ehdr)), .e_phentsize = sizeof(ElfW(Phdr)),
-		    .e_phnum = 1 },
-	.program = { .p_type = PT_NOTE, .p_offset = offsetof(struct tiny_elf, note),
-		     .p_filesz = sizeof(ElfW(Nhdr)) + 24, .p_memsz = sizeof(ElfW(Nhdr)) + 24,
-		     .p_align = 4 },
-	.note = { .n_namesz = 4, .n_descsz = 20, .n_type = NT_GNU_BUILD_ID },
-	.name = "GNU",
-	.id = { 1, 2, 3, 5, 8, 13, 21, 34, 55, 89, 144, 233, 7, 6, 5, 4, 3, 2, 1, 99 },
-};
-
-/* Kernels that know build_id (v5.12) have memfd_create (v3.17), which needs no writable disk. */
 static void *map_tiny_elf(void)
 {
-	const size_t page = probe_env()->page_size;
-	int fd = syscall(SYS_memfd_create, "tiny", 0);
-	void *area;
+	void *area = mmap(NULL, probe_env()->page_size, PROT_READ | PROT_EXEC, MAP_PRIVATE,
+			  must_make_tiny_elf(), 0);
 
-	if (fd < 0 || write(fd, &tiny_elf, sizeof(tiny_elf)) != sizeof(tiny_elf) ||
-	    ftruncate(fd, page))
-		say_absent("no file in memory to map: %s", pm_errno_name(errno));
-	area = mmap(NULL, page, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, 0);
 	if (area == MAP_FAILED)
 		say_blocked("no executable mapping of a memfd: %s", pm_errno_name(errno));
 	return area;
