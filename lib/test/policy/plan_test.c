@@ -394,7 +394,7 @@ static void senseless_wishes(void **state)
 	negative.tid = PM_CGROUP - 1;
 	sizeless.size = 0;
 	flagged.flags = PM_SPEC_PRECISE << 1;	/* of a later release */
-	wanting.want = PM_WANT_BRANCHES << 1;
+	wanting.want = PM_WANT_GROUP << 1;
 	pages.ring_pages = 3;
 	assert_int_equal(chosen(&both, &everything), -EINVAL);
 	assert_int_equal(chosen(&negative, &everything), -EINVAL);
