@@ -17,6 +17,7 @@
 #define WORK_NS 100000		/* to confirm a suspicion */
 #define ENOUGH_NS 10000000	/* longer than any tick; a shorter session is not judged */
 #define LOOKS 50000		/* where the clock stands still, too */
+#define TRIES 8			/* of a thread that moves to another CPU meanwhile */
 
 static bool is_never_multiplexed(const struct plan_event *event)
 {
@@ -155,20 +156,38 @@ static bool stands(const struct pm_session *session, const struct session_event 
 	return true;
 }
 
+/* Whether the event where this thread runs stands, and it ran there all the while. */
+static bool stands_here(const struct pm_session *session, uint32_t spec)
+{
+	bool moved = true;
+
+	for (int i = 0; moved && i < TRIES; i++) {
+		const int cpu = sched_getcpu();
+
+		moved = false;
+		for (size_t k = 0; !moved && k < session->events.count; k++) {
+			const struct session_event *event = &session->events.list[k];
+
+			if (event->spec != spec || event->cpu != cpu || !stands(session, event))
+				continue;
+			if (sched_getcpu() == cpu)
+				return true;
+			moved = true;
+		}
+	}
+	return false;
+}
+
 static bool one_stands(const struct pm_session *session, uint32_t spec)
 {
 	const struct plan_event *planned = &session->plan->events[spec];
-	const bool cgroup = planned->spec.tid == PM_CGROUP;
 
-	for (size_t i = 0; i < session->events.count; i++) {
-		const struct session_event *event = &session->events.list[i];
-
-		if (event->spec != spec || (cgroup && !planned->around_us))
-			continue;
-		if ((!cgroup || event->cpu == sched_getcpu()) && stands(session, event) &&
-		    (!cgroup || event->cpu == sched_getcpu()))
+	if (planned->spec.tid == PM_CGROUP)
+		return planned->around_us && stands_here(session, spec);
+	for (size_t i = 0; i < session->events.count; i++)
+		if (session->events.list[i].spec == spec &&
+		    stands(session, &session->events.list[i]))
 			return true;
-	}
 	return false;
 }
 
