@@ -14,7 +14,8 @@
 
 PROBE(TITLE("mappings of another process in the ring")
       SINCE("2.6.32")
-      POINT(mapping, "a watched child's mapping of code is reported once, with the child's pid and tid")
+      POINT(mapping,
+	    "a watched child's mapping of code is reported once, with the child's pid and tid")
       POINT(own, "what the watching process maps is not reported")
       POINT(program, "the program that the child executes is reported, as code")
       POINT(build_id, "with build_id the child's mapping carries the build id of its file")
