@@ -18,7 +18,7 @@ import known  # noqa: E402
 pytestmark = pytest.mark.slow
 MACHINES = {
     "aarch64": ("arm64-6.1", "aarch64-linux-gnu-gcc", "qemu-system-aarch64"),
-    # Return addresses are signed there. With cortex-a57 this kernel copies no stack page that it aged.
+    # Return addresses are signed there. With cortex-a57 this kernel copies less of the stack in some runs.
     "aarch64 signed": ("arm64-newest", "aarch64-linux-gnu-gcc", "qemu-system-aarch64"),
     "ppc64le": ("ppc64el-6.1-power9", "powerpc64le-linux-gnu-gcc", "qemu-system-ppc64"),
 }
