@@ -57,6 +57,7 @@ class Ledger:
     best: dict[str, Seen] = field(default_factory=dict)
     yes: set[str] = field(default_factory=set)
     asked: dict[tuple[str, str], set[str]] = field(default_factory=dict)
+    survived: set[tuple[str, str, str]] = field(default_factory=set)	# point, fault and persona: met, and no kill
     noticed: dict[str, str] = field(default_factory=dict)	# fault -> the first point that noticed it, and the kernel
 
     def note(self, point: str, seen: Seen) -> None:
@@ -117,6 +118,8 @@ def confront(ledger: Ledger, probe: catalogue.Probe, mutants: Iterable[tuple[str
             break
         for point, said in twice(ledger, probe, persona, fault).items():
             ledger.note(point, Seen(said, persona, fault))
+            if said not in ("no", "broken"):
+                ledger.survived.add((point, fault, persona))
         runs += 1
     return runs
 
@@ -158,7 +161,8 @@ def settle(ledger: Ledger) -> dict[str, Seen]:
 def better(ledger: Ledger, point: str, how: Seen) -> Seen:
     """The record of a point from now on: what was seen now, unless an older record shows more and stands.
 
-    A kill stands (lost() tells whether it could be repeated), and so does what another kernel showed.
+    A kill stands until this run meets its mutant in vain and has another kill (lost() tells of one without),
+    and so does what another kernel showed.
     """
     before = ledger.known.get(point)
     if before is None:
@@ -167,6 +171,8 @@ def better(ledger: Ledger, point: str, how: Seen) -> Seen:
     if how.kernel != KERNEL:
         return how if now > then else before
     if ledger.forget and lost(ledger, point, how):
+        return how
+    if how.weight == 3 and before.kernel == KERNEL and (point, before.fault, before.persona) in ledger.survived:
         return how
     stands = then >= 3 or before.kernel != KERNEL or how.fault == NOT_HERE
     return before if stands and then >= now else how

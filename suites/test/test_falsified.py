@@ -87,6 +87,18 @@ def test_a_record_keeps_its_kill_until_another_takes_its_place(before: Seen | No
     assert mutation.read(tmp_path) == {"ring.a.p": kept}, "a probe that is no more keeps no record"
 
 
+def test_a_kill_that_was_met_in_vain_gives_way_to_another(tmp_path: Path) -> None:
+    (tmp_path / "probes" / "ring").mkdir(parents=True)
+    (tmp_path / "probes" / "ring" / "a.c").touch()
+    before = Seen("broken", "user", "one-fault", KERNEL)
+    made = ledger(before, Seen("broken", "user", "another-fault"), tmp_path)
+    falsify.record(made, falsify.settle(made), ["ring.a"], tmp_path)
+    assert mutation.read(tmp_path)["ring.a.p"] == before, "it was not met"
+    made.survived.add(("ring.a.p", before.fault, before.persona))
+    falsify.record(made, falsify.settle(made), ["ring.a"], tmp_path)
+    assert mutation.read(tmp_path)["ring.a.p"].fault == "another-fault"
+
+
 @pytest.mark.parametrize("reason, kept", [("", {"ring.a.p": Seen("absent", "user", NOT_HERE, KERNEL)}), ("ring.a.* x\n", {})])
 def test_a_point_that_said_yes_in_a_guest_is_not_one_that_never_does(reason: str, kept: dict[str, Seen],
                                                                      tmp_path: Path) -> None:
