@@ -12,7 +12,7 @@
 /* An event of the CPU's timer, beside what is asked about. */
 struct timer {
 	struct sampler sampler;
-	uint64_t samples;
+	uint64_t start, samples;	/* its count at the window's start; samples since then */
 };
 
 static inline struct timer must_timer(void)
@@ -30,10 +30,18 @@ static inline void take_ticks(struct timer *timer)
 	timer->samples += count_records(&timer->sampler.ring, PERF_RECORD_SAMPLE);
 }
 
+/* A window begins. */
+static inline void restart_timer(struct timer *timer)
+{
+	take_ticks(timer);
+	timer->samples = 0;
+	timer->start = must_count(timer->sampler.fd);
+}
+
 /* Have more than a quarter of its interrupts not come in the time it has counted? */
 static inline bool is_late(struct timer *timer)
 {
-	const uint64_t want = must_count(timer->sampler.fd) / TICK;
+	const uint64_t want = (must_count(timer->sampler.fd) - timer->start) / TICK;
 
 	take_ticks(timer);
 	return 4 * timer->samples < 3 * want;
