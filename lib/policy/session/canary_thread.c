@@ -306,7 +306,7 @@ static void try_forwarding(struct errand *errand, const struct session_ring *rin
 	if (errand->by_flag)
 		fd = pm_open(&attr, 0, ring->cpu, ring->fd,
 			     PERF_FLAG_FD_OUTPUT | PERF_FLAG_FD_NO_GROUP);
-	if (fd == -EINVAL) {
+	if (fd == -EINVAL || fd == -ENODEV) {
 		fd = pm_open(&attr, 0, ring->cpu, -1, 0);
 		if (fd >= 0)
 			err = pm_ioctl(fd, PERF_EVENT_IOC_SET_OUTPUT, (unsigned long)ring->fd);

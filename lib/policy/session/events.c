@@ -65,7 +65,12 @@ static int leader_of(const struct event_list *events, const struct session_event
 	return -1;
 }
 
-/* A refusal with a ring to share may be one of that flag: without it the error counts. */
+/*
+ * A refusal with a ring to share may be one of that flag: without it the error counts. ENODEV says
+ * that the leader's event has ended, which the ioctl(2) does not mind (the probe
+ * output.ended_target; 6.18). So may that of a thread that lives: the kernel swaps the contexts of
+ * two threads with the same inherited events, and the canary's thread ends.
+ */
 static int open_event(struct event_list *events, struct perf_event_attr *attr,
 		      struct session_event *event)
 {
@@ -81,7 +86,7 @@ static int open_event(struct event_list *events, struct perf_event_attr *attr,
 		fd = pm_plan_open_into(events->plan, planned, attr, event->tid, event->cpu,
 				       events->output);
 	event->forwarded = fd >= 0;
-	if (fd != -EINVAL)
+	if (fd != -EINVAL && (fd != -ENODEV || events->output < 0))
 		return fd;
 	fd = pm_plan_open(events->plan, planned, attr, event->tid, event->cpu);
 	events->by_flag = events->by_flag && (events->output < 0 || fd < 0);

@@ -154,13 +154,13 @@ static int read_tids(struct tids *ret)
 /* Another thread than the calling one is about to be observed. */
 static void note(struct threads *threads, pid_t tid)
 {
-	for (size_t i = 0; i < THREADS_NOTED && tid != pm_gettid(); i++) {
-		if (threads->noted[i].tid != 0)
-			continue;
-		if (pm_clock_ns(pm_thread_clock(tid), &threads->noted[i].used) == 0)
-			threads->noted[i].tid = tid;
-		return;
-	}
+	size_t i = 0;
+
+	while (i < THREADS_NOTED && threads->noted[i].tid != 0)
+		i++;
+	if (i < THREADS_NOTED && tid != pm_gettid() &&
+	    pm_clock_ns(pm_thread_clock(tid), &threads->noted[i].used) == 0)
+		threads->noted[i].tid = tid;
 }
 
 /* 1 when it was new, or -errno. */

@@ -27,6 +27,7 @@ static struct {
 	bool no_wakeup;			/* poll sleeps its time out, whatever comes */
 	int refuse_redirect;		/* errno */
 	int refuse_cpu;			/* errno, to events of one CPU */
+	int opened;			/* events, those of the flag that were refused left out */
 } kernel;
 
 static int on_ioctl(ioctl_fn real, int fd, unsigned long request, void *argument)
@@ -56,6 +57,7 @@ static long on_open(syscall_fn real, struct perf_event_attr *attr, const long *a
 		attr->disabled = 1;
 	if ((args[4] & PERF_FLAG_FD_OUTPUT) && kernel.refuse_flag)
 		return refuse_with(kernel.refuse_flag);
+	kernel.opened++;
 	if ((args[4] & PERF_FLAG_FD_OUTPUT) && kernel.no_flag)
 		return real(SYS_perf_event_open, args[0], args[1], args[2], -1,
 			    args[4] & ~(long)(PERF_FLAG_FD_OUTPUT | PERF_FLAG_FD_NO_GROUP));
@@ -448,22 +450,30 @@ static void redirecting_does_nothing(void **state)
 	assert_string_not_equal(outcome.strategy, "per_cpu");
 }
 
-/* The flag is ignored or refused: then there is the ioctl(2). */
+/*
+ * The flag is ignored or refused: then there is the ioctl(2). A refusal, be it of the flag or of a
+ * leader whose event has ended, does not make the session begin anew.
+ */
 static void redirecting_by_ioctl(void **state)
 {
+	const int refusals[] = { 0, EINVAL, ENODEV };
+	int opened[3] = { 0 };
 	struct outcome outcome;
 
 	(void)state;
 	if (!perf_is_here())
 		skip();
-	for (int refused = 0; refused < 2; refused++) {
-		kernel.no_flag = !refused;
-		kernel.refuse_flag = refused ? EINVAL : 0;
+	for (int i = 0; i < 3; i++) {
+		kernel.no_flag = i == 0;
+		kernel.refuse_flag = refusals[i];
+		kernel.opened = 0;
 		outcome = observe_with(NULL, PM_ALLOW_ALL);
+		opened[i] = kernel.opened;
 		expect_no_silence(&outcome, "nothing", "PERF_FLAG_FD_OUTPUT does nothing");
 		assert_string_equal(outcome.strategy, "per_cpu");
 		assert_int_equal(outcome.once, 2 * PAGES);
 	}
+	assert_int_equal(opened[2], opened[1]);
 }
 
 int main(void)
