@@ -3,7 +3,9 @@
  * Attaching to all threads of a process: the session against the bare system calls that lead to
  * the same set of events: list threads, open each event on each CPU, map a ring a CPU, forward.
  * The fewest calls open the events enabled and ask for no ids; most programs open them disabled,
- * ask for the id of each and enable each.
+ * ask for the id of each and enable each. Neither knows whether a record would arrive. A third way
+ * is the fewest calls and a thread that is renamed on each CPU, whose records are then looked for:
+ * the least that shows that each ring works and that threads inherit.
  *
  * CPU time is that of all threads of the process, so the session's canary is in it; no other
  * thread runs meanwhile. Wall time holds what the canary waits for.
@@ -15,10 +17,12 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <sched.h>
 #include <semaphore.h>
 #include <stdbool.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -34,15 +38,28 @@
 static sem_t begun;
 static pthread_mutex_t gate = PTHREAD_MUTEX_INITIALIZER;
 
-static void *wait_for_end(void *unused)
+/*
+ * The kernel interrupts the CPU that a thread ran on last for each of its events, unless that is
+ * the CPU of the caller (perf_install_in_context() of linux), which takes longer than all else. So
+ * the threads are spread evenly, wherever the caller may be.
+ */
+static void *wait_for_end(void *number)
 {
+	cpu_set_t set;
+
+	CPU_ZERO(&set);
+	CPU_SET((uintptr_t)number % (uintptr_t)pm_cpus_online(), &set);
+	if (sched_setaffinity(0, sizeof(set), &set) != 0)
+		bench_fail("sched_setaffinity", errno);
 	sem_post(&begun);
 	pthread_mutex_lock(&gate);
 	pthread_mutex_unlock(&gate);
-	return unused;
+	return number;
 }
 
 /* ----------------------------------------------------------------------------- the system calls */
+
+enum way { ENABLED_AT_OPEN, ENABLE_OF_EACH, AND_A_THREAD };
 
 struct raw {
 	int fds[THREADS_MAX * CPUS_MAX * EVENTS_MAX];
@@ -50,6 +67,7 @@ struct raw {
 	void *rings[CPUS_MAX];
 	int cpus;
 	bool each;		/* opened disabled, each asked for its id and enabled */
+	pid_t shown;		/* the thread that was renamed on each CPU */
 	uint64_t ids;		/* their sum, so that nothing is optimised away */
 };
 
@@ -119,6 +137,54 @@ static void raw_attach(const struct pm_plan *plan)
 	raw_connect(plan);
 }
 
+static void *show_on_each_cpu(void *unused)
+{
+	cpu_set_t set;
+	char name[16];
+
+	raw.shown = (pid_t)syscall(SYS_gettid);
+	for (int cpu = 0; cpu < raw.cpus; cpu++) {
+		CPU_ZERO(&set);
+		CPU_SET(cpu, &set);
+		if (sched_setaffinity(0, sizeof(set), &set) != 0)
+			bench_fail("sched_setaffinity", errno);
+		prctl(PR_GET_NAME, name);
+		prctl(PR_SET_NAME, name);
+	}
+	return unused;
+}
+
+/* Nothing has been read yet, so the ring begins at its first byte. */
+static bool raw_has_name(const struct perf_event_mmap_page *page)
+{
+	const char *data = (const char *)page + sysconf(_SC_PAGESIZE);
+	const uint64_t head = __atomic_load_n(&page->data_head, __ATOMIC_ACQUIRE);
+	const struct perf_event_header *record;
+
+	for (uint64_t at = 0; at < head; at += record->size) {
+		record = (const struct perf_event_header *)(data + at);
+		if (record->type == PERF_RECORD_COMM &&
+		    ((const pid_t *)(record + 1))[1] == raw.shown)
+			return true;
+	}
+	return false;
+}
+
+static void raw_show(void)
+{
+	pthread_attr_t small;
+	pthread_t thread;
+
+	pthread_attr_init(&small);
+	pthread_attr_setstacksize(&small, 65536);
+	if (pthread_create(&thread, &small, show_on_each_cpu, NULL) != 0)
+		bench_fail("pthread_create", EAGAIN);
+	pthread_join(thread, NULL);
+	for (int cpu = 0; cpu < raw.cpus; cpu++)
+		if (!raw_has_name(raw.rings[cpu]))
+			bench_fail("no record of the thread's name", EIO);
+}
+
 static void raw_detach(void)
 {
 	for (int cpu = 0; cpu < raw.cpus; cpu++)
@@ -129,14 +195,20 @@ static void raw_detach(void)
 
 /* ------------------------------------------------------------------------------------ measuring */
 
-static void measure_raw(const struct pm_plan *plan, const char *name, bool each)
+static void measure_raw(const struct pm_plan *plan, const char *name, enum way way)
 {
-	const char *subject = each ? "system calls, ENABLE of each" :
-		"system calls, enabled at open";
+	static const char *const subjects[] = {
+		[ENABLED_AT_OPEN] = "system calls, enabled at open",
+		[ENABLE_OF_EACH] = "system calls, ENABLE of each",
+		[AND_A_THREAD] = "system calls, and a thread that shows on each CPU",
+	};
+	const char *subject = subjects[way];
 	struct bench_watch since = bench_start();
 
-	raw.each = each;
+	raw.each = way == ENABLE_OF_EACH;
 	raw_attach(plan);
+	if (way == AND_A_THREAD)
+		raw_show();
 	bench_stop(since, "attach", name, subject, 1);
 	since = bench_start();
 	raw_detach();
@@ -181,9 +253,14 @@ static void measure(unsigned int threads, unsigned int events, unsigned int roun
 	snprintf(name, sizeof(name), "%u threads x %d cpus x %u events", threads, pm_cpus_online(),
 		 events);
 	for (unsigned int i = 0; i < rounds; i++) {
-		measure_raw(plan, name, i % 2);
-		measure_ours(plan, name);
-		measure_raw(plan, name, !(i % 2));
+		/* Each stands as often before the session as behind it. */
+		for (int k = 0; k < 3; k++) {
+			if (k == (int)i % 4)
+				measure_ours(plan, name);
+			measure_raw(plan, name, (enum way)((i / 4 + (unsigned int)k) % 3));
+		}
+		if (i % 4 == 3)
+			measure_ours(plan, name);
 	}
 	pm_plan_destroy(plan);
 	pm_profile_destroy(empty);
@@ -210,7 +287,8 @@ int main(int argc, char **argv)
 		unsigned int threads = bench_argument(argc, argv, i + 2, usual[i % 5]);
 
 		for (; alive < threads && alive < THREADS_MAX; alive++) {
-			if (pthread_create(&thread, &small, wait_for_end, NULL) != 0)
+			if (pthread_create(&thread, &small, wait_for_end,
+					   (void *)(uintptr_t)alive) != 0)
 				bench_fail("pthread_create", EAGAIN);
 			sem_wait(&begun);
 		}
