@@ -42,12 +42,11 @@ void pm_births_begin(struct births *births)
 	births->last = births->fd >= 0 ? last_number(births->fd) : -1;
 }
 
-bool pm_births_none(struct births *births, pid_t but)
+bool pm_births_none(struct births *births, bool known)
 {
 	long now = births->fd >= 0 ? last_number(births->fd) : -1;
 
 	if (births->fd >= 0)
 		close(births->fd);
-	return births->last > 0 && (but != 0 ? now == but && but == births->last + 1 :
-				    now == births->last);
+	return births->last > 0 && now == births->last + known;
 }

@@ -4,7 +4,6 @@
 #define PM_BIRTHS_H
 
 #include <stdbool.h>
-#include <sys/types.h>
 
 struct births {
 	int fd;				/* of /proc/loadavg; -1: it does not tell */
@@ -15,9 +14,9 @@ struct births {
 void pm_births_begin(struct births *births);
 
 /*
- * True when no thread of this process was born since, but for `but` (0: nobody). False: one may
- * have been, or another process was. Watching ends.
+ * True when no thread of this process was born since, but for one that is `known` to have been.
+ * False: another may have been, or another process was. Watching ends.
  */
-bool pm_births_none(struct births *births, pid_t but);
+bool pm_births_none(struct births *births, bool known);
 
 #endif

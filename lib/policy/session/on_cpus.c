@@ -26,7 +26,7 @@ struct opening {
 	struct pm_diag *diag;		/* filled in already where `each` failed */
 	struct session_event failed;	/* what could not be opened */
 	bool each_failed;
-	bool alone;			/* there is no other thread, nor was one born meanwhile */
+	bool alone;			/* there was no other thread after the events were opened */
 };
 
 int pm_on_cpus_attach(struct pm_session *session, struct pm_diag *diag)
@@ -177,7 +177,8 @@ static int list_born(struct pm_session *session)
 static int open_one_listing(struct opening *opening)
 {
 	struct pm_session *session = opening->session;
-	const bool alone = pm_thread_count() == 1;
+	/* Where that has changed, one more listing does no harm. */
+	const bool alone = session->plan->now.threads == 1;
 	struct births births = { .fd = -1 };
 	bool none;
 	int err = open_single(opening);
@@ -185,12 +186,12 @@ static int open_one_listing(struct opening *opening)
 	if (err < 0 || !pm_plan_watches_all(session->plan))
 		return err;
 	opening->alone = alone;
-	/* Two looks at the number of threads take less than those at the last number. */
+	/* A look at the number of threads takes less than two at the last number. */
 	if (!alone)
 		pm_births_begin(&births);
 	err = pm_threads_list(&session->threads, open_for_thread, opening);
 	none = alone ? opening->alone && session->threads.present == 1 :
-		pm_births_none(&births, pm_canary_tid(session));
+		pm_births_none(&births, session->canary.out != NULL);
 	if (none && err >= 0)
 		return 0;
 	return err < 0 ? err : list_born(session);

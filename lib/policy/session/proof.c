@@ -186,6 +186,26 @@ static uint64_t user_time(int who)
 		(uint64_t)usage.ru_utime.tv_usec * 1000;
 }
 
+static bool is_clock(const struct plan_event *event)
+{
+	return event->attr.type == PERF_TYPE_SOFTWARE &&
+		event->attr.config <= PERF_COUNT_SW_TASK_CLOCK;
+}
+
+/* Only clocks that leave out the kernel are judged by it: see has_run_where_sampled(). */
+static void begin_user_time(struct pm_session *session)
+{
+	for (size_t i = 0; i < session->plan->count; i++) {
+		const struct plan_event *event = &session->plan->events[i];
+
+		if (!event->attr.exclude_kernel || !is_clock(event))
+			continue;
+		session->proof.user_all = user_time(RUSAGE_SELF);
+		session->proof.user_self = user_time(RUSAGE_THREAD);
+		return;
+	}
+}
+
 void pm_proof_tell(struct pm_session *session)
 {
 	struct pm_stats *stats = &session->stats;
@@ -199,9 +219,7 @@ void pm_proof_tell(struct pm_session *session)
 		events = plan->count;
 	pm_standstill_attached(session);
 	session->proof.wait = FIRST_WAIT_NS;
-	(void)pm_clock_ns(CLOCK_THREAD_CPUTIME_ID, &session->proof.self_used);
-	session->proof.user_all = user_time(RUSAGE_SELF);
-	session->proof.user_self = user_time(RUSAGE_THREAD);
+	begin_user_time(session);
 	(void)pm_clock_ns(CLOCK_MONOTONIC, &session->proof.looked_at);
 	stats->unproven_events = events;
 	plan->unproven[0] = '\0';
@@ -214,12 +232,6 @@ void pm_proof_tell(struct pm_session *session)
 }
 
 /* ------------------------------------------------------------------------------------ following */
-
-static bool is_clock(const struct plan_event *event)
-{
-	return event->attr.type == PERF_TYPE_SOFTWARE &&
-		event->attr.config <= PERF_COUNT_SW_TASK_CLOCK;
-}
 
 static uint64_t enough(const struct plan_event *event)
 {
@@ -282,11 +294,12 @@ static void look_for_silence(struct pm_session *session)
 static bool self_stands(const struct pm_session *session)
 {
 	const struct event_list *events = &session->events;
+	const uint64_t before = session->standstill.thread;
 	uint64_t used = 0, enabled = 0;
 	bool read = false;
 
 	if (pm_gettid() != session->self || pm_clock_ns(CLOCK_THREAD_CPUTIME_ID, &used) < 0 ||
-	    used - session->proof.self_used < SELF_RAN_NS)
+	    used < before || used - before < SELF_RAN_NS)
 		return false;
 	for (size_t i = 0; i < events->count; i++) {
 		struct pm_counts counts;
@@ -298,7 +311,7 @@ static bool self_stands(const struct pm_session *session)
 		if (counts.time_enabled > enabled)
 			enabled = counts.time_enabled;
 	}
-	return read && enabled < (used - session->proof.self_used) / 2;
+	return read && enabled < (used - before) / 2;
 }
 
 static void look_at_self(struct pm_session *session)

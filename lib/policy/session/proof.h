@@ -21,8 +21,7 @@ struct proof {
 	size_t thread_count;
 	uint64_t others;		/* ns of CPU time of all other threads, at that time */
 	uint64_t looked_at, wait;	/* ns; the time between two looks doubles */
-	uint64_t self_used;		/* ns of CPU time of the thread that attached, then */
-	uint64_t user_all, user_self;	/* ns in user mode of the process and that thread */
+	uint64_t user_all, user_self;	/* ns in user mode of the process and its own thread */
 	bool self_silent;
 	uint32_t seen;			/* by spec: a sample has come since the attach */
 };
