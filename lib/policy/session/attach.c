@@ -11,6 +11,7 @@
 #include "../plan/negotiate.h"
 #include "../profile/profile.h"
 #include "canary.h"
+#include "canary_thread.h"
 #include "drain.h"
 #include "late_cpus.h"
 
@@ -93,6 +94,10 @@ static int attach_chosen(struct pm_session *session, struct pm_diag *diag)
 /* Unmaps and closes everything that is open. Statistics stay. */
 static void undo(struct pm_session *session)
 {
+	/* It is still out where the attach failed meanwhile. A forked child has no such thread. */
+	if (session->pid == getpid())
+		pm_canary_recall(session);
+	pm_canary_memory_free(&session->canary_memory);
 	if (session->operations->undo != NULL)
 		session->operations->undo(session);
 	pm_rings_free(&session->rings, session->pid != getpid());

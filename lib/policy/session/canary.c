@@ -175,7 +175,7 @@ static int judge_rings(struct pm_session *session, bool patient, char *reason, s
 		session->canary.other = has_own_ring(session);
 		session->canary.nameless = !pm_canary_rename();
 		if (session->canary.other)
-			pm_canary_cause(session->plan, patient);
+			pm_canary_cause(session, patient);
 	}
 	/* A flood of others' records could hide it for a while, not for ever. */
 	for (int i = 0; i < 64 && pm_drain(session) > 0; i++)
@@ -199,7 +199,7 @@ int pm_canary_self(struct pm_session *session, bool patient, char *reason, size_
 
 	session->canary.tid = pm_gettid();
 	session->canary.other = true;
-	pm_canary_cause(session->plan, patient);
+	pm_canary_cause(session, patient);
 	(void)pm_drain(session);
 	err = judge(session, reason, size);
 	session->canary.tid = 0;

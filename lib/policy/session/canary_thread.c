@@ -10,7 +10,6 @@
 #include <pthread.h>
 #include <sched.h>
 #include <stdlib.h>
-#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -20,20 +19,10 @@
 #define BURN_NS 4000000		/* longest that a clock's period may last to be waited for */
 #define FAULTS 16
 #define MANY_FAULTS 64		/* more than others on a CPU cause at the same time, mostly */
-#define STACK_SIZE 131072
 #define WAIT_TURNS 10000	/* of sched_yield(2); more would be a kernel that forgets threads */
-#define PAGES 128		/* more than are touched between two calls of madvise(2) */
-
-/* Memory that was not touched yet: each page of it is a fault. */
-struct pages {
-	char *area;		/* NULL: there is none */
-	size_t size;		/* of one of them */
-	size_t used;
-};
 
 struct errand {
 	struct pm_session *session;
-	struct pages pages;
 	pthread_t thread;
 	pid_t tid;		/* 0: it has not begun */
 	bool name_only;
@@ -86,44 +75,6 @@ bool pm_canary_is_everywhere(const struct plan_event *event)
 	return is_fault(&event->spec) && pm_plan_is_sampled(event) && pm_canary_can_cause(event);
 }
 
-/* `before` bytes stand in front of them. Returns where those begin, NULL without memory. */
-static char *make_pages(struct pages *pages, size_t before)
-{
-	const size_t size = (size_t)sysconf(_SC_PAGESIZE);
-	char *area = mmap(NULL, before + PAGES * size, PROT_READ | PROT_WRITE,
-			  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-
-	*pages = (struct pages){ .size = size };
-	if (area == MAP_FAILED)
-		return NULL;
-	pages->area = area + before;
-#ifdef MADV_NOHUGEPAGE
-	(void)madvise(pages->area, PAGES * size, MADV_NOHUGEPAGE);
-#endif
-	return area;
-}
-
-static void free_pages(struct pages *pages, size_t before)
-{
-	if (pages->area != NULL)
-		(void)munmap(pages->area - before, before + PAGES * pages->size);
-	pages->area = NULL;
-}
-
-/* A mapping for each fault would cost more: unmapping interrupts the other CPUs. */
-static void fault(struct pages *pages, size_t count)
-{
-	if (pages->area == NULL)
-		return;
-	if (pages->used + count > PAGES) {
-		(void)madvise(pages->area, PAGES * pages->size, MADV_DONTNEED);
-		pages->used = 0;
-	}
-	/* The page of zeros takes less than one of its own. */
-	for (size_t i = 0; i < count; i++)
-		(void)((volatile char *)pages->area)[pages->used++ * pages->size];
-}
-
 /* Mostly in user mode: reading the clock is a system call, and the kernel may be excluded. */
 static void burn(uint64_t ns)
 {
@@ -143,8 +94,10 @@ static void burn(uint64_t ns)
 }
 
 /* `visited`: what takes little has been done on each CPU. */
-static void cause(const struct pm_plan *plan, struct pages *pages, bool patient, bool visited)
+static void cause(struct pm_session *session, bool patient, bool visited)
 {
+	const struct pm_plan *plan = session->plan;
+
 	for (size_t i = 0; i < plan->count; i++) {
 		const struct plan_event *event = &plan->events[i];
 
@@ -152,19 +105,17 @@ static void cause(const struct pm_plan *plan, struct pages *pages, bool patient,
 		    (visited && !patient && pm_canary_is_everywhere(event)))
 			continue;
 		if (is_fault(&event->spec))
-			fault(pages, patient ? 4 * FAULTS : (size_t)event->attr.sample_period + 1);
+			pm_canary_fault(&session->canary_memory, patient ? 4 * FAULTS :
+					(size_t)event->attr.sample_period + 1);
 		else
 			burn(patient ? 5 * tick(event) : tick(event) + tick(event) / 4);
 	}
 }
 
-void pm_canary_cause(const struct pm_plan *plan, bool patient)
+void pm_canary_cause(struct pm_session *session, bool patient)
 {
-	struct pages pages;
-
-	(void)make_pages(&pages, 0);
-	cause(plan, &pages, patient, false);
-	free_pages(&pages, 0);
+	pm_canary_memory_make(&session->canary_memory);
+	cause(session, patient, false);
 }
 
 /* ---------------------------------------------------------------------------------- the thread */
@@ -216,8 +167,8 @@ static bool visit(struct errand *errand)
 		visited = true;
 		for (size_t k = 0; !errand->name_only && k < plan->count; k++)
 			if (pm_canary_is_everywhere(&plan->events[k]))
-				fault(&errand->pages,
-				      (size_t)plan->events[k].attr.sample_period + 1);
+				pm_canary_fault(&session->canary_memory,
+						(size_t)plan->events[k].attr.sample_period + 1);
 	}
 	return visited;
 }
@@ -233,7 +184,7 @@ static bool goes_on(struct errand *errand, const struct session_event *event)
 		return true;
 	(void)pm_canary_rename();
 	if (is_fault(&planned->spec))
-		fault(&errand->pages, MANY_FAULTS);
+		pm_canary_fault(&errand->session->canary_memory, MANY_FAULTS);
 	if (pm_event_counts(&session->events, event, &after) < 0)
 		return true;
 	return is_fault(&planned->spec) ?
@@ -333,7 +284,7 @@ static void *run_errand(void *context)
 		if (session->rings.list[i].cpu == sched_getcpu() && errand->forwarded == 0)
 			try_forwarding(errand, &session->rings.list[i]);
 	if (!errand->name_only)
-		cause(session->plan, &errand->pages, errand->patient, visited);
+		cause(session, errand->patient, visited);
 	return NULL;
 }
 
@@ -341,8 +292,9 @@ static void *run_errand(void *context)
  * A small stack of our own is faster to make, and to leave: the C library need not give it back. A
  * program with much thread-local data may need the usual one.
  */
-static int start(struct errand *errand, char *stack)
+static int start(struct errand *errand)
 {
+	char *stack = errand->session->canary_memory.stack;
 	pthread_attr_t attr;
 	int err = EINVAL;
 
@@ -351,7 +303,7 @@ static int start(struct errand *errand, char *stack)
 #ifdef __SANITIZE_THREAD__	/* it needs more than that for itself */
 	stack = NULL;
 #endif
-	if (stack != NULL && pthread_attr_setstack(&attr, stack, STACK_SIZE) == 0)
+	if (stack != NULL && pthread_attr_setstack(&attr, stack, CANARY_STACK) == 0)
 		err = pthread_create(&errand->thread, &attr, run_errand, errand);
 	(void)pthread_attr_destroy(&attr);
 	return err == 0 ? 0 : pthread_create(&errand->thread, NULL, run_errand, errand);
@@ -374,7 +326,6 @@ static void begin(struct ring_set *rings, bool own_only)
 static struct errand *send_out(struct pm_session *session, bool name_only, bool patient)
 {
 	struct errand *errand = malloc(sizeof(*errand));
-	char *stack;
 
 	if (errand == NULL)
 		return NULL;
@@ -384,19 +335,17 @@ static struct errand *send_out(struct pm_session *session, bool name_only, bool 
 		.forwards = session->events.count > session->rings.count ||
 			session->threads.present > 1,
 	};
-	stack = make_pages(&errand->pages, STACK_SIZE);
+	pm_canary_memory_make(&session->canary_memory);
 	begin(&session->rings, session->strategy->able & RING_PER_EVENT);
-	if (start(errand, stack) == 0)
+	if (start(errand) == 0)
 		return errand;
-	free_pages(&errand->pages, STACK_SIZE);
 	free(errand);
 	return NULL;
 }
 
 /*
  * A joined thread may not have left the kernel, which it does before its number goes. Then what it
- * counted has been added to the events that it inherited, and no CPU uses its memory any more, so
- * that none has to be interrupted when that is unmapped.
+ * counted has been added to the events that it inherited, and the next one may have its memory.
  */
 static void wait_until_gone(pid_t tid)
 {
@@ -427,7 +376,6 @@ void pm_canary_bury(struct pm_session *session)
 		return;
 	session->canary.back = NULL;
 	wait_until_gone(errand->tid);
-	free_pages(&errand->pages, STACK_SIZE);
 	free(errand);
 }
 

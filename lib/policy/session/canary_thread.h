@@ -12,7 +12,7 @@ bool pm_canary_can_cause(const struct plan_event *event);
 bool pm_canary_is_everywhere(const struct plan_event *event);
 
 /* Makes each event happen that it can; more often when patient. */
-void pm_canary_cause(const struct pm_plan *plan, bool patient);
+void pm_canary_cause(struct pm_session *session, bool patient);
 
 /* The calling thread takes its own name again: a COMM record, at once. False: it may not. */
 bool pm_canary_rename(void);
@@ -35,7 +35,7 @@ void pm_canary_recall(struct pm_session *session);
  */
 bool pm_canary_send(struct pm_session *session, bool name_only, bool patient);
 
-/* Waits until the kernel has added what it counted, and gives its memory back. */
+/* Waits until the kernel has added what it counted. */
 void pm_canary_bury(struct pm_session *session);
 
 #endif

@@ -8,6 +8,7 @@
 
 #include "../plan/plan.h"
 #include "account.h"
+#include "canary_memory.h"
 #include "cpu_time.h"
 #include "events.h"
 #include "ids.h"
@@ -74,6 +75,7 @@ struct pm_session {
 	struct proof proof;
 	struct standstill standstill;
 	struct canary canary;
+	struct canary_memory canary_memory;
 	struct stop_channel stop;
 	struct pollable pollable;
 	bool attached;
