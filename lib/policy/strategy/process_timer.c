@@ -103,29 +103,28 @@ static int attach(struct pm_session *session, struct pm_diag *diag)
 {
 	struct process_timer *timer = pm_sigring_create(sizeof(*timer), session->operations);
 	int err = timer ? pm_sigring_install(&timer->ring, SIGPROF) : -ENOMEM;
-	const char *call = "sigaction";
 
 	if (err < 0) {
 		free(timer);
-	} else {
-		session->own = timer;
-		timer->ring.chains =
-			session->plan->events[0].spec.want & PM_WANT_CALLCHAIN;
-		call = "setitimer or getitimer";
-		(void)pm_clock_ns(CLOCK_PROCESS_CPUTIME_ID, &timer->seen);
-		err = start(timer, pm_cpu_timer_period(&session->plan->events[0].spec));
-		/* Somebody else's must not be switched off. */
-		if (err == -EBUSY) {
-			pm_sigring_remove(&timer->ring);
-			session->own = NULL;
-			free(timer);
-		}
+		return pm_sigring_refused(diag, "process_timer", "SIGPROF or ITIMER_PROF: already "
+					  "in use in this process", err);
+	}
+	session->own = timer;
+	timer->ring.chains = session->plan->events[0].spec.want & PM_WANT_CALLCHAIN;
+	(void)pm_clock_ns(CLOCK_PROCESS_CPUTIME_ID, &timer->seen);
+	err = start(timer, pm_cpu_timer_period(&session->plan->events[0].spec));
+	/* Somebody else's must not be switched off. */
+	if (err == -EBUSY) {
+		pm_sigring_remove(&timer->ring);
+		session->own = NULL;
+		free(timer);
 	}
 	if (err == -EIO)
 		return pm_diag_say(diag, EIO, PM_CAUSE_SILENCE, "process_timer: setitimer(2) is "
 				   "taken, and ITIMER_PROF does not run");
 	return err < 0 ? pm_diag_say(diag, -err, PM_CAUSE_UNKNOWN, "process_timer: %s: %s",
-				     err == -EBUSY ? "SIGPROF or ITIMER_PROF" : call,
+				     err == -EBUSY ? "SIGPROF or ITIMER_PROF" :
+				     "setitimer or getitimer",
 				     err == -EBUSY ? "already in use in this process" :
 				     pm_errno_name(-err)) : 0;
 }

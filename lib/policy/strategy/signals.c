@@ -395,9 +395,8 @@ static int attach(struct pm_session *session, struct pm_diag *diag)
 
 	if (err < 0) {
 		destroy(signals);
-		return pm_diag_say(diag, -err, PM_CAUSE_UNKNOWN, "signals: %s%s", err == -EBUSY ?
-				   "no real-time signal is free, or another session uses one" :
-				   "sigaction: ", err == -EBUSY ? "" : pm_errno_name(-err));
+		return pm_sigring_refused(diag, "signals", "no real-time signal is free, or "
+					  "another session uses one", err);
 	}
 	session->own = signals;
 	take_overflow(signals);

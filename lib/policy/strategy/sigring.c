@@ -17,6 +17,8 @@
 #include <ucontext.h>
 #include <unistd.h>
 
+#include "../diagnosis/diag.h"
+
 #define FOLLOW_NS 50000000	/* between two listings of threads */
 
 static struct sigring *active;	/* atomic */
@@ -127,7 +129,7 @@ void *pm_sigring_create(size_t size, const struct operations *operations)
 
 bool pm_sigring_is_ours(const struct sigring *ring)
 {
-	struct sigaction now;
+	struct sigaction now = { .sa_flags = 0 };	/* a filter may say 0 and do nothing */
 
 	return sigaction(ring->number, NULL, &now) == 0 && (now.sa_flags & SA_SIGINFO) &&
 		now.sa_sigaction == on_signal;
@@ -179,9 +181,23 @@ int pm_sigring_install(struct sigring *ring, int number)
 		err = -EBUSY;
 	if (err == 0 && sigaction(number, &action, NULL) != 0)
 		err = -errno;
+	/* Taken, and not set: the first signal would end the program. */
+	if (err == 0 && !pm_sigring_is_ours(ring))
+		err = -EIO;
 	if (err < 0)
 		__atomic_store_n(&active, NULL, __ATOMIC_SEQ_CST);
 	return err;
+}
+
+int pm_sigring_refused(struct pm_diag *diag, const char *strategy, const char *busy, int err)
+{
+	if (err == -EBUSY)
+		return pm_diag_say(diag, EBUSY, PM_CAUSE_UNKNOWN, "%s: %s", strategy, busy);
+	if (err == -EIO)
+		return pm_diag_say(diag, EIO, PM_CAUSE_SILENCE, "%s: sigaction(2) is taken, and "
+				   "the handler is not set", strategy);
+	return pm_diag_say(diag, -err, PM_CAUSE_UNKNOWN, "%s: sigaction: %s", strategy,
+			   pm_errno_name(-err));
 }
 
 void pm_sigring_remove(struct sigring *ring)

@@ -48,9 +48,12 @@ void *pm_sigring_create(size_t size, const struct operations *operations);
 
 /*
  * From now on the signal's handler fills this ring. One at a time in a process, and only when
- * nobody else uses the signal: -EBUSY.
+ * nobody else uses the signal: -EBUSY. -EIO when sigaction(2) says 0 and sets nothing.
  */
 int pm_sigring_install(struct sigring *ring, int number);
+
+/* Tells why that failed; `busy` is the text for -EBUSY. Returns `err`. */
+int pm_sigring_refused(struct pm_diag *diag, const char *strategy, const char *busy, int err);
 
 /* Whether the signal still comes here: the program may have taken it over since. */
 bool pm_sigring_is_ours(const struct sigring *ring);

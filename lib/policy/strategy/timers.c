@@ -191,9 +191,8 @@ static int attach(struct pm_session *session, struct pm_diag *diag)
 
 	if (err < 0) {
 		free(timers);
-		return pm_diag_say(diag, -err, PM_CAUSE_UNKNOWN, "timers: %s%s",
-				   err == -EBUSY ? "SIGPROF is already in use in this process" :
-				   "sigaction: ", err == -EBUSY ? "" : pm_errno_name(-err));
+		return pm_sigring_refused(diag, "timers", "SIGPROF is already in use in this "
+					  "process", err);
 	}
 	session->own = timers;
 	timers->ring.chains = spec->want & PM_WANT_CALLCHAIN;
