@@ -27,7 +27,8 @@ struct pm_stats {
 	 * are closed and only where a ring was full: a second account of `lost`.
 	 */
 	uint64_t lost_counted;
-	uint64_t unwatched_threads;	/* new threads beyond a limit; opened later if possible */
+	/* Threads beyond a limit, or that /proc counts and does not list; later if possible. */
+	uint64_t unwatched_threads;
 	/*
 	 * How often events were opened on a CPU that came online while the session ran: it was
 	 * offline before, or took its events with it (PM_STRATEGY_CPU_WIDE, PM_STRATEGY_CGROUP).

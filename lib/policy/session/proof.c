@@ -222,13 +222,15 @@ void pm_proof_tell(struct pm_session *session)
 	begin_user_time(session);
 	(void)pm_clock_ns(CLOCK_MONOTONIC, &session->proof.looked_at);
 	stats->unproven_events = events;
+	stats->unwatched_threads += session->threads.hidden;
 	plan->unproven[0] = '\0';
-	if (events + stats->unproven_rings + stats->unproven_threads > 0)
+	if (events + stats->unproven_rings + stats->unproven_threads + session->threads.hidden > 0)
 		snprintf(plan->unproven, sizeof(plan->unproven), "%zu of %zu events, which cannot "
 			 "be caused on purpose; %llu rings where the canary could not go; %llu "
-			 "threads that have not run since", events, plan->count,
+			 "threads that have not run since; %zu threads that /proc counts and does "
+			 "not list", events, plan->count,
 			 (unsigned long long)stats->unproven_rings,
-			 (unsigned long long)stats->unproven_threads);
+			 (unsigned long long)stats->unproven_threads, session->threads.hidden);
 }
 
 /* ------------------------------------------------------------------------------------ following */

@@ -5,6 +5,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -97,6 +98,7 @@ bool pm_threads_is_source(struct threads *threads, pid_t target, uint32_t round,
 struct tids {
 	pid_t *list;
 	size_t count, room;
+	size_t told;			/* how many there are by the directory; 0: not known */
 };
 
 static int add_tid(struct tids *tids, pid_t tid)
@@ -114,41 +116,88 @@ static int add_tid(struct tids *tids, pid_t tid)
 	return 0;
 }
 
+static bool holds(const struct tids *tids, pid_t tid)
+{
+	for (size_t i = 0; i < tids->count; i++)
+		if (tids->list[i] == tid)
+			return true;
+	return false;
+}
+
+/* Whether the calling thread is among them; a filter may refuse to tell which one that is. */
+static bool holds_self(const struct tids *tids)
+{
+	const pid_t self = pm_gettid();
+
+	return self <= 0 || holds(tids, self);
+}
+
 /*
  * Without /proc: the numbers above that of the process, as far as threads made by one after another
  * would reach, are asked for. Threads elsewhere are not found.
  */
 static int guess_tids(struct tids *ret)
 {
-	const pid_t pid = getpid(), self = (pid_t)syscall(SYS_gettid);
+	const pid_t pid = getpid(), self = pm_gettid();
 	pid_t last = (self > pid ? self : pid) + GUESSES;
-	int err = self != pid ? add_tid(ret, self) : 0;
+	int err = holds_self(ret) ? 0 : add_tid(ret, self);
 
 	for (pid_t tid = pid; err == 0 && tid < last; tid++)
-		if (tid != self || tid == pid)
-			err = tid == pid || syscall(SYS_tgkill, pid, tid, 0) == 0 ?
-				add_tid(ret, tid) : 0;
+		if ((tid == pid || syscall(SYS_tgkill, pid, tid, 0) == 0) && !holds(ret, tid))
+			err = add_tid(ret, tid);
 	return err;
 }
 
-static int read_tids(struct tids *ret)
+/* The links of /proc/self/task are two and one for each thread; 0: not known. */
+static size_t count_told(DIR *dir)
 {
-	DIR *dir = opendir("/proc/self/task");
+	struct stat stat;
+
+	return fstat(dirfd(dir), &stat) == 0 && stat.st_nlink > 2 ? stat.st_nlink - 2 : 0;
+}
+
+static int read_entries(DIR *dir, struct tids *ret)
+{
 	const struct dirent *entry;
 	int err = 0;
 
-	if (dir == NULL)
-		return errno == EMFILE || errno == ENFILE || errno == ENOMEM ? -errno :
-			guess_tids(ret);
+	ret->count = 0;
+	ret->told = count_told(dir);
 	while (err == 0 && (entry = readdir(dir)) != NULL) {
 		pid_t tid = (pid_t)strtol(entry->d_name, NULL, 10);
 
 		if (tid > 0)
 			err = add_tid(ret, tid);
 	}
+	return err;
+}
+
+/*
+ * A listing without the calling thread is none of ours: a filter refused it, or this /proc is of
+ * another PID namespace. One that is shorter than its own count leaves threads out; such as end
+ * meanwhile do that once, but hardly twice.
+ */
+static int read_tids(struct tids *ret)
+{
+	DIR *dir = opendir("/proc/self/task");
+	bool whole = false;
+	int err = 0;
+
+	if (dir == NULL)
+		return errno == EMFILE || errno == ENFILE || errno == ENOMEM ? -errno :
+			guess_tids(ret);
+	for (int again = 0; err == 0 && !whole && again < 2; again++) {
+		if (again > 0)
+			rewinddir(dir);
+		err = read_entries(dir, ret);
+		whole = ret->count >= ret->told && holds_self(ret);
+	}
 	closedir(dir);
-	/* This thread at least is there, unless a filter refuses to list it. */
-	return err == 0 && ret->count == 0 ? guess_tids(ret) : err;
+	if (err < 0 || whole)
+		return err;
+	if (!holds_self(ret))
+		ret->count = 0;
+	return guess_tids(ret);
 }
 
 /* Another thread than the calling one is about to be observed. */
@@ -189,10 +238,11 @@ static int list_one(struct threads *threads, pid_t tid, int (*each)(pid_t tid, v
 int pm_threads_list(struct threads *threads, int (*each)(pid_t tid, void *context),
 		    void *context)
 {
-	struct tids tids = { NULL, 0, 0 };
+	struct tids tids = { .list = NULL };
 	int fresh = 0, err = read_tids(&tids);
 
 	threads->present = tids.count;
+	threads->hidden = tids.told > tids.count ? tids.told - tids.count : 0;
 	for (size_t i = 0; err >= 0 && i < tids.count; i++) {
 		err = list_one(threads, tids.list[i], each, context);
 		fresh += err > 0;
@@ -204,7 +254,7 @@ int pm_threads_list(struct threads *threads, int (*each)(pid_t tid, void *contex
 
 int pm_threads_unlisted(struct threads *threads)
 {
-	struct tids tids = { NULL, 0, 0 };
+	struct tids tids = { .list = NULL };
 	int err = read_tids(&tids), count = 0;
 
 	for (size_t i = 0; i < tids.count; i++) {

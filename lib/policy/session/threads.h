@@ -26,6 +26,7 @@ struct threads {
 	size_t room, used;
 	uint32_t rounds;		/* listings that brought something new */
 	size_t present;			/* how many the last listing had */
+	size_t hidden;			/* how many more there were by its own count */
 	struct thread_noted {
 		pid_t tid;		/* 0: none */
 		uint64_t used;		/* ns of CPU time, before anything was opened for it */
