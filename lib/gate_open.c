@@ -142,6 +142,21 @@ static void say_filtered(const struct pm_refused *refused, struct pm_gate_words 
 	       "--security-opt seccomp=PROFILE.json, for systemd SystemCallFilter=");
 }
 
+/* Of this library: the call said yes, and what it gave is no event. */
+static bool is_no_event(const struct pm_refused *refused)
+{
+	return refused->error == EPROTO;
+}
+
+static void say_no_event(const struct pm_refused *refused, struct pm_gate_words *ret)
+{
+	(void)refused;
+	PM_SAY(ret->brief, "seccomp or container filter says yes to perf_event_open, and opens "
+	       "nothing");
+	PM_SAY(ret->gate, "something in front of the system call says yes, and opens no event");
+	PM_SAY(ret->change, "allow perf_event_open in the filter, or have it answer an errno");
+}
+
 /* ---------------------------------------------------------------------------------- permission */
 
 /* CAP_PERFMON, which is enough for everything in mainline, does not count there. */
@@ -429,6 +444,7 @@ static void say_any_open(const struct pm_refused *refused, struct pm_gate_words 
 const struct pm_gate pm_gates_open[] = {
 	PM_GATE_ROW(not_built, NOT_BUILT, ABSENT, is_not_built),
 	PM_GATE_ROW(filtered, FILTER, BLOCKED, is_filtered),
+	PM_GATE_ROW(no_event, FILTER, BLOCKED, is_no_event),
 	PM_GATE_ROW(vendors_level, PARANOID, BLOCKED, is_vendors_level),
 	PM_GATE_ROW(level, PARANOID, BLOCKED, is_level),
 	PM_GATE_ROW(target, LSM, BLOCKED, is_target),

@@ -29,6 +29,7 @@
 /*
  * perf_event_open(2) exactly as given: attr->size is passed on, no flag is added.
  * Returns the descriptor or -errno. attr->size may be written by the kernel (E2BIG).
+ * -EPROTO when the answer is 0, 1 or 2 and that is no event: seccomp(2) can make a call say 0.
  */
 int pm_open_raw(struct perf_event_attr *attr, pid_t pid, int cpu, int group_fd,
 		unsigned long flags);
@@ -42,6 +43,9 @@ int pm_open_raw(struct perf_event_attr *attr, pid_t pid, int cpu, int group_fd,
  */
 int pm_open(const struct perf_event_attr *attr, pid_t pid, int cpu, int group_fd,
 	    unsigned long flags);
+
+/* Whether a descriptor that was opened just now is one of an event; yes where ioctl is refused. */
+bool pm_is_event(int fd);
 
 /* The smallest published attr size (PERF_ATTR_SIZE_VER0...) that holds every non-zero byte. */
 uint32_t pm_attr_size_needed(const struct perf_event_attr *attr);

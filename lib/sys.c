@@ -21,7 +21,18 @@ int pm_open_raw(struct perf_event_attr *attr, pid_t pid, int cpu, int group_fd,
 {
 	long fd = syscall(SYS_perf_event_open, attr, pid, cpu, group_fd, flags);
 
-	return fd < 0 ? -errno : (int)fd;
+	if (fd < 0)
+		return -errno;
+	/* A filter that says 0 and does nothing gives us somebody else's descriptor: not ours. */
+	return fd > STDERR_FILENO || pm_is_event((int)fd) ? (int)fd : -EPROTO;
+}
+
+bool pm_is_event(int fd)
+{
+	/* It writes to its own ring, as a fresh one does; on other files the request is unknown. */
+	const int err = pm_ioctl(fd, PERF_EVENT_IOC_SET_OUTPUT, (unsigned long)-1);
+
+	return err != -ENOTTY && err != -EINVAL && err != -EBADF;
 }
 
 /*

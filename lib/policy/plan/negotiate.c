@@ -213,6 +213,11 @@ static int try_event(struct pm_plan *plan, struct plan_event *event, bool inheri
 	}
 	if (fd < 0)
 		return fd;
+	/* To read another file could take for ever. */
+	if (!pm_is_event(fd)) {
+		close(fd);
+		return -EPROTO;
+	}
 	keep(event, fd);
 	return 0;
 }

@@ -85,7 +85,7 @@ static enum pm_verdict count_faults(int *ret_fd)
 	fd = pm_open(&attr, 0, -1, -1, 0);
 	if (fd < 0)
 		return is_policy(fd) ? PM_BLOCKED : PM_UNKNOWN;
-	if (pm_read_count(fd, &before) == 0) {
+	if (pm_is_event(fd) && pm_read_count(fd, &before) == 0) {
 		caused = cause_faults();
 		/* More than was caused proves no wrong count: a signal handler may add some. */
 		if (pm_read_count(fd, &after) == 0)
