@@ -14,7 +14,7 @@ import pytest
 
 TREE = Path(__file__).resolve().parents[2]
 READER = TREE / "build" / os.environ.get("ARCH", platform.machine()) / "examples" / "trace_reader"
-MOUNT = "mount -t tracefs none /sys/kernel/tracing"
+MOUNT = "{ test -d /sys/kernel/tracing/events || mount -t tracefs none /sys/kernel/tracing; }"
 
 
 def in_namespace(command: str) -> subprocess.CompletedProcess[str]:
