@@ -3,8 +3,8 @@
 
 # The quick ring needs no perf permission; it boots nothing, fuzzes nothing and seldom waits for a clock.
 QUICK_lib := lib/test/test_lib.py lib/test/policy/test_policy.py -k 'not fuzz and not late_ and not lies'
-QUICK_reports := reports/test $(wildcard reports/*/test) --ignore=reports/test/test_fuzz.py \
-	--ignore=reports/database/test/test_store.py --ignore=reports/site/test
+QUICK_reports := reports/test $(filter-out reports/site/%,$(wildcard reports/*/test)) \
+	$(patsubst %,--ignore=reports/%.py,test/test_fuzz database/test/test_store database/test/test_server)
 QUICK_kernels := kernels/test $(patsubst %,--ignore=kernels/test/test_%.py,boot fetch isolate place engine)
 QUICK_suites := $(patsubst %,suites/test/test_%.py,tree suites hidden)
 # A test may run make itself: it has nothing to do with the jobs of this one.
