@@ -81,9 +81,11 @@ int pm_counters_read(struct pm_counters *counters, struct pm_value *ret, size_t 
  * One value as above, in user space where that is possible: on x86, arm64 and riscv, since v4.14,
  * for events of the calling thread that opened them without inheritance, when the event's user page
  * permits it at that moment (a non-zero index) and no fact of rdpmc.* in the profile speaks against
- * it. The page is read again when a migration or an interrupt changed it meanwhile. Any other
- * reading is a read(2), counted as a fallback. Where the page cannot tell the time, `enabled` and
- * `running` are 0 for an event that was never multiplexed; one that was is read by read(2).
+ * it. What the page promises is tried once, at open, by a child that shares the memory and ends:
+ * where the instruction traps, no child can be had, or the event has no counter then, all readings
+ * are by read(2). The page is read again when a migration or an interrupt changed it meanwhile. Any
+ * other reading is a read(2), counted as a fallback. Where the page cannot tell the time, `enabled`
+ * and `running` are 0 for an event that was never multiplexed; one that was is read by read(2).
  *
  * Do not use it while somebody writes 0 to /sys/bus/event_source/devices/cpu/rdpmc: on x86 the page
  * of an event that is open does not change then, and the instruction raises SIGSEGV. Returns 0;

@@ -26,7 +26,8 @@ static struct {
 	int level;			/* of perf_event_paranoid, for those without capability */
 	bool vendor;			/* refuses everything from level 3 on, as Debian does */
 	bool accepts_anything;
-	bool mappable;			/* what it opens can be mapped, and is a page of zeros */
+	bool mappable;			/* what it opens can be mapped */
+	const struct perf_event_mmap_page *page;	/* and is this, or a page of zeros */
 	int sibling_errno;		/* of every open that names a group */
 	uint64_t refused_format;	/* EINVAL for inherit with these bits of read_format */
 	bool refuses_clockid;		/* as before v4.1 */
@@ -43,6 +44,7 @@ static struct {
 /* An event that can be mapped, or the refusals of one that is almost taken. */
 static inline int fake_event(const struct perf_event_attr *attr)
 {
+	const struct perf_event_mmap_page *page = fake_kernel.page;
 	int fd;
 
 	if (fake_kernel.sibling_errno && fake_kernel.group_fd >= 0)
@@ -52,7 +54,11 @@ static inline int fake_event(const struct perf_event_attr *attr)
 	if (attr->inherit && (attr->read_format & fake_kernel.refused_format))
 		return -EINVAL;
 	fd = memfd_create("event", 0);
-	return fd >= 0 && ftruncate(fd, sysconf(_SC_PAGESIZE)) == 0 ? fd : -ENOMEM;
+	if (fd < 0 || ftruncate(fd, sysconf(_SC_PAGESIZE)) != 0)
+		return -ENOMEM;
+	if (page != NULL && pwrite(fd, page, sizeof(*page), 0) != (ssize_t)sizeof(*page))
+		return -ENOMEM;
+	return fd;
 }
 
 /* perf_allow_kernel and perf_allow_cpu of mainline, and what vendors add. */
@@ -105,6 +111,8 @@ static inline size_t fake_arguments(long number)
 	case SYS_gettid:		return 0;
 	case SYS_capget:		return 2;
 	case SYS_sched_getaffinity:	return 3;
+	case SYS_exit_group:		return 1;
+	case SYS_rt_sigaction:		return 4;
 	case SYS_openat:		return 4;
 	case SYS_perf_event_open:	return 5;
 	default:			abort();

@@ -15,6 +15,7 @@
 #include "../diagnosis/diag.h"
 #include "../plan/modify.h"
 #include "../profile/deny.h"
+#include "trial.h"
 
 /* Page faults in user mode, because perf_event_paranoid=2 lets a program observe no others. */
 static const struct pm_event_spec faults = {
@@ -207,12 +208,26 @@ static bool read_page(const void *context, uint64_t *ret)
 	return true;
 }
 
-/* A stamp has to lie between two conversions; some hypervisors get this wrong. */
-static int test_page(const struct page_clock *clock)
+static void try_cycles(void *context)
+{
+	const struct page_clock *clock = context;
+	uint64_t unused;
+
+	(void)clock->registers->cycles(&unused);
+}
+
+/*
+ * A stamp has to lie between two conversions; some hypervisors get this wrong. And the instruction
+ * may not trap, as it does after prctl(PR_SET_TSC).
+ */
+static int test_page(struct page_clock *clock)
 {
 	struct fault_sampler sampler;
-	int err = open_sampler(&sampler, NULL);
+	int err;
 
+	if (clock->registers->cycles == NULL || !pm_trial(try_cycles, clock))
+		return -ENOTSUP;
+	err = open_sampler(&sampler, NULL);
 	if (err < 0)
 		return err;
 	for (int i = 0; i < CLOCK_ROUNDS && err == 0; i++) {

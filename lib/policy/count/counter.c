@@ -18,17 +18,25 @@
 
 #define TICK_NS 20000000	/* longer than the tick of any kernel */
 
-#ifndef MADV_WIPEONFORK
-#define MADV_WIPEONFORK 18	/* v4.14 */
-#endif
-
 #define FLAGS_ALL (PM_COUNTERS_PINNED | PM_COUNTERS_INHERIT | PM_COUNTERS_TOGETHER | \
 		   PM_COUNTERS_SYSTEM_CALL | PM_COUNTERS_MAY_USER_ONLY)
 
 /* ----------------------------------------------------------------------------------- the events */
 
-static struct perf_event_attr attr_of(const struct pm_counters *counters, size_t index,
-				      bool leads)
+static pid_t target(const struct pm_event_spec *spec)
+{
+	return spec->tid == PM_ALL_THREADS ? 0 : spec->tid;
+}
+
+static bool is_own_thread(const struct pm_counters *counters)
+{
+	const pid_t tid = target(&counters->specs[0]);
+
+	return tid == 0 || tid == pm_gettid();
+}
+
+struct perf_event_attr pm_counters_attr(const struct pm_counters *counters, size_t index,
+					bool leads)
 {
 	struct perf_event_attr attr = pm_spec_attr(&counters->specs[index], counters->user_only);
 
@@ -43,31 +51,29 @@ static struct perf_event_attr attr_of(const struct pm_counters *counters, size_t
 	return attr;
 }
 
-static pid_t target(const struct pm_event_spec *spec)
-{
-	return spec->tid == PM_ALL_THREADS ? 0 : spec->tid;
-}
-
 static int open_plain(struct pm_counters *counters, size_t index, int group_fd)
 {
 	const struct pm_event_spec *spec = &counters->specs[index];
-	struct perf_event_attr attr = attr_of(counters, index, group_fd < 0);
+	struct perf_event_attr attr = pm_counters_attr(counters, index, group_fd < 0);
 
 #ifdef __aarch64__
 	/*
-	 * Only an event that asks for it may be read in user space: bit 1 of config1, and bit 0
-	 * makes the counter 64 bits wide (83a7a4d643d3, v5.17).
+	 * Only an event that asks for it may be read in user space: bit 1 of config1
+	 * (83a7a4d643d3, v5.17), and bit 0 makes the counter 64 bits wide.
 	 */
 	if (pm_is_hardware(spec) && spec->config1 == 0 && !counters->inherit &&
 	    !(counters->flags & PM_COUNTERS_SYSTEM_CALL))
 		for (attr.config1 = 3; attr.config1 >= 2; attr.config1--) {
 			int fd = pm_open(&attr, target(spec), -1, group_fd, 0);
 
-			if (fd >= 0)
+			if (fd >= 0) {
+				counters->counters[index].config1 = attr.config1;
 				return fd;
+			}
 		}
 	attr.config1 = spec->config1;
 #endif
+	counters->counters[index].config1 = attr.config1;
 	return pm_open(&attr, target(spec), -1, group_fd, 0);
 }
 
@@ -87,12 +93,10 @@ static int open_event(struct pm_counters *counters, size_t index, int group_fd)
 
 static void undo(struct pm_counters *counters)
 {
+	pm_counters_unmap_pages(counters);
 	for (size_t i = counters->count; i-- > 0;) {
 		struct counter *counter = &counters->counters[i];
 
-		if (counter->page != NULL)
-			(void)munmap((void *)(uintptr_t)counter->page,
-				     (size_t)sysconf(_SC_PAGESIZE));
 		if (counter->fd >= 0)
 			close(counter->fd);
 		*counter = (struct counter){ .fd = -1 };
@@ -219,49 +223,10 @@ static bool may_read_registers(const struct pm_counters *counters,
 			       const struct pm_profile *profile)
 {
 	static const char *const keys[] = { USER_READ_FACTS(PM_FACT_KEY) NULL };
-	pid_t tid = target(&counters->specs[0]);
 
 	/* The page of an inheriting event holds its own thread's part only. */
 	return !(counters->flags & PM_COUNTERS_SYSTEM_CALL) && !counters->inherit &&
-		(tid == 0 || tid == pm_gettid()) && !any_denied(profile, keys);
-}
-
-/* A word that is 1 here and 0 in a forked process; NULL where the kernel cannot do that. */
-static const volatile uint32_t *map_parent(void)
-{
-	const size_t size = (size_t)sysconf(_SC_PAGESIZE);
-	uint32_t *word = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
-			      -1, 0);
-
-	if (word == MAP_FAILED)
-		return NULL;
-	if (madvise(word, size, MADV_WIPEONFORK) != 0) {
-		(void)munmap(word, size);
-		return NULL;
-	}
-	*word = 1;
-	return word;
-}
-
-/* An event without a page, or without room for one, is read by read(2). */
-static void map_pages(struct pm_counters *counters)
-{
-	const size_t size = (size_t)sysconf(_SC_PAGESIZE);
-
-	for (size_t i = 0; i < counters->count; i++) {
-		struct counter *counter = &counters->counters[i];
-		void *page;
-
-		if (!pm_is_hardware(&counters->specs[i]) &&
-		    counters->specs[i].type <= PERF_TYPE_BREAKPOINT)
-			continue;
-		if (counters->parent == NULL)
-			counters->parent = map_parent();
-		if (counters->parent == NULL)
-			return;
-		page = mmap(NULL, size, PROT_READ, MAP_SHARED, counter->fd, 0);
-		counter->page = page == MAP_FAILED ? NULL : page;
-	}
+		is_own_thread(counters) && !any_denied(profile, keys);
 }
 
 /* -------------------------------------------------------------------------------------- open */
@@ -312,7 +277,7 @@ static int settle(struct pm_counters *counters, struct pm_profile *profile, stru
 	counters->at_once = !counters->inherit || !any_denied(profile, sums);
 	err = open_somehow(counters, diag);
 	if (err >= 0 && may_read_registers(counters, profile))
-		map_pages(counters);
+		pm_counters_map_pages(counters);
 	return err;
 }
 
@@ -324,16 +289,15 @@ static struct pm_counters *create(unsigned int flags)
 		return NULL;
 	counters->flags = flags;
 	counters->inherit = !!(flags & PM_COUNTERS_INHERIT);
-	counters->registers = &pm_registers;
 	counters->owner = pm_counters_thread();
 	for (size_t i = 0; i < COUNTERS_MAX; i++)
 		counters->counters[i].fd = -1;
 	return counters;
 }
 
-int pm_counters_open(const struct pm_event_spec *specs, size_t count, unsigned int flags,
-		     struct pm_profile *profile, struct pm_diag *diag,
-		     struct pm_counters **ret)
+int pm_counters_open_on(const struct pm_registers *registers, const struct pm_event_spec *specs,
+			size_t count, unsigned int flags, struct pm_profile *profile,
+			struct pm_diag *diag, struct pm_counters **ret)
 {
 	struct pm_counters *counters = create(flags);
 	struct pm_profile *own = NULL;
@@ -341,6 +305,7 @@ int pm_counters_open(const struct pm_event_spec *specs, size_t count, unsigned i
 
 	if (counters == NULL)
 		return pm_diag_say(diag, ENOMEM, PM_CAUSE_UNKNOWN, "no memory");
+	counters->registers = registers;
 	err = take_specs(counters, specs, count, diag);
 	if (err == 0 && profile == NULL) {
 		err = pm_profile_load_default(diag, &own);
@@ -357,13 +322,18 @@ int pm_counters_open(const struct pm_event_spec *specs, size_t count, unsigned i
 	return err;
 }
 
+int pm_counters_open(const struct pm_event_spec *specs, size_t count, unsigned int flags,
+		     struct pm_profile *profile, struct pm_diag *diag,
+		     struct pm_counters **ret)
+{
+	return pm_counters_open_on(&pm_registers, specs, count, flags, profile, diag, ret);
+}
+
 void pm_counters_close(struct pm_counters *counters)
 {
 	if (counters == NULL)
 		return;
 	undo(counters);
-	if (counters->parent != NULL)
-		(void)munmap((void *)(uintptr_t)counters->parent, (size_t)sysconf(_SC_PAGESIZE));
 	free(counters);
 }
 

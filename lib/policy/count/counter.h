@@ -11,6 +11,7 @@ struct counter {
 	int fd;				/* -1: not open */
 	uint32_t leader;		/* index of the first of its group, its own for a leader */
 	const struct perf_event_mmap_page *page;	/* NULL: it cannot be read in user space */
+	uint64_t config1;		/* of its attr: arm64 asks for user space there */
 	struct pm_value base;		/* subtracted since the last reset */
 };
 
@@ -36,6 +37,18 @@ static inline bool pm_counters_lead_group(const struct pm_counters *counters, si
 {
 	return counters->at_once && leader + 1 < counters->count;
 }
+
+struct perf_event_attr pm_counters_attr(const struct pm_counters *counters, size_t index,
+					bool leads);
+
+/* pm_counters_open on a machine that has these registers. */
+int pm_counters_open_on(const struct pm_registers *registers, const struct pm_event_spec *specs,
+			size_t count, unsigned int flags, struct pm_profile *profile,
+			struct pm_diag *diag, struct pm_counters **ret);
+
+/* Maps the pages by which a value could be read, as a child has proven that it can. */
+void pm_counters_map_pages(struct pm_counters *counters);
+void pm_counters_unmap_pages(struct pm_counters *counters);
 
 /* An address that differs between living threads. */
 const void *pm_counters_thread(void);

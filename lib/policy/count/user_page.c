@@ -86,18 +86,8 @@ static bool read_cycles(uint64_t *ret)
 	return true;
 }
 #else
-static bool read_counter(uint32_t index, uint64_t *ret)
-{
-	(void)index;
-	(void)ret;
-	return false;
-}
-
-static bool read_cycles(uint64_t *ret)
-{
-	(void)ret;
-	return false;
-}
+#define read_counter NULL
+#define read_cycles NULL
 #endif
 
 const struct pm_registers pm_registers = { read_counter, read_cycles };
@@ -159,7 +149,8 @@ static int take_times(const volatile struct perf_event_mmap_page *page,
 
 	ret->enabled = page->time_enabled;
 	ret->running = page->time_running;
-	if (!capabilities(page, user_time.capabilities) || !registers->cycles(&cycles)) {
+	if (!capabilities(page, user_time.capabilities) || registers->cycles == NULL ||
+	    !registers->cycles(&cycles)) {
 		if (ret->enabled != ret->running)
 			return -EAGAIN;
 		ret->enabled = ret->running = 0;
@@ -181,7 +172,7 @@ static int take_value(const volatile struct perf_event_mmap_page *page,
 	uint64_t counter;
 	int err;
 
-	if (index == 0 || width == 0 || width > 64 ||
+	if (index == 0 || width == 0 || width > 64 || registers->counter == NULL ||
 	    !capabilities(page, user_rdpmc.capabilities))
 		return -EAGAIN;
 	err = take_times(page, registers, ret);

@@ -6,7 +6,7 @@
 #include "../../perfmodes.h"
 #include "../../pm_sys.h"
 
-/* Registers of a machine. Tests have a machine of their own. */
+/* Registers of a machine, NULL where no instruction reads them. Tests have their own machine. */
 struct pm_registers {
 	/* Counter number `index` (from 0); false: there is no instruction for it. */
 	bool (*counter)(uint32_t index, uint64_t *ret);

@@ -7,10 +7,40 @@
 
 static const struct pm_event_spec hardware[] = { SPEC(0, 0), SPEC(0, 1), SPEC(0, 4) };
 
+static struct perf_event_mmap_page user_page = {
+	.lock = 2, .index = 1, .offset = 1000, .pmc_width = 48,
+};
+
+static bool fake_counter(uint32_t index, uint64_t *ret)
+{
+	*ret = 23;
+	return index == 0;
+}
+
+static bool no_cycles(uint64_t *ret)
+{
+	(void)ret;
+	return false;
+}
+
+static const struct pm_registers machine = { fake_counter, no_cycles };
+
 static void start_script(void)
 {
+	static const struct pm_registers none;
+
 	fake_kernel.on = true;
 	fake_kernel.mappable = true;
+	registers = &none;
+}
+
+/* Whatever opens has a page by which it can be read in user space. */
+static void start_with_pages(void)
+{
+	start_script();
+	user_page.cap_bit0_is_deprecated = user_page.cap_user_rdpmc = 1;
+	fake_kernel.page = &user_page;
+	registers = &machine;
 }
 
 /* From now on the event's read(2) gives these words, once. */
@@ -112,7 +142,7 @@ static void inherited_group_refused(void **state)
 	struct pm_value values[2] = { { .size = sizeof(values[0]) } };
 
 	(void)state;
-	start_script();
+	start_with_pages();
 	fake_kernel.refused_format = PERF_FORMAT_GROUP;
 	assert_int_equal(open_specs(hardware, 2, PM_COUNTERS_INHERIT), 0);
 	assert_int_equal(counters->stats.groups, 2);
@@ -184,39 +214,23 @@ static void user_only_is_told(void **state)
 
 /* ------------------------------------------------------------------------------- the user page */
 
-static struct perf_event_mmap_page user_page = {
-	.lock = 2, .index = 1, .offset = 1000, .pmc_width = 48,
-};
-
-static bool fake_counter(uint32_t index, uint64_t *ret)
-{
-	*ret = 23;
-	return index == 0;
-}
-
-static bool no_cycles(uint64_t *ret)
-{
-	(void)ret;
-	return false;
-}
-
-static const struct pm_registers machine = { fake_counter, no_cycles };
-
-/* Opens one hardware event whose page, behind read(2), is ours. */
+/* Opens one hardware event, whose page, behind read(2), is ours. */
 static void open_with_page(void)
 {
-	struct perf_event_mmap_page *mapped;
-
-	start_script();
-	user_page.cap_bit0_is_deprecated = user_page.cap_user_rdpmc = 1;
+	start_with_pages();
 	assert_int_equal(open_specs(hardware, 1, 0), 0);
 	assert_non_null(counters->counters[0].page);
-	counters->registers = &machine;
-	mapped = mmap(NULL, (size_t)sysconf(_SC_PAGESIZE), PROT_READ | PROT_WRITE, MAP_SHARED,
-		      counters->counters[0].fd, 0);
+}
+
+static void set_index(uint32_t index)
+{
+	const size_t size = (size_t)sysconf(_SC_PAGESIZE);
+	struct perf_event_mmap_page *mapped = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED,
+						   counters->counters[0].fd, 0);
+
 	assert_true(mapped != MAP_FAILED);
-	*mapped = user_page;
-	assert_int_equal(munmap(mapped, (size_t)sysconf(_SC_PAGESIZE)), 0);
+	mapped->index = index;
+	assert_int_equal(munmap(mapped, size), 0);
 }
 
 static const uint64_t by_call[] = { 1030, 900, 900 };
@@ -243,9 +257,8 @@ static void index_goes_away(void **state)
 	struct pm_value value = { .size = sizeof(value) };
 
 	(void)state;
-	user_page.index = 0;
 	open_with_page();
-	user_page.index = 1;
+	set_index(0);
 	answer(0, by_call, 3);
 	assert_int_equal(pm_counters_read_one(counters, 0, &value), 0);
 	assert_true(value.value == 1030 && value.running == 900);
@@ -300,7 +313,10 @@ static void without_user_reads(void **state)
 	struct pm_event_spec other = hardware[0];
 
 	(void)state;
-	start_script();
+	start_with_pages();
+	assert_int_equal(open_specs(hardware, 1, 0), 0);
+	assert_non_null(counters->counters[0].page);
+	pm_counters_close(counters);
 	assert_int_equal(open_specs(hardware, 1, PM_COUNTERS_SYSTEM_CALL), 0);
 	assert_null(counters->counters[0].page);
 	pm_counters_close(counters);
@@ -391,7 +407,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(pinned_without_a_place), TEST(only_the_leader_is_pinned),
-		TEST(answers_of_another_shape), TEST(groups_where_one_is_too_small),
+		TEST(answers_of_another_shape),
+		TEST(groups_where_one_is_too_small),
 		TEST(inherited_group_refused), TEST(facts_forbid_inherited_groups),
 		TEST(clock_that_keeps_its_counts),
 		TEST(user_only_is_told), TEST(read_in_user_space), TEST(index_goes_away),

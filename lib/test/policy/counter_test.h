@@ -13,6 +13,7 @@
 
 static struct pm_profile *nothing;	/* a profile without facts */
 static struct pm_counters *counters;
+static const struct pm_registers *registers = &pm_registers;
 
 static inline int setup(void **state)
 {
@@ -20,6 +21,7 @@ static inline int setup(void **state)
 	(void)fake_kernel_setup(NULL);
 	fake_kernel.on = false;
 	counters = NULL;
+	registers = &pm_registers;
 	nothing = pm_profile_create();
 	return nothing == NULL;
 }
@@ -34,7 +36,7 @@ static inline int teardown(void **state)
 
 static inline int open_specs(const struct pm_event_spec *specs, size_t count, unsigned int flags)
 {
-	return pm_counters_open(specs, count, flags, nothing, NULL, &counters);
+	return pm_counters_open_on(registers, specs, count, flags, nothing, NULL, &counters);
 }
 
 #endif
