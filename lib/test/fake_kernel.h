@@ -39,6 +39,7 @@ static struct {
 	int cpu, group_fd;
 	unsigned long flags;
 	unsigned int calls;
+	unsigned int on_exec;		/* calls with enable_on_exec */
 } fake_kernel;
 
 /* An event that can be mapped, or the refusals of one that is almost taken. */
@@ -143,6 +144,7 @@ long syscall(long number, ...)
 	fake_kernel.flags = (unsigned long)args[4];
 	if (args[0] != 0)
 		memcpy(&fake_kernel.attr, (const void *)args[0], sizeof(fake_kernel.attr));
+	fake_kernel.on_exec += args[0] != 0 && fake_kernel.attr.enable_on_exec;
 	ret = fake_perf_event_open((struct perf_event_attr *)args[0]);
 	if (ret >= 0)
 		return ret;

@@ -41,6 +41,13 @@ struct perf_event_attr pm_counters_attr(const struct pm_counters *counters, size
 	struct perf_event_attr attr = pm_spec_attr(&counters->specs[index], counters->user_only);
 
 	attr.disabled = leads;
+	/*
+	 * arm64 leaves a leader that is merely disabled out when it looks whether the next event
+	 * still fits into the group, takes one too many, and never counts any (seen on v6.1 and
+	 * v6.12). exec(2) closes the events of the calling thread.
+	 */
+	attr.enable_on_exec = leads && !counters->inherit && is_own_thread(counters) &&
+		index + 1 < counters->count;
 	attr.inherit = counters->inherit;
 	attr.inherit_thread = counters->inherit_thread;
 	/* Only a leader may be pinned, and its siblings go where it goes. */
@@ -59,18 +66,20 @@ static int open_plain(struct pm_counters *counters, size_t index, int group_fd)
 #ifdef __aarch64__
 	/*
 	 * Only an event that asks for it may be read in user space: bit 1 of config1
-	 * (83a7a4d643d3, v5.17), and bit 0 makes the counter 64 bits wide.
+	 * (83a7a4d643d3, v5.17). Bit 0, a counter of 64 bits, is left alone: the page does not
+	 * need it, and where only the cycle counter is that wide, two such events take turns.
 	 */
 	if (pm_is_hardware(spec) && spec->config1 == 0 && !counters->inherit &&
-	    !(counters->flags & PM_COUNTERS_SYSTEM_CALL))
-		for (attr.config1 = 3; attr.config1 >= 2; attr.config1--) {
-			int fd = pm_open(&attr, target(spec), -1, group_fd, 0);
+	    !(counters->flags & PM_COUNTERS_SYSTEM_CALL)) {
+		int fd;
 
-			if (fd >= 0) {
-				counters->counters[index].config1 = attr.config1;
-				return fd;
-			}
+		attr.config1 = 2;
+		fd = pm_open(&attr, target(spec), -1, group_fd, 0);
+		if (fd >= 0) {
+			counters->counters[index].config1 = attr.config1;
+			return fd;
 		}
+	}
 	attr.config1 = spec->config1;
 #endif
 	counters->counters[index].config1 = attr.config1;

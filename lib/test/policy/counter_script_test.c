@@ -93,6 +93,30 @@ static void only_the_leader_is_pinned(void **state)
 	assert_false(fake_kernel.attr.pinned);
 }
 
+/*
+ * A kernel that leaves disabled leaders out of its sums must see those that get followers. Nobody's
+ * exec(2) may start what is counted of others.
+ */
+static void leaders_are_weighed(void **state)
+{
+	struct pm_event_spec others[] = { SPEC(0, 0), SPEC(0, 1) };
+
+	(void)state;
+	start_script();
+	assert_int_equal(open_specs(hardware, 1, 0), 0);
+	assert_int_equal(fake_kernel.on_exec, 0);
+	pm_counters_close(counters);
+	assert_int_equal(open_specs(hardware, 3, 0), 0);
+	assert_int_equal(fake_kernel.on_exec, 1);
+	pm_counters_close(counters);
+	assert_int_equal(open_specs(hardware, 3, PM_COUNTERS_INHERIT), 0);
+	assert_int_equal(fake_kernel.on_exec, 1);
+	pm_counters_close(counters);
+	others[0].tid = others[1].tid = 1;
+	assert_int_equal(open_specs(others, 2, 0), 0);
+	assert_int_equal(fake_kernel.on_exec, 1);
+}
+
 static void answers_of_another_shape(void **state)
 {
 	const uint64_t wrong_count[] = { 2, 500, 500, 1, 2, 3 };
@@ -407,7 +431,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(pinned_without_a_place), TEST(only_the_leader_is_pinned),
-		TEST(answers_of_another_shape),
+		TEST(leaders_are_weighed), TEST(answers_of_another_shape),
 		TEST(groups_where_one_is_too_small),
 		TEST(inherited_group_refused), TEST(facts_forbid_inherited_groups),
 		TEST(clock_that_keeps_its_counts),
