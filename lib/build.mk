@@ -122,13 +122,14 @@ build/plain/%_test: lib/test/policy/%_test.c $(LIB_SOURCES) $(wildcard lib/*.h l
 soak: library-tests	## a minute of census with each sanitizer, 1000 attaches under Valgrind
 	$(Q)PM_SOAK=1 $(PYTHON) -m pytest -q -p no:cacheprovider lib/test/policy/test_soak.py
 # Static and without yajl, to be run in guests; hotplug shares the crowd and how verdicts are told.
-GUESTS := $(B)/census $(B)/hotplug $(B)/sampler_hotplug $(B)/kinds $(if $(LIB_ENTRY),$(B)/ebb)
+GUESTS := $(B)/census $(B)/hotplug $(B)/sampler_hotplug $(B)/kinds $(B)/user_page $(if $(LIB_ENTRY),$(B)/ebb)
 LIB_STATIC := $(patsubst lib/%.c,$(B)/lib/%.o,lib/doctor/no_json.c $(filter-out lib/policy/profile/json.c,$(LIB_SOURCES))) \
 	$(LIB_ENTRY:%=$(B)/lib/%)
 $(B)/census: $(patsubst lib/%.c,$(B)/lib/%.o,$(CENSUS)) $(LIB_STATIC)
 HOTPLUG := $(patsubst %,$(B)/lib/test/census/%.o,hotplug/switch crowd verdict)
 $(B)/hotplug: $(B)/lib/test/census/hotplug/hotplug.o $(HOTPLUG) $(LIB_STATIC)
 $(B)/kinds: $(patsubst %,$(B)/lib/test/census/%.o,kinds/kinds verdict) $(LIB_STATIC)
+$(B)/user_page: $(patsubst lib/%.c,$(B)/lib/%.o,$(wildcard lib/test/census/user_page/*.c)) $(B)/lib/test/census/verdict.o $(LIB_STATIC)
 $(B)/ebb: $(patsubst %,$(B)/%.o,$(basename $(wildcard lib/test/ebb/*.[cS])) lib/test/census/verdict) $(LIB_STATIC)
 $(GUESTS):
 	$(call say,LINK,$@)

@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 import subprocess
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -23,8 +24,8 @@ LIES = {
 }
 
 
-def ask(folder: Path, row: str, *arguments: str) -> dict[str, str]:
-    """The verdicts of a row, as root."""
+def run(folder: Path, row: str, *arguments: str) -> dict[str, Any]:
+    """The result of a row, as root."""
     words = ["--suite", "pmu", "--persona", "root", "--no-build", "--no-install", "--out", folder]
     command = [ROOT / "run.sh", "kernels", row, *words, *arguments]
     done = subprocess.run(
@@ -37,13 +38,22 @@ def ask(folder: Path, row: str, *arguments: str) -> dict[str, str]:
         check=False,
     )
     assert done.returncode in (0, 1), done.stdout + done.stderr
-    told = json.loads((folder / row / "result.json").read_text(encoding="utf-8"))
-    assert told["identity"]["pmu"] == "synthetic"
+    return json.loads((folder / row / "result.json").read_text(encoding="utf-8"))
+
+
+def verdicts(told: dict[str, Any]) -> dict[str, str]:
     return {
         f"{probe}.{name}": point["verdict"]
         for probe, answer in told["personas"]["root"]["probes"].items()
         for name, point in answer["points"].items()
     }
+
+
+def ask(folder: Path, row: str, *arguments: str) -> dict[str, str]:
+    """The verdicts of a row with a synthetic PMU."""
+    told = run(folder, row, *arguments)
+    assert told["identity"]["pmu"] == "synthetic"
+    return verdicts(told)
 
 
 @pytest.fixture(scope="module")
@@ -79,6 +89,16 @@ def test_the_library_on_cores_of_two_kinds(tmp_path: Path) -> None:
     told = ask(tmp_path / "run", "amd64-6.12-hybrid", *words)
     points = ("names.each", "counts.each", "counts.sum", "samples.both")
     assert {told.get(f"library.kinds.{point}") for point in points} == {"yes"}, told
+
+
+def test_the_library_reads_in_user_space(tmp_path: Path) -> None:
+    """Beside read(2), on the PMU that QEMU emulates; the program also tries readings that are wrong."""
+    if not (ROOT / "build/aarch64/bundle/bin/probes/library/user_page").exists():
+        pytest.skip("needs the library's programs: make ARCH=aarch64 library-bundle")
+    words = ["--suite", "library", "--probe", "library.user_page", "--persona", "root"]
+    told = run(tmp_path / "run", "arm64-6.12", *words)
+    points = {point: verdict for point, verdict in verdicts(told).items() if verdict != "yes"}
+    assert len(verdicts(told)) == 13 and not points, points
 
 
 def test_a_trace_unit(tmp_path: Path) -> None:
