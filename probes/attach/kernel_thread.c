@@ -44,8 +44,13 @@ static pid_t find(const char *start)
 static pid_t rcu_thread(void)
 {
 	static const char *const names[] = { "rcu_preempt", "rcu_sched", "rcu_bh", "kthreadd" };
+	char self[16], there[16] = "";
 
 	require(REQUIRE_PERF);
+	snprintf(self, sizeof(self), "%d", (int)getpid());
+	/* The numbers in another namespace's /proc are nobody's here, or somebody else's. */
+	if (readlink("/proc/self", there, sizeof(there) - 1) < 0 || strcmp(self, there) != 0)
+		say_absent("/proc is not of this PID namespace");
 	for (int i = 0; i < 4; i++) {
 		pid_t pid = find(names[i]);
 
