@@ -34,11 +34,28 @@ export LC_ALL
 unset CDPATH
 umask go-w
 
+# With fewer a shell ends without a word, at its next redirection.
+# shellcheck disable=SC3045
+case $(ulimit -n) in
+? | 1[0-9])
+	echo 'run.sh: fewer than 20 open files are allowed; ulimit -n 256, or more, helps' >&2
+	exit 3 ;;
+esac
+
 # A descriptor that is closed would become a file of the run, and its output.
 { true 9<&0; } 2>/dev/null || exec </dev/null
 { true 9>&1; } 2>/dev/null || exec >/dev/null
 true 9>&2 || exec 2>/dev/null
 
+# Some shells look in a PATH of their own where there is none; what they start does not.
+PATH=${PATH:-/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin}
+export PATH
+for tool in dirname sed tr; do	# the first of them, in place of a line from the shell for each
+	command -v $tool >/dev/null || {
+		printf 'run.sh: %s is not in PATH (%s)\n' $tool "$PATH" >&2
+		exit 3
+	}
+done
 here=$(cd "$(dirname "$0")" && pwd)
 newline='
 '

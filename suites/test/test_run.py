@@ -82,6 +82,22 @@ def test_usage_errors_exit_2_and_say_what_to_do(arguments: list[str], message: s
     assert not (tmp_path / "run" / "plan").exists()
 
 
+def test_a_path_without_tools_is_told(build: Path, tmp_path: Path) -> None:
+    poor = {**os.environ, "PATH": str(tmp_path)}
+    done = subprocess.run(["/bin/sh", TREE / "run.sh", "--list"], env=poor, capture_output=True, text=True)
+    assert done.returncode == 3 and done.stderr == f"run.sh: dirname is not in PATH ({tmp_path})\n"
+    none = {name: value for name, value in os.environ.items() if name != "PATH"}
+    done = subprocess.run(["/bin/sh", TREE / "run.sh", "--list", "--suite", "meta", "--no-build"], env=none,
+                          capture_output=True, text=True)
+    assert done.returncode == 0 and "meta.pass" in done.stdout, done.stderr
+
+
+def test_too_few_descriptors_are_told(build: Path) -> None:
+    done = subprocess.run(["/bin/sh", "-c", "ulimit -n 12; exec ./run.sh --list"], cwd=TREE,
+                          capture_output=True, text=True)
+    assert done.returncode == 3 and "ulimit -n 256" in done.stderr
+
+
 def test_help_names_every_option(build: Path) -> None:
     shown = run(TREE / "run.sh", "--help").stdout
     parsed = {line.split(")")[0].strip() for line in (TREE / "run.sh").read_text().splitlines()
