@@ -33,7 +33,8 @@ SHOWN = [row.split("; ") if "; " in row else [row, ""] for row in r"""
 read a ring; libperf
 decode, deliver; libperf
 live, CPU time of the reader; perf record
-attach, (CPU|wall) time, .* x 1 events; system calls, enabled at open
+attach, CPU time, .* x 1 events; system calls, (enabled at open|and a thread.*)
+attach, wall time, .* x 1 events; system calls, enabled at open
 attach, CPU time, .* x 2 events; system calls, enabled at open
 make a plan, CPU time, .*; .*
 read a (counter, page-faults|group.*); read\(2\), (value and times|same group)|PAPI.*
