@@ -59,6 +59,11 @@ int doctor_open(const struct perf_event_attr *attr, pid_t pid, int cpu, enum pm_
 	};
 	int fd = pm_open(attr, pid, cpu, -1, 0);
 
+	if (fd >= 0 && !pm_is_event(fd)) {
+		/* To read another file could take for ever. */
+		close(fd);
+		fd = -EPROTO;
+	}
 	if (fd >= 0)
 		return fd;
 	snprintf(refusal->call, sizeof(refusal->call), "perf_event_open(%s, pid %d, cpu %d)", event,

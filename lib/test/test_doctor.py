@@ -459,3 +459,47 @@ def test_valgrind_finds_nothing(tmp_path: Path) -> None:
                            f"--log-file={log}", program, "own-switches", "system", "tracepoints"],
                           cwd=TREE, capture_output=True, text=True, timeout=200, check=False)
     assert done.returncode == 0, log.read_text(encoding="utf-8")
+
+
+# ------------------------------------------------------------------------------------ strangers
+
+PIPE_FOR_EVENT = r"""
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <stdarg.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+long syscall(long number, ...)
+{
+	long (*real)(long, ...) = (long (*)(long, ...))dlsym(RTLD_NEXT, "syscall");
+	int ends[2];
+	long a[6];
+	va_list list;
+
+	va_start(list, number);
+	for (int i = 0; i < 6; i++)
+		a[i] = va_arg(list, long);
+	va_end(list);
+	if (number == SYS_perf_event_open)
+		return pipe(ends) ? -1 : ends[0];
+	return real(number, a[0], a[1], a[2], a[3], a[4], a[5]);
+}
+"""
+
+
+def test_a_file_that_is_no_event_is_not_waited_for(tmp_path: Path) -> None:
+    """Whoever stands in front of the call may hand out anything; a pipe is read for ever."""
+    program = TREE / "build" / ARCH / "perfmodes-doctor"
+    subprocess.run(["make", "-s", "--no-print-directory", f"ARCH={ARCH}",
+                    str(program.relative_to(TREE))], cwd=TREE, check=True, capture_output=True,
+                   timeout=300)
+    (tmp_path / "lie.c").write_text(PIPE_FOR_EVENT, encoding="utf-8")
+    subprocess.run(["gcc", "-shared", "-fPIC", "-o", tmp_path / "lie.so", tmp_path / "lie.c"],
+                   check=True, timeout=60)
+    done = subprocess.run([str(program), "--json", "other-process"], capture_output=True, text=True,
+                          timeout=60, check=False,
+                          env={**os.environ, "LD_PRELOAD": str(tmp_path / "lie.so")})
+    wish = json.loads(done.stdout)["wishes"][0]
+    assert wish["verdict"] != "works"
+    assert {one["errno"] for one in wish["refusals"]} == {"EPROTO"}
