@@ -466,24 +466,18 @@ def test_valgrind_finds_nothing(tmp_path: Path) -> None:
 PIPE_FOR_EVENT = r"""
 #define _GNU_SOURCE
 #include <dlfcn.h>
-#include <stdarg.h>
 #include <sys/syscall.h>
-#include <unistd.h>
 
-long syscall(long number, ...)
+int pipe(int *);
+
+long syscall(long number, long a, long b, long c, long d, long e, long f)
 {
 	long (*real)(long, ...) = (long (*)(long, ...))dlsym(RTLD_NEXT, "syscall");
 	int ends[2];
-	long a[6];
-	va_list list;
 
-	va_start(list, number);
-	for (int i = 0; i < 6; i++)
-		a[i] = va_arg(list, long);
-	va_end(list);
 	if (number == SYS_perf_event_open)
 		return pipe(ends) ? -1 : ends[0];
-	return real(number, a[0], a[1], a[2], a[3], a[4], a[5]);
+	return real(number, a, b, c, d, e, f);
 }
 """
 
