@@ -126,7 +126,7 @@ struct pm_order_opts {
 /* What it did. (0.1) */
 struct pm_order_stats {
 	size_t size;		/* sizeof(struct pm_order_stats) */
-	uint64_t delivered;	/* to the listener, in order but for: */
+	uint64_t delivered;	/* to callbacks of the listener, in order but for: */
 	uint64_t late;		/* those behind a younger one: bounds, or a ring read too slowly */
 	uint64_t forced;	/* delivered early because `bytes` or memory was short */
 	uint64_t lost;		/* records that the kernel says it dropped */

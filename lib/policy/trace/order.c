@@ -257,13 +257,15 @@ static void on_task(void *context, int tid, int parent, uint64_t time)
 static void on_lost(void *context, uint64_t count)
 {
 	struct pm_order *order = context;
-	struct item *item = make_item(order, LOST, 0);
+	struct item *item;
 
 	order->stats.lost += count;
+	if (order->listener.lost == NULL)
+		return;
+	item = make_item(order, LOST, 0);
 	if (item == NULL) {
 		deliver_now(order, order->latest);
-		if (order->listener.lost != NULL)
-			order->listener.lost(order->context, count);
+		order->listener.lost(order->context, count);
 		return;
 	}
 	item->lost = count;
@@ -320,7 +322,9 @@ void pm_order_destroy(struct pm_order *order)
 int pm_order_listener(const struct pm_order *order, struct pm_listener *ret)
 {
 	const struct pm_listener listener = {
-		.size = ret->size, .sample = on_sample, .task = on_task, .lost = on_lost,
+		.size = ret->size, .lost = on_lost,
+		.sample = order->listener.sample != NULL ? on_sample : NULL,
+		.task = order->listener.task != NULL ? on_task : NULL,
 		.other = order->listener.other != NULL ? on_other : NULL,
 	};
 

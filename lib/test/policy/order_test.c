@@ -172,6 +172,28 @@ static void losses_keep_their_place(void **state)
 	pm_order_destroy(order);
 }
 
+/* Records that no callback is for are not among those delivered; losses are told in any case. */
+static void only_what_is_listened_to(void **state)
+{
+	const struct pm_listener mine = { .size = sizeof(mine), .sample = on_sample };
+	struct pm_order *order = pm_order_create(NULL, &mine, &count);
+	struct pm_listener to = { .size = sizeof(to) };
+
+	(void)state;
+	assert_int_equal(pm_order_listener(order, &to), 0);
+	assert_null(to.task);
+	assert_null(to.other);
+	count = 0;
+	to.lost(order, 5);
+	assert_int_equal(stats_of(order).held, 0);
+	put(order, &to, 0, 10);
+	assert_int_equal(pm_order_flush(order), 1);
+	assert_int_equal(count, 1);
+	assert_int_equal(stats_of(order).delivered, 1);
+	assert_int_equal(stats_of(order).lost, 5);
+	pm_order_destroy(order);
+}
+
 /* Memory is bounded, nothing is dropped, and what comes too late is told. */
 static void bytes_are_bounded(void **state)
 {
@@ -343,6 +365,7 @@ int main(void)
 		cmocka_unit_test(rings_are_merged),
 		cmocka_unit_test(equal_times_keep_their_order),
 		cmocka_unit_test(losses_keep_their_place),
+		cmocka_unit_test(only_what_is_listened_to),
 		cmocka_unit_test(bytes_are_bounded),
 		cmocka_unit_test(a_window_delivers_by_itself),
 		cmocka_unit_test(session_in_order),
