@@ -38,8 +38,9 @@ static bool is_enabling(unsigned long request)
 static int on_ioctl(ioctl_fn real, int fd, unsigned long request, void *argument)
 {
 	kernel.refreshes += request == PERF_EVENT_IOC_REFRESH;
-	if (request == PERF_EVENT_IOC_SET_OUTPUT && fd < FDS && kernel.of[fd].inherit &&
-	    kernel.of[fd].cpu < 0)
+	/* To -1 nothing is forwarded: that asks whether it is an event at all. */
+	if (request == PERF_EVENT_IOC_SET_OUTPUT && (long)argument >= 0 && fd < FDS &&
+	    kernel.of[fd].inherit && kernel.of[fd].cpu < 0)
 		kernel.wrong_outputs++;
 	if (kernel.mute && is_enabling(request))
 		return 0;
