@@ -145,10 +145,16 @@ def programs(build: Path, probes: dict[str, mutants.catalogue.Probe]) -> None:
 @pytest.mark.parametrize("fault, entries", sample().items(), ids=str)
 def test_the_records_are_true(fault: str, entries: list[Entry], probes: dict[str, mutants.catalogue.Probe],
                               programs: None, tmp_path: Path) -> None:
-    """Tried with the first point that says yes without the fault: a container may hide what another needs."""
+    """Tried with the first point that says yes without the fault: a container may hide what another needs.
+
+    A point that cannot tell, as on a starved machine, is asked again.
+    """
     for point, how in entries:
         probe = probes[next(id for id in probes if point.startswith(f"{id}."))]
         if mutants.run(probe, how.persona, NATURE, tmp_path).get(point) == "yes":
-            assert mutants.run(probe, how.persona, fault, tmp_path)[point] == how.verdict
+            told = [mutants.run(probe, how.persona, fault, tmp_path)[point]]
+            while told[-1] != how.verdict and told[-1] == "unknown" and len(told) < 4:
+                told.append(mutants.run(probe, how.persona, fault, tmp_path)[point])
+            assert told[-1] == how.verdict, told
             return
     pytest.skip(f"says yes nowhere here: {[point for point, _ in entries]}")
