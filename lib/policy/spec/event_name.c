@@ -59,7 +59,7 @@ static bool name_generic(uint32_t type, uint64_t config, char *buf, size_t size)
 }
 
 struct wanted_pmu {
-	int type;
+	uint32_t type;
 	char *name;
 	size_t size;
 };
@@ -67,8 +67,10 @@ struct wanted_pmu {
 static int look_at_pmu(const char *name, void *context)
 {
 	const struct wanted_pmu *wanted = context;
+	const int type = pm_pmu_type(name);
 
-	if (pm_pmu_type(name) != wanted->type)
+	/* A type that cannot be read is -errno, which as a number is an upper half, too. */
+	if (type < 0 || (uint32_t)type != wanted->type)
 		return 0;
 	snprintf(wanted->name, wanted->size, "%s", name);
 	return 1;
@@ -83,7 +85,7 @@ static int name_of_kind(const struct pm_event_spec *spec, char *buf, size_t size
 	const uint32_t type = (uint32_t)(spec->config >> 32);
 	const bool user = spec->flags & PM_SPEC_USER_ONLY;
 	char pmu[128] = "", generic[64];
-	struct wanted_pmu wanted = { (int)type, pmu, sizeof(pmu) };
+	struct wanted_pmu wanted = { type, pmu, sizeof(pmu) };
 
 	if (!name_generic(spec->type, (uint32_t)spec->config, generic, sizeof(generic)))
 		return -1;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Names of events: what each stands for, and which are refused and why. */
 #define _GNU_SOURCE
+#include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>
@@ -9,6 +10,7 @@
 #include <cmocka.h>
 
 #include "../../perfmodes.h"
+#include "../../pm_sys.h"
 #include "../fake_files.h"
 
 #define DEVICES "/sys/bus/event_source/devices/"
@@ -257,6 +259,20 @@ static void kinds_without_a_name(void **state)
 	assert_string_equal(name, "event 0:0x63000000ff");
 }
 
+/* The upper half is a number that pm_pmu_type() returns for a PMU without a type: -ENOENT. */
+static void a_kind_that_is_an_error(void **state)
+{
+	struct pm_event_spec spec = { .size = sizeof(spec), .type = PM_TYPE_HARDWARE,
+				      .config = (uint64_t)(uint32_t)-ENOENT << 32 | PM_HW_CYCLES };
+	char name[64];
+
+	(void)state;
+	fake_file(DEVICES "untyped/cpus", "0-3\n");
+	assert_int_equal(pm_pmu_type("untyped"), -ENOENT);
+	(void)pm_event_name(&spec, name, sizeof(name));
+	assert_string_equal(name, "cycles of PMU 4294967294");
+}
+
 #define TEST(test) cmocka_unit_test_setup_teardown(test, setup, fake_teardown)
 
 int main(void)
@@ -268,6 +284,7 @@ int main(void)
 		TEST(long_names),
 		TEST(the_size_of_the_spec),
 		TEST(names_of_specs), TEST(names_go_both_ways), TEST(kinds_without_a_name),
+		TEST(a_kind_that_is_an_error),
 	};
 
 	return cmocka_run_group_tests_name("event", tests, NULL, NULL);
