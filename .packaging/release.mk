@@ -53,7 +53,8 @@ abi: $(B)/libperfmodes.so.0	## is the library's interface the one of .packaging/
 RELEASE_ARCHES ?= $$($(PYTHON) -m kernels bundles --here)
 release: tarball	## source, a bundle for each machine, SBOM and checksums, in build/release
 	$(Q)rm -f $(RELEASE)/perfmodes-$(VERSION)-*.tar.xz $(RELEASE)/perfmodes-$(VERSION).cdx.json $(RELEASE)/SHA256SUMS
-	$(Q)for arch in $(RELEASE_ARCHES); do $(MAKE) ARCH=$$arch bundle || exit 1; \
+	$(Q)arches="$(RELEASE_ARCHES)" && [ -n "$$arches" ] || { echo "make: no machine to make a bundle for" >&2; exit 1; }; \
+		for arch in $$arches; do $(MAKE) ARCH=$$arch bundle || exit 1; \
 		$(squeeze) build/$$arch/bundle.tar >$(RELEASE)/perfmodes-$(VERSION)-$$arch.tar.xz || exit 1; done
 	$(Q)$(MAKE) --no-print-directory release-sums
 
