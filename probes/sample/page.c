@@ -167,7 +167,7 @@ static char *must_get_huge(size_t *ret_size)
 	area = mmap(NULL, 2 * size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (area == MAP_FAILED)
 		say_unknown("mmap of %" PRId64 " bytes: %s", 2 * size, pm_errno_name(errno));
-	area = (char *)(((uintptr_t)area + size - 1) & -(uintptr_t)size);
+	area = (char *)(((uintptr_t)area + (uintptr_t)size - 1) & -(uintptr_t)size);
 	madvise(area, size, MADV_HUGEPAGE);
 	area[0] = 1;
 	if (!is_huge(area, size))
