@@ -17,6 +17,7 @@ import subprocess
 import sys
 from datetime import datetime, timezone
 from pathlib import Path
+from urllib.parse import quote
 
 PARTS = (("musl-dev", "musl", "MIT", "C library of the static programs"),
          ("libgcc-12-dev", "libgcc", "GPL-3.0-only WITH GCC-exception-3.1", "compiler's library"),
@@ -48,7 +49,7 @@ def part(package: str, name: str, terms: str, what: str) -> dict[str, object]:
     made: dict[str, object] = {"type": "library", "bom-ref": name, "name": name,
                                "description": what, "licenses": licence(terms)}
     if version:
-        made |= {"version": version, "purl": f"pkg:deb/debian/{package}@{version}"}
+        made |= {"version": version, "purl": f"pkg:deb/debian/{package}@{quote(version, safe=':')}"}
     return made
 
 

@@ -167,6 +167,16 @@ def test_the_sbom_names_the_files_and_their_parts(tmp_path: Path) -> None:
     assert set(made["dependencies"][0]["dependsOn"]) <= refs
 
 
+def test_a_package_url_has_no_plus_sign(tmp_path: Path) -> None:
+    """A version like 12.2.0-14+deb12u1 is percent-encoded in it."""
+    (tmp_path / "dpkg-query").write_text("#!/bin/sh\nprintf %s 1:2.0-1+deb12u1\n")
+    (tmp_path / "dpkg-query").chmod(0o755)
+    env = {**os.environ, "PATH": f"{tmp_path}:{os.environ['PATH']}"}
+    made = json.loads(run(PACKAGING / "sbom.py", "1.2.3", tmp_path, env=env).stdout)
+    urls = {part["name"]: part.get("purl") for part in made["components"]}
+    assert urls["yajl"] == "pkg:deb/debian/libyajl-dev@1:2.0-1%2Bdeb12u1"
+
+
 # ----------------------------------------------------------------------------------- a release
 
 def test_sums_and_sbom_have_each_bundle(tmp_path: Path) -> None:
