@@ -22,6 +22,10 @@ install-suite: bundle	## install probes, runner and reports under $(DESTDIR)$(PR
 	$(Q)install -d $(DESTDIR)$(PREFIX)/bin && sed 's|@SUITEDIR@|$(SUITEDIR)|' .packaging/perfmodes \
 		>$(DESTDIR)$(PREFIX)/bin/perfmodes && chmod 755 $(DESTDIR)$(PREFIX)/bin/perfmodes
 	$(Q)$(call put,644,$(MANDIR)/man1,.packaging/perfmodes.1)
+# Results that somebody keeps beside them stay.
+uninstall-suite:
+	$(Q)cd $(DESTDIR)/ && rm -rf $(patsubst /%,%,$(foreach part,bin lib reports suites run.sh,$(SUITEDIR)/$(part)) \
+		$(PREFIX)/bin/perfmodes $(MANDIR)/man1/perfmodes.1)
 
 # The tree as it is now: what git knows of, or without git all but what was built and measured.
 source_files = { git ls-files -z 2>/dev/null || find . -type f ! -path './build/*' ! -path './results/*' \
@@ -65,4 +69,4 @@ release-sums:
 	$(Q)cd $(RELEASE) && sha256sum perfmodes-$(VERSION)*.tar.xz perfmodes-$(VERSION).cdx.json >SHA256SUMS
 	$(Q)cat $(RELEASE)/SHA256SUMS
 
-.PHONY: need-library need-all install-suite tarball deb abi release release-sums $(RELEASE)/source
+.PHONY: need-library need-all install-suite uninstall-suite tarball deb abi release release-sums $(RELEASE)/source

@@ -177,6 +177,21 @@ def test_a_package_url_has_no_plus_sign(tmp_path: Path) -> None:
     assert urls["yajl"] == "pkg:deb/debian/libyajl-dev@1:2.0-1%2Bdeb12u1"
 
 
+# ---------------------------------------------------------------------------------- the suite
+
+def test_what_is_installed_of_the_suite_is_removed(tmp_path: Path) -> None:
+    if not (TREE / "build" / os.uname().machine / "bundle").is_dir():
+        pytest.skip("no bundle is built: make bundle")
+    done = run("make", "-s", "NO_INSTALL=1", "-o", "bundle", f"DESTDIR={tmp_path}", "PREFIX=/usr", "install-suite")
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "usr/bin/perfmodes").exists() and (tmp_path / "usr/lib/perfmodes/run.sh").exists()
+    kept = tmp_path / "usr/lib/perfmodes/results/mine"
+    kept.mkdir(parents=True)
+    run("make", "-s", "NO_INSTALL=1", f"DESTDIR={tmp_path}", "PREFIX=/usr", "uninstall-suite")
+    assert [path for path in tmp_path.rglob("*") if not path.is_dir()] == []
+    assert kept.is_dir()
+
+
 # ----------------------------------------------------------------------------------- a release
 
 def test_sums_and_sbom_have_each_bundle(tmp_path: Path) -> None:
