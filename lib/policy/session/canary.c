@@ -66,6 +66,13 @@ static int missing_on(const struct pm_session *session, int cpu)
 	return -1;
 }
 
+/* What an event gave that was caused and is missing: samples of one hit may share one id. */
+static const char *given(const struct canary *canary)
+{
+	return canary->unnamed ? "gave samples with the id of another program's event" :
+		"gave no sample";
+}
+
 static int judge(const struct pm_session *session, char *reason, size_t size)
 {
 	const struct canary *canary = &session->canary;
@@ -100,16 +107,16 @@ static int judge(const struct pm_session *session, char *reason, size_t size)
 		if (missing_on(session, session->rings.list[i].cpu) >= 0 &&
 		    !session->rings.list[i].unvisited) {
 			snprintf(reason, size, "all opened, but event %d, caused deliberately on "
-				 "cpu %d, gave no sample",
+				 "cpu %d, %s",
 				 missing_on(session, session->rings.list[i].cpu),
-				 session->rings.list[i].cpu);
+				 session->rings.list[i].cpu, given(canary));
 			return -EIO;
 		}
 	for (size_t i = 0; canary->other && i < session->plan->count; i++) {
 		if (!pm_canary_can_cause(&session->plan->events[i]) || canary->samples[i] > 0)
 			continue;
-		snprintf(reason, size, "all opened, but event %zu, caused deliberately, gave no "
-			 "sample", i);
+		snprintf(reason, size, "all opened, but event %zu, caused deliberately, %s",
+			 i, given(canary));
 		return -EIO;
 	}
 	return 0;

@@ -309,17 +309,27 @@ static int start(struct errand *errand)
 	return err == 0 ? 0 : pthread_create(&errand->thread, NULL, run_errand, errand);
 }
 
+/* Only one event of a target tells names, and what the canary causes may show on one CPU alone. */
+static bool may_be_silent(const struct plan_event *event)
+{
+	return !event->attr.comm && !pm_canary_is_everywhere(event);
+}
+
 /*
  * Where a record shows in the rings of its own thread only, that is the one that makes the canary's
  * thread: the others are not waited for.
  */
-static void begin(struct ring_set *rings, bool own_only)
+static void begin(struct pm_session *session)
 {
-	for (size_t i = 0; i < rings->count; i++) {
-		rings->list[i].canary = own_only && rings->list[i].tid != pm_gettid();
-		rings->list[i].unvisited = false;
-		rings->list[i].sampled = 0;
-		rings->list[i].name_id = 0;
+	const bool own_only = session->strategy->able & RING_PER_EVENT;
+
+	for (size_t i = 0; i < session->rings.count; i++) {
+		struct session_ring *ring = &session->rings.list[i];
+
+		ring->unvisited = own_only && may_be_silent(&session->plan->events[ring->spec]);
+		ring->canary = ring->unvisited || (own_only && ring->tid != pm_gettid());
+		ring->sampled = 0;
+		ring->name_id = 0;
 	}
 }
 
@@ -336,7 +346,7 @@ static struct errand *send_out(struct pm_session *session, bool name_only, bool 
 			session->threads.present > 1,
 	};
 	pm_canary_memory_make(&session->canary_memory);
-	begin(&session->rings, session->strategy->able & RING_PER_EVENT);
+	begin(session);
 	if (start(errand) == 0)
 		return errand;
 	free(errand);

@@ -84,6 +84,46 @@ static const struct session_event *event_of(struct pm_session *session, uint64_t
 		&session->events.list[0];
 }
 
+/* The spec of the only events whose samples can be in this ring; -1: there are several. */
+static int lone_spec(const struct pm_session *session, const struct session_ring *ring)
+{
+	int lone = -1;
+
+	if (session->strategy->able & RING_PER_EVENT)
+		return (int)ring->spec;
+	for (size_t i = 0; i < session->plan->count; i++) {
+		if (!pm_plan_is_sampled(&session->plan->events[i]))
+			continue;
+		if (lone >= 0)
+			return -1;
+		lone = (int)i;
+	}
+	return lone;
+}
+
+/*
+ * The event of a sample whose id is nobody's here. When one occurrence hits several software
+ * events, the kernel fills in the id once, too, and it may be that of another program: see probe
+ * sample.shared_hit. The ring tells whose it is where only one event can be.
+ */
+static __attribute__((noinline)) const struct session_event *
+event_by_ring(struct pm_session *session, const struct session_ring *ring)
+{
+	const bool own = session->strategy->able & RING_PER_EVENT;
+	const int spec = lone_spec(session, ring);
+
+	for (size_t i = 0; spec >= 0 && i < session->events.count; i++) {
+		const struct session_event *event = &session->events.list[i];
+
+		if ((int)event->spec != spec || event->cpu != ring->cpu ||
+		    (own && event->tid != ring->tid))
+			continue;
+		/* A thread that inherits twice gives each sample twice. */
+		return own || threads_of(session, event)->rounds <= 1 ? event : NULL;
+	}
+	return NULL;
+}
+
 /* Not inline, as most sessions have no groups. */
 static __attribute__((noinline)) void give_group(struct pm_session *session,
 						 const struct group_words *words,
@@ -123,7 +163,10 @@ static void on_sample(struct pm_session *session, struct session_ring *ring,
 		observed.time = plausible(session, ring, observed.time);
 	ring->time = observed.time;
 	event = event_of(session, id);
+	if (event == NULL)
+		event = event_by_ring(session, ring);
 	if (event == NULL) {
+		session->canary.unnamed |= is_canary(session, (pid_t)observed.tid, observed.time);
 		session->stats.unknown++;
 		return;
 	}

@@ -170,8 +170,8 @@ static size_t count_unvisited(const struct ring_set *rings)
 	size_t count = 0;
 
 	for (size_t i = 0; i < rings->count; i++)
-		count += rings->list[i].unvisited ||
-			(!rings->list[i].canary && rings->list[i].sampled == 0);
+		count += rings->list[i].sampled == 0 &&
+			(rings->list[i].unvisited || !rings->list[i].canary);
 	return count;
 }
 

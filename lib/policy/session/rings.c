@@ -26,7 +26,9 @@ static int make_room(struct ring_set *rings)
 
 int pm_rings_map(struct ring_set *rings, const struct session_event *leader, size_t pages)
 {
-	struct session_ring ring = { .fd = leader->fd, .cpu = leader->cpu, .tid = leader->tid };
+	struct session_ring ring = {
+		.fd = leader->fd, .cpu = leader->cpu, .tid = leader->tid, .spec = leader->spec,
+	};
 	int err = make_room(rings);
 
 	if (err == 0)

@@ -11,10 +11,11 @@ struct session_ring {
 	int fd;				/* of its leader, to be polled; -1: hung up */
 	int cpu;
 	pid_t tid;			/* of its leader */
+	uint32_t spec;			/* of its leader */
 	bool canary;			/* the canary's record has come */
 	uint64_t time;			/* ns: of its last sample */
 	uint64_t name_id;		/* of the event that told the canary's name; 0: none */
-	bool unvisited;			/* it must not run there */
+	bool unvisited;			/* it must not run there, or nothing needs to show */
 	uint32_t sampled;		/* by spec: its samples have come */
 };
 

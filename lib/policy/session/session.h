@@ -48,6 +48,7 @@ struct canary {
 	bool forwarding;		/* a record of that event has come */
 	bool nameless;			/* a filter forbids to rename it: samples must do */
 	bool misplaced;			/* a record came in the ring of another CPU */
+	bool unnamed;			/* a sample of it had the id of nobody's event */
 	bool strange;			/* a record of it came by another thread's event */
 	int miscounted;			/* 1 + a CPU whose counter stood still there; 0: none */
 	uint64_t samples[PLAN_EVENTS_MAX];

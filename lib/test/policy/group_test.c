@@ -35,6 +35,9 @@ static long on_open(syscall_fn real, struct perf_event_attr *attr, const long *a
 	return open_really(real, args);
 }
 
+enum wrong { WRONG_COUNT = 1, WRONG_EVENT = 2, WRONG_RUNNING = 4, WRONG_ENABLED = 8,
+	     WRONG_VALUE = 16, WRONG_CLOCK = 32, CLOCK_BACK = 64 };
+
 /* Samples of one thread on one CPU, or of one thread. */
 struct stream {
 	uint32_t tid, cpu;
@@ -45,7 +48,8 @@ static struct {
 	struct stream list[STREAMS];
 	size_t count;
 	bool by_cpu;
-	uint64_t wrong, bare, samples, major, lost;
+	unsigned int wrong;		/* of enum wrong */
+	uint64_t bare, samples, major, lost;
 } seen;
 
 static struct stream *stream_of(const struct pm_observed *sample)
@@ -61,6 +65,11 @@ static struct stream *stream_of(const struct pm_observed *sample)
 		seen.count++;
 	}
 	return at;
+}
+
+static void wrong_if(bool wrong, unsigned int what)
+{
+	seen.wrong |= wrong ? what : 0;
 }
 
 static void on_sample(void *context, const struct pm_observed *sample)
@@ -79,13 +88,13 @@ static void on_sample(void *context, const struct pm_observed *sample)
 	}
 	stream = stream_of(sample);
 	if (sample->group_count != EVENTS) {
-		seen.wrong++;
+		seen.wrong |= WRONG_COUNT;
 		return;
 	}
 	for (size_t i = 0; i < EVENTS; i++)
-		seen.wrong += group[i].event != i;
-	seen.wrong += sample->group_running > sample->group_enabled ||
-		sample->group_enabled < stream->enabled;
+		wrong_if(group[i].event != i, WRONG_EVENT);
+	wrong_if(sample->group_running > sample->group_enabled, WRONG_RUNNING);
+	wrong_if(sample->group_enabled < stream->enabled, WRONG_ENABLED);
 	seen.lost = group[0].lost;
 	seen.major += stream->samples > 0 && group[3].value > stream->major;
 	stream->major = group[3].value;
@@ -95,10 +104,11 @@ static void on_sample(void *context, const struct pm_observed *sample)
 		if (stream->samples == 0)
 			stream->first[i] = value;
 		else
-			seen.wrong += value != stream->last[i] + 1;
+			wrong_if(value != stream->last[i] + 1, WRONG_VALUE);
 		stream->last[i] = value;
 	}
-	seen.wrong += group[2].value == 0 || group[2].value < stream->clock;
+	wrong_if(group[2].value == 0, WRONG_CLOCK);
+	wrong_if(group[2].value < stream->clock, CLOCK_BACK);
 	stream->clock = group[2].value;
 	stream->enabled = sample->group_enabled;
 	stream->samples++;

@@ -145,6 +145,7 @@ static void counts_are_exact(void **state)
 
 static unsigned int ticks_of[2];
 static int spinner_tid;
+static bool spun;
 
 static uint64_t earliest, latest;
 
@@ -202,9 +203,10 @@ static void *spin(void *context)
 {
 	uint64_t now = 0;
 
-	spinner_tid = pm_gettid();
+	__atomic_store_n(&spinner_tid, pm_gettid(), __ATOMIC_RELEASE);
 	while (pm_clock_ns(CLOCK_THREAD_CPUTIME_ID, &now) == 0 && now < 150000000)
 		;
+	__atomic_store_n(&spun, true, __ATOMIC_RELEASE);
 	return context;
 }
 
@@ -212,7 +214,7 @@ static void on_tick(void *context, const struct pm_observed *sample)
 {
 	(void)context;
 	assert_true(sample->time != 0 && sample->period >= 1000000);
-	ticks_of[(int)sample->tid == spinner_tid]++;
+	ticks_of[(int)sample->tid == __atomic_load_n(&spinner_tid, __ATOMIC_ACQUIRE)]++;
 }
 
 static void timers_see_a_busy_thread(void **state)
@@ -230,9 +232,11 @@ static void timers_see_a_busy_thread(void **state)
 	assert_int_equal(pm_session_attach(session, NULL), PM_STRATEGY_TIMERS);
 	assert_int_equal(pm_session_read(session, &value, 1), -ENOTSUP);
 	assert_int_equal(pthread_create(&thread, NULL, spin, NULL), 0);
-	for (int i = 0; i < 40; i++)
+	for (int i = 0; i < 3000 && !__atomic_load_n(&spun, __ATOMIC_ACQUIRE); i++)
 		assert_true(pm_session_poll(session, 10) >= 0);
 	pthread_join(thread, NULL);
+	while (pm_session_poll(session, 0) > 0)
+		;
 	assert_int_equal(pm_session_detach(session), 0);
 	/* 100 ms at least after it was noticed, at a tick of 10 ms on the coarsest kernels */
 	assert_in_range(ticks_of[1], 5, 200);
