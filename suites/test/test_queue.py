@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import os
 import pty
@@ -211,14 +212,16 @@ def watched(build: Path, folder: Path, program: Path, terminal: str | None, *opt
     fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 25, 40, 0, 0))
     with subprocess.Popen(argv, env=env, stdout=subprocess.DEVNULL, stderr=slave) as process:
         assert process.wait(30) == 0
-    os.set_blocking(master, False)
-    try:
-        return os.read(master, 1 << 16).decode()
-    except BlockingIOError:
-        return ""
+    os.close(slave)
+    shown = bytearray()
+    try:    # what was written last comes through a queue of the kernel; EIO is the end
+        while part := os.read(master, 1 << 16):
+            shown += part
+    except OSError as error:
+        assert error.errno == errno.EIO
     finally:
-        os.close(slave)
         os.close(master)
+    return shown.decode()
 
 
 @pytest.mark.parametrize("terminal", [None, "dumb"])
