@@ -67,7 +67,7 @@ struct pm_stats {
 	uint64_t full_rings;
 	/*
 	 * Found out in polls and at the end, of software events, tracepoints and breakpoints: how
-	 * many of the events have counted more than their samples and told losses stand for, or far
+	 * many of the events have counted more than their samples and told losses stand for, or
 	 * less, cannot be read, or were enabled on a CPU of any and did not run there.
 	 */
 	uint64_t incomplete_events;

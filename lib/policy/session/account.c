@@ -6,12 +6,19 @@
  *
  * What happened between the opening of an event and its ring was counted and is not missing: so
  * the first look only notes.
+ *
+ * And what has been sampled has been counted before: where the periods are more, some count stands
+ * still or is told wrongly, or samples are.
  */
 #include "account.h"
 
+#include <string.h>
+
+#include "drain.h"
+#include "layout.h"
 #include "session.h"
 
-#define IN_RINGS 262144		/* samples that had not been drained at the first look */
+#define READINGS 3		/* of counts that are less than the samples */
 
 static bool is_exact(const struct plan_event *event)
 {
@@ -89,6 +96,8 @@ int pm_account_misnamed(const struct pm_session *session)
 	return -1;
 }
 
+/* ------------------------------------------------------------------------------------- judging */
+
 /* Something is missing, and has been told. */
 static bool is_told(const struct pm_stats *stats)
 {
@@ -96,25 +105,92 @@ static bool is_told(const struct pm_stats *stats)
 		stats->throttled > 0;
 }
 
+static bool is_judged(const struct plan_event *event)
+{
+	return pm_plan_is_sampled(event) && event->attr.freq == 0 && is_exact(event);
+}
+
+/* Counted before the last drain, and not sampled by now. */
+static void look_for_missing(struct pm_session *session)
+{
+	struct account *account = &session->account;
+
+	for (size_t i = 0; i < session->plan->count; i++)
+		if (is_judged(&session->plan->events[i]) &&
+		    account->sampled[i] - account->base[i].sampled <
+		    account->counted[i] - account->base[i].counted)
+			account->incomplete |= 1u << i;
+}
+
+/* What has been sampled since the attach, less all that may have been counted before. */
+static uint64_t sampled_at_least(const struct pm_session *session, size_t spec)
+{
+	const struct account *account = &session->account;
+	const size_t smallest = sizeof(struct perf_event_header) +
+		8 * (size_t)words_of(session->format.sample_type);
+	const uint64_t period = account->largest[spec] ? account->largest[spec] : 1;
+	const uint64_t sampled = account->sampled[spec] - account->before[spec];
+	const uint64_t old = account->pending / smallest;
+
+	return old < sampled / period ? sampled - old * period : 0;
+}
+
+/* Those of the events whose samples are more than they have counted. */
+static uint32_t in_excess(const struct pm_session *session)
+{
+	struct pm_value values[PLAN_EVENTS_MAX];
+	bool read = false;
+	uint32_t found = 0;
+
+	for (size_t i = 0; i < session->plan->count; i++) {
+		const uint64_t sampled = sampled_at_least(session, i);
+
+		if (!is_judged(&session->plan->events[i]) || sampled == 0)
+			continue;
+		if (!read && pm_sums_read(&session->sums, &session->events, values) < 0)
+			return 0;
+		read = true;
+		if (sampled > values[i].value)
+			found |= 1u << i;
+	}
+	return found;
+}
+
+/* Events that are closed, or went with a CPU, have taken their counts with them. */
+static void look_for_excess(struct pm_session *session)
+{
+	uint32_t found = ~(uint32_t)0;
+
+	if (!(session->strategy->able & GIVES_SUMS) || session->stats.late_cpus > 0)
+		return;
+	for (int i = 0; found != 0 && i < READINGS; i++)
+		found &= in_excess(session);
+	session->account.incomplete |= found;
+}
+
+void pm_account_begin(struct pm_session *session)
+{
+	struct account *account = &session->account;
+
+	if (session->rings.count == 0)
+		(void)pm_drain(session);
+	memcpy(account->before, account->sampled, sizeof(account->before));
+	account->pending = 0;
+	for (size_t i = 0; i < session->rings.count; i++)
+		if (session->rings.list[i].ring.base != NULL)
+			account->pending += pm_ring_pending(&session->rings.list[i].ring);
+}
+
 void pm_account_judge(struct pm_session *session)
 {
 	struct account *account = &session->account;
-	const bool rings = session->rings.count > 0 && !is_told(&session->stats);
 
-	if (!account->looked)
-		return;
-	if (rings && pm_account_misnamed(session) >= 0)
-		account->incomplete |= 1u << pm_account_misnamed(session);
-	for (size_t i = 0; rings && i < session->plan->count; i++) {
-		const struct plan_event *event = &session->plan->events[i];
-		const uint64_t sampled = account->sampled[i] - account->base[i].sampled;
-		const uint64_t counted = account->counted[i] - account->base[i].counted;
-
-		if (!pm_plan_is_sampled(event) || event->attr.freq != 0 || !is_exact(event))
-			continue;
-		/* Far more, beyond what was in the rings at the first look, is another's. */
-		if (sampled < counted || sampled / 4 > counted + IN_RINGS)
-			account->incomplete |= 1u << i;
+	/* Signals that came for a thread that has ended are not told. */
+	if (account->looked && session->rings.count > 0 && !is_told(&session->stats)) {
+		if (pm_account_misnamed(session) >= 0)
+			account->incomplete |= 1u << pm_account_misnamed(session);
+		look_for_missing(session);
 	}
+	look_for_excess(session);
 	session->stats.incomplete_events = (uint64_t)__builtin_popcount(account->incomplete);
 }

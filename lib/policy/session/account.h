@@ -17,6 +17,8 @@ struct account {
 		uint64_t counted, sampled;
 	} base[PLAN_EVENTS_MAX];		/* at the first look */
 	uint64_t counted[PLAN_EVENTS_MAX];	/* at the last look */
+	uint64_t before[PLAN_EVENTS_MAX];	/* sampled, when the attach was done */
+	uint64_t pending;			/* bytes in the rings at that time */
 	uint32_t incomplete;			/* by spec */
 	bool looked;
 };
@@ -37,13 +39,19 @@ static inline void pm_account_add(struct account *account, size_t spec, uint64_t
 /* An event with a sample that it cannot have given, so that has the id of another; -1: none. */
 int pm_account_misnamed(const struct pm_session *session);
 
+/* The attach is done, and counts have begun: what is sampled from here on is counted, too. */
+void pm_account_begin(struct pm_session *session);
+
 /*
  * Notes what the events have counted by now. What has come before the next drain ends must make it
  * up: pm_account_judge.
  */
 void pm_account_look(struct pm_session *session);
 
-/* Every ring has been drained since the last look: counts the events that are incomplete. */
+/*
+ * Every ring has been drained since the last look, if there was one: counts the events that are
+ * incomplete.
+ */
 void pm_account_judge(struct pm_session *session);
 
 #endif

@@ -218,6 +218,7 @@ void pm_proof_tell(struct pm_session *session)
 	if (session->operations->prove == NULL)
 		events = plan->count;
 	pm_standstill_attached(session);
+	pm_account_begin(session);
 	session->proof.wait = FIRST_WAIT_NS;
 	begin_user_time(session);
 	(void)pm_clock_ns(CLOCK_MONOTONIC, &session->proof.looked_at);

@@ -243,6 +243,7 @@ static void deliver(struct pm_session *session, const struct sigring_sample *sam
 	session->stats.samples++;
 	session->proof.seen |= 1u << observed.event;
 	pm_cpu_time_add(&session->cpu_time, observed.event, observed.period);
+	pm_account_add(&session->account, observed.event, observed.period);
 	observed.event = session->plan->events[observed.event].asked;
 	if (session->listener.sample != NULL)
 		session->listener.sample(session->context, &observed);

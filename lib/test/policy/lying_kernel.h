@@ -196,6 +196,10 @@ ssize_t read(int fd, void *buf, size_t size)
 		kernel.fds[fd].frozen = true;
 		words[0] = kernel.fds[fd].value;
 	}
+	if (kernel.lie == LIE_counts_halved)
+		words[0] /= 2;
+	if (kernel.lie == LIE_counts_doubled)
+		words[0] *= 2;
 	if (kernel.lie == LIE_losses_hidden && got == 4 * 8)
 		words[3] = 0;
 	return got;

@@ -57,8 +57,16 @@ struct outcome {
 	char text[700];
 	uint64_t told[2], counted, counted_on[2];
 	struct pm_stats stats;
-	bool by_cpu;
+	bool by_cpu, summed;		/* counts beside samples were read */
 };
+
+/* Counts that cannot be true, beside samples that are. */
+static inline bool is_miscounted(const struct row *row, const struct outcome *came)
+{
+	return row->kind == SAMPLES && came->summed && came->stats.incomplete_events == 0 &&
+		(kernel.lie == LIE_counts_frozen || kernel.lie == LIE_counts_halved ||
+		 kernel.lie == LIE_counts_doubled);
+}
 
 /* -1: too little; 1: too much. */
 static inline int compare(const struct row *row, const struct outcome *came)
@@ -115,8 +123,8 @@ static inline void judge(const struct row *row, struct outcome *came, const char
 
 	findings(&came->stats, found, sizeof(found));
 	snprintf(came->text, sizeof(came->text), "%s by %s: %llu+%llu samples, %llu counted;%s %s",
-		 off == 0 ? "DELIVERED" : off > 0 ? "TOO-MUCH" : found[0] ? "TOLD" : "SILENT",
-		 strategy, (unsigned long long)came->told[0], (unsigned long long)came->told[1],
+		 is_miscounted(row, came) ? "SILENT" : off == 0 ? "DELIVERED" :
+		 off > 0 ? "TOO-MUCH" : found[0] ? "TOLD" : "SILENT", strategy, (unsigned long long)came->told[0], (unsigned long long)came->told[1],
 		 (unsigned long long)came->counted, found, unproven ? unproven : "");
 }
 

@@ -125,7 +125,7 @@ static void observe(struct pm_session *session, const struct row *row, struct ou
 	pthread_join(workers[0].thread, NULL);
 	pthread_join(workers[1].thread, NULL);
 	(void)pm_session_poll(session, 5);
-	(void)pm_session_read(session, &after, 1);
+	came->summed = pm_session_read(session, &after, 1) > 0;
 	add_parts(session, 1, came);
 	came->counted = after.value - before.value;
 	came->by_cpu = row->by_cpu;
@@ -291,6 +291,11 @@ static void live(int out, const struct row *row, enum lie lie)
 /* Without perf most lies make no difference. */
 static bool applies(const struct row *row, enum lie lie)
 {
+	/* Signals may be fewer than what was counted. */
+	if (lie == LIE_counts_doubled && row->strategy == PM_STRATEGY_SIGNALS)
+		return false;
+	if (lie == LIE_counts_halved || lie == LIE_counts_doubled)
+		return row->kind == SAMPLES;
 	return row->kind != TIME || lie == LIE_none || lie == LIE_mute || lie == LIE_poll_sleeps ||
 		lie == LIE_timer_ignored || lie == LIE_signals_ignored || lie == LIE_clock_stands;
 }
