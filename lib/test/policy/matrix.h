@@ -124,7 +124,8 @@ static inline void judge(const struct row *row, struct outcome *came, const char
 	findings(&came->stats, found, sizeof(found));
 	snprintf(came->text, sizeof(came->text), "%s by %s: %llu+%llu samples, %llu counted;%s %s",
 		 is_miscounted(row, came) ? "SILENT" : off == 0 ? "DELIVERED" :
-		 off > 0 ? "TOO-MUCH" : found[0] ? "TOLD" : "SILENT", strategy, (unsigned long long)came->told[0], (unsigned long long)came->told[1],
+		 off > 0 ? "TOO-MUCH" : found[0] ? "TOLD" : "SILENT", strategy,
+		 (unsigned long long)came->told[0], (unsigned long long)came->told[1],
 		 (unsigned long long)came->counted, found, unproven ? unproven : "");
 }
 
