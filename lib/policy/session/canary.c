@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "canary_counters.h"
 #include "canary_thread.h"
 #include "drain.h"
 
@@ -130,32 +131,6 @@ static bool send_and_bury(struct pm_session *session, bool name_only, bool patie
 	return useful;
 }
 
-/* Counters have no ring: what the thread caused must be in the sums. */
-static int judge_counters(struct pm_session *session, bool patient, char *reason, size_t size)
-{
-	struct pm_value before[PLAN_EVENTS_MAX] = { { .size = sizeof(before[0]) } };
-	struct pm_value after[PLAN_EVENTS_MAX] = { { .size = sizeof(after[0]) } };
-
-	if (!is_inherited(session) ||
-	    pm_sums_read(&session->sums, &session->events, before) < 0 ||
-	    !send_and_bury(session, false, patient) ||
-	    pm_sums_read(&session->sums, &session->events, after) < 0)
-		return 0;
-	for (size_t i = 0; i < session->plan->count; i++) {
-		if (!pm_canary_can_cause(&session->plan->events[i]) ||
-		    after[i].value > before[i].value)
-			continue;
-		snprintf(reason, size, "all opened, but event %zu, caused deliberately, was not "
-			 "counted", i);
-		return -EIO;
-	}
-	if (session->canary.miscounted == 0)
-		return 0;
-	snprintf(reason, size, "all opened, but the counter of cpu %d stands still while a thread "
-		 "runs there", session->canary.miscounted - 1);
-	return -EIO;
-}
-
 /* The calling thread has a ring for all of its events; those of the others are not waited for. */
 static bool has_own_ring(struct pm_session *session)
 {
@@ -196,7 +171,8 @@ static int judge_rings(struct pm_session *session, bool patient, char *reason, s
 
 int pm_canary_inherits(struct pm_session *session, bool patient, char *reason, size_t size)
 {
-	return session->rings.count == 0 ? judge_counters(session, patient, reason, size) :
+	return session->rings.count == 0 ?
+		pm_canary_counters(session, is_inherited(session), patient, reason, size) :
 		judge_rings(session, patient, reason, size);
 }
 

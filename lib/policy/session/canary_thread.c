@@ -11,6 +11,7 @@
 #include <sched.h>
 #include <stdlib.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <time.h>
 
@@ -19,6 +20,7 @@
 #define BURN_NS 4000000		/* longest that a clock's period may last to be waited for */
 #define FAULTS 16
 #define MANY_FAULTS 64		/* more than others on a CPU cause at the same time, mostly */
+#define SHARED_LOOKS 8		/* besides, where another had the CPU */
 #define WAIT_TURNS 10000	/* of sched_yield(2); more would be a kernel that forgets threads */
 
 struct errand {
@@ -33,11 +35,12 @@ struct errand {
 	bool nameless;		/* as in struct canary, where all go when it is back */
 	uint64_t forwarded;
 	int miscounted;
+	struct canary_work work;
 };
 
 /* ---------------------------------------------------------------------------- what it can cause */
 
-static bool is_fault(const struct pm_event_spec *spec)
+bool pm_canary_is_fault(const struct pm_event_spec *spec)
 {
 	return spec->type == PERF_TYPE_SOFTWARE && (spec->config == PERF_COUNT_SW_PAGE_FAULTS ||
 		spec->config == PERF_COUNT_SW_PAGE_FAULTS_MIN);
@@ -65,14 +68,15 @@ bool pm_canary_can_cause(const struct plan_event *event)
 	/* It only counts beside those of its group that are sampled. */
 	if ((event->spec.want & PM_WANT_GROUP) && !pm_plan_is_sampled(event))
 		return false;
-	if (is_fault(&event->spec))
+	if (pm_canary_is_fault(&event->spec))
 		return event->attr.freq == 0 && event->attr.sample_period <= FAULTS;
 	return tick(event) != 0;
 }
 
 bool pm_canary_is_everywhere(const struct plan_event *event)
 {
-	return is_fault(&event->spec) && pm_plan_is_sampled(event) && pm_canary_can_cause(event);
+	return pm_canary_is_fault(&event->spec) && pm_plan_is_sampled(event) &&
+		pm_canary_can_cause(event);
 }
 
 /* Mostly in user mode: reading the clock is a system call, and the kernel may be excluded. */
@@ -104,8 +108,9 @@ static void cause(struct pm_session *session, bool patient, bool visited)
 		if (!pm_canary_can_cause(event) ||
 		    (visited && !patient && pm_canary_is_everywhere(event)))
 			continue;
-		if (is_fault(&event->spec))
+		if (pm_canary_is_fault(&event->spec))
 			pm_canary_fault(&session->canary_memory, patient ? 4 * FAULTS :
+					session->rings.count == 0 ? CANARY_COUNTED :
 					(size_t)event->attr.sample_period + 1);
 		else
 			burn(patient ? 5 * tick(event) : tick(event) + tick(event) / 4);
@@ -116,6 +121,18 @@ void pm_canary_cause(struct pm_session *session, bool patient)
 {
 	pm_canary_memory_make(&session->canary_memory);
 	cause(session, patient, false);
+}
+
+void pm_canary_work(struct canary_work *ret)
+{
+	struct rusage usage;
+
+	*ret = (struct canary_work){ .faults = 0 };
+	if (getrusage(RUSAGE_THREAD, &usage) != 0)
+		return;
+	ret->faults = (uint64_t)usage.ru_minflt + (uint64_t)usage.ru_majflt;
+	ret->switches = (uint64_t)usage.ru_nvcsw + (uint64_t)usage.ru_nivcsw;
+	ret->known = true;
 }
 
 /* ---------------------------------------------------------------------------------- the thread */
@@ -173,23 +190,60 @@ static bool visit(struct errand *errand)
 	return visited;
 }
 
+enum progress { STANDS, MOVES, SHARED };
+
+/*
+ * Page faults of this thread are counted once each. Where another one has had the CPU meanwhile,
+ * its own are among them.
+ */
+static enum progress judge(const struct canary_work *before, const struct canary_work *after,
+			   uint64_t counted)
+{
+	if (!before->known || !after->known)
+		return counted >= MANY_FAULTS ? MOVES : STANDS;
+	if (before->switches != after->switches)
+		return SHARED;
+	return counted >= MANY_FAULTS &&
+		counted <= after->faults - before->faults + CANARY_SLACK ? MOVES : STANDS;
+}
+
 /* Whether the counter of the CPU that this thread is on has run or counted meanwhile. */
-static bool goes_on(struct errand *errand, const struct session_event *event)
+static enum progress look_at(struct errand *errand, const struct session_event *event)
 {
 	const struct pm_session *session = errand->session;
 	const struct plan_event *planned = &session->plan->events[event->spec];
+	struct canary_work work[2];
 	struct pm_counts before, after;
 
+	pm_canary_work(&work[0]);
 	if (pm_event_counts(&session->events, event, &before) < 0)
-		return true;
+		return MOVES;
 	(void)pm_canary_rename();
-	if (is_fault(&planned->spec))
+	if (pm_canary_is_fault(&planned->spec))
 		pm_canary_fault(&errand->session->canary_memory, MANY_FAULTS);
 	if (pm_event_counts(&session->events, event, &after) < 0)
-		return true;
-	return is_fault(&planned->spec) ?
-		after.member[0].value - before.member[0].value >= MANY_FAULTS :
-		after.time_running > before.time_running;
+		return MOVES;
+	pm_canary_work(&work[1]);
+	if (!pm_canary_is_fault(&planned->spec))
+		return after.time_running > before.time_running ? MOVES : STANDS;
+	return judge(&work[0], &work[1], after.member[0].value - before.member[0].value);
+}
+
+/* A kernel whose clock is too coarse shows no progress, hence many looks when patient. */
+static bool goes_on(struct errand *errand, const struct session_event *event)
+{
+	const int looks = errand->patient ? 100 : 1;
+	bool stood = false;
+
+	for (int k = 0, shared = 0; k < looks; k++) {
+		const enum progress found = look_at(errand, event);
+
+		if (found == MOVES)
+			return true;
+		stood |= found == STANDS;
+		k -= found == SHARED && shared++ < SHARED_LOOKS;
+	}
+	return !stood;
 }
 
 /* A counter of the thread that made this one, or of all. */
@@ -201,10 +255,7 @@ static bool is_counted_by(const struct pm_session *session, const struct session
 		 session->plan->events[event->spec].around_us);
 }
 
-/*
- * A counter of a CPU counts what runs there only, and this thread may not be allowed there. A
- * kernel whose clock is too coarse shows no progress, hence the second look when patient.
- */
+/* A counter of a CPU counts what runs there only, and this thread may not be allowed there. */
 static bool go_where_counted(struct errand *errand)
 {
 	const struct pm_session *session = errand->session;
@@ -214,7 +265,6 @@ static bool go_where_counted(struct errand *errand)
 
 	for (size_t i = 0; i < events->count; i++) {
 		const struct session_event *event = &events->list[i];
-		bool moves = false;
 
 		if (event->cpu < 0)
 			return true;
@@ -224,9 +274,7 @@ static bool go_where_counted(struct errand *errand)
 		if (!move_to(event->cpu))
 			continue;
 		any = true;
-		for (int k = 0; !moves && k < (errand->patient ? 100 : 1); k++)
-			moves = goes_on(errand, event);
-		if (!moves)
+		if (!goes_on(errand, event))
 			errand->miscounted = event->cpu + 1;
 	}
 	return any;
@@ -285,6 +333,8 @@ static void *run_errand(void *context)
 			try_forwarding(errand, &session->rings.list[i]);
 	if (!errand->name_only)
 		cause(session, errand->patient, visited);
+	if (session->rings.count == 0)
+		pm_canary_work(&errand->work);
 	return NULL;
 }
 
@@ -373,6 +423,7 @@ static bool call_back(struct errand *errand)
 	canary->nameless |= errand->nameless;
 	canary->forwarded = errand->forwarded;
 	canary->miscounted = errand->miscounted;
+	canary->work = errand->work;
 	canary->out = NULL;
 	canary->back = errand;
 	return !errand->stranded;

@@ -206,6 +206,14 @@ static void begin_user_time(struct pm_session *session)
 	}
 }
 
+/* A counter of all threads on any CPU: only page faults tell a new thread's from our own. */
+static bool is_inherited_unseen(const struct pm_session *session, const struct plan_event *event)
+{
+	return session->rings.count == 0 && event->spec.tid == PM_ALL_THREADS &&
+		session->events.count > 0 && session->events.list[0].cpu < 0 &&
+		!session->plan->samples && !pm_canary_is_fault(&event->spec);
+}
+
 void pm_proof_tell(struct pm_session *session)
 {
 	struct pm_stats *stats = &session->stats;
@@ -214,7 +222,8 @@ void pm_proof_tell(struct pm_session *session)
 
 	stats->unproven_rings = count_unvisited(&session->rings);
 	for (size_t i = 0; i < plan->count; i++)
-		events += !pm_canary_can_cause(&plan->events[i]);
+		events += !pm_canary_can_cause(&plan->events[i]) ||
+			is_inherited_unseen(session, &plan->events[i]);
 	if (session->operations->prove == NULL)
 		events = plan->count;
 	pm_standstill_attached(session);

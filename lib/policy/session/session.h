@@ -37,6 +37,12 @@ struct late_cpus {
 	uint64_t seen_at;		/* ns; 0: to be looked at now */
 };
 
+/* What a thread has done: page faults, and turns on a CPU that it gave away. */
+struct canary_work {
+	uint64_t faults, switches;
+	bool known;
+};
+
 /* The thread that is to show in every ring: see canary.c. */
 struct canary {
 	struct errand *out;		/* it was sent before it is waited for: canary_thread.c */
@@ -50,7 +56,8 @@ struct canary {
 	bool misplaced;			/* a record came in the ring of another CPU */
 	bool unnamed;			/* a sample of it had the id of nobody's event */
 	bool strange;			/* a record of it came by another thread's event */
-	int miscounted;			/* 1 + a CPU whose counter stood still there; 0: none */
+	int miscounted;			/* 1 + a CPU whose counter told not what it did; 0: none */
+	struct canary_work work;	/* its own, where there are no rings */
 	uint64_t samples[PLAN_EVENTS_MAX];
 	uint64_t sampled[PLAN_EVENTS_MAX];	/* the sum of their periods */
 };

@@ -76,6 +76,8 @@ static long on_open(syscall_fn real, struct perf_event_attr *attr, const long *a
 		return refuse_with(kernel.refuse);
 	if (dead)
 		attr->disabled = 1;
+	if (kernel.lie == LIE_inherit_ignored)
+		attr->inherit = 0;
 	if (kernel.lie == LIE_wrong_cpu && cpu >= 0)
 		changed[2] = (cpu + 1) % cpus;
 	if (kernel.lie == LIE_others_are_ours && other && !(args[4] & PERF_FLAG_PID_CGROUP))
@@ -85,6 +87,7 @@ static long on_open(syscall_fn real, struct perf_event_attr *attr, const long *a
 	fd = kernel.lie == LIE_no_event && ++opens % 3 == 0 ? open("/dev/null", O_RDWR) :
 		open_really(real, changed);
 	attr->disabled = asked.disabled;
+	attr->inherit = asked.inherit;
 	if (fd >= 0 && fd < 4096) {
 		kernel.fds[fd].dead = dead;
 		kernel.fds[fd].foreign = other;

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: MIT */
+/* Counters have no ring: what the canary's thread does must be in the sums. Not installed. */
+#ifndef PM_CANARY_COUNTERS_H
+#define PM_CANARY_COUNTERS_H
+
+#include "session.h"
+
+/*
+ * Proves counters by a thread that inherits them, or by this one where nobody does: 0, or -EIO with
+ * the reason. What other threads do is in the sums as well, so what must be counted exactly is
+ * judged by the events of the calling thread: nobody but the canary has inherited those yet.
+ */
+int pm_canary_counters(struct pm_session *session, bool inherited, bool patient, char *reason,
+		       size_t size);
+
+#endif
