@@ -30,6 +30,12 @@ struct pm_counters_stats {
 	uint64_t user_reads;		/* readings of a register, without a system call */
 	uint64_t fallbacks;		/* readings by pm_counters_read_one that took read(2) */
 	uint64_t groups;		/* calls of read(2) that a reading takes; 1: all together */
+	/*
+	 * Events of which it is not known that they count what they promise: all until the first
+	 * start; then those of another thread, those that cannot be caused on purpose, and of what
+	 * later threads do all but page faults.
+	 */
+	uint64_t unproven;
 };
 
 /*
@@ -46,6 +52,9 @@ struct pm_counters_stats {
  * group.*), each event is read by itself. A cpu-clock that by the profile's facts loses counts
  * (sw.clocks.cpu_switched, Linux 6.16) is counted by task-clock, unless it is PM_SPEC_EXACT.
  *
+ * What counts later threads, too, is tried once where page faults are among the events: by a thread
+ * that is made, causes some and ends. -EIO where they are not counted, or not once each.
+ *
  * `profile` as in pm_plan_make, needed during the call only. Returns 0; 1 when everything is of
  * user mode only, as PM_COUNTERS_MAY_USER_ONLY allows for events that do happen there; -EINVAL for
  * invalid specs; -ENOMEM; or -errno of perf_event_open(2), whose gate the diagnosis names. (0.1)
@@ -60,8 +69,8 @@ void pm_counters_close(struct pm_counters *counters);
 /*
  * Starts all groups. The times count from here, too; one system call lies between two groups. This
  * also tries again after -ENODATA. Returns 0 or -errno of ioctl(2); -EIO when the kernel takes that
- * and the events of the calling thread stand still: the first start causes what it easily can, and
- * counts begin after that. (0.1)
+ * and the events of the calling thread stand still, or page faults are not counted once each: the
+ * first start causes what it easily can, and counts begin after that. (0.1)
  */
 int pm_counters_start(struct pm_counters *counters);
 

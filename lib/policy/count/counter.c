@@ -6,8 +6,6 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "../diagnosis/diag.h"
@@ -15,8 +13,6 @@
 #include "../plan/task_clock.h"
 #include "../profile/facts.h"
 #include "../profile/deny.h"
-
-#define TICK_NS 20000000	/* longer than the tick of any kernel */
 
 #define FLAGS_ALL (PM_COUNTERS_PINNED | PM_COUNTERS_INHERIT | PM_COUNTERS_TOGETHER | \
 		   PM_COUNTERS_SYSTEM_CALL | PM_COUNTERS_MAY_USER_ONLY)
@@ -28,7 +24,7 @@ static pid_t target(const struct pm_event_spec *spec)
 	return spec->tid == PM_ALL_THREADS ? 0 : spec->tid;
 }
 
-static bool is_own_thread(const struct pm_counters *counters)
+bool pm_counters_are_own(const struct pm_counters *counters)
 {
 	const pid_t tid = target(&counters->specs[0]);
 
@@ -46,7 +42,7 @@ struct perf_event_attr pm_counters_attr(const struct pm_counters *counters, size
 	 * still fits into the group, takes one too many, and never counts any (seen on v6.1 and
 	 * v6.12). exec(2) closes the events of the calling thread.
 	 */
-	attr.enable_on_exec = leads && !counters->inherit && is_own_thread(counters) &&
+	attr.enable_on_exec = leads && !counters->inherit && pm_counters_are_own(counters) &&
 		index + 1 < counters->count;
 	attr.inherit = counters->inherit;
 	attr.inherit_thread = counters->inherit_thread;
@@ -235,7 +231,7 @@ static bool may_read_registers(const struct pm_counters *counters,
 
 	/* The page of an inheriting event holds its own thread's part only. */
 	return !(counters->flags & PM_COUNTERS_SYSTEM_CALL) && !counters->inherit &&
-		is_own_thread(counters) && !any_denied(profile, keys);
+		pm_counters_are_own(counters) && !any_denied(profile, keys);
 }
 
 /* -------------------------------------------------------------------------------------- open */
@@ -262,7 +258,7 @@ static int take_specs(struct pm_counters *counters, const struct pm_event_spec *
 					   "a size, one thread in common, and no period, "
 					   "frequency or wants", i);
 	}
-	counters->count = count;
+	counters->count = counters->stats.unproven = count;
 	if (counters->specs[0].tid != PM_ALL_THREADS)
 		return 0;
 	if (pm_thread_count() != 1)
@@ -285,6 +281,10 @@ static int settle(struct pm_counters *counters, struct pm_profile *profile, stru
 	}
 	counters->at_once = !counters->inherit || !any_denied(profile, sums);
 	err = open_somehow(counters, diag);
+	if (err >= 0 && pm_counters_prove_children(counters) < 0)
+		return pm_diag_say(diag, EIO, PM_CAUSE_SILENCE, "counters: all opened, but page "
+				   "faults of a thread that was made for it are not counted once "
+				   "each");
 	if (err >= 0 && may_read_registers(counters, profile))
 		pm_counters_map_pages(counters);
 	return err;
@@ -349,7 +349,7 @@ void pm_counters_close(struct pm_counters *counters)
 /* ------------------------------------------------------------------------------- start and stop */
 
 /* Leaders only: their siblings are never disabled themselves, and run when the leader does. */
-static int switch_all(struct pm_counters *counters, unsigned long request)
+int pm_counters_switch(struct pm_counters *counters, unsigned long request)
 {
 	for (size_t i = 0; i < counters->count; i++) {
 		const struct counter *counter = &counters->counters[i];
@@ -364,80 +364,18 @@ static int switch_all(struct pm_counters *counters, unsigned long request)
 	return 0;
 }
 
-/* A kernel whose clock goes by ticks shows that an event is enabled after one of them. */
-static bool is_enabled(const struct counter *leader)
-{
-	uint64_t begin = 0, now = 0, words[3 + COUNTERS_MAX];
-
-	(void)pm_clock_ns(CLOCK_MONOTONIC, &begin);
-	do {
-		/* Alone: value, enabled, running. A group: members, enabled, running, values. */
-		if (read(leader->fd, words, sizeof(words)) < (ssize_t)(3 * sizeof(*words)) ||
-		    words[1] != 0)
-			return true;
-		(void)pm_clock_ns(CLOCK_MONOTONIC, &now);
-	} while (now - begin < TICK_NS);
-	return false;
-}
-
-static bool counts_faults(const struct pm_event_spec *spec)
-{
-	return spec->type == PERF_TYPE_SOFTWARE && (spec->config == PERF_COUNT_SW_PAGE_FAULTS ||
-		spec->config == PERF_COUNT_SW_PAGE_FAULTS_MIN);
-}
-
-/* What can be caused at no cost must be counted: a page fault, and time for a clock. */
-static bool is_counted(struct pm_counters *counters, size_t index)
-{
-	const struct pm_event_spec *spec = &counters->specs[index];
-	const size_t size = (size_t)sysconf(_SC_PAGESIZE);
-	struct pm_value before = { .size = sizeof(before) }, after = before;
-	volatile char *page;
-
-	if (!counts_faults(spec) && !(spec->type == PERF_TYPE_SOFTWARE &&
-				      spec->config <= PERF_COUNT_SW_TASK_CLOCK))
-		return true;
-	if (pm_counters_read_one(counters, index, &before) < 0)
-		return true;
-	page = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	if (page == MAP_FAILED)
-		return true;
-	*page = 1;
-	(void)munmap((void *)(uintptr_t)page, size);
-	return pm_counters_read_one(counters, index, &after) < 0 || after.value != before.value;
-}
-
-/* The events of another thread stand still while it does; these must go on. */
-static int prove(struct pm_counters *counters)
-{
-	const struct pm_counters_stats stats = counters->stats;
-	const int tid = counters->specs[0].tid;
-
-	if ((tid > 0 && tid != pm_gettid()) || counters->owner != pm_counters_thread())
-		return 0;
-	for (size_t i = 0; i < counters->count; i++)
-		if ((counters->counters[i].leader == i && !is_enabled(&counters->counters[i])) ||
-		    !is_counted(counters, i))
-			return -EIO;
-	counters->proven = true;
-	/* This was our own work. */
-	(void)pm_counters_reset(counters);
-	counters->stats = stats;
-	return 0;
-}
-
 int pm_counters_start(struct pm_counters *counters)
 {
-	int err = switch_all(counters, PERF_EVENT_IOC_ENABLE);
+	int err = pm_counters_switch(counters, PERF_EVENT_IOC_ENABLE);
 
 	if (err == 0 && !counters->proven)
-		err = prove(counters);
+		err = pm_counters_prove(counters);
 	if (err == -EIO)
-		(void)switch_all(counters, PERF_EVENT_IOC_DISABLE);
+		(void)pm_counters_switch(counters, PERF_EVENT_IOC_DISABLE);
 	return err;
 }
 
 int pm_counters_stop(struct pm_counters *counters)
 {
-	return switch_all(counters, PERF_EVENT_IOC_DISABLE);
+	return pm_counters_switch(counters, PERF_EVENT_IOC_DISABLE);
 }

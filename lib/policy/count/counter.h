@@ -21,6 +21,7 @@ struct pm_counters {
 	size_t count;
 	unsigned int flags;		/* enum pm_counters_flags */
 	bool proven;			/* that they count once they are started */
+	bool children_proven;		/* that page faults of later threads do */
 	bool at_once;			/* groups are read by one call: PERF_FORMAT_GROUP */
 	bool inherit, inherit_thread, user_only;
 	const struct pm_registers *registers;
@@ -49,6 +50,21 @@ int pm_counters_open_on(const struct pm_registers *registers, const struct pm_ev
 /* Maps the pages by which a value could be read, as a child has proven that it can. */
 void pm_counters_map_pages(struct pm_counters *counters);
 void pm_counters_unmap_pages(struct pm_counters *counters);
+
+/* Whether they count the calling thread. */
+bool pm_counters_are_own(const struct pm_counters *counters);
+
+/* Enables or disables all groups. 0 or -errno. */
+int pm_counters_switch(struct pm_counters *counters, unsigned long request);
+
+/*
+ * They have just been opened: nobody has inherited them yet but a thread that is made here, whose
+ * page faults must be counted. 0, also where that cannot be known; -EIO.
+ */
+int pm_counters_prove_children(struct pm_counters *counters);
+
+/* They have just been started: what is easily caused must be counted. 0 or -EIO. */
+int pm_counters_prove(struct pm_counters *counters);
 
 /* An address that differs between living threads. */
 const void *pm_counters_thread(void);

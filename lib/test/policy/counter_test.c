@@ -146,6 +146,49 @@ static void inherited(void **state)
 	assert_in_range(values[0].value, 0, 10 * FAULTS);
 }
 
+static uint64_t unproven(void)
+{
+	struct pm_counters_stats stats = { .size = sizeof(stats) };
+
+	assert_int_equal(pm_counters_stats(counters, &stats), 0);
+	return stats.unproven;
+}
+
+/* A kernel that takes the bit and does nothing, and what of an honest one cannot be known. */
+static void children_are_counted_or_told(void **state)
+{
+	struct pm_event_spec specs[3];
+	struct pm_diag diag = { .size = sizeof(diag) };
+
+	(void)state;
+	memcpy(specs, software, sizeof(specs));
+	must_open(specs, 3, PM_COUNTERS_INHERIT);
+	assert_int_equal(unproven(), 3);
+	assert_int_equal(system_calls(), 0);
+	assert_int_equal(pm_counters_start(counters), 0);
+	assert_int_equal(unproven(), 2);
+	pm_counters_close(counters);
+	counters = NULL;
+	must_open(specs, 3, 0);
+	assert_int_equal(pm_counters_start(counters), 0);
+	assert_int_equal(unproven(), 1);
+	pm_counters_close(counters);
+	counters = NULL;
+	fake_kernel.ignores_inherit = true;
+	for (int all = 0; all < 2; all++) {
+		for (size_t i = 0; i < 3; i++)
+			specs[i].tid = all ? PM_ALL_THREADS : 0;
+		assert_int_equal(pm_counters_open(specs, 3, all ? 0 : PM_COUNTERS_INHERIT, nothing,
+						  &diag, &counters), -EIO);
+		assert_int_equal(diag.cause, PM_CAUSE_SILENCE);
+		assert_null(counters);
+	}
+	/* Without page faults nothing is known, and told. */
+	must_open(&specs[1], 2, 0);
+	assert_int_equal(pm_counters_start(counters), 0);
+	assert_int_equal(unproven(), 2);
+}
+
 static void *sleep_for_ever(void *unused)
 {
 	for (;;)
@@ -243,8 +286,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(faults_in_a_group), TEST(exact_writes), TEST(read_one_is_the_same),
-		TEST(inherited), TEST(all_threads), TEST(senseless_specs), TEST(sizes_of_callers),
-		TEST(refusal_is_diagnosed),
+		TEST(inherited), TEST(children_are_counted_or_told), TEST(all_threads),
+		TEST(senseless_specs), TEST(sizes_of_callers), TEST(refusal_is_diagnosed),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -294,8 +294,6 @@ static bool applies(const struct row *row, enum lie lie)
 	/* Signals may be fewer than what was counted. */
 	if (lie == LIE_counts_doubled && row->strategy == PM_STRATEGY_SIGNALS)
 		return false;
-	if (lie == LIE_counts_halved || lie == LIE_counts_doubled)
-		return row->kind != COUNTERS;
 	return row->kind != TIME || lie == LIE_none || lie == LIE_mute || lie == LIE_poll_sleeps ||
 		lie == LIE_timer_ignored || lie == LIE_signals_ignored || lie == LIE_clock_stands;
 }
