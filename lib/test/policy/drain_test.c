@@ -12,6 +12,7 @@
 
 /* The operations of a strategy whose samples come by rings. */
 static const struct operations rings_only;
+static const struct strategy by_rings = { .name = "rings", .operations = &rings_only };
 static struct pm_plan plan;
 static struct pm_session session;
 static struct session_ring ring;
@@ -52,6 +53,7 @@ static int setup(void **state)
 	plan.events[0].spec.tid = PM_ALL_THREADS;
 	session.plan = &plan;
 	session.events.plan = &plan;
+	session.strategy = &by_rings;
 	session.operations = &rings_only;
 	session.listener = (struct pm_listener){ .sample = on_sample, .lost = on_lost };
 	session.pid = 7;
