@@ -21,6 +21,7 @@ struct account {
 	uint64_t pending;			/* bytes in the rings at that time */
 	uint32_t incomplete;			/* by spec */
 	bool looked;
+	int witness[PLAN_EVENTS_MAX];		/* 1 + a descriptor, by spec; 0: none */
 };
 
 /* A sample came, of the canary or not. */
@@ -38,6 +39,15 @@ static inline void pm_account_add(struct account *account, size_t spec, uint64_t
 
 /* An event with a sample that it cannot have given, so that has the id of another; -1: none. */
 int pm_account_misnamed(const struct pm_session *session);
+
+/*
+ * For events whose descriptors are closed: others count beside them what the calling thread does
+ * and those that it makes from now on. That is a part of the whole, and the samples must make it
+ * up. What cannot be opened is done without.
+ */
+void pm_account_call_witnesses(struct pm_session *session);
+
+void pm_account_free(struct account *account);
 
 /* The attach is done, and counts have begun: what is sampled from here on is counted, too. */
 void pm_account_begin(struct pm_session *session);

@@ -106,6 +106,7 @@ static void undo(struct pm_session *session)
 	pm_late_cpus_free(&session->cpus);
 	pm_threads_free(&session->threads);
 	pm_proof_free(&session->proof);
+	pm_account_free(&session->account);
 	pm_pollable_close(&session->pollable);
 	session->attached = session->follows = false;
 }

@@ -5,7 +5,8 @@
  * its descriptor. So this takes locked memory where per_cpu takes descriptors.
  *
  * Without descriptors there are no wake-ups, nothing can be disabled and no counter can be read:
- * rings are read by time, and unmapping ends the events.
+ * rings are read by time, and unmapping ends the events. One counter of each kind is kept beside
+ * them, so that missing samples show.
  */
 #include "../diagnosis/diag.h"
 #include "../plan/cost.h"
@@ -15,7 +16,7 @@
 static void cost(const struct pm_plan *plan, struct pm_cost *ret)
 {
 	ret->opens = ret->rings = pm_cost_targets(plan, ret->threads) * ret->cpus;
-	ret->descriptors = 2;
+	ret->descriptors = 2 + plan->count;
 }
 
 static int map_and_close(struct pm_session *session, struct session_event *event,
@@ -75,6 +76,8 @@ static int attach(struct pm_session *session, struct pm_diag *diag)
 		*session->rings.pages /= 2;
 		err = pm_on_cpus_attach(session, diag);
 	}
+	if (err == 0)
+		pm_account_call_witnesses(session);
 	return err;
 }
 
