@@ -74,6 +74,50 @@ static const char *given(const struct canary *canary)
 		"gave no sample";
 }
 
+/* Something is missing, and has been told. */
+static bool is_told(const struct pm_session *session)
+{
+	const struct pm_stats *stats = &session->stats;
+
+	return session->was_full || stats->lost + stats->lost_samples + stats->corrupt +
+		stats->unknown + stats->throttled > 0;
+}
+
+/*
+ * Each fault that it caused is one, with an address that is known: samples of it must stand for all
+ * of them, once. Before v3.3 some remain in each ring that have not made up a period. Others of its
+ * faults have other addresses.
+ */
+static int judge_faults(const struct pm_session *session, char *reason, size_t size)
+{
+	const struct canary *canary = &session->canary;
+	const uint64_t caused = session->canary_memory.faults;
+
+	/* Signals may be fewer than what they tell. */
+	if (!canary->other || session->rings.count == 0 || is_told(session))
+		return 0;
+	for (size_t i = 0; i < session->plan->count; i++) {
+		const struct plan_event *event = &session->plan->events[i];
+		const bool exact = event->spec.want & PM_WANT_ADDRESS;
+		const uint64_t found = exact ? canary->addressed[i] : canary->sampled[i];
+		const uint64_t rest = canary->sampled[i] == canary->samples[i] ? 0 :
+			(event->attr.sample_period - 1) * (session->rings.count + 1);
+
+		if (!pm_canary_is_everywhere(event) ||
+		    (found + rest >= caused && (!exact || found <= caused + caused / 4)))
+			continue;
+		if (exact && found == 0 && canary->sampled[i] > 0)
+			snprintf(reason, size, "all opened, but samples of event %zu do not tell "
+				 "the address of a deliberate fault", i);
+		else
+			snprintf(reason, size, "all opened, but samples of event %zu stand for "
+				 "%llu of %llu deliberate faults", i, (unsigned long long)found,
+				 (unsigned long long)caused);
+		return -EIO;
+	}
+	return 0;
+}
+
 static int judge(const struct pm_session *session, char *reason, size_t size)
 {
 	const struct canary *canary = &session->canary;
@@ -120,7 +164,7 @@ static int judge(const struct pm_session *session, char *reason, size_t size)
 			 i, given(canary));
 		return -EIO;
 	}
-	return 0;
+	return judge_faults(session, reason, size);
 }
 
 static bool send_and_bury(struct pm_session *session, bool name_only, bool patient)
@@ -199,17 +243,21 @@ void pm_canary_early(struct pm_session *session)
 
 int pm_canary(struct pm_session *session, char *reason, size_t size)
 {
+	struct canary *canary = &session->canary;
 	int err = 0;
 
 	if (session->operations->prove == NULL)
 		return 0;
-	session->canary = (struct canary){ .out = session->canary.out };
+	*canary = (struct canary){ .out = canary->out };
 	for (size_t i = 0; i < session->plan->count; i++)
 		session->plan->events[i].around_us =
 			session->plan->events[i].spec.tid == PM_CGROUP &&
 			is_in_cgroup(session->plan->opts.cgroup);
 	/* On a busy machine one may be moved or delayed: only the second failure counts. */
 	for (int again = 0; again < 2; again++) {
+		memset(canary->samples, 0, sizeof(canary->samples));
+		memset(canary->sampled, 0, sizeof(canary->sampled));
+		memset(canary->addressed, 0, sizeof(canary->addressed));
 		err = session->operations->prove(session, again, reason, size);
 		if (err == 0)
 			break;

@@ -50,4 +50,13 @@ void pm_canary_fault(struct canary_memory *memory, size_t count)
 	/* The page of zeros takes less than one of its own. */
 	for (size_t i = 0; i < count; i++)
 		(void)((volatile char *)memory->pages)[memory->used++ * memory->page_size];
+	memory->faults += count;
+}
+
+bool pm_canary_has_touched(const struct canary_memory *memory, uint64_t address)
+{
+	const uint64_t first = (uintptr_t)memory->pages;
+
+	return memory->stack != NULL && address >= first &&
+		address < first + PAGES * memory->page_size;
 }

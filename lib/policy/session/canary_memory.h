@@ -3,7 +3,9 @@
 #ifndef PM_CANARY_MEMORY_H
 #define PM_CANARY_MEMORY_H
 
+#include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #define CANARY_STACK 131072	/* bytes */
 
@@ -16,6 +18,7 @@ struct canary_memory {
 	char *pages;
 	size_t page_size;
 	size_t used;		/* pages that have been touched */
+	uint64_t faults;	/* that were caused, in all */
 };
 
 /* Unless there is some. It may fail: then `stack` stays NULL. */
@@ -25,5 +28,8 @@ void pm_canary_memory_free(struct canary_memory *memory);
 
 /* So many page faults, without a read from disk; none where there are no pages. */
 void pm_canary_fault(struct canary_memory *memory, size_t count);
+
+/* Whether one of these faults has this address. */
+bool pm_canary_has_touched(const struct canary_memory *memory, uint64_t address);
 
 #endif

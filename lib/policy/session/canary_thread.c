@@ -120,6 +120,7 @@ static void cause(struct pm_session *session, bool patient, bool visited)
 void pm_canary_cause(struct pm_session *session, bool patient)
 {
 	pm_canary_memory_make(&session->canary_memory);
+	session->canary_memory.faults = 0;
 	cause(session, patient, false);
 }
 
@@ -396,6 +397,7 @@ static struct errand *send_out(struct pm_session *session, bool name_only, bool 
 			session->threads.present > 1,
 	};
 	pm_canary_memory_make(&session->canary_memory);
+	session->canary_memory.faults = 0;
 	begin(session);
 	if (start(errand) == 0)
 		return errand;

@@ -175,6 +175,8 @@ static void on_sample(struct pm_session *session, struct session_ring *ring,
 	if (is_canary(session, (pid_t)observed.tid, observed.time)) {
 		session->canary.samples[event->spec]++;
 		session->canary.sampled[event->spec] += observed.period;
+		if (pm_canary_has_touched(&session->canary_memory, observed.address))
+			session->canary.addressed[event->spec] += observed.period;
 		ring->sampled |= 1u << event->spec;
 		session->canary.misplaced |= is_misplaced(ring, observed.cpu);
 		if (session->canary.other)

@@ -60,6 +60,7 @@ struct canary {
 	struct canary_work work;	/* its own, where there are no rings */
 	uint64_t samples[PLAN_EVENTS_MAX];
 	uint64_t sampled[PLAN_EVENTS_MAX];	/* the sum of their periods */
+	uint64_t addressed[PLAN_EVENTS_MAX];	/* of those with an address that it touched */
 };
 
 struct pm_session {

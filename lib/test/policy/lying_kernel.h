@@ -141,12 +141,15 @@ static struct copied {
 	struct perf_event_mmap_page *real, *copy;
 	size_t size;
 	bool stands;
+	uint64_t taken;			/* of the real one */
+	unsigned int samples;		/* that have been taken */
 } copies[512];
 
 static bool is_told_otherwise(void)
 {
 	static const enum lie all[] = { LIE_silent, LIE_silent_cpu, LIE_rings_stand,
-		LIE_a_ring_stands, LIE_losses_hidden, LIE_wrong_ids, LIE_unknown_ids };
+		LIE_a_ring_stands, LIE_losses_hidden, LIE_wrong_ids, LIE_unknown_ids,
+		LIE_samples_halved, LIE_samples_fade, LIE_samples_doubled, LIE_addresses_lost };
 
 	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
 		if (kernel.lie == all[i])
@@ -167,8 +170,9 @@ void *mmap(void *at, size_t size, int prot, int flags, int fd, off_t offset)
 	copy = real(NULL, size, prot, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	memcpy(copy, ring, sizeof(struct perf_event_mmap_page));
 	((struct perf_event_mmap_page *)copy)->data_head = 0;
-	copies[count % 512] = (struct copied){ ring, copy, size, kernel.lie == LIE_rings_stand ||
-		(kernel.lie == LIE_a_ring_stands && count % 2 == 1) };
+	copies[count % 512] = (struct copied){ .real = ring, .copy = copy, .size = size,
+		.stands = kernel.lie == LIE_rings_stand ||
+			(kernel.lie == LIE_a_ring_stands && count % 2 == 1) };
 	count++;
 	return copy;
 }
@@ -179,7 +183,7 @@ int munmap(void *at, size_t size)
 	for (size_t i = 0; i < 512; i++)
 		if (copies[i].copy == at && at != NULL) {
 			(void)real(copies[i].real, copies[i].size);
-			copies[i] = (struct copied){ NULL, NULL, 0, false };
+			copies[i] = (struct copied){ NULL };
 		}
 	return real(at, size);
 }
@@ -275,6 +279,7 @@ static void lie_in_sample(const struct pm_ring *ring, uint64_t at, struct perf_e
 	const uint64_t type = kernel.sample_type;
 	const uint64_t cpu_at = 8 + 8 * (3 + !!(type & PERF_SAMPLE_IDENTIFIER) +
 		!!(type & PERF_SAMPLE_ADDR) + !!(type & PERF_SAMPLE_ID));
+	const uint64_t address_at = 8 + 8 * (3 + !!(type & PERF_SAMPLE_IDENTIFIER));
 	uint64_t *id = word_at(ring, at + (type & PERF_SAMPLE_IDENTIFIER ? 8 : cpu_at - 8));
 	const int cpu = (int)*(uint32_t *)word_at(ring, at + cpu_at);
 
@@ -282,6 +287,8 @@ static void lie_in_sample(const struct pm_ring *ring, uint64_t at, struct perf_e
 		*id += 1ull << 40;
 	if (kernel.lie == LIE_wrong_ids)
 		swap_id(id);
+	if (kernel.lie == LIE_addresses_lost && (type & PERF_SAMPLE_ADDR))
+		*word_at(ring, at + address_at) = 0;
 	if (kernel.lie == LIE_silent || (kernel.lie == LIE_silent_cpu && cpu == kernel.last_cpu)) {
 		header->type = PERF_RECORD_LOST;
 		*word_at(ring, at + 16) = 0;
@@ -296,26 +303,60 @@ static struct copied *copy_of(const struct pm_ring *ring)
 	return NULL;
 }
 
+/* How often a record comes. */
+static unsigned int times(struct copied *copied, const struct perf_event_header *header)
+{
+	if (header->type != PERF_RECORD_SAMPLE)
+		return 1;
+	copied->samples++;
+	switch (kernel.lie) {
+	case LIE_samples_halved:
+		return copied->samples % 2;
+	case LIE_samples_fade:
+		return copied->samples <= 100;
+	case LIE_samples_doubled:
+		return 2;
+	default:
+		return 1;
+	}
+}
+
+static void copy_record(const struct pm_ring *ring, uint64_t to, const char *from, uint64_t at,
+			size_t size)
+{
+	struct perf_event_header *header = (void *)word_at(ring, to);
+
+	for (size_t i = 0; i < size; i += 8)
+		*word_at(ring, to + i) =
+			*(const uint64_t *)(from + ((at + i) & (ring->data_size - 1)));
+	if (kernel.lie == LIE_losses_hidden && header->type == PERF_RECORD_LOST)
+		*word_at(ring, to + 16) = 0;
+	else if (header->type == PERF_RECORD_SAMPLE)
+		lie_in_sample(ring, to, header);
+}
+
 /* What has come since the last look is copied, and changed on the way. */
 static void bring(const struct pm_ring *ring, struct copied *copied)
 {
-	const size_t offset = ring->data_offset, mask = ring->data_size - 1;
+	const char *from = (char *)copied->real + ring->data_offset;
 	const uint64_t head = __atomic_load_n(&copied->real->data_head, __ATOMIC_ACQUIRE);
-	uint64_t at = copied->copy->data_head;
+	uint64_t to = copied->copy->data_head;
 
-	for (uint64_t i = at; i < head; i += 8)
-		*word_at(ring, i) = *(uint64_t *)((char *)copied->real + offset + (i & mask));
-	while (at < head) {
-		struct perf_event_header *header = (void *)word_at(ring, at);
+	while (copied->taken < head) {
+		const struct perf_event_header *header =
+			(const void *)(from + (copied->taken & (ring->data_size - 1)));
+		const size_t size = header->size ? header->size : sizeof(*header);
 
-		if (kernel.lie == LIE_losses_hidden && header->type == PERF_RECORD_LOST)
-			*word_at(ring, at + 16) = 0;
-		else if (header->type == PERF_RECORD_SAMPLE)
-			lie_in_sample(ring, at, header);
-		at += header->size ? header->size : head;
+		if (to + 2 * size - copied->copy->data_tail > ring->data_size)
+			break;
+		for (unsigned int left = times(copied, header); left > 0; left--) {
+			copy_record(ring, to, from, copied->taken, size);
+			to += size;
+		}
+		copied->taken += size;
 	}
-	__atomic_store_n(&copied->real->data_tail, copied->copy->data_tail, __ATOMIC_RELEASE);
-	copied->copy->data_head = head;
+	__atomic_store_n(&copied->real->data_tail, copied->taken, __ATOMIC_RELEASE);
+	copied->copy->data_head = to;
 }
 
 uint64_t __wrap_pm_ring_pending(const struct pm_ring *ring)

@@ -118,13 +118,14 @@ static inline void findings(const struct pm_stats *stats, char *buf, size_t size
 static inline void judge(const struct row *row, struct outcome *came, const char *strategy,
 		  const char *unproven)
 {
+	const bool doubled = kernel.lie == LIE_samples_doubled && came->stats.incomplete_events > 0;
 	const int off = compare(row, came);
 	char found[400];
 
 	findings(&came->stats, found, sizeof(found));
 	snprintf(came->text, sizeof(came->text), "%s by %s: %llu+%llu samples, %llu counted;%s %s",
 		 is_miscounted(row, came) ? "SILENT" : off == 0 ? "DELIVERED" :
-		 off > 0 ? "TOO-MUCH" : found[0] ? "TOLD" : "SILENT", strategy,
+		 off > 0 && !doubled ? "TOO-MUCH" : found[0] ? "TOLD" : "SILENT", strategy,
 		 (unsigned long long)came->told[0], (unsigned long long)came->told[1],
 		 (unsigned long long)came->counted, found, unproven ? unproven : "");
 }

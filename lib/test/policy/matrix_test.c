@@ -68,13 +68,19 @@ static void *work(void *context)
 	return NULL;
 }
 
+/* Where one was asked for: see specs_of(). */
+static bool has_address(const struct row *row, const struct pm_observed *sample)
+{
+	return row->kind == TIME || row->strategy == PM_STRATEGY_SIGNALS || sample->address != 0;
+}
+
 /* A thread that is still to come has tid 0, as the idle task has, whose events a cgroup tells. */
 static void on_sample(void *context, const struct pm_observed *sample)
 {
 	(void)context;
 	for (size_t i = 0; i < 2; i++)
 		if (sample->event == 0 && sample->tid != 0 &&
-		    (pid_t)sample->tid == workers[i].tid)
+		    (pid_t)sample->tid == workers[i].tid && has_address(workers[i].row, sample))
 			workers[i].told += workers[i].row->kind == TIME ? sample->period : 1;
 }
 
@@ -294,6 +300,15 @@ static bool applies(const struct row *row, enum lie lie)
 	/* Signals may be fewer than what was counted. */
 	if (lie == LIE_counts_doubled && row->strategy == PM_STRATEGY_SIGNALS)
 		return false;
+	switch (lie) {
+	case LIE_samples_halved:
+	case LIE_samples_fade:
+	case LIE_samples_doubled:
+	case LIE_addresses_lost:
+		return row->kind == SAMPLES && row->strategy != PM_STRATEGY_SIGNALS;
+	default:
+		break;
+	}
 	return row->kind != TIME || lie == LIE_none || lie == LIE_mute || lie == LIE_poll_sleeps ||
 		lie == LIE_timer_ignored || lie == LIE_signals_ignored || lie == LIE_clock_stands;
 }
