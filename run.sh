@@ -449,7 +449,7 @@ fi
 executed() { [ -n "$(cat ./*/*.ktap 2>/dev/null | sed -n '/^#:launch: exit=12[67] /d; /^#:launch: /{p;q;}')" ]; }
 
 status=0
-[ -z "$interrupted" ] || trap '' INT	# the result is made in any case
+[ -z "$interrupted" ] || trap '' INT TERM HUP	# the result is made in any case
 if [ -d "$here/reports" ]; then
 	flags=$all
 	[ $quiet = no ] || flags=--quiet

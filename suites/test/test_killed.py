@@ -6,6 +6,7 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
+import time
 from pathlib import Path
 
 import pytest
@@ -38,6 +39,22 @@ def test_several_signals_are_as_one(numbers: tuple[signal.Signals, ...], build: 
             os.killpg(process.pid, number)
     said = "".join(process.communicate(timeout=60))
     assert process.returncode in {128 + number for number in numbers}, said
+    assert "Traceback" not in said and "interrupted;" in said
+    assert result_of(out)["personas"]["user"]["probes"]["meta.hang"]["status"] == "not_run"
+    assert not left() and not list(out.rglob("*.part"))
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT])
+def test_signals_that_do_not_stop_lose_nothing(number: signal.Signals, build: Path, tmp_path: Path) -> None:
+    """They come while the result is made, too."""
+    out = tmp_path / "run"
+    process = begin(out)
+    wait_for((out / "user/meta.hang.ktap.part").exists)
+    while process.poll() is None:
+        os.killpg(process.pid, number)
+        time.sleep(0.002)
+    said = "".join(process.communicate(timeout=60))
+    assert process.returncode in (130, 143), said
     assert "Traceback" not in said and "interrupted;" in said
     assert result_of(out)["personas"]["user"]["probes"]["meta.hang"]["status"] == "not_run"
     assert not left() and not list(out.rglob("*.part"))
