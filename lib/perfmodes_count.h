@@ -36,6 +36,11 @@ struct pm_counters_stats {
 	 * later threads do all but page faults.
 	 */
 	uint64_t unproven;
+	/*
+	 * Values given by read(2) that cannot be true: of an event that ran for longer than it was
+	 * enabled (by more than 1/64 and 1 ms), or that counted less than at the last reset.
+	 */
+	uint64_t doubtful;
 };
 
 /*

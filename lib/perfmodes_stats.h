@@ -70,7 +70,8 @@ struct pm_stats {
 	/*
 	 * Found out in polls and at the end, of software events, tracepoints and breakpoints: how
 	 * many of the events have counted more than their samples and told losses stand for, or
-	 * less, cannot be read, or were enabled on a CPU of any and did not run there.
+	 * less, cannot be read, or were enabled on a CPU of any and did not run there. Found out in
+	 * readings, of any events: those that ran for longer than they were enabled.
 	 */
 	uint64_t incomplete_events;
 	/*

@@ -14,6 +14,8 @@
  */
 #define STRAIGHT static inline __attribute__((always_inline))
 
+#define BETWEEN_NS 1000000
+
 /* ---------------------------------------------------------------------------------- by read(2) */
 
 /*
@@ -102,10 +104,24 @@ STRAIGHT int read_for(struct pm_counters *counters, struct pm_value *now, size_t
 	return err < 0 ? err : (int)(room < counters->count ? room : counters->count);
 }
 
+/* One time of an event is read after the other, so that both may differ by a little. */
+static __attribute__((noinline)) void doubt(struct pm_counters *counters,
+					    const struct pm_value *now,
+					    const struct pm_value *base)
+{
+	counters->stats.doubtful += now->value < base->value ||
+		now->running > now->enabled + now->enabled / 64 + BETWEEN_NS;
+}
+
 /* To a structure of this release fields go one by one, which a call for each would outweigh. */
-STRAIGHT void give(struct pm_value *to, const struct pm_value *now, const struct pm_value *base)
+STRAIGHT void give(struct pm_counters *counters, struct pm_value *to, const struct pm_value *now,
+		   const struct pm_value *base)
 {
 	struct pm_value value = since(now, base);
+
+	/* No counter runs for longer than it is enabled, nor goes back. */
+	if (__builtin_expect((now->running > now->enabled) | (now->value < base->value), 0))
+		doubt(counters, now, base);
 
 	if (to->size != sizeof(*to)) {
 		(void)pm_give(to, &value, sizeof(value), sizeof(value));
@@ -148,7 +164,7 @@ STRAIGHT int read_one_group(struct pm_counters *counters, struct pm_value *ret, 
 					      .running = words[2] };
 
 		to->size = size;
-		give(to, &now, &counters->counters[i].base);
+		give(counters, to, &now, &counters->counters[i].base);
 	}
 	return (int)room;
 }
@@ -164,7 +180,7 @@ static __attribute__((noinline)) int read_several(struct pm_counters *counters,
 		struct pm_value *to = (void *)((char *)ret + (size_t)i * ret->size);
 
 		to->size = ret->size;
-		give(to, &now[i], &counters->counters[i].base);
+		give(counters, to, &now[i], &counters->counters[i].base);
 	}
 	return taken;
 }
@@ -243,7 +259,7 @@ STRAIGHT int read_one_by_call(struct pm_counters *counters, size_t index, struct
 				 last_of_group(counters, counter->leader), now);
 	}
 	if (err == 0)
-		give(ret, own, &counter->base);
+		give(counters, ret, own, &counter->base);
 	return err;
 }
 

@@ -20,7 +20,8 @@
 #include "layout.h"
 #include "session.h"
 
-#define READINGS 3		/* of counts that are less than the samples */
+#define READINGS 3		/* of counts that are less than the samples, or of times */
+#define BETWEEN_NS 1000000	/* one time of an event is read after the other */
 
 static bool is_exact(const struct plan_event *event)
 {
@@ -218,6 +219,31 @@ static void look_for_excess(struct pm_session *session)
 	for (int i = 0; found != 0 && i < READINGS; i++)
 		found &= in_excess(session);
 	session->account.incomplete |= found;
+}
+
+static uint32_t run_too_long(const struct pm_session *session, const struct pm_value *values)
+{
+	uint32_t found = 0;
+
+	for (size_t i = 0; i < session->plan->count; i++)
+		if (values[i].running > values[i].enabled + values[i].enabled / 64 + BETWEEN_NS)
+			found |= 1u << i;
+	return found;
+}
+
+void pm_account_times(struct pm_session *session, const struct pm_value *values)
+{
+	uint32_t found = run_too_long(session, values);
+	struct pm_value again[PLAN_EVENTS_MAX];
+
+	for (int i = 1; found != 0 && i < READINGS; i++) {
+		if (pm_sums_read(&session->sums, &session->events, again) < 0)
+			return;
+		found &= run_too_long(session, again);
+	}
+	session->account.incomplete |= found;
+	session->stats.incomplete_events =
+		(uint64_t)__builtin_popcount(session->account.incomplete);
 }
 
 void pm_account_begin(struct pm_session *session)

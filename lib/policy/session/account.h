@@ -49,6 +49,12 @@ void pm_account_call_witnesses(struct pm_session *session);
 
 void pm_account_free(struct account *account);
 
+/*
+ * Sums have been read for the caller. An event whose time running is longer than its time enabled,
+ * again and again, is incomplete: the kernel lets both go on at once.
+ */
+void pm_account_times(struct pm_session *session, const struct pm_value *values);
+
 /* The attach is done, and counts have begun: what is sampled from here on is counted, too. */
 void pm_account_begin(struct pm_session *session);
 

@@ -68,6 +68,7 @@ int pm_session_read(struct pm_session *session, struct pm_value *ret, size_t cou
 	err = pm_sums_read(&session->sums, &session->events, values);
 	if (err < 0)
 		return err;
+	pm_account_times(session, values);
 	add_kinds(session, values);
 	if (count > session->plan->asked)
 		count = session->plan->asked;

@@ -131,6 +131,40 @@ static void answers_of_another_shape(void **state)
 	assert_int_equal(pm_counters_read(counters, values, 3), -EBADMSG);
 }
 
+static uint64_t doubtful(void)
+{
+	struct pm_counters_stats stats = { .size = sizeof(stats) };
+
+	assert_int_equal(pm_counters_stats(counters, &stats), 0);
+	return stats.doubtful;
+}
+
+/* They are given all the same: what else the kernel could tell is not known. */
+static void values_that_cannot_be_true(void **state)
+{
+	static const uint64_t words[4][3] = {
+		{ 7, 5000000, 5000000 }, { 7, 5000000, 6000000 },	/* read between the two */
+		{ 7, 5000000, 7000000 }, { 4, 6000000, 6000000 },
+	};
+	struct pm_value value = { .size = sizeof(value) };
+
+	(void)state;
+	start_script();
+	assert_int_equal(open_specs(hardware, 1, 0), 0);
+	for (size_t i = 0; i < 3; i++) {
+		answer(0, words[i], 3);
+		assert_int_equal(i == 1 ? pm_counters_read_one(counters, 0, &value) :
+				 pm_counters_read(counters, &value, 1), i == 1 ? 0 : 1);
+		assert_int_equal(value.value, 7);
+		assert_int_equal(doubtful(), i == 2);
+	}
+	answer(0, words[0], 3);
+	assert_int_equal(pm_counters_reset(counters), 0);
+	answer(0, words[3], 3);
+	assert_int_equal(pm_counters_read(counters, &value, 1), 1);
+	assert_int_equal(doubtful(), 2);
+}
+
 static void groups_where_one_is_too_small(void **state)
 {
 	const uint64_t words[3][4] = { { 1, 100, 50, 7 }, { 1, 100, 25, 8 }, { 9, 100, 100 } };
@@ -432,7 +466,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(pinned_without_a_place), TEST(only_the_leader_is_pinned),
 		TEST(leaders_are_weighed), TEST(answers_of_another_shape),
-		TEST(groups_where_one_is_too_small),
+		TEST(values_that_cannot_be_true), TEST(groups_where_one_is_too_small),
 		TEST(inherited_group_refused), TEST(facts_forbid_inherited_groups),
 		TEST(clock_that_keeps_its_counts),
 		TEST(user_only_is_told), TEST(read_in_user_space), TEST(index_goes_away),

@@ -39,6 +39,7 @@ static struct {
 	int refuse;			/* errno of every open in process `refused`; 0: none */
 	pid_t refused;
 	uint64_t sample_type;
+	uint64_t readings;
 	uint64_t ids[2];		/* lowest and highest of those seen */
 	struct {
 		bool dead, foreign;
@@ -207,6 +208,8 @@ ssize_t read(int fd, void *buf, size_t size)
 		words[0] /= 2;
 	if (kernel.lie == LIE_counts_doubled)
 		words[0] *= 2;
+	if (kernel.lie == LIE_running_longer && got >= 3 * 8)
+		words[2] = words[1] * 2 + 10000000 * ++kernel.readings;
 	if (kernel.lie == LIE_losses_hidden && got == 4 * 8)
 		words[3] = 0;
 	return got;

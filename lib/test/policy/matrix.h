@@ -60,10 +60,14 @@ struct outcome {
 	bool by_cpu, summed;		/* counts beside samples were read */
 };
 
-/* Counts that cannot be true, beside samples that are. */
+/* Times that cannot be true, or counts, beside samples that are. */
 static inline bool is_miscounted(const struct row *row, const struct outcome *came)
 {
-	return row->kind == SAMPLES && came->summed && came->stats.incomplete_events == 0 &&
+	if (!came->summed || came->stats.incomplete_events > 0)
+		return false;
+	if (kernel.lie == LIE_running_longer)
+		return true;
+	return row->kind == SAMPLES &&
 		(kernel.lie == LIE_counts_frozen || kernel.lie == LIE_counts_halved ||
 		 kernel.lie == LIE_counts_doubled);
 }
