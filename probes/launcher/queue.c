@@ -20,18 +20,18 @@
 #include "frame.h"
 #include "live.h"
 #include "personas.h"
+#include "plan.h"
 #include "queue.h"
 #include "regular.h"
 
 #define WORKERS_MAX 8			/* more only wait for each other in the kernel */
 #define JOBS_MAX 10000
 #define APART 31			/* jobs of the plan between two that begin together */
-#define NAME_MAX_LENGTH 100
 
 struct job {
 	const struct persona *persona;
-	char id[NAME_MAX_LENGTH + 1];	/* empty: what the persona itself is like */
-	bool alone;
+	char id[PLAN_ID_SIZE];		/* empty: what the persona itself is like */
+	enum beside beside;
 	double seconds;			/* it is expected to take of the whole run */
 };
 
@@ -91,22 +91,13 @@ static void add_job(struct queue *queue, const struct persona *persona, const ch
 		return;
 	job->persona = persona;
 	snprintf(job->id, sizeof(job->id), "%s", id);
-	job->alone = false;
+	job->beside = ANYTHING;
 	file_of(job, file, sizeof(file));
 	path_of(queue, file, path, sizeof(path));
 	if (access(path, F_OK) == 0)
 		queue->done_before += id[0] != '\0';
 	else
 		queue->count++;
-}
-
-/* Letters, digits, `_` and one dot: such an id stays below the folder of the probes. */
-static bool good_id(const char *id)
-{
-	const char *dot = strchr(id, '.');
-
-	return dot && dot > id && dot[1] && !strchr(dot + 1, '.') &&
-	       id[strspn(id, "abcdefghijklmnopqrstuvwxyz0123456789_.")] == '\0';
 }
 
 static bool make_folder(const struct queue *queue, const char *persona)
@@ -126,31 +117,17 @@ static bool make_folder(const struct queue *queue, const char *persona)
 	return false;
 }
 
-/* Say what is wrong with a line, without its control characters. */
-static bool refuse_line(char *line)
+/* Before the first probe of a persona comes the persona itself. */
+static bool add_line(struct queue *queue, char *line, const struct persona **last)
 {
-	line[strcspn(line, "\n")] = '\0';
-	for (char *at = line; *at; at++)
-		if (*at < ' ' || *at > '~')
-			*at = '?';
-	fprintf(stderr, "launch: not 'persona probe' in the plan: %.80s\n", line);
-	return false;
-}
+	char id[PLAN_ID_SIZE];
+	const struct persona *persona = plan_line(line, id);
 
-/* One line of the plan. Before the first probe of a persona comes the persona itself. */
-static bool plan_line(struct queue *queue, char *line, const struct persona **last)
-{
-	char name[PERSONA_NAME_SIZE], id[NAME_MAX_LENGTH + 1], excess;
-	const struct persona *persona;
-
-	if (sscanf(line, "%15s %100s %c", name, id, &excess) != 2 || !good_id(id))
-		return refuse_line(line);
-	persona = personas_find(name);
 	if (!persona)
-		return refuse_line(line);
+		return false;
 	if (persona != *last) {
 		*last = persona;
-		if (!make_folder(queue, name))
+		if (!make_folder(queue, persona->name))
 			return false;
 		add_job(queue, persona, "");
 	}
@@ -174,7 +151,7 @@ static bool read_plan(struct queue *queue)
 	}
 	while (good && fgets(line, sizeof(line), plan)) {
 		if (queue->count < JOBS_MAX) {
-			good = plan_line(queue, line, &last);
+			good = add_line(queue, line, &last);
 		} else {
 			fprintf(stderr, "launch: %s: more than %d probes\n", path, JOBS_MAX);
 			good = false;
@@ -188,17 +165,16 @@ static bool read_plan(struct queue *queue)
 	return good;
 }
 
-/* Whether this line of a declaration means that nothing may run beside the probe. */
-static bool means_alone(const char *line)
+static void declare(struct queue *queue, const char *id, enum beside beside)
 {
-	return !strncmp(line, "alone=", 6) ||
-	       (!strncmp(line, "disturbs=", 9) && getenv("PERFMODES_MAY_DISTURB")) ||
-	       (!strncmp(line, "hazard=", 7) && getenv("PERFMODES_HAZARDS"));
+	for (int i = 0; beside != ANYTHING && i < queue->count; i++)
+		if (!strcmp(queue->jobs[i].id, id) && queue->jobs[i].beside != NOTHING)
+			queue->jobs[i].beside = beside;
 }
 
 static void read_catalogue(struct queue *queue)
 {
-	char path[4096], line[4096], id[NAME_MAX_LENGTH + 1] = "";
+	char path[4096], line[4096], id[PLAN_ID_SIZE] = "";
 	FILE *catalogue;
 
 	path_of(queue, "catalogue", path, sizeof(path));
@@ -206,9 +182,7 @@ static void read_catalogue(struct queue *queue)
 	while (catalogue && fgets(line, sizeof(line), catalogue)) {
 		if (!strncmp(line, "id=", 3))
 			sscanf(line, "id=%100s", id);
-		for (int i = 0; means_alone(line) && i < queue->count; i++)
-			if (!strcmp(queue->jobs[i].id, id))
-				queue->jobs[i].alone = true;
+		declare(queue, id, plan_beside(line));
 	}
 	if (catalogue)
 		fclose(catalogue);
@@ -216,18 +190,20 @@ static void read_catalogue(struct queue *queue)
 
 /*
  * In the plan's order. With several at a time, jobs that must run alone come last, so that the
- * others wait for them once and not each time; and neighbours of the plan do not run side by side,
- * as probes of one area often wait for one lock (each end of a tracepoint's last event does).
+ * others wait for them once and not each time, and those that run one by one come first, so that
+ * the rest runs beside them. Neighbours of the plan do not run side by side, as probes of one area
+ * often wait for one lock.
  */
 static bool put_in_order(struct queue *queue, int jobs)
 {
-	int at = 0, apart = jobs > 1 ? APART : 1;
+	const int apart = jobs > 1 ? APART : 1, last = jobs > 1 ? NOTHING : NO_SECOND;
+	int at = 0;
 
 	queue->order = calloc(queue->count + 1, sizeof(*queue->order));
-	for (int alone = 0; queue->order && alone < (jobs > 1 ? 2 : 1); alone++)
+	for (int beside = NO_SECOND; queue->order && beside <= last; beside++)
 		for (int first = 0; first < apart; first++)
 			for (int i = first; i < queue->count; i += apart)
-				if (jobs == 1 || queue->jobs[i].alone == alone)
+				if (jobs == 1 || (int)queue->jobs[i].beside == beside)
 					queue->order[at++] = i;
 	return queue->order;
 }
@@ -318,12 +294,40 @@ static void expect_times(struct queue *queue, int workers)
 		struct job *job = &queue->jobs[i];
 
 		job->seconds = (job->seconds >= 0 ? job->seconds : each) + 0.001;
-		if (!job->alone)
+		if (job->beside != NOTHING)
 			job->seconds /= workers;
 		queue->live.total += job->seconds;
 	}
 	queue->live.known = known && known * 2 >= queue->count;
 	queue->live.all = queue->done_before + queue->count;
+}
+
+static bool runs(const struct queue *queue, enum beside beside)
+{
+	for (int i = 0; queue->busy && i < WORKERS_MAX; i++)
+		if (queue->workers[i].pid > 0 && queue->workers[i].job >= 0 &&
+		    queue->jobs[queue->workers[i].job].beside == beside)
+			return true;
+	return false;
+}
+
+/*
+ * Move the job that is to begin to the front of those that nobody has taken: the first that has
+ * nothing to wait for. When all that is left would wait for the one that runs, they wait together.
+ */
+static const struct job *choose(struct queue *queue)
+{
+	int *order = queue->order, at = queue->next, chosen;
+
+	while (runs(queue, NO_SECOND) && at < queue->count &&
+	       queue->jobs[order[at]].beside == NO_SECOND)
+		at++;
+	if (at == queue->count || queue->jobs[order[at]].beside == NOTHING)
+		at = queue->next;
+	chosen = order[at];
+	memmove(order + queue->next + 1, order + queue->next, (at - queue->next) * sizeof(*order));
+	order[queue->next] = chosen;
+	return &queue->jobs[chosen];
 }
 
 /* Give a worker the next job. No job begins while one must run alone. */
@@ -333,11 +337,9 @@ static void hand_out(struct queue *queue, struct worker *worker)
 
 	if (queue->status || queue->next == queue->count || worker->job >= 0)
 		return;
-	job = &queue->jobs[queue->order[queue->next]];
-	for (int i = 0; queue->busy && i < WORKERS_MAX; i++)
-		if (queue->workers[i].pid > 0 && queue->workers[i].job >= 0 &&
-		    (job->alone || queue->jobs[queue->workers[i].job].alone))
-			return;
+	job = choose(queue);
+	if (runs(queue, NOTHING) || (queue->busy && job->beside == NOTHING))
+		return;
 	worker->job = queue->order[queue->next++];
 	queue->busy++;
 	queue->shown = job;

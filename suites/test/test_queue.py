@@ -83,6 +83,18 @@ def test_who_must_be_alone_is_alone(queue) -> None:
     assert happened[4:] == in_turn("a", "d")
 
 
+def test_of_those_that_wait_for_one_lock_one_runs_beside_the_others(queue) -> None:
+    happened = queue({"c": "", "d": "", "e": "", "a": "needs=tracefs", "b": "needs=uprobe"}, "--jobs", "2")
+    at = {line: number for number, line in enumerate(happened)}
+    assert at["begin a"] < 2 and at["begin c"] < at["end a"], "the first of them begins the run"
+    assert at["end a"] < at["begin b"] < at["end e"], happened
+
+
+def test_nobody_idles_when_only_such_are_left(queue) -> None:
+    happened = queue({"a": "needs=tracefs", "b": "needs=tracefs"}, "--jobs", "2")
+    assert sorted(happened[:2]) == ["begin a", "begin b"]
+
+
 def test_who_disturbs_is_alone_when_it_may(queue) -> None:
     happened = queue({"a": "disturbs=CPUs", "b": "", "c": ""}, "--jobs", "3", PERFMODES_MAY_DISTURB="1")
     assert happened[4:] == in_turn("a")
