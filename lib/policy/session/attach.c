@@ -53,7 +53,7 @@ static void begin(struct pm_session *session)
 	memset(&session->account, 0, sizeof(session->account));
 	session->was_full = session->follows = false;
 	session->events.nofile = 0;
-	session->events.output = -1;
+	session->events.output = session->events.highest = -1;
 	session->pid = getpid();
 	session->self = pm_gettid();
 	session->strategy = pm_plan_chosen(session->plan);

@@ -93,6 +93,20 @@ static int open_event(struct event_list *events, struct perf_event_attr *attr,
 	return fd;
 }
 
+/* Who stands between may answer with any number: each event's is its own. */
+static bool is_taken(struct event_list *events, int fd)
+{
+	bool taken = false;
+
+	if (fd > events->highest) {
+		events->highest = fd;
+		return false;
+	}
+	for (size_t i = 0; !taken && i < events->count; i++)
+		taken = events->list[i].fd == fd;
+	return taken;
+}
+
 int pm_events_open(struct event_list *events, const struct session_event *wanted, bool inherit)
 {
 	struct perf_event_attr attr = events->plan->events[wanted->spec].attr;
@@ -109,6 +123,8 @@ int pm_events_open(struct event_list *events, const struct session_event *wanted
 	}
 	if (event.fd < 0)
 		return event.fd;
+	if (is_taken(events, event.fd))
+		return -EPROTO;
 	raise_when_short(events, event.fd);
 	if (event.tid == 0)
 		event.tid = pm_gettid();
