@@ -22,7 +22,7 @@ static struct {
 	bool handlers_not_set;		/* sigaction(2) says 0 and sets nothing */
 	bool says_0;			/* perf_event_open(2) says 0 and opens nothing */
 	bool gives_pipe;		/* it opens a pipe */
-	bool gives_again;		/* each third answer is the descriptor of the event before */
+	bool gives_again;		/* each third answer is the descriptor it gave before */
 	bool leaves_out;		/* only the process's first thread is listed */
 	int shift;			/* of the numbers in a listing */
 	unsigned int more;		/* threads that a listing has by its own count only */
