@@ -27,7 +27,7 @@ check: check-deps	## run all tests (installs what they need; NO_INSTALL=1 does n
 		$(PYTEST) $(if $(JUNIT),--junitxml=$(JUNIT)/$$part.xml) \
 			$$(ls -d $$part/test $$part/*/test 2>/dev/null) || status=1; done; exit $$status
 
-# The launcher's readers as a fuzz target: it includes four files and needs the others.
+# The launcher's readers as a fuzz target: it includes five files and needs the others.
 build/test/launcher_fuzz: probes/launcher/fuzz/launcher_fuzz.c $(wildcard probes/launcher/*.[chd]*) build/fuzz/lib.a
 	$(call say,FUZZ,$@)
 	$(Q)clang $(filter-out -MMD -MP,$(TEST_FLAGS)) -fsanitize=fuzzer -o $@ $< $(patsubst %,probes/launcher/%.c, \
