@@ -47,22 +47,52 @@ static uint64_t ran_of(const struct event_list *events, pid_t tid)
 	return ran;
 }
 
-/* While this thread works, the events of that one run for longer than it does. */
+/* What its events have run, and it. */
+struct ran {
+	uint64_t events, thread;	/* ns */
+	uint64_t apart;			/* ns that it ran between the two questions */
+};
+
+/* A thread that runs meanwhile, or we that do not, put them apart: the closest of some tries. */
+static bool ask_both(const struct pm_session *session, pid_t tid, struct ran *ret)
+{
+	*ret = (struct ran){ .apart = UINT64_MAX };
+	for (int i = 0; ret->apart > SLACK_NS && i < TRIES; i++) {
+		uint64_t before, events, after;
+
+		if (pm_clock_ns(pm_thread_clock(tid), &before) < 0)
+			return false;
+		events = ran_of(&session->events, tid);
+		if (pm_clock_ns(pm_thread_clock(tid), &after) < 0 || after < before)
+			return false;
+		if (after - before < ret->apart)
+			*ret = (struct ran){ events, before, after - before };
+	}
+	return true;
+}
+
+/*
+ * While this thread works, the events of that one run for longer than it does. It may wake now and
+ * then, and often where this one waits for its CPU.
+ */
 static bool run_without(struct pm_session *session, pid_t tid)
 {
-	const uint64_t ran = ran_of(&session->events, tid);
-	uint64_t used = 0, begin = 0, now = 0;
+	for (uint64_t work = WORK_NS; work <= 4 * WORK_NS; work *= 2) {
+		uint64_t begin = 0, now = 0;
+		struct ran first, last;
 
-	if (pm_clock_ns(pm_thread_clock(tid), &used) < 0 ||
-	    pm_clock_ns(CLOCK_THREAD_CPUTIME_ID, &begin) < 0)
-		return false;
-	while (pm_clock_ns(CLOCK_THREAD_CPUTIME_ID, &now) == 0 && now - begin < WORK_NS)
-		;
-	now = ran_of(&session->events, tid);
-	begin = used;
-	return pm_clock_ns(pm_thread_clock(tid), &used) == 0 &&
-		now - ran > used - begin + WORK_NS / 2 &&
-		pm_threads_unlisted(&session->threads) == 0;
+		if (!ask_both(session, tid, &first) ||
+		    pm_clock_ns(CLOCK_THREAD_CPUTIME_ID, &begin) < 0)
+			return false;
+		while (pm_clock_ns(CLOCK_THREAD_CPUTIME_ID, &now) == 0 && now - begin < work)
+			;
+		if (!ask_both(session, tid, &last))
+			return false;
+		if (last.events - first.events > last.thread - first.thread + first.apart +
+		    last.apart + work / 4)
+			return pm_threads_unlisted(&session->threads) == 0;
+	}
+	return false;
 }
 
 /* Whether its events have not run for as long as it has since they were opened. */
