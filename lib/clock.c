@@ -11,7 +11,7 @@
 
 int pm_clock_ns(int clock_id, uint64_t *ret)
 {
-	struct timespec now;
+	struct timespec now = { 0, 0 };	/* a filter may say yes and do nothing */
 
 	if (clock_gettime(clock_id, &now) != 0)
 		return -errno;

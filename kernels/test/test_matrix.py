@@ -30,7 +30,7 @@ def test_the_list_itself_is_valid() -> None:
     assert {"amd64-5.10", "amd64-newest", "uml"} <= set(listed.rows)
     assert all(row.why for row in listed.rows.values())
     assert (
-        listed.rows["amd64-newest"].cpu == "max" and "nokaslr" in listed.rows["amd64-5.10"].append
+        listed.rows["amd64-newest"].cpu.startswith("max") and "nokaslr" in listed.rows["amd64-5.10"].append
     )
 
 

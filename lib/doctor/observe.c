@@ -32,7 +32,7 @@ static void fault(void)
 void doctor_work(uint64_t ns)
 {
 	const struct timespec moment = { 0, 100000 };
-	uint64_t begin = 0, now = 0;
+	uint64_t begin = 0, now = 0, turns = ns / 50000 + 10;	/* a clock may stand still */
 	volatile unsigned int work;
 	char text[64];
 
@@ -45,7 +45,7 @@ void doctor_work(uint64_t ns)
 		fault();
 		nanosleep(&moment, NULL);
 		(void)pm_clock_ns(CLOCK_THREAD_CPUTIME_ID, &now);
-	} while (now - begin < ns);
+	} while (--turns > 0 && now - begin < ns);
 }
 
 /* --------------------------------------------------------------------------------- open and map */

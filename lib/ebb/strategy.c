@@ -25,6 +25,7 @@
 
 #define PROOF_PERIOD 20000		/* cycles */
 #define PROOF_NS 50000000
+#define LOOKS 100000000		/* of a clock that stands still */
 #define PERIOD_MAX 0x7fffffffull
 
 struct branches {
@@ -372,7 +373,7 @@ static int attach(struct pm_session *session, struct pm_diag *diag)
 static int prove(struct pm_session *session, bool patient, char *reason, size_t size)
 {
 	const struct branches *branches = session->own;
-	uint64_t now = 0, end = 0;
+	uint64_t now = 0, end = 0, looks = 0;
 	struct ebb_thread *self = NULL;
 
 	for (size_t i = 0; i < branches->count; i++)
@@ -384,7 +385,8 @@ static int prove(struct pm_session *session, bool patient, char *reason, size_t 
 		(void)pm_ebb_set_period(&self->ebb, i, PROOF_PERIOD);
 	(void)pm_ebb_start(&self->ebb, NULL);
 	(void)pm_clock_ns(CLOCK_MONOTONIC, &end);
-	for (end += PROOF_NS * (patient ? 10 : 1); now < end && self->head == self->tail;)
+	for (end += PROOF_NS * (patient ? 10 : 1); now < end && ++looks < LOOKS &&
+	     self->head == self->tail;)
 		(void)pm_clock_ns(CLOCK_MONOTONIC, &now);
 	(void)pm_ebb_stop(&self->ebb);
 	for (unsigned int i = 0; i < branches->opts.count; i++)

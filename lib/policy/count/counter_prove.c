@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #define TICK_NS 20000000	/* longer than the tick of any kernel */
+#define LOOKS 1000000		/* where the clock stands still */
 #define TRIES 3			/* what else the thread does may come between once */
 #define FAULTS 8
 #define SLACK 3			/* half and twice of FAULTS are beyond it */
@@ -165,6 +166,7 @@ int pm_counters_prove_children(struct pm_counters *counters)
 static bool is_enabled(const struct counter *leader)
 {
 	uint64_t begin = 0, now = 0, words[3 + COUNTERS_MAX];
+	int looks = 0;
 
 	(void)pm_clock_ns(CLOCK_MONOTONIC, &begin);
 	do {
@@ -173,7 +175,7 @@ static bool is_enabled(const struct counter *leader)
 		    words[1] != 0)
 			return true;
 		(void)pm_clock_ns(CLOCK_MONOTONIC, &now);
-	} while (now - begin < TICK_NS);
+	} while (++looks < LOOKS && now - begin < TICK_NS);
 	return false;
 }
 

@@ -83,7 +83,7 @@ bool pm_canary_is_everywhere(const struct plan_event *event)
 static void burn(uint64_t ns)
 {
 	clockid_t clock = CLOCK_THREAD_CPUTIME_ID;
-	uint64_t begin = 0, now = 0;
+	uint64_t begin = 0, now = 0, turns = ns / 1000 + 100;	/* of 1 us at least */
 	volatile unsigned int work;
 
 	/* A filter may refuse it, and cannot refuse what needs no system call. */
@@ -94,7 +94,7 @@ static void burn(uint64_t ns)
 	do {
 		for (work = 0; work < 20000; work++)
 			;
-	} while (pm_clock_ns(clock, &now) == 0 && now - begin < ns);
+	} while (--turns > 0 && pm_clock_ns(clock, &now) == 0 && now - begin < ns);
 }
 
 /* `visited`: what takes little has been done on each CPU. */

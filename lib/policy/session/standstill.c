@@ -78,13 +78,16 @@ static bool ask_both(const struct pm_session *session, pid_t tid, struct ran *re
 static bool run_without(struct pm_session *session, pid_t tid)
 {
 	for (uint64_t work = WORK_NS; work <= 4 * WORK_NS; work *= 2) {
-		uint64_t begin = 0, now = 0;
+		uint64_t begin = 0, now;
 		struct ran first, last;
+		int looks = 0;
 
 		if (!ask_both(session, tid, &first) ||
 		    pm_clock_ns(CLOCK_THREAD_CPUTIME_ID, &begin) < 0)
 			return false;
-		while (pm_clock_ns(CLOCK_THREAD_CPUTIME_ID, &now) == 0 && now - begin < work)
+		now = begin;
+		while (++looks < LOOKS && now - begin < work &&
+		       pm_clock_ns(CLOCK_THREAD_CPUTIME_ID, &now) == 0)
 			;
 		if (!ask_both(session, tid, &last))
 			return false;

