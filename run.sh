@@ -382,7 +382,10 @@ if [ $resume = no ]; then
 	fi
 	mkdir -p "$out" || die 3 "cannot make $out"
 	enter
-	if [ -e plan ] || [ -L plan ]; then
+	if [ -L plan ] || { [ -e plan ] && [ ! -f plan ]; }; then
+		die 2 "$out/plan is no regular file: not of a run of this program; take another folder"
+	fi
+	if [ -e plan ]; then
 		die 2 "$out holds a run already; $(hint) goes on with it"
 	fi
 	describe_kernel | write env

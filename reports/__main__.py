@@ -26,6 +26,11 @@ def _interrupted(_number: int, _frame: FrameType | None) -> None:
     raise KeyboardInterrupt
 
 
+def _is_short_of_memory(error: ImportError) -> bool:
+    """What the dynamic linker says of an extension module that it cannot map."""
+    return "failed to map segment" in str(error) or "cannot allocate memory" in str(error).lower()
+
+
 def _start() -> int:
     missing = _missing()
     if missing and not os.environ.get("REPORTS_REEXEC") and os.access(SYSTEM, os.X_OK):
@@ -51,6 +56,11 @@ def main() -> int:
         return _start()
     except KeyboardInterrupt:
         return 130
+    except (MemoryError, ImportError) as error:
+        if isinstance(error, ImportError) and not _is_short_of_memory(error):
+            raise
+        print("reports: not enough memory; is there a limit on it (ulimit -v)?", file=sys.stderr)
+        return 3
 
 
 if __name__ == "__main__":

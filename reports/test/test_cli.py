@@ -422,3 +422,12 @@ def test_a_missing_package_is_named(tmp_path: Path) -> None:
     assert said.returncode == 3
     assert said.stderr == ("reports: no Python module 'rich'; "
                            "install the package python3-rich\n")
+
+
+@pytest.mark.parametrize("kilobytes", [20000, 26000, 32000])
+def test_a_limit_on_memory_is_a_sentence(kilobytes: int) -> None:
+    done = subprocess.run(["sh", "-c", f'ulimit -v {kilobytes} && exec "$@"', "sh", sys.executable, "-m",
+                           "reports", "show", "/nonexistent"], cwd=ROOT, capture_output=True, text=True,
+                          timeout=60, check=False)
+    assert done.returncode == 3 and "Traceback" not in done.stderr
+    assert done.stderr.startswith("reports: ") and done.stderr.count("\n") == 1

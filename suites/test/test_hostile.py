@@ -115,6 +115,16 @@ def test_neither_a_link_nor_a_fifo_is_resumed(name: str, what: str, build: Path,
     assert victim.read_bytes() == before
 
 
+def test_a_plan_that_is_a_pipe_is_no_run(build: Path, tmp_path: Path) -> None:
+    """Neither a run to go on with nor one to write into: it is read by nobody."""
+    out = tmp_path / "run"
+    out.mkdir()
+    os.mkfifo(out / "plan")
+    done = run_suite(out, *ONE, timeout=20)
+    assert done.returncode == 2 and "/plan is no regular file" in done.stderr and "--resume" not in done.stderr
+    assert not list(out.glob("env*"))
+
+
 def test_the_launcher_waits_for_no_fifo(build: Path, tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "plan")
     done = run(build / "launch", "--queue", tmp_path, "--programs", build, timeout=20)
