@@ -257,6 +257,9 @@ void pm_account_begin(struct pm_session *session)
 	for (size_t i = 0; i < session->rings.count; i++)
 		if (session->rings.list[i].ring.base != NULL)
 			account->pending += pm_ring_pending(&session->rings.list[i].ring);
+	/* Forwarding could not be proven, and reading counts takes less than asking the broker. */
+	if (session->plan->via_broker)
+		pm_account_look(session);
 }
 
 void pm_account_judge(struct pm_session *session)
