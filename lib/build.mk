@@ -120,7 +120,7 @@ build/plain/%_test: lib/test/policy/%_test.c $(LIB_SOURCES) $(wildcard lib/*.h l
 	$(call say,TEST,$@)
 	$(Q)mkdir -p $(@D) && gcc -std=gnu11 -g -O1 -pthread -o $@ $< $(LIB_SOURCES) -lcmocka $(YAJL)
 soak: library-tests	## a minute of census with each sanitizer, 1000 attaches under Valgrind
-	$(Q)PM_SOAK=1 $(PYTHON) -m pytest -q -p no:cacheprovider lib/test/policy/test_soak.py
+	$(Q)PM_SOAK=1 $(PYTHON) -m pytest -q -p no:cacheprovider -m slow lib/test/policy/test_soak.py
 # Static and without yajl, to be run in guests; hotplug shares the crowd and how verdicts are told.
 GUESTS := $(B)/census $(B)/hotplug $(B)/sampler_hotplug $(B)/kinds $(B)/user_page $(if $(LIB_ENTRY),$(B)/ebb)
 LIB_STATIC := $(patsubst lib/%.c,$(B)/lib/%.o,lib/doctor/no_json.c $(filter-out lib/policy/profile/json.c,$(LIB_SOURCES))) \

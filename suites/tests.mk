@@ -1,31 +1,58 @@
 # SPDX-License-Identifier: MIT
-# The tests, in rings: quick on each save, check before a commit. Part of ../Makefile.
+# The tests, in rings: quick on each save, check before a commit, nightly before a release. Part of ../Makefile.
 
-# The quick ring needs no perf permission; it boots nothing, fuzzes nothing and seldom waits for a clock.
-QUICK_lib := lib/test/test_lib.py lib/test/policy/test_policy.py -k 'not fuzz and not late_ and not lies'
-QUICK_reports := reports/test $(filter-out reports/site/%,$(wildcard reports/*/test)) \
-	$(patsubst %,--ignore=reports/%.py,test/test_fuzz database/test/test_store database/test/test_server)
-QUICK_kernels := kernels/test $(patsubst %,--ignore=kernels/test/test_%.py,boot fetch isolate place engine)
-QUICK_suites := $(patsubst %,suites/test/test_%.py,tree suites hidden)
-# A test may run make itself: it has nothing to do with the jobs of this one.
+# The quick ring needs a compiler, Python, pytest and cmocka, and no perf permission; it starts no probe,
+# boots nothing, fuzzes nothing and seldom waits for a clock.
+QUICK_lib := lib/test/test_lib.py lib/test/policy/test_policy.py \
+	-k 'not late_ and not lies and not faults_test and not calls_test and not matrix_test'
+QUICK_reports := reports/test $(filter-out reports/site/% reports/database/%,$(wildcard reports/*/test)) \
+	--ignore=reports/test/test_fuzz.py --ignore=reports/test/test_bounds.py
+QUICK_kernels := kernels/test $(patsubst %,--ignore=kernels/test/test_%.py,boot cross fetch isolate place engine lab)
+QUICK_suites := $(patsubst %,suites/test/test_%.py,suites hidden)
+# A test may run make itself: it has nothing to do with the jobs of this one. Tests run side by side where
+# pytest-xdist is there; those of one xdist_group use one thing and follow each other.
 PYTEST := env -u MAKEFLAGS -u MFLAGS -u MAKELEVEL $(PYTHON) -m pytest -q -p no:cacheprovider
+BESIDE = $(shell $(PYTHON) -c 'import xdist' 2>/dev/null && echo '-n $(1) --dist loadgroup')
+CPUS := $(shell nproc)
+ROOMS := lib reports kernels suites
 
-quick: check-deps	## build what changed and run the tests of a minute: on each save
-	$(Q)$(MAKE) --no-print-directory -j$$(nproc) WERROR=1 all library unit-tests
-	$(Q)$(MAKE) --no-print-directory -k -j$$(nproc) --output-sync=target \
-		quick-lib quick-suites quick-reports quick-kernels
+quick:		## build what changed and run the tests of a minute: on each save
+	$(Q)$(if $(NO_INSTALL),:,.ci/install build reports quick)
+	$(Q)$(MAKE) --no-print-directory -j$(CPUS) WERROR=1 all library unit-tests
+	$(Q)status=0; for part in $(ROOMS); do \
+		$(MAKE) --no-print-directory quick-$$part || status=1; done; exit $$status
+	@echo "quick leaves out: runs of probes, fuzzing, guests, devices, database, site, stacks, bindings; make check has them"
 quick-%:
-	$(Q)$(PYTEST) $(QUICK_$*)
+	@echo "== $*"
+	$(Q)$(PYTEST) $(call BESIDE,$(CPUS)) -m 'not peer and not slow' $(QUICK_$*)
 
-check-deps:
-	$(Q)$(if $(NO_INSTALL),:,.ci/install build reports database site check)
+# Tests wait more than they compute: more of them at a time than there are CPUs, but in lib.
+SIDE_lib := $(CPUS)
+tests_of = $$(ls -d $(1)/test $(1)/*/test 2>/dev/null)
+check:		## all tests that need neither a guest nor a large peer (NO_INSTALL=1 installs nothing)
+	$(Q)$(if $(NO_INSTALL),:,.ci/install build reports quick check)
+	$(Q)$(MAKE) --no-print-directory $(if $(findstring -j,$(MAKEFLAGS)),,-j$(CPUS)) WERROR=1 \
+		all bundle library unit-tests fuzz-targets
+	$(Q)status=0; for part in $(ROOMS); do $(MAKE) --no-print-directory check-$$part || status=1; done; exit $$status
+check-%:
+	@echo "== $*"
+	$(Q)$(PYTEST) $(call BESIDE,$(or $(SIDE_$*),$(shell expr $(CPUS) \* 2))) -m 'not peer and not slow' \
+		$(if $(JUNIT),--junitxml=$(JUNIT)/$*.xml) $(call tests_of,$*)
 
-check: check-deps	## run all tests (installs what they need; NO_INSTALL=1 does not)
-	$(Q)$(MAKE) --no-print-directory $(if $(findstring -j,$(MAKEFLAGS)),,-j$$(nproc)) WERROR=1 \
-		all bundle library library-tests fuzz-targets
-	$(Q)status=0; for part in lib reports kernels suites; do echo "== $$part"; \
-		$(PYTEST) $(if $(JUNIT),--junitxml=$(JUNIT)/$$part.xml) \
-			$$(ls -d $$part/test $$part/*/test 2>/dev/null) || status=1; done; exit $$status
+PEERS ?= postgresql browser java go rust lava
+check-peers:	## tests beside large peers: PEERS="postgresql browser java go rust lava", or some of them
+	$(Q)$(if $(NO_INSTALL),:,.ci/install build reports quick check $(PEERS))
+	$(Q)$(MAKE) --no-print-directory -j$(CPUS) all bundle library unit-tests
+	$(Q)status=0; for part in $(ROOMS); do echo "== $$part"; \
+		$(PYTEST) -m peer $(if $(JUNIT),--junitxml=$(JUNIT)/peers-$$part.xml) $(call tests_of,$$part); \
+		case $$? in 0 | 5) ;; *) status=1 ;; esac; done; exit $$status
+
+nightly:	## what takes hours and seldom fails; before each release: PARTS="check peers slow fuzz odd rows"
+	$(Q).ci/nightly $(PARTS)
+
+N ?= 20
+soak-tests:	## quick and check N=20 times beside busy loops: which tests change their mind
+	$(Q).ci/soak-tests $(N)
 
 # The launcher's readers as a fuzz target: it includes five files and needs the others.
 build/test/launcher_fuzz: probes/launcher/fuzz/launcher_fuzz.c $(wildcard probes/launcher/*.[chd]*) build/fuzz/lib.a
@@ -62,4 +89,4 @@ $(B)/falsify/probes/%: $(B)/object/%.o $(KIT) $(LIES) $(B)/lib/mechanism.a
 lying-probes: $(LYING)
 -include $(wildcard $(B)/falsify/lies/*.d)
 
-.PHONY: quick check check-deps compare-builds odd-machines falsify fuzz fuzz-targets lying-probes
+.PHONY: quick check check-peers nightly soak-tests compare-builds odd-machines falsify fuzz fuzz-targets lying-probes

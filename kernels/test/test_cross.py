@@ -14,6 +14,8 @@ from kernels import ROOT, matrix
 from kernels.errors import Missing, Usage
 from kernels.source import cross
 
+pytestmark = pytest.mark.xdist_group("make")  # make runs in the tree
+
 LISTED = matrix.load()
 
 

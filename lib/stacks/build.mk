@@ -11,7 +11,7 @@ endif
 
 ifneq ($(HAVE_STACKS),)
 library: $(B)/libperfmodes-stacks.a $(B)/examples/stacks/folded_stacks
-unit-tests: $(patsubst lib/test/%.c,build/test/%,$(wildcard lib/test/stacks/*_test.c))
+unit-tests: $(patsubst lib/test/%.c,build/test/%,$(wildcard lib/test/stacks/*_test.c)) stacks-programs
 library-tests: stacks-tests
 fuzz-targets: $(STACKS_FUZZ)
 else
@@ -41,6 +41,7 @@ install-stacks: $(B)/libperfmodes-stacks.a	## install libperfmodes-stacks, its h
 # The tests of the room: under the sanitizers, and the programs that they look at.
 STACKS_PROGRAMS := $(patsubst %,build/test/stacks/%,trees pointers late.so stopped sample)
 STACKS_TESTS := $(patsubst lib/test/%.c,build/test/%,$(wildcard lib/test/stacks/*_test.c))
+stacks-programs: $(STACKS_PROGRAMS) $(B)/examples/stacks/folded_stacks
 stacks-tests: $(STACKS_PROGRAMS) $(STACKS_TESTS) $(STACKS_FUZZ) $(B)/examples/stacks/folded_stacks	## build the tests of lib/stacks
 build/test/stacks.a: $(patsubst lib/%.c,build/test/object/%.o,$(STACKS_SOURCES))
 	$(Q)rm -f $@ && ar rcs $@ $^
@@ -65,7 +66,7 @@ build/test/stacks/pointers: lib/test/stacks/trees.c
 build/test/stacks/late.so: lib/test/stacks/late.c
 	$(call say,TEST,$@)
 	$(Q)mkdir -p $(@D) && gcc -std=gnu11 -shared -fPIC -O2 -fomit-frame-pointer -o $@ $<
-.PHONY: stacks-tests
+.PHONY: stacks-tests stacks-programs
 
 # What guests of other machines run, against Debian's libraries of that machine: ARCH=aarch64 or ppc64le.
 SYSROOT := $(B)/sysroot

@@ -35,6 +35,17 @@ def refusal() -> str:
 
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "perf: needs events")
+    config.addinivalue_line("markers", "slow: takes a while; runs only when asked for: pytest -m slow")
+    config.addinivalue_line("markers", "peer(group): needs a large peer, `.ci/install GROUP`; make check-peers")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if "slow" in (config.option.markexpr or ""):
+        return
+    left = [item for item in items
+            if item.get_closest_marker("slow") and "lib/test" in str(item.path)]
+    config.hook.pytest_deselected(items=left)
+    items[:] = [item for item in items if item not in left]
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:

@@ -12,6 +12,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.xdist_group("make")  # make runs in the tree
+
 ROOT = Path(__file__).resolve().parents[2]
 HERE = ROOT / "lib" / "test" / "app"
 LIMIT = "60000"

@@ -12,6 +12,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.xdist_group("make")  # make runs in the tree
+
 TREE = Path(__file__).resolve().parents[2]
 ARCH = os.environ.get("ARCH", platform.machine())
 EXAMPLES = sorted((TREE / "lib" / "examples").glob("*.c"))

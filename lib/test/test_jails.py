@@ -19,6 +19,8 @@ from typing import Any
 
 import pytest
 
+pytestmark = pytest.mark.xdist_group("make")  # make runs in the tree
+
 TREE = Path(__file__).resolve().parents[2]
 ARCH = os.environ.get("ARCH", platform.machine())
 JAIL = """

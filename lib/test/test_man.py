@@ -13,6 +13,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.xdist_group("make")  # make runs in the tree
+
 TREE = Path(__file__).resolve().parents[2]
 MAN = TREE / "lib" / "man"
 ARCH = os.environ.get("ARCH", platform.machine())

@@ -12,6 +12,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.xdist_group("make")  # make runs in the tree
+
 TREE = Path(__file__).resolve().parents[2]
 READER = TREE / "build" / os.environ.get("ARCH", platform.machine()) / "examples" / "trace_reader"
 MOUNT = "{ test -d /sys/kernel/tracing/events || mount -t tracefs none /sys/kernel/tracing; }"

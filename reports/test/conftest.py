@@ -102,3 +102,7 @@ def make_elf(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str, str], P
         subprocess.run(["gcc", "-c", "-o", folder / name, source], check=True)
         return folder / name
     return make
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line("markers", "peer(group): needs a large peer, `.ci/install GROUP`; make check-peers")

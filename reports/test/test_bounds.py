@@ -38,7 +38,7 @@ def shell(command: str) -> subprocess.CompletedProcess[str]:
     (json.dumps(["w"] * (text.MEMBERS_LIMIT + 1)), "more than 20000 members"),
     (json.dumps([dict.fromkeys(map(str, range(text.MEMBERS_LIMIT + 1)))]), "more than 20000 members"),
     (" " * (text.JSON_LIMIT + 1), "larger than 16 MiB"),
-])
+], ids=["values", "depth", "list", "object", "size"])
 def test_json_beyond_the_limits_is_refused_in_a_sentence(content: str, why: str, tmp_path: Path) -> None:
     path = tmp_path / "result.json"
     path.write_text(content)

@@ -3,11 +3,13 @@
 
 from __future__ import annotations
 
+import ctypes
 import functools
 import json
 import os
 import platform
 import re
+import shutil
 import subprocess
 import time
 from collections.abc import Callable, Iterator
@@ -23,6 +25,7 @@ BUILD = TREE / "build" / platform.machine()
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "slow: takes minutes; runs only when asked for: pytest -m slow")
     config.addinivalue_line("markers", "perf: needs events, as the probe meta.pass does")
+    config.addinivalue_line("markers", "peer(group): needs a large peer, `.ci/install GROUP`; make check-peers")
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
@@ -94,9 +97,25 @@ def verdicts(result: dict, persona: str) -> dict[str, str]:
             for name, point in body["points"].items()}
 
 
+# What a test leaves behind becomes a child of this process, so that it is told from what the tests beside
+# this one run.
+PR_SET_CHILD_SUBREAPER = 36
+ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+
+
+def is_ours(pid: int) -> bool:
+    """Whether this process is among its ancestors."""
+    while pid not in (0, 1, os.getpid()):
+        try:
+            pid = int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
+        except OSError:
+            return False
+    return pid == os.getpid()
+
+
 def processes_of(place: Path) -> Iterator[int]:
-    """Running processes whose program is this file or is in this directory. Known by inode: from a mount
-    namespace of its own, as that of a persona, the kernel may show another path."""
+    """Running processes of this test whose program is this file or is in this directory. Known by inode:
+    from a mount namespace of its own, as that of a persona, the kernel may show another path."""
     files = [place] if place.is_file() else [path for path in place.rglob("*") if path.is_file()]
     programs = {(info.st_dev, info.st_ino) for info in map(os.stat, files)}
     for entry in Path("/proc").iterdir():
@@ -106,7 +125,7 @@ def processes_of(place: Path) -> Iterator[int]:
                 state = (entry / "stat").read_text().rpartition(")")[2].split()[0]
             except (OSError, IndexError):
                 continue
-            if (program.st_dev, program.st_ino) in programs and state != "Z":
+            if (program.st_dev, program.st_ino) in programs and state != "Z" and is_ours(int(entry.name)):
                 yield int(entry.name)
 
 
@@ -116,6 +135,26 @@ def wait_for(true: Callable[[], bool]) -> None:
     while not true():
         assert time.monotonic() < end, "it never came"
         time.sleep(0.01)
+
+
+NO_SOURCE = (".git", "results", "__pycache__", ".pytest_cache", ".hypothesis")
+# Of the build, what no probe is made of.
+NO_PROBE = ("pic", "examples", "man*", "bundle", "bundle.tar", "multicall", "bindings", "cargo", "test", "fuzz", "tsan",
+            "plain", "release", "deb", "ci", "site", "bench", "falsify.????????")
+
+
+@pytest.fixture
+def copy(tmp_path: Path, build: Path) -> Path:
+    """A copy of the tree with its probes, times kept, so that only what is new is compiled."""
+    top = tmp_path / "tree"
+
+    def leave_out(folder: str, names: list[str]) -> set[str]:
+        inside = Path(folder).relative_to(TREE).parts[:1] == ("build",)
+        found = shutil.ignore_patterns(*NO_SOURCE, *(NO_PROBE if inside else ()))(folder, names)
+        return found | ({"probes"} if inside and folder.endswith("/falsify") else set())
+
+    shutil.copytree(TREE, top, symlinks=True, ignore=leave_out)
+    return top
 
 
 @pytest.fixture

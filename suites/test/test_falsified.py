@@ -19,6 +19,8 @@ import mutants  # noqa: E402
 import noticed  # noqa: E402
 from falsify import KERNEL, NATURE, NOT_HERE, Ledger, Seen, mutation  # noqa: E402
 
+pytestmark = pytest.mark.xdist_group("make")  # make runs in the tree
+
 KILLED, WEAK = Seen("broken", "user", "read-zeros", KERNEL), Seen("unknown", "user", "refuse-flags", KERNEL)
 
 

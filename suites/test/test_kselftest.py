@@ -13,6 +13,8 @@ from pathlib import Path
 import pytest
 from conftest import BUILD, TREE, run
 
+pytestmark = pytest.mark.xdist_group("make")  # make runs in the tree
+
 KERNEL = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "perfmodes/kselftest"
 MAKE = TREE / ".packaging/kselftest"
 

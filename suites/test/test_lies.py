@@ -15,6 +15,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.xdist_group("make")  # make runs in the tree
+
 TREE = Path(__file__).resolve().parents[2]
 FIELDS = TREE / "suites/falsify/lies/fields.def"
 

@@ -13,6 +13,8 @@ from pathlib import Path
 import pytest
 from conftest import TREE, run
 
+pytestmark = pytest.mark.xdist_group("make")  # make runs in the tree
+
 PACKAGING = TREE / ".packaging"
 LIBRARY = TREE / "build" / os.uname().machine / "libperfmodes.so.0"
 VERSION = re.search(r"^Version: (.+)$", (TREE / "lib/perfmodes.pc.in").read_text(), re.M)[1]

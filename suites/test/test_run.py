@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import signal
 import subprocess
 import tempfile
@@ -229,15 +228,6 @@ PROBE_MAIN
 """
 
 
-@pytest.fixture
-def copy(tmp_path: Path) -> Path:
-    """A copy of the tree with its build, so that only what is new is built."""
-    copy = tmp_path / "tree"
-    shutil.copytree(TREE, copy, ignore=shutil.ignore_patterns(".git", "results", "__pycache__", "falsify.????????"),
-                    copy_function=shutil.copy2)
-    return copy
-
-
 def test_adding_one_file_is_enough(copy: Path, tmp_path: Path) -> None:
     (copy / "probes/dropped").mkdir()
     (copy / "probes/dropped/here.c").write_text(PROBE)
@@ -251,16 +241,16 @@ def test_adding_one_file_is_enough(copy: Path, tmp_path: Path) -> None:
     assert verdicts(result_of(tmp_path / "run"), "user") == {"dropped.here.works": "yes"}
 
 
-@pytest.mark.parametrize("lost", ["TITLE", "SINCE", "POINT"])
-def test_the_build_refuses_an_undeclared_probe(lost: str, copy: Path) -> None:
-    text = "".join(line for line in PROBE.splitlines(True) if not line.startswith("PROBE("))
+def test_the_build_refuses_an_undeclared_probe(copy: Path) -> None:
+    before = "".join(line for line in PROBE.splitlines(True) if not line.startswith("PROBE("))
     parts = {"TITLE": 'TITLE("t")', "SINCE": 'SINCE("2.6.31")', "POINT": 'POINT(works, "it ran")'}
-    del parts[lost]
-    text = text.replace("TEST(", f"PROBE({' '.join(parts.values())})\nTEST(", 1)
-    (copy / "probes/meta/mute.c").write_text(text)
-    done = run("make", "-s", "probes/meta/mute", cwd=copy, timeout=300)
-    assert done.returncode != 0 and f"declares no {lost.lower()}" in done.stderr
-    assert not (copy / "build" / BUILD.name / "probes/meta/mute").exists()
+    for lost in parts:
+        said = " ".join(text for part, text in parts.items() if part != lost)
+        name = f"mute_{lost.lower()}"
+        (copy / f"probes/meta/{name}.c").write_text(before.replace("TEST(", f"PROBE({said})\nTEST(", 1))
+        done = run("make", "-s", f"probes/meta/{name}", cwd=copy, timeout=300)
+        assert done.returncode != 0 and f"declares no {lost.lower()}" in done.stderr
+        assert not (copy / "build" / BUILD.name / "probes/meta" / name).exists()
 
 
 @pytest.mark.perf
@@ -286,7 +276,13 @@ def test_nothing_needs_a_kernel_newer_than_3_10_to_run(build: Path, tmp_path: Pa
     run_suite(tmp_path / "old", "--persona", "user", "--old-kernel", timeout=300)
     now, old = settled(result_of(tmp_path / "now"), "user"), settled(result_of(tmp_path / "old"), "user")
     assert now, "the default suite is empty"
-    assert not now.keys() - old.keys(), "points that a newer system call was needed to answer"
+    missing = now.keys() - old.keys()
+    if missing:     # on a busy machine some point is unknown now and then: those are asked again, alone
+        probes = {".".join(key.split(".")[:2]) for key in missing}
+        chosen = [word for probe in sorted(probes) for word in ("--probe", probe)]
+        run_suite(tmp_path / "again", "--persona", "user", "--old-kernel", "--jobs", "1", *chosen, timeout=300)
+        missing -= settled(result_of(tmp_path / "again"), "user").keys()
+    assert not missing, "points that a newer system call was needed to answer"
 
 
 @pytest.fixture

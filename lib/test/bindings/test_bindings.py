@@ -14,6 +14,8 @@ import pytest
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 import places  # noqa: E402
 
+pytestmark = pytest.mark.xdist_group("make")  # make runs in the tree
+
 PYTHON = "/usr/bin/python3"
 TOUCH = """
 import mmap, os, threading
@@ -235,6 +237,7 @@ def test_cpp_owners(tmp_path: Path) -> None:
 
 # ---------------------------------------------------------------------------------------- Rust
 
+@pytest.mark.peer("rust")
 def test_rust_profiles_itself() -> None:
     cargo = places.need("cargo", "cargo rustc")
     environment = {**places.environment(), "CARGO_TARGET_DIR": str(places.BUILD / "cargo"),

@@ -15,6 +15,8 @@ import pytest
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 import places  # noqa: E402
 
+pytestmark = pytest.mark.xdist_group("make")  # make runs in the tree
+
 Layout = dict[str, int]		# "pm_diag": bytes, "pm_diag.text": offset
 
 
@@ -104,6 +106,7 @@ def test_words_leave_out_what_names_have_in_common(abi: ModuleType) -> None:
     assert "LL" in abi.Cache.__members__ and "YES" in abi.Verdict.__members__
 
 
+@pytest.mark.peer("rust")
 def test_rust(abi: ModuleType, tmp_path: Path) -> None:
     cargo = places.need("cargo", "cargo rustc")
     environment = {**places.environment(), "CARGO_TARGET_DIR": str(places.BUILD / "cargo"),

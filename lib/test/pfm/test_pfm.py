@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.xdist_group("make")  # make runs in the tree
+
 TREE = Path(__file__).resolve().parents[3]
 HERE = Path(__file__).resolve().parent
 TESTS = TREE / "build" / "test" / "pfm"

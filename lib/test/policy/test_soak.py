@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """
 Sessions at length: the census (lib/test/census) under the sanitizers of memory and of threads, the
-examples under the latter, and many attaches under Valgrind. Shortly as a part of `make check`; with
+examples under the latter, and many attaches under Valgrind. Shortly as a part of `make nightly`; with
 PM_SOAK set, as `make soak` does, for minutes.
 """
 
@@ -15,6 +15,7 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.slow
 BUILD = Path(__file__).resolve().parents[3] / "build"
 SOAK = "PM_SOAK" in os.environ
 SECONDS = "20" if SOAK else "1"  # of each of the seven crowds

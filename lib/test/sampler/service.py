@@ -43,6 +43,15 @@ class Workload:
     def pid(self) -> int:
         return self.process.pid
 
+    def burn(self, seconds: float) -> None:
+        """Waits until it has used that much CPU time more."""
+        def used() -> int:
+            fields = Path(f"/proc/{self.pid}/stat").read_text(encoding="ascii").rpartition(")")[2].split()
+            return int(fields[11]) + int(fields[12])
+        end = used() + int(seconds * os.sysconf("SC_CLK_TCK"))
+        while used() < end:
+            time.sleep(0.01)
+
     def cpu_ns(self) -> int:
         """Waits for its end."""
         _, status, usage = os.wait4(self.pid, 0)

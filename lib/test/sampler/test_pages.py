@@ -14,6 +14,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.xdist_group("make")  # make runs in the tree
+
 TREE = Path(__file__).resolve().parents[3]
 LIB = TREE / "lib"
 BUILT = TREE / "build" / os.environ.get("ARCH", platform.machine())

@@ -101,16 +101,19 @@ def test_states_of_each_process(tmp_path: Path) -> None:
                       timeout_ms=2000).start(
         "setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups",
         "--inh-caps=+perfmon", "--ambient-caps=+perfmon")
-    workloads = [start("hidden", "400", socket), start("closed", "400"), start("closed", "333")]
-    silent = start("silent", "60000")
-    for workload in workloads:
+    hidden, silent = start("hidden", "60000", socket), start("silent", "60000")
+    closed = [start("closed", "400"), start("closed", "333")]
+    for workload in closed:
         workload.cpu_ns()
     service.wait_for(f'"pid":{silent.pid},"comm":"workload","state":"descriptors timed out"')
-    silent.process.kill()
-    silent.cpu_ns()
+    service.wait_for(f'"pid":{hidden.pid},"comm":"workload","state":"resolved"')
+    hidden.burn(0.2)
+    for workload in (hidden, silent):
+        workload.process.kill()
+        workload.cpu_ns()
     run = service.stop()
     assert run.status == 0, run.errors
-    assert [run.state(workload.pid) for workload in [*workloads, silent]] == [
+    assert [run.state(workload.pid) for workload in [hidden, *closed, silent]] == [
         "resolved", "unwinding refused", "rejected by filter", "descriptors timed out"]
     known = sum(weight for stack, weight in run.folded().items() if KNOWN in stack)
     assert known > 0 and run.source()["unresolved"] > 0

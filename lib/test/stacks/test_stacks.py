@@ -47,15 +47,6 @@ def test_unit(name: str) -> None:
     assert "[  PASSED  ]" in done.stderr + done.stdout
 
 
-@pytest.mark.parametrize("name", names("*_fuzz.c"))
-def test_fuzz(name: str, tmp_path: Path) -> None:
-    corpus = HERE / "data" / name
-    assert list(corpus.iterdir()), "no corpus"
-    done = run(built(name), "-max_total_time=1", f"-artifact_prefix={tmp_path}/", tmp_path, corpus)
-    assert done.returncode == 0, done.stderr[-4000:]
-    assert "DONE" in done.stderr
-
-
 def test_manual_pages(tmp_path: Path) -> None:
     """Each function is on one page, and the pages are clean."""
     if shutil.which("mandoc") is None:
@@ -266,6 +257,7 @@ def test_chains_of_the_kernel(tmp_path: Path) -> None:
     known.check_folded(done.stdout, calls)
 
 
+@pytest.mark.peer("go")
 @pytest.mark.perf
 def test_pprof_is_read(tmp_path: Path) -> None:
     """By the tool that the format is from."""

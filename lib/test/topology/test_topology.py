@@ -21,7 +21,8 @@ BUILT = TREE / "build" / "test" / "topology"
 ARCH = os.environ.get("ARCH", platform.machine())
 HAVE = subprocess.run(["pkg-config", "--exists", "hwloc >= 2.1"], check=False).returncode == 0 \
     if shutil.which("pkg-config") else False
-pytestmark = pytest.mark.skipif(not HAVE, reason="no hwloc (Debian: libhwloc-dev)")
+pytestmark = [pytest.mark.xdist_group("make"),
+              pytest.mark.skipif(not HAVE, reason="no hwloc (Debian: libhwloc-dev)")]
 
 
 def run(*command: str | Path, **more: object) -> subprocess.CompletedProcess[str]:

@@ -104,3 +104,7 @@ class Database:
 @pytest.fixture
 def database(tmp_path: Path) -> Database:
     return Database(tmp_path)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line("markers", "peer(group): needs a large peer, `.ci/install GROUP`; make check-peers")

@@ -17,7 +17,7 @@ UNSAFE = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\xad\u200b-\u200f\u2028-\u202e\
 KEY = "hw.count.cycles"
 
 
-@pytest.mark.parametrize("said", HOSTILE)
+@pytest.mark.parametrize("said", HOSTILE, ids=["script", "controls", "formula", "sql", "long", "markup"])
 def test_every_answer_is_clean(database: Database, said: str, capsys: pytest.CaptureFixture[str]) -> None:
     names = {"board": said, "cpu_model": [said, "x"], "version": said, "fingerprint": said, "hypervisor": said}
     old = make(release=said, identity=names, personas={"root": {}}, reason=said)

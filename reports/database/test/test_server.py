@@ -21,6 +21,7 @@ from reports.database.test.conftest import Database, make
 from reports.test.conftest import TREE
 
 pytest.importorskip("psycopg2", reason="python3-psycopg2 is not installed")
+pytestmark = pytest.mark.peer("postgresql")
 
 
 @pytest.fixture(scope="module")

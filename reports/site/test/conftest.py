@@ -90,3 +90,7 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     results += [make(10 + number, said.replace("\x1b", " ")) for number, said in enumerate(HOSTILE)]
     with pytest.MonkeyPatch.context() as patched:
         yield build_into(folder, results, patched)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line("markers", "peer(group): needs a large peer, `.ci/install GROUP`; make check-peers")

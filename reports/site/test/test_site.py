@@ -20,6 +20,7 @@ from reports.site import build, bundle, pages as site_pages, plots, source
 from reports.site.test.conftest import HOSTILE, build_into, make
 from reports.text import Unusable
 
+pytestmark = pytest.mark.xdist_group("site")   # built once
 HERE = Path(__file__).parent
 WORK = bundle.WORK.resolve()
 CHROMIUM = os.environ.get("CHROMIUM") or shutil.which("chromium") or ""
@@ -160,6 +161,7 @@ def tools() -> None:
         pytest.skip(missing)
 
 
+@pytest.mark.peer("browser")
 def test_html_and_css_validate(built: Path) -> None:
     tools()
     for name in ("html-validate.json", "stylelint.config.mjs"):
@@ -175,6 +177,7 @@ def test_html_and_css_validate(built: Path) -> None:
     assert ended.returncode == 0, ended.stdout[-3000:] + ended.stderr[-2000:]
 
 
+@pytest.mark.peer("browser")
 @pytest.mark.skipif(not CHROMIUM, reason="the package chromium is not installed")
 def test_a_walk_through_the_site_in_a_browser(built: Path) -> None:
     """Search, filter, compare, links, history, personas, themes, a phone, no script, keyboard, axe."""

@@ -28,7 +28,7 @@ HERE = "suites/test/fuzz/run.py"
 SEEDS = ("lib/test/data", "lib/test/policy/data", "lib/test/sampler/data", "lib/test/stacks/data",
          "probes/launcher/fuzz/data")
 KEPT = TREE / "build" / "fuzz"
-LIMIT = 5           # seconds for one input, many times what the largest takes
+LIMIT = 5           # seconds of CPU for one input, many times what the largest takes
 # Small inputs pay most for the sanitizer's memory of what was freed, and for weighing the corpus anew.
 QUICKER = {"ASAN_OPTIONS": "malloc_context_size=4:quarantine_size_mb=4:thread_local_quarantine_size_kb=64"}
 TOKENS = (b"\0", b"\n", b"=", b"-1", b"4294967296", b"99999999999999999999", b"\xff" * 4, b"[", b"{", b'"',
@@ -60,7 +60,7 @@ def mutate(source: random.Random, data: bytearray, other: bytes) -> bytes:
 
 
 def too_long(_number: int, _frame: object) -> None:
-    raise TimeoutError(f"more than {LIMIT} s for one input")
+    raise TimeoutError(f"more than {LIMIT} s of CPU for one input")
 
 
 def keep(name: str, data: bytes) -> Path:
@@ -78,7 +78,7 @@ def run_python(name: str, seconds: float, runs: int, memory: int, seed: int) -> 
     from readers import ALWAYS, READERS
     reader = READERS[name]
     resource.setrlimit(resource.RLIMIT_AS, (memory << 20, memory << 20))
-    signal.signal(signal.SIGALRM, too_long)
+    signal.signal(signal.SIGPROF, too_long)
     source, seeds = random.Random(seed), reader.seeds() or [b""]
     until, count, data = time.monotonic() + seconds, 0, b""
     try:
@@ -86,15 +86,15 @@ def run_python(name: str, seconds: float, runs: int, memory: int, seed: int) -> 
             data = mutate(source, bytearray(source.choice(seeds)), source.choice(seeds))
             if not source.randint(0, 20):
                 data = source.randbytes(source.randint(0, 2000))
-            signal.setitimer(signal.ITIMER_REAL, LIMIT)
+            signal.setitimer(signal.ITIMER_PROF, LIMIT)
             try:
                 reader.read(data)
             except (*reader.answers, *ALWAYS):
                 pass
-            signal.setitimer(signal.ITIMER_REAL, 0)
+            signal.setitimer(signal.ITIMER_PROF, 0)
             count += 1
     except Exception:  # noqa: BLE001 - whatever it is, it is the finding
-        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.setitimer(signal.ITIMER_PROF, 0)
         print(f"{traceback.format_exc(limit=-6)}\ninput: {keep(name, data)}")
         return 1
     print(f"Done {count} runs")
@@ -114,7 +114,7 @@ def command(name: str, program: Path | None, args: argparse.Namespace) -> list[s
         folder.mkdir(parents=True, exist_ok=True)
     limit = [f"-runs={args.runs}"] if args.runs else []
     return [str(program), *limit, f"-max_total_time={args.seconds}", f"-rss_limit_mb={args.memory}",
-            f"-timeout={LIMIT}", "-entropic=0", f"-artifact_prefix={KEPT}/findings/{name}-", str(corpus), *seeds_of(name)]
+            f"-timeout={LIMIT}", f"-seed={args.seed}", "-entropic=0", f"-artifact_prefix={KEPT}/findings/{name}-", str(corpus), *seeds_of(name)]
 
 
 def run_one(name: str, program: Path | None, args: argparse.Namespace) -> tuple[str, int, str, float]:
