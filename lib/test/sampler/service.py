@@ -129,9 +129,11 @@ class Service:
         """Until the report has that, or the service has ended."""
         report = self.folder / "report"
         assert self.process
+        end = time.monotonic() + LIMIT
         while not (report.exists() and text in report.read_text(encoding="utf-8")):
             if self.process.poll() is not None:
                 break
+            assert time.monotonic() < end, f"the report never had {text}"
             time.sleep(0.01)
 
     def stop(self, number: int = signal.SIGINT) -> Run:

@@ -17,6 +17,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 from service import (LIMIT, NOBODY, PROGRAM, Service, accounted, need_all,  # noqa: E402
                      start)
 
+pytestmark = pytest.mark.xdist_group("sampler")  # a service sees the workload of another
+
 BROKER = PROGRAM.parent / "examples" / "perfmodes-broker"
 AS_NOBODY = ("setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups",
              "--inh-caps=-all")
