@@ -86,6 +86,7 @@ def accepted(job: str, folder: Path) -> subprocess.CompletedProcess[str]:
     )
 
 
+@pytest.mark.peer("lava")
 @pytest.mark.parametrize("more", [[], ["--probe", "ring.*", "--persona", "root,user"]])
 def test_a_job_for_qemu(tmp_path: Path, capsys: pytest.CaptureFixture[str], more: list[str]) -> None:
     job = printed([*QEMU, *more], capsys)
@@ -95,6 +96,7 @@ def test_a_job_for_qemu(tmp_path: Path, capsys: pytest.CaptureFixture[str], more
     assert wrong.returncode != 0, "the schema can say no"
 
 
+@pytest.mark.peer("lava")
 def test_a_job_from_one_of_the_lab(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "base.yaml").write_text(BASE)
     words = ["lab", "job", "rpi", "--base", str(tmp_path / "base.yaml"), "--bundle", "/opt/perfmodes"]
