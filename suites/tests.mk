@@ -24,7 +24,7 @@ quick:		## build what changed and run the tests of a minute: on each save
 	@echo "quick leaves out: runs of probes, fuzzing, guests, devices, database, site, stacks, bindings; make check has them"
 quick-%:
 	@echo "== $*"
-	$(Q)$(PYTEST) $(call BESIDE,$(CPUS)) -m 'not peer and not slow' $(if $(JUNIT),--junitxml=$(JUNIT)/quick-$*.xml) \
+	$(Q)$(PYTEST) $(call BESIDE,$(CPUS)) -m 'not peer and not slow' $(if $(JUNIT),--junitxml='$(JUNIT)/quick-$*.xml') \
 		$(QUICK_$*)
 
 # Tests wait more than they compute: more of them at a time than there are CPUs, but in lib.
@@ -38,14 +38,14 @@ check:		## all tests that need neither a guest nor a large peer (NO_INSTALL=1 in
 check-%:
 	@echo "== $*"
 	$(Q)$(PYTEST) $(call BESIDE,$(or $(SIDE_$*),$(shell expr $(CPUS) \* 2))) -m 'not peer and not slow' \
-		$(if $(JUNIT),--junitxml=$(JUNIT)/$*.xml) $(call tests_of,$*)
+		$(if $(JUNIT),--junitxml='$(JUNIT)/$*.xml') $(call tests_of,$*)
 
 PEERS ?= postgresql browser java go rust lava
 check-peers:	## tests beside large peers: PEERS="postgresql browser java go rust lava", or some of them
 	$(Q)$(if $(NO_INSTALL),:,.ci/install build reports quick check $(PEERS))
 	$(Q)$(MAKE) --no-print-directory -j$(CPUS) all bundle library unit-tests
 	$(Q)status=0; for part in $(ROOMS); do echo "== $$part"; \
-		$(PYTEST) -m peer $(if $(JUNIT),--junitxml=$(JUNIT)/peers-$$part.xml) $(call tests_of,$$part); \
+		$(PYTEST) -m peer $(if $(JUNIT),--junitxml='$(JUNIT)'/peers-$$part.xml) $(call tests_of,$$part); \
 		case $$? in 0 | 5) ;; *) status=1 ;; esac; done; exit $$status
 
 nightly:	## what takes hours and seldom fails; before each release: PARTS="check peers slow fuzz odd rows"
