@@ -31,9 +31,10 @@ def macros(paths: list[Path]) -> list[str]:
 
 def headers(root: Path) -> list[Path]:
     """perfmodes.h and the parts of it that it includes."""
-    done = subprocess.run(["gcc", "-MM", str(root / "perfmodes.h")], capture_output=True, text=True,
+    # Named from inside the folder: a path that has blanks would come as several words.
+    done = subprocess.run(["gcc", "-MM", "perfmodes.h"], cwd=root, capture_output=True, text=True,
                           check=True)
-    return [Path(word) for word in done.stdout.split() if word.endswith(".h")]
+    return [root / word for word in done.stdout.split() if word.endswith(".h")]
 
 
 def source(functions: list[str], constants: list[str]) -> str:
