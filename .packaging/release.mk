@@ -14,17 +14,17 @@ need-all:
 
 # The suite with its reports, as a package has it; make install has the library.
 install-suite: bundle	## install probes, runner and reports under $(DESTDIR)$(PREFIX)
-	$(Q)install -d $(DESTDIR)$(SUITEDIR)/lib $(DESTDIR)$(SUITEDIR)/suites
-	$(Q)cp -R --no-preserve=ownership $(B)/bundle/* $(DESTDIR)$(SUITEDIR)/
+	$(Q)install -d "$(DESTDIR)$(SUITEDIR)/lib" "$(DESTDIR)$(SUITEDIR)/suites"
+	$(Q)cp -R --no-preserve=ownership $(B)/bundle/* "$(DESTDIR)$(SUITEDIR)/"
 	$(Q)tar -cf - --exclude=__pycache__ --exclude=reports/test reports suites/expect lib/*.def lib/profiles/*.json | \
-		tar -xof - -C $(DESTDIR)$(SUITEDIR)
-	$(Q)rm $(DESTDIR)$(SUITEDIR)/MANIFEST
-	$(Q)install -d $(DESTDIR)$(PREFIX)/bin && sed 's|@SUITEDIR@|$(SUITEDIR)|' .packaging/perfmodes \
-		>$(DESTDIR)$(PREFIX)/bin/perfmodes && chmod 755 $(DESTDIR)$(PREFIX)/bin/perfmodes
+		tar -xof - -C "$(DESTDIR)$(SUITEDIR)"
+	$(Q)rm "$(DESTDIR)$(SUITEDIR)/MANIFEST"
+	$(Q)install -d "$(DESTDIR)$(PREFIX)/bin" && sed 's|@SUITEDIR@|$(SUITEDIR)|' .packaging/perfmodes \
+		>"$(DESTDIR)$(PREFIX)/bin/perfmodes" && chmod 755 "$(DESTDIR)$(PREFIX)/bin/perfmodes"
 	$(Q)$(call put,644,$(MANDIR)/man1,.packaging/perfmodes.1)
 # Results that somebody keeps beside them stay.
 uninstall-suite:
-	$(Q)cd $(DESTDIR)/ && rm -rf $(patsubst /%,%,$(foreach part,bin lib reports suites run.sh,$(SUITEDIR)/$(part)) \
+	$(Q)cd "$(DESTDIR)/" && rm -rf $(patsubst /%,%,$(foreach part,bin lib reports suites run.sh,$(SUITEDIR)/$(part)) \
 		$(PREFIX)/bin/perfmodes $(MANDIR)/man1/perfmodes.1)
 
 # The tree as it is now: what git knows of, or without git all but what was built and measured.
@@ -64,8 +64,8 @@ release: tarball	## source, a bundle for each machine, SBOM and checksums, in bu
 
 # Of all that is in $(RELEASE), whatever was built for.
 release-sums:
-	$(Q)cd $(RELEASE) && SOURCE_DATE_EPOCH=$$($(CURDIR)/.packaging/tar --time) $(CURDIR)/.packaging/sbom.py $(VERSION) \
-		$(CURDIR)/build/kselftest perfmodes-$(VERSION)*.tar.xz >perfmodes-$(VERSION).cdx.json
+	$(Q)cd $(RELEASE) && SOURCE_DATE_EPOCH=$$("$(CURDIR)/.packaging/tar" --time) "$(CURDIR)/.packaging/sbom.py" $(VERSION) \
+		"$(CURDIR)/build/kselftest" perfmodes-$(VERSION)*.tar.xz >perfmodes-$(VERSION).cdx.json
 	$(Q)cd $(RELEASE) && sha256sum perfmodes-$(VERSION)*.tar.xz perfmodes-$(VERSION).cdx.json >SHA256SUMS
 	$(Q)cat $(RELEASE)/SHA256SUMS
 

@@ -170,19 +170,22 @@ $(B)/bench/peer/libperf.o: lib/bench/peer/libperf.c lib/bench/peer/peer.h lib/be
 PREFIX ?= /usr/local
 LIBDIR ?= $(PREFIX)/lib
 MANDIR ?= $(PREFIX)/share/man
+ifneq ($(strip $(foreach path,PREFIX LIBDIR MANDIR,$(word 2,$($(path))))),)
+  $(error PREFIX, LIBDIR and MANDIR must not have blanks; the tree and DESTDIR may)
+endif
 DATADIR := $(PREFIX)/share/perfmodes
 HEADERS := perfmodes.h perfmodes_event.h perfmodes_count.h perfmodes_trace.h perfmodes_stats.h perfmodes_sample.h \
 	perfmodes_ebb.h perfmodes_verdicts.def perfmodes_event.def
-put = install -d $(DESTDIR)$(2) && install -m $(1) $(3) $(DESTDIR)$(2)/
+put = install -d "$(DESTDIR)$(2)" && install -m $(1) $(3) "$(DESTDIR)$(2)/"
 # The functions that a page describes: the names that stand in its NAME section.
 names_in = sed -n '/^.Sh NAME/,/^.Nd/s/^.Nm \([a-z_]*\).*/\1/p'
 
 # The pages of a folder, and a link for each name besides the page's own; a file for pkg-config.
-put_pages = $(call put,644,$(MANDIR)/man3,$(1)/*.3) && cd $(1) && for page in *.3; do \
-	for name in $$($(names_in) $$page); do [ $$name.3 = $$page ] || \
-	echo ".so man3/$$page" >$(abspath $(DESTDIR)$(MANDIR))/man3/$$name.3; done; done
-put_pc = install -d $(DESTDIR)$(LIBDIR)/pkgconfig && sed 's|@PREFIX@|$(PREFIX)|; s|@LIBDIR@|$(LIBDIR)|; s|@NEEDS@|$(2)|' \
-	$(1) >$(DESTDIR)$(LIBDIR)/pkgconfig/$(basename $(notdir $(1)))
+put_pages = $(call put,644,$(MANDIR)/man3,$(1)/*.3) && for page in $(1)/*.3; do page=$${page\#\#*/}; \
+	for name in $$($(names_in) $(1)/$$page); do [ $$name.3 = $$page ] || \
+	echo ".so man3/$$page" >"$(DESTDIR)$(MANDIR)/man3/$$name.3"; done; done
+put_pc = install -d "$(DESTDIR)$(LIBDIR)/pkgconfig" && sed 's|@PREFIX@|$(PREFIX)|; s|@LIBDIR@|$(LIBDIR)|; s|@NEEDS@|$(2)|' \
+	$(1) >"$(DESTDIR)$(LIBDIR)/pkgconfig/$(basename $(notdir $(1)))"
 
 $(B)/man/done: lib/man/pages.py $(wildcard lib/man/*.in) $(HEADERS:%=lib/%)
 	$(call say,MAN,$(@D))
@@ -193,7 +196,7 @@ install: library $(B)/man/done	## install library, doctor and man pages under $(
 	$(Q)$(call put,644,$(PREFIX)/include,$(HEADERS:%=lib/%))
 	$(Q)$(call put,644,$(LIBDIR),$(B)/libperfmodes.a)
 	$(Q)$(call put,755,$(LIBDIR),$(B)/libperfmodes.so.0)
-	$(Q)ln -sf libperfmodes.so.0 $(DESTDIR)$(LIBDIR)/libperfmodes.so
+	$(Q)ln -sf libperfmodes.so.0 "$(DESTDIR)$(LIBDIR)/libperfmodes.so"
 	$(Q)$(call put,755,$(PREFIX)/bin,$(B)/perfmodes-doctor)
 	$(Q)$(call put,644,$(DATADIR),lib/profiles/*.json)
 	$(Q)$(foreach n,1 7,$(call put,644,$(MANDIR)/man$(n),$(B)/man/*.$(n)) &&) true
@@ -215,9 +218,9 @@ OUR_FOLDERS = $(DATADIR) $(SAMPLER_EXAMPLES) $(dir $(SAMPLER_EXAMPLES)) $(SUITED
 uninstall: uninstall-suite	## remove what install, install-all and install-suite put there
 	$(Q)rm -rf $(B)/man-all && $(PYTHON) lib/man/pages.py $(B)/man-all lib/perfmodes.h $(filter-out lib/perfmodes.h, \
 		$(wildcard lib/perfmodes*.h lib/*/perfmodes_*.h)) -- $(wildcard lib/*/*.3.in lib/*/man/*.3.in)
-	$(Q)cd $(DESTDIR)/ && rm -f $(patsubst /%,%,$(OUR_FILES)) && rm -rf $(patsubst /%,%,$(PYTHONDIR)/perfmodes)
-	$(Q)for name in $$($(names_in) $(B)/man-all/*.3); do rm -f $(DESTDIR)$(MANDIR)/man3/$$name.3; done
-	$(Q)for folder in $(OUR_FOLDERS); do rmdir $(DESTDIR)$$folder 2>/dev/null || true; done
+	$(Q)cd "$(DESTDIR)/" && rm -f $(patsubst /%,%,$(OUR_FILES)) && rm -rf $(patsubst /%,%,$(PYTHONDIR)/perfmodes)
+	$(Q)for name in $$($(names_in) $(B)/man-all/*.3); do rm -f "$(DESTDIR)$(MANDIR)/man3/$$name.3"; done
+	$(Q)for folder in $(OUR_FOLDERS); do rmdir "$(DESTDIR)$$folder" 2>/dev/null || true; done
 
 .PHONY: library examples unit-tests library-tests bench bench-table doctor doctor-library install install-all uninstall
 # However deep its folder is, what was compiled is compiled again when a header of it changes.

@@ -74,7 +74,7 @@ SYSROOT_PACKAGES := libc6 libc6-dev linux-libc-dev libdw1 libdw-dev libelf1 libe
 	liblzma5 libbz2-1.0
 TRIPLET = $(or $(patsubst %-,%,$(CROSS_COMPILE)),$(shell gcc -print-multiarch))
 GUEST := $(B)/stacks-guest
-GUEST_CC = $(CROSS_COMPILE)gcc --sysroot=$(abspath $(SYSROOT)) -std=gnu11
+GUEST_CC = $(CROSS_COMPILE)gcc --sysroot="$(CURDIR)/$(SYSROOT)" -std=gnu11
 GUEST_SOURCES := $(STACKS_SOURCES) $(wildcard lib/*.c)
 GUEST_EXAMPLE = $(filter-out lib/policy/profile/json.c,$(filter-out lib/ebb/%,$(LIB_SOURCES))) lib/doctor/no_json.c \
 	$(filter-out lib/wire/%,$(SAMPLER_SOURCES))

@@ -175,30 +175,36 @@ def files(place: Path) -> set[str]:
     return {str(path.relative_to(place)) for path in place.rglob("*") if not path.is_dir()}
 
 
-def test_what_lies_where(place: Path, tmp_path: Path) -> None:
-    make(tmp_path, "install")
-    found = files(tmp_path)
+@pytest.fixture(name="folder")
+def _folder(tmp_path: Path) -> Path:
+    """Another DESTDIR, whose name the shell would take for two."""
+    return tmp_path / "ein Ördner"
+
+
+def test_what_lies_where(place: Path, folder: Path) -> None:
+    make(folder, "install")
+    found = files(folder)
     assert all(name.startswith("usr/") for name in found)
     assert {"usr/bin/perfmodes-doctor", "usr/lib/libperfmodes.so", "usr/lib/libperfmodes.so.0",
             "usr/lib/libperfmodes.a", "usr/lib/pkgconfig/perfmodes.pc", "usr/include/perfmodes.h",
             "usr/share/man/man1/perfmodes-doctor.1", "usr/share/man/man7/perfmodes.7",
             "usr/share/man/man3/pm_session_detach.3"} <= found
     assert {f"usr/share/man/man3/{name}.3" for name in functions(place)} <= found
-    assert str(tmp_path) not in (tmp_path / "usr/lib/pkgconfig/perfmodes.pc").read_text()
-    make(tmp_path, "install")
-    assert files(tmp_path) == found
-    make(tmp_path, "uninstall")
-    assert files(tmp_path) == set()
+    assert str(folder) not in (folder / "usr/lib/pkgconfig/perfmodes.pc").read_text()
+    make(folder, "install")
+    assert files(folder) == found
+    make(folder, "uninstall")
+    assert files(folder) == set()
 
 
-def test_uninstall_removes_all_parts(tmp_path: Path) -> None:
+def test_uninstall_removes_all_parts(folder: Path) -> None:
     """Also optional ones; what somebody else put beside them stays."""
     lacking = subprocess.run([TREE / ".packaging/need-library", "gcc", "all"], capture_output=True,
                              text=True, timeout=60, check=False)
     if lacking.returncode != 0:
         pytest.skip(lacking.stderr.strip())
-    make(tmp_path, "install-all")
-    found = files(tmp_path)
+    make(folder, "install-all")
+    found = files(folder)
     assert {"usr/include/perfmodes_stacks.h", "usr/include/perfmodes.hpp",
             "usr/include/perfmodes_pfm.h", "usr/lib/libperfmodes-willing.a",
             "usr/bin/perfmodes-sampler", "usr/share/man/man1/perfmodes-sampler.1",
@@ -207,10 +213,17 @@ def test_uninstall_removes_all_parts(tmp_path: Path) -> None:
     others = {"usr/include/other.h", "usr/lib/pkgconfig/other.pc", "usr/share/man/man3/other.3",
               "usr/share/doc/perfmodes-sampler/examples/mine.json", "usr/lib/libperfmodes-mine.a"}
     for name in others:
-        (tmp_path / name).write_text("", encoding="utf-8")
-    make(tmp_path, "uninstall")
-    assert files(tmp_path) == others
-    assert not (tmp_path / "usr/share/perfmodes").exists()
+        (folder / name).write_text("", encoding="utf-8")
+    make(folder, "uninstall")
+    assert files(folder) == others
+    assert not (folder / "usr/share/perfmodes").exists()
+
+
+def test_a_prefix_with_a_blank_is_refused() -> None:
+    """A list in make would have two names of it, and uninstall would remove both."""
+    done = subprocess.run(["make", "-n", "uninstall", "PREFIX=/opt /opt/ein Ziel"], cwd=TREE, timeout=60,
+                          capture_output=True, text=True, check=False)
+    assert done.returncode == 2 and "must not have blanks" in done.stderr and not done.stdout
 
 
 def test_installed_doctor_runs(place: Path) -> None:

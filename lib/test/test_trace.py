@@ -49,7 +49,7 @@ def records(text: str) -> list[tuple[float, int, dict[str, str]]]:
 
 
 def test_all_cpus_in_the_order_of_time() -> None:
-    done = in_namespace(f"{READER} sched:sched_switch 1")
+    done = in_namespace(f"'{READER}' sched:sched_switch 1")
     if done.returncode == 2:
         pytest.skip(done.stderr.strip())
     told = dict(zip(("order", "late", "lost"), (int(word) for word in done.stderr.split()
@@ -89,7 +89,7 @@ def test_each_switch_follows_the_one_before() -> None:
                             stderr=subprocess.DEVNULL)
     assert pair.stdout
     mine = {pair.stdout.readline().strip(), pair.stdout.readline().strip()}
-    done = in_namespace(f"{READER} sched:sched_switch 1")
+    done = in_namespace(f"'{READER}' sched:sched_switch 1")
     pair.terminate()  # the other reads the end of its pipe
     pair.communicate(timeout=60)
     if done.returncode != 0:
@@ -106,7 +106,7 @@ def test_each_switch_follows_the_one_before() -> None:
 
 @pytest.mark.perf
 def test_another_tracepoint_and_none() -> None:
-    done = in_namespace(f"{READER} raw_syscalls:sys_enter 0")
+    done = in_namespace(f"'{READER}' raw_syscalls:sys_enter 0")
     assert done.returncode in (0, 1) and " id=" in done.stdout, done.stderr
-    done = in_namespace(f"{READER} sched:no_such_tracepoint 0")
+    done = in_namespace(f"'{READER}' sched:no_such_tracepoint 0")
     assert done.returncode == 2 and "no_such_tracepoint" in done.stderr
