@@ -265,8 +265,12 @@ enter() {
 	esac
 }
 
+quoted() {	# as it can be pasted into a shell
+	printf "'%s'" "$(printf '%s' "$1" | sed "s/'/'\\\\''/g")"
+}
 hint() {	# the command that goes on with this run
-	printf "%s%s --resume --out '%s'" "$0" "$lies" "$(printf '%s' "$out" | sed "s/'/'\\\\''/g")"
+	case $0 in *[!A-Za-z0-9._/-]*) quoted "$0" ;; *) printf '%s' "$0" ;; esac
+	printf '%s --resume --out %s' "$lies" "$(quoted "$out")"
 }
 
 if [ $resume = yes ]; then

@@ -32,7 +32,7 @@ def hold(output: str) -> None:
 @pytest.mark.parametrize("probe", PROBES)
 def test_files_that_are_covered_are_no_answer(build: Path, probe: str, cover: str) -> None:
     hold(run("unshare", "--mount", "--propagation", "private", "sh", "-c",
-             f"{cover} && exec {build}/probes/{probe}").stdout)
+             f"{cover} && exec '{build}/probes/{probe}'").stdout)
 
 
 @needs_root
@@ -40,7 +40,7 @@ def test_files_that_are_covered_are_no_answer(build: Path, probe: str, cover: st
 def test_rights_that_a_container_hands_out_are_no_answer(build: Path, probe: str) -> None:
     """Root of a user namespace with many users, as in an unprivileged container: it holds all
     capabilities there, and perf accepts none of them."""
-    command = ["unshare", "--user", "sh", "-c", f"read go && exec {build}/probes/{probe}"]
+    command = ["unshare", "--user", "sh", "-c", f"read go && exec '{build}/probes/{probe}'"]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                           stderr=subprocess.DEVNULL, text=True) as child:
         own = os.readlink("/proc/self/ns/user")
@@ -59,7 +59,7 @@ def test_numbers_of_another_pid_namespace_are_not_wrong(build: Path, probe: str)
     """The first one's stand in the data of tracepoints, as every container's process sees them."""
     hold(run("unshare", "--pid", "--fork", "--mount-proc", "--propagation", "private", "sh", "-c",
              "test -d /sys/kernel/tracing/events || mount -t tracefs none /sys/kernel/tracing; "
-             f"exec {build}/probes/{probe}").stdout)
+             f"exec '{build}/probes/{probe}'").stdout)
 
 
 def test_a_no_and_a_wrong_effect_would_be_seen(build: Path) -> None:

@@ -28,7 +28,7 @@ def begin(out: Path) -> None:
 def test_a_run_without_standard_descriptors_is_a_run(shell: str, closed: str, build: Path,
                                                      tmp_path: Path) -> None:
     out = tmp_path / "run"
-    done = run("sh", "-c", f"{shell} {TREE}/run.sh --no-install --no-build {' '.join(ONE)} --out {out} {closed}")
+    done = run("sh", "-c", f"{shell} '{TREE}/run.sh' --no-install --no-build {' '.join(ONE)} --out {out} {closed}")
     assert done.returncode == 0 and "Traceback" not in done.stderr, (done, sorted(out.rglob("*")))
     assert verdicts(result_of(out), "user") == {"meta.pass.counts": "yes"}
 
@@ -37,7 +37,7 @@ def test_a_run_without_standard_descriptors_is_a_run(shell: str, closed: str, bu
 @pytest.mark.parametrize("closed", ["0<&-", "1>&-", "2>&-", "0<&- 1>&- 2>&-"])
 def test_the_launcher_opens_no_file_onto_them(closed: str, build: Path, tmp_path: Path) -> None:
     out = tmp_path / "x"
-    done = run("sh", "-c", f"{build}/launch --out {out} -- {build}/probes/meta/pass {closed}")
+    done = run("sh", "-c", f"'{build}/launch' --out {out} -- '{build}/probes/meta/pass' {closed}")
     assert done.returncode == 0 and "\nok 1 global.counts\n" in out.read_text()
 
 

@@ -81,7 +81,7 @@ def test_a_file_system_without_locks_is_told(build: Path, tmp_path: Path) -> Non
     for name in ("identify", "probes", "declared"):
         (tree / "bin" / name).symlink_to(build / name)
     (tree / "bin" / "launch").write_text(
-        f'#!/bin/sh\n[ "$1" != --lock ] || exit 3\nexec {build}/launch "$@"\n')
+        f'#!/bin/sh\n[ "$1" != --lock ] || exit 3\nexec "{build}/launch" "$@"\n')
     (tree / "bin" / "launch").chmod(0o755)
     for name in ("suites", "run.sh"):
         (tree / name).symlink_to(TREE / name)

@@ -168,7 +168,7 @@ def test_who_is_cut_off_can_put_back_what_it_changed(why: str, build: Path, dist
 @needs_mounts
 def test_full_disk_is_an_error_and_leaves_nothing_half(build: Path, tmp_path: Path) -> None:
     script = (f"mount -t tmpfs -o size=16k t {tmp_path} && "
-              f"{build}/launch --out {tmp_path}/x.ktap -- {build}/probes/meta/flood; "
+              f"'{build}/launch' --out {tmp_path}/x.ktap -- '{build}/probes/meta/flood'; "
               f"echo rc=$?; ls {tmp_path}")
     done = run("unshare", "-m", "sh", "-c", script)
     assert done.stdout == "rc=3\n"

@@ -33,6 +33,16 @@ def test_a_command_works_there(odd: Path, command: list[str]) -> None:
     assert done.returncode == 0 and done.stdout, done.stderr
 
 
+def test_what_is_told_to_go_on_with_goes_on(odd: Path, tmp_path: Path) -> None:
+    first = [odd / "run.sh", "--no-install", "--no-build", "--quiet", "--suite", "meta", "--probe", "meta.pass",
+             "--persona", "user", "--out", tmp_path / "ein Lauf"]
+    assert run(*first).returncode == 0
+    told = re.search(r"holds a run already; (.*) goes on with it", run(*first).stderr)
+    assert told
+    done = run("sh", "-c", f"{told[1]} --no-install --no-build --quiet")
+    assert done.returncode == 0, done.stderr
+
+
 def test_the_headers_are_read_there(odd: Path, tmp_path: Path) -> None:
     """By the compiler, for the bindings: the same as here."""
     for tree, out in (odd, tmp_path / "odd"), (TREE, tmp_path / "here"):
