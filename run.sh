@@ -60,11 +60,30 @@ here=$(cd "$(dirname "$0")" && pwd)
 newline='
 '
 suite='' only='' personas='' out='' extra_env='' tee_file='' lies='' jobs='' interrupted=''
-faults='' latest='' all='' like=''
+faults='' latest='' all='' like='' verb=''
 list=no resume=no quiet=no build=yes
 
 say() { [ "$quiet" = yes ] || printf '%s\n' "$*" >&2 || :; }
 die() { printf 'run.sh: %s\n' "$2" >&2; exit "$1"; }
+near() {	# WORD NAME...: which name it was meant for: a letter is missing, too many, wrong, or two are swapped
+	left='' right=$1
+	shift
+	while :; do
+		one=${right#?}
+		two=${one#?}
+		swapped=$left${one%"$two"}${right%"$one"}$two
+		for name; do case $name in "$left"?"$right" | "$left$one" | "$left"?"$one" | "$swapped")
+			printf '; did you mean %s?' "$name"
+			return ;;
+		esac; done
+		[ -n "$right" ] || return 0
+		left=$left${right%"$one"} right=$one
+	done
+}
+none() {	# WHAT WORD NAMES
+	# shellcheck disable=SC2086 # one a word
+	die 2 "no $1 '$2'; there are: $3$(near "$2" $3)"
+}
 absolute() { case $1 in '' | /*) printf '%s' "$1" ;; *) printf '%s/%s' "$PWD" "$1" ;; esac; }
 help() { sed -n '4,/^set -eu/{/^# \{0,1\}/s///p;}' "$here/run.sh"; }
 
@@ -74,7 +93,7 @@ python() {	# hand over to a Python package of this tree
 	interpreter=/usr/bin/python3
 	[ -x $interpreter ] || interpreter=python3
 	# Paths that the caller gives to `kernels` are of the folder it is called in; nothing is imported from there.
-	export PYTHONPATH="$here" PYTHONSAFEPATH=1
+	export PYTHONPATH="$here" PYTHONSAFEPATH=1 PERFMODES_COMMAND="./run.sh${verb:+ $verb}"
 	case $1 in
 	reports)
 		cd "$here"
@@ -142,10 +161,14 @@ while [ $# -gt 0 ]; do
 	--all) all=--all ;;
 	--quiet) quiet=yes ;;
 	-h | --help) help; exit 0 ;;
-	*) die 2 "unknown argument '$1' (see --help)" ;;
+	-*)	# shellcheck disable=SC2046 # one a word
+		die 2 "unknown option '$1' (see --help)$(near "$1" $(help | tr ' ' '\n' | sed -n '/^--./p'))" ;;
+	*) none verb "$1" 'kernels device doctor report' ;;
 	esac
 	shift
 done
+[ -z "$tee_file" ] || [ -c "$tee_file" ] || [ -p "$tee_file" ] || (true >>"$tee_file") 2>/dev/null ||
+	die 2 "--tee: cannot write to $tee_file"
 # The CPUs of an emulated machine are threads of one process that wait for each other, often a
 # single one: two probes at a time took 65 s there, one after the other 37.
 case $extra_env in *emulator=qemu-tcg*) jobs=${jobs:-1} ;; esac
@@ -187,8 +210,11 @@ read_suite() {
 	personas) file='' ;;	# their table, no suite
 	*) file=$here/suites/$1.txt ;;
 	esac
-	if [ -d "$file" ] || [ -p "$file" ] || [ ! -r "$file" ]; then file=''; fi
-	[ -n "$file" ] || die 2 "no suite '$1'; there are: $(cd "$here/suites" && echo *.txt | sed 's/personas\.txt *//; s/\.txt//g')"
+	# What is no file may never end, or not let itself be opened.
+	if [ ! -f "$file" ] || [ ! -r "$file" ]; then
+		case $1 in */*) die 2 "$1: no suite: no such file, or none that can be read" ;; esac
+		none suite "$1" "$(cd "$here/suites" && echo *.txt | sed 's/personas\.txt *//; s/\.txt//g')"
+	fi
 	timeout=60 suite_personas='' declared='' take='' leave='' number=0
 	while read -r word rest || [ -n "$word" ]; do
 		number=$((number + 1))
@@ -301,7 +327,8 @@ else
 	set -f
 	printf '%s' "$only" | while read -r glob; do
 		for id in $probes; do ! matches "$id" "$glob" || continue 2; done
-		die 2 "no probe of suite '$suite' is called '$glob' (--list names them)"
+		# shellcheck disable=SC2046 # ids have no blanks
+		die 2 "no probe of suite '$suite' is called '$glob' (--list names them)$(near "$glob" $(set +f; only=''; select_probes))"
 	done
 	set +f
 fi
@@ -359,7 +386,9 @@ check_personas() {	# who of those asked for may be assumed here
 		why=$("$bin/launch" --personas "$table" --check "$persona" 2>&1) || status=$?
 		case $status in
 		0) allowed="$allowed $persona" ;;
-		2) die 2 "${why#launch: }" ;;
+		2)
+			# shellcheck disable=SC2046 # the first column
+			die 2 "${why#launch: }$(near "$persona" $(sed -n 's/^\([a-z][^ ]*\) .*/\1/p' "$table"))" ;;
 		*) say "perfmodes: not as persona '$persona': ${why#launch: }" ;;
 		esac
 	done
@@ -384,7 +413,7 @@ if [ $resume = no ]; then
 		done
 		out=$here/results/$latest
 	fi
-	mkdir -p "$out" || die 3 "cannot make $out"
+	why=$(mkdir -p "$out" 2>&1) || die 3 "cannot make $out: ${why##*: }"
 	enter
 	if [ -L plan ] || { [ -e plan ] && [ ! -f plan ]; }; then
 		die 2 "$out/plan is no regular file: not of a run of this program; take another folder"

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import os
 import signal
+import socket
 import subprocess
 import tempfile
 from collections.abc import Iterator
@@ -62,7 +63,7 @@ def test_a_probe_that_is_skipped_says_why(build: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("arguments, message", [
-    (["--nonsense"], "unknown argument"),
+    (["--nonsense"], "unknown option"),
     (["--suite", "nowhere"], "no suite 'nowhere'"),
     (["--probe", "no.such"], "is called 'no.such'"),
     (["--probe", "meta.*", "--probe", "no.such"], "is called 'no.such'"),
@@ -79,6 +80,43 @@ def test_usage_errors_exit_2_and_say_what_to_do(arguments: list[str], message: s
     done = run_suite(tmp_path / "run", *arguments)
     assert done.returncode == 2 and message in done.stderr
     assert not (tmp_path / "run" / "plan").exists()
+
+
+@pytest.mark.parametrize("shell", SHELLS)
+@pytest.mark.parametrize("arguments, meant", [
+    (["kernles"], "kernels"), (["doctr"], "doctor"), (["reprot"], "report"), (["devicee"], "device"), (["run"], ""),
+    (["--lst"], "--list"), (["--no-biuld"], "--no-build"), (["--suite", "defualt"], "default"),
+    (["--probe", "meta.pas"], "meta.pass"), (["--probe", "meta.nothing_like_it"], ""), (["--persona", "usr"], "user")])
+def test_what_was_meant_is_named(arguments: list[str], meant: str, shell: str, build: Path, tmp_path: Path) -> None:
+    done = run_suite(tmp_path / "run", "--suite", "meta", *arguments, shell=shell)
+    assert done.returncode == 2 and done.stderr.count("\n") == 1
+    assert done.stderr.endswith(f"; did you mean {meant}?\n") if meant else "mean" not in done.stderr
+
+
+@pytest.mark.parametrize("kind", ["fifo", "socket", "folder", "endless", "gone", "loop"])
+def test_a_suite_that_is_no_file_is_told(kind: str, build: Path, tmp_path: Path) -> None:
+    path = tmp_path / "it"
+    if kind == "endless":
+        path = Path("/dev/zero")
+    elif kind != "gone":
+        {"fifo": os.mkfifo, "folder": os.mkdir, "loop": lambda at: at.symlink_to(at),
+         "socket": lambda at: socket.socket(socket.AF_UNIX).bind(str(at))}[kind](path)
+    done = run_suite(tmp_path / "run", "--suite", str(path), timeout=20)
+    assert (done.returncode, done.stderr) == (2, f"run.sh: {path}: no suite: no such file, or none that can be read\n")
+
+
+@pytest.mark.parametrize("where", ["folder", "folder/none/file"])
+def test_a_side_channel_that_takes_nothing_is_told(where: str, build: Path, tmp_path: Path) -> None:
+    (tmp_path / "folder").mkdir()
+    done = run_suite(tmp_path / "run", "--suite", "meta", "--tee", str(tmp_path / where))
+    assert (done.returncode, done.stderr) == (2, f"run.sh: --tee: cannot write to {tmp_path / where}\n")
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_result_folder_that_cannot_be_is_one_sentence(build: Path, tmp_path: Path) -> None:
+    (tmp_path / "run").write_text("")
+    done = run_suite(tmp_path / "run", "--suite", "meta", "--probe", "meta.pass", "--persona", "user")
+    assert (done.returncode, done.stderr) == (3, f"run.sh: cannot make {tmp_path / 'run'}: File exists\n")
 
 
 def test_a_path_without_tools_is_told(build: Path, tmp_path: Path) -> None:
