@@ -8,6 +8,8 @@ import signal
 import sys
 from types import FrameType
 
+from reports import NAME
+
 SYSTEM = "/usr/bin/python3"
 PACKAGES = {"rich": "python3-rich", "jsonschema": "python3-jsonschema",
             "elftools": "python3-pyelftools", "jinja2": "python3-jinja2",
@@ -37,7 +39,7 @@ def _start() -> int:
         os.environ["REPORTS_REEXEC"] = "1"
         os.execv(SYSTEM, [SYSTEM, "-m", "reports", *sys.argv[1:]])
     if missing:
-        print(f"reports: no Python module '{missing}'; install the package {PACKAGES[missing]}",
+        print(f"{NAME}: no Python module '{missing}'; install the package {PACKAGES[missing]}",
               file=sys.stderr)
         return 3
     for name, stream in (("stdout", sys.stdout), ("stderr", sys.stderr)):
@@ -59,7 +61,7 @@ def main() -> int:
     except (MemoryError, ImportError) as error:
         if isinstance(error, ImportError) and not _is_short_of_memory(error):
             raise
-        print("reports: not enough memory; is there a limit on it (ulimit -v)?", file=sys.stderr)
+        print(f"{NAME}: not enough memory; is there a limit on it (ulimit -v)?", file=sys.stderr)
         return 3
 
 

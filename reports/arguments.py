@@ -8,15 +8,15 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from reports import coverage, expect, rooms
+from reports import COMMAND, coverage, expect, rooms, speak
 
 Work = Callable[[argparse.Namespace], int]
 
 
 def parser(works: dict[str, Work]) -> argparse.ArgumentParser:
     """The command line; `works` says what carries out each verb."""
-    top = argparse.ArgumentParser(
-        prog="reports", description="Results, profiles and tables from what a run leaves behind.",
+    top = speak.Parser(
+        prog=COMMAND, description="Results, profiles and tables from what a run leaves behind.",
         epilog="Exit: 0 good, 1 bad verdicts or findings, 2 usage, 3 could not run.")
     verbs = top.add_subparsers(dest="verb", metavar="VERB", required=True)
 

@@ -6,8 +6,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
-from reports import text
+from reports import speak, text
 from reports.text import Unusable
 
 SOURCE = "suites/personas.txt"
@@ -66,4 +67,9 @@ def unknown(asked: str) -> str:
     """Why a list of names, with commas, cannot be asked as; "" when it can."""
     known = names()
     strange = [name for name in asked.split(",") if name not in known]
-    return f"no persona called {strange[0]!r}; there are: {' '.join(known)}" if strange else ""
+    return speak.among("persona called", strange[0], known) if strange else ""
+
+
+def of_results(results: Iterable[dict[str, Any]]) -> list[str]:
+    """Those that were asked as in any of them."""
+    return in_order({name for each in results for name in each["personas"]})

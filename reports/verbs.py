@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from reports import (arguments, catalogue, coverage, difference, excerpt, expect, lint, overview, page, profile, result,
-                     rooms, schema, screen, shipped, table, terminal, text)
+from reports import (arguments, catalogue, coverage, difference, excerpt, expect, lint, overview, page, personas,
+                     profile, result, rooms, schema, screen, shipped, speak, table, terminal, text)
 from reports.text import Unusable
 
 OK, BAD, USAGE, FAILED = 0, 1, 2, 3
@@ -20,10 +20,6 @@ WARNINGS_SHOWN, WARNINGS_BESIDE_SCREEN = 20, 2
 
 def _say(line: str) -> None:
     print(text.clean(line, 2000))
-
-
-def _error(line: str) -> None:
-    print(text.clean(f"reports: {line}", 1000), file=sys.stderr)
 
 
 def _write(path: Path, value: dict[str, Any]) -> None:
@@ -36,7 +32,7 @@ def _write(path: Path, value: dict[str, Any]) -> None:
 def _expectations(folder: Path) -> expect.Expectations:
     found = expect.read(folder)
     for problem in found.problems:
-        _error(f"expectation ignored: {problem}")
+        speak.error(f"expectation ignored: {problem}")
     return found
 
 
@@ -62,9 +58,9 @@ def _result(args: argparse.Namespace) -> int:
     warnings = list(overview.endings(made))
     most = WARNINGS_SHOWN if args.quiet or args.all else WARNINGS_BESIDE_SCREEN
     for line in warnings[:most]:
-        _error(f"warning: {line}")
+        speak.error(f"warning: {line}")
     if len(warnings) > most:
-        _error(f"warning: {len(warnings) - most} more in result.json")
+        speak.error(f"warning: {len(warnings) - most} more in result.json")
     if not args.quiet:
         _present(made, args)
     return BAD if made["unexpected"] else OK
@@ -76,7 +72,7 @@ def _table(args: argparse.Namespace) -> int:
     single = len(results) == 1 and not args.all and not args.persona
     made = table.columns(results, args.persona, table.names_of(args.result))
     if not made:
-        raise Unusable(f"no result has a persona '{args.persona}'")
+        raise Unusable(speak.among("persona", args.persona, personas.of_results(results)))
     if args.markdown:
         for line in table.as_markdown(made, args.all or len(results) == 1):
             print(line)
@@ -142,7 +138,7 @@ def _catalogue(args: argparse.Namespace) -> int:
     else:
         page.listing(found, terminal.console(args.width))
     for problem in found.problems:
-        _error(problem)
+        speak.error(problem)
     if not found.probes:
         raise Unusable("no probe declares anything here")
     return BAD if found.problems else OK
@@ -161,10 +157,10 @@ def _coverage(args: argparse.Namespace) -> int:
         coverage.show(suites, terminal.console(args.width))
     waiting = set() if args.path else coverage.unbuilt(Path("."), found)
     if waiting:
-        _error(f"{len(waiting)} probes are not built: patterns of theirs are not judged")
+        speak.error(f"{len(waiting)} probes are not built: patterns of theirs are not judged")
     stale = list(coverage.stale(suites, points, waiting))
     for problem in stale:
-        _error(problem)
+        speak.error(problem)
     return BAD if stale else OK
 
 
@@ -200,7 +196,7 @@ def _ship(args: argparse.Namespace) -> int:
     if args.check:
         profiles = shipped.load()
         for line in shipped.moved(profiles, made).values():
-            _error(line)
+            speak.error(line)
         found = list(shipped.problems(profiles, made))
         for line in found:
             _say(line)
@@ -266,14 +262,14 @@ def main(argv: Sequence[str]) -> int:
     try:
         return _run(argv)
     except Unusable as error:
-        _error(str(error))
+        speak.error(str(error))
         return FAILED
     except BrokenPipeError:
         _drop_output()
         return OK
     except OSError as error:
         _drop_output()
-        _error(f"{error.filename or 'output'}: {error.strerror or error}")
+        speak.error(f"{error.filename or 'output'}: {error.strerror or error}")
         return FAILED
     except KeyboardInterrupt:
         return 130

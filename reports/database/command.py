@@ -13,7 +13,7 @@ from typing import Any
 from rich.status import Status
 from sqlalchemy.engine import Connection
 
-from reports import catalogue, expect, terminal, text
+from reports import catalogue, expect, speak, terminal, text
 from reports.catalogue import Catalogue
 from reports.database import connect, matrix, query, store, usage, whole
 from reports.text import Unusable
@@ -37,8 +37,7 @@ def add(args: argparse.Namespace) -> int:
             if status:
                 status.update(f"{sum(counts.values())} results")
             if outcome.what == store.REJECTED:
-                print(text.clean(f"reports: rejected: {outcome.name}: {outcome.why}", 1000),
-                      file=sys.stderr)
+                speak.error(f"rejected: {outcome.name}: {outcome.why}")
     _say(", ".join(f"{count} {word}" for word, count in counts.items()) + f": {args.db}")
     return BAD if counts[store.REJECTED] else OK
 
@@ -152,7 +151,7 @@ def ask(args: argparse.Namespace) -> int:
             return OK
         made = matrix.load(connection, wanted(args))
         if args.query in ("point", "history", "lacking") and args.key not in made.ids:
-            raise Unusable(text.clean(f"{args.key}: no result was asked this point", 300))
+            raise Unusable(text.clean(f"{args.key}: no result was asked this point{speak.near(args.key, made.ids)}", 300))
         rows = list(ASKED[args.query](made, args))
     _print(rows, args)
     worse = args.query == "changes" and any(row["regression"] for row in rows)

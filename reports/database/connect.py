@@ -50,7 +50,7 @@ def open_engine(where: str, create: bool = False) -> Engine:
         if create:
             path.parent.mkdir(parents=True, exist_ok=True)
         elif not path.is_file():
-            raise Unusable(f"{where}: no database here; make one with `report db add RESULT...`")
+            raise Unusable(f"{where}: no database here; make one with `./run.sh report db add RESULT...`")
         engine = create_engine(f"sqlite:///{os.path.abspath(path)}",
                                connect_args={"timeout": PATIENCE})
     except (exc.ArgumentError, ImportError) as error:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from reports import catalogue, expect, merge, profile, requirements, result, schema, shipped, text
+from reports import catalogue, expect, merge, personas, profile, requirements, result, schema, shipped, speak, text
 from reports.catalogue import Catalogue
 from reports.export import badge, features, header, junit, kcidb, ktap, squad, support, tabular, uapi, versions
 from reports.export.common import Options, Result
@@ -46,8 +46,9 @@ def export(args: argparse.Namespace) -> int:
     """Write results in a format."""
     results = [result.load(path, expect.read(expect.FOLDER)) for path in args.result]
     options = Options(_catalogue(args.result), args.persona, args.prefix)
-    if args.persona and not any(args.persona in each["personas"] for each in results):
-        raise Unusable(text.clean(f"no result has a persona '{args.persona}'", 200))
+    asked = personas.of_results(results)
+    if args.persona and args.persona not in asked:
+        raise Unusable(speak.among("persona", args.persona, asked))
     _out(FORMATS[args.format](results, options), args.output)
     return OK
 
@@ -80,9 +81,11 @@ def uapi_differs(args: argparse.Namespace) -> int:
 def _loaded(path: Path) -> tuple[dict[str, Any], dict[str, Any] | None]:
     """A profile, of a file, by the name of one that ships, or derived from a result; and the result,
     where it was one."""
-    ships = shipped.FOLDER / f"{path}.json"
-    if not path.exists() and ships.is_file():
-        path = ships
+    if not path.exists():
+        ships = {file.stem: file for file in shipped.FOLDER.glob("*.json")}
+        if str(path) not in ships:
+            raise Unusable(f"{path}: no such file, and no profile of that name ships{speak.near(str(path), ships)}")
+        path = ships[str(path)]
     if path.is_file():
         value = text.load_json(path)
         if schema.kind_of(value) == "profile":
@@ -96,13 +99,13 @@ def merge_profiles(args: argparse.Namespace) -> int:
     named = [(str(path), _loaded(path)[0]) for path in args.profile]
     made, conflicts = merge.merge(named, args.union)
     for conflict in conflicts:
-        print(f"reports: left out: {conflict}", file=sys.stderr)
+        speak.error(f"left out: {conflict}")
     output = args.output or args.update
     if args.update:
         old = schema.require("profile", text.load_json(args.update), str(args.update)) \
             if args.update.exists() else None
         made = versions.update(old, made)
-        print(f"reports: version {made['version']}", file=sys.stderr)
+        speak.error(f"version {made['version']}")
     _out(text.dump_json(schema.require("profile", made, "the merged profile")), output)
     return OK
 
@@ -111,7 +114,7 @@ def history(args: argparse.Namespace) -> int:
     """Print the versions of a merged profile."""
     made, _whole = _loaded(args.profile)
     if "history" not in made:
-        raise Unusable(text.clean(f"{args.profile}: has no history; `profile merge --update` keeps one", 300))
+        raise Unusable(text.clean(f"{args.profile}: has no history; `./run.sh report merge --update` keeps one", 300))
     for line in versions.lines(made):
         print(text.clean(line))
     return OK

@@ -10,7 +10,7 @@ from contextlib import nullcontext
 
 from rich.status import Status
 
-from reports import terminal, text
+from reports import speak, terminal, text
 from reports.database import command, connect, usage
 from reports.site import build, model
 from reports.text import Unusable
@@ -28,7 +28,7 @@ def work(args: argparse.Namespace) -> int:
             raise Unusable("no result is in the database, or none fits")
         pages, missing = build.build(site, args.folder, status.update if status else lambda _said: None)
     if missing:
-        print(text.clean(f"reports: without scripts: {missing}", 400), file=sys.stderr)
+        speak.error(f"without scripts: {missing}")
     print(text.clean(f"{args.folder}/index.html: {pages.count} files, {pages.bytes / 1e6:.1f} MB, "
                      f"{len(site.points)} points, {text.count(len(site.spots), 'kernel')}, "
                      f"{time.monotonic() - began:.1f} s"))

@@ -1,0 +1,55 @@
+# SPDX-License-Identifier: MIT
+"""What the command line calls itself, and what it takes a misspelt word for."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from conftest import TREE, MakeRun
+
+from reports import verbs
+
+
+@pytest.mark.parametrize("words, said", [
+    (["tabel", "x"], "no verb 'tabel'; there are: result validate"), (["tabel", "x"], "; did you mean table?"),
+    (["nothing-like-it"], "uapi site db\n"), (["export", "cvs", "x"], "; did you mean csv?"),
+    (["db", "lst"], "no query 'lst'; there are: add "), (["db", "lst"], "; did you mean list?")])
+def test_a_misspelt_choice_is_named(words: list[str], said: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as end:
+        verbs.main(words)
+    told = capsys.readouterr().err
+    assert end.value.code == 2 and said in told and told.startswith("usage: reports")
+
+
+@pytest.mark.parametrize("words, said", [
+    (["table", "+", "--persona", "rot"], "no persona 'rot'; there are: root; did you mean root?"),
+    (["export", "csv", "+", "--persona", "rot"], "no persona 'rot'; there are: root; did you mean root?"),
+    (["check", str(TREE / "lib/doctor/wishes.toml"), "amd64-6.l8"], "did you mean amd64-6.18?"),
+    (["db", "point", "--db", "it.db", "sw.clock.count"], "did you mean sw.clock.counts?")])
+def test_a_misspelt_name_is_named(words: list[str], said: str, make_run: MakeRun, tmp_path: Path,
+                                  monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    run = str(make_run())
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "lib").symlink_to(TREE / "lib")
+    assert verbs.main(["db", "add", "--db", "it.db", run]) == 0
+    capsys.readouterr()
+    assert verbs.main([run if word == "+" else word for word in words]) == 3
+    told = capsys.readouterr().err
+    assert told.startswith("reports: ") and said in told and told.count("\n") == 1
+
+
+@pytest.mark.parametrize("typed, usage, prefix", [("", "usage: reports VERB", "reports: "), (
+    "./run.sh report", "usage: ./run.sh report ", "run.sh report: "), ("./run.sh", "usage: ./run.sh ", "run.sh: ")])
+def test_it_has_the_name_that_was_typed(typed: str, usage: str, prefix: str) -> None:
+    """run.sh, whose verbs these are, tells it."""
+    env = {**os.environ, "PERFMODES_COMMAND": typed, "PYTHONPATH": str(TREE)}
+
+    def told(*words: str) -> str:
+        return subprocess.run([sys.executable, "-m", "reports", *words], env=env, capture_output=True, text=True,
+                              timeout=60, check=False).stderr
+    assert told("show", "/nonexistent") == f"{prefix}/nonexistent: No such file or directory\n"
+    assert told("tabel").startswith(usage.replace("VERB", "[-h] VERB")) and f"\n{prefix}no verb 'tabel'" in told("tabel")
