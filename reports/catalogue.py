@@ -79,13 +79,14 @@ def section(path: Path, name: str = ".probeinfo") -> bytes:
 
 
 def _blocks(path: Path) -> Iterator[str]:
-    """The declaration texts of one program or catalogue file."""
+    """The declaration texts of one program or catalogue file. Raises Unusable."""
+    text.require_file(path)
     with open(path, "rb") as file:
         magic = file.read(4)
     if magic == b"\x7fELF":
         yield text.decode(section(path).replace(b"\0", b"\n"))[0].strip("\n")
     else:
-        data, _ = text.read_bounded(path.resolve(), TEXT_LIMIT)
+        data, _ = text.read_bounded(path, TEXT_LIMIT, follow=True)
         yield text.decode(data)[0].strip("\n")
 
 

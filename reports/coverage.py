@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
@@ -20,7 +19,6 @@ from reports.catalogue import Catalogue
 from reports.text import Unusable
 
 DATA = Path("reports/data/coverage.toml")
-FILE_LIMIT = 1 << 20
 COVERED, IN_PART, NOT_COVERED = STATES = ("covered", "in part", "not covered")
 STYLES = {COVERED: "green", IN_PART: "yellow", NOT_COVERED: "red"}
 BECAUSE = {"gap": "could be probed", "hardware": "needs hardware of one kind",
@@ -78,15 +76,7 @@ def _suite(entry: dict[str, Any]) -> Suite:
 
 def read(path: Path) -> list[Suite]:
     """The suites of a file. Raises Unusable."""
-    try:
-        data, more = text.read_bounded(path, FILE_LIMIT)
-        if more:
-            raise Unusable(f"{path.name}: larger than {FILE_LIMIT >> 20} MiB")
-        loaded = tomllib.loads(data.decode("utf-8"))
-    except OSError as error:
-        raise Unusable(f"{path}: {error.strerror or error}") from error
-    except (ValueError, RecursionError) as error:
-        raise Unusable(text.clean(f"{path.name}: not TOML: {error}", 300)) from error
+    loaded = text.load_toml(path)
     return [_suite(entry) for entry in schema.require("coverage", loaded, path.name)["suite"]]
 
 

@@ -7,7 +7,6 @@ Nothing here changes a verdict. Versions only date the table and tell what is a 
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
@@ -20,7 +19,6 @@ from reports.catalogue import Catalogue
 from reports.text import Unusable
 
 FOLDER = Path("suites/expect")
-FILE_LIMIT = 1 << 20
 _RELEASE = re.compile(r"([0-9]{1,5})\.([0-9]{1,5})(?:\.([0-9]{1,5}))?", re.ASCII)
 _BOUND = re.compile(r"(>=|<=|<|>|==)\s*([0-9.]+)")
 
@@ -117,10 +115,7 @@ def _list(value: Any) -> tuple[str, ...]:
 
 
 def _file(path: Path) -> Iterator[Deviation]:
-    data, more = text.read_bounded(path, FILE_LIMIT)
-    if more:
-        raise Unusable(f"{path.name}: larger than {FILE_LIMIT >> 20} MiB")
-    loaded = schema.require("expectation", tomllib.loads(data.decode("utf-8")), path.name)
+    loaded = schema.require("expectation", text.load_toml(path), path.name)
     for entry in loaded["deviation"]:
         when = tuple((key, _list(value)) for key, value in sorted(entry["when"].items()))
         for bounds in dict(when).get("release", ()):
@@ -230,7 +225,7 @@ def check(path: Path) -> list[str]:
     try:
         list(_file(path))
     except Unusable as error:
-        return [str(error)]
+        return [str(error).removeprefix(f"{path.parent}/")]
     except (OSError, ValueError, RecursionError) as error:
         return [text.clean(f"{path.name}: {error}", 300)]
     return []

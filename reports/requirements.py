@@ -22,7 +22,6 @@ Each list in `any` is an alternative: all its keys must be yes, or equal what st
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -32,7 +31,6 @@ from reports import table, text
 from reports.profile import Value
 from reports.text import Unusable
 
-FILE_LIMIT = 1 << 20
 _KEY = re.compile(r"[a-z0-9_]+(?:\.[A-Za-z0-9_-]+)+(?:=.+)?")
 _FIELDS = {"what": str, "any": list, "optional": bool, "otherwise": str}
 
@@ -94,13 +92,7 @@ def _need(entry: Any, name: str) -> Need:
 
 def read(path: Path) -> Requirements:
     """The requirements of a file. Raises Unusable."""
-    try:
-        data, more = text.read_bounded(path.resolve(), FILE_LIMIT)
-        if more:
-            raise Unusable(f"{path.name}: larger than {FILE_LIMIT >> 20} MiB")
-        value = tomllib.loads(data.decode("utf-8"))
-    except (OSError, ValueError, RecursionError) as error:
-        raise Unusable(text.clean(f"{path}: {error}", 300)) from error
+    value = text.load_toml(path)
     if value.get("format") != 1 or not isinstance(value.get("need"), list):
         raise Unusable(f"{path.name}: no requirements: format = 1 and [[need]] are missing")
     persona = value.get("persona", "user")

@@ -3,10 +3,13 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import re
 import stat
+import tomllib
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -16,6 +19,7 @@ _UNSAFE = re.compile("[\x00-\x1f\x7f-\x9f\xad\u061c\u200b-\u200f\u2028-\u202e\u2
                      "\ufeff\ud800-\udfff\ufff9-\ufffb\ufffe\uffff\U000e0000-\U000e0fff]")
 _MARKDOWN = re.compile(r"([\\`*_{}\[\]<>#|~&]|:(?=//)|(?<=www)\.)")
 
+TEXT_LIMIT = 1 << 20
 JSON_LIMIT = 16 << 20
 VALUES_LIMIT = 300_000      # of one document; the result of a default run has some 20,000
 MEMBERS_LIMIT = 20_000      # of one list or object of it
@@ -59,20 +63,65 @@ def markdown(text: str) -> str:
     return _MARKDOWN.sub(r"\\\1", clean(text))
 
 
-def open_regular(path: Path) -> int:
-    """Open a regular file; links, FIFOs and devices are refused without waiting."""
-    fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
-    if not stat.S_ISREG(os.fstat(fd).st_mode):
+def _refuse_special(path: Path, mode: int) -> None:
+    """Raise OSError for what is no regular file."""
+    kinds = {stat.S_IFDIR: "a directory", stat.S_IFLNK: "a symbolic link", stat.S_IFIFO: "a FIFO",
+             stat.S_IFSOCK: "a socket"}
+    if not stat.S_ISREG(mode):
+        what = kinds.get(stat.S_IFMT(mode), "a device")
+        raise OSError(errno.EINVAL, f"{what}, not a regular file", str(path))
+
+
+def open_regular(path: Path, follow: bool = False) -> int:
+    """Open a regular file; FIFOs, devices and, without `follow`, links are refused without waiting.
+    Opening a device can do something: it is looked at first."""
+    _refuse_special(path, os.stat(path, follow_symlinks=follow).st_mode)
+    links = 0 if follow else os.O_NOFOLLOW
+    fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | links)
+    try:
+        _refuse_special(path, os.fstat(fd).st_mode)
+    except OSError:
         os.close(fd)
-        raise OSError(f"{path.name}: not a regular file")
+        raise
     return fd
 
 
-def read_bounded(path: Path, limit: int) -> tuple[bytes, bool]:
+def read_bounded(path: Path, limit: int, follow: bool = False) -> tuple[bytes, bool]:
     """At most `limit` bytes of a regular file, and whether there are more."""
-    with os.fdopen(open_regular(path), "rb") as file:
+    with os.fdopen(open_regular(path, follow), "rb") as file:
         data = file.read(limit + 1)
     return data[:limit], len(data) > limit
+
+
+def require_file(path: Path) -> None:
+    """Raise Unusable unless the path leads to a regular file that can be read."""
+    try:
+        os.close(open_regular(path, follow=True))
+    except OSError as error:
+        raise Unusable(clean(f"{path}: {error.strerror}", 300)) from error
+
+
+def load_text(path: Path, limit: int = TEXT_LIMIT) -> str:
+    """The text of a file that a person named, whole. Raises Unusable."""
+    try:
+        data, more = read_bounded(path, limit, follow=True)
+    except OSError as error:
+        raise Unusable(clean(f"{path}: {error.strerror or error}", 300)) from error
+    if more:
+        raise Unusable(clean(f"{path}: larger than {limit >> 20} MiB", 300))
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        raise Unusable(clean(f"{path}: line {line} is not UTF-8 text", 300)) from error
+
+
+def load_toml(path: Path) -> dict[str, Any]:
+    """The tables of a TOML file that a person named. Raises Unusable."""
+    try:
+        return tomllib.loads(load_text(path))
+    except (ValueError, RecursionError) as error:
+        raise Unusable(clean(f"{path}: not TOML: {error}", 300)) from error
 
 
 def _refuse_constant(name: str) -> NoReturn:
@@ -98,18 +147,13 @@ def _few_members(member: Any) -> None:
 
 def load_json(path: Path) -> Any:
     """The value of an untrusted JSON file. Raises Unusable."""
+    source = load_text(path, JSON_LIMIT)
     try:
-        data, more = read_bounded(path.resolve(), JSON_LIMIT)
-        if more:
-            raise Unusable(f"{path}: larger than {JSON_LIMIT >> 20} MiB")
-        source = data.decode("utf-8")
         _few_values(source)
         value = json.loads(source, parse_constant=_refuse_constant)
         if source.count(",") >= MEMBERS_LIMIT:      # else no list or object can have so many
             _few_members(value)
         return value
-    except OSError as error:
-        raise Unusable(f"{path}: {error.strerror or error}") from error
     except (ValueError, RecursionError) as error:
         raise Unusable(clean(f"{path}: not usable JSON: {error}", 300)) from error
 
@@ -140,3 +184,22 @@ def write_whole(path: Path, text: str) -> None:
     except BaseException:
         part.unlink(missing_ok=True)
         raise
+
+
+def write_named(path: Path, said: str) -> None:
+    """Write where a person said. A file is replaced whole; a pipe or a device, as /dev/stdout may be
+    one, is written into: replacing it would take it from everybody. Raises Unusable."""
+    mode = stat.S_IFREG
+    try:
+        with suppress(FileNotFoundError):
+            mode = os.stat(path).st_mode
+        if stat.S_ISFIFO(mode) or stat.S_ISCHR(mode):
+            with os.fdopen(os.open(path, os.O_WRONLY | os.O_NONBLOCK | os.O_NOCTTY), "wb") as file:
+                os.set_blocking(file.fileno(), True)
+                file.write(said.encode("utf-8"))
+        else:
+            _refuse_special(path, mode)
+            write_whole(Path(os.path.realpath(path)), said)
+    except OSError as error:
+        why = "a FIFO that nobody reads" if error.errno == errno.ENXIO else error.strerror
+        raise Unusable(clean(f"{path}: cannot be written: {why}", 300)) from error

@@ -30,6 +30,8 @@ def _write(path: Path, value: dict[str, Any]) -> None:
 
 
 def _expectations(folder: Path) -> expect.Expectations:
+    if folder != expect.FOLDER and not folder.is_dir():
+        raise Unusable(f"{folder}: no such folder")
     found = expect.read(folder)
     for problem in found.problems:
         speak.error(f"expectation ignored: {problem}")
@@ -90,7 +92,7 @@ def _profile(args: argparse.Namespace) -> int:
     made = profile.derive(result.load(args.result, expect.read(expect.FOLDER)))
     schema.require("profile", made, "profile")
     if args.output:
-        _write(args.output, made)
+        text.write_named(args.output, text.dump_json(made))
     else:
         sys.stdout.write(text.dump_json(made))
     return OK
@@ -122,12 +124,22 @@ def _validate(args: argparse.Namespace) -> int:
         problems = _validate_one(path)
         bad = bad or bool(problems)
         for problem in problems or ["valid"]:
-            _say(f"{path}: {problem}")
+            _say(f"{path}: {problem.removeprefix(f'{path}: ')}")
     return BAD if bad else OK
 
 
+def _declared(paths: list[Path]) -> catalogue.Catalogue:
+    """What is declared there, or else in what was built last. Raises Unusable where nothing is."""
+    paths = paths or [catalogue.built(Path("."))]
+    found = catalogue.gather(paths)
+    if not found.probes:
+        nothing = f"{' '.join(map(str, paths))}: no probe declares anything there"
+        raise Unusable(found.problems[0] if found.problems else nothing)
+    return found
+
+
 def _catalogue(args: argparse.Namespace) -> int:
-    found = catalogue.gather(args.path or [catalogue.built(Path("."))])
+    found = _declared(args.path)
     if args.count:
         for name, count in catalogue.counts(found).items():
             print(f"{count:6} {name}")
@@ -139,14 +151,12 @@ def _catalogue(args: argparse.Namespace) -> int:
         page.listing(found, terminal.console(args.width))
     for problem in found.problems:
         speak.error(problem)
-    if not found.probes:
-        raise Unusable("no probe declares anything here")
     return BAD if found.problems else OK
 
 
 def _coverage(args: argparse.Namespace) -> int:
     suites = coverage.read(args.data)
-    found = catalogue.gather(args.path or [catalogue.built(Path("."))])
+    found = _declared(args.path)
     points = coverage.Points(found)
     if args.count:
         for line in coverage.count_lines(suites):

@@ -37,7 +37,8 @@ def add(args: argparse.Namespace) -> int:
             if status:
                 status.update(f"{sum(counts.values())} results")
             if outcome.what == store.REJECTED:
-                speak.error(f"rejected: {outcome.name}: {outcome.why}")
+                why = outcome.why.removeprefix(f"{outcome.name}: ")
+                speak.error(f"rejected: {outcome.name}: {why}")
     _say(", ".join(f"{count} {word}" for word, count in counts.items()) + f": {args.db}")
     return BAD if counts[store.REJECTED] else OK
 

@@ -116,15 +116,17 @@ def opened(path: Path) -> Iterator[list[Found]]:
         try:
             if path.is_dir():
                 found = list(_below(path, results.name_of(path)))
-            elif path.name.endswith(ARCHIVES):
+            elif not path.exists():
+                raise Unusable(text.clean(f"{path}: there is no such file or directory", 300))
+            else:
+                text.require_file(path)
+                found = [Found(path, name)]
+            if path.name.endswith(ARCHIVES) and not path.is_dir():
                 _unpack(path, name, Path(scratch))
                 found = list(_below(Path(scratch), name))
-            elif path.is_file():
-                found = [Found(path, name)]
-            else:
-                raise Unusable(text.clean(f"{path}: there is no such file or directory", 300))
         except (OSError, tarfile.TarError, lzma.LZMAError, EOFError, zlib.error, ValueError) as error:
-            raise Unusable(text.clean(f"{path}: cannot be read: {error}", 300)) from error
+            why = getattr(error, "strerror", "") or error
+            raise Unusable(text.clean(f"{path}: cannot be read: {why}", 300)) from error
         if not found:
             raise Unusable(text.clean(f"{path}: no result in it (no result.json, no env and plan)", 300))
         yield found

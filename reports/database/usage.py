@@ -17,7 +17,6 @@ share names has no weight.
 from __future__ import annotations
 
 import math
-import tomllib
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -29,7 +28,7 @@ from reports import text
 from reports.database.matrix import Device, Result
 from reports.text import Unusable
 
-FILE_LIMIT, SHARES_LIMIT = 1 << 20, 10_000
+SHARES_LIMIT = 10_000
 GLOBS = ("arch", "device", "kernel", "kind")
 
 
@@ -73,11 +72,7 @@ def _share(entry: Any, name: str) -> Share:
 def read(path: Path) -> Usage:
     """The shares of a file. Raises Unusable."""
     name = text.clean(path.name, 100)
-    try:
-        data, more = text.read_bounded(path.resolve(), FILE_LIMIT)
-        value = tomllib.loads("" if more else data.decode("utf-8"))
-    except (OSError, ValueError, RecursionError) as error:
-        raise Unusable(text.clean(f"{path}: {error}", 300)) from error
+    value = text.load_toml(path)
     shares = value.get("share")
     if value.get("format") != 1 or not isinstance(shares, list) or not 0 < len(shares) <= SHARES_LIMIT:
         raise Unusable(f"{name}: no shares: format = 1 and [[share]] are missing")

@@ -35,11 +35,8 @@ def _catalogue(paths: Sequence[Path]) -> Catalogue:
 def _out(written: str, output: Path | None) -> None:
     if output is None:
         sys.stdout.write(written)
-        return
-    try:
-        text.write_whole(output, written)
-    except OSError as error:
-        raise Unusable(f"{output}: cannot be written: {error.strerror}") from error
+    else:
+        text.write_named(output, written)
 
 
 def export(args: argparse.Namespace) -> int:
@@ -105,8 +102,9 @@ def merge_profiles(args: argparse.Namespace) -> int:
         old = schema.require("profile", text.load_json(args.update), str(args.update)) \
             if args.update.exists() else None
         made = versions.update(old, made)
-        speak.error(f"version {made['version']}")
     _out(text.dump_json(schema.require("profile", made, "the merged profile")), output)
+    if args.update:
+        speak.error(f"version {made['version']}")
     return OK
 
 

@@ -53,6 +53,8 @@ def read(path: Path) -> dict[str, str]:
 
 def tables(folder: Path) -> dict[str, dict[str, str]]:
     """Feature -> its table: of Documentation/features, of its folder perf, or of a kernel tree."""
+    if not folder.is_dir():
+        raise Unusable(text.clean(f"{folder}: no such folder", 300))
     for place in (folder, folder / "perf", folder / "Documentation/features/perf"):
         found = {name: place / name / "arch-support.txt" for name in SHOWN_BY}
         there = {name: read(path) for name, path in found.items() if path.is_file()}

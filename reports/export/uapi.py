@@ -119,7 +119,8 @@ def constants(headers: Sequence[Path]) -> Numbers:
 
 def headers_of(path: Path) -> list[Path]:
     """The header itself, or those of a kernel tree or of a folder of installed headers."""
-    if path.is_file():
+    if not path.is_dir():
+        text.require_file(path)
         return [path]
     for folder in FOLDERS:
         if (path / folder / HEADERS[0]).is_file():
