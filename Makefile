@@ -89,11 +89,11 @@ $(PROGRAMS) $(B)/falsify/launch:
 	$(Q)$(CC) $(LINK) -o $@ $^
 
 # The build refuses a probe whose declaration lacks a title, a since or a point. The harness's macros
-# define functions without prototypes and with unused parameters: those warnings are off.
+# define functions with unused parameters: that warning is off.
 $(B)/object/%.o: probes/%.c | $(HARNESS)
 	$(call say,PROBE,$(subst /,.,$*))
 	$(Q)mkdir -p $(@D) $(B)/declared/$(dir $*)
-	$(Q)$(CC) $(ALL_CFLAGS) -Wno-missing-prototypes -Wno-unused-parameter -isystem build/kselftest -I probes/kit \
+	$(Q)$(CC) $(ALL_CFLAGS) -Wno-unused-parameter -isystem build/kselftest -I probes/kit \
 		-DPROBE_ID='"$(subst /,.,$*)"' -MF $(B)/object/$*.d -MT $@ -c -o $@.new $<
 	$(Q)$(OBJCOPY) -O binary --only-section=.probeinfo $@.new $(B)/declared/$*.new
 	$(Q)(tr '\0' '\n' <$(B)/declared/$*.new | grep .; echo) >$(B)/declared/$*.txt

@@ -16,7 +16,7 @@
  *
  * Verdict words end the test at once, from the test or any function it calls, a fixture's set-up
  * included. They work in the test's own thread only: threads and children hand back values.
- * Neither they nor ASSERT_* belong in FIXTURE_TEARDOWN: the harness would run it for ever.
+ * Behind them, and behind a failed ASSERT, no FIXTURE_TEARDOWN runs: the test's exit cleans up.
  */
 #ifndef PROBE_H
 #define PROBE_H
@@ -41,28 +41,10 @@
 #include <time.h>
 #include <unistd.h>
 
-#include <linux/types.h>
-#include <kselftest.h>
-
-/*
- * The 6.1 generation prints a skipped test as "ok N # SKIP reason" and loses its name. This
- * prints the newer form; the harness itself stays as it is.
- */
-#define ksft_test_result_skip(fmt, reason)                                                 \
-	do {                                                                               \
-		ksft_inc_xskip_cnt();                                                      \
-		printf("ok %u %s%s%s.%s # SKIP %s\n", ksft_test_num(), f->name,            \
-		       variant->name[0] ? "." : "", variant->name, t->name, reason);       \
-	} while (0)
-#include <kselftest_harness.h>
-
-/* A test that waits longer than this has hung: the harness kills it, the verdict is unknown. */
-#undef TEST_TIMEOUT_DEFAULT
-#define TEST_TIMEOUT_DEFAULT 10
+#include "harness.h"
 
 #include "attrs.h"
 #include "counting.h"
-#include "internal.h"
 #include "open.h"
 #include "sampler.h"
 #include "say.h"
@@ -101,116 +83,6 @@
 #define FACT(name, type, unit, meaning) "fact=" #name " " #type " " unit " " meaning "\0"
 
 /* main(): the last line of every probe. */
-#define PROBE_MAIN                                                                             \
-	static void __attribute__((constructor)) __constructor_order_last(void)                \
-	{                                                                                      \
-		if (!__constructor_order)                                                      \
-			__constructor_order = _CONSTRUCTOR_ORDER_BACKWARD;                     \
-	}                                                                                      \
-	int main(int argc, char **argv)                                                        \
-	{                                                                                      \
-		return probe_main(argc, argv, probe_declaration, sizeof(probe_declaration));   \
-	}
-
-/* ------------------------------------------------------------------- the test that is running */
-
-/*
- * The name is the harness's: its ASSERT_* and EXPECT_* look for it, in the functions that tests
- * call as well. Only the test's own thread has it.
- */
-static __thread struct __test_metadata *_metadata __attribute__((unused));
-
-/* Ends the test with a verdict: how say.h's words reach the harness. */
-static inline noreturn void probe_end(const struct finding *finding)
-{
-	switch (finding->verdict) {
-	case BROKEN:
-		probe_evidence(finding->reason);
-		_metadata->passed = 0;
-		break;
-	case UNKNOWN:
-		TH_LOG("could not tell: %s", finding->reason);
-		_metadata->passed = 0;
-		break;
-	default:
-		SKIP(, "%s: %s", verdict_word(finding->verdict), finding->reason);
-	}
-	_metadata->setup_completed = false;	/* no teardown: the test's exit cleans up */
-	longjmp(_metadata->env, 1);
-}
-
-struct probe_test {
-	struct __test_metadata *test;
-	void (*body)(struct __test_metadata *, struct __fixture_variant_metadata *);
-};
-static struct probe_test *probe_tests;
-
-/* Stands in for the body of every test, its fixture's set-up included. */
-static inline void probe_run(struct __test_metadata *test,
-			     struct __fixture_variant_metadata *variant)
-{
-	const struct probe_test *own = probe_tests;
-
-	while (own->test != test)
-		own++;
-	_metadata = test;
-	test_begins(probe_end);
-	own->body(test, variant);
-}
-
-static inline int probe_run_all(int argc, char **argv)
-{
-	unsigned int count = 0;
-
-	for (struct __fixture_metadata *f = __fixture_list; f; f = f->next)
-		for (struct __test_metadata *t = f->tests; t; t = t->next) {
-			probe_tests = realloc(probe_tests, (count + 1) * sizeof(*probe_tests));
-			if (!probe_tests)
-				return KSFT_FAIL;
-			probe_tests[count++] = (struct probe_test){ t, t->fn };
-			t->fn = probe_run;
-		}
-	return test_harness_run(argc, argv);
-}
-
-/* Answer every test of a probe that may not run here with one and the same verdict. */
-static inline int probe_refuse_all(const struct finding *finding)
-{
-	struct __fixture_variant_metadata plain = { .name = "" }, *variant;
-	struct __fixture_metadata *f;
-	struct __test_metadata *t;
-	unsigned int planned = 0;
-
-	for (f = __fixture_list; f; f = f->next)
-		for (variant = f->variant ?: &plain; variant; variant = variant->next)
-			for (t = f->tests; t; t = t->next)
-				planned++;
-	ksft_print_header();
-	ksft_set_plan(planned);
-	for (f = __fixture_list; f; f = f->next)
-		for (variant = f->variant ?: &plain; variant; variant = variant->next)
-			for (t = f->tests; t; t = t->next) {
-				char reason[sizeof(finding->reason) + 16];
-
-				snprintf(reason, sizeof(reason), "%s: %s",
-					 verdict_word(finding->verdict), finding->reason);
-				ksft_test_result_skip("%s\n", reason);
-			}
-	return ksft_exit_pass();
-}
-
-static inline int probe_main(int argc, char **argv, const char *declaration, size_t size)
-{
-	struct finding finding;
-
-	if (argc > 1 && !strcmp(argv[1], "--describe")) {
-		probe_describe(declaration, size);
-		fflush(stdout);
-		_exit(0);
-	}
-	if (!probe_allowed(declaration, size, &finding))
-		return probe_refuse_all(&finding);
-	return probe_run_all(argc, argv);
-}
+#define PROBE_MAIN TEST_HARNESS_MAIN
 
 #endif

@@ -48,7 +48,7 @@ def test_a_changed_comment_makes_the_page_old(kit: Path) -> None:
 
 
 def test_no_probe_knows_the_harness_own_word() -> None:
-    """Helpers take no _metadata: probe.h notes the test that is running."""
+    """Helpers take no _metadata: harness.h notes the test that is running."""
     for file in (TREE / "probes").glob("*/*.[ch]"):
-        if file.name != "probe.h":
+        if file.name != "harness.h":
             assert not re.search(r"\b_metadata\b", file.read_text()), file
