@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 import shlex
 import shutil
@@ -15,7 +14,7 @@ from conftest import BUILD, TREE, run
 
 pytestmark = pytest.mark.xdist_group("make")  # make runs in the tree
 
-KERNEL = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "perfmodes/kselftest"
+KERNEL = TREE / "build/kselftest"
 MAKE = TREE / ".packaging/kselftest"
 
 
