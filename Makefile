@@ -32,7 +32,7 @@ OBJCOPY ?= $(CROSS_COMPILE)objcopy
 AR := $(CROSS_COMPILE)ar
 # musl has no kernel headers: the system's are searched last
 KERNEL_HEADERS := $(if $(findstring musl,$(CC)),-idirafter /usr/include \
-	-idirafter /usr/include/$(shell gcc -print-multiarch))
+	-idirafter /usr/include/$(shell gcc -print-multiarch 2>/dev/null))
 
 OPT ?= -O1
 CFLAGS ?= $(OPT)
@@ -60,20 +60,27 @@ all: shipped $(B)/falsify/launch	## build the probes (the default)
 shipped: $(PROGRAMS) $(PROBES:%=$(B)/object/%.o) $(PROBES:%=$(B)/probes/%)
 	$(if $(strip $(STALE)),$(Q)rm -f $(STALE))
 
-$(HARNESS):
-	$(Q)command -v $(firstword $(CC)) >/dev/null || { echo "make: no $(CC); try .ci/install build" >&2; exit 1; }
+$(HARNESS): | $(B)/compiles
 	$(Q)probes/kit/fetch-harness $(@D)
+
+# A program that does nothing, made once before all others: is there what it takes?
+$(B)/compiles:
+	$(Q)mkdir -p $(@D)
+	$(Q)printf '#include <stdio.h>\n#include <linux/types.h>\nint main(void) { return 0; }\n' >$@.c
+	$(Q){ $(CC) $(KERNEL_HEADERS) $(LINK) -o $@ $@.c && $(OBJCOPY) --version && $(AR) --version; } >/dev/null 2>&1 || \
+		{ echo "make: the build needs a C compiler ($(CC)) that makes static programs, and binutils;" \
+			"on Debian: apt-get install $$(echo $$(.ci/install --list build))" >&2; exit 1; }
 
 define compile
 	$(call say,CC,$<)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(ALL_CFLAGS) -c -o $@ $<
 endef
-$(B)/lib/%.o: lib/%.c
+$(B)/lib/%.o: lib/%.c | $(B)/compiles
 	$(compile)
-$(B)/%.o: probes/%.c
+$(B)/%.o: probes/%.c | $(B)/compiles
 	$(compile)
-$(B)/%.o: suites/%.c
+$(B)/%.o: suites/%.c | $(B)/compiles
 	$(compile)
 
 $(B)/lib/mechanism.a: $(MECHANISM)
@@ -90,7 +97,7 @@ $(PROGRAMS) $(B)/falsify/launch:
 
 # The build refuses a probe whose declaration lacks a title, a since or a point. The harness's macros
 # define functions with unused parameters: that warning is off.
-$(B)/object/%.o: probes/%.c | $(HARNESS)
+$(B)/object/%.o: probes/%.c | $(B)/compiles $(HARNESS)
 	$(call say,PROBE,$(subst /,.,$*))
 	$(Q)mkdir -p $(@D) $(B)/declared/$(dir $*)
 	$(Q)$(CC) $(ALL_CFLAGS) -Wno-unused-parameter -isystem build/kselftest -I probes/kit \

@@ -87,11 +87,19 @@ none() {	# WHAT WORD NAMES
 absolute() { case $1 in '' | /*) printf '%s' "$1" ;; *) printf '%s/%s' "$PWD" "$1" ;; esac; }
 help() { sed -n '4,/^set -eu/{/^# \{0,1\}/s///p;}' "$here/run.sh"; }
 
+install_hint() { printf 'on Debian: apt-get install'; "$here/.ci/install" --list "$@" 2>/dev/null | tr '\n' ' ' | sed 's/^/ /; s/ $//'; }
+need_tools() {	# what the build lacks, in one sentence
+	command -v make >/dev/null || die 3 "no make to build with; $(install_hint build reports)"
+	lacking=$(make -s --no-print-directory -C "$here" "build/${ARCH:-$(uname -m)}/compiles" 2>&1) ||
+		{ lacking=${lacking%%"$newline"*} && die 3 "${lacking#make: }"; }
+}
+
 python() {	# hand over to a Python package of this tree
 	[ -d "$here/reports" ] || die 3 "'$1' needs the source tree; this is only a bundle"
 	[ ! -x "$here/.ci/install" ] || "$here/.ci/install" reports || exit 3	# none in a package
 	interpreter=/usr/bin/python3
 	[ -x $interpreter ] || interpreter=python3
+	command -v $interpreter >/dev/null || die 3 "no Python 3 for $1; $(install_hint reports)"
 	# Paths that the caller gives to `kernels` are of the folder it is called in; nothing is imported from there.
 	export PYTHONPATH="$here" PYTHONSAFEPATH=1 PERFMODES_COMMAND="./run.sh${verb:+ $verb}"
 	case $1 in
@@ -111,8 +119,8 @@ doctor() {	# from the tree or from a bundle; in a tree of somebody else's as it 
 	doctor=$here/bin/doctor
 	if [ -f "$here/Makefile" ]; then
 		doctor=$here/build/${ARCH:-$(uname -m)}/doctor
-		{ "$here/.ci/install" build && make -s --no-print-directory -C "$here" "${doctor#"$here/"}" \
-			>&2; } || [ -x "$doctor" ] || exit 3
+		{ "$here/.ci/install" build && { [ -x "$doctor" ] || need_tools; } &&
+			make -s --no-print-directory -C "$here" "${doctor#"$here/"}" >&2; } || [ -x "$doctor" ] || exit 3
 	fi
 	exec "$doctor" "$@"
 }
@@ -182,6 +190,7 @@ if [ -f "$here/Makefile" ]; then
 		"$here/.ci/install" build reports || exit 3
 		silent=-s
 		if ! make -C "$here" -q all >/dev/null 2>&1; then
+			need_tools
 			say "perfmodes: building (a few minutes the first time)"
 			if [ "$quiet" = no ] && [ -t 2 ]; then silent=''; fi
 		fi
