@@ -4,7 +4,7 @@
 
 Each FILE is named with its SHA-256. The parts that come from elsewhere are those that the build takes:
 the C library and the compiler's library in the static programs, yajl, and the harness of the kernel's
-self-tests below the folder HARNESS. A part that is not installed here is named without its version.
+self-tests below the folder HARNESS. A part whose version nobody here knows is named without.
 The time is SOURCE_DATE_EPOCH.
 """
 
@@ -13,12 +13,15 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 import subprocess
 import sys
 from datetime import datetime, timezone
 from pathlib import Path
 from urllib.parse import quote
 
+# Its table says which kernel has which harness.
+FETCH = Path(__file__).resolve().parents[1] / "probes/kit/fetch-harness"
 PARTS = (("musl-dev", "musl", "MIT", "C library of the static programs"),
          ("libgcc-12-dev", "libgcc", "GPL-3.0-only WITH GCC-exception-3.1", "compiler's library"),
          ("libyajl-dev", "yajl", "ISC", "JSON reader of the library"))
@@ -56,11 +59,14 @@ def part(package: str, name: str, terms: str, what: str) -> dict[str, object]:
 def harness(folder: Path) -> dict[str, object]:
     header = folder / "kselftest_harness.h"
     made: dict[str, object] = {
-        "type": "library", "bom-ref": "kselftest", "name": "kselftest", "version": "6.1",
+        "type": "library", "bom-ref": "kselftest", "name": "kselftest",
         "description": "harness of the kernel's self-tests, in the probes",
         "licenses": licence("GPL-2.0-only")}
     if header.is_file():
-        made["hashes"] = digest(header)
+        made["hashes"] = hashes = digest(header)
+        known = re.search(rf"{hashes[0]['content']} linux-source-([0-9.]+)", FETCH.read_text())
+        if known:
+            made["version"] = known[1]
     return made
 
 

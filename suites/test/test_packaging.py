@@ -3,9 +3,11 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import re
+import shutil
 import subprocess
 import tarfile
 from pathlib import Path
@@ -167,6 +169,21 @@ def test_the_sbom_names_the_files_and_their_parts(tmp_path: Path) -> None:
     assert len(made["components"][0]["hashes"][0]["content"]) == 64
     refs = {part["bom-ref"] for part in made["components"]}
     assert set(made["dependencies"][0]["dependsOn"]) <= refs
+
+
+def test_the_sbom_knows_the_harness_by_its_bytes(tmp_path: Path) -> None:
+    script = (TREE / "probes/kit/fetch-harness").read_text()
+    (tmp_path / "kselftest_harness.h").write_text("mine\n")
+    words = (tmp_path / ".packaging/sbom.py", "1.2.3", tmp_path)
+    for name in (".packaging", "probes/kit"):
+        (tmp_path / name).mkdir(parents=True)
+    shutil.copy(PACKAGING / "sbom.py", tmp_path / ".packaging")
+    mine = hashlib.sha256(b"mine\n").hexdigest()
+    for digest, version in (("0" * 64, None), (mine, "6.12")):
+        (tmp_path / "probes/kit/fetch-harness").write_text(
+            re.sub(r"\w{64} (?=linux-source-6\.12\n)", f"{digest} ", script))
+        (part,) = [part for part in json.loads(run(*words).stdout)["components"] if part["name"] == "kselftest"]
+        assert part.get("version") == version and part["hashes"][0]["content"] == mine
 
 
 def test_a_package_url_has_no_plus_sign(tmp_path: Path) -> None:
