@@ -27,6 +27,12 @@ def test_the_package_has_the_version_of_the_library() -> None:
     assert first.startswith(f"perfmodes ({VERSION}-")
 
 
+def test_no_page_is_taken_for_a_generated_one() -> None:
+    """A page with a line of more than 512 bytes, says lintian, has its source elsewhere."""
+    pages = [page for folder in ("lib", "reports") for kind in ("*.html", "*.js") for page in (TREE / folder).rglob(kind)]
+    assert pages and not [str(page) for page in pages if max(map(len, page.read_bytes().split(b"\n"))) > 512]
+
+
 # ----------------------------------------------------------------------------------- the archive
 
 def tree_of(folder: Path, mode: int) -> Path:
