@@ -7,6 +7,7 @@
 #   V=1                 show commands;  WERROR=1  warnings are errors
 #   KSELFTEST_DIR=...   take the kselftest harness from a kernel tree
 #   NO_INSTALL=1        never install packages
+#   PREFIX=/usr/local   where make install puts things;  DESTDIR=  a folder in front of it
 
 ARCH ?= $(shell uname -m)
 B := build/$(ARCH)
@@ -20,6 +21,7 @@ ifneq ($(filter-out $(HOST) $(HOST)-%,$(ARCH)),)
     include $(B)/cross/tools.mk
   endif
 endif
+include .packaging/needs.mk
 
 ifeq ($(origin CC),default)
   ifneq ($(CROSS_COMPILE),)
@@ -56,6 +58,7 @@ HARNESS := build/kselftest/kselftest_harness.h
 STALE := $(filter-out $(PROBES:%=$(B)/probes/%),$(wildcard $(B)/probes/*/*)) \
 	$(filter-out $(PROBES:%=$(B)/declared/%.txt),$(wildcard $(B)/declared/*/*))
 
+##@ Probes
 all: shipped $(B)/falsify/launch	## build the probes (the default)
 shipped: $(PROGRAMS) $(PROBES:%=$(B)/object/%.o) $(PROBES:%=$(B)/probes/%)
 	$(if $(strip $(STALE)),$(Q)rm -f $(STALE))
@@ -116,7 +119,7 @@ bundles:	## a bundle for every machine of the kernel matrix
 $(B)/cross/tools.mk: kernels/source/cross.py
 	$(Q)$(PYTHON) -m kernels cross $(ARCH) $(@D) $(if $(NO_INSTALL),--no-install)
 
-# One probe by its name: make probes/ring/write_backward
+# probes/AREA/NAME:	## build one probe: make probes/ring/write_backward
 $(PROBES:%=probes/%): probes/%: $(B)/probes/%
 
 include lib/build.mk $(wildcard lib/*/build.mk) suites/tests.mk .packaging/bundle.mk .packaging/release.mk
@@ -125,7 +128,9 @@ clean:		## remove build/
 	rm -rf build
 
 help:		## print this
-	@sed -n 's/^\([a-z-]*\):.*## *\(.*\)/  \1	\2/p' $(filter %Makefile %build.mk %tests.mk %bundle.mk %release.mk,$(MAKEFILE_LIST)) | expand -t 20
+	@sed -n 's/^##@ //p; s/^\(# \)\{0,1\}\([A-Za-z/-]*\):.*## *\(.*\)/  \2	\3/p' \
+		$(filter %Makefile %build.mk %tests.mk %bundle.mk %release.mk,$(MAKEFILE_LIST)) | expand -t 20
+	@echo Variables && sed -n 's/^#   \([A-Z_0-9]*=\)/  \1/p' $(firstword $(MAKEFILE_LIST))
 
 .PHONY: all shipped bundle bundles clean help changed $(PROBES:%=probes/%)
 .DELETE_ON_ERROR:

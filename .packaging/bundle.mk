@@ -3,7 +3,8 @@
 # bin/probe is all probes as one program, called by links: what they share is in it once, a seventh
 # of the size of the single programs.
 
-bundle: $(B)/bundle.tar	## what a device or guest needs: build/$(ARCH)/bundle, and as bundle.tar
+##@ Bundles and packages
+bundle: $(B)/bundle.tar	## what a device or guest needs, in build/ARCH: bundle, bundle.tar
 
 # The symbols of a probe become its own, its main() gets the probe's name, and its constructors a
 # section that can be found by name. What i386 takes its own address with stays global: the linker
@@ -40,7 +41,7 @@ $(B)/bundle.tar: $(PROGRAMS) $(B)/probe run.sh $(wildcard suites/*.txt) .packagi
 	$(Q).packaging/tar $@ $(B) bundle
 
 SUITE ?= default
-kselftest: $(B)/bundle.tar	## the probes of SUITE= as a collection for run_kselftest.sh: DESTDIR=DIR
+kselftest: $(B)/bundle.tar	## probes of SUITE= as a collection for run_kselftest.sh, into DESTDIR=
 	$(Q)[ -n "$(DESTDIR)" ] || { echo "make: DESTDIR= is to name the folder of run_kselftest.sh" >&2; exit 1; }
 	$(Q).packaging/kselftest $(B)/bundle "$(DESTDIR)" "$(SUITE)"
 .PHONY: kselftest

@@ -5,15 +5,8 @@ VERSION := $(shell sed -n 's/^Version: //p' lib/perfmodes.pc.in)
 SUITEDIR := $(PREFIX)/lib/perfmodes
 RELEASE := build/release
 
-# What the library needs is asked for before the first compiler run of it.
-need-library:
-	$(Q)PYTHON=$(PYTHON) .packaging/need-library '$(LIB_CC)'
-$(patsubst lib/%.c,$(B)/pic/%.o,$(LIB_SOURCES)) $(B)/man/done: | need-library
-need-all:
-	$(Q)PYTHON=$(PYTHON) .packaging/need-library '$(LIB_CC)' all
-
 # The suite with its reports, as a package has it; make install has the library.
-install-suite: bundle	## install probes, runner and reports under $(DESTDIR)$(PREFIX)
+install-suite: bundle	## install probes, runner and reports under DESTDIR, PREFIX
 	$(Q)install -d "$(DESTDIR)$(SUITEDIR)/lib" "$(DESTDIR)$(SUITEDIR)/suites"
 	$(Q)cp -R --no-preserve=ownership $(B)/bundle/* "$(DESTDIR)$(SUITEDIR)/"
 	$(Q)tar -cf - --exclude=__pycache__ --exclude=reports/test reports suites/expect lib/*.def lib/profiles/*.json | \
@@ -41,7 +34,7 @@ tarball: $(RELEASE)/source	## the source as build/release/perfmodes-VERSION.tar.
 
 # A source package needs dpkg-dev, debhelper and what .packaging/debian/control names.
 DEB_FLAGS ?= -us -uc
-deb: tarball	## Debian packages in build/deb; DEB_FLAGS='-us -uc -S' for the source package alone
+deb: tarball	## Debian packages in build/deb; DEB_FLAGS='-us -uc -S': the source package
 	$(call say,DEB,build/deb)
 	$(Q)rm -rf build/deb && mkdir -p build/deb
 	$(Q)cp $(RELEASE)/perfmodes-$(VERSION).tar.xz build/deb/perfmodes_$(VERSION).orig.tar.xz
@@ -50,12 +43,12 @@ deb: tarball	## Debian packages in build/deb; DEB_FLAGS='-us -uc -S' for the sou
 	$(Q)cd build/deb/perfmodes-$(VERSION) && env -u MAKEFLAGS -u MAKELEVEL -u MFLAGS dpkg-buildpackage $(DEB_FLAGS)
 
 # The symbols that the shared library has, against those that a release had.
-abi: $(B)/libperfmodes.so.0	## is the library's interface the one of .packaging/debian/libperfmodes0.symbols?
+abi: $(B)/libperfmodes.so.0	## compare the library's symbols with those written down
 	$(Q).packaging/abi $< .packaging/debian/libperfmodes0.symbols
 
 # Every machine of the matrix whose cross compiler is installed; the others are named with their packages.
 RELEASE_ARCHES ?= $$($(PYTHON) -m kernels bundles --here)
-release: tarball	## source, a bundle for each machine, SBOM and checksums, in build/release
+release: tarball	## source, bundles, SBOM and checksums in build/release; RELEASE_ARCHES=x86_64
 	$(Q)rm -f $(RELEASE)/perfmodes-$(VERSION)-*.tar.xz $(RELEASE)/perfmodes-$(VERSION).cdx.json $(RELEASE)/SHA256SUMS
 	$(Q)arches="$(RELEASE_ARCHES)" && [ -n "$$arches" ] || { echo "make: no machine to make a bundle for" >&2; exit 1; }; \
 		for arch in $$arches; do $(MAKE) ARCH=$$arch bundle || exit 1; \
@@ -64,9 +57,9 @@ release: tarball	## source, a bundle for each machine, SBOM and checksums, in bu
 
 # Of all that is in $(RELEASE), whatever was built for.
 release-sums:
-	$(Q)cd $(RELEASE) && SOURCE_DATE_EPOCH=$$("$(CURDIR)/.packaging/tar" --time) "$(CURDIR)/.packaging/sbom.py" $(VERSION) \
+	$(Q)cd $(RELEASE) && SOURCE_DATE_EPOCH=$$("$(CURDIR)/.packaging/tar" --time) $(PYTHON) "$(CURDIR)/.packaging/sbom.py" $(VERSION) \
 		"$(CURDIR)/build/kselftest" perfmodes-$(VERSION)*.tar.xz >perfmodes-$(VERSION).cdx.json
 	$(Q)cd $(RELEASE) && sha256sum perfmodes-$(VERSION)*.tar.xz perfmodes-$(VERSION).cdx.json >SHA256SUMS
 	$(Q)cat $(RELEASE)/SHA256SUMS
 
-.PHONY: need-library need-all install-suite uninstall-suite tarball deb abi release release-sums $(RELEASE)/source
+.PHONY: install-suite uninstall-suite tarball deb abi release release-sums $(RELEASE)/source

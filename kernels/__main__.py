@@ -9,7 +9,8 @@ import sys
 from importlib.util import find_spec
 
 SYSTEM = "/usr/bin/python3"
-PACKAGES = {"apt_pkg": "python3-apt", "rich": "python3-rich", "tomllib": "python3 (3.11 or later)"}
+PACKAGES = {"apt_pkg": "python3-apt", "jsonschema": "python3-jsonschema", "rich": "python3-rich",
+            "tomllib": "python3 (3.11 or later)"}
 
 
 def main() -> int:

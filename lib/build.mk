@@ -15,6 +15,7 @@ LIB_CC := $(CROSS_COMPILE)gcc
 LIB_FLAGS := -std=gnu11 $(WARNINGS) -pthread -MMD -MP
 YAJL := -l:libyajl_s.a
 
+##@ Library
 library: $(B)/libperfmodes.a $(B)/libperfmodes.so.0 $(B)/perfmodes-doctor examples	## build libperfmodes and its examples
 examples: $(patsubst lib/%.c,$(B)/%,$(wildcard lib/examples/*.c))
 
@@ -134,7 +135,7 @@ $(B)/ebb: $(patsubst %,$(B)/%.o,$(basename $(wildcard lib/test/ebb/*.[cS])) lib/
 $(GUESTS):
 	$(call say,LINK,$@)
 	$(Q)$(CC) $(LINK) -o $@ $^
-library-bundle: bundle $(GUESTS)	## the bundle with the census: ./run.sh kernels --no-build --suite library
+library-bundle: bundle $(GUESTS)	## the bundle with the tests that ./run.sh kernels --suite library runs
 	$(Q)mkdir -p $(B)/bundle/bin/probes/library
 	$(Q)for name in $(notdir $(GUESTS)); do \
 		$(CROSS_COMPILE)strip -o $(B)/bundle/bin/probes/library/$$name $(B)/$$name || exit 1; done
@@ -144,17 +145,16 @@ library-bundle: bundle $(GUESTS)	## the bundle with the census: ./run.sh kernels
 # GUEST=NAME the default suite in a kernel of the matrix, too. bench-table puts a run into READMEs.
 BENCH ?= $(patsubst lib/bench/%.c,%,$(wildcard lib/bench/*.c)) suite
 SUITE_BENCH := lib/bench/suite.py$(if $(GUEST), --guest $(GUEST)) $(B)/bench/nothing
-bench: $(patsubst %,$(B)/bench/%,$(filter-out suite,$(BENCH)))	## measure the library beside others: table, JSON in build/
+bench: $(patsubst %,$(B)/bench/%,$(filter-out suite,$(BENCH)))	## measure the library beside others; BENCH=counter ROUNDS=1 is a short one
 bench: $(if $(filter suite,$(BENCH)),$(B)/bench/nothing shipped bundle)
 	$(Q)$(PYTHON) lib/bench/bench.py --json build/bench $(if $(ROUNDS),--rounds $(ROUNDS)) \
 		$(patsubst %,$(B)/bench/%,$(filter-out suite,$(BENCH))) $(if $(filter suite,$(BENCH)),"$(SUITE_BENCH)")
-bench-table:	## the tables of README.md and lib/bench/README.md, of the last `make bench`
+bench-table:	## put the last `make bench` into the tables of the READMEs
 	$(Q)$(PYTHON) lib/bench/table.py --take build/bench/run.json --write
 $(B)/bench/nothing: lib/bench/peer/nothing.c
 	$(Q)mkdir -p $(@D) && $(LIB_CC) -O2 -static -o $@ $<
 $(B)/bench/%: lib/bench/%.c lib/bench/bench.h $(B)/libperfmodes.a
 	$(call say,BENCH,$@)
-	$(Q)$(if $(NO_INSTALL),:,.ci/install bench)
 	$(Q)mkdir -p $(@D) && $(LIB_CC) -std=gnu11 -O2 $(WARNINGS) -Ilib -o $@ $(filter-out %.h %.def,$^) \
 		$(YAJL) $(PEERS_$*) -pthread
 PEERS_counter := -lpapi
@@ -192,7 +192,7 @@ $(B)/man/done: lib/man/pages.py $(wildcard lib/man/*.in) $(HEADERS:%=lib/%)
 	$(Q)rm -rf $(@D) && $(PYTHON) lib/man/pages.py $(@D) $(HEADERS:%=lib/%) -- $(filter %.in,$^)
 	$(Q)cp lib/man/*.[17] $(@D)/ && touch $@
 
-install: library $(B)/man/done	## install library, doctor and man pages under $(DESTDIR)$(PREFIX)
+install: library $(B)/man/done	## install library, doctor and man pages under DESTDIR, PREFIX
 	$(Q)$(call put,644,$(PREFIX)/include,$(HEADERS:%=lib/%))
 	$(Q)$(call put,644,$(LIBDIR),$(B)/libperfmodes.a)
 	$(Q)$(call put,755,$(LIBDIR),$(B)/libperfmodes.so.0)
@@ -203,7 +203,7 @@ install: library $(B)/man/done	## install library, doctor and man pages under $(
 	$(Q)$(call put_pages,$(B)/man)
 	$(Q)$(call put_pc,lib/perfmodes.pc.in)
 
-install-all: need-all	## install, and every optional part: sampler, stacks, topology, names of libpfm4, bindings
+install-all:	## install, and every optional part below
 	$(Q)$(MAKE) --no-print-directory install install-stacks install-sampler install-topology install-pfm install-bindings
 
 # All that some install-* puts somewhere, of parts that are not built here, too: what lies in the tree says what

@@ -16,6 +16,7 @@ BESIDE = $(shell $(PYTHON) -c 'import xdist' 2>/dev/null && echo '-n $(1) --dist
 CPUS := $(shell nproc)
 ROOMS := lib reports kernels suites
 
+##@ Tests
 quick:		## build what changed and run the tests of a minute: on each save
 	$(Q)$(if $(NO_INSTALL),:,.ci/install build reports quick)
 	$(Q)$(MAKE) --no-print-directory -j$(CPUS) WERROR=1 all library unit-tests
@@ -63,10 +64,10 @@ build/test/launcher_fuzz: probes/launcher/fuzz/launcher_fuzz.c $(wildcard probes
 fuzz-targets: $(LIB_FUZZ) build/test/launcher_fuzz
 
 SECONDS ?= 60
-fuzz: fuzz-targets	## mutate what each reader reads: each target for SECONDS=60, findings in build/fuzz
+fuzz: fuzz-targets	## mutate what each reader reads, each for SECONDS=60; findings in build/fuzz
 	$(Q)$(PYTHON) suites/test/fuzz/run.py --seconds $(SECONDS)
 
-compare-builds:	## the same verdicts from gcc and clang at -O0, -O2, -O3
+compare-builds: shipped	## the same verdicts from gcc and clang at -O0, -O2, -O3
 	$(Q)suites/compare_builds.py
 
 odd-machines: bundle $(B)/deny_calls	## the same answers on btrfs, with one CPU, without /proc, in a container ...
@@ -74,7 +75,7 @@ odd-machines: bundle $(B)/deny_calls	## the same answers on btrfs, with one CPU,
 $(B)/deny_calls: suites/deny_calls.c
 	$(Q)mkdir -p $(@D) && gcc -std=gnu11 -O1 $(WARNINGS) -o $@ $<
 
-falsify: all lying-probes	## run probes on kernels that lie: each point must be able to fail; PROBE='ring.*' for a few
+falsify: all lying-probes	## each point must be able to fail, on kernels that lie; PROBE='ring.*': a few
 	$(Q)ARCH=$(ARCH) suites/falsify/falsify.py $(if $(PROBE),--probe '$(PROBE)')
 
 # A probe with the lies of falsify/lies between it and its calls; PERFMODES_LIE names one. Never in a bundle

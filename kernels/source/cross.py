@@ -128,7 +128,7 @@ def make_tools(arch: Arch, folder: Path, fetcher: Fetcher) -> Path:
     tools = folder / "tools.mk"
     tools.write_text(
         f"# musl-dev {musl.package.version}, sha256 {musl.package.sha256}\n"
-        f"CROSS_COMPILE := {arch.triple}-\nCC := {folder}/cc\n"
+        f"CROSS_COMPILE := {arch.triple}-\nCC := {folder}/cc\nDEBIAN_ARCH := {arch.apt}\n"
     )
     return tools
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
+import ast
 import os
 import signal
 import subprocess
@@ -13,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from kernels import ROOT, cli, matrix, options
+from kernels import ROOT, __main__, cli, matrix, options
 from kernels.errors import Usage
 from kernels.place.outcome import Outcome
 from kernels.place.report import Report
@@ -21,6 +22,16 @@ from kernels.show import summary as show
 
 ROW = matrix.load().rows["uml"]
 GONE = replace(ROW, name="gone", unavailable="no archive has it")
+
+
+def test_each_package_that_is_imported_at_the_start_can_be_named() -> None:
+    listed = "import sys, kernels.cli; print(*(m.__file__ for m in sys.modules.values() if getattr(m, '__file__', 0)))"
+    done = subprocess.run([sys.executable, "-c", listed], cwd=ROOT, capture_output=True, text=True, check=True)
+    ours = [ast.parse(Path(name).read_text()) for name in done.stdout.split() if Path(name).is_relative_to(ROOT)]
+    found = {alias.name for tree in ours for node in tree.body if isinstance(node, ast.Import) for alias in node.names}
+    found |= {node.module for tree in ours for node in tree.body if isinstance(node, ast.ImportFrom) and node.module}
+    others = {name.partition(".")[0] for name in found} - set(sys.stdlib_module_names) - {"kernels", "reports"}
+    assert "rich" in others and others <= set(__main__.PACKAGES)
 
 
 def test_the_list_is_printed(capsys: pytest.CaptureFixture[str]) -> None:

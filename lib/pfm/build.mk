@@ -3,7 +3,8 @@
 # libpfm4's header; the library itself is loaded at run time.
 
 ifeq ($(CROSS_COMPILE),)
-HAVE_PFM := $(shell echo '\#include <perfmon/pfmlib_perf_event.h>' | $(LIB_CC) -E -x c - >/dev/null 2>&1 && echo yes)
+HASH := \#
+HAVE_PFM := $(shell echo '$(HASH)include <perfmon/pfmlib_perf_event.h>' | $(LIB_CC) -E -x c - >/dev/null 2>&1 && echo yes)
 endif
 PFM := $(wildcard lib/pfm/*.c)
 PFM_TESTS := $(patsubst lib/test/%.c,build/test/%,$(wildcard lib/test/pfm/*_test.c))

@@ -74,9 +74,10 @@ def build() -> Path:
 
 def run(*command: str | Path, timeout: float = 120, **options) -> subprocess.CompletedProcess[str]:
     """Run a command in the tree, captured as text, without a terminal."""
+    if "input" not in options:
+        options["stdin"] = subprocess.DEVNULL
     return subprocess.run([str(c) for c in command], cwd=options.pop("cwd", TREE), timeout=timeout,
-                          capture_output=True, text=True, errors="backslashreplace",
-                          stdin=subprocess.DEVNULL, check=False, **options)
+                          capture_output=True, text=True, errors="backslashreplace", check=False, **options)
 
 
 def run_suite(out: Path, *arguments: str, shell: str = "sh", tree: Path = TREE, timeout: float = 240,

@@ -120,43 +120,6 @@ def test_a_changed_interface_is_told(tmp_path: Path, how: str) -> None:
     assert ("pm_was_there" if how == "gone" else "pm_session_attach") in done.stdout
 
 
-# ------------------------------------------------------------------------------ what is lacking
-
-def compiler_without(folder: Path, header: str) -> Path:
-    compiler = folder / "cc"
-    compiler.write_text(f"#!/bin/sh\n! grep -q '<{header}>'\n")
-    compiler.chmod(0o755)
-    return compiler
-
-
-@pytest.mark.parametrize("absent, named", [
-    ("yajl/yajl_parse.h", "libyajl-dev"), ("stdio.h", "libc6-dev"), ("linux/types.h", "linux-libc-dev")])
-def test_a_missing_header_is_named_with_its_package(tmp_path: Path, absent: str, named: str) -> None:
-    done = run(PACKAGING / "need-library", compiler_without(tmp_path, absent))
-    assert done.returncode == 1 and done.stderr.count("\n") == 1
-    assert f"apt-get install {named}" in done.stderr
-
-
-def test_a_missing_compiler_is_named() -> None:
-    done = run(PACKAGING / "need-library", "no-such-compiler")
-    assert done.returncode == 1 and "no-such-compiler" in done.stderr
-    assert "apt-get install gcc libc6-dev libyajl-dev" in done.stderr
-
-
-@pytest.mark.parametrize("absent, named", [
-    ("elfutils/libdwfl.h", "libdw-dev"), ("zlib.h", "zlib1g-dev"), ("hwloc.h", "libhwloc-dev")])
-def test_what_optional_parts_need_is_named_when_all_is_wanted(tmp_path: Path, absent: str, named: str) -> None:
-    compiler = compiler_without(tmp_path, absent)
-    assert run(PACKAGING / "need-library", compiler).returncode == 0
-    done = run(PACKAGING / "need-library", compiler, "all")
-    assert done.returncode == 1 and done.stderr.count("\n") == 1
-    assert f"apt-get install {named}" in done.stderr
-
-
-def test_nothing_is_lacking_here() -> None:
-    assert run(PACKAGING / "need-library", "gcc").returncode == 0
-
-
 # ------------------------------------------------------------------------------------- the SBOM
 
 def test_the_sbom_names_the_files_and_their_parts(tmp_path: Path) -> None:
