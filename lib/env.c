@@ -5,6 +5,7 @@
 #include "pm_sys.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -203,18 +204,72 @@ bool pm_in_user_namespace(void)
 
 /* --------------------------------------------------------------------------------- the gate */
 
+/*
+ * A line of /proc/kallsyms is "ADDRESS TYPE NAME", and the function of a system call is T:
+ * "sys_bpf", "__x64_sys_bpf". Where the kernel is built without the call, the name is W, a weak
+ * alias of the function that says ENOSYS.
+ */
+static bool is_function_of(const char *line, const char *call)
+{
+	const char *name = strstr(line, " T ");
+	const size_t length = strlen(call);
+	size_t before;
+
+	if (name == NULL || strlen(name += 3) < length + 4)
+		return false;
+	before = strlen(name) - length - 4;
+	return strncmp(name + before, "sys_", 4) == 0 && strcmp(name + before + 4, call) == 0 &&
+		(before == 0 || name[0] == '.' || strncmp(name, "__", 2) == 0);
+}
+
+/* Whether the kernel's list of its functions shows the call. An unreadable list shows nothing. */
+static bool kernel_lists(const char *call)
+{
+	char text[4096], *line, *end;
+	size_t kept = 0;
+	bool found = false;
+	ssize_t n;
+	int fd = open("/proc/kallsyms", O_RDONLY | O_CLOEXEC);
+
+	if (fd < 0)
+		return false;
+	while (!found && (n = read(fd, text + kept, sizeof(text) - 1 - kept)) > 0) {
+		kept += (size_t)n;
+		text[kept] = '\0';
+		for (line = text; !found && (end = strchr(line, '\n')) != NULL; line = end + 1) {
+			*end = '\0';
+			found = is_function_of(line, call);
+		}
+		kept = strlen(line);
+		memmove(text, line, kept);
+	}
+	close(fd);
+	return found;
+}
+
+enum pm_enosys pm_enosys_ask(const struct pm_env *env, const char *call)
+{
+	if ((env->seccomp_mode >= 0 ? env->seccomp_mode : ask_seccomp_mode()) == 0)
+		return PM_ENOSYS_KERNEL;
+	return kernel_lists(call) ? PM_ENOSYS_FILTER : PM_ENOSYS_UNTOLD;
+}
+
 /* A flag that no kernel has. Below bit 32, because above it older kernels (< v3.15) look away. */
 #define IMPOSSIBLE_FLAG (1UL << 30)
 
 enum pm_perf_answer pm_perf_ask(const struct pm_env *env, int *ret_errno)
 {
+	static const enum pm_perf_answer without_file[] = {
+		[PM_ENOSYS_KERNEL] = PM_PERF_NOT_BUILT, [PM_ENOSYS_FILTER] = PM_PERF_FILTERED,
+		[PM_ENOSYS_UNTOLD] = PM_PERF_UNTOLD,
+	};
 	struct perf_event_attr attr = { .type = PERF_TYPE_SOFTWARE, .size = PERF_ATTR_SIZE_VER0 };
 	int flags_err = pm_open_raw(&attr, 0, -1, -1, IMPOSSIBLE_FLAG);
 	int size_err;
 
 	if (flags_err == -ENOSYS && !env->paranoid_present) {
 		*ret_errno = ENOSYS;
-		return PM_PERF_NOT_BUILT;
+		return without_file[pm_enosys_ask(env, "perf_event_open")];
 	}
 	if (flags_err != -EINVAL) {
 		if (flags_err >= 0)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The gates of mmap(2) and of tracefs, and the search in every table of gates. */
+/* The gates of mmap(2), of tracefs and of other calls, and the search in every table of gates. */
 #include "gate.h"
 
 #include <errno.h>
@@ -133,6 +133,75 @@ static const struct pm_gate tracefs_gates[] = {
 	PM_GATE_ROW(trace_unmounted, NO_EVENT, ABSENT, pm_gate_any),
 };
 
+/* -------------------------------------------------------------------------- other system calls */
+
+static bool is_call_filtered(const struct pm_refused *refused)
+{
+	return refused->error == ENOSYS && refused->enosys == PM_ENOSYS_FILTER;
+}
+
+static void say_call_filtered(const struct pm_refused *refused, struct pm_gate_words *ret)
+{
+	PM_SAY(ret->brief, "seccomp or container filter answers ENOSYS to %s", refused->name);
+	PM_SAY(ret->gate, "a system call filter answers ENOSYS to %s, which this kernel has",
+	       refused->name);
+	PM_SAY(ret->change, "allow %s in the filter", refused->name);
+}
+
+static bool is_call_untold(const struct pm_refused *refused)
+{
+	return refused->error == ENOSYS && refused->enosys == PM_ENOSYS_UNTOLD;
+}
+
+static void say_call_untold(const struct pm_refused *refused, struct pm_gate_words *ret)
+{
+	PM_SAY(ret->brief, "ENOSYS to %s, from this kernel or a system call filter: "
+	       "/proc/kallsyms does not tell", refused->name);
+	PM_SAY(ret->gate, "this kernel has no %s, or a system call filter answers in its place",
+	       refused->name);
+	PM_SAY(ret->change, "allow %s in the filter, or let /proc/kallsyms be read to learn which",
+	       refused->name);
+}
+
+static bool is_call_not_built(const struct pm_refused *refused)
+{
+	return refused->error == ENOSYS;
+}
+
+static void say_call_not_built(const struct pm_refused *refused, struct pm_gate_words *ret)
+{
+	PM_SAY(ret->brief, "this kernel has no %s (ENOSYS)", refused->name);
+	PM_SAY(ret->gate, "this kernel has no %s", refused->name);
+}
+
+static bool is_call_denied(const struct pm_refused *refused)
+{
+	return refused->error == EPERM || refused->error == EACCES;
+}
+
+static void say_call_denied(const struct pm_refused *refused, struct pm_gate_words *ret)
+{
+	PM_SAY(ret->brief, "%s to %s: a missing capability, a security module%s",
+	       pm_errno_name(refused->error), refused->name,
+	       refused->env->seccomp_mode == 0 ? "" : " or a system call filter");
+	PM_SAY(ret->gate, "a missing capability, a security module or a filter refuses %s",
+	       refused->name);
+}
+
+static void say_any_call(const struct pm_refused *refused, struct pm_gate_words *ret)
+{
+	PM_SAY(ret->brief, "%s: %s", refused->name, pm_errno_name(refused->error));
+	PM_SAY(ret->gate, "%s", strerror(refused->error));
+}
+
+static const struct pm_gate call_gates[] = {
+	PM_GATE_ROW(call_filtered, FILTER, BLOCKED, is_call_filtered),
+	PM_GATE_ROW(call_untold, UNKNOWN, UNTOLD, is_call_untold),
+	PM_GATE_ROW(call_not_built, NOT_BUILT, ABSENT, is_call_not_built),
+	PM_GATE_ROW(call_denied, LSM, BLOCKED, is_call_denied),
+	PM_GATE_ROW(any_call, UNKNOWN, UNTOLD, pm_gate_any),
+};
+
 /* ---------------------------------------------------------------------------------- the search */
 
 enum pm_reach pm_reach_of(const struct perf_event_attr *attr, pid_t pid)
@@ -151,6 +220,7 @@ const struct pm_gate *pm_gate_find(const struct pm_refused *refused, struct pm_g
 		[PM_CALL_OPEN] = pm_gates_open,
 		[PM_CALL_MAP] = map_gates,
 		[PM_CALL_TRACEFS] = tracefs_gates,
+		[PM_CALL_OTHER] = call_gates,
 	};
 	const struct pm_gate *gate = tables[refused->call];
 

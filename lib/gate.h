@@ -19,7 +19,7 @@ enum pm_reach {
 	PM_REACH_TRACE,		/* the data of a tracepoint */
 };
 
-enum pm_refused_call { PM_CALL_OPEN, PM_CALL_MAP, PM_CALL_TRACEFS };
+enum pm_refused_call { PM_CALL_OPEN, PM_CALL_MAP, PM_CALL_TRACEFS, PM_CALL_OTHER };
 
 /* A call that was refused, and what is known of where it was made. */
 struct pm_refused {
@@ -37,6 +37,9 @@ struct pm_refused {
 	bool needs_both_accesses;	/* a breakpoint, which opens for both together */
 	/* MAP: mmap(2) of rings */
 	size_t rings, bytes;
+	/* OTHER: any other system call */
+	const char *name;		/* "bpf" */
+	enum pm_enosys enosys;		/* where that is the error: who says so */
 };
 
 /* What a probe may conclude. */

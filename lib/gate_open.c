@@ -127,6 +127,22 @@ static void say_not_built(const struct pm_refused *refused, struct pm_gate_words
 	PM_SAY(ret->change, "a kernel with CONFIG_PERF_EVENTS=y");
 }
 
+static bool is_untold(const struct pm_refused *refused)
+{
+	return refused->perf == PM_PERF_UNTOLD;
+}
+
+static void say_untold(const struct pm_refused *refused, struct pm_gate_words *ret)
+{
+	PM_SAY(ret->brief, "%s to perf_event_open, from this kernel or a system call filter: "
+	       "neither perf_event_paranoid nor /proc/kallsyms tells",
+	       pm_errno_name(refused->perf_errno));
+	PM_SAY(ret->gate, "this kernel has no perf events, or a system call filter answers in "
+	       "their place (nothing in /proc tells)");
+	PM_SAY(ret->change, "allow perf_event_open in the filter, and let "
+	       "/proc/sys/kernel/perf_event_paranoid be seen");
+}
+
 static bool is_filtered(const struct pm_refused *refused)
 {
 	return refused->perf == PM_PERF_FILTERED;
@@ -443,6 +459,7 @@ static void say_any_open(const struct pm_refused *refused, struct pm_gate_words 
 
 const struct pm_gate pm_gates_open[] = {
 	PM_GATE_ROW(not_built, NOT_BUILT, ABSENT, is_not_built),
+	PM_GATE_ROW(untold, UNKNOWN, UNTOLD, is_untold),
 	PM_GATE_ROW(filtered, FILTER, BLOCKED, is_filtered),
 	PM_GATE_ROW(no_event, FILTER, BLOCKED, is_no_event),
 	PM_GATE_ROW(vendors_level, PARANOID, BLOCKED, is_vendors_level),

@@ -338,11 +338,20 @@ bool pm_env_has_cap(const struct pm_env *env, enum pm_cap cap);
 bool pm_in_user_namespace(void);
 
 /*
+ * Who says ENOSYS to a system call, named as in "bpf". Without a filter on this thread it is the
+ * kernel. Behind one ENOSYS proves nothing: the kernel has the call where /proc/kallsyms lists its
+ * function, and where that is not so, it cannot be told. Reads a large file behind a filter only.
+ */
+enum pm_enosys { PM_ENOSYS_KERNEL, PM_ENOSYS_FILTER, PM_ENOSYS_UNTOLD };
+enum pm_enosys pm_enosys_ask(const struct pm_env *env, const char *call);
+
+/*
  * How the kernel answers an impossible call, which tells a filter in front of the system call
  * from the system call itself: perf checks unknown flags first (EINVAL) and the attr's size next
- * (E2BIG, and writes its own there). Any other errno was not said by perf.
+ * (E2BIG, and writes its own there). Any other errno was not said by perf. UNTOLD is ENOSYS behind
+ * a filter, which may be the kernel's.
  */
-enum pm_perf_answer { PM_PERF_ANSWERS, PM_PERF_FILTERED, PM_PERF_NOT_BUILT };
+enum pm_perf_answer { PM_PERF_ANSWERS, PM_PERF_FILTERED, PM_PERF_NOT_BUILT, PM_PERF_UNTOLD };
 /* *ret_errno gets the errno that decided, 0 when perf answers. */
 enum pm_perf_answer pm_perf_ask(const struct pm_env *env, int *ret_errno);
 

@@ -238,6 +238,68 @@ static void unlimited_is_the_largest_number(void **state)
 
 /* ---------------------------------------------------------------------------------- the gate */
 
+static enum pm_enosys who_says_enosys(int seccomp_mode, const char *call)
+{
+	const struct pm_env env = { .seccomp_mode = seccomp_mode };
+
+	return pm_enosys_ask(&env, call);
+}
+
+static void enosys_without_a_filter_is_the_kernels(void **state)
+{
+	(void)state;
+	fake_file("/proc/kallsyms", "0 T __x64_sys_bpf\n");
+	assert_int_equal(who_says_enosys(0, "bpf"), PM_ENOSYS_KERNEL);
+}
+
+static void enosys_behind_a_filter_proves_nothing(void **state)
+{
+	static const char *const other[] = {
+		"0 W __x64_sys_bpf\n", "0 t __sys_bpf\n", "0 T kern_sys_bpf\n",
+		"0 T sys_bpf_x\n", "0 T __x64_sys_bp\n", "0 T bpf\n", "0 T \n", "sys_bpf\n", "",
+	};
+
+	(void)state;
+	assert_int_equal(who_says_enosys(2, "bpf"), PM_ENOSYS_UNTOLD);
+	for (size_t i = 0; i < ARRAY_SIZE(other); i++) {
+		fake_file("/proc/kallsyms", other[i]);
+		assert_int_equal(who_says_enosys(2, "bpf"), PM_ENOSYS_UNTOLD);
+	}
+}
+
+static void a_filter_hides_what_the_kernel_lists(void **state)
+{
+	static const char *const lists[] = {
+		"0 T sys_bpf\n", "ffffffff81000000 T __x64_sys_bpf\n", "0 T .sys_bpf\n",
+		"0 T __arm64_sys_bpf\n0 T x\n", "0 T __ia32_compat_sys_bpf\n",
+	};
+	char text[20000];
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(lists); i++) {
+		fake_file("/proc/kallsyms", lists[i]);
+		assert_int_equal(who_says_enosys(2, "bpf"), PM_ENOSYS_FILTER);
+	}
+	/* Wherever the pieces end in which it is read. */
+	for (size_t before = 4000; before < 4200; before++) {
+		memset(text, 'x', before);
+		strcpy(text + before, "\n0 T __x64_sys_bpf\n");
+		memcpy(text + 1000, "\n0 W __x64_sys_bpf\n", 19);
+		fake_file("/proc/kallsyms", text);
+		assert_int_equal(who_says_enosys(2, "bpf"), PM_ENOSYS_FILTER);
+	}
+}
+
+/* As without /proc: the call that tells is asked. */
+static void a_filter_that_no_file_tells(void **state)
+{
+	const bool filtered = prctl(PR_GET_SECCOMP, 0, 0, 0, 0) != 0;
+
+	(void)state;
+	assert_int_equal(who_says_enosys(-1, "bpf"),
+			 filtered ? PM_ENOSYS_UNTOLD : PM_ENOSYS_KERNEL);
+}
+
 static void gate_open(void **state)
 {
 	const struct pm_env env = { .paranoid_present = true };
@@ -305,6 +367,23 @@ static void gate_not_built(void **state)
 	assert_int_equal(decided, EPERM);
 }
 
+/* Behind a filter, and without the file that is the sign of perf events. */
+static void gate_that_cannot_be_told(void **state)
+{
+	const struct pm_env env = { .paranoid_present = false, .seccomp_mode = 2 };
+	int decided = -1;
+
+	(void)state;
+	fake_kernel_setup(NULL);
+	fake_kernel.always_errno = ENOSYS;
+	assert_int_equal(pm_perf_ask(&env, &decided), PM_PERF_UNTOLD);
+	assert_int_equal(decided, ENOSYS);
+	fake_file("/proc/kallsyms", "0 T __x64_sys_perf_event_open\n");
+	assert_int_equal(pm_perf_ask(&env, &decided), PM_PERF_FILTERED);
+	assert_int_equal(decided, ENOSYS);
+	fake_kernel.on = false;
+}
+
 static void gate_where_something_opens(void **state)
 {
 	const struct pm_env env = { .paranoid_present = true };
@@ -335,6 +414,11 @@ int main(void)
 		cmocka_unit_test(capability_bits),
 		cmocka_unit_test(limits_are_seen),
 		cmocka_unit_test(unlimited_is_the_largest_number),
+		FAKED(enosys_without_a_filter_is_the_kernels),
+		FAKED(enosys_behind_a_filter_proves_nothing),
+		FAKED(a_filter_hides_what_the_kernel_lists),
+		FAKED(a_filter_that_no_file_tells),
+		FAKED(gate_that_cannot_be_told),
 		cmocka_unit_test_setup(gate_open, fake_kernel_setup),
 		cmocka_unit_test_setup(gate_open_though_policy_refuses, fake_kernel_setup),
 		cmocka_unit_test_setup(gate_filtered, fake_kernel_setup),

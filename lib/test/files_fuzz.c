@@ -110,6 +110,7 @@ static void read_one(uint8_t which)
 	case 3:
 		(void)pm_in_user_namespace();
 		(void)pm_cpus_online();
+		(void)pm_enosys_ask(&(struct pm_env){ .seccomp_mode = 2 }, "bpf");
 		break;
 	case 4:
 		(void)pm_pmu_type("cpu");

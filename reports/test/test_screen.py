@@ -244,7 +244,10 @@ def test_room_is_shared_after_everybody_has_the_least() -> None:
     ("absent: seccomp or container filter answers EPERM to perf_event_open; no hardware PMU of the CPU",
      "CPU PMU missing"),
     ("blocked: seccomp or container filter answers EPERM to perf_event_open", "seccomp filter"),
+    ("blocked: seccomp or container filter answers ENOSYS to bpf", "seccomp filter"),
+    ("blocked: EPERM to clone3: a missing capability, a security module or a system call filter", "seccomp filter"),
     ("absent: this kernel has no perf_event_open (ENOSYS)", "no perf events"),
+    ("absent: this kernel has no bpf (ENOSYS)", "otherwise absent"),
     ("blocked: would disturb CPU hotplug; runs only with --may-disturb", "no --may-disturb"),
     ("blocked: would disturb perf_event_paranoid for all tasks; runs only with --may-disturb",
      "no --may-disturb"),
@@ -295,7 +298,7 @@ def test_the_words_of_the_librarys_gates_are_known_here() -> None:
         for gate in [gates.of({"verdict": word, "reason": brief}, gates.read())] if gate}]
         if met <= last}
     assert strange <= {"2", "set-up refused: type 2 config 2: 2", "no such event here: type 2 config 2 (2)",
-                       "others hold the counters (2)",
+                       "others hold the counters (2)", "this kernel has no 2 (ENOSYS)", "2: 2",
                        "breakpoints on reads or on writes alone"}, strange
 
 

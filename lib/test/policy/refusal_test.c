@@ -249,6 +249,7 @@ static void modules(void **state)
 static void filters_and_no_perf(void **state)
 {
 	struct pm_refusal refusal;
+	char status[64];
 
 	(void)state;
 	level(2, false, "2\n");
@@ -260,9 +261,19 @@ static void filters_and_no_perf(void **state)
 	fake_teardown(state);
 	fake_setup(state);
 	fake_kernel.always_errno = ENOSYS;
+	snprintf(status, sizeof(status), "/proc/self/task/%d/status", (int)pm_gettid());
+	fake_file(status, "Name:\tx\nSeccomp:\t0\n");
 	pm_refusal_of_open(&all, PM_REACH_OWN, ENOSYS, &refusal);
 	assert_int_equal(refusal.cause, PM_CAUSE_NOT_BUILT);
 	assert_says(refusal.change, "CONFIG_PERF_EVENTS");
+	/* Behind a filter it may be the filter's word. */
+	fake_file(status, "Name:\tx\nSeccomp:\t2\n");
+	pm_refusal_of_open(&all, PM_REACH_OWN, ENOSYS, &refusal);
+	assert_int_equal(refusal.cause, PM_CAUSE_UNKNOWN);
+	assert_says(refusal.change, "filter");
+	fake_file("/proc/kallsyms", "0 T __x64_sys_perf_event_open\n");
+	pm_refusal_of_open(&all, PM_REACH_OWN, ENOSYS, &refusal);
+	assert_int_equal(refusal.cause, PM_CAUSE_FILTER);
 }
 
 static void errors_that_say_it_all(void **state)
