@@ -4,8 +4,9 @@
 
 The bundle runs in a root of its own, once as on a plain machine and then on each odd one: on btrfs, on
 an overlay over two file systems, with one CPU, 24 descriptors, SCHED_IDLE, without /proc, in a rootless
-container. What the plain machine can do an odd one may be refused, or lack, or fail to find out. A `no` or
-`broken` that the plain machine did not say is false.
+container, behind a filter that answers ENOSYS. What the plain machine can do an odd one may be refused, or
+lack, or fail to find out. A `no` or `broken` that the plain machine did not say is false, and so is that the
+kernel lacks what did work on the plain machine.
 
 usage: suites/odd_machines.py [--suite NAME] [--keep] [MACHINE]...    (as root)
 Needs btrfs-progs, busybox-static and util-linux. A machine that cannot be had here is named with its
@@ -38,6 +39,7 @@ DENY = TREE / "build" / platform.machine() / "deny_calls"
 LIMIT = 1800			# seconds for one machine
 PLAIN = "plain"
 FALSE = ("no", "broken")
+ABOUT_THE_KERNEL = "this kernel has no"
 
 Answers = dict[str, tuple[str, str]]	# persona and point -> verdict, reason
 
@@ -70,6 +72,7 @@ MACHINES = [
     Machine("no-proc", proc=False),
     Machine("rootless", inside=f"{ROOTLESS} --mount-proc=$root/proc"),
     Machine("container", inside=f"{ROOTLESS} --mount-proc=$root/proc $deny"),
+    Machine("sandbox", inside="$deny --enosys"),
 ]
 
 SCRIPT = """set -eu
@@ -134,7 +137,8 @@ def false_answers(plain: Answers, odd: Answers) -> Iterator[str]:
     """What an odd machine says against the kernel and the plain one does not."""
     for key, (verdict, reason) in sorted(odd.items()):
         before = plain.get(key, ("unknown", ""))[0]
-        if verdict in FALSE and before != verdict:
+        lacks = before == "yes" and verdict == "absent" and ABOUT_THE_KERNEL in reason
+        if lacks or verdict in FALSE and before != verdict:
             yield f"{key}: {before} -> {verdict}: {reason}"
 
 

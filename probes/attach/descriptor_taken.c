@@ -6,6 +6,7 @@
  * Linux 8649c322f75c ("pid: Implement pidfd_getfd syscall") (v5.6)
  */
 #include "probe.h"
+#include "finding.h"
 #include <sys/syscall.h>
 
 PROBE(TITLE("a descriptor taken by pidfd_getfd")
@@ -29,6 +30,19 @@ static int open_sampling(void *unused)
 	return pm_open(&attr, 0, -1, -1, 0);
 }
 
+/* The calls are the question: a kernel without them says no. */
+static int asked(long answer, const char *call)
+{
+	struct finding finding;
+
+	if (answer >= 0)
+		return (int)answer;
+	classify_call(errno, call, &finding);
+	if (finding.verdict == ABSENT)
+		say_no("ENOSYS: the kernel has no %s", call);
+	say(&finding);
+}
+
 TEST(counts)
 {
 	struct perf_event_attr attr = attr_counter(false);
@@ -40,12 +54,8 @@ TEST(counts)
 	must_start_worker(&child, WORKER_CHILD);
 	theirs = worker_do(&child, open_sampling, NULL);
 	ASSERT_LE(0, theirs);
-	pidfd = syscall(SYS_pidfd_open, child.tid, 0);
-	fd = pidfd < 0 ? -1 : syscall(SYS_pidfd_getfd, pidfd, theirs, 0);
-	if (fd < 0 && errno == ENOSYS)
-		say_no("ENOSYS: the kernel has no %s", pidfd < 0 ? "pidfd_open" : "pidfd_getfd");
-	if (fd < 0)
-		say_blocked("pidfd_getfd: %s", pm_errno_name(errno));
+	pidfd = asked(syscall(SYS_pidfd_open, child.tid, 0), "pidfd_open");
+	fd = asked(syscall(SYS_pidfd_getfd, pidfd, theirs, 0), "pidfd_getfd");
 	must_map(fd, 4, &ring);
 	expect_gain(fd, &child, 16, 16);
 	if (count_records(&ring, PERF_RECORD_SAMPLE) < 16)

@@ -6,6 +6,7 @@
 #ifndef BPF_H
 #define BPF_H
 
+#include "finding.h"
 #include "tracepoint.h"
 
 #include <sys/resource.h>
@@ -35,8 +36,9 @@ static inline int bpf_order(int command, union bpf_attr *order)
 /* What a call of bpf(2) answered that the test needs. */
 static inline int bpf_needed(int answer, const char *what)
 {
+	errno = -answer;
 	if (answer == -ENOSYS)
-		say_absent("this kernel has no bpf(2)");
+		must_call(-1, "bpf");
 	if (answer == -EPERM || answer == -EACCES)
 		say_blocked("%s: %s, needs CAP_BPF or CAP_SYS_ADMIN", what, pm_errno_name(answer));
 	if (answer < 0)

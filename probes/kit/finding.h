@@ -25,6 +25,11 @@ int try_open(const struct perf_event_attr *attr);
 /* What an errno means where the call only prepared the question: never NO. */
 void classify_setup(int error, const struct perf_event_attr *attr, pid_t pid, int cpu,
 		    struct finding *ret);
+/* What an errno of a system call other than perf's means, by its name ("bpf"). ENOSYS is ABSENT
+ * only where no filter can have said it. */
+void classify_call(int error, const char *call, struct finding *ret);
+/* The answer of a system call that the test needs; -1 with errno ends the test. */
+long must_call(long answer, const char *call);
 /* What an errno means where the call was the question. `what` names the thing asked for; the twin
  * of the call without it has succeeded. */
 void classify_asked(int error, const char *what, const struct perf_event_attr *attr, pid_t pid,

@@ -192,6 +192,27 @@ void classify_map(int error, size_t pages, struct finding *ret)
 	finding_set(ret, finding.verdict, "mmap of %zu pages: %.340s", pages, finding.reason);
 }
 
+void classify_call(int error, const char *call, struct finding *ret)
+{
+	struct pm_refused refused = {
+		.call = PM_CALL_OTHER, .name = call, .error = error, .env = probe_env(),
+	};
+
+	if (error == ENOSYS)
+		refused.enosys = pm_enosys_ask(probe_env(), call);
+	explain(&refused, ret);
+}
+
+long must_call(long answer, const char *call)
+{
+	struct finding finding;
+
+	if (answer >= 0)
+		return answer;
+	classify_call(errno, call, &finding);
+	say(&finding);
+}
+
 /*
  * What an errno means when the call with `what` failed and its twin without succeeded.
  *   EINVAL, E2BIG        the kernel does not know it: conclusive

@@ -42,7 +42,7 @@ static void put_machine(const struct pm_env *env)
 static void put_persona(const struct pm_env *env)
 {
 	int error = 0;
-	static const char *const gates[] = { "open", "filtered", "not built" };
+	static const char *const gates[] = { "open", "filtered", "not built", "untold" };
 
 	put_number("uid", env->uid, true);
 	printf("caps=%016" PRIx64 "\n", env->caps_effective);

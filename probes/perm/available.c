@@ -11,7 +11,7 @@
 PROBE(TITLE("perf_event_open itself")
       SINCE("2.6.31")
       POINT(system_call, "perf itself answers: EINVAL to unknown flags, EFAULT to a bad pointer")
-      FACT(gate, enum, "-", "who answers: open (perf), filtered, not_built")
+      FACT(gate, enum, "-", "who answers: open (perf), filtered, not_built, untold")
       FACT(gate_errno, string, "-", "errno that decided about the gate")
       POINT(opens, "a counter of one's own opens and counts exactly"))
 
@@ -23,7 +23,7 @@ static bool is_event(int answer)
 
 TEST(system_call)
 {
-	static const char *const names[] = { "open", "filtered", "not_built" };
+	static const char *const names[] = { "open", "filtered", "not_built", "untold" };
 	int error = 0;
 	enum pm_perf_answer gate = pm_perf_ask(probe_env(), &error);
 

@@ -5,6 +5,8 @@
 #ifndef TINY_ELF_H
 #define TINY_ELF_H
 
+#include "finding.h"
+
 #include <elf.h>
 #include <link.h>
 #include <sys/syscall.h>
@@ -41,11 +43,11 @@ static const struct tiny_elf tiny_elf = {
  */
 static inline int must_make_tiny_elf(void)
 {
-	int fd = syscall(SYS_memfd_create, "tiny", 0);
+	int fd = must_call(syscall(SYS_memfd_create, "tiny", 0), "memfd_create");
 
-	if (fd < 0 || write(fd, &tiny_elf, sizeof(tiny_elf)) != sizeof(tiny_elf) ||
+	if (write(fd, &tiny_elf, sizeof(tiny_elf)) != sizeof(tiny_elf) ||
 	    ftruncate(fd, probe_env()->page_size))
-		say_absent("no file in memory to map: %s", pm_errno_name(errno));
+		say_unknown("no file in memory to map: %s", pm_errno_name(errno));
 	return fd;
 }
 

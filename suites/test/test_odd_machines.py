@@ -1,14 +1,17 @@
 # SPDX-License-Identifier: MIT
-"""Odd machines: btrfs, an overlay, one CPU, few descriptors, no /proc, containers: no answer becomes false."""
+"""Odd machines: btrfs, an overlay, one CPU, few descriptors, no /proc, containers, sandboxes: no answer becomes
+false."""
 
 from __future__ import annotations
 
+import os
+import re
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
-from conftest import BUILD, TREE, needs_mounts, needs_root
+from conftest import BUILD, TREE, needs_mounts, needs_root, run, run_suite
 
 sys.path.insert(0, str(TREE / "suites"))
 
@@ -23,6 +26,9 @@ PLAIN = {"root a.b.c": ("yes", ""), "root a.b.d": ("no", "EINVAL"), "root a.b.e"
     ({"root a.b.c": ("unknown", "why")}, 0),
     ({"root a.b.c": ("no", "why")}, 1),
     ({"root a.b.c": ("broken", "why")}, 1),
+    ({"root a.b.c": ("absent", "no PMU here")}, 0),
+    ({"root a.b.c": ("absent", "this kernel has no bpf (ENOSYS)")}, 1),
+    ({"root a.b.d": ("absent", "this kernel has no bpf (ENOSYS)")}, 0),
     ({"root a.b.d": ("broken", "why")}, 1),
     ({"root a.b.e": ("yes", "")}, 0),
     ({"root x.y.z": ("no", "a point that only this machine was asked")}, 1),
@@ -55,3 +61,27 @@ def test_no_answer_is_false_on_an_odd_machine(build: Path) -> None:
     print(done.stdout)
     assert done.returncode == 0, done.stdout + done.stderr
     assert "plain " in done.stdout and "no-proc " in done.stdout
+
+
+@pytest.mark.perf
+def test_what_a_filter_hides_is_not_missing_in_the_kernel(build: Path, tmp_path: Path) -> None:
+    """All probes with calls of their own, behind a filter that answers ENOSYS to newer ones and to bpf(2)."""
+    made = run("make", "-s", (BUILD / "deny_calls").relative_to(TREE))
+    assert made.returncode == 0, made.stderr
+    persona = "root" if os.geteuid() == 0 else "user"
+    calling = re.compile(r"\bSYS_|CLONE3|bpf\.h|tiny_elf\.h")
+    every = [line.split()[0] for line in run_suite(tmp_path / "list", "--list").stdout.splitlines()]
+    chosen = [word for id in every if calling.search((TREE / "probes" / f"{id.replace('.', '/', 1)}.c").read_text())
+              for word in ("--probe", id)]
+    found: dict[str, odd_machines.Answers] = {}
+    for name, before in (("plain", []), ("sandbox", [BUILD / "deny_calls", "--enosys"])):
+        done = run(*before, TREE / "run.sh", "--no-install", "--no-build", "--quiet", "--persona", persona,
+                   "--out", tmp_path / name, *chosen)
+        assert done.returncode in (0, 1), done.stderr
+        found[name] = odd_machines.answers(tmp_path / name)
+    assert not [f"{key}: {verdict}: {reason}" for key, (verdict, reason) in found["sandbox"].items()
+                if verdict in (*odd_machines.FALSE, "absent") and found["plain"][key][0] == "yes"]
+    taken = f"{persona} attach.descriptor_taken.counts"
+    if found["plain"][taken][0] == "yes":
+        assert found["sandbox"][taken][0] in ("blocked", "unknown")
+        assert "pidfd_open" in found["sandbox"][taken][1]
