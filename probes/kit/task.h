@@ -9,7 +9,8 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
-/* Move this thread to the nth CPU that it is allowed on (0, 1, ...). Returns the CPU or -errno. */
+/* Move this thread to the nth CPU that it is allowed on (0, 1, ...). Returns the CPU or -errno. The
+ * test ends as blocked where policy lets no thread choose its CPU. */
 int move_to_nth_cpu(unsigned int nth);
 /* How many CPUs this thread may run on. */
 int count_cpus(void);
