@@ -25,9 +25,9 @@ GONE = replace(ROW, name="gone", unavailable="no archive has it")
 
 
 def test_each_package_that_is_imported_at_the_start_can_be_named() -> None:
-    listed = "import sys, kernels.cli; print(*(m.__file__ for m in sys.modules.values() if getattr(m, '__file__', 0)))"
+    listed = "import sys, kernels.cli; print(*(m.__file__ for m in sys.modules.values() if getattr(m, '__file__', 0)), sep='\\n')"
     done = subprocess.run([sys.executable, "-c", listed], cwd=ROOT, capture_output=True, text=True, check=True)
-    ours = [ast.parse(Path(name).read_text()) for name in done.stdout.split() if Path(name).is_relative_to(ROOT)]
+    ours = [ast.parse(Path(name).read_text()) for name in done.stdout.splitlines() if Path(name).is_relative_to(ROOT)]
     found = {alias.name for tree in ours for node in tree.body if isinstance(node, ast.Import) for alias in node.names}
     found |= {node.module for tree in ours for node in tree.body if isinstance(node, ast.ImportFrom) and node.module}
     others = {name.partition(".")[0] for name in found} - set(sys.stdlib_module_names) - {"kernels", "reports"}

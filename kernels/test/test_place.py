@@ -18,6 +18,7 @@ from pathlib import Path
 
 import pytest
 from fake_place import FIRST, KTAP, STEPS, Fake, processes
+from tiny_bundle import NAP
 from sshd import a_device
 
 from kernels import ROOT, matrix
@@ -154,7 +155,7 @@ def test_nothing_is_left_at_this_machine(
         assert ran.ended == "hang" and list(tmp_path.glob("pm-local-*"))
         place.run(Order("good", levels=("1",)), Channel(tmp_path), threading.Event())
     assert not list(tmp_path.glob("pm-local-*"))
-    assert b"sleep\x0077\x00" not in list(processes("cmdline"))
+    assert f"sleep\0{NAP}\0".encode() not in list(processes("cmdline"))
     monkeypatch.setattr(local.tempfile, "tempdir", str(tmp_path / "none"))
     assert "not writable" in place.health()
 

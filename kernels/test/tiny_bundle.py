@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 from fake_place import FIRST, KTAP
@@ -69,9 +70,13 @@ esac
 """
 
 
+# How long it sleeps, in digits of this process: tests run side by side look for what they left behind.
+NAP = f"77.{os.getpid()}"
+
+
 def tiny_bundle(folder: Path) -> Path:
     folder.mkdir()
-    (folder / "run.sh").write_text(RUN)
+    (folder / "run.sh").write_text(RUN.replace("sleep 77", f"sleep {NAP}"))
     (folder / "run.sh").chmod(0o755)
     (folder / "ktap").write_bytes(KTAP)
     for name, data in FIRST.items():
