@@ -102,20 +102,13 @@ python() {	# hand over to a Python package of this tree
 	command -v $interpreter >/dev/null || die 3 "no Python 3 for $1; $(install_hint reports)"
 	# Paths that the caller gives to `kernels` are of the folder it is called in; nothing is imported from there.
 	export PYTHONPATH="$here" PYTHONSAFEPATH=1 PERFMODES_COMMAND="./run.sh${verb:+ $verb}"
-	case $1 in
-	reports)
-		cd "$here"
-		LC_ALL=$locale ;;	# the caller's: may blocks be drawn?
-	esac
+	[ "$1" != reports ] || { cd "$here" && LC_ALL=$locale; }	# the caller's: may blocks be drawn?
 	"$interpreter" -m "$@"
 }
 
 doctor() {	# from the tree or from a bundle; in a tree of somebody else's as it was built last
-	case ${1:-} in --as)	# what a program could do on another machine, by its profile or result
-		shift
-		python reports check lib/doctor/wishes.toml "$@"
-		exit ;;
-	esac
+	# What a program could do on another machine, by its profile or result.
+	[ "${1:-}" != --as ] || { shift; python reports check lib/doctor/wishes.toml "$@"; exit; }
 	doctor=$here/bin/doctor
 	if [ -f "$here/Makefile" ]; then
 		doctor=$here/build/${ARCH:-$(uname -m)}/doctor
@@ -300,9 +293,7 @@ enter() {
 	esac
 }
 
-quoted() {	# as it can be pasted into a shell
-	printf "'%s'" "$(printf '%s' "$1" | sed "s/'/'\\\\''/g")"
-}
+quoted() { printf "'%s'" "$(printf '%s' "$1" | sed "s/'/'\\\\''/g")"; }	# as it can be pasted into a shell
 hint() {	# the command that goes on with this run
 	case $0 in *[!A-Za-z0-9._/-]*) quoted "$0" ;; *) printf '%s' "$0" ;; esac
 	printf '%s --resume --out %s' "$lies" "$(quoted "$out")"
@@ -395,8 +386,7 @@ check_personas() {	# who of those asked for may be assumed here
 		why=$("$bin/launch" --personas "$table" --check "$persona" 2>&1) || status=$?
 		case $status in
 		0) allowed="$allowed $persona" ;;
-		2)
-			# shellcheck disable=SC2046 # the first column
+		2)	# shellcheck disable=SC2046 # the first column
 			die 2 "${why#launch: }$(near "$persona" $(sed -n 's/^\([a-z][^ ]*\) .*/\1/p' "$table"))" ;;
 		*) say "perfmodes: not as persona '$persona': ${why#launch: }" ;;
 		esac

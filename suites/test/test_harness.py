@@ -62,7 +62,7 @@ def lines_of(text: str) -> list[str]:
     """What a run said, without what nobody reads: totals, line numbers, numbers of steps."""
     kept = [line for line in text.splitlines()
             if not re.match(r"# Totals: |# \d+ skipped test\(s\) detected|#:launch: |#:kernel: ", line)]
-    return [re.sub(r" at step #\d+$", "", re.sub(r"^# \S*/(\w+\.[ch]):\d+:", r"# \1:", line)) for line in kept]
+    return [re.sub(r" at step #\d+$", "", re.sub(r"^# .*/(\w+\.[ch]):\d+:", r"# \1:", line)) for line in kept]
 
 
 def expected() -> list[str]:

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 import shutil
 import subprocess
@@ -13,7 +12,7 @@ import pytest
 from conftest import TREE, run
 
 NEED = TREE / ".packaging/need"
-NEEDS = TREE / ".packaging/needs.mk"
+NEEDS = ".packaging/needs.mk"     # of the tree: make splits paths at blanks
 # Of the programs that a bare Debian has: what make and the script use.
 BARE = ("sh", "cat", "dirname", "expand", "expr", "grep", "head", "id", "rm", "sed", "sort", "tr", "uname")
 GCC = "#!/bin/sh\ncase \"$*\" in *-E*) {} ;; *) exit 0 ;; esac\n"

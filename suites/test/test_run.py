@@ -347,7 +347,7 @@ def test_a_run_ends_in_one_screen(build: Path, short: Path) -> None:
 
 def test_blocks_are_drawn_in_the_locale_of_the_caller(build: Path, tmp_path: Path) -> None:
     for locale, ascii_only in (("C.UTF-8", False), ("C", True)):
-        done = run("env", "-u", "LC_ALL", f"LANG={locale}", TREE / "run.sh", "--no-install", "--no-build", "--suite",
+        done = run("env", "-u", "LC_ALL", "-u", "LC_CTYPE", f"LANG={locale}", TREE / "run.sh", "--no-install", "--no-build", "--suite",
                    "meta", "--probe", "meta.pass", "--persona", "user", "--out", tmp_path / locale, cwd=TREE)
         assert done.stdout.isascii() is ascii_only, done
 
