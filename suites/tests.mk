@@ -31,7 +31,7 @@ quick-%:
 # Tests wait more than they compute: more of them at a time than there are CPUs, but in lib.
 SIDE_lib := $(CPUS)
 tests_of = $$(ls -d $(1)/test $(1)/*/test 2>/dev/null)
-check:		## all tests that need neither a guest nor a large peer (NO_INSTALL=1 installs nothing)
+check:		## all tests that need neither a guest nor a large peer
 	$(Q)$(if $(NO_INSTALL),:,.ci/install build reports quick check)
 	$(Q)$(MAKE) --no-print-directory $(if $(findstring -j,$(MAKEFLAGS)),,-j$(CPUS)) WERROR=1 \
 		all bundle library unit-tests fuzz-targets
@@ -42,14 +42,14 @@ check-%:
 		$(if $(JUNIT),--junitxml='$(JUNIT)/$*.xml') $(call tests_of,$*)
 
 PEERS ?= postgresql browser java go rust lava
-check-peers:	## tests beside large peers: PEERS="postgresql browser java go rust lava", or some of them
+check-peers:	## tests beside large peers: PEERS="postgresql browser java go rust lava"
 	$(Q)$(if $(NO_INSTALL),:,.ci/install build reports quick check $(PEERS))
 	$(Q)$(MAKE) --no-print-directory -j$(CPUS) all bundle library unit-tests
 	$(Q)status=0; for part in $(ROOMS); do echo "== $$part"; \
 		$(PYTEST) -m peer $(if $(JUNIT),--junitxml='$(JUNIT)'/peers-$$part.xml) $(call tests_of,$$part); \
 		case $$? in 0 | 5) ;; *) status=1 ;; esac; done; exit $$status
 
-nightly:	## what takes hours and seldom fails; before each release: PARTS="check peers slow fuzz odd rows"
+nightly:	## before each release, hours: PARTS="check peers soak slow fuzz odd rows"
 	$(Q).ci/nightly $(PARTS)
 
 N ?= 20
