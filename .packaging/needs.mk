@@ -53,12 +53,12 @@ GOALS := $(or $(MAKECMDGOALS),all)
 FOREIGN := $(filter-out $(HOST) $(HOST)-%,$(ARCH))
 SET_UP := $(if $(FOREIGN),$(CROSS_COMPILE)$(filter-out default,$(origin CC)),yes)
 NEEDED := $(if $(SET_UP),$(sort $(foreach goal,$(GOALS),$(NEED_$(goal)) $(if $(filter probes/%,$(goal)),probes))),machines)
-ifeq ($(findstring n,$(firstword -$(MAKEFLAGS))),)
-ifneq ($(strip $(NEEDED)),)
+# With -n and -q nothing is made.
+FLAGS := $(firstword -$(MAKEFLAGS))
+ifneq ($(if $(findstring n,$(FLAGS))$(findstring q,$(FLAGS)),,$(NEEDED)),)
 LACKING := $(shell CC='$(if $(filter default,$(origin CC)),,$(CC))' PYTHON='$(PYTHON)' NO_INSTALL='$(NO_INSTALL)' \
 	CROSS_COMPILE='$(CROSS_COMPILE)' DEBIAN_ARCH='$(DEBIAN_ARCH)' .packaging/need $(NEEDED))
 ifneq ($(LACKING),)
 $(error make $(GOALS): $(LACKING))
-endif
 endif
 endif

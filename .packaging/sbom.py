@@ -23,18 +23,17 @@ from urllib.parse import quote
 # Its table says which kernel has which harness.
 FETCH = Path(__file__).resolve().parents[1] / "probes/kit/fetch-harness"
 PARTS = (("musl-dev", "musl", "MIT", "C library of the static programs"),
-         ("libgcc-12-dev", "libgcc", "GPL-3.0-only WITH GCC-exception-3.1", "compiler's library"),
+         ("libgcc-{gcc}-dev", "libgcc", "GPL-3.0-only WITH GCC-exception-3.1", "compiler's library"),
          ("libyajl-dev", "yajl", "ISC", "JSON reader of the library"))
 
 
-def installed(package: str) -> str:
-    """The version of a Debian package, or nothing."""
+def told(*command: str) -> str:
+    """What a program prints, or nothing."""
     try:
-        done = subprocess.run(["dpkg-query", "-W", "-f", "${Version}", package], text=True,
-                              capture_output=True, check=False)
+        done = subprocess.run(command, text=True, capture_output=True, check=False)
     except FileNotFoundError:
         return ""
-    return done.stdout if done.returncode == 0 else ""
+    return done.stdout.strip() if done.returncode == 0 else ""
 
 
 def digest(path: Path) -> list[dict[str, str]]:
@@ -48,7 +47,8 @@ def licence(expression: str) -> list[dict[str, object]]:
 
 
 def part(package: str, name: str, terms: str, what: str) -> dict[str, object]:
-    version = installed(package)
+    package = package.format(gcc=told("gcc", "-dumpversion").partition(".")[0])
+    version = told("dpkg-query", "-W", "-f", "${Version}", package)
     made: dict[str, object] = {"type": "library", "bom-ref": name, "name": name,
                                "description": what, "licenses": licence(terms)}
     if version:

@@ -73,7 +73,7 @@ def require(arch: Arch) -> None:
     """Check for a compiler and headers; Missing names the package to install."""
     compiler, headers = packages(arch)
     if not shutil.which(f"{arch.triple}-gcc"):
-        raise Missing(f"no {arch.triple}-gcc: apt-get install {compiler}")
+        raise Missing(f"no {arch.triple}-gcc: apt-get install {compiler} {headers}")
     if not Path(f"/usr/{arch.triple}/include/linux/perf_event.h").exists():
         raise Missing(f"no kernel headers for {arch.apt}: apt-get install {headers}")
 

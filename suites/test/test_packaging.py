@@ -165,6 +165,15 @@ def test_a_package_url_has_no_plus_sign(tmp_path: Path) -> None:
     assert urls["yajl"] == "pkg:deb/debian/libyajl-dev@1:2.0-1%2Bdeb12u1"
 
 
+def test_the_compiler_s_library_is_that_of_the_compiler(tmp_path: Path) -> None:
+    for name, text in (("gcc", "echo 14"), ("dpkg-query", '[ "$4" = libgcc-14-dev ] && echo 14.2.0-19')):
+        (tmp_path / name).write_text(f"#!/bin/sh\n{text}\n")
+        (tmp_path / name).chmod(0o755)
+    env = {**os.environ, "PATH": f"{tmp_path}:{os.environ['PATH']}"}
+    made = json.loads(run(PACKAGING / "sbom.py", "1.2.3", tmp_path, env=env).stdout)
+    assert {part["name"]: part.get("version") for part in made["components"]}["libgcc"] == "14.2.0-19"
+
+
 # ---------------------------------------------------------------------------------- the suite
 
 def test_what_is_installed_of_the_suite_is_removed(tmp_path: Path) -> None:
