@@ -429,13 +429,12 @@ fi
 # ---------------------------------------------------------------------------------- the run
 
 # launch does it, in one process for all; here is only what a signal needs. It must not end this
-# shell before what is finished has become a report.
+# shell before what is finished has become a report. A signal that is ignored from the start, as nohup
+# has it, stays so here and in launch, so launch is stopped by one of its own.
 launcher=''
+stop_launcher() { [ -z "$launcher" ] || kill -USR1 "$launcher" 2>/dev/null || true; }
 # shellcheck disable=SC2317 # called by the traps below
-interrupt() {
-	interrupted=$1
-	[ -z "$launcher" ] || kill -TERM "$launcher" 2>/dev/null || true
-}
+interrupt() { interrupted=$1; stop_launcher; }
 trap 'interrupt 130' INT
 trap 'interrupt 143' TERM HUP
 
@@ -462,10 +461,11 @@ if [ -z "$interrupted" ]; then
 	"$launch" --queue . --personas "$table" --programs "$bin" --timeout "$timeout" $lies $progress \
 		${like:+--like "$like"} ${jobs:+--jobs "$jobs"} ${tee_file:+--tee "$tee_file"} >$finished &
 	launcher=$!
+	[ -z "$interrupted" ] || stop_launcher	# it came before the line above
 	# A signal ends the first wait; the second one then hears how launch took it.
 	wait "$launcher" || status=$?
 	if [ -n "$interrupted" ]; then
-		kill -TERM "$launcher" 2>/dev/null || true
+		stop_launcher
 		wait "$launcher" 2>/dev/null || true
 	elif [ $status != 0 ]; then
 		die 3 "cannot go on (see above); $(hint) goes on from here"

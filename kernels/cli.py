@@ -194,13 +194,18 @@ VERBS = {
 ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
+def _ending() -> list[signal.Signals]:
+    """Those that are not ignored from the start, as nohup(1) has it for SIGHUP."""
+    return [number for number in ENDING if signal.getsignal(number) is not signal.SIG_IGN]
+
+
 def _patience(signum: int, frame: FrameType | None) -> None:
     os.write(2, b"kernels: already ending; what was started is being put away\n")
 
 
 def _ended(signum: int, frame: FrameType | None) -> None:
     """The first signal ends the run. Later ones find that under way, and must not break it off."""
-    for number in ENDING:
+    for number in _ending():
         signal.signal(number, _patience)
     if signum == signal.SIGINT:
         raise KeyboardInterrupt
@@ -222,7 +227,7 @@ def main(argv: Sequence[str]) -> int:
 
 def _main(argv: Sequence[str]) -> int:
     args = parser(device.add, lab.add).parse_args(argv)
-    before = [signal.signal(number, _ended) for number in ENDING]
+    before = {number: signal.signal(number, _ended) for number in _ending()}
     try:
         status = VERBS[args.verb](args, matrix.load())
     except (RowError, OSError) as error:
@@ -233,6 +238,6 @@ def _main(argv: Sequence[str]) -> int:
     except KeyboardInterrupt:
         print("kernels: interrupted; what had finished is kept, --resume asks the rest", file=sys.stderr)
         return 130
-    for number, handler in zip(ENDING, before, strict=True):
+    for number, handler in before.items():
         signal.signal(number, handler)
     return status

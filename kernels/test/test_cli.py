@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 import xml.etree.ElementTree as ElementTree
+from collections.abc import Collection
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -229,16 +230,39 @@ sys.exit(cli.main(["run", "uml"]))
 """
 
 
-@pytest.mark.parametrize(("first", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
-def test_a_second_signal_does_not_break_off_the_clean_up(first: int, status: int) -> None:
-    child = subprocess.Popen(
+def slow_to_end(ignored: Collection[int] = ()) -> subprocess.Popen[str]:
+    """It ignores these signals and no others, however these tests were started."""
+
+    def prepare() -> None:
+        for number in cli.ENDING:
+            signal.signal(number, signal.SIG_IGN if number in ignored else signal.SIG_DFL)
+
+    return subprocess.Popen(
         ["/usr/bin/python3", "-c", SLOW_TO_END],
         cwd=ROOT,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
+        preexec_fn=prepare,
     )
-    with child:
+
+
+@pytest.mark.parametrize("ignored", cli.ENDING)
+def test_a_signal_that_is_ignored_from_the_start_ends_nothing(ignored: signal.Signals) -> None:
+    """As with nohup, or in the background of a shell."""
+    last = signal.SIGTERM if ignored != signal.SIGTERM else signal.SIGHUP
+    with slow_to_end([ignored]) as child:
+        assert child.stdout and child.stdout.readline() == "runs\n"
+        child.send_signal(ignored)
+        child.send_signal(last)
+        said, complained = child.communicate(timeout=60)
+    assert said == "ends\nput away\n" and child.returncode == 128 + last, complained
+    assert "already ending" not in complained, "only one of both was heard"
+
+
+@pytest.mark.parametrize(("first", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_a_second_signal_does_not_break_off_the_clean_up(first: int, status: int) -> None:
+    with slow_to_end() as child:
         assert child.stdout and child.stdout.readline() == "runs\n"
         child.send_signal(first)
         assert child.stdout.readline() == "ends\n"

@@ -4,6 +4,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
@@ -62,6 +63,16 @@ int inherit_descriptors(void)
 	if (syscall(SYS_close_range, STDERR_FILENO + 1, ~0U, CLOSE_RANGE_CLOEXEC_BIT) < 0)
 		close_each_at_exec();
 	return 0;
+}
+
+void inherit_signals(void)
+{
+	sigset_t empty;
+
+	for (int number = 1; number <= SIGRTMAX; number++)
+		signal(number, SIG_DFL);
+	sigemptyset(&empty);
+	sigprocmask(SIG_SETMASK, &empty, NULL);
 }
 
 char **inherit_environment(void)

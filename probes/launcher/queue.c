@@ -390,7 +390,7 @@ static void interrupt_workers(const struct queue *queue, int workers)
 {
 	for (int i = 0; i < workers; i++)
 		if (queue->workers[i].job >= 0)
-			kill(queue->workers[i].pid, SIGTERM);
+			kill(queue->workers[i].pid, SUPERVISE_STOP);
 }
 
 static void wait_for_workers(struct queue *queue, int workers)

@@ -232,12 +232,10 @@ static noreturn void become_probe(const struct bounds *bounds, const struct pers
 				  int program, char *const *arguments, int output, int socket)
 {
 	const struct rlimit none = { 0, 0 };
-	sigset_t empty;
 	int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
 
 	setsid();
-	sigemptyset(&empty);
-	sigprocmask(SIG_SETMASK, &empty, NULL);
+	inherit_signals();
 	if (null >= 0)
 		dup2(null, STDIN_FILENO);
 	dup2(output, STDOUT_FILENO);
@@ -428,20 +426,37 @@ int supervise_run(const struct bounds *bounds, const struct persona *persona, co
 	return status;
 }
 
+/* As nohup(1) has it for SIGHUP: who started us does not want it to end anything. */
+static bool is_ignored(int number)
+{
+	struct sigaction now;
+
+	return sigaction(number, NULL, &now) == 0 && now.sa_handler == SIG_IGN;
+}
+
+static void take_signal(int number, sigset_t *block)
+{
+	const struct sigaction action = { .sa_handler = on_signal };
+
+	sigaction(number, &action, NULL);
+	sigaddset(block, number);
+}
+
 void supervise_begin(void)
 {
-	static const int numbers[] = { SIGCHLD, SIGINT, SIGTERM, SIGHUP };
-	const struct sigaction action = { .sa_handler = on_signal };
+	static const int own[] = { SIGCHLD, SUPERVISE_STOP },
+			 callers[] = { SIGINT, SIGTERM, SIGHUP };
 	sigset_t block;
 
 	supervisor = getpid();
 	sigemptyset(&block);
-	for (size_t i = 0; i < sizeof(numbers) / sizeof(*numbers); i++) {
-		sigaction(numbers[i], &action, NULL);
-		sigaddset(&block, numbers[i]);
-	}
+	for (size_t i = 0; i < sizeof(own) / sizeof(*own); i++)
+		take_signal(own[i], &block);
+	for (size_t i = 0; i < sizeof(callers) / sizeof(*callers); i++)
+		if (!is_ignored(callers[i]))
+			take_signal(callers[i], &block);
 	sigprocmask(SIG_BLOCK, &block, NULL);
-	prctl(PR_SET_PDEATHSIG, SIGTERM);	/* the runner was killed: end too */
+	prctl(PR_SET_PDEATHSIG, SUPERVISE_STOP);	/* the runner was killed: end too */
 	prctl(PR_SET_CHILD_SUBREAPER, 1);	/* v3.4; before, groups and sessions must do */
 }
 

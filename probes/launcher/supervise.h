@@ -32,12 +32,16 @@ struct bounds {
 	const struct interposer *between;	/* or NULL */
 };
 
-/* SIGINT, SIGTERM or SIGHUP once it was received, else 0. */
+/* What run.sh stops us by, and what our end is to a worker: nobody has told us to ignore it. */
+#define SUPERVISE_STOP SIGUSR1
+
+/* SIGINT, SIGTERM, SIGHUP or SUPERVISE_STOP once it was received, else 0. */
 extern volatile sig_atomic_t supervise_interrupted;
 
 /*
- * Signals that end a run are noted and, outside of waiting, blocked; this process ends with its
- * parent and is the reaper of all that its descendants leave behind.
+ * Signals that end a run are noted and, outside of waiting, blocked; those that were ignored at the
+ * start stay so. This process ends with its parent and is the reaper of all that its descendants
+ * leave behind.
  */
 void supervise_begin(void);
 

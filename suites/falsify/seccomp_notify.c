@@ -277,6 +277,11 @@ static int make_file(const char *path, const char *text)
 	return -1;
 }
 
+static bool begins_with(const char *path, const char *start)
+{
+	return start && !strncmp(path, start, strlen(start));
+}
+
 static bool ends_with(const char *path, const char *end)
 {
 	const size_t all = strlen(path), length = end ? strlen(end) : 0;
@@ -293,7 +298,8 @@ static void answer_file(const struct notification *notification)
 	int fd = -1;
 
 	if (!notify_peek_path(notification, path, sizeof(path)) ||
-	    strncmp(path, notification->fault->path, strlen(notification->fault->path)) ||
+	    !(begins_with(path, notification->fault->path) ||
+	      begins_with(path, notification->fault->also)) ||
 	    !ends_with(path, notification->fault->end)) {
 		notify_continue(notification);
 	} else if (kind == FAULT_MISSING) {

@@ -10,9 +10,10 @@ import os
 import platform
 import re
 import shutil
+import signal
 import subprocess
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 import pytest
@@ -128,6 +129,15 @@ def processes_of(place: Path) -> Iterator[int]:
                 continue
             if (program.st_dev, program.st_ino) in programs and state != "Z" and is_ours(int(entry.name)):
                 yield int(entry.name)
+
+
+def heeding(ignored: Iterable[signal.Signals] = ()) -> Callable[[], None]:
+    """For preexec_fn: a child for which these signals are ignored and the others are not, however these tests
+    were started: with nohup, or in the background of a shell without job control."""
+    def prepare() -> None:
+        for number in (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGTERM):
+            signal.signal(number, signal.SIG_IGN if number in ignored else signal.SIG_DFL)
+    return prepare
 
 
 def wait_for(true: Callable[[], bool]) -> None:

@@ -4,23 +4,25 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import subprocess
 import time
+from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
-from conftest import BUILD, TREE, processes_of, result_of, wait_for
+from conftest import BUILD, TREE, heeding, processes_of, result_of, wait_for
 
 HANGS = ("--suite", "meta", "--probe", "meta.hang", "--probe", "meta.pass", "--persona", "user", "--jobs", "1")
 
 
-def begin(out: Path, *command: str | Path) -> subprocess.Popen[str]:
+def begin(out: Path, *command: str | Path, ignored: Iterable[signal.Signals] = ()) -> subprocess.Popen[str]:
     """A run of a probe that hangs for a second, in a session of its own."""
     return subprocess.Popen(
         [*command, TREE / "run.sh", "--no-install", "--no-build", "--out", out, *HANGS],
         stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
-        start_new_session=True, preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL))
+        start_new_session=True, preexec_fn=heeding(ignored))
 
 
 def left() -> list[int]:
@@ -56,6 +58,38 @@ def test_signals_that_do_not_stop_lose_nothing(number: signal.Signals, build: Pa
     said = "".join(process.communicate(timeout=60))
     assert process.returncode in (130, 143), said
     assert "Traceback" not in said and "interrupted;" in said
+    assert result_of(out)["personas"]["user"]["probes"]["meta.hang"]["status"] == "not_run"
+    assert not left() and not list(out.rglob("*.part"))
+
+
+@pytest.mark.parametrize("number, shell", [
+    (signal.SIGHUP, "dash"), (signal.SIGHUP, "busybox sh"), (signal.SIGHUP, "mksh"), (signal.SIGHUP, "bash --posix"),
+    (signal.SIGINT, "sh"), (signal.SIGTERM, "sh"), (signal.SIGQUIT, "sh")])
+def test_signals_ignored_from_the_start_end_nothing(number: signal.Signals, shell: str, build: Path,
+                                                    tmp_path: Path) -> None:
+    """As SIGHUP is by nohup, SIGINT and SIGQUIT in the background of a shell. They come all the time."""
+    if not shutil.which(shell.split()[0]):
+        pytest.skip(f"no {shell} here")
+    out = tmp_path / "run"
+    process = begin(out, *shell.split(), ignored=[number])
+    wait_for((out / "user/meta.hang.ktap.part").exists)
+    while process.poll() is None:
+        os.killpg(process.pid, number)
+        time.sleep(0.002)
+    said = "".join(process.communicate(timeout=60))
+    assert process.returncode in (0, 1), said
+    probes = result_of(out)["personas"]["user"]["probes"]
+    assert probes["meta.hang"]["status"] != "not_run" != probes["meta.pass"]["status"], said
+
+
+def test_a_signal_that_is_heeded_ends_a_run_that_ignores_others(build: Path, tmp_path: Path) -> None:
+    out = tmp_path / "run"
+    process = begin(out, ignored=[signal.SIGHUP, signal.SIGTERM])
+    wait_for((out / "user/meta.hang.ktap.part").exists)
+    for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT):
+        os.killpg(process.pid, number)
+    said = "".join(process.communicate(timeout=60))
+    assert process.returncode == 130 and "interrupted;" in said, said
     assert result_of(out)["personas"]["user"]["probes"]["meta.hang"]["status"] == "not_run"
     assert not left() and not list(out.rglob("*.part"))
 

@@ -3,13 +3,15 @@
 
 from __future__ import annotations
 
+import os
+import re
 import signal
 import subprocess
 import time
 from pathlib import Path
 
 import pytest
-from conftest import TREE, needs_mounts, needs_root, processes_of, run, wait_for
+from conftest import TREE, heeding, needs_mounts, needs_root, processes_of, run, wait_for
 
 
 def launch(build: Path, out: Path, program: Path | str, *options: str, **more):
@@ -56,12 +58,30 @@ def test_endless_output_is_cut_off(build: Path, tmp_path: Path) -> None:
 
 def test_signal_ends_all_and_leaves_no_file(build: Path, tmp_path: Path) -> None:
     out = tmp_path / "x.ktap"
-    process = subprocess.Popen([build / "launch", "--out", out, "--", build / "probes/meta/hang"])
+    process = subprocess.Popen([build / "launch", "--out", out, "--", build / "probes/meta/hang"],
+                               preexec_fn=heeding())
     wait_for((tmp_path / "x.ktap.part").exists)
     process.send_signal(signal.SIGTERM)
     assert process.wait(10) == 128 + signal.SIGTERM
     assert not list(tmp_path.iterdir())
     assert not list(processes_of(build / "probes/meta/hang"))
+
+
+@pytest.mark.parametrize("number", [signal.SIGHUP, signal.SIGINT, signal.SIGTERM])
+def test_a_probe_ignores_no_signal_and_the_launcher_what_it_was_told(number: signal.Signals, build: Path, tmp_path: Path,
+                                                                     compile_c) -> None:
+    """The probe ends when it reads the end of a FIFO, after the signal."""
+    program = compile_c("#include <stdio.h>\nint main(void) { int c; FILE *f = fopen(\"/proc/self/status\", \"r\");"
+                        " while ((c = getc(f)) != EOF) putchar(c); f = fopen(\"wait\", \"r\");"
+                        " return getc(f) != EOF; }")
+    os.mkfifo(tmp_path / "wait")
+    process = subprocess.Popen([build / "launch", "--out", "x", "--", program], cwd=tmp_path,
+                               preexec_fn=heeding([number]))
+    with open(tmp_path / "wait", "w", encoding="ascii"):
+        process.send_signal(number)
+    assert process.wait(20) == 0
+    text = (tmp_path / "x").read_text()
+    assert re.findall(r"^Sig(?:Ign|Blk):\t(\w+)$", text, re.M) == ["0" * 16] * 2 and footer(tmp_path / "x")["signal"] == 0
 
 
 def test_missing_program_and_bad_usage_say_so(build: Path, tmp_path: Path) -> None:
@@ -153,7 +173,7 @@ def test_who_is_cut_off_can_put_back_what_it_changed(why: str, build: Path, dist
     more = ["more"] if why == "output" else []
     process = subprocess.Popen([build / "launch", "--timeout", "1" if why == "time" else "20", "--output-limit", "1000",
                                 "--out", "x", "--", *disturber, *more],
-                               env={"PERFMODES_MAY_DISTURB": "1"}, cwd=tmp_path)
+                               env={"PERFMODES_MAY_DISTURB": "1"}, cwd=tmp_path, preexec_fn=heeding())
     if why == "signal":
         wait_for(lambda: (tmp_path / "kept").read_text() == "gone")
         process.send_signal(signal.SIGINT)

@@ -15,7 +15,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from conftest import processes_of, run, wait_for
+from conftest import heeding, processes_of, run, wait_for
 from test_launch import footer
 
 # Says in the file LOG when it begins and ends. One called left leaves a child behind.
@@ -167,7 +167,7 @@ def start(build: Path, out: Path) -> subprocess.Popen[str]:
     out.mkdir()
     (out / "plan").write_text("same meta.hang\nsame meta.pass\n")
     process = subprocess.Popen([build / "launch", "--queue", out, "--programs", build, "--jobs", "2"], text=True,
-                               stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+                               stdout=subprocess.PIPE, stderr=subprocess.PIPE, preexec_fn=heeding())
     wait_for((out / "same/meta.pass.ktap").exists)
     wait_for((out / "same/meta.hang.ktap.part").exists)
     return process
