@@ -64,7 +64,7 @@ struct fault {
 	uint8_t flag;			/* or, with size 8, the one flag, counted from 1 */
 	uint64_t plain;			/* or, with size 8, the bits that are nothing special */
 	const char *path, *end;		/* how the names of the files begin, and end */
-	const char *also;		/* where the same files are seen, too: debugfs has tracefs in it */
+	const char *also;		/* the same files, seen elsewhere */
 	uint16_t series;		/* major << 8 | minor */
 };
 

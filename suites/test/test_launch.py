@@ -67,6 +67,9 @@ def test_signal_ends_all_and_leaves_no_file(build: Path, tmp_path: Path) -> None
     assert not list(processes_of(build / "probes/meta/hang"))
 
 
+OF_LIBC = 0b111 << 31      # signals 32 to 34: no libc lets a program change them
+
+
 @pytest.mark.parametrize("number", [signal.SIGHUP, signal.SIGINT, signal.SIGTERM])
 def test_a_probe_ignores_no_signal_and_the_launcher_what_it_was_told(number: signal.Signals, build: Path, tmp_path: Path,
                                                                      compile_c) -> None:
@@ -81,7 +84,8 @@ def test_a_probe_ignores_no_signal_and_the_launcher_what_it_was_told(number: sig
         process.send_signal(number)
     assert process.wait(20) == 0
     text = (tmp_path / "x").read_text()
-    assert re.findall(r"^Sig(?:Ign|Blk):\t(\w+)$", text, re.M) == ["0" * 16] * 2 and footer(tmp_path / "x")["signal"] == 0
+    sets = [int(word, 16) & ~OF_LIBC for word in re.findall(r"^Sig(?:Ign|Blk):\t(\w+)$", text, re.M)]
+    assert sets == [0, 0] and footer(tmp_path / "x")["signal"] == 0
 
 
 def test_missing_program_and_bad_usage_say_so(build: Path, tmp_path: Path) -> None:

@@ -36,7 +36,7 @@ static size_t open_others(int *fds)
 {
 	struct perf_event_attr attr = {
 		.type = PERF_TYPE_SOFTWARE, .config = PERF_COUNT_SW_PAGE_FAULTS, .inherit = 1,
-		.sample_period = 1,
+		.exclude_kernel = 1, .exclude_hv = 1, .sample_period = 1,
 		.sample_type = PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_TID | PERF_SAMPLE_ID,
 	};
 	size_t count = 0;
@@ -46,6 +46,12 @@ static size_t open_others(int *fds)
 		count += fds[count] >= 0;
 	}
 	return count;
+}
+
+static void close_others(const int *fds, size_t count)
+{
+	while (count > 0)
+		close(fds[--count]);
 }
 
 static void touch_pages(void)
@@ -73,8 +79,11 @@ static int observe(enum pm_strategy strategy, const struct pm_event_spec *specs,
 	int attached;
 
 	memset(&seen, 0, sizeof(seen));
-	if (plan == NULL || count == 0)
+	if (plan == NULL || count == 0) {
+		pm_plan_destroy(plan);
+		close_others(others, count);
 		skip();
+	}
 	session = pm_session_create(plan, &listener, NULL);
 	assert_non_null(session);
 	attached = pm_session_attach(session, diag);
@@ -91,8 +100,7 @@ static int observe(enum pm_strategy strategy, const struct pm_event_spec *specs,
 	}
 	pm_session_destroy(session);
 	pm_plan_destroy(plan);
-	while (count > 0)
-		close(others[--count]);
+	close_others(others, count);
 	return attached;
 }
 

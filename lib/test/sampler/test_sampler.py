@@ -11,6 +11,8 @@ import pytest
 TREE = Path(__file__).resolve().parents[3]
 HERE = Path(__file__).resolve().parent
 BUILT = TREE / "build" / "test" / "sampler"
+# Events of one program on a page fault change the samples of another's: sample.shared_hit.
+pytestmark = pytest.mark.xdist_group("sampler")
 
 
 @pytest.mark.parametrize("name", sorted(path.stem for path in HERE.glob("*_test.c")))
