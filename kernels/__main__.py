@@ -8,6 +8,8 @@ import os
 import sys
 from importlib.util import find_spec
 
+from kernels import name
+
 SYSTEM = "/usr/bin/python3"
 PACKAGES = {"apt_pkg": "python3-apt", "jsonschema": "python3-jsonschema", "rich": "python3-rich",
             "tomllib": "python3 (3.11 or later)"}
@@ -20,7 +22,7 @@ def main() -> int:
         os.execv(SYSTEM, [SYSTEM, "-m", "kernels", *sys.argv[1:]])
     if missing:
         print(
-            f"kernels: no Python module '{missing}'; install the package {PACKAGES[missing]}",
+            f"{name(*sys.argv[1:2] or ['run'])}: no Python module '{missing}'; install the package {PACKAGES[missing]}",
             file=sys.stderr,
         )
         return 3

@@ -14,9 +14,9 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import FrameType
 
-from kernels import ROOT, matrix, reader, workflow
+from kernels import ROOT, matrix, name, reader, workflow
 from kernels.device import command, options as device
-from kernels.errors import RowError, Usage
+from kernels.errors import RowError, Usage, reason
 from kernels.guest.place import GuestPlace
 from kernels.lab import command as lab_command, options as lab
 from kernels.matrix import Matrix, Row
@@ -31,6 +31,7 @@ from kernels.show.progress import Progress
 from kernels.source import cross, fetch, sysroot
 from kernels.source.tree import NoBuild, Tree
 from reports import text
+from reports.text import Unusable
 
 
 def print_bundles(args: argparse.Namespace, listed: Matrix) -> int:
@@ -98,7 +99,7 @@ def boot_rows(args: argparse.Namespace, rows: list[Row]) -> int:
         reports += engine.run_all(places, args.jobs, say, progress.live())
     show.closing(reports, [row.name for row in rows], time.monotonic() - began, folder)
     if args.junit:
-        args.junit.write_text(show.junit(reports), encoding="utf-8")
+        text.write_named(args.junit, show.junit(reports))
     return max((report.status for report in reports), default=0)
 
 
@@ -200,7 +201,7 @@ def _ending() -> list[signal.Signals]:
 
 
 def _patience(signum: int, frame: FrameType | None) -> None:
-    os.write(2, b"kernels: already ending; what was started is being put away\n")
+    os.write(2, b"perfmodes: already ending; what was started is being put away\n")
 
 
 def _ended(signum: int, frame: FrameType | None) -> None:
@@ -230,13 +231,13 @@ def _main(argv: Sequence[str]) -> int:
     before = {number: signal.signal(number, _ended) for number in _ending()}
     try:
         status = VERBS[args.verb](args, matrix.load())
-    except (RowError, OSError) as error:
+    except (RowError, Unusable, OSError) as error:
         if isinstance(error, BrokenPipeError) and reader.gone():
             raise
-        print(f"kernels: {text.clean(str(error), show.LIMIT)}", file=sys.stderr)
-        status = 2 if isinstance(error, Usage) else 3
+        print(f"{name(args.verb)}: {text.clean(reason(error), show.LIMIT)}", file=sys.stderr)
+        status = 2 if isinstance(error, (Usage, Unusable)) else 3
     except KeyboardInterrupt:
-        print("kernels: interrupted; what had finished is kept, --resume asks the rest", file=sys.stderr)
+        print("perfmodes: interrupted; what had finished is kept, --resume asks the rest", file=sys.stderr)
         return 130
     for number, handler in before.items():
         signal.signal(number, handler)

@@ -10,6 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from kernels.errors import Usage
+from reports import speak
+from reports.text import Unusable, load_text
 
 FILE = Path(__file__).with_name("matrix.toml")
 NAME = re.compile(r"[a-z0-9][a-z0-9.+_-]{0,60}")
@@ -94,20 +96,21 @@ class Matrix:
         wanted |= {row.name for row in self.rows.values() for tag in tags if tag in row.all_tags()}
         for tag in tags:
             if not any(tag in row.all_tags() for row in self.rows.values()):
-                raise Usage(f"no row has the tag {tag!r}")
+                known = sorted({one for row in self.rows.values() for one in row.all_tags()})
+                raise Usage(speak.among("tag", tag, known))
         return [row for row in self.rows.values() if row.name in wanted]
 
     def _match(self, pattern: str) -> list[str]:
         glob = re.escape(pattern).replace(r"\*", ".*")
         found = [name for name in self.rows if re.fullmatch(glob, name)]
         if not found:
-            raise Usage(f"no kernel {pattern!r} in the matrix; there are: {' '.join(self.rows)}")
+            raise Usage(speak.among("kernel", pattern, self.rows))
         return found
 
     def own(self, kernel: Path, arch: str) -> Row:
         """A row for the user's own kernel file."""
         if arch not in self.arches:
-            raise Usage(f"no architecture {arch!r}; there are: {' '.join(self.arches)}")
+            raise Usage(speak.among("architecture", arch, self.arches))
         table = {
             "name": f"own-{_stem(kernel.name)}",
             "arch": arch,
@@ -119,7 +122,7 @@ class Matrix:
     def from_archive(self, spec: str, arch: str) -> Row:
         """A row for PACKAGE or PACKAGE=VERSION out of any suite that the list names."""
         if arch not in self.arches:
-            raise Usage(f"no architecture {arch!r}; there are: {' '.join(self.arches)}")
+            raise Usage(speak.among("architecture", arch, self.arches))
         package, _, version = spec.partition("=")
         if not package.startswith(("linux-image-", "linux-binary-", "user-mode-linux")):
             raise Usage(f"{package!r} holds no kernel: linux-image-..., linux-binary-...")
@@ -236,4 +239,7 @@ def parse(text: str) -> Matrix:
 
 
 def load(path: Path = FILE) -> Matrix:
-    return parse(path.read_text(encoding="utf-8"))
+    try:
+        return parse(load_text(path))
+    except Unusable as error:
+        raise Usage(str(error)) from None

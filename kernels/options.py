@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import argparse
+import fnmatch
 import re
 import time
 from collections.abc import Callable
@@ -11,7 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from kernels import ROOT, workflow
+from kernels import ROOT, TYPED, workflow
 from kernels.errors import Usage
 from kernels.guest import kvm
 from kernels.guest.place import Options
@@ -20,7 +21,7 @@ from kernels.place.place import Order
 from kernels.place.report import Request
 from kernels.place.work import LEVELS
 from kernels.source import kind
-from reports import personas
+from reports import personas, speak
 
 EPILOG = """exit status: 0 done and nothing unexpected, 1 broken or unexpected verdicts, or a guest
 that ended badly among its probes, 2 usage, 3 at least one kernel could not run, 130 or 143
@@ -29,12 +30,12 @@ interrupted"""
 
 def parser(*add: Callable[[Any], None]) -> argparse.ArgumentParser:
     """The command line. `add` are the verbs of other rooms."""
-    top = argparse.ArgumentParser(
-        prog="kernels", description="probe kernels in an emulator", epilog=EPILOG
+    top = speak.Parser(
+        prog="python3 -m kernels", description="probe kernels in an emulator", epilog=EPILOG
     )
     verbs = top.add_subparsers(dest="verb", required=True)
     run = verbs.add_parser(
-        "run", prog="run.sh kernels", help="boot kernels and run a suite in each", epilog=EPILOG
+        "run", prog=TYPED["run"], help="boot kernels and run a suite in each", epilog=EPILOG
     )
     _rows(run)
     _comparisons(run)
@@ -244,7 +245,7 @@ def suite_file(args: argparse.Namespace) -> Path:
     path = Path(suite) if "/" in suite else ours / f"{suite}.txt"
     if not path.is_file() or path.samefile(personas.TABLE):
         names = {p.stem for p in ours.glob("*.txt")} - {personas.TABLE.stem}
-        raise Usage(f"no suite {suite!r}; there are: {' '.join(sorted(names))}")
+        raise Usage(speak.among("suite", suite, sorted(names)))
     if path.suffix != ".txt" or not re.fullmatch(r"[\w-][\w.-]*", path.stem):
         raise Usage(f"a suite is a file NAME.txt of letters, digits, dots and dashes: {suite!r}")
     if (ours / path.name).exists() and not path.samefile(ours / path.name):
@@ -252,10 +253,29 @@ def suite_file(args: argparse.Namespace) -> Path:
     return path
 
 
+def probes() -> set[str]:
+    """The ids of the probes that were built here, for whichever machine."""
+    found = [*ROOT.glob("build/*/declared/*/*.txt"), *ROOT.glob("build/*/bundle/bin/probes/*/*")]
+    return {f"{path.parent.name}.{path.stem}" for path in found}
+
+
+def check_probes(globs: list[str]) -> None:
+    """Raise Usage for a glob that fits no probe, before anything is booted; where none is built yet,
+    run.sh is still to say so."""
+    known = probes() if globs else set()
+    for glob in globs if known else []:
+        if not fnmatch.filter(known, glob):
+            raise Usage(f"no probe is called {glob!r} (./run.sh --list names them){speak.near(glob, known)}")
+
+
 def request(args: argparse.Namespace) -> Request:
     wanted = levels(args)
+    if not args.bundle:  # of somebody else's, with probes of his own
+        check_probes(args.probe)
     if args.jobs < 1 or args.timeout < 0:
         raise Usage("--jobs and --timeout are positive numbers")
+    if args.junit and not args.junit.absolute().parent.is_dir():
+        raise Usage(f"--junit: no folder {args.junit.absolute().parent}")
     words = [word for glob in args.probe for word in ("--probe", glob)]
     persona = args.persona or (",".join(personas.defined()) if len(wanted) > 1 else "")
     if why := personas.unknown(persona) if persona else "":

@@ -11,10 +11,12 @@ from typing import Any, NoReturn
 
 from reports import NAME, text
 
+LIMIT = 3000    # of a line
+
 
 def error(line: str) -> None:
     """A line on standard error."""
-    print(text.clean(f"{NAME}: {line}", 1000), file=sys.stderr)
+    print(text.clean(f"{NAME}: {line}", LIMIT), file=sys.stderr)
 
 
 def near(word: str, known: Iterable[str]) -> str:
@@ -26,7 +28,7 @@ def near(word: str, known: Iterable[str]) -> str:
 def among(what: str, word: str, known: Iterable[str]) -> str:
     """That there is no such thing, what was probably meant, and all there are."""
     listed = list(known)
-    return text.clean(f"no {what} '{word}'; there are: {' '.join(listed)[:800]}{near(word, listed)}", 1000)
+    return f"no {what} '{word[:100]}'; there are: {' '.join(listed)}{near(word, listed)}"
 
 
 class Parser(argparse.ArgumentParser):
@@ -39,4 +41,4 @@ class Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         self.print_usage(sys.stderr)
-        self.exit(2, text.clean(f"{self.prog.removeprefix('./')}: {message}", 2000) + "\n")
+        self.exit(2, text.clean(f"{self.prog.removeprefix('./')}: {message}", LIMIT) + "\n")

@@ -17,7 +17,7 @@ from kernels import ROOT
 from kernels.device import manifest
 from kernels.device.inventory import LABS, TRANSPORTS, Device, Inventory, find, load
 from kernels.device.logs import Logs
-from kernels.errors import RowError, Usage
+from kernels.errors import RowError, Usage, reason
 from kernels.lab.place import Lab, LavaPlace, Scheduled, jobs_of
 from kernels.lab.shelf import LabgridPlace
 from kernels.options import request, results_folder, suite_file
@@ -34,6 +34,7 @@ from kernels.place.serial import SerialLink
 from kernels.place.ssh import SshLink
 from kernels.show import compare, summary as show
 from kernels.show.progress import Progress
+from reports import text
 
 RUNS = ROOT / "results" / "devices"
 PACE = Pace()
@@ -42,16 +43,24 @@ Ended: TypeAlias = Callable[[Report], None]
 CONNECTING = 4 * (os.cpu_count() or 1)  # at a time: setting up a connection takes CPU here
 
 
+def ssh_config(device: Device, args: argparse.Namespace) -> Path | None:
+    """The configuration that ssh is to use. ssh would wait for ever for one that is a FIFO."""
+    config = args.ssh_config or device.ssh_config
+    if config:
+        text.require_file(Path(config))
+    return Path(config) if config else None
+
+
 def place_of(device: Device, args: argparse.Namespace) -> RemotePlace:
     """The place behind a device. Its address is a name that stays out of results."""
-    config = args.ssh_config or device.ssh_config
+    config = ssh_config(device, args)
     link: SshLink | AdbLink | SerialLink
     if device.transport == "adb":
         link = AdbLink(device.address)
     elif device.transport == "serial":
         link = SerialLink(device.address)
     else:
-        link = SshLink(device.address, Path(config) if config else None)
+        link = SshLink(device.address, config)
     private = Private([device.address, *link.names], args.keep_names)
     made = RemotePlace(device.name, link, device.transport, device.owner, PACE, private)
     made.clear, made.there = args.clear_perf_harden, args.bundle or device.lab.bundle
@@ -76,10 +85,10 @@ def shelf_of(device: Device, args: argparse.Namespace) -> LabgridPlace:
         with with_suite(made, suite_file(args)) as suited:
             yield suited
 
-    config = args.ssh_config or device.ssh_config
+    config = ssh_config(device, args)
     return LabgridPlace(
         device.name, device.address, whole, device.owner, Private(keep=args.keep_names), PACE,
-        Path(config) if config else None, args.clear_perf_harden,
+        config, args.clear_perf_harden,
     )  # fmt: skip
 
 
@@ -137,7 +146,7 @@ def looked_at(places: list[RemotePlace], jobs: int, told: Said) -> dict[str, str
         try:
             ill = place.health()
         except (RowError, OSError) as error:
-            ill = place.private.text(str(error))
+            ill = place.private.text(reason(error))
         told(place.name, ill or "waiting")
         return place.name, ill
 
@@ -171,6 +180,7 @@ def probe(
     places: list[RemotePlace], labs: list[Scheduled], devices: list[Device], args: argparse.Namespace
 ) -> int:
     """Run the suite on all devices and report on them. Returns the exit status."""
+    wanted = request(args)  # what cannot be asked for is told before a folder is made
     began, folder = time.monotonic(), results_folder(args, "devices")
     names = [device.name for device in devices]
     progress, logs = Progress(names, show.console(stderr=True)), Logs(folder / "logs")
@@ -192,14 +202,14 @@ def probe(
         for report in reports:
             ended(report)
         left = [lab for lab in labs if lab.name not in had]
-        with packing(), jobs_of(left, request(args), folder, state, ended) as of_labs:
+        with packing(), jobs_of(left, wanted, folder, state, ended) as of_labs:
             left_here = [place for place in places if place.name not in had]
             reports += fleet(left_here, args, folder, state, ended)
         reports += of_labs
     show.closing(reports, names, time.monotonic() - began, folder, "device")
     manifest.write(folder, names)
     if args.junit:
-        args.junit.write_text(show.junit(reports, "devices"), encoding="utf-8")
+        text.write_named(args.junit, show.junit(reports, "devices"))
     return max((report.status for report in reports), default=0)
 
 

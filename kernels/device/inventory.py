@@ -10,7 +10,6 @@ import fnmatch
 import hashlib
 import json
 import os
-import tomllib
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -20,6 +19,8 @@ import jsonschema
 from kernels.errors import Usage
 from kernels.lab.place import Lab
 from kernels.place.owner import Owner
+from reports import speak
+from reports.text import Unusable, load_toml
 
 HERE = Path(__file__).resolve().parent
 EXAMPLE = HERE / "devices.toml"
@@ -70,7 +71,9 @@ class Inventory:
         if not meant:
             known = f"of {self.path} {' '.join(self.devices)}" if self.path else "no devices.toml"
             ways = ", ".join(f"{transport}:..." for transport in TRANSPORTS)
-            raise Usage(f"no device or tag {word!r}; there are: {known}; or {ways}")
+            tags = {tag for device in self.devices.values() for tag in device.tags}
+            meant = speak.near(word, [*self.devices, *tags])
+            raise Usage(f"no device or tag {word!r}; there are: {known}; or {ways}{meant}")
         return meant
 
 
@@ -91,8 +94,8 @@ def find(asked: Path | None) -> Path | None:
     told = os.environ.get("PERFMODES_DEVICES")
     if told:
         return Path(told)
-    home = Path(os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config")
-    own = home / "perfmodes" / "devices.toml"
+    home = os.environ.get("XDG_CONFIG_HOME") or os.path.expanduser("~/.config")
+    own = Path(home) / "perfmodes" / "devices.toml"
     return own if own.is_file() else None
 
 
@@ -101,9 +104,9 @@ def load(path: Path | None) -> Inventory:
     if not path:
         return Inventory()
     try:
-        told = tomllib.loads(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise Usage(f"{path}: {error}") from None
+        told = load_toml(path)
+    except Unusable as error:
+        raise Usage(str(error)) from None
     _check(path, told)
     devices: dict[str, Device] = {}
     for entry in told["device"]:
@@ -136,6 +139,6 @@ def _device(entry: dict[str, Any], defaults: dict[str, Any], folder: Path) -> De
         tuple(entry.get("tags", ())),
         entry.get("about", ""),
         Owner(**limits),
-        str(folder / Path(config).expanduser()) if config else "",
-        Lab(entry.get("bundle", ""), str(folder / Path(base).expanduser()) if base else ""),
+        str(folder / os.path.expanduser(config)) if config else "",
+        Lab(entry.get("bundle", ""), str(folder / os.path.expanduser(base)) if base else ""),
     )

@@ -7,6 +7,8 @@ import argparse
 from pathlib import Path
 from typing import Any
 
+from kernels import TYPED
+
 EPILOG = """exit status: 0 done and nothing unexpected, 1 broken or unexpected verdicts, or a device that
 went down among its probes, 2 usage, 3 at least one device could not run, 130 or 143 interrupted"""
 
@@ -14,7 +16,7 @@ went down among its probes, 2 usage, 3 at least one device could not run, 130 or
 def add(verbs: Any) -> None:
     """Add the verb to those of kernels."""
     made = verbs.add_parser(
-        "device", prog="run.sh device", help="run a suite on devices", epilog=EPILOG,
+        "device", prog=TYPED["device"], help="run a suite on devices", epilog=EPILOG,
         description="run a suite on devices",
     )  # fmt: skip
     made.add_argument(

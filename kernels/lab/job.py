@@ -15,6 +15,7 @@ from typing import Any
 import yaml
 
 from kernels.errors import Usage
+from reports.text import Unusable, load_text
 
 ADAPTER = Path(__file__).with_name("adapter")
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}")
@@ -70,9 +71,11 @@ def for_qemu(kernel: str, ramdisk: str, append: str) -> list[dict[str, Any]]:
 def of_base(base: Path) -> dict[str, Any]:
     """A job of the lab without its tests. Raises Usage."""
     try:
-        told = yaml.safe_load(base.read_text(encoding="utf-8"))
+        told = yaml.safe_load(load_text(base))
         told["actions"] = [action for action in told["actions"] if "test" not in action]
-    except (OSError, UnicodeDecodeError, yaml.YAMLError, KeyError, TypeError) as error:
+    except Unusable as error:
+        raise Usage(str(error)) from None
+    except (yaml.YAMLError, KeyError, TypeError) as error:
         raise Usage(f"{base}: not a job: {str(error)[:200]}") from None
     if not isinstance(told, dict) or not told["actions"]:
         raise Usage(f"{base}: a job that neither deploys nor boots")

@@ -14,10 +14,12 @@ from kernels.place.judge import RECORD, judge
 from kernels.place.outcome import Outcome
 from kernels.place.private import Private
 from kernels.place.report import Report
+from reports.text import require_file
 
 
 def taken_in(log: Path, out: Path, private: Private) -> Report:
     """Unpack and judge what a job has left in its log. `out` is made, and has to be empty."""
+    require_file(log)
     out.mkdir(parents=True, exist_ok=True)
     if any(out.iterdir()):
         raise Usage(f"{out} is not empty")

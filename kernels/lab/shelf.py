@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from kernels.errors import Missing, RowError, Usage
+from kernels.errors import Missing, RowError, Usage, reason
 from kernels.lab import labgrid
 from kernels.place.engine import Engine
 from kernels.place.follow import Pace
@@ -47,7 +47,7 @@ class LabgridPlace:
         try:
             labgrid.fitting(labgrid.asked(self.address))
         except (RowError, OSError) as error:
-            return self.private.text(str(error))
+            return self.private.text(reason(error))
         return ""
 
     def run(

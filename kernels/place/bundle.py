@@ -22,7 +22,7 @@ _building = threading.Lock()  # make is run once at a time
 def _telling(text: str) -> str:
     """The most telling line among the messages of a build."""
     lines = text.strip().splitlines() or ["no message"]
-    return next((line for line in lines if re.search("rror|kernels: no ", line)), lines[-1])[:200]
+    return next((line for line in lines if re.search(r"rror|kernels( \w+)?: no ", line)), lines[-1])[:200]
 
 
 def find_bundle(machine: str, build: bool, install: bool) -> Path:

@@ -47,7 +47,7 @@ def test_the_list_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
         ([], "which kernel?"),
         (["uml", "--git", "."], "go with --bisect"),
         (["vax-4.3"], "no kernel 'vax-4.3'"),
-        (["--tag", "nightly"], "no row has the tag"),
+        (["--tag", "nightly"], "no tag 'nightly'; there are:"),
         (["uml", "--paranoid", "9"], "--paranoid is"),
         (["uml", "--paranoid=-1,5"], "--paranoid is"),
         (["uml", "--paranoid=-1,2", "--hazards"], "go with one level"),
@@ -59,6 +59,13 @@ def test_the_list_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
         (["uml", "--persona", "root,king"], "no persona called 'king'; there are: root perfmon"),
         (["uml", "--persona", "root,"], "no persona called ''"),
         (["--kernel", "/nowhere"], "no kernel file"),
+        (["amd64-5.01"], "; did you mean amd64-5.10?"),
+        (["--tag", "cor"], "; did you mean core?"),
+        (["uml", "--suite", "defualt"], "; did you mean default?"),
+        (["uml", "--persona", "usr"], "; did you mean user?"),
+        (["uml", "--probe", "ring.write_bakward"], "no probe is called 'ring.write_bakward'"),
+        (["uml", "--probe", "sw.*", "--probe", "ring.write_bakward"], "; did you mean ring.write_backward?"),
+        (["uml", "--junit", "/nowhere/x.xml"], "--junit: no folder /nowhere"),
     ],
 )
 def test_usage_errors_are_one_line(
@@ -66,7 +73,29 @@ def test_usage_errors_are_one_line(
 ) -> None:
     assert cli.main(["run", *args]) == 2
     error = capsys.readouterr().err
-    assert said in error and error.count("\n") == 1
+    assert said in error and error.count("\n") == 1 and error.startswith("run.sh kernels: ")
+
+
+def test_a_misspelt_verb_is_named(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as end:
+        cli.main(["bundels"])
+    said = capsys.readouterr().err
+    assert end.value.code == 2 and said.endswith("; did you mean bundles?\n") and "no verb 'bundels'" in said
+
+
+def test_a_list_of_kernels_that_is_no_text_is_told(tmp_path: Path) -> None:
+    (tmp_path / "matrix.toml").write_bytes(b"[arch.x]\nrunner = '\xe4'\n")
+    with pytest.raises(Usage, match=r"matrix.toml: line 2 is not UTF-8 text$"):
+        matrix.load(tmp_path / "matrix.toml")
+    with pytest.raises(Usage, match="gone.toml: No such file or directory$"):
+        matrix.load(tmp_path / "gone.toml")
+
+
+def test_a_result_folder_that_cannot_be_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Without what Python puts before it."""
+    (tmp_path / "file").write_text("")
+    assert cli.main(["run", "uml", "--no-install", "--out", str(tmp_path / "file" / "x")]) == 3
+    assert capsys.readouterr().err.endswith(f"run.sh kernels: {tmp_path}/file/x: Not a directory\n")
 
 
 def test_a_suite_is_a_name_or_a_path(tmp_path: Path) -> None:

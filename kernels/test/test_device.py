@@ -4,8 +4,10 @@
 from __future__ import annotations
 
 import json
+import os
 import platform
 import shlex
+import socket
 import time
 from pathlib import Path
 
@@ -70,6 +72,23 @@ def test_picking() -> None:
         listed.pick(["nope"])
 
 
+# What is no file, by the name that it has in the test, and what is said of it.
+ODD = {"fifo": "a FIFO, not a regular file", "folder": "a directory, not a regular file",
+       "socket": "a socket, not a regular file", "/dev/zero": "a device, not a regular file",
+       "gone": "No such file or directory"}  # fmt: skip
+TEXTS = {"latin": "line 2 is not UTF-8 text", "words": "not TOML: ", "empty": "file: "}
+
+
+def odd_files() -> None:
+    os.mkfifo("fifo")
+    os.mkdir("folder")
+    socket.socket(socket.AF_UNIX).bind("socket")
+    Path("latin").write_bytes(b"format = 1\n# \xe4\n")
+    Path("words").write_text("some words\n")
+    Path("empty").write_text("")
+    Path("devices.toml").write_text(f'format = 1\n{ENTRY}tags = ["shelf"]\n')
+
+
 @pytest.mark.parametrize(
     ("args", "said"),
     [
@@ -81,6 +100,11 @@ def test_picking() -> None:
         (["ssh:a", "--jobs", "0"], "positive"),
         (["ssh:a", "--inventory", "/nowhere"], "/nowhere"),
         (["--matrix", "/nowhere"], "no results of devices"),
+        (["ssh:a", "--probe", "ring.write_bakward"], "; did you mean ring.write_backward?"),
+        (["shlef", "--inventory", "devices.toml"], "; did you mean shelf?"),
+        *((["--list", "--inventory", kind], f"{kind}: {why}") for kind, why in ODD.items()),
+        *((["ssh:a", "--health", "--ssh-config", kind], f"{kind}: {why}") for kind, why in ODD.items()),
+        *((["--list", "--inventory", kind], f"{kind}: {why}") for kind, why in TEXTS.items()),
     ],
 )
 def test_usage_errors_are_one_line(
@@ -88,9 +112,12 @@ def test_usage_errors_are_one_line(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:  # fmt: skip
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+    monkeypatch.chdir(tmp_path)
+    odd_files()
     assert cli.main(["device", *args]) == 2
     error = capsys.readouterr().err
-    assert said in error and error.count("\n") == 1
+    assert said in error and error.startswith("run.sh device: ") and error.count("\n") == 1
+    assert "Errno" not in error
 
 
 def at(hour: int, minute: int = 0) -> time.struct_time:

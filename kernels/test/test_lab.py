@@ -113,7 +113,7 @@ def test_a_job_from_one_of_the_lab(tmp_path: Path, capsys: pytest.CaptureFixture
         ([*QEMU, "--suite", "x; reboot"], "not the name of a suite"),
         ([*QEMU, "--probe", "'; reboot"], "an argument of run.sh"),
         ([*QEMU[:-1], "/x y"], "--bundle is"),
-        (["lab", "job", "rpi", "--base", "/nowhere", "--bundle", "/x"], "not a job"),
+        (["lab", "job", "rpi", "--base", "/nowhere", "--bundle", "/x"], "/nowhere: No such file"),
     ],
 )
 def test_usage(args: list[str], said: str, capsys: pytest.CaptureFixture[str]) -> None:

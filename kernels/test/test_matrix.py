@@ -84,7 +84,7 @@ def test_unknown_names_and_tags_are_usage_errors() -> None:
     listed = matrix.parse(ARCH + ROW)
     with pytest.raises(Usage, match="no kernel 'two'.*there are: one"):
         listed.pick(["two"], [])
-    with pytest.raises(Usage, match="no row has the tag"):
+    with pytest.raises(Usage, match="no tag 'nightly'; there are: all uml"):
         listed.pick([], ["nightly"])
     with pytest.raises(Usage, match="no architecture"):
         listed.own(Path("/boot/vmlinuz"), "vax")
