@@ -10,6 +10,7 @@ import re
 import shutil
 import subprocess
 import tarfile
+from fnmatch import fnmatch
 from pathlib import Path
 
 import pytest
@@ -25,6 +26,24 @@ VERSION = re.search(r"^Version: (.+)$", (TREE / "lib/perfmodes.pc.in").read_text
 def test_the_package_has_the_version_of_the_library() -> None:
     first = (PACKAGING / "debian" / "changelog").read_text().splitlines()[0]
     assert first.startswith(f"perfmodes ({VERSION}-")
+
+
+def test_the_copyright_file_has_the_licence_of_each_file() -> None:
+    """Of several paragraphs that name a file, the last one counts."""
+    paragraphs = re.findall(r"^Files: ((?:.+\n)+?)Copyright: .+\nLicense: (\S+)", (PACKAGING / "debian/copyright").read_text(), re.M)
+    names = [path for top in ("probes", "lib", "suites", "kernels", "reports", ".packaging", ".ci")
+             for path in (TREE / top).rglob("*") if path.is_file() and path.suffix != ".pyc"]
+    marks = {"GPL-2": "GPL-2.0-only"}
+    seen = set()
+    for path in names:
+        head = path.read_bytes()[:300].decode(errors="replace")
+        mark = re.search(r"\A(?:#!.*\n)?\W*SPDX-License-Identifier: ([\w.-]+)", head)
+        if mark:
+            name = str(path.relative_to(TREE))
+            wanted = [licence for globs, licence in paragraphs if any(fnmatch(name, glob) for glob in globs.split())][-1]
+            assert mark[1] == marks.get(wanted, wanted), name
+            seen.add(mark[1])
+    assert seen == {"MIT", "GPL-2.0-only"}
 
 
 def test_no_page_is_taken_for_a_generated_one() -> None:
