@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import argparse
-import fnmatch
 import re
 import time
 from collections.abc import Callable
@@ -20,6 +19,7 @@ from kernels.matrix import Matrix, Row
 from kernels.place.place import Order
 from kernels.place.report import Request
 from kernels.place.work import LEVELS
+from kernels.probes import check_probes
 from kernels.source import kind
 from reports import personas, speak
 
@@ -34,9 +34,7 @@ def parser(*add: Callable[[Any], None]) -> argparse.ArgumentParser:
         prog="python3 -m kernels", description="probe kernels in an emulator", epilog=EPILOG
     )
     verbs = top.add_subparsers(dest="verb", required=True)
-    run = verbs.add_parser(
-        "run", prog=TYPED["run"], help="boot kernels and run a suite in each", epilog=EPILOG
-    )
+    run = verbs.add_parser("run", prog=TYPED["run"], help="boot kernels and run a suite in each", epilog=EPILOG)
     _rows(run)
     _comparisons(run)
     _bisection(run)
@@ -251,21 +249,6 @@ def suite_file(args: argparse.Namespace) -> Path:
     if (ours / path.name).exists() and not path.samefile(ours / path.name):
         raise Usage(f"{suite!r}: suites/ has another {path.name}; rename yours")
     return path
-
-
-def probes() -> set[str]:
-    """The ids of the probes that were built here, for whichever machine."""
-    found = [*ROOT.glob("build/*/declared/*/*.txt"), *ROOT.glob("build/*/bundle/bin/probes/*/*")]
-    return {f"{path.parent.name}.{path.stem}" for path in found}
-
-
-def check_probes(globs: list[str]) -> None:
-    """Raise Usage for a glob that fits no probe, before anything is booted; where none is built yet,
-    run.sh is still to say so."""
-    known = probes() if globs else set()
-    for glob in globs if known else []:
-        if not fnmatch.filter(known, glob):
-            raise Usage(f"no probe is called {glob!r} (./run.sh --list names them){speak.near(glob, known)}")
 
 
 def request(args: argparse.Namespace) -> Request:

@@ -1,0 +1,25 @@
+# SPDX-License-Identifier: MIT
+"""The probes that were built here, by which the command line names them."""
+
+from __future__ import annotations
+
+import fnmatch
+
+from kernels import ROOT
+from kernels.errors import Usage
+from reports import speak
+
+
+def probes() -> set[str]:
+    """The ids of the probes that were built here, for whichever machine."""
+    found = [*ROOT.glob("build/*/declared/*/*.txt"), *ROOT.glob("build/*/bundle/bin/probes/*/*")]
+    return {f"{path.parent.name}.{path.stem}" for path in found}
+
+
+def check_probes(globs: list[str]) -> None:
+    """Raise Usage for a glob that fits no probe, before anything is booted; where none is built yet,
+    run.sh is still to say so."""
+    known = probes() if globs else set()
+    for glob in globs if known else []:
+        if not fnmatch.filter(known, glob):
+            raise Usage(f"no probe is called {glob!r} (./run.sh --list names them){speak.near(glob, known)}")
