@@ -13,6 +13,8 @@ from reports import bars, expect, layout, wordlist
 
 WIDEST_BAR, NARROWEST_BAR = 32, 3
 NAME_LIMIT = 16
+# What areas without a line of their own are called, by the least share of their points that say yes.
+SHARES = {0.8: "mostly yes", 0.5: "partly yes", 0.0: "seldom yes"}
 
 Counts = dict[str, Counter[str]]        # persona -> verdict -> points
 
@@ -29,6 +31,12 @@ def count(result: dict[str, Any]) -> dict[str, Counts]:
 def _share(counts: Counts) -> float:
     total = sum(each.total() for each in counts.values())
     return sum(each["yes"] for each in counts.values()) / total if total else 1.0
+
+
+def _spread(counts: Counts) -> int:
+    """How far the personas are apart: a bar each shows little where all have the same."""
+    said = [each["yes"] for each in counts.values()]
+    return max(said, default=0) - min(said, default=0)
 
 
 def _most(counts: Counts) -> int:
@@ -49,7 +57,7 @@ class Grid:
 
     def measure(self, areas: dict[str, Counts]) -> None:
         """Bars take what names and numbers leave, none when that is next to nothing."""
-        self.name = min(max(map(len, ["all blocked", *areas])), NAME_LIMIT)
+        self.name = min(max(map(len, ["all blocked", *SHARES.values(), *areas])), NAME_LIMIT)
         total = sum(map(_most, areas.values()))
         self.points = len(str(total))
         self.number = max([len(self.said(counts, persona)) for counts in (*areas.values(),
@@ -127,16 +135,27 @@ def _uniform(areas: dict[str, Counts]) -> dict[str, list[str]]:
     return {word: names for word, names in found.items() if len(names) > 1}
 
 
-def _together(grid: Grid, word: str, names: list[str], areas: dict[str, Counts]) -> list[Text]:
+def _together(grid: Grid, title: str, style: str, names: list[str], areas: dict[str, Counts]) -> list[Text]:
+    """Areas that share a line, or two."""
     points = str(sum(_most(areas[name]) for name in names))
-    head = Text(f"all {word}"[:grid.name].ljust(grid.name + 2) + points.rjust(grid.points) + "  ",
-                wordlist.STYLES[word])
-    return layout.hang(head, ", ".join(names), grid.width, 2)
+    head = Text(title[:grid.name].ljust(grid.name + 2) + points.rjust(grid.points) + "  ", style)
+    return layout.enumerated(head, names, grid.width, 2)
+
+
+def _folded(grid: Grid, names: list[str], areas: dict[str, Counts]) -> list[Text]:
+    """Areas without bars, by the share of their points that say yes."""
+    found: dict[str, list[str]] = {title: [] for title in SHARES.values()}
+    for name in names:
+        share = _share(areas[name])
+        found[next(title for least, title in SHARES.items() if share >= least)].append(name)
+    return [line for title, group in found.items() if group
+            for line in _together(grid, title, "", group, areas)]
 
 
 def section(result: dict[str, Any], personas: list[str], width: int, unicode: bool,
             command: str) -> layout.Section:
-    """The areas. Those that say one thing only share a line, and the fullest give way first."""
+    """The areas. Those that say one thing only share a line. Where there is no room for all bars,
+    those stay in which the personas differ most, and then those with the least yes."""
     areas = count(result)
     grid = Grid(list(personas), width, unicode)
     grid.measure(areas)
@@ -144,19 +163,16 @@ def section(result: dict[str, Any], personas: list[str], width: int, unicode: bo
     grouped = {name for names in uniform.values() for name in names}
     names = [name for name in sorted(areas) if name not in grouped]
     rows = [[grid.line(name, areas[name])] for name in names]
-    rows += [_together(grid, word, uniform[word], areas) for word in wordlist.STYLES
-             if word in uniform]
+    rows += [_together(grid, f"all {word}", wordlist.STYLES[word], uniform[word], areas)
+             for word in wordlist.STYLES if word in uniform]
     whole = _whole(areas, personas)
     last = [grid.line("all", whole), *(_legend(grid, whole) if grid.bar else [])]
     hidden = len(personas) - len(grid.personas)
     if hidden:
         last.append(layout.fit(Text(f"{hidden} more personas: {command}"), width))
 
-    def more(dropped: list[int]) -> Text:
-        left = [names[index] for index in dropped]
-        least = int(100 * min(_share(areas[name]) for name in left))
-        return layout.fit(Text(f"{len(left)} more, {least}% yes or more ({command}): "
-                               f"{', '.join(left)}"), width)
-
-    fullest = sorted(range(len(names)), key=lambda index: -_share(areas[names[index]]))
-    return layout.Section([grid.header()], [*rows, last], more, least=12, drop=fullest, tail=1)
+    dullest = sorted(range(len(names)), key=lambda index: (
+        _spread(areas[names[index]]), -_share(areas[names[index]])))
+    return layout.Section([grid.header()], [*rows, last],
+                          lambda dropped: _folded(grid, [names[index] for index in dropped], areas),
+                          least=10, drop=dullest, tail=1)

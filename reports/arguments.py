@@ -56,7 +56,7 @@ def _judging(verb: Any) -> None:
 
 def _showing(verb: Any) -> None:
     """The verbs that show."""
-    made = verb("show", "the first screen of a result: what it found, in at most 60 lines")
+    made = verb("show", "the first screen of a result: what it found, in at most 40 lines")
     made.add_argument("directory", type=Path, metavar="RESULT",
                       help="result directory or result.json")
     made.add_argument("--all", action="store_true", help="a line a probe, not one screen")

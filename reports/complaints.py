@@ -119,5 +119,5 @@ def section(listed: list[dict[str, Any]], width: int, command: str) -> Section |
     rows = [layout.hang(Text("  fault    " if row["fault"] else "  late     ",
                              "bold red" if row["fault"] else "yellow"), told(row), width, 2)
             for row in worst]
-    return Section(title, rows, lambda left: layout.fit(
-        Text(f"  {len(left)} more: {command}"), width))
+    return Section(title, rows, lambda left: [layout.fit(
+        Text(f"  {len(left)} more: {command}"), width)])

@@ -32,31 +32,40 @@ def hang(head: Text, body: str, width: int, most: int) -> list[Text]:
     return [fit(line, width) for line in lines]
 
 
+def enumerated(head: Text, names: Sequence[str], width: int, most: int) -> list[Text]:
+    """Names beside a head, in at most so many lines; those that do not fit are counted."""
+    for left in range(len(names)):
+        shown = ", ".join(names[:len(names) - left]) + (f" and {left} more" if left else "")
+        if len(textwrap.wrap(shown, max(width - head.cell_len, 16), break_on_hyphens=False)) <= most:
+            break
+    return hang(head, shown if names else "", width, most)
+
+
 @dataclass
 class Section:
     """A part of a screen whose rows can be left out when there is no room for all of them."""
     title: list[Text]
     rows: list[list[Text]]
-    more: Callable[[list[int]], Text]       # the line that says which rows are left out
+    more: Callable[[list[int]], list[Text]]     # the lines that say which rows are left out
     least: int = 3                          # lines it has at least, if it needs them
     drop: Sequence[int] = field(default_factory=list)   # rows in the order they give way
-    tail: int = 0                           # rows at the end that stand below the line `more`
+    tail: int = 0                           # rows at the end that stand below the lines `more`
 
     def need(self) -> int:
         return sum(map(len, self.rows))
 
     def lines(self, room: int) -> list[Text]:
-        """The rows in at most so many lines, the last one of which says what is not shown."""
-        left, dropped = self.need(), list[int]()
+        """The rows in at most so many lines, the last ones of which say what is not shown."""
+        left, dropped, more = self.need(), list[int](), list[Text]()
         if left > room:
             for index in self.drop or range(len(self.rows) - 1, -1, -1):    # else from the end
                 dropped.append(index)
                 left -= len(self.rows[index])
-                if left < room:
+                if left < room and left + len(more := self.more(sorted(dropped))) <= room:
                     break
         kept = [row for index, row in enumerate(self.rows) if index not in dropped]
         if dropped:
-            kept.insert(len(kept) - self.tail, [self.more(sorted(dropped))])
+            kept.insert(len(kept) - self.tail, more)
         return [line for row in kept for line in row]
 
 

@@ -21,7 +21,8 @@ from reports import areas, complaints, gates, history, layout, surprise, text, w
 from reports.layout import Section
 from reports.personas import in_order
 
-LINES = 56              # beside one of run.sh and three of warnings: 60 in all
+LINES = 40              # with one of run.sh, and with what is said above the screen
+CAN_BE_LIFTED = 3       # times as much as other hardware or another kernel, where there is no room for all
 LIFT_ROOM = 26          # or what would lift a gate stands on a line of its own
 FULL_WIDTH = 80         # a narrower screen takes more lines
 STYLES = {"unexpected": "bold red", "broken": "red", "differs": "yellow", "news": "green"}
@@ -39,6 +40,7 @@ class Page:
     unicode: bool
     before: tuple[str, dict[str, Any]] | None = None    # an earlier run: its folder, its result
     profiles: tuple[tuple[str, dict[str, Any]], ...] = ()
+    above: int = 0          # lines that are on the screen already
 
     @property
     def personas(self) -> list[str]:
@@ -123,7 +125,7 @@ def _surprises(page: Page) -> Section:
     title = layout.hang(Text("Surprising: ", "bold"),
                         f"{said or 'nothing'}; {_beside(page, kinds['differs'])}", page.width, 2)
     return Section(title, rows,
-                   lambda left: layout.fit(Text(f"  {len(left)} more: {page.command}"), page.width))
+                   lambda left: [layout.fit(Text(f"  {len(left)} more: {page.command}"), page.width)])
 
 
 def _gates(page: Page) -> Section:
@@ -151,12 +153,15 @@ def _gates(page: Page) -> Section:
             rows.append([layout.fit(head, page.width),
                          *layout.hang(Text("    "), cost.gate.lift, page.width, 1)])
 
-    def more(left: list[int]) -> Text:
+    def more(left: list[int]) -> list[Text]:
         answers = sum(found[index].points.total() for index in left)
         said = f"  {len(left)} more, {text.count(answers, 'answer')}: {page.command}"
-        return layout.fit(Text(said), page.width)
+        return [layout.fit(Text(said), page.width)]
+    weight = [found[index].points.total() * (CAN_BE_LIFTED if "blocked" in found[index].gate.verdicts else 1)
+              for index in range(len(found))]
     return Section([layout.fit(title, page.width)] if rows else
-                   [layout.fit(Text("Refused: nothing", "bold"), page.width)], rows, more, least=6)
+                   [layout.fit(Text("Refused: nothing", "bold"), page.width)], rows, more, least=6,
+                   drop=sorted(range(len(found)), key=lambda index: weight[index]))
 
 
 def _unknown(page: Page) -> Section:
@@ -167,22 +172,23 @@ def _unknown(page: Page) -> Section:
             for name, point in record["points"].items():
                 if point["verdict"] == "unknown":
                     found.setdefault(point.get("reason", ""), []).append(f"{probe_id}.{name}")
-    rows = []
-    for reason, keys in sorted(found.items(), key=lambda item: (-len(item[1]), item[0])):
-        said = text.clean(f"{keys[0]}{_and_more(len(keys) - 1)}: {reason}", 600)
-        rows.append(layout.hang(Text("  unknown  ", "red"), said, page.width, 1))
+    told = [text.clean(f"{keys[0]}{_and_more(len(keys) - 1)}: {reason}", 600)
+            for reason, keys in sorted(found.items(), key=lambda item: (-len(item[1]), item[0]))]
     total = sum(map(len, found.values()))
-    title = Text("Could not tell", "bold")
-    title.append(f": {text.count(total, 'answer')}" if total else ": nothing", "not bold")
-    return Section([layout.fit(title, page.width)], rows, lambda left: layout.fit(
-        Text(f"  {len(left)} more reasons: {page.command}"), page.width))
+    title = Text("Could not tell: ", "bold")
+    if len(told) == 1:
+        return Section(layout.hang(title, told[0], page.width, 1), [], lambda _: [])
+    title.append(text.count(total, "answer") if total else "nothing", "not bold")
+    rows = [layout.hang(Text("  unknown  ", "red"), said, page.width, 1) for said in told]
+    return Section([layout.fit(title, page.width)], rows, lambda left: [layout.fit(
+        Text(f"  {len(left)} more reasons: {page.command}"), page.width)])
 
 
 def _changes(page: Page) -> Section:
     """What the last run here said otherwise."""
     if page.before is None:
         title = Text.assemble(("Since the last run", "bold"), ": this is the first")
-        return Section([layout.fit(title, page.width)], [], lambda _: Text(""))
+        return Section([layout.fit(title, page.width)], [], lambda _: [])
     earlier, before = page.before
     found = history.compare(before, page.result)
     rows = [layout.hang(Text("  setting  ", "cyan"), line, page.width, 1)
@@ -201,8 +207,8 @@ def _changes(page: Page) -> Section:
     asked = {"new": found.new, "gone": found.gone}
     what += [f"{number} {word}" for word, number in asked.items() if number]
     title.append(f" ({_time(before)}): {', '.join(what) or 'nothing changed'}", "not bold")
-    return Section([layout.fit(title, page.width)], rows, lambda left: layout.fit(
-        Text(f"  {len(left)} more: {command}"), page.width))
+    return Section([layout.fit(title, page.width)], rows, lambda left: [layout.fit(
+        Text(f"  {len(left)} more: {command}"), page.width)])
 
 
 def _foot(page: Page) -> list[Text]:
@@ -225,8 +231,9 @@ def _foot(page: Page) -> list[Text]:
 
 # ------------------------------------------------------------------------------------ the whole
 
-def _budget(width: int) -> int:
-    return LINES if width >= FULL_WIDTH else LINES * FULL_WIDTH // width
+def _budget(page: Page) -> int:
+    """Lines that are left; a narrow screen takes more."""
+    return LINES * max(FULL_WIDTH, page.width) // page.width - 1 - page.above
 
 
 def lines(page: Page) -> Iterator[Text]:
@@ -238,7 +245,7 @@ def lines(page: Page) -> Iterator[Text]:
     head, foot = _head(page), _foot(page)
     gaps = [bool(each.rows) for each in body]
     fixed = len(head) + len(foot) + sum(len(each.title) for each in body) + sum(gaps)
-    given = layout.allot(body, _budget(page.width) - fixed)
+    given = layout.allot(body, _budget(page) - fixed)
     yield from head
     for index, (each, room) in enumerate(zip(body, given)):
         if index and (gaps[index] or gaps[index - 1]):
@@ -261,12 +268,12 @@ def place_of(folder: Path) -> str:
     return str(latest) if os.path.realpath(latest) == os.path.realpath(folder) else name_of(folder)
 
 
-def show(result: dict[str, Any], path: Path, console: Console, unicode: bool) -> None:
-    """Print the screen of a result that lies at this path."""
+def show(result: dict[str, Any], path: Path, console: Console, unicode: bool, above: int = 0) -> None:
+    """Print the screen of a result that lies at this path, below so many lines of warnings."""
     here = path if path.is_dir() else path.parent
     last = history.last(result, here=here)
     page = Page(result, name_of(here), place_of(here), console.width, unicode,
-                (name_of(last[0]), last[1]) if last else None, tuple(surprise.of_series(result)))
+                (name_of(last[0]), last[1]) if last else None, tuple(surprise.of_series(result)), above)
     for line in lines(page):
         if not unicode:
             plain = line.plain.encode("ascii", "backslashreplace").decode("ascii")

@@ -38,13 +38,13 @@ def _expectations(folder: Path) -> expect.Expectations:
     return found
 
 
-def _present(made: dict[str, Any], args: argparse.Namespace) -> None:
+def _present(made: dict[str, Any], args: argparse.Namespace, above: int = 0) -> None:
     """Print the first screen or, with --all, a line for each probe with its reasons."""
     console = terminal.console(args.width)
     if args.all:
         overview.show(made, console)
     else:
-        screen.show(made, args.directory, console, terminal.unicode(sys.stdout, os.environ))
+        screen.show(made, args.directory, console, terminal.unicode(sys.stdout, os.environ), above)
 
 
 def _show(args: argparse.Namespace) -> int:
@@ -64,7 +64,7 @@ def _result(args: argparse.Namespace) -> int:
     if len(warnings) > most:
         speak.error(f"warning: {len(warnings) - most} more in result.json")
     if not args.quiet:
-        _present(made, args)
+        _present(made, args, min(len(warnings), most + 1))
     return BAD if made["unexpected"] else OK
 
 

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from small import Said, put, result
 
-from reports import areas, bars, gates, layout, surprise, text, verbs, wordlist
+from reports import areas, bars, gates, layout, screen, surprise, text, verbs, wordlist
 
 ROOT = Path(__file__).resolve().parents[2]
 PARANOID = "blocked: EACCES: perf_event_paranoid=2 refuses a cpu-wide event; needs <= 0"
@@ -54,9 +54,7 @@ Refused, by             root user  what would lift it
   CPU PMU missing          2    2  hardware, or -cpu host,pmu=on
   perf_event_paranoid      -    3  set it to -1, or CAP_PERFMON
 
-Could not tell: 1 answer
-  unknown  ring.order.wraps: time-out
-
+Could not tell: ring.order.wraps: time-out
 Since the last run: this is the first
 
 Results in run (2026-11-21 11:35 UTC); next:
@@ -118,10 +116,10 @@ def many(personas: int, area_count: int, reasons: int, points: int = 7) -> dict[
 @pytest.mark.parametrize("width", [80, 100, 200])
 @pytest.mark.parametrize("made", [result(SAID), many(1, 3, 2), many(3, 31, 9), many(4, 60, 20),
                                   many(9, 70, 2)], ids=range(5))
-def test_a_screen_has_at_most_60_lines(made: dict[str, Any], width: int, capsys,
+def test_a_screen_has_at_most_40_lines(made: dict[str, Any], width: int, capsys,
                                        tmp_path: Path) -> None:
     lines = shown(capsys, put(tmp_path / "run", made), "--width", width).splitlines()
-    assert len(lines) <= 60 - 4     # one is of run.sh, three may be warnings
+    assert len(lines) <= 40 - 1     # one is of run.sh
     assert max(map(len, lines)) <= width
     assert lines[-1].startswith("  ./run.sh kernels") and not any(
         line != line.rstrip() for line in lines)
@@ -132,7 +130,7 @@ def test_a_narrow_screen_is_no_wider_than_it_is(width: int, capsys, tmp_path: Pa
     for index, made in enumerate([result(SAID), many(3, 31, 9), many(4, 60, 20)]):
         lines = shown(capsys, put(tmp_path / f"run{index}", made), "--width", width).splitlines()
         assert max(map(len, lines)) <= width
-        assert len(lines) <= 60 * 80 // width
+        assert len(lines) <= 40 * 80 // width
 
 
 def test_what_is_cut_is_counted_and_a_command_shows_it(capsys, tmp_path: Path) -> None:
@@ -140,12 +138,14 @@ def test_what_is_cut_is_counted_and_a_command_shows_it(capsys, tmp_path: Path) -
     lines = out.splitlines()
     table = "./run.sh report table run"
     more = [line for line in lines if " more" in line and table in line]
-    assert len(more) == 3, "areas, surprises, what could not be told"
-    shown_areas = [line for line in lines if line.startswith("area") and line[4].isdigit()]
-    assert more[0].startswith(f"{60 - len(shown_areas)} more, ")
+    assert len(more) == 2, "surprises, what could not be told"
+    barred = {line.split()[0] for line in lines if line.startswith("area") and line[4].isdigit()}
+    named = re.findall(r"\barea\d+\b", out.partition("Surprising")[0])
+    others = sum(int(number) for number in re.findall(r" and (\d+) more$", out, re.M))
+    assert len(barred) > 3 and len(named) == len(set(named)) and len(named) + others == 60
     surprises = [line for line in lines if line.startswith("  broken")]
     made = many(3, 60, 20, 20)
-    assert more[1] == f"  {len(surprise.find(made, [])) - len(surprises)} more: {table}"
+    assert more[0] == f"  {len(surprise.find(made, [])) - len(surprises)} more: {table}"
 
 
 def test_the_other_form_has_a_line_a_probe(capsys, tmp_path: Path) -> None:
@@ -210,10 +210,62 @@ def test_only_areas_of_one_verdict_share_a_line() -> None:
     assert lines[2].startswith("all yes") and lines[2].endswith("a, b")
 
 
+def test_areas_without_room_are_named_by_how_much_says_yes() -> None:
+    """Those in which the personas differ most keep their bars."""
+    said = {f"a{yes}": {"x": {f"p{point}": "yes" if point < yes else "no" for point in range(10)}}
+            for yes in (1, 2, 5, 7, 9)}
+    root = {f"{area}.{name}": points for area, probes in said.items() for name, points in probes.items()}
+    less = {**root, "a7.x": {**root["a7.x"], "p0": "blocked: x"}, "a9.x": {**root["a9.x"], "p0": "blocked: x"}}
+    made = areas.section(result({"root": root, "user": less}), ["root", "user"], 80, False, "command")
+    assert [line.plain.split()[0] for line in made.lines(40)] == ["a1", "a2", "a5", "a7", "a9", "all", "#"]
+    told = [line.plain for line in made.lines(6)]
+    assert [line.split()[0] for line in told] == ["a7", "a9", "partly", "seldom", "all", "#"]
+    assert told[2].split() == ["partly", "yes", "10", "a5"] and told[3].split() == ["seldom", "yes", "20", "a1,", "a2"]
+    told = [line.plain for line in made.lines(5)]
+    assert [line.split()[0] for line in told] == ["mostly", "partly", "seldom", "all", "#"]
+    assert told[0].split()[3:] == ["a9"] and told[1].split()[3:] == ["a5,", "a7"]
+
+
+def test_the_front_page_shows_such_a_screen() -> None:
+    """Its words are those of the program."""
+    shown = (ROOT / "README.md").read_text(encoding="utf-8").partition("## The whole run")[2].partition("\n| ")[0]
+    lines = [line.strip() for line in shown.splitlines() if line.startswith("    ")]
+    known = ["Linux ", "area ", *(f"{title} " for title in areas.SHARES.values()), "Surprising: ", "broken ", "Refused, by ",
+             *(gate.name for gate in gates.read()), bars.legend(["yes"], True).plain]
+    rows = [line for line in lines if not line.startswith(tuple(known))]
+    assert len(lines) > 12 and all(line.count("\u2588") or "," in line for line in rows), rows
+    assert all(any(line.startswith(word) for line in lines) for word in known[:3])
+
+
+def test_names_that_do_not_fit_are_counted() -> None:
+    names = [f"name{number}" for number in range(30)]
+    for most, width in ((1, 40), (2, 60), (3, 30), (1, 12)):
+        lines = layout.enumerated(layout.Text("head  "), names, width, most)
+        said = " ".join(line.plain.removeprefix("head").strip() for line in lines)
+        counted = re.search(r" and (\d+) more$", said)
+        assert len(lines) <= most and max(line.cell_len for line in lines) <= width
+        assert width == 12 or counted and len(re.findall(r"name\d+", said)) + int(counted[1]) == 30
+    whole, = layout.enumerated(layout.Text("head  "), names[:3], 80, 2)
+    assert whole.plain == "head  name0, name1, name2"
+
+
+def test_what_can_be_lifted_is_not_the_first_to_go() -> None:
+    """Of gates without room, other hardware gives way before a right that somebody can give."""
+    made = result({"root": {"a.b": {f"p{number}": "absent: no hardware PMU of the CPU" for number in range(2)} | {
+        f"q{number}": "absent: not a 64-bit Power machine" for number in range(4)} | {
+        f"r{number}": "absent: no kprobe PMU (ENOENT)" for number in range(5)} | {
+        f"u{number}": "no: EINVAL, ok without" for number in range(2)} | {
+        "s": "blocked: BPF_MAP_CREATE: EPERM, needs CAP_BPF or CAP_SYS_ADMIN", "t": PARANOID}}})
+    part = screen._gates(screen.Page(made, "", "", 80, False))
+    assert [line.plain.split("  ")[1] for line in part.lines(5)] == [
+        "other PMU missing", "other architecture", "CAP_BPF missing", "perf_event_paranoid", "2 more, 4 answers: "
+        "./run.sh report table"]
+
+
 def section(*sizes: int, **more: Any) -> layout.Section:
     rows = [[layout.Text(f"{index}.{line}") for line in range(size)]
             for index, size in enumerate(sizes)]
-    return layout.Section([], rows, lambda left: layout.Text(f"{left}"), **more)
+    return layout.Section([], rows, lambda left: [layout.Text(f"{left}")], **more)
 
 
 @pytest.mark.parametrize("made, room, wanted", [
