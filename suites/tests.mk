@@ -7,7 +7,7 @@ QUICK_lib := lib/test/test_lib.py lib/test/policy/test_policy.py \
 	-k 'not late_ and not lies and not faults_test and not calls_test and not matrix_test'
 QUICK_reports := reports/test $(filter-out reports/site/% reports/database/%,$(wildcard reports/*/test)) \
 	--ignore=reports/test/test_fuzz.py --ignore=reports/test/test_bounds.py
-QUICK_kernels := kernels/test $(patsubst %,--ignore=kernels/test/test_%.py,boot cross fetch isolate place engine lab)
+QUICK_kernels := kernels/test $(patsubst %,--ignore=kernels/test/test_%.py,boot cross fetch isolate place engine lab ssh)
 QUICK_suites := $(patsubst %,suites/test/test_%.py,suites hidden)
 # A test may run make itself: it has nothing to do with the jobs of this one. Tests run side by side where
 # pytest-xdist is there; those of one xdist_group use one thing and follow each other.
