@@ -6,6 +6,8 @@
  * whole program, and with one over the program's ELF header, which nobody executes.
  * Linux 375637bc5249 ("perf/core: Introduce address range filtering") (v4.7)
  */
+#include <sys/stat.h>
+
 #include "probe.h"
 #include "trace_unit.h"
 
@@ -23,19 +25,20 @@ PROBE(TITLE("address filters of a trace unit")
 #define DATA_PAGES 8
 #define AUX_PAGES 64
 #define WORK_NS 3000000
-#define WHOLE "filter 0x0/0x100000@/proc/self/exe"
 #define HEADER "filter 0x0/0x10@/proc/self/exe"
 
 FIXTURE(unit)
 {
 	struct sampler sampler;
 	int64_t most;
+	char whole[64];
 };
 
 FIXTURE_SETUP(unit)
 {
 	struct perf_event_attr attr;
 	char name[64], path[160];
+	struct stat program;
 	int error;
 
 	attr = must_trace(name);
@@ -47,6 +50,10 @@ FIXTURE_SETUP(unit)
 		say_unknown("%s: %s", path, pm_errno_name(error));
 	self->sampler = must_sampler(&attr, 0, -1, DATA_PAGES);
 	ask_aux(&self->sampler, AUX_PAGES, PROT_READ | PROT_WRITE);
+	if (stat("/proc/self/exe", &program))
+		say_unknown("/proc/self/exe: %s", pm_errno_name(-errno));
+	snprintf(self->whole, sizeof(self->whole), "filter 0x0/0x%" PRIx64 "@/proc/self/exe",
+		 (uint64_t)program.st_size);
 }
 
 FIXTURE_TEARDOWN(unit)
@@ -78,7 +85,7 @@ TEST_F(unit, inside)
 
 	if (!trace(self))
 		say_unknown("aux_head did not move in 3 ms of work without a filter");
-	expect_refused(filter(self, WHOLE), 0, BROKEN, WHOLE);
+	expect_refused(filter(self, self->whole), 0, BROKEN, self->whole);
 	traced = trace(self);
 	if (!traced)
 		say_broken("no trace with a filter over the whole program");
@@ -107,7 +114,7 @@ TEST_F(unit, too_many)
 	fact_int("filters", self->most);
 	if (self->most > 32)
 		say_unknown("%" PRId64 " filters are more than this test can ask for", self->most);
-	expect_refused(filter(self, WHOLE), 0, BROKEN, "one filter");
+	expect_refused(filter(self, self->whole), 0, BROKEN, "one filter");
 	for (int i = 0; i <= self->most; i++)
 		used += snprintf(text + used, sizeof(text) - used,
 				 "%sfilter 0x%x/0x10@/proc/self/exe", i ? "," : "",
@@ -121,7 +128,7 @@ TEST_F(unit, too_many)
 
 TEST_F(unit, nonsense)
 {
-	expect_refused(filter(self, WHOLE), 0, BROKEN, "one filter");
+	expect_refused(filter(self, self->whole), 0, BROKEN, "one filter");
 	expect_refused(filter(self, "filtre 0x0/0x10"), EINVAL, BROKEN, "no filter at all");
 }
 

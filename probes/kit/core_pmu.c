@@ -125,18 +125,17 @@ static struct kinds find_kind(int fd)
 	int cpu;
 
 	pm_pmu_each(look_at, &kinds);
-	if (kinds.count < 2) {	/* one kind: it runs anywhere or nowhere */
+	if (!kinds.count) {	/* no PMU lists its CPUs: it runs anywhere or nowhere */
 		if (!gets_time(fd))
 			say_no_counter();
 		return kinds;
 	}
 	for (unsigned int nth = 0; (cpu = move_to_nth_cpu(nth)) >= 0; nth++) {
-		if (!gets_time(fd))
-			continue;
 		kinds = (struct kinds){ .cpu = cpu };
 		pm_pmu_each(look_at, &kinds);
-		if (kinds.cpus[0])
-			move_to_cpus(is_listed, &kinds);
+		if (!kinds.cpus[0] || !gets_time(fd))
+			continue;
+		move_to_cpus(is_listed, &kinds);
 		return kinds;
 	}
 	say_no_counter();
