@@ -3,13 +3,15 @@
  * libperfmodes for C++11 and later: owners of what the library opens, and errors as exceptions.
  * Header only. The structures, constants and their meaning are those of perfmodes.h.
  *
- * An object closes what it owns when it is destroyed, cannot be copied, and can be moved. A call
- * that fails throws perfmodes::error, whose what() is the library's diagnosis; its code() has the
+ * An object closes what it owns when it is destroyed, cannot be copied, and can be moved; a call of
+ * the old one then throws EINVAL. A session must not be destroyed by its own callback. A call that
+ * fails throws perfmodes::error, whose what() is the library's diagnosis; its code() has the
  * errno. Callbacks of a session may throw: the call that delivered the record throws it on.
  */
 #ifndef PERFMODES_HPP
 #define PERFMODES_HPP
 
+#include <cerrno>
 #include <cstring>
 #include <exception>
 #include <functional>
@@ -61,6 +63,14 @@ inline int check(int result, const char *call, const pm_diag &diag)
 	return check(result, call);
 }
 
+/* What an object owns, unless it was moved from. */
+template <typename T> T *owned(T *object)
+{
+	if (object == nullptr)
+		throw error(EINVAL, "perfmodes: the object is empty: it was moved from");
+	return object;
+}
+
 /* The event of that name, of every thread of this process, counted and not sampled. */
 inline pm_event_spec event(const std::string &name, int tid = PM_ALL_THREADS)
 {
@@ -94,17 +104,17 @@ public:
 		      pm_profile_load_file(path.c_str(), &diag, &made), "profile", diag);
 		own_.reset(made);
 	}
-	pm_rank rank() const { return pm_profile_rank(own_.get()); }
+	pm_rank rank() const { return pm_profile_rank(owned(own_.get())); }
 	int probe(uint64_t budget_ns = 0)
 	{
-		return check(pm_profile_probe(own_.get(), nullptr, budget_ns), "pm_profile_probe");
+		return check(pm_profile_probe(owned(own_.get()), nullptr, budget_ns), "pm_profile_probe");
 	}
 	/* PM_UNKNOWN for a fact that is not known, or is no verdict. */
 	pm_verdict verdict(const std::string &key) const
 	{
 		pm_fact fact = sized<pm_fact>();
 
-		return pm_profile_lookup(own_.get(), key.c_str(), &fact) < 0 ? PM_UNKNOWN :
+		return pm_profile_lookup(owned(own_.get()), key.c_str(), &fact) < 0 ? PM_UNKNOWN :
 			fact.verdict;
 	}
 	pm_profile *get() const noexcept { return own_.get(); }
@@ -125,17 +135,17 @@ public:
 		pm_plan *made = nullptr;
 
 		check(pm_plan_make(specs.data(), specs.size(), &opts,
-				   known != nullptr ? known->get() : nullptr, &diag, &made),
+				   known != nullptr ? owned(known->get()) : nullptr, &diag, &made),
 		      "pm_plan_make", diag);
 		own_.reset(made);
 	}
-	pm_strategy strategy() const { return pm_plan_strategy(own_.get()); }
+	pm_strategy strategy() const { return pm_plan_strategy(owned(own_.get())); }
 	std::string explain() const
 	{
-		std::string text(static_cast<size_t>(pm_plan_explain(own_.get(), nullptr, 0)) + 1,
+		std::string text(static_cast<size_t>(pm_plan_explain(owned(own_.get()), nullptr, 0)) + 1,
 				 '\0');
 
-		pm_plan_explain(own_.get(), &text[0], text.size());
+		pm_plan_explain(owned(own_.get()), &text[0], text.size());
 		text.pop_back();
 		return text;
 	}
@@ -143,7 +153,7 @@ public:
 	{
 		pm_cost cost = sized<pm_cost>();
 
-		check(pm_plan_cost(own_.get(), &cost), "pm_plan_cost");
+		check(pm_plan_cost(owned(own_.get()), &cost), "pm_plan_cost");
 		return cost;
 	}
 	size_t events() const noexcept { return events_; }
@@ -173,7 +183,7 @@ public:
 		calls.sample = on_sample;
 		calls.task = on_task;
 		calls.lost = on_lost;
-		own_.reset(pm_session_create(of.get(), &calls, inner_.get()));
+		own_.reset(pm_session_create(owned(of.get()), &calls, inner_.get()));
 		if (!own_)
 			throw std::bad_alloc();
 	}
@@ -182,38 +192,42 @@ public:
 		pm_diag diag = sized<pm_diag>();
 
 		return static_cast<pm_strategy>(
-			done(pm_session_attach(own_.get(), &diag), "attach", &diag));
+			done(pm_session_attach(owned(own_.get()), &diag), "attach", &diag));
 	}
-	void detach() { done(pm_session_detach(own_.get()), "pm_session_detach"); }
-	int poll(int timeout_ms) { return done(pm_session_poll(own_.get(), timeout_ms), "poll"); }
-	void run() { done(pm_session_run(own_.get()), "pm_session_run"); }
+	void detach() { done(pm_session_detach(owned(own_.get())), "pm_session_detach"); }
+	int poll(int timeout_ms) { return done(pm_session_poll(owned(own_.get()), timeout_ms), "poll"); }
+	void run() { done(pm_session_run(owned(own_.get())), "pm_session_run"); }
 	/* For event loops: readable when poll has something to do. */
-	int fd() { return done(pm_session_fd(own_.get()), "pm_session_fd"); }
+	int fd() { return done(pm_session_fd(owned(own_.get())), "pm_session_fd"); }
 	/* From any thread or callback. */
-	void stop() noexcept { pm_session_stop(own_.get()); }
+	void stop() noexcept
+	{
+		if (own_)
+			pm_session_stop(own_.get());
+	}
 	std::vector<pm_value> read()
 	{
 		std::vector<pm_value> values(events_, sized<pm_value>());
 
 		values.resize(static_cast<size_t>(
-			done(pm_session_read(own_.get(), values.data(), events_), "read")));
+			done(pm_session_read(owned(own_.get()), values.data(), events_), "read")));
 		return values;
 	}
 	std::vector<pm_part> read_parts()
 	{
 		size_t room = static_cast<size_t>(
-			done(pm_session_read_parts(own_.get(), nullptr, 0), "read_parts"));
+			done(pm_session_read_parts(owned(own_.get()), nullptr, 0), "read_parts"));
 		std::vector<pm_part> parts(room, sized<pm_part>());
 
 		if (room > 0)
-			done(pm_session_read_parts(own_.get(), parts.data(), room), "read_parts");
+			done(pm_session_read_parts(owned(own_.get()), parts.data(), room), "read_parts");
 		return parts;
 	}
 	pm_stats stats() const
 	{
 		pm_stats stats = sized<pm_stats>();
 
-		check(pm_session_stats(own_.get(), &stats), "pm_session_stats");
+		check(pm_session_stats(owned(own_.get()), &stats), "pm_session_stats");
 		return stats;
 	}
 	pm_session *get() const noexcept { return own_.get(); }
@@ -285,18 +299,18 @@ public:
 		pm_counters *made = nullptr;
 
 		check(pm_counters_open(specs.data(), specs.size(), flags,
-				       known != nullptr ? known->get() : nullptr, &diag, &made),
+				       known != nullptr ? owned(known->get()) : nullptr, &diag, &made),
 		      "pm_counters_open", diag);
 		own_.reset(made);
 	}
-	void start() { done(pm_counters_start(own_.get())); }
-	void stop() { done(pm_counters_stop(own_.get())); }
-	void reset() { done(pm_counters_reset(own_.get())); }
+	void start() { done(pm_counters_start(owned(own_.get()))); }
+	void stop() { done(pm_counters_stop(owned(own_.get()))); }
+	void reset() { done(pm_counters_reset(owned(own_.get()))); }
 	std::vector<pm_value> read()
 	{
 		std::vector<pm_value> values(events_, sized<pm_value>());
 
-		done(pm_counters_read(own_.get(), values.data(), events_));
+		done(pm_counters_read(owned(own_.get()), values.data(), events_));
 		return values;
 	}
 	pm_counters *get() const noexcept { return own_.get(); }
@@ -309,7 +323,7 @@ private:
 		pm_diag diag = sized<pm_diag>();
 
 		if (result < 0)
-			pm_counters_diagnose(own_.get(), result, &diag);
+			pm_counters_diagnose(owned(own_.get()), result, &diag);
 		check(result, "counters", diag);
 	}
 

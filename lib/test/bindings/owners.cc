@@ -42,6 +42,41 @@ static void moved()
 	assert(second.read().at(0).value >= 100);
 }
 
+template <typename Call> static void throws_empty(Call call)
+{
+	try {
+		call();
+		std::abort();
+	} catch (const perfmodes::error &error) {
+		assert(error.code().value() == EINVAL);
+		assert(std::string(error.what()).find("moved from") != std::string::npos);
+	}
+}
+
+/* What was moved from is empty: a call says so. */
+static void emptied()
+{
+	perfmodes::counters counters({ perfmodes::event("page-faults:u", 0) });
+	perfmodes::counters others = std::move(counters);
+	perfmodes::plan plan({ perfmodes::event("page-faults:u") });
+	perfmodes::session session(plan);
+	perfmodes::session second = std::move(session);
+
+	throws_empty([&] { counters.start(); });
+	throws_empty([&] { counters.read(); });
+	throws_empty([&] { session.attach(); });
+	throws_empty([&] { session.poll(0); });
+	throws_empty([&] { session.read(); });
+	throws_empty([&] { session.stats(); });
+	session.stop();
+	second.attach();
+	second.detach();
+
+	perfmodes::plan moved = std::move(plan);
+	throws_empty([&] { plan.explain(); });
+	throws_empty([&] { perfmodes::session none(plan); });
+}
+
 static void sampled()
 {
 	pm_event_spec faults = perfmodes::event("page-faults:u");
@@ -87,6 +122,7 @@ int main()
 	assert(profile.verdict("no.such.fact") == PM_UNKNOWN);
 	errors();
 	moved();
+	emptied();
 	sampled();
 	thrown();
 	std::cout << "done\n";

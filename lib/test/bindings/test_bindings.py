@@ -173,6 +173,78 @@ with Session(Event("page-faults:u", period=1)) as session:
 
 
 @pytest.mark.perf
+def test_python_is_closed_by_its_own_callback() -> None:
+    """The call that delivers returns, and then all is gone."""
+    passes("""
+before = descriptors()
+calls = []
+def close(sample):
+    calls.append(sample)
+    session.close()
+for deliver in (lambda: session.poll(0), lambda: session.run(), lambda: session.detach()):
+    calls.clear()
+    session = Session(Event("page-faults:u", period=1), on_sample=close)
+    try:
+        session.attach()
+        area = touch(100)
+        deliver()
+    except ValueError as error:     # the attach delivered already
+        assert "closed" in str(error)
+    assert len(calls) == 1, calls
+    try:
+        session.read()
+    except ValueError as error:
+        assert str(error) == "Session is closed"
+    else:
+        raise AssertionError("read after close")
+    assert descriptors() == before, (before, descriptors())
+with Session(Event("page-faults:u", period=1), on_sample=close) as session:
+    area = touch(100)
+    if not calls[1:]:
+        session.poll(0)
+assert descriptors() == before
+""")
+
+
+@pytest.mark.perf
+def test_python_is_closed_by_another_thread() -> None:
+    passes("""
+before = descriptors()
+session = Session(Event("page-faults:u", period=1))
+session.attach()
+runner = threading.Thread(target=session.run)
+runner.start()
+session.close()
+runner.join(60)
+assert not runner.is_alive() and descriptors() == before
+""")
+
+
+@pytest.mark.perf
+def test_python_keeps_what_is_needed() -> None:
+    """A plan lives as long as its session, a profile as long as its plan, whoever closes them."""
+    passes("""
+profile = Profile()
+plan = Plan(Event("page-faults:u", period=1), profile=profile)
+profile.close()
+session = Session(plan)
+plan.close()
+session.attach()
+area = touch(100)
+session.poll(0)
+assert session.stats()["samples"] >= 100
+session.close()
+for gone in (lambda: plan.explain(), lambda: profile.rank, lambda: session.stats()):
+    try:
+        gone()
+    except ValueError as error:
+        assert "closed" in str(error)
+    else:
+        raise AssertionError("used after close")
+""")
+
+
+@pytest.mark.perf
 def test_python_waits_in_an_event_loop() -> None:
     passes("""
 import select

@@ -27,7 +27,6 @@ class Counters(Handle):
 
     def __init__(self, events: Sequence[str | Event], *, profile: Profile | None = None,
                  flags: abi.CountersFlags = abi.CountersFlags.MAY_USER_ONLY) -> None:
-        self._pointer = None
         listed = specs(_events(events))
         self._count = len(listed)
         made, diag = ctypes.c_void_p(), sized(abi.pm_diag)

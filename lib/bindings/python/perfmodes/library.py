@@ -3,9 +3,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import os
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from perfmodes import abi
@@ -71,23 +73,64 @@ def text_of(call: Callable[[Any, int], int]) -> str:
 
 
 class Handle:
-    """Something of the library that is closed once, at the latest when nobody needs it."""
+    """Something of the library that is closed once, at the latest when nobody needs it.
+
+    What is closed cannot be used any more. It is destroyed when the last call that uses it has
+    returned, so that a callback, or another thread, may close what is delivering.
+    """
 
     _destroy: Callable[[Any], None]
+    _pointer: Any = None
+    _closed = False
+    _users = 0
 
     def __init__(self, pointer: Any) -> None:
+        self._lock = threading.RLock()      # an object may be finalized in the thread that has it
         self._pointer = pointer
 
     @property
     def pointer(self) -> Any:
-        if not self._pointer:
+        if self._closed or not self._pointer:
             raise ValueError(f"{type(self).__name__} is closed")
         return self._pointer
 
+    def hold(self) -> Any:
+        """The pointer, which stays valid until release()."""
+        with self._lock:
+            pointer = self.pointer
+            self._users += 1
+            return pointer
+
+    def release(self) -> None:
+        with self._lock:
+            self._users -= 1
+        self._destroy_unused()
+
+    @contextlib.contextmanager
+    def held(self) -> Iterator[Any]:
+        pointer = self.hold()
+        try:
+            yield pointer
+        finally:
+            self.release()
+
     def close(self) -> None:
-        pointer, self._pointer = getattr(self, "_pointer", None), None
+        self._closed = True
+        self._destroy_unused()
+
+    def _destroy_unused(self) -> None:
+        if not self._pointer:
+            return
+        with self._lock:
+            if not self._closed or self._users:
+                return
+            pointer, self._pointer = self._pointer, None
         if pointer:
             type(self)._destroy(pointer)
+            self._destroyed()
+
+    def _destroyed(self) -> None:
+        """What it needed is needed no more."""
 
     def __enter__(self) -> Any:
         return self

@@ -49,15 +49,22 @@ class Plan(Handle):
     def __init__(self, events: Event | Sequence[Event], *, allow: abi.Allow = abi.Allow.ALL,
                  forbid: Iterable[abi.Strategy] = (), cpus: str | None = None,
                  profile: Profile | None = None, **more: int) -> None:
-        self._pointer = None
-        self.profile = profile		# which has to outlive it
+        self.profile = profile
         self._specs = specs(events)
         self._options = options(allow, forbid, cpus, more)
         made, diag = ctypes.c_void_p(), sized(abi.pm_diag)
-        known = profile.pointer if profile is not None else None
-        check(lib.pm_plan_make(self._specs, len(self._specs), self._options, known, diag,
-                               ctypes.byref(made)), "pm_plan_make", diag)
+        known = profile.hold() if profile is not None else None     # which has to outlive it
+        try:
+            check(lib.pm_plan_make(self._specs, len(self._specs), self._options, known, diag,
+                                   ctypes.byref(made)), "pm_plan_make", diag)
+        except BaseException:
+            self._destroyed()
+            raise
         super().__init__(made)
+
+    def _destroyed(self) -> None:
+        if self.profile is not None:
+            self.profile.release()
 
     @property
     def events(self) -> int:
@@ -67,13 +74,16 @@ class Plan(Handle):
     @property
     def strategy(self) -> abi.Strategy:
         """The chosen one; after an attach the one in use."""
-        return abi.Strategy(lib.pm_plan_strategy(self.pointer))
+        with self.held() as plan:
+            return abi.Strategy(lib.pm_plan_strategy(plan))
 
     def explain(self) -> str:
         """A line for the choice, and one for each way that was passed over."""
-        return text_of(lambda buffer, size: lib.pm_plan_explain(self.pointer, buffer, size))
+        with self.held() as plan:
+            return text_of(lambda buffer, size: lib.pm_plan_explain(plan, buffer, size))
 
     def cost(self) -> Cost:
         cost = sized(abi.pm_cost)
-        check(lib.pm_plan_cost(self.pointer, cost), "pm_plan_cost")
+        with self.held() as plan:
+            check(lib.pm_plan_cost(plan, cost), "pm_plan_cost")
         return Cost(**{name: int(getattr(cost, name)) for name in Cost.__dataclass_fields__})

@@ -64,7 +64,8 @@ class Session(Handle):
     """Attaches when it is entered, detaches when it is left. Takes a Plan, or what makes one.
 
     on_sample(Sample), on_task(tid, parent, time), on_lost(count), on_other(bytes) are called by
-    poll, run, attach, read and detach. What they raise, these raise. They may call stop and read.
+    poll, run, attach, read and detach. What they raise, these raise. They may call stop, read and
+    close; a session that is closed ends run, delivers no more, and is gone when that call returns.
     """
 
     _destroy = lib.pm_session_destroy
@@ -74,7 +75,6 @@ class Session(Handle):
                  on_task: Callable[[int, int, int], object] | None = None,
                  on_lost: Callable[[int], object] | None = None,
                  on_other: Callable[[bytes], object] | None = None, **options: Any) -> None:
-        self._pointer = None
         self._failure: BaseException | None = None
         self._own_plan = not isinstance(what, Plan)
         self.plan = what if isinstance(what, Plan) else Plan(what, **options)
@@ -83,8 +83,9 @@ class Session(Handle):
         self._listen("task", on_task, lambda *them: them)
         self._listen("lost", on_lost, lambda count: (count,))
         self._listen("other", on_other, lambda at, size: (ctypes.string_at(at, size),))
-        made = lib.pm_session_create(self.plan.pointer, self._listener, None)
+        made = lib.pm_session_create(self.plan.hold(), self._listener, None)
         if not made:
+            self._destroyed()
             raise MemoryError
         super().__init__(made)
 
@@ -94,7 +95,7 @@ class Session(Handle):
             return
 
         def call(_: object, *arguments: Any) -> None:
-            if self._failure is not None:
+            if self._failure is not None or self._closed:
                 return
             try:
                 listener(*given(*arguments))
@@ -104,61 +105,71 @@ class Session(Handle):
         kind = dict(abi.pm_listener._fields_)[name]
         setattr(self._listener, name, kind(call))	# the structure keeps it alive
 
-    def _done(self, result: int, what: str, diag: abi.pm_diag | None = None) -> int:
+    def _call(self, function: Callable[..., int], *arguments: Any,
+              diag: abi.pm_diag | None = None) -> int:
+        """The result of a function of the library; raises what a callback raised meanwhile."""
+        with self.held() as session:
+            result = function(session, *arguments, *([diag] if diag is not None else []))
         failure, self._failure = self._failure, None
         if failure is not None:
             raise failure
-        return check(result, what, diag)
+        return check(result, function.__name__.removeprefix("pm_session_"), diag)
 
     def attach(self) -> abi.Strategy:
         """All events or none; proven. Returns the strategy in use."""
-        diag = sized(abi.pm_diag)
-        return abi.Strategy(self._done(lib.pm_session_attach(self.pointer, diag), "attach", diag))
+        return abi.Strategy(self._call(lib.pm_session_attach, diag=sized(abi.pm_diag)))
 
     def detach(self) -> None:
         """Delivers what is left; the statistics stay."""
-        self._done(lib.pm_session_detach(self.pointer), "detach")
+        self._call(lib.pm_session_detach)
 
     def poll(self, seconds: float | None = 0.0) -> int:
         """Waits for records (None: without limit) and delivers them. Returns how many."""
-        wait = -1 if seconds is None else max(0, int(seconds * 1000))
-        return self._done(lib.pm_session_poll(self.pointer, wait), "poll")
+        return self._call(lib.pm_session_poll,
+                          -1 if seconds is None else max(0, int(seconds * 1000)))
 
     def run(self) -> None:
         """Polls until stop is called, from any thread."""
-        self._done(lib.pm_session_run(self.pointer), "run")
+        self._call(lib.pm_session_run)
 
     def fileno(self) -> int:
         """For select, poll and event loops: readable when poll has something to do."""
-        return self._done(lib.pm_session_fd(self.pointer), "fileno")
+        return self._call(lib.pm_session_fd)
 
     def stop(self) -> None:
-        lib.pm_session_stop(self.pointer)
+        with self.held() as session:
+            lib.pm_session_stop(session)
 
     def read(self) -> list[Value]:
         """The sums of all events."""
         values = array(abi.pm_value, self.plan.events)
-        count = self._done(lib.pm_session_read(self.pointer, values, self.plan.events), "read")
+        count = self._call(lib.pm_session_read, values, self.plan.events)
         return [_value(values[i]) for i in range(count)]
 
     def read_parts(self) -> list[Part]:
         """The sums by thread and CPU."""
-        room = self._done(lib.pm_session_read_parts(self.pointer, None, 0), "read_parts")
+        room = self._call(lib.pm_session_read_parts, None, 0)
         parts = array(abi.pm_part, room)
-        count = self._done(lib.pm_session_read_parts(self.pointer, parts, room), "read_parts")
+        count = self._call(lib.pm_session_read_parts, parts, room)
         return [Part(one.value, one.enabled, one.running, one.event, one.tid, one.cpu)
                 for one in parts[:min(count, room)]]
 
     def stats(self) -> dict[str, int]:
         """What it did since the attach: the fields of struct pm_stats."""
         stats = sized(abi.pm_stats)
-        check(lib.pm_session_stats(self.pointer, stats), "stats")
+        self._call(lib.pm_session_stats, stats)
         return {name: int(getattr(stats, name)) for name, _ in abi.pm_stats._fields_
                 if name != "size"}
 
     def close(self) -> None:
+        """Detaches. Within a callback, or beside a call in another thread: when that returns."""
+        if not self._closed and self._pointer:
+            self.stop()
         super().close()
-        if getattr(self, "_own_plan", False) and hasattr(self, "plan"):
+
+    def _destroyed(self) -> None:
+        self.plan.release()
+        if self._own_plan:
             self.plan.close()
 
     def __enter__(self) -> Session:
@@ -171,7 +182,8 @@ class Session(Handle):
 
     def __exit__(self, *exception: object) -> None:
         try:
-            self.detach()
+            if not self._closed:
+                self.detach()
         except Error:
             if exception[0] is None:
                 raise
