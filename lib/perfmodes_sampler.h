@@ -116,7 +116,11 @@ enum pm_sampler_flags {
 	PM_SAMPLER_NO_WAKEUP = 32	/* rings are read by the clock: nobody is woken */
 };
 
-/* How to go about it. All 0 but for `size`: defaults. (0.1) */
+/*
+ * How to go about it. All 0 but for `size`: defaults. Without one of the ONLY flags, a few threads
+ * of processes that are named by their pids are watched by their own inherited events; all else is
+ * watched by CPU where that is allowed, which interrupts every program. (0.1)
+ */
 struct pm_sampler_opts {
 	size_t size;			/* sizeof(struct pm_sampler_opts) */
 	unsigned int flags;		/* enum pm_sampler_flags */

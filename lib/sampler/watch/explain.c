@@ -113,8 +113,10 @@ int pm_sampler_explain(const struct pm_sampler *sampler, char *buf, size_t size)
 		buf[0] = '\0';
 	add(&text, "by %s, %u pages a ring, stamped by %s\n", pm_watch_way_name(sampler->way),
 	    sampler->pages, clock_name(sampler));
-	for (enum way way = 0; way < sampler->way; way++)
-		add(&text, "not by %s: %s\n", pm_watch_way_name(way), sampler->reasons[way]);
+	for (enum way way = 0; way < WAYS; way++)
+		if (way != sampler->way && sampler->reasons[way][0] != '\0')
+			add(&text, "not by %s: %s\n", pm_watch_way_name(way),
+			    sampler->reasons[way]);
 	add_broker(&text, sampler);
 	for (size_t i = 0; i <= sampler->count; i++)
 		add_event(&text, sampler, i);

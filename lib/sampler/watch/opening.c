@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The ways, best first. By CPU: all of side-band, nothing missed, a privilege. By thread: events
- * that children inherit, each on one CPU, because inherited copies on several CPUs must not write
- * into one ring. There the ring is owned by an event of the caller's own thread: wake-ups stop when
- * the owner's thread ends, and those that are watched may end.
+ * The ways, best first for many processes. By CPU: all of side-band, nothing missed, a privilege;
+ * but each program of the machine is interrupted, its stack is copied, and its records take their
+ * part of the rings. By thread: events that children inherit, each on one CPU, because inherited
+ * copies on several CPUs must not write into one ring. There the ring is owned by an event of the
+ * caller's own thread: wake-ups stop when the owner's thread ends, and those that are watched may
+ * end. A few threads of processes that are named by their pids are watched by thread first.
  */
 #include "opening.h"
 
@@ -21,6 +23,8 @@
 #include "negotiate.h"
 #include "rings.h"
 #include "threads.h"
+
+#define FEW_DESCRIPTORS 1024	/* for events of threads, before events on each CPU are taken */
 
 /* ------------------------------------------------------------------------------ the ways: facts */
 
@@ -93,7 +97,8 @@ static bool is_allowed(const struct pm_sampler *sampler, enum way way)
 	return !(flags & (way == WAY_THREADS ? PM_SAMPLER_ONLY_CPUS : PM_SAMPLER_ONLY_THREADS));
 }
 
-static int try_way(struct pm_sampler *sampler, enum way way, struct pm_diag *diag)
+/* `whole`: others follow, so that this one has to do all of what is asked for. */
+static int try_way(struct pm_sampler *sampler, enum way way, bool whole, struct pm_diag *diag)
 {
 	char *why = sampler->reasons[way];
 	int err = 0;
@@ -110,20 +115,65 @@ static int try_way(struct pm_sampler *sampler, enum way way, struct pm_diag *dia
 	if (err < 0)
 		return err;
 	if (way == WAY_THREADS)
-		return pm_watch_open_threads(sampler, diag);
+		return pm_watch_open_threads(sampler, whole, diag);
 	err = pm_watch_negotiate(sampler, 0, diag);
 	return err < 0 ? err : pm_watch_open_cpus(sampler, diag);
 }
 
+/* Threads that are watched, where all that is included has a pid; 0: others are. */
+static size_t named_threads(const struct pm_sampler *sampler)
+{
+	const struct processes *all = &sampler->processes;
+	const struct targets *targets = &all->rules.targets;
+	size_t count = 0;
+
+	for (size_t i = 0; i < targets->count; i++)
+		if (!targets->list[i].target.exclude && targets->list[i].target.by != PM_BY_PID)
+			return 0;
+	for (size_t i = 0; targets->includes && i < all->room; i++)
+		for (const struct process *at = all->slots[i]; at != NULL; at = at->next)
+			count += at->told.watched && !at->told.kernel && !at->ending ?
+				at->threads : 0;
+	return count;
+}
+
+/* What only events on each CPU tell: of the kernel and of cgroups, and values of groups. */
+static bool needs_cpus(const struct pm_sampler *sampler)
+{
+	for (size_t i = 0; i < sampler->count; i++)
+		if (sampler->events[i].leader != i)
+			return true;
+	return (sampler->opts.want & PM_SAMPLE_VALUES) ||
+		(sampler->opts.side & (PM_SIDE_KSYMBOL | PM_SIDE_CGROUP));
+}
+
+/* Whether few threads are watched, so that nobody else has to be interrupted for them. */
+static bool prefers_threads(struct pm_sampler *sampler)
+{
+	const size_t threads = named_threads(sampler), cpus = sampler->on.count;
+	const size_t descriptors = threads * cpus * (sampler->count + 1);
+
+	if (threads == 0 || descriptors > FEW_DESCRIPTORS || needs_cpus(sampler) ||
+	    !is_allowed(sampler, WAY_CPUS) || !is_allowed(sampler, WAY_THREADS))
+		return false;
+	for (enum way way = 0; way < WAY_THREADS; way++)
+		snprintf(sampler->reasons[way], WHY_SIZE, "would interrupt every program for %zu "
+			 "thread%s", threads, threads == 1 ? "" : "s");
+	return true;
+}
+
 int pm_watch_open(struct pm_sampler *sampler, struct pm_diag *diag)
 {
+	static const enum way order[] = { WAY_THREADS, WAY_CGROUP, WAY_CPUS, WAY_THREADS };
+	const size_t begin = prefers_threads(sampler) ? 0 : 1;
 	struct pm_diag first = { .size = sizeof(first) };
 	int err = -ENOTSUP, first_err = 0;
 
-	for (enum way way = 0; way < WAYS; way++) {
+	for (size_t i = begin; i < sizeof(order) / sizeof(order[0]); i++) {
 		struct pm_diag said = { .size = sizeof(said) };
+		const enum way way = order[i];
 
-		err = try_way(sampler, way, &said);
+		err = try_way(sampler, way, i == 0, &said);
 		if (err >= 0)
 			return 0;
 		pm_watch_close_all(sampler);

@@ -268,7 +268,22 @@ static int open_all(struct pm_sampler *sampler, struct pm_diag *diag)
 			    "be watched", (unsigned long long)sampler->stats.unwatched);
 }
 
-int pm_watch_open_threads(struct pm_sampler *sampler, struct pm_diag *diag)
+/* As before the first thread was opened: another way may be tried. */
+static void take_back(struct pm_sampler *sampler)
+{
+	struct processes *all = &sampler->processes;
+
+	for (size_t i = 0; i < all->room; i++)
+		for (struct process *at = all->slots[i]; at != NULL; at = at->next) {
+			at->root = 0;
+			at->refused = false;
+		}
+	sampler->stats.unwatched = 0;
+	pm_watch_close_all(sampler);
+	pm_threads_free(&sampler->threads);
+}
+
+int pm_watch_open_threads(struct pm_sampler *sampler, bool whole, struct pm_diag *diag)
 {
 	const struct process *any = next_without(sampler, 0);
 	int err = pm_watch_negotiate(sampler, any ? any->told.pid : (uint32_t)getpid(), diag);
@@ -277,8 +292,16 @@ int pm_watch_open_threads(struct pm_sampler *sampler, struct pm_diag *diag)
 		return err;
 	err = keep_rings(sampler);
 	if (err < 0)
-		return pm_diag_map(diag, sampler->on.count, (size_t)sysconf(_SC_PAGESIZE), -err);
-	return open_all(sampler, diag);
+		err = pm_diag_map(diag, sampler->on.count, (size_t)sysconf(_SC_PAGESIZE), -err);
+	else
+		err = open_all(sampler, diag);
+	if (err == 0 && whole && sampler->stats.unwatched > 0)
+		err = pm_diag_say(diag, EACCES, PM_CAUSE_PARANOID, "sampler: %llu of the processes "
+				  "may not be watched one by one",
+				  (unsigned long long)sampler->stats.unwatched);
+	if (err < 0)
+		take_back(sampler);
+	return err;
 }
 
 /* ---------------------------------------------------------------------------------------- later */

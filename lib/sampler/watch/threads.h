@@ -5,8 +5,11 @@
 
 #include "watch.h"
 
-/* Negotiates, maps a ring on each CPU, and opens for all watched processes. 0 or -errno. */
-int pm_watch_open_threads(struct pm_sampler *sampler, struct pm_diag *diag);
+/*
+ * Negotiates, maps a ring on each CPU, and opens for all watched processes; where `whole` is set,
+ * for each of them or none. 0, or -errno with nothing left open.
+ */
+int pm_watch_open_threads(struct pm_sampler *sampler, bool whole, struct pm_diag *diag);
 
 /*
  * Opens for watched processes that have no events yet, and on CPUs that came online, and enables

@@ -87,7 +87,7 @@ struct pm_sampler {
 	void *context;
 
 	enum way way;
-	char reasons[WAYS][WHY_SIZE];	/* why not, of those before the one taken */
+	char reasons[WAYS][WHY_SIZE];	/* why not, of those that were passed over */
 	int cgroup;			/* descriptor of WAY_CGROUP, -1 */
 	bool clockid;			/* opts.clock stamps records */
 	bool broker_gone;		/* it hung up, said nonsense, or nothing in time */

@@ -165,6 +165,86 @@ static void children_are_left_out(void **state)
 	}
 }
 
+/* ------------------------------------------------------------------------------ which way first */
+
+static void wait_for_two(void)
+{
+	crowd->done++;
+	crowd_wait(2);
+	crowd_touch(0, PAGES);
+	_exit(0);
+}
+
+static void touch_as_a_stranger(void)
+{
+	crowd->done++;
+	crowd_wait(1);
+	for (int i = 0; i < 10; i++)
+		crowd_touch(PAGES, PAGES);
+	_exit(0);
+}
+
+static void explains(const struct pm_sampler *sampler, const char *way, const char *why)
+{
+	char text[4096];
+
+	assert_true(pm_sampler_explain(sampler, text, sizeof(text)) < (int)sizeof(text));
+	if (strncmp(text, "by ", 3) != 0 || strncmp(text + 3, way, strlen(way)) != 0 ||
+	    strstr(text, why) == NULL)
+		fail_msg("not \"by %s\" or not \"%s\":\n%s", way, why, text);
+}
+
+/* A process that sleeps is no reason to sample everybody else. */
+static void strangers_are_left_alone(void **state)
+{
+	struct pm_sampler *sampler;
+	struct pm_target target;
+	pid_t quiet, stranger;
+
+	(void)state;
+	crowd_begin();
+	quiet = fork_into(wait_for_two);
+	stranger = fork_into(touch_as_a_stranger);
+	target = the_pid(quiet);
+	sampler = watch(&target, 1, (struct pm_sampler_opts){ .flags = 0 });
+	crowd->go = 1;
+	assert_int_equal(waitpid(stranger, NULL, 0), stranger);
+	crowd->go = 2;
+	if (sampler == NULL) {
+		(void)waitpid(quiet, NULL, 0);
+		skip();
+	}
+	watch_child(sampler, quiet);
+	(void)pm_sampler_stop(sampler);
+	explains(sampler, "inherited events of each thread",
+		 "not by events on each CPU: would interrupt every program for 1 thread\n");
+	assert_int_equal(stats_of(sampler).skipped, 0);
+	assert_int_equal(heard.in_area + stats_of(sampler).lost, PAGES);
+	pm_sampler_close(sampler);
+	crowd_end();
+}
+
+/* Everybody is watched by CPU where that is allowed, one pid also for what only CPUs tell. */
+static void many_are_watched_by_cpu(void **state)
+{
+	const struct pm_target targets[] = {
+		{ .size = sizeof(targets[0]), .by = PM_BY_ANY }, the_pid(getppid()),
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(targets); i++) {
+		struct pm_sampler *sampler =
+			watch(&targets[i], 1, (struct pm_sampler_opts){
+				.side = i == 0 ? 0 : PM_SIDE_KSYMBOL,
+			});
+
+		if (sampler == NULL || geteuid() != 0)
+			skip();
+		explains(sampler, "events on each CPU", "not by events of the cgroup");
+		pm_sampler_close(sampler);
+	}
+}
+
 /* -------------------------------------------------------------------------------------- limits */
 
 static void what_makes_no_sense_is_refused(void **state)
@@ -220,6 +300,8 @@ int main(void)
 		cmocka_unit_test(a_thousand_processes_by_cpu),
 		cmocka_unit_test(a_thousand_processes_by_thread),
 		cmocka_unit_test(children_are_left_out),
+		cmocka_unit_test(strangers_are_left_alone),
+		cmocka_unit_test(many_are_watched_by_cpu),
 		cmocka_unit_test(what_makes_no_sense_is_refused),
 		cmocka_unit_test(stats_of_a_small_caller),
 	};
