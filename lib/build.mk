@@ -71,8 +71,10 @@ build/test/lib.a: $(patsubst lib/%.c,build/test/object/%.o,$(LIB_SOURCES))
 build/test/%_test: lib/test/%_test.c build/test/lib.a $(wildcard lib/test/*.h lib/test/data/*.inc)
 	$(call say,TEST,$@)
 	$(Q)mkdir -p $(@D) && gcc $(TEST_FLAGS) -o $@ $< build/test/lib.a -lcmocka $(YAJL) $(TEST_LIBS)
-# As it is installed: what the sanitizers call is not to be refused.
-build/test/policy/calls_test: lib/test/policy/calls_test.c lib/test/policy/calls.def $(B)/libperfmodes.a
+# As it is installed: what the sanitizers call is not to be refused, what their memory faults not counted.
+build/test/policy/calls_test: lib/test/policy/calls.def
+build/test/policy/calls_test build/test/policy/exact_test: build/test/policy/%_test: lib/test/policy/%_test.c \
+		lib/test/policy/sessions.h $(B)/libperfmodes.a
 	$(call say,TEST,$@)
 	$(Q)mkdir -p $(@D) && gcc $(LIB_FLAGS) -g -O1 -o $@ $< $(B)/libperfmodes.a -lcmocka $(YAJL)
 # As a program loads it at run time; the sanitizers would keep memory and handlers of their own.

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Strategies whose samples come by signals, on the running kernel: each sample, a busy thread, a
- * queue that is full, and the signals and timers of somebody else.
+ * Strategies whose samples come by signals, on the running kernel: a busy thread, a queue that is
+ * full, and the signals and timers of somebody else. exact_test has each sample.
  */
 #define _GNU_SOURCE
 #include "../test.h"
@@ -74,42 +74,6 @@ static void count_fault(void *context, const struct pm_observed *sample)
 {
 	(void)context;
 	counted_faults += sample->tid == (uint32_t)getpid();
-}
-
-static void signals_tell_every_sample(void **state)
-{
-	const struct pm_listener each = { .size = sizeof(each), .sample = count_fault };
-	struct pm_event_spec spec = faults;
-	struct pm_session *session;
-	struct sigaction action;
-	struct pm_value value = { .size = sizeof(value) }, after = value;
-	struct pm_plan *plan;
-
-	(void)state;
-	spec.want = 0;
-	plan = plan_of(&spec, 1, PM_STRATEGY_SIGNALS, NULL);
-	if (plan == NULL)
-		skip();
-	session = pm_session_create(plan, &each, NULL);
-	assert_int_equal(pm_session_attach(session, NULL), PM_STRATEGY_SIGNALS);
-	assert_int_equal(count_maps(NULL), 0);
-	while (pm_session_poll(session, 0) > 0)
-		;
-	counted_faults = 0;
-	assert_int_equal(pm_session_read(session, &value, 1), 1);
-	cause_faults(2000);
-	assert_int_equal(pm_session_read(session, &after, 1), 1);
-	assert_int_equal(pm_session_detach(session), 0);
-	assert_in_range(after.value - value.value, 2000, 2500);
-	assert_int_equal(counted_faults, after.value - value.value);
-	for (int number = SIGRTMIN; number <= SIGRTMAX; number++) {
-		assert_int_equal(sigaction(number, NULL, &action), 0);
-		assert_true(action.sa_handler == SIG_DFL);
-	}
-	assert_int_equal(sigaction(SIGIO, NULL, &action), 0);
-	assert_true(action.sa_handler == SIG_DFL);
-	pm_session_destroy(session);
-	pm_plan_destroy(plan);
 }
 
 /* With no room for queued signals the kernel sends SIGIO, which would end the process. */
@@ -378,7 +342,6 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(signals_see_a_busy_thread),
-		cmocka_unit_test(signals_tell_every_sample),
 		cmocka_unit_test(a_full_queue_of_signals),
 		cmocka_unit_test(a_child_leaves_the_signals),
 		cmocka_unit_test(the_process_timer_sees_a_busy_thread),

@@ -381,41 +381,6 @@ static int setup(void **state)
 	return 0;
 }
 
-/* ---------------------------------------------------------------------------- only the program */
-
-/* What is counted right after the attach: the second time, when no memory is new. */
-static uint64_t counted_at_once(enum pm_strategy strategy, bool sampled)
-{
-	struct pm_value value = { .size = sizeof(value) };
-	struct pm_event_spec spec = faults;
-
-	spec.want = 0;
-	spec.period = sampled;
-	for (int i = 0; i < 3; i++) {
-		struct pm_plan *plan = plan_of(&spec, 1, strategy, NULL);
-		struct pm_session *session;
-
-		if (plan == NULL)
-			skip();
-		session = pm_session_create(plan, NULL, NULL);
-		assert_int_equal(pm_session_attach(session, NULL), (int)strategy);
-		assert_int_equal(pm_session_read(session, &value, 1), 1);
-		pm_session_destroy(session);
-		pm_plan_destroy(plan);
-	}
-	return value.value;
-}
-
-/* Reading looks at the CPUs that are online, which may fault; the canary does 17 at least. */
-static void counts_are_of_the_program_alone(void **state)
-{
-	(void)state;
-	assert_in_range(counted_at_once(PM_STRATEGY_COUNTERS, false), 0, 1);
-	assert_in_range(counted_at_once(PM_STRATEGY_COUNTERS_PER_CPU, false), 0, 8);
-	assert_in_range(counted_at_once(PM_STRATEGY_PER_CPU, true), 0, 8);
-	assert_in_range(counted_at_once(PM_STRATEGY_SIGNALS, true), 0, 1);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -429,7 +394,6 @@ int main(void)
 		cmocka_unit_test(counts_of_a_cpu_elsewhere),
 		cmocka_unit_test(a_cgroup_and_nobody_else),
 		cmocka_unit_test(counts_by_thread_and_cpu),
-		cmocka_unit_test(counts_are_of_the_program_alone),
 	};
 
 	return cmocka_run_group_tests(tests, setup, NULL);
