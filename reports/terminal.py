@@ -7,6 +7,7 @@ where standard output is no terminal. Without them a terminal gets colour and a 
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 from collections.abc import Mapping
@@ -55,6 +56,12 @@ def unicode(stream: TextIO, environ: Environment) -> bool:
     return "utf8" in locale.lower().replace("-", "") and encoding == "utf8"
 
 
+class _Console(Console):
+    def on_broken_pipe(self) -> None:
+        """A reader that left ends each command in its own way; rich 14 would leave with status 1."""
+        raise BrokenPipeError(errno.EPIPE, os.strerror(errno.EPIPE))
+
+
 def console(width: int | None = None, stderr: bool = False) -> Console:
     """A console of rich for standard output or standard error; on a terminal that is resized it
     follows, unless a width is given or set."""
@@ -63,6 +70,6 @@ def console(width: int | None = None, stderr: bool = False) -> Console:
     if not width and (not terminal or os.environ.get("COLUMNS")):
         width = width_of(stream, os.environ)
     colour = coloured(stream, os.environ)
-    return Console(width=width, stderr=stderr, highlight=False, markup=False, emoji=False,
-                   color_system="standard" if colour else None, force_terminal=terminal,
-                   no_color=not colour)
+    return _Console(width=width, stderr=stderr, highlight=False, markup=False, emoji=False,
+                    color_system="standard" if colour else None, force_terminal=terminal,
+                    no_color=not colour)

@@ -88,3 +88,9 @@ def test_a_console_in_a_pipe_writes_no_escape_codes(capsys, monkeypatch) -> None
     monkeypatch.setenv("NO_COLOR", "1")
     terminal.console(80).print("calm", style="bold red")
     assert capsys.readouterr().out == "calm\n"
+
+
+def test_a_reader_that_leaves_is_the_commands_matter() -> None:
+    """rich 14 leaves with status 1 where it is not told otherwise."""
+    with pytest.raises(BrokenPipeError):
+        terminal.console(80).on_broken_pipe()
