@@ -224,6 +224,10 @@ def main(argv: Sequence[str]) -> int:
         if not reader.gone():
             raise
         return reader.leave()
+    except OSError as error:  # the flush: a disk that is full
+        reader.leave()
+        print(f"{name(*argv[:1] or ['run'])}: standard output: {error.strerror}", file=sys.stderr)
+        return 3
 
 
 def _main(argv: Sequence[str]) -> int:

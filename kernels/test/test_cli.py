@@ -315,6 +315,15 @@ def test_a_reader_that_leaves_ends_it_quietly(words: list[str]) -> None:
     assert (done.returncode, done.stderr) == (141, b"")
 
 
+def test_a_full_disk_is_told() -> None:
+    with open("/dev/full", "w") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "kernels", "run", "--list"], stdout=full, stderr=subprocess.PIPE, cwd=ROOT, check=False
+        )
+    said = done.stderr.decode()
+    assert done.returncode == 3 and "No space left on device" in said and "Traceback" not in said
+
+
 def test_another_broken_pipe_is_told(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> None:
     def breaks(*args: object) -> int:
         raise BrokenPipeError(32, "Broken pipe")
