@@ -191,6 +191,7 @@ def serving(folder: Path, type: type[S] = Server, **more: object) -> Iterator[S]
     """A running server in a network of its own."""
     if os.geteuid():
         pytest.skip("a network of its own needs root")
+    need("ssh-keygen", "openssh-client")
     with own_network():
         folder.mkdir(parents=True, exist_ok=True)
         server = type(folder, **more)
