@@ -81,6 +81,8 @@ UNTRUSTED = re.compile(
 MISMATCH = re.compile(r"Hash Sum mismatch|[Hh]ashes of expected file", re.IGNORECASE)
 # The mirror is being updated: this suite cannot be read now, others may.
 OUT_OF_STEP = re.compile(r"unexpected size .*Mirror sync in progress", re.IGNORECASE)
+# The mirror answers, and has no such suite.
+LACKING = re.compile(r"404 +Not Found|does not have a Release file|File not found", re.IGNORECASE)
 CONFIG = """\
 #clear APT::Update::Pre-Invoke;
 #clear APT::Update::Post-Invoke;
@@ -134,6 +136,10 @@ def untrusted(said: str) -> bool:
     )
 
 
+class Unread(Missing):
+    """A list that the mirror has, or may have, and that could not be read: it proves nothing."""
+
+
 @dataclass
 class Suite:
     """One suite of one architecture in a private state folder."""
@@ -165,8 +171,8 @@ class Suite:
         return said == self.mirror.base(self.name) and time.time() - stamp.stat().st_mtime < DAY
 
     def update(self, refresh: bool = False) -> None:
-        """apt-get update, once a day. With an older index at hand, an unreachable mirror is only
-        noted."""
+        """apt-get update, once a day. Where the mirror cannot give a list now, the last one that was
+        read is used, and that is noted."""
         if self._fresh() and not refresh:
             return
         self._prepare()
@@ -179,9 +185,16 @@ class Suite:
         ):
             (self.folder / "updated").write_text(self.mirror.base(self.name))
         elif (self.folder / "updated").exists():
-            self.notes.append(f"suite {self.name}: using yesterday's index: {_reason(result)}")
-        else:
+            day = time.strftime("%Y-%m-%d", time.gmtime((self.folder / "updated").stat().st_mtime))
+            self.notes.append(f"{self._unread(_reason(result))}; the one of {day} is used")
+        elif LACKING.search(result.stderr):
             raise Missing(f"suite {self.name}: {_reason(result)}")
+        else:
+            raise Unread(self._unread(_reason(result)))
+
+    def _unread(self, why: str) -> str:
+        uri = self.mirror.base(self.name)
+        return f"the package list of {self.name} ({self.architecture}) could not be read from {uri}: {why}"
 
     def _index_files(self) -> Iterator[tuple[Path, str]]:
         layout = "$(TRUSTED)\t$(REPO_URI)\t$(FILENAME)"
@@ -208,9 +221,14 @@ class Suite:
         kept, found = self.folder / "packages.json", self._kept()
         if found:
             return found
-        for path, uri in self._index_files():
-            listed = program.run([HELPER, "cat-file", str(path)], advice=ADVICE).stdout
-            found += read_index(listed, PREFIXES, uri, self.name)
+        files = list(self._index_files())
+        for path, uri in files:
+            done = program.run([HELPER, "cat-file", str(path)], advice=ADVICE)
+            if done.returncode:
+                raise Unread(self._unread(_reason(done)))
+            found += read_index(done.stdout, PREFIXES, uri, self.name)
+        if not files:
+            raise Unread(self._unread("apt has none"))
         data = {"prefixes": PREFIXES, "packages": [asdict(package) for package in found]}
         write_whole(kept, json.dumps(data))
         return found

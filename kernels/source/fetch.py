@@ -7,7 +7,7 @@ import hashlib
 import itertools
 import os
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -15,9 +15,19 @@ from kernels.errors import Missing, Refused
 from kernels.matrix import Row
 from kernels.source import apt
 from kernels.source.mirror import Mirror, codename, find_mirror, system_sources
-from kernels.source.packages import Package, candidates
+from kernels.source.packages import Package, candidates, newest
 
 TRIES = 16  # a security suite lists every version it had but no longer serves all of them
+
+
+EARLIER = "an earlier run"  # in place of the address of an archive
+
+
+def _none(what: str, architecture: str, suites: tuple[str, ...], unread: list[str]) -> Missing:
+    """Nothing is there; or that cannot be told, as a list could not be read."""
+    if unread:
+        return apt.Unread("; ".join(unread))
+    return Missing(f"no {what} for {architecture} in {' '.join(suites)}")
 
 
 def cache_home() -> Path:
@@ -63,23 +73,39 @@ class Fetcher:
                 self.say(note)
         return self._packages[key]
 
-    def _all(self, suites: tuple[str, ...], architecture: str) -> list[Package]:
-        """Packages of all suites that can be read. An untrusted one is fatal, an unreachable one
-        not."""
-        found: list[Package] = []
+    def _lists(
+        self, suites: tuple[str, ...], architecture: str, unread: list[str]
+    ) -> Iterator[list[Package]]:
+        """The packages of each suite that can be read; why others cannot goes to `unread`. An
+        untrusted one is fatal."""
         for suite in suites:
             try:
-                found += self.index(suite, architecture)
+                yield self.index(suite, architecture)
             except Missing as error:
                 self.say(str(error))
-        return found
+                unread += [str(error)] * isinstance(error, apt.Unread)
 
     def resolve(self, row: Row) -> list[Package]:
-        found = candidates(row, self._all(row.suites, row.arch.apt))
+        unread: list[str] = []
+        listed = itertools.chain.from_iterable(self._lists(row.suites, row.arch.apt, unread))
+        found = candidates(row, listed)
+        if not found and unread:
+            found = candidates(row, self._earlier(row.suites[0], row.arch.apt))
         if not found:
             what = row.package or f"{row.flavour} kernel of series {row.series}"
-            raise Missing(f"no {what} for {row.arch.apt} in {' '.join(row.suites)}")
+            raise _none(what, row.arch.apt, row.suites, unread)
+        if unread and found[0].base_uri == EARLIER:
+            self.say(f"using {found[0].name} {found[0].version}, which an earlier run has fetched")
         return found
+
+    def _earlier(self, suite: str, architecture: str) -> Iterator[Package]:
+        """Packages in the cache: what was in a signed list when it was fetched, whatever is listed now."""
+        for path in (self.cache / "debs").glob(f"*_*_{architecture}.deb"):
+            name, version, _ = path.stem.split("_", 2)
+            yield Package(
+                name, version.replace("%3a", ":"), architecture, path.name, path.stat().st_size,
+                sha256_of(path), EARLIER, suite,
+            )  # fmt: skip
 
     def kernel(self, row: Row) -> Deb:
         """The best candidate that the archive still serves."""
@@ -101,15 +127,17 @@ class Fetcher:
 
     def tool(self, name: str, suites: tuple[str, ...], architecture: str) -> Deb:
         """The package of exactly this name, from the first suite that has one."""
-        for suite in suites:
-            try:
-                found = [p for p in self.index(suite, architecture) if p.name == name]
-            except Missing as error:
-                self.say(str(error))
-                continue
+        unread: list[str] = []
+        for listed in self._lists(suites, architecture, unread):
+            found = [package for package in listed if package.name == name]
             if found:
                 return self._first(found, architecture)
-        raise Missing(f"no {name} for {architecture} in {' '.join(suites)}")
+        here = [p for p in self._earlier(suites[0], architecture) if unread and p.name == name]
+        if not here:
+            raise _none(name, architecture, suites, unread)
+        package = newest(here)
+        self.say(f"using {name} {package.version}, which an earlier run has fetched")
+        return self._first([package], architecture)
 
     def _first(self, packages: list[Package], architecture: str) -> Deb:
         reasons = []

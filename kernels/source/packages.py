@@ -131,6 +131,10 @@ def _order(one: Package, two: Package) -> int:
     return newer or one.size - two.size or (one.name > two.name) - (one.name < two.name)
 
 
+def newest(packages: Iterable[Package]) -> Package:
+    return min(packages, key=functools.cmp_to_key(_order))
+
+
 def candidates(row: Row, packages: Iterable[Package]) -> list[Package]:
     """Newest version first; of equal versions the smallest file (vmlinuz without modules) first."""
     fitting = {

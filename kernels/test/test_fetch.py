@@ -7,6 +7,7 @@ import functools
 import hashlib
 import http.server
 import os
+import re
 import shutil
 import subprocess
 import threading
@@ -234,7 +235,7 @@ def test_an_index_is_asked_for_once_a_day(fetcher: Fetcher, archive: Archive) ->
     later, said = again(fetcher), []
     later.say = said.append
     assert later.kernel(ROW).package.name == NEW
-    assert any("using yesterday's index" in line for line in said)
+    assert any("the package list of test" in line and "is used" in line for line in said)
 
 
 def test_a_suite_the_mirror_lacks_is_passed_over(fetcher: Fetcher) -> None:
@@ -301,9 +302,63 @@ def test_a_mirror_in_the_middle_of_an_update_is_unreachable_not_hostile(
 ) -> None:
     """An index of another size than the signed one is never read; other suites may serve."""
     archive.packages.write_text(archive.packages.read_text() + "\nPackage: more\n")
-    with pytest.raises(Missing):
+    with pytest.raises(Missing, match=f"of test .amd64. could not be read from {fetcher.mirror.main}: .*sync"):
         fetcher.kernel(ROW)
     assert not list(fetcher.cache.glob("apt/*/packages.json"))
+
+
+def out_of_step(fetcher: Fetcher, archive: Archive) -> tuple[Fetcher, list[str]]:
+    """A later run, whose mirror is being updated; and what it says."""
+    archive.packages.write_text(archive.packages.read_text() + "\nPackage: more\n")
+    archive.sign()
+    archive.packages.write_text(archive.packages.read_text() + "\nPackage: another\n")
+    later, said = again(fetcher, refresh=True), []
+    later.say = said.append
+    return later, said
+
+
+def test_the_last_list_that_was_read_serves_beside_such_a_mirror(fetcher: Fetcher, archive: Archive) -> None:
+    fetcher.kernel(ROW)
+    later, said = out_of_step(fetcher, archive)
+    assert later.kernel(ROW).package.name == NEW
+    assert any(re.search(r"of test .amd64. could not be read from http\S+: .*; the one of 20\S+ is used", s) for s in said)
+    with pytest.raises(Missing, match="^no cloud-amd64 kernel of series 9.9 for amd64 in test$"):
+        again(fetcher).kernel(replace(ROW, series="9.9"))
+
+
+def test_a_kernel_of_an_earlier_run_serves_where_no_list_can_be_read(fetcher: Fetcher, archive: Archive) -> None:
+    fetcher.kernel(ROW)
+    tool = fetcher.tool(OLD, ("test",), "amd64").path
+    shutil.rmtree(fetcher.cache / "apt")
+    later, said = out_of_step(fetcher, archive)
+    deb = later.kernel(ROW)
+    assert deb.package.name == NEW and deb.package.version == "7.3.4-1" and deb.package.suite == "test"
+    assert deb.path.read_bytes() == archive.debs[NEW][1]
+    assert any(re.search(r"using \S+ 7.3.4-1, which an earlier run has fetched", line) for line in said)
+    assert later.tool(OLD, ("test",), "amd64").path == tool
+    for series in ("7.3", "newest"):
+        assert later.kernel(replace(ROW, series=series)).package.name == NEW
+    with pytest.raises(Missing, match="could not be read"):
+        later.kernel(replace(ROW, series="6.12"))
+    with pytest.raises(Missing, match="could not be read"):
+        later.tool("busybox-static", ("test",), "amd64")
+
+
+def test_nobody_is_told_that_there_is_no_kernel_where_the_mirror_is_away(fetcher: Fetcher) -> None:
+    nowhere = Fetcher(replace(fetcher.mirror, main="http://127.0.0.1:9/debian"), fetcher.cache)
+    with pytest.raises(Missing, match="of test .amd64. could not be read from http://127.0.0.1:9/debian: "):
+        nowhere.kernel(ROW)
+
+
+def test_a_list_that_apt_cannot_hand_out_is_not_an_empty_one(
+    fetcher: Fetcher, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(apt, "HELPER", "/bin/false")
+    with pytest.raises(Missing, match="could not be read"):
+        fetcher.kernel(ROW)
+    monkeypatch.setattr(apt.Suite, "_index_files", lambda suite: iter(()))
+    with pytest.raises(Missing, match="could not be read from .*: apt has none"):
+        fetcher.kernel(ROW)
 
 
 @pytest.mark.parametrize(
