@@ -52,17 +52,21 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="needs root")
 
 
-def refusal_of_mounts() -> str:
+# Who is not root here is root of a user namespace.
+ALONE = ("unshare", "--user", "--map-root-user") if os.geteuid() else ("unshare",)
+
+
+def refusal_of_mounts(start: tuple[str, ...] = ("unshare",)) -> str:
     """Why nothing can be mounted for a test alone, or ''. Some containers lack CAP_SYS_ADMIN, and in
     a plain chroot / is no mount point."""
-    done = subprocess.run(["unshare", "--mount", "--propagation", "private", "mount", "-t", "tmpfs", "none", "/tmp"],
+    done = subprocess.run([*start, "--mount", "--propagation", "private", "mount", "-t", "tmpfs", "none", "/tmp"],
                           capture_output=True, text=True, check=False)
     return done.stderr.strip() or f"status {done.returncode}" if done.returncode else ""
 
 
-def needs_mounts(test: Callable[..., object]) -> object:
+def needs_mounts(test: Callable[..., object], start: tuple[str, ...] = ("unshare",)) -> object:
     """Skip a test, with the reason, where it cannot have mounts of its own."""
-    why = refusal_of_mounts()
+    why = refusal_of_mounts(start)
     return pytest.mark.skipif(bool(why), reason=f"no mounts of its own: {why}")(test)
 
 

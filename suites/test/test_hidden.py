@@ -3,12 +3,13 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import subprocess
 from pathlib import Path
 
 import pytest
-from conftest import TREE, needs_mounts, needs_root, run
+from conftest import ALONE, TREE, needs_mounts, run
 
 # Those whose answer hangs on what such places withhold: rights, files of /proc and of /sys.
 PROBES = sorted(f"{path.parent.name}/{path.stem}" for area in ("perm", "proc", "pmu", "userpage")
@@ -16,6 +17,7 @@ PROBES = sorted(f"{path.parent.name}/{path.stem}" for area in ("perm", "proc", "
                 if "DISTURBS(" not in path.read_text()) + [
     "attach/other_task", "attach/other_user", "record/namespaces", "record/cgroup",
     "sample/cgroup_id", "tracepoint/ids"]
+needs_own_mounts = functools.partial(needs_mounts, start=ALONE)
 COVERED = {"/proc": "mount -t tmpfs none /proc",
            "/proc/sys and /sys": "mount -t tmpfs none /proc/sys && mount -t tmpfs none /sys"}
 
@@ -27,19 +29,18 @@ def hold(output: str) -> None:
                 if "# SKIP no:" in line or line.startswith("#:perfmodes: observed=")]
 
 
-@needs_mounts
+@needs_own_mounts
 @pytest.mark.parametrize("cover", COVERED.values(), ids=COVERED.keys())
 @pytest.mark.parametrize("probe", PROBES)
 def test_files_that_are_covered_are_no_answer(build: Path, probe: str, cover: str) -> None:
-    hold(run("unshare", "--mount", "--propagation", "private", "sh", "-c",
+    hold(run(*ALONE, "--mount", "--propagation", "private", "sh", "-c",
              f"{cover} && exec '{build}/probes/{probe}'").stdout)
 
 
-@needs_root
 @pytest.mark.parametrize("probe", PROBES)
 def test_rights_that_a_container_hands_out_are_no_answer(build: Path, probe: str) -> None:
-    """Root of a user namespace with many users, as in an unprivileged container: it holds all
-    capabilities there, and perf accepts none of them."""
+    """Root of a user namespace, as in an unprivileged container: it holds all capabilities there,
+    and perf accepts none of them. Root gives it many users, others have themselves to give."""
     command = ["unshare", "--user", "sh", "-c", f"read go && exec '{build}/probes/{probe}'"]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                           stderr=subprocess.DEVNULL, text=True) as child:
@@ -47,17 +48,21 @@ def test_rights_that_a_container_hands_out_are_no_answer(build: Path, probe: str
         while os.readlink(f"/proc/{child.pid}/ns/user") == own:
             if child.poll() is not None:        # in a chroot, or where they are forbidden
                 pytest.skip("no user namespace is to be had here")
-        for name in ("uid_map", "gid_map"):
-            Path(f"/proc/{child.pid}/{name}").write_text("0 0 65536", encoding="ascii")
+        users, groups = ("0 0 65536",) * 2
+        if os.geteuid():
+            Path(f"/proc/{child.pid}/setgroups").write_text("deny", encoding="ascii")
+            users, groups = f"0 {os.geteuid()} 1", f"0 {os.getegid()} 1"
+        Path(f"/proc/{child.pid}/uid_map").write_text(users, encoding="ascii")
+        Path(f"/proc/{child.pid}/gid_map").write_text(groups, encoding="ascii")
         hold(child.communicate("go\n", timeout=60)[0])
 
 
-@needs_mounts
+@needs_own_mounts
 @pytest.mark.parametrize("probe", ["sample/raw", "tracepoint/raw_data", "tracepoint/sched_fields",
                                    "tracepoint/samples", "record/fork", "record/namespaces"])
 def test_numbers_of_another_pid_namespace_are_not_wrong(build: Path, probe: str) -> None:
     """The first one's stand in the data of tracepoints, as every container's process sees them."""
-    hold(run("unshare", "--pid", "--fork", "--mount-proc", "--propagation", "private", "sh", "-c",
+    hold(run(*ALONE, "--pid", "--fork", "--mount-proc", "--propagation", "private", "sh", "-c",
              "test -d /sys/kernel/tracing/events || mount -t tracefs none /sys/kernel/tracing; "
              f"exec '{build}/probes/{probe}'").stdout)
 
