@@ -233,7 +233,7 @@ enum pm_strategy {
 	PM_STRATEGY_COUNTERS,	/* inherited counters without rings */
 	PM_STRATEGY_COUNTERS_PER_CPU,	/* such counters for each thread and CPU */
 	PM_STRATEGY_TIMERS,	/* a POSIX CPU-time timer for each thread, without perf */
-	PM_STRATEGY_PROCESS_TIMER,	/* one ITIMER_PROF for the process, without perf */
+	PM_STRATEGY_PROCESS_TIMER,	/* one such timer for the process, without perf */
 #ifdef __powerpc64__
 	PM_STRATEGY_EBB,	/* event-based branches of Power, before all others: PM_ALLOW_EBB */
 	PM_STRATEGIES
@@ -250,9 +250,11 @@ enum pm_allow {
 	PM_ALLOW_SUBSTITUTE = 4,	/* a CPU clock in place of a missing hardware event */
 	PM_ALLOW_COUNT = 8,		/* counts where samples were asked for */
 	PM_ALLOW_TIMERS = 16,		/* signals (SIGPROF) where perf is refused */
-	PM_ALLOW_SIGNALS = 32,		/* a real-time signal for each sample where rings fail */
+	PM_ALLOW_SIGNALS = 32,		/* SIGURG or SIGWINCH for each sample where rings fail */
 	PM_ALLOW_ALL = 63,
-	PM_ALLOW_EBB = 64	/* branches of Power (perfmodes_ebb.h): the PMU is theirs alone */
+	/* These two end a program that this one becomes by exec(2) while a session is attached. */
+	PM_ALLOW_EBB = 64,	/* branches of Power (perfmodes_ebb.h): the PMU is theirs alone */
+	PM_ALLOW_ITIMER = 128	/* ITIMER_PROF where process_timer gets no POSIX timer */
 };
 
 /* How to go about it. All 0 but for `size`: nothing allowed, default limits. (0.1) */

@@ -13,7 +13,8 @@ struct pm_stats {
 	uint64_t records, samples;	/* read; delivered */
 	uint64_t lost;			/* records the kernel dropped: the sum of LOST records */
 	uint64_t lost_samples;		/* the sum of LOST_SAMPLES records (hardware buffers) */
-	uint64_t dropped;		/* by us: no room between a timer signal and the reader */
+	/* By us: no room between a signal and the reader, or it came together with another. */
+	uint64_t dropped;
 	uint64_t duplicates;		/* by us: an inherited event reported the same occurrence */
 	uint64_t foreign;		/* by us: from child processes that inherited the events */
 	uint64_t unknown;		/* of a type this library does not know; skipped */

@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Strategy signals: where rings cannot be mapped, an event sends its thread a real-time signal for
- * each sample (F_SETSIG, F_SETOWN_EX), and the handler notes where the thread was. Nothing is
- * inherited, because the copies would signal the thread that they were copied from.
+ * Strategy signals: where rings cannot be mapped, an event sends its thread a signal for each
+ * sample (F_SETSIG, F_SETOWN_EX), and the handler notes where the thread was. Nothing is inherited,
+ * because the copies would signal the thread that they were copied from.
  *
- * When the queue of such signals is full (RLIMIT_SIGPENDING), the kernel sends a plain SIGIO
- * instead, which ends a process that does not expect it. So SIGIO is taken, too, and counted.
+ * The signal is one that is ignored by default. An event outlives the handler by a moment when the
+ * thread calls exec(2), which resets handlers first and closes descriptors later, and by as long as
+ * a forked child holds a copy; a real-time signal, or the SIGIO that the kernel sends where the
+ * queue of those is full, would end the new program. But of such a signal one is pending at a time:
+ * samples that come together are one, and the counter tells how many they were.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -40,8 +43,9 @@ struct f_owner_ex {
 struct signals {
 	struct sigring ring;
 	bool refresh;			/* one at a time, so that handlers are not sampled */
-	uint32_t *by_fd;		/* event index + 1 */
-	uint64_t *counted;		/* by descriptor, at its last sample; NULL: no frequency */
+	uint32_t *by_fd;		/* event index + 1; atomic */
+	uint64_t *counted;		/* by descriptor, at the last sample that was delivered */
+	int64_t merged;			/* samples that came with another, less those told twice */
 };
 
 static struct signals *signals_of(const struct pm_session *session)
@@ -51,41 +55,69 @@ static struct signals *signals_of(const struct pm_session *session)
 
 /* ------------------------------------------------------------------------------------- handlers */
 
-static unsigned int overflows;		/* atomic: not yet accounted for */
-static const struct signals *overflows_of;	/* who took SIGIO */
-
-static void on_overflow(int number)
+/* Of events that somebody else has the same signal for nothing is read. */
+static bool is_ours(const struct signals *signals, int fd)
 {
-	(void)number;
-	__atomic_fetch_add(&overflows, 1, __ATOMIC_RELAXED);
+	return fd >= 0 && fd < DESCRIPTORS &&
+		__atomic_load_n(&signals->by_fd[fd], __ATOMIC_RELAXED) != 0;
 }
 
-/* With a frequency the kernel changes the period, and only the counter tells what it was. */
-static uint64_t count_since(struct signals *signals, int fd)
+/* Only the counter tells how many samples came together, or what period the kernel has chosen. */
+static uint64_t count_of(int fd)
 {
 	uint64_t words[8];		/* the count, and what the format adds */
 
-	if (fd < 0 || fd >= DESCRIPTORS ||
-	    read(fd, words, sizeof(words)) < (ssize_t)sizeof(*words))
-		return 0;
-	return words[0] - __atomic_exchange_n(&signals->counted[fd], words[0], __ATOMIC_RELAXED);
+	return read(fd, words, sizeof(words)) < (ssize_t)sizeof(*words) ? 0 : words[0];
 }
 
 static bool accept_sample(struct sigring *ring, const siginfo_t *info, struct sigring_sample *ret)
 {
 	struct signals *signals = (struct signals *)ring;
 
-	if (info->si_code != POLL_IN && info->si_code != POLL_HUP)
+	if ((info->si_code != POLL_IN && info->si_code != POLL_HUP) ||
+	    !is_ours(signals, info->si_fd))
 		return false;
 	if (signals->refresh)
 		(void)pm_ioctl(info->si_fd, PERF_EVENT_IOC_REFRESH, 1);
 	ret->source = info->si_fd;
-	if (signals->counted != NULL)
-		ret->weight = count_since(signals, info->si_fd);
+	ret->weight = count_of(info->si_fd);
 	return true;
 }
 
 /* --------------------------------------------------------------------------------------- reader */
+
+static bool is_clock(const struct perf_event_attr *attr)
+{
+	return attr->type == PERF_TYPE_SOFTWARE && (attr->config == PERF_COUNT_SW_CPU_CLOCK ||
+						    attr->config == PERF_COUNT_SW_TASK_CLOCK);
+}
+
+/*
+ * What the sample stands for. Of a clock, and where the kernel chooses the period, the counter
+ * tells; elsewhere it tells how many came together: none where the last handler has caused this one
+ * and counted it. What came before the attach was done is not to be told any more.
+ */
+static uint64_t period_of(const struct pm_session *session, const struct session_event *event,
+			  uint64_t count)
+{
+	struct signals *signals = signals_of(session);
+	const struct plan_event *planned = &session->plan->events[event->spec];
+	const uint64_t period = planned->spec.period;
+	uint64_t *last = &signals->counted[event->fd], more;
+
+	if (*last < event->base.value && event->base.value < count)
+		*last = event->base.value;
+	if (count < *last || count == 0)		/* not known */
+		return period;
+	more = count - *last;
+	if (period == 0 || is_clock(&planned->attr)) {
+		*last = count;
+		return more;
+	}
+	signals->merged += (int64_t)(more / period) - 1;
+	*last += more - more % period;
+	return period;
+}
 
 static bool describe(struct pm_session *session, const struct sigring_sample *sample,
 		     struct pm_observed *ret)
@@ -102,9 +134,7 @@ static bool describe(struct pm_session *session, const struct sigring_sample *sa
 	}
 	event = &session->events.list[at - 1];
 	ret->event = event->spec;
-	ret->period = session->plan->events[event->spec].spec.period;
-	if (ret->period == 0)
-		ret->period = sample->weight;
+	ret->period = period_of(session, event, sample->weight);
 	if ((pid_t)sample->tid != session->canary.tid)
 		return true;
 	session->canary.samples[event->spec]++;
@@ -124,6 +154,12 @@ static int aim(const struct signals *signals, int fd, pid_t tid)
 	return 0;
 }
 
+static void set_place(struct signals *signals, int fd, uint32_t place)
+{
+	if (fd < DESCRIPTORS)
+		__atomic_store_n(&signals->by_fd[fd], place, __ATOMIC_RELAXED);
+}
+
 static int open_one(struct pm_session *session, uint32_t spec, pid_t tid)
 {
 	const struct session_event wanted = {
@@ -137,9 +173,8 @@ static int open_one(struct pm_session *session, uint32_t spec, pid_t tid)
 	fd = session->events.list[at].fd;
 	if (fd >= DESCRIPTORS)
 		return -EMFILE;
-	signals->by_fd[fd] = (uint32_t)at + 1;
-	if (signals->counted != NULL)
-		signals->counted[fd] = 0;
+	signals->counted[fd] = 0;
+	set_place(signals, fd, (uint32_t)at + 1);
 	err = aim(signals, fd, session->events.list[at].tid);
 	if (err < 0)
 		return err;
@@ -191,8 +226,7 @@ static int open_all(struct opening *opening)
 
 static void close_event(struct pm_session *session, struct session_event *event)
 {
-	if (event->fd < DESCRIPTORS)
-		signals_of(session)->by_fd[event->fd] = 0;
+	set_place(signals_of(session), event->fd, 0);
 	close(event->fd);
 	event->fd = -1;
 }
@@ -219,21 +253,18 @@ static void let_go(struct pm_session *session, struct session_event *event)
 /* Signals of those that are gone have been delivered; the others' find new places. */
 static void forget_ended(struct pm_session *session)
 {
-	uint32_t *by_fd = signals_of(session)->by_fd;
-
 	pm_events_forget_closed(&session->events);
 	for (size_t i = 0; i < session->events.count; i++)
-		if (session->events.list[i].fd < DESCRIPTORS)
-			by_fd[session->events.list[i].fd] = (uint32_t)i + 1;
+		set_place(signals_of(session), session->events.list[i].fd, (uint32_t)i + 1);
 }
 
 static int drain(struct pm_session *session)
 {
-	struct sigring *ring = &signals_of(session)->ring;
+	const int count = pm_sigring_drain(session);
+	const int64_t merged = signals_of(session)->merged;
 
-	__atomic_fetch_add(&ring->dropped, __atomic_exchange_n(&overflows, 0, __ATOMIC_RELAXED),
-			   __ATOMIC_RELAXED);
-	return pm_sigring_drain(session);
+	session->stats.dropped += merged > 0 ? (uint64_t)merged : 0;
+	return count;
 }
 
 static bool has_ended(const struct pm_session *session, const struct session_event *event)
@@ -262,40 +293,15 @@ static void follow(struct pm_session *session)
 
 /* ----------------------------------------------------------------------------------------- life */
 
-/* A signal that nobody uses. */
+/* A signal that nobody uses and whose default is to be ignored. */
 static int install(struct signals *signals)
 {
+	static const int numbers[] = { SIGURG, SIGWINCH };
 	int err = -EBUSY;
 
-	for (int number = SIGRTMAX - 1; err == -EBUSY && number >= SIGRTMIN; number--)
-		err = pm_sigring_install(&signals->ring, number);
+	for (size_t i = 0; err == -EBUSY && i < sizeof(numbers) / sizeof(numbers[0]); i++)
+		err = pm_sigring_install(&signals->ring, numbers[i]);
 	return err;
-}
-
-/* The handler may be there already, in a process forked from one with a session. */
-static void take_overflow(const struct signals *signals)
-{
-	struct sigaction action = { .sa_flags = SA_RESTART }, before;
-
-	action.sa_handler = on_overflow;
-	sigemptyset(&action.sa_mask);
-	if (sigaction(SIGIO, NULL, &before) == 0 &&
-	    (before.sa_handler == SIG_DFL || before.sa_handler == on_overflow) &&
-	    sigaction(SIGIO, &action, NULL) == 0)
-		overflows_of = signals;
-}
-
-static void give_overflow_back(const struct signals *signals)
-{
-	struct sigaction now;
-
-	if (overflows_of != signals)
-		return;
-	overflows_of = NULL;
-	if (sigaction(SIGIO, NULL, &now) != 0 || now.sa_handler != on_overflow)
-		return;			/* the program has taken it over */
-	(void)signal(SIGIO, SIG_IGN);	/* throws away what is pending */
-	(void)signal(SIGIO, SIG_DFL);
 }
 
 static void destroy(struct signals *signals)
@@ -329,7 +335,6 @@ static void undo(struct pm_session *session)
 		session->events.list[i].fd = -1;
 	}
 	pm_sigring_remove(&signals->ring);
-	give_overflow_back(signals);
 	session->own = NULL;
 	destroy(signals);
 }
@@ -346,37 +351,28 @@ PM_FACT(refresh_is_exact, "signal.refresh.limit_is_exact");
  * REFRESH stops an event at each sample until the handler asks for the next, so that the handler
  * is not sampled itself. What happens in between is lost, with clocks it has hung kernels, and a
  * breakpoint that it stopped never hits again (seen on 6.18): only for hardware counters, which
- * could flood us, and only where it is known to work.
+ * could flood us, and only where it is known to work. And only one, because the signal of a second
+ * may be lost to that of the first, and with it all that come after.
  */
 static bool may_refresh(const struct pm_plan *plan)
 {
 	struct pm_fact fact = { .size = sizeof(fact) };
 
-	for (size_t i = 0; i < plan->count; i++)
-		if (!is_counter(&plan->events[i].attr))
-			return false;
+	if (plan->count != 1 || !is_counter(&plan->events[0].attr))
+		return false;
 	return pm_profile_lookup(plan->profile, refresh_is_exact, &fact) == 0 &&
 		fact.verdict == PM_YES && fact.rank >= PM_RANK_RELEASE;
-}
-
-static bool has_frequency(const struct pm_plan *plan)
-{
-	for (size_t i = 0; i < plan->count; i++)
-		if (plan->events[i].spec.frequency != 0)
-			return true;
-	return false;
 }
 
 static struct signals *make(const struct pm_session *session)
 {
 	struct signals *signals = pm_sigring_create(sizeof(*signals), session->operations);
-	const bool counted = has_frequency(session->plan);
 
 	if (signals == NULL)
 		return NULL;
 	signals->by_fd = calloc(DESCRIPTORS, sizeof(*signals->by_fd));
-	signals->counted = counted ? calloc(DESCRIPTORS, sizeof(*signals->counted)) : NULL;
-	if (signals->by_fd == NULL || (counted && signals->counted == NULL)) {
+	signals->counted = calloc(DESCRIPTORS, sizeof(*signals->counted));
+	if (signals->by_fd == NULL || signals->counted == NULL) {
 		destroy(signals);
 		return NULL;
 	}
@@ -395,11 +391,10 @@ static int attach(struct pm_session *session, struct pm_diag *diag)
 
 	if (err < 0) {
 		destroy(signals);
-		return pm_sigring_refused(diag, "signals", "no real-time signal is free, or "
-					  "another session uses one", err);
+		return pm_sigring_refused(diag, "signals", "SIGURG and SIGWINCH are in use, "
+					  "or another session takes samples by signals", err);
 	}
 	session->own = signals;
-	take_overflow(signals);
 	err = open_all(&opening);
 	if (err == 0 && session->events.count == 0)
 		err = -ESRCH;
@@ -440,7 +435,7 @@ PM_NEEDS(signals, NEEDS);
 
 const struct strategy pm_strategy_signals = {
 	.name = "signals",
-	.what = "a real-time signal for each sample, no rings",
+	.what = "a signal for each sample, no rings",
 	.able = FOR_SELF | USES_PERF | CAN_SAMPLE | GIVES_SUMS,
 	.needs = needs_signals,
 	.proof = "signal.delivery.without_ring.each_sample",

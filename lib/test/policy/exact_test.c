@@ -68,6 +68,12 @@ static int beyond_the_count(void)
 	return (int)samples - (int)(after.value - before.value);
 }
 
+static bool may_be_taken(int number)
+{
+	return number == SIGURG || number == SIGWINCH || number == SIGIO || number == SIGPROF ||
+		number >= SIGRTMIN;
+}
+
 static void signals_tell_every_sample(void **state)
 {
 	struct sigaction action;
@@ -77,12 +83,9 @@ static void signals_tell_every_sample(void **state)
 	for (int i = 0; i < ROUNDS; i++)
 		beyond = beyond_the_count();
 	assert_int_equal(beyond, 0);
-	for (int number = SIGRTMIN; number <= SIGRTMAX; number++) {
-		assert_int_equal(sigaction(number, NULL, &action), 0);
-		assert_true(action.sa_handler == SIG_DFL);
-	}
-	assert_int_equal(sigaction(SIGIO, NULL, &action), 0);
-	assert_true(action.sa_handler == SIG_DFL);
+	for (int number = 1; number <= SIGRTMAX; number++)
+		if (may_be_taken(number) && sigaction(number, NULL, &action) == 0)
+			assert_true(action.sa_handler == SIG_DFL);
 }
 
 /* --------------------------------------------------------------------------------------- group */

@@ -41,8 +41,8 @@ static inline int refusal_here(void)
 static inline struct pm_plan *plan_of(const struct pm_event_spec *specs, size_t count,
 				      enum pm_strategy strategy, struct pm_profile *profile)
 {
-	struct pm_session_opts opts = { .size = sizeof(opts), .allow = PM_ALLOW_ALL,
-					.descriptors_percent = 100 };
+	struct pm_session_opts opts = { .size = sizeof(opts), .descriptors_percent = 100,
+					.allow = PM_ALLOW_ALL | PM_ALLOW_ITIMER };
 	struct pm_diag diag = { .size = sizeof(diag) };
 	struct pm_plan *plan;
 	int err;

@@ -223,7 +223,8 @@ static void threads_that_nobody_finds_are_told(void **state)
 static int make(const struct pm_event_spec *spec, unsigned int allowed, struct pm_diag *diag,
 		struct pm_plan **ret)
 {
-	const struct pm_session_opts opts = { .size = sizeof(opts), .allow = PM_ALLOW_ALL,
+	const struct pm_session_opts opts = { .size = sizeof(opts),
+		.allow = PM_ALLOW_ALL | PM_ALLOW_ITIMER,
 		.forbid = ((1u << PM_STRATEGIES) - 1) & ~allowed };
 
 	return pm_plan_make(spec, 1, &opts, NULL, diag, ret);
