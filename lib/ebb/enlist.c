@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A thread's registers are its own to write, so a thread that is to be sampled is asked by a
- * real-time signal to arm itself. What is done in the handler is system calls and registers alone.
+ * A thread's registers are its own to write, so a thread that is to be sampled is asked by a signal
+ * to arm itself. What is done in the handler is system calls and registers alone. The signal is one
+ * that is ignored by default: where it is pending during an exec(2), it ends nothing.
  */
 #define _GNU_SOURCE
 #include "strategy.h"
@@ -51,18 +52,19 @@ static void on_signal(int signal, siginfo_t *info, void *context)
 
 int pm_ebb_enlist_begin(void)
 {
+	static const int numbers[] = { SIGURG, SIGWINCH };
 	struct sigaction action = { .sa_flags = SA_SIGINFO | SA_RESTART | SA_ONSTACK };
 
 	if (number != 0)
 		return -EBUSY;
 	action.sa_sigaction = on_signal;
 	sigfillset(&action.sa_mask);
-	for (int at = SIGRTMAX - 2; at > SIGRTMIN; at--) {
-		if (sigaction(at, NULL, &before) != 0 || before.sa_handler != SIG_DFL)
+	for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
+		if (sigaction(numbers[i], NULL, &before) != 0 || before.sa_handler != SIG_DFL)
 			continue;
-		if (sigaction(at, &action, NULL) != 0)
+		if (sigaction(numbers[i], &action, NULL) != 0)
 			return -errno;
-		number = at;
+		number = numbers[i];
 		return 0;
 	}
 	return -EBUSY;

@@ -19,7 +19,7 @@ extern const int __start_pm_ebb_writes[] __attribute__((visibility("hidden")));
 extern const int __stop_pm_ebb_writes[] __attribute__((visibility("hidden")));
 
 static struct sigaction before;
-static int installed;			/* atomic: 0 no, 1 under way, 2 yes */
+static bool installed;			/* atomic */
 
 static bool is_listed(uintptr_t address)
 {
@@ -29,16 +29,23 @@ static bool is_listed(uintptr_t address)
 	return false;
 }
 
+/* What the default does: the instruction is executed again, or the signal is sent again. */
+static void end_by(int number, const siginfo_t *info)
+{
+	(void)signal(number, SIG_DFL);
+	if (info->si_code <= 0)
+		(void)raise(number);
+}
+
 static void pass_on(int number, siginfo_t *info, void *context)
 {
-	if (before.sa_flags & SA_SIGINFO) {
+	if (before.sa_flags & SA_SIGINFO)
 		before.sa_sigaction(number, info, context);
-	} else if (before.sa_handler == SIG_DFL) {
-		/* The instruction is executed again, and ends the process. */
-		(void)sigaction(SIGILL, &before, NULL);
-	} else if (before.sa_handler != SIG_IGN || info->si_code > 0) {
+	else if (before.sa_handler != SIG_DFL && before.sa_handler != SIG_IGN)
 		before.sa_handler(number);
-	}
+	/* The kernel does not let a program ignore its own illegal instructions. */
+	else if (before.sa_handler == SIG_DFL || info->si_code > 0)
+		end_by(number, info);
 }
 
 static void on_illegal(int number, siginfo_t *info, void *context)
@@ -54,22 +61,27 @@ static void on_illegal(int number, siginfo_t *info, void *context)
 		pm_ebb_of_thread->evicted = true;
 }
 
+/*
+ * Several threads may come here at once, one of them in a handler that interrupts another: nobody
+ * waits. All find the same action of the program, note it and set the same handler.
+ */
 int pm_ebb_guard(void)
 {
 	struct sigaction action = { .sa_flags = SA_SIGINFO | SA_ONSTACK }, now;
-	int state = 0;
 
 	if (sigaction(SIGILL, NULL, &now) != 0)
 		return -errno;
 	if ((now.sa_flags & SA_SIGINFO) && now.sa_sigaction == on_illegal)
 		return 0;
-	if (!__atomic_compare_exchange_n(&installed, &state, 1, false, __ATOMIC_SEQ_CST,
-					 __ATOMIC_SEQ_CST))
+	if (__atomic_load_n(&installed, __ATOMIC_SEQ_CST))
 		return 0;	/* the program has taken it over, and has to chain */
 	before = now;
 	action.sa_sigaction = on_illegal;
 	sigemptyset(&action.sa_mask);
-	return sigaction(SIGILL, &action, NULL) == 0 ? 0 : -errno;
+	if (sigaction(SIGILL, &action, NULL) != 0)
+		return -errno;
+	__atomic_store_n(&installed, true, __ATOMIC_SEQ_CST);
+	return 0;
 }
 
 #endif

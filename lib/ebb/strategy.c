@@ -354,7 +354,7 @@ static int attach(struct pm_session *session, struct pm_diag *diag)
 	}
 	if (err < 0)
 		return pm_diag_say(diag, -err, PM_CAUSE_UNKNOWN, "ebb: %s", err == -EBUSY ?
-				   "no real-time signal is free, or another session uses one" :
+				   "SIGURG and SIGWINCH are in use, or another session is there" :
 				   pm_errno_name(-err));
 	describe_counters(session->plan, branches);
 	branches->timebase = READ_SPR(268);

@@ -21,6 +21,10 @@
 
 #define FOLLOW_NS 50000000	/* between two listings of threads */
 
+#ifndef PT_NIP
+#define PT_NIP 32	/* of the kernel's <asm/ptrace.h>, for Power */
+#endif
+
 static struct sigring *active;	/* atomic */
 static unsigned int inside;	/* atomic: handlers at work */
 
@@ -42,6 +46,10 @@ static uint64_t instruction(const void *context)
 	return (uint64_t)at->uc_mcontext.__gregs[0];
 #elif defined(__s390x__)
 	return at->uc_mcontext.psw.addr;
+#elif defined(__powerpc64__)
+	return at->uc_mcontext.gp_regs[PT_NIP];
+#elif defined(__mips__)
+	return at->uc_mcontext.pc;
 #else
 	(void)at;
 	return 0;
