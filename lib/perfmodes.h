@@ -371,13 +371,16 @@ int pm_broker_serve(int socket, const struct pm_broker_opts *opts);
 
 /*
  * The sum of one event over its threads and CPUs. running / enabled is the share of time that it
- * was on the PMU, below 1 when events were multiplexed; pm_value_scale estimates the full count.
- * (0.1)
+ * was on the PMU, by each strategy: 1 where nothing was multiplexed, as software events never are,
+ * and below 1 where it was; pm_value_scale estimates the full count. Of threads both times are CPU
+ * time, of PM_SYSTEM and PM_CGROUP the time of each CPU. Both are 0 where the share is not known:
+ * of threads' hardware events on some CPUs only (option `cpus`, an event of one kind of cores)
+ * that are not PM_SPEC_PINNED, for the kernel does not tell how long a thread ran there. (0.1)
  */
 struct pm_value {
 	size_t size;			/* sizeof(struct pm_value); of an array: in its first */
 	uint64_t value;			/* as counted */
-	uint64_t enabled, running;	/* ns, PERF_FORMAT_TOTAL_TIME_* of perf_event_open(2) */
+	uint64_t enabled, running;	/* ns: in which it was to count, and did */
 };
 
 /* Events attached to threads. Not thread-safe, except for pm_session_stop. (0.1) */
@@ -428,7 +431,8 @@ int pm_session_stop(struct pm_session *session);
 /*
  * The sums of all events in the order of the specs, `count` at most. Returns how many; -EINVAL when
  * the size is not set; -ENOTSUP when the strategy has no counters to read, or they count more than
- * was asked for; -ENODATA for a pinned event that lost its place; -errno of read(2). (0.1)
+ * was asked for; -ENODATA for a pinned event that lost its place; -ENOMEM; -errno of read(2).
+ * (0.1)
  */
 int pm_session_read(struct pm_session *session, struct pm_value *ret, size_t count);
 
@@ -438,13 +442,14 @@ struct pm_part {
 	size_t event;			/* index of the spec */
 	int tid;			/* of the thread it was opened for; -1: of all */
 	int cpu;			/* -1: of any CPU */
-	uint64_t value, enabled, running;	/* as in struct pm_value */
+	uint64_t value, enabled, running;	/* as in struct pm_value, for this CPU */
 };
 
 /*
  * The sums by thread and CPU, in no order, `count` at most. Threads created after the attach count
- * for the thread that they descend from. Returns how many parts there are; errors as
- * pm_session_read. (0.1)
+ * for the thread that they descend from. Parts of a thread have its share of time; where it did not
+ * run on a CPU, both times are 0. Returns how many parts there are; errors as pm_session_read.
+ * (0.1)
  */
 int pm_session_read_parts(struct pm_session *session, struct pm_part *ret, size_t count);
 

@@ -40,7 +40,11 @@ struct pm_observed {
 	size_t branch_count;
 	const struct pm_member *group;	/* with PM_WANT_GROUP; the leader, the first spec, first */
 	size_t group_count;
-	uint64_t group_enabled, group_running;	/* ns, of the leader: as in struct pm_value */
+	/*
+	 * ns, of the leader: as in struct pm_value. Both are 0 where PM_STRATEGY_PER_CPU has groups
+	 * with hardware events that are not pinned: their share of time is not known.
+	 */
+	uint64_t group_enabled, group_running;
 };
 
 /*

@@ -64,7 +64,8 @@ static void put_groups(struct pm_words *text, const struct pm_plan *plan)
 		for (size_t j = i + 1; j < plan->count; j++)
 			if (pm_group_leader(plan, &plan->events[j]) == leader)
 				pm_put(text, " %u", plan->events[j].asked);
-		pm_put(text, "%s\n", leader->pmu[0] ? " on its kind of cores" : "");
+		pm_put(text, "%s%s\n", leader->pmu[0] ? " on its kind of cores" : "",
+		    pm_group_share(plan, leader));
 	}
 }
 

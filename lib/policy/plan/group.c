@@ -72,6 +72,42 @@ int pm_group_suits(const struct pm_plan *plan, struct candidate *candidate)
 	return 0;
 }
 
+/* Breakpoints have places that are given away once, software events need none. */
+static bool takes_no_turns(const struct plan_event *event)
+{
+	const uint32_t type = event->attr.type;
+
+	return event->attr.pinned || type == PERF_TYPE_SOFTWARE || type == PERF_TYPE_TRACEPOINT ||
+		type == PERF_TYPE_BREAKPOINT;
+}
+
+bool pm_group_is_always_on(const struct pm_plan *plan, const struct plan_event *event)
+{
+	const struct plan_event *leader = pm_group_leader(plan, event);
+
+	if (leader == NULL || leader->attr.pinned)
+		return takes_no_turns(leader ? leader : event);
+	for (size_t i = 0; i < plan->count; i++)
+		if (pm_group_leader(plan, &plan->events[i]) == leader &&
+		    !takes_no_turns(&plan->events[i]))
+			return false;
+	return true;
+}
+
+/*
+ * An event of a thread on one CPU is enabled for as long as the thread runs anywhere, and one of a
+ * kind of cores likewise.
+ */
+void pm_group_times(const struct pm_plan *plan, unsigned int able, const struct plan_event *event,
+		    uint64_t *enabled, uint64_t *running)
+{
+	if ((able & OWNED_BY_CPU) || (!event->pmu[0] && !(able & BY_CPU)))
+		return;
+	if (!pm_group_is_always_on(plan, event))
+		*running = 0;
+	*enabled = *running;
+}
+
 bool pm_group_give_up(struct pm_plan *plan)
 {
 	char *without = plan->without[MODIFIER_GROUP];
@@ -82,6 +118,14 @@ bool pm_group_give_up(struct pm_plan *plan)
 	snprintf(without, sizeof(plan->without[MODIFIER_GROUP]), "no strategy is left whose "
 		 "samples have them");
 	return true;
+}
+
+const char *pm_group_share(const struct pm_plan *plan, const struct plan_event *event)
+{
+	uint64_t enabled = 1, running = 1;
+
+	pm_group_times(plan, pm_plan_chosen(plan)->able, event, &enabled, &running);
+	return running ? "" : ", its share of time is not known";
 }
 
 const char *pm_group_whose(const struct pm_plan *plan)

@@ -2,6 +2,7 @@
 /* From rings to the listener, with an account of everything that is not delivered. */
 #include "drain.h"
 
+#include "../plan/group.h"
 #include "layout.h"
 
 #define STRANGE_NS 1000000000ull	/* no two samples of one clock are that far out of order */
@@ -125,7 +126,7 @@ event_by_ring(struct pm_session *session, const struct session_ring *ring)
 }
 
 /* Not inline, as most sessions have no groups. */
-static __attribute__((noinline)) void give_group(struct pm_session *session,
+static __attribute__((noinline)) void give_group(struct pm_session *session, uint32_t spec,
 						 const struct group_words *words,
 						 struct pm_observed *ret)
 {
@@ -144,6 +145,8 @@ static __attribute__((noinline)) void give_group(struct pm_session *session,
 	ret->group_count = words->count < room ? words->count : room;
 	ret->group_enabled = words->enabled;
 	ret->group_running = words->running;
+	pm_group_times(session->plan, session->strategy->able, &session->plan->events[spec],
+		       &ret->group_enabled, &ret->group_running);
 }
 
 static void on_sample(struct pm_session *session, struct session_ring *ring,
@@ -196,7 +199,7 @@ static void on_sample(struct pm_session *session, struct session_ring *ring,
 	pm_cpu_time_add(&session->cpu_time, event->spec, observed.period);
 	observed.event = session->plan->events[event->spec].asked;
 	if (group.count > 0 && (session->plan->events[event->spec].spec.want & PM_WANT_GROUP))
-		give_group(session, &group, &observed);
+		give_group(session, event->spec, &group, &observed);
 	if (session->listener.sample != NULL)
 		session->listener.sample(session->context, &observed);
 }

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <sys/resource.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "../diagnosis/diag.h"
@@ -31,6 +32,14 @@ static void raise_when_short(struct event_list *events, int fd)
 		return;
 	limit.rlim_cur = limit.rlim_max;
 	(void)setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+static uint64_t now_ns(void)
+{
+	uint64_t now = 0;
+
+	(void)pm_clock_ns(CLOCK_MONOTONIC, &now);
+	return now;
 }
 
 static int add_event(struct event_list *events, const struct session_event *event)
@@ -115,6 +124,7 @@ int pm_events_open(struct event_list *events, const struct session_event *wanted
 
 	attr.inherit = inherit;
 	attr.disabled = !events->enabled;
+	event.begun[0] = now_ns();
 	for (int tries = 0; tries < 2; tries++) {
 		event.fd = open_event(events, &attr, &event);
 		if (event.fd != -EMFILE || !(events->plan->opts.allow & PM_ALLOW_RAISE_NOFILE))
@@ -126,6 +136,7 @@ int pm_events_open(struct event_list *events, const struct session_event *wanted
 	if (is_taken(events, event.fd))
 		return -EPROTO;
 	raise_when_short(events, event.fd);
+	event.begun[1] = now_ns();
 	if (event.tid == 0)
 		event.tid = pm_gettid();
 	at = add_event(events, &event);
@@ -140,12 +151,15 @@ int pm_events_enable(const struct event_list *events, struct pm_diag *diag)
 		return 0;
 	/* Backwards, so that a group begins when its leader does, with all members: see group.c. */
 	for (size_t i = events->count; i-- > 0;) {
+		const uint64_t before = now_ns();
 		int err = pm_ioctl(events->list[i].fd, PERF_EVENT_IOC_ENABLE, 0);
 
 		if (err < 0)
 			return pm_diag_say(diag, -err, PM_CAUSE_UNKNOWN, "ioctl(PERF_EVENT_IOC_"
 					   "ENABLE): %s: the events cannot be started, a filter "
 					   "may refuse it", pm_errno_name(-err));
+		events->list[i].begun[0] = before;
+		events->list[i].begun[1] = now_ns();
 	}
 	return 0;
 }
@@ -186,6 +200,7 @@ int pm_event_counts(const struct event_list *events, const struct session_event 
 
 int pm_event_begin(const struct event_list *events, struct session_event *event)
 {
+	const uint64_t before = now_ns();
 	struct pm_counts counts;
 	int err = pm_event_counts(events, event, &counts);
 
@@ -194,6 +209,8 @@ int pm_event_begin(const struct event_list *events, struct session_event *event)
 	event->base.value += counts.member[0].value;
 	event->base.enabled += counts.time_enabled;
 	event->base.running += counts.time_running;
+	event->begun[0] = before;
+	event->begun[1] = now_ns();
 	return 0;
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Reading what a session has counted, of events and of its own work. */
 #include "late_cpus.h"
+#include "shares.h"
 
 #include <string.h>
 
@@ -25,81 +26,50 @@ static bool has_sums(const struct pm_plan *plan, unsigned int able)
 	return able & GIVES_SUMS;
 }
 
-/*
- * From sums of our events to those of the caller's specs. An event of any CPU is enabled all the
- * time of its thread and runs on its kind of cores; events of CPUs are enabled where they run.
- */
-static void add_kinds(const struct pm_session *session, struct pm_value *values)
+/* 0 when it may be read, and `count` elements of `size` taken. */
+static int may_read(struct pm_session *session, size_t size, size_t least, size_t count)
 {
-	const struct pm_plan *plan = session->plan;
-	const bool by_cpu = session->events.count > 0 && session->events.list[0].cpu >= 0;
-
-	for (size_t i = 0; i < plan->count; i++) {
-		const struct pm_value from = values[i];
-		struct pm_value *to = &values[plan->events[i].asked];
-
-		if (i == 0 || plan->events[i].asked != plan->events[i - 1].asked) {
-			*to = from;
-			continue;
-		}
-		to->value += from.value;
-		to->running += from.running;
-		if (by_cpu)
-			to->enabled += from.enabled;
-		else if (from.enabled > to->enabled)
-			to->enabled = from.enabled;
-	}
-}
-
-int pm_session_read(struct pm_session *session, struct pm_value *ret, size_t count)
-{
-	struct pm_value values[PLAN_EVENTS_MAX];
 	int err = pm_session_check(session);
 
-	if (err == 0 && count > 0 && (ret->size < sizeof(*ret) || ret->size > 4096))
+	if (err == 0 && count > 0 && (size < least || size > 4096))
 		err = -EINVAL;
 	if (err == 0 && !has_sums(session->plan, session->strategy->able))
 		err = -ENOTSUP;
 	if (err < 0)
 		return err;
 	pm_late_cpus_follow(session, false);
-	if (counts_twice(session))
-		return -ENOTSUP;
-	err = pm_sums_read(&session->sums, &session->events, values);
-	if (err < 0)
-		return err;
-	pm_account_times(session, values);
-	add_kinds(session, values);
-	if (count > session->plan->asked)
-		count = session->plan->asked;
-	for (size_t i = 0; i < count; i++) {
+	return counts_twice(session) ? -ENOTSUP : 0;
+}
+
+static void give_sums(const struct pm_session *session, const struct pm_value *values,
+		      struct pm_value *ret, size_t count)
+{
+	for (size_t i = 0; i < count && i < session->plan->asked; i++) {
 		struct pm_value *to = pm_element(ret, i);
 
 		to->size = ret->size;
 		(void)pm_give(to, &values[i], sizeof(values[i]), sizeof(values[i]));
 	}
-	return (int)count;
 }
 
-static int read_part(const struct event_list *events, const struct session_event *event,
-		     struct pm_part *ret)
+int pm_session_read(struct pm_session *session, struct pm_value *ret, size_t count)
 {
-	struct pm_counts counts;
-	int err;
+	int err = may_read(session, count ? ret->size : 0, sizeof(*ret), count);
+	struct pm_value values[PLAN_EVENTS_MAX];
+	struct shares shares;
 
-	ret->event = events->plan->events[event->spec].asked;
-	ret->tid = event->tid;
-	ret->cpu = event->cpu;
-	ret->value = ret->enabled = ret->running = 0;
-	if (event->fd < 0)
-		return 0;
-	err = pm_event_counts(events, event, &counts);
 	if (err < 0)
 		return err;
-	ret->value = counts.member[0].value;
-	ret->enabled = counts.time_enabled;
-	ret->running = counts.time_running;
-	return 0;
+	err = pm_shares_read(session, &shares);
+	if (err == 0) {
+		pm_account_times(session, shares.raw);
+		pm_shares_sum(session, &shares, values);
+		give_sums(session, values, ret, count);
+	}
+	pm_shares_free(&shares);
+	if (err < 0)
+		return err;
+	return (int)(count < session->plan->asked ? count : session->plan->asked);
 }
 
 static void give_part(struct pm_part *ret, size_t index, const struct pm_part *part)
@@ -127,29 +97,43 @@ static size_t add_ended(const struct session_cpu *cpu, const struct pm_plan *pla
 	return have;
 }
 
-int pm_session_read_parts(struct pm_session *session, struct pm_part *ret, size_t count)
+static size_t give_parts(const struct pm_session *session, const struct shares *shares,
+			 struct pm_part *ret, size_t count)
 {
-	struct pm_value unused;
-	int err = pm_session_read(session, &unused, 0);
-	size_t have;
+	size_t have = session->events.count;
 
-	if (err == 0 && count > 0 && (ret->size < sizeof(*ret) || ret->size > 4096))
-		err = -EINVAL;
-	if (err < 0)
-		return err;
-	for (size_t i = 0; i < session->events.count && i < count; i++) {
-		struct pm_part part;
+	for (size_t i = 0; i < have && i < count; i++) {
+		const struct session_event *event = &session->events.list[i];
+		const struct share *share = &shares->list[i];
+		const struct pm_part part = {
+			.event = session->plan->events[event->spec].asked, .tid = event->tid,
+			.cpu = event->cpu, .value = share->value, .enabled = share->enabled,
+			.running = share->running,
+		};
 
-		err = read_part(&session->events, &session->events.list[i], &part);
-		if (err < 0)
-			return err;
 		give_part(ret, i, &part);
 	}
-	have = session->events.count;
 	for (size_t i = 0; i < session->cpus.count; i++)
 		if (session->cpus.list[i].ended)
 			have = add_ended(&session->cpus.list[i], session->plan, have, ret, count);
-	return (int)have;
+	return have;
+}
+
+int pm_session_read_parts(struct pm_session *session, struct pm_part *ret, size_t count)
+{
+	int err = may_read(session, count ? ret->size : 0, sizeof(*ret), count);
+	struct shares shares;
+	size_t have = 0;
+
+	if (err < 0)
+		return err;
+	err = pm_shares_read(session, &shares);
+	if (err == 0) {
+		pm_account_times(session, shares.raw);
+		have = give_parts(session, &shares, ret, count);
+	}
+	pm_shares_free(&shares);
+	return err < 0 ? err : (int)have;
 }
 
 int pm_session_stats(const struct pm_session *session, struct pm_stats *ret)
