@@ -186,7 +186,13 @@ int pm_profile_probe(struct pm_profile *profile, const char *const *keys, uint64
 
 /* ------------------------------------------------------------------------ what to observe */
 
-#define PM_ALL_THREADS (-1)	/* every thread of this process, also later ones */
+/*
+ * Every thread of this process, also later ones, and none of its child processes. Where the kernel
+ * does not know attr.inherit_thread (before v5.13) samples are of this process alone, but sums hold
+ * its children, too: children_counted of pm_stats and pm_plan_explain say so. With PM_SPEC_EXACT
+ * such sums are refused: pm_plan_make of counts and pm_session_read return -ENOTSUP.
+ */
+#define PM_ALL_THREADS (-1)
 #define PM_SYSTEM (-2)		/* every thread of the machine */
 #define PM_CGROUP (-3)		/* every thread of a cgroup and of those below it */
 

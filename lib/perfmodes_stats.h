@@ -81,6 +81,11 @@ struct pm_stats {
 	 * time is that of the sample before, or of the poll.
 	 */
 	uint64_t mistimed;
+	/*
+	 * Events of PM_ALL_THREADS whose sums hold what child processes do, too, because the kernel
+	 * does not know attr.inherit_thread (before v5.13). Their samples are told as `foreign`.
+	 */
+	uint64_t children_counted;
 };
 
 #endif

@@ -55,6 +55,7 @@ static void keep_harmless(const struct perf_event_attr *asked, struct perf_event
 		.sample_type = asked->sample_type & SAMPLE_HARMLESS,
 		.read_format = asked->read_format & READ_HARMLESS,
 		.disabled = asked->disabled, .inherit = asked->inherit,
+		.inherit_thread = asked->inherit_thread,
 		.exclude_user = asked->exclude_user, .exclude_kernel = asked->exclude_kernel,
 		.exclude_hv = asked->exclude_hv, .exclude_idle = asked->exclude_idle,
 		.comm = asked->comm, .task = asked->task, .mmap = asked->mmap,

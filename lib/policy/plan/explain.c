@@ -87,6 +87,18 @@ static void put_modifiers(struct pm_words *text, const struct pm_plan *plan)
 			pm_put(text, "without %s: %s\n", pm_modify_name(i), plan->without[i]);
 }
 
+/* What sums hold beside what was asked for. */
+static void put_children(struct pm_words *text, const struct pm_plan *plan)
+{
+	for (size_t i = 0; i < plan->count; i++) {
+		if (!pm_plan_counts_children(plan, &plan->events[i], pm_plan_chosen(plan)->able))
+			continue;
+		pm_put(text, "sums: child processes are in them, too: inheritance by threads "
+		    "alone is refused (%s)\n", pm_errno_name(-plan->threads_refused));
+		return;
+	}
+}
+
 static void put_passed_over(struct pm_words *text, const struct candidate *candidate)
 {
 	pm_put(text, "passed over: %s: %s\n", candidate->strategy->name,
@@ -113,6 +125,7 @@ int pm_plan_explain(const struct pm_plan *plan, char *buf, size_t size)
 	if ((chosen->strategy->able & (USES_RINGS | USES_PERF)))
 		put_modifiers(&text, plan);
 	put_groups(&text, plan);
+	put_children(&text, plan);
 	if (plan->opts.also != 0 && (!(chosen->strategy->able & USES_RINGS) || !plan->samples))
 		pm_put(&text, "without side-band: %s\n", plan->samples ?
 		    "this strategy has no rings" : "no event is sampled");

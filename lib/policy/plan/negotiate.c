@@ -183,14 +183,14 @@ static int open_trial(const struct pm_plan *plan, const struct plan_event *event
 	struct perf_event_attr attr = event->attr;
 	int tid = event->spec.tid, led_by = -1, fd;
 
-	attr.inherit = inherit;
+	pm_plan_set_inherit(plan, &attr, inherit);
 	/* A broker serves named threads only. */
 	if (tid == PM_ALL_THREADS || tid == 0)
 		tid = plan->via_broker ? pm_gettid() : 0;
 	if (leader != NULL && leader != event) {
 		struct perf_event_attr first = leader->attr;
 
-		first.inherit = inherit;
+		pm_plan_set_inherit(plan, &first, inherit);
 		led_by = pm_plan_open(plan, leader, &first, tid, event->cpu);
 		if (led_by < 0)
 			return led_by;
@@ -321,6 +321,25 @@ static void look_at_precision(struct plan_event *event)
 		 used ? "; " : "", event->precise, PRECISE_MOST);
 }
 
+/*
+ * Before v5.13 processes inherit whatever threads do (2b26f0aa0049, attr.inherit_thread), and a
+ * broker may not know the flag. Where it is not to blame nothing is changed.
+ */
+static int try_inherited(struct pm_plan *plan, struct plan_event *event)
+{
+	int err = try_event(plan, event, true);
+
+	if (err != -EINVAL && err != -E2BIG && (err != -EPERM || !plan->via_broker))
+		return err;
+	if (plan->threads_refused < 0)
+		return err;
+	plan->threads_refused = err;
+	err = try_event(plan, event, true);
+	if (err < 0)
+		plan->threads_refused = 0;
+	return err;
+}
+
 static void try_until_settled(struct pm_plan *plan, struct plan_event *event)
 {
 	int err;
@@ -341,12 +360,13 @@ static void try_until_settled(struct pm_plan *plan, struct plan_event *event)
 	if (err == 0 && event->spec.type == PERF_TYPE_TRACEPOINT)
 		look_for_tracefs(event);
 	if (err == 0 && event->spec.tid == PM_ALL_THREADS)
-		event->inherit_error = try_event(plan, event, true);
+		event->inherit_error = try_inherited(plan, event);
 }
 
 static void try_all(struct pm_plan *plan, struct pm_diag *refusal)
 {
 	refusal->error = 0;
+	plan->threads_refused = 0;
 	for (size_t i = 0; i < plan->count; i++) {
 		struct plan_event *event = &plan->events[i];
 

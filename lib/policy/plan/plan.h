@@ -84,6 +84,7 @@ struct pm_plan {
 		int first_cpu;		/* -errno: none of those that were asked for is online */
 		uint64_t lockable;	/* bytes */
 	} now;
+	int threads_refused;		/* -errno: attr.inherit_thread is not taken; 0: it is */
 	bool brokered;			/* the broker opens what the kernel refuses to us */
 	char broker_says[REASON_SIZE];	/* why it does not */
 	bool via_broker;		/* the chosen strategy's events are opened by it */
@@ -102,6 +103,22 @@ static inline const struct strategy *pm_plan_chosen(const struct pm_plan *plan)
 static inline bool pm_plan_is_sampled(const struct plan_event *event)
 {
 	return event->spec.period != 0 || event->spec.frequency != 0;
+}
+
+/* What later threads are to inherit: by threads alone, as long as the kernel takes that. */
+static inline void pm_plan_set_inherit(const struct pm_plan *plan, struct perf_event_attr *attr,
+				       bool inherit)
+{
+	attr->inherit = inherit;
+	attr->inherit_thread = inherit && plan->threads_refused == 0;
+}
+
+/* Whether the sums of an event would hold what child processes do: they inherit it as well. */
+static inline bool pm_plan_counts_children(const struct pm_plan *plan,
+					   const struct plan_event *event, unsigned int able)
+{
+	return plan->threads_refused < 0 && event->spec.tid == PM_ALL_THREADS &&
+		(able & GIVES_SUMS) && (able & (INHERITS | BY_OTHERS));
 }
 
 /* Whether threads of this process are to be observed that are not born yet. */

@@ -57,7 +57,7 @@ static int open_inherited(const struct pm_plan *plan, const struct pm_cpus *cpus
 
 			if (!pm_plan_is_on(event, cpus->list[k]))
 				continue;
-			attr.inherit = 1;
+			pm_plan_set_inherit(plan, &attr, true);
 			attr.disabled = 0;
 			fd = pm_plan_open(plan, event, &attr, 0, cpus->list[k]);
 			if (fd < 0)

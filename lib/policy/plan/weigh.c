@@ -54,8 +54,18 @@ static int suits_event(const struct pm_plan *plan, size_t i, struct candidate *c
 	const unsigned int able = candidate->strategy->able;
 	int err = suits_target(event, i, candidate);
 
-	if (err < 0 || pm_plan_is_sampled(event))
+	if (err < 0)
 		return err;
+	/* Samples tell whose they are. */
+	if ((event->spec.flags & PM_SPEC_EXACT) && !(plan->samples && (able & CAN_SAMPLE)) &&
+	    pm_plan_counts_children(plan, event, able)) {
+		candidate->cause = PM_CAUSE_UNSUPPORTED;
+		return pm_rule_out(candidate, EOPNOTSUPP, "event %zu would count child processes, "
+				   "too: inheritance by threads alone is refused (%s)", i,
+				   pm_errno_name(-plan->threads_refused));
+	}
+	if (pm_plan_is_sampled(event))
+		return 0;
 	/* Samples of others in its group tell what it counts. */
 	if (plan->samples && pm_group_leader(plan, event) != NULL && (able & GIVES_GROUPS))
 		return 0;

@@ -84,7 +84,7 @@ void pm_account_call_witnesses(struct pm_session *session)
 		attr.sample_type = attr.read_format = attr.sample_period = 0;
 		attr.sample_id_all = attr.disabled = attr.watermark = 0;
 		attr.wakeup_events = 0;
-		attr.inherit = tid == PM_ALL_THREADS;
+		pm_plan_set_inherit(plan, &attr, tid == PM_ALL_THREADS);
 		fd = pm_open(&attr, 0, -1, -1, 0);
 		session->account.witness[i] = fd < 0 ? 0 : fd + 1;
 	}

@@ -122,7 +122,7 @@ int pm_events_open(struct event_list *events, const struct session_event *wanted
 	struct session_event event = *wanted;
 	int at;
 
-	attr.inherit = inherit;
+	pm_plan_set_inherit(events->plan, &attr, inherit);
 	attr.disabled = !events->enabled;
 	event.begun[0] = now_ns();
 	for (int tries = 0; tries < 2; tries++) {

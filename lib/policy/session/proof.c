@@ -232,6 +232,10 @@ void pm_proof_tell(struct pm_session *session)
 	begin_user_time(session);
 	(void)pm_clock_ns(CLOCK_MONOTONIC, &session->proof.looked_at);
 	stats->unproven_events = events;
+	stats->children_counted = 0;
+	for (size_t i = 0; i < plan->count; i++)
+		stats->children_counted += pm_plan_counts_children(plan, &plan->events[i],
+								   session->strategy->able);
 	stats->unwatched_threads += session->threads.hidden;
 	plan->unproven[0] = '\0';
 	if (events + stats->unproven_rings + stats->unproven_threads + session->threads.hidden > 0)

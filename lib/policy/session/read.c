@@ -19,9 +19,11 @@ static bool counts_twice(const struct pm_session *session)
 /* Whether the strategy has counters that hold what was asked for, and nothing else. */
 static bool has_sums(const struct pm_plan *plan, unsigned int able)
 {
-	/* A CPU's counter holds what everybody did there. */
-	for (size_t i = 0; (able & OWNED_BY_CPU) && i < plan->count; i++)
-		if (plan->events[i].spec.tid > PM_SYSTEM)
+	/* A CPU's counter holds what everybody did there, an inherited one what processes did. */
+	for (size_t i = 0; i < plan->count; i++)
+		if (((able & OWNED_BY_CPU) && plan->events[i].spec.tid > PM_SYSTEM) ||
+		    ((plan->events[i].spec.flags & PM_SPEC_EXACT) &&
+		     pm_plan_counts_children(plan, &plan->events[i], able)))
 			return false;
 	return able & GIVES_SUMS;
 }
