@@ -158,6 +158,22 @@ static void say_filtered(const struct pm_refused *refused, struct pm_gate_words 
 	       "--security-opt seccomp=PROFILE.json, for systemd SystemCallFilter=");
 }
 
+static bool is_killed(const struct pm_refused *refused)
+{
+	return refused->perf == PM_PERF_KILLED;
+}
+
+static void say_killed(const struct pm_refused *refused, struct pm_gate_words *ret)
+{
+	(void)refused;
+	PM_SAY(ret->brief, "seccomp or container filter answers perf_event_open with SIGSYS");
+	PM_SAY(ret->gate, "a system call filter ends a process that calls perf_event_open "
+	       "(SIGSYS)");
+	PM_SAY(ret->change, "allow perf_event_open in the filter, for systemd SystemCallFilter=; "
+	       "or have it answer an errno, so that programs can do without: "
+	       "SystemCallErrorNumber=EPERM");
+}
+
 /* Of this library: the call said yes, and what it gave is no event. */
 static bool is_no_event(const struct pm_refused *refused)
 {
@@ -458,6 +474,7 @@ static void say_any_open(const struct pm_refused *refused, struct pm_gate_words 
 /* --------------------------------------------------------------------------------- the table */
 
 const struct pm_gate pm_gates_open[] = {
+	PM_GATE_ROW(killed, FILTER, BLOCKED, is_killed),
 	PM_GATE_ROW(not_built, NOT_BUILT, ABSENT, is_not_built),
 	PM_GATE_ROW(untold, UNKNOWN, UNTOLD, is_untold),
 	PM_GATE_ROW(filtered, FILTER, BLOCKED, is_filtered),

@@ -13,9 +13,9 @@
 #include <string.h>
 #include <sys/wait.h>
 #include <time.h>
-#include <ucontext.h>
 #include <unistd.h>
 
+#include "filter.h"
 #include "tell.h"
 
 /* What the child tells its parent at its end. */
@@ -25,60 +25,29 @@ struct report {
 	int call;
 };
 
-static struct report said = { .call = -1 };
-
 /* ------------------------------------------------------------------------------ the child */
-
-/* Have the trapped call return EPERM. Returns false where it is not known how. */
-static bool answer(ucontext_t *context)
-{
-#if defined(__x86_64__)
-	context->uc_mcontext.gregs[REG_RAX] = -EPERM;
-#elif defined(__i386__)
-	context->uc_mcontext.gregs[REG_EAX] = -EPERM;
-#elif defined(__aarch64__)
-	context->uc_mcontext.regs[0] = (unsigned long long)-EPERM;
-#elif defined(__arm__)
-	context->uc_mcontext.arm_r0 = (unsigned long)-EPERM;
-#elif defined(__riscv)
-	context->uc_mcontext.__gregs[10] = (unsigned long)-EPERM;
-#else
-	(void)context;
-	return false;
-#endif
-	return true;
-}
-
-static void on_trap(int signal, siginfo_t *info, void *context)
-{
-	if (said.trapped++ == 0)
-		said.call = info->si_syscall;
-	if (!answer(context)) {
-		(void)sigaction(signal, &(struct sigaction){ .sa_handler = SIG_DFL }, NULL);
-		(void)raise(signal);
-	}
-}
 
 /* The app's handlers are for the app: here a fault is to end the child. */
 static void own_signals(void)
 {
 	static const int faults[] = { SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT, SIGTRAP, SIGCHLD };
-	struct sigaction trap = { .sa_sigaction = on_trap, .sa_flags = SA_SIGINFO | SA_NODEFER };
 	struct sigaction plain = { .sa_handler = SIG_DFL };
 	sigset_t none;
 
 	for (size_t i = 0; i < sizeof(faults) / sizeof(faults[0]); i++)
 		(void)sigaction(faults[i], &plain, NULL);
-	(void)sigaction(SIGSYS, &trap, NULL);
+	doctor_answer_traps();
 	sigemptyset(&none);
 	(void)sigprocmask(SIG_SETMASK, &none, NULL);
 }
 
 static _Noreturn void child(int out, int report, unsigned int flags)
 {
+	struct report said = { .err = 0 };
 	char *all[] = { NULL };
 
 	own_signals();
+	doctor_ask_filter(false);
 	__fpurge(stdout);	/* what the app has not yet written is not ours to write */
 	/* An app may have no standard output: then the pipe is where that is to be. */
 	if (report == STDOUT_FILENO)
@@ -89,6 +58,8 @@ static _Noreturn void child(int out, int report, unsigned int flags)
 		doctor_target = 0;
 		said.err = doctor_examine(all, flags & PM_DOCTOR_JSON ? tell_json : tell_text);
 	}
+	said.trapped = doctor_traps.count;
+	said.call = doctor_traps.call;
 	(void)!write(report, &said, sizeof(said));
 	_exit(0);
 }

@@ -15,6 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "filter.h"
 #include "tell.h"
 
 pid_t doctor_target;
@@ -47,6 +48,15 @@ static void complete(const struct attempt *attempt, int err, struct pm_refusal *
 	snprintf(refusal->gate, sizeof(refusal->gate), "%s", strerror(-err));
 }
 
+/* A call that would end this process is not made. */
+static int attempt_it(const struct attempt *attempt, struct pm_refusal *refusal, char *how)
+{
+	if (attempt->sums || !doctor_deadly)
+		return attempt->go(attempt, refusal, how);
+	pm_refusal_of_signal(refusal);
+	return -EPERM;
+}
+
 static void try_wish(const struct wish *wish, struct outcome *ret)
 {
 	int at = 0;
@@ -54,7 +64,7 @@ static void try_wish(const struct wish *wish, struct outcome *ret)
 	ret->wish = wish;
 	for (; at < ATTEMPTS && wish->attempts[at].go != NULL; at++) {
 		const struct attempt *attempt = &wish->attempts[at];
-		int err = attempt->go(attempt, &ret->refusals[at], ret->how);
+		int err = attempt_it(attempt, &ret->refusals[at], ret->how);
 
 		if (err == 0) {
 			ret->worked = ret->refused = at;

@@ -20,6 +20,7 @@ struct attempt {
 	struct pm_event_spec spec;
 	unsigned int allow;		/* enum pm_allow */
 	bool kernel;			/* for attempts without a spec */
+	bool sums;			/* of /proc and the like: no call of perf */
 };
 
 /* The first attempt is the wish itself; the others are used instead of it, best first. */

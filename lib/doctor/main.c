@@ -2,11 +2,16 @@
 /* perfmodes-doctor, the program. */
 #include <errno.h>
 #include <getopt.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "doctor.h"
+#include "filter.h"
 #include "tell.h"
 
 static const char usage[] =
@@ -49,6 +54,51 @@ static pid_t pid_argument(const char *text)
 	exit(2);
 }
 
+static int examine(char **names, tell_fn *tell)
+{
+	int err;
+
+	doctor_ask_filter(true);
+	err = doctor_examine(names, tell);
+	if (err == -ECHILD)
+		perror("perfmodes-doctor: a process to watch");
+	if (doctor_traps.count > 0)
+		fprintf(stderr, "perfmodes-doctor: a system call filter traps call %d (SIGSYS), "
+			"which ends other programs; here it was answered with EPERM\n",
+			doctor_traps.call);
+	return err < 0 ? 3 : 0;
+}
+
+/* In a child, so that there is a last word whatever ends it. */
+static int supervise(char **names, tell_fn *tell)
+{
+	const pid_t parent = getpid();
+	pid_t pid = fork();
+	int status = 0;
+
+	if (pid <= 0)
+		doctor_answer_traps();
+	if (pid < 0)
+		return examine(names, tell);
+	if (pid == 0) {
+		(void)prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
+		exit(getppid() == parent ? examine(names, tell) : 3);
+	}
+	while (waitpid(pid, &status, 0) < 0)
+		if (errno != EINTR)
+			return 3;
+	if (WIFEXITED(status))
+		return WEXITSTATUS(status);
+	if (WTERMSIG(status) == SIGSYS)
+		fprintf(stderr, "perfmodes-doctor: a system call filter ended it (SIGSYS) at a "
+			"call that it needs; strace -f names the call, which the filter has to "
+			"allow\n");
+	else
+		fprintf(stderr, "perfmodes-doctor: ended by signal %d (%s)\n", WTERMSIG(status),
+			strsignal(WTERMSIG(status)));
+	return 3;
+}
+
 int main(int argc, char **argv)
 {
 	static const struct option options[] = {
@@ -57,7 +107,7 @@ int main(int argc, char **argv)
 		{ NULL, 0, NULL, 0 },
 	};
 	tell_fn *tell = tell_text;
-	int option, err;
+	int option;
 
 	while ((option = getopt_long(argc, argv, "h", options, NULL)) != -1)
 		switch (option) {
@@ -69,8 +119,5 @@ int main(int argc, char **argv)
 		}
 	if (!all_known(argv + optind))
 		return 2;
-	err = doctor_examine(argv + optind, tell);
-	if (err == -ECHILD)
-		perror("perfmodes-doctor: a process to watch");
-	return err < 0 ? 3 : 0;
+	return supervise(argv + optind, tell);
 }

@@ -8,6 +8,9 @@
 void tell_text(const struct outcome *outcomes, size_t count);
 void tell_json(const struct outcome *outcomes, size_t count);
 
+/* The errno, or the signal, of a refusal. */
+const char *error_of(const struct pm_refusal *refusal);
+
 /* Whether a capability is held that counts for perf: one of a user namespace does not. */
 bool is_privileged(const struct pm_env *env);
 

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "../policy/diagnosis/diag.h"
+#include "filter.h"
 #include "tell.h"
 
 /* The words of enum pm_cause, in its order. */
@@ -65,6 +66,11 @@ static void put_caller(void)
 	       (unsigned long long)(env.memlock_bytes / 1024), (unsigned long long)env.nofile);
 }
 
+const char *error_of(const struct pm_refusal *refusal)
+{
+	return refusal->error != 0 ? pm_errno_name(refusal->error) : "SIGSYS";
+}
+
 static void put_refusal(const struct outcome *outcome, int at)
 {
 	const struct pm_refusal *refusal = &outcome->refusals[at];
@@ -72,7 +78,7 @@ static void put_refusal(const struct outcome *outcome, int at)
 	printf("%s\n   {", at ? "," : "");
 	put_member("attempt", outcome->wish->attempts[at].what, ", ");
 	put_member("call", refusal->call, ", ");
-	put_member("errno", pm_errno_name(refusal->error), ", ");
+	put_member("errno", error_of(refusal), ", ");
 	put_member("cause", cause_of(refusal), ",\n    ");
 	put_member("gate", refusal->gate, ",\n    ");
 	put_member("change", refusal->change, "}");
@@ -100,6 +106,8 @@ bool is_privileged(const struct pm_env *env)
 	};
 	int fd;
 
+	if (doctor_deadly)
+		return false;
 	if (!pm_env_has_cap(env, PM_CAP_PERFMON) && !pm_env_has_cap(env, PM_CAP_SYS_ADMIN))
 		return false;
 	if (access("/proc/self/uid_map", R_OK) == 0)

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "../policy/diagnosis/diag.h"
+#include "filter.h"
 #include "flow.h"
 #include "tell.h"
 
@@ -72,8 +73,12 @@ static void put_whether(struct flow *flow)
 		.exclude_kernel = 1, .exclude_hv = 1, .disabled = 1,
 	};
 	struct pm_refusal refusal = { .gate = "" };
-	int fd = doctor_open(&least, 0, -1, PM_REACH_OWN, "task-clock:u", &refusal);
+	int fd = -1;
 
+	if (doctor_deadly)
+		pm_refusal_of_signal(&refusal);
+	else
+		fd = doctor_open(&least, 0, -1, PM_REACH_OWN, "task-clock:u", &refusal);
 	if (fd >= 0)
 		close(fd);
 	if (fd >= 0)
@@ -236,7 +241,7 @@ static void say_gate(size_t number, const struct pm_refusal *gate, const struct 
 	flow_end(&flow);
 	say_cost(gate, outcomes, count);
 	flow_begin(&flow, "  seen", INDENT);
-	flow_put(&flow, "%s: %s", gate->call, pm_errno_name(gate->error));
+	flow_put(&flow, "%s: %s", gate->call, error_of(gate));
 	flow_end(&flow);
 	flow_begin(&flow, "  change", INDENT);
 	flow_put(&flow, "%s", gate->change);

@@ -18,7 +18,7 @@ const struct wish doctor_wishes[] = {
 		  SPEC(CPU_CLOCK, .frequency = 1000) },
 		{ .what = "samples in another way", .go = go_session,
 		  SPEC(CPU_CLOCK, .frequency = 1000), .allow = PM_ALLOW_ALL },
-		{ .what = "getrusage(2): a sum", .go = go_rusage },
+		{ .what = "getrusage(2): a sum", .go = go_rusage, .sums = true },
 	} },
 	{ "own-instructions", "count my instructions", {
 		{ .what = "instructions", .go = go_session, SPEC(INSTRUCTIONS) },
@@ -26,7 +26,7 @@ const struct wish doctor_wishes[] = {
 		  .allow = PM_ALLOW_USER_ONLY },
 		{ .what = "CPU time (task-clock)", .go = go_session, SPEC(TASK_CLOCK),
 		  .allow = PM_ALLOW_ALL },
-		{ .what = "CPU time (getrusage(2))", .go = go_rusage },
+		{ .what = "CPU time (getrusage(2))", .go = go_rusage, .sums = true },
 	} },
 	{ "own-faults", "sample my page faults with addresses", {
 		{ .what = "page-faults samples", .go = go_session,
@@ -34,12 +34,12 @@ const struct wish doctor_wishes[] = {
 		{ .what = "page faults of user mode", .go = go_session,
 		  SPEC(FAULTS, .period = 1, .want = PM_WANT_ADDRESS), .allow = PM_ALLOW_USER_ONLY },
 		{ .what = "a count", .go = go_session, SPEC(FAULTS), .allow = PM_ALLOW_ALL },
-		{ .what = "a count (getrusage(2))", .go = go_rusage },
+		{ .what = "a count (getrusage(2))", .go = go_rusage, .sums = true },
 	} },
 	{ "own-switches", "count my context switches", {
 		{ .what = "context-switches", .go = go_session, SPEC(SWITCHES) },
 		{ .what = "switch records", .go = go_switch_records },
-		{ .what = "getrusage(2)", .go = go_rusage },
+		{ .what = "getrusage(2)", .go = go_rusage, .sums = true },
 	} },
 	{ "kernel-chains", "call chains that include the kernel", {
 		{ .what = "call chains with kernel addresses", .go = go_kernel_chain,
@@ -52,24 +52,25 @@ const struct wish doctor_wishes[] = {
 	{ "other-process", "watch another process", {
 		{ .what = "task-clock of it", .go = go_process, .kernel = true },
 		{ .what = "task-clock of its user mode", .go = go_process },
-		{ .what = "/proc/PID/stat: a sum of CPU time", .go = go_process_stat },
+		{ .what = "/proc/PID/stat: a sum of CPU time", .go = go_process_stat,
+		  .sums = true },
 	} },
 	{ "system", "watch the whole system", {
 		{ .what = "cpu-clock samples of a CPU", .go = go_system, .kernel = true },
 		{ .what = "each process by itself", .go = go_process },
-		{ .what = "/proc/stat: sums of CPU time", .go = go_system_stat },
+		{ .what = "/proc/stat: sums of CPU time", .go = go_system_stat, .sums = true },
 	} },
 	{ "tracepoints", "tracepoints of my threads, with their data", {
 		{ .what = "sched:sched_switch samples", .go = go_tracepoint, .kernel = true },
 		{ .what = "switch records (attr.context_switch), no other tracepoint",
 		  .go = go_switch_records },
-		{ .what = "getrusage(2): a count of switches", .go = go_rusage },
+		{ .what = "getrusage(2): a count of switches", .go = go_rusage, .sums = true },
 	} },
 	{ "rdpmc", "read counters without system calls", {
 		{ .what = "rdpmc", .go = go_rdpmc },
 		{ .what = "read(2) of instructions", .go = go_read, SPEC(INSTRUCTIONS) },
 		{ .what = "read(2) of task-clock", .go = go_read, SPEC(TASK_CLOCK) },
-		{ .what = "CPU time (getrusage(2))", .go = go_rusage },
+		{ .what = "CPU time (getrusage(2))", .go = go_rusage, .sums = true },
 	} },
 	{ "rings", "rings of 1 MiB per CPU, for many records", {
 		{ .what = "1 MiB a CPU", .go = go_rings, .kernel = true },
@@ -80,7 +81,7 @@ const struct wish doctor_wishes[] = {
 		{ .what = "event-based branches", .go = go_branches },
 		{ .what = "samples by the kernel", .go = go_session,
 		  SPEC(CPU_CLOCK, .frequency = 1000), .allow = PM_ALLOW_ALL },
-		{ .what = "getrusage(2): a sum", .go = go_rusage },
+		{ .what = "getrusage(2): a sum", .go = go_rusage, .sums = true },
 	} },
 #endif
 };

@@ -9,7 +9,6 @@ it hides.
 
 from __future__ import annotations
 
-import ctypes
 import fcntl
 import json
 import os
@@ -26,6 +25,7 @@ from pathlib import Path
 from typing import Any, Callable
 
 import pytest
+from surroundings import PERF, lower, refuse_perf
 
 pytestmark = pytest.mark.xdist_group("make")  # make runs in the tree
 TREE = Path(__file__).resolve().parents[2]
@@ -33,7 +33,6 @@ ARCH = os.environ.get("ARCH", platform.machine())
 STRANGER = 64321                    # a user without other processes, whose memory counts for us
 NEEDED = {"own-time": 1, "own-faults": 1, "own-switches": 1, "kernel-chains": 1,
           "other-process": 1, "system": 0}      # level that still allows it, unprivileged
-PERF = {"x86_64": 298, "aarch64": 241}          # number of perf_event_open
 
 Wishes = dict[str, dict[str, Any]]
 as_root = pytest.mark.skipif(os.geteuid() != 0, reason="sets user ids and mounts")
@@ -78,25 +77,6 @@ def examine(doctor: Path, *wishes: str, uid: int = -1, before: str = "",
     found = json.loads(done.stdout)
     assert found["format"] == 1
     return {wish["wish"]: wish for wish in found["wishes"]}
-
-
-def refuse_perf(errno: int) -> None:
-    """A filter that answers perf_event_open with that errno, as containers have."""
-    def code(operation: int, yes: int, no: int, value: int) -> bytes:
-        return struct.pack("HBBI", operation, yes, no, value)
-
-    text = (code(0x20, 0, 0, 0) + code(0x15, 0, 1, PERF[platform.machine()]) +
-            code(0x06, 0, 0, 0x00050000 | errno) + code(0x06, 0, 0, 0x7fff0000))
-    held = ctypes.create_string_buffer(text)
-    program = struct.pack("HP", 4, ctypes.addressof(held))
-    libc = ctypes.CDLL(None, use_errno=True)
-    libc.prctl(38, 1, 0, 0, 0)
-    if libc.prctl(22, 2, program, 0, 0) != 0:
-        raise OSError(ctypes.get_errno(), "seccomp")
-
-
-def lower(which: int, value: int) -> Callable[[], None]:
-    return lambda: resource.setrlimit(which, (value, value))
 
 
 # ------------------------------------------------------------------------------------ privileged

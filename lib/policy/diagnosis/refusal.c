@@ -76,8 +76,9 @@ static void explain(struct pm_refused *refused, struct pm_refusal *ret)
 
 	(void)pm_env_read(&env);
 	refused->env = &env;
-	if (refused->call == PM_CALL_OPEN && (refused->error == EACCES ||
-	    refused->error == EPERM || refused->error == ENOSYS))
+	if (refused->call == PM_CALL_OPEN && refused->perf == PM_PERF_ANSWERS &&
+	    (refused->error == EACCES || refused->error == EPERM ||
+	     refused->error == ENOSYS))
 		look_at_policy(refused);
 	ret->error = refused->error;
 	ret->cause = causes[pm_gate_find(refused, &words)->kind];
@@ -95,6 +96,16 @@ void pm_refusal_of_open(const struct pm_event_spec *spec, enum pm_reach reach, i
 	};
 
 	explain(&refused, ret);
+}
+
+void pm_refusal_of_signal(struct pm_refusal *ret)
+{
+	struct pm_refused refused = {
+		.call = PM_CALL_OPEN, .perf = PM_PERF_KILLED, .level = INT_MIN,
+	};
+
+	explain(&refused, ret);
+	snprintf(ret->call, sizeof(ret->call), "perf_event_open");
 }
 
 void pm_refusal_of_map(size_t rings, size_t bytes, int error, struct pm_refusal *ret)

@@ -18,6 +18,9 @@ struct pm_refusal {
 void pm_refusal_of_open(const struct pm_event_spec *spec, enum pm_reach reach, int error,
 			struct pm_refusal *ret);
 
+/* A filter that answers perf_event_open(2) with SIGSYS. There is no errno: `error` is 0. */
+void pm_refusal_of_signal(struct pm_refusal *ret);
+
 /* What refused mmap(2) of so many rings of so many bytes. Fills all but `call`. */
 void pm_refusal_of_map(size_t rings, size_t bytes, int error, struct pm_refusal *ret);
 
