@@ -214,18 +214,29 @@ enum pm_reach pm_reach_of(const struct perf_event_attr *attr, pid_t pid)
 	return pid == 0 ? PM_REACH_OWN : PM_REACH_OTHER;
 }
 
+/* The first row that stands in the tables of a call. */
+static const struct pm_gate *search(const struct pm_gate *const *tables,
+				    const struct pm_refused *refused)
+{
+	for (; tables[1] != NULL; tables++)
+		for (const struct pm_gate *gate = *tables; gate->name != NULL; gate++)
+			if (gate->stands(refused))
+				return gate;
+	for (const struct pm_gate *gate = *tables;; gate++)
+		if (gate->stands(refused))
+			return gate;
+}
+
 const struct pm_gate *pm_gate_find(const struct pm_refused *refused, struct pm_gate_words *ret)
 {
-	static const struct pm_gate *const tables[] = {
-		[PM_CALL_OPEN] = pm_gates_open,
-		[PM_CALL_MAP] = map_gates,
-		[PM_CALL_TRACEFS] = tracefs_gates,
-		[PM_CALL_OTHER] = call_gates,
+	static const struct pm_gate *const tables[][4] = {
+		[PM_CALL_OPEN] = { pm_gates_filter, pm_gates_policy, pm_gates_open },
+		[PM_CALL_MAP] = { map_gates },
+		[PM_CALL_TRACEFS] = { tracefs_gates },
+		[PM_CALL_OTHER] = { call_gates },
 	};
-	const struct pm_gate *gate = tables[refused->call];
+	const struct pm_gate *gate = search(tables[refused->call], refused);
 
-	while (!gate->stands(refused))
-		gate++;
 	ret->brief[0] = ret->gate[0] = ret->change[0] = '\0';
 	gate->say(refused, ret);
 	return gate;

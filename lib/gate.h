@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Gates: who refused a call, with what setting, and what to change. One table for each kind of call
- * (gate_open.c, gate.c) explains refusals to the probes, the doctor and the library's diagnoses.
+ * (gate_*.c, gate.c) explains refusals to the probes, the doctor and the library's diagnoses.
  *
  * A gate is a row: a test that says whether it stands in the way of a call, and the words for it.
  * The tests look at facts gathered before. They make no calls and decide by no version.
@@ -79,10 +79,11 @@ struct pm_gate {
 
 #define PM_GATE_ROW(name, kind, verdict, test) \
 	{ #name, PM_GATE_##kind, PM_GATE_##verdict, test, say_##name }
+#define PM_GATE_END { .name = NULL }
 #define PM_SAY(text, ...) snprintf(text, sizeof(text), __VA_ARGS__)
 
-/* Ends with a row that always stands. */
-extern const struct pm_gate pm_gates_open[];
+/* Of perf_event_open(2), in this order. The last row of all always stands. */
+extern const struct pm_gate pm_gates_filter[], pm_gates_policy[], pm_gates_open[];
 
 /* The test of such a row. */
 bool pm_gate_any(const struct pm_refused *refused);

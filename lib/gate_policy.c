@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: MIT */
+/* Permission to open events: perf_event_paranoid, capabilities, targets and security modules. */
+#include "gate.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+static bool is_denied(const struct pm_refused *refused)
+{
+	return refused->error == EACCES || refused->error == EPERM;
+}
+
+static bool holds_capability(const struct pm_env *env)
+{
+	return pm_env_has_cap(env, PM_CAP_PERFMON) || pm_env_has_cap(env, PM_CAP_SYS_ADMIN);
+}
+
+/* The highest level of perf_event_paranoid at which the call takes no capability. */
+static int level_needed(const struct pm_refused *refused)
+{
+	if (refused->reach == PM_REACH_TRACE)
+		return -1;
+	if (refused->reach == PM_REACH_CPU)
+		return 0;
+	return refused->attr != NULL && refused->attr->exclude_kernel ? 2 : 1;
+}
+
+static const char *error_name(const struct pm_refused *refused)
+{
+	return pm_errno_name(refused->error);
+}
+
+static const char *capability(const struct pm_env *env)
+{
+	return env->cap_last >= 0 && env->cap_last < PM_CAP_PERFMON ? "CAP_SYS_ADMIN" :
+		"CAP_PERFMON";
+}
+
+/* A vendor's level asks for CAP_SYS_ADMIN, as Debian's 3 does to this day (seen on 5.10 to 7.x). */
+static const char *capability_at(const struct pm_env *env, int level)
+{
+	return level >= 3 ? "CAP_SYS_ADMIN" : capability(env);
+}
+
+/* "perf_event_paranoid=2" */
+static void put_level(const struct pm_env *env, char *buf, size_t size)
+{
+	if (env->paranoid_present)
+		snprintf(buf, size, "perf_event_paranoid=%d", env->paranoid);
+	else
+		snprintf(buf, size, "perf_event_paranoid unreadable");
+}
+
+/* All that is known of a refusal that no level explains. */
+static void brief_denial(const struct pm_refused *refused, struct pm_gate_words *ret)
+{
+	const struct pm_env *env = refused->env;
+	const char *held = holds_capability(env) ? "CAP_PERFMON held" : "no CAP_PERFMON";
+	char level[48];
+
+	put_level(env, level, sizeof(level));
+	if (refused->reach == PM_REACH_OTHER)
+		PM_SAY(ret->brief, "%s: no right to watch that task (%s, %s)", error_name(refused),
+		       level, held);
+	else
+		PM_SAY(ret->brief, "%s (%s, %s%s)", error_name(refused), level, held,
+		       env->lockdown[0] && strcmp(env->lockdown, "none") ? ", lockdown" : "");
+}
+
+/* CAP_PERFMON, which is enough for everything in mainline, does not count there. */
+static bool is_vendors_level(const struct pm_refused *refused)
+{
+	return is_denied(refused) && refused->privileged && refused->level >= 3 &&
+		refused->env->paranoid >= 3 && !pm_env_has_cap(refused->env, PM_CAP_SYS_ADMIN);
+}
+
+static void say_vendors_level(const struct pm_refused *refused, struct pm_gate_words *ret)
+{
+	brief_denial(refused, ret);
+	PM_SAY(ret->gate, "kernel.perf_event_paranoid=%d, a vendor's level that refuses every "
+	       "event without CAP_SYS_ADMIN; CAP_PERFMON does not count", refused->env->paranoid);
+	PM_SAY(ret->change, "as root: sysctl -w kernel.perf_event_paranoid=2, where CAP_PERFMON "
+	       "counts; or give the program CAP_SYS_ADMIN");
+}
+
+static bool is_level(const struct pm_refused *refused)
+{
+	return is_denied(refused) && refused->attr != NULL && !refused->privileged &&
+		refused->level != INT_MIN && refused->level > level_needed(refused);
+}
+
+static bool is_android(void)
+{
+	return access("/system/build.prop", F_OK) == 0 ||
+		access("/system/bin/app_process", F_OK) == 0;
+}
+
+static void change_level(const struct pm_refused *refused, int needed, struct pm_gate_words *ret)
+{
+	const char *cap = capability_at(refused->env, refused->level);
+
+	if (is_android())
+		PM_SAY(ret->change, "adb shell setprop security.perf_harden 0, or as root: "
+		       "sysctl -w kernel.perf_event_paranoid=%d", needed);
+	else
+		PM_SAY(ret->change, "as root: sysctl -w kernel.perf_event_paranoid=%d; or give "
+		       "the program %s: setcap %s=ep PROGRAM, in a container --cap-add %s%s",
+		       needed, cap,
+		       strcmp(cap, "CAP_PERFMON") == 0 ? "cap_perfmon" : "cap_sys_admin", cap + 4,
+		       refused->level <= 2 && needed == 1 ? "; or watch user mode only" : "");
+}
+
+static void brief_level(const struct pm_refused *refused, int needed, struct pm_gate_words *ret)
+{
+	const char *wish = "raw data of a tracepoint";
+	char level[48];
+
+	put_level(refused->env, level, sizeof(level));
+	if (refused->level > 2) {
+		wish = "any event of an unprivileged task";
+		needed = 2;
+	} else if (needed == 0) {
+		wish = "a cpu-wide event";
+	} else if (needed == 1) {
+		wish = "an event that counts the kernel";
+	}
+	PM_SAY(ret->brief, "%s: %s refuses %s; needs <= %d or CAP_PERFMON", error_name(refused),
+	       level, wish, needed);
+}
+
+static void say_level(const struct pm_refused *refused, struct pm_gate_words *ret)
+{
+	const struct pm_env *env = refused->env;
+	const int needed = level_needed(refused), level = refused->level;
+	char without[80];
+
+	snprintf(without, sizeof(without), holds_capability(env) ?
+		 "%s of a user namespace does not count" : "%s is missing",
+		 capability_at(env, level));
+	if (env->paranoid == INT_MIN)
+		PM_SAY(ret->gate, "kernel.perf_event_paranoid (not readable here) acts as %s%d, "
+		       "%d or less is needed, and %s", level == 3 ? "a vendor's level " : "",
+		       level, needed, without);
+	else
+		PM_SAY(ret->gate, "kernel.perf_event_paranoid=%d%s, %d or less is needed, and %s",
+		     env->paranoid, level == 3 ? ", a vendor's level that refuses every event" : "",
+		       needed, without);
+	change_level(refused, needed, ret);
+	brief_level(refused, needed, ret);
+}
+
+static bool is_target(const struct pm_refused *refused)
+{
+	return is_denied(refused) && !refused->privileged && refused->reach == PM_REACH_OTHER;
+}
+
+static void say_target(const struct pm_refused *refused, struct pm_gate_words *ret)
+{
+	brief_denial(refused, ret);
+	PM_SAY(ret->gate, "the target may not be traced: it is another user's or has changed its "
+	       "privileges, and %s is missing", capability(refused->env));
+	PM_SAY(ret->change, "run as the target's user, or give the program %s",
+	       capability(refused->env));
+}
+
+static bool is_locked_down(const struct pm_refused *refused)
+{
+	return is_denied(refused) && strcmp(refused->env->lockdown, "confidentiality") == 0;
+}
+
+static void say_locked_down(const struct pm_refused *refused, struct pm_gate_words *ret)
+{
+	brief_denial(refused, ret);
+	PM_SAY(ret->gate, "kernel lockdown is at confidentiality");
+	PM_SAY(ret->change, "boot without lockdown=confidentiality");
+}
+
+static bool is_selinux(const struct pm_refused *refused)
+{
+	return is_denied(refused) && strstr(refused->env->lsm, "selinux") != NULL;
+}
+
+static void say_selinux(const struct pm_refused *refused, struct pm_gate_words *ret)
+{
+	brief_denial(refused, ret);
+	PM_SAY(ret->gate, "a security module, probably SELinux (%.80s)", refused->env->lsm);
+	PM_SAY(ret->change, "allow the perf_event class in its policy; ausearch -m avc shows the "
+	       "denial");
+}
+
+static bool is_module(const struct pm_refused *refused)
+{
+	return is_denied(refused) && refused->env->lsm[0] != '\0';
+}
+
+static void say_module(const struct pm_refused *refused, struct pm_gate_words *ret)
+{
+	brief_denial(refused, ret);
+	PM_SAY(ret->gate, "a security module (%.80s)", refused->env->lsm);
+}
+
+static void say_denied(const struct pm_refused *refused, struct pm_gate_words *ret)
+{
+	brief_denial(refused, ret);
+	PM_SAY(ret->gate, "not kernel.perf_event_paranoid, not a missing capability; a security "
+	       "module perhaps (/sys/kernel/security is not readable)");
+}
+
+const struct pm_gate pm_gates_policy[] = {
+	PM_GATE_ROW(vendors_level, PARANOID, BLOCKED, is_vendors_level),
+	PM_GATE_ROW(level, PARANOID, BLOCKED, is_level),
+	PM_GATE_ROW(target, LSM, BLOCKED, is_target),
+	PM_GATE_ROW(locked_down, LSM, BLOCKED, is_locked_down),
+	PM_GATE_ROW(selinux, LSM, BLOCKED, is_selinux),
+	PM_GATE_ROW(module, LSM, BLOCKED, is_module),
+	PM_GATE_ROW(denied, UNKNOWN, BLOCKED, is_denied),
+	PM_GATE_END
+};
