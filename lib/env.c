@@ -91,16 +91,32 @@ static int read_seccomp_mode(void)
 
 /* ------------------------------------------------------------------------------- system calls */
 
-static uint64_t effective_caps(void)
+static void read_caps(uint64_t *effective, uint64_t *permitted)
 {
 	/* Version 3 of the interface: two 32-bit halves of each set. Own names for old headers. */
 	struct { uint32_t version; int pid; } header = { 0x20080522, 0 };
 	struct { uint32_t effective, permitted, inheritable; } data[2];
 
 	memset(data, 0, sizeof(data));
-	if (syscall(SYS_capget, &header, data) != 0)
-		return 0;
-	return data[0].effective | (uint64_t)data[1].effective << 32;
+	(void)syscall(SYS_capget, &header, data);
+	*effective = data[0].effective | (uint64_t)data[1].effective << 32;
+	*permitted = data[0].permitted | (uint64_t)data[1].permitted << 32;
+}
+
+static uint64_t effective_caps(void)
+{
+	uint64_t effective, permitted;
+
+	read_caps(&effective, &permitted);
+	return effective;
+}
+
+uint64_t pm_caps_permitted(void)
+{
+	uint64_t effective, permitted;
+
+	read_caps(&effective, &permitted);
+	return permitted;
 }
 
 static uint64_t soft_limit(int resource)

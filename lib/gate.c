@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* The gates of mmap(2), of tracefs and of other calls, and the search in every table of gates. */
-#include "gate.h"
+#include "gate_advice.h"
 
 #include <errno.h>
 #include <inttypes.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -21,22 +22,65 @@ static bool is_locked_memory(const struct pm_refused *refused)
 	return refused->error == EPERM;
 }
 
+static uint64_t cpus_of(const struct pm_env *env)
+{
+	return env->cpus_online > 0 ? (uint64_t)env->cpus_online : 1;
+}
+
+/* What the rings of this call are allowed to take, where nothing else is locked. */
+static uint64_t lockable_kb(const struct pm_env *env)
+{
+	return env->mlock_kb * cpus_of(env) + env->memlock_bytes / 1024;
+}
+
+bool pm_rings_fit(const struct pm_refused *refused)
+{
+	return refused->env->mlock_kb >= 0 &&
+		refused->rings * refused->bytes / 1024 <= lockable_kb(refused->env);
+}
+
+/* Enough whatever is locked already: on top of the present limits, in which that is. */
+static void change_locked_memory(const struct pm_refused *refused, struct pm_gate_words *ret)
+{
+	const uint64_t need = (refused->rings * refused->bytes + 1023) / 1024;
+	const uint64_t soft = refused->env->memlock_bytes / 1024;
+	const uint64_t enough = need > soft ? need : soft + need;
+	const uint64_t hard = refused->place ? refused->place->memlock_hard / 1024 : UINT64_MAX;
+	const uint64_t cpus = cpus_of(refused->env);
+	const long long more = (long long)((need + cpus - 1) / cpus);
+
+	if (enough <= hard)
+		pm_advise(ret, "ulimit -l %llu", (unsigned long long)enough);
+	else
+		pm_advise_hard_limit(refused, "memlock", enough, ret);
+	pm_advise_capability(refused, PM_CAP_IPC_LOCK, ret);
+	if (refused->env->mlock_kb >= 0)
+		pm_advise_sysctl(refused, "kernel.perf_event_mlock_kb",
+				 refused->env->mlock_kb + more, ret);
+}
+
 static void say_locked_memory(const struct pm_refused *refused, struct pm_gate_words *ret)
 {
 	const struct pm_env *env = refused->env;
-	char kb[32] = " (not readable)";
+	const struct pm_place *place = refused->place;
+	char kb[32] = " (not readable)", others[120] = "";
+	const char *are = "more";
 
 	if (env->mlock_kb >= 0)
 		snprintf(kb, sizeof(kb), "=%lld", (long long)env->mlock_kb);
 	PM_SAY(ret->brief, "EPERM (perf_event_mlock_kb=%" PRId64 " used up; RLIMIT_MEMLOCK %" PRIu64
 	       " bytes)", env->mlock_kb, env->memlock_bytes);
+	if (place != NULL && place->rings_kb > 0)
+		snprintf(others, sizeof(others), ", and rings of other processes of this user hold "
+			 "%llu kB (process %d)", (unsigned long long)place->rings_kb,
+			 place->ring_holder);
+	if (pm_rings_fit(refused))
+		are = others[0] ? "not that much" : "more than others of this user have left";
 	PM_SAY(ret->gate, "kernel.perf_event_mlock_kb%s for each CPU and user, then "
-	       "RLIMIT_MEMLOCK=%llu kB; %zu rings of %zu kB are more", kb,
+	       "RLIMIT_MEMLOCK=%llu kB: %zu rings of %zu kB are %s%s", kb,
 	       (unsigned long long)(env->memlock_bytes / 1024), refused->rings,
-	       refused->bytes / 1024);
-	PM_SAY(ret->change, "ulimit -l %zu, or as root: sysctl -w "
-	       "kernel.perf_event_mlock_kb=%zu, or give the program CAP_IPC_LOCK",
-	       refused->rings * refused->bytes / 1024, refused->bytes / 1024);
+	       refused->bytes / 1024, are, others);
+	change_locked_memory(refused, ret);
 }
 
 static void say_any(const struct pm_refused *refused, struct pm_gate_words *ret)

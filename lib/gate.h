@@ -21,11 +21,29 @@ enum pm_reach {
 
 enum pm_refused_call { PM_CALL_OPEN, PM_CALL_MAP, PM_CALL_TRACEFS, PM_CALL_OTHER };
 
+enum pm_container {
+	PM_NO_CONTAINER, PM_DOCKER, PM_PODMAN, PM_KUBERNETES, PM_NSPAWN, PM_OTHER_CONTAINER
+};
+
+/* Where a call was made, as far as advice depends on it. */
+struct pm_place {
+	enum pm_container container;
+	bool user_namespace;		/* not the first: capabilities do not count for perf */
+	uint64_t caps_permitted, caps_bounding;
+	char unit[96];			/* of systemd ("cron.service"), "" for none */
+	uint64_t memlock_hard, nofile_hard;	/* UINT64_MAX: unlimited */
+	int64_t file_max;		/* fs.file-max, -1 when unreadable */
+	uint64_t rings_kb;		/* of other processes of this user, where looked for */
+	int ring_holder;		/* one of these processes, 0 for none */
+};
+void pm_place_read(struct pm_place *ret);
+
 /* A call that was refused, and what is known of where it was made. */
 struct pm_refused {
 	enum pm_refused_call call;
 	int error;			/* a positive errno */
 	const struct pm_env *env;
+	const struct pm_place *place;	/* NULL: not known */
 	/* OPEN: perf_event_open(2) */
 	const struct perf_event_attr *attr;	/* NULL: not known */
 	enum pm_reach reach;
@@ -65,8 +83,9 @@ enum pm_gate_kind {
 
 struct pm_gate_words {
 	char brief[400];		/* the reason of a verdict, with the errno */
-	char gate[240];			/* who decided, with its setting */
-	char change[280];		/* what to do about it; "" when nothing helps */
+	char gate[360];			/* who decided, with its setting */
+	/* What to do about it, clauses with "; " between; "" when nothing helps. */
+	char change[1000];
 };
 
 struct pm_gate {
@@ -84,6 +103,9 @@ struct pm_gate {
 
 /* Of perf_event_open(2), in this order. The last row of all always stands. */
 extern const struct pm_gate pm_gates_filter[], pm_gates_policy[], pm_gates_open[];
+
+/* Whether the rings of a refused mmap(2) would fit, had nobody else locked any. */
+bool pm_rings_fit(const struct pm_refused *refused);
 
 /* The test of such a row. */
 bool pm_gate_any(const struct pm_refused *refused);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* What stands in front of perf_event_open(2): filters of system calls, and kernels without perf. */
-#include "gate.h"
+#include "gate_advice.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -45,8 +45,7 @@ static void say_filtered(const struct pm_refused *refused, struct pm_gate_words 
 	       pm_errno_name(refused->perf_errno));
 	PM_SAY(ret->gate, "a system call filter answers %s%s", pm_errno_name(refused->perf_errno),
 	       refused->env->seccomp_mode == 2 ? " (Seccomp: 2 in /proc/self/status)" : "");
-	PM_SAY(ret->change, "allow perf_event_open in the filter; for Docker --cap-add PERFMON or "
-	       "--security-opt seccomp=PROFILE.json, for systemd SystemCallFilter=");
+	pm_advise_filter(refused, ret);
 }
 
 static bool is_killed(const struct pm_refused *refused)
@@ -56,13 +55,12 @@ static bool is_killed(const struct pm_refused *refused)
 
 static void say_killed(const struct pm_refused *refused, struct pm_gate_words *ret)
 {
-	(void)refused;
 	PM_SAY(ret->brief, "seccomp or container filter answers perf_event_open with SIGSYS");
 	PM_SAY(ret->gate, "a system call filter ends a process that calls perf_event_open "
 	       "(SIGSYS)");
-	PM_SAY(ret->change, "allow perf_event_open in the filter, for systemd SystemCallFilter=; "
-	       "or have it answer an errno, so that programs can do without: "
-	       "SystemCallErrorNumber=EPERM");
+	pm_advise_filter(refused, ret);
+	pm_advise(ret, "or have it answer an errno, so that programs can do without: for systemd "
+		  "SystemCallErrorNumber=EPERM");
 }
 
 /* Of this library: the call said yes, and what it gave is no event. */

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* The gates of perf_event_open(2) behind policy: limits, and what is not there or not known. */
-#include "gate.h"
+#include "gate_advice.h"
 
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 static bool is_missing(const struct pm_refused *refused)
@@ -52,6 +51,8 @@ static void brief_setup(const struct pm_refused *refused, struct pm_gate_words *
 
 /* ----------------------------------------------------------------------------------- resources */
 
+#define LEAST_NOFILE 4096
+
 static bool is_file_max(const struct pm_refused *refused)
 {
 	return refused->error == ENFILE;
@@ -62,7 +63,11 @@ static void say_file_max(const struct pm_refused *refused, struct pm_gate_words 
 	PM_SAY(ret->brief, "%s: out of descriptors (RLIMIT_NOFILE %"PRIu64 ")", error_name(refused),
 	       refused->env->nofile);
 	PM_SAY(ret->gate, "fs.file-max: the whole machine has no descriptor left");
-	PM_SAY(ret->change, "as root: sysctl -w fs.file-max=1000000");
+	if (refused->place != NULL && refused->place->file_max > 0 &&
+	    refused->place->file_max < INT64_MAX / 2)
+		pm_advise_sysctl(refused, "fs.file-max", 2 * refused->place->file_max, ret);
+	else
+		pm_advise(ret, "end processes that hold many files: lsof counts them");
 }
 
 static bool is_nofile(const struct pm_refused *refused)
@@ -72,17 +77,20 @@ static bool is_nofile(const struct pm_refused *refused)
 
 static void say_nofile(const struct pm_refused *refused, struct pm_gate_words *ret)
 {
-	struct rlimit limit = { 0, 0 };
+	const uint64_t soft = refused->env->nofile;
+	const uint64_t hard = refused->place ? refused->place->nofile_hard : soft;
 
-	if (getrlimit(RLIMIT_NOFILE, &limit) != 0)
-		limit.rlim_cur = limit.rlim_max = refused->env->nofile;
 	PM_SAY(ret->brief, "%s: out of descriptors (RLIMIT_NOFILE %"PRIu64 ")", error_name(refused),
-	       refused->env->nofile);
-	PM_SAY(ret->gate, "RLIMIT_NOFILE=%llu is used up (hard limit %llu)",
-	       (unsigned long long)limit.rlim_cur, (unsigned long long)limit.rlim_max);
-	PM_SAY(ret->change, "ulimit -n %llu%s, or PM_ALLOW_RAISE_NOFILE",
-	       (unsigned long long)(limit.rlim_max > limit.rlim_cur ? limit.rlim_max : 4096),
-	       limit.rlim_max > limit.rlim_cur ? "" : " as root");
+	       soft);
+	PM_SAY(ret->gate, "RLIMIT_NOFILE=%" PRIu64 " is used up (hard limit %" PRIu64 ")", soft,
+	       hard);
+	if (hard > soft && hard < UINT64_MAX)
+		pm_advise(ret, "ulimit -n %" PRIu64, hard);
+	else if (hard > soft)
+		pm_advise(ret, "ulimit -n unlimited");
+	else
+		pm_advise_hard_limit(refused, "nofile",
+				     soft < LEAST_NOFILE ? LEAST_NOFILE : 2 * soft, ret);
 }
 
 static bool is_taken(const struct pm_refused *refused)
@@ -94,8 +102,9 @@ static void say_taken(const struct pm_refused *refused, struct pm_gate_words *re
 {
 	PM_SAY(ret->brief, "others hold the counters (%s)", error_name(refused));
 	PM_SAY(ret->gate, "others hold the counters or breakpoints");
-	PM_SAY(ret->change, "end other profilers; as root: sysctl -w kernel.nmi_watchdog=0 frees "
-	       "a counter");
+	pm_advise(ret, "end other profilers");
+	if (is_hardware(refused))
+		pm_advise_sysctl(refused, "kernel.nmi_watchdog", 0, ret);
 }
 
 /* --------------------------------------------------------------------------- what is not there */

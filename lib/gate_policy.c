@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Permission to open events: perf_event_paranoid, capabilities, targets and security modules. */
-#include "gate.h"
+#include "gate_advice.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -33,16 +33,16 @@ static const char *error_name(const struct pm_refused *refused)
 	return pm_errno_name(refused->error);
 }
 
-static const char *capability(const struct pm_env *env)
+/* Before v5.8 there was no CAP_PERFMON. */
+static enum pm_cap capability_of(const struct pm_env *env)
 {
-	return env->cap_last >= 0 && env->cap_last < PM_CAP_PERFMON ? "CAP_SYS_ADMIN" :
-		"CAP_PERFMON";
+	return env->cap_last >= 0 && env->cap_last < PM_CAP_PERFMON ? PM_CAP_SYS_ADMIN :
+		PM_CAP_PERFMON;
 }
 
-/* A vendor's level asks for CAP_SYS_ADMIN, as Debian's 3 does to this day (seen on 5.10 to 7.x). */
-static const char *capability_at(const struct pm_env *env, int level)
+static const char *capability(const struct pm_env *env)
 {
-	return level >= 3 ? "CAP_SYS_ADMIN" : capability(env);
+	return capability_of(env) == PM_CAP_PERFMON ? "CAP_PERFMON" : "CAP_SYS_ADMIN";
 }
 
 /* "perf_event_paranoid=2" */
@@ -82,8 +82,8 @@ static void say_vendors_level(const struct pm_refused *refused, struct pm_gate_w
 	brief_denial(refused, ret);
 	PM_SAY(ret->gate, "kernel.perf_event_paranoid=%d, a vendor's level that refuses every "
 	       "event without CAP_SYS_ADMIN; CAP_PERFMON does not count", refused->env->paranoid);
-	PM_SAY(ret->change, "as root: sysctl -w kernel.perf_event_paranoid=2, where CAP_PERFMON "
-	       "counts; or give the program CAP_SYS_ADMIN");
+	pm_advise_sysctl(refused, "kernel.perf_event_paranoid", 2, ret);
+	pm_advise(ret, "at 2 CAP_PERFMON counts");
 }
 
 static bool is_level(const struct pm_refused *refused)
@@ -98,19 +98,39 @@ static bool is_android(void)
 		access("/system/bin/app_process", F_OK) == 0;
 }
 
+/* What happens in the kernel alone: to watch user mode only counts nothing. */
+static bool has_user_mode(const struct perf_event_attr *attr)
+{
+	if (attr->type == PERF_TYPE_TRACEPOINT)
+		return false;
+	return attr->type != PERF_TYPE_SOFTWARE ||
+		(attr->config != PERF_COUNT_SW_CONTEXT_SWITCHES &&
+		 attr->config != PERF_COUNT_SW_CPU_MIGRATIONS &&
+		 attr->config != PERF_COUNT_SW_CGROUP_SWITCHES);
+}
+
+/* Least privilege first. A vendor's level has to go down before CAP_PERFMON counts. */
 static void change_level(const struct pm_refused *refused, int needed, struct pm_gate_words *ret)
 {
-	const char *cap = capability_at(refused->env, refused->level);
+	const bool vendor = refused->level >= 3;
 
-	if (is_android())
-		PM_SAY(ret->change, "adb shell setprop security.perf_harden 0, or as root: "
-		       "sysctl -w kernel.perf_event_paranoid=%d", needed);
-	else
-		PM_SAY(ret->change, "as root: sysctl -w kernel.perf_event_paranoid=%d; or give "
-		       "the program %s: setcap %s=ep PROGRAM, in a container --cap-add %s%s",
-		       needed, cap,
-		       strcmp(cap, "CAP_PERFMON") == 0 ? "cap_perfmon" : "cap_sys_admin", cap + 4,
-		       refused->level <= 2 && needed == 1 ? "; or watch user mode only" : "");
+	if (is_android()) {
+		pm_advise(ret, "adb shell setprop security.perf_harden 0, or as root: sysctl -w "
+			  "kernel.perf_event_paranoid=%d", needed);
+		return;
+	}
+	if (needed == 1 && has_user_mode(refused->attr) && !vendor)
+		pm_advise(ret, "watch user mode only, which takes no privilege");
+	if (vendor) {
+		pm_advise_sysctl(refused, "kernel.perf_event_paranoid", 2, ret);
+		if (needed == 2)
+			return;
+		pm_advise(ret, "then CAP_PERFMON counts, which a level of %d does not look at",
+			  refused->level);
+	}
+	pm_advise_capability(refused, capability_of(refused->env), ret);
+	if (!vendor)
+		pm_advise_sysctl(refused, "kernel.perf_event_paranoid", needed, ret);
 }
 
 static void brief_level(const struct pm_refused *refused, int needed, struct pm_gate_words *ret)
@@ -137,9 +157,10 @@ static void say_level(const struct pm_refused *refused, struct pm_gate_words *re
 	const int needed = level_needed(refused), level = refused->level;
 	char without[80];
 
+	/* A vendor's level asks for CAP_SYS_ADMIN, as Debian's 3 does (seen on 5.10 to 7.x). */
 	snprintf(without, sizeof(without), holds_capability(env) ?
 		 "%s of a user namespace does not count" : "%s is missing",
-		 capability_at(env, level));
+		 level >= 3 ? "CAP_SYS_ADMIN" : capability(env));
 	if (env->paranoid == INT_MIN)
 		PM_SAY(ret->gate, "kernel.perf_event_paranoid (not readable here) acts as %s%d, "
 		       "%d or less is needed, and %s", level == 3 ? "a vendor's level " : "",
@@ -162,8 +183,8 @@ static void say_target(const struct pm_refused *refused, struct pm_gate_words *r
 	brief_denial(refused, ret);
 	PM_SAY(ret->gate, "the target may not be traced: it is another user's or has changed its "
 	       "privileges, and %s is missing", capability(refused->env));
-	PM_SAY(ret->change, "run as the target's user, or give the program %s",
-	       capability(refused->env));
+	pm_advise(ret, "run as the target's user");
+	pm_advise_capability(refused, capability_of(refused->env), ret);
 }
 
 static bool is_locked_down(const struct pm_refused *refused)

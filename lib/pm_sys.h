@@ -334,6 +334,8 @@ int pm_env_read(struct pm_env *ret);
 void pm_env_read_thread(struct pm_env *ret);
 void pm_env_read_locked(struct pm_env *ret);
 bool pm_env_has_cap(const struct pm_env *env, enum pm_cap cap);
+/* What the calling thread may put into effect. */
+uint64_t pm_caps_permitted(void);
 /* True in any user namespace but the first, whose capabilities alone count for perf. */
 bool pm_in_user_namespace(void);
 

@@ -229,6 +229,24 @@ static void say_cost(const struct pm_refusal *gate, const struct outcome *outcom
 	flow_end(&flow);
 }
 
+/* A line, or more, for each thing that helps by itself. */
+static void say_change(const char *change)
+{
+	const char *label = "  change";
+	struct flow flow;
+
+	while (change[0] != '\0') {
+		const char *end = strstr(change, "; ");
+		const int length = end ? (int)(end - change) : (int)strlen(change);
+
+		flow_begin(&flow, label, INDENT);
+		flow_put(&flow, "%.*s%s", length, change, end ? ";" : "");
+		flow_end(&flow);
+		label = "";
+		change += length + (end ? 2 : 0);
+	}
+}
+
 static void say_gate(size_t number, const struct pm_refusal *gate, const struct outcome *outcomes,
 		     size_t count)
 {
@@ -243,9 +261,7 @@ static void say_gate(size_t number, const struct pm_refusal *gate, const struct 
 	flow_begin(&flow, "  seen", INDENT);
 	flow_put(&flow, "%s: %s", gate->call, error_of(gate));
 	flow_end(&flow);
-	flow_begin(&flow, "  change", INDENT);
-	flow_put(&flow, "%s", gate->change);
-	flow_end(&flow);
+	say_change(gate->change);
 }
 
 void tell_text(const struct outcome *outcomes, size_t count)

@@ -32,7 +32,8 @@ static inline bool fake_is_meant(const char *path)
 {
 	if (fake_only != NULL)
 		return strncmp(path, fake_only, strlen(fake_only)) == 0;
-	return strncmp(path, "/sys", 4) == 0 || strncmp(path, "/proc", 5) == 0;
+	return strncmp(path, "/sys", 4) == 0 || strncmp(path, "/proc", 5) == 0 ||
+		strcmp(path, "/.dockerenv") == 0 || strcmp(path, "/run/.containerenv") == 0;
 }
 
 int open(const char *path, int flags, ...)

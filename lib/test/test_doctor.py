@@ -198,7 +198,7 @@ def test_no_descriptor_left(doctor: Path) -> None:
     for wish in wishes:
         first = found[wish]["refusals"][0]
         assert (first["errno"], first["cause"]) == ("EMFILE", "descriptors")
-        assert "RLIMIT_NOFILE=3 " in first["gate"] and "ulimit -n" in first["change"]
+        assert "RLIMIT_NOFILE=3 " in first["gate"] and "nofile=4096:4096" in first["change"]
 
 
 @pytest.mark.perf
@@ -217,7 +217,8 @@ def test_locked_memory(doctor: Path) -> None:
     cpus = os.cpu_count() or 1
     if cpus * 1028 <= cpus * setting("perf_event_mlock_kb") + 64:
         pytest.skip("perf_event_mlock_kb is large enough")
-    found = examine(doctor, "rings", uid=STRANGER, limit=lower(resource.RLIMIT_MEMLOCK, 65536))
+    found = examine(doctor, "rings", uid=STRANGER, limit=lambda: resource.setrlimit(
+        resource.RLIMIT_MEMLOCK, (65536, cpus << 21)))
     first = found["rings"]["refusals"][0]
     assert (first["errno"], first["cause"]) == ("EPERM", "locked memory")
     assert f"perf_event_mlock_kb={setting('perf_event_mlock_kb')}" in first["gate"]
@@ -392,7 +393,7 @@ def test_a_gate_is_told_once(doctor: Path) -> None:
     lines = how.splitlines()
     assert lines[0].startswith("timers (") and len(lines) == len(set(
         line.split(": ", 2)[-1] for line in lines))
-    assert any(line.startswith("passed over: per_cpu, ") and line.endswith("SystemCallFilter=")
+    assert any(line.startswith("passed over: per_cpu, ") and "SystemCallFilter=" in line
                for line in lines)
 
 

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "../../pm_sys.h"
@@ -31,11 +32,29 @@ int pm_diag_say(struct pm_diag *diag, int error, enum pm_cause cause, const char
 
 /* --------------------------------------------------------------------------------- refusals */
 
+/* As many whole clauses as there is room for; the first ones take the least privilege. */
+static int whole_clauses(const char *change, size_t room)
+{
+	size_t length = strlen(change);
+
+	while (length > room) {
+		do
+			length--;
+		while (length > 0 && strncmp(change + length, "; ", 2) != 0);
+	}
+	return (int)length;
+}
+
 void pm_diag_refusal(struct pm_diag *diag, const struct pm_refusal *refusal)
 {
-	(void)pm_diag_say(diag, refusal->error, refusal->cause, "%s: %s: %s%s%s", refusal->call,
-			  pm_errno_name(refusal->error), refusal->gate,
-			  refusal->change[0] ? "; " : "", refusal->change);
+	const char *error = pm_errno_name(refusal->error);
+	const size_t used = strlen(refusal->call) + strlen(error) + strlen(refusal->gate) +
+		sizeof(": : ; ");
+	const size_t room = sizeof(diag->text) > used ? sizeof(diag->text) - used : 0;
+	const int length = whole_clauses(refusal->change, room);
+
+	(void)pm_diag_say(diag, refusal->error, refusal->cause, "%s: %s: %s%s%.*s", refusal->call,
+			  error, refusal->gate, length > 0 ? "; " : "", length, refusal->change);
 }
 
 /* A thread id beside ours may be of another process; this process's own are listed in /proc. */
@@ -88,6 +107,9 @@ enum pm_cause pm_diag_open(struct pm_diag *diag, const struct pm_event_spec *spe
 		blame_filter(spec, &refusal);
 	else
 		(void)pm_refused_bit(spec, cpu, error, &refusal);
+	if (error == EMFILE && strncmp(refusal.change, "ulimit", strlen("ulimit")) == 0)
+		strncat(refusal.change, ", or PM_ALLOW_RAISE_NOFILE",
+			sizeof(refusal.change) - strlen(refusal.change) - 1);
 	snprintf(refusal.call, sizeof(refusal.call), "perf_event_open(%s, tid %d, cpu %d)",
 		 event, spec->tid, cpu);
 	pm_diag_refusal(diag, &refusal);

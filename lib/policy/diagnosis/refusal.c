@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "../spec/spec.h"
+#include "held.h"
 
 /* A clock, which the oldest kernels have. */
 static bool opens(bool kernel, pid_t tid, int cpu)
@@ -72,10 +73,16 @@ static void explain(struct pm_refused *refused, struct pm_refusal *ret)
 		[PM_GATE_UNKNOWN] = PM_CAUSE_UNKNOWN,
 	};
 	struct pm_gate_words words;
+	struct pm_place place;
 	struct pm_env env;
 
 	(void)pm_env_read(&env);
+	pm_place_read(&place);
 	refused->env = &env;
+	refused->place = &place;
+	/* Else the numbers alone explain it. */
+	if (refused->call == PM_CALL_MAP && refused->error == EPERM && pm_rings_fit(refused))
+		place.rings_kb = pm_rings_of_others(&place.ring_holder);
 	if (refused->call == PM_CALL_OPEN && refused->perf == PM_PERF_ANSWERS &&
 	    (refused->error == EACCES || refused->error == EPERM ||
 	     refused->error == ENOSYS))

@@ -10,8 +10,8 @@ struct pm_refusal {
 	char call[160];		/* "perf_event_open(page-faults, tid 0, cpu -1)" */
 	int error;		/* a positive errno, 0 when nothing was refused */
 	enum pm_cause cause;
-	char gate[240];		/* who decided, with its setting */
-	char change[280];	/* what to do about it; "" when nothing helps */
+	char gate[360];		/* who decided, with its setting */
+	char change[1000];	/* what to do about it, in clauses (gate.h) */
 };
 
 /* What refused perf_event_open(2) with `error` > 0. Makes harmless calls. Fills all but `call`. */

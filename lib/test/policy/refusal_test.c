@@ -128,6 +128,50 @@ static void vendors_levels(void **state)
 	}
 }
 
+/* At 3 and 4 CAP_PERFMON is not looked at: the safe way is 2, where it is, and never SYS_ADMIN. */
+static void the_way_down_from_a_vendors_level(void **state)
+{
+	struct pm_refusal refusal;
+
+	(void)state;
+	for (int i = 0; i < 2; i++) {
+		level(3 + i, true, i ? "4\n" : "3\n");
+		pm_refusal_of_open(&all, PM_REACH_CPU, EACCES, &refusal);
+		assert_says(refusal.change, "then CAP_PERFMON counts");
+		assert_null(strstr(refusal.change, "SYS_ADMIN"));
+		assert_null(strstr(refusal.change, "sys_admin"));
+		assert_true(strstr(refusal.change, "perf_event_paranoid=2") <
+			    strstr(refusal.change, "CAP_PERFMON"));
+		pm_refusal_of_open(&user, PM_REACH_OWN, EACCES, &refusal);
+		assert_null(strstr(refusal.change, "PERFMON"));	/* 2 is enough */
+	}
+}
+
+/* In a unit of systemd's the lines are of its file. */
+static void a_unit_of_systemd(void **state)
+{
+	struct pm_refusal refusal;
+
+	(void)state;
+	level(2, false, "2\n");
+	fake_file("/proc/self/cgroup", "0::/system.slice/my.service\n");
+	pm_refusal_of_open(&all, PM_REACH_CPU, EACCES, &refusal);
+	/* What is permitted, as to this test where it runs as root, is not to be given. */
+	if (pm_caps_permitted() == 0)
+		assert_says(refusal.change, "systemctl edit my.service: [Service] "
+			    "AmbientCapabilities=CAP_PERFMON");
+	else
+		assert_says(refusal.change, "CAP_PERFMON is permitted to this process and not in "
+			    "effect");
+	fake_kernel.always_errno = EPERM;
+	pm_refusal_of_open(&all, PM_REACH_OWN, EPERM, &refusal);
+	assert_says(refusal.change, "systemctl edit my.service: [Service] ");
+	assert_says(refusal.change, "Filter=perf_event_open");
+	fake_file("/proc/self/cgroup", "0::/user.slice/user@1000.service/app.slice/my.service\n");
+	pm_refusal_of_open(&all, PM_REACH_OWN, EPERM, &refusal);
+	assert_null(strstr(refusal.change, "systemctl"));
+}
+
 /* CAP_PERFMON (38, in the second word) of this thread; it is left permitted where we had it. */
 static bool use_perfmon(bool on)
 {
@@ -298,26 +342,70 @@ static void errors_that_say_it_all(void **state)
 
 /* ------------------------------------------------------------------------ memory and tracefs */
 
+/* Soft and hard limit of locked memory in kB; the test runs as anybody, who may lower them. */
+static void limit_memory(unsigned long long soft, unsigned long long hard)
+{
+	struct rlimit limit = { soft * 1024, hard * 1024 };
+
+	assert_int_equal(setrlimit(RLIMIT_MEMLOCK, &limit), 0);
+}
+
 static void locked_memory(void **state)
 {
-	struct rlimit limit;
 	struct pm_refusal refusal;
-	char said[64];
 
 	(void)state;
 	fake_file("/proc/sys/kernel/perf_event_mlock_kb", "0\n");
-	pm_refusal_of_map(4, 528384, EPERM, &refusal);
+	fake_file("/sys/devices/system/cpu/online", "0-1\n");
+	limit_memory(60, 64);
+	pm_refusal_of_map(4, 8192, EPERM, &refusal);
 	assert_int_equal(refusal.cause, PM_CAUSE_LOCKED_MEMORY);
 	assert_says(refusal.gate, "kernel.perf_event_mlock_kb=0 ");
-	assert_int_equal(getrlimit(RLIMIT_MEMLOCK, &limit), 0);
-	if (limit.rlim_cur != RLIM_INFINITY) {
-		snprintf(said, sizeof(said), "RLIMIT_MEMLOCK=%llu kB",
-			 (unsigned long long)limit.rlim_cur / 1024);
-		assert_says(refusal.gate, said);
-	}
-	assert_says(refusal.change, "ulimit -l 2064");
+	assert_says(refusal.gate, "RLIMIT_MEMLOCK=60 kB");
+	/* 32 kB would fit: something else is locked, so they come on top, above the hard limit. */
+	assert_says(refusal.change, "--memlock=94208:94208");
+	assert_null(strstr(refusal.change, "ulimit"));
+	pm_refusal_of_map(4, 15872, EPERM, &refusal);
+	assert_says(refusal.change, "ulimit -l 62");
+	pm_refusal_of_map(4, 528384, EPERM, &refusal);
+	assert_says(refusal.gate, "4 rings of 516 kB are more");
+	assert_says(refusal.change, "--memlock=2113536:2113536");
+	assert_says(refusal.change, "kernel.perf_event_mlock_kb=1032");
 	pm_refusal_of_map(4, 528384, EINVAL, &refusal);
 	assert_int_equal(refusal.cause, PM_CAUSE_UNKNOWN);
+}
+
+/* What is advised is never below what stands: the present value is used up, so more is needed. */
+static void no_advice_lowers_a_setting(void **state)
+{
+	struct rlimit limit = { 20000, 20000 }, before;
+	struct pm_refusal refusal;
+
+	(void)state;
+	fake_file("/proc/sys/kernel/perf_event_mlock_kb", "516\n");
+	fake_file("/sys/devices/system/cpu/online", "0-1\n");
+	limit_memory(64, 64);
+	pm_refusal_of_map(2, 8192, EPERM, &refusal);
+	assert_says(refusal.change, "kernel.perf_event_mlock_kb=524");
+	assert_says(refusal.change, "--memlock=81920:81920");
+	fake_file("/proc/sys/fs/file-max", "3000000\n");
+	pm_refusal_of_open(&all, PM_REACH_OWN, ENFILE, &refusal);
+	assert_says(refusal.change, "fs.file-max=6000000");
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
+	for (limit.rlim_max = 20000; limit.rlim_max >= 100; limit.rlim_max /= 200) {
+		limit.rlim_cur = limit.rlim_max;
+		if (limit.rlim_max > before.rlim_max)
+			continue;
+		assert_int_equal(setrlimit(RLIMIT_NOFILE, &limit), 0);
+		pm_refusal_of_open(&all, PM_REACH_OWN, EMFILE, &refusal);
+		assert_says(refusal.change, limit.rlim_max == 100 ? "nofile=4096:" :
+			    "nofile=40000:");
+		assert_null(strstr(refusal.change, "ulimit"));
+	}
+	limit = (struct rlimit){ 50, 100 };
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &limit), 0);
+	pm_refusal_of_open(&all, PM_REACH_OWN, EMFILE, &refusal);
+	assert_string_equal(refusal.change, "ulimit -n 100");
 }
 
 static void tracefs(void **state)
@@ -352,6 +440,8 @@ int main(void)
 		TEST(data_of_a_tracepoint),
 		TEST(a_smaller_diagnosis),
 		TEST(vendors_levels),
+		TEST(the_way_down_from_a_vendors_level),
+		TEST(a_unit_of_systemd),
 		TEST(a_vendors_level_and_perfmon),
 		TEST(a_capability_of_a_user_namespace),
 		TEST(a_three_that_is_no_vendors),
@@ -360,8 +450,10 @@ int main(void)
 		TEST(modules),
 		TEST(filters_and_no_perf),
 		TEST(errors_that_say_it_all),
-		TEST(locked_memory),
 		TEST(tracefs),
+		/* These lower limits for good. */
+		TEST(locked_memory),
+		TEST(no_advice_lowers_a_setting),
 	};
 	struct { uint32_t version; int pid; } header = { 0x20080522, 0 };
 	uint32_t none[6] = { 0 };

@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: MIT */
+/* See gate_advice.h. */
+#include "gate_advice.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+/* Where nothing is known of the place, it is a machine of the caller's own. */
+static const struct pm_place *place_of(const struct pm_refused *refused)
+{
+	static const struct pm_place own = {
+		.caps_bounding = UINT64_MAX, .memlock_hard = UINT64_MAX, .nofile_hard = UINT64_MAX,
+		.file_max = -1,
+	};
+
+	return refused->place != NULL ? refused->place : &own;
+}
+
+void pm_advise(struct pm_gate_words *ret, const char *format, ...)
+{
+	size_t used = strlen(ret->change);
+	va_list list;
+
+	if (used > 0 && used < sizeof(ret->change) - 3)
+		used += (size_t)sprintf(ret->change + used, "; ");
+	va_start(list, format);
+	vsnprintf(ret->change + used, sizeof(ret->change) - used, format, list);
+	va_end(list);
+}
+
+/* ------------------------------------------------------------------------------- capabilities */
+
+struct name {
+	const char *upper, *lower;	/* without "CAP_" */
+};
+
+static struct name name_of(enum pm_cap cap)
+{
+	switch (cap) {
+	case PM_CAP_IPC_LOCK:	return (struct name){ "IPC_LOCK", "ipc_lock" };
+	case PM_CAP_SYS_ADMIN:	return (struct name){ "SYS_ADMIN", "sys_admin" };
+	default:		return (struct name){ "PERFMON", "perfmon" };
+	}
+}
+
+/* Root who may not administer is one of a container, told or not. */
+static bool is_guest(const struct pm_refused *refused)
+{
+	const struct pm_place *place = place_of(refused);
+
+	return place->container != PM_NO_CONTAINER || place->user_namespace ||
+		(place->unit[0] == '\0' && refused->env->euid == 0 &&
+		 !pm_env_has_cap(refused->env, PM_CAP_SYS_ADMIN));
+}
+
+/* How whoever starts the container gives it a capability. */
+static void advise_start(enum pm_container container, struct name cap, const char *more,
+			 struct pm_gate_words *ret)
+{
+	const char *and = more[0] != '\0' ? ", and " : "";
+
+	switch (container) {
+	case PM_DOCKER:
+		pm_advise(ret, "docker run --cap-add %s%s%s", cap.upper, and, more);
+		break;
+	case PM_PODMAN:
+		pm_advise(ret, "podman run --cap-add %s%s%s", cap.upper, and, more);
+		break;
+	case PM_KUBERNETES:
+		pm_advise(ret, "in the pod's container: securityContext: {capabilities: {add: "
+			  "[%s]}}%s%s", cap.upper, and, more);
+		break;
+	case PM_NSPAWN:
+		pm_advise(ret, "systemd-nspawn --capability=CAP_%s%s%s", cap.upper, and, more);
+		break;
+	default:
+		pm_advise(ret, "start the container with CAP_%s (--cap-add %s)%s%s", cap.upper,
+			  cap.upper, and, more);
+	}
+}
+
+static void advise_in_container(const struct pm_refused *refused, enum pm_cap cap,
+				struct pm_gate_words *ret)
+{
+	const struct pm_place *place = place_of(refused);
+	const struct name name = name_of(cap);
+	char more[160] = "";
+
+	/* Engines give capabilities to uid 0 of the container; others get them from a file. */
+	if (refused->env->euid != 0 && refused->env->no_new_privs)
+		PM_SAY(more, "uid 0 for the program inside, as no_new_privs makes setcap "
+		       "ineffective");
+	else if (refused->env->euid != 0)
+		PM_SAY(more, "in its image setcap cap_%s=ep PROGRAM, or uid 0 for the program",
+		       name.lower);
+	if (!(place->caps_bounding >> cap & 1) || refused->env->euid == 0)
+		advise_start(place->container, name, more, ret);
+	else
+		pm_advise(ret, "the container has CAP_%s, its uid %u has not: %s", name.upper,
+			  refused->env->euid, more);
+}
+
+/* On a machine, or in a unit of its systemd. */
+static void advise_on_machine(const struct pm_refused *refused, enum pm_cap cap,
+			      struct pm_gate_words *ret)
+{
+	const struct pm_place *place = place_of(refused);
+	const bool bounded = !(place->caps_bounding >> cap & 1);
+	const struct name name = name_of(cap);
+
+	if (place->unit[0] != '\0')
+		pm_advise(ret, "systemctl edit %s: [Service] AmbientCapabilities=CAP_%s%s%s",
+			  place->unit, name.upper, bounded ? " CapabilityBoundingSet=CAP_" : "",
+			  bounded ? name.upper : "");
+	else if (bounded)
+		pm_advise(ret, "start the program from another session: CAP_%s was dropped here "
+			  "for good (the bounding set lacks it)", name.upper);
+	else if (refused->env->no_new_privs)
+		pm_advise(ret, "no_new_privs makes setcap ineffective here, so start it as root "
+			  "with an ambient capability: setpriv --reuid=USER --regid=GROUP "
+			  "--init-groups --inh-caps=+%s --ambient-caps=+%s PROGRAM", name.lower,
+			  name.lower);
+	else
+		pm_advise(ret, "for one program, as root: setcap cap_%s=ep PROGRAM", name.lower);
+}
+
+void pm_advise_capability(const struct pm_refused *refused, enum pm_cap cap,
+			  struct pm_gate_words *ret)
+{
+	const struct pm_place *place = place_of(refused);
+
+	if (place->user_namespace)
+		pm_advise(ret, "capabilities of this user namespace do not count, so start the "
+			  "program outside of it: in a container of root's, not a rootless one; "
+			  "without unshare -U or a sandbox");
+	else if ((place->caps_permitted & ~refused->env->caps_effective) >> cap & 1)
+		pm_advise(ret, "CAP_%s is permitted to this process and not in effect: have the "
+			  "program raise it by capset(2), or setcap cap_%s=ep PROGRAM",
+			  name_of(cap).upper, name_of(cap).lower);
+	else if (place->container != PM_NO_CONTAINER || is_guest(refused))
+		advise_in_container(refused, cap, ret);
+	else
+		advise_on_machine(refused, cap, ret);
+}
+
+/* --------------------------------------------------------------------------------- the machine */
+
+void pm_advise_sysctl(const struct pm_refused *refused, const char *name, long long value,
+		      struct pm_gate_words *ret)
+{
+	if (is_guest(refused))
+		pm_advise(ret, "only the owner of the host can change it for all its users: sysctl "
+			  "-w %s=%lld there", name, value);
+	else
+		pm_advise(ret, "for all users of this machine, as root: sysctl -w %s=%lld until "
+			  "the next boot, and the line %s=%lld in /etc/sysctl.d/perf.conf for "
+			  "later ones",
+			  name, value, name, value);
+}
+
+void pm_advise_hard_limit(const struct pm_refused *refused, const char *limit,
+			  unsigned long long value, struct pm_gate_words *ret)
+{
+	const struct pm_place *place = place_of(refused);
+	const bool memory = strcmp(limit, "memlock") == 0;
+	const unsigned long long bytes = memory ? value * 1024 : value;
+
+	if (place->container == PM_DOCKER || place->container == PM_PODMAN)
+		pm_advise(ret, "%s run --ulimit %s=%llu:%llu", place->container == PM_DOCKER ?
+			  "docker" : "podman", limit, bytes, bytes);
+	else if (place->container != PM_NO_CONTAINER)
+		pm_advise(ret, "have the container started with a hard limit %s=%llu", limit,
+			  bytes);
+	else if (place->unit[0] != '\0')
+		pm_advise(ret, "systemctl edit %s: [Service] Limit%s=%llu", place->unit,
+			  memory ? "MEMLOCK" : "NOFILE", bytes);
+	else
+		pm_advise(ret, "the hard limit is for root alone to raise: prlimit --pid PID "
+			  "--%s=%llu:%llu for a running shell, or the line \"USER - %s %llu\" in "
+			  "/etc/security/limits.conf for new logins", limit, bytes, bytes, limit,
+			  value);
+}
+
+/* --------------------------------------------------------------------------------- filters */
+
+#define PROFILE "--security-opt seccomp=PROFILE.json, a profile that allows perf_event_open"
+
+void pm_advise_filter(const struct pm_refused *refused, struct pm_gate_words *ret)
+{
+	const struct pm_place *place = place_of(refused);
+	/* Engines let the call through for a container that was given the capability. */
+	const bool given = place->container != PM_NO_CONTAINER ?
+		place->caps_bounding >> PM_CAP_PERFMON & 1 :
+		pm_env_has_cap(refused->env, PM_CAP_PERFMON);
+
+	switch (place->container) {
+	case PM_DOCKER:
+		if (!given)
+			advise_start(PM_DOCKER, name_of(PM_CAP_PERFMON), "Docker's own filter lets "
+				     "the call pass", ret);
+		pm_advise(ret, "docker run " PROFILE);
+		return;
+	case PM_PODMAN:
+		pm_advise(ret, "podman run%s " PROFILE, given ? "" : " --cap-add PERFMON");
+		return;
+	case PM_KUBERNETES:
+		pm_advise(ret, "in the pod's container: securityContext: {%sseccompProfile: {type: "
+			  "Localhost, localhostProfile: PROFILE.json}}, a profile that allows "
+			  "perf_event_open", given ? "" : "capabilities: {add: [PERFMON]}, ");
+		return;
+	case PM_NSPAWN:
+		pm_advise(ret, "systemd-nspawn --system-call-filter=perf_event_open");
+		return;
+	default:
+		break;
+	}
+	if (place->unit[0] != '\0')
+		pm_advise(ret, "systemctl edit %s: [Service] SystemCallFilter=perf_event_open",
+			  place->unit);
+	else
+		pm_advise(ret, "allow perf_event_open in the filter, which who started the program "
+			  "has set: for Docker %s--security-opt seccomp=PROFILE.json, for systemd "
+			  "SystemCallFilter=perf_event_open", given ? "" : "--cap-add PERFMON or ");
+}
