@@ -168,6 +168,27 @@ static void say_single_access(const struct pm_refused *refused, struct pm_gate_w
 	PM_SAY(ret->change, "a breakpoint on reads and writes (HW_BREAKPOINT_RW)");
 }
 
+/* For everybody: no capability counts. */
+static bool is_too_often(const struct pm_refused *refused)
+{
+	return refused->error == EINVAL && refused->attr != NULL && refused->attr->freq &&
+		refused->env->max_sample_rate > 0 &&
+		refused->attr->sample_freq > (uint64_t)refused->env->max_sample_rate;
+}
+
+static void say_too_often(const struct pm_refused *refused, struct pm_gate_words *ret)
+{
+	const long long asked = (long long)refused->attr->sample_freq;
+	const long long most = (long long)refused->env->max_sample_rate;
+
+	PM_SAY(ret->brief, "EINVAL: %lld samples a second, perf_event_max_sample_rate=%lld", asked,
+	       most);
+	PM_SAY(ret->gate, "kernel.perf_event_max_sample_rate=%lld, which the kernel lowers by "
+	       "itself where samples take long; %lld a second are more", most, asked);
+	pm_advise(ret, "ask for %lld samples a second, or fewer", most);
+	pm_advise_sysctl(refused, "kernel.perf_event_max_sample_rate", asked, ret);
+}
+
 static bool is_unsupported(const struct pm_refused *refused)
 {
 	return refused->error == EINVAL || refused->error == E2BIG || refused->error == EOVERFLOW;
@@ -208,6 +229,7 @@ const struct pm_gate pm_gates_open[] = {
 	PM_GATE_ROW(missing, NO_EVENT, ABSENT, is_missing),
 	PM_GATE_ROW(taken, NO_EVENT, UNTOLD, is_taken),
 	PM_GATE_ROW(single_access, UNSUPPORTED, ABSENT, is_single_access),
+	PM_GATE_ROW(too_often, UNSUPPORTED, BLOCKED, is_too_often),
 	PM_GATE_ROW(unsupported, UNSUPPORTED, UNTOLD, is_unsupported),
 	PM_GATE_ROW(ended, NO_TARGET, UNTOLD, is_ended),
 	PM_GATE_ROW(any_open, UNKNOWN, UNTOLD, pm_gate_any),

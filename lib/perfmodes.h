@@ -198,7 +198,8 @@ int pm_profile_probe(struct pm_profile *profile, const char *const *keys, uint64
 
 enum pm_spec_flags {
 	PM_SPEC_USER_ONLY = 1,	/* only what happens in user mode */
-	PM_SPEC_EXACT = 2,	/* this very event or none: no substitute, not user mode instead */
+	PM_SPEC_EXACT = 2,	/* this very event or none: no substitute, no lower frequency, not
+				 * user mode instead */
 	PM_SPEC_PINNED = 4,	/* always on the PMU, or pm_session_read says -ENODATA */
 	PM_SPEC_PRECISE = 8	/* attr.precise_ip as high as the CPU has it */
 };
@@ -219,7 +220,8 @@ struct pm_event_spec {
 	uint32_t type;		/* enum pm_event_type, or of another PMU */
 	uint64_t config, config1, config2;	/* which event: by its type */
 	uint64_t period;	/* events from sample to sample, or ... */
-	uint64_t frequency;	/* ... samples per second; both 0: a count without samples */
+	uint64_t frequency;	/* ... samples per second, at most perf_event_max_sample_rate of
+				 * them; both 0: a count without samples */
 	int tid;		/* PM_ALL_THREADS..., 0 the calling thread, or a thread's id */
 	unsigned int flags;	/* enum pm_spec_flags */
 	unsigned int want;	/* enum pm_want */

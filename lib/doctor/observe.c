@@ -55,6 +55,7 @@ int doctor_open(const struct perf_event_attr *attr, pid_t pid, int cpu, enum pm_
 {
 	const struct pm_event_spec spec = {
 		.size = sizeof(spec), .type = attr->type, .config = attr->config, .tid = pid,
+		.frequency = attr->freq ? attr->sample_freq : 0,
 		.flags = attr->exclude_kernel ? PM_SPEC_USER_ONLY : 0,
 	};
 	int fd = pm_open(attr, pid, cpu, -1, 0);

@@ -96,12 +96,14 @@ static void explain(struct pm_refused *refused, struct pm_refusal *ret)
 void pm_refusal_of_open(const struct pm_event_spec *spec, enum pm_reach reach, int error,
 			struct pm_refusal *ret)
 {
-	const struct perf_event_attr attr = pm_spec_attr(spec, false);
+	struct perf_event_attr attr = pm_spec_attr(spec, false);
 	struct pm_refused refused = {
 		.call = PM_CALL_OPEN, .error = error, .attr = &attr, .reach = reach, .cpu = -1,
 		.level = INT_MIN,
 	};
 
+	attr.freq = spec->frequency != 0;
+	attr.sample_period = spec->frequency ? spec->frequency : spec->period;
 	explain(&refused, ret);
 }
 

@@ -41,13 +41,13 @@ static uint64_t sample_type(const struct pm_plan *plan)
 	return plan->extra[MODIFIER_BRANCHES] ? type | PERF_SAMPLE_BRANCH_STACK : type;
 }
 
-static void set_rate(struct perf_event_attr *attr, const struct pm_event_spec *spec)
+static void set_rate(struct perf_event_attr *attr, const struct plan_event *event)
 {
-	if (spec->frequency != 0) {
+	if (event->spec.frequency != 0) {
 		attr->freq = 1;
-		attr->sample_freq = spec->frequency;
+		attr->sample_freq = event->frequency;
 	} else {
-		attr->sample_period = spec->period;
+		attr->sample_period = event->spec.period;
 	}
 }
 
@@ -136,7 +136,7 @@ static void build(const struct pm_plan *plan, struct plan_event *event)
 	if (plan->lost)
 		attr->read_format |= PERF_FORMAT_LOST;
 	pm_group_set(plan, event, attr);
-	set_rate(attr, spec);
+	set_rate(attr, event);
 	if (event->substituted)
 		substitute(attr, spec);
 	if (takes_task_clock(plan, spec))
@@ -239,6 +239,22 @@ static bool user_only_is_silent(const struct pm_plan *plan, const struct pm_even
 		return true;
 	return pm_fact_is_elsewhere(&fact) ||
 		(fact.verdict != PM_NO && fact.verdict != PM_BROKEN);
+}
+
+static bool slow_down(struct plan_event *event)
+{
+	const size_t used = strlen(event->why);
+	uint64_t left;
+	char why[160];
+
+	if (event->spec.frequency == 0 || (event->spec.flags & PM_SPEC_EXACT))
+		return false;
+	left = pm_rate_left(event->frequency, why, sizeof(why));
+	if (left == 0)
+		return false;
+	event->frequency = left;
+	snprintf(event->why + used, sizeof(event->why) - used, "%s%s", used ? "; " : "", why);
+	return true;
 }
 
 static bool may_go_user_only(const struct pm_plan *plan, const struct plan_event *event)
@@ -345,11 +361,14 @@ static void try_until_settled(struct pm_plan *plan, struct plan_event *event)
 	int err;
 
 	event->user_only = event->substituted = false;
+	event->frequency = event->spec.frequency;
 	event->why[0] = '\0';
 	event->precise = event->spec.flags & PM_SPEC_PRECISE ? PRECISE_MOST : 0;
 	look_at_clock(plan, event);
 	do {
 		err = try_event(plan, event, false);
+		if (err == -EINVAL && slow_down(event))
+			err = try_event(plan, event, false);
 		if (err < 0)
 			err = pm_modify_less(plan, event, try_event);
 	} while (err < 0 && give_way(plan, event, err));

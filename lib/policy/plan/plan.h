@@ -30,6 +30,7 @@ struct plan_event {
 	int error;			/* of the last attempt to open it; 0: it opens */
 	int inherit_error;		/* of the attempt with attr.inherit */
 	unsigned int precise;		/* attr.precise_ip */
+	uint64_t frequency;		/* of its spec, or as much as the kernel takes */
 	char why[REASON_SIZE];		/* what changed, or why it does not open */
 };
 

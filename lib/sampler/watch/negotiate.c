@@ -186,6 +186,22 @@ static int find_cpu(const struct trial *trial, struct watch_event *event)
 	return first;
 }
 
+static bool slow_down(struct watch_event *event)
+{
+	const size_t used = strlen(event->why);
+	uint64_t left;
+	char why[160];
+
+	if (event->spec.frequency == 0 || (event->spec.flags & PM_SPEC_EXACT))
+		return false;
+	left = pm_rate_left(event->spec.frequency, why, sizeof(why));
+	if (left == 0)
+		return false;
+	event->spec.frequency = left;
+	snprintf(event->why + used, sizeof(event->why) - used, "%s%s", used ? "; " : "", why);
+	return true;
+}
+
 static int settle(const struct trial *trial, struct watch_event *event)
 {
 	int err;
@@ -199,6 +215,8 @@ static int settle(const struct trial *trial, struct watch_event *event)
 			 "watched (%s)", pm_errno_name(-err));
 		err = find_cpu(trial, event);
 	}
+	if (err == -EINVAL && slow_down(event))
+		err = find_cpu(trial, event);
 	if (err < 0)
 		return err;
 	event->extras = event->wanted;
