@@ -7,6 +7,7 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 bool pm_gate_any(const struct pm_refused *refused)
@@ -98,23 +99,50 @@ static const struct pm_gate map_gates[] = {
 
 #define UNREADABLE "tracefs is mounted but not readable (root, or its gid= option)"
 #define HAND_OVER "or have the id handed over by a privileged program"
+#define TRACEFS_KIND 0x74726163		/* TRACEFS_MAGIC, which older headers lack */
 #define UNMOUNTED "tracefs is not mounted (/sys/kernel/tracing)"
 
-/* EPERM, which pm_tracefs_root and pm_tracepoint_id do not tell from EACCES. */
+/*
+ * EPERM, which pm_tracefs_root and pm_tracepoint_id do not tell from EACCES; or nothing there: a
+ * kernel that is locked down at boot leaves tracefs empty.
+ */
 static bool is_trace_locked(const struct pm_refused *refused)
 {
-	return refused->error == EPERM || (refused->error == EACCES &&
-		strcmp(refused->env->lockdown, "confidentiality") == 0);
+	return refused->error == EPERM ||
+		((refused->error == EACCES || refused->error == ENOENT) &&
+		 strcmp(refused->env->lockdown, "confidentiality") == 0);
 }
 
 static void say_trace_locked(const struct pm_refused *refused, struct pm_gate_words *ret)
 {
 	const char *level = refused->env->lockdown;
 
-	PM_SAY(ret->brief, UNREADABLE);
-	PM_SAY(ret->gate, "kernel lockdown is at %s and closes tracefs", level[0] ? level :
-	       "an unknown level");
+	if (refused->error == ENOENT)
+		PM_SAY(ret->brief, "tracefs is empty: lockdown=confidentiality");
+	else
+		PM_SAY(ret->brief, UNREADABLE);
+	PM_SAY(ret->gate, "kernel lockdown is at %s and %s tracefs", level[0] ? level :
+	       "an unknown level", refused->error == ENOENT ? "empties" : "closes");
 	PM_SAY(ret->change, "boot without lockdown=confidentiality");
+}
+
+/* Where the level of lockdown is not readable: securityfs is not mounted. */
+static bool is_trace_empty(const struct pm_refused *refused)
+{
+	struct statfs info;
+
+	return refused->error == ENOENT && statfs("/sys/kernel/tracing", &info) == 0 &&
+		(unsigned long)info.f_type == TRACEFS_KIND &&
+		access("/sys/kernel/tracing/events", F_OK) != 0 && errno == ENOENT;
+}
+
+static void say_trace_empty(const struct pm_refused *refused, struct pm_gate_words *ret)
+{
+	(void)refused;
+	PM_SAY(ret->brief, "tracefs is mounted and empty: lockdown perhaps");
+	PM_SAY(ret->gate, "tracefs is mounted and has no events, as kernel lockdown leaves it, or "
+	       "a kernel without CONFIG_EVENT_TRACING");
+	PM_SAY(ret->change, "boot without lockdown=confidentiality, if that is in /proc/cmdline");
 }
 
 static void say_trace_unreadable(const struct pm_refused *refused, struct pm_gate_words *ret)
@@ -172,6 +200,7 @@ static bool is_trace_denied(const struct pm_refused *refused)
 
 static const struct pm_gate tracefs_gates[] = {
 	PM_GATE_ROW(trace_locked, LSM, BLOCKED, is_trace_locked),
+	PM_GATE_ROW(trace_empty, LSM, BLOCKED, is_trace_empty),
 	PM_GATE_ROW(trace_unreadable, LSM, BLOCKED, is_trace_denied),
 	PM_GATE_ROW(trace_not_built, NOT_BUILT, ABSENT, is_trace_not_built),
 	PM_GATE_ROW(trace_unmounted, NO_EVENT, ABSENT, pm_gate_any),

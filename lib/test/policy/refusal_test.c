@@ -426,6 +426,14 @@ static void tracefs(void **state)
 	fake_file("/sys/kernel/security/lockdown", "none integrity [confidentiality]\n");
 	pm_refusal_of_tracefs(EACCES, &refusal);
 	assert_says(refusal.gate, "lockdown is at confidentiality");
+	/* Mounted, and empty since the boot: to mount it again is of no use. */
+	pm_refusal_of_tracefs(ENOENT, &refusal);
+	assert_int_equal(refusal.cause, PM_CAUSE_LSM);
+	assert_says(refusal.gate, "lockdown is at confidentiality and empties tracefs");
+	assert_null(strstr(refusal.change, "mount"));
+	fake_file("/sys/kernel/security/lockdown", "none [integrity] confidentiality\n");
+	pm_refusal_of_tracefs(ENOENT, &refusal);
+	assert_says(refusal.gate, "not mounted");
 	fake_file("/proc/filesystems", "nodev\tsysfs\n");
 	pm_refusal_of_tracefs(ENOENT, &refusal);
 	assert_int_equal(refusal.cause, PM_CAUSE_NOT_BUILT);
