@@ -48,6 +48,7 @@ struct pm_refused {
 	const struct perf_event_attr *attr;	/* NULL: not known */
 	enum pm_reach reach;
 	int cpu;
+	bool cgroup;			/* a descriptor of a cgroup was to name the tasks */
 	enum pm_perf_answer perf;	/* whether perf answers at all */
 	int perf_errno;			/* what was said instead */
 	int level;			/* of perf_event_paranoid in force; INT_MIN: not known */

@@ -109,6 +109,62 @@ static void say_taken(const struct pm_refused *refused, struct pm_gate_words *re
 
 /* --------------------------------------------------------------------------- what is not there */
 
+struct cpu_sought {
+	unsigned int cpu;
+	bool found;
+};
+
+static void compare_cpu(unsigned int cpu, void *context)
+{
+	struct cpu_sought *sought = context;
+
+	sought->found |= cpu == sought->cpu;
+}
+
+/* Whether a list of sysfs has no such CPU; a list that cannot be read tells nothing. */
+static bool lacks_cpu(const char *path, int cpu)
+{
+	struct cpu_sought sought = { (unsigned int)cpu, false };
+	char list[4096];
+
+	return cpu >= 0 && pm_read_text(path, list, sizeof(list)) > 0 &&
+		pm_cpulist_each(list, compare_cpu, &sought) > 0 && !sought.found;
+}
+
+/* A number beyond all that there may ever be is EINVAL. */
+static bool is_no_cpu(const struct pm_refused *refused)
+{
+	if (refused->error == ENODEV)
+		return lacks_cpu("/sys/devices/system/cpu/online", refused->cpu);
+	return refused->error == EINVAL &&
+		lacks_cpu("/sys/devices/system/cpu/possible", refused->cpu);
+}
+
+static void say_no_cpu(const struct pm_refused *refused, struct pm_gate_words *ret)
+{
+	char online[64] = "";
+
+	if (pm_read_text("/sys/devices/system/cpu/online", online, sizeof(online)) > 0)
+		online[strcspn(online, "\n")] = '\0';
+	PM_SAY(ret->brief, "no CPU %d is online (%s)", refused->cpu, error_name(refused));
+	PM_SAY(ret->gate, "no CPU %d is online; those that are: %s", refused->cpu, online);
+	PM_SAY(ret->change, "name one of these");
+}
+
+static bool is_no_cgroup(const struct pm_refused *refused)
+{
+	return refused->error == EBADF && refused->cgroup;
+}
+
+static void say_no_cgroup(const struct pm_refused *refused, struct pm_gate_words *ret)
+{
+	PM_SAY(ret->brief, "no descriptor of a cgroup (%s)", error_name(refused));
+	PM_SAY(ret->gate, "the descriptor is not of the directory of a cgroup that perf events "
+	       "know");
+	PM_SAY(ret->change, "open the directory of the cgroup: below the mount of perf_event where "
+	       "/proc/self/cgroup has such a line, else below that of cgroup2");
+}
+
 static bool is_no_tracepoint(const struct pm_refused *refused)
 {
 	return is_missing(refused) && is_tracepoint(refused);
@@ -224,6 +280,8 @@ static void say_any_open(const struct pm_refused *refused, struct pm_gate_words 
 const struct pm_gate pm_gates_open[] = {
 	PM_GATE_ROW(file_max, DESCRIPTORS, BLOCKED, is_file_max),
 	PM_GATE_ROW(nofile, DESCRIPTORS, BLOCKED, is_nofile),
+	PM_GATE_ROW(no_cpu, NO_TARGET, ABSENT, is_no_cpu),
+	PM_GATE_ROW(no_cgroup, NO_TARGET, UNTOLD, is_no_cgroup),
 	PM_GATE_ROW(no_tracepoint, NO_EVENT, ABSENT, is_no_tracepoint),
 	PM_GATE_ROW(hardware_missing, NO_EVENT, ABSENT, is_hardware_missing),
 	PM_GATE_ROW(missing, NO_EVENT, ABSENT, is_missing),

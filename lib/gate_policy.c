@@ -212,6 +212,13 @@ static void say_selinux(const struct pm_refused *refused, struct pm_gate_words *
 	       "denial");
 }
 
+/* It may let the call pass with one argument and refuse it with another. */
+static const char *or_filter(const struct pm_refused *refused)
+{
+	return refused->env->seccomp_mode == 2 ? ", or the system call filter of this process, by "
+		"the arguments" : "";
+}
+
 static bool is_module(const struct pm_refused *refused)
 {
 	return is_denied(refused) && refused->env->lsm[0] != '\0';
@@ -220,14 +227,14 @@ static bool is_module(const struct pm_refused *refused)
 static void say_module(const struct pm_refused *refused, struct pm_gate_words *ret)
 {
 	brief_denial(refused, ret);
-	PM_SAY(ret->gate, "a security module (%.80s)", refused->env->lsm);
+	PM_SAY(ret->gate, "a security module (%.80s)%s", refused->env->lsm, or_filter(refused));
 }
 
 static void say_denied(const struct pm_refused *refused, struct pm_gate_words *ret)
 {
 	brief_denial(refused, ret);
 	PM_SAY(ret->gate, "not kernel.perf_event_paranoid, not a missing capability; a security "
-	       "module perhaps (/sys/kernel/security is not readable)");
+	       "module perhaps (/sys/kernel/security is not readable)%s", or_filter(refused));
 }
 
 const struct pm_gate pm_gates_policy[] = {

@@ -69,7 +69,7 @@ int doctor_open(const struct perf_event_attr *attr, pid_t pid, int cpu, enum pm_
 		return fd;
 	snprintf(refusal->call, sizeof(refusal->call), "perf_event_open(%s, pid %d, cpu %d)", event,
 		 (int)pid, cpu);
-	pm_refusal_of_open(&spec, reach, -fd, refusal);
+	pm_refusal_of_open(&spec, reach, cpu, -fd, refusal);
 	return fd;
 }
 

@@ -31,7 +31,7 @@ static int read_proc(const char *path, const char *start, struct pm_refusal *ref
 	if (err == -EMFILE || err == -ENFILE) {
 		static const struct pm_event_spec none = { .size = sizeof(none) };
 
-		pm_refusal_of_open(&none, PM_REACH_OWN, -err, refusal);
+		pm_refusal_of_open(&none, PM_REACH_OWN, -1, -err, refusal);
 		return err;
 	}
 	refusal->error = -err;

@@ -38,6 +38,20 @@ static bool is_user_chain(const struct pm_record *record)
 	return record->type == PERF_RECORD_SAMPLE && record->sample.callchain_nr > 0;
 }
 
+/* Who hides the names (kernel/kallsyms.c, kallsyms_show_value). */
+static const char *names_need(void)
+{
+	struct pm_env env;
+
+	(void)pm_env_read(&env);
+	if (env.kptr_restrict >= 2)
+		return "kernel.kptr_restrict=1 or less (2 hides them from everybody)";
+	if (env.kptr_restrict == 1)
+		return "CAP_SYSLOG, or kernel.kptr_restrict=0 with kernel.perf_event_paranoid=1 "
+			"or less";
+	return "CAP_SYSLOG, or kernel.perf_event_paranoid=1 or less";
+}
+
 /* A call chain holds addresses; their names are another question. */
 static void remark_names(char *how)
 {
@@ -48,8 +62,7 @@ static void remark_names(char *how)
 		snprintf(how, HOW_SIZE, "addresses only\n/proc/kallsyms cannot be read, so they "
 			 "have no names");
 	else if (strspn(text, "0") >= 8)
-		snprintf(how, HOW_SIZE, "addresses only\nnames need kernel.kptr_restrict=0 with "
-			 "kernel.perf_event_paranoid=1, or CAP_SYSLOG");
+		snprintf(how, HOW_SIZE, "addresses only\nnames need %s", names_need());
 }
 
 int go_kernel_chain(const struct attempt *attempt, struct pm_refusal *refusal, char *how)

@@ -79,7 +79,7 @@ static int take_diag(const struct pm_diag *diag, int err, const char *call, stru
 	if (diag->error == 0)
 		return err;
 	if (diag->cause == PM_CAUSE_DESCRIPTORS)
-		pm_refusal_of_open(&spec, PM_REACH_OWN, EMFILE, ret);
+		pm_refusal_of_open(&spec, PM_REACH_OWN, -1, EMFILE, ret);
 	ret->error = diag->error;
 	ret->cause = diag->cause;
 	snprintf(ret->call, sizeof(ret->call), "%s", call);

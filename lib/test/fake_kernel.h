@@ -21,6 +21,7 @@ static struct {
 	bool on;
 	uint32_t attr_size;		/* of this kernel */
 	int always_errno;		/* a filter in front of it */
+	int exclude_errno;		/* a PMU that counts all modes alike */
 	bool silent;			/* E2BIG without writing its size back */
 	int policy_errno;		/* said after the flags, before the attr is read */
 	int level;			/* of perf_event_paranoid, for those without capability */
@@ -91,6 +92,8 @@ static inline int fake_perf_event_open(struct perf_event_attr *attr)
 		return -EACCES;
 	if (attr->size < PERF_ATTR_SIZE_VER0)
 		goto too_big;
+	if (fake_kernel.exclude_errno && attr->exclude_kernel)
+		return -fake_kernel.exclude_errno;
 	if (fake_kernel.software_kinds && attr->type == PERF_TYPE_SOFTWARE &&
 	    attr->config >= fake_kernel.software_kinds)
 		return -ENOENT;

@@ -176,6 +176,22 @@ def test_a_filter_though_the_capability_is_held(doctor: Path, names: dict[str, s
         assert "perf_event_open" in said and ("seccomp=PROFILE" in said or "seccompProfile" in said)
 
 
+@pytest.mark.parametrize("value, needed", [(2, "kernel.kptr_restrict=1 or less (2 hides them from everybody)"),
+                                           (1, "CAP_SYSLOG, or kernel.kptr_restrict=0 with"),
+                                           (0, "CAP_SYSLOG, or kernel.perf_event_paranoid=1")])
+def test_names_of_kernel_addresses(doctor: Path, tmp_path: Path, value: int, needed: str) -> None:
+    """At 2 no capability helps."""
+    (tmp_path / "kptr").write_text(f"{value}\n")
+    (tmp_path / "kallsyms").write_text("0000000000000000 T startup_64\n")
+    before = (f"mount --bind {tmp_path}/kptr /proc/sys/kernel/kptr_restrict\n"
+              f'mount --bind {tmp_path}/kallsyms /proc/kallsyms\nexec "$@"')
+    done = start("unshare", "-m", "sh", "-ec", before, "sh", doctor, "--json", "kernel-chains")
+    if "mount:" in done.stderr or "unshare:" in done.stderr:
+        pytest.skip(f"no mounts of its own: {done.stderr.strip()}")
+    how = json.loads(done.stdout)["wishes"][0]["how"]
+    assert f"names need {needed}" in how and ("SYSLOG" in how) == (value < 2)
+
+
 # ------------------------------------------------------------------------------------ limits
 
 HOLD = r"""

@@ -99,10 +99,28 @@ static void blame_all(const struct pm_event_spec *spec, struct pm_refusal *ret)
 	PM_SAY(ret->change, "leave them out: without them the event opens");
 }
 
+/* PMUs that count all modes alike, on 32-bit Arm for example, say EPERM to exclude_kernel. */
+static bool is_exclusion(const struct pm_event_spec *spec, int cpu, int error)
+{
+	struct pm_event_spec all = *spec;
+
+	all.flags &= ~(unsigned int)PM_SPEC_USER_ONLY;
+	return error == EPERM && (spec->flags & PM_SPEC_USER_ONLY) && !opens(spec, cpu) &&
+		opens(&all, cpu);
+}
+
 bool pm_refused_bit(const struct pm_event_spec *spec, int cpu, int error, struct pm_refusal *ret)
 {
+	static const struct bit exclusion = {
+		PM_SPEC_USER_ONLY, 0, "PM_SPEC_USER_ONLY (attr.exclude_kernel)",
+		"its PMU counts all modes alike",
+	};
 	size_t asked = 0;
 
+	if (is_exclusion(spec, cpu, error)) {
+		blame(&exclusion, ret);
+		return true;
+	}
 	for (size_t i = 0; i < BITS; i++)
 		asked += is_asked(spec, &bits[i]);
 	if (asked == 0 || (error != EINVAL && error != EOPNOTSUPP) || opens(spec, cpu))

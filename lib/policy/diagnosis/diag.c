@@ -102,7 +102,7 @@ enum pm_cause pm_diag_open(struct pm_diag *diag, const struct pm_event_spec *spe
 
 	error = error < 0 ? -error : error;
 	(void)pm_event_name(spec, event, sizeof(event));
-	pm_refusal_of_open(spec, reach, error, &refusal);
+	pm_refusal_of_open(spec, reach, cpu, error, &refusal);
 	if (error == EINVAL && spec->filter != NULL && opens_without_filter(spec, cpu))
 		blame_filter(spec, &refusal);
 	else

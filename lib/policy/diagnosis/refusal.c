@@ -93,13 +93,13 @@ static void explain(struct pm_refused *refused, struct pm_refusal *ret)
 	PM_SAY(ret->change, "%s", words.change);
 }
 
-void pm_refusal_of_open(const struct pm_event_spec *spec, enum pm_reach reach, int error,
+void pm_refusal_of_open(const struct pm_event_spec *spec, enum pm_reach reach, int cpu, int error,
 			struct pm_refusal *ret)
 {
 	struct perf_event_attr attr = pm_spec_attr(spec, false);
 	struct pm_refused refused = {
-		.call = PM_CALL_OPEN, .error = error, .attr = &attr, .reach = reach, .cpu = -1,
-		.level = INT_MIN,
+		.call = PM_CALL_OPEN, .error = error, .attr = &attr, .reach = reach, .cpu = cpu,
+		.level = INT_MIN, .cgroup = spec->tid == PM_CGROUP,
 	};
 
 	attr.freq = spec->frequency != 0;

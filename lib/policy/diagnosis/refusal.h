@@ -14,8 +14,11 @@ struct pm_refusal {
 	char change[1000];	/* what to do about it, in clauses (gate.h) */
 };
 
-/* What refused perf_event_open(2) with `error` > 0. Makes harmless calls. Fills all but `call`. */
-void pm_refusal_of_open(const struct pm_event_spec *spec, enum pm_reach reach, int error,
+/*
+ * What refused perf_event_open(2) on that CPU, -1 for none, with `error` > 0. Makes harmless calls.
+ * Fills all but `call`.
+ */
+void pm_refusal_of_open(const struct pm_event_spec *spec, enum pm_reach reach, int cpu, int error,
 			struct pm_refusal *ret);
 
 /* A filter that answers perf_event_open(2) with SIGSYS. There is no errno: `error` is 0. */

@@ -1,46 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Gates with settings that this machine does not have: vendors' levels, lockdown, LSMs. */
 #define _GNU_SOURCE
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
-#include <string.h>
-#include <sys/resource.h>
-
-#include <cmocka.h>
-
-#include "../../policy/diagnosis/refusal.h"
-#include "../fake_files.h"
-#include "../fake_kernel.h"
+#include "refused.h"
 
 int capset(void *header, const void *data);
-
-static const struct pm_event_spec user = {
-	.size = sizeof(user), .type = PERF_TYPE_SOFTWARE, .flags = PM_SPEC_USER_ONLY,
-}, all = {
-	.size = sizeof(all), .type = PERF_TYPE_SOFTWARE,
-};
-
-/* A machine with that level, whose file says so, and a caller without capabilities. */
-static void level(int met, bool vendor, const char *text)
-{
-	fake_kernel.level = met;
-	fake_kernel.vendor = vendor;
-	if (text != NULL)
-		fake_file("/proc/sys/kernel/perf_event_paranoid", text);
-	fake_file("/proc/self/uid_map", "         0          0 4294967295\n");
-}
-
-static int setup(void **state)
-{
-	return fake_setup(state) || fake_kernel_setup(state);
-}
-
-static void assert_says(const char *text, const char *part)
-{
-	if (strstr(text, part) == NULL)
-		fail_msg("\"%s\" does not say \"%s\"", text, part);
-}
 
 /* ----------------------------------------------------------------------------------- levels */
 
@@ -64,7 +27,7 @@ static void mainline_levels(void **state)
 	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		level(cases[i].met, false, cases[i].file);
-		pm_refusal_of_open(cases[i].spec, cases[i].reach, EACCES, &refusal);
+		pm_refusal_of_open(cases[i].spec, cases[i].reach, -1, EACCES, &refusal);
 		assert_int_equal(refusal.cause, PM_CAUSE_PARANOID);
 		assert_int_equal(refusal.error, EACCES);
 		snprintf(said, sizeof(said), "kernel.perf_event_paranoid=%d,", cases[i].met);
@@ -121,7 +84,7 @@ static void vendors_levels(void **state)
 	(void)state;
 	for (int i = 0; i < 2; i++) {
 		level(3 + i, true, files[i]);
-		pm_refusal_of_open(&user, PM_REACH_OWN, EACCES, &refusal);
+		pm_refusal_of_open(&user, PM_REACH_OWN, -1, EACCES, &refusal);
 		assert_int_equal(refusal.cause, PM_CAUSE_PARANOID);
 		assert_says(refusal.gate, i ? "paranoid=4, a vendor" : "paranoid=3, a vendor");
 		assert_says(refusal.change, "perf_event_paranoid=2");
@@ -136,13 +99,13 @@ static void the_way_down_from_a_vendors_level(void **state)
 	(void)state;
 	for (int i = 0; i < 2; i++) {
 		level(3 + i, true, i ? "4\n" : "3\n");
-		pm_refusal_of_open(&all, PM_REACH_CPU, EACCES, &refusal);
+		pm_refusal_of_open(&all, PM_REACH_CPU, -1, EACCES, &refusal);
 		assert_says(refusal.change, "then CAP_PERFMON counts");
 		assert_null(strstr(refusal.change, "SYS_ADMIN"));
 		assert_null(strstr(refusal.change, "sys_admin"));
 		assert_true(strstr(refusal.change, "perf_event_paranoid=2") <
 			    strstr(refusal.change, "CAP_PERFMON"));
-		pm_refusal_of_open(&user, PM_REACH_OWN, EACCES, &refusal);
+		pm_refusal_of_open(&user, PM_REACH_OWN, -1, EACCES, &refusal);
 		assert_null(strstr(refusal.change, "PERFMON"));	/* 2 is enough */
 	}
 }
@@ -155,7 +118,7 @@ static void a_unit_of_systemd(void **state)
 	(void)state;
 	level(2, false, "2\n");
 	fake_file("/proc/self/cgroup", "0::/system.slice/my.service\n");
-	pm_refusal_of_open(&all, PM_REACH_CPU, EACCES, &refusal);
+	pm_refusal_of_open(&all, PM_REACH_CPU, -1, EACCES, &refusal);
 	/* What is permitted, as to this test where it runs as root, is not to be given. */
 	if (pm_caps_permitted() == 0)
 		assert_says(refusal.change, "systemctl edit my.service: [Service] "
@@ -164,11 +127,11 @@ static void a_unit_of_systemd(void **state)
 		assert_says(refusal.change, "CAP_PERFMON is permitted to this process and not in "
 			    "effect");
 	fake_kernel.always_errno = EPERM;
-	pm_refusal_of_open(&all, PM_REACH_OWN, EPERM, &refusal);
+	pm_refusal_of_open(&all, PM_REACH_OWN, -1, EPERM, &refusal);
 	assert_says(refusal.change, "systemctl edit my.service: [Service] ");
 	assert_says(refusal.change, "Filter=perf_event_open");
 	fake_file("/proc/self/cgroup", "0::/user.slice/user@1000.service/app.slice/my.service\n");
-	pm_refusal_of_open(&all, PM_REACH_OWN, EPERM, &refusal);
+	pm_refusal_of_open(&all, PM_REACH_OWN, -1, EPERM, &refusal);
 	assert_null(strstr(refusal.change, "systemctl"));
 }
 
@@ -190,17 +153,17 @@ static void a_vendors_level_and_perfmon(void **state)
 	if (!use_perfmon(true))
 		skip();
 	level(3, true, "3\n");
-	pm_refusal_of_open(&all, PM_REACH_OWN, EACCES, &refusal);
+	pm_refusal_of_open(&all, PM_REACH_OWN, -1, EACCES, &refusal);
 	assert_int_equal(refusal.cause, PM_CAUSE_PARANOID);
 	assert_says(refusal.gate, "CAP_PERFMON does not count");
 	assert_says(refusal.change, "perf_event_paranoid=2");
 	/* Where the file says 2, it is another gate. */
 	level(3, true, "2\n");
-	pm_refusal_of_open(&all, PM_REACH_OWN, EACCES, &refusal);
+	pm_refusal_of_open(&all, PM_REACH_OWN, -1, EACCES, &refusal);
 	assert_int_not_equal(refusal.cause, PM_CAUSE_PARANOID);
 	assert_true(use_perfmon(false));
 	level(3, true, "3\n");
-	pm_refusal_of_open(&all, PM_REACH_OWN, EACCES, &refusal);
+	pm_refusal_of_open(&all, PM_REACH_OWN, -1, EACCES, &refusal);
 	assert_says(refusal.gate, "CAP_SYS_ADMIN is missing");
 }
 
@@ -219,7 +182,7 @@ static void a_capability_of_a_user_namespace(void **state)
 		used += snprintf(map + used, sizeof(map) - (size_t)used, "%10d %10d %10d\n", i,
 				 100000 + i, 1);
 	fake_file("/proc/self/uid_map", map);
-	pm_refusal_of_open(&all, PM_REACH_OWN, EACCES, &refusal);
+	pm_refusal_of_open(&all, PM_REACH_OWN, -1, EACCES, &refusal);
 	assert_true(use_perfmon(false));
 	assert_int_equal(refusal.cause, PM_CAUSE_PARANOID);
 	assert_says(refusal.gate, "CAP_PERFMON of a user namespace does not count");
@@ -232,9 +195,9 @@ static void a_three_that_is_no_vendors(void **state)
 
 	(void)state;
 	level(3, false, "3\n");
-	pm_refusal_of_open(&user, PM_REACH_OWN, EACCES, &refusal);
+	pm_refusal_of_open(&user, PM_REACH_OWN, -1, EACCES, &refusal);
 	assert_int_not_equal(refusal.cause, PM_CAUSE_PARANOID);
-	pm_refusal_of_open(&all, PM_REACH_OWN, EACCES, &refusal);
+	pm_refusal_of_open(&all, PM_REACH_OWN, -1, EACCES, &refusal);
 	assert_int_equal(refusal.cause, PM_CAUSE_PARANOID);
 	assert_null(strstr(refusal.gate, "vendor"));
 }
@@ -247,12 +210,12 @@ static void a_level_that_cannot_be_read(void **state)
 	level(2, false, NULL);
 	for (int i = 0; i < 2; i++) {
 		fake_kernel.software_kinds = i ? PERF_COUNT_SW_DUMMY : 0;	/* before v3.12 */
-		pm_refusal_of_open(&all, PM_REACH_OWN, EACCES, &refusal);
+		pm_refusal_of_open(&all, PM_REACH_OWN, -1, EACCES, &refusal);
 		assert_int_equal(refusal.cause, PM_CAUSE_PARANOID);
 		assert_says(refusal.gate, "(not readable here) acts as 2");
 	}
 	level(3, true, NULL);
-	pm_refusal_of_open(&user, PM_REACH_OWN, EACCES, &refusal);
+	pm_refusal_of_open(&user, PM_REACH_OWN, -1, EACCES, &refusal);
 	assert_says(refusal.gate, "acts as a vendor's level 3");
 }
 
@@ -264,7 +227,7 @@ static void the_capability_of_older_kernels(void **state)
 	(void)state;
 	level(2, false, "2\n");
 	fake_file("/proc/sys/kernel/cap_last_cap", "37\n");
-	pm_refusal_of_open(&all, PM_REACH_OWN, EACCES, &refusal);
+	pm_refusal_of_open(&all, PM_REACH_OWN, -1, EACCES, &refusal);
 	assert_says(refusal.gate, "CAP_SYS_ADMIN is missing");
 	assert_null(strstr(refusal.change, "PERFMON"));
 }
@@ -277,16 +240,16 @@ static void modules(void **state)
 
 	(void)state;
 	level(1, false, "1\n");
-	pm_refusal_of_open(&all, PM_REACH_OWN, EACCES, &refusal);
+	pm_refusal_of_open(&all, PM_REACH_OWN, -1, EACCES, &refusal);
 	assert_int_equal(refusal.cause, PM_CAUSE_UNKNOWN);
 	fake_file("/sys/kernel/security/lsm", "capability,yama,selinux\n");
-	pm_refusal_of_open(&all, PM_REACH_OWN, EACCES, &refusal);
+	pm_refusal_of_open(&all, PM_REACH_OWN, -1, EACCES, &refusal);
 	assert_int_equal(refusal.cause, PM_CAUSE_LSM);
 	assert_says(refusal.gate, "SELinux");
 	fake_file("/sys/kernel/security/lockdown", "none integrity [confidentiality]\n");
-	pm_refusal_of_open(&all, PM_REACH_OWN, EPERM, &refusal);
+	pm_refusal_of_open(&all, PM_REACH_OWN, -1, EPERM, &refusal);
 	assert_says(refusal.gate, "lockdown");
-	pm_refusal_of_open(&all, PM_REACH_OTHER, EACCES, &refusal);
+	pm_refusal_of_open(&all, PM_REACH_OTHER, -1, EACCES, &refusal);
 	assert_says(refusal.gate, "may not be traced");
 }
 
@@ -298,7 +261,7 @@ static void filters_and_no_perf(void **state)
 	(void)state;
 	level(2, false, "2\n");
 	fake_kernel.always_errno = EACCES;
-	pm_refusal_of_open(&all, PM_REACH_OWN, EACCES, &refusal);
+	pm_refusal_of_open(&all, PM_REACH_OWN, -1, EACCES, &refusal);
 	assert_int_equal(refusal.cause, PM_CAUSE_FILTER);
 	assert_says(refusal.gate, "EACCES");
 	assert_says(refusal.change, "seccomp");
@@ -307,139 +270,52 @@ static void filters_and_no_perf(void **state)
 	fake_kernel.always_errno = ENOSYS;
 	snprintf(status, sizeof(status), "/proc/self/task/%d/status", (int)pm_gettid());
 	fake_file(status, "Name:\tx\nSeccomp:\t0\n");
-	pm_refusal_of_open(&all, PM_REACH_OWN, ENOSYS, &refusal);
+	pm_refusal_of_open(&all, PM_REACH_OWN, -1, ENOSYS, &refusal);
 	assert_int_equal(refusal.cause, PM_CAUSE_NOT_BUILT);
 	assert_says(refusal.change, "CONFIG_PERF_EVENTS");
 	/* Behind a filter it may be the filter's word. */
 	fake_file(status, "Name:\tx\nSeccomp:\t2\n");
-	pm_refusal_of_open(&all, PM_REACH_OWN, ENOSYS, &refusal);
+	pm_refusal_of_open(&all, PM_REACH_OWN, -1, ENOSYS, &refusal);
 	assert_int_equal(refusal.cause, PM_CAUSE_UNKNOWN);
 	assert_says(refusal.change, "filter");
 	fake_file("/proc/kallsyms", "0 T __x64_sys_perf_event_open\n");
-	pm_refusal_of_open(&all, PM_REACH_OWN, ENOSYS, &refusal);
+	pm_refusal_of_open(&all, PM_REACH_OWN, -1, ENOSYS, &refusal);
 	assert_int_equal(refusal.cause, PM_CAUSE_FILTER);
 }
 
-static void errors_that_say_it_all(void **state)
+/* EPERM, which is no policy: without the bit it opens. */
+static void a_pmu_that_counts_all_modes(void **state)
 {
-	static const struct { int error; enum pm_cause cause; } cases[] = {
-		{ EMFILE, PM_CAUSE_DESCRIPTORS }, { ENFILE, PM_CAUSE_DESCRIPTORS },
-		{ EINVAL, PM_CAUSE_UNSUPPORTED }, { E2BIG, PM_CAUSE_UNSUPPORTED },
-		{ ESRCH, PM_CAUSE_NO_TARGET }, { ENOENT, PM_CAUSE_NO_EVENT },
-		{ EOPNOTSUPP, PM_CAUSE_NO_EVENT }, { EBUSY, PM_CAUSE_NO_EVENT },
-		{ EIO, PM_CAUSE_UNKNOWN },
-	};
-	struct pm_refusal refusal;
+	struct pm_event_spec spec = { .size = sizeof(spec), .type = PERF_TYPE_HARDWARE,
+				      .flags = PM_SPEC_USER_ONLY };
+	struct pm_diag diag = { .size = sizeof(diag) };
 
 	(void)state;
-	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		pm_refusal_of_open(&all, PM_REACH_OWN, cases[i].error, &refusal);
-		assert_int_equal(refusal.cause, cases[i].cause);
-		assert_int_not_equal(refusal.gate[0], '\0');
-	}
-	assert_int_equal(fake_kernel.calls, 0);		/* nothing had to be tried */
+	level(-1, false, "-1\n");
+	fake_kernel.exclude_errno = EPERM;
+	assert_int_equal(pm_diag_open(&diag, &spec, -1, EPERM), PM_CAUSE_UNSUPPORTED);
+	assert_says(diag.text, "attr.exclude_kernel) is refused: its PMU counts all modes alike");
+	/* Where it does not open either, it is not the bit. */
+	fake_kernel.kernel_errno = EPERM;
+	fake_kernel.mappable = true;
+	assert_int_not_equal(pm_diag_open(&diag, &spec, -1, EPERM), PM_CAUSE_UNSUPPORTED);
 }
 
-/* ------------------------------------------------------------------------ memory and tracefs */
-
-/* Soft and hard limit of locked memory in kB; the test runs as anybody, who may lower them. */
-static void limit_memory(unsigned long long soft, unsigned long long hard)
-{
-	struct rlimit limit = { soft * 1024, hard * 1024 };
-
-	assert_int_equal(setrlimit(RLIMIT_MEMLOCK, &limit), 0);
-}
-
-static void locked_memory(void **state)
+/* Behind a filter that lets the impossible call pass, the filter may be it all the same. */
+static void a_filter_that_looks_at_arguments(void **state)
 {
 	struct pm_refusal refusal;
+	char status[64];
 
 	(void)state;
-	fake_file("/proc/sys/kernel/perf_event_mlock_kb", "0\n");
-	fake_file("/sys/devices/system/cpu/online", "0-1\n");
-	limit_memory(60, 64);
-	pm_refusal_of_map(4, 8192, EPERM, &refusal);
-	assert_int_equal(refusal.cause, PM_CAUSE_LOCKED_MEMORY);
-	assert_says(refusal.gate, "kernel.perf_event_mlock_kb=0 ");
-	assert_says(refusal.gate, "RLIMIT_MEMLOCK=60 kB");
-	/* 32 kB would fit: something else is locked, so they come on top, above the hard limit. */
-	assert_says(refusal.change, "--memlock=94208:94208");
-	assert_null(strstr(refusal.change, "ulimit"));
-	pm_refusal_of_map(4, 15872, EPERM, &refusal);
-	assert_says(refusal.change, "ulimit -l 62");
-	pm_refusal_of_map(4, 528384, EPERM, &refusal);
-	assert_says(refusal.gate, "4 rings of 516 kB are more");
-	assert_says(refusal.change, "--memlock=2113536:2113536");
-	assert_says(refusal.change, "kernel.perf_event_mlock_kb=1032");
-	pm_refusal_of_map(4, 528384, EINVAL, &refusal);
-	assert_int_equal(refusal.cause, PM_CAUSE_UNKNOWN);
+	level(-1, false, "-1\n");
+	pm_refusal_of_open(&all, PM_REACH_CPU, 0, EPERM, &refusal);
+	assert_null(strstr(refusal.gate, "filter"));
+	snprintf(status, sizeof(status), "/proc/self/task/%d/status", (int)pm_gettid());
+	fake_file(status, "Name:\tx\nSeccomp:\t2\n");
+	pm_refusal_of_open(&all, PM_REACH_CPU, 0, EPERM, &refusal);
+	assert_says(refusal.gate, "or the system call filter of this process, by the arguments");
 }
-
-/* What is advised is never below what stands: the present value is used up, so more is needed. */
-static void no_advice_lowers_a_setting(void **state)
-{
-	struct rlimit limit = { 20000, 20000 }, before;
-	struct pm_refusal refusal;
-
-	(void)state;
-	fake_file("/proc/sys/kernel/perf_event_mlock_kb", "516\n");
-	fake_file("/sys/devices/system/cpu/online", "0-1\n");
-	limit_memory(64, 64);
-	pm_refusal_of_map(2, 8192, EPERM, &refusal);
-	assert_says(refusal.change, "kernel.perf_event_mlock_kb=524");
-	assert_says(refusal.change, "--memlock=81920:81920");
-	fake_file("/proc/sys/fs/file-max", "3000000\n");
-	pm_refusal_of_open(&all, PM_REACH_OWN, ENFILE, &refusal);
-	assert_says(refusal.change, "fs.file-max=6000000");
-	assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
-	for (limit.rlim_max = 20000; limit.rlim_max >= 100; limit.rlim_max /= 200) {
-		limit.rlim_cur = limit.rlim_max;
-		if (limit.rlim_max > before.rlim_max)
-			continue;
-		assert_int_equal(setrlimit(RLIMIT_NOFILE, &limit), 0);
-		pm_refusal_of_open(&all, PM_REACH_OWN, EMFILE, &refusal);
-		assert_says(refusal.change, limit.rlim_max == 100 ? "nofile=4096:" :
-			    "nofile=40000:");
-		assert_null(strstr(refusal.change, "ulimit"));
-	}
-	limit = (struct rlimit){ 50, 100 };
-	assert_int_equal(setrlimit(RLIMIT_NOFILE, &limit), 0);
-	pm_refusal_of_open(&all, PM_REACH_OWN, EMFILE, &refusal);
-	assert_string_equal(refusal.change, "ulimit -n 100");
-}
-
-static void tracefs(void **state)
-{
-	struct pm_refusal refusal;
-
-	(void)state;
-	fake_file("/proc/filesystems", "nodev\tsysfs\nnodev\ttracefs\n");
-	pm_refusal_of_tracefs(ENOENT, &refusal);
-	assert_says(refusal.gate, "not mounted");
-	pm_refusal_of_tracefs(EACCES, &refusal);
-	assert_says(refusal.gate, "not readable");
-	fake_file("/sys/kernel/security/lockdown", "none [integrity] confidentiality\n");
-	pm_refusal_of_tracefs(EPERM, &refusal);
-	assert_says(refusal.gate, "lockdown is at integrity");
-	pm_refusal_of_tracefs(EACCES, &refusal);
-	assert_says(refusal.gate, "not readable");
-	fake_file("/sys/kernel/security/lockdown", "none integrity [confidentiality]\n");
-	pm_refusal_of_tracefs(EACCES, &refusal);
-	assert_says(refusal.gate, "lockdown is at confidentiality");
-	/* Mounted, and empty since the boot: to mount it again is of no use. */
-	pm_refusal_of_tracefs(ENOENT, &refusal);
-	assert_int_equal(refusal.cause, PM_CAUSE_LSM);
-	assert_says(refusal.gate, "lockdown is at confidentiality and empties tracefs");
-	assert_null(strstr(refusal.change, "mount"));
-	fake_file("/sys/kernel/security/lockdown", "none [integrity] confidentiality\n");
-	pm_refusal_of_tracefs(ENOENT, &refusal);
-	assert_says(refusal.gate, "not mounted");
-	fake_file("/proc/filesystems", "nodev\tsysfs\n");
-	pm_refusal_of_tracefs(ENOENT, &refusal);
-	assert_int_equal(refusal.cause, PM_CAUSE_NOT_BUILT);
-}
-
-#define TEST(test) cmocka_unit_test_setup_teardown(test, setup, fake_teardown)
 
 int main(void)
 {
@@ -457,11 +333,8 @@ int main(void)
 		TEST(the_capability_of_older_kernels),
 		TEST(modules),
 		TEST(filters_and_no_perf),
-		TEST(errors_that_say_it_all),
-		TEST(tracefs),
-		/* These lower limits for good. */
-		TEST(locked_memory),
-		TEST(no_advice_lowers_a_setting),
+		TEST(a_pmu_that_counts_all_modes),
+		TEST(a_filter_that_looks_at_arguments),
 	};
 	struct { uint32_t version; int pid; } header = { 0x20080522, 0 };
 	uint32_t none[6] = { 0 };
