@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: MIT
 """Profiles that come with the library: of each kernel of the matrix, what the library looks at.
 
-A shipped profile is cut down from a full one. It holds only keys that the library declares: those it
-decides by and those that programs look up. It holds only what is the same whoever asks, nothing of
-policy, and nothing of hardware, because an emulator's PMU says nothing of the machine it will be read
-on. Out of all of them comes the table compiled into the library: one letter a fact, for each
-architecture and series.
+A shipped profile is cut down from the whole answers of a row (answers.py). It holds only keys that the
+library declares: those it decides by and those that programs look up. It holds only what is the same
+whoever asks, nothing of policy, and nothing of hardware, because an emulator's PMU says nothing of the
+machine it will be read on; what policy blocks there is in the answers. Out of all profiles comes the
+table compiled into the library: one letter a fact, for each architecture and series.
 """
 
 from __future__ import annotations
@@ -16,7 +16,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from reports import catalogue, facts, schema, text, wordlist
+from reports import answers, catalogue, facts, schema, text, wordlist
+from reports.catalogue import Catalogue
+from reports.profile import derive as profile_of
+from reports.sheet import Sheet
 from reports.text import Unusable
 
 FOLDER = Path("lib/profiles")
@@ -35,7 +38,7 @@ _NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}")
 _SERIES = re.compile(r"\d{1,3}\.\d{1,4}", re.ASCII)
 
 
-def _of_hardware(found: catalogue.Catalogue) -> set[str]:
+def _of_hardware(found: Catalogue) -> set[str]:
     """Keys of points and facts that need hardware of the right kind."""
     return {f"{probe.id}.{item.name}" for probe in found.probes.values() for item in probe.items
             if any(need in HARDWARE or need.startswith("arch:") for need in probe.needs_of(item))}
@@ -72,20 +75,31 @@ def derive(run: Path, library: Path = facts.LIBRARY) -> dict[str, dict[str, Any]
     return made
 
 
+def from_answers(sheets: dict[str, Sheet], declared: Catalogue,
+                 library: Path = facts.LIBRARY) -> dict[str, dict[str, Any]]:
+    """The profiles of the answers that ship. The lowest level of a row stands first, where most is told."""
+    if not sheets:
+        return {}
+    wanted, hardware = facts.keys(library), _of_hardware(declared)
+    made = {name: cut(profile_of(each.one), wanted, hardware) for name, each in sheets.items()
+            if not each.synthetic and each.one["identity"].get("emulator") != NO_PERF}
+    return {name: profile for name, profile in made.items() if profile["kernel"]}
+
+
 def load(folder: Path = FOLDER) -> dict[str, dict[str, Any]]:
     """The profiles that ship."""
     return {path.stem: schema.require("profile", text.load_json(path), str(path))
             for path in sorted(folder.glob("*.json"))}
 
 
-def row_series(matrix: Path = MATRIX) -> dict[str, str]:
+def row_series(matrix: Path = MATRIX, every: bool = False) -> dict[str, str]:
     """The rows of the matrix a profile ships of, and their series. User-mode Linux has no perf
     events of its own, a synthetic PMU is nobody's, and what cannot be run has no profile."""
     try:
         listed = tomllib.loads(matrix.read_text(encoding="utf-8"))
         runners = {name: arch["runner"] for name, arch in listed["arch"].items()}
         return {row["name"]: row.get("series", NEWEST) for row in listed["row"]
-                if runners[row["arch"]] != "uml" and not {"unavailable", "pmu"} & row.keys()}
+                if every or runners[row["arch"]] != "uml" and not {"unavailable", "pmu"} & row.keys()}
     except (AttributeError, KeyError, TypeError, ValueError) as error:
         raise Unusable(text.clean(f"{matrix}: no list of kernels: {error}", 300)) from error
 
@@ -126,9 +140,21 @@ def differences(shipped: dict[str, dict[str, Any]],
                 yield f"{name}: {key}: ships as {said.get(key, 'unknown')}, now {now[key]}"
 
 
+def of_answers(shipped: dict[str, dict[str, Any]], sheets: dict[str, Sheet],
+               declared: Catalogue) -> Iterator[str]:
+    """What is wrong with the answers, and where the profiles are not what they say."""
+    yield from answers.problems(sheets, declared, row_series(), row_series(every=True))
+    for name, profile in from_answers(sheets, declared).items():
+        if shipped.get(name) != profile:
+            yield f"{FOLDER / name}.json: not what {answers.FOLDER} says; run the verb ship"
+
+
 def problems(shipped: dict[str, dict[str, Any]], run: dict[str, dict[str, Any]]) -> Iterator[str]:
-    """What is wrong with the profiles and their table, by themselves and beside a run, if any."""
+    """What is wrong with answers, profiles and their table, by themselves and beside a run, if any."""
     yield from misplaced(shipped, row_series())
+    sheets = answers.load_all()
+    if sheets:
+        yield from of_answers(shipped, sheets, answers.questions())
     if run:
         yield from differences(shipped, run)
     if table(shipped) != TABLE.read_text(encoding="utf-8"):

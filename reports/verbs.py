@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from reports import (arguments, catalogue, coverage, difference, excerpt, expect, lint, overview, page, personas,
-                     profile, result, rooms, schema, screen, shipped, speak, table, terminal, text)
+from reports import (answers, arguments, catalogue, coverage, difference, excerpt, expect, facts, lint, overview, page,
+                     personas, profile, result, rooms, schema, screen, shipped, speak, table, terminal, text)
 from reports.text import Unusable
 
 OK, BAD, USAGE, FAILED = 0, 1, 2, 3
@@ -202,8 +202,8 @@ def _slice(args: argparse.Namespace) -> int:
 
 
 def _ship(args: argparse.Namespace) -> int:
-    made = shipped.derive(args.run) if args.run else {}
     if args.check:
+        made = shipped.derive(args.run) if args.run else {}
         profiles = shipped.load()
         for line in shipped.moved(profiles, made).values():
             speak.error(line)
@@ -211,10 +211,16 @@ def _ship(args: argparse.Namespace) -> int:
         for line in found:
             _say(line)
         return BAD if found else OK
+    written = answers.write(args.run) if args.run else []
+    sheets = answers.load_all()
+    made = shipped.from_answers(sheets, answers.questions())
     shipped.write(made)
     _put(excerpt.FILE, excerpt.make(Path(".")))
-    for name, each in made.items():
-        _say(f"{shipped.FOLDER / name}.json: {len(each['kernel'])} facts")
+    for name in written:
+        facts_of = f"; {len(made[name]['kernel'])} facts for the library" if name in made else ""
+        _say(f"{answers.FOLDER / name}{answers.SUFFIX}: {sheets[name].told()}{facts_of}")
+    for line in answers.unsettled(sheets, facts.keys() if sheets else ()):
+        speak.error(line)
     return OK
 
 

@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from reports import facts, shipped, text
-from reports.test.conftest import GOOD, MakeRun, ktap, make_library
+from reports import answers, facts, shipped, text
+from reports.test.conftest import CLOCK, GOOD, MakeRun, ktap, make_library
 from reports.verbs import main
 
 TREE = Path(__file__).resolve().parents[2]
@@ -142,14 +142,27 @@ def tree(make_run: MakeRun, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     make_library(tmp_path / facts.LIBRARY, KEY, "ring.write_backward.plain")
     monkeypatch.chdir(tmp_path)
     (tmp_path / "matrix").mkdir()
+    said = {"ring.write_backward": ktap(GOOD), "sw.clock": ktap(CLOCK)}
     for name, release in (("amd64-6.1", "6.1.0-18"), ("amd64-newest", "7.3.4")):
-        make_run({"root": {"ring.write_backward": ktap(GOOD)}}, f"matrix/{name}", release)
+        make_run(dict.fromkeys(answers.wanted(), said), f"matrix/{name}", release)
         assert main(["result", "--quiet", f"matrix/{name}"]) == 0
     assert main(["ship", "matrix"]) == 0
     return tmp_path
 
 
-def change(name: str, work: Callable[[dict[str, Any]], Any]) -> None:
+def sheet_of(name: str) -> Path:
+    return answers.FOLDER / f"{name}.txt"
+
+
+def change(name: str, old: str, new: str) -> None:
+    """A sheet, changed by hand."""
+    was = sheet_of(name).read_text()
+    assert old in was
+    sheet_of(name).write_text(was.replace(old, new))
+
+
+def by_hand(name: str, work: Callable[[dict[str, Any]], Any]) -> None:
+    """A profile, changed by hand."""
     path = shipped.FOLDER / f"{name}.json"
     profile = json.loads(path.read_text())
     work(profile)
@@ -158,6 +171,7 @@ def change(name: str, work: Callable[[dict[str, Any]], Any]) -> None:
 
 def gone(name: str) -> None:
     (shipped.FOLDER / f"{name}.json").unlink()
+    sheet_of(name).unlink()
 
 
 def told(capsys: pytest.CaptureFixture[str], *args: str) -> tuple[int, str, str]:
@@ -167,32 +181,53 @@ def told(capsys: pytest.CaptureFixture[str], *args: str) -> tuple[int, str, str]
     return status, said.out, said.err
 
 
-STALE = "lib/policy/profile/builtin.inc: not what lib/profiles says; run the verb ship\n"
-MISTAKES: list[tuple[Callable[[], Any], str]] = [
-    (lambda: change("amd64-6.1", lambda made: made["kernel"].update({KEY: "no"})),
-     f"amd64-6.1: {KEY}: ships as no, now yes\n"),
-    (lambda: change("amd64-newest", lambda made: made["kernel"].pop(KEY)),
-     f"amd64-newest: {KEY}: ships as unknown, now yes\n"),
-    (lambda: change("amd64-6.1", lambda made: made["identity"].update(arch="aarch64")),
-     "amd64-6.1: arch: ships as aarch64, now x86_64\n"),
-    (lambda: change("amd64-6.1", lambda made: made["identity"].update(release="6.2.0")),
-     "amd64-6.1: ships as 6.2, the row is 6.1\n"),
-    (lambda: gone("amd64-6.1"), "amd64-6.1: no profile of this row; run it, then the verb ship\n"),
-    (lambda: (shipped.FOLDER / "amd64-newest.json").rename(shipped.FOLDER / "vax-newest.json"),
-     "amd64-newest: no profile of this row; run it, then the verb ship\n"
-     "vax-newest: a profile of no row of kernels/matrix.toml\n")]
-
-
-@pytest.mark.parametrize(("mistake", "said"), MISTAKES)
-def test_a_mistake_is_found_with_and_without_a_table_of_it(
-        tree: Path, capsys: pytest.CaptureFixture[str], mistake: Callable[[], Any],
-        said: str) -> None:
-    assert told(capsys, "matrix") == (0, "", "") == told(capsys)
-    mistake()
-    renamed = "vax" in said     # the table does not tell the names of rows
-    assert told(capsys, "matrix")[:2] == (1, said if renamed else said + STALE)
+def shipped_again() -> None:
     assert main(["ship"]) == 0
+
+
+STALE = "lib/policy/profile/builtin.inc: not what lib/profiles says; run the verb ship\n"
+UNKNOWN = "u:0000"
+DIFFERS: list[tuple[Callable[[], Any], str]] = [
+    (lambda: change("amd64-6.1", f"{KEY} y", f"{KEY} n:0000"), f"amd64-6.1: {KEY}: ships as no, now yes\n"),
+    (lambda: change("amd64-newest", f"{KEY} y", f"{KEY} {UNKNOWN}"),
+     f"amd64-newest: {KEY}: ships as unknown, now yes\n"),
+    (lambda: change("amd64-6.1", "arch=x86_64", "arch=aarch64"),
+     "amd64-6.1: arch: ships as aarch64, now x86_64\n"),
+    (lambda: change("amd64-6.1", "release=6.1.0-18", "release=6.2.0"),
+     "amd64-6.1: ships as 6.2, the row is 6.1\n")]
+
+
+@pytest.mark.parametrize(("mistake", "said"), DIFFERS)
+def test_answers_that_a_run_contradicts_are_found(tree: Path, capsys: pytest.CaptureFixture[str],
+                                                  mistake: Callable[[], Any], said: str) -> None:
+    assert told(capsys, "matrix") == (0, "", "") == told(capsys)
+    for name in ("amd64-6.1", "amd64-newest"):
+        change(name, "[reasons]\n", "[reasons]\n0000 a reason\n")
+    mistake()
+    status, out, _ = told(capsys, "matrix")
+    assert status == 1 and ".json: not what reports/data/answers says; run the verb ship\n" in out
+    shipped_again()
     assert told(capsys, "matrix")[:2] == (1, said)
+
+
+def test_a_row_that_is_gone_or_renamed_is_found(tree: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    gone("amd64-6.1")
+    shipped_again()
+    assert told(capsys, "matrix")[1] == (
+        "amd64-6.1: no profile of this row; run it, then the verb ship\n"
+        "amd64-6.1: no answers of this row; run it, then the verb ship\n")
+    sheet_of("amd64-newest").rename(sheet_of("vax-newer"))
+    assert "vax-newer: answers of no row of the matrix\n" in told(capsys)[1]
+    sheet_of("vax-newer").rename(sheet_of("amd64-6.1"))
+    assert "amd64-6.1: these are the answers of amd64-newest\n" in told(capsys)[1]
+
+
+def test_a_profile_changed_by_hand_is_found(tree: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    by_hand("amd64-6.1", lambda made: made["kernel"].update({KEY: "no"}))
+    said = "lib/profiles/amd64-6.1.json: not what reports/data/answers says; run the verb ship\n"
+    assert told(capsys) == (1, said + STALE, "")
+    shipped_again()
+    assert told(capsys, "matrix") == (0, "", "")
 
 
 def test_a_table_changed_by_hand_is_found(tree: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -205,32 +240,80 @@ def test_a_table_changed_by_hand_is_found(tree: Path, capsys: pytest.CaptureFixt
     assert told(capsys)[0] == 3
 
 
+@pytest.mark.parametrize(("old", "new", "said"), [
+    (f"{KEY} y\n", "", "root: 1 point without an answer or a reason: ring.write_backward.newest\n"),
+    (f"{KEY} y\n", f"{KEY} y - y\n", "perfmon: 1 point without an answer or a reason: ring.write_backward.n"),
+    ("personas root perfmon user", "personas root", "amd64-6.1 at perf_event_paranoid=2: not asked as perfmon user\n"),
+    ("\ncatalogue ", "\ncatalogue 0", "amd64-6.1: no sheet of answers"),
+])
+def test_what_a_row_lacks_is_found(tree: Path, capsys: pytest.CaptureFixture[str], old: str, new: str,
+                                   said: str) -> None:
+    """A key or a persona that other rows have."""
+    if new == "personas root":
+        source = sheet_of("amd64-6.1").read_text()
+        sheet_of("amd64-6.1").write_text("\n".join(
+            line for line in source.split("\n") if not line.startswith(("as perfmon", "as user"))))
+    change("amd64-6.1", old, new)
+    status, out, err = told(capsys)
+    assert (status == 1 and said in out) or (status == 3 and "tool/catalogue" in err), out + err
+
+
+def test_rows_of_different_catalogues_are_found(tree: Path, make_run: MakeRun,
+                                                capsys: pytest.CaptureFixture[str]) -> None:
+    digest = answers.load("amd64-6.1").catalogue
+    change("amd64-6.1", f"catalogue {digest}", "catalogue 0123456789ab")
+    assert f"amd64-6.1: was asked catalogue 0123456789ab, the others {digest}\n" in told(capsys)[1]
+    for path in ("matrix", "other"):        # a run that is not of one catalogue, and one row of another
+        Path(path).mkdir(exist_ok=True)
+        row = make_run({"root": {"sw.clock": ktap(CLOCK)}}, f"{path}/amd64-new",
+                       catalogue="id=sw.clock\ntitle=t\nsince=4.1\npoint=counts counts\n")
+        assert main(["result", "--quiet", str(row)]) == 0
+    assert main(["ship", "matrix"]) == 3
+    assert "the rows come from different catalogues: " in capsys.readouterr().err
+    assert main(["ship", "other"]) == 3
+    assert "2 rows that stay (amd64-6.1, amd64-newest) catalogue" in capsys.readouterr().err
+    assert not sheet_of("amd64-new").exists()
+
+
 def test_a_key_the_library_asks_anew_is_found(tree: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    for name in ("amd64-6.1", "amd64-newest"):      # shipped before plain was asked
-        change(name, lambda made: made["kernel"].pop("ring.write_backward.plain"))
-    assert main(["ship"]) == 0
+    make_library(tree / facts.LIBRARY, KEY)
+    shipped_again()
+    assert told(capsys, "matrix") == (0, "", "")
+    make_library(tree / facts.LIBRARY, KEY, "ring.write_backward.plain")
     status, out, _ = told(capsys, "matrix")
     assert status == 1 and out.count("ring.write_backward.plain: ships as unknown, now yes") == 2
+    assert out.count(".json: not what reports/data/answers says") == 2
 
 
 def test_a_row_that_has_moved_on_is_told_and_the_others_are_compared(
         tree: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    change("amd64-newest", lambda made: made["identity"].update(release="7.2.1"))
-    assert main(["ship"]) == 0
+    change("amd64-newest", "release=7.3.4", "release=7.2.1")
+    change("amd64-6.1", "[reasons]\n", "[reasons]\n0000 a reason\n")
+    shipped_again()
     moved = "reports: amd64-newest: ships as 7.2, is 7.3 now: not compared; the verb ship takes it in\n"
     assert told(capsys, "matrix") == (0, "", moved)
-    change("amd64-6.1", lambda made: made["kernel"].update({KEY: "no"}))
+    change("amd64-6.1", f"{KEY} y", f"{KEY} n:0000")
     status, out, err = told(capsys, "matrix")
-    assert (status, err) == (1, moved) and f"amd64-6.1: {KEY}: ships as no" in out
+    assert (status, err) == (1, moved) and "amd64-6.1.json: not what" in out
 
 
 def test_a_run_that_compares_nothing_shows_nothing(tree: Path,
                                                    capsys: pytest.CaptureFixture[str]) -> None:
-    change("amd64-newest", lambda made: made["identity"].update(release="7.2.1"))
-    assert main(["ship"]) == 0
+    change("amd64-newest", "release=7.3.4", "release=7.2.1")
+    shipped_again()
     (tree / "matrix" / "amd64-6.1").rename(tree / "elsewhere")
     status, out, _ = told(capsys, "matrix")
     assert status == 1 and out.startswith("nothing to compare")
+
+
+def test_what_a_row_could_not_tell_and_others_could_is_named(
+        tree: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    change("amd64-6.1", "[reasons]\n", "[reasons]\n0000 it took too long\n")
+    change("amd64-6.1", f"{KEY} y", f"{KEY} {UNKNOWN}")
+    capsys.readouterr()
+    shipped_again()
+    assert capsys.readouterr().err == (
+        f"reports: amd64-6.1: {KEY} is unknown: it took too long; 1 other row could tell\n")
 
 
 @pytest.mark.parametrize("spoilt", ["", "[[row]]", "[arch]\nrow = 3", "=", '[arch]\n[[row]]\nname="a"'])
