@@ -13,7 +13,7 @@ Value = bool | int | str
 
 _KEY = re.compile(r"[a-z0-9_]+(?:\.[A-Za-z0-9_-]+)+")
 # A declared hazard counts as certain: somebody wrote down that this kernel must not be asked.
-_KEPT = (*wordlist.OF_KERNEL, "blocked")
+KEPT = (*wordlist.OF_KERNEL, "blocked")
 
 
 def _answers(part: dict[str, Any]) -> Iterator[tuple[str, Value]]:
@@ -22,7 +22,7 @@ def _answers(part: dict[str, Any]) -> Iterator[tuple[str, Value]]:
         for name, point in record["points"].items():
             key = f"{probe_id}.{name}"
             if not point.get("undeclared") and _KEY.fullmatch(key):
-                if point["verdict"] in _KEPT:
+                if point["verdict"] in KEPT:
                     yield key, point["verdict"]
         for name, value in record["facts"].items():
             key = f"{probe_id}.{name}"

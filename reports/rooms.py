@@ -9,6 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from reports import plain
 from reports.text import Unusable
 
 DATABASE = os.environ.get("PERFMODES_DATABASE", "results/results.db")
@@ -117,12 +118,7 @@ def arguments(verb: Any) -> None:
                       help="the next version of that profile, with what changed; written there without -o")
     made = verb("history", "the versions of a merged profile, and what changed in each")
     made.add_argument("profile", type=Path, help="profile that `merge --update` made")
-    made = verb("check", "hold what a program needs against profiles; exit 1 when it is not there")
-    made.add_argument("requirements", type=Path, help="TOML; reports/requirements.py has an example")
-    made.add_argument("profile", type=Path, nargs="+",
-                      help="profile, name of one that ships, result or result directory")
-    made.add_argument("--persona", default="", help="as whom; else as the requirements say")
-    made.add_argument("--json", action="store_true", help="for machines")
+    _check_arguments(verb)
     made = verb("features", "hold the kernel's Documentation/features against results; exit 1 where they differ")
     made.add_argument("folder", type=Path, metavar="TREE", help="kernel tree, or its Documentation/features")
     made.add_argument("result", type=Path, nargs="+", help="result directory or result.json")
@@ -136,6 +132,20 @@ def arguments(verb: Any) -> None:
     add_database(made)
     add_filters(made)
     _database(verb)
+
+
+def _check_arguments(verb: Any) -> None:
+    made = verb("check", f"hold what a program needs against kernels; answers: {', '.join(plain.WORDS)}")
+    made.epilog = ("Exit, by what is required and not optional: 0 all of it is yes; 4 all of it is yes or not known; "
+                   "1 some is neither; 2 a word that nobody knows (point, persona, level, row); "
+                   "3 a file that cannot be used. Of several kernels, 1 goes before 4.")
+    made.add_argument("requirements", type=Path, help="TOML; reports/requirements.py has an example")
+    made.add_argument("profile", type=Path, nargs="+", metavar="WHERE",
+                      help="row that ships, result, result directory or profile")
+    made.add_argument("--persona", default="", help="as whom; else as the requirements say, or as user")
+    made.add_argument("--level", default="", metavar="N",
+                      help="perf_event_paranoid, -1 to 4; else 2 where that was asked")
+    made.add_argument("--json", action="store_true", help="for machines")
 
 
 def _database(verb: Any) -> None:

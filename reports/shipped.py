@@ -38,7 +38,7 @@ _NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}")
 _SERIES = re.compile(r"\d{1,3}\.\d{1,4}", re.ASCII)
 
 
-def _of_hardware(found: Catalogue) -> set[str]:
+def of_hardware(found: Catalogue) -> set[str]:
     """Keys of points and facts that need hardware of the right kind."""
     return {f"{probe.id}.{item.name}" for probe in found.probes.values() for item in probe.items
             if any(need in HARDWARE or need.startswith("arch:") for need in probe.needs_of(item))}
@@ -60,7 +60,7 @@ def _rows(run: Path) -> Iterator[tuple[str, dict[str, Any], set[str]]]:
         if not _NAME.fullmatch(name):
             raise Unusable(f"{text.clean(name, 80)}: not the name of a kernel")
         profile = schema.require("profile", text.load_json(path), str(path))
-        yield name, profile, _of_hardware(catalogue.gather([path.parent / "catalogue"]))
+        yield name, profile, of_hardware(catalogue.gather([path.parent / "catalogue"]))
 
 
 def derive(run: Path, library: Path = facts.LIBRARY) -> dict[str, dict[str, Any]]:
@@ -80,7 +80,7 @@ def from_answers(sheets: dict[str, Sheet], declared: Catalogue,
     """The profiles of the answers that ship. The lowest level of a row stands first, where most is told."""
     if not sheets:
         return {}
-    wanted, hardware = facts.keys(library), _of_hardware(declared)
+    wanted, hardware = facts.keys(library), of_hardware(declared)
     made = {name: cut(profile_of(each.one), wanted, hardware) for name, each in sheets.items()
             if not each.synthetic and each.one["identity"].get("emulator") != NO_PERF}
     return {name: profile for name, profile in made.items() if profile["kernel"]}

@@ -10,8 +10,13 @@ from collections.abc import Iterable
 from typing import Any, NoReturn
 
 from reports import NAME, text
+from reports.text import Unusable
 
 LIMIT = 3000    # of a line
+
+
+class Misused(Unusable):
+    """Raised for a word that nobody knows; the message names what was probably meant."""
 
 
 def error(line: str) -> None:

@@ -279,7 +279,7 @@ def main(argv: Sequence[str]) -> int:
         return _run(argv)
     except Unusable as error:
         speak.error(str(error))
-        return FAILED
+        return USAGE if isinstance(error, speak.Misused) else FAILED
     except BrokenPipeError:
         _drop_output()
         return OK

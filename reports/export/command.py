@@ -9,13 +9,16 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from reports import catalogue, expect, merge, personas, profile, requirements, result, schema, shipped, speak, text
+from reports import asked, catalogue, expect, merge, personas, plain, requirements, result, schema, speak, text
+from reports.asked import Source
 from reports.catalogue import Catalogue
 from reports.export import badge, features, header, junit, kcidb, ktap, squad, support, tabular, uapi, versions
 from reports.export.common import Options, Result
+from reports.requirements import Finding, Requirements
 from reports.text import Unusable
 
-OK, BAD = 0, 1
+OK, BAD, NOT_KNOWN = 0, 1, 4
+STATUS = dict.fromkeys(plain.WORDS, BAD) | {plain.YES: OK, plain.UNKNOWN: NOT_KNOWN}
 Write = Callable[[Sequence[Result], Options], str]
 
 FORMATS: dict[str, Write] = {
@@ -43,9 +46,9 @@ def export(args: argparse.Namespace) -> int:
     """Write results in a format."""
     results = [result.load(path, expect.read(expect.FOLDER)) for path in args.result]
     options = Options(_catalogue(args.result), args.persona, args.prefix)
-    asked = personas.of_results(results)
-    if args.persona and args.persona not in asked:
-        raise Unusable(speak.among("persona", args.persona, asked))
+    known = personas.of_results(results)
+    if args.persona and args.persona not in known:
+        raise Unusable(speak.among("persona", args.persona, known))
     _out(FORMATS[args.format](results, options), args.output)
     return OK
 
@@ -75,25 +78,9 @@ def uapi_differs(args: argparse.Namespace) -> int:
     return BAD if found.differ else OK
 
 
-def _loaded(path: Path) -> tuple[dict[str, Any], dict[str, Any] | None]:
-    """A profile, of a file, by the name of one that ships, or derived from a result; and the result,
-    where it was one."""
-    if not path.exists():
-        ships = {file.stem: file for file in shipped.FOLDER.glob("*.json")}
-        if str(path) not in ships:
-            raise Unusable(f"{path}: no such file, and no profile of that name ships{speak.near(str(path), ships)}")
-        path = ships[str(path)]
-    if path.is_file():
-        value = text.load_json(path)
-        if schema.kind_of(value) == "profile":
-            return schema.require("profile", value, path.name), None
-    made = result.load(path, expect.read(expect.FOLDER))
-    return profile.derive(made), made
-
-
 def merge_profiles(args: argparse.Namespace) -> int:
     """Write what the profiles have in common, or what is known of any of them."""
-    named = [(str(path), _loaded(path)[0]) for path in args.profile]
+    named = [(str(path), asked.loaded(path)[0]) for path in args.profile]
     made, conflicts = merge.merge(named, args.union)
     for conflict in conflicts:
         speak.error(f"left out: {conflict}")
@@ -110,7 +97,7 @@ def merge_profiles(args: argparse.Namespace) -> int:
 
 def history(args: argparse.Namespace) -> int:
     """Print the versions of a merged profile."""
-    made, _whole = _loaded(args.profile)
+    made, _whole = asked.loaded(args.profile)
     if "history" not in made:
         raise Unusable(text.clean(f"{args.profile}: has no history; `./run.sh report merge --update` keeps one", 300))
     for line in versions.lines(made):
@@ -118,29 +105,38 @@ def history(args: argparse.Namespace) -> int:
     return OK
 
 
-def _reasons(made: dict[str, Any] | None, persona: str) -> dict[str, str]:
-    probes = made["personas"].get(persona, {"probes": {}})["probes"] if made else {}
-    return {f"{probe}.{name}": f"{point['verdict']}: {point['reason']}"
-            for probe, record in probes.items() for name, point in record["points"].items()
-            if "reason" in point}
+def _persona_and_level(args: argparse.Namespace, wanted: Requirements, source: Source) -> tuple[str, str]:
+    """As whom and at which level is asked. Raises Misused for words that nobody knows."""
+    persona = args.persona or wanted.persona
+    asked.require_persona(persona, source)
+    if args.level:
+        asked.require_level(args.level)
+    return persona, source.level(args.level)
+
+
+def _as_json(found: Sequence[Finding]) -> list[dict[str, Any]]:
+    return [{"what": each.need.what, "answer": each.answer.word, "met": each.met, "optional": each.need.optional,
+             "missing": list(each.missing), "instead": "" if each.met else each.instead} for each in found]
 
 
 def check(args: argparse.Namespace) -> int:
-    """Hold requirements against profiles; 1 when one of them lacks something that is required."""
+    """Hold requirements against rows that ship, results or profiles; the exit status tells what became of all
+    that is required."""
     wanted = requirements.read(args.requirements)
-    bad, told = False, []
+    told, words = [], []
     for path in args.profile:
-        made, whole = _loaded(path)
-        persona = args.persona or wanted.persona
-        found = requirements.check(wanted, merge.view(made, persona), _reasons(whole, persona))
-        bad = bad or any(not each.met and not each.need.optional for each in found)
-        told.append({"profile": text.clean(str(path)), "persona": persona, "needs": [
-            {"what": each.need.what, "met": each.met, "optional": each.need.optional,
-             "missing": list(each.missing)} for each in found]})
+        source = asked.loaded(path)[1]
+        persona, level = _persona_and_level(args, wanted, source)
+        asked.require_keys(requirements.keys(wanted), source)
+        found = requirements.check(wanted, lambda key: source.said(key, persona, level))
+        words.append(requirements.status(found))
+        told.append({"profile": text.clean(str(path)), "about": source.about, "persona": persona, "level": level,
+                     "answer": words[-1], "needs": _as_json(found)})
         if not args.json:
-            print(text.clean(f"{wanted.name}, as {persona}, on {path}:"))
-            for line in (line for each in found for line in each.lines()):
+            print(text.clean(f"{wanted.name}, as {persona} at {asked.at(level)}, on {source.name} ({source.about}):"))
+            mark = not all(each.need.optional for each in found)
+            for line in (line for each in found for line in each.lines(mark)):
                 print(text.clean(f"  {line}", 2000))
     if args.json:
         sys.stdout.write(text.dump_json(told))
-    return BAD if bad else OK
+    return min((STATUS[word] for word in words if STATUS[word] != OK), default=OK)

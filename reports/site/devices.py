@@ -116,7 +116,7 @@ def _page(site: Site, pages: Pages, story: Story, shown: set[str], wishes: list[
     lacks = [(by_key[key], verdict, reason) for key, verdict, reason in _lacks(made) if key in by_key]
     pages.page("device.html", f"device/{story.page}", story=story, device=story.device, shown=shown,
                steps=_steps(site, story), identity=machines.identity(made), lacks=lacks,
-               wishes=machines.plans(wishes, made, derived))
+               plans=machines.plans(wishes, machines.source_of([made], derived)))
     if pages.scripts:
         signs = _signs(site, story.columns[story.results[0].id])
         pages.write(f"data/device/{story.stem}.js", script("PERFMODES_DEVICE", {"id": story.stem, "cells": signs}))

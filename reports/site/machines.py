@@ -3,10 +3,12 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from reports import merge, profile, requirements, text, wordlist
+from reports import asked, merge, profile, requirements, text, wordlist
+from reports.asked import Source
 from reports.database.matrix import Result
 from reports.export import header, tabular
 from reports.export.common import Options
@@ -38,16 +40,27 @@ def wished() -> list[Requirements]:
     return [requirements.read(WISHES)] if WISHES.is_file() else []
 
 
-def plans(wanted: list[Requirements], result: dict[str, Any], derived: dict[str, Any]) -> list[Finding]:
-    """What becomes of each wish where this result is from."""
+@dataclass(frozen=True)
+class Plan:
+    """What becomes of the wishes of a program there: as whom, and at which level."""
+    persona: str
+    level: str
+    wishes: list[Finding]
+
+
+def plans(wanted: list[Requirements], source: Source) -> list[Plan]:
+    """What becomes of each wish where the answers are from."""
     found = []
     for each in wanted:
-        probes = result["personas"].get(each.persona, {"probes": {}})["probes"]
-        reasons = {f"{probe}.{name}": f"{point['verdict']}: {point['reason']}"
-                   for probe, record in probes.items() for name, point in record["points"].items()
-                   if "reason" in point}
-        found += requirements.check(each, merge.view(derived, each.persona), reasons)
+        persona, level = each.persona, source.level()
+        findings = requirements.check(each, lambda key: source.said(key, persona, level))
+        found.append(Plan(persona, asked.at(level), findings))
     return found
+
+
+def source_of(results: list[dict[str, Any]], merged: dict[str, Any]) -> Source:
+    """Whom to ask of a kernel: its result, or what the results of several devices have in common."""
+    return asked.of_results("", results) if len(results) == 1 else asked.of_profile("", merged)
 
 
 class Machines:
@@ -82,7 +95,7 @@ class Machines:
                  for area, counts in sorted(model.by_area(site, spot, site.personas[0]).items())]
         self.pages.page("kernel.html", f"kernel/{spot.page}", spot=spot, stem=stem, lists=lists,
                         identity=identity(first), limit=_text(first["environment"].get("limit")),
-                        results=list(newest.values()), wishes=plans(self.wishes, first, merged),
+                        results=list(newest.values()), plans=plans(self.wishes, source_of(list(results.values()), merged)),
                         complaints=first.get("complaints", []), areas=areas,
                         totals=[(persona, model.totals(site, spot, persona)) for persona in spot.columns])
 

@@ -11,7 +11,7 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
-from reports import text, wordlist
+from reports import plain, text, wordlist
 from reports.site.model import Site
 
 TEXT_LIMIT = 4000
@@ -21,6 +21,12 @@ TEXT_LIMIT = 4000
 def chip(verdict: str) -> Markup:
     """A verdict in a line of text."""
     return Markup('<span class="v {}">{}</span>').format(verdict or "silent", verdict or "not asked")
+
+
+@lru_cache(maxsize=64)
+def word(said: str) -> Markup:
+    """One of the four words of plain.py, in the colour of the verdict it comes from."""
+    return Markup('<span class="v {}">{}</span>').format("unknown" if said == plain.UNKNOWN else said, said)
 
 
 @lru_cache(maxsize=64)
@@ -49,7 +55,7 @@ class Pages:
                                   autoescape=True, undefined=StrictUndefined, trim_blocks=True,
                                   lstrip_blocks=True, finalize=_clean)
         self.engine.globals |= {"site": site, "scripts": scripts, "verdicts": wordlist.VERDICTS,
-                                "chip": chip, "cell": cell}
+                                "chip": chip, "cell": cell, "word": word}
 
     def page(self, template: str, file: str, **values: Any) -> None:
         """Render a template into a file; `up` leads from there to the top."""

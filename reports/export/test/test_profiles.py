@@ -9,8 +9,11 @@ from typing import Any
 
 import pytest
 
-from reports import merge, requirements, schema, text, verbs
+from reports import answers, asked, merge, requirements, schema, text, verbs
 from reports.export import versions
+from reports.plain import Said
+from reports.test.conftest import MakeRun
+from reports.test.conftest import make_run as make_run
 from reports.text import Unusable
 
 Profile = dict[str, Any]
@@ -77,16 +80,78 @@ any = [["a.recorder"]]
 def checked(tmp_path: Path, profile: Profile) -> list[requirements.Finding]:
     (tmp_path / "need.toml").write_text(REQUIREMENTS, encoding="utf-8")
     wanted = requirements.read(tmp_path / "need.toml")
-    return requirements.check(wanted, merge.view(profile, wanted.persona), {"a.best": "blocked: policy"})
+    source = asked.of_profile("p", profile)
+    return requirements.check(wanted, lambda key: source.said(key, wanted.persona, source.level()))
 
 
 def test_the_first_way_that_holds_is_taken(tmp_path: Path) -> None:
     assert checked(tmp_path, make({"a.best": "yes"}))[0].way == 0
     assert checked(tmp_path, make({"a.second": "yes", "a.pages": 128}))[0].way == 1
     found = checked(tmp_path, make({"a.second": "yes", "a.pages": 64}))
-    assert found[0].missing == ("way 1: a.best is unknown: blocked: policy",
-                                "way 2: a.pages is 64, wanted 128")
+    assert found[0].missing == ("way 1: a.best: not known: nobody asked",
+                                "way 2: a.pages=128: no: is 64, wanted 128")
+    assert found[0].answer.word == "not known"
     assert list(found[1].lines())[-1].strip() == "instead: a plain ring"
+
+
+YES, WRONG = {"verdict": "yes"}, {"verdict": "broken", "reason": "seen 3"}
+REFUSED, BARRED = {"verdict": "no", "reason": "EINVAL"}, {"verdict": "blocked", "reason": "EACCES: paranoid"}
+ABSENT, LOST = {"verdict": "absent", "reason": "no PMU"}, {"verdict": "unknown", "reason": "a time-out"}
+LEFT_OUT = {"verdict": "blocked", "reason": "would disturb all; runs only with --may-disturb"}
+HAZARD = {"verdict": "hazard", "reason": "may hang; runs only with --hazards"}
+
+
+def result_of(points: dict[str, Any], level: str = "2", persona: str = "user") -> dict[str, Any]:
+    return {"identity": {"arch": "x86_64", "release": "6.1"}, "environment": {"paranoid": level}, "personas": {
+        persona: {"environment": {}, "probes": {"a.b": {"status": "done", "points": points, "facts": {"n": 3}}}}}}
+
+
+@pytest.mark.parametrize(("point", "word", "why"), [
+    (YES, "yes", ""), (REFUSED, "no", "EINVAL"), (WRONG, "no", "broken: seen 3"),
+    (BARRED, "blocked", "EACCES: paranoid"), (ABSENT, "not known", "was not there: no PMU"),
+    (LOST, "not known", "nobody could tell: a time-out"), (HAZARD, "not known", "nobody asked: may hang; "
+     "runs only with --hazards"), (LEFT_OUT, "not known", "nobody asked: would disturb all; runs only with "
+                                   "--may-disturb"), (None, "not known", "nobody asked")])
+def test_an_answer_has_one_of_four_words(point: Any, word: str, why: str) -> None:
+    source = asked.of_results("r", [result_of({"c": point} if point else {})])
+    assert source.said("a.b.c", "user", "2") == Said(word, why)
+    assert source.said("a.b.c", "root", "2") == Said("not known", "nobody asked as root")
+    assert source.said("a.b.c", "user", "1") == Said(
+        "not known", "nobody asked at perf_event_paranoid=1; asked at 2")
+
+
+def test_a_fact_that_has_another_value_is_no_and_one_that_is_not_there_not_known() -> None:
+    source = asked.of_results("r", [result_of({})])
+    assert [source.said(key, "user", "2").word for key in ("a.b.n=3", "a.b.n=4", "a.b.m=1")] == [
+        "yes", "no", "not known"]
+
+
+@pytest.mark.parametrize(("points", "any_", "word"), [
+    ((YES, REFUSED), [["a.b.c"], ["a.b.d"]], "yes"), ((YES, REFUSED), [["a.b.c", "a.b.d"]], "no"),
+    ((BARRED, REFUSED), [["a.b.c"], ["a.b.d"]], "blocked"), ((BARRED, ABSENT), [["a.b.c"], ["a.b.d"]], "not known"),
+    ((BARRED, ABSENT), [["a.b.c", "a.b.d"]], "blocked"), ((YES, LOST), [["a.b.c", "a.b.d"]], "not known")])
+def test_ways_are_the_best_and_their_keys_the_worst(points: tuple[Any, Any], any_: Any, word: str) -> None:
+    source = asked.of_results("r", [result_of(dict(zip("cd", points)))])
+    need = requirements.Need("x", tuple(map(tuple, any_)))
+    wanted = requirements.Requirements("w", "user", (need,))
+    found = requirements.check(wanted, lambda key: source.said(key, "user", "2"))
+    assert found[0].answer.word == requirements.status(found) == word
+    assert next(found[0].lines()).startswith(f"{word:10} x")
+
+
+def test_what_stands_in_is_told_and_makes_no_yes() -> None:
+    source = asked.of_results("r", [result_of({"c": BARRED, "d": YES})])
+    need = requirements.Need("x", (("a.b.c",),), otherwise="a sum", instead=(("a.b.d",),))
+    found = requirements.check(requirements.Requirements("w", "user", (need,)),
+                               lambda key: source.said(key, "user", "2"))
+    assert (found[0].answer.word, found[0].instead) == ("blocked", "a sum; yes there: a.b.d")
+
+
+def test_a_profile_without_the_persona_knows_nothing_of_it(tmp_path: Path) -> None:
+    """What root was told is no answer to a user."""
+    bare = make({"a.best": "yes"}) | {"personas": {}}
+    found = checked(tmp_path, bare)[0]
+    assert (found.answer.word, found.missing[0]) == ("not known", "way 1: a.best: not known: nobody asked as user")
 
 
 @pytest.mark.parametrize("source", [
@@ -99,20 +164,76 @@ def test_wrong_requirements_are_refused(tmp_path: Path, source: str) -> None:
         requirements.read(tmp_path / "need.toml")
 
 
-def test_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    names = []
-    for name, profile in (("a", make({"a.best": "yes", "a.b": "yes"})), ("b", make({"a.b": "no"}))):
-        names.append(str(tmp_path / f"{name}.json"))
-        Path(names[-1]).write_text(text.dump_json(profile), encoding="utf-8")
-    (tmp_path / "need.toml").write_text(REQUIREMENTS, encoding="utf-8")
-    need = str(tmp_path / "need.toml")
-    assert verbs.main(["profile", "check", need, names[0]]) == 0
-    assert "yes      samples: a.best" in capsys.readouterr().out
-    assert verbs.main(["profile", "check", need, *names, "--json"]) == 1
-    assert [each["needs"][0]["met"] for each in json.loads(capsys.readouterr().out)] == [True, False]
-    assert verbs.main(["profile", "merge", *names]) == 0
-    said = capsys.readouterr()
-    assert json.loads(said.out)["kernel"] == {} and "left out: user a.b: " in said.err
+def test_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str],
+                          monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    kernels = {"a": {"a.best": "yes", "a.b": "yes", "perm.level_file.paranoid": 2}, "b": {"a.b": "no"},
+               "c": {"a.best": "no", "a.second": "no"}}
+    names = [f"{name}.json" for name in kernels]
+    for name, kernel in kernels.items():
+        Path(f"{name}.json").write_text(text.dump_json(make(kernel)), encoding="utf-8")
+    Path("need.toml").write_text(REQUIREMENTS, encoding="utf-8")
+    assert verbs.main(["profile", "check", "need.toml", names[0]]) == 0
+    said = capsys.readouterr().out
+    assert said.startswith("profiler, as user at perf_event_paranoid=2, on a.json (Linux 6.1, x86_64):")
+    assert "yes        samples: a.best" in said and "not known  a recorder (optional)" in said
+    statuses = {name: verbs.main(["profile", "check", "need.toml", name]) for name in names}
+    assert list(statuses.values()) == [0, 4, 1]
+    assert verbs.main(["profile", "check", "need.toml", *names[:2]]) == 4
+    capsys.readouterr()
+    assert verbs.main(["profile", "check", "need.toml", *names, "--json"]) == 1
+    told = json.loads(capsys.readouterr().out)
+    assert [each["needs"][0]["met"] for each in told] == [True, False, False]
+    assert [(each["answer"], each["persona"], each["level"]) for each in told] == [
+        ("yes", "user", "2"), ("not known", "user", "none"), ("no", "user", "none")]
+    assert verbs.main(["profile", "merge", *names[:2]]) == 0
+    said_ = capsys.readouterr()
+    assert json.loads(said_.out)["kernel"] == {} and "left out: user a.b: " in said_.err
+
+
+@pytest.fixture
+def row(tmp_path: Path, make_run: MakeRun, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A tree with one row that ships."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "matrix").mkdir()
+    made = make_run(name="matrix/amd64-6.1")
+    assert verbs.main(["result", "--quiet", str(made)]) == 0
+    answers.write(tmp_path / "matrix")
+    Path("need.toml").write_text('format = 1\npersona = "root"\n[[need]]\nwhat = "x"\nany = '
+                                 '[["ring.write_backward.newest", "ring.write_backward.max_pages=128"]]\n')
+
+
+@pytest.mark.parametrize(("more", "status", "said"), [
+    ([], 0, ""), (["--persona", "rot"], 2, "there are: root perfmon user seccomp same; did you mean root?"),
+    (["--persona", "seccomp"], 4, ""), (["--level", "1"], 4, ""), (["--level", "two"], 2, "no level of perf_event"),
+    (["--level", "22"], 2, "did you mean 2?")])
+def test_words_that_nobody_knows_are_misuse(row: None, more: list[str], status: int, said: str,
+                                            capsys: pytest.CaptureFixture[str]) -> None:
+    assert verbs.main(["check", "need.toml", "amd64-6.1", *more]) == status
+    assert said in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("old", "new", "said"), [
+    ("newest", "newset", "no point or fact 'ring.write_backward.newset'; did you mean ring.write_backward.newest?"),
+    ('"root"', '"usr"', "did you mean user?")])
+def test_a_misspelt_requirement_is_misuse(row: None, old: str, new: str, said: str,
+                                          capsys: pytest.CaptureFixture[str]) -> None:
+    need = Path("need.toml")
+    need.write_text(need.read_text().replace(old, new))
+    assert verbs.main(["check", "need.toml", "amd64-6.1"]) == 2
+    assert said in capsys.readouterr().err
+
+
+def test_a_misspelt_row_is_misuse(row: None, capsys: pytest.CaptureFixture[str]) -> None:
+    assert verbs.main(["check", "need.toml", "amd64-6.2"]) == 2
+    assert "no answers of that name ship; did you mean amd64-6.1?" in capsys.readouterr().err
+
+
+def test_the_help_tells_the_exit_statuses(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        verbs.main(["profile", "check", "--help"])
+    said = " ".join(capsys.readouterr().out.split())
+    assert "0 all of it is yes; 4 all of it is yes or not known; 1 some is neither; 2 a word" in said
 
 
 def test_versions_tell_what_changed(monkeypatch: pytest.MonkeyPatch) -> None:

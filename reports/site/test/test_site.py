@@ -104,6 +104,15 @@ def test_downloads_are_what_they_say(built: Path) -> None:
                 if re.search('(^|,)"[=+@-]', line)]
 
 
+def test_what_a_program_can_do_has_four_words(built: Path) -> None:
+    """Nobody asked these kernels what the wishes need: that is no "no"; and persona and level are named."""
+    for page in (built / "kernel").glob("*.html"):
+        said = page.read_text(encoding="utf-8").partition('id="wishes"')[2].partition("</table>")[0]
+        assert "wishes, as persona user at perf_event_paranoid=2: yes, no, blocked" in said
+        assert said.count('<span class="v unknown">not known</span>') == said.count('<th scope="row">') > 10
+        assert 'class="v no"' not in said
+
+
 def test_the_whole_database_goes_with_the_site(built: Path) -> None:
     with connect.reading(connect.open_engine(str(built / "data/results.db"))) as connection:
         there = {column.result.digest for column in matrix.load(connection).columns}

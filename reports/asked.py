@@ -1,0 +1,184 @@
+# SPDX-License-Identifier: MIT
+"""Who is asked whether something works: a row that ships, a result, or a profile.
+
+Each answers for a persona at a level of perf_event_paranoid, in the words of plain.py. A profile knows
+least: it has no reasons, and what it does not hold may have been blocked, absent or never asked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from reports import answers, expect, personas, plain, profile as profiles, result, schema, shipped, speak, text
+from reports.plain import Said
+from reports.profile import Value
+from reports.sheet import LEVEL_WORD, ONE, Sheet, level_of
+from reports.speak import Misused
+
+LEVELS = ("-1", "0", "1", "2", "3", "4")
+USUAL = "2"             # the level of a kernel that nobody has changed
+SYNTHETIC = "of a synthetic PMU, which says nothing of any CPU"
+OF_LEVEL = "perm.level_file.paranoid"   # the fact by which a profile tells its level
+
+Point = dict[str, Any]
+
+
+@dataclass
+class View:
+    """What one persona at one level was told: points and facts by their keys."""
+    points: Mapping[str, Said]
+    facts: Mapping[str, Value]
+
+
+@dataclass
+class Source:
+    """One that can be asked."""
+    name: str
+    about: str                                      # release, architecture
+    views: dict[tuple[str, str], View]              # persona, level
+    synthetic: frozenset[str] = frozenset()         # keys that only a PMU of our own answers
+    known: set[str] = field(default_factory=set)    # keys it was asked
+
+    @property
+    def levels(self) -> list[str]:
+        return list(dict.fromkeys(level for _persona, level in self.views))
+
+    @property
+    def personas(self) -> list[str]:
+        return personas.in_order({persona for persona, _level in self.views})
+
+    def level(self, wanted: str = "") -> str:
+        """The level that is meant: the wanted one, or else the usual one, or else the first."""
+        return wanted or (USUAL if USUAL in self.levels else next(iter(self.levels), ONE))
+
+    def why_not(self, persona: str, level: str) -> str:
+        """Why there is no answer for a persona at a level, or ''."""
+        if (persona, level) in self.views:
+            return ""
+        if persona not in self.personas:
+            return f"nobody asked as {persona}"
+        return f"nobody asked at {at(level)}; asked at {', '.join(self.levels)}"
+
+    def said(self, wanted: str, persona: str, level: str) -> Said:
+        """What is said of a key, or of a fact that is to have a value: key=value."""
+        why = self.why_not(persona, level)
+        if why:
+            return Said(plain.UNKNOWN, why)
+        view = self.views[persona, level]
+        key, equals, want = wanted.partition("=")
+        if equals or key in view.facts:
+            return _fact(view.facts.get(key), want or plain.YES)
+        found = view.points.get(key, Said(plain.UNKNOWN, "nobody asked"))
+        if key in self.synthetic and found.word != plain.UNKNOWN:
+            return Said(found.word, f"{found.why} ({SYNTHETIC})".strip())
+        return found
+
+
+def at(level: str) -> str:
+    """The words for a level."""
+    return "a level that is not told" if level == ONE else f"perf_event_paranoid={level}"
+
+
+def _fact(value: Value | None, want: str) -> Said:
+    if value is None:
+        return Said(plain.UNKNOWN, "nobody could tell")
+    have = {True: "true", False: "false"}[value] if isinstance(value, bool) else str(value)
+    return Said(plain.YES) if have == want else Said(plain.NO, f"is {have}, wanted {want}")
+
+
+def _about(identity: dict[str, Any]) -> str:
+    return text.clean(f"Linux {identity['release']}, {identity['arch']}", 200)
+
+
+def _views(made: dict[str, Any]) -> dict[str, View]:
+    found = {}
+    for persona, part in made["personas"].items():
+        points = {f"{probe}.{name}": plain.of_point(point) for probe, record in part["probes"].items()
+                  for name, point in record["points"].items() if not point.get("undeclared")}
+        facts = {f"{probe}.{name}": value for probe, record in part["probes"].items()
+                 for name, value in record["facts"].items()}
+        found[persona] = View(points, facts)
+    return found
+
+
+def of_results(name: str, results: list[dict[str, Any]]) -> Source:
+    """The results of a machine, one for each level."""
+    views = {(persona, level_of(made)): view for made in results for persona, view in _views(made).items()}
+    known = {key for view in views.values() for key in (*view.points, *view.facts)}
+    return Source(name, _about(results[0]["identity"]), views, known=known)
+
+
+def of_sheet(name: str, sheet: Sheet) -> Source:
+    """A row that ships."""
+    made = of_results(name, list(sheet.levels.values()))
+    if sheet.synthetic:
+        made.synthetic = frozenset(shipped.of_hardware(answers.questions()))
+        made.about += ", with a synthetic PMU"
+    return made
+
+
+def of_profile(name: str, made: dict[str, Any]) -> Source:
+    """A profile, for the personas that it tells of."""
+    level = str(made["kernel"].get(OF_LEVEL, ONE))
+    views = {}
+    for persona, own in made["personas"].items():
+        found: dict[str, Value] = made["kernel"] | own
+        points = {key: _verdict(str(value)) for key, value in found.items() if _is_verdict(value)}
+        facts = {key: value for key, value in found.items() if not _is_verdict(value)}
+        views[persona, level if LEVEL_WORD.fullmatch(level) else ONE] = View(points, facts)
+    return Source(name, _about(made["identity"]), views)
+
+
+def _is_verdict(value: Value) -> bool:
+    return isinstance(value, str) and value in profiles.KEPT
+
+
+def _verdict(word: str) -> Said:
+    reasons = {"hazard": "known to hang or crash some kernels", "blocked": "by policy; the profile does not tell "
+               "by what, a result does"}
+    return plain.of_point({"verdict": word, "reason": reasons.get(word, "as the profile says")})
+
+
+def loaded(path: Path) -> tuple[dict[str, Any], Source]:
+    """The profile of a row that ships, by its name, of a result or of a profile; and whom to ask."""
+    if not path.exists():
+        if str(path) not in answers.names():
+            near = speak.near(str(path), answers.names())
+            raise Misused(text.clean(f"{path}: no such file, and no answers of that name ship{near}", 300))
+        sheet = answers.load(str(path))
+        return profiles.derive(sheet.one), of_sheet(str(path), sheet)
+    if path.is_file():
+        value = text.load_json(path)
+        if schema.kind_of(value) == "profile":
+            made = schema.require("profile", value, path.name)
+            return made, of_profile(str(path), made)
+    found = result.load(path, expect.read(expect.FOLDER))
+    return profiles.derive(found), of_results(str(path), [found])
+
+
+# --------------------------------------------------------------------------- what may be asked at all
+
+def require_persona(persona: str, source: Source) -> None:
+    """Raises Misused where nobody is called that."""
+    known = personas.in_order({*personas.names(), *source.personas})
+    if persona not in known:
+        raise Misused(speak.among("persona", persona, known))
+
+
+def require_level(level: str) -> None:
+    """Raises Misused for what is no level of perf_event_paranoid."""
+    if level not in LEVELS:
+        raise Misused(speak.among("level of perf_event_paranoid", level, LEVELS))
+
+
+def require_keys(wanted: list[str], source: Source) -> None:
+    """Raises Misused for keys that no catalogue has: that of the answers that ship, and what the source was
+    asked. Where neither tells, nothing can be said."""
+    known = answers.keys(answers.questions()) | source.known
+    strange = [key for key in (each.partition("=")[0] for each in wanted) if key not in known] if known else []
+    if strange:
+        raise Misused("; ".join(f"no point or fact '{text.clean(key, 120)}'{speak.near(key, known)}"
+                                for key in dict.fromkeys(strange)))
