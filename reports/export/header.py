@@ -1,8 +1,11 @@
 # SPDX-License-Identifier: MIT
 """A C header of macros: what a profile knows for certain, for code that is built for one kernel.
 
-A point is 1 or 0, so that `#if PM_RING_WRITE_BACKWARD_NEWEST_FIRST` works; a point that is unknown has no
-macro. Facts are numbers or texts.
+A point is 1 where it works and 0 where the kernel refuses it or does it wrong, so that
+`#if PM_RING_WRITE_BACKWARD_NEWEST_FIRST` works. What is unknown, blocked or a hazard is neither: it has no such
+macro, and a hazard or a blocked point has its _VERDICT alone. PM_PROFILE_PERSONA says for whom all that holds, at
+PM_PROFILE_LEVEL of perf_event_paranoid; without a persona it is what every persona that could tell agrees on.
+Facts are numbers or texts.
 """
 
 from __future__ import annotations
@@ -13,6 +16,7 @@ from typing import Any
 
 from reports import merge, profile, text, wordlist
 from reports.export.common import Options, Result, title
+from reports.sheet import level_of
 from reports.text import Unusable
 
 SUFFIX = "h"
@@ -33,7 +37,7 @@ def _literal(value: str) -> str:
 
 
 def _value(value: Any) -> str:
-    if value in wordlist.OF_KERNEL:
+    if value in wordlist.CONCLUSIVE:
         return "1" if value == "yes" else "0"
     if isinstance(value, bool):
         return str(int(value))
@@ -49,10 +53,16 @@ def _macros(found: dict[str, Any], prefix: str) -> Iterator[str]:
         if name in seen:
             raise Unusable(f"{key} and {seen[name]} would both be {name}")
         seen[name] = key
-        if value != "blocked":
+        if value not in wordlist.EVERY or value in wordlist.CONCLUSIVE:
             yield f"#define {name} {_value(value)}"
-            if value in wordlist.OF_KERNEL:
-                yield f'#define {name}_VERDICT "{value}"'
+        if value in wordlist.EVERY:
+            yield f'#define {name}_VERDICT "{value}"'
+
+
+def _level(results: Sequence[Result]) -> str:
+    """The level at which all results were asked, or that they differ."""
+    levels = {level_of(each) for each in results}
+    return levels.pop() if len(levels) == 1 else "several"
 
 
 def write(results: Sequence[Result], options: Options) -> str:
@@ -61,11 +71,13 @@ def write(results: Sequence[Result], options: Options) -> str:
         raise Unusable("a prefix is a C identifier of at most 40 characters")
     made, conflicts = merge.merge([(title(each), profile.derive(each)) for each in results])
     found = merge.view(made, options.persona) if options.persona else made["kernel"]
-    guard = macro(options.prefix, "profile_h")
+    guard, guard_of = macro(options.prefix, "profile_h"), macro(options.prefix, "profile")
     names = "; ".join(title(each) for each in results)[:400]
     about = text.clean(names).encode("ascii", "backslashreplace").decode().replace("*/", "* /")
     about = about.replace("\\", "/").replace("??", "? ?")
     lines = [f"/* {len(results)} result(s): {about}", f" * {len(conflicts)} points differ between them. */",
-             f"#ifndef {guard}", f"#define {guard}", "", *_macros(found, options.prefix), "",
+             f"#ifndef {guard}", f"#define {guard}", "",
+             f"#define {guard_of}_PERSONA {_literal(options.persona or 'any')}",
+             f"#define {guard_of}_LEVEL {_literal(_level(results))}", "", *_macros(found, options.prefix), "",
              f"#endif /* {guard} */"]
     return "\n".join(lines) + "\n"

@@ -107,6 +107,19 @@ def test_the_macros_say_what_the_profile_says() -> None:
     assert "#define MY_RING_ONE_WORKS 1" in written("header", prefix="MY_")
 
 
+def test_a_header_says_for_whom_and_a_hazard_is_no_refusal() -> None:
+    made = make()
+    for part in made["personas"].values():
+        part["probes"]["ring.one"]["points"]["works"] = {"verdict": "hazard", "reason": "may hang"}
+    header = written("header", made)
+    assert '#define PM_PROFILE_PERSONA "any"\n#define PM_PROFILE_LEVEL "' in header
+    assert '#define PM_RING_ONE_WORKS_VERDICT "hazard"\n' in header and "PM_RING_ONE_WORKS 0" not in header
+    made["personas"]["user"]["probes"]["ring.one"]["points"]["lacks"] = {"verdict": "blocked", "reason": "paranoid"}
+    header = written("header", made, persona="user")
+    assert '#define PM_PROFILE_PERSONA "user"\n' in header
+    assert '#define PM_RING_ONE_LACKS_VERDICT "blocked"\n' in header and "PM_RING_ONE_LACKS 0" not in header
+
+
 def test_a_header_of_several_has_what_they_share() -> None:
     other = make()
     other["personas"]["root"]["probes"]["ring.one"]["points"]["works"] = {"verdict": "no", "reason": "x"}
