@@ -65,6 +65,13 @@ def keys(declared: Catalogue) -> set[str]:
     return {f"{probe.id}.{item.name}" for probe in declared.probes.values() for item in probe.items}
 
 
+def judged(made: dict[str, Any], declared: Catalogue, expected: expect.Expectations) -> dict[str, Any]:
+    """A result of a sheet with what is unexpected in it and what is news: expectations are no part of it."""
+    found = expect.compare(made, declared, expected)
+    whole = made | {"unexpected": found.unexpected} | ({"news": found.news} if found.news else {})
+    return whole | {"id": result.content_id(whole)}
+
+
 # ------------------------------------------------------------------------- a run becomes answers
 
 def _results(row: Path) -> list[dict[str, Any]]:

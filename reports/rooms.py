@@ -126,8 +126,11 @@ def arguments(verb: Any) -> None:
     made.add_argument("abi", type=Path, metavar="ABI", help="the library's header, or as HEADER")
     made.add_argument("header", type=Path, metavar="HEADER",
                       help="perf_event.h, a kernel tree, or a folder of headers such as /usr/include")
-    made = verb("site", "the compatibility site of a database: static pages")
+    made = verb("site", "the compatibility site: static pages of a database, or of the answers that ship")
     made.add_argument("folder", type=Path, metavar="OUT", help="folder that is made, or replaced")
+    made.add_argument("--shipped", action="store_true",
+                      help="of the answers that ship; so where there is no database, too")
+    made.set_defaults(usual_db=DATABASE)
     add_usage(made)
     add_database(made)
     add_filters(made)

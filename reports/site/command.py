@@ -6,20 +6,34 @@ from __future__ import annotations
 import argparse
 import sys
 import time
-from contextlib import nullcontext
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
+from pathlib import Path
 
 from rich.status import Status
+from sqlalchemy.engine import Engine
 
-from reports import speak, terminal, text
-from reports.database import command, connect, usage
+from reports import answers, speak, terminal, text
+from reports.database import command, connect, ship, usage
 from reports.site import build, model
 from reports.text import Unusable
 
 
+@contextmanager
+def _engine(args: argparse.Namespace) -> Iterator[Engine]:
+    """The database that is meant; where there is none, or with --shipped, the answers that ship."""
+    if not args.shipped and (args.db != args.usual_db or connect.is_server(args.db) or Path(args.db).is_file()):
+        yield connect.open_engine(args.db)
+        return
+    with ship.engine() as found:
+        speak.error(f"of the answers that ship: {text.count(len(answers.names()), 'row')}")
+        yield found
+
+
 def work(args: argparse.Namespace) -> int:
-    """Build the site of a database."""
+    """Build the site of a database, or of the answers that ship."""
     began = time.monotonic()
-    with connect.reading(connect.open_engine(args.db)) as connection, \
+    with _engine(args) as engine, connect.reading(engine) as connection, \
             Status("reading", console=terminal.console(stderr=True)) if sys.stderr.isatty() \
             else nullcontext() as status:
         site = model.load(connection, command.wanted(args))
