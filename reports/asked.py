@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from reports import answers, expect, personas, plain, profile as profiles, result, schema, shipped, speak, text
+from reports import answers, expect, personas, plain, profile as profiles, result, schema, shipped, speak, systems, text
 from reports.plain import Said
 from reports.profile import Value
 from reports.sheet import LEVEL_WORD, ONE, Sheet, level_of
@@ -22,8 +22,12 @@ LEVELS = ("-1", "0", "1", "2", "3", "4")
 USUAL = "2"             # the level of a kernel that nobody has changed
 SYNTHETIC = "of a synthetic PMU, which says nothing of any CPU"
 OF_LEVEL = "perm.level_file.paranoid"   # the fact by which a profile tells its level
-
-Point = dict[str, Any]
+# Facts that tell what a level answers to a user-mode event of somebody without privileges.
+CLOSES = "perm.levels.{who}_at_{level}"
+NOBODY = {"user": "nobody"}
+REFUSALS = {"EACCES", "EPERM"}
+# Of these areas not every point opens an event, and of this probe each does.
+WITHOUT_EVENTS, WITH_EVENTS = ("perm.", "proc."), "perm.available."
 
 
 @dataclass
@@ -62,18 +66,36 @@ class Source:
             return f"nobody asked as {persona}"
         return f"nobody asked at {at(level)}; asked at {', '.join(self.levels)}"
 
+    def closed(self, persona: str, level: str) -> str:
+        """Why a level that nobody was asked at refuses all events to a persona, where the points of the
+        levels found that it does; or ''."""
+        key = CLOSES.format(who=NOBODY.get(persona, persona), level=level)
+        found = {str(view.facts[key]) for view in self.views.values() if key in view.facts}
+        return f"perf_event_paranoid={level} refuses every event to {persona} ({key} is {found.pop()})" \
+            if len(found) == 1 and found <= REFUSALS else ""
+
+    def at_once(self, persona: str, level: str) -> str:
+        """What is to be said of all points at once, or ''."""
+        return self.closed(persona, level) or self.why_not(persona, level) if (persona, level) not in self.views else ""
+
+    def tells(self, persona: str, level: str) -> bool:
+        """Whether anything is known of a persona at a level."""
+        return (persona, level) in self.views or bool(self.closed(persona, level))
+
     def said(self, wanted: str, persona: str, level: str) -> Said:
         """What is said of a key, or of a fact that is to have a value: key=value."""
+        key, equals, want = wanted.partition("=")
         why = self.why_not(persona, level)
         if why:
-            return Said(plain.UNKNOWN, why)
+            opens = key.startswith(WITH_EVENTS) or not key.startswith(WITHOUT_EVENTS)
+            closed = self.closed(persona, level) if opens else ""
+            return Said(plain.BLOCKED, closed) if closed else Said(plain.UNKNOWN, why)
         view = self.views[persona, level]
-        key, equals, want = wanted.partition("=")
         if equals or key in view.facts:
             return _fact(view.facts.get(key), want or plain.YES)
         found = view.points.get(key, Said(plain.UNKNOWN, "nobody asked"))
         if key in self.synthetic and found.word != plain.UNKNOWN:
-            return Said(found.word, f"{found.why} ({SYNTHETIC})".strip())
+            return Said(found.word, f"{found.why} ({SYNTHETIC})" if found.why else SYNTHETIC)
         return found
 
 
@@ -142,14 +164,19 @@ def _verdict(word: str) -> Said:
     return plain.of_point({"verdict": word, "reason": reasons.get(word, "as the profile says")})
 
 
+def _named(name: str) -> tuple[dict[str, Any], Source]:
+    """The row that ships under a name. Raises Misused."""
+    if name not in answers.names():
+        near = speak.near(name, [*answers.names(), *systems.read()])
+        raise Misused(text.clean(f"{name}: no such file, and no answers of that name ship{near}", 300))
+    sheet = answers.load(name)
+    return profiles.derive(sheet.one), of_sheet(name, sheet)
+
+
 def loaded(path: Path) -> tuple[dict[str, Any], Source]:
     """The profile of a row that ships, by its name, of a result or of a profile; and whom to ask."""
     if not path.exists():
-        if str(path) not in answers.names():
-            near = speak.near(str(path), answers.names())
-            raise Misused(text.clean(f"{path}: no such file, and no answers of that name ship{near}", 300))
-        sheet = answers.load(str(path))
-        return profiles.derive(sheet.one), of_sheet(str(path), sheet)
+        return _named(str(path))
     if path.is_file():
         value = text.load_json(path)
         if schema.kind_of(value) == "profile":
@@ -157,6 +184,23 @@ def loaded(path: Path) -> tuple[dict[str, Any], Source]:
             return made, of_profile(str(path), made)
     found = result.load(path, expect.read(expect.FOLDER))
     return profiles.derive(found), of_results(str(path), [found])
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What was named: whom to ask, what is to be said before, and the level that is usual there."""
+    sources: list[Source]
+    about: tuple[str, ...] = ()
+    level: str = ""
+
+
+def named(path: Path) -> Asked:
+    """A row, a result, a profile, or a system by the name that people use. Raises Unusable."""
+    system = None if path.exists() or str(path) in answers.names() else systems.find(str(path))
+    if system is None:
+        return Asked([loaded(path)[1]])
+    rows = [_named(row)[1] for row in systems.asked(*system)]
+    return Asked(rows, tuple(systems.about(*system)), system[0].level)
 
 
 # --------------------------------------------------------------------------- what may be asked at all

@@ -144,7 +144,7 @@ def _check_arguments(verb: Any) -> None:
                    "3 a file that cannot be used. Of several kernels, 1 goes before 4.")
     made.add_argument("requirements", type=Path, help="TOML; reports/requirements.py has an example")
     made.add_argument("profile", type=Path, nargs="+", metavar="WHERE",
-                      help="row that ships, result, result directory or profile")
+                      help="row that ships, system (debian-12, android-13:arm64, wsl2...), result, or profile")
     made.add_argument("--persona", default="", help="as whom; else as the requirements say, or as user")
     made.add_argument("--level", default="", metavar="N",
                       help="perf_event_paranoid, -1 to 4; else 2 where that was asked")

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -105,13 +105,13 @@ def history(args: argparse.Namespace) -> int:
     return OK
 
 
-def _persona_and_level(args: argparse.Namespace, wanted: Requirements, source: Source) -> tuple[str, str]:
-    """As whom and at which level is asked. Raises Misused for words that nobody knows."""
-    persona = args.persona or wanted.persona
-    asked.require_persona(persona, source)
-    if args.level:
-        asked.require_level(args.level)
-    return persona, source.level(args.level)
+def _level(asked_for: str, usual: str, source: Source, persona: str) -> tuple[str, str]:
+    """The level to answer at, and what is to be said of it."""
+    level = source.level(asked_for or usual)
+    if usual and not asked_for and not source.tells(persona, usual):
+        return source.level(), f"nobody asked this row at {asked.at(usual)}; what follows holds at {source.level()}"
+    there = source.at_once(persona, level)
+    return level, f"{there}; --level {source.level()} tells what holds at that" if there and persona in source.personas else there
 
 
 def _as_json(found: Sequence[Finding]) -> list[dict[str, Any]]:
@@ -119,24 +119,35 @@ def _as_json(found: Sequence[Finding]) -> list[dict[str, Any]]:
              "missing": list(each.missing), "instead": "" if each.met else each.instead} for each in found]
 
 
-def check(args: argparse.Namespace) -> int:
-    """Hold requirements against rows that ship, results or profiles; the exit status tells what became of all
-    that is required."""
-    wanted = requirements.read(args.requirements)
-    told, words = [], []
-    for path in args.profile:
-        source = asked.loaded(path)[1]
-        persona, level = _persona_and_level(args, wanted, source)
+def _answered(args: argparse.Namespace, wanted: Requirements, path: Path) -> Iterator[dict[str, Any]]:
+    """What each row, result or profile says that a name stands for; printed, unless as JSON."""
+    there = asked.named(path)
+    persona = args.persona or wanted.persona
+    lines = list(there.about)
+    for source in there.sources:
+        asked.require_persona(persona, source)
         asked.require_keys(requirements.keys(wanted), source)
+        level, note = _level(args.level, there.level, source, persona)
         found = requirements.check(wanted, lambda key: source.said(key, persona, level))
-        words.append(requirements.status(found))
-        told.append({"profile": text.clean(str(path)), "about": source.about, "persona": persona, "level": level,
-                     "answer": words[-1], "needs": _as_json(found)})
+        mark, most = not all(each.need.optional for each in found), 1 if source.at_once(persona, level) else None
+        lines += [f"{wanted.name}, as {persona} at {asked.at(level)}, on {source.name} ({source.about}):",
+                  *filter(None, [note and f"  {note}"]),
+                  *(f"  {line}" for each in found for line in [*each.lines(mark)][:most])]
         if not args.json:
-            print(text.clean(f"{wanted.name}, as {persona} at {asked.at(level)}, on {source.name} ({source.about}):"))
-            mark = not all(each.need.optional for each in found)
-            for line in (line for each in found for line in each.lines(mark)):
-                print(text.clean(f"  {line}", 2000))
+            print("\n".join(text.clean(line, 2000) for line in lines))
+        yield {"profile": text.clean(str(path)), "row": source.name, "about": source.about, "persona": persona,
+               "level": level, "notes": [*there.about, *filter(None, [note])],
+               "answer": requirements.status(found), "needs": _as_json(found)}
+        lines = [""]
+
+
+def check(args: argparse.Namespace) -> int:
+    """Hold requirements against rows that ship, systems, results or profiles; the exit status tells what became
+    of all that is required."""
+    wanted = requirements.read(args.requirements)
+    if args.level:
+        asked.require_level(args.level)
+    told = [each for path in args.profile for each in _answered(args, wanted, path)]
     if args.json:
         sys.stdout.write(text.dump_json(told))
-    return min((STATUS[word] for word in words if STATUS[word] != OK), default=OK)
+    return min((STATUS[each["answer"]] for each in told if STATUS[each["answer"]] != OK), default=OK)

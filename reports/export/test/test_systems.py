@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: MIT
+"""Systems by the names that people use: whom they ask, at which level, and what is not known."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from reports import answers, asked, sheet, sheet_read, systems, verbs
+from reports.test.conftest import GOOD, MakeRun, ktap
+from reports.test.conftest import make_run as make_run
+from reports.text import Unusable
+
+ROWS = ("amd64-5.10", "amd64-6.1", "amd64-6.1-pmu", "amd64-6.12", "amd64-6.12-rt", "amd64-newest", "arm64-6.1")
+LEVELS = """
+id=perm.levels
+title=levels
+since=4.1
+fact=nobody_at_3 enum - answer
+"""
+TOLD = "TAP version 13\n1..1\n#:perfmodes: nobody_at_3=EACCES\nok 1 global.t\n"
+
+
+@pytest.mark.parametrize(("series", "arch", "rows"), [
+    ("6.1", "amd64", ["amd64-6.1"]), ("5.15", "amd64", ["amd64-5.10", "amd64-6.1"]),
+    ("6.8", "amd64", ["amd64-6.1", "amd64-6.12"]), ("3.10", "amd64", ["amd64-5.10"]),
+    ("9.1", "amd64", ["amd64-6.12"]), ("6.12", "arm64", ["arm64-6.1"]), ("6.1", "vax", [])])
+def test_a_series_is_answered_by_its_row_or_its_neighbours(series: str, arch: str, rows: list[str]) -> None:
+    assert systems.rows(series, arch, ROWS) == rows
+
+
+@pytest.mark.parametrize(("name", "found"), [
+    ("debian-12", ("debian-12", "amd64")), ("Debian12", ("debian-12", "amd64")),
+    ("debian-12:arm64", ("debian-12", "arm64")), ("android-13", ("android-13", "arm64")), ("debian-1", None)])
+def test_a_name_is_found_as_it_is_typed(name: str, found: tuple[str, str] | None) -> None:
+    system = systems.find(name)
+    assert (system and (system[0].name, system[1])) == found
+
+
+def test_each_entry_names_its_sources() -> None:
+    asked_for = {"ubuntu-22.04", "rhel-9", "debian-12", "android-13", "wsl2", "amazon-2023", "raspberry-pi-os"}
+    assert asked_for <= systems.read().keys()
+    for each in systems.read().values():
+        assert each.series and each.source and bool(each.level) == bool(each.level_source), each.name
+        assert not each.level or each.level in asked.LEVELS
+
+
+@pytest.mark.parametrize("source", ["", "format = 1", "format = 1\n[[system]]\nname = 3",
+                                    "format = 1\n[[system]]\nname = 'x'", "format = 1\nsystem = [1]"])
+def test_a_wrong_table_is_refused(source: str, tmp_path: Path) -> None:
+    (tmp_path / "systems.toml").write_text(source)
+    with pytest.raises(Unusable):
+        systems.read(tmp_path / "systems.toml")
+
+
+@pytest.fixture
+def tree(tmp_path: Path, make_run: MakeRun, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Two rows that ship. The points of the levels found that level 3 refuses all."""
+    from reports.test.conftest import CATALOGUE
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "matrix").mkdir()
+    catalogue = CATALOGUE.replace("id=sw.clock", LEVELS.strip() + "\npoint=t t\n\nid=sw.clock")
+    for series in ("5.10", "6.1"):
+        made = make_run({"root": {"ring.write_backward": ktap(GOOD), "perm.levels": ktap(TOLD)},
+                         "user": {"ring.write_backward": ktap(GOOD)}}, f"matrix/amd64-{series}", series + ".3",
+                        catalogue)
+        assert verbs.main(["result", "--quiet", str(made)]) == 0
+    answers.write(tmp_path / "matrix")
+    Path("need.toml").write_text('format = 1\n[[need]]\nwhat = "x"\nany = [["ring.write_backward.newest"]]\n')
+    return tmp_path
+
+
+@pytest.mark.parametrize(("words", "status", "said"), [
+    (["debian-12"], 1, ["as user at perf_event_paranoid=3, on amd64-6.1 (Linux 6.1.3, x86_64):\n"
+                        "  perf_event_paranoid=3 refuses every event to user (perm.levels.nobody_at_3 is EACCES); "
+                        "--level 2 tells what holds at that\n  blocked    x\n"]),
+    (["debian-12", "--level", "2"], 0, ["as user at perf_event_paranoid=2", "  yes        x: ring"]),
+    (["debian-12", "--level", "1"], 4, ["  nobody asked at perf_event_paranoid=1; asked at 2;", "  not known  x\n"]),
+    (["debian-12", "--persona", "root"], 0, ["nobody asked this row at perf_event_paranoid=3; what follows holds at 2"]),
+    (["rhel-9"], 0, ["no row of amd64 is Linux 5.14; its neighbours answer: amd64-5.10, amd64-6.1\n",
+                     "on amd64-5.10 (Linux 5.10.3", "on amd64-6.1 (Linux 6.1.3", "not known: what it has backported",
+                     "on the machine itself: ./run.sh doctor"]),
+    (["rhel-7"], 0, ["with which perf_event_paranoid it starts is not known here", "as user at perf_event_paranoid=2"]),
+    (["android-13"], 3, []), (["ubunto-22.04"], 2, [])])
+def test_a_system_is_answered_for(tree: Path, words: list[str], status: int, said: list[str],
+                                  capsys: pytest.CaptureFixture[str]) -> None:
+    assert verbs.main(["check", "need.toml", *words]) == status
+    told = capsys.readouterr()
+    assert all(each in told.out for each in said), told.out
+    assert {2: "did you mean ubuntu-22.04?", 3: "no answers of a plain kernel of arm64 ship; of: amd64"}.get(
+        status, "") in told.err
+
+
+def test_a_synthetic_pmu_is_marked(tree: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """What it answers is kept, and says so."""
+    for name in ("amd64-6.1",):
+        one = answers.load(name)
+        one.one["identity"]["pmu"] = "synthetic"
+        one.one["personas"]["user"]["probes"]["sw.clock"] = {       # which declares that it needs a PMU
+            "status": "done", "points": {"counts": {"verdict": "yes"}}, "facts": {}}
+        (answers.FOLDER / f"{name}.txt").write_text(sheet.write(one))
+    assert sheet_read.read(answers.FOLDER / "amd64-6.1.txt").synthetic
+    Path("need.toml").write_text('format = 1\n[[need]]\nwhat = "x"\nany = [["sw.clock.counts"]]\n')
+    assert verbs.main(["check", "need.toml", "amd64-6.1"]) == 0
+    assert f"yes        x: sw.clock.counts ({asked.SYNTHETIC})" in capsys.readouterr().out

@@ -1,0 +1,111 @@
+# SPDX-License-Identifier: MIT
+"""Systems by the names that people use: which rows answer for them, and what no row can tell.
+
+A name stands for the series of kernels that a system ships. Where a row is of that series, it answers;
+where none is, the nearest older and the nearest newer one do, each for itself. None of them is the
+system's own kernel, so what was backported or configured there is told by the machine alone.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from reports import answers, text
+from reports.text import Unusable
+
+TABLE = Path(__file__).resolve().parent / "data" / "systems.toml"
+ASK_IT = "on the machine itself: ./run.sh doctor (now), ./run.sh (all of it)"
+_FIELDS = {"name": str, "title": str, "arch": str, "series": list, "level": str, "source": str,
+           "level_source": str, "beware": str}
+_ROW = re.compile(r"([a-z0-9]+)-(\d+)\.(\d+)")      # rows of a plain kernel: no variant behind the series
+
+Series = tuple[int, int]
+
+
+@dataclass(frozen=True)
+class System:
+    """One entry of the table."""
+    name: str
+    title: str
+    series: tuple[str, ...]
+    source: str
+    arch: str = "amd64"
+    level: str = ""
+    level_source: str = ""
+    beware: str = ""
+
+
+def _entry(entry: Any) -> System:
+    if not isinstance(entry, dict) or any(not isinstance(value, _FIELDS.get(key, ())) for key, value in entry.items()):
+        raise Unusable(text.clean(f"{TABLE.name}: {entry}: not an entry", 300))
+    try:
+        return System(**entry | {"series": tuple(entry["series"])})
+    except (KeyError, TypeError) as error:
+        raise Unusable(text.clean(f"{TABLE.name}: {entry.get('name')}: {error}", 300)) from error
+
+
+@lru_cache(maxsize=4)
+def read(path: Path = TABLE) -> dict[str, System]:
+    """name -> system. Raises Unusable."""
+    value = text.load_toml(path)
+    if value.get("format") != 1 or not isinstance(value.get("system"), list):
+        raise Unusable(f"{path.name}: format = 1 and [[system]] are missing")
+    return {each.name: each for each in map(_entry, value["system"])}
+
+
+def find(name: str) -> tuple[System, str] | None:
+    """The system of a name, and the architecture that is asked for: NAME or NAME:ARCH."""
+    plain, _, arch = name.partition(":")
+    found = {key.replace("-", ""): each for key, each in read().items()}.get(plain.lower().replace("-", ""))
+    return (found, arch or found.arch) if found else None
+
+
+def _numbers(series: str) -> Series:
+    major, _, minor = series.partition(".")
+    return int(major), int(minor)
+
+
+def _plain(arch: str, names: Iterable[str]) -> dict[Series, str]:
+    """series -> the row of an architecture that is a plain kernel of it."""
+    found = ((match, name) for name in names if (match := _ROW.fullmatch(name)) and match[1] == arch)
+    return {(int(match[2]), int(match[3])): name for match, name in found}
+
+
+def rows(series: str, arch: str, names: Iterable[str]) -> list[str]:
+    """The row of a series, or its neighbours: the nearest older one and the nearest newer one."""
+    there, wanted = _plain(arch, names), _numbers(series)
+    if wanted in there:
+        return [there[wanted]]
+    older = max((each for each in there if each < wanted), default=None)
+    newer = min((each for each in there if each > wanted), default=None)
+    return [there[each] for each in (older, newer) if each]
+
+
+def asked(system: System, arch: str) -> list[str]:
+    """The rows that answer for a system. Raises Unusable where none ships."""
+    names = answers.names()
+    found = list(dict.fromkeys(row for series in system.series for row in rows(series, arch, names)))
+    if not found:
+        known = sorted({match[1] for name in names if (match := _ROW.fullmatch(name))})
+        raise Unusable(f"{system.name}: no answers of a plain kernel of {text.clean(arch, 40)} ship; of: {' '.join(known)}")
+    return found
+
+
+def about(system: System, arch: str) -> Iterator[str]:
+    """What is known of a system, what is not, and who knows it."""
+    yield f"{system.name}: {system.title}: Linux {' or '.join(system.series)} ({system.source})"
+    for series in system.series:
+        found = rows(series, arch, answers.names())
+        if found and f"{arch}-{series}" not in found:
+            yield f"  no row of {arch} is Linux {series}; its neighbours answer: {', '.join(found)}"
+    if system.level:
+        yield f"  it starts with perf_event_paranoid={system.level} ({system.level_source})"
+    else:
+        yield "  with which perf_event_paranoid it starts is not known here"
+    beware = f"; {system.beware}" if system.beware else ""
+    yield f"  not known: what it has backported and how it was configured{beware}; {ASK_IT}"
