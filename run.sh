@@ -6,7 +6,7 @@
 #        ./run.sh kernels NAME...       probe kernels in QEMU (./run.sh kernels --help)
 #        ./run.sh device TAG...|ssh:HOST   probe devices (./run.sh device --help)
 #        ./run.sh doctor [--json]       what works here, and who refuses the rest (doctor --help);
-#                                       --as PROFILE: what a program could do on that machine
+#                                       --as debian-12: what a program could do there
 #        ./run.sh report VERB ...       tables, diffs, catalogue (./run.sh report --help)
 #
 #   --suite NAME      which probes: a file in suites/ or a path (default: default)

@@ -9,7 +9,7 @@ RELEASE := build/release
 install-suite: bundle	## install probes, runner and reports under DESTDIR, PREFIX
 	$(Q)install -d "$(DESTDIR)$(SUITEDIR)/lib" "$(DESTDIR)$(SUITEDIR)/suites"
 	$(Q)cp -R --no-preserve=ownership $(B)/bundle/* "$(DESTDIR)$(SUITEDIR)/"
-	$(Q)tar -cf - --exclude=__pycache__ --exclude=reports/test reports suites/expect lib/*.def lib/profiles/*.json | \
+	$(Q)tar -cf - --exclude=__pycache__ --exclude=reports/test reports suites/expect lib/*.def lib/profiles/*.json lib/doctor/wishes.toml | \
 		tar -xof - -C "$(DESTDIR)$(SUITEDIR)"
 	$(Q)rm "$(DESTDIR)$(SUITEDIR)/MANIFEST"
 	$(Q)install -d "$(DESTDIR)$(PREFIX)/bin" && sed 's|@SUITEDIR@|$(SUITEDIR)|' .packaging/perfmodes \

@@ -9,7 +9,7 @@ From them come the library's profiles and compiled table, the slice that README 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -74,58 +74,62 @@ def judged(made: dict[str, Any], declared: Catalogue, expected: expect.Expectati
 
 # ------------------------------------------------------------------------- a run becomes answers
 
-def _results(row: Path) -> list[dict[str, Any]]:
+def _results(row: Path) -> Iterator[dict[str, Any]]:
     """The results of a row: one, or one for each level."""
-    found = sorted([*row.glob("result.json"), *row.glob("paranoid-*/result.json")],
-                   key=lambda path: _level(path.parent.name))
-    return [result.load(path, expect.read(expect.FOLDER)) for path in found]
+    for path in sorted([*row.glob("result.json"), *row.glob("paranoid-*/result.json")]):
+        yield result.load(path, expect.read(expect.FOLDER))
 
 
-def _level(folder: str) -> int:
-    said = folder.removeprefix("paranoid-")
-    return int(said) if re.fullmatch("-?[0-9]{1,3}", said) else 0
+def _rows(run: Path) -> list[Path]:
+    """The folders of the rows of a run."""
+    return sorted(path for path in run.iterdir() if path.is_dir()) if run.is_dir() else []
 
 
-def of_run(run: Path) -> dict[str, Sheet]:
-    """The sheets of a finished run of kernels; one that said nothing has none. Raises Unusable."""
-    made = {}
-    for row in sorted(path for path in run.iterdir() if path.is_dir()) if run.is_dir() else ():
-        results = _results(row)
-        if results and not _NAME.fullmatch(row.name):
-            raise Unusable(f"{text.clean(row.name, 80)}: not the name of a kernel")
-        if results:
-            made[row.name] = sheet.of_results(row.name, results)
+def _in_order(level: str) -> int:
+    return int(level) if level != sheet.ONE else 0
+
+
+def of_runs(runs: Sequence[Path]) -> dict[str, Sheet]:
+    """The sheets of finished runs of kernels; a kernel that said nothing has none. The levels of a row may be
+    of several runs; where two have the same level, the first one counts. Raises Unusable."""
+    made: dict[str, dict[str, dict[str, Any]]] = {}
+    for row in (row for run in runs for row in _rows(run)):
+        for found in _results(row):
+            if not _NAME.fullmatch(row.name):
+                raise Unusable(f"{text.clean(row.name, 80)}: not the name of a kernel")
+            made.setdefault(row.name, {}).setdefault(sheet.level_of(found), found)
     if not made:
-        raise Unusable(f"{run}: no kernel there has a result")
-    return made
+        raise Unusable(f"{' '.join(map(str, runs))}: no kernel there has a result")
+    return {name: sheet.of_results(name, [levels[level] for level in sorted(levels, key=_in_order)])
+            for name, levels in made.items()}
 
 
-def asked(run: Path, sheets: Iterable[Sheet]) -> str:
-    """The text of the catalogue that all rows of a run were asked by. Raises Unusable."""
+def asked(runs: Sequence[Path], sheets: Iterable[Sheet]) -> str:
+    """The text of the catalogue that all rows of the runs were asked by. Raises Unusable."""
     digests: dict[str, list[str]] = {}
     for each in sheets:
         digests.setdefault(each.catalogue, []).append(each.row)
     if len(digests) != 1:
         told = "; ".join(f"{digest}: {_some(rows)}" for digest, rows in sorted(digests.items()))
-        raise Unusable(f"{run}: the rows come from different catalogues: {told}")
+        raise Unusable(f"the rows come from different catalogues: {told}")
     (digest, rows), = digests.items()
-    for path in sorted([*(run / rows[0]).glob("catalogue"), *(run / rows[0]).glob("*/catalogue")]):
+    for path in (path for run in runs for path in sorted((run / rows[0]).glob("**/catalogue"))):
         found = catalogue.read_text(path)
         if found.digest() == digest:
             return found.text
-    raise Unusable(f"{run / rows[0]}: no catalogue {digest} lies beside its result")
+    raise Unusable(f"{rows[0]}: no catalogue {digest} lies beside its result")
 
 
-def write(run: Path, folder: Path = FOLDER) -> list[str]:
-    """Puts the rows of a run into the folder. A part of the rows may come anew as long as it was asked
+def write(runs: Sequence[Path], folder: Path = FOLDER) -> list[str]:
+    """Puts the rows of runs into the folder. A part of the rows may come anew as long as it was asked
     what the others were. Raises Unusable."""
-    made = of_run(run)
-    source = asked(run, made.values())
+    made = of_runs(runs)
+    source = asked(runs, made.values())
     digest = next(iter(made.values())).catalogue
     others = [name for name in names(folder) if name not in made]
     other = questions(folder).digest()
     if others and other != digest:
-        raise Unusable(f"{run} was asked catalogue {digest}, and {text.count(len(others), 'row')} that stay "
+        raise Unusable(f"the run was asked catalogue {digest}, and {text.count(len(others), 'row')} that stay "
                        f"({_some(others)}) catalogue {other}: run all rows, or remove these")
     folder.mkdir(parents=True, exist_ok=True)
     for name, each in made.items():

@@ -90,8 +90,9 @@ def _showing(verb: Any) -> None:
     made.add_argument("--json", action="store_true", help="for machines")
     made = verb("ship", "put the answers of each kernel of a run into the tree, and make of them what the "
                 "library reads")
-    made.add_argument("run", type=Path, nargs="?",
-                      help="finished run of the kernel matrix; without: make profiles and table anew")
+    made.add_argument("run", type=Path, nargs="*",
+                      help="finished runs of the kernel matrix, of several the levels of each row are put "
+                      "together; without: make profiles and table anew")
     made.add_argument("--check", action="store_true", help="write nothing; exit 1 on differences")
     made = verb("slice", "the part of the compatibility table that ships, of lib/profiles")
     made.add_argument("--write", action="store_true", help="into lib/profiles/README.md")

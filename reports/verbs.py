@@ -203,7 +203,7 @@ def _slice(args: argparse.Namespace) -> int:
 
 def _ship(args: argparse.Namespace) -> int:
     if args.check:
-        made = shipped.derive(args.run) if args.run else {}
+        made = {name: each for run in args.run for name, each in shipped.derive(run).items()}
         profiles = shipped.load()
         for line in shipped.moved(profiles, made).values():
             speak.error(line)

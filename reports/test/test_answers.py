@@ -90,13 +90,25 @@ def test_what_is_no_sheet_is_refused(one: dict[str, Any], old: str, new: str) ->
         sheet_read.parse(said.replace(old, new), "row")
 
 
+def test_levels_of_several_runs_ship_together(make_run: MakeRun, tmp_path: Path) -> None:
+    for number, level in enumerate(("2", "-1", "2")):
+        (tmp_path / f"run{number}").mkdir()
+        made = make_run(name=f"run{number}/row")
+        (made / "env").write_text((made / "env").read_text().replace("paranoid=2", f"paranoid={level}")
+                                  .replace("T11:", f"T1{number}:"))
+        assert main(["result", "--quiet", str(made)]) == 0
+    answers.write([tmp_path / f"run{number}" for number in range(3)], tmp_path / "answers")
+    found = answers.load("row", tmp_path / "answers").levels
+    assert {level: each["started"][11:13] for level, each in found.items()} == {"-1": "11", "2": "10"}
+
+
 def test_a_row_with_levels_ships(make_run: MakeRun, tmp_path: Path, one: dict[str, Any]) -> None:
     (tmp_path / "matrix" / "row").mkdir(parents=True)
     for level in ("-1", "2"):
         made = make_run(name=f"matrix/row/paranoid-{level}")
         (made / "env").write_text((made / "env").read_text().replace("paranoid=2", f"paranoid={level}"))
         assert main(["result", "--quiet", str(made)]) == 0
-    assert answers.write(tmp_path / "matrix", tmp_path / "answers") == ["row"]
+    assert answers.write([tmp_path / "matrix"], tmp_path / "answers") == ["row"]
     assert list(answers.load("row", tmp_path / "answers").levels) == ["-1", "2"]
     assert "ring.write_backward" in answers.questions(tmp_path / "answers").probes
     with pytest.raises(Unusable, match="did you mean row"):

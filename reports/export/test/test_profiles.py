@@ -198,7 +198,7 @@ def row(tmp_path: Path, make_run: MakeRun, monkeypatch: pytest.MonkeyPatch) -> N
     (tmp_path / "matrix").mkdir()
     made = make_run(name="matrix/amd64-6.1")
     assert verbs.main(["result", "--quiet", str(made)]) == 0
-    answers.write(tmp_path / "matrix")
+    answers.write([tmp_path / "matrix"])
     Path("need.toml").write_text('format = 1\npersona = "root"\n[[need]]\nwhat = "x"\nany = '
                                  '[["ring.write_backward.newest", "ring.write_backward.max_pages=128"]]\n')
 

@@ -66,7 +66,7 @@ def tree(tmp_path: Path, make_run: MakeRun, monkeypatch: pytest.MonkeyPatch) -> 
                          "user": {"ring.write_backward": ktap(GOOD)}}, f"matrix/amd64-{series}", series + ".3",
                         catalogue)
         assert verbs.main(["result", "--quiet", str(made)]) == 0
-    answers.write(tmp_path / "matrix")
+    answers.write([tmp_path / "matrix"])
     Path("need.toml").write_text('format = 1\n[[need]]\nwhat = "x"\nany = [["ring.write_backward.newest"]]\n')
     return tmp_path
 

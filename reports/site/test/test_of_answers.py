@@ -22,7 +22,7 @@ def tree(tmp_path: Path, make_run: MakeRun, monkeypatch: pytest.MonkeyPatch) -> 
     for name, release in (("amd64-6.1", "6.1.0"), ("amd64-newest", "7.3.4")):
         made = make_run(name=f"matrix/{name}", release=release, env=f"kernel_row={name}\n")
         assert verbs.main(["result", "--quiet", str(made)]) == 0
-    answers.write(tmp_path / "matrix")
+    answers.write([tmp_path / "matrix"])
     return tmp_path
 
 

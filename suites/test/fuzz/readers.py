@@ -17,8 +17,8 @@ from pathlib import Path
 import places
 from reader import FOLDER, KERNEL_LOGS, Reader, in_file, some
 
-from reports import (catalogue, complaints, declaration, environment, expect, ktap, personas, schema, terminal,
-                     text, verdict, wordlist)
+from reports import (catalogue, complaints, declaration, environment, expect, ktap, personas, schema, sheet_read,
+                     terminal, text, verdict, wordlist)
 from reports.database import source
 from reports.text import Unusable
 
@@ -126,9 +126,19 @@ def _variables(data: bytes) -> None:
     assert not terminal.unicode(io.StringIO(), environ), "a stream without an encoding shows ASCII"
 
 
+def _sheets() -> list[bytes]:
+    """A small sheet of answers."""
+    return [b"format 1\nrow r\ntool 0.1\ncatalogue 0123456789ab\nsuite default\nidentity arch=a\nidentity release=6.1\n"
+            b"identity cpu_model=c\n\n[level 2]\nstarted 2026-11-21T11:35:00Z\npersonas root user\n"
+            b"environment paranoid=2\nas user uid=65534\nended root a.b timeout\nevidence root a.b.c seen 3\n"
+            b"\n[level -1]\npersonas root\n\n[reasons]\n0123 why\n\n[points]\na.b.c b:0123 l:0123 | y\na.b.d y\n"
+            b'a.b.x:e.f y - | -\n\n[facts]\na.b.n 3 "x | y" | true\na.b.m -\n']
+
+
 READERS = {
     "ktap": Reader(_ktap, lambda: some("reports/test/cases/*/in.ktap")),
     "environment": Reader(_environment, lambda: [b"format=1\narch=x86_64\nrelease=6.1\ncpu_model=a b\n"]),
+    "answers": Reader(lambda data: sheet_read.parse(data.decode("utf-8", "replace"), "row"), _sheets, (Unusable,)),
     "catalogue": Reader(_catalogue, lambda: [
         b"id=a.b\ntitle=t\nsince=4.7\npoint=p x\nfact=f int - x\nneeds=pmu\ncommit=0123456789ab\n"]),
     "result": Reader(_json("result"), _result, (Unusable,)),
