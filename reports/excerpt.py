@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""The slice of the compatibility table that README links: what the shipped profiles say of a few
-questions. It is made of lib/profiles, which come from runs; `report lint` compares."""
+"""The slice of the compatibility table that README links: what a program can do on a few kernels, by the
+answers that ship, and what the shipped profiles say of a few questions. `report lint` compares."""
 
 from __future__ import annotations
 
@@ -8,17 +8,19 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from reports import text
+from reports import answers, asked, requirements, text
 
 PROFILES = Path("lib/profiles")
+WISHES = Path("lib/doctor/wishes.toml")
 FILE = PROFILES / "README.md"
 ROWS = ("amd64-5.10", "amd64-6.1", "amd64-6.12", "amd64-newest", "arm64-newest", "armhf-newest",
         "i386-6.5", "mips64el-6.12", "ppc64el-power9", "riscv64-newest", "s390x-newest")
 COMMON = 20     # keys on which all agree, for the rest see the files
 HEAD = """# What the shipped profiles say
 
-Made by `./run.sh report slice --write` of the profiles in this folder, which `report ship` makes of a run
-of all kernels; `report lint` compares. The whole table is a site: `./run.sh report site OUT`.
+Made by `./run.sh report slice --write` of the profiles in this folder and of the answers in
+`reports/data/answers`, which `report ship` makes of a run of all kernels; `report lint` compares. The whole
+table is a site: `./run.sh report site OUT`.
 
 """
 
@@ -46,6 +48,28 @@ def _lines(profiles: dict[str, dict[str, Any]], keys: list[str]) -> Iterator[str
         yield f"| {text.markdown(key)} | " + " | ".join(words) + " |"
 
 
+def _wishes(top: Path) -> Iterator[str]:
+    """A line for each wish of the doctor: one of four words for each kernel, for a program without privileges."""
+    folder = top / answers.FOLDER
+    there = answers.names(folder)
+    sources = [asked.of_sheet(name, answers.load(name, folder)) for name in ROWS if name in there]
+    if not sources or not (top / WISHES).is_file():
+        return
+    wanted = requirements.read(top / WISHES)
+    found = [requirements.check(wanted, lambda key: each.said(key, wanted.persona, each.level())) for each in sources]
+    levels = ", ".join(dict.fromkeys(asked.at(each.level()) for each in sources))
+    yield f"## What a program can do, as {wanted.persona} at {levels}"
+    yield ""
+    yield "`./run.sh doctor --as amd64-6.1` says why, and `--persona root` what root can."
+    yield ""
+    yield "| wish | " + " | ".join(text.markdown(each.name) for each in sources) + " |"
+    yield "|---" * (len(sources) + 1) + "|"
+    for number, need in enumerate(wanted.needs):
+        words = [findings[number].answer.word for findings in found]
+        yield f"| {text.markdown(need.what)} | " + " | ".join(words) + " |"
+    yield ""
+
+
 def make(top: Path) -> str:
     """The text of the slice."""
     profiles = _profiles(top)
@@ -54,7 +78,7 @@ def make(top: Path) -> str:
     words = {key: {_word(profile, key) for profile in profiles.values()} - {""} for key in keys}
     differing = [key for key in keys if len(words[key]) > 1]
     common = [key for key in keys if words[key] == {"yes"}]
-    lines = ["## Where they differ", "", *_lines(profiles, differing), "",
+    lines = [*_wishes(top), "## Where they differ", "", *_lines(profiles, differing), "",
              f"## Where all say yes: {len(common)} keys", "",
              *(f"- `{key}`" for key in common[:COMMON]),
              *([f"- and {len(common) - COMMON} more"] if len(common) > COMMON else [])]
