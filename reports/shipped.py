@@ -152,9 +152,7 @@ def of_answers(shipped: dict[str, dict[str, Any]], sheets: dict[str, Sheet],
 def problems(shipped: dict[str, dict[str, Any]], run: dict[str, dict[str, Any]]) -> Iterator[str]:
     """What is wrong with answers, profiles and their table, by themselves and beside a run, if any."""
     yield from misplaced(shipped, row_series())
-    sheets = answers.load_all()
-    if sheets:
-        yield from of_answers(shipped, sheets, answers.questions())
+    yield from of_answers(shipped, answers.load_all(), answers.questions())
     if run:
         yield from differences(shipped, run)
     if table(shipped) != TABLE.read_text(encoding="utf-8"):

@@ -222,6 +222,13 @@ def test_a_row_that_is_gone_or_renamed_is_found(tree: Path, capsys: pytest.Captu
     assert "amd64-6.1: these are the answers of amd64-newest\n" in told(capsys)[1]
 
 
+def test_a_tree_without_answers_is_found(tree: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for name in answers.names():
+        sheet_of(name).unlink()
+    status, out, _ = told(capsys)
+    assert status == 1 and "amd64-6.1: no answers of this row; run it, then the verb ship\n" in out
+
+
 def test_a_profile_changed_by_hand_is_found(tree: Path, capsys: pytest.CaptureFixture[str]) -> None:
     by_hand("amd64-6.1", lambda made: made["kernel"].update({KEY: "no"}))
     said = "lib/profiles/amd64-6.1.json: not what reports/data/answers says; run the verb ship\n"
@@ -333,6 +340,15 @@ def test_the_compiled_table_is_that_of_the_profiles() -> None:
 def test_every_row_of_the_matrix_ships() -> None:
     wanted = shipped.row_series(TREE / shipped.MATRIX)
     assert not list(shipped.misplaced(shipped.load(TREE / shipped.FOLDER), wanted))
+
+
+def test_every_row_of_the_matrix_answers_whole() -> None:
+    """Every point, as every persona; and the profiles are what the answers say."""
+    every = shipped.row_series(TREE / shipped.MATRIX, every=True)
+    sheets, declared = answers.load_all(TREE / answers.FOLDER), answers.questions(TREE / answers.FOLDER)
+    assert not list(answers.problems(sheets, declared, shipped.row_series(TREE / shipped.MATRIX), every))
+    derived = shipped.from_answers(sheets, declared, TREE / facts.LIBRARY)
+    assert derived == shipped.load(TREE / shipped.FOLDER)
 
 
 def test_what_ships_is_asked_by_the_library() -> None:
