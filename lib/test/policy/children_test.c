@@ -154,7 +154,8 @@ static void expect_own(enum pm_strategy strategy, uint64_t period)
 	}
 	if (period == 1 && stats.lost == 0)
 		assert_in_range(sampled, 2 * OWN, did + 64);
-	assert_true(stats.children_counted == (refuses_here() && strategy != PM_STRATEGY_OWN_RINGS));
+	assert_true(stats.children_counted ==
+		    (refuses_here() && strategy != PM_STRATEGY_OWN_RINGS));
 	pm_session_destroy(session);
 	pm_plan_destroy(plan);
 }
