@@ -103,7 +103,7 @@ python() {	# hand over to a Python package of this tree
 	# Paths that the caller gives to `kernels` are of the folder it is called in; nothing is imported from there.
 	export PYTHONPATH="$here" PYTHONSAFEPATH=1 PERFMODES_COMMAND="./run.sh${verb:+ $verb}"
 	[ "$1" != reports ] || { cd "$here" && LC_ALL=$locale; }	# the caller's: may blocks be drawn?
-	"$interpreter" -m "$@"
+	exec "$interpreter" -m "$@"	# signals are its own
 }
 
 doctor() {	# from the tree or from a bundle; in a tree of somebody else's as it was built last

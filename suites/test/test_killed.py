@@ -3,10 +3,12 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import shutil
 import signal
 import subprocess
+import termios
 import time
 from collections.abc import Iterable
 from pathlib import Path
@@ -124,3 +126,36 @@ def test_a_file_system_without_locks_is_told(build: Path, tmp_path: Path) -> Non
                           capture_output=True, text=True, stdin=subprocess.DEVNULL, timeout=120, check=False)
     assert done.returncode == 0, done.stderr
     assert "this file system has no locks" in done.stderr
+
+
+def session_of(leader: int) -> list[str]:
+    """What lives in the session that this process began."""
+    found = []
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            fields = stat.read_text(errors="replace").rpartition(")")[2].split()
+        except OSError:
+            continue
+        if int(fields[3]) == leader and fields[0] != "Z":
+            found.append(stat.parent.name)
+    return found
+
+
+@pytest.mark.parametrize("command", [("kernels", "--list"), ("report", "catalogue")])
+def test_a_signal_to_run_sh_is_its_pythons(command: tuple[str, ...], build: Path) -> None:
+    """It waits for somebody to read on, and leaves nobody behind when it is told to end."""
+    reader, writer = os.pipe()
+    fcntl.fcntl(writer, fcntl.F_SETPIPE_SZ, 4096)
+    process = subprocess.Popen([TREE / "run.sh", *command, "--no-install"], stdout=writer,
+                               stdin=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+                               start_new_session=True, preexec_fn=heeding())
+    os.close(writer)
+    try:
+        unread = bytearray(4)
+        wait_for(lambda: fcntl.ioctl(reader, termios.FIONREAD, unread) == 0
+                 and int.from_bytes(unread, "little") > 2048)
+        process.terminate()
+        process.wait(60)
+        assert not session_of(process.pid)
+    finally:
+        os.close(reader)
