@@ -184,7 +184,8 @@ static int run_one(const struct options *options)
 		if (!persona)
 			return 2;
 	}
-	supervise_prepare();
+	if (supervise_prepare() < 0)
+		return 3;
 	status = supervise_run(&options->queue.bounds, persona, options->out, options->program);
 	if (status || !tee)
 		return status;

@@ -232,8 +232,7 @@ static noreturn void work(const struct queue *queue, pid_t master, int socket)
 {
 	struct answer answer = { .status = 0 };
 
-	supervise_prepare();
-	if (getppid() != master)
+	if (supervise_prepare() < 0 || getppid() != master)
 		_exit(3);
 	while (!answer.status && read(socket, &answer.job, sizeof(int)) == sizeof(int)) {
 		answer.status = do_job(queue, &queue->jobs[answer.job]);
@@ -344,8 +343,13 @@ static void hand_out(struct queue *queue, struct worker *worker)
 	queue->busy++;
 	queue->shown = job;
 	show_progress(queue);
-	/* take_back() learns that a worker has exited. */
-	send(worker->socket, &worker->job, sizeof(int), MSG_NOSIGNAL);
+	if (send(worker->socket, &worker->job, sizeof(int), MSG_NOSIGNAL) >= 0 ||
+	    errno == EPIPE || errno == ECONNRESET)
+		return;			/* take_back() learns that a worker has exited */
+	fprintf(stderr, "launch: sendto(2): %s: no worker can be told what to do\n", strerror(errno));
+	worker->job = -1;
+	queue->busy--;
+	queue->status = 3;
 }
 
 static int send_file(const struct queue *queue, const struct job *job)
@@ -459,7 +463,7 @@ static int start_workers(struct queue *queue, int wanted)
 /* A worker without a socket exits. Processes that a killed worker left behind are killed. */
 static void dismiss(struct queue *queue, int workers)
 {
-	int status, lost = 0;
+	int status = 0, lost = 0;
 
 	for (int i = 0; i < workers; i++) {
 		close(queue->workers[i].socket);
@@ -483,7 +487,8 @@ int queue_run(const struct queue_options *options)
 	if (!put_in_order(&queue, workers))
 		return 3;
 	expect_times(&queue, workers);
-	supervise_begin();
+	if (supervise_begin() < 0)
+		return 3;
 	workers = start_workers(&queue, workers);
 	live_begin(&queue.live, options->progress);
 	carry_out(&queue, workers);

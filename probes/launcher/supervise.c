@@ -442,7 +442,24 @@ static void take_signal(int number, sigset_t *block)
 	sigaddset(block, number);
 }
 
-void supervise_begin(void)
+/* Without these two a probe is followed by no one, and no signal is heard: it would never end. */
+static int can_wait(void)
+{
+	const struct timespec none = { 0 };
+	const char *call = NULL;
+	int status;
+
+	if (ppoll(NULL, 0, &none, NULL) < 0 && errno != EINTR)
+		call = "ppoll";
+	else if (waitpid(-1, &status, WNOHANG) < 0 && errno != ECHILD)
+		call = "wait4";
+	if (call)
+		fprintf(stderr, "launch: %s(2): %s: nothing can be run here; does a system call "
+				"filter refuse it?\n", call, strerror(errno));
+	return call ? -1 : 0;
+}
+
+int supervise_begin(void)
 {
 	static const int own[] = { SIGCHLD, SUPERVISE_STOP },
 			 callers[] = { SIGINT, SIGTERM, SIGHUP };
@@ -458,11 +475,14 @@ void supervise_begin(void)
 	sigprocmask(SIG_BLOCK, &block, NULL);
 	prctl(PR_SET_PDEATHSIG, SUPERVISE_STOP);	/* the runner was killed: end too */
 	prctl(PR_SET_CHILD_SUBREAPER, 1);	/* v3.4; before, groups and sessions must do */
+	return can_wait();
 }
 
-void supervise_prepare(void)
+int supervise_prepare(void)
 {
-	supervise_begin();
+	if (supervise_begin() < 0)
+		return -1;
 	persona_see_tracefs();
 	persona_tell_tracepoints();
+	return 0;
 }

@@ -41,15 +41,15 @@ extern volatile sig_atomic_t supervise_interrupted;
 /*
  * Signals that end a run are noted and, outside of waiting, blocked; those that were ignored at the
  * start stay so. This process ends with its parent and is the reaper of all that its descendants
- * leave behind.
+ * leave behind. Returns -1 after a line on stderr where it cannot wait for anything.
  */
-void supervise_begin(void);
+int supervise_begin(void);
 
 /* Kill all descendants and see them gone. */
 void supervise_kill_all(void);
 
 /* supervise_begin(), and root gets a view of tracefs. Once in a process, before anything is run. */
-void supervise_prepare(void);
+int supervise_prepare(void);
 
 struct persona;
 

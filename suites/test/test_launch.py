@@ -257,3 +257,41 @@ printf 'ok 1 x'
                           "#:kernel: 7 slow interrupts: perf: interrupt took too long (2 > 1), "
                           "lowering"]
     assert footer(out)["kernel"] == 3 and footer(out)["bytes"] == len("ok 1 x")
+
+
+HIDES = """
+#include <errno.h>
+#include <stddef.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+int main(int count, char **words)
+{
+	struct sock_filter code[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_%s, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | ENOSYS),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+	if (count < 2 || prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &(struct sock_fprog){ 4, code }) < 0)
+		return 77;
+	execv(words[1], words + 1);
+	return 78;
+}
+"""
+
+
+@pytest.mark.parametrize("call", ["ppoll", "wait4", "sendto"])
+def test_where_nothing_can_be_followed_nothing_is_begun(call: str, build: Path, tmp_path: Path, compile_c) -> None:
+    """Behind such a filter no probe would be seen to end, and no SIGTERM be heard."""
+    hides = compile_c(HIDES % call)
+    (tmp_path / "plan").write_text("same meta.pass\nsame meta.hang\n")
+    done = run(hides, build / "launch", "--queue", tmp_path, "--programs", build, timeout=40)
+    assert done.returncode == 3 and f"launch: {call}(2): Function not implemented: " in done.stderr, done.stderr
+    assert not list(tmp_path.rglob("*.ktap"))
+    if call != "sendto":
+        done = run(hides, build / "launch", "--out", tmp_path / "x", "--", build / "probes/meta/pass", timeout=40)
+        assert done.returncode == 3 and f"launch: {call}(2): " in done.stderr and not (tmp_path / "x").exists()
