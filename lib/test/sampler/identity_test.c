@@ -14,7 +14,8 @@
 
 /* ----------------------------------------------------------------------------- another program */
 
-#define AREA ((char *)0x500000000000)	/* in both programs, and in no one's way */
+/* In both programs, and in no one's way: sanitizers begin at 0x500000000000 or 0x600000000000. */
+#define AREA ((char *)0x300000000000)
 #define SHARED_FD 200
 #define FIRST 500			/* pages that the first program touches, */
 #define SECOND 300			/* and the second */
@@ -60,8 +61,10 @@ static pid_t start_program(void)
 		execl("/proc/self/exe", "pm-crowd-one", NULL);
 		_exit(9);
 	}
-	while (crowd->done == 0)
+	while (crowd->done == 0) {
+		assert_int_equal(waitpid(child, NULL, WNOHANG), 0);
 		usleep(200);
+	}
 	return child;
 }
 
