@@ -75,7 +75,7 @@ PREFIXES = (
     "libsystemd0",
 )
 UNTRUSTED = re.compile(
-    r"GPG error|is not signed|signatures? (?:were|was|couldn't)|BADSIG|NO_PUBKEY|Clearsigned file",
+    r"GPG error|signature verification|verify signature|is not signed|signatures? (?:were|was|couldn't)|BADSIG|NO_PUBKEY|Clearsigned file",
     re.IGNORECASE,
 )
 MISMATCH = re.compile(r"Hash Sum mismatch|[Hh]ashes of expected file", re.IGNORECASE)

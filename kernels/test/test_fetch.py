@@ -367,6 +367,9 @@ def test_a_list_that_apt_cannot_hand_out_is_not_an_empty_one(
         (f"{SYNC}\n Hashes of expected file:", False),
         ("E: x Hash Sum mismatch\n Hashes of expected file:", True),
         (f"W: GPG error: x\n{SYNC}", True),
+        ("W: x OpenPGP signature verification failed: http://x test InRelease: Sub-process sqv", True),
+        ("W: Failed to fetch x  Sub-process sqv returned an error code (1), error message is: Missing key X, which is "
+         "needed to verify signature.", True),
         ("E: x 404  Not Found", False),
     ],
 )
