@@ -195,6 +195,14 @@ static void test_same_attr(void **state)
 	}
 }
 
+/* libpfm 4.13 of Debian 13 has no modifier for hypervisors at its events of the kernel any more. */
+static bool has_hypervisor(void)
+{
+	struct theirs unused;
+
+	return theirs_encode("perf::CYCLES:u:k:h", &unused) == 0;
+}
+
 static void test_modifiers(void **state)
 {
 	static const char *const names[] = {
@@ -205,12 +213,34 @@ static void test_modifiers(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
-		const struct pm_event_spec spec = parsed(names[i]);
+		struct pm_event_spec spec;
 		struct theirs theirs;
 
+		if (strstr(names[i], ":h") != NULL && !has_hypervisor())
+			continue;
+		spec = parsed(names[i]);
 		assert_int_equal(theirs_encode(names[i], &theirs), 0);
 		assert_same_event(&spec, &theirs);
 	}
+}
+
+/* Without the hypervisor is what cannot be said, or where there is none to be without, as it is. */
+static void test_without_hypervisor(void **state)
+{
+	struct pm_event_spec spec = { .size = sizeof(spec), .config = 7 };
+	struct pm_diag diag = { .size = sizeof(diag) };
+	struct theirs theirs;
+
+	(void)state;
+	if (has_hypervisor()) {
+		assert_int_equal(pm_pfm_parse("perf::CYCLES:u:k", &diag, &spec), -ENOTSUP);
+		assert_non_null(strstr(diag.text, "without h"));
+		assert_int_equal(spec.config, 7);
+		return;
+	}
+	spec = parsed("perf::CYCLES:u:k");
+	assert_int_equal(theirs_encode("perf::CYCLES:u:k", &theirs), 0);
+	assert_same_event(&spec, &theirs);
 }
 
 static void test_rest_of_the_spec_stays(void **state)
@@ -238,7 +268,6 @@ static void test_refusals(void **state)
 		{ "perf::PAGE-FAULTS:z", EINVAL, "no modifier" },
 		{ "perf::PAGE-FAULTS:u=2", EINVAL, "value" },
 		{ "perf::PAGE-FAULTS:k", ENOTSUP, "user mode alone, or all" },
-		{ "perf::CYCLES:u:k", ENOTSUP, "without h" },
 		{ "perf::PAGE-FAULTS:mg", ENOTSUP, "guests" },
 		{ "perf::PAGE-FAULTS:mh=1", ENOTSUP, "guests" },
 		{ "perf::PAGE-FAULTS:excl", ENOTSUP, "excl" },
@@ -339,6 +368,7 @@ int main(void)
 		cmocka_unit_test(test_tracepoints),
 		cmocka_unit_test(test_same_attr),
 		cmocka_unit_test(test_modifiers),
+		cmocka_unit_test(test_without_hypervisor),
 		cmocka_unit_test(test_rest_of_the_spec_stays),
 		cmocka_unit_test(test_refusals),
 		cmocka_unit_test(test_absent_pmu),
