@@ -50,7 +50,7 @@ static void churned(enum pm_strategy strategy)
 {
 	const struct pm_listener tells = { .size = sizeof(tells), .sample = on_churned };
 	static const size_t which[2] = { 0, 1 };
-	uint64_t missing[2];
+	uint64_t missing[2], lost;
 	pthread_t makers[2];
 
 	begin(&faults, strategy, false);
@@ -74,20 +74,22 @@ static void churned(enum pm_strategy strategy)
 	poll_for(100);
 	for (int i = 0; i < 2; i++)
 		missing[i] = caused[i] - told[i];
+	lost = stats_now().lost;
 	paused = false;
 	poll_for(700);
 	enough = true;
 	for (int i = 0; i < 2; i++)
 		expect_null(makers[i]);
 	poll_for(50);
-	assert_int_equal(stats_now().lost, 0);
+	/* A reader that a busy machine keeps waiting finds full rings: what they lost is told. */
+	lost = stats_now().lost - lost;
 	for (int i = 0; i < 2; i++) {
 		uint64_t gap = caused[i] - told[i] - missing[i];
 
-		print_message("%d: %lu caused, %lu told, %lu duplicates\n", i,
+		print_message("%d: %lu caused, %lu told, %lu lost of both, %lu duplicates\n", i,
 			      (unsigned long)caused[i], (unsigned long)told[i],
-			      (unsigned long)stats_now().duplicates);
-		assert_true(gap <= PAGES || -gap <= PAGES);
+			      (unsigned long)lost, (unsigned long)stats_now().duplicates);
+		assert_true(gap <= PAGES + lost || -gap <= PAGES);
 		munmap(areas[i], PAGES * page_size);
 	}
 	end();
