@@ -45,7 +45,7 @@ NEED_kselftest := probes
 NEED_install-suite := probes
 NEED_tarball := xz
 NEED_deb = $(if $(filter -d,$(DEB_FLAGS)),,package xz)
-NEED_abi := library
+NEED_abi := library bindings
 NEED_release = probes xz python $(if $(RELEASE_ARCHES),,machines)
 
 # Another machine first needs what sets up its tools; then make starts again.

@@ -229,26 +229,20 @@ struct pm_event_spec {
 	const char *name;	/* what the caller calls it, for pm_plan_explain; or NULL */
 };
 
-/* Ways to observe, in the order in which they are considered. (0.1) */
+/* Ways to observe. Their numbers stay; order of preference: pm_plan_explain. (0.1) */
 enum pm_strategy {
-	PM_STRATEGY_PER_CPU,	/* inherited events on each CPU, sharing one ring per CPU */
-	PM_STRATEGY_OWN_RINGS,	/* the same, each with its own ring and its descriptor closed */
-	PM_STRATEGY_PER_THREAD,	/* a ring for each thread; new threads as they are noticed */
-	PM_STRATEGY_CPU_WIDE,	/* CPU-wide events; samples of other processes are dropped */
-	PM_STRATEGY_CGROUP,	/* CPU-wide events of a cgroup */
-	PM_STRATEGY_BROKER,	/* events that a privileged process opens for this one */
-	PM_STRATEGY_SIGNALS,	/* a signal for each sample, without rings */
-	PM_STRATEGY_COUNTERS,	/* inherited counters without rings */
-	PM_STRATEGY_COUNTERS_PER_CPU,	/* such counters for each thread and CPU */
-	PM_STRATEGY_TIMERS,	/* a POSIX CPU-time timer for each thread, without perf */
-	PM_STRATEGY_PROCESS_TIMER,	/* one such timer for the process, without perf */
-#ifdef __powerpc64__
-	PM_STRATEGY_EBB,	/* event-based branches of Power, before all others: PM_ALLOW_EBB */
-	PM_STRATEGIES
-#else
-	PM_STRATEGIES,
-	PM_STRATEGY_EBB = PM_STRATEGIES	/* not here: never chosen */
-#endif
+	PM_STRATEGY_PER_CPU = 0,	/* inherited events on each CPU, one ring per CPU */
+	PM_STRATEGY_OWN_RINGS = 1,	/* the same, each with its ring, descriptors closed */
+	PM_STRATEGY_PER_THREAD = 2,	/* a ring for each thread; new ones as they are noticed */
+	PM_STRATEGY_CPU_WIDE = 3,	/* CPU-wide events; samples of others are dropped */
+	PM_STRATEGY_CGROUP = 4,	/* CPU-wide events of a cgroup */
+	PM_STRATEGY_BROKER = 5,	/* events that a privileged process opens for this one */
+	PM_STRATEGY_SIGNALS = 6,	/* a signal for each sample, without rings */
+	PM_STRATEGY_COUNTERS = 7,	/* inherited counters without rings */
+	PM_STRATEGY_COUNTERS_PER_CPU = 8,	/* such counters for each thread and CPU */
+	PM_STRATEGY_TIMERS = 9,	/* a POSIX CPU-time timer for each thread, without perf */
+	PM_STRATEGY_PROCESS_TIMER = 10,	/* one such timer for the process, without perf */
+	PM_STRATEGY_EBB = 11	/* event-based branches: only on Power, before all others */
 };
 
 /* What the library may do to deliver at least something. (0.1) */

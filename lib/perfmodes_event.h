@@ -29,7 +29,7 @@ enum pm_hardware_event {
 #define PM_SOFTWARE(name, config, text, other)
 #define PM_CACHE(name, number, text)
 #include "perfmodes_event.def"
-	PM_HW_EVENTS = 10
+	PM_HW_MAX = 0x7fffffff	/* none: the list may grow */
 };
 
 /* Events of the kernel itself: PM_SW_CPU_CLOCK, PM_SW_PAGE_FAULTS... (0.1) */
@@ -38,7 +38,7 @@ enum pm_software_event {
 #define PM_SOFTWARE(name, config, text, other) PM_SW_##name = config,
 #define PM_CACHE(name, number, text)
 #include "perfmodes_event.def"
-	PM_SW_EVENTS = 12
+	PM_SW_MAX = 0x7fffffff
 };
 
 /* Caches: PM_CACHE_L1D, PM_CACHE_LL... (0.1) */
@@ -47,7 +47,7 @@ enum pm_cache {
 #define PM_SOFTWARE(name, config, text, other)
 #define PM_CACHE(name, number, text) PM_CACHE_##name = number,
 #include "perfmodes_event.def"
-	PM_CACHES = 7
+	PM_CACHE_MAX = 0x7fffffff
 };
 
 /* What is done to a cache, and what comes of it. (0.1) */

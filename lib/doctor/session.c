@@ -115,7 +115,8 @@ static bool could_sample(const struct pm_plan *plan, int row)
 {
 	const unsigned int able = FOR_SELF | CAN_SAMPLE;
 
-	return (plan->candidates[row].strategy->able & (able | BY_OTHERS)) == able;
+	return plan->candidates[row].number != PM_STRATEGY_EBB &&
+		(plan->candidates[row].strategy->able & (able | BY_OTHERS)) == able;
 }
 
 static int add_passed_over(const struct pm_plan *plan, int row, char *how, int used)

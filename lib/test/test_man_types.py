@@ -44,7 +44,7 @@ def declared(header: Path) -> dict[str, set[str]]:
         ends = r"(\w+)\s*(?:\[[^]]*\])?\s*(?:[;,]|$|=)" if kind == "enum" else \
             r"(\w+)\s*(?:\[[^]]*\])?\s*[;,]"
         members = set(re.findall(ends, body))
-        found[name] = {word for word in members if not word.isdigit() and word != "PM_STRATEGIES"}
+        found[name] = {word for word in members if not word.isdigit()}
     return found
 
 

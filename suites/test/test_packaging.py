@@ -236,3 +236,48 @@ def test_a_release_without_bundles_is_none(tmp_path: Path, less: str, said: str)
     done = run("make", "-s", "NO_INSTALL=1", "-o", "tarball", f"RELEASE={tmp_path}", less, "release")
     assert done.returncode != 0 and said in done.stderr
     assert not list(tmp_path.iterdir())
+
+
+def numbers(library: Path) -> subprocess.CompletedProcess[str]:
+    return run("/usr/bin/python3", PACKAGING / "numbers", library, TREE / "lib" / "perfmodes.numbers")
+
+
+def headers_with(folder: Path, name: str, before: str, after: str) -> Path:
+    """What the library's interface is read from, with one change."""
+    for path in (TREE / "lib").glob("perfmodes*.*"):
+        shutil.copy(path, folder)
+    text = (folder / name).read_text()
+    assert text.count(before) == 1
+    (folder / name).write_text(text.replace(before, after))
+    return folder
+
+
+def test_the_numbers_are_those_that_are_written_down() -> None:
+    done = numbers(TREE / "lib")
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("name, before, after, told", [
+    ("perfmodes.h", "PM_STRATEGY_PER_CPU = 0,", "PM_STRATEGY_PER_CPU = 1,", "pm_strategy PM_STRATEGY_PER_CPU 1"),
+    ("perfmodes.h", "PM_ALLOW_COUNT = 8,", "PM_ALLOW_COUNT = 16,", "pm_allow PM_ALLOW_COUNT 16"),
+    ("perfmodes_event.def", "PM_SOFTWARE(CPU_CLOCK, 0,", "PM_SOFTWARE(CPU_CLOCK, 1,",
+     "pm_software_event PM_SW_CPU_CLOCK 1"),
+    ("perfmodes_stats.h", "uint64_t lost;", "uint64_t more, lost;", "pm_stats.lost offset 32 size 8"),
+    ("perfmodes.h", "unsigned int rounds;", "uint64_t rounds;", "pm_session_opts.rounds offset 16 size 8"),
+    ("perfmodes_ebb.h", "uint64_t sampled;", "uint32_t sampled;", "pm_ebb_branch.sampled offset 32 size 4"),
+    ("perfmodes.h", "#define PM_SYSTEM (-2)", "#define PM_SYSTEM (-4)", "constant PM_SYSTEM -4"),
+])
+def test_another_number_or_place_is_told(tmp_path: Path, name: str, before: str, after: str, told: str) -> None:
+    done = numbers(headers_with(tmp_path, name, before, after))
+    assert done.returncode == 1, done.stderr
+    assert f"+{told}" in done.stdout.splitlines()
+
+
+def test_two_numbers_that_are_swapped_are_told(tmp_path: Path) -> None:
+    headers_with(tmp_path, "perfmodes.h", "PM_STRATEGY_PER_CPU = 0,", "PM_STRATEGY_PER_CPU = 1,")
+    text = (tmp_path / "perfmodes.h").read_text().replace("OWN_RINGS = 1,", "OWN_RINGS = 0,")
+    (tmp_path / "perfmodes.h").write_text(text)
+    done = numbers(tmp_path)
+    assert done.returncode == 1, done.stderr
+    assert {"+pm_strategy PM_STRATEGY_PER_CPU 1", "+pm_strategy PM_STRATEGY_OWN_RINGS 0"} <= set(
+        done.stdout.splitlines())

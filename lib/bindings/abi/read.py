@@ -37,8 +37,8 @@ def headers(root: Path) -> list[Path]:
     return [root / word for word in done.stdout.split() if word.endswith(".h")]
 
 
-def source(functions: list[str], constants: list[str]) -> str:
-    lines = ["#include <perfmodes.h>"]
+def source(functions: list[str], constants: list[str], also: tuple[str, ...] = ()) -> str:
+    lines = [f"#include <{name}>" for name in ("perfmodes.h", *also)]
     lines += [f"__typeof__({name}) *function_{name};" for name in functions]
     lines += [f"enum {{ macro_of_{name} = (long long)({name}) }};" for name in constants]
     return "\n".join(lines) + "\n"
@@ -118,14 +118,16 @@ def name_of(die: DIE) -> str:
     return attribute.value.decode() if attribute else ""
 
 
-def interface(root: Path) -> Interface:
-    """That of the library whose folder `root` is. Raises CalledProcessError, ValueError."""
+def interface(root: Path, also: tuple[str, ...] = ()) -> Interface:
+    """That of the library whose folder `root` is, with other headers `also`. Raises CalledProcessError,
+    ValueError."""
     constants = macros(headers(root))
     with tempfile.TemporaryDirectory() as place:
         built = Path(place) / "all.o"
         subprocess.run(["gcc", "-std=gnu11", "-x", "c", "-c", "-g", "-gdwarf-4", "-O0",
                         "-fno-eliminate-unused-debug-types", f"-I{root}", "-o", str(built), "-"],
-                       input=source(exported(root / "perfmodes.map"), constants), text=True,
+                       input=source(exported(root / "perfmodes.map"), constants, also),
+                       text=True,
                        check=True)
         with built.open("rb") as file:
             return _read(file, constants)

@@ -24,13 +24,7 @@ def _prefix(names: list[str]) -> str:
     return common[:common.rfind("_") + 1]
 
 
-def _only_counts(name: str, names: list[str]) -> bool:
-    """Whether it says how many the others are, as PM_STRATEGIES of PM_STRATEGY_..."""
-    stem = _prefix([other for other in names if other != name]).removesuffix("_")
-    return name in (stem + "S", stem[:-1] + "IES")
-
-
 def short(enum: Enum) -> dict[str, int]:
     """The constants without what the names of all have in common, and without their number."""
-    names = [name for name in enum.constants if not _only_counts(name, list(enum.constants))]
+    names = list(enum.constants)
     return {name.removeprefix(_prefix(names)): enum.constants[name] for name in names}

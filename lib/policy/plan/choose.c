@@ -32,10 +32,10 @@ static enum pm_cause overall_cause(const struct pm_plan *plan)
 {
 	enum pm_cause cause = PM_CAUSE_INPUT;
 
-	for (int i = PM_STRATEGIES - 1; i >= 0; i--)
+	for (int i = STRATEGIES - 1; i >= 0; i--)
 		if (plan->candidates[i].cause != PM_CAUSE_INPUT)
 			cause = plan->candidates[i].cause;
-	for (int i = PM_STRATEGIES - 1; i >= 0; i--)
+	for (int i = STRATEGIES - 1; i >= 0; i--)
 		if (plan->candidates[i].cause == PM_CAUSE_DESCRIPTORS ||
 		    plan->candidates[i].cause == PM_CAUSE_LOCKED_MEMORY)
 			cause = plan->candidates[i].cause;
@@ -48,7 +48,7 @@ static size_t list_reason(const struct pm_plan *plan, int index, char *buf, size
 	const char *reason = plan->candidates[index].reason;
 	size_t used = 0;
 
-	for (int i = 0; i < PM_STRATEGIES && used < size; i++) {
+	for (int i = 0; i < STRATEGIES && used < size; i++) {
 		if (strcmp(plan->candidates[i].reason, reason) != 0)
 			continue;
 		if (i < index)
@@ -61,28 +61,16 @@ static size_t list_reason(const struct pm_plan *plan, int index, char *buf, size
 	return used < size ? used : size - 1;
 }
 
-/*
- * Branches of Power are the last constant, so that no other depends on the machine, and come first:
- * who allows them wants them.
- */
-#ifdef __powerpc64__
-#define TURN(i) (((i) + PM_STRATEGY_EBB) % PM_STRATEGIES)
-#else
-#define TURN(i) (i)
-#endif
-
 /* The first that fits and is not doubted becomes the chosen one, else the first that fits. */
 static int take_first(struct pm_plan *plan)
 {
 	for (int doubted = 0; doubted < 2; doubted++)
-		for (int i = 0; i < PM_STRATEGIES; i++) {
-			const int at = TURN(i);
-
-			if (!plan->candidates[at].fits ||
-			    plan->candidates[at].doubted != doubted)
+		for (int i = 0; i < STRATEGIES; i++) {
+			if (!plan->candidates[i].fits ||
+			    plan->candidates[i].doubted != doubted)
 				continue;
-			plan->chosen = at;
-			size_rings(plan, plan->candidates[at].strategy);
+			plan->chosen = i;
+			size_rings(plan, plan->candidates[i].strategy);
 			return 0;
 		}
 	return -ENOTSUP;
@@ -97,7 +85,7 @@ static int refuse(const struct pm_plan *plan, struct pm_diag *diag)
 		return pm_diag_say(diag, ENOTSUP, plan->refusal.cause, "%s", plan->refusal.text);
 	/* Those that the wish did not rule out first: there is not room for all. */
 	for (int turn = 0; turn < 2; turn++)
-		for (int i = 0; i < PM_STRATEGIES; i++)
+		for (int i = 0; i < STRATEGIES; i++)
 			if ((plan->candidates[i].cause == PM_CAUSE_INPUT) == turn)
 				used += list_reason(plan, i, all + used, sizeof(all) - used);
 	if (used >= 2 && all[used - 2] == ';')
@@ -107,10 +95,10 @@ static int refuse(const struct pm_plan *plan, struct pm_diag *diag)
 
 int pm_plan_choose(struct pm_plan *plan, struct pm_diag *diag)
 {
-	for (int i = PM_STRATEGIES - 1; i >= 0; i--) {
+	for (int i = STRATEGIES - 1; i >= 0; i--) {
 		struct candidate *candidate = &plan->candidates[i];
 
-		if (plan->opts.forbid & 1u << i)
+		if (plan->opts.forbid & 1u << candidate->number)
 			(void)pm_rule_out(candidate, EINVAL, "forbidden by the caller");
 		else
 			candidate->fits = pm_weigh(plan, candidate) == 0;

@@ -112,7 +112,7 @@ int pm_plan_explain(const struct pm_plan *plan, char *buf, size_t size)
 	struct pm_words text = { buf, size, 0 };
 
 	pm_put(&text, "chosen: %s (%s)\n", chosen->strategy->name, chosen->strategy->what);
-	for (int i = 0; i < PM_STRATEGIES; i++)
+	for (int i = 0; i < STRATEGIES; i++)
 		if (i != plan->chosen)
 			put_passed_over(&text, &plan->candidates[i]);
 	if (chosen->fits && chosen->doubted)

@@ -136,7 +136,7 @@ static int make(struct pm_plan *plan, struct pm_diag *diag)
 	return err;
 }
 
-int pm_plan_make_of(const struct strategy *const *strategies, const struct pm_event_spec *specs,
+int pm_plan_make_of(const struct ranked *strategies, const struct pm_event_spec *specs,
 		    size_t count, const struct pm_session_opts *opts, struct pm_profile *profile,
 		    struct pm_diag *diag, struct pm_plan **ret)
 {
@@ -147,8 +147,10 @@ int pm_plan_make_of(const struct strategy *const *strategies, const struct pm_ev
 		return -ENOMEM;
 	plan->profile = profile;
 	plan->kept = -1;
-	for (int i = 0; i < PM_STRATEGIES; i++)
-		plan->candidates[i].strategy = strategies[i];
+	for (int i = 0; i < STRATEGIES; i++) {
+		plan->candidates[i].strategy = strategies[i].strategy;
+		plan->candidates[i].number = strategies[i].number;
+	}
 	err = take_opts(plan, opts);
 	if (err == 0)
 		err = take_specs(plan, specs, count);
@@ -174,5 +176,5 @@ void pm_plan_destroy(struct pm_plan *plan)
 
 enum pm_strategy pm_plan_strategy(const struct pm_plan *plan)
 {
-	return (enum pm_strategy)plan->chosen;
+	return plan->candidates[plan->chosen].number;
 }

@@ -58,6 +58,7 @@ enum modifier {
 /* A strategy as this plan sees it. */
 struct candidate {
 	const struct strategy *strategy;
+	enum pm_strategy number;
 	bool fits;
 	bool doubted;			/* it fits, but something was wrong on another build */
 	char reason[REASON_SIZE];	/* why it does not fit, or is doubted */
@@ -91,7 +92,7 @@ struct pm_plan {
 	bool via_broker;		/* the chosen strategy's events are opened by it */
 	int chosen;			/* index of a candidate */
 	unsigned int ring_pages;	/* of the chosen strategy, by the limits; then as mapped */
-	struct candidate candidates[PM_STRATEGIES];	/* in the order of preference */
+	struct candidate candidates[STRATEGIES];	/* in the order of preference */
 	char unproven[REASON_SIZE];	/* what the attach could not prove; "": nothing */
 	struct pm_diag refusal;		/* of the first event that does not open */
 };

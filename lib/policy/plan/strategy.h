@@ -72,6 +72,19 @@ struct operations {
 			 struct pm_observed *ret);
 };
 
+/* How many there are on this machine: order.c has them. */
+#ifdef __powerpc64__
+#define STRATEGIES 12
+#else
+#define STRATEGIES 11
+#endif
+
+/* One and its number in the ABI. */
+struct ranked {
+	enum pm_strategy number;
+	const struct strategy *strategy;
+};
+
 struct strategy {
 	const char *name, *what;
 	unsigned int able;		/* enum ability */

@@ -121,7 +121,7 @@ static int attach_any(struct pm_session *session, struct pm_diag *diag)
 		bool astray = session->canary.forwarded != 0 && !session->canary.forwarding;
 
 		if (err == 0)
-			return session->plan->chosen;
+			return (int)pm_plan_strategy(session->plan);
 		undo(session);
 		/* A kernel may ignore the flag, and know the ioctl(2). */
 		if (session->events.by_flag && astray) {

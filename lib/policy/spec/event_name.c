@@ -25,9 +25,7 @@ static const char *const caches[] = {
 #include "../../perfmodes_event.def"
 };
 
-_Static_assert(sizeof(hardware) / sizeof(hardware[0]) == PM_HW_EVENTS, "PM_HW_EVENTS");
-_Static_assert(sizeof(software) / sizeof(software[0]) == PM_SW_EVENTS, "PM_SW_EVENTS");
-_Static_assert(sizeof(caches) / sizeof(caches[0]) == PM_CACHES, "PM_CACHES");
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
 /* "L1-dcache-load-misses"; false: no such event. */
 static bool name_cache(uint64_t config, char *buf, size_t size)
@@ -35,7 +33,7 @@ static bool name_cache(uint64_t config, char *buf, size_t size)
 	static const char *const done[] = { "load", "store", "prefetch" };
 	const uint64_t cache = config & 0xff, op = config >> 8 & 0xff, result = config >> 16;
 
-	if (cache >= PM_CACHES || op > PM_CACHE_PREFETCH || result > PM_CACHE_MISS)
+	if (cache >= COUNT(caches) || op > PM_CACHE_PREFETCH || result > PM_CACHE_MISS)
 		return false;
 	snprintf(buf, size, "%s-%s%s", caches[cache], done[op], result ? "-misses" :
 		 op == PM_CACHE_PREFETCH ? "es" : "s");
@@ -49,9 +47,9 @@ static bool name_generic(uint32_t type, uint64_t config, char *buf, size_t size)
 
 	if (type == PM_TYPE_CACHE)
 		return name_cache(config, buf, size);
-	if (type == PM_TYPE_SOFTWARE && config < PM_SW_EVENTS)
+	if (type == PM_TYPE_SOFTWARE && config < COUNT(software))
 		name = software[config];
-	if (type == PM_TYPE_HARDWARE && config < PM_HW_EVENTS)
+	if (type == PM_TYPE_HARDWARE && config < COUNT(hardware))
 		name = hardware[config];
 	if (name != NULL)
 		snprintf(buf, size, "%s", name);

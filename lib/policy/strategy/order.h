@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* All strategies, by enum pm_strategy; not installed. */
+/* All strategies, in the order of preference; not installed. */
 #ifndef PM_ORDER_H
 #define PM_ORDER_H
 
 #include "../plan/strategy.h"
 
-extern const struct strategy *const pm_strategies[PM_STRATEGIES];
+extern const struct ranked pm_strategies[STRATEGIES];
+
+/* NULL: not on this machine. */
+const struct strategy *pm_strategy_of(enum pm_strategy number);
 
 #endif

@@ -34,7 +34,7 @@ static bool is_denied(const struct pm_sampler *sampler, enum way way, char *why)
 	static const enum pm_strategy same[WAYS] = {
 		PM_STRATEGY_CGROUP, PM_STRATEGY_CPU_WIDE, PM_STRATEGY_PER_CPU,
 	};
-	const struct need *need = pm_strategies[same[way]]->needs;
+	const struct need *need = pm_strategy_of(same[way])->needs;
 
 	for (; need->key != NULL; need++)
 		if (strncmp(need->key, "perm.", 5) != 0 &&

@@ -313,7 +313,7 @@ int main(int argc, char **argv)
 		char point[64];
 
 		snprintf(point, sizeof(point), "%s.complete", pm_strategy_name(alone[i]));
-		by_session(point, ((1u << PM_STRATEGIES) - 1) & ~(1u << alone[i]));
+		by_session(point, ~(1u << alone[i]));
 	}
 	by_whatever_works("busy.delivers");
 	by_seed("seed.complete");

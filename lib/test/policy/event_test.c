@@ -218,7 +218,7 @@ static void names_of_specs(void **state)
 	spec.config = PM_HW_INSTRUCTIONS;
 	(void)pm_event_name(&spec, name, sizeof(name));
 	assert_string_equal(name, "instructions:u");
-	spec.config = PM_HW_EVENTS;
+	spec.config = PM_HW_REF_CYCLES + 1;
 	(void)pm_event_name(&spec, name, sizeof(name));
 	assert_string_equal(name, "event 0:0xa:u");
 }

@@ -144,7 +144,7 @@ static struct pm_plan *group_plan(int tid, unsigned int strategies, unsigned int
 	struct pm_event_spec specs[EVENTS];
 	struct pm_session_opts opts = {
 		.size = sizeof(opts), .allow = PM_ALLOW_ALL, .descriptors_percent = 100,
-		.forbid = ((1u << PM_STRATEGIES) - 1) & ~strategies, .ring_pages = pages,
+		.forbid = ~strategies, .ring_pages = pages,
 	};
 	struct pm_diag diag = { .size = sizeof(diag) };
 	struct pm_plan *plan;
@@ -426,7 +426,7 @@ static void inherited_events_without_values(void **state)
 
 	(void)state;
 	kernel.no_read_with_inherit = true;
-	plan = group_plan(PM_ALL_THREADS, (1u << PM_STRATEGIES) - 1, 0, text, sizeof(text));
+	plan = group_plan(PM_ALL_THREADS, ~0u, 0, text, sizeof(text));
 	if (plan == NULL)
 		skip();
 	assert_int_equal(pm_plan_strategy(plan), PM_STRATEGY_PER_THREAD);

@@ -246,8 +246,9 @@ static void each_fact_each_way(void **state)
 	(void)state;
 	if (!perf_is_here())
 		skip();
-	for (size_t row = 0; row < PM_STRATEGIES; row++)
-		for (const struct need *need = pm_strategies[row]->needs; need->key; need++) {
+	for (size_t row = 0; row < STRATEGIES; row++)
+		for (const struct need *need = pm_strategies[row].strategy->needs; need->key;
+		     need++) {
 			turn(need->key);
 			turned++;
 		}
@@ -262,8 +263,9 @@ static struct pm_profile *profile_of_all(enum pm_verdict verdict)
 	struct pm_fact fact = { .size = sizeof(fact), .verdict = verdict, .rank = PM_RANK_RUNTIME };
 
 	assert_true(pm_profile_use_persona(profile, NULL) >= 0);
-	for (size_t row = 0; row < PM_STRATEGIES; row++)
-		for (const struct need *need = pm_strategies[row]->needs; need->key; need++) {
+	for (size_t row = 0; row < STRATEGIES; row++)
+		for (const struct need *need = pm_strategies[row].strategy->needs; need->key;
+		     need++) {
 			fact.key = need->key;
 			(void)pm_profile_set(profile, &fact);
 		}

@@ -54,7 +54,7 @@ static void attach_twice(void)
 
 	lock_little();
 	drop_privileges();
-	opts.forbid = ((1u << PM_STRATEGIES) - 1) & ~(1u << PM_STRATEGY_PER_CPU);
+	opts.forbid = ~(1u << PM_STRATEGY_PER_CPU);
 	for (int i = 0; i < 2; i++) {
 		struct pm_session *session;
 

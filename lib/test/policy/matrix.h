@@ -48,7 +48,7 @@ static const struct row rows[] = {
 	  false },
 	{ "timers", PM_STRATEGY_TIMERS, TIME, PM_ALL_THREADS, false, true },
 	{ "process_timer", PM_STRATEGY_PROCESS_TIMER, TIME, PM_ALL_THREADS, false, false },
-	{ "pm_counters", PM_STRATEGIES, COUNTERS, PM_ALL_THREADS, false, false },
+	{ "pm_counters", PM_STRATEGY_EBB, COUNTERS, PM_ALL_THREADS, false, false },
 };
 
 /* --------------------------------------------------------------------------------- what came */

@@ -47,7 +47,7 @@ static inline struct pm_plan *plan_of(const struct pm_event_spec *specs, size_t 
 	struct pm_plan *plan;
 	int err;
 
-	opts.forbid = ((1u << PM_STRATEGIES) - 1) & ~(1u << strategy);
+	opts.forbid = ~(1u << strategy);
 	err = pm_plan_make(specs, count, &opts, profile, &diag, &plan);
 	if (err == -ENOTSUP && diag.cause != PM_CAUSE_UNSUPPORTED) {
 		print_message("%s\n", diag.text);

@@ -60,7 +60,7 @@ static struct pm_plan *side_plan(const struct pm_event_spec *spec, unsigned int 
 	struct pm_diag diag = { .size = sizeof(diag) };
 	struct pm_plan *plan;
 
-	opts.forbid = ((1u << PM_STRATEGIES) - 1) & ~(1u << strategy);
+	opts.forbid = ~(1u << strategy);
 	if (pm_plan_make(spec, 1, &opts, NULL, &diag, &plan) < 0) {
 		print_message("%s\n", diag.text);
 		skip();

@@ -225,7 +225,7 @@ static int make(const struct pm_event_spec *spec, unsigned int allowed, struct p
 {
 	const struct pm_session_opts opts = { .size = sizeof(opts),
 		.allow = PM_ALLOW_ALL | PM_ALLOW_ITIMER,
-		.forbid = ((1u << PM_STRATEGIES) - 1) & ~allowed };
+		.forbid = ~allowed };
 
 	return pm_plan_make(spec, 1, &opts, NULL, diag, ret);
 }

@@ -22,7 +22,7 @@ static struct pm_plan *plan_with(const struct pm_event_spec *spec, enum pm_strat
 	opts.size = sizeof(opts);
 	opts.allow = PM_ALLOW_ALL;
 	opts.descriptors_percent = 100;
-	opts.forbid = ((1u << PM_STRATEGIES) - 1) & ~(1u << strategy);
+	opts.forbid = ~(1u << strategy);
 	if (pm_plan_make(spec, 1, &opts, NULL, &diag, &plan) < 0)
 		print_message("%s\n", diag.text);
 	return plan;

@@ -134,7 +134,7 @@ static void use(const struct library *library, enum pm_strategy strategy)
 {
 	const bool counts = strategy == PM_STRATEGY_COUNTERS;
 	struct pm_session_opts opts = { .size = sizeof(opts), .allow = PM_ALLOW_ALL,
-		.forbid = ((1u << PM_STRATEGIES) - 1) & ~(1u << strategy) };
+		.forbid = ~(1u << strategy) };
 	const struct pm_event_spec spec = { .size = sizeof(spec), .type = PM_TYPE_SOFTWARE,
 		.config = PM_SW_TASK_CLOCK, .period = counts ? 0 : 100000, .tid = PM_ALL_THREADS };
 	struct pm_diag diag = { .size = sizeof(diag) };

@@ -219,7 +219,7 @@ static void sleeps(const char *point, unsigned int forbid)
 	pm_plan_destroy(plan);
 }
 
-#define ONLY(strategy) (((1u << PM_STRATEGIES) - 1) & ~(1u << (strategy)))
+#define ONLY(strategy) (~(1u << (strategy)))
 
 static const struct story stories[] = {
 	{ "session.comes", 0, true, 0, true },
