@@ -3,12 +3,11 @@
  * Counters of one thread, and the times of records. Part of perfmodes.h, which includes it and
  * tells the conventions.
  */
+#ifndef PERFMODES_H
+#include "perfmodes.h"	/* includes this, too, at its place */
+#endif
 #ifndef PERFMODES_COUNT_H
 #define PERFMODES_COUNT_H
-
-#ifndef PERFMODES_H
-#error "include perfmodes.h"
-#endif
 
 /* -------------------------------------------------------------------------------- counters */
 

@@ -14,7 +14,7 @@ extern "C" {
 #endif
 
 enum {
-	PM_DOCTOR_JSON = 1,	/* what `perfmodes-doctor --json` writes, in place of text */
+	PM_DOCTOR_JSON = 1	/* what `perfmodes-doctor --json` writes, in place of text */
 };
 
 struct pm_doctor_end {

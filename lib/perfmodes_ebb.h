@@ -190,33 +190,35 @@ void pm_ebb_close(struct pm_ebb *ebb);
 #endif
 
 /* Not this architecture: says so. */
-static inline int pm_ebb_elsewhere(struct pm_diag *diag)
+static __inline__ int pm_ebb_elsewhere(struct pm_diag *diag)
 {
 	static const char text[] = "event-based branches: 64-bit little-endian Power only; sample "
 				   "with pm_session_attach";
 
+	size_t i;
+
 	if (diag != NULL && diag->size >= sizeof(*diag)) {
 		diag->error = EOPNOTSUPP;
 		diag->cause = PM_CAUSE_UNSUPPORTED;
-		for (size_t i = 0; i < sizeof(text); i++)
+		for (i = 0; i < sizeof(text); i++)
 			diag->text[i] = text[i];
 	}
 	return -EOPNOTSUPP;
 }
 
-static inline int pm_ebb_supported(struct pm_diag *diag)
+static __inline__ int pm_ebb_supported(struct pm_diag *diag)
 {
 	return pm_ebb_elsewhere(diag);
 }
 
-static inline int pm_ebb_code(const char *name, struct pm_diag *diag, uint64_t *ret)
+static __inline__ int pm_ebb_code(const char *name, struct pm_diag *diag, uint64_t *ret)
 {
 	(void)name;
 	(void)ret;
 	return pm_ebb_elsewhere(diag);
 }
 
-static inline int pm_ebb_open(const struct pm_ebb_opts *opts, struct pm_diag *diag,
+static __inline__ int pm_ebb_open(const struct pm_ebb_opts *opts, struct pm_diag *diag,
 			      struct pm_ebb **ret)
 {
 	(void)opts;
@@ -224,7 +226,7 @@ static inline int pm_ebb_open(const struct pm_ebb_opts *opts, struct pm_diag *di
 	return pm_ebb_elsewhere(diag);
 }
 
-static inline int pm_ebb_open_for(int tid, const struct pm_ebb_counter *counter,
+static __inline__ int pm_ebb_open_for(int tid, const struct pm_ebb_counter *counter,
 				  unsigned int flags, struct pm_diag *diag)
 {
 	(void)tid;
@@ -233,24 +235,24 @@ static inline int pm_ebb_open_for(int tid, const struct pm_ebb_counter *counter,
 	return pm_ebb_elsewhere(diag);
 }
 
-static inline int pm_ebb_start(struct pm_ebb *ebb, struct pm_diag *diag)
+static __inline__ int pm_ebb_start(struct pm_ebb *ebb, struct pm_diag *diag)
 {
 	(void)ebb;
 	return pm_ebb_elsewhere(diag);
 }
 
-static inline int pm_ebb_stop(struct pm_ebb *ebb)
+static __inline__ int pm_ebb_stop(struct pm_ebb *ebb)
 {
 	(void)ebb;
 	return -EOPNOTSUPP;
 }
 
-static inline void pm_ebb_request_stop(struct pm_ebb *ebb)
+static __inline__ void pm_ebb_request_stop(struct pm_ebb *ebb)
 {
 	(void)ebb;
 }
 
-static inline int pm_ebb_set_period(struct pm_ebb *ebb, unsigned int counter, uint64_t period)
+static __inline__ int pm_ebb_set_period(struct pm_ebb *ebb, unsigned int counter, uint64_t period)
 {
 	(void)ebb;
 	(void)counter;
@@ -258,26 +260,26 @@ static inline int pm_ebb_set_period(struct pm_ebb *ebb, unsigned int counter, ui
 	return -EOPNOTSUPP;
 }
 
-static inline enum pm_ebb_state pm_ebb_state(const struct pm_ebb *ebb)
+static __inline__ enum pm_ebb_state pm_ebb_state(const struct pm_ebb *ebb)
 {
 	(void)ebb;
 	return PM_EBB_STOPPED;
 }
 
-static inline int pm_ebb_tid(const struct pm_ebb *ebb)
+static __inline__ int pm_ebb_tid(const struct pm_ebb *ebb)
 {
 	(void)ebb;
 	return -EOPNOTSUPP;
 }
 
-static inline int pm_ebb_stats(const struct pm_ebb *ebb, struct pm_ebb_stats *ret)
+static __inline__ int pm_ebb_stats(const struct pm_ebb *ebb, struct pm_ebb_stats *ret)
 {
 	(void)ebb;
 	(void)ret;
 	return -EOPNOTSUPP;
 }
 
-static inline void pm_ebb_close(struct pm_ebb *ebb)
+static __inline__ void pm_ebb_close(struct pm_ebb *ebb)
 {
 	(void)ebb;
 }

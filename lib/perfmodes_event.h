@@ -3,12 +3,11 @@
  * Which event: constants and names. Part of perfmodes.h, which includes it and tells the
  * conventions. The numbers are the kernel's (perf_event_open(2)).
  */
+#ifndef PERFMODES_H
+#include "perfmodes.h"	/* includes this, too, at its place */
+#endif
 #ifndef PERFMODES_EVENT_H
 #define PERFMODES_EVENT_H
-
-#ifndef PERFMODES_H
-#error "include perfmodes.h"
-#endif
 
 struct pm_diag;
 struct pm_event_spec;

@@ -2,12 +2,11 @@
 /*
  * What a session delivers. Part of perfmodes.h, which includes it and tells the conventions.
  */
+#ifndef PERFMODES_H
+#include "perfmodes.h"	/* includes this, too, at its place */
+#endif
 #ifndef PERFMODES_SAMPLE_H
 #define PERFMODES_SAMPLE_H
-
-#ifndef PERFMODES_H
-#error "include perfmodes.h"
-#endif
 
 /* A branch, as PERF_SAMPLE_BRANCH_STACK tells it. (0.1) */
 struct pm_branch { uint64_t from, to, flags; };

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* What a session did. Part of perfmodes.h, which includes it and tells the conventions. */
+#ifndef PERFMODES_H
+#include "perfmodes.h"	/* includes this, too, at its place */
+#endif
 #ifndef PERFMODES_STATS_H
 #define PERFMODES_STATS_H
-
-#ifndef PERFMODES_H
-#error "include perfmodes.h"
-#endif
 
 /* What a session did since it was attached. (0.1) */
 struct pm_stats {

@@ -3,12 +3,11 @@
  * Tracepoints by name, the fields of their records by name, and the records of several CPUs in the
  * order of time. Part of perfmodes.h, which includes it and tells the conventions.
  */
+#ifndef PERFMODES_H
+#include "perfmodes.h"	/* includes this, too, at its place */
+#endif
 #ifndef PERFMODES_TRACE_H
 #define PERFMODES_TRACE_H
-
-#ifndef PERFMODES_H
-#error "include perfmodes.h"
-#endif
 
 struct pm_listener;
 struct pm_observed;

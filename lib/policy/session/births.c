@@ -8,11 +8,14 @@
 #include "births.h"
 
 #include <fcntl.h>
-#include <linux/magic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/vfs.h>
 #include <unistd.h>
+
+#ifndef PROC_SUPER_MAGIC
+#define PROC_SUPER_MAGIC 0x9fa0	/* <linux/magic.h>, which not every C library comes with */
+#endif
 
 /* -1: it does not tell. */
 static long last_number(int fd)

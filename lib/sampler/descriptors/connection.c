@@ -5,7 +5,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/magic.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
@@ -17,6 +16,9 @@
 
 #include "../willing/wire.h"
 
+#ifndef PROC_SUPER_MAGIC
+#define PROC_SUPER_MAGIC 0x9fa0	/* <linux/magic.h> */
+#endif
 #define STRAYS 8	/* descriptors taken in order to be closed; the kernel drops more */
 
 int connection_pid(int fd)

@@ -1,0 +1,59 @@
+# SPDX-License-Identifier: MIT
+"""Each header that is installed compiles by itself, in every dialect that a program may be in; and
+the library needs no headers of the kernel."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+LIB = Path(__file__).resolve().parents[1]
+HEADERS = sorted([*LIB.glob("perfmodes*.h"), *LIB.glob("*/perfmodes_*.h")])
+DIALECTS = ["gcc -x c -std=c89", "gcc -x c -std=c99", "gcc -x c -std=c11", "g++ -x c++ -std=c++98",
+            "g++ -x c++ -std=c++17", "clang -x c -std=c99", "clang -x c++ -std=c++98"]
+
+
+def errors(dialect: str, text: str) -> str:
+    """Of a translation unit with that text; "": none."""
+    command = [*dialect.split(), "-pedantic-errors", "-Wall", "-Werror", "-fsyntax-only",
+               "-isystem", "/usr/include", f"-I{LIB}", "-"]
+    return subprocess.run(command, input=text, capture_output=True, text=True, check=False).stderr
+
+
+def needs(header: Path) -> list[str]:
+    """Headers of others, without which it does not compile: it includes them first of all."""
+    return [name for name in re.findall(r"^#include <(.+)>", header.read_text(encoding="utf-8"), re.M)
+            if not name.startswith(("std", "perfmodes", "errno", "sys/"))]
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+@pytest.mark.parametrize("header", HEADERS, ids=lambda path: path.name)
+def test_a_header_compiles_alone(header: Path, dialect: str) -> None:
+    if shutil.which(dialect.split()[0]) is None:
+        pytest.skip(f"no {dialect.split()[0]}")
+    lines = "".join(f"#include <{name}>\n" for name in needs(header))
+    if lines and errors(dialect, lines):
+        pytest.skip(f"{' '.join(needs(header))}: not here, or not in this dialect")
+    include = f'#include "{header.relative_to(LIB)}"\n'
+    assert errors(dialect, include + include) == ""
+
+
+@pytest.mark.parametrize("text", ["#error alone", "enum one { ONE, };", "int f(void) { for (int i;;); }"])
+def test_what_does_not_compile_is_seen(text: str) -> None:
+    assert errors(DIALECTS[0], text)
+
+
+def test_no_header_of_the_kernel_is_needed() -> None:
+    """musl comes without them, and its compiler does not look at the system's."""
+    if shutil.which("musl-gcc") is None:
+        pytest.skip("no musl-gcc")
+    sources = [path for path in [*LIB.glob("*.c"), *LIB.glob("policy/*/*.c"), *LIB.glob("ebb/*.c"),
+                                 *LIB.glob("sampler/descriptors/*.c"), *LIB.glob("sampler/willing/*.c")]
+               if path.name != "json.c"]
+    done = subprocess.run(["musl-gcc", "-std=gnu11", "-fsyntax-only", *map(str, sources)],
+                          capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
