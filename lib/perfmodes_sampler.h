@@ -183,7 +183,11 @@ struct pm_sampled {
 	bool stack_cut;			/* there was more */
 	const uint64_t *values;		/* of the group, the leader's first; counted since start */
 	size_t values_count;
-	uint64_t enabled, running;	/* ns, of the group */
+	/*
+	 * ns, of the group as PERF_SAMPLE_READ has them: of a thread's event on one CPU, enabled
+	 * goes on while the thread runs on another.
+	 */
+	uint64_t enabled, running;
 	const void *branches;		/* struct perf_branch_entry */
 	size_t branches_count;
 	const void *raw;
@@ -302,8 +306,9 @@ int pm_sampler_fd(const struct pm_sampler *sampler);
 
 /*
  * Sums of the events in their order since the start, what has ended included: over all that is
- * watched by thread or in a cgroup, or over everybody. Returns how many, up to `count`; -ENOTSUP by
- * CPU with targets, whose events count others as well; -errno of read(2). (0.1)
+ * watched by thread or in a cgroup, or over everybody. The share of time is as in struct pm_value,
+ * by thread to within 1/64. Returns how many, up to `count`; -ENOTSUP by CPU with targets, whose
+ * events count others as well; -errno of read(2). (0.1)
  */
 int pm_sampler_read(struct pm_sampler *sampler, struct pm_value *ret, size_t count);
 

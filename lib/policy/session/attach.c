@@ -111,6 +111,7 @@ static void undo(struct pm_session *session)
 	session->attached = session->follows = false;
 }
 
+	pm_shares_free(&session->shares);
 static int attach_any(struct pm_session *session, struct pm_diag *diag)
 {
 	struct pm_diag own = { .size = sizeof(own) };

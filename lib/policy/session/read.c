@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Reading what a session has counted, of events and of its own work. */
 #include "late_cpus.h"
-#include "shares.h"
 
 #include <string.h>
 
@@ -58,19 +57,14 @@ int pm_session_read(struct pm_session *session, struct pm_value *ret, size_t cou
 {
 	int err = may_read(session, count ? ret->size : 0, sizeof(*ret), count);
 	struct pm_value values[PLAN_EVENTS_MAX];
-	struct shares shares;
 
+	if (err == 0)
+		err = pm_shares_read(session, &session->shares);
 	if (err < 0)
 		return err;
-	err = pm_shares_read(session, &shares);
-	if (err == 0) {
-		pm_account_times(session, shares.raw);
-		pm_shares_sum(session, &shares, values);
-		give_sums(session, values, ret, count);
-	}
-	pm_shares_free(&shares);
-	if (err < 0)
-		return err;
+	pm_account_times(session, session->shares.raw);
+	pm_shares_sum(session, &session->shares, values);
+	give_sums(session, values, ret, count);
 	return (int)(count < session->plan->asked ? count : session->plan->asked);
 }
 
@@ -124,18 +118,13 @@ static size_t give_parts(const struct pm_session *session, const struct shares *
 int pm_session_read_parts(struct pm_session *session, struct pm_part *ret, size_t count)
 {
 	int err = may_read(session, count ? ret->size : 0, sizeof(*ret), count);
-	struct shares shares;
-	size_t have = 0;
 
+	if (err == 0)
+		err = pm_shares_read(session, &session->shares);
 	if (err < 0)
 		return err;
-	err = pm_shares_read(session, &shares);
-	if (err == 0) {
-		pm_account_times(session, shares.raw);
-		have = give_parts(session, &shares, ret, count);
-	}
-	pm_shares_free(&shares);
-	return err < 0 ? err : (int)have;
+	pm_account_times(session, session->shares.raw);
+	return (int)give_parts(session, &session->shares, ret, count);
 }
 
 int pm_session_stats(const struct pm_session *session, struct pm_stats *ret)

@@ -15,6 +15,7 @@
 #include "pollable.h"
 #include "proof.h"
 #include "rings.h"
+#include "shares.h"
 #include "standstill.h"
 #include "stop.h"
 #include "sums.h"
@@ -80,6 +81,7 @@ struct pm_session {
 	struct late_cpus cpus;
 	struct sums sums;
 	struct cpu_time cpu_time;
+	struct shares shares;		/* of the last reading */
 	struct account account;
 	struct proof proof;
 	struct standstill standstill;

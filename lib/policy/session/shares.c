@@ -229,16 +229,31 @@ static void share_out(struct shares *shares)
 	}
 }
 
+static int make_room(struct shares *shares, size_t count)
+{
+	if (count > shares->room || shares->room == 0) {
+		pm_shares_free(shares);
+		shares->room = count ? count : 1;
+		shares->list = malloc(shares->room * sizeof(*shares->list));
+		shares->targets = malloc(shares->room * sizeof(*shares->targets));
+		if (shares->list == NULL || shares->targets == NULL) {
+			pm_shares_free(shares);
+			return -ENOMEM;
+		}
+	}
+	memset(shares->list, 0, shares->room * sizeof(*shares->list));
+	memset(shares->targets, 0, shares->room * sizeof(*shares->targets));
+	memset(shares->raw, 0, sizeof(shares->raw));
+	shares->count = shares->target_count = 0;
+	return 0;
+}
+
 int pm_shares_read(struct pm_session *session, struct shares *ret)
 {
-	const size_t count = session->events.count ? session->events.count : 1;
-	int err;
+	int err = make_room(ret, session->events.count);
 
-	*ret = (struct shares){
-		.list = calloc(count, sizeof(*ret->list)),
-		.targets = calloc(count, sizeof(*ret->targets)),
-	};
-	err = ret->list && ret->targets ? read_all(session, ret) : -ENOMEM;
+	if (err == 0)
+		err = read_all(session, ret);
 	if (err < 0)
 		return err;
 	for (uint32_t i = 0; i < session->plan->asked; i++)
@@ -251,6 +266,7 @@ void pm_shares_free(struct shares *shares)
 {
 	free(shares->list);
 	free(shares->targets);
+	*shares = (struct shares){ .list = NULL };
 }
 
 /* --------------------------------------------------------------------------------------- sums */

@@ -33,11 +33,14 @@ struct share_target {
 struct shares {
 	struct share *list;		/* as the list of events */
 	struct share_target *targets;
-	size_t count, target_count;
+	size_t count, target_count, room;
 	struct pm_value raw[PLAN_EVENTS_MAX];	/* open events' by spec, as the kernel tells */
 };
 
-/* Reads all events that are open. Free it, also after a failure: -ENOMEM, -errno of read(2). */
+/*
+ * Reads all events that are open. The memory is kept and used again, so that reading a session
+ * causes no page faults between its events. -ENOMEM, -errno of read(2).
+ */
 int pm_shares_read(struct pm_session *session, struct shares *ret);
 
 void pm_shares_free(struct shares *shares);

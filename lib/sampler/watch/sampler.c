@@ -323,6 +323,40 @@ static bool is_everybody(const struct pm_sampler *sampler)
 	return sampler->way != WAY_CPUS || sampler->processes.rules.targets.count == 0;
 }
 
+/* Whether nothing takes the place of its group on a PMU: as of plans, plan/group.c. */
+static bool is_always_on(const struct pm_sampler *sampler, size_t index)
+{
+	const size_t leader = sampler->events[index].leader;
+
+	for (size_t i = 0; i < sampler->count; i++) {
+		const struct perf_event_attr *attr = &sampler->events[i].attr;
+
+		if (sampler->events[i].leader == leader && !sampler->events[leader].attr.pinned &&
+		    attr->type != PERF_TYPE_SOFTWARE && attr->type != PERF_TYPE_TRACEPOINT &&
+		    attr->type != PERF_TYPE_BREAKPOINT)
+			return false;
+	}
+	return true;
+}
+
+/*
+ * An event of a thread on one CPU is enabled for as long as the thread runs anywhere, so all of a
+ * thread's together tell its time as often as there are CPUs; they begin one after the other, and
+ * no share can be told from 1 by little.
+ */
+static void settle(const struct pm_sampler *sampler, size_t index, struct pm_value *sum)
+{
+	if (sampler->way != WAY_THREADS || sampler->on.count == 0)
+		return;
+	sum->enabled /= sampler->on.count;
+	if (is_always_on(sampler, index))
+		sum->enabled = sum->running;
+	else if (sampler->cpus[0] != '\0')
+		sum->enabled = sum->running = 0;
+	else if (sum->running + sum->enabled / 64 > sum->enabled)
+		sum->enabled = sum->running;
+}
+
 int pm_sampler_read(struct pm_sampler *sampler, struct pm_value *ret, size_t count)
 {
 	struct pm_value sums[EVENTS_MAX + 1];
@@ -335,8 +369,10 @@ int pm_sampler_read(struct pm_sampler *sampler, struct pm_value *ret, size_t cou
 		return err;
 	if (count > sampler->count)
 		count = sampler->count;
-	for (size_t i = 0; i < count; i++)
+	for (size_t i = 0; i < count; i++) {
+		settle(sampler, i, &sums[i]);
 		if (!pm_give(pm_element(ret, i), &sums[i], sizeof(sums[i]), sizeof(size_t)))
 			return -EINVAL;
+	}
 	return (int)count;
 }

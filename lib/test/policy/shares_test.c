@@ -331,7 +331,6 @@ static void on_some_cpus(void **state)
 	add(7, 0, 30, 100 * MS, 30 * MS);
 	read_script();
 	assert_true(sums[0].value == 30 && sums[0].enabled == 0 && sums[0].running == 0);
-	pm_shares_free(&shares);
 	close(events[0].fd);
 	session.events.count = 0;
 	plan.events[0].attr.type = PERF_TYPE_SOFTWARE;
