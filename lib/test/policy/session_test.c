@@ -328,7 +328,8 @@ static void a_forked_child_delivers_nothing(void **state)
 	assert_true(pm_session_poll(session, 0) >= 0);
 	pm_session_detach(session);
 	pm_session_stats(session, &stats);
-	assert_true(stats.foreign > 0);
+	/* It inherits nothing, unless the kernel lets it in any case. */
+	assert_true((stats.foreign > 0) == (stats.children_counted > 0));
 	pm_session_destroy(session);
 	pm_plan_destroy(plan);
 }
