@@ -30,7 +30,11 @@ struct pm_observed {
 	uint32_t cpu;			/* UINT32_MAX when unknown */
 	uint64_t time;			/* ns; of CLOCK_MONOTONIC if pm_plan_explain says so */
 	uint64_t ip, address;		/* 0 when unknown */
-	uint64_t period;		/* events, or ns, since the last sample of this kind */
+	/*
+	 * Events, or ns, that it stands for: the period of the spec; with a frequency what the
+	 * kernel told, with a period of 1 the weight of the occurrence, 1 but for few tracepoints.
+	 */
+	uint64_t period;
 	const uint64_t *callchain;	/* with PM_WANT_CALLCHAIN, context marks included */
 	size_t callchain_count;
 	const void *raw;		/* with PM_WANT_RAW; not of timers and signals */

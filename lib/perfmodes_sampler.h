@@ -171,7 +171,8 @@ struct pm_sampled {
 	uint32_t mode;			/* 1 kernel, 2 user, as PERF_RECORD_MISC_* has it */
 	bool exact;			/* ip is the instruction that caused the event */
 	uint64_t time;			/* ns of the clock that pm_sampler_explain names */
-	uint64_t ip, address, period;
+	uint64_t ip, address;
+	uint64_t period;		/* as in struct pm_observed */
 	const uint64_t *chain;		/* both modes as asked for, context marks included */
 	size_t chain_count;
 	uint64_t registers_abi;		/* 0: none, 1: 32 bits, 2: 64 bits */

@@ -23,7 +23,10 @@
 #define PRECISE_MOST 3u
 #define CLOCK_PERIOD_LEAST 100000	/* ns: a clock that samples faster does nothing else */
 
-/* Samples of all events of a session have one layout, because they share rings. */
+/*
+ * Samples of all events of a session have one layout, because they share rings; but for their
+ * periods, which build() leaves out where the event tells them: see drain.c.
+ */
 static uint64_t sample_type(const struct pm_plan *plan)
 {
 	uint64_t type = PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU | PERF_SAMPLE_IP |
@@ -112,6 +115,13 @@ void pm_plan_no_side(struct perf_event_attr *attr)
 	attr->comm_exec = attr->context_switch = attr->cgroup = attr->ksymbol = 0;
 }
 
+/* Its samples would say that they stand for less than they do. */
+static bool is_too_fast(const struct perf_event_attr *attr)
+{
+	return pm_is_clock(attr) && !attr->freq && attr->sample_period != 0 &&
+		attr->sample_period < PM_CLOCK_PERIOD_LEAST;
+}
+
 static void build(const struct pm_plan *plan, struct plan_event *event)
 {
 	const struct pm_event_spec *spec = &event->spec;
@@ -141,6 +151,10 @@ static void build(const struct pm_plan *plan, struct plan_event *event)
 		substitute(attr, spec);
 	if (takes_task_clock(plan, spec))
 		attr->config = PERF_COUNT_SW_TASK_CLOCK;
+	if (is_too_fast(attr))
+		attr->sample_period = PM_CLOCK_PERIOD_LEAST;
+	if (!pm_period_is_told(attr))
+		attr->sample_type &= ~(uint64_t)PERF_SAMPLE_PERIOD;
 	if (attr->sample_period != 0)
 		set_wakeup(plan, attr);
 }
@@ -329,6 +343,17 @@ static void look_for_tracefs(struct plan_event *event)
 			-err);
 }
 
+static void look_at_rate(struct plan_event *event)
+{
+	const size_t used = strlen(event->why);
+
+	if (pm_is_clock(&event->attr) && !event->substituted && event->spec.frequency == 0 &&
+	    event->spec.period != 0 && event->spec.period < PM_CLOCK_PERIOD_LEAST)
+		snprintf(event->why + used, sizeof(event->why) - used, "%severy %u ns instead: "
+			 "the kernel's timers are no faster", used ? "; " : "",
+			 PM_CLOCK_PERIOD_LEAST);
+}
+
 static void look_at_precision(struct plan_event *event)
 {
 	const size_t used = strlen(event->why);
@@ -374,6 +399,8 @@ static void try_until_settled(struct pm_plan *plan, struct plan_event *event)
 	} while (err < 0 && give_way(plan, event, err));
 	event->error = err;
 	event->inherit_error = err;
+	if (err == 0)
+		look_at_rate(event);
 	if (err == 0 && (event->spec.flags & PM_SPEC_PRECISE))
 		look_at_precision(event);
 	if (err == 0 && event->spec.type == PERF_TYPE_TRACEPOINT)

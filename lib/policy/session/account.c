@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Software events, tracepoints and breakpoints are never multiplexed, and with PERF_SAMPLE_PERIOD
- * the kernel samples each occurrence (5d81e5cfb37a, v3.3): the periods of the samples are the
- * count. Where they are less although no loss was told, some event writes to no ring.
+ * Software events, tracepoints and breakpoints are never multiplexed: with a period of 1 the
+ * periods of the samples are the count, and with another one as much is missing as has not made up
+ * a period yet, in each thread on each CPU. Where it is more although no loss was told, some event
+ * writes to no ring.
  *
  * What happened between the opening of an event and its ring was counted and is not missing: so
  * the first look only notes.
@@ -163,16 +164,36 @@ static bool is_told(const struct pm_stats *stats)
 		stats->throttled > 0;
 }
 
+uint64_t pm_account_rest(const struct pm_session *session, size_t spec)
+{
+	const struct event_list *events = &session->events;
+	const uint64_t period = session->plan->events[spec].attr.sample_period;
+	uint64_t copies = 0, of_first = 0;
+
+	if (period <= 1 || session->plan->events[spec].attr.freq)
+		return 0;
+	for (size_t i = 0; i < events->count; i++) {
+		copies += events->list[i].spec == spec;
+		of_first += events->list[i].spec == spec &&
+			events->list[i].tid == events->list[0].tid;
+	}
+	copies += session->account.births * of_first;
+	return copies > UINT64_MAX / period ? UINT64_MAX : copies * (period - 1);
+}
+
 /* Counted before the last drain, and not sampled by now. */
 static void look_for_missing(struct pm_session *session)
 {
 	struct account *account = &session->account;
 
-	for (size_t i = 0; i < session->plan->count; i++)
-		if (is_judged(&session->plan->events[i]) &&
-		    account->sampled[i] - account->base[i].sampled <
-		    account->counted[i] - account->base[i].counted)
+	for (size_t i = 0; i < session->plan->count; i++) {
+		const uint64_t sampled = account->sampled[i] - account->base[i].sampled;
+		const uint64_t counted = account->counted[i] - account->base[i].counted;
+
+		if (is_judged(&session->plan->events[i]) && sampled < counted &&
+		    counted - sampled > pm_account_rest(session, i))
 			account->incomplete |= 1u << i;
+	}
 }
 
 /* What has been sampled since the attach, less all that may have been counted before. */
@@ -180,7 +201,7 @@ static uint64_t sampled_at_least(const struct pm_session *session, size_t spec)
 {
 	const struct account *account = &session->account;
 	const size_t smallest = sizeof(struct perf_event_header) +
-		8 * (size_t)words_of(session->format.sample_type);
+		8 * (size_t)words_of(session->format.sample_type & ~(uint64_t)PERF_SAMPLE_PERIOD);
 	const uint64_t period = account->largest[spec] ? account->largest[spec] : 1;
 	const uint64_t sampled = account->sampled[spec] - account->before[spec];
 	const uint64_t old = account->pending / smallest;
@@ -203,7 +224,8 @@ static uint32_t in_excess(const struct pm_session *session)
 		if (!read && pm_sums_read(&session->sums, &session->events, values) < 0)
 			return 0;
 		read = true;
-		if (sampled > values[i].value)
+		if (sampled > values[i].value &&
+		    sampled - values[i].value > pm_account_rest(session, i))
 			found |= 1u << i;
 	}
 	return found;

@@ -20,6 +20,7 @@ struct account {
 	uint64_t before[PLAN_EVENTS_MAX];	/* sampled, when the attach was done */
 	uint64_t pending;			/* bytes in the rings at that time */
 	uint32_t incomplete;			/* by spec */
+	uint64_t births;			/* threads that were told to be new */
 	bool looked;
 	int witness[PLAN_EVENTS_MAX];		/* 1 + a descriptor, by spec; 0: none */
 };
@@ -54,6 +55,9 @@ void pm_account_free(struct account *account);
  * again and again, is incomplete: the kernel lets both go on at once.
  */
 void pm_account_times(struct pm_session *session, const struct pm_value *values);
+
+/* How much an event may have counted that has not made up a period: in each copy of it some. */
+uint64_t pm_account_rest(const struct pm_session *session, size_t spec);
 
 /* The attach is done, and counts have begun: what is sampled from here on is counted, too. */
 void pm_account_begin(struct pm_session *session);

@@ -60,6 +60,10 @@ static void begin(struct pm_session *session)
 	session->operations = session->strategy->operations;
 	pm_cpu_time_begin(session);
 	pm_format_of(&session->plan->events[0].attr, &session->format);
+	session->mixed = false;
+	for (size_t i = 1; i < session->plan->count; i++)
+		session->mixed |= pm_plan_is_sampled(&session->plan->events[i]) &&
+			session->plan->events[i].attr.sample_type != session->format.sample_type;
 }
 
 static int attach_chosen(struct pm_session *session, struct pm_diag *diag)
@@ -107,11 +111,11 @@ static void undo(struct pm_session *session)
 	pm_threads_free(&session->threads);
 	pm_proof_free(&session->proof);
 	pm_account_free(&session->account);
+	pm_shares_free(&session->shares);
 	pm_pollable_close(&session->pollable);
 	session->attached = session->follows = false;
 }
 
-	pm_shares_free(&session->shares);
 static int attach_any(struct pm_session *session, struct pm_diag *diag)
 {
 	struct pm_diag own = { .size = sizeof(own) };

@@ -85,8 +85,8 @@ static bool is_told(const struct pm_session *session)
 
 /*
  * Each fault that it caused is one, with an address that is known: samples of it must stand for all
- * of them, once. Before v3.3 some remain in each ring that have not made up a period. Others of its
- * faults have other addresses.
+ * of them, once. With a period some remain in each ring that have not made it up, and the address
+ * is that of the last one. Others of its faults have other addresses.
  */
 static int judge_faults(const struct pm_session *session, char *reason, size_t size)
 {
@@ -98,9 +98,10 @@ static int judge_faults(const struct pm_session *session, char *reason, size_t s
 		return 0;
 	for (size_t i = 0; i < session->plan->count; i++) {
 		const struct plan_event *event = &session->plan->events[i];
-		const bool exact = event->spec.want & PM_WANT_ADDRESS;
+		const bool exact = (event->spec.want & PM_WANT_ADDRESS) &&
+			event->attr.sample_period == 1;
 		const uint64_t found = exact ? canary->addressed[i] : canary->sampled[i];
-		const uint64_t rest = canary->sampled[i] == canary->samples[i] ? 0 :
+		const uint64_t rest =
 			(event->attr.sample_period - 1) * (session->rings.count + 1);
 
 		if (!pm_canary_is_everywhere(event) ||

@@ -85,15 +85,20 @@ static const struct session_event *event_of(struct pm_session *session, uint64_t
 		&session->events.list[0];
 }
 
-/* The spec of the only events whose samples can be in this ring; -1: there are several. */
-static int lone_spec(const struct pm_session *session, const struct session_ring *ring)
+/*
+ * The spec of the only events whose samples of this layout can be in this ring; -1: there are
+ * several, or none.
+ */
+static int lone_spec(const struct pm_session *session, const struct session_ring *ring,
+		     uint64_t type)
 {
 	int lone = -1;
 
 	if (session->strategy->able & RING_PER_EVENT)
 		return (int)ring->spec;
 	for (size_t i = 0; i < session->plan->count; i++) {
-		if (!pm_plan_is_sampled(&session->plan->events[i]))
+		if (!pm_plan_is_sampled(&session->plan->events[i]) ||
+		    (session->mixed && session->plan->events[i].attr.sample_type != type))
 			continue;
 		if (lone >= 0)
 			return -1;
@@ -108,10 +113,10 @@ static int lone_spec(const struct pm_session *session, const struct session_ring
  * sample.shared_hit. The ring tells whose it is where only one event can be.
  */
 static __attribute__((noinline)) const struct session_event *
-event_by_ring(struct pm_session *session, const struct session_ring *ring)
+event_by_ring(struct pm_session *session, const struct session_ring *ring, uint64_t type)
 {
 	const bool own = session->strategy->able & RING_PER_EVENT;
-	const int spec = lone_spec(session, ring);
+	const int spec = lone_spec(session, ring, type);
 
 	for (size_t i = 0; spec >= 0 && i < session->events.count; i++) {
 		const struct session_event *event = &session->events.list[i];
@@ -149,15 +154,56 @@ static __attribute__((noinline)) void give_group(struct pm_session *session, uin
 		       &ret->group_enabled, &ret->group_running);
 }
 
+/* What a sample is of: NULL when its id is nobody's here. */
+struct origin {
+	const struct session_event *event;
+	uint64_t id, type;
+};
+
+/* By a layout whose words are those of the record. */
+static bool take_as(const struct pm_session *session, const struct perf_event_header *header,
+		    struct origin *origin, struct pm_observed *ret, struct group_words *ret_group)
+{
+	struct pm_format format = session->format;
+
+	format.sample_type = origin->type;
+	ret_group->count = 0;
+	return pm_layout_take(header, &format, ret, &origin->id, ret_group) && header->size ==
+		sizeof(*header) + 8 * pm_layout_words(origin->type, ret, ret_group);
+}
+
+/*
+ * Some samples tell their periods: the id tells the event, and so whether this one does. An id that
+ * is shared may be of another event (see event_by_ring()), and then the words do not add up.
+ */
+static __attribute__((noinline)) bool
+take_mixed(struct pm_session *session, const struct session_ring *ring,
+	   const struct perf_event_header *header, struct origin *origin, struct pm_observed *ret,
+	   struct group_words *ret_group)
+{
+	if (!pm_layout_id(header, origin->type, &origin->id))
+		return false;
+	origin->event = event_of(session, origin->id);
+	if (origin->event != NULL)
+		origin->type = session->plan->events[origin->event->spec].attr.sample_type;
+	if (take_as(session, header, origin, ret, ret_group))
+		return true;
+	origin->type ^= PERF_SAMPLE_PERIOD;
+	origin->event = event_by_ring(session, ring, origin->type);
+	return origin->event != NULL && take_as(session, header, origin, ret, ret_group);
+}
+
 static void on_sample(struct pm_session *session, struct session_ring *ring,
 		      const struct perf_event_header *header)
 {
+	struct origin origin = { .type = session->format.sample_type };
 	struct group_words group = { .count = 0 };
 	const struct session_event *event;
 	struct pm_observed observed;
-	uint64_t id = 0;
 
-	if (!pm_layout_take(header, &session->format, &observed, &id, &group)) {
+	if (!(session->mixed ?
+	      take_mixed(session, ring, header, &origin, &observed, &group) :
+	      pm_layout_take(header, &session->format, &observed, &origin.id, &group))) {
 		session->stats.unknown++;
 		return;
 	}
@@ -165,15 +211,17 @@ static void on_sample(struct pm_session *session, struct session_ring *ring,
 				     observed.time + STRANGE_NS < ring->time))
 		observed.time = plausible(session, ring, observed.time);
 	ring->time = observed.time;
-	event = event_of(session, id);
+	event = origin.event ? origin.event : event_of(session, origin.id);
 	if (event == NULL)
-		event = event_by_ring(session, ring);
+		event = event_by_ring(session, ring, origin.type);
 	if (event == NULL) {
 		session->canary.unnamed |= is_canary(session, (pid_t)observed.tid, observed.time);
 		session->stats.unknown++;
 		return;
 	}
 	observed.size = sizeof(observed);
+	if (!(origin.type & PERF_SAMPLE_PERIOD))
+		observed.period = session->plan->events[event->spec].attr.sample_period;
 	pm_account_see(&session->account, event->spec, observed.period);
 	if (is_canary(session, (pid_t)observed.tid, observed.time)) {
 		session->canary.samples[event->spec]++;
@@ -239,6 +287,7 @@ static void on_task(struct pm_session *session, const struct pm_record *record)
 
 	if ((pid_t)record->task.pid != session->pid)
 		return;
+	session->account.births += born;
 	if (born)
 		on_birth_of(session, (pid_t)record->task.tid);
 	else

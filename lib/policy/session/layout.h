@@ -104,8 +104,8 @@ static inline bool take_long_parts(const uint64_t *at, const uint64_t *end,
 /* Words that each sample has: sample_type() in negotiate.c chose the bits. */
 static inline ptrdiff_t words_of(uint64_t type)
 {
-	return 5 + !!(type & PERF_SAMPLE_IDENTIFIER) + !!(type & PERF_SAMPLE_ADDR) +
-		!!(type & PERF_SAMPLE_ID);
+	return 4 + !!(type & PERF_SAMPLE_IDENTIFIER) + !!(type & PERF_SAMPLE_ADDR) +
+		!!(type & PERF_SAMPLE_ID) + !!(type & PERF_SAMPLE_PERIOD);
 }
 
 /*
@@ -135,7 +135,7 @@ static inline bool pm_layout_take(const struct perf_event_header *header,
 	if (type & PERF_SAMPLE_ID)
 		*ret_id = *at++;
 	split(*at++, &ret->cpu, &unused);
-	ret->period = *at++;
+	ret->period = type & PERF_SAMPLE_PERIOD ? *at++ : 0;
 	ret->callchain = NULL;
 	ret->callchain_count = 0;
 	ret->raw = NULL;
@@ -146,6 +146,36 @@ static inline bool pm_layout_take(const struct perf_event_header *header,
 	ret->group_count = 0;
 	ret->group_enabled = ret->group_running = 0;
 	return !(type & LONG_PARTS) || take_long_parts(at, end, format, ret, ret_group);
+}
+
+/* Words of a sample that was taken by this layout: if it was not another's, those that it has. */
+static inline size_t pm_layout_words(uint64_t type, const struct pm_observed *observed,
+				     const struct group_words *group)
+{
+	size_t words = (size_t)words_of(type);
+
+	if (type & PERF_SAMPLE_READ)
+		words += 3 + group->count * group->words;
+	if (type & PERF_SAMPLE_CALLCHAIN)
+		words += 1 + observed->callchain_count;
+	if (type & PERF_SAMPLE_RAW)
+		words += (sizeof(uint32_t) + observed->raw_size + 7) / 8;
+	if (type & PERF_SAMPLE_BRANCH_STACK)
+		words += 1 + 3 * observed->branch_count;
+	return words;
+}
+
+/* The id, which lies before all that layouts may differ in. False: the bytes do not fit. */
+static inline bool pm_layout_id(const struct perf_event_header *header, uint64_t type,
+				uint64_t *ret)
+{
+	const uint64_t *at = (const uint64_t *)(header + 1);
+	const size_t index = type & PERF_SAMPLE_IDENTIFIER ? 0 : 3 + !!(type & PERF_SAMPLE_ADDR);
+
+	if (header->size < sizeof(*header) + 8 * (index + 1))
+		return false;
+	*ret = at[index];
+	return true;
 }
 
 #endif

@@ -257,10 +257,21 @@ static uint64_t enough(const struct plan_event *event)
 		UINT64_MAX;
 }
 
+/* Each thread that inherited an event may have counted a part of a period by it. */
+static uint64_t enough_of_all(const struct pm_session *session, uint32_t spec)
+{
+	const struct plan_event *event = &session->plan->events[spec];
+	const uint64_t least = enough(event), births = session->account.births;
+
+	if (is_clock(event) || least > UINT64_MAX / (births + 1))
+		return least;
+	return least + births * event->spec.period;
+}
+
 /* Whether one of its events has counted what must have given a sample. */
 static bool has_counted(const struct pm_session *session, uint32_t spec)
 {
-	const uint64_t least = enough(&session->plan->events[spec]);
+	const uint64_t least = enough_of_all(session, spec);
 
 	for (size_t i = 0; i < session->events.count; i++) {
 		struct pm_counts counts;

@@ -72,7 +72,8 @@ struct pm_session {
 	struct pm_listener listener;
 	void *context;
 	struct pm_stats stats;
-	struct pm_format format;
+	struct pm_format format;	/* of the first event */
+	bool mixed;			/* some samples tell their periods, others do not */
 	struct pm_member group[PLAN_EVENTS_MAX];	/* of the sample that is delivered */
 	struct event_list events;
 	struct event_ids ids;
@@ -80,8 +81,8 @@ struct pm_session {
 	struct threads threads;
 	struct late_cpus cpus;
 	struct sums sums;
-	struct cpu_time cpu_time;
 	struct shares shares;		/* of the last reading */
+	struct cpu_time cpu_time;
 	struct account account;
 	struct proof proof;
 	struct standstill standstill;

@@ -110,3 +110,17 @@ uint64_t pm_rate_left(uint64_t frequency, char *why, size_t size)
 		 (unsigned long long)frequency);
 	return (uint64_t)most;
 }
+
+bool pm_is_clock(const struct perf_event_attr *attr)
+{
+	return attr->type == PERF_TYPE_SOFTWARE &&
+		(attr->config == PERF_COUNT_SW_CPU_CLOCK ||
+		 attr->config == PERF_COUNT_SW_TASK_CLOCK);
+}
+
+bool pm_period_is_told(const struct perf_event_attr *attr)
+{
+	return attr->freq || attr->sample_period <= 1 || pm_is_clock(attr) ||
+		attr->type == PERF_TYPE_HARDWARE || attr->type == PERF_TYPE_HW_CACHE ||
+		attr->type == PERF_TYPE_RAW;
+}

@@ -40,6 +40,20 @@ bool pm_is_hardware(const struct pm_event_spec *spec);
  */
 bool pm_happens_in_kernel(const struct pm_event_spec *spec);
 
+#define PM_CLOCK_PERIOD_LEAST 10000	/* ns: perf_swevent_start_hrtimer() of linux */
+
+/* A clock of the kernel's, which samples by a timer. */
+bool pm_is_clock(const struct perf_event_attr *attr);
+
+/*
+ * Whether its samples are to tell their periods (PERF_SAMPLE_PERIOD). With a fixed period and that
+ * field the kernel samples each occurrence of a software event, a tracepoint and a breakpoint, with
+ * a period of 1 (5d81e5cfb37a, v3.3): then the field is left out, and the period is the one that
+ * was asked for. A period of 1 samples each in any case, and some tracepoints count more than one
+ * at a time. What is not known here may be a kprobe, whose samples come as those of tracepoints.
+ */
+bool pm_period_is_told(const struct perf_event_attr *attr);
+
 /* Which event, and whether of user mode only; all else is 0. */
 struct perf_event_attr pm_spec_attr(const struct pm_event_spec *spec, bool user_only);
 

@@ -86,12 +86,6 @@ static bool accept_sample(struct sigring *ring, const siginfo_t *info, struct si
 
 /* --------------------------------------------------------------------------------------- reader */
 
-static bool is_clock(const struct perf_event_attr *attr)
-{
-	return attr->type == PERF_TYPE_SOFTWARE && (attr->config == PERF_COUNT_SW_CPU_CLOCK ||
-						    attr->config == PERF_COUNT_SW_TASK_CLOCK);
-}
-
 /*
  * What the sample stands for. Of a clock, and where the kernel chooses the period, the counter
  * tells; elsewhere it tells how many came together: none where the last handler has caused this one
@@ -102,7 +96,7 @@ static uint64_t period_of(const struct pm_session *session, const struct session
 {
 	struct signals *signals = signals_of(session);
 	const struct plan_event *planned = &session->plan->events[event->spec];
-	const uint64_t period = planned->spec.period;
+	const uint64_t period = planned->attr.freq ? 0 : planned->attr.sample_period;
 	uint64_t *last = &signals->counted[event->fd], more;
 
 	if (*last < event->base.value && event->base.value < count)
@@ -110,7 +104,7 @@ static uint64_t period_of(const struct pm_session *session, const struct session
 	if (count < *last || count == 0)		/* not known */
 		return period;
 	more = count - *last;
-	if (period == 0 || is_clock(&planned->attr)) {
+	if (period == 0 || pm_is_clock(&planned->attr)) {
 		*last = count;
 		return more;
 	}

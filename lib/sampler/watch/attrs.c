@@ -228,7 +228,7 @@ void pm_watch_build(const struct pm_sampler *sampler, struct watch_event *event)
 	struct perf_event_attr *attr = &event->attr;
 
 	*attr = pm_spec_attr(&event->spec, event->user_only);
-	/* All records end, and samples begin, alike: they share a ring. */
+	/* All records end, and samples begin, alike: they share a ring. Each id tells the rest. */
 	attr->sample_type = PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP | PERF_SAMPLE_TID |
 		PERF_SAMPLE_TIME | PERF_SAMPLE_CPU | PERF_SAMPLE_PERIOD;
 	attr->sample_id_all = 1;
@@ -238,6 +238,11 @@ void pm_watch_build(const struct pm_sampler *sampler, struct watch_event *event)
 	attr->inherit = sampler->way == WAY_THREADS;
 	attr->precise_ip = event->precise_left & 3;
 	set_rate(attr, &event->spec);
+	if (pm_is_clock(attr) && !attr->freq && attr->sample_period != 0 &&
+	    attr->sample_period < PM_CLOCK_PERIOD_LEAST)
+		attr->sample_period = PM_CLOCK_PERIOD_LEAST;
+	if (!pm_period_is_told(attr))
+		attr->sample_type &= ~(uint64_t)PERF_SAMPLE_PERIOD;
 	set_wakeup(sampler, attr);
 	if (event->side)
 		set_side(sampler, attr);

@@ -48,7 +48,7 @@ static void add_rate(struct text *text, const struct watch_event *event)
 	if (event->spec.frequency != 0)
 		add(text, ", %llu a second", (unsigned long long)event->spec.frequency);
 	else if (event->spec.period != 0)
-		add(text, ", every %llu", (unsigned long long)event->spec.period);
+		add(text, ", every %llu", (unsigned long long)event->attr.sample_period);
 	else
 		add(text, ", counted");
 }

@@ -39,7 +39,9 @@ static void tell_sample(struct pm_sampler *sampler, const struct opened *opened,
 		.mode = record->misc & PERF_RECORD_MISC_CPUMODE_MASK,
 		.exact = record->misc & PERF_RECORD_MISC_EXACT_IP,
 		.time = sample->sid.time, .ip = sample->ip, .address = sample->addr,
-		.period = sample->period, .chain = sample->callchain,
+		.period = event->attr.sample_type & PERF_SAMPLE_PERIOD ? sample->period :
+			event->attr.sample_period,
+		.chain = sample->callchain,
 		.chain_count = (size_t)sample->callchain_nr,
 		.registers_abi = sample->regs_user_abi, .registers = sample->regs_user,
 		.registers_count = sample->regs_user_nr,
@@ -80,6 +82,42 @@ static const struct opened *find_event(const struct pm_sampler *sampler, uint64_
 	return opened;
 }
 
+static bool is_whole(const struct pm_sampler *sampler, const struct perf_event_header *header,
+		     size_t event, struct pm_record *ret)
+{
+	return pm_record_decode(header, &sampler->events[event].format, ret) == 0 &&
+		ret->trailing == 0;
+}
+
+/* The same thread's, on the same CPU. */
+static const struct opened *find_beside(const struct pm_sampler *sampler,
+					const struct opened *opened, size_t event)
+{
+	for (size_t i = 0; i < sampler->opened_count; i++)
+		if (sampler->opened[i].event == event && sampler->opened[i].cpu == opened->cpu &&
+		    sampler->opened[i].tid == opened->tid)
+			return &sampler->opened[i];
+	return NULL;
+}
+
+/*
+ * The id may also be that of another event of ours which the same occurrence hit. Where their
+ * samples differ in what they hold, the one whose words add up is the right one.
+ */
+static const struct opened *take_sample(const struct pm_sampler *sampler,
+					const struct perf_event_header *header,
+					const struct opened *opened, struct pm_record *ret)
+{
+	if (opened == NULL || is_whole(sampler, header, opened->event, ret))
+		return opened;
+	for (size_t i = 0; i < sampler->count; i++)
+		if (i != opened->event && pm_watch_samples(&sampler->events[i]) &&
+		    is_whole(sampler, header, i, ret) && find_beside(sampler, opened, i) != NULL)
+			return find_beside(sampler, opened, i);
+	return pm_record_decode(header, &sampler->events[opened->event].format, ret) == 0 ?
+		opened : NULL;
+}
+
 static void on_sample(struct pm_sampler *sampler, const struct perf_event_header *header,
 		      uint64_t time)
 {
@@ -90,8 +128,8 @@ static void on_sample(struct pm_sampler *sampler, const struct perf_event_header
 	uint32_t pid;
 
 	opened = pm_record_identifier(header, &id) == 0 ? find_event(sampler, id) : NULL;
-	if (opened == NULL ||
-	    pm_record_decode(header, &sampler->events[opened->event].format, &record) < 0) {
+	opened = take_sample(sampler, header, opened, &record);
+	if (opened == NULL) {
 		sampler->stats.unknown++;
 		return;
 	}

@@ -246,6 +246,92 @@ static void many_are_watched_by_cpu(void **state)
 	}
 }
 
+/* ------------------------------------------------------------------------------------- periods */
+
+#define FAULTS 10240
+
+static struct {
+	uint64_t samples[2], other, want[2];
+} told;
+
+static void on_period(void *context, const struct pm_sampled *sample)
+{
+	(void)context;
+	if (sample->tid != (uint32_t)gettid())
+		return;
+	told.samples[sample->event]++;
+	told.other += told.want[sample->event] != 0 && sample->period != told.want[sample->event];
+}
+
+static void fault_often(struct pm_sampler *sampler)
+{
+	const size_t page = (size_t)sysconf(_SC_PAGESIZE);
+
+	for (int turn = 0; turn < 10; turn++) {
+		char *area = mmap(NULL, FAULTS / 10 * page, PROT_READ | PROT_WRITE,
+				  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+		assert_true(area != MAP_FAILED);
+		(void)madvise(area, FAULTS / 10 * page, MADV_NOHUGEPAGE);
+		for (size_t i = 0; i < FAULTS / 10; i++)
+			((volatile char *)area)[i * page] = 1;
+		munmap(area, FAULTS / 10 * page);
+		assert_true(pm_sampler_poll(sampler, 0) >= 0);
+	}
+}
+
+/* The second event hits with the first one, and its samples tell their periods. */
+static void expect_periods(unsigned int way, uint64_t period, uint64_t second)
+{
+	const struct pm_sampler_listener by_period = {
+		.size = sizeof(by_period), .sample = on_period,
+	};
+	struct pm_event_spec specs[] = { fault_spec, fault_spec };
+	const struct pm_sampler_event events[] = {
+		{ .size = sizeof(events[0]), .spec = &specs[0] },
+		{ .size = sizeof(events[0]), .spec = &specs[1] },
+	};
+	struct pm_sampler_opts opts = { .size = sizeof(opts), .flags = way, .ring_pages = 512 };
+	const struct pm_target target = the_pid(getpid());
+	struct pm_diag diag = { .size = sizeof(diag) };
+	struct pm_sampler *sampler;
+	const uint64_t cpus = (uint64_t)sysconf(_SC_NPROCESSORS_ONLN);
+	int err;
+
+	memset(&told, 0, sizeof(told));
+	told.want[0] = specs[0].period = period;
+	told.want[1] = specs[1].period = second;
+	specs[1].config = PERF_COUNT_SW_PAGE_FAULTS_MIN;
+	err = pm_sampler_open(events, second ? 2 : 1, &target, 1, &opts, NULL, &by_period, NULL,
+			      &diag, &sampler);
+	if (is_refused(err))
+		skip();
+	assert_int_equal(err, 0);
+	assert_int_equal(pm_sampler_start(sampler, &diag), 0);
+	fault_often(sampler);
+	assert_true(pm_sampler_stop(sampler) >= 0);
+	assert_int_equal(stats_of(sampler).lost, 0);
+	if (told.samples[0] + cpus < FAULTS / period ||
+	    told.samples[0] > (FAULTS + 1024) / period + cpus || told.other != 0)
+		fail_msg("period %llu: %llu samples, %llu of another period",
+			 (unsigned long long)period, (unsigned long long)told.samples[0],
+			 (unsigned long long)told.other);
+	assert_true(second == 0 || told.samples[1] >= FAULTS / second - cpus);
+	pm_sampler_close(sampler);
+}
+
+static void a_period_is_that_period(void **state)
+{
+	static const uint64_t periods[] = { 1, 2, 7, 100, 1000, 100000 };
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(ways); i++) {
+		for (size_t k = 0; k < ARRAY_SIZE(periods); k++)
+			expect_periods(ways[i], periods[k], 0);
+		expect_periods(ways[i], 100, 1);
+	}
+}
+
 /* -------------------------------------------------------------------------------------- limits */
 
 static void what_makes_no_sense_is_refused(void **state)
@@ -330,6 +416,7 @@ int main(void)
 		cmocka_unit_test(children_are_left_out),
 		cmocka_unit_test(strangers_are_left_alone),
 		cmocka_unit_test(many_are_watched_by_cpu),
+		cmocka_unit_test(a_period_is_that_period),
 		cmocka_unit_test(what_makes_no_sense_is_refused),
 		cmocka_unit_test(stats_of_a_small_caller),
 	};
