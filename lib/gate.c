@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
@@ -311,6 +312,7 @@ const struct pm_gate *pm_gate_find(const struct pm_refused *refused, struct pm_g
 	const struct pm_gate *gate = search(tables[refused->call], refused);
 
 	ret->brief[0] = ret->gate[0] = ret->change[0] = '\0';
+	ret->level = INT_MIN;
 	gate->say(refused, ret);
 	return gate;
 }

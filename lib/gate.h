@@ -87,6 +87,7 @@ struct pm_gate_words {
 	char gate[360];			/* who decided, with its setting */
 	/* What to do about it, clauses with "; " between; "" when nothing helps. */
 	char change[1000];
+	int level;			/* of perf_event_paranoid that is needed; INT_MIN: none */
 };
 
 struct pm_gate {

@@ -195,7 +195,7 @@ static void say_hardware_missing(const struct pm_refused *refused, struct pm_gat
 		PM_SAY(ret->gate, "hardware events are missing: no CPU PMU in %s%s", devices,
 		       hidden ? " (hidden here)" : "");
 		PM_SAY(ret->change, "%sin a virtual machine the host has to pass its PMU "
-		       "through (QEMU: -cpu host,pmu=on); else the PMU's driver is not loaded",
+		       "through (QEMU: -cpu host,pmu=on), or the PMU's driver is not loaded",
 		       hidden ? "mount sysfs on /sys to see what there is; " : "");
 	} else {
 		PM_SAY(ret->gate, "the PMU %s has no such event, or cannot sample it", pmu);

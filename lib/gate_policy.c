@@ -169,6 +169,7 @@ static void say_level(const struct pm_refused *refused, struct pm_gate_words *re
 		PM_SAY(ret->gate, "kernel.perf_event_paranoid=%d%s, %d or less is needed, and %s",
 		     env->paranoid, level == 3 ? ", a vendor's level that refuses every event" : "",
 		       needed, without);
+	ret->level = needed;
 	change_level(refused, needed, ret);
 	brief_level(refused, needed, ret);
 }

@@ -57,6 +57,7 @@ static _Noreturn void child(int out, int report, unsigned int flags)
 	} else {
 		doctor_target = 0;
 		said.err = doctor_examine(all, flags & PM_DOCTOR_JSON ? tell_json : tell_text);
+		said.err = said.err < 0 ? said.err : 0;
 	}
 	said.trapped = doctor_traps.count;
 	said.call = doctor_traps.call;

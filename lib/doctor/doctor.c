@@ -72,6 +72,9 @@ static void try_wish(const struct wish *wish, struct outcome *ret)
 			return;
 		}
 		complete(attempt, err, &ret->refusals[at]);
+		if (attempt->behind && !doctor_deadly && attempt->behind(&ret->behind) &&
+		    strcmp(ret->behind.gate, ret->refusals[at].gate) == 0)
+			ret->behind.gate[0] = '\0';
 		ret->how[0] = '\0';
 	}
 	ret->worked = ATTEMPTS;
@@ -89,10 +92,24 @@ static bool is_asked(const char *name, char **names)
 	return false;
 }
 
+static int worst_of(const struct outcome *outcomes, size_t count)
+{
+	int worst = DOCTOR_WORKS;
+
+	for (size_t i = 0; i < count; i++) {
+		const int one = outcomes[i].worked == ATTEMPTS ? DOCTOR_REFUSED :
+			outcomes[i].worked > 0 ? DOCTOR_INSTEAD : DOCTOR_WORKS;
+
+		worst = one > worst ? one : worst;
+	}
+	return worst;
+}
+
 static int try_all(char **names, tell_fn *tell)
 {
 	struct outcome *outcomes = calloc(doctor_wish_count, sizeof(*outcomes));
 	size_t count = 0;
+	int worst;
 
 	if (outcomes == NULL)
 		return -ENOMEM;
@@ -100,8 +117,9 @@ static int try_all(char **names, tell_fn *tell)
 		if (is_asked(doctor_wishes[i].name, names))
 			try_wish(&doctor_wishes[i], &outcomes[count++]);
 	tell(outcomes, count);
+	worst = worst_of(outcomes, count);
 	free(outcomes);
-	return fflush(stdout) == 0 && !ferror(stdout) ? 0 : -EIO;
+	return fflush(stdout) == 0 && !ferror(stdout) ? worst : -EIO;
 }
 
 int doctor_examine(char **names, tell_fn *tell)

@@ -21,6 +21,8 @@ struct attempt {
 	unsigned int allow;		/* enum pm_allow */
 	bool kernel;			/* for attempts without a spec */
 	bool sums;			/* of /proc and the like: no call of perf */
+	/* Where it was refused: the gate behind, which would be next. False: there is none. */
+	bool (*behind)(struct pm_refusal *refusal);
 };
 
 /* The first attempt is the wish itself; the others are used instead of it, best first. */
@@ -35,6 +37,7 @@ struct outcome {
 	int worked;			/* the attempt, or ATTEMPTS for none */
 	int refused;			/* how many were, before it */
 	struct pm_refusal refusals[ATTEMPTS];
+	struct pm_refusal behind;	/* the first one; `gate` is "" where there is none */
 	char how[HOW_SIZE];
 };
 
@@ -48,9 +51,11 @@ typedef void tell_fn(const struct outcome *outcomes, size_t count);
 
 /*
  * Tries the wishes of these names, NULL at the end, or all if there is none, and tells the outcome
- * on standard output. Returns 0, or -errno: -ECHILD without a process to watch, -EIO if not all of
- * it could be written.
+ * on standard output. Returns DOCTOR_WORKS if all work, DOCTOR_INSTEAD if some work in another way
+ * only, DOCTOR_REFUSED if some do not; or -errno: -ECHILD without a process to watch, -EIO if not
+ * all of it could be written.
  */
+enum { DOCTOR_WORKS, DOCTOR_INSTEAD, DOCTOR_REFUSED };
 int doctor_examine(char **names, tell_fn *tell);
 
 /* ----------------------------------------------------------------------- attempts, by file */
@@ -65,6 +70,7 @@ int go_branches(const struct attempt *attempt, struct pm_refusal *refusal, char 
 int go_kernel_chain(const struct attempt *attempt, struct pm_refusal *refusal, char *how);
 int go_process(const struct attempt *attempt, struct pm_refusal *refusal, char *how);
 int go_system(const struct attempt *attempt, struct pm_refusal *refusal, char *how);
+bool behind_tracefs(struct pm_refusal *refusal);
 int go_tracepoint(const struct attempt *attempt, struct pm_refusal *refusal, char *how);
 int go_switch_records(const struct attempt *attempt, struct pm_refusal *refusal, char *how);
 int go_rdpmc(const struct attempt *attempt, struct pm_refusal *refusal, char *how);

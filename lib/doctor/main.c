@@ -15,11 +15,15 @@
 #include "tell.h"
 
 static const char usage[] =
-	"usage: perfmodes-doctor [--json] [--pid PID] [WISH...]\n"
+	"usage: perfmodes-doctor [--json] [--check] [--pid PID] [WISH...]\n"
 	"Tries what one usually wants of perf_event_open(2) here and now, and tells what works,\n"
 	"what is used instead, and who refused what, and why. Changes nothing.\n"
 	"  --json      for programs     --pid PID   the process to watch (default: its own)\n"
-	"  --list      the wishes there are\n";
+	"  --list      the wishes there are\n"
+	"  --check     exit 0 if all work as asked, 1 if some do in another way only,\n"
+	"              4 if some do not work at all\n";
+
+static bool checks;
 
 static bool all_known(char **names)
 {
@@ -66,7 +70,11 @@ static int examine(char **names, tell_fn *tell)
 		fprintf(stderr, "perfmodes-doctor: a system call filter traps call %d (SIGSYS), "
 			"which ends other programs; here it was answered with EPERM\n",
 			doctor_traps.call);
-	return err < 0 ? 3 : 0;
+	if (err < 0)
+		return 3;
+	if (!checks || err == DOCTOR_WORKS)
+		return 0;
+	return err == DOCTOR_INSTEAD ? 1 : 4;
 }
 
 /* In a child, so that there is a last word whatever ends it. */
@@ -103,7 +111,8 @@ int main(int argc, char **argv)
 {
 	static const struct option options[] = {
 		{ "json", no_argument, NULL, 'j' }, { "pid", required_argument, NULL, 'p' },
-		{ "list", no_argument, NULL, 'l' }, { "help", no_argument, NULL, 'h' },
+		{ "list", no_argument, NULL, 'l' }, { "check", no_argument, NULL, 'c' },
+		{ "help", no_argument, NULL, 'h' },
 		{ NULL, 0, NULL, 0 },
 	};
 	tell_fn *tell = tell_text;
@@ -114,6 +123,7 @@ int main(int argc, char **argv)
 		case 'j': tell = tell_json; break;
 		case 'p': doctor_target = pid_argument(optarg); break;
 		case 'l': return list();
+		case 'c': checks = true; break;
 		case 'h': fputs(usage, stdout); return 0;
 		default: fputs(usage, stderr); return 2;
 		}

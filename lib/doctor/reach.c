@@ -146,6 +146,22 @@ static int find_tracepoint(struct pm_refusal *refusal)
 	return id;
 }
 
+/* Whether the data of a tracepoint would be refused, had its number been found. */
+bool behind_tracefs(struct pm_refusal *refusal)
+{
+	static const struct pm_event_spec data = {
+		.size = sizeof(data), .type = PERF_TYPE_TRACEPOINT, .want = PM_WANT_RAW,
+	};
+
+	pm_refusal_of_open(&data, PM_REACH_TRACE, -1, EACCES, refusal);
+	snprintf(refusal->call, sizeof(refusal->call), "not tried yet: perf_event_open("
+		 "sched:sched_switch, pid 0, cpu -1)");
+	/* The others are told by the kernel's refusal alone, which is not known. */
+	if (refusal->cause != PM_CAUSE_PARANOID && refusal->cause != PM_CAUSE_FILTER)
+		refusal->gate[0] = '\0';
+	return refusal->gate[0] != '\0';
+}
+
 int go_tracepoint(const struct attempt *attempt, struct pm_refusal *refusal, char *how)
 {
 	struct perf_event_attr attr = {

@@ -74,6 +74,7 @@ static void put_words(const char *text, char *buf, size_t size)
 static int take_diag(const struct pm_diag *diag, int err, const char *call, struct pm_refusal *ret)
 {
 	static const struct pm_event_spec spec = { .size = sizeof(spec) };
+	char *for_users;
 
 	ret->gate[0] = ret->change[0] = '\0';
 	if (diag->error == 0)
@@ -84,6 +85,10 @@ static int take_diag(const struct pm_diag *diag, int err, const char *call, stru
 	ret->cause = diag->cause;
 	snprintf(ret->call, sizeof(ret->call), "%s", call);
 	put_words(diag->text, ret->gate, sizeof(ret->gate));
+	/* For programs that use the library. */
+	for_users = strstr(ret->gate, ", or PM_");
+	if (for_users != NULL)
+		*for_users = '\0';
 	return err;
 }
 
@@ -162,7 +167,7 @@ static int attach(struct pm_plan *plan, bool samples_asked, struct pm_refusal *r
 	int err = session ? pm_session_attach(session, &diag) : -ENOMEM;
 
 	if (err < 0)
-		err = take_diag(&diag, err, "attach", refusal);
+		err = take_diag(&diag, err, "start of the observation", refusal);
 	else if (!delivers(session, &samples))
 		err = doctor_silence(refusal, pm_strategy_name(pm_plan_strategy(plan)));
 	else
@@ -196,7 +201,7 @@ int go_session(const struct attempt *attempt, struct pm_refusal *refusal, char *
 	err = pm_plan_make(&attempt->spec, 1, &opts, profile, &diag, &plan);
 	if (err < 0) {
 		if (attempt->allow == 0 || try_event(attempt, refusal) == 0)
-			(void)take_diag(&diag, err, "plan", refusal);
+			(void)take_diag(&diag, err, "choice of a way to observe", refusal);
 	} else {
 		err = attach(plan, attempt->spec.period || attempt->spec.frequency, refusal, how);
 		pm_plan_destroy(plan);

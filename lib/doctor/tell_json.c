@@ -71,15 +71,14 @@ const char *error_of(const struct pm_refusal *refusal)
 	return refusal->error != 0 ? pm_errno_name(refusal->error) : "SIGSYS";
 }
 
-static void put_refusal(const struct outcome *outcome, int at)
+static void put_refusal(const struct outcome *outcome, int at, const struct pm_refusal *refusal)
 {
-	const struct pm_refusal *refusal = &outcome->refusals[at];
-
-	printf("%s\n   {", at ? "," : "");
+	printf("%s\n   {", refusal != outcome->refusals ? "," : "");
 	put_member("attempt", outcome->wish->attempts[at].what, ", ");
 	put_member("call", refusal->call, ", ");
 	put_member("errno", error_of(refusal), ", ");
-	put_member("cause", cause_of(refusal), ",\n    ");
+	put_member("cause", cause_of(refusal), ", ");
+	put_member("name", refusal->name ? refusal->name : "", ",\n    ");
 	put_member("gate", refusal->gate, ",\n    ");
 	put_member("change", refusal->change, "}");
 }
@@ -94,8 +93,11 @@ static void put_wish(const struct outcome *outcome)
 		put_member("how", outcome->how, ",\n   ");
 	}
 	printf("\"refusals\": [");
-	for (int i = 0; i < outcome->refused; i++)
-		put_refusal(outcome, i);
+	for (int i = 0; i < outcome->refused; i++) {
+		put_refusal(outcome, i, &outcome->refusals[i]);
+		if (i == 0 && outcome->behind.gate[0] != '\0')
+			put_refusal(outcome, i, &outcome->behind);
+	}
 	printf("]}");
 }
 

@@ -24,12 +24,18 @@ static bool is_of_gate(const struct pm_refusal *refusal, const struct pm_refusal
 	return strstr(refusal->gate, gate->gate) != NULL;
 }
 
+static bool is_behind(const struct outcome *outcome, const struct pm_refusal *gate)
+{
+	return outcome->refused > 0 && outcome->behind.gate[0] != '\0' &&
+		is_of_gate(&outcome->behind, gate);
+}
+
 static bool costs(const struct pm_refusal *gate, const struct outcome *outcome)
 {
 	for (int i = 0; i < outcome->refused; i++)
 		if (is_of_gate(&outcome->refusals[i], gate))
 			return true;
-	return false;
+	return is_behind(outcome, gate);
 }
 
 struct gates {
@@ -49,9 +55,39 @@ static void add_gate(struct gates *gates, const struct pm_refusal *refusal)
 static void find_gates(const struct outcome *outcomes, size_t count, struct gates *ret)
 {
 	ret->count = 0;
-	for (size_t i = 0; i < count; i++)
+	for (size_t i = 0; i < count; i++) {
 		for (int at = 0; at < outcomes[i].refused; at++)
 			add_gate(ret, &outcomes[i].refusals[at]);
+		if (outcomes[i].refused > 0 && outcomes[i].behind.gate[0] != '\0')
+			add_gate(ret, &outcomes[i].behind);
+	}
+}
+
+/*
+ * The first of the same row, which is one gate, and stands in the list for all of it: a level and a
+ * limit are one however much a call asks of them.
+ */
+static size_t head_of(const struct gates *gates, size_t at)
+{
+	const char *name = gates->list[at]->name;
+	size_t head = 0;
+
+	if (name == NULL || (gates->list[at]->cause != PM_CAUSE_PARANOID &&
+			     gates->list[at]->cause != PM_CAUSE_DESCRIPTORS))
+		return at;
+	while (gates->list[head]->name == NULL || strcmp(gates->list[head]->name, name) != 0)
+		head++;
+	return head;
+}
+
+/* As the list of gates numbers it. */
+static size_t number_of(const struct gates *gates, size_t head)
+{
+	size_t number = 0;
+
+	for (size_t i = 0; i <= head; i++)
+		number += head_of(gates, i) == i;
+	return number;
 }
 
 /* -------------------------------------------------------------------------------------- verdict */
@@ -138,15 +174,23 @@ static void say_caller(void)
 
 /* --------------------------------------------------------------------------------------- wishes */
 
+static bool costs_any(const struct gates *gates, size_t head, const struct outcome *outcome)
+{
+	for (size_t i = head; i < gates->count; i++)
+		if (head_of(gates, i) == head && costs(gates->list[i], outcome))
+			return true;
+	return false;
+}
+
 /* Names the gates by their numbers in the list below. */
 static void put_gates(struct flow *flow, const struct outcome *outcome, const struct gates *gates)
 {
 	const char *between = ", refused by ";
 
 	for (size_t i = 0; i < gates->count; i++) {
-		if (!costs(gates->list[i], outcome))
+		if (head_of(gates, i) != i || !costs_any(gates, i, outcome))
 			continue;
-		flow_put(flow, "%s[%zu]", between, i + 1);
+		flow_put(flow, "%s[%zu]", between, number_of(gates, i));
 		between = " ";
 	}
 }
@@ -214,12 +258,14 @@ static void say_wishes(const char *verdict, const struct outcome *outcomes, size
 
 /* ------------------------------------------------------------------------------- who refuses it */
 
-static void say_cost(const struct pm_refusal *gate, const struct outcome *outcomes, size_t count)
+/* The names of the wishes that a gate costs, with `before` in front of them. */
+static void say_cost(const char *label, const char *before, const struct pm_refusal *gate,
+		     const struct outcome *outcomes, size_t count)
 {
-	const char *between = "";
+	const char *between = before;
 	struct flow flow;
 
-	flow_begin(&flow, "  costs", INDENT);
+	flow_begin(&flow, label, INDENT);
 	for (size_t i = 0; i < count; i++) {
 		if (!costs(gate, &outcomes[i]))
 			continue;
@@ -230,9 +276,8 @@ static void say_cost(const struct pm_refusal *gate, const struct outcome *outcom
 }
 
 /* A line, or more, for each thing that helps by itself. */
-static void say_change(const char *change)
+static void say_change(const char *label, const char *change)
 {
-	const char *label = "  change";
 	struct flow flow;
 
 	while (change[0] != '\0') {
@@ -247,21 +292,41 @@ static void say_change(const char *change)
 	}
 }
 
-static void say_gate(size_t number, const struct pm_refusal *gate, const struct outcome *outcomes,
-		     size_t count)
+static void say_line(const char *label, size_t indent, const char *first, const char *second)
 {
 	struct flow flow;
-	char label[32];
 
-	snprintf(label, sizeof(label), "[%zu]", number);
-	flow_begin(&flow, label, strlen(label) + 1);
-	flow_put(&flow, "%s", gate->gate);
+	flow_begin(&flow, label, indent);
+	flow_put(&flow, "%s%s", first, second);
 	flow_end(&flow);
-	say_cost(gate, outcomes, count);
-	flow_begin(&flow, "  seen", INDENT);
-	flow_put(&flow, "%s: %s", gate->call, error_of(gate));
-	flow_end(&flow);
-	say_change(gate->change);
+}
+
+/* More that is asked of the same gate. */
+static void say_more(const struct pm_refusal *gate, const struct outcome *outcomes, size_t count)
+{
+	char needs[120] = "other ways for ";
+
+	if (gate->cause == PM_CAUSE_PARANOID)
+		snprintf(needs, sizeof(needs), "kernel.perf_event_paranoid=%d or less, or the same "
+			 "capability, for ", gate->level);
+	say_cost("  also", needs, gate, outcomes, count);
+}
+
+static void say_gate(const struct gates *gates, size_t head, const struct outcome *outcomes,
+		     size_t count)
+{
+	const struct pm_refusal *gate = gates->list[head];
+	char label[32], seen[200];
+
+	snprintf(label, sizeof(label), "[%zu]", number_of(gates, head));
+	say_line(label, strlen(label) + 1, gate->gate, "");
+	say_cost("  costs", "", gate, outcomes, count);
+	snprintf(seen, sizeof(seen), "%s: ", gate->call);
+	say_line("  seen", INDENT, seen, error_of(gate));
+	say_change("  change", gate->change);
+	for (size_t i = head + 1; i < gates->count; i++)
+		if (head_of(gates, i) == head)
+			say_more(gates->list[i], outcomes, count);
 }
 
 void tell_text(const struct outcome *outcomes, size_t count)
@@ -278,5 +343,6 @@ void tell_text(const struct outcome *outcomes, size_t count)
 	if (gates.count > 0)
 		printf("\nWho refuses, what that costs, and how to change it:\n");
 	for (size_t i = 0; i < gates.count; i++)
-		say_gate(i + 1, gates.list[i], outcomes, count);
+		if (head_of(&gates, i) == i)
+			say_gate(&gates, i, outcomes, count);
 }

@@ -61,7 +61,8 @@ const struct wish doctor_wishes[] = {
 		{ .what = "/proc/stat: sums of CPU time", .go = go_system_stat, .sums = true },
 	} },
 	{ "tracepoints", "tracepoints of my threads, with their data", {
-		{ .what = "sched:sched_switch samples", .go = go_tracepoint, .kernel = true },
+		{ .what = "sched:sched_switch samples", .go = go_tracepoint, .kernel = true,
+		  .behind = behind_tracefs },
 		{ .what = "switch records (attr.context_switch), no other tracepoint",
 		  .go = go_switch_records },
 		{ .what = "getrusage(2): a count of switches", .go = go_rusage, .sums = true },

@@ -192,6 +192,37 @@ def test_names_of_kernel_addresses(doctor: Path, tmp_path: Path, value: int, nee
     assert f"names need {needed}" in how and ("SYSLOG" in how) == (value < 2)
 
 
+HIDE = "mount -t tmpfs none /sys/kernel/tracing; mount -t tmpfs none /sys/kernel/debug\n"
+
+
+@at_two
+@pytest.mark.skipif(not Path("/sys/kernel/tracing").is_dir(), reason="this kernel has no tracefs")
+@pytest.mark.parametrize("who, names", [([], ["trace_unmounted"]), (["setpriv", *USER], ["trace_unmounted", "level"])])
+def test_all_gates_of_a_wish_at_once(doctor: Path, who: list[str], names: list[str]) -> None:
+    """Tracefs, and behind it the level that its data take; root has the first alone."""
+    done = start("unshare", "-m", "sh", "-ec", HIDE + 'exec "$@"', "sh", *who, doctor, "--json", "tracepoints")
+    if "mount:" in done.stderr or "unshare:" in done.stderr:
+        pytest.skip(f"no mounts of its own: {done.stderr.strip()}")
+    refusals = json.loads(done.stdout)["wishes"][0]["refusals"]
+    first = [one for one in refusals if one["attempt"] == refusals[0]["attempt"]]
+    assert [one["name"] for one in first] == names
+    assert len(first) == 1 or "kernel.perf_event_paranoid=-1" in first[1]["change"]
+
+
+@at_two
+def test_a_level_is_one_gate(doctor: Path) -> None:
+    """However much of it the wishes take."""
+    text = " ".join(start("setpriv", *USER, doctor, "own-time", "system").stdout.split())
+    assert text.count("CAP_PERFMON is missing") == 1 and text.count("refused by [1]") == 2 and "[2]" not in text
+    assert "also kernel.perf_event_paranoid=0 or less, or the same capability, for system" in text
+
+
+def test_no_word_of_the_library_to_users_of_a_program(doctor: Path) -> None:
+    for limit in (3, 8):
+        told = start(doctor, "--json", "own-time", "rings", limit=lower(resource.RLIMIT_NOFILE, limit)).stdout
+        assert "PM_ALLOW" not in told and '"call": "plan"' not in told and told.startswith("{")
+
+
 # ------------------------------------------------------------------------------------ limits
 
 HOLD = r"""

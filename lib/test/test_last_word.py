@@ -77,6 +77,23 @@ def test_another_call_that_ends_it(place: Path) -> None:
     assert done.returncode == 0 and f"traps call {call} (SIGSYS)" in done.stderr and "own-time" in done.stdout
 
 
+def test_check_exits_by_the_result(place: Path) -> None:
+    """0: as asked; 1: in another way; 4: not at all. Without it each answer is a success."""
+    def status(filtered: bool, *words: str) -> int:
+        return subprocess.run(["bin/doctor", *words], capture_output=True, timeout=60, check=False, cwd=place,
+                              preexec_fn=(lambda: refuse_perf(1)) if filtered else None).returncode
+
+    if platform.machine() in PERF:
+        assert (status(True, "--check", "own-time"), status(True, "own-time")) == (1, 0)
+        assert (status(True, "--check", "rings"), status(True, "rings")) == (4, 0)
+        assert status(True, "--check", "own-time", "rings") == 4
+    told = json.loads(subprocess.run(["bin/doctor", "--json"], capture_output=True, text=True, timeout=60,
+                                     check=True, cwd=place).stdout)
+    expected = {"works": 0, "instead": 1, "refused": 4}
+    for wish in told["wishes"]:
+        assert status(False, "--check", "--json", wish["wish"]) == expected[wish["verdict"]]
+
+
 def test_an_empty_environment(place: Path) -> None:
     for command in (["bin/doctor"], ["./run.sh", "doctor"]):
         done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False, cwd=place, env={})

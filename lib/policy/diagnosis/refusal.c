@@ -72,6 +72,7 @@ static void explain(struct pm_refused *refused, struct pm_refusal *ret)
 		[PM_GATE_NO_TARGET] = PM_CAUSE_NO_TARGET,
 		[PM_GATE_UNKNOWN] = PM_CAUSE_UNKNOWN,
 	};
+	const struct pm_gate *gate;
 	struct pm_gate_words words;
 	struct pm_place place;
 	struct pm_env env;
@@ -88,7 +89,10 @@ static void explain(struct pm_refused *refused, struct pm_refusal *ret)
 	     refused->error == ENOSYS))
 		look_at_policy(refused);
 	ret->error = refused->error;
-	ret->cause = causes[pm_gate_find(refused, &words)->kind];
+	gate = pm_gate_find(refused, &words);
+	ret->name = gate->name;
+	ret->level = words.level;
+	ret->cause = causes[gate->kind];
 	PM_SAY(ret->gate, "%s", words.gate);
 	PM_SAY(ret->change, "%s", words.change);
 }

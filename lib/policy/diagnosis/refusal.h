@@ -10,6 +10,8 @@ struct pm_refusal {
 	char call[160];		/* "perf_event_open(page-faults, tid 0, cpu -1)" */
 	int error;		/* a positive errno, 0 when nothing was refused */
 	enum pm_cause cause;
+	const char *name;	/* of the row (gate.h); NULL where none was looked for */
+	int level;		/* of perf_event_paranoid that is needed; INT_MIN: none */
 	char gate[360];		/* who decided, with its setting */
 	char change[1000];	/* what to do about it, in clauses (gate.h) */
 };

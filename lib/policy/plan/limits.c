@@ -95,8 +95,9 @@ int pm_limit_descriptors(const struct pm_plan *plan, struct candidate *candidate
 	if (plan->now.descriptors + cost.descriptors <= limit)
 		return 0;
 	snprintf(candidate->reason, REASON_SIZE, "needs %llu descriptors beside %zu open ones; "
-		 "%u %% of RLIMIT_NOFILE are %llu", (unsigned long long)cost.descriptors,
-		 plan->now.descriptors, plan->opts.descriptors_percent, (unsigned long long)limit);
+		 "%u %% of what ulimit -n allows (RLIMIT_NOFILE) are %llu",
+		 (unsigned long long)cost.descriptors, plan->now.descriptors,
+		 plan->opts.descriptors_percent, (unsigned long long)limit);
 	candidate->cause = PM_CAUSE_DESCRIPTORS;
 	return -EMFILE;
 }
