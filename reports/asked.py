@@ -17,6 +17,7 @@ from reports.plain import Said
 from reports.profile import Value
 from reports.sheet import LEVEL_WORD, ONE, Sheet, level_of
 from reports.speak import Misused
+from reports.text import Unusable
 
 LEVELS = ("-1", "0", "1", "2", "3", "4")
 USUAL = "2"             # the level of a kernel that nobody has changed
@@ -165,10 +166,10 @@ def _verdict(word: str) -> Said:
 
 
 def _named(name: str) -> tuple[dict[str, Any], Source]:
-    """The row that ships under a name. Raises Misused."""
+    """The row that ships under a name. Raises Unusable."""
     if name not in answers.names():
         near = speak.near(name, [*answers.names(), *systems.read()])
-        raise Misused(text.clean(f"{name}: no such file, and no answers of that name ship{near}", 300))
+        raise Unusable(text.clean(f"{name}: no such file, and no answers of that name ship{near}", 300))
     sheet = answers.load(name)
     return profiles.derive(sheet.one), of_sheet(name, sheet)
 

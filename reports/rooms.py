@@ -140,8 +140,8 @@ def arguments(verb: Any) -> None:
 def _check_arguments(verb: Any) -> None:
     made = verb("check", f"hold what a program needs against kernels; answers: {', '.join(plain.WORDS)}")
     made.epilog = ("Exit, by what is required and not optional: 0 all of it is yes; 4 all of it is yes or not known; "
-                   "1 some is neither; 2 a word that nobody knows (point, persona, level, row); "
-                   "3 a file that cannot be used. Of several kernels, 1 goes before 4.")
+                   "1 some is neither; 2 a point, persona or level that nobody knows; "
+                   "3 a row or file that is not there or cannot be used. Of several kernels, 1 goes before 4.")
     made.add_argument("requirements", type=Path, help="TOML; reports/requirements.py has an example")
     made.add_argument("profile", type=Path, nargs="+", metavar="WHERE",
                       help="row that ships, system (debian-12, android-13:arm64, wsl2...), result, or profile")

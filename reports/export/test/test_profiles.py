@@ -224,8 +224,8 @@ def test_a_misspelt_requirement_is_misuse(row: None, old: str, new: str, said: s
     assert said in capsys.readouterr().err
 
 
-def test_a_misspelt_row_is_misuse(row: None, capsys: pytest.CaptureFixture[str]) -> None:
-    assert verbs.main(["check", "need.toml", "amd64-6.2"]) == 2
+def test_a_misspelt_row_is_named(row: None, capsys: pytest.CaptureFixture[str]) -> None:
+    assert verbs.main(["check", "need.toml", "amd64-6.2"]) == 3
     assert "no answers of that name ship; did you mean amd64-6.1?" in capsys.readouterr().err
 
 
@@ -233,7 +233,7 @@ def test_the_help_tells_the_exit_statuses(capsys: pytest.CaptureFixture[str]) ->
     with pytest.raises(SystemExit):
         verbs.main(["profile", "check", "--help"])
     said = " ".join(capsys.readouterr().out.split())
-    assert "0 all of it is yes; 4 all of it is yes or not known; 1 some is neither; 2 a word" in said
+    assert "0 all of it is yes; 4 all of it is yes or not known; 1 some is neither; 2 a point" in said
 
 
 def test_versions_tell_what_changed(monkeypatch: pytest.MonkeyPatch) -> None:
