@@ -17,8 +17,8 @@
 #include "../pm_sys.h"
 
 /*
- * From gcc 13 on a sanitized function has its variables in memory of the sanitizer, each call in the
- * next page: a page fault a call, where tests count page faults.
+ * From gcc 13 on a sanitized function has its variables in memory of the sanitizer, each call in
+ * the next page: a page fault a call, where tests count page faults.
  */
 const char *__asan_default_options(void);
 __attribute__((used)) const char *__asan_default_options(void)

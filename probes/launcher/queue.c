@@ -346,7 +346,8 @@ static void hand_out(struct queue *queue, struct worker *worker)
 	if (send(worker->socket, &worker->job, sizeof(int), MSG_NOSIGNAL) >= 0 ||
 	    errno == EPIPE || errno == ECONNRESET)
 		return;			/* take_back() learns that a worker has exited */
-	fprintf(stderr, "launch: sendto(2): %s: no worker can be told what to do\n", strerror(errno));
+	fprintf(stderr, "launch: sendto(2): %s: no worker can be told what to do\n",
+		strerror(errno));
 	worker->job = -1;
 	queue->busy--;
 	queue->status = 3;

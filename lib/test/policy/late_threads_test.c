@@ -148,7 +148,7 @@ static void poll_listings(unsigned int count)
 {
 	const int64_t end = now_ms() + 60 * count;
 
-	/* The library lists threads each 50 ms. A page fault of ours, or of a sanitizer, ends a poll. */
+	/* The library lists threads each 50 ms. A fault of ours, or of a sanitizer, ends a poll. */
 	do
 		assert_true(pm_session_poll(session, 10) >= 0);
 	while (now_ms() < end);
