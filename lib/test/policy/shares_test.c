@@ -224,7 +224,7 @@ static int by_script(void **state)
 	memset(&session, 0, sizeof(session));
 	memset(events, 0, sizeof(events));
 	session.plan = &plan;
-	session.strategy = pm_strategies[PM_STRATEGY_PER_CPU];
+	session.strategy = pm_strategy_of(PM_STRATEGY_PER_CPU);
 	session.events = (struct event_list){ .list = events, .plan = &plan };
 	plan.count = plan.asked = 1;
 	plan.now.cpus = 2;
@@ -373,7 +373,7 @@ static void on_a_cpu_that_came(void **state)
 static void of_cpus(void **state)
 {
 	(void)state;
-	session.strategy = pm_strategies[PM_STRATEGY_CPU_WIDE];
+	session.strategy = pm_strategy_of(PM_STRATEGY_CPU_WIDE);
 	add(-1, 0, 10, 100 * MS, 50 * MS);
 	add(-1, 1, 10, 100 * MS, 100 * MS);
 	read_script();

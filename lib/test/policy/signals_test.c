@@ -327,6 +327,12 @@ static bool is_taken_over(int number)
 }
 
 /* The signals that a session has taken get another handler; its end must leave that in place. */
+static bool may_be_taken(int number)
+{
+	return number == SIGURG || number == SIGWINCH || number == SIGIO || number == SIGPROF ||
+		number >= SIGRTMIN;
+}
+
 static void expect_kept(enum pm_strategy strategy)
 {
 	struct pm_plan *plan = plan_of(&clock_of_all, 1, strategy, NULL);
