@@ -23,7 +23,7 @@ EXPECTED = {
     "meta.crash_all.second": "unknown",
     "meta.hang.hangs": "unknown",
     "meta.hang.after": "yes",
-    "meta.stubborn.spins": "unknown",
+    "meta.stubborn.spins": "yes",
     "meta.daemon.leaves": "yes",
     "meta.garbage.writes": "unknown",
     "meta.lie.lies": "unknown",
