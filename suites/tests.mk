@@ -75,7 +75,11 @@ odd-machines: bundle $(B)/deny_calls	## the same answers on btrfs, with one CPU,
 $(B)/deny_calls: suites/deny_calls.c
 	$(Q)mkdir -p $(@D) && gcc -std=gnu11 -O1 $(WARNINGS) -o $@ $<
 
-falsify: all lying-probes	## each point must be able to fail, on kernels that lie; PROBE='ring.*': a few
+# Of the probes that PROBE names both programs are linked, of the others there is what they declare. A pattern
+# that make has not, as of two stars, is all of them.
+CHOSEN := $(if $(or $(findstring ?,$(PROBE)),$(findstring [,$(PROBE)),$(word 3,x$(subst *, x,$(PROBE)))),$(PROBES), \
+	$(filter $(subst .,/,$(subst *,%,$(or $(PROBE),*))),$(PROBES)))
+falsify: $(PROGRAMS) $(PROBES:%=$(B)/object/%.o) $(B)/falsify/launch $(CHOSEN:%=$(B)/probes/%) $(CHOSEN:%=$(B)/falsify/probes/%)	## each point must be able to fail, on kernels that lie; PROBE='ring.*': a few
 	$(Q)ARCH=$(ARCH) suites/falsify/falsify.py $(if $(PROBE),--probe '$(PROBE)')
 
 # A probe with the lies of falsify/lies between it and its calls; PERFMODES_LIE names one. Never in a bundle

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import fnmatch
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -160,3 +161,16 @@ def test_the_records_are_true(fault: str, entries: list[Entry], probes: dict[str
             assert told[-1] == how.verdict, told
             return
     pytest.skip(f"says yes nowhere here: {[point for point, _ in entries]}")
+
+
+@pytest.mark.parametrize("pattern, chosen", [
+    ("ring.write_backward", {"ring/write_backward"}), ("ring.write_*", {"ring/write_backward"}), ("no.such", set())])
+def test_make_links_the_probes_that_are_named(pattern: str, chosen: set[str]) -> None:
+    """To link all of them takes minutes."""
+    for name, linked in (("PROBE", chosen), ("OTHER", None)):
+        told = subprocess.run(["make", "-pn", "NO_INSTALL=1", f"{name}={pattern}", "falsify"], cwd=TREE,
+                              capture_output=True, text=True, check=False).stdout
+        rule = re.search(r"^falsify: (build/.*)$", told, re.MULTILINE)
+        assert rule is not None
+        found = set(re.findall(r"/falsify/probes/(\S+)", rule[1]))
+        assert found == linked if linked is not None else len(found) > 300
