@@ -138,8 +138,8 @@ static uint64_t between(const struct share_target *target)
 }
 
 /*
- * Events of two CPUs were seen to run for longer than either was enabled, by a hundredth mostly,
- * where threads with inherited events had ended (6.18).
+ * Events of two CPUs were seen to run for longer than either was enabled, by one to two hundredths,
+ * where threads with inherited events had ended (6.18, 7.3).
  */
 static void settle(struct share_target *target, uint64_t least, bool always_on)
 {
@@ -148,7 +148,7 @@ static void settle(struct share_target *target, uint64_t least, bool always_on)
 		target->enabled - target->running;
 
 	if (more)
-		least += target->enabled / 64;
+		least += target->enabled / 8;
 	if (apart <= least || (always_on && target->running > 0))
 		target->enabled = target->running;
 }
