@@ -65,9 +65,9 @@ struct pm_topology_value {
  * PM_TOPOLOGY_EXACT takes a descriptor for each event, thread and CPU, and is right whatever the
  * scheduler does. PM_TOPOLOGY_SAMPLED attributes a sample's period to the sample's CPU, so that a
  * migration puts at most one period in the wrong place (a thread of another process gets an event
- * for each CPU all the same); the caller must read often enough for the ring buffers. Of software
- * events and tracepoints with a period the kernel gives a sample each, as a session asks for
- * PERF_SAMPLE_PERIOD: that is exact, and costs accordingly. PM_TOPOLOGY_LAST, of one thread only,
+ * for each CPU all the same); the caller must read often enough for the ring buffers. With a period
+ * of 1 each occurrence is a sample: that is exact, and costs accordingly. PM_TOPOLOGY_LAST, of one
+ * thread only,
  * attributes what was counted since the last reading to the CPU where the thread is. Both count
  * migrations where the kernel lets them (cpu-migrations, of kernel mode): where there was none the
  * result is exact, and says so.

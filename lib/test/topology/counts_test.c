@@ -280,7 +280,9 @@ static void error_with_period(hwloc_topology_t topology, int64_t period)
 		      period == 0 ? "(the CPU at each reading)" : period < 0 ? "samples a second" :
 		      "faults a sample", error, all, 100.0 * (double)error / (double)all,
 		      on_cpu(set, cpus[0]).uncertain + on_cpu(set, cpus[1]).uncertain);
-	assert_true(period <= 0 || error == 0);
+	/* Each of 210 moves puts at most a period elsewhere, and a period of 1 nothing. */
+	assert_true(period != 1 || error == 0);
+	assert_true(period <= 0 || error <= 10 * 21 * (uint64_t)period);
 	pm_topology_close(set);
 	worker_end(&worker);
 }
