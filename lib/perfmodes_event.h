@@ -81,11 +81,12 @@ enum pm_also {
  * Without a kind of cores a generic event is of all of them: where they differ the plan makes it
  * one event each, adds what they count, and pm_plan_explain says so.
  *
- * Behind it may stand ":u" (behind a PMU's last slash "u"): user mode only, PM_SPEC_USER_ONLY.
- * The other modifiers of perf(1), k h p P H G D and so on, ask for what a spec cannot say.
+ * Behind it may stand ":u" (behind a PMU's last slash "u"): user mode only, PM_SPEC_USER_ONLY; and
+ * "P", or "p" up to three times: PM_SPEC_PRECISE, which is as precise as the CPU has it.
+ * The other modifiers of perf(1), k h H G D and so on, ask for what a spec cannot say.
  * Names of libpfm4 ("skl::INST_RETIRED") are for pm_pfm_parse of perfmodes_pfm.h.
  *
- * Sets type, config, config1 and config2 of *ret, and PM_SPEC_USER_ONLY; its `size` is set by the
+ * Sets type, config, config1 and config2 of *ret, and those flags; its `size` is set by the
  * caller, all else stays as it is. Reads sysfs and tracefs, opens no event, and looks at nothing
  * but the name: whether this machine counts it, pm_plan_make finds out.
  *

@@ -225,8 +225,14 @@ static int parse_event(struct parsing *parsing)
 	return 0;
 }
 
-/* Of the modifiers a spec can say one. */
-static int parse_modifiers(struct parsing *parsing, bool *user_only)
+/* "p", "pp" and "ppp" name a precision, "P" the highest; a spec asks for the highest alone. */
+static bool is_precise(const char *at, const char *first)
+{
+	return *at == 'P' || (*at == 'p' && (at - first < 3 || strncmp(at - 3, "ppp", 3) != 0));
+}
+
+/* Of the modifiers a spec can say two. */
+static int parse_modifiers(struct parsing *parsing, unsigned int *flags)
 {
 	const bool pmu = parsing->at > parsing->name && parsing->at[-1] == '/';
 	const char *at = parsing->at + (*parsing->at == ':' && !pmu);
@@ -236,10 +242,12 @@ static int parse_modifiers(struct parsing *parsing, bool *user_only)
 	if (*at == '\0' || (at == parsing->at && !pmu))
 		return pm_event_wrong(parsing, EINVAL, parsing->at, strlen(parsing->at),
 				      "is no modifier");
-	for (; *at != '\0'; at++) {
+	for (const char *first = at; *at != '\0'; at++) {
 		if (*at == 'u')
-			*user_only = true;
-		else if (strchr("khpPHGDSIWeb", *at) != NULL)
+			*flags |= PM_SPEC_USER_ONLY;
+		else if (is_precise(at, first))
+			*flags |= PM_SPEC_PRECISE;
+		else if (strchr("khHGDSIWeb", *at) != NULL)
 			return pm_event_wrong(parsing, ENOTSUP, at, 1,
 					      "is a modifier of perf(1) that a spec cannot say");
 		else
@@ -265,7 +273,7 @@ int pm_event_parse(const char *name, struct pm_diag *diag, struct pm_event_spec 
 {
 	struct parsing parsing = { .name = name, .at = name, .diag = diag };
 	const struct perf_event_attr *attr = &parsing.attr;
-	bool user_only = false;
+	unsigned int flags = 0;
 	int err = check_bytes(&parsing);
 
 	if (err == 0 && ret->size < offsetof(struct pm_event_spec, filter))
@@ -273,7 +281,7 @@ int pm_event_parse(const char *name, struct pm_diag *diag, struct pm_event_spec 
 	if (err == 0)
 		err = parse_event(&parsing);
 	if (err == 0)
-		err = parse_modifiers(&parsing, &user_only);
+		err = parse_modifiers(&parsing, &flags);
 	if (err == 0 && (attr->config3 || attr->config4))
 		err = pm_event_wrong(&parsing, ENOTSUP, name, strlen(name),
 				     "needs config3 or config4, which a spec does not have");
@@ -283,6 +291,6 @@ int pm_event_parse(const char *name, struct pm_diag *diag, struct pm_event_spec 
 	ret->config = attr->type == PERF_TYPE_BREAKPOINT ? attr->bp_type : attr->config;
 	ret->config1 = attr->config1;
 	ret->config2 = attr->config2;
-	ret->flags |= user_only ? PM_SPEC_USER_ONLY : 0;
+	ret->flags |= flags;
 	return 0;
 }
