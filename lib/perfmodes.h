@@ -390,7 +390,26 @@ struct pm_value {
 	uint64_t enabled, running;	/* ns: in which it was to count, and did */
 };
 
-/* Events attached to threads. Not thread-safe, except for pm_session_stop. (0.1) */
+/*
+ * Events attached to threads. Not thread-safe, except for pm_session_stop. (0.1)
+ *
+ * What becomes of an attached session. After exec(2) the new program has no event or timer of it,
+ * but for those of PM_ALLOW_EBB and PM_ALLOW_ITIMER; vfork(2), posix_spawn(3), and fork(2) with
+ * exec(2) leave it as it is.
+ *
+ *                    exec(2)                fork(2)          the program sets its signal's handler
+ *   signals          a pending signal is    the child polls  its own stays; SIG_DFL: ignored
+ *                    ignored                -ECHILD and may
+ *   timers,          goes with its timers   destroy its      its own stays; SIG_DFL: SIGPROF ends
+ *   process_timer                           copy; here it    the program
+ *   by ITIMER_PROF   SIGPROF ends the new   goes on          the same
+ *                    program
+ *   ebb              SIGSEGV ends the new   the same         -
+ *                    program
+ *   all others       goes with descriptors  the same         -
+ *
+ * Before dlclose(3) detach: then nothing is left.
+ */
 struct pm_session;
 
 /*

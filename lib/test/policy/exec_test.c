@@ -11,6 +11,7 @@
 #include <signal.h>
 #include <spawn.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/time.h>
 #include <sys/un.h>
@@ -74,6 +75,8 @@ static int be_new(void)
 
 static char *const new_program[] = { "/proc/self/exe", "--new", NULL };
 
+static struct pm_session *observed;
+
 static int status_of(pid_t child)
 {
 	int status = -1;
@@ -107,6 +110,20 @@ static int by_fork(void)
 	return status_of(child);
 }
 
+/* A child that goes on as it is: the session is not its own, and leaves nothing to it. */
+static int by_fork_alone(void)
+{
+	const pid_t child = fork();
+
+	if (child == 0) {
+		if (pm_session_poll(observed, 0) != -ECHILD)
+			_exit(WRONG);
+		pm_session_destroy(observed);
+		_exit(be_new());
+	}
+	return status_of(child);
+}
+
 static int by_vfork(void)
 {
 	const pid_t child = vfork();
@@ -132,7 +149,7 @@ static const struct way {
 	int (*go)(void);
 } ways[] = {
 	{ "exec", by_exec }, { "exec beside a child", by_exec_beside_a_child },
-	{ "fork and exec", by_fork }, { "vfork and exec", by_vfork },
+	{ "fork", by_fork_alone }, { "fork and exec", by_fork }, { "vfork and exec", by_vfork },
 	{ "posix_spawn", by_spawn },
 };
 
@@ -260,6 +277,7 @@ static int observe_and_go(const struct strategy_case *one, const struct way *way
 	struct pm_session *session = attach(one, broker);
 	int status;
 
+	observed = session;
 	cause_faults(64);
 	status = way->go();
 	if (status != 0) {
@@ -397,6 +415,37 @@ static int try_each_as(uid_t uid, unsigned int *ret_tried)
 	return wrong;
 }
 
+/* What ITIMER_PROF does, and why it has to be allowed. */
+static void be_ended(void)
+{
+	const struct rlimit none = { 0, 0 };
+	struct pm_session_opts opts = { .size = sizeof(opts),
+		.allow = PM_ALLOW_ALL | PM_ALLOW_ITIMER,
+		.forbid = ~(1u << PM_STRATEGY_PROCESS_TIMER) };
+	struct pm_session *session;
+	struct pm_plan *plan;
+
+	(void)setrlimit(RLIMIT_SIGPENDING, &none);	/* no POSIX timer */
+	if (pm_plan_make(&clock_of_all, 1, &opts, NULL, NULL, &plan) < 0)
+		_exit(WRONG);
+	session = pm_session_create(plan, NULL, NULL);
+	if (session == NULL || pm_session_attach(session, NULL) < 0)
+		_exit(WRONG);
+	_exit(by_exec());
+}
+
+static void the_itimer_ends_the_new_program(void **state)
+{
+	pid_t child = fork();
+	int status;
+
+	(void)state;
+	if (child == 0)
+		be_ended();
+	status = status_of(child);
+	assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGPROF);
+}
+
 static void the_new_program_lives(void **state)
 {
 	unsigned int tried = 0;
@@ -414,6 +463,7 @@ int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_new_program_lives),
+		cmocka_unit_test(the_itimer_ends_the_new_program),
 	};
 
 	if (argc > 1 && strcmp(argv[1], "--new") == 0)

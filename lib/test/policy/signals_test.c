@@ -369,6 +369,48 @@ static void signals_taken_over_are_left_alone(void **state)
 	expect_kept(PM_STRATEGY_SIGNALS);
 }
 
+/* Without a handler: what the signal of a strategy does to the program by default. */
+static int run_by_default(enum pm_strategy strategy, int number)
+{
+	struct pm_plan *plan = plan_of(&clock_of_all, 1, strategy, NULL);
+	struct pm_session *session = pm_session_create(plan, NULL, NULL);
+	uint64_t begin, now;
+
+	if (pm_session_attach(session, NULL) != (int)strategy)
+		return 2;
+	(void)signal(number, SIG_DFL);
+	(void)pm_clock_ns(CLOCK_PROCESS_CPUTIME_ID, &begin);
+	do
+		(void)pm_clock_ns(CLOCK_PROCESS_CPUTIME_ID, &now);
+	while (now - begin < 200000000);
+	return 0;
+}
+
+static void a_handler_that_is_reset(void **state)
+{
+	static const struct { enum pm_strategy strategy; int number, ended_by; } cases[] = {
+		{ PM_STRATEGY_SIGNALS, SIGURG, 0 }, { PM_STRATEGY_TIMERS, SIGPROF, SIGPROF },
+		{ PM_STRATEGY_PROCESS_TIMER, SIGPROF, SIGPROF },
+		{ PM_STRATEGY_PROCESS_TIMER, SIGPROF, SIGPROF },	/* by ITIMER_PROF */
+	};
+
+	(void)state;
+	if (refusal_here() != 0)
+		skip();
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		pid_t child = fork();
+		int status;
+
+		if (child == 0 && i == 3)
+			allow_posix_timers(false);
+		if (child == 0)
+			_exit(run_by_default(cases[i].strategy, cases[i].number));
+		assert_int_equal(waitpid(child, &status, 0), child);
+		assert_int_equal(WIFSIGNALED(status) ? WTERMSIG(status) : status,
+				 cases[i].ended_by);
+	}
+}
+
 /* A program that starts its own profiling timer keeps it; a timer left behind would end others. */
 static void take_the_timer_over(bool own)
 {
@@ -410,6 +452,7 @@ int main(void)
 		cmocka_unit_test(a_timer_of_somebody_else),
 		cmocka_unit_test(a_child_keeps_its_process_timer),
 		cmocka_unit_test(signals_taken_over_are_left_alone),
+		cmocka_unit_test(a_handler_that_is_reset),
 		cmocka_unit_test(a_timer_taken_over_goes_on),
 	};
 

@@ -29,6 +29,7 @@
 static const enum pm_strategy strategies[] = {
 	PM_STRATEGY_PER_CPU, PM_STRATEGY_OWN_RINGS, PM_STRATEGY_PER_THREAD, PM_STRATEGY_CPU_WIDE,
 	PM_STRATEGY_SIGNALS, PM_STRATEGY_TIMERS, PM_STRATEGY_PROCESS_TIMER, PM_STRATEGY_COUNTERS,
+	PM_STRATEGY_COUNTERS_PER_CPU,
 };
 
 /* --------------------------------------------------------------------------------- what is left */
@@ -132,7 +133,8 @@ static void load(struct library *ret)
 
 static void use(const struct library *library, enum pm_strategy strategy)
 {
-	const bool counts = strategy == PM_STRATEGY_COUNTERS;
+	const bool counts = strategy == PM_STRATEGY_COUNTERS ||
+		strategy == PM_STRATEGY_COUNTERS_PER_CPU;
 	struct pm_session_opts opts = { .size = sizeof(opts), .allow = PM_ALLOW_ALL,
 		.forbid = ~(1u << strategy) };
 	const struct pm_event_spec spec = { .size = sizeof(spec), .type = PM_TYPE_SOFTWARE,
