@@ -219,12 +219,8 @@ struct pm_event_spec {
 	size_t size;		/* sizeof(struct pm_event_spec) */
 	uint32_t type;		/* enum pm_event_type, or of another PMU */
 	uint64_t config, config1, config2;	/* which event: by its type */
-	/*
-	 * Events from sample to sample, for each thread on each CPU by itself. Clocks: ns, 10,000
-	 * at least, for the kernel's timers are no faster; less becomes that, as pm_plan_explain
-	 * tells. With 1 each occurrence is a sample.
-	 */
-	uint64_t period;
+	uint64_t period;	/* events from sample to sample, of each thread on each CPU; 1: each
+				 * one; of clocks ns, at least 10,000: less becomes that, is told */
 	uint64_t frequency;	/* or samples per second, at most perf_event_max_sample_rate of
 				 * them; both 0: a count without samples */
 	int tid;		/* PM_ALL_THREADS..., 0 the calling thread, or a thread's id */
