@@ -9,6 +9,7 @@ From them come the library's profiles and compiled table, the slice that README 
 from __future__ import annotations
 
 import re
+import tomllib
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,7 @@ from reports.sheet import Sheet
 from reports.text import Unusable
 
 FOLDER = Path("reports/data/answers")
+UNANSWERED = Path("reports/data/unanswered.toml")
 QUESTIONS = "catalogue"     # beside the sheets: the text of the catalogue
 SUFFIX = ".txt"
 SUITE = Path(__file__).resolve().parent.parent / "suites" / "default.txt"   # says as whom each row is asked
@@ -165,10 +167,24 @@ def _lacking(each: Sheet, declared: set[str]) -> Iterator[str]:
                        f"reason: {_some(missing)}")
 
 
+def unanswered(path: Path = UNANSWERED) -> dict[str, str]:
+    """Rows without answers, and why nobody could ask them. Their profiles, of an earlier run, stay."""
+    if not path.exists():
+        return {}
+    try:
+        listed = tomllib.loads(path.read_text(encoding="utf-8"))
+        return {str(name): str(row["reason"]) for name, row in listed.items()}
+    except (OSError, KeyError, TypeError, ValueError) as error:
+        raise Unusable(text.clean(f"{path}: no list of rows and reasons: {error}", 300)) from error
+
+
 def problems(sheets: dict[str, Sheet], declared: Catalogue, needed: Iterable[str],
-             rows: Iterable[str]) -> Iterator[str]:
+             rows: Iterable[str], excused: Iterable[str] = ()) -> Iterator[str]:
     """Rows of which answers are wanted and missing, answers of no row, of something else that was asked,
     and what they lack."""
+    for name in sorted({*excused} & sheets.keys()):
+        yield f"{name}: has answers; take it out of {UNANSWERED}"
+    needed = {*needed} - {*excused}
     digest, known = declared.digest(), set(rows)
     points = {f"{probe.id}.{item.name}" for probe in declared.probes.values() for item in probe.points()}
     for name in sorted({*needed, *sheets}):

@@ -143,7 +143,8 @@ def differences(shipped: dict[str, dict[str, Any]],
 def of_answers(shipped: dict[str, dict[str, Any]], sheets: dict[str, Sheet],
                declared: Catalogue) -> Iterator[str]:
     """What is wrong with the answers, and where the profiles are not what they say."""
-    yield from answers.problems(sheets, declared, row_series(), row_series(every=True))
+    yield from answers.problems(sheets, declared, row_series(), row_series(every=True),
+                                answers.unanswered())
     for name, profile in from_answers(sheets, declared).items():
         if shipped.get(name) != profile:
             yield f"{FOLDER / name}.json: not what {answers.FOLDER} says; run the verb ship"

@@ -13,6 +13,7 @@ import pytest
 
 from reports import answers, facts, shipped, text
 from reports.test.conftest import CLOCK, GOOD, MakeRun, ktap, make_library
+from reports.text import Unusable
 from reports.verbs import main
 
 TREE = Path(__file__).resolve().parents[2]
@@ -346,9 +347,27 @@ def test_every_row_of_the_matrix_answers_whole() -> None:
     """Every point, as every persona; and the profiles are what the answers say."""
     every = shipped.row_series(TREE / shipped.MATRIX, every=True)
     sheets, declared = answers.load_all(TREE / answers.FOLDER), answers.questions(TREE / answers.FOLDER)
-    assert not list(answers.problems(sheets, declared, shipped.row_series(TREE / shipped.MATRIX), every))
-    derived = shipped.from_answers(sheets, declared, TREE / facts.LIBRARY)
-    assert derived == shipped.load(TREE / shipped.FOLDER)
+    excused = answers.unanswered(TREE / answers.UNANSWERED)
+    assert not list(answers.problems(sheets, declared, shipped.row_series(TREE / shipped.MATRIX), every, excused))
+    derived, profiles = shipped.from_answers(sheets, declared, TREE / facts.LIBRARY), shipped.load(TREE / shipped.FOLDER)
+    assert derived == {name: profile for name, profile in profiles.items() if name not in excused}
+
+
+def test_a_row_without_answers_is_listed_with_a_reason(tmp_path: Path) -> None:
+    """And no longer than it has none."""
+    listed = tmp_path / "unanswered.toml"
+    listed.write_text('[gone]\nreason = "its package list cannot be read"\n', encoding="utf-8")
+    excused = answers.unanswered(listed)
+    assert excused == {"gone": "its package list cannot be read"}
+    declared = answers.questions(TREE / answers.FOLDER)
+    assert [*answers.problems({}, declared, ["gone", "here"], ["gone", "here"], excused)] == [
+        "here: no answers of this row; run it, then the verb ship"]
+    sheets = {name: each for name, each in answers.load_all(TREE / answers.FOLDER).items() if name == "amd64-6.1"}
+    assert "amd64-6.1: has answers; take it out of reports/data/unanswered.toml" in answers.problems(
+        sheets, declared, [], ["amd64-6.1"], ["amd64-6.1"])
+    listed.write_text("[gone]\n", encoding="utf-8")
+    with pytest.raises(Unusable, match="no list of rows and reasons"):
+        answers.unanswered(listed)
 
 
 def test_what_ships_is_asked_by_the_library() -> None:
