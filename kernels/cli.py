@@ -193,6 +193,7 @@ VERBS = {
 
 
 ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+LAST_SECONDS = 2        # for what is left to be written, after a signal
 
 
 def _ending() -> list[signal.Signals]:
@@ -204,8 +205,12 @@ def _patience(signum: int, frame: FrameType | None) -> None:
     os.write(2, b"perfmodes: already ending; what was started is being put away\n")
 
 
+_told: list[int] = []    # the signal that ends the run
+
+
 def _ended(signum: int, frame: FrameType | None) -> None:
     """The first signal ends the run. Later ones find that under way, and must not break it off."""
+    _told.append(signum)
     for number in _ending():
         signal.signal(number, _patience)
     if signum == signal.SIGINT:
@@ -213,11 +218,19 @@ def _ended(signum: int, frame: FrameType | None) -> None:
     raise SystemExit(128 + signum)
 
 
+def _wait_no_longer(status: int) -> None:
+    """Told to end, with all put away, nobody waits for a reader that does not read."""
+    signal.signal(signal.SIGALRM, lambda signum, frame: os._exit(status))
+    signal.alarm(LAST_SECONDS)
+
+
 def main(argv: Sequence[str]) -> int:
     try:
         try:
             return _main(argv)
         finally:
+            if _told:
+                _wait_no_longer(128 + _told[0])
             if sys.stdout:
                 sys.stdout.flush()
     except BrokenPipeError:

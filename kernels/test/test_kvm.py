@@ -16,8 +16,8 @@ def timed(device: str) -> tuple[bool, float]:
 
 
 def test_the_trial_on_this_machine_is_bounded() -> None:
-    answer, taken = timed("/dev/kvm")
-    assert taken < 0.5 + 0.5 * answer, "the alarm is at 0.4 s; a loaded machine is allowed a little"
+    _, taken = timed("/dev/kvm")
+    assert taken < 20, "the alarm is at 0.4 s, and may be heard late; without one it never ends"
 
 
 def test_what_is_no_kvm_is_not_usable(tmp_path: Path) -> None:
@@ -31,4 +31,4 @@ def test_what_is_no_kvm_is_not_usable(tmp_path: Path) -> None:
 def test_a_kvm_that_never_returns_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(kvm, "_trial", lambda device: time.sleep(60) or True)
     answer, taken = timed("/dev/kvm")
-    assert answer is False and taken < 1.0
+    assert answer is False and taken < 20

@@ -46,7 +46,7 @@ static uint64_t own_faults(void)
 static bool refuses_here(void)
 {
 	struct perf_event_attr attr = { .type = PERF_TYPE_SOFTWARE, .disabled = 1, .inherit = 1,
-		.config = PERF_COUNT_SW_PAGE_FAULTS, .inherit_thread = 1 };
+		.config = PERF_COUNT_SW_PAGE_FAULTS, .inherit_thread = 1, .exclude_kernel = 1 };
 	const int fd = pm_open(&attr, 0, -1, -1, 0);
 
 	if (fd >= 0)

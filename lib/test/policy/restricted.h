@@ -8,6 +8,7 @@
 
 #include <linux/capability.h>
 #include <sys/syscall.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 
 #include "sessions.h"
@@ -82,6 +83,8 @@ static inline void live(int out, const struct wish *wish, void (*restricted)(voi
 {
 	pthread_t thread;
 
+	/* Advice follows from it, and filters of those who are not root need it. */
+	(void)prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
 	if (restricted != NULL)
 		restricted();
 	if (wish->as_nobody)

@@ -13,7 +13,6 @@ from reports import answers, asked, merge, requirements, schema, text, verbs
 from reports.export import versions
 from reports.plain import Said
 from reports.test.conftest import MakeRun
-from reports.test.conftest import make_run as make_run
 from reports.text import Unusable
 
 Profile = dict[str, Any]

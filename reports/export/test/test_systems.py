@@ -9,7 +9,6 @@ import pytest
 
 from reports import answers, asked, sheet, sheet_read, systems, verbs
 from reports.test.conftest import GOOD, MakeRun, ktap
-from reports.test.conftest import make_run as make_run
 from reports.text import Unusable
 
 ROWS = ("amd64-5.10", "amd64-6.1", "amd64-6.1-pmu", "amd64-6.12", "amd64-6.12-rt", "amd64-newest", "arm64-6.1")

@@ -15,6 +15,9 @@ from reports import catalogue, expect
 from reports.database import connect, matrix, store
 from reports.database.test.conftest import sealed
 from reports.site import build, model
+from reports.test.conftest import make_run
+
+__all__ = ["make_run"]      # a fixture
 
 HOSTILE = ("<script>alert(1)</script>", "\u202egnp.exe", "=cmd()", "\\x1b[31m red", "B" * 10_000,
            "\"'><img src=x onerror=alert(1)>", "</title><b>", "{{ 7*7 }}", "javascript:alert(1)")

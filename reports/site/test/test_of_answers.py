@@ -11,7 +11,6 @@ pytest.importorskip("sqlalchemy", reason="python3-sqlalchemy is not installed")
 
 from reports import answers, verbs
 from reports.test.conftest import MakeRun
-from reports.test.conftest import make_run as make_run
 
 
 @pytest.fixture
