@@ -78,6 +78,20 @@ static void *churn(void *context)
 	return context;
 }
 
+/* Nobody reads while the attach is under way, so a churn may fill rings: what they lost is told. */
+static void check_told(const struct pm_stats *stats)
+{
+	uint64_t missing = 0;
+
+	assert_int_equal(stats->corrupt, 0);
+	for (int i = 0; i < THREADS; i++)
+		for (int k = 0; k < PAGES; k++) {
+			assert_in_range(workers[i].seen[k], 0, 1);
+			missing += workers[i].seen[k] == 0;
+		}
+	assert_true(missing <= stats->lost);
+}
+
 static void attach_while_threads_come_and_go(void **state)
 {
 	struct pm_stats stats = { .size = sizeof(stats) };
@@ -107,7 +121,7 @@ static void attach_while_threads_come_and_go(void **state)
 		if (err >= 0) {
 			pm_session_detach(session);
 			pm_session_stats(session, &stats);
-			check_seen(&stats);
+			check_told(&stats);
 		}
 		for (int i = 0; i < THREADS; i++)
 			end_worker(&workers[i]);
