@@ -68,7 +68,7 @@ def run(args: argparse.Namespace, listed: Matrix) -> int:
         raise Usage("--git, --range and --config go with --bisect")
     if args.bisect:
         return bisect_rows(args, listed)
-    rows = chosen(args, listed)
+    rows = [row.here() for row in chosen(args, listed)]
     if args.list:
         listing(listed, rows, show.console())
         return 0

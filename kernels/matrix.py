@@ -77,11 +77,18 @@ class Row:
     pmu: str = ""
     skip: tuple[str, ...] = ()
     unavailable: str = ""
+    unfit: str = ""
     emulator: tuple[str, ...] = ()
     pvr: int = 0
 
     def all_tags(self) -> frozenset[str]:
         return frozenset(self.tags) | {"all", self.arch.name}
+
+    def here(self, cpuinfo: Path = Path("/proc/cpuinfo")) -> Row:
+        """The row as it is on this machine, whose CPU may have what its emulator cannot live with."""
+        flag, _, reason = self.unfit.partition("=")
+        has = set(cpuinfo.read_text(encoding="ascii", errors="replace").split()) if flag else set()
+        return replace(self, unavailable=f"this CPU has {flag}: {reason}") if flag in has else self
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -103,3 +104,13 @@ def test_a_row_may_have_a_better_results_line_than_its_architecture() -> None:
 
 def test_emulator_limits_are_stated() -> None:
     assert all(row.limits or row.unavailable for row in matrix.load().rows.values())
+
+
+def test_a_row_is_told_what_this_cpu_has(tmp_path: Path) -> None:
+    cpuinfo = tmp_path / "cpuinfo"
+    row = replace(matrix.load().rows["uml"], unfit="amx_tile=it panics")
+    cpuinfo.write_text("flags\t\t: fpu avx512f\n", encoding="ascii")
+    assert row.here(cpuinfo) == row
+    cpuinfo.write_text("flags\t\t: fpu amx_tile avx512f\n", encoding="ascii")
+    assert row.here(cpuinfo).unavailable == "this CPU has amx_tile: it panics"
+    assert replace(row, unfit="").here(tmp_path / "none").unavailable == ""

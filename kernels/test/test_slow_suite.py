@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from kernels import matrix
+
 TREE = Path(__file__).resolve().parents[2]
 NAMES = ("amd64-5.10", "amd64-newest", "uml")
 pytestmark = pytest.mark.slow
@@ -32,8 +34,13 @@ def read(out: Path, name: str, kind: str) -> dict:
     return json.loads((out / name / f"{kind}.json").read_text(encoding="utf-8"))
 
 
+def unfit(name: str) -> str:
+    """Why this machine's CPU cannot run the row."""
+    return matrix.load().rows[name].here().unavailable
+
+
 def test_every_row_ends_with_a_valid_result(out: Path) -> None:
-    for name in NAMES:
+    for name in (name for name in NAMES if not unfit(name)):
         assert read(out, name, "boot")["ended"] == "done"
         assert subprocess.run(["/usr/bin/python3", "-m", "reports", "validate", out / name / "result.json",
                                out / name / "profile.json"], cwd=TREE, check=False).returncode == 0
@@ -50,6 +57,8 @@ def test_profiles_differ_where_the_kernels_do(out: Path) -> None:
 
 
 def test_no_perf_is_absent_and_never_no(out: Path) -> None:
+    if unfit("uml"):
+        pytest.skip(unfit("uml"))
     result = read(out, "uml", "result")
     found = {(point["verdict"], "ENOSYS" in point.get("reason", ""))
              for name, probe in result["personas"]["root"]["probes"].items()
