@@ -14,6 +14,7 @@
 #include <sys/resource.h>
 #include <time.h>
 
+#include "../spec/spec.h"
 #include "canary_thread.h"
 #include "session.h"
 
@@ -186,19 +187,13 @@ static uint64_t user_time(int who)
 		(uint64_t)usage.ru_utime.tv_usec * 1000;
 }
 
-static bool is_clock(const struct plan_event *event)
-{
-	return event->attr.type == PERF_TYPE_SOFTWARE &&
-		event->attr.config <= PERF_COUNT_SW_TASK_CLOCK;
-}
-
 /* Only clocks that leave out the kernel are judged by it: see has_run_where_sampled(). */
 static void begin_user_time(struct pm_session *session)
 {
 	for (size_t i = 0; i < session->plan->count; i++) {
 		const struct plan_event *event = &session->plan->events[i];
 
-		if (!event->attr.exclude_kernel || !is_clock(event))
+		if (!event->attr.exclude_kernel || !pm_is_clock(&event->attr))
 			continue;
 		session->proof.user_all = user_time(RUSAGE_SELF);
 		session->proof.user_self = user_time(RUSAGE_THREAD);
@@ -252,7 +247,7 @@ void pm_proof_tell(struct pm_session *session)
 static uint64_t enough(const struct plan_event *event)
 {
 	if (event->spec.period == 0)
-		return is_clock(event) ? SILENT_NS : UINT64_MAX;
+		return pm_is_clock(&event->attr) ? SILENT_NS : UINT64_MAX;
 	return event->spec.period < UINT64_MAX / PERIODS ? PERIODS * event->spec.period :
 		UINT64_MAX;
 }
@@ -263,7 +258,7 @@ static uint64_t enough_of_all(const struct pm_session *session, uint32_t spec)
 	const struct plan_event *event = &session->plan->events[spec];
 	const uint64_t least = enough(event), births = session->account.births;
 
-	if (is_clock(event) || least > UINT64_MAX / (births + 1))
+	if (pm_is_clock(&event->attr) || least > UINT64_MAX / (births + 1))
 		return least;
 	return least + births * event->spec.period;
 }
@@ -298,7 +293,7 @@ static bool has_run_where_sampled(const struct pm_session *session, uint32_t spe
 	const pid_t tid = event->spec.tid;
 	uint64_t ran = 0;
 
-	if (!event->attr.exclude_kernel || !is_clock(event))
+	if (!event->attr.exclude_kernel || !pm_is_clock(&event->attr))
 		return true;
 	if (tid == PM_ALL_THREADS)
 		ran = user_time(RUSAGE_SELF) - session->proof.user_all;

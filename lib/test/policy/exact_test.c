@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Page faults counted to the last one: what is sampled is what is counted, the values of a group
- * agree, and nothing of the library's own work is in them. Built without sanitizers: their memory
- * grows by a page here and there, in whatever is called between two readings.
+ * agree, and nothing of the library's own work is in them. Built without sanitizers, whose own
+ * memory faults, too, in whatever is called between two readings.
  */
 #define _GNU_SOURCE
 #include "../test.h"
