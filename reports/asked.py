@@ -168,6 +168,8 @@ def _verdict(word: str) -> Said:
 def _named(name: str) -> tuple[dict[str, Any], Source]:
     """The row that ships under a name. Raises Unusable."""
     if name not in answers.names():
+        if reason := answers.unanswered().get(name, ""):
+            raise Unusable(f"{name}: not known, its answers do not ship: {reason}")
         near = speak.near(name, [*answers.names(), *systems.read()])
         raise Unusable(text.clean(f"{name}: no such file, and no answers of that name ship{near}", 300))
     sheet = answers.load(name)

@@ -228,6 +228,12 @@ def test_a_misspelt_row_is_named(row: None, capsys: pytest.CaptureFixture[str]) 
     assert "no answers of that name ship; did you mean amd64-6.1?" in capsys.readouterr().err
 
 
+def test_a_row_that_nobody_asked_says_why(row: None, capsys: pytest.CaptureFixture[str]) -> None:
+    answers.UNANSWERED.write_text('["amd64-6.2"]\nreason = "its list cannot be read"\n', encoding="utf-8")
+    assert verbs.main(["check", "need.toml", "amd64-6.2"]) == 3
+    assert "amd64-6.2: not known, its answers do not ship: its list cannot be read" in capsys.readouterr().err
+
+
 def test_the_help_tells_the_exit_statuses(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
         verbs.main(["profile", "check", "--help"])
