@@ -90,13 +90,19 @@ static int by_exec(void)
 	return -1;
 }
 
-/* A child that does not exec keeps copies of all descriptors, and with them the events. */
+/*
+ * A child that does not exec keeps copies of all descriptors, and with them the events. It ends with
+ * the new program, also when that one has ended before the child first runs.
+ */
 static int by_exec_beside_a_child(void)
 {
+	const pid_t parent = getpid();
+
 	if (fork() == 0) {
 		(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
-		for (;;)
+		while (getppid() == parent)
 			pause();
+		_exit(0);
 	}
 	return by_exec();
 }
@@ -314,7 +320,9 @@ static void *spin(void *unused)
 	return unused;
 }
 
-/* Who may open events serves whoever connects as long as that one lives. */
+#define PATIENCE 60		/* seconds for one observed process, and for the broker that serves it */
+
+/* Who may open events serves whoever connects as long as that one lives; nobody may come. */
 static void serve(struct sockaddr_un *ret)
 {
 	const struct pm_broker_opts opts = { .size = sizeof(opts), .allow = PM_BROKER_KERNEL };
@@ -326,8 +334,10 @@ static void serve(struct sockaddr_un *ret)
 	if (bind(listener, (struct sockaddr *)ret, sizeof(ret->sun_family)) != 0 ||
 	    getsockname(listener, (struct sockaddr *)ret, &size) != 0 || listen(listener, 1) != 0)
 		_exit(NOT_HERE);
-	if (fork() == 0)
+	if (fork() == 0) {
+		alarm(PATIENCE);
 		_exit(pm_broker_serve(accept(listener, NULL, NULL), &opts) < 0);
+	}
 	close(listener);
 }
 
@@ -355,7 +365,7 @@ static void be_observed(const struct strategy_case *one, const struct way *way, 
 		_exit(NOT_HERE);
 	if (one->strategy == PM_STRATEGY_BROKER)
 		errand.broker = call(&broker);
-	alarm(60);
+	alarm(PATIENCE);
 	if (pthread_create(&threads[0], NULL, spin, NULL) != 0)
 		_exit(NOT_HERE);
 	if (time % 2 == 0 || pthread_create(&threads[1], NULL, go_in_thread, &errand) != 0)
