@@ -140,8 +140,11 @@ def read(folder: Path) -> Expectations:
 
 
 def facts_of(result: dict[str, Any], persona: str) -> Facts:
-    """What a condition can refer to: identity, environment, and the persona with its settings."""
-    facts: Facts = {"persona": [persona], "suite": [result["suite"]]}
+    """What a condition can refer to: identity, environment, the persona with its settings, and what
+    is broken there."""
+    facts: Facts = {"persona": [persona], "suite": [result["suite"]], "broken": [
+        f"{probe}.{name}" for probe, record in sorted(result["personas"][persona]["probes"].items())
+        for name, point in sorted(record["points"].items()) if point["verdict"] == "broken"]}
     own = result["personas"][persona]["environment"]
     for values in (result["identity"], result["environment"], own):
         facts |= {key: list(_list(value)) for key, value in values.items()}

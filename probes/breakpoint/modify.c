@@ -79,10 +79,11 @@ TEST(stops)
 	int fd = open_first();
 
 	attr.disabled = 1;
+	write_cell(0, 3);
 	must_modify(fd, &attr);
 	write_cell(0, 5);
 	write_cell(2, 7);
-	expect_count(fd, 0);
+	expect_count(fd, 3);
 }
 
 PROBE_MAIN

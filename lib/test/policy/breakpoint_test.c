@@ -44,20 +44,6 @@ static void *write_often(void *context)
 	return NULL;
 }
 
-/* There is such a unit, and it is for us. */
-static bool kernel_has_breakpoints(void)
-{
-	const struct perf_event_attr attr = {
-		.type = PERF_TYPE_BREAKPOINT, .bp_type = HW_BREAKPOINT_W, .sample_period = 1,
-		.bp_addr = (uint64_t)(uintptr_t)&watched, .bp_len = sizeof(watched),
-	};
-	int fd = pm_open(&attr, 0, -1, -1, 0);
-
-	if (fd >= 0)
-		close(fd);
-	return fd >= 0;
-}
-
 static void observe_writes(enum pm_strategy strategy)
 {
 	const struct pm_listener listener = { .size = sizeof(listener), .sample = on_write };
@@ -69,7 +55,7 @@ static void observe_writes(enum pm_strategy strategy)
 	struct pm_plan *plan;
 
 	opts.forbid = ~(1u << strategy);
-	if (!kernel_has_breakpoints())
+	if (!breakpoints_fire())
 		skip();
 	assert_int_equal(pm_plan_make(&spec, 1, &opts, NULL, &diag, &plan), 0);
 	told = elsewhere = 0;

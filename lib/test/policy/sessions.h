@@ -37,6 +37,29 @@ static inline int refusal_here(void)
 	return fd < 0 ? -fd : 0;
 }
 
+/*
+ * Whether a breakpoint on a variable of this thread counts a write. Virtual machines without debug
+ * registers accept such an event, and it never fires.
+ */
+static inline bool breakpoints_fire(void)
+{
+	static volatile uint64_t written;
+	const struct perf_event_attr attr = {
+		.type = PERF_TYPE_BREAKPOINT, .bp_type = HW_BREAKPOINT_W, .exclude_kernel = 1,
+		.bp_addr = (uint64_t)(uintptr_t)&written, .bp_len = sizeof(written),
+	};
+	const int fd = pm_open(&attr, 0, -1, -1, 0);
+	uint64_t count = 0;
+
+	if (fd < 0)
+		return false;
+	written++;
+	if (read(fd, &count, sizeof(count)) != sizeof(count))
+		count = 0;
+	close(fd);
+	return count > 0;
+}
+
 /* NULL: this machine refuses perf events. */
 static inline struct pm_plan *plan_of(const struct pm_event_spec *specs, size_t count,
 				      enum pm_strategy strategy, struct pm_profile *profile)
