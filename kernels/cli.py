@@ -233,6 +233,7 @@ def main(argv: Sequence[str]) -> int:
                 _wait_no_longer(128 + _told[0])
             if sys.stdout:
                 sys.stdout.flush()
+            signal.alarm(0)     # nothing is left to be written: what ends the interpreter has its time
     except BrokenPipeError:
         if not reader.gone():
             raise
