@@ -442,7 +442,10 @@ static void take_signal(int number, sigset_t *block)
 	sigaddset(block, number);
 }
 
-/* Without these two a probe is followed by no one, and no signal is heard: it would never end. */
+/*
+ * Without ppoll and wait4 a probe is followed by no one, and no signal is heard: it would never end.
+ * Without close no pipe ends, and a worker waits for its next job for ever.
+ */
 static int can_wait(void)
 {
 	const struct timespec none = { 0 };
@@ -453,6 +456,8 @@ static int can_wait(void)
 		call = "ppoll";
 	else if (waitpid(-1, &status, WNOHANG) < 0 && errno != ECHILD)
 		call = "wait4";
+	else if (close(-1) < 0 && errno != EBADF)
+		call = "close";
 	if (call)
 		fprintf(stderr, "launch: %s(2): %s: nothing can be run here; does a system call "
 				"filter refuse it?\n", call, strerror(errno));

@@ -284,9 +284,9 @@ int main(int count, char **words)
 """
 
 
-@pytest.mark.parametrize("call", ["ppoll", "wait4", "sendto"])
+@pytest.mark.parametrize("call", ["ppoll", "wait4", "close", "sendto"])
 def test_where_nothing_can_be_followed_nothing_is_begun(call: str, build: Path, tmp_path: Path, compile_c) -> None:
-    """Behind such a filter no probe would be seen to end, and no SIGTERM be heard."""
+    """Behind such a filter no probe would be seen to end, no worker be dismissed, and no SIGTERM be heard."""
     hides = compile_c(HIDES % call)
     (tmp_path / "plan").write_text("same meta.pass\nsame meta.hang\n")
     done = run(hides, build / "launch", "--queue", tmp_path, "--programs", build, timeout=40)
