@@ -110,7 +110,7 @@ def test_neither_a_link_nor_a_fifo_is_resumed(name: str, what: str, build: Path,
         (out / name).symlink_to(victim)
     else:
         os.mkfifo(out / name)
-    done = run_suite(out, "--resume", timeout=20)
+    done = run_suite(out, "--resume")
     assert done.returncode == 2 and f"/{name} is no regular file" in done.stderr
     assert victim.read_bytes() == before
 
@@ -120,14 +120,14 @@ def test_a_plan_that_is_a_pipe_is_no_run(build: Path, tmp_path: Path) -> None:
     out = tmp_path / "run"
     out.mkdir()
     os.mkfifo(out / "plan")
-    done = run_suite(out, *ONE, timeout=20)
+    done = run_suite(out, *ONE)
     assert done.returncode == 2 and "/plan is no regular file" in done.stderr and "--resume" not in done.stderr
     assert not list(out.glob("env*"))
 
 
 def test_the_launcher_waits_for_no_fifo(build: Path, tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "plan")
-    done = run(build / "launch", "--queue", tmp_path, "--programs", build, timeout=20)
+    done = run(build / "launch", "--queue", tmp_path, "--programs", build)
     assert done.returncode == 3 and "/plan: Invalid argument" in done.stderr
 
 

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import time
 from pathlib import Path
 
 import pytest
@@ -41,10 +40,9 @@ EXPECTED = {
 
 
 @pytest.fixture(scope="module")
-def outcome(build: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, object, float]:
-    out, start = tmp_path_factory.mktemp("meta") / "run", time.monotonic()
-    done = run_suite(out, "--suite", "meta", "--persona", "user,seccomp")
-    return out, done, time.monotonic() - start
+def outcome(build: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, object]:
+    out = tmp_path_factory.mktemp("meta") / "run"
+    return out, run_suite(out, "--suite", "meta", "--persona", "user,seccomp")
 
 
 def test_every_meta_probe_is_expected_here(build: Path) -> None:
@@ -59,8 +57,7 @@ def test_each_way_to_end_has_its_verdict(outcome) -> None:
     assert {key: found.get(key) for key in EXPECTED} == EXPECTED | dict.fromkeys(asked, "blocked")
 
 
-def test_the_run_is_bounded_and_leaves_no_process(outcome, build: Path) -> None:
-    assert outcome[2] < 60
+def test_the_run_ends_and_leaves_no_process(outcome, build: Path) -> None:
     assert not list(processes_of(build / "probes/meta"))
 
 

@@ -12,7 +12,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from conftest import BUILD, TREE, heeding, needs_mounts, processes_of, result_of, run, run_suite, verdicts, wait_for
+from conftest import (BUILD, NEVER, TREE, heeding, needs_mounts, processes_of, result_of, run, run_suite, verdicts,
+                      wait_for)
 
 SHELLS = ["dash", "busybox sh", "mksh", "bash --posix"]
 COUNTS = {"meta.pass.counts": "yes"}
@@ -101,7 +102,7 @@ def test_a_suite_that_is_no_file_is_told(kind: str, build: Path, tmp_path: Path)
     elif kind != "gone":
         {"fifo": os.mkfifo, "folder": os.mkdir, "loop": lambda at: at.symlink_to(at),
          "socket": lambda at: socket.socket(socket.AF_UNIX).bind(str(at))}[kind](path)
-    done = run_suite(tmp_path / "run", "--suite", str(path), timeout=20)
+    done = run_suite(tmp_path / "run", "--suite", str(path))
     assert (done.returncode, done.stderr) == (2, f"run.sh: {path}: no suite: no such file, or none that can be read\n")
 
 
@@ -149,12 +150,15 @@ def test_list_names_the_probes_and_runs_none(build: Path, tmp_path: Path) -> Non
     assert len(done.stdout.splitlines()) == len(list((build / "probes/meta").iterdir()))
 
 
+FOUR = "meta.daemon\nmeta.pass\nmeta.stubborn\nmeta.two_plans\n"
+
+
 def start(out: Path, *arguments: str) -> subprocess.Popen[str]:
-    """A run of three meta probes: the second one hangs until its time-out."""
+    """A run of four meta probes: the third one ends at its time-out."""
+    (out.parent / "suite.txt").write_text(f"timeout 1000\n{FOUR}")
     return subprocess.Popen(
-        [TREE / "run.sh", "--no-install", "--no-build", "--out", out, "--suite", "meta",
-         "--probe", "meta.daemon", "--probe", "meta.hang", "--probe", "meta.pass", "--persona", "user",
-         "--jobs", "1", *arguments], stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL,
+        [TREE / "run.sh", "--no-install", "--no-build", "--out", out, "--suite", out.parent / "suite.txt",
+         "--persona", "user", "--jobs", "1", *arguments], stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL,
         text=True, start_new_session=True, preexec_fn=heeding())
 
 
@@ -168,19 +172,22 @@ def test_interrupted_run_is_valid_and_resumes(number: int, group: bool, build: P
                                               tmp_path: Path) -> None:
     out = tmp_path / "it's here"
     process = start(out)
-    wait_for((out / "user/meta.hang.ktap.part").exists)
+    wait_for((out / "user/meta.stubborn.ktap.part").exists)
     (os.killpg if group else os.kill)(process.pid, number)
-    assert process.wait(20) == 128 + number
+    assert process.wait(NEVER) == 128 + number
     hint = process.stderr.read().rpartition("interrupted; ")[2].removesuffix(" goes on\n")
     assert "/run.sh" in hint and hint.endswith(" --resume --out '" + str(out).replace("'", "'\\''") + "'")
     assert not left_of_run() and not list(out.rglob("*.part"))
     partial = result_of(out)["personas"]["user"]["probes"]
-    assert partial["meta.pass"]["status"] == partial["meta.hang"]["status"] == "not_run"
-    assert partial["meta.pass"]["points"]["counts"]["verdict"] == "unknown"
+    assert partial["meta.two_plans"]["status"] == partial["meta.stubborn"]["status"] == "not_run"
+    assert {point["verdict"] for point in partial["meta.two_plans"]["points"].values()} == {"unknown"}
 
     before = (out / "user/meta.daemon.ktap").stat().st_mtime_ns
-    assert run("sh", "-c", f"{hint} --no-install --no-build", timeout=240).returncode in (0, 1)
+    (tmp_path / "suite.txt").write_text(f"timeout 1\n{FOUR}")
+    assert run("sh", "-c", f"{hint} --no-install --no-build").returncode in (0, 1)
     assert (out / "user/meta.daemon.ktap").stat().st_mtime_ns == before, "what is done is not redone"
+    whole = result_of(out)["personas"]["user"]["probes"]
+    assert whole["meta.stubborn"]["status"] == "timeout" and whole["meta.two_plans"]["status"] != "not_run"
     assert verdicts(result_of(out), "user")["meta.pass.counts"] == "yes"
 
 
@@ -220,9 +227,9 @@ def test_a_hostile_plan_names_no_program(build: Path, tmp_path: Path) -> None:
 
 def test_killed_runner_takes_its_probe_along(build: Path, tmp_path: Path) -> None:
     process = start(tmp_path / "run")
-    wait_for((tmp_path / "run/user/meta.hang.ktap.part").exists)
+    wait_for((tmp_path / "run/user/meta.stubborn.ktap.part").exists)
     process.kill()
-    process.wait(10)
+    process.wait(NEVER)
     wait_for(lambda: not left_of_run())
 
 
