@@ -15,21 +15,40 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from conftest import heeding, processes_of, run, wait_for
+from conftest import NEVER, heeding, processes_of, run, wait_for
 from test_launch import footer
 
-# Says in the file LOG when it begins and ends. One called left leaves a child behind.
+# Says in the file LOG when it begins and ends. It ends once another has begun, where LOG-NAME says which. One
+# called left leaves a child behind.
 PROBE = r"""
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+static void meet(const char *name)
+{
+	char path[4096], line[64], wanted[80];
+	FILE *file;
+
+	snprintf(path, sizeof(path), "LOG-%s", name);
+	file = fopen(path, "r");
+	if (!file || !fgets(line, sizeof(line), file))
+		return;
+	snprintf(wanted, sizeof(wanted), "begin %s\n", line);
+	for (int i = 0; i < 12000; i++, usleep(5000)) {
+		file = freopen("LOG", "r", file);
+		while (fgets(line, sizeof(line), file))
+			if (!strcmp(line, wanted))
+				return;
+	}
+}
 int main(int argc, char **argv)
 {
 	const char *name = strrchr(argv[0], '/') + 1;
 	int log = open("LOG", O_WRONLY | O_APPEND | O_CREAT, 0644);
 	dprintf(log, "begin %s\n", name);
+	meet(name);
 	usleep(argc > 1 ? 0 : 300000);
 	dprintf(log, "end %s\n", name);
 	printf("I am %s\n", name);
@@ -48,7 +67,9 @@ def queue(build: Path, tmp_path: Path, compile_c: Callable[[str], Path]) -> Call
     (tmp_path / "bin/probes/x").mkdir(parents=True)
     (tmp_path / "bin/identify").hardlink_to(program)
 
-    def carry_out(declared: dict[str, str], *options: str, **env: str) -> list[str]:
+    def carry_out(declared: dict[str, str], *options: str, meets: dict[str, str] = {}, **env: str) -> list[str]:
+        for name, other in meets.items():
+            (tmp_path / f"log-{name}").write_text(other)
         for name in declared:
             (tmp_path / "bin/probes/x" / name).hardlink_to(program)
         out, log = tmp_path / "out", tmp_path / "log"
@@ -68,7 +89,7 @@ def in_turn(*names: str) -> list[str]:
 
 
 def test_two_run_side_by_side(queue, tmp_path: Path) -> None:
-    happened = queue({"a": "", "b": ""}, "--jobs", "2")
+    happened = queue({"a": "", "b": ""}, "--jobs", "2", meets={"a": "b", "b": "a"})
     assert sorted(happened[:2]) == ["begin a", "begin b"]
     assert "I am b\n" in (tmp_path / "out/same/x.b.ktap").read_text()
 
@@ -78,20 +99,22 @@ def test_one_job_keeps_to_the_plan(queue) -> None:
 
 
 def test_who_must_be_alone_is_alone(queue) -> None:
-    happened = queue({"a": "alone=it counts all", "b": "", "c": "", "d": "alone=so does it"}, "--jobs", "3")
+    happened = queue({"a": "alone=it counts all", "b": "", "c": "", "d": "alone=so does it"}, "--jobs", "3",
+                     meets={"b": "c", "c": "b"})
     assert sorted(happened[:2]) == ["begin b", "begin c"]
     assert happened[4:] == in_turn("a", "d")
 
 
 def test_of_those_that_wait_for_one_lock_one_runs_beside_the_others(queue) -> None:
-    happened = queue({"c": "", "d": "", "e": "", "a": "needs=tracefs", "b": "needs=uprobe"}, "--jobs", "2")
+    happened = queue({"c": "", "d": "", "e": "", "a": "needs=tracefs", "b": "needs=uprobe"}, "--jobs", "2",
+                     meets={"a": "c", "c": "a", "e": "b"})
     at = {line: number for number, line in enumerate(happened)}
     assert at["begin a"] < 2 and at["begin c"] < at["end a"], "the first of them begins the run"
     assert at["end a"] < at["begin b"] < at["end e"], happened
 
 
 def test_nobody_idles_when_only_such_are_left(queue) -> None:
-    happened = queue({"a": "needs=tracefs", "b": "needs=tracefs"}, "--jobs", "2")
+    happened = queue({"a": "needs=tracefs", "b": "needs=tracefs"}, "--jobs", "2", meets={"a": "b", "b": "a"})
     assert sorted(happened[:2]) == ["begin a", "begin b"]
 
 
@@ -163,20 +186,21 @@ def children(pid: int) -> list[int]:
 
 
 def start(build: Path, out: Path) -> subprocess.Popen[str]:
-    """One worker hangs and the other finishes its probe: both results are there."""
+    """The probe of one worker never ends, the other finishes its: both results are there."""
     out.mkdir()
-    (out / "plan").write_text("same meta.hang\nsame meta.pass\n")
-    process = subprocess.Popen([build / "launch", "--queue", out, "--programs", build, "--jobs", "2"], text=True,
+    (out / "plan").write_text("same meta.stubborn\nsame meta.pass\n")
+    process = subprocess.Popen([build / "launch", "--queue", out, "--programs", build, "--jobs", "2",
+                                "--timeout", "1000"], text=True,
                                stdout=subprocess.PIPE, stderr=subprocess.PIPE, preexec_fn=heeding())
     wait_for((out / "same/meta.pass.ktap").exists)
-    wait_for((out / "same/meta.hang.ktap.part").exists)
+    wait_for(lambda: bool(list(processes_of(build / "probes/meta/stubborn"))))
     return process
 
 
 def test_interruption_keeps_what_is_finished(build: Path, tmp_path: Path) -> None:
     process = start(build, tmp_path / "run")
     process.send_signal(signal.SIGTERM)
-    assert process.communicate(timeout=20)[0] == "2\n" and process.returncode == 128 + signal.SIGTERM
+    assert process.communicate(timeout=NEVER)[0] == "2\n" and process.returncode == 128 + signal.SIGTERM
     assert sorted(path.name for path in (tmp_path / "run/same").iterdir()) == ["env", "meta.pass.ktap"]
 
 
@@ -184,23 +208,25 @@ def test_a_worker_that_is_killed_stops_the_run_with_a_word(build: Path, tmp_path
     process = start(build, tmp_path / "run")
     busy = next(pid for pid in children(process.pid) if children(pid))
     os.kill(busy, signal.SIGKILL)
-    shown = process.communicate(timeout=20)[1]
-    assert process.returncode == 3 and "the worker ended while it ran meta.hang as same" in shown
+    shown = process.communicate(timeout=NEVER)[1]
+    assert process.returncode == 3 and "the worker ended while it ran meta.stubborn as same" in shown
     assert not list(processes_of(build / "probes/meta")), "what it had running is ended"
 
 
 def test_a_worker_that_is_killed_while_it_waits_is_missed(build: Path, tmp_path: Path) -> None:
     out = tmp_path / "run"
     out.mkdir()
-    (out / "plan").write_text("same meta.hang\nsame meta.pass\n")
+    (out / "plan").write_text("same meta.stubborn\nsame meta.pass\n")
     (out / "catalogue").write_text("id=meta.pass\nalone=the other worker waits\n")
-    process = subprocess.Popen([build / "launch", "--queue", out, "--programs", build, "--jobs", "2", "--timeout", "2"],
+    process = subprocess.Popen([build / "launch", "--queue", out, "--programs", build, "--jobs", "2", "--timeout", "1000"],
                                text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     wait_for((out / "same/env").exists)
-    wait_for((out / "same/meta.hang.ktap.part").exists)
+    wait_for(lambda: bool(list(processes_of(build / "probes/meta/stubborn"))))
     idle = next(pid for pid in children(process.pid) if not children(pid))
     os.kill(idle, signal.SIGKILL)
-    shown = process.communicate(timeout=20)
+    for pid in processes_of(build / "probes/meta/stubborn"):
+        os.kill(pid, signal.SIGKILL)
+    shown = process.communicate(timeout=NEVER)
     assert (process.returncode, shown[0]) == (3, "2\n")
     assert "the worker ended while it ran meta.pass as same" in shown[1]
 
@@ -219,11 +245,11 @@ def watched(build: Path, folder: Path, program: Path, terminal: str | None, *opt
             "--progress", *options]
     env = {**os.environ, "TERM": terminal or "xterm"}
     if terminal is None:
-        return subprocess.run(argv, env=env, capture_output=True, text=True, timeout=30).stderr
+        return subprocess.run(argv, env=env, capture_output=True, text=True, timeout=NEVER).stderr
     master, slave = pty.openpty()
     fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 25, 40, 0, 0))
     with subprocess.Popen(argv, env=env, stdout=subprocess.DEVNULL, stderr=slave) as process:
-        assert process.wait(30) == 0
+        assert process.wait(NEVER) == 0
     os.close(slave)
     shown = bytearray()
     try:    # what was written last comes through a queue of the kernel; EIO is the end
