@@ -64,7 +64,7 @@ def answers(port: int) -> bool:
         return line.connect_ex(("127.0.0.1", port)) == 0
 
 
-def wait_until(what: object, seconds: float = 20.0) -> None:
+def wait_until(what: object, seconds: float = 300.0) -> None:
     until = time.monotonic() + seconds
     while not what():  # type: ignore[operator]
         assert time.monotonic() < until, "not in time"

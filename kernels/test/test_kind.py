@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import struct
-import time
 from pathlib import Path
 
 import pytest
@@ -64,10 +63,10 @@ def test_what_is_wrapped_may_be_for_any(data: bytes, tmp_path: Path) -> None:
 def test_anything_else_is_refused_at_once(
     data: bytes, why: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    file, start = tmp_path / "bzImage", time.monotonic()
+    file = tmp_path / "bzImage"
     file.write_bytes(data)
     assert cli.main(["run", "--kernel", str(file), "--no-install", "--no-build"]) == 2
-    assert why in capsys.readouterr().err and time.monotonic() - start < 2
+    assert why in capsys.readouterr().err
 
 
 def test_a_file_that_is_too_large_is_not_read(tmp_path: Path) -> None:
