@@ -12,6 +12,7 @@ import pytest
 
 from kernels import ROOT, matrix
 from kernels.errors import Missing, Usage
+from kernels.place import bundle
 from kernels.source import cross
 
 pytestmark = pytest.mark.xdist_group("make")  # make runs in the tree
@@ -123,3 +124,21 @@ def test_make_leaves_other_names_of_this_machine_alone(compiler: list[str]) -> N
     argv = ["make", "-n", f"ARCH={name}", *compiler, f"build/{name}/launch"]
     said = subprocess.run(argv, cwd=ROOT, capture_output=True, text=True, check=True).stdout
     assert "kernels cross" not in said and "gcc" in said
+
+
+@pytest.mark.parametrize("install", [True, False])
+def test_a_bundle_is_made_without_packages_for_who_wants_none(
+    install: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[list[str]] = []
+
+    def make(argv: list[str], **more: object) -> subprocess.CompletedProcess[str]:
+        asked.append(argv)
+        (tmp_path / "build/s390x/bundle").mkdir(parents=True)
+        (tmp_path / "build/s390x/bundle/run.sh").touch()
+        return subprocess.CompletedProcess(argv, 0, "", "")
+
+    monkeypatch.setattr(bundle, "ROOT", tmp_path)
+    monkeypatch.setattr(bundle.subprocess, "run", make)
+    assert bundle.find_bundle("s390x", True, install) == tmp_path / "build/s390x/bundle"
+    assert len(asked) == 1 and "ARCH=s390x" in asked[0] and ("NO_INSTALL=1" in asked[0]) is not install

@@ -10,6 +10,8 @@ import shlex
 import socket
 import time
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from fake_place import STEPS
@@ -253,3 +255,18 @@ def test_the_workflows_call_the_command_as_it_is(name: str) -> None:
     assert words[:2] == ["./run.sh", "device"]
     args = options.parser(device_options.add).parse_args(words[1:])
     assert args.target == ["$TARGET"] and args.suite == "$SUITE" and str(args.junit) == "devices.xml"
+
+
+@pytest.mark.parametrize(
+    ("known", "said"),
+    [
+        ({"machine": "x86_64"}, "ok: x86_64, "),
+        (
+            {"machine": "aarch64", "release": "6.1", "android": "14", "heat": "31500", "battery": "-80"},
+            "ok: aarch64, 6.1, Android 14, 31 degrees, battery 80 %",
+        ),
+    ],
+)
+def test_what_is_known_of_a_healthy_device_is_told(known: dict[str, str], said: str) -> None:
+    place: Any = SimpleNamespace(known=known)
+    assert command.well(place) == said

@@ -7,13 +7,14 @@ import lzma
 import shutil
 import subprocess
 from pathlib import Path
+from typing import Any
 
 import pytest
 from debs import make_deb
 
 from kernels import cli
 from kernels.errors import Missing, Refused, Usage
-from kernels.lab.device import Way, _last
+from kernels.lab.device import Way, _last, _wait
 from kernels.place.bring import agent_call
 from kernels.source import adbd, modules
 
@@ -107,3 +108,23 @@ def test_a_shell_that_has_no_path_of_its_own(tmp_path: Path) -> None:
     ask = [busybox, "sh", "-c", agent_call("folder", 1, base)]
     done = subprocess.run(ask, env=env, capture_output=True, text=True, check=False)
     assert done.returncode == 0 and done.stdout.startswith(f"{base}/perfmodes."), done.stdout
+
+
+def test_a_stand_in_is_waited_for_until_its_limit(tmp_path: Path) -> None:
+    log, said = tmp_path / "log", tmp_path / "qemu"
+    log.write_text("booting\n")
+
+    class Guest:
+        """It makes its socket when it is looked at for the second time."""
+
+        looks = 0
+
+        def poll(self) -> None:
+            self.looks += 1
+            if self.looks == 2:
+                (tmp_path / "socket").touch()
+
+    guest: Any = Guest()
+    _wait(guest, Way(socket=tmp_path / "socket"), log, said, 1000)
+    with pytest.raises(Missing, match="no adbd within -1 s; last line at the console: booting"):
+        _wait(guest, Way(port=5555), log, said, -1)

@@ -73,6 +73,11 @@ def test_each_mistake_in_a_declaration_is_named(old: str, new: str, problem: str
     assert any(problem in line for line in found.problems), found.problems
 
 
+def test_any_number_of_empty_lines_is_between_declarations() -> None:
+    other = CATALOGUE.replace("\n\n", "\n \n\n\t\n")
+    assert CATALOGUE.count("\n\n") and catalogue.parse(f"\n\n{other}").probes == catalogue.parse(CATALOGUE).probes
+
+
 def test_a_probe_without_points_and_one_declared_twice_are_problems() -> None:
     empty = "id=a.b\ntitle=t\nsince=4.7\n"
     assert catalogue.parse(empty).problems == ["a.b: no point and no fact"]
