@@ -443,7 +443,7 @@ static void take_signal(int number, sigset_t *block)
 }
 
 /*
- * Without ppoll and wait4 a probe is followed by no one, and no signal is heard: it would never end.
+ * Without ppoll and wait4 a probe is followed by no one, and no signal is heard: it never ends.
  * Without close no pipe ends, and a worker waits for its next job for ever.
  */
 static int can_wait(void)

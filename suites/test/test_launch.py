@@ -46,6 +46,15 @@ def test_a_daemon_that_keeps_the_pipe_is_found_and_killed(build: Path, tmp_path:
     assert not list(processes_of(build / "probes/meta/daemon"))
 
 
+def test_output_that_comes_byte_by_byte_is_whole(build: Path, tmp_path: Path, compile_c) -> None:
+    """It goes on for longer than the launcher leaves a pipe unread; the pipe is empty before each byte."""
+    program = compile_c("#include <sys/ioctl.h>\n#include <unistd.h>\nint main(void) { for (int i = 0, n; i < 3; i++) {"
+                        " write(1, &\"abc\"[i], 1); do { usleep(1000); n = 0; ioctl(1, FIONREAD, &n); } while (n); }"
+                        " return 0; }")
+    assert launch(build, tmp_path / "x", program).returncode == 0
+    assert (tmp_path / "x").read_text().startswith("abc\n#:launch: ")
+
+
 def test_endless_output_is_cut_off(build: Path, tmp_path: Path) -> None:
     out = tmp_path / "x.ktap"
     assert launch(build, out, build / "probes/meta/flood", "--output-limit", "100000").returncode == 0
@@ -115,7 +124,7 @@ def test_personas_have_exactly_their_privileges(build: Path, tmp_path: Path) -> 
     perfmon = facts("perfmon")
     assert (perfmon["uid"], int(perfmon["caps"], 16)) == ("65534", 1 << 38)
     seccomp = facts("seccomp")
-    assert (seccomp["seccomp"], seccomp["gate"]) == ("2", "filtered")
+    assert (seccomp["seccomp"], seccomp["gate"], seccomp["uid"]) == ("2", "filtered", "65534")
 
 
 @pytest.mark.perf

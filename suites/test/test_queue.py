@@ -156,7 +156,8 @@ def test_a_plan_that_cannot_be_read_is_not_done(build: Path, tmp_path: Path) -> 
 
 
 def test_a_plan_that_is_too_long_is_refused(build: Path, tmp_path: Path) -> None:
-    (tmp_path / "plan").write_text("".join(f"same x.p{i}\n" for i in range(10001)))
+    """What a persona is, is one probe more."""
+    (tmp_path / "plan").write_text("".join(f"same x.p{i}\n" for i in range(10000)))
     done = run(build / "launch", "--queue", tmp_path, "--programs", build)
     assert done.returncode == 3 and "more than 10000 probes" in done.stderr
 

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import socket
 import subprocess
@@ -148,6 +149,34 @@ def test_list_names_the_probes_and_runs_none(build: Path, tmp_path: Path) -> Non
     assert done.returncode == 0 and not (tmp_path / "run").exists()
     assert "meta.pass                        a counter that counts\n" in done.stdout
     assert len(done.stdout.splitlines()) == len(list((build / "probes/meta").iterdir()))
+
+
+@pytest.fixture
+def bundle(build: Path, tmp_path: Path) -> Path:
+    """A bundle of meta probes whose launcher notes in the file `asked` what it was called with."""
+    top = tmp_path / "bundle"
+    shutil.copytree(build / "declared/meta", top / "bin/declared/meta")
+    for name in ("identify", "probes"):
+        (top / "bin" / name).symlink_to(build / name)
+    (top / "bin/launch").write_text(f'#!/bin/sh\necho "$*" >>\'{tmp_path}/asked\'\nexec \'{build}/launch\' "$@"\n')
+    (top / "bin/launch").chmod(0o755)
+    for name in ("suites", "run.sh"):
+        (top / name).symlink_to(TREE / name)
+    return top
+
+
+def test_a_probe_whose_text_is_missing_tells_its_own(bundle: Path, tmp_path: Path) -> None:
+    words = ("--suite", "meta", "--probe", "meta.[np][oa]*", "--list")
+    listed = run_suite(tmp_path / "run", *words, tree=bundle).stdout
+    (bundle / "bin/declared/meta/pass.txt").unlink()
+    assert "meta.pass " in listed and run_suite(tmp_path / "run", *words, tree=bundle).stdout == listed
+
+
+def test_in_an_emulator_probes_run_one_by_one(bundle: Path, tmp_path: Path) -> None:
+    run_suite(tmp_path / "run", "--suite", "meta", "--probe", "meta.absent", "--persona", "user", "--env",
+              "emulator=qemu-tcg", tree=bundle)
+    queue = [line for line in (tmp_path / "asked").read_text().splitlines() if line.startswith("--queue")]
+    assert len(queue) == 1 and " --jobs 1" in queue[0]
 
 
 FOUR = "meta.daemon\nmeta.pass\nmeta.stubborn\nmeta.two_plans\n"
