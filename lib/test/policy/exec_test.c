@@ -91,8 +91,8 @@ static int by_exec(void)
 }
 
 /*
- * A child that does not exec keeps copies of all descriptors, and with them the events. It ends with
- * the new program, also when that one has ended before the child first runs.
+ * A child that does not exec keeps copies of all descriptors, and with them the events. It ends
+ * with the new program, also when that one has ended before the child first runs.
  */
 static int by_exec_beside_a_child(void)
 {
@@ -320,7 +320,7 @@ static void *spin(void *unused)
 	return unused;
 }
 
-#define PATIENCE 60		/* seconds for one observed process, and for the broker that serves it */
+#define PATIENCE 60	/* seconds for an observed process, and for the broker that serves it */
 
 /* Who may open events serves whoever connects as long as that one lives; nobody may come. */
 static void serve(struct sockaddr_un *ret)
