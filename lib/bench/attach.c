@@ -27,7 +27,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "../policy/session/session.h"
+#include "../policy/engine/engine.h"
 #include "bench.h"
 
 #define THREADS_MAX 1024

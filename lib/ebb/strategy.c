@@ -19,7 +19,7 @@
 #include "../policy/diagnosis/diag.h"
 #include "../policy/plan/cost.h"
 #include "../policy/plan/weigh.h"
-#include "../policy/session/session.h"
+#include "../policy/proof/seen.h"
 #include "../policy/strategy/sigring.h"
 #include "open.h"
 
@@ -213,8 +213,7 @@ static void deliver(struct pm_session *session, const struct ebb_thread *thread,
 
 	session->stats.records++;
 	session->stats.samples++;
-	session->proof.seen |= 1u << observed.event;
-	pm_cpu_time_add(&session->cpu_time, observed.event, observed.period);
+	pm_proof_outside_rings(session, (uint32_t)observed.event, observed.period);
 	if (session->listener.sample != NULL)
 		session->listener.sample(session->context, &observed);
 }

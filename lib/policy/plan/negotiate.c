@@ -82,7 +82,7 @@ static bool are_apart(const struct plan_event *one, const struct plan_event *oth
 	return one->pmu[0] && other->pmu[0] && strcmp(one->pmu, other->pmu) != 0;
 }
 
-/* One event of a thread reports its name, birth and end; each of them would repeat that. */
+/* One event of a thread reports its name, creation and end; each of them would repeat that. */
 static bool is_first_of_target(const struct pm_plan *plan, const struct plan_event *event)
 {
 	for (const struct plan_event *other = plan->events; other < event; other++)
@@ -96,7 +96,7 @@ static bool takes_task_clock(const struct pm_plan *plan, const struct pm_event_s
 	return !(spec->flags & PM_SPEC_EXACT) && pm_needs_task_clock(plan->profile, spec);
 }
 
-/* Records beside the samples, by one event of a target as its name and birth are. */
+/* Records beside the samples, by one event of a target as its name and creation are. */
 static void set_side(const struct pm_plan *plan, struct perf_event_attr *attr)
 {
 	attr->comm = attr->task = 1;

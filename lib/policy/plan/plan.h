@@ -123,7 +123,7 @@ static inline bool pm_plan_counts_children(const struct pm_plan *plan,
 		(able & GIVES_SUMS) && (able & (INHERITS | BY_OTHERS));
 }
 
-/* Whether threads of this process are to be observed that are not born yet. */
+/* Whether threads of this process are to be observed that do not exist yet. */
 static inline bool pm_plan_watches_all(const struct pm_plan *plan)
 {
 	for (size_t i = 0; i < plan->count; i++)

@@ -1,19 +1,22 @@
 /* SPDX-License-Identifier: MIT */
 /* The life of a session: attach, with the next strategy where one is silent, and detach. */
-#include "session.h"
-
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "../diagnosis/diag.h"
+#include "../engine/late_cpus.h"
 #include "../plan/choose.h"
 #include "../plan/negotiate.h"
 #include "../profile/profile.h"
-#include "canary.h"
-#include "canary_thread.h"
+#include "../proof/canary.h"
+#include "../proof/canary_thread.h"
 #include "drain.h"
-#include "late_cpus.h"
+
+static const struct engine_calls calls = {
+	.drain = pm_drain, .is_open = pm_canary_early, .helper = pm_canary_tid,
+	.recall = pm_canary_recall,
+};
 
 struct pm_session *pm_session_create(struct pm_plan *plan, const struct pm_listener *listener,
 				     void *context)
@@ -22,6 +25,12 @@ struct pm_session *pm_session_create(struct pm_plan *plan, const struct pm_liste
 
 	if (session == NULL)
 		return NULL;
+	session->proof = calloc(1, sizeof(*session->proof));
+	if (session->proof == NULL) {
+		free(session);
+		return NULL;
+	}
+	session->calls = &calls;
 	session->plan = plan;
 	session->events.plan = plan;
 	session->rings.pages = &plan->ring_pages;
@@ -40,6 +49,7 @@ void pm_session_destroy(struct pm_session *session)
 		return;
 	(void)pm_session_detach(session);
 	pm_stop_destroy(&session->stop);
+	free(session->proof);
 	free(session);
 }
 
@@ -48,9 +58,7 @@ void pm_session_destroy(struct pm_session *session)
 static void begin(struct pm_session *session)
 {
 	memset(&session->stats, 0, sizeof(session->stats));
-	memset(&session->canary, 0, sizeof(session->canary));
 	memset(&session->sums, 0, sizeof(session->sums));
-	memset(&session->account, 0, sizeof(session->account));
 	session->was_full = session->follows = false;
 	session->events.nofile = 0;
 	session->events.output = session->events.highest = -1;
@@ -58,7 +66,7 @@ static void begin(struct pm_session *session)
 	session->self = pm_gettid();
 	session->strategy = pm_plan_chosen(session->plan);
 	session->operations = session->strategy->operations;
-	pm_cpu_time_begin(session);
+	pm_proof_reset(session);
 	pm_format_of(&session->plan->events[0].attr, &session->format);
 	session->mixed = false;
 	for (size_t i = 1; i < session->plan->count; i++)
@@ -76,16 +84,11 @@ static int attach_chosen(struct pm_session *session, struct pm_diag *diag)
 	if (err < 0)
 		return err;
 	session->attached = true;
-	if (pm_proof_begin(session) < 0)
+	err = pm_proof_attached(session, reason, sizeof(reason));
+	if (err == -ENOMEM)
 		return pm_diag_say(diag, ENOMEM, PM_CAUSE_NONE, "attach: out of memory");
-	if (pm_canary(session, reason, sizeof(reason)) == 0 &&
-	    pm_canary_leave(session, reason, sizeof(reason)) == 0 &&
-	    pm_standstill_sleepers(session, reason, sizeof(reason)) == 0 &&
-	    pm_proof_threads(session, reason, sizeof(reason)) == 0) {
-		pm_cpu_time_attached(session);
-		pm_proof_tell(session);
+	if (err == 0)
 		return 0;
-	}
 	/* What the canary found out is worth more than what the profile said. */
 	if (session->strategy->proof != NULL)
 		(void)pm_profile_note(session->plan->profile, &(struct pm_fact){
@@ -98,10 +101,7 @@ static int attach_chosen(struct pm_session *session, struct pm_diag *diag)
 /* Unmaps and closes everything that is open. Statistics stay. */
 static void undo(struct pm_session *session)
 {
-	/* It is still out where the attach failed meanwhile. A forked child has no such thread. */
-	if (session->pid == getpid())
-		pm_canary_recall(session);
-	pm_canary_memory_free(&session->canary_memory);
+	pm_proof_free(session);
 	if (session->operations->undo != NULL)
 		session->operations->undo(session);
 	pm_rings_free(&session->rings, session->pid != getpid());
@@ -109,8 +109,6 @@ static void undo(struct pm_session *session)
 	pm_ids_free(&session->ids);
 	pm_late_cpus_free(&session->cpus);
 	pm_threads_free(&session->threads);
-	pm_proof_free(&session->proof);
-	pm_account_free(&session->account);
 	pm_shares_free(&session->shares);
 	pm_pollable_close(&session->pollable);
 	session->attached = session->follows = false;
@@ -123,7 +121,7 @@ static int attach_any(struct pm_session *session, struct pm_diag *diag)
 	session->events.by_flag = true;
 	for (;;) {
 		int err = attach_chosen(session, &own);
-		bool astray = session->canary.forwarded != 0 && !session->canary.forwarding;
+		bool astray = pm_proof_is_astray(session);
 
 		if (err == 0)
 			return (int)pm_plan_strategy(session->plan);
@@ -198,11 +196,7 @@ int pm_session_go_on(struct pm_session *session, const char *why)
 static void take_leave(struct pm_session *session)
 {
 	pm_late_cpus_follow(session, true);
-	if (session->account.looked)
-		pm_account_look(session);
-	(void)pm_drain(session);
-	pm_account_judge(session);
-	pm_proof_follow(session, true);
+	pm_proof_leave(session);
 	if (!session->was_full)
 		return;
 	pm_canary_flush(session);
@@ -216,7 +210,6 @@ int pm_session_detach(struct pm_session *session)
 	if (!session->attached)
 		return -ENOTCONN;
 	if (session->pid == getpid()) {
-		session->cpu_time.used = pm_cpu_time_used(session);
 		take_leave(session);
 	}
 	undo(session);

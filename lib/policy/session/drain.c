@@ -2,26 +2,14 @@
 /* From rings to the listener, with an account of everything that is not delivered. */
 #include "drain.h"
 
+#include "../engine/layout.h"
 #include "../plan/group.h"
-#include "layout.h"
+#include "../proof/seen.h"
 
 #define STRANGE_NS 1000000000ull	/* no two samples of one clock are that far out of order */
 #define RECORD_LARGE 4096	/* longer than any but samples with very long call chains */
 
 /* -------------------------------------------------------------------------------------- records */
-
-/* After its end its number may be given to another thread, whose ring may be read first. */
-static bool is_canary(const struct pm_session *session, pid_t tid, uint64_t time)
-{
-	return session->canary.tid != 0 && tid == session->canary.tid &&
-		(session->canary.ended == 0 || time <= session->canary.ended);
-}
-
-/* A record of one CPU in the ring of another. */
-static bool is_misplaced(const struct session_ring *ring, uint32_t cpu)
-{
-	return ring->cpu >= 0 && (uint32_t)ring->cpu != cpu;
-}
 
 /* A sample of a child process that inherited the event, or of another task on the CPU. */
 static bool is_foreign(const struct pm_session *session, const struct session_event *event,
@@ -215,26 +203,15 @@ static void on_sample(struct pm_session *session, struct session_ring *ring,
 	if (event == NULL)
 		event = event_by_ring(session, ring, origin.type);
 	if (event == NULL) {
-		session->canary.unnamed |= is_canary(session, (pid_t)observed.tid, observed.time);
+		pm_proof_unnamed(session, &observed);
 		session->stats.unknown++;
 		return;
 	}
 	observed.size = sizeof(observed);
 	if (!(origin.type & PERF_SAMPLE_PERIOD))
 		observed.period = session->plan->events[event->spec].attr.sample_period;
-	pm_account_see(&session->account, event->spec, observed.period);
-	if (is_canary(session, (pid_t)observed.tid, observed.time)) {
-		session->canary.samples[event->spec]++;
-		session->canary.sampled[event->spec] += observed.period;
-		if (pm_canary_has_touched(&session->canary_memory, observed.address))
-			session->canary.addressed[event->spec] += observed.period;
-		ring->sampled |= 1u << event->spec;
-		session->canary.misplaced |= is_misplaced(ring, observed.cpu);
-		if (session->canary.other)
-			return;
-	}
-	session->proof.seen |= 1u << event->spec;
-	pm_account_add(&session->account, event->spec, observed.period);
+	if (pm_proof_sample(session, ring, event->spec, &observed))
+		return;
 	if (is_foreign(session, event, &observed)) {
 		session->stats.foreign++;
 		return;
@@ -244,7 +221,7 @@ static void on_sample(struct pm_session *session, struct session_ring *ring,
 		return;
 	}
 	session->stats.samples++;
-	pm_cpu_time_add(&session->cpu_time, event->spec, observed.period);
+	pm_proof_delivered(session, event->spec, observed.period);
 	observed.event = session->plan->events[event->spec].asked;
 	if (group.count > 0 && (session->plan->events[event->spec].spec.want & PM_WANT_GROUP))
 		give_group(session, event->spec, &group, &observed);
@@ -267,7 +244,7 @@ static void on_exit_of(struct pm_session *session, pid_t tid)
 }
 
 /* Where nothing is inherited, a new thread is not observed yet, and may end before it is found. */
-static void on_birth_of(struct pm_session *session, pid_t tid)
+static void on_creation_of(struct pm_session *session, pid_t tid)
 {
 	struct thread_mark *mark;
 
@@ -283,60 +260,26 @@ static void on_birth_of(struct pm_session *session, pid_t tid)
 
 static void on_task(struct pm_session *session, const struct pm_record *record)
 {
-	bool born = record->type == PERF_RECORD_FORK;
+	bool created = record->type == PERF_RECORD_FORK;
 
 	if ((pid_t)record->task.pid != session->pid)
 		return;
-	session->account.births += born;
-	if (born)
-		on_birth_of(session, (pid_t)record->task.tid);
+	if (created)
+		on_creation_of(session, (pid_t)record->task.tid);
 	else
 		on_exit_of(session, (pid_t)record->task.tid);
-	if (session->canary.other &&
-	    is_canary(session, (pid_t)record->task.tid, record->task.time)) {
-		if (!born)
-			session->canary.ended = record->task.time;
+	if (pm_proof_task(session, record))
 		return;
-	}
 	if (session->listener.task != NULL)
 		session->listener.task(session->context, (int)record->task.tid,
-				       born ? (int)record->task.ptid : -1, record->task.time);
-}
-
-static bool is_one_target(const struct pm_plan *plan)
-{
-	for (size_t i = 1; i < plan->count; i++)
-		if (plan->events[i].spec.tid != plan->events[0].spec.tid)
-			return false;
-	return true;
-}
-
-/* The canary has the events of this thread alone, and one of them tells its name. */
-static bool is_strange(const struct pm_session *session, struct session_ring *ring, uint64_t id)
-{
-	const uint64_t before = ring->name_id;
-
-	if (ring->cpu < 0 || (session->strategy->able & RING_PER_EVENT))
-		return ring->tid != pm_gettid();
-	ring->name_id = id;
-	return before != 0 && before != id && session->threads.rounds <= 1 &&
-		is_one_target(session->plan);
+				       created ? (int)record->task.ptid : -1, record->task.time);
 }
 
 static void on_other(struct pm_session *session, struct session_ring *ring,
 		     const struct perf_event_header *header, const struct pm_record *record)
 {
-	if (record->type == PERF_RECORD_COMM &&
-	    is_canary(session, (pid_t)record->comm.tid, record->sid.time)) {
-		session->canary.misplaced |= is_misplaced(ring, record->sid.cpu);
-		if (session->canary.forwarded != 0 && record->sid.id == session->canary.forwarded)
-			session->canary.forwarding = true;
-		else {
-			session->canary.strange |= is_strange(session, ring, record->sid.id);
-			ring->canary = true;
-		}
+	if (record->type == PERF_RECORD_COMM && pm_proof_name(session, ring, record))
 		return;
-	}
 	if (session->listener.other != NULL)
 		session->listener.other(session->context, header, header->size);
 }

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Polling a session, running and stopping it. */
-#include "session.h"
-
+#include "../engine/late_cpus.h"
+#include "../engine/wait.h"
+#include "../proof/proof.h"
 #include "drain.h"
-#include "late_cpus.h"
-#include "wait.h"
 
 /* What has come is delivered; then it is looked whether somebody came or went. */
 static int poll_once(struct pm_session *session)

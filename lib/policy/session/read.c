@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Reading what a session has counted, of events and of its own work. */
-#include "late_cpus.h"
-
 #include <string.h>
+
+#include "../engine/late_cpus.h"
+#include "../proof/proof.h"
 
 /* Threads of a later listing have events of their own and may have inherited others beside. */
 static bool counts_twice(const struct pm_session *session)
@@ -134,7 +135,7 @@ int pm_session_stats(const struct pm_session *session, struct pm_stats *ret)
 	stats.size = ret->size;
 	stats.lost_counted = session->sums.lost;
 	stats.cpu_time = pm_cpu_time_used(session);
-	stats.cpu_time_sampled = session->cpu_time.sampled;
+	stats.cpu_time_sampled = session->proof->cpu_time.sampled;
 	memcpy(ret, &stats, ret->size < sizeof(stats) ? ret->size : sizeof(stats));
 	return 0;
 }

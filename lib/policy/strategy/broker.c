@@ -4,7 +4,7 @@
  * socket. From then on they are like any others: rings are mapped here and count as ours.
  */
 #include "../plan/weigh.h"
-#include "../session/session.h"
+#include "../engine/engine.h"
 #include "shared.h"
 
 static void cost(const struct pm_plan *plan, struct pm_cost *ret)

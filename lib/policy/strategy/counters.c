@@ -2,8 +2,8 @@
 /* Strategy counters: an inheriting counter for each thread, without rings. */
 #include "../plan/cost.h"
 #include "../plan/negotiate.h"
-#include "../session/canary.h"
-#include "../session/on_cpus.h"
+#include "../proof/canary.h"
+#include "../engine/on_cpus.h"
 #include "shared.h"
 
 struct opening {
@@ -57,7 +57,7 @@ static int open_once(struct opening *opening)
 
 /*
  * Counts by an inherited counter and by one of the thread itself cannot be told apart. So no thread
- * may be born while counters are opened; otherwise everything is undone and opened again. After the
+ * may come while counters are opened; otherwise everything is undone and opened again. After the
  * last attempt new threads are taken to have inherited, and are counted as late.
  */
 static int open_clean(struct opening *opening)

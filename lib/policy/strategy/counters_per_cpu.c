@@ -6,8 +6,8 @@
  */
 #include "../plan/cost.h"
 #include "../plan/negotiate.h"
-#include "../session/canary.h"
-#include "../session/on_cpus.h"
+#include "../proof/canary.h"
+#include "../engine/on_cpus.h"
 
 static void cost(const struct pm_plan *plan, struct pm_cost *ret)
 {

@@ -11,8 +11,8 @@
 #include "../plan/negotiate.h"
 #include "../plan/open.h"
 #include "../plan/weigh.h"
-#include "../session/canary.h"
-#include "../session/on_cpus.h"
+#include "../proof/canary.h"
+#include "../engine/on_cpus.h"
 #include "shared.h"
 
 void pm_cost_cpu_wide(const struct pm_plan *plan, struct pm_cost *ret)

@@ -10,8 +10,8 @@
  */
 #include "../diagnosis/diag.h"
 #include "../plan/cost.h"
-#include "../session/canary.h"
-#include "../session/on_cpus.h"
+#include "../proof/canary.h"
+#include "../engine/on_cpus.h"
 
 static void cost(const struct pm_plan *plan, struct pm_cost *ret)
 {

@@ -10,8 +10,8 @@
  * several CPUs would write into it at once, and a ring is made for one writing CPU at a time.
  */
 #include "../plan/cost.h"
-#include "../session/canary.h"
-#include "../session/on_cpus.h"
+#include "../proof/canary.h"
+#include "../engine/on_cpus.h"
 #include "shared.h"
 
 void pm_cost_per_cpu(const struct pm_plan *plan, struct pm_cost *ret)

@@ -7,8 +7,7 @@
 
 #include "../diagnosis/diag.h"
 #include "../plan/cost.h"
-#include "../session/canary.h"
-#include "../session/session.h"
+#include "../proof/canary.h"
 
 #define FOLLOW_NS 50000000	/* between two listings while nothing tells of a new thread */
 

@@ -22,7 +22,7 @@
 #include "../diagnosis/diag.h"
 #include "../profile/facts.h"
 #include "../plan/weigh.h"
-#include "../session/canary.h"
+#include "../proof/canary.h"
 #include "shared.h"
 #include "sigring.h"
 
@@ -129,9 +129,9 @@ static bool describe(struct pm_session *session, const struct sigring_sample *sa
 	event = &session->events.list[at - 1];
 	ret->event = event->spec;
 	ret->period = period_of(session, event, sample->weight);
-	if ((pid_t)sample->tid != session->canary.tid)
+	if ((pid_t)sample->tid != session->proof->canary.tid)
 		return true;
-	session->canary.samples[event->spec]++;
+	session->proof->canary.samples[event->spec]++;
 	return false;
 }
 

@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "../diagnosis/diag.h"
+#include "../proof/seen.h"
 
 #define FOLLOW_NS 50000000	/* between two listings of threads */
 
@@ -249,9 +250,7 @@ static void deliver(struct pm_session *session, const struct sigring_sample *sam
 	if (((const struct sigring *)session->own)->chains)
 		set_chain(sample, chain, &observed);
 	session->stats.samples++;
-	session->proof.seen |= 1u << observed.event;
-	pm_cpu_time_add(&session->cpu_time, observed.event, observed.period);
-	pm_account_add(&session->account, observed.event, observed.period);
+	pm_proof_outside_rings(session, (uint32_t)observed.event, observed.period);
 	observed.event = session->plan->events[observed.event].asked;
 	if (session->listener.sample != NULL)
 		session->listener.sample(session->context, &observed);

@@ -10,7 +10,7 @@
 
 #include <signal.h>
 
-#include "../session/session.h"
+#include "../proof/proof.h"
 #include "frames.h"
 
 #define SIGRING_SLOTS 8192	/* samples between two polls; a power of two */

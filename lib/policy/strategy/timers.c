@@ -115,9 +115,9 @@ static bool describe(struct pm_session *session, const struct sigring_sample *sa
 		     struct pm_observed *ret)
 {
 	ret->period = sample->weight;
-	if ((pid_t)sample->tid != session->canary.tid)
+	if ((pid_t)sample->tid != session->proof->canary.tid)
 		return true;
-	session->canary.samples[0]++;
+	session->proof->canary.samples[0]++;
 	return false;
 }
 
@@ -214,12 +214,12 @@ static bool fires(struct pm_session *session, const struct timer *timer)
 	const struct timespec period = period_of(timers_of(session));
 	const struct itimerspec past = { period, { 0, 1 } }, each = { period, period };
 
-	session->canary.tid = timer->tid;
+	session->proof->canary.tid = timer->tid;
 	if (timer_settime(timer->id, TIMER_ABSTIME, &past, NULL) == 0)
 		(void)pm_sigring_drain(session);
 	(void)timer_settime(timer->id, 0, &each, NULL);
-	session->canary.tid = 0;
-	return session->canary.samples[0] > 0;
+	session->proof->canary.tid = 0;
+	return session->proof->canary.samples[0] > 0;
 }
 
 static bool is_blocked(int number)

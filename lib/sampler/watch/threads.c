@@ -3,7 +3,7 @@
  * Threads are created while the events of a process are opened, and may have inherited those that
  * their creators had by then. So opening starts over until no thread appeared meanwhile. When that
  * never comes, late threads get events of their own, and what they report twice is told apart by
- * the ids of the events, as sessions do it (lib/policy/session/threads.h).
+ * the ids of the events, as sessions do it (lib/policy/engine/threads.h).
  */
 #include "threads.h"
 

@@ -6,7 +6,7 @@
 #include "../../perfmodes_sampler.h"
 #include "../../pm_sys.h"
 #include "../../policy/plan/cpus.h"
-#include "../../policy/session/threads.h"
+#include "../../policy/engine/threads.h"
 #include "processes.h"
 
 #define EVENTS_MAX 32

@@ -14,6 +14,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "../../policy/proof/proof.h"
 #include "../../policy/session/drain.h"
 
 #define DATA 4096
@@ -61,16 +62,20 @@ static void on_other(void *context, const void *record, size_t size)
 	(void)last;
 }
 
+static struct proof proof;
+
 static void begin(struct pm_session *session, uint8_t options, uint8_t threads)
 {
 	memset(&plan, 0, sizeof(plan));
 	memset(session, 0, sizeof(*session));
+	memset(&proof, 0, sizeof(proof));
 	plan.count = options & 1 ? 2 : 1;
 	for (size_t i = 0; i < plan.count; i++)
 		plan.events[i] = (struct plan_event){ .asked = (uint32_t)i,
 						      .spec.tid = PM_ALL_THREADS,
 						      .spec.want = PM_WANT_GROUP };
 	session->plan = &plan;
+	session->proof = &proof;
 	session->events.plan = &plan;
 	session->strategy = &by_rings;
 	session->operations = &rings_only;
@@ -88,8 +93,8 @@ static void begin(struct pm_session *session, uint8_t options, uint8_t threads)
 		(threads & 128 ? PERF_SAMPLE_READ : 0);
 	session->format.read_format = options & 2 ? PERF_FORMAT_LOST : 0;
 	plan.clockid = threads & 64;	/* of its one clock, CLOCK_REALTIME */
-	session->canary.tid = options & 32 ? 9 : 0;
-	session->canary.other = options & 64;
+	session->proof->canary.tid = options & 32 ? 9 : 0;
+	session->proof->canary.other = options & 64;
 	for (size_t i = 0; i < IDS; i++)
 		events[i] = (struct session_event){ .fd = -1, .cpu = 0, .tid = (pid_t)(7 + i),
 			.spec = (uint32_t)(i % plan.count), .round = (uint32_t)i / 2, .id = i + 1 };

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "../../policy/proof/proof.h"
 #include "../../policy/session/drain.h"
 
 #define DATA 4096
@@ -15,6 +16,7 @@ static const struct operations rings_only;
 static const struct strategy by_rings = { .name = "rings", .operations = &rings_only };
 static struct pm_plan plan;
 static struct pm_session session;
+static struct proof proof;
 static struct session_ring ring;
 static struct session_event events[3];
 static unsigned char *base;
@@ -48,10 +50,12 @@ static int setup(void **state)
 	memset(base, 0, page + DATA);
 	memset(&plan, 0, sizeof(plan));
 	memset(&session, 0, sizeof(session));
+	memset(&proof, 0, sizeof(proof));
 	memset(&ring, 0, sizeof(ring));
 	plan.count = 1;
 	plan.events[0].spec.tid = PM_ALL_THREADS;
 	session.plan = &plan;
+	session.proof = &proof;
 	session.events.plan = &plan;
 	session.strategy = &by_rings;
 	session.operations = &rings_only;

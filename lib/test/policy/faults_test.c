@@ -15,7 +15,7 @@
 #include <sys/wait.h>
 
 #include "faulty_libc.h"
-#include "../../policy/session/session.h"
+#include "../../policy/engine/engine.h"
 #include "sessions.h"
 
 #define FAULTS 60

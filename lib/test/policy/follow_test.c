@@ -4,7 +4,7 @@
 
 #include <sys/resource.h>
 
-#include "../../policy/session/session.h"
+#include "../../policy/engine/engine.h"
 #include "sessions.h"
 
 static int gate[2];

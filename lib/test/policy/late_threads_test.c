@@ -11,7 +11,7 @@
 #include <sys/wait.h>
 #include <time.h>
 
-#include "../../policy/session/session.h"
+#include "../../policy/engine/engine.h"
 #include "between.h"
 #include "sessions.h"
 

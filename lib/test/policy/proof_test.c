@@ -15,7 +15,7 @@
 #define BETWEEN_IOCTL
 #include "between.h"
 #include "../../pm_sys.h"
-#include "../../policy/session/session.h"
+#include "../../policy/proof/proof.h"
 #include "sessions.h"
 
 #define NEVER (UINT64_MAX >> 2)
@@ -227,7 +227,7 @@ static void a_thread_that_ran_before_the_counts_began(void **state)
 	assert_int_equal(pthread_create(&thread, NULL, run_once, NULL), 0);
 	if (attach_by(PM_STRATEGY_PER_CPU, &faults, &diag, &session, &plan) < 0)
 		fail_msg("%s", diag.text);
-	assert_int_equal(session->proof.thread_count, 1);
+	assert_int_equal(session->proof->thread_count, 1);
 	sem_post(&to_run);
 	while (!has_run)
 		usleep(1000);
@@ -237,7 +237,7 @@ static void a_thread_that_ran_before_the_counts_began(void **state)
 	if (pm_proof_threads(session, reason, sizeof(reason)) < 0)
 		print_error("%s\n", reason);
 	assert_string_equal(reason, "");
-	assert_int_equal(session->proof.thread_count, 0);
+	assert_int_equal(session->proof->thread_count, 0);
 	sem_post(&to_end);
 	pthread_join(thread, NULL);
 	pm_session_destroy(session);

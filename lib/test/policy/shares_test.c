@@ -11,8 +11,8 @@
 #include <sys/resource.h>
 #include <time.h>
 
-#include "../../policy/session/session.h"
-#include "../../policy/session/shares.h"
+#include "../../policy/engine/engine.h"
+#include "../../policy/engine/shares.h"
 #include "../../policy/strategy/order.h"
 #include "sessions.h"
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Threads are born while a session attaches, and may have inherited the events that their makers
- * had by then. So opening starts over until no thread was born meanwhile. After the last attempt a
- * thread that appears in a later listing gets events of its own beside the inherited ones;
- * threads.h tells the two apart by their ids, but two software events that one occurrence hits
- * have the same id in their samples (seen on 6.18).
+ * Threads are created while a session attaches, and may have inherited the events that their
+ * creators had by then. So opening starts over until none was created meanwhile. After the last
+ * attempt a thread that appears in a later listing gets events of its own beside the inherited
+ * ones; threads.h tells the two apart by their ids, but two software events that one occurrence
+ * hits have the same id in their samples (seen on 6.18).
  */
 #include "on_cpus.h"
 
@@ -13,9 +13,7 @@
 #include "../diagnosis/diag.h"
 #include "../plan/hybrid.h"
 #include "../plan/limits.h"
-#include "births.h"
-#include "canary.h"
-#include "canary_thread.h"
+#include "thread_creation.h"
 
 struct opening {
 	struct pm_session *session;
@@ -26,6 +24,7 @@ struct opening {
 	struct pm_diag *diag;		/* filled in already where `each` failed */
 	struct session_event failed;	/* what could not be opened */
 	bool each_failed;
+	bool helped;			/* `is_open` has made a thread */
 	bool alone;			/* there was no other thread after the events were opened */
 };
 
@@ -43,7 +42,7 @@ int pm_on_cpus_attach(struct pm_session *session, struct pm_diag *diag)
 
 void pm_on_cpus_undo(struct pm_session *session, size_t events, size_t rings)
 {
-	pm_canary_recall(session);
+	session->calls->recall(session);
 	pm_rings_close_since(&session->rings, rings);
 	pm_events_close_since(&session->events, events);
 	pm_threads_free(&session->threads);
@@ -131,10 +130,10 @@ static int open_for_thread(pid_t tid, void *context)
 		if (err < 0)
 			return err;
 	}
-	/* Before the canary's thread is made. */
+	/* Before the thread is made that proves the attachment. */
 	opening->alone = opening->alone && pm_thread_count() == 1;
 	if (opening->share && tid == opening->session->self)
-		pm_canary_early(opening->session);
+		opening->helped = opening->session->calls->is_open(opening->session);
 	return 0;
 }
 
@@ -157,29 +156,29 @@ static int open_single(struct opening *opening)
 	return 0;
 }
 
-/* The canary's thread is no new one: it is gone before the attach is done. */
-static int list_born(struct pm_session *session)
+/* The thread that proves the attachment is no new one: it is gone before the attach is done. */
+static int list_created(struct pm_session *session)
 {
 	struct threads *threads = &session->threads;
-	const pid_t canary = pm_canary_tid(session);
-	struct thread_mark *mark = canary ? pm_threads_mark(threads, canary, true) : NULL;
+	const pid_t helper = session->calls->helper(session);
+	struct thread_mark *mark = helper ? pm_threads_mark(threads, helper, true) : NULL;
 	int err;
 
 	if (mark != NULL)
 		mark->listed = true;
-	err = canary && mark == NULL ? -ENOMEM : pm_threads_list(threads, NULL, NULL);
-	if (canary)
-		pm_threads_forget(threads, canary);
+	err = helper && mark == NULL ? -ENOMEM : pm_threads_list(threads, NULL, NULL);
+	if (helper)
+		pm_threads_forget(threads, helper);
 	return err;
 }
 
-/* Returns 0 when no thread was born meanwhile, how many otherwise. */
+/* Returns 0 when no thread was created meanwhile, how many otherwise. */
 static int open_one_listing(struct opening *opening)
 {
 	struct pm_session *session = opening->session;
 	/* Where that has changed, one more listing does no harm. */
 	const bool alone = session->plan->now.threads == 1;
-	struct births births = { .fd = -1 };
+	struct thread_creation creation = { .fd = -1 };
 	bool none;
 	int err = open_single(opening);
 
@@ -187,14 +186,15 @@ static int open_one_listing(struct opening *opening)
 		return err;
 	opening->alone = alone;
 	/* A look at the number of threads takes less than two at the last number. */
+	opening->helped = false;
 	if (!alone)
-		pm_births_begin(&births);
+		pm_thread_creation_begin(&creation);
 	err = pm_threads_list(&session->threads, open_for_thread, opening);
 	none = alone ? opening->alone && session->threads.present == 1 :
-		pm_births_none(&births, session->canary.out != NULL);
+		pm_thread_creation_none(&creation, opening->helped);
 	if (none && err >= 0)
 		return 0;
-	return err < 0 ? err : list_born(session);
+	return err < 0 ? err : list_created(session);
 }
 
 static int open_all_listings(struct opening *opening, unsigned int listings)

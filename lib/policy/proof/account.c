@@ -17,9 +17,8 @@
 #include <unistd.h>
 
 #include "../plan/negotiate.h"
-#include "drain.h"
-#include "layout.h"
-#include "session.h"
+#include "../engine/layout.h"
+#include "proof.h"
 
 #define READINGS 3		/* of counts that are less than the samples, or of times */
 #define BETWEEN_NS 1000000	/* one time of an event is read after the other */
@@ -61,7 +60,7 @@ static void look_for_idle(struct pm_session *session, const struct pm_value *val
 	for (size_t i = 0; i < session->plan->count; i++)
 		if (is_exact(&session->plan->events[i]) &&
 		    values[i].running < values[i].enabled - values[i].enabled / 16)
-			session->account.incomplete |= 1u << i;
+			session->proof->account.incomplete |= 1u << i;
 }
 
 /* ----------------------------------------------------------------------------------- witnesses */
@@ -78,7 +77,7 @@ void pm_account_call_witnesses(struct pm_session *session)
 		/* A breakpoint would take one of a few registers. */
 		if (!is_judged(&plan->events[i]) || attr.type == PERF_TYPE_BREAKPOINT ||
 		    plan->events[i].filter[0] != '\0' ||
-		    session->account.witness[i] != 0 ||
+		    session->proof->account.witness[i] != 0 ||
 		    (tid != PM_ALL_THREADS && tid != 0 && tid != session->self))
 			continue;
 		pm_plan_no_side(&attr);
@@ -87,7 +86,7 @@ void pm_account_call_witnesses(struct pm_session *session)
 		attr.wakeup_events = 0;
 		pm_plan_set_inherit(plan, &attr, tid == PM_ALL_THREADS);
 		fd = pm_open(&attr, 0, -1, -1, 0);
-		session->account.witness[i] = fd < 0 ? 0 : fd + 1;
+		session->proof->account.witness[i] = fd < 0 ? 0 : fd + 1;
 	}
 }
 
@@ -115,7 +114,7 @@ static void hear_witnesses(const struct account *account, struct pm_value *value
 
 void pm_account_look(struct pm_session *session)
 {
-	struct account *account = &session->account;
+	struct account *account = &session->proof->account;
 	struct pm_value values[PLAN_EVENTS_MAX];
 
 	if (!is_asked(session))
@@ -148,8 +147,8 @@ int pm_account_misnamed(const struct pm_session *session)
 		const struct perf_event_attr *attr = &session->plan->events[i].attr;
 
 		if (is_exact(&session->plan->events[i]) && attr->type != PERF_TYPE_TRACEPOINT &&
-		    attr->freq == 0 && session->account.largest[i] > 1 &&
-		    session->account.largest[i] > attr->sample_period)
+		    attr->freq == 0 && session->proof->account.largest[i] > 1 &&
+		    session->proof->account.largest[i] > attr->sample_period)
 			return (int)i;
 	}
 	return -1;
@@ -177,14 +176,14 @@ uint64_t pm_account_rest(const struct pm_session *session, size_t spec)
 		of_first += events->list[i].spec == spec &&
 			events->list[i].tid == events->list[0].tid;
 	}
-	copies += session->account.births * of_first;
+	copies += session->proof->account.created * of_first;
 	return copies > UINT64_MAX / period ? UINT64_MAX : copies * (period - 1);
 }
 
 /* Counted before the last drain, and not sampled by now. */
 static void look_for_missing(struct pm_session *session)
 {
-	struct account *account = &session->account;
+	struct account *account = &session->proof->account;
 
 	for (size_t i = 0; i < session->plan->count; i++) {
 		const uint64_t sampled = account->sampled[i] - account->base[i].sampled;
@@ -199,7 +198,7 @@ static void look_for_missing(struct pm_session *session)
 /* What has been sampled since the attach, less all that may have been counted before. */
 static uint64_t sampled_at_least(const struct pm_session *session, size_t spec)
 {
-	const struct account *account = &session->account;
+	const struct account *account = &session->proof->account;
 	const size_t smallest = sizeof(struct perf_event_header) +
 		8 * (size_t)words_of(session->format.sample_type & ~(uint64_t)PERF_SAMPLE_PERIOD);
 	const uint64_t period = account->largest[spec] ? account->largest[spec] : 1;
@@ -240,7 +239,7 @@ static void look_for_excess(struct pm_session *session)
 		return;
 	for (int i = 0; found != 0 && i < READINGS; i++)
 		found &= in_excess(session);
-	session->account.incomplete |= found;
+	session->proof->account.incomplete |= found;
 }
 
 static uint32_t run_too_long(const struct pm_session *session, const struct pm_value *values)
@@ -263,17 +262,17 @@ void pm_account_times(struct pm_session *session, const struct pm_value *values)
 			return;
 		found &= run_too_long(session, again);
 	}
-	session->account.incomplete |= found;
+	session->proof->account.incomplete |= found;
 	session->stats.incomplete_events =
-		(uint64_t)__builtin_popcount(session->account.incomplete);
+		(uint64_t)__builtin_popcount(session->proof->account.incomplete);
 }
 
 void pm_account_begin(struct pm_session *session)
 {
-	struct account *account = &session->account;
+	struct account *account = &session->proof->account;
 
 	if (session->rings.count == 0)
-		(void)pm_drain(session);
+		(void)session->calls->drain(session);
 	memcpy(account->before, account->sampled, sizeof(account->before));
 	account->pending = 0;
 	for (size_t i = 0; i < session->rings.count; i++)
@@ -286,7 +285,7 @@ void pm_account_begin(struct pm_session *session)
 
 void pm_account_judge(struct pm_session *session)
 {
-	struct account *account = &session->account;
+	struct account *account = &session->proof->account;
 
 	/* Signals that came for a thread that has ended are not told. */
 	if (account->looked && session->rings.count > 0 && !is_told(&session->stats)) {

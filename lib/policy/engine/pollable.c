@@ -9,7 +9,7 @@
 #include <sys/epoll.h>
 #include <sys/timerfd.h>
 
-#include "session.h"
+#include "engine.h"
 #include "wait.h"
 
 static void watch(const struct pollable *pollable, int fd)

@@ -3,7 +3,7 @@
 #ifndef PM_WAIT_H
 #define PM_WAIT_H
 
-#include "session.h"
+#include "engine.h"
 
 /*
  * Waits for a wake-up, for a while and `timeout_ms` at most (-1: no such bound), and notes whose

@@ -3,7 +3,7 @@
  * How much of the observed CPU time its samples stand for. What a thread used after its last sample
  * has none, and a thread that ends before its first sample leaves no trace at all.
  */
-#include "session.h"
+#include "proof.h"
 
 static bool is_sampled_time(const struct pm_session *session, size_t i)
 {
@@ -28,7 +28,7 @@ static size_t choose(const struct pm_session *session)
 
 void pm_cpu_time_begin(struct pm_session *session)
 {
-	struct cpu_time *time = &session->cpu_time;
+	struct cpu_time *time = &session->proof->cpu_time;
 	int tid;
 
 	*time = (struct cpu_time){ .event = choose(session) };
@@ -44,13 +44,13 @@ void pm_cpu_time_begin(struct pm_session *session)
 
 void pm_cpu_time_attached(struct pm_session *session)
 {
-	if (session->cpu_time.event != choose(session))
+	if (session->proof->cpu_time.event != choose(session))
 		pm_cpu_time_begin(session);
 }
 
 uint64_t pm_cpu_time_used(const struct pm_session *session)
 {
-	const struct cpu_time *time = &session->cpu_time;
+	const struct cpu_time *time = &session->proof->cpu_time;
 	uint64_t now;
 
 	if (!time->known || !session->attached || session->pid != getpid())

@@ -3,7 +3,7 @@
 #ifndef PM_CANARY_THREAD_H
 #define PM_CANARY_THREAD_H
 
-#include "session.h"
+#include "proof.h"
 
 #define CANARY_COUNTED 32	/* page faults that are caused for a counter, at least */
 #define CANARY_SLACK 8		/* of them, half or twice of which must be told from all */

@@ -11,12 +11,13 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/resource.h>
 #include <time.h>
 
 #include "../spec/spec.h"
+#include "canary.h"
 #include "canary_thread.h"
-#include "session.h"
 
 #define RAN_NS 1000000		/* a thread that ran for so long has run with its events */
 #define SELF_RAN_NS 200000	/* its events have run with it from the first on */
@@ -42,10 +43,11 @@ static uint64_t used_by_others(void)
 	return all > own ? all - own : 0;
 }
 
-int pm_proof_begin(struct pm_session *session)
+/* Notes which threads have to show that their events are enabled. -ENOMEM. */
+static int note_threads(struct pm_session *session)
 {
 	const struct event_list *events = &session->events;
-	struct proof *proof = &session->proof;
+	struct proof *proof = session->proof;
 	pid_t last = 0;
 
 	for (size_t i = 0; i < events->count; i++) {
@@ -108,7 +110,7 @@ static bool is_silent(struct pm_session *session, pid_t tid, bool ended, bool *r
 
 void pm_proof_ended(struct pm_session *session, pid_t tid)
 {
-	struct proof *proof = &session->proof;
+	struct proof *proof = session->proof;
 	bool unused;
 
 	for (size_t i = 0; i < proof->thread_count; i++) {
@@ -130,7 +132,7 @@ static bool nobody_ran(const struct proof *proof)
 
 int pm_proof_threads(struct pm_session *session, char *reason, size_t size)
 {
-	struct proof *proof = &session->proof;
+	struct proof *proof = session->proof;
 	size_t kept = 0;
 	int err = 0;
 
@@ -195,8 +197,8 @@ static void begin_user_time(struct pm_session *session)
 
 		if (!event->attr.exclude_kernel || !pm_is_clock(&event->attr))
 			continue;
-		session->proof.user_all = user_time(RUSAGE_SELF);
-		session->proof.user_self = user_time(RUSAGE_THREAD);
+		session->proof->user_all = user_time(RUSAGE_SELF);
+		session->proof->user_self = user_time(RUSAGE_THREAD);
 		return;
 	}
 }
@@ -209,7 +211,8 @@ static bool is_inherited_unseen(const struct pm_session *session, const struct p
 		!session->plan->samples && !pm_canary_is_fault(&event->spec);
 }
 
-void pm_proof_tell(struct pm_session *session)
+/* Says in the plan and the statistics what could not be proven. */
+static void tell(struct pm_session *session)
 {
 	struct pm_stats *stats = &session->stats;
 	struct pm_plan *plan = session->plan;
@@ -223,9 +226,9 @@ void pm_proof_tell(struct pm_session *session)
 		events = plan->count;
 	pm_standstill_attached(session);
 	pm_account_begin(session);
-	session->proof.wait = FIRST_WAIT_NS;
+	session->proof->wait = FIRST_WAIT_NS;
 	begin_user_time(session);
-	(void)pm_clock_ns(CLOCK_MONOTONIC, &session->proof.looked_at);
+	(void)pm_clock_ns(CLOCK_MONOTONIC, &session->proof->looked_at);
 	stats->unproven_events = events;
 	stats->children_counted = 0;
 	for (size_t i = 0; i < plan->count; i++)
@@ -242,6 +245,30 @@ void pm_proof_tell(struct pm_session *session)
 			 (unsigned long long)stats->unproven_threads, session->threads.hidden);
 }
 
+int pm_proof_attached(struct pm_session *session, char *reason, size_t size)
+{
+	int err = note_threads(session);
+
+	if (err == 0)
+		err = pm_canary(session, reason, size);
+	if (err == 0)
+		err = pm_canary_leave(session, reason, size);
+	if (err == 0)
+		err = pm_standstill_sleepers(session, reason, size);
+	if (err == 0)
+		err = pm_proof_threads(session, reason, size);
+	if (err < 0)
+		return err;
+	pm_cpu_time_attached(session);
+	tell(session);
+	return 0;
+}
+
+bool pm_proof_is_astray(const struct pm_session *session)
+{
+	return session->proof->canary.forwarded != 0 && !session->proof->canary.forwarding;
+}
+
 /* ------------------------------------------------------------------------------------ following */
 
 static uint64_t enough(const struct plan_event *event)
@@ -256,11 +283,11 @@ static uint64_t enough(const struct plan_event *event)
 static uint64_t enough_of_all(const struct pm_session *session, uint32_t spec)
 {
 	const struct plan_event *event = &session->plan->events[spec];
-	const uint64_t least = enough(event), births = session->account.births;
+	const uint64_t least = enough(event), created = session->proof->account.created;
 
-	if (pm_is_clock(&event->attr) || least > UINT64_MAX / (births + 1))
+	if (pm_is_clock(&event->attr) || least > UINT64_MAX / (created + 1))
 		return least;
-	return least + births * event->spec.period;
+	return least + created * event->spec.period;
 }
 
 /* Whether one of its events has counted what must have given a sample. */
@@ -276,7 +303,7 @@ static bool has_counted(const struct pm_session *session, uint32_t spec)
 		    counts.member[0].value >= least)
 			return true;
 	}
-	if (session->cpu_time.event != spec)
+	if (session->proof->cpu_time.event != spec)
 		return false;
 	return pm_cpu_time_used(session) >= SILENT_NS &&
 		pm_cpu_time_used(session) / 16 >= session->plan->events[spec].spec.period;
@@ -296,9 +323,9 @@ static bool has_run_where_sampled(const struct pm_session *session, uint32_t spe
 	if (!event->attr.exclude_kernel || !pm_is_clock(&event->attr))
 		return true;
 	if (tid == PM_ALL_THREADS)
-		ran = user_time(RUSAGE_SELF) - session->proof.user_all;
+		ran = user_time(RUSAGE_SELF) - session->proof->user_all;
 	else if ((tid == 0 || tid == session->self) && pm_gettid() == session->self)
-		ran = user_time(RUSAGE_THREAD) - session->proof.user_self;
+		ran = user_time(RUSAGE_THREAD) - session->proof->user_self;
 	return ran >= SILENT_NS && ran / 16 >= event->spec.period;
 }
 
@@ -308,7 +335,7 @@ static void look_for_silence(struct pm_session *session)
 	for (uint32_t i = 0; i < session->plan->count; i++)
 		session->stats.silent_events += pm_standstill_of(session, i) ||
 			(pm_plan_is_sampled(&session->plan->events[i]) &&
-			 !(session->proof.seen & 1u << i) && has_counted(session, i) &&
+			 !(session->proof->seen & 1u << i) && has_counted(session, i) &&
 			 has_run_where_sampled(session, i));
 }
 
@@ -316,7 +343,7 @@ static void look_for_silence(struct pm_session *session)
 static bool self_stands(const struct pm_session *session)
 {
 	const struct event_list *events = &session->events;
-	const uint64_t before = session->standstill.thread;
+	const uint64_t before = session->proof->standstill.thread;
 	uint64_t used = 0, enabled = 0;
 	bool read = false;
 
@@ -338,20 +365,20 @@ static bool self_stands(const struct pm_session *session)
 
 static void look_at_self(struct pm_session *session)
 {
-	if (session->proof.self_silent || !self_stands(session))
+	if (session->proof->self_silent || !self_stands(session))
 		return;
-	session->proof.self_silent = true;
+	session->proof->self_silent = true;
 	session->stats.silent_threads++;
 }
 
 void pm_proof_follow(struct pm_session *session, bool at_once)
 {
-	struct proof *proof = &session->proof;
+	struct proof *proof = session->proof;
 	char unused[REASON_SIZE];
 	uint64_t now = 0;
 
 	(void)pm_clock_ns(CLOCK_MONOTONIC, &now);
-	if (!at_once && !session->account.looked)
+	if (!at_once && !session->proof->account.looked)
 		pm_account_look(session);
 	if (!at_once && now - proof->looked_at < proof->wait)
 		return;
@@ -368,8 +395,36 @@ void pm_proof_follow(struct pm_session *session, bool at_once)
 	pm_account_look(session);
 }
 
-void pm_proof_free(struct proof *proof)
+void pm_proof_leave(struct pm_session *session)
 {
+	session->proof->cpu_time.used = pm_cpu_time_used(session);
+	if (session->proof->account.looked)
+		pm_account_look(session);
+	(void)session->calls->drain(session);
+	pm_account_judge(session);
+	pm_proof_follow(session, true);
+}
+
+void pm_proof_reset(struct pm_session *session)
+{
+	memset(&session->proof->canary, 0, sizeof(session->proof->canary));
+	memset(&session->proof->account, 0, sizeof(session->proof->account));
+	pm_cpu_time_begin(session);
+}
+
+void pm_proof_free(struct pm_session *session)
+{
+	struct proof *proof = session->proof;
+
+	/* The canary is still out where the attach failed. A forked child has no such thread. */
+	if (session->pid == getpid())
+		pm_canary_recall(session);
+	pm_canary_memory_free(&proof->memory);
+	pm_account_free(&proof->account);
 	free(proof->threads);
-	*proof = (struct proof){ .threads = NULL };
+	proof->threads = NULL;
+	proof->thread_count = 0;
+	proof->others = proof->looked_at = proof->wait = proof->user_all = proof->user_self = 0;
+	proof->self_silent = false;
+	proof->seen = 0;
 }

@@ -3,7 +3,7 @@
 #ifndef PM_CANARY_COUNTERS_H
 #define PM_CANARY_COUNTERS_H
 
-#include "session.h"
+#include "proof.h"
 
 /*
  * Proves counters by a thread that inherits them, or by this one where nobody does: 0, or -EIO with

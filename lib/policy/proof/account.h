@@ -20,7 +20,7 @@ struct account {
 	uint64_t before[PLAN_EVENTS_MAX];	/* sampled, when the attach was done */
 	uint64_t pending;			/* bytes in the rings at that time */
 	uint32_t incomplete;			/* by spec */
-	uint64_t births;			/* threads that were told to be new */
+	uint64_t created;			/* threads that were told to be new */
 	bool looked;
 	int witness[PLAN_EVENTS_MAX];		/* 1 + a descriptor, by spec; 0: none */
 };

@@ -9,7 +9,6 @@
 
 #include "canary_counters.h"
 #include "canary_thread.h"
-#include "drain.h"
 
 /* Whether it is in this very cgroup. One below it would be observed, too; that is passed over. */
 static bool is_in_cgroup(int directory)
@@ -50,7 +49,7 @@ static bool is_inherited(const struct pm_session *session)
 
 static bool is_own_ring(const struct pm_session *session, const struct session_ring *ring)
 {
-	return ring->cpu < 0 && ring->tid == pm_gettid() && session->canary.tid != 0;
+	return ring->cpu < 0 && ring->tid == pm_gettid() && session->proof->canary.tid != 0;
 }
 
 /* An event that the canary has caused on this CPU and that gave no sample there; -1: none. */
@@ -90,8 +89,8 @@ static bool is_told(const struct pm_session *session)
  */
 static int judge_faults(const struct pm_session *session, char *reason, size_t size)
 {
-	const struct canary *canary = &session->canary;
-	const uint64_t caused = session->canary_memory.faults;
+	const struct canary *canary = &session->proof->canary;
+	const uint64_t caused = session->proof->memory.faults;
 
 	/* Signals may be fewer than what they tell. */
 	if (!canary->other || session->rings.count == 0 || is_told(session))
@@ -121,7 +120,7 @@ static int judge_faults(const struct pm_session *session, char *reason, size_t s
 
 static int judge(const struct pm_session *session, char *reason, size_t size)
 {
-	const struct canary *canary = &session->canary;
+	const struct canary *canary = &session->proof->canary;
 
 	for (size_t i = 0; i < session->rings.count; i++) {
 		const struct session_ring *ring = &session->rings.list[i];
@@ -198,19 +197,19 @@ static int judge_rings(struct pm_session *session, bool patient, char *reason, s
 
 	if (!is_inherited(session) || !pm_canary_send(session, false, patient)) {
 		/* Nobody inherits: this very thread, if it is observed at all. */
-		session->canary.tid = pm_gettid();
-		session->canary.other = has_own_ring(session);
-		session->canary.nameless = !pm_canary_rename();
-		if (session->canary.other)
+		session->proof->canary.tid = pm_gettid();
+		session->proof->canary.other = has_own_ring(session);
+		session->proof->canary.nameless = !pm_canary_rename();
+		if (session->proof->canary.other)
 			pm_canary_cause(session, patient);
 	}
 	/* A flood of others' records could hide it for a while, not for ever. */
-	for (int i = 0; i < 64 && pm_drain(session) > 0; i++)
+	for (int i = 0; i < 64 && session->calls->drain(session) > 0; i++)
 		;
 	err = judge(session, reason, size);
 	pm_canary_bury(session);
-	if (session->canary.tid == pm_gettid())
-		session->canary.tid = 0;
+	if (session->proof->canary.tid == pm_gettid())
+		session->proof->canary.tid = 0;
 	return err;
 }
 
@@ -225,26 +224,27 @@ int pm_canary_self(struct pm_session *session, bool patient, char *reason, size_
 {
 	int err;
 
-	session->canary.tid = pm_gettid();
-	session->canary.other = true;
+	session->proof->canary.tid = pm_gettid();
+	session->proof->canary.other = true;
 	pm_canary_cause(session, patient);
-	(void)pm_drain(session);
+	(void)session->calls->drain(session);
 	err = judge(session, reason, size);
-	session->canary.tid = 0;
+	session->proof->canary.tid = 0;
 	return err;
 }
 
-void pm_canary_early(struct pm_session *session)
+bool pm_canary_early(struct pm_session *session)
 {
 	/* CPUs that come later are not asked. */
 	if (!session->attached && session->operations->prove == pm_canary_inherits &&
 	    session->rings.count > 0 && is_inherited(session))
 		pm_canary_depart(session);
+	return session->proof->canary.out != NULL;
 }
 
 int pm_canary(struct pm_session *session, char *reason, size_t size)
 {
-	struct canary *canary = &session->canary;
+	struct canary *canary = &session->proof->canary;
 	int err = 0;
 
 	if (session->operations->prove == NULL)
@@ -270,7 +270,8 @@ int pm_canary(struct pm_session *session, char *reason, size_t size)
 static bool was_on(const struct pm_session *session, const struct session_event *event)
 {
 	/* A cgroup's event counts its own tasks alone; after a second listing copies are mixed. */
-	if (!session->canary.other || session->rings.count == 0 || session->threads.rounds > 1 ||
+	if (!session->proof->canary.other || session->rings.count == 0 ||
+	    session->threads.rounds > 1 ||
 	    session->plan->events[event->spec].spec.tid < PM_SYSTEM)
 		return false;
 	for (size_t i = 0; i < session->rings.count; i++)
@@ -283,9 +284,9 @@ static bool was_on(const struct pm_session *session, const struct session_event 
 static int misnamed(const struct pm_session *session, const uint64_t *counted)
 {
 	for (size_t i = 0; session->rings.count > 0 && i < session->plan->count; i++)
-		if (session->canary.other && counted[i] > 0 &&
+		if (session->proof->canary.other && counted[i] > 0 &&
 		    session->plan->events[i].attr.freq == 0 &&
-		    session->canary.sampled[i] / 2 > counted[i])
+		    session->proof->canary.sampled[i] / 2 > counted[i])
 			return (int)i;
 	return pm_account_misnamed(session);
 }

@@ -60,7 +60,7 @@ static const char *complaint(const struct pm_session *session, size_t spec,
 			     const struct own *before, const struct own *after)
 {
 	const struct plan_event *event = &session->plan->events[spec];
-	const struct canary_work *theirs = &session->canary.work;
+	const struct canary_work *theirs = &session->proof->canary.work;
 	const uint64_t faults = after->work.faults - before->work.faults;
 	const uint64_t counted = after->events[spec].value - before->events[spec].value;
 
@@ -95,13 +95,13 @@ static int judge_by_self(struct pm_session *session, char *reason, size_t size)
 {
 	struct own before, after;
 
-	pm_canary_memory_make(&session->canary_memory);
-	if (session->canary_memory.stack == NULL || !begin(session, &before))
+	pm_canary_memory_make(&session->proof->memory);
+	if (session->proof->memory.stack == NULL || !begin(session, &before))
 		return 0;
-	pm_canary_fault(&session->canary_memory, CANARY_COUNTED);
+	pm_canary_fault(&session->proof->memory, CANARY_COUNTED);
 	if (!end(session, &after))
 		return 0;
-	session->canary.work = (struct canary_work){ .known = true };
+	session->proof->canary.work = (struct canary_work){ .known = true };
 	return judge_own(session, &before, &after, reason, size);
 }
 
@@ -125,10 +125,10 @@ static int judge_sums(const struct pm_session *session, const struct pm_value *b
 			 "counted", i);
 		return -EIO;
 	}
-	if (session->canary.miscounted == 0)
+	if (session->proof->canary.miscounted == 0)
 		return 0;
 	snprintf(reason, size, "all opened, but the counter of cpu %d does not tell what a thread "
-		 "does there", session->canary.miscounted - 1);
+		 "does there", session->proof->canary.miscounted - 1);
 	return -EIO;
 }
 

@@ -11,7 +11,7 @@
 #include <stdio.h>
 #include <time.h>
 
-#include "session.h"
+#include "proof.h"
 
 #define SLACK_NS 3000		/* between reading a clock and reading an event */
 #define WORK_NS 100000		/* to confirm a suspicion */
@@ -141,7 +141,7 @@ int pm_standstill_sleepers(struct pm_session *session, char *reason, size_t size
 
 void pm_standstill_attached(struct pm_session *session)
 {
-	struct standstill *still = &session->standstill;
+	struct standstill *still = &session->proof->standstill;
 
 	still->process = still->thread = UINT64_MAX;
 	(void)pm_clock_ns(CLOCK_PROCESS_CPUTIME_ID, &still->process);
@@ -151,7 +151,7 @@ void pm_standstill_attached(struct pm_session *session)
 /* ns of CPU time that what a spec observes has used since; 0: not known, or only with others'. */
 static uint64_t used_since(const struct pm_session *session, const struct plan_event *event)
 {
-	const struct standstill *still = &session->standstill;
+	const struct standstill *still = &session->proof->standstill;
 	const bool all = event->spec.tid == PM_ALL_THREADS;
 	const uint64_t before = all ? still->process : still->thread;
 	uint64_t now;

@@ -9,7 +9,7 @@
  * read, and at the end. What happened before that is missing; `late_cpus` says so.
  *
  * Threads are listed anew for each such CPU, and those listings alone decide which source is the
- * right one there: a thread born after the attach inherits elsewhere, but has events of its own
+ * right one there: a thread created after the attach inherits elsewhere, but has events of its own
  * here.
  */
 #include "late_cpus.h"
@@ -19,7 +19,7 @@
 #include <time.h>
 
 #include "../plan/cpus.h"
-#include "drain.h"
+#include "engine.h"
 #include "on_cpus.h"
 
 #define LOOK_NS 1000000000
@@ -128,7 +128,7 @@ static void let_go(struct pm_session *session, struct session_cpu *cpu)
 {
 	struct event_list *events = &session->events;
 
-	(void)pm_drain(session);
+	(void)session->calls->drain(session);
 	for (size_t i = 0; i < events->count; i++)
 		if (events->list[i].cpu == cpu->cpu)
 			fold(&session->sums, events, cpu, &events->list[i]);

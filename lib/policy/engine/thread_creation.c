@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The kernel numbers processes and threads of a pid namespace in turn, and the last field of
- * /proc/loadavg is the number that it gave last (proc(5)). While that stays, nobody was born. To
- * read it takes as long as to list a few threads.
+ * /proc/loadavg is the number that it gave last (proc(5)). While that stays, nobody was created.
+ * To read it takes as long as to list a few threads.
  */
 #define _GNU_SOURCE
-#include "births.h"
+#include "thread_creation.h"
 
 #include <fcntl.h>
 #include <stdlib.h>
@@ -31,25 +31,25 @@ static long last_number(int fd)
 	return last != NULL && atol(last) > 0 ? atol(last) : -1;
 }
 
-void pm_births_begin(struct births *births)
+void pm_thread_creation_begin(struct thread_creation *creation)
 {
 	struct statfs info;
 
-	births->fd = open("/proc/loadavg", O_RDONLY | O_CLOEXEC);
+	creation->fd = open("/proc/loadavg", O_RDONLY | O_CLOEXEC);
 	/* In containers a file system in user space may stand in for it, and tell old numbers. */
-	if (births->fd >= 0 && (fstatfs(births->fd, &info) != 0 ||
+	if (creation->fd >= 0 && (fstatfs(creation->fd, &info) != 0 ||
 				info.f_type != PROC_SUPER_MAGIC)) {
-		close(births->fd);
-		births->fd = -1;
+		close(creation->fd);
+		creation->fd = -1;
 	}
-	births->last = births->fd >= 0 ? last_number(births->fd) : -1;
+	creation->last = creation->fd >= 0 ? last_number(creation->fd) : -1;
 }
 
-bool pm_births_none(struct births *births, bool known)
+bool pm_thread_creation_none(struct thread_creation *creation, bool known)
 {
-	long now = births->fd >= 0 ? last_number(births->fd) : -1;
+	long now = creation->fd >= 0 ? last_number(creation->fd) : -1;
 
-	if (births->fd >= 0)
-		close(births->fd);
-	return births->last > 0 && now == births->last + known;
+	if (creation->fd >= 0)
+		close(creation->fd);
+	return creation->last > 0 && now == creation->last + known;
 }

@@ -3,7 +3,7 @@
 #ifndef PM_ON_CPUS_H
 #define PM_ON_CPUS_H
 
-#include "session.h"
+#include "engine.h"
 
 /* Called with each event that was opened: 0, or -errno with the diagnosis. */
 typedef int each_opened(struct pm_session *session, struct session_event *event,
@@ -14,7 +14,7 @@ int pm_on_cpus_attach(struct pm_session *session, struct pm_diag *diag);
 
 /*
  * Opens each event on each CPU, for all threads with inherit: as often from the beginning as the
- * option `rounds` says until nobody was born meanwhile, then until a listing brings no new one,
+ * option `rounds` says until none was created meanwhile, then until a listing brings no new one,
  * whose threads may have two events of one kind. `each` may be NULL.
  */
 int pm_on_cpus_open(struct pm_session *session, const struct pm_cpus *cpus,

@@ -14,7 +14,7 @@
 struct thread_mark {
 	pid_t tid;			/* 0: free */
 	bool listed;
-	bool announced;			/* its birth was told, it is not attached yet */
+	bool announced;			/* its creation was told, it is not attached yet */
 	bool refused;			/* it came late and could not be attached */
 	uint32_t round;
 };
@@ -54,9 +54,9 @@ bool pm_threads_is_source(struct threads *threads, pid_t target, uint32_t round,
 /*
  * The calling process's threads that are not marked yet are marked as listed, and `each` (may be
  * NULL) is called with them; -ESRCH from it says that the thread has ended, which is no failure.
- * The listing ends before the first call: a thread that is born meanwhile has inherited from what
- * `each` opens, and is new in the next listing. Returns how many were new, or -errno (also what
- * `each` returned).
+ * The listing ends before the first call: a thread that is created meanwhile has inherited from
+ * what `each` opens, and is new in the next listing. Returns how many were new, or -errno (also
+ * what `each` returned).
  */
 int pm_threads_list(struct threads *threads, int (*each)(pid_t tid, void *context),
 		    void *context);

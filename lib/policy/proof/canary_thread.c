@@ -109,7 +109,7 @@ static void cause(struct pm_session *session, bool patient, bool visited)
 		    (visited && !patient && pm_canary_is_everywhere(event)))
 			continue;
 		if (pm_canary_is_fault(&event->spec))
-			pm_canary_fault(&session->canary_memory, patient ? 4 * FAULTS :
+			pm_canary_fault(&session->proof->memory, patient ? 4 * FAULTS :
 					session->rings.count == 0 ? CANARY_COUNTED :
 					(size_t)event->attr.sample_period + 1);
 		else
@@ -119,8 +119,8 @@ static void cause(struct pm_session *session, bool patient, bool visited)
 
 void pm_canary_cause(struct pm_session *session, bool patient)
 {
-	pm_canary_memory_make(&session->canary_memory);
-	session->canary_memory.faults = 0;
+	pm_canary_memory_make(&session->proof->memory);
+	session->proof->memory.faults = 0;
 	cause(session, patient, false);
 }
 
@@ -185,7 +185,7 @@ static bool visit(struct errand *errand)
 		visited = true;
 		for (size_t k = 0; !errand->name_only && k < plan->count; k++)
 			if (pm_canary_is_everywhere(&plan->events[k]))
-				pm_canary_fault(&session->canary_memory,
+				pm_canary_fault(&session->proof->memory,
 						(size_t)plan->events[k].attr.sample_period + 1);
 	}
 	return visited;
@@ -221,7 +221,7 @@ static enum progress look_at(struct errand *errand, const struct session_event *
 		return MOVES;
 	(void)pm_canary_rename();
 	if (pm_canary_is_fault(&planned->spec))
-		pm_canary_fault(&errand->session->canary_memory, MANY_FAULTS);
+		pm_canary_fault(&errand->session->proof->memory, MANY_FAULTS);
 	if (pm_event_counts(&session->events, event, &after) < 0)
 		return MOVES;
 	pm_canary_work(&work[1]);
@@ -345,7 +345,7 @@ static void *run_errand(void *context)
  */
 static int start(struct errand *errand)
 {
-	char *stack = errand->session->canary_memory.stack;
+	char *stack = errand->session->proof->memory.stack;
 	pthread_attr_t attr;
 	int err = EINVAL;
 
@@ -396,8 +396,8 @@ static struct errand *send_out(struct pm_session *session, bool name_only, bool 
 		.forwards = session->events.count > session->rings.count ||
 			session->threads.present > 1,
 	};
-	pm_canary_memory_make(&session->canary_memory);
-	session->canary_memory.faults = 0;
+	pm_canary_memory_make(&session->proof->memory);
+	session->proof->memory.faults = 0;
 	begin(session);
 	if (start(errand) == 0)
 		return errand;
@@ -418,7 +418,7 @@ static void wait_until_gone(pid_t tid)
 /* All its records are written then. Returns whether it went where that shows. */
 static bool call_back(struct errand *errand)
 {
-	struct canary *canary = &errand->session->canary;
+	struct canary *canary = &errand->session->proof->canary;
 
 	(void)pthread_join(errand->thread, NULL);
 	canary->tid = errand->tid;
@@ -433,24 +433,24 @@ static bool call_back(struct errand *errand)
 
 void pm_canary_bury(struct pm_session *session)
 {
-	struct errand *errand = session->canary.back;
+	struct errand *errand = session->proof->canary.back;
 
 	if (errand == NULL)
 		return;
-	session->canary.back = NULL;
+	session->proof->canary.back = NULL;
 	wait_until_gone(errand->tid);
 	free(errand);
 }
 
 void pm_canary_depart(struct pm_session *session)
 {
-	if (session->canary.out == NULL)
-		session->canary.out = send_out(session, false, false);
+	if (session->proof->canary.out == NULL)
+		session->proof->canary.out = send_out(session, false, false);
 }
 
 pid_t pm_canary_tid(const struct pm_session *session)
 {
-	const struct errand *errand = session->canary.out;
+	const struct errand *errand = session->proof->canary.out;
 	pid_t tid = 0;
 
 	while (errand != NULL && tid == 0) {
@@ -463,20 +463,20 @@ pid_t pm_canary_tid(const struct pm_session *session)
 
 void pm_canary_recall(struct pm_session *session)
 {
-	if (session->canary.out != NULL)
-		(void)call_back(session->canary.out);
+	if (session->proof->canary.out != NULL)
+		(void)call_back(session->proof->canary.out);
 	pm_canary_bury(session);
 }
 
 bool pm_canary_send(struct pm_session *session, bool name_only, bool patient)
 {
-	struct errand *errand = session->canary.out;
+	struct errand *errand = session->proof->canary.out;
 
 	if (errand == NULL)
 		errand = send_out(session, name_only, patient);
 	if (errand == NULL)
 		return false;
-	session->canary.ended = 0;
-	session->canary.other = true;
+	session->proof->canary.ended = 0;
+	session->proof->canary.other = true;
 	return call_back(errand);
 }

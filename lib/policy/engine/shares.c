@@ -7,7 +7,7 @@
 #include <time.h>
 
 #include "../plan/group.h"
-#include "session.h"
+#include "engine.h"
 
 static uint64_t now_ns(void)
 {
