@@ -266,6 +266,8 @@ struct pm_sampler_stats {
 	uint64_t brokered;		/* descriptors that a broker opened, ever */
 	uint64_t broker_refused;	/* those that it did not, or not in time */
 	uint64_t late_cpus;		/* came online or back, a second before at most */
+	uint64_t unproven_threads;	/* have not run since the start: see pm_sampler_start */
+	uint64_t silent_threads;	/* have run, and events of them stood still */
 };
 
 /* --------------------------------------------------------------------------------- samplers */
@@ -286,7 +288,13 @@ int pm_sampler_open(const struct pm_sampler_event *events, size_t count,
 		    const struct pm_sampler_listener *listener, void *context,
 		    struct pm_diag *diag, struct pm_sampler **ret);
 
-/* Enables the events and tells the processes that there are. Returns 0, -EALREADY, -errno. (0.1) */
+/*
+ * Enables the events and tells the processes that there are. What is accepted may yet be never
+ * enabled: pm_sampler_open is refused where the caller's own events stand still or give no record,
+ * and this is where those of a CPU do (-EIO, PM_CAUSE_SILENCE). Events of threads show when their
+ * threads run: `silent_threads` tells of those that did not. Of a cgroup's nothing is known. Returns
+ * 0, -EALREADY, -errno. (0.1)
+ */
 int pm_sampler_start(struct pm_sampler *sampler, struct pm_diag *diag);
 
 /*

@@ -257,3 +257,11 @@ void pm_watch_build(const struct pm_sampler *sampler, struct watch_event *event)
 		attr->exclude_callchain_user = 0;
 	pm_format_of(attr, &event->format);
 }
+
+void pm_watch_no_side(const struct pm_sampler *sampler, struct perf_event_attr *ret)
+{
+	*ret = sampler->events[sampler->count].attr;
+	ret->comm = ret->task = ret->mmap = ret->mmap2 = ret->mmap_data = 0;
+	ret->build_id = ret->context_switch = ret->cgroup = ret->ksymbol = ret->comm_exec = 0;
+	ret->defer_output = 0;
+}

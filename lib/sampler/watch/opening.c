@@ -21,6 +21,7 @@
 #include "../../policy/strategy/order.h"
 #include "cpus.h"
 #include "negotiate.h"
+#include "prove.h"
 #include "rings.h"
 #include "threads.h"
 
@@ -117,7 +118,9 @@ static int try_way(struct pm_sampler *sampler, enum way way, bool whole, struct 
 	if (way == WAY_THREADS)
 		return pm_watch_open_threads(sampler, whole, diag);
 	err = pm_watch_negotiate(sampler, 0, diag);
-	return err < 0 ? err : pm_watch_open_cpus(sampler, diag);
+	if (err == 0)
+		err = pm_watch_open_cpus(sampler, diag);
+	return err < 0 ? err : pm_watch_prove_opened(sampler, diag);
 }
 
 /* Threads that are watched, where all that is included has a pid; 0: others are. */

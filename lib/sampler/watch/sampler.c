@@ -13,6 +13,7 @@
 #include "../../policy/spec/spec.h"
 #include "opening.h"
 #include "options.h"
+#include "prove.h"
 #include "records.h"
 #include "rings.h"
 #include "threads.h"
@@ -181,6 +182,11 @@ int pm_sampler_start(struct pm_sampler *sampler, struct pm_diag *diag)
 		return pm_diag_say(diag, -err, PM_CAUSE_UNSUPPORTED, "sampler: "
 				   "PERF_EVENT_IOC_ENABLE: %s", pm_errno_name(-err));
 	}
+	err = pm_watch_prove_started(sampler, diag);
+	if (err < 0) {
+		(void)pm_watch_enable(sampler, false);
+		return err;
+	}
 	sampler->running = true;
 	sampler->followed_at = now_of(sampler);
 	err = pm_processes_refresh(&sampler->processes, sampler->followed_at);
@@ -237,6 +243,7 @@ static int turn(struct pm_sampler *sampler)
 	pm_processes_settle(&sampler->processes, limit == UINT64_MAX ? now : limit);
 	if (now >= sampler->followed_at + FOLLOW_NS) {
 		sampler->followed_at = now;
+		pm_watch_prove_threads(sampler);
 		pm_watch_follow(sampler);
 		pm_processes_sweep(&sampler->processes, now);
 	}
@@ -265,6 +272,7 @@ int pm_sampler_stop(struct pm_sampler *sampler)
 
 	if (!sampler->running)
 		return -ENOTCONN;
+	pm_watch_prove_threads(sampler);
 	(void)pm_watch_enable(sampler, false);
 	sampler->turn_began = now_of(sampler);
 	count = pm_watch_merge(sampler, UINT64_MAX, 0);
@@ -309,6 +317,7 @@ int pm_sampler_stats(struct pm_sampler *sampler, struct pm_sampler_stats *ret)
 	stats->execs = all->execs;
 	stats->gone = all->gone;
 	stats->rings = sampler->ring_count;
+	stats->unproven_threads = sampler->proof.count + sampler->proof.others;
 	stats->descriptors = sampler->opened_count;
 	if (!pm_give(ret, stats, sizeof(*stats), sizeof(size_t)))
 		return -EINVAL;

@@ -15,7 +15,9 @@
 #include <unistd.h>
 
 #include "../../policy/diagnosis/diag.h"
+#include "attrs.h"
 #include "negotiate.h"
+#include "prove.h"
 #include "rings.h"
 
 #define ATTEMPTS 8	/* from scratch */
@@ -26,12 +28,11 @@
 /* An event that counts nothing, of this thread: it lends its ring to all others of the CPU. */
 static int keep_ring(struct pm_sampler *sampler, int cpu)
 {
-	struct perf_event_attr attr = sampler->events[sampler->count].attr;
+	struct perf_event_attr attr;
 	int fd, err;
 
-	attr.inherit = attr.comm = attr.task = attr.mmap = attr.mmap2 = attr.mmap_data = 0;
-	attr.build_id = attr.context_switch = attr.cgroup = attr.ksymbol = attr.comm_exec = 0;
-	attr.defer_output = 0;
+	pm_watch_no_side(sampler, &attr);
+	attr.inherit = 0;
 	fd = pm_open(&attr, 0, cpu, -1, 0);
 	if (fd < 0)
 		return fd;
@@ -295,6 +296,8 @@ int pm_watch_open_threads(struct pm_sampler *sampler, bool whole, struct pm_diag
 		err = pm_diag_map(diag, sampler->on.count, (size_t)sysconf(_SC_PAGESIZE), -err);
 	else
 		err = open_all(sampler, diag);
+	if (err == 0)
+		err = pm_watch_prove_opened(sampler, diag);
 	if (err == 0 && whole && sampler->stats.unwatched > 0)
 		err = pm_diag_say(diag, EACCES, PM_CAUSE_PARANOID, "sampler: %llu of the processes "
 				  "may not be watched one by one",
@@ -422,6 +425,7 @@ void pm_watch_free_threads(struct pm_sampler *sampler)
 	for (size_t i = 0; i < sampler->late_count; i++)
 		pm_threads_free(&sampler->late[i].threads);
 	free(sampler->late);
+	free(sampler->proof.threads);
 	pm_threads_free(&sampler->threads);
 }
 

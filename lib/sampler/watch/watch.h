@@ -76,6 +76,17 @@ struct late_cpu {
 	struct threads threads;
 };
 
+/* A thread that was there at the start, and has not run since. */
+struct proof_of {
+	uint32_t tid;
+	uint64_t used;			/* ns of CPU time by then */
+};
+
+struct watch_proof {
+	struct proof_of *threads;
+	size_t count, others;		/* others: too many to be looked at */
+};
+
 struct pm_sampler {
 	struct watch_event events[EVENTS_MAX + 1];
 	size_t count;			/* without the one for side-band */
@@ -109,6 +120,7 @@ struct pm_sampler {
 	struct threads threads;		/* WAY_THREADS: which have events of their own */
 	struct late_cpu *late;
 	size_t late_count;
+	struct watch_proof proof;	/* WAY_THREADS: see prove.c */
 	uint64_t followed_at, delivered_to, turn_began;	/* ns */
 	bool running, ended;
 	struct pm_sampler_stats stats;
