@@ -23,6 +23,12 @@ bool probe_allowed(const char *declaration, size_t size, struct finding *ret);
 /* Print the declaration, a line a key. */
 void probe_describe(const char *declaration, size_t size);
 
+/*
+ * How many page faults came that nobody had caused: in cause_faults() so far, or else while this
+ * thread looks at its own code for 50 ms. Where there are any, counts of page faults prove nothing.
+ */
+unsigned int uncaused_faults(void);
+
 /* Let this thread run on those of its CPUs that are wanted. Returns how many, or -errno. */
 int move_to_cpus(bool (*wanted)(unsigned int cpu, void *context), void *context);
 

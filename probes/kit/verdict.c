@@ -63,6 +63,8 @@ void fact_str(const char *name, const char *format, ...)
 
 void fact_verdict(const char *name, enum verdict verdict, const char *reason)
 {
+	if (verdict == BROKEN && uncaused_faults())
+		verdict = UNKNOWN;	/* as say() does */
 	if (reason && *reason)
 		fact_str(name, "%s: %s", verdict_word(verdict), reason);
 	else

@@ -11,9 +11,49 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "internal.h"
 #include "workload.h"
 
 #define PAGES_AT_ONCE 64
+#define LOOKS 10		/* at the program's pages, with 5 ms between two */
+
+extern const char __executable_start[], etext[];	/* of the linker: the program's code */
+
+static unsigned int surplus;	/* page faults in cause_faults() beyond those it caused */
+
+/* Minor faults of this thread, by the kernel's account of the task: perf events are not asked. */
+static uint64_t faults_so_far(void)
+{
+	struct rusage usage = { .ru_minflt = 0 };
+
+	getrusage(RUSAGE_THREAD, &usage);
+	return (uint64_t)usage.ru_minflt;
+}
+
+static void touch_code(size_t page)
+{
+	for (const volatile char *at = __executable_start; at < etext; at += page)
+		(void)*at;
+}
+
+/*
+ * A kernel that ages pages, or takes them back, makes a thread fault again on what it has had all
+ * the time: a processor without an accessed bit in hardware does so each time.
+ */
+unsigned int uncaused_faults(void)
+{
+	const size_t page = (size_t)sysconf(_SC_PAGESIZE);
+	uint64_t before;
+
+	touch_code(page);
+	before = faults_so_far();
+	for (int i = 0; i < LOOKS && !surplus; i++) {
+		poll(NULL, 0, 5);
+		touch_code(page);
+		surplus = (unsigned int)(faults_so_far() - before);
+	}
+	return surplus;
+}
 
 /*
  * Transparent huge pages would make one fault out of 512, so they are refused; MADV_NOHUGEPAGE
@@ -25,18 +65,23 @@ int cause_faults(unsigned int count)
 {
 	const size_t page = (size_t)sysconf(_SC_PAGESIZE), size = PAGES_AT_ONCE * page;
 	volatile char *area;
+	uint64_t before, seen;
 	int error = 0;
 
 	area = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (area == MAP_FAILED)
 		return -errno;
 	madvise((void *)area, size, MADV_NOHUGEPAGE);
+	before = faults_so_far();
 	for (unsigned int i = 0; i < count && !error; i++) {
 		if (i && i % PAGES_AT_ONCE == 0 && madvise((void *)area, size, MADV_DONTNEED))
 			error = -errno;
 		else
 			area[i % PAGES_AT_ONCE * page] = 1;
 	}
+	seen = faults_so_far() - before;
+	if (!error && seen > count)
+		surplus += (unsigned int)(seen - count);
 	munmap((void *)area, size);
 	return error;
 }
