@@ -21,6 +21,7 @@ PROBE(TITLE("interrupts of hardware counters")
 #define PERIOD 200000
 #define GAPS 64
 #define TRIES 8		/* windows that cannot tell */
+#define REPEATED 3	/* windows with too many: once may be the machine's doing, seen on 5.10 */
 
 FIXTURE(counter)
 {
@@ -121,13 +122,14 @@ TEST_F(counter, samples)
 }
 
 /* What a window shows of a period. */
-enum shown { ALL_CAME, SOME_LOST, NONE_CAME, HELD_BACK, TIMER_LATE, A_PERIOD_APART };
+enum shown { ALL_CAME, SOME_LOST, NONE_CAME, HELD_BACK, TIMER_LATE, A_PERIOD_APART, TOO_MANY };
 
 static const char *const why_unclear[] = {
 	[NONE_CAME] = "which is another question",
 	[HELD_BACK] = "and some were held back",
 	[TIMER_LATE] = "but a timer's were late as well",
 	[A_PERIOD_APART] = "but most of them a period apart",
+	[TOO_MANY] = "which is too many, but not each time",
 };
 
 /*
@@ -140,6 +142,8 @@ static enum shown judge(struct tally *tally, bool late, uint64_t want, uint64_t 
 
 	if (!got)
 		return NONE_CAME;
+	if (got > want + want / 4 + 2)
+		return TOO_MANY;
 	if (got + got / 4 + 2 >= want)
 		return ALL_CAME;
 	if (tally->held_back)
@@ -154,6 +158,7 @@ static bool too_few(struct sampler *sampler, struct timer *timer, uint64_t perio
 {
 	enum shown shown = ALL_CAME;
 	uint64_t got, want;
+	int too_many = 0;
 
 	for (int i = 0; i < TRIES; i++) {
 		const uint64_t before = must_count(sampler->fd);
@@ -165,10 +170,11 @@ static bool too_few(struct sampler *sampler, struct timer *timer, uint64_t perio
 		late = is_late(timer);
 		want = (must_count(sampler->fd) - before) / period;
 		got = tally.samples;
-		if (got > want + want / 4 + 2)
-			say_broken("samples=%" PRIu64 " of %" PRIu64 "; period=%" PRIu64, got,
-				   want, period);
 		shown = judge(&tally, late, want, period);
+		too_many += shown == TOO_MANY;
+		if (too_many == REPEATED)
+			say_broken("samples=%" PRIu64 " of %" PRIu64 ", and that %d times; "
+				   "period=%" PRIu64, got, want, too_many, period);
 		if (shown == ALL_CAME || shown == SOME_LOST)
 			return shown == SOME_LOST;
 	}

@@ -38,6 +38,7 @@ FIXTURE(samples)
 	int count, in_kernel;		/* taken after the thread had left the program */
 	bool late;			/* a timer's interrupts came late as well */
 	uint64_t spun, stalled;		/* ns in all, and in which this CPU did nothing for us */
+	uint64_t outside;		/* ns that passed outside of the loop */
 };
 
 static void take(struct sampler *sampler, FIXTURE_DATA(samples) *self)
@@ -82,6 +83,7 @@ static void spin(struct sampler *sampler, struct timer *timer, FIXTURE_DATA(samp
 		before = now;
 		take(sampler, self);
 		take_ticks(timer);
+		self->outside += now_ns() - now;
 	}
 	self->spun = now - start;
 }
@@ -126,6 +128,10 @@ TEST_F(samples, place)
 	fact_int("inside", 100 * inside / self->count);
 	if (4 * inside >= 3 * self->count)
 		return;
+	if (8 * self->outside > self->spun)
+		say_unknown("%d of %d addresses lie in the loop, and the thread was outside of it "
+			    "for %" PRIu64 " of %" PRIu64 " ns", inside, self->count,
+			    self->outside, self->spun);
 	if (self->late)
 		say_unknown("%d of %d addresses lie in the loop, %d are of the kernel, and a "
 			    "timer's interrupts were late as well", inside, self->count,

@@ -26,34 +26,45 @@ static int set_period(int fd, uint64_t period)
 	return pm_ioctl(fd, PERF_EVENT_IOC_PERIOD, (uintptr_t)&period);
 }
 
+/* The samples of some page faults, with what the event counts meanwhile: a machine may add some. */
+static int samples_of(struct sampler *sampler, unsigned int faults, uint64_t *ret_counted)
+{
+	const uint64_t before = must_count(sampler->fd);
+
+	count_records(&sampler->ring, PERF_RECORD_SAMPLE);
+	ASSERT_EQ(0, cause_faults(faults));
+	must_ioctl(sampler->fd, PERF_EVENT_IOC_DISABLE, 0);
+	*ret_counted = must_count(sampler->fd) - before;
+	return count_records(&sampler->ring, PERF_RECORD_SAMPLE);
+}
+
 TEST(at_once)
 {
 	struct sampler sampler = watch_period(1000);
+	uint64_t counted;
 	int early, late;
 
 	ASSERT_EQ(0, cause_faults(5));
 	early = count_records(&sampler.ring, PERF_RECORD_SAMPLE);
 	ASSERT_EQ(0, set_period(sampler.fd, 1));
-	ASSERT_EQ(0, cause_faults(5));
-	late = count_records(&sampler.ring, PERF_RECORD_SAMPLE);
-	if (early || late != 5)
-		say_broken("samples before=%d after=%d want=0,5", early, late);
+	late = samples_of(&sampler, 5, &counted);
+	if (early || counted < 5 || late != (int)counted)
+		say_broken("samples before=%d after=%d of %" PRIu64 " faults, want 0 and all",
+			   early, late, counted);
 }
 
 TEST(lasts)
 {
 	struct sampler sampler = watch_period(1);
+	uint64_t counted;
 	int seen;
 
 	ASSERT_EQ(0, cause_faults(10));
 	ASSERT_EQ(0, set_period(sampler.fd, 10));
 	ASSERT_EQ(0, cause_faults(20));		/* the period under way may end as the old one */
-	count_records(&sampler.ring, PERF_RECORD_SAMPLE);
-	ASSERT_EQ(0, cause_faults(100));
-	must_ioctl(sampler.fd, PERF_EVENT_IOC_DISABLE, 0);
-	seen = count_records(&sampler.ring, PERF_RECORD_SAMPLE);
-	if (seen < 9 || seen > 11)
-		say_broken("samples=%d of 100 faults, want 10", seen);
+	seen = samples_of(&sampler, 100, &counted);
+	if (counted < 100 || seen < (int)counted / 10 || seen > (int)counted / 10 + 1)
+		say_broken("samples=%d of %" PRIu64 " faults, want one of ten", seen, counted);
 	if (must_count(sampler.fd) < 130)
 		say_broken("count=%" PRIu64 " of 130 faults: PERIOD has set it back",
 			   must_count(sampler.fd));

@@ -7,6 +7,7 @@
  */
 #include "probe.h"
 #include "core_pmu.h"
+#include "late.h"
 
 PROBE(TITLE("more events than counters")
       SINCE("2.6.31")
@@ -19,12 +20,14 @@ PROBE(TITLE("more events than counters")
       FACT(least_share, int, "%", "smallest part of its enabled time that an event ran"))
 
 #define MOST 32
+#define TRIES 4		/* windows in which an event did not run */
 #define FORMAT (PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING)
 
 FIXTURE(multiplex)
 {
 	struct pm_counts counts[MOST];
 	int count;
+	bool late;		/* a timer's interrupts came late as well */
 };
 
 /* Opens `count` events, keeps busy, reads them. */
@@ -54,6 +57,34 @@ static bool shared(const struct pm_counts *counts)
 	return counts->time_running < counts->time_enabled - counts->time_enabled / 20;
 }
 
+static int count_idle(const FIXTURE_DATA(multiplex) * self)
+{
+	int idle = 0;
+
+	for (int i = 0; i < self->count; i++)
+		idle += !self->counts[i].time_running;
+	return idle;
+}
+
+/*
+ * Events take turns by a timer, and a starved host lets few of its ticks through. A window in which
+ * one did not run is followed by another.
+ */
+static int run_all(FIXTURE_DATA(multiplex) * self)
+{
+	struct timer timer = must_timer();
+	int error = 0;
+
+	for (int i = 0; i < TRIES && !error; i++) {
+		restart_timer(&timer);
+		error = run(self->count, 60000000, self->counts);
+		self->late = is_late(&timer);
+		if (!count_idle(self))
+			break;
+	}
+	return error;
+}
+
 FIXTURE_SETUP(multiplex)
 {
 	struct perf_event_attr attr = attr_of(PERF_TYPE_HARDWARE, PERF_COUNT_HW_INSTRUCTIONS);
@@ -75,7 +106,7 @@ FIXTURE_SETUP(multiplex)
 		say_absent("%d instruction counters run at once here", free);
 	self->count = 2 * free;
 	fact_int("counters", free);
-	error = error ?: run(self->count, 60000000, self->counts);
+	error = error ?: run_all(self);
 	if (error)
 		say_unknown("%d events: %s", self->count, pm_errno_name(error));
 }
@@ -88,6 +119,9 @@ TEST_F(multiplex, each_runs)
 {
 	uint64_t least = 100;
 
+	if (self->late && count_idle(self))
+		say_unknown("%d of %d events did not run, and a timer's interrupts were late as "
+			    "well", count_idle(self), self->count);
 	for (int i = 0; i < self->count; i++) {
 		const struct pm_counts *counts = &self->counts[i];
 		uint64_t share = 100 * counts->time_running / (counts->time_enabled | 1);

@@ -15,6 +15,7 @@ struct timer {
 	uint64_t start, samples;	/* its count at the window's start; samples since then */
 };
 
+/* Start it, which the test needs. */
 static inline struct timer must_timer(void)
 {
 	struct perf_event_attr attr = attr_software(PERF_COUNT_SW_CPU_CLOCK);
