@@ -16,6 +16,7 @@
 
 struct slots {
 	DECLARE_BITMAP(taken, MAX_COUNTERS);
+	struct perf_event *events[MAX_COUNTERS];
 };
 
 static DEFINE_PER_CPU(struct slots, slots);
@@ -58,6 +59,9 @@ void counter_update(struct perf_event *event)
 	now = clock_read(counter->meaning.modes);
 	counts = counts_in(counter, now - min(counter->since, now));
 	counter->since = now;
+	/* Nobody looks in time: a counting event has no interrupt that would tell of a wrap. */
+	if (width < 64 && !is_sampling_event(event))
+		counts &= (1ull << width) - 1;
 	local64_add(told(counter, counts), &event->count);
 	local64_sub(counts, &event->hw.period_left);
 }
@@ -98,6 +102,11 @@ void counter_stop(struct perf_event *event, int flags)
 		hrtimer_try_to_cancel(&counter->timer);
 }
 
+static bool is_same(const struct perf_event *one, const struct perf_event *other)
+{
+	return one->attr.type == other->attr.type && one->attr.config == other->attr.config;
+}
+
 /* A lie: this event gets no counter, here or at all. */
 static bool denied(const struct perf_event *event)
 {
@@ -106,14 +115,24 @@ static bool denied(const struct perf_event *event)
 	return lies(LIE_PINNED) && event->attr.pinned;
 }
 
+/* Of a PMU that can count the same event once, whether this CPU does so already. */
+static bool is_counted(const struct slots *here, const struct perf_event *event)
+{
+	for (unsigned int slot = 0; once && slot < counters; slot++)
+		if (here->events[slot] && is_same(here->events[slot], event))
+			return true;
+	return false;
+}
+
 static int add(struct perf_event *event, int flags)
 {
 	struct slots *here = this_cpu_ptr(&slots);
-	unsigned int slot = find_first_zero_bit(here->taken, counters);
+	unsigned int slot = find_next_zero_bit(here->taken, counters, taken);
 
-	if (slot >= counters || denied(event))
+	if (slot >= counters || denied(event) || is_counted(here, event))
 		return -EAGAIN;
 	__set_bit(slot, here->taken);
+	here->events[slot] = event;
 	counter_of(event)->slot = slot;
 	event->hw.state = PERF_HES_STOPPED | PERF_HES_UPTODATE;
 	if (flags & PERF_EF_START)
@@ -127,6 +146,7 @@ static void del(struct perf_event *event, int flags)
 {
 	counter_stop(event, PERF_EF_UPDATE);
 	__clear_bit(counter_of(event)->slot, this_cpu_ptr(&slots)->taken);
+	this_cpu_ptr(&slots)->events[counter_of(event)->slot] = NULL;
 	perf_event_update_userpage(event);
 }
 
@@ -176,6 +196,8 @@ static bool is_ours(const struct core_pmu *core, const struct perf_event *event)
 
 	if (event->cpu >= 0 && !cpumask_test_cpu(event->cpu, &core->cpus))
 		return false;
+	if (!generic_events && event->attr.type != core->pmu.type)
+		return false;
 	switch (event->attr.type) {
 	case PERF_TYPE_HARDWARE:
 	case PERF_TYPE_HW_CACHE:
@@ -192,7 +214,7 @@ static unsigned int taken_by(const struct perf_event *member, const struct perf_
 {
 	if (member == event || member->pmu->event_init != event_init)
 		return 0;
-	return member->pmu == event->pmu ? 1 : MAX_COUNTERS;
+	return member->pmu != event->pmu || (once && is_same(member, event)) ? MAX_COUNTERS : 1;
 }
 
 /* A group has to fit on the counters of one CPU, or it would never run. */
@@ -221,7 +243,14 @@ static int check(const struct core_pmu *core, struct perf_event *event)
 {
 	if (!is_ours(core, event))
 		return -ENOENT;
-	if (!can_exclude(&event->attr) || (has_branch_stack(event) && !branches))
+	if (!can_exclude(&event->attr))
+		return -(int)exclude_error;
+	if (is_sampling_event(event) && sampling_error)
+		return -(int)sampling_error;
+	if (is_sampling_event(event) && !event->attr.freq &&
+	    event->attr.sample_period % granularity)
+		return -EINVAL;
+	if (has_branch_stack(event) && !branches)
 		return -EOPNOTSUPP;
 	if (event->attr.precise_ip > max_precise)
 		return -EOPNOTSUPP;
@@ -283,7 +312,7 @@ void core_pmu_setup(struct core_pmu *core)
 	pmu->cancel_txn = cancel_txn;
 	if (!interrupts)
 		pmu->capabilities |= PERF_PMU_CAP_NO_INTERRUPT;
-	if (!hybrid)
+	if (!hybrid && only_cpu < 0)
 		return;
 	pmu->capabilities |= CAP_MIXED_CORES | PERF_PMU_CAP_EXTENDED_HW_TYPE;
 #if FILTER_BY_EVENT

@@ -82,7 +82,7 @@ static struct attribute *cpu_attrs[] = {
 /* Only where cores differ. */
 static umode_t cpus_visible(struct kobject *kobject, struct attribute *attr, int index)
 {
-	return hybrid ? attr->mode : 0;
+	return hybrid || only_cpu >= 0 ? attr->mode : 0;
 }
 
 static const struct attribute_group cpus_group = {
@@ -113,7 +113,8 @@ static int register_cores(void)
 	int error;
 
 	for_each_possible_cpu(cpu)
-		cpumask_set_cpu(cpu, &cores[hybrid && cpu >= half].cpus);
+		if (only_cpu < 0 || cpu == (unsigned int)only_cpu)
+			cpumask_set_cpu(cpu, &cores[hybrid && cpu >= half].cpus);
 	if (!hybrid)
 		return register_core(&cores[0], "cpu", PERF_TYPE_RAW);
 	error = register_core(&cores[0], "cpu_core", PERF_TYPE_RAW);

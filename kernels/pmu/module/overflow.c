@@ -33,7 +33,7 @@ u64 overflow_delay(struct perf_event *event)
 	if (left > (s64)(1ull << 40))
 		left = 1ull << 40;	/* a quarter of an hour is long enough to look again */
 	delay = div_u64((u64)left * meaning->den, meaning->num) + 1;
-	return max_t(u64, delay, NSEC_MIN);
+	return max_t(u64, delay, NSEC_MIN) + (event->attr.precise_ip ? 0 : skid);
 }
 
 /*

@@ -45,6 +45,42 @@ bool excludes = true;
 module_param(excludes, bool, 0444);
 MODULE_PARM_DESC(excludes, "0: it refuses to leave anything out, as old PMUs of arm do");
 
+unsigned int exclude_error = EOPNOTSUPP;
+module_param(exclude_error, uint, 0444);
+MODULE_PARM_DESC(exclude_error, "the errno of that refusal");
+
+unsigned int sampling_error;
+module_param(sampling_error, uint, 0444);
+MODULE_PARM_DESC(sampling_error, "the errno by which the driver refuses to sample; 0: it samples");
+
+bool generic_events = true;
+module_param_named(generic, generic_events, bool, 0444);
+MODULE_PARM_DESC(generic, "0: only raw events and those in events/");
+
+int only_cpu = -1;
+module_param(only_cpu, int, 0444);
+MODULE_PARM_DESC(only_cpu, "the only CPU that it is for; -1: all of them");
+
+unsigned int width = 64;
+module_param(width, uint, 0444);
+MODULE_PARM_DESC(width, "bits of a counter, 32 to 64: what it counts beyond them unseen is lost");
+
+bool once;
+module_param(once, bool, 0444);
+MODULE_PARM_DESC(once, "a CPU can count the same event once at a time");
+
+unsigned int granularity = 1;
+module_param(granularity, uint, 0444);
+MODULE_PARM_DESC(granularity, "periods have to be multiples of it: EINVAL");
+
+unsigned int taken;
+module_param(taken, uint, 0444);
+MODULE_PARM_DESC(taken, "counters of each CPU that somebody else holds for ever");
+
+unsigned int skid;
+module_param(skid, uint, 0444);
+MODULE_PARM_DESC(skid, "nanoseconds by which an interrupt is late, unless it is to be precise");
+
 bool needs_exclude_guest;
 module_param(needs_exclude_guest, bool, 0444);
 MODULE_PARM_DESC(needs_exclude_guest, "it refuses events that count in guests, too");
@@ -137,7 +173,9 @@ MODULE_PARM_DESC(lie, "what it lies about: names from README.md, separated by co
 
 int parameters_check(void)
 {
-	return counters && counters <= MAX_COUNTERS && max_precise <= 3 ? 0 : -EINVAL;
+	if (!counters || counters > MAX_COUNTERS || taken > counters || max_precise > 3)
+		return -EINVAL;
+	return width < 32 || width > 64 || !granularity ? -EINVAL : 0;
 }
 
 /* Any write to it makes the PMUs go, with the events that are open. */

@@ -49,7 +49,10 @@ enum lie {
 };
 
 extern unsigned int counters, dead_cpu, max_precise, filters;
+extern unsigned int exclude_error, sampling_error, width, granularity, taken, skid;
 extern bool hybrid, interrupts, trace, branches, uncore, excludes, needs_exclude_guest;
+extern bool generic_events, once;
+extern int only_cpu;
 int parameters_check(void);
 bool lies(enum lie lie);
 
