@@ -164,7 +164,7 @@ static bool takes_turns(const struct pm_counts *counts)
 TEST_F(times, shared)
 {
 	const struct perf_event_attr attr =
-		attr_of(PERF_TYPE_HARDWARE, PERF_COUNT_HW_INSTRUCTIONS);
+		attr_core(PERF_COUNT_HW_INSTRUCTIONS);
 	struct pm_counts counts[MANY];
 	int fds[MANY], idle = MANY, sharing = 0;
 

@@ -17,7 +17,7 @@ PROBE(TITLE("exclusive hardware events")
 
 TEST(alone)
 {
-	struct perf_event_attr attr = attr_of(PERF_TYPE_HARDWARE, PERF_COUNT_HW_INSTRUCTIONS);
+	struct perf_event_attr attr = attr_core(PERF_COUNT_HW_INSTRUCTIONS);
 	struct pm_counts plain, exclusive;
 	int fds[2];
 

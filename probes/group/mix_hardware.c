@@ -26,8 +26,7 @@ PROBE(TITLE("software events in hardware groups")
 static void count_with_hardware(bool hardware_leads)
 {
 	const struct perf_event_attr software = attr_software(PERF_COUNT_SW_PAGE_FAULTS);
-	const struct perf_event_attr hardware = attr_of(PERF_TYPE_HARDWARE,
-							PERF_COUNT_HW_INSTRUCTIONS);
+	const struct perf_event_attr hardware = attr_core(PERF_COUNT_HW_INSTRUCTIONS);
 	int fds[2];
 
 	must_have_counters();
@@ -51,18 +50,16 @@ TEST(software_leader)
 #define GROUPS 20		/* more than any core has counters for one event */
 #define TIMES (PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING)
 
-static struct perf_event_attr timed(uint32_t type, uint64_t config)
+static struct perf_event_attr timed(struct perf_event_attr attr)
 {
-	struct perf_event_attr attr = attr_of(type, config);
-
 	attr.read_format = TIMES;
 	return attr;
 }
 
 TEST(shares_turns)
 {
-	struct perf_event_attr hardware = timed(PERF_TYPE_HARDWARE, PERF_COUNT_HW_INSTRUCTIONS);
-	struct perf_event_attr software = timed(PERF_TYPE_SOFTWARE, PERF_COUNT_SW_TASK_CLOCK);
+	struct perf_event_attr hardware = timed(attr_core(PERF_COUNT_HW_INSTRUCTIONS));
+	struct perf_event_attr software = timed(attr_software(PERF_COUNT_SW_TASK_CLOCK));
 	int fds[GROUPS][2], sharing = 0;
 
 	must_have_counters();

@@ -22,7 +22,7 @@ PROBE(TITLE("a group larger than the counters")
 /* A group of `members`; 0, the errno of opening, or EAGAIN when it did not get to run. */
 static int try_group(int members, struct pm_counts *counts)
 {
-	struct perf_event_attr attr = attr_of(PERF_TYPE_HARDWARE, PERF_COUNT_HW_INSTRUCTIONS);
+	struct perf_event_attr attr = attr_core(PERF_COUNT_HW_INSTRUCTIONS);
 	int fds[MOST], opened, error = 0;
 
 	attr.read_format = FORMAT;
@@ -56,7 +56,7 @@ FIXTURE(too_many)
 
 FIXTURE_SETUP(too_many)
 {
-	struct perf_event_attr attr = attr_of(PERF_TYPE_HARDWARE, PERF_COUNT_HW_INSTRUCTIONS);
+	struct perf_event_attr attr = attr_core(PERF_COUNT_HW_INSTRUCTIONS);
 	struct pm_counts counts;
 
 	must_have_counters();

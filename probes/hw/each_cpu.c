@@ -77,7 +77,7 @@ static int judge_times(int count, int *ret_dead)
 
 static void open_event(void)
 {
-	struct perf_event_attr attr = attr_of(PERF_TYPE_HARDWARE, PERF_COUNT_HW_INSTRUCTIONS);
+	struct perf_event_attr attr = attr_core(PERF_COUNT_HW_INSTRUCTIONS);
 
 	attr.disabled = 0;
 	attr.read_format = FORMAT;

@@ -31,7 +31,7 @@ static void count_both(int fd, int control, uint64_t counts[2])
 
 static struct perf_event_attr attr_plain(void)
 {
-	struct perf_event_attr plain = attr_of(PERF_TYPE_HARDWARE, PERF_COUNT_HW_INSTRUCTIONS);
+	struct perf_event_attr plain = attr_core(PERF_COUNT_HW_INSTRUCTIONS);
 
 	must_have_counters();
 	if (!plain.exclude_kernel && try_open(&plain) == 0)
@@ -60,7 +60,7 @@ static void ask_bits(bool no_host, bool no_guest, bool must_run, const char *wha
 
 TEST(both)
 {
-	struct perf_event_attr plain = attr_of(PERF_TYPE_HARDWARE, PERF_COUNT_HW_INSTRUCTIONS);
+	struct perf_event_attr plain = attr_core(PERF_COUNT_HW_INSTRUCTIONS);
 	struct perf_event_attr host;
 	uint64_t counts[2];
 

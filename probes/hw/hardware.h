@@ -11,13 +11,12 @@
 /* Cycles of the core's PMU, or instructions where it cannot count cycles. */
 static inline struct perf_event_attr attr_hardware(void)
 {
-	struct perf_event_attr attr = attr_of(PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES);
+	struct perf_event_attr attr = attr_core(PERF_COUNT_HW_CPU_CYCLES);
 	int fd = pm_open(&attr, 0, -1, -1, 0);
 
 	if (fd < 0)
-		attr.config = PERF_COUNT_HW_INSTRUCTIONS;
-	else
-		close(fd);
+		return attr_core(PERF_COUNT_HW_INSTRUCTIONS);
+	close(fd);
 	return attr;
 }
 

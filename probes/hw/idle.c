@@ -36,13 +36,16 @@ static int64_t idle_time(int cpu)
 
 static int open_cycles(int cpu, bool exclude_idle)
 {
-	struct perf_event_attr attr = attr_of(PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES);
+	struct perf_event_attr attr = attr_core(PERF_COUNT_HW_CPU_CYCLES), without;
 
 	attr.disabled = 0;
 	attr.exclude_kernel = 0;
 	attr.exclude_hv = 0;
 	attr.exclude_idle = exclude_idle;
-	return must_open(&attr, -1, cpu, -1, 0);
+	without = attr;
+	without.exclude_idle = 0;
+	return exclude_idle ? ask_open(&attr, &without, -1, cpu, "exclude_idle") :
+			      must_open(&attr, -1, cpu, -1, 0);
 }
 
 struct window {

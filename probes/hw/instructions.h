@@ -20,7 +20,7 @@ static void loop(int times)
 
 static int open_hardware(uint64_t config)
 {
-	struct perf_event_attr attr = attr_of(PERF_TYPE_HARDWARE, config);
+	struct perf_event_attr attr = attr_core(config);
 
 	must_have_counters();
 	attr.pinned = 1;	/* a counter all the time, or an honest error */

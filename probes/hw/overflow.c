@@ -46,7 +46,7 @@ FIXTURE_VARIANT_ADD(counter, instructions)
 FIXTURE_SETUP(counter)
 {
 	must_have_counters();
-	self->counting = attr_of(PERF_TYPE_HARDWARE, variant->config);
+	self->counting = attr_core(variant->config);
 	self->attr = self->counting;
 	self->attr.sample_period = PERIOD;
 	self->attr.sample_type = PERF_SAMPLE_TID;

@@ -7,8 +7,6 @@
 #include "probe.h"
 #include "core_pmu.h"
 #include "finding.h"
-#include <stdio.h>
-#include <stdlib.h>
 
 PROBE(TITLE("raw events of the core PMU")
       SINCE("2.6.31")
@@ -21,45 +19,14 @@ PROBE(TITLE("raw events of the core PMU")
 static const char *const candidates[] = { "instructions", "inst_retired", "cpu-cycles",
 					  "cpu_cycles", "cycles", "CPU_CYCLES" };
 
-static void read_pmu_file(const char *pmu, const char *folder, const char *name, char *text,
-			  size_t size)
-{
-	char path[256];
-
-	snprintf(path, sizeof(path), "/sys/bus/event_source/devices/%s/%s/%s", pmu, folder, name);
-	text[0] = '\0';
-	pm_read_text(path, text, size);
-}
-
-/* Put terms such as "event=0xc0,umask=0x01" into an attr by the PMU's format files. */
-static int place_terms(const char *pmu, char *terms, struct perf_event_attr *attr)
-{
-	char *rest = NULL;
-
-	for (char *term = strtok_r(terms, ",", &rest); term; term = strtok_r(NULL, ",", &rest)) {
-		char format[64], *value = strchr(term, '=');
-		int error;
-
-		if (value)
-			*value++ = '\0';
-		read_pmu_file(pmu, "format", term, format, sizeof(format));
-		error = pm_pmu_place(format, value ? strtoull(value, NULL, 0) : 1, attr);
-		if (error < 0)
-			return error;
-	}
-	return 0;
-}
-
 static struct perf_event_attr named_event(void)
 {
-	struct perf_event_attr attr = attr_of(PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES);
-	char pmu[64], terms[128];
+	struct perf_event_attr attr;
+	char pmu[64];
 
 	must_name_core(pmu, sizeof(pmu));
 	for (size_t i = 0; i < sizeof(candidates) / sizeof(*candidates); i++) {
-		attr = attr_of(pm_pmu_type(pmu), 0);
-		read_pmu_file(pmu, "events", candidates[i], terms, sizeof(terms));
-		if (!terms[0] || place_terms(pmu, terms, &attr) < 0)
+		if (place_event(pmu, candidates[i], &attr) < 0)
 			continue;
 		fact_str("term", "%s/%s config=%#" PRIx64, pmu, candidates[i], attr.config);
 		return attr;

@@ -90,7 +90,7 @@ static void spin(struct sampler *sampler, struct timer *timer, FIXTURE_DATA(samp
 
 FIXTURE_SETUP(samples)
 {
-	struct perf_event_attr attr = attr_of(PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES);
+	struct perf_event_attr attr = attr_core(PERF_COUNT_HW_CPU_CYCLES);
 	struct sampler sampler;
 	struct timer timer;
 

@@ -22,7 +22,7 @@ static int spin_long(void *unused)
 
 static void wait_for_sample(uint64_t config)
 {
-	struct perf_event_attr attr = attr_of(PERF_TYPE_HARDWARE, config), counting = attr;
+	struct perf_event_attr attr = attr_core(config), counting = attr;
 	struct sampler sampler;
 	pid_t child;
 	int ready;

@@ -112,7 +112,7 @@ TEST(tracepoint)
 
 TEST(hardware)
 {
-	const struct perf_event_attr attr = attr_of(PERF_TYPE_HARDWARE, PERF_COUNT_HW_INSTRUCTIONS);
+	const struct perf_event_attr attr = attr_core(PERF_COUNT_HW_INSTRUCTIONS);
 
 	must_have_counters();
 	if (gain_of(attr, spin))

@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <stdnoreturn.h>
 #include <string.h>
 #include <unistd.h>
@@ -63,6 +64,72 @@ static int look_at(const char *name, void *context)
 	return 0;
 }
 
+static void read_pmu_file(const char *pmu, const char *folder, const char *name, char *text,
+			  size_t size)
+{
+	char path[256];
+
+	snprintf(path, sizeof(path), "/sys/bus/event_source/devices/%s/%s/%s", pmu, folder, name);
+	text[0] = '\0';
+	pm_read_text(path, text, size);
+}
+
+/* The file holds terms such as "event=0xc0,umask=0x01"; files in format/ say where each belongs. */
+int place_event(const char *pmu, const char *name, struct perf_event_attr *attr)
+{
+	char terms[128], *rest = NULL;
+
+	*attr = attr_of((uint32_t)pm_pmu_type(pmu), 0);
+	read_pmu_file(pmu, "events", name, terms, sizeof(terms));
+	if (!terms[0])
+		return -ENOENT;
+	for (char *term = terms; (term = strtok_r(term, ",\n", &rest)); term = NULL) {
+		char format[64], *value = strchr(term, '=');
+		int error;
+
+		if (value)
+			*value++ = '\0';
+		read_pmu_file(pmu, "format", term, format, sizeof(format));
+		error = pm_pmu_place(format, value ? strtoull(value, NULL, 0) : 1, attr);
+		if (error < 0)
+			return error;
+	}
+	return 0;
+}
+
+static bool opens(struct perf_event_attr attr)
+{
+	const int fd = pm_open(&attr, 0, -1, -1, 0);
+
+	if (fd >= 0)
+		close(fd);
+	return fd >= 0;
+}
+
+struct perf_event_attr attr_core(uint64_t config)
+{
+	static const struct { uint64_t config; const char *name; } names[] = {
+		{ PERF_COUNT_HW_CPU_CYCLES, "cpu-cycles" },
+		{ PERF_COUNT_HW_CPU_CYCLES, "cpu_cycles" },
+		{ PERF_COUNT_HW_CPU_CYCLES, "cycles" },
+		{ PERF_COUNT_HW_INSTRUCTIONS, "instructions" },
+		{ PERF_COUNT_HW_INSTRUCTIONS, "inst_retired" },
+		{ PERF_COUNT_HW_BRANCH_INSTRUCTIONS, "branch-instructions" },
+		{ PERF_COUNT_HW_BRANCH_INSTRUCTIONS, "br_retired" },
+	};
+	const struct perf_event_attr generic = attr_of(PERF_TYPE_HARDWARE, config);
+	struct perf_event_attr named;
+	char pmu[64];
+
+	if (opens(generic) || pm_pmu_core(pmu, sizeof(pmu)) < 0)
+		return generic;
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+		if (names[i].config == config && !place_event(pmu, names[i].name, &named) &&
+		    opens(named))
+			return named;
+	return generic;
+}
+
 /* Without privileges only events without the kernel may be opened; some PMUs count it always. */
 static void must_leave_out_kernel(struct perf_event_attr attr, int error)
 {
@@ -79,19 +146,19 @@ static void must_leave_out_kernel(struct perf_event_attr attr, int error)
 /* Instructions, or cycles where there are none. Ends the test where neither can be had. */
 static int open_plain_counter(void)
 {
-	struct perf_event_attr attr = attr_of(PERF_TYPE_HARDWARE, PERF_COUNT_HW_INSTRUCTIONS);
+	static const uint64_t configs[] = { PERF_COUNT_HW_INSTRUCTIONS, PERF_COUNT_HW_CPU_CYCLES };
+	struct perf_event_attr attr;
 	int fd;
 
-	attr.disabled = 0;
-	attr.read_format = FORMAT;
 	require(REQUIRE_PERF | REQUIRE_CPU_PMU);
-	fd = pm_open(&attr, 0, -1, -1, 0);
-	if (fd >= 0)
-		return fd;
-	attr.config = PERF_COUNT_HW_CPU_CYCLES;
-	fd = pm_open(&attr, 0, -1, -1, 0);
-	if (fd >= 0)
-		return fd;
+	for (size_t i = 0; i < 2; i++) {
+		attr = attr_core(configs[i]);
+		attr.disabled = 0;
+		attr.read_format = FORMAT;
+		fd = pm_open(&attr, 0, -1, -1, 0);
+		if (fd >= 0)
+			return fd;
+	}
 	must_leave_out_kernel(attr, fd);
 	return must_open(&attr, 0, -1, -1, 0);
 }
@@ -122,7 +189,7 @@ static noreturn void say_no_counter(void)
 static struct kinds find_kind(int fd)
 {
 	struct kinds kinds = { .count = 0 };
-	int cpu;
+	int cpu, listed = 0;
 
 	pm_pmu_each(look_at, &kinds);
 	if (!kinds.count) {	/* no PMU lists its CPUs: it runs anywhere or nowhere */
@@ -133,11 +200,14 @@ static struct kinds find_kind(int fd)
 	for (unsigned int nth = 0; (cpu = move_to_nth_cpu(nth)) >= 0; nth++) {
 		kinds = (struct kinds){ .cpu = cpu };
 		pm_pmu_each(look_at, &kinds);
+		listed += kinds.cpus[0] != '\0';
 		if (!kinds.cpus[0] || !gets_time(fd))
 			continue;
 		move_to_cpus(is_listed, &kinds);
 		return kinds;
 	}
+	if (!listed)
+		say_absent("a hardware PMU for a CPU that this thread may use");
 	say_no_counter();
 }
 

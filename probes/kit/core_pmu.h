@@ -11,6 +11,14 @@
 #include "../../lib/pm_sys.h"
 
 /*
+ * An attr, as attr_of() makes it, for what a generic hardware event counts: PERF_COUNT_HW_..., or
+ * where the core's PMU has no such event that of the same name in its folder events/.
+ */
+struct perf_event_attr attr_core(uint64_t config);
+/* Put the event of that name in a PMU's folder events/ into an attr. Returns 0 or -errno. */
+int place_event(const char *pmu, const char *name, struct perf_event_attr *attr);
+
+/*
  * Hardware events count here: a plain one opens, and this thread stays on CPUs where it gets a
  * counter. Ends the test where it cannot be had; as unknown where it opens and gets no counter,
  * because others may hold them all.

@@ -172,6 +172,32 @@ static void explain_open(int error, const struct perf_event_attr *attr, pid_t pi
 	explain(&refused, ret);
 }
 
+static bool is_of_pmu(const struct perf_event_attr *attr)
+{
+	return attr->type == PERF_TYPE_HARDWARE || attr->type == PERF_TYPE_HW_CACHE ||
+	       attr->type == PERF_TYPE_RAW || attr->type >= PERF_TYPE_MAX;
+}
+
+/* A PMU that counts, and whose driver refuses to sample: EINVAL is its word for the period. */
+static bool only_counts(int error, const struct perf_event_attr *attr, pid_t pid, int cpu)
+{
+	struct perf_event_attr plain;
+	int counting, sampling;
+
+	if (error != EINVAL || !attr || !is_of_pmu(attr) || !attr->sample_period)
+		return false;
+	plain = (struct perf_event_attr){
+		.type = attr->type, .config = attr->config, .size = attr->size, .disabled = 1,
+		.exclude_kernel = attr->exclude_kernel, .exclude_hv = attr->exclude_hv,
+	};
+	counting = pm_open(&plain, pid, cpu, -1, 0);
+	plain.sample_period = 1 << 20;
+	sampling = pm_open(&plain, pid, cpu, -1, 0);
+	if (sampling >= 0)
+		close(sampling);
+	return counting >= 0 && !close(counting) && sampling == -EINVAL;
+}
+
 /*
  * What an errno means when the call was not the question. EINVAL never ends as a NO here: a
  * set-up that the kernel refuses tells nothing about what was to be asked.
@@ -179,7 +205,9 @@ static void explain_open(int error, const struct perf_event_attr *attr, pid_t pi
 void classify_setup(int error, const struct perf_event_attr *attr, pid_t pid, int cpu,
 		    struct finding *ret)
 {
-	if (!explain_gate(ret))
+	if (only_counts(error, attr, pid, cpu))
+		finding_set(ret, ABSENT, "a PMU that samples: this one counts alone (EINVAL)");
+	else if (!explain_gate(ret))
 		explain_open(error, attr, pid, cpu, ret);
 }
 
@@ -256,6 +284,20 @@ void classify_asked(int error, const char *what, const struct perf_event_attr *a
 	}
 }
 
+/*
+ * Whether EPERM can only be the driver's own word: no policy refuses an event of a PMU, of the same
+ * kind as one that opened, to who holds every capability, where neither filter nor lockdown is.
+ */
+static bool is_drivers_own(int error, const struct perf_event_attr *attr)
+{
+	const struct pm_env *env = probe_env();
+	const bool free = !env->lockdown[0] || !strcmp(env->lockdown, "none");
+
+	return error == EPERM && env->seccomp_mode == 0 && free && is_of_pmu(attr) &&
+	       !(attr->sample_type & PERF_SAMPLE_REGS_INTR) &&
+	       pm_env_has_cap(env, PM_CAP_PERFMON) && pm_env_has_cap(env, PM_CAP_SYS_ADMIN);
+}
+
 void judge_pair(const struct perf_event_attr *with, const struct perf_event_attr *without,
 		pid_t pid, int cpu, const char *what, struct finding *ret)
 {
@@ -266,6 +308,9 @@ void judge_pair(const struct perf_event_attr *with, const struct perf_event_attr
 		finding_set(ret, YES, "%s", "");
 	else if (control < 0)
 		classify_setup(-control, without, pid, cpu, ret);
+	else if (is_drivers_own(-asked, with))
+		finding_set(ret, NO, "EPERM with %s, ok without, and every capability is held",
+			    what);
 	else
 		classify_asked(-asked, what, with, pid, cpu, ret);
 	if (asked >= 0)

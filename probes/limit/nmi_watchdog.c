@@ -17,7 +17,7 @@ PROBE(TITLE("a counter beside the NMI watchdog")
 
 TEST(pinned_runs)
 {
-	struct perf_event_attr attr = attr_of(PERF_TYPE_HARDWARE, PERF_COUNT_HW_INSTRUCTIONS);
+	struct perf_event_attr attr = attr_core(PERF_COUNT_HW_INSTRUCTIONS);
 	struct pm_counts counts = { .nr = 0 };
 	int64_t watchdog = 0;
 	int fd;

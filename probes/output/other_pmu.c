@@ -61,12 +61,12 @@ TEST(breakpoint_to_software)
 
 TEST(hardware_to_software)
 {
-	struct perf_event_attr attr = attr_of(PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES);
+	struct perf_event_attr attr = attr_core(PERF_COUNT_HW_CPU_CYCLES);
 	struct sampler target;
 
 	must_have_counters();
 	target = software_target();
-	attr.sample_period = 20011;
+	attr.sample_period = 20032;
 	open_into(attr, target.fd);
 	for (int round = 0; round < 50; round++) {
 		spin_ns(5000000);

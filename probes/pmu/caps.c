@@ -17,7 +17,7 @@ PROBE(TITLE("capabilities of the core's PMU in sysfs")
 
 static int try_level(unsigned int level)
 {
-	struct perf_event_attr attr = attr_of(PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES);
+	struct perf_event_attr attr = attr_core(PERF_COUNT_HW_CPU_CYCLES);
 
 	attr.sample_period = 1000000;
 	attr.precise_ip = level;
@@ -39,6 +39,8 @@ TEST(max_precise)
 		say_unknown("%s: %s", path, error ? pm_errno_name(error) : "no level");
 	fact_int("max_precise_level", level);
 	error = try_level(0);
+	if (error == -EOPNOTSUPP || error == -EINVAL)
+		say_absent("a PMU that samples (%s)", pm_errno_name(error));
 	if (error)
 		say_unknown("sampling cycles: %s", pm_errno_name(error));
 	error = try_level(level);

@@ -19,7 +19,7 @@ PROBE(TITLE("poll of a pinned event in error")
 
 TEST(reports_error)
 {
-	struct perf_event_attr attr = attr_of(PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES);
+	struct perf_event_attr attr = attr_core(PERF_COUNT_HW_CPU_CYCLES);
 	struct sampler samplers[MOST];
 	int revents, failed = -1;
 

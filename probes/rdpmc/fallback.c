@@ -26,7 +26,7 @@ static uint32_t index_of(const struct sampler *sampler)
 
 static struct perf_event_attr attr_cycles(void)
 {
-	struct perf_event_attr attr = attr_of(PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES);
+	struct perf_event_attr attr = attr_core(PERF_COUNT_HW_CPU_CYCLES);
 
 #ifdef __aarch64__
 	attr.config1 = 2;	/* to be read from user space; without it there is no index */

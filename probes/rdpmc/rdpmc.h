@@ -10,7 +10,7 @@
 
 static inline struct perf_event_attr attr_user_counter(uint64_t config)
 {
-	struct perf_event_attr attr = attr_of(PERF_TYPE_HARDWARE, config);
+	struct perf_event_attr attr = attr_core(config);
 
 #ifdef __aarch64__
 	attr.config1 = 2;	/* for user space; 64 bits (1) not every CPU has */

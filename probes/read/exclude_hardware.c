@@ -28,7 +28,7 @@ FIXTURE(exclude)
 FIXTURE_SETUP(exclude)
 {
 	must_have_counters();
-	self->plain = attr_of(PERF_TYPE_HARDWARE, PERF_COUNT_HW_INSTRUCTIONS);
+	self->plain = attr_core(PERF_COUNT_HW_INSTRUCTIONS);
 	self->plain.disabled = 0;
 	self->plain.read_format = FORMAT;
 	self->plain.exclude_hv = 0;

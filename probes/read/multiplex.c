@@ -20,7 +20,7 @@ PROBE(TITLE("more events than counters")
       FACT(least_share, int, "%", "smallest part of its enabled time that an event ran"))
 
 #define MOST 32
-#define TRIES 4		/* windows in which an event did not run */
+#define TRIES 4		/* windows in which an event did not run, or a timer was late */
 #define FORMAT (PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING)
 
 FIXTURE(multiplex)
@@ -33,7 +33,7 @@ FIXTURE(multiplex)
 /* Opens `count` events, keeps busy, reads them. */
 static int run(int count, uint64_t ns, struct pm_counts *counts)
 {
-	struct perf_event_attr attr = attr_of(PERF_TYPE_HARDWARE, PERF_COUNT_HW_INSTRUCTIONS);
+	struct perf_event_attr attr = attr_core(PERF_COUNT_HW_INSTRUCTIONS);
 	int fds[MOST], error = 0;
 
 	attr.read_format = FORMAT;
@@ -79,7 +79,7 @@ static int run_all(FIXTURE_DATA(multiplex) * self)
 		restart_timer(&timer);
 		error = run(self->count, 60000000, self->counts);
 		self->late = is_late(&timer);
-		if (!count_idle(self))
+		if (!count_idle(self) && !self->late)
 			break;
 	}
 	return error;
@@ -87,7 +87,7 @@ static int run_all(FIXTURE_DATA(multiplex) * self)
 
 FIXTURE_SETUP(multiplex)
 {
-	struct perf_event_attr attr = attr_of(PERF_TYPE_HARDWARE, PERF_COUNT_HW_INSTRUCTIONS);
+	struct perf_event_attr attr = attr_core(PERF_COUNT_HW_INSTRUCTIONS);
 	int error = 0, free = 0;
 
 	must_have_counters();
@@ -162,6 +162,9 @@ TEST_F(multiplex, scaling)
 		low = !i || rate < low ? rate : low;
 		high = rate > high ? rate : high;
 	}
+	if (high > low * 1.25 && self->late)
+		say_unknown("instructions a ns: lowest %.3f, highest %.3f, and a timer's "
+			    "interrupts were late as well", low, high);
 	if (high > low * 1.25)
 		say_broken("instructions a ns: lowest %.3f, highest %.3f", low, high);
 }

@@ -25,7 +25,7 @@ FIXTURE(pinned)
 
 FIXTURE_SETUP(pinned)
 {
-	struct perf_event_attr attr = attr_of(PERF_TYPE_HARDWARE, PERF_COUNT_HW_INSTRUCTIONS);
+	struct perf_event_attr attr = attr_core(PERF_COUNT_HW_INSTRUCTIONS);
 	uint64_t value;
 
 	must_have_counters();

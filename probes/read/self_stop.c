@@ -44,7 +44,7 @@ TEST(faults)
 
 TEST(instructions)
 {
-	const struct perf_event_attr attr = attr_of(PERF_TYPE_HARDWARE, PERF_COUNT_HW_INSTRUCTIONS);
+	const struct perf_event_attr attr = attr_core(PERF_COUNT_HW_INSTRUCTIONS);
 	uint64_t empty, least = UINT64_MAX, most = 0, loop;
 	int fd;
 

@@ -14,7 +14,7 @@ PROBE(TITLE("samples marked as exact")
 
 TEST(exact_ip)
 {
-	struct perf_event_attr attr = attr_of(PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES);
+	struct perf_event_attr attr = attr_core(PERF_COUNT_HW_CPU_CYCLES);
 	struct perf_event_attr without;
 	struct pm_record record;
 	struct sampler sampler;

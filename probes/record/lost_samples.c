@@ -25,11 +25,11 @@ struct tally {
 
 static struct perf_event_attr must_have_precise(void)
 {
-	struct perf_event_attr attr = attr_of(PERF_TYPE_HARDWARE, PERF_COUNT_HW_INSTRUCTIONS);
+	struct perf_event_attr attr = attr_core(PERF_COUNT_HW_INSTRUCTIONS);
 	struct perf_event_attr with;
 	struct finding finding;
 
-	attr.sample_period = 20000;
+	attr.sample_period = 20032;
 	attr.sample_type = PERF_SAMPLE_IP | PERF_SAMPLE_TID;
 	with = attr;
 	with.precise_ip = 2;
@@ -62,7 +62,7 @@ TEST(told)
 	attr = must_have_precise();
 	for (int i = 0; i < EVENTS; i++)
 		samplers[i] = must_run_sampler(&attr, 0, -1, 16);
-	for (int round = 0; round < 50; round++) {
+	for (const uint64_t end = now_ns() + 100000000; now_ns() < end;) {
 		spin_ns(2000000);
 		for (int i = 0; i < EVENTS; i++)
 			take(&samplers[i], &tally);

@@ -44,7 +44,7 @@ FIXTURE_VARIANT_ADD(ring, nmi)
 {
 	.type = PERF_TYPE_HARDWARE,
 	.config = PERF_COUNT_HW_CPU_CYCLES,
-	.period = 20011,
+	.period = 20032,
 };
 
 FIXTURE_SETUP(ring)
@@ -55,7 +55,8 @@ FIXTURE_SETUP(ring)
 	require(REQUIRE_PERF);
 	if (variant->type == PERF_TYPE_HARDWARE)
 		must_have_counters();
-	fast = attr_of(variant->type, variant->config);
+	fast = variant->type == PERF_TYPE_HARDWARE ? attr_core(variant->config) :
+		attr_of(variant->type, variant->config);
 	fast.sample_period = variant->period;
 	fast.sample_type = sample_type;
 	fast.read_format = attr.read_format = PERF_FORMAT_ID;

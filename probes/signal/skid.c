@@ -14,13 +14,13 @@ PROBE(TITLE("samples of user code taken in the kernel")
 
 TEST(system_calls_are_sampled)
 {
-	struct perf_event_attr attr = attr_of(PERF_TYPE_HARDWARE, PERF_COUNT_HW_INSTRUCTIONS);
+	struct perf_event_attr attr = attr_core(PERF_COUNT_HW_INSTRUCTIONS);
 	const uint64_t end = now_ns() + 1000000000;
 	int samples = 0;
 	struct sampler sampler;
 
 	must_have_counters();
-	attr.sample_period = 1009;
+	attr.sample_period = 1024;
 	attr.sample_type = PERF_SAMPLE_IP;
 	sampler = must_sampler(&attr, 0, -1, 16);
 	must_ioctl(sampler.fd, PERF_EVENT_IOC_ENABLE, 0);
@@ -32,10 +32,10 @@ TEST(system_calls_are_sampled)
 	if (samples >= 20)
 		return;
 	must_have_run();
-	if (must_count(sampler.fd) < 100 * 1009)
+	if (must_count(sampler.fd) < 100 * 1024)
 		say_unknown("samples=%d, but only %" PRIu64 " instructions were counted in 1 s",
 			    samples, must_count(sampler.fd));
-	say_broken("samples=%d of %" PRIu64 " instructions around system calls, one in 1009",
+	say_broken("samples=%d of %" PRIu64 " instructions around system calls, one in 1024",
 		   samples, must_count(sampler.fd));
 }
 
