@@ -11,6 +11,7 @@
 
 #include "attrs.h"
 #include "finding.h"
+#include "internal.h"
 
 /* Work that an event leaves out, as far as its PMU lets it. */
 struct left_out {
@@ -69,6 +70,9 @@ struct perf_event_attr attr_of(uint32_t type, uint64_t config)
 
 struct perf_event_attr attr_software(uint64_t config)
 {
+	if (config == PERF_COUNT_SW_PAGE_FAULTS || config == PERF_COUNT_SW_PAGE_FAULTS_MIN ||
+	    config == PERF_COUNT_SW_PAGE_FAULTS_MAJ)
+		expect_faults();
 	return attr_of(PERF_TYPE_SOFTWARE, config);
 }
 

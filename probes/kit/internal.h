@@ -23,9 +23,12 @@ bool probe_allowed(const char *declaration, size_t size, struct finding *ret);
 /* Print the declaration, a line a key. */
 void probe_describe(const char *declaration, size_t size);
 
+/* This test has an event of page faults. */
+void expect_faults(void);
 /*
  * How many page faults came that nobody had caused: in cause_faults() so far, or else while this
- * thread looks at its own code for 50 ms. Where there are any, counts of page faults prove nothing.
+ * thread looks at its own code for 50 ms. Where there are any, counts of page faults prove nothing;
+ * 0 in a test that has no event of them.
  */
 unsigned int uncaused_faults(void);
 
