@@ -8,6 +8,7 @@
 #include "probe.h"
 #include "breakpoint.h"
 #include "call.h"
+#include "finding.h"
 
 PROBE(TITLE("samples of breakpoints")
       SINCE("2.6.33")
@@ -62,17 +63,34 @@ TEST(every_third_hit)
 	expect_samples_of(3, 7);
 }
 
+static void expect_address(struct sampler *sampler, const volatile void *want)
+{
+	struct pm_record record;
+
+	if (!find_record(sampler, PERF_RECORD_SAMPLE, &record))
+		say_broken("no sample for a write");
+	if (record.sample.addr != (uintptr_t)want)
+		say_broken("addr=want%+" PRId64, (int64_t)(record.sample.addr - (uintptr_t)want));
+}
+
+/* Of one byte, too, where the machine can watch one. */
 TEST(address)
 {
 	struct sampler sampler = watch_writes(1);
-	struct pm_record record;
+	volatile char *byte = (volatile char *)&cell + 3;
+	struct perf_event_attr attr = attr_access(HW_BREAKPOINT_W, byte, 1);
 
 	cell = 1;
-	if (!find_record(&sampler, PERF_RECORD_SAMPLE, &record))
-		say_broken("no sample for a write");
-	if (record.sample.addr != (uintptr_t)&cell)
-		say_broken("addr=cell%+" PRId64 " want=cell",
-			   (int64_t)(record.sample.addr - (uintptr_t)&cell));
+	expect_address(&sampler, &cell);
+	pm_ring_close(&sampler.ring);
+	must_close(sampler.fd);
+	attr.sample_period = 1;
+	attr.sample_type = PERF_SAMPLE_ADDR;
+	if (try_open(&attr))
+		return;
+	sampler = must_run_sampler(&attr, 0, -1, 1);
+	*byte = 1;
+	expect_address(&sampler, byte);
 }
 
 TEST(instruction)

@@ -23,6 +23,41 @@ static struct perf_event_attr timed(void)
 	return attr;
 }
 
+#define WINDOWS 20
+
+/*
+ * While the task runs and is not switched away the times go as the clock does. Two parts in a
+ * hundred, for the scheduler's clock may be calibrated otherwise; one of whole milliseconds ticks.
+ * A tick that comes late may hold it, but not in each window.
+ */
+static void expect_clocks_pace(int fd)
+{
+	int short_ones = 0;
+
+	for (int tries = 0; tries < WINDOWS; tries++) {
+		const uint64_t switches = count_switches();
+		const struct pm_counts first = must_counts(fd, FORMAT);
+		const uint64_t start = now_ns();
+		struct pm_counts last;
+		uint64_t wall, passed;
+
+		spin_ns(2000000);
+		wall = now_ns() - start;
+		last = must_counts(fd, FORMAT);
+		passed = last.time_enabled - first.time_enabled;
+		if (count_switches() != switches)
+			continue;
+		if (!(first.time_enabled % 1000000 || last.time_enabled % 1000000))
+			return;
+		if (passed >= wall - wall / 50)
+			return;
+		short_ones++;
+	}
+	if (short_ones >= 10)
+		say_broken("time_enabled went on by less than the clock in %d of %d windows",
+			   short_ones, WINDOWS);
+}
+
 TEST(equal)
 {
 	const struct perf_event_attr attr = timed();
@@ -33,6 +68,7 @@ TEST(equal)
 	if (!counts.time_enabled || counts.time_enabled != counts.time_running)
 		say_broken("enabled=%" PRIu64 " running=%" PRIu64, counts.time_enabled,
 			   counts.time_running);
+	expect_clocks_pace(fd);
 }
 
 TEST(wall_while_running)

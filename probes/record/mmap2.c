@@ -76,6 +76,8 @@ static void expect_place(const struct pm_record *record, uint64_t page)
 	if (record->mmap.len != page || record->mmap.pgoff != page)
 		say_broken("len=%#" PRIx64 " pgoff=%#" PRIx64 " want=%#" PRIx64, record->mmap.len,
 			   record->mmap.pgoff, page);
+	if ((record->misc & PERF_RECORD_MISC_CPUMODE_MASK) != PERF_RECORD_MISC_USER)
+		say_broken("misc=%#x is not of user mode", record->misc);
 	if (record->misc & PERF_RECORD_MISC_MMAP_DATA)
 		say_broken("misc=%#x says data of an executable mapping", record->misc);
 }
@@ -105,18 +107,28 @@ TEST(file)
 		say_broken("filename=%.200s want=%.200s", record.mmap.filename, want.name);
 }
 
+/* A mapping of data as well, which an event gets by mmap_data. */
 TEST(protection)
 {
-	struct sampler sampler = watch_maps();
-	static const int kinds[] = { MAP_PRIVATE, MAP_SHARED };
+	struct sampler sampler = watch_maps(), both;
+	static const struct { int kind, prot; } mappings[] = {
+		{ MAP_PRIVATE, PROT_READ | PROT_EXEC }, { MAP_SHARED, PROT_READ | PROT_EXEC },
+		{ MAP_PRIVATE, PROT_READ }, { MAP_SHARED, PROT_READ },
+	};
+	struct perf_event_attr attr = attr_sideband();
 	struct pm_record record;
 
-	for (unsigned int i = 0; i < 2; i++) {
-		must_find(&sampler, map_program(kinds[i], PROT_READ | PROT_EXEC), &record);
-		if (record.mmap.prot != (PROT_READ | PROT_EXEC) ||
-		    (record.mmap.flags & MAP_TYPE) != (uint32_t)kinds[i])
+	attr.mmap = attr.mmap2 = attr.mmap_data = 1;
+	both = must_run_sampler(&attr, 0, -1, 8);
+	for (unsigned int i = 0; i < 4; i++) {
+		const int kind = mappings[i].kind, prot = mappings[i].prot;
+		void *area = map_program(kind, prot);
+
+		must_find(prot & PROT_EXEC ? &sampler : &both, area, &record);
+		if (record.mmap.prot != (uint32_t)prot ||
+		    (record.mmap.flags & MAP_TYPE) != (uint32_t)kind)
 			say_broken("prot=%#x flags=%#x want=%#x,%#x", record.mmap.prot,
-				   record.mmap.flags, PROT_READ | PROT_EXEC, kinds[i]);
+				   record.mmap.flags, prot, kind);
 	}
 }
 

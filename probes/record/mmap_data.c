@@ -62,7 +62,7 @@ TEST(data_alone)
 			   found & 1);
 }
 
-/* Whether MMAP2 marks a mapping of data; true where there is no MMAP2. */
+/* Whether MMAP2 marks a mapping of data, which is not executable; true where there is no MMAP2. */
 static bool marked_by_mmap2(void)
 {
 	struct perf_event_attr attr = attr_sideband();
@@ -81,7 +81,8 @@ static bool marked_by_mmap2(void)
 	data = map_program(MAP_PRIVATE, PROT_READ);
 	while (find_record(&sampler, PERF_RECORD_MMAP2, &record))
 		if (record.mmap.addr == (uintptr_t)data)
-			marked = record.misc & PERF_RECORD_MISC_MMAP_DATA;
+			marked = record.misc & PERF_RECORD_MISC_MMAP_DATA &&
+				 record.mmap.prot == PROT_READ;
 	return marked;
 }
 
@@ -109,6 +110,8 @@ TEST(data)
 
 	if (record.mmap.pid != (uint32_t)getpid() || record.mmap.tid != (uint32_t)pm_gettid())
 		say_broken("pid=%u tid=%u want=%d", record.mmap.pid, record.mmap.tid, getpid());
+	if ((record.misc & PERF_RECORD_MISC_CPUMODE_MASK) != PERF_RECORD_MISC_USER)
+		say_broken("misc=%#x is not of user mode", record.misc);
 	if (record.mmap.len != page || record.mmap.pgoff != page)
 		say_broken("len=%#" PRIx64 " pgoff=%#" PRIx64 " want=%#zx", record.mmap.len,
 			   record.mmap.pgoff, page);
@@ -125,7 +128,7 @@ TEST(data_marked)
 	       PERF_RECORD_MISC_MMAP_DATA;
 	fact_bool("data_misc", data);
 	if (data && !marked_by_mmap2())
-		say_broken("MMAP marks a mapping of data, MMAP2 does not");
+		say_broken("MMAP marks a mapping of data, MMAP2 does not, or calls it executable");
 	if (code)
 		say_broken("a mapping of code is marked MISC_MMAP_DATA");
 	if (!data)

@@ -36,10 +36,11 @@ struct turns {
 	bool away, out, in;
 };
 
-/* Whether there was a switch from us to the child, and one back: in turns, from the first. */
-static bool saw_both(struct sampler *sampler, uint32_t child, struct turns *turns)
+/* Whether there was a switch from us to the worker, and one back: in turns, from the first. */
+static bool saw_both(struct sampler *sampler, const struct worker *worker, struct turns *turns)
 {
-	const uint32_t self = pm_gettid(), process = getpid();
+	const uint32_t self = pm_gettid(), process = getpid(), tid = worker->tid;
+	const uint32_t pid = worker->kind == WORKER_THREAD ? process : tid;
 	struct pm_record record;
 
 	while (find_record(sampler, 0, &record)) {
@@ -49,14 +50,14 @@ static bool saw_both(struct sampler *sampler, uint32_t child, struct turns *turn
 			say_unknown("records were lost: others switch too often on this CPU");
 		if (record.type != PERF_RECORD_SWITCH_CPU_WIDE || record.sid.tid != self)
 			continue;
-		if (other != child) {		/* somebody else came in between */
+		if (other != tid) {		/* somebody else came in between */
 			expect_turn(record.misc, &turns->away);
 			continue;
 		}
-		if (record.sid.pid != process || record.switch_cpu_wide.next_prev_pid != child)
+		if (record.sid.pid != process || record.switch_cpu_wide.next_prev_pid != pid)
 			say_broken("pid=%u want=%u, pid of the other task=%u want=%u",
 				   record.sid.pid, process,
-				   record.switch_cpu_wide.next_prev_pid, child);
+				   record.switch_cpu_wide.next_prev_pid, pid);
 		expect_turn(record.misc, &turns->away);
 		turns->out |= turns->away;
 		turns->in |= !turns->away;
@@ -64,13 +65,29 @@ static bool saw_both(struct sampler *sampler, uint32_t child, struct turns *turn
 	return turns->out && turns->in;
 }
 
+/* On a busy CPU others run in between, most of the time. */
+static void expect_both(struct sampler *sampler, enum worker_kind kind, int cpu)
+{
+	struct turns turns = { false };
+	struct worker worker;
+
+	must_start_worker(&worker, kind);
+	ASSERT_EQ(cpu, worker_do(&worker, move_to_first, NULL));
+	count_records(&sampler->ring, 0);
+	for (int round = 0; round < ROUNDS; round++) {
+		ASSERT_EQ(0, worker_faults(&worker, 1));
+		if (saw_both(sampler, &worker, &turns))
+			return;
+	}
+	say_broken("%d turns on CPU %d, and no pair of records names both tasks", ROUNDS, cpu);
+}
+
+/* A child, and a thread: pid and tid of a child are the same. */
 TEST(cpu_wide)
 {
 	struct perf_event_attr attr = attr_sideband(), without;
 	const int cpu = move_to_nth_cpu(0);
-	struct worker worker;
 	struct sampler sampler;
-	struct turns turns = { false };
 
 	ASSERT_LE(0, cpu);
 	attr.sample_id_all = 1;
@@ -78,15 +95,8 @@ TEST(cpu_wide)
 	without = attr;
 	attr.context_switch = 1;
 	sampler = ask_run_sampler(&attr, &without, -1, cpu, 32, "context_switch");
-	must_start_worker(&worker, WORKER_CHILD);
-	ASSERT_EQ(cpu, worker_do(&worker, move_to_first, NULL));
-	/* On a busy CPU others run in between, most of the time. */
-	for (int round = 0; round < ROUNDS; round++) {
-		ASSERT_EQ(0, worker_faults(&worker, 1));
-		if (saw_both(&sampler, worker.tid, &turns))
-			return;
-	}
-	say_broken("%d turns on CPU %d, and no pair of records names both tasks", ROUNDS, cpu);
+	expect_both(&sampler, WORKER_CHILD, cpu);
+	expect_both(&sampler, WORKER_THREAD, cpu);
 }
 
 PROBE_MAIN

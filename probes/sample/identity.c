@@ -5,6 +5,7 @@
  * is asked for alone, where it is the first word, and together with the other eight.
  */
 #include "probe.h"
+#include "pages.h"
 
 PROBE(TITLE("fields that say when and where a sample was taken")
       SINCE("2.6.31")
@@ -38,9 +39,11 @@ static const uint64_t order[] = {
 static const unsigned int place[] = { 0, 1, 2, 3, 4, 5, 7, 6, 8 };
 #define FIELDS (sizeof(order) / sizeof(*order))
 
+#define ODD 43		/* a byte whose address is a multiple of nothing */
+
 static __attribute__((noinline)) void touch(volatile char *page)
 {
-	page[40] = 1;
+	page[ODD] = 1;
 }
 
 struct truth {
@@ -128,7 +131,7 @@ static void sample_words(FIXTURE_DATA(field) * self, uint64_t *ret, unsigned int
 	char *area = mmap(NULL, page, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 
 	ASSERT_NE(MAP_FAILED, (void *)area);
-	self->truth.address = (uintptr_t)area + 40;
+	self->truth.address = (uintptr_t)area + ODD;
 	must_ioctl(self->sampler.fd, PERF_EVENT_IOC_ENABLE, 0);
 	touch(area);
 	must_ioctl(self->sampler.fd, PERF_EVENT_IOC_DISABLE, 0);
@@ -137,6 +140,21 @@ static void sample_words(FIXTURE_DATA(field) * self, uint64_t *ret, unsigned int
 	if (header->size != sizeof(*header) + 8 * count)
 		say_broken("size=%u want=%zu", header->size, sizeof(*header) + 8 * count);
 	memcpy(ret, header + 1, 8 * count);
+}
+
+/* What the record is decoded to, too: of an address every bit counts. */
+static void expect_decoded_address(FIXTURE_DATA(field) * self)
+{
+	struct pm_record record;
+	char *page = fresh_page();
+
+	must_ioctl(self->sampler.fd, PERF_EVENT_IOC_ENABLE, 0);
+	touch(page);
+	must_ioctl(self->sampler.fd, PERF_EVENT_IOC_DISABLE, 0);
+	if (!find_record(&self->sampler, PERF_RECORD_SAMPLE, &record))
+		say_broken("no sample of one page fault");
+	if (record.sample.addr != (uintptr_t)page + ODD)
+		say_broken("addr=%#" PRIx64 " want=%p", record.sample.addr, page + ODD);
 }
 
 TEST_F(field, alone)
@@ -151,6 +169,8 @@ TEST_F(field, alone)
 				   word, self->truth.address, self->truth.id, self->truth.cpu);
 		self->truth.time_before = word;
 	}
+	if (order[variant->index] == PERF_SAMPLE_ADDR)
+		expect_decoded_address(self);
 }
 
 TEST_F(field, among)

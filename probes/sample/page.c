@@ -182,7 +182,12 @@ TEST(huge_data_page)
 	char *area = must_get_huge(&size);
 	struct pm_sample sample = sample_write(area + 64, PERF_SAMPLE_DATA_PAGE_SIZE |
 					       PERF_SAMPLE_CODE_PAGE_SIZE, "DATA_PAGE_SIZE");
+	const struct pm_sample alone =
+		sample_write(area + 128, PERF_SAMPLE_DATA_PAGE_SIZE, "DATA_PAGE_SIZE");
 
+	if (alone.data_page_size != size)
+		say_broken("data_page_size=%" PRIu64 " want=%zu, alone", alone.data_page_size,
+			   size);
 	if (sample.data_page_size != size || sample.code_page_size == size)
 		say_broken("data_page_size=%" PRIu64 " want=%zu, code_page_size=%" PRIu64,
 			   sample.data_page_size, size, sample.code_page_size);

@@ -72,7 +72,9 @@ TEST(times)
 	int seen = 0;
 
 	must_ioctl(sampler.fd, PERF_EVENT_IOC_ENABLE, 0);
-	before = spin_until_timed(sampler.fd, NULL);
+	spin_until_timed(sampler.fd, NULL);
+	spin_ns(40000000);	/* a hundredth of it is more than lies between the two readings */
+	before = must_counts(sampler.fd, TIMES);
 	count_records(&sampler.ring, 0);
 	fault(sampler.fd, 5);
 	after = must_counts(sampler.fd, TIMES);

@@ -7,6 +7,7 @@
  * pointer is close by.
  */
 #include "probe.h"
+#include "finding.h"
 #include "pages.h"
 #include "one_fault.h"
 #include "register_numbers.h"
@@ -108,6 +109,23 @@ TEST(user_abi)
 		say_broken("abi=%" PRIu64 " want=%" PRIu64, sample.regs_user_abi, own_abi());
 }
 
+/* A fault in user mode interrupts the user's registers: both are the same in one sample. */
+static void expect_same(struct perf_event_attr attr)
+{
+	struct sampler sampler;
+	struct pm_sample sample;
+
+	attr.sample_type |= PERF_SAMPLE_REGS_USER;
+	attr.sample_regs_user = attr.sample_regs_intr;
+	if (try_open(&attr))
+		return;
+	sampler = must_sampler(&attr, 0, -1, 4);
+	sample = sample_touch(&sampler).sample;
+	if (sample.regs_user_nr != sample.regs_intr_nr ||
+	    memcmp(sample.regs_intr, sample.regs_user, 8 * sample.regs_intr_nr))
+		say_broken("REGS_INTR and REGS_USER of one fault differ");
+}
+
 TEST(interrupted)
 {
 	struct perf_event_attr attr = attr_touch(PERF_SAMPLE_REGS_INTR), without = attr_touch(0);
@@ -121,6 +139,7 @@ TEST(interrupted)
 		say_broken("abi=%" PRIu64 " want=%" PRIu64, touched.sample.regs_intr_abi,
 			   own_abi());
 	expect_true(touched.sample.regs_intr, touched.sample.regs_intr_nr, &touched);
+	expect_same(attr);
 }
 
 PROBE_MAIN

@@ -16,7 +16,7 @@ PROBE(TITLE("user stack in samples")
       POINT(largest,
 	    "STACK_USER of 65528 bytes, the most, is accepted, and a sample comes"))
 
-#define PATTERN 256
+#define PATTERN 3072		/* the middle of a copy of 4096 bytes as well */
 #define LARGEST 65528
 
 static struct sampler ask_stack(uint32_t size, size_t pages)
@@ -89,12 +89,15 @@ static __attribute__((noinline)) void fault_beside_pattern(void)
 		window[i] = pattern[(int)i - 1024];
 }
 
+/* Once before, so that what lies below on the stack is there, and the code that it calls. */
 TEST(begins_at_sp)
 {
-	struct sampler sampler = ask_stack(4096, 8);
-	struct pm_record record;
 	const unsigned char *copy, *found;
+	struct pm_record record;
+	struct sampler sampler;
 
+	fault_beside_pattern();
+	sampler = ask_stack(4096, 8);
 	fault_beside_pattern();
 	if (!find_record(&sampler, PERF_RECORD_SAMPLE, &record))
 		say_broken("no sample of a page fault");
@@ -173,12 +176,15 @@ static void expect_end(const struct pm_sample *sample, const unsigned char *patt
 		say_broken("the end of the copy is not the end of the stack");
 }
 
+/* The ring holds one such sample and no second: the pages below are the stack's before it. */
 TEST(largest)
 {
-	struct sampler sampler = ask_stack(LARGEST, 32);
+	struct sampler sampler;
 	struct pm_record record;
 
 	want_pattern(57);
+	fault_above_pattern(58);
+	sampler = ask_stack(LARGEST, 32);
 	fault_above_pattern(57);
 	if (!find_record(&sampler, PERF_RECORD_SAMPLE, &record))
 		say_broken("no sample although the ring has room for 128 KiB");

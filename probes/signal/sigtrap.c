@@ -30,7 +30,7 @@ PROBE(TITLE("SIGTRAP on samples")
       FACT(software_flags, int, "-", "si_perf_flags of an unblocked page fault SIGTRAP"))
 
 #define TRAP_PERF_CODE 6
-#define SIG_DATA 0x12345678ul
+#define SIG_DATA ((unsigned long)0x9abcdef012345678ull)	/* of a word's width */
 #define WORD sizeof(void *)
 #define MANY 100
 

@@ -9,8 +9,8 @@
 #include "breakpoint.h"
 
 #define THREADS 5
-#define FIRST_DATA 0x1001ul
-#define SECOND_DATA 0x2002ul
+#define FIRST_DATA ((unsigned long)0x4004000300021001ull)	/* of a word's width */
+#define SECOND_DATA ((unsigned long)0x5005000600072002ull)
 #define WORD sizeof(void *)
 #define MANY 100
 

@@ -9,6 +9,8 @@
  * kind tells whether this machine let any timer interrupt the thread at all.
  */
 #include "probe.h"
+#include "finding.h"
+#include "finding.h"
 #include "ticker.h"
 
 PROBE(TITLE("sampling with clock events")
@@ -21,6 +23,7 @@ PROBE(TITLE("sampling with clock events")
       POINT(task.whole_cpu, "task-clock of a CPU samples the task that runs there"))
 
 #define PERIOD UINT64_C(100000)	/* ns */
+#define FREQUENCY 500		/* Hz */
 
 FIXTURE(clock)
 {
@@ -89,6 +92,29 @@ static int must_be_sampled(struct sampler *sampler)
 	return samples;
 }
 
+/* A clock turns a frequency into a period, exactly, and each sample says so. */
+static void expect_frequency(struct perf_event_attr attr)
+{
+	struct sampler sampler;
+	struct pm_record record;
+
+	attr.freq = 1;
+	attr.sample_freq = FREQUENCY;
+	attr.sample_type = PERF_SAMPLE_TID | PERF_SAMPLE_PERIOD;
+	if (try_open(&attr))
+		return;		/* where the kernel allows no more than a few samples a second */
+	sampler = must_run_sampler(&attr, 0, -1, 8);
+	for (int i = 0; i < 100; i++) {
+		spin_periods((void *)50);
+		if (!find_record(&sampler, PERF_RECORD_SAMPLE, &record))
+			continue;
+		if (record.sample.period != 1000000000 / FREQUENCY)
+			say_broken("period=%" PRIu64 " of frequency %d", record.sample.period,
+				   FREQUENCY);
+		return;
+	}
+}
+
 TEST_F(clock, samples)
 {
 	struct sampler sampler = must_sampler(&self->attr, 0, -1, 8);
@@ -100,6 +126,8 @@ TEST_F(clock, samples)
 	wall = now_ns() - wall;
 	if ((uint64_t)samples > wall / PERIOD + 2)
 		say_broken("samples=%d want at most %" PRIu64, samples, wall / PERIOD + 2);
+	must_ioctl(sampler.fd, PERF_EVENT_IOC_DISABLE, 0);
+	expect_frequency(self->attr);
 }
 
 TEST_F(clock, other_thread)

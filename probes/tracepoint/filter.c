@@ -38,11 +38,14 @@ static void want(int fd, const char *filter, uint64_t wanted)
 TEST(equal)
 {
 	want(open_closes(), "fd == 1000003", 1);
+	want(open_closes(), "fd != 1000003", 19);
 }
 
 TEST(range)
 {
 	want(open_closes(), "fd >= 1000003 && fd < 1000008", 5);
+	want(open_closes(), "fd < 1000002 || fd > 1000016", 5);
+	want(open_closes(), "fd == 1000003 || (fd > 1000010 && fd <= 1000014 && fd != 1000012)", 4);
 }
 
 TEST(none)
@@ -60,7 +63,7 @@ TEST(samples)
 	attr.sample_period = 1;
 	attr.sample_type = PERF_SAMPLE_TID;
 	sampler = must_sampler(&attr, 0, -1, 4);
-	must_filter(sampler.fd, "fd >= 1000000 && fd < 1000007");
+	must_filter(sampler.fd, "fd < 1000003 || (fd >= 1000015 && fd != 1000017)");
 	must_ioctl(sampler.fd, PERF_EVENT_IOC_ENABLE, 0);
 	cause_closes(1000000, 20);
 	samples = count_records(&sampler.ring, PERF_RECORD_SAMPLE);

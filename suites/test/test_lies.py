@@ -47,6 +47,20 @@ LIES = [
     ("misc.switch.preempt.clear", "record/preemption", "preempt"),
     ("count.value.more", "record/inherit_stat", "exact"),
     ("exit.ppid.more", "record/exit", "exit_watched"),
+    ("ring.addr_aligned", "sample/identity", "addr.alone"),
+    ("ring.stack_middle", "sample/stack", "content"),
+    ("ring.regs_middle", "sample/registers", "interrupted"),
+    ("ring.mmap_exec", "record/mmap2", "protection"),
+    ("ring.sideband_mode", "record/mmap2", "file"),
+    ("ring.switch_swapped", "record/switch_cpu_wide", "cpu_wide"),
+    ("ring.lost_repeats", "ring/lost", "needs_space"),
+    ("ring.lost_8bit", "ring/lost", "needs_space"),
+    ("ring.data_page_of_code", "sample/page", "huge_data_page"),
+    ("open.freq_twice", "sw/clock_sampling", "cpu.samples"),
+    ("open.sig_data_32", "signal/sigtrap", "software.fields_are_right"),
+    ("ioctl.refresh_three", "signal/refresh", "member"),
+    ("ioctl.filter_or", "tracepoint/filter", "range"),
+    ("ioctl.filter_unequal", "tracepoint/filter", "equal"),
 ]
 
 

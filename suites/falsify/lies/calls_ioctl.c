@@ -36,6 +36,8 @@ static int do_refresh(int fd, unsigned long argument)
 		return __real_ioctl(fd, (int)ENABLE, 0);
 	if (lie(LIE_ioctl_refresh_twice))
 		__real_ioctl(fd, (int)PERF_EVENT_IOC_REFRESH, argument);
+	if (argument > 3 && lie(LIE_ioctl_refresh_three))
+		argument = 3;
 	return __real_ioctl(fd, (int)PERF_EVENT_IOC_REFRESH,
 			    argument + (lie(LIE_ioctl_refresh_more) ? 1 : 0));
 }
@@ -89,6 +91,20 @@ static int do_output(int fd, unsigned long argument)
 	return __real_ioctl(fd, (int)PERF_EVENT_IOC_SET_OUTPUT, argument);
 }
 
+/* A filter with other operators; NULL where it has none of them. */
+static const char *other_operators(const char *asked, const char *from, const char *to)
+{
+	static char text[1024];
+	char *at;
+
+	if (!strstr(asked, from))
+		return NULL;
+	snprintf(text, sizeof(text), "%s", asked);
+	while ((at = strstr(text, from)))
+		memcpy(at, to, strlen(to));
+	return text;
+}
+
 /* Another filter in place of the one that was asked for; NULL where that is kept. */
 static const char *other_filter(const struct event *event, const char *asked)
 {
@@ -102,6 +118,10 @@ static const char *other_filter(const struct event *event, const char *asked)
 		snprintf(text, sizeof(text), "!(%s)", asked);
 		return text;
 	}
+	if (either && lie(LIE_ioctl_filter_or))
+		return other_operators(asked, "||", "&&");
+	if (strstr(asked, "!=") && lie(LIE_ioctl_filter_unequal))
+		return other_operators(asked, "!=", "==");
 	if (!end || !lie(LIE_ioctl_filter_first_term))
 		return NULL;
 	snprintf(text, sizeof(text), "%.*s", (int)(end - asked), asked);

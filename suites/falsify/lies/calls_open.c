@@ -197,6 +197,10 @@ static void change_sampling(struct perf_event_attr *attr)
 					   (attr->branch_sample_type & 7);
 	if (attr->freq && attr->sample_freq >= 10 && lie(LIE_open_freq_tenth))
 		attr->sample_freq /= 10;
+	if (attr->freq && lie(LIE_open_freq_twice))
+		attr->sample_freq *= 2;
+	if (attr->sigtrap && lie(LIE_open_sig_data_32))
+		attr->sig_data = (uint32_t)attr->sig_data;
 	if (attr->watermark && attr->wakeup_watermark > 1 && lie(LIE_open_watermark_half))
 		attr->wakeup_watermark /= 2;
 	if (attr->sample_stack_user > 256 && lie(LIE_open_stack_256))

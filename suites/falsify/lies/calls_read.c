@@ -64,6 +64,10 @@ static uint64_t change_value(struct event *event, int fd, uint64_t value)
 		value = 255;
 	if (lie(LIE_read_cut))
 		value &= 0xffff;
+	if (lie(LIE_read_cut_27))
+		value &= 0x7ffffff;
+	if (lie(LIE_read_cut_32))
+		value &= 0xffffffff;
 	if (lie(LIE_read_first_zero) && !event->reads++)
 		value = 0;
 	if (event->attr.sample_period && lie(LIE_read_lives_on) && has_hung_up(fd))

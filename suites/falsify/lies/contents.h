@@ -9,5 +9,7 @@
 
 /* Makes a decoded record false, by the lie that is told. */
 void lies_in_contents(struct pm_record *record, const struct pm_format *format);
+/* The same, of single values that are nearly right: values.c */
+void lies_in_values(struct pm_record *record, const struct pm_format *format);
 
 #endif

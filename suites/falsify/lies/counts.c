@@ -51,6 +51,10 @@ static void change_times(struct event *event, struct pm_counts *counts)
 		counts->time_enabled -= counts->time_enabled % 1000;
 		counts->time_running -= counts->time_running % 1000;
 	}
+	if (format & (ENABLED | RUNNING) && lie(LIE_read_times_101)) {
+		counts->time_enabled += counts->time_enabled / 100;
+		counts->time_running += counts->time_running / 100;
+	}
 	if (!(format & (ENABLED | RUNNING)) || !lie(LIE_read_times_frozen))
 		return;
 	if (!event->frozen[0] && !event->frozen[1]) {

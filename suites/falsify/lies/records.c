@@ -177,6 +177,7 @@ int __wrap_pm_record_decode(const struct perf_event_header *record, const struct
 	if (ret->type == PERF_RECORD_READ)
 		change_counts(&ret->read.counts, format->read_format);
 	lies_in_contents(ret, format);
+	lies_in_values(ret, format);
 	if (ret->type == PERF_RECORD_SAMPLE)
 		ret->sid = ret->sample.sid;
 	return 0;
