@@ -265,6 +265,7 @@ int __wrap_ioctl(int fd, int request, ...)
 	if (!event)
 		return __real_ioctl(fd, request, argument);
 	result = do_it(event, fd, (unsigned int)request, argument);
+	lies_take_code();
 	lies_in_page(event);
 	if (result == 0 && lie(LIE_ioctl_answers_one))
 		return 1;

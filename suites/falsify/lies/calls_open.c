@@ -363,7 +363,6 @@ static long open_event(struct perf_event_attr *asked, long pid, long cpu, long g
 	if (!plain || asked->size < PERF_ATTR_SIZE_VER0 || asked->size > sizeof(attr))
 		return __real_syscall(SYS_perf_event_open, asked, pid, cpu, group, flags);
 	lies_own_pages();
-	lies_take_code();
 	size = asked->size;
 	memcpy(&attr, asked, size);
 	note_used(&attr);

@@ -90,6 +90,7 @@ int __wrap_poll(struct pollfd *fds, nfds_t count, int timeout)
 {
 	int ready;
 
+	lies_take_code();
 	if (!has_event(fds, count))
 		return __real_poll(fds, count, timeout);
 	if (lie(LIE_poll_always) || lie(LIE_poll_hangs_up) || lie(LIE_poll_error))

@@ -41,7 +41,7 @@ bool lie_is_told(int number);
 /* Take the page faults of lies now, where they are no longer in this process's way. lies.c */
 void lies_own_pages(void);
 
-/* Begin to take the program's code away, if that is the lie. machine.c */
+/* Take the program's code away, if that is the lie. machine.c */
 void lies_take_code(void);
 
 /* Whether an event for branches of Power is refused: calls_ebb.c */
