@@ -49,24 +49,29 @@ def _lines(profiles: dict[str, dict[str, Any]], keys: list[str]) -> Iterator[str
 
 
 def _wishes(top: Path) -> Iterator[str]:
-    """A line for each wish of the doctor: one of four words for each kernel, for a program without privileges."""
+    """A line for each wish of the doctor: for each kernel one of four words, or what is used instead, for a program
+    without privileges."""
     folder = top / answers.FOLDER
     there = answers.names(folder)
     sources = [asked.of_sheet(name, answers.load(name, folder)) for name in ROWS if name in there]
     if not sources or not (top / WISHES).is_file():
         return
     wanted = requirements.read(top / WISHES)
-    found = [requirements.check(wanted, lambda key: each.said(key, wanted.persona, each.level())) for each in sources]
+    found = [requirements.check(wanted, lambda key: each.said(key, wanted.persona, each.level()), each.arch)
+             for each in sources]
     levels = ", ".join(dict.fromkeys(asked.at(each.level()) for each in sources))
     yield f"## What a program can do, as {wanted.persona} at {levels}"
     yield ""
-    yield "`./run.sh doctor --as amd64-6.1` says why, and `--persona root` what root can."
+    yield "yes: as asked; else what is used instead. `./run.sh doctor --as amd64-6.1` says why, and"
+    yield "`--persona root` what root can."
     yield ""
     yield "| wish | " + " | ".join(text.markdown(each.name) for each in sources) + " |"
     yield "|---" * (len(sources) + 1) + "|"
-    for number, need in enumerate(wanted.needs):
-        words = [findings[number].answer.word for findings in found]
-        yield f"| {text.markdown(need.what)} | " + " | ".join(words) + " |"
+    told = [{each.need.what: each.used or each.word for each in findings} for findings in found]
+    for need in wanted.needs:
+        words = [text.markdown(each.get(need.what, "-")) for each in told]
+        if set(words) != {"-"}:
+            yield f"| {text.markdown(need.what)} | " + " | ".join(words) + " |"
     yield ""
 
 

@@ -18,6 +18,7 @@ from reports import wordlist
 # lint: allow second-list: these are the words for people, not the verdicts they come from
 YES, NO, BLOCKED, UNKNOWN = "yes", "no", "blocked", "not known"
 WORDS = (YES, NO, BLOCKED, UNKNOWN)
+INSTEAD = "instead"     # of a wish: not as asked, and what stands in for it works
 BEST_LAST = (NO, BLOCKED, UNKNOWN, YES)
 # The ends of reasons by which a probe says that it did not ask.
 NOT_ASKED = ("runs only with --may-disturb", "runs only with --hazards")
@@ -28,6 +29,7 @@ class Said:
     """One of the four words, and why it is no yes."""
     word: str
     why: str = ""
+    absent: bool = False    # asked, and the thing was not there
 
     def __str__(self) -> str:
         return f"{self.word}: {self.why}" if self.why else self.word
@@ -43,10 +45,15 @@ def of_point(point: dict[str, Any]) -> Said:
     if verdict == BLOCKED:
         return Said(BLOCKED, reason)
     if verdict == "absent":
-        return Said(UNKNOWN, f"was not there: {reason}")
+        return Said(UNKNOWN, f"was not there: {reason}", absent=True)
     if verdict in wordlist.CONCLUSIVE:
         return Said(NO, reason if verdict == NO else f"{verdict}: {reason}")
     return Said(UNKNOWN, f"nobody could tell: {reason}")
+
+
+def is_told(said: Said) -> bool:
+    """Whether somebody asked, and could tell."""
+    return said.word != UNKNOWN or said.absent
 
 
 def worst(found: Sequence[Said]) -> Said:
@@ -55,5 +62,5 @@ def worst(found: Sequence[Said]) -> Said:
 
 
 def best(found: Sequence[Said]) -> Said:
-    """What holds where one is enough."""
-    return max(found, key=lambda each: BEST_LAST.index(each.word))
+    """What holds where one is enough; of two that are not known, the one that somebody may yet ask."""
+    return max(found, key=lambda each: (BEST_LAST.index(each.word), not each.absent))

@@ -17,9 +17,15 @@
     instead = [["ring.order.in_order"]]
 
 Each list in `any` is an alternative: all its keys must be yes, or equal what stands behind `=`, as in
-"ring.size.max_pages=1024". The first alternative that holds is taken. The answer is one of the four words
-of plain.py: the best of its alternatives, and of an alternative the worst of its keys. `instead`
-lists what the program would use without it; that makes no need a yes.
+"ring.size.max_pages=1024", or be no less than what stands behind `>=`. The first alternative that holds is
+taken. The answer is one of the four words of plain.py: the best of its alternatives, and of an alternative
+the worst of its keys. `instead` lists what the program would use without it; that makes no need a yes.
+
+Where what is used instead has a name, the need is told as `instead` with that name, as soon as it is known
+that nothing better holds. Without `any` it works wherever there is a process:
+
+    [[need.instead]]
+    what = "a sum of CPU time"
 """
 
 from __future__ import annotations
@@ -34,18 +40,29 @@ from reports import plain, text
 from reports.plain import Said
 from reports.text import Unusable
 
-_KEY = re.compile(r"[a-z0-9_]+(?:\.[A-Za-z0-9_-]+)+(?:=.+)?")
-_FIELDS = {"what": str, "any": list, "optional": bool, "otherwise": str, "instead": list}
+_KEY = re.compile(r"[a-z0-9_]+(?:\.[A-Za-z0-9_-]+)+(?:>?=.+)?")
+_FIELDS = {"name": str, "arch": str, "what": str, "any": list, "optional": bool, "otherwise": str, "instead": list}
+
+Way = tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class StandIn:
+    """What a program uses instead: its name, if it has one, and ways to have it. No ways: it always works."""
+    what: str
+    ways: tuple[Way, ...] = ()
 
 
 @dataclass(frozen=True)
 class Need:
     """One thing that a program wants, and the ways to get it, the best first."""
     what: str
-    ways: tuple[tuple[str, ...], ...]
+    ways: tuple[Way, ...]
     optional: bool = False
     otherwise: str = ""
-    instead: tuple[tuple[str, ...], ...] = ()
+    instead: tuple[StandIn, ...] = ()
+    name: str = ""
+    arch: str = ""          # the start of the name of those that have it
 
 
 @dataclass(frozen=True)
@@ -77,20 +94,39 @@ class Finding:
         return next((at for at, said in enumerate(self.ways) if said.word == plain.YES), None)
 
     @property
+    def used(self) -> str:
+        """The name of what is used instead: the first that works, where all that is better is known not to."""
+        better = self.answer
+        for stand_in, said in zip(self.need.instead, self.stand_ins):
+            if better.word == plain.YES or not plain.is_told(better):
+                return ""
+            if said.word == plain.YES and stand_in.what:
+                return stand_in.what
+            better = said
+        return ""
+
+    @property
+    def word(self) -> str:
+        """One of the four words, or `instead`."""
+        return plain.INSTEAD if self.used else self.answer.word
+
+    @property
     def instead(self) -> str:
         """What a program does without it, and whether that was seen to work there."""
-        works = next((way for way, said in zip(self.need.instead, self.stand_ins)
+        works = next((stand_in for stand_in, said in zip(self.need.instead, self.stand_ins)
                       if said.word == plain.YES), None)
-        return "; ".join(filter(None, (self.need.otherwise, f"yes there: {', '.join(works)}" if works else "")))
+        told = (works.what or f"yes there: {', '.join(works.ways[0])}") if works else ""
+        return "; ".join(filter(None, (self.need.otherwise, told)))
 
     @property
     def missing(self) -> tuple[str, ...]:
         """Why each way does not hold."""
         if self.met:
             return ()
-        several = len(self.ways) > 1
-        return tuple((f"way {number}: " if several else "") + said.why
-                     for number, said in enumerate(self.ways, 1))
+        reasons = dict.fromkeys(said.why for said in self.ways)
+        if len(reasons) == 1:
+            return tuple(reasons)
+        return tuple(f"way {number}: {said.why}" for number, said in enumerate(self.ways, 1))
 
     def lines(self, mark: bool = True) -> Iterator[str]:
         """The finding for a person; `mark` what is optional."""
@@ -100,11 +136,25 @@ class Finding:
             of_synthetic = f" ({self.answer.why})" if self.answer.why else ""
             yield f"{plain.YES:10} {what}: {how}" + (f" (way {self.way + 1})" if self.way else "") + of_synthetic
             return
-        yield f"{self.answer.word:10} {what}"
+        yield f"{self.word:10} {what}" + (f": {self.used}" if self.used else "")
         for line in self.missing:
             yield f"             {line}"
-        if self.instead:
+        if self.instead and not self.used:
             yield f"             instead: {self.instead}"
+
+
+def _are_ways(value: Any) -> bool:
+    return isinstance(value, list) and all(isinstance(way, list) and way and all(
+        isinstance(key, str) and _KEY.fullmatch(key) for key in way) for way in value)
+
+
+def _stand_in(entry: Any) -> StandIn | None:
+    """A table with a name, or a list of keys. None for anything else."""
+    table = {"what": "", "any": [entry]} if isinstance(entry, list) else entry
+    if not isinstance(table, dict) or table.keys() - {"what", "any"} or not isinstance(table.get("what"), str):
+        return None
+    ways = table.get("any", [])
+    return StandIn(table["what"], tuple(map(tuple, ways))) if _are_ways(ways) and ways or "any" not in table else None
 
 
 def _need(entry: Any, name: str) -> Need:
@@ -113,12 +163,11 @@ def _need(entry: Any, name: str) -> Need:
     for key, value in entry.items():
         if key not in _FIELDS or not isinstance(value, _FIELDS[key]):
             raise Unusable(text.clean(f"{name}: {entry['what']}: '{key}' is not as it should be", 300))
-    ways, instead = entry["any"], entry.get("instead", [])
-    if not ways or not all(isinstance(way, list) and way and all(
-            isinstance(key, str) and _KEY.fullmatch(key) for key in way) for way in (*ways, *instead)):
+    ways, instead = entry["any"], [_stand_in(each) for each in entry.get("instead", [])]
+    if not ways or not _are_ways(ways) or None in instead:
         raise Unusable(text.clean(f"{name}: {entry['what']}: `any` and `instead` are lists of lists of keys", 300))
-    return Need(entry["what"], tuple(map(tuple, ways)), entry.get("optional", False),
-                entry.get("otherwise", ""), tuple(map(tuple, instead)))
+    return Need(entry["what"], tuple(map(tuple, ways)), entry.get("optional", False), entry.get("otherwise", ""),
+                tuple(filter(None, instead)), entry.get("name", ""), entry.get("arch", ""))
 
 
 def read(path: Path) -> Requirements:
@@ -135,10 +184,16 @@ def read(path: Path) -> Requirements:
 
 def keys(wanted: Requirements) -> list[str]:
     """All that is asked for, each with the value it is to have."""
-    return [key for need in wanted.needs for way in (*need.ways, *need.instead) for key in way]
+    return [key for need in wanted.needs for way in _all_ways(need) for key in way]
 
 
-def _way(way: tuple[str, ...], ask: Callable[[str], Said]) -> Said:
+def _all_ways(need: Need) -> Iterator[Way]:
+    yield from need.ways
+    for stand_in in need.instead:
+        yield from stand_in.ways
+
+
+def _way(way: Way, ask: Callable[[str], Said]) -> Said:
     """What is said of a way: the worst of its keys, and why each that does not hold does not."""
     found = [(key, ask(key)) for key in way]
     lacking: dict[Said, list[str]] = {}
@@ -146,13 +201,16 @@ def _way(way: tuple[str, ...], ask: Callable[[str], Said]) -> Said:
         if said.word != plain.YES:
             lacking.setdefault(said, []).append(key)
     why = "; ".join(f"{', '.join(those)}: {said}" for said, those in lacking.items()) or "; ".join(dict.fromkeys(said.why for _key, said in found if said.why))
-    return Said(plain.worst([said for _key, said in found]).word, text.clean(why, 1500))
+    worst = plain.worst([said for _key, said in found]).word
+    return Said(worst, text.clean(why, 1500), all(said.absent for _key, said in found if said.word == worst))
 
 
-def check(wanted: Requirements, ask: Callable[[str], Said]) -> list[Finding]:
-    """Each need, held against what is said of its keys."""
-    return [Finding(need, tuple(_way(way, ask) for way in need.ways),
-                    tuple(_way(way, ask) for way in need.instead)) for need in wanted.needs]
+def check(wanted: Requirements, ask: Callable[[str], Said], arch: str = "") -> list[Finding]:
+    """Each need, held against what is said of its keys; those of another architecture are left out."""
+    def of(ways: Sequence[Way]) -> tuple[Said, ...]:
+        return tuple(_way(way, ask) for way in ways)
+    return [Finding(need, of(need.ways), tuple(plain.best(of(each.ways) or (Said(plain.YES),)) for each in need.instead))
+            for need in wanted.needs if not arch or arch.startswith(need.arch)]
 
 
 def status(found: Sequence[Finding]) -> str:

@@ -37,6 +37,23 @@ static pid_t start_target(void)
 	_exit(0);
 }
 
+const char *doctor_answer_of(enum pm_cause cause)
+{
+	switch (cause) {
+	case PM_CAUSE_FILTER:
+	case PM_CAUSE_PARANOID:
+	case PM_CAUSE_LSM:
+	case PM_CAUSE_DESCRIPTORS:
+	case PM_CAUSE_LOCKED_MEMORY:
+		return "blocked";
+	case PM_CAUSE_UNSUPPORTED:
+	case PM_CAUSE_SILENCE:
+		return "no";
+	default:
+		return "not known";
+	}
+}
+
 /* Every refusal has a reason; a failure on the way, of memory for example, is one. */
 static void complete(const struct attempt *attempt, int err, struct pm_refusal *refusal)
 {
@@ -69,6 +86,7 @@ static void try_wish(const struct wish *wish, struct outcome *ret)
 		if (err == 0) {
 			ret->worked = ret->refused = at;
 			ret->verdict = at == 0 ? "works" : "instead";
+			ret->answer = at == 0 ? "yes" : "instead";
 			return;
 		}
 		complete(attempt, err, &ret->refusals[at]);
@@ -80,6 +98,7 @@ static void try_wish(const struct wish *wish, struct outcome *ret)
 	ret->worked = ATTEMPTS;
 	ret->refused = at;
 	ret->verdict = "refused";
+	ret->answer = doctor_answer_of(ret->refusals[0].cause);
 }
 
 static bool is_asked(const char *name, char **names)

@@ -34,6 +34,8 @@ struct wish {
 struct outcome {
 	const struct wish *wish;
 	const char *verdict;		/* "works", "instead", "refused" */
+	/* "yes", "instead", or what became of the wish itself: "blocked", "no", "not known" */
+	const char *answer;
 	int worked;			/* the attempt, or ATTEMPTS for none */
 	int refused;			/* how many were, before it */
 	struct pm_refusal refusals[ATTEMPTS];
@@ -43,6 +45,12 @@ struct outcome {
 
 extern const struct wish doctor_wishes[];
 extern const size_t doctor_wish_count;
+
+/*
+ * What became of a call, in the words of reports/plain.py: "blocked" by policy or a limit, "no" by
+ * this kernel; "not known" where the thing is not there, or nobody can tell.
+ */
+const char *doctor_answer_of(enum pm_cause cause);
 
 /* The process to observe: --pid, else a child of this one. */
 extern pid_t doctor_target;

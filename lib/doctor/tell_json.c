@@ -77,6 +77,7 @@ static void put_refusal(const struct outcome *outcome, int at, const struct pm_r
 	put_member("attempt", outcome->wish->attempts[at].what, ", ");
 	put_member("call", refusal->call, ", ");
 	put_member("errno", error_of(refusal), ", ");
+	put_member("answer", doctor_answer_of(refusal->cause), ", ");
 	put_member("cause", cause_of(refusal), ", ");
 	put_member("name", refusal->name ? refusal->name : "", ",\n    ");
 	put_member("gate", refusal->gate, ",\n    ");
@@ -87,7 +88,8 @@ static void put_wish(const struct outcome *outcome)
 {
 	put_member("wish", outcome->wish->name, ", ");
 	put_member("title", outcome->wish->title, ", ");
-	put_member("verdict", outcome->verdict, ",\n   ");
+	put_member("verdict", outcome->verdict, ", ");
+	put_member("answer", outcome->answer, ",\n   ");
 	if (outcome->worked < ATTEMPTS) {
 		put_member("used", outcome->wish->attempts[outcome->worked].what, ", ");
 		put_member("how", outcome->how, ",\n   ");

@@ -14,7 +14,7 @@
 #include "flow.h"
 #include "tell.h"
 
-#define INDENT 9	/* of the text of a wish, behind its verdict */
+#define INDENT 10	/* of the text of a wish, behind its answer */
 
 /* ---------------------------------------------------------------------------------------- gates */
 
@@ -241,7 +241,7 @@ static void say_wish(const struct outcome *outcome, const struct gates *gates)
 {
 	struct flow flow;
 
-	flow_begin(&flow, outcome->verdict, INDENT);
+	flow_begin(&flow, outcome->answer, INDENT);
 	flow_put(&flow, "%s (%s)", outcome->wish->title, outcome->wish->name);
 	put_gates(&flow, outcome, gates);
 	flow_end(&flow);

@@ -322,7 +322,7 @@ def joined(text: str) -> str:
 
 def joined_lines(text: str) -> str:
     """With what was wrapped after a verdict on one line again."""
-    return re.sub(r"\n {9}", " ", text)
+    return re.sub(r"\n {10}", " ", text)
 
 
 @pytest.mark.perf
@@ -347,7 +347,8 @@ def test_people_get_the_same(doctor: Path, filtered: bool) -> None:
         assert [int(number) for number in told] == ([count[word]] if count[word] else [])
     below = joined(text.split("\nWho refuses")[1])
     for wish in found.values():
-        assert re.search(rf"^{wish['verdict']:<8} .*\({wish['wish']}\)", joined_lines(text), re.M)
+        assert re.search(rf"^{wish['answer']:<9} .*\({wish['wish']}\)", joined_lines(text), re.M)
+        assert wish["answer"] == {"works": "yes", "instead": "instead", "refused": "blocked"}[wish["verdict"]]
         for refusal in wish["refusals"]:
             # a level is one gate, whatever is asked of it
             more = re.search(r"paranoid=\S+, (-?\d+ or less)", refusal["gate"])

@@ -116,7 +116,8 @@ def _level(asked_for: str, usual: str, source: Source, persona: str) -> tuple[st
 
 def _as_json(found: Sequence[Finding]) -> list[dict[str, Any]]:
     return [{"what": each.need.what, "answer": each.answer.word, "met": each.met, "optional": each.need.optional,
-             "missing": list(each.missing), "instead": "" if each.met else each.instead} for each in found]
+             "missing": list(each.missing), "instead": "" if each.met else each.instead, "told": each.word,
+             "used": each.used} for each in found]
 
 
 def _answered(args: argparse.Namespace, wanted: Requirements, path: Path) -> Iterator[dict[str, Any]]:
@@ -128,7 +129,7 @@ def _answered(args: argparse.Namespace, wanted: Requirements, path: Path) -> Ite
         asked.require_persona(persona, source)
         asked.require_keys(requirements.keys(wanted), source)
         level, note = _level(args.level, there.level, source, persona)
-        found = requirements.check(wanted, lambda key: source.said(key, persona, level))
+        found = requirements.check(wanted, lambda key: source.said(key, persona, level), source.arch)
         mark, most = not all(each.need.optional for each in found), 1 if source.at_once(persona, level) else None
         lines += [f"{wanted.name}, as {persona} at {asked.at(level)}, on {source.name} ({source.about}):",
                   *filter(None, [note and f"  {note}"]),

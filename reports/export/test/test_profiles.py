@@ -113,7 +113,7 @@ def result_of(points: dict[str, Any], level: str = "2", persona: str = "user") -
                                    "--may-disturb"), (None, "not known", "nobody asked")])
 def test_an_answer_has_one_of_four_words(point: Any, word: str, why: str) -> None:
     source = asked.of_results("r", [result_of({"c": point} if point else {})])
-    assert source.said("a.b.c", "user", "2") == Said(word, why)
+    assert source.said("a.b.c", "user", "2") == Said(word, why, absent=point == ABSENT)
     assert source.said("a.b.c", "root", "2") == Said("not known", "nobody asked as root")
     assert source.said("a.b.c", "user", "1") == Said(
         "not known", "nobody asked at perf_event_paranoid=1; asked at 2")
@@ -123,6 +123,23 @@ def test_a_fact_that_has_another_value_is_no_and_one_that_is_not_there_not_known
     source = asked.of_results("r", [result_of({})])
     assert [source.said(key, "user", "2").word for key in ("a.b.n=3", "a.b.n=4", "a.b.m=1")] == [
         "yes", "no", "not known"]
+    assert [source.said(f"a.b.{least}", "user", "2").word for least in ("n>=3", "n>=2", "n>=4", "m>=1", "n>=x")] == [
+        "yes", "yes", "no", "not known", "not known"]
+
+
+@pytest.mark.parametrize(("level", "caps", "memlock", "kb"), [
+    ("2", "0", "8388608", 516 + 4096 - 4), ("2", "0", "0", 512), ("2", "0", "unlimited", asked.UNLIMITED),
+    ("-1", "0", "0", asked.UNLIMITED), ("2", f"{1 << 14:x}", "0", asked.UNLIMITED)])
+def test_the_room_for_rings(level: str, caps: str, memlock: str, kb: int) -> None:
+    """Two CPUs at the default of 516 kB each, and half of RLIMIT_MEMLOCK each, less a page for the head."""
+    made = result_of({}, level)
+    made["identity"]["page_size"] = "4096"
+    made["environment"] |= {"mlock_kb": "516", "cpus_online": "2"}
+    made["personas"]["user"]["environment"] = {"caps": caps, "rlimit_memlock": memlock}
+    source = asked.of_results("r", [made])
+    assert source.views["user", level].facts[asked.MEASURED] == kb
+    assert source.said(f"{asked.MEASURED}>={kb}", "user", level).word == "yes"
+    assert asked.MEASURED not in asked.of_results("r", [result_of({})]).views["user", "2"].facts
 
 
 @pytest.mark.parametrize(("points", "any_", "word"), [
@@ -140,10 +157,33 @@ def test_ways_are_the_best_and_their_keys_the_worst(points: tuple[Any, Any], any
 
 def test_what_stands_in_is_told_and_makes_no_yes() -> None:
     source = asked.of_results("r", [result_of({"c": BARRED, "d": YES})])
-    need = requirements.Need("x", (("a.b.c",),), otherwise="a sum", instead=(("a.b.d",),))
+    need = requirements.Need("x", (("a.b.c",),), otherwise="a sum",
+                             instead=(requirements.StandIn("", (("a.b.d",),)),))
     found = requirements.check(requirements.Requirements("w", "user", (need,)),
                                lambda key: source.said(key, "user", "2"))
-    assert (found[0].answer.word, found[0].instead) == ("blocked", "a sum; yes there: a.b.d")
+    assert (found[0].answer.word, found[0].word, found[0].instead) == ("blocked", "blocked", "a sum; yes there: a.b.d")
+
+
+@pytest.mark.parametrize(("points", "used"), [
+    ({"c": BARRED, "d": YES}, "second"), ({"c": REFUSED, "d": REFUSED}, "third"), ({"c": ABSENT, "d": ABSENT}, "third"),
+    ({"c": YES, "d": YES}, ""), ({"c": LOST, "d": YES}, ""), ({"c": BARRED, "d": LOST}, ""), ({"d": YES}, "")])
+def test_a_named_one_is_used_where_nothing_better_is_left(tmp_path: Path, points: dict[str, Any], used: str) -> None:
+    """What nobody asked might have been better."""
+    (tmp_path / "need.toml").write_text("""format = 1
+[[need]]
+what = 'x'
+any = [['a.b.c']]
+[[need.instead]]
+what = 'second'
+any = [['a.b.d']]
+[[need.instead]]
+what = 'third'
+""", encoding="utf-8")
+    source = asked.of_results("r", [result_of(points)])
+    found, = requirements.check(requirements.read(tmp_path / "need.toml"), lambda key: source.said(key, "user", "2"))
+    assert found.used == used and (found.word == "instead") == bool(used)
+    assert next(found.lines()).startswith("instead    x: " + used if used else f"{found.answer.word:10} x")
+    assert found.answer.word == source.said("a.b.c", "user", "2").word
 
 
 def test_a_profile_without_the_persona_knows_nothing_of_it(tmp_path: Path) -> None:
@@ -156,7 +196,10 @@ def test_a_profile_without_the_persona_knows_nothing_of_it(tmp_path: Path) -> No
 @pytest.mark.parametrize("source", [
     "", "format = 2\n[[need]]\n", "format = 1\n[[need]]\nwhat = 'x'\n", "format = [",
     "format = 1\n[[need]]\nwhat = 'x'\nany = []\n", "format = 1\n[[need]]\nwhat = 'x'\nany = [['A B']]\n",
-    "format = 1\n[[need]]\nwhat = 'x'\nany = [['a.b']]\nmore = 1\n", "format = 1\npersona = 3\nneed = []\n"])
+    "format = 1\n[[need]]\nwhat = 'x'\nany = [['a.b']]\nmore = 1\n",
+    "format = 1\n[[need]]\nwhat = 'x'\nany = [['a.b']]\ninstead = [3]\n",
+    "format = 1\n[[need]]\nwhat = 'x'\nany = [['a.b']]\ninstead = [{what = 'y', any = []}]\n",
+    "format = 1\n[[need]]\nwhat = 'x'\nany = [['a.b']]\ninstead = [{any = [['a.b']]}]\n", "format = 1\npersona = 3\nneed = []\n"])
 def test_wrong_requirements_are_refused(tmp_path: Path, source: str) -> None:
     (tmp_path / "need.toml").write_text(source, encoding="utf-8")
     with pytest.raises(Unusable):

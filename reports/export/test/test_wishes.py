@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from reports import catalogue, requirements, verbs
+from reports import asked, catalogue, requirements, verbs
 from reports.test.conftest import TREE
 from reports.text import Unusable
 
@@ -16,10 +16,13 @@ WISHES = TREE / "lib/doctor/wishes.toml"
 
 
 def test_they_are_the_doctors() -> None:
+    """Names, titles, and what is used instead, in the same order."""
     source = (TREE / "lib/doctor/wishes.c").read_text(encoding="utf-8")
-    table = source[source.index("doctor_wishes[]"):]
-    assert [need.what for need in requirements.read(WISHES).needs] == re.findall(
-        r'\{ "[a-z-]+", "([^"]+)", \{', table)
+    table = re.split(r'\{ ("[a-z-]+", "[^"]+"), \{', source[source.index("doctor_wishes[]"):])[1:]
+    theirs = [(*re.findall(r'"([^"]+)"', names), *re.findall(r'\.what = "([^"]+)"', attempts)[1:])
+              for names, attempts in zip(table[::2], table[1::2])]
+    assert theirs == [(need.name, need.what, *(each.what for each in need.instead))
+                      for need in requirements.read(WISHES).needs]
 
 
 def test_each_key_is_a_point() -> None:
@@ -28,9 +31,8 @@ def test_each_key_is_a_point() -> None:
     except Unusable:
         pytest.skip("no probe is built")
     known = {f"{probe.id}.{item.name}" for probe in found.probes.values() for item in probe.points()}
-    keys = {key for need in requirements.read(WISHES).needs for way in (*need.ways, *need.instead)
-            for key in way}
-    assert keys - known == set()
+    keys = {asked.split(key)[0] for key in requirements.keys(requirements.read(WISHES))}
+    assert keys - known == {asked.MEASURED}
 
 
 def test_without_the_persona_a_wish_is_never_yes(capsys: pytest.CaptureFixture[str]) -> None:
