@@ -248,6 +248,28 @@ static void say_call_not_built(const struct pm_refused *refused, struct pm_gate_
 	PM_SAY(ret->gate, "this kernel has no %s", refused->name);
 }
 
+/* Programs of BPF on events, since v5.8; before, and still enough, CAP_SYS_ADMIN. */
+static bool is_bpf(const struct pm_refused *refused)
+{
+	const struct pm_env *env = refused->env;
+	const bool both = pm_env_has_cap(env, PM_CAP_BPF) && pm_env_has_cap(env, PM_CAP_PERFMON);
+
+	return (refused->error == EPERM || refused->error == EACCES) &&
+		strcmp(refused->name, "bpf") == 0 &&
+		(pm_in_user_namespace() || !(both || pm_env_has_cap(env, PM_CAP_SYS_ADMIN)));
+}
+
+static void say_bpf(const struct pm_refused *refused, struct pm_gate_words *ret)
+{
+	const bool old = refused->env->cap_last >= 0 && refused->env->cap_last < PM_CAP_BPF;
+	const char *caps = old ? "CAP_SYS_ADMIN" : "CAP_BPF and CAP_PERFMON";
+	const char *counts = pm_in_user_namespace() ? ", which do not count in a user namespace" : "";
+
+	PM_SAY(ret->brief, "%s to bpf: needs %s", pm_errno_name(refused->error), caps);
+	PM_SAY(ret->gate, "BPF programs for events take %s%s", caps, counts);
+	pm_advise_capability(refused, old ? PM_CAP_SYS_ADMIN : PM_CAP_BPF, ret);
+}
+
 static bool is_call_denied(const struct pm_refused *refused)
 {
 	return refused->error == EPERM || refused->error == EACCES;
@@ -272,6 +294,7 @@ static const struct pm_gate call_gates[] = {
 	PM_GATE_ROW(call_filtered, FILTER, BLOCKED, is_call_filtered),
 	PM_GATE_ROW(call_untold, UNKNOWN, UNTOLD, is_call_untold),
 	PM_GATE_ROW(call_not_built, NOT_BUILT, ABSENT, is_call_not_built),
+	PM_GATE_ROW(bpf, PARANOID, BLOCKED, is_bpf),
 	PM_GATE_ROW(call_denied, LSM, BLOCKED, is_call_denied),
 	PM_GATE_ROW(any_call, UNKNOWN, UNTOLD, pm_gate_any),
 };

@@ -31,17 +31,47 @@ void pm_advise(struct pm_gate_words *ret, const char *format, ...)
 
 /* ------------------------------------------------------------------------------- capabilities */
 
-struct name {
-	const char *upper, *lower;	/* without "CAP_" */
+/* BPF programs on events take two, which are given together. */
+static uint64_t bits_of(enum pm_cap cap)
+{
+	const uint64_t bit = (uint64_t)1 << cap;
+
+	return cap == PM_CAP_BPF ? bit | (uint64_t)1 << PM_CAP_PERFMON : bit;
+}
+
+struct names {
+	char text[64];
 };
 
-static struct name name_of(enum pm_cap cap)
+/* "CAP_BPF CAP_PERFMON", with `before` each name and `between` them. */
+static struct names names_of(enum pm_cap cap, bool upper, const char *before, const char *between)
 {
-	switch (cap) {
-	case PM_CAP_IPC_LOCK:	return (struct name){ "IPC_LOCK", "ipc_lock" };
-	case PM_CAP_SYS_ADMIN:	return (struct name){ "SYS_ADMIN", "sys_admin" };
-	default:		return (struct name){ "PERFMON", "perfmon" };
-	}
+	static const struct { enum pm_cap cap; const char *upper, *lower; } known[] = {
+		{ PM_CAP_IPC_LOCK, "IPC_LOCK", "ipc_lock" },
+		{ PM_CAP_SYS_ADMIN, "SYS_ADMIN", "sys_admin" },
+		{ PM_CAP_BPF, "BPF", "bpf" },
+		{ PM_CAP_PERFMON, "PERFMON", "perfmon" },
+	};
+	struct names ret = { "" };
+	size_t used = 0;
+
+	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
+		if (bits_of(cap) >> known[i].cap & 1)
+			used += (size_t)snprintf(ret.text + used, sizeof(ret.text) - used, "%s%s%s",
+						 used ? between : "", before,
+						 upper ? known[i].upper : known[i].lower);
+	return ret;
+}
+
+#define FLAGS(cap) names_of(cap, true, "--cap-add ", " ").text
+#define LIST(cap) names_of(cap, true, "", ", ").text
+#define UPPER(cap, between) names_of(cap, true, "CAP_", between).text
+#define LOWER(cap) names_of(cap, false, "cap_", ",").text
+#define ADDED(cap) names_of(cap, false, "+", ",").text
+
+static bool has_all(uint64_t set, enum pm_cap cap)
+{
+	return (set & bits_of(cap)) == bits_of(cap);
 }
 
 /* Root who may not administer is one of a container, told or not. */
@@ -55,28 +85,29 @@ static bool is_guest(const struct pm_refused *refused)
 }
 
 /* How whoever starts the container gives it a capability. */
-static void advise_start(enum pm_container container, struct name cap, const char *more,
+static void advise_start(enum pm_container container, enum pm_cap cap, const char *more,
 			 struct pm_gate_words *ret)
 {
 	const char *and = more[0] != '\0' ? ", and " : "";
 
 	switch (container) {
 	case PM_DOCKER:
-		pm_advise(ret, "docker run --cap-add %s%s%s", cap.upper, and, more);
+		pm_advise(ret, "docker run %s%s%s", FLAGS(cap), and, more);
 		break;
 	case PM_PODMAN:
-		pm_advise(ret, "podman run --cap-add %s%s%s", cap.upper, and, more);
+		pm_advise(ret, "podman run %s%s%s", FLAGS(cap), and, more);
 		break;
 	case PM_KUBERNETES:
 		pm_advise(ret, "in the pod's container: securityContext: {capabilities: {add: "
-			  "[%s]}}%s%s", cap.upper, and, more);
+			  "[%s]}}%s%s", LIST(cap), and, more);
 		break;
 	case PM_NSPAWN:
-		pm_advise(ret, "systemd-nspawn --capability=CAP_%s%s%s", cap.upper, and, more);
+		pm_advise(ret, "systemd-nspawn --capability=%s%s%s", UPPER(cap, ","), and,
+			  more);
 		break;
 	default:
-		pm_advise(ret, "start the container with CAP_%s (--cap-add %s)%s%s", cap.upper,
-			  cap.upper, and, more);
+		pm_advise(ret, "start the container with %s (%s)%s%s", UPPER(cap, " and "),
+			  FLAGS(cap), and, more);
 	}
 }
 
@@ -84,7 +115,6 @@ static void advise_in_container(const struct pm_refused *refused, enum pm_cap ca
 				struct pm_gate_words *ret)
 {
 	const struct pm_place *place = place_of(refused);
-	const struct name name = name_of(cap);
 	char more[160] = "";
 
 	/* Engines give capabilities to uid 0 of the container; others get them from a file. */
@@ -92,12 +122,12 @@ static void advise_in_container(const struct pm_refused *refused, enum pm_cap ca
 		PM_SAY(more, "uid 0 for the program inside, as no_new_privs makes setcap "
 		       "ineffective");
 	else if (refused->env->euid != 0)
-		PM_SAY(more, "in its image setcap cap_%s=ep PROGRAM, or uid 0 for the program",
-		       name.lower);
-	if (!(place->caps_bounding >> cap & 1) || refused->env->euid == 0)
-		advise_start(place->container, name, more, ret);
+		PM_SAY(more, "in its image setcap %s=ep PROGRAM, or uid 0 for the program",
+		       LOWER(cap));
+	if (!has_all(place->caps_bounding, cap) || refused->env->euid == 0)
+		advise_start(place->container, cap, more, ret);
 	else
-		pm_advise(ret, "the container has CAP_%s, its uid %u has not: %s", name.upper,
+		pm_advise(ret, "the container has %s, its uid %u has not: %s", UPPER(cap, " and "),
 			  refused->env->euid, more);
 }
 
@@ -106,23 +136,22 @@ static void advise_on_machine(const struct pm_refused *refused, enum pm_cap cap,
 			      struct pm_gate_words *ret)
 {
 	const struct pm_place *place = place_of(refused);
-	const bool bounded = !(place->caps_bounding >> cap & 1);
-	const struct name name = name_of(cap);
+	const bool bounded = !has_all(place->caps_bounding, cap);
 
 	if (place->unit[0] != '\0')
-		pm_advise(ret, "systemctl edit %s: [Service] AmbientCapabilities=CAP_%s%s%s",
-			  place->unit, name.upper, bounded ? " CapabilityBoundingSet=CAP_" : "",
-			  bounded ? name.upper : "");
+		pm_advise(ret, "systemctl edit %s: [Service] AmbientCapabilities=%s%s%s",
+			  place->unit, UPPER(cap, " "), bounded ? " CapabilityBoundingSet=" : "",
+			  bounded ? UPPER(cap, " ") : "");
 	else if (bounded)
-		pm_advise(ret, "start the program from another session: CAP_%s was dropped here "
-			  "for good (the bounding set lacks it)", name.upper);
+		pm_advise(ret, "start the program from another session: %s was dropped here for "
+			  "good (the bounding set lacks it)", UPPER(cap, " or "));
 	else if (refused->env->no_new_privs)
 		pm_advise(ret, "no_new_privs makes setcap ineffective here, so start it as root "
 			  "with an ambient capability: setpriv --reuid=USER --regid=GROUP "
-			  "--init-groups --inh-caps=+%s --ambient-caps=+%s PROGRAM", name.lower,
-			  name.lower);
+			  "--init-groups --inh-caps=%s --ambient-caps=%s PROGRAM",
+			  ADDED(cap), ADDED(cap));
 	else
-		pm_advise(ret, "for one program, as root: setcap cap_%s=ep PROGRAM", name.lower);
+		pm_advise(ret, "for one program, as root: setcap %s=ep PROGRAM", LOWER(cap));
 }
 
 void pm_advise_capability(const struct pm_refused *refused, enum pm_cap cap,
@@ -134,10 +163,10 @@ void pm_advise_capability(const struct pm_refused *refused, enum pm_cap cap,
 		pm_advise(ret, "capabilities of this user namespace do not count, so start the "
 			  "program outside of it: in a container of root's, not a rootless one; "
 			  "without unshare -U or a sandbox");
-	else if ((place->caps_permitted & ~refused->env->caps_effective) >> cap & 1)
-		pm_advise(ret, "CAP_%s is permitted to this process and not in effect: have the "
-			  "program raise it by capset(2), or setcap cap_%s=ep PROGRAM",
-			  name_of(cap).upper, name_of(cap).lower);
+	else if (has_all(place->caps_permitted, cap) && !has_all(refused->env->caps_effective, cap))
+		pm_advise(ret, "%s is permitted to this process and not in effect: have the "
+			  "program raise it by capset(2), or setcap %s=ep PROGRAM",
+			  UPPER(cap, " and "), LOWER(cap));
 	else if (place->container != PM_NO_CONTAINER || is_guest(refused))
 		advise_in_container(refused, cap, ret);
 	else
@@ -197,8 +226,8 @@ void pm_advise_filter(const struct pm_refused *refused, struct pm_gate_words *re
 	switch (place->container) {
 	case PM_DOCKER:
 		if (!given)
-			advise_start(PM_DOCKER, name_of(PM_CAP_PERFMON), "Docker's own filter lets "
-				     "the call pass", ret);
+			advise_start(PM_DOCKER, PM_CAP_PERFMON, "Docker's own filter lets the call "
+				     "pass", ret);
 		pm_advise(ret, "docker run " PROFILE);
 		return;
 	case PM_PODMAN:

@@ -73,6 +73,7 @@ static uint64_t bounding_set(void)
 {
 	static const enum pm_cap asked[] = {
 		PM_CAP_IPC_LOCK, PM_CAP_SYS_PTRACE, PM_CAP_SYS_ADMIN, PM_CAP_SYSLOG, PM_CAP_PERFMON,
+		PM_CAP_BPF,
 	};
 	uint64_t set = 0;
 

@@ -174,6 +174,47 @@ static void say_level(const struct pm_refused *refused, struct pm_gate_words *re
 	brief_level(refused, needed, ret);
 }
 
+/*
+ * Code planted at a function takes a capability at any level: a kprobe CAP_PERFMON, a uprobe
+ * CAP_SYS_ADMIN (kernel/events/core.c, perf_kprobe_event_init and perf_uprobe_event_init).
+ */
+static bool is_probe(const struct pm_refused *refused, const char *pmu, enum pm_cap cap)
+{
+	return is_denied(refused) && refused->attr != NULL && refused->level < 3 &&
+		refused->attr->type >= PERF_TYPE_MAX &&
+		(int64_t)refused->attr->type == pm_pmu_type(pmu) &&
+		(!refused->privileged || !pm_env_has_cap(refused->env, cap));
+}
+
+static bool is_kprobe(const struct pm_refused *refused)
+{
+	return !refused->privileged && is_probe(refused, "kprobe", capability_of(refused->env));
+}
+
+static void say_kprobe(const struct pm_refused *refused, struct pm_gate_words *ret)
+{
+	PM_SAY(ret->brief, "%s: a probe in the kernel needs %s", error_name(refused),
+	       capability(refused->env));
+	PM_SAY(ret->gate, "a probe in the kernel takes %s at any level of "
+	       "kernel.perf_event_paranoid", capability(refused->env));
+	pm_advise_capability(refused, capability_of(refused->env), ret);
+}
+
+static bool is_uprobe(const struct pm_refused *refused)
+{
+	return is_probe(refused, "uprobe", PM_CAP_SYS_ADMIN);
+}
+
+static void say_uprobe(const struct pm_refused *refused, struct pm_gate_words *ret)
+{
+	PM_SAY(ret->brief, "%s: a probe in a program needs to hold capability CAP_SYS_ADMIN",
+	       error_name(refused));
+	PM_SAY(ret->gate, "a probe in a program's function takes CAP_SYS_ADMIN at any level of "
+	       "kernel.perf_event_paranoid; CAP_PERFMON does not do");
+	pm_advise(ret, "run the program as root");
+	pm_advise_capability(refused, PM_CAP_SYS_ADMIN, ret);
+}
+
 static bool is_target(const struct pm_refused *refused)
 {
 	return is_denied(refused) && !refused->privileged && refused->reach == PM_REACH_OTHER;
@@ -240,6 +281,8 @@ static void say_denied(const struct pm_refused *refused, struct pm_gate_words *r
 
 const struct pm_gate pm_gates_policy[] = {
 	PM_GATE_ROW(vendors_level, PARANOID, BLOCKED, is_vendors_level),
+	PM_GATE_ROW(kprobe, PARANOID, BLOCKED, is_kprobe),
+	PM_GATE_ROW(uprobe, PARANOID, BLOCKED, is_uprobe),
 	PM_GATE_ROW(level, PARANOID, BLOCKED, is_level),
 	PM_GATE_ROW(target, LSM, BLOCKED, is_target),
 	PM_GATE_ROW(locked_down, LSM, BLOCKED, is_locked_down),

@@ -136,3 +136,13 @@ void pm_refusal_of_tracefs(int error, struct pm_refusal *ret)
 
 	explain(&refused, ret);
 }
+
+void pm_refusal_of_call(const char *name, int error, struct pm_refusal *ret)
+{
+	struct pm_refused refused = { .call = PM_CALL_OTHER, .error = error, .name = name };
+	struct pm_env env;
+
+	if (error == ENOSYS && pm_env_read(&env) == 0)
+		refused.enosys = pm_enosys_ask(&env, name);
+	explain(&refused, ret);
+}

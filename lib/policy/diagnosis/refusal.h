@@ -29,6 +29,9 @@ void pm_refusal_of_signal(struct pm_refusal *ret);
 /* What refused mmap(2) of so many rings of so many bytes. Fills all but `call`. */
 void pm_refusal_of_map(size_t rings, size_t bytes, int error, struct pm_refusal *ret);
 
+/* What refused another system call, "bpf" for example. Fills all but `call`. */
+void pm_refusal_of_call(const char *name, int error, struct pm_refusal *ret);
+
 /* Why tracefs does not tell what is asked of it: pm_tracefs_root or a file in it said `error`. */
 void pm_refusal_of_tracefs(int error, struct pm_refusal *ret);
 
