@@ -85,6 +85,19 @@ int go_rdpmc(const struct attempt *attempt, struct pm_refusal *refusal, char *ho
 int go_read(const struct attempt *attempt, struct pm_refusal *refusal, char *how);
 int go_rings(const struct attempt *attempt, struct pm_refusal *refusal, char *how);
 
+/* dynamic.c: probes planted at functions, and a BPF program on an event. */
+int go_kprobe(const struct attempt *attempt, struct pm_refusal *refusal, char *how);
+int go_uprobe(const struct attempt *attempt, struct pm_refusal *refusal, char *how);
+int go_bpf(const struct attempt *attempt, struct pm_refusal *refusal, char *how);
+
+/* whole.c: whether what is counted and recorded is whole. */
+int go_own_counter(const struct attempt *attempt, struct pm_refusal *refusal, char *how);
+int go_lost_records(const struct attempt *attempt, struct pm_refusal *refusal, char *how);
+
+/* flow_of_control.c: branch stacks and AUX areas. */
+int go_branch_stack(const struct attempt *attempt, struct pm_refusal *refusal, char *how);
+int go_aux(const struct attempt *attempt, struct pm_refusal *refusal, char *how);
+
 /* proc.c: without perf. */
 int go_rusage(const struct attempt *attempt, struct pm_refusal *refusal, char *how);
 int go_process_stat(const struct attempt *attempt, struct pm_refusal *refusal, char *how);

@@ -79,6 +79,48 @@ const struct wish doctor_wishes[] = {
 		{ .what = "1 MiB a CPU", .go = go_rings, .kernel = true },
 		{ .what = "smaller rings", .go = go_rings },
 	} },
+	{ "own-counter", "hardware counts that share their counter with nobody", {
+		{ .what = "a counter of its own", .go = go_own_counter },
+		{ .what = "read(2) of instructions", .go = go_read, SPEC(INSTRUCTIONS) },
+		{ .what = "read(2) of task-clock", .go = go_read, SPEC(TASK_CLOCK) },
+		{ .what = "CPU time (getrusage(2))", .go = go_rusage, .sums = true },
+	} },
+	{ "lost-records", "to be told of each record that was lost", {
+		{ .what = "lost records are told", .go = go_lost_records },
+		{ .what = "a count (getrusage(2))", .go = go_rusage, .sums = true },
+	} },
+	{ "kprobes", "watch a function of the kernel (kprobe)", {
+		{ .what = "a kprobe", .go = go_kprobe, .kernel = true },
+		{ .what = "switch records (attr.context_switch)", .go = go_switch_records },
+		{ .what = "getrusage(2)", .go = go_rusage, .sums = true },
+	} },
+	{ "uprobes", "watch a function of a program (uprobe)", {
+		{ .what = "a uprobe", .go = go_uprobe, .kernel = true },
+		{ .what = "call chains of user mode", .go = go_kernel_chain },
+		{ .what = "samples in another way", .go = go_session,
+		  SPEC(CPU_CLOCK, .frequency = 1000, .want = PM_WANT_CALLCHAIN),
+		  .allow = PM_ALLOW_ALL },
+	} },
+	{ "bpf", "run a BPF program at each sample", {
+		{ .what = "a BPF program on page faults", .go = go_bpf },
+		{ .what = "samples read by the program itself", .go = go_session,
+		  SPEC(FAULTS, .period = 1, .want = PM_WANT_ADDRESS), .allow = PM_ALLOW_USER_ONLY },
+		{ .what = "a count (getrusage(2))", .go = go_rusage, .sums = true },
+	} },
+	{ "branch-stacks", "the last branches at each sample (LBR, BRBE)", {
+		{ .what = "branch stacks", .go = go_branch_stack },
+		{ .what = "call chains of user mode", .go = go_kernel_chain },
+		{ .what = "samples in another way", .go = go_session,
+		  SPEC(CPU_CLOCK, .frequency = 1000, .want = PM_WANT_CALLCHAIN),
+		  .allow = PM_ALLOW_ALL },
+	} },
+	{ "aux", "a trace of every branch (Intel PT, CoreSight) or SPE samples", {
+		{ .what = "an AUX area", .go = go_aux },
+		{ .what = "call chains of user mode", .go = go_kernel_chain },
+		{ .what = "samples in another way", .go = go_session,
+		  SPEC(CPU_CLOCK, .frequency = 1000, .want = PM_WANT_CALLCHAIN),
+		  .allow = PM_ALLOW_ALL },
+	} },
 #ifdef PM_HAS_EBB
 	{ "own-branches", "sample my threads without the kernel", {
 		{ .what = "event-based branches", .go = go_branches },
