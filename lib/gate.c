@@ -270,6 +270,22 @@ static void say_bpf(const struct pm_refused *refused, struct pm_gate_words *ret)
 	pm_advise_capability(refused, old ? PM_CAP_SYS_ADMIN : PM_CAP_BPF, ret);
 }
 
+/* With all that it takes held. */
+static bool is_bpf_filtered(const struct pm_refused *refused)
+{
+	return refused->error == EPERM && strcmp(refused->name, "bpf") == 0 &&
+		refused->env->seccomp_mode == 2;
+}
+
+static void say_bpf_filtered(const struct pm_refused *refused, struct pm_gate_words *ret)
+{
+	(void)refused;
+	PM_SAY(ret->brief, "EPERM to bpf: a system call filter perhaps, the capabilities are held");
+	PM_SAY(ret->gate, "a system call filter answers EPERM to bpf, for which the capabilities "
+	       "are held (Seccomp: 2 in /proc/self/status)");
+	PM_SAY(ret->change, "allow bpf in the filter, which who started the program has set");
+}
+
 static bool is_call_denied(const struct pm_refused *refused)
 {
 	return refused->error == EPERM || refused->error == EACCES;
@@ -295,6 +311,7 @@ static const struct pm_gate call_gates[] = {
 	PM_GATE_ROW(call_untold, UNKNOWN, UNTOLD, is_call_untold),
 	PM_GATE_ROW(call_not_built, NOT_BUILT, ABSENT, is_call_not_built),
 	PM_GATE_ROW(bpf, PARANOID, BLOCKED, is_bpf),
+	PM_GATE_ROW(bpf_filtered, FILTER, BLOCKED, is_bpf_filtered),
 	PM_GATE_ROW(call_denied, LSM, BLOCKED, is_call_denied),
 	PM_GATE_ROW(any_call, UNKNOWN, UNTOLD, pm_gate_any),
 };

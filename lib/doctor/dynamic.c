@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "doctor.h"
+#include "filter.h"
 #include "observe.h"
 
 #define CALLS 9
@@ -192,6 +193,29 @@ static int load_program(void)
 	return fd < 0 ? -err : fd;
 }
 
+static void load_and_forget(void)
+{
+	(void)load_program();
+}
+
+/* Filters of sandboxes and of Android's apps end who calls bpf(2). A call like that is not made. */
+static bool is_deadly(struct pm_refusal *refusal)
+{
+	struct pm_env env;
+
+	(void)pm_env_read(&env);
+	if (env.seccomp_mode == 0 || !doctor_ends(load_and_forget, true))
+		return false;
+	refusal->error = 0;
+	refusal->cause = PM_CAUSE_FILTER;
+	snprintf(refusal->call, sizeof(refusal->call), "bpf");
+	snprintf(refusal->gate, sizeof(refusal->gate), "a system call filter ends a process that "
+		 "calls bpf (SIGSYS)");
+	snprintf(refusal->change, sizeof(refusal->change), "allow bpf in the filter, which who "
+		 "started the program has set");
+	return true;
+}
+
 static int refuse_bpf(int err, const char *call, struct pm_refusal *refusal)
 {
 	pm_refusal_of_call("bpf", -err, refusal);
@@ -231,6 +255,10 @@ int go_bpf(const struct attempt *attempt, struct pm_refusal *refusal, char *how)
 	(void)how;
 	if (fd < 0)
 		return fd;
+	if (is_deadly(refusal)) {
+		close(fd);
+		return -EPERM;
+	}
 	program = load_program();
 	err = program < 0 ? refuse_bpf(program, "bpf(BPF_PROG_LOAD)", refusal) :
 		doctor_map(fd, 1, 1, refusal, &ring);

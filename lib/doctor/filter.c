@@ -18,36 +18,47 @@ bool doctor_deadly;
 struct traps doctor_traps = { .call = -1 };
 
 /* A filter looks at the number of a call before the kernel looks at its arguments. */
-static _Noreturn void call_once(bool unprepared, int reached)
+static void open_event(void)
 {
 	struct perf_event_attr attr = { .type = PERF_TYPE_SOFTWARE, .size = PERF_ATTR_SIZE_VER0 };
 
+	(void)pm_open_raw(&attr, 0, -1, -1, 0);
+}
+
+static _Noreturn void call_once(void (*call)(void), bool unprepared, int reached)
+{
 	(void)prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);	/* no core file */
 	if (unprepared)
 		(void)signal(SIGSYS, SIG_DFL);
 	if (write(reached, "", 1) == 1)
-		(void)pm_open_raw(&attr, 0, -1, -1, 0);
+		call();
 	_exit(0);
 }
 
-void doctor_ask_filter(bool unprepared)
+bool doctor_ends(void (*call)(void), bool unprepared)
 {
 	int status = 0, line[2];
+	bool ended;
 	char byte;
 	pid_t pid;
 
 	if (pipe2(line, O_CLOEXEC) < 0)
-		return;
+		return false;
 	pid = fork();
 	if (pid == 0)
-		call_once(unprepared, line[1]);
+		call_once(call, unprepared, line[1]);
 	close(line[1]);
 	while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR)
 		;
 	/* Else it was another call that ended the child. */
-	doctor_deadly = read(line[0], &byte, 1) == 1 && WIFSIGNALED(status) &&
-		WTERMSIG(status) == SIGSYS;
+	ended = read(line[0], &byte, 1) == 1 && WIFSIGNALED(status) && WTERMSIG(status) == SIGSYS;
 	close(line[0]);
+	return ended;
+}
+
+void doctor_ask_filter(bool unprepared)
+{
+	doctor_deadly = doctor_ends(open_event, unprepared);
 }
 
 /* Have the trapped call return EPERM. Returns false where it is not known how. */

@@ -11,7 +11,13 @@
  */
 extern bool doctor_deadly;
 
-/* Has a child make the call: unprepared as programs are, or with the handler of the caller. */
+/*
+ * Whether a call ends a child by SIGSYS: one that is unprepared, as programs are, or one with the
+ * handler of the caller.
+ */
+bool doctor_ends(void (*call)(void), bool unprepared);
+
+/* Asks that of perf_event_open(2). */
 void doctor_ask_filter(bool unprepared);
 
 /* What a filter has trapped since doctor_answer_traps(). */

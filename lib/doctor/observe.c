@@ -10,7 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#define ROUNDS 4
+#define ROUNDS 5
 #define PAGES 64
 #define RING_BYTES (1u << 20)
 
@@ -118,10 +118,10 @@ int doctor_observe(const struct observation *see, struct pm_refusal *refusal)
 	err = doctor_map(fd, 1, PAGES, refusal, &ring);
 	if (err == 0) {
 		err = -ENODATA;
-		/* A busy machine may give the work no time at first. */
+		/* A busy or emulated machine may give the work no time at first. */
 		for (int round = 0; round < ROUNDS && err < 0; round++) {
 			(void)pm_ioctl(fd, PERF_EVENT_IOC_ENABLE, 0);
-			doctor_work(see->ns);
+			doctor_work(see->ns << round);
 			(void)pm_ioctl(fd, PERF_EVENT_IOC_DISABLE, 0);
 			err = came(&ring, see) ? 0 : -ENODATA;
 		}
