@@ -263,7 +263,8 @@ static void say_bpf(const struct pm_refused *refused, struct pm_gate_words *ret)
 {
 	const bool old = refused->env->cap_last >= 0 && refused->env->cap_last < PM_CAP_BPF;
 	const char *caps = old ? "CAP_SYS_ADMIN" : "CAP_BPF and CAP_PERFMON";
-	const char *counts = pm_in_user_namespace() ? ", which do not count in a user namespace" : "";
+	const char *counts = pm_in_user_namespace() ? ", and those of a user namespace do not "
+		"count" : "";
 
 	PM_SAY(ret->brief, "%s to bpf: needs %s", pm_errno_name(refused->error), caps);
 	PM_SAY(ret->gate, "BPF programs for events take %s%s", caps, counts);

@@ -51,7 +51,7 @@ int go_branches(const struct attempt *attempt, struct pm_refusal *refusal, char 
 			 "came: emulators lose them");
 		return refuse("pm_ebb_start(cycles)", -EIO, &diag, refusal);
 	}
-	snprintf(how, HOW_SIZE, "event-based branches (perfmodes_ebb.h, PM_ALLOW_EBB)");
+	snprintf(how, HOW_SIZE, "event-based branches (EBB)");
 	return 0;
 }
 

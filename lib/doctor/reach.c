@@ -222,8 +222,9 @@ static void judge_page(const struct perf_event_mmap_page *page, struct pm_refusa
 	snprintf(refusal->call, sizeof(refusal->call), "mmap(instructions:u)");
 	refusal->error = EOPNOTSUPP;
 	refusal->cause = PM_CAUSE_UNSUPPORTED;
-	snprintf(refusal->gate, sizeof(refusal->gate), "the user page says cap_user_rdpmc=%d, "
-		 "index=%u", (int)page->cap_user_rdpmc, page->index);
+	snprintf(refusal->gate, sizeof(refusal->gate), "the kernel lets no program read this "
+		 "counter by itself (cap_user_rdpmc=%d, index=%u)", (int)page->cap_user_rdpmc,
+		 page->index);
 	if (pm_read_number("/proc/sys/kernel/perf_user_access", &arm) == 0 && arm == 0)
 		snprintf(refusal->change, sizeof(refusal->change), "as root: sysctl -w "
 			 "kernel.perf_user_access=1, and config1=3 in the event");
@@ -245,14 +246,14 @@ static int read_without_call(struct pm_refusal *refusal)
 	int err = pm_counters_open(&spec, 1, 0, NULL, NULL, &counters);
 
 	if (err < 0)
-		return doctor_silence(refusal, "pm_counters_open");
+		return doctor_silence(refusal, "rdpmc of instructions:u");
 	(void)pm_counters_start(counters);
 	doctor_work(1000000);
 	err = pm_counters_read_one(counters, 0, &value);
 	(void)pm_counters_stats(counters, &stats);
 	pm_counters_close(counters);
 	return err == 0 && value.value > 0 && stats.user_reads > 0 ? 0 :
-		doctor_silence(refusal, "pm_counters_read_one");
+		doctor_silence(refusal, "rdpmc of instructions:u");
 }
 
 int go_rdpmc(const struct attempt *attempt, struct pm_refusal *refusal, char *how)

@@ -63,10 +63,12 @@ int go_own_counter(const struct attempt *attempt, struct pm_refusal *refusal, ch
 /* The same page again and again, while the event is enabled. */
 static void cause_faults(int fd, volatile char *page, size_t count)
 {
+	const size_t size = (size_t)sysconf(_SC_PAGESIZE);
+
 	(void)pm_ioctl(fd, PERF_EVENT_IOC_ENABLE, 0);
 	while (count-- > 0) {
 		*page = 1;
-		(void)madvise((void *)(uintptr_t)page, (size_t)sysconf(_SC_PAGESIZE), MADV_DONTNEED);
+		(void)madvise((void *)(uintptr_t)page, size, MADV_DONTNEED);
 	}
 	(void)pm_ioctl(fd, PERF_EVENT_IOC_DISABLE, 0);
 }

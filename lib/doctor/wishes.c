@@ -40,7 +40,7 @@ const struct wish doctor_wishes[] = {
 	} },
 	{ "own-switches", "count my context switches", {
 		{ .what = "context-switches", .go = go_session, SPEC(SWITCHES) },
-		{ .what = "switch records", .go = go_switch_records },
+		{ .what = "records of context switches", .go = go_switch_records },
 		{ .what = "getrusage(2)", .go = go_rusage, .sums = true },
 	} },
 	{ "kernel-chains", "call chains that include the kernel", {
@@ -65,7 +65,7 @@ const struct wish doctor_wishes[] = {
 	{ "tracepoints", "tracepoints of my threads, with their data", {
 		{ .what = "sched:sched_switch samples", .go = go_tracepoint, .kernel = true,
 		  .behind = behind_tracefs },
-		{ .what = "switch records (attr.context_switch), no other tracepoint",
+		{ .what = "records of context switches, no other tracepoint",
 		  .go = go_switch_records },
 		{ .what = "getrusage(2): a count of switches", .go = go_rusage, .sums = true },
 	} },
@@ -89,12 +89,12 @@ const struct wish doctor_wishes[] = {
 		{ .what = "lost records are told", .go = go_lost_records },
 		{ .what = "a count (getrusage(2))", .go = go_rusage, .sums = true },
 	} },
-	{ "kprobes", "watch a function of the kernel (kprobe)", {
+	{ "kprobes", "watch a function of the kernel", {
 		{ .what = "a kprobe", .go = go_kprobe, .kernel = true },
-		{ .what = "switch records (attr.context_switch)", .go = go_switch_records },
+		{ .what = "records of context switches", .go = go_switch_records },
 		{ .what = "getrusage(2)", .go = go_rusage, .sums = true },
 	} },
-	{ "uprobes", "watch a function of a program (uprobe)", {
+	{ "uprobes", "watch a function of a program", {
 		{ .what = "a uprobe", .go = go_uprobe, .kernel = true },
 		{ .what = "call chains of user mode", .go = go_kernel_chain },
 		{ .what = "samples in another way", .go = go_session,
