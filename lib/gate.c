@@ -248,27 +248,39 @@ static void say_call_not_built(const struct pm_refused *refused, struct pm_gate_
 	PM_SAY(ret->gate, "this kernel has no %s", refused->name);
 }
 
-/* Programs of BPF on events, since v5.8; before, and still enough, CAP_SYS_ADMIN. */
+/* What programs of BPF on events take, since v5.8; before, and still enough, CAP_SYS_ADMIN. */
+static bool holds_for_bpf(const struct pm_env *env)
+{
+	return pm_env_has_cap(env, PM_CAP_SYS_ADMIN) ||
+		(pm_env_has_cap(env, PM_CAP_BPF) && pm_env_has_cap(env, PM_CAP_PERFMON));
+}
+
+/* Without /proc a user namespace shows by what is refused alone. */
+static bool may_be_of_namespace(void)
+{
+	return pm_in_user_namespace() || access("/proc/self/uid_map", R_OK) != 0;
+}
+
 static bool is_bpf(const struct pm_refused *refused)
 {
-	const struct pm_env *env = refused->env;
-	const bool both = pm_env_has_cap(env, PM_CAP_BPF) && pm_env_has_cap(env, PM_CAP_PERFMON);
-
 	return (refused->error == EPERM || refused->error == EACCES) &&
 		strcmp(refused->name, "bpf") == 0 &&
-		(pm_in_user_namespace() || !(both || pm_env_has_cap(env, PM_CAP_SYS_ADMIN)));
+		(may_be_of_namespace() || !holds_for_bpf(refused->env));
 }
 
 static void say_bpf(const struct pm_refused *refused, struct pm_gate_words *ret)
 {
 	const bool old = refused->env->cap_last >= 0 && refused->env->cap_last < PM_CAP_BPF;
 	const char *caps = old ? "CAP_SYS_ADMIN" : "CAP_BPF and CAP_PERFMON";
-	const char *counts = pm_in_user_namespace() ? ", and those of a user namespace do not "
-		"count" : "";
+	const bool held = holds_for_bpf(refused->env);
 
 	PM_SAY(ret->brief, "%s to bpf: needs %s", pm_errno_name(refused->error), caps);
-	PM_SAY(ret->gate, "BPF programs for events take %s%s", caps, counts);
-	pm_advise_capability(refused, old ? PM_CAP_SYS_ADMIN : PM_CAP_BPF, ret);
+	PM_SAY(ret->gate, "BPF programs for events take %s%s", caps, held ? ", and those held here "
+	       "do not count, as in a user namespace" : "");
+	if (held && !pm_in_user_namespace())
+		pm_advise(ret, "start the program outside of the user namespace");
+	else
+		pm_advise_capability(refused, old ? PM_CAP_SYS_ADMIN : PM_CAP_BPF, ret);
 }
 
 /* With all that it takes held. */

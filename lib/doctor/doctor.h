@@ -89,6 +89,7 @@ int go_rings(const struct attempt *attempt, struct pm_refusal *refusal, char *ho
 int go_kprobe(const struct attempt *attempt, struct pm_refusal *refusal, char *how);
 int go_uprobe(const struct attempt *attempt, struct pm_refusal *refusal, char *how);
 int go_bpf(const struct attempt *attempt, struct pm_refusal *refusal, char *how);
+bool behind_event(struct pm_refusal *refusal);
 
 /* whole.c: whether what is counted and recorded is whole. */
 int go_own_counter(const struct attempt *attempt, struct pm_refusal *refusal, char *how);

@@ -140,8 +140,10 @@ int go_uprobe(const struct attempt *attempt, struct pm_refusal *refusal, char *h
 #endif
 	if (!find_file(address, path, sizeof(path), &offset)) {
 		snprintf(refusal->call, sizeof(refusal->call), "open(/proc/self/maps)");
-		snprintf(refusal->gate, sizeof(refusal->gate), "/proc does not tell the file of "
-			 "this program, of which a function was to be watched");
+		snprintf(refusal->gate, sizeof(refusal->gate), "/proc is hidden here, and tells "
+			 "the file of the program of which a function was to be watched");
+		snprintf(refusal->change, sizeof(refusal->change), "as root: mount -t proc proc "
+			 "/proc");
 		refusal->error = ENOENT;
 		refusal->cause = PM_CAUSE_NO_TARGET;
 		return -ENOENT;
@@ -221,6 +223,17 @@ static int refuse_bpf(int err, const char *call, struct pm_refusal *refusal)
 	pm_refusal_of_call("bpf", -err, refusal);
 	snprintf(refusal->call, sizeof(refusal->call), "%s", call);
 	return err;
+}
+
+/* Whether the program would be refused, had the event been opened. */
+bool behind_event(struct pm_refusal *refusal)
+{
+	pm_refusal_of_call("bpf", EPERM, refusal);
+	snprintf(refusal->call, sizeof(refusal->call), "not tried yet: bpf(BPF_PROG_LOAD)");
+	/* The others are told by the kernel's refusal alone, which is not known. */
+	if (strcmp(refusal->name, "bpf") != 0)
+		refusal->gate[0] = '\0';
+	return refusal->gate[0] != '\0';
 }
 
 /* Page faults are counted and, because the program holds them back, no sample is in the ring. */

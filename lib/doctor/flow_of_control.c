@@ -57,6 +57,13 @@ static int refuse_unit(struct pm_refusal *refusal)
 	refusal->error = ENOENT;
 	refusal->cause = PM_CAUSE_NO_EVENT;
 	snprintf(refusal->call, sizeof(refusal->call), "readdir(/sys/bus/event_source/devices)");
+	if (access("/sys/bus/event_source/devices", F_OK) != 0) {
+		snprintf(refusal->gate, sizeof(refusal->gate), "/sys is hidden here, and tells "
+			 "which trace units there are");
+		snprintf(refusal->change, sizeof(refusal->change), "as root: mount -t sysfs sysfs "
+			 "/sys");
+		return -ENOENT;
+	}
 	snprintf(refusal->gate, sizeof(refusal->gate), "no trace unit in "
 		 "/sys/bus/event_source/devices (intel_pt, arm_spe, cs_etm)");
 	snprintf(refusal->change, sizeof(refusal->change), "another machine, or one whose firmware "

@@ -102,7 +102,7 @@ const struct wish doctor_wishes[] = {
 		  .allow = PM_ALLOW_ALL },
 	} },
 	{ "bpf", "run a BPF program at each sample", {
-		{ .what = "a BPF program on page faults", .go = go_bpf },
+		{ .what = "a BPF program on page faults", .go = go_bpf, .behind = behind_event },
 		{ .what = "samples read by the program itself", .go = go_session,
 		  SPEC(FAULTS, .period = 1, .want = PM_WANT_ADDRESS), .allow = PM_ALLOW_USER_ONLY },
 		{ .what = "a count (getrusage(2))", .go = go_rusage, .sums = true },

@@ -11,6 +11,7 @@ import re
 import resource
 import shutil
 import subprocess
+import tempfile
 from pathlib import Path
 from typing import Any, Callable, Iterator
 
@@ -32,14 +33,14 @@ Told = dict[str, Any]
 
 
 @pytest.fixture(scope="module", name="doctor")
-def _doctor(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def _doctor() -> Iterator[Path]:
     """A copy that every user can run."""
     subprocess.run(["make", "-s", "--no-print-directory", f"ARCH={ARCH}", "doctor"], cwd=TREE,
                    check=True, capture_output=True, timeout=300)
-    place = tmp_path_factory.mktemp("advice")
-    for part in (place, *(part for part in place.parents if "pytest-" in str(part))):
-        part.chmod(0o755)
-    return Path(shutil.copy(TREE / "build" / ARCH / "doctor", place / "doctor"))
+    # not below pytest's folder, which each session of pytest closes to others
+    with tempfile.TemporaryDirectory() as place:
+        Path(place).chmod(0o755)
+        yield Path(shutil.copy(TREE / "build" / ARCH / "doctor", Path(place, "doctor")))
 
 
 def start(*command: str | Path, limit: Callable[[], None] | None = None,
@@ -64,7 +65,7 @@ def change(wish: Told, attempt: int = 0) -> str:
 
 
 @pytest.fixture(name="trusted")
-def _trusted(doctor: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def _trusted(doctor: Path) -> Path:
     """As `setcap cap_perfmon=ep PROGRAM` leaves it."""
     copy = Path(shutil.copy(doctor, doctor.parent / "trusted"))
     done = start("setcap", "cap_perfmon=ep", copy)

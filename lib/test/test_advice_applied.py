@@ -113,8 +113,8 @@ def test_descriptors_of_a_container(doctor: Path, names: dict[str, str], line: s
 
 def test_descriptors_below_the_hard_limit(doctor: Path) -> None:
     limits = [(3, 64), (64, 64)]
-    # lint: allow second-list: a test says what it expects
     said = change(ask(doctor, "--json", "rings", limit=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, limits[0])))
+    # lint: allow second-list: a test says what it expects
     assert said == "ulimit -n 64"
     assert ask(doctor, "--json", "rings", limit=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, limits[1]))[
         "verdict"] == "works"
@@ -178,6 +178,17 @@ def test_an_errno_in_place_of_a_signal(doctor: Path) -> None:
     killed = ask(doctor, "--json", "own-time", limit=lambda: install_filter(KILL, PERF[ARCH]))
     assert killed["used"].startswith("getrusage") and "answer an errno" in change(killed)
     assert ask(doctor, "--json", "own-time", limit=lambda: install_filter(ERRNO | 1, PERF[ARCH]))["how"].startswith("timers")
+
+
+@filters
+@at_two
+def test_what_bpf_takes_behind_a_filter(doctor: Path) -> None:
+    """Both gates at once for a user; the filter alone for root."""
+    def names(*who: str) -> list[str]:
+        told = ask(*who, doctor, "--json", "bpf", limit=lambda: install_filter(ERRNO | 1, PERF[ARCH]))["refusals"]
+        return [one["name"] for one in told if one["attempt"] == told[0]["attempt"]]
+
+    assert (names("setpriv", *USER), names()) == (["filtered", "bpf"], ["filtered"])
 
 
 BPF = {"x86_64": 321, "aarch64": 280}

@@ -19,10 +19,11 @@ import resource
 import shutil
 import struct
 import subprocess
+import tempfile
 import termios
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, Callable
+from typing import Any, Callable, Iterator
 
 import pytest
 from surroundings import PERF, lower, refuse_perf
@@ -39,14 +40,14 @@ as_root = pytest.mark.skipif(os.geteuid() != 0, reason="sets user ids and mounts
 
 
 @pytest.fixture(scope="session", name="doctor")
-def _doctor(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def _doctor() -> Iterator[Path]:
     """A copy that every user can run."""
     subprocess.run(["make", "-s", "--no-print-directory", f"ARCH={ARCH}", "doctor"], cwd=TREE,
                    check=True, capture_output=True, timeout=300)
-    place = tmp_path_factory.mktemp("doctor")
-    for part in (place, *(part for part in place.parents if "pytest-" in str(part))):
-        part.chmod(0o755)
-    return Path(shutil.copy(TREE / "build" / ARCH / "doctor", place / "doctor"))
+    # not below pytest's folder, which each session of pytest closes to others
+    with tempfile.TemporaryDirectory() as place:
+        Path(place).chmod(0o755)
+        yield Path(shutil.copy(TREE / "build" / ARCH / "doctor", Path(place, "doctor")))
 
 
 def setting(name: str) -> int:
