@@ -297,8 +297,9 @@ struct pm_cost {
  * will be opened. A fact below PM_RANK_RELEASE rules a strategy out only when it is a hazard;
  * otherwise the strategy is considered after all those without such a fact. `opts` may be NULL
  * (nothing allowed). `profile` is read, quick probes add to it, and it must outlive the plan; NULL
- * stands for pm_profile_load_default, which the plan then owns. -EINVAL for a senseless spec,
- * -ENOTSUP when no strategy is left (the diagnosis names the gate), -ENOMEM. (0.1)
+ * stands for pm_profile_load_default, which the plan then owns. -EINVAL for a senseless spec, -EIO
+ * (PM_CAUSE_SILENCE) for breakpoints where one that is hit on purpose counts nothing, -ENOTSUP when
+ * no strategy is left (the diagnosis names the gate), -ENOMEM. (0.1)
  */
 int pm_plan_make(const struct pm_event_spec *specs, size_t count,
 		 const struct pm_session_opts *opts, struct pm_profile *profile,

@@ -57,7 +57,8 @@ struct pm_counters_stats {
  * (sw.clocks.cpu_switched, Linux 6.16) is counted by task-clock, unless it is PM_SPEC_EXACT.
  *
  * What counts later threads, too, is tried once where page faults are among the events: by a thread
- * that is made, causes some and ends. -EIO where they are not counted, or not once each.
+ * that is made, causes some and ends. -EIO where they are not counted, or not once each; and for
+ * breakpoints where one that is hit on purpose counts nothing.
  *
  * `profile` as in pm_plan_make, needed during the call only. Returns 0; 1 when everything is of
  * user mode only, as PM_COUNTERS_MAY_USER_ONLY allows for events that do happen there; -EINVAL for

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "../diagnosis/diag.h"
+#include "../plan/breakpoint.h"
 #include "../plan/limits.h"
 #include "../plan/task_clock.h"
 #include "../profile/facts.h"
@@ -316,6 +317,8 @@ int pm_counters_open_on(const struct pm_registers *registers, const struct pm_ev
 		return pm_diag_say(diag, ENOMEM, PM_CAUSE_UNKNOWN, "no memory");
 	counters->registers = registers;
 	err = take_specs(counters, specs, count, diag);
+	for (size_t i = 0; err == 0 && i < count; i++)
+		err = pm_breakpoint_try(&counters->specs[i], diag);
 	if (err == 0 && profile == NULL) {
 		err = pm_profile_load_default(diag, &own);
 		profile = own;

@@ -9,6 +9,7 @@
 
 #include "../diagnosis/diag.h"
 #include "../profile/profile.h"
+#include "breakpoint.h"
 #include "choose.h"
 #include "group.h"
 #include "hybrid.h"
@@ -128,6 +129,11 @@ static int make(struct pm_plan *plan, struct pm_diag *diag)
 
 	if (err < 0)
 		return err;
+	for (size_t i = 0; i < plan->count; i++) {
+		err = pm_breakpoint_try(&plan->events[i].spec, diag);
+		if (err < 0)
+			return err;
+	}
 	pm_limit_look(plan);
 	err = pm_profile_probe_for_plan(plan->profile, &plan->kept);
 	if (err >= 0)

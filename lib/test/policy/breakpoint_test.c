@@ -78,6 +78,31 @@ static void observe_writes(enum pm_strategy strategy)
 	assert_int_equal(elsewhere, 0);
 }
 
+/* What a machine accepts and never delivers is refused, with the reason. */
+static void what_never_fires_is_refused(void **state)
+{
+	const struct pm_event_spec spec = write_to(&watched);
+	const struct perf_event_attr attr = {
+		.type = PERF_TYPE_BREAKPOINT, .bp_type = HW_BREAKPOINT_W, .exclude_kernel = 1,
+		.bp_addr = (uint64_t)(uintptr_t)&watched, .bp_len = sizeof(watched),
+	};
+	struct pm_session_opts opts = { .size = sizeof(opts), .allow = PM_ALLOW_ALL };
+	struct pm_diag diag = { .size = sizeof(diag) };
+	const int fd = pm_open(&attr, 0, -1, -1, 0);
+	struct pm_plan *plan = NULL;
+	int err;
+
+	(void)state;
+	if (fd < 0)
+		skip();
+	close(fd);
+	err = pm_plan_make(&spec, 1, &opts, NULL, &diag, &plan);
+	pm_plan_destroy(plan);
+	assert_int_equal(err == -EIO, !breakpoints_fire());
+	if (err == -EIO)
+		assert_int_equal(diag.cause, PM_CAUSE_SILENCE);
+}
+
 static void each_write_to_a_variable(void **state)
 {
 	(void)state;
@@ -93,6 +118,7 @@ static void each_write_into_own_rings(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(what_never_fires_is_refused),
 		cmocka_unit_test(each_write_to_a_variable),
 		cmocka_unit_test(each_write_into_own_rings),
 	};
