@@ -79,7 +79,7 @@ static uint64_t enabled_of(int fd, uint64_t read_format)
 	return err < 0 ? 1 : counts.time_enabled;
 }
 
-/* An event of a thread on one CPU is enabled while the thread runs anywhere: the first one tells. */
+/* A thread's event on one CPU is enabled while the thread runs anywhere: the first one tells. */
 static bool goes_on(const struct pm_sampler *sampler, int fd)
 {
 	const uint64_t format = sampler->events[sampler->count].attr.read_format;
