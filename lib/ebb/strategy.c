@@ -316,7 +316,7 @@ static void follow(struct pm_session *session)
 		return;
 	snprintf(why, sizeof(why), "evicted while it ran: another pinned event has taken the PMU "
 		 "from thread %d", (int)thread->tid);
-	(void)pm_session_go_on(session, why);
+	(void)session->calls->go_on(session, why);
 }
 
 /* ----------------------------------------------------------------------------------------- life */

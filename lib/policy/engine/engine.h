@@ -32,6 +32,12 @@ struct engine_calls {
 	pid_t (*helper)(const struct pm_session *session);
 	/* Waits for that thread. */
 	void (*recall)(struct pm_session *session);
+	/*
+	 * The strategy in use can do no more, for the reason given: what has come is delivered, and
+	 * the plan's next strategy is attached. Statistics go on. 0; -ENOTSUP, -errno: the session
+	 * is detached.
+	 */
+	int (*go_on)(struct pm_session *session, const char *why);
 };
 
 struct pm_session {
@@ -73,12 +79,4 @@ static inline int pm_session_check(const struct pm_session *session)
 	return session->pid == getpid() ? 0 : -ECHILD;
 }
 
-#ifdef __powerpc64__
-/*
- * The strategy in use can do no more, for the reason given: what has come is delivered, and the
- * plan's next strategy is attached. Statistics go on. 0; -ENOTSUP, -errno: the session is detached.
- */
-int pm_session_go_on(struct pm_session *session, const char *why);
-
-#endif
 #endif

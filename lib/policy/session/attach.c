@@ -13,10 +13,7 @@
 #include "../proof/canary_thread.h"
 #include "drain.h"
 
-static const struct engine_calls calls = {
-	.drain = pm_drain, .is_open = pm_canary_early, .helper = pm_canary_tid,
-	.recall = pm_canary_recall,
-};
+static const struct engine_calls calls;
 
 struct pm_session *pm_session_create(struct pm_plan *plan, const struct pm_listener *listener,
 				     void *context)
@@ -156,8 +153,7 @@ int pm_session_attach(struct pm_session *session, struct pm_diag *diag)
 	return err;
 }
 
-#ifdef __powerpc64__
-int pm_session_go_on(struct pm_session *session, const char *why)
+static int go_on(struct pm_session *session, const char *why)
 {
 	const struct pollable pollable = session->pollable;
 	struct pm_stats before;
@@ -185,7 +181,11 @@ int pm_session_go_on(struct pm_session *session, const char *why)
 		pm_pollable_renew(session);
 	return err < 0 ? err : 0;
 }
-#endif
+
+static const struct engine_calls calls = {
+	.drain = pm_drain, .is_open = pm_canary_early, .helper = pm_canary_tid,
+	.recall = pm_canary_recall, .go_on = go_on,
+};
 
 /* --------------------------------------------------------------------------------------- detach */
 
