@@ -27,8 +27,9 @@ void probe_describe(const char *declaration, size_t size);
 void expect_faults(void);
 /*
  * How many page faults came that nobody had caused: in cause_faults() so far, or else while this
- * thread looks at its own code for 50 ms. Where there are any, counts of page faults prove nothing;
- * 0 in a test that has no event of them.
+ * thread looks at its own code for 50 ms: more than one each time, for single ones come on quiet
+ * machines, too. Where there are any, counts of page faults prove nothing. 0 in a test that has no
+ * event of them.
  */
 unsigned int uncaused_faults(void);
 
