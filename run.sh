@@ -6,7 +6,7 @@
 #        ./run.sh kernels NAME...       probe kernels in QEMU (./run.sh kernels --help)
 #        ./run.sh device TAG...|ssh:HOST   probe devices (./run.sh device --help)
 #        ./run.sh doctor [--json]       what works here, and who refuses the rest (doctor --help);
-#                                       --as debian-12: what a program could do there
+#                                       --as debian-12: what a program could do there, --for rr: what rr
 #        ./run.sh report VERB ...       tables, diffs, catalogue (./run.sh report --help)
 #
 #   --suite NAME      which probes: a file in suites/ or a path (default: default)
@@ -108,7 +108,7 @@ python() {	# hand over to a Python package of this tree
 
 doctor() {	# from the tree or from a bundle; in a tree of somebody else's as it was built last
 	# What a program could do on another machine, by its profile or result.
-	[ "${1:-}" != --as ] || { shift; python reports check lib/doctor/wishes.toml "$@"; exit; }
+	[ "${1:-}" != --as ] || { shift; python reports check --for lib/doctor/wishes.toml "$@"; exit; }
 	doctor=$here/bin/doctor
 	if [ -f "$here/Makefile" ]; then
 		doctor=$here/build/${ARCH:-$(uname -m)}/doctor

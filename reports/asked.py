@@ -12,19 +12,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from reports import answers, expect, personas, plain, profile as profiles, result, schema, shipped, speak, systems, text
+from reports import answers, expect, limits, personas, plain, profile as profiles, result, schema, shipped, speak, systems, text
 from reports.plain import Said
 from reports.profile import Value
 from reports.sheet import LEVEL_WORD, ONE, Sheet, level_of
 from reports.speak import Misused
 from reports.text import Unusable
 
-MEASURED = "machine.ring_kb"    # of a machine, persona and level: what each CPU's ring may hold, all at once
-UNLIMITED = 1 << 40
-IPC_LOCK = 14           # a capability
 LEVELS = ("-1", "0", "1", "2", "3", "4")
 USUAL = "2"             # the level of a kernel that nobody has changed
-AT_LEAST = ">="
 SYNTHETIC = "of a synthetic PMU, which says nothing of any CPU"
 OF_LEVEL = "perm.level_file.paranoid"   # the fact by which a profile tells its level
 # Facts that tell what a level answers to a user-mode event of somebody without privileges.
@@ -37,9 +33,10 @@ WITHOUT_EVENTS, WITH_EVENTS = ("perm.", "proc."), "perm.available."
 
 @dataclass
 class View:
-    """What one persona at one level was told: points and facts by their keys."""
+    """What one persona at one level was told: points and facts by their keys, and the limits it met."""
     points: Mapping[str, Said]
     facts: Mapping[str, Value]
+    limits: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass
@@ -89,18 +86,18 @@ class Source:
         return (persona, level) in self.views or bool(self.closed(persona, level))
 
     def said(self, wanted: str, persona: str, level: str) -> Said:
-        """What is said of a key, or of a fact that is to have a value: key=value."""
-        key, equals, want = split(wanted)
+        """What is said of a key, of a fact that is to have a value (key=value, key>=value), or of a limit."""
+        key, how, want = limits.split(wanted)
         why = self.why_not(persona, level)
         if why:
             opens = key.startswith(WITH_EVENTS) or not key.startswith(WITHOUT_EVENTS)
             closed = self.closed(persona, level) if opens else ""
             return Said(plain.BLOCKED, closed) if closed else Said(plain.UNKNOWN, why)
         view = self.views[persona, level]
-        if equals or key in view.facts:
-            found = _fact(view.facts.get(key), want or plain.YES, equals == AT_LEAST)
-            limited = key == MEASURED and found.word == plain.NO
-            return Said(plain.BLOCKED, f"perf_event_mlock_kb and RLIMIT_MEMLOCK: {found.why}") if limited else found
+        if limits.is_word(wanted):
+            return limits.said(wanted, view.limits)
+        if how or key in view.facts:
+            return _fact(view.facts.get(key), how, want or plain.YES)
         found = view.points.get(key, Said(plain.UNKNOWN, "nobody asked"))
         if key in self.synthetic and found.word != plain.UNKNOWN:
             return Said(found.word, f"{found.why} ({SYNTHETIC})" if found.why else SYNTHETIC)
@@ -112,24 +109,12 @@ def at(level: str) -> str:
     return "a level that is not told" if level == ONE else f"perf_event_paranoid={level}"
 
 
-def split(wanted: str) -> tuple[str, str, str]:
-    """key, "=" or ">=" or "", value."""
-    key, least, value = wanted.partition(AT_LEAST)
-    return (key, least, value) if least and "=" not in key else wanted.partition("=")
-
-
-def _at_least(value: Value, want: str) -> Said:
-    try:
-        return Said(plain.YES) if int(value) >= int(want) else Said(plain.NO, f"is {value}, wanted {want} or more")
-    except ValueError:
-        return Said(plain.UNKNOWN, f"{value} and {want} cannot be compared as numbers")
-
-
-def _fact(value: Value | None, want: str, least: bool = False) -> Said:
+def _fact(value: Value | None, how: str, want: str) -> Said:
     if value is None:
         return Said(plain.UNKNOWN, "nobody could tell")
-    if least:
-        return _at_least(value, want)
+    if how in ("<=", ">="):
+        fits = isinstance(value, int) and not isinstance(value, bool) and limits.COMPARE[how](value, int(want))
+        return Said(plain.YES) if fits else Said(plain.NO, f"is {value}, wanted {limits.AS_WORDS[how].format(want)}")
     have = {True: "true", False: "false"}[value] if isinstance(value, bool) else str(value)
     return Said(plain.YES) if have == want else Said(plain.NO, f"is {have}, wanted {want}")
 
@@ -138,26 +123,15 @@ def _about(identity: dict[str, Any]) -> str:
     return text.clean(f"Linux {identity['release']}, {identity['arch']}", 200)
 
 
-def _ring_kb(made: dict[str, Any], own: dict[str, str]) -> dict[str, Value]:
-    """The room for rings, as mmap(2) of perf counts it: perf_event_mlock_kb for each CPU, then RLIMIT_MEMLOCK."""
-    of_all = made["environment"]
-    try:
-        page_kb, cpus = int(made["identity"]["page_size"]) // 1024, int(of_all["cpus_online"])
-        free = level_of(made) == "-1" or int(own["caps"], 16) >> IPC_LOCK & 1 or own["rlimit_memlock"] == "unlimited"
-        room = int(of_all["mlock_kb"]) // page_kb * page_kb * cpus + (0 if free else int(own["rlimit_memlock"]) // 1024)
-        return {MEASURED: UNLIMITED if free else room // cpus - page_kb}
-    except (KeyError, ValueError, ZeroDivisionError):
-        return {}
-
-
 def _views(made: dict[str, Any]) -> dict[str, View]:
     found = {}
+    machine = made["environment"] | {"page_size": made["identity"].get("page_size", "")}
     for persona, part in made["personas"].items():
         points = {f"{probe}.{name}": plain.of_point(point) for probe, record in part["probes"].items()
                   for name, point in record["points"].items() if not point.get("undeclared")}
         facts = {f"{probe}.{name}": value for probe, record in part["probes"].items()
-                 for name, value in record["facts"].items()} | _ring_kb(made, part["environment"])
-        found[persona] = View(points, facts)
+                 for name, value in record["facts"].items()}
+        found[persona] = View(points, facts, {key: str(value) for key, value in (machine | part["environment"]).items()})
     return found
 
 
@@ -186,7 +160,7 @@ def of_profile(name: str, made: dict[str, Any]) -> Source:
         found: dict[str, Value] = made["kernel"] | own
         points = {key: _verdict(str(value)) for key, value in found.items() if _is_verdict(value)}
         facts = {key: value for key, value in found.items() if not _is_verdict(value)}
-        views[persona, level if LEVEL_WORD.fullmatch(level) else ONE] = View(points, facts)
+        views[persona, level if LEVEL_WORD.fullmatch(level) else ONE] = View(points, facts, {"paranoid": level})
     return Source(name, _about(made["identity"]), views, arch=str(made["identity"]["arch"]))
 
 
@@ -259,8 +233,8 @@ def require_level(level: str) -> None:
 def require_keys(wanted: list[str], source: Source) -> None:
     """Raises Misused for keys that no catalogue has: that of the answers that ship, and what the source was
     asked. Where neither tells, nothing can be said."""
-    known = answers.keys(answers.questions()) | source.known | {MEASURED}
-    strange = [key for key in (split(each)[0] for each in wanted) if key not in known] if known != {MEASURED} else []
+    known = answers.keys(answers.questions()) | source.known
+    strange = [key for key in wanted if key not in known] if known else []
     if strange:
         raise Misused("; ".join(f"no point or fact '{text.clean(key, 120)}'{speak.near(key, known)}"
                                 for key in dict.fromkeys(strange)))

@@ -16,16 +16,20 @@
     any = [["ring.write_backward.newest_first", "ring.pause.holds"]]
     instead = [["ring.order.in_order"]]
 
-Each list in `any` is an alternative: all its keys must be yes, or equal what stands behind `=`, as in
-"ring.size.max_pages=1024", or be no less than what stands behind `>=`. The first alternative that holds is
-taken. The answer is one of the four words of plain.py: the best of its alternatives, and of an alternative
-the worst of its keys. `instead` lists what the program would use without it; that makes no need a yes.
+Each list in `any` is an alternative: all its keys must be yes, or compare as in "ring.size.max_pages>=1024"
+(also = and <=). A bit of the attr is a key: "attr.flag_bits.inherit". Levels, capabilities, memory for rings and
+other limits are words of limits.py: "level<=1", "capability=PERFMON|SYS_ADMIN", "ring=512KiB". The first
+alternative that holds is taken. The answer is one of the four words of plain.py: the best of its alternatives,
+and of an alternative the worst of its keys. `instead` lists what the program would use without it; that makes
+no need a yes. `source` says where it is told what the program asks, `beware` what the answers leave out.
 
 Where what is used instead has a name, the need is told as `instead` with that name, as soon as it is known
 that nothing better holds. Without `any` it works wherever there is a process:
 
     [[need.instead]]
     what = "a sum of CPU time"
+
+What well-known programs need is kept in data/programs, and found by name.
 """
 
 from __future__ import annotations
@@ -36,11 +40,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from reports import plain, text
+from reports import limits, plain, speak, text
 from reports.plain import Said
 from reports.text import Unusable
 
-_KEY = re.compile(r"[a-z0-9_]+(?:\.[A-Za-z0-9_-]+)+(?:>?=.+)?")
+PROGRAMS = Path(__file__).resolve().parent / "data" / "programs"
+SUFFIX = ".toml"
+
+_KEY = re.compile(r"[a-z0-9_]+(?:\.[A-Za-z0-9_-]+)+(?:=.+|[<>]=-?[0-9]{1,19})?")
 _FIELDS = {"name": str, "arch": str, "what": str, "any": list, "optional": bool, "otherwise": str, "instead": list}
 
 Way = tuple[str, ...]
@@ -71,6 +78,8 @@ class Requirements:
     name: str
     persona: str
     needs: tuple[Need, ...]
+    source: tuple[str, ...] = ()
+    beware: str = ""
 
 
 @dataclass(frozen=True)
@@ -145,7 +154,7 @@ class Finding:
 
 def _are_ways(value: Any) -> bool:
     return isinstance(value, list) and all(isinstance(way, list) and way and all(
-        isinstance(key, str) and _KEY.fullmatch(key) for key in way) for way in value)
+        isinstance(key, str) and (_KEY.fullmatch(key) or limits.is_word(key)) for key in way) for way in value)
 
 
 def _stand_in(entry: Any) -> StandIn | None:
@@ -165,7 +174,8 @@ def _need(entry: Any, name: str) -> Need:
             raise Unusable(text.clean(f"{name}: {entry['what']}: '{key}' is not as it should be", 300))
     ways, instead = entry["any"], [_stand_in(each) for each in entry.get("instead", [])]
     if not ways or not _are_ways(ways) or None in instead:
-        raise Unusable(text.clean(f"{name}: {entry['what']}: `any` and `instead` are lists of lists of keys", 300))
+        raise Unusable(text.clean(f"{name}: {entry['what']}: `any` and `instead` are lists of lists of keys, each as "
+                                  "in area.probe.point, or of limits, as in level<=1, ring=512KiB", 300))
     return Need(entry["what"], tuple(map(tuple, ways)), entry.get("optional", False), entry.get("otherwise", ""),
                 tuple(filter(None, instead)), entry.get("name", ""), entry.get("arch", ""))
 
@@ -175,16 +185,35 @@ def read(path: Path) -> Requirements:
     value = text.load_toml(path)
     if value.get("format") != 1 or not isinstance(value.get("need"), list):
         raise Unusable(f"{path.name}: no requirements: format = 1 and [[need]] are missing")
-    persona = value.get("persona", "user")
-    if not isinstance(persona, str) or not isinstance(value.get("name", ""), str):
-        raise Unusable(f"{path.name}: `name` and `persona` are texts")
-    return Requirements(value.get("name", path.stem), persona,
-                        tuple(_need(entry, path.name) for entry in value["need"]))
+    texts = {"name": path.stem, "persona": "user", "beware": ""}
+    found = {key: value.get(key, usual) for key, usual in texts.items()}
+    source = value.get("source", [])
+    if not all(isinstance(each, str) for each in found.values()):
+        raise Unusable(f"{path.name}: `name`, `persona` and `beware` are texts")
+    if not isinstance(source, list) or not all(isinstance(each, str) for each in source):
+        raise Unusable(f"{path.name}: `source` is a list of texts")
+    return Requirements(found["name"], found["persona"], tuple(_need(entry, path.name) for entry in value["need"]),
+                        tuple(source), found["beware"])
+
+
+def programs() -> list[str]:
+    """The programs whose requirements are kept."""
+    return sorted(path.stem for path in PROGRAMS.glob(f"*{SUFFIX}"))
+
+
+def of_program(name: str) -> Requirements:
+    """What a program of that name needs, or a file says that is named with a slash. Raises Misused."""
+    if "/" in name:
+        return read(Path(name))
+    if name not in programs():
+        raise speak.Misused(speak.among("program", name, programs()))
+    return read(PROGRAMS / f"{name}{SUFFIX}")
 
 
 def keys(wanted: Requirements) -> list[str]:
-    """All that is asked for, each with the value it is to have."""
-    return [key for need in wanted.needs for way in _all_ways(need) for key in way]
+    """The points and facts that are asked for, without what they are compared with."""
+    return [limits.split(key)[0] for need in wanted.needs for way in _all_ways(need) for key in way
+            if not limits.is_word(key)]
 
 
 def _all_ways(need: Need) -> Iterator[Way]:

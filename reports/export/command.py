@@ -131,9 +131,10 @@ def _answered(args: argparse.Namespace, wanted: Requirements, path: Path) -> Ite
         level, note = _level(args.level, there.level, source, persona)
         found = requirements.check(wanted, lambda key: source.said(key, persona, level), source.arch)
         mark, most = not all(each.need.optional for each in found), 1 if source.at_once(persona, level) else None
+        nothing = [f"  {plain.YES:10} nothing is asked of perf events"] if not found else []
         lines += [f"{wanted.name}, as {persona} at {asked.at(level)}, on {source.name} ({source.about}):",
                   *filter(None, [note and f"  {note}"]),
-                  *(f"  {line}" for each in found for line in [*each.lines(mark)][:most])]
+                  *nothing, *(f"  {line}" for each in found for line in [*each.lines(mark)][:most])]
         if not args.json:
             print("\n".join(text.clean(line, 2000) for line in lines))
         yield {"profile": text.clean(str(path)), "row": source.name, "about": source.about, "persona": persona,
@@ -142,13 +143,24 @@ def _answered(args: argparse.Namespace, wanted: Requirements, path: Path) -> Ite
         lines = [""]
 
 
+def _wanted(args: argparse.Namespace) -> tuple[Requirements, list[Path]]:
+    """What is needed, of a program by its name or of a file, and where it is asked for."""
+    places = [*filter(None, [args.requirements]), *args.profile]
+    wanted = requirements.of_program(args.program) if args.program else requirements.read(places.pop(0))
+    if not places:
+        raise speak.Misused("where? Name a row that ships, a system, a result or a profile")
+    return wanted, places
+
+
 def check(args: argparse.Namespace) -> int:
     """Hold requirements against rows that ship, systems, results or profiles; the exit status tells what became
     of all that is required."""
-    wanted = requirements.read(args.requirements)
+    wanted, places = _wanted(args)
     if args.level:
         asked.require_level(args.level)
-    told = [each for path in args.profile for each in _answered(args, wanted, path)]
+    if wanted.beware and not args.json:
+        print(text.clean(f"{wanted.name}: {wanted.beware}", 2000))
+    told = [each for path in places for each in _answered(args, wanted, path)]
     if args.json:
         sys.stdout.write(text.dump_json(told))
     return min((STATUS[each["answer"]] for each in told if STATUS[each["answer"]] != OK), default=OK)
