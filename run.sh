@@ -51,10 +51,7 @@ true 9>&2 || exec 2>/dev/null
 PATH=${PATH:-/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin}
 export PATH
 for tool in dirname sed tr; do	# the first of them, in place of a line from the shell for each
-	command -v $tool >/dev/null || {
-		printf 'run.sh: %s is not in PATH (%s)\n' $tool "$PATH" >&2
-		exit 3
-	}
+	command -v $tool >/dev/null || { printf 'run.sh: %s is not in PATH (%s)\n' $tool "$PATH" >&2; exit 3; }
 done
 here=$(cd "$(dirname "$0")" && pwd)
 newline='
@@ -138,9 +135,7 @@ doctor | kernels | device | report)
 	;;
 esac
 
-want() {
-	[ $# -ge 2 ] || die 2 "$1 needs a value (see --help)"
-}
+want() { [ $# -ge 2 ] || die 2 "$1 needs a value (see --help)"; }
 while [ $# -gt 0 ]; do
 	case $1 in
 	--suite) want "$@"; suite=$2; shift ;;
@@ -358,9 +353,7 @@ if [ $list = yes ]; then
 fi
 
 write() {	# a file, whole or not at all, and never through a link
-	if ! { rm -f "$1.part" && (set -C; cat >"$1.part") && mv "$1.part" "$1"; }; then
-		die 3 "cannot write $out/$1 (disk full?)"
-	fi
+	{ rm -f "$1.part" && (set -C; cat >"$1.part") && mv "$1.part" "$1"; } || die 3 "cannot write $out/$1 (disk full?)"
 }
 
 describe_kernel() {
@@ -395,31 +388,35 @@ check_personas() {	# who of those asked for may be assumed here
 	[ -n "$allowed" ] || die 3 "no persona can be assumed here; the last one: ${why#launch: }"
 }
 
-plan_run() {
-	for persona in $allowed; do printf '%s\n' "$probes" | sed "s/^/$persona /"; done
+plan_run() { for persona in $allowed; do printf '%s\n' "$probes" | sed "s/^/$persona /"; done; }
+
+new_folder() {	# PREFIX: a folder that was not there, named by the time; not that of another run of this second
+	stamp=$(date -u +%Y%m%dT%H%M%SZ) again=1
+	mkdir -p "${1%/*}" 2>/dev/null || return 1
+	until out=$1$stamp && mkdir "$out" 2>/dev/null; do
+		[ -e "$out" ] || return 1
+		again=$((again + 1)) stamp=${stamp%-*}-$again
+	done
 }
 
 if [ -d "$here/results/latest/" ]; then like=$(cd "$here/results/latest" && pwd -P); fi
 if [ $resume = no ]; then
 	check_personas
 	if [ -z "$out" ]; then
-		latest=$(date -u +%Y%m%dT%H%M%SZ)
-		again=1
-		mkdir -p "$here/results" || die 3 "cannot make $here/results"
-		until mkdir "$here/results/$latest" 2>/dev/null; do	# another run's of this second
-			[ -e "$here/results/$latest" ] || die 3 "cannot make $here/results/$latest"
-			again=$((again + 1)) latest=${latest%-*}-$again
-		done
-		out=$here/results/$latest
+		if new_folder "$here/results/"; then
+			latest=$stamp
+		elif [ -f "$here/Makefile" ] || ! { new_folder "${PWD%/}/perfmodes-" || new_folder "${TMPDIR:-/tmp}/perfmodes-"; }; then
+			die 3 "cannot make a folder in $here/results; --out DIR takes another"
+		else	# a bundle on a read-only file system
+			say "perfmodes: $here/results cannot be written: results go to $out (--out DIR takes another folder)"
+		fi
 	fi
 	why=$(mkdir -p "$out" 2>&1) || die 3 "cannot make $out: ${why##*: }"
 	enter
 	if [ -L plan ] || { [ -e plan ] && [ ! -f plan ]; }; then
 		die 2 "$out/plan is no regular file: not of a run of this program; take another folder"
 	fi
-	if [ -e plan ]; then
-		die 2 "$out holds a run already; $(hint) goes on with it"
-	fi
+	[ ! -e plan ] || die 2 "$out holds a run already; $(hint) goes on with it"
 	describe_kernel | write env
 	describe_probes | write catalogue
 	plan_run | write plan
@@ -490,6 +487,9 @@ if [ -d "$here/reports" ]; then
 	[ $quiet = no ] || flags=--quiet
 	# shellcheck disable=SC2086 # one flag or none
 	(python reports result $flags "$out") || status=$?
+elif [ "$quiet$interrupted$tee_file" = no ]; then
+	# shellcheck disable=SC1091 # reports/screen.sh: what is found, and the file to hand over
+	(set -- . && . "$bin/screen") || :
 fi
 if [ -n "$interrupted" ]; then
 	say "perfmodes: interrupted; $(hint) goes on"

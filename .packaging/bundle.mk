@@ -29,10 +29,10 @@ $(B)/probe: $(B)/launcher/multicall.o $(PROBES:%=$(B)/multicall/%.o) $(KIT) $(B)
 
 # Members in one order, with the time of the last commit, no owner and fixed modes: the same tree
 # gives the same bytes. MANIFEST has the checksum of each file: sha256sum -c MANIFEST.
-$(B)/bundle.tar: $(PROGRAMS) $(B)/probe run.sh $(wildcard suites/*.txt) .packaging/tar
+$(B)/bundle.tar: $(PROGRAMS) $(B)/probe run.sh reports/screen.sh $(wildcard suites/*.txt) .packaging/tar
 	$(call say,BUNDLE,$(B)/bundle)
 	$(Q)rm -rf $(B)/bundle && mkdir -p $(B)/bundle/bin $(B)/bundle/suites
-	$(Q)cp run.sh $(B)/bundle/ && cp suites/*.txt $(B)/bundle/suites/
+	$(Q)cp run.sh $(B)/bundle/ && cp suites/*.txt $(B)/bundle/suites/ && cp reports/screen.sh $(B)/bundle/bin/screen
 	$(Q)for program in launch identify doctor probe; do \
 		$(CROSS_COMPILE)strip -R .comment -o $(B)/bundle/bin/$$program $(B)/$$program || exit 1; done
 	$(Q)cd $(B)/bundle/bin && for probe in $(PROBES); do mkdir -p probes/$${probe%/*} && \
