@@ -57,7 +57,8 @@ def _rows(run: argparse.ArgumentParser) -> None:
     run.add_argument("--list", action="store_true", help="print the rows and stop")
     run.add_argument(
         "--kernel",
-        help="with --arch: your own kernel image or .deb, or the archive's deb:PACKAGE[=VERSION]",
+        help="with --arch: your own kernel image, .deb, .rpm or Android boot.img, or the archive's "
+        "deb:PACKAGE[=VERSION]",
     )
     run.add_argument(
         "--arch", default="amd64", help="architecture of --kernel: a table of matrix.toml"

@@ -10,7 +10,7 @@ from kernels.guest import initramfs, machine, snapshot
 from kernels.guest.snapshot import Snapshot
 from kernels.matrix import SYNTHETIC, Row
 from kernels.pmu import build as pmu
-from kernels.source import image
+from kernels.source import image, kind, wrapped
 from kernels.source.fetch import Fetcher, sha256_of
 
 
@@ -74,8 +74,16 @@ def _own_kernel(row: Row, fetcher: Fetcher) -> Kernel:
     if path.suffix == ".deb":
         return Kernel(image.kernel_file(path, sha256, row.arch.unpack, fetcher.cache), facts)
     target = fetcher.cache / "images" / f"{sha256[:20]}-{row.arch.unpack or 'plain'}"
-    make = lambda: image.bootable(path.read_bytes(), row.arch.unpack)  # noqa: E731
-    return Kernel(image.write_once(target, make, 0o755), facts)
+    return Kernel(image.write_once(target, lambda: _own_image(path, row), 0o755), facts)
+
+
+def _own_image(path: Path, row: Row) -> bytes:
+    """The kernel in the user's file, or in what the file wraps, for the row's machine."""
+    found = wrapped.kernel_in(path)
+    if found is None:
+        return image.bootable(path.read_bytes(), row.arch.unpack)
+    kind.check_bytes(found, f"the kernel in {path.name}", row.arch.apt)
+    return image.bootable(found, row.arch.unpack)
 
 
 def find_initrd(row: Row, fetcher: Fetcher, bundle: Path, module: bytes = b"") -> bytes:

@@ -7,6 +7,7 @@ import struct
 from pathlib import Path
 
 from kernels.errors import Usage
+from kernels.source import wrapped
 from kernels.source.image import MAX_MEMBER
 
 HEAD = 0x10020
@@ -44,9 +45,16 @@ def check(path: Path, arch: str) -> None:
         head = file.read(HEAD)
     if path.stat().st_size > MAX_MEMBER:
         raise Usage(f"{path}: larger than {MAX_MEMBER >> 20} MiB, no kernel is")
+    if wrapped.is_rpm(head) or wrapped.is_boot_image(head):
+        return      # what it holds is looked at when it has been taken out
+    check_bytes(head, str(path), arch)
+
+
+def check_bytes(head: bytes, name: str, arch: str) -> None:
+    """Usage if what begins so cannot be a kernel for the machines of `arch`."""
     found = machine_of(head)
     if not found:
-        raise Usage(f"{path} is not a kernel: {_what(head)}")
+        raise Usage(f"{name} is not a kernel: {_what(head)}")
     fits = {FAMILY.get(arch, arch), "wrapped"} | ({"x86"} if arch in ("amd64", "i386") else set())
     if found not in fits:
-        raise Usage(f"{path} is a kernel for {found}, not for {arch} (see --arch)")
+        raise Usage(f"{name} is a kernel for {found}, not for {arch} (see --arch)")

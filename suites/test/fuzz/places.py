@@ -30,7 +30,7 @@ from kernels.place.outcome import Outcome
 from kernels.place.report import Report
 from kernels.place.receiver import sums
 from kernels.place.serial import SerialLink
-from kernels.source import image, kind, packages
+from kernels.source import image, kind, packages, wrapped
 from reports import complaints
 
 MATRIX = (b'[arch.amd64]\nrunner = "qemu"\napt = "amd64"\nbundle = "x86_64"\nqemu = "qemu"\nconsole = "ttyS0"\n'
@@ -219,6 +219,21 @@ def _indexes() -> list[bytes]:
             b"Filename: pool/main/l/linux/a.deb\nSHA256: %s\n\nPackage: x\nVersion: 1\n" % (b"0" * 64)]
 
 
+def _wrapped(data: bytes) -> None:
+    """An .rpm and Android's boot image: what comes out is bounded."""
+    found = wrapped.kernel_in(in_file(data, "kernel.img"))
+    assert found is None or 0 < len(found) <= image.MAX_MEMBER
+
+
+def _wraps() -> list[bytes]:
+    """Boot images of both kinds of header, with a kernel that is packed and one that is not; an .rpm with nothing in it."""
+    packed = gzip.compress(bytes(64))
+    return [b"ANDROID!" + b"".join(word.to_bytes(4, "little") for word in (len(packed), 0, 0, 0, 0, 0, 0, 2048, 2))
+            .ljust(2040, b"\0") + packed + bytes(2048),
+            (b"ANDROID!" + (16).to_bytes(4, "little") + bytes(28) + (4).to_bytes(4, "little")).ljust(4096, b"\0") + bytes(16),
+            wrapped.RPM.ljust(96, b"\0") + (b"\x8e\xad\xe8\x01" + bytes(12)) * 2 + b"070701"]
+
+
 def _image(data: bytes) -> None:
     image.bootable(data, "pvh")
 
@@ -257,6 +272,7 @@ READERS = {
     "boot-record": Reader(_record, _records),
     "matrix": Reader(_matrix, lambda: [MATRIX], (RowError,)),
     "inventory": Reader(_inventory, lambda: some("kernels/device/devices.toml"), (RowError,)),
+    "kernel-wrapped": Reader(_wrapped, _wraps, (RowError,)),
     "kernel-kind": Reader(_kind, _images, (RowError,)),
     "package-index": Reader(_index, _indexes),
     "bzimage": Reader(_image, _images, (RowError,)),
