@@ -135,7 +135,9 @@ doctor | kernels | device | report)
 	;;
 esac
 
-want() { [ $# -ge 2 ] || die 2 "$1 needs a value (see --help)"; }
+want() {
+	[ $# -ge 2 ] || die 2 "$1 needs a value (see --help)"
+}
 while [ $# -gt 0 ]; do
 	case $1 in
 	--suite) want "$@"; suite=$2; shift ;;
@@ -398,7 +400,6 @@ new_folder() {	# PREFIX: a folder that was not there, named by the time; not tha
 		again=$((again + 1)) stamp=${stamp%-*}-$again
 	done
 }
-
 if [ -d "$here/results/latest/" ]; then like=$(cd "$here/results/latest" && pwd -P); fi
 if [ $resume = no ]; then
 	check_personas
