@@ -66,11 +66,13 @@ MISTAKES(ASK)
 TEST(budget)
 {
 	const struct pm_env *env = probe_env();
+	struct perf_event_attr attr = attr_faults(0);
 
 	prepare();
 	if (!env->paranoid_present || env->paranoid < 0 || env->mlock_kb < 0)
 		say_absent("no memory budget at this level");
 	ASSERT_EQ(0, drop_to(0));
+	must_close(must_open(&attr, 0, -1, -1, 0));	/* level 3 refuses even that */
 	refused(try_gate(GATE_MLOCK, 0), EPERM, "a ring beyond the budget");
 }
 
