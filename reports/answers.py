@@ -122,10 +122,27 @@ def asked(runs: Sequence[Path], sheets: Iterable[Sheet]) -> str:
     raise Unusable(f"{rows[0]}: no catalogue {digest} lies beside its result")
 
 
-def write(runs: Sequence[Path], folder: Path = FOLDER) -> list[str]:
+def added(row: str, new: Sheet, folder: Path) -> Sheet:
+    """The row as it ships, with the levels of a run on the same kernel that it lacks, as the personas it has.
+    Raises Unusable."""
+    old = load(row, folder)
+    for what, have, come in (("catalogue", old.catalogue, new.catalogue),
+                             ("kernel", old.one["identity"].get("build_id"), new.one["identity"].get("build_id"))):
+        if have != come:
+            raise Unusable(text.clean(f"{row}: ships of {what} {have}, and the run is of {come}: run all its levels", 300))
+    levels = dict(old.levels)
+    for level, found in new.levels.items():
+        kept = {name: part for name, part in found["personas"].items() if name in old.one["personas"]}
+        levels.setdefault(level, found | {"personas": kept})
+    return sheet.of_results(row, [levels[level] for level in sorted(levels, key=_in_order)])
+
+
+def write(runs: Sequence[Path], folder: Path = FOLDER, add: bool = False) -> list[str]:
     """Puts the rows of runs into the folder. A part of the rows may come anew as long as it was asked
-    what the others were. Raises Unusable."""
+    what the others were; with `add`, levels come to those that a row has. Raises Unusable."""
     made = of_runs(runs)
+    if add:
+        made = {name: added(name, each, folder) for name, each in made.items()}
     source = asked(runs, made.values())
     digest = next(iter(made.values())).catalogue
     others = [name for name in names(folder) if name not in made]

@@ -93,6 +93,8 @@ def _showing(verb: Any) -> None:
     made.add_argument("run", type=Path, nargs="*",
                       help="finished runs of the kernel matrix, of several the levels of each row are put "
                       "together; without: make profiles and table anew")
+    made.add_argument("--add", action="store_true",
+                      help="the levels of the run come to those that a row has, of the same kernel")
     made.add_argument("--check", action="store_true", help="write nothing; exit 1 on differences")
     made = verb("slice", "the part of the compatibility table that ships, of lib/profiles")
     made.add_argument("--write", action="store_true", help="into lib/profiles/README.md")

@@ -77,11 +77,14 @@ def derive(run: Path, library: Path = facts.LIBRARY) -> dict[str, dict[str, Any]
 
 def from_answers(sheets: dict[str, Sheet], declared: Catalogue,
                  library: Path = facts.LIBRARY) -> dict[str, dict[str, Any]]:
-    """The profiles of the answers that ship. The lowest level of a row stands first, where most is told."""
+    """The profiles of the answers that ship. Of the levels of a row the one that tells most is taken, the lowest
+    of those that tell as much: a kernel's facts do not depend on it, but not all of them are asked at each."""
     if not sheets:
         return {}
     wanted, hardware = facts.keys(library), of_hardware(declared)
-    made = {name: cut(profile_of(each.one), wanted, hardware) for name, each in sheets.items()
+    made = {name: max((cut(profile_of(one), wanted, hardware) for one in each.levels.values()),
+                      key=lambda profile: len(profile["kernel"]))
+            for name, each in sheets.items()
             if not each.synthetic and each.one["identity"].get("emulator") != NO_PERF}
     return {name: profile for name, profile in made.items() if profile["kernel"]}
 

@@ -211,7 +211,7 @@ def _ship(args: argparse.Namespace) -> int:
         for line in found:
             _say(line)
         return BAD if found else OK
-    written = answers.write(args.run) if args.run else []
+    written = answers.write(args.run, add=args.add) if args.run else []
     sheets = answers.load_all()
     made = shipped.from_answers(sheets, answers.questions())
     shipped.write(made)

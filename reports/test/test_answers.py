@@ -102,6 +102,37 @@ def test_levels_of_several_runs_ship_together(make_run: MakeRun, tmp_path: Path)
     assert {level: each["started"][11:13] for level, each in found.items()} == {"-1": "11", "2": "10"}
 
 
+def run_at(make_run: MakeRun, name: str, level: str, more: str = "") -> Path:
+    """A run of a row at a level, as root and user."""
+    made = make_run({"root": {"ring.write_backward": ktap(GOOD)}, "user": {"ring.write_backward": ktap(GOOD)}},
+                    f"{name}/row/paranoid-{level}", env=f"build_id={more or '0123'}\n")
+    (made / "env").write_text((made / "env").read_text().replace("paranoid=2", f"paranoid={level}")
+                              .replace("2026", "2027" if "later" in name else "2026"))
+    assert main(["result", "--quiet", str(made)]) == 0
+    return made
+
+
+def test_levels_are_added_to_a_row(make_run: MakeRun, tmp_path: Path) -> None:
+    """What it has stays, the kernel has to be the same, and its personas are asked at each level."""
+    for name in ("first", "later", "other"):
+        (tmp_path / name / "row").mkdir(parents=True)
+    run_at(make_run, "first", "2")
+    answers.write([tmp_path / "first"], tmp_path / "answers")
+    for level in ("2", "-1", "3"):
+        made = run_at(make_run, "later", level)
+        (made / "seccomp").mkdir()
+        (made / "seccomp" / "ring.write_backward.ktap").write_text(ktap(GOOD))
+        (made / "plan").write_text((made / "plan").read_text() + "seccomp ring.write_backward\n")
+        assert main(["result", "--quiet", str(made)]) == 0
+    answers.write([tmp_path / "later"], tmp_path / "answers", add=True)
+    found = answers.load("row", tmp_path / "answers").levels
+    assert {level: each["started"][:4] for level, each in found.items()} == {"-1": "2027", "2": "2026", "3": "2027"}
+    assert all([*each["personas"]] == ["root", "user"] for each in found.values())
+    run_at(make_run, "other", "0", "4567")
+    with pytest.raises(Unusable, match="ships of kernel 0123, and the run is of 4567"):
+        answers.write([tmp_path / "other"], tmp_path / "answers", add=True)
+
+
 def test_a_row_with_levels_ships(make_run: MakeRun, tmp_path: Path, one: dict[str, Any]) -> None:
     (tmp_path / "matrix" / "row").mkdir(parents=True)
     for level in ("-1", "2"):
