@@ -274,7 +274,8 @@ static void say_bpf(const struct pm_refused *refused, struct pm_gate_words *ret)
 	const char *caps = old ? "CAP_SYS_ADMIN" : "CAP_BPF and CAP_PERFMON";
 	const bool held = holds_for_bpf(refused->env);
 
-	PM_SAY(ret->brief, "%s to bpf: needs %s", pm_errno_name(refused->error), caps);
+	PM_SAY(ret->brief, "%s to bpf: needs CAP_BPF or CAP_SYS_ADMIN",
+	       pm_errno_name(refused->error));
 	PM_SAY(ret->gate, "BPF programs for events take %s%s", caps, held ? ", and those held here "
 	       "do not count, as in a user namespace" : "");
 	if (held && !pm_in_user_namespace())

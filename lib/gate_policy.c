@@ -193,8 +193,8 @@ static bool is_kprobe(const struct pm_refused *refused)
 
 static void say_kprobe(const struct pm_refused *refused, struct pm_gate_words *ret)
 {
-	PM_SAY(ret->brief, "%s: a probe in the kernel needs %s", error_name(refused),
-	       capability(refused->env));
+	PM_SAY(ret->brief, "%s: a probe in the kernel needs CAP_PERFMON or CAP_SYS_ADMIN",
+	       error_name(refused));
 	PM_SAY(ret->gate, "a probe in the kernel takes %s at any level of "
 	       "kernel.perf_event_paranoid", capability(refused->env));
 	pm_advise_capability(refused, capability_of(refused->env), ret);
