@@ -154,7 +154,7 @@ class Finding:
 
 def _are_ways(value: Any) -> bool:
     return isinstance(value, list) and all(isinstance(way, list) and way and all(
-        isinstance(key, str) and (_KEY.fullmatch(key) or limits.is_word(key)) for key in way) for way in value)
+        isinstance(key, str) for key in way) for way in value)
 
 
 def _stand_in(entry: Any) -> StandIn | None:
@@ -174,10 +174,14 @@ def _need(entry: Any, name: str) -> Need:
             raise Unusable(text.clean(f"{name}: {entry['what']}: '{key}' is not as it should be", 300))
     ways, instead = entry["any"], [_stand_in(each) for each in entry.get("instead", [])]
     if not ways or not _are_ways(ways) or None in instead:
-        raise Unusable(text.clean(f"{name}: {entry['what']}: `any` and `instead` are lists of lists of keys, each as "
-                                  "in area.probe.point, or of limits, as in level<=1, ring=512KiB", 300))
-    return Need(entry["what"], tuple(map(tuple, ways)), entry.get("optional", False), entry.get("otherwise", ""),
+        raise Unusable(text.clean(f"{name}: {entry['what']}: `any` and `instead` are lists of lists of keys", 300))
+    need = Need(entry["what"], tuple(map(tuple, ways)), entry.get("optional", False), entry.get("otherwise", ""),
                 tuple(filter(None, instead)), entry.get("name", ""), entry.get("arch", ""))
+    for key in (key for way in _all_ways(need) for key in way):
+        if not _KEY.fullmatch(key) and not limits.is_word(key):
+            raise Unusable(text.clean(f"{name}: {entry['what']}: '{key}' is neither a key, as in area.probe.point, "
+                                      "nor a limit, as in level<=1, ring=512KiB", 300))
+    return need
 
 
 def read(path: Path) -> Requirements:

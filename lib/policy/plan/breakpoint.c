@@ -26,7 +26,7 @@ static bool is_silent(void)
 		return false;
 	for (int i = 0; i < HITS; i++)
 		*(volatile uint32_t *)&written = (uint32_t)i;
-	silent = pm_read_counts(fd, attr.read_format, &counts) == 0 && counts.value == 0 &&
+	silent = pm_read_counts(fd, attr.read_format, &counts) == 0 && counts.member[0].value == 0 &&
 		counts.time_running > 0 && counts.time_running == counts.time_enabled;
 	close(fd);
 	return silent;
