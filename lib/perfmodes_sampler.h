@@ -292,7 +292,7 @@ int pm_sampler_open(const struct pm_sampler_event *events, size_t count,
  * Enables the events and tells the processes that there are. What is accepted may yet be never
  * enabled: pm_sampler_open is refused where the caller's own events stand still or give no record,
  * and this is where those of a CPU do (-EIO, PM_CAUSE_SILENCE). Events of threads show when their
- * threads run: `silent_threads` tells of those that did not. Of a cgroup's nothing is known. Returns
+ * threads run: `silent_threads` tells of those that did not. Of a cgroup nothing is known. Returns
  * 0, -EALREADY, -errno. (0.1)
  */
 int pm_sampler_start(struct pm_sampler *sampler, struct pm_diag *diag);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A breakpoint is hit on purpose. That the event ran meanwhile tells silence from being switched out. */
+/* A breakpoint is hit on purpose. That the event ran meanwhile tells it from one switched out. */
 #include "breakpoint.h"
 
 #include <errno.h>
@@ -12,10 +12,10 @@
 
 static bool is_silent(void)
 {
-	static volatile uint64_t written;
+	static volatile uint32_t written __attribute__((aligned(8)));
 	const struct perf_event_attr attr = {
 		.type = PERF_TYPE_BREAKPOINT, .bp_type = HW_BREAKPOINT_W, .exclude_kernel = 1,
-		.bp_addr = (uint64_t)(uintptr_t)&written, .bp_len = sizeof(uint32_t),
+		.bp_addr = (uint64_t)(uintptr_t)&written, .bp_len = sizeof(written),
 		.read_format = PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING,
 	};
 	struct pm_counts counts = { 0 };
@@ -25,9 +25,10 @@ static bool is_silent(void)
 	if (fd < 0)
 		return false;
 	for (int i = 0; i < HITS; i++)
-		*(volatile uint32_t *)&written = (uint32_t)i;
-	silent = pm_read_counts(fd, attr.read_format, &counts) == 0 && counts.member[0].value == 0 &&
-		counts.time_running > 0 && counts.time_running == counts.time_enabled;
+		written = (uint32_t)i;
+	silent = pm_read_counts(fd, attr.read_format, &counts) == 0 && counts.nr == 1 &&
+		counts.member[0].value == 0 && counts.time_running > 0 &&
+		counts.time_running == counts.time_enabled;
 	close(fd);
 	return silent;
 }
@@ -36,6 +37,6 @@ int pm_breakpoint_try(const struct pm_event_spec *spec, struct pm_diag *diag)
 {
 	if (spec->type != PM_TYPE_BREAKPOINT || !is_silent())
 		return 0;
-	return pm_diag_say(diag, EIO, PM_CAUSE_SILENCE, "breakpoints are accepted, and none fires on "
-			   "this machine; a virtual machine may lack debug registers");
+	return pm_diag_say(diag, EIO, PM_CAUSE_SILENCE, "breakpoints are accepted, and none fires "
+			   "on this machine; a virtual machine may lack debug registers");
 }

@@ -198,7 +198,7 @@ static int read_cycles_here(void)
 	return 0;
 }
 
-/* Not here, too, where the kernel forbids and the instruction goes on: so do some virtual machines. */
+/* Not here, too, where the kernel forbids it and it works: some virtual machines are so. */
 static int without_tsc(void)
 {
 	bool with = pm_trial(read_cycles, NULL), without;
