@@ -49,7 +49,7 @@ check-peers:	## tests beside large peers: PEERS="postgresql browser java go rust
 		$(PYTEST) -m peer $(if $(JUNIT),--junitxml='$(JUNIT)'/peers-$$part.xml) $(call tests_of,$$part); \
 		case $$? in 0 | 5) ;; *) status=1 ;; esac; done; exit $$status
 
-nightly:	## before each release, hours: PARTS="check peers soak slow fuzz odd rows"
+nightly:	## before each release, hours: PARTS="check peers soak slow fuzz odd bare rows"
 	$(Q).ci/nightly $(PARTS)
 
 N ?= 20
