@@ -9,6 +9,7 @@
 #include <sched.h>
 #include <sys/resource.h>
 
+#include "one_cpu.h"
 #include "sessions.h"
 
 #define TURNS 10			/* after each of which the rings are read */
@@ -79,16 +80,6 @@ static void drain(struct pm_session *session)
 {
 	for (int i = 0; i < 100 && pm_session_poll(session, 0) > 0; i++)
 		;
-}
-
-static void on_one_cpu(cpu_set_t *before)
-{
-	cpu_set_t one;
-
-	assert_int_equal(sched_getaffinity(0, sizeof(*before), before), 0);
-	CPU_ZERO(&one);
-	CPU_SET(sched_getcpu(), &one);
-	assert_int_equal(sched_setaffinity(0, sizeof(one), &one), 0);
 }
 
 /* `cause` makes it happen so often on one CPU, and says how often it did, at least and at most. */

@@ -10,12 +10,14 @@
 #include <sched.h>
 #include <semaphore.h>
 #include <stdatomic.h>
+#include <sys/resource.h>
 #include <time.h>
 
 #define BETWEEN_IOCTL
 #include "between.h"
 #include "../../pm_sys.h"
 #include "../../policy/proof/proof.h"
+#include "one_cpu.h"
 #include "sessions.h"
 
 #define NEVER (UINT64_MAX >> 2)
@@ -211,6 +213,23 @@ static void *run_once(void *context)
 	return context;
 }
 
+/* A thread that has run for next to nothing, and waits: it polls nothing, which would be CPU time. */
+static void begin_to_wait(pthread_t *ret)
+{
+	has_run = false;
+	sem_init(&to_run, 0, 0);
+	sem_init(&to_end, 0, 0);
+	assert_int_equal(pthread_create(ret, NULL, run_once, NULL), 0);
+}
+
+/* It runs for 5 ms of CPU time, and waits again. */
+static void let_run(void)
+{
+	sem_post(&to_run);
+	while (!has_run)
+		usleep(1000);
+}
+
 /* What ran before the counts began at 0 counts, too: a second listing sets them all to 0. */
 static void a_thread_that_ran_before_the_counts_began(void **state)
 {
@@ -221,16 +240,11 @@ static void a_thread_that_ran_before_the_counts_began(void **state)
 	char reason[200] = "";
 
 	(void)state;
-	has_run = false;
-	sem_init(&to_run, 0, 0);
-	sem_init(&to_end, 0, 0);
-	assert_int_equal(pthread_create(&thread, NULL, run_once, NULL), 0);
+	begin_to_wait(&thread);
 	if (attach_by(PM_STRATEGY_PER_CPU, &faults, &diag, &session, &plan) < 0)
 		fail_msg("%s", diag.text);
 	assert_int_equal(session->proof->thread_count, 1);
-	sem_post(&to_run);
-	while (!has_run)
-		usleep(1000);
+	let_run();
 	usleep(20000);
 	for (size_t i = 0; i < session->events.count; i++)
 		assert_int_equal(pm_event_begin(&session->events, &session->events.list[i]), 0);
@@ -255,19 +269,18 @@ static void a_sleeping_thread_is_told(void **state)
 
 	(void)state;
 	kernel.dead_threads = true;
-	assert_int_equal(pthread_create(&thread, NULL, run_later, NULL), 0);
+	begin_to_wait(&thread);
 	if (attach_by(PM_STRATEGY_PER_CPU, &faults, &diag, &session, &plan) < 0)
 		fail_msg("%s", diag.text);
 	pm_session_stats(session, &stats);
 	assert_int_equal(stats.unproven_threads, 1);
 	pm_plan_explain(plan, text, sizeof(text));
 	assert_non_null(strstr(text, "not proven: "));
-	may_run = true;
-	usleep(50000);
+	let_run();
 	(void)pm_session_poll(session, 0);
 	/* Of a thread that has ended nothing can be read any more. */
 	pm_session_detach(session);
-	may_end = true;
+	sem_post(&to_end);
 	pthread_join(thread, NULL);
 	pm_session_stats(session, &stats);
 	assert_int_equal(stats.silent_threads, 1);
@@ -276,16 +289,22 @@ static void a_sleeping_thread_is_told(void **state)
 	pm_plan_destroy(plan);
 }
 
+static uint64_t user_ns(void)
+{
+	struct rusage used;
+
+	assert_int_equal(getrusage(RUSAGE_THREAD, &used), 0);
+	return (uint64_t)used.ru_utime.tv_sec * 1000000000 + (uint64_t)used.ru_utime.tv_usec * 1000;
+}
+
+/* In user mode, where those without rights are observed. */
 static void burn(uint64_t ns)
 {
-	uint64_t begin = 0, now = 0;
+	const uint64_t begin = user_ns();
 
-	(void)pm_clock_ns(CLOCK_THREAD_CPUTIME_ID, &begin);
-	while (now - begin < ns || now == 0) {
+	while (user_ns() - begin < ns)
 		for (volatile int i = 0; i < 20000; i++)
-			;	/* in user mode, where those without rights are observed */
-		(void)pm_clock_ns(CLOCK_THREAD_CPUTIME_ID, &now);
-	}
+			;
 }
 
 /* The same in the kernel, nearly all of it. */
@@ -314,16 +333,19 @@ static void expect_silence(enum pm_strategy strategy, bool silent, bool user_onl
 	struct pm_diag diag = { .size = sizeof(diag) };
 	struct pm_session *session;
 	struct pm_plan *plan;
+	cpu_set_t before;
 
 	spec.period = 20000000;
 	spec.flags |= user_only ? PM_SPEC_USER_ONLY : 0;
 	kernel.silent = silent;
 	if (attach_by(strategy, &spec, &diag, &session, &plan) < 0)
 		fail_msg("%s", diag.text);
+	on_one_cpu(&before);
 	if (in_kernel)
 		burn_in_kernel(400000000);
 	else	/* those without rights observe user mode alone */
 		burn(user_only || geteuid() != 0 ? 400000000 : 150000000);
+	(void)sched_setaffinity(0, sizeof(before), &before);
 	pm_session_detach(session);
 	pm_session_stats(session, &stats);
 	assert_int_equal(stats.unproven_events, 1);
