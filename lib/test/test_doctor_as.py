@@ -16,6 +16,8 @@ from typing import Any
 
 import pytest
 
+from reports import limits
+
 pytestmark = [pytest.mark.xdist_group("make"), pytest.mark.perf]
 TREE = Path(__file__).resolve().parents[2]
 ARCH = os.environ.get("ARCH", platform.machine())
@@ -41,7 +43,7 @@ def probes() -> list[str]:
     """Those that the wishes are looked up in."""
     needs = tomllib.loads(WISHES.read_text(encoding="utf-8"))["need"]
     ways = [way for need in needs for part in (need, *need["instead"]) for way in part.get("any", [])]
-    keys = {key.rpartition(".")[0] for way in ways for key in way if not key.startswith("machine.")}
+    keys = {key.rpartition(".")[0] for way in ways for key in way if not limits.is_word(key)}
     return [word for probe in sorted(keys) for word in ("--probe", probe)]
 
 
