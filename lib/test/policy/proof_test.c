@@ -213,7 +213,7 @@ static void *run_once(void *context)
 	return context;
 }
 
-/* A thread that has run for next to nothing, and waits: it polls nothing, which would be CPU time. */
+/* A thread that has run for next to nothing, and waits; to poll would be CPU time. */
 static void begin_to_wait(pthread_t *ret)
 {
 	has_run = false;
