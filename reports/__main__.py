@@ -28,9 +28,12 @@ def _interrupted(_number: int, _frame: FrameType | None) -> None:
     raise KeyboardInterrupt
 
 
-def _is_short_of_memory(error: ImportError) -> bool:
-    """What the dynamic linker says of an extension module that it cannot map."""
-    return "failed to map segment" in str(error) or "cannot allocate memory" in str(error).lower()
+def _is_short_of_memory(error: BaseException) -> bool:
+    """What the kernel, or the dynamic linker of an extension module, says; and Python where there is
+    not even the memory for a MemoryError."""
+    said = str(error).lower()
+    return isinstance(error, MemoryError) or any(words in said for words in (
+        "failed to map segment", "cannot allocate memory", "without exception set", "without setting an exception"))
 
 
 def _start() -> int:
@@ -58,8 +61,8 @@ def main() -> int:
         return _start()
     except KeyboardInterrupt:
         return 130
-    except (MemoryError, ImportError) as error:
-        if isinstance(error, ImportError) and not _is_short_of_memory(error):
+    except (MemoryError, ImportError, OSError, SystemError) as error:
+        if not _is_short_of_memory(error):
             raise
         print(f"{NAME}: not enough memory; is there a limit on it (ulimit -v)?", file=sys.stderr)
         return 3
