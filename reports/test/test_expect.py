@@ -58,6 +58,7 @@ def test_yes_before_its_time_is_news(make_run: MakeRun, tmp_path: Path) -> None:
     ('{arch = "!x86*"}', False), ('{persona = "root"}', True), ('{persona = "user"}', False),
     ('{uid = "0"}', True), ('{paranoid = "2", arch = "x86_64"}', True),
     ('{paranoid = "3", arch = "x86_64"}', False), ('{cpu_model = "*CPU"}', True),
+    ('{broken = "ring.write_backward.plain"}', True), ('{broken = "breakpoint.access.w.counts"}', False),
 ])
 def test_conditions_ask_the_environment(make_run: MakeRun, tmp_path: Path, when: str,
                                         covered: bool) -> None:
