@@ -292,7 +292,7 @@ static void end(struct service *service)
 	if (service->worker)
 		pm_stack_worker_stop(service->worker, at_once, &stats);
 	service->worker = NULL;
-	service->purged = stats.purged;
+	service->purged = stats.purged - atomic_load(&service->notes_queued);
 	if (outputs_close(&service->outputs, service_now() - service->begin) > 0)
 		service->failed = true;
 }

@@ -45,8 +45,10 @@ bool send_note(struct service *service, struct note *note)
 {
 	struct pm_stack_sample nothing = { .size = sizeof(nothing) };
 
+	(void)atomic_fetch_add(&service->notes_queued, 1);
 	if (put(service, NULL, note, nothing) == 0)
 		return true;
+	(void)atomic_fetch_sub(&service->notes_queued, 1);
 	note_give(&service->notes, note);
 	return false;
 }
@@ -57,6 +59,8 @@ void on_stack(void *context, struct pm_unwinder *unwinder, const struct pm_stack
 	struct note *note = stack->context;
 	struct source *source = &service->sources[note->source];
 
+	if (note->kind != NOTE_SAMPLE)
+		(void)atomic_fetch_sub(&service->notes_queued, 1);
 	if (note->kind == NOTE_BARRIER)
 		atomic_store(&source->drained, true);
 	if (atomic_load(&source->discard) && note->kind == NOTE_SAMPLE)

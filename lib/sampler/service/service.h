@@ -105,7 +105,8 @@ struct service {
 	uint64_t begin, window;		/* ns */
 	size_t unwinders;		/* open */
 	uint64_t held_bytes;		/* of samples that wait */
-	uint64_t purged;		/* by the worker's end */
+	uint64_t purged;		/* samples, by the worker's end */
+	_Atomic uint64_t notes_queued;	/* notes that are no samples, in the worker's queue */
 	uint64_t processes_unknown;	/* beyond the limit of processes */
 	bool guardrail, failed;
 	int stop;			/* signals so far */
