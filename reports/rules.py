@@ -19,6 +19,7 @@ PROBE_LINES = 250
 FUNCTION_LINES = 60
 C_COLUMNS = 100
 NO_AREAS = ("kit", "launcher")  # folders of probes/ that hold no probe
+TEST_SECONDS = 120
 README_LINES, SUB_README_LINES, MAKEFILE_LINES = 120, 80, 150
 
 _SPDX = re.compile(r"SPDX-License-Identifier: ([\w.+ -]+?)\s*(?:\*/|-->|$)")
@@ -28,6 +29,8 @@ _VERSION = re.compile(r"\bKERNEL_VERSION\b|\bLINUX_VERSION_CODE\b|\bstrverscmp\s
                       r"|\bsscanf\s*\([^;]*\brelease\b")
 _ERRNO = re.compile(r"\bswitch\s*\(\s*-?\s*errno\b|\bcase\s+-?E[A-Z0-9]{2,}\s*:")
 _SLEEP = re.compile(r"\b(?:sleep|usleep|nanosleep|clock_nanosleep)\s*\(")
+# How long a test waits for a program, a thread or a peer before it calls that a hang.
+_LIMIT = re.compile(r"(?:\btimeout=(?!0)|settimeout\(|monotonic\(\) \+ |\.(?:wait|join)\()([0-9]+)(?=[,)\s]|$)")
 _SYNC = re.compile(r"\bkeep\b.{0,24}\bin sync\b", re.IGNORECASE)
 # Folders of one person's or one service's machine.
 _PLACE = re.compile(r"(?<![\w.:/$}-])/(?:home|Users|work|workspace|workspaces|builds)/\w")
@@ -173,6 +176,14 @@ def sleeping(source: Source) -> Iterator[Break]:
             yield line, f"{what}...): wait for the thing itself (poll, gate, waitpid)"
 
 
+def patience(source: Source) -> Iterator[Break]:
+    """A limit in a test is for what hangs: a loaded machine takes fifty times as long as a quiet one."""
+    if source.path.suffix == ".py" and "test" in source.path.parts:
+        for line, what in source.find(_LIMIT):
+            if int(re.sub(r"\D", "", what)) < TEST_SECONDS:
+                yield line, f"{what}: at least {TEST_SECONDS} s, or wait for the thing itself"
+
+
 def by_hand(source: Source) -> Iterator[Break]:
     """Nothing asks a person to do what a generator does."""
     for line, what in source.find(_SYNC):
@@ -219,7 +230,7 @@ def second_list(source: Source) -> Iterator[Break]:
 RULES: dict[str, Callable[[Source], Iterator[Break]]] = {
     "licence": licence, "file-size": file_size, "function-size": function_size,
     "columns": columns, "arrow": arrows, "version-compare": version_compare,
-    "errno-switch": errno_switch, "sleep": sleeping, "by-hand": by_hand,
+    "errno-switch": errno_switch, "sleep": sleeping, "patience": patience, "by-hand": by_hand,
     "file-name": file_name, "place": place, "declaration": declaration,
     "second-list": second_list,
 }

@@ -61,7 +61,7 @@ def told(tmp_path: Path) -> Callable[[Answer], list[str]]:
         try:
             pvr.set_and_start(tmp_path, 0x3F0201)
         finally:
-            thread.join(10)
+            thread.join(300)
             server.close()
         return heard
 

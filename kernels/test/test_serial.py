@@ -111,7 +111,7 @@ def board(tmp_path: Path) -> Iterator[Board]:
     line = Line(ours, tmp_path / "line")
     thread = threading.Thread(target=line.serve)
     thread.start()
-    assert line.ready.wait(30)
+    assert line.ready.wait(300)
     try:
         yield Board(line, shell)
     finally:
@@ -141,7 +141,7 @@ def test_a_script_by_a_console_server(board: Board, tmp_path: Path) -> None:
     thread = threading.Thread(target=other.serve)
     thread.start()
     try:
-        assert other.ready.wait(30)
+        assert other.ready.wait(300)
         link = SerialLink(f"tcp:127.0.0.1:{other.port}@115200", again=0.5)
         said = link.execute("cat; exit 7", b"in\n\0\1\377", limit=120)
         assert (said.status, said.body) == (7, b"in\n\0\1\377")

@@ -43,7 +43,7 @@ ENDS = {
 
 def prepared(name: str, how: str, folder: Path) -> tuple[Row, Path, bytes]:
     """A row of the list, its kernel, and an initramfs whose run.sh ends so."""
-    row = replace(matrix.load().rows[name], timeout=90, stall=5 if how == "hang" else 40)
+    row = replace(matrix.load().rows[name], timeout=240, stall=5 if how == "hang" else 40)
     fetcher = fetch.fetcher()
     deb = fetcher.kernel(row)
     kernel = image.kernel_file(deb.path, deb.package.sha256, row.arch.unpack, fetcher.cache)

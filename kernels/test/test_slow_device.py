@@ -120,7 +120,7 @@ def spoilt(console: Path, path: Path, rate: int, seed: int) -> Iterator[Line]:
         thread = threading.Thread(target=line.serve)
         thread.start()
         try:
-            assert line.ready.wait(30)
+            assert line.ready.wait(300)
             yield line
         finally:
             line.ended.set()

@@ -46,7 +46,7 @@ def _doctor() -> Iterator[Path]:
 def start(*command: str | Path, limit: Callable[[], None] | None = None,
           **names: str) -> subprocess.CompletedProcess[str]:
     environment = {name: value for name, value in os.environ.items() if name not in NAMES} | names
-    return subprocess.run([str(word) for word in command], capture_output=True, text=True, timeout=60,
+    return subprocess.run([str(word) for word in command], capture_output=True, text=True, timeout=300,
                           check=False, preexec_fn=limit, env=environment)
 
 

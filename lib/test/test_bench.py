@@ -25,7 +25,7 @@ def run(tmp_path: Path, body: str, *options: str) -> subprocess.CompletedProcess
     program.write_text(f"#!/bin/sh\n{body}\n", encoding="utf-8")
     program.chmod(0o755)
     return subprocess.run([sys.executable, str(BENCH), *options, str(program)], text=True,
-                          capture_output=True, timeout=60, check=False)
+                          capture_output=True, timeout=300, check=False)
 
 
 def lines(*rounds: tuple[str, float]) -> str:
@@ -64,7 +64,7 @@ def test_a_program_that_cannot_run(tmp_path: Path, body: str) -> None:
 
 def test_a_program_that_is_not_there(tmp_path: Path) -> None:
     done = subprocess.run([sys.executable, str(BENCH), str(tmp_path / "nothing")], text=True,
-                          capture_output=True, timeout=60, check=False)
+                          capture_output=True, timeout=300, check=False)
     assert done.returncode == 2 and "nothing: " in done.stderr and not done.stdout
 
 
@@ -77,7 +77,7 @@ def test_rounds_are_handed_on(tmp_path: Path) -> None:
 
 def table(tree: Path, *options: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run([sys.executable, str(tree / "lib/bench/table.py"), *options], text=True,
-                          capture_output=True, timeout=60, check=False)
+                          capture_output=True, timeout=300, check=False)
 
 
 def tree_with(tmp_path: Path) -> Path:

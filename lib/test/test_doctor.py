@@ -58,7 +58,7 @@ def setting(name: str) -> int:
 def refusal_of_mounts() -> str:
     """Why nothing can be mounted for a test alone, or ''."""
     done = subprocess.run(["unshare", "-m", "mount", "-t", "tmpfs", "none", "/tmp"],
-                          capture_output=True, text=True, timeout=30, check=False)
+                          capture_output=True, text=True, timeout=300, check=False)
     return done.stderr.strip() or f"status {done.returncode}" if done.returncode else ""
 
 
@@ -72,7 +72,7 @@ def examine(doctor: Path, *wishes: str, uid: int = -1, before: str = "",
         if refusal_of_mounts():
             pytest.skip(f"no mounts of its own: {refusal_of_mounts()}")
         command = ["unshare", "-m", "sh", "-ec", f'{before}\nexec "$@"', "sh", *command]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False,
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False,
                           preexec_fn=limit)
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout)
@@ -155,7 +155,7 @@ def test_a_hidden_level_is_found_by_trying(doctor: Path) -> None:
 def test_capabilities_of_a_user_namespace_do_not_count(doctor: Path) -> None:
     command = ["setpriv", f"--reuid={STRANGER}", f"--regid={STRANGER}", "--clear-groups",
                "unshare", "-Ur", str(doctor), "--json", "own-time"]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
     if "unshare:" in done.stderr:   # no user namespaces for strangers, or no way to the tree
         pytest.skip(done.stderr.strip())
     first = json.loads(done.stdout)["wishes"][0]["refusals"][0]
@@ -168,7 +168,7 @@ def test_capabilities_of_a_user_namespace_do_not_count(doctor: Path) -> None:
 def test_a_target_of_somebody_else(doctor: Path) -> None:
     done = subprocess.run(["setpriv", f"--reuid={STRANGER}", f"--regid={STRANGER}",
                            "--clear-groups", str(doctor), "--json", "--pid", str(os.getpid()),
-                           "other-process"], capture_output=True, text=True, timeout=60, check=True)
+                           "other-process"], capture_output=True, text=True, timeout=300, check=True)
     wish = json.loads(done.stdout)["wishes"][0]
     last = wish["refusals"][-1]
     assert last["errno"] == "EACCES" and "may not be traced" in last["gate"]
@@ -294,7 +294,7 @@ def stranger(doctor: Path, *options: str) -> list[str]:
 
 def piped(doctor: Path, columns: str, filtered: bool, *wishes: str) -> str:
     command = [str(doctor), *wishes] if filtered else stranger(doctor, *wishes)
-    return subprocess.run(command, capture_output=True, text=True, timeout=60, check=True,
+    return subprocess.run(command, capture_output=True, text=True, timeout=300, check=True,
                           env={**os.environ, "COLUMNS": columns},
                           preexec_fn=(lambda: refuse_perf(1)) if filtered else None).stdout
 
@@ -407,21 +407,21 @@ def test_a_gate_is_told_once(doctor: Path) -> None:
 def test_no_process_to_watch(doctor: Path) -> None:
     """A user who may have one process has no child that could be watched."""
     done = subprocess.run(stranger(doctor, "other-process"), capture_output=True, text=True,
-                          timeout=60, check=False, preexec_fn=lower(resource.RLIMIT_NPROC, 1))
+                          timeout=300, check=False, preexec_fn=lower(resource.RLIMIT_NPROC, 1))
     assert done.returncode == 3 and "a process to watch" in done.stderr and not done.stdout
 
 
 @pytest.mark.parametrize("option", ["--json", "--"])
 def test_an_answer_that_cannot_be_written(doctor: Path, option: str) -> None:
     with open("/dev/full", "wb") as full:
-        done = subprocess.run([str(doctor), option], stdout=full, timeout=60, check=False)
+        done = subprocess.run([str(doctor), option], stdout=full, timeout=300, check=False)
     assert done.returncode == 3
 
 
 @pytest.mark.parametrize("arguments", [["--pid", "no"], ["--nonsense"], ["no-such-wish"],
                                        ["--pid", "0"]])
 def test_usage(doctor: Path, arguments: list[str]) -> None:
-    done = subprocess.run([str(doctor), *arguments], capture_output=True, text=True, timeout=60,
+    done = subprocess.run([str(doctor), *arguments], capture_output=True, text=True, timeout=300,
                           check=False)
     assert done.returncode == 2 and done.stderr and not done.stdout
 
@@ -432,7 +432,7 @@ def test_run_sh_has_the_verb(doctor: Path, tmp_path: Path) -> None:
     (tmp_path / "bin").mkdir()
     shutil.copy(doctor, tmp_path / "bin" / "doctor")
     done = subprocess.run([tmp_path / "run.sh", "doctor", "--list"], capture_output=True, text=True,
-                          timeout=60, check=True)
+                          timeout=300, check=True)
     assert {line.split()[0] for line in done.stdout.splitlines()} >= set(NEEDED)
 
 
@@ -478,9 +478,9 @@ def test_a_file_that_is_no_event_is_not_waited_for(tmp_path: Path) -> None:
                    timeout=300)
     (tmp_path / "lie.c").write_text(PIPE_FOR_EVENT, encoding="utf-8")
     subprocess.run(["gcc", "-shared", "-fPIC", "-o", tmp_path / "lie.so", tmp_path / "lie.c"],
-                   check=True, timeout=60)
+                   check=True, timeout=300)
     done = subprocess.run([str(program), "--json", "other-process"], capture_output=True, text=True,
-                          timeout=60, check=False,
+                          timeout=300, check=False,
                           env={**os.environ, "LD_PRELOAD": str(tmp_path / "lie.so")})
     wish = json.loads(done.stdout)["wishes"][0]
     assert wish["verdict"] != "works"

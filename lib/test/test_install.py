@@ -129,7 +129,7 @@ def test_there_are_opaque_structures() -> None:
 def test_what_is_opaque_cannot_be_looked_into(place: Path, name: str) -> None:
     done = subprocess.run(["gcc", "-x", "c", "-fsyntax-only", f"-I{place}/usr/include", "-"],
                           input=f"#include <perfmodes.h>\nint size = sizeof(struct {name});\n",
-                          capture_output=True, text=True, timeout=60, check=False)
+                          capture_output=True, text=True, timeout=300, check=False)
     assert done.returncode != 0 and "incomplete type" in done.stderr
 
 
@@ -159,7 +159,7 @@ def test_example_builds_and_runs(place: Path, tmp_path: Path, example: Path) -> 
            if re.fullmatch(r"-l(?!perfmodes)\w+|-pthread|-rdynamic", word)]
     run("gcc", "-std=gnu11", "-O2", "-Wall", "-Wextra", "-o", tmp_path / "example", example,
         *flags(place, "--cflags", "--libs"), *own)
-    done = subprocess.run([tmp_path / "example"], capture_output=True, text=True, timeout=60,
+    done = subprocess.run([tmp_path / "example"], capture_output=True, text=True, timeout=300,
                           env={"LD_LIBRARY_PATH": str(place / "usr/lib")}, check=False)
     assert (done.stdout + done.stderr).strip()
     # these want arguments, or a tracefs that is open to them, and say so
@@ -200,7 +200,8 @@ def test_what_lies_where(place: Path, folder: Path) -> None:
 def test_uninstall_removes_all_parts(folder: Path) -> None:
     """Also optional ones; what somebody else put beside them stays."""
     lacking = subprocess.run([TREE / ".packaging/need", "library", "stacks", "topology", "pfm", "bindings"],
-                             env={**os.environ, "NO_INSTALL": "1"}, capture_output=True, text=True, timeout=60, check=False)
+                             env={**os.environ, "NO_INSTALL": "1"}, capture_output=True, text=True, timeout=300,
+                             check=False)
     if lacking.stdout:
         pytest.skip(lacking.stdout.strip())
     make(folder, "install-all")
@@ -221,7 +222,7 @@ def test_uninstall_removes_all_parts(folder: Path) -> None:
 
 def test_a_prefix_with_a_blank_is_refused() -> None:
     """A list in make would have two names of it, and uninstall would remove both."""
-    done = subprocess.run(["make", "-n", "uninstall", "PREFIX=/opt /opt/ein Ziel"], cwd=TREE, timeout=60,
+    done = subprocess.run(["make", "-n", "uninstall", "PREFIX=/opt /opt/ein Ziel"], cwd=TREE, timeout=300,
                           capture_output=True, text=True, check=False)
     assert done.returncode == 2 and "must not have blanks" in done.stderr and not done.stdout
 

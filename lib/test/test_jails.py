@@ -55,7 +55,7 @@ def _doctor(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def refusal(*flags: str) -> str:
     """Why there are no such namespaces here, or ''."""
     done = subprocess.run(["unshare", *flags, "mount", "-t", "tmpfs", "none", "/mnt"],
-                          capture_output=True, text=True, timeout=30, check=False)
+                          capture_output=True, text=True, timeout=300, check=False)
     return done.stderr.strip()
 
 

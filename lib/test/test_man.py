@@ -28,7 +28,7 @@ TEMPLATES = sorted(MAN.glob("*.3.in"))
 def generate(out: Path, headers: list[Path]) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, MAN / "pages.py", out, *headers, "--", *TEMPLATES]
     return subprocess.run([str(part) for part in command], capture_output=True, text=True,
-                          timeout=60, check=False)
+                          timeout=300, check=False)
 
 
 @pytest.fixture(scope="session", name="pages")
@@ -64,7 +64,7 @@ def test_constants_listed_elsewhere_are_on_the_page(pages: dict[str, Path]) -> N
 def test_what_the_header_says_is_on_the_page(pages: dict[str, Path]) -> None:
     """In other words than the generator's: a sentence of the header, as a reader would see it."""
     shown = subprocess.run(["mandoc", "-Tutf8", "-O", "width=400", pages["pm_session_attach.3"]],
-                           capture_output=True, text=True, timeout=60, check=True).stdout
+                           capture_output=True, text=True, timeout=300, check=True).stdout
     shown = re.sub(r".\x08", "", shown)
     assert "Detaches if necessary, and frees." in re.sub(r"\s+", " ", shown)
     assert "int pm_session_poll(struct pm_session *session, int timeout_ms);" in shown
@@ -74,7 +74,7 @@ def test_what_the_header_says_is_on_the_page(pages: dict[str, Path]) -> None:
 def test_mandoc_finds_nothing(pages: dict[str, Path]) -> None:
     for page in pages.values():
         done = subprocess.run(["mandoc", "-Tlint", "-W", "warning", str(page)],
-                              capture_output=True, text=True, timeout=60, check=False)
+                              capture_output=True, text=True, timeout=300, check=False)
         assert done.returncode == 0, done.stdout
 
 
@@ -83,7 +83,7 @@ def test_mandoc_would_find_something(tmp_path: Path) -> None:
     page = tmp_path / "bad.3"
     page.write_text(".Dd November 21, 2026\n.Dt BAD 3\n.Os\n.Sh NAME\n.Nm bad\n.Nd bad\n.Bl -tag\n",
                     encoding="utf-8")
-    assert subprocess.run(["mandoc", "-Tlint", "-W", "warning", str(page)], timeout=60,
+    assert subprocess.run(["mandoc", "-Tlint", "-W", "warning", str(page)], timeout=300,
                           capture_output=True, check=False).returncode != 0
 
 
@@ -91,7 +91,7 @@ def test_mandoc_would_find_something(tmp_path: Path) -> None:
 def test_groff_finds_nothing(pages: dict[str, Path]) -> None:
     for page in pages.values():
         done = subprocess.run(["man", "--warnings", "-l", str(page)], capture_output=True,
-                              text=True, timeout=60, check=False,
+                              text=True, timeout=300, check=False,
                               env={**os.environ, "MANWIDTH": "120", "LC_ALL": "C.UTF-8"})
         assert done.returncode == 0 and done.stderr == "", f"{page.name}: {done.stderr}"
 
@@ -134,9 +134,9 @@ def test_example_runs(pages: dict[str, Path], tmp_path: Path, name: str) -> None
         ["gcc", "-std=c11", "-Wall", "-Wextra", "-Werror", "-pedantic", "-D_DEFAULT_SOURCE",
          f"-I{TREE}/lib", "-o", str(tmp_path / "example"), str(source),
          str(TREE / "build" / ARCH / "libperfmodes.a"), "-l:libyajl_s.a", "-pthread"],
-        capture_output=True, text=True, timeout=60, check=False)
+        capture_output=True, text=True, timeout=300, check=False)
     assert built.returncode == 0, built.stderr
-    done = subprocess.run([str(tmp_path / "example")], capture_output=True, text=True, timeout=60,
+    done = subprocess.run([str(tmp_path / "example")], capture_output=True, text=True, timeout=300,
                           check=False)
     assert done.returncode == 0 and done.stdout + done.stderr, done.stderr
 

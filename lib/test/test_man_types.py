@@ -24,7 +24,7 @@ def generate(out: Path, templates: list[Path]) -> str:
     """All pages as one text."""
     command = [sys.executable, LIB / "man" / "pages.py", out, *HEADERS, "--", *templates]
     done = subprocess.run([str(part) for part in command], capture_output=True, text=True,
-                          timeout=60, check=False)
+                          timeout=300, check=False)
     assert done.returncode == 0, done.stderr
     return "\n".join(page.read_text(encoding="utf-8") for page in sorted(out.iterdir()))
 

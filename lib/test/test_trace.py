@@ -91,7 +91,7 @@ def test_each_switch_follows_the_one_before() -> None:
     mine = {pair.stdout.readline().strip(), pair.stdout.readline().strip()}
     done = in_namespace(f"'{READER}' sched:sched_switch 1")
     pair.terminate()  # the other reads the end of its pipe
-    pair.communicate(timeout=60)
+    pair.communicate(timeout=300)
     if done.returncode != 0:
         pytest.skip(done.stderr.strip())
     running: dict[int, str] = {}

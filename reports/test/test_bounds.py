@@ -28,7 +28,7 @@ def made(make_run: MakeRun, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def shell(command: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(["bash", "-c", command], cwd=ROOT, timeout=60, check=False, stdin=subprocess.DEVNULL,
+    return subprocess.run(["bash", "-c", command], cwd=ROOT, timeout=300, check=False, stdin=subprocess.DEVNULL,
                           capture_output=True, text=True)
 
 
@@ -102,6 +102,6 @@ finally:
 
 def test_several_interrupts_end_without_a_traceback() -> None:
     done = subprocess.run(["/usr/bin/python3", "-c", INTERRUPTED], cwd=ROOT, capture_output=True, text=True,
-                          timeout=60, check=False,
+                          timeout=300, check=False,
                           preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler))
     assert (done.returncode, done.stderr) == (130, "")

@@ -45,6 +45,8 @@ BAD = [
     ("errno-switch", "probes/ring/a.c", PROBE + "void f(void) { switch (errno) {} }\n"),
     ("errno-switch", "probes/ring/a.c", PROBE + "void f(int r) { switch (r) { case -EINVAL: ; } }\n"),
     ("sleep", "probes/ring/a.c", PROBE + "void f(void) { usleep(10); }\n"),
+    ("patience", "lib/test/test_a.py", PYTHON + "run(['a'], time" + "out=60)\n"),
+    ("patience", "lib/test/policy/test_a.py", PYTHON + "end = time.mono" + "tonic() + 30\n"),
     ("by-hand", "lib/README.md", "Please ke" + "ep this in sync with that.\n"),
     ("file-name", "lib/util.c", MIT),
     ("file-name", "reports/misc.py", PYTHON),

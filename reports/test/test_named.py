@@ -88,8 +88,9 @@ def test_what_is_no_file_is_told(words: list[str], kind: str, command: Callable[
 def without_rights(*words: str) -> subprocess.CompletedProcess[str]:
     """As somebody who may read only what modes allow, as root may not everywhere either."""
     drop = ["setpriv", "--bounding-set=-dac_override,-dac_read_search"] if os.geteuid() == 0 else []
-    return subprocess.run([*drop, sys.executable, "-m", "reports", *words], capture_output=True, text=True, timeout=60,
-                          env={**os.environ, "PYTHONPATH": str(TREE)}, check=False)
+    return subprocess.run([*drop, sys.executable, "-m", "reports", *words], capture_output=True, text=True,
+                          env={**os.environ, "PYTHONPATH": str(TREE)}, timeout=300,
+                          check=False)
 
 
 @pytest.mark.parametrize("words", [["show"], ["catalogue"], ["check", str(TREE / "lib/doctor/wishes.toml")]],
@@ -117,7 +118,7 @@ def test_a_pipe_is_written_into(words: list[str], command: Callable[[list[str], 
     thread.start()
     assert command(words, "odd") == 0
     os.close(keep)
-    thread.join(30)
+    thread.join(300)
     os.close(reader)
     assert len(b"".join(read)) > 100 and Path("odd").is_fifo()
 

@@ -48,6 +48,6 @@ def test_it_has_the_name_that_was_typed(typed: str, usage: str, prefix: str) -> 
 
     def told(*words: str) -> str:
         return subprocess.run([sys.executable, "-m", "reports", *words], env=env, capture_output=True, text=True,
-                              timeout=60, check=False).stderr
+                              timeout=300, check=False).stderr
     assert told("show", "/nonexistent") == f"{prefix}/nonexistent: No such file or directory\n"
     assert told("tabel").startswith(usage.replace("VERB", "[-h] VERB")) and f"\n{prefix}no verb 'tabel'" in told("tabel")

@@ -167,7 +167,7 @@ def test_two_runs_do_not_share_a_folder(build: Path, tmp_path: Path) -> None:
         done = run(*arguments, *more)
         assert done.returncode == 2 and f"another run is at work in {out}" in done.stderr
     first.kill()                # the lock ends with those who hold it
-    first.wait(10)
+    first.wait(300)
     wait_for(lambda: run(*arguments, "--resume").returncode != 2)
 
 

@@ -39,7 +39,7 @@ class World:
     def install(self, *words: str, **env: str) -> tuple[int, str]:
         paths = {"PATH": f"{self.folder}:/usr/bin:/bin", "STATE": str(self.folder)}
         done = subprocess.run([TREE / ".ci/install", *words], env=paths | env, capture_output=True, text=True,
-                              stdin=subprocess.DEVNULL, timeout=60, check=False)
+                              stdin=subprocess.DEVNULL, timeout=300, check=False)
         return done.returncode, done.stderr
 
     def got(self) -> set[str]:

@@ -51,7 +51,7 @@ def need(bare: Path, *words: str, tree: Path = TREE, **more: str) -> str:
     """What lacks for these words where nothing may be installed, or where `more` says so."""
     env = {"PATH": str(bare), "NO_INSTALL": "1", "PYTHON": "no-python", **more}
     done = subprocess.run([tree / ".packaging/need", *words], env=env, capture_output=True, text=True,
-                          timeout=60, check=False)
+                          timeout=300, check=False)
     assert (done.returncode, done.stderr) == (0, "")
     return done.stdout
 
@@ -82,7 +82,7 @@ def test_each_need_is_known(bare: Path) -> None:
 @pytest.mark.parametrize("goal", [goal for goal, words in needs().items() if words])
 def test_a_goal_ends_in_a_sentence_where_nothing_is(bare: Path, goal: str) -> None:
     done = subprocess.run([shutil.which("make") or "make", "PYTHON=no-python", "NO_INSTALL=1", goal], cwd=TREE,
-                          env={"PATH": str(bare)}, capture_output=True, text=True, timeout=60, check=False)
+                          env={"PATH": str(bare)}, capture_output=True, text=True, timeout=300, check=False)
     assert done.returncode == 2 and done.stdout == "" and done.stderr.count("\n") == 1, done.stderr
     assert re.search(f"make {goal}: lacking: .+; on Debian: `sudo apt-get install --no-install-recommends [a-z0-9+ -]+`",
                      done.stderr)
@@ -91,7 +91,7 @@ def test_a_goal_ends_in_a_sentence_where_nothing_is(bare: Path, goal: str) -> No
 @pytest.mark.parametrize("flag, status", [("-n", 0), ("-q", 1)])
 def test_nothing_is_looked_for_where_nothing_is_made(bare: Path, flag: str, status: int) -> None:
     done = subprocess.run([shutil.which("make") or "make", flag, "PYTHON=no-python", "bench-table"], cwd=TREE,
-                          env={"PATH": str(bare)}, capture_output=True, text=True, timeout=60, check=False)
+                          env={"PATH": str(bare)}, capture_output=True, text=True, timeout=300, check=False)
     assert done.returncode == status and "lacking" not in done.stderr
 
 

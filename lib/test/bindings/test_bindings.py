@@ -215,7 +215,7 @@ session.attach()
 runner = threading.Thread(target=session.run)
 runner.start()
 session.close()
-runner.join(60)
+runner.join(300)
 assert not runner.is_alive() and descriptors() == before
 """)
 

@@ -27,7 +27,7 @@ static struct {
 	bool no_wakeup;			/* poll sleeps its time out, whatever comes */
 	int refuse_redirect;		/* errno */
 	int refuse_cpu;			/* errno, to events of one CPU */
-	int opened;			/* events, those of the flag that were refused left out */
+	int opened;			/* events that inherit; refused ones of the flag left out */
 } kernel;
 
 static int on_ioctl(ioctl_fn real, int fd, unsigned long request, void *argument)
@@ -57,7 +57,7 @@ static long on_open(syscall_fn real, struct perf_event_attr *attr, const long *a
 		attr->disabled = 1;
 	if ((args[4] & PERF_FLAG_FD_OUTPUT) && kernel.refuse_flag)
 		return refuse_with(kernel.refuse_flag);
-	kernel.opened++;
+	kernel.opened += attr != NULL && attr->inherit;
 	if ((args[4] & PERF_FLAG_FD_OUTPUT) && kernel.no_flag)
 		return real(SYS_perf_event_open, args[0], args[1], args[2], -1,
 			    args[4] & ~(long)(PERF_FLAG_FD_OUTPUT | PERF_FLAG_FD_NO_GROUP));
@@ -475,6 +475,7 @@ static void redirecting_by_ioctl(void **state)
 		assert_string_equal(outcome.strategy, "per_cpu");
 		assert_int_equal(outcome.once, 2 * PAGES);
 	}
+	assert_true(opened[1] > 0);
 	assert_int_equal(opened[2], opened[1]);
 }
 

@@ -31,7 +31,7 @@ def compiled(out: Path, *edit: str) -> ModuleType:
         text = text.replace(*edit).replace('"proto2";', f'"proto2"; package {name};')
     (out / f"{name}.proto").write_text(text, encoding="utf-8")
     subprocess.run(["protoc", f"--python_out={out}", f"--proto_path={out}", f"{name}.proto"],
-                   check=True, timeout=60)
+                   check=True, timeout=300)
     spec = importlib.util.spec_from_file_location(f"{name}_pb2", out / f"{name}_pb2.py")
     assert spec and spec.loader
     module = importlib.util.module_from_spec(spec)

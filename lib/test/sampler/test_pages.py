@@ -36,7 +36,7 @@ def pages_of(room: str, out: Path, *more: Path) -> subprocess.CompletedProcess[s
     command = [sys.executable, LIB / "man" / "pages.py", out, *chosen, *more, "--",
                *sorted((LIB / room).rglob("*.3.in"))]
     return subprocess.run([str(part) for part in command], capture_output=True, text=True,
-                          timeout=60, check=False)
+                          timeout=300, check=False)
 
 
 @pytest.mark.parametrize("room", ROOMS)
@@ -46,7 +46,7 @@ def test_every_function_has_one_page(room: str, tmp_path: Path) -> None:
     if shutil.which("mandoc") is None:
         pytest.skip("no mandoc: apt-get install mandoc")
     found = subprocess.run(["mandoc", "-Tlint", "-W", "warning", *map(str, tmp_path.iterdir())],
-                           capture_output=True, text=True, timeout=60, check=False)
+                           capture_output=True, text=True, timeout=300, check=False)
     assert found.returncode == 0, found.stdout
 
 
@@ -81,8 +81,8 @@ def test_example_runs(template: Path, tmp_path: Path) -> None:
     built = subprocess.run(["gcc", "-std=c11", "-Wall", "-Wextra", "-Werror", "-D_DEFAULT_SOURCE",
                             f"-I{LIB}", "-o", str(tmp_path / "example"), str(source),
                             *map(str, libraries), "-l:libyajl_s.a", "-pthread"],
-                           capture_output=True, text=True, timeout=60, check=False)
+                           capture_output=True, text=True, timeout=300, check=False)
     assert built.returncode == 0, built.stderr
-    done = subprocess.run([str(tmp_path / "example")], capture_output=True, text=True, timeout=60,
+    done = subprocess.run([str(tmp_path / "example")], capture_output=True, text=True, timeout=300,
                           check=False)
     assert done.returncode == 0 and done.stdout, done.stderr

@@ -155,7 +155,7 @@ def test_a_virtual_machine_of_java() -> None:
 
 def perf_map(pid: int) -> str:
     """The map, once it has the method that is called most."""
-    path, end = Path(f"/tmp/perf-{pid}.map"), time.monotonic() + 60
+    path, end = Path(f"/tmp/perf-{pid}.map"), time.monotonic() + 300
     while time.monotonic() < end:
         run("jcmd", str(pid), "Compiler.perfmap")
         told = path.read_text(encoding="utf-8") if path.exists() else ""

@@ -82,7 +82,7 @@ def tree(which: str, *more: str, program: str = "trees") -> Iterator[tuple[int, 
 def hold(pid: int) -> None:
     """Stops it, so that whoever looks next finds it where it is."""
     os.kill(pid, signal.SIGSTOP)
-    end = time.monotonic() + 30
+    end = time.monotonic() + 300
     while time.monotonic() < end:
         if Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rsplit(")", 1)[1].split()[0] == "T":
             return

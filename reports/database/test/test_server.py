@@ -107,7 +107,7 @@ def test_killed_while_adding(database: Database, url: str) -> None:
     while one.poll() is None and count(url) < 4:
         pass
     one.send_signal(signal.SIGKILL)
-    one.wait(30)
+    one.wait(300)
     engine = connect.open_engine(url)
     with connect.reading(engine) as connection:
         for column in matrix.load(connection).columns:

@@ -227,7 +227,7 @@ def test_killed_while_adding(database: Database) -> None:
     while adder.poll() is None and count(database) < 3:
         pass
     adder.send_signal(signal.SIGKILL)
-    adder.wait(30)
+    adder.wait(300)
     with connect.reading(database.engine) as connection:
         assert connection.execute(sql("PRAGMA integrity_check")).scalar() == "ok"
         for column in matrix.load(connection).columns:
