@@ -54,6 +54,16 @@ static void stop_all(struct service *service, bool abrupt, const char *why)
 	}
 }
 
+/* Samples that are told without a stack so far. */
+static uint64_t shed_so_far(const struct service *service)
+{
+	uint64_t shed = 0;
+
+	for (size_t i = 0; i < service->config.source_count; i++)
+		shed += service->sources[i].counts.shed;
+	return shed;
+}
+
 static void check_guard(struct service *service, uint64_t now)
 {
 	static const char *const whys[] = { "", "cpu", "memory" };
@@ -75,7 +85,7 @@ static void check_guard(struct service *service, uint64_t now)
 		     verdict == GUARD_MORE ? "shed" : "recovered", "why", whys[why], "#level",
 		     (int64_t)service->guard.level, "#cpu_percent",
 		     (int64_t)guard_cpu(&reading), "#memory_bytes", (int64_t)reading.memory,
-		     NULL);
+		     "#shed", (int64_t)shed_so_far(service), NULL);
 	if (verdict != GUARD_STOP)
 		return;
 	service->guardrail = true;

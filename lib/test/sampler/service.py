@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 import os
 import platform
+import re
 import signal
 import subprocess
 import time
@@ -126,11 +127,11 @@ class Service:
         return self
 
     def wait_for(self, text: str) -> None:
-        """Until the report has that, or the service has ended."""
+        """Until the report has a match of that expression, or the service has ended."""
         report = self.folder / "report"
         assert self.process
         end = time.monotonic() + LIMIT
-        while not (report.exists() and text in report.read_text(encoding="utf-8")):
+        while not (report.exists() and re.search(text, report.read_text(encoding="utf-8"))):
             if self.process.poll() is not None:
                 break
             assert time.monotonic() < end, f"the report never had {text}"

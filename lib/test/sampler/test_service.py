@@ -164,11 +164,7 @@ def test_guardrail_of_cpu_sheds(tmp_path: Path) -> None:
     classes = perfetto.compiled(tmp_path)
     service = Service(tmp_path, {"period": 50_000}, cpu_percent=1, window_ms=100).start()
     workload = start("spin", "60000")
-    service.wait_for('"shed"')
-    spent = Path(f"/proc/{workload.pid}/schedstat")
-    enough = int(spent.read_text(encoding="ascii").split()[0]) + 300_000_000
-    while int(spent.read_text(encoding="ascii").split()[0]) < enough:
-        time.sleep(0.01)
+    service.wait_for(r'"shed": *[1-9]')
     workload.process.kill()
     workload.cpu_ns()
     run = service.stop() if service.process and service.process.poll() is None else service.wait()
