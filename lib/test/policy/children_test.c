@@ -14,7 +14,7 @@
 #include "sessions.h"
 
 #define OWN 4000
-#define THEIRS 300000
+#define THEIRS 30000
 
 static bool old_kernel;			/* before v5.13 */
 static const char *program;
@@ -65,7 +65,7 @@ static void wait_for(pid_t child)
 /* One that is forked, and one that is another program. */
 static void let_children_fault(void)
 {
-	char name[] = "child", count[] = "100000", *arguments[] = { name, count, NULL };
+	char name[] = "child", count[] = "10000", *arguments[] = { name, count, NULL };
 	char *nothing[] = { NULL };
 	pid_t child = fork();
 
