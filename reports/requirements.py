@@ -83,10 +83,16 @@ class Requirements:
 
 
 @dataclass(frozen=True)
+class OfWay(Said):
+    """What is said of a way, and each reason why it does not hold with the keys that it holds back."""
+    lacking: tuple[tuple[Said, tuple[str, ...]], ...] = ()
+
+
+@dataclass(frozen=True)
 class Finding:
     """What became of a need: what is said of each way, and of what may stand in for it."""
     need: Need
-    ways: tuple[Said, ...]
+    ways: tuple[OfWay, ...]
     stand_ins: tuple[Said, ...] = ()
 
     @property
@@ -136,20 +142,6 @@ class Finding:
         if len(reasons) == 1:
             return tuple(reasons)
         return tuple(f"way {number}: {said.why}" for number, said in enumerate(self.ways, 1))
-
-    def lines(self, mark: bool = True) -> Iterator[str]:
-        """The finding for a person; `mark` what is optional."""
-        what = self.need.what + (" (optional)" if mark and self.need.optional else "")
-        if self.way is not None:
-            how = ", ".join(self.need.ways[self.way])
-            of_synthetic = f" ({self.answer.why})" if self.answer.why else ""
-            yield f"{plain.YES:10} {what}: {how}" + (f" (way {self.way + 1})" if self.way else "") + of_synthetic
-            return
-        yield f"{self.word:10} {what}" + (f": {self.used}" if self.used else "")
-        for line in self.missing:
-            yield f"             {line}"
-        if self.instead and not self.used:
-            yield f"             instead: {self.instead}"
 
 
 def _are_ways(value: Any) -> bool:
@@ -226,7 +218,7 @@ def _all_ways(need: Need) -> Iterator[Way]:
         yield from stand_in.ways
 
 
-def _way(way: Way, ask: Callable[[str], Said]) -> Said:
+def _way(way: Way, ask: Callable[[str], Said]) -> OfWay:
     """What is said of a way: the worst of its keys, and why each that does not hold does not."""
     found = [(key, ask(key)) for key in way]
     lacking: dict[Said, list[str]] = {}
@@ -235,12 +227,13 @@ def _way(way: Way, ask: Callable[[str], Said]) -> Said:
             lacking.setdefault(said, []).append(key)
     why = "; ".join(f"{', '.join(those)}: {said}" for said, those in lacking.items()) or "; ".join(dict.fromkeys(said.why for _key, said in found if said.why))
     worst = plain.worst([said for _key, said in found]).word
-    return Said(worst, text.clean(why, 1500), all(said.absent for _key, said in found if said.word == worst))
+    return OfWay(worst, text.clean(why, 1500), all(said.absent for _key, said in found if said.word == worst),
+                 tuple((said, tuple(those)) for said, those in lacking.items()))
 
 
 def check(wanted: Requirements, ask: Callable[[str], Said], arch: str = "") -> list[Finding]:
     """Each need, held against what is said of its keys; those of another architecture are left out."""
-    def of(ways: Sequence[Way]) -> tuple[Said, ...]:
+    def of(ways: Sequence[Way]) -> tuple[OfWay, ...]:
         return tuple(_way(way, ask) for way in ways)
     return [Finding(need, of(need.ways), tuple(plain.best(of(each.ways) or (Said(plain.YES),)) for each in need.instead))
             for need in wanted.needs if not arch or arch.startswith(need.arch)]

@@ -4,15 +4,16 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from reports import asked, catalogue, expect, merge, personas, plain, requirements, result, schema, speak, text
+from reports import asked, catalogue, expect, merge, personas, plain, requirements, result, schema, speak, terminal, text
 from reports.asked import Source
 from reports.catalogue import Catalogue
-from reports.export import badge, features, header, junit, kcidb, ktap, squad, support, tabular, uapi, versions
+from reports.export import badge, features, header, junit, kcidb, ktap, needs, squad, support, tabular, uapi, versions
 from reports.export.common import Options, Result
 from reports.requirements import Finding, Requirements
 from reports.text import Unusable
@@ -124,23 +125,19 @@ def _answered(args: argparse.Namespace, wanted: Requirements, path: Path) -> Ite
     """What each row, result or profile says that a name stands for; printed, unless as JSON."""
     there = asked.named(path)
     persona = args.persona or wanted.persona
-    lines = list(there.about)
+    about = there.about
     for source in there.sources:
         asked.require_persona(persona, source)
         asked.require_keys(requirements.keys(wanted), source)
         level, note = _level(args.level, there.level, source, persona)
         found = requirements.check(wanted, lambda key: source.said(key, persona, level), source.arch)
-        mark, most = not all(each.need.optional for each in found), 1 if source.at_once(persona, level) else None
-        nothing = [f"  {plain.YES:10} nothing is asked of perf events"] if not found else []
-        lines += [f"{wanted.name}, as {persona} at {asked.at(level)}, on {source.name} ({source.about}):",
-                  *filter(None, [note and f"  {note}"]),
-                  *nothing, *(f"  {line}" for each in found for line in [*each.lines(mark)][:most])]
         if not args.json:
-            print("\n".join(text.clean(line, 2000) for line in lines))
+            title = f"{wanted.name}, as {persona} at {asked.at(level)}, on {source.name} ({source.about})"
+            print("\n".join(needs.screen(about, title, note, found, terminal.width_of(sys.stdout, os.environ))))
         yield {"profile": text.clean(str(path)), "row": source.name, "about": source.about, "persona": persona,
                "level": level, "notes": [*there.about, *filter(None, [note])],
                "answer": requirements.status(found), "needs": _as_json(found)}
-        lines = [""]
+        about = ("",)
 
 
 def _wanted(args: argparse.Namespace) -> tuple[Requirements, list[Path]]:

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from reports import answers, asked, merge, requirements, schema, text, verbs
-from reports.export import versions
+from reports.export import needs, versions
 from reports.plain import Said
 from reports.test.conftest import MakeRun
 from reports.text import Unusable
@@ -76,6 +76,10 @@ any = [["a.recorder"]]
 """
 
 
+def screen(found: list[requirements.Finding]) -> list[str]:
+    return list(needs.screen((), "w", "", found, 80))
+
+
 def checked(tmp_path: Path, profile: Profile) -> list[requirements.Finding]:
     (tmp_path / "need.toml").write_text(REQUIREMENTS, encoding="utf-8")
     wanted = requirements.read(tmp_path / "need.toml")
@@ -90,7 +94,11 @@ def test_the_first_way_that_holds_is_taken(tmp_path: Path) -> None:
     assert found[0].missing == ("way 1: a.best: not known: nobody asked",
                                 "way 2: a.pages=128: no: is 64, wanted 128")
     assert found[0].answer.word == "not known"
-    assert list(found[1].lines())[-1].strip() == "instead: a plain ring"
+    assert "\n".join(screen(found)).split("\n\n")[1:] == [
+        "not known samples, because of [1], or [2]\nnot known a recorder (optional), because of [1]\n          "
+        "instead: a plain ring",
+        "Why:\n[1] not known: nobody asked\n  points  a.best, a.recorder\n[2] no: is 64, wanted 128\n"
+        "  points  a.pages=128\n  change  another kernel, or QEMU"]
 
 
 YES, WRONG = {"verdict": "yes"}, {"verdict": "broken", "reason": "seen 3"}
@@ -152,7 +160,7 @@ def test_ways_are_the_best_and_their_keys_the_worst(points: tuple[Any, Any], any
     wanted = requirements.Requirements("w", "user", (need,))
     found = requirements.check(wanted, lambda key: source.said(key, "user", "2"))
     assert found[0].answer.word == requirements.status(found) == word
-    assert next(found[0].lines()).startswith(f"{word:10} x")
+    assert [*screen(found)][2].startswith(f"{word:10}x")
 
 
 def test_what_stands_in_is_told_and_makes_no_yes() -> None:
@@ -182,7 +190,9 @@ what = 'third'
     source = asked.of_results("r", [result_of(points)])
     found, = requirements.check(requirements.read(tmp_path / "need.toml"), lambda key: source.said(key, "user", "2"))
     assert found.used == used and (found.word == "instead") == bool(used)
-    assert next(found.lines()).startswith("instead    x: " + used if used else f"{found.answer.word:10} x")
+    shown = [*screen([found])][2:]
+    assert shown[0].startswith("instead   x, because of [1]" if used else f"{found.answer.word:10}x")
+    assert not used or shown[1].strip() == used
     assert found.answer.word == source.said("a.b.c", "user", "2").word
 
 
@@ -218,7 +228,7 @@ def test_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str],
     assert verbs.main(["profile", "check", "need.toml", names[0]]) == 0
     said = capsys.readouterr().out
     assert said.startswith("profiler, as user at perf_event_paranoid=2, on a.json (Linux 6.1, x86_64):")
-    assert "yes        samples: a.best" in said and "not known  a recorder (optional)" in said
+    assert "\nyes       samples\n" in said and "\nnot known a recorder (optional), because of [1]\n" in said
     statuses = {name: verbs.main(["profile", "check", "need.toml", name]) for name in names}
     assert list(statuses.values()) == [0, 4, 1]
     assert verbs.main(["profile", "check", "need.toml", *names[:2]]) == 4

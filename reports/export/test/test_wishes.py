@@ -39,5 +39,5 @@ def test_without_the_persona_a_wish_is_never_yes(capsys: pytest.CaptureFixture[s
     """A profile cut down for the library says nothing of what a user may."""
     assert verbs.main(["check", str(WISHES), str(TREE / "lib/profiles/amd64-5.10.json")]) == 0
     said = capsys.readouterr().out
-    assert "\n  not known  " in said and "\n  yes  " not in said and "\n  no  " not in said
+    assert "\nnot known " in said and "\nyes  " not in said and "\nno  " not in said
     assert verbs.main(["check", str(WISHES), str(Path("no/such"))]) == 3
