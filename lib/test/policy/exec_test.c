@@ -20,7 +20,7 @@
 
 #include "sessions.h"
 
-#define TIMES 2
+#define TIMES 1
 #define ATTEMPTS 5
 #define ORDINARY 1000
 #define NOT_HERE 77		/* status: this strategy is not to be had */

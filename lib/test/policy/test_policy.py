@@ -26,7 +26,7 @@ def run(name: str, *arguments: str | Path) -> subprocess.CompletedProcess[str]:
     if not program.exists():
         pytest.skip(f"not built: make {program.relative_to(TREE)}")
     return subprocess.run([str(program), *map(str, arguments)], cwd=BUILT, capture_output=True,
-                          text=True, errors="backslashreplace", timeout=300, check=False)
+                          text=True, errors="backslashreplace", timeout=900, check=False)
 
 
 @pytest.mark.parametrize("name", names("*_test.c"))
