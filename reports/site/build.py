@@ -21,7 +21,6 @@ from reports.site.render import Pages
 from reports.text import Unusable
 
 MARK = ".perfmodes-site"
-ROWS_LIMIT = 400_000        # of the table of all cells
 COST_LIMIT = 1 << 50
 # Facts that are times or rates: what using perf events costs on a kernel.
 COSTS = (("task.attach_many", "attach_ns", "Attaching to one more thread, ns"),
@@ -41,15 +40,14 @@ def _tables(site: Site, pages: Pages) -> None:
         for persona in spot.columns:
             for number, cell in site.cells(spot, persona).items():
                 rows.append((*place, persona, site.matrix.points[number], cell.verdict, site.reason(cell)))
-    rows = rows[:ROWS_LIMIT]
 
     @lru_cache(maxsize=65536)
     def quoted(said: str) -> str:
         return '"' + tabular.safe_cell(text.clean(said)).replace('"', '""') + '"'
 
     lines = [",".join(head), *(",".join(map(quoted, row)) for row in rows)]
-    pages.write("data/cells.csv", "\r\n".join(lines) + "\r\n")
-    pages.write("data/cells.json", text.pack_json({"head": head, "rows": rows}))
+    pages.download("data/cells.csv", "\r\n".join(lines) + "\r\n")
+    pages.download("data/cells.json", text.pack_json({"head": head, "rows": rows}))
     pages.write("data/table.md", markdown(site))
     if site.file:       # nobody writes to it: this transaction reads
         pages.copy("data/results.db", site.file)
@@ -116,6 +114,7 @@ def _costs(site: Site, spots: list[Spot]) -> list[tuple[str, Any]]:
 def write(site: Site, folder: Path, scripts: bool, say: Say) -> Pages:
     """All pages of a site."""
     pages = Pages(site, folder, scripts)
+    _tables(site, pages)        # each page tells how large they are
     points_pages.overview(site, pages)
     points_pages.areas(site, pages)
     lines, said = evidence.lines(site), evidence.printed(site)
@@ -137,7 +136,6 @@ def write(site: Site, folder: Path, scripts: bool, say: Say) -> Pages:
         pages.page(f"{name}.html", f"{name}.html")
     pages.page("about.html", "about.html", described=personas.read())
     _plots(site, pages)
-    _tables(site, pages)
     if scripts:
         pages.write("data.js", build_data.data(site))
     return pages

@@ -102,8 +102,8 @@ class Machines:
     def _downloads(self, stem: str, results: list[dict[str, Any]]) -> dict[str, Any]:
         """Writes what can be downloaded of a kernel; its profile."""
         options = Options(self.site.declared)
-        self.pages.write(f"data/{stem}.csv", tabular.csv(results, options))
-        self.pages.write(f"data/{stem}.json", text.pack_json(tabular.table(results, options)))
+        self.pages.download(f"data/{stem}.csv", tabular.csv(results, options))
+        self.pages.download(f"data/{stem}.json", text.pack_json(tabular.table(results, options)))
         self.pages.write(f"data/{stem}.md", tabular.markdown(results[:1], options))
         self.pages.write(f"data/{stem}.h", header.write(results, options))
         made, _conflicts = merge.merge([(each["id"], profile.derive(each)) for each in results])

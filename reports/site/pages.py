@@ -89,7 +89,12 @@ class Group:
     reason: str
     anchor: str
     evidence: list[str] = field(default_factory=list)
-    where: list[dict[str, Any]] = field(default_factory=list)
+    where: dict[tuple[str, str], list[tuple[str, Line | None]]] = field(default_factory=dict)   # by kernel and result
+    count: int = 0
+
+    def tell(self, spot: str, result: str, persona: str, line: Line | None) -> None:
+        self.where.setdefault((spot, result), []).append((persona, line))
+        self.count += 1
 
 
 @dataclass
@@ -112,8 +117,7 @@ class _Story:
                                        Group(verdict, reason, f"r{len(self.groups) + 1}"))
         at = (cell.column.run, self.point.key)
         group.evidence = group.evidence or self.evidence.get(at, [])
-        group.where.append({"spot": spot.name, "persona": persona, "line": self.lines.get(at),
-                            "result": cell.column.result.digest})
+        group.tell(spot.name, cell.column.result.digest, persona, self.lines.get(at))
         several = ", ".join(f"{word} {count}" for word, count in cell.counts) if len(cell.counts) > 1 else ""
         return {"verdict": cell.verdict, "anchor": group.anchor, "counts": several,
                 "differs": model.differs(self.point, spot, cell.verdict)}

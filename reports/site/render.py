@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import gzip
 import shutil
 from functools import lru_cache
 from pathlib import Path
@@ -50,12 +51,13 @@ class Pages:
         self.scripts = scripts
         self.count = 0
         self.bytes = 0
+        self.sizes: dict[str, str] = {}     # of what was written to be downloaded
         # Autoescape is for every template: each makes HTML.
         self.engine = Environment(loader=FileSystemLoader(Path(__file__).parent / "template"),
                                   autoescape=True, undefined=StrictUndefined, trim_blocks=True,
                                   lstrip_blocks=True, finalize=_clean)
         self.engine.globals |= {"site": site, "scripts": scripts, "verdicts": wordlist.VERDICTS,
-                                "chip": chip, "cell": cell, "word": word}
+                                "chip": chip, "cell": cell, "word": word, "sizes": self.sizes}
 
     def page(self, template: str, file: str, **values: Any) -> None:
         """Render a template into a file; `up` leads from there to the top."""
@@ -66,7 +68,17 @@ class Pages:
         """Write a file, which nobody reads before the site is whole."""
         path = self.folder / file
         path.parent.mkdir(parents=True, exist_ok=True)
-        data = said.encode("utf-8", "backslashreplace")
+        self._put(path, said.encode("utf-8", "backslashreplace"))
+
+    def download(self, file: str, said: str) -> None:
+        """Write a large file, compressed, as `file`.gz; `size` tells templates how large it is."""
+        packed = gzip.compress(said.encode("utf-8", "backslashreplace"), mtime=0)
+        path = self.folder / f"{file}.gz"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        self._put(path, packed)
+        self.sizes[f"{file}.gz"] = f"{max(len(packed) // 1000, 1)} kB"
+
+    def _put(self, path: Path, data: bytes) -> None:
         path.write_bytes(data)
         self.count += 1
         self.bytes += len(data)

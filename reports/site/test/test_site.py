@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import os
 import re
@@ -97,10 +98,10 @@ def test_hostile_texts_are_shown_as_text(built: Path) -> None:
 
 
 def test_downloads_are_what_they_say(built: Path) -> None:
-    assert json.loads((built / "data/cells.json").read_text(encoding="utf-8"))["rows"]
+    assert json.loads(gzip.decompress((built / "data/cells.json.gz").read_bytes()))["rows"]
     for path in (built / "data/results").iterdir():
         assert json.loads(path.read_text(encoding="utf-8"))["id"] == path.stem
-    assert not [line for line in (built / "data/cells.csv").read_text(encoding="utf-8").splitlines()
+    assert not [line for line in gzip.decompress((built / "data/cells.csv.gz").read_bytes()).decode().splitlines()
                 if re.search('(^|,)"[=+@-]', line)]
 
 
