@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import os
 import re
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -79,6 +80,23 @@ def test_any_combination_is_a_row(build: Path, tmp_path: Path) -> None:
     said = dict(line.split("=", 1) for line in out.read_text().splitlines() if "=" in line)
     assert (said["uid"], int(said["caps"], 16)) == ("1234", 1 << 38 | 1 << 39)
     assert (said["seccomp"], said["gate"]) == ("2", "filtered")
+
+
+@needs_root
+@pytest.mark.parametrize(("starter", "row", "said"), [
+    ([], "0 kept", "NoNewPrivs:\t0\n"),
+    (["setpriv", "--reuid=65534", "--clear-groups", "--inh-caps=+perfmon", "--ambient-caps=+perfmon"], "65534 none",
+     f"CapEff:\t{0:016x}\nNoNewPrivs:\t1\n")], ids=["root", "user"])
+def test_root_filters_without_no_new_privs(build: Path, starter: list[str], row: str, said: str) -> None:
+    """Which a probe of what exec(2) gives would see; others may not filter without. Then capabilities go."""
+    with tempfile.TemporaryDirectory() as folder:
+        table, out = Path(folder, "personas.txt"), Path(folder, "out")
+        os.chmod(folder, 0o777)
+        table.write_text(f"one {row} perf_event_open x\n")
+        done = run(*starter, build / "launch", "--personas", table, "--persona", "one", "--out", out, "--",
+                   "/bin/grep", "-E", "NoNewPrivs|CapEff", "/proc/self/status")
+        assert done.returncode == 0, done.stderr
+        assert said in out.read_text()
 
 
 @needs_root
