@@ -54,6 +54,7 @@ static int add_event(struct event_list *events, const struct session_event *even
 		events->room = room;
 	}
 	events->list[events->count] = *event;
+	events->changes++;
 	return (int)events->count++;
 }
 
@@ -116,11 +117,25 @@ static bool is_taken(struct event_list *events, int fd)
 	return taken;
 }
 
+int pm_events_add(struct event_list *events, const struct session_event *event,
+		  uint64_t read_format)
+{
+	int at;
+
+	if (is_taken(events, event->fd))
+		return -EPROTO;
+	at = add_event(events, event);
+	if (at < 0)
+		close(event->fd);
+	else
+		events->read_format[event->spec] = read_format;
+	return at;
+}
+
 int pm_events_open(struct event_list *events, const struct session_event *wanted, bool inherit)
 {
 	struct perf_event_attr attr = events->plan->events[wanted->spec].attr;
 	struct session_event event = *wanted;
-	int at;
 
 	pm_plan_set_inherit(events->plan, &attr, inherit);
 	attr.disabled = !events->enabled;
@@ -133,16 +148,11 @@ int pm_events_open(struct event_list *events, const struct session_event *wanted
 	}
 	if (event.fd < 0)
 		return event.fd;
-	if (is_taken(events, event.fd))
-		return -EPROTO;
 	raise_when_short(events, event.fd);
 	event.begun[1] = now_ns();
 	if (event.tid == 0)
 		event.tid = pm_gettid();
-	at = add_event(events, &event);
-	if (at < 0)
-		close(event.fd);
-	return at;
+	return pm_events_add(events, &event, attr.read_format);
 }
 
 int pm_events_enable(const struct event_list *events, struct pm_diag *diag)
@@ -189,7 +199,7 @@ int pm_event_counts(const struct event_list *events, const struct session_event 
 
 	if (event->fd < 0)
 		return -EBADF;
-	err = read_own(event, events->plan->events[event->spec].attr.read_format, ret);
+	err = read_own(event, events->read_format[event->spec], ret);
 	if (err < 0)
 		return err;
 	ret->member[0].value -= event->base.value;
@@ -221,6 +231,7 @@ void pm_events_close_since(struct event_list *events, size_t count)
 
 		if (fd >= 0)
 			close(fd);
+		events->changes++;
 	}
 }
 
@@ -231,6 +242,7 @@ void pm_events_forget_closed(struct event_list *events)
 	for (size_t i = 0; i < events->count; i++)
 		if (events->list[i].fd >= 0)
 			events->list[kept++] = events->list[i];
+	events->changes += kept < events->count;
 	events->count = kept;
 }
 

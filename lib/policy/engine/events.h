@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The events of a session; not installed. */
+/* Events that are open: of a session, or of a sampler; not installed. */
 #ifndef PM_EVENTS_H
 #define PM_EVENTS_H
 
@@ -15,6 +15,7 @@ struct session_event {
 	uint32_t round;			/* listing of threads in which its target appeared */
 	uint32_t late;			/* 1 + index of the CPU that came later; 0: none */
 	uint64_t id;			/* 0 until asked for: see ids.h */
+	uint64_t owner;			/* what it was opened for, by the caller's numbers; 0: none */
 	bool forwarded;			/* to `output` of the list, as it opened */
 	uint64_t begun[2];		/* it counts since then, ns: not before, not after */
 	struct {			/* what it had counted when the attach was done */
@@ -22,11 +23,15 @@ struct session_event {
 	} base;
 };
 
+#define SPECS_MAX (PLAN_EVENTS_MAX + 1)	/* a sampler has one more, for side-band */
+
 /* In the order of their opening. */
 struct event_list {
 	struct session_event *list;
 	size_t count, room;
-	const struct pm_plan *plan;	/* whose events they are */
+	uint32_t changes;		/* how often events have gone, come or moved */
+	uint64_t read_format[SPECS_MAX];	/* by spec, as they were opened */
+	const struct pm_plan *plan;	/* whose events they are; NULL: no plan's */
 	bool enabled;			/* they are opened so: no ioctl(2) for each is needed */
 	bool by_flag;			/* forwarded as they open, not by an ioctl(2) for each */
 	int highest;			/* descriptor of those that are open */
@@ -41,6 +46,13 @@ struct event_list {
  */
 int pm_events_open(struct event_list *events, const struct session_event *wanted, bool inherit);
 
+/*
+ * Adds an event that the caller opened. Returns its index. -EPROTO when the descriptor is another
+ * event's of these; -ENOMEM, and the descriptor is closed.
+ */
+int pm_events_add(struct event_list *events, const struct session_event *event,
+		  uint64_t read_format);
+
 /* Enables all, unless they were opened so. 0 or -errno, with the diagnosis. */
 int pm_events_enable(const struct event_list *events, struct pm_diag *diag);
 
@@ -54,7 +66,7 @@ int pm_event_begin(const struct event_list *events, struct session_event *event)
 /* Closes what was opened since there were `count`. */
 void pm_events_close_since(struct event_list *events, size_t count);
 
-/* Closed events must not pile up: the others get new places. */
+/* Closed events must not pile up: the others get new places, in the same order. */
 void pm_events_forget_closed(struct event_list *events);
 
 /* Closes all and frees the list. */

@@ -22,7 +22,7 @@ static void enter_id(struct event_ids *ids, uint64_t id, size_t event)
 /* The ioctl came with v3.12; before that only read(2) tells the id, where it was asked for. */
 int pm_event_id(const struct event_list *events, struct session_event *event)
 {
-	const uint64_t format = events->plan->events[event->spec].attr.read_format;
+	const uint64_t format = events->read_format[event->spec];
 	struct pm_counts counts;
 	int err;
 
@@ -49,16 +49,11 @@ int pm_ids_index(struct event_ids *ids, const struct event_list *events)
 	if (table == NULL)
 		return -ENOMEM;
 	free(ids->table);
-	*ids = (struct event_ids){ .table = table, .room = room };
+	*ids = (struct event_ids){ .table = table, .room = room, .changes = events->changes };
 	for (size_t i = 0; i < events->count; i++)
 		if (events->list[i].id != 0)
 			enter_id(ids, events->list[i].id, i);
 	return 0;
-}
-
-int pm_ids_renew(struct event_ids *ids, const struct event_list *events)
-{
-	return ids->table != NULL ? pm_ids_index(ids, events) : 0;
 }
 
 static const struct session_event *known_id(const struct event_ids *ids,
@@ -106,8 +101,12 @@ static void ask_all(struct event_ids *ids, struct event_list *events)
 const struct session_event *pm_ids_find(struct event_ids *ids, struct event_list *events,
 					uint64_t id)
 {
-	const struct session_event *event = known_id(ids, events, id);
+	const struct session_event *event;
 
+	if ((ids->table == NULL || ids->changes != events->changes) &&
+	    pm_ids_index(ids, events) < 0)
+		return NULL;
+	event = known_id(ids, events, id);
 	if (event != NULL || ids->asked_all)
 		return event;
 	if (!guess_id(ids, events, id))

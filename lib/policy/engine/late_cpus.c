@@ -101,9 +101,6 @@ static void attach_late(struct pm_session *session, struct session_cpu *cpu)
 	session->events.enabled = enabled;
 	cpu->threads = session->threads;
 	session->threads = others;
-	/* Two sources of one occurrence are told apart by their ids. */
-	if (pm_ids_renew(&session->ids, &session->events) < 0)
-		err = -ENOMEM;
 	account(&session->stats, cpu, err);
 }
 
@@ -137,7 +134,6 @@ static void let_go(struct pm_session *session, struct session_cpu *cpu)
 		if (session->rings.list[i].cpu == cpu->cpu)
 			pm_ring_close(&session->rings.list[i].ring);
 	pm_rings_forget_closed(&session->rings);
-	(void)pm_ids_renew(&session->ids, events);
 	stop_pulse(cpu);
 	cpu->ended = true;
 }

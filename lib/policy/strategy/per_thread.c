@@ -144,7 +144,6 @@ static void let_go_of_ended(struct pm_session *session)
 		return;
 	pm_events_forget_closed(&session->events);
 	pm_rings_forget_closed(&session->rings);
-	(void)pm_ids_renew(&session->ids, &session->events);
 }
 
 static int open_late(pid_t tid, void *context)
@@ -174,12 +173,10 @@ static void follow(struct pm_session *session)
 {
 	struct opening opening = { .session = session };
 	uint64_t now = 0;
-	size_t before;
 
 	if (!session->follows)
 		return;
 	let_go_of_ended(session);
-	before = session->events.count;
 	(void)pm_clock_ns(CLOCK_MONOTONIC, &now);
 	/* A clock that stands still tells nothing: then each time. */
 	if (session->followed_at != 0 && now != session->followed_at &&
@@ -189,8 +186,6 @@ static void follow(struct pm_session *session)
 	if (pm_threads_list(&session->threads, open_late, &opening) >= 0)
 		forget_unseen(&session->threads);
 	session->threads.rounds = 1;
-	if (session->events.count > before)
-		(void)pm_ids_renew(&session->ids, &session->events);
 }
 
 static const struct operations operations = {
