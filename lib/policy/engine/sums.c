@@ -24,16 +24,29 @@ void pm_sums_fold(struct sums *sums, const struct event_list *events,
 
 int pm_sums_read(const struct sums *sums, const struct event_list *events, struct pm_value *ret)
 {
-	memcpy(ret, sums->closed, sizeof(sums->closed));
+	memcpy(ret, sums->closed, PLAN_EVENTS_MAX * sizeof(*ret));
 	for (size_t i = 0; i < events->count; i++) {
 		const struct session_event *event = &events->list[i];
 		struct pm_counts counts;
-		int err = event->fd < 0 ? 0 : pm_event_counts(events, event, &counts);
+		int err;
 
+		if (event->fd < 0 || event->spec >= PLAN_EVENTS_MAX)
+			continue;
+		err = pm_event_counts(events, event, &counts);
 		if (err < 0)
 			return err;
-		if (event->fd >= 0)
-			add(&ret[event->spec], &counts);
+		add(&ret[event->spec], &counts);
 	}
 	return 0;
+}
+
+uint64_t pm_sums_lost(const struct sums *sums, const struct event_list *events)
+{
+	uint64_t lost = sums->lost;
+	struct pm_counts counts;
+
+	for (size_t i = 0; i < events->count; i++)
+		if (pm_event_counts(events, &events->list[i], &counts) == 0)
+			lost += counts.member[0].lost;
+	return lost;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the events of a session have counted; not installed. */
+/* What events have counted; not installed. */
 #ifndef PM_SUMS_H
 #define PM_SUMS_H
 
@@ -7,7 +7,7 @@
 
 /* Of events that are closed already. */
 struct sums {
-	struct pm_value closed[PLAN_EVENTS_MAX];	/* by spec */
+	struct pm_value closed[SPECS_MAX];	/* by spec */
 	uint64_t lost;			/* records that these events say the kernel dropped */
 };
 
@@ -15,7 +15,13 @@ struct sums {
 void pm_sums_fold(struct sums *sums, const struct event_list *events,
 		  const struct session_event *event);
 
-/* Fills the sums of all events, closed or open, by spec. -errno of read(2). */
+/*
+ * Fills the sums of all events, closed or open, by spec: PLAN_EVENTS_MAX of them, for the one behind
+ * counts nothing. -errno of read(2).
+ */
 int pm_sums_read(const struct sums *sums, const struct event_list *events, struct pm_value *ret);
+
+/* The records that the kernel dropped, by what all events say. */
+uint64_t pm_sums_lost(const struct sums *sums, const struct event_list *events);
 
 #endif

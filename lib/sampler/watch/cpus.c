@@ -27,14 +27,10 @@ static void give_up_cpu(struct pm_sampler *sampler, int cpu)
 
 static int open_on_cpu(struct pm_sampler *sampler, size_t event, int cpu, int group)
 {
-	struct opened opened = { .event = (uint32_t)event, .cpu = cpu };
-	int err;
+	struct session_event opened = { .spec = (uint32_t)event, .cpu = cpu };
 
 	opened.fd = pm_watch_open_event(sampler, &sampler->events[event], 0, cpu, group);
-	if (opened.fd < 0)
-		return opened.fd;
-	err = pm_watch_add(sampler, &opened);
-	return err < 0 ? err : opened.fd;
+	return opened.fd < 0 ? opened.fd : pm_watch_add(sampler, &opened);
 }
 
 /* An event of a PMU that is of other CPUs: it was opened on one of those. */
@@ -126,7 +122,7 @@ static bool is_listed(const struct pm_cpus *cpus, int cpu)
 
 static void attach_late(struct pm_sampler *sampler, int cpu)
 {
-	const size_t before = sampler->opened_count;
+	const size_t before = sampler->open.count;
 
 	if (open_all_on_cpu(sampler, cpu) < 0) {
 		give_up_cpu(sampler, cpu);
@@ -134,9 +130,9 @@ static void attach_late(struct pm_sampler *sampler, int cpu)
 		return;
 	}
 	sampler->stats.late_cpus++;
-	for (size_t i = before; i < sampler->opened_count; i++)
-		if (pm_watch_leads(sampler, sampler->opened[i].event))
-			(void)pm_ioctl(sampler->opened[i].fd, PERF_EVENT_IOC_ENABLE, 0);
+	for (size_t i = before; i < sampler->open.count; i++)
+		if (pm_watch_leads(sampler, sampler->open.list[i].spec))
+			(void)pm_ioctl(sampler->open.list[i].fd, PERF_EVENT_IOC_ENABLE, 0);
 }
 
 void pm_watch_follow_cpus(struct pm_sampler *sampler)

@@ -60,8 +60,8 @@ static void add_missing(struct text *text, const struct pm_sampler *sampler, siz
 
 	if (sampler->way == WAY_THREADS)
 		return;
-	for (size_t i = 0; i < sampler->opened_count; i++)
-		count += sampler->opened[i].event == index;
+	for (size_t i = 0; i < sampler->open.count; i++)
+		count += sampler->open.list[i].spec == index;
 	missing = sampler->ring_count - count;
 	if (count < sampler->ring_count)
 		add(text, "; not on %zu of %zu CPUs", missing, sampler->ring_count);

@@ -205,9 +205,9 @@ int pm_watch_enable(struct pm_sampler *sampler, bool enable)
 {
 	int err = 0;
 
-	for (size_t i = 0; err == 0 && i < sampler->opened_count; i++) {
-		if (pm_watch_leads(sampler, sampler->opened[i].event))
-			err = pm_ioctl(sampler->opened[i].fd, enable ? PERF_EVENT_IOC_ENABLE :
+	for (size_t i = 0; err == 0 && i < sampler->open.count; i++) {
+		if (pm_watch_leads(sampler, sampler->open.list[i].spec))
+			err = pm_ioctl(sampler->open.list[i].fd, enable ? PERF_EVENT_IOC_ENABLE :
 				       PERF_EVENT_IOC_DISABLE, 0);
 	}
 	return err;

@@ -154,9 +154,9 @@ static bool is_online(const struct pm_sampler *sampler, int cpu)
 }
 
 /* The time of a CPU's event goes on while the CPU is online, whatever runs there. */
-static bool stands(const struct pm_sampler *sampler, const struct opened *opened)
+static bool stands(const struct pm_sampler *sampler, const struct session_event *opened)
 {
-	const uint64_t format = sampler->events[opened->event].attr.read_format;
+	const uint64_t format = sampler->open.read_format[opened->spec];
 	const uint64_t begin = now_by(CLOCK_MONOTONIC);
 
 	while (enabled_of(opened->fd, format) == 0)
@@ -167,11 +167,11 @@ static bool stands(const struct pm_sampler *sampler, const struct opened *opened
 
 static int prove_cpus(const struct pm_sampler *sampler, struct pm_diag *diag)
 {
-	for (size_t i = 0; i < sampler->opened_count; i++)
-		if (stands(sampler, &sampler->opened[i]))
+	for (size_t i = 0; i < sampler->open.count; i++)
+		if (stands(sampler, &sampler->open.list[i]))
 			return pm_diag_say(diag, EIO, PM_CAUSE_SILENCE, "sampler: all opened, but "
 					   "the events on cpu %d stand still",
-					   sampler->opened[i].cpu);
+					   sampler->open.list[i].cpu);
 	return 0;
 }
 
@@ -202,8 +202,8 @@ static int note_threads(struct pm_sampler *sampler)
 	if (proof->threads == NULL)
 		return -ENOMEM;
 	/* All events of a thread were opened one after the other. */
-	for (size_t i = 0; i < sampler->opened_count; i++) {
-		const uint32_t tid = sampler->opened[i].tid;
+	for (size_t i = 0; i < sampler->open.count; i++) {
+		const uint32_t tid = (uint32_t)sampler->open.list[i].tid;
 
 		if (tid == last)
 			continue;
@@ -231,15 +231,15 @@ static bool is_silent(const struct pm_sampler *sampler, uint32_t tid)
 {
 	uint64_t there = 0, enabled = 0;
 
-	for (size_t i = 0; i < sampler->opened_count; i++) {
-		const struct opened *opened = &sampler->opened[i];
-		const uint64_t format = sampler->events[opened->event].attr.read_format;
+	for (size_t i = 0; i < sampler->open.count; i++) {
+		const struct session_event *opened = &sampler->open.list[i];
+		const uint64_t format = sampler->open.read_format[opened->spec];
 
-		if (opened->tid != tid)
+		if (opened->tid != (pid_t)tid)
 			continue;
-		there |= UINT64_C(1) << opened->event;
+		there |= UINT64_C(1) << opened->spec;
 		if (enabled_of(opened->fd, format) > 0)
-			enabled |= UINT64_C(1) << opened->event;
+			enabled |= UINT64_C(1) << opened->spec;
 	}
 	return there & ~enabled;
 }

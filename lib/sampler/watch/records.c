@@ -27,14 +27,14 @@ static void take_stack(const struct pm_sample *sample, struct pm_sampled *ret)
 		sample->stack_user_dyn_size == sample->stack_user_size;
 }
 
-static void tell_sample(struct pm_sampler *sampler, const struct opened *opened,
+static void tell_sample(struct pm_sampler *sampler, const struct session_event *opened,
 			const struct process *process, const struct pm_record *record)
 {
-	const struct watch_event *event = &sampler->events[opened->event];
+	const struct watch_event *event = &sampler->events[opened->spec];
 	const struct pm_sample *sample = &record->sample;
 	uint64_t values[EVENTS_MAX];
 	struct pm_sampled told = {
-		.size = sizeof(told), .event = opened->event, .process = &process->told,
+		.size = sizeof(told), .event = opened->spec, .process = &process->told,
 		.pid = sample->sid.pid, .tid = sample->sid.tid, .cpu = sample->sid.cpu,
 		.mode = record->misc & PERF_RECORD_MISC_CPUMODE_MASK,
 		.exact = record->misc & PERF_RECORD_MISC_EXACT_IP,
@@ -62,23 +62,23 @@ static void tell_sample(struct pm_sampler *sampler, const struct opened *opened,
 }
 
 /* Listed threads have events of their own; what they have inherited besides tells it again. */
-static bool is_duplicate(struct pm_sampler *sampler, const struct opened *opened, uint32_t tid)
+static bool is_duplicate(struct pm_sampler *sampler, const struct session_event *opened, uint32_t tid)
 {
 	struct threads *threads = pm_watch_threads_on(sampler, opened->cpu);
 
 	return sampler->way == WAY_THREADS && threads->rounds > 1 &&
-		!pm_threads_is_source(threads, (pid_t)opened->tid, opened->round, (pid_t)tid);
+		!pm_threads_is_source(threads, opened->tid, opened->round, (pid_t)tid);
 }
 
 /* The id may be that of another program's event (see plausible() in merge.c). */
-static const struct opened *find_event(const struct pm_sampler *sampler, uint64_t id)
+static const struct session_event *find_event(struct pm_sampler *sampler, uint64_t id)
 {
-	const struct opened *opened = pm_watch_find(sampler, id);
+	const struct session_event *opened = pm_ids_find(&sampler->ids, &sampler->open, id);
 
 	if (opened == NULL && sampler->count == 1)
-		for (size_t i = 0; i < sampler->opened_count; i++)
-			if (sampler->opened[i].event == 0)
-				return &sampler->opened[i];
+		for (size_t i = 0; i < sampler->open.count; i++)
+			if (sampler->open.list[i].spec == 0)
+				return &sampler->open.list[i];
 	return opened;
 }
 
@@ -90,13 +90,13 @@ static bool is_whole(const struct pm_sampler *sampler, const struct perf_event_h
 }
 
 /* The same thread's, on the same CPU. */
-static const struct opened *find_beside(const struct pm_sampler *sampler,
-					const struct opened *opened, size_t event)
+static const struct session_event *find_beside(const struct pm_sampler *sampler,
+					const struct session_event *opened, size_t event)
 {
-	for (size_t i = 0; i < sampler->opened_count; i++)
-		if (sampler->opened[i].event == event && sampler->opened[i].cpu == opened->cpu &&
-		    sampler->opened[i].tid == opened->tid)
-			return &sampler->opened[i];
+	for (size_t i = 0; i < sampler->open.count; i++)
+		if (sampler->open.list[i].spec == event && sampler->open.list[i].cpu == opened->cpu &&
+		    sampler->open.list[i].tid == opened->tid)
+			return &sampler->open.list[i];
 	return NULL;
 }
 
@@ -104,24 +104,24 @@ static const struct opened *find_beside(const struct pm_sampler *sampler,
  * The id may also be that of another event of ours which the same occurrence hit. Where their
  * samples differ in what they hold, the one whose words add up is the right one.
  */
-static const struct opened *take_sample(const struct pm_sampler *sampler,
+static const struct session_event *take_sample(const struct pm_sampler *sampler,
 					const struct perf_event_header *header,
-					const struct opened *opened, struct pm_record *ret)
+					const struct session_event *opened, struct pm_record *ret)
 {
-	if (opened == NULL || is_whole(sampler, header, opened->event, ret))
+	if (opened == NULL || is_whole(sampler, header, opened->spec, ret))
 		return opened;
 	for (size_t i = 0; i < sampler->count; i++)
-		if (i != opened->event && pm_watch_samples(&sampler->events[i]) &&
+		if (i != opened->spec && pm_watch_samples(&sampler->events[i]) &&
 		    is_whole(sampler, header, i, ret) && find_beside(sampler, opened, i) != NULL)
 			return find_beside(sampler, opened, i);
-	return pm_record_decode(header, &sampler->events[opened->event].format, ret) == 0 ?
+	return pm_record_decode(header, &sampler->events[opened->spec].format, ret) == 0 ?
 		opened : NULL;
 }
 
 static void on_sample(struct pm_sampler *sampler, const struct perf_event_header *header,
 		      uint64_t time)
 {
-	const struct opened *opened;
+	const struct session_event *opened;
 	struct pm_record record;
 	struct process *process;
 	uint64_t id = 0;

@@ -1,189 +1,37 @@
 /* SPDX-License-Identifier: MIT */
-/* Lists of what is open: events with their ids, and rings. */
+/* Lists of what is open: events and rings. */
 #include "rings.h"
 
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/epoll.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
-/* ------------------------------------------------------------------------------------------ ids */
-
-static size_t slot_of(const struct pm_sampler *sampler, uint64_t id)
-{
-	return (size_t)(id * 0x9e3779b97f4a7c15ull >> 32) & (sampler->ids_room - 1);
-}
-
-static void enter(struct pm_sampler *sampler, size_t index)
-{
-	size_t at = slot_of(sampler, sampler->opened[index].id);
-
-	while (sampler->ids[at] != 0)
-		at = (at + 1) & (sampler->ids_room - 1);
-	sampler->ids[at] = (uint32_t)index + 1;
-}
-
-static int index_ids(struct pm_sampler *sampler)
-{
-	size_t room = 64;
-	uint32_t *ids;
-
-	while (room < 4 * sampler->opened_count)
-		room *= 2;
-	ids = calloc(room, sizeof(*ids));
-	if (ids == NULL)
-		return -ENOMEM;
-	free(sampler->ids);
-	sampler->ids = ids;
-	sampler->ids_room = room;
-	for (size_t i = 0; i < sampler->opened_count; i++)
-		enter(sampler, i);
-	return 0;
-}
-
-const struct opened *pm_watch_find(const struct pm_sampler *sampler, uint64_t id)
-{
-	size_t at;
-
-	if (sampler->ids_room == 0)
-		return NULL;
-	for (at = slot_of(sampler, id); sampler->ids[at] != 0;) {
-		if (sampler->opened[sampler->ids[at] - 1].id == id)
-			return &sampler->opened[sampler->ids[at] - 1];
-		at = (at + 1) & (sampler->ids_room - 1);
-	}
-	return NULL;
-}
-
 /* --------------------------------------------------------------------------------------- events */
 
-static int make_room(struct pm_sampler *sampler)
+int pm_watch_add(struct pm_sampler *sampler, const struct session_event *event)
 {
-	const size_t room = sampler->opened_room ? 2 * sampler->opened_room : 64;
-	struct opened *more;
+	const uint64_t format = sampler->events[event->spec].attr.read_format;
+	int at = pm_events_add(&sampler->open, event, format);
 
-	if (sampler->opened_count < sampler->opened_room)
-		return 0;
-	more = realloc(sampler->opened, room * sizeof(*more));
-	if (more == NULL)
-		return -ENOMEM;
-	sampler->opened = more;
-	sampler->opened_room = room;
-	return 0;
-}
-
-int pm_watch_add(struct pm_sampler *sampler, const struct opened *opened)
-{
-	int err = make_room(sampler);
-	uint64_t id = 0;
-
-	if (err == 0)
-		err = pm_ioctl(opened->fd, PERF_EVENT_IOC_ID, (unsigned long)&id);
-	if (err < 0) {
-		close(opened->fd);
-		return err;
-	}
-	sampler->opened[sampler->opened_count] = *opened;
-	sampler->opened[sampler->opened_count++].id = id;
-	if (2 * sampler->opened_count > sampler->ids_room)
-		return index_ids(sampler);
-	enter(sampler, sampler->opened_count - 1);
-	return 0;
-}
-
-/* What the kernel says that it could not write. */
-static void add_lost(struct pm_sampler *sampler, const struct opened *opened,
-		     const struct pm_counts *counts)
-{
-	const struct watch_event *event = &sampler->events[opened->event];
-
-	if (!(event->attr.read_format & PERF_FORMAT_LOST))
-		return;
-	for (uint64_t i = 0; i < counts->nr; i++)
-		if (counts->member[i].id == opened->id || counts->nr == 1)
-			sampler->stats.lost_counted += counts->member[i].lost;
-}
-
-static void add_value(const struct opened *opened, const struct pm_counts *counts,
-		      struct pm_value *sum)
-{
-	for (uint64_t i = 0; i < counts->nr; i++)
-		if (counts->nr == 1 || counts->member[i].id == opened->id)
-			sum->value += counts->member[i].value;
-	sum->enabled += counts->time_enabled;
-	sum->running += counts->time_running;
-}
-
-static int read_one(const struct pm_sampler *sampler, const struct opened *opened,
-		    struct pm_counts *ret)
-{
-	return pm_read_counts(opened->fd, sampler->events[opened->event].attr.read_format, ret);
-}
-
-int pm_watch_sum(const struct pm_sampler *sampler, struct pm_value *sums)
-{
-	struct pm_counts counts;
-	int err;
-
-	memcpy(sums, sampler->gone, sizeof(sampler->gone));
-	for (size_t i = 0; i < sampler->opened_count; i++) {
-		const struct opened *opened = &sampler->opened[i];
-
-		err = read_one(sampler, opened, &counts);
-		if (err < 0)
-			return err;
-		add_value(opened, &counts, &sums[opened->event]);
-	}
-	return 0;
-}
-
-void pm_watch_count_lost(struct pm_sampler *sampler)
-{
-	struct pm_counts counts;
-
-	for (size_t i = 0; i < sampler->opened_count; i++)
-		if (read_one(sampler, &sampler->opened[i], &counts) >= 0)
-			add_lost(sampler, &sampler->opened[i], &counts);
-}
-
-/* What it counted and lost is kept. */
-static void close_one(struct pm_sampler *sampler, const struct opened *opened)
-{
-	struct pm_counts counts;
-
-	if (read_one(sampler, opened, &counts) >= 0) {
-		if (!sampler->ended)
-			add_lost(sampler, opened, &counts);
-		add_value(opened, &counts, &sampler->gone[opened->event]);
-	}
-	close(opened->fd);
-}
-
-void pm_watch_close_since(struct pm_sampler *sampler, size_t count)
-{
-	while (sampler->opened_count > count)
-		close_one(sampler, &sampler->opened[--sampler->opened_count]);
-	(void)index_ids(sampler);
+	return at < 0 ? at : event->fd;
 }
 
 void pm_watch_close_of(struct pm_sampler *sampler, uint64_t root, int cpu)
 {
-	size_t kept = 0;
+	struct event_list *open = &sampler->open;
 
-	for (size_t i = 0; i < sampler->opened_count; i++) {
-		const struct opened *opened = &sampler->opened[i];
+	for (size_t i = 0; i < open->count; i++) {
+		struct session_event *event = &open->list[i];
 
-		if (root != 0 ? opened->root == root : opened->cpu == cpu)
-			close_one(sampler, opened);
-		else
-			sampler->opened[kept++] = *opened;
+		if (root != 0 ? event->owner != root : event->cpu != cpu)
+			continue;
+		pm_sums_fold(&sampler->sums, open, event);
+		close(event->fd);
+		event->fd = -1;
 	}
-	if (kept == sampler->opened_count)
-		return;
-	sampler->opened_count = kept;
-	(void)index_ids(sampler);
+	pm_events_forget_closed(open);
 }
 
 /* ---------------------------------------------------------------------------------------- rings */
@@ -282,17 +130,13 @@ void pm_watch_drop_dead(struct pm_sampler *sampler)
 
 void pm_watch_close_all(struct pm_sampler *sampler)
 {
-	pm_watch_close_since(sampler, 0);
+	pm_events_free(&sampler->open);
+	pm_ids_free(&sampler->ids);
 	for (size_t i = 0; i < sampler->ring_count; i++)
 		close_ring(&sampler->rings[i]);
 	free(sampler->rings);
 	free(sampler->heap);
-	free(sampler->opened);
-	free(sampler->ids);
 	sampler->rings = NULL;
 	sampler->heap = NULL;
-	sampler->opened = NULL;
-	sampler->ids = NULL;
 	sampler->ring_count = sampler->heap_count = 0;
-	sampler->opened_room = sampler->ids_room = 0;
 }

@@ -278,7 +278,7 @@ int pm_sampler_stop(struct pm_sampler *sampler)
 	count = pm_watch_merge(sampler, UINT64_MAX, 0);
 	sampler->running = false;
 	sampler->ended = true;
-	pm_watch_count_lost(sampler);
+	sampler->stats.lost_counted = pm_sums_lost(&sampler->sums, &sampler->open);
 	pm_processes_settle(&sampler->processes, UINT64_MAX);
 	return count;
 }
@@ -318,7 +318,9 @@ int pm_sampler_stats(struct pm_sampler *sampler, struct pm_sampler_stats *ret)
 	stats->gone = all->gone;
 	stats->rings = sampler->ring_count;
 	stats->unproven_threads = sampler->proof.count + sampler->proof.others;
-	stats->descriptors = sampler->opened_count;
+	stats->descriptors = sampler->open.count;
+	if (!sampler->ended)
+		stats->lost_counted = sampler->sums.lost;
 	if (!pm_give(ret, stats, sizeof(*stats), sizeof(size_t)))
 		return -EINVAL;
 	if (ret->size >= offsetof(struct pm_sampler_stats, late_threads))
@@ -368,12 +370,12 @@ static void settle(const struct pm_sampler *sampler, size_t index, struct pm_val
 
 int pm_sampler_read(struct pm_sampler *sampler, struct pm_value *ret, size_t count)
 {
-	struct pm_value sums[EVENTS_MAX + 1];
+	struct pm_value sums[EVENTS_MAX];
 	int err;
 
 	if (!is_everybody(sampler))
 		return -ENOTSUP;
-	err = pm_watch_sum(sampler, sums);
+	err = pm_sums_read(&sampler->sums, &sampler->open, sums);
 	if (err < 0)
 		return err;
 	if (count > sampler->count)

@@ -60,21 +60,21 @@ static bool has_room(const struct pm_sampler *sampler, size_t more)
 
 	if (getrlimit(RLIMIT_NOFILE, &limit) != 0)
 		return true;
-	return sampler->opened_count + more <=
+	return sampler->open.count + more <=
 		(uint64_t)limit.rlim_cur * sampler->opts.descriptors_percent / 100;
 }
 
-static int open_on(struct pm_sampler *sampler, const struct opened *wanted, int *fds)
+static int open_on(struct pm_sampler *sampler, const struct session_event *wanted, int *fds)
 {
-	const struct watch_event *event = &sampler->events[wanted->event];
+	const struct watch_event *event = &sampler->events[wanted->spec];
 	const bool leads = &sampler->events[event->leader] == event;
 	const struct watch_ring *ring = pm_watch_ring(sampler, wanted->cpu);
-	struct opened opened = *wanted;
+	struct session_event opened = *wanted;
 	int err;
 
 	if (!leads && fds[event->leader] < 0)
 		return -ENOENT;
-	opened.fd = pm_watch_open_event(sampler, event, wanted->tid, wanted->cpu,
+	opened.fd = pm_watch_open_event(sampler, event, (uint32_t)wanted->tid, wanted->cpu,
 					leads ? -1 : fds[event->leader]);
 	if (opened.fd < 0)
 		return opened.fd;
@@ -85,8 +85,7 @@ static int open_on(struct pm_sampler *sampler, const struct opened *wanted, int 
 			return err;
 		}
 	}
-	err = pm_watch_add(sampler, &opened);
-	return err < 0 ? err : opened.fd;
+	return pm_watch_add(sampler, &opened);
 }
 
 /* What is to be opened: on one CPU that came late, or, with cpu -1, on all. */
@@ -109,9 +108,9 @@ static int open_thread(const struct opening *opening, uint32_t tid)
 		return -EMFILE;
 	for (size_t c = 0; c < sampler->ring_count; c++)
 		for (size_t i = 0; i <= sampler->count; i++) {
-			const struct opened wanted = {
-				.event = (uint32_t)i, .cpu = sampler->rings[c].cpu, .tid = tid,
-				.round = opening->threads->rounds, .root = opening->root,
+			const struct session_event wanted = {
+				.spec = (uint32_t)i, .cpu = sampler->rings[c].cpu, .tid = (pid_t)tid,
+				.round = opening->threads->rounds, .owner = opening->root,
 			};
 
 			if (opening->cpu >= 0 && wanted.cpu != opening->cpu)
@@ -191,7 +190,7 @@ static int find_new(uint32_t tid, void *context)
 static int open_threads_of(struct opening *opening, uint32_t pid)
 {
 	struct pm_sampler *sampler = opening->sampler;
-	const size_t before = sampler->opened_count;
+	const size_t before = sampler->open.count;
 	const uint32_t rounds = opening->threads->rounds;
 	char folder[48];
 	int err = 0;
@@ -204,13 +203,13 @@ static int open_threads_of(struct opening *opening, uint32_t pid)
 		if (i == ATTEMPTS - 1)
 			break;
 		(void)pm_proc_each(folder, forget_listed, opening->threads);
-		pm_watch_close_since(sampler, before);
+		pm_events_close_since(&sampler->open, before);
 		opening->threads->rounds = rounds;
 	}
 	for (int i = 0; err > 0 && i < LISTINGS; i++)
 		err = open_listing(opening, folder);
 	if (err < 0)
-		pm_watch_close_since(sampler, before);
+		pm_events_close_since(&sampler->open, before);
 	return err < 0 ? err : 0;
 }
 
@@ -339,9 +338,9 @@ static void look_again(struct pm_sampler *sampler)
 
 static void enable_since(struct pm_sampler *sampler, size_t before)
 {
-	for (size_t i = before; i < sampler->opened_count; i++)
-		if (pm_watch_leads(sampler, sampler->opened[i].event))
-			(void)pm_ioctl(sampler->opened[i].fd, PERF_EVENT_IOC_ENABLE, 0);
+	for (size_t i = before; i < sampler->open.count; i++)
+		if (pm_watch_leads(sampler, sampler->open.list[i].spec))
+			(void)pm_ioctl(sampler->open.list[i].fd, PERF_EVENT_IOC_ENABLE, 0);
 }
 
 static struct late_cpu *make_late(struct pm_sampler *sampler, int cpu)
@@ -377,7 +376,7 @@ static void open_all_on(struct pm_sampler *sampler, struct late_cpu *late)
 
 static void attach_late(struct pm_sampler *sampler, int cpu)
 {
-	const size_t before = sampler->opened_count;
+	const size_t before = sampler->open.count;
 	struct late_cpu *late;
 
 	if (pm_watch_has_ring(sampler, cpu))
@@ -439,7 +438,7 @@ void pm_watch_follow_threads(struct pm_sampler *sampler)
 		(void)pm_processes_list(&sampler->processes, sampler->followed_at);
 	}
 	while ((process = next_without(sampler, process ? process->told.serial : 0)) != NULL) {
-		const size_t before = sampler->opened_count;
+		const size_t before = sampler->open.count;
 		int err = open_process(sampler, process);
 
 		if (err < 0) {

@@ -5,14 +5,14 @@
 
 #include "../../perfmodes_sampler.h"
 #include "../../pm_sys.h"
-#include "../../policy/plan/cpus.h"
+#include "../../policy/engine/ids.h"
+#include "../../policy/engine/sums.h"
 #include "../../policy/engine/threads.h"
+#include "../../policy/plan/cpus.h"
 #include "processes.h"
 
-#define EVENTS_MAX 32
+#define EVENTS_MAX PLAN_EVENTS_MAX
 #define WHY_SIZE 480
-#define FILTER_SIZE 512
-#define CPUS_SIZE 256
 
 /* How processes are watched. */
 enum way {
@@ -46,16 +46,6 @@ struct watch_event {
 	struct perf_event_attr attr;
 	struct pm_format format;
 	char why[WHY_SIZE];		/* what is not as asked for; "" else */
-};
-
-struct opened {
-	int fd;
-	uint32_t event;
-	int cpu;
-	uint32_t tid;			/* 0: of the CPU */
-	uint32_t round;			/* listing in which the thread appeared */
-	uint64_t root;			/* serial of the process it was opened for; 0: of the CPU */
-	uint64_t id;
 };
 
 struct watch_ring {
@@ -106,11 +96,9 @@ struct pm_sampler {
 	struct pm_cpus on;
 	unsigned int pages;
 
-	struct opened *opened;
-	size_t opened_count, opened_room;
-	struct pm_value gone[EVENTS_MAX + 1];	/* what closed ones had counted, by event */
-	uint32_t *ids;			/* index + 1 by id, open addressing */
-	size_t ids_room;
+	struct event_list open;		/* owner: serial of a process, and tid; 0: of the CPU */
+	struct event_ids ids;
+	struct sums sums;
 	struct watch_ring *rings;
 	size_t ring_count;
 	size_t *heap, heap_count;	/* rings that hold a record, the oldest first */
