@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Kernels that accept everything and enable nothing: a sampler does not begin, or tells of it. */
+/*
+ * Kernels that accept everything and enable nothing: a sampler does not begin, or tells of it. And
+ * one that is true, but too old to tell an id by ioctl(2).
+ */
 #define _GNU_SOURCE
 #include "../test.h"
 
@@ -13,7 +16,7 @@
 #include "../../pm_sys.h"
 #include "watching.h"
 
-enum lie { TRUTH, ALL, OF_CPUS, OF_OTHERS };
+enum lie { TRUTH, ALL, OF_CPUS, OF_OTHERS, NO_IDS };
 static enum lie lie;
 static bool dead[4096];
 
@@ -33,6 +36,8 @@ static int on_ioctl(ioctl_fn real, int fd, unsigned long request, void *argument
 {
 	if (request == PERF_EVENT_IOC_ENABLE && dead[fd])
 		return 0;
+	if (request == PERF_EVENT_IOC_ID && lie == NO_IDS)
+		return (int)refuse_with(ENOTTY);
 	return real(fd, request, argument);
 }
 
@@ -134,6 +139,41 @@ static void a_true_kernel_is_believed(void **state)
 	}
 }
 
+/* Of two events, so that none of their samples is told without its id. */
+static void ids_are_had_from_read(void **state)
+{
+	static const struct pm_event_spec clock = {
+		.size = sizeof(clock), .type = PM_TYPE_SOFTWARE, .config = PM_SW_TASK_CLOCK,
+	};
+	const struct pm_sampler_event events[] = {
+		fault_event, { .size = sizeof(events[1]), .spec = &clock },
+	};
+	const struct pm_target target = the_pid(getpid());
+
+	(void)state;
+	lie = NO_IDS;
+	for (size_t i = 0; i < ARRAY_SIZE(ways); i++) {
+		const struct pm_sampler_opts opts = {
+			.size = sizeof(opts), .flags = ways[i], .want = PM_SAMPLE_ADDRESS,
+		};
+		struct pm_sampler *sampler = NULL;
+		int err = pm_sampler_open(events, 2, &target, 1, &opts, NULL, &listener, NULL, NULL,
+					  &sampler);
+
+		if (is_refused(err))
+			skip();
+		assert_int_equal(err, 0);
+		memset(&heard, 0, sizeof(heard));
+		crowd_begin();
+		assert_int_equal(pm_sampler_start(sampler, NULL), 0);
+		crowd_touch(0, 100);
+		assert_true(pm_sampler_stop(sampler) >= 0);
+		assert_int_equal(heard.in_area, 100);
+		pm_sampler_close(sampler);
+		crowd_end();
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -141,6 +181,7 @@ int main(void)
 		cmocka_unit_test(events_of_cpus_stand_still),
 		cmocka_unit_test(events_of_a_busy_thread_stand_still),
 		cmocka_unit_test(a_true_kernel_is_believed),
+		cmocka_unit_test(ids_are_had_from_read),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
