@@ -23,7 +23,6 @@
 #include "on_cpus.h"
 
 #define LOOK_NS 1000000000
-#define PULSE_NS 100000000	/* longer than the tick of any clock */
 
 static struct session_cpu *find_cpu(const struct late_cpus *cpus, int cpu)
 {
@@ -46,22 +45,13 @@ static struct session_cpu *make_cpu(struct late_cpus *cpus, int cpu)
 	more += cpus->count++;
 	memset(more, 0, sizeof(*more));
 	more->cpu = cpu;
-	more->pulse = -1;
 	return more;
-}
-
-static void stop_pulse(struct session_cpu *cpu)
-{
-	if (cpu->pulse >= 0)
-		close(cpu->pulse);
-	cpu->pulse = -1;
-	cpu->enabled = cpu->asked_at = 0;
 }
 
 void pm_late_cpus_free(struct late_cpus *cpus)
 {
 	for (size_t i = 0; i < cpus->count; i++) {
-		stop_pulse(&cpus->list[i]);
+		pm_pulse_stop(&cpus->list[i].pulse);
 		pm_threads_free(&cpus->list[i].threads);
 	}
 	free(cpus->list);
@@ -134,51 +124,17 @@ static void let_go(struct pm_session *session, struct session_cpu *cpu)
 		if (session->rings.list[i].cpu == cpu->cpu)
 			pm_ring_close(&session->rings.list[i].ring);
 	pm_rings_forget_closed(&session->rings);
-	stop_pulse(cpu);
+	pm_pulse_stop(&cpu->pulse);
 	cpu->ended = true;
 }
 
-/* A cgroup's event stands still while no task of it runs there, so another one has to tell. */
-static int read_pulse(struct session_cpu *cpu, struct pm_counts *ret)
-{
-	struct perf_event_attr attr = {
-		.type = PERF_TYPE_SOFTWARE, .config = PERF_COUNT_SW_DUMMY,
-		.read_format = PERF_FORMAT_TOTAL_TIME_ENABLED, .exclude_kernel = 1,
-	};
-
-	if (cpu->pulse < 0)
-		cpu->pulse = pm_open(&attr, -1, cpu->cpu, -1, 0);
-	return cpu->pulse < 0 ? cpu->pulse : pm_read_counts(cpu->pulse, attr.read_format, ret);
-}
-
-/*
- * The time for which an event on a CPU has been enabled goes on while the CPU is online. That the
- * CPU was away between two looks shows here alone: the time stands still for ever.
- */
 static bool is_dead(const struct event_list *events, const struct session_event *event,
 		    struct session_cpu *cpu, uint64_t now)
 {
-	const uint64_t before = cpu->enabled;
-	struct pm_counts counts;
-	int err;
+	const bool of_cgroup = events->plan->events[event->spec].spec.tid == PM_CGROUP;
 
-	if (now - cpu->asked_at < PULSE_NS)
-		return false;
-	err = events->plan->events[event->spec].spec.tid == PM_CGROUP ?
-		read_pulse(cpu, &counts) : pm_event_counts(events, event, &counts);
-	if (err < 0)
-		return err == -ENODATA;
-	cpu->enabled = counts.time_enabled;
-	cpu->asked_at = now;
-	return before != 0 && counts.time_enabled == before;
-}
-
-static bool is_listed(const struct pm_cpus *cpus, int cpu)
-{
-	for (size_t i = 0; i < cpus->count; i++)
-		if (cpus->list[i] == cpu)
-			return true;
-	return false;
+	return pm_pulse_stands(&cpu->pulse, cpu->cpu, of_cgroup ? -1 : event->fd,
+			       events->read_format[event->spec], now);
 }
 
 /* The first event of a CPU speaks for all of them. Returns after each CPU that went. */
@@ -196,7 +152,7 @@ static bool let_one_go(struct pm_session *session, const struct pm_cpus *online)
 		cpu = make_cpu(&session->cpus, event->cpu);
 		if (cpu == NULL)
 			return false;
-		if (is_listed(online, event->cpu) &&
+		if (pm_cpus_hold(online, event->cpu) &&
 		    !is_dead(&session->events, event, cpu, session->cpus.seen_at))
 			continue;
 		let_go(session, cpu);

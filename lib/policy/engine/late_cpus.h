@@ -5,6 +5,7 @@
 
 #include "../../perfmodes.h"
 #include "../plan/plan.h"
+#include "pulse.h"
 #include "threads.h"
 
 struct pm_session;
@@ -15,8 +16,7 @@ struct session_cpu {
 	bool refused;			/* it could not be attached; that is told once */
 	bool ended;			/* events on it died, and counted this: */
 	struct pm_value folded[PLAN_EVENTS_MAX];
-	int pulse;			/* a descriptor of its own to tell by; -1: none */
-	uint64_t enabled, asked_at;	/* ns: how long its events have counted when last asked */
+	struct cpu_pulse pulse;
 	struct threads threads;		/* of listings for this CPU */
 };
 

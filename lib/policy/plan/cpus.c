@@ -60,6 +60,14 @@ static int fill(struct pm_cpus *cpus, const char *only)
 	return cpus->count > 0 ? limit_cpus(cpus, only) : -ENODEV;
 }
 
+bool pm_cpus_hold(const struct pm_cpus *cpus, int cpu)
+{
+	for (size_t i = 0; i < cpus->count; i++)
+		if (cpus->list[i] == cpu)
+			return true;
+	return false;
+}
+
 int pm_cpus_list(const char *only, struct pm_diag *diag, struct pm_cpus *ret)
 {
 	int err;

@@ -17,4 +17,7 @@ struct pm_cpus {
  */
 int pm_cpus_list(const char *only, struct pm_diag *diag, struct pm_cpus *ret);
 
+/* Whether that CPU is one of them. */
+bool pm_cpus_hold(const struct pm_cpus *cpus, int cpu);
+
 #endif

@@ -14,8 +14,6 @@
 #include "negotiate.h"
 #include "rings.h"
 
-#define PULSE_NS 100000000	/* longer than the tick of any clock */
-
 /* -------------------------------------------------------------------------------------- opening */
 
 static void give_up_cpu(struct pm_sampler *sampler, int cpu)
@@ -78,46 +76,11 @@ int pm_watch_open_cpus(struct pm_sampler *sampler, struct pm_diag *diag)
 
 /* --------------------------------------------------------------------------------------- follow */
 
-/* A cgroup's event stands still while no task of it runs there, so another one has to tell. */
-static int read_pulse(struct watch_ring *ring, struct pm_counts *ret)
-{
-	struct perf_event_attr attr = {
-		.type = PERF_TYPE_SOFTWARE, .config = PERF_COUNT_SW_DUMMY,
-		.read_format = PERF_FORMAT_TOTAL_TIME_ENABLED, .exclude_kernel = 1,
-	};
-
-	if (ring->pulse <= 0)
-		ring->pulse = pm_open(&attr, -1, ring->cpu, -1, 0);
-	return ring->pulse < 0 ? ring->pulse : pm_read_counts(ring->pulse, attr.read_format, ret);
-}
-
-/*
- * The time for which an event on a CPU has been enabled goes on while the CPU is online. That the
- * CPU was away between two looks shows here alone: the time stands still for ever.
- */
+/* The ring is of the event for side-band. */
 static bool is_dead(const struct pm_sampler *sampler, struct watch_ring *ring, uint64_t now)
 {
-	const uint64_t before = ring->enabled;
-	struct pm_counts counts;
-	int err;
-
-	if (now - ring->asked_at < PULSE_NS)
-		return false;
-	err = sampler->way == WAY_CGROUP ? read_pulse(ring, &counts) :
-		pm_read_counts(ring->fd, sampler->events[sampler->count].attr.read_format, &counts);
-	if (err < 0)
-		return err == -ENODATA;
-	ring->enabled = counts.time_enabled;
-	ring->asked_at = now;
-	return before != 0 && counts.time_enabled == before;
-}
-
-static bool is_listed(const struct pm_cpus *cpus, int cpu)
-{
-	for (size_t i = 0; i < cpus->count; i++)
-		if (cpus->list[i] == cpu)
-			return true;
-	return false;
+	return pm_pulse_stands(&ring->pulse, ring->cpu, sampler->way == WAY_CGROUP ? -1 : ring->fd,
+			       sampler->open.read_format[sampler->count], now);
 }
 
 static void attach_late(struct pm_sampler *sampler, int cpu)
@@ -145,7 +108,7 @@ void pm_watch_follow_cpus(struct pm_sampler *sampler)
 	if (err != 0 && err != -ENODEV)
 		return;
 	for (size_t i = 0; i < sampler->ring_count; i++)
-		if (!is_listed(&online, sampler->rings[i].cpu) ||
+		if (!pm_cpus_hold(&online, sampler->rings[i].cpu) ||
 		    is_dead(sampler, &sampler->rings[i], now))
 			pm_watch_let_go(sampler, sampler->rings[i].cpu);
 	pm_watch_drop_dead(sampler);

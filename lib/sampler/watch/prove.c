@@ -143,12 +143,11 @@ int pm_watch_prove_opened(struct pm_sampler *sampler, struct pm_diag *diag)
 static bool is_online(const struct pm_sampler *sampler, int cpu)
 {
 	struct pm_cpus online;
-	bool found = false;
+	bool found;
 
 	if (pm_cpus_list(sampler->cpus, NULL, &online) < 0)
 		return false;
-	for (size_t i = 0; i < online.count; i++)
-		found |= online.list[i] == cpu;
+	found = pm_cpus_hold(&online, cpu);
 	free(online.list);
 	return found;
 }

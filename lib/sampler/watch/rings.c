@@ -106,8 +106,7 @@ static void close_ring(struct watch_ring *ring)
 	pm_ring_close(&ring->ring);
 	if (ring->keeper)
 		close(ring->fd);
-	if (ring->pulse > 0)
-		close(ring->pulse);
+	pm_pulse_stop(&ring->pulse);
 }
 
 void pm_watch_drop_dead(struct pm_sampler *sampler)

@@ -6,6 +6,7 @@
 #include "../../perfmodes_sampler.h"
 #include "../../pm_sys.h"
 #include "../../policy/engine/ids.h"
+#include "../../policy/engine/pulse.h"
 #include "../../policy/engine/sums.h"
 #include "../../policy/engine/threads.h"
 #include "../../policy/plan/cpus.h"
@@ -53,8 +54,7 @@ struct watch_ring {
 	int fd, cpu;			/* fd: of the event that owns it */
 	bool keeper;			/* fd is in no other list, and is to be closed */
 	bool polled, dead;		/* dead: the CPU went away */
-	int pulse;			/* descriptor, see cpus.c; <= 0: none */
-	uint64_t enabled, asked_at;	/* ns: for how long the CPU's events were, and when */
+	struct cpu_pulse pulse;
 	const struct perf_event_header *held;	/* read and not delivered yet */
 	uint64_t time;			/* of that */
 	uint64_t released;		/* the tail as the kernel knows it */
