@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* The rings of a session; not installed. */
+/* Rings that are mapped: of a session, or of a sampler; not installed. */
 #ifndef PM_RINGS_H
 #define PM_RINGS_H
 
 #include "../plan/cpus.h"
 #include "events.h"
+#include "pulse.h"
 
 struct session_ring {
 	struct pm_ring ring;		/* base NULL: not in use */
@@ -13,10 +14,15 @@ struct session_ring {
 	pid_t tid;			/* of its leader */
 	uint32_t spec;			/* of its leader */
 	bool canary;			/* the canary's record has come */
-	uint64_t time;			/* ns: of its last sample */
+	uint64_t time;			/* ns: of its last sample, or record */
 	uint64_t name_id;		/* of the event that told the canary's name; 0: none */
 	bool unvisited;			/* it must not run there, or nothing needs to show */
 	uint32_t sampled;		/* by spec: its samples have come */
+	/* Of a sampler, which delivers the records of all rings by their times: */
+	const struct perf_event_header *held;	/* read and not delivered yet; `time` is its */
+	uint64_t released;		/* the tail as the kernel knows it */
+	bool dead;			/* the CPU went away */
+	struct cpu_pulse pulse;
 };
 
 struct ring_set {

@@ -40,7 +40,7 @@ static bool is_elsewhere(int err)
 static int open_all_on_cpu(struct pm_sampler *sampler, int cpu)
 {
 	int fds[EVENTS_MAX], side = open_on_cpu(sampler, sampler->count, cpu, -1);
-	int err = side < 0 ? side : pm_watch_map(sampler, side, cpu, false);
+	int err = side < 0 ? side : pm_watch_map(sampler, side, cpu);
 
 	for (size_t i = 0; err >= 0 && i < sampler->count; i++) {
 		const size_t leader = sampler->events[i].leader;
@@ -70,14 +70,14 @@ int pm_watch_open_cpus(struct pm_sampler *sampler, struct pm_diag *diag)
 					   PM_CAUSE_UNKNOWN, "sampler: events on cpu %d: %s", cpu,
 					   pm_errno_name(-err));
 	}
-	return sampler->ring_count > 0 ? 0 : pm_diag_say(diag, ENODEV, PM_CAUSE_NO_TARGET,
+	return sampler->rings.count > 0 ? 0 : pm_diag_say(diag, ENODEV, PM_CAUSE_NO_TARGET,
 							 "sampler: no CPU is online");
 }
 
 /* --------------------------------------------------------------------------------------- follow */
 
 /* The ring is of the event for side-band. */
-static bool is_dead(const struct pm_sampler *sampler, struct watch_ring *ring, uint64_t now)
+static bool is_dead(const struct pm_sampler *sampler, struct session_ring *ring, uint64_t now)
 {
 	return pm_pulse_stands(&ring->pulse, ring->cpu, sampler->way == WAY_CGROUP ? -1 : ring->fd,
 			       sampler->open.read_format[sampler->count], now);
@@ -107,10 +107,10 @@ void pm_watch_follow_cpus(struct pm_sampler *sampler)
 	(void)pm_clock_ns(CLOCK_MONOTONIC, &now);
 	if (err != 0 && err != -ENODEV)
 		return;
-	for (size_t i = 0; i < sampler->ring_count; i++)
-		if (!pm_cpus_hold(&online, sampler->rings[i].cpu) ||
-		    is_dead(sampler, &sampler->rings[i], now))
-			pm_watch_let_go(sampler, sampler->rings[i].cpu);
+	for (size_t i = 0; i < sampler->rings.count; i++)
+		if (!pm_cpus_hold(&online, sampler->rings.list[i].cpu) ||
+		    is_dead(sampler, &sampler->rings.list[i], now))
+			pm_watch_let_go(sampler, sampler->rings.list[i].cpu);
 	pm_watch_drop_dead(sampler);
 	/* What a ring holds yet is delivered first. */
 	for (size_t i = 0; i < online.count; i++)

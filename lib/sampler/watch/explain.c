@@ -62,9 +62,9 @@ static void add_missing(struct text *text, const struct pm_sampler *sampler, siz
 		return;
 	for (size_t i = 0; i < sampler->open.count; i++)
 		count += sampler->open.list[i].spec == index;
-	missing = sampler->ring_count - count;
-	if (count < sampler->ring_count)
-		add(text, "; not on %zu of %zu CPUs", missing, sampler->ring_count);
+	missing = sampler->rings.count - count;
+	if (count < sampler->rings.count)
+		add(text, "; not on %zu of %zu CPUs", missing, sampler->rings.count);
 }
 
 static void add_event(struct text *text, const struct pm_sampler *sampler, size_t index)

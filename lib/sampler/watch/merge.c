@@ -31,7 +31,7 @@ static uint64_t time_of(const struct perf_event_header *record)
 
 static bool is_older(const struct pm_sampler *sampler, size_t a, size_t b)
 {
-	return sampler->rings[sampler->heap[a]].time < sampler->rings[sampler->heap[b]].time;
+	return sampler->rings.list[sampler->heap[a]].time < sampler->rings.list[sampler->heap[b]].time;
 }
 
 static void swap(struct pm_sampler *sampler, size_t a, size_t b)
@@ -75,7 +75,7 @@ static void push(struct pm_sampler *sampler, size_t ring)
  * the first, which may be of another program (seen on 6.18: CLOCK_REALTIME in a ring of
  * CLOCK_MONOTONIC).
  */
-static uint64_t plausible(struct pm_sampler *sampler, const struct watch_ring *ring, uint64_t time)
+static uint64_t plausible(struct pm_sampler *sampler, const struct session_ring *ring, uint64_t time)
 {
 	const uint64_t last = ring->time;
 
@@ -87,7 +87,7 @@ static uint64_t plausible(struct pm_sampler *sampler, const struct watch_ring *r
 }
 
 /* The next record of a ring, if there is one. */
-static bool hold(struct pm_sampler *sampler, struct watch_ring *ring)
+static bool hold(struct pm_sampler *sampler, struct session_ring *ring)
 {
 	int err = pm_ring_next(&ring->ring, &ring->held);
 
@@ -104,7 +104,7 @@ static bool hold(struct pm_sampler *sampler, struct watch_ring *ring)
 	return false;
 }
 
-static void release(struct watch_ring *ring)
+static void release(struct session_ring *ring)
 {
 	if (ring->released == ring->ring.tail)
 		return;
@@ -115,8 +115,8 @@ static void release(struct watch_ring *ring)
 static void begin(struct pm_sampler *sampler)
 {
 	sampler->heap_count = 0;
-	for (size_t i = 0; i < sampler->ring_count; i++) {
-		struct watch_ring *ring = &sampler->rings[i];
+	for (size_t i = 0; i < sampler->rings.count; i++) {
+		struct session_ring *ring = &sampler->rings.list[i];
 
 		if (pm_ring_pending(&ring->ring) + RECORD_LARGE > ring->ring.data_size)
 			sampler->stats.full_rings++;
@@ -128,8 +128,8 @@ static void begin(struct pm_sampler *sampler)
 /* What was not delivered is read again next time. */
 static void end(struct pm_sampler *sampler)
 {
-	for (size_t i = 0; i < sampler->ring_count; i++) {
-		struct watch_ring *ring = &sampler->rings[i];
+	for (size_t i = 0; i < sampler->rings.count; i++) {
+		struct session_ring *ring = &sampler->rings.list[i];
 
 		if (ring->held != NULL)
 			ring->ring.tail -= ring->held->size;
@@ -144,7 +144,7 @@ int pm_watch_merge(struct pm_sampler *sampler, uint64_t limit, uint64_t most)
 
 	begin(sampler);
 	while (sampler->heap_count > 0 && (most == 0 || count < most) && count < INT32_MAX) {
-		struct watch_ring *ring = &sampler->rings[sampler->heap[0]];
+		struct session_ring *ring = &sampler->rings.list[sampler->heap[0]];
 
 		if (ring->time > limit)
 			break;
@@ -167,17 +167,17 @@ int pm_watch_merge(struct pm_sampler *sampler, uint64_t limit, uint64_t most)
 
 bool pm_watch_is_pressed(struct pm_sampler *sampler)
 {
-	for (size_t i = 0; i < sampler->ring_count; i++)
-		if (pm_ring_pending(&sampler->rings[i].ring) >
-		    sampler->rings[i].ring.data_size / 2)
+	for (size_t i = 0; i < sampler->rings.count; i++)
+		if (pm_ring_pending(&sampler->rings.list[i].ring) >
+		    sampler->rings.list[i].ring.data_size / 2)
 			return true;
 	return false;
 }
 
 bool pm_watch_is_waiting(const struct pm_sampler *sampler)
 {
-	for (size_t i = 0; i < sampler->ring_count; i++)
-		if (pm_ring_pending(&sampler->rings[i].ring) > 0)
+	for (size_t i = 0; i < sampler->rings.count; i++)
+		if (pm_ring_pending(&sampler->rings.list[i].ring) > 0)
 			return true;
 	return false;
 }

@@ -56,18 +56,18 @@ static size_t open_own(const struct pm_sampler *sampler, int *fds)
 	attr.comm = 1;
 	attr.inherit = 0;
 	attr.disabled = 1;
-	for (size_t i = 0; i < sampler->ring_count; i++) {
-		fds[i] = pm_open(&attr, 0, sampler->rings[i].cpu, -1, 0);
+	for (size_t i = 0; i < sampler->rings.count; i++) {
+		fds[i] = pm_open(&attr, 0, sampler->rings.list[i].cpu, -1, 0);
 		if (fds[i] < 0)
 			return i;
 		if (pm_ioctl(fds[i], PERF_EVENT_IOC_SET_OUTPUT,
-			     (unsigned long)sampler->rings[i].fd) < 0 ||
+			     (unsigned long)sampler->rings.list[i].fd) < 0 ||
 		    pm_ioctl(fds[i], PERF_EVENT_IOC_ENABLE, 0) < 0) {
 			close(fds[i]);
 			return i;
 		}
 	}
-	return sampler->ring_count;
+	return sampler->rings.count;
 }
 
 static uint64_t enabled_of(int fd, uint64_t read_format)
@@ -98,8 +98,8 @@ static bool goes_on(const struct pm_sampler *sampler, int fd)
 /* Nothing else writes there yet. */
 static void empty_rings(struct pm_sampler *sampler)
 {
-	for (size_t i = 0; i < sampler->ring_count; i++) {
-		struct watch_ring *ring = &sampler->rings[i];
+	for (size_t i = 0; i < sampler->rings.count; i++) {
+		struct session_ring *ring = &sampler->rings.list[i];
 
 		(void)pm_ring_skip_all(&ring->ring);
 		pm_ring_release(&ring->ring);
@@ -114,8 +114,8 @@ static int judge_own(struct pm_sampler *sampler, const int *fds, struct pm_diag 
 	if (!goes_on(sampler, fds[0]))
 		return pm_diag_say(diag, EIO, PM_CAUSE_SILENCE, "sampler: all opened, but an event "
 				   "of this very thread stands still while it runs");
-	for (size_t i = 0; cpu >= 0 && i < sampler->ring_count; i++)
-		if (sampler->rings[i].cpu == cpu && pm_ring_pending(&sampler->rings[i].ring) == 0)
+	for (size_t i = 0; cpu >= 0 && i < sampler->rings.count; i++)
+		if (sampler->rings.list[i].cpu == cpu && pm_ring_pending(&sampler->rings.list[i].ring) == 0)
 			return pm_diag_say(diag, EIO, PM_CAUSE_SILENCE, "sampler: all opened, but "
 					   "a deliberate event on cpu %d gave no record", cpu);
 	return 0;
@@ -123,13 +123,13 @@ static int judge_own(struct pm_sampler *sampler, const int *fds, struct pm_diag 
 
 int pm_watch_prove_opened(struct pm_sampler *sampler, struct pm_diag *diag)
 {
-	int *fds = malloc((sampler->ring_count + 1) * sizeof(*fds)), err = 0;
+	int *fds = malloc((sampler->rings.count + 1) * sizeof(*fds)), err = 0;
 	size_t count;
 
 	if (fds == NULL)
 		return -ENOMEM;
 	count = open_own(sampler, fds);
-	if (count > 0 && count == sampler->ring_count)
+	if (count > 0 && count == sampler->rings.count)
 		err = judge_own(sampler, fds, diag);
 	while (count > 0)
 		close(fds[--count]);

@@ -295,7 +295,7 @@ static void on_throttle(struct pm_sampler *sampler, const struct pm_record *reco
 	tell_all(sampler, side);
 }
 
-static void on_lost(struct pm_sampler *sampler, const struct watch_ring *ring,
+static void on_lost(struct pm_sampler *sampler, const struct session_ring *ring,
 		    const struct pm_record *record)
 {
 	const bool ring_full = record->type == PERF_RECORD_LOST;
@@ -309,7 +309,7 @@ static void on_lost(struct pm_sampler *sampler, const struct watch_ring *ring,
 		sampler->listener.lost(sampler->context, (uint32_t)ring->cpu, count);
 }
 
-static void on_side(struct pm_sampler *sampler, const struct watch_ring *ring,
+static void on_side(struct pm_sampler *sampler, const struct session_ring *ring,
 		    const struct pm_record *record, struct pm_side *side)
 {
 	switch (record->type) {
@@ -345,7 +345,7 @@ static void on_side(struct pm_sampler *sampler, const struct watch_ring *ring,
 	}
 }
 
-void pm_watch_deliver(struct pm_sampler *sampler, const struct watch_ring *ring,
+void pm_watch_deliver(struct pm_sampler *sampler, const struct session_ring *ring,
 		      const struct perf_event_header *header)
 {
 	struct pm_record record;

@@ -6,7 +6,7 @@
 #include "watch.h"
 
 /* One record of that ring to the table of processes and the listener. */
-void pm_watch_deliver(struct pm_sampler *sampler, const struct watch_ring *ring,
+void pm_watch_deliver(struct pm_sampler *sampler, const struct session_ring *ring,
 		      const struct perf_event_header *record);
 
 /*

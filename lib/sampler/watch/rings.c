@@ -5,7 +5,6 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 /* --------------------------------------------------------------------------------------- events */
@@ -36,106 +35,86 @@ void pm_watch_close_of(struct pm_sampler *sampler, uint64_t root, int cpu)
 
 /* ---------------------------------------------------------------------------------------- rings */
 
-struct watch_ring *pm_watch_ring(const struct pm_sampler *sampler, int cpu)
+struct session_ring *pm_watch_ring(const struct pm_sampler *sampler, int cpu)
 {
-	for (size_t i = 0; i < sampler->ring_count; i++)
-		if (sampler->rings[i].cpu == cpu && !sampler->rings[i].dead)
-			return &sampler->rings[i];
+	for (size_t i = 0; i < sampler->rings.count; i++)
+		if (sampler->rings.list[i].cpu == cpu && !sampler->rings.list[i].dead)
+			return &sampler->rings.list[i];
 	return NULL;
 }
 
 bool pm_watch_has_ring(const struct pm_sampler *sampler, int cpu)
 {
-	for (size_t i = 0; i < sampler->ring_count; i++)
-		if (sampler->rings[i].cpu == cpu)
+	for (size_t i = 0; i < sampler->rings.count; i++)
+		if (sampler->rings.list[i].cpu == cpu)
 			return true;
 	return false;
 }
 
 void pm_watch_let_go(struct pm_sampler *sampler, int cpu)
 {
-	struct watch_ring *ring = pm_watch_ring(sampler, cpu);
+	struct session_ring *ring = pm_watch_ring(sampler, cpu);
 
 	if (ring == NULL)
 		return;
-	if (ring->polled)
-		(void)epoll_ctl(sampler->epoll, EPOLL_CTL_DEL, ring->fd, NULL);
-	ring->polled = false;
+	/* ENOENT where nobody is to be woken */
+	(void)epoll_ctl(sampler->epoll, EPOLL_CTL_DEL, ring->fd, NULL);
 	ring->dead = true;
 }
 
-static int map(struct pm_sampler *sampler, int fd, struct pm_ring *ret)
+int pm_watch_map(struct pm_sampler *sampler, int fd, int cpu)
 {
-	int err;
-
-	do {
-		err = pm_ring_open(fd, sampler->pages, PROT_READ | PROT_WRITE, ret);
-		if ((err == -EPERM || err == -ENOMEM) && sampler->pages > 1)
-			sampler->pages /= 2;
-		else
-			return err;
-	} while (true);
-}
-
-int pm_watch_map(struct pm_sampler *sampler, int fd, int cpu, bool keeper)
-{
+	const struct session_event leader = { .fd = fd, .cpu = cpu };
 	struct epoll_event wanted = { .events = EPOLLIN, .data.u32 = (uint32_t)cpu };
-	const size_t count = sampler->ring_count + 1;
-	struct watch_ring *rings = realloc(sampler->rings, count * sizeof(*rings)), *ring;
-	size_t *heap = realloc(sampler->heap, count * sizeof(*heap));
+	struct ring_set *rings = &sampler->rings;
+	size_t *heap = realloc(sampler->heap, (rings->count + 1) * sizeof(*heap));
 	int err;
 
-	sampler->rings = rings ? rings : sampler->rings;
-	sampler->heap = heap ? heap : sampler->heap;
-	if (rings == NULL || heap == NULL)
+	if (heap == NULL)
 		return -ENOMEM;
-	ring = &rings[sampler->ring_count];
-	*ring = (struct watch_ring){ .fd = fd, .cpu = cpu, .keeper = keeper };
-	err = map(sampler, fd, &ring->ring);
+	sampler->heap = heap;
+	rings->pages = &sampler->pages;
+	err = pm_rings_map_less(rings, &leader);
 	if (err < 0)
 		return err;
-	ring->released = ring->ring.tail;
-	ring->polled = !(sampler->opts.flags & PM_SAMPLER_NO_WAKEUP) &&
-		epoll_ctl(sampler->epoll, EPOLL_CTL_ADD, fd, &wanted) == 0;
-	sampler->ring_count++;
+	rings->list[rings->count - 1].released = rings->list[rings->count - 1].ring.tail;
+	/* Refused: then the ring is read by the clock. */
+	if (!(sampler->opts.flags & PM_SAMPLER_NO_WAKEUP))
+		(void)epoll_ctl(sampler->epoll, EPOLL_CTL_ADD, fd, &wanted);
 	return 0;
 }
 
-static void close_ring(struct watch_ring *ring)
+/* By thread the ring's event is in no other list. */
+static void close_ring(const struct pm_sampler *sampler, struct session_ring *ring)
 {
 	pm_ring_close(&ring->ring);
-	if (ring->keeper)
+	if (sampler->way == WAY_THREADS)
 		close(ring->fd);
 	pm_pulse_stop(&ring->pulse);
 }
 
 void pm_watch_drop_dead(struct pm_sampler *sampler)
 {
-	size_t kept = 0;
+	for (size_t i = 0; i < sampler->rings.count; i++) {
+		struct session_ring *ring = &sampler->rings.list[i];
 
-	for (size_t i = 0; i < sampler->ring_count; i++) {
-		struct watch_ring *ring = &sampler->rings[i];
-
-		if (!ring->dead || pm_ring_pending(&ring->ring) > 0) {
-			sampler->rings[kept++] = *ring;
+		if (!ring->dead || pm_ring_pending(&ring->ring) > 0)
 			continue;
-		}
 		if (sampler->way != WAY_THREADS)
 			pm_watch_close_of(sampler, 0, ring->cpu);
-		close_ring(ring);
+		close_ring(sampler, ring);
 	}
-	sampler->ring_count = kept;
+	pm_rings_forget_closed(&sampler->rings);
 }
 
 void pm_watch_close_all(struct pm_sampler *sampler)
 {
 	pm_events_free(&sampler->open);
 	pm_ids_free(&sampler->ids);
-	for (size_t i = 0; i < sampler->ring_count; i++)
-		close_ring(&sampler->rings[i]);
-	free(sampler->rings);
+	for (size_t i = 0; i < sampler->rings.count; i++)
+		close_ring(sampler, &sampler->rings.list[i]);
+	pm_rings_free(&sampler->rings, false);
 	free(sampler->heap);
-	sampler->rings = NULL;
 	sampler->heap = NULL;
-	sampler->ring_count = sampler->heap_count = 0;
+	sampler->heap_count = 0;
 }

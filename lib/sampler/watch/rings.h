@@ -12,10 +12,10 @@ int pm_watch_add(struct pm_sampler *sampler, const struct session_event *event);
 void pm_watch_close_of(struct pm_sampler *sampler, uint64_t root, int cpu);
 
 /* The ring of a CPU that is there; NULL: none. */
-struct watch_ring *pm_watch_ring(const struct pm_sampler *sampler, int cpu);
+struct session_ring *pm_watch_ring(const struct pm_sampler *sampler, int cpu);
 
 /* Maps the ring of an event with as many pages as may be locked, and polls it. 0 or -errno. */
-int pm_watch_map(struct pm_sampler *sampler, int fd, int cpu, bool keeper);
+int pm_watch_map(struct pm_sampler *sampler, int fd, int cpu);
 
 /* Whether there is one, also of a CPU that went away. */
 bool pm_watch_has_ring(const struct pm_sampler *sampler, int cpu);

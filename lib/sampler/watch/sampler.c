@@ -198,7 +198,7 @@ int pm_sampler_start(struct pm_sampler *sampler, struct pm_diag *diag)
 static void take_wakeups(struct pm_sampler *sampler, const struct epoll_event *woken, int count)
 {
 	for (int i = 0; i < count; i++) {
-		struct watch_ring *ring;
+		struct session_ring *ring;
 		uint64_t expirations;
 
 		if (woken[i].data.u32 == TIMER) {
@@ -316,7 +316,7 @@ int pm_sampler_stats(struct pm_sampler *sampler, struct pm_sampler_stats *ret)
 	stats->pids_reused = all->reused;
 	stats->execs = all->execs;
 	stats->gone = all->gone;
-	stats->rings = sampler->ring_count;
+	stats->rings = sampler->rings.count;
 	stats->unproven_threads = sampler->proof.count + sampler->proof.others;
 	stats->descriptors = sampler->open.count;
 	if (!sampler->ended)

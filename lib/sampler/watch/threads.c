@@ -36,7 +36,7 @@ static int keep_ring(struct pm_sampler *sampler, int cpu)
 	fd = pm_open(&attr, 0, cpu, -1, 0);
 	if (fd < 0)
 		return fd;
-	err = pm_watch_map(sampler, fd, cpu, true);
+	err = pm_watch_map(sampler, fd, cpu);
 	if (err < 0)
 		close(fd);
 	return err;
@@ -68,7 +68,7 @@ static int open_on(struct pm_sampler *sampler, const struct session_event *wante
 {
 	const struct watch_event *event = &sampler->events[wanted->spec];
 	const bool leads = &sampler->events[event->leader] == event;
-	const struct watch_ring *ring = pm_watch_ring(sampler, wanted->cpu);
+	const struct session_ring *ring = pm_watch_ring(sampler, wanted->cpu);
 	struct session_event opened = *wanted;
 	int err;
 
@@ -104,12 +104,12 @@ static int open_thread(const struct opening *opening, uint32_t tid)
 	int fds[EVENTS_MAX + 1];
 
 	if (!has_room(sampler, (sampler->count + 1) *
-		      (opening->cpu < 0 ? sampler->ring_count : 1)))
+		      (opening->cpu < 0 ? sampler->rings.count : 1)))
 		return -EMFILE;
-	for (size_t c = 0; c < sampler->ring_count; c++)
+	for (size_t c = 0; c < sampler->rings.count; c++)
 		for (size_t i = 0; i <= sampler->count; i++) {
 			const struct session_event wanted = {
-				.spec = (uint32_t)i, .cpu = sampler->rings[c].cpu, .tid = (pid_t)tid,
+				.spec = (uint32_t)i, .cpu = sampler->rings.list[c].cpu, .tid = (pid_t)tid,
 				.round = opening->threads->rounds, .owner = opening->root,
 			};
 

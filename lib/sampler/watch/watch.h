@@ -6,7 +6,7 @@
 #include "../../perfmodes_sampler.h"
 #include "../../pm_sys.h"
 #include "../../policy/engine/ids.h"
-#include "../../policy/engine/pulse.h"
+#include "../../policy/engine/rings.h"
 #include "../../policy/engine/sums.h"
 #include "../../policy/engine/threads.h"
 #include "../../policy/plan/cpus.h"
@@ -49,17 +49,6 @@ struct watch_event {
 	char why[WHY_SIZE];		/* what is not as asked for; "" else */
 };
 
-struct watch_ring {
-	struct pm_ring ring;
-	int fd, cpu;			/* fd: of the event that owns it */
-	bool keeper;			/* fd is in no other list, and is to be closed */
-	bool polled, dead;		/* dead: the CPU went away */
-	struct cpu_pulse pulse;
-	const struct perf_event_header *held;	/* read and not delivered yet */
-	uint64_t time;			/* of that */
-	uint64_t released;		/* the tail as the kernel knows it */
-};
-
 /* A CPU that came online after the start, in WAY_THREADS: which threads have events of it. */
 struct late_cpu {
 	int cpu;
@@ -99,8 +88,7 @@ struct pm_sampler {
 	struct event_list open;		/* owner: serial of a process, and tid; 0: of the CPU */
 	struct event_ids ids;
 	struct sums sums;
-	struct watch_ring *rings;
-	size_t ring_count;
+	struct ring_set rings;		/* one a CPU */
 	size_t *heap, heap_count;	/* rings that hold a record, the oldest first */
 	int epoll, timer;
 

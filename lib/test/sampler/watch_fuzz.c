@@ -69,7 +69,7 @@ static void set_up(struct pm_sampler *sampler)
 static void add_ring(struct pm_sampler *sampler, const uint8_t *data, size_t size)
 {
 	const size_t page = (size_t)sysconf(_SC_PAGESIZE), whole = page + DATA_SIZE;
-	struct watch_ring *ring = &sampler->rings[sampler->ring_count];
+	struct session_ring *ring = &sampler->rings.list[sampler->rings.count];
 	struct perf_event_mmap_page *user = calloc(1, whole);
 
 	if (size > DATA_SIZE)
@@ -78,7 +78,7 @@ static void add_ring(struct pm_sampler *sampler, const uint8_t *data, size_t siz
 	user->data_head = size & ~7ull;
 	if (pm_ring_borrow(user, whole, &ring->ring) < 0)
 		abort();
-	ring->cpu = (int)sampler->ring_count++;
+	ring->cpu = (int)sampler->rings.count++;
 }
 
 static void check(const struct pm_sampler *sampler)
@@ -95,12 +95,12 @@ static void check(const struct pm_sampler *sampler)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct pm_sampler *sampler = calloc(1, sizeof(*sampler));
-	struct watch_ring rings[2] = { { .fd = -1 } };
+	struct session_ring rings[2] = { { .fd = -1 } };
 	size_t heap[2];
 
 	told = 0;
 	set_up(sampler);
-	sampler->rings = rings;
+	sampler->rings.list = rings;
 	sampler->heap = heap;
 	add_ring(sampler, data, size / 2);
 	add_ring(sampler, data + size / 2, size - size / 2);
