@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* Listing the threads of this process, and what is kept of each. */
+/* Listing the threads of a process, and what is kept of each. */
 #include "threads.h"
 
 #include <dirent.h>
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -76,6 +77,19 @@ void pm_threads_forget(struct threads *threads, pid_t tid)
 		return;
 	mark->listed = false;
 	mark->round = 0;
+}
+
+void pm_threads_forget_since(struct threads *threads, uint32_t since)
+{
+	for (size_t i = 0; i < threads->room; i++) {
+		struct thread_mark *mark = &threads->marks[i];
+
+		if (!mark->listed || mark->round < since)
+			continue;
+		mark->listed = false;
+		mark->round = 0;
+	}
+	threads->rounds = since;
 }
 
 bool pm_threads_is_source(struct threads *threads, pid_t target, uint32_t round, pid_t tid)
@@ -173,31 +187,55 @@ static int read_entries(DIR *dir, struct tids *ret)
 }
 
 /*
- * A listing without the calling thread is none of ours: a filter refused it, or this /proc is of
- * another PID namespace. One that is shorter than its own count leaves threads out; such as end
- * meanwhile do that once, but hardly twice.
+ * One that is shorter than its own count leaves threads out; such as end meanwhile do that once,
+ * but hardly twice. `need_self`: a listing without the calling thread is none of ours: a filter refused it, or this /proc is of
+ * another PID namespace. Returns 1 when it is whole, 0 when it is not, -errno.
  */
-static int read_tids(struct tids *ret)
+static int read_twice(DIR *dir, bool need_self, struct tids *ret)
 {
-	DIR *dir = opendir("/proc/self/task");
 	bool whole = false;
 	int err = 0;
 
-	if (dir == NULL)
-		return errno == EMFILE || errno == ENFILE || errno == ENOMEM ? -errno :
-			guess_tids(ret);
 	for (int again = 0; err == 0 && !whole && again < 2; again++) {
 		if (again > 0)
 			rewinddir(dir);
 		err = read_entries(dir, ret);
-		whole = ret->count >= ret->told && holds_self(ret);
+		whole = ret->count >= ret->told && (!need_self || holds_self(ret));
 	}
 	closedir(dir);
-	if (err < 0 || whole)
-		return err;
+	return err < 0 ? err : whole;
+}
+
+static int read_own(struct tids *ret)
+{
+	DIR *dir = opendir("/proc/self/task");
+	int err;
+
+	if (dir == NULL)
+		return errno == EMFILE || errno == ENFILE || errno == ENOMEM ? -errno :
+			guess_tids(ret);
+	err = read_twice(dir, true, ret);
+	if (err != 0)
+		return err < 0 ? err : 0;
 	if (!holds_self(ret))
 		ret->count = 0;
 	return guess_tids(ret);
+}
+
+static int read_tids(pid_t of, struct tids *ret)
+{
+	char path[40];
+	DIR *dir;
+	int err;
+
+	if (of == 0)
+		return read_own(ret);
+	snprintf(path, sizeof(path), "/proc/%d/task", (int)of);
+	dir = opendir(path);
+	if (dir == NULL)
+		return errno == ENOENT ? -ESRCH : -errno;
+	err = read_twice(dir, false, ret);
+	return err < 0 ? err : 0;
 }
 
 /* Another thread than the calling one is about to be observed. */
@@ -225,7 +263,7 @@ static int list_one(struct threads *threads, pid_t tid, int (*each)(pid_t tid, v
 		return 0;
 	mark->listed = true;
 	mark->round = threads->rounds;
-	if (each != NULL)
+	if (each != NULL && threads->of == 0)
 		note(threads, tid);
 	err = each != NULL ? each(tid, context) : 0;
 	if (err != -ESRCH)
@@ -239,7 +277,7 @@ int pm_threads_list(struct threads *threads, int (*each)(pid_t tid, void *contex
 		    void *context)
 {
 	struct tids tids = { .list = NULL };
-	int fresh = 0, err = read_tids(&tids);
+	int fresh = 0, err = read_tids(threads->of, &tids);
 
 	threads->present = tids.count;
 	threads->hidden = tids.told > tids.count ? tids.told - tids.count : 0;
@@ -255,7 +293,7 @@ int pm_threads_list(struct threads *threads, int (*each)(pid_t tid, void *contex
 int pm_threads_unlisted(struct threads *threads)
 {
 	struct tids tids = { .list = NULL };
-	int err = read_tids(&tids), count = 0;
+	int err = read_tids(threads->of, &tids), count = 0;
 
 	for (size_t i = 0; i < tids.count; i++) {
 		const struct thread_mark *mark = pm_threads_mark(threads, tids.list[i], false);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The threads of this process that a session knows of; not installed. */
+/* The threads that a session or a sampler knows of; not installed. */
 #ifndef PM_THREADS_H
 #define PM_THREADS_H
 
@@ -24,6 +24,7 @@ struct thread_mark {
 struct threads {
 	struct thread_mark *marks;	/* open addressing, at most half full */
 	size_t room, used;
+	pid_t of;			/* the process that is listed next; 0: this one */
 	uint32_t rounds;		/* listings that brought something new */
 	size_t present;			/* how many the last listing had */
 	size_t hidden;			/* how many more there were by its own count */
@@ -51,12 +52,15 @@ void pm_threads_forget(struct threads *threads, pid_t tid);
  */
 bool pm_threads_is_source(struct threads *threads, pid_t target, uint32_t round, pid_t tid);
 
+/* Threads that were listed in round `since` or later are to be listed anew, in that round. */
+void pm_threads_forget_since(struct threads *threads, uint32_t since);
+
 /*
- * The calling process's threads that are not marked yet are marked as listed, and `each` (may be
+ * The process's threads that are not marked yet are marked as listed, and `each` (may be
  * NULL) is called with them; -ESRCH from it says that the thread has ended, which is no failure.
  * The listing ends before the first call: a thread that is created meanwhile has inherited from
  * what `each` opens, and is new in the next listing. Returns how many were new, or -errno (also
- * what `each` returned).
+ * what `each` returned); -ESRCH: the process has ended.
  */
 int pm_threads_list(struct threads *threads, int (*each)(pid_t tid, void *context),
 		    void *context);

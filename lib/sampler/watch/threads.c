@@ -8,7 +8,6 @@
 #include "threads.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -94,7 +93,6 @@ struct opening {
 	struct threads *threads;	/* those of that CPU */
 	uint64_t root;
 	int cpu;
-	unsigned int fresh;
 };
 
 /* All events of one thread. -ESRCH: it has ended, which is no failure. */
@@ -137,79 +135,39 @@ static int mark_on_late(struct pm_sampler *sampler, uint32_t tid)
 	return 0;
 }
 
-static int open_listed(uint32_t tid, void *context)
+static int open_listed(pid_t tid, void *context)
 {
-	struct opening *opening = context;
-	struct threads *threads = opening->threads;
-	struct thread_mark *mark = pm_threads_mark(threads, (pid_t)tid, true);
-	int err;
+	const struct opening *opening = context;
+	int err = open_thread(opening, (uint32_t)tid);
 
-	if (mark == NULL)
-		return -ENOMEM;
-	if (mark->listed)
-		return 0;
-	mark->listed = true;
-	mark->round = threads->rounds;
-	err = open_thread(opening, tid);
-	if (err == -ESRCH) {
-		pm_threads_forget(threads, (pid_t)tid);
-		return 0;
-	}
 	if (err == 0 && opening->cpu < 0)
-		err = mark_on_late(opening->sampler, tid);
-	opening->fresh += err == 0;
+		err = mark_on_late(opening->sampler, (uint32_t)tid);
 	return err;
-}
-
-static int forget_listed(uint32_t tid, void *context)
-{
-	pm_threads_forget(context, (pid_t)tid);
-	return 0;
-}
-
-/* Returns how many threads were new, or -errno. */
-static int open_listing(struct opening *opening, const char *folder)
-{
-	int err;
-
-	opening->fresh = 0;
-	err = pm_proc_each(folder, open_listed, opening);
-	opening->threads->rounds += opening->fresh > 0;
-	return err < 0 ? err : (int)opening->fresh;
-}
-
-/* Threads that appeared after the listing are those without a mark. */
-static int find_new(uint32_t tid, void *context)
-{
-	struct thread_mark *mark = pm_threads_mark(context, (pid_t)tid, false);
-
-	return mark == NULL || !mark->listed;
 }
 
 /* All threads of a process. 0 or -errno, with nothing left open. */
 static int open_threads_of(struct opening *opening, uint32_t pid)
 {
-	struct pm_sampler *sampler = opening->sampler;
-	const size_t before = sampler->open.count;
-	const uint32_t rounds = opening->threads->rounds;
-	char folder[48];
+	struct threads *threads = opening->threads;
+	struct event_list *open = &opening->sampler->open;
+	const size_t before = open->count;
+	const uint32_t rounds = threads->rounds;
 	int err = 0;
 
-	snprintf(folder, sizeof(folder), "/proc/%u/task", pid);
+	threads->of = (pid_t)pid;
 	for (int i = 0; i < ATTEMPTS; i++) {
-		err = open_listing(opening, folder);
-		if (err < 0 || pm_proc_each(folder, find_new, opening->threads) == 0)
+		err = pm_threads_list(threads, open_listed, opening);
+		if (err < 0 || pm_threads_unlisted(threads) <= 0 || i == ATTEMPTS - 1)
 			break;
-		if (i == ATTEMPTS - 1)
-			break;
-		(void)pm_proc_each(folder, forget_listed, opening->threads);
-		pm_events_close_since(&sampler->open, before);
-		opening->threads->rounds = rounds;
+		pm_threads_forget_since(threads, rounds);
+		pm_events_close_since(open, before);
 	}
 	for (int i = 0; err > 0 && i < LISTINGS; i++)
-		err = open_listing(opening, folder);
-	if (err < 0)
-		pm_events_close_since(&sampler->open, before);
+		err = pm_threads_list(threads, open_listed, opening);
+	if (err < 0) {
+		pm_threads_forget_since(threads, rounds);
+		pm_events_close_since(open, before);
+	}
 	return err < 0 ? err : 0;
 }
 
