@@ -17,7 +17,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "weigh.h"
+#include "rule_out.h"
 
 static bool is_in_group(const struct plan_event *event)
 {
