@@ -13,6 +13,7 @@ import re
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
 from functools import cache
 from pathlib import Path
 
@@ -58,6 +59,7 @@ class Plan:
     """The table: rooms from the first to the last, circles with their reasons."""
     rooms: list[Room] = field(default_factory=list)
     circles: dict[tuple[str, str], str] = field(default_factory=dict)
+    rings: dict[tuple[str, ...], int] = field(default_factory=dict)	# of files: patterns, and the line
     common: tuple[str, ...] = ()
 
     def room(self, path: str) -> Room | None:
@@ -74,17 +76,19 @@ def _fits(external: str, word: str) -> bool:
 
 def read(path: Path) -> Plan:
     """The table, or Unusable with the first line that does not fit."""
-    plan, circles = Plan(), False
+    plan, part = Plan(), ""
     for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
         text = line.partition("#")[0].strip()
         name, colon, rest = text.partition(":")
-        if text == "[circles]":
-            circles = True
+        if text in ("[circles]", "[files]"):
+            part = text
         elif not text:
             continue
-        elif not colon or (circles and (" -> " not in name or len(rest.strip()) < 10)):
+        elif not colon or (part == "[circles]" and " -> " not in name) or (part and len(rest.strip()) < 10):
             raise Unusable(f"{path.name}:{number}: neither ROOM: ROOMS nor ROOM -> ROOM: reason")
-        elif circles:
+        elif part == "[files]":
+            plan.rings[tuple(name.split())] = number
+        elif part:
             source, _, target = name.partition(" -> ")
             plan.circles[source.strip(), target.strip()] = rest.strip()
         elif name == "*":
@@ -199,6 +203,50 @@ def _table(plan: Plan) -> Iterator[Finding]:
     yield from _around(plan)
 
 
+def rings(edges: dict[str, set[str]]) -> list[list[str]]:
+    """Files that use each other in a circle, each circle as large as it is (Tarjan's components)."""
+    number: dict[str, int] = {}
+    low: dict[str, int] = {}
+    trail: list[str] = []
+    found: list[list[str]] = []
+
+    def visit(name: str) -> None:
+        number[name] = low[name] = len(number)
+        trail.append(name)
+        for other in sorted(edges.get(name, ())):
+            if other not in number:
+                visit(other)
+            if other in trail:
+                low[name] = min(low[name], low[other])
+        if low[name] == number[name]:
+            at = trail.index(name)
+            if len(trail) > at + 1:
+                found.append(sorted(trail[at:]))
+            del trail[at:]
+
+    for name in sorted(edges):
+        if name not in number:
+            visit(name)
+    return found
+
+
+def _rings(plan: Plan, edges: dict[str, set[str]]) -> Iterator[Finding]:
+    """Circles of C files, a header and its .c being one, that are not named under [files]."""
+    used: set[tuple[str, ...]] = set()
+    for ring in rings(edges):
+        named = next((words for words in plan.rings
+                      if all(any(fnmatchcase(unit, word) for word in words) for unit in ring)), None)
+        if named is None:
+            yield ring[0], 0, f"a circle of files: {' '.join(ring)}; those that may be stand in {DATA}"
+            continue
+        used.add(named)
+        gone = [word for word in named if not any(fnmatchcase(unit, word) for unit in ring)]
+        if gone:
+            yield str(DATA), plan.rings[named], f"stale: {' '.join(gone)} is in no such circle any more"
+    for words in sorted(plan.rings.keys() - used):
+        yield str(DATA), plan.rings[words], f"stale: no such circle of files: {' '.join(words)}"
+
+
 def check(top: Path) -> Iterator[Finding]:
     """(file, line, what is wrong) of every arrow that points up, and of the table itself."""
     try:
@@ -210,7 +258,10 @@ def check(top: Path) -> Iterator[Finding]:
         return
     yield from _table(plan)
     used: set[tuple[str, str]] = set()
+    edges: dict[str, set[str]] = {}
     for path, line, target in arrows(top):
+        if path.endswith((".c", ".h")) and target[0] != "<" and _unit(path) != _unit(target):
+            edges.setdefault(_unit(path), set()).add(_unit(target))
         home, other = plan.room(path), plan.room(target)
         used.add((home.name if home else "", other.name if other else ""))
         why = _refused(plan, home, path, target) if home else f"{path} is in no room"
@@ -218,3 +269,8 @@ def check(top: Path) -> Iterator[Finding]:
             yield path, line, f"{why}; the rules stand in {DATA}"
     for source, target in sorted(plan.circles.keys() - used):
         yield str(DATA), 0, f"stale: no file needs {source} -> {target} any more; remove the line"
+    yield from _rings(plan, edges)
+
+
+def _unit(path: str) -> str:
+    return path.rpartition(".")[0]

@@ -116,6 +116,27 @@ def test_an_arrow_that_points_up_is_found(tmp_path: Path, path: str, text: str, 
     assert len(found) == 1 and found[0].startswith(said) and str(floors.DATA) in found[0], found
 
 
+RING = {"lib/policy/plan/a.h": "", "lib/policy/plan/a.c": '#include "a.h"\n#include "b.h"\n',
+        "lib/policy/plan/b.h": '#include "a.h"\n'}
+RING_OF = "lib/policy/plan/a lib/policy/plan/b"
+
+
+def test_a_circle_of_files_is_found(tmp_path: Path) -> None:
+    """No header of it includes itself by way of the others: it is a circle of headers and their .c."""
+    assert messages(lay(tmp_path, **RING)) == [
+        f"a circle of files: {RING_OF}; those that may be stand in {floors.DATA}"]
+
+
+@pytest.mark.parametrize("row, said", [
+    (RING_OF, []), ("lib/policy/plan/[ab]", []),
+    (f"{RING_OF} lib/policy/plan/c", ["stale: lib/policy/plan/c is in no such circle any more"])])
+def test_a_named_circle_of_files_is_let_be(tmp_path: Path, row: str, said: list[str]) -> None:
+    table = f"{TABLE}[files]\n{row}: a reason of some length\n"
+    assert messages(lay(tmp_path, table, **RING)) == said
+    (tmp_path / "lib/policy/plan/b.h").unlink()
+    assert messages(tmp_path)[-1] == f"stale: no such circle of files: {row}"
+
+
 def test_the_line_of_the_arrow_is_given(tmp_path: Path) -> None:
     lay(tmp_path, **{"lib/a.c": '/*\n * #include "perfmodes.h"\n */\n\n#include "perfmodes.h"\n'})
     assert [(where, line) for where, line, _ in floors.check(tmp_path)] == [("lib/a.c", 5)]
