@@ -2,6 +2,7 @@
 /* A text that is put together in a caller's buffer. See words.h. */
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "words.h"
 
@@ -22,4 +23,18 @@ void pm_put(struct pm_words *text, const char *format, ...)
 		text->at += used;
 		text->left -= used;
 	}
+}
+
+void pm_put_also(char *text, size_t size, const char *format, ...)
+{
+	const char *between = text[0] ? "; " : "";
+	size_t used = strlen(text);
+	va_list list;
+
+	used += (size_t)snprintf(text + used, size - used, "%s", between);
+	if (used >= size)
+		return;
+	va_start(list, format);
+	vsnprintf(text + used, size - used, format, list);
+	va_end(list);
 }

@@ -16,4 +16,8 @@ struct pm_words {
 /* Appends what printf(3) would print; the buffer ends in a null byte where it has any room. */
 void __attribute__((format(printf, 2, 3))) pm_put(struct pm_words *text, const char *format, ...);
 
+/* Appends the same to a text in a buffer of that size, behind "; " where there is one already. */
+void __attribute__((format(printf, 3, 4))) pm_put_also(char *text, size_t size, const char *format,
+						       ...);
+
 #endif

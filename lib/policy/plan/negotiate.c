@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "../diagnosis/diag.h"
+#include "../diagnosis/words.h"
 #include "../profile/facts.h"
 #include "../profile/profile.h"
 #include "group.h"
@@ -17,6 +18,7 @@
 #include "modify.h"
 #include "negotiate.h"
 #include "open.h"
+#include "rate.h"
 #include "task_clock.h"
 
 #define NS_PER_S 1000000000ull
@@ -44,24 +46,18 @@ static uint64_t sample_type(const struct pm_plan *plan)
 	return plan->extra[MODIFIER_BRANCHES] ? type | PERF_SAMPLE_BRANCH_STACK : type;
 }
 
-static void set_rate(struct perf_event_attr *attr, const struct plan_event *event)
+/* Cycles become ns, which is about right at a few GHz and never too fast. */
+static uint64_t period_of(const struct plan_event *event)
 {
-	if (event->spec.frequency != 0) {
-		attr->freq = 1;
-		attr->sample_freq = event->frequency;
-	} else {
-		attr->sample_period = event->spec.period;
-	}
+	return event->substituted && event->spec.period < CLOCK_PERIOD_LEAST ? CLOCK_PERIOD_LEAST :
+		event->spec.period;
 }
 
-/* Cycles become ns, which is about right at a few GHz and never too fast. */
-static void substitute(struct perf_event_attr *attr, const struct pm_event_spec *spec)
+static void substitute(struct perf_event_attr *attr)
 {
 	attr->type = PERF_TYPE_SOFTWARE;
 	attr->config = PERF_COUNT_SW_CPU_CLOCK;
 	attr->config1 = attr->config2 = 0;
-	if (spec->frequency == 0 && spec->period < CLOCK_PERIOD_LEAST)
-		attr->sample_period = CLOCK_PERIOD_LEAST;
 }
 
 /* By default a ring wakes its reader when it is half full, which is too late for a busy one. */
@@ -111,15 +107,9 @@ static void set_side(const struct pm_plan *plan, struct perf_event_attr *attr)
 
 void pm_plan_no_side(struct perf_event_attr *attr)
 {
-	attr->comm = attr->task = attr->mmap = attr->mmap2 = attr->build_id = 0;
+	attr->comm = attr->task = attr->mmap = attr->mmap2 = attr->mmap_data = attr->build_id = 0;
 	attr->comm_exec = attr->context_switch = attr->cgroup = attr->ksymbol = 0;
-}
-
-/* Its samples would say that they stand for less than they do. */
-static bool is_too_fast(const struct perf_event_attr *attr)
-{
-	return pm_is_clock(attr) && !attr->freq && attr->sample_period != 0 &&
-		attr->sample_period < PM_CLOCK_PERIOD_LEAST;
+	attr->defer_output = 0;
 }
 
 static void build(const struct pm_plan *plan, struct plan_event *event)
@@ -146,15 +136,11 @@ static void build(const struct pm_plan *plan, struct plan_event *event)
 	if (plan->lost)
 		attr->read_format |= PERF_FORMAT_LOST;
 	pm_group_set(plan, event, attr);
-	set_rate(attr, event);
 	if (event->substituted)
-		substitute(attr, spec);
+		substitute(attr);
 	if (takes_task_clock(plan, spec))
 		attr->config = PERF_COUNT_SW_TASK_CLOCK;
-	if (is_too_fast(attr))
-		attr->sample_period = PM_CLOCK_PERIOD_LEAST;
-	if (!pm_period_is_told(attr))
-		attr->sample_type &= ~(uint64_t)PERF_SAMPLE_PERIOD;
+	pm_rate_set(attr, period_of(event), event->frequency);
 	if (attr->sample_period != 0)
 		set_wakeup(plan, attr);
 }
@@ -255,22 +241,6 @@ static bool user_only_is_silent(const struct pm_plan *plan, const struct pm_even
 		(fact.verdict != PM_NO && fact.verdict != PM_BROKEN);
 }
 
-static bool slow_down(struct plan_event *event)
-{
-	const size_t used = strlen(event->why);
-	uint64_t left;
-	char why[160];
-
-	if (event->spec.frequency == 0 || (event->spec.flags & PM_SPEC_EXACT))
-		return false;
-	left = pm_rate_left(event->frequency, why, sizeof(why));
-	if (left == 0)
-		return false;
-	event->frequency = left;
-	snprintf(event->why + used, sizeof(event->why) - used, "%s%s", used ? "; " : "", why);
-	return true;
-}
-
 static bool may_go_user_only(const struct pm_plan *plan, const struct plan_event *event)
 {
 	return (plan->opts.allow & PM_ALLOW_USER_ONLY) && !event->user_only &&
@@ -287,10 +257,7 @@ static bool may_substitute(const struct pm_plan *plan, const struct plan_event *
 
 static void add_why(struct plan_event *event, const char *what, int error)
 {
-	size_t used = strlen(event->why);
-
-	snprintf(event->why + used, sizeof(event->why) - used, "%s%s (%s)", used ? "; " : "",
-		 what, pm_errno_name(error));
+	pm_put_also(event->why, sizeof(event->why), "%s (%s)", what, pm_errno_name(error));
 }
 
 /* What else to try after `err`: true when something of the event or the plan was changed. */
@@ -343,25 +310,6 @@ static void look_for_tracefs(struct plan_event *event)
 			-err);
 }
 
-static void look_at_rate(struct plan_event *event)
-{
-	const size_t used = strlen(event->why);
-
-	if (pm_is_clock(&event->attr) && !event->substituted && event->spec.frequency == 0 &&
-	    event->spec.period != 0 && event->spec.period < PM_CLOCK_PERIOD_LEAST)
-		snprintf(event->why + used, sizeof(event->why) - used, "%severy %u ns instead: "
-			 "the kernel's timers are no faster", used ? "; " : "",
-			 PM_CLOCK_PERIOD_LEAST);
-}
-
-static void look_at_precision(struct plan_event *event)
-{
-	const size_t used = strlen(event->why);
-
-	snprintf(event->why + used, sizeof(event->why) - used, "%sprecise_ip %u of %u",
-		 used ? "; " : "", event->precise, PRECISE_MOST);
-}
-
 /*
  * Before v5.13 processes inherit whatever threads do (2b26f0aa0049, attr.inherit_thread), and a
  * broker may not know the flag. Where it is not to blame nothing is changed.
@@ -392,7 +340,8 @@ static void try_until_settled(struct pm_plan *plan, struct plan_event *event)
 	look_at_clock(plan, event);
 	do {
 		err = try_event(plan, event, false);
-		if (err == -EINVAL && slow_down(event))
+		if (err == -EINVAL && pm_rate_less(&event->spec, &event->frequency, event->why,
+						   sizeof(event->why)))
 			err = try_event(plan, event, false);
 		if (err < 0)
 			err = pm_modify_less(plan, event, try_event);
@@ -400,9 +349,10 @@ static void try_until_settled(struct pm_plan *plan, struct plan_event *event)
 	event->error = err;
 	event->inherit_error = err;
 	if (err == 0)
-		look_at_rate(event);
+		pm_rate_say(&event->attr, &event->spec, event->why, sizeof(event->why));
 	if (err == 0 && (event->spec.flags & PM_SPEC_PRECISE))
-		look_at_precision(event);
+		pm_put_also(event->why, sizeof(event->why), "precise_ip %u of %u", event->precise,
+			    PRECISE_MOST);
 	if (err == 0 && event->spec.type == PERF_TYPE_TRACEPOINT)
 		look_for_tracefs(event);
 	if (err == 0 && event->spec.tid == PM_ALL_THREADS)

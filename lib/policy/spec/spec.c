@@ -98,19 +98,6 @@ struct perf_event_attr pm_spec_attr(const struct pm_event_spec *spec, bool user_
 	return attr;
 }
 
-uint64_t pm_rate_left(uint64_t frequency, char *why, size_t size)
-{
-	int64_t most;
-
-	if (pm_read_number("/proc/sys/kernel/perf_event_max_sample_rate", &most) < 0 || most <= 0 ||
-	    (uint64_t)most >= frequency)
-		return 0;
-	snprintf(why, size, "%lld samples a second instead of %llu: more than "
-		 "kernel.perf_event_max_sample_rate are not taken (EINVAL)", (long long)most,
-		 (unsigned long long)frequency);
-	return (uint64_t)most;
-}
-
 bool pm_is_clock(const struct perf_event_attr *attr)
 {
 	return attr->type == PERF_TYPE_SOFTWARE &&

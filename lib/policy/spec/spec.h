@@ -40,8 +40,6 @@ bool pm_is_hardware(const struct pm_event_spec *spec);
  */
 bool pm_happens_in_kernel(const struct pm_event_spec *spec);
 
-#define PM_CLOCK_PERIOD_LEAST 10000	/* ns: perf_swevent_start_hrtimer() of linux */
-
 /* A clock of the kernel's, which samples by a timer. */
 bool pm_is_clock(const struct perf_event_attr *attr);
 
@@ -56,12 +54,5 @@ bool pm_period_is_told(const struct perf_event_attr *attr);
 
 /* Which event, and whether of user mode only; all else is 0. */
 struct perf_event_attr pm_spec_attr(const struct pm_event_spec *spec, bool user_only);
-
-/*
- * What kernel.perf_event_max_sample_rate leaves of a frequency that was refused with EINVAL, for
- * which the kernel takes no frequency above it; and says so, where there is something to say. 0: it
- * was not for that. The kernel lowers the limit by itself where samples take long.
- */
-uint64_t pm_rate_left(uint64_t frequency, char *why, size_t size);
 
 #endif

@@ -4,7 +4,8 @@
 
 #include <unistd.h>
 
-#include "../../policy/spec/spec.h"
+#include "../../policy/plan/negotiate.h"
+#include "../../policy/plan/rate.h"
 
 #define STACK_BYTES 8192
 
@@ -197,16 +198,6 @@ void pm_watch_want(const struct pm_sampler *sampler, struct watch_event *event)
 
 /* ------------------------------------------------------------------------------------ the attr */
 
-static void set_rate(struct perf_event_attr *attr, const struct pm_event_spec *spec)
-{
-	if (spec->frequency != 0) {
-		attr->freq = 1;
-		attr->sample_freq = spec->frequency;
-	} else {
-		attr->sample_period = spec->period;
-	}
-}
-
 static void set_side(const struct pm_sampler *sampler, struct perf_event_attr *attr)
 {
 	attr->comm = attr->task = 1;
@@ -237,12 +228,7 @@ void pm_watch_build(const struct pm_sampler *sampler, struct watch_event *event)
 	attr->disabled = &sampler->events[event->leader] == event;
 	attr->inherit = sampler->way == WAY_THREADS;
 	attr->precise_ip = event->precise_left & 3;
-	set_rate(attr, &event->spec);
-	if (pm_is_clock(attr) && !attr->freq && attr->sample_period != 0 &&
-	    attr->sample_period < PM_CLOCK_PERIOD_LEAST)
-		attr->sample_period = PM_CLOCK_PERIOD_LEAST;
-	if (!pm_period_is_told(attr))
-		attr->sample_type &= ~(uint64_t)PERF_SAMPLE_PERIOD;
+	pm_rate_set(attr, event->spec.period, event->spec.frequency);
 	set_wakeup(sampler, attr);
 	if (event->side)
 		set_side(sampler, attr);
@@ -261,7 +247,5 @@ void pm_watch_build(const struct pm_sampler *sampler, struct watch_event *event)
 void pm_watch_no_side(const struct pm_sampler *sampler, struct perf_event_attr *ret)
 {
 	*ret = sampler->events[sampler->count].attr;
-	ret->comm = ret->task = ret->mmap = ret->mmap2 = ret->mmap_data = 0;
-	ret->build_id = ret->context_switch = ret->cgroup = ret->ksymbol = ret->comm_exec = 0;
-	ret->defer_output = 0;
+	pm_plan_no_side(ret);
 }

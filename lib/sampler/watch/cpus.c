@@ -31,12 +31,6 @@ static int open_on_cpu(struct pm_sampler *sampler, size_t event, int cpu, int gr
 	return opened.fd < 0 ? opened.fd : pm_watch_add(sampler, &opened);
 }
 
-/* An event of a PMU that is of other CPUs: it was opened on one of those. */
-static bool is_elsewhere(int err)
-{
-	return err == -ENOENT || err == -ENODEV || err == -EINVAL || err == -EOPNOTSUPP;
-}
-
 static int open_all_on_cpu(struct pm_sampler *sampler, int cpu)
 {
 	int fds[EVENTS_MAX], side = open_on_cpu(sampler, sampler->count, cpu, -1);
@@ -48,7 +42,7 @@ static int open_all_on_cpu(struct pm_sampler *sampler, int cpu)
 
 		fds[i] = leads || fds[leader] >= 0 ?
 			open_on_cpu(sampler, i, cpu, leads ? -1 : fds[leader]) : -ENOENT;
-		if (fds[i] < 0 && !is_elsewhere(fds[i]))
+		if (fds[i] < 0 && !pm_watch_is_of_event(fds[i]))
 			err = fds[i];
 		else if (fds[i] >= 0 && pm_watch_samples(&sampler->events[i]))
 			err = pm_ioctl(fds[i], PERF_EVENT_IOC_SET_OUTPUT, (unsigned long)side);

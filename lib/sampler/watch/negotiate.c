@@ -13,6 +13,8 @@
 
 #include "../../policy/broker/broker.h"
 #include "../../policy/diagnosis/diag.h"
+#include "../../policy/diagnosis/words.h"
+#include "../../policy/plan/rate.h"
 #include "../../policy/spec/spec.h"
 #include "attrs.h"
 
@@ -21,8 +23,7 @@ static bool is_no_privilege(int err)
 	return err == -EACCES || err == -EPERM || err == -ENOSYS;
 }
 
-/* What a broker's kernel says of the event, and not of the privilege. */
-static bool is_of_event(int err)
+bool pm_watch_is_of_event(int err)
 {
 	return err == -ENOENT || err == -ENODEV || err == -EINVAL || err == -EOPNOTSUPP;
 }
@@ -44,7 +45,7 @@ static int ask_broker(struct pm_sampler *sampler, const struct perf_event_attr *
 	sampler->broker_gone = fd == -EPIPE || fd == -EPROTO;
 	sampler->broker_error = fd;
 	sampler->stats.broker_refused++;
-	return is_of_event(fd) ? fd : refusal;
+	return pm_watch_is_of_event(fd) ? fd : refusal;
 }
 
 const char *pm_watch_broker_says(const struct pm_sampler *sampler)
@@ -103,10 +104,7 @@ static int try(const struct trial *trial, struct watch_event *event)
 
 static void add_why(struct watch_event *event, const char *what, int err)
 {
-	const size_t used = strlen(event->why);
-
-	snprintf(event->why + used, sizeof(event->why) - used, "%swithout %s (%s)",
-		 used ? "; " : "", what, pm_errno_name(-err));
+	pm_put_also(event->why, sizeof(event->why), "without %s (%s)", what, pm_errno_name(-err));
 }
 
 static void put_back_precise(const struct trial *trial, struct watch_event *event)
@@ -186,22 +184,6 @@ static int find_cpu(const struct trial *trial, struct watch_event *event)
 	return first;
 }
 
-static bool slow_down(struct watch_event *event)
-{
-	const size_t used = strlen(event->why);
-	uint64_t left;
-	char why[160];
-
-	if (event->spec.frequency == 0 || (event->spec.flags & PM_SPEC_EXACT))
-		return false;
-	left = pm_rate_left(event->spec.frequency, why, sizeof(why));
-	if (left == 0)
-		return false;
-	event->spec.frequency = left;
-	snprintf(event->why + used, sizeof(event->why) - used, "%s%s", used ? "; " : "", why);
-	return true;
-}
-
 static int settle(const struct trial *trial, struct watch_event *event)
 {
 	int err;
@@ -215,10 +197,12 @@ static int settle(const struct trial *trial, struct watch_event *event)
 			 "watched (%s)", pm_errno_name(-err));
 		err = find_cpu(trial, event);
 	}
-	if (err == -EINVAL && slow_down(event))
+	if (err == -EINVAL && pm_rate_less(&event->spec, &event->spec.frequency, event->why,
+					   sizeof(event->why)))
 		err = find_cpu(trial, event);
 	if (err < 0)
 		return err;
+	pm_rate_say(&event->attr, &event->spec, event->why, sizeof(event->why));
 	event->extras = event->wanted;
 	event->precise_left = event->precise;
 	if (try(trial, event) == 0)

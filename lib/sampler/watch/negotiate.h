@@ -12,6 +12,12 @@
 int pm_watch_open_event(struct pm_sampler *sampler, const struct watch_event *event,
 			uint32_t tid, int cpu, int group);
 
+/*
+ * Whether an open was refused for the event on that CPU, whoever asks: it may be one of a PMU that
+ * is of other CPUs.
+ */
+bool pm_watch_is_of_event(int err);
+
 /* What the broker last refused with, in words; it did. */
 const char *pm_watch_broker_says(const struct pm_sampler *sampler);
 

@@ -379,36 +379,52 @@ static void stats_of_a_small_caller(void **state)
 	pm_sampler_close(sampler);
 }
 
-/* More samples a second than the kernel takes. */
-static void too_many_samples(void **state)
+/* A clock of that period or frequency is watched, and the explanation says `wanted`. */
+static void expect_said(uint64_t period, uint64_t frequency, const char *wanted)
 {
 	const struct pm_target self = the_pid(getpid());
-	struct pm_event_spec spec = {
+	const struct pm_event_spec spec = {
 		.size = sizeof(spec), .type = PERF_TYPE_SOFTWARE,
 		.config = PERF_COUNT_SW_CPU_CLOCK, .flags = PM_SPEC_USER_ONLY,
+		.period = period, .frequency = frequency,
 	};
 	const struct pm_sampler_event event = { .size = sizeof(event), .spec = &spec };
 	struct pm_sampler *sampler;
-	char said[4000], wanted[80];
+	char said[4000];
+
+	if (pm_sampler_open(&event, 1, &self, 1, NULL, NULL, &listener, NULL, NULL, &sampler) < 0)
+		skip();
+	(void)pm_sampler_explain(sampler, said, sizeof(said));
+	if (strstr(said, wanted) == NULL)
+		fail_msg("%s", said);
+	pm_sampler_close(sampler);
+}
+
+/* More samples a second than the kernel takes. */
+static void too_many_samples(void **state)
+{
+	char wanted[80];
 	int64_t most;
 
 	(void)state;
 	if (pm_read_number("/proc/sys/kernel/perf_event_max_sample_rate", &most) < 0)
 		skip();
-	spec.frequency = (uint64_t)most + 1;
-	if (pm_sampler_open(&event, 1, &self, 1, NULL, NULL, &listener, NULL, NULL, &sampler) < 0)
-		skip();
-	(void)pm_sampler_explain(sampler, said, sizeof(said));
 	snprintf(wanted, sizeof(wanted), "%lld samples a second instead of %lld: more than "
 		 "kernel.perf_event_max", (long long)most, (long long)most + 1);
-	assert_non_null(strstr(said, wanted));
-	pm_sampler_close(sampler);
+	expect_said(0, (uint64_t)most + 1, wanted);
+}
+
+static void no_timer_is_that_fast(void **state)
+{
+	(void)state;
+	expect_said(1000, 0, "every 10000 ns instead: the kernel's timers are no faster");
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(too_many_samples),
+		cmocka_unit_test(no_timer_is_that_fast),
 		cmocka_unit_test(seven_threads_by_cpu),
 		cmocka_unit_test(seven_threads_by_thread),
 		cmocka_unit_test(a_thousand_processes_by_cpu),
