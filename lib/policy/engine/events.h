@@ -15,7 +15,7 @@ struct session_event {
 	uint32_t round;			/* listing of threads in which its target appeared */
 	uint32_t late;			/* 1 + index of the CPU that came later; 0: none */
 	uint64_t id;			/* 0 until asked for: see ids.h */
-	uint64_t owner;			/* what it was opened for, by the caller's numbers; 0: none */
+	uint64_t owner;			/* what it was opened for, by the caller; 0: none */
 	bool forwarded;			/* to `output` of the list, as it opened */
 	uint64_t begun[2];		/* it counts since then, ns: not before, not after */
 	struct {			/* what it had counted when the attach was done */

@@ -16,8 +16,8 @@ void pm_sums_fold(struct sums *sums, const struct event_list *events,
 		  const struct session_event *event);
 
 /*
- * Fills the sums of all events, closed or open, by spec: PLAN_EVENTS_MAX of them, for the one behind
- * counts nothing. -errno of read(2).
+ * Fills the sums of all events, closed or open, by spec: PLAN_EVENTS_MAX of them, for the one
+ * behind counts nothing. -errno of read(2).
  */
 int pm_sums_read(const struct sums *sums, const struct event_list *events, struct pm_value *ret);
 

@@ -188,8 +188,9 @@ static int read_entries(DIR *dir, struct tids *ret)
 
 /*
  * One that is shorter than its own count leaves threads out; such as end meanwhile do that once,
- * but hardly twice. `need_self`: a listing without the calling thread is none of ours: a filter refused it, or this /proc is of
- * another PID namespace. Returns 1 when it is whole, 0 when it is not, -errno.
+ * but hardly twice. `need_self`: a listing without the calling thread is none of ours: a filter
+ * refused it, or this /proc is of another PID namespace. Returns 1 when it is whole, 0 when it is
+ * not, -errno.
  */
 static int read_twice(DIR *dir, bool need_self, struct tids *ret)
 {

@@ -31,7 +31,9 @@ static uint64_t time_of(const struct perf_event_header *record)
 
 static bool is_older(const struct pm_sampler *sampler, size_t a, size_t b)
 {
-	return sampler->rings.list[sampler->heap[a]].time < sampler->rings.list[sampler->heap[b]].time;
+	const struct session_ring *rings = sampler->rings.list;
+
+	return rings[sampler->heap[a]].time < rings[sampler->heap[b]].time;
 }
 
 static void swap(struct pm_sampler *sampler, size_t a, size_t b)
@@ -75,7 +77,8 @@ static void push(struct pm_sampler *sampler, size_t ring)
  * the first, which may be of another program (seen on 6.18: CLOCK_REALTIME in a ring of
  * CLOCK_MONOTONIC).
  */
-static uint64_t plausible(struct pm_sampler *sampler, const struct session_ring *ring, uint64_t time)
+static uint64_t plausible(struct pm_sampler *sampler, const struct session_ring *ring,
+			  uint64_t time)
 {
 	const uint64_t last = ring->time;
 

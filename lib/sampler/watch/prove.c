@@ -114,10 +114,13 @@ static int judge_own(struct pm_sampler *sampler, const int *fds, struct pm_diag 
 	if (!goes_on(sampler, fds[0]))
 		return pm_diag_say(diag, EIO, PM_CAUSE_SILENCE, "sampler: all opened, but an event "
 				   "of this very thread stands still while it runs");
-	for (size_t i = 0; cpu >= 0 && i < sampler->rings.count; i++)
-		if (sampler->rings.list[i].cpu == cpu && pm_ring_pending(&sampler->rings.list[i].ring) == 0)
+	for (size_t i = 0; cpu >= 0 && i < sampler->rings.count; i++) {
+		const struct session_ring *ring = &sampler->rings.list[i];
+
+		if (ring->cpu == cpu && pm_ring_pending(&ring->ring) == 0)
 			return pm_diag_say(diag, EIO, PM_CAUSE_SILENCE, "sampler: all opened, but "
 					   "a deliberate event on cpu %d gave no record", cpu);
+	}
 	return 0;
 }
 

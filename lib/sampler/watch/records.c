@@ -62,7 +62,8 @@ static void tell_sample(struct pm_sampler *sampler, const struct session_event *
 }
 
 /* Listed threads have events of their own; what they have inherited besides tells it again. */
-static bool is_duplicate(struct pm_sampler *sampler, const struct session_event *opened, uint32_t tid)
+static bool is_duplicate(struct pm_sampler *sampler, const struct session_event *opened,
+			 uint32_t tid)
 {
 	struct threads *threads = pm_watch_threads_on(sampler, opened->cpu);
 
@@ -93,10 +94,12 @@ static bool is_whole(const struct pm_sampler *sampler, const struct perf_event_h
 static const struct session_event *find_beside(const struct pm_sampler *sampler,
 					const struct session_event *opened, size_t event)
 {
-	for (size_t i = 0; i < sampler->open.count; i++)
-		if (sampler->open.list[i].spec == event && sampler->open.list[i].cpu == opened->cpu &&
-		    sampler->open.list[i].tid == opened->tid)
-			return &sampler->open.list[i];
+	for (size_t i = 0; i < sampler->open.count; i++) {
+		const struct session_event *other = &sampler->open.list[i];
+
+		if (other->spec == event && other->cpu == opened->cpu && other->tid == opened->tid)
+			return other;
+	}
 	return NULL;
 }
 

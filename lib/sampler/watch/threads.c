@@ -107,7 +107,8 @@ static int open_thread(const struct opening *opening, uint32_t tid)
 	for (size_t c = 0; c < sampler->rings.count; c++)
 		for (size_t i = 0; i <= sampler->count; i++) {
 			const struct session_event wanted = {
-				.spec = (uint32_t)i, .cpu = sampler->rings.list[c].cpu, .tid = (pid_t)tid,
+				.spec = (uint32_t)i, .tid = (pid_t)tid,
+				.cpu = sampler->rings.list[c].cpu,
 				.round = opening->threads->rounds, .owner = opening->root,
 			};
 
