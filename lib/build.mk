@@ -177,7 +177,7 @@ ifneq ($(strip $(foreach path,PREFIX LIBDIR MANDIR,$(word 2,$($(path))))),)
 endif
 DATADIR := $(PREFIX)/share/perfmodes
 HEADERS := perfmodes.h perfmodes_event.h perfmodes_count.h perfmodes_trace.h perfmodes_stats.h perfmodes_sample.h \
-	perfmodes_ebb.h perfmodes_verdicts.def perfmodes_event.def
+	perfmodes_session.h perfmodes_ebb.h perfmodes_verdicts.def perfmodes_event.def
 put = install -d "$(DESTDIR)$(2)" && install -m $(1) $(3) "$(DESTDIR)$(2)/"
 # The functions that a page describes: the names that stand in its NAME section.
 names_in = sed -n '/^.Sh NAME/,/^.Nd/s/^.Nm \([a-z_]*\).*/\1/p'

@@ -21,7 +21,7 @@ ARCH = os.environ.get("ARCH", platform.machine())
 HEADERS = [TREE / "lib" / name
            for name in ("perfmodes.h", "perfmodes_event.h", "perfmodes_count.h",
                         "perfmodes_trace.h", "perfmodes_stats.h", "perfmodes_sample.h",
-                        "perfmodes_ebb.h")]
+                        "perfmodes_session.h", "perfmodes_ebb.h")]
 TEMPLATES = sorted(MAN.glob("*.3.in"))
 
 

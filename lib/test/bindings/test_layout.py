@@ -76,7 +76,8 @@ def test_every_structure_is_there(abi: ModuleType) -> None:
     text = "".join(path.read_text(encoding="utf-8") for path in (
         places.TREE / "lib" / name for name in ("perfmodes.h", "perfmodes_stats.h",
                                                 "perfmodes_sample.h", "perfmodes_count.h",
-                                                "perfmodes_trace.h")))
+                                                "perfmodes_trace.h",
+                                                "perfmodes_session.h")))
     named = {line.split()[1] for line in text.splitlines()
              if line.startswith("struct pm_") and line.endswith(" {")}
     assert named and named <= {name for name in of_python(abi) if "." not in name}

@@ -90,7 +90,7 @@ def declared() -> set[str]:
     header = "\n".join((TREE / "lib" / name).read_text(encoding="utf-8")
                        for name in ("perfmodes.h", "perfmodes_event.h", "perfmodes_count.h",
                                     "perfmodes_trace.h", "perfmodes_stats.h",
-                                    "perfmodes_sample.h"))
+                                    "perfmodes_sample.h", "perfmodes_session.h"))
     return set(re.findall(r"\b(pm_[a-z_]+)\(", re.sub(r"/\*.*?\*/", "", header, flags=re.S)))
 
 

@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Sessions: events attached to threads, what they deliver and what they count. Part of perfmodes.h,
+ * which includes it and tells the conventions.
+ */
+#ifndef PERFMODES_H
+#include "perfmodes.h"	/* includes this, too, at its place */
+#endif
+#ifndef PERFMODES_SESSION_H
+#define PERFMODES_SESSION_H
+
+#include "perfmodes_sample.h"	/* struct pm_observed: a sample; struct pm_listener */
+#include "perfmodes_stats.h"	/* struct pm_stats: what a session did */
+
+/*
+ * The sum of one event over its threads and CPUs. running / enabled is the share of time that it
+ * was on the PMU, by each strategy: 1 where nothing was multiplexed, as software events never are,
+ * and below 1 where it was; pm_value_scale estimates the full count. Of threads both times are CPU
+ * time, of PM_SYSTEM and PM_CGROUP the time of each CPU. Both are 0 where the share is not known:
+ * of threads' hardware events on some CPUs only (option `cpus`, an event of one kind of cores)
+ * that are not PM_SPEC_PINNED, for the kernel does not tell how long a thread ran there. (0.1)
+ */
+struct pm_value {
+	size_t size;			/* sizeof(struct pm_value); of an array: in its first */
+	uint64_t value;			/* as counted */
+	uint64_t enabled, running;	/* ns: in which it was to count, and did */
+};
+
+/*
+ * Events attached to threads. Not thread-safe, except for pm_session_stop. (0.1)
+ *
+ * What becomes of an attached session. After exec(2) the new program has no event or timer of it,
+ * but for those of PM_ALLOW_EBB and PM_ALLOW_ITIMER; vfork(2), posix_spawn(3), and fork(2) with
+ * exec(2) leave it as it is.
+ *
+ *                    exec(2)                fork(2)          the program sets its signal's handler
+ *   signals          a pending signal is    the child polls  its own stays; SIG_DFL: ignored
+ *                    ignored                -ECHILD and may
+ *   timers,          goes with its timers   destroy its      its own stays; SIG_DFL: SIGPROF ends
+ *   process_timer                           copy; here it    the program
+ *   by ITIMER_PROF   SIGPROF ends the new   goes on          the same
+ *                    program
+ *   ebb              SIGSEGV ends the new   the same         -
+ *                    program
+ *   all others       goes with descriptors  the same         -
+ *
+ * Before dlclose(3) detach: then nothing is left.
+ */
+struct pm_session;
+
+/*
+ * A session of the plan. The plan must outlive it and belongs to one session at a time. The
+ * listener is copied and may be NULL; `context` is passed to its callbacks. NULL: no memory. (0.1)
+ */
+struct pm_session *pm_session_create(struct pm_plan *plan, const struct pm_listener *listener,
+				     void *context);
+
+/* Detaches if necessary, and frees. NULL is allowed. (0.1) */
+void pm_session_destroy(struct pm_session *session);
+
+/*
+ * Opens and enables all events or none, then causes records and events to verify that they arrive;
+ * what cannot be verified is in pm_stats. Where they do not, it tries the plan's next strategy.
+ * Returns the strategy in use; -EALREADY; -ENOTSUP when no strategy is left; else the errno of the
+ * last strategy. (0.1)
+ */
+int pm_session_attach(struct pm_session *session, struct pm_diag *diag);
+
+/*
+ * Waits up to `timeout_ms` (-1: without limit) for records and delivers them. Returns the number of
+ * records; -ECANCELED once after pm_session_stop; -ENOTCONN when not attached; -ECHILD in a process
+ * forked from the one that attached. (0.1)
+ */
+int pm_session_poll(struct pm_session *session, int timeout_ms);
+
+/*
+ * A descriptor for epoll(7) and event loops: readable when a poll has something to do, for what is
+ * read by the clock every 20 or 100 ms. Then call pm_session_poll with a timeout of 0. It belongs
+ * to the session and is closed by detach. Returns it; -ENOTCONN, -ECHILD as poll; -errno of
+ * epoll_create1(2) and timerfd_create(2). (0.1)
+ */
+int pm_session_fd(struct pm_session *session);
+
+/* Polls until pm_session_stop, then delivers what is left. Returns 0 or -errno as poll. (0.1) */
+int pm_session_run(struct pm_session *session);
+
+/*
+ * Ends run, or the next poll, from any thread or callback. Waits until run has returned, unless it
+ * is called from within. When called before run, that run returns at once. Returns 0. (0.1)
+ */
+int pm_session_stop(struct pm_session *session);
+
+/*
+ * The sums of all events in the order of the specs, `count` at most. Returns how many; -EINVAL when
+ * the size is not set; -ENOTSUP when the strategy has no counters to read, or they count more than
+ * was asked for; -ENODATA for a pinned event that lost its place; -ENOMEM; -errno of read(2).
+ * (0.1)
+ */
+int pm_session_read(struct pm_session *session, struct pm_value *ret, size_t count);
+
+/* A part of an event's sum. (0.1) */
+struct pm_part {
+	size_t size;			/* sizeof(struct pm_part); of an array: in its first */
+	size_t event;			/* index of the spec */
+	int tid;			/* of the thread it was opened for; -1: of all */
+	int cpu;			/* -1: of any CPU */
+	uint64_t value, enabled, running;	/* as in struct pm_value, for this CPU */
+};
+
+/*
+ * The sums by thread and CPU, in no order, `count` at most. Threads created after the attach count
+ * for the thread that they descend from. Parts of a thread have its share of time; where it did not
+ * run on a CPU, both times are 0. Returns how many parts there are; errors as pm_session_read.
+ * (0.1)
+ */
+int pm_session_read_parts(struct pm_session *session, struct pm_part *ret, size_t count);
+
+/* Copies the statistics, up to ret->size. They outlive detach. Returns 0. (0.1) */
+int pm_session_stats(const struct pm_session *session, struct pm_stats *ret);
+
+/*
+ * Disables, delivers what is left, unmaps and closes: nothing stays behind. Returns 0; -ENOTCONN
+ * when not attached. In a forked child it closes the descriptors there and delivers nothing. (0.1)
+ */
+int pm_session_detach(struct pm_session *session);
+
+#endif
