@@ -66,7 +66,7 @@ def test_what_the_header_says_is_on_the_page(pages: dict[str, Path]) -> None:
     shown = subprocess.run(["mandoc", "-Tutf8", "-O", "width=400", pages["pm_session_attach.3"]],
                            capture_output=True, text=True, timeout=300, check=True).stdout
     shown = re.sub(r".\x08", "", shown)
-    assert "Detaches if necessary, and frees." in re.sub(r"\s+", " ", shown)
+    assert "Detaches if necessary, and frees, also the plan of pm_session_open." in re.sub(r"\s+", " ", shown)
     assert "int pm_session_poll(struct pm_session *session, int timeout_ms);" in shown
 
 

@@ -124,6 +124,15 @@ private:
 	std::unique_ptr<pm_profile, closer> own_;
 };
 
+inline std::string explained(const pm_plan *of)
+{
+	std::string text(static_cast<size_t>(pm_plan_explain(of, nullptr, 0)) + 1, '\0');
+
+	pm_plan_explain(of, &text[0], text.size());
+	text.pop_back();
+	return text;
+}
+
 /* Which way to observe works here. A profile that is handed in has to outlive it. */
 class plan {
 public:
@@ -140,15 +149,7 @@ public:
 		own_.reset(made);
 	}
 	pm_strategy strategy() const { return pm_plan_strategy(owned(own_.get())); }
-	std::string explain() const
-	{
-		std::string text(static_cast<size_t>(pm_plan_explain(owned(own_.get()), nullptr, 0)) + 1,
-				 '\0');
-
-		pm_plan_explain(owned(own_.get()), &text[0], text.size());
-		text.pop_back();
-		return text;
-	}
+	std::string explain() const { return explained(owned(own_.get())); }
 	pm_cost cost() const
 	{
 		pm_cost cost = sized<pm_cost>();
@@ -175,14 +176,24 @@ struct listener {
 /* Events of a plan, which has to outlive it and belongs to one session at a time. */
 class session {
 public:
+	/* Named events of every thread of this process, attached at once: pm_session_open. */
+	explicit session(const std::string &events, listener heard = listener(),
+			 const pm_session_opts &opts = allow())
+		: events_(32), inner_(new inner{ std::move(heard), nullptr })
+	{
+		const pm_listener calls = inner_->calls();
+		pm_diag diag = sized<pm_diag>();
+		pm_session *made = nullptr;
+		int err = pm_session_open(events.c_str(), &opts, &calls, inner_.get(), &diag, &made);
+
+		own_.reset(made);
+		done(err, "pm_session_open", &diag);
+	}
 	explicit session(plan &of, listener heard = listener())
 		: events_(of.events()), inner_(new inner{ std::move(heard), nullptr })
 	{
-		pm_listener calls = sized<pm_listener>();
+		const pm_listener calls = inner_->calls();
 
-		calls.sample = on_sample;
-		calls.task = on_task;
-		calls.lost = on_lost;
 		own_.reset(pm_session_create(owned(of.get()), &calls, inner_.get()));
 		if (!own_)
 			throw std::bad_alloc();
@@ -230,6 +241,11 @@ public:
 		check(pm_session_stats(owned(own_.get()), &stats), "pm_session_stats");
 		return stats;
 	}
+	/* What the strategy is, and why. */
+	std::string explain() const
+	{
+		return explained(pm_session_plan(owned(own_.get())));
+	}
 	pm_session *get() const noexcept { return own_.get(); }
 
 private:
@@ -238,6 +254,16 @@ private:
 		listener heard;
 		std::exception_ptr failure;
 
+		/* Whether samples are heard decides whether pm_session_open takes any. */
+		pm_listener calls() const
+		{
+			pm_listener made = sized<pm_listener>();
+
+			made.sample = heard.sample ? on_sample : nullptr;
+			made.task = on_task;
+			made.lost = on_lost;
+			return made;
+		}
 		template <typename Call> void keep(Call call)
 		{
 			if (failure)
@@ -283,7 +309,7 @@ private:
 		return diag != nullptr ? check(result, call, *diag) : check(result, call);
 	}
 
-	size_t events_;
+	size_t events_;		/* at most */
 	std::unique_ptr<inner> inner_;
 	std::unique_ptr<pm_session, closer> own_;	/* goes first: it may still deliver */
 };

@@ -42,6 +42,7 @@ struct engine_calls {
 
 struct pm_session {
 	struct pm_plan *plan;
+	struct pm_plan *own_plan;	/* the same, where it goes with the session; or NULL */
 	const struct strategy *strategy;	/* the one in use */
 	const struct operations *operations;	/* its own, or another's for a broker */
 	const struct engine_calls *calls;

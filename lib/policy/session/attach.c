@@ -46,6 +46,7 @@ void pm_session_destroy(struct pm_session *session)
 		return;
 	(void)pm_session_detach(session);
 	pm_stop_destroy(&session->stop);
+	pm_plan_destroy(session->own_plan);
 	free(session->proof);
 	free(session);
 }

@@ -77,6 +77,27 @@ static void emptied()
 	throws_empty([&] { perfmodes::session none(plan); });
 }
 
+/* In one call, of names; what is heard decides whether they are sampled. */
+static void named()
+{
+	size_t samples = 0;
+	perfmodes::listener heard;
+	perfmodes::session counted("page-faults:u task-clock:u");
+
+	heard.sample = [&](const pm_observed &) { samples++; };
+	perfmodes::session sampled("page-faults:u", heard);
+	touch(50);
+	assert(counted.read().size() == 2 && counted.read().at(0).value >= 50);
+	sampled.poll(0);
+	assert(samples >= 50 && !counted.explain().empty());
+	try {
+		perfmodes::session none("page-faults nonsense");
+		std::abort();
+	} catch (const perfmodes::error &error) {
+		assert(std::string(error.what()).find("nonsense") != std::string::npos);
+	}
+}
+
 static void sampled()
 {
 	pm_event_spec faults = perfmodes::event("page-faults:u");
@@ -123,6 +144,7 @@ int main()
 	errors();
 	moved();
 	emptied();
+	named();
 	sampled();
 	thrown();
 	std::cout << "done\n";

@@ -90,6 +90,9 @@ with Counters(["page-faults:u"]) as counters:
 @pytest.mark.perf
 def test_python_parts_and_costs() -> None:
     passes("""
+with Session("task-clock:u page-faults:u") as session:
+    area = touch(200)
+    assert [value.value >= 200 for value in session.read()] == [True, True]
 with Plan(Event("page-faults:u", want=Want.CPU)) as plan:
     assert plan.cost().cpus >= 1
     with Session(plan) as session:

@@ -38,8 +38,10 @@ class Event:
         return made
 
 
-def specs(events: Event | Sequence[Event]) -> Any:
-    """An array of specs."""
+def specs(events: str | Event | Sequence[Event]) -> Any:
+    """An array of specs; of a text the names in it, which blanks separate."""
+    if isinstance(events, str):
+        events = [Event(name) for name in events.split()]
     listed = [events] if isinstance(events, Event) else list(events)
     if not listed:
         raise ValueError("at least one event is needed")

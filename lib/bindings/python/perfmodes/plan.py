@@ -46,7 +46,7 @@ class Plan(Handle):
 
     _destroy = lib.pm_plan_destroy
 
-    def __init__(self, events: Event | Sequence[Event], *, allow: abi.Allow = abi.Allow.ALL,
+    def __init__(self, events: str | Event | Sequence[Event], *, allow: abi.Allow = abi.Allow.ALL,
                  forbid: Iterable[abi.Strategy] = (), cpus: str | None = None,
                  profile: Profile | None = None, **more: int) -> None:
         self.profile = profile

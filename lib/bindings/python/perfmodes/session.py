@@ -70,7 +70,7 @@ class Session(Handle):
 
     _destroy = lib.pm_session_destroy
 
-    def __init__(self, what: Plan | Event | Sequence[Event], *,
+    def __init__(self, what: Plan | str | Event | Sequence[Event], *,
                  on_sample: Callable[[Sample], object] | None = None,
                  on_task: Callable[[int, int, int], object] | None = None,
                  on_lost: Callable[[int], object] | None = None,
