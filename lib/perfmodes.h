@@ -260,6 +260,21 @@ enum pm_allow {
 	PM_ALLOW_ITIMER = 128	/* ITIMER_PROF where process_timer gets no POSIX timer */
 };
 
+/*
+ * When an attach shows that records arrive and events count (pm_session_attach). What it causes for
+ * that takes time, most of all where a thread has to run on each CPU of a busy machine. (0.1)
+ */
+enum pm_prove {
+	/*
+	 * Once in a process for each strategy with these events, options and CPUs; again after a
+	 * fork, when a CPU came or a fact changed, and after a session that was found silent. Never
+	 * once for PM_CGROUP and a broker: there each time.
+	 */
+	PM_PROVE_ONCE = 0,
+	PM_PROVE_ALWAYS = 1,	/* in each attach */
+	PM_PROVE_NEVER = 2	/* unproven_events and unproven_rings tell of all of them */
+};
+
 /* How to go about it. All 0 but for `size`: nothing allowed, default limits. (0.1) */
 struct pm_session_opts {
 	size_t size;		/* sizeof(struct pm_session_opts) */
@@ -275,6 +290,7 @@ struct pm_session_opts {
 	uint64_t thread_tax;	/* ns by which creating a thread may become slower; 0: any */
 	const char *cpus;	/* observe these only, as "0-3,8", up to 255 bytes; NULL: all */
 	unsigned int also;	/* enum pm_also: records for listener.other, from rings only */
+	unsigned int prove;	/* enum pm_prove */
 };
 
 /* ------------------------------------------------------------------------------------ plans */

@@ -74,8 +74,9 @@ const struct pm_plan *pm_session_plan(const struct pm_session *session);
 void pm_session_destroy(struct pm_session *session);
 
 /*
- * Opens and enables all events or none, then causes records and events to verify that they arrive;
- * what cannot be verified is in pm_stats. Where they do not, it tries the plan's next strategy.
+ * Opens and enables all events or none, then causes records and events to verify that they arrive,
+ * unless that was verified before in this process (option `prove`): then it waits for nobody. What
+ * cannot be verified is in pm_stats. Where they do not arrive, it tries the plan's next strategy.
  * Returns the strategy in use; -EALREADY; -ENOTSUP when no strategy is left; else the errno of the
  * last strategy. (0.1)
  */

@@ -47,10 +47,10 @@ struct pm_stats {
 	 */
 	uint64_t cpu_time, cpu_time_sampled;
 	/*
-	 * What the attach could not prove: events that cannot be caused on purpose, counters of all
-	 * threads for which it is not known whether new threads count (any but page faults), rings
-	 * of CPUs where this thread may not run, and threads that have not run since (this goes
-	 * down).
+	 * What the attach could not prove, nor one before it (option `prove`): events that cannot
+	 * be caused on purpose, counters of all threads for which it is not known whether new
+	 * threads count (any but page faults), rings of CPUs where this thread may not run, and
+	 * threads that have not run since (this goes down).
 	 */
 	uint64_t unproven_events, unproven_rings, unproven_threads;
 	/*

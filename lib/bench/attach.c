@@ -7,6 +7,9 @@
  * is the fewest calls and a thread that is renamed on each CPU, whose records are then looked for:
  * the least that shows that each ring works and that threads inherit.
  *
+ * "attach" is the first of its kind in a process, which is proven; "attach again" is any later one,
+ * which is not proven again (PM_PROVE_ONCE).
+ *
  * CPU time is that of all threads of the process, so the session's canary is in it; no other
  * thread runs meanwhile. Wall time holds what the canary waits for.
  *
@@ -195,7 +198,8 @@ static void raw_detach(void)
 
 /* ------------------------------------------------------------------------------------ measuring */
 
-static void measure_raw(const struct pm_plan *plan, const char *name, enum way way)
+static void measure_raw(const struct pm_plan *plan, const char *what, const char *name,
+			enum way way)
 {
 	static const char *const subjects[] = {
 		[ENABLED_AT_OPEN] = "system calls, enabled at open",
@@ -209,20 +213,20 @@ static void measure_raw(const struct pm_plan *plan, const char *name, enum way w
 	raw_attach(plan);
 	if (way == AND_A_THREAD)
 		raw_show();
-	bench_stop(since, "attach", name, subject, 1);
+	bench_stop(since, what, name, subject, 1);
 	since = bench_start();
 	raw_detach();
 	bench_stop(since, "detach", name, subject, 1);
 }
 
-static void measure_ours(struct pm_plan *plan, const char *name)
+static void measure_ours(struct pm_plan *plan, const char *what, const char *name)
 {
 	struct pm_diag diag = { .size = sizeof(diag) };
 	struct pm_session *session = pm_session_create(plan, NULL, NULL);
 	struct bench_watch since = bench_start();
 	int err = session ? pm_session_attach(session, &diag) : -ENOMEM;
 
-	bench_stop(since, "attach", name, "perfmodes", 1);
+	bench_stop(since, what, name, "perfmodes", 1);
 	if (err != PM_STRATEGY_PER_CPU)
 		bench_fail(diag.text, err < 0 ? err : ENOTSUP);
 	since = bench_start();
@@ -231,11 +235,27 @@ static void measure_ours(struct pm_plan *plan, const char *name)
 	pm_session_destroy(session);
 }
 
-static void measure(unsigned int threads, unsigned int events, unsigned int rounds)
+static void prove_first(struct pm_plan *plan)
+{
+	struct pm_diag diag = { .size = sizeof(diag) };
+	struct pm_session *session = pm_session_create(plan, NULL, NULL);
+
+	if (session == NULL || pm_session_attach(session, &diag) < 0)
+		bench_fail(diag.text, EIO);
+	pm_session_destroy(session);
+}
+
+static const char *const whats[] = {
+	[PM_PROVE_ALWAYS] = "attach",
+	[PM_PROVE_ONCE] = "attach again",
+};
+
+static void measure(unsigned int threads, unsigned int events, unsigned int rounds,
+		    enum pm_prove prove)
 {
 	const struct pm_session_opts opts = {
 		.size = sizeof(opts), .allow = PM_ALLOW_RAISE_NOFILE, .descriptors_percent = 100,
-		.ring_pages = RING_PAGES,
+		.ring_pages = RING_PAGES, .prove = prove,
 	};
 	const struct pm_event_spec specs[EVENTS_MAX] = {
 		{ .size = sizeof(specs[0]), .type = 1, .config = 2, .period = 1,
@@ -252,15 +272,18 @@ static void measure(unsigned int threads, unsigned int events, unsigned int roun
 		bench_fail(diag.text, ENOTSUP);
 	snprintf(name, sizeof(name), "%u threads x %d cpus x %u events", threads, pm_cpus_online(),
 		 events);
+	if (prove == PM_PROVE_ONCE)
+		prove_first(plan);
 	for (unsigned int i = 0; i < rounds; i++) {
 		/* Each stands as often before the session as behind it. */
 		for (int k = 0; k < 3; k++) {
 			if (k == (int)i % 4)
-				measure_ours(plan, name);
-			measure_raw(plan, name, (enum way)((i / 4 + (unsigned int)k) % 3));
+				measure_ours(plan, whats[prove], name);
+			measure_raw(plan, whats[prove], name,
+				    (enum way)((i / 4 + (unsigned int)k) % 3));
 		}
 		if (i % 4 == 3)
-			measure_ours(plan, name);
+			measure_ours(plan, whats[prove], name);
 	}
 	pm_plan_destroy(plan);
 	pm_profile_destroy(empty);
@@ -292,8 +315,9 @@ int main(int argc, char **argv)
 				bench_fail("pthread_create", EAGAIN);
 			sem_wait(&begun);
 		}
-		measure(alive, 1, rounds);
-		measure(alive, 2, rounds);
+		measure(alive, 1, rounds, PM_PROVE_ALWAYS);
+		measure(alive, 2, rounds, PM_PROVE_ALWAYS);
+		measure(alive, 1, rounds, PM_PROVE_ONCE);
 	}
 	return 0;	/* the threads end with the process */
 }

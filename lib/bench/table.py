@@ -35,6 +35,7 @@ decode, deliver; libperf
 live, CPU time of the reader; perf record
 attach, CPU time, .* x 1 events; system calls, (enabled at open|and a thread.*)
 attach, wall time, .* x 1 events; system calls, enabled at open
+attach again, (CPU|wall) time, .* x 1 events; system calls, enabled at open
 make a plan, CPU time, .*; .*
 read a (counter, page-faults|group.*); read\(2\), (value and times|same group)|PAPI.*
 know .* facts.*; 63 attr bits asked of the kernel|jansson.*

@@ -74,7 +74,7 @@ static int take_opts(struct pm_plan *plan, const struct pm_session_opts *from)
 	if (from != NULL && !pm_take(opts, sizeof(*opts), from,
 				     offsetof(struct pm_session_opts, wakeup)))
 		return -EINVAL;
-	if (opts->also & ~SIDE_ALL)
+	if ((opts->also & ~SIDE_ALL) || opts->prove > PM_PROVE_NEVER)
 		return -EINVAL;
 	if (opts->cpus != NULL) {
 		if (strlen(opts->cpus) >= CPUS_SIZE ||

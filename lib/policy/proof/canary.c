@@ -9,6 +9,7 @@
 
 #include "canary_counters.h"
 #include "canary_thread.h"
+#include "known.h"
 
 /* Whether it is in this very cgroup. One below it would be observed, too; that is passed over. */
 static bool is_in_cgroup(int directory)
@@ -233,11 +234,24 @@ int pm_canary_self(struct pm_session *session, bool patient, char *reason, size_
 	return err;
 }
 
+/* It is not done, or has been: nobody is waited for. */
+static bool is_left_out(struct pm_session *session)
+{
+	struct proof *proof = session->proof;
+	const unsigned int prove = session->plan->opts.prove;
+
+	proof->shape = prove == PM_PROVE_NEVER ? 0 : pm_known_shape(session);
+	proof->how = prove == PM_PROVE_NEVER ? PROVEN_NEVER :
+		prove == PM_PROVE_ONCE && pm_known_find(proof->shape, &proof->unvisited) ?
+		PROVEN_BEFORE : PROVEN_NOW;
+	return proof->how != PROVEN_NOW;
+}
+
 bool pm_canary_early(struct pm_session *session)
 {
 	/* CPUs that come later are not asked. */
 	if (!session->attached && session->operations->prove == pm_canary_inherits &&
-	    session->rings.count > 0 && is_inherited(session))
+	    session->rings.count > 0 && is_inherited(session) && !is_left_out(session))
 		pm_canary_depart(session);
 	return session->proof->canary.out != NULL;
 }
@@ -249,6 +263,10 @@ int pm_canary(struct pm_session *session, char *reason, size_t size)
 
 	if (session->operations->prove == NULL)
 		return 0;
+	if (canary->out == NULL && is_left_out(session)) {
+		*canary = (struct canary){ .out = NULL };
+		return 0;
+	}
 	*canary = (struct canary){ .out = canary->out };
 	for (size_t i = 0; i < session->plan->count; i++)
 		session->plan->events[i].around_us =

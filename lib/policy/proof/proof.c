@@ -18,6 +18,7 @@
 #include "../spec/spec.h"
 #include "canary.h"
 #include "canary_thread.h"
+#include "known.h"
 
 #define RAN_NS 1000000		/* a thread that ran for so long has run with its events */
 #define SELF_RAN_NS 200000	/* its events have run with it from the first on */
@@ -211,38 +212,83 @@ static bool is_inherited_unseen(const struct pm_session *session, const struct p
 		!session->plan->samples && !pm_canary_is_fault(&event->spec);
 }
 
-/* Says in the plan and the statistics what could not be proven. */
-static void tell(struct pm_session *session)
+/* Events of which the attach does not show that they count or are sampled. */
+static size_t count_unproven(const struct pm_session *session)
 {
-	struct pm_stats *stats = &session->stats;
-	struct pm_plan *plan = session->plan;
+	const struct pm_plan *plan = session->plan;
 	size_t events = 0;
 
-	stats->unproven_rings = count_unvisited(&session->rings);
+	if (session->operations->prove == NULL || session->proof->how == PROVEN_NEVER)
+		return plan->count;
 	for (size_t i = 0; i < plan->count; i++)
 		events += !pm_canary_can_cause(&plan->events[i]) ||
 			is_inherited_unseen(session, &plan->events[i]);
-	if (session->operations->prove == NULL)
-		events = plan->count;
-	pm_standstill_attached(session);
-	pm_account_begin(session);
-	session->proof->wait = FIRST_WAIT_NS;
-	begin_user_time(session);
-	(void)pm_clock_ns(CLOCK_MONOTONIC, &session->proof->looked_at);
-	stats->unproven_events = events;
+	return events;
+}
+
+/* Says in the plan and the statistics what could not be proven. */
+static void tell(struct pm_session *session)
+{
+	const enum proving how = session->proof->how;
+	struct pm_stats *stats = &session->stats;
+	struct pm_plan *plan = session->plan;
+
+	stats->unproven_events = count_unproven(session);
+	stats->unproven_rings = how == PROVEN_BEFORE ? session->proof->unvisited :
+		count_unvisited(&session->rings);
 	stats->children_counted = 0;
 	for (size_t i = 0; i < plan->count; i++)
 		stats->children_counted += pm_plan_counts_children(plan, &plan->events[i],
 								   session->strategy->able);
 	stats->unwatched_threads += session->threads.hidden;
 	plan->unproven[0] = '\0';
-	if (events + stats->unproven_rings + stats->unproven_threads + session->threads.hidden > 0)
-		snprintf(plan->unproven, sizeof(plan->unproven), "%zu of %zu events, which cannot "
-			 "be caused on purpose; %llu rings where the canary could not go; %llu "
-			 "threads that have not run since; %zu threads that /proc counts and does "
-			 "not list", events, plan->count,
+	if (stats->unproven_events + stats->unproven_rings + stats->unproven_threads +
+	    session->threads.hidden > 0)
+		snprintf(plan->unproven, sizeof(plan->unproven), "%llu of %zu events, which %s; "
+			 "%llu rings where the canary %s; %llu threads that have not run since; "
+			 "%zu threads that /proc counts and does not list",
+			 (unsigned long long)stats->unproven_events, plan->count,
+			 how == PROVEN_NEVER ? "the options ask for (PM_PROVE_NEVER)" :
+			 "cannot be caused on purpose",
 			 (unsigned long long)stats->unproven_rings,
+			 how == PROVEN_NEVER ? "did not go" : "could not go",
 			 (unsigned long long)stats->unproven_threads, session->threads.hidden);
+}
+
+/* From here on it is looked at what the events tell while the session runs. */
+static void begin_to_follow(struct pm_session *session)
+{
+	pm_standstill_attached(session);
+	pm_account_begin(session);
+	session->proof->wait = FIRST_WAIT_NS;
+	begin_user_time(session);
+	(void)pm_clock_ns(CLOCK_MONOTONIC, &session->proof->looked_at);
+}
+
+/* What was found out holds for other attachments of this shape, unless some record was lost. */
+static void remember(const struct pm_session *session)
+{
+	const struct pm_stats *stats = &session->stats;
+
+	if (session->proof->how == PROVEN_NOW && session->operations->prove != NULL &&
+	    stats->lost + stats->lost_samples + stats->corrupt + stats->unknown == 0)
+		pm_known_add(session->proof->shape, count_unvisited(&session->rings));
+}
+
+/* 0; -EIO and the reason, after which nothing is known any more. */
+static int prove(struct pm_session *session, char *reason, size_t size)
+{
+	int err = pm_canary(session, reason, size);
+
+	if (err == 0)
+		err = pm_canary_leave(session, reason, size);
+	if (err == 0 && session->proof->how == PROVEN_NOW)
+		err = pm_standstill_sleepers(session, reason, size);
+	if (err == 0)
+		err = pm_proof_threads(session, reason, size);
+	if (err < 0)
+		pm_known_forget();
+	return err;
 }
 
 int pm_proof_attached(struct pm_session *session, char *reason, size_t size)
@@ -250,16 +296,12 @@ int pm_proof_attached(struct pm_session *session, char *reason, size_t size)
 	int err = note_threads(session);
 
 	if (err == 0)
-		err = pm_canary(session, reason, size);
-	if (err == 0)
-		err = pm_canary_leave(session, reason, size);
-	if (err == 0)
-		err = pm_standstill_sleepers(session, reason, size);
-	if (err == 0)
-		err = pm_proof_threads(session, reason, size);
+		err = prove(session, reason, size);
 	if (err < 0)
 		return err;
+	remember(session);
 	pm_cpu_time_attached(session);
+	begin_to_follow(session);
 	tell(session);
 	return 0;
 }
@@ -403,12 +445,17 @@ void pm_proof_leave(struct pm_session *session)
 	(void)session->calls->drain(session);
 	pm_account_judge(session);
 	pm_proof_follow(session, true);
+	if (session->stats.silent_events + session->stats.silent_threads +
+	    session->stats.incomplete_events > 0)
+		pm_known_forget();
 }
 
 void pm_proof_reset(struct pm_session *session)
 {
 	memset(&session->proof->canary, 0, sizeof(session->proof->canary));
 	memset(&session->proof->account, 0, sizeof(session->proof->account));
+	session->proof->how = PROVEN_NOW;
+	session->proof->shape = 0;
 	pm_cpu_time_begin(session);
 }
 

@@ -44,7 +44,17 @@ struct canary {
 	uint64_t addressed[PLAN_EVENTS_MAX];	/* of those with an address that it touched */
 };
 
+/* How an attachment is proven. */
+enum proving {
+	PROVEN_NOW,
+	PROVEN_BEFORE,			/* by another attach of this process */
+	PROVEN_NEVER			/* as the options ask for */
+};
+
 struct proof {
+	enum proving how;
+	uint64_t shape;			/* as known.h has it; 0: to be proven each time */
+	uint64_t unvisited;		/* rings that an attach before did not reach */
 	struct proof_thread *threads;
 	size_t thread_count;
 	uint64_t others;		/* ns of CPU time of all other threads, at that time */

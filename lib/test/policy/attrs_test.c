@@ -257,7 +257,8 @@ static void sizes_of_callers(void **state)
 static int attach_by(enum pm_strategy strategy, const struct pm_event_spec *spec,
 		     struct pm_diag *diag)
 {
-	struct pm_session_opts opts = { .size = sizeof(opts), .allow = PM_ALLOW_ALL,
+	struct pm_session_opts opts = { .size = sizeof(opts),
+		.prove = PM_PROVE_ALWAYS, .allow = PM_ALLOW_ALL,
 					.descriptors_percent = 100 };
 	struct pm_session *session;
 	int err;
@@ -353,7 +354,8 @@ static void on_hit(void *context, const struct pm_observed *sample)
 static unsigned int hits_of(const struct pm_event_spec *spec, void (*cause)(void))
 {
 	const struct pm_listener each = { .size = sizeof(each), .sample = on_hit };
-	struct pm_session_opts opts = { .size = sizeof(opts), .allow = PM_ALLOW_ALL,
+	struct pm_session_opts opts = { .size = sizeof(opts),
+		.prove = PM_PROVE_ALWAYS, .allow = PM_ALLOW_ALL,
 					.descriptors_percent = 100 };
 	struct pm_session *session;
 

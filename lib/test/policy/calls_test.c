@@ -134,7 +134,8 @@ static uint64_t findings(const struct pm_stats *stats)
 /* 0: it delivers or says why not; 1: silence. */
 static int observe(const struct pm_event_spec *spec, unsigned int forbid)
 {
-	const struct pm_session_opts opts = { .size = sizeof(opts), .forbid = forbid,
+	const struct pm_session_opts opts = { .size = sizeof(opts),
+		.prove = PM_PROVE_ALWAYS, .forbid = forbid,
 		.allow = PM_ALLOW_ALL | PM_ALLOW_ITIMER };
 	const struct pm_listener listener = { .size = sizeof(listener), .sample = on_sample };
 	struct pm_value before = { .size = sizeof(before) }, after = before;

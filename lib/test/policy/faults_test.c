@@ -83,7 +83,8 @@ static const char *use(struct pm_session *session, bool clock)
 
 static const char *session(enum pm_strategy strategy)
 {
-	struct pm_session_opts opts = { .size = sizeof(opts), .descriptors_percent = 100,
+	struct pm_session_opts opts = { .size = sizeof(opts),
+		.prove = PM_PROVE_ALWAYS, .descriptors_percent = 100,
 		.allow = PM_ALLOW_ALL | PM_ALLOW_ITIMER, .ring_pages = 8 };
 	const struct pm_listener listener = { .size = sizeof(listener), .sample = on_sample };
 	const bool clock = strategy >= PM_STRATEGY_TIMERS;

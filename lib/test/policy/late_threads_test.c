@@ -284,7 +284,8 @@ static void what_ended_does_not_pile_up(void **state)
 
 static bool begin_with_births(enum pm_strategy strategy, unsigned int count)
 {
-	const struct pm_session_opts opts = { .size = sizeof(opts), .rounds = ROUNDS,
+	const struct pm_session_opts opts = { .size = sizeof(opts),
+		.prove = PM_PROVE_ALWAYS, .rounds = ROUNDS,
 					      .descriptors_percent = 100,
 					      .forbid = ~(1u << strategy) };
 	struct pm_diag diag = { .size = sizeof(diag) };

@@ -150,7 +150,8 @@ static void end(struct outcome *ret)
 
 static struct outcome observe_with(struct pm_profile *profile, unsigned int allow)
 {
-	const struct pm_session_opts opts = { .size = sizeof(opts), .allow = allow };
+	const struct pm_session_opts opts = { .size = sizeof(opts),
+		.prove = PM_PROVE_ALWAYS, .allow = allow };
 	struct pm_diag diag = { .size = sizeof(diag) };
 	struct outcome outcome = { .strategy = "none" };
 	struct pm_session *session = NULL;
@@ -381,7 +382,7 @@ static void a_mute_kernel(void **state)
 static void mute_counters(void **state)
 {
 	const struct pm_session_opts opts = { .size = sizeof(opts),
-					      .forbid = ~(1u << PM_STRATEGY_CPU_WIDE) };
+		.prove = PM_PROVE_ALWAYS, .forbid = ~(1u << PM_STRATEGY_CPU_WIDE) };
 	struct pm_diag diag = { .size = sizeof(diag) };
 	struct pm_event_spec spec = faults;
 	struct pm_session *session;

@@ -202,7 +202,7 @@ static size_t specs_of(const struct row *row, struct pm_event_spec *ret)
 static struct pm_plan *make_plan(const struct row *row, struct pm_diag *diag)
 {
 	struct pm_session_opts opts = { .size = sizeof(opts),
-		.allow = PM_ALLOW_ALL | PM_ALLOW_ITIMER,
+		.prove = PM_PROVE_ALWAYS, .allow = PM_ALLOW_ALL | PM_ALLOW_ITIMER,
 		.descriptors_percent = 100, .ring_pages = kernel.lie == LIE_losses_hidden };
 	const enum lie lie = kernel.lie;
 	struct pm_event_spec specs[2];

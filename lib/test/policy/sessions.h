@@ -64,7 +64,8 @@ static inline bool breakpoints_fire(void)
 static inline struct pm_plan *plan_of(const struct pm_event_spec *specs, size_t count,
 				      enum pm_strategy strategy, struct pm_profile *profile)
 {
-	struct pm_session_opts opts = { .size = sizeof(opts), .descriptors_percent = 100,
+	struct pm_session_opts opts = { .size = sizeof(opts),
+		.prove = PM_PROVE_ALWAYS, .descriptors_percent = 100,
 					.allow = PM_ALLOW_ALL | PM_ALLOW_ITIMER };
 	struct pm_diag diag = { .size = sizeof(diag) };
 	struct pm_plan *plan;

@@ -54,7 +54,8 @@ static uint64_t findings(const struct pm_stats *stats)
 /* NULL: all was delivered, or it was told why not. `disturb` comes between attach and work. */
 static const char *live(enum pm_strategy strategy, void (*disturb)(void))
 {
-	const struct pm_session_opts opts = { .size = sizeof(opts), .forbid = ~(1u << strategy),
+	const struct pm_session_opts opts = { .size = sizeof(opts),
+		.prove = PM_PROVE_ALWAYS, .forbid = ~(1u << strategy),
 		.allow = PM_ALLOW_ALL & ~(unsigned int)PM_ALLOW_RAISE_NOFILE,
 		.descriptors_percent = 100, .ring_pages = 8 };
 	const struct pm_listener listener = { .size = sizeof(listener), .sample = on_sample };

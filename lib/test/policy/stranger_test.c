@@ -224,7 +224,7 @@ static int make(const struct pm_event_spec *spec, unsigned int allowed, struct p
 		struct pm_plan **ret)
 {
 	const struct pm_session_opts opts = { .size = sizeof(opts),
-		.allow = PM_ALLOW_ALL | PM_ALLOW_ITIMER,
+		.prove = PM_PROVE_ALWAYS, .allow = PM_ALLOW_ALL | PM_ALLOW_ITIMER,
 		.forbid = ~allowed };
 
 	return pm_plan_make(spec, 1, &opts, NULL, diag, ret);
