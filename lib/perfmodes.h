@@ -6,8 +6,9 @@
  *   - a call returns >= 0, or -errno; errno itself says nothing; nothing prints or exits;
  *   - out-values come last, are named `ret`, and are untouched on failure;
  *   - a pointer is returned only by *_create, and NULL means out of memory;
- *   - structures named here without a body are opaque; all others begin with `size`, so that they
- *     can grow. The caller sets it to sizeof: of what is handed in, fields behind it read as 0, and
+ *   - structures named here without a body are opaque, and *_destroy ends them, however they were
+ *     made. All others but pm_branch, which is the kernel's, begin with `size`, so that they can
+ *     grow. The caller sets it to sizeof: of what is handed in, fields behind it read as 0, and
  *     what is handed out is filled up to it. The first element of an array tells the size of each.
  *     What a callback gets has its size set by the library;
  *   - `diag`, where a call takes one, may be NULL; otherwise its `size` is set, and on failure it
@@ -200,18 +201,26 @@ enum pm_spec_flags {
 	PM_SPEC_USER_ONLY = 1,	/* only what happens in user mode */
 	PM_SPEC_EXACT = 2,	/* this very event or none: no substitute, no lower frequency, not
 				 * user mode instead */
-	PM_SPEC_PINNED = 4,	/* always on the PMU, or pm_session_read says -ENODATA */
+	PM_SPEC_PINNED = 4,	/* always on the PMU, or readings say -ENODATA */
 	PM_SPEC_PRECISE = 8	/* attr.precise_ip as high as the CPU has it */
 };
 
+/* What each sample has besides its event, pid, tid, cpu, time, ip and period. (0.1) */
 enum pm_want {
 	PM_WANT_ADDRESS = 1,	/* the data address, of page faults for example */
-	PM_WANT_CALLCHAIN = 2,	/* return addresses of user mode */
+	PM_WANT_CALLCHAIN = 2,	/* return addresses of user mode, by frame pointers */
 	PM_WANT_CPU = 4,	/* counts by CPU, for pm_session_read_parts */
 	PM_WANT_RAW = 8,	/* raw data of tracepoints: pm_trace_number reads its fields */
-	PM_WANT_KERNEL_FRAMES = 16,	/* with PM_WANT_CALLCHAIN: the kernel's, too */
+	PM_WANT_KERNEL_FRAMES = 16,	/* the kernel's; of a session with PM_WANT_CALLCHAIN only */
 	PM_WANT_BRANCHES = 32,	/* the last branches in user mode, by hardware that keeps them */
-	PM_WANT_GROUP = 64	/* with others of its tid: each sample has the values of all */
+	PM_WANT_GROUP = 64,	/* the values of all: of its tid in a session, of its group else */
+	/* Of samplers alone (perfmodes_sampler.h): */
+	PM_WANT_REGISTERS = 128,	/* of user mode: pm_sampler_opts.registers */
+	PM_WANT_STACK = 256,	/* a copy of the user stack: pm_sampler_opts.stack */
+	PM_WANT_WEIGHT = 512,
+	PM_WANT_SOURCE = 1024,	/* where a memory access was served from */
+	PM_WANT_CGROUP = 2048,	/* the id of the cgroup */
+	PM_WANT_DEFERRED = 4096	/* user chains at the return to user mode (v6.19) */
 };
 
 /* One event to observe. Starts as all 0 but for `size`; pm_event_parse fills in which. (0.1) */
@@ -289,7 +298,7 @@ struct pm_session_opts {
 	int broker;		/* a socket connected to pm_broker_serve; 0: none */
 	uint64_t thread_tax;	/* ns by which creating a thread may become slower; 0: any */
 	const char *cpus;	/* observe these only, as "0-3,8", up to 255 bytes; NULL: all */
-	unsigned int also;	/* enum pm_also: records for listener.other, from rings only */
+	unsigned int side;	/* enum pm_side_kind: records for listener.other, of rings only */
 	unsigned int prove;	/* enum pm_prove */
 };
 

@@ -15,7 +15,6 @@
 struct pm_counters;
 
 enum pm_counters_flags {
-	PM_COUNTERS_PINNED = 1,		/* always on the PMU, or -ENODATA; never multiplexed */
 	PM_COUNTERS_INHERIT = 2,	/* also threads and processes that it creates later */
 	PM_COUNTERS_TOGETHER = 4,	/* one group or none: all run at the same time */
 	PM_COUNTERS_SYSTEM_CALL = 8,	/* never read a counter register in user space */
@@ -44,8 +43,8 @@ struct pm_counters_stats {
 
 /*
  * Opens `count` events (1 to 32), stopped. All specs name the same `tid`; period and frequency
- * are 0, and nothing is wanted. For type 5, breakpoints, config is bp_type, config1 the address and
- * config2 the length.
+ * are 0, and nothing is wanted. Where one is PM_SPEC_PINNED, all are: on the PMU, or -ENODATA. For
+ * type 5, breakpoints, config is bp_type, config1 the address and config2 the length.
  * PM_ALL_THREADS stands for the calling thread and every later one, in a process that has no other
  * thread yet. With others it is -EBUSY; a session counts those. Before v5.13 (attr.inherit_thread)
  * processes that it forks are counted, too.
@@ -69,7 +68,7 @@ int pm_counters_open(const struct pm_event_spec *specs, size_t count, unsigned i
 		     struct pm_counters **ret);
 
 /* Closes and unmaps everything. NULL is allowed. (0.1) */
-void pm_counters_close(struct pm_counters *counters);
+void pm_counters_destroy(struct pm_counters *counters);
 
 /*
  * Starts all groups. The times count from here, too; one system call lies between two groups. This

@@ -181,7 +181,7 @@ int pm_ebb_stats(const struct pm_ebb *ebb, struct pm_ebb_stats *ret);
  * Stops, closes and frees. NULL is allowed. In another thread or a forked child it closes the
  * descriptors and touches no register. (0.1)
  */
-void pm_ebb_close(struct pm_ebb *ebb);
+void pm_ebb_destroy(struct pm_ebb *ebb);
 
 #else
 
@@ -279,7 +279,7 @@ static __inline__ int pm_ebb_stats(const struct pm_ebb *ebb, struct pm_ebb_stats
 	return -EOPNOTSUPP;
 }
 
-static __inline__ void pm_ebb_close(struct pm_ebb *ebb)
+static __inline__ void pm_ebb_destroy(struct pm_ebb *ebb)
 {
 	(void)ebb;
 }

@@ -57,14 +57,22 @@ enum pm_cache_result { PM_CACHE_ACCESS = 0, PM_CACHE_MISS = 1 };
 /* What a breakpoint waits for. (0.1) */
 enum pm_access { PM_ACCESS_R = 1, PM_ACCESS_W = 2, PM_ACCESS_RW = 3, PM_ACCESS_X = 4 };
 
-/* pm_session_opts.also: records beside the samples, as perf_event_open(2) lists them. (0.1) */
-enum pm_also {
-	PM_ALSO_MAPS = 1,	/* MMAP2 of executable mappings; MMAP before v3.16 */
-	PM_ALSO_BUILD_IDS = 2,	/* build ids in MMAP2 (v5.12) */
-	PM_ALSO_EXECS = 4,	/* the mark of an exec in COMM (v3.16) */
-	PM_ALSO_SWITCHES = 8,	/* SWITCH (v4.3) */
-	PM_ALSO_CGROUPS = 16,	/* CGROUP (v5.7) */
-	PM_ALSO_KSYMBOLS = 32	/* KSYMBOL (v5.1) */
+/*
+ * Side-band: what is told beside the samples, as perf_event_open(2) lists it. Option `side`: a
+ * session hands whole records to listener.other, a sampler struct pm_side. (0.1)
+ */
+enum pm_side_kind {
+	PM_SIDE_MMAP = 1,	/* executable mappings: MMAP2, MMAP before v3.16 */
+	PM_SIDE_MMAP_DATA = 2,	/* of samplers: other mappings, too */
+	PM_SIDE_COMM = 4,	/* of samplers: names of threads, and execs */
+	PM_SIDE_TASK = 8,	/* of samplers: creations and ends of threads */
+	PM_SIDE_SWITCH = 16,	/* threads going on and off a CPU (v4.3) */
+	PM_SIDE_CGROUP = 32,	/* cgroups, with their ids (v5.7) */
+	PM_SIDE_KSYMBOL = 64,	/* code that the kernel loads (v5.1) */
+	PM_SIDE_THROTTLE = 128,	/* of samplers: always told */
+	PM_SIDE_CHAIN = 256,	/* of samplers: user parts of chains that were put off, by cookie */
+	PM_SIDE_BUILD_ID = 512,	/* of sessions: build ids in MMAP2 (v5.12), as samplers have them */
+	PM_SIDE_EXEC = 1024	/* of sessions: the mark of an exec in COMM (v3.16) */
 };
 
 /*

@@ -30,6 +30,7 @@ struct pm_perfetto_opts {
 
 /* A frame. Texts may be NULL. (0.1) */
 struct pm_perfetto_frame {
+	size_t size;		/* sizeof(struct pm_perfetto_frame); of an array: in its first */
 	const char *function;
 	const char *module;		/* the file, or "[kernel]" */
 	uint64_t address;		/* in the module, or absolute without one */
@@ -100,7 +101,7 @@ int pm_perfetto_guardrail(struct pm_perfetto *trace, uint64_t time);
 int pm_perfetto_flush(struct pm_perfetto *trace);
 
 /* Flushes and frees. Returns 0 or the first error; NULL is allowed. (0.1) */
-int pm_perfetto_close(struct pm_perfetto *trace);
+int pm_perfetto_destroy(struct pm_perfetto *trace);
 
 #ifdef __cplusplus
 }

@@ -8,7 +8,10 @@
 #ifndef PERFMODES_SAMPLE_H
 #define PERFMODES_SAMPLE_H
 
-/* A branch, as PERF_SAMPLE_BRANCH_STACK tells it. (0.1) */
+/*
+ * A branch, as PERF_SAMPLE_BRANCH_STACK tells it: the kernel's struct perf_branch_entry, which does
+ * not grow. (0.1)
+ */
 struct pm_branch { uint64_t from, to, flags; };
 
 /*
@@ -17,6 +20,7 @@ struct pm_branch { uint64_t from, to, flags; };
  * (0.1)
  */
 struct pm_member {
+	size_t size;			/* set by the library; of the array: in its first */
 	size_t event;			/* index of the spec; SIZE_MAX: unknown */
 	uint64_t value;
 	uint64_t lost;			/* samples that the kernel dropped (v6.0); 0 before */
@@ -53,7 +57,7 @@ struct pm_observed {
 /*
  * Callbacks for records; each may be NULL. They run in the thread that calls poll, run, attach,
  * read or detach. A callback must not poll, detach or destroy the session; it may call
- * pm_session_stop and pm_session_read. (0.1)
+ * pm_session_interrupt and pm_session_read. (0.1)
  */
 struct pm_listener {
 	size_t size;			/* sizeof(struct pm_listener) */

@@ -61,7 +61,6 @@ int pm_target_parse(const char *text, struct pm_diag *diag, struct pm_target *re
 /* ---------------------------------------------------------------------------------- events */
 
 enum pm_sampler_event_flags {
-	PM_EVENT_PINNED = 1,	/* always on the PMU, or in error */
 	PM_EVENT_EXCLUSIVE = 2	/* alone on the PMU */
 };
 
@@ -75,36 +74,7 @@ struct pm_sampler_event {
 	const struct pm_event_spec *spec;	/* its tid does not count */
 	unsigned int leader;		/* 1 + index of its leader, an earlier one; 0: it leads */
 	unsigned int flags;		/* enum pm_sampler_event_flags */
-	unsigned int precise;		/* attr.precise_ip at most; less where refused */
-};
-
-/* What each sample has besides pid, tid, time, cpu, ip and period. (0.1) */
-enum pm_sampler_want {
-	PM_SAMPLE_ADDRESS = 1,
-	PM_SAMPLE_CHAIN_USER = 2,	/* by frame pointers, as the kernel walks them */
-	PM_SAMPLE_CHAIN_KERNEL = 4,
-	PM_SAMPLE_RAW = 8,		/* data of tracepoints */
-	PM_SAMPLE_REGISTERS = 16,	/* of user mode: opts.registers */
-	PM_SAMPLE_STACK = 32,		/* a copy of the user stack: opts.stack */
-	PM_SAMPLE_VALUES = 64,		/* of the event's group */
-	PM_SAMPLE_BRANCHES = 128,	/* opts.branches */
-	PM_SAMPLE_WEIGHT = 256,
-	PM_SAMPLE_SOURCE = 512,		/* where a memory access was served from */
-	PM_SAMPLE_CGROUP = 1024,	/* the id of the cgroup */
-	PM_SAMPLE_DEFERRED = 2048	/* user chains at the return to user mode (v6.19) */
-};
-
-/* Side-band: what else is told. (0.1) */
-enum pm_side_kind {
-	PM_SIDE_MMAP = 1,	/* executable mappings, with a build id where the kernel has one */
-	PM_SIDE_MMAP_DATA = 2,	/* other mappings, too */
-	PM_SIDE_COMM = 4,	/* names of threads, and execs */
-	PM_SIDE_TASK = 8,	/* births and ends of threads */
-	PM_SIDE_SWITCH = 16,	/* threads going on and off a CPU */
-	PM_SIDE_CGROUP = 32,	/* cgroups, with their ids */
-	PM_SIDE_KSYMBOL = 64,	/* code that the kernel loads */
-	PM_SIDE_THROTTLE = 128,	/* always told */
-	PM_SIDE_CHAIN = 256	/* the user part of chains that were put off; by its cookie */
+	unsigned int precise;		/* attr.precise_ip at most; 0: PM_SPEC_PRECISE says it */
 };
 
 enum pm_sampler_flags {
@@ -124,7 +94,7 @@ enum pm_sampler_flags {
 struct pm_sampler_opts {
 	size_t size;			/* sizeof(struct pm_sampler_opts) */
 	unsigned int flags;		/* enum pm_sampler_flags */
-	unsigned int want;		/* enum pm_sampler_want */
+	unsigned int want;		/* enum pm_want */
 	unsigned int side;		/* enum pm_side_kind */
 	unsigned int shard, shards;	/* only processes with pid % shards == shard; 0: all */
 	unsigned int first;		/* so many processes at a time, the others not; 0: all */
@@ -229,7 +199,7 @@ enum pm_process_change {
 
 /*
  * Callbacks; each may be NULL. They run in the thread that calls start, poll or stop, and must not
- * call those, nor pm_sampler_close. (0.1)
+ * call those, nor pm_sampler_destroy. (0.1)
  */
 struct pm_sampler_listener {
 	size_t size;			/* sizeof(struct pm_sampler_listener) */
@@ -335,7 +305,7 @@ int pm_sampler_explain(const struct pm_sampler *sampler, char *buf, size_t size)
 int pm_sampler_stats(struct pm_sampler *sampler, struct pm_sampler_stats *ret);
 
 /* Stops if necessary, without delivering anything, closes and frees. NULL is allowed. (0.1) */
-void pm_sampler_close(struct pm_sampler *sampler);
+void pm_sampler_destroy(struct pm_sampler *sampler);
 
 #ifdef __cplusplus
 }

@@ -27,7 +27,7 @@ struct pm_value {
 };
 
 /*
- * Events attached to threads. Not thread-safe, except for pm_session_stop. (0.1)
+ * Events attached to threads. Not thread-safe, except for pm_session_interrupt. (0.1)
  *
  * What becomes of an attached session. After exec(2) the new program has no event or timer of it,
  * but for those of PM_ALLOW_EBB and PM_ALLOW_ITIMER; vfork(2), posix_spawn(3), and fork(2) with
@@ -84,8 +84,8 @@ int pm_session_attach(struct pm_session *session, struct pm_diag *diag);
 
 /*
  * Waits up to `timeout_ms` (-1: without limit) for records and delivers them. Returns the number of
- * records; -ECANCELED once after pm_session_stop; -ENOTCONN when not attached; -ECHILD in a process
- * forked from the one that attached. (0.1)
+ * records; -ECANCELED once after pm_session_interrupt; -ENOTCONN when not attached; -ECHILD in a
+ * process forked from the one that attached. (0.1)
  */
 int pm_session_poll(struct pm_session *session, int timeout_ms);
 
@@ -97,14 +97,16 @@ int pm_session_poll(struct pm_session *session, int timeout_ms);
  */
 int pm_session_fd(struct pm_session *session);
 
-/* Polls until pm_session_stop, then delivers what is left. Returns 0 or -errno as poll. (0.1) */
+/*
+ * Polls until pm_session_interrupt, then delivers what is left. Returns 0, or -errno as poll. (0.1)
+ */
 int pm_session_run(struct pm_session *session);
 
 /*
  * Ends run, or the next poll, from any thread or callback. Waits until run has returned, unless it
  * is called from within. When called before run, that run returns at once. Returns 0. (0.1)
  */
-int pm_session_stop(struct pm_session *session);
+int pm_session_interrupt(struct pm_session *session);
 
 /*
  * The sums of all events in the order of the specs, `count` at most. Returns how many; -EINVAL when

@@ -119,7 +119,7 @@ struct pm_unwinder_opts {
 int pm_unwinder_open(pid_t pid, const struct pm_unwinder_opts *opts, struct pm_unwinder **ret);
 
 /* Closes its descriptors and frees it. NULL is allowed. (0.1) */
-void pm_unwinder_close(struct pm_unwinder *unwinder);
+void pm_unwinder_destroy(struct pm_unwinder *unwinder);
 
 /* The value of sample_regs_user that unwinding needs on this architecture; 0: none. (0.1) */
 uint64_t pm_unwinder_registers(void);
@@ -307,7 +307,7 @@ int pm_folded_add(struct pm_folded *folded, const char *comm, struct pm_symbols 
 		  struct pm_unwinder *unwinder, const struct pm_stack *stack);
 
 /* Writes the rest and frees. Returns 0 or the first error of a write. (0.1) */
-int pm_folded_close(struct pm_folded *folded);
+int pm_folded_destroy(struct pm_folded *folded);
 
 /* The profile.proto of pprof, written as it comes, compressed by gzip. (0.1) */
 struct pm_pprof;
@@ -331,8 +331,8 @@ int pm_pprof_open(int fd, const struct pm_pprof_opts *opts, struct pm_pprof **re
 int pm_pprof_add(struct pm_pprof *pprof, const char *comm, struct pm_symbols *symbols,
 		 struct pm_unwinder *unwinder, const struct pm_stack *stack);
 
-/* As pm_folded_close(). `duration` in ns, 0: not told. (0.1) */
-int pm_pprof_close(struct pm_pprof *pprof, uint64_t duration);
+/* As pm_folded_destroy(). `duration` in ns, 0: not told. (0.1) */
+int pm_pprof_destroy(struct pm_pprof *pprof, uint64_t duration);
 
 #ifdef __GNUC__
 #pragma GCC visibility pop

@@ -143,7 +143,7 @@ static void measure_one(uint64_t config, const char *name, const char *papi_name
 	}
 	if (with_papi)
 		PAPI_stop(papi, NULL);
-	pm_counters_close(counters);
+	pm_counters_destroy(counters);
 	close(fd);
 	close(fd_value);
 	close(fd_group);
@@ -163,7 +163,7 @@ static void measure_group(const char *name, unsigned int rounds)
 		measure(name, "read(2), same group", read_group);
 		measure(name, "perfmodes", read_ours_all);
 	}
-	pm_counters_close(counters);
+	pm_counters_destroy(counters);
 	for (size_t i = 0; i < count; i++)
 		close(fds[i]);
 }

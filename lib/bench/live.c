@@ -83,7 +83,7 @@ static void measure_ours(void)
 	pthread_create(&reader, NULL, read_records, session);
 	samples = 0;
 	cause_faults();
-	pm_session_stop(session);
+	pm_session_interrupt(session);
 	pthread_join(reader, &cpu);
 	say("perfmodes", (uintptr_t)cpu, samples);
 	pm_session_destroy(session);

@@ -83,7 +83,7 @@ static void measure_stop(const char *name, unsigned int floods)
 	pthread_create(&reader, NULL, run, session);
 	pause_for(SETTLE_NS);
 	begin = bench_clock(CLOCK_MONOTONIC);
-	pm_session_stop(session);
+	pm_session_interrupt(session);
 	bench_say(name, "perfmodes", "us", (double)(bench_clock(CLOCK_MONOTONIC) - begin) / 1e3);
 	flooding = 0;
 	pthread_join(reader, NULL);

@@ -42,7 +42,7 @@ int go_branches(const struct attempt *attempt, struct pm_refusal *refusal, char 
 	if (err == 0)
 		doctor_work(WORK_NS);
 	(void)pm_ebb_stats(ebb, &stats);
-	pm_ebb_close(ebb);
+	pm_ebb_destroy(ebb);
 	if (err < 0)
 		return refuse("pm_ebb_start(cycles)", err, &diag, refusal);
 	if (stats.branches == 0) {

@@ -251,7 +251,7 @@ static int read_without_call(struct pm_refusal *refusal)
 	doctor_work(1000000);
 	err = pm_counters_read_one(counters, 0, &value);
 	(void)pm_counters_stats(counters, &stats);
-	pm_counters_close(counters);
+	pm_counters_destroy(counters);
 	return err == 0 && value.value > 0 && stats.user_reads > 0 ? 0 :
 		doctor_silence(refusal, "rdpmc of instructions:u");
 }

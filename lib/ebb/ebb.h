@@ -94,7 +94,7 @@ void pm_ebb_call_on(char *stack_top, pm_ebb_callback callback, void *context,
 uint64_t pm_ebb_dispatch(const struct ebb_frame *frame) __attribute__((visibility("hidden")));
 
 /*
- * pm_ebb_open and pm_ebb_close without memory of their own: `ebb` is zeroed. With `diag` NULL
+ * pm_ebb_open and pm_ebb_destroy without memory of their own: `ebb` is zeroed. With `diag` NULL
  * these, pm_ebb_start and pm_ebb_stop may be called by a signal handler.
  */
 int pm_ebb_enter(struct pm_ebb *ebb, const struct pm_ebb_opts *opts, struct pm_diag *diag)

@@ -266,7 +266,7 @@ void pm_ebb_leave(struct pm_ebb *ebb)
 	pm_ebb_close_events(ebb);
 }
 
-void pm_ebb_close(struct pm_ebb *ebb)
+void pm_ebb_destroy(struct pm_ebb *ebb)
 {
 	if (ebb == NULL)
 		return;

@@ -30,7 +30,7 @@ int main(int argc, char **argv)
 	if (pm_ebb_code(event, &diag, &counter.code) < 0 || pm_ebb_open(&opts, &diag, &ebb) < 0 ||
 	    pm_ebb_start(ebb, &diag) < 0) {
 		printf("%s\n", diag.text);
-		pm_ebb_close(ebb);
+		pm_ebb_destroy(ebb);
 		return diag.error == EOPNOTSUPP ? 0 : 1;
 	}
 	for (spun = 0; spun < 100000000; spun++)
@@ -40,6 +40,6 @@ int main(int argc, char **argv)
 	printf("%s: %llu branches, each after %llu events; %llu more periods in the kernel\n",
 	       event, (unsigned long long)stats.branches, (unsigned long long)counter.period,
 	       (unsigned long long)stats.missed);
-	pm_ebb_close(ebb);
+	pm_ebb_destroy(ebb);
 	return 0;
 }

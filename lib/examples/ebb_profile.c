@@ -93,7 +93,7 @@ int main(void)
 		return diag.error != EOPNOTSUPP;
 	}
 	(void)leaf(&one, 20000000);
-	pm_ebb_close(ebb);
+	pm_ebb_destroy(ebb);
 	for (unsigned int i = 0; i < count; i++)
 		print_stack(&stacks[i]);
 	return 0;

@@ -140,7 +140,7 @@ int pm_folded_add(struct pm_folded *folded, const char *comm, struct pm_symbols 
 	return folded->sink.error;
 }
 
-int pm_folded_close(struct pm_folded *folded)
+int pm_folded_destroy(struct pm_folded *folded)
 {
 	int err;
 

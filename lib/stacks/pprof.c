@@ -316,7 +316,7 @@ int pm_pprof_open(int fd, const struct pm_pprof_opts *opts, struct pm_pprof **re
 	return 0;
 }
 
-int pm_pprof_close(struct pm_pprof *pprof, uint64_t duration)
+int pm_pprof_destroy(struct pm_pprof *pprof, uint64_t duration)
 {
 	int err;
 

@@ -173,13 +173,13 @@ int pm_unwinder_open(pid_t pid, const struct pm_unwinder_opts *opts, struct pm_u
 	unwinder->maps_fd = unwinder->mem_fd = -1;
 	err = set_up(unwinder, &all);
 	if (err < 0)
-		pm_unwinder_close(unwinder);
+		pm_unwinder_destroy(unwinder);
 	else
 		*ret = unwinder;
 	return err;
 }
 
-void pm_unwinder_close(struct pm_unwinder *unwinder)
+void pm_unwinder_destroy(struct pm_unwinder *unwinder)
 {
 	if (unwinder == NULL)
 		return;

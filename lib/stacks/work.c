@@ -151,7 +151,7 @@ static void close_forgotten(struct pm_stack_worker *worker)
 		next = one->forgotten;
 		if (atomic_load(&worker->finished) >= one->forget_after) {
 			give_up_all(worker, one);
-			pm_unwinder_close(one);
+			pm_unwinder_destroy(one);
 			continue;
 		}
 		one->forgotten = atomic_load(&worker->forgotten);

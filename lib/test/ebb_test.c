@@ -46,7 +46,7 @@ static void test_refusals(void **state)
 	assert_int_equal(pm_ebb_tid(ebb), -EOPNOTSUPP);
 	assert_int_equal(pm_ebb_state(ebb), PM_EBB_STOPPED);
 	pm_ebb_request_stop(ebb);
-	pm_ebb_close(ebb);
+	pm_ebb_destroy(ebb);
 #endif
 }
 

@@ -13,8 +13,8 @@ import pytest
 
 LIB = Path(__file__).resolve().parents[1]
 HEADERS = sorted([*LIB.glob("perfmodes*.h"), *LIB.glob("*/perfmodes_*.h")])
-DIALECTS = ["gcc -x c -std=c89", "gcc -x c -std=c99", "gcc -x c -std=c11", "g++ -x c++ -std=c++98",
-            "g++ -x c++ -std=c++17", "clang -x c -std=c99", "clang -x c++ -std=c++98"]
+DIALECTS = ["gcc -x c -std=c89", "gcc -x c -std=c99", "gcc -x c -std=c11", "gcc -x c -std=c2x",
+            "g++ -x c++ -std=c++98", "g++ -x c++ -std=c++17", "g++ -x c++ -std=c++2b", "clang -x c -std=c99", "clang -x c++ -std=c++98"]
 
 
 def errors(dialect: str, text: str) -> str:
@@ -45,6 +45,24 @@ def test_a_header_compiles_alone(header: Path, dialect: str) -> None:
 @pytest.mark.parametrize("text", ["#error alone", "enum one { ONE, };", "int f(void) { for (int i;;); }"])
 def test_what_does_not_compile_is_seen(text: str) -> None:
     assert errors(DIALECTS[0], text)
+
+
+def without_size(text: str) -> set[str]:
+    """Structures with a body whose first member is not `size`."""
+    text = re.sub(r"/\*.*?\*/", "", text, flags=re.S)
+    return {name for name, first in re.findall(r"^struct (pm_\w+) \{\s*([^;]*);", text, re.M)
+            if first != "size_t size"}
+
+
+@pytest.mark.parametrize("header", HEADERS, ids=lambda path: path.name)
+def test_what_may_grow_begins_with_its_size(header: Path) -> None:
+    """But for what is the kernel's."""
+    assert without_size(header.read_text(encoding="utf-8")) <= {"pm_branch"}
+
+
+def test_a_structure_without_a_size_is_seen() -> None:
+    assert without_size("struct pm_one { uint64_t from; };\nstruct pm_two {\n\t/* it */ size_t size;\n};") == {
+        "pm_one"}
 
 
 def test_no_header_of_the_kernel_is_needed() -> None:

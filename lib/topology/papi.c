@@ -127,7 +127,7 @@ int pm_topology_open_papi(hwloc_topology_t topology, int event_set,
 	set->event_set = event_set;
 	code = name_events(set, codes);
 	if (code != PAPI_OK) {
-		pm_topology_close(set);
+		pm_topology_destroy(set);
 		return refuse(diag, "PAPI_event_code_to_name", code);
 	}
 	set->source = &papi;

@@ -98,7 +98,7 @@ int pm_topology_open_parts(hwloc_topology_t topology, const char *const *names, 
 			   const struct pm_topology_opts *opts, struct pm_topology **ret);
 
 /* Stops and frees it. NULL is allowed. (0.1) */
-void pm_topology_close(struct pm_topology *set);
+void pm_topology_destroy(struct pm_topology *set);
 
 /*
  * Counts from 0 from now on; readings are kept. Returns 0; -EALREADY; -errno of the attach, with

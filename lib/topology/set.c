@@ -47,7 +47,7 @@ int pm_topology_make(hwloc_topology_t topology, size_t events, const struct pm_t
 	if (set->opts.readings <= READINGS_MAX)
 		set->readings = calloc(set->opts.readings, sizeof(*set->readings));
 	if (set->row_of == NULL || set->readings == NULL) {
-		pm_topology_close(set);
+		pm_topology_destroy(set);
 		return -ENOMEM;
 	}
 	*ret = set;
@@ -109,7 +109,7 @@ int pm_topology_open(hwloc_topology_t topology, const struct pm_event_spec *spec
 	if (err == 0)
 		err = open_source(set, diag);
 	if (err < 0) {
-		pm_topology_close(set);
+		pm_topology_destroy(set);
 		return err;
 	}
 	*ret = set;
@@ -148,7 +148,7 @@ int pm_topology_open_parts(hwloc_topology_t topology, const char *const *names, 
 			strcpy(set->names[i], names[i]);
 	}
 	if (err < 0) {
-		pm_topology_close(set);
+		pm_topology_destroy(set);
 		return err;
 	}
 	set->source = &parts;
@@ -157,14 +157,14 @@ int pm_topology_open_parts(hwloc_topology_t topology, const char *const *names, 
 	return PM_TOPOLOGY_PARTS;
 }
 
-void pm_topology_close(struct pm_topology *set)
+void pm_topology_destroy(struct pm_topology *set)
 {
 	if (set == NULL)
 		return;
 	if (set->source != NULL && set->source->close != NULL)
 		set->source->close(set);
 	pm_where_end(&set->where);
-	pm_counters_close(set->counters);
+	pm_counters_destroy(set->counters);
 	pm_session_destroy(set->session);
 	pm_plan_destroy(set->plan);
 	free(set->parts);

@@ -76,7 +76,7 @@ void pm_where_begin(struct whereabouts *where, pid_t tid, int tied)
 
 void pm_where_end(struct whereabouts *where)
 {
-	pm_counters_close(where->migrations);
+	pm_counters_destroy(where->migrations);
 	where->migrations = NULL;
 }
 

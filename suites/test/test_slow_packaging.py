@@ -22,11 +22,11 @@ PACKAGES = {"perfmodes", "libperfmodes0", "libperfmodes-dev", "libperfmodes-extr
 # A program for each file of pkg-config: three lines, and what they print.
 PROGRAMS = {
     "perfmodes": ("perfmodes.h", "puts(pm_strategy_name(PM_STRATEGY_PER_CPU));"),
-    "perfmodes-stacks": ("perfmodes_stacks.h", "pm_unwinder_close(NULL); puts(\"closed\");"),
-    "perfmodes-sampler": ("perfmodes_sampler.h", "pm_sampler_close(NULL); puts(\"closed\");"),
+    "perfmodes-stacks": ("perfmodes_stacks.h", "pm_unwinder_destroy(NULL); puts(\"closed\");"),
+    "perfmodes-sampler": ("perfmodes_sampler.h", "pm_sampler_destroy(NULL); puts(\"closed\");"),
     "perfmodes-willing": ("perfmodes_willing.h", "pm_willing_stop(); puts(\"stopped\");"),
     "perfmodes-pfm": ("perfmodes_pfm.h", "char n[9]; puts(pm_pfm_name(\"\", n, 9) < 0 ? \"no name\" : n);"),
-    "perfmodes-topology": ("perfmodes_topology.h", "pm_topology_close(NULL); puts(\"closed\");"),
+    "perfmodes-topology": ("perfmodes_topology.h", "pm_topology_destroy(NULL); puts(\"closed\");"),
 }
 
 

@@ -211,10 +211,10 @@ public:
 	/* For event loops: readable when poll has something to do. */
 	int fd() { return done(pm_session_fd(owned(own_.get())), "pm_session_fd"); }
 	/* From any thread or callback. */
-	void stop() noexcept
+	void interrupt() noexcept
 	{
 		if (own_)
-			pm_session_stop(own_.get());
+			pm_session_interrupt(own_.get());
 	}
 	std::vector<pm_value> read()
 	{
@@ -342,7 +342,7 @@ public:
 	pm_counters *get() const noexcept { return own_.get(); }
 
 private:
-	struct closer { void operator()(pm_counters *c) const { pm_counters_close(c); } };
+	struct closer { void operator()(pm_counters *c) const { pm_counters_destroy(c); } };
 
 	void done(int result)
 	{

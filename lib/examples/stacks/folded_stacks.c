@@ -113,7 +113,7 @@ static int run(struct profile *profile, const char *pid, int seconds, bool chain
 	const struct pm_sampler_event event = { .size = sizeof(event), .spec = &clock };
 	const struct pm_sampler_opts opts = {
 		.size = sizeof(opts), .flags = PM_SAMPLER_CHILDREN | PM_SAMPLER_USER_ONLY,
-		.want = chains ? PM_SAMPLE_DEFERRED : PM_SAMPLE_REGISTERS | PM_SAMPLE_STACK,
+		.want = chains ? PM_WANT_DEFERRED : PM_WANT_REGISTERS | PM_WANT_STACK,
 		.stack = chains ? 0 : 32768, .registers = chains ? 0 : pm_unwinder_registers(),
 	};
 	const struct pm_sampler_listener listener = {
@@ -137,7 +137,7 @@ static int run(struct profile *profile, const char *pid, int seconds, bool chain
 	while (err >= 0 && time(NULL) < end)
 		err = pm_sampler_poll(sampler, 100);
 	pm_sampler_stop(sampler);
-	pm_sampler_close(sampler);
+	pm_sampler_destroy(sampler);
 	return err < 0;
 }
 
@@ -164,7 +164,7 @@ int main(int argc, char **argv)
 	fprintf(stderr, "%llu stacks, %llu cut off, %llu dropped, %llu deferred\n",
 		(unsigned long long)stats.done, (unsigned long long)stats.incomplete,
 		(unsigned long long)stats.dropped, profile.deferred);
-	failed |= pm_folded_close(profile.folded) < 0;
+	failed |= pm_folded_destroy(profile.folded) < 0;
 	pm_symbols_destroy(profile.symbols);
 	return failed;
 }

@@ -15,7 +15,7 @@
 #include "../profile/facts.h"
 #include "../profile/deny.h"
 
-#define FLAGS_ALL (PM_COUNTERS_PINNED | PM_COUNTERS_INHERIT | PM_COUNTERS_TOGETHER | \
+#define FLAGS_ALL (PM_COUNTERS_INHERIT | PM_COUNTERS_TOGETHER | \
 		   PM_COUNTERS_SYSTEM_CALL | PM_COUNTERS_MAY_USER_ONLY)
 
 /* ----------------------------------------------------------------------------------- the events */
@@ -48,7 +48,7 @@ struct perf_event_attr pm_counters_attr(const struct pm_counters *counters, size
 	attr.inherit = counters->inherit;
 	attr.inherit_thread = counters->inherit_thread;
 	/* Only a leader may be pinned, and its siblings go where it goes. */
-	attr.pinned = leads && (counters->flags & PM_COUNTERS_PINNED);
+	attr.pinned = leads && counters->pinned;
 	attr.read_format = PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING;
 	if (leads ? pm_counters_lead_group(counters, index) : counters->at_once)
 		attr.read_format |= PERF_FORMAT_GROUP;
@@ -239,9 +239,9 @@ static bool may_read_registers(const struct pm_counters *counters,
 
 static bool is_counter(const struct pm_event_spec *spec, int tid)
 {
-	/* Pinned is a flag of all counters together, and precision is of samples. */
+	/* Precision is of samples. */
 	return spec->period == 0 && spec->frequency == 0 && spec->want == 0 &&
-		!(spec->flags & (PM_SPEC_PINNED | PM_SPEC_PRECISE)) &&
+		!(spec->flags & PM_SPEC_PRECISE) &&
 		spec->tid >= PM_ALL_THREADS && spec->tid == tid &&
 		(spec->filter == NULL || spec->type == PERF_TYPE_TRACEPOINT);
 }
@@ -258,6 +258,7 @@ static int take_specs(struct pm_counters *counters, const struct pm_event_spec *
 			return pm_diag_say(diag, EINVAL, PM_CAUSE_INPUT, "event %zu: counters have "
 					   "a size, one thread in common, and no period, "
 					   "frequency or wants", i);
+		counters->pinned |= !!(counters->specs[i].flags & PM_SPEC_PINNED);
 	}
 	counters->count = counters->stats.unproven = count;
 	if (counters->specs[0].tid != PM_ALL_THREADS)
@@ -327,7 +328,7 @@ int pm_counters_open_on(const struct pm_registers *registers, const struct pm_ev
 		err = settle(counters, profile, diag);
 	pm_profile_destroy(own);
 	if (err < 0) {
-		pm_counters_close(counters);
+		pm_counters_destroy(counters);
 		return err;
 	}
 	*ret = counters;
@@ -341,7 +342,7 @@ int pm_counters_open(const struct pm_event_spec *specs, size_t count, unsigned i
 	return pm_counters_open_on(&pm_registers, specs, count, flags, profile, diag, ret);
 }
 
-void pm_counters_close(struct pm_counters *counters)
+void pm_counters_destroy(struct pm_counters *counters)
 {
 	if (counters == NULL)
 		return;

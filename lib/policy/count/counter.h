@@ -24,6 +24,7 @@ struct pm_counters {
 	bool children_proven;		/* that page faults of later threads do */
 	bool at_once;			/* groups are read by one call: PERF_FORMAT_GROUP */
 	bool inherit, inherit_thread, user_only;
+	bool pinned;			/* as one of its specs asks for: all */
 	const struct pm_registers *registers;
 	const void *owner;		/* an address that only the opening thread has */
 	const volatile uint32_t *parent;	/* 0 in a forked process, where no page is mapped */

@@ -306,7 +306,7 @@ enum pm_cause pm_counters_diagnose(const struct pm_counters *counters, int error
 		(void)pm_diag_say(diag, error, PM_CAUSE_SILENCE, "read(%s and others): end of "
 				  "file: a pinned event has no place on the PMU (other pinned "
 				  "events or the NMI watchdog hold it); count fewer, end the "
-				  "others and start again, or leave PM_COUNTERS_PINNED out", event);
+				  "others and start again, or leave PM_SPEC_PINNED out", event);
 		return PM_CAUSE_SILENCE;
 	case ECHILD:
 		(void)pm_diag_say(diag, error, PM_CAUSE_UNSUPPORTED, "read(%s and others): the "

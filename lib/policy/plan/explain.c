@@ -126,7 +126,7 @@ int pm_plan_explain(const struct pm_plan *plan, char *buf, size_t size)
 		put_modifiers(&text, plan);
 	put_groups(&text, plan);
 	put_children(&text, plan);
-	if (plan->opts.also != 0 && (!(chosen->strategy->able & USES_RINGS) || !plan->samples))
+	if (plan->opts.side != 0 && (!(chosen->strategy->able & USES_RINGS) || !plan->samples))
 		pm_put(&text, "without side-band: %s\n", plan->samples ?
 		    "this strategy has no rings" : "no event is sampled");
 	if (plan->unproven[0] != '\0')

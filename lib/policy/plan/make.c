@@ -21,8 +21,8 @@
 #define DESCRIPTORS_PERCENT 50
 #define RING_PAGES 128
 #define RING_PAGES_MAX 65536
-#define SIDE_ALL ((unsigned int)(PM_ALSO_MAPS | PM_ALSO_BUILD_IDS | PM_ALSO_EXECS | \
-				 PM_ALSO_SWITCHES | PM_ALSO_CGROUPS | PM_ALSO_KSYMBOLS))
+#define SIDE_ALL ((unsigned int)(PM_SIDE_MMAP | PM_SIDE_BUILD_ID | PM_SIDE_EXEC | \
+				 PM_SIDE_SWITCH | PM_SIDE_CGROUP | PM_SIDE_KSYMBOL))
 
 /* It goes into lines of text, so it stays on one. */
 static void take_name(struct plan_event *event)
@@ -74,7 +74,7 @@ static int take_opts(struct pm_plan *plan, const struct pm_session_opts *from)
 	if (from != NULL && !pm_take(opts, sizeof(*opts), from,
 				     offsetof(struct pm_session_opts, wakeup)))
 		return -EINVAL;
-	if ((opts->also & ~SIDE_ALL) || opts->prove > PM_PROVE_NEVER)
+	if ((opts->side & ~SIDE_ALL) || opts->prove > PM_PROVE_NEVER)
 		return -EINVAL;
 	if (opts->cpus != NULL) {
 		if (strlen(opts->cpus) >= CPUS_SIZE ||

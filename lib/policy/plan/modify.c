@@ -37,13 +37,13 @@ static const struct {
 	unsigned int side;		/* option that asks for it; 0: an event's want */
 	unsigned int want;
 } extras[MODIFIERS] = {
-	[MODIFIER_MAPS] = { "MMAP records", PM_ALSO_MAPS | PM_ALSO_BUILD_IDS, 0 },
-	[MODIFIER_MAPS2] = { "MMAP2 records", PM_ALSO_MAPS | PM_ALSO_BUILD_IDS, 0 },
-	[MODIFIER_BUILD_IDS] = { "build ids in MMAP2 records", PM_ALSO_BUILD_IDS, 0 },
-	[MODIFIER_EXECS] = { "the mark of an exec", PM_ALSO_EXECS, 0 },
-	[MODIFIER_SWITCHES] = { "SWITCH records", PM_ALSO_SWITCHES, 0 },
-	[MODIFIER_CGROUPS] = { "CGROUP records", PM_ALSO_CGROUPS, 0 },
-	[MODIFIER_KSYMBOLS] = { "KSYMBOL records", PM_ALSO_KSYMBOLS, 0 },
+	[MODIFIER_MAPS] = { "MMAP records", PM_SIDE_MMAP | PM_SIDE_BUILD_ID, 0 },
+	[MODIFIER_MAPS2] = { "MMAP2 records", PM_SIDE_MMAP | PM_SIDE_BUILD_ID, 0 },
+	[MODIFIER_BUILD_IDS] = { "build ids in MMAP2 records", PM_SIDE_BUILD_ID, 0 },
+	[MODIFIER_EXECS] = { "the mark of an exec", PM_SIDE_EXEC, 0 },
+	[MODIFIER_SWITCHES] = { "SWITCH records", PM_SIDE_SWITCH, 0 },
+	[MODIFIER_CGROUPS] = { "CGROUP records", PM_SIDE_CGROUP, 0 },
+	[MODIFIER_KSYMBOLS] = { "KSYMBOL records", PM_SIDE_KSYMBOL, 0 },
 	[MODIFIER_BRANCHES] = { "branches", 0, PM_WANT_BRANCHES },
 	[MODIFIER_GROUP] = { "group values", 0, PM_WANT_GROUP },
 };
@@ -152,7 +152,7 @@ static bool is_asked(const struct pm_plan *plan, enum modifier modifier)
 	for (size_t i = 0; i < plan->count; i++)
 		if (plan->events[i].spec.want & extras[modifier].want)
 			return true;
-	return plan->opts.also & extras[modifier].side;
+	return plan->opts.side & extras[modifier].side;
 }
 
 void pm_modify_begin(struct pm_plan *plan)

@@ -130,6 +130,7 @@ static __attribute__((noinline)) void give_group(struct pm_session *session, uin
 		const struct session_event *event = event_of(session, word[1]);
 
 		session->group[i] = (struct pm_member){
+			.size = sizeof(session->group[i]),
 			.event = event ? session->plan->events[event->spec].asked : SIZE_MAX,
 			.value = word[0], .lost = words->words > 2 ? word[2] : 0,
 		};

@@ -57,7 +57,7 @@ int pm_session_run(struct pm_session *session)
 	return err == -ECANCELED ? 0 : err;
 }
 
-int pm_session_stop(struct pm_session *session)
+int pm_session_interrupt(struct pm_session *session)
 {
 	pm_stop_send(&session->stop);
 	return 0;

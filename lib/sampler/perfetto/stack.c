@@ -100,6 +100,20 @@ static int intern_frame(struct pm_perfetto *trace, const struct pm_perfetto_fram
 	return 0;
 }
 
+/* One of an array whose first tells the size of each. */
+static int take_frame(struct pm_perfetto *trace, const struct pm_perfetto_frame *frames,
+		      size_t index, uint64_t *ret)
+{
+	const char *at = (const char *)frames + index * frames->size;
+	struct pm_perfetto_frame frame = { .size = sizeof(frame) };
+	const size_t have = frames->size < sizeof(frame) ? frames->size : sizeof(frame);
+
+	if (frames->size < offsetof(struct pm_perfetto_frame, start))
+		return -EINVAL;
+	memcpy(&frame, at, have);
+	return intern_frame(trace, &frame, ret);
+}
+
 static int intern_all(struct pm_perfetto *trace, const struct pm_perfetto_frame *frames,
 		      size_t count, uint64_t *ret)
 {
@@ -109,7 +123,7 @@ static int intern_all(struct pm_perfetto *trace, const struct pm_perfetto_frame 
 	int err = 0;
 
 	for (size_t i = 0; i < count && err == 0; i++)
-		err = intern_frame(trace, &frames[i], &trace->frames[count - 1 - i]);
+		err = take_frame(trace, frames, i, &trace->frames[count - 1 - i]);
 	if (err == 0)
 		err = intern_find(&trace->intern, INTERN_STACK, trace->frames,
 				  count * sizeof(trace->frames[0]), ret, &fresh);

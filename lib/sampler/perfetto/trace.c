@@ -144,7 +144,7 @@ int pm_perfetto_open(const struct pm_perfetto_opts *opts, struct pm_perfetto **r
 		err = put_clocks(trace);
 	if (err < 0) {
 		trace->sink.error = err;
-		(void)pm_perfetto_close(trace);
+		(void)pm_perfetto_destroy(trace);
 		return err;
 	}
 	*ret = trace;
@@ -156,7 +156,7 @@ int pm_perfetto_flush(struct pm_perfetto *trace)
 	return sink_flush(&trace->sink);
 }
 
-int pm_perfetto_close(struct pm_perfetto *trace)
+int pm_perfetto_destroy(struct pm_perfetto *trace)
 {
 	int err;
 

@@ -127,7 +127,8 @@ static size_t name_frames(struct outputs *outputs, struct pm_unwinder *unwinder,
 		struct pm_perfetto_frame *frame = &outputs->frames[i];
 		struct pm_symbol symbol = { .size = sizeof(symbol) };
 
-		*frame = (struct pm_perfetto_frame){ .address = stack->addresses[i] };
+		*frame = (struct pm_perfetto_frame){ .size = sizeof(*frame),
+						     .address = stack->addresses[i] };
 		if (pm_symbols_find(outputs->symbols, unwinder, stack->addresses[i],
 				    stack->frames[i], &symbol) < 0)
 			continue;
@@ -238,11 +239,11 @@ static int close_one(struct output *output, uint64_t duration)
 	int err = 0;
 
 	if (output->folded)
-		err = pm_folded_close(output->folded);
+		err = pm_folded_destroy(output->folded);
 	if (output->pprof)
-		err = pm_pprof_close(output->pprof, duration);
+		err = pm_pprof_destroy(output->pprof, duration);
 	if (output->perfetto)
-		err = pm_perfetto_close(output->perfetto);
+		err = pm_perfetto_destroy(output->perfetto);
 	output->folded = NULL;
 	output->pprof = NULL;
 	output->perfetto = NULL;

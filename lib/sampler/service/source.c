@@ -163,14 +163,14 @@ static void on_lost(void *context, uint32_t cpu, uint64_t count)
 
 static unsigned int wants(const struct source_config *config)
 {
-	unsigned int want = config->follower_count ? PM_SAMPLE_VALUES : 0;
+	unsigned int want = config->follower_count ? PM_WANT_GROUP : 0;
 
 	if (config->kernel)
-		want |= PM_SAMPLE_CHAIN_KERNEL;
+		want |= PM_WANT_KERNEL_FRAMES;
 	if (config->stacks == STACKS_FRAMES)
-		want |= PM_SAMPLE_CHAIN_USER;
+		want |= PM_WANT_CALLCHAIN;
 	if (config->stacks == STACKS_DWARF)
-		want |= PM_SAMPLE_REGISTERS | PM_SAMPLE_STACK;
+		want |= PM_WANT_REGISTERS | PM_WANT_STACK;
 	return want;
 }
 
@@ -339,7 +339,7 @@ static void close_sampler(struct source *source)
 	source->stats.size = sizeof(source->stats);
 	if (source->sampler)
 		(void)pm_sampler_stats(source->sampler, &source->stats);
-	pm_sampler_close(source->sampler);
+	pm_sampler_destroy(source->sampler);
 	polling_close(source->polling);
 	source->sampler = NULL;
 	source->polling = NULL;

@@ -60,8 +60,8 @@ static void set_chain(const struct pm_sampler *sampler, struct perf_event_attr *
 
 static void set_half_chain(const struct pm_sampler *sampler, struct perf_event_attr *attr)
 {
-	attr->exclude_callchain_kernel = !(sampler->opts.want & PM_SAMPLE_CHAIN_KERNEL);
-	attr->exclude_callchain_user = !(sampler->opts.want & PM_SAMPLE_CHAIN_USER);
+	attr->exclude_callchain_kernel = !(sampler->opts.want & PM_WANT_KERNEL_FRAMES);
+	attr->exclude_callchain_user = !(sampler->opts.want & PM_WANT_CALLCHAIN);
 }
 
 static void set_frames(const struct pm_sampler *sampler, struct perf_event_attr *attr)
@@ -135,25 +135,25 @@ static const struct {
 	[EXTRA_CGROUPS] = { "cgroups", set_cgroup, ON_SIDE, 0, PM_SIDE_CGROUP, 0 },
 	[EXTRA_KSYMBOL] = { "kernel symbols", set_ksymbol, ON_SIDE, 0, PM_SIDE_KSYMBOL, 0 },
 	[EXTRA_DEFER_OUTPUT] = { "what was deferred", set_defer_output, ON_SIDE,
-				 PM_SAMPLE_DEFERRED, 0, 0 },
-	[EXTRA_VALUES] = { "values of the group", set_values, ON_SAMPLES, PM_SAMPLE_VALUES, 0, 0 },
+				 PM_WANT_DEFERRED, 0, 0 },
+	[EXTRA_VALUES] = { "values of the group", set_values, ON_SAMPLES, PM_WANT_GROUP, 0, 0 },
 	[EXTRA_CHAIN] = { "call chains", set_chain, ON_SAMPLES,
-			  PM_SAMPLE_CHAIN_USER | PM_SAMPLE_CHAIN_KERNEL, 0, 0 },
+			  PM_WANT_CALLCHAIN | PM_WANT_KERNEL_FRAMES, 0, 0 },
 	[EXTRA_HALF_CHAIN] = { "chains of one mode alone", set_half_chain, ON_SAMPLES,
-			       PM_SAMPLE_CHAIN_USER | PM_SAMPLE_CHAIN_KERNEL, 0, 0 },
+			       PM_WANT_CALLCHAIN | PM_WANT_KERNEL_FRAMES, 0, 0 },
 	[EXTRA_FRAMES] = { "a number of frames", set_frames, ON_SAMPLES,
-			   PM_SAMPLE_CHAIN_USER | PM_SAMPLE_CHAIN_KERNEL, 0, 0 },
+			   PM_WANT_CALLCHAIN | PM_WANT_KERNEL_FRAMES, 0, 0 },
 	[EXTRA_DEFERRED] = { "deferred chains", set_defer_callchain, ON_SAMPLES,
-			     PM_SAMPLE_DEFERRED, 0, 0 },
-	[EXTRA_REGISTERS] = { "user registers", set_registers, ON_SAMPLES, PM_SAMPLE_REGISTERS,
+			     PM_WANT_DEFERRED, 0, 0 },
+	[EXTRA_REGISTERS] = { "user registers", set_registers, ON_SAMPLES, PM_WANT_REGISTERS,
 			      0, 0 },
-	[EXTRA_STACK] = { "the user stack", set_stack, ON_SAMPLES, PM_SAMPLE_STACK, 0, 0 },
-	[EXTRA_BRANCHES] = { "branches", set_branches, ON_SAMPLES, PM_SAMPLE_BRANCHES, 0, 0 },
-	[EXTRA_WEIGHT] = { "weights", set_weight, ON_SAMPLES, PM_SAMPLE_WEIGHT, 0, 0 },
-	[EXTRA_SOURCE] = { "data sources", set_source, ON_SAMPLES, PM_SAMPLE_SOURCE, 0, 0 },
+	[EXTRA_STACK] = { "the user stack", set_stack, ON_SAMPLES, PM_WANT_STACK, 0, 0 },
+	[EXTRA_BRANCHES] = { "branches", set_branches, ON_SAMPLES, PM_WANT_BRANCHES, 0, 0 },
+	[EXTRA_WEIGHT] = { "weights", set_weight, ON_SAMPLES, PM_WANT_WEIGHT, 0, 0 },
+	[EXTRA_SOURCE] = { "data sources", set_source, ON_SAMPLES, PM_WANT_SOURCE, 0, 0 },
 	[EXTRA_CGROUP] = { "the cgroup of samples", set_cgroup_of_sample, ON_SAMPLES,
-			   PM_SAMPLE_CGROUP, 0, 0 },
-	[EXTRA_PINNED] = { "pinned", set_pinned, ON_LEADERS, 0, 0, PM_EVENT_PINNED },
+			   PM_WANT_CGROUP, 0, 0 },
+	[EXTRA_PINNED] = { "pinned", set_pinned, ON_LEADERS, 0, 0, PM_SPEC_PINNED },
 	[EXTRA_EXCLUSIVE] = { "exclusive", set_exclusive, ON_LEADERS, 0, 0, PM_EVENT_EXCLUSIVE },
 };
 
@@ -189,8 +189,8 @@ void pm_watch_want(const struct pm_sampler *sampler, struct watch_event *event)
 	}
 	if (sampler->opts.frames == 0)
 		event->wanted &= ~(1u << EXTRA_FRAMES);
-	if ((sampler->opts.want & PM_SAMPLE_CHAIN_USER) &&
-	    (sampler->opts.want & PM_SAMPLE_CHAIN_KERNEL))
+	if ((sampler->opts.want & PM_WANT_CALLCHAIN) &&
+	    (sampler->opts.want & PM_WANT_KERNEL_FRAMES))
 		event->wanted &= ~(1u << EXTRA_HALF_CHAIN);
 	if (!sampler->clockid)
 		event->wanted &= ~(1u << EXTRA_CLOCK);
@@ -232,9 +232,9 @@ void pm_watch_build(const struct pm_sampler *sampler, struct watch_event *event)
 	set_wakeup(sampler, attr);
 	if (event->side)
 		set_side(sampler, attr);
-	if (sampler->opts.want & PM_SAMPLE_ADDRESS)
+	if (sampler->opts.want & PM_WANT_ADDRESS)
 		attr->sample_type |= PERF_SAMPLE_ADDR;
-	if (sampler->opts.want & PM_SAMPLE_RAW)
+	if (sampler->opts.want & PM_WANT_RAW)
 		attr->sample_type |= PERF_SAMPLE_RAW;
 	for (int i = 0; i < EXTRAS; i++)
 		if (event->extras & 1u << i)

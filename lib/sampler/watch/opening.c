@@ -146,7 +146,7 @@ static bool needs_cpus(const struct pm_sampler *sampler)
 	for (size_t i = 0; i < sampler->count; i++)
 		if (sampler->events[i].leader != i)
 			return true;
-	return (sampler->opts.want & PM_SAMPLE_VALUES) ||
+	return (sampler->opts.want & PM_WANT_GROUP) ||
 		(sampler->opts.side & (PM_SIDE_KSYMBOL | PM_SIDE_CGROUP));
 }
 

@@ -36,8 +36,8 @@ static void set_defaults(struct pm_sampler_opts *opts)
 		opts->descriptors_percent = DESCRIPTORS_PERCENT;
 	if (opts->clock == 0)
 		opts->clock = 1 + CLOCK_MONOTONIC;
-	if (opts->want & PM_SAMPLE_DEFERRED)
-		opts->want |= PM_SAMPLE_CHAIN_USER;
+	if (opts->want & PM_WANT_DEFERRED)
+		opts->want |= PM_WANT_CALLCHAIN;
 }
 
 static int check(const struct pm_sampler_opts *opts, struct pm_diag *diag)
@@ -45,7 +45,7 @@ static int check(const struct pm_sampler_opts *opts, struct pm_diag *diag)
 	const unsigned int both = PM_SAMPLER_ONLY_CPUS | PM_SAMPLER_ONLY_THREADS;
 
 	if ((opts->flags & both) == both || opts->flags >= 2 * PM_SAMPLER_NO_WAKEUP ||
-	    opts->want >= 2 * PM_SAMPLE_DEFERRED || opts->side >= 2 * PM_SIDE_CHAIN)
+	    opts->want >= 2 * PM_WANT_DEFERRED || opts->side >= 2 * PM_SIDE_CHAIN)
 		return wrong(diag, "a flag that makes no sense");
 	if (opts->shards != 0 && opts->shard >= opts->shards)
 		return wrong(diag, "shard has to be less than shards");
@@ -109,11 +109,11 @@ static int take_spec(struct watch_event *event, struct pm_diag *diag)
 static void widen(struct pm_sampler *sampler, const struct pm_event_spec *spec)
 {
 	if (spec->want & PM_WANT_ADDRESS)
-		sampler->opts.want |= PM_SAMPLE_ADDRESS;
+		sampler->opts.want |= PM_WANT_ADDRESS;
 	if (spec->want & PM_WANT_CALLCHAIN)
-		sampler->opts.want |= PM_SAMPLE_CHAIN_USER;
+		sampler->opts.want |= PM_WANT_CALLCHAIN;
 	if (spec->want & PM_WANT_RAW)
-		sampler->opts.want |= PM_SAMPLE_RAW;
+		sampler->opts.want |= PM_WANT_RAW;
 }
 
 static int take_leader(struct pm_sampler *sampler, size_t index, unsigned int leader,
@@ -140,12 +140,11 @@ static int take_event(struct pm_sampler *sampler, size_t index, const void *from
 	if (!pm_take(&asked, sizeof(asked), from, offsetof(struct pm_sampler_event, leader)) ||
 	    asked.spec == NULL || !pm_spec_take(asked.spec, 0, &event->spec))
 		return wrong(diag, "an event or its spec makes no sense, or has no size");
-	if (event->spec.flags & (PM_SPEC_PINNED | PM_SPEC_PRECISE))
-		return wrong(diag, "pinned and precise are said by the event, not by its spec");
-	if (asked.precise > 3 || asked.flags > (PM_EVENT_PINNED | PM_EVENT_EXCLUSIVE))
-		return wrong(diag, "precise is up to 3, flags are pinned and exclusive");
-	event->flags = asked.flags;
-	event->precise = asked.precise;
+	if (asked.precise > 3 || (asked.flags & ~(unsigned int)PM_EVENT_EXCLUSIVE))
+		return wrong(diag, "precise is up to 3, and the only flag is PM_EVENT_EXCLUSIVE");
+	event->flags = asked.flags | (event->spec.flags & PM_SPEC_PINNED);
+	event->precise = asked.precise == 0 && (event->spec.flags & PM_SPEC_PRECISE) ? 3 :
+		asked.precise;
 	err = take_spec(event, diag);
 	if (err == 0)
 		err = take_leader(sampler, index, asked.leader, diag);

@@ -162,7 +162,7 @@ static bool is_wanted(const struct pm_sampler *sampler, enum pm_side_kind kind)
 {
 	return sampler->listener.side != NULL &&
 		((sampler->opts.side & kind) || kind == PM_SIDE_THROTTLE ||
-		 (kind == PM_SIDE_CHAIN && (sampler->opts.want & PM_SAMPLE_DEFERRED)));
+		 (kind == PM_SIDE_CHAIN && (sampler->opts.want & PM_WANT_DEFERRED)));
 }
 
 /* Of a process: to be told only when that is watched. */

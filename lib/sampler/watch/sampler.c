@@ -133,14 +133,14 @@ int pm_sampler_open(const struct pm_sampler_event *events, size_t count,
 	if (err >= 0)
 		err = open_all(sampler, diag);
 	if (err < 0) {
-		pm_sampler_close(sampler);
+		pm_sampler_destroy(sampler);
 		return err;
 	}
 	*ret = sampler;
 	return 0;
 }
 
-void pm_sampler_close(struct pm_sampler *sampler)
+void pm_sampler_destroy(struct pm_sampler *sampler)
 {
 	if (sampler == NULL)
 		return;

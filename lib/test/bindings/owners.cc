@@ -68,7 +68,7 @@ static void emptied()
 	throws_empty([&] { session.poll(0); });
 	throws_empty([&] { session.read(); });
 	throws_empty([&] { session.stats(); });
-	session.stop();
+	session.interrupt();
 	second.attach();
 	second.detach();
 

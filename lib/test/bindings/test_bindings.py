@@ -170,7 +170,7 @@ except ValueError as error:
 def test_python_stops_from_another_thread() -> None:
     passes("""
 with Session(Event("page-faults:u", period=1)) as session:
-    threading.Timer(0.2, session.stop).start()
+    threading.Timer(0.2, session.interrupt).start()
     session.run()
 """)
 

@@ -58,14 +58,14 @@ static uint64_t cost_of(unsigned int flags, pm_ebb_callback callback, uint64_t p
 	if (pm_ebb_open(&opts, &diag, &ebb) < 0)
 		return 0;
 	if (pm_ebb_start(ebb, &diag) < 0) {
-		pm_ebb_close(ebb);
+		pm_ebb_destroy(ebb);
 		return 0;
 	}
 	(void)pm_ebb_stats(ebb, &before);
 	took = best_loop();
 	(void)pm_ebb_stop(ebb);
 	(void)pm_ebb_stats(ebb, &after);
-	pm_ebb_close(ebb);
+	pm_ebb_destroy(ebb);
 	after.branches = (after.branches - before.branches) / 3;
 	return after.branches > 0 && took > plain ? (took - plain) / after.branches : 0;
 }

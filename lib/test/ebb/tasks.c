@@ -58,7 +58,7 @@ static void ask_fork(void)
 
 		wrong |= 2 * (pm_ebb_state(work.ebb) != PM_EBB_ELSEWHERE);
 		wrong |= 4 * (pm_ebb_start(work.ebb, NULL) != -EXDEV);
-		pm_ebb_close(work.ebb);
+		pm_ebb_destroy(work.ebb);
 		wrong |= 8 * (soak_child() != 0);
 		_exit(wrong);
 	}

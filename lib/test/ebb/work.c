@@ -29,7 +29,7 @@ int work_start(struct work *work, struct pm_diag *diag)
 		return err;
 	err = pm_ebb_start(work->ebb, diag);
 	if (err < 0)
-		pm_ebb_close(work->ebb);
+		pm_ebb_destroy(work->ebb);
 	return err;
 }
 
@@ -121,5 +121,5 @@ void work_end(struct work *work)
 	work->stats.size = sizeof(work->stats);
 	(void)pm_ebb_stop(work->ebb);
 	(void)pm_ebb_stats(work->ebb, &work->stats);
-	pm_ebb_close(work->ebb);
+	pm_ebb_destroy(work->ebb);
 }

@@ -222,7 +222,7 @@ static int use_the_rest(void)
 	err = pm_counters_open(&spec, 1, 0, NULL, &diag, &counters);
 	if (err >= 0) {
 		(void)pm_counters_start(counters);
-		pm_counters_close(counters);
+		pm_counters_destroy(counters);
 	}
 	silent |= err < 0 && strlen(diag.text) < 20;
 	err = pm_trace_event_load("sched", "sched_switch", &diag, &event);

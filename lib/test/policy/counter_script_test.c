@@ -56,6 +56,15 @@ static void answer(size_t index, const uint64_t *words, size_t count)
 	close(fds[0]);
 }
 
+static int open_pinned(size_t count)
+{
+	struct pm_event_spec specs[3] = { hardware[0], hardware[1], hardware[2] };
+
+	/* One says it for all: they are a group. */
+	specs[count - 1].flags |= PM_SPEC_PINNED;
+	return open_specs(specs, count, 0);
+}
+
 static void pinned_without_a_place(void **state)
 {
 	const uint64_t words[] = { 3, 500, 500, 1, 2, 3 };
@@ -64,7 +73,7 @@ static void pinned_without_a_place(void **state)
 
 	(void)state;
 	start_script();
-	assert_int_equal(open_specs(hardware, 3, PM_COUNTERS_PINNED), 0);
+	assert_int_equal(open_pinned(3), 0);
 	assert_false(fake_kernel.attr.pinned);	/* the last open was a sibling's */
 	answer(0, words, 6);
 	assert_int_equal(pm_counters_read(counters, values, 3), 3);
@@ -86,9 +95,9 @@ static void only_the_leader_is_pinned(void **state)
 {
 	(void)state;
 	start_script();
-	assert_int_equal(open_specs(hardware, 1, PM_COUNTERS_PINNED), 0);
+	assert_int_equal(open_pinned(1), 0);
 	assert_true(fake_kernel.attr.pinned && fake_kernel.attr.disabled);
-	pm_counters_close(counters);
+	pm_counters_destroy(counters);
 	assert_int_equal(open_specs(hardware, 1, 0), 0);
 	assert_false(fake_kernel.attr.pinned);
 }
@@ -105,13 +114,13 @@ static void leaders_are_weighed(void **state)
 	start_script();
 	assert_int_equal(open_specs(hardware, 1, 0), 0);
 	assert_int_equal(fake_kernel.on_exec, 0);
-	pm_counters_close(counters);
+	pm_counters_destroy(counters);
 	assert_int_equal(open_specs(hardware, 3, 0), 0);
 	assert_int_equal(fake_kernel.on_exec, 1);
-	pm_counters_close(counters);
+	pm_counters_destroy(counters);
 	assert_int_equal(open_specs(hardware, 3, PM_COUNTERS_INHERIT), 0);
 	assert_int_equal(fake_kernel.on_exec, 1);
-	pm_counters_close(counters);
+	pm_counters_destroy(counters);
 	others[0].tid = others[1].tid = 1;
 	assert_int_equal(open_specs(others, 2, 0), 0);
 	assert_int_equal(fake_kernel.on_exec, 1);
@@ -189,7 +198,7 @@ static void groups_where_one_is_too_small(void **state)
 	assert_int_equal(pm_value_scale(&values[1], &scaled), 0);
 	assert_int_equal(scaled, 32);
 	fake_kernel.sibling_errno = EMFILE;	/* no reason to open even more */
-	pm_counters_close(counters);
+	pm_counters_destroy(counters);
 	counters = NULL;
 	assert_int_equal(open_specs(hardware, 3, 0), -EMFILE);
 }
@@ -223,7 +232,7 @@ static void facts_forbid_inherited_groups(void **state)
 	start_script();
 	assert_int_equal(open_specs(hardware, 2, PM_COUNTERS_INHERIT), 0);
 	assert_int_equal(counters->stats.groups, 1);
-	pm_counters_close(counters);
+	pm_counters_destroy(counters);
 	assert_int_equal(pm_profile_set(nothing, &fact), 1);
 	assert_int_equal(open_specs(hardware, 2, PM_COUNTERS_INHERIT), 0);
 	assert_int_equal(counters->stats.groups, 2);
@@ -241,12 +250,12 @@ static void clock_that_keeps_its_counts(void **state)
 	assert_true(pm_profile_set(nothing, &fact) >= 0);
 	assert_int_equal(open_specs(&clock, 1, 0), 0);
 	assert_int_equal(fake_kernel.attr.config, PERF_COUNT_SW_CPU_CLOCK);
-	pm_counters_close(counters);
+	pm_counters_destroy(counters);
 	fact.verdict = PM_BROKEN;
 	assert_true(pm_profile_set(nothing, &fact) >= 0);
 	assert_int_equal(open_specs(&clock, 1, 0), 0);
 	assert_int_equal(fake_kernel.attr.config, PERF_COUNT_SW_TASK_CLOCK);
-	pm_counters_close(counters);
+	pm_counters_destroy(counters);
 	clock.flags = PM_SPEC_EXACT;
 	assert_int_equal(open_specs(&clock, 1, 0), 0);
 	assert_int_equal(fake_kernel.attr.config, PERF_COUNT_SW_CPU_CLOCK);
@@ -374,10 +383,10 @@ static void without_user_reads(void **state)
 	start_with_pages();
 	assert_int_equal(open_specs(hardware, 1, 0), 0);
 	assert_non_null(counters->counters[0].page);
-	pm_counters_close(counters);
+	pm_counters_destroy(counters);
 	assert_int_equal(open_specs(hardware, 1, PM_COUNTERS_SYSTEM_CALL), 0);
 	assert_null(counters->counters[0].page);
-	pm_counters_close(counters);
+	pm_counters_destroy(counters);
 	other.tid = 1;
 	assert_int_equal(open_specs(&other, 1, 0), 0);
 	assert_null(counters->counters[0].page);
@@ -386,7 +395,7 @@ static void without_user_reads(void **state)
 					      .key = keys[i], .rank = PM_RANK_BUILD,
 					      .verdict = i == 0 ? PM_BROKEN : PM_NO };
 
-		pm_counters_close(counters);
+		pm_counters_destroy(counters);
 		assert_int_equal(pm_profile_set(nothing, &fact), 1);
 		assert_int_equal(open_specs(hardware, 1, 0), 0);
 		assert_null(counters->counters[0].page);

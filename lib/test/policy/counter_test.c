@@ -139,7 +139,7 @@ static void inherited(void **state)
 	run_thread(20 * FAULTS);
 	assert_int_equal(pm_counters_read(counters, values, 3), 3);
 	assert_in_range(values[0].value, 20 * FAULTS, 40 * FAULTS);
-	pm_counters_close(counters);
+	pm_counters_destroy(counters);
 	/* The same without: what a thread of its own does is not ours. */
 	must_open(software, 3, 0);
 	assert_int_equal(pm_counters_start(counters), 0);
@@ -169,12 +169,12 @@ static void children_are_counted_or_told(void **state)
 	assert_int_equal(system_calls(), 0);
 	assert_int_equal(pm_counters_start(counters), 0);
 	assert_int_equal(unproven(), 2);
-	pm_counters_close(counters);
+	pm_counters_destroy(counters);
 	counters = NULL;
 	must_open(specs, 3, 0);
 	assert_int_equal(pm_counters_start(counters), 0);
 	assert_int_equal(unproven(), 1);
-	pm_counters_close(counters);
+	pm_counters_destroy(counters);
 	counters = NULL;
 	fake_kernel.ignores_inherit = true;
 	for (int all = 0; all < 2; all++) {
@@ -213,7 +213,7 @@ static void all_threads(void **state)
 	run_thread(20 * FAULTS);
 	assert_int_equal(pm_counters_read(counters, &value, 1), 1);
 	assert_in_range(value.value, 20 * FAULTS, 40 * FAULTS);
-	pm_counters_close(counters);
+	pm_counters_destroy(counters);
 	counters = NULL;
 	assert_int_equal(pthread_create(&thread, NULL, sleep_for_ever, NULL), 0);
 	assert_int_equal(pm_counters_open(&spec, 1, 0, nothing, &diag, &counters), -EBUSY);
@@ -237,7 +237,7 @@ static void senseless_specs(void **state)
 	two[1] = software[1];
 	two[1].flags = PM_SPEC_PRECISE << 1;	/* of a later release */
 	assert_int_equal(open_specs(two, 2, 0), -EINVAL);
-	two[1].flags = PM_SPEC_PINNED;
+	two[1].flags = PM_SPEC_PRECISE;
 	assert_int_equal(open_specs(two, 2, 0), -EINVAL);
 	two[1] = software[1];
 	two[1].period = 5;
@@ -266,7 +266,7 @@ static void sizes_of_callers(void **state)
 	must_open((const void *)stride, 2, 0);
 	assert_int_equal(counters->specs[1].config, PERF_COUNT_SW_TASK_CLOCK);
 	assert_null(counters->specs[1].filter);
-	pm_counters_close(counters);
+	pm_counters_destroy(counters);
 	counters = NULL;
 	newer.later = 0;
 	must_open(&newer.spec, 1, 0);

@@ -29,7 +29,7 @@ static inline int setup(void **state)
 static inline int teardown(void **state)
 {
 	(void)state;
-	pm_counters_close(counters);
+	pm_counters_destroy(counters);
 	pm_profile_destroy(nothing);
 	return 0;
 }

@@ -165,7 +165,7 @@ static const char *counters(enum pm_strategy unused)
 		wrong = "it read less than there was";
 	(void)pm_counters_read_one(made, 1, value);
 	(void)pm_counters_stop(made);
-	pm_counters_close(made);
+	pm_counters_destroy(made);
 	return wrong;
 }
 

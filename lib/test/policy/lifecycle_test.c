@@ -32,7 +32,7 @@ static void *run(void *context)
 
 static void *stop(void *context)
 {
-	return (void *)(intptr_t)pm_session_stop(context);
+	return (void *)(intptr_t)pm_session_interrupt(context);
 }
 
 /* ------------------------------------------------------------------------- again and again */
@@ -258,7 +258,7 @@ static uint64_t stop_latency(struct pm_session *session)
 		assert_int_equal(pthread_create(&runner, NULL, run, session), 0);
 		usleep(20000);
 		took[i] = clock_ns(CLOCK_MONOTONIC);
-		assert_int_equal(pm_session_stop(session), 0);
+		assert_int_equal(pm_session_interrupt(session), 0);
 		took[i] = clock_ns(CLOCK_MONOTONIC) - took[i];
 		expect_null(runner);
 	}

@@ -135,7 +135,7 @@ static void a_stop_wakes_it(void **state)
 	if (session == NULL)
 		skip();
 	assert_true(pm_session_fd(session) > 0);
-	(void)pm_session_stop(session);
+	(void)pm_session_interrupt(session);
 	do {
 		assert_int_equal(wait_on(pm_session_fd(session), PATIENCE_MS), 1);
 		err = pm_session_poll(session, 0);

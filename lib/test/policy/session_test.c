@@ -310,12 +310,12 @@ static void stops_at_once(void **state)
 	assert_int_equal(pthread_create(&thread, NULL, run, session), 0);
 	usleep(30000);
 	begin = now_ns();
-	assert_int_equal(pm_session_stop(session), 0);
+	assert_int_equal(pm_session_interrupt(session), 0);
 	assert_true(now_ns() - begin < 100000000);
 	pthread_join(thread, &result);
 	assert_null(result);
 	/* A stop that comes first is not lost. */
-	pm_session_stop(session);
+	pm_session_interrupt(session);
 	assert_int_equal(pm_session_run(session), 0);
 	pm_session_destroy(session);
 	pm_plan_destroy(plan);

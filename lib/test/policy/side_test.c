@@ -13,7 +13,8 @@
 #include "between.h"
 #include "sessions.h"
 
-#define SIDE_ALL 63u
+#define SIDE_ALL ((unsigned int)(PM_SIDE_MMAP | PM_SIDE_BUILD_ID | PM_SIDE_EXEC | PM_SIDE_SWITCH | \
+				 PM_SIDE_CGROUP | PM_SIDE_KSYMBOL))
 
 /* A kernel that has fewer bits, and one whose CPU has a precise event or branches. */
 static struct {
@@ -56,7 +57,7 @@ static struct pm_plan *side_plan(const struct pm_event_spec *spec, unsigned int 
 				 enum pm_strategy strategy, char *text, size_t size)
 {
 	struct pm_session_opts opts = { .size = sizeof(opts), .allow = PM_ALLOW_ALL,
-					.descriptors_percent = 100, .also = side };
+					.descriptors_percent = 100, .side = side };
 	struct pm_diag diag = { .size = sizeof(diag) };
 	struct pm_plan *plan;
 
@@ -131,13 +132,13 @@ static void what_is_not_had_is_told(void **state)
 
 	(void)state;
 	kernel.no_build_id = true;
-	plan = side_plan(&faults, PM_ALSO_BUILD_IDS, PM_STRATEGY_PER_CPU, text, sizeof(text));
+	plan = side_plan(&faults, PM_SIDE_BUILD_ID, PM_STRATEGY_PER_CPU, text, sizeof(text));
 	assert_non_null(strstr(text, "without build ids in MMAP2 records: it is refused (EINVAL)"));
 	assert_null(strstr(text, "without MMAP"));
 	assert_true(plan->events[0].attr.mmap2 && !plan->events[0].attr.build_id);
 	pm_plan_destroy(plan);
 	kernel.no_side = true;
-	plan = side_plan(&faults, PM_ALSO_SWITCHES | PM_ALSO_CGROUPS, PM_STRATEGY_PER_CPU, text,
+	plan = side_plan(&faults, PM_SIDE_SWITCH | PM_SIDE_CGROUP, PM_STRATEGY_PER_CPU, text,
 			 sizeof(text));
 	assert_non_null(strstr(text, "without SWITCH records: it is refused (EINVAL)"));
 	assert_non_null(strstr(text, "without CGROUP records: it is refused (EINVAL)"));
@@ -156,14 +157,14 @@ static void counters_have_no_side(void **state)
 	char text[8192];
 
 	(void)state;
-	plan = side_plan(&counted, PM_ALSO_MAPS, PM_STRATEGY_COUNTERS, text, sizeof(text));
+	plan = side_plan(&counted, PM_SIDE_MMAP, PM_STRATEGY_COUNTERS, text, sizeof(text));
 	assert_non_null(strstr(text, "without side-band: no event is sampled"));
 	pm_plan_destroy(plan);
 }
 
 static void unknown_options_are_refused(void **state)
 {
-	struct pm_session_opts opts = { .size = sizeof(opts), .also = SIDE_ALL + 1 };
+	struct pm_session_opts opts = { .size = sizeof(opts), .side = SIDE_ALL + 1 };
 	struct pm_plan *plan;
 
 	(void)state;

@@ -64,7 +64,7 @@ static void values_of_a_later_release(void **state)
 	assert_int_equal(pm_counters_read_one(counters, 0, &none), -EINVAL);
 	assert_int_equal(pm_counters_accumulate(counters, &none, 1), -EINVAL);
 	assert_int_equal(pm_counters_accumulate(counters, &values[0].value, 2), 2);
-	pm_counters_close(counters);
+	pm_counters_destroy(counters);
 }
 
 static void facts_without_a_size(void **state)

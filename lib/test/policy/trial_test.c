@@ -265,7 +265,7 @@ static bool is_readable(void)
 {
 	const bool is = counters->counters[0].page != NULL;
 
-	pm_counters_close(counters);
+	pm_counters_destroy(counters);
 	counters = NULL;
 	return is;
 }

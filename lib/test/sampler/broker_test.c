@@ -153,7 +153,7 @@ static struct pm_sampler *watch_root(unsigned int flags, unsigned int want, pid_
 	struct pm_sampler_opts opts = {
 		.size = sizeof(opts), .flags = flags | PM_SAMPLER_USER_ONLY,
 		.broker = served.socket,
-		.want = want | PM_SAMPLE_ADDRESS, .ring_pages = 2048,
+		.want = want | PM_WANT_ADDRESS, .ring_pages = 2048,
 	};
 	struct pm_diag diag = { .size = sizeof(diag) };
 	struct pm_sampler *sampler = NULL;
@@ -217,7 +217,7 @@ static void watch_by_broker(unsigned int flags, unsigned int allow, const char *
 	assert_true(crowd->caused == PAGES);
 	everything_was_told(sampler);
 	assert_true(stats_of(sampler).brokered > 2);
-	pm_sampler_close(sampler);
+	pm_sampler_destroy(sampler);
 	end(child);
 }
 
@@ -244,7 +244,7 @@ static void user_mode_where_the_broker_gives_no_more(void **state)
 
 static void copies_of_stacks_are_an_option(void **state)
 {
-	const unsigned int want = PM_SAMPLE_REGISTERS | PM_SAMPLE_STACK;
+	const unsigned int want = PM_WANT_REGISTERS | PM_WANT_STACK;
 
 	(void)state;
 	for (int i = 0; i < 2; i++) {
@@ -255,7 +255,7 @@ static void copies_of_stacks_are_an_option(void **state)
 		if (sampler == NULL)
 			fail_msg("%s", said);
 		assert_true((strstr(said, "without the user stack (E") != NULL) == (i == 0));
-		pm_sampler_close(sampler);
+		pm_sampler_destroy(sampler);
 		end(child);
 	}
 }
@@ -340,7 +340,7 @@ static void a_broker_that_dies_meanwhile(void **state)
 	watch_child(sampler, first);
 	(void)pm_sampler_stop(sampler);
 	assert_true(heard.in_area + stats_of(sampler).lost >= PAGES && heard.in_area <= PAGES);
-	pm_sampler_close(sampler);
+	pm_sampler_destroy(sampler);
 	assert_int_equal(waitpid(second, NULL, 0), second);
 	end_broker();
 	crowd_end();
@@ -360,7 +360,7 @@ static void not_asked_without_need(void **state)
 	(void)pm_sampler_explain(sampler, said, sizeof(said));
 	says("broker: not needed");
 	assert_true(stats_of(sampler).brokered == 0 && stats_of(sampler).broker_refused == 0);
-	pm_sampler_close(sampler);
+	pm_sampler_destroy(sampler);
 }
 
 int main(void)

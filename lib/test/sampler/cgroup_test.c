@@ -124,7 +124,7 @@ static void watch_group(const char *of, unsigned int flags, const char *way)
 	assert_true(heard.in_area + stats_of(sampler).lost >= PAGES);
 	assert_int_equal(heard.tid_count, 1);
 	assert_int_equal(heard.tids[0], inside);
-	pm_sampler_close(sampler);
+	pm_sampler_destroy(sampler);
 	if (strstr(said, way) == NULL)
 		fail_msg("\"%s\" is not told by\n%s", way, said);
 	crowd_end();
@@ -163,7 +163,7 @@ static void a_cgroup_that_is_not_there(void **state)
 		skip();
 	(void)pm_sampler_explain(sampler, said, sizeof(said));
 	assert_non_null(strstr(said, "/perfmodes-is-not-there: ENOENT"));
-	pm_sampler_close(sampler);
+	pm_sampler_destroy(sampler);
 }
 
 int main(void)

@@ -105,7 +105,7 @@ static bool stays_itself(unsigned int way)
 		assert_true(heard.execs == 1 && heard.ended == 1);
 	/* Never the first program's. */
 	assert_true(read || heard.execs == 0 || heard.cmdline[0] == '\0');
-	pm_sampler_close(sampler);
+	pm_sampler_destroy(sampler);
 	munmap(crowd, crowd_page());
 	return read;
 }
@@ -139,7 +139,7 @@ static void only_the_program_that_is_meant(void **state)
 		if (stats_of(sampler).lost == 0)
 			assert_int_equal(heard.in_area, cases[i].pages);
 		assert_true(heard.in_area <= cases[i].pages);
-		pm_sampler_close(sampler);
+		pm_sampler_destroy(sampler);
 		munmap(crowd, crowd_page());
 	}
 }
@@ -222,7 +222,7 @@ static int watch_reuse(unsigned int way)
 		(void)pm_sampler_poll(sampler, 20);
 	(void)pm_sampler_stop(sampler);
 	err = WIFEXITED(status) && WEXITSTATUS(status) == 0 ? count_each(sampler) : 77;
-	pm_sampler_close(sampler);
+	pm_sampler_destroy(sampler);
 	crowd_end();
 	return err;
 }

@@ -40,7 +40,8 @@ static int add(struct pm_perfetto *trace, unsigned int number)
 {
 	char name[300];
 	struct pm_perfetto_frame frames[5] = {
-		{ .function = name, .module = "/usr/bin/thing", .address = 0x1000 + number % 1000,
+		{ .size = sizeof(frames[0]), .function = name, .module = "/usr/bin/thing",
+		  .address = 0x1000 + number % 1000,
 		  .build_id = build_id, .build_id_size = sizeof(build_id),
 		  .start = 0x400000, .end = 0x500000, .offset = 0x2000 },
 		{ .function = "middle", .module = "/usr/bin/thing", .address = 0x5000,
@@ -81,7 +82,7 @@ static int write_trace(const char *path, size_t memory, unsigned int samples)
 	err |= pm_perfetto_add(trace, &bare);
 	err |= pm_perfetto_lost(trace, 7, 3, 42);
 	err |= pm_perfetto_guardrail(trace, 8);
-	err |= pm_perfetto_close(trace);
+	err |= pm_perfetto_destroy(trace);
 	return err != 0;
 }
 
@@ -149,8 +150,8 @@ static void options_that_make_no_sense(void **state)
 	assert_int_equal(pm_perfetto_open(&opts, &trace), -EINVAL);
 	opts.follower_count = 0;
 	assert_int_equal(pm_perfetto_open(&opts, &trace), 0);
-	assert_int_equal(pm_perfetto_close(trace), -EBADF);
-	assert_int_equal(pm_perfetto_close(NULL), 0);
+	assert_int_equal(pm_perfetto_destroy(trace), -EBADF);
+	assert_int_equal(pm_perfetto_destroy(NULL), 0);
 }
 
 /* Whole top-level fields from the beginning to the end. Returns how many; -1 when one is cut. */
@@ -191,7 +192,7 @@ static void a_file_that_is_full_ends_with_a_whole_packet(void **state)
 	assert_int_equal(err, -EFBIG);
 	assert_int_equal(add(trace, 1), -EFBIG);
 	assert_int_equal(pm_perfetto_lost(trace, 1, 1, 1), -EFBIG);
-	assert_int_equal(pm_perfetto_close(trace), -EFBIG);
+	assert_int_equal(pm_perfetto_destroy(trace), -EFBIG);
 	assert_int_equal(setrlimit(RLIMIT_FSIZE, &old), 0);
 	size = pread(fd, bytes, sizeof(bytes), 0);
 	assert_true(size > 100000 && size < 300000);
@@ -210,7 +211,7 @@ static void a_stack_larger_than_the_table(void **state)
 	assert_non_null(trace);
 	for (unsigned int i = 0; i < 20; i++)
 		assert_int_equal(add(trace, i), 0);
-	assert_int_equal(pm_perfetto_close(trace), 0);
+	assert_int_equal(pm_perfetto_destroy(trace), 0);
 	close(fd);
 }
 

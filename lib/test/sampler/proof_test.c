@@ -81,7 +81,7 @@ static void expect_refused(unsigned int way, enum lie what, const char *says)
 	assert_int_equal(diag.cause, PM_CAUSE_SILENCE);
 	if (strstr(diag.text, says) == NULL)
 		fail_msg("%s", diag.text);
-	pm_sampler_close(sampler);
+	pm_sampler_destroy(sampler);
 }
 
 static void nothing_is_enabled(void **state)
@@ -112,7 +112,7 @@ static struct pm_sampler_stats judged(enum lie what)
 		assert_true(pm_sampler_poll(sampler, 100) >= 0);
 		assert_int_equal(pm_sampler_stats(sampler, &stats), 0);
 	} while (stats.unproven_threads > 0);
-	pm_sampler_close(sampler);
+	pm_sampler_destroy(sampler);
 	end_busy(child);
 	return stats;
 }
@@ -135,7 +135,7 @@ static void a_true_kernel_is_believed(void **state)
 		if (begin(getpid(), ways[i], &diag, &sampler) < 0)
 			fail_msg("%s", diag.text);
 		assert_true(pm_sampler_stop(sampler) >= 0);
-		pm_sampler_close(sampler);
+		pm_sampler_destroy(sampler);
 	}
 }
 
@@ -169,7 +169,7 @@ static void ids_are_had_from_read(void **state)
 		crowd_touch(0, 100);
 		assert_true(pm_sampler_stop(sampler) >= 0);
 		assert_int_equal(heard.in_area, 100);
-		pm_sampler_close(sampler);
+		pm_sampler_destroy(sampler);
 		crowd_end();
 	}
 }

@@ -61,7 +61,7 @@ static void side_band_is_told(void **state)
 			assert_true(heard.sides[3] >= 3 && heard.sides[4] >= 2);
 			assert_int_equal(heard.sides[1], 0);
 		}
-		pm_sampler_close(sampler);
+		pm_sampler_destroy(sampler);
 		crowd_end();
 	}
 }
@@ -79,7 +79,7 @@ static struct pm_sampler *watch_group(pid_t child, unsigned int way)
 	};
 	struct pm_sampler_opts opts = {
 		.size = sizeof(opts), .flags = way, .ring_pages = 2048,
-		.want = PM_SAMPLE_ADDRESS | PM_SAMPLE_VALUES,
+		.want = PM_WANT_ADDRESS | PM_WANT_GROUP,
 	};
 	const struct pm_target target = the_pid(child);
 	struct pm_diag diag = { .size = sizeof(diag) };
@@ -121,7 +121,7 @@ static void samples_carry_the_group(void **state)
 		else
 			assert_true(heard.values == 2 && heard.value[0] > 0 && heard.value[1] > 0);
 		assert_true(heard.in_area > 0);
-		pm_sampler_close(sampler);
+		pm_sampler_destroy(sampler);
 		crowd_end();
 	}
 }
@@ -157,7 +157,7 @@ static void a_loop_hears_of_it(void **state)
 		assert_true(heard.backwards <= stats_of(sampler).unordered);
 		(void)pm_sampler_stop(sampler);
 		assert_int_equal(pm_sampler_poll(sampler, 0), -ENOTCONN);
-		pm_sampler_close(sampler);
+		pm_sampler_destroy(sampler);
 		crowd_end();
 	}
 }
@@ -185,7 +185,7 @@ static void a_turn_has_its_limit(void **state)
 	(void)pm_sampler_stop(sampler);
 	assert_int_equal(most, 50);
 	everything_was_told(sampler);
-	pm_sampler_close(sampler);
+	pm_sampler_destroy(sampler);
 	crowd_end();
 }
 

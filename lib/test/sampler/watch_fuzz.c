@@ -44,8 +44,8 @@ static void set_up(struct pm_sampler *sampler)
 {
 	sampler->count = 1;
 	sampler->way = WAY_CPUS;
-	sampler->opts.want = PM_SAMPLE_ADDRESS | PM_SAMPLE_CHAIN_USER | PM_SAMPLE_CHAIN_KERNEL |
-		PM_SAMPLE_REGISTERS | PM_SAMPLE_STACK | PM_SAMPLE_VALUES;
+	sampler->opts.want = PM_WANT_ADDRESS | PM_WANT_CALLCHAIN | PM_WANT_KERNEL_FRAMES |
+		PM_WANT_REGISTERS | PM_WANT_STACK | PM_WANT_GROUP;
 	sampler->opts.side = 2 * PM_SIDE_CHAIN - 1;
 	sampler->opts.clock = 2;
 	sampler->clockid = true;

@@ -60,7 +60,7 @@ static void watch_seven(unsigned int way)
 		assert_int_equal(heard.tid_count, THREADS + 1);
 		assert_int_equal(heard.ended, 1);
 	}
-	pm_sampler_close(sampler);
+	pm_sampler_destroy(sampler);
 	crowd_end();
 }
 
@@ -132,7 +132,7 @@ static void watch_many(unsigned int way)
 			assert_true(of == 0 || of == 16);
 		}
 	}
-	pm_sampler_close(sampler);
+	pm_sampler_destroy(sampler);
 	crowd_end();
 }
 
@@ -161,7 +161,7 @@ static void children_are_left_out(void **state)
 		assert_int_equal(heard.in_area, 0);
 		assert_int_equal(heard.born, 0);
 		assert_true(stats_of(sampler).skipped + stats_of(sampler).lost >= FEW * 16);
-		pm_sampler_close(sampler);
+		pm_sampler_destroy(sampler);
 		crowd_end();
 	}
 }
@@ -221,7 +221,7 @@ static void strangers_are_left_alone(void **state)
 		 "not by events on each CPU: would interrupt every program for 1 thread\n");
 	assert_int_equal(stats_of(sampler).skipped, 0);
 	assert_int_equal(heard.in_area + stats_of(sampler).lost, PAGES);
-	pm_sampler_close(sampler);
+	pm_sampler_destroy(sampler);
 	crowd_end();
 }
 
@@ -242,7 +242,7 @@ static void many_are_watched_by_cpu(void **state)
 		if (sampler == NULL || geteuid() != 0)
 			skip();
 		explains(sampler, "events on each CPU", "not by events of the cgroup");
-		pm_sampler_close(sampler);
+		pm_sampler_destroy(sampler);
 	}
 }
 
@@ -317,7 +317,7 @@ static void expect_periods(unsigned int way, uint64_t period, uint64_t second)
 			 (unsigned long long)period, (unsigned long long)told.samples[0],
 			 (unsigned long long)told.other);
 	assert_true(second == 0 || told.samples[1] >= FAULTS / second - cpus);
-	pm_sampler_close(sampler);
+	pm_sampler_destroy(sampler);
 }
 
 static void a_period_is_that_period(void **state)
@@ -343,6 +343,9 @@ static void what_makes_no_sense_is_refused(void **state)
 					   .leader = 1 };
 	struct pm_sampler_event precise = { .size = sizeof(precise), .spec = &fault_spec,
 					    .precise = 4 };
+	/* What meant pinned before specs said it. */
+	struct pm_sampler_event pinned = { .size = sizeof(pinned), .spec = &fault_spec,
+					   .flags = 1 };
 	struct pm_sampler *sampler = NULL;
 
 	(void)state;
@@ -354,6 +357,8 @@ static void what_makes_no_sense_is_refused(void **state)
 	assert_int_equal(pm_sampler_open(&member, 1, &target, 1, NULL, NULL, NULL, NULL, &diag,
 					 &sampler), -EINVAL);
 	assert_int_equal(pm_sampler_open(&precise, 1, &target, 1, NULL, NULL, NULL, NULL, &diag,
+					 &sampler), -EINVAL);
+	assert_int_equal(pm_sampler_open(&pinned, 1, &target, 1, NULL, NULL, NULL, NULL, &diag,
 					 &sampler), -EINVAL);
 	assert_int_equal(pm_sampler_open(&fault_event, 1, &nobody, 1, NULL, NULL, NULL, NULL,
 					 &diag, &sampler), -ESRCH);
@@ -376,7 +381,7 @@ static void stats_of_a_small_caller(void **state)
 	assert_int_equal(pm_sampler_stats(sampler, &stats), 0);
 	assert_int_not_equal(stats.samples, 0x5a5a5a5a5a5a5a5a);
 	assert_true(stats.skipped == 0x5a5a5a5a5a5a5a5a && stats.mistimed == stats.skipped);
-	pm_sampler_close(sampler);
+	pm_sampler_destroy(sampler);
 }
 
 /* A clock of that period or frequency is watched, and the explanation says `wanted`. */
@@ -397,7 +402,7 @@ static void expect_said(uint64_t period, uint64_t frequency, const char *wanted)
 	(void)pm_sampler_explain(sampler, said, sizeof(said));
 	if (strstr(said, wanted) == NULL)
 		fail_msg("%s", said);
-	pm_sampler_close(sampler);
+	pm_sampler_destroy(sampler);
 }
 
 /* More samples a second than the kernel takes. */

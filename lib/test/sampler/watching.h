@@ -106,7 +106,7 @@ static inline struct pm_sampler *watch(const struct pm_target *targets, size_t c
 
 	memset(&heard, 0, sizeof(heard));
 	opts.size = sizeof(opts);
-	opts.want |= PM_SAMPLE_ADDRESS;
+	opts.want |= PM_WANT_ADDRESS;
 	opts.ring_pages = 2048;
 	err = pm_sampler_open(&fault_event, 1, targets, count, &opts, NULL, &listener, NULL, &diag,
 			      &sampler);

@@ -94,7 +94,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	memcpy(&at, data, sizeof(at));
 	unwinder = unwinder_of(symbols, fd);
 	unwind(symbols, unwinder, BASE + at % SIZE);
-	pm_unwinder_close(unwinder);
+	pm_unwinder_destroy(unwinder);
 	pm_symbols_destroy(symbols);
 	return 0;
 }

@@ -58,7 +58,7 @@ void a_name_of_our_own(void **state)
 	symbol = found(symbols, unwinder, 16, 0);
 	assert_null(symbol.name);
 	assert_string_equal(symbol.module, "[unknown]");
-	pm_unwinder_close(unwinder);
+	pm_unwinder_destroy(unwinder);
 	pm_symbols_destroy(symbols);
 }
 
@@ -211,7 +211,7 @@ static void folded_lines(void **state)
 	assert_int_equal(pm_folded_add(folded, "co;mm\n\xc2\x9b", symbols, NULL, &stack), 0);
 	stack.weight = 40;
 	assert_int_equal(pm_folded_add(folded, "co;mm\n\xc2\x9b", symbols, NULL, &stack), 0);
-	assert_int_equal(pm_folded_close(folded), 0);
+	assert_int_equal(pm_folded_destroy(folded), 0);
 	assert_string_equal(written(fd), "co:mm??;[truncated];[unknown];c_[k];a:b_[k] 42\n");
 	pm_symbols_destroy(symbols);
 	close(kernel);
@@ -232,10 +232,10 @@ static void outputs_that_fail(void **state)
 	(void)state;
 	assert_int_equal(pm_folded_open(fd, NULL, &folded), 0);
 	assert_int_equal(pm_folded_add(folded, "x", symbols, NULL, &stack), 0);
-	assert_int_equal(pm_folded_close(folded), -ENOSPC);
+	assert_int_equal(pm_folded_destroy(folded), -ENOSPC);
 	assert_int_equal(pm_pprof_open(fd, NULL, &pprof), 0);
 	assert_int_equal(pm_pprof_add(pprof, "x", symbols, NULL, &stack), 0);
-	assert_int_equal(pm_pprof_close(pprof, 0), -ENOSPC);
+	assert_int_equal(pm_pprof_destroy(pprof, 0), -ENOSPC);
 	pm_symbols_destroy(symbols);
 	close(fd);
 }

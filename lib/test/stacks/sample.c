@@ -204,11 +204,11 @@ int main(int argc, char **argv)
 			lost += drain(&rings[cpu], &format, worker, all.unwinder);
 	}
 	pm_stack_worker_stop(worker, false, &stats);
-	err = pm_folded_close(all.folded) | pm_pprof_close(all.pprof, 0);
+	err = pm_folded_destroy(all.folded) | pm_pprof_destroy(all.pprof, 0);
 	tell(&all, &stats, lost, seconds_now(CLOCK_PROCESS_CPUTIME_ID) - begin);
 	for (int cpu = 0; cpu < cpus; cpu++)
 		pm_ring_close(&rings[cpu]);
-	pm_unwinder_close(all.unwinder);
+	pm_unwinder_destroy(all.unwinder);
 	pm_symbols_destroy(all.symbols);
 	return err < 0;
 }

@@ -100,7 +100,7 @@ int main(int argc, char **argv)
 	} else {
 		pm_unwinder_stack(unwinder, &sample, &stack);
 		show(symbols, unwinder, &stack);
-		pm_unwinder_close(unwinder);
+		pm_unwinder_destroy(unwinder);
 	}
 	pm_symbols_destroy(symbols);
 	ptrace(PTRACE_DETACH, tid, NULL, NULL);

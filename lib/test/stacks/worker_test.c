@@ -259,7 +259,7 @@ static void a_hundred_thousand_mappings(void **state)
 		assert_int_equal(found.end, PM_END_NO_MAPPING);
 	}
 	assert_true(cpu_seconds() - begin < 20 * once + 1);	/* and not 1,000 times */
-	pm_unwinder_close(unwinder);
+	pm_unwinder_destroy(unwinder);
 }
 
 static void nobody_is_there(void **state)

@@ -111,8 +111,8 @@ static void exact_over_1000_migrations(void **state)
 		assert_int_equal(worker.papi, total.value);
 		print_message("PAPI_read of perf::PAGE-FAULTS: %lld\n", worker.papi);
 	}
-	pm_counters_close(counters);
-	pm_topology_close(set);
+	pm_counters_destroy(counters);
+	pm_topology_destroy(set);
 	worker_end(&worker);
 	hwloc_topology_destroy(topology);
 }
@@ -146,7 +146,7 @@ static void stop_and_start(void **state)
 	assert_int_equal(pm_topology_window(set, 0, NULL, first, third, &value), 0);
 	assert_int_equal(value.value, 37);
 	assert_true(first < second && second < third);
-	pm_topology_close(set);
+	pm_topology_destroy(set);
 	worker_end(&worker);
 	hwloc_topology_destroy(topology);
 }
@@ -165,7 +165,7 @@ static void all_threads_are_counted(void **state)
 	assert_true(on_cpu(set, cpus[0]).value >= 50 * 20);
 	assert_true(on_cpu(set, cpus[1]).value >= 50 * 40);
 	worker_end(&worker);
-	pm_topology_close(set);
+	pm_topology_destroy(set);
 	hwloc_topology_destroy(topology);
 }
 
@@ -212,7 +212,7 @@ static void check_ways(hwloc_topology_t topology, pid_t child, const int pipes[4
 			assert_in_range(on_cpu(set, cpus[0]).value, 50, 60);
 			assert_in_range(on_cpu(set, cpus[1]).value, 100, 110);
 		}
-		pm_topology_close(set);
+		pm_topology_destroy(set);
 	}
 }
 
@@ -283,7 +283,7 @@ static void error_with_period(hwloc_topology_t topology, int64_t period)
 	/* Each of 210 moves puts at most a period elsewhere, and a period of 1 nothing. */
 	assert_true(period != 1 || error == 0);
 	assert_true(period <= 0 || error <= 10 * 21 * (uint64_t)period);
-	pm_topology_close(set);
+	pm_topology_destroy(set);
 	worker_end(&worker);
 }
 
@@ -328,7 +328,7 @@ static void no_migration_no_guess(void **state)
 		assert_true(pm_topology_read(set, NULL) >= 1);
 		assert_true(on_cpu(set, cpus[0]).guess || on_cpu(set, cpus[1]).guess);
 		assert_int_equal(value_of(set, 0, NULL), 400);
-		pm_topology_close(set);
+		pm_topology_destroy(set);
 	}
 	worker_end(&worker);
 	hwloc_topology_destroy(topology);
@@ -363,7 +363,7 @@ static void papi_by_last_cpu(hwloc_topology_t topology, int events, char *area, 
 	print_message("PAPI, read after each move: %" PRIu64 " of 100 faults and our own on the "
 		      "second CPU, %" PRIu64 " of them uncertain\n", there, guess);
 	assert_true(pm_topology_stop(set, NULL) >= 2);
-	pm_topology_close(set);
+	pm_topology_destroy(set);
 }
 
 static void papi_as_a_source(void **state)
@@ -447,7 +447,7 @@ static int look_around(void **state)
 			cpus[n++] = cpu;
 	refused = pm_counters_open(&spec, 1, 0, NULL, NULL, &counters) < 0;
 	if (!refused)
-		pm_counters_close(counters);
+		pm_counters_destroy(counters);
 	return 0;
 }
 

@@ -72,7 +72,7 @@ static void smt_and_numa(void **state)
 	check_objects(set, topology, HWLOC_OBJ_NUMANODE, 2);
 	check_objects(set, topology, HWLOC_OBJ_PACKAGE, 2);
 	check_objects(set, topology, HWLOC_OBJ_MACHINE, 1);
-	pm_topology_close(set);
+	pm_topology_destroy(set);
 	hwloc_topology_destroy(topology);
 }
 
@@ -88,7 +88,7 @@ static void holes_in_numbers(void **state)
 	check_objects(set, topology, HWLOC_OBJ_PACKAGE, 2);
 	assert_int_equal(value_of(set, 0, pu->cpuset), 701);
 	assert_int_equal(value_of(set, 0, pu->parent->cpuset), 3 + 1 + 700 + 1);
-	pm_topology_close(set);
+	pm_topology_destroy(set);
 	hwloc_topology_destroy(topology);
 }
 
@@ -102,7 +102,7 @@ static void more_cpus_than_a_cpu_set_holds(void **state)
 	check_objects(set, topology, HWLOC_OBJ_PU, 1280);
 	check_objects(set, topology, HWLOC_OBJ_CORE, 320);
 	check_objects(set, topology, HWLOC_OBJ_NUMANODE, 4);
-	pm_topology_close(set);
+	pm_topology_destroy(set);
 	hwloc_topology_destroy(topology);
 }
 
@@ -127,7 +127,7 @@ static void kinds_of_cores(void **state)
 	assert_int_equal(value_of(set, 0, found), 5 + 6);
 	hwloc_bitmap_free(big);
 	hwloc_bitmap_free(found);
-	pm_topology_close(set);
+	pm_topology_destroy(set);
 	hwloc_topology_destroy(topology);
 }
 
@@ -143,7 +143,7 @@ static void outside_the_topology(void **state)
 	assert_int_equal(pm_topology_put(set, parts, 4, NULL), 3);
 	assert_int_equal(value_of(set, 0, hwloc_get_root_obj(topology)->cpuset), 40);
 	assert_int_equal(value_of(set, 0, NULL), 47);
-	pm_topology_close(set);
+	pm_topology_destroy(set);
 	hwloc_topology_destroy(topology);
 }
 
@@ -178,7 +178,7 @@ static void latest_all_window(void **state)
 	assert_int_equal(value.value, 400);
 	assert_int_equal(pm_topology_window(set, 0, all, at[90], at[70], &value), -ENODATA);
 	assert_false(value.guess);
-	pm_topology_close(set);
+	pm_topology_destroy(set);
 	hwloc_topology_destroy(topology);
 }
 
@@ -205,7 +205,7 @@ static void accumulate_and_start_anew(void **state)
 	assert_int_equal(value_of(set, 0, NULL), 3);
 	assert_int_equal(pm_topology_window(set, 0, NULL, first, last, &value), 0);
 	assert_int_equal(value.value, 8);		/* whatever was between */
-	pm_topology_close(set);
+	pm_topology_destroy(set);
 	hwloc_topology_destroy(topology);
 }
 
@@ -230,8 +230,8 @@ static void what_is_refused(void **state)
 	assert_int_equal(pm_topology_open_parts(topology, names, 33, NULL, &other), -EINVAL);
 	assert_null(pm_topology_event(set, 2));
 	assert_string_equal(pm_topology_event(set, 1), "page-faults");
-	pm_topology_close(set);
-	pm_topology_close(NULL);
+	pm_topology_destroy(set);
+	pm_topology_destroy(NULL);
 	hwloc_topology_destroy(topology);
 }
 
@@ -271,7 +271,7 @@ static void xml_is_loaded_again(void **state)
 	assert_int_equal(pm_topology_export(set, "/nonexistent/file"), -EIO);
 	unlink(path);
 	hwloc_topology_destroy(loaded);
-	pm_topology_close(set);
+	pm_topology_destroy(set);
 	hwloc_topology_destroy(topology);
 }
 

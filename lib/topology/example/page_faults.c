@@ -74,7 +74,7 @@ int main(int argc, char **argv)
 	} else {
 		fprintf(stderr, "page_faults: %s\n", diag.text);
 	}
-	pm_topology_close(set);
+	pm_topology_destroy(set);
 	hwloc_topology_destroy(topology);
 	return err < 0 ? 2 : 0;
 }

@@ -23,7 +23,7 @@ class Counters(Handle):
     Counts while it is entered.
     """
 
-    _destroy = lib.pm_counters_close
+    _destroy = lib.pm_counters_destroy
 
     def __init__(self, events: Sequence[str | Event], *, profile: Profile | None = None,
                  flags: abi.CountersFlags = abi.CountersFlags.MAY_USER_ONLY) -> None:

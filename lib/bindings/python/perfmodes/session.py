@@ -64,7 +64,7 @@ class Session(Handle):
     """Attaches when it is entered, detaches when it is left. Takes a Plan, or what makes one.
 
     on_sample(Sample), on_task(tid, parent, time), on_lost(count), on_other(bytes) are called by
-    poll, run, attach, read and detach. What they raise, these raise. They may call stop, read and
+    poll, run, attach, read and detach. What they raise, these raise. They may call interrupt, read and
     close; a session that is closed ends run, delivers no more, and is gone when that call returns.
     """
 
@@ -129,16 +129,16 @@ class Session(Handle):
                           -1 if seconds is None else max(0, int(seconds * 1000)))
 
     def run(self) -> None:
-        """Polls until stop is called, from any thread."""
+        """Polls until interrupt is called, from any thread."""
         self._call(lib.pm_session_run)
 
     def fileno(self) -> int:
         """For select, poll and event loops: readable when poll has something to do."""
         return self._call(lib.pm_session_fd)
 
-    def stop(self) -> None:
+    def interrupt(self) -> None:
         with self.held() as session:
-            lib.pm_session_stop(session)
+            lib.pm_session_interrupt(session)
 
     def read(self) -> list[Value]:
         """The sums of all events."""
@@ -164,7 +164,7 @@ class Session(Handle):
     def close(self) -> None:
         """Detaches. Within a callback, or beside a call in another thread: when that returns."""
         if not self._closed and self._pointer:
-            self.stop()
+            self.interrupt()
         super().close()
 
     def _destroyed(self) -> None:

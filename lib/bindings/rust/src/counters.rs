@@ -51,6 +51,6 @@ impl Counters {
 
 impl Drop for Counters {
     fn drop(&mut self) {
-        unsafe { abi::pm_counters_close(self.own) }
+        unsafe { abi::pm_counters_destroy(self.own) }
     }
 }

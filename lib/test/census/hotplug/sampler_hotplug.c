@@ -144,7 +144,7 @@ static int start(unsigned int way, struct pm_diag *diag, struct pm_sampler **ret
 	const struct pm_sampler_event event = { .size = sizeof(event), .spec = &spec };
 	const struct pm_target target = { .size = sizeof(target), .by = PM_BY_PID,
 					  .number = getpid() };
-	const struct pm_sampler_opts opts = { .size = sizeof(opts), .want = PM_SAMPLE_ADDRESS,
+	const struct pm_sampler_opts opts = { .size = sizeof(opts), .want = PM_WANT_ADDRESS,
 					      .flags = PM_SAMPLER_SELF | way };
 	int err = pm_sampler_open(&event, 1, &target, 1, &opts, NULL, &listener, NULL, diag, ret);
 
@@ -174,7 +174,7 @@ static void tell(const struct story *story)
 		judge(story, sampler, &outcome);
 	}
 	(void)switch_write('1');
-	pm_sampler_close(sampler);
+	pm_sampler_destroy(sampler);
 }
 
 static int say_all(enum kind kind, const char *text)

@@ -57,7 +57,7 @@ static struct pm_counters *open_cycles(size_t count, unsigned int flags, struct 
 		specs[i].size = sizeof(specs[i]);	/* type 0, config 0: cycles */
 	if (pm_counters_open(specs, count, flags | PM_COUNTERS_MAY_USER_ONLY, nothing, diag,
 			     &counters) < 0 || pm_counters_start(counters) < 0) {
-		pm_counters_close(counters);
+		pm_counters_destroy(counters);
 		counters = NULL;
 	}
 	pm_profile_destroy(nothing);
@@ -104,7 +104,7 @@ enum kind stories_possible(char *text, size_t size)
 		readable = stats_of(counters).user_reads > 0;
 		spin(1000);
 	}
-	pm_counters_close(counters);
+	pm_counters_destroy(counters);
 	snprintf(text, size, "the user page says to use read(2)");
 	return readable ? YES : ABSENT;
 }
@@ -225,7 +225,7 @@ static void read_beside(struct outcome *outcome, size_t count, void (*meanwhile)
 	}
 	/* On a busy PMU, an event may be without a counter now and then. */
 	end_tally(outcome, &tally, tally.user > tally.fallbacks);
-	pm_counters_close(counters);
+	pm_counters_destroy(counters);
 }
 
 static void running(struct outcome *outcome)
@@ -271,7 +271,7 @@ static void reset(struct outcome *outcome)
 		read_round(counters, 1, &tally);
 	}
 	end_tally(outcome, &tally, tally.user > tally.fallbacks);
-	pm_counters_close(counters);
+	pm_counters_destroy(counters);
 }
 
 /* ------------------------------------------------------------------------------- no counter now */
@@ -294,7 +294,7 @@ static bool rotate(struct tally *tally, struct outcome *outcome)
 		read_round(counters, MOST, tally);
 		spin(2000);
 	}
-	pm_counters_close(counters);
+	pm_counters_destroy(counters);
 	return true;
 }
 
@@ -327,7 +327,7 @@ static void stopped(struct outcome *outcome)
 	for (unsigned int i = 0; i < 100; i++)
 		read_round(counters, 1, &tally);
 	end_tally(outcome, &tally, tally.user == 0);
-	pm_counters_close(counters);
+	pm_counters_destroy(counters);
 }
 
 /* ----------------------------------------------------------------------- not the opening thread */
@@ -358,7 +358,7 @@ static void thread(struct outcome *outcome)
 	else
 		(void)pthread_join(other, NULL);
 	end_tally(outcome, &reader.tally, reader.tally.user == 0);
-	pm_counters_close(reader.counters);
+	pm_counters_destroy(reader.counters);
 }
 
 /* Afterwards the parent reads in user space as before. */
@@ -385,7 +385,7 @@ static void forked(struct outcome *outcome)
 	for (unsigned int i = 0; i < 100; i++)
 		read_round(reader.counters, 1, &parent);
 	end_tally(outcome, &parent, parent.user > 0 && status == 0);
-	pm_counters_close(reader.counters);
+	pm_counters_destroy(reader.counters);
 }
 
 static void off(struct outcome *outcome)
@@ -403,7 +403,7 @@ static void off(struct outcome *outcome)
 		read_round(counters, 1, &tally);
 	if (counters != NULL)
 		end_tally(outcome, &tally, tally.user == 0);
-	pm_counters_close(counters);
+	pm_counters_destroy(counters);
 	(void)access_set(true);
 }
 
@@ -462,8 +462,8 @@ static void cost(struct outcome *outcome)
 	} else if (page != NULL) {
 		end_with(outcome, false, "%s", diag.text);
 	}
-	pm_counters_close(page);
-	pm_counters_close(call);
+	pm_counters_destroy(page);
+	pm_counters_destroy(call);
 }
 
 const struct story stories[] = {
