@@ -81,6 +81,7 @@ static void on_sample(void *context, const struct pm_observed *sample)
 	/* On a whole machine there are others, as many as it likes. */
 	if (sample->pid != (uint32_t)getpid())
 		return;
+	assert_true(sample->group_count == 0 || group->size == sizeof(*group));
 	seen.samples++;
 	if (sample->group_count == 0) {
 		seen.bare++;

@@ -4,6 +4,7 @@
  * protoc: `perfetto_test PATH MEMORY SAMPLES`.
  */
 #define _GNU_SOURCE
+#define _GNU_SOURCE
 #include "../test.h"
 
 #include <errno.h>
@@ -84,6 +85,47 @@ static int write_trace(const char *path, size_t memory, unsigned int samples)
 	err |= pm_perfetto_guardrail(trace, 8);
 	err |= pm_perfetto_destroy(trace);
 	return err != 0;
+}
+
+/* Whether the functions of two frames, which begin so far apart, are in a trace. */
+static bool has_both(const void *frames)
+{
+	FILE *file = tmpfile();
+	struct pm_perfetto *trace = begin(fileno(file), 1 << 20);
+	struct pm_perfetto_sample sample = { .size = sizeof(sample), .pid = 7, .tid = 7,
+					     .frames = frames, .frame_count = 2 };
+	char bytes[4096];
+	size_t size;
+	int err = pm_perfetto_add(trace, &sample);
+
+	assert_int_equal(pm_perfetto_destroy(trace), 0);
+	rewind(file);
+	size = fread(bytes, 1, sizeof(bytes), file);
+	(void)fclose(file);
+	return err == 0 && memmem(bytes, size, "the_inner", 9) &&
+		memmem(bytes, size, "the_outer", 9);
+}
+
+/* Programs of a later release, of an earlier one, and of none: the first frame tells the size. */
+static void frames_of_other_releases(void **state)
+{
+	const size_t small = offsetof(struct pm_perfetto_frame, start);
+	struct {
+		struct pm_perfetto_frame frame;
+		uint64_t later;
+	} newer[2] = { { .later = 1,
+			 .frame = { .size = sizeof(newer[0]), .function = "the_inner" } },
+		       { .later = 2, .frame = { .function = "the_outer" } } };
+	_Alignas(struct pm_perfetto_frame) char older[2 * sizeof(newer[0])];
+
+	(void)state;
+	assert_true(has_both(newer));
+	newer[0].frame.size = small;
+	memcpy(older, &newer[0].frame, small);
+	memcpy(older + small, &newer[1].frame, small);
+	assert_true(has_both(older));
+	newer[0].frame.size = 0;
+	assert_false(has_both(newer));
 }
 
 /* ---------------------------------------------------------------------------------- the pieces */
@@ -218,6 +260,7 @@ static void a_stack_larger_than_the_table(void **state)
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(frames_of_other_releases),
 		cmocka_unit_test(numbers_and_lengths),
 		cmocka_unit_test(numbers_of_bytes),
 		cmocka_unit_test(options_that_make_no_sense),
