@@ -202,7 +202,8 @@ PM_NEEDS(per_thread, NEEDS);
 
 const struct strategy pm_strategy_per_thread = {
 	.name = "per_thread",
-	.what = "one ring a thread, new threads attached as they are noticed",
+	.what = "one ring a thread; what new threads do until they are noticed is missing, which "
+		"late_threads tells: where threads come and go that is nearly all",
 	.able = FOR_SELF | USES_PERF | CAN_SAMPLE | USES_RINGS | GIVES_SUMS |
 		GIVES_GROUPS,
 	.needs = needs_per_thread,

@@ -55,6 +55,7 @@ static void what_ended_does_not_pile_up(void **state)
 	struct pm_stats stats = { .size = sizeof(stats) };
 	struct pm_session *session;
 	pthread_t thread;
+	char text[2000];
 
 	(void)state;
 	if (plan == NULL)
@@ -71,6 +72,8 @@ static void what_ended_does_not_pile_up(void **state)
 	pm_session_stats(session, &stats);
 	/* A poll may return before the listing; most are seen. */
 	assert_true(stats.late_threads >= 5 * rounds() && stats.unwatched_threads == 0);
+	assert_true(pm_plan_explain(plan, text, sizeof(text)) > 0);
+	assert_non_null(strstr(text, "late_threads"));
 	assert_true(stats.samples >= 5 * 20 * rounds());
 	end_follow(session, plan);
 }
