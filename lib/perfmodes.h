@@ -264,6 +264,7 @@ enum pm_allow {
 	PM_ALLOW_TIMERS = 16,		/* signals (SIGPROF) where perf is refused */
 	PM_ALLOW_SIGNALS = 32,		/* SIGURG or SIGWINCH for each sample where rings fail */
 	PM_ALLOW_ALL = 63,
+	PM_ALLOW_BROKER = 256,		/* option `broker` is asked for what is refused */
 	/* These two end a program that this one becomes by exec(2) while a session is attached. */
 	PM_ALLOW_EBB = 64,	/* branches of Power (perfmodes_ebb.h): the PMU is theirs alone */
 	PM_ALLOW_ITIMER = 128	/* ITIMER_PROF where process_timer gets no POSIX timer */
@@ -294,8 +295,8 @@ struct pm_session_opts {
 	unsigned int ring_pages;	/* data pages of a ring, at most; a power of two; 0: 128 */
 	unsigned int wakeup;	/* samples after which poll returns; 0: a quarter of a ring */
 	int clock;		/* 1 + the clockid_t that stamps records; 0: the best one */
-	int cgroup;		/* a descriptor of the directory of PM_CGROUP */
-	int broker;		/* a socket connected to pm_broker_serve; 0: none */
+	int cgroup;		/* of PM_CGROUP alone: a descriptor of its directory */
+	int broker;		/* of PM_ALLOW_BROKER: a socket connected to pm_broker_serve */
 	uint64_t thread_tax;	/* ns by which creating a thread may become slower; 0: any */
 	const char *cpus;	/* observe these only, as "0-3,8", up to 255 bytes; NULL: all */
 	unsigned int side;	/* enum pm_side_kind: records for listener.other, of rings only */

@@ -8,7 +8,7 @@
  * watched process. Elsewhere it opens inheriting events for each thread of the watched processes
  * and each CPU, with one ring a CPU. pm_sampler_explain says which, and why.
  *
- * What this process may not open (EACCES, EPERM) it asks a broker for, if opts.broker is one; a
+ * What this process may not open (EACCES, EPERM) it asks a broker for (PM_SAMPLER_BROKER); a
  * broker without an answer for 2 seconds, or with a senseless one, is asked nothing more: the
  * connection is shut down. A broker opens no groups, and none of a cgroup alone. The socket stays
  * the caller's.
@@ -83,7 +83,8 @@ enum pm_sampler_flags {
 	PM_SAMPLER_ONLY_THREADS = 4,	/* by thread or not at all */
 	PM_SAMPLER_SELF = 8,		/* the process of the sampler is no exception */
 	PM_SAMPLER_USER_ONLY = 16,	/* user mode only where the kernel may not be watched */
-	PM_SAMPLER_NO_WAKEUP = 32	/* rings are read by the clock: nobody is woken */
+	PM_SAMPLER_NO_WAKEUP = 32,	/* rings are read by the clock: nobody is woken */
+	PM_SAMPLER_BROKER = 64		/* option `broker` is asked for what is refused */
 };
 
 /*
@@ -109,7 +110,7 @@ struct pm_sampler_opts {
 	uint64_t delay;			/* ns for which records wait for older ones; 0: 10 ms */
 	int clock;			/* 1 + the clockid_t that stamps records; 0: MONOTONIC */
 	const char *cpus;		/* these only, as "0-3,8", up to 255 bytes; NULL: all */
-	int broker;			/* a socket connected to pm_broker_serve; 0: none */
+	int broker;			/* of PM_SAMPLER_BROKER: a socket to pm_broker_serve */
 };
 
 /* -------------------------------------------------------------------------- what is reported */

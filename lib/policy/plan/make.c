@@ -74,6 +74,11 @@ static int take_opts(struct pm_plan *plan, const struct pm_session_opts *from)
 	if (from != NULL && !pm_take(opts, sizeof(*opts), from,
 				     offsetof(struct pm_session_opts, wakeup)))
 		return -EINVAL;
+	/* Descriptor 0 is one; another without the flag is from before there was one. */
+	if (opts->allow & PM_ALLOW_BROKER ? opts->broker < 0 : opts->broker > 0)
+		return -EINVAL;
+	if (!(opts->allow & PM_ALLOW_BROKER))
+		opts->broker = -1;
 	if ((opts->side & ~SIDE_ALL) || opts->prove > PM_PROVE_NEVER)
 		return -EINVAL;
 	if (opts->cpus != NULL) {

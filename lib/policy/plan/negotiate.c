@@ -381,7 +381,7 @@ static bool is_for_broker(const struct pm_plan *plan)
 	for (size_t i = 0; i < plan->count; i++)
 		if (plan->events[i].spec.tid < PM_ALL_THREADS || plan->events[i].spec.filter)
 			return false;
-	return plan->opts.broker != 0;
+	return plan->opts.broker >= 0;
 }
 
 /* A broker may be able to open what is refused to this process. */

@@ -17,7 +17,7 @@ static void cost(const struct pm_plan *plan, struct pm_cost *ret)
 
 static int fits(const struct pm_plan *plan, struct candidate *candidate)
 {
-	if (plan->opts.broker == 0)
+	if (plan->opts.broker < 0)
 		return pm_rule_out(candidate, EINVAL, "there is no broker");
 	if (plan->refusal.error == 0)
 		return pm_rule_out(candidate, EINVAL, "the events open without it");

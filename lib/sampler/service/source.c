@@ -181,7 +181,8 @@ static struct pm_sampler_opts options(const struct source *source)
 	return (struct pm_sampler_opts){
 		.size = sizeof(struct pm_sampler_opts),
 		.flags = PM_SAMPLER_NO_WAKEUP | PM_SAMPLER_USER_ONLY |
-			(config->children ? PM_SAMPLER_CHILDREN : 0),
+			(config->children ? PM_SAMPLER_CHILDREN : 0) |
+			(source->service->broker > 0 ? PM_SAMPLER_BROKER : 0),
 		.want = wants(config), .side = PM_SIDE_COMM | PM_SIDE_TASK,
 		.shard = (unsigned int)config->shard, .shards = (unsigned int)config->shards,
 		.first = (unsigned int)config->first,

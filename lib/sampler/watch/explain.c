@@ -91,7 +91,7 @@ static void add_broker(struct text *text, const struct pm_sampler *sampler)
 {
 	const unsigned long long given = sampler->stats.brokered;
 
-	if (sampler->opts.broker == 0)
+	if (sampler->opts.broker < 0)
 		return;
 	if (given == 0 && sampler->broker_error == 0) {
 		add(text, "broker: not needed\n");

@@ -34,7 +34,7 @@ static int ask_broker(struct pm_sampler *sampler, const struct perf_event_attr *
 {
 	int fd;
 
-	if (sampler->opts.broker == 0 || sampler->broker_gone)
+	if (sampler->opts.broker < 0 || sampler->broker_gone)
 		return refusal;
 	fd = pm_broker_open(sampler->opts.broker, attr, tid, cpu);
 	if (fd >= 0) {

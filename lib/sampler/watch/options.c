@@ -44,7 +44,7 @@ static int check(const struct pm_sampler_opts *opts, struct pm_diag *diag)
 {
 	const unsigned int both = PM_SAMPLER_ONLY_CPUS | PM_SAMPLER_ONLY_THREADS;
 
-	if ((opts->flags & both) == both || opts->flags >= 2 * PM_SAMPLER_NO_WAKEUP ||
+	if ((opts->flags & both) == both || opts->flags >= 2 * PM_SAMPLER_BROKER ||
 	    opts->want >= 2 * PM_WANT_DEFERRED || opts->side >= 2 * PM_SIDE_CHAIN)
 		return wrong(diag, "a flag that makes no sense");
 	if (opts->shards != 0 && opts->shard >= opts->shards)
@@ -53,8 +53,8 @@ static int check(const struct pm_sampler_opts *opts, struct pm_diag *diag)
 		return wrong(diag, "ring_pages is no power of two up to 65536");
 	if (opts->stack % 8 != 0 || opts->stack > STACK_MAX)
 		return wrong(diag, "stack is no multiple of 8 up to 65528");
-	if (opts->broker < 0)
-		return wrong(diag, "broker is no socket");
+	if (opts->flags & PM_SAMPLER_BROKER ? opts->broker < 0 : opts->broker > 0)
+		return wrong(diag, "broker is no socket, or PM_SAMPLER_BROKER is not set");
 	if (opts->descriptors_percent > 100 || opts->frames > UINT16_MAX || opts->clock < 0)
 		return wrong(diag, "an option is too large");
 	return 0;
@@ -64,6 +64,7 @@ int pm_watch_take_opts(struct pm_sampler *sampler, const struct pm_sampler_opts 
 		       struct pm_diag *diag)
 {
 	struct pm_sampler_opts *opts = &sampler->opts;
+	int err;
 
 	if (from != NULL && !pm_take(opts, sizeof(*opts), from,
 				     offsetof(struct pm_sampler_opts, shard)))
@@ -76,7 +77,10 @@ int pm_watch_take_opts(struct pm_sampler *sampler, const struct pm_sampler_opts 
 		opts->cpus = strcpy(sampler->cpus, opts->cpus);
 	}
 	sampler->pages = opts->ring_pages;
-	return check(opts, diag);
+	err = check(opts, diag);
+	if (!(opts->flags & PM_SAMPLER_BROKER))
+		opts->broker = -1;
+	return err;
 }
 
 int pm_watch_take_listener(struct pm_sampler *sampler, const struct pm_sampler_listener *listener,

@@ -219,6 +219,7 @@ static struct pm_plan *plan_for(const struct strategy_case *one, int broker)
 		opts.cgroup = cgroup_of_all();
 	if (one->strategy == PM_STRATEGY_BROKER) {
 		opts.allow &= ~(unsigned int)PM_ALLOW_USER_ONLY;
+		opts.allow |= PM_ALLOW_BROKER;
 		opts.broker = broker;
 	}
 	return pm_plan_make(specs, one->count, &opts, NULL, NULL, &plan) < 0 ? NULL : plan;

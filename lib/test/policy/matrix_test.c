@@ -212,8 +212,10 @@ static struct pm_plan *make_plan(const struct row *row, struct pm_diag *diag)
 
 	/* The ways before this one are forbidden, those after it are what is left. */
 	opts.forbid = (1u << row->strategy) - 1;
-	if (row->strategy == PM_STRATEGY_BROKER)
+	if (row->strategy == PM_STRATEGY_BROKER) {
+		opts.allow |= PM_ALLOW_BROKER;
 		opts.broker = serve();
+	}
 	if (row->tid == PM_CGROUP)
 		opts.cgroup = own_cgroup();
 	kernel.lie = LIE_none;

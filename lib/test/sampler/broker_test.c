@@ -151,7 +151,7 @@ static char said[4096];
 static struct pm_sampler *watch_root(unsigned int flags, unsigned int want, pid_t *child)
 {
 	struct pm_sampler_opts opts = {
-		.size = sizeof(opts), .flags = flags | PM_SAMPLER_USER_ONLY,
+		.size = sizeof(opts), .flags = flags | PM_SAMPLER_USER_ONLY | PM_SAMPLER_BROKER,
 		.broker = served.socket,
 		.want = want | PM_WANT_ADDRESS, .ring_pages = 2048,
 	};
@@ -324,6 +324,7 @@ static void a_broker_that_dies_meanwhile(void **state)
 	crowd_begin();
 	first = fork_into(be_a_stranger);
 	start_broker(serve, PM_BROKER_OTHERS | PM_BROKER_KERNEL);
+	opts.flags |= PM_SAMPLER_BROKER;
 	opts.broker = served.socket;
 	sampler = watch(&target, 1, opts);
 	assert_non_null(sampler);
@@ -348,7 +349,7 @@ static void a_broker_that_dies_meanwhile(void **state)
 
 static void not_asked_without_need(void **state)
 {
-	struct pm_sampler_opts opts = { .broker = 12345 };
+	struct pm_sampler_opts opts = { .flags = PM_SAMPLER_BROKER, .broker = 12345 };
 	struct pm_target target = the_pid(getpid());
 	struct pm_sampler *sampler;
 
