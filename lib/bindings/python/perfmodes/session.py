@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import ctypes
+import errno
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -113,6 +114,8 @@ class Session(Handle):
         failure, self._failure = self._failure, None
         if failure is not None:
             raise failure
+        if result == -errno.ECANCELED and self._closed:     # by its own callback
+            return 0
         return check(result, function.__name__.removeprefix("pm_session_"), diag)
 
     def attach(self) -> abi.Strategy:
