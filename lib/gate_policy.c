@@ -135,20 +135,21 @@ static void change_level(const struct pm_refused *refused, int needed, struct pm
 
 static void brief_level(const struct pm_refused *refused, int needed, struct pm_gate_words *ret)
 {
-	const char *wish = "raw data of a tracepoint";
+	const char *wish = "raw data of a tracepoint", *or = capability(refused->env);
 	char level[48];
 
 	put_level(refused->env, level, sizeof(level));
 	if (refused->level > 2) {
 		wish = "any event of an unprivileged task";
 		needed = 2;
+		or = "CAP_SYS_ADMIN";
 	} else if (needed == 0) {
 		wish = "a cpu-wide event";
 	} else if (needed == 1) {
 		wish = "an event that counts the kernel";
 	}
-	PM_SAY(ret->brief, "%s: %s refuses %s; needs <= %d or CAP_PERFMON", error_name(refused),
-	       level, wish, needed);
+	PM_SAY(ret->brief, "%s: %s refuses %s; needs <= %d or %s", error_name(refused), level, wish,
+	       needed, or);
 }
 
 static void say_level(const struct pm_refused *refused, struct pm_gate_words *ret)

@@ -91,6 +91,31 @@ static void vendors_levels(void **state)
 	}
 }
 
+/* The reason names the capability that counts: above 2, and before v5.8, it is not CAP_PERFMON. */
+static void the_capability_of_a_level(void **state)
+{
+	static const struct { int level, last; const char *said; } cases[] = {
+		{ 3, 40, "needs <= 2 or CAP_SYS_ADMIN" }, { 2, 40, "needs <= 1 or CAP_PERFMON" },
+		{ 2, 37, "needs <= 1 or CAP_SYS_ADMIN" },
+	};
+	const struct perf_event_attr attr = { .type = PERF_TYPE_SOFTWARE };
+	struct pm_gate_words words;
+	struct pm_env env = { .paranoid_present = true };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		const struct pm_refused refused = {
+			.call = PM_CALL_OPEN, .error = EACCES, .env = &env, .attr = &attr,
+			.reach = PM_REACH_OWN, .cpu = -1, .level = cases[i].level,
+		};
+
+		env.paranoid = cases[i].level;
+		env.cap_last = cases[i].last;
+		pm_gate_find(&refused, &words);
+		assert_says(words.brief, cases[i].said);
+	}
+}
+
 /* At 3 and 4 CAP_PERFMON is not looked at: the safe way is 2, where it is, and never SYS_ADMIN. */
 static void the_way_down_from_a_vendors_level(void **state)
 {
@@ -324,6 +349,7 @@ int main(void)
 		TEST(data_of_a_tracepoint),
 		TEST(a_smaller_diagnosis),
 		TEST(vendors_levels),
+		TEST(the_capability_of_a_level),
 		TEST(the_way_down_from_a_vendors_level),
 		TEST(a_unit_of_systemd),
 		TEST(a_vendors_level_and_perfmon),
