@@ -35,11 +35,11 @@ def names(folder: Path = FOLDER) -> list[str]:
                   for path in folder.glob(f"*{SUFFIX}"))
 
 
-def load(name: str, folder: Path = FOLDER) -> Sheet:
-    """The sheet of a row. Raises Unusable."""
+def load(name: str, folder: Path = FOLDER, whole: bool = True) -> Sheet:
+    """The sheet of a row, whole or to look points up. Raises Unusable."""
     if name not in names(folder):
         raise Unusable(f"no answers of {text.clean(name, 80)} ship{speak.near(name, names(folder))}")
-    return sheet_read.read(folder / f"{name}{SUFFIX}")
+    return sheet_read.read(folder / f"{name}{SUFFIX}", whole)
 
 
 def load_all(folder: Path = FOLDER) -> dict[str, Sheet]:

@@ -27,6 +27,9 @@ OF_LEVEL = "perm.level_file.paranoid"   # the fact by which a profile tells its 
 CLOSES = "perm.levels.{who}_at_{level}"
 NOBODY = {"user": "nobody"}
 REFUSALS = {"EACCES", "EPERM"}
+# Whom the points of the levels ask at levels that are vendors', and the level that answers for a higher one where
+# both answer all of them alike. A kernel compares the level with limits; above the last one all levels are one.
+ASKED_OF_VENDORS, ALIKE = ("nobody", "perfmon"), {"4": "3"}
 # Of these areas not every point opens an event, and of this probe each does.
 WITHOUT_EVENTS, WITH_EVENTS = ("perm.", "proc."), "perm.available."
 
@@ -61,9 +64,28 @@ class Source:
         """The level that is meant: the wanted one, or else the usual one, or else the first."""
         return wanted or (USUAL if USUAL in self.levels else next(iter(self.levels), ONE))
 
+    def _facts(self, who: str, level: str) -> set[str]:
+        """What the points of the levels found that a level answers, at whatever level that was asked."""
+        key = CLOSES.format(who=who, level=level)
+        return {str(view.facts[key]) for view in self.views.values() if key in view.facts}
+
+    def like(self, level: str) -> str:
+        """The level whose answers hold at this one: itself, or one that this kernel does not tell from it."""
+        other = ALIKE.get(level, level)
+        if other == level or level in self.levels or other not in self.levels:
+            return level
+        found = [(self._facts(who, other), self._facts(who, level)) for who in ASKED_OF_VENDORS]
+        return other if all(lower == higher and len(lower) == 1 for lower, higher in found) else level
+
+    def alike(self, level: str) -> str:
+        """That the answers are those of another level, and how that is known; or ''."""
+        other = self.like(level)
+        keys = ", ".join(CLOSES.format(who=who, level=each) for who in ASKED_OF_VENDORS for each in (other, level))
+        return f"asked at {at(other)}, which that kernel does not tell from {level} ({keys})" if other != level else ""
+
     def why_not(self, persona: str, level: str) -> str:
         """Why there is no answer for a persona at a level, or ''."""
-        if (persona, level) in self.views:
+        if (persona, self.like(level)) in self.views:
             return ""
         if persona not in self.personas:
             return f"nobody asked as {persona}"
@@ -72,18 +94,18 @@ class Source:
     def closed(self, persona: str, level: str) -> str:
         """Why a level that nobody was asked at refuses all events to a persona, where the points of the
         levels found that it does; or ''."""
-        key = CLOSES.format(who=NOBODY.get(persona, persona), level=level)
-        found = {str(view.facts[key]) for view in self.views.values() if key in view.facts}
+        who = NOBODY.get(persona, persona)
+        key, found = CLOSES.format(who=who, level=level), self._facts(who, level)
         return f"perf_event_paranoid={level} refuses every event to {persona} ({key} is {found.pop()})" \
             if len(found) == 1 and found <= REFUSALS else ""
 
     def at_once(self, persona: str, level: str) -> str:
         """What is to be said of all points at once, or ''."""
-        return self.closed(persona, level) or self.why_not(persona, level) if (persona, level) not in self.views else ""
+        return self.why_not(persona, level) and (self.closed(persona, level) or self.why_not(persona, level))
 
     def tells(self, persona: str, level: str) -> bool:
         """Whether anything is known of a persona at a level."""
-        return (persona, level) in self.views or bool(self.closed(persona, level))
+        return not self.why_not(persona, level) or bool(self.closed(persona, level))
 
     def said(self, wanted: str, persona: str, level: str) -> Said:
         """What is said of a key, of a fact that is to have a value (key=value, key>=value), or of a limit."""
@@ -93,9 +115,9 @@ class Source:
             opens = key.startswith(WITH_EVENTS) or not key.startswith(WITHOUT_EVENTS)
             closed = self.closed(persona, level) if opens else ""
             return Said(plain.BLOCKED, closed) if closed else Said(plain.UNKNOWN, why)
-        view = self.views[persona, level]
+        view = self.views[persona, self.like(level)]
         if limits.is_word(wanted):
-            return limits.said(wanted, view.limits)
+            return limits.said(wanted, {**view.limits, **({"paranoid": level} if level != ONE else {})})
         if how or key in view.facts:
             return _fact(view.facts.get(key), how, want or plain.YES)
         found = view.points.get(key, Said(plain.UNKNOWN, "nobody asked"))
@@ -174,21 +196,22 @@ def _verdict(word: str) -> Said:
     return plain.of_point({"verdict": word, "reason": reasons.get(word, "as the profile says")})
 
 
-def _named(name: str) -> tuple[dict[str, Any], Source]:
+def _named(name: str, whole: bool = True) -> Sheet:
     """The row that ships under a name. Raises Unusable."""
     if name not in answers.names():
         if reason := answers.unanswered().get(name, ""):
             raise Unusable(f"{name}: not known, its answers do not ship: {reason}")
         near = speak.near(name, [*answers.names(), *systems.read()])
         raise Unusable(text.clean(f"{name}: no such file, and no answers of that name ship{near}", 300))
-    sheet = answers.load(name)
-    return profiles.derive(sheet.one), of_sheet(name, sheet)
+    return answers.load(name, whole=whole)
 
 
 def loaded(path: Path) -> tuple[dict[str, Any], Source]:
     """The profile of a row that ships, by its name, of a result or of a profile; and whom to ask."""
     if not path.exists():
-        return _named(str(path))
+        sheet = _named(str(path))
+        most = max(map(profiles.derive, sheet.levels.values()), key=lambda made: len(made["kernel"]))
+        return most, of_sheet(str(path), sheet)
     if path.is_file():
         value = text.load_json(path)
         if schema.kind_of(value) == "profile":
@@ -209,10 +232,13 @@ class Asked:
 def named(path: Path) -> Asked:
     """A row, a result, a profile, or a system by the name that people use. Raises Unusable."""
     system = None if path.exists() or str(path) in answers.names() else systems.find(str(path))
-    if system is None:
+    if system is None and path.exists():
         return Asked([loaded(path)[1]])
-    rows = [_named(row)[1] for row in systems.asked(*system)]
-    return Asked(rows, tuple(systems.about(*system)), system[0].level)
+    rows = systems.asked(*system) if system else [str(path)]
+    sources = [of_sheet(row, _named(row, whole=False)) for row in rows]
+    if system is None:
+        return Asked(sources)
+    return Asked(sources, tuple(systems.about(*system)), system[0].level)
 
 
 # --------------------------------------------------------------------------- what may be asked at all

@@ -169,8 +169,9 @@ def _judged(read: _Reader, level: Result) -> Result:
     return made | {"id": results.content_id(made)}
 
 
-def parse(source: str, name: str) -> Sheet:
-    """The sheet in a text. Raises Unusable."""
+def parse(source: str, name: str, whole: bool = True) -> Sheet:
+    """The sheet in a text. Raises Unusable. Who only looks points up needs no results that are whole: with an id,
+    counted, and held against their schema, which takes longer than all else."""
     read = _Reader()
     number = 0
     try:
@@ -185,15 +186,16 @@ def parse(source: str, name: str) -> Sheet:
             found.setdefault("evidence", []).append(said)
         if read.head["format"] != FORMAT or not read.levels:
             raise ValueError(f"format {read.head['format']}, or no level")
-        made = Sheet(read.head["row"], {level: _judged(read, each) for level, each in read.levels.items()})
+        made = Sheet(read.head["row"], {level: _judged(read, each) if whole else each | {"identity": read.identity}
+                                        for level, each in read.levels.items()})
     except (KeyError, ValueError, TypeError, RecursionError) as error:
         why = f"{error} is not there" if isinstance(error, KeyError) else str(error)
         raise Unusable(text.clean(f"{name}: line {number}: no sheet of answers: {why}", 300)) from error
-    for result in made.levels.values():
+    for result in made.levels.values() if whole else ():
         schema.require("result", result, name)
     return made
 
 
-def read(path: Path) -> Sheet:
+def read(path: Path, whole: bool = True) -> Sheet:
     """The sheet in a file. Raises Unusable."""
-    return parse(text.load_text(path, SIZE_LIMIT), path.name)
+    return parse(text.load_text(path, SIZE_LIMIT), path.name, whole)

@@ -112,7 +112,9 @@ def _level(asked_for: str, usual: str, source: Source, persona: str) -> tuple[st
     if usual and not asked_for and not source.tells(persona, usual):
         return source.level(), f"nobody asked this row at {asked.at(usual)}; what follows holds at {source.level()}"
     there = source.at_once(persona, level)
-    return level, f"{there}; --level {source.level()} tells what holds at that" if there and persona in source.personas else there
+    if there and persona in source.personas:
+        there += f"; --level {source.level()} tells what holds at that"
+    return level, there or source.alike(level)
 
 
 def _as_json(found: Sequence[Finding]) -> list[dict[str, Any]]:

@@ -135,6 +135,23 @@ def test_a_fact_that_has_another_value_is_no_and_one_that_is_not_there_not_known
         "yes", "yes", "no", "not known"]
 
 
+@pytest.mark.parametrize(("told", "word"), [
+    ({"nobody_at_3": "EACCES", "nobody_at_4": "EACCES", "perfmon_at_3": "opens", "perfmon_at_4": "opens"}, "yes"),
+    ({"nobody_at_3": "opens", "nobody_at_4": "EACCES", "perfmon_at_3": "opens", "perfmon_at_4": "opens"}, "blocked"),
+    ({"nobody_at_3": "opens", "nobody_at_4": "opens", "perfmon_at_3": "opens"}, "not known"), ({}, "not known")])
+def test_a_level_that_a_kernel_does_not_tell_from_another(told: dict[str, str], word: str) -> None:
+    """Where its points of the levels, asked at 2, answer 3 and 4 alike; what compares levels keeps them apart."""
+    at_two = result_of({})
+    at_two["personas"]["user"]["probes"]["perm.levels"] = {"status": "done", "points": {}, "facts": told}
+    source = asked.of_results("r", [at_two, result_of({"c": YES}, "3")])
+    assert source.said("a.b.c", "user", "4").word == word
+    assert source.said("level<=3", "user", "4").word == ("not known" if word == "not known" else "blocked")
+    assert source.alike("4").startswith("asked at perf_event_paranoid=3") == (word == "yes")
+    assert not source.alike("3") and source.levels == ["2", "3"]
+    asked_there = asked.of_results("r", [at_two, result_of({"c": YES}, "3"), result_of({"c": REFUSED}, "4")])
+    assert asked_there.said("a.b.c", "user", "4").word == "no"
+
+
 @pytest.mark.parametrize(("level", "caps", "memlock", "fits", "not_fits"), [
     ("2", "0", "8388608", "4MiB", "8MiB"), ("2", "0", "0", "512KiB", "1MiB"), ("2", "0", "unlimited", "64MiB", ""),
     ("-1", "0", "0", "64MiB", ""), ("2", f"{1 << 14:x}", "0", "64MiB", "")])
