@@ -50,7 +50,7 @@ true 9>&2 || exec 2>/dev/null
 # Some shells look in a PATH of their own where there is none; what they start does not.
 PATH=${PATH:-/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin}
 export PATH
-for tool in dirname sed tr; do	# the first of them, in place of a line from the shell for each
+for tool in dirname sed; do	# the first of them, in place of a line from the shell for each
 	command -v $tool >/dev/null || { printf 'run.sh: %s is not in PATH (%s)\n' $tool "$PATH" >&2; exit 3; }
 done
 here=$(cd "$(dirname "$0")" && pwd)
@@ -84,7 +84,7 @@ none() {	# WHAT WORD NAMES
 absolute() { case $1 in '' | /*) printf '%s' "$1" ;; *) printf '%s/%s' "$PWD" "$1" ;; esac; }
 help() { sed -n '4,/^set -eu/{/^# \{0,1\}/s///p;}' "$here/run.sh"; }
 
-install_hint() { printf 'on Debian: apt-get install'; "$here/.ci/install" --list "$@" 2>/dev/null | tr '\n' ' ' | sed 's/^/ /; s/ $//'; }
+install_hint() { printf 'on Debian: apt-get install'; "$here/.ci/install" --list "$@" 2>/dev/null | while read -r package; do printf ' %s' "$package"; done; }
 need_tools() {	# what the build lacks, in one sentence
 	command -v make >/dev/null || die 3 "no make to build with; $(install_hint build reports)"
 	lacking=$(make -s --no-print-directory -C "$here" "build/${ARCH:-$(uname -m)}/compiles" 2>&1) ||
@@ -142,7 +142,7 @@ while [ $# -gt 0 ]; do
 	case $1 in
 	--suite) want "$@"; suite=$2; shift ;;
 	--probe) want "$@"; only="$only$2$newline"; shift ;;
-	--persona) want "$@"; personas="$personas $(echo "$2" | tr , ' ')"; shift ;;
+	--persona) want "$@"; personas="$personas $(echo "$2" | sed 's/,/ /g')"; shift ;;
 	--out) want "$@"; out=$(absolute "$2"); shift ;;
 	--env) want "$@"; extra_env="$extra_env$2$newline"; shift ;;
 	--tee) want "$@"; tee_file=$(absolute "$2"); shift ;;
@@ -160,7 +160,7 @@ while [ $# -gt 0 ]; do
 	--quiet) quiet=yes ;;
 	-h | --help) help; exit 0 ;;
 	-*)	# shellcheck disable=SC2046 # one a word
-		die 2 "unknown option '$1' (see --help)$(near "$1" $(help | tr ' ' '\n' | sed -n '/^--./p'))" ;;
+		die 2 "unknown option '$1' (see --help)$(near "$1" $(set -f; for word in $(help); do case $word in --?*) echo "$word" ;; esac; done))" ;;
 	*) none verb "$1" 'kernels device doctor report' ;;
 	esac
 	shift
@@ -305,7 +305,7 @@ if [ $resume = yes ]; then
 			die 2 "$out/$file is no regular file: not of a run of this program"
 		fi
 	done
-	recorded() { sed -n "s/^$1=//p" env | tr -cd ' -~'; }
+	recorded() { sed -n "s/[^ -~]//g; s/^$1=//p" env; }
 	suite=$(recorded suite)
 	begun=$(recorded launch_flags)
 	if [ "$begun" != "${lies# }" ]; then	# one result must not mix lies and the truth
@@ -447,7 +447,7 @@ send() {	# a file of run.sh's own, framed, to the side channel; launch sends the
 }
 
 [ -z "$tee_file" ] || for file in env catalogue plan; do send $file; done
-say "perfmodes: $(printf '%s\n' "$probes" | wc -l | tr -d ' ') probes, results in ${out#"$here/"}"
+say "perfmodes: $(printf '%s\n' "$probes" | wc -l | sed 's/ //g') probes, results in ${out#"$here/"}"
 progress='' finished=/dev/null
 [ -z "$tee_file" ] || finished=.finished
 rm -f .finished

@@ -6,8 +6,8 @@
 # was stopped is believed here as far as it got. Needs grep, sed, sort and uniq; tar and gzip for the file.
 set -eu
 cd -P "$1"
-read_env() { sed -n "s/^$1=//p" env | tr -cd ' -~' | cut -c1-"$2"; }
-plain() { tr -cd ' -~\n' | cut -c1-"$1"; }
+read_env() { sed -n "s/[^ -~]//g; s/^$1=//p" env | cut -c1-"$2"; }
+plain() { sed 's/[^ -~]//g' | cut -c1-"$1"; }
 
 # PERSONA AREA VERDICT PROBE.POINT REASON, a line a point. A failure without evidence says nothing.
 told() {
@@ -39,7 +39,7 @@ told() {
 told >.told
 trap 'rm -f .told .broken' EXIT
 
-personas=$(cut -d' ' -f1 plan | uniq | tr -cd 'a-z0-9_\n-')
+personas=$(cut -d' ' -f1 plan | uniq | sed 's/[^a-z0-9_-]//g')
 row() { printf '%-12s' "$1"; shift; for cell; do printf '%8.8s' "$cell"; done; }
 columns() {	# WORDS: how many lines have them, for each persona
 	for persona in $personas; do printf '%s\n' "$(grep -c "^$persona $1 " .told || :)"; done
@@ -91,13 +91,14 @@ if grep -q '^[^ ]* [^ ]* blocked ' .told; then
 	echo 'blocked most often:'
 	sed -n 's/^[^ ]* [^ ]* blocked [^ ]* //p' .told | sort | uniq -c | sort -rn | sed 4q | plain 79
 fi
-early=$(grep -lE '^#:launch: .*(signal=[1-9]|timeout=1)' ./*/*.ktap | sed 's|^\./||; s|\.ktap$||' | sed 5q | tr '\n' ' ')
+# shellcheck disable=SC2005,SC2046,SC2116 # one line of them
+early=$(echo $(grep -lE '^#:launch: .*(signal=[1-9]|timeout=1)' ./*/*.ktap | sed 's|^\./||; s|\.ktap$||' | sed 5q))
 [ -z "$early" ] || echo "ended early: $early" | plain 79
 
 # ---------------------------------------------------------------------------------- the one file
 
 name=perfmodes-$(read_env arch 20)-$(read_env release 60)
-name=$(printf '%s' "$name" | tr -cd 'A-Za-z0-9._+-').tar
+name=$(printf '%s' "$name" | sed 's/[^A-Za-z0-9._+-]//g').tar
 there=''
 for part in env catalogue plan ./*/; do [ ! -e "$part" ] || there="$there ${part#./}"; done
 packed=$name

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A downloaded bundle where there is nothing but busybox, on a file system that takes nothing."""
+"""A downloaded bundle where there is nothing but busybox or toybox, on a file system that takes nothing."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import os
 import re
 import shutil
 import subprocess
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -20,23 +21,41 @@ BUNDLE = TREE / "build" / os.uname().machine / "bundle"
 ASK = "cd /perfmodes && ./run.sh --persona same --probe ring.size --probe perm.available --probe sw.clocks"
 
 
-def small_root(place: Path) -> Path:
-    """A root with busybox, its names, a bundle, and a folder for what is written."""
-    busybox = shutil.which("busybox")
-    if not busybox or not BUNDLE.is_dir():
-        pytest.skip("no busybox: package busybox-static" if not busybox else "no bundle is built: make bundle")
-    with open(busybox, "rb") as program:
-        if any(segment["p_type"] == "PT_INTERP" for segment in ELFFile(program).iter_segments()):
+def busybox(root: Path) -> None:
+    """Its names alone."""
+    program = shutil.which("busybox")
+    if not program:
+        pytest.skip("no busybox: package busybox-static")
+    with open(program, "rb") as file:
+        if any(segment["p_type"] == "PT_INTERP" for segment in ELFFile(file).iter_segments()):
             pytest.skip("busybox is not static: package busybox-static")
+    shutil.copy(program, root / "bin" / "busybox")
+    for name in {*run(program, "--list").stdout.split()} - {"busybox"}:
+        (root / "bin" / name).symlink_to("busybox")
+
+
+def toybox(root: Path) -> None:
+    """With mksh for a shell, as Android has; no tr, expr or gzip."""
+    programs = {"sh": shutil.which("mksh-static") or shutil.which("mksh"), "toybox": shutil.which("toybox")}
+    for name, program in programs.items():
+        if not program:
+            pytest.skip("packages mksh and toybox")
+        shutil.copy(program, root / "bin" / name)
+        for library in re.findall(r"(/\S+) \(0x", run("ldd", program).stdout):
+            (root / library[1:]).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(library, root / library[1:])
+    for name in run("toybox").stdout.split():
+        (root / "bin" / name).symlink_to("toybox")
+
+
+def small_root(place: Path, tools: Callable[[Path], None]) -> Path:
+    """A root with those tools, a bundle, and a folder for what is written."""
+    if not BUNDLE.is_dir():
+        pytest.skip("no bundle is built: make bundle")
     root = place / "root"
     for name in ("bin", "proc", "sys", "dev", "tmp"):
         (root / name).mkdir(parents=True)
-    shutil.copy(busybox, root / "bin" / "busybox")
-    run(busybox, "--install", "-s", str(root / "bin"))
-    for link in (root / "bin").iterdir():
-        if link.is_symlink():
-            link.unlink()
-            link.symlink_to("busybox")
+    tools(root)
     shutil.copytree(BUNDLE, root / "perfmodes", symlinks=True)
     return root
 
@@ -56,16 +75,17 @@ def in_it(root: Path, kept: Path, command: str) -> subprocess.CompletedProcess[s
 
 
 @needs_mounts
+@pytest.mark.parametrize("tools", [busybox, toybox])
 def test_a_bundle_ends_with_a_screen_and_one_file_to_hand_over(
-        tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+        tools: Callable[[Path], None], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     kept = tmp_path / "kept"
     kept.mkdir()
-    done = in_it(small_root(tmp_path), kept, ASK)
+    done = in_it(small_root(tmp_path, tools), kept, ASK)
     assert done.returncode == 0, done.stderr
     (where,) = re.findall(r"/perfmodes/results cannot be written: results go to /tmp/(perfmodes-\S+) ", done.stderr)
     assert done.stdout.startswith(f"Linux {os.uname().release} ")
     assert all(len(line) <= 130 for line in done.stdout.splitlines())
-    (name,) = re.findall(rf"^  /tmp/{where}/(perfmodes-[A-Za-z0-9._+-]+\.tar\.gz)$", done.stdout, re.MULTILINE)
+    (name,) = re.findall(rf"^  /tmp/{where}/(perfmodes-[A-Za-z0-9._+-]+\.tar(?:\.gz)?)$", done.stdout, re.MULTILINE)
     assert f"report db add {name}" in done.stdout
     result = kept / where
     monkeypatch.chdir(TREE)
@@ -82,3 +102,7 @@ def test_a_bundle_ends_with_a_screen_and_one_file_to_hand_over(
     assert os.uname().release in capsys.readouterr().out
     assert verbs.main(["db", "add", "--db", database, str(result)]) == 0
     assert "0 added, 1 known" in capsys.readouterr().out
+    monkeypatch.setenv("PATH", "/nowhere")      # without npm: no scripts
+    assert verbs.main(["site", "--db", database, str(tmp_path / "site")]) == 0
+    (page,) = (tmp_path / "site" / "point").glob("ring.size.powers_of_two*")
+    assert os.uname().release in page.read_text(encoding="utf-8")
