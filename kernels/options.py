@@ -145,6 +145,12 @@ def _in_the_guest(run: argparse.ArgumentParser) -> None:
         help="of rows with a synthetic PMU: more arguments of its module, as in lie=frozen",
     )
     run.add_argument(
+        "--append",
+        default="",
+        metavar="WORDS",
+        help="more words for the kernel's command line, as in lockdown=integrity",
+    )
+    run.add_argument(
         "--hazards", action="store_true", help="run probes known to hang or crash some kernels"
     )
 
@@ -213,7 +219,7 @@ def chosen(args: argparse.Namespace, listed: Matrix) -> list[Row]:
             kind.check(Path(args.kernel), rows[-1].arch.apt)
     if not rows and not args.list:
         raise Usage(f"which kernel? {' '.join(listed.rows)}; or --tag, or --kernel FILE")
-    return [with_pmu(row, args.pmu) for row in rows]
+    return [with_words(with_pmu(row, args.pmu), args.append) for row in rows]
 
 
 def with_pmu(row: Row, arguments: str) -> Row:
@@ -223,6 +229,14 @@ def with_pmu(row: Row, arguments: str) -> Row:
     if not re.fullmatch(r"[\w=,. -]*", arguments):
         raise Usage("--pmu takes words like lie=frozen or counters=2")
     return replace(row, pmu=f"{row.pmu} {arguments}") if arguments else row
+
+
+def with_words(row: Row, words: str) -> Row:
+    """A row whose kernel is told more; a limit says so, since it is not quite that row any more."""
+    if not re.fullmatch(r"[\w=,.:/ -]*", words):
+        raise Usage("--append takes words like lockdown=integrity")
+    limit = f"its command line had: {words}"
+    return replace(row, append=f"{row.append} {words}".strip(), limits=(*row.limits, limit)) if words else row
 
 
 def levels(args: argparse.Namespace) -> tuple[str, ...]:

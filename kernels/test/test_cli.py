@@ -97,6 +97,16 @@ def test_a_result_folder_that_cannot_be_is_told(tmp_path: Path, capsys: pytest.C
     assert capsys.readouterr().err.endswith(f"run.sh kernels: {tmp_path}/file/x: Not a directory\n")
 
 
+def test_more_words_for_the_command_line() -> None:
+    row = matrix.load().rows["amd64-6.1"]
+    locked = options.with_words(row, "lockdown=integrity")
+    assert locked.append == f"{row.append} lockdown=integrity"
+    assert locked.limits == (*row.limits, "its command line had: lockdown=integrity")
+    assert options.with_words(row, "") is row
+    with pytest.raises(Usage, match="takes words"):
+        options.with_words(row, "a=$(reboot)")
+
+
 def test_a_suite_is_a_name_or_a_path(tmp_path: Path) -> None:
     def suite(word: str) -> str:
         args = options.parser().parse_args(["run", "uml", "--suite", word])
