@@ -7,8 +7,9 @@ least: it has no reasons, and what it does not hold may have been blocked, absen
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +33,28 @@ REFUSALS = {"EACCES", "EPERM"}
 ASKED_OF_VENDORS, ALIKE = ("nobody", "perfmon"), {"4": "3"}
 # Of these areas not every point opens an event, and of this probe each does.
 WITHOUT_EVENTS, WITH_EVENTS = ("perm.", "proc."), "perm.available."
+
+
+class Keyed(Mapping[str, Any]):
+    """What a persona was told, by key; made when it is first asked for, since a row has that fifteen times."""
+
+    def __init__(self, probes: dict[str, Any], what: str, told: Callable[[Any], Any]) -> None:
+        self._probes, self._what, self._told = probes, what, told
+
+    @cached_property
+    def _found(self) -> dict[str, Any]:
+        return {f"{probe}.{name}": value for probe, record in self._probes.items()
+                for name, value in record[self._what].items()
+                if not (isinstance(value, dict) and value.get("undeclared"))}
+
+    def __getitem__(self, key: str) -> Any:
+        return self._told(self._found[key])
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._found)
+
+    def __len__(self) -> int:
+        return len(self._found)
 
 
 @dataclass
@@ -149,25 +172,23 @@ def _views(made: dict[str, Any]) -> dict[str, View]:
     found = {}
     machine = made["environment"] | {"page_size": made["identity"].get("page_size", "")}
     for persona, part in made["personas"].items():
-        points = {f"{probe}.{name}": plain.of_point(point) for probe, record in part["probes"].items()
-                  for name, point in record["points"].items() if not point.get("undeclared")}
-        facts = {f"{probe}.{name}": value for probe, record in part["probes"].items()
-                 for name, value in record["facts"].items()}
+        points = Keyed(part["probes"], "points", plain.of_point)
+        facts = Keyed(part["probes"], "facts", lambda value: value)
         found[persona] = View(points, facts, {key: str(value) for key, value in (machine | part["environment"]).items()})
     return found
 
 
-def of_results(name: str, results: list[dict[str, Any]]) -> Source:
-    """The results of a machine, one for each level."""
+def of_results(name: str, results: list[dict[str, Any]], shipped_: bool = False) -> Source:
+    """The results of a machine, one for each level. Those that ship were asked what the catalogue beside them has."""
     views = {(persona, level_of(made)): view for made in results for persona, view in _views(made).items()}
-    known = {key for view in views.values() for key in (*view.points, *view.facts)}
+    known = set() if shipped_ else {key for view in views.values() for key in (*view.points, *view.facts)}
     return Source(name, _about(results[0]["identity"]), views, known=known,
                   arch=str(results[0]["identity"]["arch"]))
 
 
 def of_sheet(name: str, sheet: Sheet) -> Source:
     """A row that ships."""
-    made = of_results(name, list(sheet.levels.values()))
+    made = of_results(name, list(sheet.levels.values()), shipped_=True)
     if sheet.synthetic:
         made.synthetic = frozenset(shipped.of_hardware(answers.questions()))
         made.about += ", with a synthetic PMU"
