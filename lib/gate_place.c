@@ -46,7 +46,8 @@ static enum pm_container find_container(const struct pm_place *place)
 
 /*
  * "0::/system.slice/NAME.service": the unit of the system's systemd. One of a user's own systemd
- * can be given nothing that the user does not have.
+ * can be given nothing that the user does not have. A name that could be a file of the kernel's
+ * ("memory.service") has a "_" before it there.
  */
 static void find_unit(char *ret, size_t size)
 {
@@ -58,8 +59,9 @@ static void find_unit(char *ret, size_t size)
 	if (err < 0 && err != -EFBIG)
 		return;
 	for (line = strtok_r(text, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest)) {
-		const char *name = strrchr(line, '/');
-		const size_t length = name ? strlen(++name) : 0;
+		const char *slash = strrchr(line, '/');
+		const char *name = slash ? slash + 1 + (slash[1] == '_') : NULL;
+		const size_t length = name ? strlen(name) : 0;
 
 		if (length > strlen(suffix) && length < size && strstr(line, "/user@") == NULL &&
 		    strcmp(name + length - strlen(suffix), suffix) == 0) {

@@ -155,6 +155,9 @@ static void a_unit_of_systemd(void **state)
 	pm_refusal_of_open(&all, PM_REACH_OWN, -1, EPERM, &refusal);
 	assert_says(refusal.change, "systemctl edit my.service: [Service] ");
 	assert_says(refusal.change, "Filter=perf_event_open");
+	fake_file("/proc/self/cgroup", "0::/system.slice/_memory.service\n");
+	pm_refusal_of_open(&all, PM_REACH_OWN, -1, EPERM, &refusal);
+	assert_says(refusal.change, "systemctl edit memory.service: [Service] ");
 	fake_file("/proc/self/cgroup", "0::/user.slice/user@1000.service/app.slice/my.service\n");
 	pm_refusal_of_open(&all, PM_REACH_OWN, -1, EPERM, &refusal);
 	assert_null(strstr(refusal.change, "systemctl"));
