@@ -101,13 +101,20 @@ void pm_refusal_of_open(const struct pm_event_spec *spec, enum pm_reach reach, i
 			struct pm_refusal *ret)
 {
 	struct perf_event_attr attr = pm_spec_attr(spec, false);
-	struct pm_refused refused = {
-		.call = PM_CALL_OPEN, .error = error, .attr = &attr, .reach = reach, .cpu = cpu,
-		.level = INT_MIN, .cgroup = spec->tid == PM_CGROUP,
-	};
 
 	attr.freq = spec->frequency != 0;
 	attr.sample_period = spec->frequency ? spec->frequency : spec->period;
+	pm_refusal_of_attr(&attr, reach, cpu, spec->tid == PM_CGROUP, error, ret);
+}
+
+void pm_refusal_of_attr(const struct perf_event_attr *attr, enum pm_reach reach, int cpu,
+			bool cgroup, int error, struct pm_refusal *ret)
+{
+	struct pm_refused refused = {
+		.call = PM_CALL_OPEN, .error = error, .attr = attr, .reach = reach, .cpu = cpu,
+		.level = INT_MIN, .cgroup = cgroup,
+	};
+
 	explain(&refused, ret);
 }
 

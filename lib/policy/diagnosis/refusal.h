@@ -23,6 +23,10 @@ struct pm_refusal {
 void pm_refusal_of_open(const struct pm_event_spec *spec, enum pm_reach reach, int cpu, int error,
 			struct pm_refusal *ret);
 
+/* The same of any attr; `cgroup`: a descriptor of one was to name the tasks. */
+void pm_refusal_of_attr(const struct perf_event_attr *attr, enum pm_reach reach, int cpu,
+			bool cgroup, int error, struct pm_refusal *ret);
+
 /* A filter that answers perf_event_open(2) with SIGSYS. There is no errno: `error` is 0. */
 void pm_refusal_of_signal(struct pm_refusal *ret);
 
