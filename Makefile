@@ -50,7 +50,7 @@ say = $(if $(V)$(findstring s,$(filter-out -%,$(firstword $(MAKEFLAGS)))),,@prin
 MECHANISM := $(patsubst %.c,$(B)/%.o,$(filter-out lib/test/%,$(wildcard lib/*.c)))
 KIT := $(patsubst probes/%.c,$(B)/%.o,$(wildcard probes/kit/*.c))
 PROBES := $(patsubst probes/%.c,%,$(filter-out probes/kit/% probes/launcher/%,$(wildcard probes/*/*.c)))
-PROGRAMS := $(B)/launch $(B)/identify $(B)/doctor
+PROGRAMS := $(B)/launch $(B)/identify $(B)/doctor $(B)/explain
 LAUNCHER := $(patsubst probes/%.c,$(B)/%.o,$(filter-out %/main.c %/identify.c %/multicall.c,$(wildcard probes/launcher/*.c)))
 HARNESS := build/kselftest/kselftest_harness.h
 

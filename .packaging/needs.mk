@@ -12,6 +12,7 @@ NEED_help :=
 NEED_library := library
 NEED_doctor-library := library
 NEED_doctor := probes
+NEED_explain := probes
 NEED_soak := library clang cmocka tests
 NEED_library-bundle := probes
 NEED_bench = library $(addprefix bench-,$(or $(BENCH),counter drain live profile stop suite))

@@ -16,7 +16,7 @@ LIB_FLAGS := -std=gnu11 $(WARNINGS) -pthread -MMD -MP
 YAJL := -l:libyajl_s.a
 
 ##@ Library
-library: $(B)/libperfmodes.a $(B)/libperfmodes.so.0 $(B)/perfmodes-doctor examples	## build libperfmodes and its examples
+library: $(B)/libperfmodes.a $(B)/libperfmodes.so.0 $(B)/perfmodes-doctor $(B)/perfmodes-explain examples	## build libperfmodes and its examples
 examples: $(patsubst lib/%.c,$(B)/%,$(wildcard lib/examples/*.c))
 
 $(B)/pic/%.o: lib/%.c
@@ -53,6 +53,14 @@ doctor-library: $(B)/libperfmodes-doctor.a	## build libperfmodes-doctor.a, the d
 doctor: $(B)/doctor	## build what ./run.sh doctor runs
 $(B)/perfmodes-doctor: $(patsubst lib/%.c,$(B)/pic/%.o,$(filter-out %/no_json.c %/app.c,$(wildcard lib/doctor/*.c))) \
 		$(B)/libperfmodes.a
+	$(call say,LINK,$@)
+	$(Q)$(LIB_CC) $(LIB_LINK) -o $@ $^ $(YAJL) -pthread
+
+# What ./run.sh explain runs: the gates and what they are told by, without the library's choices.
+EXPLAIN := $(wildcard lib/explain/*.c) lib/doctor/flow.c
+$(B)/explain: $(patsubst lib/%.c,$(B)/lib/%.o,$(EXPLAIN) $(wildcard lib/policy/diagnosis/*.c lib/policy/spec/*.c)) $(B)/lib/mechanism.a
+explain: $(B)/explain	## build what ./run.sh explain runs
+$(B)/perfmodes-explain: $(patsubst lib/%.c,$(B)/pic/%.o,$(EXPLAIN)) $(B)/libperfmodes.a
 	$(call say,LINK,$@)
 	$(Q)$(LIB_CC) $(LIB_LINK) -o $@ $^ $(YAJL) -pthread
 
@@ -194,12 +202,12 @@ $(B)/man/done: lib/man/pages.py $(wildcard lib/man/*.in) $(HEADERS:%=lib/%)
 	$(Q)rm -rf $(@D) && $(PYTHON) lib/man/pages.py $(@D) $(HEADERS:%=lib/%) -- $(filter %.in,$^)
 	$(Q)cp lib/man/*.[17] $(@D)/ && touch $@
 
-install: library $(B)/man/done	## install library, doctor and man pages under DESTDIR, PREFIX
+install: library $(B)/man/done	## install library, doctor, explain and man pages under DESTDIR, PREFIX
 	$(Q)$(call put,644,$(PREFIX)/include,$(HEADERS:%=lib/%))
 	$(Q)$(call put,644,$(LIBDIR),$(B)/libperfmodes.a)
 	$(Q)$(call put,755,$(LIBDIR),$(B)/libperfmodes.so.0)
 	$(Q)ln -sf libperfmodes.so.0 "$(DESTDIR)$(LIBDIR)/libperfmodes.so"
-	$(Q)$(call put,755,$(PREFIX)/bin,$(B)/perfmodes-doctor)
+	$(Q)$(call put,755,$(PREFIX)/bin,$(B)/perfmodes-doctor $(B)/perfmodes-explain)
 	$(Q)$(call put,644,$(DATADIR),lib/profiles/*.json)
 	$(Q)$(foreach n,1 7,$(call put,644,$(MANDIR)/man$(n),$(B)/man/*.$(n)) &&) true
 	$(Q)$(call put_pages,$(B)/man)
@@ -224,6 +232,6 @@ uninstall: uninstall-suite	## remove what install, install-all and install-suite
 	$(Q)for name in $$($(names_in) $(B)/man-all/*.3); do rm -f "$(DESTDIR)$(MANDIR)/man3/$$name.3"; done
 	$(Q)for folder in $(OUR_FOLDERS); do rmdir "$(DESTDIR)$$folder" 2>/dev/null || true; done
 
-.PHONY: library examples unit-tests library-tests bench bench-table doctor doctor-library install install-all uninstall
+.PHONY: library examples unit-tests library-tests bench bench-table doctor doctor-library explain install install-all uninstall
 # However deep its folder is, what was compiled is compiled again when a header of it changes.
 -include $(shell find $(B)/pic $(B)/lib build/test build/fuzz build/tsan -name '*.d' 2>/dev/null)

@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: MIT */
+/* perfmodes-explain runs a program and tells what it asked of perf events, and why that failed. */
+#ifndef EXPLAIN_H
+#define EXPLAIN_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "../pm_sys.h"
+
+/* ------------------------------------------------------------------------- calls: numbers.c */
+
+/* The system calls that are looked at. */
+enum which {
+	CALL_OPEN, CALL_IOCTL, CALL_MMAP, CALL_CLOSE, CALL_CLOSE_RANGE, CALL_FCNTL, CALL_PRCTL,
+	CALL_BPF, CALL_EXEC, CALL_EXEC_AT, CALL_EXIT_GROUP, CALL_SECCOMP, CALL_PTRACE,
+	CALLS
+};
+
+struct numbers {
+	uint32_t arch;		/* AUDIT_ARCH_* */
+	int nr[CALLS];		/* -1: this machine has none */
+};
+
+extern const struct numbers call_numbers[];
+extern const size_t call_number_count;
+
+#define ATTR_ROOM 256		/* more of an attr than any kernel knows */
+
+struct call {
+	enum which which;
+	pid_t tid;
+	bool narrow;		/* of a 32-bit program */
+	uint64_t args[6];
+	/* OPEN: its attr as it lay in memory, and how much of it could be read */
+	unsigned char attr[ATTR_ROOM];
+	size_t attr_read;
+};
+
+/* Fills `which` and `narrow` by architecture and number. False: none that is looked at. */
+bool call_of(uint32_t arch, int nr, struct call *ret);
+
+/* ------------------------------------------------------- what is made of them: watch.c, look.c */
+
+/*
+ * Before the kernel carries out a call. Returns whether its result is wanted: then watch_result
+ * follows, with result >= 0 or -errno, or RESULT_UNSEEN.
+ */
+#define RESULT_UNSEEN INT64_MIN
+bool watch_call(struct call *call);
+void watch_result(const struct call *call, int64_t result);
+
+/* A process is about to execute a file: what would be changed by looking at it. */
+void exec_look(const struct call *call);
+
+/* Whether such files lose their rights by our looking. */
+extern bool exec_loses;
+
+/* "set-user-id": what a file would get by being executed, that who calls has not. NULL: nothing. */
+const char *exec_rights(const char *path);
+
+/* The counters of an event that a process is about to lose. */
+struct shape;
+void look_at_event(pid_t process, int fd, struct shape *shape);
+
+/* The path of a file that a process names, as seen from here. Returns its length or -errno. */
+int memory_text(pid_t tid, uint64_t address, char *buf, size_t size);
+
+/* As many bytes of the memory of a thread as can be read, up to `size`; or -errno. */
+ssize_t memory_read(pid_t tid, uint64_t address, void *buf, size_t size);
+
+/* ------------------------------------------------------------------------- mechanisms */
+
+struct start {
+	char **argv;
+	bool ptrace;			/* asked for */
+	pid_t pid;			/* of the program */
+	int listener;			/* -1: none */
+	bool no_new_privs;		/* had to be set */
+	const char *why_ptrace;		/* NULL: notifications */
+	int line;			/* to the program until it is executed */
+	int status;			/* as wait(2) gives it, once `ended` */
+	bool ended;
+};
+
+/* Starts the program so that its calls are seen. Returns 0 or -errno. */
+int start_program(struct start *start);
+
+/* Once it has ended: the errno of exec(2) where it could not be executed, else 0. */
+int start_error(const struct start *start);
+
+/* Follows it to its end, fills status. Returns 0 or -errno. */
+int notify_follow(struct start *start);
+int trace_follow(struct start *start);
+
+/*
+ * Whether a filter with a listener can be installed here and sees perf_event_open(2): tried with
+ * a child. NULL: yes; else why not.
+ */
+const char *notify_obstacle(void);
+
+/* In the program's process: installs the filter. Returns the listener or -errno. */
+int notify_install(bool *ret_no_new_privs);
+
+/* Signals that are meant for the program are passed on; those of the terminal it has by itself. */
+int signals_open(void);
+void signals_pass(int fd, struct start *start);
+
+/* The program of the filter that hands calls over by `action`. Returns how many instructions. */
+struct sock_filter;
+size_t filter_build(uint32_t action, struct sock_filter *ret, size_t room);
+
+/* What a thread that is stopped behind a system call got from it. Returns 0 or -errno. */
+int result_of_stopped(pid_t tid, int64_t *ret);
+bool result_is_known_here(void);
+
+#endif

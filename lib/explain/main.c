@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: MIT */
+/* perfmodes-explain, the program. */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <getopt.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "shape.h"
+#include "tell.h"
+
+static const char usage[] =
+	"usage: perfmodes-explain [--json FILE] [--quiet] [--ptrace] [--] PROGRAM [ARG...]\n"
+	"Runs a program, follows its processes and threads, and tells at the end what it asked of\n"
+	"perf_event_open(2), what was refused, why, what to change, and what was accepted and\n"
+	"gave nothing. Output and exit status stay the program's; what is told goes to stderr.\n"
+	"  --json FILE   write the same for programs       --quiet   nothing on stderr\n"
+	"  --ptrace      look by ptrace(2): slow, and sees what filters of system calls hide\n";
+
+struct options {
+	const char *json;
+	bool quiet, ptrace;
+};
+
+static int wrong(const char *format, const char *what, const char *why)
+{
+	fprintf(stderr, "perfmodes-explain: ");
+	fprintf(stderr, format, what, why);
+	fprintf(stderr, "\n");
+	return 2;
+}
+
+/* Where execvp(3) would find it. */
+static bool find_program(const char *name, char *ret, size_t size)
+{
+	const char *path = getenv("PATH");
+
+	if (strchr(name, '/') != NULL || path == NULL) {
+		snprintf(ret, size, "%s", name);
+		return true;
+	}
+	while (*path != '\0') {
+		const size_t length = strcspn(path, ":");
+
+		snprintf(ret, size, "%.*s%s%s", (int)length, path, length ? "/" : "./", name);
+		if (access(ret, X_OK) == 0)
+			return true;
+		path += length + (path[length] == ':');
+	}
+	return false;
+}
+
+/* Set-user-id programs and the like, which would do something else while we look. */
+static const char *find_obstacle(const struct start *start, const struct pm_env *env)
+{
+	const enum pm_cap needed = start->ptrace ? PM_CAP_SYS_PTRACE : PM_CAP_SYS_ADMIN;
+	char path[4096];
+
+	exec_loses = !pm_env_has_cap(env, needed) && !env->no_new_privs;
+	if (!exec_loses || !find_program(start->argv[0], path, sizeof(path)))
+		return NULL;
+	return exec_rights(path);
+}
+
+static void choose(struct start *start)
+{
+	if (start->ptrace)
+		start->why_ptrace = "it was asked for";
+	else
+		start->why_ptrace = notify_obstacle();
+	start->ptrace = start->why_ptrace != NULL;
+}
+
+/* As the program ended, so does this one. */
+static int end_as(int status)
+{
+	const struct rlimit none = { 0, 0 };
+	sigset_t mask;
+
+	if (!WIFSIGNALED(status))
+		return WEXITSTATUS(status);
+	(void)setrlimit(RLIMIT_CORE, &none);
+	(void)signal(WTERMSIG(status), SIG_DFL);
+	sigemptyset(&mask);
+	sigaddset(&mask, WTERMSIG(status));
+	(void)sigprocmask(SIG_UNBLOCK, &mask, NULL);
+	(void)raise(WTERMSIG(status));
+	return 128 + WTERMSIG(status);
+}
+
+static int explain(const struct options *options, struct start *start)
+{
+	FILE *json = NULL;
+	int err;
+
+	if (options->json != NULL && (json = fopen(options->json, "we")) == NULL)
+		return wrong("%s: %s", options->json, strerror(errno));
+	err = start_program(start);
+	if (err == 0)
+		err = start->ptrace ? trace_follow(start) : notify_follow(start);
+	if (err < 0) {
+		(void)wrong("the program cannot be followed%s: %s", "", strerror(-err));
+		return 3;
+	}
+	err = start_error(start);
+	if (err != 0) {
+		(void)wrong("%s: %s", start->argv[0], strerror(err));
+		return end_as(start->status);
+	}
+	find_reasons();
+	if (!options->quiet)
+		tell_text(start);
+	if (json != NULL)
+		tell_json(start, json);
+	if (json != NULL && fclose(json) != 0)
+		return wrong("%s: %s", options->json, strerror(errno)), 3;
+	return end_as(start->status);
+}
+
+int main(int argc, char **argv)
+{
+	static const struct option known[] = {
+		{ "json", required_argument, NULL, 'j' }, { "quiet", no_argument, NULL, 'q' },
+		{ "ptrace", no_argument, NULL, 't' }, { "help", no_argument, NULL, 'h' },
+		{ NULL, 0, NULL, 0 },
+	};
+	struct options options = { .json = NULL };
+	struct start start = { .listener = -1 };
+	const char *rights;
+	struct pm_env env;
+	int option;
+
+	while ((option = getopt_long(argc, argv, "+hq", known, NULL)) != -1)
+		switch (option) {
+		case 'j': options.json = optarg; break;
+		case 'q': options.quiet = true; break;
+		case 't': start.ptrace = true; break;
+		case 'h': fputs(usage, stdout); return 0;
+		default: fputs(usage, stderr); return 2;
+		}
+	if (optind == argc) {
+		fputs(usage, stderr);
+		return 2;
+	}
+	start.argv = argv + optind;
+	(void)pm_env_read(&env);
+	choose(&start);
+	rights = find_obstacle(&start, &env);
+	if (rights != NULL)
+		return wrong("%s is %s, and would lose those rights by being looked at: what it "
+			     "asks would be answered as if it had none. Start perfmodes-explain as "
+			     "root, or explain the program from a copy without them.",
+			     start.argv[0], rights);
+	return explain(&options, &start);
+}

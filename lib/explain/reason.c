@@ -1,0 +1,264 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Reasons lie on each other: behind a level of perf_event_paranoid there may be no PMU at all. Each
+ * refused call is asked again by who made it, then with one obstacle less: as who runs this
+ * program, where that is more; of its own thread and user mode alone, which takes no privilege;
+ * and without single parts of the attr.
+ */
+#define _GNU_SOURCE
+#include "reason.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <grp.h>
+#include <linux/seccomp.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "tell.h"
+
+struct reason *reasons[SHAPES];
+
+/* ------------------------------------------------------------------------------ asking again */
+
+static int raw_open(const void *attr, const struct shape *shape, int cgroup)
+{
+	const int pid = shape->target == TARGET_CGROUP ? cgroup : shape->target == TARGET_CPU ? -1 :
+		shape->target == TARGET_OTHER && kill(shape->first_pid, 0) != -1 ?
+		shape->first_pid : 0;
+	const unsigned long flags = shape->flags & PERF_FLAG_PID_CGROUP;
+	const long fd = syscall(__NR_perf_event_open, attr, pid, shape->on_cpu ? shape->first_cpu :
+				-1, -1, flags);
+
+	if (fd >= 0)
+		(void)close((int)fd);
+	return fd >= 0 ? 0 : errno;
+}
+
+int ask_again(const struct shape *shape, const struct perf_event_attr *attr)
+{
+	union { struct perf_event_attr attr; unsigned char bytes[ATTR_ROOM]; } asked;
+	const uint32_t size = shape->size != 0 ? shape->size : PERF_ATTR_SIZE_VER0;
+	int cgroup = -1, err;
+
+	memcpy(asked.bytes, shape->raw, sizeof(asked.bytes));
+	asked.attr = *attr;
+	if (size < pm_attr_size_needed(attr))
+		asked.attr.size = pm_attr_size_needed(attr);
+	if (shape->text[0] != '\0')
+		asked.attr.config1 = (uint64_t)(uintptr_t)shape->text;
+	if (shape->target == TARGET_CGROUP)
+		cgroup = open("/sys/fs/cgroup", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	err = raw_open(&asked, shape, cgroup);
+	if (cgroup >= 0)
+		(void)close(cgroup);
+	return err;
+}
+
+/* The same event with the least that can be asked of it. */
+static int ask_least(const struct shape *shape, struct perf_event_attr *attr)
+{
+	struct shape less = *shape;
+
+	less.target = TARGET_SELF;
+	less.on_cpu = false;
+	less.flags = 0;
+	attr->exclude_kernel = attr->exclude_hv = 1;
+	attr->sample_type &= ~(uint64_t)PERF_SAMPLE_RAW;
+	return ask_again(&less, attr);
+}
+
+/* --------------------------------------------------------------------------- who made the call */
+
+static bool set_capabilities(const struct place *place)
+{
+	struct { uint32_t version; int pid; } head = { 0x20080522, 0 };
+	struct { uint32_t effective, permitted, inheritable; } data[2] = {
+		{ (uint32_t)place->caps_effective, (uint32_t)place->caps_permitted, 0 },
+		{ (uint32_t)(place->caps_effective >> 32), (uint32_t)(place->caps_permitted >> 32),
+		  0 },
+	};
+
+	return syscall(__NR_capset, &head, data) == 0;
+}
+
+static bool is_caller(const struct place *place)
+{
+	struct place here = { .known = false };
+
+	place_of(getpid(), &here);
+	return !place->known || (here.uid[1] == place->uid[1] && here.gid[1] == place->gid[1] &&
+				 here.caps_effective == place->caps_effective);
+}
+
+bool become_caller(const struct place *place)
+{
+	if (is_caller(place))
+		return true;
+	if (!place->same_namespace)
+		return false;
+	(void)prctl(PR_SET_KEEPCAPS, 1, 0, 0, 0);
+	(void)setgroups(0, NULL);
+	if (setresgid(place->gid[0], place->gid[1], place->gid[2]) != 0 ||
+	    setresuid(place->uid[0], place->uid[1], place->uid[2]) != 0)
+		return false;
+	return set_capabilities(place);
+}
+
+/* ----------------------------------------------------------------------------------- the chain */
+
+static enum pm_reach reach_of(const struct shape *shape)
+{
+	if (shape->attr.type == PERF_TYPE_TRACEPOINT && (shape->attr.sample_type & PERF_SAMPLE_RAW))
+		return PM_REACH_TRACE;
+	if (shape->target == TARGET_CPU || shape->target == TARGET_CGROUP)
+		return PM_REACH_CPU;
+	return shape->target == TARGET_OTHER ? PM_REACH_OTHER : PM_REACH_OWN;
+}
+
+static void gate_of(const struct shape *shape, const struct perf_event_attr *attr, int error,
+		    struct pm_refusal *ret)
+{
+	pm_refusal_of_attr(attr, reach_of(shape), shape->on_cpu ? shape->first_cpu : -1,
+			   shape->target == TARGET_CGROUP, error, ret);
+}
+
+/* The gate is one of rights: more of them would bring the call further. */
+static bool is_of_rights(enum pm_cause cause)
+{
+	return cause == PM_CAUSE_PARANOID || cause == PM_CAUSE_LSM || cause == PM_CAUSE_UNKNOWN;
+}
+
+static void put_behind(struct reason *reason, const char *who, const char *what)
+{
+	const size_t used = strlen(reason->behind);
+
+	snprintf(reason->behind + used, sizeof(reason->behind) - used, "%s%s: %s",
+		 used ? "; " : "", who, what);
+}
+
+static void look_behind(const struct shape *shape, const char *who, int error,
+			struct perf_event_attr *attr, struct reason *ret)
+{
+	struct pm_refusal gate = { .cause = PM_CAUSE_NONE };
+	const char *part;
+	char line[400];
+
+	if (error == 0) {
+		put_behind(ret, who, "it opens");
+		return;
+	}
+	gate_of(shape, attr, error, &gate);
+	if (strcmp(gate.gate, ret->first.gate) == 0)
+		return;
+	ret->in_vain = gate.cause == PM_CAUSE_NO_EVENT || gate.cause == PM_CAUSE_NOT_BUILT;
+	part = find_part(shape, attr);
+	snprintf(line, sizeof(line), "%s, %s%s%s", pm_errno_name(error), gate.gate,
+		 part ? "; it opens without " : "", part ? part : "");
+	put_behind(ret, who, line);
+}
+
+/* In a child that has become who made the call; `ret` is of this process's parent. */
+static void explain_as_caller(const struct shape *shape, struct reason *ret)
+{
+	struct perf_event_attr attr = shape->attr;
+	const char *part;
+
+	ret->again = ask_again(shape, &attr);
+	if (shape->errors[0].count == 0)
+		return;			/* not seen: what it says now is all that is known */
+	ret->again_differs = ret->again != shape->errors[0].error;
+	gate_of(shape, &attr, shape->errors[0].error, &ret->first);
+	if (is_of_rights(ret->first.cause)) {
+		const int error = ask_least(shape, &attr);
+
+		if (error != 0)
+			look_behind(shape, "asked of its own user mode", error, &attr,
+				    ret);
+	} else if (ret->again != 0 && ret->first.cause != PM_CAUSE_FILTER) {
+		part = find_part(shape, &attr);
+		if (part != NULL) {
+			ret->first.cause = PM_CAUSE_UNSUPPORTED;
+			PM_SAY(ret->first.gate, "%s is refused of this event", part);
+			PM_SAY(ret->first.change, "leave it out: without it the event opens");
+		}
+	}
+}
+
+/* With the rights of who runs this program, where who made the call had fewer. */
+static void explain_as_self(const struct shape *shape, struct reason *ret)
+{
+	struct perf_event_attr attr = shape->attr;
+
+	if (!is_of_rights(ret->first.cause) || is_caller(&shape->place))
+		return;
+	ret->behind[0] = '\0';
+	ret->in_vain = false;
+	look_behind(shape, geteuid() == 0 ? "as root" : "as who runs this", ask_again(shape, &attr),
+		    &attr, ret);
+}
+
+/*
+ * Where only ptrace(2) sees the call, a filter that the program set itself may have answered; from
+ * here, without that filter, the call has another end.
+ */
+static void blame_own_filter(const struct shape *shape, struct reason *ret)
+{
+	const int error = shape->errors[0].error;
+
+	if ((remarks.own_filter & FILTER_ACTION) != SECCOMP_RET_ERRNO ||
+	    (int)(remarks.own_filter & SECCOMP_RET_DATA) != error || !ret->again_differs)
+		return;
+	ret->first.cause = PM_CAUSE_FILTER;
+	PM_SAY(ret->first.gate, "a filter of system calls that the program set itself answers %s",
+	       pm_errno_name(error));
+	PM_SAY(ret->first.change, "have the program allow perf_event_open in its filter, or open "
+	       "its events before it sets it");
+	ret->behind[0] = '\0';
+	put_behind(ret, "without that filter", ret->again == 0 ? "it opens" :
+		   pm_errno_name(ret->again));
+}
+
+/* A child, so that nobody else loses rights; the words come back by a pipe. */
+static void explain_one(const struct shape *shape, struct reason *ret)
+{
+	int line[2], status;
+	pid_t child;
+
+	if (pipe(line) != 0)
+		return;
+	child = fork();
+	if (child == 0) {
+		if (become_caller(&shape->place))
+			explain_as_caller(shape, ret);
+		(void)write(line[1], ret, sizeof(*ret));
+		_exit(0);
+	}
+	(void)close(line[1]);
+	(void)!read(line[0], ret, sizeof(*ret));	/* less than PIPE_BUF: whole, or nothing */
+	(void)close(line[0]);
+	if (child > 0)
+		(void)waitpid(child, &status, 0);
+	if (shape->errors[0].count == 0)
+		return;
+	if (ret->first.cause == PM_CAUSE_NONE)
+		gate_of(shape, &shape->attr, shape->errors[0].error, &ret->first);
+	explain_as_self(shape, ret);
+	blame_own_filter(shape, ret);
+}
+
+void find_reasons(void)
+{
+	for (size_t i = 0; i < shapes.count; i++) {
+		reasons[i] = calloc(1, sizeof(*reasons[i]));
+		if (reasons[i] != NULL && (shapes.list[i]->errors[0].count > 0 ||
+					   shapes.list[i]->unseen > 0))
+			explain_one(shapes.list[i], reasons[i]);
+	}
+}

@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: MIT */
+/* What was asked: calls that differ in nothing that matters are one shape, and are counted. */
+#ifndef SHAPE_H
+#define SHAPE_H
+
+#include "explain.h"
+
+#define SHAPES 1024		/* more than the largest program asks; what is beyond is counted */
+#define ERRORS 8
+#define REQUESTS 12		/* of ioctl(2): the numbers of PERF_EVENT_IOC_* */
+#define LOOKS 1024		/* events of a shape whose counts are looked at */
+#define TEXT_ROOM 256
+#define FILTER_ACTION 0xffff0000u	/* of what a filter of system calls answers */
+
+enum target {
+	TARGET_SELF, TARGET_THREAD, TARGET_CHILD, TARGET_OTHER, TARGET_CPU, TARGET_CGROUP, TARGETS
+};
+
+/* Who asked, where a call was refused. */
+struct place {
+	bool known;
+	unsigned int uid[4], gid[4];		/* real, effective, saved, of files */
+	uint64_t caps_effective, caps_permitted;
+	bool no_new_privs, same_namespace;
+	int filters;				/* of system calls; -1 not known */
+};
+
+struct error_count {
+	int error;				/* a positive errno */
+	uint32_t count;
+};
+
+struct shape {
+	/* The key: up to `calls` */
+	struct perf_event_attr attr;		/* what this program knows of it */
+	unsigned char raw[ATTR_ROOM];		/* as it was given, and 0 beyond */
+	uint32_t size;				/* attr.size as it was given */
+	uint32_t have;				/* bytes of it that were read */
+	uint64_t flags;				/* of the call */
+	enum target target;
+	bool on_cpu, grouped, narrow;
+	char text[TEXT_ROOM];			/* behind config1, of a probe in a program */
+	/* What came of it */
+	uint32_t calls, opened, unseen;
+	struct error_count errors[ERRORS];
+	uint64_t cpus[16];			/* asked for; a bit each */
+	pid_t first_pid;
+	int first_cpu;
+	struct place place;			/* of the first that was refused */
+	uint32_t requests[REQUESTS], failed[REQUESTS];
+	int request_error[REQUESTS];
+	uint64_t most_pages, rings;		/* of a ring, with the user page; how many */
+	struct error_count map_error;
+	uint64_t map_bytes;
+	/* What was seen of its events before they were closed; `idle`: ran for long, counted 0 */
+	uint32_t looked, zero, idle, never_enabled, never_ran, part_time, in_error;
+	uint64_t sum, lost;
+};
+
+struct shapes {
+	struct shape *list[SHAPES];
+	size_t count;
+	uint64_t beyond;			/* calls of shapes that had no room */
+};
+
+extern struct shapes shapes;
+
+/* The one with the key of `like`, made where there is none. NULL: no room. */
+struct shape *shape_of(const struct shape *like);
+
+/* What else was seen. */
+struct remarks {
+	uint64_t calls[CALLS];
+	uint64_t unseen;			/* results */
+	uint64_t requests_unlooked;
+	bool traces;				/* the program traces others */
+	bool listener_refused;			/* it wanted a listener of its own */
+	bool bad_memory;			/* attr that could not be read */
+	uint32_t own_filter;			/* what a filter of its own answers; 0: allows */
+	uint32_t disabled_all, enabled_all;	/* prctl(2) */
+	struct error_count bpf;
+	char changed[8][160];			/* files that looking has changed */
+	size_t changed_count;
+};
+
+extern struct remarks remarks;
+
+/* ------------------------------------------------------------------- descriptors: events.c */
+
+/* Which shape the descriptor of a process is of, or NULL. */
+struct shape *event_find(pid_t process, int fd);
+void event_add(pid_t process, int fd, struct shape *shape);
+void event_remove(pid_t process, int fd);
+/* Calls for each event of a process whose descriptor is in that range. */
+void event_each(pid_t process, unsigned int first, unsigned int last,
+		void (*each)(pid_t process, int fd, struct shape *shape));
+/* Whether any process ever had an event at that number. */
+bool event_possible(int fd);
+
+/* The process of a thread; 0 where it is gone. `sure`: an answer of before is checked. */
+pid_t process_of(pid_t tid, bool sure);
+void place_of(pid_t tid, struct place *ret);
+
+/* What a filter answers perf_event_open(2): a SECCOMP_RET_* value. */
+struct sock_filter;
+uint32_t filter_answer(const struct sock_filter *code, size_t count);
+
+#endif

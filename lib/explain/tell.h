@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: MIT */
+/* What is told at the end. */
+#ifndef TELL_H
+#define TELL_H
+
+#include <stdio.h>
+
+#include "shape.h"
+
+/* Asks refused calls again, and looks for who refused them: again.c. */
+void find_reasons(void);
+
+void tell_text(const struct start *start);
+void tell_json(const struct start *start, FILE *file);
+
+#endif

@@ -1,0 +1,276 @@
+/* SPDX-License-Identifier: MIT */
+/* One screen for people: what was asked, with what became of it; each gate once; what is silent. */
+#include <linux/seccomp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "../doctor/flow.h"
+#include "../policy/diagnosis/words.h"
+#include "gates.h"
+#include "silence.h"
+#include "tell.h"
+#include "words.h"
+
+#define INDENT 9
+#define GATES 64
+
+struct gates {
+	const struct reason *list[GATES];
+	size_t count;
+};
+
+/* ---------------------------------------------------------------------------------- the verdict */
+
+static void say_verdict(const struct start *start)
+{
+	unsigned long long calls = shapes.beyond, opened = 0, refused = 0;
+	struct flow flow;
+
+	for (size_t i = 0; i < shapes.count; i++) {
+		calls += shapes.list[i]->calls;
+		opened += shapes.list[i]->opened;
+		for (size_t at = 0; at < ERRORS; at++)
+			refused += shapes.list[i]->errors[at].count;
+	}
+	flow_begin(&flow, "", 0);
+	if (calls == 0)
+		flow_put(&flow, "%s never called perf_event_open.", start->argv[0]);
+	else
+		flow_put(&flow, "%s called perf_event_open %llu time%s, in %zu way%s: %llu opened, "
+			 "%llu refused%s", start->argv[0], calls, calls == 1 ? "" : "s",
+			 shapes.count, shapes.count == 1 ? "" : "s", opened, refused,
+			 calls > opened + refused ? "" : ".");
+	if (calls > opened + refused)
+		flow_put(&flow, ", %llu not seen.", calls - opened - refused);
+	flow_end(&flow);
+}
+
+/* --------------------------------------------------------------------------------------- shapes */
+
+/* Behind the name of the event: shapes that agree in all of it share a line. */
+struct line {
+	char mode[120], target[160], outcome[400];
+	const char *label;
+};
+
+static void put_outcome(const struct shape *shape, const struct reason *reason,
+			const struct gates *gates, struct pm_words *words)
+{
+	const size_t number = gate_number(gates->list, gates->count, reason);
+	const char *between = "";
+
+	for (size_t at = 0; at < ERRORS && shape->errors[at].count > 0; at++) {
+		pm_put(words, "%s%s", between, pm_errno_name(shape->errors[at].error));
+		if (shape->calls > 1)
+			pm_put(words, " %u of %u", shape->errors[at].count, shape->calls);
+		between = ", ";
+	}
+	if (number > 0)
+		pm_put(words, " [%zu]", number);
+	if (shape->opened > 0 && shape->calls > 1)
+		pm_put(words, "%s%u opened", words->length ? ", " : "", shape->opened);
+	if (shape->unseen > 0)
+		pm_put(words, "%s%u not seen (asked again from here: %s)", words->length ? ", " :
+		       "", shape->unseen, reason == NULL ? "?" : reason->again == 0 ? "opens" :
+		       pm_errno_name(reason->again));
+	if (shape->rings > 0)
+		pm_put(words, "%sring%s of %llu pages", words->length ? ", " : "",
+		       shape->rings > 1 ? "s" : "", (unsigned long long)shape->most_pages);
+}
+
+static void make_line(size_t at, const struct gates *gates, struct line *ret)
+{
+	const struct shape *shape = shapes.list[at];
+	struct pm_words words = { .at = ret->outcome, .left = sizeof(ret->outcome) };
+
+	memset(ret, 0, sizeof(*ret));
+	name_mode(shape, ret->mode, sizeof(ret->mode));
+	name_target(shape, ret->target, sizeof(ret->target));
+	put_outcome(shape, reasons[at], gates, &words);
+	put_silence(shape, &words);
+	ret->label = shape->errors[0].count == 0 && shape->opened == 0 ? "unseen" :
+		shape->errors[0].count == 0 ? is_silent(shape) ? "silent" : "opened" :
+		shape->opened > 0 ? "partly" : "refused";
+}
+
+static bool is_like(const struct line *one, const struct line *other)
+{
+	return strcmp(one->mode, other->mode) == 0 && strcmp(one->target, other->target) == 0 &&
+		strcmp(one->outcome, other->outcome) == 0 && one->label == other->label;
+}
+
+static void say_line(const struct line *lines, bool *told, size_t at)
+{
+	struct flow flow;
+	char name[200];
+	const char *between = " ";
+
+	flow_begin(&flow, lines[at].label, INDENT);
+	flow_put(&flow, "%s", lines[at].mode);
+	for (size_t i = at; i < shapes.count; i++) {
+		if (told[i] || !is_like(&lines[i], &lines[at]))
+			continue;
+		name_event(shapes.list[i], name, sizeof(name));
+		flow_put(&flow, "%s%s", between, name);
+		between = ", ";
+		told[i] = true;
+	}
+	flow_put(&flow, " %s%s%s", lines[at].target, lines[at].outcome[0] ? ": " : "",
+		 lines[at].outcome);
+	flow_end(&flow);
+}
+
+static void say_shapes(const struct gates *gates)
+{
+	static const char *const order[] = { "refused", "partly", "silent", "opened", "unseen" };
+	struct line *lines = calloc(shapes.count + 1, sizeof(*lines));
+	bool *told = calloc(shapes.count + 1, sizeof(*told));
+
+	for (size_t i = 0; lines != NULL && told != NULL && i < shapes.count; i++)
+		make_line(i, gates, &lines[i]);
+	for (size_t word = 0; word < sizeof(order) / sizeof(order[0]); word++)
+		for (size_t i = 0; lines != NULL && told != NULL && i < shapes.count; i++)
+			if (!told[i] && strcmp(lines[i].label, order[word]) == 0)
+				say_line(lines, told, i);
+	free(lines);
+	free(told);
+}
+
+/* ---------------------------------------------------------------------------------------- gates */
+
+/* A line, or more, for each thing that helps by itself. */
+static void say_change(const char *label, const char *change)
+{
+	struct flow flow;
+
+	while (change[0] != '\0') {
+		const char *end = strstr(change, "; ");
+		const int length = end ? (int)(end - change) : (int)strlen(change);
+
+		flow_begin(&flow, label, INDENT);
+		flow_put(&flow, "%.*s%s", length, change, end ? ";" : "");
+		flow_end(&flow);
+		label = "";
+		change += length + (end ? 2 : 0);
+	}
+}
+
+/* The first gate of the same words: two differ in what stands behind them alone. */
+static size_t first_of(const struct gates *gates, size_t at)
+{
+	size_t first = 0;
+
+	while (strcmp(gates->list[first]->first.gate, gates->list[at]->first.gate) != 0)
+		first++;
+	return first;
+}
+
+static void say_gate(const struct gates *gates, size_t at)
+{
+	const struct reason *reason = gates->list[at];
+	const size_t first = first_of(gates, at);
+	struct flow flow;
+	char label[24];
+
+	snprintf(label, sizeof(label), "[%zu]", at + 1);
+	flow_begin(&flow, label, strlen(label) + 1);
+	if (first == at)
+		flow_put(&flow, "%s", reason->first.gate);
+	else
+		flow_put(&flow, "the same as [%zu]", first + 1);
+	flow_end(&flow);
+	if (reason->behind[0] != '\0') {
+		flow_begin(&flow, "  behind", INDENT);
+		flow_put(&flow, "%s%s", reason->behind, reason->in_vain ?
+			 ": nothing that is set here brings these events" : "");
+		flow_end(&flow);
+	}
+	if (first == at && !reason->in_vain)
+		say_change("  change", reason->first.change);
+}
+
+static void say_gates(const struct gates *gates)
+{
+	if (gates->count > 0)
+		printf("\nWhy, and what to change:\n");
+	for (size_t i = 0; i < gates->count; i++)
+		say_gate(gates, i);
+}
+
+/* ------------------------------------------------------------------------------------- remarks */
+
+static void say(const char *format, ...) __attribute__((format(printf, 1, 2)));
+static void say(const char *format, ...)
+{
+	struct flow flow;
+	char text[700];
+	va_list list;
+
+	va_start(list, format);
+	vsnprintf(text, sizeof(text), format, list);
+	va_end(list);
+	flow_begin(&flow, "note", INDENT);
+	flow_put(&flow, "%s", text);
+	flow_end(&flow);
+}
+
+static void say_own_filter(const struct start *start)
+{
+	const uint32_t action = remarks.own_filter & FILTER_ACTION;
+
+	if (remarks.own_filter == 0)
+		return;
+	if (action == SECCOMP_RET_ERRNO)
+		say("a filter that the program set itself answers %s to perf_event_open%s",
+		    pm_errno_name((int)(remarks.own_filter & SECCOMP_RET_DATA)), start->ptrace ?
+		    "" : ": later calls are not seen here; --ptrace shows them");
+	else
+		say("a filter that the program set itself ends or traps perf_event_open%s",
+		    start->ptrace ? "" : ": later calls are not seen here; --ptrace shows them");
+}
+
+static void say_remarks(const struct start *start)
+{
+	if (start->why_ptrace != NULL)
+		say("looked at by ptrace(2), which makes all system calls slow: %s",
+		    start->why_ptrace);
+	for (size_t i = 0; i < remarks.changed_count; i++)
+		say("%s ran without those rights because it was looked at: what it asked says "
+		    "nothing; as root explain changes nothing", remarks.changed[i]);
+	say_own_filter(start);
+	if (remarks.listener_refused && !start->ptrace)
+		say("the program wanted a listener of its own (seccomp), which is refused while "
+		    "it is looked at; --ptrace leaves it one");
+	if (remarks.traces && start->ptrace)
+		say("the program traces others, which are traced already: it may have behaved "
+		    "differently; without --ptrace it is left alone");
+	if (remarks.unseen > 0)
+		say("%llu results were not seen, as another program traces these threads",
+		    (unsigned long long)remarks.unseen);
+	if (remarks.requests_unlooked > 0)
+		say("%llu more ioctl calls were counted; their results were not looked at",
+		    (unsigned long long)remarks.requests_unlooked);
+	if (shapes.beyond > 0)
+		say("%llu calls of further kinds were counted only",
+		    (unsigned long long)shapes.beyond);
+	if (remarks.bpf.count > 0)
+		say("bpf(2) was refused with %s", pm_errno_name(remarks.bpf.error));
+}
+
+void tell_text(const struct start *start)
+{
+	struct gates gates;
+
+	(void)fflush(stdout);
+	(void)dup2(STDERR_FILENO, STDOUT_FILENO);	/* the program's own output stays its own */
+	gates.count = gates_find(gates.list, GATES);
+	printf("\n");
+	say_verdict(start);
+	say_shapes(&gates);
+	say_gates(&gates);
+	say_silence();
+	say_remarks(start);
+	(void)fflush(stdout);
+}

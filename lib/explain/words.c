@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: MIT */
+/* See words.h. */
+#include "words.h"
+
+#include <dirent.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "../policy/diagnosis/words.h"
+#include "../policy/spec/spec.h"
+
+/* -------------------------------------------------------------------------------------- events */
+
+static struct pm_event_spec spec_of(const struct shape *shape)
+{
+	return (struct pm_event_spec){ .size = sizeof(struct pm_event_spec),
+		.type = shape->attr.type, .config = shape->attr.config };
+}
+
+/* "SYSTEM:EVENT" of an id, looked for in tracefs. */
+static bool name_tracepoint(uint64_t id, char *buf, size_t size)
+{
+	char root[128], path[600];
+	const struct dirent *system, *event;
+	DIR *systems, *events;
+	bool found = false;
+
+	if (pm_tracefs_root(root, sizeof(root)) < 0)
+		return false;
+	snprintf(path, sizeof(path), "%s/events", root);
+	systems = opendir(path);
+	while (systems != NULL && !found && (system = readdir(systems)) != NULL) {
+		snprintf(path, sizeof(path), "%s/events/%.200s", root, system->d_name);
+		events = system->d_name[0] != '.' ? opendir(path) : NULL;
+		while (events != NULL && !found && (event = readdir(events)) != NULL) {
+			found = event->d_name[0] != '.' &&
+				pm_tracepoint_id(system->d_name, event->d_name) == (int)id;
+			if (found)
+				snprintf(buf, size, "%.60s:%.100s", system->d_name, event->d_name);
+		}
+		if (events != NULL)
+			closedir(events);
+	}
+	if (systems != NULL)
+		closedir(systems);
+	return found;
+}
+
+struct wanted {
+	uint32_t type;
+	char *name;
+	size_t size;
+};
+
+static int compare_pmu(const char *name, void *context)
+{
+	const struct wanted *wanted = context;
+	const int type = pm_pmu_type(name);
+
+	if (type < 0 || (uint32_t)type != wanted->type)
+		return 0;
+	snprintf(wanted->name, wanted->size, "%.60s", name);
+	return 1;
+}
+
+static void name_breakpoint(const struct shape *shape, char *buf, size_t size)
+{
+	const uint32_t type = shape->attr.bp_type;
+
+	snprintf(buf, size, "breakpoint:%s%s%s", type & HW_BREAKPOINT_R ? "r" : "",
+		 type & HW_BREAKPOINT_W ? "w" : "", type & HW_BREAKPOINT_X ? "x" : "");
+}
+
+static void name_other(const struct shape *shape, char *buf, size_t size)
+{
+	const struct perf_event_attr *attr = &shape->attr;
+	char pmu[64] = "";
+	const struct wanted wanted = { attr->type, pmu, sizeof(pmu) };
+
+	if (attr->type == PERF_TYPE_BREAKPOINT)
+		name_breakpoint(shape, buf, size);
+	else if (attr->type == PERF_TYPE_RAW)
+		snprintf(buf, size, "r%llx", (unsigned long long)attr->config);
+	else if (attr->type == PERF_TYPE_TRACEPOINT &&
+		 !name_tracepoint(attr->config, buf, size))
+		snprintf(buf, size, "tracepoint %llu", (unsigned long long)attr->config);
+	else if (attr->type >= PERF_TYPE_MAX && pm_pmu_each(compare_pmu, (void *)&wanted) == 1)
+		snprintf(buf, size, "%s/config=0x%llx%s%.100s/", pmu,
+			 (unsigned long long)attr->config, shape->text[0] ? "," : "", shape->text);
+	else if (attr->type != PERF_TYPE_TRACEPOINT)
+		snprintf(buf, size, "event %u:0x%llx", attr->type,
+			 (unsigned long long)attr->config);
+}
+
+void name_event(const struct shape *shape, char *buf, size_t size)
+{
+	const struct pm_event_spec spec = spec_of(shape);
+	const struct perf_event_attr *attr = &shape->attr;
+	size_t used;
+
+	if (shape->have < PERF_ATTR_SIZE_VER0) {
+		snprintf(buf, size, "an attr that could not be read");
+		return;
+	}
+	(void)pm_event_name(&spec, buf, size);
+	if (strncmp(buf, "event ", strlen("event ")) == 0)
+		name_other(shape, buf, size);
+	used = strlen(buf);
+	if (attr->exclude_kernel || attr->exclude_user || attr->precise_ip)
+		snprintf(buf + used, size - used, ":%s%s%.*s", attr->exclude_kernel &&
+			 !attr->exclude_user ? "u" : "", attr->exclude_user &&
+			 !attr->exclude_kernel ? "k" : "", (int)attr->precise_ip, "ppp");
+}
+
+bool counts_nothing(const struct shape *shape)
+{
+	const struct pm_event_spec spec = spec_of(shape);
+
+	return shape->attr.exclude_kernel && shape->attr.type != PERF_TYPE_TRACEPOINT &&
+		pm_happens_in_kernel(&spec);
+}
+
+/* ---------------------------------------------------------------------------------------- modes */
+
+void name_mode(const struct shape *shape, char *buf, size_t size)
+{
+	static const struct { uint64_t bits; const char *name; } with[] = {
+		{ PERF_SAMPLE_CALLCHAIN, "call chains" },
+		{ PERF_SAMPLE_BRANCH_STACK, "branch stacks" },
+		{ PERF_SAMPLE_STACK_USER, "user stacks" },
+		{ PERF_SAMPLE_REGS_INTR, "registers" },
+		{ PERF_SAMPLE_ADDR, "addresses" },
+		{ PERF_SAMPLE_RAW, "raw data" },
+		{ PERF_SAMPLE_DATA_SRC | PERF_SAMPLE_WEIGHT | PERF_SAMPLE_WEIGHT_STRUCT,
+		  "memory access data" },
+		{ PERF_SAMPLE_AUX, "AUX data" },
+	};
+	const struct perf_event_attr *attr = &shape->attr;
+	struct pm_words words = { .at = buf, .left = size };
+	const char *between = " with ";
+
+	if (attr->sample_period == 0)
+		pm_put(&words, "%s", attr->mmap || attr->comm || attr->task ?
+		       "records of mappings and tasks," : "count");
+	else if (attr->freq)
+		pm_put(&words, "sample, %llu a second,", (unsigned long long)attr->sample_freq);
+	else if (attr->sample_period == 1)
+		pm_put(&words, "sample each");
+	else
+		pm_put(&words, "sample, period %llu,", (unsigned long long)attr->sample_period);
+	for (size_t i = 0; attr->sample_period != 0 && i < sizeof(with) / sizeof(with[0]); i++)
+		if (attr->sample_type & with[i].bits) {
+			pm_put(&words, "%s%s", between, with[i].name);
+			between = ", ";
+		}
+}
+
+const char *target_word(enum target target)
+{
+	static const char *const words[TARGETS] = {
+		"self", "thread", "child", "other", "cpu", "cgroup",
+	};
+
+	return words[target];
+}
+
+unsigned int cpus_of(const struct shape *shape)
+{
+	unsigned int count = 0;
+
+	for (size_t i = 0; i < sizeof(shape->cpus) / sizeof(shape->cpus[0]); i++)
+		count += (unsigned int)__builtin_popcountll(shape->cpus[i]);
+	return count;
+}
+
+void name_target(const struct shape *shape, char *buf, size_t size)
+{
+	static const char *const words[TARGETS] = {
+		"of its own thread", "of its threads", "of a child", "of another process",
+		"of all that runs", "of a cgroup",
+	};
+	const struct perf_event_attr *attr = &shape->attr;
+	struct pm_words text = { .at = buf, .left = size };
+
+	pm_put(&text, "%s", words[shape->target]);
+	if (shape->on_cpu)
+		pm_put(&text, " on %u CPU%s", cpus_of(shape), cpus_of(shape) == 1 ? "" : "s");
+	if (attr->inherit)
+		pm_put(&text, ", inherited");
+	if (attr->enable_on_exec)
+		pm_put(&text, ", from exec on");
+	if (shape->grouped)
+		pm_put(&text, ", in a group");
+	if (shape->narrow && sizeof(long) == 8)
+		pm_put(&text, " (32-bit)");
+}

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: MIT */
+/* A shape in words. */
+#ifndef WORDS_OF_SHAPE_H
+#define WORDS_OF_SHAPE_H
+
+#include "shape.h"
+
+/* "sched:sched_switch", "cycles:u", "power/config=0x2/": as perf calls the event. */
+void name_event(const struct shape *shape, char *buf, size_t size);
+
+/* "count", "sample 4000 times a second with call chains" */
+void name_mode(const struct shape *shape, char *buf, size_t size);
+
+/* "of a child, children inherit, from its next exec on" */
+void name_target(const struct shape *shape, char *buf, size_t size);
+
+/* For JSON: "self", "thread", "child", "other", "cpu", "cgroup" */
+const char *target_word(enum target target);
+
+/* Counts nothing for ever: it happens in the kernel, which is excluded. */
+bool counts_nothing(const struct shape *shape);
+
+unsigned int cpus_of(const struct shape *shape);
+
+#endif

@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A program that is explained: each word says what it does, in order. It prints the errno of each
+ * open, 0 for success, and exits with 3.
+ *
+ *   TYPE:CONFIG[:u][:cpu][:sample]   opens an event of its own thread
+ *   times=N       the opens that follow are made N times    keep    and not closed
+ *   threads=N     by so many threads, each so many times
+ *   work          makes page faults and sleeps once
+ *   filter        from now on a filter answers EPERM to perf_event_open(2)
+ *   exec          the rest is done by a fresh program, in a child
+ *   die           ends by SIGKILL
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <linux/filter.h>
+#include <linux/perf_event.h>
+#include <linux/seccomp.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static int times = 1, threads;
+static int keep;
+static const char *asked;
+
+static struct perf_event_attr attr_of(const char *word)
+{
+	struct perf_event_attr attr = { .size = sizeof(attr), .read_format = 3 };
+	char *rest;
+
+	attr.type = (unsigned int)strtoul(word, &rest, 0);
+	attr.config = *rest == ':' ? strtoull(rest + 1, NULL, 0) : 0;
+	attr.exclude_kernel = attr.exclude_hv = strstr(word, ":u") != NULL;
+	if (strstr(word, ":sample") != NULL)
+		attr.sample_period = 1000000;
+	return attr;
+}
+
+static void *open_all(void *context)
+{
+	struct perf_event_attr attr = attr_of(asked);
+	const int all = strstr(asked, ":cpu") != NULL;
+
+	for (int i = 0; i < times; i++) {
+		const int fd = (int)syscall(__NR_perf_event_open, &attr, all ? -1 : 0,
+					    all ? 0 : -1, -1, 0);
+
+		if (threads == 0)
+			printf("%d\n", fd < 0 ? errno : 0);
+		if (fd >= 0 && attr.sample_period != 0)
+			(void)mmap(NULL, 9 * 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+		if (fd >= 0 && !keep)
+			close(fd);
+	}
+	return context;
+}
+
+static void open_in_threads(void)
+{
+	pthread_t *list = calloc((size_t)threads, sizeof(*list));
+
+	for (int i = 0; i < threads; i++)
+		if (pthread_create(&list[i], NULL, open_all, NULL) != 0)
+			exit(4);
+	for (int i = 0; i < threads; i++)
+		pthread_join(list[i], NULL);
+}
+
+static void work(void)
+{
+	const size_t size = 64 * 4096;
+	char *pages = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	for (size_t at = 0; at < size; at += 4096)
+		pages[at] = 1;
+	usleep(1000);
+}
+
+static void set_filter(void)
+{
+	struct sock_filter code[] = {
+		{ BPF_LD | BPF_W | BPF_ABS, 0, 0, 0 },
+		{ BPF_JMP | BPF_JEQ | BPF_K, 0, 1, __NR_perf_event_open },
+		{ BPF_RET | BPF_K, 0, 0, SECCOMP_RET_ERRNO | EPERM },
+		{ BPF_RET | BPF_K, 0, 0, SECCOMP_RET_ALLOW },
+	};
+	struct sock_fprog program = { 4, code };
+
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 ||
+	    prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) != 0)
+		exit(4);
+}
+
+int main(int argc, char **argv)
+{
+	for (int i = 1; i < argc; i++) {
+		if (sscanf(argv[i], "times=%d", &times) == 1 ||
+		    sscanf(argv[i], "threads=%d", &threads) == 1)
+			continue;
+		asked = argv[i];
+		if (strcmp(argv[i], "keep") == 0)
+			keep = 1;
+		else if (strcmp(argv[i], "work") == 0)
+			work();
+		else if (strcmp(argv[i], "filter") == 0)
+			set_filter();
+		else if (strcmp(argv[i], "die") == 0)
+			raise(SIGKILL);
+		else if (strcmp(argv[i], "exec") == 0) {
+			fflush(stdout);
+			argv[i] = argv[0];
+			if (fork() == 0)
+				execv("/proc/self/exe", argv + i);
+			wait(NULL);
+			return 3;
+		} else if (threads > 0)
+			open_in_threads();
+		else
+			open_all(NULL);
+	}
+	return 3;
+}

@@ -1,0 +1,260 @@
+# SPDX-License-Identifier: MIT
+"""What is said of a program's perf events, held against what the program itself and strace saw.
+
+What is expected comes from the program's own output, from the level of perf_event_paranoid, from sysfs
+and from filters that the test installs; never from the words of explain.
+"""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import platform
+import re
+import resource
+import shutil
+import signal
+import subprocess
+import tempfile
+from pathlib import Path
+from typing import Any, Iterator
+
+import pytest
+from surroundings import lower, refuse_perf
+
+pytestmark = pytest.mark.xdist_group("make")  # make runs in the tree
+TREE = Path(__file__).resolve().parents[2]
+ARCH = os.environ.get("ARCH", platform.machine())
+USER = ["setpriv", "--reuid=64321", "--regid=64321", "--clear-groups"]
+FAULTS, SWITCHES, CYCLES, CLOCK = "1:2", "1:3", "0:0", "1:1"
+as_root = pytest.mark.skipif(os.geteuid() != 0, reason="sets user ids")
+
+
+@pytest.fixture(scope="session", name="place")
+def _place() -> Iterator[Path]:
+    """explain and the program that is explained, where every user can run them."""
+    subprocess.run(["make", "-s", "--no-print-directory", f"ARCH={ARCH}", "explain"], cwd=TREE, check=True,
+                   capture_output=True, timeout=300)
+    with tempfile.TemporaryDirectory() as name:
+        place = Path(name)
+        place.chmod(0o755)
+        shutil.copy(TREE / "build" / ARCH / "explain", place / "explain")
+        subprocess.run(["gcc", "-O1", "-pthread", "-o", place / "asks", TREE / "lib/test/explain/asks.c"],
+                       check=True, timeout=60)
+        yield place
+
+
+class Explained:
+    """A run: what the program did, and what was said of it."""
+
+    def __init__(self, place: Path, *words: str, before: tuple[str, ...] = (), options: tuple[str, ...] = (),
+                 program: str = "", limit: Any = None) -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            Path(folder).chmod(0o777)
+            told = Path(folder, "told.json")
+            command = [*before, str(place / "explain"), *options, "--json", str(told), "--",
+                       program or str(place / "asks"), *words]
+            self.done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False,
+                                       preexec_fn=limit)
+            self.told: dict[str, Any] = json.loads(told.exists() and told.read_text(encoding="utf-8") or "{}")
+        self.text = " ".join(self.done.stderr.split())
+
+    @property
+    def errors(self) -> list[int]:
+        """What the program says of its opens."""
+        return [int(line) for line in self.done.stdout.split()]
+
+    def one(self) -> dict[str, Any]:
+        """The one kind of call that was made."""
+        assert len(self.told["asked"]) == 1, self.told
+        shape: dict[str, Any] = self.told["asked"][0]
+        return shape
+
+    def gate(self, shape: dict[str, Any]) -> dict[str, Any]:
+        found: dict[str, Any] = self.told["gates"][shape["gate"] - 1]
+        return found
+
+
+def paranoid() -> int:
+    return int(Path("/proc/sys/kernel/perf_event_paranoid").read_text(encoding="utf-8"))
+
+
+def has_core_pmu() -> bool:
+    return any(Path("/sys/bus/event_source/devices", name).exists() for name in ("cpu", "cpu_core")) or \
+        any(Path("/sys/bus/event_source/devices").glob("armv8*"))
+
+
+def test_an_event_that_opens_and_what_it_counted(place: Path) -> None:
+    run = Explained(place, FAULTS + ":u", "work")
+    asked = Explained(place, FAULTS + ":u", "keep", FAULTS + ":u", "work")
+    assert run.errors == [0] and run.done.returncode == 3 and run.told["exit"] == 3
+    assert run.one()["event"] == "page-faults:u" and run.one()["target"] == "self"
+    # of the second program one event was open while 64 pages were touched
+    assert asked.one()["calls"] == asked.one()["opened"] == 2 and asked.one()["sum"] >= 64
+
+
+def test_output_and_status_are_the_programs(place: Path) -> None:
+    run = Explained(place, "-c", "echo out; echo err >&2; exit 7", program="/bin/sh", options=("--quiet",))
+    assert (run.done.stdout, run.done.stderr, run.done.returncode) == ("out\n", "err\n", 7)
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGABRT])
+def test_it_ends_by_the_signal_that_ended_the_program(place: Path, number: int) -> None:
+    run = Explained(place, "-c", f"kill -{int(number)} $$", program="/bin/sh")
+    assert run.done.returncode == -number and run.told["signal"] == number
+
+
+@pytest.mark.parametrize("options", [(), ("--ptrace",)])
+def test_an_event_of_the_past_of_a_killed_program(place: Path, options: tuple[str, ...]) -> None:
+    run = Explained(place, FAULTS + ":u", "die", options=options)
+    assert run.told["signal"] == signal.SIGKILL and run.one()["opened"] == 1
+
+
+def test_a_program_that_is_not_there(place: Path) -> None:
+    run = Explained(place, program="/nonexistent/program")
+    assert run.done.returncode == 127 and "No such file" in run.done.stderr and run.told == {}
+
+
+@as_root
+@pytest.mark.skipif(paranoid() < 2, reason="an ordinary user may watch the kernel here")
+def test_a_level_and_what_lies_behind(place: Path) -> None:
+    run = Explained(place, SWITCHES, FAULTS + ":u:cpu", CYCLES, before=tuple(USER))
+    switches, cpu, cycles = run.told["asked"]
+    assert switches["errors"] == cpu["errors"] == {"EACCES": 1}
+    assert run.gate(switches)["name"] == run.gate(cpu)["name"] == "level"
+    assert "1 or less" in run.gate(switches)["gate"] and "0 or less" in run.gate(cpu)["gate"]
+    assert "setcap cap_perfmon=ep PROGRAM" in run.gate(switches)["change"]
+    assert not run.gate(switches)["in_vain"]
+    assert run.gate(cycles)["in_vain"] != has_core_pmu()
+
+
+@as_root
+def test_who_has_less_than_we_have(place: Path) -> None:
+    """Started by root, who the program stops to be: the reason is that of the user, behind it root's."""
+    if paranoid() < 2:
+        pytest.skip("an ordinary user may watch the kernel here")
+    run = Explained(place, *USER[1:], str(place / "asks"), SWITCHES, CYCLES, program=USER[0])
+    switches, cycles = run.told["asked"]
+    assert run.errors == [errno.EACCES] * 2 and run.gate(switches)["name"] == "level"
+    assert run.gate(switches)["behind"] == "as root: it opens"
+    assert ("no CPU PMU" in run.gate(cycles)["behind"]) != has_core_pmu()
+
+
+def test_what_can_only_count_nothing(place: Path) -> None:
+    run = Explained(place, "keep", SWITCHES + ":u", "work")
+    assert run.errors == [0] and run.one()["silent"] and run.one()["sum"] == 0
+    assert "its 0 is no count" in run.text
+    assert not Explained(place, "keep", FAULTS + ":u", "work").one()["silent"]
+
+
+def test_a_thousand_threads(place: Path) -> None:
+    run = Explained(place, "threads=1000", "times=10", CLOCK + ":u")
+    assert run.one()["calls"] == run.one()["opened"] == 10000 and run.done.returncode == 3
+
+
+def test_ten_thousand_descriptors_and_the_one_too_many(place: Path) -> None:
+    run = Explained(place, "times=500", "keep", FAULTS + ":u", limit=lower(resource.RLIMIT_NOFILE, 400))
+    refused = run.errors.count(errno.EMFILE)
+    assert refused > 100 and run.one()["errors"] == {"EMFILE": refused}
+    assert run.one()["opened"] == 500 - refused and run.gate(run.one())["name"] == "nofile"
+
+
+@pytest.mark.parametrize("options", [(), ("--ptrace",)])
+def test_children_that_execute(place: Path, options: tuple[str, ...]) -> None:
+    run = Explained(place, FAULTS + ":u", "exec", FAULTS + ":u", "exec", FAULTS + ":u", options=options)
+    assert run.errors == [0, 0, 0] and run.one()["calls"] == 3
+
+
+def test_a_ring(place: Path) -> None:
+    run = Explained(place, FAULTS + ":u:sample")
+    assert run.one()["rings"] == 1 and run.one()["pages"] == 9
+
+
+def test_a_static_program(place: Path) -> None:
+    subprocess.run(["gcc", "-static", "-pthread", "-o", place / "static", TREE / "lib/test/explain/asks.c"],
+                   check=True, timeout=60)
+    assert Explained(place, FAULTS + ":u", program=str(place / "static")).one()["opened"] == 1
+
+
+@pytest.mark.skipif(ARCH != "x86_64", reason="other numbers of system calls")
+def test_a_32_bit_program(place: Path) -> None:
+    built = subprocess.run(["gcc", "-m32", "-pthread", "-o", place / "narrow", TREE / "lib/test/explain/asks.c"],
+                           capture_output=True, timeout=60, check=False)
+    if built.returncode != 0:
+        pytest.skip("the compiler makes no 32-bit programs")
+    run = Explained(place, FAULTS + ":u", "9:0", program=str(place / "narrow"))
+    assert run.told["asked"][0]["opened"] == 1 and run.told["asked"][1]["errors"] == {"ENOENT": 1}
+
+
+def test_a_filter_of_its_own(place: Path) -> None:
+    run = Explained(place, FAULTS + ":u", "filter", FAULTS + ":u")
+    assert run.errors == [0, errno.EPERM] and run.one()["calls"] == 1
+    assert "set itself answers EPERM" in run.text and "--ptrace shows them" in run.text
+    run = Explained(place, "filter", FAULTS + ":u", options=("--ptrace",))
+    assert run.one()["errors"] == {"EPERM": 1}
+    assert "set itself" in run.gate(run.one())["gate"] and run.gate(run.one())["behind"] == "without that filter: it opens"
+
+
+@pytest.mark.parametrize("error", [errno.EPERM, errno.ENOSYS])
+def test_a_filter_around_it(place: Path, error: int) -> None:
+    run = Explained(place, FAULTS + ":u", limit=lambda: refuse_perf(error))
+    assert run.errors == [error] and run.one()["errors"] == {errno.errorcode[error]: 1}
+    assert "filter" in run.gate(run.one())["gate"] and run.told["remarks"]["ptrace"]
+
+
+@pytest.mark.skipif(not shutil.which("strace"), reason="no strace here")
+def test_a_program_that_somebody_else_traces(place: Path) -> None:
+    run = Explained(place, "-f", "-o", "/dev/null", str(place / "asks"), FAULTS + ":u", program="strace")
+    assert run.errors == [0] and run.one()["unseen"] == 1 and run.one()["opened"] == 0
+    assert "asked again from here: opens" in run.text
+
+
+@as_root
+def test_set_user_id(place: Path) -> None:
+    trusted = Path(shutil.copy(place / "asks", place / "trusted"))
+    trusted.chmod(0o4755)
+    run = Explained(place, FAULTS, program=str(trusted), before=tuple(USER))
+    assert run.done.returncode == 2 and "set-user-id" in run.text and run.errors == []
+    run = Explained(place, "-c", f"{trusted} {FAULTS}", program="/bin/sh", before=tuple(USER))
+    assert run.told["remarks"]["changed"] == [f"{trusted} (set-user-id)"]
+    # root's filter takes no rights away
+    run = Explained(place, *USER[1:], str(trusted), FAULTS, program=USER[0])
+    assert run.errors == [0] and run.told["remarks"]["changed"] == []
+
+
+def test_what_goes_on_after_the_first_process(place: Path, tmp_path: Path) -> None:
+    """It is answered by a child of explain, also where explain is killed."""
+    gate, late = tmp_path / "gate", tmp_path / "late"
+    os.mkfifo(gate)
+    script = f"(read x <{gate}; {place}/asks {FAULTS}:u >{late}.part; mv {late}.part {late}; echo >{gate}) & exit 5"
+    assert Explained(place, "-c", script.replace(" &", " >/dev/null 2>&1 &"), program="/bin/sh").done.returncode == 5
+    gate.write_text("go\n", encoding="utf-8")
+    gate.read_text(encoding="utf-8")
+    assert late.read_text(encoding="utf-8") == "0\n"
+    late.unlink()
+    with subprocess.Popen([place / "explain", "/bin/sh", "-c", script.replace("& exit 5", "& echo; wait")],
+                          stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as run:
+        assert run.stdout and run.stdout.read(1) == b"\n"
+        run.kill()
+        gate.write_text("go\n", encoding="utf-8")
+        gate.read_text(encoding="utf-8")
+        assert late.read_text(encoding="utf-8") == "0\n"
+
+
+@pytest.mark.skipif(not shutil.which("strace"), reason="no strace here")
+@pytest.mark.parametrize("who", [(), tuple(USER)])
+def test_what_strace_sees(place: Path, tmp_path: Path, who: tuple[str, ...]) -> None:
+    if who and os.geteuid() != 0:
+        pytest.skip("sets user ids")
+    tmp_path.chmod(0o777)
+    tmp_path.parent.chmod(0o711)
+    words = [FAULTS, FAULTS + ":u", SWITCHES + ":cpu", CYCLES, "77:1", "2:99999", "5:0", CLOCK + ":u:sample"]
+    with tempfile.NamedTemporaryFile("r", encoding="utf-8") as log:
+        os.chmod(log.name, 0o666)
+        subprocess.run([*who, "strace", "-f", "-e", "trace=perf_event_open", "-o", log.name, place / "asks", *words],
+                       check=False, capture_output=True, timeout=60)
+        seen = re.findall(r"perf_event_open\(.*\) = (?:(\d+)|-1 (E\w+))", log.read())
+    run = Explained(place, *words, before=who)
+    told = [next(iter(shape["errors"]), "") for shape in run.told["asked"]]
+    assert [error for _, error in seen] == told and len(told) == len(words)
