@@ -7,6 +7,7 @@
 #        ./run.sh device TAG...|ssh:HOST   probe devices (./run.sh device --help)
 #        ./run.sh doctor [--json]       what works here, and who refuses the rest (doctor --help);
 #                                       --as debian-12: what a program could do there, --for rr: what rr
+#        ./run.sh explain PROGRAM ...   why that program's perf events fail here (explain --help)
 #        ./run.sh report VERB ...       tables, diffs, catalogue (./run.sh report --help)
 #
 #   --suite NAME      which probes: a file in suites/ or a path (default: default)
@@ -29,7 +30,7 @@
 # Exit: 0 done and nothing unexpected, 1 broken or unexpected verdicts, 2 usage, 3 could not run or
 # no probe could be executed, 130 or 143 interrupted (what is finished is kept; --resume goes on).
 set -eu
-locale=${LC_ALL:-${LC_CTYPE:-${LANG:-C}}} LC_ALL=C
+mask=$(umask) set_locale=${LC_ALL+yes} locale=${LC_ALL:-${LC_CTYPE:-${LANG:-C}}} LC_ALL=C
 export LC_ALL
 unset CDPATH
 umask go-w
@@ -103,21 +104,28 @@ python() {	# hand over to a Python package of this tree
 	exec "$interpreter" -m "$@"	# signals are its own
 }
 
-doctor() {	# from the tree or from a bundle; in a tree of somebody else's as it was built last
-	# What a program could do on another machine, by its profile or result.
-	[ "${1:-}" != --as ] || { shift; python reports check --for lib/doctor/wishes.toml "$@"; exit; }
-	doctor=$here/bin/doctor
+built() {	# NAME: of the tree or of a bundle, in $program; in a tree of somebody else's as it was built last
+	program=$here/bin/$1
 	if [ -f "$here/Makefile" ]; then
-		doctor=$here/build/${ARCH:-$(uname -m)}/doctor
-		{ "$here/.ci/install" build && { [ -x "$doctor" ] || need_tools; } &&
-			make -s --no-print-directory -C "$here" "${doctor#"$here/"}" >&2; } || [ -x "$doctor" ] || exit 3
+		program=$here/build/${ARCH:-$(uname -m)}/$1
+		{ "$here/.ci/install" build && { [ -x "$program" ] || need_tools; } &&
+			make -s --no-print-directory -C "$here" "${program#"$here/"}" >&2; } || [ -x "$program" ] || exit 3
 	fi
-	exec "$doctor" "$@"
+}
+
+doctor() {	# --as: what a program could do on another machine, by its profile or result
+	[ "${1:-}" != --as ] || { shift; python reports check --for lib/doctor/wishes.toml "$@"; exit; }
+	built doctor && exec "$program" "$@"
 }
 
 forbid_install() { NO_INSTALL=1; export NO_INSTALL; }	# heard by .ci/install and by make
 
 case ${1:-} in
+explain)	# its program finds what the caller has set
+	[ "${2:-}" != --no-install ] || { forbid_install; shift; }
+	shift && built explain && umask "$mask"
+	if [ "$set_locale" = yes ]; then LC_ALL=$locale; else unset LC_ALL; fi
+	exec "$program" "$@" ;;
 doctor | kernels | device | report)
 	verb=$1
 	shift
@@ -126,13 +134,9 @@ doctor | kernels | device | report)
 		case $word in --no-install) forbid_install ;; *) set -- "$@" "$word" ;; esac
 	done
 	case $verb in
-	doctor) doctor "$@" ;;
-	kernels) python kernels run "$@" ;;
-	device) python kernels device "$@" ;;
-	report) python reports "$@" ;;
-	esac
-	exit
-	;;
+	doctor) doctor "$@" ;; report) python reports "$@" ;;
+	kernels) python kernels run "$@" ;; device) python kernels device "$@" ;;
+	esac; exit ;;
 esac
 
 want() {
@@ -161,7 +165,7 @@ while [ $# -gt 0 ]; do
 	-h | --help) help; exit 0 ;;
 	-*)	# shellcheck disable=SC2046 # one a word
 		die 2 "unknown option '$1' (see --help)$(near "$1" $(set -f; for word in $(help); do case $word in --?*) echo "$word" ;; esac; done))" ;;
-	*) none verb "$1" 'kernels device doctor report' ;;
+	*) none verb "$1" 'kernels device doctor explain report' ;;
 	esac
 	shift
 done
@@ -195,8 +199,7 @@ fi
 launch=$bin/launch table=$here/suites/personas.txt
 [ -z "$lies" ] || launch=$bin/falsify/launch
 if [ ! -x "$launch" ] || [ ! -d "$bin/probes" ]; then die 3 "no probes in $bin; run make first"; fi
-trap 'exit 130' INT
-trap 'exit 143' TERM HUP
+trap 'exit 130' INT; trap 'exit 143' TERM HUP
 [ -z "$faults" ] || printf '%s' "$faults" | while read -r fault; do
 	"$launch" --fault list | grep -qxF -- "$fault" || die 2 "no fault '$fault' ($launch --fault list)"
 done
@@ -366,9 +369,7 @@ describe_kernel() {
 	elif [ -r "/boot/config-$(uname -r)" ] && command -v sha256sum >/dev/null; then
 		printf 'config_sha256=%s\n' "$(sha256sum <"/boot/config-$(uname -r)" | cut -d' ' -f1)"
 	fi
-	if command -v getprop >/dev/null; then
-		printf 'fingerprint=%s\n' "$(getprop ro.build.fingerprint)"
-	fi
+	! command -v getprop >/dev/null || printf 'fingerprint=%s\n' "$(getprop ro.build.fingerprint)"
 	[ -z "$lies" ] || printf 'launch_flags=%s\n' "${lies# }"
 	printf '%s' "$extra_env"
 }
@@ -433,8 +434,7 @@ launcher=''
 stop_launcher() { [ -z "$launcher" ] || kill -USR1 "$launcher" 2>/dev/null || true; }
 # shellcheck disable=SC2317 # called by the traps below
 interrupt() { interrupted=$1; stop_launcher; }
-trap 'interrupt 130' INT
-trap 'interrupt 143' TERM HUP
+trap 'interrupt 130' INT; trap 'interrupt 143' TERM HUP
 
 send() {	# a file of run.sh's own, framed, to the side channel; launch sends the others
 	{

@@ -33,7 +33,7 @@ $(B)/bundle.tar: $(PROGRAMS) $(B)/probe run.sh reports/screen.sh $(wildcard suit
 	$(call say,BUNDLE,$(B)/bundle)
 	$(Q)rm -rf $(B)/bundle && mkdir -p $(B)/bundle/bin $(B)/bundle/suites
 	$(Q)cp run.sh $(B)/bundle/ && cp suites/*.txt $(B)/bundle/suites/ && cp reports/screen.sh $(B)/bundle/bin/screen
-	$(Q)for program in launch identify doctor probe; do \
+	$(Q)for program in launch identify doctor explain probe; do \
 		$(CROSS_COMPILE)strip -R .comment -o $(B)/bundle/bin/$$program $(B)/$$program || exit 1; done
 	$(Q)cd $(B)/bundle/bin && for probe in $(PROBES); do mkdir -p probes/$${probe%/*} && \
 		ln -s ../../probe probes/$$probe || exit 1; done
