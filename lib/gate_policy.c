@@ -18,6 +18,24 @@ static bool holds_capability(const struct pm_env *env)
 	return pm_env_has_cap(env, PM_CAP_PERFMON) || pm_env_has_cap(env, PM_CAP_SYS_ADMIN);
 }
 
+/*
+ * Samples of user mode that tell of the kernel all the same (kernel/events/core.c,
+ * perf_copy_attr): branches, whose filter is that of the event where it names no mode, and
+ * physical addresses.
+ */
+static bool tells_of_kernel(const struct perf_event_attr *attr)
+{
+	const uint64_t modes = attr->branch_sample_type & (PERF_SAMPLE_BRANCH_USER |
+		PERF_SAMPLE_BRANCH_KERNEL | PERF_SAMPLE_BRANCH_HV);
+
+	if (attr->sample_type & PERF_SAMPLE_PHYS_ADDR)
+		return true;
+	if (!(attr->sample_type & PERF_SAMPLE_BRANCH_STACK))
+		return false;
+	return modes ? modes & (PERF_SAMPLE_BRANCH_KERNEL | PERF_SAMPLE_BRANCH_HV) :
+		!attr->exclude_hv;
+}
+
 /* The highest level of perf_event_paranoid at which the call takes no capability. */
 static int level_needed(const struct pm_refused *refused)
 {
@@ -25,7 +43,8 @@ static int level_needed(const struct pm_refused *refused)
 		return -1;
 	if (refused->reach == PM_REACH_CPU)
 		return 0;
-	return refused->attr != NULL && refused->attr->exclude_kernel ? 2 : 1;
+	return refused->attr != NULL && refused->attr->exclude_kernel &&
+		!tells_of_kernel(refused->attr) ? 2 : 1;
 }
 
 static const char *error_name(const struct pm_refused *refused)
@@ -119,7 +138,11 @@ static void change_level(const struct pm_refused *refused, int needed, struct pm
 			  "kernel.perf_event_paranoid=%d", needed);
 		return;
 	}
-	if (needed == 1 && has_user_mode(refused->attr) && !vendor)
+	if (needed == 1 && refused->attr->exclude_kernel && !vendor)
+		pm_advise(ret, refused->attr->sample_type & PERF_SAMPLE_PHYS_ADDR ?
+			  "leave physical addresses out (PERF_SAMPLE_PHYS_ADDR)" :
+			  "take branches of user mode only (PERF_SAMPLE_BRANCH_USER)");
+	else if (needed == 1 && has_user_mode(refused->attr) && !vendor)
 		pm_advise(ret, "watch user mode only, which takes no privilege");
 	if (vendor) {
 		pm_advise_sysctl(refused, "kernel.perf_event_paranoid", 2, ret);

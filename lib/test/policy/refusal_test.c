@@ -36,6 +36,36 @@ static void mainline_levels(void **state)
 	}
 }
 
+/* Samples of user mode alone, with something of the kernel in them. */
+static void user_mode_that_tells_of_the_kernel(void **state)
+{
+	static const struct { uint64_t sample, branches; bool hypervisor, refused; } cases[] = {
+		{ PERF_SAMPLE_IP, 0, true, false },
+		{ PERF_SAMPLE_PHYS_ADDR, 0, false, true },
+		{ PERF_SAMPLE_BRANCH_STACK, PERF_SAMPLE_BRANCH_ANY, true, true },
+		{ PERF_SAMPLE_BRANCH_STACK, PERF_SAMPLE_BRANCH_ANY, false, false },
+		{ PERF_SAMPLE_BRANCH_STACK, PERF_SAMPLE_BRANCH_USER, true, false },
+		{ PERF_SAMPLE_BRANCH_STACK, PERF_SAMPLE_BRANCH_KERNEL, false, true },
+	};
+	struct pm_refusal refusal;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		const struct perf_event_attr attr = {
+			.exclude_kernel = 1, .exclude_hv = !cases[i].hypervisor,
+			.sample_period = 1, .sample_type = cases[i].sample,
+			.branch_sample_type = cases[i].branches,
+		};
+
+		level(2, false, "2\n");
+		pm_refusal_of_attr(&attr, PM_REACH_OWN, -1, false, EACCES, &refusal);
+		assert_int_equal(refusal.cause == PM_CAUSE_PARANOID, cases[i].refused);
+		if (cases[i].refused)
+			assert_says(refusal.change, i == 1 ? "leave physical addresses out" :
+				    "branches of user mode only");
+	}
+}
+
 /* The data of a tracepoint takes more than its count, which the session's own line has to know. */
 static void data_of_a_tracepoint(void **state)
 {
@@ -348,7 +378,7 @@ static void a_filter_that_looks_at_arguments(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(mainline_levels),
+		TEST(mainline_levels), TEST(user_mode_that_tells_of_the_kernel),
 		TEST(data_of_a_tracepoint),
 		TEST(a_smaller_diagnosis),
 		TEST(vendors_levels),
