@@ -48,7 +48,6 @@ struct answer {
 
 #define NOTIF_RECV _IOWR('!', 0, struct notif)
 #define NOTIF_SEND _IOWR('!', 1, struct answer)
-#define NOTIF_VALID _IOW('!', 2, uint64_t)
 #define NOTIF_SET_FLAGS _IOW('!', 4, uint64_t)	/* v6.6: 1, answer on the same CPU */
 
 /* ------------------------------------------------------------------------------- the listener */
@@ -94,11 +93,12 @@ static int receive(int listener, struct notif *ret)
 	return ioctl(listener, NOTIF_RECV, ret) == 0 ? 0 : -errno;
 }
 
-static void go_on(int listener, uint64_t id)
+/* False: the thread was killed, and its id may be of another by now. */
+static bool go_on(int listener, uint64_t id)
 {
 	const struct answer answer = { .id = id, .flags = CONTINUE };
 
-	(void)ioctl(listener, NOTIF_SEND, &answer);	/* ENOENT: it was killed */
+	return ioctl(listener, NOTIF_SEND, &answer) == 0;
 }
 
 /* --------------------------------------------------------------------------------- the results */
@@ -141,7 +141,8 @@ static void serve(struct start *start)
 {
 	struct notif notif;
 	struct call call = { .tid = 0 };
-	bool wanted, seized;
+	bool wanted, seized, valid;
+	int64_t result;
 
 	if (receive(start->listener, &notif) != 0)
 		return;
@@ -149,13 +150,11 @@ static void serve(struct start *start)
 	memcpy(call.args, notif.data.args, sizeof(call.args));
 	wanted = notif.pid > 0 && call_of(notif.data.arch, notif.data.nr, &call) &&
 		watch_call(&call);
-	/* What was read is of somebody else, where the thread was killed and its id is taken. */
-	if (wanted && ioctl(start->listener, NOTIF_VALID, &notif.id) != 0)
-		return;
 	seized = wanted && seize(call.tid);
-	go_on(start->listener, notif.id);
-	if (wanted)
-		watch_result(&call, seized ? result_of(call.tid, start) : RESULT_UNSEEN);
+	valid = go_on(start->listener, notif.id);
+	result = seized ? result_of(call.tid, start) : RESULT_UNSEEN;
+	if (wanted && valid)
+		watch_result(&call, result);
 }
 
 /* ------------------------------------------------------------------------------- the caretaker */
@@ -176,7 +175,7 @@ static void take_care(int listener, int alive)
 		if (line.revents & (POLLHUP | POLLERR))
 			return;
 		if ((line.revents & POLLIN) && receive(listener, &notif) == 0)
-			go_on(listener, notif.id);
+			(void)go_on(listener, notif.id);
 	}
 }
 
@@ -262,7 +261,7 @@ static bool is_seen(int listener, int line)
 		if ((lines[0].revents & POLLIN) && receive(listener, &notif) == 0) {
 			seen |= call_of(notif.data.arch, notif.data.nr, &call) &&
 				call.which == CALL_OPEN;
-			go_on(listener, notif.id);
+			(void)go_on(listener, notif.id);
 		}
 		if (lines[0].revents & (POLLHUP | POLLERR))
 			break;
