@@ -15,15 +15,17 @@
 #include "tell.h"
 
 static const char usage[] =
-	"usage: perfmodes-explain [--json FILE] [--quiet] [--ptrace] [--] PROGRAM [ARG...]\n"
+	"usage: perfmodes-explain [--json FILE] [--record FILE] [--quiet] [--ptrace]\n"
+	"                         [--] PROGRAM [ARG...]\n"
 	"Runs a program, follows its processes and threads, and tells at the end what it asked of\n"
 	"perf_event_open(2), what was refused, why, what to change, and what was accepted and\n"
 	"gave nothing. Output and exit status stay the program's; what is told goes to stderr.\n"
 	"  --json FILE   write the same for programs       --quiet   nothing on stderr\n"
+	"  --record FILE write what was asked, without anything private, to hold against others\n"
 	"  --ptrace      look by ptrace(2): slow, and sees what filters of system calls hide\n";
 
 struct options {
-	const char *json;
+	const char *json, *record;
 	bool quiet, ptrace;
 };
 
@@ -95,11 +97,13 @@ static int end_as(int status)
 
 static int explain(const struct options *options, struct start *start)
 {
-	FILE *json = NULL;
+	FILE *json = NULL, *record = NULL;
 	int err;
 
 	if (options->json != NULL && (json = fopen(options->json, "we")) == NULL)
 		return wrong("%s: %s", options->json, strerror(errno));
+	if (options->record != NULL && (record = fopen(options->record, "we")) == NULL)
+		return wrong("%s: %s", options->record, strerror(errno));
 	err = start_program(start);
 	if (err == 0)
 		err = start->ptrace ? trace_follow(start) : notify_follow(start);
@@ -117,6 +121,10 @@ static int explain(const struct options *options, struct start *start)
 		tell_text(start);
 	if (json != NULL)
 		tell_json(start, json);
+	if (record != NULL)
+		write_recording(record);
+	if (record != NULL && fclose(record) != 0)
+		return wrong("%s: %s", options->record, strerror(errno)), 3;
 	if (json != NULL && fclose(json) != 0)
 		return wrong("%s: %s", options->json, strerror(errno)), 3;
 	return end_as(start->status);
@@ -125,7 +133,9 @@ static int explain(const struct options *options, struct start *start)
 int main(int argc, char **argv)
 {
 	static const struct option known[] = {
-		{ "json", required_argument, NULL, 'j' }, { "quiet", no_argument, NULL, 'q' },
+		{ "json", required_argument, NULL, 'j' },
+		{ "record", required_argument, NULL, 'r' },
+		{ "quiet", no_argument, NULL, 'q' },
 		{ "ptrace", no_argument, NULL, 't' }, { "help", no_argument, NULL, 'h' },
 		{ NULL, 0, NULL, 0 },
 	};
@@ -138,6 +148,7 @@ int main(int argc, char **argv)
 	while ((option = getopt_long(argc, argv, "+hq", known, NULL)) != -1)
 		switch (option) {
 		case 'j': options.json = optarg; break;
+		case 'r': options.record = optarg; break;
 		case 'q': options.quiet = true; break;
 		case 't': start.ptrace = true; break;
 		case 'h': fputs(usage, stdout); return 0;

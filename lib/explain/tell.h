@@ -13,4 +13,7 @@ void find_reasons(void);
 void tell_text(const struct start *start);
 void tell_json(const struct start *start, FILE *file);
 
+/* What was asked, to be held against other kernels: reports/schema/recording.json. */
+void write_recording(FILE *file);
+
 #endif

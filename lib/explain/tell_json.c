@@ -4,45 +4,12 @@
 #include <sys/wait.h>
 
 #include "gates.h"
+#include "json.h"
 #include "silence.h"
 #include "tell.h"
 #include "words.h"
 
 #define GATES 256
-
-/* Names come from the program and from sysfs: all but plain characters are escaped. */
-static void put_string(FILE *file, const char *text)
-{
-	(void)fputc('"', file);
-	for (; *text != '\0'; text++) {
-		const unsigned char c = (unsigned char)*text;
-
-		if (c == '"' || c == '\\')
-			fprintf(file, "\\%c", c);
-		else if (c < 0x20 || c >= 0x7f)
-			fprintf(file, "\\u%04x", c);
-		else
-			(void)fputc(c, file);
-	}
-	(void)fputc('"', file);
-}
-
-static void put_member(FILE *file, const char *key, const char *value, const char *end)
-{
-	put_string(file, key);
-	fprintf(file, ": ");
-	put_string(file, value);
-	fprintf(file, "%s", end);
-}
-
-static void put_errors(FILE *file, const struct shape *shape)
-{
-	fprintf(file, "\"errors\": {");
-	for (size_t at = 0; at < ERRORS && shape->errors[at].count > 0; at++)
-		fprintf(file, "%s\"%s\": %u", at ? ", " : "",
-			pm_errno_name(shape->errors[at].error), shape->errors[at].count);
-	fprintf(file, "}");
-}
 
 static void put_counts(FILE *file, const struct shape *shape)
 {
@@ -60,16 +27,16 @@ static void put_shape(FILE *file, size_t at, size_t gate)
 
 	fprintf(file, "%s\n  {", at ? "," : "");
 	name_event(shape, text, sizeof(text));
-	put_member(file, "event", text, ", ");
+	json_member(file, "event", text, ", ");
 	name_mode(shape, text, sizeof(text));
-	put_member(file, "mode", text, ", ");
-	put_member(file, "target", target_word(shape->target), ", ");
+	json_member(file, "mode", text, ", ");
+	json_member(file, "target", target_word(shape->target), ", ");
 	fprintf(file, "\"cpus\": %u, \"inherit\": %s, \"group\": %s, \"attr_size\": %u,\n   ",
 		cpus_of(shape), shape->attr.inherit ? "true" : "false",
 		shape->grouped ? "true" : "false", shape->size);
 	fprintf(file, "\"calls\": %u, \"opened\": %u, \"unseen\": %u, ", shape->calls,
 		shape->opened, shape->unseen);
-	put_errors(file, shape);
+	json_errors(file, shape);
 	fprintf(file, ", \"gate\": %zu,\n   \"rings\": %llu, \"pages\": %llu, \"silent\": %s, ",
 		gate, (unsigned long long)shape->rings, (unsigned long long)shape->most_pages,
 		is_silent(shape) ? "true" : "false");
@@ -80,12 +47,12 @@ static void put_shape(FILE *file, size_t at, size_t gate)
 static void put_gate(FILE *file, const struct reason *reason, bool first)
 {
 	fprintf(file, "%s\n  {", first ? "" : ",");
-	put_member(file, "name", reason->first.name ? reason->first.name : "", ", ");
-	put_member(file, "gate", reason->first.gate, ",\n   ");
-	put_member(file, "change", reason->first.change, ",\n   ");
-	put_member(file, "behind", reason->behind, ", ");
+	json_member(file, "name", reason->first.name ? reason->first.name : "", ", ");
+	json_member(file, "gate", reason->first.gate, ",\n   ");
+	json_member(file, "change", reason->first.change, ",\n   ");
+	json_member(file, "behind", reason->behind, ", ");
 	fprintf(file, "\"in_vain\": %s, \"again\": ", reason->in_vain ? "true" : "false");
-	put_string(file, reason->again ? pm_errno_name(reason->again) : "");
+	json_string(file, reason->again ? pm_errno_name(reason->again) : "");
 	fprintf(file, "}");
 }
 
@@ -98,10 +65,10 @@ static void put_remarks(FILE *file, const struct start *start)
 		(unsigned long long)shapes.beyond);
 	for (size_t i = 0; i < remarks.changed_count; i++) {
 		fprintf(file, "%s", i ? ", " : "");
-		put_string(file, remarks.changed[i]);
+		json_string(file, remarks.changed[i]);
 	}
 	fprintf(file, "], ");
-	put_member(file, "ptrace", start->why_ptrace ? start->why_ptrace : "", "}");
+	json_member(file, "ptrace", start->why_ptrace ? start->why_ptrace : "", "}");
 }
 
 void tell_json(const struct start *start, FILE *file)

@@ -4,6 +4,7 @@
 
 #include <dirent.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "../policy/diagnosis/words.h"
@@ -17,33 +18,68 @@ static struct pm_event_spec spec_of(const struct shape *shape)
 		.type = shape->attr.type, .config = shape->attr.config };
 }
 
-/* "SYSTEM:EVENT" of an id, looked for in tracefs. */
-static bool name_tracepoint(uint64_t id, char *buf, size_t size)
-{
-	char root[128], path[600];
-	const struct dirent *system, *event;
-	DIR *systems, *events;
-	bool found = false;
+struct tracepoint {
+	int id;
+	char name[120];
+};
 
-	if (pm_tracefs_root(root, sizeof(root)) < 0)
-		return false;
+/* All there are, read once: some thousand files. */
+static struct tracepoint *tracepoints;
+static size_t tracepoint_count;
+
+static void read_tracepoints_of(const char *root, const char *system)
+{
+	const struct dirent *event;
+	char path[400];
+	DIR *events;
+
+	snprintf(path, sizeof(path), "%s/events/%.200s", root, system);
+	events = opendir(path);
+	while (events != NULL && (event = readdir(events)) != NULL) {
+		const int id = event->d_name[0] == '.' ? -1 :
+			pm_tracepoint_id(system, event->d_name);
+		struct tracepoint *more = id < 0 ? NULL :
+			realloc(tracepoints, (tracepoint_count + 1) * sizeof(*more));
+
+		if (more == NULL)
+			continue;
+		tracepoints = more;
+		more += tracepoint_count++;
+		more->id = id;
+		snprintf(more->name, sizeof(more->name), "%.40s:%.70s", system, event->d_name);
+	}
+	if (events != NULL)
+		closedir(events);
+}
+
+static void read_tracepoints(void)
+{
+	static bool done;
+	char root[128], path[160];
+	const struct dirent *system;
+	DIR *systems;
+
+	if (done || pm_tracefs_root(root, sizeof(root)) < 0)
+		return;
+	done = true;
 	snprintf(path, sizeof(path), "%s/events", root);
 	systems = opendir(path);
-	while (systems != NULL && !found && (system = readdir(systems)) != NULL) {
-		snprintf(path, sizeof(path), "%s/events/%.200s", root, system->d_name);
-		events = system->d_name[0] != '.' ? opendir(path) : NULL;
-		while (events != NULL && !found && (event = readdir(events)) != NULL) {
-			found = event->d_name[0] != '.' &&
-				pm_tracepoint_id(system->d_name, event->d_name) == (int)id;
-			if (found)
-				snprintf(buf, size, "%.60s:%.100s", system->d_name, event->d_name);
-		}
-		if (events != NULL)
-			closedir(events);
-	}
+	while (systems != NULL && (system = readdir(systems)) != NULL)
+		if (system->d_name[0] != '.')
+			read_tracepoints_of(root, system->d_name);
 	if (systems != NULL)
 		closedir(systems);
-	return found;
+}
+
+bool name_tracepoint(uint64_t id, char *buf, size_t size)
+{
+	read_tracepoints();
+	for (size_t i = 0; i < tracepoint_count; i++)
+		if ((uint64_t)tracepoints[i].id == id) {
+			snprintf(buf, size, "%s", tracepoints[i].name);
+			return true;
+		}
+	return false;
 }
 
 struct wanted {
@@ -63,6 +99,13 @@ static int compare_pmu(const char *name, void *context)
 	return 1;
 }
 
+bool name_pmu(uint32_t type, char *buf, size_t size)
+{
+	struct wanted wanted = { type, buf, size };
+
+	return pm_pmu_each(compare_pmu, &wanted) == 1;
+}
+
 static void name_breakpoint(const struct shape *shape, char *buf, size_t size)
 {
 	const uint32_t type = shape->attr.bp_type;
@@ -75,7 +118,6 @@ static void name_other(const struct shape *shape, char *buf, size_t size)
 {
 	const struct perf_event_attr *attr = &shape->attr;
 	char pmu[64] = "";
-	const struct wanted wanted = { attr->type, pmu, sizeof(pmu) };
 
 	if (attr->type == PERF_TYPE_BREAKPOINT)
 		name_breakpoint(shape, buf, size);
@@ -84,7 +126,7 @@ static void name_other(const struct shape *shape, char *buf, size_t size)
 	else if (attr->type == PERF_TYPE_TRACEPOINT &&
 		 !name_tracepoint(attr->config, buf, size))
 		snprintf(buf, size, "tracepoint %llu", (unsigned long long)attr->config);
-	else if (attr->type >= PERF_TYPE_MAX && pm_pmu_each(compare_pmu, (void *)&wanted) == 1)
+	else if (attr->type >= PERF_TYPE_MAX && name_pmu(attr->type, pmu, sizeof(pmu)))
 		snprintf(buf, size, "%s/config=0x%llx%s%.100s/", pmu,
 			 (unsigned long long)attr->config, shape->text[0] ? "," : "", shape->text);
 	else if (attr->type != PERF_TYPE_TRACEPOINT)

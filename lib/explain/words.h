@@ -8,6 +8,12 @@
 /* "sched:sched_switch", "cycles:u", "power/config=0x2/": as perf calls the event. */
 void name_event(const struct shape *shape, char *buf, size_t size);
 
+/* "SYSTEM:EVENT" of a tracepoint's id. False: tracefs does not tell. */
+bool name_tracepoint(uint64_t id, char *buf, size_t size);
+
+/* What the PMU of such a type is called in sysfs. False: there is none. */
+bool name_pmu(uint32_t type, char *buf, size_t size);
+
 /* "count", "sample 4000 times a second with call chains" */
 void name_mode(const struct shape *shape, char *buf, size_t size);
 

@@ -242,6 +242,26 @@ def test_what_goes_on_after_the_first_process(place: Path, tmp_path: Path) -> No
         assert late.read_text(encoding="utf-8") == "0\n"
 
 
+def test_a_recording_holds_what_was_asked_and_nothing_private(place: Path, tmp_path: Path) -> None:
+    """A program with a secret in its path, its argument, its environment and an address of its memory."""
+    schema = pytest.importorskip("reports.schema", reason="the tree is not in the path of Python")
+    program = Path(shutil.copy(place / "asks", tmp_path / "Xsecret"))
+    made = tmp_path / "made.json"
+    words = [FAULTS + ":u:sample", "5:0:u:at", "Xsecret", "times=3", "keep", SWITCHES + ":u"]
+    subprocess.run([place / "explain", "--quiet", "--record", made, program, *words], timeout=60, check=False,
+                   capture_output=True, env={**os.environ, "Xsecret": "Xsecret"})
+    text = made.read_text(encoding="utf-8")
+    assert "secret" not in text and "123456789abc" not in text and str(tmp_path) not in text
+    found = json.loads(text)
+    schema.require("recording", found, "the recording")
+    faults, watched, _, switches = found["calls"]
+    assert faults["attr"]["type"] == "software" and faults["attr"]["config"] == "0x2" and faults["pages"] == 9
+    assert faults["attr"]["fields"] == {"sample_period": "0xf4240", "read_format": "0x3"}
+    assert faults["attr"]["flags"] == {"exclude_kernel": 1, "exclude_hv": 1}
+    assert watched["attr"]["type"] == "breakpoint" and watched["attr"]["fields"]["config1"] == "address"
+    assert (switches["calls"], switches["opened"], switches["target"]) == (3, 3, "self")
+
+
 @pytest.mark.skipif(not shutil.which("strace"), reason="no strace here")
 @pytest.mark.parametrize("who", [(), tuple(USER)])
 def test_what_strace_sees(place: Path, tmp_path: Path, who: tuple[str, ...]) -> None:
