@@ -21,6 +21,38 @@ struct gates {
 	size_t count;
 };
 
+/* A line, or more, for each thing that helps by itself. */
+static void say_change(const char *label, const char *change)
+{
+	struct flow flow;
+
+	while (change[0] != '\0') {
+		const char *end = strstr(change, "; ");
+		const int length = end ? (int)(end - change) : (int)strlen(change);
+
+		flow_begin(&flow, label, INDENT);
+		flow_put(&flow, "%.*s%s", length, change, end ? ";" : "");
+		flow_end(&flow);
+		label = "";
+		change += length + (end ? 2 : 0);
+	}
+}
+
+static void say(const char *format, ...) __attribute__((format(printf, 1, 2)));
+static void say(const char *format, ...)
+{
+	struct flow flow;
+	char text[700];
+	va_list list;
+
+	va_start(list, format);
+	vsnprintf(text, sizeof(text), format, list);
+	va_end(list);
+	flow_begin(&flow, "note", INDENT);
+	flow_put(&flow, "%s", text);
+	flow_end(&flow);
+}
+
 /* ---------------------------------------------------------------------------------- the verdict */
 
 static void say_verdict(const struct start *start)
@@ -35,7 +67,9 @@ static void say_verdict(const struct start *start)
 			refused += shapes.list[i]->errors[at].count;
 	}
 	flow_begin(&flow, "", 0);
-	if (calls == 0)
+	if (calls == 0 && remarks.own_filter != 0 && !start->ptrace)
+		flow_put(&flow, "No perf_event_open of %s was seen.", start->argv[0]);
+	else if (calls == 0)
 		flow_put(&flow, "%s never called perf_event_open.", start->argv[0]);
 	else
 		flow_put(&flow, "%s called perf_event_open %llu time%s, in %zu way%s: %llu opened, "
@@ -45,6 +79,23 @@ static void say_verdict(const struct start *start)
 	if (calls > opened + refused)
 		flow_put(&flow, ", %llu not seen.", calls - opened - refused);
 	flow_end(&flow);
+}
+
+/* Programs look at files before they ask, and give up where those are closed or not there. */
+static void say_what_is_closed(void)
+{
+	struct pm_refusal refusal = { .cause = PM_CAUSE_NONE };
+	char root[128], pmu[64];
+	const int err = pm_tracefs_root(root, sizeof(root));
+
+	if (err < 0)
+		pm_refusal_of_tracefs(-err, &refusal);
+	if (err < 0)
+		say("a program that wants tracepoints looks at tracefs first: %s", refusal.gate);
+	say_change("  change", refusal.change);
+	if (pm_pmu_core(pmu, sizeof(pmu)) < 0)
+		say("one that wants events of the CPU's PMU looks into "
+		    "/sys/bus/event_source/devices first, where none is");
 }
 
 /* --------------------------------------------------------------------------------------- shapes */
@@ -140,23 +191,6 @@ static void say_shapes(const struct gates *gates)
 
 /* ---------------------------------------------------------------------------------------- gates */
 
-/* A line, or more, for each thing that helps by itself. */
-static void say_change(const char *label, const char *change)
-{
-	struct flow flow;
-
-	while (change[0] != '\0') {
-		const char *end = strstr(change, "; ");
-		const int length = end ? (int)(end - change) : (int)strlen(change);
-
-		flow_begin(&flow, label, INDENT);
-		flow_put(&flow, "%.*s%s", length, change, end ? ";" : "");
-		flow_end(&flow);
-		label = "";
-		change += length + (end ? 2 : 0);
-	}
-}
-
 /* The first gate of the same words: two differ in what stands behind them alone. */
 static size_t first_of(const struct gates *gates, size_t at)
 {
@@ -200,21 +234,6 @@ static void say_gates(const struct gates *gates)
 }
 
 /* ------------------------------------------------------------------------------------- remarks */
-
-static void say(const char *format, ...) __attribute__((format(printf, 1, 2)));
-static void say(const char *format, ...)
-{
-	struct flow flow;
-	char text[700];
-	va_list list;
-
-	va_start(list, format);
-	vsnprintf(text, sizeof(text), format, list);
-	va_end(list);
-	flow_begin(&flow, "note", INDENT);
-	flow_put(&flow, "%s", text);
-	flow_end(&flow);
-}
 
 static void say_own_filter(const struct start *start)
 {
@@ -268,6 +287,8 @@ void tell_text(const struct start *start)
 	gates.count = gates_find(gates.list, GATES);
 	printf("\n");
 	say_verdict(start);
+	if (remarks.calls[CALL_OPEN] == 0 && remarks.own_filter == 0)
+		say_what_is_closed();
 	say_shapes(&gates);
 	say_gates(&gates);
 	say_silence();

@@ -52,8 +52,7 @@ static pid_t parent_of(pid_t pid)
 
 static enum target target_of(pid_t tid, int pid, uint64_t flags)
 {
-	const pid_t process = process_of(tid, true);
-	pid_t up = pid;
+	pid_t process, up = pid;
 
 	if (flags & PERF_FLAG_PID_CGROUP)
 		return TARGET_CGROUP;
@@ -61,6 +60,7 @@ static enum target target_of(pid_t tid, int pid, uint64_t flags)
 		return pid == 0 ? TARGET_SELF : TARGET_CPU;
 	if (pid == tid)
 		return TARGET_SELF;
+	process = process_of(tid, true);
 	if (is_of_process(process, "/proc/%d/task/%d", pid))
 		return TARGET_THREAD;
 	for (int i = 0; i < 16 && up > 1; i++) {

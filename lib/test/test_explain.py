@@ -196,6 +196,21 @@ def test_a_filter_of_its_own(place: Path) -> None:
     assert "set itself" in run.gate(run.one())["gate"] and run.gate(run.one())["behind"] == "without that filter: it opens"
 
 
+def test_a_program_whose_calls_are_hidden_is_not_said_to_make_none(place: Path) -> None:
+    assert "never called" in Explained(place, program="/bin/true").text
+    run = Explained(place, "filter", FAULTS + ":u")
+    assert run.errors == [errno.EPERM] and "No perf_event_open of" in run.text and "never called" not in run.text
+
+
+@as_root
+def test_what_it_may_have_looked_at_before_it_asked_nothing(place: Path) -> None:
+    tracefs = Path("/sys/kernel/tracing")
+    if not tracefs.is_dir() or tracefs.stat().st_mode & 0o007 or tracefs.stat().st_gid == 64321:
+        pytest.skip("an ordinary user may read tracefs, or there is none")
+    assert "looks at tracefs first" in Explained(place, program="/bin/true", before=tuple(USER)).text
+    assert "looks at tracefs first" not in Explained(place, FAULTS + ":u", before=tuple(USER)).text
+
+
 @pytest.mark.parametrize("error", [errno.EPERM, errno.ENOSYS])
 def test_a_filter_around_it(place: Path, error: int) -> None:
     run = Explained(place, FAULTS + ":u", limit=lambda: refuse_perf(error))
