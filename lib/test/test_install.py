@@ -185,7 +185,7 @@ def test_what_lies_where(place: Path, folder: Path) -> None:
     make(folder, "install")
     found = files(folder)
     assert all(name.startswith("usr/") for name in found)
-    assert {"usr/bin/perfmodes-doctor", "usr/lib/libperfmodes.so", "usr/lib/libperfmodes.so.0",
+    assert {"usr/bin/perfmodes-doctor", "usr/bin/perfmodes-explain", "usr/lib/libperfmodes.so", "usr/lib/libperfmodes.so.0",
             "usr/lib/libperfmodes.a", "usr/lib/pkgconfig/perfmodes.pc", "usr/include/perfmodes.h",
             "usr/share/man/man1/perfmodes-doctor.1", "usr/share/man/man7/perfmodes.7",
             "usr/share/man/man3/pm_session_detach.3"} <= found
