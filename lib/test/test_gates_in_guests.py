@@ -163,7 +163,7 @@ def test_a_security_module(row: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("row", ROWS)
 def test_a_rate_that_was_lowered_for_all(row: str, tmp_path: Path) -> None:
-    """What samples by frequency gets what is left, or is told the limit; raised as advised, it is met again."""
+    """What samples by frequency gets what is left, or is told the limit."""
     told = in_a_guest(tmp_path, row, RATE)
     before, lowered = told["before"], told["lowered"]
     assert not any("max_sample_rate" in words(wish) for wish in before.values())
