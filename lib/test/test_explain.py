@@ -41,7 +41,7 @@ def _place() -> Iterator[Path]:
         place.chmod(0o755)
         shutil.copy(TREE / "build" / ARCH / "explain", place / "explain")
         subprocess.run(["gcc", "-O1", "-pthread", "-o", place / "asks", TREE / "lib/test/explain/asks.c"],
-                       check=True, timeout=60)
+                       check=True, timeout=300)
         yield place
 
 
@@ -173,14 +173,14 @@ def test_a_ring(place: Path) -> None:
 
 def test_a_static_program(place: Path) -> None:
     subprocess.run(["gcc", "-static", "-pthread", "-o", place / "static", TREE / "lib/test/explain/asks.c"],
-                   check=True, timeout=60)
+                   check=True, timeout=300)
     assert Explained(place, FAULTS + ":u", program=str(place / "static")).one()["opened"] == 1
 
 
 @pytest.mark.skipif(ARCH != "x86_64", reason="other numbers of system calls")
 def test_a_32_bit_program(place: Path) -> None:
     built = subprocess.run(["gcc", "-m32", "-pthread", "-o", place / "narrow", TREE / "lib/test/explain/asks.c"],
-                           capture_output=True, timeout=60, check=False)
+                           capture_output=True, timeout=300, check=False)
     if built.returncode != 0:
         pytest.skip("the compiler makes no 32-bit programs")
     run = Explained(place, FAULTS + ":u", "9:0", program=str(place / "narrow"))
@@ -263,7 +263,7 @@ def test_a_recording_holds_what_was_asked_and_nothing_private(place: Path, tmp_p
     program = Path(shutil.copy(place / "asks", tmp_path / "Xsecret"))
     made = tmp_path / "made.json"
     words = [FAULTS + ":u:sample", "5:0:u:at", "Xsecret", "times=3", "keep", SWITCHES + ":u"]
-    subprocess.run([place / "explain", "--quiet", "--record", made, program, *words], timeout=60, check=False,
+    subprocess.run([place / "explain", "--quiet", "--record", made, program, *words], timeout=300, check=False,
                    capture_output=True, env={**os.environ, "Xsecret": "Xsecret"})
     text = made.read_text(encoding="utf-8")
     assert "secret" not in text and "123456789abc" not in text and str(tmp_path) not in text
@@ -288,7 +288,7 @@ def test_what_strace_sees(place: Path, tmp_path: Path, who: tuple[str, ...]) -> 
     with tempfile.NamedTemporaryFile("r", encoding="utf-8") as log:
         os.chmod(log.name, 0o666)
         subprocess.run([*who, "strace", "-f", "-e", "trace=perf_event_open", "-o", log.name, place / "asks", *words],
-                       check=False, capture_output=True, timeout=60)
+                       check=False, capture_output=True, timeout=300)
         seen = re.findall(r"perf_event_open\(.*\) = (?:(\d+)|-1 (E\w+))", log.read())
     run = Explained(place, *words, before=who)
     told = [next(iter(shape["errors"]), "") for shape in run.told["asked"]]

@@ -77,7 +77,7 @@ def build(folder: Path) -> Path:
     (folder / "example.c").write_text(example(), encoding="utf-8")
     (folder / "around.c").write_text(AROUND, encoding="utf-8")
     subprocess.run(["make", "-s", "--no-print-directory", f"ARCH={ARCH}", str(LIBRARY.relative_to(TREE))],
-                   cwd=TREE, check=True, timeout=600)
+                   cwd=TREE, check=True, timeout=3000)
     flags = ["-std=c11", "-Wall", "-Wextra", "-Werror", "-pedantic", f"-I{TREE}/lib", "-c"]
     for name, more in (("example", []), ("around", ["-D_DEFAULT_SOURCE"])):
         subprocess.run(["gcc", *flags, *more, "-o", folder / f"{name}.o", folder / f"{name}.c"], check=True)
@@ -97,7 +97,7 @@ def test_it_counts_what_happened(program: Path, user: bool) -> None:
     if user and os.geteuid() != 0:
         pytest.skip("only root becomes another user")
     done = subprocess.run([*(USER if user else []), program], capture_output=True, text=True,
-                          timeout=60, check=False)
+                          timeout=300, check=False)
     counted = re.fullmatch(r"(\d+) page faults\n", done.stdout)
     said = re.fullmatch(r"between (\d+) and (\d+)\n", done.stderr)
     assert done.returncode == 0 and counted and said, done.stderr

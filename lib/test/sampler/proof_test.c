@@ -154,7 +154,7 @@ static void ids_are_had_from_read(void **state)
 	lie = NO_IDS;
 	for (size_t i = 0; i < ARRAY_SIZE(ways); i++) {
 		const struct pm_sampler_opts opts = {
-			.size = sizeof(opts), .flags = ways[i], .want = PM_SAMPLE_ADDRESS,
+			.size = sizeof(opts), .flags = ways[i], .want = PM_WANT_ADDRESS,
 		};
 		struct pm_sampler *sampler = NULL;
 		int err = pm_sampler_open(events, 2, &target, 1, &opts, NULL, &listener, NULL, NULL,
