@@ -449,7 +449,7 @@ static uint64_t tax_by(enum pm_strategy strategy)
 	return tax;
 }
 
-#define TRIES 10		/* opening an event takes microseconds; a busy machine hides them */
+#define TRIES 200		/* opening an event takes microseconds; a busy machine hides them */
 
 static void inheriting_slows_threads_down(void **state)
 {

@@ -20,6 +20,7 @@
 #define WORKERS 3
 #define PARTS 4096
 #define MS 1000000ull
+#define TIMES (PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING)
 
 /* ------------------------------------------------------------------------- the running kernel */
 
@@ -225,12 +226,12 @@ static int by_script(void **state)
 	memset(events, 0, sizeof(events));
 	session.plan = &plan;
 	session.strategy = pm_strategy_of(PM_STRATEGY_PER_CPU);
-	session.events = (struct event_list){ .list = events, .plan = &plan };
+	session.events = (struct event_list){ .list = events, .plan = &plan,
+		.read_format = { TIMES, TIMES } };
 	plan.count = plan.asked = 1;
 	plan.now.cpus = 2;
 	plan.events[0].attr.type = PERF_TYPE_HARDWARE;
-	plan.events[0].attr.read_format = PERF_FORMAT_TOTAL_TIME_ENABLED |
-		PERF_FORMAT_TOTAL_TIME_RUNNING;
+	plan.events[0].attr.read_format = TIMES;
 	return 0;
 }
 

@@ -84,8 +84,8 @@ def test_the_trace_tells_the_same(tmp_path: Path) -> None:
     counts: dict[int, list[int]] = {}
     for sample in trace.samples:
         counts.setdefault(sample.packet.perf_sample.cpu, []).append(sample.packet.perf_sample.timebase_count)
-    for each in counts.values():       # ns of the clock, which the page faults beside it are not
-        assert all(after - before >= PERIOD / 2 for before, after in zip(each, each[1:]))
+    for each in counts.values():       # ns of the clock, which the page faults beside it are not; timers may be late
+        assert each[-1] - each[0] >= PERIOD / 2 * (len(each) - 1), each
     assert all(len(sample.packet.perf_sample.follower_counts) == 1 for sample in mine)
     modules = {module for sample in mine for _, module in sample.stack}
     assert any(module.endswith("/workload") for module in modules)
