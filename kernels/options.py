@@ -48,12 +48,8 @@ def parser(*add: Callable[[Any], None]) -> argparse.ArgumentParser:
 
 def _rows(run: argparse.ArgumentParser) -> None:
     run.add_argument("name", nargs="*", help="row of the matrix, * matches any part")
-    run.add_argument(
-        "--tag",
-        action="append",
-        default=[],
-        help="all rows with this tag: ci, core, all, an architecture",
-    )
+    run.add_argument("--tag", action="append", default=[],
+                     help="all rows with this tag: ci, core, all, an architecture")
     run.add_argument("--list", action="store_true", help="print the rows and stop")
     run.add_argument(
         "--kernel",
@@ -119,9 +115,7 @@ def _in_the_guest(run: argparse.ArgumentParser) -> None:
         help="suite to run in the guest: a name in suites/ or the path of a .txt file "
         "(default: default; quick for several levels)",
     )
-    run.add_argument(
-        "--probe", action="append", default=[], help="only probes whose id matches this glob"
-    )
+    run.add_argument("--probe", action="append", default=[], help="only probes whose id matches this glob")
     run.add_argument("--persona", help="only these, of suites/personas.txt, with commas")
     run.add_argument(
         "--paranoid",
@@ -138,21 +132,11 @@ def _in_the_guest(run: argparse.ArgumentParser) -> None:
     run.add_argument(
         "--no-disturb", action="store_true", help="do not even as root: fewer guests a row"
     )
-    run.add_argument(
-        "--pmu",
-        default="",
-        metavar="ARGUMENTS",
-        help="of rows with a synthetic PMU: more arguments of its module, as in lie=frozen",
-    )
-    run.add_argument(
-        "--append",
-        default="",
-        metavar="WORDS",
-        help="more words for the kernel's command line, as in lockdown=integrity",
-    )
-    run.add_argument(
-        "--hazards", action="store_true", help="run probes known to hang or crash some kernels"
-    )
+    run.add_argument("--pmu", default="", metavar="ARGUMENTS",
+                     help="of rows with a synthetic PMU: more arguments of its module, as in lie=frozen")
+    run.add_argument("--append", default="", metavar="WORDS",
+                     help="more words for the kernel's command line, as in lockdown=integrity")
+    run.add_argument("--hazards", action="store_true", help="run probes known to hang or crash some kernels")
 
 
 def _machinery(run: argparse.ArgumentParser) -> None:

@@ -113,6 +113,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		free(rings[i].ring.base);
 		free(rings[i].ring.scratch);
 	}
+	pm_ids_free(&sampler->ids);
 	pm_processes_free(&sampler->processes);
 	free(sampler);
 	return 0;
