@@ -6,6 +6,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
@@ -77,4 +78,20 @@ void flow_end(struct flow *flow)
 	put_word(flow);
 	if (flow->label == NULL)
 		printf("\n");
+}
+
+void flow_changes(const char *label, const char *changes, size_t indent)
+{
+	struct flow flow;
+
+	while (changes[0] != '\0') {
+		const char *end = strstr(changes, "; ");
+		const int length = end ? (int)(end - changes) : (int)strlen(changes);
+
+		flow_begin(&flow, label, indent);
+		flow_put(&flow, "%.*s%s", length, changes, end ? ";" : "");
+		flow_end(&flow);
+		label = "";
+		changes += length + (end ? 2 : 0);
+	}
 }

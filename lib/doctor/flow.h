@@ -20,4 +20,7 @@ void __attribute__((format(printf, 2, 3))) flow_put(struct flow *flow, const cha
 /* Ends the paragraph; one without any text is not printed. */
 void flow_end(struct flow *flow);
 
+/* A line, or more, for each change: they are parted by "; ", and each helps by itself. */
+void flow_changes(const char *label, const char *changes, size_t indent);
+
 #endif

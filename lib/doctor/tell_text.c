@@ -275,23 +275,6 @@ static void say_cost(const char *label, const char *before, const struct pm_refu
 	flow_end(&flow);
 }
 
-/* A line, or more, for each thing that helps by itself. */
-static void say_change(const char *label, const char *change)
-{
-	struct flow flow;
-
-	while (change[0] != '\0') {
-		const char *end = strstr(change, "; ");
-		const int length = end ? (int)(end - change) : (int)strlen(change);
-
-		flow_begin(&flow, label, INDENT);
-		flow_put(&flow, "%.*s%s", length, change, end ? ";" : "");
-		flow_end(&flow);
-		label = "";
-		change += length + (end ? 2 : 0);
-	}
-}
-
 static void say_line(const char *label, size_t indent, const char *first, const char *second)
 {
 	struct flow flow;
@@ -323,7 +306,7 @@ static void say_gate(const struct gates *gates, size_t head, const struct outcom
 	say_cost("  costs", "", gate, outcomes, count);
 	snprintf(seen, sizeof(seen), "%s: ", gate->call);
 	say_line("  seen", INDENT, seen, error_of(gate));
-	say_change("  change", gate->change);
+	flow_changes("  change", gate->change, INDENT);
 	for (size_t i = head + 1; i < gates->count; i++)
 		if (head_of(gates, i) == head)
 			say_more(gates->list[i], outcomes, count);

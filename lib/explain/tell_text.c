@@ -21,23 +21,6 @@ struct gates {
 	size_t count;
 };
 
-/* A line, or more, for each thing that helps by itself. */
-static void say_change(const char *label, const char *change)
-{
-	struct flow flow;
-
-	while (change[0] != '\0') {
-		const char *end = strstr(change, "; ");
-		const int length = end ? (int)(end - change) : (int)strlen(change);
-
-		flow_begin(&flow, label, INDENT);
-		flow_put(&flow, "%.*s%s", length, change, end ? ";" : "");
-		flow_end(&flow);
-		label = "";
-		change += length + (end ? 2 : 0);
-	}
-}
-
 static void say(const char *format, ...) __attribute__((format(printf, 1, 2)));
 static void say(const char *format, ...)
 {
@@ -92,7 +75,7 @@ static void say_what_is_closed(void)
 		pm_refusal_of_tracefs(-err, &refusal);
 	if (err < 0)
 		say("a program that wants tracepoints looks at tracefs first: %s", refusal.gate);
-	say_change("  change", refusal.change);
+	flow_changes("  change", refusal.change, INDENT);
 	if (pm_pmu_core(pmu, sizeof(pmu)) < 0)
 		say("one that wants events of the CPU's PMU looks into "
 		    "/sys/bus/event_source/devices first, where none is");
@@ -222,7 +205,7 @@ static void say_gate(const struct gates *gates, size_t at)
 		flow_end(&flow);
 	}
 	if (first == at && !reason->in_vain)
-		say_change("  change", reason->first.change);
+		flow_changes("  change", reason->first.change, INDENT);
 }
 
 static void say_gates(const struct gates *gates)
