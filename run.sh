@@ -135,7 +135,10 @@ doctor | kernels | device | report)
 	done
 	case $verb in
 	doctor) doctor "$@" ;; report) python reports "$@" ;;
-	kernels) python kernels run "$@" ;; device) python kernels device "$@" ;;
+	kernels)	# packages of each row are its own matter; whose they are needs apt's Python
+		[ ! -x "$here/.ci/install" ] || "$here/.ci/install" reports deb:python3-apt || exit 3
+		python kernels run "$@" ;;
+	device) python kernels device "$@" ;;
 	esac; exit ;;
 esac
 
