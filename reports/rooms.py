@@ -79,9 +79,9 @@ WORKS: dict[str, Work] = {"db": _lazy(_db), "site": _lazy(_site), "export": _exp
 FORMATS = ("junit", "ktap", "kcidb", "squad", "csv", "json", "markdown", "header", "badge", "features")
 
 
-def add_database(made: argparse.ArgumentParser) -> None:
+def add_database(made: argparse.ArgumentParser, default: str = DATABASE) -> None:
     """The option that names the database."""
-    made.add_argument("--db", default=DATABASE, metavar="FILE",
+    made.add_argument("--db", default=default, metavar="FILE",
                       help=f"file of SQLite, or postgresql://... (default: {DATABASE})")
 
 
@@ -156,9 +156,10 @@ def _check_arguments(verb: Any) -> None:
 
 def _database(verb: Any) -> None:
     made = verb("db", "a database of results: add some, and ask it")
+    add_database(made)  # before its query or behind it
     queries = made.add_subparsers(dest="query", metavar="QUERY", required=True)
     each = queries.add_parser("add", help="add results: directories, archives, files")
-    add_database(each)
+    add_database(each, argparse.SUPPRESS)
     each.add_argument("result", type=Path, nargs="+")
     each = _query(queries, "coverage", "each point over devices, real ones apart")
     add_usage(each)
@@ -179,7 +180,7 @@ def _database(verb: Any) -> None:
 
 def _query(queries: Any, name: str, about: str) -> argparse.ArgumentParser:
     made: argparse.ArgumentParser = queries.add_parser(name, help=about, description=about)
-    add_database(made)
+    add_database(made, argparse.SUPPRESS)
     add_filters(made)
     made.add_argument("--json", action="store_true", help="for machines")
     return made

@@ -8,6 +8,10 @@ set -eu
 cd -P "$1"
 read_env() { sed -n "s/[^ -~]//g; s/^$1=//p" env | cut -c1-"$2"; }
 plain() { sed 's/[^ -~]//g' | cut -c1-"$1"; }
+reasons() {	# each in at most two lines of 80 columns, so that what lifts it is not cut away
+	plain 150 | sed '/.\{80\}/s/^\(.\{1,79\}\) \(.*\)$/\1\
+         \2/'
+}
 
 # PERSONA AREA VERDICT PROBE.POINT REASON, a line a point. A failure without evidence says nothing.
 told() {
@@ -84,12 +88,12 @@ done
 sed -n 's/^[^ ]* [^ ]* broken \([^ ]*\) /\1: /p' .told | sort -t: -u -k1,1 >.broken
 number=$(grep -c . .broken || :)
 if [ "$number" != 0 ]; then
-	echo "broken: $number points, among them"
-	sed 's/^/  /; 5q' .broken | plain 79
+	case $number in 1) echo 'broken:' ;; *) echo "broken: $number points, among them" ;; esac
+	sed 's/^/  /; 5q' .broken | reasons
 fi
 if grep -q '^[^ ]* [^ ]* blocked ' .told; then
 	echo 'blocked most often:'
-	sed -n 's/^[^ ]* [^ ]* blocked [^ ]* //p' .told | sort | uniq -c | sort -rn | sed 4q | plain 79
+	sed -n 's/^[^ ]* [^ ]* blocked [^ ]* //p' .told | sort | uniq -c | sort -rn | sed 4q | reasons
 fi
 # shellcheck disable=SC2005,SC2046,SC2116 # one line of them
 early=$(echo $(grep -lE '^#:launch: .*(signal=[1-9]|timeout=1)' ./*/*.ktap | sed 's|^\./||; s|\.ktap$||' | sed 5q))
