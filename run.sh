@@ -94,7 +94,7 @@ need_tools() {	# what the build lacks, in one sentence
 
 python() {	# hand over to a Python package of this tree
 	[ -d "$here/reports" ] || die 3 "'$1' needs the source tree; this is only a bundle"
-	[ ! -x "$here/.ci/install" ] || "$here/.ci/install" reports || exit 3	# none in a package
+	[ ! -x "$here/.ci/install" ] || "$here/.ci/install" reports ${packages:+"$packages"} || exit 3	# none in a package
 	interpreter=/usr/bin/python3
 	[ -x $interpreter ] || interpreter=python3
 	command -v $interpreter >/dev/null || die 3 "no Python 3 for $1; $(install_hint reports)"
@@ -135,10 +135,7 @@ doctor | kernels | device | report)
 	done
 	case $verb in
 	doctor) doctor "$@" ;; report) python reports "$@" ;;
-	kernels)	# packages of each row are its own matter; whose they are needs apt's Python
-		[ ! -x "$here/.ci/install" ] || "$here/.ci/install" reports deb:python3-apt || exit 3
-		python kernels run "$@" ;;
-	device) python kernels device "$@" ;;
+	kernels) packages=deb:python3-apt && python kernels run "$@" ;; device) python kernels device "$@" ;;
 	esac; exit ;;
 esac
 
