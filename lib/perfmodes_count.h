@@ -11,7 +11,11 @@
 
 /* -------------------------------------------------------------------------------- counters */
 
-/* Events counted together on one thread. One thread at a time may use it. (0.1) */
+/*
+ * Events counted together on one thread. One thread at a time may use it. After fork(2) the child
+ * has descriptors of the same events: it reads what the parent's thread counts, and starts and
+ * stops them for both. Each destroys its own. exec(2) closes them. (0.1)
+ */
 struct pm_counters;
 
 enum pm_counters_flags {
@@ -181,7 +185,8 @@ int pm_clock_choose(const struct pm_event_spec *spec, int wanted,
 
 /*
  * Measures how stamps of clock `records` (PM_CLOCK_DEFAULT or a clockid_t) become times of clock
- * `wanted`, on each CPU that the calling thread may run on; takes well below a millisecond a CPU.
+ * `wanted`, on each CPU that the calling thread may run on; takes about a millisecond of CPU time
+ * for each, and the wait for its turn there.
  * Perf's own clock is read from the user page where it and the profile (may be NULL) let that be
  * trusted, after a test; otherwise page faults of a short-lived thread are caught between two
  * readings. -EINVAL for an unknown clock; -ENOMEM; -EAGAIN when nothing was caught; or -errno of
@@ -196,17 +201,17 @@ void pm_clock_map_destroy(struct pm_clock_map *map);
 /*
  * Measures again: from now on the drift is known, too. Returns 0; 1 when a CPU's clocks have moved
  * against each other by more than their drift explains, as over a suspend or when somebody sets
- * CLOCK_REALTIME: earlier stamps are then no longer converted correctly. Fails as make does; what
- * was known is kept. (0.1)
+ * CLOCK_REALTIME: earlier stamps are then no longer converted correctly. Fails as make does, and by
+ * -ECHILD in a forked child that has no user page (PM_CLOCK_PAGE); what was known is kept. (0.1)
  */
 int pm_clock_map_update(struct pm_clock_map *map, struct pm_diag *diag);
 
 /*
  * Converts a stamp of a record of that CPU. Between two measurements, and beyond them by their
  * drift: the error grows with the distance to the nearest by 20 ppm and the drift's own
- * uncertainty; while no drift is known by 600 ppm, more than NTP may ever slew (500 ppm). An update
- * each second keeps it below 20 us. PM_CLOCK_ANY_CPU, for records without one, leaves all CPUs
- * open.
+ * uncertainty; while no drift is known by 600 ppm, more than NTP may ever slew (500 ppm). With an
+ * update each second it is at most 10 us and two half-widths between updates, and 20 us and three
+ * half-widths after the last. PM_CLOCK_ANY_CPU, for records without one, leaves all CPUs open.
  * -ENOENT for a CPU that was not measured. (0.1)
  */
 int pm_clock_map_time(const struct pm_clock_map *map, uint32_t cpu, uint64_t stamp,

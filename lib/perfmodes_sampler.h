@@ -243,7 +243,10 @@ struct pm_sampler_stats {
 
 /* --------------------------------------------------------------------------------- samplers */
 
-/* A sampler. Not thread-safe. (0.1) */
+/*
+ * A sampler. Not thread-safe. In a process forked from the one that opened it start, poll, stop and
+ * read are -ECHILD, and destroy ends the copy alone. exec(2) ends it. (0.1)
+ */
 struct pm_sampler;
 
 /*
@@ -264,7 +267,7 @@ int pm_sampler_open(const struct pm_sampler_event *events, size_t count,
  * enabled: pm_sampler_open is refused where the caller's own events stand still or give no record,
  * and this is where those of a CPU do (-EIO, PM_CAUSE_SILENCE). Events of threads show when their
  * threads run: `silent_threads` tells of those that did not. Of a cgroup nothing is known. Returns
- * 0, -EALREADY, -errno. (0.1)
+ * 0; -EALREADY, also after stop; -errno. (0.1)
  */
 int pm_sampler_start(struct pm_sampler *sampler, struct pm_diag *diag);
 

@@ -81,6 +81,7 @@ int pm_clock_map_make(int records, int wanted, const struct pm_profile *profile,
 	map->records = records;
 	map->wanted = wanted;
 	map->fd = -1;
+	map->pid = getpid();
 	map->registers = &pm_registers;
 	err = fill(map, profile, diag);
 	if (err < 0) {
@@ -96,6 +97,8 @@ void pm_clock_map_destroy(struct pm_clock_map *map)
 	if (map == NULL)
 		return;
 	if (map->fd >= 0) {
+		/* Not copied to a forked child: what is at that address there is its own. */
+		map->ring.borrowed |= map->pid != getpid();
 		pm_ring_close(&map->ring);
 		close(map->fd);
 	}
@@ -111,6 +114,8 @@ int pm_clock_map_update(struct pm_clock_map *map, struct pm_diag *diag)
 
 	if (map->source == PM_CLOCK_SAME)
 		return 0;
+	if (map->source == PM_CLOCK_PAGE && map->pid != getpid())
+		return pm_diag_say(diag, ECHILD, PM_CAUSE_INPUT, "clock map: made before the fork");
 	cpus = malloc(size);
 	if (cpus == NULL)
 		return pm_diag_say(diag, ENOMEM, PM_CAUSE_UNKNOWN, "no memory");

@@ -13,6 +13,7 @@ struct pm_clock_map {
 	size_t cpu_count;
 	const struct pm_registers *registers;
 	int fd;				/* of the event whose page tells the time; -1: none */
+	pid_t pid;			/* of the process that made it, and has its page */
 	struct pm_ring ring;
 };
 

@@ -33,9 +33,10 @@ static const volatile uint32_t *map_parent(void)
 	return word;
 }
 
-static void unmap_page(struct counter *counter)
+/* An event's page is not copied to a forked child: what is at that address there is its own. */
+static void unmap_page(const struct pm_counters *counters, struct counter *counter)
 {
-	if (counter->page != NULL)
+	if (counter->page != NULL && *counters->parent != 0)
 		(void)munmap((void *)(uintptr_t)counter->page, page_size());
 	counter->page = NULL;
 }
@@ -149,14 +150,14 @@ void pm_counters_map_pages(struct pm_counters *counters)
 	for (size_t i = 0; i < counters->count; i++) {
 		unmap_own(&proof, i);
 		if (!survived || !proof.proven[i])
-			unmap_page(&counters->counters[i]);
+			unmap_page(counters, &counters->counters[i]);
 	}
 }
 
 void pm_counters_unmap_pages(struct pm_counters *counters)
 {
 	for (size_t i = 0; i < counters->count; i++)
-		unmap_page(&counters->counters[i]);
+		unmap_page(counters, &counters->counters[i]);
 	if (counters->parent != NULL)
 		(void)munmap((void *)(uintptr_t)counters->parent, page_size());
 	counters->parent = NULL;

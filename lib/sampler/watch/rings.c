@@ -111,8 +111,11 @@ void pm_watch_close_all(struct pm_sampler *sampler)
 {
 	pm_events_free(&sampler->open);
 	pm_ids_free(&sampler->ids);
-	for (size_t i = 0; i < sampler->rings.count; i++)
+	for (size_t i = 0; i < sampler->rings.count; i++) {
+		/* Not copied to a forked child: what is at that address there is its own. */
+		sampler->rings.list[i].ring.borrowed |= sampler->pid != getpid();
 		close_ring(sampler, &sampler->rings.list[i]);
+	}
 	pm_rings_free(&sampler->rings, false);
 	free(sampler->heap);
 	sampler->heap = NULL;

@@ -121,6 +121,7 @@ int pm_sampler_open(const struct pm_sampler_event *events, size_t count,
 	if (sampler == NULL)
 		return -ENOMEM;
 	sampler->epoll = sampler->timer = sampler->cgroup = -1;
+	sampler->pid = getpid();
 	err = pm_watch_take_opts(sampler, opts, diag);
 	if (err == 0)
 		err = pm_watch_take_events(sampler, events, count, diag);
@@ -161,6 +162,14 @@ void pm_sampler_destroy(struct pm_sampler *sampler)
 
 /* ------------------------------------------------------------------------------------- running */
 
+/* A forked child has the descriptors, and none of the rings. */
+static int check(const struct pm_sampler *sampler)
+{
+	if (sampler->pid != getpid())
+		return -ECHILD;
+	return sampler->running ? 0 : -ENOTCONN;
+}
+
 static void arm(const struct pm_sampler *sampler, uint64_t ns)
 {
 	const struct itimerspec when = { .it_value = {
@@ -172,9 +181,11 @@ static void arm(const struct pm_sampler *sampler, uint64_t ns)
 
 int pm_sampler_start(struct pm_sampler *sampler, struct pm_diag *diag)
 {
-	int err;
+	int err = check(sampler);
 
-	if (sampler->running || sampler->ended)
+	if (err == -ECHILD)
+		return pm_diag_say(diag, ECHILD, PM_CAUSE_INPUT, "sampler: opened before the fork");
+	if (err == 0 || sampler->ended)
 		return -EALREADY;
 	err = pm_watch_enable(sampler, true);
 	if (err < 0) {
@@ -254,10 +265,10 @@ static int turn(struct pm_sampler *sampler)
 
 int pm_sampler_poll(struct pm_sampler *sampler, int timeout_ms)
 {
-	int count;
+	int count = check(sampler);
 
-	if (!sampler->running)
-		return -ENOTCONN;
+	if (count < 0)
+		return count;
 	wait(sampler, 0);
 	count = turn(sampler);
 	if (count != 0 || timeout_ms == 0)
@@ -268,10 +279,10 @@ int pm_sampler_poll(struct pm_sampler *sampler, int timeout_ms)
 
 int pm_sampler_stop(struct pm_sampler *sampler)
 {
-	int count;
+	int count = check(sampler);
 
-	if (!sampler->running)
-		return -ENOTCONN;
+	if (count < 0)
+		return count;
 	pm_watch_prove_threads(sampler);
 	(void)pm_watch_enable(sampler, false);
 	sampler->turn_began = now_of(sampler);
@@ -373,6 +384,8 @@ int pm_sampler_read(struct pm_sampler *sampler, struct pm_value *ret, size_t cou
 	struct pm_value sums[EVENTS_MAX];
 	int err;
 
+	if (check(sampler) == -ECHILD)
+		return -ECHILD;
 	if (!is_everybody(sampler))
 		return -ENOTSUP;
 	err = pm_sums_read(&sampler->sums, &sampler->open, sums);

@@ -99,6 +99,7 @@ struct pm_sampler {
 	struct watch_proof proof;	/* WAY_THREADS: see prove.c */
 	uint64_t followed_at, delivered_to, turn_began;	/* ns */
 	bool running, ended;
+	pid_t pid;			/* of the process that opened it */
 	struct pm_sampler_stats stats;
 };
 

@@ -134,6 +134,27 @@ static void drift_is_told(void **state)
 	assert_int_equal(known.source, PM_CLOCK_RECORDS);
 }
 
+/* What the header says of an update each second, by measurements of 5 us more or less. */
+static void an_update_each_second(void **state)
+{
+	const uint64_t half = 5000;
+	struct clock_cpu cpu = { .points = 0 };
+	struct pm_clock_map map = one_cpu(&cpu);
+	struct pm_instant time = { .size = sizeof(time) };
+
+	(void)state;
+	for (uint64_t at = S; at <= 3 * S; at += S) {
+		const struct pm_clock_bracket caught = { at - half, at, at + half };
+
+		assert_int_equal(pm_clock_learn(&cpu, &caught, 1), 0);
+	}
+	for (uint64_t stamp = 2 * S; stamp <= 4 * S; stamp += 50 * MS) {
+		assert_int_equal(pm_clock_map_time(&map, 0, stamp, &time), 0);
+		assert_true(time.error <= (stamp <= 3 * S ? 2 * half + 10000 : 3 * half + 20000) + 2);
+	}
+	assert_true(time.error > 20000);
+}
+
 /* NTP changes its mind by 15 ppm, right after a perfect measurement. */
 static void a_drift_that_changes(void **state)
 {
@@ -240,7 +261,8 @@ static void from_the_page(void **state)
 	struct clock_cpu cpu = { .points = 0 };
 	struct pm_clock_map map = { .records = PM_CLOCK_DEFAULT, .wanted = CLOCK_MONOTONIC,
 				    .source = PM_CLOCK_PAGE, .cpus = &cpu, .cpu_count = 1,
-				    .registers = &machine, .fd = -1, .ring.base = &page };
+				    .registers = &machine, .fd = -1, .pid = getpid(),
+				    .ring.base = &page };
 	struct pm_instant time = { .size = sizeof(time) };
 	uint64_t now;
 
@@ -254,6 +276,10 @@ static void from_the_page(void **state)
 	assert_int_equal(pm_clock_map_time(&map, 5, now + 7000, &time), 0);
 	assert_true(gap(time.ns, now) <= time.error + 4);
 	assert_true(time.error < MS);
+	/* As in a forked child, where the page is not. */
+	map.pid = getppid();
+	assert_int_equal(pm_clock_map_update(&map, NULL), -ECHILD);
+	assert_int_equal(pm_clock_map_time(&map, 5, now + 7000, &time), 0);
 }
 
 /* --------------------------------------------------------------------------- this kernel */
@@ -455,6 +481,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup(truth_lies_within, setup),
 		cmocka_unit_test_setup(drift_is_told, setup),
+		cmocka_unit_test_setup(an_update_each_second, setup),
 		cmocka_unit_test_setup(a_drift_that_changes, setup),
 		cmocka_unit_test_setup(a_jump_is_noticed, setup),
 		cmocka_unit_test_setup(nothing_caught, setup),

@@ -353,6 +353,17 @@ static void other_thread(void **state)
 	assert_int_equal(counters->stats.user_reads, 0);
 }
 
+/* Ends the counters where something of the child's own lies at the address of their page. */
+static bool ends_without_harm(void)
+{
+	const size_t size = (size_t)sysconf(_SC_PAGESIZE);
+	void *own = mmap((void *)(uintptr_t)counters->counters[0].page, size, PROT_READ,
+			 MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+
+	pm_counters_destroy(counters);
+	return own != MAP_FAILED && msync(own, size, MS_ASYNC) == 0;
+}
+
 /* The kernel does not copy an event's mapping: the page would not be there. */
 static void forked_process(void **state)
 {
@@ -367,7 +378,7 @@ static void forked_process(void **state)
 	assert_true(child >= 0);
 	if (child == 0)
 		_exit(pm_counters_read_one(counters, 0, &value) == 0 && value.value == 1030 &&
-		      counters->stats.user_reads == 0 ? 0 : 1);
+		      counters->stats.user_reads == 0 && ends_without_harm() ? 0 : 1);
 	assert_int_equal(waitpid(child, &status, 0), child);
 	assert_int_equal(status, 0);
 	assert_int_equal(pm_counters_read_one(counters, 0, &value), 0);

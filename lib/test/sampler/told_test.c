@@ -6,7 +6,9 @@
 #include <poll.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
 
+#include "../../sampler/watch/watch.h"
 #include "watching.h"
 
 #define PAGES 300
@@ -162,6 +164,54 @@ static void a_loop_hears_of_it(void **state)
 	}
 }
 
+/* In a child that is forked: no call touches the rings, and nothing of the child's own goes. */
+static void be_a_copy(struct pm_sampler *sampler, const struct ring_set *rings)
+{
+	struct pm_value value = { .size = sizeof(value) };
+	const bool refused = pm_sampler_poll(sampler, 0) == -ECHILD &&
+		pm_sampler_start(sampler, NULL) == -ECHILD && pm_sampler_stop(sampler) == -ECHILD &&
+		pm_sampler_read(sampler, &value, 1) == -ECHILD;
+	char *own = rings->list[0].ring.base;
+
+	own = mmap(own, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED,
+		   -1, 0);
+	if (!refused || own == MAP_FAILED)
+		_exit(1);
+	*own = 1;
+	pm_sampler_destroy(sampler);
+	*own = 2;
+	_exit(0);
+}
+
+static void a_forked_child_has_no_rings(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(ways); i++) {
+		const pid_t child = start_life();
+		const struct pm_target target = the_pid(child);
+		struct pm_sampler *sampler = watch(&target, 1, (struct pm_sampler_opts){
+			.flags = ways[i],
+		});
+		const pid_t copy = sampler != NULL ? fork() : -1;
+		int status = -1;
+
+		if (copy == 0)
+			be_a_copy(sampler, &sampler->rings);
+		assert_true(copy < 0 || waitpid(copy, &status, 0) == copy);
+		crowd->go = 1;
+		if (sampler == NULL) {
+			(void)waitpid(child, NULL, 0);
+			skip();
+		}
+		assert_int_equal(status, 0);
+		watch_child(sampler, child);
+		(void)pm_sampler_stop(sampler);
+		everything_was_told(sampler);
+		pm_sampler_destroy(sampler);
+		crowd_end();
+	}
+}
+
 /* A turn that is limited leaves the rest for the next, and loses nothing. */
 static void a_turn_has_its_limit(void **state)
 {
@@ -196,6 +246,7 @@ int main(void)
 		cmocka_unit_test(samples_carry_the_group),
 		cmocka_unit_test(a_loop_hears_of_it),
 		cmocka_unit_test(a_turn_has_its_limit),
+		cmocka_unit_test(a_forked_child_has_no_rings),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
