@@ -95,6 +95,7 @@ static void set_##flag(const struct pm_sampler *sampler, struct perf_event_attr 
 	(void)sampler; \
 	attr->flag = 1; \
 }
+FLAG_SETTER(inherit_thread)
 FLAG_SETTER(comm_exec)
 FLAG_SETTER(mmap2)
 FLAG_SETTER(build_id)
@@ -126,6 +127,8 @@ static const struct {
 	unsigned int want, side, flag;	/* any of these asks for it; all 0: always wanted */
 } extras[EXTRAS] = {
 	[EXTRA_CLOCK] = { "a chosen clock", set_clock, ON_ALL, 0, 0, 0 },
+	[EXTRA_NO_CHILDREN] = { "child processes left out of sums", set_inherit_thread, ON_ALL,
+				0, 0, 0 },
 	[EXTRA_LOST] = { "PERF_FORMAT_LOST", set_lost, ON_ALL, 0, 0, 0 },
 	[EXTRA_COMM_EXEC] = { "execs told apart", set_comm_exec, ON_SIDE, 0, 0, 0 },
 	[EXTRA_MMAP2] = { "MMAP2", set_mmap2, ON_SIDE, 0, PM_SIDE_MMAP | PM_SIDE_MMAP_DATA, 0 },
@@ -176,6 +179,20 @@ static bool suits(const struct pm_sampler *sampler, const struct watch_event *ev
 	}
 }
 
+/*
+ * Whether nobody is watched who is not named, so that no child process need inherit: a pattern, a
+ * uid and a cgroup are those of the children, too.
+ */
+static bool are_named(const struct pm_sampler *sampler)
+{
+	const struct targets *targets = &sampler->processes.rules.targets;
+
+	for (size_t i = 0; i < targets->count; i++)
+		if (!targets->list[i].target.exclude && targets->list[i].target.by != PM_BY_PID)
+			return false;
+	return targets->includes && !(sampler->opts.flags & PM_SAMPLER_CHILDREN);
+}
+
 void pm_watch_want(const struct pm_sampler *sampler, struct watch_event *event)
 {
 	event->wanted = 0;
@@ -192,6 +209,8 @@ void pm_watch_want(const struct pm_sampler *sampler, struct watch_event *event)
 	if ((sampler->opts.want & PM_WANT_CALLCHAIN) &&
 	    (sampler->opts.want & PM_WANT_KERNEL_FRAMES))
 		event->wanted &= ~(1u << EXTRA_HALF_CHAIN);
+	if (sampler->way != WAY_THREADS || !are_named(sampler))
+		event->wanted &= ~(1u << EXTRA_NO_CHILDREN);
 	if (!sampler->clockid)
 		event->wanted &= ~(1u << EXTRA_CLOCK);
 }
@@ -248,4 +267,5 @@ void pm_watch_no_side(const struct pm_sampler *sampler, struct perf_event_attr *
 {
 	*ret = sampler->events[sampler->count].attr;
 	pm_plan_no_side(ret);
+	ret->inherit = ret->inherit_thread = 0;
 }

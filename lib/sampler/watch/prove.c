@@ -54,7 +54,6 @@ static size_t open_own(const struct pm_sampler *sampler, int *fds)
 
 	pm_watch_no_side(sampler, &attr);
 	attr.comm = 1;
-	attr.inherit = 0;
 	attr.disabled = 1;
 	for (size_t i = 0; i < sampler->rings.count; i++) {
 		fds[i] = pm_open(&attr, 0, sampler->rings.list[i].cpu, -1, 0);

@@ -31,7 +31,6 @@ static int keep_ring(struct pm_sampler *sampler, int cpu)
 	int fd, err;
 
 	pm_watch_no_side(sampler, &attr);
-	attr.inherit = 0;
 	fd = pm_open(&attr, 0, cpu, -1, 0);
 	if (fd < 0)
 		return fd;

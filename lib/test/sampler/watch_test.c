@@ -5,6 +5,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
 
 #include "watching.h"
 
@@ -148,6 +149,21 @@ static void a_thousand_processes_by_thread(void **state)
 	watch_many(PM_SAMPLER_ONLY_THREADS);
 }
 
+/* By thread not even their sums are among those of who was asked for, if the kernel knows how. */
+static void sums_leave_children_out(struct pm_sampler *sampler)
+{
+	struct pm_value sum = { .size = sizeof(sum) };
+	char said[4000];
+
+	(void)pm_sampler_explain(sampler, said, sizeof(said));
+	assert_int_equal(pm_sampler_read(sampler, &sum, 1), 1);
+	print_message("counted %llu\n", (unsigned long long)sum.value);
+	if (strstr(said, "without child processes left out of sums") != NULL)
+		return;
+	assert_true(sum.value > 0 && sum.value < FEW * 16);
+	assert_int_equal(stats_of(sampler).skipped, 0);
+}
+
 /* Without the flag the children are nobody that was asked for. */
 static void children_are_left_out(void **state)
 {
@@ -160,7 +176,11 @@ static void children_are_left_out(void **state)
 				     (struct pm_sampler_opts){ .flags = ways[i] });
 		assert_int_equal(heard.in_area, 0);
 		assert_int_equal(heard.born, 0);
-		assert_true(stats_of(sampler).skipped + stats_of(sampler).lost >= FEW * 16);
+		if (ways[i] == PM_SAMPLER_ONLY_THREADS)
+			sums_leave_children_out(sampler);
+		else
+			assert_true(stats_of(sampler).skipped + stats_of(sampler).lost >=
+				    FEW * 16);
 		pm_sampler_destroy(sampler);
 		crowd_end();
 	}
@@ -280,6 +300,15 @@ static void fault_often(struct pm_sampler *sampler)
 	}
 }
 
+/* What the sampler causes itself, the more the more processes there are, is among them. */
+static uint64_t own_faults(void)
+{
+	struct rusage usage = { .ru_minflt = 0 };
+
+	(void)getrusage(RUSAGE_SELF, &usage);
+	return (uint64_t)(usage.ru_minflt + usage.ru_majflt);
+}
+
 /* The second event hits with the first one, and its samples tell their periods. */
 static void expect_periods(unsigned int way, uint64_t period, uint64_t second)
 {
@@ -297,6 +326,7 @@ static void expect_periods(unsigned int way, uint64_t period, uint64_t second)
 	struct pm_sampler *sampler;
 	const uint64_t cpus = (uint64_t)sysconf(_SC_NPROCESSORS_ONLN);
 	struct pm_sampler_stats stats;
+	uint64_t missing, most = own_faults();
 	int err;
 
 	memset(&told, 0, sizeof(told));
@@ -312,14 +342,15 @@ static void expect_periods(unsigned int way, uint64_t period, uint64_t second)
 	fault_often(sampler);
 	assert_true(pm_sampler_stop(sampler) >= 0);
 	stats = stats_of(sampler);
-	assert_int_equal(stats.lost, 0);
-	/* Unknown: with the id of another program's event that the same fault hit. */
-	if (told.samples[0] + stats.unknown + cpus < FAULTS / period ||
-	    told.samples[0] > (FAULTS + 1024) / period + cpus || told.other != 0)
+	most = own_faults() - most + 64;
+	/* By CPU others may fill the ring. Unknown: another program's event hit the same fault. */
+	missing = stats.unknown + stats.lost;
+	if (told.samples[0] + missing + cpus < FAULTS / period ||
+	    told.samples[0] > most / period + cpus || told.other != 0)
 		fail_msg("period %llu: %llu samples, %llu of another period, %llu unknown",
 			 (unsigned long long)period, (unsigned long long)told.samples[0],
 			 (unsigned long long)told.other, (unsigned long long)stats.unknown);
-	assert_true(second == 0 || told.samples[1] + stats.unknown >= FAULTS / second - cpus);
+	assert_true(second == 0 || told.samples[1] + missing >= FAULTS / second - cpus);
 	pm_sampler_destroy(sampler);
 }
 
