@@ -29,22 +29,28 @@ struct pm_value {
 /*
  * Events attached to threads. Not thread-safe, except for pm_session_interrupt. (0.1)
  *
- * What becomes of an attached session. After exec(2) the new program has no event or timer of it,
- * but for those of PM_ALLOW_EBB and PM_ALLOW_ITIMER; vfork(2), posix_spawn(3), and fork(2) with
- * exec(2) leave it as it is.
+ * What becomes of an attached session. vfork(2), posix_spawn(3), and fork(2) with exec(2) leave it
+ * as it is. So does fork(2), but the child has no session: poll, read, run and pm_session_fd are
+ * -ECHILD there, and detach and destroy end the copy alone. By strategy, when this program calls
+ * exec(2), and when it sets the handler of the strategy's signal to its own or to SIG_DFL:
  *
- *                    exec(2)                fork(2)          the program sets its signal's handler
- *   signals          a pending signal is    the child polls  its own stays; SIG_DFL: ignored
- *                    ignored                -ECHILD and may
- *   timers,          goes with its timers   destroy its      its own stays; SIG_DFL: SIGPROF ends
- *   process_timer                           copy; here it    the program
- *   by ITIMER_PROF   SIGPROF ends the new   goes on          the same
- *                    program
- *   ebb              SIGSEGV ends the new   the same         -
- *                    program
- *   all others       goes with descriptors  the same         -
+ *                      exec(2)                        own handler   SIG_DFL
+ *   per_cpu            all of it ends                 -             -
+ *   own_rings          all of it ends                 -             -
+ *   per_thread         all of it ends                 -             -
+ *   cpu_wide           all of it ends                 -             -
+ *   cgroup             all of it ends                 -             -
+ *   broker             all of it ends                 -             -
+ *   signals            all of it ends                 stays         is ignored
+ *   counters           all of it ends                 -             -
+ *   counters_per_cpu   all of it ends                 -             -
+ *   timers             all of it ends                 stays         SIGPROF ends the program
+ *   process_timer      all of it ends                 stays         SIGPROF ends the program
+ *   by ITIMER_PROF     SIGPROF ends the new program   stays         SIGPROF ends the program
+ *   ebb                SIGSEGV ends the new program   -             -
  *
- * Before dlclose(3) detach: then nothing is left.
+ * The last two only where PM_ALLOW_ITIMER and PM_ALLOW_EBB allow them. Before dlclose(3) detach:
+ * then nothing is left.
  */
 struct pm_session;
 

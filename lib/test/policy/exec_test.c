@@ -455,6 +455,9 @@ static void the_itimer_ends_the_new_program(void **state)
 	if (child == 0)
 		be_ended();
 	status = status_of(child);
+	if (WIFSIGNALED(status))
+		print_message("%-16s exec: SIG%s ends the new program\n", "by ITIMER_PROF",
+			      sigabbrev_np(WTERMSIG(status)));
 	assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGPROF);
 }
 

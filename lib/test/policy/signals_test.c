@@ -353,6 +353,7 @@ static void expect_kept(enum pm_strategy strategy)
 	pm_session_destroy(session);
 	pm_plan_destroy(plan);
 	assert_true(taken[SIGPROF] || taken[SIGURG]);
+	print_message("%-16s own handler: stays\n", pm_strategy_name(strategy));
 	for (int number = 1; number <= SIGRTMAX; number++)
 		if (taken[number]) {
 			assert_true(is_taken_over(number));
@@ -408,6 +409,10 @@ static void a_handler_that_is_reset(void **state)
 		if (child == 0)
 			_exit(run_by_default(cases[i].strategy, cases[i].number));
 		assert_int_equal(waitpid(child, &status, 0), child);
+		print_message("%-16s SIG_DFL: %s\n", i == 3 ? "by ITIMER_PROF" :
+			      pm_strategy_name(cases[i].strategy), status == 0 ? "is ignored" :
+			      WIFSIGNALED(status) && WTERMSIG(status) == SIGPROF ?
+			      "SIGPROF ends the program" : "something else");
 		assert_int_equal(WIFSIGNALED(status) ? WTERMSIG(status) : status,
 				 cases[i].ended_by);
 	}

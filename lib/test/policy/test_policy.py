@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import re
 import subprocess
@@ -29,12 +30,56 @@ def run(name: str, *arguments: str | Path) -> subprocess.CompletedProcess[str]:
                           text=True, errors="backslashreplace", timeout=900, check=False)
 
 
-@pytest.mark.parametrize("name", names("*_test.c"))
+@functools.cache
+def once(name: str) -> subprocess.CompletedProcess[str]:
+    return run(name)
+
+
+@pytest.mark.parametrize("name", [pytest.param(name, marks=pytest.mark.xdist_group(name)) for name in names("*_test.c")])
 def test_unit(name: str) -> None:
     """Under ASan and UBSan; cmocka counts its failures in the exit status."""
-    done = run(name)
+    done = once(name)
     assert done.returncode == 0, done.stdout + done.stderr
     assert "[  PASSED  ]" in done.stderr + done.stdout
+
+
+COLUMNS = ["exec", "own handler", "SIG_DFL"]
+
+
+def fates() -> dict[str, dict[str, str]]:
+    """The table in the header of sessions: what becomes of one, by strategy and by what happens."""
+    text = (TREE / "lib/perfmodes_session.h").read_text(encoding="utf-8")
+    body = text.partition("SIG_DFL\n")[2].partition(" *\n")[0]
+    rows = [re.split(r"  +", line.removeprefix(" *   ")) for line in body.splitlines()]
+    return {row[0]: dict(zip(COLUMNS, row[1:], strict=True)) for row in rows}
+
+
+def seen(text: str) -> dict[str, dict[str, set[str]]]:
+    """The same, as the programs have told that it came."""
+    found: dict[str, dict[str, set[str]]] = {}
+    for name, column, what in re.findall(r"^(\S+(?: ITIMER_PROF)?) +(exec|own handler|SIG_DFL): (.+)$", text, re.M):
+        found.setdefault(name, {}).setdefault(column, set()).add(what)
+    for name, well, tried in re.findall(r"^(\w+) +\w.* uid \d+ +(\d+) of (\d+)$", text, re.M):
+        found.setdefault(name, {}).setdefault("exec", set()).add("all of it ends" if well == tried else "broken")
+    return found
+
+
+def test_the_table_of_fates_is_complete() -> None:
+    header = (TREE / "lib/perfmodes.h").read_text(encoding="utf-8")
+    wanted = {name.lower() for name in re.findall(r"^\tPM_STRATEGY_(\w+) = \d+", header, re.M)}
+    assert set(fates()) == wanted | {"by ITIMER_PROF"}
+    assert "ends by SIGSEGV" in (TREE / "lib/perfmodes_ebb.h").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("name", [pytest.param(name, marks=pytest.mark.xdist_group(name)) for name in ("exec_test", "signals_test")])
+def test_the_table_of_fates_is_true(name: str) -> None:
+    """Each cell that is tried here; those of ebb are of Power (../ebb)."""
+    done = once(name)
+    found = seen(done.stdout + done.stderr)
+    assert found or "SKIPPED" in done.stdout + done.stderr
+    for strategy, columns in found.items():
+        for column, what in columns.items():
+            assert what == {fates()[strategy][column]}, f"{strategy}, {column}"
 
 
 def test_calls_of_libc() -> None:
