@@ -97,9 +97,9 @@ int pm_session_poll(struct pm_session *session, int timeout_ms);
 
 /*
  * A descriptor for epoll(7) and event loops: readable when a poll has something to do, for what is
- * read by the clock every 20 or 100 ms. Then call pm_session_poll with a timeout of 0. It belongs
- * to the session and is closed by detach. Returns it; -ENOTCONN, -ECHILD as poll; -errno of
- * epoll_create1(2) and timerfd_create(2). (0.1)
+ * read by the clock every 20 or 100 ms, and each second where nothing is sampled. Then call
+ * pm_session_poll with a timeout of 0. It belongs to the session and is closed by detach. Returns
+ * it; -ENOTCONN, -ECHILD as poll; -errno of epoll_create1(2) and timerfd_create(2). (0.1)
  */
 int pm_session_fd(struct pm_session *session);
 

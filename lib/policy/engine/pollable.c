@@ -22,7 +22,9 @@ static void watch(const struct pollable *pollable, int fd)
 
 static void set_timer(const struct pollable *pollable, int tick_ms)
 {
-	const struct timespec tick = { .tv_nsec = tick_ms * 1000000L };
+	const struct timespec tick = {
+		.tv_sec = tick_ms / 1000, .tv_nsec = tick_ms % 1000 * 1000000L,
+	};
 	const struct itimerspec when = { .it_value = tick, .it_interval = tick };
 
 	/* That also takes back what has expired. */

@@ -7,6 +7,7 @@
 
 #define TICK_MS 100		/* rings are looked at that often, wake-up or not */
 #define FAST_TICK_MS 20		/* where nobody would wake us */
+#define SLOW_TICK_MS 1000	/* where nothing is delivered: CPUs that come are looked for */
 
 /* Leaders that can still wake us, and the stop channel first. Returns how many. */
 static nfds_t poll_set(const struct pm_session *session, struct pollfd *ret)
@@ -57,7 +58,9 @@ static bool is_timed(const struct pm_session *session)
 
 int pm_wait_tick(const struct pm_session *session)
 {
-	return is_timed(session) ? FAST_TICK_MS : TICK_MS;
+	if (is_timed(session))
+		return FAST_TICK_MS;
+	return session->rings.count > 0 ? TICK_MS : SLOW_TICK_MS;
 }
 
 int pm_wait(struct pm_session *session, int timeout_ms)

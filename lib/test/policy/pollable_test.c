@@ -125,6 +125,27 @@ static void by_the_clock(void **state)
 	pm_plan_destroy(plan);
 }
 
+static void nothing_sampled_seldom_wakes(void **state)
+{
+	const struct pm_event_spec spec = { .size = sizeof(spec), .type = PM_TYPE_SOFTWARE,
+		.config = PM_SW_PAGE_FAULTS, .tid = PM_ALL_THREADS };
+	uint64_t begin, end;
+	struct pm_plan *plan;
+	struct pm_session *session = attach(&spec, PM_STRATEGY_COUNTERS, &plan);
+
+	(void)state;
+	if (session == NULL)
+		skip();
+	assert_true(pm_session_fd(session) > 0);
+	(void)pm_clock_ns(CLOCK_MONOTONIC, &begin);
+	assert_int_equal(pm_session_poll(session, 0), 0);
+	assert_int_equal(wait_on(pm_session_fd(session), PATIENCE_MS), 1);
+	(void)pm_clock_ns(CLOCK_MONOTONIC, &end);
+	assert_true(end - begin >= 900000000);
+	pm_session_destroy(session);
+	pm_plan_destroy(plan);
+}
+
 static void a_stop_wakes_it(void **state)
 {
 	struct pm_plan *plan;
@@ -189,6 +210,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(by_rings),
 		cmocka_unit_test(by_the_clock),
+		cmocka_unit_test(nothing_sampled_seldom_wakes),
 		cmocka_unit_test(a_stop_wakes_it),
 		cmocka_unit_test(an_ended_thread_does_not_spin),
 	};
