@@ -5,7 +5,8 @@
  * Conventions
  *   - a call returns >= 0, or -errno; errno itself says nothing; nothing prints or exits;
  *   - out-values come last, are named `ret`, and are untouched on failure;
- *   - a pointer is returned only by *_create, and NULL means out of memory;
+ *   - *_create returns a new object, NULL when out of memory; what can fail otherwise, as *_open,
+ *     *_make, *_load and *_parse do, hands it out as `ret`;
  *   - structures named here without a body are opaque, and *_destroy ends them, however they were
  *     made. All others but pm_branch, which is the kernel's, begin with `size`, so that they can
  *     grow. The caller sets it to sizeof: of what is handed in, fields behind it read as 0, and
@@ -242,7 +243,8 @@ struct pm_event_spec {
 /* Ways to observe. Their numbers stay; order of preference: pm_plan_explain. (0.1) */
 enum pm_strategy {
 	PM_STRATEGY_PER_CPU = 0,	/* inherited events on each CPU, one ring per CPU */
-	PM_STRATEGY_OWN_RINGS = 1,	/* the same, each with its ring, descriptors closed */
+	PM_STRATEGY_OWN_RINGS = 1,	/* the same, each with its ring, descriptors closed: up to
+					 * 64 MiB together, or 16 pages each where that is more */
 	PM_STRATEGY_PER_THREAD = 2,	/* a ring for each thread; new ones as they are noticed */
 	PM_STRATEGY_CPU_WIDE = 3,	/* CPU-wide events; samples of others are dropped */
 	PM_STRATEGY_CGROUP = 4,	/* CPU-wide events of a cgroup */
@@ -312,10 +314,11 @@ struct pm_plan;
 struct pm_cost {
 	size_t size;		/* sizeof(struct pm_cost) */
 	uint64_t threads, cpus;
-	uint64_t descriptors;	/* held at a time */
+	uint64_t descriptors;	/* held at a time, at most */
 	uint64_t rings;
-	uint64_t locked_bytes;	/* of rings */
-	uint64_t opens;		/* calls of perf_event_open(2) */
+	/* Of rings. Of these kernel.perf_event_mlock_kb a CPU does not count for RLIMIT_MEMLOCK. */
+	uint64_t locked_bytes;
+	uint64_t opens;		/* calls of perf_event_open(2), at most; the proof may make more */
 };
 
 /*

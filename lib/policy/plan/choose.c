@@ -8,10 +8,27 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "../diagnosis/diag.h"
 #include "limits.h"
 #include "weigh.h"
+
+/*
+ * A ring for each event of each thread on each CPU is as good as empty most of the time: all of
+ * them together are held to 64 MiB, unless there are so many that each would be smaller than this.
+ */
+#define TOGETHER_BYTES (64ull << 20)
+#define PAGES_LEAST 16
+
+static unsigned int pages_of_many(unsigned int pages, uint64_t rings)
+{
+	const uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
+
+	while (pages > PAGES_LEAST && rings * (pages + 1) * page > TOGETHER_BYTES)
+		pages /= 2;
+	return pages;
+}
 
 /* The rings of a strategy that is now the chosen one. */
 static void size_rings(struct pm_plan *plan, const struct strategy *strategy)
@@ -21,6 +38,9 @@ static void size_rings(struct pm_plan *plan, const struct strategy *strategy)
 
 	strategy->cost(plan, &cost);
 	pages = pm_limit_pages(plan, cost.rings);
+	plan->limited = pages < plan->opts.ring_pages;
+	if (strategy->able & RING_PER_EVENT)
+		pages = pages_of_many(pages, cost.rings);
 	plan->ring_pages = pages > 0 ? pages : 1;
 }
 

@@ -46,6 +46,8 @@ static void put_rings(struct pm_words *text, const struct pm_plan *plan)
 	pm_put(text, "rings: %u data pages each", plan->ring_pages);
 	if (plan->ring_pages < plan->opts.ring_pages) {
 		pm_limit_locked_text(limits, sizeof(limits));
+		if ((pm_plan_chosen(plan)->able & RING_PER_EVENT) && !plan->limited)
+			snprintf(limits, sizeof(limits), "all together are held to 64 MiB");
 		pm_put(text, " of the %u that were asked for: %s", plan->opts.ring_pages, limits);
 	}
 	pm_put(text, "\n");

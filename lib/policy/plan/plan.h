@@ -92,6 +92,7 @@ struct pm_plan {
 	bool via_broker;		/* the chosen strategy's events are opened by it */
 	int chosen;			/* index of a candidate */
 	unsigned int ring_pages;	/* of the chosen strategy, by the limits; then as mapped */
+	bool limited;			/* by those on locked memory, not by their number alone */
 	struct candidate candidates[STRATEGIES];	/* in the order of preference */
 	char unproven[REASON_SIZE];	/* what the attach could not prove; "": nothing */
 	struct pm_diag refusal;		/* of the first event that does not open */

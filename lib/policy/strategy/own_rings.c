@@ -15,7 +15,8 @@
 
 static void cost(const struct pm_plan *plan, struct pm_cost *ret)
 {
-	ret->opens = ret->rings = pm_cost_targets(plan, ret->threads) * ret->cpus;
+	ret->rings = pm_cost_targets(plan, ret->threads) * ret->cpus;
+	ret->opens = ret->rings + plan->count;
 	ret->descriptors = 2 + plan->count;
 }
 

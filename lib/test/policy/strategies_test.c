@@ -52,11 +52,51 @@ static void own_rings_hold_no_descriptors(void **state)
 	assert_int_equal(count_descriptors(), before + 2);
 	pm_plan_cost(plan, &cost);
 	assert_int_equal(count_maps(NULL), cost.rings);
-	assert_int_equal(cost.opens, cost.rings);
+	assert_int_equal(cost.opens, cost.rings + 1);
 	assert_int_equal(pm_session_read(session, &value, 1), -ENOTSUP);
 	pm_session_destroy(session);
 	assert_int_equal(count_maps(NULL), 0);
 	pm_plan_destroy(plan);
+}
+
+#define MANY 300
+
+static void *wait_for_end(void *lock)
+{
+	pthread_mutex_lock(lock);
+	pthread_mutex_unlock(lock);
+	return NULL;
+}
+
+/* What the header says: up to 64 MiB together, or 16 pages each where that is more. */
+static void own_rings_are_held_together(void **state)
+{
+	const uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
+	static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+	struct pm_cost cost = { .size = sizeof(cost) };
+	pthread_t threads[MANY];
+	struct pm_plan *plan;
+	char text[8000] = "";
+	size_t count = 0;
+
+	(void)state;
+	pthread_mutex_lock(&lock);
+	while (count < MANY && pthread_create(&threads[count], NULL, wait_for_end, &lock) == 0)
+		count++;
+	plan = plan_of(&faults, 1, PM_STRATEGY_OWN_RINGS, NULL);
+	if (plan != NULL) {
+		pm_plan_cost(plan, &cost);
+		(void)pm_plan_explain(plan, text, sizeof(text));
+		pm_plan_destroy(plan);
+	}
+	pthread_mutex_unlock(&lock);
+	while (count > 0)
+		pthread_join(threads[--count], NULL);
+	if (plan == NULL)
+		skip();
+	assert_true(cost.rings > MANY);
+	assert_true(cost.locked_bytes <= 64 << 20 || cost.locked_bytes == cost.rings * 17 * page);
+	assert_non_null(strstr(text, " of the 128 that were asked for: "));
 }
 
 /* ------------------------------------------------------------------------------------- cpu wide */
@@ -386,6 +426,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(census_own_rings),
 		cmocka_unit_test(own_rings_hold_no_descriptors),
+		cmocka_unit_test(own_rings_are_held_together),
 		cmocka_unit_test(census_cpu_wide),
 		cmocka_unit_test(cpu_wide_drops_strangers),
 		cmocka_unit_test(the_whole_machine),
