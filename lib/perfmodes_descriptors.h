@@ -81,7 +81,7 @@ struct pm_descriptors;		/* not thread-safe */
  * Listens on the socket, which must not exist yet (a path is removed by destroy). Returns 0;
  * -EADDRINUSE, -EINVAL, -ENOMEM, -errno of socket(2), bind(2) and epoll_create(2). (0.1)
  */
-int pm_descriptors_create(const struct pm_descriptors_opts *opts, struct pm_descriptors **ret);
+int pm_descriptors_open(const struct pm_descriptors_opts *opts, struct pm_descriptors **ret);
 
 /* Ends open questions without a callback, and frees. NULL is allowed. (0.1) */
 void pm_descriptors_destroy(struct pm_descriptors *descriptors);

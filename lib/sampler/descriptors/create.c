@@ -71,7 +71,7 @@ static int take(struct pm_descriptors *descriptors, const struct pm_descriptors_
 	return 0;
 }
 
-int pm_descriptors_create(const struct pm_descriptors_opts *opts, struct pm_descriptors **ret)
+int pm_descriptors_open(const struct pm_descriptors_opts *opts, struct pm_descriptors **ret)
 {
 	struct pm_descriptors *descriptors = calloc(1, sizeof(*descriptors));
 	int err;

@@ -227,7 +227,7 @@ static int open_descriptors(struct service *service)
 		.timeout_ns = 1000000ull * (uint64_t)service->config.timeout_ms,
 		.pending_max = (unsigned int)service->config.processes,
 	};
-	int err = pm_descriptors_create(&opts, &service->descriptors);
+	int err = pm_descriptors_open(&opts, &service->descriptors);
 
 	if (err < 0)
 		(void)snprintf(service->error, sizeof(service->error), "socket %s: %s",

@@ -34,7 +34,7 @@ static inline struct pm_descriptors *start_asking(unsigned int flags, uint64_t t
 	opts.socket = socket_name;
 	answers = 0;
 	last = (struct pm_descriptors_answer){ .maps = -1, .mem = -1 };
-	assert_int_equal(pm_descriptors_create(&opts, &descriptors), 0);
+	assert_int_equal(pm_descriptors_open(&opts, &descriptors), 0);
 	return descriptors;
 }
 

@@ -265,15 +265,15 @@ static void options_that_make_no_sense(void **state)
 
 	(void)state;
 	opts.flags = 64;
-	assert_int_equal(pm_descriptors_create(&opts, &descriptors), -EINVAL);
+	assert_int_equal(pm_descriptors_open(&opts, &descriptors), -EINVAL);
 	opts.flags = 0;
 	opts.answer = NULL;
-	assert_int_equal(pm_descriptors_create(&opts, &descriptors), -EINVAL);
+	assert_int_equal(pm_descriptors_open(&opts, &descriptors), -EINVAL);
 	opts.answer = on_answer;
 	opts.socket = socket_name;
 	opts.pending_max = 1;
-	assert_int_equal(pm_descriptors_create(&opts, &descriptors), 0);
-	assert_int_equal(pm_descriptors_create(&opts, &second), -EADDRINUSE);
+	assert_int_equal(pm_descriptors_open(&opts, &descriptors), 0);
+	assert_int_equal(pm_descriptors_open(&opts, &second), -EADDRINUSE);
 	assert_int_equal(pm_descriptors_cancel(descriptors, 1), -ENOENT);
 	assert_int_equal(pm_descriptors_run(descriptors), -1);
 	pm_descriptors_destroy(descriptors);

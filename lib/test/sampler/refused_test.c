@@ -190,7 +190,7 @@ static struct pm_descriptors *ask_at_the_same_name(void)
 	};
 	struct pm_descriptors *descriptors = NULL;
 
-	return pm_descriptors_create(&opts, &descriptors) == 0 ? descriptors : NULL;
+	return pm_descriptors_open(&opts, &descriptors) == 0 ? descriptors : NULL;
 }
 
 /* In a child, for the change of uid is for good: its status tells what was wrong. */
