@@ -56,8 +56,8 @@ struct pm_observed {
 
 /*
  * Callbacks for records; each may be NULL. They run in the thread that calls poll, run, attach,
- * read or detach. A callback must not poll, detach or destroy the session; it may call
- * pm_session_interrupt and pm_session_read. (0.1)
+ * read, detach, destroy or pm_session_open. A callback must not poll, detach or destroy the
+ * session; it may call pm_session_interrupt and pm_session_read. (0.1)
  */
 struct pm_listener {
 	size_t size;			/* sizeof(struct pm_listener) */

@@ -19,7 +19,11 @@ struct pm_stats {
 	uint64_t unknown;		/* of a type this library does not know; skipped */
 	uint64_t corrupt, corrupt_bytes;	/* rings resynchronised; bytes thrown away */
 	uint64_t throttled;
-	/* Threads noticed after they began to run: that time is missing, and their children. */
+	/*
+	 * Threads noticed after they began to run: that time is missing, and their children. Who
+	 * ends before is told by PM_STRATEGY_PER_THREAD, from records of its parent. With
+	 * PM_STRATEGY_SIGNALS and _TIMERS nothing tells of such threads; of a clock cpu_time does.
+	 */
 	uint64_t late_threads;
 	uint64_t leaders_gone;		/* rings read by time because their leader's thread ended */
 	/*

@@ -429,7 +429,8 @@ PM_NEEDS(signals, NEEDS);
 
 const struct strategy pm_strategy_signals = {
 	.name = "signals",
-	.what = "a signal for each sample, no rings",
+	.what = "a signal for each sample, no rings; threads that end before they are noticed are "
+		"missing and not told",
 	.able = FOR_SELF | USES_PERF | CAN_SAMPLE | GIVES_SUMS,
 	.needs = needs_signals,
 	.proof = "signal.delivery.without_ring.each_sample",

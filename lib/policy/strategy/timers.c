@@ -268,7 +268,8 @@ static const struct need needs_nothing[] = { { NULL, false } };
 
 const struct strategy pm_strategy_timers = {
 	.name = "timers",
-	.what = "POSIX CPU-time timers, one a thread, without perf",
+	.what = "POSIX CPU-time timers, one a thread, without perf; threads that end before they "
+		"are noticed are missing, which cpu_time tells",
 	.able = FOR_SELF | CAN_SAMPLE,
 	.needs = needs_nothing,
 	.fits = pm_cpu_timer_fits,
