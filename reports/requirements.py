@@ -80,6 +80,7 @@ class Requirements:
     needs: tuple[Need, ...]
     source: tuple[str, ...] = ()
     beware: str = ""
+    recorded: bool = False  # of recordings.py, whose keys may be qualified
 
 
 @dataclass(frozen=True)
@@ -206,10 +207,15 @@ def of_program(name: str) -> Requirements:
     return read(PROGRAMS / f"{name}{SUFFIX}")
 
 
+def point_of(key: str) -> str:
+    """A key without what qualifies it in a recording, or '' where that is all."""
+    return "" if key.startswith(("?", "@")) else key.removeprefix("!").partition("?")[0]
+
+
 def keys(wanted: Requirements) -> list[str]:
     """The points and facts that are asked for, without what they are compared with."""
-    return [limits.split(key)[0] for need in wanted.needs for way in _all_ways(need) for key in way
-            if not limits.is_word(key)]
+    return [limits.split(point_of(key))[0] for need in wanted.needs for way in _all_ways(need) for key in way
+            if point_of(key) and not limits.is_word(key)]
 
 
 def _all_ways(need: Need) -> Iterator[Way]:
@@ -220,12 +226,13 @@ def _all_ways(need: Need) -> Iterator[Way]:
 
 def _way(way: Way, ask: Callable[[str], Said]) -> OfWay:
     """What is said of a way: the worst of its keys, and why each that does not hold does not."""
-    found = [(key, ask(key)) for key in way]
-    lacking: dict[Said, list[str]] = {}
+    found = [(point_of(key), ask(key)) for key in way]
+    lacking: dict[Said, dict[str, None]] = {}
     for key, said in found:
         if said.word != plain.YES:
-            lacking.setdefault(said, []).append(key)
-    why = "; ".join(f"{', '.join(those)}: {said}" for said, those in lacking.items()) or "; ".join(dict.fromkeys(said.why for _key, said in found if said.why))
+            lacking.setdefault(said, {}).update({key: None} if key else {})
+    why = "; ".join(": ".join(filter(None, (", ".join(those), str(said)))) for said, those in lacking.items()) or \
+        "; ".join(dict.fromkeys(said.why for _key, said in found if said.why))
     worst = plain.worst([said for _key, said in found]).word
     return OfWay(worst, text.clean(why, 1500), all(said.absent for _key, said in found if said.word == worst),
                  tuple((said, tuple(those)) for said, those in lacking.items()))

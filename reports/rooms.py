@@ -143,9 +143,12 @@ def _check_arguments(verb: Any) -> None:
                    "1 some is neither; 2 a point, persona or level that nobody knows; "
                    "3 a row or file that is not there or cannot be used. Of several kernels, 1 goes before 4.")
     made.add_argument("requirements", type=Path, metavar="NEEDS",
-                      help="TOML, reports/requirements.py has an example; not with --for")
+                      help="TOML, reports/requirements.py has an example; or recordings of explain --record, several "
+                      "before WHERE; not with --for")
     made.add_argument("profile", type=Path, nargs="*", metavar="WHERE",
                       help="row that ships, system (debian-12, android-13:arm64, wsl2...), result, or profile")
+    made.add_argument("--as", dest="places", type=Path, action="append", default=[], metavar="WHERE",
+                      help="the same, as an option")
     made.add_argument("--for", dest="program", default="", metavar="PROGRAM",
                       help="what a program needs: perf-record, rr, bpftrace... (reports/data/programs), or a file's path")
     made.add_argument("--persona", default="", help="as whom; else as the requirements say, or as user")

@@ -5,6 +5,7 @@
  */
 #include <limits.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "json.h"
 #include "tell.h"
@@ -38,6 +39,7 @@ static void put_machine(FILE *file)
 	(void)pm_identity_each(find_model, model);
 	if (model[0] != '\0')
 		json_member(file, "cpu_model", model, ", ");
+	fprintf(file, "\"page_size\": %ld, ", sysconf(_SC_PAGESIZE));
 	fprintf(file, "\"cpus_online\": %d},\n \"caller\": {", env.cpus_online);
 	fprintf(file, "\"root\": %s, \"perfmon\": %s, \"admin\": %s, \"no_new_privs\": %s, "
 		"\"filter\": %s, ", env.euid == 0 ? "true" : "false",
@@ -98,6 +100,15 @@ static uint64_t number_at(const struct shape *shape, size_t offset, size_t bytes
 	return value;
 }
 
+/* Of a breakpoint: whether the processor has to watch across its own boundaries. */
+static bool is_unaligned(const struct shape *shape)
+{
+	const uint64_t length = shape->attr.bp_len;
+
+	return shape->attr.type == PERF_TYPE_BREAKPOINT && length > 1 && length <= 8 &&
+		shape->attr.bp_addr % length != 0;
+}
+
 /* Fields that may hold an address: that they are set is told, and not to what. */
 static bool is_address(const struct shape *shape, const char *name)
 {
@@ -132,7 +143,7 @@ static void put_fields(FILE *file, const struct shape *shape)
 			continue;
 		fprintf(file, "%s\"%s\": ", between, fields[i].name);
 		if (is_address(shape, fields[i].name))
-			fprintf(file, "\"address\"");
+			fprintf(file, is_unaligned(shape) ? "\"unaligned\"" : "\"address\"");
 		else
 			fprintf(file, "\"0x%llx\"", (unsigned long long)value);
 		between = ", ";

@@ -262,6 +262,7 @@ def test_a_recording_holds_what_was_asked_and_nothing_private(place: Path, tmp_p
     schema = pytest.importorskip("reports.schema", reason="the tree is not in the path of Python")
     program = Path(shutil.copy(place / "asks", tmp_path / "Xsecret"))
     made = tmp_path / "made.json"
+    # 8 bytes at 0x123456789abc: not a multiple of 8
     words = [FAULTS + ":u:sample", "5:0:u:at", "Xsecret", "times=3", "keep", SWITCHES + ":u"]
     subprocess.run([place / "explain", "--quiet", "--record", made, program, *words], timeout=300, check=False,
                    capture_output=True, env={**os.environ, "Xsecret": "Xsecret"})
@@ -273,7 +274,8 @@ def test_a_recording_holds_what_was_asked_and_nothing_private(place: Path, tmp_p
     assert faults["attr"]["type"] == "software" and faults["attr"]["config"] == "0x2" and faults["pages"] == 9
     assert faults["attr"]["fields"] == {"sample_period": "0xf4240", "read_format": "0x3"}
     assert faults["attr"]["flags"] == {"exclude_kernel": 1, "exclude_hv": 1}
-    assert watched["attr"]["type"] == "breakpoint" and watched["attr"]["fields"]["config1"] == "address"
+    assert watched["attr"]["type"] == "breakpoint" and watched["attr"]["fields"]["config1"] == "unaligned"
+    assert found["machine"]["page_size"] == os.sysconf("SC_PAGESIZE")
     assert (switches["calls"], switches["opened"], switches["target"]) == (3, 3, "self")
 
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from reports import asked, catalogue, expect, merge, personas, plain, requirements, result, schema, speak, terminal, text
+from reports import asked, catalogue, expect, merge, personas, plain, recordings, requirements, result, schema, speak, terminal, text
 from reports.asked import Source
 from reports.catalogue import Catalogue
 from reports.export import badge, features, header, junit, kcidb, ktap, needs, squad, support, tabular, uapi, versions
@@ -132,23 +132,40 @@ def _answered(args: argparse.Namespace, wanted: Requirements, path: Path) -> Ite
         asked.require_persona(persona, source)
         asked.require_keys(requirements.keys(wanted), source)
         level, note = _level(args.level, there.level, source, persona)
-        found = requirements.check(wanted, lambda key: source.said(key, persona, level), source.arch)
+        ask = recordings.asker(lambda key: source.said(key, persona, level), source.arch)
+        found = requirements.check(wanted, ask, source.arch)
         if not args.json:
-            title = f"{wanted.name}, as {persona} at {asked.at(level)}, on {source.name} ({source.about})"
+            verb = f" {recordings.works(found)}" if wanted.recorded else ""
+            title = f"{wanted.name}{verb}, as {persona} at {asked.at(level)}, on {source.name} ({source.about})"
             print("\n".join(needs.screen(about, title, note, found, terminal.width_of(sys.stdout, os.environ))))
-        yield {"profile": text.clean(str(path)), "row": source.name, "about": source.about, "persona": persona,
-               "level": level, "notes": [*there.about, *filter(None, [note])],
+        yield {"for": wanted.name, "profile": text.clean(str(path)), "row": source.name, "about": source.about, "persona": persona,
+               "level": level, "works": recordings.works(found), "notes": [*there.about, *filter(None, [note])],
                "answer": requirements.status(found), "needs": _as_json(found)}
         about = ("",)
 
 
-def _wanted(args: argparse.Namespace) -> tuple[Requirements, list[Path]]:
-    """What is needed, of a program by its name or of a file, and where it is asked for."""
+def _wanted(args: argparse.Namespace) -> tuple[list[Requirements], list[Path]]:
+    """What is needed, of a program by its name, of a file or of recordings, and where it is asked for."""
     places = [*filter(None, [args.requirements]), *args.profile]
-    wanted = requirements.of_program(args.program) if args.program else requirements.read(places.pop(0))
+    if args.program:
+        wanted = [requirements.of_program(args.program)]
+    elif recordings.is_one(places[0]):
+        wanted = [recordings.read(path) for path in places if recordings.is_one(path)]
+        places = [path for path in places if not recordings.is_one(path)]
+    else:
+        wanted = [requirements.read(places.pop(0))]
+    places += args.places
     if not places:
         raise speak.Misused("where? Name a row that ships, a system, a result or a profile")
     return wanted, places
+
+
+def _told(args: argparse.Namespace, wanted: Requirements, places: Sequence[Path]) -> Iterator[dict[str, Any]]:
+    """What every place says of one program."""
+    if wanted.beware and not args.json:
+        print(text.clean(f"{wanted.name}: {wanted.beware}", 2000))
+    for path in places:
+        yield from _answered(args, wanted, path)
 
 
 def check(args: argparse.Namespace) -> int:
@@ -157,9 +174,7 @@ def check(args: argparse.Namespace) -> int:
     wanted, places = _wanted(args)
     if args.level:
         asked.require_level(args.level)
-    if wanted.beware and not args.json:
-        print(text.clean(f"{wanted.name}: {wanted.beware}", 2000))
-    told = [each for path in places for each in _answered(args, wanted, path)]
+    told = [each for one in wanted for each in _told(args, one, places)]
     if args.json:
         sys.stdout.write(text.dump_json(told))
     return min((STATUS[each["answer"]] for each in told if STATUS[each["answer"]] != OK), default=OK)

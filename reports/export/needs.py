@@ -49,7 +49,8 @@ class Reasons:
         for number, (said, points) in enumerate(self._points.items(), 1):
             yield from _wrapped(f"[{number}] ", str(said), width, 4)
             more = f" and {len(points) - POINTS} more" if len(points) > POINTS else ""
-            yield from _wrapped("  points  ", ", ".join([*points][:POINTS]) + more, width, 10)
+            if points:
+                yield from _wrapped("  points  ", ", ".join([*points][:POINTS]) + more, width, 10)
             if change := _change(said):
                 yield from _wrapped("  change  ", change, width, 10)
 

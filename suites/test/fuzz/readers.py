@@ -13,12 +13,13 @@ import tarfile
 import tomllib
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import places
 from reader import FOLDER, KERNEL_LOGS, Reader, in_file, some
 
-from reports import (catalogue, complaints, declaration, environment, expect, ktap, personas, schema, sheet_read,
-                     terminal, text, verdict, wordlist)
+from reports import (catalogue, complaints, declaration, environment, expect, ktap, personas, recordings, schema,
+                     sheet_read, terminal, text, verdict, wordlist)
 from reports.database import source
 from reports.text import Unusable
 
@@ -58,6 +59,26 @@ def _result() -> list[bytes]:
             "personas": {"root": {"environment": {}, "probes": {"a.b": probe}}},
             "summary": {"root": {**dict.fromkeys(wordlist.EVERY, 0), "yes": 1}}, "unexpected": []}
     return [json.dumps(made).encode()]
+
+
+def _recording(data: bytes) -> None:
+    for need in recordings.read(in_file(data, "recording.json")).needs:
+        assert need.what and all(way for way in need.ways)
+
+
+def _recordings() -> list[bytes]:
+    """A call of each kind of event, with much set in it."""
+    def one(kind: str) -> dict[str, Any]:
+        fields = dict.fromkeys(("sample_period", "sample_type", "read_format", "branch_sample_type", "clockid"), "0xff")
+        return {"attr": {"type": kind, "config": "0x1", "tracepoint": "sched:x", "fields": fields,
+                         "flags": {"precise_ip": 2, "inherit": 1, "freq": 1, "use_clockid": 1}, "size": 128},
+                "target": "other", "cpus": 1, "on_cpu": True, "group": True, "open_flags": 9, "narrow": True, "calls": 2,
+                "opened": 0, "unseen": 0, "errors": {"EACCES": 2}, "rings": 2, "pages": 9,
+                "requests": {"ENABLE": {"calls": 1, "failed": 0}}}
+    made = {"format": 1, "kind": "recording", "machine": {"cpus_online": 1}, "beyond": 1, "caller": {
+        "root": True, "perfmon": True, "admin": True, "no_new_privs": False, "filter": False, "memlock_kb": 64, "nofile": 9}}
+    return [json.dumps({**made, "calls": [one(kind), one("software")]}).encode()
+            for kind in ("software", "hardware", "cache", "raw", "breakpoint", "tracepoint", "msr", "cpu", "uprobe")]
 
 
 def _elf(data: bytes) -> None:
@@ -143,6 +164,7 @@ READERS = {
         b"id=a.b\ntitle=t\nsince=4.7\npoint=p x\nfact=f int - x\nneeds=pmu\ncommit=0123456789ab\n"]),
     "result": Reader(_json("result"), _result, (Unusable,)),
     "profile": Reader(_json("profile"), lambda: some("lib/profiles/*.json", 4), (Unusable,)),
+    "recording": Reader(_recording, _recordings, (Unusable,)),
     "probe-elf": Reader(_elf, _elf_seeds, (Unusable,)),
     "expectation": Reader(_expectation, lambda: some("suites/expect/*.toml")),
     "personas": Reader(_personas, lambda: some("suites/personas.txt"), (Unusable,)),
