@@ -15,6 +15,7 @@
 
 #define INDENT 9
 #define GATES 64
+#define SET_BPF 8		/* of REQUESTS */
 
 struct gates {
 	const struct reason *list[GATES];
@@ -233,6 +234,15 @@ static void say_own_filter(const struct start *start)
 		    start->ptrace ? "" : ": later calls are not seen here; --ptrace shows them");
 }
 
+/* A link is tried first, and without it the older ioctl(2) does the same. */
+static bool is_bpf_set_otherwise(void)
+{
+	for (size_t i = 0; i < shapes.count; i++)
+		if (shapes.list[i]->requests[SET_BPF] > shapes.list[i]->failed[SET_BPF])
+			return true;
+	return false;
+}
+
 static void say_remarks(const struct start *start)
 {
 	if (start->why_ptrace != NULL)
@@ -257,7 +267,7 @@ static void say_remarks(const struct start *start)
 	if (shapes.beyond > 0)
 		say("%llu calls of further kinds were counted only",
 		    (unsigned long long)shapes.beyond);
-	if (remarks.bpf.count > 0)
+	if (remarks.bpf.count > 0 && !is_bpf_set_otherwise())
 		say("bpf(2) was refused with %s", pm_errno_name(remarks.bpf.error));
 }
 

@@ -9,15 +9,18 @@
  *   work          makes page faults and sleeps once
  *   filter        from now on a filter answers EPERM to perf_event_open(2)
  *   exec          the rest is done by a fresh program, in a child
+ *   load          loads a program of BPF, 4000 instructions long, and prints the errno
  *   die           ends by SIGKILL
  */
 #define _GNU_SOURCE
 #include <errno.h>
+#include <linux/bpf.h>
 #include <linux/filter.h>
 #include <linux/perf_event.h>
 #include <linux/seccomp.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -105,6 +108,20 @@ static void set_filter(void)
 		exit(4);
 }
 
+/* r0 = 0, again and again, then exit; the verifier looks for signals on its way. */
+static void load(void)
+{
+	static struct bpf_insn code[4000];
+	union bpf_attr attr = { .prog_type = BPF_PROG_TYPE_TRACEPOINT, .license = (uintptr_t)"GPL" };
+
+	for (int i = 0; i < 4000; i++)
+		code[i] = (struct bpf_insn){ .code = BPF_ALU64 | BPF_MOV | BPF_K };
+	code[3999].code = BPF_JMP | BPF_EXIT;
+	attr.insns = (uintptr_t)code;
+	attr.insn_cnt = 4000;
+	printf("%d\n", syscall(__NR_bpf, BPF_PROG_LOAD, &attr, sizeof(attr)) < 0 ? errno : 0);
+}
+
 int main(int argc, char **argv)
 {
 	for (int i = 1; i < argc; i++) {
@@ -118,6 +135,8 @@ int main(int argc, char **argv)
 			work();
 		else if (strcmp(argv[i], "filter") == 0)
 			set_filter();
+		else if (strcmp(argv[i], "load") == 0)
+			load();
 		else if (strcmp(argv[i], "die") == 0)
 			raise(SIGKILL);
 		else if (strcmp(argv[i], "exec") == 0) {
