@@ -11,38 +11,24 @@ that one, stands in the rules below, a function for each part of a call. A key m
 
 So what no point covers is never a yes. A call that was refused and then made again with less (user mode alone,
 another precise_ip, cpu-clock in place of cycles) is one need: what was asked first, and instead of it the rest.
+Counters of a program that samples, with neither ring nor request, are optional: perf so asks what a kernel knows.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
-from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from reports import answers, limits, plain, schema, text
+from reports import limits, plain, recorded, schema, text
 from reports.plain import Said
+from reports.recorded import Call
 from reports.requirements import Finding, Need, Requirements, StandIn, Way
 from reports.text import Unusable
 
-Call = dict[str, Any]
-
 WORKS, PARTLY, REFUSED, UNTOLD = "works", "works partly", "is refused", "is not known to work"
-
-# The numbers of linux/perf_event.h, in order.
-SOFTWARE = ("cpu_clock", "task_clock", "page_faults", "context_switches", "cpu_migrations", "page_faults_min",
-            "page_faults_maj", "alignment_faults", "emulation_faults", "dummy", "bpf_output", "cgroup_switches")
-HARDWARE = ("cycles", "instructions", "cache_references", "cache_misses", "branches", "branch_misses", "bus_cycles",
-            "stalled_frontend", "stalled_backend", "ref_cycles")
-CACHES = ("l1d", "l1i", "ll", "dtlb", "itlb", "bpu", "node")
-OPERATIONS, RESULTS = ("read", "write", "prefetch"), ("access", "miss")
-FORMATS = ("enabled", "running", "id", "group", "lost")
-GROUP_FORMAT = 1 << 3
-OPEN_FLAGS = ("fd_no_group", "fd_output", "pid_cgroup", "fd_cloexec")
-CLOCKS = {0: "realtime", 1: "monotonic", 4: "monotonic_raw", 7: "boottime", 11: "tai"}
-ACCESS = {1: "r", 2: "w", 3: "rw", 4: "x"}
-MAX_STACK = 127         # the usual kernel.perf_event_max_stack
+EVENT = "event"         # the name of needs that are calls; the others are rings and requests
 
 # Requests of ioctl(2) and the points that show what they do.
 REQUESTS = {"ENABLE": "ioctl.switch.enable", "DISABLE": "ioctl.switch.disable", "RESET": "ioctl.switch.reset",
@@ -53,55 +39,15 @@ REQUESTS = {"ENABLE": "ioctl.switch.enable", "DISABLE": "ioctl.switch.disable", 
 TARGETS = {"self": ("attach.self.any_cpu",), "thread": ("attach.thread.thread_id_is_that_thread",),
            "child": ("attach.other_task.child",), "cpu": ("attach.cpu_wide.sees_other_tasks",),
            "cgroup": ("attach.cgroup.counts",), "other": ("attach.other_user.same_user",)}
-OF_WHOM = {"self": "of its own thread", "thread": "of its threads", "child": "of a child", "other":
-           "of another process", "cpu": "of all that runs", "cgroup": "of a cgroup"}
 # Flags that a kernel may know and yet refuse beside what the call has; the others are asked one by one.
 AUX = ("aux_output", "aux_watermark", "aux_sample_size", "aux_action")
-
-
-# ------------------------------------------------------------------- numbers that the catalogue tells
-
-@lru_cache(maxsize=None)
-def _bits(probe: str) -> dict[int, str]:
-    """bit -> point, of a probe whose points say "(bit N)"."""
-    found = answers.questions(_folder()).probes[probe]
-    return {int(match[1]): item.name for item in found.items if (match := re.search(r"\bbit ([0-9]+)\b.* is known", item.meaning))}
-
-
-@lru_cache(maxsize=None)
-def _versions() -> tuple[tuple[str, tuple[str, ...]], ...]:
-    """Versions of the attr, the last first, and the fields that each brought."""
-    found = answers.questions(_folder()).probes["attr.size_versions"]
-    told = ((item.name, re.fullmatch(r"knows [0-9]+ bytes: (.+)", item.meaning)) for item in found.items)
-    return tuple((name, tuple(match[1].split(", "))) for name, match in told if match)[::-1]
-
-
-def _folder() -> Path:
-    return Path(__file__).resolve().parent.parent / answers.FOLDER
-
-
-def _set(value: int) -> Iterator[int]:
-    return (bit for bit in range(value.bit_length()) if value >> bit & 1)
-
-
-def _field(call: Call, name: str) -> int:
-    value = call["attr"]["fields"].get(name, "0x0")
-    return int(value, 16) if value.startswith("0x") else 1
-
-
-def _flag(call: Call, name: str) -> int:
-    return int(call["attr"]["flags"].get(name, 0))
-
-
-def _config(call: Call) -> int:
-    return int(call["attr"].get("config", "0x0"), 16)
 
 
 # ----------------------------------------------------------------------------------- rules: the event
 
 def _cache(config: int) -> str:
     parts = (config & 0xff, config >> 8 & 0xff, config >> 16)
-    lists = (CACHES, OPERATIONS, RESULTS)
+    lists = (recorded.CACHES, recorded.OPERATIONS, recorded.RESULTS)
     if any(part >= len(names) for part, names in zip(parts, lists)):
         return ""
     return ".".join(names[part] for part, names in zip(parts, lists))
@@ -109,8 +55,8 @@ def _cache(config: int) -> str:
 
 def _generic(call: Call, kind: str, names: tuple[str, ...], unknown: str) -> Way:
     """An event of a list; one beyond it is refused where the kernel refuses unknown ids."""
-    config = _config(call)
-    return (f"{kind}.{names[config]}",) if config < len(names) else (f"!{unknown}",)
+    number = recorded.config(call)
+    return (f"{kind}.{names[number]}",) if number < len(names) else (f"!{unknown}",)
 
 
 def _tracepoint(call: Call) -> Way:
@@ -122,13 +68,13 @@ def _tracepoint(call: Call) -> Way:
     keys = ["tracepoint.ids.readable"]
     if system not in ("syscalls", "raw_syscalls", "sched"):
         keys.append(f"tracepoint.ids.readable?no point tells whether a kernel has {name}")
-    if "raw" in _samples(call) and not (own and system in ("syscalls", "raw_syscalls")):
+    if "raw" in recorded.samples(call) and not (own and system in ("syscalls", "raw_syscalls")):
         keys.append("sample.raw.tracepoint")
     return tuple(keys)
 
 
 def _breakpoint(call: Call) -> Way:
-    kind, length = ACCESS.get(_field(call, "bp_type"), ""), _field(call, "config2")
+    kind, length = recorded.ACCESS.get(recorded.field(call, "bp_type"), ""), recorded.field(call, "config2")
     if not kind:
         return ("!breakpoint.types.unknown_bit",)
     if call["attr"]["fields"].get("config1") == "unaligned":
@@ -146,7 +92,7 @@ def _of_pmu(call: Call, model: str) -> Way:
     if name == "msr" and any(flag.startswith("exclude_") for flag in call["attr"]["flags"]):
         return ("pmu.msr.tsc_counts", "!pmu.msr.no_exclude")
     if name == "msr":
-        return ("pmu.msr.tsc_counts",) if _config(call) == 0 else (f"pmu.msr.tsc_counts?{told}",)
+        return ("pmu.msr.tsc_counts",) if recorded.config(call) == 0 else (f"pmu.msr.tsc_counts?{told}",)
     if re.fullmatch(r"cpu(_core|_atom)?|armv[78]_.+|apple_.+", name):
         return (f"hw.raw.named?{told}",)
     if name == "power":
@@ -159,11 +105,11 @@ def _of_pmu(call: Call, model: str) -> Way:
 def _event(call: Call, model: str) -> Way:
     kind = str(call["attr"]["type"])
     if kind == "software":
-        return _generic(call, "sw.events.opens", SOFTWARE, "sw.events.unknown_id")
+        return _generic(call, "sw.events.opens", recorded.SOFTWARE, "sw.events.unknown_id")
     if kind == "hardware":
-        return _generic(call, "hw.events", HARDWARE, "hw.unknown_ids.event")
+        return _generic(call, "hw.events", recorded.HARDWARE, "hw.unknown_ids.event")
     if kind == "cache":
-        cell = _cache(_config(call))
+        cell = _cache(recorded.config(call))
         return (f"hw.cache.{cell}",) if cell else ("!hw.unknown_ids.cache",)
     if kind == "raw":
         return (f"hw.raw.raw_type?what {call['attr'].get('config')} counts is up to the CPU ({model})",)
@@ -187,7 +133,7 @@ def _whom(call: Call) -> Iterator[str]:
         yield "attach.self.one_cpu"
     if call["on_cpu"] and call["target"] == "cpu" and _is_hardware(call):
         yield "hw.each_cpu.counts"
-    if not _flag(call, "exclude_kernel"):
+    if not recorded.flag(call, "exclude_kernel"):
         yield "sw.switches.own_thread"      # counts the kernel, by who asks and at that level
     if call["group"]:
         yield "group.layout.order"
@@ -197,35 +143,29 @@ def _whom(call: Call) -> Iterator[str]:
         yield "?it is a 32-bit program, and the points were asked by programs of the kernel's own size"
 
 
-def _samples(call: Call) -> list[str]:
-    """The fields of samples, those that some release has."""
-    names = _bits("attr.sample_type_bits")
-    return [names[bit] for bit in _set(_field(call, "sample_type")) if bit in names]
-
-
 def _kind(call: Call) -> str:
     """The column of sample.acceptance that is like it: of software events, clocks are a PMU of their own."""
     kind = str(call["attr"]["type"])
     if kind == "software":
-        return "cpu_clock" if _config(call) < 2 else "dummy"
+        return "cpu_clock" if recorded.config(call) < 2 else "dummy"
     return kind if kind in ("tracepoint", "breakpoint") else "hardware" if _is_hardware(call) else ""
 
 
 def _sampling(call: Call) -> Iterator[str]:
-    names, fields = _bits("attr.sample_type_bits"), _samples(call)
-    sampled, kind = _field(call, "sample_period") > 0, _kind(call)
-    if any(bit not in names for bit in _set(_field(call, "sample_type"))):
+    names, fields = recorded.bits("attr.sample_type_bits"), recorded.samples(call)
+    sampled, kind = recorded.field(call, "sample_period") > 0, _kind(call)
+    if any(bit not in names for bit in recorded.set_bits(recorded.field(call, "sample_type"))):
         yield "!attr.unknown_bits.sample_type"
     for field in fields:
         # what is asked beside a count is only checked; a sample has to be filled by the event's PMU
         accepted = kind and (sampled or field == "branch_stack")
         yield f"sample.acceptance.{field}.{kind}" if accepted and field != "aux" else f"attr.sample_type_bits.{field}"
-    if sampled and _flag(call, "freq"):
-        rate = f"rate>={_field(call, 'sample_period')}"
+    if sampled and recorded.flag(call, "freq"):
+        rate = f"rate>={recorded.field(call, 'sample_period')}"
         yield rate if limits.is_word(rate) else "?no kernel takes so many samples a second"
     if sampled and _is_hardware(call):
         yield "hw.overflow.cycles.samples"
-    if "read" in fields and _flag(call, "inherit"):
+    if "read" in fields and recorded.flag(call, "inherit"):
         yield f"inherit.sample_read.{'with' if 'tid' in fields else 'without'}_tid"
     if {"weight", "weight_struct"} <= {*fields}:
         yield "!attr.exclusions.weight_excludes_weight_struct"
@@ -233,41 +173,43 @@ def _sampling(call: Call) -> Iterator[str]:
         if field in fields:
             yield point
             yield f"@{call['arch']}?its registers are those of another architecture"
-    if _field(call, "sample_max_stack") > MAX_STACK:
-        yield f"?chains of {_field(call, 'sample_max_stack')} entries need a higher kernel.perf_event_max_stack"
+    if recorded.field(call, "sample_max_stack") > recorded.MAX_STACK:
+        yield f"?chains of {recorded.field(call, 'sample_max_stack')} entries need a higher kernel.perf_event_max_stack"
 
 
 def _branches(call: Call) -> Iterator[str]:
-    names = _bits("attr.branch_bits")
-    for bit in _set(_field(call, "branch_sample_type") if "branch_stack" in _samples(call) else 0):
+    names = recorded.bits("attr.branch_bits")
+    filters = recorded.field(call, "branch_sample_type") if "branch_stack" in recorded.samples(call) else 0
+    for bit in recorded.set_bits(filters):
         yield f"attr.branch_bits.{names[bit]}" if bit in names else "!attr.unknown_bits.branch_filter"
 
 
 def _format(call: Call) -> Iterator[str]:
-    value = _field(call, "read_format")
-    if value >> len(FORMATS):
+    value = recorded.field(call, "read_format")
+    if value >> len(recorded.FORMATS):
         yield "!attr.unknown_bits.read_format"
     elif value:
-        every = value == (1 << len(FORMATS)) - 1
-        yield "attr.read_format_bits." + ("all" if every else "_".join(FORMATS[bit] for bit in _set(value)))
-    if value & GROUP_FORMAT and _flag(call, "inherit"):
+        every = value == (1 << len(recorded.FORMATS)) - 1
+        name = "all" if every else "_".join(recorded.FORMATS[bit] for bit in recorded.set_bits(value))
+        yield f"attr.read_format_bits.{name}"
+    if value & recorded.GROUP_FORMAT and recorded.flag(call, "inherit"):
         yield "group.inherit_read.alive"
 
 
 def _flags(call: Call) -> Iterator[str]:
-    known = _bits("attr.flag_bits").values()
+    known = recorded.bits("attr.flag_bits").values()
     for name, value in call["attr"]["flags"].items():
         if name == "precise_ip":
             kind = "core" if _is_hardware(call) else "software"
             yield f"attr.precise_ip.{kind}_{value}"
         elif name not in AUX:
             yield f"attr.flag_bits.{name}" if name in known else f"?no point tells of the flag {name}"
-    if _flag(call, "use_clockid"):
-        clock = CLOCKS.get(_field(call, "clockid"))
+    if recorded.flag(call, "use_clockid"):
+        clock = recorded.CLOCKS.get(recorded.field(call, "clockid"))
         yield f"clock.clockid.{clock}.stamps" if clock else "?no point tells of that clock"
-    if _flag(call, "remove_on_exec") and _flag(call, "enable_on_exec"):
+    if recorded.flag(call, "remove_on_exec") and recorded.flag(call, "enable_on_exec"):
         yield "!attr.exclusions.remove_excludes_enable_on_exec"
-    if _flag(call, "sigtrap") and not _flag(call, "remove_on_exec"):
+    if recorded.flag(call, "sigtrap") and not recorded.flag(call, "remove_on_exec"):
         yield "!attr.exclusions.sigtrap_demands_remove_on_exec"
     if any(name in call["attr"]["flags"] or name in call["attr"]["fields"] for name in AUX):
         yield "aux.sample.samples_hold_trace?what is asked of its AUX area depends on the PMU"
@@ -282,7 +224,7 @@ def _size(call: Call) -> Iterator[str]:
         yield "!attr.size.small_is_refused"
     if "beyond" in call["attr"]:
         yield "!attr.size_beyond.set_tail_is_refused"
-    for name, fields in _versions():
+    for name, fields in recorded.versions():
         if {*fields} & {*call["attr"]["fields"]}:
             yield f"attr.size_versions.{name}"
             return
@@ -291,9 +233,9 @@ def _size(call: Call) -> Iterator[str]:
 
 
 def _open_flags(call: Call) -> Iterator[str]:
-    for bit in _set(call["open_flags"]):
-        if bit < len(OPEN_FLAGS):
-            yield f"attr.open_flags.{OPEN_FLAGS[bit]}"
+    for bit in recorded.set_bits(call["open_flags"]):
+        if bit < len(recorded.OPEN_FLAGS):
+            yield f"attr.open_flags.{recorded.OPEN_FLAGS[bit]}"
         else:
             yield f"!attr.unknown_bits.open_flags_{'low' if bit < 32 else 'high'}"
 
@@ -306,81 +248,25 @@ def keys_of(call: Call, model: str) -> Way:
     return tuple(dict.fromkeys([*_event(call, model), *(key for rule in RULES for key in rule(call))]))
 
 
-# --------------------------------------------------------------------------------- a call, in words
-
-def event_name(call: Call) -> str:
-    attr, config = call["attr"], _config(call)
-    lists = {"software": SOFTWARE, "hardware": HARDWARE}
-    if attr["type"] in lists and config < len(lists[attr["type"]]):
-        name = lists[attr["type"]][config].replace("_", "-")
-    elif attr["type"] == "tracepoint":
-        name = str(attr.get("tracepoint", "unknown"))
-    elif attr["type"] == "breakpoint":
-        name = f"breakpoint:{ACCESS.get(_field(call, 'bp_type'), '')}"
-    else:
-        name = f"{attr['type']}/{attr.get('config', '0x0')}/"
-    levels = [letter for letter, flag in (("u", "exclude_kernel"), ("k", "exclude_user")) if _flag(call, flag)]
-    mode = (levels[0] if len(levels) == 1 else "") + "p" * _flag(call, "precise_ip")
-    return f"{name}:{mode}" if mode else name
-
-
-def _how(call: Call) -> str:
-    period, fields = _field(call, "sample_period"), _samples(call)
-    if not period:
-        return "records of tasks," if any(_flag(call, name) for name in ("mmap", "comm", "task")) else "count"
-    rate = f"sample, {period} a second" if _flag(call, "freq") else "sample each" if period == 1 else \
-        f"sample, period {period}"
-    named = {"callchain": "chains", "branch_stack": "branches", "stack_user": "stacks", "raw": "raw data",
-             "addr": "addresses", "regs_intr": "registers"}
-    with_ = [words for field, words in named.items() if field in fields]
-    return rate + (f", with {', '.join(with_)}" if with_ else "") + ("" if period == 1 else ",")
-
-
-def what(call: Call) -> str:
-    """The call in words."""
-    more = "".join((", inherited" if _flag(call, "inherit") else "", ", in a group" if call["group"] else ""))
-    return f"{_how(call)} {event_name(call)} {OF_WHOM[call['target']]}{' on a CPU' if call['on_cpu'] else ''}{more}"
-
-
-def _less(first: Call, then: Call) -> str:
-    """What the second of two calls leaves out."""
-    if event_name(first).partition(":")[0] != event_name(then).partition(":")[0] and \
-            first["attr"]["type"] != "tracepoint":
-        return f"{event_name(then)} in its place"
-    before, after = first["attr"]["flags"], then["attr"]["flags"]
-    said = ["user mode alone"] if after.get("exclude_kernel", 0) > before.get("exclude_kernel", 0) else []
-    if after.get("precise_ip", 0) < before.get("precise_ip", 0):
-        said.append(f"precise_ip {after.get('precise_ip', 0)}")
-    lacking = [name for name in (*before, *_samples(first)) if name not in {"precise_ip", *after, *_samples(then)}]
-    return ", ".join(said + ([f"without {', '.join(lacking)}"] if lacking else [])) or "with another attr"
-
-
-def _beside(first: Call, then: Call) -> str:
-    """What sets a call apart from one of the same words."""
-    one, other = ({**call["attr"]["flags"], **call["attr"]["fields"], **dict.fromkeys(_samples(call))}
-                  for call in (first, then))
-    more = [name for name in other if name not in one and name != "sample_type"]
-    less = [name for name in one if name not in other and name != "sample_type"]
-    changed = [name for name in other if name in one and one[name] != other[name] and name != "sample_type"]
-    parts = (("with", more), ("without", less), ("another", changed))
-    said = "; ".join(f"{word} {', '.join(names[:4])}" for word, names in parts if names)
-    return f" ({said or 'made otherwise'})"
-
-
 def _same_wish(first: Call, then: Call) -> bool:
     """Whether the second call is another try of the first, which was refused."""
     if any(first[key] != then[key] for key in ("target", "on_cpu", "group")) or first["opened"] or first["unseen"]:
         return False
     one, other = first["attr"], then["attr"]
-    if _field(first, "sample_period") != _field(then, "sample_period"):
+    if recorded.field(first, "sample_period") != recorded.field(then, "sample_period"):
         return False
     if all(one.get(key) == other.get(key) for key in ("type", "config", "tracepoint")):
         return True
     # cycles cannot be had: cpu-clock, as perf record does
-    return (one["type"], other["type"]) == ("hardware", "software") and _config(first) == _config(then) == 0
+    return (one["type"], other["type"]) == ("hardware", "software") and not recorded.config(first) | recorded.config(then)
 
 
 # -------------------------------------------------------------------------------------- requirements
+
+def _is_probe(call: Call) -> bool:
+    """Whether it may be there to find out what a kernel knows: a counter beside samples, which nobody uses."""
+    return not (recorded.field(call, "sample_period") or call["rings"] or call["requests"])
+
 
 def _tries(calls: list[Call]) -> list[list[Call]]:
     """Calls in order; those that are tries of one wish are together."""
@@ -423,11 +309,13 @@ def wanted(value: dict[str, Any], name: str) -> Requirements:
     calls = [{**call, "arch": arch} for call in value["calls"]]
     needs: list[Need] = []
     told: dict[str, Call] = {}
+    samples = any(recorded.field(call, "sample_period") for call in calls)
     for first, *more in _tries(calls):
-        instead = tuple(StandIn(_less(first, call), (keys_of(call, model),)) for call in more)
-        like = told.setdefault(what(first), first)
-        needs.append(Need(what(first) + ("" if like is first else _beside(like, first)), (keys_of(first, model),),
-                          instead=instead))
+        instead = tuple(StandIn(recorded.less(first, call), (keys_of(call, model),)) for call in more)
+        like = told.setdefault(recorded.what(first), first)
+        apart = "" if like is first else recorded.beside(like, first)
+        needs.append(Need(recorded.what(first) + apart, (keys_of(first, model),), optional=samples and all(map(_is_probe, (first, *more))),
+                          instead=instead, name=EVENT))
     needs += [*_rings(calls, machine.get("page_size", 4096)), *_requests(calls)]
     return Requirements(name, "user", tuple(needs), beware=_beware(value), recorded=True)
 
@@ -463,6 +351,13 @@ def read(path: Path) -> Requirements:
     return wanted(schema.require("recording", value, path.name), path.stem)
 
 
+def got_on(path: Path) -> bool:
+    """Whether any event opened that it was about: else it gave up, and asked less than it would. Raises Unusable."""
+    calls = schema.require("recording", text.load_json(path), path.name)["calls"]
+    samples = any(recorded.field(call, "sample_period") for call in calls)
+    return any(call["opened"] and not (samples and _is_probe(call)) for call in calls)
+
+
 # ------------------------------------------------------------------------------------------- answers
 
 def asker(ask: Callable[[str], Said], arch: str) -> Callable[[str], Said]:
@@ -480,12 +375,18 @@ def asker(ask: Callable[[str], Said], arch: str) -> Callable[[str], Said]:
     return said
 
 
+def required(found: Sequence[Finding]) -> list[Finding]:
+    """What is said of the events that it is about; of all that it asked where it is about none."""
+    events = [each for each in found if each.need.name == EVENT]
+    return [each for each in events if not each.need.optional] or events or [*found]
+
+
 def works(found: Sequence[Finding]) -> str:
-    """What becomes of the whole program. It works partly where some of its calls do, or a later try of one."""
-    words = [each.word for each in found]
-    if all(word == plain.YES for word in words):
+    """What becomes of the whole program. It works partly where some of its events do, or a later try of one."""
+    words = [each.word for each in required(found)]
+    if all(each.word == plain.YES for each in found if not each.need.optional):
         return WORKS
     if any(word in (plain.YES, plain.INSTEAD) for word in words):
         return PARTLY
-    unknown = all(not each.met and each.word == plain.UNKNOWN and not each.answer.absent for each in found)
+    unknown = all(each.word == plain.UNKNOWN and not each.answer.absent for each in required(found))
     return UNTOLD if unknown else REFUSED

@@ -68,13 +68,18 @@ def _uapi(args: argparse.Namespace) -> int:
     return command.uapi_differs(args)
 
 
+def _programs(args: argparse.Namespace) -> int:
+    from reports.export import command
+    return command.real_programs(args)
+
+
 def _site(args: argparse.Namespace) -> int:
     from reports.site import command
     return command.work(args)
 
 
 WORKS: dict[str, Work] = {"db": _lazy(_db), "site": _lazy(_site), "export": _export, "merge": _merge,
-                          "check": _check, "features": _features, "history": _history,
+                          "check": _check, "features": _features, "history": _history, "programs": _programs,
                           "uapi": _uapi}
 FORMATS = ("junit", "ktap", "kcidb", "squad", "csv", "json", "markdown", "header", "badge", "features")
 
@@ -119,6 +124,11 @@ def arguments(verb: Any) -> None:
     made = verb("history", "the versions of a merged profile, and what changed in each")
     made.add_argument("profile", type=Path, help="profile that `merge --update` made")
     _check_arguments(verb)
+    made = verb("programs", "which recorded programs work on which kernels, as Markdown")
+    made.add_argument("where", type=Path, nargs="*", metavar="WHERE", help="as for `profile check` (default: each row that ships)")
+    made.add_argument("--persona", default="user", help="as whom, several with commas (default: user)")
+    made.add_argument("--level", default="", metavar="N",
+                      help="perf_event_paranoid, several as in --level=-1,0,1; else 2 where that was asked")
     made = verb("features", "hold the kernel's Documentation/features against results; exit 1 where they differ")
     made.add_argument("folder", type=Path, metavar="TREE", help="kernel tree, or its Documentation/features")
     made.add_argument("result", type=Path, nargs="+", help="result directory or result.json")

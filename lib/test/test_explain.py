@@ -214,7 +214,7 @@ def test_what_it_may_have_looked_at_before_it_asked_nothing(place: Path) -> None
 @pytest.mark.parametrize("options", [(), ("--ptrace",)])
 def test_a_program_that_loads_a_program_of_bpf(place: Path, options: tuple[str, ...]) -> None:
     """The verifier gives up with EAGAIN where a signal is pending, as a tracer's interrupt is."""
-    alone = subprocess.run([place / "asks", "load"], capture_output=True, text=True, timeout=60, check=False)
+    alone = subprocess.run([place / "asks", "load"], capture_output=True, text=True, timeout=300, check=False)
     run = Explained(place, "load", options=options)
     assert run.done.stdout == alone.stdout and ("bpf(2)" in run.text) == bool(options and run.errors != [0])
 

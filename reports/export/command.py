@@ -10,10 +10,11 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from reports import asked, catalogue, expect, merge, personas, plain, recordings, requirements, result, schema, speak, terminal, text
+from reports import answers, asked, catalogue, expect, merge, personas, plain, recordings, requirements, result, schema, speak, terminal, text
 from reports.asked import Source
 from reports.catalogue import Catalogue
-from reports.export import badge, features, header, junit, kcidb, ktap, needs, squad, support, tabular, uapi, versions
+from reports.export import (badge, features, header, junit, kcidb, ktap, needs, programs, squad, support, tabular, uapi,
+                            versions)
 from reports.export.common import Options, Result
 from reports.requirements import Finding, Requirements
 from reports.text import Unusable
@@ -178,3 +179,19 @@ def check(args: argparse.Namespace) -> int:
     if args.json:
         sys.stdout.write(text.dump_json(told))
     return min((STATUS[each["answer"]] for each in told if STATUS[each["answer"]] != OK), default=OK)
+
+
+def real_programs(args: argparse.Namespace) -> int:
+    """Print what becomes of the programs that were recorded: on each kernel named, or on each row that ships."""
+    levels, people = args.level.split(","), args.persona.split(",")
+    for level in filter(None, levels):
+        asked.require_level(level)
+    places = args.where or [Path(name) for name in answers.names()]
+    sources = [source for path in places for source in asked.named(path).sources]
+    for source in sources:
+        for persona in people:
+            asked.require_persona(persona, source)
+    for line in programs.lines([programs.Column(source, persona, source.level(level)) for source in sources
+                                for persona in people for level in levels]):
+        print(line)
+    return OK

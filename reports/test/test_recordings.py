@@ -5,6 +5,7 @@ for what no point covers. Numbers are those of linux/perf_event.h."""
 from __future__ import annotations
 
 import json
+import platform
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from reports import answers, plain, recordings, requirements, schema, text, verbs
+from reports.export import programs
 from reports.plain import Said
 from reports.requirements import Finding
 from reports.test import small
@@ -190,6 +192,60 @@ def test_what_is_no_recording_is_one_sentence(value: Any, result: str, tmp_path:
     assert verbs.main(["check", put(tmp_path / "x.json", value), "--as", result]) == 3
     told = capfd.readouterr()
     assert told.out == "" and told.err and len(told.err) < 1000
+
+
+# ------------------------------------------------------------------------------ programs of the world
+
+def test_rings_and_requests_are_no_events() -> None:
+    ring = call(flags=USER_MODE, rings=1, pages=9, requests={"ENABLE": {"calls": 1, "failed": 0}})
+    assert recordings.works(check({"sw.events.opens.page_faults": ABSENT}, ring)) == recordings.REFUSED
+    assert recordings.works(check({"ring=32KiB*1": BLOCKED}, ring)) == recordings.PARTLY
+
+
+def test_a_counter_beside_samples_is_a_probe() -> None:
+    sample, probe = call("hardware", 1, fields={"sample_period": 9}), call(flags=USER_MODE)
+    found = check({"hw.events.instructions": ABSENT}, sample, probe)
+    assert [each.need.optional for each in found] == [False, True] and recordings.works(found) == recordings.REFUSED
+    assert not any(each.need.optional for each in check({}, probe, call("hardware", 1)))
+    used = {**probe, "requests": {"ENABLE": {"calls": 1, "failed": 0}}}
+    assert not check({}, sample, used)[1].need.optional
+
+
+@pytest.mark.parametrize(("said", "word"), [
+    ({}, "works"), (KERNEL, "1 of 2"), ({"sw.events.opens.page_faults": ABSENT}, "1 of 2, rest not there"),
+    ({"attach.self.any_cpu": ABSENT}, "not there"), ({"attach.self.any_cpu": BLOCKED}, "refused"),
+    ({"attach.self.any_cpu": Said(plain.UNKNOWN, "nobody asked")}, "?"), ({"ring=32KiB*1": BLOCKED}, "events alone")])
+def test_a_cell_of_the_table(said: dict[str, Said], word: str) -> None:
+    assert programs.word(check(said, call(), call("software", 0, USER_MODE, rings=1, pages=9))) == word
+
+
+def test_the_recording_of_who_got_on_counts(tmp_path: Path) -> None:
+    root, user = (tmp_path / f"x.{who}.json" for who in ("root", "user"))
+    put(root, recording(call(), call(config=3)))
+    put(user, recording(call(opened=False)))
+    assert programs.names(tmp_path) == ["x"] and len(programs.of("x", "user", tmp_path).needs) == 2
+    put(user, recording(call(opened=False), call(flags=USER_MODE)))
+    assert len(programs.of("x", "user", tmp_path).needs) == 1 and programs.of("y", "user", tmp_path) is None
+
+
+@pytest.mark.parametrize("path", sorted(programs.FOLDER.glob("*.json")), ids=lambda path: path.name)
+def test_a_recording_that_ships_is_whole_and_holds_nothing_private(path: Path) -> None:
+    value = schema.require("recording", text.load_json(path), path.name)
+    assert {*requirements.keys(recordings.read(path))} <= KNOWN and value["calls"] and value["beyond"] == 0
+    assert value["caller"]["root"] == (path.name.split(".")[1] == "root")
+    assert "/" not in json.dumps(value) and platform.node() not in json.dumps(value["calls"])
+    assert f"\t{path.name.split('.')[0]} " in (programs.FOLDER / "record").read_text(encoding="utf-8")
+
+
+def test_the_slice_of_the_readme_is_what_the_command_says(capsys: pytest.CaptureFixture[str],
+                                                          monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(TREE)
+    readme = (programs.FOLDER / "README.md").read_text(encoding="utf-8")
+    shown = readme.partition("`./run.sh report programs ")[2]
+    words, rows = shown.partition("`")[0], [line for line in shown.splitlines() if line.startswith("| `")][:20]
+    assert verbs.main(["programs", *words.split()]) == 0
+    said = [line.replace("\\", "") for line in capsys.readouterr().out.splitlines()]
+    assert 4 <= len(rows) <= 10 and {row.replace("`", "") for row in rows} <= {*said}
 
 
 NUMBERS = st.one_of(st.integers(0, 70), st.integers(0, (1 << 64) - 1), st.sampled_from([1 << bit for bit in range(64)]))

@@ -112,14 +112,17 @@ static void set_filter(void)
 static void load(void)
 {
 	static struct bpf_insn code[4000];
-	union bpf_attr attr = { .prog_type = BPF_PROG_TYPE_TRACEPOINT, .license = (uintptr_t)"GPL" };
+	union bpf_attr attr = { .prog_type = BPF_PROG_TYPE_TRACEPOINT };
+	int i;
 
-	for (int i = 0; i < 4000; i++)
+	for (i = 0; i < 4000; i++)
 		code[i] = (struct bpf_insn){ .code = BPF_ALU64 | BPF_MOV | BPF_K };
 	code[3999].code = BPF_JMP | BPF_EXIT;
+	attr.license = (uintptr_t)"GPL";
 	attr.insns = (uintptr_t)code;
 	attr.insn_cnt = 4000;
-	printf("%d\n", syscall(__NR_bpf, BPF_PROG_LOAD, &attr, sizeof(attr)) < 0 ? errno : 0);
+	i = syscall(__NR_bpf, BPF_PROG_LOAD, &attr, sizeof(attr)) < 0 ? errno : 0;
+	printf("%d\n", i);
 }
 
 int main(int argc, char **argv)

@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: MIT
+"""Recordings of real programs, held against kernels, as a table in Markdown: a line for each program.
+
+Of a program that was recorded as the persona that is asked about, and got on, that recording counts, since it has
+what the program tries after a refusal; else the one of root, who is refused least and so asks most.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from reports import plain, recordings, requirements, text
+from reports.asked import Source
+from reports.requirements import Finding, Requirements
+
+FOLDER = Path(__file__).resolve().parent.parent / "data" / "recordings"
+AS_ROOT = "root"
+UNTOLD, ABSENT, EVENTS_ALONE = "?", "rest not there", "events alone"
+
+
+def names(folder: Path = FOLDER) -> list[str]:
+    """The programs that were recorded."""
+    return sorted({path.name.split(".")[0] for path in folder.glob("*.json")})
+
+
+def of(name: str, persona: str, folder: Path = FOLDER) -> Requirements | None:
+    """What a program asks as a persona. None: it was not recorded so. Raises Unusable."""
+    own, of_root = (folder / f"{name}.{who}.json" for who in (persona, AS_ROOT))
+    if own.is_file() and (recordings.got_on(own) or not of_root.is_file()):
+        return recordings.read(own)
+    return recordings.read(of_root) if of_root.is_file() else None
+
+
+def _is_there(found: Finding) -> bool:
+    """Whether what it tries last is refused, rather than not there."""
+    return not (found.stand_ins[-1] if found.stand_ins else found.answer).absent
+
+
+def word(found: Sequence[Finding]) -> str:
+    """A cell: works, instead, how many kinds of its calls do, refused, not there, or ?"""
+    said, asked_for = recordings.works(found), recordings.required(found)
+    lacking = [each for each in asked_for if each.word not in (plain.YES, plain.INSTEAD)]
+    if said == recordings.UNTOLD:
+        return UNTOLD
+    if said == recordings.PARTLY and not lacking:
+        return plain.INSTEAD if any(each.word == plain.INSTEAD for each in asked_for) else EVENTS_ALONE
+    there = any(map(_is_there, lacking))
+    if said == recordings.REFUSED:
+        return "refused" if there else "not there"
+    return said if said == recordings.WORKS else \
+        f"{len(asked_for) - len(lacking)} of {len(asked_for)}{'' if there else ', ' + ABSENT}"
+
+
+def _cell(wanted: Requirements, source: Source, persona: str, level: str) -> str:
+    ask = recordings.asker(lambda key: source.said(key, persona, level), source.arch)
+    return word(requirements.check(wanted, ask, source.arch))
+
+
+@dataclass(frozen=True)
+class Column:
+    """Whom to ask, as whom, at which level."""
+    source: Source
+    persona: str
+    level: str
+
+    def title(self, several: bool) -> str:
+        return f"{self.source.name}, " * several + f"{self.persona}, level {self.level}"
+
+
+def lines(columns: Sequence[Column], folder: Path = FOLDER) -> Iterator[str]:
+    """The table, and what its words mean."""
+    several = len({column.source.name for column in columns}) > 1
+    if not several:
+        yield from (f"On {columns[0].source.name} ({columns[0].source.about}).", "")
+    yield "| program | " + " | ".join(text.markdown(column.title(several)) for column in columns) + " |"
+    yield "|---" * (len(columns) + 1) + "|"
+    for name in names(folder):
+        found = [(of(name, column.persona, folder), column) for column in columns]
+        cells = [_cell(wanted, column.source, column.persona, column.level) if wanted else "" for wanted, column in found]
+        yield f"| {text.markdown(name)} | {' | '.join(map(text.markdown, cells))} |"
+    yield ""
+    yield (f"`{plain.INSTEAD}`: with less, as it tries next; `4 of 8`: so many kinds of its events; `{EVENTS_ALONE}`: their "
+           f"rings or requests are refused; `{ABSENT}`: the others "
+           f"want hardware that this machine has not; `{UNTOLD}`: no point tells. "
+           "`./run.sh report profile check reports/data/recordings/NAME.user.json --as ROW` says why.")
