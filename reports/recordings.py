@@ -87,6 +87,8 @@ def _of_pmu(call: Call, model: str) -> Way:
     """A PMU by name. Configs are numbers of its hardware: no point tells of them elsewhere."""
     name = str(call["attr"]["type"])
     told = f"what config {call['attr'].get('config')} of {name} means is up to the hardware ({model})"
+    if name == "uprobe" and "config1" not in call["attr"]["fields"]:
+        return ("pmu.uprobe.counts", "!pmu.uprobe_refused.no_pointer")
     if name in ("uprobe", "kprobe"):
         return (f"pmu.{name}.counts",)
     if name == "msr" and any(flag.startswith("exclude_") for flag in call["attr"]["flags"]):

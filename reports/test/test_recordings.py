@@ -121,7 +121,7 @@ def test_what_no_point_covers_is_never_a_yes(one: dict[str, Any], why: str) -> N
     call("software", 99), call("hardware", 99), call("cache", 0x30000), call(attr={"size": 32}), call(attr={"beyond": 150}),
     call(attr={"reserved_flags": "0x1"}), call(fields={"sample_type": 1 << 60}), call(open_flags=1 << 40),
     call(fields={"read_format": 1 << 9}), call(flags={"remove_on_exec": 1, "enable_on_exec": 1}),
-    call("breakpoint", fields={"bp_type": 7}), call(fields={"sample_type": 1 << 14 | 1 << 24})])
+    call("breakpoint", fields={"bp_type": 7}), call("uprobe"), call(fields={"sample_type": 1 << 14 | 1 << 24})])
 def test_what_a_kernel_is_known_to_refuse(one: dict[str, Any]) -> None:
     found, = check({}, one)
     assert found.word == plain.NO and "the kernel refuses it" in found.answer.why
