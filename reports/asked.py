@@ -145,7 +145,7 @@ class Source:
             return _fact(view.facts.get(key), how, want or plain.YES)
         found = view.points.get(key, Said(plain.UNKNOWN, "nobody asked"))
         if key in self.synthetic and found.word != plain.UNKNOWN:
-            return Said(found.word, f"{found.why} ({SYNTHETIC})" if found.why else SYNTHETIC)
+            return Said(found.word, f"{found.why} ({SYNTHETIC})" if found.why else SYNTHETIC, verdict=found.verdict)
         return found
 
 

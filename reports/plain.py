@@ -10,7 +10,7 @@ said where a program's wishes are held against a kernel.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from reports import wordlist
@@ -30,6 +30,7 @@ class Said:
     word: str
     why: str = ""
     absent: bool = False    # asked, and the thing was not there
+    verdict: str = field(default="", compare=False)     # the finer one that it comes from; "" where nobody asked
 
     def __str__(self) -> str:
         return f"{self.word}: {self.why}" if self.why else self.word
@@ -39,16 +40,16 @@ def of_point(point: dict[str, Any]) -> Said:
     """A point of a result."""
     verdict, reason = str(point["verdict"]), str(point.get("reason", ""))
     if verdict == YES:
-        return Said(YES)
+        return Said(YES, verdict=verdict)
     if reason.endswith(NOT_ASKED) or verdict == "hazard":
         return Said(UNKNOWN, f"nobody asked: {reason}")
     if verdict == BLOCKED:
-        return Said(BLOCKED, reason)
+        return Said(BLOCKED, reason, verdict=verdict)
     if verdict == "absent":
-        return Said(UNKNOWN, f"was not there: {reason}", absent=True)
+        return Said(UNKNOWN, f"was not there: {reason}", absent=True, verdict=verdict)
     if verdict in wordlist.CONCLUSIVE:
-        return Said(NO, reason if verdict == NO else f"{verdict}: {reason}")
-    return Said(UNKNOWN, f"nobody could tell: {reason}")
+        return Said(NO, reason if verdict == NO else f"{verdict}: {reason}", verdict=verdict)
+    return Said(UNKNOWN, f"nobody could tell: {reason}", verdict=verdict)
 
 
 def is_told(said: Said) -> bool:

@@ -235,7 +235,7 @@ def _way(way: Way, ask: Callable[[str], Said]) -> OfWay:
         "; ".join(dict.fromkeys(said.why for _key, said in found if said.why))
     worst = plain.worst([said for _key, said in found]).word
     return OfWay(worst, text.clean(why, 1500), all(said.absent for _key, said in found if said.word == worst),
-                 tuple((said, tuple(those)) for said, those in lacking.items()))
+                 lacking=tuple((said, tuple(those)) for said, those in lacking.items()))
 
 
 def check(wanted: Requirements, ask: Callable[[str], Said], arch: str = "") -> list[Finding]:
