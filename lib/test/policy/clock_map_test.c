@@ -149,8 +149,10 @@ static void an_update_each_second(void **state)
 		assert_int_equal(pm_clock_learn(&cpu, &caught, 1), 0);
 	}
 	for (uint64_t stamp = 2 * S; stamp <= 4 * S; stamp += 50 * MS) {
+		uint64_t bound = stamp <= 3 * S ? 2 * half + 10000 : 3 * half + 20000;
+
 		assert_int_equal(pm_clock_map_time(&map, 0, stamp, &time), 0);
-		assert_true(time.error <= (stamp <= 3 * S ? 2 * half + 10000 : 3 * half + 20000) + 2);
+		assert_true(time.error <= bound + 2);
 	}
 	assert_true(time.error > 20000);
 }
