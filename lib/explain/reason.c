@@ -22,6 +22,7 @@
 #include <unistd.h>
 
 #include "tell.h"
+#include "words.h"
 
 struct reason *reasons[SHAPES];
 
@@ -225,6 +226,28 @@ static void blame_own_filter(const struct shape *shape, struct reason *ret)
 		   pm_errno_name(ret->again));
 }
 
+/* EINVAL and ENOENT have many reasons; of these two events the reason can be seen. */
+static void blame_event(const struct shape *shape, struct reason *ret)
+{
+	const int error = shape->errors[0].error;
+	char name[200];
+
+	if (shape->attr.type == PERF_TYPE_BREAKPOINT && error == EINVAL && is_unaligned(shape)) {
+		ret->first.cause = PM_CAUSE_UNSUPPORTED;
+		PM_SAY(ret->first.gate, "the breakpoint's address is no multiple of its length, %llu",
+		       (unsigned long long)shape->attr.bp_len);
+		PM_SAY(ret->first.change, "align the address, or watch fewer bytes");
+	}
+	if (shape->attr.type == PERF_TYPE_TRACEPOINT && (error == EINVAL || error == ENOENT) &&
+	    pm_tracefs_root(name, sizeof(name)) >= 0 &&
+	    !name_tracepoint(shape->attr.config, name, sizeof(name))) {
+		ret->first.cause = PM_CAUSE_NO_EVENT;
+		PM_SAY(ret->first.gate, "no tracepoint of this kernel has the id %llu",
+		       (unsigned long long)shape->attr.config);
+		PM_SAY(ret->first.change, "read the id in tracefs: it differs from kernel to kernel");
+	}
+}
+
 /* A child, so that nobody else loses rights; the words come back by a pipe. */
 static void explain_one(const struct shape *shape, struct reason *ret)
 {
@@ -250,6 +273,7 @@ static void explain_one(const struct shape *shape, struct reason *ret)
 	if (ret->first.cause == PM_CAUSE_NONE)
 		gate_of(shape, &shape->attr, shape->errors[0].error, &ret->first);
 	explain_as_self(shape, ret);
+	blame_event(shape, ret);
 	blame_own_filter(shape, ret);
 }
 

@@ -100,15 +100,6 @@ static uint64_t number_at(const struct shape *shape, size_t offset, size_t bytes
 	return value;
 }
 
-/* Of a breakpoint: whether the processor has to watch across its own boundaries. */
-static bool is_unaligned(const struct shape *shape)
-{
-	const uint64_t length = shape->attr.bp_len;
-
-	return shape->attr.type == PERF_TYPE_BREAKPOINT && length > 1 && length <= 8 &&
-		shape->attr.bp_addr % length != 0;
-}
-
 /* Fields that may hold an address: that they are set is told, and not to what. */
 static bool is_address(const struct shape *shape, const char *name)
 {

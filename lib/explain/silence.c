@@ -10,15 +10,19 @@
 
 #define INDENT 9
 
+static bool is_clock(const struct shape *shape)
+{
+	return shape->attr.type == PERF_TYPE_SOFTWARE &&
+		(shape->attr.config == PERF_COUNT_SW_CPU_CLOCK ||
+		 shape->attr.config == PERF_COUNT_SW_TASK_CLOCK);
+}
+
 /* Events that are never 0 where something ran. */
 static bool must_count(const struct shape *shape)
 {
 	const struct perf_event_attr *attr = &shape->attr;
 
-	if (attr->type == PERF_TYPE_SOFTWARE)
-		return attr->config == PERF_COUNT_SW_CPU_CLOCK ||
-			attr->config == PERF_COUNT_SW_TASK_CLOCK;
-	return attr->type == PERF_TYPE_HARDWARE && attr->config <= PERF_COUNT_HW_INSTRUCTIONS;
+	return is_clock(shape) || (attr->type == PERF_TYPE_HARDWARE && attr->config <= PERF_COUNT_HW_INSTRUCTIONS);
 }
 
 bool is_silent(const struct shape *shape)
@@ -40,7 +44,8 @@ void put_silence(const struct shape *shape, struct pm_words *words)
 	const char *comma = words->length ? ", " : "";
 
 	if (shape->attr.sample_period == 0 && !shape->attr.mmap && looked > 0)
-		pm_put(words, "%scounted %llu", comma, (unsigned long long)shape->sum);
+		pm_put(words, "%scounted %llu%s", comma, (unsigned long long)shape->sum,
+		       is_clock(shape) ? " ns" : "");
 	if (shape->never_enabled > 0)
 		put(words, "never enabled (%u of %u)", shape->never_enabled, looked);
 	if (shape->never_ran > 0)

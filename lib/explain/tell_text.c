@@ -15,6 +15,7 @@
 
 #define INDENT 9
 #define GATES 64
+#define NAMES 12		/* of events in a line */
 #define SET_BPF 8		/* of REQUESTS */
 
 struct gates {
@@ -136,22 +137,42 @@ static bool is_like(const struct line *one, const struct line *other)
 		strcmp(one->outcome, other->outcome) == 0 && one->label == other->label;
 }
 
+/* The events of a line, each name once, the first of them in full; the JSON has all. */
+static void put_events(struct flow *flow, const struct line *lines, bool *told, size_t at)
+{
+	char names[NAMES][200];
+	size_t count = 0, more = 0;
+
+	for (size_t i = at; i < shapes.count; i++) {
+		size_t same = 0;
+		char name[200];
+
+		if (told[i] || !is_like(&lines[i], &lines[at]))
+			continue;
+		told[i] = true;
+		name_event(shapes.list[i], name, sizeof(name));
+		while (same < count && strcmp(names[same], name) != 0)
+			same++;
+		if (same < count)
+			continue;
+		if (count == NAMES) {
+			more++;
+			continue;
+		}
+		memcpy(names[count], name, sizeof(name));
+		flow_put(flow, "%s%s", count++ == 0 ? " " : ", ", name);
+	}
+	if (more > 0)
+		flow_put(flow, " and %zu more", more);
+}
+
 static void say_line(const struct line *lines, bool *told, size_t at)
 {
 	struct flow flow;
-	char name[200];
-	const char *between = " ";
 
 	flow_begin(&flow, lines[at].label, INDENT);
 	flow_put(&flow, "%s", lines[at].mode);
-	for (size_t i = at; i < shapes.count; i++) {
-		if (told[i] || !is_like(&lines[i], &lines[at]))
-			continue;
-		name_event(shapes.list[i], name, sizeof(name));
-		flow_put(&flow, "%s%s", between, name);
-		between = ", ";
-		told[i] = true;
-	}
+	put_events(&flow, lines, told, at);
 	flow_put(&flow, " %s%s%s", lines[at].target, lines[at].outcome[0] ? ": " : "",
 		 lines[at].outcome);
 	flow_end(&flow);
@@ -185,6 +206,15 @@ static size_t first_of(const struct gates *gates, size_t at)
 	return first;
 }
 
+/* What to change is told once, and not where it would be in vain. */
+static bool has_change(const struct gates *gates, size_t at)
+{
+	for (size_t i = 0; i < at; i++)
+		if (first_of(gates, i) == first_of(gates, at) && !gates->list[i]->in_vain)
+			return false;
+	return !gates->list[at]->in_vain;
+}
+
 static void say_gate(const struct gates *gates, size_t at)
 {
 	const struct reason *reason = gates->list[at];
@@ -205,7 +235,7 @@ static void say_gate(const struct gates *gates, size_t at)
 			 ": nothing that is set here brings these events" : "");
 		flow_end(&flow);
 	}
-	if (first == at && !reason->in_vain)
+	if (has_change(gates, at))
 		flow_changes("  change", reason->first.change, INDENT);
 }
 

@@ -162,6 +162,14 @@ bool counts_nothing(const struct shape *shape)
 		pm_happens_in_kernel(&spec);
 }
 
+bool is_unaligned(const struct shape *shape)
+{
+	const uint64_t length = shape->attr.bp_len;
+
+	return shape->attr.type == PERF_TYPE_BREAKPOINT && length > 1 && length <= 8 &&
+		shape->attr.bp_addr % length != 0;
+}
+
 /* ---------------------------------------------------------------------------------------- modes */
 
 void name_mode(const struct shape *shape, char *buf, size_t size)

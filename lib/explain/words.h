@@ -26,6 +26,9 @@ const char *target_word(enum target target);
 /* Counts nothing for ever: it happens in the kernel, which is excluded. */
 bool counts_nothing(const struct shape *shape);
 
+/* Of a breakpoint: the processor would have to watch across its own boundaries. */
+bool is_unaligned(const struct shape *shape);
+
 unsigned int cpus_of(const struct shape *shape);
 
 #endif

@@ -211,6 +211,33 @@ def test_what_it_may_have_looked_at_before_it_asked_nothing(place: Path) -> None
     assert "looks at tracefs first" not in Explained(place, FAULTS + ":u", before=tuple(USER)).text
 
 
+@as_root
+@pytest.mark.skipif(paranoid() < 2 or has_core_pmu(), reason="it is not in vain here")
+def test_what_to_change_is_told_where_it_helps(place: Path) -> None:
+    """The first of the two has nothing behind the level; the second one's change is told, once."""
+    run = Explained(place, CYCLES, SWITCHES, before=tuple(USER))
+    assert run.text.count("[2] the same as [1] change") == run.text.count("setcap cap_perfmon") == 1
+
+
+def test_an_address_and_an_id_that_cannot_be(place: Path) -> None:
+    run = Explained(place, "5:0:u:at", "2:99999:u")     # 8 bytes at ...abc
+    watched, traced = run.told["asked"]
+    if run.errors[0] == errno.EINVAL:
+        assert "no multiple of its length, 8" in run.gate(watched)["gate"]
+    if os.geteuid() == 0 and Path("/sys/kernel/tracing/events").is_dir():
+        assert run.errors[1] == errno.EINVAL and "no tracepoint of this kernel has the id 99999" in run.gate(traced)["gate"]
+
+
+def test_a_line_is_short(place: Path) -> None:
+    """Events of one fate share a line: each name once, the first twelve, and times have a unit."""
+    run = Explained(place, *(f"77:{config}:u" for config in range(1, 21)), "keep", SWITCHES + ":u", SWITCHES + ":u:old",
+                    CLOCK + ":u")
+    assert "event 77:0xc:u and 8 more of its own thread" in run.text and len(run.told["asked"]) == 23
+    assert "count context-switches:u of its own thread: counted 0" in run.text
+    assert re.search(r"task-clock:u of its own thread: counted [0-9]+ ns", run.text)
+    assert all(len(line) <= 80 for line in run.done.stderr.splitlines())
+
+
 @pytest.mark.parametrize("options", [(), ("--ptrace",)])
 def test_a_program_that_loads_a_program_of_bpf(place: Path, options: tuple[str, ...]) -> None:
     """The verifier gives up with EAGAIN where a signal is pending, as a tracer's interrupt is."""
