@@ -7,7 +7,15 @@
 static bool is_same(const struct reason *one, const struct reason *other)
 {
 	return strcmp(one->first.gate, other->first.gate) == 0 &&
-		strcmp(one->behind, other->behind) == 0;
+		strcmp(one->behind, other->behind) == 0 && gate_advises(one, other);
+}
+
+bool gate_advises(const struct reason *one, const struct reason *other)
+{
+	const char *all = one->first.change, *some = other->first.change;
+	const size_t length = strlen(all), less = strlen(some);
+
+	return less <= length && strcmp(all + length - less, some) == 0;
 }
 
 size_t gates_find(const struct reason **ret, size_t room)

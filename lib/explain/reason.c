@@ -234,8 +234,8 @@ static void blame_event(const struct shape *shape, struct reason *ret)
 
 	if (shape->attr.type == PERF_TYPE_BREAKPOINT && error == EINVAL && is_unaligned(shape)) {
 		ret->first.cause = PM_CAUSE_UNSUPPORTED;
-		PM_SAY(ret->first.gate, "the breakpoint's address is no multiple of its length, %llu",
-		       (unsigned long long)shape->attr.bp_len);
+		PM_SAY(ret->first.gate, "the breakpoint's address is no multiple of its length, "
+		       "%llu", (unsigned long long)shape->attr.bp_len);
 		PM_SAY(ret->first.change, "align the address, or watch fewer bytes");
 	}
 	if (shape->attr.type == PERF_TYPE_TRACEPOINT && (error == EINVAL || error == ENOENT) &&
@@ -244,7 +244,8 @@ static void blame_event(const struct shape *shape, struct reason *ret)
 		ret->first.cause = PM_CAUSE_NO_EVENT;
 		PM_SAY(ret->first.gate, "no tracepoint of this kernel has the id %llu",
 		       (unsigned long long)shape->attr.config);
-		PM_SAY(ret->first.change, "read the id in tracefs: it differs from kernel to kernel");
+		PM_SAY(ret->first.change, "read the id in tracefs: it differs from kernel to "
+		       "kernel");
 	}
 }
 

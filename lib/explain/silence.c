@@ -22,7 +22,8 @@ static bool must_count(const struct shape *shape)
 {
 	const struct perf_event_attr *attr = &shape->attr;
 
-	return is_clock(shape) || (attr->type == PERF_TYPE_HARDWARE && attr->config <= PERF_COUNT_HW_INSTRUCTIONS);
+	return is_clock(shape) || (attr->type == PERF_TYPE_HARDWARE &&
+				   attr->config <= PERF_COUNT_HW_INSTRUCTIONS);
 }
 
 bool is_silent(const struct shape *shape)

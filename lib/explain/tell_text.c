@@ -210,7 +210,8 @@ static size_t first_of(const struct gates *gates, size_t at)
 static bool has_change(const struct gates *gates, size_t at)
 {
 	for (size_t i = 0; i < at; i++)
-		if (first_of(gates, i) == first_of(gates, at) && !gates->list[i]->in_vain)
+		if (first_of(gates, i) == first_of(gates, at) && !gates->list[i]->in_vain &&
+		    gate_advises(gates->list[i], gates->list[at]))
 			return false;
 	return !gates->list[at]->in_vain;
 }

@@ -183,6 +183,7 @@ void name_mode(const struct shape *shape, char *buf, size_t size)
 		{ PERF_SAMPLE_RAW, "raw data" },
 		{ PERF_SAMPLE_DATA_SRC | PERF_SAMPLE_WEIGHT | PERF_SAMPLE_WEIGHT_STRUCT,
 		  "memory access data" },
+		{ PERF_SAMPLE_PHYS_ADDR, "physical addresses" },
 		{ PERF_SAMPLE_AUX, "AUX data" },
 	};
 	const struct perf_event_attr *attr = &shape->attr;

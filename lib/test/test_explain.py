@@ -219,6 +219,15 @@ def test_what_to_change_is_told_where_it_helps(place: Path) -> None:
     assert run.text.count("[2] the same as [1] change") == run.text.count("setcap cap_perfmon") == 1
 
 
+@as_root
+@pytest.mark.skipif(paranoid() < 2, reason="an ordinary user may watch the kernel here")
+def test_user_mode_is_no_advice_for_physical_addresses(place: Path) -> None:
+    run = Explained(place, FAULTS, FAULTS + ":u:sample:phys", before=tuple(USER))
+    plain, physical = (run.gate(shape) for shape in run.told["asked"])
+    assert run.errors == [errno.EACCES] * 2 and "watch user mode only" in plain["change"]
+    assert "leave physical addresses out" in physical["change"] and "watch user mode only" not in physical["change"]
+
+
 def test_an_address_and_an_id_that_cannot_be(place: Path) -> None:
     run = Explained(place, "5:0:u:at", "2:99999:u")     # 8 bytes at ...abc
     watched, traced = run.told["asked"]

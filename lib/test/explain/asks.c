@@ -3,8 +3,8 @@
  * A program that is explained: each word says what it does, in order. It prints the errno of each
  * open, 0 for success, and exits with 3.
  *
- *   TYPE:CONFIG[:u][:cpu][:sample][:at][:old]   opens an event of its own thread; at: an address
- *                 is set; old: by the first version of the attr
+ *   TYPE:CONFIG[:u][:cpu][:sample][:at][:old][:phys]   opens an event of its own thread; at: an
+ *                 address is set; old: by the first version of the attr; phys: PHYS_ADDR
  *   times=N       the opens that follow are made N times    keep    and not closed
  *   threads=N     by so many threads, each so many times
  *   work          makes page faults and sleeps once
@@ -46,6 +46,8 @@ static struct perf_event_attr attr_of(const char *word)
 	attr.exclude_kernel = attr.exclude_hv = strstr(word, ":u") != NULL;
 	if (strstr(word, ":sample") != NULL)
 		attr.sample_period = 1000000;
+	if (strstr(word, ":phys") != NULL)
+		attr.sample_type = PERF_SAMPLE_PHYS_ADDR;
 	if (strstr(word, ":old") != NULL)
 		attr.size = PERF_ATTR_SIZE_VER0;
 	if (strstr(word, ":at") != NULL) {
