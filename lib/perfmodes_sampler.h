@@ -232,7 +232,7 @@ struct pm_sampler_stats {
 	uint64_t gone;			/* ended before they could be looked at: see pm_process */
 	uint64_t unwatched;		/* processes or threads that a limit left out */
 	uint64_t late_threads;		/* noticed by a listing only: their beginning is missing */
-	uint64_t rings, descriptors;	/* held now */
+	uint64_t rings, descriptors;	/* held now; by thread a ring holds one more descriptor */
 	uint64_t mistimed;		/* records with the time of another program's clock */
 	uint64_t brokered;		/* descriptors that a broker opened, ever */
 	uint64_t broker_refused;	/* those that it did not, or not in time */

@@ -3,6 +3,7 @@
 #define _GNU_SOURCE
 #include "../test.h"
 
+#include <dirent.h>
 #include <poll.h>
 #include <stdio.h>
 #include <string.h>
@@ -164,6 +165,23 @@ static void a_loop_hears_of_it(void **state)
 	}
 }
 
+static uint64_t count_events(void)
+{
+	DIR *dir = opendir("/proc/self/fd");
+	const struct dirent *entry;
+	uint64_t count = 0;
+
+	while (dir != NULL && (entry = readdir(dir)) != NULL) {
+		char link[64] = "";
+
+		(void)!readlinkat(dirfd(dir), entry->d_name, link, sizeof(link) - 1);
+		count += strcmp(link, "anon_inode:[perf_event]") == 0;
+	}
+	if (dir != NULL)
+		closedir(dir);
+	return count;
+}
+
 /* In a child that is forked: no call touches the rings, and nothing of the child's own goes. */
 static void be_a_copy(struct pm_sampler *sampler, const struct ring_set *rings)
 {
@@ -193,6 +211,7 @@ static void a_forked_child_has_no_rings(void **state)
 			.flags = ways[i],
 		});
 		const pid_t copy = sampler != NULL ? fork() : -1;
+		struct pm_sampler_stats stats;
 		int status = -1;
 
 		if (copy == 0)
@@ -204,6 +223,9 @@ static void a_forked_child_has_no_rings(void **state)
 			skip();
 		}
 		assert_int_equal(status, 0);
+		stats = stats_of(sampler);
+		assert_int_equal(count_events(), stats.descriptors +
+				 (ways[i] == PM_SAMPLER_ONLY_THREADS ? stats.rings : 0));
 		watch_child(sampler, child);
 		(void)pm_sampler_stop(sampler);
 		everything_was_told(sampler);
