@@ -69,17 +69,34 @@ class Column:
         return f"{self.source.name}, " * several + f"{self.persona}, level {self.level}"
 
 
+def _answers(column: Column, folder: Path) -> tuple[str, ...]:
+    """The cells of a column, from the first program to the last."""
+    found = (of(name, column.persona, folder) for name in names(folder))
+    return tuple(_cell(wanted, column.source, column.persona, column.level) if wanted else "" for wanted in found)
+
+
+def _together(columns: Sequence[Column], folder: Path) -> dict[tuple[str, str, tuple[str, ...]], list[Column]]:
+    """The columns by whom, level and answers: kernels that answer alike stand in one."""
+    found: dict[tuple[str, str, tuple[str, ...]], list[Column]] = {}
+    for column in columns:
+        found.setdefault((column.persona, column.level, _answers(column, folder)), []).append(column)
+    return found
+
+
 def lines(columns: Sequence[Column], folder: Path = FOLDER) -> Iterator[str]:
     """The table, and what its words mean."""
     several = len({column.source.name for column in columns}) > 1
     if not several:
         yield from (f"On {columns[0].source.name} ({columns[0].source.about}).", "")
-    yield "| program | " + " | ".join(text.markdown(column.title(several)) for column in columns) + " |"
-    yield "|---" * (len(columns) + 1) + "|"
-    for name in names(folder):
-        found = [(of(name, column.persona, folder), column) for column in columns]
-        cells = [_cell(wanted, column.source, column.persona, column.level) if wanted else "" for wanted, column in found]
-        yield f"| {text.markdown(name)} | {' | '.join(map(text.markdown, cells))} |"
+    groups = _together(columns, folder)
+    titles = [alike[0].title(several) + f", and {len(alike) - 1} more" * (len(alike) > 1) for alike in groups.values()]
+    yield "| program | " + " | ".join(map(text.markdown, titles)) + " |"
+    yield "|---" * (len(titles) + 1) + "|"
+    for number, name in enumerate(names(folder)):
+        yield f"| {text.markdown(name)} | {' | '.join(text.markdown(cells[number]) for _, _, cells in groups)} |"
+    yield ""
+    for alike in (each for each in groups.values() if len(each) > 1):
+        yield "- " + text.markdown(f"As {alike[0].source.name}: {', '.join(column.source.name for column in alike[1:])}.")
     yield ""
     yield (f"`{plain.INSTEAD}`: with less, as it tries next; `4 of 8`: so many kinds of its events; `{EVENTS_ALONE}`: their "
            f"rings or requests are refused; `{ABSENT}`: the others "

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from reports import answers, plain, recordings, requirements, schema, text, verbs
+from reports import answers, asked, plain, recordings, requirements, schema, text, verbs
 from reports.export import programs
 from reports.plain import Said
 from reports.requirements import Finding
@@ -246,6 +246,13 @@ def test_the_slice_of_the_readme_is_what_the_command_says(capsys: pytest.Capture
     assert verbs.main(["programs", *words.split()]) == 0
     said = [line.replace("\\", "") for line in capsys.readouterr().out.splitlines()]
     assert 4 <= len(rows) <= 10 and {row.replace("`", "") for row in rows} <= {*said}
+
+
+def test_kernels_that_answer_alike_stand_in_one_column() -> None:
+    source = asked.named(Path("amd64-6.1")).sources[0]
+    columns = [programs.Column(source, who, "2") for who in ("user", "root", "user")]
+    title = next(line for line in programs.lines(columns) if line.startswith("| program"))
+    assert title == "| program | user, level 2, and 1 more | root, level 2 |"
 
 
 NUMBERS = st.one_of(st.integers(0, 70), st.integers(0, (1 << 64) - 1), st.sampled_from([1 << bit for bit in range(64)]))
