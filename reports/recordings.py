@@ -334,10 +334,9 @@ def _beware(value: dict[str, Any]) -> str:
 def is_one(path: Path) -> bool:
     """Whether a file is a recording, or JSON that is nothing; results and profiles are JSON, too."""
     try:
-        with path.open("rb") as file:
-            if file.read(64).lstrip()[:1] != b"{":
-                return False
-    except OSError:
+        if text.read_bounded(path, 64, follow=True)[0].lstrip()[:1] != b"{":
+            return False
+    except (OSError, Unusable):
         return False
     try:
         return schema.kind_of(text.load_json(path)) == "recording"
