@@ -71,7 +71,7 @@ def test_each_path_is_there() -> None:
 
 FORMAT_EDITS = [
     ("reports/rooms.py", 'FORMATS = (', 'FORMATS = ("shout", '),
-    ("reports/export/command.py", "import badge,", "import shout, badge,"),
+    ("reports/export/command.py", "import (badge,", "import (shout, badge,"),
     ("reports/export/command.py", "] = {\n", '] = {\n    "shout": shout.write,'),
 ]
 
