@@ -137,7 +137,7 @@ class Source:
         if why:
             opens = key.startswith(WITH_EVENTS) or not key.startswith(WITHOUT_EVENTS)
             closed = self.closed(persona, level) if opens else ""
-            return Said(plain.BLOCKED, closed) if closed else Said(plain.UNKNOWN, why)
+            return Said(plain.BLOCKED, closed, verdict=plain.BLOCKED) if closed else Said(plain.UNKNOWN, why)
         view = self.views[persona, self.like(level)]
         if limits.is_word(wanted):
             return limits.said(wanted, {**view.limits, **({"paranoid": level} if level != ONE else {})})

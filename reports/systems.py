@@ -96,11 +96,12 @@ def asked(system: System, arch: str) -> list[str]:
     return found
 
 
-def about(system: System, arch: str) -> Iterator[str]:
-    """What is known of a system, what is not, and who knows it."""
+def about(system: System, arch: str, names: Iterable[str] = ()) -> Iterator[str]:
+    """What is known of a system, what is not, and who knows it, by the rows of these names or those that ship."""
+    names = [*names] or answers.names()
     yield f"{system.name}: {system.title}: Linux {' or '.join(system.series)} ({system.source})"
     for series in system.series:
-        found = rows(series, arch, answers.names())
+        found = rows(series, arch, names)
         if found and f"{arch}-{series}" not in found:
             yield f"  no row of {arch} is Linux {series}; its neighbours answer: {', '.join(found)}"
     if system.level:

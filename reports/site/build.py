@@ -15,7 +15,7 @@ from typing import Any
 from reports import personas, text, wordlist
 from reports.database import whole
 from reports.site import (build_data, bundle, devices, evidence, machines, model, pages as points_pages,
-                          plots)
+                          plots, start)
 from reports.site.model import Site, Spot
 from reports.site.render import Pages
 from reports.text import Unusable
@@ -115,7 +115,9 @@ def write(site: Site, folder: Path, scripts: bool, say: Say) -> Pages:
     """All pages of a site."""
     pages = Pages(site, folder, scripts)
     _tables(site, pages)        # each page tells how large they are
-    points_pages.overview(site, pages)
+    begin = start.Start(site)
+    begin.write(pages)
+    points_pages.by_area(site, pages)
     points_pages.areas(site, pages)
     lines, said = evidence.lines(site), evidence.printed(site)
     for number, one in enumerate(site.points):
@@ -137,7 +139,7 @@ def write(site: Site, folder: Path, scripts: bool, say: Say) -> Pages:
     pages.page("about.html", "about.html", described=personas.read())
     _plots(site, pages)
     if scripts:
-        pages.write("data.js", build_data.data(site))
+        pages.write("data.js", build_data.data(site, begin.data()))
     return pages
 
 

@@ -43,8 +43,8 @@ def script(name: str, value: Any) -> str:
     return f"window.{name}=" + packed.replace("<", "\\u003c").replace(">", "\\u003e") + ";\n"
 
 
-def data(site: Site) -> str:
-    """What the scripts read: columns, points, and a string of signs for each column."""
+def data(site: Site, wanted: dict[str, Any]) -> str:
+    """What the scripts read: columns, points, a string of signs for each column; and features, likewise."""
     signs = model.letters()
     errnos = _errnos(site)
     spots = [{"id": spot.page.removesuffix(".html"), "page": f"kernel/{spot.page}", "name": spot.name,
@@ -58,5 +58,5 @@ def data(site: Site) -> str:
                                for one in site.points) if persona in spot.columns else ""
                        for spot in site.spots] for persona in site.personas}
     made = {"verdicts": [*wordlist.EVERY], "mixed": "m", "silent": "-", "personas": site.personas,
-            "spots": spots, "points": points, "cells": cells}
+            "spots": spots, "points": points, "cells": cells, "wanted": wanted}
     return script("PERFMODES", made)

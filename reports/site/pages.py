@@ -28,29 +28,31 @@ class Share:
     step: str = "h-none"
     broken: int = 0
     title: str = ""
+    part: bool = False      # less was asked than the area has
 
 
-def share(counts: Counter[str]) -> Share:
-    """How much of what the kernel answered works."""
-    told = sum(counts[word] for word in wordlist.OF_KERNEL)
-    if not told:
-        return Share(title="nobody could tell" if counts else "")
-    part = counts["yes"] / told
-    percent = int(part * 100) if part < 1 else 100
+def share(counts: Counter[str], points: int) -> Share:
+    """How much works of what was asked there, whoever or whatever is in the way."""
+    asked = counts.total() - counts["hazard"]
+    if not asked:
+        return Share(title="not asked")
+    part = counts["yes"] / asked
     step = STEPS if part == 1 else min(int(part * STEPS), STEPS - 1)
-    return Share(str(percent), f"h{step}", counts["broken"],
-                 f"{counts['yes']} of {told} work" + (f", {counts['blocked']} blocked" if counts["blocked"]
-                                                      else ""))
+    others = "".join(f", {counts[word]} {word}" for word in wordlist.WORST_FIRST if word != "yes" and counts[word])
+    return Share(str(int(part * 100)), f"h{step}", counts["broken"],
+                 f"{counts['yes']} of {asked} asked work{others}" + (f"; the area has {points}" if asked < points else ""),
+                 asked < points)
 
 
-def overview(site: Site, pages: Pages) -> None:
-    """The start page."""
+def by_area(site: Site, pages: Pages) -> None:
+    """The page of all areas."""
     spots = {persona: [spot for spot in site.spots if persona in spot.columns] for persona in site.personas}
     heat: dict[str, dict[str, list[Share]]] = {}
     for persona in site.personas:
         found = [model.by_area(site, spot, persona) for spot in spots[persona]]
-        heat[persona] = {area: [share(each.get(area, Counter())) for each in found] for area in site.areas}
-    pages.page("index.html", "index.html", heat=heat, heat_spots=spots)
+        heat[persona] = {area: [share(each.get(area, Counter()), len(points)) for each in found]
+                         for area, points in site.areas.items()}
+    pages.page("areas.html", "areas.html", heat=heat, heat_spots=spots, personas=site.personas[::-1])
 
 
 def areas(site: Site, pages: Pages) -> None:

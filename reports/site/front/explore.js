@@ -38,18 +38,17 @@ export function filtered(data, wanted, spots) {
 export function explore(data) {
   const form = document.getElementById("filters");
   const rows = new Rows(document.getElementById("rows"));
-  const asked = state();
   const field = (name) => form.elements.namedItem(name);
-  fill(field("area"), pairs(unique(data.points.map((point) => point[1]))), asked.area);
-  fill(field("verdict"), pairs([...data.verdicts, "mixed"]), asked.verdict);
-  fill(field("arch"), pairs(unique(data.spots.map((spot) => spot.arch))), asked.arch);
-  fill(field("kind"), pairs(unique(data.spots.map((spot) => spot.kind))), asked.kind);
-  fill(field("level"), pairs(unique(data.spots.map((spot) => spot.level).filter(Boolean))), asked.level);
-  fill(field("suite"), pairs(unique(data.spots.map((spot) => spot.suite))), asked.suite);
-  fill(field("pmu"), pairs(unique(data.spots.map((spot) => spot.pmu))), asked.pmu);
-  fill(field("p"), data.personas.map((name) => [name, name]), persona(data));
-  field("q").value = asked.q ?? "";
-  for (const name of ["lies", "upstream", "varies", "silent"]) field(name).checked = asked[name] === "1";
+  const spread = (said) => {
+    fill(field("area"), pairs(unique(data.points.map((point) => point[1]))), said.area ?? "");
+    fill(field("verdict"), pairs([...data.verdicts, "mixed"]), said.verdict ?? "");
+    for (const key of ["arch", "kind", "level", "suite", "pmu"]) {
+      fill(field(key), pairs(unique(data.spots.map((spot) => spot[key]).filter(Boolean))), said[key] ?? "");
+    }
+    fill(field("p"), data.personas.map((name) => [name, name]), persona(data));
+    field("q").value = said.q ?? "";
+    for (const name of ["lies", "upstream", "varies", "silent"]) field(name).checked = said[name] === "1";
+  };
   const show = () => {
     const wanted = Object.fromEntries([...form.elements].filter((each) => each.name).map((each) =>
       [each.name, each.type === "checkbox" ? (each.checked ? "1" : "") : each.value]));
@@ -62,6 +61,11 @@ export function explore(data) {
   };
   form.addEventListener("input", show);
   form.addEventListener("submit", (event) => event.preventDefault());
+  addEventListener("hashchange", () => {
+    spread(state());
+    show();
+  });
   document.getElementById("explore").hidden = false;
+  spread(state());
   show();
 }

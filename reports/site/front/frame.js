@@ -38,10 +38,11 @@ export function make(tag, text = "", attributes = {}) {
   return made;
 }
 
-/** Fills a select: pairs of value and text. */
+/** Fills a select: pairs of value and text. A value that is asked for and not among them is kept, and finds nothing. */
 export function fill(select, pairs, value) {
-  select.replaceChildren(...pairs.map(([key, text]) => make("option", text, { value: key })));
-  if (pairs.some(([key]) => key === value)) select.value = value;
+  const all = value === undefined || pairs.some(([key]) => key === value) ? pairs : [...pairs, [value, `${value} (not here)`]];
+  select.replaceChildren(...all.map(([key, text]) => make("option", text, { value: key })));
+  if (value !== undefined) select.value = value;
 }
 
 export function theme() {
@@ -60,10 +61,14 @@ export function theme() {
   document.getElementById("tools").append(button);
 }
 
-/** The persona that was chosen, if the data has it; else the first. */
+/** The persona of the address or the one that was chosen last; else the one that most people are. */
+function chosen(names) {
+  const asked = [location.hash.slice(1), state().p, kept.get("persona")];
+  return [...asked, "user", names[0]].find((name) => names.includes(name));
+}
+
 export function persona(data) {
-  const asked = state().p ?? kept.get("persona");
-  return data.personas.includes(asked) ? asked : data.personas[0];
+  return chosen(data.personas);
 }
 
 export function remember(name) {
@@ -76,17 +81,23 @@ export function personas() {
   if (!parts.length) return;
   const names = [...new Set(parts.map((part) => part.dataset.persona))];
   const select = make("select", "", { id: "who" });
-  const asked = [location.hash.slice(1), state().p, kept.get("persona")].find((name) => names.includes(name));
-  fill(select, names.map((name) => [name, name]), asked);
+  fill(select, names.map((name) => [name, name]), chosen(names));
   const show = () => {
     for (const part of parts) part.hidden = part.dataset.persona !== select.value;
   };
-  select.addEventListener("change", () => {
+  const changed = () => {
     remember(select.value);
     keep({ ...state(), p: select.value });
     show();
-    document.dispatchEvent(new CustomEvent("persona", { detail: select.value }));
-  });
+  };
+  select.addEventListener("change", changed);
+  for (const link of document.querySelectorAll(".who a")) {
+    link.addEventListener("click", (event) => {
+      event.preventDefault();
+      select.value = link.hash.slice(1);
+      select.dispatchEvent(new Event("change"));
+    });
+  }
   const label = make("label", "asked as");
   label.append(select);
   document.getElementById("tools").prepend(label);

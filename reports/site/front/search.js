@@ -1,19 +1,22 @@
 // SPDX-License-Identifier: MIT
-// The start page: does X work on my kernel?
+// The start page: does X work on my kernel? What people look for comes first, then points.
 import MiniSearch from "minisearch";
-import { chip, fill, keep, make, state, verdict } from "./frame.js";
+import { chip, fill, keep, make, older, state, verdict } from "./frame.js";
 
 const MOST = 30;
+const FEATURES = 6;
+const OPTIONS = {
+  prefix: true,
+  fuzzy: (term) => (term.length > 4 ? 0.2 : 0),
+  combineWith: "AND",
+};
+// What a question has besides its subject.
+const EMPTY = new Set("a an and are as at by can do does for how i in is it may me my of on or the there to use what which with work works".split(" "));
 
 function index(data) {
   const made = new MiniSearch({
     fields: ["key", "meaning", "title", "words", "parts"],
-    searchOptions: {
-      boost: { key: 4, parts: 3, title: 2, words: 2 },
-      prefix: true,
-      fuzzy: (term) => (term.length > 4 ? 0.2 : 0),
-      combineWith: "AND",
-    },
+    searchOptions: { ...OPTIONS, boost: { key: 4, parts: 3, title: 2, words: 2 } },
   });
   made.addAll(
     data.points.map(([key, , meaning, title, , , words], id) => ({
@@ -21,6 +24,36 @@ function index(data) {
     })),
   );
   return made;
+}
+
+function indexFeatures(features) {
+  const made = new MiniSearch({
+    fields: ["name", "words", "about"],
+    searchOptions: { ...OPTIONS, boost: { name: 3, words: 2 } },
+  });
+  made.addAll(features.map(([, name, about, words], id) => ({ id, name, about, words: words.replaceAll("·", " ") })));
+  return made;
+}
+
+/** The features for some words, the best first: a word of the list that is just what was typed counts most. */
+export function wanted(data, found, words, options = {}) {
+  const typed = words.toLowerCase();
+  const phrases = (id) => data.wanted.features[id][3].toLowerCase().split(" · ");
+  return found.search(words, {
+    boostDocument: (id) => (phrases(id).includes(typed) ? 10 : 1),
+    processTerm: (term) => (EMPTY.has(term.toLowerCase()) ? null : term.toLowerCase()),
+    ...options,
+  });
+}
+
+/** The system that is named in what was typed, and the other words. */
+function taken(data, typed) {
+  const text = typed.toLowerCase();
+  const system = data.wanted.systems.find(({ name, title }) =>
+    [name, name.replaceAll("-", " "), title.toLowerCase()].some((each) => text.includes(each)));
+  if (!system) return { words: typed };
+  const said = [system.title.toLowerCase(), system.name, system.name.replaceAll("-", " ")].find((each) => text.includes(each));
+  return { system, words: text.replace(said, " ").trim() };
 }
 
 function elsewhere(data, number, who) {
@@ -33,35 +66,86 @@ function elsewhere(data, number, who) {
     `${word}: ${names.slice(0, 4).join(", ")}${names.length > 4 ? ` and ${names.length - 4} more` : ""}`).join(" · ");
 }
 
-function hit(data, number, at, who) {
-  const [key, , meaning, , since, , , page] = data.points[number];
+/** Where to look: the columns of a kernel or of a system, and its name. */
+function places(data, value) {
+  const system = data.wanted.systems.find(({ name }) => name === value);
+  if (system) return { name: system.title, page: system.page, columns: system.columns };
+  const at = data.spots.findIndex((spot) => spot.id === value);
+  const columns = Object.fromEntries(Object.entries(data.wanted.cells).map(([who, cells]) => [who, cells[at]]));
+  return { name: data.spots[at].name, columns: [{ name: data.spots[at].name, ...columns }], at };
+}
+
+function line(word, link, more, texts) {
   const row = make("li");
   const head = make("p");
-  head.append(make("a", key, { href: `point/${page}`, class: "key" }), ` ${since ? `since ${since}` : ""}`);
-  row.append(chip(verdict(data, data.cells[who][at]?.[number])), head, make("p", meaning),
-    make("p", elsewhere(data, number, who), { class: "elsewhere" }));
+  head.append(link, more);
+  row.append(word, head, ...texts);
   return row;
+}
+
+function feature(data, number, place, who) {
+  const [id, name, about, , since] = data.wanted.features[number];
+  const told = place.columns.map((column) => [column.name, verdict(data, column[who]?.[number])]);
+  const same = new Set(told.map(([, word]) => word)).size === 1;
+  const each = same ? [] : [make("p", told.map(([kernel, word]) => `${kernel}: ${word || "not asked"}`).join(" · "), { class: "elsewhere" })];
+  return line(same ? chip(told[0][1]) : make("span", "differs", { class: "v mixed" }),
+    make("a", name, { href: `feature/${id}.html`, class: "feature" }), since ? ` since ${since}` : "",
+    [make("p", about), ...each]);
+}
+
+function point(data, number, place, who) {
+  const [key, , meaning, , since, , , page] = data.points[number];
+  const word = place.at === undefined ? make("span", "point", { class: "v silent" }) : chip(verdict(data, data.cells[who][place.at]?.[number]));
+  return line(word, make("a", key, { href: `point/${page}`, class: "key" }), since ? ` since ${since}` : "",
+    [make("p", meaning), make("p", elsewhere(data, number, who), { class: "elsewhere" })]);
+}
+
+/** Numbers of features and points for what was typed; all words first, any of them where nothing has all. */
+function look(data, points, features, words) {
+  if (!words) return { features: [], points: [], exact: false };
+  const exact = data.points.some(([key]) => key === words);
+  const both = { features: wanted(data, features, words), points: points.search(words), exact };
+  if (both.features.length + both.points.length) return both;
+  const best = (hits) => hits.filter(({ score }) => score > hits[0].score / 3);
+  return {
+    features: best(wanted(data, features, words, { combineWith: "OR" })),
+    points: best(points.search(words, { combineWith: "OR" })),
+    exact,
+  };
+}
+
+/** The newest kernel that most people could have: of the most personas, at the usual level, with no PMU of a test. */
+function usual(data) {
+  const rank = (spot) => [spot.kind !== "synthetic", ["2", ""].includes(spot.level), spot.arch === "x86_64"].filter(Boolean).length + spot.personas.length * 4;
+  return data.spots.reduce((best, spot) =>
+    (rank(spot) > rank(best) || (rank(spot) === rank(best) && older(best.numbers, spot.numbers)) ? spot : best));
 }
 
 export function search(data) {
   const found = index(data);
+  const features = indexFeatures(data.wanted.features);
   const [box, spots, who] = ["q", "spot", "who"].map((id) => document.getElementById(id));
-  const asked = state();
-  const best = data.spots.reduce((most, spot, at) => (spot.personas.length >= data.spots[most].personas.length ? at : most), 0);
-  const named = data.spots.findIndex((spot) => spot.id === asked.k);
-  fill(spots, data.spots.map((spot, at) => [String(at), `${spot.name} (${spot.release})`]), String(named < 0 ? best : named));
-  box.value = asked.q ?? "";
+  const known = [...data.wanted.systems.map(({ name, title }) => [name, title]),
+    ...data.spots.map((spot) => [spot.id, `${spot.name} (${spot.release})`])];
+  const start = known.some(([value]) => value === state().k) ? state().k : usual(data).id;
+  fill(spots, known, start);
+  box.value = state().q ?? "";
   const show = () => {
-    const words = box.value.trim();
-    const hits = words ? found.search(words) : [];
-    document.getElementById("hits").replaceChildren(
-      ...hits.slice(0, MOST).map(({ id }) => hit(data, id, Number(spots.value), who.value)));
-    document.getElementById("said").textContent = !words ? "" :
-      `${hits.length || "No"} ${hits.length === 1 ? "point" : "points"}${hits.length > MOST ? `, the best ${MOST} here` : ""}, as ${who.value} on ${data.spots[Number(spots.value)].name}`;
+    const { system, words } = taken(data, box.value.trim());
+    if (system) spots.value = system.name;
+    const place = places(data, spots.value);
+    const hits = look(data, found, features, words);
+    const some = hits.features.slice(0, FEATURES).map(({ id }) => feature(data, id, place, who.value));
+    const rest = hits.points.slice(0, MOST).map(({ id }) => point(data, id, place, who.value));
+    const page = system ? [line(make("span", "system", { class: "v silent" }),
+      make("a", system.title, { href: system.page, class: "feature" }), "", [make("p", "What works there, feature by feature.")])] : [];
+    document.getElementById("hits").replaceChildren(...(hits.exact ? [...rest, ...some] : [...(words ? [] : page), ...some, ...(words ? page : []), ...rest]));
+    document.getElementById("said").textContent = !box.value.trim() ? "" :
+      `${hits.features.length || "No"} ${hits.features.length === 1 ? "feature" : "features"} and ${hits.points.length || "no"} ${hits.points.length === 1 ? "point" : "points"}, as ${who.value} on ${place.name}`;
   };
   const moved = () => {
-    keep({ q: box.value.trim(), k: data.spots[Number(spots.value)].id, p: who.value });
     show();
+    keep({ q: box.value.trim(), k: spots.value, p: who.value });
   };
   for (const each of [box, spots, who]) each.addEventListener(each === who ? "change" : "input", moved);
   addEventListener("hashchange", () => {

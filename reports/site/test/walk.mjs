@@ -53,6 +53,7 @@ const told = (number) => data.points[number][0];
 const widest = data.spots.reduce((best, spot, at) => (spot.personas.length > data.spots[best].personas.length ? at : best), 0);
 const spot = data.spots[widest];
 const area = data.points[0][1];
+const usual = data.personas.includes("user") ? "user" : data.personas[0];
 const hits = (page) => page.locator("#hits li").count();
 const count = async (page) => Number((await page.textContent("#found")).match(/^\d+/)?.[0] ?? -1);
 
@@ -62,11 +63,34 @@ await step("search", "index.html", async (page, expect) => {
   const word = await page.locator("#hits li .v").first().textContent();
   expect(["yes", "no", "broken", "blocked", "absent", "hazard", "unknown", "not asked", "mixed"].includes(word), `says '${word}'`);
   await page.fill("#q", "zzzzqqq");
-  expect((await hits(page)) === 0 && (await page.textContent("#said")).startsWith("No points"), "finds what is not there");
+  expect((await hits(page)) === 0 && (await page.textContent("#said")).startsWith("No features and no points"), "finds what is not there");
   await page.fill("#q", "eacces");
   await page.fill("#q", told(0).split(".").slice(1).join(" "));
   expect((await hits(page)) > 0, "words of a name find nothing");
   expect(page.url().includes("q="), "the address does not keep the search");
+});
+
+// What people type, and the feature they mean: it is among the first three.
+const TYPED = {
+  page_faults: ["page faults", "minflt"], cpu_samples: ["cpu profile", "flame graph", "async-profiler"],
+  user_chains: ["call graph", "backtrace", "PERF_SAMPLE_CALLCHAIN", "call stack"], stack_copy: ["dwarf"],
+  watchpoint: ["watchpoint", "hardware breakpoint", "debug register"], branch_stacks: ["LBR", "last branch record"],
+  precise: ["PEBS", "IBS", "skid"], switch_records: ["offcpu", "PERF_RECORD_SWITCH"], cgroup: ["container", "docker"],
+  bpf_samples: ["PERF_EVENT_IOC_SET_BPF", "parca-agent"], other_process: ["profile another process", "perf record -p"],
+  whole_system: ["system wide", "perf top"], clockid: ["CLOCK_MONOTONIC", "timestamp", "which kernels stamp with CLOCK_MONOTONIC?"],
+  aux: ["Intel PT", "CoreSight"], rdpmc: ["rdpmc"], ebb: ["event-based branches"], energy: ["RAPL"],
+  shared_ring: ["SET_OUTPUT"], sigtrap: ["sigtrap"], multiplexing: ["multiplexing"], memory_access: ["data_src", "perf c2c"],
+  kprobes: ["kprobe"], uprobes: ["uprobe", "USDT"], lost: ["dropped samples"], overwrite: ["flight recorder"],
+  hardware_counters: ["IPC"], groups: ["PERF_FORMAT_GROUP"], signals: ["SIGIO"], inherit: ["child processes"],
+};
+await step("what people type", "index.html", async (page, expect) => {
+  for (const [id, typed] of Object.entries(TYPED)) {
+    for (const words of typed) {
+      await page.fill("#q", words);
+      const found = await page.locator("#hits li a").evaluateAll((links) => links.slice(0, 3).map((link) => link.getAttribute("href")));
+      expect(found.includes(`feature/${id}.html`), `'${words}' finds ${found.join(", ")}, not ${id}`);
+    }
+  }
 });
 
 await step("search deep link", `index.html#q=${told(0)}&k=${spot.id}&p=${spot.personas.at(-1)}`, async (page, expect) => {
@@ -101,7 +125,7 @@ await step("filter deep link", `explore.html#area=${area}&verdict=yes`, async (p
 
 await step("what nobody could answer is hidden", "explore.html", async (page, expect) => {
   const some = await count(page);
-  const signs = data.cells[data.personas[0]].filter(Boolean);
+  const signs = data.cells[usual].filter(Boolean);
   const quiet = ["absent", "unknown"].map((word) => String(data.verdicts.indexOf(word)));
   const told = data.points.filter((_point, at) => signs.some((each) => each[at] !== "-" && !quiet.includes(each[at]))).length;
   expect(some === told, `${some} points are shown, kernels answered ${told}`);
@@ -120,10 +144,10 @@ await step("all points scroll", "explore.html#silent=1", async (page, expect) =>
 });
 
 await step("compare", "compare.html", async (page, expect) => {
-  const whole = data.spots.map((_spot, at) => at).filter((at) => data.cells[data.personas[0]][at]).slice(0, 3);
+  const whole = data.spots.map((_spot, at) => at).filter((at) => data.cells[usual][at]).slice(0, 3);
   for (const at of whole) await page.selectOption("[name=add]", String(at));
   const differing = data.points.filter((_point, number) =>
-    new Set(whole.map((at) => data.cells[data.personas[0]][at][number]).filter((sign) => sign !== "-")).size > 1).length;
+    new Set(whole.map((at) => data.cells[usual][at][number]).filter((sign) => sign !== "-")).size > 1).length;
   expect((await count(page)) === differing, `${await count(page)} transitions, the data has ${differing}`);
   const link = page.url();
   expect(link.includes("#c="), "the address does not keep the kernels");
@@ -151,12 +175,12 @@ await step("compare devices", "compare.html", async (page, expect) => {
 });
 
 await step("persona switch", "index.html", async (page, expect) => {
-  const last = data.personas.at(-1);
-  await page.selectOption("#who", last);
-  expect(await page.isVisible(`.persona[data-persona=${last}]`), "its table is not shown");
-  if (data.personas.length > 1) expect(!(await page.isVisible(`.persona[data-persona=${data.personas[0]}]`)), "the other is");
+  const other = data.personas.find((name) => name !== usual);
+  expect((await page.inputValue("#who")) === usual && (await page.isVisible(`#${usual}`)), "it does not begin as a user");
+  await page.click(`#${usual} .who a[href="#${other}"]`);
+  expect((await page.isVisible(`#${other}`)) && !(await page.isVisible(`#${usual}`)), "one click does not show another persona");
   await page.goto(`file://${folder}/area/${area}.html`);
-  expect((await page.inputValue("#who")) === last, "the next page forgot it");
+  expect((await page.inputValue("#who")) === other, "the next page forgot it");
 });
 
 await step("point and history", `point/${data.points[0][7]}`, async (page, expect) => {
@@ -172,7 +196,7 @@ await step("point and history", `point/${data.points[0][7]}`, async (page, expec
 });
 
 await step("kernel", `kernel/${spot.id}.html`, async (page, expect) => {
-  for (const kind of ["json", "csv", "md", "profile.json", "h"]) {
+  for (const kind of ["json.gz", "csv.gz", "md", "profile.json", "h"]) {
     const link = page.locator(`dd a[href$='.${kind}']`).first();
     const file = path.resolve(folder, "kernel", await link.getAttribute("href"));
     expect(readFileSync(file).length > 0, `no ${kind} to download`);
@@ -186,10 +210,10 @@ await step("plots", "plots.html", async (page, expect) => {
   expect((await page.locator("svg.picture").count()) > 1, "no picture");
 });
 
-const looked = ["index.html", `area/${area}.html`, `point/${data.points[0][7]}`, `kernel/${spot.id}.html`, "explore.html",
+const looked = ["index.html", "areas.html", "feature/user_chains.html", `area/${area}.html`, `point/${data.points[0][7]}`, `kernel/${spot.id}.html`, "explore.html",
   `compare.html#c=${data.spots.slice(0, 2).map((each) => each.id).join(",")}`, "kernels.html", "devices.html",
   `device/${files("device")[0]}`, `result/${files("result")[0]}`, "plots.html", "about.html"];
-for (const [name, pages, options] of [["light", looked, {}], ["dark", looked.slice(0, 6), { colorScheme: "dark" }]]) {
+for (const [name, pages, options] of [["light", looked, {}], ["dark", looked.slice(0, 8), { colorScheme: "dark" }]]) {
   for (const where of pages) await step(`${name} ${where.replace(/#.*/, "")}`, where, accessible, options);
 }
 
@@ -201,7 +225,7 @@ await step("dark by hand", "index.html", async (page, expect) => {
   expect((await page.getAttribute("html", "data-theme")) === "dark", "it is forgotten");
 });
 
-for (const where of ["index.html", `area/${area}.html`, `point/${data.points[0][7]}`, "explore.html", "compare.html", `kernel/${spot.id}.html`, "plots.html"]) {
+for (const where of ["index.html", "feature/page_faults.html", `area/${area}.html`, `point/${data.points[0][7]}`, "explore.html", "compare.html", `kernel/${spot.id}.html`, "plots.html"]) {
   await step(`phone ${where}`, where, async (page, expect) => {
     const over = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
     expect(over <= 0, `the page is ${over} pixels too wide`);
@@ -210,6 +234,10 @@ for (const where of ["index.html", `area/${area}.html`, `point/${data.points[0][
 }
 
 await step("no JavaScript", "index.html", async (page, expect) => {
+  expect((await page.locator("table.start td.c").count()) > 100, "no table of features");
+  await page.click("table.start tbody th a");
+  expect((await page.locator(".verdicts .v").count()) > 0, "no verdicts of a feature");
+  await page.goto(`file://${folder}/areas.html`);
   expect((await page.locator("table.heat tbody tr").count()) >= new Set(data.points.map((point) => point[1])).size, "no overview");
   await page.click("table.heat tbody th a");
   expect((await page.locator("table.grid td.c").count()) > 0, "no table of an area");

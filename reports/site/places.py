@@ -1,0 +1,137 @@
+# SPDX-License-Identifier: MIT
+"""Kernels as somebody to ask: what all levels of perf_event_paranoid of one kernel said, of each feature."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+
+from reports import asked, features, personas, plain, requirements, systems
+from reports.asked import ONE, Source, View
+from reports.database import whole
+from reports.features import Feature
+from reports.plain import Said
+from reports.requirements import Finding
+from reports.sheet import LEVEL_WORD
+from reports.site import evidence
+from reports.site.model import MIXED, Cell, Site, Spot
+from reports.systems import System
+
+OF_LEVELS = "perm.levels"       # the probe whose facts tell what levels do that nobody was asked at
+SHOWN = 40                      # columns of the start page
+WHOLE = "default"               # the suite that asks everything
+_PLAIN = re.compile(r"[a-z0-9]+-([0-9]+\.[0-9]+|newest)")
+_FIRST = ("x86_64", "aarch64")
+
+
+@dataclass
+class Place:
+    """A kernel on a kind of machine, at all levels that it was asked at."""
+    spots: dict[str, Spot]
+    source: Source
+    findings: dict[tuple[str, str, str], Finding] = field(default_factory=dict)
+
+    @property
+    def usual(self) -> str:
+        return self.source.level()
+
+    @property
+    def spot(self) -> Spot:
+        """That of the usual level."""
+        return self.spots[self.usual]
+
+    @property
+    def name(self) -> str:
+        return self.spot.row or self.spot.name
+
+    @property
+    def is_plain(self) -> bool:
+        """What people run: no synthetic PMU, and of the matrix a row without a variant."""
+        return self.spot.kind != "synthetic" and (not self.spot.row or _PLAIN.fullmatch(self.spot.row) is not None)
+
+    @property
+    def is_part(self) -> bool:
+        """Whether less was asked than there is to ask."""
+        return self.spot.suite != WHOLE
+
+    def finding(self, feature: Feature, persona: str, level: str = "") -> Finding:
+        """What became of a feature there; asked once."""
+        at = (feature.id, persona, level or self.usual)
+        if at not in self.findings:
+            (self.findings[at],) = requirements.check(
+                feature.wanted, lambda key: self.source.said(key, persona, at[2]))
+        return self.findings[at]
+
+    def verdict(self, feature: Feature, persona: str, level: str = "") -> str:
+        return features.verdict(self.finding(feature, persona, level))
+
+
+def _said(site: Site, cell: Cell) -> Said:
+    if cell.verdict == MIXED:
+        return Said(plain.UNKNOWN, "devices with that kernel differ", verdict="unknown")
+    return plain.of_point({"verdict": cell.verdict, "reason": site.reason(cell)})
+
+
+def _view(site: Site, spot: Spot, persona: str, wanted: Iterable[str]) -> View:
+    """What a persona was told of the points that features name."""
+    cells = site.cells(spot, persona)
+    points = {key: _said(site, cell) for key in wanted
+              if (cell := cells.get(site.matrix.ids.get(key, -1))) is not None}
+    loose = whole.loose(site.connection, evidence.newest(spot, persona).run).get(OF_LEVELS, {})
+    return View(points, {f"{OF_LEVELS}.{name}": value for name, value in loose.get("facts", {}).items()})
+
+
+def read(site: Site, wanted: list[Feature]) -> list[Place]:
+    """The kernels of a site: x86 and ARM first, old releases first."""
+    keys = dict.fromkeys(key for each in wanted for key in each.points)
+    by_kernel: dict[tuple[str, ...], dict[str, Spot]] = {}
+    for spot in site.spots:
+        level = spot.one.result.level
+        by_kernel.setdefault(spot.key[:-1], {})[level if LEVEL_WORD.fullmatch(level) else ONE] = spot
+    found = []
+    for spots in by_kernel.values():
+        views = {(persona, level): _view(site, spot, persona, keys) for level, spot in spots.items()
+                 for persona in spot.columns}
+        found.append(Place(spots, Source("", "", views)))
+    return sorted(found, key=lambda each: (_FIRST.index(each.spot.arch) if each.spot.arch in _FIRST else len(_FIRST)))
+
+
+def shown(places: list[Place]) -> list[Place]:
+    """Those of the start page: plain kernels, or all where none is."""
+    return ([each for each in places if each.is_plain] or places)[-SHOWN:]
+
+
+@dataclass(frozen=True)
+class AsSystem:
+    """A system by its name: who answers for it, at which level, and what is to be said first."""
+    system: System
+    places: list[Place]
+    about: tuple[str, ...]
+
+    @property
+    def page(self) -> str:
+        return f"{self.system.name}.html"
+
+    def level(self, place: Place, persona: str) -> str:
+        """The level to answer at: the system's, where anything is known of it."""
+        level = self.system.level
+        return level if level and place.source.tells(persona, level) else place.usual
+
+
+def as_systems(places: list[Place]) -> Iterator[AsSystem]:
+    """Each system for which a kernel of the site answers."""
+    rows = {each.spot.row: each for each in places if each.spot.row}
+    for system in systems.read().values():
+        names = dict.fromkeys(row for series in system.series for row in systems.rows(series, system.arch, rows))
+        if names:
+            yield AsSystem(system, [rows[name] for name in names], tuple(systems.about(system, system.arch, rows)))
+
+
+def persona_first(names: list[str]) -> list[str]:
+    """From the least to the most privileged: most people are users."""
+    return personas.in_order(names)[::-1]
+
+
+def at(level: str) -> str:
+    return asked.at(level)
