@@ -41,6 +41,8 @@ def _tables(site: Site, pages: Pages) -> None:
             for number, cell in site.cells(spot, persona).items():
                 rows.append((*place, persona, site.matrix.points[number], cell.verdict, site.reason(cell)))
 
+    rows.sort(key=lambda row: (row[5], row[4]))     # what repeats stands together, and packs to less than half
+
     @lru_cache(maxsize=65536)
     def quoted(said: str) -> str:
         return '"' + tabular.safe_cell(text.clean(said)).replace('"', '""') + '"'

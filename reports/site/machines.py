@@ -104,7 +104,7 @@ class Machines:
         options = Options(self.site.declared)
         self.pages.download(f"data/{stem}.csv", tabular.csv(results, options))
         self.pages.download(f"data/{stem}.json", text.pack_json(tabular.table(results, options)))
-        self.pages.write(f"data/{stem}.md", tabular.markdown(results[:1], options))
+        self.pages.download(f"data/{stem}.md", tabular.markdown(results[:1], options))
         self.pages.write(f"data/{stem}.h", header.write(results, options))
         made, _conflicts = merge.merge([(each["id"], profile.derive(each)) for each in results])
         self.pages.write(f"data/{stem}.profile.json", text.pack_json(made))
@@ -122,12 +122,12 @@ class Machines:
                     for name, point in sorted(record["points"].items())
                     if point["verdict"] in wordlist.NOT_OK]
             evidence.append((persona, rows))
+        self.pages.download(f"data/results/{digest}.json", text.pack_json(made))
         self.pages.page("result.html", f"result/{digest}.html", spot=spot, digest=digest,
                         started=made.get("started", ""), suite=made["suite"], identity=identity(made),
                         source=result.source, evidence=evidence,
                         judged=[("Unexpected", made["unexpected"]), ("Better than expected",
                                                                      made.get("news", []))])
-        self.pages.write(f"data/results/{digest}.json", text.pack_json(made))
 
 
 def _text(value: Any) -> str:

@@ -196,7 +196,7 @@ await step("point and history", `point/${data.points[0][7]}`, async (page, expec
 });
 
 await step("kernel", `kernel/${spot.id}.html`, async (page, expect) => {
-  for (const kind of ["json.gz", "csv.gz", "md", "profile.json", "h"]) {
+  for (const kind of ["json.gz", "csv.gz", "md.gz", "profile.json", "h"]) {
     const link = page.locator(`dd a[href$='.${kind}']`).first();
     const file = path.resolve(folder, "kernel", await link.getAttribute("href"));
     expect(readFileSync(file).length > 0, `no ${kind} to download`);
