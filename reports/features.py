@@ -94,8 +94,8 @@ def read(folder: Path = FOLDER) -> list[Feature]:
     found = [load(path) for path in sorted(folder.glob(f"*{requirements.SUFFIX}"))]
     known = {each.id for each in found}
     for each in found:
-        if strange := set(each.alternatives) - known - {each.id}:
-            raise Unusable(f"{each.id}{requirements.SUFFIX}: no feature is called {', '.join(sorted(strange))}")
+        if strange := set(each.alternatives) - (known - {each.id}):
+            raise Unusable(f"{each.id}{requirements.SUFFIX}: no other feature is called {', '.join(sorted(strange))}")
     return sorted(found, key=lambda each: ([*GROUPS].index(each.group), each.name))
 
 

@@ -66,7 +66,8 @@ def made(tmp_path: Path, content: str = GOOD, name: str = "chains") -> Feature:
     ('about = "Chains."', "", "`about`"),
     ('about = "Chains."', 'about = "Chains."\nwords = [1]', "lists of texts"),
     ('about = "Chains."', 'about = "Chains."\nmanual = ["<b>"]', "no manual page"),
-    ('about = "Chains."', 'about = "Chains."\nalternatives = ["none"]', "no feature is called none"),
+    ('about = "Chains."', 'about = "Chains."\nalternatives = ["none"]', "no other feature is called none"),
+    ('about = "Chains."', 'about = "Chains."\nalternatives = ["chains"]', "no other feature is called chains"),
     ("[[need]]", '[[need]]\nwhat = "x"\nany = [["a.b.c"]]\n[[need]]', r"one \[\[need\]\]"),
 ])
 def test_a_wrong_file_is_refused(tmp_path: Path, old: str, new: str, why: str) -> None:
