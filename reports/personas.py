@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -27,22 +28,23 @@ class Persona:
     meaning: str
 
 
-def parse(source: str) -> list[Persona]:
+def parse(source: str) -> tuple[Persona, ...]:
     """The rows of a table. Whether each can be assumed is for the launcher to say."""
     rows = [line.split(None, 4) for line in source.splitlines()]
     found = [row for row in rows if row and not row[0].startswith("#")]
     for row in found:
         if len(row) < 5:
             raise Unusable(text.clean(f"{TABLE.name}: {' '.join(row)}: too few columns", 300))
-    return [Persona(*row) for row in found]
+    return tuple(Persona(*row) for row in found)
 
 
-def read(table: Path = TABLE) -> list[Persona]:
-    """The table; none where there is none, as beside results that came without."""
+@cache
+def read(table: Path = TABLE) -> tuple[Persona, ...]:
+    """The table, read once; none where there is none, as beside results that came without."""
     try:
         return parse(text.read_bounded(table, LIMIT)[0].decode("utf-8"))
     except FileNotFoundError:
-        return []
+        return ()
     except (OSError, UnicodeDecodeError) as error:
         raise Unusable(text.clean(f"{table}: {error}", 300)) from error
 

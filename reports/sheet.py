@@ -20,6 +20,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -141,17 +142,15 @@ def _level(level: str, result: Result) -> Iterator[str]:
 
 def _cells(sheet: Sheet, what: str) -> dict[str, list[Values]]:
     """key -> for each level, for each persona: the point or fact, None where it was not asked."""
-    found: dict[str, list[Values]] = {}
+    asked = [_asked(result) for result in sheet.levels.values()]
+    found: dict[str, list[Values]] = defaultdict(lambda: [[None] * len(each) for each in asked])
     for at, result in enumerate(sheet.levels.values()):
-        asked = _asked(result)
-        for column, persona in enumerate(asked):
+        for column, persona in enumerate(asked[at]):
             for probe, record in result["personas"][persona]["probes"].items():
                 for name, value in record[what].items():
                     if isinstance(value, dict) and value.get("undeclared"):
                         continue
-                    cells = found.setdefault(f"{probe} {name}", [
-                        [None] * len(_asked(each)) for each in sheet.levels.values()])
-                    cells[at][column] = value
+                    found[f"{probe} {name}"][at][column] = value
     return found
 
 

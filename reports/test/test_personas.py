@@ -22,7 +22,7 @@ def test_personas_that_the_table_does_not_know_come_last() -> None:
 
 
 def test_results_are_in_order_without_a_table(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    assert personas.read(tmp_path / "missing") == []
+    assert personas.read(tmp_path / "missing") == ()
     monkeypatch.setattr(personas, "names", lambda: [])
     assert personas.in_order({"user", "root"}) == ["root", "user"]
 

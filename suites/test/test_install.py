@@ -11,7 +11,7 @@ from conftest import TREE
 
 PROGRAMS = {
     "id": "echo ${USER_ID:-0}",
-    "dpkg-query": 'for last; do :; done; grep -qx "$last" "$STATE/there" && echo installed',
+    "dpkg-query": 'for name; do grep -qx -- "$name" "$STATE/there" && echo "installed $name"; done; exit 1',
     # -s and --assume-no try, -y does it.
     "apt-get": '''echo "$*" >>"$STATE/asked"
 case "$*" in *" install "*) ;; *) exit 0 ;; esac
