@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from rich.console import Console
 from rich.text import Text
 
@@ -23,6 +22,7 @@ def _areas(found: Catalogue) -> dict[str, list[Probe]]:
 
 def render(template: str, **values: object) -> str:
     """A page of Markdown from a template."""
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined  # 30 ms that most verbs need not wait for
     loader = FileSystemLoader(Path(__file__).parent / "template")
     # The output is Markdown, so the md filter escapes each value instead of HTML escaping.
     engine = Environment(loader=loader, undefined=StrictUndefined, trim_blocks=True,

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from xml.sax.saxutils import escape, quoteattr
+from html import escape
 
 from reports import text, wordlist
 from reports.export.common import Options, Result, cells, title
@@ -28,7 +28,7 @@ def write(results: Sequence[Result], options: Options) -> str:
     colour = "#b5482a" if counts["broken"] else "#2f6f8f"
     font = 'font-family="Verdana, DejaVu Sans, sans-serif" font-size="11" fill="#fff"'
     return (f'<svg xmlns="http://www.w3.org/2000/svg" width="{a + b}" height="{HEIGHT}" role="img" '
-            f'aria-label={quoteattr(f"{left}: {right}")}><title>{escape(left)}: {escape(right)}</title>\n'
+            f'aria-label="{escape(left)}: {escape(right)}"><title>{escape(left)}: {escape(right)}</title>\n'
             f'<rect width="{a}" height="{HEIGHT}" rx="3" fill="#444b52"/>'
             f'<rect x="{a}" width="{b}" height="{HEIGHT}" rx="3" fill="{colour}"/>\n'
             f'<text x="{PAD}" y="14" {font}>{escape(left)}</text>'
