@@ -194,7 +194,8 @@ def alive(group: int) -> list[str]:
 
 
 def test_nothing_is_left_behind(tmp_path: Path) -> None:
-    play(tmp_path, f"init; (trap '' TERM; sleep 60) & echo $$ > {tmp_path}/pid; sleep 60")
+    """Neither what a guest started and left when it ended by itself."""
+    play(tmp_path, f"init; (trap '' TERM; exec sleep 600) & echo $$ > {tmp_path}/pid; echo '@@exit 2' > $results")
     group = int((tmp_path / "pid").read_text())
     deadline = time.monotonic() + 300
     while alive(group) and time.monotonic() < deadline:
