@@ -29,6 +29,11 @@ $(B)/sampler_hotplug: $(B)/lib/test/census/hotplug/sampler_hotplug.o $(HOTPLUG) 
 # The service needs stacks and their symbols: built where lib/stacks/build.mk finds what they need.
 SERVICE := $(patsubst lib/%.c,$(B)/pic/%.o,$(wildcard lib/sampler/service/*.c))
 $(B)/pic/sampler/service/main.o: LIB_EXTRA += -DPM_VERSION='"$(shell sed -n 's/^Version: //p' lib/sampler/perfmodes-sampler.pc.in)"'
+# The script of a flame graph as a text of C.
+$(B)/pic/sampler/service/flame_graph.o: $(B)/pic/flame_graph.js.h
+$(B)/pic/sampler/service/flame_graph.o: LIB_EXTRA += -I $(B)/pic
+$(B)/pic/flame_graph.js.h: lib/sampler/service/flame_graph.js
+	$(Q)mkdir -p $(@D) && sed 's/[\\"]/\\&/g; s/.*/"&\\n"/' $< >$@.new && mv $@.new $@
 SERVICE_LIBS = $(B)/libperfmodes-sampler.a $(B)/libperfmodes-stacks.a $(B)/libperfmodes.a
 $(B)/perfmodes-sampler: $(SERVICE) $(B)/libperfmodes-sampler.a $(B)/libperfmodes-stacks.a $(B)/libperfmodes.a
 	$(call say,LINK,$@)

@@ -39,7 +39,7 @@ static int fail(struct reader *reader, const char *format, ...)
 }
 
 static const char *const stack_names[] = { "none", "frames", "dwarf", NULL };
-static const char *const format_names[] = { "folded", "pprof", "perfetto", NULL };
+static const char *const format_names[] = { "folded", "pprof", "perfetto", "svg", "top", NULL };
 static const char *const stop_names[] = { "ordered", "abrupt", NULL };
 
 #define AT(field) offsetof(struct source_config, field)
@@ -140,11 +140,15 @@ static int put_text(struct reader *reader, const struct key *key, yajl_val value
 static int put_choice(struct reader *reader, const struct key *key, yajl_val value, char *to)
 {
 	int choice = YAJL_IS_STRING(value) ? choose(key, YAJL_GET_STRING(value)) : -1;
+	char known[160];
+	size_t used = 0;
 
-	if (choice < 0)
-		return fail(reader, "\"%s\" must be \"%s\" or \"%s\"%s%s%s", key->name,
-			    key->choices[0], key->choices[1], key->choices[2] ? " or \"" : "",
-			    key->choices[2] ? key->choices[2] : "", key->choices[2] ? "\"" : "");
+	if (choice < 0) {
+		for (int i = 0; key->choices[i]; i++)
+			used += (size_t)snprintf(known + used, sizeof(known) - used, "%s\"%s\"",
+						 i ? " or " : "", key->choices[i]);
+		return fail(reader, "\"%s\" must be %s", key->name, known);
+	}
 	if (key->kind == BOOLEAN)
 		*(bool *)(void *)(to + key->at) = choice == 1;
 	else

@@ -13,7 +13,7 @@
 #define FOLLOWERS 8
 
 enum stacks { STACKS_NONE, STACKS_FRAMES, STACKS_DWARF };
-enum format { FORMAT_FOLDED, FORMAT_PPROF, FORMAT_PERFETTO };
+enum format { FORMAT_FOLDED, FORMAT_PPROF, FORMAT_PERFETTO, FORMAT_SVG, FORMAT_TOP };
 
 struct source_config {
 	char *name, *event, *cpus;
@@ -30,7 +30,7 @@ struct source_config {
 };
 
 struct output_config {
-	char *path;
+	char *path;		/* /dev/stdout and /dev/stderr are what this process has as these */
 	char *source;		/* the name of one; NULL: the first */
 	size_t source_at;
 	enum format format;

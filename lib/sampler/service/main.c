@@ -1,35 +1,63 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * perfmodes-sampler: watches the processes that a configuration file names, by events, by stacks
- * and by counters, and writes folded stacks, pprof and Perfetto traces.
+ * perfmodes-sampler: watches the processes that options or a configuration file name, by events,
+ * stacks and counters, and writes tables, flame graphs, folded stacks, pprof and Perfetto traces.
  */
 #define _GNU_SOURCE
+#include <errno.h>
 #include <fcntl.h>
-#include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "command_line.h"
 #include "service.h"
 
 static const char usage[] =
-"usage: perfmodes-sampler [--check] [--duration MS] CONFIG\n"
+"usage: perfmodes-sampler [OPTION...] -p PID[,PID...] | -a | -n NAME | -u UID | --cgroup PATH\n"
+"       perfmodes-sampler [OPTION...] -- COMMAND [ARGUMENT...]\n"
+"       perfmodes-sampler [--check] [--duration MS] CONFIG\n"
 "\n"
-"Watches processes as CONFIG says, a JSON file in which comments are allowed:\n"
+"Samples what processes do and tells which functions take the time: a table at the end,\n"
+"a flame graph, pprof, Perfetto. In the second form a command is run and watched until it\n"
+"ends. For instance:\n"
+"\n"
+"  perfmodes-sampler -o flame.svg -- python3 program.py\n"
+"  perfmodes-sampler -p 4711 -d 10 -o flame.svg -o profile.pb.gz\n"
+"\n"
+"  -p, --pid PIDS       these processes, and what descends from them\n"
+"  -a, --all            all processes\n"
+"  -n, --name PATTERN   processes of that name; * matches any part\n"
+"  -u, --uid UID        processes of that user\n"
+"      --cgroup PATH    processes of that cgroup\n"
+"  -e, --event EVENT    an event by its name in perf; cpu-clock\n"
+"  -F, --frequency N    samples a second; 99\n"
+"  -c, --period N       or a sample each N events\n"
+"  -g, --stacks HOW     dwarf, fp (frame pointers) or none; dwarf\n"
+"  -k, --kernel         kernel functions, too\n"
+"  -d, --seconds N      how long; until a signal, or the end of the command\n"
+"  -o, --output FILE    .svg, .folded, .pb.gz, .pftrace or .txt; - is folded stacks on\n"
+"                       standard output\n"
+"  -q, --quiet          no table of functions at the end\n"
+"      --print          print the configuration that the options stand for; watch nothing\n"
+"\n"
+"CONFIG is a JSON file in which comments are allowed, for services, with more than options\n"
+"can say:\n"
 "\n"
 "  { \"sources\": [ { \"name\": \"cpu\", \"event\": \"cpu-clock\", \"frequency\": 99,\n"
 "                   \"targets\": [\"cmd:nginx*\"], \"stacks\": \"dwarf\" } ],\n"
 "    \"outputs\": [ { \"format\": \"perfetto\", \"path\": \"trace.pftrace\" } ] }\n"
 "\n"
-"  --check        read CONFIG and say what is wrong with it; watch nothing\n"
-"  --duration MS  stop after so many milliseconds, whatever CONFIG says; 0: on a signal\n"
-"  --version      print the version\n"
-"  --help         print this\n"
+"      --check          read CONFIG and say what is wrong with it; watch nothing\n"
+"      --duration MS    stop after so many milliseconds, whatever CONFIG says; 0: on a signal\n"
+"      --version        print the version\n"
+"      --help           print this\n"
 "\n"
 "SIGINT or SIGTERM stops in order: what was sampled is written. A second one stops at once.\n"
 "Exit: 0 everything was written, 1 a source or an output failed, 2 wrong usage or CONFIG,\n"
-"3 a guardrail stopped the run. perfmodes-sampler(1) tells all keys.\n";
+"3 a guardrail stopped the run; with options also 4 there was no sample or over 5 % were\n"
+"lost, and else the status of COMMAND. perfmodes-sampler(1) tells all keys.\n";
 
 /* PM_VERSION is that of perfmodes-sampler.pc: build.mk. */
 static const char version[] = "perfmodes-sampler " PM_VERSION "\n";
@@ -38,15 +66,6 @@ static int wrong(const char *what)
 {
 	fprintf(stderr, "perfmodes-sampler: %s\nperfmodes-sampler --help tells more\n", what);
 	return 2;
-}
-
-/* A number of ms, or -1. */
-static long milliseconds(const char *text)
-{
-	char *end;
-	long value = strtol(text, &end, 10);
-
-	return *text == '\0' || *end != '\0' || value < 0 || value > 2000000000 ? -1 : value;
 }
 
 /* Where some are closed, no socket and no output is to take their place. */
@@ -61,47 +80,67 @@ static void open_standard_descriptors(void)
 		close(fd);
 }
 
+/* What the options stand for; the command's process is made for its number, and waits. */
+static int from_options(const struct command_line *line, struct service *service)
+{
+	char *json;
+	int err = 0;
+
+	if (line->command && !line->check && !line->print)
+		err = launch_prepare(&service->launch, line->command);
+	json = err == 0 ? command_line_json(line, service->launch.pid) : NULL;
+	if (!json) {
+		(void)snprintf(service->error, sizeof(service->error), "%s",
+			       strerror(err < 0 ? -err : ENOMEM));
+		return err < 0 ? err : -ENOMEM;
+	}
+	if (line->print)
+		(void)fputs(json, stdout);
+	err = config_parse(json, &service->config, service->error, sizeof(service->error));
+	free(json);
+	service->brief = true;
+	service->progress = isatty(STDERR_FILENO);
+	return err;
+}
+
+static int from_file(const struct command_line *line, struct service *service)
+{
+	char why[400];
+	int err = config_read(line->config, &service->config, why, sizeof(why));
+
+	if (err < 0)
+		(void)snprintf(service->error, sizeof(service->error), "%s: %s", line->config, why);
+	else if (line->duration_ms >= 0)
+		service->config.duration_ms = line->duration_ms;
+	if (err == 0 && line->check)
+		printf("%s: %zu sources, %zu outputs\n", line->config, service->config.source_count,
+		       service->config.output_count);
+	return err;
+}
+
 int main(int argc, char **argv)
 {
-	static const struct option options[] = {
-		{ "check", no_argument, NULL, 'c' }, { "duration", required_argument, NULL, 'd' },
-		{ "help", no_argument, NULL, 'h' }, { "version", no_argument, NULL, 'v' },
-		{ NULL, 0, NULL, 0 },
-	};
 	static struct service service;
-	bool check = false;
-	long duration = -1;
-	int option;
+	struct command_line line;
+	int status;
 
 	open_standard_descriptors();
-	while ((option = getopt_long(argc, argv, "", options, NULL)) != -1) {
-		if (option == 'h' || option == 'v')
-			return fputs(option == 'h' ? usage : version, stdout) == EOF ||
-				fflush(stdout) == EOF;
-		if (option == '?')
-			return wrong("see the options");
-		if (option == 'c')
-			check = true;
-		if (option == 'd')
-			duration = milliseconds(optarg);
-		if (option == 'd' && duration < 0)
-			return wrong("--duration needs a number of milliseconds");
+	service.launch.gate = -1;
+	if (!command_line_read(argc, argv, &line, service.error, sizeof(service.error))) {
+		command_line_free(&line);
+		return wrong(service.error);
 	}
-	if (optind != argc - 1)
-		return wrong("one configuration file is needed");
-	if (config_read(argv[optind], &service.config, service.error,
-			sizeof(service.error)) < 0) {
-		fprintf(stderr, "perfmodes-sampler: %s: %s\n", argv[optind], service.error);
-		config_free(&service.config);
-		return 2;
+	if (line.help || line.version)
+		return fputs(line.help ? usage : version, stdout) == EOF || fflush(stdout) == EOF;
+	status = line.config ? from_file(&line, &service) : from_options(&line, &service);
+	command_line_free(&line);
+	if (status < 0) {
+		fprintf(stderr, "perfmodes-sampler: %s\n", service.error);
+		(void)launch_close(&service.launch);
 	}
-	if (duration >= 0)
-		service.config.duration_ms = duration;
-	if (check) {
-		printf("%s: %zu sources, %zu outputs\n", argv[optind], service.config.source_count,
-		       service.config.output_count);
+	if (status < 0 || line.check || line.print) {
 		config_free(&service.config);
-		return 0;
+		return status < 0 ? 2 : 0;
 	}
 	return service_run(&service);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Folded stacks, pprof and Perfetto from the same stacks. */
+/* Folded stacks, pprof, Perfetto, flame graphs and tables of functions from the same stacks. */
 #define _GNU_SOURCE
 #include "output.h"
 
@@ -12,8 +12,11 @@
 #include <unistd.h>
 
 #include "../../pm_sys.h"
+#include "lines.h"
+#include "picture.h"
 
 #define FRAMES 8192
+#define PICTURE_BYTES ((uint64_t)64 << 20)	/* of different stacks in memory */
 #define NAMES_BYTES (1u << 20)	/* of one stack; later frames have no names then */
 
 static bool is_clock(const char *event)
@@ -47,16 +50,36 @@ static int open_perfetto(struct output *output, const struct source_config *sour
 	return pm_perfetto_open(&opts, &output->perfetto);
 }
 
+/* A standard stream is not opened anew: that would cut off a file that it is. */
+static int open_path(const char *path)
+{
+	if (strcmp(path, "/dev/stdout") == 0)
+		return fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
+	if (strcmp(path, "/dev/stderr") == 0)
+		return fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 3);
+	return open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOCTTY, 0644);
+}
+
+static int open_picture(struct output *output)
+{
+	struct pm_folded_opts opts = { .size = sizeof(opts), .memory = PICTURE_BYTES };
+
+	output->lines = lines_file();
+	return output->lines < 0 ? output->lines :
+		pm_folded_open(output->lines, &opts, &output->folded);
+}
+
 static int open_one(struct output *output, const struct config *config)
 {
 	const struct source_config *source = &config->sources[output->config->source_at];
 
-	output->fd = open(output->config->path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOCTTY,
-			  0644);
+	output->fd = open_path(output->config->path);
 	if (output->fd < 0)
 		return -errno;
 	if (output->config->format == FORMAT_FOLDED)
 		return pm_folded_open(output->fd, NULL, &output->folded);
+	if (output->config->format == FORMAT_SVG || output->config->format == FORMAT_TOP)
+		return open_picture(output);
 	if (output->config->format == FORMAT_PPROF)
 		return open_pprof(output, source);
 	return open_perfetto(output, source);
@@ -69,7 +92,7 @@ int outputs_open(struct outputs *outputs, const struct config *config, struct pm
 	outputs->names = malloc(NAMES_BYTES);
 	outputs->frames = calloc(FRAMES, sizeof(*outputs->frames));
 	for (size_t i = 0; i < OUTPUTS; i++)
-		outputs->list[i].fd = -1;
+		outputs->list[i].fd = outputs->list[i].lines = -1;
 	if (!outputs->names || !outputs->frames) {
 		(void)snprintf(error, size, "no memory");
 		return -ENOMEM;
@@ -233,13 +256,39 @@ void outputs_note(struct outputs *outputs, const struct note *note)
 	}
 }
 
+/* From all stacks that came. */
+static int write_picture(const struct outputs *outputs, const struct output *output,
+			 uint64_t duration)
+{
+	const char *event = outputs->config->sources[output->config->source_at].event;
+	const struct picture picture = {
+		.event = event, .nanoseconds = is_clock(event), .duration = duration,
+		.samples = output->written,
+	};
+	struct lines lines;
+	int err = lines_read(output->lines, &lines);
+
+	if (err == 0)
+		err = output->config->format == FORMAT_SVG ?
+			flame_graph_write(output->fd, &lines, &picture) :
+			top_functions_write(output->fd, &lines);
+	lines_free(&lines);
+	return err;
+}
+
 /* The last bytes: a disk that is full is often noticed here only, by close(2) even. */
-static int close_one(struct output *output, uint64_t duration)
+static int close_one(const struct outputs *outputs, struct output *output, uint64_t duration)
 {
 	int err = 0;
 
 	if (output->folded)
 		err = pm_folded_destroy(output->folded);
+	if (output->lines >= 0) {
+		if (output->folded && err == 0)
+			err = write_picture(outputs, output, duration);
+		close(output->lines);
+		output->lines = -1;
+	}
 	if (output->pprof)
 		err = pm_pprof_destroy(output->pprof, duration);
 	if (output->perfetto)
@@ -256,7 +305,8 @@ static int close_one(struct output *output, uint64_t duration)
 size_t outputs_close(struct outputs *outputs, uint64_t duration)
 {
 	for (size_t i = 0; i < outputs->count; i++)
-		booked(outputs, &outputs->list[i], close_one(&outputs->list[i], duration), false);
+		booked(outputs, &outputs->list[i],
+		       close_one(outputs, &outputs->list[i], duration), false);
 	return atomic_load(&outputs->failed);
 }
 

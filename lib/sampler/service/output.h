@@ -13,6 +13,7 @@ struct output {
 	const struct output_config *config;
 	int fd;
 	struct pm_folded *folded;
+	int lines;			/* of a picture: its folded stacks until the end */
 	struct pm_pprof *pprof;
 	struct pm_perfetto *perfetto;
 	int error;			/* the first one of writing, negative */

@@ -189,10 +189,23 @@ static void on_signals(struct service *service, int fd)
 	struct signalfd_siginfo info;
 
 	while (read(fd, &info, sizeof(info)) == (ssize_t)sizeof(info)) {
+		if (info.ssi_signo == SIGCHLD)
+			continue;
 		service->stop++;
 		report_event(&service->report, "signal", "#number", (int64_t)info.ssi_signo, NULL);
 		stop_all(service, service->stop > 1, "a second signal");
 	}
+}
+
+/* The command begins when all that is to watch it has started, and its end is the run's. */
+static void run_command(struct service *service)
+{
+	if (service->launch.ended || service->launch.pid == 0)
+		return;
+	if (!service->launch.begun && service->sources[0].state == SOURCE_STARTED)
+		launch_begin(&service->launch);
+	if (launch_ended(&service->launch))
+		stop_all(service, false, "the command has ended");
 }
 
 static void loop(struct service *service, int signals)
@@ -206,10 +219,12 @@ static void loop(struct service *service, int signals)
 		int wait;
 
 		start_due(service, now);
+		run_command(service);
 		wait = pm_descriptors_run(service->descriptors);
 		read_due(service);
 		stop_due(service, now);
 		check_guard(service, now);
+		service_progress(service, false);
 		if (is_over(service))
 			return;
 		(void)poll(ready, 2, sleep_ms(service, wait));
@@ -273,6 +288,7 @@ static int take_signals(void)
 	sigemptyset(&set);
 	sigaddset(&set, SIGINT);
 	sigaddset(&set, SIGTERM);
+	sigaddset(&set, SIGCHLD);
 	/* Before the worker's thread is created, which inherits the mask. */
 	(void)sigprocmask(SIG_BLOCK, &set, NULL);
 	return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
@@ -303,8 +319,19 @@ static void end(struct service *service)
 		pm_stack_worker_stop(service->worker, at_once, &stats);
 	service->worker = NULL;
 	service->purged = stats.purged - atomic_load(&service->notes_queued);
+	service_progress(service, true);
 	if (outputs_close(&service->outputs, service_now() - service->begin) > 0)
 		service->failed = true;
+}
+
+/* Of a command that was run the status is handed on, where there is nothing else to tell. */
+static int status_of(struct service *service)
+{
+	int command = launch_close(&service->launch);
+
+	if (service->guardrail || service->failed)
+		return service->guardrail ? 3 : 1;
+	return command != 0 ? command : service_shortfall(service);
 }
 
 int service_run(struct service *service)
@@ -313,13 +340,14 @@ int service_run(struct service *service)
 
 	if (signals < 0 || open_all(service) < 0) {
 		fprintf(stderr, "perfmodes-sampler: %s\n", service->error);
+		(void)launch_close(&service->launch);
 		status = 1;
 	} else {
 		begin(service);
 		loop(service, signals);
 		end(service);
 		service_summary(service);
-		status = service->guardrail ? 3 : service->failed ? 1 : 0;
+		status = status_of(service);
 	}
 	service_free(service);
 	if (signals >= 0)

@@ -13,6 +13,7 @@
 #include "../../perfmodes_stacks.h"
 #include "config.h"
 #include "guard.h"
+#include "launch.h"
 #include "note.h"
 #include "output.h"
 #include "report.h"
@@ -93,6 +94,9 @@ struct source {
 
 struct service {
 	struct config config;
+	struct launch launch;
+	bool brief;			/* options were given: told in few words */
+	bool progress;			/* a terminal is told how far it is */
 	struct report report;
 	struct notes notes;
 	struct outputs outputs;
@@ -188,8 +192,13 @@ void broker_close(struct service *service);
 /* From start to end. Returns the exit status of the program. */
 int service_run(struct service *service);
 
-/* What became of everything; frees everything: summary.c. */
+/* How far it is, on a terminal; with `last` its line is cleared. What became of everything. Both
+ * and what frees everything: summary.c. */
+void service_progress(const struct service *service, bool last);
 void service_summary(struct service *service);
+
+/* Nothing was seen, or too much of it was lost: told; an exit status, or 0. */
+int service_shortfall(const struct service *service);
 void service_free(struct service *service);
 
 #endif

@@ -8,6 +8,8 @@
 
 #include "service.h"
 
+#define LOST_PART 20		/* one of so many records lost is too much */
+
 static void count_states(const struct source *source, uint64_t *states)
 {
 	for (size_t i = 0; i < source->procs.room; i++) {
@@ -33,6 +35,29 @@ static void report_states(struct service *service, const struct source *source)
 	}
 }
 
+/* What is not 0. */
+static void tell_briefly(const struct service *service, const struct source *source)
+{
+	const struct source_counts *counts = &source->counts;
+	const struct { const char *what; uint64_t count; } parts[] = {
+		{ "records lost by the kernel", counts->lost },
+		{ "without a stack, as the guardrail asks", counts->shed },
+		{ "without a stack, as there were too many at once", counts->dropped },
+		{ "without a stack, as the process had ended or its memory was refused",
+		  counts->unresolved },
+	};
+
+	if (source->state == SOURCE_FAILED)
+		return;		/* the reason has been told */
+	fprintf(stderr, "perfmodes-sampler: %" PRIu64 " samples of %s in %.1f s", counts->samples,
+		source->config->event, (double)(service_now() - service->begin) / 1e9);
+	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
+		if (parts[i].count > 0)
+			fprintf(stderr, "; %" PRIu64 " %s", parts[i].count, parts[i].what);
+	}
+	fputc('\n', stderr);
+}
+
 static void tell_source(struct service *service, struct source *source)
 {
 	const struct source_counts *counts = &source->counts;
@@ -52,6 +77,10 @@ static void tell_source(struct service *service, struct source *source)
 		     (int64_t)source->stats.brokered, "#broker_refused",
 		     (int64_t)source->stats.broker_refused, "#late_cpus",
 		     (int64_t)source->stats.late_cpus, NULL);
+	if (service->brief) {
+		tell_briefly(service, source);
+		return;
+	}
 	fprintf(stderr, "%s: %" PRIu64 " samples; lost by the kernel %" PRIu64 "; without a stack: "
 		"shed %" PRIu64 ", queue full %" PRIu64 ", no memory of the process %" PRIu64
 		"; not written %" PRIu64 "\n", source->config->name, counts->samples, counts->lost,
@@ -75,6 +104,50 @@ static void tell_output(struct service *service, const struct output *output)
 		fprintf(stderr, "perfmodes-sampler: %s: %s; of %" PRIu64 " samples about %" PRIu64
 			" are missing at its end\n", output->config->path, why,
 			output->written + output->unwritten, output->unwritten);
+}
+
+void service_progress(const struct service *service, bool last)
+{
+	static uint64_t next;
+	uint64_t now = service_now(), samples = 0, lost = 0;
+
+	if (!service->progress || (now < next && !last))
+		return;
+	next = now + 1000000000;
+	for (size_t i = 0; i < service->config.source_count; i++) {
+		samples += service->sources[i].counts.samples;
+		lost += service->sources[i].counts.lost;
+	}
+	if (last)
+		fprintf(stderr, "\r\033[K");
+	else
+		fprintf(stderr, "\r%.0f s, %" PRIu64 " samples, %" PRIu64 " lost; Ctrl-C ends it"
+			"\033[K", (double)(now - service->begin) / 1e9, samples, lost);
+}
+
+int service_shortfall(const struct service *service)
+{
+	int status = 0;
+
+	for (size_t i = 0; i < service->config.source_count; i++) {
+		const struct source *source = &service->sources[i];
+		const uint64_t samples = source->counts.samples, lost = source->counts.lost;
+
+		if (source->config->poll_ms != 0 || !service->brief)
+			continue;
+		if (samples == 0 && lost == 0)
+			fprintf(stderr, "perfmodes-sampler: no sample: no process that was "
+				"watched caused enough of %s; were they there, and did they "
+				"work?\n", source->config->event);
+		else if (lost * LOST_PART > samples + lost)
+			fprintf(stderr, "perfmodes-sampler: %.0f %% of the records were lost: "
+				"fewer samples (-F) or no copies of stacks (-g fp) would be kept\n",
+				100.0 * (double)lost / (double)(samples + lost));
+		else
+			continue;
+		status = 4;
+	}
+	return status;
 }
 
 void service_summary(struct service *service)

@@ -283,8 +283,10 @@ def test_the_page_says_what_the_program_takes(tmp_path: Path) -> None:
         assert lint.returncode == 0, lint.stdout
     usage = subprocess.run([str(PROGRAM), "--help"], capture_output=True, text=True, timeout=300,
                            check=True).stdout
-    assert set(re.findall(r"^\.It Fl -(\w+)", page, re.M)) == set(
-        re.findall(r"^  --(\w+)", usage, re.M))
+    assert set(re.findall(r"^\.It.* Fl -(\w+)", page, re.M)) == set(
+        re.findall(r"^ +(?:-\w, )?--(\w+)", usage, re.M))
+    short = set(re.findall(r"^\.It Fl (\w) ", page, re.M))
+    assert short == set(re.findall(r"^  -(\w), ", usage, re.M)) and len(short) >= 12
     source = (TREE / "lib" / "sampler" / "service" / "config.c").read_text(encoding="utf-8")
     keys = set(re.findall(r'^\t\{ "(\w+)", [A-Z]', source, re.M)) | {"sources", "outputs"}
     told = set(re.findall(r"\bVa ([\w]+)", page))

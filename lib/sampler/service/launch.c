@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: MIT */
+/* The command: its process waits for a byte before it becomes the program. */
+#define _GNU_SOURCE
+#include "launch.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#define PATIENCE 250		/* looks, 20 ms apart, after SIGTERM */
+
+static void become(int gate, char **command)
+{
+	char byte;
+	ssize_t got;
+
+	do
+		got = read(gate, &byte, 1);
+	while (got < 0 && errno == EINTR);
+	if (got != 1)
+		_exit(0);	/* nothing is watched: the reason is told by the other side */
+	(void)execvp(command[0], command);
+	dprintf(STDERR_FILENO, "perfmodes-sampler: %s: %s\n", command[0], strerror(errno));
+	_exit(errno == ENOENT ? 127 : 126);
+}
+
+int launch_prepare(struct launch *launch, char **command)
+{
+	int ends[2];
+
+	*launch = (struct launch){ .gate = -1 };
+	if (pipe2(ends, O_CLOEXEC) != 0)
+		return -errno;
+	(void)signal(SIGCHLD, SIG_DFL);	/* ignored, it would take the status with it */
+	launch->pid = fork();
+	if (launch->pid < 0) {
+		int err = -errno;
+
+		launch->pid = 0;
+		close(ends[0]);
+		close(ends[1]);
+		return err;
+	}
+	if (launch->pid == 0) {
+		close(ends[1]);
+		become(ends[0], command);
+	}
+	close(ends[0]);
+	launch->gate = ends[1];
+	return 0;
+}
+
+void launch_begin(struct launch *launch)
+{
+	if (launch->pid == 0 || launch->gate < 0)
+		return;
+	launch->begun = write(launch->gate, "", 1) == 1;
+	close(launch->gate);
+	launch->gate = -1;
+}
+
+bool launch_ended(struct launch *launch)
+{
+	if (launch->pid == 0)
+		return launch->ended;
+	if (waitpid(launch->pid, &launch->status, WNOHANG) == launch->pid) {
+		launch->ended = true;
+		launch->pid = 0;
+	}
+	return launch->ended;
+}
+
+int launch_close(struct launch *launch)
+{
+	const struct timespec pause = { .tv_nsec = 20000000 };
+
+	if (launch->gate >= 0)
+		close(launch->gate);
+	launch->gate = -1;
+	if (!launch_ended(launch) && launch->pid != 0 && launch->begun)
+		(void)kill(launch->pid, SIGTERM);
+	for (int i = 0; i < PATIENCE && launch->pid != 0 && !launch_ended(launch); i++)
+		(void)nanosleep(&pause, NULL);
+	if (launch->pid != 0)
+		fprintf(stderr, "perfmodes-sampler: process %d, which was run, goes on\n",
+			(int)launch->pid);
+	if (!launch->ended || !launch->begun)
+		return 0;
+	return WIFSIGNALED(launch->status) ? 128 + WTERMSIG(launch->status) :
+		WEXITSTATUS(launch->status);
+}

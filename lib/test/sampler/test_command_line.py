@@ -1,0 +1,194 @@
+# SPDX-License-Identifier: MIT
+"""perfmodes-sampler by its options: what is run and watched, what is written, and how it ends."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+from service import LIMIT, PROGRAM, WORKLOAD  # noqa: E402
+
+pytestmark = [pytest.mark.xdist_group("sampler"),
+              pytest.mark.skipif(not PROGRAM.exists(), reason="not built: libdw-dev and zlib1g-dev")]
+SVG = "{http://www.w3.org/2000/svg}"
+KNOWN = "known_outer;known_inner"
+
+
+def sampler(*arguments: object, **more: Any) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([str(PROGRAM), *map(str, arguments)], capture_output=True, text=True, timeout=LIMIT,
+                          check=False, **more)
+
+
+def folded(path: Path) -> Counter[str]:
+    found: Counter[str] = Counter()
+    for line in path.read_text(encoding="utf-8", errors="surrogateescape").splitlines():
+        stack, _, weight = line.rpartition(" ")
+        found[stack] += int(weight)
+    return found
+
+
+def frames(path: Path) -> list[tuple[str, float, float, float]]:
+    """Each frame of a flame graph: its name, left, width and top."""
+    found = []
+    for group in ElementTree.parse(path).iter(f"{SVG}g"):
+        title, box = group.find(f"{SVG}title"), group.find(f"{SVG}rect")
+        assert title is not None and title.text and box is not None
+        name = title.text.rpartition(" (")[0]
+        found.append((name, *(float(box.get(key, "")) for key in ("x", "width", "y"))))
+    return found
+
+
+def drawn(stacks: Counter[str]) -> Counter[tuple[str, int]]:
+    """What a picture of these stacks shows: (name, rows above the ground) and its weight."""
+    found: Counter[tuple[str, int]] = Counter()
+    for stack, weight in stacks.items():
+        found["all", 0] += weight
+        for row, name in enumerate(stack.split(";"), 1):
+            found[name, row] += weight
+    return found
+
+
+@pytest.mark.perf
+def test_a_command_is_watched_from_its_beginning_to_its_end(tmp_path: Path) -> None:
+    """All that is written tells the same."""
+    outputs = [tmp_path / name for name in ("a.svg", "a.folded", "a.txt", "a.pb.gz", "a.pftrace")]
+    done = sampler("-F", 499, *(word for path in outputs for word in ("-o", path)), "--", WORKLOAD, "spin", 500)
+    assert (done.returncode, done.stdout) == (0, "ready\n"), done
+    stacks = folded(tmp_path / "a.folded")
+    total, known = sum(stacks.values()), sum(weight for stack, weight in stacks.items() if KNOWN in stack)
+    assert known > total / 2 and all(stack.startswith("workload;") for stack in stacks), stacks
+
+    here = frames(tmp_path / "a.svg")
+    ground = next(y for name, _, _, y in here if name == "all")
+    row = 17
+    shown: Counter[tuple[str, int]] = Counter()
+    for name, _, width, y in here:
+        shown[name, round((ground - y) / row)] += width / 1180 * total
+    expected = drawn(stacks)
+    assert set(shown) <= set(expected)
+    for key, weight in expected.items():
+        assert abs(shown[key] - weight) < total / 1000, (key, shown[key], weight)
+    for name, x, width, y in here:
+        if name != "all":
+            assert any(below[3] == y + row and below[1] - 0.01 <= x and x + width <= below[1] + below[2] + 0.01
+                       for below in here), name
+
+    table = (tmp_path / "a.txt").read_text(encoding="utf-8")
+    assert table in done.stderr
+    told = re.search(r"^ *([\d.]+) % +([\d.]+) %  known_inner$", table, re.M)
+    assert told
+    inner = sum(weight for stack, weight in stacks.items() if stack.endswith(";known_inner"))
+    assert abs(float(told[1]) - 100 * inner / total) < 0.06
+    assert b"known_inner" in gzip.decompress((tmp_path / "a.pb.gz").read_bytes())
+    assert b"known_inner" in (tmp_path / "a.pftrace").read_bytes()
+    samples = re.search(r"(\d+) samples of cpu-clock in", done.stderr)
+    assert samples and int(samples[1]) > 50
+
+
+@pytest.mark.perf
+def test_names_are_text_and_nothing_else(tmp_path: Path) -> None:
+    """A process may be called anything."""
+    program = tmp_path / b"<g>&]]>\xff\xc3\xa4\x9b".decode("utf-8", "surrogateescape")
+    shutil.copy(WORKLOAD, program)
+    done = subprocess.run([PROGRAM, "-q", "-o", tmp_path / "a.svg", "--", program, "spin", "200"],
+                          capture_output=True, timeout=LIMIT, check=False)
+    assert done.returncode == 0, done
+    names = {name for name, *_ in frames(tmp_path / "a.svg")}
+    assert "<g>&]]>?ä?" in names and "known_inner" in names, names
+
+
+@pytest.mark.perf
+@pytest.mark.parametrize(("command", "status", "said"), [
+    (("sh", "-c", "exit 7"), 7, ""),
+    (("sh", "-c", "kill -9 $$"), 128 + signal.SIGKILL, ""),
+    (("/nowhere/to/be/found",), 127, "/nowhere/to/be/found: No such file"),
+    (("/",), 126, "/: Permission denied"),
+])
+def test_the_status_is_the_commands(command: tuple[str, ...], status: int, said: str) -> None:
+    done = sampler("--", *command)
+    assert done.returncode == status and said in done.stderr, done
+
+
+@pytest.mark.perf
+def test_nothing_seen_is_no_success(tmp_path: Path) -> None:
+    """A sleeper takes no samples; one each second of CPU time is beyond it even on a slow machine."""
+    asleep = subprocess.Popen(["sleep", "600"])
+    try:
+        done = sampler("-c", 1_000_000_000, "-d", 0.2, "-p", asleep.pid, "-o", tmp_path / "a.svg")
+    finally:
+        asleep.kill()
+        asleep.wait()
+    assert done.returncode == 4 and "no sample: no process that was watched" in done.stderr, done
+    assert ElementTree.parse(tmp_path / "a.svg").getroot().tag == f"{SVG}svg"
+
+
+@pytest.mark.perf
+def test_the_time_is_over_before_the_command() -> None:
+    done = sampler("-q", "-d", 0.3, "--", "sleep", "600")
+    assert done.returncode == 128 + signal.SIGTERM, done
+
+
+@pytest.mark.perf
+def test_a_signal_ends_it_and_all_is_written(tmp_path: Path) -> None:
+    """The command, which is not asked by it, ends with the watching."""
+    with subprocess.Popen([PROGRAM, "-q", "-o", "-", "--", WORKLOAD, "spin", "600000"], stdout=subprocess.PIPE,
+                          stderr=subprocess.PIPE, text=True) as process:
+        assert process.stdout and process.stdout.readline() == "ready\n"
+        burning = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text(encoding="ascii").split()[0]
+        clock = Path(f"/proc/{burning}/schedstat")
+        began = time.monotonic()
+        while int(clock.read_text(encoding="ascii").split()[0]) < 1e8 and time.monotonic() < began + LIMIT:
+            time.sleep(0.02)
+        process.send_signal(signal.SIGTERM)
+        said, errors = process.communicate(timeout=LIMIT)
+    assert process.returncode == 128 + signal.SIGTERM and KNOWN in said, (said, errors)
+    assert not Path(f"/proc/{burning}").exists()
+
+
+def test_a_command_is_not_run_where_nothing_watches_it(tmp_path: Path) -> None:
+    trace = tmp_path / "trace"
+    for arguments in (("-e", "no-such-event"), ("-o", "/nowhere/a.svg"), ("-F", "99", "-e", "{")):
+        done = sampler(*arguments, "--", "touch", trace)
+        assert done.returncode in (1, 2) and done.stderr.startswith("perfmodes-sampler: "), done
+    assert not trace.exists()
+
+
+def test_options_are_a_configuration(tmp_path: Path) -> None:
+    """What --print says is what a service may be given."""
+    made = sampler("--print", "-p", "1,22", "-n", 'a"b*', "-F", 49, "-g", "fp", "-k", "-d", 1.5, "-o", "x.svg")
+    config = json.loads(made.stdout)
+    (source,) = config["sources"]
+    assert made.returncode == 0 and source["targets"] == ["pid:1", "pid:22", 'cmd:a"b*']
+    assert (source["frequency"], source["stacks"], source["kernel"], config["duration_ms"]) == (49, "frames", True, 1500)
+    assert config["outputs"][0] == {"format": "svg", "path": "x.svg"}
+    path = tmp_path / "config.json"
+    path.write_text(made.stdout, encoding="utf-8")
+    assert sampler("--check", path).returncode == 0
+
+
+@pytest.mark.parametrize(("arguments", "said"), [
+    ((), "who is to be watched?"), (("-p", "1", "--", "true"), "either a command is run, or processes are named"),
+    (("-p", "x"), "-p needs the number of a process"), (("-p", "1,"), "-p needs the number"),
+    (("-a", "-o", "x.png"), "-o x.png: the name says what is written: .svg"), (("-a", "-F", "0"), "-F needs"),
+    (("-a", "-F", "9", "-c", "9"), "exclude each other"), (("-a", "-g", "lbr"), "-g is dwarf, fp"),
+    (("-a", "-d", "soon"), "-d needs seconds"), (("-a", "true"), "true: a command to run stands behind --"),
+    (("-F", "9", "config.json"), "config.json: a command to run stands behind --"),
+    (("-a", *(word for n in range(8) for word in ("-o", f"{n}.svg"))), "more than 7 outputs"),
+    (("-p", ",".join(["1"] * 65)), "more than 64 processes"),
+])
+def test_wrong_usage_is_told(arguments: tuple[str, ...], said: str) -> None:
+    done = sampler(*arguments)
+    assert done.returncode == 2 and said in done.stderr and "--help tells more" in done.stderr, done
