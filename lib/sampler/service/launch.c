@@ -8,6 +8,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -24,6 +25,8 @@ static void become(int gate, char **command)
 	while (got < 0 && errno == EINTR);
 	if (got != 1)
 		_exit(0);	/* nothing is watched: the reason is told by the other side */
+	/* What is seen of the exec itself is the command's already. */
+	(void)prctl(PR_SET_NAME, basename(command[0]));
 	(void)execvp(command[0], command);
 	dprintf(STDERR_FILENO, "perfmodes-sampler: %s: %s\n", command[0], strerror(errno));
 	_exit(errno == ENOENT ? 127 : 126);

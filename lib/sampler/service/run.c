@@ -106,8 +106,17 @@ static void start_due(struct service *service, uint64_t now)
 		if (source_start(source) < 0) {
 			service->failed = true;
 			fprintf(stderr, "perfmodes-sampler: %s\n", service->error);
+		} else if (service->since == 0) {
+			service->since = service_now();
 		}
 	}
+}
+
+/* The time that was asked for is that in which events were counted. */
+static uint64_t end_of(const struct service *service)
+{
+	return service->config.duration_ms == 0 || service->since == 0 ? UINT64_MAX :
+		service->since + 1000000ull * (uint64_t)service->config.duration_ms;
 }
 
 static void stop_due(struct service *service, uint64_t now)
@@ -123,8 +132,7 @@ static void stop_due(struct service *service, uint64_t now)
 		else
 			source_stop(source);
 	}
-	if (service->config.duration_ms != 0 &&
-	    now >= service->begin + 1000000ull * (uint64_t)service->config.duration_ms)
+	if (now >= end_of(service))
 		stop_all(service, false, "the time is over");
 	/* Nothing is written any more: reading on would cost and bring nothing. */
 	if (service->outputs.count > 0 &&
@@ -167,9 +175,7 @@ static int sleep_ms(const struct service *service, int wait)
 			next = sooner(next, service->begin +
 				      1000000ull * (uint64_t)source->config->start_ms);
 	}
-	if (service->config.duration_ms != 0)
-		next = sooner(next, service->begin +
-			      1000000ull * (uint64_t)service->config.duration_ms);
+	next = sooner(next, end_of(service));
 	if (wait >= 0)
 		next = sooner(next, now + 1000000ull * (uint64_t)wait);
 	return next <= now ? 0 : (int)((next - now + 999999) / 1000000);

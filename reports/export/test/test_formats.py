@@ -58,7 +58,7 @@ def written(name: str, *results: dict[str, Any], **options: Any) -> str:
 
 
 @pytest.mark.parametrize("name", command.FORMATS)
-@pytest.mark.parametrize("said", HOSTILE)
+@pytest.mark.parametrize("said", HOSTILE, ids=lambda said: ascii(said[:20]))
 def test_hostile_texts_are_harmless(name: str, said: str) -> None:
     """They stay text: no tag, no control character, no mark that reorders, no line of their own."""
     said = schema_line(said)
