@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from reports import (answers, arguments, catalogue, coverage, difference, excerpt, expect, facts, lint, overview, page,
+from reports import (answers, arguments, catalogue, coverage, defects, difference, excerpt, expect, facts, lint, overview, page,
                      personas, profile, result, rooms, schema, screen, shipped, speak, table, terminal, text)
 from reports.text import Unusable
 
@@ -236,6 +236,16 @@ def _diff(args: argparse.Namespace) -> int:
     return BAD if worse or (found and args.exit_code) else OK
 
 
+def _defects(args: argparse.Namespace) -> int:
+    found = defects.read()
+    if args.markdown:
+        sys.stdout.write(defects.as_markdown(found))
+        return OK
+    for each in found:
+        _say(f"{each.name}: {each.title} ({each.span()})")
+    return OK
+
+
 def _timing(args: argparse.Namespace) -> int:
     spent = table.timing(result.load(args.result))
     for ms, persona, probe_id, points in spent[:args.top]:
@@ -249,7 +259,7 @@ def _timing(args: argparse.Namespace) -> int:
 
 WORKS = {"result": _result, "validate": _validate, "lint": _lint, "table": _table,
          "profile": _profile, "catalogue": _catalogue, "coverage": _coverage, "diff": _diff,
-         "ship": _ship, "slice": _slice, "show": _show, "timing": _timing} | rooms.WORKS
+         "defects": _defects, "ship": _ship, "slice": _slice, "show": _show, "timing": _timing} | rooms.WORKS
 
 
 def _one_verb(argv: Sequence[str]) -> Sequence[str]:

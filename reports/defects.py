@@ -1,0 +1,121 @@
+# SPDX-License-Identifier: MIT
+"""Defects of kernels, each a file of suites/defects with a program beside it that shows it alone.
+
+    format = 1
+    title = "..."           what is wrong, in a sentence
+    hurts = "..."           who notices, and how
+    since = "6.16"          first release that has it
+    until = "6.18"          first release without; "" while there is none
+    cause = "..."           left out where it is not known
+    mended_by = "d06bf..."  the commit; left out where there is none
+    workaround = "..."
+    hazard = "..."          what running the program may do to a machine; left out where that is nothing
+    points = ["sw.clocks.cpu_switched"]     points of probes that it breaks
+
+NAME.c, the reproducer: plain C of at most LINES lines; exit RIGHT, WRONG or UNTOLD, which is 4.
+"""
+
+from __future__ import annotations
+
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from reports import expect, text
+from reports.text import Unusable
+
+FOLDER = Path(__file__).resolve().parent.parent / "suites" / "defects"
+LINES = 60
+RIGHT, WRONG, UNTOLD = 0, 1, 4
+COMPILE = ("gcc", "-std=gnu11", "-O1", "-Wall", "-Wextra", "-Werror", "-pthread")
+_NEEDED = ("title", "hurts", "since", "workaround", "points")
+_OPTIONAL = ("until", "cause", "mended_by", "hazard")
+
+
+@dataclass(frozen=True)
+class Defect:
+    """One thing that is wrong in some kernels."""
+    name: str
+    title: str
+    hurts: str
+    since: str
+    workaround: str
+    points: tuple[str, ...]
+    until: str = ""
+    cause: str = ""
+    mended_by: str = ""
+    hazard: str = ""
+
+    @property
+    def program(self) -> Path:
+        return FOLDER / f"{self.name}.c"
+
+    def span(self) -> str:
+        """ "6.16 to before 6.18", "6.3 and later" """
+        return f"{self.since} to before {self.until}" if self.until else f"{self.since} and later"
+
+
+def load(path: Path) -> Defect:
+    """The defect of a file. Raises Unusable."""
+    value: dict[str, Any] = text.load_toml(path)
+    if value.pop("format", None) != 1:
+        raise Unusable(f"{path.name}: format is 1")
+    unknown = set(value) - {*_NEEDED, *_OPTIONAL}
+    lacking = [key for key in _NEEDED if not value.get(key)]
+    if unknown or lacking:
+        raise Unusable(text.clean(f"{path.name}: {', '.join(sorted(unknown)) or 'nothing'} is unknown, "
+                                  f"{', '.join(lacking) or 'nothing'} is missing", 300))
+    points = value.pop("points")
+    if not isinstance(points, list) or not all(isinstance(each, str) for each in [*points, *value.values()]):
+        raise Unusable(f"{path.name}: points are a list of texts, all else is text")
+    for key in ("since", "until"):
+        if value.get(key) and not expect.release_of(value[key]):
+            raise Unusable(f"{path.name}: {key} is a release, such as 6.12")
+    return Defect(path.stem, points=tuple(points), **value)
+
+
+def read(folder: Path = FOLDER) -> list[Defect]:
+    """All of them, by name. Raises Unusable."""
+    return [load(path) for path in sorted(folder.glob("*.toml"))]
+
+
+def problems(found: list[Defect], points: set[str]) -> list[str]:
+    """What is wrong with these files, where those points are declared."""
+    said = []
+    for defect in found:
+        if not defect.program.is_file():
+            said.append(f"{defect.name}: there is no {defect.program.name}")
+        elif len(text.load_text(defect.program, 1 << 16).splitlines()) > LINES:
+            said.append(f"{defect.program.name}: more than {LINES} lines")
+        said += [f"{defect.name}: no point is called {point}" for point in defect.points if point not in points]
+    return said
+
+
+def build(defect: Defect, folder: Path, *more: str) -> Path:
+    """The reproducer, compiled into a folder. Raises Unusable with what the compiler says."""
+    made = folder / defect.name
+    done = subprocess.run([*COMPILE, *more, "-o", made, defect.program], capture_output=True, text=True, check=False,
+                          timeout=300)
+    if done.returncode != 0:
+        raise Unusable(text.clean(f"{defect.program.name}: {done.stderr}", 2000))
+    return made
+
+
+def as_markdown(found: list[Defect]) -> str:
+    """A page of them."""
+    parts = ["# Defects of kernels", "",
+             "Each has a program of one file, which shows it alone: `gcc -pthread NAME.c && ./a.out`; "
+             f"exit {RIGHT} right, {WRONG} wrong, {UNTOLD} it cannot tell here.", ""]
+    for defect in found:
+        parts += [f"## {text.markdown(defect.title)}", "",
+                  f"- **kernels**: {defect.span()}" + (f"; mended by commit {defect.mended_by}" if defect.mended_by else ""),
+                  f"- **who notices**: {text.markdown(defect.hurts)}"]
+        if defect.cause:
+            parts.append(f"- **cause**: {text.markdown(defect.cause)}")
+        if defect.hazard:
+            parts.append(f"- **running it**: {text.markdown(defect.hazard)}")
+        parts += [f"- **instead**: {text.markdown(defect.workaround)}",
+                  f"- **shown by**: `suites/defects/{defect.program.name}`, "
+                  + ", ".join(f"`{point}`" for point in defect.points), ""]
+    return "\n".join(parts)
