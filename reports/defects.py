@@ -6,6 +6,7 @@
     hurts = "..."           who notices, and how
     since = "6.16"          first release that has it
     until = "6.18"          first release without; "" while there is none
+    stable = "..."          releases of stable series that have it or not beside that; left out where none is known
     cause = "..."           left out where it is not known
     mended_by = "d06bf..."  the commit; left out where there is none
     workaround = "..."
@@ -30,7 +31,7 @@ LINES = 60
 RIGHT, WRONG, UNTOLD = 0, 1, 4
 COMPILE = ("gcc", "-std=gnu11", "-O1", "-Wall", "-Wextra", "-Werror", "-pthread")
 _NEEDED = ("title", "hurts", "since", "workaround", "points")
-_OPTIONAL = ("until", "cause", "mended_by", "hazard")
+_OPTIONAL = ("until", "stable", "cause", "mended_by", "hazard")
 
 
 @dataclass(frozen=True)
@@ -43,6 +44,7 @@ class Defect:
     workaround: str
     points: tuple[str, ...]
     until: str = ""
+    stable: str = ""
     cause: str = ""
     mended_by: str = ""
     hazard: str = ""
@@ -109,7 +111,8 @@ def as_markdown(found: list[Defect]) -> str:
              f"exit {RIGHT} right, {WRONG} wrong, {UNTOLD} it cannot tell here.", ""]
     for defect in found:
         parts += [f"## {text.markdown(defect.title)}", "",
-                  f"- **kernels**: {defect.span()}" + (f"; mended by commit {defect.mended_by}" if defect.mended_by else ""),
+                  f"- **kernels**: {defect.span()}" + (f"; {text.markdown(defect.stable)}" if defect.stable else "")
+                  + (f"; mended by commit {defect.mended_by}" if defect.mended_by else ""),
                   f"- **who notices**: {text.markdown(defect.hurts)}"]
         if defect.cause:
             parts.append(f"- **cause**: {text.markdown(defect.cause)}")
