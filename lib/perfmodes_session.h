@@ -96,8 +96,12 @@ int pm_session_attach(struct pm_session *session, struct pm_diag *diag);
 int pm_session_poll(struct pm_session *session, int timeout_ms);
 
 /*
- * A descriptor for epoll(7) and event loops: readable when a poll has something to do, for what is
- * read by the clock every 20 or 100 ms, and each second where nothing is sampled. Then call
+ * A descriptor for epoll(7) and event loops: readable when a poll has something to do. Rings are
+ * read by the clock, too, every 100 ms, and every 20 ms where nobody tells of samples or of new
+ * threads (per_thread, own_rings, signals, timers). After half a second without a record, and there
+ * without CPU time of other threads, that becomes 250 ms, or 1 ms a KiB of an own ring; and never
+ * where each sample wakes (option `wakeup` 1) and neither tasks nor other records are listened for,
+ * or where nothing is sampled. CPUs that may come are looked for each second. Then call
  * pm_session_poll with a timeout of 0. It belongs to the session and is closed by detach. Returns
  * it; -ENOTCONN, -ECHILD as poll; -errno of epoll_create1(2) and timerfd_create(2). (0.1)
  */

@@ -407,6 +407,7 @@ static const struct operations operations = {
 	.attach = attach,
 	.follow = follow,
 	.drain = drain,
+	.quiet_ms = 100,
 	.prove = prove,
 	.undo = undo,
 };

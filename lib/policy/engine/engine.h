@@ -14,6 +14,7 @@
 #include "ids.h"
 #include "late_cpus.h"
 #include "pollable.h"
+#include "quiet.h"
 #include "rings.h"
 #include "shares.h"
 #include "stop.h"
@@ -63,6 +64,7 @@ struct pm_session {
 	struct proof *proof;		/* that it delivers: ../proof/proof.h */
 	struct stop_channel stop;
 	struct pollable pollable;
+	struct quiet quiet;
 	bool attached;
 	bool follows;			/* new threads are looked for while polling */
 	uint64_t followed_at;		/* ns; 0: to be looked at now */

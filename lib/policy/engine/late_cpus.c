@@ -18,6 +18,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "../../pm_sys.h"
 #include "../plan/cpus.h"
 #include "engine.h"
 #include "on_cpus.h"
@@ -171,6 +172,36 @@ static bool has_events(const struct pm_session *session, int cpu)
 	return false;
 }
 
+struct possible {
+	const struct pm_session *session;
+	size_t count, observed;
+};
+
+static void note_possible(unsigned int cpu, void *context)
+{
+	struct possible *possible = context;
+
+	possible->count++;
+	possible->observed += has_events(possible->session, (int)cpu);
+}
+
+/* Each CPU that this machine may ever have has events, which stay while it is away. */
+static bool is_complete(const struct pm_session *session)
+{
+	struct possible possible = { .session = session };
+	char text[4096];
+
+	return !(session->strategy->able & OWNED_BY_CPU) && session->plan->cpus[0] == '\0' &&
+		pm_read_text("/sys/devices/system/cpu/possible", text, sizeof(text)) > 0 &&
+		pm_cpulist_each(text, note_possible, &possible) >= 0 &&
+		possible.count > 0 && possible.observed == possible.count;
+}
+
+bool pm_late_cpus_may_come(const struct pm_session *session)
+{
+	return session->operations->attach_cpus != NULL && !session->cpus.complete;
+}
+
 static void attach_missing(struct pm_session *session, const struct pm_cpus *online)
 {
 	for (size_t i = 0; i < online->count; i++) {
@@ -205,4 +236,5 @@ void pm_late_cpus_follow(struct pm_session *session, bool at_once)
 		;
 	attach_missing(session, &online);
 	free(online.list);
+	session->cpus.complete = is_complete(session);
 }

@@ -24,6 +24,7 @@ struct late_cpus {
 	struct session_cpu *list;
 	size_t count;
 	uint64_t seen_at;		/* ns; 0: to be looked at now */
+	bool complete;			/* there is none without events, nor will be */
 };
 
 /*
@@ -31,6 +32,9 @@ struct late_cpus {
  * their CPU, and keeps account of both. Nothing where the strategy does not know CPUs apart.
  */
 void pm_late_cpus_follow(struct pm_session *session, bool now);
+
+/* Whether any may come, or go with its events, so that it has to be looked. */
+bool pm_late_cpus_may_come(const struct pm_session *session);
 
 /* Frees what is known of such CPUs. */
 void pm_late_cpus_free(struct late_cpus *cpus);

@@ -22,7 +22,7 @@ static void watch(const struct pollable *pollable, int fd)
 
 static void set_timer(const struct pollable *pollable, int tick_ms)
 {
-	const struct timespec tick = {
+	const struct timespec never = { 0, 0 }, tick = tick_ms < 0 ? never : (struct timespec){
 		.tv_sec = tick_ms / 1000, .tv_nsec = tick_ms % 1000 * 1000000L,
 	};
 	const struct itimerspec when = { .it_value = tick, .it_interval = tick };

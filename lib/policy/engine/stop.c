@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* The stop channel: an eventfd that polling waits for as well, and a lock for who runs. */
+/*
+ * The stop channel: an eventfd that polling waits for as well, and a lock for who runs. The same
+ * channel wakes the reader; an eventfd adds up what is written, so the word to stop is larger than
+ * any sum of the others.
+ */
 #define _GNU_SOURCE
 #include "stop.h"
 
@@ -7,6 +11,9 @@
 #include <fcntl.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
+
+#define STOP (UINT64_C(1) << 32)
+#define WAKE UINT64_C(1)
 
 static void make_lock(struct stop_channel *stop)
 {
@@ -68,19 +75,31 @@ int pm_stop_take(const struct stop_channel *stop)
 {
 	uint64_t count;
 
-	return read(stop->fd, &count, sizeof(count)) == sizeof(count) ? -ECANCELED : 0;
+	/* Once for an eventfd; a pipe gives word by word. */
+	while (read(stop->fd, &count, sizeof(count)) == sizeof(count))
+		if (count >= STOP)
+			return -ECANCELED;
+	return 0;
+}
+
+void pm_stop_wake(const struct stop_channel *stop)
+{
+	const uint64_t word = WAKE;
+
+	if (stop->send >= 0)
+		(void)!write(stop->send, &word, sizeof(word));
 }
 
 void pm_stop_send(struct stop_channel *stop)
 {
-	const uint64_t one = 1;
+	const uint64_t word = STOP;
 
 	if (stop->pid != getpid())
 		return;
 	(void)pthread_mutex_lock(&stop->lock);
 	/* The channel keeps the word until somebody polls, so a stop cannot come too early. */
 	if (stop->send >= 0)
-		(void)!write(stop->send, &one, sizeof(one));
+		(void)!write(stop->send, &word, sizeof(word));
 	while (stop->running && !pthread_equal(stop->runner, pthread_self()))
 		(void)pthread_cond_wait(&stop->out, &stop->lock);
 	(void)pthread_mutex_unlock(&stop->lock);

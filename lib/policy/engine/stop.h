@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* How another thread stops the one that polls; not installed. */
+/* How another thread, or a signal handler, wakes and stops the one that polls; not installed. */
 #ifndef PM_STOP_H
 #define PM_STOP_H
 
@@ -34,6 +34,9 @@ int pm_stop_take(const struct stop_channel *stop);
 
 /* Says so, and waits until the runner has left, unless that is the calling thread. */
 void pm_stop_send(struct stop_channel *stop);
+
+/* Wakes the one that polls, from a signal handler. The channel must stay open meanwhile. */
+void pm_stop_wake(const struct stop_channel *stop);
 
 /* The calling thread runs from here, and until here. */
 void pm_stop_enter(struct stop_channel *stop);

@@ -5,9 +5,13 @@
 #include <poll.h>
 #include <stdlib.h>
 
+#include "late_cpus.h"
+
 #define TICK_MS 100		/* rings are looked at that often, wake-up or not */
 #define FAST_TICK_MS 20		/* where nobody would wake us */
-#define SLOW_TICK_MS 1000	/* where nothing is delivered: CPUs that come are looked for */
+#define QUIET_TICK_MS 250	/* either, while nothing happens */
+#define SLOW_TICK_MS 1000	/* where nobody has to look: CPUs that come are looked for */
+#define RING_BYTES_A_MS 1024	/* that may come when it begins to, where nobody would wake us */
 
 /* Leaders that can still wake us, and the stop channel first. Returns how many. */
 static nfds_t poll_set(const struct pm_session *session, struct pollfd *ret)
@@ -45,8 +49,7 @@ static void drop_hung_up(struct pm_session *session, const struct pollfd *polled
 	}
 }
 
-/* Whether something may come that wakes nobody. */
-static bool is_timed(const struct pm_session *session)
+bool pm_wait_is_timed(const struct pm_session *session)
 {
 	if (session->operations->drain != NULL || session->follows)
 		return true;
@@ -56,11 +59,39 @@ static bool is_timed(const struct pm_session *session)
 	return false;
 }
 
+/* How long a ring without a descriptor may be left alone while nothing happens. */
+static int quiet_tick(const struct pm_session *session)
+{
+	size_t tick = QUIET_TICK_MS;
+
+	if (session->operations->quiet_ms != 0)
+		tick = session->operations->quiet_ms;
+	for (size_t i = 0; i < session->rings.count; i++) {
+		const struct session_ring *ring = &session->rings.list[i];
+
+		if (ring->fd < 0 && ring->ring.base != NULL &&
+		    ring->ring.data_size / RING_BYTES_A_MS < tick)
+			tick = ring->ring.data_size / RING_BYTES_A_MS;
+	}
+	return tick < FAST_TICK_MS ? FAST_TICK_MS : (int)tick;
+}
+
+/* Each sample wakes us, as has been seen, and nothing else is asked for. */
+static bool is_told_of_all(const struct pm_session *session)
+{
+	return session->quiet.told && session->plan->opts.wakeup == 1 &&
+		session->listener.task == NULL && session->listener.other == NULL;
+}
+
 int pm_wait_tick(const struct pm_session *session)
 {
-	if (is_timed(session))
-		return FAST_TICK_MS;
-	return session->rings.count > 0 ? TICK_MS : SLOW_TICK_MS;
+	const bool timed = pm_wait_is_timed(session);
+
+	if (!timed && (session->rings.count == 0 || is_told_of_all(session)))
+		return pm_late_cpus_may_come(session) ? SLOW_TICK_MS : -1;
+	if (pm_quiet_is(session))
+		return quiet_tick(session);
+	return timed ? FAST_TICK_MS : TICK_MS;
 }
 
 int pm_wait(struct pm_session *session, int timeout_ms)
@@ -72,13 +103,17 @@ int pm_wait(struct pm_session *session, int timeout_ms)
 
 	if (polled == NULL)
 		return -ENOMEM;
-	if (timeout_ms >= 0 && timeout_ms < tick)
+	if (timeout_ms >= 0 && (tick < 0 || timeout_ms < tick))
 		tick = timeout_ms;
 	count = poll_set(session, polled);
 	ready = poll(polled, count, tick);
 	stop = ready > 0 && polled[0].revents != 0;
 	if (ready > 0)
 		drop_hung_up(session, polled, count);
+	for (nfds_t i = 1; ready > 0 && i < count; i++)
+		session->quiet.told |= polled[i].revents == POLLIN;
 	free(polled);
-	return stop ? -ECANCELED : tick;
+	if (stop)
+		return -ECANCELED;
+	return tick < 0 ? 0 : tick;
 }

@@ -12,7 +12,10 @@
  */
 int pm_wait(struct pm_session *session, int timeout_ms);
 
-/* How often rings are looked at, wake-up or not: ms. */
+/* How often rings are looked at, wake-up or not: ms; -1: never, as poll(2) tells of everything. */
 int pm_wait_tick(const struct pm_session *session);
+
+/* Whether something may come that wakes nobody. */
+bool pm_wait_is_timed(const struct pm_session *session);
 
 #endif

@@ -61,6 +61,8 @@ struct operations {
 	void (*follow)(struct pm_session *session);
 	/* Delivers what has come otherwise than by rings; nobody wakes the reader then. */
 	int (*drain)(struct pm_session *session);
+	/* How long that may wait while nothing happens, for want of room; 0: as long as rings. */
+	unsigned int quiet_ms;
 	/* Causes what must show, and looks for it: 0, or -EIO and the reason. */
 	int (*prove)(struct pm_session *session, bool patient, char *reason, size_t size);
 	/* Before events and rings are closed; in a forked child, too. */

@@ -58,6 +58,7 @@ static void begin(struct pm_session *session)
 	memset(&session->stats, 0, sizeof(session->stats));
 	memset(&session->sums, 0, sizeof(session->sums));
 	session->was_full = session->follows = false;
+	session->quiet = (struct quiet){ .active_at = 0 };
 	session->events.nofile = 0;
 	session->events.output = session->events.highest = -1;
 	session->pid = getpid();

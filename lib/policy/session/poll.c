@@ -14,6 +14,7 @@ static int poll_once(struct pm_session *session)
 		session->operations->follow(session);
 	pm_late_cpus_follow(session, false);
 	pm_proof_follow(session, false);
+	pm_quiet_look(session, count);
 	pm_pollable_renew(session);
 	return pm_stop_take(&session->stop) < 0 ? -ECANCELED : count;
 }

@@ -253,7 +253,7 @@ static int start(struct pm_session *session, struct process_timer *timer, struct
 
 static int attach(struct pm_session *session, struct pm_diag *diag)
 {
-	struct process_timer *timer = pm_sigring_create(sizeof(*timer), session->operations);
+	struct process_timer *timer = pm_sigring_create(sizeof(*timer), session);
 	int err = timer ? 0 : -ENOMEM;
 
 	if (err == 0)

@@ -360,7 +360,7 @@ static bool may_refresh(const struct pm_plan *plan)
 
 static struct signals *make(const struct pm_session *session)
 {
-	struct signals *signals = pm_sigring_create(sizeof(*signals), session->operations);
+	struct signals *signals = pm_sigring_create(sizeof(*signals), session);
 
 	if (signals == NULL)
 		return NULL;

@@ -4,7 +4,8 @@
  * reader.
  *
  * The handler runs anywhere, also while the session is taken down. So it finds the ring through
- * one static pointer, and the number of handlers at work is counted.
+ * one static pointer, and the number of handlers at work is counted. The reader comes by the clock,
+ * and is woken at each quarter of the ring.
  */
 #define _GNU_SOURCE
 #include "sigring.h"
@@ -107,6 +108,8 @@ static void note(struct sigring *ring, const siginfo_t *info, const void *contex
 	if (ring->chains)
 		slot->sample.depth = pm_frames_walk(context, slot->sample.chain);
 	__atomic_store_n(&slot->turn, position + 1, __ATOMIC_RELEASE);
+	if ((position + 1) % (SIGRING_SLOTS / 4) == 0)
+		pm_stop_wake(ring->stop);
 }
 
 static void on_signal(int number, siginfo_t *info, void *context)
@@ -124,7 +127,7 @@ static void on_signal(int number, siginfo_t *info, void *context)
 
 /* ----------------------------------------------------------------------------------------- life */
 
-void *pm_sigring_create(size_t size, const struct operations *operations)
+void *pm_sigring_create(size_t size, const struct pm_session *session)
 {
 	struct sigring *ring = calloc(1, size);
 
@@ -132,7 +135,8 @@ void *pm_sigring_create(size_t size, const struct operations *operations)
 		return NULL;
 	for (uint64_t i = 0; i < SIGRING_SLOTS; i++)
 		ring->slots[i].turn = i;
-	ring->operations = operations;
+	ring->operations = session->operations;
+	ring->stop = &session->stop;
 	return ring;
 }
 

@@ -41,10 +41,11 @@ struct sigring {
 	pid_t pid;			/* whose they are: a forked child gets no signals of ours */
 	struct sigaction before;
 	const struct operations *operations;
+	const struct stop_channel *stop;	/* by which the reader is woken */
 };
 
 /* Zeroed memory of that size, which begins with a sigring, ready to be used. NULL: no memory. */
-void *pm_sigring_create(size_t size, const struct operations *operations);
+void *pm_sigring_create(size_t size, const struct pm_session *session);
 
 /*
  * From now on the signal's handler fills this ring. One at a time in a process, and only when

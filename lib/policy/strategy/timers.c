@@ -186,7 +186,7 @@ static void undo(struct pm_session *session)
 static int attach(struct pm_session *session, struct pm_diag *diag)
 {
 	const struct pm_event_spec *spec = &session->plan->events[0].spec;
-	struct timers *timers = pm_sigring_create(sizeof(*timers), session->operations);
+	struct timers *timers = pm_sigring_create(sizeof(*timers), session);
 	int err = timers ? pm_sigring_install(&timers->ring, SIGPROF) : -ENOMEM;
 
 	if (err < 0) {
