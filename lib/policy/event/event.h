@@ -24,7 +24,7 @@ int pm_event_parse_pmu(struct parsing *parsing);
 /* The generic event of that name: type and config. False: there is none. */
 bool pm_event_generic(struct perf_event_attr *attr, const char *text, size_t length);
 
-/* A number of all `length` bytes, decimal or with 0x; false when it is none or has over 64 bits. */
-bool pm_event_number(const char *text, size_t length, uint64_t *ret);
+/* A number of all `length` bytes, decimal or with 0x: 0; -EINVAL: none; -ERANGE: over 64 bits. */
+int pm_event_number(const char *text, size_t length, uint64_t *ret);
 
 #endif

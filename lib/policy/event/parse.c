@@ -12,6 +12,8 @@
 
 #include "../diagnosis/diag.h"
 
+#define TOO_LARGE "has more than 64 bits"
+
 int pm_event_wrong(const struct parsing *parsing, int error, const char *word, size_t length,
 		   const char *what)
 {
@@ -21,10 +23,11 @@ int pm_event_wrong(const struct parsing *parsing, int error, const char *word, s
 			   (int)(length < 100 ? length : 100), word, what);
 }
 
-bool pm_event_number(const char *text, size_t length, uint64_t *ret)
+int pm_event_number(const char *text, size_t length, uint64_t *ret)
 {
 	const bool hex = length > 2 && text[0] == '0' && (text[1] == 'x' || text[1] == 'X');
 	const uint64_t base = hex ? 16 : 10;
+	bool fits = length > 0;
 	uint64_t value = 0;
 
 	if (hex) {
@@ -36,12 +39,13 @@ bool pm_event_number(const char *text, size_t length, uint64_t *ret)
 		const char *digit = text[i] ? strchr(digits, text[i]) : NULL;
 		uint64_t number = digit ? (uint64_t)(digit - digits) % 16 : 16;
 
-		if (number >= base || value > (UINT64_MAX - number) / base)
-			return false;
+		if (number >= base)
+			return -EINVAL;
+		fits &= value <= (UINT64_MAX - number) / base;
 		value = value * base + number;
 	}
 	*ret = value;
-	return length > 0;
+	return fits ? 0 : length > 0 ? -ERANGE : -EINVAL;
 }
 
 /* ------------------------------------------------------------------------------- generic events */
@@ -109,19 +113,22 @@ bool pm_event_generic(struct perf_event_attr *attr, const char *text, size_t len
 	return take_cache(attr, text, length);
 }
 
-static bool take_raw(struct perf_event_attr *attr, const char *text, size_t length)
+/* As pm_event_number(). */
+static int take_raw(struct perf_event_attr *attr, const char *text, size_t length)
 {
 	char number[EVENT_NAME_MAX + 2] = "0x";
 	uint64_t config;
+	int err;
 
 	if (length < 2 || length > EVENT_NAME_MAX || text[0] != 'r')
-		return false;
+		return -EINVAL;
 	memcpy(number + 2, text + 1, length - 1);
-	if (!pm_event_number(number, length + 1, &config))
-		return false;
+	err = pm_event_number(number, length + 1, &config);
+	if (err < 0)
+		return err;
 	attr->type = PERF_TYPE_RAW;
 	attr->config = config;
-	return true;
+	return 0;
 }
 
 /* ----------------------------------------------------------------- breakpoints and tracepoints */
@@ -154,16 +161,20 @@ static int parse_breakpoint(struct parsing *parsing)
 	struct perf_event_attr *attr = &parsing->attr;
 	const char *at = parsing->at + strlen("mem:");
 	size_t length = strcspn(at, "/:");
+	int err = pm_event_number(at, length, &attr->bp_addr);
 
 	attr->type = PERF_TYPE_BREAKPOINT;
 	attr->bp_type = HW_BREAKPOINT_RW;
-	if (!pm_event_number(at, length, &attr->bp_addr))
-		return pm_event_wrong(parsing, EINVAL, at, length, "is no address");
+	if (err < 0)
+		return pm_event_wrong(parsing, -err, at, length, err == -ERANGE ? TOO_LARGE :
+				      "is no address");
 	at += length;
 	if (*at == '/') {
 		length = strcspn(++at, ":");
-		if (!pm_event_number(at, length, &attr->bp_len))
-			return pm_event_wrong(parsing, EINVAL, at, length, "is no length");
+		err = pm_event_number(at, length, &attr->bp_len);
+		if (err < 0)
+			return pm_event_wrong(parsing, -err, at, length, err == -ERANGE ?
+					      TOO_LARGE : "is no length");
 		at += length;
 	}
 	if (*at == ':') {
@@ -205,6 +216,7 @@ static int parse_tracepoint(struct parsing *parsing, size_t length)
 static int parse_event(struct parsing *parsing)
 {
 	const size_t length = strcspn(parsing->at, ":");
+	int err = 0;
 
 	if (strncmp(parsing->at, "mem:", strlen("mem:")) == 0)
 		return parse_breakpoint(parsing);
@@ -214,8 +226,11 @@ static int parse_event(struct parsing *parsing)
 				      "(perfmodes_pfm.h)");
 	if (strchr(parsing->at, '/') != NULL)
 		return pm_event_parse_pmu(parsing);
-	if (!pm_event_generic(&parsing->attr, parsing->at, length) &&
-	    !take_raw(&parsing->attr, parsing->at, length)) {
+	if (!pm_event_generic(&parsing->attr, parsing->at, length))
+		err = take_raw(&parsing->attr, parsing->at, length);
+	if (err == -ERANGE)
+		return pm_event_wrong(parsing, ERANGE, parsing->at, length, TOO_LARGE);
+	if (err < 0) {
 		if (length > 0 && parsing->at[length] == ':')
 			return parse_tracepoint(parsing, length);
 		return pm_event_wrong(parsing, EINVAL, parsing->at, length,

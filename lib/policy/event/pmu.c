@@ -66,8 +66,11 @@ static int take_term(const struct pmu *pmu, const char *term, size_t length)
 	const char *equals = memchr(term, '=', length);
 	const size_t word = equals ? (size_t)(equals - term) : length;
 	uint64_t value = 1;
+	int err = equals ? pm_event_number(equals + 1, length - word - 1, &value) : 0;
 
-	if (equals != NULL && !pm_event_number(equals + 1, length - word - 1, &value))
+	if (err == -ERANGE)
+		return pm_event_wrong(pmu->parsing, ERANGE, term, word, "cannot be that large");
+	if (err < 0)
 		return pm_event_wrong(pmu->parsing, EINVAL, term, length, "has no number behind =");
 	return place(pmu, term, word, value);
 }
