@@ -65,7 +65,9 @@ struct pm_counters_stats {
  *
  * `profile` as in pm_plan_make, needed during the call only. Returns 0; 1 when everything is of
  * user mode only, as PM_COUNTERS_MAY_USER_ONLY allows for events that do happen there; -EINVAL for
- * invalid specs; -ENOMEM; or -errno of perf_event_open(2), whose gate the diagnosis names. (0.1)
+ * invalid specs; -ENOMEM; or -errno of perf_event_open(2), whose gate the diagnosis names. A
+ * program that opens all events it knows, to see which are here, saves most of the time without a
+ * diagnosis, and with a profile of its own. (0.1)
  */
 int pm_counters_open(const struct pm_event_spec *specs, size_t count, unsigned int flags,
 		     struct pm_profile *profile, struct pm_diag *diag,

@@ -188,7 +188,9 @@ static int open_somehow(struct pm_counters *counters, struct pm_diag *diag)
 	while (err < 0 && give_way(counters, err));
 	if (err == 0)
 		return counters->user_only;
-	(void)pm_diag_open(diag, &counters->specs[failed], -1, err);
+	/* That takes tries and files by the dozen. */
+	if (diag != NULL)
+		(void)pm_diag_open(diag, &counters->specs[failed], -1, err);
 	return err;
 }
 
