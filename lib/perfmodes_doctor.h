@@ -32,7 +32,7 @@ struct pm_doctor_end {
  * depends on it is reported as refused. The child is killed after `limit_ms` milliseconds; half a
  * minute is generous.
  *
- * Returns 0, or -errno: -EBADF for `out`, -ETIME after the limit, -EIO if not all of it could be
+ * Returns 0, or -errno: -EBADF for an `out` that cannot be written to, -ETIME after the limit, -EIO if not all of it could be
  * written, -EINVAL for unknown flags or size, -ECHILD without a process to watch, -ECANCELED if a
  * signal ended it, which `ret` names. `ret` may be NULL.
  */

@@ -54,7 +54,8 @@ struct pm_target {
  * The target of that text: "any", "pid:42" or "42", "cmd:PATTERN", "regex:EXPRESSION",
  * "cgroup:/PATH", "uid:1000", "kernel"; with "!" in front it excludes. ret->text points into the
  * text, and `size` is set by the caller. Returns 0; -EINVAL for what is no target, with the
- * diagnosis; -ERANGE for a number that is none of its kind. (0.1)
+ * diagnosis; -ERANGE for a number that is none of its kind. What is wrong with an expression,
+ * pm_sampler_open finds out. (0.1)
  */
 int pm_target_parse(const char *text, struct pm_diag *diag, struct pm_target *ret);
 
@@ -66,8 +67,8 @@ enum pm_sampler_event_flags {
 
 /*
  * An event of a sampler. A leader is what samples are taken by (its spec has a period or a
- * frequency, and may be a tracepoint); the members of its group are counted with it, and each
- * sample of the leader carries the values of all of them. (0.1)
+ * frequency, and may be a tracepoint; without either it is only counted); the members of its group
+ * are counted with it, and each sample of the leader carries the values of all of them. (0.1)
  */
 struct pm_sampler_event {
 	size_t size;			/* sizeof(struct pm_sampler_event) */

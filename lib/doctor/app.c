@@ -121,6 +121,16 @@ static int supervise(pid_t pid, int fd, int limit_ms, struct pm_doctor_end *end)
 	return err > 0 ? report.err : -ECANCELED;
 }
 
+/* What is written to another fails in the child, which cannot tell that from a full disk. */
+static int check_out(int out)
+{
+	const int flags = fcntl(out, F_GETFL);
+
+	if (flags < 0)
+		return -errno;
+	return (flags & O_PATH) || (flags & O_ACCMODE) == O_RDONLY ? -EBADF : 0;
+}
+
 int pm_doctor_run(int out, unsigned int flags, int limit_ms, struct pm_doctor_end *ret)
 {
 	struct pm_doctor_end end = { .size = sizeof(end), .call = -1 };
@@ -130,7 +140,10 @@ int pm_doctor_run(int out, unsigned int flags, int limit_ms, struct pm_doctor_en
 	if ((flags & ~(unsigned int)PM_DOCTOR_JSON) != 0 || limit_ms < 0 ||
 	    (ret != NULL && ret->size != sizeof(*ret)))
 		return -EINVAL;
-	if (fcntl(out, F_GETFD) < 0 || pipe2(line, O_CLOEXEC) < 0)
+	err = check_out(out);
+	if (err < 0)
+		return err;
+	if (pipe2(line, O_CLOEXEC) < 0)
 		return -errno;
 	pid = fork();
 	if (pid == 0)

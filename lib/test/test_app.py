@@ -74,6 +74,11 @@ def test_the_limit_ends_it(app: Path) -> None:
     assert int(end[0]) == -errno.ETIME and end[4] == "nothing", end
 
 
+def test_a_descriptor_that_cannot_be_written_to(app: Path) -> None:
+    told, end = run(app, LIMIT, "deaf")
+    assert int(end[0]) == -errno.EBADF and not told
+
+
 def test_what_the_child_cannot_do_is_an_error(app: Path, tmp_path: Path) -> None:
     call = number("dup2" if platform.machine() == "x86_64" else "dup3", tmp_path)
     told, end = run(app, LIMIT, call)

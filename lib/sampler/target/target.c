@@ -27,10 +27,13 @@ static const struct word {
 /* All of `text` is a number of that range: 0, -EINVAL, -ERANGE. */
 static int parse_number(const char *text, const struct word *word, int64_t *ret)
 {
+	const char *digits = text + (*text == '-');
 	uint64_t value = 0;
 
-	if (*text == '\0' || strspn(text, "0123456789") != strlen(text))
+	if (*digits == '\0' || strspn(digits, "0123456789") != strlen(digits))
 		return -EINVAL;
+	if (digits > text)
+		return -ERANGE;
 	for (; *text != '\0'; text++) {
 		value = value * 10 + (uint64_t)(*text - '0');
 		if (value > word->most)

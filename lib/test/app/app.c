@@ -5,6 +5,7 @@
  *   plain      no filter
  *   ignored    SIGCHLD is ignored, as some apps do
  *   closed     descriptors 0 to 2 are closed meanwhile
+ *   deaf       what it is to write to can only be read
  *   SKIP       the number of one call more that is trapped
  * Prints what the doctor said, then a line "end ERR SIGNAL TRAPPED CALL LEFT" where LEFT tells in
  * words what was left behind, "nothing" as a rule.
@@ -93,7 +94,8 @@ int main(int argc, char **argv)
 	struct pm_doctor_end end = { .size = sizeof(end) };
 	const char *word = argc > 2 ? argv[2] : "";
 	const bool closed = strcmp(word, "closed") == 0;
-	const int out = closed ? dup(STDOUT_FILENO) : STDOUT_FILENO;
+	const int out = closed ? dup(STDOUT_FILENO) :
+		strcmp(word, "deaf") == 0 ? open("/dev/null", O_RDONLY) : STDOUT_FILENO;
 	int descriptors, err;
 
 	for (int fd = STDIN_FILENO; closed && fd <= STDERR_FILENO; fd++)

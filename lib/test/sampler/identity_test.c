@@ -12,6 +12,35 @@
 
 #include "watching.h"
 
+/* -------------------------------------------------------------------------------------- targets */
+
+static const struct {
+	const char *text;
+	int err;
+	int64_t number;
+} texts[] = {
+	{ "any", 0, 0 }, { "kernel", 0, 0 }, { "42", 0, 42 }, { "!pid:42", 0, 42 }, { "uid:0", 0, 0 },
+	{ "pid:0", -ERANGE, 0 }, { "pid:-1", -ERANGE, 0 }, { "pid:2147483648", -ERANGE, 0 },
+	{ "uid:-1", -ERANGE, 0 }, { "uid:4294967295", -ERANGE, 0 },
+	{ "pid:99999999999999999999999", -ERANGE, 0 },
+	{ "", -EINVAL, 0 }, { "!", -EINVAL, 0 }, { "!!any", -EINVAL, 0 }, { "pid:", -EINVAL, 0 },
+	{ "pid:-", -EINVAL, 0 }, { "pid:--1", -EINVAL, 0 }, { "pid:4 2", -EINVAL, 0 },
+	{ "cmd:", -EINVAL, 0 }, { "cgroup:x", -EINVAL, 0 }, { "nonsense", -EINVAL, 0 },
+};
+
+static void texts_of_targets(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+		struct pm_target target = { .size = sizeof(target) };
+		struct pm_diag diag = { .size = sizeof(diag) };
+
+		if (pm_target_parse(texts[i].text, &diag, &target) != texts[i].err ||
+		    -diag.error != texts[i].err || target.number != texts[i].number)
+			fail_msg("\"%s\": %d, %s", texts[i].text, -diag.error, diag.text);
+	}
+}
+
 /* ----------------------------------------------------------------------------- another program */
 
 /* In both programs, and in no one's way: sanitizers begin at 0x500000000000 or 0x600000000000. */
@@ -284,6 +313,7 @@ static void a_pid_that_comes_again_is_another_process(void **state)
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(texts_of_targets),
 		cmocka_unit_test(a_process_stays_itself_over_an_exec),
 		cmocka_unit_test(only_the_program_that_is_meant),
 		cmocka_unit_test(a_pid_that_comes_again_is_another_process),
