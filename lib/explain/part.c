@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Which part of an attr is refused: each is left out, until the event opens. */
-#include <errno.h>
-#include <string.h>
-
-#include "reason.h"
+#include "part.h"
 
 struct part {
 	const char *name;
@@ -75,12 +72,14 @@ static const struct part parts[] = {
 	PART(sampling, "sampling: it can be counted only"),
 };
 
-const char *find_part(const struct shape *shape, struct perf_event_attr *attr)
+const char *find_part(struct perf_event_attr *attr,
+		      int (*ask)(const struct perf_event_attr *attr, const void *context),
+		      const void *context)
 {
 	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
 		struct perf_event_attr less = *attr;
 
-		if (!parts[i].remove(&less) || ask_again(shape, &less) != 0)
+		if (!parts[i].remove(&less) || ask(&less, context) != 0)
 			continue;
 		*attr = less;
 		return parts[i].name;

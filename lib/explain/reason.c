@@ -21,6 +21,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "part.h"
 #include "tell.h"
 #include "words.h"
 
@@ -60,6 +61,11 @@ int ask_again(const struct shape *shape, const struct perf_event_attr *attr)
 	if (cgroup >= 0)
 		(void)close(cgroup);
 	return err;
+}
+
+static int ask_of_shape(const struct perf_event_attr *attr, const void *context)
+{
+	return ask_again(context, attr);
 }
 
 /* The same event with the least that can be asked of it. */
@@ -159,7 +165,7 @@ static void look_behind(const struct shape *shape, const char *who, int error,
 	if (strcmp(gate.gate, ret->first.gate) == 0)
 		return;
 	ret->in_vain = gate.cause == PM_CAUSE_NO_EVENT || gate.cause == PM_CAUSE_NOT_BUILT;
-	part = find_part(shape, attr);
+	part = find_part(attr, ask_of_shape, shape);
 	snprintf(line, sizeof(line), "%s, %s%s%s", pm_errno_name(error), gate.gate,
 		 part ? "; it opens without " : "", part ? part : "");
 	put_behind(ret, who, line);
@@ -183,7 +189,7 @@ static void explain_as_caller(const struct shape *shape, struct reason *ret)
 			look_behind(shape, "asked of its own user mode", error, &attr,
 				    ret);
 	} else if (ret->again != 0 && ret->first.cause != PM_CAUSE_FILTER) {
-		part = find_part(shape, &attr);
+		part = find_part(&attr, ask_of_shape, shape);
 		if (part != NULL) {
 			ret->first.cause = PM_CAUSE_UNSUPPORTED;
 			PM_SAY(ret->first.gate, "%s is refused of this event", part);

@@ -21,12 +21,6 @@ extern struct reason *reasons[SHAPES];
 /* Asks the call of a shape again with that attr, from here. Returns 0 or a positive errno. */
 int ask_again(const struct shape *shape, const struct perf_event_attr *attr);
 
-/*
- * The part of the attr without which the event opens, where there is a single one; else NULL. It is
- * removed from *attr.
- */
-const char *find_part(const struct shape *shape, struct perf_event_attr *attr);
-
 /* Becomes who made the call as far as that is possible. False: it is not. */
 bool become_caller(const struct place *place);
 
