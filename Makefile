@@ -50,17 +50,17 @@ say = $(if $(V)$(findstring s,$(filter-out -%,$(firstword $(MAKEFLAGS)))),,@prin
 MECHANISM := $(patsubst %.c,$(B)/%.o,$(filter-out lib/test/%,$(wildcard lib/*.c)))
 KIT := $(patsubst probes/%.c,$(B)/%.o,$(wildcard probes/kit/*.c))
 PROBES := $(patsubst probes/%.c,%,$(filter-out probes/kit/% probes/launcher/%,$(wildcard probes/*/*.c)))
-PROGRAMS := $(B)/launch $(B)/identify $(B)/doctor $(B)/explain
+PROGRAMS := $(B)/launch $(B)/identify $(B)/doctor $(B)/explain $(B)/replay
 LAUNCHER := $(patsubst probes/%.c,$(B)/%.o,$(filter-out %/main.c %/identify.c %/multicall.c,$(wildcard probes/launcher/*.c)))
 HARNESS := build/kselftest/kselftest_harness.h
 
 # Programs of probes that were removed: they must not run.
-STALE := $(filter-out $(PROBES:%=$(B)/probes/%),$(wildcard $(B)/probes/*/*)) \
+STALE := $(filter-out $(PROBES:%=$(B)/probes/%) $(B)/probes/replay/recorded,$(wildcard $(B)/probes/*/*)) \
 	$(filter-out $(PROBES:%=$(B)/declared/%.txt),$(wildcard $(B)/declared/*/*))
 
 ##@ Probes
 all: shipped $(B)/falsify/launch	## build the probes (the default)
-shipped: $(PROGRAMS) $(PROBES:%=$(B)/object/%.o) $(PROBES:%=$(B)/probes/%)
+shipped: $(PROGRAMS) $(PROBES:%=$(B)/object/%.o) $(PROBES:%=$(B)/probes/%) $(B)/probes/replay/recorded
 	$(if $(strip $(STALE)),$(Q)rm -f $(STALE))
 
 $(HARNESS): | $(B)/compiles

@@ -11,6 +11,7 @@
 #        ./run.sh report VERB ...       tables, diffs, catalogue (./run.sh report --help)
 #
 #   --suite NAME      which probes: a file in suites/ or a path (default: default)
+#   --replay FILE     in place of probes the calls that `explain --record FILE` has seen, made again
 #   --probe GLOB      only probes whose id matches; may be repeated
 #   --persona LIST    of suites/personas.txt, with commas (default: the suite's, if allowed here)
 #   --list            print the probes of the suite and stop
@@ -57,7 +58,7 @@ done
 here=$(cd "$(dirname "$0")" && pwd)
 newline='
 '
-suite='' only='' personas='' out='' extra_env='' tee_file='' lies='' jobs='' interrupted=''
+suite='' replay='' only='' personas='' out='' extra_env='' tee_file='' lies='' jobs='' interrupted=''
 faults='' latest='' all='' like='' verb=''
 list=no resume=no quiet=no build=yes
 
@@ -145,24 +146,20 @@ want() {
 while [ $# -gt 0 ]; do
 	case $1 in
 	--suite) want "$@"; suite=$2; shift ;;
+	--replay) want "$@"; replay=$(absolute "$2") all=--all; shift ;;
 	--probe) want "$@"; only="$only$2$newline"; shift ;;
 	--persona) want "$@"; personas="$personas $(echo "$2" | sed 's/,/ /g')"; shift ;;
 	--out) want "$@"; out=$(absolute "$2"); shift ;;
 	--env) want "$@"; extra_env="$extra_env$2$newline"; shift ;;
 	--tee) want "$@"; tee_file=$(absolute "$2"); shift ;;
-	--list) list=yes ;;
-	--resume) resume=yes ;;
+	--list) list=yes ;; --resume) resume=yes ;;
 	--jobs) want "$@"; jobs=$2; shift ;;
-	--may-disturb) PERFMODES_MAY_DISTURB=1; export PERFMODES_MAY_DISTURB ;;
-	--hazards) PERFMODES_HAZARDS=1; export PERFMODES_HAZARDS ;;
+	--may-disturb) export PERFMODES_MAY_DISTURB=1 ;; --hazards) export PERFMODES_HAZARDS=1 ;;
 	--skip) want "$@"; PERFMODES_SKIP="${PERFMODES_SKIP:-}$2$newline"; export PERFMODES_SKIP; shift ;;
-	--no-install) forbid_install ;;
-	--no-build) build=no ;;
+	--no-install) forbid_install ;; --no-build) build=no ;;
 	--old-kernel) lies="$lies --old-kernel" ;;
 	--fault) want "$@"; faults="$faults$2$newline" lies="$lies --fault $2"; shift ;;
-	--all) all=--all ;;
-	--quiet) quiet=yes ;;
-	-h | --help) help; exit 0 ;;
+	--all) all=--all ;; --quiet) quiet=yes ;; -h | --help) help; exit 0 ;;
 	-*)	# shellcheck disable=SC2046 # one a word
 		die 2 "unknown option '$1' (see --help)$(near "$1" $(set -f; for word in $(help); do case $word in --?*) echo "$word" ;; esac; done))" ;;
 	*) none verb "$1" 'kernels device doctor explain report' ;;
@@ -255,6 +252,7 @@ select_probes() {
 		[ -x "$file" ] || continue
 		area=${file%/*}
 		id=${area##*/}.${file##*/}
+		case $id in replay.*) [ -n "$replay" ] || continue ;; esac
 		matches "$id" "$take" || continue
 		if [ -n "$only" ]; then
 			matches "$id" "$only" || continue
@@ -309,15 +307,17 @@ if [ $resume = yes ]; then
 		fi
 	done
 	recorded() { sed -n "s/[^ -~]//g; s/^$1=//p" env; }
-	suite=$(recorded suite)
+	suite=$(recorded suite); [ ! -f recording ] || replay=$PWD/recording
 	begun=$(recorded launch_flags)
 	if [ "$begun" != "${lies# }" ]; then	# one result must not mix lies and the truth
 		[ -z "$begun" ] || die 2 "the run was begun with $begun: it goes on with that alone"
 		printf 'launch_flags=%s\n' "${lies# }" >>./env
 	fi
 fi
-suite=${suite:-default}
+suite=${suite:-${replay:+replay}} suite=${suite:-default}
 read_suite "$suite"
+if [ "$suite:$replay" = replay: ]; then replay=$here/suites/replay.json; fi	# of kernels or device
+[ -z "$replay" ] || { why=$("$bin/replay" --describe "$replay" 2>&1 >/dev/null) && export PERFMODES_REPLAY="$replay"; } || die 2 "${why#replay: }"
 [ -z "$only" ] || take="$take*$newline"
 if [ $resume = yes ]; then
 	# Selecting takes an emulator seconds. What is no id is not to be made a path of.
@@ -421,7 +421,7 @@ if [ $resume = no ]; then
 	[ ! -e plan ] || die 2 "$out holds a run already; $(hint) goes on with it"
 	describe_kernel | write env
 	describe_probes | write catalogue
-	plan_run | write plan
+	plan_run | write plan; [ -z "$replay" ] || write recording <"$replay"
 	[ -z "$latest" ] || { rm -f "$here/results/latest" && ln -s "$latest" "$here/results/latest"; }
 fi
 

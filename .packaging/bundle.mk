@@ -33,10 +33,11 @@ $(B)/bundle.tar: $(PROGRAMS) $(B)/probe run.sh reports/screen.sh $(wildcard suit
 	$(call say,BUNDLE,$(B)/bundle)
 	$(Q)rm -rf $(B)/bundle && mkdir -p $(B)/bundle/bin $(B)/bundle/suites
 	$(Q)cp run.sh $(B)/bundle/ && cp suites/*.txt $(B)/bundle/suites/ && cp reports/screen.sh $(B)/bundle/bin/screen
-	$(Q)for program in launch identify doctor explain probe; do \
+	$(Q)for program in launch identify doctor explain replay probe; do \
 		$(CROSS_COMPILE)strip -R .comment -o $(B)/bundle/bin/$$program $(B)/$$program || exit 1; done
 	$(Q)cd $(B)/bundle/bin && for probe in $(PROBES); do mkdir -p probes/$${probe%/*} && \
-		ln -s ../../probe probes/$$probe || exit 1; done
+		ln -s ../../probe probes/$$probe || exit 1; done; \
+		mkdir -p probes/replay && ln -s ../../replay probes/replay/recorded
 	$(Q)cd $(B) && tar -cf - $(PROBES:%=declared/%.txt) | tar -xf - -C bundle/bin
 	$(Q).packaging/tar $@ $(B) bundle
 

@@ -232,12 +232,14 @@ static noreturn void become_probe(const struct bounds *bounds, const struct pers
 				  int program, char *const *arguments, int output, int socket)
 {
 	const struct rlimit none = { 0, 0 };
-	int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	const char *recording = getenv("PERFMODES_REPLAY");
+	/* What is to be asked again is read by a persona that may not be able to reach its path. */
+	int input = open(recording ? recording : "/dev/null", O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 
 	setsid();
 	inherit_signals();
-	if (null >= 0)
-		dup2(null, STDIN_FILENO);
+	if (input >= 0)
+		dup2(input, STDIN_FILENO);
 	dup2(output, STDOUT_FILENO);
 	dup2(output, STDERR_FILENO);
 	setrlimit(RLIMIT_CORE, &none);
