@@ -94,7 +94,7 @@ def boot_rows(args: argparse.Namespace, rows: list[Row]) -> int:
     else:
         made = bundles(machines, not args.no_build, not args.no_install)
     say = lambda report: progress.ended(report.name, show.line(report))  # noqa: E731
-    with with_suite(made, suite_file(args)) as whole:
+    with with_suite(made, suite_file(args), args.replay) as whole:
         engine = Engine(folder, wanted, whole, progress.set)
         reports += engine.run_all(places, args.jobs, say, progress.live())
     show.closing(reports, [row.name for row in rows], time.monotonic() - began, folder)

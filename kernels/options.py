@@ -21,7 +21,7 @@ from kernels.place.report import Request
 from kernels.place.work import LEVELS
 from kernels.probes import check_probes
 from kernels.source import kind
-from reports import personas, speak
+from reports import personas, recordings, speak
 
 EPILOG = """exit status: 0 done and nothing unexpected, 1 broken or unexpected verdicts, or a guest
 that ended badly among its probes, 2 usage, 3 at least one kernel could not run, 130 or 143
@@ -115,6 +115,7 @@ def _in_the_guest(run: argparse.ArgumentParser) -> None:
         help="suite to run in the guest: a name in suites/ or the path of a .txt file "
         "(default: default; quick for several levels)",
     )
+    add_replay(run)
     run.add_argument("--probe", action="append", default=[], help="only probes whose id matches this glob")
     run.add_argument("--persona", help="only these, of suites/personas.txt, with commas")
     run.add_argument(
@@ -137,6 +138,13 @@ def _in_the_guest(run: argparse.ArgumentParser) -> None:
     run.add_argument("--append", default="", metavar="WORDS",
                      help="more words for the kernel's command line, as in lockdown=integrity")
     run.add_argument("--hazards", action="store_true", help="run probes known to hang or crash some kernels")
+
+
+def add_replay(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--replay", type=Path, metavar="FILE",
+        help="in place of a suite: the calls of a recording (./run.sh explain --record FILE), made again",
+    )  # fmt: skip
 
 
 def _machinery(run: argparse.ArgumentParser) -> None:
@@ -237,7 +245,7 @@ def levels(args: argparse.Namespace) -> tuple[str, ...]:
 
 def suite_file(args: argparse.Namespace) -> Path:
     """A name in suites/, or a path as run.sh takes it."""
-    suite = args.suite or ("quick" if len(levels(args)) > 1 else "default")
+    suite = "replay" if args.replay else args.suite or ("quick" if len(levels(args)) > 1 else "default")
     ours = ROOT / "suites"
     path = Path(suite) if "/" in suite else ours / f"{suite}.txt"
     if not path.is_file() or path.samefile(personas.TABLE):
@@ -254,6 +262,8 @@ def request(args: argparse.Namespace) -> Request:
     wanted = levels(args)
     if not args.bundle:  # of somebody else's, with probes of his own
         check_probes(args.probe)
+    if args.replay:
+        recordings.read(args.replay)    # what is none is told before anything is booted
     if args.jobs < 1 or args.timeout < 0:
         raise Usage("--jobs and --timeout are positive numbers")
     if args.junit and not args.junit.absolute().parent.is_dir():

@@ -82,7 +82,7 @@ def shelf_of(device: Device, args: argparse.Namespace) -> LabgridPlace:
     @contextmanager
     def whole(machine: str) -> Iterator[dict[str, Path | str]]:
         made = bundles([machine], not args.no_build, not args.no_install)
-        with with_suite(made, suite_file(args)) as suited:
+        with with_suite(made, suite_file(args), args.replay) as suited:
             yield suited
 
     config = ssh_config(device, args)
@@ -221,5 +221,5 @@ def fleet(places: list[RemotePlace], args: argparse.Namespace, folder: Path, sta
         ended(report)
     left = [place for place in places if place.name not in ill]
     made = bundles((place.facts().machine for place in left), not args.no_build, not args.no_install)
-    with with_suite(made, suite_file(args)) as whole:
+    with with_suite(made, suite_file(args), args.replay) as whole:
         return reports + Engine(folder, request(args), whole, state).run_all([*left], args.jobs, ended)

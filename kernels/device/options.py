@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from kernels import TYPED
+from kernels.options import add_replay
 
 EPILOG = """exit status: 0 done and nothing unexpected, 1 broken or unexpected verdicts, or a device that
 went down among its probes, 2 usage, 3 at least one device could not run, 130 or 143 interrupted"""
@@ -59,6 +60,7 @@ def _where(made: argparse.ArgumentParser) -> None:
 
 def _what(made: argparse.ArgumentParser) -> None:
     made.add_argument("--suite", help="a name in suites/ or the path of a .txt file (default: default)")
+    add_replay(made)
     made.add_argument("--probe", action="append", default=[], help="only probes whose id matches")
     made.add_argument("--persona", help="only these, of suites/personas.txt, with commas")
     made.add_argument(

@@ -58,8 +58,11 @@ def bundles(machines: Iterable[str], build: bool, install: bool) -> dict[str, Pa
 
 
 @contextmanager
-def with_suite(found: dict[str, Path | str], suite: Path) -> Iterator[dict[str, Path | str]]:
-    """The bundles with a suite in them. A suite from elsewhere is added to temporary copies."""
+def with_suite(
+    found: dict[str, Path | str], suite: Path, recording: Path | None = None
+) -> Iterator[dict[str, Path | str]]:
+    """The bundles with a suite in them. A suite from elsewhere, and a recording that is to be asked
+    again, are added to temporary copies."""
     ours = suite.resolve().parent == (ROOT / "suites").resolve()
     made: dict[str, Path | str] = {}
     with tempfile.TemporaryDirectory(prefix="pm-bundle-") as folder:
@@ -67,10 +70,12 @@ def with_suite(found: dict[str, Path | str], suite: Path) -> Iterator[dict[str, 
             made[machine] = bundle
             if isinstance(bundle, str):
                 continue
-            if not ours:
+            if recording or not ours:
                 made[machine] = copy = Path(folder) / machine
                 shutil.copytree(bundle, copy, symlinks=True)
                 shutil.copyfile(suite, copy / "suites" / suite.name)
+                if recording:
+                    shutil.copyfile(recording, copy / "suites" / "replay.json")
             elif not (bundle / "suites" / suite.name).exists():
                 why = f"the bundle for {machine} has no suite {suite.stem}: build it again"
                 made[machine] = why
