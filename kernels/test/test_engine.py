@@ -11,6 +11,7 @@ import pytest
 from fake_place import STEPS, Fake
 
 from kernels import ROOT
+from kernels.options import parser, request
 from kernels.place.bundle import with_suite
 from kernels.place.engine import Engine
 from kernels.place.judge import resumable
@@ -18,6 +19,7 @@ from kernels.place.place import Order, Place
 from kernels.place.report import Report, Request
 from kernels.place.steps import answer
 from kernels.show import summary
+from reports.text import Unusable
 
 
 def run_all(
@@ -173,3 +175,15 @@ def test_a_suite_from_elsewhere_is_lent_to_the_bundle(tmp_path: Path) -> None:
     (bundle / "suites" / "quick.txt").touch()
     with with_suite({"x86_64": bundle}, ROOT / "suites" / "quick.txt") as made:
         assert made == {"x86_64": bundle}
+
+
+def test_a_recording_is_lent_to_the_bundle_beside_its_suite(tmp_path: Path) -> None:
+    bundle, recording = tmp_path / "bundle", tmp_path / "mine"
+    (bundle / "suites").mkdir(parents=True)
+    recording.write_bytes(b"{}")
+    with with_suite({"x86_64": bundle}, ROOT / "suites" / "replay.txt", recording) as made:
+        lent = Path(made["x86_64"], "suites")
+        assert (lent / "replay.json").read_bytes() == b"{}" and "replay.*" in (lent / "replay.txt").read_text()
+    assert not list((bundle / "suites").iterdir())
+    with pytest.raises(Unusable):      # before anything is booted
+        request(parser().parse_args(["run", "amd64-6.12", "--replay", str(recording)]))
