@@ -184,6 +184,10 @@ def _branches(call: Call) -> Iterator[str]:
     filters = recorded.field(call, "branch_sample_type") if "branch_stack" in recorded.samples(call) else 0
     for bit in recorded.set_bits(filters):
         yield f"attr.branch_bits.{names[bit]}" if bit in names else "!attr.unknown_bits.branch_filter"
+    # of which level, if none is named: of those that the event does not exclude; hv, too, is not everybody's
+    levels = filters & 7 or (not recorded.flag(call, "exclude_kernel")) << 1 | (not recorded.flag(call, "exclude_hv")) << 2
+    if filters and levels & 6:
+        yield "sw.switches.own_thread"      # counts the kernel, as in _whom
 
 
 def _format(call: Call) -> Iterator[str]:

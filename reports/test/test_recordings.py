@@ -94,6 +94,15 @@ def test_the_names_of_the_kernel() -> None:
     assert "clock.clockid.boottime.stamps" in keys(call(flags={"use_clockid": 1}, fields={"clockid": 7}))
 
 
+@pytest.mark.parametrize("filters, excluded, privileged", [
+    (8, ("exclude_kernel",), True), (8, ("exclude_kernel", "exclude_hv"), False), (9, ("exclude_kernel",), False),
+    (10, ("exclude_kernel", "exclude_hv"), True), (0, ("exclude_kernel",), False)])
+def test_branches_of_the_kernel_take_what_counting_it_takes(filters: int, excluded: tuple[str, ...], privileged: bool) -> None:
+    """As the kernel documents: without a level, branches are of each level that the event itself does not exclude."""
+    made = keys(call(fields={"sample_type": 1 << 11, "branch_sample_type": filters}, flags=dict.fromkeys(excluded, 1)))
+    assert ("sw.switches.own_thread" in made) == privileged
+
+
 def test_who_watches_the_kernel_or_a_cpu_needs_to_be_let() -> None:
     assert "sw.switches.own_thread" in keys(call()) and "sw.switches.own_thread" not in keys(call(flags=USER_MODE))
     assert "attach.cpu_wide.sees_other_tasks" in keys(call(target="cpu", on_cpu=True))
