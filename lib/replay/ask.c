@@ -14,6 +14,7 @@
 
 #define SPIN_US 4000		/* of one piece of work */
 #define SPIN_MOST_US 60000
+#define ROUNDS 5
 
 struct made {
 	int fds[CPUS_MOST];
@@ -193,14 +194,13 @@ static unsigned int spin_for(const struct asked *asked)
 }
 
 /* Returns false where who is watched did not come back from its work. */
-static bool cause_events(const struct call *call)
+static bool cause_events(const struct call *call, bool first, unsigned int spin_us)
 {
-	const unsigned int spin_us = spin_for(call->asked);
 	bool done = false;
 
 	if (call->task != NULL)
-		return task_work(call->task, spin_us, asked_flag(call->asked, "enable_on_exec") &&
-				 call->asked->target != THREAD);
+		return task_work(call->task, spin_us, first && call->asked->target != THREAD &&
+				 asked_flag(call->asked, "enable_on_exec"));
 	for (size_t i = 0; i < call->cpu_count; i++)
 		done |= work_here(spin_us, call->cpus[i]);
 	return done;
@@ -220,6 +220,7 @@ static uint64_t value_of(const struct pm_counts *counts, int fd)
 
 static void read_values(const struct call *call, struct made *made)
 {
+	made->value = 0;
 	for (size_t i = 0; i < made->count; i++) {
 		struct pm_counts counts = { .nr = 0 };
 		const int err = pm_read_counts(made->fds[i], call->raw->attr.read_format, &counts);
@@ -243,6 +244,17 @@ static void switch_on(const struct call *call, struct made *made)
 }
 
 /* ------------------------------------------------------------------------------------- verdicts */
+
+/* Whether that which the program wants came: records where it has a ring for them, else a count. */
+static bool has_come(const struct call *call, const struct made *made)
+{
+	const bool recorded = made->ring_count > 0 || made->redirected;
+
+	if (recorded && (asked_field(call->asked, "sample_period") > 0 ||
+			 counts_never(call->asked)))
+		return made->written > 0;
+	return made->value > 0 || counts_never(call->asked);
+}
 
 static void judge_silence(const struct call *call, const struct made *made, struct told *ret)
 {
@@ -270,9 +282,6 @@ static void judge_silence(const struct call *call, const struct made *made, stru
 static void judge(const struct call *call, const struct made *made, bool worked, struct told *ret)
 {
 	const struct asked *asked = call->asked;
-	const bool recorded = made->ring_count > 0 || made->redirected;
-	const bool wants_records = recorded &&
-		(asked_field(asked, "sample_period") > 0 || counts_never(asked));
 
 	if (!worked)
 		tell(ret, V_UNKNOWN, "opened, and who is watched did not come back from its work");
@@ -283,7 +292,7 @@ static void judge(const struct call *call, const struct made *made, bool worked,
 	else if (asked->requests >> SET_BPF & 1)
 		tell(ret, V_UNKNOWN, "opened; a BPF program was attached to it, which is not "
 		     "asked here");
-	else if (wants_records ? made->written > 0 : made->value > 0 || counts_never(asked))
+	else if (has_come(call, made))
 		tell(ret, V_YES, "%s", "");
 	else
 		judge_silence(call, made, ret);
@@ -378,23 +387,38 @@ static bool open_all(const struct call *call, struct made *made, struct told *re
 	return true;
 }
 
+/*
+ * A timer may find who works in the kernel each time, or a machine may be busy elsewhere: what stays
+ * silent gets more work before that is told. Returns false where nobody came back from it.
+ */
+static bool watch(const struct call *call, const struct asking *before, struct made *made)
+{
+	const uint64_t written = written_to(before, made);
+	unsigned int spin_us = spin_for(call->asked);
+	bool worked = true;
+
+	for (int i = 0; i < ROUNDS && worked && (i == 0 || !has_come(call, made)); i++) {
+		worked = cause_events(call, i == 0, spin_us);
+		read_values(call, made);
+		made->written = written_to(before, made) - written;
+		spin_us = spin_us * 2 < SPIN_MOST_US ? spin_us * 2 : SPIN_MOST_US;
+		if (i == 0 && !call_counts(call) && made->value == 0)
+			break;		/* which may be all that there is */
+	}
+	return worked;
+}
+
 void call_ask(struct call *call, const struct recording *of, struct asking *before,
 	      struct told *ret)
 {
 	struct made made = { .count = 0 };
-	uint64_t written;
-	bool worked;
 
 	if (!find_leaders(call, before, ret))
 		return;
 	if (open_all(call, &made, ret) && map_rings(call, of, &made, ret) &&
 	    join_rings(call, before, &made, ret) && make_requests(call, &made, ret)) {
 		switch_on(call, &made);
-		written = written_to(before, &made);
-		worked = cause_events(call);
-		read_values(call, &made);
-		made.written = written_to(before, &made) - written;
-		judge(call, &made, worked, ret);
+		judge(call, &made, watch(call, before, &made), ret);
 		keep(call, &made, before);
 	} else if (!call->asked->group) {
 		forget_leader(before);

@@ -109,7 +109,7 @@ static void spin(unsigned int us)
 
 	(void)pm_clock_ns(CLOCK_THREAD_CPUTIME_ID, &now);
 	for (end = now + us * 1000ull; now < end; (void)pm_clock_ns(CLOCK_THREAD_CPUTIME_ID, &now))
-		for (unsigned int i = 0; i < 500; i++)
+		for (unsigned int i = 0; i < 50000; i++)	/* a timer finds it in user mode */
 			sum += i & 3 ? i : sum;
 }
 
