@@ -8,6 +8,7 @@ that one, stands in the rules below, a function for each part of a call. A key m
     ?WHY        no point tells of it: not known
     !KEY        where KEY is yes, the kernel refuses the call
     @ARCH?WHY   not known on an architecture other than that
+    KEY|OTHER   one of them is enough
 
 So what no point covers is never a yes. A call that was refused and then made again with less (user mode alone,
 another precise_ip, cpu-clock in place of cycles) is one need: what was asked first, and instead of it the rest.
@@ -167,6 +168,9 @@ def _sampling(call: Call) -> Iterator[str]:
         yield rate if limits.is_word(rate) else "?no kernel takes so many samples a second"
     if sampled and _is_hardware(call):
         yield "hw.overflow.cycles.samples"
+    if "callchain" in fields and not recorded.flag(call, "exclude_callchain_kernel"):
+        # the kernel's part is, since some releases, not for everybody, whether or not the event counts the kernel
+        yield "sw.switches.own_thread|perm.privileged_fields.unprivileged_callchain=opens"
     if "read" in fields and recorded.flag(call, "inherit"):
         yield f"inherit.sample_read.{'with' if 'tid' in fields else 'without'}_tid"
     if {"weight", "weight_struct"} <= {*fields}:
@@ -368,6 +372,8 @@ def got_on(path: Path) -> bool:
 def asker(ask: Callable[[str], Said], arch: str) -> Callable[[str], Said]:
     """Answers qualified keys by what is said of plain ones."""
     def said(key: str) -> Said:
+        if "|" in key:
+            return plain.best([said(each) for each in key.split("|")])
         point, mark, why = key.partition("?")
         if point.startswith("!"):
             found = ask(point[1:])

@@ -209,13 +209,13 @@ def of_program(name: str) -> Requirements:
 
 def point_of(key: str) -> str:
     """A key without what qualifies it in a recording, or '' where that is all."""
-    return "" if key.startswith(("?", "@")) else key.removeprefix("!").partition("?")[0]
+    return "" if key.startswith(("?", "@")) else key.removeprefix("!").partition("?")[0].partition("|")[0]
 
 
 def keys(wanted: Requirements) -> list[str]:
     """The points and facts that are asked for, without what they are compared with."""
-    return [limits.split(point_of(key))[0] for need in wanted.needs for way in _all_ways(need) for key in way
-            if point_of(key) and not limits.is_word(key)]
+    return [limits.split(point_of(key))[0] for need in wanted.needs for way in _all_ways(need) for either in way
+            for key in either.split("|") if point_of(key) and not limits.is_word(key)]
 
 
 def _all_ways(need: Need) -> Iterator[Way]:

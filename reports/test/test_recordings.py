@@ -103,6 +103,19 @@ def test_branches_of_the_kernel_take_what_counting_it_takes(filters: int, exclud
     assert ("sw.switches.own_thread" in made) == privileged
 
 
+@pytest.mark.parametrize("privileged, fact, word", [
+    (plain.YES, "is EACCES", plain.YES), (plain.BLOCKED, "is EACCES", plain.BLOCKED), (plain.BLOCKED, "", plain.YES)])
+def test_chains_of_the_kernel_are_for_anybody_or_take_a_privilege(privileged: str, fact: str, word: str) -> None:
+    """Some kernels refuse them to who may not watch the kernel, although the event excludes it."""
+    need = wanted(call(flags=USER_MODE, fields={"sample_type": 1 << 5, "sample_period": 1})).needs[0]
+    alone = {"sw.switches.own_thread": Said(privileged), "perm.privileged_fields.unprivileged_callchain=opens":
+             Said(plain.NO, fact) if fact else Said(plain.YES)}
+    said = recordings.asker(lambda key: alone.get(key, Said(plain.YES)), "x86_64")
+    assert plain.worst([said(key) for key in need.ways[0]]).word == word
+    user = wanted(call(flags={**USER_MODE, "exclude_callchain_kernel": 1}, fields={"sample_type": 1 << 5})).needs[0]
+    assert not any("|" in key for key in user.ways[0])
+
+
 def test_who_watches_the_kernel_or_a_cpu_needs_to_be_let() -> None:
     assert "sw.switches.own_thread" in keys(call()) and "sw.switches.own_thread" not in keys(call(flags=USER_MODE))
     assert "attach.cpu_wide.sees_other_tasks" in keys(call(target="cpu", on_cpu=True))
