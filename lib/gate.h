@@ -53,6 +53,7 @@ struct pm_refused {
 	int perf_errno;			/* what was said instead */
 	int level;			/* of perf_event_paranoid in force; INT_MIN: not known */
 	bool privileged;		/* a capability that counts for perf */
+	bool needs_user_chains;		/* it opens with call chains of user mode alone */
 	bool needs_both_accesses;	/* a breakpoint, which opens for both together */
 	/* MAP: mmap(2) of rings */
 	size_t rings, bytes;
@@ -108,6 +109,12 @@ extern const struct pm_gate pm_gates_filter[], pm_gates_policy[], pm_gates_open[
 
 /* Whether the rings of a refused mmap(2) would fit, had nobody else locked any. */
 bool pm_rings_fit(const struct pm_refused *refused);
+
+/*
+ * For needs_user_chains: asks for the same event of the calling thread, with the kernel's part of
+ * call chains and without.
+ */
+bool pm_needs_user_chains(const struct perf_event_attr *attr);
 
 /* The test of such a row. */
 bool pm_gate_any(const struct pm_refused *refused);

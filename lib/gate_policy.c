@@ -239,6 +239,54 @@ static void say_uprobe(const struct pm_refused *refused, struct pm_gate_words *r
 	pm_advise_capability(refused, PM_CAP_SYS_ADMIN, ret);
 }
 
+/*
+ * The kernel's part of call chains is, since some releases (6.12.117 has it, 6.18.44 has not), not
+ * for everybody, although the event leaves the kernel out.
+ */
+static bool is_chain(const struct pm_refused *refused)
+{
+	return is_denied(refused) && !refused->privileged && refused->needs_user_chains;
+}
+
+static void say_chain(const struct pm_refused *refused, struct pm_gate_words *ret)
+{
+	char level[48];
+
+	put_level(refused->env, level, sizeof(level));
+	PM_SAY(ret->brief, "%s: %s refuses call chains with the kernel's part; needs <= 1 or %s",
+	       error_name(refused), level, capability(refused->env));
+	PM_SAY(ret->gate, "kernel.%s: call chains have the kernel's part, for which 1 or less is "
+	       "needed, and %s is missing", level, capability(refused->env));
+	ret->level = 1;
+	pm_advise(ret, "take call chains of user mode only (exclude_callchain_kernel)");
+	pm_advise_capability(refused, capability_of(refused->env), ret);
+	pm_advise_sysctl(refused, "kernel.perf_event_paranoid", 1, ret);
+}
+
+bool pm_needs_user_chains(const struct perf_event_attr *attr)
+{
+	struct perf_event_attr less;
+	int all, user;
+
+	if (attr == NULL || (attr->sample_type & PERF_SAMPLE_CALLCHAIN) == 0 ||
+	    attr->exclude_callchain_kernel)
+		return false;
+	/* Of an event that everybody may have: which one it was does not matter. */
+	less = (struct perf_event_attr){
+		.type = PERF_TYPE_SOFTWARE, .config = PERF_COUNT_SW_PAGE_FAULTS, .disabled = 1,
+		.exclude_kernel = 1, .exclude_hv = 1, .sample_period = 1 << 20,
+		.sample_type = PERF_SAMPLE_CALLCHAIN,
+	};
+	all = pm_open(&less, 0, -1, -1, 0);
+	less.exclude_callchain_kernel = 1;
+	user = pm_open(&less, 0, -1, -1, 0);
+	if (all >= 0)
+		(void)close(all);
+	if (user >= 0)
+		(void)close(user);
+	return all == -EACCES && user >= 0;
+}
+
 static bool is_target(const struct pm_refused *refused)
 {
 	return is_denied(refused) && !refused->privileged && refused->reach == PM_REACH_OTHER;
@@ -308,6 +356,7 @@ const struct pm_gate pm_gates_policy[] = {
 	PM_GATE_ROW(kprobe, PARANOID, BLOCKED, is_kprobe),
 	PM_GATE_ROW(uprobe, PARANOID, BLOCKED, is_uprobe),
 	PM_GATE_ROW(level, PARANOID, BLOCKED, is_level),
+	PM_GATE_ROW(chain, PARANOID, BLOCKED, is_chain),
 	PM_GATE_ROW(target, LSM, BLOCKED, is_target),
 	PM_GATE_ROW(locked_down, LSM, BLOCKED, is_locked_down),
 	PM_GATE_ROW(selinux, LSM, BLOCKED, is_selinux),

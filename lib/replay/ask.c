@@ -388,8 +388,8 @@ static bool open_all(const struct call *call, struct made *made, struct told *re
 }
 
 /*
- * A timer may find who works in the kernel each time, or a machine may be busy elsewhere: what stays
- * silent gets more work before that is told. Returns false where nobody came back from it.
+ * A timer may find who works in the kernel each time, or a machine may be busy elsewhere: what
+ * stays silent gets more work before that is told. Returns false where nobody came back from it.
  */
 static bool watch(const struct call *call, const struct asking *before, struct made *made)
 {

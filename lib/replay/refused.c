@@ -293,6 +293,7 @@ static void explain_open(const struct call *call, size_t at, int error, struct t
 		.cpu = call->cpus[at], .cgroup = call->asked->target == CGROUP,
 		.reach = call->asked->target == CGROUP ? PM_REACH_CPU :
 			pm_reach_of(&call->raw->attr, call->pid),
+		.needs_user_chains = error == EACCES && pm_needs_user_chains(&call->raw->attr),
 		.privileged = pm_env_has_cap(env, PM_CAP_PERFMON) ||
 			pm_env_has_cap(env, PM_CAP_SYS_ADMIN),
 		.level = env->paranoid_present ? env->paranoid : INT_MIN,

@@ -50,6 +50,8 @@ static void look_at_policy(struct pm_refused *refused)
 	refused->privileged = !pm_in_user_namespace() &&
 		(pm_env_has_cap(env, PM_CAP_PERFMON) || pm_env_has_cap(env, PM_CAP_SYS_ADMIN));
 	refused->level = level_met();
+	refused->needs_user_chains = refused->error == EACCES &&
+		pm_needs_user_chains(refused->attr);
 	/* Without /proc a capability may be of a user namespace: what it opens tells. */
 	if (access("/proc/self/uid_map", R_OK) != 0)
 		refused->privileged &= refused->level <= 0;

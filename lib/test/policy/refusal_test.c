@@ -146,6 +146,30 @@ static void the_capability_of_a_level(void **state)
 	}
 }
 
+/* What refuses them is told from what refuses a task, which perf record of a child may be. */
+static void chains_of_the_kernel(void **state)
+{
+	static const struct perf_event_attr attr = {
+		.type = PERF_TYPE_SOFTWARE, .exclude_kernel = 1, .sample_period = 1,
+		.sample_type = PERF_SAMPLE_CALLCHAIN,
+	};
+	const struct pm_env env = { .paranoid_present = true, .paranoid = 2, .cap_last = 40 };
+	struct pm_gate_words words;
+
+	(void)state;
+	for (int i = 0; i < 2; i++) {
+		const struct pm_refused refused = {
+			.call = PM_CALL_OPEN, .error = EACCES, .env = &env, .attr = &attr,
+			.reach = PM_REACH_OTHER, .cpu = -1, .level = 2, .needs_user_chains = i != 0,
+		};
+		const struct pm_gate *gate = pm_gate_find(&refused, &words);
+
+		assert_string_equal(gate->name, i ? "chain" : "target");
+		assert_int_equal(strstr(words.change, "exclude_callchain_kernel") != NULL, i);
+		assert_int_equal(words.level, i ? 1 : INT_MIN);
+	}
+}
+
 /* At 3 and 4 CAP_PERFMON is not looked at: the safe way is 2, where it is, and never SYS_ADMIN. */
 static void the_way_down_from_a_vendors_level(void **state)
 {
@@ -383,7 +407,7 @@ int main(void)
 		TEST(a_smaller_diagnosis),
 		TEST(vendors_levels),
 		TEST(the_capability_of_a_level),
-		TEST(the_way_down_from_a_vendors_level),
+		TEST(chains_of_the_kernel), TEST(the_way_down_from_a_vendors_level),
 		TEST(a_unit_of_systemd),
 		TEST(a_vendors_level_and_perfmon),
 		TEST(a_capability_of_a_user_namespace),
