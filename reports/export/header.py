@@ -65,11 +65,19 @@ def _level(results: Sequence[Result]) -> str:
     return levels.pop() if len(levels) == 1 else "several"
 
 
-def write(results: Sequence[Result], options: Options) -> str:
-    """The header of one result, or of what several have in common."""
+Merged = tuple[merge.Profile, list[merge.Conflict]]
+
+
+def merged(results: Sequence[Result]) -> Merged:
+    """What the results have in common, and where they differ."""
+    return merge.merge([(title(each), profile.derive(each)) for each in results])
+
+
+def write(results: Sequence[Result], options: Options, common: Merged | None = None) -> str:
+    """The header of one result, or of what several have in common, where that is not known yet."""
     if not re.fullmatch("[A-Za-z_][A-Za-z0-9_]{0,40}", options.prefix):
         raise Unusable("a prefix is a C identifier of at most 40 characters")
-    made, conflicts = merge.merge([(title(each), profile.derive(each)) for each in results])
+    made, conflicts = common or merged(results)
     found = merge.view(made, options.persona) if options.persona else made["kernel"]
     guard, guard_of = macro(options.prefix, "profile_h"), macro(options.prefix, "profile")
     names = "; ".join(title(each) for each in results)[:400]
