@@ -14,7 +14,7 @@ from typing import Any
 from reports import text, wordlist
 from reports.text import Unusable
 
-KINDS = ("result", "profile", "expectation", "catalogue", "coverage", "recording")
+KINDS = ("result", "profile", "expectation", "catalogue", "coverage", "recording", "table")
 
 
 def _completed(part: dict[str, Any]) -> dict[str, Any]:

@@ -8,14 +8,13 @@ import shutil
 import tempfile
 from collections import Counter
 from collections.abc import Callable
-from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 from reports import personas, text, wordlist
 from reports.database import whole
-from reports.site import (build_data, bundle, devices, evidence, machines, model, pages as points_pages,
-                          plots, start)
+from reports.site import (build_data, bundle, devices, evidence, machines, model, pages as points_pages, places,
+                          plots, start, tables)
 from reports.site.model import Site, Spot
 from reports.site.render import Pages
 from reports.text import Unusable
@@ -28,44 +27,6 @@ COSTS = (("task.attach_many", "attach_ns", "Attaching to one more thread, ns"),
          ("ring.lost", "drain_rate", "Records that a reader takes out of a full ring, one by one, in a second"))
 
 Say = Callable[[str], None]
-
-
-def _tables(site: Site, pages: Pages) -> None:
-    """All cells as CSV and JSON, and what differs as Markdown."""
-    from reports.export import tabular
-    head = ("kernel", "arch", "release", "kind", "persona", "point", "verdict", "reason")
-    rows = []
-    for spot in site.spots:
-        place = (spot.name, spot.arch, spot.release, spot.kind)
-        for persona in spot.columns:
-            for number, cell in site.cells(spot, persona).items():
-                rows.append((*place, persona, site.matrix.points[number], cell.verdict, site.reason(cell)))
-
-    rows.sort(key=lambda row: (row[5], row[4]))     # what repeats stands together, and packs to less than half
-
-    @lru_cache(maxsize=65536)
-    def quoted(said: str) -> str:
-        return '"' + tabular.safe_cell(text.clean(said)).replace('"', '""') + '"'
-
-    lines = [",".join(head), *(",".join(map(quoted, row)) for row in rows)]
-    pages.download("data/cells.csv", "\r\n".join(lines) + "\r\n")
-    pages.download("data/cells.json", text.pack_json({"head": head, "rows": rows}))
-    pages.write("data/table.md", markdown(site))
-    if site.file:       # nobody writes to it: this transaction reads
-        pages.copy("data/results.db", site.file)
-
-
-def markdown(site: Site, limit: int = 400) -> str:
-    """The points in which kernels differ, as root or whoever may most."""
-    persona = site.personas[0] if site.personas else ""
-    spots = [spot for spot in site.spots if persona in spot.columns]
-    lines = ["| point | " + " | ".join(text.markdown(spot.name) for spot in spots) + " |",
-             "|---" * (len(spots) + 1) + "|"]
-    for one in site.points:
-        words = [cell.verdict if (cell := site.cell(one, spot, persona)) else "" for spot in spots]
-        if len({word for word in words if word in wordlist.OF_KERNEL}) > 1 and len(lines) < limit:
-            lines.append(f"| {text.markdown(one.key)} | " + " | ".join(words) + " |")
-    return "\n".join(lines) + "\n"
 
 
 def _plots(site: Site, pages: Pages) -> None:
@@ -116,10 +77,10 @@ def _costs(site: Site, spots: list[Spot]) -> list[tuple[str, Any]]:
 def write(site: Site, folder: Path, scripts: bool, say: Say) -> Pages:
     """All pages of a site."""
     pages = Pages(site, folder, scripts)
-    _tables(site, pages)        # each page tells how large they are
+    tables.write(site, pages)
     begin = start.Start(site)
     begin.write(pages)
-    points_pages.by_area(site, pages)
+    points_pages.by_area(site, pages, [each.spot for each in places.shown(begin.places)])
     points_pages.areas(site, pages)
     lines, said = evidence.lines(site), evidence.printed(site)
     for number, one in enumerate(site.points):
@@ -141,7 +102,7 @@ def write(site: Site, folder: Path, scripts: bool, say: Say) -> Pages:
     pages.page("about.html", "about.html", described=personas.read())
     _plots(site, pages)
     if scripts:
-        pages.write("data.js", build_data.data(site, begin.data()))
+        build_data.write(site, pages, begin.data())
     return pages
 
 

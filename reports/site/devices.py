@@ -111,7 +111,7 @@ def _signs(site: Site, columns: Sequence[Column]) -> dict[str, str]:
 def _page(site: Site, pages: Pages, story: Story, shown: set[str], wishes: list[Any]) -> None:
     made = site.reader.result(story.results[0].digest)
     derived = profile.derive(made)
-    pages.write(f"data/{story.stem}.profile.json", text.pack_json(derived))
+    pages.download(f"data/{story.stem}.profile.json", [text.pack_json(derived)])
     by_key = {point.key: point for point in site.points}
     lacks = [(by_key[key], verdict, reason) for key, verdict, reason in _lacks(made) if key in by_key]
     pages.page("device.html", f"device/{story.page}", story=story, device=story.device, shown=shown,

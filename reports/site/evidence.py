@@ -13,10 +13,11 @@ from reports.site.model import Site, Spot
 
 def newest(spot: Spot, persona: str) -> Any:
     """The column that stands for a persona of a spot."""
-    return max(spot.columns[persona], key=lambda each: (each.result.started, each.result.id))
+    columns = spot.columns[persona]
+    return columns[0] if len(columns) == 1 else max(columns, key=lambda each: (each.result.started, each.result.id))
 
 
-@dataclass
+@dataclass(frozen=True)
 class Line:
     """Where a probe printed the answer to a point."""
     file: str
@@ -24,15 +25,21 @@ class Line:
     said: str
 
 
-def lines(site: Site) -> dict[tuple[int, str], Line]:
-    """(run, point key) -> the line of what was printed, of the results that the tables show."""
-    found: dict[tuple[int, str], Line] = {}
+Lines = dict[int, dict[str, Line]]      # run -> point key -> the line
+
+
+def lines(site: Site) -> Lines:
+    """The lines of the results that the tables show. Kernels print much alike: equal lines are one object."""
+    found: Lines = {}
+    known: dict[Any, Any] = {}
     for spot in site.spots:
         for persona in spot.columns:
             run = newest(spot, persona).run
+            told = found.setdefault(run, {})
             for probe, said in whole.transcripts(site.connection, run).items():
                 for number, name, line in whole.result_lines(said):
-                    found[run, f"{probe}.{name}"] = Line(f"{persona}/{probe}.ktap", number, line)
+                    made, key = Line(f"{persona}/{probe}.ktap", number, line), f"{probe}.{name}"
+                    told[known.setdefault(key, key)] = known.setdefault(made, made)
     return found
 
 

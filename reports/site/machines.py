@@ -14,11 +14,10 @@ from reports.export import header, tabular
 from reports.export.common import Options
 from reports.requirements import Finding, Requirements
 from reports.site import model, pages as points_pages
-from reports.site.evidence import Line, newest as newest_column
+from reports.site.evidence import Lines, newest as newest_column
 from reports.site.model import Site, Spot
 from reports.site.render import Pages
 
-Lines = dict[tuple[int, str], Line]
 WISHES = Path("lib/doctor/wishes.toml")
 SHOWN = ("version", "build_id", "config_sha256", "cpu_model", "cpu_midr", "board", "fingerprint",
          "hypervisor", "emulator", "pmu", "lsm", "page_size")
@@ -102,12 +101,11 @@ class Machines:
     def _downloads(self, stem: str, results: list[dict[str, Any]]) -> dict[str, Any]:
         """Writes what can be downloaded of a kernel; its profile."""
         options = Options(self.site.declared)
-        self.pages.download(f"data/{stem}.csv", tabular.csv(results, options))
-        self.pages.download(f"data/{stem}.json", text.pack_json(tabular.table(results, options)))
-        self.pages.download(f"data/{stem}.md", tabular.markdown(results[:1], options))
-        self.pages.write(f"data/{stem}.h", header.write(results, options))
-        made, _conflicts = merge.merge([(each["id"], profile.derive(each)) for each in results])
-        self.pages.write(f"data/{stem}.profile.json", text.pack_json(made))
+        self.pages.download(f"data/{stem}.csv", [tabular.csv(results, options)])
+        common = merge.merge([(each["id"], profile.derive(each)) for each in results])
+        self.pages.download(f"data/{stem}.h", [header.write(results, options, common)])
+        made, _conflicts = common
+        self.pages.download(f"data/{stem}.profile.json", [text.pack_json(made)])
         return made
 
     def _result(self, spot: Spot, result: Result, made: dict[str, Any]) -> None:
@@ -117,12 +115,12 @@ class Machines:
         evidence = []
         for persona, part in made["personas"].items():
             rows = [(f"{probe}.{name}", point["verdict"], point.get("reason", ""),
-                     point.get("evidence", []), self.lines.get((runs.get(persona, -1), f"{probe}.{name}")))
+                     point.get("evidence", []), self.lines.get(runs.get(persona, -1), {}).get(f"{probe}.{name}"))
                     for probe, record in sorted(part["probes"].items())
                     for name, point in sorted(record["points"].items())
                     if point["verdict"] in wordlist.NOT_OK]
             evidence.append((persona, rows))
-        self.pages.download(f"data/results/{digest}.json", text.pack_json(made))
+        self.pages.download(f"data/results/{digest}.json", [text.pack_json(made)])
         self.pages.page("result.html", f"result/{digest}.html", spot=spot, digest=digest,
                         started=made.get("started", ""), suite=made["suite"], identity=identity(made),
                         source=result.source, evidence=evidence,

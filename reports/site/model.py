@@ -10,13 +10,14 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
+from typing import Any, NamedTuple
 
 from sqlalchemy.engine import Connection
 
 from reports import expect, personas, text, wordlist
 from reports.catalogue import Catalogue
 from reports.database import command, matrix, query, whole
-from reports.database.matrix import Answer, Column, Matrix
+from reports.database.matrix import Column, Matrix
 from reports.database.usage import Usage
 from reports.declaration import Item, Probe
 from reports.site import source
@@ -40,6 +41,7 @@ class Spot:
     ran that kernel, it stands for all of them."""
     key: tuple[str, ...]
     columns: dict[str, list[Column]] = field(default_factory=dict)     # persona -> newest results
+    stem: str = ""      # of its files; points name it on each page, so it is short
 
     @cached_property
     def one(self) -> Column:
@@ -70,9 +72,9 @@ class Spot:
         said = self.row or f"{self.arch} {short(self.release)}"
         return text.clean(said + (f" paranoid={level}" if level not in ("", "2") else ""), NAME_LIMIT)
 
-    @cached_property
+    @property
     def page(self) -> str:
-        return f"{slug(self.name)[:60]}-{hashlib.sha256(repr(self.key).encode()).hexdigest()[:6]}.html"
+        return f"{self.stem}.html"
 
     @property
     def suite(self) -> str:
@@ -89,12 +91,12 @@ def short(release: str) -> str:
     return numbers[0] if numbers else text.clean(release, 24)
 
 
-@dataclass(frozen=True)
-class Cell:
-    """What a persona on a spot finds. `verdict` is `mixed` where its devices differ."""
+class Cell(NamedTuple):
+    """What a persona on a spot finds. `verdict` is `mixed` where its devices differ; `told` is what the newest
+    result says, and `reason` the number of its reason. Equal cells are one object."""
     verdict: str
-    column: Column
-    answer: Answer | None
+    told: str
+    reason: int | None
     counts: tuple[tuple[str, int], ...]
 
 
@@ -152,7 +154,10 @@ class Site:
     personas: list[str]
     sources: source.Sources
     usage: Usage | None = None
-    _cells: dict[tuple[int, str], dict[int, Cell]] = field(default_factory=dict)
+    _cells: dict[tuple[int, ...], dict[int, Cell]] = field(default_factory=dict)     # by the sheets of a column
+    _known: dict[Cell, Cell] = field(default_factory=dict)
+    _records: dict[int, dict[int, Cell]] = field(default_factory=dict)
+    _reasons: dict[int, str] = field(default_factory=dict)
 
     @cached_property
     def areas(self) -> dict[str, list[Point]]:
@@ -163,19 +168,32 @@ class Site:
 
     def cells(self, spot: Spot, persona: str) -> dict[int, Cell]:
         """point id -> cell, of one column."""
-        at = (id(spot), persona)
+        columns = spot.columns.get(persona, [])
+        if len(columns) > 1:
+            columns = sorted(columns, key=lambda each: (each.result.started, each.result.id))
+        at = tuple(each.sheet for each in columns)
         if at not in self._cells:
-            self._cells[at] = self._column(spot.columns.get(persona, []))
+            self._cells[at] = self._column(columns)
         return self._cells[at]
 
+    def _one(self, *values: Any) -> Cell:
+        made = Cell(*values)
+        return self._known.setdefault(made, made)
+
+    def _record(self, record: int) -> dict[int, Cell]:
+        """point -> cell, of a record, which many columns share."""
+        if record not in self._records:
+            self._records[record] = {
+                point: self._one(answer.verdict, answer.verdict, answer.reason, ((answer.verdict, 1),))
+                for point, answer in self.matrix.answers(record)}
+        return self._records[record]
+
     def _column(self, columns: list[Column]) -> dict[int, Cell]:
-        """The newest result first; several devices are counted."""
-        if not columns:
-            return {}
-        newest = max(columns, key=lambda each: (each.result.started, each.result.id))
-        found = {point: Cell(answer.verdict, newest, answer, ((answer.verdict, 1),))
-                 for point, answer in self.matrix.of(newest).items()}
-        if len(columns) == 1:
+        """What the newest, the last, says; several devices are counted."""
+        found: dict[int, Cell] = {}
+        for record in self.matrix.records(columns[-1]) if columns else ():
+            found.update(self._record(record))
+        if len(columns) < 2:
             return found
         counts: dict[int, Counter[str]] = {}
         for (point, verdict), times in self.matrix.count(columns).items():
@@ -183,15 +201,19 @@ class Site:
         for point, each in counts.items():
             one = found.get(point)
             verdict = next(iter(each)) if len(each) == 1 else MIXED
-            found[point] = Cell(verdict, one.column if one else newest, one.answer if one else None,
-                                tuple(each.most_common()))
+            found[point] = self._one(verdict, one.told if one else "", one.reason if one else None,
+                                     tuple(each.most_common()))
         return found
 
     def cell(self, point: Point, spot: Spot, persona: str) -> Cell | None:
         return self.cells(spot, persona).get(self.matrix.ids.get(point.key, -1))
 
     def reason(self, cell: Cell) -> str:
-        return text.clean(self.matrix.reason(cell.answer), 1000) if cell.answer else ""
+        if cell.reason is None:
+            return ""
+        if cell.reason not in self._reasons:
+            self._reasons[cell.reason] = text.clean(self.matrix.reasons.get(cell.reason, ""), 1000)
+        return self._reasons[cell.reason]
 
     @cached_property
     def file(self) -> Path | None:
@@ -239,8 +261,19 @@ def _spots(columns: Iterable[Column]) -> list[Spot]:
     for (key, _device, persona), column in newest.items():     # type: ignore[misc]
         spot = found.setdefault(key, Spot(key))                 # type: ignore[arg-type]
         spot.columns.setdefault(str(persona), []).append(column)
-    return sorted(found.values(), key=lambda spot: (
+    spots = sorted(found.values(), key=lambda spot: (
         spot.arch, spot.one.result.kernel.order, spot.kind, spot.row, spot.one.result.level))
+    _name_files(spots)
+    return spots
+
+
+def _name_files(spots: list[Spot]) -> None:
+    """A file name for each: its name, and a hash where two would be called the same."""
+    plain = [re.sub("[^a-z0-9.]+", "-", spot.name.lower()).strip("-.")[:40] for spot in spots]
+    often = Counter(plain)
+    for spot, name in zip(spots, plain, strict=True):
+        digest = hashlib.sha256(repr(spot.key).encode()).hexdigest()[:6]
+        spot.stem = name if name and often[name] == 1 else f"{name or 'x'}-{digest}"
 
 
 def _weight(column: Column) -> tuple[bool, str, int]:

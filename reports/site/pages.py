@@ -12,13 +12,13 @@ from reports import wordlist
 from reports.database.query import BEST_FIRST, History, Step
 from reports.difference import LACKING
 from reports.site import model
-from reports.site.evidence import Line
+from reports.site.evidence import Line, Lines, newest
 from reports.site.model import Cell, Point, Site, Spot
 from reports.site.render import Pages
 from reports.site.source import About
 
 STEPS = 5       # of a heat-map
-Lines = dict[tuple[int, str], Line]
+NAMED = 100     # kernels that are named one by one where most answer alike
 
 
 @dataclass
@@ -44,44 +44,30 @@ def share(counts: Counter[str], points: int) -> Share:
                  asked < points)
 
 
-def by_area(site: Site, pages: Pages) -> None:
-    """The page of all areas."""
-    spots = {persona: [spot for spot in site.spots if persona in spot.columns] for persona in site.personas}
+def by_area(site: Site, pages: Pages, shown: list[Spot]) -> None:
+    """The page of all areas, for some kernels."""
+    spots = {persona: [spot for spot in shown if persona in spot.columns] for persona in site.personas}
     heat: dict[str, dict[str, list[Share]]] = {}
     for persona in site.personas:
         found = [model.by_area(site, spot, persona) for spot in spots[persona]]
         heat[persona] = {area: [share(each.get(area, Counter()), len(points)) for each in found]
                          for area, points in site.areas.items()}
-    pages.page("areas.html", "areas.html", heat=heat, heat_spots=spots, personas=site.personas[::-1])
+    pages.page("areas.html", "areas.html", heat=heat, heat_spots=spots, personas=site.personas[::-1],
+               hidden=len(site.spots) - len(shown))
+
+
+def _counted(site: Site, one: Point, persona: str) -> list[tuple[str, int]]:
+    """How many kernels say what, the best first."""
+    counts = Counter(cell.verdict for spot in site.spots if (cell := site.cell(one, spot, persona)))
+    order = dict.fromkeys(("yes", model.MIXED, *wordlist.WORST_FIRST))
+    return [(word, counts[word]) for word in order if counts[word]]
 
 
 def areas(site: Site, pages: Pages) -> None:
+    """A page for each area. A script draws its cells; the counts are for who has none."""
     for area, points in site.areas.items():
-        spots: dict[str, list[Spot]] = {}
-        without: dict[str, list[Spot]] = {}
-        rows = {}
-        for persona in site.personas:
-            spots[persona], without[persona] = apart(site, points, persona)
-            rows[persona] = [(point, [_verdict(site.cell(point, spot, persona)) for spot in spots[persona]])
-                             for point in points]
-        pages.page("area.html", f"area/{area}.html", area=area, points=points, spots=spots, rows=rows,
-                   without=without)
-
-
-def apart(site: Site, points: list[Point], persona: str) -> tuple[list[Spot], list[Spot]]:
-    """Kernels that were asked, and those of them on which all of it is absent: what is for one
-    architecture has a table of that architecture's kernels. All of them where it is absent on all."""
-    there: list[Spot] = []
-    without: list[Spot] = []
-    for spot in site.spots:
-        found = {cell.verdict for point in points if (cell := site.cell(point, spot, persona))}
-        if found:
-            (without if found == {"absent"} else there).append(spot)
-    return (there, without) if there else (without, [])
-
-
-def _verdict(cell: Cell | None) -> str:
-    return cell.verdict if cell else ""
+        pages.page("area.html", f"area/{area}.html", area=area, personas=site.personas[::-1], rows=[
+            (point, [_counted(site, point, persona) for persona in site.personas[::-1]]) for point in points])
 
 
 @dataclass
@@ -91,12 +77,29 @@ class Group:
     reason: str
     anchor: str
     evidence: list[str] = field(default_factory=list)
-    where: dict[tuple[str, str], list[tuple[str, Line | None]]] = field(default_factory=dict)   # by kernel and result
     count: int = 0
+    such: tuple[str, str, str] = ("", "", "")       # digest, kernel, persona: an example
+    where: dict[str, dict[Line, list[str]]] = field(default_factory=dict)      # file -> line -> kernels
 
-    def tell(self, spot: str, result: str, persona: str, line: Line | None) -> None:
-        self.where.setdefault((spot, result), []).append((persona, line))
-        self.count += 1
+    @property
+    def lines(self) -> list[tuple[Line, str]]:
+        """The lines that say it, and where each was printed. Most kernels print the same one."""
+        said = []
+        for variants in self.where.values():
+            most, *others = sorted(variants.items(), key=lambda item: -len(item[1]))
+            said += [(line, "on " + ", ".join(dict.fromkeys(names))) for line, names in others]
+            said.append((most[0], f"on the other {len(most[1])}" if others else ""))
+        return said
+
+
+@dataclass
+class Row:
+    """Kernels that answer alike, and what they answer to each persona: verdict, anchor, counts, difference."""
+    kind: str
+    cells: list[tuple[str, str, str, str] | None]
+    spots: list[Spot] = field(default_factory=list)
+    others: bool = False        # so many that none is named: all that are not in another row
+
 
 
 @dataclass
@@ -106,37 +109,74 @@ class _Story:
     point: Point
     lines: Lines
     evidence: dict[tuple[int, str], list[str]]
-    groups: dict[tuple[str, str], Group] = field(default_factory=dict)
+    groups: dict[tuple[str, int | None], Group] = field(default_factory=dict)
 
-    def told(self, spot: Spot, persona: str) -> dict[str, Any] | None:
-        """A cell of the table, booked under its reason."""
-        cell = self.site.cell(self.point, spot, persona)
+    def told(self, spot: Spot, persona: str, cell: Cell) -> Group:
+        """The group of a cell, where it is booked."""
+        word = cell.told or cell.verdict
+        group = self.groups.get((word, cell.reason))
+        if group is None:
+            group = self.groups[word, cell.reason] = Group(word, self.site.reason(cell), f"r{len(self.groups) + 1}")
+        run, key = newest(spot, persona).run, self.point.key
+        group.count += 1
+        group.evidence = group.evidence or self.evidence.get((run, key), [])
+        line = self.lines.get(run, {}).get(key)
+        if line:
+            group.where.setdefault(line.file, {}).setdefault(line, []).append(spot.name)
+        if not group.such[0]:
+            group.such = newest(spot, persona).result.digest, spot.name, persona
+        return group
+
+    def _cell(self, spot: Spot, persona: str, cell: Cell | None) -> tuple[str, str, str, str] | None:
         if cell is None:
             return None
-        reason = self.site.reason(cell)
-        verdict = cell.answer.verdict if cell.answer else cell.verdict
-        group = self.groups.setdefault((verdict, reason),
-                                       Group(verdict, reason, f"r{len(self.groups) + 1}"))
-        at = (cell.column.run, self.point.key)
-        group.evidence = group.evidence or self.evidence.get(at, [])
-        group.tell(spot.name, cell.column.result.digest, persona, self.lines.get(at))
         several = ", ".join(f"{word} {count}" for word, count in cell.counts) if len(cell.counts) > 1 else ""
-        return {"verdict": cell.verdict, "anchor": group.anchor, "counts": several,
-                "differs": model.differs(self.point, spot, cell.verdict)}
+        return cell.verdict, self.told(spot, persona, cell).anchor, several, model.differs(self.point, spot, cell.verdict)
+
+    def rows(self) -> list[Row]:
+        """The table: kernels by what they answer. A kind of machine stands apart, because they are not worth the same."""
+        found: dict[Any, Row] = {}
+        number = self.site.matrix.ids[self.point.key]
+        for spot in self.site.spots:
+            cells = [self.site.cells(spot, persona).get(number) for persona in self.site.personas]
+            if any(cells):
+                told = [self._cell(spot, *pair) for pair in zip(self.site.personas, cells, strict=True)]
+                at = (spot.kind, *told)
+                found.setdefault(at, Row(spot.kind, told)).spots.append(spot)
+        rows = sorted(found.values(), key=lambda row: -len(row.spots))
+        if rows and len(rows[0].spots) > NAMED:
+            rows[0].others = True
+        return rows
 
     def histories(self) -> list[History]:
         """The point on each architecture, whoever asked."""
         steps: dict[str, dict[str, Step]] = {}
+        number = self.site.matrix.ids[self.point.key]
         for spot in self.site.spots:
             kernel = spot.one.result.kernel
             for persona in spot.columns:
-                cell = self.site.cell(self.point, spot, persona)
+                cell = self.site.cells(spot, persona).get(number)
                 if cell:
-                    step = steps.setdefault(spot.arch, {}).setdefault(
-                        spot.release, Step(spot.release, kernel.order))
-                    step.counts.update(dict(cell.counts))
+                    of_arch = steps.setdefault(spot.arch, {})
+                    step = of_arch.get(spot.release)
+                    if step is None:
+                        step = of_arch[spot.release] = Step(spot.release, kernel.order)
+                    for word, count in cell.counts:
+                        step.counts[word] += count
         return [History(self.point.key, arch, sorted(found.values(), key=lambda step: step.order))
                 for arch, found in sorted(steps.items())]
+
+
+def strip(steps: list[Step]) -> list[tuple[str, str, str, int]]:
+    """(verdict, first release, last release, how many) of neighbours that answer alike."""
+    found: list[tuple[str, str, str, int]] = []
+    for step in steps:
+        word, release = _best(step), model.short(step.release)
+        if found and found[-1][0] == word:
+            found[-1] = (word, found[-1][1], release, found[-1][3] + 1)
+        else:
+            found.append((word, release, release, 1))
+    return found
 
 
 def _best(step: Step) -> str:
@@ -162,16 +202,11 @@ def point(site: Site, pages: Pages, one: Point, lines: Lines,
           evidence: dict[tuple[int, str], list[str]]) -> None:
     """The page of a point."""
     story = _Story(site, one, lines, evidence)
-    rows = []
-    for spot in site.spots:
-        cells = [story.told(spot, persona) for persona in site.personas]
-        if any(cells):
-            rows.append((spot, cells))
+    rows = story.rows()
     histories = story.histories()
     spans = [(each.arch, f"{each.first()}" + (f", gone {each.last()}" if each.last() else ""))
              for each in histories if each.first()]
-    strips = [(each.arch, [{"verdict": _best(step), "release": model.short(step.release)}
-                           for step in each.steps]) for each in histories]
+    strips = [(each.arch, strip(each.steps)) for each in histories]
     probe = one.probe.id if one.probe else ""
     name = one.item.name if one.item else ""
     known = [{"verdicts": each.verdicts, "reason": each.reason, "link": each.link,

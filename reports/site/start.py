@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 from markupsafe import escape
 
@@ -48,11 +48,18 @@ class Why:
         return [(number, verdict, why, [*self.points[number]]) for (verdict, why), number in self.numbers.items()]
 
 
-@dataclass(frozen=True)
-class Told:
+class Told(NamedTuple):
     """A cell of a feature's page."""
     verdict: str
-    why: list[int]
+    why: tuple[int, ...]
+
+
+def alike(rows: Iterable[tuple[Place, Any, list[Told]]]) -> list[tuple[list[Place], Any, list[Told]]]:
+    """Rows of kernels that answer alike, the largest first. What stands beside a kernel keeps them apart."""
+    found: dict[Any, tuple[list[Place], Any, list[Told]]] = {}
+    for place, beside, told in rows:
+        found.setdefault((beside, *told), ([], beside, told))[0].append(place)
+    return sorted(found.values(), key=lambda row: -len(row[0]))
 
 
 @dataclass
@@ -112,10 +119,11 @@ class Start:
 
         def told(place: Place, level: str) -> list[Told]:
             found = [place.finding(each, persona, level) for persona in self.personas]
-            return [Told(features.verdict(one), why.of(one)) for one in found]
-        rows = [(place, told(place, place.usual)) for place in self.places]
-        levels = [(place, places.at(level), told(place, level)) for place in self.places
-                  for level in sorted(place.source.levels, key=_as_number) if len(place.source.levels) > 1]
+            return [Told(features.verdict(one), tuple(why.of(one))) for one in found]
+        rows = alike((place, (place.spot.kind, place.spot.suite if place.is_part else ""), told(place, place.usual))
+                     for place in self.places)
+        levels = alike((place, places.at(level), told(place, level)) for place in self.places
+                       for level in sorted(place.source.levels, key=_as_number) if len(place.source.levels) > 1)
         systems = [(one, place, places.at(one.level(place, self.personas[0])),
                     [place.verdict(each, persona, one.level(place, persona)) for persona in self.personas])
                    for one in self.systems for place in one.places]

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Kernels and devices side by side: only the points in which they differ.
-import { fill, keep, make, persona, remember, state, verdict } from "./frame.js";
+import { load, take, told } from "./cells.js";
+import { fill, keep, make, persona, remember, state } from "./frame.js";
 import { Rows } from "./rows.js";
 
 const TOLD = ["yes", "no", "broken", "hazard"];
@@ -9,7 +10,7 @@ const DEVICE = "d:";    // starts the id of a device in the address
 /** The numbers of the points that change between these columns. */
 export function transitions(data, spots, who, show) {
   return data.points.map((_point, number) => number).filter((number) => {
-    const words = spots.map((at) => verdict(data, data.cells[who][at]?.[number])).filter(Boolean);
+    const words = spots.map((at) => told(data, who, at, number)).filter(Boolean);
     if (show === "all") return words.length > 0;
     const counted = show === "told" ? words.filter((word) => TOLD.includes(word)) : words;
     return new Set(counted).size > 1;
@@ -21,15 +22,9 @@ async function column(data, device) {
   const id = DEVICE + device.id;
   const there = data.spots.findIndex((spot) => spot.id === id);
   if (there >= 0) return there;
-  const script = make("script", "", { src: `data/device/${device.id}.js` });
-  await new Promise((loaded) => {
-    for (const ended of ["load", "error"]) script.addEventListener(ended, loaded);
-    document.head.append(script);
-  });
-  const cells = window.PERFMODES_DEVICE?.id === device.id ? window.PERFMODES_DEVICE.cells : {};
-  script.remove();
-  data.spots.push({ ...device, id, page: `device/${device.id}.html`, personas: Object.keys(cells), numbers: [] });
-  for (const name of data.personas) data.cells[name].push(cells[name] ?? "");
+  const found = await take(`data/device/${device.id}.js`, "PERFMODES_DEVICE");
+  const cells = found?.id === device.id ? found.cells : {};
+  data.spots.push({ ...device, id, page: `device/${device.id}.html`, numbers: [], cells });
   return data.spots.length - 1;
 }
 
@@ -48,7 +43,6 @@ class Comparison {
   constructor(data, devices) {
     this.data = data;
     this.devices = devices;
-    this.kernels = data.spots.length;
     this.form = document.getElementById("chosen");
     this.rows = new Rows(document.getElementById("rows"));
     this.chosen = [];
@@ -71,14 +65,15 @@ class Comparison {
   choices() {
     const { data, chosen } = this;
     const has = (id) => chosen.some((at) => data.spots[at].id === id);
-    fill(this.add, [["", "choose…"], ...data.spots.slice(0, this.kernels).map((spot, at) => [String(at), `${spot.name} (${spot.release}, ${spot.kind})`])
+    fill(this.add, [["", "choose…"], ...data.spots.slice(0, data.kernels).map((spot, at) => [String(at), `${spot.name} (${spot.release}, ${spot.kind})`])
       .filter(([at]) => !chosen.includes(Number(at)))], "");
     fill(this.device, [["", "choose…"], ...this.devices.filter((each) => !has(DEVICE + each.id))
       .map((each) => [each.id, `${each.name} (${each.arch}, ${each.kind})`])], "");
   }
 
-  show() {
+  async show() {
     const { data, chosen, who, what } = this;
+    await load(data, who.value);
     remember(who.value);
     keep({ c: chosen.map((at) => data.spots[at].id).join(","), p: who.value, show: what.value });
     this.choices();
@@ -95,7 +90,7 @@ class Comparison {
       const at = await column(this.data, this.devices.find((each) => each.id === target.value));
       if (!this.chosen.includes(at)) this.chosen.push(at);
     }
-    this.show();
+    await this.show();
   }
 }
 
@@ -108,5 +103,5 @@ export async function compare(data) {
   made.form.addEventListener("input", (event) => made.changed(event.target));
   made.form.addEventListener("submit", (event) => event.preventDefault());
   document.getElementById("compare").hidden = false;
-  made.show();
+  await made.show();
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // All points, filtered. Every filter stands in the address.
-import { differs, fill, keep, persona, remember, state, verdict } from "./frame.js";
+import { load, told } from "./cells.js";
+import { differs, fill, keep, persona, remember, state } from "./frame.js";
 import { Rows } from "./rows.js";
 
 const QUIET = ["absent", "unknown"];    // nobody could tell: hidden unless asked for
@@ -15,27 +16,27 @@ function fits(point, words) {
 function spotsOf(data, wanted) {
   return data.spots.map((_spot, at) => at).filter((at) => {
     const spot = data.spots[at];
-    return data.cells[wanted.p][at] && ["arch", "kind", "level", "suite", "pmu"].every((key) => !wanted[key] || spot[key] === wanted[key]);
+    return spot.personas[wanted.p] && ["arch", "kind", "level", "suite", "pmu"].every((key) => !wanted[key] || spot[key] === wanted[key]);
   });
 }
 
 /** The numbers of the points that fit; a verdict must be that of one of the kernels shown. */
 export function filtered(data, wanted, spots) {
-  const words = (wanted.q ?? "").toLowerCase().split(/\s+/).filter(Boolean);
+  const typed = (wanted.q ?? "").toLowerCase().split(/\s+/).filter(Boolean);
   return data.points.map((_point, number) => number).filter((number) => {
     const point = data.points[number];
-    if ((wanted.area && point[1] !== wanted.area) || !fits(point, words)) return false;
-    const told = spots.map((at) => verdict(data, data.cells[wanted.p][at][number]));
-    if (!told.some(Boolean)) return false;
-    if (!wanted.silent && !wanted.verdict && told.every((word) => !word || QUIET.includes(word))) return false;
-    if (wanted.verdict && !told.includes(wanted.verdict)) return false;
-    if (wanted.lies && !told.includes("broken")) return false;
-    if (wanted.upstream && !told.some((word, at) => differs(point, data.spots[spots[at]], word))) return false;
-    return !wanted.varies || new Set(told.filter((word) => ["yes", "no", "broken", "hazard"].includes(word))).size > 1;
+    if ((wanted.area && point[1] !== wanted.area) || !fits(point, typed)) return false;
+    const words = spots.map((at) => told(data, wanted.p, at, number));
+    if (!words.some(Boolean)) return false;
+    if (!wanted.silent && !wanted.verdict && words.every((word) => !word || QUIET.includes(word))) return false;
+    if (wanted.verdict && !words.includes(wanted.verdict)) return false;
+    if (wanted.lies && !words.includes("broken")) return false;
+    if (wanted.upstream && !words.some((word, at) => differs(point, data.spots[spots[at]], word))) return false;
+    return !wanted.varies || new Set(words.filter((word) => ["yes", "no", "broken", "hazard"].includes(word))).size > 1;
   });
 }
 
-export function explore(data) {
+export async function explore(data) {
   const form = document.getElementById("filters");
   const rows = new Rows(document.getElementById("rows"));
   const field = (name) => form.elements.namedItem(name);
@@ -49,11 +50,13 @@ export function explore(data) {
     field("q").value = said.q ?? "";
     for (const name of ["lies", "upstream", "varies", "silent"]) field(name).checked = said[name] === "1";
   };
-  const show = () => {
+  const show = async () => {
     const wanted = Object.fromEntries([...form.elements].filter((each) => each.name).map((each) =>
       [each.name, each.type === "checkbox" ? (each.checked ? "1" : "") : each.value]));
     remember(wanted.p);
     keep(wanted);
+    await load(data, wanted.p);
+    if (wanted.p !== field("p").value) return;      // another was chosen meanwhile
     const spots = spotsOf(data, wanted);
     const points = filtered(data, wanted, spots);
     rows.show(data, points, spots, wanted.p);
@@ -67,5 +70,5 @@ export function explore(data) {
   });
   document.getElementById("explore").hidden = false;
   spread(state());
-  show();
+  await show();
 }

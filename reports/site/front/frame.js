@@ -104,12 +104,6 @@ export function personas() {
   show();
 }
 
-/** The verdict of a sign in the data. */
-export function verdict(data, sign) {
-  if (sign === data.mixed) return "mixed";
-  return sign === undefined || sign === data.silent ? "" : data.verdicts[Number(sign)];
-}
-
 export function chip(word) {
   return make("span", word || "not asked", { class: `v ${word || "silent"}` });
 }

@@ -1,17 +1,21 @@
 // SPDX-License-Identifier: MIT
 // Starts what a page has: search, all points, compare, plots; persona and theme on every page.
+import { area } from "./area.js";
 import { compare } from "./compare.js";
 import { explore } from "./explore.js";
 import { personas, theme } from "./frame.js";
 import { plots } from "./plots.js";
 import { search } from "./search.js";
 
-const pages = { search, explore, compare, plots };
+const pages = { search, explore, compare, plots, area };
 const page = document.body.dataset.page;
 
 theme();
 personas();
-pages[page]?.(window.PERFMODES);
+const data = window.PERFMODES;
+if (data && window.PERFMODES_POINTS) data.points = window.PERFMODES_POINTS;
+if (data && window.PERFMODES_WANTED) data.wanted = window.PERFMODES_WANTED;
+if (data) data.cells = {};
 document.addEventListener("keydown", (event) => {
   const typing = /^(INPUT|SELECT|TEXTAREA)$/.test(document.activeElement?.tagName ?? "");
   if (event.key !== "/" || typing || event.ctrlKey || event.metaKey || event.altKey) return;
@@ -20,4 +24,6 @@ document.addEventListener("keydown", (event) => {
   if (box) box.focus();
   else location.href = `${document.body.dataset.up}index.html#q=`;
 });
-document.documentElement.dataset.ready = String(Math.round(performance.now()));
+Promise.resolve(pages[page]?.(data)).then(() => {
+  document.documentElement.dataset.ready = String(Math.round(performance.now()));
+});

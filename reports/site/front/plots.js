@@ -1,21 +1,16 @@
 // SPDX-License-Identifier: MIT
 // How many points work, over releases, a line for each architecture.
 import UPlot from "uplot";
-import { older, persona, verdict } from "./frame.js";
+import { older, persona } from "./frame.js";
 
 // No two of them are told apart by red and green alone; dashes tell the second round from the first.
 const COLOURS = ["#2a7597", "#bf3f0a", "#6b3a8c", "#8a6a00", "#c05a9a", "#5b6670"];
 const LEAST = 1000;     // points that a column must have, to be of the whole suite
 
-function works(data, at, who) {
-  const words = [...data.cells[who][at]].map((sign) => verdict(data, sign));
-  return { told: words.filter(Boolean).length, yes: words.filter((word) => word === "yes").length };
-}
-
 export function plots(data) {
   const box = document.getElementById("share");
   const who = persona(data);
-  const whole = data.spots.map((spot, at) => ({ spot, ...works(data, at, who) })).filter((each) => each.told >= LEAST);
+  const whole = data.spots.filter((spot) => spot.personas[who]?.[0] >= LEAST).map((spot) => ({ spot, yes: spot.personas[who][1] }));
   const releases = [...new Map(whole.map(({ spot }) => [spot.numbers.slice(0, 2).join("."), spot.numbers])).entries()]
     .sort(([, a], [, b]) => (older(a, b) ? -1 : 1)).map(([name]) => name);
   if (releases.length < 2) return;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 // The start page: does X work on my kernel? What people look for comes first, then points.
 import MiniSearch from "minisearch";
-import { chip, fill, keep, make, older, state, verdict } from "./frame.js";
+import { load, told } from "./cells.js";
+import { chip, fill, keep, make, older, state } from "./frame.js";
 
 const MOST = 30;
 const FEATURES = 6;
@@ -59,7 +60,7 @@ function taken(data, typed) {
 function elsewhere(data, number, who) {
   const counts = new Map();
   for (const [at, spot] of data.spots.entries()) {
-    const word = verdict(data, data.cells[who][at]?.[number]);
+    const word = told(data, who, at, number);
     if (word && word !== "absent") counts.set(word, [...(counts.get(word) ?? []), spot.name]);
   }
   return [...counts].map(([word, names]) =>
@@ -83,19 +84,24 @@ function line(word, link, more, texts) {
   return row;
 }
 
+/** The verdict of a sign. */
+function of(data, sign) {
+  return sign === undefined || sign === data.silent ? "" : data.verdicts[Number(sign)];
+}
+
 function feature(data, number, place, who) {
   const [id, name, about, , since] = data.wanted.features[number];
-  const told = place.columns.map((column) => [column.name, verdict(data, column[who]?.[number])]);
-  const same = new Set(told.map(([, word]) => word)).size === 1;
-  const each = same ? [] : [make("p", told.map(([kernel, word]) => `${kernel}: ${word || "not asked"}`).join(" · "), { class: "elsewhere" })];
-  return line(same ? chip(told[0][1]) : make("span", "differs", { class: "v mixed" }),
+  const said = place.columns.map((column) => [column.name, of(data, column[who]?.[number])]);
+  const same = new Set(said.map(([, word]) => word)).size === 1;
+  const each = same ? [] : [make("p", said.map(([kernel, word]) => `${kernel}: ${word || "not asked"}`).join(" · "), { class: "elsewhere" })];
+  return line(same ? chip(said[0][1]) : make("span", "differs", { class: "v mixed" }),
     make("a", name, { href: `feature/${id}.html`, class: "feature" }), since ? ` since ${since}` : "",
     [make("p", about), ...each]);
 }
 
 function point(data, number, place, who) {
   const [key, , meaning, , since, , , page] = data.points[number];
-  const word = place.at === undefined ? make("span", "point", { class: "v silent" }) : chip(verdict(data, data.cells[who][place.at]?.[number]));
+  const word = place.at === undefined ? make("span", "point", { class: "v silent" }) : chip(told(data, who, place.at, number));
   return line(word, make("a", key, { href: `point/${page}`, class: "key" }), since ? ` since ${since}` : "",
     [make("p", meaning), make("p", elsewhere(data, number, who), { class: "elsewhere" })]);
 }
@@ -116,12 +122,12 @@ function look(data, points, features, words) {
 
 /** The newest kernel that most people could have: of the most personas, at the usual level, with no PMU of a test. */
 function usual(data) {
-  const rank = (spot) => [spot.kind !== "synthetic", ["2", ""].includes(spot.level), spot.arch === "x86_64"].filter(Boolean).length + spot.personas.length * 4;
+  const rank = (spot) => [spot.kind !== "synthetic", ["2", ""].includes(spot.level), spot.arch === "x86_64"].filter(Boolean).length + Object.keys(spot.personas).length * 4;
   return data.spots.reduce((best, spot) =>
     (rank(spot) > rank(best) || (rank(spot) === rank(best) && older(best.numbers, spot.numbers)) ? spot : best));
 }
 
-export function search(data) {
+export async function search(data) {
   const found = index(data);
   const features = indexFeatures(data.wanted.features);
   const [box, spots, who] = ["q", "spot", "who"].map((id) => document.getElementById(id));
@@ -130,18 +136,25 @@ export function search(data) {
   const start = known.some(([value]) => value === state().k) ? state().k : usual(data).id;
   fill(spots, known, start);
   box.value = state().q ?? "";
-  const show = () => {
+  const list = document.getElementById("hits");
+  let asked = 0;
+  const show = async () => {
+    const number = (asked += 1);
     const { system, words } = taken(data, box.value.trim());
     if (system) spots.value = system.name;
     const place = places(data, spots.value);
     const hits = look(data, found, features, words);
+    list.setAttribute("aria-busy", "true");
+    await load(data, who.value, [...new Set(hits.points.slice(0, MOST).map(({ id }) => data.points[id][1]))]);
+    if (number !== asked) return;       // something else was typed meanwhile
     const some = hits.features.slice(0, FEATURES).map(({ id }) => feature(data, id, place, who.value));
     const rest = hits.points.slice(0, MOST).map(({ id }) => point(data, id, place, who.value));
     const page = system ? [line(make("span", "system", { class: "v silent" }),
       make("a", system.title, { href: system.page, class: "feature" }), "", [make("p", "What works there, feature by feature.")])] : [];
-    document.getElementById("hits").replaceChildren(...(hits.exact ? [...rest, ...some] : [...(words ? [] : page), ...some, ...(words ? page : []), ...rest]));
+    list.replaceChildren(...(hits.exact ? [...rest, ...some] : [...(words ? [] : page), ...some, ...(words ? page : []), ...rest]));
     document.getElementById("said").textContent = !box.value.trim() ? "" :
       `${hits.features.length || "No"} ${hits.features.length === 1 ? "feature" : "features"} and ${hits.points.length || "no"} ${hits.points.length === 1 ? "point" : "points"}, as ${who.value} on ${place.name}`;
+    list.setAttribute("aria-busy", "false");
   };
   const moved = () => {
     show();
@@ -154,5 +167,5 @@ export function search(data) {
   });
   document.getElementById("search").hidden = false;
   if (location.hash.startsWith("#q=")) box.focus();
-  show();
+  await show();
 }

@@ -3,21 +3,20 @@
 
 from __future__ import annotations
 
-import gzip
 import json
+import lzma
 import os
 import re
 import shutil
 import subprocess
 from html.parser import HTMLParser
 from pathlib import Path
-from types import SimpleNamespace
-from typing import Any, cast
 
 import pytest
 
+from reports import schema
 from reports.database import connect, matrix
-from reports.site import build, bundle, pages as site_pages, plots, source
+from reports.site import build, bundle, plots, source
 from reports.site.test.conftest import HOSTILE, build_into, make
 from reports.text import Unusable
 
@@ -80,7 +79,7 @@ def test_nothing_of_a_result_runs_or_loads(built: Path) -> None:
     for path in pages(built):
         found = read(path)
         assert not found.handlers, path
-        assert {name.rpartition("/")[2] for name in found.loaded} <= {"data:,", ",", "style.css", "data.js", "devices.js",
+        assert {name.rpartition("/")[2] for name in found.loaded} <= {"data:,", ",", "style.css", "data.js", "devices.js", "points.js", "wanted.js",
                                                                      "site.js"}, path
         text = path.read_text(encoding="utf-8")
         assert not re.search("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b-\u200f\u202a-\u202e]", text), path
@@ -98,12 +97,22 @@ def test_hostile_texts_are_shown_as_text(built: Path) -> None:
     assert "\\u202egnp.exe" in shown
 
 
+def unpacked(path: Path) -> str:
+    return lzma.decompress(path.read_bytes()).decode()
+
+
 def test_downloads_are_what_they_say(built: Path) -> None:
-    assert json.loads(gzip.decompress((built / "data/cells.json.gz").read_bytes()))["rows"]
     for path in (built / "data/results").iterdir():
-        assert json.loads(gzip.decompress(path.read_bytes()))["id"] == path.name.removesuffix(".json.gz")
-    assert not [line for line in gzip.decompress((built / "data/cells.csv.gz").read_bytes()).decode().splitlines()
-                if re.search('(^|,)"[=+@-]', line)]
+        assert json.loads(unpacked(path))["id"] == path.name.removesuffix(".json.xz")
+    lines = [line for path in (built / "data").glob("*.csv.xz") for line in unpacked(path).splitlines()[1:]]
+    assert not [line for line in lines if re.search('(^|,)"?[=+@-]', line)]
+    table = schema.require("table", json.loads(unpacked(built / "data/cells.json.xz")), "cells.json")
+    of_json = {(kernel["name"], persona, point["key"], table["signs"][verdicts[at]], table["reasons"][reasons[at]])
+               for persona, told in table["cells"].items()
+               for point, verdicts, reasons in zip(table["points"], told["verdicts"], told["reasons"], strict=True)
+               for at, kernel in enumerate(table["kernels"]) if table["signs"][verdicts[at]] != "not asked"}
+    assert len(lines) == len(of_json) > 1000
+    assert ("x86_64 6.0.0", "user", "alpha.probe0.point0", "blocked", "EACCES: needs CAP_PERFMON") in of_json
 
 
 def test_what_a_program_can_do_has_four_words(built: Path) -> None:
@@ -115,10 +124,11 @@ def test_what_a_program_can_do_has_four_words(built: Path) -> None:
         assert 'class="v no"' not in said
 
 
-def test_the_whole_database_goes_with_the_site(built: Path) -> None:
-    with connect.reading(connect.open_engine(str(built / "data/results.db"))) as connection:
+def test_the_whole_database_goes_with_the_site(built: Path, tmp_path: Path) -> None:
+    (tmp_path / "results.db").write_bytes(lzma.decompress((built / "data/results.db.xz").read_bytes()))
+    with connect.reading(connect.open_engine(str(tmp_path / "results.db"))) as connection:
         there = {column.result.digest for column in matrix.load(connection).columns}
-    assert there == {path.name.removesuffix(".json.gz") for path in (built / "data/results").iterdir()}
+    assert there == {path.name.removesuffix(".json.xz") for path in (built / "data/results").iterdir()}
 
 
 def test_without_npm_every_table_is_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -127,7 +137,9 @@ def test_without_npm_every_table_is_there(tmp_path: Path, monkeypatch: pytest.Mo
     site = build_into(tmp_path, [make(0), make(1)], monkeypatch)
     assert not (site / "site.js").exists() and (site / "style.css").is_file()
     assert "<script" not in (site / "index.html").read_text(encoding="utf-8")
-    assert (site / "area/alpha.html").read_text(encoding="utf-8").count('<td class="c ') > 100
+    assert (site / "index.html").read_text(encoding="utf-8").count('<td class="c ') > 100
+    assert re.search(r'<td class="told">2 blocked</td><td class="told">2 blocked</td><td class="told">1 yes, 1 no</td>',
+                     (site / "area/alpha.html").read_text(encoding="utf-8"))
     for page in ("index", "explore", "compare"):
         said = (site / f"{page}.html").read_text(encoding="utf-8")
         assert "built without scripts" in said and "<noscript" not in said, page
@@ -208,17 +220,3 @@ def test_the_lock_file_names_no_host() -> None:
     packages = json.loads((bundle.HERE / "package.json").read_text(encoding="utf-8"))
     assert all(re.fullmatch(r"[0-9.]+", version) for kind in ("dependencies", "devDependencies")
                for version in packages[kind].values())
-
-
-def test_an_area_for_one_architecture_has_a_table_of_its_kernels() -> None:
-    said = {("power", "as"): "no", ("power", "bs"): "absent", ("arm", "as"): "absent", ("arm", "bs"): "absent"}
-
-    class Asked:
-        spots = ["power", "arm", "never"]
-
-        def cell(self, point: str, spot: str, persona: str) -> SimpleNamespace | None:
-            return SimpleNamespace(verdict=said[spot, point]) if (spot, point) in said else None
-
-    site = cast(Any, Asked())
-    assert site_pages.apart(site, cast(Any, ["as", "bs"]), "root") == (["power"], ["arm"])
-    assert site_pages.apart(site, cast(Any, ["bs"]), "root") == (["power", "arm"], [])

@@ -30,6 +30,7 @@ async function step(name, where, act, options = {}) {
   page.on("pageerror", (error) => wrong.push(`error: ${error.message}`));
   try {
     await page.goto(where.startsWith("http") ? where : `file://${folder}/${where}`);
+    if (options.javaScriptEnabled !== false) await page.waitForSelector("html[data-ready]");
     await act?.(page, (truth, why) => truth || wrong.push(why));
     await page.screenshot({ path: path.join(shots, `${name.replaceAll(/\W+/g, "-")}.png`) });
   } catch (error) {
@@ -48,24 +49,37 @@ async function accessible(page, expect) {
   expect(!bad.length, bad.map((each) => `axe: ${each.id}: ${each.nodes[0].html.slice(0, 120)}`).join("; "));
 }
 
-const data = JSON.parse(readFileSync(path.join(folder, "data.js"), "utf8").replace(/^window\.PERFMODES=/, "").replace(/;\s*$/, ""));
+/** What a script of the site sets. */
+const of = (file) => JSON.parse(readFileSync(path.join(folder, file), "utf8").replace(/^window\.[A-Z_]+=/, "").replace(/;\s*$/, ""));
+const data = { ...of("data.js"), points: of("points.js") };
+/** A sign for each point, as a persona; of each kernel. */
+const signs = (who) => {
+  const rows = data.areas.flatMap(([area]) => of(`data/area/${area}.${who}.js`));
+  return data.spots.map((_spot, at) => rows.map((row) => row[at]));
+};
 const told = (number) => data.points[number][0];
-const widest = data.spots.reduce((best, spot, at) => (spot.personas.length > data.spots[best].personas.length ? at : best), 0);
+const widest = data.spots.reduce((best, spot, at) => (Object.keys(spot.personas).length > Object.keys(data.spots[best].personas).length ? at : best), 0);
 const spot = data.spots[widest];
 const area = data.points[0][1];
+const asked = Object.keys(spot.personas);
 const usual = data.personas.includes("user") ? "user" : data.personas[0];
+/** Types into the search, and waits for what it finds. */
+async function type(page, words) {
+  await page.fill("#q", words);
+  await page.waitForSelector("#hits[aria-busy=false]", { state: "attached" });
+}
 const hits = (page) => page.locator("#hits li").count();
 const count = async (page) => Number((await page.textContent("#found")).match(/^\d+/)?.[0] ?? -1);
 
 await step("search", "index.html", async (page, expect) => {
-  await page.fill("#q", told(0));
+  await type(page, told(0));
   expect((await page.locator("#hits li a").first().textContent()) === told(0), "the point is not the first hit");
   const word = await page.locator("#hits li .v").first().textContent();
   expect(["yes", "no", "broken", "blocked", "absent", "hazard", "unknown", "not asked", "mixed"].includes(word), `says '${word}'`);
-  await page.fill("#q", "zzzzqqq");
+  await type(page, "zzzzqqq");
   expect((await hits(page)) === 0 && (await page.textContent("#said")).startsWith("No features and no points"), "finds what is not there");
-  await page.fill("#q", "eacces");
-  await page.fill("#q", told(0).split(".").slice(1).join(" "));
+  await type(page, "eacces");
+  await type(page, told(0).split(".").slice(1).join(" "));
   expect((await hits(page)) > 0, "words of a name find nothing");
   expect(page.url().includes("q="), "the address does not keep the search");
 });
@@ -86,16 +100,16 @@ const TYPED = {
 await step("what people type", "index.html", async (page, expect) => {
   for (const [id, typed] of Object.entries(TYPED)) {
     for (const words of typed) {
-      await page.fill("#q", words);
+      await type(page, words);
       const found = await page.locator("#hits li a").evaluateAll((links) => links.slice(0, 3).map((link) => link.getAttribute("href")));
       expect(found.includes(`feature/${id}.html`), `'${words}' finds ${found.join(", ")}, not ${id}`);
     }
   }
 });
 
-await step("search deep link", `index.html#q=${told(0)}&k=${spot.id}&p=${spot.personas.at(-1)}`, async (page, expect) => {
+await step("search deep link", `index.html#q=${told(0)}&k=${spot.id}&p=${asked.at(-1)}`, async (page, expect) => {
   expect((await hits(page)) > 0, "a link with a search shows nothing");
-  expect((await page.inputValue("#who")) === spot.personas.at(-1), "the persona of the link is not taken");
+  expect((await page.inputValue("#who")) === asked.at(-1), "the persona of the link is not taken");
   expect((await page.textContent("#said")).includes(spot.name), "the kernel of the link is not taken");
 });
 
@@ -120,14 +134,15 @@ await step("filter deep link", `explore.html#area=${area}&verdict=yes`, async (p
   expect((await page.inputValue("[name=area]")) === area, "the area of the link is not taken");
   const before = await count(page);
   await page.reload();
+  await page.waitForSelector("html[data-ready]");
   expect((await count(page)) === before, "the same link shows something else");
 });
 
 await step("what nobody could answer is hidden", "explore.html", async (page, expect) => {
   const some = await count(page);
-  const signs = data.cells[usual].filter(Boolean);
+  const of = signs(usual);
   const quiet = ["absent", "unknown"].map((word) => String(data.verdicts.indexOf(word)));
-  const told = data.points.filter((_point, at) => signs.some((each) => each[at] !== "-" && !quiet.includes(each[at]))).length;
+  const told = data.points.filter((_point, at) => of.some((each) => each[at] !== "-" && !quiet.includes(each[at]))).length;
   expect(some === told, `${some} points are shown, kernels answered ${told}`);
   await page.check("[name=silent]");
   expect((await count(page)) === data.points.length, "all points are not shown when asked for");
@@ -144,15 +159,17 @@ await step("all points scroll", "explore.html#silent=1", async (page, expect) =>
 });
 
 await step("compare", "compare.html", async (page, expect) => {
-  const whole = data.spots.map((_spot, at) => at).filter((at) => data.cells[usual][at]).slice(0, 3);
+  const whole = data.spots.map((_spot, at) => at).filter((at) => data.spots[at].personas[usual]).slice(0, 3);
+  const of = signs(usual);
   for (const at of whole) await page.selectOption("[name=add]", String(at));
   const differing = data.points.filter((_point, number) =>
-    new Set(whole.map((at) => data.cells[usual][at][number]).filter((sign) => sign !== "-")).size > 1).length;
+    new Set(whole.map((at) => of[at][number]).filter((sign) => sign !== "-")).size > 1).length;
   expect((await count(page)) === differing, `${await count(page)} transitions, the data has ${differing}`);
   const link = page.url();
   expect(link.includes("#c="), "the address does not keep the kernels");
   await page.goto("about:blank");
   await page.goto(link);
+  await page.waitForSelector("html[data-ready]");
   expect((await count(page)) === differing, "the link shows something else");
   await page.locator("#columns button").first().click();
   expect((await page.locator("#columns li").count()) === whole.length - 1, "a kernel cannot be taken away");
@@ -180,23 +197,21 @@ await step("persona switch", "index.html", async (page, expect) => {
   await page.click(`#${usual} .who a[href="#${other}"]`);
   expect((await page.isVisible(`#${other}`)) && !(await page.isVisible(`#${usual}`)), "one click does not show another persona");
   await page.goto(`file://${folder}/area/${area}.html`);
-  expect((await page.inputValue("#who")) === other, "the next page forgot it");
+  expect((await page.inputValue("[name=p]")) === other, "the next page forgot it");
 });
 
 await step("point and history", `point/${data.points[0][7]}`, async (page, expect) => {
   expect((await page.textContent("h1")) === told(0), "another point");
-  expect((await page.locator(".strip li").count()) > 0, "no history");
+  expect((await page.locator(".strip div").count()) > 0, "no history");
   const link = page.locator(".verdicts a[href^='#r']").first();
   await link.click();
   expect(await page.isVisible(`${await link.getAttribute("href")}`), "a verdict does not lead to its reason");
-  const where = page.locator(".lines a").first();
-  await page.locator("summary").first().evaluate((each) => { each.parentElement.open = true; });
-  await where.click();
+  await page.locator(".reason .small a").first().click();
   expect(page.url().includes("/result/"), "the evidence leads to no result");
 });
 
 await step("kernel", `kernel/${spot.id}.html`, async (page, expect) => {
-  for (const kind of ["json.gz", "csv.gz", "md.gz", "profile.json", "h"]) {
+  for (const kind of ["profile.json.xz", "csv.xz", "h.xz", "json.xz"]) {
     const link = page.locator(`dd a[href$='.${kind}']`).first();
     const file = path.resolve(folder, "kernel", await link.getAttribute("href"));
     expect(readFileSync(file).length > 0, `no ${kind} to download`);
@@ -240,8 +255,8 @@ await step("no JavaScript", "index.html", async (page, expect) => {
   await page.goto(`file://${folder}/areas.html`);
   expect((await page.locator("table.heat tbody tr").count()) >= new Set(data.points.map((point) => point[1])).size, "no overview");
   await page.click("table.heat tbody th a");
-  expect((await page.locator("table.grid td.c").count()) > 0, "no table of an area");
-  await page.click("table.grid tbody th a");
+  expect((await page.locator("table.plain td.told").count()) > 0, "no table of an area");
+  await page.click("table.plain tbody th a");
   expect((await page.locator(".verdicts .v").count()) > 0, "no verdicts of a point");
 }, { javaScriptEnabled: false });
 
@@ -275,7 +290,7 @@ const server = createServer((request, answer) => {
 });
 await new Promise((ready) => server.listen(0, "127.0.0.1", ready));
 await step("from a server", `http://127.0.0.1:${server.address().port}/index.html`, async (page, expect) => {
-  await page.fill("#q", told(0));
+  await type(page, told(0));
   expect((await hits(page)) > 0, "search does not work from a server");
   console.log(JSON.stringify({ name: "milliseconds to interact", ok: true, why: await page.getAttribute("html", "data-ready") }));
 });
