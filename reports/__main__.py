@@ -6,11 +6,13 @@ from __future__ import annotations
 import os
 import signal
 import sys
+import traceback
 from types import FrameType
 
 from reports import NAME
 
 SYSTEM = "/usr/bin/python3"
+FAULT = 4       # 1 says that a result is bad, or that one was rejected
 PACKAGES = {"rich": "python3-rich", "jsonschema": "python3-jsonschema",
             "elftools": "python3-pyelftools", "jinja2": "python3-jinja2",
             "tomllib": "python3 (3.11 or later)"}
@@ -61,9 +63,10 @@ def main() -> int:
         return _start()
     except KeyboardInterrupt:
         return 130
-    except (MemoryError, ImportError, OSError, SystemError) as error:
-        if not _is_short_of_memory(error):
-            raise
+    except Exception as error:      # no verb lets one through but by a fault of ours
+        if not isinstance(error, (MemoryError, ImportError, OSError, SystemError)) or not _is_short_of_memory(error):
+            traceback.print_exc()
+            return FAULT
         print(f"{NAME}: not enough memory; is there a limit on it (ulimit -v)?", file=sys.stderr)
         return 3
 
