@@ -24,6 +24,7 @@ from reports.site import source
 
 MIXED, SILENT = "mixed", ""
 NAME_LIMIT = 80
+FIRST = ("x86_64", "aarch64")      # architectures that most people look for
 FILE_LIMIT = 100 << 20      # of a database that goes with the site
 
 
@@ -262,7 +263,7 @@ def _spots(columns: Iterable[Column]) -> list[Spot]:
         spot = found.setdefault(key, Spot(key))                 # type: ignore[arg-type]
         spot.columns.setdefault(str(persona), []).append(column)
     spots = sorted(found.values(), key=lambda spot: (
-        spot.arch, spot.one.result.kernel.order, spot.kind, spot.row, spot.one.result.level))
+        FIRST.index(spot.arch) if spot.arch in FIRST else len(FIRST), spot.arch, spot.one.result.kernel.order, spot.kind, spot.row, spot.one.result.level))
     _name_files(spots)
     return spots
 

@@ -22,7 +22,6 @@ OF_LEVELS = "perm.levels"       # the probe whose facts tell what levels do that
 SHOWN = 40                      # columns of the start page
 WHOLE = "default"               # the suite that asks everything
 _PLAIN = re.compile(r"[a-z0-9]+-([0-9]+\.[0-9]+|newest)")
-_FIRST = ("x86_64", "aarch64")
 
 
 @dataclass
@@ -83,7 +82,7 @@ def _view(site: Site, spot: Spot, persona: str, wanted: Iterable[str]) -> View:
 
 
 def read(site: Site, wanted: list[Feature]) -> list[Place]:
-    """The kernels of a site: x86 and ARM first, old releases first."""
+    """The kernels of a site, in its order."""
     keys = dict.fromkeys(key for each in wanted for key in each.points)
     by_kernel: dict[tuple[str, ...], dict[str, Spot]] = {}
     for spot in site.spots:
@@ -94,7 +93,7 @@ def read(site: Site, wanted: list[Feature]) -> list[Place]:
         views = {(persona, level): _view(site, spot, persona, keys) for level, spot in spots.items()
                  for persona in spot.columns}
         found.append(Place(spots, Source("", "", views)))
-    return sorted(found, key=lambda each: (_FIRST.index(each.spot.arch) if each.spot.arch in _FIRST else len(_FIRST)))
+    return found
 
 
 def shown(places: list[Place]) -> list[Place]:

@@ -29,7 +29,7 @@ function across(view, tag, one) {
 function head(data, spots, view) {
   const row = make("tr");
   const name = make("th", "point", { scope: "col" });
-  name.style.minWidth = `${view.name}ch`;
+  name.style.setProperty("--letters", String(view.name));
   row.append(name, make("th", "since", { scope: "col", class: "n" }));
   row.append(...across(view, "th", (at) => {
     const { name, page } = data.spots[spots[at]];

@@ -246,6 +246,10 @@ for (const where of ["index.html", "feature/page_faults.html", `area/${area}.htm
     expect(over <= 0, `the page is ${over} pixels too wide`);
     await accessible(page, expect);
   }, { viewport: { width: 375, height: 812 }, hasTouch: true, isMobile: true });
+  await step(`320 pixels ${where}`, where, async (page, expect) => {
+    const over = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
+    expect(over <= 0, `the page is ${over} pixels too wide`);
+  }, { viewport: { width: 320, height: 640 } });
 }
 
 await step("no JavaScript", "index.html", async (page, expect) => {
