@@ -63,7 +63,7 @@ def _kernels(site: Site) -> list[dict[str, Any]]:
 def _points(site: Site) -> list[list[Any]]:
     errnos = _errnos(site)
     return [[one.key, one.area, one.meaning, one.title, one.since, _numbers(one.since),
-             _words(site, one, errnos), one.page] for one in site.points]
+             _words(site, one, errnos), one.page, int(one.refuses)] for one in site.points]
 
 
 def _area(site: Site, points: list[model.Point], persona: str) -> list[str]:

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import re
 from collections import Counter
@@ -101,6 +102,16 @@ class Cell(NamedTuple):
     counts: tuple[tuple[str, int], ...]
 
 
+_ERRNO = re.compile(r"\b(?:" + "|".join(errno.errorcode.values()) + r")\b")
+_REFUSES = re.compile(r"\b(?:refused|refuses|denied|may not be)\b")
+_EITHER = re.compile(r"\b(?:may be|told (?:apart )?from|told apart)\b")
+
+
+def is_refusal(meaning: str) -> bool:
+    """Whether yes says that the kernel refuses something, as it should."""
+    return bool(_REFUSES.search(meaning) or _ERRNO.search(meaning)) and not _EITHER.search(meaning)
+
+
 @dataclass
 class Point:
     """One row: what is asked, and where it stands in the catalogue."""
@@ -120,6 +131,10 @@ class Point:
     @property
     def meaning(self) -> str:
         return self.item.meaning if self.item else self.key
+
+    @property
+    def refuses(self) -> bool:
+        return self.key.endswith("refused") or is_refusal(self.meaning)
 
     @property
     def title(self) -> str:

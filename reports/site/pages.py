@@ -191,7 +191,7 @@ def _devices(site: Site, one: Point) -> str:
     said = []
     for name, counts in (("hardware", found.hardware), ("virtual, emulated or synthetic", found.other)):
         told = sum(counts[word] for word in wordlist.OF_KERNEL)
-        said += [f"works on {counts['yes']} of {told} that could tell ({name})"] if told else []
+        said += [f"works for somebody, such as root, on {counts['yes']} of {told} that could tell ({name})"] if told else []
     share = found.in_use()
     if share is not None and site.usage:
         said.append(f"on {share:.0%} of what is in use ({site.usage.name})")
@@ -213,7 +213,7 @@ def point(site: Site, pages: Pages, one: Point, lines: Lines,
               "when": ", ".join(f"{key} is {' or '.join(values)}" for key, values in each.when) or "anywhere"}
              for each in site.deviations.get(probe, []) if each.point in (name, "*") or
              each.applies(probe, name, dict.fromkeys([], []))]
-    groups = sorted(story.groups.values(), key=lambda each: wordlist.WORST_FIRST.index(each.verdict))
+    groups = [*story.groups.values()]
     pages.page("point.html", f"point/{one.page}", point=one, devices=_devices(site, one), rows=rows, strips=strips, spans=spans,
                about=site.sources.probes.get(probe, About()), uses=site.sources.uses.get(one.key, []),
                deviations=known, groups=groups)

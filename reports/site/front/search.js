@@ -100,10 +100,10 @@ function feature(data, number, place, who) {
 }
 
 function point(data, number, place, who) {
-  const [key, , meaning, , since, , , page] = data.points[number];
+  const [key, , meaning, , since, , , page, refuses] = data.points[number];
   const word = place.at === undefined ? make("span", "point", { class: "v silent" }) : chip(told(data, who, place.at, number));
   return line(word, make("a", key, { href: `point/${page}`, class: "key" }), since ? ` since ${since}` : "",
-    [make("p", meaning), make("p", elsewhere(data, number, who), { class: "elsewhere" })]);
+    [make("p", refuses ? `${meaning} (a refusal)` : meaning), make("p", elsewhere(data, number, who), { class: "elsewhere" })]);
 }
 
 /** Numbers of features and points for what was typed; all words first, any of them where nothing has all. */

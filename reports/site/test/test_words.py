@@ -1,0 +1,77 @@
+# SPDX-License-Identifier: MIT
+"""What pages say is true, and what they name is there."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("sqlalchemy", reason="python3-sqlalchemy is not installed")
+
+from reports import answers
+from reports.site import model
+
+pytestmark = pytest.mark.xdist_group("site")
+TREE = Path(__file__).resolve().parents[3]
+
+
+@pytest.mark.parametrize("meaning, refusal", [
+    ("without privilege it is refused with EACCES or EPERM", True),
+    ("a kernel thread may not be watched without privilege: EACCES", True),
+    ("reserved flag bit 44 is refused with EINVAL", True),
+    ("EXIT comes when a member ends, and not when a task beside does", False),
+    ("CAP_PERFMON opens a user-mode event; above level 2 it may be EACCES", False),
+    ("a filter that says EACCES is told from perf's own refusal", False),
+    ("newest record found at data_head", False)])
+def test_a_yes_that_is_a_refusal_is_told(meaning: str, refusal: bool) -> None:
+    assert model.is_refusal(meaning) is refusal
+
+
+def test_pages_of_refusals_say_so(built: Path) -> None:
+    """Of the made-up points none refuses; of those that ship, the ones named so do."""
+    assert "A refusal:" not in (built / "point/alpha.probe1.point0.html").read_text(encoding="utf-8")
+    declared = answers.questions(TREE / answers.FOLDER)
+    named = {f"{probe.id}.{item.name}": item.meaning for probe in declared.probes.values() for item in probe.points()
+             if item.name.endswith("refused")}
+    assert len(named) > 20 and all(model.Point(key, None, None).refuses for key in named)
+
+
+def test_keys_in_manuals_are_points() -> None:
+    """What a README tells to type is a point that is asked."""
+    declared = answers.questions(TREE / answers.FOLDER)
+    known = {f"{probe.id}.{item.name}" for probe in declared.probes.values() for item in probe.points()}
+    typed = {key for path in TREE.glob("**/README.md") if "build" not in path.parts
+             for key in re.findall(r"report db (?:point|history|lacking) (\S+\.\S+)", path.read_text(encoding="utf-8"))}
+    assert typed and typed <= known
+
+
+def test_what_nobody_asks_is_asked_by_nobody(built: Path) -> None:
+    said = (built / "about.html").read_text(encoding="utf-8").partition('id="unasked"')[2].partition("</p>")[0]
+    probes = "".join(path.read_text(encoding="utf-8", errors="replace") for path in (TREE / "probes").glob("**/*.c"))
+    names = re.findall("<code>([A-Z_]+)</code>", said)
+    assert len(names) == 4 and not [name for name in names if name in probes]
+
+
+def test_why_stands_beside_each_kernel(built: Path) -> None:
+    """A verdict that is no yes has a number, and the list of reasons has it."""
+    said = (built / "point/alpha.probe0.point0.html").read_text(encoding="utf-8")
+    numbers = re.findall(r'<a class="v (?!yes)[a-z]+" href="#r(\d+)">[a-z]+</a> (\d+)', said.partition("</table>")[0])
+    assert numbers and all(one == other for one, other in numbers)
+    for number, _other in numbers:
+        assert re.search(rf'<section class="reason" id="r{number}">\s*<h3>{number}\. <span', said)
+    assert said.index('id="reasons"') < said.index('id="history"')
+
+
+def test_a_share_says_of_whom() -> None:
+    """"works on 2 of 2" must not stand above a persona who gets nothing."""
+    from reports.database.query import Covered
+    from reports.site import pages
+
+    class Some:
+        coverage = {"a.b.c": Covered()}
+        usage = None
+    Some.coverage["a.b.c"].other["yes"] += 2
+    said = pages._devices(Some(), model.Point("a.b.c", None, None))  # type: ignore[arg-type]
+    assert said == "works for somebody, such as root, on 2 of 2 that could tell (virtual, emulated or synthetic)"
