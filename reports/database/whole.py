@@ -120,6 +120,15 @@ def loose(connection: Connection, run: int) -> dict[str, Any]:
     return found
 
 
+def around(connection: Connection, run: int) -> dict[str, str]:
+    """What a run was done in: the machine's environment, its page size, and the persona's own."""
+    row = connection.execute(select(tables.RESULT.c.head, tables.RUN.c.rest).select_from(
+        tables.RUN.join(tables.RESULT)).where(tables.RUN.c.id == run)).one()
+    head, rest = pack.unpack(row.head), pack.unpack(row.rest)
+    found = head["environment"] | {"page_size": head["identity"].get("page_size", "")} | rest["environment"]
+    return {key: str(value) for key, value in found.items()}
+
+
 def result_lines(said: str) -> Iterator[tuple[int, str, str]]:
     """(line number, point, line) of each result that a probe printed."""
     for number, line in enumerate(said.split("\n"), 1):

@@ -18,6 +18,7 @@ from reports.requirements import Finding, Requirements
 FOLDER = Path(__file__).resolve().parent.parent / "data" / "recordings"
 AS_ROOT = "root"
 UNTOLD, ABSENT, EVENTS_ALONE = "?", "rest not there", "events alone"
+REFUSED, NOT_THERE = "refused", "not there"
 
 
 def names(folder: Path = FOLDER) -> list[str]:
@@ -48,7 +49,7 @@ def word(found: Sequence[Finding]) -> str:
         return plain.INSTEAD if any(each.word == plain.INSTEAD for each in asked_for) else EVENTS_ALONE
     there = any(map(_is_there, lacking))
     if said == recordings.REFUSED:
-        return "refused" if there else "not there"
+        return REFUSED if there else NOT_THERE
     return said if said == recordings.WORKS else \
         f"{len(asked_for) - len(lacking)} of {len(asked_for)}{'' if there else ', ' + ABSENT}"
 

@@ -204,8 +204,6 @@ def point(site: Site, pages: Pages, one: Point, lines: Lines,
     story = _Story(site, one, lines, evidence)
     rows = story.rows()
     histories = story.histories()
-    spans = [(each.arch, f"{each.first()}" + (f", gone {each.last()}" if each.last() else ""))
-             for each in histories if each.first()]
     strips = [(each.arch, strip(each.steps)) for each in histories]
     probe = one.probe.id if one.probe else ""
     name = one.item.name if one.item else ""
@@ -214,7 +212,7 @@ def point(site: Site, pages: Pages, one: Point, lines: Lines,
              for each in site.deviations.get(probe, []) if each.point in (name, "*") or
              each.applies(probe, name, dict.fromkeys([], []))]
     groups = [*story.groups.values()]
-    pages.page("point.html", f"point/{one.page}", point=one, devices=_devices(site, one), rows=rows, strips=strips, spans=spans,
+    pages.page("point.html", f"point/{one.page}", point=one, devices=_devices(site, one), rows=rows, strips=strips,
                about=site.sources.probes.get(probe, About()), uses=site.sources.uses.get(one.key, []),
                deviations=known, groups=groups)
 

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from reports import asked, features, personas, plain, requirements, systems
@@ -18,7 +18,6 @@ from reports.site import evidence
 from reports.site.model import MIXED, Cell, Site, Spot
 from reports.systems import System
 
-OF_LEVELS = "perm.levels"       # the probe whose facts tell what levels do that nobody was asked at
 SHOWN = 40                      # columns of the start page
 WHOLE = "default"               # the suite that asks everything
 _PLAIN = re.compile(r"[a-z0-9]+-([0-9]+\.[0-9]+|newest)")
@@ -72,27 +71,43 @@ def _said(site: Site, cell: Cell) -> Said:
     return plain.of_point({"verdict": cell.verdict, "reason": site.reason(cell)})
 
 
-def _view(site: Site, spot: Spot, persona: str, wanted: Iterable[str]) -> View:
-    """What a persona was told of the points that features name."""
-    cells = site.cells(spot, persona)
-    points = {key: _said(site, cell) for key in wanted
-              if (cell := cells.get(site.matrix.ids.get(key, -1))) is not None}
-    loose = whole.loose(site.connection, evidence.newest(spot, persona).run).get(OF_LEVELS, {})
-    return View(points, {f"{OF_LEVELS}.{name}": value for name, value in loose.get("facts", {}).items()})
+class Points(Mapping[str, Said]):
+    """What a persona was told, by key; made when it is asked for, since features and programs ask a few hundred."""
+
+    def __init__(self, site: Site, cells: dict[int, Cell]) -> None:
+        self._site, self._cells = site, cells
+
+    def __getitem__(self, key: str) -> Said:
+        return _said(self._site, self._cells[self._site.matrix.ids[key]])
+
+    def __iter__(self) -> Iterator[str]:
+        return (self._site.matrix.points[number] for number in self._cells)
+
+    def __len__(self) -> int:
+        return len(self._cells)
 
 
-def read(site: Site, wanted: list[Feature]) -> list[Place]:
+def _view(site: Site, spot: Spot, persona: str) -> View:
+    """What a persona was told."""
+    points = Points(site, site.cells(spot, persona))
+    run = evidence.newest(spot, persona).run
+    loose = whole.loose(site.connection, run)
+    return View(points, {f"{probe}.{name}": value for probe, part in loose.items()
+                         for name, value in part.get("facts", {}).items()},
+                whole.around(site.connection, run))
+
+
+def read(site: Site) -> list[Place]:
     """The kernels of a site, in its order."""
-    keys = dict.fromkeys(key for each in wanted for key in each.points)
     by_kernel: dict[tuple[str, ...], dict[str, Spot]] = {}
     for spot in site.spots:
         level = spot.one.result.level
         by_kernel.setdefault(spot.key[:-1], {})[level if LEVEL_WORD.fullmatch(level) else ONE] = spot
     found = []
     for spots in by_kernel.values():
-        views = {(persona, level): _view(site, spot, persona, keys) for level, spot in spots.items()
+        views = {(persona, level): _view(site, spot, persona) for level, spot in spots.items()
                  for persona in spot.columns}
-        found.append(Place(spots, Source("", "", views)))
+        found.append(Place(spots, Source("", "", views, arch=next(iter(spots.values())).arch)))
     return found
 
 

@@ -73,7 +73,7 @@ class Start:
 
     @cached_property
     def places(self) -> list[Place]:
-        return places.read(self.site, self.features)
+        return places.read(self.site)
 
     @cached_property
     def systems(self) -> list[AsSystem]:

@@ -10,8 +10,10 @@ import pytest
 
 pytest.importorskip("sqlalchemy", reason="python3-sqlalchemy is not installed")
 
-from reports import answers
-from reports.site import model
+from reports import answers, asked
+from reports.database import connect, matrix, ship
+from reports.export import programs as recorded
+from reports.site import model, places, programs
 
 pytestmark = pytest.mark.xdist_group("site")
 TREE = Path(__file__).resolve().parents[3]
@@ -75,3 +77,18 @@ def test_a_share_says_of_whom() -> None:
     Some.coverage["a.b.c"].other["yes"] += 2
     said = pages._devices(Some(), model.Point("a.b.c", None, None))  # type: ignore[arg-type]
     assert said == "works for somebody, such as root, on 2 of 2 that could tell (virtual, emulated or synthetic)"
+
+
+def test_programs_are_what_the_command_says(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The page of programs and `report programs` are of one mind, here about a row that ships."""
+    monkeypatch.chdir(TREE)
+    monkeypatch.setattr(answers, "names", lambda *_folder: ["amd64-6.1"])
+    with ship.engine() as engine, connect.reading(engine) as connection:
+        (place,) = places.read(model.load(connection, matrix.Filter()))
+        told = {each.name: next(iter(each.rows))[1] for each in programs.read([place], ["user", "root"])}
+    source = asked.of_sheet("amd64-6.1", answers.load("amd64-6.1"))
+    for at, persona in enumerate(("user", "root")):
+        wanted = recorded._answers(recorded.Column(source, persona, "2"), recorded.FOLDER)
+        assert [told[name][at].word for name in recorded.names()] == list(wanted)
+    bpftrace = told["bpftrace-profile"][0]
+    assert (bpftrace.word, bpftrace.colour) == ("refused", "blocked") and bpftrace.why

@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: MIT
+"""The page of programs: which profiler works where, as whom, and what is in the way. Each was recorded, and its calls
+are held against the answers of each kernel."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from reports import plain, recordings, requirements
+from reports.export import programs
+from reports.requirements import Finding, Requirements
+from reports.site.places import Place, at
+from reports.site.render import Pages
+from reports.site.start import Start, Why
+
+_COLOURS = {recordings.WORKS: "yes", plain.INSTEAD: "mixed", programs.NOT_THERE: "absent", programs.UNTOLD: "unknown"}
+
+
+class Told(NamedTuple):
+    """What becomes of a program: in a word, in which colour, and the numbers of what is in the way."""
+    word: str
+    colour: str
+    why: tuple[int, ...]
+
+
+@dataclass
+class Program:
+    """A program, and kernels on which the same becomes of it."""
+    name: str
+    why: Why = field(default_factory=Why)
+    rows: dict[tuple[str, tuple[Told, ...]], list[Place]] = field(default_factory=dict)
+    counts: list[Counter[str]] = field(default_factory=list)
+
+
+def _colour(word: str, lacking: Sequence[Finding]) -> str:
+    if word in _COLOURS:
+        return _COLOURS[word]
+    if word != programs.REFUSED:
+        return "mixed"
+    return "blocked" if any(each.answer.word == plain.BLOCKED for each in lacking) else "no"
+
+
+def _told(wanted: Requirements, place: Place, persona: str, why: Why) -> Told:
+    source, level = place.source, place.usual
+    ask = recordings.asker(lambda key: source.said(key, persona, level), source.arch)
+    found = requirements.check(wanted, ask, source.arch)
+    word = programs.word(found)
+    lacking = [each for each in recordings.required(found) if each.word not in (plain.YES, plain.INSTEAD)]
+    numbers = dict.fromkeys(number for each in lacking for number in why.of(each))
+    return Told(word, _colour(word, lacking), tuple(numbers))
+
+
+def read(places: list[Place], personas: list[str]) -> list[Program]:
+    """All programs that were recorded, on these kernels."""
+    found = []
+    for name in programs.names():
+        made = Program(name, counts=[Counter() for _persona in personas])
+        wanted = {persona: programs.of(name, persona) for persona in personas}
+        for place in places:
+            told = tuple(_told(asked, place, persona, made.why) if (asked := wanted[persona]) and persona in place.spot.columns
+                         else Told("not asked", "silent", ()) for persona in personas)
+            made.rows.setdefault((at(place.usual), told), []).append(place)
+            for counts, each in zip(made.counts, told, strict=True):
+                counts[each.word] += 1
+        found.append(made)
+    return found
+
+
+def write(begin: Start, pages: Pages) -> None:
+    """The page."""
+    pages.page("programs.html", "programs.html", programs=read(begin.places, begin.personas), start=begin)
