@@ -9,6 +9,7 @@ import os
 import re
 import shutil
 import subprocess
+import sys
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -79,7 +80,7 @@ def test_nothing_of_a_result_runs_or_loads(built: Path) -> None:
     for path in pages(built):
         found = read(path)
         assert not found.handlers, path
-        assert {name.rpartition("/")[2] for name in found.loaded} <= {"data:,", ",", "style.css", "data.js", "devices.js", "points.js", "wanted.js",
+        assert {name.rpartition("/")[2] for name in found.loaded} <= {"data:,", ",", "feed.xml", "style.css", "data.js", "devices.js", "points.js", "wanted.js",
                                                                      "site.js"}, path
         text = path.read_text(encoding="utf-8")
         assert not re.search("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b-\u200f\u202a-\u202e]", text), path
@@ -212,6 +213,20 @@ def test_a_walk_through_the_site_in_a_browser(built: Path) -> None:
     steps = [json.loads(line) for line in ended.stdout.splitlines()]
     assert [step for step in steps if not step["ok"]] == [] and ended.returncode == 0, ended.stderr[-2000:]
     assert len(steps) > 40
+
+
+@pytest.mark.peer("browser")
+@pytest.mark.skipif(not CHROMIUM, reason="the package chromium is not installed")
+def test_twelve_questions_are_answered_from_the_start_page(tmp_path: Path) -> None:
+    """The site of what ships, by what is visible, in at most three clicks each."""
+    tools()
+    subprocess.run([sys.executable, "-m", "reports", "site", "--shipped", tmp_path / "site"], cwd=HERE.parents[2],
+                   capture_output=True, timeout=580, check=True)
+    shutil.copyfile(HERE / "tasks.mjs", WORK / "tasks.mjs")
+    ended = subprocess.run(["node", "tasks.mjs", tmp_path / "site", WORK / "screenshots"], cwd=WORK, text=True,
+                           env=os.environ | {"CHROMIUM": CHROMIUM}, capture_output=True, timeout=580, check=False)
+    tasks = [json.loads(line) for line in ended.stdout.splitlines()]
+    assert [task for task in tasks if not task["ok"]] == [] and len(tasks) == 12, ended.stderr[-2000:]
 
 
 def test_the_lock_file_names_no_host() -> None:
