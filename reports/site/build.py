@@ -13,7 +13,7 @@ from typing import Any
 
 from reports import personas, text, wordlist
 from reports.database import whole
-from reports.site import (build_data, bundle, devices, evidence, machines, model, pages as points_pages, places,
+from reports.site import (build_data, bundle, devices, evidence, feed, machines, model, pages as points_pages, places,
                           plots, programs, start, tables)
 from reports.site.model import Site, Spot
 from reports.site.render import Pages
@@ -133,6 +133,8 @@ def build(site: Site, folder: Path, say: Say) -> tuple[Pages, str]:
     def make(part: Path) -> tuple[Pages, str]:
         say("scripts and styles")
         missing = bundle.put(part)
-        return write(site, part, not missing, say), missing
+        pages = write(site, part, not missing, say)
+        feed.write(site, folder, part)
+        return pages, missing
     made: tuple[Pages, str] = replace(folder, make)
     return made
