@@ -140,6 +140,8 @@ def arguments(verb: Any) -> None:
     made.add_argument("folder", type=Path, metavar="OUT", help="folder that is made, or replaced")
     made.add_argument("--shipped", action="store_true",
                       help="of the answers that ship; so where there is no database, too")
+    made.add_argument("--issues", default="", metavar="ADDRESS",
+                      help="where errors are reported: https://.../issues; each answer then links to a form that is filled in")
     made.set_defaults(usual_db=DATABASE)
     add_usage(made)
     add_database(made)

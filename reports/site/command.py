@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import argparse
+import re
 import sys
 import time
 from collections.abc import Iterator
@@ -30,6 +31,13 @@ def _engine(args: argparse.Namespace) -> Iterator[Engine]:
         yield found
 
 
+def issues(said: str) -> str:
+    """The address of the list of issues, without its last slash. Raises Unusable."""
+    if said and not re.fullmatch(r"https://[A-Za-z0-9.-]+(?::[0-9]+)?(?:/[A-Za-z0-9._~-]+)+/?", said):
+        raise Unusable(text.clean(f"--issues {said}: not an address like https://HOST/OWNER/NAME/issues", 300))
+    return said.rstrip("/")
+
+
 def work(args: argparse.Namespace) -> int:
     """Build the site of a database, or of the answers that ship."""
     began = time.monotonic()
@@ -37,6 +45,7 @@ def work(args: argparse.Namespace) -> int:
             Status("reading", console=terminal.console(stderr=True)) if sys.stderr.isatty() \
             else nullcontext() as status:
         site = model.load(connection, command.wanted(args))
+        site.issues = issues(args.issues)
         site.usage = usage.read(args.usage) if args.usage else None
         if not site.spots:
             raise Unusable("no result is in the database, or none fits")

@@ -170,6 +170,7 @@ class Site:
     personas: list[str]
     sources: source.Sources
     usage: Usage | None = None
+    issues: str = ""        # where errors are reported
     _cells: dict[tuple[int, ...], dict[int, Cell]] = field(default_factory=dict)     # by the sheets of a column
     _known: dict[Cell, Cell] = field(default_factory=dict)
     _records: dict[int, dict[int, Cell]] = field(default_factory=dict)

@@ -3,17 +3,20 @@
 
 from __future__ import annotations
 
+import html
 import re
 from pathlib import Path
+from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
 pytest.importorskip("sqlalchemy", reason="python3-sqlalchemy is not installed")
 
-from reports import answers, asked
+from reports import answers, asked, verbs
 from reports.database import connect, matrix, ship
 from reports.export import programs as recorded
-from reports.site import model, places, programs
+from reports.site import bundle, model, places, programs
+from reports.site.test.conftest import HOSTILE, build_into, make
 
 pytestmark = pytest.mark.xdist_group("site")
 TREE = Path(__file__).resolve().parents[3]
@@ -92,3 +95,20 @@ def test_programs_are_what_the_command_says(monkeypatch: pytest.MonkeyPatch) -> 
         assert [told[name][at].word for name in recorded.names()] == list(wanted)
     bpftrace = told["bpftrace-profile"][0]
     assert (bpftrace.word, bpftrace.colour) == ("refused", "blocked") and bpftrace.why
+
+
+def test_an_error_is_reported_in_a_form_that_is_filled_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, built: Path) -> None:
+    """The form knows the field, the field says which answer; without an address there is no link."""
+    build_into(tmp_path, [make(3, HOSTILE[5])], monkeypatch)
+    monkeypatch.setattr(bundle.shutil, "which", lambda _name: None)
+    where = ["site", str(tmp_path / "out"), "--db", str(tmp_path / "site.db"), "--issues"]
+    assert verbs.main([*where, "https://git.example/some/one/issues/"]) == 0
+    said = html.unescape((tmp_path / "out/point/alpha.probe0.point0.html").read_text(encoding="utf-8"))
+    (link, *_others) = re.findall(r'href="(https://git\.example/some/one/issues/new\?[^" ]+)"', said)
+    asked_for = parse_qs(urlsplit(link).query)
+    form = (TREE / ".github/ISSUE_TEMPLATE" / asked_for["template"][0]).read_text(encoding="utf-8")
+    assert "id: cell\n" in form and asked_for["title"] == ["wrong: alpha.probe0.point0"]
+    assert re.fullmatch("alpha.probe0.point0, blocked, aarch64 6.3.0, root, [0-9a-f]{16}", asked_for["cell"][0])
+    assert "Report an error" not in (built / "point/alpha.probe0.point0.html").read_text(encoding="utf-8")
+    for bad in ("http://git.example/x/issues", "https://git.example/x\"onclick=", "javascript:alert(1)"):
+        assert verbs.main([*where, bad]) == 3
