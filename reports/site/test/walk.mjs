@@ -225,7 +225,7 @@ await step("plots", "plots.html", async (page, expect) => {
   expect((await page.locator("svg.picture").count()) > 1, "no picture");
 });
 
-const looked = ["index.html", "areas.html", "feature/user_chains.html", `area/${area}.html`, `point/${data.points[0][7]}`, `kernel/${spot.id}.html`, "explore.html",
+const looked = ["index.html", "programs.html", "areas.html", "feature/user_chains.html", `area/${area}.html`, `point/${data.points[0][7]}`, `kernel/${spot.id}.html`, "explore.html",
   `compare.html#c=${data.spots.slice(0, 2).map((each) => each.id).join(",")}`, "kernels.html", "devices.html",
   `device/${files("device")[0]}`, `result/${files("result")[0]}`, "plots.html", "about.html"];
 for (const [name, pages, options] of [["light", looked, {}], ["dark", looked.slice(0, 8), { colorScheme: "dark" }]]) {
@@ -240,7 +240,7 @@ await step("dark by hand", "index.html", async (page, expect) => {
   expect((await page.getAttribute("html", "data-theme")) === "dark", "it is forgotten");
 });
 
-for (const where of ["index.html", "feature/page_faults.html", `area/${area}.html`, `point/${data.points[0][7]}`, "explore.html", "compare.html", `kernel/${spot.id}.html`, "plots.html"]) {
+for (const where of ["index.html", "programs.html", "feature/page_faults.html", `area/${area}.html`, `point/${data.points[0][7]}`, "explore.html", "compare.html", `kernel/${spot.id}.html`, "plots.html"]) {
   await step(`phone ${where}`, where, async (page, expect) => {
     const over = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
     expect(over <= 0, `the page is ${over} pixels too wide`);
