@@ -90,10 +90,10 @@ int pm_counters_stop(struct pm_counters *counters);
 /*
  * The values since open or the last reset, in the order of the specs, `count` at most. A group is
  * read by one read(2), so its values are of one instant. Returns how many; -EINVAL when the size of
- * the first of them is not set; -ENODATA when a pinned event lost its place on the PMU: read(2) then
- * gives 0 bytes, as perf_event_open(2) says, and the event is out of action until it is started
- * again; -ECHILD from kernels that found an inherited group incomplete; -errno of read(2); -EBADMSG
- * for an answer of another shape. (0.1)
+ * the first of them is not set; -ENODATA when a pinned event lost its place on the PMU: read(2)
+ * then gives 0 bytes, as perf_event_open(2) says, and the event is out of action until it is
+ * started again; -ECHILD from kernels that found an inherited group incomplete; -errno of read(2);
+ * -EBADMSG for an answer of another shape. (0.1)
  */
 int pm_counters_read(struct pm_counters *counters, struct pm_value *ret, size_t count);
 

@@ -32,9 +32,9 @@ struct pm_doctor_end {
  * depends on it is reported as refused. The child is killed after `limit_ms` milliseconds; half a
  * minute is generous.
  *
- * Returns 0, or -errno: -EBADF for an `out` that cannot be written to, -ETIME after the limit, -EIO if not all of it could be
- * written, -EINVAL for unknown flags or size, -ECHILD without a process to watch, -ECANCELED if a
- * signal ended it, which `ret` names. `ret` may be NULL.
+ * Returns 0, or -errno: -EBADF for an `out` that cannot be written to, -ETIME after the limit, -EIO
+ * if not all of it could be written, -EINVAL for unknown flags or size, -ECHILD without a
+ * process to watch, -ECANCELED if a signal ended it, which `ret` names. `ret` may be NULL.
  */
 int pm_doctor_run(int out, unsigned int flags, int limit_ms, struct pm_doctor_end *ret);
 

@@ -19,7 +19,8 @@ static const struct {
 	int err;
 	int64_t number;
 } texts[] = {
-	{ "any", 0, 0 }, { "kernel", 0, 0 }, { "42", 0, 42 }, { "!pid:42", 0, 42 }, { "uid:0", 0, 0 },
+	{ "any", 0, 0 }, { "kernel", 0, 0 }, { "42", 0, 42 }, { "!pid:42", 0, 42 },
+	{ "uid:0", 0, 0 },
 	{ "pid:0", -ERANGE, 0 }, { "pid:-1", -ERANGE, 0 }, { "pid:2147483648", -ERANGE, 0 },
 	{ "uid:-1", -ERANGE, 0 }, { "uid:4294967295", -ERANGE, 0 },
 	{ "pid:99999999999999999999999", -ERANGE, 0 },
