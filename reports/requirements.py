@@ -215,7 +215,7 @@ def point_of(key: str) -> str:
 def keys(wanted: Requirements) -> list[str]:
     """The points and facts that are asked for, without what they are compared with."""
     return [limits.split(point_of(key))[0] for need in wanted.needs for way in _all_ways(need) for either in way
-            for key in either.split("|") if point_of(key) and not limits.is_word(key)]
+            if not limits.is_word(either) for key in either.split("|") if point_of(key)]
 
 
 def _all_ways(need: Need) -> Iterator[Way]:

@@ -88,9 +88,9 @@ def test_what_disturbs_runs_as_root_where_a_place_allows_it(tmp_path: Path) -> N
     order = Order("good")
     cases = [(Request(order, root_disturbs=True), True, [(), STEPS[1:2]]),
              (Request(order, root_disturbs=True), False, [()]), (Request(order), True, [()])]
-    for number, (request, allowed, ran) in enumerate(cases):
+    for number, (asked, allowed, ran) in enumerate(cases):
         place = Fake("a", disturb=allowed)
-        assert run_all(tmp_path / str(number), [place], request)["a"].status == 0
+        assert run_all(tmp_path / str(number), [place], asked)["a"].status == 0
         assert place.ran == ran
 
 
