@@ -62,24 +62,12 @@ def _rows(run: argparse.ArgumentParser) -> None:
 
 
 def _comparisons(run: argparse.ArgumentParser) -> None:
-    run.add_argument(
-        "--matrix",
-        metavar="RUN",
-        nargs="?",
-        const="latest",
-        help="print where the kernels of a run differ (default: the latest) and stop",
-    )
-    run.add_argument(
-        "--all",
-        action="store_true",
-        help="with --matrix: also what all of them agree on; with --bisect: ask every row",
-    )
-    run.add_argument(
-        "--diff",
-        metavar="NAME",
-        nargs="+",
-        help="print what changed between two kernels (NAME NAME [RUN]) and stop",
-    )
+    run.add_argument("--matrix", metavar="RUN", nargs="?", const="latest",
+                     help="print where the kernels of a run differ (default: the latest) and stop")
+    run.add_argument("--all", action="store_true",
+                     help="with --matrix: also what all of them agree on; with --bisect: ask every row")
+    run.add_argument("--diff", metavar="NAME", nargs="+",
+                     help="print what changed between two kernels (NAME NAME [RUN]) and stop")
 
 
 def _bisection(run: argparse.ArgumentParser) -> None:
@@ -141,10 +129,8 @@ def _in_the_guest(run: argparse.ArgumentParser) -> None:
 
 
 def add_replay(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--replay", type=Path, metavar="FILE",
-        help="in place of a suite: the calls of a recording (./run.sh explain --record FILE), made again",
-    )  # fmt: skip
+    parser.add_argument("--replay", type=Path, metavar="FILE",
+                        help="in place of a suite: the calls of a recording (./run.sh explain --record FILE), made again")
 
 
 def _machinery(run: argparse.ArgumentParser) -> None:

@@ -98,7 +98,8 @@ def _programs(path: Path) -> Iterator[Path]:
         yield path / "catalogue"
     else:
         for file in sorted(path.rglob("*")):
-            if file.is_file() and "." not in file.name:
+            # A replay's points are those of a recording: it declares nothing.
+            if file.is_file() and "." not in file.name and file.parent.name != "replay":
                 yield file
 
 

@@ -96,7 +96,7 @@ def test_a_bundle_has_nothing_that_a_device_does_not_use() -> None:
         pytest.skip("no bundle is built: make bundle")
     files = {str(path.relative_to(bundle)) for path in bundle.rglob("*")
              if path.is_file() and not path.is_symlink()}
-    programs = {f"bin/{name}" for name in ("launch", "identify", "doctor", "explain", "probe", "screen")}
+    programs = {f"bin/{name}" for name in ("launch", "identify", "doctor", "explain", "replay", "probe", "screen")}
     rest = {name for name in files - programs
             if not re.fullmatch(r"suites/[a-z]+\.txt|bin/declared/[a-z_]+/[a-z0-9_]+\.txt", name)
             and not name.startswith("bin/probes/library/")}
