@@ -144,9 +144,28 @@ static void put_fields(FILE *file, const struct shape *shape)
 	fprintf(file, "}, ");
 }
 
-static void put_flags(FILE *file, const struct shape *shape)
+/* The flags as perf_event.h numbers them: a big-endian machine has the first as its highest bit. */
+static uint64_t flag_word(const struct shape *shape)
 {
 	const uint64_t word = number_at(shape, 40, 8);
+	uint64_t turned = 0;
+
+	if (__BYTE_ORDER__ != __ORDER_BIG_ENDIAN__)
+		return word;
+	for (unsigned int bit = 0; bit < 64; bit++)
+		turned |= (word >> (63 - bit) & 1) << bit;
+	for (size_t i = 0; i < sizeof(flags) / sizeof(flags[0]); i++) {
+		if (flags[i].bits == 2) {
+			turned &= ~((uint64_t)3 << flags[i].bit);
+			turned |= (word >> (62 - flags[i].bit) & 3) << flags[i].bit;
+		}
+	}
+	return turned;
+}
+
+static void put_flags(FILE *file, const struct shape *shape)
+{
+	const uint64_t word = flag_word(shape);
 	const char *between = "";
 	uint64_t left = word;
 
