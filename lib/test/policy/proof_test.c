@@ -98,11 +98,14 @@ static void wait_alone(void)
 {
 	static nlink_t alone;
 	struct stat task;
+	int looks = 0;
 
 	do {
 		assert_int_equal(stat("/proc/self/task", &task), 0);
 		alone = alone ? alone : task.st_nlink;
-	} while (task.st_nlink > alone && sched_yield() == 0);
+	} while (task.st_nlink > alone && ++looks < 30000 && usleep(1000) == 0);
+	/* Else a test that failed has left one behind. */
+	assert_int_equal(task.st_nlink, alone);
 }
 
 static int setup(void **state)
@@ -214,11 +217,13 @@ static void a_busy_thread_has_no_events(void **state)
 
 static sem_t to_run, to_end;
 static atomic_bool has_run;
+static atomic_int tid_of_run;
 
 static void *run_once(void *context)
 {
 	struct timespec used = { 0 };
 
+	tid_of_run = gettid();
 	sem_wait(&to_run);
 	while (used.tv_sec == 0 && used.tv_nsec < 5000000)
 		clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
@@ -227,13 +232,33 @@ static void *run_once(void *context)
 	return context;
 }
 
-/* A thread that has run for next to nothing, and waits; to poll would be CPU time. */
+static bool waits(int tid)
+{
+	char path[64], text[512] = "", *state;
+	int fd;
+
+	(void)snprintf(path, sizeof(path), "/proc/self/task/%d/stat", tid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0 || read(fd, text, sizeof(text) - 1) <= 0)
+		fail_msg("%s: %s", path, strerror(errno));
+	close(fd);
+	state = strrchr(text, ')');
+	return state && state[1] && state[2] == 'S';
+}
+
+/*
+ * A thread that has run for next to nothing, and waits; to poll would be CPU time. It waits before
+ * events are opened, which its first faults would prove.
+ */
 static void begin_to_wait(pthread_t *ret)
 {
 	has_run = false;
+	tid_of_run = 0;
 	sem_init(&to_run, 0, 0);
 	sem_init(&to_end, 0, 0);
 	assert_int_equal(pthread_create(ret, NULL, run_once, NULL), 0);
+	while (tid_of_run == 0 || !waits(tid_of_run))
+		usleep(1000);
 }
 
 /* It runs for 5 ms of CPU time, and waits again. */
@@ -339,8 +364,8 @@ static void burn_in_kernel(uint64_t ns)
 	close(zero);
 }
 
-/* The canary does not wait for a period of 20 ms. */
-static void expect_silence(enum pm_strategy strategy, bool silent, bool user_only, bool in_kernel)
+/* The canary does not wait for a period of 20 ms. Returns how many events are silent. */
+static uint64_t silent_in(enum pm_strategy strategy, bool silent, bool user_only, bool in_kernel)
 {
 	struct pm_event_spec spec = clock_of_all;
 	struct pm_stats stats = { .size = sizeof(stats) };
@@ -363,9 +388,22 @@ static void expect_silence(enum pm_strategy strategy, bool silent, bool user_onl
 	pm_session_detach(session);
 	pm_session_stats(session, &stats);
 	assert_int_equal(stats.unproven_events, 1);
-	assert_int_equal(stats.silent_events, silent && !in_kernel);
 	pm_session_destroy(session);
 	pm_plan_destroy(plan);
+	return stats.silent_events;
+}
+
+/*
+ * How much of a thread's time was in user mode is told by the ticks that hit it; where a host or
+ * other programs take the CPU they are few, and err once in a while. What is wrong is so each time.
+ */
+static void expect_silence(enum pm_strategy strategy, bool silent, bool user_only, bool in_kernel)
+{
+	uint64_t found = silent_in(strategy, silent, user_only, in_kernel);
+
+	for (int again = 0; again < 4 && user_only && found != (silent && !in_kernel); again++)
+		found = silent_in(strategy, silent, user_only, in_kernel);
+	assert_int_equal(found, silent && !in_kernel);
 }
 
 static void silence_is_told_in_the_end(void **state)

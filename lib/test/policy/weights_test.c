@@ -10,12 +10,20 @@
 
 static _Atomic uint64_t weight;
 static _Atomic unsigned int without_weight;
+static uint32_t with_samples[256];	/* threads that have one */
+static size_t threads_with_samples;
 
 static void weigh(void *context, const struct pm_observed *sample)
 {
+	size_t i = 0;
+
 	(void)context;
 	weight += sample->period;
 	without_weight += sample->period == 0;
+	while (i < threads_with_samples && with_samples[i] != sample->tid)
+		i++;
+	if (i == threads_with_samples && i < sizeof(with_samples) / sizeof(with_samples[0]))
+		with_samples[threads_with_samples++] = sample->tid;
 }
 
 static void *spin_briefly(void *context)
@@ -32,6 +40,7 @@ static void *spin_briefly(void *context)
 }
 
 static uint64_t elapsed;	/* ns; in a guest clock events also count what the host takes */
+static uint64_t used;		/* ns of CPU time, by the clock of this process */
 
 /*
  * So many threads, two at a time, use so much CPU time each; with none the calling one does.
@@ -45,13 +54,14 @@ static struct pm_stats weigh_threads(const struct pm_event_spec *spec, enum pm_s
 	struct pm_stats stats = { .size = sizeof(stats) };
 	struct pm_session *session;
 	pthread_t pair[2];
-	uint64_t begin = 0;
+	uint64_t begin = 0, used_before = 0;
 
 	if (plan == NULL)
 		skip();
-	weight = without_weight = 0;
+	weight = without_weight = threads_with_samples = 0;
 	session = pm_session_create(plan, &listener, NULL);
 	(void)pm_clock_ns(CLOCK_MONOTONIC, &begin);
+	(void)pm_clock_ns(CLOCK_PROCESS_CPUTIME_ID, &used_before);
 	assert_int_equal(pm_session_attach(session, NULL), (int)strategy);
 	for (size_t i = 0; i < threads; i += 2) {
 		for (size_t k = 0; k < 2; k++)
@@ -65,6 +75,8 @@ static struct pm_stats weigh_threads(const struct pm_event_spec *spec, enum pm_s
 	pm_session_detach(session);
 	(void)pm_clock_ns(CLOCK_MONOTONIC, &elapsed);
 	elapsed -= begin;
+	(void)pm_clock_ns(CLOCK_PROCESS_CPUTIME_ID, &used);
+	used -= used_before;
 	pm_session_stats(session, &stats);
 	pm_session_destroy(session);
 	pm_plan_destroy(plan);
@@ -75,7 +87,8 @@ static struct pm_stats weigh_threads(const struct pm_event_spec *spec, enum pm_s
 
 /*
  * A hypervisor that takes a CPU for a while costs samples, as one tick comes where several were
- * due, and the clocks run on. Weights that were wrong would be so each time.
+ * due, and the clocks run on. Where other programs run, too, a POSIX timer looks seldom: 50 ms of
+ * 400 after its last signal were seen of a bare one. Weights that were wrong would be so each time.
  */
 static struct pm_stats weigh_undisturbed(const struct pm_event_spec *spec,
 					 enum pm_strategy strategy, size_t threads,
@@ -95,20 +108,28 @@ static void process_timers_weigh_by_the_cpu_clock(void **state)
 	struct pm_stats stats;
 
 	(void)state;
-	stats = weigh_threads(&clock_of_all, PM_STRATEGY_PROCESS_TIMER, 2, 200000000);
-	assert_in_range(stats.cpu_time, 400000000, 800000000);
-	assert_in_range(stats.cpu_time_sampled, stats.cpu_time / 100 * 85, stats.cpu_time);
+	stats = weigh_undisturbed(&clock_of_all, PM_STRATEGY_PROCESS_TIMER, 2, 200000000);
+	assert_in_range(stats.cpu_time, 400000000, used);
+	assert_in_range(stats.cpu_time_sampled, stats.cpu_time / 100 * 70, stats.cpu_time);
 }
 
-/* Threads that end before their first tick have no sample, and that is told. */
+/*
+ * Threads that end before their first tick have no sample, and that is told. A host that takes the
+ * CPU adds to a thread's time and so gives it a tick; seldom to all 200.
+ */
 static void time_without_samples_is_told(void **state)
 {
 	struct pm_stats stats;
+	int tries = 0;
 
 	(void)state;
-	stats = weigh_threads(&clock_of_all, PM_STRATEGY_TIMERS, 200, 200000);
-	assert_in_range(stats.cpu_time, 200 * 200000, 1000000000);
-	assert_true(stats.cpu_time_sampled < stats.cpu_time / 2);
+	do
+		stats = weigh_threads(&clock_of_all, PM_STRATEGY_TIMERS, 200, 200000);
+	while (threads_with_samples >= 200 && ++tries < 10);
+	assert_in_range(threads_with_samples, 0, 199);
+	assert_in_range(stats.cpu_time, 200 * 200000, used);
+	assert_in_range(stats.cpu_time_sampled, 0,
+			stats.cpu_time - (200 - threads_with_samples) * 200000);
 	stats = weigh_undisturbed(&clock_of_all, PM_STRATEGY_PER_CPU, 2, 100000000);
 	assert_in_range(stats.cpu_time_sampled, stats.cpu_time / 100 * 70, 2 * elapsed);
 }
