@@ -27,6 +27,7 @@ class Qmp:
         self.ended = ""
         self.running = False
         self.saved = ""
+        self._asked = False
         self._buffer = b""
 
     def save(self, state: Path) -> None:
@@ -37,6 +38,13 @@ class Qmp:
 
     def go_on(self) -> None:
         self._say("cont")
+
+    def wake(self) -> None:
+        """Ask for the state, once the last answer is here: only a main loop that is awake moves the
+        clock of a guest on whose CPUs are idle (-icount, sleep=off)."""
+        if not self._asked:
+            self._asked = True
+            self._say("query-status")
 
     def _say(self, command: str, arguments: dict[str, Any] | None = None) -> None:
         message = {"execute": command, "id": command, "arguments": arguments or {}}
@@ -85,6 +93,7 @@ class Qmp:
     def _answer(self, message: dict[str, Any]) -> None:
         """Read the answer to a command."""
         asked, error = message.get("id"), message.get("error")
+        self._asked = self._asked and asked != "query-status"
         if asked == "query-status" and isinstance(message.get("return"), dict):
             self.running = bool(message["return"].get("running"))
         elif asked == "migrate" and isinstance(error, dict):

@@ -239,6 +239,30 @@ def test_the_monitors_word(lines: list[object], ended: str) -> None:
         assert qmp.ended == ended and b"qmp_capabilities" in theirs.recv(100)
 
 
+@pytest.mark.parametrize(("name", "asks"), [("arm64-newest-icount", True), ("arm64-newest", False)])
+def test_an_emulator_that_counts_instructions_is_woken(
+    name: str, asks: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By a question at a time, so that one that does not answer is not flooded."""
+    monkeypatch.setattr(watch, "AWAKE", -1.0)
+    row, ours, theirs = matrix.load().rows[name], *socket.socketpair()
+    one = watch.Guest(row, Channel(tmp_path), tmp_path / "log", Task(), threading.Event())
+    with ours, theirs, one.console, one.selector:
+        theirs.setblocking(False)
+        one.qmp = Qmp(ours)
+        for _ in range(3):
+            one._wake()
+        asked = theirs.recv(1 << 16).splitlines() if asks else []
+        assert [json.loads(line)["execute"] for line in asked] == ["query-status"] * asks
+        one.qmp.feed(b'{"id": "query-status", "return": {"running": true}}\n')
+        one._wake()
+        if asks:
+            assert theirs.recv(1 << 16).count(b"query-status") == 2 and one.qmp.running
+        else:
+            with pytest.raises(BlockingIOError):
+                theirs.recv(1)
+
+
 def test_command_lines() -> None:
     row = matrix.load().rows["amd64-5.10"]
     wires = machine.Wires(5, 6, 7)
