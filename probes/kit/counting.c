@@ -61,15 +61,12 @@ uint64_t gain_of_faults(int fd, struct worker *worker, unsigned int faults)
 	return must_count(fd) - before;
 }
 
-/*
- * A page that the kernel has aged in between faults once more where no hardware sets the accessed
- * bit (Cortex-A57, say): a few too many are counted again, and a wrong count is so each time.
- */
+/* A few too many are counted again, as in samples_of_faults(): a wrong count is so each time. */
 void expect_gain(int fd, struct worker *worker, unsigned int faults, uint64_t want)
 {
 	uint64_t gain = gain_of_faults(fd, worker, faults);
 
-	for (int again = 0; again < 3 && gain > want && gain - want < faults; again++)
+	for (int again = 0; again < 2 && gain > want && gain - want < faults; again++)
 		gain = gain_of_faults(fd, worker, faults);
 	if (gain != want)
 		say_broken("gained=%" PRIu64 " want=%" PRIu64 " of %u faults", gain, want, faults);

@@ -20,7 +20,7 @@ struct pm_counts must_counts(int fd, uint64_t read_format);
 /* How much a counter gains while a worker (NULL: this thread) causes page faults. One fault is
  * caused before, so that the cost of getting there is not in the gain. */
 uint64_t gain_of_faults(int fd, struct worker *worker, unsigned int faults);
-/* Broken unless gain_of_faults() is exactly `want`, once in four times. */
+/* Broken unless gain_of_faults() is exactly `want`, once in three times. */
 void expect_gain(int fd, struct worker *worker, unsigned int faults, uint64_t want);
 /* Enable an event, cause page faults in this thread, disable the event. One fault is caused before,
  * as gain_of_faults() does. */

@@ -107,7 +107,14 @@ int count_samples(struct sampler *sampler, pid_t tid)
 	return count;
 }
 
-int samples_of_faults(struct sampler *sampler, struct worker *worker, unsigned int faults)
+/*
+ * A thread may fault once more on a page that it has had: the kernel takes pages away at any time,
+ * and ages them where no hardware sets the accessed bit. It is counted and sampled like the others.
+ * That is asked again; what is wrong is so each time.
+ */
+#define ASKED_AGAIN 2
+
+static int samples_once(struct sampler *sampler, struct worker *worker, unsigned int faults)
 {
 	int error = worker ? worker_faults(worker, 1) : cause_faults(1);
 
@@ -119,10 +126,15 @@ int samples_of_faults(struct sampler *sampler, struct worker *worker, unsigned i
 	return count_samples(sampler, worker ? worker->tid : pm_gettid());
 }
 
-/*
- * The kernel may take a page from a task at any time, and its next touch is a fault more, which is
- * counted and sampled like the others. That is asked a second time.
- */
+int samples_of_faults(struct sampler *sampler, struct worker *worker, unsigned int faults)
+{
+	int found = samples_once(sampler, worker, faults);
+
+	for (int again = 0; again < ASKED_AGAIN && found > (int)faults; again++)
+		found = samples_once(sampler, worker, faults);
+	return found;
+}
+
 static void compare_samples(int fd, struct pm_ring *ring, unsigned int faults,
 			    enum verdict otherwise, const char *what)
 {
@@ -130,7 +142,7 @@ static void compare_samples(int fd, struct pm_ring *ring, unsigned int faults,
 	uint64_t counted;
 	int found;
 
-	for (int again = 0; again < 2; again++) {
+	for (int again = 0; again <= ASKED_AGAIN; again++) {
 		counted = cause_enabled_faults(fd, faults);
 		found = count_records(ring, PERF_RECORD_SAMPLE);
 		if (counted == faults && found == (int)faults)

@@ -44,7 +44,8 @@ int count_samples(struct sampler *sampler, pid_t tid);
 void expect_samples(int fd, struct pm_ring *ring, unsigned int faults, const char *what);
 /* The same as a condition of the question: unknown unless they arrive. */
 void must_samples(int fd, struct pm_ring *ring, unsigned int faults, const char *what);
-/* How many samples of a worker (NULL: this thread) arrive while it causes page faults. */
+/* How many samples of a worker (NULL: this thread) arrive while it causes page faults. Where they
+ * are too many, it is asked again: a page that was taken away is one fault more. */
 int samples_of_faults(struct sampler *sampler, struct worker *worker, unsigned int faults);
 
 #endif

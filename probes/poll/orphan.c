@@ -27,6 +27,7 @@ FIXTURE_SETUP(ring)
 	struct perf_event_attr attr = attr_faults(PERF_SAMPLE_TID);
 	int cpu = move_to_nth_cpu(0);
 	struct worker task;
+	int found;
 
 	cpu = cpu < 0 ? 0 : cpu;
 	must_start_worker(&task, WORKER_CHILD);	/* on this CPU, as its maker */
@@ -34,8 +35,9 @@ FIXTURE_SETUP(ring)
 	attr.disabled = 0;
 	self->leader = must_sampler(&attr, task.tid, cpu, 1);
 	must_ioctl(self->follower, PERF_EVENT_IOC_SET_OUTPUT, self->leader.fd);
-	if (samples_of_faults(&self->leader, &task, 5) != 5)
-		say_broken("5 page faults of the leader's task left no 5 records");
+	found = samples_of_faults(&self->leader, &task, 5);
+	if (found != 5)
+		say_broken("samples=%d want=5 of the leader's task", found);
 	if (poll_once(self->leader.fd, POLLIN, 0))
 		say_broken("reported before the task has ended");
 	worker_stop(&task);
