@@ -21,7 +21,7 @@ static const struct option options[] = {
 	{ "period", required_argument, NULL, 'c' }, { "event", required_argument, NULL, 'e' },
 	{ "stacks", required_argument, NULL, 'g' }, { "kernel", no_argument, NULL, 'k' },
 	{ "seconds", required_argument, NULL, 'd' }, { "output", required_argument, NULL, 'o' },
-	{ "quiet", no_argument, NULL, 'q' }, { "print", no_argument, NULL, 'P' },
+	{ "debuginfod", no_argument, NULL, 'B' }, { "quiet", no_argument, NULL, 'q' }, { "print", no_argument, NULL, 'P' },
 	{ "check", no_argument, NULL, 'C' }, { "duration", required_argument, NULL, 'D' },
 	{ "help", no_argument, NULL, 'h' }, { "version", no_argument, NULL, 'V' },
 	{ NULL, 0, NULL, 0 },
@@ -175,6 +175,7 @@ static bool take(struct reader *reader, int option, const char *text)
 	case 'D': return milliseconds(reader, text);
 	case 'e': line->event = text; return true;
 	case 'k': line->kernel = true; return true;
+	case 'B': line->debuginfod = true; return true;
 	case 'q': line->quiet = true; return true;
 	case 'P': line->print = true; return true;
 	case 'C': line->check = true; return true;
@@ -216,7 +217,7 @@ bool command_line_read(int argc, char **argv, struct command_line *ret, char *er
 			return fail(&reader, "see the options");
 		if (!take(&reader, option, optarg))
 			return false;
-		shaped = shaped || strchr("Fcegkoq", option);
+		shaped = shaped || strchr("FcegkBoq", option);
 	}
 	return judge(&reader, argv + optind, strcmp(argv[optind - 1], "--") == 0, shaped);
 }
@@ -307,6 +308,10 @@ char *command_line_json(const struct command_line *line, pid_t pid)
 	(void)yajl_gen_array_close(gen);
 	if (line->duration_ms > 0)
 		count(gen, "duration_ms", line->duration_ms);
+	if (line->debuginfod) {
+		text(gen, "debuginfod");
+		(void)yajl_gen_bool(gen, 1);
+	}
 	(void)yajl_gen_map_close(gen);
 	copy = yajl_gen_get_buf(gen, &made, &size) == yajl_gen_status_ok ?
 		strndup((const char *)made, size) : NULL;

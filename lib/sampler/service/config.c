@@ -92,6 +92,7 @@ static const struct key keys[] = {
 	{ "memory_bytes", NUMBER, AT(memory_bytes), 1 << 20, INT64_MAX, 0, 0, NULL },
 	{ "cpu_percent", NUMBER, AT(cpu_percent), 1, 100000, 0, 0, NULL },
 	{ "window_ms", NUMBER, AT(window_ms), 10, 600000, 1000, 0, NULL },
+	{ "debuginfod", BOOLEAN, AT(debuginfod), 0, 0, 0, 0, NULL },
 	{ NULL, NUMBER, 0, 0, 0, 0, 0, NULL },
 };
 #undef AT

@@ -46,6 +46,7 @@ struct config {
 	int64_t signal, timeout_ms, processes, unwinders;
 	int64_t queue_records, queue_bytes;
 	int64_t memory_bytes, cpu_percent, window_ms;	/* guardrails; 0: none */
+	bool debuginfod;	/* the servers of $DEBUGINFOD_URLS are asked for symbols */
 };
 
 /*

@@ -39,6 +39,7 @@ static const char usage[] =
 "  -d, --seconds N      how long; until a signal, or the end of the command\n"
 "  -o, --output FILE    .svg, .folded, .pb.gz, .pftrace or .txt; - is folded stacks on\n"
 "                       standard output\n"
+"      --debuginfod     symbols from the servers of $DEBUGINFOD_URLS, which may take long\n"
 "  -q, --quiet          no table of functions at the end\n"
 "      --print          print the configuration that the options stand for; watch nothing\n"
 "\n"

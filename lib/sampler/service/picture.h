@@ -21,6 +21,9 @@ int flame_graph_write(int fd, const struct lines *lines, const struct picture *p
 /* The functions that the most of it is spent in, for a terminal. -errno. */
 int top_functions_write(int fd, const struct lines *lines);
 
+/* Sentences on what has no names and makes up 5 % or more of it, three at most. */
+void unnamed_write(FILE *file, const struct lines *lines);
+
 /* "1.25 s" or "1,250": a weight as a person reads it, into `text`, which it returns. */
 const char *weight_text(const struct picture *picture, uint64_t weight, char *text, size_t size);
 

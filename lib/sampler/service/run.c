@@ -263,6 +263,9 @@ static int open_all(struct service *service)
 		.size = sizeof(opts), .memory = (uint64_t)service->config.queue_bytes,
 		.stack = on_stack, .context = service,
 	};
+	const struct pm_symbols_opts names = {
+		.size = sizeof(names), .debuginfod = service->config.debuginfod,
+	};
 	int err = report_open(&service->report, service->config.report);
 
 	if (err < 0) {
@@ -271,7 +274,7 @@ static int open_all(struct service *service)
 		return err;
 	}
 	broker_connect(service);
-	service->symbols = pm_symbols_create(NULL);
+	service->symbols = pm_symbols_create(&names);
 	err = service->symbols ? notes_init(&service->notes,
 					    (size_t)service->config.queue_records + 256) : -ENOMEM;
 	if (err == 0)

@@ -166,6 +166,7 @@ int top_functions_write(int fd, const struct lines *lines)
 	if (err == 0 && functions.count > 0 && lines->total > 0) {
 		qsort(functions.list, functions.count, sizeof(functions.list[0]), by_self);
 		write_rows(file, &functions, lines->total);
+		unnamed_write(file, lines);
 	}
 	tdestroy(functions.tree, free);
 	free(functions.list);

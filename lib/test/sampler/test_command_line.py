@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import platform
 import re
 import shutil
 import signal
@@ -158,6 +159,41 @@ def test_a_signal_ends_it_and_all_is_written(tmp_path: Path) -> None:
     assert not Path(f"/proc/{burning}").exists()
 
 
+@pytest.mark.perf
+def test_what_has_no_symbols_is_told_how_to_get_them(tmp_path: Path) -> None:
+    """The same program with its names and without; the sentence is on what the table shows."""
+    bare = tmp_path / "bare"
+    subprocess.run(["strip", "-o", bare, WORKLOAD], check=True)
+    told = re.compile(r"^ *([0-9.]+) % in bare, which has no symbols: .*--debuginfod$", re.MULTILINE)
+    done = sampler("-F", 499, "--", bare, "spin", 2000)
+    found = told.search(done.stderr)
+    assert found and re.search(rf"^ *{re.escape(found[1])} % .* \[bare\]$", done.stderr, re.MULTILINE), done
+    assert not told.search(sampler("-F", 499, "--", WORKLOAD, "spin", 500).stderr)
+
+
+ENDLESS = {"x86_64": b"\xeb\xfe", "aarch64": b"\0\0\0\x14"}  # a branch to itself
+
+
+@pytest.mark.perf
+@pytest.mark.skipif(platform.machine() not in ENDLESS, reason="needs a machine whose code is known here")
+@pytest.mark.parametrize(("named", "flags", "said"), [
+    ("python3", "mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS", "python3 -X perf"),
+    ("strange", "mmap.MAP_SHARED", "/tmp/perf-PID.map"),
+])
+def test_code_that_a_program_makes_is_told_how_to_get_names(named: str, flags: str, said: str, tmp_path: Path) -> None:
+    """By the name of the process, which decides what makes the code."""
+    script = tmp_path / "make_code.py"
+    script.write_text(
+        "import ctypes, mmap\n"
+        f"open('/proc/self/comm', 'w').write({named!r})\n"
+        f"area = mmap.mmap(-1, 4096, {flags}, mmap.PROT_READ | mmap.PROT_WRITE | mmap.PROT_EXEC)\n"
+        f"area.write({ENDLESS[platform.machine()]!r})\n"
+        "ctypes.CFUNCTYPE(None)(ctypes.addressof(ctypes.c_char.from_buffer(area)))()\n")
+    done = sampler("-F", 499, "-d", 3, "--", "/usr/bin/python3", script)
+    (line,) = (line for line in done.stderr.splitlines() if "has made as it ran" in line)
+    assert f"code that {named} has made" in line and said in line
+
+
 def test_a_command_is_not_run_where_nothing_watches_it(tmp_path: Path) -> None:
     trace = tmp_path / "trace"
     for arguments in (("-e", "no-such-event"), ("-o", "/nowhere/a.svg"), ("-F", "99", "-e", "{")):
@@ -168,12 +204,13 @@ def test_a_command_is_not_run_where_nothing_watches_it(tmp_path: Path) -> None:
 
 def test_options_are_a_configuration(tmp_path: Path) -> None:
     """What --print says is what a service may be given."""
-    made = sampler("--print", "-p", "1,22", "-n", 'a"b*', "-F", 49, "-g", "fp", "-k", "-d", 1.5, "-o", "x.svg")
+    made = sampler("--print", "-p", "1,22", "-n", 'a"b*', "-F", 49, "-g", "fp", "-k", "-d", 1.5, "-o", "x.svg",
+                   "--debuginfod")
     config = json.loads(made.stdout)
     (source,) = config["sources"]
     assert made.returncode == 0 and source["targets"] == ["pid:1", "pid:22", 'cmd:a"b*']
     assert (source["frequency"], source["stacks"], source["kernel"], config["duration_ms"]) == (49, "frames", True, 1500)
-    assert config["outputs"][0] == {"format": "svg", "path": "x.svg"}
+    assert config["debuginfod"] is True and config["outputs"][0] == {"format": "svg", "path": "x.svg"}
     path = tmp_path / "config.json"
     path.write_text(made.stdout, encoding="utf-8")
     assert sampler("--check", path).returncode == 0
