@@ -306,6 +306,12 @@ int pm_folded_open(int fd, const struct pm_folded_opts *opts, struct pm_folded *
 int pm_folded_add(struct pm_folded *folded, const char *comm, struct pm_symbols *symbols,
 		  struct pm_unwinder *unwinder, const struct pm_stack *stack);
 
+/*
+ * Writes what has been added so far, as whole lines: what is in the file is not lost if the program
+ * is killed. Returns 0 or the first error of a write. (0.1)
+ */
+int pm_folded_flush(struct pm_folded *folded);
+
 /* Writes the rest and frees. Returns 0 or the first error of a write. (0.1) */
 int pm_folded_destroy(struct pm_folded *folded);
 
@@ -330,6 +336,12 @@ int pm_pprof_open(int fd, const struct pm_pprof_opts *opts, struct pm_pprof **re
  */
 int pm_pprof_add(struct pm_pprof *pprof, const char *comm, struct pm_symbols *symbols,
 		 struct pm_unwinder *unwinder, const struct pm_stack *stack);
+
+/*
+ * As pm_folded_flush(): the file is a whole profile each time, of several gzip members behind each
+ * other. `duration` in ns so far, 0: not told. (0.1)
+ */
+int pm_pprof_flush(struct pm_pprof *pprof, uint64_t duration);
 
 /* As pm_folded_destroy(). `duration` in ns, 0: not told. (0.1) */
 int pm_pprof_destroy(struct pm_pprof *pprof, uint64_t duration);

@@ -140,6 +140,13 @@ int pm_folded_add(struct pm_folded *folded, const char *comm, struct pm_symbols 
 	return folded->sink.error;
 }
 
+int pm_folded_flush(struct pm_folded *folded)
+{
+	flush(folded);
+	sink_complete(&folded->sink);
+	return folded->sink.error;
+}
+
 int pm_folded_destroy(struct pm_folded *folded)
 {
 	int err;

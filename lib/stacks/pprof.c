@@ -316,6 +316,14 @@ int pm_pprof_open(int fd, const struct pm_pprof_opts *opts, struct pm_pprof **re
 	return 0;
 }
 
+int pm_pprof_flush(struct pm_pprof *pprof, uint64_t duration)
+{
+	write_stacks(pprof);
+	write_number(pprof, PROFILE_DURATION, duration);
+	sink_complete(&pprof->sink);
+	return failed(pprof) ? -ENOMEM : pprof->sink.error;
+}
+
 int pm_pprof_destroy(struct pm_pprof *pprof, uint64_t duration)
 {
 	int err;

@@ -88,6 +88,15 @@ void sink_write(struct sink *sink, const void *data, size_t size)
 		squeeze(sink, Z_NO_FLUSH);
 }
 
+void sink_complete(struct sink *sink)
+{
+	if (sink->gzip && sink->error == 0) {
+		squeeze(sink, Z_FINISH);
+		(void)deflateReset(&sink->stream);
+	}
+	push(sink);
+}
+
 int sink_close(struct sink *sink)
 {
 	if (sink->gzip && sink->error == 0)

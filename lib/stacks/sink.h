@@ -20,6 +20,9 @@ struct sink {
 int sink_open(struct sink *sink, int fd, bool gzip);
 void sink_write(struct sink *sink, const void *data, size_t size);
 
+/* Writes what has come: what the descriptor has had is whole, with gzip a member of its own. */
+void sink_complete(struct sink *sink);
+
 /* Writes what is left. Returns 0 or the first error. */
 int sink_close(struct sink *sink);
 

@@ -42,6 +42,7 @@ struct config {
 	struct output_config outputs[OUTPUTS];
 	size_t output_count;
 	char *socket, *report, *broker;
+	int64_t keep_ms;	/* outputs are made whole so often; 0: at the end alone */
 	int64_t duration_ms;	/* 0: until a signal */
 	int64_t signal, timeout_ms, processes, unwinders;
 	int64_t queue_records, queue_bytes;

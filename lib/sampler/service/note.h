@@ -17,6 +17,7 @@ enum note_kind {
 	NOTE_PROCESS, NOTE_THREAD,
 	NOTE_LOST,
 	NOTE_GUARDRAIL,
+	NOTE_KEEP,	/* outputs are to be whole on the disk; values[0]: ns since the begin */
 	NOTE_BARRIER	/* of a source: everything of it is in front */
 };
 

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -242,23 +243,9 @@ static int tell_perfetto(struct outputs *outputs, struct pm_perfetto *perfetto,
 	}
 }
 
-void outputs_note(struct outputs *outputs, const struct note *note)
-{
-	for (size_t i = 0; i < outputs->count; i++) {
-		struct output *output = &outputs->list[i];
-		int err = 0;
-
-		if (!output->perfetto || output->config->source_at != note->source)
-			continue;
-		if (output->error == 0)
-			err = tell_perfetto(outputs, output->perfetto, note);
-		booked(outputs, output, err, note->kind == NOTE_COUNTS);
-	}
-}
-
 /* From all stacks that came. */
-static int write_picture(const struct outputs *outputs, const struct output *output,
-			 uint64_t duration)
+static int draw(const struct outputs *outputs, const struct output *output, uint64_t duration,
+		int fd)
 {
 	const char *event = outputs->config->sources[output->config->source_at].event;
 	const struct picture picture = {
@@ -270,10 +257,80 @@ static int write_picture(const struct outputs *outputs, const struct output *out
 
 	if (err == 0)
 		err = output->config->format == FORMAT_SVG ?
-			flame_graph_write(output->fd, &lines, &picture) :
-			top_functions_write(output->fd, &lines);
+			flame_graph_write(fd, &lines, &picture) :
+			top_functions_write(fd, &lines);
 	lines_free(&lines);
 	return err;
+}
+
+/* A file beside a regular one, which takes its place when it is whole; -1: there can be none. */
+static int open_beside(const char *path, char *part, size_t size)
+{
+	struct stat stat;
+
+	if (lstat(path, &stat) != 0 || !S_ISREG(stat.st_mode) ||
+	    snprintf(part, size, "%s.part", path) >= (int)size)
+		return -1;
+	return open(part, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW | O_NOCTTY,
+		    stat.st_mode & 0777);
+}
+
+/* Those that were killed, or whose disk was full, have the last one that was whole. */
+static int keep_picture(const struct outputs *outputs, const struct output *output,
+			uint64_t duration, int *ret_kept)
+{
+	char part[4096];
+	int fd = open_beside(output->config->path, part, sizeof(part)), err;
+
+	*ret_kept = fd >= 0;
+	if (fd < 0)
+		return 0;
+	err = draw(outputs, output, duration, fd);
+	if (close(fd) != 0 && err == 0)
+		err = -errno;
+	if (err == 0 && rename(part, output->config->path) != 0)
+		err = -errno;
+	if (err < 0)
+		(void)unlink(part);
+	return err;
+}
+
+static int write_picture(const struct outputs *outputs, const struct output *output,
+			 uint64_t duration)
+{
+	int kept, err = keep_picture(outputs, output, duration, &kept);
+
+	return kept ? err : draw(outputs, output, duration, output->fd);
+}
+
+static int make_whole(const struct outputs *outputs, const struct output *output, uint64_t duration)
+{
+	int err, kept;
+
+	if (output->pprof)
+		return pm_pprof_flush(output->pprof, duration);
+	if (output->perfetto)
+		return pm_perfetto_flush(output->perfetto);
+	err = pm_folded_flush(output->folded);
+	return err < 0 || output->lines < 0 ? err :
+		keep_picture(outputs, output, duration, &kept);
+}
+
+void outputs_note(struct outputs *outputs, const struct note *note)
+{
+	for (size_t i = 0; i < outputs->count; i++) {
+		struct output *output = &outputs->list[i];
+		int err = 0;
+
+		if ((!output->perfetto && note->kind != NOTE_KEEP) ||
+		    output->config->source_at != note->source)
+			continue;
+		if (output->error == 0 && note->kind == NOTE_KEEP)
+			err = make_whole(outputs, output, note->values[0]);
+		else if (output->error == 0)
+			err = tell_perfetto(outputs, output->perfetto, note);
+		booked(outputs, output, err, note->kind == NOTE_COUNTS);
+	}
 }
 
 /* The last bytes: a disk that is full is often noticed here only, by close(2) even. */

@@ -95,6 +95,25 @@ static void check_guard(struct service *service, uint64_t now)
 
 /* ----------------------------------------------------------------------------------- the clock */
 
+/* What is killed later has lost what came since. A queue that is full does not take it: next time. */
+static void keep_due(struct service *service, uint64_t now)
+{
+	if (service->config.keep_ms == 0 || now < service->keep)
+		return;
+	service->keep = now + 1000000ull * (uint64_t)service->config.keep_ms;
+	for (size_t i = 0; i < service->config.source_count; i++) {
+		struct note *note = service->sources[i].state == SOURCE_STARTED ?
+			note_take(&service->notes, NOTE_KEEP) : NULL;
+
+		if (!note)
+			continue;
+		note->source = i;
+		note->value_count = 1;
+		note->values[0] = now - service->begin;
+		(void)send_note(service, note);
+	}
+}
+
 static void start_due(struct service *service, uint64_t now)
 {
 	for (size_t i = 0; i < service->config.source_count; i++) {
@@ -160,6 +179,9 @@ static uint64_t sooner(uint64_t one, uint64_t other)
 static int sleep_ms(const struct service *service, int wait)
 {
 	uint64_t now = service_now(), next = service->window;
+
+	if (service->config.keep_ms != 0)
+		next = sooner(next, service->keep);
 
 	for (size_t i = 0; i < service->config.source_count; i++) {
 		const struct source *source = &service->sources[i];
@@ -230,6 +252,7 @@ static void loop(struct service *service, int signals)
 		read_due(service);
 		stop_due(service, now);
 		check_guard(service, now);
+		keep_due(service, now);
 		service_progress(service, false);
 		if (is_over(service))
 			return;
@@ -309,6 +332,7 @@ static void begin(struct service *service)
 	service->guard.cpu_limit = (uint64_t)service->config.cpu_percent;
 	service->begin = service_now();
 	service->window = service->begin + 1000000ull * (uint64_t)service->config.window_ms;
+	service->keep = service->begin + 1000000ull * (uint64_t)service->config.keep_ms;
 	service->last = totals();
 	for (size_t i = 0; i < service->config.source_count; i++) {
 		struct source *source = &service->sources[i];

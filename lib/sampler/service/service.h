@@ -107,6 +107,7 @@ struct service {
 	struct guard_reading last;	/* totals at the beginning of the window */
 	struct source sources[SOURCES];
 	uint64_t begin, window;		/* ns */
+	uint64_t keep;			/* ns, when outputs are made whole next */
 	uint64_t since;			/* when the first source had started; 0: none has */
 	size_t unwinders;		/* open */
 	uint64_t held_bytes;		/* of samples that wait */

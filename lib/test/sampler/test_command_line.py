@@ -12,6 +12,7 @@ import signal
 import subprocess
 import sys
 import time
+import zlib
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -157,6 +158,44 @@ def test_a_signal_ends_it_and_all_is_written(tmp_path: Path) -> None:
         said, errors = process.communicate(timeout=LIMIT)
     assert process.returncode == 128 + signal.SIGTERM and KNOWN in said, (said, errors)
     assert not Path(f"/proc/{burning}").exists()
+
+
+def readable(path: Path) -> str:
+    """What a reader gets of a file that grows, or was cut off while it did: all that is whole."""
+    data = path.read_bytes()
+    if path.suffix != ".gz":
+        return data.decode("utf-8", "replace").rpartition("\n")[0]
+    found = b""
+    while data:
+        member = zlib.decompressobj(31)
+        part = member.decompress(data)
+        if not member.eof:
+            break
+        found, data = found + part, member.unused_data
+    return found.decode("utf-8", "replace")
+
+
+@pytest.mark.perf
+def test_what_is_killed_has_lost_little(tmp_path: Path) -> None:
+    """What was sampled is in every file while it goes on; a picture is replaced as a whole."""
+    paths = [tmp_path / name for name in ("a.svg", "a.folded", "a.pb.gz", "a.txt")]
+    command = (str(WORKLOAD), "spin", "600000")
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL) as spinning:
+        made = sampler("--print", "-p", spinning.pid, "-F", 499, *(word for path in paths for word in ("-o", path)))
+        config = tmp_path / "config.json"
+        config.write_text(json.dumps(json.loads(made.stdout) | {"keep_ms": 200}), encoding="utf-8")
+        with subprocess.Popen([PROGRAM, config], stdout=subprocess.DEVNULL) as watching:
+            try:
+                waiting, deadline = set(paths), time.monotonic() + LIMIT
+                while waiting and time.monotonic() < deadline and watching.poll() is None:
+                    waiting = {path for path in waiting if not path.exists() or "known_inner" not in readable(path)}
+                    time.sleep(0.02)
+            finally:
+                watching.kill()
+                spinning.kill()
+    assert not waiting and watching.returncode == -signal.SIGKILL
+    assert all("known_inner" in readable(path) for path in paths)
+    assert any(name == "known_inner" for name, *_ in frames(paths[0]))
 
 
 @pytest.mark.perf
