@@ -62,9 +62,9 @@ struct pm_stats {
 	 * counted four periods or more, or that stand still, or did for half of the time, and
 	 * threads that run while their events stand still. A software clock of user mode alone
 	 * counts time in the kernel and takes no sample there: it is silent only where the process,
-	 * or the thread that attached and looks, has run for 16 periods and 200 ms in user mode, as
-	 * getrusage(2) tells (most kernels split time by their ticks, and err where a host takes the
-	 * CPU away). Of other processes that is not known: no such clock of theirs is called silent.
+	 * or the thread that attached and looks, has run for 16 periods and 200 ms in user mode, by
+	 * getrusage(2): most kernels split time by ticks, and err where a host takes the CPU. Of
+	 * other processes that is not known, and such a clock of theirs is never said to be silent.
 	 */
 	uint64_t silent_events, silent_threads;
 	/*

@@ -95,7 +95,7 @@ static void check_guard(struct service *service, uint64_t now)
 
 /* ----------------------------------------------------------------------------------- the clock */
 
-/* What is killed later has lost what came since. A queue that is full does not take it: next time. */
+/* What is killed then has lost what came since. A full queue does not take it: next time. */
 static void keep_due(struct service *service, uint64_t now)
 {
 	if (service->config.keep_ms == 0 || now < service->keep)
