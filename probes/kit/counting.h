@@ -18,7 +18,8 @@ void expect_count(int fd, uint64_t want);
 /* Read an event or group with its read_format; broken when the bytes are not laid out by it. */
 struct pm_counts must_counts(int fd, uint64_t read_format);
 /* How much a counter gains while a worker (NULL: this thread) causes page faults. One fault is
- * caused before, so that the cost of getting there is not in the gain. */
+ * caused before, so that the cost of getting there is not in the gain; a few too many are counted
+ * again, as a page that was taken away is one fault more. */
 uint64_t gain_of_faults(int fd, struct worker *worker, unsigned int faults);
 /* Broken unless gain_of_faults() is exactly `want`, once in three times. */
 void expect_gain(int fd, struct worker *worker, unsigned int faults, uint64_t want);
