@@ -84,6 +84,7 @@ def _showing(verb: Any) -> None:
     made.add_argument("--width", type=_width, help="columns to print")
     made = verb("defects", "what is wrong in kernels, each with a program of one file that shows it")
     made.add_argument("--markdown", action="store_true", help="a page to read")
+    made.add_argument("--mail", metavar="NAME", help="a text about one of them, to be mailed to perf's maintainers")
     made = verb("diff", "points that differ between two results; exit 1 on regressions")
     made.add_argument("a", type=Path)
     made.add_argument("b", type=Path)

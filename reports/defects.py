@@ -19,6 +19,7 @@ NAME.c, the reproducer: plain C of at most LINES lines; exit RIGHT, WRONG or UNT
 from __future__ import annotations
 
 import subprocess
+import textwrap
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -29,7 +30,7 @@ from reports.text import Unusable
 FOLDER = Path(__file__).resolve().parent.parent / "suites" / "defects"
 LINES = 60
 RIGHT, WRONG, UNTOLD = 0, 1, 4
-COMPILE = ("gcc", "-std=gnu11", "-O1", "-Wall", "-Wextra", "-Werror", "-pthread")
+COMPILE = ("-std=gnu11", "-O1", "-Wall", "-Wextra", "-Werror", "-pthread")
 _NEEDED = ("title", "hurts", "since", "workaround", "points")
 _OPTIONAL = ("until", "stable", "cause", "mended_by", "hazard")
 
@@ -94,14 +95,36 @@ def problems(found: list[Defect], points: set[str]) -> list[str]:
     return said
 
 
-def build(defect: Defect, folder: Path, *more: str) -> Path:
+def build(defect: Defect, folder: Path, *more: str, compiler: str = "gcc") -> Path:
     """The reproducer, compiled into a folder. Raises Unusable with what the compiler says."""
     made = folder / defect.name
-    done = subprocess.run([*COMPILE, *more, "-o", made, defect.program], capture_output=True, text=True, check=False,
+    done = subprocess.run([compiler, *COMPILE, *more, "-o", made, defect.program], capture_output=True, text=True, check=False,
                           timeout=300)
     if done.returncode != 0:
         raise Unusable(text.clean(f"{defect.program.name}: {done.stderr}", 2000))
     return made
+
+
+def _wrapped(value: str) -> str:
+    return textwrap.fill(value, 75, break_long_words=False, break_on_hyphens=False)
+
+
+def as_mail(defect: Defect) -> str:
+    """A text to be mailed, with the program in it."""
+    known = f"It is there in {defect.span()}" + (f" ({defect.stable})" if defect.stable else "") + "."
+    if defect.mended_by:
+        known += f" Commit {defect.mended_by} mended it."
+    parts = [f"Subject: [BUG] perf: {defect.title}", "To: linux-perf-users@vger.kernel.org", "",
+             _wrapped(f"{defect.title[0].upper()}{defect.title[1:]}."), "", _wrapped(f"Who notices: {defect.hurts}."), "", _wrapped(known), ""]
+    if defect.cause:
+        parts += [_wrapped(f"Cause, by reading: {defect.cause}."), ""]
+    if defect.hazard:
+        parts += [_wrapped(f"Mind: {defect.hazard}."), ""]
+    parts += [_wrapped(f"Until it is mended: {defect.workaround}."), "",
+              _wrapped(f"The program below shows it: gcc -pthread {defect.program.name} && ./a.out. It ends with {RIGHT} where the "
+                       f"kernel is right, {WRONG} where it is not, and {UNTOLD} where it cannot tell."), "",
+              text.load_text(defect.program, 1 << 16).rstrip(), ""]
+    return "\n".join(parts)
 
 
 def as_markdown(found: list[Defect]) -> str:

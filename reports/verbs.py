@@ -238,6 +238,11 @@ def _diff(args: argparse.Namespace) -> int:
 
 def _defects(args: argparse.Namespace) -> int:
     found = defects.read()
+    if args.mail:
+        if args.mail not in (each.name for each in found):
+            raise Unusable(f"no defect is called {text.clean(args.mail)}: {', '.join(each.name for each in found)}")
+        sys.stdout.write(defects.as_mail(next(each for each in found if each.name == args.mail)))
+        return OK
     if args.markdown:
         sys.stdout.write(defects.as_markdown(found))
         return OK

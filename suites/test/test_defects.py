@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import shutil
 import subprocess
 from pathlib import Path
@@ -20,7 +21,7 @@ STATUS = {"yes": defects.RIGHT, "no": defects.WRONG, "broken": defects.WRONG}
 def test_each_file_is_whole(build: Path) -> None:
     found = catalogue.gather([catalogue.built(TREE)])
     points = {f"{probe.id}.{item.name}" for probe in found.probes.values() for item in probe.points()}
-    assert len(DEFECTS) >= 5 and defects.problems(DEFECTS, points) == []
+    assert len(DEFECTS) >= 12 and defects.problems(DEFECTS, points) == []
     expected = {(deviation.probe, deviation.point) for deviation in expect.read(expect.FOLDER).deviations}
     for defect in DEFECTS:
         for point in defect.points:
@@ -58,3 +59,35 @@ def test_all_of_them_are_told() -> None:
                           timeout=120, check=True).stdout
     for defect in DEFECTS:
         assert f"## {defect.title.split('`')[0][:20]}" in said and f"`suites/defects/{defect.name}.c`" in said
+
+
+def test_a_text_can_be_mailed() -> None:
+    for defect in DEFECTS:
+        said = defects.as_mail(defect)
+        head, _, body = said.partition("\n\n")
+        assert head.startswith("Subject: [BUG] perf: ") and body.endswith(defect.program.read_text(encoding="utf-8"))
+        prose = body[:body.index("// SPDX")]
+        assert max(map(len, prose.splitlines())) <= 75 and defect.since in prose and f"gcc -pthread {defect.name}.c" in prose.replace("\n", " ")
+    done = subprocess.run(["./run.sh", "report", "defects", "--mail", "nothing"], cwd=TREE, capture_output=True, text=True,
+                          timeout=120, check=False)
+    assert done.returncode != 0 and "no defect is called nothing" in done.stderr
+
+
+def test_a_program_and_a_probe_that_disagree_are_told(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    spec = importlib.util.spec_from_file_location("agree", defects.FOLDER / "agree.py")
+    assert spec and spec.loader
+    agree = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(agree)
+    (defect,) = [each for each in DEFECTS if each.name == "ended-target-output"]
+    (tmp_path / "root").mkdir()
+    for status, verdict, told in ((0, "yes", ("right", True)), (1, "no", ("wrong", True)), (1, "broken", ("wrong", True)),
+                                  (0, "no", ("right", False)), (1, "yes", ("wrong", False)), (4, "yes", ("untold", True)),
+                                  (1, "absent", ("wrong", True)), (139, "absent", ("exit 139", False)),
+                                  (None, "yes", ("did not end", False))):
+        file = tmp_path / "root/defect.ended_target_output.ktap"
+        file.write_text(f"TAP version 13\n1..1\n# exit {status}\nok 1 ran\n" if status is not None else "TAP version 13\n")
+        monkeypatch.setattr(agree.result, "load", lambda row: None)
+        point = {"verdict": verdict}
+        monkeypatch.setattr(agree.expect, "points", lambda made, point=point: [("root", "output.ended_target", "by_flag", point)])
+        word, verdicts, agreed = agree.compare(tmp_path, [defect])[defect.name]
+        assert (word, agreed) == told and verdicts == [verdict]
