@@ -46,3 +46,8 @@ kselftest: $(B)/bundle.tar	## probes of SUITE= as a collection for run_kselftest
 	$(Q)[ -n "$(DESTDIR)" ] || { echo "make: DESTDIR= is to name the folder of run_kselftest.sh" >&2; exit 1; }
 	$(Q).packaging/kselftest $(B)/bundle "$(DESTDIR)" "$(SUITE)"
 .PHONY: kselftest
+
+kselftest-series:	## probes as a patch series for the kernel's perf_events selftests, into OUT= (of LINUX=)
+	$(Q)[ -n "$(OUT)" ] || { echo "make: OUT= is to name the folder of the series" >&2; exit 1; }
+	$(Q)$(PYTHON) .packaging/kselftest_series.py --out "$(OUT)" $(if $(LINUX),--linux "$(LINUX)") $(if $(AUTHOR),--author "$(AUTHOR)")
+.PHONY: kselftest-series

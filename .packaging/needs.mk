@@ -43,6 +43,7 @@ NEED_odd-machines := probes reports disks
 NEED_falsify := probes reports
 
 NEED_kselftest := probes
+NEED_kselftest-series := python
 NEED_install-suite := probes
 NEED_tarball := xz
 NEED_deb = $(if $(filter -d,$(DEB_FLAGS)),,package xz)

@@ -38,7 +38,7 @@ FIXTURE_TEARDOWN(target)
 {
 }
 
-static void end(FIXTURE_DATA(target) * self)
+static void end_thread(FIXTURE_DATA(target) * self)
 {
 	int err = worker_stop(&self->worker);
 
@@ -65,7 +65,7 @@ TEST_F(target, by_ioctl)
 	if (err < 0)
 		say_unknown("%s while the thread lives", pm_errno_name(err));
 	close(before);
-	end(self);
+	end_thread(self);
 	err = pm_ioctl(after, PERF_EVENT_IOC_SET_OUTPUT, (unsigned long)self->sampler.fd);
 	if (err < 0)
 		say_no("%s when the thread has ended, ok before", pm_errno_name(err));
@@ -79,7 +79,7 @@ TEST_F(target, by_flag)
 	if (fd < 0)
 		say_absent("%s while the thread lives", pm_errno_name(fd));
 	close(fd);
-	end(self);
+	end_thread(self);
 	fd = pm_open(&self->attr, 0, self->cpu, self->sampler.fd, BOTH);
 	if (fd < 0)
 		say_no("%s when the thread has ended, ok before", pm_errno_name(fd));

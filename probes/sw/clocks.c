@@ -74,8 +74,7 @@ static void follow(uint64_t config)
 				   " (wall)",
 				   span.count, span.least, span.wall);
 	}
-	say_unknown("counted=%" PRIu64 " of %" PRIu64 " ns of CPU time, but each of 10 times the "
-		    "thread was switched away meanwhile",
+	say_unknown("counted=%" PRIu64 " of %" PRIu64 " ns, but it was switched away each time",
 		    span.count, span.least);
 }
 
