@@ -6,7 +6,7 @@
 DIR gets perf_events/, the folder as it is with the series, and a patch with its cover letter for `git am`. What
 the series changes is taken from LINUX, a tree or the archive of a linux-source package; without one, from the
 newest in /usr/src, or else the newest that apt has. The tests are the probes of TESTS in the words of the kernel's own
-harness; series/ has what they share in place of the probes' kit. No file of the kernel is kept.
+harness; probes/kit/series/ has what they share in place of the kit. No file of the kernel is kept.
 """
 
 from __future__ import annotations
@@ -21,8 +21,9 @@ from pathlib import Path
 
 TREE = Path(__file__).resolve().parent.parent
 OURS = Path(__file__).resolve().parent / "series"
+KIT = TREE / "probes/kit/series"
 FOLDER = "tools/testing/selftests/perf_events"
-SHARED = ("helpers.h", "workers.h", "rings.h")
+SHARED = ("events.h", "workers.h", "rings.h")
 # No PMU, no privilege, some seconds, the same answer each time.
 TESTS = ("group/periods", "group/read_by_sibling", "inherit/scope", "ioctl/switch", "output/chain",
          "output/ended_target", "output/lifetime", "output/pause", "output/targets", "read/reset",
@@ -171,7 +172,7 @@ def change(tree: Path) -> list[str]:
     """The tests, laid into a tree. Returns their names and titles."""
     folder, listed = tree / FOLDER, []
     for name in SHARED:
-        shutil.copy(OURS / name, folder)
+        shutil.copy(KIT / name, folder)
     for probe in TESTS:
         source = (TREE / "probes" / f"{probe}.c").read_text(encoding="utf-8")
         (folder / f"{name_of(probe)}.c").write_text(converted(source, name_of(probe)), encoding="utf-8")

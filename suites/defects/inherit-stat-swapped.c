@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Does each child leave its count, a PERF_RECORD_READ, whether its parent sleeps or spins meanwhile?
+// Does each child leave its count, a PERF_RECORD_READ, whether its parent sleeps or spins?
 // Exit: 0 yes, 1 no, 4 cannot tell.
 #define _GNU_SOURCE
 #include <linux/perf_event.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // A tracepoint's sample without PERF_SAMPLE_RAW: is it as long as its fields, or is there raw data
-// in it that nobody asked for? Exit: 0 as long, 1 longer, 4 cannot tell (it takes root, and tracefs).
+// in it that nobody asked for? Exit: 0 as long, 1 longer, 4 cannot tell (root, and tracefs).
 #include <fcntl.h>
 #include <linux/perf_event.h>
 #include <stdint.h>

@@ -6,12 +6,13 @@ from __future__ import annotations
 import importlib.util
 import shutil
 import subprocess
+from fnmatch import fnmatchcase
 from pathlib import Path
 
 import pytest
 from conftest import TREE, run_suite
 
-from reports import catalogue, defects, expect, result
+from reports import catalogue, defects, expect, result, text
 
 DEFECTS = defects.read()
 # What a program ends with, by what the probe says of its points.
@@ -21,12 +22,11 @@ STATUS = {"yes": defects.RIGHT, "no": defects.WRONG, "broken": defects.WRONG}
 def test_each_file_is_whole(build: Path) -> None:
     found = catalogue.gather([catalogue.built(TREE)])
     points = {f"{probe.id}.{item.name}" for probe in found.probes.values() for item in probe.points()}
-    assert len(DEFECTS) >= 12 and defects.problems(DEFECTS, points) == []
-    expected = {(deviation.probe, deviation.point) for deviation in expect.read(expect.FOLDER).deviations}
+    assert len(DEFECTS) >= 18 and defects.problems(DEFECTS, points) == []
+    expected = {f"{deviation.probe}.{deviation.point}" for deviation in expect.read(expect.FOLDER).deviations}
     for defect in DEFECTS:
         for point in defect.points:
-            probe, _, name = point.rpartition(".")
-            assert (probe, name) in expected or (probe, "*") in expected, point
+            assert any(fnmatchcase(point, pattern) for pattern in expected), point
 
 
 def test_a_file_that_is_not_whole_is_told(tmp_path: Path) -> None:
@@ -43,11 +43,13 @@ def test_a_file_that_is_not_whole_is_told(tmp_path: Path) -> None:
 def test_program_and_probe_agree(build: Path, tmp_path: Path, defect: defects.Defect) -> None:
     """Where the probe's points differ among themselves, with one of them; three times. What is a hazard is not run."""
     program = defects.build(defect, tmp_path)
-    words = [word for probe in {point.rpartition(".")[0] for point in defect.points} for word in ("--probe", probe)]
+    words = [word for probe in {".".join(point.split(".")[:2]) for point in defect.points} for word in ("--probe", probe)]
     run_suite(tmp_path / "run", "--persona", "root,user", *words)
     made = result.load(tmp_path / "run")
     told = {point["verdict"] for persona, probe, name, point in expect.points(made) if f"{probe}.{name}" in defect.points}
     allowed = {STATUS.get(verdict, defects.UNTOLD) for verdict in told}
+    if told == {"no"}:      # what it asks for may be younger than this kernel
+        allowed.add(defects.UNTOLD)
     for _ in range(3):
         done = subprocess.run([program], capture_output=True, text=True, timeout=120, check=False)
         assert done.returncode in allowed, (done, told)
@@ -74,7 +76,7 @@ def test_a_text_can_be_mailed() -> None:
 
 
 def test_a_program_and_a_probe_that_disagree_are_told(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    spec = importlib.util.spec_from_file_location("agree", defects.FOLDER / "agree.py")
+    spec = importlib.util.spec_from_file_location("agree", TREE / "suites/agree_defects.py")
     assert spec and spec.loader
     agree = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(agree)
@@ -91,3 +93,26 @@ def test_a_program_and_a_probe_that_disagree_are_told(monkeypatch: pytest.Monkey
         monkeypatch.setattr(agree.expect, "points", lambda made, point=point: [("root", "output.ended_target", "by_flag", point)])
         word, verdicts, agreed = agree.compare(tmp_path, [defect])[defect.name]
         assert (word, agreed) == told and verdicts == [verdict]
+
+# Causes that are in the kernel's own source, which the deviation names, on machines whose reproducer nobody has run yet.
+READ = {"kernel/events/ring_buffer.c", "kernel/trace/trace_syscalls.c", "arch/powerpc/perf/core-book3s.c", "kernel/irq_work.c",
+        "arch/mips/kernel/perf_event.c", "arch/arm/kernel/perf_callchain.c", "arch/s390/mm/fault.c", "include/linux/perf_event.h"}
+
+
+def test_what_is_broken_is_explained() -> None:
+    """By a defect, by the source of an emulator or a hypervisor or our PMU, by another point, or by the kernel's source."""
+    points = [point for defect in DEFECTS for point in defect.points]
+    read = set()
+    for path in sorted(expect.FOLDER.glob("*.toml")):
+        for entry in text.load_toml(path)["deviation"]:
+            when, source = entry["when"], entry.get("source", "")
+            if "broken" not in entry["verdict"] or "broken" in when:
+                continue
+            name = f"{path.stem}.{entry['point']}"
+            if any(fnmatchcase(point, name) for point in points) or when.get("hypervisor"):
+                continue
+            assert source, f"{name} is only seen"
+            if {"emulator", "emulator_version", "pmu"} & set(when):
+                continue
+            read.add(source.partition("/linux.git/tree/")[2])
+    assert read == READ

@@ -5,7 +5,7 @@
 #ifndef PERF_EVENTS_WORKERS_H
 #define PERF_EVENTS_WORKERS_H
 
-#include "helpers.h"
+#include "events.h"
 
 enum worker_kind { WORKER_THREAD, WORKER_CHILD };
 

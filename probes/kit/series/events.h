@@ -6,8 +6,8 @@
  * A test ends at once with what it found, wherever it says so: say_broken() fails it, say_no() and
  * say_absent() skip it, and say_unknown() fails it, as nothing was learned.
  */
-#ifndef PERF_EVENTS_HELPERS_H
-#define PERF_EVENTS_HELPERS_H
+#ifndef PERF_EVENTS_EVENTS_H
+#define PERF_EVENTS_EVENTS_H
 
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
@@ -348,4 +348,4 @@ static inline __u64 cause_enabled_faults(int fd, unsigned int faults)
 	return must_count(fd) - before;
 }
 
-#endif /* PERF_EVENTS_HELPERS_H */
+#endif /* PERF_EVENTS_EVENTS_H */

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """Reproducers and probes beside each other in guests: do they say the same of each kernel?
 
-    python3 suites/defects/agree.py [--defect NAME]... [--runs 3] [--jobs N] [--out DIR] ROW...
-    python3 suites/defects/agree.py --kernel IMAGE --arch amd64
+    python3 suites/agree_defects.py [--defect NAME]... [--runs 3] [--jobs N] [--out DIR] ROW...
+    python3 suites/agree_defects.py --kernel IMAGE --arch amd64
 
 Each reproducer is built as a static program, laid into a copy of the bundle, and run as root in a guest of
 each row together with the probes of its points, --runs times. Prints a line a defect and kernel. Exit status:
@@ -21,11 +21,10 @@ import sys
 import tempfile
 from pathlib import Path
 
-TREE = Path(__file__).resolve().parent.parent.parent
+TREE = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(TREE))
 
-from kernels import matrix  # noqa: E402 - the tree is on no path of its own
-from reports import defects, expect, result  # noqa: E402
+from reports import defects, expect, result, text  # noqa: E402 - the tree is on no path of its own
 
 # What makes a probe of a reproducer: its main() runs as it is, in a process of its own.
 PROGRAM = r"""
@@ -54,16 +53,19 @@ int main(int argc, char **argv)
 }
 """
 WORDS = {defects.RIGHT: "right", defects.WRONG: "wrong", defects.UNTOLD: "untold"}
-SAID = {"yes": defects.RIGHT, "no": defects.WRONG, "broken": defects.WRONG}
 
 
-def compiler(bundle: str) -> str:
-    """What builds a static program for the machine of a bundle."""
+def meaning(verdict: str) -> int | None:
+    """What a program ends with where a probe says so; None where the probe cannot tell."""
+    return defects.RIGHT if verdict == "yes" else defects.WRONG if verdict in ("no", "broken") else None
+
+
+def compiler(bundle: str) -> tuple[str, list[str]]:
+    """What builds a static program for the machine of a bundle, and its further words."""
     if bundle == os.uname().machine:
-        return "gcc"
-    tools = TREE / "build" / bundle / "cross/tools.mk"
-    prefix = re.search(r"^CROSS_COMPILE := (\S+)", tools.read_text(encoding="utf-8"), re.M)
-    return f"{prefix[1]}gcc" if prefix else f"{bundle}-linux-gnu-gcc"
+        return "gcc", []
+    headers = ["/usr/include", *map(str, Path("/usr/include").glob(f"{os.uname().machine}-linux-gnu*"))]
+    return str(TREE / "build" / bundle / "cross/cc"), [f"-idirafter{folder}" for folder in headers]
 
 
 def lay_out(found: list[defects.Defect], bundle: str, folder: Path) -> Path:
@@ -75,9 +77,10 @@ def lay_out(found: list[defects.Defect], bundle: str, folder: Path) -> Path:
     main = folder / "main.c"
     main.write_text(PROGRAM, encoding="ascii")
     wanted = []
+    tool, words = compiler(bundle)
     for defect in found:
         name = defect.name.replace("-", "_")
-        made = defects.build(defect, programs, "-static", "-Dmain=defect_main", str(main), compiler=compiler(bundle))
+        made = defects.build(defect, programs, "-static", "-Dmain=defect_main", str(main), *words, compiler=tool)
         made.rename(programs / name)
         wanted += [f"defect.{name}", *(point.split(".")[0] + "." + point.split(".")[1] for point in defect.points)]
     (folder / f"{bundle}.txt").write_text("\n".join(["personas root", *dict.fromkeys(wanted), ""]), encoding="ascii")
@@ -100,7 +103,7 @@ def compare(row: Path, found: list[defects.Defect]) -> dict[str, tuple[str, list
     for defect in found:
         status = status_of(row, defect)
         verdicts = [told.get(point, "not asked") for point in defect.points]
-        known = {SAID[verdict] for verdict in verdicts if verdict in SAID}
+        known = {meaning(verdict) for verdict in verdicts} - {None}
         word = WORDS.get(status, f"exit {status}") if status is not None else "did not end"
         agree = status == defects.UNTOLD or not known or status in known
         made[defect.name] = (word, verdicts, agree and word in WORDS.values())
@@ -109,7 +112,7 @@ def compare(row: Path, found: list[defects.Defect]) -> dict[str, tuple[str, list
 
 def main(words: list[str]) -> int:
     """Run all that is named; returns the exit status."""
-    listed = matrix.load()
+    matrix = text.load_toml(TREE / "kernels/matrix.toml")
     parser = argparse.ArgumentParser(description="reproducers and probes beside each other in guests")
     parser.add_argument("rows", nargs="*", metavar="ROW")
     parser.add_argument("--defect", action="append", help="only these")
@@ -117,16 +120,16 @@ def main(words: list[str]) -> int:
     parser.add_argument("--jobs", default="1", help="guests at a time")
     parser.add_argument("--out", type=Path, help="folder of the results (default: none is kept)")
     parser.add_argument("--kernel", help="a kernel of your own, with --arch")
-    parser.add_argument("--arch", default="amd64", choices=sorted(listed.arches))
+    parser.add_argument("--arch", default="amd64", choices=sorted(matrix["arch"]))
     options = parser.parse_args(words)
     found = [each for each in defects.read() if not options.defect or each.name in options.defect]
-    rows = listed.pick(options.rows, [])
+    rows = [row for row in matrix["row"] if row["name"] in options.rows]
     wanted: dict[str, list[str]] = {}
     for row in rows:
-        wanted.setdefault(row.arch.bundle, []).append(row.name)
+        wanted.setdefault(matrix["arch"][row["arch"]]["bundle"], []).append(row["name"])
     if options.kernel:
-        wanted = {listed.arches[options.arch].bundle: ["--kernel", options.kernel, "--arch", options.arch]}
-    if not found or not wanted:
+        wanted = {matrix["arch"][options.arch]["bundle"]: ["--kernel", options.kernel, "--arch", options.arch]}
+    if not found or not wanted or len(rows) != len(set(options.rows)):
         parser.error("no such defect or row (./run.sh kernels --list names the rows)")
     lost, apart, pairs = 0, 0, 0
     with tempfile.TemporaryDirectory() as scratch:
@@ -143,7 +146,7 @@ def main(words: list[str]) -> int:
                     for name, (word, verdicts, agree) in compare(row, found).items():
                         print(f"{row.name:24} {run + 1}  {name:24} {word:8} {' '.join(verdicts)}{'' if agree else '   APART'}",
                               flush=True)
-                        told = word in ("right", "wrong") and any(verdict in SAID for verdict in verdicts)
+                        told = word in ("right", "wrong") and any(meaning(verdict) is not None for verdict in verdicts)
                         apart, pairs = apart + (not agree), pairs + told
                 lost += (len(names) if rows else 1) - len(list(out.glob("*/result.json")))
     print(f"{pairs} pairs of program and probe that both can tell; {apart} disagree; {lost} guests without a result")
