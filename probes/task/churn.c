@@ -6,10 +6,12 @@
  * ("perf: Rework perf_event_exit_event()") (v5.13) an ending thread is folded into the sum first
  * and taken off the list of copies later, and only the list is locked against readers.
  * Observed: the sum is read as fast as can be while three threads at a time start and end, each
- * with the same page faults, until it falls, for a number of rounds or some seconds. The evidence
- * is the fall beside what one thread adds: counting a thread twice makes a fall of that, less what
- * others added meanwhile. Only rounds in which the sum grew between two reads had threads at work
- * while it was read; without a few of them nothing was seen.
+ * with the same page faults, until it falls, for a number of rounds or some seconds. Threads that
+ * sit still have copies of the event, too: they make each read long, so that others end during it,
+ * and wait for the list that the reader holds. The evidence is the fall beside what one thread
+ * adds: counting a thread twice makes a fall of that, less what others added meanwhile. Only rounds
+ * in which the sum grew between two reads had threads at work while it was read; without a few of
+ * them nothing was seen.
  */
 #include "probe.h"
 
@@ -21,6 +23,7 @@ PROBE(TITLE("a sum that never falls")
 #define ROUNDS 120
 #define ENOUGH 20			/* rounds, and a quarter as many overlaps */
 #define SECONDS 5
+#define IDLE 40
 
 static void *fault_once(void *unused)
 {
@@ -79,8 +82,11 @@ TEST(monotone_in_churn)
 	const struct perf_event_attr attr = attr_counter(true);
 	int fd = must_open(&attr, 0, -1, -1, 0), rounds, overlaps = 0;
 	const uint64_t one = faults_of_one(fd), end = now_ns() + SECONDS * 1000000000ull;
+	struct worker idle[IDLE];
 	uint64_t last = 0;
 
+	for (int i = 0; i < IDLE; i++)
+		must_start_worker(&idle[i], WORKER_THREAD);
 	for (rounds = 0; rounds < ROUNDS && now_ns() < end; rounds++)
 		overlaps += read_in_churn(fd, rounds, one, &last);
 	last = must_count(fd);
