@@ -13,7 +13,7 @@ from markupsafe import escape
 from reports import features, personas
 from reports.features import GROUPS, Feature
 from reports.requirements import Finding
-from reports.site import model, places
+from reports.site import embed, model, places
 from reports.site.model import Site
 from reports.site.places import AsSystem, Place
 from reports.site.render import Pages
@@ -132,7 +132,7 @@ class Start:
         pages.page("feature.html", f"feature/{each.id}.html", feature=each, sample=escape(each.sample), since=self.since[each.id], start=self,
                    rows=rows, levels=levels, systems=systems, why=why, points=points,
                    evidence=[(key, points.get(key)) for key in each.points], group=GROUPS[each.group],
-                   alternatives=[by_id[name] for name in each.alternatives])
+                   alternatives=[by_id[name] for name in each.alternatives], card=embed.of(self, each))
 
     def system(self, pages: Pages, one: AsSystem) -> None:
         """The page of a system: each feature, by the kernels that answer for it."""

@@ -104,6 +104,12 @@ export function personas() {
   show();
 }
 
+/** Where this site is, in what is to be copied. */
+export function address() {
+  const here = new URL(document.body.dataset.up || "./", location.href).href;
+  for (const each of document.querySelectorAll("[data-address]")) each.textContent = each.textContent.replaceAll("https://SITE/", here);
+}
+
 export function chip(word) {
   return make("span", word || "not asked", { class: `v ${word || "silent"}` });
 }

@@ -3,7 +3,7 @@
 import { area } from "./area.js";
 import { compare } from "./compare.js";
 import { explore } from "./explore.js";
-import { personas, theme } from "./frame.js";
+import { address, personas, theme } from "./frame.js";
 import { plots } from "./plots.js";
 import { search } from "./search.js";
 
@@ -12,6 +12,7 @@ const page = document.body.dataset.page;
 
 theme();
 personas();
+address();
 const data = window.PERFMODES;
 if (data && window.PERFMODES_POINTS) data.points = window.PERFMODES_POINTS;
 if (data && window.PERFMODES_WANTED) data.wanted = window.PERFMODES_WANTED;
