@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -67,14 +68,48 @@ def said(error: exc.SQLAlchemyError) -> str:
     return text.clean(str(cause).strip().partition("\n")[0], 200)
 
 
+def copy_of(file: Path, version: int) -> Path:
+    """Where the copy of a file is kept that a newer version takes the place of."""
+    return file.with_name(f"{file.name}.v{version}")
+
+
+def _keep_copy(connection: Connection, version: int) -> None:
+    """A copy of a file before it is brought up to date; nobody else writes to it now. A server has its own."""
+    if connection.engine.dialect.name != "sqlite" or not 0 < version < tables.current():
+        return
+    file = Path(str(connection.engine.url.database))
+    kept = copy_of(file, version)
+    part = kept.with_name(kept.name + ".part")
+    try:
+        shutil.copyfile(file, part)
+        os.replace(part, kept)
+    except OSError as error:
+        part.unlink(missing_ok=True)
+        raise Failed(text.clean(f"{file}: has version {version} and is left as it is, because no copy of it could be "
+                                f"made beside it: {error.strerror}", 300)) from error
+
+
 @contextmanager
 def writing(engine: Engine) -> Iterator[Connection]:
-    """A transaction that writes: alone, and whole or not at all."""
+    """A transaction that writes: alone, and whole or not at all. An older file is brought up to date first."""
     with engine.connect().execution_options(write=True) as connection, connection.begin():
         if engine.dialect.name == "postgresql":
             connection.execute(sql("SELECT pg_advisory_xact_lock(775)"))
+        _keep_copy(connection, tables.version_of(connection))
         tables.prepare(connection)
         yield connection
+
+
+def _bring_up(engine: Engine, version: int) -> None:
+    """Bring an older database up to date, which must be written for that."""
+    try:
+        with writing(engine):
+            pass
+    except exc.OperationalError as error:
+        if "readonly" not in str(error.orig):
+            raise
+        raise Failed(text.clean(f"{engine.url.database}: has version {version}, and may not be written to be brought up to "
+                                f"version {tables.current()}: use a copy that you may write", 300)) from error
 
 
 @contextmanager
@@ -85,8 +120,7 @@ def reading(engine: Engine) -> Iterator[Connection]:
             with connection.begin():
                 version = tables.version_of(connection)
             if version != tables.current():
-                with writing(engine):
-                    pass
+                _bring_up(engine, version)
             with connection.begin():
                 yield connection
     except exc.SQLAlchemyError as error:
