@@ -13,8 +13,8 @@ from typing import Any
 
 from reports import personas, text, wordlist
 from reports.database import whole
-from reports.site import (build_data, bundle, devices, embed, evidence, feed, machines, model, pages as points_pages, places,
-                          plots, programs, start, tables)
+from reports.site import (again, build_data, bundle, devices, embed, evidence, feed, machines, model,
+                          pages as points_pages, places, plots, programs, start, tables)
 from reports.site.model import Site, Spot
 from reports.site.render import Pages
 from reports.text import Unusable
@@ -74,9 +74,9 @@ def _costs(site: Site, spots: list[Spot]) -> list[tuple[str, Any]]:
     return made
 
 
-def write(site: Site, folder: Path, scripts: bool, say: Say) -> Pages:
-    """All pages of a site."""
-    pages = Pages(site, folder, scripts)
+def write(site: Site, folder: Path, scripts: bool, say: Say, old: Path | None = None) -> Pages:
+    """All pages of a site; of one that it replaces, what is the same is taken again."""
+    pages = Pages(site, folder, scripts, old)
     tables.write(site, pages)
     begin = start.Start(site)
     begin.write(pages)
@@ -105,6 +105,7 @@ def write(site: Site, folder: Path, scripts: bool, say: Say) -> Pages:
     _plots(site, pages)
     if scripts:
         build_data.write(site, pages, begin.data())
+    again.write(folder, pages.made)
     return pages
 
 
@@ -134,7 +135,7 @@ def build(site: Site, folder: Path, say: Say) -> tuple[Pages, str]:
     def make(part: Path) -> tuple[Pages, str]:
         say("scripts and styles")
         missing = bundle.put(part)
-        pages = write(site, part, not missing, say)
+        pages = write(site, part, not missing, say, folder if (folder / MARK).is_file() else None)
         feed.write(site, folder, part)
         return pages, missing
     made: tuple[Pages, str] = replace(folder, make)

@@ -53,6 +53,7 @@ def work(args: argparse.Namespace) -> int:
     if missing:
         speak.error(f"without scripts: {missing}")
     print(text.clean(f"{args.folder}/index.html: {pages.count} files, {pages.bytes / 1e6:.1f} MB, "
+                     f"{f'{pages.kept} as before, ' if pages.kept else ''}"
                      f"{len(site.points)} points, {text.count(len(site.spots), 'kernel')}, "
                      f"{time.monotonic() - began:.1f} s"))
     return 0

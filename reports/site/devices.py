@@ -5,13 +5,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from reports import profile, text
 from reports.database import query
 from reports.database.matrix import Column, Device, Result
 from reports.difference import LACKING, Change
-from reports.site import machines, model
+from reports.site import again, machines, model
 from reports.site.build_data import script
 from reports.site.model import Site, Spot, slug
 from reports.site.render import Pages
@@ -125,8 +126,11 @@ def _page(site: Site, pages: Pages, story: Story, shown: set[str], wishes: list[
 def write(site: Site, pages: Pages, shown: set[str]) -> None:
     """The list of devices, and a page for each. `shown` has the results that have a page."""
     found, wishes = stories(site), machines.wished()
+    points = again.digest([point.key for point in site.points])
     for story in found:
-        _page(site, pages, story, shown, wishes)
+        made_of = again.digest(points, story.device, [(each.digest, each.digest in shown) for each in story.results],
+                               [(spot.name, spot.stem) for spot in story.spots])
+        pages.once(f"device {story.stem}", made_of, partial(_page, site, pages, story, shown, wishes))
     pages.page("devices.html", "devices.html", rows=found, classes=query.classes(site.matrix)[:40],
                hardware=sum(each.device.kind == "hardware" for each in found))
     if pages.scripts:

@@ -25,7 +25,7 @@ FRONT = Path(__file__).with_name("front")
 STYLES = ("colour.css", "verdict.css", "embed.css")
 CELL, LEFT, TOP, NAME_LIMIT, LETTER = 20, 84, 40, 24, 6.4
 FRAME, FRAME_ROW = 160, 72      # pixels of an iframe: its words, and those of a persona
-SIGNS = {word: sign for word, sign in wordlist.SIGNS.items() if word != "yes"} | {MIXED: "\N{PLUS-MINUS SIGN}", "": ""}
+SIGNS = wordlist.SIGNS | {"yes": "", MIXED: "\N{PLUS-MINUS SIGN}", "": ""}
 
 
 @lru_cache(maxsize=1)

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ from reports.database.matrix import Result
 from reports.export import header, tabular
 from reports.export.common import Options
 from reports.requirements import Finding, Requirements
-from reports.site import model, pages as points_pages
+from reports.site import again, model, pages as points_pages
 from reports.site.evidence import Lines, newest as newest_column
 from reports.site.model import Site, Spot
 from reports.site.render import Pages
@@ -72,7 +73,13 @@ class Machines:
                       for persona in spot.columns}
 
     def kernel(self, spot: Spot) -> None:
-        """The page of a kernel, the results behind it, and its downloads."""
+        """The page of a kernel, the results behind it, and its downloads; those of the old site, where no other result
+        is of that kernel."""
+        results = [(persona, [(each.result.digest, each.result.source) for each in found])
+                   for persona, found in spot.columns.items()]
+        self.pages.once(f"kernel {spot.stem}", again.digest(spot.key, spot.name, results), partial(self._kernel, spot))
+
+    def _kernel(self, spot: Spot) -> None:
         site = self.site
         newest = {column.result.digest: column.result for persona in spot.columns
                   for column in [newest_column(spot, persona)]}

@@ -6,12 +6,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from reports import wordlist
 from reports.database.query import BEST_FIRST, History, Step
 from reports.difference import LACKING
-from reports.site import model
+from reports.site import again, model
 from reports.site.evidence import Line, Lines, newest
 from reports.site.model import Cell, Point, Site, Spot
 from reports.site.render import Pages
@@ -65,9 +66,14 @@ def _counted(site: Site, one: Point, persona: str) -> list[tuple[str, int]]:
 
 def areas(site: Site, pages: Pages) -> None:
     """A page for each area. A script draws its cells; the counts are for who has none."""
-    for area, points in site.areas.items():
-        pages.page("area.html", f"area/{area}.html", area=area, personas=site.personas[::-1], rows=[
-            (point, [_counted(site, point, persona) for persona in site.personas[::-1]]) for point in points])
+    for name, points in site.areas.items():
+        area(site, pages, name, points)
+
+
+def area(site: Site, pages: Pages, name: str, points: list[Point]) -> None:
+    """The page of an area."""
+    pages.page("area.html", f"area/{name}.html", area=name, personas=site.personas[::-1], rows=[
+        (point, [_counted(site, point, persona) for persona in site.personas[::-1]]) for point in points])
 
 
 @dataclass
@@ -198,9 +204,34 @@ def _devices(site: Site, one: Point) -> str:
     return "; ".join(said) or "none could tell"
 
 
+def _made_of(site: Site, one: Point, lines: Lines, evidence: dict[tuple[int, str], list[str]]) -> str:
+    """A digest of all that the page of a point is made of: each answer, its line and its evidence."""
+    number = site.matrix.ids[one.key]
+    told = []
+    for spot in site.spots:
+        for persona in site.personas:
+            cell = site.cells(spot, persona).get(number)
+            if cell:
+                run = newest(spot, persona).run
+                told.append((spot.stem, spot.name, spot.kind, spot.release, persona, cell.verdict, cell.told, site.reason(cell),
+                             cell.counts, lines.get(run, {}).get(one.key), evidence.get((run, one.key))))
+    such = {(each[5:8]): each[0] for each in reversed(told)}     # whose result is named as an example
+    examples = {spot.stem: [newest(spot, persona).result.digest for persona in spot.columns] for spot in site.spots
+                if spot.stem in such.values()}
+    return again.digest(told, examples, _devices(site, one))
+
+
 def point(site: Site, pages: Pages, one: Point, lines: Lines,
           evidence: dict[tuple[int, str], list[str]]) -> None:
-    """The page of a point."""
+    """The page of a point; that of the old site, where nobody answers otherwise."""
+    probe = one.probe.id if one.probe else ""
+    beside = (site.sources.probes.get(probe), site.sources.uses.get(one.key, []), site.deviations.get(probe, []))
+    pages.once(f"point {one.key}", again.digest(_made_of(site, one, lines, evidence), beside),
+               partial(_point, site, pages, one, lines, evidence))
+
+
+def _point(site: Site, pages: Pages, one: Point, lines: Lines,
+           evidence: dict[tuple[int, str], list[str]]) -> None:
     story = _Story(site, one, lines, evidence)
     rows = story.rows()
     histories = story.histories()

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import lzma
 import shutil
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -14,6 +14,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from reports import plain, text, wordlist
+from reports.site import again
 from reports.site.model import Site
 
 TEXT_LIMIT = 4000
@@ -60,11 +61,18 @@ def _clean(value: Any) -> Any:
 
 
 class Pages:
-    """Writes the pages of one site below a folder."""
+    """Writes the pages of one site below a folder. What `old`, which it replaces, has of the same is taken again."""
 
-    def __init__(self, site: Site, folder: Path, scripts: bool) -> None:
+    def __init__(self, site: Site, folder: Path, scripts: bool, old: Path | None = None) -> None:
         self.folder = folder
         self.scripts = scripts
+        self.old = old
+        self.before = again.read(old) if old else {}
+        self.made: again.Before = {}
+        self.basis = again.digest(again.of_program(), site.declared.text, sorted(site.declared.probes.items()),
+                                  site.personas, site.issues, scripts)
+        self.files: list[str] = []      # written since the last once() began
+        self.kept = 0
         self.count = 0
         self.bytes = 0
         self.sizes: dict[str, str] = {}     # of what was written to be downloaded
@@ -82,7 +90,27 @@ class Pages:
 
     def write(self, file: str, said: str) -> None:
         """Write a file, which nobody reads before the site is whole."""
-        self._put(self._room(file), said.encode("utf-8", "backslashreplace"))
+        data, path = said.encode("utf-8", "backslashreplace"), self._room(file)
+        self._done(file, len(data))
+        if self.old and again.is_same(self.old / file, data):
+            again.take(self.old / file, path)
+            self.kept += 1
+        else:
+            path.write_bytes(data)
+
+    def once(self, what: str, made_of: str, make: Callable[[], None]) -> None:
+        """Make some files, or take those of the old site, where they were made of the same by the same program."""
+        key = again.digest(self.basis, made_of)
+        was, files = self.before.get(what, ("", []))
+        if self.old and was == key and again.are_there(self.old, files):
+            for file in files:
+                self._done(file, again.take(self.old / file, self._room(file)))
+            self.kept += len(files)
+        else:
+            self.files = files = []
+            make()
+            self.files = []
+        self.made[what] = key, files
 
     def _room(self, file: str) -> Path:
         path = self.folder / file
@@ -103,12 +131,15 @@ class Pages:
         self._packed(f"{file}.xz")
 
     def _packed(self, file: str) -> None:
-        size = (self.folder / file).stat().st_size
+        path = self.folder / file
+        self._done(file, path.stat().st_size)
+        if self.old and again.is_same(self.old / file, path.read_bytes()):
+            again.take(self.old / file, path)
+            self.kept += 1
+
+    def _done(self, file: str, size: int) -> None:
+        self.files.append(file)
         self.count += 1
         self.bytes += size
-        self.sizes[file] = f"{size / 1e6:.1f} MB" if size >= 1e6 else f"{max(size // 1000, 1)} kB"
-
-    def _put(self, path: Path, data: bytes) -> None:
-        path.write_bytes(data)
-        self.count += 1
-        self.bytes += len(data)
+        if file.endswith(".xz"):
+            self.sizes[file] = f"{size / 1e6:.1f} MB" if size >= 1e6 else f"{max(size // 1000, 1)} kB"

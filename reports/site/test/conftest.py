@@ -92,7 +92,8 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     results = [make(number) for number in range(6)]
     results += [make(10 + number, said.replace("\x1b", " ")) for number, said in enumerate(HOSTILE)]
     with pytest.MonkeyPatch.context() as patched:
-        yield build_into(folder, results, patched)
+        site = build_into(folder, results, patched)
+    yield site
 
 
 def pytest_configure(config: pytest.Config) -> None:

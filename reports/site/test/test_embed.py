@@ -15,12 +15,13 @@ import pytest
 
 pytest.importorskip("sqlalchemy", reason="python3-sqlalchemy is not installed")
 
-from reports import features
-from reports.site import bundle, embed
-from reports.site.test.conftest import build_into, make
+from reports import answers, features
+from reports.database import connect, matrix, ship
+from reports.site import bundle, embed, model, render, start
 from reports.site.test.test_site import CHROMIUM, HERE, WORK, tools
 
 pytestmark = pytest.mark.xdist_group("site")
+TREE = Path(__file__).resolve().parents[3]
 SVG = "{http://www.w3.org/2000/svg}"
 
 
@@ -47,16 +48,27 @@ def test_an_image_is_whole_and_runs_nothing(built: Path) -> None:
         assert path.stat().st_size < 30_000
 
 
-def test_both_say_what_the_feature_page_says(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Signs of the image and words of the page are verdicts of the same kernels, in the same order."""
-    site = build_into(tmp_path, [make(number) for number in range(3)], monkeypatch)
-    feature = features.read()[0].id
-    said = cells(site / f"embed/{feature}.html")
-    assert [who for who, _words in said] == ["user", "perfmon", "root"] and {len(words) for _who, words in said} == {3}
-    tree = ElementTree.parse(site / f"embed/{feature}.svg").getroot()
-    words = tree.findtext(f"{SVG}desc") or ""
-    assert words.count("not asked on 3") == 3 and "yes" not in words     # no made-up probe has points of a feature
-    assert len([each for each in tree.iter(f"{SVG}rect") if each.get("class") == "panel"]) == 9
+def test_both_say_what_a_row_answers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of a row that ships: signs of the image and words of the page, by persona, for each feature."""
+    monkeypatch.chdir(TREE)
+    monkeypatch.setattr(answers, "names", lambda *_folder: ["amd64-6.1"])
+    with ship.engine() as engine, connect.reading(engine) as connection:
+        site = model.load(connection, matrix.Filter())
+        begin = start.Start(site)
+        embed.write(begin, render.Pages(site, tmp_path, False))
+        (place,) = begin.places
+        wanted = {each.id: [(who, place.verdict(each, who) or "not asked") for who in ("user", "perfmon", "root")]
+                  for each in begin.features}
+    words: set[str] = set()
+    for name, said in wanted.items():
+        assert cells(tmp_path / f"embed/{name}.html") == [(who, [word]) for who, word in said]
+        tree = ElementTree.parse(tmp_path / f"embed/{name}.svg").getroot()
+        told = (tree.findtext(f"{SVG}desc") or "").partition("1 kernel: ")[2]
+        assert told == "; ".join(f"as {who}: {word} on 1" for who, word in said)
+        drawn = [each.get("class") for each in tree.iter(f"{SVG}rect")][1:]
+        assert drawn == [word if word in ("yes", "no", "broken", "blocked", "hazard") else "panel" for _who, word in said]
+        words |= {word for _who, word in said}
+    assert {"yes", "no", "blocked"} <= words
 
 
 def test_colours_are_those_of_the_site() -> None:

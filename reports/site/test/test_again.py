@@ -1,0 +1,112 @@
+# SPDX-License-Identifier: MIT
+"""A site that replaces another takes again what is the same, and is what it would be without."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("sqlalchemy", reason="python3-sqlalchemy is not installed")
+
+from reports import catalogue, expect, text
+from reports.database import command, connect, matrix, store
+from reports.site import again, build, model, pages, render
+from reports.site.test.conftest import declared, make
+
+pytestmark = pytest.mark.xdist_group("site")
+
+
+class Farm:
+    """A database that grows, and its site."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.engine = connect.open_engine(str(folder / "site.db"), create=True)
+        self.adder = store.Store(self.engine, expect.Expectations())
+        self.adder.fallback = catalogue.parse(declared())
+
+    def add(self, *numbers: int, hostile: str = "") -> None:
+        for number in numbers:
+            path = self.folder / "one.result.json"
+            path.write_text(text.dump_json(make(number, hostile)), encoding="utf-8")
+            assert [each.what for each in self.adder.add([path])] == [store.ADDED]
+
+    def build(self, name: str = "site") -> render.Pages:
+        with connect.reading(self.engine) as connection:
+            made, _missing = build.build(model.load(connection, matrix.Filter()), self.folder / name, lambda _said: None)
+        return made
+
+
+@pytest.fixture
+def farm(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Farm:
+    monkeypatch.setattr(command, "declarations", lambda _connection: catalogue.parse(declared()))
+    made = Farm(tmp_path)
+    made.add(0, 1, 2)
+    return made
+
+
+def files(folder: Path) -> dict[str, bytes]:
+    """All files of a site but the feed, which tells of the site before, and the database, whose name is packed."""
+    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()
+            and path.name not in ("feed.xml", "results.db.xz")}
+
+
+def times(folder: Path) -> dict[str, int]:
+    return {str(path.relative_to(folder)): path.stat().st_mtime_ns for path in folder.rglob("*") if path.is_file()}
+
+
+def test_the_same_again_writes_nothing(farm: Farm, monkeypatch: pytest.MonkeyPatch) -> None:
+    first = farm.build()
+    before, old = times(farm.folder / "site"), files(farm.folder / "site")
+    made: list[str] = []
+    real = pages._point
+    monkeypatch.setattr(pages, "_point", lambda *args: made.append(args[2].key) or real(*args))     # type: ignore[func-returns-value]
+    second = farm.build()
+    assert (second.count, second.bytes) == (first.count, first.bytes) and made == []
+    assert files(farm.folder / "site") == old
+    changed = {name for name, when in times(farm.folder / "site").items() if before[name] != when}
+    assert changed <= {"feed.xml", "site.js", "style.css", again.FILE, build.MARK} and second.kept == second.count
+    next((farm.folder / "site/kernel").iterdir()).unlink()      # what somebody took away is made again
+    next((farm.folder / "site/point").iterdir()).unlink()
+    farm.build()
+    assert files(farm.folder / "site") == old and len(made) == 1
+
+
+def test_one_more_kernel_makes_what_a_new_site_has(farm: Farm) -> None:
+    farm.build()
+    before = times(farm.folder / "site")
+    farm.add(9)
+    farm.build()
+    farm.build("other")
+    assert files(farm.folder / "site") == files(farm.folder / "other")
+    after = times(farm.folder / "site")
+    kernels = [name for name in before if name.startswith(("kernel/", "result/", "data/results/", "device/"))]
+    assert len(kernels) > 9 and all(after[name] == before[name] for name in kernels)
+
+
+def test_another_answer_of_a_kernel_is_on_its_pages(farm: Farm) -> None:
+    """The same machine and release, later, with other reasons: nothing of the old answers is left."""
+    farm.build()
+    farm.add(0, hostile="EPERM: another reason")
+    farm.build()
+    farm.build("other")
+    assert files(farm.folder / "site") == files(farm.folder / "other")
+    assert "another reason" in (farm.folder / "site/point/alpha.probe0.point0.html").read_text(encoding="utf-8")
+
+
+def test_another_program_makes_all_again(farm: Farm, monkeypatch: pytest.MonkeyPatch) -> None:
+    farm.build()
+    monkeypatch.setattr(again, "of_program", lambda: "another")
+    made: list[str] = []
+    real = pages._point
+    monkeypatch.setattr(pages, "_point", lambda *args: made.append(args[2].key) or real(*args))     # type: ignore[func-returns-value]
+    farm.build()
+    assert len(made) > 100
+
+
+@pytest.mark.parametrize("said", [b"", b"[]", b"{", b"\xff", b'{"kernel x": ["k", ["../../etc/passwd"]]}', b'{"kernel x": ["k", ["/etc/passwd"]]}',
+                                  b'{"kernel x": ["k", [1]]}', b'{"kernel x": [1, []]}', b'{"kernel x": 5}', b"[" * 100_000])
+def test_a_list_that_is_not_ours_is_nothing(said: bytes, tmp_path: Path) -> None:
+    (tmp_path / again.FILE).write_bytes(said)
+    assert again.read(tmp_path) == {}
