@@ -115,8 +115,10 @@ def _bring_up(engine: Engine, version: int) -> None:
 @contextmanager
 def reading(engine: Engine) -> Iterator[Connection]:
     """A transaction that reads one state of the database, brought up to date where it is older."""
+    # A server lets each statement see the newest state unless it is asked for one.
+    one = {"isolation_level": "REPEATABLE READ"} if engine.dialect.name == "postgresql" else {}
     try:
-        with engine.connect() as connection:
+        with engine.connect().execution_options(**one) as connection:
             with connection.begin():
                 version = tables.version_of(connection)
             if version != tables.current():

@@ -1,14 +1,16 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""scale.py RESULT NUMBER FOLDER [--site] - how long a database of so many synthetic results takes.
+"""scale.py RESULT NUMBER FOLDER [--db URL] [--site] - how long a database of so many synthetic results takes.
 
-Each is RESULT (a result.json) on another kernel and device, with some verdicts, reasons and facts of its
-own. Adds what is not there yet, and prints CPU seconds and bytes for adding, asking, and with --site for
-the site. FOLDER keeps the database; the results themselves are not kept.
+Each is RESULT (a result.json) on one of 600 kernels and on another device, with some verdicts, reasons and facts of
+its own. Adds what is not there yet, and prints CPU seconds, bytes and memory for adding, asking, and with --site for
+the site, whole and after one more result. FOLDER keeps the database, or --db URL says where it is; the results
+themselves are not kept. Memory is that of this program, at most until then.
 """
 
 from __future__ import annotations
 
+import argparse
 import json
 import random
 import resource
@@ -19,12 +21,14 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from sqlalchemy import text as sql
+from sqlalchemy.engine import Engine
+
 from reports import expect, result as results, text
 from reports.database import connect, matrix, query, source, store
 from reports.site import build, model
 
-RELEASES = [f"{major}.{minor}.{patch}-generic" for major in (5, 6) for minor in (4, 10, 15, 18)
-            for patch in (1, 7, 30, 61, 99)]
+RELEASES = [f"{major}.{minor}.{patch}-generic" for patch in range(0, 150, 10) for major in (5, 6) for minor in range(20)]
 PER_DEVICE = 10     # results, on average
 CHANGED = 0.01      # of the points of a result
 STEP = 1000
@@ -72,24 +76,42 @@ def measured(what: str) -> Iterator[None]:
     print(f"{what}: {time.process_time() - began:.2f} s of CPU, {time.monotonic() - wall:.1f} s wall", flush=True)
 
 
-def add(base: dict[str, Any], number: int, file: Path) -> None:
-    engine = connect.open_engine(str(file), create=True)
+def memory() -> str:
+    return f"{resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024:.0f} MB of memory"
+
+
+def size(engine: Engine, file: Path) -> int:
+    """The bytes of a database."""
+    if engine.dialect.name == "sqlite":
+        return file.stat().st_size
+    with engine.connect() as connection:
+        return int(connection.execute(sql("SELECT pg_database_size(current_database())")).scalar() or 0)
+
+
+def add(base: dict[str, Any], numbers: range, devices: int, where: str, folder: Path) -> None:
+    """Add the results of these numbers, and say what each step of them takes."""
+    engine = connect.open_engine(where, create=True)
     adder = store.Store(engine, expect.read(expect.FOLDER))
-    for start in range(0, number, STEP):
-        spent, wall, outcomes = 0.0, 0.0, []
-        numbers = range(start, min(start + STEP, number))
-        for found in files(base, numbers, file.parent, max(10, number // PER_DEVICE)):
+    was = 0
+    for start in range(numbers.start, numbers.stop, STEP):
+        spent, wall, outcomes, longest = 0.0, 0.0, [], 0.0
+        some = range(start, min(start + STEP, numbers.stop))
+        for found in files(base, some, folder, devices):
             began, at = time.process_time(), time.monotonic()
             outcomes.append(adder.add_one(found).what)
-            spent, wall = spent + time.process_time() - began, wall + time.monotonic() - at
+            took = time.monotonic() - at
+            spent, wall, longest = spent + time.process_time() - began, wall + took, max(longest, took)
         counts = {word: outcomes.count(word) for word in sorted(set(outcomes))}
-        print(f"up to {numbers.stop}: {counts} in {spent:.1f} s of CPU ({1000 * spent / len(numbers):.0f} ms each), "
-              f"{wall:.1f} s wall; {file.stat().st_size / 1e6:.1f} MB", flush=True)
+        now = size(engine, Path(where))
+        print(f"up to {some.stop}: {counts} in {spent:.1f} s of CPU ({1000 * spent / len(some):.1f} ms each), "
+              f"{wall:.1f} s wall, the longest {1000 * longest:.0f} ms; {now / 1e6:.1f} MB, "
+              f"{(now - was) / len(some) / 1e3:.1f} kB each; {memory()}", flush=True)
+        was = now
     engine.dispose()
 
 
-def ask(file: Path) -> None:
-    with connect.reading(connect.open_engine(str(file))) as connection:
+def ask(where: str) -> None:
+    with connect.reading(connect.open_engine(where)) as connection:
         with measured("load"):
             loaded = matrix.load(connection)
         key = next(key for key in loaded.ids if key.startswith("ring."))
@@ -101,25 +123,32 @@ def ask(file: Path) -> None:
             query.coverage(loaded)
         with measured("classes"):
             query.classes(loaded)
+    print(f"asking: {memory()}", flush=True)
 
 
-def site(file: Path, folder: Path) -> None:
-    with connect.reading(connect.open_engine(str(file))) as connection, measured("site"):
+def site(where: str, folder: Path, what: str) -> None:
+    with connect.reading(connect.open_engine(where)) as connection, measured(f"site, {what}"):
         pages, missing = build.build(model.load(connection, matrix.Filter()), folder, lambda _said: None)
-    data = (folder / "data.js").stat().st_size if not missing else 0
-    print(f"site: {pages.count} files, {pages.bytes / 1e6:.1f} MB, data.js {data / 1e6:.2f} MB; {missing}", flush=True)
+    print(f"site: {pages.count} files, {pages.bytes / 1e6:.1f} MB{missing and f'; {missing}'}; {memory()}", flush=True)
 
 
 def main() -> int:
-    base = text.load_json(Path(sys.argv[1]))
-    number, folder = int(sys.argv[2]), Path(sys.argv[3])
-    folder.mkdir(parents=True, exist_ok=True)
-    file = folder / f"{number}.db"
-    add(base, number, file)
-    ask(file)
-    if "--site" in sys.argv:
-        site(file, folder / f"site{number}")
-    print(f"at most {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024:.0f} MB of memory")
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("result", type=Path, metavar="RESULT")
+    parser.add_argument("number", type=int, metavar="NUMBER")
+    parser.add_argument("folder", type=Path, metavar="FOLDER")
+    parser.add_argument("--db", metavar="URL")
+    parser.add_argument("--site", action="store_true")
+    args = parser.parse_args()
+    base, devices = text.load_json(args.result), max(10, args.number // PER_DEVICE)
+    args.folder.mkdir(parents=True, exist_ok=True)
+    where = args.db or str(args.folder / f"{args.number}.db")
+    add(base, range(args.number), devices, where, args.folder)
+    ask(where)
+    if args.site:
+        site(where, args.folder / f"site{args.number}", "whole")
+        add(base, range(args.number, args.number + 1), devices, where, args.folder)
+        site(where, args.folder / f"site{args.number}", "after one more result")
     return 0
 
 

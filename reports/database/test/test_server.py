@@ -99,6 +99,21 @@ def test_two_writers_lose_nothing(database: Database, url: str) -> None:
     assert count(url) == 35
 
 
+def test_a_reader_sees_one_state(database: Database, url: str) -> None:
+    """A result that is added meanwhile is in the next transaction, and not in this one."""
+    first, second = many(database, 2, 3)
+    assert adder(url, first).wait(120) == 0
+    engine = connect.open_engine(url)
+    of_runs = select(func.count(func.distinct(tables.RUN.c.result)))
+    with connect.reading(engine) as connection:
+        assert connection.execute(select(func.count()).select_from(tables.RESULT)).scalar() == 1
+        assert adder(url, second).wait(120) == 0
+        assert connection.execute(of_runs).scalar() == 1
+    with connect.reading(engine) as connection:
+        assert connection.execute(of_runs).scalar() == 2
+    engine.dispose()
+
+
 def test_killed_while_adding(database: Database, url: str) -> None:
     """What was added before the kill is whole; a second run adds the rest."""
     files = many(database, 40, 1)
