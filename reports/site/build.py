@@ -13,7 +13,7 @@ from typing import Any
 
 from reports import personas, text, wordlist
 from reports.database import whole
-from reports.site import (again, build_data, bundle, devices, embed, evidence, feed, machines, model,
+from reports.site import (again, build_data, bundle, defects, devices, embed, evidence, feed, machines, model,
                           pages as points_pages, places, plots, programs, start, tables)
 from reports.site.model import Site, Spot
 from reports.site.render import Pages
@@ -82,6 +82,7 @@ def write(site: Site, folder: Path, scripts: bool, say: Say, old: Path | None = 
     begin.write(pages)
     embed.write(begin, pages)
     programs.write(begin, pages)
+    defects.write(site, pages)
     points_pages.by_area(site, pages, [each.spot for each in places.shown(begin.places)])
     points_pages.areas(site, pages)
     lines, said = evidence.lines(site), evidence.printed(site)

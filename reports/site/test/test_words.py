@@ -12,8 +12,9 @@ import pytest
 
 pytest.importorskip("sqlalchemy", reason="python3-sqlalchemy is not installed")
 
-from reports import answers, asked, verbs
+from reports import answers, asked, defects, verbs
 from reports.database import connect, matrix, ship
+from reports.defects import Defect
 from reports.export import programs as recorded
 from reports.site import bundle, model, places, programs
 from reports.site.test.conftest import HOSTILE, build_into, make
@@ -112,3 +113,30 @@ def test_an_error_is_reported_in_a_form_that_is_filled_in(tmp_path: Path, monkey
     assert "Report an error" not in (built / "point/alpha.probe0.point0.html").read_text(encoding="utf-8")
     for bad in ("http://git.example/x/issues", "https://git.example/x\"onclick=", "javascript:alert(1)"):
         assert verbs.main([*where, bad]) == 3
+
+
+def test_a_defect_says_which_kernels_have_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Broken for somebody in a result of the site; the program is text, whatever is in it."""
+    program = tmp_path / "made-up.c"
+    program.write_text("int main(void)\n{\n\treturn 1 < 2 && !\"</code><script>\";\n}\n", encoding="utf-8")
+    made = Defect("made-up", "counts <b>twice</b>", "who counts", "6.2", "count once",
+                  ("alpha.probe0.point0", "no.such.point"), until="6.5", cause="a race", mended_by="d06bf78e55d5")
+    monkeypatch.setattr(Defect, "program", property(lambda _self: program))
+    monkeypatch.setattr(defects, "read", lambda: [made])
+    results = [make(number) for number in range(4)]
+    site = build_into(tmp_path, results, monkeypatch)
+    said = (site / "defects.html").read_text(encoding="utf-8")
+    have = {each["identity"]["release"] for each in results if any(
+        part["probes"]["alpha.probe0"]["points"]["point0"]["verdict"] == "broken" for part in each["personas"].values())}
+    assert len(have) == 1 and "<td>1 kernel</td>" in said
+    listed = said.partition('<ul class="points">')[2].partition("</ul>")[0]
+    assert re.findall(r'href="kernel/[^"]+">([^<]+)<', listed) == [f"x86_64 {release.removesuffix('-test')}" for release in have]
+    assert "<code>no.such.point</code>, not asked by any result here" in listed
+    assert "6.2 to before 6.5" in said and "counts &lt;b&gt;twice&lt;/b&gt;" in said and "<script>" not in said
+    assert "return 1 &lt; 2 &amp;&amp; !" in said and "https://git.kernel.org/linus/d06bf78e55d5" in said
+
+
+def test_defects_of_the_tree_have_their_page(built: Path) -> None:
+    said = (built / "defects.html").read_text(encoding="utf-8")
+    found = defects.read()
+    assert found and all(f'<h2 id="{each.name}">' in said and f"{each.name}.c, " in said for each in found)
