@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
@@ -112,8 +113,14 @@ def read(site: Site) -> list[Place]:
 
 
 def shown(places: list[Place]) -> list[Place]:
-    """Those of the start page: plain kernels, or all where none is."""
-    return ([each for each in places if each.is_plain] or places)[-SHOWN:]
+    """Those of the start page: plain kernels, or all where none is; of too many the newest of each architecture."""
+    found = [each for each in places if each.is_plain] or places
+    after: Counter[str] = Counter()     # how many of that architecture are newer
+    ranks = []
+    for at, each in reversed([*enumerate(found)]):
+        ranks.append((after[each.spot.arch], at))
+        after[each.spot.arch] += 1
+    return [found[at] for at in sorted(at for _rank, at in sorted(ranks)[:SHOWN])]
 
 
 @dataclass(frozen=True)

@@ -4,14 +4,16 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 pytest.importorskip("sqlalchemy", reason="python3-sqlalchemy is not installed")
 
 from reports.database.query import Step
-from reports.site import pages as site_pages
+from reports.site import pages as site_pages, places
 from reports.site.test.conftest import build_into, make
 
 pytestmark = pytest.mark.xdist_group("site")
@@ -43,6 +45,18 @@ def test_a_kernel_is_named_or_one_of_the_others(tmp_path: Path, monkeypatch: pyt
     (tmp_path / "again").mkdir()
     again = build_into(tmp_path / "again", [make(number) for number in (0, 7, 14, 1)], monkeypatch)
     assert "x86_64 6.14.0</a>" in rows(again / "point/alpha.probe0.point0.html")[0]
+
+
+def test_of_too_many_kernels_the_newest_of_each_architecture_are_shown() -> None:
+    """x86_64 comes first in the order of a site: what is left out must not be all of it."""
+    order = [*(("x86_64", number) for number in range(50)), *(("aarch64", number) for number in range(5)), *(("riscv64", number) for number in range(50))]
+    found = [SimpleNamespace(is_plain=True, spot=SimpleNamespace(arch=arch), at=(arch, number)) for arch, number in order]
+    shown = [each.at for each in places.shown(found)]       # type: ignore[arg-type, attr-defined]
+    assert len(shown) == places.SHOWN == 40 and shown == [each for each in order if each in shown]
+    counts = Counter(arch for arch, _number in shown)
+    assert counts["aarch64"] == 5 and min(counts["x86_64"], counts["riscv64"]) == 17
+    assert ("x86_64", 49) in shown and ("x86_64", 0) not in shown
+    assert [each.at for each in places.shown(found[:30])] == order[:30]     # type: ignore[arg-type, attr-defined]
 
 
 def test_neighbours_in_time_are_one_span() -> None:
