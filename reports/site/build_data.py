@@ -79,7 +79,8 @@ def write(site: Site, pages: Pages, wanted: dict[str, Any]) -> None:
     """All of these files. The areas are in the order of the points."""
     pages.write("data.js", script("PERFMODES", {
         "verdicts": [*wordlist.EVERY], "mixed": "m", "silent": "-", "personas": site.personas, "kernels": len(site.spots),
-        "spots": _kernels(site), "areas": [[area, len(points)] for area, points in site.areas.items()]}))
+        "spots": _kernels(site), "systems": [[each["name"], each["title"]] for each in wanted["systems"]],
+        "areas": [[area, len(points)] for area, points in site.areas.items()]}))
     pages.write("points.js", script("PERFMODES_POINTS", _points(site)))
     pages.write("wanted.js", script("PERFMODES_WANTED", wanted))
     for area, points in site.areas.items():

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Bundles front/ into out/: one script and one style sheet, fonts within, nothing fetched at run time.
+// Bundles front/ into out/: one script, one style sheet, and fonts, which no text waits for.
 import { build } from "esbuild";
 
 await build({
@@ -8,7 +8,8 @@ await build({
   minify: true,
   format: "iife",
   target: ["chrome123", "firefox120", "safari17.5"],    // the first versions with light-dark()
-  loader: { ".woff2": "dataurl" },
+  loader: { ".woff2": "file" },
+  assetNames: "[name]",
   legalComments: "eof",
   outdir: "out",
   logLevel: "error",

@@ -80,7 +80,8 @@ def put(folder: Path) -> str:
     if _stale(".built", built) or any(not (WORK / "out" / name).is_file() for name in OUT):
         missing = install()
         if not missing:
-            shutil.rmtree(WORK / "front", ignore_errors=True)
+            for name in ("front", "out"):
+                shutil.rmtree(WORK / name, ignore_errors=True)
             shutil.copytree(HERE / "front", WORK / "front")
             missing = _run("node", "bundle.mjs")
         if not missing:
@@ -88,6 +89,6 @@ def put(folder: Path) -> str:
     if missing:
         (folder / "style.css").write_text(plain_style(), encoding="utf-8")
         return missing
-    for name in OUT:
-        shutil.copyfile(WORK / "out" / name, folder / name)
+    for path in sorted((WORK / "out").iterdir()):
+        shutil.copyfile(path, folder / path.name)
     return ""

@@ -50,7 +50,7 @@ def word(said: str) -> Markup:
 @lru_cache(maxsize=64)
 def cell(verdict: str) -> Markup:
     """A verdict in a narrow table: its colour and sign for the eye, its word for a reader."""
-    return Markup('<td class="c {}"><i>{}</i></td>').format(verdict or "silent", verdict or "not asked")
+    return Markup('<td class="c {}">{}</td>').format(verdict or "silent", verdict or "not asked")
 
 
 def _clean(value: Any) -> Any:

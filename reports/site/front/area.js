@@ -40,6 +40,5 @@ export async function area(data) {
     show();
   });
   document.getElementById("chosen").addEventListener("submit", (event) => event.preventDefault());
-  box.hidden = false;
   await show();
 }

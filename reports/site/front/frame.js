@@ -75,6 +75,14 @@ export function remember(name) {
   kept.set("persona", name);
 }
 
+/** The part of a persona. Where it is in a noscript, for who runs none, its markup is put into the page now. */
+function unwrap(part) {
+  if (part.tagName !== "NOSCRIPT") return part;
+  const made = new DOMParser().parseFromString(part.textContent, "text/html").querySelector(".persona");
+  part.replaceWith(made);
+  return made;
+}
+
 /** Shows the tables of one persona where a page has a table for each. */
 export function personas() {
   const parts = [...document.querySelectorAll("main .persona")];
@@ -83,7 +91,11 @@ export function personas() {
   const select = make("select", "", { id: "who" });
   fill(select, names.map((name) => [name, name]), chosen(names));
   const show = () => {
-    for (const part of parts) part.hidden = part.dataset.persona !== select.value;
+    for (const [at, part] of parts.entries()) {
+      const wanted = part.dataset.persona === select.value;
+      if (wanted) parts[at] = unwrap(part);
+      parts[at].hidden = !wanted;
+    }
   };
   const changed = () => {
     remember(select.value);
@@ -91,13 +103,13 @@ export function personas() {
     show();
   };
   select.addEventListener("change", changed);
-  for (const link of document.querySelectorAll(".who a")) {
-    link.addEventListener("click", (event) => {
-      event.preventDefault();
-      select.value = link.hash.slice(1);
-      select.dispatchEvent(new Event("change"));
-    });
-  }
+  document.addEventListener("click", (event) => {
+    const link = event.target.closest(".who a");
+    if (!link) return;
+    event.preventDefault();
+    select.value = link.hash.slice(1);
+    select.dispatchEvent(new Event("change"));
+  });
   const label = make("label", "asked as");
   label.append(select);
   document.getElementById("tools").prepend(label);
@@ -116,9 +128,7 @@ export function chip(word) {
 
 /** A cell of a table: its colour and sign for the eye, its word for a reader. */
 export function cell(word) {
-  const made = make("td", "", { class: `c ${word || "silent"}` });
-  made.append(make("i", word || "not asked"));
-  return made;
+  return make("td", word || "not asked", { class: `c ${word || "silent"}` });
 }
 
 /** Compares releases given as lists of numbers. */

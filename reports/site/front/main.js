@@ -15,7 +15,6 @@ personas();
 address();
 const data = window.PERFMODES;
 if (data && window.PERFMODES_POINTS) data.points = window.PERFMODES_POINTS;
-if (data && window.PERFMODES_WANTED) data.wanted = window.PERFMODES_WANTED;
 if (data) data.cells = {};
 document.addEventListener("keydown", (event) => {
   const typing = /^(INPUT|SELECT|TEXTAREA)$/.test(document.activeElement?.tagName ?? "");

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The start page: does X work on my kernel? What people look for comes first, then points.
 import MiniSearch from "minisearch";
-import { load, told } from "./cells.js";
+import { load, take, told } from "./cells.js";
 import { chip, fill, keep, make, older, state } from "./frame.js";
 
 const MOST = 30;
@@ -127,12 +127,20 @@ function usual(data) {
     (rank(spot) > rank(best) || (rank(spot) === rank(best) && older(best.numbers, spot.numbers)) ? spot : best));
 }
 
+let whole;
+/** What is searched; loaded when somebody begins to, since most who come read the table. */
+function begin(data) {
+  whole ??= (async () => {
+    data.points ??= (await take("points.js", "PERFMODES_POINTS")) ?? [];
+    data.wanted ??= await take("wanted.js", "PERFMODES_WANTED");
+    return { points: index(data), features: indexFeatures(data.wanted.features) };
+  })();
+  return whole;
+}
+
 export async function search(data) {
-  const found = index(data);
-  const features = indexFeatures(data.wanted.features);
   const [box, spots, who] = ["q", "spot", "who"].map((id) => document.getElementById(id));
-  const known = [...data.wanted.systems.map(({ name, title }) => [name, title]),
-    ...data.spots.map((spot) => [spot.id, `${spot.name} (${spot.release})`])];
+  const known = [...data.systems, ...data.spots.map((spot) => [spot.id, `${spot.name} (${spot.release})`])];
   const start = known.some(([value]) => value === state().k) ? state().k : usual(data).id;
   fill(spots, known, start);
   box.value = state().q ?? "";
@@ -140,19 +148,27 @@ export async function search(data) {
   let asked = 0;
   const show = async () => {
     const number = (asked += 1);
+    list.setAttribute("aria-busy", "true");
+    const found = box.value.trim() ? await begin(data) : undefined;
+    if (number !== asked) return;       // something else was typed meanwhile
+    if (!found) {
+      list.replaceChildren();
+      document.getElementById("said").textContent = "";
+      list.setAttribute("aria-busy", "false");
+      return;
+    }
     const { system, words } = taken(data, box.value.trim());
     if (system) spots.value = system.name;
     const place = places(data, spots.value);
-    const hits = look(data, found, features, words);
-    list.setAttribute("aria-busy", "true");
+    const hits = look(data, found.points, found.features, words);
     await load(data, who.value, [...new Set(hits.points.slice(0, MOST).map(({ id }) => data.points[id][1]))]);
-    if (number !== asked) return;       // something else was typed meanwhile
+    if (number !== asked) return;
     const some = hits.features.slice(0, FEATURES).map(({ id }) => feature(data, id, place, who.value));
     const rest = hits.points.slice(0, MOST).map(({ id }) => point(data, id, place, who.value));
     const page = system ? [line(make("span", "system", { class: "v silent" }),
       make("a", system.title, { href: system.page, class: "feature" }), "", [make("p", "What works there, feature by feature.")])] : [];
     list.replaceChildren(...(hits.exact ? [...rest, ...some] : [...(words ? [] : page), ...some, ...(words ? page : []), ...rest]));
-    document.getElementById("said").textContent = !box.value.trim() ? "" :
+    document.getElementById("said").textContent =
       `${hits.features.length || "No"} ${hits.features.length === 1 ? "feature" : "features"} and ${hits.points.length || "no"} ${hits.points.length === 1 ? "point" : "points"}, as ${who.value} on ${place.name}`;
     list.setAttribute("aria-busy", "false");
   };
@@ -165,7 +181,7 @@ export async function search(data) {
     box.value = state().q ?? box.value;
     show();
   });
-  document.getElementById("search").hidden = false;
+  box.addEventListener("focus", () => begin(data), { once: true });
   if (location.hash.startsWith("#q=")) box.focus();
   await show();
 }

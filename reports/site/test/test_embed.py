@@ -28,7 +28,7 @@ SVG = "{http://www.w3.org/2000/svg}"
 def cells(page: Path) -> list[tuple[str, list[str]]]:
     """The rows of a table of an embedded page: who, and the words of its cells."""
     body = page.read_text(encoding="utf-8").partition("<tbody>")[2].partition("</tbody>")[0]
-    return [(row[1], re.findall(r"<i>([a-z ]+)</i>", row[0])) for row in re.finditer(r'<th scope="row">(\w+)</th>.*', body)]
+    return [(row[1], re.findall(r'<td class="c [a-z]+">([a-z ]+)</td>', row[0])) for row in re.finditer(r'<th scope="row">(\w+)</th>.*', body)]
 
 
 def test_each_feature_has_both(built: Path) -> None:

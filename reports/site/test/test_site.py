@@ -208,7 +208,8 @@ def test_html_and_css_validate(built: Path) -> None:
 def test_a_walk_through_the_site_in_a_browser(built: Path) -> None:
     """Search, filter, compare, links, history, personas, themes, a phone, no script, keyboard, axe."""
     tools()
-    shutil.copyfile(HERE / "walk.mjs", WORK / "walk.mjs")
+    for name in ("walk.mjs", "typed.json"):
+        shutil.copyfile(HERE / name, WORK / name)
     ended = subprocess.run(["node", "walk.mjs", built, WORK / "screenshots"], cwd=WORK, text=True,
                            env=os.environ | {"CHROMIUM": CHROMIUM}, capture_output=True, timeout=580,
                            check=False)

@@ -49,6 +49,7 @@ async function accessible(page, expect) {
   expect(!bad.length, bad.map((each) => `axe: ${each.id}: ${each.nodes[0].html.slice(0, 120)}`).join("; "));
 }
 
+const of_file = (name) => JSON.parse(readFileSync(name, "utf8"));
 /** What a script of the site sets. */
 const of = (file) => JSON.parse(readFileSync(path.join(folder, file), "utf8").replace(/^window\.[A-Z_]+=/, "").replace(/;\s*$/, ""));
 const data = { ...of("data.js"), points: of("points.js") };
@@ -105,6 +106,19 @@ await step("what people type", "index.html", async (page, expect) => {
       expect(found.includes(`feature/${id}.html`), `'${words}' finds ${found.join(", ")}, not ${id}`);
     }
   }
+});
+
+// A hundred more, written down before anybody looked what is found: 95 of 100 must be.
+await step("words and phrases", "index.html", async (page, expect) => {
+  const all = Object.entries(of_file("typed.json")).flatMap(([id, phrases]) => phrases.map((words) => [id, words]));
+  const missed = [];
+  for (const [id, words] of all) {
+    await type(page, words);
+    const found = await page.locator("#hits li a").evaluateAll((links) => links.slice(0, 3).map((link) => link.getAttribute("href")));
+    if (!found.includes(`feature/${id}.html`)) missed.push(`'${words}' finds ${found.join(", ")}, not ${id}`);
+  }
+  console.error(`words and phrases: ${all.length - missed.length} of ${all.length}; ${missed.join("; ")}`);
+  expect(all.length >= 100 && missed.length * 20 <= all.length, missed.join("; "));
 });
 
 await step("search deep link", `index.html#q=${told(0)}&k=${spot.id}&p=${asked.at(-1)}`, async (page, expect) => {
@@ -225,10 +239,10 @@ await step("plots", "plots.html", async (page, expect) => {
   expect((await page.locator("svg.picture").count()) > 1, "no picture");
 });
 
-const looked = ["index.html", "programs.html", "areas.html", "feature/user_chains.html", `area/${area}.html`, `point/${data.points[0][7]}`, `kernel/${spot.id}.html`, "explore.html",
+const looked = ["index.html", "programs.html", "defects.html", "areas.html", "feature/user_chains.html", `area/${area}.html`, `point/${data.points[0][7]}`, `kernel/${spot.id}.html`, "explore.html",
   `compare.html#c=${data.spots.slice(0, 2).map((each) => each.id).join(",")}`, "kernels.html", "devices.html",
   `device/${files("device")[0]}`, `result/${files("result")[0]}`, "plots.html", "about.html"];
-for (const [name, pages, options] of [["light", looked, {}], ["dark", looked.slice(0, 8), { colorScheme: "dark" }]]) {
+for (const [name, pages, options] of [["light", looked, {}], ["dark", looked.slice(0, 9), { colorScheme: "dark" }]]) {
   for (const where of pages) await step(`${name} ${where.replace(/#.*/, "")}`, where, accessible, options);
 }
 
@@ -240,7 +254,7 @@ await step("dark by hand", "index.html", async (page, expect) => {
   expect((await page.getAttribute("html", "data-theme")) === "dark", "it is forgotten");
 });
 
-for (const where of ["index.html", "programs.html", "feature/page_faults.html", `area/${area}.html`, `point/${data.points[0][7]}`, "explore.html", "compare.html", `kernel/${spot.id}.html`, "plots.html"]) {
+for (const where of ["index.html", "programs.html", "defects.html", "feature/page_faults.html", `area/${area}.html`, `point/${data.points[0][7]}`, "explore.html", "compare.html", `kernel/${spot.id}.html`, "plots.html"]) {
   await step(`phone ${where}`, where, async (page, expect) => {
     const over = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
     expect(over <= 0, `the page is ${over} pixels too wide`);
