@@ -18,6 +18,7 @@ NAME.c, the reproducer: plain C of at most LINES lines; exit RIGHT, WRONG or UNT
 
 from __future__ import annotations
 
+import re
 import subprocess
 import textwrap
 from dataclasses import dataclass
@@ -117,7 +118,8 @@ def as_mail(defect: Defect) -> str:
     parts = [f"Subject: [BUG] perf: {defect.title}", "To: linux-perf-users@vger.kernel.org", "",
              _wrapped(f"{defect.title[0].upper()}{defect.title[1:]}."), "", _wrapped(f"Who notices: {defect.hurts}."), "", _wrapped(known), ""]
     if defect.cause:
-        parts += [_wrapped(f"Cause, by reading: {defect.cause}."), ""]
+        how = "by reading" if re.search(r"\.[ch]:\d", defect.cause) else "not looked up in that source yet"
+        parts += [_wrapped(f"Cause, {how}: {defect.cause}."), ""]
     if defect.hazard:
         parts += [_wrapped(f"Mind: {defect.hazard}."), ""]
     parts += [_wrapped(f"Until it is mended: {defect.workaround}."), "",
