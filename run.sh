@@ -436,15 +436,8 @@ stop_launcher() { [ -z "$launcher" ] || kill -USR1 "$launcher" 2>/dev/null || tr
 interrupt() { interrupted=$1; stop_launcher; }
 trap 'interrupt 130' INT; trap 'interrupt 143' TERM HUP
 
-send() {	# a file of run.sh's own, framed, to the side channel; launch sends the others
-	{
-		# shellcheck disable=SC2046 # cksum prints CRC and size
-		set -- "$1" $(cksum <"$1")
-		printf '@@file %s %s %s\n' "$1" "$3" "$2"
-		cat "$1"
-		echo
-	} >>"$tee_file"
-}
+# A file of run.sh's own, framed, to the side channel; launch sends the others by itself.
+send() { "$launch" --frame "$1" --tee "$tee_file" <"$1" || die 3 "cannot send $1"; }
 
 [ -z "$tee_file" ] || for file in env catalogue plan; do send $file; done
 say "perfmodes: $(printf '%s\n' "$probes" | wc -l | sed 's/ //g') probes, results in ${out#"$here/"}"

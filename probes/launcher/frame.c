@@ -22,6 +22,31 @@ static uint32_t crc_add(uint32_t crc, unsigned char byte)
 	return crc;
 }
 
+/* The length counts as data, low byte first. */
+static uint32_t crc_end(uint32_t crc, uint64_t size)
+{
+	for (; size; size >>= 8)
+		crc = crc_add(crc, size & 0xff);
+	return ~crc;
+}
+
+int frame_cksum(int fd)
+{
+	unsigned char block[4096];
+	uint64_t size = 0;
+	uint32_t crc = 0;
+	ssize_t now;
+
+	while ((now = read(fd, block, sizeof(block))) > 0) {
+		for (ssize_t i = 0; i < now; i++)
+			crc = crc_add(crc, block[i]);
+		size += now;
+	}
+	if (now < 0 || printf("%" PRIu32 " %" PRIu64 "\n", crc_end(crc, size), size) < 0)
+		return -1;
+	return fflush(stdout);
+}
+
 /* Returns 0 or -1 with errno. */
 static int append(const char *to, const char *text, off_t size)
 {
@@ -52,9 +77,7 @@ int frame_append(int fd, const char *to, const char *name)
 	if (pread(fd, text + 512, size, 0) == size) {
 		for (off_t i = 0; i < size; i++)
 			crc = crc_add(crc, text[512 + i]);
-		for (uint64_t rest = size; rest; rest >>= 8)
-			crc = crc_add(crc, rest & 0xff);
-		head += snprintf(text + head, 512 - head, "%" PRIu32 "\n", ~crc);
+		head += snprintf(text + head, 512 - head, "%" PRIu32 "\n", crc_end(crc, size));
 		memmove(text + head, text + 512, size);
 		text[head + size] = '\n';
 		status = append(to, text, head + size + 1);

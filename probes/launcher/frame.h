@@ -12,4 +12,10 @@
  */
 int frame_append(int fd, const char *to, const char *name);
 
+/*
+ * Print what cksum(1) prints of standard input, for systems that lack it: busybox of Debian, say.
+ * Returns 0 or -1 with errno.
+ */
+int frame_cksum(int fd);
+
 #endif

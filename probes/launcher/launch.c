@@ -29,6 +29,8 @@ struct options {
 	const char *lock;		/* only lock this descriptor */
 	const char *out;
 	const char *tee_name;
+	const char *frame;
+	bool cksum;
 	char **program;
 };
 
@@ -49,6 +51,8 @@ static const char usage[] =
 	"  --output-limit BYTES   cut its output off there (default 1048576)\n"
 	"or  --check PERSONA      exit 0 if this process could assume the persona, else 1 and why\n"
 	"or  --lock FD            lock what is open there; exit 1: somebody else has, 3: no locks\n"
+	"or  --frame NAME --tee FILE   append the file that is standard input, framed under that name\n"
+	"or  --cksum              print CRC and bytes of standard input, as cksum(1)\n"
 	"Exit: 0 FILE is complete, 2 usage, 3 could not run or write, 128+N ended by signal N.\n";
 
 static int check_persona(const char *name)
@@ -113,7 +117,9 @@ static bool usable(struct options *ret, bool program)
 	if (!(bounds->timeout > 0 && bounds->timeout <= 1e6) || bounds->output_limit <= 0 ||
 	    ret->queue.jobs < 0)
 		return false;
-	if (ret->check || ret->lock)
+	if (ret->frame)
+		return ret->queue.tee && strlen(ret->frame) <= 200;
+	if (ret->check || ret->lock || ret->cksum)
 		return true;
 	if (ret->queue.results)
 		return ret->queue.programs && !ret->out && !program;
@@ -137,6 +143,8 @@ static bool take_option(int option, struct options *ret)
 	case 'i': ret->queue.like = optarg; break;
 	case 'c': ret->check = optarg; break;
 	case 'f': ret->lock = optarg; break;
+	case 'r': ret->frame = optarg; break;
+	case 'k': ret->cksum = true; break;
 	case 'n': ret->personas = optarg; break;
 	case 'h': fputs(usage, stdout); exit(0);
 	default: return false;
@@ -160,6 +168,8 @@ static bool parse(int argc, char **argv, struct options *ret)
 		{ "like", required_argument, NULL, 'i' },
 		{ "check", required_argument, NULL, 'c' },
 		{ "lock", required_argument, NULL, 'f' },
+		{ "frame", required_argument, NULL, 'r' },
+		{ "cksum", no_argument, NULL, 'k' },
 		{ "help", no_argument, NULL, 'h' },
 		{ 0 },
 	};
@@ -170,6 +180,17 @@ static bool parse(int argc, char **argv, struct options *ret)
 			return false;
 	ret->program = argv + optind;
 	return usable(ret, optind < argc);
+}
+
+/* Standard input: its checksum, or all of it to the side channel. */
+static int of_input(const struct options *options)
+{
+	const char *tee = options->queue.tee;
+
+	if (options->cksum ? frame_cksum(0) == 0 : frame_append(0, tee, options->frame) == 0)
+		return 0;
+	fprintf(stderr, "launch: %s: %s\n", options->cksum ? "cksum" : tee, strerror(errno));
+	return 3;
 }
 
 /* One program; its file, once whole, goes to the side channel too. */
@@ -210,6 +231,8 @@ int launch(int argc, char **argv, const struct interposer *between)
 	}
 	if (options.lock)
 		return lock_descriptor(options.lock);
+	if (options.cksum || options.frame)
+		return of_input(&options);
 	/* As we are: that needs no table. */
 	if ((options.check || options.queue.results || options.persona) &&
 	    personas_read(options.personas) < 0)

@@ -289,6 +289,32 @@ def test_finished_files_are_framed_on_the_side_channel(build: Path, tmp_path: Pa
     assert "emulator=none\n" in (tmp_path / "run/env").read_text()
 
 
+def test_framing_needs_no_cksum(build: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Debian's busybox has none: launch makes the sums, of run.sh's own files too."""
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin" / "cksum").write_text("#!/bin/sh\nexit 127\n")
+    (tmp_path / "bin" / "cksum").chmod(0o755)
+    with monkeypatch.context() as without:
+        without.setenv("PATH", f"{tmp_path}/bin:{os.environ['PATH']}")
+        done = run_suite(tmp_path / "run", "--suite", "meta", "--probe", "meta.pass", "--persona", "user",
+                         "--tee", str(tmp_path / "tee"))
+    assert done.returncode == 0
+    stream = (tmp_path / "tee").read_bytes()
+    for name in ("env", "catalogue", "plan"):
+        content = (tmp_path / "run" / name).read_bytes()
+        if name == "env":  # its last line is written at the end
+            content = content[: content.rindex(b"seconds=")]
+        told = subprocess.run(["cksum"], input=content, capture_output=True, check=True).stdout.split()[0]
+        assert b"@@file %s %d %s\n" % (name.encode(), len(content), told) + content + b"\n" in stream
+
+
+@pytest.mark.parametrize("size", [0, 1, 255, 256, 70_000])
+def test_the_sum_of_a_pipe_is_that_of_cksum(build: Path, size: int) -> None:
+    data = bytes(number * 7 % 251 for number in range(size))
+    ours = subprocess.run([build / "launch", "--cksum"], input=data, capture_output=True, check=True)
+    assert ours.stdout == subprocess.run(["cksum"], input=data, capture_output=True, check=True).stdout
+
+
 PROBE = """/* SPDX-License-Identifier: GPL-2.0-only */
 /* Does dropping in one file make a probe? Observed: it is listed, catalogued, run and shown. */
 #include "probe.h"
