@@ -69,8 +69,10 @@ class AdbLink:
             self._known = False
             raise
 
-    def send(self, file: Path, script: str, limit: float = 600) -> Answer:
-        return self.execute(script, file, limit)
+    def send(
+        self, file: Path | bytes, script: str, limit: float = 600, stop: threading.Event | None = None
+    ) -> Answer:
+        return self.execute(script, file, limit, stop)
 
     # -- the two kinds of shell ------------------------------------------------------------------
 
@@ -122,7 +124,7 @@ class AdbLink:
     def _told(
         self, words: list[str], word: str, data: Path | bytes, limit: float, stop: threading.Event | None
     ) -> Answer:
-        output, said, _ = Talk([*self._adb(), *words], limit, stop).run(data, self._env)
+        output, said, _ = Talk([*self._adb(), *words], limit, stop, word).run(data, self._env)
         return unframed(output, word, said)
 
     # -- server and connection -------------------------------------------------------------------

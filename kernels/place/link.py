@@ -28,6 +28,8 @@ from kernels.place.channel import printable
 
 MOST = 4 << 20  # bytes that an answer may have
 SAID = 4096  # bytes of messages that are kept
+LAST = 100  # bytes at the end of an answer, of which its last line has fewer
+GRACE = 0.5  # seconds for messages that come after the end of an answer
 T = TypeVar("T")
 
 
@@ -50,8 +52,12 @@ class Answer:
     @property
     def why(self) -> str:
         """The last line of what was said."""
-        lines = [line.strip() for line in self.said.splitlines() if line.strip()]
-        return lines[-1][:200] if lines else f"status {self.status}"
+        return last_line(self.said) or f"status {self.status}"
+
+
+def last_line(said: str) -> str:
+    lines = [line.strip() for line in said.splitlines() if line.strip()]
+    return lines[-1][:200] if lines else ""
 
 
 class Link(Protocol):
@@ -89,7 +95,7 @@ def unframed(output: bytes, word: str, said: str) -> Answer:
     for last in re.finditer(rb"\r?\n@@" + mark + rb" (\d{1,3})\r?(?:\n|$)", output):
         pass
     if not first or not last:
-        raise Lost(Answer(255, b"", said).why if said.strip() else "the connection was closed")
+        raise Lost(last_line(said) or last_line(printable(output[-SAID:])) or "the connection was closed")
     return Answer(int(last[1]), output[first.end() : last.start()], said)
 
 
@@ -127,10 +133,14 @@ def patiently(call: Callable[[], T], seconds: float, pause: float, stop: threadi
 
 
 class Talk:
-    """A program of ours that speaks for a link, with bounds on time and on what it may print."""
+    """A program of ours that speaks for a link, with bounds on time and on what it may print. Once the
+    last line of a framed answer has come it is not waited for: csh hands descriptors of its own to
+    whatever it starts, and the connection would last as long as that."""
 
-    def __init__(self, argv: list[str], limit: float, stop: threading.Event | None) -> None:
+    def __init__(self, argv: list[str], limit: float, stop: threading.Event | None, word: str = "") -> None:
         self.argv, self.until = argv, time.monotonic() + limit
+        self.last = re.compile(rb"\n@@" + word.encode() + rb" \d{1,3}\r?\n") if word else None
+        self.ended = False
         self.stop = stop
         self.limit = limit
         self.output, self.said = bytearray(), bytearray()
@@ -148,12 +158,12 @@ class Talk:
             )
             try:
                 self._listen(process)
-                status = process.wait(max(self.until - time.monotonic(), 0.1))
+                status = 0 if self.ended else process.wait(max(self.until - time.monotonic(), 0.1))
             except subprocess.TimeoutExpired:
                 raise Lost(f"no answer within {self.limit:.0f} s") from None
             finally:
                 _end(process)
-        return bytes(self.output), printable(bytes(self.said)), status
+        return bytes(self.output), printable(self.said.replace(b"\r", b"")), status
 
     def _listen(self, process: subprocess.Popen[bytes]) -> None:
         """Read until both pipes are closed. A process that ssh leaves behind holds the second."""
@@ -165,12 +175,16 @@ class Talk:
                 if self.stop and self.stop.is_set():
                     raise KeyboardInterrupt
                 if time.monotonic() > self.until:
+                    if self.ended:
+                        return
                     raise Lost(f"no answer within {self.limit:.0f} s")
                 for key, _ in selector.select(0.2):
                     taken = os.read(key.fd, 1 << 16)
                     if not taken:
                         selector.unregister(key.fileobj)
                     key.data.extend(taken)
+                if self.last and not self.ended and self.last.search(self.output, max(len(self.output) - LAST, 0)):
+                    self.ended, self.until = True, min(self.until, time.monotonic() + GRACE)
                 del self.said[:-SAID]
                 if len(self.output) > MOST:
                     raise Flood(f"more than {MOST} bytes in an answer")

@@ -8,7 +8,6 @@ is an error that says so.
 from __future__ import annotations
 
 import re
-import shlex
 import shutil
 import subprocess
 import tempfile
@@ -27,6 +26,13 @@ OPTIONS = {
     "ControlMaster": "auto", "ControlPersist": "120",
 }  # fmt: skip
 LONG = 2000  # a longer script goes by standard input: dropbear takes no command over 9000 bytes
+
+
+def any_shell(script: str) -> str:
+    """A command that has sh run the script, whatever the shell of the account: csh takes neither a line
+    break nor ! between quotes, and fish takes a backslash there for itself."""
+    told = "".join(f"\\0{ord(char):03o}" if char in "\n\\'!" else char for char in script)
+    return f"exec sh -c 'eval \"$(printf %b \"$0\")\"' '{told}'"
 
 
 @dataclass
@@ -67,17 +73,33 @@ class SshLink:
         if len(script) > LONG and not data:
             command, data = "exec sh", framed(script, word).encode()
         else:
-            command = f"exec sh -c {shlex.quote(framed(script, word))}"
+            command = any_shell(framed(script, word))
         argv = [*self._ssh(), self._host, command]
         try:
-            output, said, _ = Talk(argv, limit, stop).run(data)
+            output, said, _ = Talk(argv, limit, stop, word).run(data)
+            wrong = self._of_key(said)
+            if wrong:
+                raise Lost(wrong)
             return unframed(output, word, said)
         except Lost:
             self._renew()
             raise
 
-    def send(self, file: Path, script: str, limit: float = 600) -> Answer:
-        return self.execute(script, file, limit)
+    def send(
+        self, file: Path | bytes, script: str, limit: float = 600, stop: threading.Event | None = None
+    ) -> Answer:
+        return self.execute(script, file, limit, stop)
+
+    def _of_key(self, said: str) -> str:
+        """What is wrong with the host key, and what to do; empty if it is something else."""
+        if "Host key verification failed" not in said:
+            return ""
+        if "HOST IDENTIFICATION HAS CHANGED" not in said:
+            return f"its host key is not known: `ssh {self.target}`, once by hand, asks whether to accept it"
+        found = re.search(r"Offending (\S+) key in (\S+?):(\d+)", said)
+        which = f"its {found[1]} key is not that of {found[2]}, line {found[3]}" if found else "its host key has changed"
+        remove = re.search(r"ssh-keygen (-f \S+ )?-R \S+", said)
+        return f"{which}; if it was set up anew: {remove[0] if remove else 'ssh-keygen -R HOST'}"
 
     def _ssh(self) -> list[str]:
         if not shutil.which("ssh"):

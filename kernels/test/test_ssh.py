@@ -3,7 +3,10 @@
 
 from __future__ import annotations
 
+import os
 import shutil
+import signal
+import subprocess
 import threading
 import time
 from collections.abc import Iterator
@@ -12,14 +15,16 @@ from pathlib import Path
 
 import pytest
 from fake_place import FIRST, KTAP, STEPS, processes
-from sshd import Server, serving
+from sshd import Server, need, serving
 
 from kernels.errors import Missing
 from kernels.place.channel import Channel
 from kernels.place.engine import Engine
+from kernels.place.link import Lost
 from kernels.place.owner import Owner
 from kernels.place.place import Order, Place
 from kernels.place.report import Report, Request
+from kernels.place.ssh import any_shell
 from kernels.place.steps import answer
 
 ALL = sorted([*FIRST, *map(answer, STEPS)])
@@ -36,6 +41,69 @@ def test_a_script_an_answer(server: Server) -> None:
     answer = link.execute("cat; printf 'a\\r\\n\\0'; echo oh >&2; exit 7", b"in\n")
     assert (answer.status, answer.body, answer.why) == (7, b"in\na\r\n\0", "oh")
     link.close()
+
+
+@pytest.mark.parametrize("script", ["echo 'a b'", "echo '!!' '$HOME' '\\'", "if true; then\n  echo \"it's\"\nfi"])
+def test_a_script_is_one_line_that_no_shell_reads_otherwise(script: str) -> None:
+    """csh ends a quoted word at a line break, replaces !, and fish takes a backslash away."""
+    command = any_shell(script)
+    quoted = command.rpartition("' '")[2].removesuffix("'")
+    assert "\n" not in command and not {"!", "'"} & {*quoted} and "\\\\" not in command
+    told = [subprocess.run(["sh", "-c", what], capture_output=True, check=True).stdout for what in (script, command)]
+    assert told[0] == told[1]
+
+
+@pytest.mark.parametrize("shell", ["csh", "tcsh", "fish"])
+def test_an_account_with_another_shell(tmp_path: Path, bundle: Path, shell: str) -> None:
+    program, passwd = need(shell, shell), tmp_path / "passwd"
+    lines = [line.split(":") for line in Path("/etc/passwd").read_text().splitlines()]
+    passwd.write_text("".join(":".join([*line[:6], program if line[0] == "root" else line[6]]) + "\n" for line in lines))
+    mount = f'mount --bind {passwd} /etc/passwd && exec "$@"'
+    with serving(tmp_path / "server", inside=("unshare", "-m", "sh", "-c", mount, "sh")) as server:
+        place, channel = server.place(), Channel(tmp_path)
+        with place.put(bundle):
+            outcome = place.run(Order("good", limit=60), channel, threading.Event())
+    assert outcome.ended == "done" and sorted(channel.files) == ALL, outcome
+
+
+def test_what_holds_the_connection_does_not_hold_the_answer(server: Server) -> None:
+    link = server.link()
+    told = link.execute("sleep 100 & echo $!", limit=20)
+    os.kill(int(told.body), signal.SIGKILL)
+    link.close()
+
+
+def test_an_account_that_nobody_may_log_in_to(tmp_path: Path) -> None:
+    with serving(tmp_path / "server", command="echo 'This account is not available.'; exit 1") as server:
+        with pytest.raises(Lost, match="^This account is not available.$"):
+            server.link().execute("true")
+
+
+def test_what_is_wrong_with_a_host_key(tmp_path: Path) -> None:
+    with serving(tmp_path / "server") as server:
+        server.link().execute("true")
+        known = server.folder / "known"
+        kind, key = (server.folder / "user.pub").read_text().split()[:2]
+        known.write_text(f"[127.0.0.1]:{server.port} {kind} {key}\n")
+        with pytest.raises(Lost) as changed:
+            server.link().execute("true")
+        known.unlink()
+        server.config.write_text(server.config.read_text().replace("accept-new", "ask"))
+        with pytest.raises(Lost) as unknown:
+            server.link().execute("true")
+    said = str(changed.value)
+    assert said.startswith(f"its ED25519 key is not that of {known}, line 1; if it was set up anew: ssh-keygen ")
+    assert said.endswith(f'-R "[127.0.0.1]:{server.port}"')
+    assert str(unknown.value).startswith("its host key is not known: `ssh board`, once by hand")
+
+
+def test_messages_have_no_carriage_return(tmp_path: Path) -> None:
+    """Those of ssh have, when it speaks of a connection."""
+    with serving(tmp_path / "server") as server:
+        server.kill()
+        with pytest.raises(Lost, match="Connection refused$"):
+            server.link().execute("true")
+        server.start()
 
 
 def left_over(what: str) -> list[bytes]:
