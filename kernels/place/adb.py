@@ -43,6 +43,7 @@ class AdbLink:
     serial: str
     old: bool = False
     piece: int = 1 << 17
+    slice: int = 4 << 20
     clean: bool = True
     _env: dict[str, str] = field(default_factory=dict)
     _known: bool = False
@@ -56,6 +57,10 @@ class AdbLink:
     @property
     def names(self) -> list[str]:
         return [self.serial, self.serial.partition(":")[0]]
+
+    @property
+    def where(self) -> str:
+        return self.serial
 
     def execute(
         self, script: str, data: Path | bytes = b"", limit: float = 60, stop: threading.Event | None = None

@@ -7,24 +7,38 @@ import gzip
 import hashlib
 import os
 import re
+import secrets
 import shlex
 import tarfile
 import tempfile
 import threading
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
 from kernels.errors import Missing, RowError
 from kernels.place.channel import printable
-from kernels.place.link import Answer, Link
+from kernels.place.link import Answer, Link, Lost, T, patiently
 
 AGENT = Path(__file__).with_name("agent")
 FOLDER = re.compile(r"/[\w./+-]{0,200}/?perfmodes\.[A-Za-z0-9]{1,20}")
 SLACK = 16 << 10  # kB for results and whatever probes write
 LIMIT = 1200
+LEASE = 900  # seconds without a word after which a run is over
+PART = ".bundle"  # as much of the archive as has arrived
+BLOCK = 1 << 16
+AGAIN = 3  # times that a part may come to nothing on a link that is well
+BUSY = 4  # the status of the agent's `folder` when another run is at work there
 
 _lock = threading.Lock()
+
+
+class Busy(Missing):
+    """Another run is at work at the device."""
+
+
 _packed: dict[Path, Path] = {}
 
 
@@ -84,66 +98,129 @@ def size_kb(bundle: Path) -> int:
     return sum(path.lstat().st_size // 1024 + 4 for path in bundle.rglob("*"))
 
 
-def bring(link: Link, bundle: Path, base: str, there: str = "") -> str:
-    """Put the bundle into a new folder there and return the name of that. `there` is a folder of the
-    device that has it already. Raises Missing."""
-    need = SLACK + (0 if there else size_kb(bundle))
-    asked = link.execute(agent_call("folder", need, base), limit=120)
-    folder = asked.body.decode("utf-8", "replace").strip().rpartition("\n")[2]
-    if asked.status or not FOLDER.fullmatch(folder) or ".." in folder:
-        raise Missing(printable(folder[:300].encode()) if asked.status and folder else "no folder there")
-    try:
-        sent = linked(link, bundle, folder, there) if there else sent_whole(link, bundle, folder)
-        check = link.execute(f"cd {folder} && [ -s agent ] && [ -x bundle/run.sh ]")
-        if sent.status or check.status:
-            raise Missing(f"the bundle cannot be put there: {sent.why}")
-    except BaseException:
-        remove(link, folder)
-        raise
-    return folder
+@dataclass
+class Bring:
+    """Puts a bundle into a new folder of a device. A link that is lost is tried again for `patience`
+    seconds, and what had arrived of the bundle is not sent again.
+
+    base   the folder below which to make it; '' takes the first that fits
+    there  a folder of the device that has the bundle already
+    owner  a word for this device and who asks: what it has left there is removed
+    """
+
+    link: Link
+    stop: threading.Event
+    patience: float = 0.0
+    pause: float = 1.0
+    base: str = ""
+    there: str = ""
+    owner: str = "nobody"
+    force: bool = False
+    say: Callable[[str], None] = lambda state: None
+    lost: int = 0
+
+    def whole(self, bundle: Path) -> str:
+        """The name of the folder. Raises Missing, Lost, and Busy if another run is at work there."""
+        folder = self._folder(SLACK + (0 if self.there else size_kb(bundle)))
+        try:
+            sent = self._linked(bundle, folder) if self.there else self._sent(bundle, folder)
+            check = self._ask(f"cd {folder} && [ -s agent ] && [ -x bundle/run.sh ]")
+            if sent.status or check.status:
+                raise Missing(f"the bundle cannot be put there: {sent.why}")
+        except BaseException:
+            remove(self.link, folder)
+            raise
+        return folder
+
+    def _ask(self, script: str, limit: float = 60.0, data: Path | bytes = b"") -> Answer:
+        return self._patiently(lambda: self.link.execute(script, data, limit, self.stop))
+
+    def _patiently(self, call: Callable[[], T]) -> T:
+        made, lost = patiently(call, self.patience, self.pause, self.stop)
+        self.lost += lost
+        return made
+
+    def _folder(self, need: int) -> str:
+        """The name is ours, so that asking again makes no second one."""
+        words = (need, self.base, secrets.token_hex(6), self.owner, int(max(LEASE, 2 * self.patience)))
+        asked = self._ask(agent_call("folder", *words, "force" if self.force else "-"), limit=120)
+        folder = asked.body.decode("utf-8", "replace").strip().rpartition("\n")[2]
+        if asked.status == BUSY:
+            raise Busy(printable(folder[:300].encode()))
+        if asked.status or not FOLDER.fullmatch(folder) or ".." in folder:
+            raise Missing(printable(folder[:300].encode()) if asked.status and folder else "no folder there")
+        return folder
+
+    def _sent(self, bundle: Path, folder: str) -> Answer:
+        if self._ask("command -v tar && command -v gzip").status:
+            return self._one_by_one(bundle, folder)
+        with packed(bundle) as archive:
+            self._archive(archive.read_bytes(), folder)
+        return self._ask(f"cd {folder} && gzip -dc <{PART} | tar -xf - && rm {PART}", limit=LIMIT)
+
+    def _archive(self, data: bytes, folder: str) -> None:
+        """Send what is not there yet. Whoever writes late, writes the same bytes to the same place, so a
+        connection that was given up does no harm."""
+        at, most, tried, since = 0, 0, 0, time.monotonic()
+        while at < len(data):
+            if at:
+                self.say(f"bringing the bundle: {100 * at // len(data)} %")
+            part = data[at : at + self.link.slice]
+            script = f"cd {folder} && dd of={PART} bs={BLOCK} seek={at // BLOCK} conv=notrunc 2>/dev/null; wc -c <{PART}"
+            try:
+                sent = self.link.send(part, script, LIMIT, self.stop)
+                if sent.status:
+                    raise Missing(f"the bundle cannot be put there: {sent.why}")
+            except Lost as error:
+                self.lost += 1
+                if time.monotonic() - since > self.patience:
+                    raise Lost(f"no connection for {self.patience:.0f} s: {error}") from None
+                if self.stop.wait(min(self.pause, 2)):
+                    raise KeyboardInterrupt from None
+                sent = self._ask(f"cd {folder} && : >>{PART} && wc -c <{PART}")
+            size = sent.body.strip()
+            have = int(size) if size.isdigit() and len(size) < 12 else 0
+            if have > most:
+                most, tried, since = have, 0, time.monotonic()
+            elif sent.status == 0 and (tried := tried + 1) > AGAIN:
+                raise Missing(f"the bundle cannot be put there: {have} bytes arrived of {len(data)} (disk full?)")
+            at = len(data) if have >= len(data) else have // BLOCK * BLOCK
+
+    def _linked(self, bundle: Path, folder: str) -> Answer:
+        return linked(self._ask, bundle, folder, self.there)
+
+    def _one_by_one(self, bundle: Path, folder: str) -> Answer:
+        """The same files without tar."""
+        paths = {Path("agent"): AGENT}
+        paths |= {"bundle" / path.relative_to(bundle): path for path in sorted(bundle.rglob("*"))}
+        lines = [f"cd {folder} && mkdir -p bundle || exit 1"]
+        for name, path in paths.items():
+            quoted = shlex.quote(str(name))
+            if path.is_symlink():
+                lines.append(f"[ -L {quoted} ] || ln -s {shlex.quote(os.readlink(path))} {quoted} || exit 1")
+            elif path.is_dir():
+                lines.append(f"mkdir -p {quoted} || exit 1")
+        sent = self._ask("\n".join(lines))
+        for name, path in paths.items():
+            if not sent.status and path.is_file() and not path.is_symlink():
+                mode = "755" if os.access(path, os.X_OK) else "644"
+                quoted = shlex.quote(str(name))
+                script = f"cd {folder} && cat >{quoted} && chmod {mode} {quoted}"
+                sent = self._patiently(lambda path=path, script=script: self.link.send(path, script, LIMIT, self.stop))  # type: ignore[misc]
+        return sent
 
 
-def sent_whole(link: Link, bundle: Path, folder: str) -> Answer:
-    with packed(bundle) as archive:
-        sent = link.send(archive, f"cd {folder} && gzip -dc | tar -xf -", LIMIT)
-    return one_by_one(link, bundle, folder) if sent.status and not has_tar(link) else sent
-
-
-def linked(link: Link, bundle: Path, folder: str, there: str) -> Answer:
+def linked(ask: Callable[..., Answer], bundle: Path, folder: str, there: str) -> Answer:
     """The device's own bundle, if every file of it is the same as here. Raises Missing."""
     where = shlex.quote(there)
-    asked = link.execute(
+    asked = ask(
         f"cd {where} && sha256sum <MANIFEST && sha256sum -c MANIFEST >/dev/null 2>&1 && echo whole", limit=300
     )
     said = asked.body.decode("ascii", "replace").split()
     ours = hashlib.sha256((bundle / "MANIFEST").read_bytes()).hexdigest()
     if said[:1] != [ours] or said[-1:] != ["whole"]:
         raise Missing(f"{there} on the device is not the bundle that is here: build and put it there anew")
-    return link.send(AGENT, f"cd {folder} && cat >agent && ln -s {where} bundle")
-
-
-def has_tar(link: Link) -> bool:
-    return link.execute("command -v tar >/dev/null && command -v gzip >/dev/null").status == 0
-
-
-def one_by_one(link: Link, bundle: Path, folder: str) -> Answer:
-    """The same files without tar."""
-    paths = {Path("agent"): AGENT}
-    paths |= {"bundle" / path.relative_to(bundle): path for path in sorted(bundle.rglob("*"))}
-    lines = [f"cd {folder} && mkdir -p bundle || exit 1"]
-    for name, path in paths.items():
-        quoted = shlex.quote(str(name))
-        if path.is_symlink():
-            lines.append(f"ln -s {shlex.quote(os.readlink(path))} {quoted} || exit 1")
-        elif path.is_dir():
-            lines.append(f"mkdir -p {quoted} || exit 1")
-    sent = link.execute("\n".join(lines))
-    for name, path in paths.items():
-        if not sent.status and path.is_file() and not path.is_symlink():
-            mode = "755" if os.access(path, os.X_OK) else "644"
-            quoted = shlex.quote(str(name))
-            sent = link.send(path, f"cd {folder} && cat >{quoted} && chmod {mode} {quoted}")
-    return sent
+    return ask(f"cd {folder} && cat >agent && {{ [ -L bundle ] || ln -s {where} bundle; }}", data=AGENT)
 
 
 def remove(link: Link, folder: str, limit: float = 45) -> None:

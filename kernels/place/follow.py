@@ -11,10 +11,11 @@ import threading
 import time
 import zlib
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from kernels.errors import RowError
 from kernels.place import work
+from kernels.place.bring import LEASE
 from kernels.place.channel import Channel, cksum, printable
 from kernels.place.clock import wrong_clock
 from kernels.place.link import Answer, Flood, Link, Lost, T, new_word, patiently
@@ -25,7 +26,6 @@ HEAD = re.compile(
     rb"([\w-]{1,64}) (\d{1,9}\.\d\d|-) (\d{1,7}|-) (-?\d{0,3}) (restarted|over|running|gone)"
     rb" (\d{1,3}) (raw|gzip64|base64|hex) (\d{1,10}) (\d{1,9})\r?\n"
 )
-LEASE = 900
 
 
 @dataclass(frozen=True)
@@ -50,6 +50,8 @@ class Piece:
     state: str
     status: int
     data: bytes
+    asked: float = 0.0  # our clock when it was asked for, and when it was here: its own was read between
+    came: float = 0.0
 
 
 def parse(answer: Answer, most: int) -> Piece:
@@ -95,7 +97,9 @@ class Reader:
         most = self.link.piece
         code = "raw" if self.link.clean else "text"
         words = f"read {shlex.quote(name)} {offset} {most} {wait} {code}"
-        return parse(self.agent(words, limit=wait + self.pace.answer, stop=stop), most)
+        asked = time.monotonic()
+        answer = self.agent(words, limit=wait + self.pace.answer, stop=stop)
+        return replace(parse(answer, most), asked=asked, came=time.monotonic())
 
     def whole(self, name: str, limit: int) -> bytes:
         """A file as far as the limit, and one byte more if there is more."""
@@ -123,6 +127,7 @@ class Follow:
     outcome: Outcome = field(default_factory=lambda: Outcome(stage="init"))
     heats: list[int] = field(default_factory=list)
     battery: list[str] = field(default_factory=list)
+    early: tuple[float, float] = (0.0, 0.0)  # seconds that the first and the last answer took
     lost: int = 0
     _offset: int = 0
     _sign: float = 0.0
@@ -195,8 +200,9 @@ class Follow:
     def _note(self, piece: Piece) -> None:
         self.boot = self.boot or piece.boot
         if re.fullmatch(r"\d+\.\d\d", piece.uptime):
-            reading = (time.monotonic(), float(piece.uptime))
-            self.channel.clocks = [*self.channel.clocks[:1], reading]
+            self.channel.clocks = [*self.channel.clocks[:1], (piece.came, float(piece.uptime))]
+            early = piece.came - piece.asked
+            self.early = (self.early[0] if len(self.channel.clocks) > 1 else early, early)
         if piece.heat.isdecimal():
             self.heats = [*self.heats, int(piece.heat) // 1000][-10_000:]
         if piece.battery.strip("-"):
@@ -211,7 +217,7 @@ class Follow:
             return self._end("died", f"somebody killed the run at the device; last file: {last}")
         if piece.state != "over":
             return False
-        wrong = wrong_clock(self.channel.clocks)
+        wrong = wrong_clock(self.channel.clocks, self.early)
         if piece.status == 0 and self.channel.complete:
             return self._end("clock" if wrong else "done", wrong)
         said = printable(self._log()[-2000:]).strip().splitlines()

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import re
 import socket
@@ -48,6 +49,12 @@ class Line:
             self._socket.connect(self.path)
             return self._socket.fileno()
         self._file = os.open(self.path, os.O_RDWR | os.O_NOCTTY | os.O_NONBLOCK)
+        try:
+            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            fcntl.ioctl(self._file, termios.TIOCEXCL)  # who opens it after us is refused, but for root
+        except OSError as error:
+            self.close()
+            raise OSError(error.errno, "in use by another program") from None
         tty.setraw(self._file)
         settings = termios.tcgetattr(self._file)
         settings[4] = settings[5] = BAUDS[self.baud]

@@ -66,6 +66,10 @@ class Link(Protocol):
     clean: bool
 
     @property
+    def where(self) -> str:
+        """Which device it is, for its lock."""
+
+    @property
     def piece(self) -> int:
         """Bytes to ask for at a time."""
 
@@ -75,8 +79,14 @@ class Link(Protocol):
         """Run a POSIX shell script there, with `data` as its input. Raises Lost after `limit`
         seconds, Flood, or KeyboardInterrupt when `stop` is set."""
 
-    def send(self, file: Path, script: str, limit: float = 600) -> Answer:
-        """Run a script whose input is a large file."""
+    @property
+    def slice(self) -> int:
+        """Bytes of a large file to send at a time: what is not lost with the link."""
+
+    def send(
+        self, file: Path | bytes, script: str, limit: float = 600, stop: threading.Event | None = None
+    ) -> Answer:
+        """Run a script whose input is large."""
 
     def close(self) -> None:
         """End every process of ours. Never raises."""
@@ -95,7 +105,8 @@ def unframed(output: bytes, word: str, said: str) -> Answer:
     for last in re.finditer(rb"\r?\n@@" + mark + rb" (\d{1,3})\r?(?:\n|$)", output):
         pass
     if not first or not last:
-        raise Lost(last_line(said) or last_line(printable(output[-SAID:])) or "the connection was closed")
+        instead = "" if first else last_line(printable(output[-SAID:]))
+        raise Lost(last_line(said) or instead or "the connection was closed")
     return Answer(int(last[1]), output[first.end() : last.start()], said)
 
 

@@ -35,7 +35,9 @@ class Private:
         self.withheld: Counter[str] = Counter()
         self._names: list[str] = []
         self._spared: frozenset[str] = frozenset()
-        self.add(names)
+        self._told: dict[str, str] = {}
+        self.given = frozenset(name.strip() for name in names)  # by the operator, who may see them
+        self.add(self.given)
 
     def add(self, names: Iterable[str]) -> None:
         found = {*self._names, *(name.strip() for name in names)}
@@ -49,17 +51,28 @@ class Private:
 
     def clean(self, data: bytes) -> bytes:
         """The data without those names, and as long as before."""
-        return self._cleaned(data, _instead)
+        return self._cleaned(data, _instead, self._names)
 
     def text(self, said: str) -> str:
         """A reason without those names."""
-        made = self._cleaned(said.encode(), lambda size: SHOWN.encode())
-        return made.decode("utf-8", "backslashreplace")
+        made = self._without(said, self._names)
+        if made != said:
+            self._told[made] = self._without(said, [name for name in self._names if name not in self.given])
+        return made
 
-    def _cleaned(self, data: bytes, instead: Callable[[int], bytes]) -> bytes:
+    def spoken(self, said: str) -> str:
+        """What was made of reasons, for the operator: with the words that came from him."""
+        for made, plain in list(self._told.items()):
+            said = said.replace(made, plain)
+        return said
+
+    def _without(self, said: str, names: list[str]) -> str:
+        return self._cleaned(said.encode(), lambda size: SHOWN.encode(), names).decode("utf-8", "backslashreplace")
+
+    def _cleaned(self, data: bytes, instead: Callable[[int], bytes], names: list[str]) -> bytes:
         if self.keep:
             return data
-        for name in self._names:
+        for name in names:
             whole = rb"(?<![\w])" + re.escape(name.encode()) + rb"(?![\w])"
             found = re.compile(whole, re.IGNORECASE)
             data, count = found.subn(lambda match: instead(len(match[0])), data)

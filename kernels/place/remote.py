@@ -3,15 +3,19 @@
 
 from __future__ import annotations
 
+import hashlib
+import os
+import platform
+import random
 import re
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 from kernels.errors import Missing, Refused, RowError
-from kernels.place.bring import agent_call, bring, remove
+from kernels.place.bring import Bring, Busy, agent_call, remove
 from kernels.place.channel import Channel, safe_path
 from kernels.place.follow import Follow, Pace, Reader
 from kernels.place.link import Flood, Link, Lost, patiently
@@ -24,8 +28,18 @@ from kernels.place.private import Private, words_of
 MACHINES = {"i486": "i386", "i586": "i386", "i686": "i386", "armv7l": "armhf", "armv8l": "armhf",
             "armv5tel": "armel", "armv6l": "armel", "loongarch64": "loong64"}  # fmt: skip
 LINE = re.compile(r"([a-z_]{1,20})=([ -~]{0,300})")
+LEAVING = 8.0  # seconds for a device to clear up when an interrupt is waiting for it
 FRESH = 20.0  # seconds for which a device that has answered is taken to be well
 SKEW = 120
+
+
+def owner_word(address: str) -> str:
+    """A word for a device and who asks, that tells neither."""
+    try:
+        machine = Path("/etc/machine-id").read_text(encoding="ascii")
+    except (OSError, ValueError):
+        machine = platform.node()
+    return hashlib.sha256(f"{machine} {os.getuid()} {address}".encode()).hexdigest()[:20]
 
 
 class RemotePlace:
@@ -41,16 +55,21 @@ class RemotePlace:
         self.there = ""  # a folder of the device that has the bundle
         self.clear = False  # security.perf_harden, if there is one
         self.record: dict[str, object] = {}
+        self.say: Callable[[str], None] = lambda state: None
+        self.stop = threading.Event()
+        self.force = False  # take the device from another run
         self._folder = ""
         self._bundle: Path | None = None
         self._looked = 0.0
 
     def look(self) -> None:
         """Ask the device what it is. Raises RowError."""
-        answer = self.link.execute(agent_call("look"), limit=self.pace.answer)
+        answer = self.link.execute(agent_call("look"), limit=self.pace.answer, stop=self.stop)
         lines = [LINE.fullmatch(line.rstrip()) for line in answer.body.decode("ascii", "replace").splitlines()[:100]]
         pairs = [(match[1], match[2]) for match in lines if match]
         known = {key: value for key, value in pairs if key != "secret"}
+        if known.get("lacks", "").strip():
+            raise Missing(f"the device lacks {known['lacks'].strip()}, which run.sh needs there (PATH?)")
         if not re.fullmatch(r"\w{1,30}", known.get("machine", "")):
             raise Missing(f"the device does not say what machine it is: {answer.why}")
         self.known = known
@@ -63,6 +82,7 @@ class RemotePlace:
         skew = self.known.get("epoch", "")
         if skew.isdecimal() and abs(int(skew) - time.time()) > SKEW and "clock_skew_s" not in record:
             self.record["clock_skew_s"] = record["clock_skew_s"] = int(int(skew) - time.time())
+        record["release"] = self.known.get("release", "")
         env = {"transport": self.kind}
         for key in ("android", "perf_harden", "selinux"):
             if self.known.get(key):
@@ -86,8 +106,13 @@ class RemotePlace:
                 tried += 1
                 if not isinstance(error, Lost) or (time.monotonic() > until and tried > 1):
                     return self.private.text(str(error))
-                time.sleep(min(2, self.pace.pause))
+                if self.stop.wait(min(2, self.pace.pause)):
+                    raise KeyboardInterrupt from None
         return self.owner.refuses(self.known.get("battery", ""), self.known.get("heat", ""))
+
+    @property
+    def address(self) -> str:
+        return f"{self.kind}:{self.link.where}"
 
     @contextmanager
     def put(self, bundle: Path) -> Iterator[None]:
@@ -95,18 +120,38 @@ class RemotePlace:
             self._bring(bundle)
             yield
         finally:
-            remove(self.link, self._folder, self.pace.answer)
+            remove(self.link, self._folder, min(self.pace.answer, LEAVING) if self.stop.is_set() else self.pace.answer)
             self._bundle, self._folder = None, ""
             self.link.close()
 
     def _bring(self, bundle: Path) -> None:
+        bringing = Bring(
+            self.link, self.stop, self.owner.patience, self.pace.pause, self.owner.folder, self.there,
+            owner_word(self.address), self.force, self.say,
+        )  # fmt: skip
         try:
-            self._folder = bring(self.link, bundle, self.owner.folder, self.there)
+            self._folder = self._in_turn(bringing, bundle)
         except RowError as error:
             raise Missing(self.private.text(str(error))) from None
+        finally:
+            self._count(bringing.lost)
         self._bundle = bundle
         self.private.spare(words_of(bundle))
         self.private.add([self._folder])
+
+    def _in_turn(self, bringing: Bring, bundle: Path) -> str:
+        """Wait for another run to leave the device: as long as a run may take. Two that meet come again
+        after pauses of their own."""
+        until = time.monotonic() + self.owner.limit
+        while True:
+            try:
+                return bringing.whole(bundle)
+            except Busy as error:
+                if time.monotonic() > until:
+                    raise
+                self.say(str(error))
+            if self.stop.wait(random.uniform(1, 3) * self.pace.pause):
+                raise KeyboardInterrupt
 
     def run(self, order: Order, channel: Channel, stop: threading.Event) -> Outcome:
         if not self._bundle:
@@ -149,8 +194,11 @@ class RemotePlace:
             self.record["heat_c"] = [follow.heats[0], max(follow.heats), follow.heats[-1]]
         if follow.battery:
             self.record["battery"] = follow.battery
-        if follow.lost:
-            self.record["link_lost"] = int(str(self.record.get("link_lost", 0))) + follow.lost
+        self._count(follow.lost)
+
+    def _count(self, lost: int) -> None:
+        if lost:
+            self.record["link_lost"] = int(str(self.record.get("link_lost", 0))) + lost
 
     def get(self, channel: Channel) -> None:
         """Take the files that run.sh has finished but that have not arrived."""

@@ -52,6 +52,7 @@ class SerialLink:
 
     address: str
     clean: bool = False
+    slice: int = 1 << 18  # half a minute at 115200 baud
     again: float = AGAIN
     _line: int = -1
     _buffer: bytearray = field(default_factory=bytearray)
@@ -66,20 +67,17 @@ class SerialLink:
 
     def __post_init__(self) -> None:
         self._at = Line(self.address)
+        self.names, self.where = self._at.names, self._at.path
 
     @property
     def piece(self) -> int:
         return max(6000, self._block)
 
-    @property
-    def names(self) -> list[str]:
-        return self._at.names
-
     def execute(
         self, script: str, data: Path | bytes = b"", limit: float = 60, stop: threading.Event | None = None
     ) -> Answer:
         if isinstance(data, Path):
-            return self.send(data, script, limit)
+            return self.send(data, script, limit, stop)
         with self._lock:
             try:
                 self._until, self._stop, self._noise = time.monotonic() + limit, stop, 0
@@ -92,10 +90,12 @@ class SerialLink:
                 self._shut()
                 raise Lost(f"{self._at.path}: {error.strerror or error}") from None
 
-    def send(self, file: Path, script: str, limit: float = 600) -> Answer:
+    def send(
+        self, file: Path | bytes, script: str, limit: float = 600, stop: threading.Event | None = None
+    ) -> Answer:
         """A line of 115200 baud carries a megabyte in three minutes: the limit follows the size."""
-        limit = max(limit, file.stat().st_size / (self._at.baud / 40) + 60)
-        return self.execute(script, file.read_bytes(), limit)
+        data = file.read_bytes() if isinstance(file, Path) else file
+        return self.execute(script, data, max(limit, len(data) / (self._at.baud / 40) + 60), stop)
 
     # -- a script is a few commands --------------------------------------------------------------
 

@@ -44,6 +44,7 @@ class SshLink:
     config: Path | None = None
     clean: bool = True
     piece: int = 1 << 18
+    slice: int = 1 << 30  # what has arrived is kept
     jump: str = ""
     _folder: str = ""
     _count: int = 0
@@ -53,7 +54,7 @@ class SshLink:
         match = TARGET.fullmatch(self.target)
         if not match or (match[3] and not 0 < int(match[3]) < 65536):
             raise Usage(f"not [USER@]HOST[:PORT]: {self.target!r}")
-        self._host = match[2].strip("[]")
+        self._host, self._user, self._port = match[2].strip("[]"), match[1], match[3]
         self._words = ["-l", match[1]] if match[1] else []
         self._words += ["-p", match[3]] if match[3] else []
         self._words += ["-F", str(self.config)] if self.config else []
@@ -64,7 +65,12 @@ class SshLink:
     @property
     def names(self) -> list[str]:
         """What of the target tells who or where it is."""
-        return [self._host, *self._words[1:2]]
+        return [self._host, *([self._user] if self._user else [])]
+
+    @property
+    def where(self) -> str:
+        """The same for every account."""
+        return f"{self._host}:{self._port or 22}"
 
     def execute(
         self, script: str, data: Path | bytes = b"", limit: float = 60, stop: threading.Event | None = None

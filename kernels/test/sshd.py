@@ -5,13 +5,15 @@ from __future__ import annotations
 
 import ctypes
 import os
+import select
 import shutil
 import signal
 import socket
 import subprocess
 import tempfile
+import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -171,6 +173,50 @@ def a_device(kind: str) -> Iterator[RemotePlace]:
                 yield place
             finally:
                 place.link.close()
+
+
+class Cut:
+    """A way to a server, through a port of this thread's network: it cuts the first `times` connections that
+    have carried more than `most` bytes. Slow enough for both ends to keep up."""
+
+    def __init__(self, port: int, to: int, most: int, times: int) -> None:
+        self.to, self.most, self.times, self.cuts, self.sent = to, most, times, 0, 0
+        self.reached: Callable[[], None] = lambda: None
+        self._listening = socket.create_server(("127.0.0.1", port))
+
+    def __enter__(self) -> Cut:
+        threading.Thread(target=self._accept, daemon=True).start()
+        return self
+
+    def __exit__(self, *how: object) -> None:
+        self._listening.shutdown(socket.SHUT_RDWR)
+        self._listening.close()
+
+    def _accept(self) -> None:
+        while True:
+            try:
+                near = self._listening.accept()[0]
+            except OSError:
+                return
+            threading.Thread(target=self._carry, args=(near,), daemon=True).start()
+
+    def _carry(self, near: socket.socket) -> None:
+        carried = 0
+        with near, socket.create_connection(("127.0.0.1", self.to)) as far:
+            while True:
+                for line in select.select([near, far], [], [])[0]:
+                    data = line.recv(1 << 15)
+                    if not data:
+                        return
+                    (far if line is near else near).sendall(data)
+                    if line is near:
+                        carried, self.sent = carried + len(data), self.sent + len(data)
+                        time.sleep(len(data) / (1 << 20))  # a megabyte a second
+                if carried > self.most:
+                    self.reached()
+                    if self.cuts < self.times:
+                        self.cuts += 1
+                        return
 
 
 def children(pid: int) -> list[int]:

@@ -21,6 +21,7 @@ import pytest
 from fake_place import FIRST, KTAP, STEPS
 
 from kernels.errors import Missing, Usage
+from kernels.place import line
 from kernels.place.channel import Channel
 from kernels.place.follow import Pace
 from kernels.place.link import Lost
@@ -225,3 +226,17 @@ def test_a_board_that_has_the_bundle(board: Board, bundle: Path, tmp_path: Path)
         with place.put(bundle):
             raise AssertionError("not reached")
     assert not list(base.iterdir())
+
+
+def test_a_line_has_one_user() -> None:
+    """Two would take each other's bytes."""
+    ends = pty.openpty()
+    first, second = line.Line(os.ttyname(ends[1])), line.Line(os.ttyname(ends[1]))
+    first.open()
+    with pytest.raises(OSError, match="in use by another program"):
+        second.open()
+    first.close()
+    second.open()
+    second.close()
+    for end in ends:
+        os.close(end)

@@ -15,10 +15,10 @@ from pathlib import Path
 
 import pytest
 from fake_place import FIRST, KTAP, STEPS, processes
-from sshd import Server, need, serving
+from sshd import Cut, Server, need, serving
 
 from kernels.errors import Missing
-from kernels.place.channel import Channel
+from kernels.place.channel import Channel, cksum
 from kernels.place.engine import Engine
 from kernels.place.link import Lost
 from kernels.place.owner import Owner
@@ -242,10 +242,6 @@ def test_where_there_is_no_tar(server: Server, bundle: Path, tmp_path: Path) -> 
     """The same files, one by one, links among them."""
     place, channel = server.place(), Channel(tmp_path)
     (bundle / "link").symlink_to("run.sh")
-    send = place.link.send
-    place.link.send = lambda file, script, limit=600: send(  # type: ignore[method-assign]
-        file, script.replace("tar -xf -", "no-such-tar"), limit
-    )
     monkey = place.link.execute
     place.link.execute = lambda script, *rest, **more: (  # type: ignore[method-assign]
         monkey("exit 1") if "command -v tar" in script else monkey(script, *rest, **more)
@@ -261,3 +257,30 @@ def test_a_whole_run(server: Server, bundle: Path, tmp_path: Path) -> None:
     with place.put(bundle):
         outcome = place.run(Order("good", limit=30), channel, threading.Event())
     assert outcome.ended == "done" and sorted(channel.files) == ALL, outcome
+
+
+def test_a_bundle_goes_on_where_the_link_was_cut(tmp_path: Path, bundle: Path) -> None:
+    """Twice, in the middle: what had arrived is not sent again."""
+    size = 3 << 20
+    (bundle / "big").write_bytes(os.urandom(size))
+    with serving(tmp_path / "server") as server, Cut(2299, server.port, size // 3, 2) as cut:
+        config = server.config.read_text().replace(f"Port {server.port}", "Port 2299")
+        server.config.write_text(config)
+        place, channel = server.place(), Channel(tmp_path)
+        with place.put(bundle):
+            there = place.link.execute(f"cat {place._folder}/bundle/big | cksum").body
+            assert place.run(Order("good", limit=30), channel, threading.Event()).ended == "done"
+        assert place.facts().record["link_lost"] == 2 and not list(server.scratch.iterdir())
+    assert int(there.split()[0]) == cksum((bundle / "big").read_bytes())
+    assert cut.cuts == 2 and size < cut.sent < size * 3 // 2, cut.sent
+
+
+def test_an_interrupt_ends_the_way_of_a_bundle(tmp_path: Path, bundle: Path) -> None:
+    (bundle / "big").write_bytes(os.urandom(3 << 20))
+    with serving(tmp_path / "server") as server, Cut(2299, server.port, 1 << 20, 0) as cut:
+        server.config.write_text(server.config.read_text().replace(f"Port {server.port}", "Port 2299"))
+        place = server.place()
+        cut.reached = place.stop.set
+        with pytest.raises(KeyboardInterrupt), place.put(bundle):
+            pass
+        assert cut.sent < 3 << 20 and not list(server.scratch.iterdir())
