@@ -4,17 +4,17 @@
 from __future__ import annotations
 
 import argparse
-import os
 import sys
+import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TypeAlias
 
 from kernels import ROOT
 from kernels.device import manifest
+from kernels.device.fleet import THREADS, Fleet, Turns
 from kernels.device.inventory import LABS, TRANSPORTS, Device, Inventory, find, load
 from kernels.device.logs import Logs
 from kernels.errors import RowError, Usage, reason
@@ -24,7 +24,6 @@ from kernels.options import request, results_folder, suite_file
 from kernels.place.adb import AdbLink
 from kernels.place.bring import packing
 from kernels.place.bundle import bundles, with_suite
-from kernels.place.engine import Engine
 from kernels.place.follow import Pace
 from kernels.place.judge import resumable
 from kernels.place.private import Private
@@ -38,9 +37,6 @@ from reports import text
 
 RUNS = ROOT / "results" / "devices"
 PACE = Pace()
-Said: TypeAlias = Callable[[str, str], None]
-Ended: TypeAlias = Callable[[Report], None]
-CONNECTING = 4 * (os.cpu_count() or 1)  # at a time: setting up a connection takes CPU here
 
 
 def ssh_config(device: Device, args: argparse.Namespace) -> Path | None:
@@ -109,10 +105,35 @@ def run(args: argparse.Namespace) -> int:
     places = [place_of(device, args) for device in devices if device.transport not in LABS]
     labs = [lab_of(device, args) for device in devices if device.transport in LABS]
     try:
-        return health(places, labs, args.jobs) if args.health else probe(places, labs, devices, args)
+        return health(places, labs) if args.health else probe(places, labs, devices, args)
     finally:
         for place in places:
             place.link.close()
+
+
+class Told:
+    """The JUnit file, written anew with each result; whatever ends the run, every device is in it."""
+
+    def __init__(self, path: Path | None, names: list[str]) -> None:
+        self.path, self._names = path, names
+        self._reports: dict[str, Report] = {}
+        self._lock = threading.Lock()
+
+    def add(self, report: Report) -> None:
+        with self._lock:
+            self._reports[report.name] = report
+            self._write([*self._reports.values()])
+
+    def _write(self, reports: list[Report]) -> None:
+        if self.path:
+            text.write_named(self.path, show.junit(reports, "devices"))
+
+    def __enter__(self) -> None:
+        self._write([])
+
+    def __exit__(self, *how: object) -> None:
+        without = [Report(name, error="the command ended before it") for name in self._names]
+        self._write([self._reports.get(report.name, report) for report in without])
 
 
 def listing(listed: Inventory, args: argparse.Namespace) -> int:
@@ -138,25 +159,28 @@ def allowed(device: Device) -> str:
     return f"allowed: {', '.join(may) or 'what changes nothing'}{quiet}"
 
 
-def looked_at(places: list[RemotePlace], jobs: int, told: Said) -> dict[str, str]:
+def looked_at(places: list[RemotePlace]) -> dict[str, str]:
     """Ask every device what it is, side by side. Returns those that cannot be asked, with why."""
+    turns, stop = Turns(), threading.Event()
 
     def look(place: RemotePlace) -> tuple[str, str]:
-        told(place.name, "connecting")
+        turns.wait(stop)
+        place.stop = stop
         try:
-            ill = place.health()
+            return place.name, place.health()
         except (RowError, OSError) as error:
-            ill = place.private.text(reason(error))
-        told(place.name, ill or "waiting")
-        return place.name, ill
+            return place.name, place.private.text(reason(error))
 
-    with ThreadPoolExecutor(min(jobs, CONNECTING)) as pool:
-        return {name: ill for name, ill in pool.map(look, places) if ill}
+    with ThreadPoolExecutor(max(1, min(len(places), THREADS))) as pool:
+        try:
+            return {name: ill for name, ill in pool.map(look, places) if ill}
+        finally:
+            stop.set()
 
 
-def health(places: list[RemotePlace], labs: list[Scheduled], jobs: int) -> int:
+def health(places: list[RemotePlace], labs: list[Scheduled]) -> int:
     """--health: a line for each device. 3 if one of them cannot run now."""
-    ill = looked_at(places, jobs, lambda name, state: None) if places else {}
+    ill = looked_at(places)
     for place in places:
         print(show.clean(f"{place.name:<20} {ill.get(place.name) or well(place)}"))
     for lab in labs:
@@ -192,34 +216,25 @@ def probe(
         progress.set(name, said)
         logs.say(name, said)
 
-    def ended(report: Report) -> None:
-        progress.ended(report.name, show.line(report))
-        logs.say(report.name, show.line(report))
+    privates = {place.name: place.private for place in (*places, *labs)}
+    spoken = lambda name, said: privates[name].spoken(said)  # noqa: E731
+    told = Told(args.junit, names)
 
-    reports = [made for name in names if args.resume and (made := resumable(folder, name))]
+    def ended(report: Report) -> None:
+        progress.ended(report.name, spoken(report.name, show.line(report)))
+        logs.say(report.name, show.line(report))
+        told.add(report)
+
+    reports = [made for name in names if args.resume and (made := resumable(folder, name, whole=True))]
     had = {report.name for report in reports}
-    with progress.live():
+    with told, progress.live():
         for report in reports:
             ended(report)
         left = [lab for lab in labs if lab.name not in had]
         with packing(), jobs_of(left, wanted, folder, state, ended) as of_labs:
             left_here = [place for place in places if place.name not in had]
-            reports += fleet(left_here, args, folder, state, ended)
+            reports += Fleet(args, folder, state, ended).run(left_here)
         reports += of_labs
-    show.closing(reports, names, time.monotonic() - began, folder, "device")
+    show.closing(reports, names, time.monotonic() - began, folder, "device", spoken)
     manifest.write(folder, names)
-    if args.junit:
-        text.write_named(args.junit, show.junit(reports, "devices"))
     return max((report.status for report in reports), default=0)
-
-
-def fleet(places: list[RemotePlace], args: argparse.Namespace, folder: Path, state: Said, ended: Ended) -> list[Report]:
-    """Those that are reached from here."""
-    ill = looked_at(places, args.jobs, state) if places else {}
-    reports = [Report(name, error=why) for name, why in ill.items()]
-    for report in reports:
-        ended(report)
-    left = [place for place in places if place.name not in ill]
-    made = bundles((place.facts().machine for place in left), not args.no_build, not args.no_install)
-    with with_suite(made, suite_file(args), args.replay) as whole:
-        return reports + Engine(folder, request(args), whole, state).run_all([*left], args.jobs, ended)

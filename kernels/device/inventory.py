@@ -25,6 +25,7 @@ from reports.text import Unusable, load_toml
 HERE = Path(__file__).resolve().parent
 EXAMPLE = HERE / "devices.toml"
 TRANSPORTS = ("ssh", "adb", "serial", "lava", "labgrid")
+TAKEN = ("all", "logs", "latest")  # a word for every device, and folders of a run
 LABS = ("lava", "labgrid")  # somebody else decides whose turn it is
 
 
@@ -111,6 +112,8 @@ def load(path: Path | None) -> Inventory:
     devices: dict[str, Device] = {}
     for entry in told["device"]:
         device = _device(entry, told.get("defaults", {}), path.parent)
+        if device.name in TAKEN or device.name.endswith(".part"):
+            raise Usage(f"{path}: a device cannot be called {device.name}: that means something else")
         if device.name in devices:
             raise Usage(f"{path}: two devices are called {device.name}")
         devices[device.name] = device
@@ -122,8 +125,17 @@ def _check(path: Path, told: dict[str, Any]) -> None:
     checker = jsonschema.Draft202012Validator(schema)
     wrong = jsonschema.exceptions.best_match(checker.iter_errors(told))
     if wrong:
-        where = ".".join(str(part) for part in wrong.absolute_path)
-        raise Usage(f"{path}: {where or 'file'}: {wrong.message[:200]}")
+        raise Usage(f"{path}: {_where(told, list(wrong.absolute_path))}: {wrong.message[:200]}")
+
+
+def _where(told: dict[str, Any], parts: list[Any]) -> str:
+    """Which place of the file is wrong: of a device, which one by its name."""
+    if parts[:1] != ["device"] or len(parts) < 2:
+        return ".".join(str(part) for part in parts) or "file"
+    entry = told["device"][parts[1]]
+    name = entry.get("name") if isinstance(entry, dict) else None
+    which = f"device {name[:80]!r}" if isinstance(name, str) else f"device number {parts[1] + 1}"
+    return ": ".join([which, ".".join(str(part) for part in parts[2:])]).removesuffix(": ")
 
 
 def _device(entry: dict[str, Any], defaults: dict[str, Any], folder: Path) -> Device:

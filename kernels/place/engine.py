@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import shutil
 import threading
@@ -18,6 +19,15 @@ from kernels.place.judge import RECORD, judge
 from kernels.place.place import Facts, Order, Place
 from kernels.place.report import Report, Request
 from kernels.place.runner import Runner
+from reports.text import Unusable, load_json
+
+
+def asked(request: Request, bundle: Path) -> list[str]:
+    """What is asked, and by which programs."""
+    manifest = bundle / "MANIFEST"
+    made = hashlib.sha256(manifest.read_bytes()).hexdigest() if manifest.exists() else ""
+    flags = f"disturb={request.may_disturb} hazards={request.hazards}"
+    return [made, flags, request.order.suite, *request.order.levels, *request.order.args]
 
 
 @dataclass
@@ -33,6 +43,7 @@ class Engine:
     bundles: dict[str, Path | str]
     on_state: Callable[[str, str], None] = lambda name, state: None
     stop: threading.Event = field(default_factory=threading.Event)
+    resume: bool = False  # keep what an earlier run has answered, if it was asked the same
 
     def run_all(
         self,
@@ -80,7 +91,9 @@ class Engine:
         say("preparing")
         with place.put(bundle):
             order = self._order(place.facts())
-            runner = Runner(place, report, self.request, order, part, self.stop, say)
+            earlier = self._earlier(place.facts(), bundle) if self.resume else None
+            runner = Runner(place, report, self.request, order, part, self.stop, say, earlier)
+            runner.asked = asked(self.request, bundle)
             try:
                 record = runner.run()
             except KeyboardInterrupt:
@@ -88,6 +101,16 @@ class Engine:
                 raise
         self._publish(part, record)
         self._judge(report, say)
+
+    def _earlier(self, facts: Facts, bundle: Path) -> Path | None:
+        """Results that are not whole, of the same questions to the same kernel by the same programs."""
+        folder = self.results / facts.name
+        try:
+            told = load_json(folder / RECORD)
+            same = told["asked"] == asked(self.request, bundle) and told["release"] == facts.record["release"]
+        except (Unusable, OSError, AttributeError, KeyError, TypeError):
+            return None
+        return folder if same and len(self.request.order.levels) < 2 else None
 
     def _keep(self, part: Path, record: dict[str, Any]) -> None:
         """Keep what had finished before an interrupt, unless an earlier run left more."""

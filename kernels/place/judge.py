@@ -113,10 +113,13 @@ def recorded(results: Path, name: str) -> Report | None:
         return None
 
 
-def resumable(results: Path, name: str) -> Report | None:
-    """The report of a place that an earlier run has finished; None if it must run again."""
+def resumable(results: Path, name: str, whole: bool = False) -> Report | None:
+    """The report of a place that an earlier run has finished; None if it must run again. With `whole`
+    only one that answered everything has finished."""
     report = recorded(results, name)
     if report is None or report.outcome.infra or report.outcome.ended == "interrupted":
+        return None
+    if whole and (report.outcome.ended != "done" or report.lost):
         return None
     try:
         judge(report, results / name)

@@ -32,10 +32,12 @@ class Runner:
     part: Path
     stop: threading.Event = field(default_factory=threading.Event)
     on_state: Callable[[str], None] = lambda state: None
+    earlier: Path | None = None  # results of which the answers are kept
+    asked: list[str] = field(default_factory=list)  # for boot.json: what was asked
 
     def run(self) -> dict[str, Any]:
         """Run everything. Returns what boot.json says."""
-        channel = self._first()
+        channel = self._went_on() or self._first()
         if not self.report.outcome.infra:
             self._rest()
         shutil.rmtree(self.part / ".again", ignore_errors=True)
@@ -56,6 +58,20 @@ class Runner:
         outcome = self.place.run(order, channel, self.stop)
         self.place.get(channel)
         return outcome
+
+    def _went_on(self) -> Channel | None:
+        """Take over the answers of the earlier run, as of one whose connection was lost."""
+        if not self.earlier or not read_plan(_text(self.earlier / "plan")):
+            return None
+        shutil.rmtree(self.part, ignore_errors=True)
+        shutil.copytree(self.earlier, self.part, symlinks=True)
+        for name in ("boot.json", "result.json", "profile.json"):
+            (self.part / name).unlink(missing_ok=True)
+        channel, report = Channel(self.part), self.report
+        channel.log.touch()
+        report.attempts, report.release = 1, str(self.place.facts().record.get("release", ""))
+        report.outcome = Outcome("dropped", "the earlier run was not whole", "probes")
+        return channel
 
     def _first(self) -> Channel:
         """Run the whole order; once more if the machinery failed."""
@@ -97,7 +113,7 @@ class Runner:
             f"{' '.join(step)}: {told[-1]}, {len(told)} of {TRIES} guests"
             for step, told in rest.downs.items()
         ]
-        if early and missing and not rest.lost:
+        if early and (missing or self.earlier) and not rest.lost:
             report.outcome = replace(outcome, ended="done", reason="")
 
     def _apart(self, steps: list[Step]) -> tuple[list[Step], list[Step]]:
@@ -139,6 +155,7 @@ class Runner:
         report = self.report
         facts: dict[str, Any] = {
             "format": 1,
+            "asked": self.asked,
             **self.place.facts().record,
             "release": report.release,
             **asdict(report.outcome),

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import os
 import xml.etree.ElementTree as ElementTree
+from collections.abc import Callable
 from pathlib import Path
 
 from rich.console import Console
@@ -94,7 +95,10 @@ def _cell(report: Report, persona: str) -> Text:
     return Text("/".join(map(str, found)), wordlist.STYLES[worst])
 
 
-def picture(reports: list[Report], out: Console, what: str = "kernel") -> None:
+def picture(
+    reports: list[Report], out: Console, what: str = "kernel",
+    spoken: Callable[[str, str], str] = lambda name, said: said,
+) -> None:  # fmt: skip
     """Print a table with a line for each place, and below it what went wrong."""
     asked = {key.split()[-1] for report in reports for key in report.verdicts}
     personas = in_order(asked)
@@ -120,7 +124,7 @@ def picture(reports: list[Report], out: Console, what: str = "kernel") -> None:
         said = troubles(report)
         more = [f"{len(said) - SHOWN} more, see below"] if len(said) > SHOWN else []
         for trouble in said[:SHOWN] + more:
-            overview.hanging(out, Text(f"{report.name}: "), text.clean(trouble, LIMIT))
+            overview.hanging(out, Text(f"{report.name}: "), text.clean(spoken(report.name, trouble), LIMIT))
 
 
 def _timing(report: Report) -> str:
@@ -146,8 +150,8 @@ def _timing(report: Report) -> str:
 
 
 def junit(reports: list[Report], name: str = "kernels") -> str:
-    """JUnit with a test case for each place. It fails on anything to look at, or without a
-    result."""
+    """JUnit with a test case for each place. It fails on anything to look at; without a result it is an
+    error."""
     suite = ElementTree.Element("testsuite", name=name, tests=str(len(reports)))
     for report in reports:
         case = ElementTree.SubElement(
@@ -155,6 +159,8 @@ def junit(reports: list[Report], name: str = "kernels") -> str:
         )
         if report.unavailable:
             ElementTree.SubElement(case, "skipped", message=report.unavailable)
+        elif report.error or report.outcome.infra:
+            ElementTree.SubElement(case, "error", message=full(report))
         elif report.status:
             ElementTree.SubElement(case, "failure", message=full(report))
     return ElementTree.tostring(suite, encoding="unicode") + "\n"
@@ -177,12 +183,14 @@ def clean(said: str) -> str:
 
 
 def closing(
-    reports: list[Report], names: list[str], wall: float, folder: Path, what: str = "kernel"
-) -> None:
-    """Print the table in the order of the names; write every count into a file."""
+    reports: list[Report], names: list[str], wall: float, folder: Path, what: str = "kernel",
+    spoken: Callable[[str, str], str] = lambda name, said: said,
+) -> None:  # fmt: skip
+    """Print the table in the order of the names; write every count into a file. `spoken` makes of what is
+    said of a place what the operator may read."""
     reports.sort(key=lambda report: names.index(report.name))
     file = folder / "rows.txt"
     file.write_text("".join(f"{full(report)}\n" for report in reports), encoding="utf-8")
-    picture(reports, console(), what)
+    picture(reports, console(), what, spoken)
     print(total(reports, wall, what))
     print(f"in full: {os.path.relpath(file)}")

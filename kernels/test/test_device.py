@@ -6,8 +6,10 @@ from __future__ import annotations
 import json
 import os
 import platform
+import re
 import shlex
 import socket
+import threading
 import time
 from pathlib import Path
 from types import SimpleNamespace
@@ -15,12 +17,13 @@ from typing import Any
 
 import pytest
 from fake_place import STEPS
-from sshd import Server, serving
+from sshd import Server, serving, wait_until
 
 from kernels import ROOT, cli, options
-from kernels.device import command, inventory, options as device_options
+from kernels.device import command, fleet, inventory, options as device_options
 from kernels.errors import Usage
 from kernels.lab import labgrid
+from kernels.place.follow import Pace
 from kernels.place.owner import Owner
 from kernels.place.private import Private, words_of
 from kernels.place.steps import answer
@@ -50,13 +53,13 @@ def test_the_example_is_an_inventory() -> None:
         ("", "'format' is a required property"),
         ("format = 2\ndevice = []\n", "format: 1 was expected"),
         ("format = 1\nfoo", "devices.toml:"),
-        (f'format = 1\n{ENTRY.replace(chr(34) + "a" + chr(34), chr(34) + "../a" + chr(34))}', "device.0.name"),
-        (f'format = 1\n{ENTRY.replace("ssh", "pigeon")}', "device.0.transport: 'pigeon'"),
+        (f'format = 1\n{ENTRY.replace(chr(34) + "a" + chr(34), chr(34) + "../a" + chr(34))}', "device '../a': name"),
+        (f'format = 1\n{ENTRY.replace("ssh", "pigeon")}', "device 'a': transport: 'pigeon'"),
         (f"format = 1\n{ENTRY}{ENTRY}", "two devices are called a"),
-        (f"format = 1\n{ENTRY}hazards = true\n", "device.0"),
-        (f"format = 1\n{ENTRY}[device.owner]\nhazards = 1\n", "device.0.owner.hazards"),
-        (f"format = 1\n{ENTRY}[device.owner]\nlevels = [7]\n", "device.0.owner.levels"),
-        (f'format = 1\n{ENTRY}[device.owner]\nquiet = ["8-9"]\n', "device.0.owner.quiet"),
+        (f"format = 1\n{ENTRY}hazards = true\n", "device 'a'"),
+        (f"format = 1\n{ENTRY}[device.owner]\nhazards = 1\n", "device 'a': owner.hazards"),
+        (f"format = 1\n{ENTRY}[device.owner]\nlevels = [7]\n", "device 'a': owner.levels"),
+        (f'format = 1\n{ENTRY}[device.owner]\nquiet = ["8-9"]\n', "device 'a': owner.quiet"),
     ],
 )
 def test_a_wrong_inventory_says_where(tmp_path: Path, text: str, said: str) -> None:
@@ -195,9 +198,8 @@ def built(bundle: Path, monkeypatch: pytest.MonkeyPatch, suite: str = "good") ->
     run = (bundle / "run.sh").read_text()
     run = run.replace("suite=good out", f"suite={suite} out")
     (bundle / "run.sh").write_text(run.replace("--suite) suite=$2; shift", "--suite) shift"))
-    monkeypatch.setattr(
-        command, "bundles", lambda machines, *rest: dict.fromkeys([*machines], bundle)
-    )
+    for where in (command, fleet):
+        monkeypatch.setattr(where, "bundles", lambda machines, *rest: dict.fromkeys([*machines], bundle))
 
 
 @pytest.mark.slow
@@ -230,6 +232,49 @@ def test_one_device_never_stops_another(
     assert capsys.readouterr().out.count("from the earlier run") == 2
     assert cli.main(["device", "--matrix", str(out)]) == 0
     assert cli.main(["device", "--diff", "one", "two", str(out)]) == 0
+
+
+def test_a_device_that_was_dropped_is_asked_for_the_rest(
+    server: Server, bundle: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:  # fmt: skip
+    """What it has answered is kept, and what was left there is removed, once it is back."""
+    built(bundle, monkeypatch, "gaps")
+    monkeypatch.setattr(command, "PACE", Pace(0.1, 1, 10.0))
+    out, sent = tmp_path / "out", threading.Event()
+    listed = written(
+        tmp_path, f'format = 1\n[[device]]\nname = "one"\ntransport = "ssh"\naddress = "board"\nssh_config = '
+        f'"{server.config}"\n[device.owner]\npatience = 1\n',
+    )  # fmt: skip
+    words = ["device", "all", "--inventory", str(listed), "--out", str(out), "--no-install"]
+
+    def away() -> None:
+        wait_until(lambda: list(out.glob("*/root/a.b.ktap")))
+        server.kill()
+        sent.set()
+
+    cut = threading.Thread(target=away)
+    cut.start()
+    assert cli.main(words) == 1 and sent.is_set()
+    cut.join()
+    assert "dropped" in capsys.readouterr().out and list(server.scratch.iterdir())
+    first = out / "one" / answer(STEPS[0])
+    os.utime(first, (1, 1))
+    server.start()
+    assert cli.main([*words, "--resume"]) == 0
+    assert ": done;" in capsys.readouterr().out and not list(server.scratch.iterdir())
+    assert all((out / "one" / answer(step)).exists() for step in STEPS) and first.stat().st_mtime == 1
+    assert cli.main([*words, "--resume"]) == 0 and "from the earlier run" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(("name", "fits"), [("board.example.org", True), ("all", False), ("logs", False), ("a.part", False), ("a..b", False), (".a", False)])
+def test_names_of_devices(tmp_path: Path, name: str, fits: bool) -> None:
+    path = written(tmp_path, f"format = 1\n{ENTRY.replace('name = ' + chr(34) + 'a', 'name = ' + chr(34) + name)}")
+    if fits:
+        assert [*inventory.load(path).devices] == [name]
+    else:
+        with pytest.raises(Usage, match=re.escape(name)):
+            inventory.load(path)
 
 
 @pytest.mark.slow

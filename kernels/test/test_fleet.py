@@ -17,13 +17,16 @@ import pytest
 from sshd import Server, serving
 
 from kernels import cli
-from kernels.device import command
+from kernels.device import command, fleet as devices
 from kernels.place.follow import Pace
 
 COUNT = int(os.environ.get("PERFMODES_FLEET", "10"))
 MODES = ("hang", "garbage", "cut", "refuse")
 LOGIN = r"""#!/bin/sh
 here=${0%/*}/fleet/$LC_DEVICE
+TMPDIR=${0%/*}/tmp/$LC_DEVICE
+export TMPDIR
+mkdir -p "$TMPDIR"
 [ -e "$here" ] || exec sh -c "$SSH_ORIGINAL_COMMAND"
 read -r mode first <"$here"
 count=0
@@ -67,7 +70,7 @@ def test_every_device_of_a_fleet_is_accounted_for(
     (bundle / "suites" / "default.txt").touch()
     run = bundle / "run.sh"
     run.write_text(run.read_text().replace("--suite) suite=$2; shift", "--suite) shift"))
-    monkeypatch.setattr(command, "bundles", lambda machines, *rest: dict.fromkeys([*machines], bundle))
+    monkeypatch.setattr(devices, "bundles", lambda machines, *rest: dict.fromkeys([*machines], bundle))
     monkeypatch.setattr(command, "PACE", Pace(1.0, 5, 60.0))
     server_folder = tmp_path / "server"
     server_folder.mkdir()

@@ -1,0 +1,125 @@
+# SPDX-License-Identifier: MIT
+"""All devices of one command that are reached from here. Each has a thread of its own that looks at it,
+brings the bundle, runs and clears up, so that none waits for what another does; only for its turn."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TypeAlias
+
+from kernels.device.lock import locked
+from kernels.errors import RowError, reason
+from kernels.options import request, suite_file
+from kernels.place.bundle import bundles, with_suite
+from kernels.place.engine import Engine
+from kernels.place.remote import RemotePlace
+from kernels.place.report import Report
+
+Said: TypeAlias = Callable[[str, str], None]
+Ended: TypeAlias = Callable[[Report], None]
+THREADS = 1000
+CONNECTIONS = 4.0 * (os.cpu_count() or 1)  # new ones a second: setting one up takes CPU here
+
+
+@dataclass
+class Turns:
+    """Turns at a steady pace. One that has had its turn holds up no other, whatever it waits for."""
+
+    rate: float = CONNECTIONS
+    _next: float = 0.0
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def wait(self, stop: threading.Event) -> None:
+        with self._lock:
+            at = self._next = max(time.monotonic(), self._next + 1 / self.rate)
+        if stop.wait(max(at - time.monotonic(), 0)):
+            raise KeyboardInterrupt
+
+
+@dataclass
+class Bundles:
+    """The bundle for each machine, found or built when the first device of that machine is known."""
+
+    args: argparse.Namespace
+    _made: dict[str, Path | str] = field(default_factory=dict)
+    _locks: dict[str, threading.Lock] = field(default_factory=dict)
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+    _kept: ExitStack = field(default_factory=ExitStack)
+
+    def of(self, machine: str) -> Path | str:
+        with self._lock:
+            mine = self._locks.setdefault(machine, threading.Lock())
+        with mine:
+            if machine not in self._made:
+                found = bundles([machine], not self.args.no_build, not self.args.no_install)
+                suited = with_suite(found, suite_file(self.args), self.args.replay)
+                with self._lock:
+                    self._made |= self._kept.enter_context(suited)
+            return self._made[machine]
+
+    def close(self) -> None:
+        self._kept.close()
+
+
+@dataclass
+class Fleet:
+    """`folder` is for the results, `jobs` the most devices that run at a time."""
+
+    args: argparse.Namespace
+    folder: Path
+    state: Said
+    ended: Ended
+    stop: threading.Event = field(default_factory=threading.Event)
+    turns: Turns = field(default_factory=Turns)
+
+    def __post_init__(self) -> None:
+        self.bundles, self._slots = Bundles(self.args), threading.Semaphore(self.args.jobs)
+
+    def run(self, places: list[RemotePlace]) -> list[Report]:
+        """An interrupt ends all runs and is raised again."""
+        reports: list[Report] = []
+        pool = ThreadPoolExecutor(max(1, min(len(places), THREADS)))
+        try:
+            for future in as_completed([pool.submit(self._one, place) for place in places]):
+                reports.append(future.result())
+                self.ended(reports[-1])
+        finally:
+            self.stop.set()
+            pool.shutdown(wait=True, cancel_futures=True)
+            self.bundles.close()
+        return reports
+
+    def _one(self, place: RemotePlace) -> Report:
+        place.stop, place.say = self.stop, lambda state: self.state(place.name, state)
+        waiting = lambda: self.state(place.name, "waiting: another command of yours has it")  # noqa: E731
+        try:
+            with locked(place.address, self.stop, waiting):
+                return self._run(place)
+        except (RowError, OSError) as error:
+            return Report(place.name, error=place.private.text(reason(error)))
+        finally:
+            place.link.close()
+
+    def _run(self, place: RemotePlace) -> Report:
+        self.state(place.name, "connecting")
+        self.turns.wait(self.stop)
+        ill = place.health()
+        if ill:
+            return Report(place.name, error=ill)
+        machine = place.facts().machine
+        bundle = self.bundles.of(machine)
+        self.state(place.name, "waiting")
+        with self._slots:
+            if self.stop.is_set():
+                raise KeyboardInterrupt
+            asked = request(self.args)
+            engine = Engine(self.folder, asked, {machine: bundle}, self.state, self.stop, self.args.resume)
+            return engine.run(place)
