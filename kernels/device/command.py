@@ -71,7 +71,8 @@ def lab_of(device: Device, args: argparse.Namespace) -> Scheduled:
         return shelf_of(device, args)
     lab = Lab(args.bundle or device.lab.bundle, args.base or device.lab.base)
     identity = device.address.partition("/")[0]
-    return LavaPlace(device.name, device.address, lab, Private([identity], args.keep_names))
+    private = Private([identity], args.keep_names)
+    return LavaPlace(device.name, device.address, lab, private, resume=args.resume)
 
 
 def shelf_of(device: Device, args: argparse.Namespace) -> LabgridPlace:

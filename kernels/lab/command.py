@@ -68,8 +68,7 @@ def made_job(args: argparse.Namespace) -> str:
     job, words = jobs(), arguments(args)
     test = job.test_action(args.suite, args.bundle, words, args.minutes)
     if args.base:
-        base = job.of_base(args.base)
-        return str(job.text({**base, "actions": [*base["actions"], test]}))
+        return str(job.text(job.of_lab(args.base, test, args.minutes, args.suite, args.device_type)))
     if args.device_type != job.QEMU:
         raise Usage("--base JOB: how such a device is booted is known to its lab")
     actions = job.for_qemu(args.kernel, args.ramdisk, args.append)
@@ -89,9 +88,10 @@ def run(args: argparse.Namespace, listed: Matrix) -> int:
     if args.kind == "ingest":
         return told(taken_in(args.log, args.out, private))
     with tempfile.TemporaryDirectory(prefix="pm-lab-") as folder:
-        number = lava.submitted(made_job(args), args.identity, Path(folder))
-        log = Path(folder, "logs.yaml")
         say = lambda state: print(state, file=sys.stderr)  # noqa: E731
+        number = args.job or lava.submitted(made_job(args), args.identity, Path(folder))
+        say(f"job {number} {lava.address(args.identity, number)}; --job {number} takes it up again")
+        log = Path(folder, "logs.yaml")
         log.write_text(lava.log_of(args.identity, number, say, threading.Event()), encoding="utf-8")
         return told(taken_in(log, args.out, private))
 

@@ -21,6 +21,7 @@ ADAPTER = Path(__file__).with_name("adapter")
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}")
 URL = re.compile(r"(?:https?|file)://[!-~]+")
 QEMU = "qemu"
+SPARE = 15  # minutes beside the test, to boot and to bring the bundle
 
 
 def definition(suite: str, bundle: str, words: tuple[str, ...] = ()) -> dict[str, Any]:
@@ -82,6 +83,29 @@ def of_base(base: Path) -> dict[str, Any]:
     return dict(told)
 
 
+def of_lab(base: Path, test: dict[str, Any], minutes: int, suite: str, device_type: str = "") -> dict[str, Any]:
+    """A job of the lab with our test in place of its own. What it says of names, priority and who gets a mail
+    is not for ours, and it may take as much longer as our test takes. Raises Usage."""
+    made = of_base(base)
+    if "lava-multinode" in (made.get("protocols") or {}):
+        raise Usage(f"{base}: a job of several devices; take one that boots a single one, as its health check")
+    kind = device_type or str(made.get("device_type", ""))
+    if not NAME.fullmatch(kind):
+        raise Usage(f"{base}: not a device type: {kind!r}")
+    made.pop("notify", None)
+    made |= {"device_type": kind, "job_name": f"perfmodes {suite} on {kind}", "priority": "medium"}
+    timeouts = made["timeouts"] = dict(made.get("timeouts") or {})
+    allowed = _seconds(timeouts.get("job")) // 60
+    timeouts["job"] = {"minutes": allowed + minutes + SPARE}
+    return {**made, "actions": [*made["actions"], test]}
+
+
+def _seconds(timeout: object) -> int:
+    units = {"days": 86400, "hours": 3600, "minutes": 60, "seconds": 1}
+    told = timeout.items() if isinstance(timeout, dict) else ()
+    return sum(units[unit] * count for unit, count in told if unit in units and isinstance(count, int))
+
+
 def job(device_type: str, actions: list[dict[str, Any]], test: dict[str, Any], suite: str, minutes: int) -> dict[str, Any]:
     if not NAME.fullmatch(device_type):
         raise Usage(f"not a device type: {device_type!r}")
@@ -90,7 +114,7 @@ def job(device_type: str, actions: list[dict[str, Any]], test: dict[str, Any], s
         "device_type": device_type,
         "visibility": "public",
         "priority": "medium",
-        "timeouts": {"job": {"minutes": minutes + 15}, "action": {"minutes": 10}},
+        "timeouts": {"job": {"minutes": minutes + SPARE}, "action": {"minutes": 10}},
         "actions": [*actions, test],
     }
     if device_type == QEMU:

@@ -11,20 +11,28 @@ import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
-from kernels.errors import Missing, Refused
+from kernels.errors import Missing, Refused, RowError
 from kernels.place.channel import printable
 
 LIMIT = 24 * 3600.0  # for a job, the queue of its lab included
 ASKED_EVERY = 5.0
+PATIENCE = 900.0  # seconds in which a server may fail to answer
+CANCELS = 4
+NUMBER = r"\d{1,12}(\.\d{1,4})?"
+T = TypeVar("T")
 
 
-def lavacli(identity: str, *words: str, limit: float = 300) -> str:
+class Cancelled(Missing):
+    """A job of ours was cancelled, and its server says so, too."""
+
+
+def lavacli(identity: str, *words: str, limit: float = 300, asks: bool = True) -> str:
     """What it prints. `identity` names the server and who asks. Raises Missing."""
     if not shutil.which("lavacli"):
         raise Missing("no program lavacli; install the package lavacli")
-    argv = ["lavacli", "-i", identity, *words]
+    argv = ["lavacli", *(["-i", identity] if asks else []), *words]
     try:
         done = subprocess.run(
             argv, stdin=subprocess.DEVNULL, capture_output=True, timeout=limit, check=False
@@ -42,7 +50,7 @@ def submitted(text: str, identity: str, folder: Path) -> str:
     file = folder / "job.yaml"
     file.write_text(text, encoding="utf-8")
     number = lavacli(identity, "jobs", "submit", str(file)).strip()
-    if not re.fullmatch(r"\d{1,12}(\.\d{1,4})?", number):
+    if not re.fullmatch(NUMBER, number):
         raise Refused(f"lavacli jobs submit says {number[:100]!r}, not a job number")
     return number
 
@@ -59,16 +67,82 @@ def shown(identity: str, number: str) -> dict[str, Any]:
     return job
 
 
+def address(identity: str, number: str) -> str:
+    """Where a person sees the job, as far as lavacli tells it."""
+    try:
+        told = lavacli(identity, "identities", "show", identity, limit=60, asks=False)
+    except RowError:
+        return ""
+    match = re.search(r"^ *uri: *(https?://[!-~]{1,200}?)/?(?:RPC2/?)?$", told, re.MULTILINE)
+    return f"{match[1]}/scheduler/job/{number}" if match else ""
+
+
+def patiently(call: Callable[[], T], say: Callable[[str], None], stop: threading.Event, every: float) -> T:
+    """What a call of the server returns, which may fail for a while: restarts, a 502."""
+    until = time.monotonic() + PATIENCE
+    while True:
+        try:
+            return call()
+        except RowError as error:
+            if time.monotonic() > until:
+                raise
+            say(f"asking again: {error}")
+        if stop.wait(every):
+            raise KeyboardInterrupt
+
+
+def cancelled(identity: str, number: str) -> str:
+    """Cancel a job, and ask whether it is. Empty, or what is to be done by hand."""
+    why = ""
+    for again in range(CANCELS):
+        if again:
+            time.sleep(again)
+        try:
+            lavacli(identity, "jobs", "cancel", number, limit=30)
+            state = str(shown(identity, number).get("state", ""))[:40]
+            if state in ("Finished", "Canceling"):
+                return ""
+            why = f"its state is {state}"
+        except RowError as error:
+            why = str(error)
+    return f"job {number} may still run ({why}): lavacli -i {identity} jobs cancel {number}"
+
+
 def log_of(
     identity: str, number: str, say: Callable[[str], None], stop: threading.Event,
-    every: float = ASKED_EVERY,
+    every: float | None = None,
 ) -> str:  # fmt: skip
     """Wait for the end of a job and return its log. If `stop` is set, the job is cancelled."""
+    every = ASKED_EVERY if every is None else every
     until = time.monotonic() + LIMIT
-    while (state := str(shown(identity, number).get("state", ""))[:40]) != "Finished":
-        say(f"job {number}: {state.lower()}")
-        if stop.wait(every) or time.monotonic() > until:
-            lavacli(identity, "jobs", "cancel", number)
-            raise Missing(f"job {number} is cancelled: {'interrupted' if stop.is_set() else 'it took a day'}")
+    try:
+        while (state := _state(identity, number, say, stop, every)) != "Finished":
+            say(f"job {number}: {state.lower()}")
+            if stop.wait(every) or time.monotonic() > until:
+                raise KeyboardInterrupt
+    except KeyboardInterrupt:
+        why = "interrupted" if stop.is_set() or time.monotonic() < until else "it took a day"
+        failed = cancelled(identity, number)
+        if failed:
+            raise Missing(failed) from None
+        raise Cancelled(f"job {number} is cancelled: {why}") from None
     say(f"job {number}: its log")
-    return lavacli(identity, "jobs", "logs", "--raw", number)
+    return patiently(lambda: lavacli(identity, "jobs", "logs", "--raw", number), say, stop, every)
+
+
+def _state(identity: str, number: str, say: Callable[[str], None], stop: threading.Event, every: float) -> str:
+    told = patiently(lambda: shown(identity, number), say, stop, every)
+    return str(told.get("state", ""))[:40]
+
+
+def judged(log: str) -> str:
+    """What the lab itself says about a job that failed: of its last result "job"."""
+    for line in reversed(log[-(1 << 20) :].splitlines()):
+        try:
+            told = json.loads(line[line.find("{") :]) if '"job"' in line else None
+        except (ValueError, RecursionError):
+            continue
+        said = told.get("msg") if isinstance(told, dict) and told.get("lvl") == "results" else None
+        if isinstance(said, dict) and said.get("case") == "job" and said.get("error_msg"):
+            return printable(f"{said.get('error_type', 'error')}: {said['error_msg']}".encode())[:300]
+    return ""

@@ -34,6 +34,7 @@ def add(verbs: Any) -> None:
     one.add_argument("command", nargs=argparse.REMAINDER, help="it runs while this does; else until Ctrl-C")
     one = kinds.add_parser("submit", help="submit it with lavacli, wait, and take in its result")
     _job_options(one)
+    one.add_argument("--job", default="", metavar="N", help="one that was submitted before, in place of a new one")
     one.add_argument("--identity", default="default", help="of lavacli: which server, as whom")
     _result_options(one)
     one = kinds.add_parser("ingest", help="result.json out of the log of a job")

@@ -4,6 +4,7 @@ where that of a device of one's own would be."""
 
 from __future__ import annotations
 
+import re
 import shutil
 import tempfile
 import threading
@@ -18,6 +19,7 @@ from typing import Protocol
 from kernels.errors import Missing, RowError, Usage
 from kernels.lab import lava
 from kernels.lab.result import taken_in
+from kernels.place.channel import printable
 from kernels.place.private import Private
 from kernels.place.report import Report, Request
 
@@ -57,6 +59,7 @@ class LavaPlace:
     lab: Lab
     private: Private
     every: float = lava.ASKED_EVERY
+    resume: bool = False  # take up the job of an earlier run
 
     def health(self) -> str:
         """Why no job can be submitted, or ''."""
@@ -80,12 +83,10 @@ class LavaPlace:
             )
         minutes = max(1, round(order.limit / 60)) if order.limit else 30
         test = job.test_action(order.suite, self.lab.bundle, order.args, minutes)
-        base = job.of_base(Path(self.lab.base))
         kind = self.address.partition("/")[2]
         if not job.NAME.fullmatch(kind):
             raise Usage(f"{self.name}: lava:IDENTITY/DEVICE-TYPE, not {self.address!r}")
-        base["device_type"] = kind
-        return job.text({**base, "actions": [*base["actions"], test]})
+        return job.text(job.of_lab(Path(self.lab.base), test, minutes, order.suite, kind))
 
     def run(
         self, request: Request, results: Path, say: Callable[[str], None], stop: threading.Event
@@ -95,7 +96,7 @@ class LavaPlace:
         shutil.rmtree(part, ignore_errors=True)
         report = Report(self.name)
         try:
-            report = self._fetch(request, part, say, stop)
+            report = self._fetch(request, results, part, say, stop)
             report.name = self.name
             shutil.rmtree(results / self.name, ignore_errors=True)
             part.rename(results / self.name)
@@ -108,17 +109,46 @@ class LavaPlace:
         return report
 
     def _fetch(
-        self, request: Request, part: Path, say: Callable[[str], None], stop: threading.Event
+        self, request: Request, results: Path, part: Path, say: Callable[[str], None], stop: threading.Event
     ) -> Report:
+        """The number of the job is kept beside the results until it has ended, its log where it failed."""
         identity = self.address.partition("/")[0]
         if not identity:
             raise Missing(f"lava:IDENTITY/DEVICE-TYPE, not {self.address!r}")
-        with tempfile.TemporaryDirectory(prefix="pm-lab-") as folder:
-            number = lava.submitted(self.job(request), identity, Path(folder))
-            log = Path(folder, "logs.yaml")
-            log.write_text(lava.log_of(identity, number, say, stop, self.every), encoding="utf-8")
-            self.private.add([str(lava.shown(identity, number).get("device") or "")])
-            return taken_in(log, part, self.private)
+        kept, log = results / f"{self.name}.job", results / f"{self.name}.logs.yaml"
+        number = self._known(kept) if self.resume else ""
+        if not number:
+            with tempfile.TemporaryDirectory(prefix="pm-lab-") as folder:
+                number = lava.submitted(self.job(request), identity, Path(folder))
+            kept.write_text(f"{number}\n", encoding="utf-8")
+        say(f"job {number} {lava.address(identity, number)}".rstrip())
+        try:
+            text = lava.log_of(identity, number, say, stop, self.every)
+        except lava.Cancelled:
+            kept.unlink(missing_ok=True)
+            raise
+        log.write_text(text, encoding="utf-8")
+        told = lava.patiently(lambda: lava.shown(identity, number), say, stop, self.every)
+        kept.unlink(missing_ok=True)
+        self.private.add([str(told.get("device") or "")])
+        try:
+            report = taken_in(log, part, self.private)
+        except RowError as error:
+            health = str(told.get("health", "unknown")).lower()[:40]
+            why = "; ".join(filter(None, [lava.judged(text), str(error).replace(str(log), "its log")]))
+            said = f"job {number} on {told.get('device')} ended {health}: {why}; log: {log}"
+            raise Missing(printable(said.encode())) from None
+        log.unlink()
+        return report
+
+    @staticmethod
+    def _known(kept: Path) -> str:
+        """The number of a job of an earlier run that nobody has seen end."""
+        try:
+            number = kept.read_text(encoding="ascii").strip()
+        except (OSError, ValueError):
+            return ""
+        return number if re.fullmatch(lava.NUMBER, number) else ""
 
 
 @contextmanager

@@ -7,6 +7,7 @@ import json
 import os
 import shutil
 import subprocess
+import threading
 import time
 from pathlib import Path
 
@@ -14,7 +15,7 @@ import pytest
 from fake_place import STEPS
 
 from kernels import cli
-from kernels.errors import Refused
+from kernels.errors import Refused, Usage
 from kernels.guest import initramfs
 from kernels.lab import guest, ingest, lava
 from kernels.lab.place import Lab, LavaPlace, jobs_of
@@ -212,6 +213,8 @@ def test_what_is_in_a_result_is_not_trusted(tmp_path: Path) -> None:
 
 LAVACLI = """#!/bin/sh
 echo "$*" >>{folder}/asked
+if [ "$1" = identities ]; then echo "uri: https://lab.example/RPC2/"; exit; fi
+if [ -s {folder}/bad ]; then sed -i 1d {folder}/bad; echo "502 Bad Gateway" >&2; exit 1; fi
 case $4 in
 submit) cp "$5" {folder}/job.yaml; echo 17 ;;
 show)
@@ -219,7 +222,8 @@ show)
     [ -e {folder}/ran ] || state=Running
     touch {folder}/ran
     [ ! -e {folder}/endless ] || state=Running
-    echo '{{"state": "'$state'", "device": "board-of-jane-1"}}' ;;
+    [ ! -e {folder}/cancelled ] || state=Canceling
+    echo '{{"state": "'$state'", "device": "board-of-jane-1", "health": "Incomplete"}}' ;;
 cancel) touch {folder}/cancelled ;;
 logs) cat {folder}/logs.yaml ;;
 list) ;;
@@ -245,7 +249,7 @@ def test_submit_wait_and_take_in(server: Path, tmp_path: Path, capsys: pytest.Ca
     words = ["lab", "submit", *QEMU[2:], "--identity", "mine", "--out", str(tmp_path / "out")]
     assert cli.main(words) == 0
     asked = (tmp_path / "asked").read_text().splitlines()
-    assert [line.split()[1:4] for line in asked] == [
+    assert [line.split()[1:4] for line in asked if "identities" not in line] == [
         ["mine", "jobs", "submit"], ["mine", "jobs", "show"], ["mine", "jobs", "show"], ["mine", "jobs", "logs"]
     ]  # fmt: skip
     assert (tmp_path / "out" / answer(STEPS[2])).exists()
@@ -303,6 +307,82 @@ def test_an_interrupt_cancels_the_job(server: Path, tmp_path: Path) -> None:
                 time.sleep(0.02)
             raise KeyboardInterrupt
     assert (tmp_path / "cancelled").exists() and not heard
+
+
+def lava_place(folder: Path, **more: object) -> LavaPlace:
+    (folder / "base.yaml").write_text(BASE)
+    lab = Lab("https://lab.example/b.tar", str(folder / "base.yaml"))
+    return LavaPlace("pi", "mine/rpi4", lab, Private(), **more)  # type: ignore[arg-type]
+
+
+def test_a_server_that_fails_for_a_while_loses_no_job(server: Path, tmp_path: Path) -> None:
+    """Three answers with 502 while it is watched; the number is known from the start."""
+    said: list[str] = []
+
+    def say(state: str) -> None:
+        said.append(state)
+        if state.startswith("job 17 http"):
+            assert (tmp_path / "pi.job").read_text() == "17\n"
+            (tmp_path / "bad").write_text("1\n2\n3\n")
+
+    report = lava_place(tmp_path).run(Request(), tmp_path, say, threading.Event())
+    assert not report.error and said[0] == "job 17 https://lab.example/scheduler/job/17"
+    assert said.count("asking again: lavacli show: 502 Bad Gateway") == 3
+    assert not (tmp_path / "pi.job").exists() and not (tmp_path / "pi.logs.yaml").exists()
+
+
+def test_a_job_of_an_earlier_run_is_taken_up_again(server: Path, tmp_path: Path) -> None:
+    (tmp_path / "pi.job").write_text("16\n")
+    report = lava_place(tmp_path, resume=True).run(Request(), tmp_path, lambda state: None, threading.Event())
+    asked = (tmp_path / "asked").read_text()
+    assert not report.error and " 16\n" in asked and "submit" not in asked
+
+
+def test_why_a_job_failed_is_told(server: Path, tmp_path: Path) -> None:
+    result = {"case": "job", "definition": "lava", "error_type": "Infrastructure", "error_msg": "no power", "result": "fail"}
+    lines = [{"lvl": "target", "msg": "booting"}, {"lvl": "results", "msg": result}]
+    (tmp_path / "logs.yaml").write_text("".join(f"- {json.dumps(line)}\n" for line in lines))
+    report = lava_place(tmp_path).run(Request(), tmp_path, lambda state: None, threading.Event())
+    log = tmp_path / "pi.logs.yaml"
+    assert report.error == (
+        "job 17 on board-of-jane-1 ended incomplete: Infrastructure: no power; its log: no end of a result: the job "
+        f"ended before the suite did; log: {log}"
+    ).replace("board-of-jane-1", "<withheld>")
+    assert "no power" in log.read_text()
+
+
+def test_a_cancel_that_fails_says_what_to_do(server: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lava, "CANCELS", 1)
+    (tmp_path / "endless").touch()
+    server.write_text(server.read_text().replace("cancel) touch", "cancel) true"))
+    stop = threading.Event()
+    report = lava_place(tmp_path).run(Request(), tmp_path, lambda state: stop.set(), stop)
+    assert report.error == "job 17 may still run (its state is Running): lavacli -i mine jobs cancel 17"
+    assert (tmp_path / "pi.job").exists()
+
+
+def test_what_of_a_job_of_the_lab_is_kept(tmp_path: Path) -> None:
+    job, yaml = pytest.importorskip("kernels.lab.job"), pytest.importorskip("yaml")
+    base = tmp_path / "base.yaml"
+    notify = "notify: {recipients: [{to: {method: email, user: owner}}], criteria: {status: finished}}\n"
+    whole = f"{BASE}{notify}"
+    base.write_text(whole)
+    test = job.test_action("full", "/bundle", (), 120)
+    made, before = job.of_lab(base, test, 120, "full", "rpi4"), yaml.safe_load(whole)
+    assert "notify" not in made and made["priority"] == "medium" and made["job_name"] == "perfmodes full on rpi4"
+    assert made["timeouts"]["job"]["minutes"] > 120 and made["actions"][-1] is test
+    assert {key: made[key] for key in ("visibility",)} == {key: before[key] for key in ("visibility",)}
+    base.write_text(f"{whole}protocols: {{lava-multinode: {{roles: {{a: {{count: 1}}}}}}}}\n")
+    with pytest.raises(Usage, match="several devices"):
+        job.of_lab(base, test, 120, "full")
+
+
+@pytest.mark.peer("lava")
+def test_a_test_that_is_longer_than_the_job_of_the_lab_is_valid(tmp_path: Path) -> None:
+    job, base = pytest.importorskip("kernels.lab.job"), tmp_path / "base.yaml"
+    base.write_text(BASE)
+    done = accepted(job.text(job.of_lab(base, job.test_action("full", "/bundle", (), 120), 120, "full")), tmp_path)
+    assert done.returncode == 0, done.stdout + done.stderr
 
 
 def test_a_guest_for_a_lab_prints_messages_and_waits_with_a_prompt(tmp_path: Path) -> None:
