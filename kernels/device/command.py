@@ -7,7 +7,7 @@ import argparse
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
@@ -16,6 +16,7 @@ from kernels import ROOT
 from kernels.device import manifest
 from kernels.device.fleet import THREADS, Fleet, Turns
 from kernels.device.inventory import LABS, TRANSPORTS, Device, Inventory, find, load
+from kernels.device.lock import locked
 from kernels.device.logs import Logs
 from kernels.errors import RowError, Usage, reason
 from kernels.lab.place import Lab, LavaPlace, Scheduled, jobs_of
@@ -59,6 +60,7 @@ def place_of(device: Device, args: argparse.Namespace) -> RemotePlace:
         link = SshLink(device.address, config)
     private = Private([device.address, *link.names], args.keep_names)
     made = RemotePlace(device.name, link, device.transport, device.owner, PACE, private)
+    made.force = args.force
     made.clear, made.there = args.clear_perf_harden, args.bundle or device.lab.bundle
     if made.there and not made.there.startswith("/"):
         raise Usage(f"{device.name}: --bundle is a folder on the device, not {made.there!r}")
@@ -106,6 +108,8 @@ def run(args: argparse.Namespace) -> int:
     places = [place_of(device, args) for device in devices if device.transport not in LABS]
     labs = [lab_of(device, args) for device in devices if device.transport in LABS]
     try:
+        if args.clean:
+            return clean(places)
         return health(places, labs) if args.health else probe(places, labs, devices, args)
     finally:
         for place in places:
@@ -160,28 +164,42 @@ def allowed(device: Device) -> str:
     return f"allowed: {', '.join(may) or 'what changes nothing'}{quiet}"
 
 
-def looked_at(places: list[RemotePlace]) -> dict[str, str]:
-    """Ask every device what it is, side by side. Returns those that cannot be asked, with why."""
+def side_by_side(places: list[RemotePlace], ask: Callable[[RemotePlace], str]) -> dict[str, tuple[bool, str]]:
+    """Ask every device something. For each whether that went well, and what was said."""
     turns, stop = Turns(), threading.Event()
 
-    def look(place: RemotePlace) -> tuple[str, str]:
+    def one(place: RemotePlace) -> tuple[str, tuple[bool, str]]:
         turns.wait(stop)
         place.stop = stop
         try:
-            return place.name, place.health()
+            return place.name, (True, ask(place))
         except (RowError, OSError) as error:
-            return place.name, place.private.text(reason(error))
+            return place.name, (False, reason(error))
 
     with ThreadPoolExecutor(max(1, min(len(places), THREADS))) as pool:
         try:
-            return {name: ill for name, ill in pool.map(look, places) if ill}
+            return dict(pool.map(one, places))
         finally:
             stop.set()
 
 
+def clean(places: list[RemotePlace]) -> int:
+    """--clean: what earlier runs have left is removed. 3 if a device cannot be asked."""
+
+    def ask(place: RemotePlace) -> str:
+        with locked(place.address, place.stop):
+            return place.clean()
+
+    done = side_by_side(places, ask)
+    for name, (_, said) in done.items():
+        print(show.clean(f"{name:<20} {said}"))
+    return 0 if all(well for well, _ in done.values()) else 3
+
+
 def health(places: list[RemotePlace], labs: list[Scheduled]) -> int:
     """--health: a line for each device. 3 if one of them cannot run now."""
-    ill = looked_at(places)
+    asked = side_by_side(places, lambda place: place.health())
+    ill = {name: said for name, (_, said) in asked.items() if said}
     for place in places:
         print(show.clean(f"{place.name:<20} {ill.get(place.name) or well(place)}"))
     for lab in labs:

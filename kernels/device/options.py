@@ -46,6 +46,10 @@ def _where(made: argparse.ArgumentParser) -> None:
     )
     made.add_argument("--list", action="store_true", help="print the devices and stop")
     made.add_argument("--health", action="store_true", help="ask how the devices are and stop")
+    made.add_argument("--clean", action="store_true", help="remove what earlier runs have left there and stop")
+    made.add_argument(
+        "--force", action="store_true", help="take a device from another run: end that, and remove its folder"
+    )
     made.add_argument(
         "--matrix", nargs="*", metavar="RUN",
         help="print where devices differ (default: of the latest run) and stop; runs of kernels may be "
@@ -87,7 +91,7 @@ def _machinery(made: argparse.ArgumentParser) -> None:
     made.add_argument("--timeout", type=int, default=0, help="seconds for a whole run on a device")
     made.add_argument("--out", type=Path, help="folder for the results (default: results/devices/TIME)")
     made.add_argument(
-        "--resume", action="store_true", help="skip the devices that --out or the latest run has"
+        "--resume", action="store_true", help="ask what is not answered in --out or in the latest run"
     )
     made.add_argument(
         "--keep-names", action="store_true",

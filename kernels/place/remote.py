@@ -114,6 +114,17 @@ class RemotePlace:
     def address(self) -> str:
         return f"{self.kind}:{self.link.where}"
 
+    def clean(self) -> str:
+        """End and remove what runs of ours have left there; with `force` those of others, too. Says what
+        it did. Raises RowError."""
+        words = agent_call("clean", self.owner.folder, owner_word(self.address), "force" if self.force else "-")
+        said = self.link.execute(words, limit=self.pace.answer, stop=self.stop).body.decode("utf-8", "replace")
+        match = re.fullmatch(r"swept=(\d{1,6}) ([ -~]{0,200})\s*", said)
+        if not match:
+            raise Missing("the device does not say what was removed")
+        kept = f"; {match[2]}: --force ends that, too" if match[2] else ""
+        return f"{match[1]} folders removed{kept}"
+
     @contextmanager
     def put(self, bundle: Path) -> Iterator[None]:
         try:

@@ -23,9 +23,11 @@ from kernels import ROOT, cli, options
 from kernels.device import command, fleet, inventory, options as device_options
 from kernels.errors import Usage
 from kernels.lab import labgrid
+from kernels.place.bring import agent_call
 from kernels.place.follow import Pace
 from kernels.place.owner import Owner
 from kernels.place.private import Private, words_of
+from kernels.place.remote import owner_word
 from kernels.place.steps import answer
 
 ENTRY = '[[device]]\nname = "a"\ntransport = "ssh"\naddress = "a.example"\n'
@@ -265,6 +267,26 @@ def test_a_device_that_was_dropped_is_asked_for_the_rest(
     assert ": done;" in capsys.readouterr().out and not list(server.scratch.iterdir())
     assert all((out / "one" / answer(step)).exists() for step in STEPS) and first.stat().st_mtime == 1
     assert cli.main([*words, "--resume"]) == 0 and "from the earlier run" in capsys.readouterr().out
+
+
+def test_clean_removes_what_was_left(server: Server, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Of ours at once; what another holds, with --force."""
+    words = ["device", "ssh:board", "--ssh-config", str(server.config), "--clean"]
+    place = server.place()
+    for owner in (owner_word("ssh:board:22"), "somebody"):
+        base = tmp_path / owner
+        base.mkdir()
+        place.link.execute(agent_call("folder", 1, base, owner, owner, 900, "-"))
+        (base / f"perfmodes.{owner}").rename(server.scratch / f"perfmodes.{owner}")
+    place.link.close()
+    assert cli.main(words) == 0
+    assert "1 folders removed; in use by another run, which was heard of" in capsys.readouterr().out
+    assert [path.name for path in server.scratch.iterdir()] == ["perfmodes.somebody"]
+    assert cli.main([*words, "--force"]) == 0 and "1 folders removed\n" in capsys.readouterr().out
+    assert not list(server.scratch.iterdir())
+    server.kill()
+    assert cli.main(words) == 3 and "board port 22" not in (said := capsys.readouterr().out) and "refused" in said
+    server.start()
 
 
 @pytest.mark.parametrize(("name", "fits"), [("board.example.org", True), ("all", False), ("logs", False), ("a.part", False), ("a..b", False), (".a", False)])
