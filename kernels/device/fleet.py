@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeAlias
 
+from kernels.device import hooks
 from kernels.device.lock import locked
 from kernels.errors import RowError, reason
 from kernels.options import request, suite_file
@@ -102,13 +103,28 @@ class Fleet:
         waiting = lambda: self.state(place.name, "waiting: another command of yours has it")  # noqa: E731
         try:
             with locked(place.address, self.stop, waiting):
-                return self._run(place)
+                return self._again_and_again(place)
         except (RowError, OSError) as error:
             return Report(place.name, error=place.private.text(reason(error)))
         finally:
             place.link.close()
 
-    def _run(self, place: RemotePlace) -> Report:
+    def _again_and_again(self, place: RemotePlace) -> Report:
+        """As often as its owner allows, with the power cycled in between; what was answered is kept."""
+        report = self._run(place, self.args.resume)
+        for again in range(1, place.owner.retries + 1):
+            if not report.error and not report.outcome.infra and report.outcome.ended == "done" and not report.lost:
+                break
+            why = report.error or f"{report.outcome.ended}: {report.outcome.reason or ', '.join(report.lost)}"
+            self.state(place.name, f"again, {again} of {place.owner.retries}, after {why}")
+            if place.owner.power_cycle:
+                self.state(place.name, hooks.run(place.owner.power_cycle, place.name, self.stop))
+                place.forget()
+            report = self._run(place, True)
+            report.attempts += again
+        return report
+
+    def _run(self, place: RemotePlace, resume: bool) -> Report:
         self.state(place.name, "connecting")
         self.turns.wait(self.stop)
         ill = place.health()
@@ -121,5 +137,5 @@ class Fleet:
             if self.stop.is_set():
                 raise KeyboardInterrupt
             asked = request(self.args)
-            engine = Engine(self.folder, asked, {machine: bundle}, self.state, self.stop, self.args.resume)
+            engine = Engine(self.folder, asked, {machine: bundle}, self.state, self.stop, resume)
             return engine.run(place)

@@ -141,7 +141,8 @@ def _where(told: dict[str, Any], parts: list[Any]) -> str:
 def _device(entry: dict[str, Any], defaults: dict[str, Any], folder: Path) -> Device:
     limits = {**defaults, **entry.get("owner", {})}
     limits["levels"] = tuple(str(level) for level in limits.get("levels", ()))
-    limits["quiet"] = tuple(limits.get("quiet", ()))
+    for words in ("quiet", "power_cycle"):
+        limits[words] = tuple(limits.get(words, ()))
     limits["disturb"] = limits.pop("may_disturb", False)
     config, base = entry.get("ssh_config", ""), entry.get("base", "")
     return Device(

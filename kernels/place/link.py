@@ -201,6 +201,15 @@ class Talk:
                     raise Flood(f"more than {MOST} bytes in an answer")
 
 
+@contextmanager
+def ending(process: subprocess.Popen[bytes]) -> Iterator[None]:
+    """At the end of the body the process has ended, and all that it started in its session."""
+    try:
+        yield
+    finally:
+        _end(process)
+
+
 def _end(process: subprocess.Popen[bytes]) -> None:
     try:
         os.killpg(process.pid, signal.SIGKILL)

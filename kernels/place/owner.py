@@ -24,6 +24,8 @@ class Owner:
     folder      where to put the bundle, in place of the first folder that fits
     limit       seconds that a whole run may take
     patience    seconds to wait for a device that does not answer, as while it restarts
+    retries     how often a device that did not finish is asked again, in the same command
+    power_cycle the owner's program and its arguments, run here before each of these
     """
 
     levels: tuple[str, ...] = ()
@@ -36,6 +38,8 @@ class Owner:
     folder: str = ""
     limit: int = 3600
     patience: int = 180
+    retries: int = 0
+    power_cycle: tuple[str, ...] = ()
 
     def refuses(self, charge: str, heat: str, now: time.struct_time | None = None) -> str:
         """Why nothing may be started now; empty if it may. `charge` is percent, negative while the

@@ -61,6 +61,7 @@ class RemotePlace:
         self._folder = ""
         self._bundle: Path | None = None
         self._looked = 0.0
+        self._awaited = False
 
     def look(self) -> None:
         """Ask the device what it is. Raises RowError."""
@@ -97,7 +98,7 @@ class RemotePlace:
     def health(self) -> str:
         """A device that has a bundle may just be restarting: it is waited for. Without one it is
         asked twice."""
-        until = time.monotonic() + (self.owner.patience if self._bundle else 0)
+        until = time.monotonic() + (self.owner.patience if self._bundle or self._awaited else 0)
         tried = 0
         while time.monotonic() - self._looked > FRESH:
             try:
@@ -113,6 +114,10 @@ class RemotePlace:
     @property
     def address(self) -> str:
         return f"{self.kind}:{self.link.where}"
+
+    def forget(self) -> None:
+        """Its power was cycled: it is waited for as while it restarts."""
+        self._looked, self._awaited = 0.0, True
 
     def clean(self) -> str:
         """End and remove what runs of ours have left there; with `force` those of others, too. Says what

@@ -269,6 +269,35 @@ def test_a_device_that_was_dropped_is_asked_for_the_rest(
     assert cli.main([*words, "--resume"]) == 0 and "from the earlier run" in capsys.readouterr().out
 
 
+def test_a_device_that_hangs_comes_back_by_its_hook(
+    server: Server, bundle: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:  # fmt: skip
+    """Its server is gone in the middle of the run, until the owner's program is run; nobody else helps."""
+    built(bundle, monkeypatch, "gaps")
+    monkeypatch.setattr(command, "PACE", Pace(0.1, 1, 10.0))
+    out, cycled = tmp_path / "out", tmp_path / "cycled"
+    listed = written(
+        tmp_path, f'format = 1\n[[device]]\nname = "one"\ntransport = "ssh"\naddress = "board"\nssh_config = '
+        f'"{server.config}"\n[device.owner]\npatience = 1\nretries = 1\npower_cycle = ["touch", "{cycled}"]\n',
+    )  # fmt: skip
+
+    def away() -> None:
+        wait_until(lambda: list(out.glob("*/root/a.b.ktap")))
+        server.kill()
+        wait_until(cycled.exists)
+        server.start()
+
+    cut = threading.Thread(target=away)
+    cut.start()
+    assert cli.main(["device", "all", "--inventory", str(listed), "--out", str(out), "--no-install"]) == 0
+    cut.join()
+    assert "2 attempts" in capsys.readouterr().out and not list(server.scratch.iterdir())
+    log = (out / "logs" / "one.log").read_text()
+    assert "again, 1 of 1, after dropped: no connection for 1 s" in log and "touch ended with 0" in log
+    assert all((out / "one" / answer(step)).exists() for step in STEPS)
+
+
 def test_clean_removes_what_was_left(server: Server, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Of ours at once; what another holds, with --force."""
     words = ["device", "ssh:board", "--ssh-config", str(server.config), "--clean"]

@@ -14,15 +14,17 @@ from typing import Any
 
 import pytest
 from fake_place import Fake
+from sshd import wait_until
 
 from kernels import options
-from kernels.device import fleet, options as device_options
+from kernels.device import fleet, hooks, options as device_options
 from kernels.device.command import Told
 from kernels.device.fleet import Fleet, Turns
 from kernels.device.lock import locked
 from kernels.place.channel import Channel
 from kernels.place.follow import Follow, Piece, Reader
 from kernels.place.outcome import Outcome
+from kernels.place.owner import Owner
 from kernels.place.private import Private
 from kernels.place.report import Report
 
@@ -36,7 +38,10 @@ class Device(Fake):
         super().__init__(name, ["good"])
         self.private, self.address, self.mute = Private(), f"fake:{name}", mute
         self.link: Any = self
-        self.stop = threading.Event()
+        self.stop, self.owner = threading.Event(), Owner()
+
+    def forget(self) -> None:
+        pass
 
     def close(self) -> None:
         pass
@@ -67,6 +72,45 @@ def test_healthy_devices_do_not_wait_for_mute_ones(tmp_path: Path, monkeypatch: 
     made = Fleet(arguments(), tmp_path / "out", lambda name, said: None, ended, turns=Turns(1000.0)).run(places)
     assert {report.name for report in made if not report.error} == {f"well{n}" for n in range(5)}
     assert {report.error for report in made if report.error} == {"mute"} and len(made) == 45
+
+
+def test_a_device_that_failed_is_asked_again_after_its_power_was_cycled(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The owner's program is run here, with the device's name; its words are told, and what is answered stays."""
+    bundle, said = tmp_path / "bundle", list[str]()
+    (bundle / "suites").mkdir(parents=True)
+    (bundle / "suites" / "default.txt").touch()
+    monkeypatch.setattr(fleet, "bundles", lambda machines, *rest: dict.fromkeys([*machines], bundle))
+    hook = ("sh", "-c", f'echo "$PERFMODES_DEVICE" >>{tmp_path}/cycled')
+    place: Any = Device("a")
+    place.script, place.owner = ["dead", "dead", "good"], Owner(retries=3, power_cycle=hook)
+    out = tmp_path / "out"
+    made = Fleet(arguments(), out, lambda name, state: said.append(state), lambda report: None).run([place])
+    assert [report.outcome.ended for report in made] == ["done"] and (tmp_path / "cycled").read_text() == "a\n"
+    assert any(state.startswith("again, 1 of 3, after ") for state in said) and "sh ended with 0" in said
+    assert len(list((out / "a").glob("*/*.ktap"))) == 3
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [(("sh", "-c", "echo no relay; exit 3"), "sh ended with 3: no relay"), (("/nowhere/relay",), "relay cannot be run: No such file or directory")],
+)
+def test_a_hook_that_fails_is_told(words: tuple[str, ...], told: str) -> None:
+    assert hooks.run(words, "a", threading.Event()) == told
+
+
+def test_an_interrupt_ends_a_hook_and_what_it_started(tmp_path: Path) -> None:
+    stop = threading.Event()
+    words = ("sh", "-c", f"sleep 100 & echo $! >{tmp_path}/pid; wait")
+    heard = threading.Thread(target=lambda: (wait_until((tmp_path / "pid").exists), stop.set()))
+    heard.start()
+    with pytest.raises(KeyboardInterrupt):
+        hooks.run(words, "a", stop)
+    heard.join()
+    pid = (tmp_path / "pid").read_text().strip()
+    state = Path(f"/proc/{pid}/stat")
+    wait_until(lambda: not pid or not state.exists() or state.read_text().rpartition(")")[2].split()[0] == "Z")
 
 
 def test_a_device_has_one_lock_among_commands(tmp_path: Path) -> None:
