@@ -437,6 +437,7 @@ interrupt() { interrupted=$1; stop_launcher; }
 trap 'interrupt 130' INT; trap 'interrupt 143' TERM HUP
 
 # A file of run.sh's own, framed, to the side channel; launch sends the others by itself.
+# shellcheck disable=SC2094 # under the name of what is read, to another file
 send() { "$launch" --frame "$1" --tee "$tee_file" <"$1" || die 3 "cannot send $1"; }
 
 [ -z "$tee_file" ] || for file in env catalogue plan; do send $file; done

@@ -51,7 +51,7 @@ static const char usage[] =
 	"  --output-limit BYTES   cut its output off there (default 1048576)\n"
 	"or  --check PERSONA      exit 0 if this process could assume the persona, else 1 and why\n"
 	"or  --lock FD            lock what is open there; exit 1: somebody else has, 3: no locks\n"
-	"or  --frame NAME --tee FILE   append the file that is standard input, framed under that name\n"
+	"or  --frame NAME --tee FILE  append standard input, a file, framed under that name\n"
 	"or  --cksum              print CRC and bytes of standard input, as cksum(1)\n"
 	"Exit: 0 FILE is complete, 2 usage, 3 could not run or write, 128+N ended by signal N.\n";
 
