@@ -122,6 +122,13 @@ void event_each(pid_t process, unsigned int first, unsigned int last,
 		}
 }
 
+void events_look(void (*look)(pid_t process, int fd, struct shape *shape))
+{
+	for (size_t i = 0; i < room; i++)
+		if (entries[i].process > 0)
+			look(entries[i].process, entries[i].fd, entries[i].shape);
+}
+
 /* --------------------------------------------------------------------------- threads, processes */
 
 static struct { pid_t tid, process; } known[4096];

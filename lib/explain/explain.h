@@ -83,6 +83,8 @@ struct start {
 	int line;			/* to the program until it is executed */
 	int status;			/* as wait(2) gives it, once `ended` */
 	bool ended;
+	bool attached;			/* to a process that ran already: it goes on afterwards */
+	bool quiet;
 };
 
 /* Starts the program so that its calls are seen. Returns 0 or -errno. */
@@ -94,6 +96,19 @@ int start_error(const struct start *start);
 /* Follows it to its end, fills status. Returns 0 or -errno. */
 int notify_follow(struct start *start);
 int trace_follow(struct start *start);
+
+/* Follows a process that runs already, until it ends or SIGINT, SIGTERM or SIGHUP comes. */
+int attach_follow(struct start *start);
+
+/* Of a thread that is traced: one stop, after which it goes on; that it has ended. */
+void trace_stop(pid_t tid, int status);
+void trace_gone(pid_t tid);
+/* It stopped behind a call: the result, if it is wanted. */
+void trace_result(pid_t tid);
+
+#define TRACE_OPTIONS (1 | 2 | 4 | 8 | 16)	/* TRACESYSGOOD, FORK, VFORK, CLONE, EXEC */
+#define TRACE_EVENT_STOP 128			/* PTRACE_EVENT_STOP */
+#define TRACE_AT_CALL (SIGTRAP | 0x80)		/* with TRACESYSGOOD */
 
 /*
  * Whether a filter with a listener can be installed here and sees perf_event_open(2): tried with

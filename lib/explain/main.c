@@ -11,21 +11,24 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "attach.h"
 #include "shape.h"
 #include "tell.h"
 
 static const char usage[] =
 	"usage: perfmodes-explain [--json FILE] [--record FILE] [--quiet] [--ptrace]\n"
 	"                         [--] PROGRAM [ARG...]\n"
+	"       perfmodes-explain [--json FILE] [--record FILE] [--quiet] --pid PID\n"
 	"Runs a program, follows its processes and threads, and tells at the end what it asked of\n"
 	"perf_event_open(2), what was refused, why, what to change, and what was accepted and\n"
 	"gave nothing. Output and exit status stay the program's; what is told goes to stderr.\n"
 	"  --json FILE   write the same for programs       --quiet   nothing on stderr\n"
 	"  --record FILE write what was asked, without anything private, to hold against others\n"
-	"  --ptrace      look by ptrace(2): slow, and sees what filters of system calls hide\n";
+	"  --ptrace      look by ptrace(2): slow, and sees what filters of system calls hide\n"
+	"  --pid PID     look at a process that runs, by ptrace(2), until it ends or ^C\n";
 
 struct options {
-	const char *json, *record;
+	const char *json, *record, *pid;
 	bool quiet, ptrace;
 };
 
@@ -95,6 +98,39 @@ static int end_as(int status)
 	return 128 + WTERMSIG(status);
 }
 
+static int cannot_follow(const struct start *start, int error)
+{
+	char why[300];
+
+	snprintf(why, sizeof(why), "%s", strerror(error));
+	if (start->attached)
+		attach_obstacle(start->pid, error, why, sizeof(why));
+	(void)wrong("%s cannot be followed: %s", start->attached ? "the process" : "the program",
+		    why);
+	return 3;
+}
+
+/* What it is called from now on. False: no such number. */
+static bool choose_process(const char *word, struct start *start)
+{
+	static char name[100];
+	static char *argv[] = { name, NULL };
+	struct thread thread = { .name = "" };
+	char *end;
+
+	errno = 0;
+	start->pid = (pid_t)strtol(word, &end, 10);
+	if (errno != 0 || end == word || *end != '\0' || start->pid <= 0 ||
+	    start->pid != strtol(word, NULL, 10))
+		return false;
+	(void)thread_read(start->pid, &thread);
+	snprintf(name, sizeof(name), "%s (process %d)", thread.name, start->pid);
+	start->argv = argv;
+	start->attached = start->ptrace = true;
+	start->why_ptrace = "a process that runs already cannot be looked at otherwise";
+	return true;
+}
+
 static int explain(const struct options *options, struct start *start)
 {
 	FILE *json = NULL, *record = NULL;
@@ -104,14 +140,12 @@ static int explain(const struct options *options, struct start *start)
 		return wrong("%s: %s", options->json, strerror(errno));
 	if (options->record != NULL && (record = fopen(options->record, "we")) == NULL)
 		return wrong("%s: %s", options->record, strerror(errno));
-	err = start_program(start);
-	if (err == 0)
+	err = start->attached ? attach_follow(start) : start_program(start);
+	if (err == 0 && !start->attached)
 		err = start->ptrace ? trace_follow(start) : notify_follow(start);
-	if (err < 0) {
-		(void)wrong("the program cannot be followed%s: %s", "", strerror(-err));
-		return 3;
-	}
-	err = start_error(start);
+	if (err < 0)
+		return cannot_follow(start, -err);
+	err = start->attached ? 0 : start_error(start);
 	if (err != 0) {
 		(void)wrong("%s: %s", start->argv[0], strerror(err));
 		return end_as(start->status);
@@ -136,6 +170,7 @@ int main(int argc, char **argv)
 		{ "json", required_argument, NULL, 'j' },
 		{ "record", required_argument, NULL, 'r' },
 		{ "quiet", no_argument, NULL, 'q' },
+		{ "pid", required_argument, NULL, 'p' },
 		{ "ptrace", no_argument, NULL, 't' }, { "help", no_argument, NULL, 'h' },
 		{ NULL, 0, NULL, 0 },
 	};
@@ -150,16 +185,24 @@ int main(int argc, char **argv)
 		case 'j': options.json = optarg; break;
 		case 'r': options.record = optarg; break;
 		case 'q': options.quiet = true; break;
+		case 'p': options.pid = optarg; break;
 		case 't': start.ptrace = true; break;
 		case 'h': fputs(usage, stdout); return 0;
 		default: fputs(usage, stderr); return 2;
 		}
-	if (optind == argc) {
+	if ((optind == argc) == (options.pid == NULL)) {
 		fputs(usage, stderr);
 		return 2;
 	}
-	start.argv = argv + optind;
 	(void)pm_env_read(&env);
+	if (options.pid != NULL) {
+		if (!choose_process(options.pid, &start))
+			return wrong("--pid %s: %s", options.pid, "no number of a process");
+		start.quiet = options.quiet;
+		exec_loses = !pm_env_has_cap(&env, PM_CAP_SYS_PTRACE);
+		return explain(&options, &start);
+	}
+	start.argv = argv + optind;
 	choose(&start);
 	rights = find_obstacle(&start, &env);
 	if (rights != NULL)

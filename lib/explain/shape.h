@@ -77,6 +77,7 @@ struct remarks {
 	bool listener_refused;			/* it wanted a listener of its own */
 	bool bad_memory;			/* attr that could not be read */
 	uint32_t own_filter;			/* what a filter of its own answers; 0: allows */
+	uint32_t open_before;			/* events of a process that ran already */
 	uint32_t disabled_all, enabled_all;	/* prctl(2) */
 	struct error_count bpf;
 	char changed[8][160];			/* files that looking has changed */
@@ -94,6 +95,8 @@ void event_remove(pid_t process, int fd);
 /* Calls for each event of a process whose descriptor is in that range. */
 void event_each(pid_t process, unsigned int first, unsigned int last,
 		void (*each)(pid_t process, int fd, struct shape *shape));
+/* Calls for each that is still open. */
+void events_look(void (*look)(pid_t process, int fd, struct shape *shape));
 /* Whether any process ever had an event at that number. */
 bool event_possible(int fd);
 

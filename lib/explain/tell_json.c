@@ -77,7 +77,10 @@ void tell_json(const struct start *start, FILE *file)
 	const size_t count = gates_find(gates, GATES);
 
 	fprintf(file, "{\"format\": 1, ");
-	if (WIFSIGNALED(start->status))
+	if (start->attached)
+		fprintf(file, "\"pid\": %d, \"open_before\": %u", start->pid,
+			remarks.open_before);
+	else if (WIFSIGNALED(start->status))
 		fprintf(file, "\"signal\": %d", WTERMSIG(start->status));
 	else
 		fprintf(file, "\"exit\": %d", WEXITSTATUS(start->status));

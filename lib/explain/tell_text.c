@@ -55,7 +55,8 @@ static void say_verdict(const struct start *start)
 	if (calls == 0 && remarks.own_filter != 0 && !start->ptrace)
 		flow_put(&flow, "No perf_event_open of %s was seen.", start->argv[0]);
 	else if (calls == 0)
-		flow_put(&flow, "%s never called perf_event_open.", start->argv[0]);
+		flow_put(&flow, "%s %s perf_event_open.", start->argv[0], start->attached ?
+			 "has not called" : "never called");
 	else
 		flow_put(&flow, "%s called perf_event_open %llu time%s, in %zu way%s: %llu opened, "
 			 "%llu refused%s", start->argv[0], calls, calls == 1 ? "" : "s",
@@ -279,6 +280,10 @@ static void say_remarks(const struct start *start)
 	if (start->why_ptrace != NULL)
 		say("looked at by ptrace(2), which makes all system calls slow: %s",
 		    start->why_ptrace);
+	if (remarks.open_before > 0)
+		say("%u event%s open already, and stayed out of sight: how %s asked for is not "
+		    "known", remarks.open_before, remarks.open_before == 1 ? " was" : "s were",
+		    remarks.open_before == 1 ? "it was" : "they were");
 	for (size_t i = 0; i < remarks.changed_count; i++)
 		say("%s ran without those rights because it was looked at: what it asked says "
 		    "nothing; as root explain changes nothing", remarks.changed[i]);

@@ -15,11 +15,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define EVENT_STOP 128			/* PTRACE_EVENT_STOP */
 #define EVENT_EXEC 4
 #define GET_SYSCALL_INFO 0x420e		/* v5.3 */
 #define LISTEN 0x4208
-#define OPTIONS (1 | 2 | 4 | 8 | 16)	/* TRACESYSGOOD, FORK, VFORK, CLONE, EXEC */
 #define BUCKETS 1024
 
 struct info {
@@ -50,7 +48,7 @@ static struct pending **find(pid_t tid)
 	return at;
 }
 
-static void forget(pid_t tid)
+void trace_gone(pid_t tid)
 {
 	struct pending **at = find(tid), *gone = *at;
 
@@ -64,7 +62,7 @@ static void remember(const struct call *call)
 {
 	struct pending *made;
 
-	forget(call->tid);
+	trace_gone(call->tid);
 	made = malloc(sizeof(*made));
 	if (made == NULL)
 		return;
@@ -92,7 +90,7 @@ static void leave(pid_t tid, const struct info *info)
 	if (asked->call.narrow)
 		value = (int32_t)value;
 	watch_result(&asked->call, value);
-	forget(tid);
+	trace_gone(tid);
 }
 
 static void at_call(pid_t tid)
@@ -107,19 +105,26 @@ static void at_call(pid_t tid)
 		leave(tid, &info);
 }
 
-/* Handles one stop and lets the thread go on. */
-static void at_stop(pid_t tid, int status)
+void trace_result(pid_t tid)
+{
+	struct info info = { .op = 0 };
+
+	if (ptrace(GET_SYSCALL_INFO, tid, (void *)sizeof(info), &info) > 0 && info.op == 2)
+		leave(tid, &info);
+}
+
+void trace_stop(pid_t tid, int status)
 {
 	const int event = status >> 16, signal = WSTOPSIG(status);
 
-	if (signal == (SIGTRAP | 0x80)) {
+	if (signal == TRACE_AT_CALL) {
 		at_call(tid);
 		(void)ptrace(PTRACE_SYSCALL, tid, NULL, NULL);
-	} else if (event == EVENT_STOP && signal != SIGTRAP) {
+	} else if (event == TRACE_EVENT_STOP && signal != SIGTRAP) {
 		(void)ptrace(LISTEN, tid, NULL, NULL);		/* stopped as a group */
 	} else {
 		if (event == EVENT_EXEC)
-			forget(tid);
+			trace_gone(tid);
 		(void)ptrace(PTRACE_SYSCALL, tid, NULL, (void *)(long)(event ? 0 : signal));
 	}
 }
@@ -154,7 +159,7 @@ int trace_follow(struct start *start)
 
 	program = start->pid;
 	pass_signals();
-	if (ptrace(PTRACE_SEIZE, start->pid, NULL, (void *)OPTIONS) != 0 ||
+	if (ptrace(PTRACE_SEIZE, start->pid, NULL, (void *)TRACE_OPTIONS) != 0 ||
 	    ptrace(PTRACE_INTERRUPT, start->pid, NULL, NULL) != 0)
 		return -errno;
 	(void)write(start->line, "", 1);
@@ -162,10 +167,10 @@ int trace_follow(struct start *start)
 		if (tid <= 0)
 			continue;
 		if (WIFSTOPPED(status)) {
-			at_stop(tid, status);
+			trace_stop(tid, status);
 			continue;
 		}
-		forget(tid);
+		trace_gone(tid);
 		if (tid != start->pid)
 			continue;
 		start->ended = true;

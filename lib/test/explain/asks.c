@@ -11,6 +11,9 @@
  *   filter        from now on a filter answers EPERM to perf_event_open(2)
  *   exec          the rest is done by a fresh program, in a child
  *   load          loads a program of BPF, 4000 instructions long, and prints the errno
+ *   wait          says so, until a byte can be read
+ *   busy=N        so many threads wait, each in another way, until the end; a call of one that ends
+ *                 in an error makes the program exit with 5
  *   die           ends by SIGKILL
  */
 #define _GNU_SOURCE
@@ -19,6 +22,7 @@
 #include <linux/filter.h>
 #include <linux/perf_event.h>
 #include <linux/seccomp.h>
+#include <poll.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdint.h>
@@ -28,6 +32,7 @@
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/select.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -130,6 +135,42 @@ static void load(void)
 	printf("%d\n", i);
 }
 
+static volatile int over;
+
+static void *be_busy(void *context)
+{
+	const long way = (long)context;
+	struct timespec time = { 0, 20000000 };
+	struct pollfd nothing = { -1, 0, 0 };
+
+	while (!over) {
+		int err = way % 4 == 0 ? nanosleep(&time, NULL) : way % 4 == 1 ?
+			poll(&nothing, 1, 20) : way % 4 == 2 ? select(0, NULL, NULL, NULL,
+			&(struct timeval){ 0, 20000 }) : getppid() < 0;
+
+		if (err < 0)
+			_exit(5);
+	}
+	return NULL;
+}
+
+static pthread_t busy[100];
+static int busy_count;
+
+static void start_busy(void)
+{
+	for (long i = 0; i < busy_count && i < 100; i++)
+		if (pthread_create(&busy[i], NULL, be_busy, (void *)i) != 0)
+			exit(4);
+}
+
+static void end_busy(void)
+{
+	over = 1;
+	for (int i = 0; i < busy_count && i < 100; i++)
+		pthread_join(busy[i], NULL);
+}
+
 int main(int argc, char **argv)
 {
 	for (int i = 1; i < argc; i++) {
@@ -137,6 +178,10 @@ int main(int argc, char **argv)
 		    sscanf(argv[i], "threads=%d", &threads) == 1)
 			continue;
 		asked = argv[i];
+		if (sscanf(argv[i], "busy=%d", &busy_count) == 1) {
+			start_busy();
+			continue;
+		}
 		if (strcmp(argv[i], "keep") == 0)
 			keep = 1;
 		else if (strcmp(argv[i], "work") == 0)
@@ -145,7 +190,14 @@ int main(int argc, char **argv)
 			set_filter();
 		else if (strcmp(argv[i], "load") == 0)
 			load();
-		else if (strcmp(argv[i], "die") == 0)
+		else if (strcmp(argv[i], "wait") == 0) {
+			char byte;
+
+			puts("waits");
+			fflush(stdout);
+			if (read(0, &byte, 1) != 1)
+				exit(6);
+		} else if (strcmp(argv[i], "die") == 0)
 			raise(SIGKILL);
 		else if (strcmp(argv[i], "exec") == 0) {
 			fflush(stdout);
@@ -159,5 +211,6 @@ int main(int argc, char **argv)
 		else
 			open_all(NULL);
 	}
+	end_busy();
 	return 3;
 }
