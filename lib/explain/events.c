@@ -15,6 +15,7 @@ struct entry {
 	pid_t process;		/* 0: free; -1: was taken, what lies behind is to be found */
 	int fd;
 	struct shape *shape;
+	bool pretended;
 };
 
 static struct entry *entries;
@@ -84,8 +85,16 @@ struct shape *event_find(pid_t process, int fd)
 	return entry != NULL ? entry->shape : NULL;
 }
 
-void event_add(pid_t process, int fd, struct shape *shape)
+bool event_is_pretended(pid_t process, int fd)
 {
+	const struct entry *entry = find(process, fd);
+
+	return entry != NULL && entry->pretended;
+}
+
+void event_add(pid_t process, int fd, struct shape *shape, bool pretended)
+{
+	const struct entry made = { process, fd, shape, pretended };
 	struct entry *entry = find(process, fd);
 
 	if (fd < 0 || process <= 0)
@@ -93,9 +102,9 @@ void event_add(pid_t process, int fd, struct shape *shape)
 	if (fd < POSSIBLE)
 		possible[fd / 8] |= (unsigned char)(1 << fd % 8);
 	if (entry != NULL)
-		entry->shape = shape;
+		*entry = made;
 	else if (used * 2 < room || grow())
-		put(&(struct entry){ process, fd, shape });
+		put(&made);
 }
 
 void event_remove(pid_t process, int fd)
@@ -117,7 +126,8 @@ void event_each(pid_t process, unsigned int first, unsigned int last,
 	for (size_t i = 0; i < room; i++)
 		if (entries[i].process == process && (unsigned int)entries[i].fd >= first &&
 		    (unsigned int)entries[i].fd <= last) {
-			each(process, entries[i].fd, entries[i].shape);
+			if (!entries[i].pretended)
+				each(process, entries[i].fd, entries[i].shape);
 			entries[i].process = -1;
 		}
 }
@@ -125,7 +135,7 @@ void event_each(pid_t process, unsigned int first, unsigned int last,
 void events_look(void (*look)(pid_t process, int fd, struct shape *shape))
 {
 	for (size_t i = 0; i < room; i++)
-		if (entries[i].process > 0)
+		if (entries[i].process > 0 && !entries[i].pretended)
 			look(entries[i].process, entries[i].fd, entries[i].shape);
 }
 

@@ -49,6 +49,7 @@ bool call_of(uint32_t arch, int nr, struct call *ret);
  * follows, with result >= 0 or -errno, or RESULT_UNSEEN.
  */
 #define RESULT_UNSEEN INT64_MIN
+#define RESULT_UNASKED (INT64_MIN + 1)	/* never made: its group is pretended */
 bool watch_call(struct call *call);
 void watch_result(const struct call *call, int64_t result);
 
@@ -85,6 +86,8 @@ struct start {
 	bool ended;
 	bool attached;			/* to a process that ran already: it goes on afterwards */
 	bool quiet;
+	bool pretend;			/* refused opens are answered with a harmless event */
+	bool cannot_pretend;		/* this kernel hands no descriptor over */
 };
 
 /* Starts the program so that its calls are seen. Returns 0 or -errno. */
@@ -130,5 +133,8 @@ size_t filter_build(uint32_t action, struct sock_filter *ret, size_t room);
 /* What a thread that is stopped behind a system call got from it. Returns 0 or -errno. */
 int result_of_stopped(pid_t tid, int64_t *ret);
 bool result_is_known_here(void);
+
+/* Has the kernel make the call again in whose end the thread is stopped. Returns 0 or -errno. */
+int result_restart(pid_t tid);
 
 #endif

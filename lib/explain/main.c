@@ -12,12 +12,13 @@
 #include <unistd.h>
 
 #include "attach.h"
+#include "pretend.h"
 #include "shape.h"
 #include "tell.h"
 
 static const char usage[] =
 	"usage: perfmodes-explain [--json FILE] [--record FILE] [--quiet] [--ptrace]\n"
-	"                         [--] PROGRAM [ARG...]\n"
+	"                         [--pretend] [--] PROGRAM [ARG...]\n"
 	"       perfmodes-explain [--json FILE] [--record FILE] [--quiet] --pid PID\n"
 	"Runs a program, follows its processes and threads, and tells at the end what it asked of\n"
 	"perf_event_open(2), what was refused, why, what to change, and what was accepted and\n"
@@ -25,11 +26,13 @@ static const char usage[] =
 	"  --json FILE   write the same for programs       --quiet   nothing on stderr\n"
 	"  --record FILE write what was asked, without anything private, to hold against others\n"
 	"  --ptrace      look by ptrace(2): slow, and sees what filters of system calls hide\n"
+	"  --pretend     answer each refused open with an event that counts nothing: what would\n"
+	"                the program ask elsewhere?\n"
 	"  --pid PID     look at a process that runs, by ptrace(2), until it ends or ^C\n";
 
 struct options {
 	const char *json, *record, *pid;
-	bool quiet, ptrace;
+	bool quiet;
 };
 
 static int wrong(const char *format, const char *what, const char *why)
@@ -170,7 +173,7 @@ int main(int argc, char **argv)
 		{ "json", required_argument, NULL, 'j' },
 		{ "record", required_argument, NULL, 'r' },
 		{ "quiet", no_argument, NULL, 'q' },
-		{ "pid", required_argument, NULL, 'p' },
+		{ "pretend", no_argument, NULL, 'n' }, { "pid", required_argument, NULL, 'p' },
 		{ "ptrace", no_argument, NULL, 't' }, { "help", no_argument, NULL, 'h' },
 		{ NULL, 0, NULL, 0 },
 	};
@@ -186,11 +189,12 @@ int main(int argc, char **argv)
 		case 'r': options.record = optarg; break;
 		case 'q': options.quiet = true; break;
 		case 'p': options.pid = optarg; break;
+		case 'n': start.pretend = true; break;
 		case 't': start.ptrace = true; break;
 		case 'h': fputs(usage, stdout); return 0;
 		default: fputs(usage, stderr); return 2;
 		}
-	if ((optind == argc) == (options.pid == NULL)) {
+	if ((optind == argc) == (options.pid == NULL) || (start.pretend && options.pid != NULL)) {
 		fputs(usage, stderr);
 		return 2;
 	}
@@ -204,6 +208,10 @@ int main(int argc, char **argv)
 	}
 	start.argv = argv + optind;
 	choose(&start);
+	if (start.pretend && (start.why_ptrace != NULL || pretend_obstacle() != NULL))
+		return wrong("--pretend answers calls, which notifications of seccomp(2) alone "
+			     "can%s: %s", "", start.why_ptrace ? start.why_ptrace :
+			     pretend_obstacle());
 	rights = find_obstacle(&start, &env);
 	if (rights != NULL)
 		return wrong("%s is %s, and would lose those rights by being looked at: what it "

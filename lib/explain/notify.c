@@ -23,6 +23,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "pretend.h"
 #include "rights.h"
 
 /* Newer than the headers that this builds with. */
@@ -118,9 +119,10 @@ static void note_end(struct start *start, int status)
 }
 
 /* Of a thread that was seized. */
-static int64_t result_of(pid_t tid, struct start *start)
+static int64_t result_of(const struct call *call, struct start *start)
 {
 	int64_t result = RESULT_UNSEEN;
+	const pid_t tid = call->tid;
 	int status;
 
 	while (waitpid(tid, &status, __WALL) < 0)
@@ -132,6 +134,9 @@ static int64_t result_of(pid_t tid, struct start *start)
 		return result;
 	}
 	(void)result_of_stopped(tid, &result);
+	/* At another stop a signal goes first, and its handler would be run behind the call. */
+	if (start->pretend && status >> 16 == EVENT_STOP)
+		pretend_again(call, result);
 	(void)ptrace(PTRACE_DETACH, tid, NULL,
 		     (void *)(long)(status >> 16 == EVENT_STOP ? 0 : WSTOPSIG(status)));
 	return result;
@@ -141,18 +146,20 @@ static void serve(struct start *start)
 {
 	struct notif notif;
 	struct call call = { .tid = 0 };
-	bool wanted, seized, valid;
+	bool known, wanted, seized, valid;
 	int64_t result;
 
 	if (receive(start->listener, &notif) != 0)
 		return;
 	call.tid = (pid_t)notif.pid;
 	memcpy(call.args, notif.data.args, sizeof(call.args));
-	wanted = notif.pid > 0 && call_of(notif.data.arch, notif.data.nr, &call) &&
-		watch_call(&call);
+	known = notif.pid > 0 && call_of(notif.data.arch, notif.data.nr, &call);
+	if (known && start->pretend && pretend_answer(start->listener, notif.id, &call))
+		return;
+	wanted = known && watch_call(&call);
 	seized = wanted && seize(call.tid);
 	valid = go_on(start->listener, notif.id);
-	result = seized ? result_of(call.tid, start) : RESULT_UNSEEN;
+	result = seized ? result_of(&call, start) : RESULT_UNSEEN;
 	if (wanted && valid)
 		watch_result(&call, result);
 }
@@ -216,9 +223,11 @@ int notify_follow(struct start *start)
 	if (lines[1].fd < 0)
 		return lines[1].fd;
 	(void)ioctl(start->listener, NOTIF_SET_FLAGS, wake_here);
+	start->cannot_pretend = start->pretend && !pretend_can(start->listener);
+	start->pretend = start->pretend && !start->cannot_pretend;
 	start_caretaker(start->listener);
 	while (!start->ended) {
-			int status;
+		int status;
 
 		if (poll(lines, 2, -1) < 0 && errno != EINTR)
 			return -errno;

@@ -235,6 +235,8 @@ static void put_call(FILE *file, const struct shape *shape, bool first)
 		shape->narrow ? "true" : "false");
 	fprintf(file, "\"calls\": %u, \"opened\": %u, \"unseen\": %u, ", shape->calls,
 		shape->opened, shape->unseen);
+	if (shape->pretended > 0)
+		fprintf(file, "\"pretended\": %u, ", shape->pretended);
 	json_errors(file, shape);
 	fprintf(file, ",\n   \"rings\": %llu, \"pages\": %llu, ", (unsigned long long)shape->rings,
 		(unsigned long long)shape->most_pages);

@@ -42,6 +42,8 @@ struct shape {
 	char text[TEXT_ROOM];			/* behind config1, of a probe in a program */
 	/* What came of it */
 	uint32_t calls, opened, unseen;
+	uint32_t unasked;			/* of `unseen`: never made, as their group is pretended */
+	uint32_t pretended;			/* answered with a harmless event */
 	struct error_count errors[ERRORS];
 	uint64_t cpus[16];			/* asked for; a bit each */
 	pid_t first_pid;
@@ -86,16 +88,20 @@ struct remarks {
 
 extern struct remarks remarks;
 
+/* A call was answered with a descriptor of ours. */
+void watch_pretended(const struct call *call, int fd);
+
 /* ------------------------------------------------------------------- descriptors: events.c */
 
 /* Which shape the descriptor of a process is of, or NULL. */
 struct shape *event_find(pid_t process, int fd);
-void event_add(pid_t process, int fd, struct shape *shape);
+void event_add(pid_t process, int fd, struct shape *shape, bool pretended);
+bool event_is_pretended(pid_t process, int fd);
 void event_remove(pid_t process, int fd);
-/* Calls for each event of a process whose descriptor is in that range. */
+/* Removes what of a process is in that range, and calls for each that is not pretended. */
 void event_each(pid_t process, unsigned int first, unsigned int last,
 		void (*each)(pid_t process, int fd, struct shape *shape));
-/* Calls for each that is still open. */
+/* Calls for each that is still open, and not pretended. */
 void events_look(void (*look)(pid_t process, int fd, struct shape *shape));
 /* Whether any process ever had an event at that number. */
 bool event_possible(int fd);

@@ -34,8 +34,8 @@ static void put_shape(FILE *file, size_t at, size_t gate)
 	fprintf(file, "\"cpus\": %u, \"inherit\": %s, \"group\": %s, \"attr_size\": %u,\n   ",
 		cpus_of(shape), shape->attr.inherit ? "true" : "false",
 		shape->grouped ? "true" : "false", shape->size);
-	fprintf(file, "\"calls\": %u, \"opened\": %u, \"unseen\": %u, ", shape->calls,
-		shape->opened, shape->unseen);
+	fprintf(file, "\"calls\": %u, \"opened\": %u, \"unseen\": %u, \"pretended\": %u, ",
+		shape->calls, shape->opened, shape->unseen, shape->pretended);
 	json_errors(file, shape);
 	fprintf(file, ", \"gate\": %zu,\n   \"rings\": %llu, \"pages\": %llu, \"silent\": %s, ",
 		gate, (unsigned long long)shape->rings, (unsigned long long)shape->most_pages,

@@ -109,9 +109,12 @@ static void put_outcome(const struct shape *shape, const struct reason *reason,
 	if (shape->opened > 0 && shape->calls > 1)
 		pm_put(words, "%s%u opened", words->length ? ", " : "", shape->opened);
 	if (shape->unseen > 0)
-		pm_put(words, "%s%u not seen (asked again from here: %s)", words->length ? ", " :
-		       "", shape->unseen, reason == NULL ? "?" : reason->again == 0 ? "opens" :
-		       pm_errno_name(reason->again));
+		pm_put(words, "%s%u %s (asked %s from here: %s)", words->length ? ", " : "",
+		       shape->unseen, shape->unasked > 0 ? "of a pretended group" : "not seen",
+		       shape->unasked > 0 ? "alone" : "again", reason == NULL ? "?" :
+		       reason->again == 0 ? "opens" : pm_errno_name(reason->again));
+	if (shape->pretended > shape->unasked)
+		pm_put(words, ", %spretended", shape->pretended < shape->calls ? "in part " : "");
 	if (shape->rings > 0)
 		pm_put(words, "%sring%s of %llu pages", words->length ? ", " : "",
 		       shape->rings > 1 ? "s" : "", (unsigned long long)shape->most_pages);
@@ -275,8 +278,24 @@ static bool is_bpf_set_otherwise(void)
 	return false;
 }
 
+static void say_pretended(const struct start *start)
+{
+	unsigned long long pretended = 0;
+
+	for (size_t i = 0; i < shapes.count; i++)
+		pretended += shapes.list[i]->pretended;
+	if (start->cannot_pretend)
+		say("nothing was pretended: this kernel hands no descriptors over "
+		    "(SECCOMP_IOCTL_NOTIF_ADDFD)");
+	else if (pretended > 0)
+		say("%llu calls were answered with events that count nothing (--pretend): what "
+		    "the program told is not true; what it asked after the first of them it "
+		    "would ask where that is allowed", pretended);
+}
+
 static void say_remarks(const struct start *start)
 {
+	say_pretended(start);
 	if (start->why_ptrace != NULL)
 		say("looked at by ptrace(2), which makes all system calls slow: %s",
 		    start->why_ptrace);

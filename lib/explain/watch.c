@@ -129,17 +129,32 @@ static void after_open(const struct call *call, int64_t result)
 	}
 	if (cpu >= 0 && cpu < 1024)
 		shape->cpus[cpu / 64] |= (uint64_t)1 << cpu % 64;
-	if (result == RESULT_UNSEEN) {
+	if (result == RESULT_UNASKED) {
+		shape->unseen++;
+		shape->unasked++;
+	} else if (result == RESULT_UNSEEN) {
 		shape->unseen++;
 		remarks.unseen++;
 	} else if (result >= 0) {
 		shape->opened++;
-		event_add(process_of(call->tid, false), (int)result, shape);
+		event_add(process_of(call->tid, false), (int)result, shape, false);
 	} else {
 		if (!shape->place.known)
 			place_of(call->tid, &shape->place);
 		count_error(shape->errors, ERRORS, (int)-result);
 	}
+}
+
+void watch_pretended(const struct call *call, int fd)
+{
+	struct shape like, *shape;
+
+	describe(call, &like);
+	shape = shape_of(&like);
+	if (shape == NULL)
+		return;
+	shape->pretended++;
+	event_add(process_of(call->tid, false), fd, shape, true);
 }
 
 /* ------------------------------------------------------------------------------ other calls */
@@ -198,7 +213,8 @@ static void before_close(const struct call *call)
 
 	if (shape == NULL)
 		return;
-	look_at_event(process, fd, shape);
+	if (!event_is_pretended(process, fd))
+		look_at_event(process, fd, shape);
 	event_remove(process, fd);
 }
 

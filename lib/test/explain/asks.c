@@ -3,8 +3,10 @@
  * A program that is explained: each word says what it does, in order. It prints the errno of each
  * open, 0 for success, and exits with 3.
  *
- *   TYPE:CONFIG[:u][:cpu][:sample][:at][:old][:phys]   opens an event of its own thread; at: an
- *                 address is set; old: by the first version of the attr; phys: PHYS_ADDR
+ *   TYPE:CONFIG[:u][:cpu][:sample][:at][:old][:phys][:member][:ask]   opens an event of its own
+ *                 thread; at: an address is set; old: by the first version of the attr; phys:
+ *                 PHYS_ADDR; member: of the group of the last that opened; ask: it is enabled,
+ *                 asked for its id, read and mapped, and what becomes of each is printed, too
  *   times=N       the opens that follow are made N times    keep    and not closed
  *   threads=N     by so many threads, each so many times
  *   work          makes page faults and sleeps once
@@ -63,17 +65,40 @@ static struct perf_event_attr attr_of(const char *word)
 	return attr;
 }
 
+static void report(int failed)
+{
+	printf("%d\n", failed ? errno : 0);
+}
+
+static void ask(int fd)
+{
+	static uint64_t before;
+	uint64_t id = 0, values[3] = { 0 };
+
+	report(ioctl(fd, PERF_EVENT_IOC_ENABLE, 0) != 0);
+	report(ioctl(fd, PERF_EVENT_IOC_ID, &id) != 0);
+	printf("%d\n", id == before);
+	before = id;
+	report(read(fd, values, sizeof(values)) != sizeof(values));
+	report(mmap(NULL, 2 * 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0) == MAP_FAILED);
+}
+
 static void *open_all(void *context)
 {
 	struct perf_event_attr attr = attr_of(asked);
 	const int all = strstr(asked, ":cpu") != NULL;
+	static int last = -1;
 
 	for (int i = 0; i < times; i++) {
 		const int fd = (int)syscall(__NR_perf_event_open, &attr, all ? -1 : 0,
-					    all ? 0 : -1, -1, 0);
+					    all ? 0 : -1, strstr(asked, ":member") != NULL ?
+					    last : -1, 0);
 
 		if (threads == 0)
 			printf("%d\n", fd < 0 ? errno : 0);
+		if (fd >= 0 && strstr(asked, ":ask") != NULL)
+			ask(fd);
+		last = fd >= 0 ? fd : last;
 		if (fd >= 0 && attr.sample_period != 0)
 			(void)mmap(NULL, 9 * 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 		if (fd >= 0 && !keep)
