@@ -332,7 +332,7 @@ def wanted(value: dict[str, Any], name: str) -> Requirements:
 
 def _beware(value: dict[str, Any]) -> str:
     said = []
-    if any(call["opened"] < call["calls"] for call in value["calls"]) or not value["calls"]:
+    if any(call["opened"] + call.get("pretended", 0) < call["calls"] for call in value["calls"]) or not value["calls"]:
         said.append("some calls were refused where it was recorded: a program that gives up asks less than it would")
     if value["beyond"]:
         said.append(f"{value['beyond']} calls of further kinds are not in the recording")

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A process that runs already: all its threads are seized by ptrace(2), what they start is followed,
- * too, and at the end they are let go as they were: stopped ones stopped, with the signals that
- * were on their way. A thread of its own does it. Where it ends, or is killed, the kernel lets go
- * what it still holds: a thread that cannot stop, as one that waits for a disk or for vfork(2).
+ * A process that runs already: all its threads are seized by ptrace(2), what they start is
+ * followed, and at the end they are let go as they were: stopped ones stopped, with the signals
+ * that were on their way. A thread of its own does it. Where it ends, or is killed, the kernel lets
+ * go what it still holds: a thread that cannot stop, as one that waits for a disk or for vfork(2).
  */
 #define _GNU_SOURCE
 #include "shape.h"

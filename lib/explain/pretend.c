@@ -63,7 +63,7 @@ bool pretend_can(int listener)
 	return ioctl(listener, NOTIF_ADDFD, &nothing) == 0 || errno == EBADF;
 }
 
-/* -------------------------------------------------------------------------------- the first time */
+/* ------------------------------------------------------------------------------ the first time */
 
 static struct waiting *find(pid_t tid)
 {
@@ -95,7 +95,7 @@ void pretend_again(const struct call *call, int64_t result)
 	free_one->error = (int)-result;
 }
 
-/* ------------------------------------------------------------------------------- what it is given */
+/* ---------------------------------------------------------------------------- what it is given */
 
 static int make_event(const struct call *call)
 {
@@ -142,7 +142,7 @@ static int hand_over(int listener, uint64_t id, const struct call *call, bool cl
 	return fd;
 }
 
-/* -------------------------------------------------------------------------------------- the calls */
+/* ------------------------------------------------------------------------------------ the calls */
 
 static bool is_pretended(const struct call *call, uint64_t fd)
 {

@@ -56,6 +56,11 @@ def keys(one: dict[str, Any]) -> set[str]:
     return {*requirements.keys(wanted(one))}
 
 
+def test_a_recording_that_may_be_short_says_so() -> None:
+    """Not where the program went on with pretended events."""
+    assert "gives up" in wanted(call(opened=False)).beware and not wanted(call(opened=False, pretended=1)).beware
+
+
 EVENTS = {"software": 12, "hardware": 10}
 
 
