@@ -42,7 +42,7 @@ struct shape {
 	char text[TEXT_ROOM];			/* behind config1, of a probe in a program */
 	/* What came of it */
 	uint32_t calls, opened, unseen;
-	uint32_t unasked;			/* of `unseen`: never made, as their group is pretended */
+	uint32_t unasked;			/* of `unseen`: their group is pretended */
 	uint32_t pretended;			/* answered with a harmless event */
 	struct error_count errors[ERRORS];
 	uint64_t cpus[16];			/* asked for; a bit each */

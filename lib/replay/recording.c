@@ -188,7 +188,9 @@ static void read_call(struct json *json, const char *key, struct asked *asked)
 		{ "on_cpu", &asked->on_cpu }, { "group", &asked->group },
 		{ "narrow", &asked->narrow },
 	};
-	static const char *const outcomes[] = { "opened", "unseen", "pretended", "errors", "ring_errno" };
+	static const char *const outcomes[] = {
+		"opened", "unseen", "pretended", "errors", "ring_errno",
+	};
 
 	for (size_t i = 0; i < COUNT(numbers); i++)
 		if (strcmp(key, numbers[i].key) == 0) {
