@@ -47,7 +47,7 @@ kselftest: $(B)/bundle.tar	## probes of SUITE= as a collection for run_kselftest
 	$(Q).packaging/kselftest $(B)/bundle "$(DESTDIR)" "$(SUITE)"
 .PHONY: kselftest
 
-kselftest-series:	## probes as a patch series for the kernel's perf_events selftests, into OUT= (of LINUX=)
+kselftest-series:	## probes as patches for the kernel's perf_events selftests, in OUT=
 	$(Q)[ -n "$(OUT)" ] || { echo "make: OUT= is to name the folder of the series" >&2; exit 1; }
 	$(Q)$(PYTHON) .packaging/kselftest_series.py --out "$(OUT)" $(if $(LINUX),--linux "$(LINUX)") $(if $(AUTHOR),--author "$(AUTHOR)")
 .PHONY: kselftest-series
