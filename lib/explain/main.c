@@ -158,8 +158,11 @@ static int explain(const struct options *options, struct start *start)
 		tell_text(start);
 	if (json != NULL)
 		tell_json(start, json);
-	if (record != NULL)
+	if (record != NULL && remarks.untold == 0)
 		write_recording(record);
+	else if (record != NULL && unlink(options->record) == 0)
+		(void)wrong("%s is not written: %s", options->record,
+			    "what was asked is not known");
 	if (record != NULL && fclose(record) != 0)
 		return wrong("%s: %s", options->record, strerror(errno)), 3;
 	if (json != NULL && fclose(json) != 0)

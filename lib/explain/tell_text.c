@@ -54,6 +54,9 @@ static void say_verdict(const struct start *start)
 	flow_begin(&flow, "", 0);
 	if (calls == 0 && remarks.own_filter != 0 && !start->ptrace)
 		flow_put(&flow, "No perf_event_open of %s was seen.", start->argv[0]);
+	else if (calls == 0 && remarks.untold != 0)
+		flow_put(&flow, "What %s asked is not known: this kernel does not tell a tracer "
+			 "which calls are made (PTRACE_GET_SYSCALL_INFO, Linux 5.3).", start->argv[0]);
 	else if (calls == 0)
 		flow_put(&flow, "%s %s perf_event_open.", start->argv[0], start->attached ?
 			 "has not called" : "never called");
@@ -335,7 +338,7 @@ void tell_text(const struct start *start)
 	gates.count = gates_find(gates.list, GATES);
 	printf("\n");
 	say_verdict(start);
-	if (remarks.calls[CALL_OPEN] == 0 && remarks.own_filter == 0)
+	if (remarks.calls[CALL_OPEN] == 0 && remarks.own_filter == 0 && remarks.untold == 0)
 		say_what_is_closed();
 	say_shapes(&gates);
 	say_gates(&gates);

@@ -5,7 +5,7 @@
  * others, or set-user-id programs of an ordinary user, are changed by it.
  */
 #define _GNU_SOURCE
-#include "explain.h"
+#include "shape.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -97,8 +97,10 @@ static void at_call(pid_t tid)
 {
 	struct info info = { .op = 0 };
 
-	if (ptrace(GET_SYSCALL_INFO, tid, (void *)sizeof(info), &info) <= 0)
+	if (ptrace(GET_SYSCALL_INFO, tid, (void *)sizeof(info), &info) <= 0) {
+		remarks.untold += errno != ESRCH;	/* else it was killed */
 		return;
+	}
 	if (info.op == 1)
 		enter(tid, &info);
 	else if (info.op == 2)

@@ -20,7 +20,7 @@ from pathlib import Path
 
 import pytest
 from explaining import ARCH, CLOCK, CYCLES, Explained, FAULTS, SWITCHES, TREE, USER, as_root, has_core_pmu, paranoid, place_
-from surroundings import lower, refuse_perf
+from surroundings import lower, refuse_perf, refuse_request
 
 pytestmark = pytest.mark.xdist_group("make")  # make runs in the tree
 place = place_
@@ -213,6 +213,13 @@ def test_a_filter_around_it(place: Path, error: int) -> None:
     run = Explained(place, FAULTS + ":u", limit=lambda: refuse_perf(error))
     assert run.errors == [error] and run.one()["errors"] == {errno.errorcode[error]: 1}
     assert "filter" in run.gate(run.one())["gate"] and run.told["remarks"]["ptrace"]
+
+
+def test_a_kernel_that_tells_a_tracer_of_no_call(place: Path) -> None:
+    """Before 5.3: what was asked is not known, which is not that nothing was."""
+    run = Explained(place, FAULTS + ":u", options=("--ptrace",), limit=lambda: refuse_request(errno.EIO, 0x420e))
+    assert run.errors == [0] and run.told["remarks"]["untold"] > 0 and run.told["asked"] == []
+    assert "is not known" in run.text and "never called" not in run.text
 
 
 def test_what_goes_on_after_the_first_process(place: Path, tmp_path: Path) -> None:
