@@ -7,9 +7,11 @@ WILLING_SOURCES := $(wildcard lib/sampler/willing/*.c)
 library: $(B)/libperfmodes-sampler.a $(B)/libperfmodes-willing.a
 $(B)/libperfmodes-sampler.a: $(patsubst lib/%.c,$(B)/pic/%.o,$(SAMPLER_SOURCES))
 $(B)/libperfmodes-willing.a: $(patsubst lib/%.c,$(B)/pic/%.o,$(WILLING_SOURCES))
+# One object, of which only what begins with pm_ can be seen: other names would meet those of a program.
 $(B)/libperfmodes-%.a:
 	$(call say,AR,$@)
-	$(Q)rm -f $@ && $(AR) rcs $@ $^
+	$(Q)rm -f $@ && $(LIB_CC) -r -nostdlib -o $(@:.a=.o) $^
+	$(Q)$(CROSS_COMPILE)objcopy --wildcard --keep-global-symbol='pm_*' $(@:.a=.o) && $(AR) rcs $@ $(@:.a=.o)
 
 # Tests: as those of the library, with the sanitizers.
 SAMPLER_TESTS := $(patsubst lib/test/%.c,build/test/%,$(wildcard lib/test/sampler/*_test.c))

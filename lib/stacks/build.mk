@@ -22,8 +22,6 @@ without-stacks:
 endif
 
 $(B)/libperfmodes-stacks.a: $(patsubst lib/%.c,$(B)/pic/%.o,$(STACKS_SOURCES))
-	$(call say,AR,$@)
-	$(Q)rm -f $@ && $(AR) rcs $@ $^
 
 $(B)/examples/stacks/%: lib/examples/stacks/%.c $(B)/libperfmodes-stacks.a $(B)/libperfmodes-sampler.a $(B)/libperfmodes.a
 	$(call say,LINK,$@)

@@ -90,6 +90,16 @@ def test_static_library_has_them_too(place: Path) -> None:
     assert {name for name in defined if not name.startswith("pm_")} == set()
 
 
+@pytest.mark.parametrize("part", ["sampler", "stacks", "topology", "willing", "pfm"])
+def test_what_is_optional_shows_our_prefix_alone(part: str) -> None:
+    """A program may have a process_close() of its own, and link two of them."""
+    library = TREE / "build" / ARCH / f"libperfmodes-{part}.a"
+    if not library.exists():
+        pytest.skip(f"no {library.name}: what it needs is not here")
+    names = [line.split()[2] for line in run("nm", "-g", "--defined-only", library).splitlines() if len(line.split()) == 3]
+    assert names and [name for name in names if not name.startswith("pm_")] == []
+
+
 def test_shared_library_names_itself(place: Path) -> None:
     text = run("readelf", "-d", place / "usr/lib/libperfmodes.so.0")
     assert "soname: [libperfmodes.so.0]" in text and "TEXTREL" not in text
