@@ -314,6 +314,7 @@ static int open_all(struct service *service)
 
 static int take_signals(void)
 {
+	struct sigaction hang_up;
 	sigset_t set;
 
 	(void)signal(SIGPIPE, SIG_IGN);
@@ -321,6 +322,9 @@ static int take_signals(void)
 	sigaddset(&set, SIGINT);
 	sigaddset(&set, SIGTERM);
 	sigaddset(&set, SIGCHLD);
+	/* Of nohup(1) it is to be ignored, which a signal that is blocked is not. */
+	if (sigaction(SIGHUP, NULL, &hang_up) == 0 && hang_up.sa_handler != SIG_IGN)
+		sigaddset(&set, SIGHUP);
 	/* Before the worker's thread is created, which inherits the mask. */
 	(void)sigprocmask(SIG_BLOCK, &set, NULL);
 	return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);

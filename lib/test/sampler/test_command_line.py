@@ -144,8 +144,9 @@ def test_the_time_is_over_before_the_command() -> None:
 
 
 @pytest.mark.perf
-def test_a_signal_ends_it_and_all_is_written(tmp_path: Path) -> None:
-    """The command, which is not asked by it, ends with the watching."""
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_ends_it_and_all_is_written(number: signal.Signals) -> None:
+    """The command, which is not asked by it, ends with the watching. A terminal that is closed is no loss."""
     with subprocess.Popen([PROGRAM, "-q", "-o", "-", "--", WORKLOAD, "spin", "600000"], stdout=subprocess.PIPE,
                           stderr=subprocess.PIPE, text=True) as process:
         assert process.stdout and process.stdout.readline() == "ready\n"
@@ -154,7 +155,7 @@ def test_a_signal_ends_it_and_all_is_written(tmp_path: Path) -> None:
         began = time.monotonic()
         while int(clock.read_text(encoding="ascii").split()[0]) < 1e8 and time.monotonic() < began + LIMIT:
             time.sleep(0.02)
-        process.send_signal(signal.SIGTERM)
+        process.send_signal(number)
         said, errors = process.communicate(timeout=LIMIT)
     assert process.returncode == 128 + signal.SIGTERM and KNOWN in said, (said, errors)
     assert not Path(f"/proc/{burning}").exists()
