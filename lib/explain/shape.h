@@ -75,7 +75,7 @@ struct remarks {
 	uint64_t calls[CALLS];
 	uint64_t unseen;			/* results */
 	uint64_t requests_unlooked;
-	uint64_t untold;			/* stops at a call that the kernel did not describe */
+	uint64_t untold;			/* stops at calls of which the kernel told nothing */
 	bool traces;				/* the program traces others */
 	bool listener_refused;			/* it wanted a listener of its own */
 	bool bad_memory;			/* attr that could not be read */

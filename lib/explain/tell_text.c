@@ -56,7 +56,8 @@ static void say_verdict(const struct start *start)
 		flow_put(&flow, "No perf_event_open of %s was seen.", start->argv[0]);
 	else if (calls == 0 && remarks.untold != 0)
 		flow_put(&flow, "What %s asked is not known: this kernel does not tell a tracer "
-			 "which calls are made (PTRACE_GET_SYSCALL_INFO, Linux 5.3).", start->argv[0]);
+			 "which calls are made (PTRACE_GET_SYSCALL_INFO, Linux 5.3).",
+			 start->argv[0]);
 	else if (calls == 0)
 		flow_put(&flow, "%s %s perf_event_open.", start->argv[0], start->attached ?
 			 "has not called" : "never called");
