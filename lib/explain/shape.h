@@ -75,7 +75,7 @@ struct remarks {
 	uint64_t calls[CALLS];
 	uint64_t unseen;			/* results */
 	uint64_t requests_unlooked;
-	uint64_t untold;			/* stops at calls of which the kernel told nothing */
+	uint64_t untold;			/* stops at calls that were not told */
 	bool traces;				/* the program traces others */
 	bool listener_refused;			/* it wanted a listener of its own */
 	bool bad_memory;			/* attr that could not be read */
