@@ -276,11 +276,12 @@ def test_a_bundle_goes_on_where_the_link_was_cut(tmp_path: Path, bundle: Path) -
 
 
 def test_an_interrupt_ends_the_way_of_a_bundle(tmp_path: Path, bundle: Path) -> None:
-    (bundle / "big").write_bytes(os.urandom(3 << 20))
+    """What sockets hold when it comes, some megabytes, is still carried; the rest is not sent."""
+    (bundle / "big").write_bytes(os.urandom(24 << 20))
     with serving(tmp_path / "server") as server, Cut(2299, server.port, 1 << 20, 0) as cut:
         server.config.write_text(server.config.read_text().replace(f"Port {server.port}", "Port 2299"))
         place = server.place()
         cut.reached = place.stop.set
         with pytest.raises(KeyboardInterrupt), place.put(bundle):
             pass
-        assert cut.sent < 3 << 20 and not list(server.scratch.iterdir())
+        assert cut.sent < 16 << 20 and not list(server.scratch.iterdir())
