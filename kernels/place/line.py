@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import os
 import re
@@ -10,6 +11,7 @@ import socket
 import stat
 import termios
 import tty
+from contextlib import suppress
 
 from kernels.errors import Usage
 
@@ -31,7 +33,7 @@ class Line:
             raise Usage(f"not /PATH[@BAUD] or tcp:HOST:PORT, BAUD of {bauds}: {address!r}")
         self.path, self.baud = path, int(baud or 115200)
         self._socket: socket.socket | None = None
-        self._file = -1
+        self._file, self._exclusive = -1, False
 
     @property
     def names(self) -> list[str]:
@@ -48,10 +50,16 @@ class Line:
             self._socket = socket.socket(socket.AF_UNIX)
             self._socket.connect(self.path)
             return self._socket.fileno()
-        self._file = os.open(self.path, os.O_RDWR | os.O_NOCTTY | os.O_NONBLOCK)
+        try:
+            self._file = os.open(self.path, os.O_RDWR | os.O_NOCTTY | os.O_NONBLOCK)
+        except OSError as error:
+            if error.errno != errno.EBUSY:
+                raise
+            raise OSError(error.errno, "in use by another program") from None
         try:
             fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             fcntl.ioctl(self._file, termios.TIOCEXCL)  # who opens it after us is refused, but for root
+            self._exclusive = True
         except OSError as error:
             self.close()
             raise OSError(error.errno, "in use by another program") from None
@@ -65,5 +73,9 @@ class Line:
         if self._socket:
             self._socket.close()
         elif self._file >= 0:
+            if self._exclusive:  # else it stays so while somebody has it open who did before us
+                with suppress(OSError):  # unplugged
+                    fcntl.ioctl(self._file, termios.TIOCNXCL)
             os.close(self._file)
+        self._exclusive = False
         self._socket, self._file = None, -1

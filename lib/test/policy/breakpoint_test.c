@@ -48,7 +48,8 @@ static void observe_writes(enum pm_strategy strategy)
 {
 	const struct pm_listener listener = { .size = sizeof(listener), .sample = on_write };
 	const struct pm_event_spec spec = write_to(&watched);
-	struct pm_session_opts opts = { .size = sizeof(opts), .descriptors_percent = 100 };
+	struct pm_session_opts opts = { .size = sizeof(opts), .descriptors_percent = 100,
+		.allow = PM_ALLOW_USER_ONLY };	/* what who has no rights gets */
 	struct pm_diag diag = { .size = sizeof(diag) };
 	pthread_t threads[3];
 	struct pm_session *session;
