@@ -89,6 +89,7 @@ func main() {
 """
 
 
+@pytest.mark.peer("go")
 @pytest.mark.skipif(not shutil.which("go"), reason="no Go here")
 @pytest.mark.parametrize("options", [(), ("--ptrace",)])
 def test_a_static_program_of_go(place: Path, tmp_path: Path, options: tuple[str, ...]) -> None:
