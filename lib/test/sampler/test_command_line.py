@@ -148,7 +148,8 @@ def test_the_time_is_over_before_the_command() -> None:
 def test_a_signal_ends_it_and_all_is_written(number: signal.Signals) -> None:
     """The command, which is not asked by it, ends with the watching. A terminal that is closed is no loss."""
     with subprocess.Popen([PROGRAM, "-q", "-o", "-", "--", WORKLOAD, "spin", "600000"], stdout=subprocess.PIPE,
-                          stderr=subprocess.PIPE, text=True) as process:
+                          stderr=subprocess.PIPE, text=True,
+                          preexec_fn=lambda: signal.signal(number, signal.SIG_DFL)) as process:  # nohup ignores one
         assert process.stdout and process.stdout.readline() == "ready\n"
         burning = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text(encoding="ascii").split()[0]
         clock = Path(f"/proc/{burning}/schedstat")
