@@ -215,11 +215,13 @@ def test_a_filter_around_it(place: Path, error: int) -> None:
     assert "filter" in run.gate(run.one())["gate"] and run.told["remarks"]["ptrace"]
 
 
-def test_a_kernel_that_tells_a_tracer_of_no_call(place: Path) -> None:
+def test_a_kernel_that_tells_a_tracer_of_no_call(place: Path, tmp_path: Path) -> None:
     """Before 5.3: what was asked is not known, which is not that nothing was."""
-    run = Explained(place, FAULTS + ":u", options=("--ptrace",), limit=lambda: refuse_request(errno.EIO, 0x420e))
+    record = tmp_path / "record.json"
+    run = Explained(place, FAULTS + ":u", options=("--ptrace", "--record", str(record)), limit=lambda: refuse_request(errno.EIO, 0x420e))
     assert run.errors == [0] and run.told["remarks"]["untold"] > 0 and run.told["asked"] == []
     assert "is not known" in run.text and "never called" not in run.text
+    assert record.read_bytes() == b""  # it may be /dev/null: nothing is removed
 
 
 def test_what_goes_on_after_the_first_process(place: Path, tmp_path: Path) -> None:
