@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 from sqlalchemy.engine import Connection
 
-from reports import expect, personas, text, wordlist
+from reports import expect, personas, plain, text, wordlist
 from reports.catalogue import Catalogue
 from reports.database import command, matrix, query, whole
 from reports.database.matrix import Column, Matrix
@@ -233,6 +233,11 @@ class Site:
         return self._reasons[cell.reason]
 
     @cached_property
+    def held_back(self) -> set[int]:
+        """The reasons of probes that would have disturbed or endangered the machine."""
+        return {number for number, said in self.matrix.reasons.items() if said.endswith(plain.NOT_ASKED)}
+
+    @cached_property
     def file(self) -> Path | None:
         """The database, where it is a file that is small enough to go with the site."""
         url = self.connection.engine.url
@@ -315,10 +320,12 @@ def totals(site: Site, spot: Spot, persona: str) -> Counter[str]:
     return Counter(cell.verdict for cell in site.cells(spot, persona).values())
 
 
-def by_area(site: Site, spot: Spot, persona: str) -> dict[str, Counter[str]]:
-    """The verdicts of each area in one column."""
+def by_area(site: Site, spot: Spot, persona: str, asked: bool = False) -> dict[str, Counter[str]]:
+    """The verdicts of each area in one column; `asked`: without those of probes that were held back."""
     found: dict[str, Counter[str]] = {}
     for point, cell in site.cells(spot, persona).items():
+        if asked and cell.reason in site.held_back:
+            continue
         area = site.matrix.points[point].partition(".")[0]
         found.setdefault(area, Counter())[cell.verdict] += 1
     return found

@@ -50,7 +50,7 @@ def by_area(site: Site, pages: Pages, shown: list[Spot]) -> None:
     spots = {persona: [spot for spot in shown if persona in spot.columns] for persona in site.personas}
     heat: dict[str, dict[str, list[Share]]] = {}
     for persona in site.personas:
-        found = [model.by_area(site, spot, persona) for spot in spots[persona]]
+        found = [model.by_area(site, spot, persona, asked=True) for spot in spots[persona]]
         heat[persona] = {area: [share(each.get(area, Counter()), len(points)) for each in found]
                          for area, points in site.areas.items()}
     pages.page("areas.html", "areas.html", heat=heat, heat_spots=spots, personas=site.personas[::-1],

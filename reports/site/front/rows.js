@@ -96,8 +96,8 @@ export class Rows {
       }), ...(rest > 0 ? [space(rest)] : []));
     };
     const rect = { width: box.clientWidth || innerWidth, height: innerHeight };
-    const down = new Virtualizer({ ...USUAL, count: points.length, getScrollElement: () => box, estimateSize: () => HEIGHT, overscan: 12, initialRect: rect, onChange: draw });
-    const sideways = new Virtualizer({ ...USUAL, count: spots.length, getScrollElement: () => box, estimateSize: () => WIDTH, overscan: 12, horizontal: true, initialRect: rect, onChange: draw });
+    const down = new Virtualizer({ ...USUAL, count: points.length, getScrollElement: () => box, estimateSize: () => HEIGHT, overscan: 6, initialRect: rect, onChange: draw });
+    const sideways = new Virtualizer({ ...USUAL, count: spots.length, getScrollElement: () => box, estimateSize: () => WIDTH, overscan: 6, horizontal: true, initialRect: rect, onChange: draw });
     const unmount = [down, sideways].map((each) => {
       const stop = each._didMount();
       each._willUpdate();
