@@ -86,9 +86,11 @@ static void locked_memory(void **state)
 	assert_null(strstr(refusal.change, "ulimit"));
 	pm_refusal_of_map(4, 15872, EPERM, &refusal);
 	assert_says(refusal.change, "ulimit -l 62");
-	pm_refusal_of_map(4, 15617, EPERM, &refusal);	/* 61 kB and 4 bytes */
+	/* 61 kB and 4 bytes. */
+	pm_refusal_of_map(4, 15617, EPERM, &refusal);
 	assert_says(refusal.change, "ulimit -l 62");
-	pm_refusal_of_map(4, 15360, EPERM, &refusal);	/* as much as may be locked, so it is locked */
+	/* As much as may be locked, so it is locked. */
+	pm_refusal_of_map(4, 15360, EPERM, &refusal);
 	assert_says(refusal.change, "--memlock=122880:122880");
 	pm_refusal_of_map(4, 528384, EPERM, &refusal);
 	assert_says(refusal.gate, "4 rings of 516 kB are more");
