@@ -25,7 +25,7 @@ quick:		## build what changed and run the tests of a minute: on each save
 	@echo "quick leaves out: runs of probes, fuzzing, guests, devices, database, site, stacks, bindings; make check has them"
 quick-%:
 	@echo "== $*"
-	$(Q)$(PYTEST) $(call BESIDE,$(CPUS)) -m 'not peer and not slow' $(if $(JUNIT),--junitxml='$(JUNIT)/quick-$*.xml') \
+	$(Q)$(PYTEST) $(call BESIDE,$(CPUS)) -m 'not peer and not slow and not server' $(if $(JUNIT),--junitxml='$(JUNIT)/quick-$*.xml') \
 		$(QUICK_$*)
 
 # Tests wait more than they compute: more of them at a time than there are CPUs, but in lib.

@@ -11,6 +11,7 @@ from tiny_bundle import tiny_bundle
 
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "slow: boots a real kernel, fetched through apt")
+    config.addinivalue_line("markers", "server: talks to an ssh server; make quick leaves it out")
     config.addinivalue_line("markers", "peer(group): needs a large peer, `.ci/install GROUP`; make check-peers")
 
 

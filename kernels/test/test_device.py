@@ -236,6 +236,7 @@ def test_one_device_never_stops_another(
     assert cli.main(["device", "--diff", "one", "two", str(out)]) == 0
 
 
+@pytest.mark.server
 def test_a_device_that_was_dropped_is_asked_for_the_rest(
     server: Server, bundle: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
@@ -269,6 +270,7 @@ def test_a_device_that_was_dropped_is_asked_for_the_rest(
     assert cli.main([*words, "--resume"]) == 0 and "from the earlier run" in capsys.readouterr().out
 
 
+@pytest.mark.server
 def test_a_device_that_hangs_comes_back_by_its_hook(
     server: Server, bundle: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
@@ -298,6 +300,7 @@ def test_a_device_that_hangs_comes_back_by_its_hook(
     assert all((out / "one" / answer(step)).exists() for step in STEPS)
 
 
+@pytest.mark.server
 def test_clean_removes_what_was_left(server: Server, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Of ours at once; what another holds, with --force."""
     words = ["device", "ssh:board", "--ssh-config", str(server.config), "--clean"]

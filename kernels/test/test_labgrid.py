@@ -256,6 +256,7 @@ def server(tmp_path: Path) -> Iterator[Server]:
         yield server
 
 
+@pytest.mark.server
 def test_a_place_of_the_inventory_is_a_device(
     shelf_of: Path, server: Server, bundle: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
