@@ -49,3 +49,10 @@ def test_make_help_names_the_targets() -> None:
     shown = run("make", "-s", "help").stdout
     for target in ("all", "quick", "check", "falsify", "bundle", "install", "help"):
         assert f"\n  {target} " in "\n" + shown
+
+
+def test_actions_of_others_are_named_by_commit() -> None:
+    """A tag of theirs may be moved; the comment says which release it is."""
+    used = [line.strip() for path in (TREE / ".github/workflows").glob("*.yml")
+            for line in path.read_text(encoding="utf-8").splitlines() if "uses:" in line]
+    assert used and [each for each in used if not re.search(r"uses: [a-z-]+/[a-z-]+@[0-9a-f]{40} # v[0-9.]+$", each)] == []
