@@ -83,7 +83,9 @@ def write(results: Sequence[Result], options: Options, common: Merged | None = N
     names = "; ".join(title(each) for each in results)[:400]
     about = text.clean(names).encode("ascii", "backslashreplace").decode().replace("*/", "* /")
     about = about.replace("\\", "/").replace("??", "? ?")
-    lines = [f"/* {len(results)} result(s): {about}", f" * {len(conflicts)} points differ between them. */",
+    whom = f"For {options.persona}: 1 works, 0 does not; what policy blocks has its _VERDICT alone." if options.persona else \
+        "1 works for root or for whoever else was let; policy may block it for others: --persona user tells."
+    lines = [f"/* {len(results)} result(s): {about}", f" * {len(conflicts)} points differ between them.", f" * {whom} */",
              f"#ifndef {guard}", f"#define {guard}", "",
              f"#define {guard_of}_PERSONA {_literal(options.persona or 'any')}",
              f"#define {guard_of}_LEVEL {_literal(_level(results))}", "", *_macros(found, options.prefix), "",

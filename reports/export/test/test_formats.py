@@ -113,10 +113,11 @@ def test_a_header_says_for_whom_and_a_hazard_is_no_refusal() -> None:
         part["probes"]["ring.one"]["points"]["works"] = {"verdict": "hazard", "reason": "may hang"}
     header = written("header", made)
     assert '#define PM_PROFILE_PERSONA "any"\n#define PM_PROFILE_LEVEL "' in header
+    assert " policy may block it for others: --persona user tells. */\n" in header
     assert '#define PM_RING_ONE_WORKS_VERDICT "hazard"\n' in header and "PM_RING_ONE_WORKS 0" not in header
     made["personas"]["user"]["probes"]["ring.one"]["points"]["lacks"] = {"verdict": "blocked", "reason": "paranoid"}
     header = written("header", made, persona="user")
-    assert '#define PM_PROFILE_PERSONA "user"\n' in header
+    assert '#define PM_PROFILE_PERSONA "user"\n' in header and "\n * For user: 1 works, 0 does not; " in header
     assert '#define PM_RING_ONE_LACKS_VERDICT "blocked"\n' in header and "PM_RING_ONE_LACKS 0" not in header
 
 
