@@ -104,6 +104,15 @@ static void of_fcntl(struct code *code)
 	allow(code);
 }
 
+/* Without a path it tells of a descriptor, as fstat(3) does. */
+static void of_stat_at(struct code *code, size_t flags)
+{
+	load_arg(code, flags);
+	put(code, BPF_JMP | BPF_JSET | BPF_K, AT_EMPTY_PATH, 0, 1);
+	allow(code);
+	hand_over(code);
+}
+
 #define VALUES(...) (const uint32_t[]){ __VA_ARGS__ }, \
 	sizeof((const uint32_t[]){ __VA_ARGS__ }) / sizeof(uint32_t)
 
@@ -114,6 +123,8 @@ static void of_call(struct code *code, enum which which)
 	case CALL_MMAP: of_mmap(code); break;
 	case CALL_CLOSE: of_close(code); break;
 	case CALL_FCNTL: of_fcntl(code); break;
+	case CALL_FILE_STAT_AT: of_stat_at(code, 3); break;
+	case CALL_FILE_STATX: of_stat_at(code, 2); break;
 	case CALL_PRCTL: if_any(code, 0, VALUES(PR_TASK_PERF_EVENTS_DISABLE,
 				PR_TASK_PERF_EVENTS_ENABLE, PR_SET_SECCOMP)); break;
 	/* Not the load of a program: the interrupt that shows its result ends the verifier. */

@@ -16,6 +16,28 @@ enum target {
 	TARGET_SELF, TARGET_THREAD, TARGET_CHILD, TARGET_OTHER, TARGET_CPU, TARGET_CGROUP, TARGETS
 };
 
+#define MISSING 3		/* files that are kept, the last */
+#define FILE_ROOM 200
+
+/* A file that was not to be had. */
+struct missing {
+	char path[FILE_ROOM];
+	int error;				/* a positive errno */
+};
+
+/* Before the first call: files.c. */
+struct files {
+	uint64_t looked;			/* for files of perf events */
+	struct missing missing[MISSING];	/* the last at the end */
+	size_t count;
+};
+
+extern struct files files;
+
+/* Of such a call: whether its result is wanted, and what it says. */
+bool before_file(const struct call *call);
+void after_file(const struct call *call, int64_t result);
+
 /* Who asked, where a call was refused. */
 struct place {
 	bool known;

@@ -68,6 +68,12 @@ static void put_remarks(FILE *file, const struct start *start)
 		fprintf(file, "%s", i ? ", " : "");
 		json_string(file, remarks.changed[i]);
 	}
+	fprintf(file, "], \"files\": [");
+	for (size_t i = 0; i < files.count; i++) {
+		fprintf(file, "%s{", i ? ", " : "");
+		json_member(file, "path", files.missing[i].path, ", ");
+		json_member(file, "error", pm_errno_name(files.missing[i].error), "}");
+	}
 	fprintf(file, "], ");
 	json_member(file, "ptrace", start->why_ptrace ? start->why_ptrace : "", "}");
 }

@@ -71,21 +71,62 @@ static void say_verdict(const struct start *start)
 	flow_end(&flow);
 }
 
-/* Programs look at files before they ask, and give up where those are closed or not there. */
+static bool is_missing_in(const char *folder)
+{
+	for (size_t i = 0; i < files.count; i++)
+		if (strncmp(files.missing[i].path, folder, strlen(folder)) == 0)
+			return true;
+	return false;
+}
+
+/* What a file that was not to be had would take, where that can be told. */
 static void say_what_is_closed(void)
 {
 	struct pm_refusal refusal = { .cause = PM_CAUSE_NONE };
 	char root[128], pmu[64];
 	const int err = pm_tracefs_root(root, sizeof(root));
 
-	if (err < 0)
+	if (err < 0 && is_missing_in("/sys/kernel/")) {
 		pm_refusal_of_tracefs(-err, &refusal);
-	if (err < 0)
-		say("a program that wants tracepoints looks at tracefs first: %s", refusal.gate);
-	flow_changes("  change", refusal.change, INDENT);
-	if (pm_pmu_core(pmu, sizeof(pmu)) < 0)
-		say("one that wants events of the CPU's PMU looks into "
-		    "/sys/bus/event_source/devices first, where none is");
+		say("for tracepoints: %s", refusal.gate);
+		flow_changes("  change", refusal.change, INDENT);
+	}
+	if (pm_pmu_core(pmu, sizeof(pmu)) < 0 && (is_missing_in("/sys/bus/event_source/") ||
+						  is_missing_in("/sys/devices/")))
+		say("for events of the CPU: its PMU is not in /sys/bus/event_source/devices, and "
+		    "without it there are none");
+	if (is_missing_in("/dev/cpu/") || is_missing_in("/dev/msr"))
+		say("for registers of the CPU (MSR), which are no perf events: modprobe msr, as "
+		    "root, where the machine has them");
+	if (is_missing_in("/lib/modules/") || is_missing_in("/usr/lib/modules/") ||
+	    is_missing_in("/sys/kernel/kheaders"))
+		say("what builds programs of BPF needs the headers of the running kernel, as in "
+		    "the package linux-headers");
+}
+
+/* Programs look at files before they ask, and give up where those are closed or not there. */
+static void say_files(void)
+{
+	struct flow flow;
+
+	if (files.looked == 0) {
+		say("it looked for no file of PMUs, tracepoints or the CPU's registers either, as "
+		    "programs do before they ask: it wants no perf events, or gave up for what "
+		    "it says itself");
+		return;
+	}
+	if (files.count == 0) {
+		say("the files of PMUs and tracing that it looked for were there: it wants no perf "
+		    "events, or gave up for what it says itself");
+		return;
+	}
+	flow_begin(&flow, "note", INDENT);
+	flow_put(&flow, "it may have given up for a file that it did not get; the last of these");
+	for (size_t i = 0; i < files.count; i++)
+		flow_put(&flow, "%s %s (%s)", i ? "," : ":", files.missing[i].path,
+			 pm_errno_name(files.missing[i].error));
+	flow_end(&flow);
+	say_what_is_closed();
 }
 
 /* --------------------------------------------------------------------------------------- shapes */
@@ -93,7 +134,9 @@ static void say_what_is_closed(void)
 /* Behind the name of the event: shapes that agree in all of it share a line. */
 struct line {
 	char mode[120], target[160], outcome[400];
+	const char *with;	/* of `mode`, what stands behind the events */
 	const char *label;
+	bool repeated;
 };
 
 static void put_outcome(const struct shape *shape, const struct reason *reason,
@@ -131,6 +174,14 @@ static void make_line(size_t at, const struct gates *gates, struct line *ret)
 
 	memset(ret, 0, sizeof(*ret));
 	name_mode(shape, ret->mode, sizeof(ret->mode));
+	ret->with = "";
+	if (strstr(ret->mode, " with ") != NULL) {
+		char *with = strstr(ret->mode, " with ");
+
+		*with = '\0';
+		ret->with = with + 1;
+	}
+	ret->repeated = shape->calls > 1;
 	name_target(shape, ret->target, sizeof(ret->target));
 	put_outcome(shape, reasons[at], gates, &words);
 	put_silence(shape, &words);
@@ -141,12 +192,16 @@ static void make_line(size_t at, const struct gates *gates, struct line *ret)
 
 static bool is_like(const struct line *one, const struct line *other)
 {
-	return strcmp(one->mode, other->mode) == 0 && strcmp(one->target, other->target) == 0 &&
+	return strcmp(one->mode, other->mode) == 0 && strcmp(one->with, other->with) == 0 &&
+		strcmp(one->target, other->target) == 0 &&
 		strcmp(one->outcome, other->outcome) == 0 && one->label == other->label;
 }
 
-/* The events of a line, each name once, the first of them in full; the JSON has all. */
-static void put_events(struct flow *flow, const struct line *lines, bool *told, size_t at)
+/*
+ * The events of a line, each name once, the first of them in full; the JSON has all. Returns how
+ * many there are.
+ */
+static size_t put_events(struct flow *flow, const struct line *lines, bool *told, size_t at)
 {
 	char names[NAMES][200];
 	size_t count = 0, more = 0;
@@ -172,17 +227,21 @@ static void put_events(struct flow *flow, const struct line *lines, bool *told, 
 	}
 	if (more > 0)
 		flow_put(flow, " and %zu more", more);
+	return count + more;
 }
 
 static void say_line(const struct line *lines, bool *told, size_t at)
 {
 	struct flow flow;
+	size_t events;
 
 	flow_begin(&flow, lines[at].label, INDENT);
 	flow_put(&flow, "%s", lines[at].mode);
-	put_events(&flow, lines, told, at);
-	flow_put(&flow, " %s%s%s", lines[at].target, lines[at].outcome[0] ? ": " : "",
-		 lines[at].outcome);
+	events = put_events(&flow, lines, told, at);
+	if (lines[at].with[0] != '\0')
+		flow_put(&flow, " %s,", lines[at].with);
+	flow_put(&flow, " %s%s%s%s", lines[at].target, lines[at].outcome[0] ? ": " : "",
+		 events > 1 && lines[at].repeated ? "each " : "", lines[at].outcome);
 	flow_end(&flow);
 }
 
@@ -340,7 +399,7 @@ void tell_text(const struct start *start)
 	printf("\n");
 	say_verdict(start);
 	if (remarks.calls[CALL_OPEN] == 0 && remarks.own_filter == 0 && remarks.untold == 0)
-		say_what_is_closed();
+		say_files();
 	say_shapes(&gates);
 	say_gates(&gates);
 	say_silence();

@@ -275,7 +275,7 @@ bool watch_call(struct call *call)
 	case CALL_EXEC_AT: exec_look(call); return false;
 	case CALL_SECCOMP: read_filter(call, call->args[2], call->args[1]); return false;
 	case CALL_PTRACE: remarks.traces = true; return false;
-	default: return false;
+	default: return call->which >= CALL_FILE_OPEN && before_file(call);
 	}
 }
 
@@ -287,6 +287,8 @@ void watch_result(const struct call *call, int64_t result)
 		after_ioctl(call, result);
 	else if (call->which == CALL_MMAP)
 		after_map(call, result);
+	else if (call->which >= CALL_FILE_OPEN)
+		after_file(call, result);
 	else if (call->which == CALL_BPF && result < 0 && result != RESULT_UNSEEN)
 		count_error(&remarks.bpf, 1, (int)-result);
 }

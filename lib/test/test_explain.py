@@ -160,8 +160,39 @@ def test_what_it_may_have_looked_at_before_it_asked_nothing(place: Path) -> None
     tracefs = Path("/sys/kernel/tracing")
     if not tracefs.is_dir() or tracefs.stat().st_mode & 0o007 or tracefs.stat().st_gid == 64321:
         pytest.skip("an ordinary user may read tracefs, or there is none")
-    assert "looks at tracefs first" in Explained(place, program="/bin/true", before=tuple(USER)).text
-    assert "looks at tracefs first" not in Explained(place, FAULTS + ":u", before=tuple(USER)).text
+    run = Explained(place, str(tracefs / "tracing_on"), program="/bin/cat", before=tuple(USER))
+    assert run.told["remarks"]["files"] == [{"path": f"{tracefs}/tracing_on", "error": "EACCES"}]
+    assert "for tracepoints: tracefs is mounted, but its files are not readable" in run.text and "mount -o remount" in run.text
+    assert "tracefs" not in Explained(place, FAULTS + ":u", before=tuple(USER)).text
+
+
+@pytest.mark.parametrize("options", [(), ("--ptrace",)])
+@pytest.mark.parametrize("words, missing", [
+    (("/sys/kernel/tracing/events/never/was/id",), ["/sys/kernel/tracing/events/never/was/id"]),
+    (("/sys/bus/event_source/devices/never_was/events/one",), ["/sys/bus/event_source/devices/never_was"]),
+    (("/sys/bus/event_source/devices/software/cpumask", "/sys/bus/event_source/devices/software/events/one.unit"), []),
+    (("/lib/modules/never/build", "/dev/cpu/9/a", "/dev/cpu/9/b", "/dev/cpu/9/c"), ["/dev/cpu/9/a", "/dev/cpu/9/b", "/dev/cpu/9/c"]),
+    (("/sys/devices/never/a", "/dev/cpu/never/a"), ["/dev/cpu/never/a"]),
+    (("/sys/devices/never/type", "/sys/bus/event_source/devices/software/type"), []),
+    (("/sys/devices/system/never", "/nonexistent"), None),
+    ((f"/sys/devices/never/\33[31m",), ["/sys/devices/never/?[31m"])])
+def test_files_that_a_program_looked_for(place: Path, words: tuple[str, ...], missing: list[str] | None,
+                                         options: tuple[str, ...]) -> None:
+    """cat opens each: the last three that were not there are named, one that was found elsewhere is not."""
+    run = Explained(place, *words, program="/bin/cat", options=options)
+    assert [file["path"] for file in run.told["remarks"]["files"]] == (missing or [])
+    assert {file["error"] for file in run.told["remarks"]["files"]} <= {"ENOENT"}
+    assert ("may have given up for a file" in run.text) == bool(missing) and "\33" not in run.done.stderr.split("called")[-1]
+    assert ("looked for no file" in run.text) == (missing is None)
+    assert ("that it looked for were there" in run.text) == (missing == [])
+
+
+@pytest.mark.parametrize("words", ["open(d + 'type')", "os.stat(d + 'type')", "os.access(d + 'type', 0)", "os.chdir(d)",
+                                   "os.open('type', 0, dir_fd=os.open('/sys/bus/event_source/devices', 0))"])
+def test_ways_to_look_for_a_file(place: Path, words: str) -> None:
+    run = Explained(place, "-c", f"import os; d = '/sys/bus/event_source/devices/never_was/'; {words}", program="/usr/bin/python3")
+    assert [file["path"].rstrip("/") for file in run.told["remarks"]["files"]] in (
+        ["/sys/bus/event_source/devices/never_was"], ["/sys/bus/event_source/devices/type"])
 
 
 @as_root
