@@ -171,6 +171,25 @@ static void look_behind(const struct shape *shape, const char *who, int error,
 	put_behind(ret, who, line);
 }
 
+/* A filter around both cannot be taken away; what would come behind it is told by files alone. */
+static void look_behind_filter(const struct shape *shape, struct reason *ret)
+{
+	const uint32_t type = shape->attr.type;
+	struct pm_refusal level = { .cause = PM_CAUSE_NONE }, event = { .cause = PM_CAUSE_NONE };
+	char pmu[64];
+
+	pm_refusal_by_level(&shape->attr, reach_of(shape), shape->on_cpu ? shape->first_cpu : -1,
+			    shape->target == TARGET_CGROUP, &level);
+	if (level.cause == PM_CAUSE_PARANOID)
+		put_behind(ret, "once that lets it pass", level.gate);
+	if ((type != PERF_TYPE_HARDWARE && type != PERF_TYPE_HW_CACHE && type != PERF_TYPE_RAW) ||
+	    pm_pmu_core(pmu, sizeof(pmu)) >= 0)
+		return;
+	gate_of(shape, &shape->attr, ENOENT, &event);
+	put_behind(ret, ret->behind[0] ? "then" : "once that lets it pass", event.gate);
+	ret->in_vain = true;
+}
+
 /* In a child that has become who made the call; `ret` is of this process's parent. */
 static void explain_as_caller(const struct shape *shape, struct reason *ret)
 {
@@ -188,7 +207,9 @@ static void explain_as_caller(const struct shape *shape, struct reason *ret)
 		if (error != 0)
 			look_behind(shape, "asked of its own user mode", error, &attr,
 				    ret);
-	} else if (ret->again != 0 && ret->first.cause != PM_CAUSE_FILTER) {
+	} else if (ret->first.cause == PM_CAUSE_FILTER) {
+		look_behind_filter(shape, ret);
+	} else if (ret->again != 0) {
 		part = find_part(&attr, ask_of_shape, shape);
 		if (part != NULL) {
 			ret->first.cause = PM_CAUSE_UNSUPPORTED;

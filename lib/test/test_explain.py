@@ -246,6 +246,21 @@ def test_a_filter_around_it(place: Path, error: int) -> None:
     assert "filter" in run.gate(run.one())["gate"] and run.told["remarks"]["ptrace"]
 
 
+@as_root
+@pytest.mark.skipif(paranoid() < 2, reason="an ordinary user may watch the kernel here")
+def test_what_lies_behind_a_filter_around_it(place: Path) -> None:
+    """A level that refuses the same call without the filter, and events that no machine without a PMU has."""
+    for who in ((), tuple(USER)):
+        asked = (FAULTS + ":u", SWITCHES, CYCLES)
+        alone = Explained(place, *asked, before=who).errors
+        run = Explained(place, *asked, before=who, limit=lambda: refuse_perf(errno.EPERM))
+        gates = [run.gate(shape) for shape in run.told["asked"]]
+        assert run.errors == [errno.EPERM] * 3 and all(gate["name"] == "filtered" for gate in gates)
+        assert ["perf_event_paranoid" in gate["behind"] for gate in gates] == [error == errno.EACCES for error in alone]
+        assert [gate["in_vain"] for gate in gates] == [False, False, not has_core_pmu()]
+        assert ("no CPU PMU" in gates[2]["behind"]) != has_core_pmu() and "no CPU PMU" not in gates[1]["behind"]
+
+
 def test_a_kernel_that_tells_a_tracer_of_no_call(place: Path, tmp_path: Path) -> None:
     """Before 5.3: what was asked is not known, which is not that nothing was."""
     record = tmp_path / "record.json"

@@ -87,7 +87,7 @@ static void explain(struct pm_refused *refused, struct pm_refusal *ret)
 	if (refused->call == PM_CALL_MAP && refused->error == EPERM && pm_rings_fit(refused))
 		place.rings_kb = pm_rings_of_others(&place.ring_holder);
 	if (refused->call == PM_CALL_OPEN && refused->perf == PM_PERF_ANSWERS &&
-	    (refused->error == EACCES || refused->error == EPERM ||
+	    refused->level == INT_MIN && (refused->error == EACCES || refused->error == EPERM ||
 	     refused->error == ENOSYS))
 		look_at_policy(refused);
 	ret->error = refused->error;
@@ -117,6 +117,22 @@ void pm_refusal_of_attr(const struct perf_event_attr *attr, enum pm_reach reach,
 		.level = INT_MIN, .cgroup = cgroup,
 	};
 
+	explain(&refused, ret);
+}
+
+void pm_refusal_by_level(const struct perf_event_attr *attr, enum pm_reach reach, int cpu,
+			 bool cgroup, struct pm_refusal *ret)
+{
+	struct pm_refused refused = {
+		.call = PM_CALL_OPEN, .error = EACCES, .attr = attr, .reach = reach, .cpu = cpu,
+		.cgroup = cgroup, .perf = PM_PERF_ANSWERS,
+	};
+	struct pm_env env;
+
+	(void)pm_env_read(&env);
+	refused.level = env.paranoid != INT_MIN ? env.paranoid : -1;
+	refused.privileged = !pm_in_user_namespace() &&
+		(pm_env_has_cap(&env, PM_CAP_PERFMON) || pm_env_has_cap(&env, PM_CAP_SYS_ADMIN));
 	explain(&refused, ret);
 }
 
