@@ -4,6 +4,7 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "../doctor/flow.h"
@@ -40,17 +41,30 @@ static void say(const char *format, ...)
 
 /* ---------------------------------------------------------------------------------- the verdict */
 
-static void say_verdict(const struct start *start)
+struct sums {
+	unsigned long long calls, opened, refused, pretended;
+};
+
+static struct sums sum_up(void)
 {
-	unsigned long long calls = shapes.beyond, opened = 0, refused = 0;
-	struct flow flow;
+	struct sums ret = { .calls = shapes.beyond };
 
 	for (size_t i = 0; i < shapes.count; i++) {
-		calls += shapes.list[i]->calls;
-		opened += shapes.list[i]->opened;
+		ret.calls += shapes.list[i]->calls;
+		ret.opened += shapes.list[i]->opened;
+		ret.pretended += shapes.list[i]->pretended;
 		for (size_t at = 0; at < ERRORS; at++)
-			refused += shapes.list[i]->errors[at].count;
+			ret.refused += shapes.list[i]->errors[at].count;
 	}
+	return ret;
+}
+
+static void say_verdict(const struct start *start)
+{
+	const struct sums sums = sum_up();
+	const unsigned long long calls = sums.calls, opened = sums.opened, refused = sums.refused;
+	struct flow flow;
+
 	flow_begin(&flow, "", 0);
 	if (calls == 0 && remarks.own_filter != 0 && !start->ptrace)
 		flow_put(&flow, "No perf_event_open of %s was seen.", start->argv[0]);
@@ -167,9 +181,9 @@ static void put_outcome(const struct shape *shape, const struct reason *reason,
 		       shape->rings > 1 ? "s" : "", (unsigned long long)shape->most_pages);
 }
 
-static void make_line(size_t at, const struct gates *gates, struct line *ret)
+static void make_line(const struct shape *shape, const struct reason *reason,
+		      const struct gates *gates, struct line *ret)
 {
-	const struct shape *shape = shapes.list[at];
 	struct pm_words words = { .at = ret->outcome, .left = sizeof(ret->outcome) };
 
 	memset(ret, 0, sizeof(*ret));
@@ -183,7 +197,7 @@ static void make_line(size_t at, const struct gates *gates, struct line *ret)
 	}
 	ret->repeated = shape->calls > 1;
 	name_target(shape, ret->target, sizeof(ret->target));
-	put_outcome(shape, reasons[at], gates, &words);
+	put_outcome(shape, reason, gates, &words);
 	put_silence(shape, &words);
 	ret->label = shape->errors[0].count == 0 && shape->opened == 0 ? "unseen" :
 		shape->errors[0].count == 0 ? is_silent(shape) ? "silent" : "opened" :
@@ -245,14 +259,57 @@ static void say_line(const struct line *lines, bool *told, size_t at)
 	flow_end(&flow);
 }
 
+static bool is_plainly_open(const struct shape *shape)
+{
+	return shape->opened == shape->calls && shape->rings == 0 && !is_silent(shape);
+}
+
+static bool reads_alike(const struct shape *one, const struct shape *other)
+{
+	char names[2][200], modes[2][200], targets[2][200];
+	const struct shape *const both[] = { one, other };
+
+	for (int i = 0; i < 2; i++) {
+		name_event(both[i], names[i], sizeof(names[i]));
+		name_mode(both[i], modes[i], sizeof(modes[i]));
+		name_target(both[i], targets[i], sizeof(targets[i]));
+	}
+	return strcmp(names[0], names[1]) == 0 && strcmp(modes[0], modes[1]) == 0 &&
+		strcmp(targets[0], targets[1]) == 0;
+}
+
+/* Calls that differ in what is not told here, as a program's tries of a bit each, are one. */
+static void join(size_t at, bool *told, struct shape *ret)
+{
+	*ret = *shapes.list[at];
+	for (size_t i = at + 1; is_plainly_open(ret) && i < shapes.count; i++) {
+		const struct shape *other = shapes.list[i];
+
+		if (told[i] || other->attr.type != ret->attr.type ||
+		    other->attr.config != ret->attr.config || !is_plainly_open(other) ||
+		    !reads_alike(ret, other))
+			continue;
+		ret->calls += other->calls;
+		ret->opened += other->opened;
+		ret->looked += other->looked;
+		ret->sum += other->sum;
+		told[i] = true;
+	}
+}
+
 static void say_shapes(const struct gates *gates)
 {
 	static const char *const order[] = { "refused", "partly", "silent", "opened", "unseen" };
 	struct line *lines = calloc(shapes.count + 1, sizeof(*lines));
 	bool *told = calloc(shapes.count + 1, sizeof(*told));
+	struct shape joined;
 
-	for (size_t i = 0; lines != NULL && told != NULL && i < shapes.count; i++)
-		make_line(i, gates, &lines[i]);
+	for (size_t i = 0; lines != NULL && told != NULL && i < shapes.count; i++) {
+		if (told[i])
+			continue;
+		join(i, told, &joined);
+		make_line(&joined, reasons[i], gates, &lines[i]);
+	}
 	for (size_t word = 0; word < sizeof(order) / sizeof(order[0]); word++)
 		for (size_t i = 0; lines != NULL && told != NULL && i < shapes.count; i++)
 			if (!told[i] && strcmp(lines[i].label, order[word]) == 0)
@@ -332,6 +389,37 @@ static void say_own_filter(const struct start *start)
 		    start->ptrace ? "" : ": later calls are not seen here; --ptrace shows them");
 }
 
+/* What such a program shows all the same, as a collector's zeros, looks like an answer. */
+static void say_all_refused(const struct start *start)
+{
+	const struct sums sums = sum_up();
+
+	if (sums.refused == 0 || sums.refused < sums.calls || sums.pretended > 0)
+		return;
+	if (!start->attached && WIFEXITED(start->status) && WEXITSTATUS(start->status) == 0)
+		say("no event opened, and the program ended with 0 all the same: what it shows of "
+		    "events was not measured");
+	else
+		say("no event opened: what the program shows of events was not measured");
+}
+
+/* Changes that bring a part alone. */
+static void say_what_stays(const struct gates *gates)
+{
+	struct pm_words words;
+	char text[200] = "";
+	size_t stay = 0, help = 0;
+
+	words = (struct pm_words){ .at = text, .left = sizeof(text) };
+	for (size_t i = 0; i < gates->count; i++) {
+		help += gates->list[i]->first.cause == PM_CAUSE_PARANOID && !gates->list[i]->in_vain;
+		if (gates->list[i]->in_vain)
+			pm_put(&words, "%s[%zu]", stay++ ? ", " : "", i + 1);
+	}
+	if (stay > 0 && help > 0)
+		say("whatever is changed here, %s stay%s refused", text, stay == 1 ? "s" : "");
+}
+
 /* A link is tried first, and without it the older ioctl(2) does the same. */
 static bool is_bpf_set_otherwise(void)
 {
@@ -343,10 +431,8 @@ static bool is_bpf_set_otherwise(void)
 
 static void say_pretended(const struct start *start)
 {
-	unsigned long long pretended = 0;
+	const unsigned long long pretended = sum_up().pretended;
 
-	for (size_t i = 0; i < shapes.count; i++)
-		pretended += shapes.list[i]->pretended;
 	if (start->cannot_pretend)
 		say("nothing was pretended: this kernel hands no descriptors over "
 		    "(SECCOMP_IOCTL_NOTIF_ADDFD)");
@@ -402,7 +488,9 @@ void tell_text(const struct start *start)
 		say_files();
 	say_shapes(&gates);
 	say_gates(&gates);
+	say_what_stays(&gates);
 	say_silence();
+	say_all_refused(start);
 	say_remarks(start);
 	(void)fflush(stdout);
 }

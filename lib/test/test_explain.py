@@ -201,6 +201,26 @@ def test_what_to_change_is_told_where_it_helps(place: Path) -> None:
     """The first of the two has nothing behind the level; the second one's change is told, once."""
     run = Explained(place, CYCLES, SWITCHES, before=tuple(USER))
     assert run.text.count("[2] the same as [1] change") == run.text.count("setcap cap_perfmon") == 1
+    assert "whatever is changed here, [1] stays refused" in run.text
+    assert "stays refused" not in Explained(place, CYCLES, before=tuple(USER)).text
+
+
+def test_a_program_that_ends_well_after_all_was_refused(place: Path) -> None:
+    """What a collector shows then looks like an answer."""
+    for status, words in ((0, "no event opened, and the program ended with 0 all the same"), (3, "no event opened: what the program")):
+        for asked, told in (("77:1", True), (FAULTS + ":u", False)):
+            run = Explained(place, "-c", f"{place}/asks {asked}; exit {status}", program="/bin/sh")
+            assert (words in run.text) == told and ("no event opened" in run.text) == told, run.text
+    assert "no event opened" not in Explained(place, "77:1", FAULTS + ":u").text
+
+
+def test_calls_that_read_alike_are_one_line(place: Path) -> None:
+    """They differ in the size of the attr; the JSON has both."""
+    run = Explained(place, "keep", FAULTS + ":u", "work", FAULTS + ":u:old", CLOCK + ":u")
+    first, second, _ = run.told["asked"]
+    assert (first["calls"], second["calls"]) == (1, 1) and first["sum"] >= 64
+    assert f"count page-faults:u of its own thread: 2 opened, counted {first['sum'] + second['sum']}" in run.text
+    assert run.text.count("page-faults:u") == run.text.count("task-clock:u") == 1
 
 
 @as_root
