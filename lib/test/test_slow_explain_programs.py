@@ -105,7 +105,11 @@ def explained(place: Path, persona: str, words: list[str]) -> Told:
         path.write_text("", encoding="utf-8")
         path.chmod(0o666)
     run(place, persona, [str(place / "explain"), "--quiet", "--json", str(told), "--record", str(made), "--"], words)
-    value, recording = (json.loads(path.read_text(encoding="utf-8")) for path in (told, made))
+    return pair(*(json.loads(path.read_text(encoding="utf-8")) for path in (told, made)))
+
+
+def pair(value: dict[str, Any], recording: dict[str, Any]) -> Told:
+    """What was told of each call, and the call as it was recorded."""
     ends, gates = set(), {}
     for shape, call in zip(value["asked"], recording["calls"], strict=True):
         attr = call["attr"]
@@ -129,13 +133,13 @@ def has_core_pmu() -> bool:
     return any((folder / name).exists() for name in ("cpu", "cpu_core")) or any(folder.glob("armv8*"))
 
 
-def due(persona: str, call: Call, error: str) -> str:
+def due(persona: str, call: Call, error: str, paranoid: int, core: bool) -> str:
     """A part of the gate's words, by the source of the kernel; empty where that has several reasons."""
     if persona == "filter" and error == "EPERM":
         return "filter"
-    if persona == "user" and error == "EACCES" and (call.cpu and level() > 0 or call.kernel and level() > 1):
-        return f"kernel.perf_event_paranoid={level()}, {0 if call.cpu else 1} or less is needed"
-    if error == "ENOENT" and call.type in ("hardware", "cache", "raw") and not has_core_pmu():
+    if persona == "user" and error == "EACCES" and (call.cpu and paranoid > 0 or call.kernel and paranoid > 1):
+        return f"kernel.perf_event_paranoid={paranoid}, {0 if call.cpu else 1} or less is needed"
+    if error == "ENOENT" and call.type in ("hardware", "cache", "raw") and not core:
         return "no CPU PMU"
     return ""
 
@@ -156,7 +160,7 @@ def test_what_is_said_of_a_program(place: Path, name: str) -> None:
         seen = traced(log.read_text(encoding="utf-8", errors="replace"))
         told[persona] = explained(place, persona, words)
         ends, gates = told[persona]
-        dues = {key: due(persona, *key) for key in gates}
+        dues = {key: due(persona, *key, level(), has_core_pmu()) for key in gates}
         wrong = {key: (words, gates[key]["gate"]) for key, words in dues.items() if words not in gates[key]["gate"]}
         print(f"\n{name:22} {persona:8} strace {len(seen):3} explain {len(ends):3} the same {len(seen & ends):3} refused "
               f"{len([1 for _, error in ends if error]):3} by the source {len([1 for word in dues.values() if word]):3} "
