@@ -97,6 +97,7 @@ struct remarks {
 	uint64_t calls[CALLS];
 	uint64_t unseen;			/* results */
 	uint64_t requests_unlooked;
+	uint64_t interrupted;			/* by signals, before they were looked at */
 	uint64_t untold;			/* stops at calls that were not told */
 	bool traces;				/* the program traces others */
 	bool listener_refused;			/* it wanted a listener of its own */

@@ -59,10 +59,10 @@ static void put_gate(FILE *file, const struct reason *reason, bool first)
 static void put_remarks(FILE *file, const struct start *start)
 {
 	fprintf(file, "\"remarks\": {\"traces\": %s, \"listener_refused\": %s, \"own_filter\": %u, "
-		"\"unseen\": %llu, \"untold\": %llu, \"beyond\": %llu, \"changed\": [",
+		"\"unseen\": %llu, \"untold\": %llu, \"interrupted\": %llu, \"beyond\": %llu, \"changed\": [",
 		remarks.traces ? "true" : "false", remarks.listener_refused ? "true" : "false",
 		remarks.own_filter, (unsigned long long)remarks.unseen,
-		(unsigned long long)remarks.untold,
+		(unsigned long long)remarks.untold, (unsigned long long)remarks.interrupted,
 		(unsigned long long)shapes.beyond);
 	for (size_t i = 0; i < remarks.changed_count; i++) {
 		fprintf(file, "%s", i ? ", " : "");

@@ -465,6 +465,10 @@ static void say_remarks(const struct start *start)
 	if (remarks.unseen > 0)
 		say("%llu results were not seen, as another program traces these threads",
 		    (unsigned long long)remarks.unseen);
+	if (remarks.interrupted > 0)
+		say("%llu calls met a signal before they were looked at: where its handler was set "
+		    "without SA_RESTART, they ended with EINTR", (unsigned long long)
+		    remarks.interrupted);
 	if (remarks.requests_unlooked > 0)
 		say("%llu more ioctl calls were counted; their results were not looked at",
 		    (unsigned long long)remarks.requests_unlooked);

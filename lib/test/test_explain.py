@@ -187,6 +187,14 @@ def test_files_that_a_program_looked_for(place: Path, words: tuple[str, ...], mi
     assert ("that it looked for were there" in run.text) == (missing == [])
 
 
+def test_calls_that_a_signal_came_before(place: Path) -> None:
+    """A handler without SA_RESTART: what then ends with EINTR, and would not alone, is told."""
+    run = Explained(place, "alarm=20000")
+    assert run.told["remarks"]["interrupted"] >= run.errors[0] and ("met a signal" in run.text) >= (run.errors[0] > 0)
+    quiet = Explained(place, program="/bin/true")
+    assert quiet.told["remarks"]["interrupted"] == 0 and "met a signal" not in quiet.text
+
+
 @pytest.mark.parametrize("words", ["open(d + 'type')", "os.stat(d + 'type')", "os.access(d + 'type', 0)", "os.chdir(d)",
                                    "os.open('type', 0, dir_fd=os.open('/sys/bus/event_source/devices', 0))"])
 def test_ways_to_look_for_a_file(place: Path, words: str) -> None:

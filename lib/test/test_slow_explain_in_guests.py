@@ -23,6 +23,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from reports import answers, asked, plain, recorded, recordings, requirements
 from test_gates_in_guests import bundle
 from test_slow_explain_programs import Call, Told, due, pair, programs, traced
 
@@ -228,3 +229,44 @@ def test_what_a_replay_says_is_what_programs_get(row: str, place: Path) -> None:
     print(f"\n{row}: of calls that program and recording have in common {right} right ({refused} refusals), {wrong} "
           f"wrong; {elsewhere} of the recording were not made there", *misses, sep="\n")
     assert right > 50 and right >= 0.98 * (right + wrong), misses
+
+
+def said_of(row: str, call: dict[str, Any], asked: dict[str, Any], persona: str) -> str:
+    """Of one call of a recording, by what ships of the row: "opens", "refused", or "" where it is not known."""
+    source = asked_of(row)
+    needs = recordings.wanted({**asked, "calls": [call]}, "one").needs
+    wanted = requirements.Requirements("one", persona, tuple(need for need in needs if need.name == recordings.EVENT), recorded=True)
+    ask_point = recordings.asker(lambda point: source.said(point, persona, source.level()), source.arch)
+    found = requirements.check(wanted, ask_point, source.arch)[0]
+    if found.answer.word == plain.YES:
+        return "opens"
+    absent = any(said.absent for way in found.ways for said, _ in way.lacking)
+    return "refused" if absent or found.answer.word != plain.UNKNOWN else ""
+
+
+@lru_cache(maxsize=None)
+def asked_of(row: str) -> Any:
+    return asked.of_sheet(row, answers.load(row, TREE / answers.FOLDER))
+
+
+@pytest.mark.parametrize("row", ROWS)
+def test_what_check_says_is_what_programs_get(row: str, place: Path) -> None:
+    asking = place / row
+    asking.mkdir(exist_ok=True)
+    count = {"right": 0, "not known": 0, "wrong": 0}
+    misses = []
+    for (kind, name, persona), text in parts(row, asking).items():
+        if kind != "real" or not text or not recording(name, persona).exists():
+            continue
+        real = {key(call): call for call in json.loads(text)["calls"]}
+        whole = json.loads(recording(name, persona).read_text(encoding="utf-8"))
+        for call in whole["calls"]:
+            if key(call) not in real:
+                continue
+            said, opened = said_of(row, call, whole, persona), "" in ends(real[key(call)])
+            word = "not known" if not said else "right" if (said == "opens") == opened else "wrong"
+            count[word] += 1
+            if word != "right":
+                misses.append((word, name, persona, recorded.what({**call, "arch": "x86_64"}), sorted(ends(real[key(call)]))))
+    print(f"\n{row}: of calls that program and recording have in common, by what ships of that kernel: {count}", *misses, sep="\n")
+    assert count["right"] > 50 and count["right"] >= 0.98 * (count["right"] + count["wrong"]), misses

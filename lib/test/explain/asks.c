@@ -16,10 +16,13 @@
  *   wait          says so, until a byte can be read
  *   busy=N        so many threads wait, each in another way, until the end; a call of one that ends
  *                 in an error makes the program exit with 5
+ *   alarm=N       opens a file N times, while a signal comes each millisecond whose handler does
+ *                 not restart calls, and prints how often opening or closing it failed
  *   die           ends by SIGKILL
  */
 #define _GNU_SOURCE
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/bpf.h>
 #include <linux/filter.h>
 #include <linux/perf_event.h>
@@ -36,6 +39,7 @@
 #include <sys/prctl.h>
 #include <sys/select.h>
 #include <sys/syscall.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -196,8 +200,33 @@ static void end_busy(void)
 		pthread_join(busy[i], NULL);
 }
 
+static void ring(int number)
+{
+	(void)number;
+}
+
+static void open_under_alarms(int count)
+{
+	const struct sigaction action = { .sa_handler = ring };
+	struct itimerval time = { { 0, 1000 }, { 0, 1000 } };
+	int failed = 0;
+
+	sigaction(SIGALRM, &action, NULL);
+	setitimer(ITIMER_REAL, &time, NULL);
+	for (int i = 0; i < count; i++) {
+		const int fd = open("/proc/self/comm", O_RDONLY);
+
+		failed += fd < 0 || close(fd) != 0;
+	}
+	memset(&time, 0, sizeof(time));
+	setitimer(ITIMER_REAL, &time, NULL);
+	printf("%d\n", failed);
+}
+
 int main(int argc, char **argv)
 {
+	int count;
+
 	for (int i = 1; i < argc; i++) {
 		if (sscanf(argv[i], "times=%d", &times) == 1 ||
 		    sscanf(argv[i], "threads=%d", &threads) == 1)
@@ -207,7 +236,9 @@ int main(int argc, char **argv)
 			start_busy();
 			continue;
 		}
-		if (strcmp(argv[i], "keep") == 0)
+		if (sscanf(argv[i], "alarm=%d", &count) == 1)
+			open_under_alarms(count);
+		else if (strcmp(argv[i], "keep") == 0)
 			keep = 1;
 		else if (strcmp(argv[i], "work") == 0)
 			work();
